@@ -1,0 +1,93 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"example.com/petstore/internal/store"
+)
+
+func rootCommand(w world) *cobra.Command {
+	root := &cobra.Command{
+		Use:   "petstore",
+		Short: "A catalogue of animals over HTTP",
+		Long: `petstore is a catalogue of animals over HTTP: list them, add one, fetch one.
+
+Start it with "petstore serve", make an API key with "petstore keys create".
+Every flag can also be set by a variable; -h of each command names them.`,
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
+			return fromEnvironment(cmd.Flags(), w.getenv)
+		},
+		Args: unknownCommand,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	root.CompletionOptions.HiddenDefaultCmd = true
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return usageError{fmt.Errorf("%w; see %s -h", err, cmd.CommandPath())}
+	})
+	root.AddCommand(serveCommand(w), keysCommand(w), versionCommand())
+	describeVariables(root)
+	return root
+}
+
+// unknownCommand refuses arguments of a command that only has subcommands.
+func unknownCommand(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	return usageError{fmt.Errorf("unknown command %q; see %s -h", args[0], cmd.CommandPath())}
+}
+
+// exactly wants n arguments, which usage names.
+func exactly(n int, usage string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) == n {
+			return nil
+		}
+		return usageError{fmt.Errorf("usage: %s%s; see %s -h", cmd.CommandPath(), usage, cmd.CommandPath())}
+	}
+}
+
+// addStoreFlag adds --store, which every command that works on a store has.
+func addStoreFlag(flags *pflag.FlagSet, address *string) {
+	flags.StringVar(address, "store", "sqlite:petstore.db", "where pets and keys are kept: "+store.Addresses)
+}
+
+// variable returns the variable that stands in for a flag.
+func variable(flag string) string {
+	return "PETSTORE_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
+}
+
+// describeVariables has -h name each flag's variable.
+func describeVariables(cmd *cobra.Command) {
+	cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
+		if f.Name != "help" {
+			f.Usage += " [$" + variable(f.Name) + "]"
+		}
+	})
+	for _, sub := range cmd.Commands() {
+		describeVariables(sub)
+	}
+}
+
+// fromEnvironment sets the flags that the command line does not from their
+// variables.
+func fromEnvironment(flags *pflag.FlagSet, getenv func(string) string) error {
+	var errs []error
+	flags.VisitAll(func(f *pflag.Flag) {
+		value := getenv(variable(f.Name))
+		if f.Changed || f.Name == "help" || value == "" {
+			return
+		}
+		if err := flags.Set(f.Name, value); err != nil {
+			errs = append(errs, usageError{fmt.Errorf("%s=%q does not fit: it stands for --%s, %s", variable(f.Name), value, f.Name, f.Value.Type())})
+		}
+	})
+	return errors.Join(errs...)
+}

@@ -1,0 +1,178 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"os/signal"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"example.com/petstore/gen"
+	"example.com/petstore/internal/edge"
+	"example.com/petstore/internal/keyring"
+	"example.com/petstore/internal/petstore"
+	"example.com/petstore/internal/service"
+	"example.com/petstore/internal/store"
+)
+
+// The server's times, each with its neighbours: a request must arrive whole
+// (readTimeout), be worked on (the edge's 8 s) and be answered before
+// writeTimeout, which starts with its header. idleTimeout outlasts the minute
+// after which load balancers commonly drop a connection, so that they, and not
+// this server, end it. shutdownTimeout stays below the half minute that
+// supervisors commonly grant before they kill.
+const (
+	readHeaderTimeout = 5 * time.Second
+	readTimeout       = 15 * time.Second
+	writeTimeout      = 30 * time.Second
+	idleTimeout       = 2 * time.Minute
+	shutdownTimeout   = 20 * time.Second
+)
+
+// maxHeaderBytes is what the document promises to take; net/http allows 4 KiB
+// more before it refuses.
+const maxHeaderBytes = 32 << 10
+
+// serveConfig is the configuration of `petstore serve`.
+type serveConfig struct {
+	addr, store, publicURL string
+	drain                  time.Duration
+	apiKeys                []string
+}
+
+func serveCommand(w world) *cobra.Command {
+	var cfg serveConfig
+	cmd := &cobra.Command{
+		Use:   "serve",
+		Short: "Serve the operations of openapi.yaml",
+		Long: `serve answers the operations of openapi.yaml below /v1, and beside them
+/livez, /readyz, /openapi.yaml and /openapi.json.
+
+Every operation needs an API key: make one with "petstore keys create NAME",
+also while the server runs. Where the store has no key yet and a person sits at
+the terminal, the first start makes one and shows it.
+
+PETSTORE_API_KEYS adds fixed keys, separated by commas, each at least 16
+characters of A-Z a-z 0-9 - . _ ~ + / (RFC 6750). It is the only way to give the
+store memory: a key where nobody sits at a terminal.
+
+SIGTERM and SIGINT end the server once the requests under way are answered; a
+second one ends it at once.`,
+		Example: `  petstore serve
+  petstore serve --addr 0.0.0.0:8080 --store sqlite:/var/lib/petstore/pets.db
+  PETSTORE_API_KEYS=a-key-for-local-tests petstore serve --store memory:`,
+		Args: exactly(0, ""),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if keys := w.getenv("PETSTORE_API_KEYS"); keys != "" {
+				cfg.apiKeys = strings.Split(keys, ",")
+			}
+			return serve(cmd.Context(), w, cfg)
+		},
+	}
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	flags.StringVar(&cfg.addr, "addr", "127.0.0.1:8080", "the address to listen on; :0 takes any free port")
+	addStoreFlag(flags, &cfg.store)
+	flags.StringVar(&cfg.publicURL, "public-url", "", "the address clients use, where a proxy stands between, such as https://pets.example.com/v1; links in answers become absolute")
+	flags.DurationVar(&cfg.drain, "drain", 0, "after a signal, go on answering for so long while /readyz says no, so that load balancers turn away first")
+	return cmd
+}
+
+// serve runs the server until it is told to stop, and returns why it had to
+// stop otherwise.
+func serve(ctx context.Context, w world, cfg serveConfig) (err error) {
+	ctx, stop := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM)
+	defer stop() // and so once the first signal is handled, the second kills
+
+	base, err := linkBase(cfg.publicURL)
+	if err != nil {
+		return err
+	}
+	logger := newLogger(w)
+	st, err := store.Open(ctx, cfg.store)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, st.Close()) }()
+
+	keys, err := keyring.New(st, cfg.apiKeys, time.Now)
+	if err != nil {
+		return usageError{fmt.Errorf("PETSTORE_API_KEYS: %w", err)}
+	}
+	var stopping atomic.Bool
+	handler, err := edge.New(edge.Config{
+		Document:     gen.Document,
+		Service:      service.New(st, base),
+		Logger:       logger,
+		Authenticate: keys.Authenticate,
+		Ready: func(ctx context.Context) error {
+			if stopping.Load() {
+				return &petstore.Error{Kind: petstore.Unavailable, Message: "the server is stopping"}
+			}
+			return st.Ping(ctx)
+		},
+	})
+	if err != nil {
+		return err
+	}
+	listener, err := listen(ctx, cfg.addr)
+	if err != nil {
+		return err
+	}
+	if err := ensureKey(ctx, w, logger, cfg, st, keys, listener.Addr()); err != nil {
+		return errors.Join(err, listener.Close())
+	}
+
+	server := &http.Server{
+		Handler:           handler,
+		ReadHeaderTimeout: readHeaderTimeout,
+		ReadTimeout:       readTimeout,
+		WriteTimeout:      writeTimeout,
+		IdleTimeout:       idleTimeout,
+		MaxHeaderBytes:    maxHeaderBytes,
+		ErrorLog:          slog.NewLogLogger(logger.Handler(), slog.LevelWarn),
+	}
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(listener) }()
+	logger.Info("serving", "address", "http://"+listener.Addr().String()+edge.BasePath, "store", store.Redact(cfg.store), "version", programVersion())
+
+	select {
+	case err := <-served:
+		return err
+	case err := <-st.Failed():
+		logger.Error("the store failed for good", "error", err)
+		return errors.Join(err, server.Close())
+	case <-ctx.Done():
+	}
+	stop()
+	stopping.Store(true)
+	logger.Info("stopping: no longer ready, the requests under way are answered")
+	time.Sleep(cfg.drain)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTimeout)
+	defer cancel()
+	if err := server.Shutdown(ctx); err != nil {
+		return fmt.Errorf("some requests were still under way after %v: %w", shutdownTimeout, errors.Join(err, server.Close()))
+	}
+	logger.Info("stopped")
+	return nil
+}
+
+func listen(ctx context.Context, addr string) (net.Listener, error) {
+	var lc net.ListenConfig
+	l, err := lc.Listen(ctx, "tcp", addr)
+	switch {
+	case errors.Is(err, syscall.EADDRINUSE):
+		return nil, fmt.Errorf("cannot listen on %s: another program does; stop it or choose another --addr", addr)
+	case err != nil:
+		return nil, fmt.Errorf("cannot listen on %q: %w; choose another --addr, such as 127.0.0.1:8080", addr, err)
+	}
+	return l, nil
+}

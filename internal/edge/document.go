@@ -1,0 +1,43 @@
+package edge
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/labstack/echo/v4"
+)
+
+// registerDocument serves the document: its exact bytes, and the same as JSON.
+func (e *edge) registerDocument(doc *openapi3.T) error {
+	asJSON, err := doc.MarshalJSON()
+	if err != nil {
+		return fmt.Errorf("openapi.yaml does not become JSON: %w", err)
+	}
+	r := headRouter{e.echo}
+	r.GET("/openapi.yaml", serveBytes("application/yaml", e.Document)) // RFC 9512
+	r.GET("/openapi.json", serveBytes(mediaTypeJSON, asJSON))
+	return nil
+}
+
+// serveBytes answers with data, or 304 to who has it already (RFC 9110,
+// section 13.1.2).
+func serveBytes(mediaType string, data []byte) echo.HandlerFunc {
+	sum := sha256.Sum256(data)
+	tag := `"` + hex.EncodeToString(sum[:16]) + `"`
+	return func(c echo.Context) error {
+		h := c.Response().Header()
+		h.Set("ETag", tag)
+		h.Set("Cache-Control", "no-cache")
+		for _, candidate := range strings.Split(strings.Join(c.Request().Header["If-None-Match"], ","), ",") {
+			candidate = strings.TrimPrefix(strings.TrimSpace(candidate), "W/")
+			if candidate == tag || candidate == "*" {
+				return c.NoContent(http.StatusNotModified)
+			}
+		}
+		return c.Blob(http.StatusOK, mediaType, data)
+	}
+}

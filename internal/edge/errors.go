@@ -1,0 +1,172 @@
+package edge
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strconv"
+
+	"github.com/getkin/kin-openapi/openapi3filter"
+	"github.com/labstack/echo/v4"
+
+	"example.com/petstore/gen/api"
+	"example.com/petstore/internal/petstore"
+)
+
+// The codes of the Error body. The document's description lists them.
+const (
+	codeInvalidParameter     = "invalid_parameter"
+	codeInvalidBody          = "invalid_body"
+	codeInvalidRequest       = "invalid_request"
+	codeUnauthorized         = "unauthorized"
+	codeNotFound             = "not_found"
+	codeMethodNotAllowed     = "method_not_allowed"
+	codePayloadTooLarge      = "payload_too_large"
+	codeUnsupportedMediaType = "unsupported_media_type"
+	codeInternal             = "internal"
+	codeUnavailable          = "unavailable"
+)
+
+// retryAfter is what a client is told to wait, in seconds, before it asks an
+// unavailable service again.
+const retryAfter = "1"
+
+// problem is an error as the client gets to see it. cause is for the log.
+type problem struct {
+	status        int
+	code, message string
+	header        http.Header
+	cause         error
+}
+
+func (p *problem) Error() string {
+	if p.cause != nil {
+		return p.message + ": " + p.cause.Error()
+	}
+	return p.message
+}
+
+func (p *problem) Unwrap() error { return p.cause }
+
+func invalidParameter(message string) *problem {
+	return &problem{status: http.StatusBadRequest, code: codeInvalidParameter, message: message}
+}
+
+func invalidBody(message string) *problem {
+	return &problem{status: http.StatusBadRequest, code: codeInvalidBody, message: message}
+}
+
+func unauthorized(challenge string) *problem {
+	return &problem{
+		status:  http.StatusUnauthorized,
+		code:    codeUnauthorized,
+		message: "a valid API key is required, sent as Authorization: Bearer API_KEY",
+		header:  http.Header{"Www-Authenticate": {challenge}},
+	}
+}
+
+func unavailable(cause error) *problem {
+	return &problem{
+		status:  http.StatusServiceUnavailable,
+		code:    codeUnavailable,
+		message: "the service is unavailable; try again later",
+		header:  http.Header{"Retry-After": {retryAfter}},
+		cause:   cause,
+	}
+}
+
+func internal(cause error) *problem {
+	return &problem{
+		status:  http.StatusInternalServerError,
+		code:    codeInternal,
+		message: "the service failed to answer; its log has the details",
+		cause:   cause,
+	}
+}
+
+var (
+	errTooLarge = &problem{
+		status:  http.StatusRequestEntityTooLarge,
+		code:    codePayloadTooLarge,
+		message: "the body is larger than " + strconv.Itoa(maxBody) + " bytes",
+	}
+	errMediaType = &problem{
+		status:  http.StatusUnsupportedMediaType,
+		code:    codeUnsupportedMediaType,
+		message: "the Content-Type must be " + mediaTypeJSON,
+		header:  http.Header{"Accept": {mediaTypeJSON}},
+	}
+	errContentEncoding = &problem{
+		status:  http.StatusUnsupportedMediaType,
+		code:    codeUnsupportedMediaType,
+		message: "the body must not be compressed or otherwise encoded",
+		header:  http.Header{"Accept-Encoding": {"identity"}},
+	}
+)
+
+// ofKind maps the domain's kinds of errors to answers: the one table of it.
+// message is the domain's own, which only Invalid and NotFound show.
+func ofKind(kind petstore.Kind, message string, cause error) *problem {
+	switch kind {
+	case petstore.Invalid:
+		return &problem{status: http.StatusBadRequest, code: codeInvalidBody, message: message, cause: cause}
+	case petstore.NotFound:
+		return &problem{status: http.StatusNotFound, code: codeNotFound, message: message, cause: cause}
+	case petstore.Unavailable:
+		return unavailable(cause)
+	default:
+		return internal(cause)
+	}
+}
+
+// ofRouter maps what Echo itself answers with: its router's 404 and 405. Its
+// other statuses come from binding, which validation has made impossible.
+func ofRouter(e *echo.HTTPError) *problem {
+	switch e.Code {
+	case http.StatusNotFound:
+		return &problem{status: e.Code, code: codeNotFound, message: "there is nothing at this path"}
+	case http.StatusMethodNotAllowed:
+		return &problem{status: e.Code, code: codeMethodNotAllowed, message: "this path does not support the method; the Allow header lists those it does"}
+	case http.StatusBadRequest:
+		return &problem{status: e.Code, code: codeInvalidRequest, message: "the request is malformed", cause: e}
+	default:
+		return internal(e)
+	}
+}
+
+// problemOf turns any error into an answer. What nobody has classed is ours.
+func problemOf(err error) *problem {
+	if e, ok := errors.AsType[*openapi3filter.RequestError](err); ok {
+		if p := explain(e); p != nil {
+			return p
+		}
+	}
+	if p, ok := errors.AsType[*problem](err); ok {
+		return p
+	}
+	if e, ok := errors.AsType[*petstore.Error](err); ok {
+		return ofKind(e.Kind, e.Message, err)
+	}
+	if e, ok := errors.AsType[*echo.HTTPError](err); ok {
+		return ofRouter(e)
+	}
+	return internal(err)
+}
+
+// answer writes the Error body of err: the only place that does.
+func (e *edge) answer(err error, c echo.Context) {
+	w := c.Response()
+	if w.Committed {
+		return
+	}
+	p := problemOf(err)
+	body, _ := json.Marshal(api.Error{Code: p.code, Message: p.message, Status: p.status}) // strings and an int cannot fail
+	h := w.Header()
+	for name, values := range p.header {
+		h[name] = values
+	}
+	h.Set("Content-Type", mediaTypeJSON)
+	h.Set("Content-Length", strconv.Itoa(len(body)))
+	w.WriteHeader(p.status)
+	_, _ = w.Write(body) // the client is gone: there is nobody to tell
+}

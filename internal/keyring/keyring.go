@@ -1,0 +1,136 @@
+// Package keyring decides whether an API key opens the service. It keeps what
+// it has learnt of known keys for a few seconds, and nothing of unknown ones.
+package keyring
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/singleflight"
+
+	"example.com/petstore/internal/petstore"
+)
+
+// Freshness is how long a known key is trusted without asking the store: the
+// longest time a revoked key goes on working, less the time of one look-up. The
+// promise is 5 s.
+const Freshness = 2 * time.Second
+
+// lookupTimeout bounds one look-up, so that Freshness and it stay below the
+// promise together.
+const lookupTimeout = 2 * time.Second
+
+// minFixedLength keeps fixed keys out of reach of guessing.
+const minFixedLength = 16
+
+// Keyring recognises keys. It is safe for concurrent use.
+type Keyring struct {
+	store petstore.KeyStore
+	fixed map[[sha256.Size]byte]string
+	now   func() time.Time
+
+	flights singleflight.Group
+	mu      sync.RWMutex
+	known   map[string]entry
+}
+
+type entry struct {
+	key   petstore.Key
+	asked time.Time
+}
+
+// New returns a keyring of the keys in store and of the fixed ones, each at
+// least 16 characters of RFC 6750's b64token. It fails, without repeating the
+// key, where one is not.
+func New(store petstore.KeyStore, fixed []string, now func() time.Time) (*Keyring, error) {
+	k := &Keyring{
+		store: store,
+		fixed: map[[sha256.Size]byte]string{},
+		now:   now,
+		known: map[string]entry{},
+	}
+	for i, token := range fixed {
+		if len(token) < minFixedLength || !IsToken(token) {
+			return nil, fmt.Errorf("key %d of %d is unfit: a key must be at least %d characters of A-Z a-z 0-9 - . _ ~ + / with = only at its end", i+1, len(fixed), minFixedLength)
+		}
+		hash := petstore.HashToken(token)
+		k.fixed[hash] = "fixed-" + hex.EncodeToString(hash[:4])
+	}
+	return k, nil
+}
+
+// Fixed returns how many fixed keys there are.
+func (k *Keyring) Fixed() int { return len(k.fixed) }
+
+// Authenticate returns the ID of the key with that token, and whether it opens
+// the service. An error means that the store could not be asked: the key is
+// then neither good nor bad.
+func (k *Keyring) Authenticate(ctx context.Context, token string) (keyID string, ok bool, err error) {
+	hash := petstore.HashToken(token)
+	if id, ok := k.fixed[hash]; ok {
+		return id, true, nil
+	}
+	id, ok := petstore.KeyIDOf(token)
+	if !ok {
+		return "", false, nil
+	}
+	now := k.now()
+	k.mu.RLock()
+	e, found := k.known[id]
+	k.mu.RUnlock()
+	if !found || now.Sub(e.asked) >= Freshness {
+		if e, err = k.lookup(ctx, id); err != nil {
+			if petstore.KindOf(err) == petstore.NotFound {
+				return "", false, nil
+			}
+			return "", false, err
+		}
+	}
+	return id, e.key.Opens(hash, now), nil
+}
+
+// lookup asks the store for a key, once for all who want it at the time. The
+// caller's going away does not end it, since others may wait for the answer.
+func (k *Keyring) lookup(ctx context.Context, id string) (entry, error) {
+	v, err, _ := k.flights.Do(id, func() (any, error) {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lookupTimeout)
+		defer cancel()
+		e := entry{asked: k.now()}
+		var err error
+		e.key, err = k.store.Key(ctx, id)
+		k.mu.Lock()
+		defer k.mu.Unlock()
+		if err != nil {
+			delete(k.known, id)
+			return entry{}, err
+		}
+		k.known[id] = e
+		return e, nil
+	})
+	if err != nil {
+		return entry{}, err
+	}
+	return v.(entry), nil
+}
+
+// IsToken reports whether s is a b64token (RFC 6750, section 2.1): one or more
+// of its characters, then any number of "=".
+func IsToken(s string) bool {
+	n := len(s)
+	for n > 0 && s[n-1] == '=' {
+		n--
+	}
+	for i := range n {
+		switch c := s[i]; {
+		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9':
+		case c == '-', c == '.', c == '_', c == '~', c == '+', c == '/':
+		default:
+			return false
+		}
+	}
+	return n > 0
+}

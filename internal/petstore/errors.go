@@ -1,0 +1,69 @@
+package petstore
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Kind classes an error by who can do something about it.
+type Kind int
+
+// The kinds of errors. Internal is the zero value: what nobody has classed is
+// the service's own fault.
+const (
+	Internal    Kind = iota // the service failed; for a write, it may have happened
+	Invalid                 // the caller's value can never be accepted
+	NotFound                // what was asked for does not exist
+	Unavailable             // not now; nothing was done, and trying again is safe
+)
+
+// Kinds returns every kind, for tests and tables that must cover them all.
+func Kinds() []Kind { return []Kind{Internal, Invalid, NotFound, Unavailable} }
+
+func (k Kind) String() string {
+	switch k {
+	case Invalid:
+		return "invalid"
+	case NotFound:
+		return "not found"
+	case Unavailable:
+		return "unavailable"
+	default:
+		return "internal"
+	}
+}
+
+// Error is an error with a kind.
+type Error struct {
+	Kind    Kind
+	Message string // for the client of the service where Kind is Invalid or NotFound, for the operator else
+	Err     error  // the cause, for the log; may be nil
+}
+
+func (e *Error) Error() string {
+	if e.Err != nil {
+		return e.Message + ": " + e.Err.Error()
+	}
+	return e.Message
+}
+
+func (e *Error) Unwrap() error { return e.Err }
+
+// KindOf returns the kind of the first Error in err's chain, and Internal
+// where there is none.
+func KindOf(err error) Kind {
+	if e, ok := errors.AsType[*Error](err); ok {
+		return e.Kind
+	}
+	return Internal
+}
+
+// NoSuchPet is the NotFound error of every store for a pet.
+func NoSuchPet(id int64) error {
+	return &Error{Kind: NotFound, Message: fmt.Sprintf("there is no pet with id %d", id)}
+}
+
+// NoSuchKey is the NotFound error of every store for a key.
+func NoSuchKey(id string) error {
+	return &Error{Kind: NotFound, Message: fmt.Sprintf("there is no key with id %q", id)}
+}

@@ -1,0 +1,80 @@
+package petstore
+
+import (
+	"context"
+	"time"
+)
+
+// Store keeps pets and keys. Every implementation passes the tests of
+// internal/store/storetest. All methods are safe for concurrent use and end
+// soon after their context does.
+//
+// Errors carry a Kind. Any method may fail with Unavailable (nothing was
+// done, trying again is safe) or Internal; the comments name only the others.
+type Store interface {
+	PetStore
+	KeyStore
+
+	// Ping reports whether the store can answer now.
+	Ping(ctx context.Context) error
+
+	// Failed delivers one error if the store can no longer vouch for what it
+	// acknowledges, such as a failed fsync, which cannot be tried again. The
+	// program must then end; what was acknowledged before is on disk. The
+	// channel is nil for a store that cannot fail so.
+	Failed() <-chan error
+
+	// Close finishes the writes under way, refuses new ones with Unavailable
+	// and releases what the store holds. Only the first call does anything.
+	Close() error
+}
+
+// PetStore keeps pets. There is no way to change or remove one.
+type PetStore interface {
+	// CreatePet stores p durably and returns it with its new identifier: from
+	// 1 upward, never reused, gaps allowed, at most MaxID. When it returns
+	// without an error the pet survives the death of the process and of the
+	// machine, as far as the store promises durability at all. If ctx ends
+	// first, either nothing was done (Unavailable) or the pet is returned.
+	//
+	// It fails with Invalid where p.Validate does.
+	CreatePet(ctx context.Context, p NewPet) (Pet, error)
+
+	// Pet returns the pet with that identifier, or NotFound.
+	Pet(ctx context.Context, id int64) (Pet, error)
+
+	// Pets returns the first q.Limit pets of q in ascending order of their
+	// identifiers. A walk that passes each page's last identifier as the next
+	// q.After meets every pet created before it began exactly once. The cost
+	// does not depend on how many pets there are.
+	Pets(ctx context.Context, q Query) (Page, error)
+}
+
+// Query selects pets.
+type Query struct {
+	Status Status // only pets of this status; "" selects all
+	After  int64  // only pets with a greater identifier
+	Limit  int    // at most so many; 1 or more
+}
+
+// Page is a part of a list of pets.
+type Page struct {
+	Pets []Pet // never more than the query's limit
+	More bool  // whether at least one pet follows the last of Pets
+}
+
+// KeyStore keeps API keys, of which it knows only hashes.
+type KeyStore interface {
+	// CreateKey stores k. Its ID must be new.
+	CreateKey(ctx context.Context, k Key) error
+
+	// Key returns the key with that ID, revoked and expired ones too, or NotFound.
+	Key(ctx context.Context, id string) (Key, error)
+
+	// Keys returns all keys, oldest first.
+	Keys(ctx context.Context) ([]Key, error)
+
+	// RevokeKey marks the key as revoked at that time and returns it, or
+	// NotFound. A key that is revoked already keeps its first time.
+	RevokeKey(ctx context.Context, id string, at time.Time) (Key, error)
+}

@@ -1,0 +1,68 @@
+package memory
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"example.com/petstore/internal/petstore"
+)
+
+// CreateKey implements petstore.KeyStore.
+func (s *Store) CreateKey(ctx context.Context, k petstore.Key) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.readable(ctx); err != nil {
+		return err
+	}
+	if s.indexOfKey(k.ID) >= 0 {
+		return &petstore.Error{Kind: petstore.Internal, Message: "there is a key with id " + k.ID + " already"}
+	}
+	s.keys = append(s.keys, k)
+	return nil
+}
+
+// Key implements petstore.KeyStore.
+func (s *Store) Key(ctx context.Context, id string) (petstore.Key, error) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if err := s.readable(ctx); err != nil {
+		return petstore.Key{}, err
+	}
+	i := s.indexOfKey(id)
+	if i < 0 {
+		return petstore.Key{}, petstore.NoSuchKey(id)
+	}
+	return s.keys[i], nil
+}
+
+// Keys implements petstore.KeyStore.
+func (s *Store) Keys(ctx context.Context) ([]petstore.Key, error) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if err := s.readable(ctx); err != nil {
+		return nil, err
+	}
+	return slices.Clone(s.keys), nil
+}
+
+// RevokeKey implements petstore.KeyStore.
+func (s *Store) RevokeKey(ctx context.Context, id string, at time.Time) (petstore.Key, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.readable(ctx); err != nil {
+		return petstore.Key{}, err
+	}
+	i := s.indexOfKey(id)
+	if i < 0 {
+		return petstore.Key{}, petstore.NoSuchKey(id)
+	}
+	if s.keys[i].RevokedAt.IsZero() {
+		s.keys[i].RevokedAt = at.UTC().Truncate(time.Second)
+	}
+	return s.keys[i], nil
+}
+
+func (s *Store) indexOfKey(id string) int {
+	return slices.IndexFunc(s.keys, func(k petstore.Key) bool { return k.ID == id })
+}

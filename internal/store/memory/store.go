@@ -1,0 +1,57 @@
+// Package memory keeps pets and keys in the process: nothing survives it, and
+// no other process sees it. It is for tests, demonstrations and measuring.
+package memory
+
+import (
+	"context"
+	"sync"
+
+	"example.com/petstore/internal/petstore"
+)
+
+var _ petstore.Store = (*Store)(nil)
+
+// Store is a petstore.Store in memory.
+type Store struct {
+	mu       sync.RWMutex
+	closed   bool
+	pets     []petstore.Pet // the pet with identifier id stands at id-1
+	byStatus map[petstore.Status][]int64
+	keys     []petstore.Key // oldest first
+}
+
+// New returns an empty store.
+func New() *Store {
+	return &Store{byStatus: map[petstore.Status][]int64{}}
+}
+
+var errClosed = &petstore.Error{Kind: petstore.Unavailable, Message: "the store is closed"}
+
+// readable returns why the store cannot be used now, or nil. The caller holds mu.
+func (s *Store) readable(ctx context.Context) error {
+	if s.closed {
+		return errClosed
+	}
+	if err := ctx.Err(); err != nil {
+		return &petstore.Error{Kind: petstore.Unavailable, Message: "the caller gave up", Err: err}
+	}
+	return nil
+}
+
+// Ping implements petstore.Store.
+func (s *Store) Ping(ctx context.Context) error {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.readable(ctx)
+}
+
+// Failed implements petstore.Store: memory does not fail.
+func (s *Store) Failed() <-chan error { return nil }
+
+// Close implements petstore.Store.
+func (s *Store) Close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.closed = true
+	return nil
+}

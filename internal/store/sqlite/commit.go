@@ -1,0 +1,193 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"sync"
+	"sync/atomic"
+
+	"example.com/petstore/internal/petstore"
+)
+
+// maxBatch bounds how many writes share a commit, and so how long the first
+// of them waits for the last. Past about 128 the fsync is no longer what costs.
+const maxBatch = 128
+
+// writer is the one connection that writes, with its statements.
+type writer struct {
+	conn                            *sql.Conn
+	begin, commit, rollback         *sql.Stmt
+	insertPet, insertKey, revokeKey *sql.Stmt
+}
+
+func newWriter(ctx context.Context, db *sql.DB) (*writer, error) {
+	db.SetMaxOpenConns(1)
+	c, err := db.Conn(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := verify(ctx, c, writerPragmas); err != nil {
+		return nil, err
+	}
+	st := statements{ctx: ctx, conn: c}
+	w := &writer{
+		conn:      c,
+		begin:     st.prepare("BEGIN IMMEDIATE"),
+		commit:    st.prepare("COMMIT"),
+		rollback:  st.prepare("ROLLBACK"),
+		insertPet: st.prepare(insertPet),
+		insertKey: st.prepare(insertKey),
+		revokeKey: st.prepare(revokeKey),
+	}
+	return w, st.err
+}
+
+// committer is the goroutine that writes. It takes whatever waits, up to
+// maxBatch, runs it in one transaction and answers after the commit: one fsync
+// for all of them. It takes no context: that a caller gives up must not roll
+// back its neighbours.
+type committer struct {
+	w      *writer
+	jobs   chan *job
+	failed chan error
+	done   chan struct{}
+
+	mu     sync.RWMutex // held for reading while sending to jobs
+	closed bool
+}
+
+// job is one caller's write.
+type job struct {
+	apply func(*writer) error
+	taken atomic.Bool // by the committer, or by the caller who withdraws it
+	err   error       // of apply alone
+	done  chan error
+}
+
+func startCommitter(w *writer) *committer {
+	c := &committer{
+		w:      w,
+		jobs:   make(chan *job, maxBatch),
+		failed: make(chan error, 1),
+		done:   make(chan struct{}),
+	}
+	go c.run()
+	return c
+}
+
+// write has the committer run apply and returns once it is committed. If ctx
+// ends while the job still waits, the job is withdrawn; once it is taken, its
+// outcome is near, and told.
+func (c *committer) write(ctx context.Context, apply func(*writer) error) error {
+	j := &job{apply: apply, done: make(chan error, 1)}
+	if err := c.send(ctx, j); err != nil {
+		return err
+	}
+	select {
+	case err := <-j.done:
+		return err
+	case <-ctx.Done():
+		if j.taken.CompareAndSwap(false, true) {
+			return errGaveUp
+		}
+		return <-j.done
+	}
+}
+
+func (c *committer) send(ctx context.Context, j *job) error {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	if c.closed {
+		return errClosed
+	}
+	select {
+	case c.jobs <- j:
+		return nil
+	case <-ctx.Done():
+		return errGaveUp
+	}
+}
+
+// close lets the committer finish what was sent and waits for its end.
+func (c *committer) close() {
+	c.mu.Lock()
+	c.closed = true
+	close(c.jobs)
+	c.mu.Unlock()
+	<-c.done
+}
+
+func (c *committer) run() {
+	defer close(c.done)
+	var fatal error
+	batch := make([]*job, 0, maxBatch)
+	for j := range c.jobs {
+		batch = c.drain(append(batch[:0], j))
+		err := fatal
+		if err == nil {
+			err = c.commit(batch)
+		}
+		if fatal == nil && isFatal(err) {
+			fatal = &petstore.Error{Kind: petstore.Internal, Message: "the database can no longer be written to", Err: err}
+			c.failed <- fatal
+		}
+		for _, j := range batch {
+			if err == nil {
+				j.done <- translate(j.err)
+			} else {
+				j.done <- translate(err)
+			}
+		}
+	}
+}
+
+// drain adds the jobs that wait to batch, without those withdrawn.
+func (c *committer) drain(batch []*job) []*job {
+	if !batch[0].taken.CompareAndSwap(false, true) {
+		batch = batch[:0]
+	}
+	for len(batch) < maxBatch {
+		select {
+		case j, open := <-c.jobs:
+			if !open {
+				return batch
+			}
+			if j.taken.CompareAndSwap(false, true) {
+				batch = append(batch, j)
+			}
+		default:
+			return batch
+		}
+	}
+	return batch
+}
+
+// commit runs the batch in one transaction. A job that breaks a constraint
+// fails alone, its statement undone; any other error undoes them all.
+func (c *committer) commit(batch []*job) error {
+	if len(batch) == 0 {
+		return nil
+	}
+	if _, err := c.w.begin.Exec(); err != nil {
+		return err
+	}
+	for _, j := range batch {
+		if j.err = j.apply(c.w); j.err != nil && !isConstraint(j.err) {
+			return c.undo(j.err)
+		}
+	}
+	if _, err := c.w.commit.Exec(); err != nil {
+		return c.undo(err)
+	}
+	return nil
+}
+
+// undo rolls back and returns the error that made it necessary. SQLite may
+// have rolled back by itself; that there is no transaction left is no error.
+func (c *committer) undo(cause error) error {
+	if _, err := c.w.rollback.Exec(); err != nil && !isNoTransaction(err) {
+		return fmt.Errorf("%w (and the rollback failed: %w)", cause, err)
+	}
+	return cause
+}

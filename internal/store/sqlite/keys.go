@@ -1,0 +1,94 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"example.com/petstore/internal/petstore"
+)
+
+const (
+	keyColumns = "id, name, hash, created_at, expires_at, revoked_at"
+	insertKey  = "INSERT INTO keys (" + keyColumns + ") VALUES (?, ?, ?, ?, ?, NULL)"
+	revokeKey  = "UPDATE keys SET revoked_at = ? WHERE id = ? AND revoked_at IS NULL"
+	selectKey  = "SELECT " + keyColumns + " FROM keys WHERE id = ?"
+	selectKeys = "SELECT " + keyColumns + " FROM keys ORDER BY created_at, rowid"
+)
+
+// CreateKey implements petstore.KeyStore.
+func (s *Store) CreateKey(ctx context.Context, k petstore.Key) error {
+	return s.committer.write(ctx, func(w *writer) error {
+		_, err := w.insertKey.Exec(k.ID, k.Name, k.Hash[:], k.CreatedAt.Unix(), unixOrNull(k.ExpiresAt))
+		return err
+	})
+}
+
+// Key implements petstore.KeyStore.
+func (s *Store) Key(ctx context.Context, id string) (k petstore.Key, err error) {
+	err = s.read(ctx, func(r *reader) error { return scanKey(r.key.QueryRow(id), &k) })
+	if errors.Is(err, sql.ErrNoRows) {
+		err = petstore.NoSuchKey(id)
+	}
+	return k, err
+}
+
+// Keys implements petstore.KeyStore.
+func (s *Store) Keys(ctx context.Context) (keys []petstore.Key, err error) {
+	err = s.read(ctx, func(r *reader) error {
+		rows, err := r.keys.Query()
+		if err != nil {
+			return err
+		}
+		defer rows.Close()
+		for rows.Next() {
+			var k petstore.Key
+			if err := scanKey(rows, &k); err != nil {
+				return err
+			}
+			keys = append(keys, k)
+		}
+		return rows.Err()
+	})
+	return keys, err
+}
+
+// RevokeKey implements petstore.KeyStore.
+func (s *Store) RevokeKey(ctx context.Context, id string, at time.Time) (petstore.Key, error) {
+	err := s.committer.write(ctx, func(w *writer) error {
+		_, err := w.revokeKey.Exec(at.Unix(), id)
+		return err
+	})
+	if err != nil {
+		return petstore.Key{}, err
+	}
+	return s.Key(ctx, id)
+}
+
+func scanKey(row scanner, k *petstore.Key) error {
+	var hash []byte
+	var created int64
+	var expires, revoked sql.NullInt64
+	if err := row.Scan(&k.ID, &k.Name, &hash, &created, &expires, &revoked); err != nil {
+		return err
+	}
+	if copy(k.Hash[:], hash) != len(k.Hash) {
+		return fmt.Errorf("the hash of key %q has %d bytes", k.ID, len(hash))
+	}
+	k.CreatedAt = time.Unix(created, 0).UTC()
+	k.ExpiresAt, k.RevokedAt = timeOrZero(expires), timeOrZero(revoked)
+	return nil
+}
+
+func unixOrNull(t time.Time) sql.NullInt64 {
+	return sql.NullInt64{Int64: t.Unix(), Valid: !t.IsZero()}
+}
+
+func timeOrZero(n sql.NullInt64) time.Time {
+	if !n.Valid {
+		return time.Time{}
+	}
+	return time.Unix(n.Int64, 0).UTC()
+}
