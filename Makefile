@@ -1,0 +1,65 @@
+# How we work on the pet store service. `make` alone prints what there is.
+# Tools run from pinned module versions of their own, so go.mod holds only what
+# the service and its generator need.
+
+STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
+GOFUMPT     := mvdan.cc/gofumpt@v0.12.0
+DEADCODE    := golang.org/x/tools/cmd/deadcode@v0.52.0
+OASDIFF     := github.com/oasdiff/oasdiff@v1.30.0
+
+VERSION  := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
+BIN      := .bin/petstore
+FUZZTIME ?= 30s
+
+# The race detector needs cgo, and so a C compiler.
+HAVE_CC := $(shell command -v $$(go env CC) >/dev/null 2>&1 && echo yes)
+ifeq ($(HAVE_CC),yes)
+RACE := CGO_ENABLED=1 go test -race
+else
+RACE := go test
+endif
+
+.DEFAULT_GOAL := help
+.PHONY: help run build test generate drift lint breaking check fuzz
+
+help: ## print the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+run: build ## serve on 127.0.0.1:8080 from petstore.db, with an API key in hand
+	@exec $(BIN) serve
+
+build: ## build .bin/petstore, static
+	@CGO_ENABLED=0 go build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o $(BIN) ./cmd/petstore
+
+test: ## all tests, with the race detector where there is a C compiler
+ifneq ($(HAVE_CC),yes)
+	@echo 'No C compiler found, so the tests run without the race detector; install gcc or clang to have it.'
+endif
+	$(RACE) -timeout 11m ./...
+
+generate: ## write gen/ from openapi.yaml
+	go generate ./gen
+
+drift: ## fail if openapi.yaml and gen/ disagree
+	@tmp=$$(mktemp -d) && trap 'rm -rf "$$tmp"' EXIT && \
+	cp -R openapi.yaml tools.go go.mod go.sum gen "$$tmp" && \
+	rm -rf "$$tmp"/gen/api && mkdir "$$tmp"/gen/api && touch "$$tmp"/gen/api/openapi.yaml && \
+	(cd "$$tmp" && go generate ./gen) && \
+	if diff -ru gen "$$tmp/gen"; then echo 'gen/ is what openapi.yaml says'; \
+	else echo 'gen/ is not what openapi.yaml says (- is here, + is generated): run make generate and commit gen/' >&2; exit 1; fi
+
+lint: ## vet, staticcheck, gofumpt, deadcode
+	go vet ./...
+	go run $(STATICCHECK) ./...
+	@out=$$(go run $(GOFUMPT) -l $$(git ls-files --cached --others --exclude-standard '*.go' ':!*.gen.go')) && \
+	if [ -n "$$out" ]; then echo "not formatted; run: go run $(GOFUMPT) -w"; echo "$$out"; exit 1; fi
+	@out=$$(go run $(DEADCODE) -test ./...) && \
+	if [ -n "$$out" ]; then echo 'reached by nothing; remove it:'; echo "$$out"; exit 1; fi
+
+breaking: ## fail if openapi.yaml breaks a client of the specification
+	go run $(OASDIFF) breaking --fail-on ERR --err-ignore internal/contract/breaking-exceptions.txt internal/contract/seed.yaml openapi.yaml
+
+check: drift lint breaking test ## all that CI checks
+
+fuzz: ## fuzz the whole HTTP stack for FUZZTIME (30s)
+	go test -run '^$$' -fuzz FuzzHTTP -fuzztime $(FUZZTIME) ./internal/edge
