@@ -20,7 +20,7 @@ RACE := go test
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test generate drift lint breaking check fuzz
+.PHONY: help run build test generate drift lint breaking check fuzz bench
 
 help: ## print the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -36,6 +36,7 @@ ifneq ($(HAVE_CC),yes)
 	@echo 'No C compiler found, so the tests run without the race detector; install gcc or clang to have it.'
 endif
 	$(RACE) -timeout 11m ./...
+	go test -count=1 ./internal/bench
 
 generate: ## write gen/ from openapi.yaml
 	go generate ./gen
@@ -60,6 +61,11 @@ breaking: ## fail if openapi.yaml breaks a client of the specification
 	go run $(OASDIFF) breaking --fail-on ERR --err-ignore internal/contract/breaking-exceptions.txt internal/contract/seed.yaml openapi.yaml
 
 check: drift lint breaking test ## all that CI checks
+
+bench: build ## measure beside peers, in process and over loopback
+	go test -run '^$$' -bench . ./internal/bench
+	go build -o .bin/loopback ./internal/bench/loopback
+	.bin/loopback
 
 fuzz: ## fuzz the whole HTTP stack for FUZZTIME (30s)
 	go test -run '^$$' -fuzz FuzzHTTP -fuzztime $(FUZZTIME) ./internal/edge

@@ -1,7 +1,6 @@
 package edge
 
 import (
-	"context"
 	"net/http"
 	"strings"
 
@@ -10,25 +9,25 @@ import (
 
 // The challenges of RFC 6750, section 3. Which of the two is sent tells a
 // client whether it sent no key or a wrong one; the body is the same for both.
-const (
-	challenge             = `Bearer realm="petstore"`
-	challengeInvalidToken = challenge + `, error="invalid_token"`
+var (
+	errNoKey    = unauthorized(`Bearer realm="petstore"`)
+	errWrongKey = unauthorized(`Bearer realm="petstore", error="invalid_token"`)
 )
 
-// authenticate returns the request's context with the ID of its API key.
-func (e *edge) authenticate(r *http.Request) (context.Context, error) {
+// authenticate returns the ID of the API key the request comes with.
+func (e *edge) authenticate(r *http.Request) (keyID string, err error) {
 	token, ok := bearerToken(r.Header)
 	if !ok {
-		return nil, unauthorized(challenge)
+		return "", errNoKey
 	}
-	keyID, ok, err := e.Authenticate(r.Context(), token)
+	keyID, ok, err = e.Authenticate(r.Context(), token)
 	switch {
 	case err != nil:
-		return nil, unavailable(err)
+		return "", unavailable(err)
 	case !ok:
-		return nil, unauthorized(challengeInvalidToken)
+		return "", errWrongKey
 	}
-	return context.WithValue(r.Context(), keyIDKey{}, keyID), nil
+	return keyID, nil
 }
 
 // bearerToken reads the one Authorization header (RFC 9110, section 11.6.2;
@@ -45,12 +44,4 @@ func bearerToken(h http.Header) (token string, ok bool) {
 	}
 	token = strings.TrimLeft(token, " ")
 	return token, keyring.IsToken(token)
-}
-
-type keyIDKey struct{}
-
-// keyIDFrom returns the ID of the key that authenticated ctx, or "".
-func keyIDFrom(ctx context.Context) string {
-	id, _ := ctx.Value(keyIDKey{}).(string)
-	return id
 }

@@ -9,16 +9,15 @@
 //	 exchange      request id, headers of every answer, panics, the access log
 //	 operation     announces a deprecation
 //	  authenticate the API key, before anything else is read
-//	  readBody     size, media type and coding, before it is read; then the bytes
-//	  validate     parameters and body against the document
+//	  validate     the query string and the parameters against the document
+//	   readBody    media type, coding and size, before it is read; then the bytes
+//	   decodeJSON  strictly; then the value against the document
 //	 gen/api       binds what was validated, calls internal/service, writes its answer
 //	 answer        every error on its way back, once
 package edge
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"log/slog"
 	"net/http"
 	"net/url"
@@ -64,19 +63,15 @@ func New(cfg Config) (http.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	useStrictJSON()
 
 	e := &edge{Config: cfg, echo: echo.New()}
 	e.echo.HTTPErrorHandler = e.answer
-	e.echo.Binder = validatedBinder{}
+	e.echo.Binder = notBinder{}
 	e.echo.Use(e.exchange)
 
-	middlewares := map[string][]echo.MiddlewareFunc{}
-	for id, op := range operations {
-		middlewares[id] = []echo.MiddlewareFunc{e.operation(op)}
+	if err := e.registerOperations(operations); err != nil {
+		return nil, err
 	}
-	api.RegisterHandlersWithOptions(headRouter{e.echo}, api.NewStrictHandler(cfg.Service, nil),
-		api.RegisterHandlersOptions{BaseURL: BasePath, OperationMiddlewares: middlewares})
 	e.registerHealth()
 	if err := e.registerDocument(doc); err != nil {
 		return nil, err
@@ -84,23 +79,36 @@ func New(cfg Config) (http.Handler, error) {
 	if err := checkRoutes(e.echo.Routes(), operations); err != nil {
 		return nil, err
 	}
+	if err := e.knock(operations); err != nil {
+		return nil, err
+	}
 	return e, nil
 }
 
-// ServeHTTP routes by the decoded path where that is the same path: Echo would
-// route by the raw one, to which /v1/pets/%31 is not /v1/pets/1. Only an
-// encoded slash makes a difference (RFC 3986, section 2.2); such a path stays.
+// ServeHTTP settles how the path is encoded before Echo routes by it: to Echo,
+// /v1/pets/%31 would not be /v1/pets/1, although it is (RFC 3986, section
+// 2.3). Only an encoded slash stays, since it makes another path.
 func (e *edge) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if raw := r.URL.RawPath; raw != "" && !strings.Contains(strings.ToLower(raw), "%2f") {
-		u := new(url.URL)
-		*u = *r.URL
-		u.RawPath = ""
-		clone := new(http.Request)
-		*clone = *r
-		clone.URL = u
-		r = clone
+	if r.URL.RawPath != "" {
+		u := *r.URL
+		u.RawPath = canonicalPath(u.RawPath)
+		clone := *r
+		clone.URL = &u
+		r = &clone
 	}
 	e.echo.ServeHTTP(w, r)
+}
+
+// canonicalPath encodes what needs it in each segment of a path, and nothing
+// else. net/http has refused what cannot be decoded.
+func canonicalPath(raw string) string {
+	segments := strings.Split(raw, "/")
+	for i, segment := range segments {
+		if text, err := url.PathUnescape(segment); err == nil {
+			segments[i] = url.PathEscape(text)
+		}
+	}
+	return strings.Join(segments, "/")
 }
 
 // headRouter registers HEAD wherever GET is: net/http sends the headers alone.
@@ -109,31 +117,4 @@ type headRouter struct{ *echo.Echo }
 func (r headRouter) GET(path string, h echo.HandlerFunc, m ...echo.MiddlewareFunc) *echo.Route {
 	r.HEAD(path, h, m...)
 	return r.Echo.GET(path, h, m...)
-}
-
-// checkRoutes holds the routes below BasePath and the document's operations
-// against each other, both ways.
-func checkRoutes(routes []*echo.Route, operations map[string]*operation) error {
-	documented := map[string]bool{}
-	for _, op := range operations {
-		documented[op.method+" "+op.path] = false
-	}
-	var errs []error
-	for _, r := range routes {
-		if r.Method == http.MethodHead || r.Method == http.MethodOptions || !strings.HasPrefix(r.Path, BasePath+"/") {
-			continue
-		}
-		name := r.Method + " " + r.Path
-		if _, ok := documented[name]; !ok {
-			errs = append(errs, fmt.Errorf("the router has %s, which the document lacks", name))
-			continue
-		}
-		documented[name] = true
-	}
-	for name, routed := range documented {
-		if !routed {
-			errs = append(errs, fmt.Errorf("the document has %s, which the router lacks: run make generate", name))
-		}
-	}
-	return errors.Join(errs...)
 }

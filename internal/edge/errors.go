@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"strconv"
 
-	"github.com/getkin/kin-openapi/openapi3filter"
 	"github.com/labstack/echo/v4"
 
 	"example.com/petstore/gen/api"
@@ -136,12 +135,10 @@ func ofRouter(e *echo.HTTPError) *problem {
 
 // problemOf turns any error into an answer. What nobody has classed is ours.
 func problemOf(err error) *problem {
-	if e, ok := errors.AsType[*openapi3filter.RequestError](err); ok {
-		if p := explain(e); p != nil {
-			return p
-		}
-	}
 	if p, ok := errors.AsType[*problem](err); ok {
+		return p
+	}
+	if p, ok := explain(err); ok {
 		return p
 	}
 	if e, ok := errors.AsType[*petstore.Error](err); ok {

@@ -1,35 +1,77 @@
 package edge
 
 import (
-	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net/http"
-	"regexp"
+	"net/url"
 	"runtime/debug"
 	"strings"
 	"time"
 
+	"github.com/getkin/kin-openapi/openapi3filter"
 	"github.com/labstack/echo/v4"
+	"github.com/oapi-codegen/runtime"
 )
 
-// exchange is one request and its answer: the outermost middleware. Everything
-// that goes wrong inside it becomes an answer here, and every request one line
-// of the log.
+// exchange is one request and its answer on their way through the edge. It
+// stands in for Echo's context, so that the generated code binds what was
+// validated: the query string and the body, neither read a second time by
+// other rules. All that a request needs is in it, in one allocation.
+type exchange struct {
+	echo.Context
+	op    *operation // nil until one is found
+	start time.Time
+	ctx   exchangeContext
+	id    [1]string // the request id, as the value of a header
+	query url.Values
+	body  any // as decoded and validated
+	input openapi3filter.RequestValidationInput
+
+	bodyRead bool // whole, off the connection
+}
+
+// QueryParams replaces Echo's own reading, which drops what it cannot read.
+func (x *exchange) QueryParams() url.Values { return x.query }
+
+// Bind replaces Echo's, which would read the body by encoding/json.
+func (x *exchange) Bind(target any) error { return runtime.BindJSONValue(x.body, target) }
+
+// notBinder stands where Echo's binder was. The generated code leaves binding
+// to a context's Bind where Echo has a binder of its own.
+type notBinder struct{}
+
+func (notBinder) Bind(any, echo.Context) error {
+	return errors.New("a request reached the generated code without validation")
+}
+
+// exchange is the outermost middleware. Everything that goes wrong inside it
+// becomes an answer here, and every request one line of the log.
 func (e *edge) exchange(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
-		start := time.Now()
-		id := requestID(c.Request())
-		setCommonHeaders(c, id)
+		x := &exchange{Context: c, start: time.Now(), id: [1]string{requestID(c.Request())}}
+		x.setCommonHeaders()
 
-		err := guarded(next, c)
+		err := guarded(next, x)
 		if err != nil {
-			e.answer(err, c)
+			e.answer(err, x)
 		}
-		e.log(c, id, time.Since(start), err)
+		x.abandonBody()
+		e.log(x, err)
 		return nil
+	}
+}
+
+// lingerTime is how long the rest of a body that nobody reads may still arrive
+// before the connection is closed under it: a client that sends it all sees
+// the answer and not a reset; one that stalls does not hold the connection.
+const lingerTime = time.Second
+
+// abandonBody ends the wait for a body that was not read.
+func (x *exchange) abandonBody() {
+	if x.Request().ContentLength != 0 && !x.bodyRead {
+		_ = http.NewResponseController(x.Response().Writer).SetReadDeadline(time.Now().Add(lingerTime)) // only net/http's own writers can
 	}
 }
 
@@ -40,17 +82,17 @@ var (
 	closing = []string{"close"}
 )
 
-func setCommonHeaders(c echo.Context, id string) {
-	h := c.Response().Header()
-	h["X-Request-Id"] = []string{id}
+func (x *exchange) setCommonHeaders() {
+	r, h := x.Request(), x.Response().Header()
+	h["X-Request-Id"] = x.id[:]
 	h["X-Content-Type-Options"] = nosniff
-	if path := c.Request().URL.Path; path == BasePath || strings.HasPrefix(path, BasePath+"/") {
+	if path := r.URL.Path; path == BasePath || strings.HasPrefix(path, BasePath+"/") {
 		h["Cache-Control"] = noStore
 	}
 	// A body that nobody reads would have to arrive whole before the
-	// connection could serve another request: close it instead. readBody
-	// takes this back once it has read the body.
-	if c.Request().ContentLength != 0 {
+	// connection could serve another request: close it instead. validateBody
+	// takes this back once the body is read.
+	if r.ContentLength != 0 {
 		h["Connection"] = closing
 	}
 }
@@ -59,7 +101,7 @@ func setCommonHeaders(c echo.Context, id string) {
 // into an error. Echo lets the last parameter of a route run over slashes, so
 // that /v1/pets/1/2 would be a pet: the route and the path must have the same
 // number of segments.
-func guarded(next echo.HandlerFunc, c echo.Context) (err error) {
+func guarded(next echo.HandlerFunc, x *exchange) (err error) {
 	defer func() {
 		switch v := recover(); v {
 		case nil:
@@ -69,11 +111,15 @@ func guarded(next echo.HandlerFunc, c echo.Context) (err error) {
 			err = &panicError{value: v, stack: debug.Stack()}
 		}
 	}()
-	if strings.Count(c.Path(), "/") != strings.Count(echo.GetPath(c.Request()), "/") {
-		c.SetPath("")
+	if r := x.Request(); r.Method == http.MethodOptions && r.RequestURI == "*" {
+		x.Response().Header().Set("Allow", "OPTIONS, GET, HEAD, POST") // of the service as a whole (RFC 9110, section 9.3.7)
+		return x.NoContent(http.StatusNoContent)
+	}
+	if strings.Count(x.Path(), "/") != strings.Count(echo.GetPath(x.Request()), "/") {
+		x.SetPath("")
 		return echo.ErrNotFound
 	}
-	return next(c)
+	return next(x)
 }
 
 type panicError struct {
@@ -104,49 +150,4 @@ func isRequestID(s string) bool {
 		}
 	}
 	return true
-}
-
-// log writes the request's line. It names the path but never the query string
-// or a header, where keys are.
-func (e *edge) log(c echo.Context, id string, took time.Duration, err error) {
-	r, status := c.Request(), c.Response().Status
-	attrs := [...]slog.Attr{
-		slog.String("method", r.Method),
-		slog.String("route", c.Path()),
-		slog.String("path", redact(r.URL.Path)),
-		slog.Int("status", status),
-		slog.Int64("bytes", c.Response().Size),
-		slog.Float64("duration_ms", float64(took.Microseconds())/1000),
-		slog.String("request_id", redact(id)),
-		slog.String("remote", r.RemoteAddr),
-		slog.String("key", keyIDFrom(r.Context())),
-		{}, // the error, which slog leaves out where it is zero
-	}
-	level := slog.LevelInfo
-	if status >= http.StatusInternalServerError {
-		level = slog.LevelError
-		if err != nil {
-			attrs[len(attrs)-1] = slog.String("error", fullError(err))
-		}
-	}
-	e.Logger.LogAttrs(context.WithoutCancel(r.Context()), level, "request", attrs[:]...)
-}
-
-// keyPattern finds what looks like an API key.
-var keyPattern = regexp.MustCompile(`psk_\w+`)
-
-// redact takes keys out of what a client may have put them in by mistake.
-func redact(s string) string {
-	if !strings.Contains(s, "psk_") {
-		return s
-	}
-	return keyPattern.ReplaceAllString(s, "psk_REDACTED")
-}
-
-// fullError returns everything known about an error, for the log alone.
-func fullError(err error) string {
-	if p, ok := errors.AsType[*problem](err); ok && p.cause != nil {
-		return p.cause.Error()
-	}
-	return err.Error()
 }

@@ -1,62 +1,54 @@
 package edge
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/getkin/kin-openapi/openapi3"
-	"github.com/getkin/kin-openapi/routers"
 	"github.com/labstack/echo/v4"
 )
 
 // operation is an operation of the document, made ready once at the start.
 type operation struct {
 	method, path string // as Echo has them: GET /v1/pets/:petId
-	route        *routers.Route
-	query        []string // the query parameters the document knows
-	hasBody      bool
-	deprecation  http.Header // what every answer announces; nil where it is not deprecated
+	parameters   openapi3.Parameters
+	query        []string         // the names of the parameters of the query string
+	body         *openapi3.Schema // nil where the operation takes none
+	deprecation  http.Header      // what every answer announces; nil where it is not deprecated
 }
 
-// requestTimeout bounds the work on one request once it has arrived. It stays
-// above what a store waits for by itself (sqlite's busyTimeout, 5 s) and below
-// the server's WriteTimeout, so that the client hears 503 and why.
-const requestTimeout = 8 * time.Second
+func (op *operation) name() string { return op.method + " " + op.path }
 
 // operation returns the middleware of op: the part of a request's way that
 // depends on the document.
 func (e *edge) operation(op *operation) echo.MiddlewareFunc {
 	return func(next echo.HandlerFunc) echo.HandlerFunc {
 		return func(c echo.Context) error {
+			x := c.(*exchange) // which Use has put around every request
+			x.op = op
 			for name, values := range op.deprecation {
-				c.Response().Header()[name] = values
+				x.Response().Header()[name] = values
 			}
-			ctx, err := e.authenticate(c.Request())
+			keyID, err := e.authenticate(x.Request())
 			if err != nil {
 				return err
 			}
-			ctx, cancel := context.WithTimeout(ctx, requestTimeout)
-			defer cancel()
-			r := c.Request().WithContext(ctx)
-			c.SetRequest(r)
-			if op.hasBody {
-				if err := readBody(r, c.Response().Header()); err != nil {
-					return err
-				}
-			}
-			if err := op.validate(c, r); err != nil {
+			x.ctx.begin(x.Request().Context(), keyID, x.start)
+			defer x.ctx.release()
+			x.SetRequest(x.Request().WithContext(&x.ctx))
+			if err := op.validate(x); err != nil {
 				return err
 			}
-			if err := next(c); err != nil {
+			if err := next(x); err != nil {
 				return err
 			}
-			if !c.Response().Committed {
-				return fmt.Errorf("%s %s: the service returned neither an answer nor an error", op.method, op.path)
+			if !x.Response().Committed {
+				return fmt.Errorf("%s: the service returned neither an answer nor an error", op.name())
 			}
 			return nil
 		}
@@ -98,26 +90,35 @@ func newOperation(doc *openapi3.T, path, method string, item *openapi3.PathItem,
 	if err := checkSecurity(doc, o); err != nil {
 		return nil, err
 	}
-	// Credentials are checked before the body is read, which the validator
-	// would do first: its copy of the operation asks for none.
-	open := *o
-	open.Security = openapi3.NewSecurityRequirements()
 	op := &operation{
-		method:  method,
-		path:    BasePath + strings.NewReplacer("{", ":", "}", "").Replace(path),
-		hasBody: o.RequestBody != nil,
-		route:   &routers.Route{Spec: doc, Path: path, PathItem: item, Method: method, Operation: &open},
+		method:     method,
+		path:       BasePath + strings.NewReplacer("{", ":", "}", "").Replace(path),
+		parameters: slices.Concat(item.Parameters, o.Parameters),
 	}
-	for _, parameters := range []openapi3.Parameters{item.Parameters, o.Parameters} {
-		for _, p := range parameters {
-			if p.Value.In == openapi3.ParameterInQuery {
-				op.query = append(op.query, p.Value.Name)
-			}
+	for _, p := range op.parameters {
+		if p.Value.In == openapi3.ParameterInQuery {
+			op.query = append(op.query, p.Value.Name)
 		}
 	}
 	var err error
+	if op.body, err = bodySchema(o.RequestBody); err != nil {
+		return nil, err
+	}
 	op.deprecation, err = deprecationHeaders(o)
 	return op, err
+}
+
+// bodySchema returns the schema of the body. Any body but a required one of
+// JSON would need code that this service does not have.
+func bodySchema(ref *openapi3.RequestBodyRef) (*openapi3.Schema, error) {
+	if ref == nil {
+		return nil, nil
+	}
+	content := ref.Value.Content[mediaTypeJSON]
+	if !ref.Value.Required || len(ref.Value.Content) != 1 || content == nil || content.Schema == nil {
+		return nil, errors.New("its body is not required, or not " + mediaTypeJSON + " alone with a schema, which is all the service can read")
+	}
+	return content.Schema.Value, nil
 }
 
 // checkSecurity makes sure that the operation asks for exactly what

@@ -5,7 +5,7 @@ import (
 	"example.com/petstore/internal/petstore"
 )
 
-// The generated types and the domain's, in both directions: all of it.
+// From the generated types to the domain's. The way back is encode.go.
 
 func toQuery(p api.ListPetsParams) petstore.Query {
 	q := petstore.Query{Limit: defaultLimit}
@@ -27,17 +27,4 @@ func toNewPet(p api.NewPet) petstore.NewPet {
 		n.Status = petstore.Status(*p.Status)
 	}
 	return n.WithDefaults()
-}
-
-func fromPet(p petstore.Pet) api.Pet {
-	return api.Pet{ID: p.ID, Name: p.Name, CategoryID: p.CategoryID, Status: new(api.PetStatus(p.Status))}
-}
-
-// fromPets never returns nil: an empty page is [], not null.
-func fromPets(pets []petstore.Pet) api.Pets {
-	out := make(api.Pets, len(pets))
-	for i, p := range pets {
-		out[i] = fromPet(p)
-	}
-	return out
 }

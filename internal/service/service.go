@@ -7,7 +7,6 @@ package service
 import (
 	"context"
 	"strconv"
-	"strings"
 
 	"example.com/petstore/gen/api"
 	"example.com/petstore/internal/petstore"
@@ -39,9 +38,9 @@ func (s *Service) ListPets(ctx context.Context, request api.ListPetsRequestObjec
 	if err != nil {
 		return nil, err
 	}
-	response := api.ListPets200JSONResponse{Body: fromPets(page.Pets)}
+	response := &listed{pets: page.Pets}
 	if page.More {
-		response.Headers.Link = new(s.nextLink(q, page.Pets[len(page.Pets)-1].ID))
+		response.next = s.nextLink(q, page.Pets[len(page.Pets)-1].ID)
 	}
 	return response, nil
 }
@@ -52,9 +51,7 @@ func (s *Service) CreatePet(ctx context.Context, request api.CreatePetRequestObj
 	if err != nil {
 		return nil, err
 	}
-	response := api.CreatePet201JSONResponse{Body: fromPet(pet)}
-	response.Headers.Location = new(s.base + "/pets/" + strconv.FormatInt(pet.ID, 10))
-	return response, nil
+	return &created{pet: pet, location: s.base + "/pets/" + strconv.FormatInt(pet.ID, 10)}, nil
 }
 
 // GetPet implements getPet.
@@ -63,16 +60,21 @@ func (s *Service) GetPet(ctx context.Context, request api.GetPetRequestObject) (
 	if err != nil {
 		return nil, err
 	}
-	return api.GetPet200JSONResponse{Body: fromPet(pet)}, nil
+	return &got{pet: pet}, nil
 }
 
 // nextLink announces the page after the one that ended with last (RFC 8288).
 func (s *Service) nextLink(q petstore.Query, last int64) string {
-	var b strings.Builder
-	b.WriteString("<" + s.base + "/pets?limit=" + strconv.Itoa(q.Limit))
+	b := make([]byte, 0, 128)
+	b = append(b, '<')
+	b = append(b, s.base...)
+	b = append(b, "/pets?limit="...)
+	b = strconv.AppendInt(b, int64(q.Limit), 10)
 	if q.Status != "" {
-		b.WriteString("&status=" + string(q.Status))
+		b = append(b, "&status="...)
+		b = append(b, q.Status...)
 	}
-	b.WriteString("&after=" + strconv.FormatInt(last, 10) + `>; rel="next"`)
-	return b.String()
+	b = append(b, "&after="...)
+	b = strconv.AppendInt(b, last, 10)
+	return string(append(b, `>; rel="next"`...))
 }

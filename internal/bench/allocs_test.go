@@ -1,0 +1,23 @@
+//go:build !race
+
+package bench
+
+import "testing"
+
+// The race detector allocates too and empties pools at random, so this file is
+// not part of a run under it; `make test` runs this package without it as well.
+
+// TestARequestAllocatesNoMoreThanPromised pins what counts do and times cannot:
+// they are the same on every machine.
+func TestARequestAllocatesNoMoreThanPromised(t *testing.T) {
+	most := map[string]float64{"list": 30, "filtered": 30, "get": 20, "create": 50}
+	h := petstoreHandler(t)
+	for _, op := range Operations() {
+		q, a := prepare(t, op)
+		got := testing.AllocsPerRun(2000, func() { q.send(h, a) })
+		if got > most[op.Name] {
+			t.Errorf("%s: got %.0f allocations a request, want at most %.0f", op.Name, got, most[op.Name])
+		}
+		t.Logf("%s: %.0f allocations a request", op.Name, got)
+	}
+}

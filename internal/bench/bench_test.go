@@ -1,0 +1,100 @@
+package bench
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"net/http"
+	"testing"
+	"time"
+
+	"example.com/petstore/gen"
+	"example.com/petstore/internal/bench/peers"
+	"example.com/petstore/internal/edge"
+	"example.com/petstore/internal/keyring"
+	"example.com/petstore/internal/petstore"
+	"example.com/petstore/internal/service"
+	"example.com/petstore/internal/store/memory"
+)
+
+// petstoreHandler is this service in its default configuration, on memory.
+func petstoreHandler(tb testing.TB) http.Handler {
+	tb.Helper()
+	st := memory.New()
+	for i := range peers.Pets {
+		p := petstore.NewPet{Name: peers.Name(i), CategoryID: int64(i % 5), Status: petstore.Status(peers.Status(i))}
+		if _, err := st.CreatePet(context.Background(), p); err != nil {
+			tb.Fatal(err)
+		}
+	}
+	keys, err := keyring.New(st, []string{Key}, time.Now)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	h, err := edge.New(edge.Config{
+		Document:     gen.Document,
+		Service:      service.New(st, edge.BasePath),
+		Logger:       slog.New(slog.NewJSONHandler(io.Discard, nil)),
+		Authenticate: keys.Authenticate,
+		Ready:        st.Ping,
+	})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return h
+}
+
+// eachServer calls f with this service and every peer.
+func eachServer(tb testing.TB, f func(name string, h http.Handler)) {
+	tb.Helper()
+	f("petstore", petstoreHandler(tb))
+	for _, p := range peers.All() {
+		h, err := p.New()
+		if err != nil {
+			tb.Fatal(err)
+		}
+		f(p.Name, h)
+	}
+}
+
+func prepare(tb testing.TB, op Operation) (*request, *answer) {
+	tb.Helper()
+	q, err := newRequest(op)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return q, &answer{header: http.Header{}}
+}
+
+func BenchmarkHTTP(b *testing.B) {
+	eachServer(b, func(name string, h http.Handler) {
+		for _, op := range Operations() {
+			b.Run(op.Name+"/server="+name, func(b *testing.B) {
+				q, a := prepare(b, op)
+				b.ReportAllocs()
+				for b.Loop() {
+					q.send(h, a)
+				}
+			})
+		}
+	})
+}
+
+func TestEveryServerDoesTheSameWork(t *testing.T) {
+	sizes := map[string]int{}
+	eachServer(t, func(name string, h http.Handler) {
+		for _, op := range Operations() {
+			q, a := prepare(t, op)
+			q.send(h, a)
+			if a.status != op.Status {
+				t.Errorf("%s, %s: got status %d, want %d", name, op.Name, a.status, op.Status)
+			}
+			// Servers differ in a final newline, and in how many digits the new
+			// pet's identifier has.
+			if want, ok := sizes[op.Name]; ok && (a.size < want-4 || a.size > want+4) {
+				t.Errorf("%s, %s: got %d bytes, want about %d", name, op.Name, a.size, want)
+			}
+			sizes[op.Name] = a.size
+		}
+	})
+}

@@ -1,0 +1,34 @@
+// Command loopback measures servers over the loopback interface: this service
+// and its peers, each in a process of its own on one processor, the load on
+// another, in turns within one run, so that what the machine does meanwhile
+// meets them all.
+package main
+
+import (
+	"flag"
+	"fmt"
+	"os"
+)
+
+func main() {
+	if len(os.Args) > 2 && os.Args[1] == "peer" {
+		exit(servePeer(os.Args[2]))
+	}
+	var cfg config
+	flag.StringVar(&cfg.petstore, "petstore", ".bin/petstore", "the program to measure")
+	flag.IntVar(&cfg.connections, "connections", 32, "connections of the load")
+	flag.DurationVar(&cfg.slice, "slice", 1500e6, "how long each server is loaded with each operation in each round")
+	flag.IntVar(&cfg.rounds, "rounds", 5, "rounds; the median counts")
+	flag.StringVar(&cfg.only, "only", "", "measure only the servers whose names contain this")
+	flag.StringVar(&cfg.out, "out", "", "write the figures to this file, as JSON")
+	flag.Parse()
+	exit(measure(cfg))
+}
+
+func exit(err error) {
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "loopback:", err)
+		os.Exit(1)
+	}
+	os.Exit(0)
+}

@@ -1,0 +1,107 @@
+package service
+
+import (
+	"net/http"
+	"strconv"
+	"sync"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"example.com/petstore/gen/api"
+	"example.com/petstore/internal/petstore"
+)
+
+// The successful answers, which write themselves. The generated ones would
+// encode by reflection a copy of the page with a pointer for every status: 26
+// allocations more for a list of 20. A test holds the bytes to what the
+// generated types encode to.
+
+var (
+	_ api.ListPetsResponseObject  = (*listed)(nil)
+	_ api.CreatePetResponseObject = (*created)(nil)
+	_ api.GetPetResponseObject    = (*got)(nil)
+)
+
+// listed is the 200 of listPets.
+type listed struct {
+	pets []petstore.Pet
+	next string // the Link header; "" on the last page
+}
+
+// created is the 201 of createPet.
+type created struct {
+	pet      petstore.Pet
+	location string
+}
+
+// got is the 200 of getPet.
+type got struct{ pet petstore.Pet }
+
+// VisitListPetsResponse writes the answer.
+func (r *listed) VisitListPetsResponse(w http.ResponseWriter) error {
+	if r.next != "" {
+		w.Header()["Link"] = []string{r.next}
+	}
+	return writeJSON(w, http.StatusOK, func(b []byte) []byte {
+		b = append(b, '[')
+		for i := range r.pets {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			b = appendPet(b, &r.pets[i])
+		}
+		return append(b, ']')
+	})
+}
+
+// VisitCreatePetResponse writes the answer.
+func (r *created) VisitCreatePetResponse(w http.ResponseWriter) error {
+	w.Header()["Location"] = []string{r.location}
+	return writeJSON(w, http.StatusCreated, func(b []byte) []byte { return appendPet(b, &r.pet) })
+}
+
+// VisitGetPetResponse writes the answer.
+func (r *got) VisitGetPetResponse(w http.ResponseWriter) error {
+	return writeJSON(w, http.StatusOK, func(b []byte) []byte { return appendPet(b, &r.pet) })
+}
+
+func appendPet(b []byte, p *petstore.Pet) []byte {
+	b = append(b, `{"id":`...)
+	b = strconv.AppendInt(b, p.ID, 10)
+	b = append(b, `,"name":`...)
+	b, _ = jsontext.AppendQuote(b, p.Name) // invalid UTF-8 never came in; it would go out as U+FFFD
+	b = append(b, `,"categoryId":`...)
+	b = strconv.AppendInt(b, p.CategoryID, 10)
+	b = append(b, `,"status":"`...)
+	b = append(b, p.Status...)
+	return append(b, `"}`...)
+}
+
+var (
+	contentTypeJSON = []string{"application/json"}
+	buffers         = sync.Pool{New: func() any { return new([]byte) }}
+)
+
+// maxPooled keeps the buffer of a rare large page from staying in memory.
+const maxPooled = 64 << 10
+
+// netHTTPBuffer is how much net/http holds back before it sends a header. Up
+// to there it counts the Content-Length itself; beyond, it would send chunks.
+const netHTTPBuffer = 2048
+
+func writeJSON(w http.ResponseWriter, status int, body func([]byte) []byte) error {
+	buf := buffers.Get().(*[]byte)
+	b := body((*buf)[:0])
+	h := w.Header()
+	h["Content-Type"] = contentTypeJSON
+	if len(b) >= netHTTPBuffer {
+		h["Content-Length"] = []string{strconv.Itoa(len(b))}
+	}
+	w.WriteHeader(status)
+	_, err := w.Write(b)
+	if cap(b) <= maxPooled {
+		*buf = b
+		buffers.Put(buf)
+	}
+	return err
+}
