@@ -44,11 +44,16 @@ func Documented() (http.Handler, error) {
 			return next(c)
 		}
 	})
-	api.RegisterHandlersWithBaseURL(e, api.NewStrictHandler(&documented{newShelf()}, nil), "/v1")
+	api.RegisterHandlersWithBaseURL(e, api.NewStrictHandler(&documented{shelf: newShelf()}, nil), "/v1")
 	return e, nil
 }
 
-type documented struct{ *shelf }
+// documented answers what is measured; further operations of the document have
+// no answer here.
+type documented struct {
+	api.StrictServerInterface
+	*shelf
+}
 
 func toAPI(p pet) api.Pet {
 	return api.Pet{ID: p.ID, Name: p.Name, CategoryID: p.CategoryID, Status: new(api.PetStatus(p.Status))}
