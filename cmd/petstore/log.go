@@ -14,7 +14,7 @@ func newLogger(w world) (logger *slog.Logger, flush func()) {
 		return slog.New(slog.NewTextHandler(w.stderr, nil)), func() {}
 	}
 	g := &gatheringWriter{to: w.stderr}
-	return slog.New(slog.NewJSONHandler(g, nil)), g.flush
+	return slog.New(newLineHandler(g)), g.flush
 }
 
 // How much, and for how long, a gatheringWriter holds back.

@@ -74,11 +74,20 @@ func KeyIDOf(token string) (id string, ok bool) {
 		return "", false
 	}
 	body := token[:tokenLength-checksumLength]
-	id, _, found := strings.Cut(body[len(tokenPrefix):], "_")
-	if !found || len(id) != idLength || checksum(body) != token[tokenLength-checksumLength:] {
+	id, secret, found := strings.Cut(body[len(tokenPrefix):], "_")
+	if !found || len(id) != idLength || !isBase62(id) || !isBase62(secret) || checksum(body) != token[tokenLength-checksumLength:] {
 		return "", false
 	}
 	return id, true
+}
+
+func isBase62(s string) bool {
+	for i := range len(s) {
+		if c := s[i]; (c < '0' || c > '9') && (c < 'A' || c > 'Z') && (c < 'a' || c > 'z') {
+			return false
+		}
+	}
+	return true
 }
 
 // HashToken returns what is kept of a token.

@@ -3,7 +3,10 @@
 // nothing of HTTP, SQL or the document, and imports only the standard library.
 package petstore
 
-import "strings"
+import (
+	"strings"
+	"unicode/utf8"
+)
 
 // Status is the availability of a pet.
 type Status string
@@ -54,6 +57,9 @@ func (p NewPet) WithDefaults() NewPet {
 func (p NewPet) Validate() error {
 	if strings.ContainsRune(p.Name, 0) {
 		return &Error{Kind: Invalid, Message: "name must not contain U+0000"}
+	}
+	if !utf8.ValidString(p.Name) {
+		return &Error{Kind: Invalid, Message: "name must be Unicode text"}
 	}
 	if !p.Status.Valid() {
 		return &Error{Kind: Invalid, Message: "status must be one of available, pending, sold"}

@@ -24,7 +24,7 @@ func Open(ctx context.Context, address string) (petstore.Store, error) {
 	scheme, rest, found := strings.Cut(address, ":")
 	switch {
 	case found && scheme == "sqlite":
-		return sqlite.Open(ctx, rest)
+		return opened(sqlite.Open(ctx, rest))
 	case address == Memory:
 		return memory.New(), nil
 	}
@@ -33,3 +33,12 @@ func Open(ctx context.Context, address string) (petstore.Store, error) {
 
 // Redact returns the address without what is secret of it, for logs.
 func Redact(address string) string { return address }
+
+// opened returns no store at all beside an error, where a nil pointer of a
+// store's own type would not be nil any more.
+func opened[S petstore.Store](s S, err error) (petstore.Store, error) {
+	if err != nil {
+		return nil, err
+	}
+	return s, nil
+}

@@ -43,7 +43,9 @@ func (s *Store) Keys(ctx context.Context) ([]petstore.Key, error) {
 	if err := s.readable(ctx); err != nil {
 		return nil, err
 	}
-	return slices.Clone(s.keys), nil
+	keys := slices.Clone(s.keys)
+	slices.SortStableFunc(keys, func(a, b petstore.Key) int { return a.CreatedAt.Compare(b.CreatedAt) })
+	return keys, nil
 }
 
 // RevokeKey implements petstore.KeyStore.

@@ -17,7 +17,7 @@ type Store struct {
 	closed   bool
 	pets     []petstore.Pet // the pet with identifier id stands at id-1
 	byStatus map[petstore.Status][]int64
-	keys     []petstore.Key // oldest first
+	keys     []petstore.Key // in the order of storing
 }
 
 // New returns an empty store.

@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"sync"
 	"sync/atomic"
@@ -16,31 +17,30 @@ const maxBatch = 128
 
 // writer is the one connection that writes, with its statements.
 type writer struct {
-	conn                            *sql.Conn
+	*connection
 	begin, commit, rollback         *sql.Stmt
 	insertPet, insertKey, revokeKey *sql.Stmt
 }
 
 func newWriter(ctx context.Context, db *sql.DB) (*writer, error) {
 	db.SetMaxOpenConns(1)
-	c, err := db.Conn(ctx)
+	c, err := connect(ctx, db, writerPragmas)
 	if err != nil {
 		return nil, err
 	}
-	if err := verify(ctx, c, writerPragmas); err != nil {
-		return nil, err
-	}
-	st := statements{ctx: ctx, conn: c}
 	w := &writer{
-		conn:      c,
-		begin:     st.prepare("BEGIN IMMEDIATE"),
-		commit:    st.prepare("COMMIT"),
-		rollback:  st.prepare("ROLLBACK"),
-		insertPet: st.prepare(insertPet),
-		insertKey: st.prepare(insertKey),
-		revokeKey: st.prepare(revokeKey),
+		connection: c,
+		begin:      c.prepare(ctx, "BEGIN IMMEDIATE"),
+		commit:     c.prepare(ctx, "COMMIT"),
+		rollback:   c.prepare(ctx, "ROLLBACK"),
+		insertPet:  c.prepare(ctx, insertPet),
+		insertKey:  c.prepare(ctx, insertKey),
+		revokeKey:  c.prepare(ctx, revokeKey),
 	}
-	return w, st.err
+	if c.err != nil {
+		return nil, errors.Join(c.err, c.close())
+	}
+	return w, nil
 }
 
 // committer is the goroutine that writes. It takes whatever waits, up to

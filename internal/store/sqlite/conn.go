@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -33,6 +34,9 @@ var (
 func dsn(path string, pragmas []pragma) string {
 	var b strings.Builder
 	b.WriteString("file:")
+	if strings.HasPrefix(path, "/") {
+		b.WriteString("//") // an empty authority, so that a path with two slashes first does not give one
+	}
 	b.WriteString(strings.NewReplacer("%", "%25", "?", "%3f", "#", "%23").Replace(path))
 	b.WriteString("?_txlock=immediate")
 	for _, p := range pragmas {
@@ -55,47 +59,72 @@ func verify(ctx context.Context, c *sql.Conn, pragmas []pragma) error {
 	return nil
 }
 
-// statements prepares queries on one connection; the first error sticks.
-type statements struct {
-	ctx  context.Context
-	conn *sql.Conn
-	err  error
+// connection is a connection with its settings verified, and its statements.
+type connection struct {
+	conn  *sql.Conn
+	stmts []*sql.Stmt
+	err   error // the first of prepare
 }
 
-func (s *statements) prepare(query string) *sql.Stmt {
-	if s.err != nil {
+func connect(ctx context.Context, db *sql.DB, pragmas []pragma) (*connection, error) {
+	conn, err := db.Conn(ctx)
+	if err != nil {
+		return nil, err
+	}
+	c := &connection{conn: conn}
+	if err := verify(ctx, conn, pragmas); err != nil {
+		return nil, errors.Join(err, c.close())
+	}
+	return c, nil
+}
+
+func (c *connection) prepare(ctx context.Context, query string) *sql.Stmt {
+	if c.err != nil {
 		return nil
 	}
-	var stmt *sql.Stmt
-	stmt, s.err = s.conn.PrepareContext(s.ctx, query)
+	stmt, err := c.conn.PrepareContext(ctx, query)
+	if err != nil {
+		c.err = err
+		return nil
+	}
+	c.stmts = append(c.stmts, stmt)
 	return stmt
+}
+
+// close closes the statements too. database/sql leaves those of a sql.Conn open,
+// and with them SQLite leaves its connection, and so the log, as it is.
+func (c *connection) close() error {
+	var errs []error
+	for _, stmt := range c.stmts {
+		errs = append(errs, stmt.Close())
+	}
+	return errors.Join(append(errs, c.conn.Close())...)
 }
 
 // reader is a connection that only reads, with its statements.
 type reader struct {
-	conn                                     *sql.Conn
+	*connection
 	pet, pets, petsByStatus, key, keys, ping *sql.Stmt
 }
 
 func newReader(ctx context.Context, db *sql.DB) (*reader, error) {
-	c, err := db.Conn(ctx)
+	c, err := connect(ctx, db, readerPragmas)
 	if err != nil {
 		return nil, err
 	}
-	if err := verify(ctx, c, readerPragmas); err != nil {
-		return nil, err
-	}
-	st := statements{ctx: ctx, conn: c}
 	r := &reader{
-		conn:         c,
-		pet:          st.prepare(selectPet),
-		pets:         st.prepare(selectPets),
-		petsByStatus: st.prepare(selectPetsByStatus),
-		key:          st.prepare(selectKey),
-		keys:         st.prepare(selectKeys),
-		ping:         st.prepare("SELECT 1 FROM pets UNION ALL SELECT 1 LIMIT 1"),
+		connection:   c,
+		pet:          c.prepare(ctx, selectPet),
+		pets:         c.prepare(ctx, selectPets),
+		petsByStatus: c.prepare(ctx, selectPetsByStatus),
+		key:          c.prepare(ctx, selectKey),
+		keys:         c.prepare(ctx, selectKeys),
+		ping:         c.prepare(ctx, "SELECT 1 FROM pets UNION ALL SELECT 1 LIMIT 1"),
 	}
-	return r, st.err
+	if c.err != nil {
+		return nil, errors.Join(c.err, c.close())
+	}
+	return r, nil
 }
 
 // read runs f with a reader. It waits for one no longer than ctx; f itself is

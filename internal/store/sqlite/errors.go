@@ -54,6 +54,11 @@ func isFatal(err error) bool {
 	return false
 }
 
+func isBusy(err error) bool {
+	_, primary := code(err)
+	return primary == lib.SQLITE_BUSY
+}
+
 func isConstraint(err error) bool {
 	_, primary := code(err)
 	return primary == lib.SQLITE_CONSTRAINT
@@ -75,6 +80,8 @@ func explainOpen(path string, err error) error {
 		return fmt.Errorf("%s is locked by another process; stop it or wait, then try again", path)
 	case lib.SQLITE_FULL:
 		return fmt.Errorf("cannot open %s: the disk is full", path)
+	case lib.SQLITE_CANTOPEN:
+		return fmt.Errorf("cannot open %s: it, or its folder, may not be read and written by this user", path)
 	case lib.SQLITE_READONLY:
 		return fmt.Errorf("cannot open %s: it, or its folder, is read-only", path)
 	}

@@ -13,7 +13,7 @@ import (
 const (
 	keyColumns = "id, name, hash, created_at, expires_at, revoked_at"
 	insertKey  = "INSERT INTO keys (" + keyColumns + ") VALUES (?, ?, ?, ?, ?, NULL)"
-	revokeKey  = "UPDATE keys SET revoked_at = ? WHERE id = ? AND revoked_at IS NULL"
+	revokeKey  = "UPDATE keys SET revoked_at = coalesce(revoked_at, ?) WHERE id = ? RETURNING " + keyColumns
 	selectKey  = "SELECT " + keyColumns + " FROM keys WHERE id = ?"
 	selectKeys = "SELECT " + keyColumns + " FROM keys ORDER BY created_at, rowid"
 )
@@ -55,16 +55,24 @@ func (s *Store) Keys(ctx context.Context) (keys []petstore.Key, err error) {
 	return keys, err
 }
 
-// RevokeKey implements petstore.KeyStore.
-func (s *Store) RevokeKey(ctx context.Context, id string, at time.Time) (petstore.Key, error) {
-	err := s.committer.write(ctx, func(w *writer) error {
-		_, err := w.revokeKey.Exec(at.Unix(), id)
+// RevokeKey implements petstore.KeyStore. The key is read in the transaction
+// that changes it: a read of its own could fail once the change is made.
+func (s *Store) RevokeKey(ctx context.Context, id string, at time.Time) (k petstore.Key, err error) {
+	found := true
+	err = s.committer.write(ctx, func(w *writer) error {
+		err := scanKey(w.revokeKey.QueryRow(at.Unix(), id), &k)
+		if errors.Is(err, sql.ErrNoRows) {
+			found, err = false, nil
+		}
 		return err
 	})
-	if err != nil {
+	switch {
+	case err != nil:
 		return petstore.Key{}, err
+	case !found:
+		return petstore.Key{}, petstore.NoSuchKey(id)
 	}
-	return s.Key(ctx, id)
+	return k, nil
 }
 
 func scanKey(row scanner, k *petstore.Key) error {

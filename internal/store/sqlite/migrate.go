@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"time"
 
 	"github.com/pressly/goose/v3"
 )
@@ -14,10 +15,28 @@ import (
 //go:embed migrations/*.sql
 var migrations embed.FS
 
-// migrate brings the schema up to date. Two processes may do so at once: each
+// migrate brings the schema up to date. Where several processes open a fresh
+// file at once, each needs it alone for a moment to switch it to WAL; of two
+// that could wait for each other for ever, SQLite refuses one at once, without
+// regard to busy_timeout. That one tries again for as long.
+func migrate(ctx context.Context, path string) error {
+	for end := time.Now().Add(busyTimeout * time.Millisecond); ; {
+		err := migrateOnce(ctx, path)
+		if !isBusy(err) || time.Now().After(end) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+}
+
+// migrateOnce brings the schema up to date. Two processes may do so at once: each
 // migration is one transaction, so the later of them fails where the earlier
 // has been; it looks again and goes on from there.
-func migrate(ctx context.Context, path string) (err error) {
+func migrateOnce(ctx context.Context, path string) (err error) {
 	db, err := sql.Open("sqlite", dsn(path, writerPragmas))
 	if err != nil {
 		return err

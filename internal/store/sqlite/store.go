@@ -12,6 +12,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"runtime"
 	"strings"
@@ -60,11 +61,22 @@ func prepareFile(path string) error {
 	if path == "" || strings.HasPrefix(path, ":") {
 		return fmt.Errorf("%q is not a file name; give sqlite:PATH, or memory: to keep nothing", path)
 	}
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	// A file that exists is not opened here: closing it again would give up the
+	// locks that another Store of this process has on it (POSIX).
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	if err == nil {
+		return f.Close()
+	}
+	if errors.Is(err, fs.ErrExist) {
+		var info fs.FileInfo
+		if info, err = os.Stat(path); err == nil && info.IsDir() {
+			err = fmt.Errorf("%s is a directory", path)
+		}
+	}
 	if err != nil {
 		return fmt.Errorf("cannot open the database: %w", err)
 	}
-	return f.Close()
+	return nil
 }
 
 func open(ctx context.Context, path string) (_ *Store, err error) {
@@ -90,7 +102,7 @@ func open(ctx context.Context, path string) (_ *Store, err error) {
 	for range readers {
 		r, err := newReader(ctx, s.readDB)
 		if err != nil {
-			return nil, err
+			return nil, errors.Join(err, w.close(), s.closeReaders(len(s.readers)))
 		}
 		s.readers <- r
 	}
@@ -114,15 +126,20 @@ func (s *Store) Failed() <-chan error { return s.committer.failed }
 func (s *Store) Close() (err error) {
 	s.closing.Do(func() {
 		s.committer.close()
-		errs := []error{s.committer.w.conn.Close()}
-		for range cap(s.readers) {
-			r := <-s.readers
-			errs = append(errs, r.conn.Close())
-		}
+		err = errors.Join(s.committer.w.close(), s.closeReaders(cap(s.readers)))
 		close(s.readers)
-		err = errors.Join(append(errs, s.closeDatabases())...)
+		err = errors.Join(err, s.closeDatabases())
 	})
 	return err
+}
+
+// closeReaders waits for n readers to be free and closes them.
+func (s *Store) closeReaders(n int) error {
+	var errs []error
+	for range n {
+		errs = append(errs, (<-s.readers).close())
+	}
+	return errors.Join(errs...)
 }
 
 // closeDatabases closes readers first: the last connection to close, which

@@ -1,0 +1,31 @@
+package sqlite_test
+
+import (
+	"path/filepath"
+	"testing"
+
+	"example.com/petstore/internal/petstore"
+	"example.com/petstore/internal/store/sqlite"
+	"example.com/petstore/internal/store/storetest"
+)
+
+func TestSQLiteKeepsTheContract(t *testing.T) {
+	storetest.Run(t, func(t *testing.T) petstore.Store { return open(t, freshPath(t)) })
+}
+
+// freshPath returns where no file is yet.
+func freshPath(t *testing.T) string { return filepath.Join(t.TempDir(), "pets.db") }
+
+func open(t *testing.T, path string) *sqlite.Store {
+	t.Helper()
+	s, err := sqlite.Open(t.Context(), path)
+	if err != nil {
+		t.Fatalf("opening %s: got error %v, want a store", path, err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Errorf("closing %s: got error %v, want nil", path, err)
+		}
+	})
+	return s
+}

@@ -1,0 +1,169 @@
+package storetest
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"example.com/petstore/internal/petstore"
+)
+
+// noon is some time of whole seconds, which is how exactly stores keep times.
+var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+
+func keys(t *testing.T, open func(*testing.T) petstore.Store) {
+	t.Run("A key comes back as stored, with no other key's hash", func(t *testing.T) {
+		s := open(t)
+		lasting := mustCreateKey(t, s, "lasting", noon, 0)
+		short := mustCreateKey(t, s, strings.Repeat("é", petstore.MaxKeyName), noon, 90*time.Second)
+		mustFindKey(t, s, lasting)
+		mustFindKey(t, s, short)
+		if !short.ExpiresAt.Equal(noon.Add(90 * time.Second)) {
+			t.Errorf("expiry: got %v, want 90 s after %v", short.ExpiresAt, noon)
+		}
+	})
+
+	t.Run("The stored hash opens with its token and with no other", func(t *testing.T) {
+		s := open(t)
+		k, token, err := petstore.NewKey("someone", noon, time.Hour)
+		if err != nil {
+			t.Fatalf("making a key: got error %v", err)
+		}
+		if err := s.CreateKey(t.Context(), k); err != nil {
+			t.Fatalf("storing a key: got error %v", err)
+		}
+		stored, err := s.Key(t.Context(), k.ID)
+		if err != nil {
+			t.Fatalf("key %q: got error %v", k.ID, err)
+		}
+		if !stored.Opens(petstore.HashToken(token), noon) {
+			t.Error("its own token: got refused, want opened")
+		}
+		if stored.Opens(petstore.HashToken(token+"x"), noon) {
+			t.Error("another token: got opened, want refused")
+		}
+		if stored.Opens(petstore.HashToken(token), noon.Add(time.Hour)) {
+			t.Error("after its expiry: got opened, want refused")
+		}
+	})
+
+	t.Run("Keys are listed oldest first, whenever they were stored", func(t *testing.T) {
+		s := open(t)
+		if got := mustListKeys(t, s); len(got) != 0 {
+			t.Fatalf("empty store: got %v, want no keys", got)
+		}
+		middle := mustCreateKey(t, s, "middle", noon, time.Hour)
+		youngest := mustCreateKey(t, s, "youngest", noon.Add(time.Second), 0)
+		oldest := mustCreateKey(t, s, "oldest", noon.Add(-time.Second), 0)
+		if got, want := mustListKeys(t, s), []petstore.Key{oldest, middle, youngest}; !slices.Equal(got, want) {
+			t.Errorf("got %v, want %v", got, want)
+		}
+		revoked := mustRevoke(t, s, middle.ID, noon.Add(time.Minute))
+		if got, want := mustListKeys(t, s), []petstore.Key{oldest, revoked, youngest}; !slices.Equal(got, want) {
+			t.Errorf("with one revoked: got %v, want %v", got, want)
+		}
+	})
+
+	t.Run("Revoking keeps the first time and everything else", func(t *testing.T) {
+		s := open(t)
+		k := mustCreateKey(t, s, "someone", noon, time.Hour)
+		bystander := mustCreateKey(t, s, "someone else", noon, 0)
+		want := k
+		want.RevokedAt = noon.Add(time.Minute)
+		for _, at := range []time.Time{want.RevokedAt, noon.Add(time.Hour), noon} {
+			if got := mustRevoke(t, s, k.ID, at); got != want {
+				t.Errorf("revoking at %v: got %v, want %v", at, got, want)
+			}
+		}
+		mustFindKey(t, s, want)
+		mustFindKey(t, s, bystander)
+	})
+
+	t.Run("A time of any zone is kept as the same moment", func(t *testing.T) {
+		s := open(t)
+		zone := time.FixedZone("far east", 14*3600)
+		k := mustCreateKey(t, s, "someone", noon.In(zone), time.Hour)
+		mustFindKey(t, s, k)
+		if got := mustRevoke(t, s, k.ID, noon.In(zone)); got.RevokedAt != noon {
+			t.Errorf("revoked at: got %v, want %v", got.RevokedAt, noon)
+		}
+	})
+
+	t.Run("A key that does not exist is not found", func(t *testing.T) {
+		s := open(t)
+		k := mustCreateKey(t, s, "someone", noon, 0)
+		for _, id := range []string{"", "00000000", k.ID[:7], k.ID + "0", "%", "' OR '1'='1", "é"} {
+			_, err := s.Key(t.Context(), id)
+			wantKind(t, "an absent key", err, petstore.NotFound)
+			_, err = s.RevokeKey(t.Context(), id, noon)
+			wantKind(t, "revoking an absent key", err, petstore.NotFound)
+		}
+		mustFindKey(t, s, k)
+	})
+
+	t.Run("Identifiers of keys are told apart by case", func(t *testing.T) {
+		s := open(t)
+		lower := mustCreateKey(t, s, "lower", noon, 0)
+		lower.ID = strings.ToLower(lower.ID) + "a"
+		upper := lower
+		upper.ID, upper.Name = strings.ToUpper(lower.ID), "upper"
+		for _, k := range []petstore.Key{lower, upper} {
+			if err := s.CreateKey(t.Context(), k); err != nil {
+				t.Fatalf("storing key %q: got error %v", k.ID, err)
+			}
+		}
+		mustFindKey(t, s, lower)
+		mustFindKey(t, s, upper)
+	})
+
+	t.Run("A second key with the same identifier is refused and changes nothing", func(t *testing.T) {
+		s := open(t)
+		k := mustCreateKey(t, s, "first", noon, 0)
+		second := k
+		second.Name, second.Hash = "second", petstore.HashToken("second")
+		// Internal, since trying again would be as vain: identifiers are random.
+		wantKind(t, "a second key", s.CreateKey(t.Context(), second), petstore.Internal)
+		if got := mustListKeys(t, s); !slices.Equal(got, []petstore.Key{k}) {
+			t.Errorf("got %v, want only %v", got, k)
+		}
+		mustCreate(t, s, petstore.NewPet{Name: "Rex", Status: petstore.Available})
+	})
+}
+
+func mustCreateKey(t tester, s petstore.Store, name string, now time.Time, lifetime time.Duration) petstore.Key {
+	t.Helper()
+	k, _, err := petstore.NewKey(name, now, lifetime)
+	if err != nil {
+		t.Fatalf("making a key: got error %v", err)
+	}
+	if err := s.CreateKey(t.Context(), k); err != nil {
+		t.Fatalf("storing a key: got error %v", err)
+	}
+	return k
+}
+
+func mustFindKey(t tester, s petstore.Store, want petstore.Key) {
+	t.Helper()
+	if got, err := s.Key(t.Context(), want.ID); err != nil || got != want {
+		t.Errorf("key %q: got %v (error %v), want %v", want.ID, got, err, want)
+	}
+}
+
+func mustListKeys(t tester, s petstore.Store) []petstore.Key {
+	t.Helper()
+	keys, err := s.Keys(t.Context())
+	if err != nil {
+		t.Fatalf("listing keys: got error %v", err)
+	}
+	return keys
+}
+
+func mustRevoke(t tester, s petstore.Store, id string, at time.Time) petstore.Key {
+	t.Helper()
+	k, err := s.RevokeKey(t.Context(), id, at)
+	if err != nil {
+		t.Fatalf("revoking key %q: got error %v", id, err)
+	}
+	return k
+}

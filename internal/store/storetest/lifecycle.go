@@ -1,0 +1,103 @@
+package storetest
+
+import (
+	"strconv"
+	"sync"
+	"testing"
+
+	"example.com/petstore/internal/petstore"
+)
+
+func lifecycle(t *testing.T, open func(*testing.T) petstore.Store) {
+	t.Run("A healthy store answers and has not failed", func(t *testing.T) {
+		s := open(t)
+		if err := s.Ping(t.Context()); err != nil {
+			t.Errorf("ping of an empty store: got %v, want nil", err)
+		}
+		mustCreateMany(t, s, 3)
+		if err := s.Ping(t.Context()); err != nil {
+			t.Errorf("ping: got %v, want nil", err)
+		}
+		select {
+		case err := <-s.Failed():
+			t.Errorf("got failure %v, want none", err)
+		default:
+		}
+	})
+
+	t.Run("A closed store is unavailable", func(t *testing.T) {
+		s := open(t)
+		pet := mustCreate(t, s, petstore.NewPet{Name: "Rex", Status: petstore.Available})
+		key := mustCreateKey(t, s, "someone", noon, 0)
+		mustClose(t, s)
+		for what, err := range everyMethod(t, s, pet.ID, key) {
+			wantKind(t, what, err, petstore.Unavailable)
+		}
+		mustClose(t, s)
+		for what, err := range everyMethod(t, s, pet.ID, key) {
+			wantKind(t, what+" after closing twice", err, petstore.Unavailable)
+		}
+	})
+
+	t.Run("Closing from many goroutines at once is harmless", func(t *testing.T) {
+		s := open(t)
+		mustCreateMany(t, s, 3)
+		each(8, func(int) { mustClose(t, s) })
+	})
+
+	t.Run("Closing among callers answers each with the truth or as unavailable", func(t *testing.T) {
+		s := open(t)
+		first := mustCreate(t, s, petstore.NewPet{Name: "first", Status: petstore.Available})
+		const callers = 8
+		var underway, callersDone sync.WaitGroup
+		underway.Add(callers)
+		for i := range callers {
+			callersDone.Go(func() {
+				for n := 0; ; n++ {
+					if n == 3 {
+						underway.Done()
+					}
+					_, err := s.CreatePet(t.Context(), petstore.NewPet{Name: strconv.Itoa(i), Status: petstore.Available})
+					pet, readErr := s.Pet(t.Context(), first.ID)
+					if readErr == nil && pet != first {
+						t.Errorf("pet %d while closing: got %#v, want %#v", first.ID, pet, first)
+					}
+					for _, err := range []error{err, readErr} {
+						if err != nil {
+							wantKind(t, "while closing", err, petstore.Unavailable)
+						}
+					}
+					if err != nil && n >= 3 {
+						return
+					}
+				}
+			})
+		}
+		underway.Wait()
+		mustClose(t, s)
+		callersDone.Wait()
+	})
+}
+
+// everyMethod calls each method that takes a context and returns the errors.
+func everyMethod(t tester, s petstore.Store, pet int64, k petstore.Key) map[string]error {
+	errs := map[string]error{"Ping": s.Ping(t.Context())}
+	_, errs["CreatePet"] = s.CreatePet(t.Context(), petstore.NewPet{Name: "late", Status: petstore.Available})
+	_, errs["Pet"] = s.Pet(t.Context(), pet)
+	_, errs["Pet of an absent one"] = s.Pet(t.Context(), 0)
+	_, errs["Pets"] = s.Pets(t.Context(), petstore.Query{Limit: 1})
+	_, errs["Pets of a status"] = s.Pets(t.Context(), petstore.Query{Status: petstore.Sold, Limit: 1})
+	_, errs["Key"] = s.Key(t.Context(), k.ID)
+	_, errs["Keys"] = s.Keys(t.Context())
+	_, errs["RevokeKey"] = s.RevokeKey(t.Context(), k.ID, noon)
+	k.ID = "another"
+	errs["CreateKey"] = s.CreateKey(t.Context(), k)
+	return errs
+}
+
+func mustClose(t tester, s petstore.Store) {
+	t.Helper()
+	if err := s.Close(); err != nil {
+		t.Errorf("closing: got error %v, want nil", err)
+	}
+}

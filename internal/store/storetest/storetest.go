@@ -1,0 +1,161 @@
+// Package storetest is the contract of petstore.Store as tests, which every
+// implementation runs. It asserts what the comments of the interface promise
+// and nothing that only one store happens to do: identifiers ascend, but may
+// have gaps.
+package storetest
+
+import (
+	"context"
+	"errors"
+	"math"
+	"strconv"
+	"sync"
+	"testing"
+
+	"example.com/petstore/internal/petstore"
+)
+
+// Run tests the stores that open makes. Each call of open returns an empty
+// store of its own, which t's clean-up closes; the tests may have closed it
+// before.
+func Run(t *testing.T, open func(t *testing.T) petstore.Store) {
+	for _, concern := range []struct {
+		name string
+		run  func(*testing.T, func(*testing.T) petstore.Store)
+	}{
+		{"Pets", pets},
+		{"List", list},
+		{"Keys", keys},
+		{"Concurrency", concurrency},
+		{"Lifecycle", lifecycle},
+		{"Random", random},
+	} {
+		t.Run(concern.name, func(t *testing.T) { concern.run(t, open) })
+	}
+}
+
+// tester is what *testing.T and *rapid.T have in common, as far as it is needed here.
+type tester interface {
+	Helper()
+	Errorf(format string, args ...any)
+	Fatalf(format string, args ...any)
+	Context() context.Context
+}
+
+func mustCreate(t tester, s petstore.Store, p petstore.NewPet) petstore.Pet {
+	t.Helper()
+	pet, err := s.CreatePet(t.Context(), p)
+	if err != nil {
+		t.Fatalf("creating %.80q: got error %v, want a pet", p.Name, err)
+	}
+	if want := p.WithID(pet.ID); pet != want {
+		t.Fatalf("creating a pet: got %#v, want %#v", pet, want)
+	}
+	if pet.ID < 1 || pet.ID > petstore.MaxID {
+		t.Fatalf("creating a pet: got id %d, want one from 1 to %d", pet.ID, int64(petstore.MaxID))
+	}
+	return pet
+}
+
+// mustCreateMany returns n new pets, whose statuses take turns.
+func mustCreateMany(t tester, s petstore.Store, n int) []petstore.Pet {
+	t.Helper()
+	var pets []petstore.Pet
+	for i := range n {
+		p := petstore.NewPet{Name: "pet " + strconv.Itoa(i), CategoryID: int64(i), Status: statusOf(i)}
+		pets = append(pets, mustCreate(t, s, p))
+	}
+	return pets
+}
+
+func statusOf(i int) petstore.Status { return petstore.Statuses()[i%len(petstore.Statuses())] }
+
+func mustFind(t tester, s petstore.Store, want petstore.Pet) {
+	t.Helper()
+	got, err := s.Pet(t.Context(), want.ID)
+	if err != nil || got != want {
+		t.Errorf("pet %d: got %#v (error %v), want %#v", want.ID, got, err, want)
+	}
+}
+
+func mustList(t tester, s petstore.Store, q petstore.Query) petstore.Page {
+	t.Helper()
+	page, err := s.Pets(t.Context(), q)
+	if err != nil {
+		t.Fatalf("listing %+v: got error %v, want a page", q, err)
+	}
+	return page
+}
+
+// mustWalk returns all pets of that status, read in pages of that size. Where
+// between is not nil, it is called before every page but the first.
+func mustWalk(t tester, s petstore.Store, status petstore.Status, limit int, between func()) []petstore.Pet {
+	t.Helper()
+	var all []petstore.Pet
+	q := petstore.Query{Status: status, Limit: limit}
+	for {
+		page := mustList(t, s, q)
+		if len(page.Pets) > 0 && page.Pets[0].ID <= q.After {
+			t.Fatalf("listing %+v: got id %d first, want a greater one than After", q, page.Pets[0].ID)
+		}
+		all = append(all, page.Pets...)
+		if !page.More {
+			return all
+		}
+		if len(page.Pets) == 0 {
+			t.Fatalf("listing %+v: got an empty page that announces another, want at least one pet", q)
+		}
+		q.After = page.Pets[len(page.Pets)-1].ID
+		if between != nil {
+			between()
+		}
+	}
+}
+
+func ofStatus(pets []petstore.Pet, status petstore.Status) (some []petstore.Pet) {
+	for _, p := range pets {
+		if status == "" || p.Status == status {
+			some = append(some, p)
+		}
+	}
+	return some
+}
+
+func ids(pets []petstore.Pet) []int64 {
+	ids := make([]int64, len(pets))
+	for i, p := range pets {
+		ids[i] = p.ID
+	}
+	return ids
+}
+
+// wantKind checks that err is an error of that kind, and of the domain: Internal
+// is also what KindOf makes of nothing in particular.
+func wantKind(t tester, what string, err error, want petstore.Kind) {
+	t.Helper()
+	if err == nil || petstore.KindOf(err) != want {
+		t.Errorf("%s: got error %v (%v), want %v", what, err, petstore.KindOf(err), want)
+		return
+	}
+	if _, ok := errors.AsType[*petstore.Error](err); !ok {
+		t.Errorf("%s: got %T, want a *petstore.Error", what, err)
+	}
+}
+
+func cancelled(t tester) context.Context {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	return ctx
+}
+
+// each runs f in n goroutines and waits for them.
+func each(n int, f func(i int)) {
+	var wg sync.WaitGroup
+	for i := range n {
+		wg.Go(func() { f(i) })
+	}
+	wg.Wait()
+}
+
+// absentIDs are identifiers no store has given to anything in these tests.
+var absentIDs = []int64{0, -1, math.MinInt64, petstore.MaxID, petstore.MaxID + 1, math.MaxInt64}
