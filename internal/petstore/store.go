@@ -59,7 +59,7 @@ type Query struct {
 
 // Page is a part of a list of pets.
 type Page struct {
-	Pets []Pet // never more than the query's limit
+	Pets []Pet // never more than the query's limit; read-only, the store may keep it
 	More bool  // whether at least one pet follows the last of Pets
 }
 

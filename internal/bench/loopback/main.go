@@ -20,6 +20,7 @@ func main() {
 	flag.DurationVar(&cfg.slice, "slice", 1500e6, "how long each server is loaded with each operation in each round")
 	flag.IntVar(&cfg.rounds, "rounds", 5, "rounds; the median counts")
 	flag.StringVar(&cfg.only, "only", "", "measure only the servers whose names contain this")
+	flag.StringVar(&cfg.operation, "operation", "", "measure only the operations whose names contain this")
 	flag.StringVar(&cfg.out, "out", "", "write the figures to this file, as JSON")
 	flag.Parse()
 	exit(measure(cfg))

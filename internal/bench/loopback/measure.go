@@ -18,12 +18,18 @@ type config struct {
 	slice       time.Duration
 	rounds      int
 	only, out   string
+	operation   string
 }
 
 // operation is a request that every server answers alike.
 type operation struct{ name, status, request string }
 
-func operations() []operation {
+// operations returns those whose names contain what is wanted.
+func operations(wanted string) []operation {
+	return slices.DeleteFunc(allOperations(), func(op operation) bool { return !strings.Contains(op.name, wanted) })
+}
+
+func allOperations() []operation {
 	get := func(target string) string {
 		return "GET " + target + " HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer " + apiKey + "\r\n\r\n"
 	}
@@ -86,7 +92,7 @@ func measure(cfg config) error {
 	if err != nil {
 		return err
 	}
-	printTable(servers, figures)
+	printTable(cfg, servers, figures)
 	if cfg.out == "" {
 		return nil
 	}
@@ -101,7 +107,7 @@ func rounds(cfg config, servers []*server) ([]figure, error) {
 	type cell struct{ server, operation string }
 	results := map[cell][]result{}
 	for round := range cfg.rounds {
-		for _, op := range operations() {
+		for _, op := range operations(cfg.operation) {
 			for _, s := range servers {
 				fmt.Fprintf(os.Stderr, "\rround %d of %d: %-13s %-16s", round+1, cfg.rounds, op.name, s.name)
 				cpu := s.cpu()
@@ -116,7 +122,7 @@ func rounds(cfg config, servers []*server) ([]figure, error) {
 	}
 	fmt.Fprintf(os.Stderr, "\r%60s\r", "")
 	var figures []figure
-	for _, op := range operations() {
+	for _, op := range operations(cfg.operation) {
 		for _, s := range servers {
 			rs := results[cell{s.name, op.name}]
 			slices.SortFunc(rs, func(a, b result) int { return int(a.perSecond - b.perSecond) })
@@ -127,7 +133,7 @@ func rounds(cfg config, servers []*server) ([]figure, error) {
 	return figures, nil
 }
 
-func printTable(servers []*server, figures []figure) {
+func printTable(cfg config, servers []*server, figures []figure) {
 	at := func(server, op string) figure {
 		i := slices.IndexFunc(figures, func(f figure) bool { return f.Server == server && f.Operation == op })
 		if i < 0 {
@@ -136,7 +142,7 @@ func printTable(servers []*server, figures []figure) {
 		return figures[i]
 	}
 	fmt.Printf("%-14s %-16s %12s %10s %10s %15s %12s\n", "operation", "server", "requests/s", "p99", "CPU", "of handwritten", "of constant")
-	for _, op := range operations() {
+	for _, op := range operations(cfg.operation) {
 		for _, s := range servers {
 			f := at(s.name, op.name)
 			fmt.Printf("%-14s %-16s %12.0f %10v %8.1fµs %15s %12s\n", op.name, s.name, f.PerSecond, time.Duration(f.P99Micros)*time.Microsecond, f.CPUMicros,

@@ -143,6 +143,18 @@ func (s *Store) read(ctx context.Context, f func(*reader) error) error {
 	}
 }
 
+// usable returns why the store cannot be used now, or nil, for answers that
+// take no reader.
+func (s *Store) usable(ctx context.Context) error {
+	if s.closed.Load() {
+		return errClosed
+	}
+	if ctx.Err() != nil {
+		return errGaveUp
+	}
+	return nil
+}
+
 var (
 	errClosed = &petstore.Error{Kind: petstore.Unavailable, Message: "the store is closed"}
 	errGaveUp = &petstore.Error{Kind: petstore.Unavailable, Message: "the caller gave up waiting for the store"}

@@ -36,17 +36,41 @@ func (s *Store) CreatePet(ctx context.Context, p petstore.NewPet) (petstore.Pet,
 }
 
 // Pet implements petstore.PetStore.
-func (s *Store) Pet(ctx context.Context, id int64) (p petstore.Pet, err error) {
-	err = s.read(ctx, func(r *reader) error { return scanPet(r.pet.QueryRow(id), &p) })
-	if errors.Is(err, sql.ErrNoRows) {
-		err = petstore.NoSuchPet(id)
+func (s *Store) Pet(ctx context.Context, id int64) (petstore.Pet, error) {
+	if p, ok := s.petCache.get(id); ok {
+		return p, s.usable(ctx)
 	}
-	return p, err
+	var p petstore.Pet
+	err := s.read(ctx, func(r *reader) error { return scanPet(r.pet.QueryRow(id), &p) })
+	if errors.Is(err, sql.ErrNoRows) {
+		return petstore.Pet{}, petstore.NoSuchPet(id)
+	}
+	if err != nil {
+		return petstore.Pet{}, err
+	}
+	s.petCache.put(id, p, cost(p))
+	return p, nil
 }
 
-// Pets implements petstore.PetStore. It asks for one row more than the page
-// holds, to know whether there is a next one.
+// Pets implements petstore.PetStore.
 func (s *Store) Pets(ctx context.Context, q petstore.Query) (petstore.Page, error) {
+	if page, ok := s.pageCache.get(q); ok {
+		return page, s.usable(ctx)
+	}
+	page, err := s.readPage(ctx, q)
+	if err == nil && page.More {
+		total := 0
+		for _, p := range page.Pets {
+			total += cost(p)
+		}
+		s.pageCache.put(q, page, total)
+	}
+	return page, err
+}
+
+// readPage asks for one row more than the page holds, to know whether there is
+// a next one.
+func (s *Store) readPage(ctx context.Context, q petstore.Query) (petstore.Page, error) {
 	var page petstore.Page
 	err := s.read(ctx, func(r *reader) (err error) {
 		var rows *sql.Rows
@@ -65,7 +89,7 @@ func (s *Store) Pets(ctx context.Context, q petstore.Query) (petstore.Page, erro
 		return petstore.Page{}, err
 	}
 	if len(page.Pets) > q.Limit {
-		page.Pets, page.More = page.Pets[:q.Limit], true
+		page.Pets, page.More = page.Pets[:q.Limit:q.Limit], true
 	}
 	return page, nil
 }

@@ -17,6 +17,7 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	_ "modernc.org/sqlite" // the driver "sqlite": SQLite itself, translated to Go
 
@@ -30,7 +31,10 @@ type Store struct {
 	writeDB, readDB *sql.DB
 	readers         chan *reader
 	committer       *committer
+	petCache        cache[int64, petstore.Pet]
+	pageCache       cache[petstore.Query, petstore.Page]
 	closing         sync.Once
+	closed          atomic.Bool
 }
 
 // busyTimeout is how long SQLite itself waits, in milliseconds, for another
@@ -125,6 +129,7 @@ func (s *Store) Failed() <-chan error { return s.committer.failed }
 // log into the database file.
 func (s *Store) Close() (err error) {
 	s.closing.Do(func() {
+		s.closed.Store(true)
 		s.committer.close()
 		err = errors.Join(s.committer.w.close(), s.closeReaders(cap(s.readers)))
 		close(s.readers)
