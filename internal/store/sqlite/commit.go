@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"runtime"
 	"sync"
 	"sync/atomic"
 
@@ -123,6 +124,7 @@ func (c *committer) run() {
 	var fatal error
 	batch := make([]*job, 0, maxBatch)
 	for j := range c.jobs {
+		c.gather()
 		batch = c.drain(append(batch[:0], j))
 		err := fatal
 		if err == nil {
@@ -139,6 +141,16 @@ func (c *committer) run() {
 				j.done <- translate(err)
 			}
 		}
+	}
+}
+
+// gather lets whoever is about to send a job send it, as long as that brings
+// more: every job that comes along saves a commit. Where nobody is, it costs
+// nothing that could be measured.
+func (c *committer) gather() {
+	for n := -1; n < len(c.jobs) && n < maxBatch; {
+		n = len(c.jobs)
+		runtime.Gosched()
 	}
 }
 
