@@ -38,6 +38,9 @@ func violation(name string, e *openapi3.SchemaError) string {
 	case "required":
 		return name + " is required"
 	case "pattern":
+		if text, ok := e.Schema.Extensions["x-pattern-message"].(string); ok {
+			return name + " " + text
+		}
 		return name + " must match the pattern " + e.Schema.Pattern
 	case "minimum", "maximum":
 		if text, ok := bounds(e.Schema); ok {

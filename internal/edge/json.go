@@ -70,6 +70,9 @@ func decodeValue(dec *jsontext.Decoder) (any, error) {
 	return nil, nil
 }
 
+// maxEchoed bounds what of a client's own text a message repeats, in bytes.
+const maxEchoed = 64
+
 // explainJSON says what is wrong with a text that is not JSON, and where.
 func explainJSON(data []byte, err error) string {
 	syntax, ok := errors.AsType[*jsontext.SyntacticError](err)
@@ -79,7 +82,10 @@ func explainJSON(data []byte, err error) string {
 	case !utf8.Valid(data):
 		return "the body is not valid UTF-8"
 	case errors.Is(err, jsontext.ErrDuplicateName) && ok:
-		return fmt.Sprintf("the body has the property %q twice", syntax.JSONPointer.LastToken())
+		if name := syntax.JSONPointer.LastToken(); len(name) <= maxEchoed {
+			return fmt.Sprintf("the body has the property %q twice", name)
+		}
+		return "the body has a property twice"
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		return "the body ends before its JSON does"
 	case ok:

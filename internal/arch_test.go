@@ -1,0 +1,183 @@
+// Package internal holds the program. Its test says who may import whom.
+package internal
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"path"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const module = "example.com/petstore"
+
+// pkg is a package as `go list` has it, without its tests.
+type pkg struct {
+	ImportPath string
+	Dir        string
+	GoFiles    []string
+	Imports    []string
+}
+
+// name returns the package's path in this module.
+func (p pkg) name() string { return strings.TrimPrefix(strings.TrimPrefix(p.ImportPath, module), "/") }
+
+// packages returns every package of the module.
+func packages(t *testing.T) []pkg {
+	t.Helper()
+	cmd := exec.Command("go", "list", "-json=ImportPath,Dir,GoFiles,Imports", "./...")
+	cmd.Dir = ".."
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("go list: %v", err)
+	}
+	var all []pkg
+	for d := json.NewDecoder(strings.NewReader(string(out))); ; {
+		var p pkg
+		if err := d.Decode(&p); errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, p)
+	}
+	if len(all) < 8 {
+		t.Fatalf("packages: got %d, want the whole module", len(all))
+	}
+	return all
+}
+
+// below reports whether importPath is one of roots or below one.
+func below(importPath string, roots ...string) bool {
+	return slices.ContainsFunc(roots, func(root string) bool {
+		return importPath == root || strings.HasPrefix(importPath, root+"/")
+	})
+}
+
+// onlyIn lists what only a part of the program may know. Beside the program
+// stand internal/contract, which judges it, and internal/bench, which measures it.
+var onlyIn = []struct {
+	imports []string
+	in      []string
+}{
+	{[]string{"github.com/labstack/echo", "github.com/getkin/kin-openapi", "github.com/oapi-codegen/runtime"}, []string{"gen/api", "internal/edge", "internal/contract", "internal/bench"}},
+	{[]string{"database/sql", "modernc.org", "github.com/jackc/pgx", "github.com/pressly/goose"}, []string{"internal/store"}},
+	{[]string{"github.com/spf13", "golang.org/x/term", "os/signal", "flag"}, []string{"cmd", "internal/bench"}},
+	{[]string{"testing", "net/http/httptest", "pgregory.net/rapid", "github.com/rogpeppe/go-internal"}, []string{"internal/contract", "internal/store/storetest", "internal/bench"}},
+	{[]string{"net/http"}, []string{"cmd", "gen", "internal/edge", "internal/service", "internal/contract", "internal/bench"}},
+	{[]string{module + "/internal/contract", module + "/internal/store/storetest", module + "/internal/bench"}, []string{"internal/bench"}},
+	{[]string{module + "/internal/store/memory", module + "/internal/store/sqlite", module + "/internal/store/postgres"}, []string{"internal/store", "internal/bench"}},
+}
+
+func TestWhatOnlyAPartOfTheProgramMayKnowIsImportedNowhereElse(t *testing.T) {
+	for _, p := range packages(t) {
+		for _, rule := range onlyIn {
+			for _, i := range p.Imports {
+				if below(i, rule.imports...) && !below(p.name(), rule.in...) {
+					t.Errorf("%s: got an import of %s, want it only below %v", p.ImportPath, i, rule.in)
+				}
+			}
+		}
+	}
+}
+
+// mayImport lists all that these packages import beside the standard library.
+var mayImport = map[string][]string{
+	"internal/petstore":        {},
+	"internal/keyring":         {"internal/petstore", "golang.org/x/sync/singleflight"},
+	"internal/service":         {"gen/api", "internal/petstore", "github.com/go-json-experiment/json/jsontext"},
+	"internal/edge":            {"gen/api", "internal/petstore", "internal/keyring", "github.com/getkin/kin-openapi/openapi3", "github.com/getkin/kin-openapi/openapi3filter", "github.com/go-json-experiment/json", "github.com/go-json-experiment/json/jsontext", "github.com/labstack/echo/v4", "github.com/oapi-codegen/runtime"},
+	"internal/store":           {"internal/petstore", "internal/store/memory", "internal/store/sqlite", "internal/store/postgres"},
+	"internal/store/memory":    {"internal/petstore"},
+	"internal/store/sqlite":    {"internal/petstore", "github.com/pressly/goose/v3", "modernc.org/sqlite", "modernc.org/sqlite/lib"},
+	"internal/store/storetest": {"internal/petstore", "pgregory.net/rapid"},
+}
+
+func TestEveryPackageImportsWhatItMayAndNothingMore(t *testing.T) {
+	seen := 0
+	for _, p := range packages(t) {
+		allowed, ruled := mayImport[p.name()]
+		if !ruled {
+			continue
+		}
+		seen++
+		for _, i := range p.Imports {
+			first, _, _ := strings.Cut(i, "/")
+			standard := !strings.Contains(first, ".")
+			if !standard && !slices.Contains(allowed, strings.TrimPrefix(i, module+"/")) {
+				t.Errorf("%s: got an import of %s, want only the standard library and %v", p.ImportPath, i, allowed)
+			}
+		}
+	}
+	if seen != len(mayImport) {
+		t.Errorf("packages with a rule: got %d, want %d: a rule names a package that is gone", seen, len(mayImport))
+	}
+}
+
+func TestOnlyEncodeGoNamesHTTPAndItsEncodingInTheService(t *testing.T) {
+	for _, p := range packages(t) {
+		if p.name() != "internal/service" {
+			continue
+		}
+		for _, file := range p.GoFiles {
+			text, err := os.ReadFile(path.Join(p.Dir, file))
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, name := range []string{`"net/http"`, `"github.com/go-json-experiment`} {
+				if strings.Contains(string(text), name) && file != "encode.go" {
+					t.Errorf("internal/service/%s: got an import of %s, want it only in encode.go", file, name)
+				}
+			}
+		}
+	}
+}
+
+func TestGeneratedCodeStandsAlone(t *testing.T) {
+	for dir, only := range map[string][]string{
+		"../gen":     {"api", "client", "generate.go"},
+		"../gen/api": {"openapi.yaml"},
+	} {
+		entries, err := os.ReadDir(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range entries {
+			if slices.Contains(only, e.Name()) || strings.HasSuffix(e.Name(), ".cfg.yaml") || strings.HasSuffix(e.Name(), ".gen.go") {
+				continue
+			}
+			t.Errorf("%s: got %s, want only what `make generate` writes", dir, e.Name())
+		}
+	}
+	for _, p := range packages(t) {
+		for _, file := range p.GoFiles {
+			text, err := os.ReadFile(path.Join(p.Dir, file))
+			if err != nil {
+				t.Fatal(err)
+			}
+			generated := strings.Contains(string(text), "// Code generated ") && strings.Contains(string(text[:min(500, len(text))]), "DO NOT EDIT.")
+			if generated != strings.HasSuffix(file, ".gen.go") {
+				t.Errorf("%s/%s: got generated %t, want that exactly of files that end in .gen.go", p.ImportPath, file, generated)
+			}
+		}
+	}
+}
+
+func TestTheTopLevelHoldsWhatTheHouseHasAndNothingElse(t *testing.T) {
+	allowed := []string{"openapi.yaml", "gen", "internal", "cmd", "tools.go", "Makefile", "go.mod", "go.sum", "README.md", "deploy", "LICENSE"}
+	entries, err := os.ReadDir("..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		name := e.Name()
+		// petstore.db is what `petstore serve` makes where it is started.
+		if !strings.HasPrefix(name, ".") && !strings.HasPrefix(name, "petstore.db") && !slices.Contains(allowed, name) {
+			t.Errorf("top level: got %s, want nothing beside %v and dot-files", name, allowed)
+		}
+	}
+}

@@ -1,0 +1,181 @@
+// Package contract judges the service's answers by openapi.yaml: whatever a
+// test sends, over whichever way, its answer goes through a Judge. It is for
+// tests alone, and knows the document but nothing of the code that answers.
+package contract
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/getkin/kin-openapi/openapi3filter"
+	"github.com/getkin/kin-openapi/routers"
+
+	"example.com/petstore/gen"
+)
+
+// BasePath is the path below which the operations stand.
+const BasePath = "/v1"
+
+// Judge holds answers against the document and remembers what it has seen. It
+// is safe for concurrent use.
+type Judge struct {
+	document *openapi3.T
+	codes    map[int][]string // the codes of the Error body, by status
+	visits   visits
+}
+
+// NewJudge returns a judge of the document the service is built from.
+func NewJudge(t testing.TB) *Judge {
+	t.Helper()
+	document, err := openapi3.NewLoader().LoadFromData(gen.Document)
+	if err != nil {
+		t.Fatalf("openapi.yaml does not load: %v", err)
+	}
+	return &Judge{document: document, codes: documentedCodes(document)}
+}
+
+// Do sends r, judges the answer and returns it with its body.
+func (j *Judge) Do(t testing.TB, client *http.Client, r *http.Request) (*http.Response, []byte) {
+	t.Helper()
+	answer, err := client.Do(r)
+	if err != nil {
+		t.Fatalf("%s %s: %v", r.Method, r.URL, err)
+	}
+	defer answer.Body.Close()
+	body, err := io.ReadAll(answer.Body)
+	if err != nil {
+		t.Fatalf("%s %s: the answer breaks off: %v", r.Method, r.URL, err)
+	}
+	if err := j.Check(r, answer, body); err != nil {
+		t.Errorf("%s %s answers %d %s\n%v", r.Method, r.URL, answer.StatusCode, body, err)
+	}
+	return answer, body
+}
+
+// Check returns all that is wrong with an answer to r, whose body has been read.
+func (j *Judge) Check(r *http.Request, answer *http.Response, body []byte) error {
+	errs := everyAnswer(r, answer)
+	errs = append(errs, statusHeaders(r, answer)...)
+	switch {
+	case r.Method == http.MethodHead, answer.StatusCode == http.StatusNoContent, answer.StatusCode == http.StatusNotModified:
+		if len(body) > 0 {
+			errs = append(errs, fmt.Errorf("the body: got %q, want none", body))
+		}
+	case answer.StatusCode >= 400:
+		errs = append(errs, j.errorBody(answer, body)...)
+	}
+	if r.Method == http.MethodHead && answer.StatusCode >= 400 {
+		errs = append(errs, wantJSON(answer)...)
+	}
+
+	path, item, params := j.find(r.URL)
+	switch {
+	case item == nil:
+		errs = append(errs, besideTheDocument(r, answer)...)
+	case r.Method == http.MethodOptions:
+		errs = append(errs, want(answer, http.StatusNoContent)...)
+		errs = append(errs, allow(answer, item)...)
+	case operationOf(item, r.Method) == nil:
+		errs = append(errs, want(answer, http.StatusMethodNotAllowed)...)
+		errs = append(errs, allow(answer, item)...)
+	default:
+		route := &routers.Route{Spec: j.document, Path: path, PathItem: item, Method: r.Method, Operation: operationOf(item, r.Method)}
+		errs = append(errs, j.operation(route, params, r, answer, body)...)
+	}
+	return errors.Join(errs...)
+}
+
+// operation judges the answer of a documented operation.
+func (j *Judge) operation(route *routers.Route, params map[string]string, r *http.Request, answer *http.Response, body []byte) []error {
+	documented := route.Operation.Responses.Status(answer.StatusCode)
+	if documented == nil {
+		return []error{fmt.Errorf("the status: got %d, which the document does not have for %s", answer.StatusCode, route.Operation.OperationID)}
+	}
+	j.visits.add(route.Operation.OperationID, answer)
+
+	// The validator skips HEAD altogether: show it the same request as a GET.
+	request := r.Clone(context.Background())
+	if r.Method == http.MethodHead {
+		request.Method = http.MethodGet
+	}
+	err := openapi3filter.ValidateResponse(context.Background(), &openapi3filter.ResponseValidationInput{
+		RequestValidationInput: &openapi3filter.RequestValidationInput{Request: request, PathParams: params, Route: route},
+		Status:                 answer.StatusCode,
+		Header:                 answer.Header,
+		Body:                   io.NopCloser(bytes.NewReader(body)),
+		Options: &openapi3filter.Options{
+			IncludeResponseStatus: true,
+			ExcludeResponseBody:   r.Method == http.MethodHead,
+			MultiError:            true,
+		},
+	})
+	errs := append([]error{err}, onlyDocumentedHeaders(documented.Value, answer)...)
+	errs = append(errs, deprecation(route.Operation, answer)...)
+	if answer.StatusCode < 300 {
+		errs = append(errs, wantJSON(answer)...)
+	}
+	if answer.StatusCode == http.StatusCreated {
+		errs = append(errs, location(answer, body)...)
+	}
+	return errs
+}
+
+// find returns the path item of the document that u names, or nil. Segments are
+// compared decoded, one by one, so an encoded slash separates nothing.
+func (j *Judge) find(u *url.URL) (path string, item *openapi3.PathItem, params map[string]string) {
+	rest, below := strings.CutPrefix(decodedSegments(u), BasePath+"/")
+	if !below {
+		return "", nil, nil
+	}
+	for path, item := range j.document.Paths.Map() {
+		if params, ok := matchPath(strings.TrimPrefix(path, "/"), rest); ok {
+			return path, item, params
+		}
+	}
+	return "", nil, nil
+}
+
+// decodedSegments returns u's path with its percent-encoding resolved, except
+// for the slashes that were encoded.
+func decodedSegments(u *url.URL) string {
+	segments := strings.Split(u.EscapedPath(), "/")
+	for i, s := range segments {
+		if decoded, err := url.PathUnescape(s); err == nil {
+			segments[i] = strings.ReplaceAll(decoded, "/", "%2F")
+		}
+	}
+	return strings.Join(segments, "/")
+}
+
+func matchPath(template, path string) (params map[string]string, ok bool) {
+	wants, gots := strings.Split(template, "/"), strings.Split(path, "/")
+	if len(wants) != len(gots) {
+		return nil, false
+	}
+	params = map[string]string{}
+	for i, w := range wants {
+		switch {
+		case strings.HasPrefix(w, "{") && gots[i] != "":
+			params[strings.Trim(w, "{}")] = gots[i]
+		case w != gots[i]:
+			return nil, false
+		}
+	}
+	return params, true
+}
+
+// operationOf returns the operation that answers method: HEAD is GET's.
+func operationOf(item *openapi3.PathItem, method string) *openapi3.Operation {
+	if method == http.MethodHead {
+		method = http.MethodGet
+	}
+	return item.Operations()[method]
+}

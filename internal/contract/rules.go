@@ -1,0 +1,229 @@
+package contract
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/getkin/kin-openapi/openapi3"
+)
+
+// The rules that a schema cannot state.
+
+var requestIDPattern = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
+
+// everyAnswer checks the headers that no answer goes without.
+func everyAnswer(r *http.Request, answer *http.Response) (errs []error) {
+	id := answer.Header.Get("X-Request-Id")
+	if !requestIDPattern.MatchString(id) {
+		errs = append(errs, fmt.Errorf("X-Request-Id: got %q, want 1 to 64 of A-Z a-z 0-9 . _ -", id))
+	}
+	if own := r.Header.Values("X-Request-Id"); len(own) == 1 && requestIDPattern.MatchString(own[0]) && own[0] != id {
+		errs = append(errs, fmt.Errorf("X-Request-Id: got %q, want the client's own %q", id, own[0]))
+	}
+	if got := answer.Header.Get("X-Content-Type-Options"); got != "nosniff" {
+		errs = append(errs, fmt.Errorf("X-Content-Type-Options: got %q, want nosniff", got))
+	}
+	if got := answer.Header.Get("Cache-Control"); strings.HasPrefix(r.URL.Path, BasePath+"/") && got != "no-store" {
+		errs = append(errs, fmt.Errorf("Cache-Control below %s: got %q, want no-store", BasePath, got))
+	}
+	return errs
+}
+
+// statusHeaders checks the headers that a status brings with it.
+func statusHeaders(r *http.Request, answer *http.Response) (errs []error) {
+	must := func(name, pattern string) {
+		if values := answer.Header.Values(name); len(values) != 1 || !regexp.MustCompile(pattern).MatchString(values[0]) {
+			errs = append(errs, fmt.Errorf("%s of %d: got %q, want one that matches %s", name, answer.StatusCode, values, pattern))
+		}
+	}
+	switch answer.StatusCode {
+	case http.StatusUnauthorized:
+		must("WWW-Authenticate", `^Bearer realm="petstore"(, error="invalid_token")?$`)
+	case http.StatusServiceUnavailable:
+		must("Retry-After", `^[0-9]+$`)
+	case http.StatusUnsupportedMediaType:
+		if answer.Header.Get("Accept") == "" {
+			must("Accept-Encoding", `^identity$`)
+		} else {
+			must("Accept", `^application/json$`)
+		}
+	}
+	switch answer.StatusCode {
+	case http.StatusUnauthorized, http.StatusUnsupportedMediaType, http.StatusRequestEntityTooLarge:
+		hasBody := r.ContentLength != 0 || (r.Body != nil && r.Body != http.NoBody)
+		if closes := answer.Close || answer.Header.Get("Connection") == "close"; hasBody && !closes {
+			errs = append(errs, fmt.Errorf("connection after a %d that left a body unread: got kept, want closed", answer.StatusCode))
+		}
+	}
+	return errs
+}
+
+// errorBody checks the Error body of any answer that has one, documented or not.
+func (j *Judge) errorBody(answer *http.Response, body []byte) []error {
+	errs := wantJSON(answer)
+	var got struct {
+		Code, Message *string
+		Status        *int
+	}
+	d := json.NewDecoder(bytes.NewReader(body))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&got); err != nil || got.Code == nil || got.Message == nil || got.Status == nil {
+		return append(errs, fmt.Errorf("the body: got %q, want an Error with code, message and status (%v)", body, err))
+	}
+	if _, err := d.Token(); err != io.EOF {
+		errs = append(errs, fmt.Errorf("the body: got %q, want nothing after the Error", body))
+	}
+	if *got.Status != answer.StatusCode {
+		errs = append(errs, fmt.Errorf("status of the Error: got %d, want the HTTP status %d", *got.Status, answer.StatusCode))
+	}
+	if !slices.Contains(j.codes[answer.StatusCode], *got.Code) {
+		errs = append(errs, fmt.Errorf("code of a %d: got %q, want one of the document's %q", answer.StatusCode, *got.Code, j.codes[answer.StatusCode]))
+	}
+	return append(errs, sentence(*got.Message)...)
+}
+
+// leaks are traces of what happens inside, none of which a client gets to see:
+// Go, its libraries, SQL, files, schemas.
+var leaks = []string{
+	"json:", "jsontext", "strconv", "nmarshal", "parsing", "invalid syntax", "syntax error", "invalid character",
+	"schema", "Schema", "openapi", "kin-", "echo", "labstack", "code=", "internal=", "0x", "goroutine", "runtime",
+	".go", "sql", "SQL", "SELECT", "INSERT", "constraint", "nil", "panic", "EOF", "dial ", "tcp", "/tmp", "/home", "/root",
+	"interface", "struct", "int64", "float64", "%!", "map[", "context ", "deadline", "petstore.", "error:", "psk_",
+}
+
+// sentence checks a message for the client's developer.
+func sentence(message string) (errs []error) {
+	if message == "" || len(message) > 300 || strings.ContainsAny(message, "\n\r\t") {
+		errs = append(errs, fmt.Errorf("message: got %q, want one plain sentence", message))
+	}
+	for _, leak := range leaks {
+		if strings.Contains(message, leak) {
+			errs = append(errs, fmt.Errorf("message: got %q, want nothing of the inside such as %q", message, leak))
+		}
+	}
+	return errs
+}
+
+// universal are the headers of any HTTP answer, which no document lists.
+var universal = []string{"Cache-Control", "Connection", "Content-Length", "Content-Type", "Date", "X-Content-Type-Options"}
+
+func onlyDocumentedHeaders(response *openapi3.Response, answer *http.Response) (errs []error) {
+	for name := range answer.Header {
+		documented := slices.Contains(universal, name)
+		for d := range response.Headers {
+			documented = documented || http.CanonicalHeaderKey(d) == name
+		}
+		if !documented {
+			errs = append(errs, fmt.Errorf("the header %s, which the document does not have for %d", name, answer.StatusCode))
+		}
+	}
+	return errs
+}
+
+// deprecation checks that a deprecated operation says so in every answer, and
+// that no other does (RFC 9745, RFC 8594).
+func deprecation(o *openapi3.Operation, answer *http.Response) (errs []error) {
+	var wantDeprecation, wantSunset string
+	if o.Deprecated {
+		at, err := extensionDate(o, "x-deprecated-at")
+		if err != nil {
+			return []error{err}
+		}
+		sunset, err := extensionDate(o, "x-sunset")
+		if err != nil {
+			return []error{err}
+		}
+		wantDeprecation, wantSunset = "@"+strconv.FormatInt(at.Unix(), 10), sunset.Format(http.TimeFormat)
+	}
+	if got := answer.Header.Get("Deprecation"); got != wantDeprecation {
+		errs = append(errs, fmt.Errorf("header Deprecation of %s: got %q, want %q", o.OperationID, got, wantDeprecation))
+	}
+	if got := answer.Header.Get("Sunset"); got != wantSunset {
+		errs = append(errs, fmt.Errorf("header Sunset of %s: got %q, want %q", o.OperationID, got, wantSunset))
+	}
+	return errs
+}
+
+// location checks that a 201 names the place of what it created.
+func location(answer *http.Response, body []byte) []error {
+	var created struct{ ID int64 }
+	if err := json.Unmarshal(body, &created); err != nil {
+		return []error{err}
+	}
+	got, want := answer.Header.Get("Location"), fmt.Sprintf("%s/pets/%d", BasePath, created.ID)
+	if !strings.HasSuffix(got, want) {
+		return []error{fmt.Errorf("header Location: got %q, want it to end in %s", got, want)}
+	}
+	return nil
+}
+
+// allow checks that the answer lists exactly the methods of the path.
+func allow(answer *http.Response, item *openapi3.PathItem) []error {
+	wants := []string{http.MethodOptions}
+	for method := range item.Operations() {
+		wants = append(wants, method)
+		if method == http.MethodGet {
+			wants = append(wants, http.MethodHead)
+		}
+	}
+	gots := strings.Split(strings.ReplaceAll(answer.Header.Get("Allow"), " ", ""), ",")
+	slices.Sort(wants)
+	slices.Sort(gots)
+	if !slices.Equal(gots, wants) {
+		return []error{fmt.Errorf("header Allow: got %q, want %q", gots, wants)}
+	}
+	return nil
+}
+
+// beside are the paths the service has outside the contract, all of them GET.
+var beside = []string{"/livez", "/readyz", "/openapi.yaml", "/openapi.json"}
+
+// besideTheDocument judges answers at paths the document does not have.
+func besideTheDocument(r *http.Request, answer *http.Response) []error {
+	if r.Method == http.MethodOptions && r.RequestURI == "*" { // RFC 9110, section 9.3.7
+		return want(answer, http.StatusNoContent)
+	}
+	if !slices.Contains(beside, decodedSegments(r.URL)) {
+		return want(answer, http.StatusNotFound)
+	}
+	get := &openapi3.PathItem{Get: &openapi3.Operation{}}
+	switch r.Method {
+	case http.MethodGet, http.MethodHead:
+		return want(answer, http.StatusOK, http.StatusNotModified, http.StatusServiceUnavailable)
+	case http.MethodOptions:
+		return append(want(answer, http.StatusNoContent), allow(answer, get)...)
+	default:
+		return append(want(answer, http.StatusMethodNotAllowed), allow(answer, get)...)
+	}
+}
+
+func want(answer *http.Response, statuses ...int) []error {
+	if slices.Contains(statuses, answer.StatusCode) {
+		return nil
+	}
+	return []error{fmt.Errorf("the status: got %d, want one of %v", answer.StatusCode, statuses)}
+}
+
+func wantJSON(answer *http.Response) []error {
+	if got := answer.Header.Get("Content-Type"); got != "application/json" {
+		return []error{fmt.Errorf("Content-Type: got %q, want application/json", got)}
+	}
+	return nil
+}
+
+// extensionDate reads a date that the document keeps as a string in quotes.
+func extensionDate(o *openapi3.Operation, name string) (time.Time, error) {
+	text, ok := o.Extensions[name].(string)
+	if !ok {
+		return time.Time{}, fmt.Errorf("%s of %s: got %v, want a date in quotes", name, o.OperationID, o.Extensions[name])
+	}
+	return time.Parse(time.DateOnly, text)
+}

@@ -1,0 +1,90 @@
+package edge_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"example.com/petstore/internal/edge"
+	"example.com/petstore/internal/petstore"
+)
+
+var testTime = time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC)
+
+func TestEveryRequestIsOneLineOfTheLog(t *testing.T) {
+	s := start(t)
+	s.get(t, petsPath+"?limit=5", "X-Request-Id: mine")
+	s.send(t, "GET", petsPath+"/1", "")
+	s.send(t, "DELETE", petsPath, "", withKey)
+	s.get(t, "/nothing")
+	for i, want := range []map[string]any{
+		{"msg": "request", "level": "INFO", "method": "GET", "route": "/v1/pets", "path": "/v1/pets", "status": 200.0, "request_id": "mine"},
+		{"method": "GET", "route": "/v1/pets/:petId", "path": "/v1/pets/1", "status": 401.0, "level": "INFO"},
+		{"method": "DELETE", "status": 405.0, "level": "INFO"},
+		{"method": "GET", "path": "/nothing", "status": 404.0, "level": "INFO"},
+	} {
+		line := s.log.wantLines(t, 4)[i]
+		for name, value := range want {
+			if line[name] != value {
+				t.Errorf("line %d, %s: got %v, want %v", i+1, name, line[name], value)
+			}
+		}
+	}
+	line := s.log.wantLines(t, 4)[0]
+	if id, _ := line["key"].(string); !strings.HasPrefix(id, "fixed-") {
+		t.Errorf("key of the first line: got %q, want the ID of the fixed key", id)
+	}
+	if n, _ := line["bytes"].(float64); n < 2 {
+		t.Errorf("bytes of the first line: got %v, want those of the body", line["bytes"])
+	}
+}
+
+func TestNoKeyReachesTheLogWhereverAClientPutsIt(t *testing.T) {
+	s := start(t)
+	_, token, err := petstore.NewKey("test", testTime, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.get(t, petsPath+"?access_token="+token)
+	s.get(t, "/v1/"+token)
+	s.get(t, "/"+token+"/x")
+	s.get(t, petsPath+"/"+token)
+	s.get(t, petsPath, "X-Request-Id: "+token)
+	s.get(t, petsPath, "X-Request-Id: x."+token)
+	s.send(t, "GET", petsPath, "", "Authorization: "+token)
+	s.send(t, "GET", petsPath, "", "Authorization: Bearer "+token, "Referer: http://x/"+token, "User-Agent: "+token, "Cookie: "+token)
+	s.send(t, "POST", petsPath, `{"name":"`+token+`","categoryId":"`+token+`"}`, withKey, isJSON)
+	s.log.wantLines(t, 9)
+	if secret := token[len("psk_12345678_"):]; strings.Contains(s.log.String(), secret) {
+		t.Errorf("log: got the secret of a key in it, want none:\n%s", s.log.String())
+	}
+}
+
+func TestTheProbesTellWhetherTheServiceRunsAndWhetherItCanAnswer(t *testing.T) {
+	s := start(t)
+	for path, want := range map[string]string{"/livez": `{"status":"alive"}`, "/readyz": `{"status":"ready"}`} {
+		a := s.send(t, "GET", path, "")
+		a.wants(t, 200, "", "")
+		if string(a.body) != want || a.Header.Get("Content-Type") != "application/json" || a.Header.Get("Cache-Control") != "no-store" {
+			t.Errorf("%s: got %s %v, want %s as JSON that is not kept", path, a.body, a.Header, want)
+		}
+	}
+	s = start(t, func(c *edge.Config) { c.Ready = func(context.Context) error { return errors.New(inside) } })
+	s.send(t, "GET", "/readyz", "").wants(t, 503, "unavailable", "try again later")
+	s.send(t, "HEAD", "/readyz", "").wants(t, 503, "", "")
+	s.send(t, "GET", "/livez", "").wants(t, 200, "", "")
+}
+
+func TestAReadinessCheckThatHangsIsBounded(t *testing.T) {
+	s := start(t, func(c *edge.Config) {
+		c.Ready = func(ctx context.Context) error {
+			if _, ok := ctx.Deadline(); !ok {
+				return nil // which answers 200, and fails the test
+			}
+			return context.DeadlineExceeded
+		}
+	})
+	s.send(t, "GET", "/readyz", "").wants(t, 503, "unavailable", "")
+}

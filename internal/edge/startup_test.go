@@ -1,0 +1,239 @@
+package edge
+
+import (
+	"bytes"
+	"context"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io"
+	"log/slog"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"example.com/petstore/gen"
+	"example.com/petstore/gen/api"
+	"example.com/petstore/internal/contract"
+)
+
+// The tests of this file look inside: at the router, and at what New refuses.
+
+// config returns one that answers no operation and knows no key.
+func config(document []byte) Config {
+	return Config{
+		Document:     document,
+		Service:      struct{ api.StrictServerInterface }{},
+		Logger:       slog.New(slog.NewTextHandler(io.Discard, nil)),
+		Authenticate: func(context.Context, string) (string, bool, error) { return "", false, nil },
+		Ready:        func(context.Context) error { return nil },
+	}
+}
+
+func TestNewRefusesADocumentItCannotKeep(t *testing.T) {
+	const bearer = "      security:\n        - bearerAuth: []\n"
+	for name, c := range map[string]struct{ old, replacement, want string }{
+		"that is no YAML":                        {"openapi: 3.0.3", "openapi: [", "openapi.yaml"},
+		"that is no OpenAPI":                     {"title: Pet Store", "titel: Pet Store", "openapi.yaml"},
+		"an operation without a name":            {"      operationId: listPets\n", "", "it has no operationId"},
+		"an operation of another name":           {"operationId: listPets", "operationId: ListPets", "GET /v1/pets"},
+		"two operations of one name":             {"operationId: listPets", "operationId: createPet", "createPet"},
+		"an operation without security":          {bearer, "      security: []\n", "security"},
+		"an operation with optional security":    {bearer, "      security:\n        - bearerAuth: []\n        - {}\n", "security"},
+		"an operation with another scheme":       {"scheme: bearer", "scheme: basic", "security"},
+		"an operation with an unknown scheme":    {bearer, "      security:\n        - otherAuth: []\n", ""},
+		"a key in the query":                     {"      type: http\n      scheme: bearer\n", "      type: apiKey\n      in: query\n      name: key\n", "security"},
+		"an operation the router does not have":  {"  /pets/{petId}:\n", "  /pets/all:\n    get:\n      operationId: all\n      responses: {'200': {description: x}}\n\n  /pets/{petId}:\n", "which the router lacks"},
+		"a method the router does not have":      {"    post:\n      operationId: createPet", "    put:\n      operationId: createPet", "the document"},
+		"a path the router does not have":        {"  /pets/{petId}:\n", "  /animals/{petId}:\n", "which the document lacks"},
+		"a sunset without quotes":                {"x-sunset: '2030-12-05'", "x-sunset: 2030", "x-sunset must be a date in quotes"},
+		"a deprecated operation without its end": {"      x-sunset: '2030-12-05'\n", "", "x-sunset must be a date in quotes"},
+		"a deprecated operation without a start": {"      x-deprecated-at: '2026-11-21'\n", "", "x-deprecated-at must be a date in quotes"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			document := bytes.Replace(gen.Document, []byte(c.old), []byte(c.replacement), 1)
+			if bytes.Equal(document, gen.Document) {
+				t.Fatalf("openapi.yaml has no %q to spoil", c.old)
+			}
+			if _, err := New(config(document)); err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("New: got %v, want an error with %q", err, c.want)
+			}
+		})
+	}
+}
+
+func TestNewAcceptsSecurityOfTheWholeDocument(t *testing.T) {
+	document := bytes.ReplaceAll(gen.Document, []byte("      security:\n        - bearerAuth: []\n"), nil)
+	if bytes.Equal(document, gen.Document) {
+		t.Fatal("openapi.yaml secures no operation by itself")
+	}
+	if _, err := New(config(document)); err != nil {
+		t.Errorf("New: got %v, want no error", err)
+	}
+}
+
+// newEdge returns the edge itself, not only its handler.
+func newEdge(t *testing.T) *edge {
+	t.Helper()
+	handler, err := New(config(gen.Document))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return handler.(*edge)
+}
+
+func TestARouteBelowTheBasePathThatTheDocumentLacksIsRefused(t *testing.T) {
+	doc, err := loadDocument(gen.Document)
+	if err != nil {
+		t.Fatal(err)
+	}
+	operations, err := operationsOf(doc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	routes := newEdge(t).echo.Routes()
+	if err := checkRoutes(routes, operations); err != nil {
+		t.Errorf("the routes as they are: got %v, want no error", err)
+	}
+	for _, r := range []struct{ method, path string }{
+		{"DELETE", "/v1/pets"}, {"GET", "/v1/backdoor"}, {"GET", "/v1/pets/:id"}, {"FOO", "/v1/pets"}, {"GET", "/v1/*"}, {"POST", "/v1/"},
+	} {
+		more := append(slices.Clone(routes), &echo.Route{Method: r.method, Path: r.path})
+		if err := checkRoutes(more, operations); err == nil || !strings.Contains(err.Error(), r.method+" "+r.path) {
+			t.Errorf("with %s %s: got %v, want an error that names it", r.method, r.path, err)
+		}
+	}
+	if err := checkRoutes(nil, operations); err == nil || strings.Count(err.Error(), "which the router lacks") != len(operations) {
+		t.Errorf("without routes: got %v, want an error for each of %d operations", err, len(operations))
+	}
+}
+
+func TestOperationIDsThatHaveChangedPlacesAreRefused(t *testing.T) {
+	swapped := strings.NewReplacer("operationId: listPets", "operationId: createPet", "operationId: createPet", "operationId: listPets").Replace(string(gen.Document))
+	if _, err := New(config([]byte(swapped))); err == nil {
+		t.Error("New with listPets and createPet swapped: got no error, want one")
+	}
+}
+
+func TestEveryRouteBelowTheBasePathNeedsAKey(t *testing.T) {
+	e := newEdge(t)
+	judge := contract.NewJudge(t)
+	count := 0
+	for _, route := range e.echo.Routes() {
+		if !strings.HasPrefix(route.Path, BasePath) {
+			continue
+		}
+		count++
+		r := httptest.NewRequest(route.Method, strings.ReplaceAll(route.Path, ":petId", "1"), nil)
+		w := httptest.NewRecorder()
+		e.ServeHTTP(w, r)
+		if w.Code != http.StatusUnauthorized {
+			t.Errorf("%s %s without a key: got %d, want 401", route.Method, route.Path, w.Code)
+		}
+		body := w.Body.Bytes()
+		if route.Method == http.MethodHead {
+			body = nil // which net/http does not send
+		}
+		if err := judge.Check(r, w.Result(), body); err != nil {
+			t.Errorf("%s %s: %v", route.Method, route.Path, err)
+		}
+	}
+	if want := 5; count != want { // three operations, and HEAD of the two that are GET
+		t.Errorf("routes below %s: got %d, want %d", BasePath, count, want)
+	}
+}
+
+func TestTheCodesOfThisPackageAreTheOnesTheDocumentLists(t *testing.T) {
+	file, err := parser.ParseFile(token.NewFileSet(), "errors.go", nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var inCode []string
+	ast.Inspect(file, func(n ast.Node) bool {
+		if spec, ok := n.(*ast.ValueSpec); ok && strings.HasPrefix(spec.Names[0].Name, "code") {
+			value, err := strconv.Unquote(spec.Values[0].(*ast.BasicLit).Value)
+			if err != nil {
+				t.Error(err)
+			}
+			inCode = append(inCode, value)
+		}
+		return true
+	})
+	var documented []string
+	for _, codes := range contract.NewJudge(t).Codes() {
+		documented = append(documented, codes...)
+	}
+	slices.Sort(inCode)
+	slices.Sort(documented)
+	if !slices.Equal(inCode, documented) {
+		t.Errorf("codes in errors.go: got %q, want the document's %q", inCode, documented)
+	}
+}
+
+func TestTheBodyLimitIsTheDocuments(t *testing.T) {
+	description := contract.NewJudge(t).Document().Paths.Value("/pets").Post.Description
+	if want := strconv.Itoa(maxBody>>10) + " KiB"; !strings.Contains(strings.ReplaceAll(description, "\n", " "), want) {
+		t.Errorf("description of createPet: got %q, want it to name %s", description, want)
+	}
+}
+
+func TestEveryOperationIsMadeReadyByItsOwnName(t *testing.T) {
+	doc, err := loadDocument(gen.Document)
+	if err != nil {
+		t.Fatal(err)
+	}
+	operations, err := operationsOf(doc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := slices.Sorted(maps.Keys(operations)), []string{"createPet", "getPet", "listPets"}; !slices.Equal(got, want) {
+		t.Errorf("operations: got %q, want %q", got, want)
+	}
+}
+
+func TestAnExchangesContextEndsAtItsDeadlineWithItsParentAndWithTheExchange(t *testing.T) {
+	begin := func(parent context.Context, started time.Time) *exchangeContext {
+		c := new(exchangeContext)
+		c.begin(parent, "id", started)
+		t.Cleanup(c.release)
+		return c
+	}
+	late := begin(context.Background(), time.Now().Add(-requestTimeout))
+	if err := late.Err(); err != context.DeadlineExceeded {
+		t.Errorf("past the deadline: got %v, want DeadlineExceeded", err)
+	}
+	<-late.Done()
+	if err := late.Err(); err != context.DeadlineExceeded {
+		t.Errorf("past the deadline, waited for: got %v, want DeadlineExceeded", err)
+	}
+
+	parent, cancel := context.WithCancel(context.Background())
+	child := begin(parent, time.Now())
+	derived, stop := context.WithCancel(child)
+	defer stop()
+	if err := child.Err(); err != nil {
+		t.Errorf("at the start: got %v, want nil", err)
+	}
+	cancel()
+	<-child.Done()
+	<-derived.Done()
+	if child.Err() != context.Canceled || derived.Err() != context.Canceled {
+		t.Errorf("after its parent: got %v and %v, want Canceled", child.Err(), derived.Err())
+	}
+
+	released := begin(context.Background(), time.Now())
+	made, stop := context.WithCancel(released)
+	defer stop()
+	released.release()
+	<-made.Done()
+	if made.Err() != context.Canceled {
+		t.Errorf("after the exchange: got %v, want Canceled", made.Err())
+	}
+}

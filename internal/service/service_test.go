@@ -1,0 +1,217 @@
+package service
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"math"
+	"net/http/httptest"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"example.com/petstore/gen/api"
+	"example.com/petstore/internal/contract"
+	"example.com/petstore/internal/petstore"
+	"example.com/petstore/internal/store/memory"
+)
+
+func TestTheDefaultLimitIsTheDocuments(t *testing.T) {
+	list := contract.NewJudge(t).Document().Paths.Value("/pets").Get
+	if want := list.Parameters.GetByInAndName("query", "limit").Schema.Value.Default; float64(defaultLimit) != want {
+		t.Errorf("defaultLimit: got %d, want the document's %v", defaultLimit, want)
+	}
+	if got := toQuery(api.ListPetsParams{}); got != (petstore.Query{Limit: defaultLimit}) {
+		t.Errorf("the query of no parameters: got %+v, want the default limit alone", got)
+	}
+}
+
+func TestTheStatusesOfTheDomainAreTheDocuments(t *testing.T) {
+	schemas := contract.NewJudge(t).Document().Components.Schemas
+	var documented []petstore.Status
+	for _, v := range schemas["PetStatus"].Value.Enum {
+		documented = append(documented, petstore.Status(v.(string)))
+	}
+	if got := petstore.Statuses(); !slices.Equal(got, documented) {
+		t.Errorf("petstore.Statuses: got %v, want the document's %v", got, documented)
+	}
+	for _, s := range petstore.Statuses() {
+		if !s.Valid() || !api.PetStatus(s).Valid() {
+			t.Errorf("status %s: got invalid, want it valid here and in the generated code", s)
+		}
+	}
+	// openapi3 reads bounds as float64, which holds 2^53-1 exactly.
+	if got := schemas["Pet"].Value.Properties["id"].Value.Max; got == nil || *got != petstore.MaxID {
+		t.Errorf("maximum of Pet.id: got %v, want %d", got, int64(petstore.MaxID))
+	}
+}
+
+func TestEveryParameterReachesTheStore(t *testing.T) {
+	limit, status, after := 7, api.PetStatusSold, int64(math.MaxInt64)
+	got := toQuery(api.ListPetsParams{Limit: &limit, Status: &status, After: &after})
+	if want := (petstore.Query{Limit: 7, Status: petstore.Sold, After: math.MaxInt64}); got != want {
+		t.Errorf("toQuery: got %+v, want %+v", got, want)
+	}
+}
+
+func TestEveryFieldOfANewPetReachesTheStore(t *testing.T) {
+	for _, status := range petstore.Statuses() {
+		got := toNewPet(api.NewPet{Name: "Frank", CategoryID: math.MinInt64, Status: new(api.PetStatus(status))})
+		if want := (petstore.NewPet{Name: "Frank", CategoryID: math.MinInt64, Status: status}); got != want {
+			t.Errorf("toNewPet: got %+v, want %+v", got, want)
+		}
+	}
+	if got := toNewPet(api.NewPet{}).Status; got != petstore.Available {
+		t.Errorf("the status of who names none: got %s, want available", got)
+	}
+}
+
+// asGenerated returns a pet as the generated type has it.
+func asGenerated(p petstore.Pet) api.Pet {
+	return api.Pet{ID: p.ID, Name: p.Name, CategoryID: p.CategoryID, Status: new(api.PetStatus(p.Status))}
+}
+
+// sameJSON checks that two texts are the same JSON with numbers kept whole.
+func sameJSON(t rapid.TB, got []byte, want any) {
+	t.Helper()
+	encoded, err := json.Marshal(want)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var texts [2]bytes.Buffer
+	for i, data := range [][]byte{got, encoded} {
+		d := json.NewDecoder(bytes.NewReader(data))
+		d.UseNumber()
+		var value any
+		if err := d.Decode(&value); err != nil {
+			t.Fatalf("the answer %q: got %v, want JSON", data, err)
+		}
+		if d.More() {
+			t.Fatalf("the answer %q: got more than one value, want one", data)
+		}
+		if err := json.NewEncoder(&texts[i]).Encode(value); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if texts[0].String() != texts[1].String() {
+		t.Fatalf("the answer: got %s, want %s", got, encoded)
+	}
+}
+
+func anyPet(t *rapid.T) petstore.Pet {
+	return petstore.Pet{
+		ID:         rapid.Int64Range(1, petstore.MaxID).Draw(t, "id"),
+		Name:       rapid.String().Draw(t, "name"),
+		CategoryID: rapid.Int64().Draw(t, "categoryId"),
+		Status:     rapid.SampledFrom(petstore.Statuses()).Draw(t, "status"),
+	}
+}
+
+func TestAnswersSayWhatTheGeneratedTypesWouldSay(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		pets := rapid.SliceOfN(rapid.Custom(anyPet), 1, 120).Draw(t, "pets")
+		generated := make(api.Pets, len(pets))
+		for i, p := range pets {
+			generated[i] = asGenerated(p)
+		}
+		for _, c := range []struct {
+			status int
+			visit  func(*httptest.ResponseRecorder) error
+			want   any
+		}{
+			{200, func(w *httptest.ResponseRecorder) error { return (&got{pet: pets[0]}).VisitGetPetResponse(w) }, generated[0]},
+			{201, func(w *httptest.ResponseRecorder) error {
+				return (&created{pet: pets[0], location: "/v1/pets/1"}).VisitCreatePetResponse(w)
+			}, generated[0]},
+			{200, func(w *httptest.ResponseRecorder) error {
+				return (&listed{pets: pets, next: "</x>"}).VisitListPetsResponse(w)
+			}, generated},
+			{200, func(w *httptest.ResponseRecorder) error { return (&listed{}).VisitListPetsResponse(w) }, api.Pets{}},
+		} {
+			w := httptest.NewRecorder()
+			if err := c.visit(w); err != nil {
+				t.Fatal(err)
+			}
+			if w.Code != c.status || w.Header().Get("Content-Type") != "application/json" {
+				t.Fatalf("answer: got %d %v, want %d as JSON", w.Code, w.Header(), c.status)
+			}
+			if n := w.Header().Get("Content-Length"); n != "" && n != strconv.Itoa(w.Body.Len()) {
+				t.Fatalf("Content-Length: got %s, want none or %d", n, w.Body.Len())
+			}
+			sameJSON(t, w.Body.Bytes(), c.want)
+		}
+	})
+}
+
+func TestTheNextPageIsNamedWhereThereIsOne(t *testing.T) {
+	store := memory.New()
+	s := New(store, "https://pets.example.com/v1")
+	for range 5 {
+		if _, err := s.CreatePet(context.Background(), api.CreatePetRequestObject{Body: &api.NewPet{Name: "Frank"}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for limit, want := range map[int]string{4: `<https://pets.example.com/v1/pets?limit=4&status=available&after=4>; rel="next"`, 5: "", 6: ""} {
+		response, err := s.ListPets(context.Background(), api.ListPetsRequestObject{
+			Params: api.ListPetsParams{Limit: &limit, Status: new(api.PetStatusAvailable)},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		w := httptest.NewRecorder()
+		if err := response.VisitListPetsResponse(w); err != nil {
+			t.Fatal(err)
+		}
+		if got := w.Header().Get("Link"); got != want {
+			t.Errorf("Link with limit %d: got %s, want %s", limit, got, want)
+		}
+	}
+}
+
+// failing is a store that fails.
+type failing struct{ err error }
+
+func (f failing) CreatePet(context.Context, petstore.NewPet) (petstore.Pet, error) {
+	return petstore.Pet{}, f.err
+}
+func (f failing) Pet(context.Context, int64) (petstore.Pet, error) { return petstore.Pet{}, f.err }
+func (f failing) Pets(context.Context, petstore.Query) (petstore.Page, error) {
+	return petstore.Page{}, f.err
+}
+
+func TestAStoresErrorIsPassedOnAsItIsAndNoAnswerWithIt(t *testing.T) {
+	want := errors.New("the store's")
+	s := New(failing{want}, "/v1")
+	list, listErr := s.ListPets(context.Background(), api.ListPetsRequestObject{})
+	create, createErr := s.CreatePet(context.Background(), api.CreatePetRequestObject{Body: &api.NewPet{}})
+	get, getErr := s.GetPet(context.Background(), api.GetPetRequestObject{PetID: 1})
+	for name, err := range map[string]error{"listPets": listErr, "createPet": createErr, "getPet": getErr} {
+		if !errors.Is(err, want) {
+			t.Errorf("error of %s: got %v, want the store's", name, err)
+		}
+	}
+	if list != nil || create != nil || get != nil {
+		t.Errorf("answers beside an error: got %v, %v, %v, want none", list, create, get)
+	}
+}
+
+func TestALargePageIsWrittenWhole(t *testing.T) {
+	pets := make([]petstore.Pet, 100)
+	for i := range pets {
+		pets[i] = petstore.Pet{ID: int64(i + 1), Name: strings.Repeat("\u2028é", 10_000), Status: petstore.Sold}
+	}
+	for range 3 { // the buffers are used again
+		w := httptest.NewRecorder()
+		if err := (&listed{pets: pets}).VisitListPetsResponse(w); err != nil {
+			t.Fatal(err)
+		}
+		var read []api.Pet
+		if err := json.Unmarshal(w.Body.Bytes(), &read); err != nil || len(read) != len(pets) || read[99].Name != pets[99].Name {
+			t.Fatalf("the page: got %d pets (%v), want %d", len(read), err, len(pets))
+		}
+	}
+}
