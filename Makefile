@@ -19,11 +19,14 @@ else
 RACE := go test
 endif
 
+# A server under measurement has processor 0 to itself, the load processor 1.
+ON_LOAD_CPU := $(shell command -v taskset >/dev/null 2>&1 && [ "$$(getconf _NPROCESSORS_ONLN)" -gt 1 ] && echo 'taskset -c 1')
+
 .DEFAULT_GOAL := help
-.PHONY: help run build test generate drift lint breaking check fuzz bench
+.PHONY: help run build test generate drift lint breaking check fuzz bench bench-scale bench-report
 
 help: ## print the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 run: build ## serve on 127.0.0.1:8080 from petstore.db, with an API key in hand
 	@exec $(BIN) serve
@@ -64,8 +67,17 @@ check: drift lint breaking test ## all that CI checks
 
 bench: build ## measure beside peers, in process and over loopback
 	go test -run '^$$' -bench . ./internal/bench
-	go build -o .bin/loopback ./internal/bench/loopback
-	.bin/loopback
+	@go build -o .bin/loopback ./internal/bench/loopback
+	@$(ON_LOAD_CPU) .bin/loopback -out internal/bench/measured/loopback.json
+	@$(MAKE) -s bench-report
+
+bench-scale: build ## measure ten million pets beside a thousand (1 GiB of disk)
+	@go build -o .bin/scale ./internal/bench/scale
+	@$(ON_LOAD_CPU) .bin/scale -out internal/bench/measured/scale.json
+	@$(MAKE) -s bench-report
+
+bench-report: ## make the README's tables and charts from what was measured
+	go run ./internal/bench/report
 
 fuzz: ## fuzz the whole HTTP stack for FUZZTIME (30s)
 	go test -run '^$$' -fuzz FuzzHTTP -fuzztime $(FUZZTIME) ./internal/edge

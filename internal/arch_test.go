@@ -65,7 +65,7 @@ var onlyIn = []struct {
 	in      []string
 }{
 	{[]string{"github.com/labstack/echo", "github.com/getkin/kin-openapi", "github.com/oapi-codegen/runtime"}, []string{"gen/api", "internal/edge", "internal/contract", "internal/bench"}},
-	{[]string{"database/sql", "modernc.org", "github.com/jackc/pgx", "github.com/pressly/goose"}, []string{"internal/store"}},
+	{[]string{"database/sql", "modernc.org", "github.com/jackc/pgx", "github.com/pressly/goose"}, []string{"internal/store", "internal/bench/scale"}},
 	{[]string{"github.com/spf13", "golang.org/x/term", "os/signal", "flag"}, []string{"cmd", "internal/bench"}},
 	{[]string{"testing", "net/http/httptest", "pgregory.net/rapid", "github.com/rogpeppe/go-internal"}, []string{"internal/contract", "internal/store/storetest", "internal/bench"}},
 	{[]string{"net/http"}, []string{"cmd", "gen", "internal/edge", "internal/service", "internal/contract", "internal/bench"}},

@@ -1,13 +1,18 @@
 // Command loopback measures servers over the loopback interface: this service
 // and its peers, each in a process of its own on one processor, the load on
 // another, in turns within one run, so that what the machine does meanwhile
-// meets them all.
+// meets them all. `make bench` runs it.
 package main
 
 import (
 	"flag"
 	"fmt"
+	"net"
+	"net/http"
 	"os"
+	"time"
+
+	"example.com/petstore/internal/bench/peers"
 )
 
 func main() {
@@ -17,7 +22,7 @@ func main() {
 	var cfg config
 	flag.StringVar(&cfg.petstore, "petstore", ".bin/petstore", "the program to measure")
 	flag.IntVar(&cfg.connections, "connections", 32, "connections of the load")
-	flag.DurationVar(&cfg.slice, "slice", 1500e6, "how long each server is loaded with each operation in each round")
+	flag.DurationVar(&cfg.slice, "slice", 1500*time.Millisecond, "how long each server is loaded with each operation in each round")
 	flag.IntVar(&cfg.rounds, "rounds", 5, "rounds; the median counts")
 	flag.StringVar(&cfg.only, "only", "", "measure only the servers whose names contain this")
 	flag.StringVar(&cfg.operation, "operation", "", "measure only the operations whose names contain this")
@@ -32,4 +37,24 @@ func exit(err error) {
 		os.Exit(1)
 	}
 	os.Exit(0)
+}
+
+// servePeer serves a peer until it is killed, and prints its address.
+func servePeer(name string) error {
+	for _, p := range peers.All() {
+		if p.Name != name {
+			continue
+		}
+		h, err := p.New()
+		if err != nil {
+			return err
+		}
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			return err
+		}
+		fmt.Println(l.Addr())
+		return (&http.Server{Handler: h, ReadHeaderTimeout: time.Minute}).Serve(l)
+	}
+	return fmt.Errorf("there is no peer %q", name)
 }

@@ -1,0 +1,144 @@
+package rig
+
+import (
+	"bufio"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// Key opens the service under measurement. It opens nothing else.
+const Key = "loopback-measuring-key"
+
+// Server is a process under measurement.
+type Server struct {
+	Name    string
+	Addr    string
+	StartUp time.Duration // from the start of the process to its first answer
+	cmd     *exec.Cmd
+}
+
+// StartPetstore starts the service in its default configuration, its log in a
+// file in dir.
+func StartPetstore(name, program, store, dir string) (*Server, error) {
+	addr, err := freeAddr()
+	if err != nil {
+		return nil, err
+	}
+	log, err := os.Create(filepath.Join(dir, name+".log"))
+	if err != nil {
+		return nil, err
+	}
+	defer log.Close()
+	s := &Server{Name: name, Addr: addr, cmd: onServerCPU(program, "serve", "--addr", addr, "--store", store)}
+	s.cmd.Env = append(os.Environ(), "PETSTORE_API_KEYS="+Key)
+	s.cmd.Stderr = log
+	start := time.Now()
+	if err := s.cmd.Start(); err != nil {
+		return nil, err
+	}
+	for time.Since(start) < 30*time.Second {
+		if r, err := http.Get("http://" + addr + "/readyz"); err == nil {
+			s.StartUp = time.Since(start)
+			return s, r.Body.Close()
+		}
+		time.Sleep(time.Millisecond)
+	}
+	s.Stop()
+	return nil, fmt.Errorf("%s does not answer; see %s", program, log.Name())
+}
+
+// StartPeer starts this very program again, with args, and reads the address
+// it serves from its first line.
+func StartPeer(name string, args ...string) (*Server, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	cmd := onServerCPU(self, args...)
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	line, err := bufio.NewReader(out).ReadString('\n')
+	return &Server{Name: name, Addr: strings.TrimSpace(line), cmd: cmd}, err
+}
+
+// Create posts a pet.
+func (s *Server) Create(body string) error {
+	conn, err := net.Dial("tcp", s.Addr)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	if _, err := conn.Write(Post(body)); err != nil {
+		return err
+	}
+	return readAnswer(bufio.NewReader(conn), "201")
+}
+
+// Stop ends the server and waits for its end.
+func (s *Server) Stop() {
+	_ = s.cmd.Process.Signal(syscall.SIGTERM)
+	_ = s.cmd.Wait()
+}
+
+// PeakMemory returns the most memory the server has had resident, in bytes, 0
+// where there is no /proc to read it from.
+func (s *Server) PeakMemory() int64 {
+	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", s.cmd.Process.Pid))
+	if err != nil {
+		return 0
+	}
+	_, rest, _ := strings.Cut(string(data), "VmHWM:")
+	fields := strings.Fields(rest)
+	if len(fields) == 0 {
+		return 0
+	}
+	kib, _ := strconv.ParseInt(fields[0], 10, 64)
+	return kib << 10
+}
+
+// cpu returns the processor time the server has used, 0 where there is no
+// /proc to read it from. Unlike requests a second, it does not depend on what
+// else the machine does.
+func (s *Server) cpu() time.Duration {
+	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", s.cmd.Process.Pid))
+	if err != nil {
+		return 0
+	}
+	_, rest, _ := strings.Cut(string(data), ") ")
+	fields := strings.Fields(rest)
+	user, _ := strconv.Atoi(fields[11])
+	system, _ := strconv.Atoi(fields[12])
+	const tick = time.Second / 100 // USER_HZ, which Linux fixes
+	return time.Duration(user+system) * tick
+}
+
+// onServerCPU runs a command on processor 0 alone, where taskset is at hand.
+func onServerCPU(name string, args ...string) *exec.Cmd {
+	if taskset, err := exec.LookPath("taskset"); err == nil && runtime.NumCPU() > 1 {
+		return exec.Command(taskset, append([]string{"-c", "0", name}, args...)...)
+	}
+	return exec.Command(name, args...)
+}
+
+func freeAddr() (string, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	defer l.Close()
+	return l.Addr().String(), nil
+}
