@@ -23,7 +23,7 @@ endif
 ON_LOAD_CPU := $(shell command -v taskset >/dev/null 2>&1 && [ "$$(getconf _NPROCESSORS_ONLN)" -gt 1 ] && echo 'taskset -c 1')
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test generate drift lint breaking check fuzz bench bench-scale bench-report
+.PHONY: help run build test generate drift lint breaking check fuzz bench bench-scale bench-fsync bench-report
 
 help: ## print the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -75,6 +75,10 @@ bench-scale: build ## measure ten million pets beside a thousand (1 GiB of disk)
 	@go build -o .bin/scale ./internal/bench/scale
 	@$(ON_LOAD_CPU) .bin/scale -out internal/bench/measured/scale.json
 	@$(MAKE) -s bench-report
+
+bench-fsync: build ## measure shared commits on a slow disk (needs strace)
+	@go build -o .bin/fsync ./internal/bench/fsync
+	@$(ON_LOAD_CPU) .bin/fsync
 
 bench-report: ## make the README's tables and charts from what was measured
 	go run ./internal/bench/report

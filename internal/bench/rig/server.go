@@ -27,8 +27,9 @@ type Server struct {
 }
 
 // StartPetstore starts the service in its default configuration, its log in a
-// file in dir.
-func StartPetstore(name, program, store, dir string) (*Server, error) {
+// file in dir. The words of wrapper, if any, come before the command: another
+// program that runs it.
+func StartPetstore(name, program, store, dir string, wrapper ...string) (*Server, error) {
 	addr, err := freeAddr()
 	if err != nil {
 		return nil, err
@@ -38,7 +39,8 @@ func StartPetstore(name, program, store, dir string) (*Server, error) {
 		return nil, err
 	}
 	defer log.Close()
-	s := &Server{Name: name, Addr: addr, cmd: onServerCPU(program, "serve", "--addr", addr, "--store", store)}
+	command := append(wrapper, program, "serve", "--addr", addr, "--store", store)
+	s := &Server{Name: name, Addr: addr, cmd: onServerCPU(command[0], command[1:]...)}
 	s.cmd.Env = append(os.Environ(), "PETSTORE_API_KEYS="+Key)
 	s.cmd.Stderr = log
 	start := time.Now()
