@@ -54,7 +54,11 @@ func servePeer(name string) error {
 			return err
 		}
 		fmt.Println(l.Addr())
-		return (&http.Server{Handler: h, ReadHeaderTimeout: time.Minute}).Serve(l)
+		server := &http.Server{Handler: h}
+		if p.Dressed {
+			server.ReadTimeout, server.WriteTimeout, server.IdleTimeout = 10*time.Second, 30*time.Second, 2*time.Minute
+		}
+		return server.Serve(l)
 	}
 	return fmt.Errorf("there is no peer %q", name)
 }

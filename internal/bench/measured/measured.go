@@ -54,12 +54,12 @@ func (l Loopback) Ratio(f Figure, server string) float64 {
 // Table returns the figures as a table of Markdown, which reads well on a
 // terminal too.
 func (l Loopback) Table() string {
-	rows := [][]string{{"operation", "server", "requests/s", "p99", "processor time", "of handwritten", "of constant"}}
+	rows := [][]string{{"operation", "server", "requests/s", "p99", "processor time", "of handwritten", "of constant", "of dressed"}}
 	for _, f := range l {
 		rows = append(rows, []string{
 			f.Operation, f.Server, fmt.Sprintf("%.0f", f.PerSecond),
 			fmt.Sprint(time.Duration(f.P99Micros) * time.Microsecond), fmt.Sprintf("%.1f µs", f.CPUMicros),
-			ratio(l.Ratio(f, "handwritten")), ratio(l.Ratio(f, "constant")),
+			ratio(l.Ratio(f, "handwritten")), ratio(l.Ratio(f, "constant")), ratio(l.Ratio(f, "dressed")),
 		})
 	}
 	return table(rows)

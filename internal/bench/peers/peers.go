@@ -15,14 +15,16 @@ const Pets = 1000
 type Peer struct {
 	Name, What string
 	New        func() (http.Handler, error)
+	Dressed    bool // served with this service's time limits
 }
 
 // All returns the peers, the plainest first.
 func All() []Peer {
 	return []Peer{
-		{"constant", "net/http sending constant bytes: the floor of the HTTP library", Constant},
-		{"handwritten", "Echo with encoding/json and hand-written checks", Handwritten},
-		{"documented", "oapi-codegen's strict server behind kin-openapi, as documented", Documented},
+		{Name: "constant", What: "net/http sending constant bytes: the floor of the HTTP library", New: Constant},
+		{Name: "dressed", What: "constant, with this service's headers and time limits: the floor under its promises", New: Dressed, Dressed: true},
+		{Name: "handwritten", What: "Echo with encoding/json and hand-written checks", New: Handwritten},
+		{Name: "documented", What: "oapi-codegen's strict server behind kin-openapi, as documented", New: Documented},
 	}
 }
 
