@@ -21,7 +21,7 @@ type ServerInterface interface {
 	ListPets(ctx echo.Context, params ListPetsParams) error
 	// CreatePet Add an animal
 	// (POST /pets)
-	CreatePet(ctx echo.Context) error
+	CreatePet(ctx echo.Context, params CreatePetParams) error
 	// GetPet Get an animal
 	// (GET /pets/{petId})
 	//
@@ -70,8 +70,28 @@ func (w *ServerInterfaceWrapper) ListPets(ctx echo.Context) error {
 func (w *ServerInterfaceWrapper) CreatePet(ctx echo.Context) error {
 	var err error
 
+	// Parameter object where we will unmarshal all parameters from the context
+	var params CreatePetParams
+
+	headers := ctx.Request().Header
+	// ------------- Optional header parameter "Idempotency-Key" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("Idempotency-Key")]; found {
+		var IdempotencyKey string
+		n := len(valueList)
+		if n != 1 {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Expected one value for Idempotency-Key, got %d", n))
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "Idempotency-Key", valueList[0], &IdempotencyKey, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter Idempotency-Key: %s", err))
+		}
+
+		params.IdempotencyKey = &IdempotencyKey
+	}
+
 	// Invoke the callback with all the unmarshaled arguments
-	err = w.Handler.CreatePet(ctx)
+	err = w.Handler.CreatePet(ctx, params)
 	return err
 }
 
@@ -142,6 +162,15 @@ func RegisterHandlersWithOptions(router EchoRouter, si ServerInterface, options 
 	router.POST(options.BaseURL+"/pets", wrapper.CreatePet, options.OperationMiddlewares["createPet"]...)
 	router.GET(options.BaseURL+"/pets/:petId", wrapper.GetPet, options.OperationMiddlewares["getPet"]...)
 
+}
+
+type IdempotencyKeyReusedResponseHeaders struct {
+	XRequestID *string
+}
+type IdempotencyKeyReusedJSONResponse struct {
+	Body Error
+
+	Headers IdempotencyKeyReusedResponseHeaders
 }
 
 type InternalResponseHeaders struct {
@@ -365,7 +394,8 @@ func (response ListPets503JSONResponse) VisitListPetsResponse(w http.ResponseWri
 }
 
 type CreatePetRequestObject struct {
-	Body *CreatePetJSONRequestBody
+	Params CreatePetParams
+	Body   *CreatePetJSONRequestBody
 }
 
 type CreatePetResponseObject interface {
@@ -481,6 +511,25 @@ func (response CreatePet415JSONResponse) VisitCreatePetResponse(w http.ResponseW
 		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestID))
 	}
 	w.WriteHeader(415)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreatePet422JSONResponse struct {
+	IdempotencyKeyReusedJSONResponse
+}
+
+func (response CreatePet422JSONResponse) VisitCreatePetResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.XRequestID != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestID))
+	}
+	w.WriteHeader(422)
 	_, err := buf.WriteTo(w)
 	return err
 }
@@ -748,8 +797,10 @@ func (sh *strictHandler) ListPets(ctx echo.Context, params ListPetsParams) error
 }
 
 // CreatePet operation middleware
-func (sh *strictHandler) CreatePet(ctx echo.Context) error {
+func (sh *strictHandler) CreatePet(ctx echo.Context, params CreatePetParams) error {
 	var request CreatePetRequestObject
+
+	request.Params = params
 
 	var body CreatePetJSONRequestBody
 	var err error

@@ -104,6 +104,11 @@ type PetStatus string
 // Example: [{"categoryId":1,"id":121,"name":"Frank","status":"pending"}]
 type Pets = []Pet
 
+// IdempotencyKeyReused What went wrong.
+//
+// Example: {"code":"invalid_parameter","message":"limit must be between 1 and 100","status":400}
+type IdempotencyKeyReused = Error
+
 // Internal What went wrong.
 //
 // Example: {"code":"invalid_parameter","message":"limit must be between 1 and 100","status":400}
@@ -155,6 +160,20 @@ type ListPetsParams struct {
 	// After Return only animals whose `id` is greater than this one: the place
 	// where the page before ended. Past the last animal the page is empty.
 	After *int64 `form:"after,omitempty" json:"after,omitempty"`
+}
+
+// CreatePetParams defines parameters for CreatePet.
+type CreatePetParams struct {
+	// IdempotencyKey Makes it safe to send this request again: the same key with the
+	// same name, category and status is answered with the same animal,
+	// whether the request before has failed, was answered or is still
+	// under way. With another body the answer is 422.
+	//
+	// 1 to 255 printable ASCII characters, either in double quotes, as
+	// draft-ietf-httpapi-idempotency-key-header has it (a String of RFC
+	// 9651, in which \ stands before \ and "), or bare, without commas
+	// and double quotes. `"k1"` and `k1` are the same key.
+	IdempotencyKey *string `json:"Idempotency-Key,omitempty"`
 }
 
 // CreatePetJSONRequestBody defines body for CreatePet for application/json ContentType.

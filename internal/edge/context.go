@@ -5,6 +5,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"example.com/petstore/internal/petstore"
 )
 
 // requestTimeout bounds the work on one request once it has arrived. It stays
@@ -59,6 +61,9 @@ func (c *exchangeContext) Err() error {
 }
 
 func (c *exchangeContext) Value(key any) any {
+	if key == (petstore.CallerKey{}) {
+		return c.keyID
+	}
 	// Through the timed context, where there is one, so that package context
 	// finds it as the parent of contexts made from c.
 	if t := c.timed.Load(); t != nil {

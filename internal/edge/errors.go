@@ -22,6 +22,7 @@ const (
 	codeMethodNotAllowed     = "method_not_allowed"
 	codePayloadTooLarge      = "payload_too_large"
 	codeUnsupportedMediaType = "unsupported_media_type"
+	codeIdempotencyKeyReused = "idempotency_key_reused"
 	codeInternal             = "internal"
 	codeUnavailable          = "unavailable"
 )
@@ -49,6 +50,10 @@ func (p *problem) Unwrap() error { return p.cause }
 
 func invalidParameter(message string) *problem {
 	return &problem{status: http.StatusBadRequest, code: codeInvalidParameter, message: message}
+}
+
+func invalidRequest(message string) *problem {
+	return &problem{status: http.StatusBadRequest, code: codeInvalidRequest, message: message}
 }
 
 func invalidBody(message string) *problem {
@@ -104,13 +109,15 @@ var (
 )
 
 // ofKind maps the domain's kinds of errors to answers: the one table of it.
-// message is the domain's own, which only Invalid and NotFound show.
+// message is the domain's own, which only Invalid, NotFound and Reused show.
 func ofKind(kind petstore.Kind, message string, cause error) *problem {
 	switch kind {
 	case petstore.Invalid:
 		return &problem{status: http.StatusBadRequest, code: codeInvalidBody, message: message, cause: cause}
 	case petstore.NotFound:
 		return &problem{status: http.StatusNotFound, code: codeNotFound, message: message, cause: cause}
+	case petstore.Reused:
+		return &problem{status: http.StatusUnprocessableEntity, code: codeIdempotencyKeyReused, message: message, cause: cause}
 	case petstore.Unavailable:
 		return unavailable(cause)
 	default:

@@ -59,6 +59,7 @@ func TestEveryKindOfErrorHasItsStatus(t *testing.T) {
 		petstore.Internal:    {500, "internal", "the service failed"},
 		petstore.Invalid:     {400, "invalid_body", "a word to the client"},
 		petstore.NotFound:    {404, "not_found", "a word to the client"},
+		petstore.Reused:      {422, "idempotency_key_reused", "a word to the client"},
 		petstore.Unavailable: {503, "unavailable", "try again later"},
 	}
 	for _, kind := range petstore.Kinds() {
@@ -79,7 +80,7 @@ func TestEveryKindOfErrorHasItsStatus(t *testing.T) {
 					s.get(t, petsPath+"/1").wants(t, want.status, want.code, want.message)
 					return
 				}
-				if kind == petstore.Invalid { // only createPet can meet it
+				if kind == petstore.Invalid || kind == petstore.Reused { // only createPet can meet it
 					s.post(t, frank).wants(t, want.status, want.code, want.message)
 					return
 				}

@@ -17,6 +17,8 @@ func explain(err error) (*problem, bool) {
 	schema, isSchema := errors.AsType[*openapi3.SchemaError](err)
 	request, isRequest := errors.AsType[*openapi3filter.RequestError](err)
 	switch {
+	case isRequest && request.Parameter.In == openapi3.ParameterInHeader:
+		return explainHeader(request.Parameter, schema), true
 	case isRequest && isSchema:
 		return invalidParameter(violation(request.Parameter.Name, schema)), true
 	case isRequest && errors.Is(request.Err, openapi3filter.ErrInvalidRequired):

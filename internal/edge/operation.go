@@ -18,6 +18,7 @@ type operation struct {
 	method, path string // as Echo has them: GET /v1/pets/:petId
 	parameters   openapi3.Parameters
 	query        []string         // the names of the parameters of the query string
+	headers      []string         // and of those in the header
 	body         *openapi3.Schema // nil where the operation takes none
 	deprecation  http.Header      // what every answer announces; nil where it is not deprecated
 }
@@ -96,8 +97,11 @@ func newOperation(doc *openapi3.T, path, method string, item *openapi3.PathItem,
 		parameters: slices.Concat(item.Parameters, o.Parameters),
 	}
 	for _, p := range op.parameters {
-		if p.Value.In == openapi3.ParameterInQuery {
+		switch p.Value.In {
+		case openapi3.ParameterInQuery:
 			op.query = append(op.query, p.Value.Name)
+		case openapi3.ParameterInHeader:
+			op.headers = append(op.headers, http.CanonicalHeaderKey(p.Value.Name))
 		}
 	}
 	var err error

@@ -21,6 +21,9 @@ func (op *operation) validate(x *exchange) (err error) {
 	if x.query, err = op.parseQuery(r.URL.RawQuery); err != nil {
 		return err
 	}
+	if err := op.checkHeaders(r.Header); err != nil {
+		return err
+	}
 	x.input = openapi3filter.RequestValidationInput{
 		Request:     r,
 		PathParams:  pathParams(x),
@@ -30,6 +33,9 @@ func (op *operation) validate(x *exchange) (err error) {
 	for _, p := range op.parameters {
 		if p.Value.In == openapi3.ParameterInQuery && !p.Value.Required && !x.query.Has(p.Value.Name) {
 			continue // nothing to validate, at the price of two allocations
+		}
+		if p.Value.In == openapi3.ParameterInHeader && !p.Value.Required && r.Header.Get(p.Value.Name) == "" {
+			continue // the same
 		}
 		if err := openapi3filter.ValidateParameter(r.Context(), &x.input, p.Value); err != nil {
 			return err

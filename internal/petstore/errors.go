@@ -14,11 +14,12 @@ const (
 	Internal    Kind = iota // the service failed; for a write, it may have happened
 	Invalid                 // the caller's value can never be accepted
 	NotFound                // what was asked for does not exist
+	Reused                  // the idempotency key was used for another pet
 	Unavailable             // not now; nothing was done, and trying again is safe
 )
 
 // Kinds returns every kind, for tests and tables that must cover them all.
-func Kinds() []Kind { return []Kind{Internal, Invalid, NotFound, Unavailable} }
+func Kinds() []Kind { return []Kind{Internal, Invalid, NotFound, Reused, Unavailable} }
 
 func (k Kind) String() string {
 	switch k {
@@ -26,6 +27,8 @@ func (k Kind) String() string {
 		return "invalid"
 	case NotFound:
 		return "not found"
+	case Reused:
+		return "reused"
 	case Unavailable:
 		return "unavailable"
 	default:
@@ -36,7 +39,7 @@ func (k Kind) String() string {
 // Error is an error with a kind.
 type Error struct {
 	Kind    Kind
-	Message string // for the client of the service where Kind is Invalid or NotFound, for the operator else
+	Message string // for the client of the service where Kind is Invalid, NotFound or Reused, for the operator else
 	Err     error  // the cause, for the log; may be nil
 }
 

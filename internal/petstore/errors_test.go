@@ -14,6 +14,7 @@ func TestEveryKindIsListedAndHasANameOfItsOwn(t *testing.T) {
 		petstore.Internal:    "internal",
 		petstore.Invalid:     "invalid",
 		petstore.NotFound:    "not found",
+		petstore.Reused:      "reused",
 		petstore.Unavailable: "unavailable",
 	}
 	kinds := petstore.Kinds()

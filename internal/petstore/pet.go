@@ -33,6 +33,8 @@ type NewPet struct {
 	Name       string // any Unicode text without U+0000
 	CategoryID int64  // any value
 	Status     Status // one of Statuses; WithDefaults fills it
+
+	Idempotency Idempotency // what makes it safe to send again; not part of the pet
 }
 
 // Pet is a stored pet. It never changes.
@@ -64,7 +66,7 @@ func (p NewPet) Validate() error {
 	if !p.Status.Valid() {
 		return &Error{Kind: Invalid, Message: "status must be one of available, pending, sold"}
 	}
-	return nil
+	return p.Idempotency.validate()
 }
 
 // WithID returns the pet that p becomes once a store has assigned id.

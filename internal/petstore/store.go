@@ -35,9 +35,16 @@ type PetStore interface {
 	// 1 upward, never reused, gaps allowed, at most MaxID. When it returns
 	// without an error the pet survives the death of the process and of the
 	// machine, as far as the store promises durability at all. If ctx ends
-	// first, either nothing was done (Unavailable) or the pet is returned.
+	// first, either nothing was done (Unavailable) or the pet is returned; a
+	// store across a network that cannot tell which fails with Internal.
 	//
-	// It fails with Invalid where p.Validate does.
+	// Calls with the same p.Idempotency make one pet, however many there are,
+	// at once or one after the other, in this process or another: all of them
+	// return it. So a call whose outcome is unknown can be made again. The key
+	// is remembered as long as the pet.
+	//
+	// It fails with Invalid where p.Validate does, and with Reused where the
+	// key has made a pet of another name, category or status.
 	CreatePet(ctx context.Context, p NewPet) (Pet, error)
 
 	// Pet returns the pet with that identifier, or NotFound.

@@ -1,6 +1,9 @@
 package service
 
 import (
+	"context"
+	"strings"
+
 	"example.com/petstore/gen/api"
 	"example.com/petstore/internal/petstore"
 )
@@ -28,3 +31,18 @@ func toNewPet(p api.NewPet) petstore.NewPet {
 	}
 	return n.WithDefaults()
 }
+
+// toIdempotency reads the Idempotency-Key, quoted (RFC 9651, section 3.3.3) or
+// bare: the document has seen to it that it is one of the two.
+func toIdempotency(ctx context.Context, p api.CreatePetParams) petstore.Idempotency {
+	if p.IdempotencyKey == nil {
+		return petstore.Idempotency{}
+	}
+	key := *p.IdempotencyKey
+	if quoted, ok := strings.CutPrefix(key, `"`); ok {
+		key = unescape.Replace(strings.TrimSuffix(quoted, `"`))
+	}
+	return petstore.Idempotency{KeyID: petstore.Caller(ctx), Key: key}
+}
+
+var unescape = strings.NewReplacer(`\\`, `\`, `\"`, `"`)

@@ -47,7 +47,9 @@ func (s *Service) ListPets(ctx context.Context, request api.ListPetsRequestObjec
 
 // CreatePet implements createPet.
 func (s *Service) CreatePet(ctx context.Context, request api.CreatePetRequestObject) (api.CreatePetResponseObject, error) {
-	pet, err := s.store.CreatePet(ctx, toNewPet(*request.Body))
+	p := toNewPet(*request.Body)
+	p.Idempotency = toIdempotency(ctx, request.Params)
+	pet, err := s.store.CreatePet(ctx, p)
 	if err != nil {
 		return nil, err
 	}

@@ -17,9 +17,15 @@ func (s *Store) CreatePet(ctx context.Context, p petstore.NewPet) (petstore.Pet,
 	if err := s.readable(ctx); err != nil {
 		return petstore.Pet{}, err
 	}
+	if id, ok := s.made[p.Idempotency]; ok {
+		return p.Repeats(s.pets[id-1])
+	}
 	pet := p.WithID(int64(len(s.pets)) + 1)
 	s.pets = append(s.pets, pet)
 	s.byStatus[pet.Status] = append(s.byStatus[pet.Status], pet.ID)
+	if !p.Idempotency.IsZero() {
+		s.made[p.Idempotency] = pet.ID
+	}
 	return pet, nil
 }
 

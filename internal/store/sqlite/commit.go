@@ -19,8 +19,9 @@ const maxBatch = 128
 // writer is the one connection that writes, with its statements.
 type writer struct {
 	*connection
-	begin, commit, rollback         *sql.Stmt
-	insertPet, insertKey, revokeKey *sql.Stmt
+	begin, commit, rollback                 *sql.Stmt
+	insertPet, insertPetOnce, selectPetMade *sql.Stmt
+	insertKey, revokeKey                    *sql.Stmt
 }
 
 func newWriter(ctx context.Context, db *sql.DB) (*writer, error) {
@@ -30,13 +31,15 @@ func newWriter(ctx context.Context, db *sql.DB) (*writer, error) {
 		return nil, err
 	}
 	w := &writer{
-		connection: c,
-		begin:      c.prepare(ctx, "BEGIN IMMEDIATE"),
-		commit:     c.prepare(ctx, "COMMIT"),
-		rollback:   c.prepare(ctx, "ROLLBACK"),
-		insertPet:  c.prepare(ctx, insertPet),
-		insertKey:  c.prepare(ctx, insertKey),
-		revokeKey:  c.prepare(ctx, revokeKey),
+		connection:    c,
+		begin:         c.prepare(ctx, "BEGIN IMMEDIATE"),
+		commit:        c.prepare(ctx, "COMMIT"),
+		rollback:      c.prepare(ctx, "ROLLBACK"),
+		insertPet:     c.prepare(ctx, insertPet),
+		insertPetOnce: c.prepare(ctx, insertPetOnce),
+		selectPetMade: c.prepare(ctx, selectPetMade),
+		insertKey:     c.prepare(ctx, insertKey),
+		revokeKey:     c.prepare(ctx, revokeKey),
 	}
 	if c.err != nil {
 		return nil, errors.Join(c.err, c.close())

@@ -10,6 +10,8 @@ import (
 
 const (
 	insertPet          = "INSERT INTO pets (name, category_id, status) VALUES (?, ?, ?)"
+	insertPetOnce      = "INSERT INTO pets (name, category_id, status, key_id, idempotency_key) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"
+	selectPetMade      = "SELECT id, name, category_id, status FROM pets WHERE key_id = ? AND idempotency_key = ?"
 	selectPet          = "SELECT id, name, category_id, status FROM pets WHERE id = ?"
 	selectPets         = "SELECT id, name, category_id, status FROM pets WHERE id > ? ORDER BY id LIMIT ?"
 	selectPetsByStatus = "SELECT id, name, category_id, status FROM pets WHERE status = ? AND id > ? ORDER BY id LIMIT ?"
@@ -19,6 +21,9 @@ const (
 func (s *Store) CreatePet(ctx context.Context, p petstore.NewPet) (petstore.Pet, error) {
 	if err := p.Validate(); err != nil {
 		return petstore.Pet{}, err
+	}
+	if !p.Idempotency.IsZero() {
+		return s.createPetOnce(ctx, p)
 	}
 	var id int64
 	err := s.committer.write(ctx, func(w *writer) error {
@@ -33,6 +38,34 @@ func (s *Store) CreatePet(ctx context.Context, p petstore.NewPet) (petstore.Pet,
 		return petstore.Pet{}, err
 	}
 	return p.WithID(id), nil
+}
+
+// createPetOnce returns the pet that the idempotency key made before, or makes
+// it. The pet of an earlier job of the same batch counts: it is committed with
+// this one's answer, or not at all.
+func (s *Store) createPetOnce(ctx context.Context, p petstore.NewPet) (petstore.Pet, error) {
+	var pet petstore.Pet
+	err := s.committer.write(ctx, func(w *writer) error {
+		i := p.Idempotency
+		res, err := w.insertPetOnce.Exec(p.Name, p.CategoryID, string(p.Status), i.KeyID, i.Key)
+		if err != nil {
+			return err
+		}
+		inserted, err := res.RowsAffected()
+		if err != nil {
+			return err
+		}
+		if inserted == 0 { // LastInsertId would be that of another pet
+			return scanPet(w.selectPetMade.QueryRow(i.KeyID, i.Key), &pet)
+		}
+		id, err := res.LastInsertId()
+		pet = p.WithID(id)
+		return err
+	})
+	if err != nil {
+		return petstore.Pet{}, err
+	}
+	return p.Repeats(pet)
 }
 
 // Pet implements petstore.PetStore.
