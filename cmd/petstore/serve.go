@@ -46,6 +46,7 @@ const maxHeaderBytes = 32 << 10
 type serveConfig struct {
 	addr, store, publicURL string
 	drain                  time.Duration
+	requireSync            bool
 	apiKeys                []string
 }
 
@@ -69,6 +70,7 @@ SIGTERM and SIGINT end the server once the requests under way are answered; a
 second one ends it at once.`,
 		Example: `  petstore serve
   petstore serve --addr 0.0.0.0:8080 --store sqlite:/var/lib/petstore/pets.db
+  petstore serve --store postgres://petstore@db1,db2/pets --require-sync
   PETSTORE_API_KEYS=a-key-for-local-tests petstore serve --store memory:`,
 		Args: exactly(0, ""),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -84,6 +86,7 @@ second one ends it at once.`,
 	addStoreFlag(flags, &cfg.store)
 	flags.StringVar(&cfg.publicURL, "public-url", "", "the address clients use, where a proxy stands between, such as https://pets.example.com/v1; links in answers become absolute")
 	flags.DurationVar(&cfg.drain, "drain", 0, "after a signal, go on answering for so long while /readyz says no, so that load balancers turn away first")
+	flags.BoolVar(&cfg.requireSync, "require-sync", false, "refuse to start where PostgreSQL would acknowledge what no standby has")
 	return cmd
 }
 
@@ -116,6 +119,11 @@ func serve(ctx context.Context, w world, cfg serveConfig) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, st.Close()) }()
+	if cfg.requireSync {
+		if err := store.RequireSync(ctx, st); err != nil {
+			return err
+		}
+	}
 
 	keys, err := keyring.New(st, cfg.apiKeys, time.Now)
 	if err != nil {

@@ -4,11 +4,13 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
 	"example.com/petstore/internal/petstore"
 	"example.com/petstore/internal/store/memory"
+	"example.com/petstore/internal/store/postgres"
 	"example.com/petstore/internal/store/sqlite"
 )
 
@@ -16,7 +18,7 @@ import (
 const Memory = "memory:"
 
 // Addresses says which addresses Open takes, for -h and error messages.
-const Addresses = "sqlite:PATH or memory:"
+const Addresses = "sqlite:PATH, postgres://USER:PASSWORD@HOST/DATABASE or memory:"
 
 // Open opens the store at that address, makes it and brings its schema up to
 // date if need be. The caller closes it.
@@ -25,14 +27,39 @@ func Open(ctx context.Context, address string) (petstore.Store, error) {
 	switch {
 	case found && scheme == "sqlite":
 		return opened(sqlite.Open(ctx, rest))
+	case isPostgres(address):
+		return opened(postgres.Open(ctx, address))
 	case address == Memory:
 		return memory.New(), nil
 	}
-	return nil, fmt.Errorf("unknown store %q: give %s", address, Addresses)
+	return nil, fmt.Errorf("unknown store %q: give %s", Redact(address), Addresses)
+}
+
+func isPostgres(address string) bool {
+	return strings.HasPrefix(address, "postgres://") || strings.HasPrefix(address, "postgresql://")
+}
+
+// RequireSync returns an error unless s is a store that acknowledges nothing
+// which only one machine has.
+func RequireSync(ctx context.Context, s petstore.Store) error {
+	p, ok := s.(*postgres.Store)
+	if !ok {
+		return errors.New("--require-sync: only a postgres:// store can have a synchronous standby; leave it out")
+	}
+	return p.RequireSync(ctx)
 }
 
 // Redact returns the address without what is secret of it, for logs.
-func Redact(address string) string { return address }
+func Redact(address string) string {
+	scheme, _, _ := strings.Cut(address, ":")
+	switch {
+	case isPostgres(address):
+		return postgres.Redact(address)
+	case scheme != "sqlite" && strings.ContainsAny(address, "@="):
+		return scheme + ":…" // a misspelt postgres:, perhaps
+	}
+	return address
+}
 
 // opened returns no store at all beside an error, where a nil pointer of a
 // store's own type would not be nil any more.

@@ -1,0 +1,31 @@
+package postgres_test
+
+import (
+	"os"
+	"testing"
+
+	"example.com/petstore/internal/petstore"
+	"example.com/petstore/internal/store/postgres"
+	"example.com/petstore/internal/store/postgres/pgtest"
+	"example.com/petstore/internal/store/storetest"
+)
+
+func TestMain(m *testing.M) { os.Exit(pgtest.Main(m)) }
+
+func TestPostgreSQLKeepsTheContract(t *testing.T) {
+	storetest.Run(t, func(t *testing.T) petstore.Store { return open(t, pgtest.Database(t)) })
+}
+
+func open(t testing.TB, address string) *postgres.Store {
+	t.Helper()
+	s, err := postgres.Open(t.Context(), address)
+	if err != nil {
+		t.Fatalf("opening %s: got error %v, want a store", address, err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Errorf("closing %s: got error %v, want nil", address, err)
+		}
+	})
+	return s
+}

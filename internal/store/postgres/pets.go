@@ -1,0 +1,122 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"strconv"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"example.com/petstore/internal/petstore"
+)
+
+const (
+	insertPet = `INSERT INTO pets (name, category_id, status, key_id, idempotency_key) VALUES ($1, $2, $3, $4, $5)
+ON CONFLICT (key_id, idempotency_key) WHERE idempotency_key IS NOT NULL DO NOTHING RETURNING id`
+	selectPet          = "SELECT id, name, category_id, status FROM pets WHERE id = $1"
+	selectPets         = "SELECT id, name, category_id, status FROM pets WHERE id > $1 ORDER BY id LIMIT $2"
+	selectPetsByStatus = "SELECT id, name, category_id, status FROM pets WHERE status = $1 AND id > $2 ORDER BY id LIMIT $3"
+
+	// selectPetMade reads the pet that an idempotency key has made, and writes
+	// to the log behind it. That the pet can be read does not mean that a
+	// standby has it: the wait for that may have been cancelled. But what is
+	// written behind it commits only after it, and so waits for both.
+	selectPetMade = `SELECT id, name, category_id, status, pg_logical_emit_message(true, 'petstore', '')::text
+FROM pets WHERE key_id = $1 AND idempotency_key = $2`
+)
+
+// serverMade is the scope of the idempotency keys that the store itself makes.
+// No API key has such an ID.
+const serverMade = "server"
+
+// CreatePet implements petstore.PetStore. Where the client sends no idempotency
+// key the store makes one, so that every write can be tried again.
+func (s *Store) CreatePet(ctx context.Context, p petstore.NewPet) (petstore.Pet, error) {
+	if err := p.Validate(); err != nil {
+		return petstore.Pet{}, err
+	}
+	if p.Idempotency.IsZero() {
+		p.Idempotency = petstore.Idempotency{KeyID: serverMade, Key: s.prefix + strconv.FormatInt(s.number.Add(1), 10)}
+	}
+	return write(ctx, s, func(ctx context.Context, c *pgx.Conn, _ bool) (petstore.Pet, error) {
+		i := p.Idempotency
+		var id int64
+		err := c.QueryRow(ctx, insertPet, p.Name, p.CategoryID, string(p.Status), i.KeyID, i.Key).Scan(&id)
+		if errors.Is(err, pgx.ErrNoRows) {
+			return petMade(ctx, c, p)
+		}
+		return p.WithID(id), err
+	})
+}
+
+// petMade returns the pet that p's idempotency key has made.
+func petMade(ctx context.Context, c *pgx.Conn, p petstore.NewPet) (petstore.Pet, error) {
+	var made petstore.Pet
+	var lsn string
+	err := c.QueryRow(ctx, selectPetMade, p.Idempotency.KeyID, p.Idempotency.Key).
+		Scan(&made.ID, &made.Name, &made.CategoryID, (*string)(&made.Status), &lsn)
+	if err != nil {
+		return petstore.Pet{}, err
+	}
+	return p.Repeats(made)
+}
+
+// Pet implements petstore.PetStore.
+func (s *Store) Pet(ctx context.Context, id int64) (p petstore.Pet, err error) {
+	err = read(ctx, s, func(ctx context.Context, c *pgxpool.Conn) error {
+		err := scanPet(c.QueryRow(ctx, selectPet, id), &p)
+		if errors.Is(err, pgx.ErrNoRows) {
+			return petstore.NoSuchPet(id)
+		}
+		return err
+	})
+	return p, err
+}
+
+// Pets implements petstore.PetStore. It asks for one row more than the page
+// holds, to know whether there is a next one.
+//
+// Identifiers are given before the commit, so that a pet may appear behind the
+// place a walk has reached. It was not acknowledged then: whatever was, when the
+// walk began, is committed and seen by every page.
+func (s *Store) Pets(ctx context.Context, q petstore.Query) (petstore.Page, error) {
+	var page petstore.Page
+	err := read(ctx, s, func(ctx context.Context, c *pgxpool.Conn) (err error) {
+		var rows pgx.Rows
+		if q.Status == "" {
+			rows, err = c.Query(ctx, selectPets, q.After, q.Limit+1)
+		} else {
+			rows, err = c.Query(ctx, selectPetsByStatus, string(q.Status), q.After, q.Limit+1)
+		}
+		if err != nil {
+			return err
+		}
+		page.Pets, err = scanPets(rows, q.Limit+1)
+		return err
+	})
+	if err != nil {
+		return petstore.Page{}, err
+	}
+	if len(page.Pets) > q.Limit {
+		page.Pets, page.More = page.Pets[:q.Limit], true
+	}
+	return page, nil
+}
+
+func scanPet(row pgx.Row, p *petstore.Pet) error {
+	return row.Scan(&p.ID, &p.Name, &p.CategoryID, (*string)(&p.Status))
+}
+
+func scanPets(rows pgx.Rows, most int) ([]petstore.Pet, error) {
+	defer rows.Close()
+	pets := make([]petstore.Pet, 0, most)
+	for rows.Next() {
+		var p petstore.Pet
+		if err := scanPet(rows, &p); err != nil {
+			return nil, err
+		}
+		pets = append(pets, p)
+	}
+	return pets, rows.Err()
+}

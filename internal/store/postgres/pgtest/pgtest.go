@@ -1,0 +1,137 @@
+// Package pgtest gives tests a real PostgreSQL server: the one that
+// PETSTORE_TEST_POSTGRES names, or throwaway ones from the binaries of this
+// machine. It never skips: a test without a server fails and says how to get
+// one.
+package pgtest
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"net/url"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// Variable names a server to use instead of a throwaway one, as an address of a
+// user who may create databases: postgres://USER:PASSWORD@HOST/DATABASE.
+const Variable = "PETSTORE_TEST_POSTGRES"
+
+// shared is the server of a test binary, started when first asked for.
+var shared struct {
+	once   sync.Once
+	server *Server
+	err    error
+}
+
+// Main runs the tests of a package and stops the shared server: call it in
+// TestMain.
+func Main(m *testing.M) int {
+	defer func() {
+		if shared.server != nil {
+			shared.server.remove()
+		}
+	}()
+	return m.Run()
+}
+
+// Database returns the address of a new, empty database on the server that the
+// tests of this binary share.
+func Database(t testing.TB) string {
+	t.Helper()
+	return CreateDatabase(t, sharedAddress(t), "")
+}
+
+// sharedAddress returns the address of any database of the shared server.
+func sharedAddress(t testing.TB) string {
+	t.Helper()
+	if address := os.Getenv(Variable); address != "" {
+		return address
+	}
+	shared.once.Do(func() { shared.server, shared.err = start(nil) })
+	if shared.err != nil {
+		t.Fatalf("this test needs a PostgreSQL server: %v", shared.err)
+	}
+	return shared.server.Address("postgres")
+}
+
+// CreateDatabase creates a database with these options of CREATE DATABASE on
+// the server at address and returns its address.
+func CreateDatabase(t testing.TB, address, options string) string {
+	t.Helper()
+	name := "test_" + strings.ToLower(rand.Text())
+	Exec(t, address, "CREATE DATABASE "+name+" "+options)
+	t.Cleanup(func() {
+		// The server may be gone with the test; what is on it goes with it.
+		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+		defer cancel()
+		if c, err := pgx.Connect(ctx, address); err == nil {
+			_, _ = c.Exec(ctx, "DROP DATABASE IF EXISTS "+name+" WITH (FORCE)")
+			_ = c.Close(ctx)
+		}
+	})
+	return withDatabase(t, address, name)
+}
+
+func withDatabase(t testing.TB, address, name string) string {
+	t.Helper()
+	u, err := url.Parse(address)
+	if err != nil {
+		t.Fatalf("the address in %s does not parse; give one host", Variable)
+	}
+	u.Path = "/" + name
+	return u.String()
+}
+
+// Exec runs statements on the database at address, with a connection of its own.
+func Exec(t testing.TB, address string, statements ...string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	c, err := pgx.Connect(ctx, address)
+	if err != nil {
+		t.Fatalf("connecting to the test server: got error %v", err)
+	}
+	defer c.Close(ctx)
+	for _, statement := range statements {
+		if _, err := c.Exec(ctx, statement); err != nil {
+			t.Fatalf("%s: got error %v", statement, err)
+		}
+	}
+}
+
+// Query returns the one value that a query of the database at address has.
+func Query[T any](t testing.TB, address, query string, args ...any) (value T) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	c, err := pgx.Connect(ctx, address)
+	if err != nil {
+		t.Fatalf("connecting to the test server: got error %v", err)
+	}
+	defer c.Close(ctx)
+	if err := c.QueryRow(ctx, query, args...).Scan(&value); err != nil {
+		t.Fatalf("%s: got error %v", query, err)
+	}
+	return value
+}
+
+// Eventually waits until check holds, and fails the test where it does not
+// within the time given.
+func Eventually(t testing.TB, within time.Duration, what string, check func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(within); !check(); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("%s: not within %v", what, within)
+		}
+	}
+}
+
+func missing() error {
+	return fmt.Errorf("neither %s nor the programs of PostgreSQL are there; set it to the address of a server, or run: apt-get install postgresql", Variable)
+}

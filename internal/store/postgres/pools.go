@@ -1,0 +1,122 @@
+package postgres
+
+import (
+	"context"
+	"sync/atomic"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+)
+
+// patience is how long a statement may take before the server is suspected of
+// hanging and asked by a new connection. Together with two connectTimeouts, to
+// find the server dead and to find it dead again on the way to its successor,
+// it stays below the 3 s in which a hung primary is to be left.
+const patience = time.Second
+
+// pools are the connections to one primary. Those for writing are apart from
+// those for reading, so that writes that wait for a standby, and keep their
+// connections, do not keep readers out.
+type pools struct {
+	writes, reads *pgxpool.Pool
+
+	ctx     context.Context // ends when the primary is given up
+	giveUp  context.CancelFunc
+	server  atomic.Pointer[string] // the primary's address; nil before the first connection
+	probing atomic.Bool
+}
+
+func writes(p *pools) *pgxpool.Pool { return p.writes }
+func reads(p *pools) *pgxpool.Pool  { return p.reads }
+
+// newPools makes pools that connect when they are first used.
+func (s *Store) newPools() (*pools, error) {
+	p := &pools{}
+	p.ctx, p.giveUp = context.WithCancel(context.Background())
+	config := s.config.Copy()
+	config.AfterConnect = func(_ context.Context, c *pgx.Conn) error {
+		p.server.Store(new(serverOf(c)))
+		return nil
+	}
+	var err error
+	if p.writes, err = pgxpool.NewWithConfig(p.ctx, config); err != nil {
+		return nil, err
+	}
+	if p.reads, err = pgxpool.NewWithConfig(p.ctx, config); err != nil {
+		p.writes.Close()
+		return nil, err
+	}
+	return p, nil
+}
+
+func serverOf(c *pgx.Conn) string { return c.PgConn().Conn().RemoteAddr().String() }
+
+// close takes as long as pgx takes to part with connections: 15 s for one to a
+// server that hangs.
+func (p *pools) close() {
+	p.writes.Close()
+	p.reads.Close()
+}
+
+// watch has the server suspected every patience until the timer is stopped.
+func (s *Store) watch(p *pools) (stop func()) {
+	var t *time.Timer
+	var stopped atomic.Bool
+	t = time.AfterFunc(time.Hour, func() {
+		if stopped.Load() {
+			return
+		}
+		s.suspect(p)
+		t.Reset(patience)
+	})
+	t.Reset(patience)
+	return func() { stopped.Store(true); t.Stop() }
+}
+
+// suspect leaves the primary unless a new connection to it answers. A busy
+// server answers: statements that wait for a lock or a standby go on waiting.
+func (s *Store) suspect(p *pools) {
+	known := p.server.Load()
+	if known == nil || p.ctx.Err() != nil || !p.probing.CompareAndSwap(false, true) {
+		return
+	}
+	defer p.probing.Store(false)
+	found := ""
+	err := once(p.ctx, s.config.ConnConfig, func(c *pgx.Conn) error {
+		found = serverOf(c)
+		ctx, cancel := context.WithTimeout(p.ctx, connectTimeout)
+		defer cancel()
+		return c.Ping(ctx)
+	})
+	if (err == nil && found == *known) || isCrowded(err) {
+		return
+	}
+	s.leave(p)
+}
+
+// leave has everything from now on, and what waits for an answer of p, begin
+// with new pools. Those of p are closed in the background.
+func (s *Store) leave(p *pools) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed || s.current.Load() != p {
+		return
+	}
+	fresh, err := s.newPools()
+	if err != nil {
+		return // not of a configuration that has made pools before
+	}
+	s.current.Store(fresh)
+	p.giveUp()
+	go p.close()
+}
+
+func waitFor(done <-chan struct{}, most time.Duration) {
+	t := time.NewTimer(most)
+	defer t.Stop()
+	select {
+	case <-done:
+	case <-t.C:
+	}
+}

@@ -1,0 +1,98 @@
+// Package postgres keeps pets and keys in PostgreSQL, for any number of
+// processes at once. It reads and writes the one primary of a cluster and never
+// a standby, whose answers may be old.
+//
+// What is acknowledged has been committed, as durably as the server commits: on
+// a synchronous standby too where the server waits for one. What happens when a
+// connection breaks in the middle of a write is in retry.go, and how a server
+// that hangs is left is in pools.go.
+package postgres
+
+import (
+	"context"
+	"crypto/rand"
+	"sync"
+	"sync/atomic"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"example.com/petstore/internal/petstore"
+)
+
+var _ petstore.Store = (*Store)(nil)
+
+// Store is a petstore.Store in a PostgreSQL database.
+type Store struct {
+	config  *pgxpool.Config
+	current atomic.Pointer[pools]
+
+	// What stands in for the idempotency key of a client who sends none:
+	// prefix is this process's alone, so a number makes a key of it.
+	prefix string
+	number atomic.Int64
+
+	mu      sync.RWMutex // held for reading while a write begins
+	closed  bool
+	writing sync.WaitGroup
+}
+
+// Open opens the database at address, a postgres:// address with one host or
+// several, and brings its schema up to date if need be. It refuses a database
+// whose schema is newer than this program or whose text is not UTF-8. Its
+// errors never show the password.
+func Open(ctx context.Context, address string) (*Store, error) {
+	config, err := parse(address)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkEncoding(ctx, config); err != nil {
+		return nil, explainOpen(address, err)
+	}
+	if err := migrate(ctx, config.ConnConfig); err != nil {
+		return nil, explainOpen(address, err)
+	}
+	s := &Store{config: config, prefix: rand.Text() + "-"}
+	p, err := s.newPools()
+	if err != nil {
+		return nil, explainOpen(address, err)
+	}
+	s.current.Store(p)
+	return s, nil
+}
+
+// Ping implements petstore.Store: whether a writable primary can be reached,
+// by a connection for writing and one for reading.
+func (s *Store) Ping(ctx context.Context) error {
+	for _, pick := range []func(*pools) *pgxpool.Pool{writes, reads} {
+		if err := s.ping(ctx, pick); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Failed implements petstore.Store: a server that fails is another process, to
+// which a new connection may be made.
+func (s *Store) Failed() <-chan error { return nil }
+
+// Close implements petstore.Store. It gives the writes under way closeTimeout,
+// which is ample for all but those that wait for a standby.
+func (s *Store) Close() error {
+	s.mu.Lock()
+	if s.closed {
+		s.mu.Unlock()
+		return nil
+	}
+	s.closed = true
+	s.mu.Unlock()
+
+	done := make(chan struct{})
+	go func() { s.writing.Wait(); close(done) }()
+	waitFor(done, closeTimeout)
+	p := s.current.Load()
+	p.giveUp()
+	closed := make(chan struct{})
+	go func() { p.close(); close(closed) }()
+	waitFor(closed, closeTimeout)
+	return nil
+}
