@@ -35,7 +35,7 @@ const (
 // repeats the address and with it, in some cases, the password.
 func parse(address string) (*pgxpool.Config, error) {
 	config, err := pgxpool.ParseConfig(address)
-	if err != nil {
+	if err != nil || hasStrayAt(address) {
 		return nil, fmt.Errorf("the store address %s is malformed: give postgres://USER:PASSWORD@HOST:PORT,HOST:PORT/DATABASE, with %%40 for an @ in the password", Redact(address))
 	}
 	switch attrs := parameter(address, "target_session_attrs"); attrs {
@@ -58,6 +58,15 @@ func parse(address string) (*pgxpool.Config, error) {
 	}
 	c.OnNotice = keepWarning
 	return config, nil
+}
+
+// hasStrayAt reports whether there is an @ beside the one that ends the
+// password: probably the password has it, and a part of it passes for a host.
+func hasStrayAt(address string) bool {
+	_, rest, _ := strings.Cut(address, "://")
+	rest, _, _ = strings.Cut(rest, "?")
+	authority, path, _ := strings.Cut(rest, "/")
+	return strings.Count(authority, "@") > 1 || strings.Contains(path, "@")
 }
 
 // parameter returns the value of a parameter of the address, or "".

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/jackc/pgx/v5"
@@ -137,10 +138,22 @@ func warned(c *pgx.Conn, f func() error) error {
 	return err
 }
 
+// oneLine joins the lines of an error, each once: pgx has one for every way to
+// connect that it tried.
+func oneLine(err error) string {
+	var lines []string
+	for line := range strings.Lines(strings.Replace(err.Error(), "`: ", "`:\n", 1)) {
+		if line = strings.TrimSpace(line); !slices.Contains(lines, line) {
+			lines = append(lines, line)
+		}
+	}
+	return strings.Join(lines, "; ")
+}
+
 // explainOpen makes one sentence for the operator of an error of Open.
 func explainOpen(address string, err error) error {
 	where := Redact(address)
-	reason := strings.Join(strings.Fields(err.Error()), " ")
+	reason := oneLine(err)
 	if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
 		switch pg.Code {
 		case "28P01", "28000":
@@ -152,7 +165,7 @@ func explainOpen(address string, err error) error {
 		}
 	}
 	if _, ok := errors.AsType[*pgconn.ConnectError](err); ok {
-		_, dials, _ := strings.Cut(reason, ": ") // without pgx's own introduction
+		_, dials, _ := strings.Cut(reason, "; ") // without pgx's own introduction
 		return fmt.Errorf("cannot open %s: no writable primary can be reached: %s", where, dials)
 	}
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {

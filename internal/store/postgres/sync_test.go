@@ -1,0 +1,94 @@
+package postgres_test
+
+import (
+	"context"
+	"strconv"
+	"testing"
+	"time"
+
+	"example.com/petstore/internal/petstore"
+	"example.com/petstore/internal/store/postgres/pgtest"
+)
+
+// Ending the wait for a standby leaves the commit on the primary alone: the
+// server warns and calls it a success, or ends the connection. Neither may be
+// acknowledged, and neither may a retry that finds the pet there.
+func TestAWriteWhoseWaitForTheStandbyWasEndedIsNeverAcknowledged(t *testing.T) {
+	for _, end := range []string{"pg_cancel_backend", "pg_terminate_backend"} {
+		t.Run(end, func(t *testing.T) {
+			server := pgtest.Start(t)
+			address := server.Address("postgres")
+			s := open(t, address)
+			server.Configure(t, map[string]string{"synchronous_standby_names": "absent"})
+
+			for i, idempotency := range []petstore.Idempotency{{}, {KeyID: "mine", Key: "k1"}} {
+				p := petstore.NewPet{Name: strconv.Itoa(i), Status: petstore.Sold, Idempotency: idempotency}
+				ctx, cancel := context.WithCancel(t.Context())
+				done := make(chan error, 1)
+				go func() {
+					_, err := s.CreatePet(ctx, p)
+					done <- err
+				}()
+				// Three waits: that of the insert, and those of two retries.
+				for range 3 {
+					pgtest.Eventually(t, 20*time.Second, "ending a wait for the standby", func() bool {
+						return pgtest.Query[int](t, address, "SELECT count(*) FROM (SELECT "+end+"(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep' OFFSET 0) ended") > 0
+					})
+				}
+				pgtest.Eventually(t, 20*time.Second, "waiting again", func() bool {
+					return pgtest.Query[int](t, address, "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep'") > 0
+				})
+				cancel()
+				err := <-done
+				if err == nil || petstore.KindOf(err) != petstore.Internal {
+					t.Errorf("got error %v (%v), want internal: nobody knows what becomes of the pet", err, petstore.KindOf(err))
+				}
+			}
+
+			// Once the standby has what it waits for, here by needing none, the
+			// same wish is granted with the pet that was stored.
+			server.Configure(t, map[string]string{"synchronous_standby_names": ""})
+			p := petstore.NewPet{Name: "1", Status: petstore.Sold, Idempotency: petstore.Idempotency{KeyID: "mine", Key: "k1"}}
+			if _, err := s.CreatePet(t.Context(), p); err != nil {
+				t.Errorf("sent again: got error %v, want the pet", err)
+			}
+			if n := pgtest.Query[int](t, address, "SELECT count(*) FROM pets"); n != 2 {
+				t.Errorf("got %d pets, want 2", n)
+			}
+		})
+	}
+}
+
+// Without its standby the primary lets every write wait. Those who read must
+// not notice, and sessions that wait must not pile up.
+func TestWritesThatWaitForTheStandbyKeepNobodyFromReading(t *testing.T) {
+	server := pgtest.Start(t)
+	s := open(t, server.Address("postgres")+"&pool_max_conns=3")
+	server.Configure(t, map[string]string{"synchronous_standby_names": "absent"})
+	for i := range 12 {
+		ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+		_, err := s.CreatePet(ctx, petstore.NewPet{Name: strconv.Itoa(i), Status: petstore.Sold})
+		cancel()
+		want := petstore.Internal // nobody knows
+		if i >= 3 {
+			want = petstore.Unavailable // the connections are taken, nothing was sent
+		}
+		if err == nil || petstore.KindOf(err) != want {
+			t.Errorf("pet %d: got error %v (%v), want %v", i, err, petstore.KindOf(err), want)
+		}
+		if _, err := s.Pets(t.Context(), petstore.Query{Limit: 1}); err != nil {
+			t.Errorf("listing: got error %v, want a page", err)
+		}
+	}
+	if n := pgtest.Query[int](t, server.Address("postgres"), "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep'"); n != 3 {
+		t.Errorf("got %d sessions that wait, want 3", n)
+	}
+	server.Configure(t, map[string]string{"synchronous_standby_names": ""})
+	pet, err := s.CreatePet(t.Context(), petstore.NewPet{Name: "last", Status: petstore.Sold})
+	if err != nil {
+		t.Fatalf("afterwards: got error %v, want a pet", err)
+	}
+	if n := pgtest.Query[int](t, server.Address("postgres"), "SELECT count(*) FROM pets"); n != 4 {
+		t.Errorf("got %d pets, want the 3 that waited and pet %d", n, pet.ID)
+	}
+}
