@@ -13,6 +13,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"example.com/petstore/internal/contract"
+	"example.com/petstore/internal/store/postgres/pgtest"
 )
 
 // stores are the stores every conversation is held on. A store that is durable
@@ -20,10 +21,11 @@ import (
 var stores = []struct {
 	name    string
 	durable bool
-	address func(dir string) string
+	address func(t testing.TB, dir string) string
 }{
-	{name: "memory", address: func(string) string { return "memory:" }},
-	{name: "sqlite", durable: true, address: func(dir string) string { return "sqlite:" + dir + "/pets.db" }},
+	{name: "memory", address: func(testing.TB, string) string { return "memory:" }},
+	{name: "sqlite", durable: true, address: func(_ testing.TB, dir string) string { return "sqlite:" + dir + "/pets.db" }},
+	{name: "postgres", durable: true, address: func(t testing.TB, _ string) string { return pgtest.Database(t) }},
 }
 
 // runAgain has the test binary be the program itself, for the tests that kill
@@ -35,7 +37,7 @@ func TestMain(m *testing.M) {
 		main()
 	}
 	flag.Parse()
-	os.Exit(m.Run())
+	os.Exit(pgtest.Main(m))
 }
 
 // TestConversations holds the conversations of testdata on every store. Each
@@ -49,7 +51,7 @@ func TestConversations(t *testing.T) {
 				Dir:                "testdata",
 				RequireUniqueNames: true,
 				Setup: func(env *testscript.Env) error {
-					env.Setenv("STORE", store.address(env.WorkDir))
+					env.Setenv("STORE", store.address(t, env.WorkDir))
 					env.Setenv("KEY", "a-key-for-conversations")
 					env.Setenv("PETSTORE_API_KEYS", "a-key-for-conversations")
 					for name, size := range map[string]int{"exactly.json": 65536, "over.json": 65537} {

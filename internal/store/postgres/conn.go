@@ -47,6 +47,9 @@ func parse(address string) (*pgxpool.Config, error) {
 		config.MaxConns = maxConns
 	}
 	config.PingTimeout = connectTimeout
+	config.ShouldPing = func(_ context.Context, p pgxpool.ShouldPingParams) bool {
+		return p.IdleDuration > time.Second || hasNews(p.Conn.PgConn().Conn())
+	}
 	c := config.ConnConfig
 	if c.ConnectTimeout == 0 {
 		c.ConnectTimeout = connectTimeout

@@ -135,3 +135,24 @@ func Eventually(t testing.TB, within time.Duration, what string, check func() bo
 func missing() error {
 	return fmt.Errorf("neither %s nor the programs of PostgreSQL are there; set it to the address of a server, or run: apt-get install postgresql", Variable)
 }
+
+// Lock runs a statement in a transaction that lasts until release is called, or
+// the test ends.
+func Lock(t testing.TB, address, statement string) (release func()) {
+	t.Helper()
+	ctx := context.Background()
+	c, err := pgx.Connect(ctx, address)
+	if err != nil {
+		t.Fatalf("connecting to the test server: got error %v", err)
+	}
+	release = sync.OnceFunc(func() { _ = c.Close(ctx) })
+	t.Cleanup(release)
+	tx, err := c.Begin(ctx)
+	if err == nil {
+		_, err = tx.Exec(ctx, statement)
+	}
+	if err != nil {
+		t.Fatalf("%s: got error %v", statement, err)
+	}
+	return release
+}

@@ -161,7 +161,7 @@ func (s *Server) log() string  { return filepath.Join(s.dir, "log") }
 // run starts the server and waits until it accepts connections. It does not
 // survive the machine, so it need not sync files; it does survive a kill.
 func (s *Server) run(settings []string) error {
-	settings = append([]string{"fsync=off", "full_page_writes=off", "max_connections=100", "shared_buffers=32MB", "log_checkpoints=off"}, settings...)
+	settings = append([]string{"fsync=off", "full_page_writes=off", "max_connections=100", "shared_buffers=32MB", "log_checkpoints=off", "wal_retrieve_retry_interval=100ms"}, settings...)
 	args := []string{"-D", s.data(), "-p", strconv.Itoa(s.port), "-h", "127.0.0.1", "-k", s.dir}
 	for _, setting := range settings {
 		args = append(args, "-c", setting)
@@ -225,15 +225,31 @@ func (s *Server) processes() []int {
 	all := []int{s.process.Process.Pid}
 	stats, _ := filepath.Glob("/proc/[0-9]*/stat")
 	for _, stat := range stats {
-		b, _ := os.ReadFile(stat)
-		// pid (name) state ppid …; the name may have spaces and brackets in it
-		fields := strings.Fields(string(b[strings.LastIndexByte(string(b), ')')+1:]))
-		if len(fields) > 1 && fields[1] == strconv.Itoa(all[0]) {
-			pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(stat)))
+		pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(stat)))
+		if _, parent := stateOf(pid); parent == all[0] {
 			all = append(all, pid)
 		}
 	}
 	return all
+}
+
+// stateOf returns the state letter and the parent of a process, "" and 0 where
+// there is none.
+func stateOf(pid int) (state string, parent int) {
+	b, _ := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	// pid (name) state parent …; the name may have spaces and brackets in it
+	fields := strings.Fields(string(b[strings.LastIndexByte(string(b), ')')+1:]))
+	if len(fields) < 2 {
+		return "", 0
+	}
+	parent, _ = strconv.Atoi(fields[1])
+	return fields[0], parent
+}
+
+// lives reports whether a process holds anything yet: a zombie does not.
+func lives(pid int) bool {
+	state, _ := stateOf(pid)
+	return state != "" && state != "Z" && state != "X"
 }
 
 func (s *Server) signal(sig syscall.Signal) {
@@ -248,15 +264,27 @@ func (s *Server) Kill() {
 	if s.process == nil {
 		return
 	}
-	// Stopped first, so that none starts another or notices the death of one.
-	s.signal(syscall.SIGSTOP)
-	s.signal(syscall.SIGKILL)
+	s.Hang()
+	all := s.processes()
+	for _, pid := range all {
+		_ = syscall.Kill(pid, syscall.SIGKILL)
+	}
 	<-s.exited
 	s.process = nil
+	// Until the last has let go of the server's memory none can start again.
+	for _, pid := range all {
+		for deadline := time.Now().Add(10 * time.Second); lives(pid) && time.Now().Before(deadline); {
+			time.Sleep(time.Millisecond)
+		}
+	}
 }
 
 // Hang has the server go on holding its connections and answer nothing.
-func (s *Server) Hang() { s.signal(syscall.SIGSTOP) }
+func (s *Server) Hang() {
+	// The first before the others, so that it starts no more of them.
+	_ = s.process.Process.Signal(syscall.SIGSTOP)
+	s.signal(syscall.SIGSTOP)
+}
 
 // Resume ends a Hang.
 func (s *Server) Resume() { s.signal(syscall.SIGCONT) }

@@ -1,0 +1,154 @@
+package main
+
+import (
+	"net/http"
+	"sync"
+	"testing"
+	"time"
+
+	"example.com/petstore/internal/store/postgres/pgtest"
+)
+
+// cluster is a primary with a synchronous standby, and two replicas of the
+// service that know both.
+type cluster struct {
+	primary, standby *pgtest.Server
+	replicas         [2]*replica
+}
+
+func startCluster(t *testing.T) *cluster {
+	c := &cluster{primary: pgtest.Start(t)}
+	c.standby = c.primary.Standby(t, "one")
+	c.primary.Configure(t, map[string]string{"synchronous_standby_names": "one"})
+	pgtest.Eventually(t, 20*time.Second, "the standby becoming synchronous", func() bool {
+		return pgtest.Query[int](t, c.primary.Address("postgres"), "SELECT count(*) FROM pg_stat_replication WHERE sync_state = 'sync'") == 1
+	})
+	for i := range c.replicas {
+		c.replicas[i] = startReplica(t, pgtest.Addresses("postgres", c.primary, c.standby), "--require-sync")
+	}
+	return c
+}
+
+func (c *cluster) route(n int) *replica { return c.replicas[n%len(c.replicas)] }
+
+func TestThePrimaryIsKilledUnderLoadAndTheStandbyPromoted(t *testing.T) {
+	for name, keyed := range map[string]bool{"with idempotency keys": true, "without": false} {
+		t.Run(name, func(t *testing.T) {
+			c := startCluster(t)
+			l := startLoad(t, 16, keyed, c.route)
+			l.more(t, 500)
+			c.primary.Kill()
+			c.standby.Promote(t)
+			promoted := time.Now()
+			l.more(t, 1)
+			t.Logf("first acknowledgement %v after the promotion", time.Since(promoted).Round(time.Millisecond))
+			l.more(t, 500)
+			l.finish()
+			l.check(t, c.replicas[1], 0)
+		})
+	}
+}
+
+func TestThePrimaryHangsUnderLoadAndTheStandbyIsPromoted(t *testing.T) {
+	c := startCluster(t)
+	l := startLoad(t, 16, false, c.route)
+	l.more(t, 500)
+	c.primary.Hang()
+	c.standby.Promote(t)
+	l.more(t, 500)
+	l.finish()
+	l.check(t, c.replicas[0], 0)
+}
+
+func TestAPrimaryThatHangsForAMomentLosesAndDoublesNothing(t *testing.T) {
+	c := startCluster(t)
+	l := startLoad(t, 16, false, c.route)
+	l.more(t, 200)
+	c.primary.Hang()
+	time.Sleep(3 * time.Second) // longer than the pools' patience: this is the outage, not a wait for something
+	c.primary.Resume()
+	l.more(t, 200)
+	l.finish()
+	l.check(t, c.replicas[0], 0)
+}
+
+func TestADatabaseThatIsGoneIs503AndComesBackWithoutARestart(t *testing.T) {
+	server := pgtest.Start(t)
+	r := startReplica(t, server.Address("postgres"))
+	client := &http.Client{Timeout: clientWaits}
+	post := func() answer {
+		a, err := ask(t.Context(), client, http.MethodPost, r.url+"/v1/pets", `{"name":"Rex","categoryId":1}`, nil)
+		if err != nil {
+			t.Errorf("creating: got error %v, want an answer", err)
+		}
+		return a
+	}
+	if a := post(); a.status != http.StatusCreated {
+		t.Fatalf("before: got %d %s, want 201", a.status, a.body)
+	}
+	server.Kill()
+	var asked sync.WaitGroup
+	asked.Go(func() { wantUnavailable(t, r, post()) })
+	asked.Go(func() {
+		a, err := ask(t.Context(), client, http.MethodGet, r.url+"/v1/pets", "", nil)
+		if err != nil {
+			t.Errorf("listing: got error %v, want an answer", err)
+		}
+		wantUnavailable(t, r, a)
+	})
+	asked.Wait()
+	server.Restart(t)
+	pgtest.Eventually(t, 20*time.Second, "being ready again", func() bool { return r.status(t, "/readyz") == http.StatusOK })
+	if a := post(); a.status != http.StatusCreated {
+		t.Fatalf("afterwards: got %d %s, want 201", a.status, a.body)
+	}
+	if n := len(listAll(t, r)); n != 2 {
+		t.Errorf("got %d pets, want 2", n)
+	}
+}
+
+func wantUnavailable(t *testing.T, r *replica, a answer) {
+	t.Helper()
+	if a.status != http.StatusServiceUnavailable || a.header.Get("Retry-After") == "" {
+		t.Errorf("got %d %s with Retry-After %q, want 503 with one", a.status, a.body, a.header.Get("Retry-After"))
+	}
+	if got := r.status(t, "/readyz"); got != http.StatusServiceUnavailable {
+		t.Errorf("/readyz: got %d, want 503", got)
+	}
+	if got := r.status(t, "/livez"); got != http.StatusOK {
+		t.Errorf("/livez: got %d, want 200", got)
+	}
+}
+
+func TestAnExhaustedPoolIs503AndRecovers(t *testing.T) {
+	address := pgtest.Database(t)
+	r := startReplica(t, withParameter(address, "pool_max_conns=2"))
+	client := &http.Client{Timeout: clientWaits}
+	release := pgtest.Lock(t, address, "LOCK TABLE pets IN ACCESS EXCLUSIVE MODE")
+	answers := make(chan answer)
+	const writes = 6
+	for range writes {
+		go func() {
+			a, err := ask(t.Context(), client, http.MethodPost, r.url+"/v1/pets", `{"name":"Rex","categoryId":1}`, nil)
+			if err != nil {
+				t.Errorf("creating: got error %v, want an answer", err)
+			}
+			answers <- a
+		}()
+	}
+	count := map[int]int{}
+	for range writes {
+		a := <-answers
+		count[a.status]++
+		if a.status == http.StatusServiceUnavailable {
+			wantUnavailable(t, r, a)
+		}
+	}
+	// Two were sent and may yet be done; the others were not.
+	if count[http.StatusServiceUnavailable] != writes-2 || count[http.StatusInternalServerError] != 2 {
+		t.Errorf("got statuses %v, want %d times 503 and twice 500", count, writes-2)
+	}
+	release()
+	pgtest.Eventually(t, 20*time.Second, "being ready again", func() bool { return r.status(t, "/readyz") == http.StatusOK })
+	pgtest.Eventually(t, 20*time.Second, "the two that were sent being there, and no others", func() bool { return len(listAll(t, r)) == 2 })
+}

@@ -1,0 +1,163 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// clientWaits is how long a client of the load waits for one answer. It is more
+// than the server takes at most (the edge's 8 s), so that what the load counts
+// as failed is what the server said, not how slow the machine was.
+const clientWaits = 20 * time.Second
+
+// load is clients that add pets, each with a name of its own, and keep a ledger
+// of what they were told.
+type load struct {
+	route func(n int) *replica // who is asked by the nth request
+	keyed bool                 // whether requests carry an Idempotency-Key
+	stop  chan struct{}
+	wait  sync.WaitGroup
+
+	mu           sync.Mutex
+	acknowledged map[string]int64 // the pet's name → its identifier
+	failed       []string
+	longest      time.Duration // that anybody waited for an answer
+	last         time.Time     // of the latest acknowledgement
+	stall        time.Duration // the longest time without one
+	requests     atomic.Int64
+}
+
+// startLoad starts that many clients.
+func startLoad(t *testing.T, clients int, keyed bool, route func(n int) *replica) *load {
+	l := &load{route: route, keyed: keyed, stop: make(chan struct{}), acknowledged: map[string]int64{}, last: time.Now()}
+	for i := range clients {
+		l.wait.Go(func() { l.client(t.Context(), strconv.Itoa(i)) })
+	}
+	return l
+}
+
+func (l *load) client(ctx context.Context, name string) {
+	c := &http.Client{Timeout: clientWaits, Transport: &http.Transport{MaxIdleConnsPerHost: 4}}
+	defer c.CloseIdleConnections()
+	for n := 0; ; n++ {
+		select {
+		case <-l.stop:
+			return
+		default:
+		}
+		pet := name + "-" + strconv.Itoa(n)
+		header := map[string]string{}
+		if l.keyed {
+			header["Idempotency-Key"] = pet
+		}
+		start := time.Now()
+		a, err := ask(ctx, c, http.MethodPost, l.route(int(l.requests.Add(1))).url+"/v1/pets", `{"name":"`+pet+`","categoryId":1}`, header)
+		l.note(pet, a, err, start)
+	}
+}
+
+func (l *load) note(pet string, a answer, err error, start time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	now := time.Now()
+	l.longest = max(l.longest, now.Sub(start))
+	var made struct{ ID int64 }
+	switch {
+	case err != nil:
+		l.failed = append(l.failed, pet+": "+err.Error())
+	case a.status != http.StatusCreated:
+		l.failed = append(l.failed, fmt.Sprintf("%s: %d %s", pet, a.status, a.body))
+	case json.Unmarshal(a.body, &made) != nil:
+		l.failed = append(l.failed, pet+": a body that is no pet")
+	default:
+		l.acknowledged[pet] = made.ID
+		l.stall = max(l.stall, now.Sub(l.last))
+		l.last = now
+	}
+}
+
+// count returns how many pets were acknowledged until now.
+func (l *load) count() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.acknowledged)
+}
+
+// more waits until that many more pets are acknowledged.
+func (l *load) more(t *testing.T, n int) {
+	t.Helper()
+	before := l.count()
+	for deadline := time.Now().Add(time.Minute); l.count() < before+n; time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("%d more acknowledgements: got %d within a minute; failed: %q", n, l.count()-before, l.some())
+		}
+	}
+}
+
+// some returns the first few failures. The caller holds mu, or has finished.
+func (l *load) some() []string { return l.failed[:min(3, len(l.failed))] }
+
+// finish stops the load and returns once the last request is answered.
+func (l *load) finish() {
+	close(l.stop)
+	l.wait.Wait()
+}
+
+// check holds the ledger against what a replica lists: no acknowledged pet lost,
+// none there twice, and no more requests failed than the test allows.
+func (l *load) check(t *testing.T, r *replica, mayFail int) {
+	t.Helper()
+	lost, doubled := 0, 0
+	there := listAll(t, r)
+	times := map[string]int{}
+	for _, name := range there {
+		if times[name]++; times[name] == 2 {
+			doubled++
+		}
+	}
+	for name, id := range l.acknowledged {
+		if there[id] != name {
+			lost++
+		}
+	}
+	t.Logf("acknowledged %d, lost %d, doubled %d, failed %d; longest answer %v, longest time without one %v",
+		len(l.acknowledged), lost, doubled, len(l.failed), l.longest.Round(time.Millisecond), l.stall.Round(time.Millisecond))
+	if lost != 0 || doubled != 0 || len(l.failed) > mayFail {
+		t.Errorf("got %d lost, %d doubled and %d failed (%q), want none lost, none doubled and at most %d failed", lost, doubled, len(l.failed), l.some(), mayFail)
+	}
+	if len(l.acknowledged) == 0 {
+		t.Error("got nothing acknowledged, want something")
+	}
+}
+
+// listAll walks over all pets and returns their names by identifier.
+func listAll(t *testing.T, r *replica) map[int64]string {
+	t.Helper()
+	c := &http.Client{Timeout: clientWaits}
+	defer c.CloseIdleConnections()
+	all := map[int64]string{}
+	for after := int64(0); ; {
+		a, err := ask(t.Context(), c, http.MethodGet, r.url+"/v1/pets?limit=100&after="+strconv.FormatInt(after, 10), "", nil)
+		var pets []struct {
+			ID   int64
+			Name string
+		}
+		if err != nil || a.status != http.StatusOK || json.Unmarshal(a.body, &pets) != nil {
+			t.Fatalf("listing: got %d %s (error %v), want a page", a.status, a.body, err)
+		}
+		for _, pet := range pets {
+			all[pet.ID] = pet.Name
+			after = pet.ID
+		}
+		if a.header.Get("Link") == "" {
+			return all
+		}
+	}
+}
