@@ -132,6 +132,9 @@ func read(ctx context.Context, s *Store, f func(context.Context, *pgxpool.Conn) 
 	deadline, ok := ctx.Deadline()
 	if !ok {
 		deadline = time.Now().Add(retryFor)
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithDeadline(ctx, deadline)
+		defer cancel()
 	}
 	for tries := 0; ; tries++ {
 		err := s.with(ctx, reads, func(p *pools, c *pgxpool.Conn) error {

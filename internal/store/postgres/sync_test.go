@@ -77,7 +77,7 @@ func TestWritesThatWaitForTheStandbyKeepNobodyFromReading(t *testing.T) {
 			t.Errorf("pet %d: got error %v (%v), want %v", i, err, petstore.KindOf(err), want)
 		}
 		if _, err := s.Pets(t.Context(), petstore.Query{Limit: 1}); err != nil {
-			t.Errorf("listing: got error %v, want a page", err)
+			t.Fatalf("listing: got error %v, want a page", err)
 		}
 	}
 	if n := pgtest.Query[int](t, server.Address("postgres"), "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep'"); n != 3 {
