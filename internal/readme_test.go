@@ -40,21 +40,23 @@ func TestEveryProofTheREADMENamesRunsATest(t *testing.T) {
 		t.Fatal("the README names no go test command")
 	}
 	for _, m := range commands {
-		packages, pattern, _ := strings.Cut(m[1], " -run ")
+		untagged, tagged := strings.CutPrefix(m[1], "-tags postgres ")
+		packages, pattern, _ := strings.Cut(untagged, " -run ")
 		run, err := regexp.Compile(strings.Trim(pattern, "'"))
 		if err != nil {
 			t.Fatalf("`go test %s`: %v", m[1], err)
 		}
 		for _, p := range strings.Fields(packages) {
-			if !anyTest(t, p, run) {
+			if !anyTest(t, p, run, tagged) {
 				t.Errorf("`go test %s` in the README: got no test of %s that it runs, want at least one", m[1], p)
 			}
 		}
 	}
 }
 
-// anyTest reports whether run matches a test of the packages.
-func anyTest(t *testing.T, packages string, run *regexp.Regexp) bool {
+// anyTest reports whether run matches a test of the packages, those that need
+// PostgreSQL only where their tag is given.
+func anyTest(t *testing.T, packages string, run *regexp.Regexp, tagged bool) bool {
 	t.Helper()
 	dir, recursive := strings.CutSuffix(packages, "/...")
 	found := false
@@ -69,7 +71,11 @@ func anyTest(t *testing.T, packages string, run *regexp.Regexp) bool {
 			return nil
 		}
 		if strings.HasSuffix(path, "_test.go") {
-			for _, f := range testFunc.FindAllStringSubmatch(read(t, strings.TrimPrefix(path, "../")), -1) {
+			text := read(t, strings.TrimPrefix(path, "../"))
+			if strings.HasPrefix(text, "//go:build postgres\n") && !tagged {
+				return nil
+			}
+			for _, f := range testFunc.FindAllStringSubmatch(text, -1) {
 				found = found || run.MatchString(f[1])
 			}
 		}

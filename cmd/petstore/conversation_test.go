@@ -13,20 +13,21 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"example.com/petstore/internal/contract"
-	"example.com/petstore/internal/store/postgres/pgtest"
 )
 
-// stores are the stores every conversation is held on. A store that is durable
-// keeps keys and pets between two programs.
-var stores = []struct {
+// storeKind is a kind of store. One that is durable keeps keys and pets between
+// two programs.
+type storeKind struct {
 	name    string
 	durable bool
 	address func(t testing.TB, dir string) string
-}{
+}
+
+// stores are the stores every conversation is held on.
+var stores = append([]storeKind{
 	{name: "memory", address: func(testing.TB, string) string { return "memory:" }},
 	{name: "sqlite", durable: true, address: func(_ testing.TB, dir string) string { return "sqlite:" + dir + "/pets.db" }},
-	{name: "postgres", durable: true, address: func(t testing.TB, _ string) string { return pgtest.Database(t) }},
-}
+}, storesOnServers...)
 
 // runAgain has the test binary be the program itself, for the tests that kill
 // it. Its command line is the test's.
@@ -37,7 +38,7 @@ func TestMain(m *testing.M) {
 		main()
 	}
 	flag.Parse()
-	os.Exit(pgtest.Main(m))
+	os.Exit(runTests(m))
 }
 
 // TestConversations holds the conversations of testdata on every store. Each
