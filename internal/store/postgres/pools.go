@@ -23,7 +23,7 @@ type pools struct {
 
 	ctx     context.Context // ends when the primary is given up
 	giveUp  context.CancelFunc
-	server  atomic.Pointer[string] // the primary's address; nil before the first connection
+	server  atomic.Pointer[string] // that the latest connection is to; nil before the first
 	probing atomic.Bool
 }
 
@@ -36,7 +36,9 @@ func (s *Store) newPools() (*pools, error) {
 	p.ctx, p.giveUp = context.WithCancel(context.Background())
 	config := s.config.Copy()
 	config.AfterConnect = func(_ context.Context, c *pgx.Conn) error {
-		p.server.Store(new(serverOf(c)))
+		server := serverOf(c)
+		c.PgConn().CustomData()[connectedTo] = &server
+		p.server.Store(&server)
 		return nil
 	}
 	var err error
@@ -50,6 +52,9 @@ func (s *Store) newPools() (*pools, error) {
 	return p, nil
 }
 
+// connectedTo is where a connection of the pools has its server's address.
+const connectedTo = "petstore.server"
+
 func serverOf(c *pgx.Conn) string { return c.PgConn().Conn().RemoteAddr().String() }
 
 // close takes as long as pgx takes to part with connections: 15 s for one to a
@@ -59,26 +64,34 @@ func (p *pools) close() {
 	p.reads.Close()
 }
 
-// watch has the server suspected every patience until the timer is stopped.
-func (s *Store) watch(p *pools) (stop func()) {
+// watch has the server suspected every patience until the timer is stopped: the
+// one that on names, once there is a connection, or else p's latest. They differ
+// where the primary hangs and p has connections to its successor already.
+func (s *Store) watch(p *pools, on *atomic.Pointer[string]) (stop func()) {
 	var t *time.Timer
 	var stopped atomic.Bool
 	t = time.AfterFunc(time.Hour, func() {
 		if stopped.Load() {
 			return
 		}
-		s.suspect(p)
+		server := on.Load()
+		if server == nil {
+			server = p.server.Load()
+		}
+		if server != nil {
+			s.suspect(p, *server)
+		}
 		t.Reset(patience)
 	})
 	t.Reset(patience)
 	return func() { stopped.Store(true); t.Stop() }
 }
 
-// suspect leaves the primary unless a new connection to it answers. A busy
-// server answers: statements that wait for a lock or a standby go on waiting.
-func (s *Store) suspect(p *pools) {
-	known := p.server.Load()
-	if known == nil || p.ctx.Err() != nil || !p.probing.CompareAndSwap(false, true) {
+// suspect leaves the server at that address unless a new connection to it
+// answers. A busy server answers: statements that wait for a lock or a standby
+// go on waiting.
+func (s *Store) suspect(p *pools, server string) {
+	if p.ctx.Err() != nil || !p.probing.CompareAndSwap(false, true) {
 		return
 	}
 	defer p.probing.Store(false)
@@ -89,7 +102,7 @@ func (s *Store) suspect(p *pools) {
 		defer cancel()
 		return c.Ping(ctx)
 	})
-	if (err == nil && found == *known) || isCrowded(err) {
+	if (err == nil && found == server) || isCrowded(err) {
 		return
 	}
 	s.leave(p)

@@ -181,12 +181,16 @@ func (s *Store) with(ctx context.Context, pick func(*pools) *pgxpool.Pool, f fun
 		return errClosed
 	}
 	p := s.current.Load()
-	defer s.watch(p)()
+	var on atomic.Pointer[string]
+	defer s.watch(p, &on)()
 	c, err := pick(p).Acquire(ctx)
 	if err != nil {
 		return acquireError{err}
 	}
 	defer c.Release()
+	if server, ok := c.Conn().PgConn().CustomData()[connectedTo].(*string); ok {
+		on.Store(server)
+	}
 	err = f(p, c)
 	if isDemoted(err) {
 		// Released open, it would be used again.

@@ -5,6 +5,7 @@ package postgres_test
 import (
 	"context"
 	"strconv"
+	"sync"
 	"testing"
 	"time"
 
@@ -92,5 +93,41 @@ func TestWritesThatWaitForTheStandbyKeepNobodyFromReading(t *testing.T) {
 	}
 	if n := pgtest.Query[int](t, server.Address("postgres"), "SELECT count(*) FROM pets"); n != 4 {
 		t.Errorf("got %d pets, want the 3 that waited and pet %d", n, pet.ID)
+	}
+}
+
+// One write waits on a connection to the primary that hangs, the other finds
+// the successor by a new connection of the same pool.
+func TestAWriteThatWaitsForAHungServerIsTakenToItsSuccessor(t *testing.T) {
+	primary := pgtest.Start(t)
+	standby := primary.Standby(t, "one")
+	s := open(t, pgtest.Addresses("postgres", primary, standby))
+	create := func(name string) error {
+		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+		defer cancel()
+		_, err := s.CreatePet(ctx, petstore.NewPet{Name: name, Status: petstore.Sold})
+		return err
+	}
+	if err := create("before"); err != nil {
+		t.Fatalf("before: got error %v, want a pet", err)
+	}
+	written := pgtest.Query[string](t, primary.Address("postgres"), "SELECT pg_current_wal_lsn()::text")
+	pgtest.Eventually(t, 20*time.Second, "the standby having the pet", func() bool {
+		return pgtest.Query[bool](t, standby.Address("postgres"), "SELECT pg_last_wal_replay_lsn() >= $1::text::pg_lsn", written)
+	})
+	primary.Hang()
+	defer primary.Resume()
+	standby.Promote(t)
+	var writing sync.WaitGroup
+	for _, name := range []string{"one", "two"} {
+		writing.Go(func() {
+			if err := create(name); err != nil {
+				t.Errorf("pet %s: got error %v, want it stored by the successor", name, err)
+			}
+		})
+	}
+	writing.Wait()
+	if n := pgtest.Query[int](t, standby.Address("postgres"), "SELECT count(*) FROM pets"); n != 3 {
+		t.Errorf("got %d pets, want 3", n)
 	}
 }
