@@ -145,6 +145,7 @@ func (s *Server) command(program string, args ...string) *exec.Cmd {
 	cmd.Dir = s.dir
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "LC_ALL=C", "TZ=UTC"}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: credential()}
+	endWithTests(cmd.SysProcAttr)
 	return cmd
 }
 
