@@ -18,6 +18,11 @@ func TestPostgreSQLKeepsTheContract(t *testing.T) {
 	storetest.Run(t, func(t *testing.T) petstore.Store { return open(t, pgtest.Database(t)) })
 }
 
+func TestTwoReplicasAreLinearizable(t *testing.T) {
+	address := pgtest.Database(t)
+	storetest.Linearizable(t, open(t, address), open(t, address))
+}
+
 func open(t testing.TB, address string) *postgres.Store {
 	t.Helper()
 	s, err := postgres.Open(t.Context(), address)

@@ -16,6 +16,11 @@ func TestSQLiteKeepsTheContract(t *testing.T) {
 // freshPath returns where no file is yet.
 func freshPath(t *testing.T) string { return filepath.Join(t.TempDir(), "pets.db") }
 
+func TestTwoStoresOnOneFileAreLinearizable(t *testing.T) {
+	path := freshPath(t)
+	storetest.Linearizable(t, open(t, path), open(t, path))
+}
+
 func open(t *testing.T, path string) *sqlite.Store {
 	t.Helper()
 	s, err := sqlite.Open(t.Context(), path)

@@ -28,6 +28,7 @@ func Run(t *testing.T, open func(t *testing.T) petstore.Store) {
 		{"Idempotency", idempotency},
 		{"Keys", keys},
 		{"Concurrency", concurrency},
+		{"Linearizability", linearizability},
 		{"Lifecycle", lifecycle},
 		{"Random", random},
 	} {

@@ -1,0 +1,258 @@
+package storetest
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/anishathalye/porcupine"
+
+	"example.com/petstore/internal/petstore"
+)
+
+func linearizability(t *testing.T, open func(*testing.T) petstore.Store) {
+	t.Run("What happens at once could have happened one after the other", func(t *testing.T) {
+		Linearizable(t, open(t))
+	})
+}
+
+// Linearizable has clients create, get and list at once on stores of the same
+// pets, as of several replicas, and looks for an order of what they were told
+// in which each sees all that was acknowledged before it began. No other client
+// may write meanwhile.
+func Linearizable(t *testing.T, stores ...petstore.Store) {
+	t.Helper()
+	const histories = 20
+	seed := time.Now().UnixNano()
+	for i := range histories {
+		h := newHistory(t, uint64(seed), uint64(i), stores)
+		h.record(t)
+		if verdict := h.check(); verdict != porcupine.Ok {
+			t.Fatalf("seed %d, history %d: got %v, want an order in which all of it could have happened one after the other:\n%s", seed, i, verdict, h)
+		}
+	}
+}
+
+// call is what a client asks for: one of a pet, an identifier and a query.
+type call struct {
+	create *petstore.NewPet
+	get    int64
+	list   *petstore.Query
+}
+
+// told is what a client is told.
+type told struct {
+	kind petstore.Kind // where there is an error; it is one of those that say something of the pets
+	err  error
+	pets []petstore.Pet
+	more bool
+}
+
+// history is what a few clients were told at once, from an empty store on: the
+// pets at or below base do not count.
+type history struct {
+	random *rand.Rand
+	stores []petstore.Store
+	base   int64
+
+	mu         sync.Mutex
+	operations []porcupine.Operation
+	clock      atomic.Int64
+}
+
+func newHistory(t *testing.T, seed, number uint64, stores []petstore.Store) *history {
+	h := &history{random: rand.New(rand.NewPCG(seed, number)), stores: stores}
+	for _, p := range mustWalk(t, stores[0], "", 100, nil) {
+		h.base = p.ID
+	}
+	return h
+}
+
+// record has six clients make eight calls each: enough to meet, and few enough
+// to find an order in no time.
+func (h *history) record(t *testing.T) {
+	const clients, each = 6, 8
+	var running sync.WaitGroup
+	begin := make(chan struct{})
+	for client := range clients {
+		calls := make([]call, each)
+		for i := range calls {
+			calls[i] = h.draw(fmt.Sprintf("%d of client %d", i, client))
+		}
+		store, pauses := h.stores[client%len(h.stores)], h.random.Perm(each)
+		running.Go(func() {
+			<-begin
+			for i, c := range calls {
+				for range pauses[i] {
+					runtime.Gosched()
+				}
+				start := h.clock.Add(1)
+				answer := c.send(t.Context(), store)
+				h.add(porcupine.Operation{ClientId: client, Input: c, Call: start, Output: answer, Return: h.clock.Add(1)})
+				if answer.err != nil && answer.kind != petstore.NotFound && answer.kind != petstore.Reused {
+					t.Errorf("%v: got error %v, want an answer", c, answer.err)
+				}
+			}
+		})
+	}
+	close(begin)
+	running.Wait()
+}
+
+func (h *history) add(o porcupine.Operation) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.operations = append(h.operations, o)
+}
+
+// draw draws a call. Two idempotency keys are sent again and again, mostly with
+// one and the same pet.
+func (h *history) draw(name string) call {
+	near := h.base + h.random.Int64N(10)
+	switch h.random.IntN(5) {
+	case 0:
+		return call{create: &petstore.NewPet{Name: name, Status: statusOf(h.random.IntN(3))}}
+	case 1:
+		key := fmt.Sprintf("%d-%d", h.base, h.random.IntN(2))
+		p := petstore.NewPet{Name: "of key " + key, Status: petstore.Sold, Idempotency: petstore.Idempotency{KeyID: "linearizable", Key: key}}
+		if h.random.IntN(4) == 0 {
+			p.Status = petstore.Pending
+		}
+		return call{create: &p}
+	case 2, 3:
+		return call{list: &petstore.Query{
+			Status: append(petstore.Statuses(), "", "", "")[h.random.IntN(6)],
+			After:  max(h.base, near-7), // mostly all
+			Limit:  []int{2, 100, 100}[h.random.IntN(3)],
+		}}
+	default:
+		return call{get: near + 1}
+	}
+}
+
+func (c call) send(ctx context.Context, s petstore.Store) (answer told) {
+	var pet petstore.Pet
+	switch {
+	case c.create != nil:
+		pet, answer.err = s.CreatePet(ctx, *c.create)
+	case c.list != nil:
+		var page petstore.Page
+		page, answer.err = s.Pets(ctx, *c.list)
+		answer.pets, answer.more = page.Pets, page.More
+	default:
+		pet, answer.err = s.Pet(ctx, c.get)
+	}
+	if answer.err != nil {
+		answer.kind = petstore.KindOf(answer.err)
+	} else if c.list == nil {
+		answer.pets = []petstore.Pet{pet}
+	}
+	return answer
+}
+
+// check looks for the order.
+func (h *history) check() porcupine.CheckResult {
+	return porcupine.CheckOperationsTimeout(porcupine.Model{
+		Init: func() any { return contents(nil) },
+		Step: func(state, input, output any) (bool, any) {
+			return state.(contents).step(input.(call), output.(told))
+		},
+		Equal: func(a, b any) bool { return slices.Equal(a.(contents), b.(contents)) },
+	}, h.operations, time.Minute)
+}
+
+// contents is the state of the model: the pets in the order of their
+// identifiers, which is not always that of their creation, with the idempotency
+// keys that made them.
+type contents []entry
+
+type entry struct {
+	petstore.Pet
+	key petstore.Idempotency
+}
+
+// step reports whether what was told is true of the contents, and returns those
+// after it.
+func (s contents) step(c call, answer told) (bool, contents) {
+	switch {
+	case c.create != nil:
+		return s.stepCreate(*c.create, answer)
+	case c.list != nil:
+		want := s.page(*c.list)
+		return answer.err == nil && answer.more == want.More && slices.Equal(answer.pets, want.Pets), s
+	}
+	i := slices.IndexFunc(s, func(e entry) bool { return e.ID == c.get })
+	if i < 0 {
+		return answer.err != nil && answer.kind == petstore.NotFound, s
+	}
+	return answer.err == nil && answer.pets[0] == s[i].Pet, s
+}
+
+func (s contents) stepCreate(p petstore.NewPet, answer told) (bool, contents) {
+	if !p.Idempotency.IsZero() {
+		if i := slices.IndexFunc(s, func(e entry) bool { return e.key == p.Idempotency }); i >= 0 {
+			if p.WithID(s[i].ID) != s[i].Pet {
+				return answer.err != nil && answer.kind == petstore.Reused, s
+			}
+			return answer.err == nil && answer.pets[0] == s[i].Pet, s
+		}
+	}
+	if answer.err != nil || answer.pets[0] != p.WithID(answer.pets[0].ID) {
+		return false, s
+	}
+	made := entry{answer.pets[0], p.Idempotency}
+	i, taken := slices.BinarySearchFunc(s, made.ID, func(e entry, id int64) int { return int(e.ID - id) })
+	if taken {
+		return false, s
+	}
+	return true, slices.Insert(slices.Clone(s), i, made)
+}
+
+func (s contents) page(q petstore.Query) (page petstore.Page) {
+	for _, e := range s {
+		if e.ID <= q.After || q.Status != "" && e.Status != q.Status {
+			continue
+		}
+		if page.More = len(page.Pets) == q.Limit; page.More {
+			break
+		}
+		page.Pets = append(page.Pets, e.Pet)
+	}
+	return page
+}
+
+func (c call) String() string {
+	switch {
+	case c.create != nil:
+		return fmt.Sprintf("create %+v", *c.create)
+	case c.list != nil:
+		return fmt.Sprintf("list %+v", *c.list)
+	}
+	return fmt.Sprintf("get %d", c.get)
+}
+
+// String has a line a call, in the order of their beginnings.
+func (h *history) String() string {
+	ordered := slices.Clone(h.operations)
+	slices.SortFunc(ordered, func(a, b porcupine.Operation) int { return int(a.Call - b.Call) })
+	var b strings.Builder
+	for _, o := range ordered {
+		answer := o.Output.(told)
+		fmt.Fprintf(&b, "%3d to %3d, client %d: %v: %+v", o.Call, o.Return, o.ClientId, o.Input, answer.pets)
+		if answer.more {
+			b.WriteString(" and more")
+		}
+		if answer.err != nil {
+			fmt.Fprintf(&b, " %v", answer.err)
+		}
+		b.WriteByte('\n')
+	}
+	return b.String()
+}

@@ -1,0 +1,111 @@
+package storetest
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/anishathalye/porcupine"
+
+	"example.com/petstore/internal/petstore"
+	"example.com/petstore/internal/store/memory"
+)
+
+// Each of these stores has a bug that no single client would notice.
+func TestStoresThatAreNotLinearizableAreCaught(t *testing.T) {
+	for name, spoil := range map[string]func(petstore.Store) petstore.Store{
+		"acknowledges before it stores": func(s petstore.Store) petstore.Store { return &early{Store: s} },
+		"lists what it remembers":       func(s petstore.Store) petstore.Store { return &stale{Store: s} },
+		"lists all but the newest":      func(s petstore.Store) petstore.Store { return missing{s} },
+		"forgets idempotency keys":      func(s petstore.Store) petstore.Store { return forgetful{s} },
+	} {
+		t.Run(name, func(t *testing.T) {
+			const most = 100 // the first is mostly enough
+			for i := range uint64(most) {
+				h := newHistory(t, 1, i, []petstore.Store{spoil(memory.New())})
+				h.record(t)
+				switch verdict := h.check(); verdict {
+				case porcupine.Illegal:
+					t.Logf("caught in history %d", i)
+					return
+				case porcupine.Unknown:
+					t.Fatalf("history %d: got no verdict in time", i)
+				}
+			}
+			t.Errorf("got %d histories that passed, want one that is caught", most)
+		})
+	}
+}
+
+// early stores a pet a moment after it has told its creator.
+type early struct {
+	petstore.Store
+	mu     sync.Mutex
+	hidden []int64
+}
+
+func (s *early) CreatePet(ctx context.Context, p petstore.NewPet) (petstore.Pet, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	pet, err := s.Store.CreatePet(ctx, p)
+	if err == nil {
+		s.hidden = append(s.hidden, pet.ID)
+		time.AfterFunc(50*time.Microsecond, func() {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			s.hidden = s.hidden[1:]
+		})
+	}
+	return pet, err
+}
+
+func (s *early) Pet(ctx context.Context, id int64) (petstore.Pet, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, hidden := range s.hidden {
+		if id == hidden {
+			return petstore.Pet{}, petstore.NoSuchPet(id)
+		}
+	}
+	return s.Store.Pet(ctx, id)
+}
+
+// stale answers a query for a moment with what it was answered before.
+type stale struct {
+	petstore.Store
+	mu    sync.Mutex
+	query petstore.Query
+	page  petstore.Page
+	until time.Time
+}
+
+func (s *stale) Pets(ctx context.Context, q petstore.Query) (petstore.Page, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if q == s.query && time.Now().Before(s.until) {
+		return s.page, nil
+	}
+	page, err := s.Store.Pets(ctx, q)
+	s.query, s.page, s.until = q, page, time.Now().Add(time.Millisecond)
+	return page, err
+}
+
+// missing leaves the last pet out of a list of several.
+type missing struct{ petstore.Store }
+
+func (s missing) Pets(ctx context.Context, q petstore.Query) (petstore.Page, error) {
+	page, err := s.Store.Pets(ctx, q)
+	if n := len(page.Pets); n > 1 && !page.More {
+		page.Pets = page.Pets[:n-1]
+	}
+	return page, err
+}
+
+// forgetful takes every wish for a new one.
+type forgetful struct{ petstore.Store }
+
+func (s forgetful) CreatePet(ctx context.Context, p petstore.NewPet) (petstore.Pet, error) {
+	p.Idempotency = petstore.Idempotency{}
+	return s.Store.CreatePet(ctx, p)
+}
