@@ -19,11 +19,16 @@ else
 RACE := go test
 endif
 
-# The tests that need a PostgreSQL server have the build tag postgres. In CI they
-# always run: they fail where no server can be had.
+# The tests that need a PostgreSQL server have the build tag postgres, those that
+# need PgBouncer too the tag pgbouncer as well. In CI they always run: they fail
+# where there is no such program.
 HAVE_POSTGRES := $(shell ([ -n "$$PETSTORE_TEST_POSTGRES$$CI" ] || ls /usr/lib/postgresql/*/bin/initdb || command -v initdb) >/dev/null 2>&1 && echo yes)
+HAVE_PGBOUNCER := $(shell ([ -n "$$CI" ] || ls /usr/sbin/pgbouncer || command -v pgbouncer) >/dev/null 2>&1 && echo yes)
 ifeq ($(HAVE_POSTGRES),yes)
 TAGS := -tags postgres
+ifeq ($(HAVE_PGBOUNCER),yes)
+TAGS := -tags postgres,pgbouncer
+endif
 endif
 
 # A server under measurement has processor 0 to itself, the load processor 1.
@@ -47,6 +52,8 @@ ifneq ($(HAVE_CC),yes)
 endif
 ifneq ($(HAVE_POSTGRES),yes)
 	@echo 'No PostgreSQL found, so the tests that need a server do not run; install postgresql or set PETSTORE_TEST_POSTGRES to have them.'
+else ifneq ($(HAVE_PGBOUNCER),yes)
+	@echo 'No PgBouncer found, so the tests that need it do not run; install pgbouncer to have them.'
 endif
 	$(RACE) $(TAGS) -timeout 11m ./...
 	go test -count=1 ./internal/bench
@@ -64,11 +71,11 @@ drift: ## fail if openapi.yaml and gen/ disagree
 
 lint: ## vet, staticcheck, gofumpt, deadcode
 	go vet ./...
-	go vet -tags postgres ./...
-	go run $(STATICCHECK) -tags postgres ./...
+	go vet -tags postgres,pgbouncer ./...
+	go run $(STATICCHECK) -tags postgres,pgbouncer ./...
 	@out=$$(go run $(GOFUMPT) -l $$(git ls-files --cached --others --exclude-standard '*.go' ':!*.gen.go')) && \
 	if [ -n "$$out" ]; then echo "not formatted; run: go run $(GOFUMPT) -w"; echo "$$out"; exit 1; fi
-	@out=$$(go run $(DEADCODE) -tags postgres -test ./...) && \
+	@out=$$(go run $(DEADCODE) -tags postgres,pgbouncer -test ./...) && \
 	if [ -n "$$out" ]; then echo 'reached by nothing; remove it:'; echo "$$out"; exit 1; fi
 
 breaking: ## fail if openapi.yaml breaks a client of the specification

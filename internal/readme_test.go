@@ -1,9 +1,11 @@
 package internal
 
 import (
+	"go/build/constraint"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -40,23 +42,26 @@ func TestEveryProofTheREADMENamesRunsATest(t *testing.T) {
 		t.Fatal("the README names no go test command")
 	}
 	for _, m := range commands {
-		untagged, tagged := strings.CutPrefix(m[1], "-tags postgres ")
-		packages, pattern, _ := strings.Cut(untagged, " -run ")
+		tags, command := "", m[1]
+		if rest, found := strings.CutPrefix(command, "-tags "); found {
+			tags, command, _ = strings.Cut(rest, " ")
+		}
+		packages, pattern, _ := strings.Cut(command, " -run ")
 		run, err := regexp.Compile(strings.Trim(pattern, "'"))
 		if err != nil {
 			t.Fatalf("`go test %s`: %v", m[1], err)
 		}
 		for _, p := range strings.Fields(packages) {
-			if !anyTest(t, p, run, tagged) {
+			if !anyTest(t, p, run, strings.Split(tags, ",")) {
 				t.Errorf("`go test %s` in the README: got no test of %s that it runs, want at least one", m[1], p)
 			}
 		}
 	}
 }
 
-// anyTest reports whether run matches a test of the packages, those that need
-// PostgreSQL only where their tag is given.
-func anyTest(t *testing.T, packages string, run *regexp.Regexp, tagged bool) bool {
+// anyTest reports whether run matches a test of the packages that is built with
+// these tags.
+func anyTest(t *testing.T, packages string, run *regexp.Regexp, tags []string) bool {
 	t.Helper()
 	dir, recursive := strings.CutSuffix(packages, "/...")
 	found := false
@@ -72,7 +77,8 @@ func anyTest(t *testing.T, packages string, run *regexp.Regexp, tagged bool) boo
 		}
 		if strings.HasSuffix(path, "_test.go") {
 			text := read(t, strings.TrimPrefix(path, "../"))
-			if strings.HasPrefix(text, "//go:build postgres\n") && !tagged {
+			first, _, _ := strings.Cut(text, "\n")
+			if c, err := constraint.Parse(first); err == nil && !c.Eval(func(tag string) bool { return slices.Contains(tags, tag) }) {
 				return nil
 			}
 			for _, f := range testFunc.FindAllStringSubmatch(text, -1) {

@@ -129,7 +129,10 @@ func TestAReplicaGoesOnWorkingAcrossAForwardCompatibleMigration(t *testing.T) {
 }
 
 func TestAKeyIsKnownAndRevokedOnEveryReplicaSoon(t *testing.T) {
-	address := pgtest.Database(t)
+	keysAreKnownAndRevoked(t, pgtest.Database(t))
+}
+
+func keysAreKnownAndRevoked(t *testing.T, address string) {
 	replicas := [2]*replica{startReplica(t, address), startReplica(t, address)}
 	stored := openStore(t, address)
 	key, token := newStoredKey(t, stored)

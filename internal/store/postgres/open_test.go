@@ -84,27 +84,34 @@ func TestANewerSchemaIsRefused(t *testing.T) {
 func TestEightReplicasMigrateAtOnce(t *testing.T) {
 	for range 3 {
 		address := pgtest.Database(t)
-		var wg sync.WaitGroup
-		for i := range 8 {
-			wg.Go(func() {
-				s, err := postgres.Open(t.Context(), address)
-				if err != nil {
-					t.Errorf("replica %d: got error %v, want a store", i, err)
-					return
-				}
-				defer s.Close()
-				if _, err := s.CreatePet(t.Context(), petstore.NewPet{Name: "Rex", Status: petstore.Sold}); err != nil {
-					t.Errorf("replica %d: got error %v, want a pet", i, err)
-				}
-			})
-		}
-		wg.Wait()
-		if n := pgtest.Query[int](t, address, "SELECT count(*) FROM "+goose.DefaultTablename+" WHERE version_id = 1"); n != 1 {
-			t.Errorf("got the first migration applied %d times, want once", n)
-		}
-		if n := pgtest.Query[int](t, address, "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"); n != 0 {
-			t.Errorf("got %d locks left behind, want none", n)
-		}
+		migrateAtOnce(t, address, address)
+	}
+}
+
+// migrateAtOnce has eight replicas open a fresh database by one address, and
+// looks at it by another, which leads there directly.
+func migrateAtOnce(t *testing.T, direct, address string) {
+	t.Helper()
+	var wg sync.WaitGroup
+	for i := range 8 {
+		wg.Go(func() {
+			s, err := postgres.Open(t.Context(), address)
+			if err != nil {
+				t.Errorf("replica %d: got error %v, want a store", i, err)
+				return
+			}
+			defer s.Close()
+			if _, err := s.CreatePet(t.Context(), petstore.NewPet{Name: "Rex", Status: petstore.Sold}); err != nil {
+				t.Errorf("replica %d: got error %v, want a pet", i, err)
+			}
+		})
+	}
+	wg.Wait()
+	if n := pgtest.Query[int](t, direct, "SELECT count(*) FROM "+goose.DefaultTablename+" WHERE version_id = 1"); n != 1 {
+		t.Errorf("got the first migration applied %d times, want once", n)
+	}
+	if n := pgtest.Query[int](t, direct, "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"); n != 0 {
+		t.Errorf("got %d locks left behind, want none", n)
 	}
 }
 

@@ -1,0 +1,34 @@
+//go:build postgres && pgbouncer
+
+package postgres_test
+
+import (
+	"testing"
+
+	"example.com/petstore/internal/petstore"
+	"example.com/petstore/internal/store/postgres/pgtest"
+	"example.com/petstore/internal/store/storetest"
+)
+
+func TestPostgreSQLBehindPgBouncerKeepsTheContract(t *testing.T) {
+	server := pgtest.Start(t)
+	pooler := server.Pooler(t)
+	storetest.Run(t, func(t *testing.T) petstore.Store {
+		return open(t, pooler.Address(pgtest.CreateDatabase(t, server.Address("postgres"), "")))
+	})
+}
+
+func TestReplicasBehindPgBouncerMigrateAtOnce(t *testing.T) {
+	server := pgtest.Start(t)
+	pooler := server.Pooler(t)
+	for range 3 {
+		direct := pgtest.CreateDatabase(t, server.Address("postgres"), "")
+		migrateAtOnce(t, direct, pooler.Address(direct))
+	}
+}
+
+func TestReplicasBehindPgBouncerAreLinearizable(t *testing.T) {
+	server := pgtest.Start(t)
+	address := server.Pooler(t).Address(server.Address("postgres"))
+	storetest.Linearizable(t, open(t, address), open(t, address))
+}
