@@ -12,11 +12,11 @@ import (
 )
 
 // random has the store and a model of it do the same, and compares. The model
-// is a list of pets and a list of keys.
+// is a list of pets, what idempotency keys have made, and a list of keys.
 func random(t *testing.T, open func(*testing.T) petstore.Store) {
 	t.Run("The store does what its model does", func(t *testing.T) {
 		rapid.Check(t, func(rt *rapid.T) {
-			m := &model{Store: open(t)}
+			m := &model{Store: open(t), wishes: map[petstore.Idempotency]petstore.Pet{}}
 			// Closed here, not by t's clean-up alone, which comes after all checks.
 			defer mustClose(rt, m.Store)
 			rt.Repeat(map[string]func(*rapid.T){
@@ -35,8 +35,9 @@ func random(t *testing.T, open func(*testing.T) petstore.Store) {
 
 type model struct {
 	petstore.Store
-	pets []petstore.Pet
-	keys []petstore.Key // in the order of storing
+	pets   []petstore.Pet
+	wishes map[petstore.Idempotency]petstore.Pet
+	keys   []petstore.Key // in the order of storing
 }
 
 func (m *model) createPet(t *rapid.T) {
@@ -48,6 +49,9 @@ func (m *model) createPet(t *rapid.T) {
 		CategoryID: rapid.Int64().Draw(t, "category"),
 		Status:     rapid.SampledFrom(append(petstore.Statuses(), petstore.Statuses()...)).Draw(t, "status"),
 	}
+	if rapid.Bool().Draw(t, "with an idempotency key") {
+		m.drawIdempotency(t, &p)
+	}
 	if rapid.IntRange(0, 9).Draw(t, "spoil") == 9 {
 		p.Status = "lost"
 	}
@@ -56,11 +60,42 @@ func (m *model) createPet(t *rapid.T) {
 		wantKind(t, "an invalid pet", err, petstore.Invalid)
 		return
 	}
+	if made, again := m.wishes[p.Idempotency]; again {
+		m.createAgain(t, p, made)
+		return
+	}
 	pet := mustCreate(t, m, p)
+	if !p.Idempotency.IsZero() {
+		m.wishes[p.Idempotency] = pet
+	}
 	if n := len(m.pets); n > 0 && pet.ID <= m.pets[n-1].ID {
 		t.Fatalf("got id %d after %d, want a greater one", pet.ID, m.pets[n-1].ID)
 	}
 	m.pets = append(m.pets, pet)
+}
+
+// drawIdempotency gives p an idempotency key, one of few, so that some are sent
+// again: mostly with the pet they have made.
+func (m *model) drawIdempotency(t *rapid.T, p *petstore.NewPet) {
+	p.Idempotency = petstore.Idempotency{
+		KeyID: rapid.SampledFrom([]string{"mine", "yours"}).Draw(t, "scope"),
+		Key:   rapid.SampledFrom([]string{"k", "K", " k", "~", ""}).Draw(t, "idempotency key"),
+	}
+	if made, again := m.wishes[p.Idempotency]; again && rapid.IntRange(0, 3).Draw(t, "another pet") < 3 {
+		p.Name, p.CategoryID, p.Status = made.Name, made.CategoryID, made.Status
+	}
+}
+
+// createAgain sends p with the idempotency key that has made a pet.
+func (m *model) createAgain(t *rapid.T, p petstore.NewPet, made petstore.Pet) {
+	if p.WithID(made.ID) != made {
+		_, err := m.CreatePet(t.Context(), p)
+		wantKind(t, "a used key with another pet", err, petstore.Reused)
+		return
+	}
+	if got := mustCreate(t, m, p); got != made {
+		t.Fatalf("sent again: got %#v, want %#v", got, made)
+	}
 }
 
 // drawID draws an identifier of a pet, or one near it or far from all.
