@@ -34,10 +34,17 @@ func startCluster(t *testing.T) *cluster {
 func (c *cluster) route(n int) *replica { return c.replicas[n%len(c.replicas)] }
 
 func TestThePrimaryIsKilledUnderLoadAndTheStandbyPromoted(t *testing.T) {
-	for name, keyed := range map[string]bool{"with idempotency keys": true, "without": false} {
-		t.Run(name, func(t *testing.T) {
+	for _, client := range []struct {
+		name  string
+		keyed bool
+		waits time.Duration
+	}{
+		{"clients without idempotency keys", false, clientWaits},
+		{"clients with idempotency keys who wait 3 s", true, impatience},
+	} {
+		t.Run(client.name, func(t *testing.T) {
 			c := startCluster(t)
-			l := startLoad(t, 16, keyed, c.route)
+			l := startLoadOf(t, 16, client.keyed, client.waits, c.route)
 			l.more(t, 500)
 			c.primary.Kill()
 			c.standby.Promote(t)

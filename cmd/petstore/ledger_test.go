@@ -19,11 +19,16 @@ import (
 // as failed is what the server said, not how slow the machine was.
 const clientWaits = 20 * time.Second
 
+// impatience is how long a client waits who may see no failover: longer than a
+// primary takes to be replaced in these tests, shorter than people wait.
+const impatience = 3 * time.Second
+
 // load is clients that add pets, each with a name of its own, and keep a ledger
 // of what they were told.
 type load struct {
 	route func(n int) *replica // who is asked by the nth request
 	keyed bool                 // whether requests carry an Idempotency-Key
+	waits time.Duration        // how long the clients wait for an answer
 	stop  chan struct{}
 	wait  sync.WaitGroup
 
@@ -38,7 +43,13 @@ type load struct {
 
 // startLoad starts that many clients.
 func startLoad(t *testing.T, clients int, keyed bool, route func(n int) *replica) *load {
-	l := &load{route: route, keyed: keyed, stop: make(chan struct{}), acknowledged: map[string]int64{}, last: time.Now()}
+	return startLoadOf(t, clients, keyed, clientWaits, route)
+}
+
+// startLoadOf starts clients who wait so long for each answer. Those with
+// idempotency keys try again after a failure, which counts all the same.
+func startLoadOf(t *testing.T, clients int, keyed bool, waits time.Duration, route func(n int) *replica) *load {
+	l := &load{route: route, keyed: keyed, waits: waits, stop: make(chan struct{}), acknowledged: map[string]int64{}, last: time.Now()}
 	for i := range clients {
 		l.wait.Go(func() { l.client(t.Context(), strconv.Itoa(i)) })
 	}
@@ -46,9 +57,9 @@ func startLoad(t *testing.T, clients int, keyed bool, route func(n int) *replica
 }
 
 func (l *load) client(ctx context.Context, name string) {
-	c := &http.Client{Timeout: clientWaits, Transport: &http.Transport{MaxIdleConnsPerHost: 4}}
+	c := &http.Client{Timeout: l.waits, Transport: &http.Transport{MaxIdleConnsPerHost: 4}}
 	defer c.CloseIdleConnections()
-	for n := 0; ; n++ {
+	for n := 0; ; {
 		select {
 		case <-l.stop:
 			return
@@ -61,11 +72,14 @@ func (l *load) client(ctx context.Context, name string) {
 		}
 		start := time.Now()
 		a, err := ask(ctx, c, http.MethodPost, l.route(int(l.requests.Add(1))).url+"/v1/pets", `{"name":"`+pet+`","categoryId":1}`, header)
-		l.note(pet, a, err, start)
+		if l.note(pet, a, err, start) || !l.keyed {
+			n++
+		}
 	}
 }
 
-func (l *load) note(pet string, a answer, err error, start time.Time) {
+// note enters an answer, and reports whether the pet was acknowledged.
+func (l *load) note(pet string, a answer, err error, start time.Time) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now := time.Now()
@@ -82,7 +96,9 @@ func (l *load) note(pet string, a answer, err error, start time.Time) {
 		l.acknowledged[pet] = made.ID
 		l.stall = max(l.stall, now.Sub(l.last))
 		l.last = now
+		return true
 	}
+	return false
 }
 
 // count returns how many pets were acknowledged until now.
