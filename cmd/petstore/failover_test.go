@@ -74,7 +74,7 @@ func TestAPrimaryThatHangsForAMomentLosesAndDoublesNothing(t *testing.T) {
 	l := startLoad(t, 16, false, c.route)
 	l.more(t, 200)
 	c.primary.Hang()
-	time.Sleep(3 * time.Second) // longer than the pools' patience: this is the outage, not a wait for something
+	time.Sleep(2 * time.Second) // longer than the pools' patience, shorter than they wait for a connection: this is the outage, not a wait for something
 	c.primary.Resume()
 	l.more(t, 200)
 	l.finish()
@@ -84,7 +84,7 @@ func TestAPrimaryThatHangsForAMomentLosesAndDoublesNothing(t *testing.T) {
 func TestADatabaseThatIsGoneIs503AndComesBackWithoutARestart(t *testing.T) {
 	server := pgtest.Start(t)
 	r := startReplica(t, server.Address("postgres"))
-	client := &http.Client{Timeout: clientWaits}
+	client := &http.Client{Timeout: 6 * time.Second} // whoever is told 503 is told before the edge's 8 s are over
 	post := func() answer {
 		a, err := ask(t.Context(), client, http.MethodPost, r.url+"/v1/pets", `{"name":"Rex","categoryId":1}`, nil)
 		if err != nil {

@@ -26,10 +26,14 @@ func TestAKillMakesNoSecondPetOfAnIdempotencyKey(t *testing.T) {
 	for i := range times {
 		wg.Go(func() {
 			for n := range keys {
-				pet, err := stores[i%2].CreatePet(t.Context(), petstore.NewPet{
+				p := petstore.NewPet{
 					Name: "pet " + strconv.Itoa(n), Status: petstore.Available,
 					Idempotency: petstore.Idempotency{KeyID: "mine", Key: strconv.Itoa(n)},
-				})
+				}
+				pet, err := stores[i%2].CreatePet(t.Context(), p)
+				for ; petstore.KindOf(err) == petstore.Unavailable; pet, err = stores[i%2].CreatePet(t.Context(), p) {
+					time.Sleep(50 * time.Millisecond) // the server takes long to start again
+				}
 				if err != nil {
 					t.Errorf("key %d, time %d: got error %v, want a pet", n, i, err)
 				}

@@ -27,9 +27,6 @@ type pools struct {
 	probing atomic.Bool
 }
 
-func writes(p *pools) *pgxpool.Pool { return p.writes }
-func reads(p *pools) *pgxpool.Pool  { return p.reads }
-
 // newPools makes pools that connect when they are first used.
 func (s *Store) newPools() (*pools, error) {
 	p := &pools{}

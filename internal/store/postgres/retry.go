@@ -90,9 +90,9 @@ func errUnknown(cause error) error {
 
 // persist tries f until there is an outcome.
 func persist[T any](ctx context.Context, s *Store, state *atomic.Int32, f statement[T]) (value T, err error) {
-	again := false
+	began, again := time.Now(), false
 	for tries := 0; ; tries++ {
-		err = s.with(ctx, writes, func(p *pools, c *pgxpool.Conn) error {
+		err = s.with(ctx, &s.writes, func(p *pools, c *pgxpool.Conn) error {
 			if !state.CompareAndSwap(waiting, sent) && !again {
 				return errGaveUp
 			}
@@ -110,6 +110,9 @@ func persist[T any](ctx context.Context, s *Store, state *atomic.Int32, f statem
 		case notExecuted:
 			if !again {
 				state.CompareAndSwap(sent, waiting)
+				if s.writes.hopeless(began) {
+					return value, translate(err)
+				}
 			}
 		default:
 			if again && petstore.KindOf(err) == petstore.Unavailable { // closed meanwhile
@@ -136,8 +139,9 @@ func read(ctx context.Context, s *Store, f func(context.Context, *pgxpool.Conn) 
 		ctx, cancel = context.WithDeadline(ctx, deadline)
 		defer cancel()
 	}
+	began := time.Now()
 	for tries := 0; ; tries++ {
-		err := s.with(ctx, reads, func(p *pools, c *pgxpool.Conn) error {
+		err := s.with(ctx, &s.reads, func(p *pools, c *pgxpool.Conn) error {
 			ctx, cancel := context.WithDeadline(p.ctx, deadline)
 			defer cancel()
 			return f(ctx, c)
@@ -145,12 +149,15 @@ func read(ctx context.Context, s *Store, f func(context.Context, *pgxpool.Conn) 
 		if err == nil {
 			return nil
 		}
+		hopeless := false
 		switch classOf(err) {
-		case unknown, notExecuted:
+		case unknown:
+		case notExecuted:
+			hopeless = s.reads.hopeless(began)
 		default:
 			return translate(err)
 		}
-		if time.Now().After(deadline) || !pause(ctx, tries) {
+		if hopeless || time.Now().After(deadline) || !pause(ctx, tries) {
 			// A read that did not come about has done nothing.
 			return &petstore.Error{Kind: petstore.Unavailable, Message: "the database is unavailable", Err: err}
 		}
@@ -158,10 +165,10 @@ func read(ctx context.Context, s *Store, f func(context.Context, *pgxpool.Conn) 
 }
 
 // ping looks once, and once more where the connection had died unnoticed.
-func (s *Store) ping(ctx context.Context, pick func(*pools) *pgxpool.Pool) error {
+func (s *Store) ping(ctx context.Context, l *lane) error {
 	for tries := 0; ; tries++ {
 		var standby bool
-		err := s.with(ctx, pick, func(_ *pools, c *pgxpool.Conn) error {
+		err := s.with(ctx, l, func(_ *pools, c *pgxpool.Conn) error {
 			return c.QueryRow(ctx, "SELECT pg_is_in_recovery()").Scan(&standby)
 		})
 		switch {
@@ -175,15 +182,15 @@ func (s *Store) ping(ctx context.Context, pick func(*pools) *pgxpool.Pool) error
 	}
 }
 
-// with runs f with a connection of the pool that pick picks.
-func (s *Store) with(ctx context.Context, pick func(*pools) *pgxpool.Pool, f func(*pools, *pgxpool.Conn) error) error {
+// with runs f with a connection of the lane.
+func (s *Store) with(ctx context.Context, l *lane, f func(*pools, *pgxpool.Conn) error) error {
 	if s.isClosed() {
 		return errClosed
 	}
 	p := s.current.Load()
 	var on atomic.Pointer[string]
 	defer s.watch(p, &on)()
-	c, err := pick(p).Acquire(ctx)
+	c, err := acquire(ctx, l, p)
 	if err != nil {
 		return acquireError{err}
 	}
@@ -199,6 +206,23 @@ func (s *Store) with(ctx context.Context, pick func(*pools) *pgxpool.Pool, f fun
 		err = errors.Join(err, c.Conn().Close(closing))
 	}
 	return err
+}
+
+func acquire(ctx context.Context, l *lane, p *pools) (*pgxpool.Conn, error) {
+	if !l.outage.admit() {
+		return nil, errOutage
+	}
+	start := time.Now()
+	waiting, cancel := context.WithTimeout(ctx, outageWait)
+	defer cancel()
+	c, err := l.pick(p).Acquire(waiting)
+	switch {
+	case err == nil:
+		l.outage.end()
+	case ctx.Err() == nil && p.ctx.Err() == nil: // neither the caller nor the pool has gone
+		l.outage.fail(start)
+	}
+	return c, err
 }
 
 func (s *Store) isClosed() bool {

@@ -25,6 +25,8 @@ var _ petstore.Store = (*Store)(nil)
 type Store struct {
 	config  *pgxpool.Config
 	current atomic.Pointer[pools]
+	writes  lane
+	reads   lane
 
 	// What stands in for the idempotency key of a client who sends none:
 	// prefix is this process's alone, so a number makes a key of it.
@@ -52,6 +54,8 @@ func Open(ctx context.Context, address string) (*Store, error) {
 		return nil, explainOpen(address, err)
 	}
 	s := &Store{config: config, prefix: rand.Text() + "-"}
+	s.writes.pick = func(p *pools) *pgxpool.Pool { return p.writes }
+	s.reads.pick = func(p *pools) *pgxpool.Pool { return p.reads }
 	p, err := s.newPools()
 	if err != nil {
 		return nil, explainOpen(address, err)
@@ -63,8 +67,8 @@ func Open(ctx context.Context, address string) (*Store, error) {
 // Ping implements petstore.Store: whether a writable primary can be reached,
 // by a connection for writing and one for reading.
 func (s *Store) Ping(ctx context.Context) error {
-	for _, pick := range []func(*pools) *pgxpool.Pool{writes, reads} {
-		if err := s.ping(ctx, pick); err != nil {
+	for _, l := range []*lane{&s.writes, &s.reads} {
+		if err := s.ping(ctx, l); err != nil {
 			return err
 		}
 	}
