@@ -41,6 +41,29 @@ type Question struct {
 	ManyMicros int64  `json:"many_us"`
 }
 
+// Versus is what the service and pgbench came to with the statements of one
+// operation on one PostgreSQL server.
+type Versus struct {
+	Operation string
+	PerSecond float64 // of the service, over HTTP
+	TPS       float64 // of pgbench
+	Ratio     float64 // the median of the rounds' ratios
+	Goal      float64
+	CPUMicros float64 // of the service, a request
+}
+
+// VersusTable returns the figures as a table of Markdown.
+func VersusTable(all []Versus) string {
+	rows := [][]string{{"operation", "petstore requests/s", "pgbench tps", "ratio", "goal", "service's processor time"}}
+	for _, v := range all {
+		rows = append(rows, []string{
+			v.Operation, fmt.Sprintf("%.0f", v.PerSecond), fmt.Sprintf("%.0f", v.TPS),
+			ratio(v.Ratio), ratio(v.Goal), fmt.Sprintf("%.1f µs", v.CPUMicros),
+		})
+	}
+	return table(rows)
+}
+
 // Ratio returns how f compares with another server at the same operation, 0
 // where that was not measured.
 func (l Loopback) Ratio(f Figure, server string) float64 {

@@ -11,20 +11,22 @@ import (
 	"example.com/petstore/internal/petstore"
 )
 
+// The statements that answer the operations, each in one round trip. They are
+// exported for internal/bench/pgbench, which runs the same ones.
 const (
-	insertPet = `INSERT INTO pets (name, category_id, status, key_id, idempotency_key) VALUES ($1, $2, $3, $4, $5)
+	InsertPet = `INSERT INTO pets (name, category_id, status, key_id, idempotency_key) VALUES ($1, $2, $3, $4, $5)
 ON CONFLICT (key_id, idempotency_key) WHERE idempotency_key IS NOT NULL DO NOTHING RETURNING id`
-	selectPet          = "SELECT id, name, category_id, status FROM pets WHERE id = $1"
-	selectPets         = "SELECT id, name, category_id, status FROM pets WHERE id > $1 ORDER BY id LIMIT $2"
-	selectPetsByStatus = "SELECT id, name, category_id, status FROM pets WHERE status = $1 AND id > $2 ORDER BY id LIMIT $3"
-
-	// selectPetMade reads the pet that an idempotency key has made, and writes
-	// to the log behind it. That the pet can be read does not mean that a
-	// standby has it: the wait for that may have been cancelled. But what is
-	// written behind it commits only after it, and so waits for both.
-	selectPetMade = `SELECT id, name, category_id, status, pg_logical_emit_message(true, 'petstore', '')::text
-FROM pets WHERE key_id = $1 AND idempotency_key = $2`
+	SelectPet          = "SELECT id, name, category_id, status FROM pets WHERE id = $1"
+	SelectPets         = "SELECT id, name, category_id, status FROM pets WHERE id > $1 ORDER BY id LIMIT $2"
+	SelectPetsByStatus = "SELECT id, name, category_id, status FROM pets WHERE status = $1 AND id > $2 ORDER BY id LIMIT $3"
 )
+
+// selectPetMade reads the pet that an idempotency key has made, and writes
+// to the log behind it. That the pet can be read does not mean that a
+// standby has it: the wait for that may have been cancelled. But what is
+// written behind it commits only after it, and so waits for both.
+const selectPetMade = `SELECT id, name, category_id, status, pg_logical_emit_message(true, 'petstore', '')::text
+FROM pets WHERE key_id = $1 AND idempotency_key = $2`
 
 // serverMade is the scope of the idempotency keys that the store itself makes.
 // No API key has such an ID.
@@ -42,7 +44,7 @@ func (s *Store) CreatePet(ctx context.Context, p petstore.NewPet) (petstore.Pet,
 	return write(ctx, s, func(ctx context.Context, c *pgx.Conn, _ bool) (petstore.Pet, error) {
 		i := p.Idempotency
 		var id int64
-		err := c.QueryRow(ctx, insertPet, p.Name, p.CategoryID, string(p.Status), i.KeyID, i.Key).Scan(&id)
+		err := c.QueryRow(ctx, InsertPet, p.Name, p.CategoryID, string(p.Status), i.KeyID, i.Key).Scan(&id)
 		if errors.Is(err, pgx.ErrNoRows) {
 			return petMade(ctx, c, p)
 		}
@@ -65,7 +67,7 @@ func petMade(ctx context.Context, c *pgx.Conn, p petstore.NewPet) (petstore.Pet,
 // Pet implements petstore.PetStore.
 func (s *Store) Pet(ctx context.Context, id int64) (p petstore.Pet, err error) {
 	err = read(ctx, s, func(ctx context.Context, c *pgxpool.Conn) error {
-		err := scanPet(c.QueryRow(ctx, selectPet, id), &p)
+		err := scanPet(c.QueryRow(ctx, SelectPet, id), &p)
 		if errors.Is(err, pgx.ErrNoRows) {
 			return petstore.NoSuchPet(id)
 		}
@@ -85,9 +87,9 @@ func (s *Store) Pets(ctx context.Context, q petstore.Query) (petstore.Page, erro
 	err := read(ctx, s, func(ctx context.Context, c *pgxpool.Conn) (err error) {
 		var rows pgx.Rows
 		if q.Status == "" {
-			rows, err = c.Query(ctx, selectPets, q.After, q.Limit+1)
+			rows, err = c.Query(ctx, SelectPets, q.After, q.Limit+1)
 		} else {
-			rows, err = c.Query(ctx, selectPetsByStatus, string(q.Status), q.After, q.Limit+1)
+			rows, err = c.Query(ctx, SelectPetsByStatus, string(q.Status), q.After, q.Limit+1)
 		}
 		if err != nil {
 			return err

@@ -1,0 +1,26 @@
+// Command pgbench measures the service on PostgreSQL beside PostgreSQL's own
+// pgbench, which sends the same statements to the same server without anything
+// between: in turns within one run, so that what the machine does meanwhile
+// meets both. `make bench-postgres` runs it.
+package main
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"time"
+)
+
+func main() {
+	var cfg config
+	flag.StringVar(&cfg.petstore, "petstore", ".bin/petstore", "the program to measure")
+	flag.IntVar(&cfg.clients, "clients", 16, "connections of the load, and clients of pgbench")
+	flag.DurationVar(&cfg.slice, "slice", 3*time.Second, "how long each is loaded with each operation in each round, in whole seconds")
+	flag.IntVar(&cfg.rounds, "rounds", 5, "rounds; the median counts")
+	flag.StringVar(&cfg.operation, "operation", "", "measure only the operations whose names contain this")
+	flag.Parse()
+	if err := measure(cfg); err != nil {
+		fmt.Fprintln(os.Stderr, "pgbench:", err)
+		os.Exit(1)
+	}
+}

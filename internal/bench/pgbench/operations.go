@@ -1,0 +1,79 @@
+package main
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+
+	"example.com/petstore/internal/bench/rig"
+	"example.com/petstore/internal/store/postgres"
+)
+
+// pets are there before the measuring begins; those that are got and listed
+// are picked from them.
+const pets = 10_000
+
+// fill makes them.
+const fill = `INSERT INTO pets (name, category_id, status)
+SELECT 'Frank', n % 5, (ARRAY['available', 'pending', 'sold'])[n % 3 + 1] FROM generate_series(1, 10000) n;
+VACUUM ANALYZE pets`
+
+// operation is one of the service's, and the script that has pgbench do the
+// same. The goal is the ratio to reach.
+type operation struct {
+	name, status string
+	requests     [][]byte
+	script       string
+	goal         float64
+}
+
+// operations returns those whose names contain what is wanted. A page of 20 is
+// asked for with one more row, as the store does.
+func operations(wanted string) []operation {
+	all := []operation{
+		{
+			"create", "201", [][]byte{rig.Post(`{"name":"Frank","categoryId":1,"status":"pending"}`)},
+			// Every client counts for itself, from a number that no run before it had.
+			"\\set n :n + 1\n\\set key :base + :client_id * 1000000000 + :n\n" +
+				with(postgres.InsertPet, ":name", ":category", ":status", ":scope", ":key"),
+			0.9,
+		},
+		{
+			"list", "200", targets(func() string { return fmt.Sprintf("/v1/pets?limit=20&after=%d", rand.N(pets-100)) }),
+			fmt.Sprintf("\\set after random(0, %d)\n", pets-101) + with(postgres.SelectPets, ":after", ":most"),
+			0.8,
+		},
+		{
+			"filtered list", "200", targets(func() string { return fmt.Sprintf("/v1/pets?limit=20&status=sold&after=%d", rand.N(pets-100)) }),
+			fmt.Sprintf("\\set after random(0, %d)\n", pets-101) + with(postgres.SelectPetsByStatus, ":sold", ":after", ":most"),
+			0.8,
+		},
+		{
+			"get", "200", targets(func() string { return fmt.Sprintf("/v1/pets/%d", 1+rand.N(pets)) }),
+			fmt.Sprintf("\\set id random(1, %d)\n", pets) + with(postgres.SelectPet, ":id"),
+			0.8,
+		},
+	}
+	return slices.DeleteFunc(all, func(op operation) bool { return !strings.Contains(op.name, wanted) })
+}
+
+// values are what the scripts name and do not set themselves.
+var values = []string{"name=Frank", "category=1", "status=pending", "scope=pgbench", "sold=sold", "most=21", "n=0"}
+
+// with puts pgbench's variables in the place of a statement's parameters. In
+// pgbench's prepared mode they are parameters again.
+func with(statement string, variables ...string) string {
+	for i, v := range variables {
+		statement = strings.ReplaceAll(statement, fmt.Sprintf("$%d", i+1), v)
+	}
+	return strings.ReplaceAll(statement, "\n", " ") + ";\n"
+}
+
+func targets(pick func() string) [][]byte {
+	requests := make([][]byte, 4096)
+	for i := range requests {
+		requests[i] = rig.Get(pick())
+	}
+	return requests
+}
