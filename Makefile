@@ -10,6 +10,7 @@ OASDIFF     := github.com/oasdiff/oasdiff@v1.30.0
 VERSION  := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
 BIN      := .bin/petstore
 FUZZTIME ?= 30s
+ROUNDS   ?= 3
 
 # The race detector needs cgo, and so a C compiler.
 HAVE_CC := $(shell command -v $$(go env CC) >/dev/null 2>&1 && echo yes)
@@ -35,10 +36,10 @@ endif
 ON_LOAD_CPU := $(shell command -v taskset >/dev/null 2>&1 && [ "$$(getconf _NPROCESSORS_ONLN)" -gt 1 ] && echo 'taskset -c 1')
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test generate drift lint breaking check fuzz bench bench-scale bench-fsync bench-report
+.PHONY: help run build test generate drift lint breaking check fuzz bench bench-scale bench-fsync bench-report bench-postgres torture
 
 help: ## print the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 run: build ## serve on 127.0.0.1:8080 from petstore.db, with an API key in hand
 	@exec $(BIN) serve
@@ -98,8 +99,15 @@ bench-fsync: build ## measure shared commits on a slow disk (needs strace)
 	@go build -o .bin/fsync ./internal/bench/fsync
 	@$(ON_LOAD_CPU) .bin/fsync
 
+bench-postgres: build ## measure the store and the service beside pgbench, on a throwaway server
+	@go build -o .bin/pgbench ./internal/bench/pgbench
+	@.bin/pgbench
+
 bench-report: ## make the README's tables and charts from what was measured
 	go run ./internal/bench/report
+
+torture: ## kill leaders of a Patroni cluster, primaries and replicas under load, for ROUNDS (3)
+	ROUNDS=$(ROUNDS) go test -count=1 -tags 'postgres torture' -run Torture -v -timeout 30m ./cmd/petstore
 
 fuzz: ## fuzz the whole HTTP stack for FUZZTIME (30s)
 	go test -run '^$$' -fuzz FuzzHTTP -fuzztime $(FUZZTIME) ./internal/edge

@@ -41,24 +41,26 @@ type Question struct {
 	ManyMicros int64  `json:"many_us"`
 }
 
-// Versus is what the service and pgbench came to with the statements of one
-// operation on one PostgreSQL server.
+// Versus is the median of what pgbench, the store and the service came to with
+// the statements of one operation on one PostgreSQL server, and the median of
+// the rounds' ratios to pgbench.
 type Versus struct {
-	Operation string
-	PerSecond float64 // of the service, over HTTP
-	TPS       float64 // of pgbench
-	Ratio     float64 // the median of the rounds' ratios
-	Goal      float64
-	CPUMicros float64 // of the service, a request
+	Operation      string
+	PgBench        float64 // transactions a second
+	Store, OfStore float64 // calls a second
+	HTTP, OfHTTP   float64 // requests a second
+	Goal           float64 // of the ratios
+	CPUMicros      float64 // of the service, a request
 }
 
 // VersusTable returns the figures as a table of Markdown.
 func VersusTable(all []Versus) string {
-	rows := [][]string{{"operation", "petstore requests/s", "pgbench tps", "ratio", "goal", "service's processor time"}}
+	rows := [][]string{{"operation", "goal", "pgbench tps", "store calls/s", "of pgbench", "service requests/s", "of pgbench", "processor time"}}
 	for _, v := range all {
 		rows = append(rows, []string{
-			v.Operation, fmt.Sprintf("%.0f", v.PerSecond), fmt.Sprintf("%.0f", v.TPS),
-			ratio(v.Ratio), ratio(v.Goal), fmt.Sprintf("%.1f µs", v.CPUMicros),
+			v.Operation, ratio(v.Goal), fmt.Sprintf("%.0f", v.PgBench),
+			fmt.Sprintf("%.0f", v.Store), ratio(v.OfStore),
+			fmt.Sprintf("%.0f", v.HTTP), ratio(v.OfHTTP), fmt.Sprintf("%.1f µs", v.CPUMicros),
 		})
 	}
 	return table(rows)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -9,10 +10,13 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"example.com/petstore/internal/bench/measured"
 	"example.com/petstore/internal/bench/rig"
+	"example.com/petstore/internal/store/postgres"
 	"example.com/petstore/internal/store/postgres/pgtest"
 )
 
@@ -52,7 +56,13 @@ func measure(cfg config) error {
 			return fmt.Errorf("filling: %w: %s", err, out)
 		}
 	}
-	figures, err := rounds(cfg, server, service, dir)
+	store, err := postgres.Open(context.Background(), server.Address("postgres"))
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	b := bench{config: cfg, server: server, store: store, service: service, dir: dir}
+	figures, err := b.rounds()
 	if err != nil {
 		return err
 	}
@@ -60,38 +70,83 @@ func measure(cfg config) error {
 	return nil
 }
 
-func rounds(cfg config, server *pgtest.Server, service *rig.Server, dir string) ([]measured.Versus, error) {
-	ops := operations(cfg.operation)
+// bench is one run: the server, and who asks it beside pgbench.
+type bench struct {
+	config
+	server  *pgtest.Server
+	store   *postgres.Store
+	service *rig.Server
+	dir     string
+}
+
+func (b *bench) rounds() ([]measured.Versus, error) {
+	ops := operations(b.operation)
 	results := make([][]measured.Versus, len(ops))
-	for round := range cfg.rounds {
+	for round := range b.config.rounds {
 		for i, op := range ops {
-			fmt.Fprintf(os.Stderr, "\rround %d of %d: %-13s", round+1, cfg.rounds, op.name)
-			tps, err := pgbench(cfg, server, op, dir, int64(round+1)*1_000_000_000_000)
-			if err != nil {
-				return nil, err
-			}
-			r, err := rig.Load(service, op.requests, op.status, cfg.clients, cfg.slice)
+			fmt.Fprintf(os.Stderr, "\rround %d of %d: %-13s", round+1, b.config.rounds, op.name)
+			v, err := b.inTurns(op, int64(round+1)*1_000_000_000_000)
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", op.name, err)
 			}
-			results[i] = append(results[i], measured.Versus{
-				Operation: op.name, PerSecond: r.PerSecond, TPS: tps, Ratio: r.PerSecond / tps, Goal: op.goal,
-				CPUMicros: float64(r.CPU.Nanoseconds()) / 1000,
-			})
+			results[i] = append(results[i], v)
 		}
 	}
 	fmt.Fprintf(os.Stderr, "\r%60s\r", "")
 	var figures []measured.Versus
 	for i, op := range ops {
+		median := func(of func(measured.Versus) float64) float64 { return median(results[i], of) }
 		figures = append(figures, measured.Versus{
 			Operation: op.name, Goal: op.goal,
-			PerSecond: median(results[i], func(v measured.Versus) float64 { return v.PerSecond }),
-			TPS:       median(results[i], func(v measured.Versus) float64 { return v.TPS }),
-			Ratio:     median(results[i], func(v measured.Versus) float64 { return v.Ratio }),
-			CPUMicros: median(results[i], func(v measured.Versus) float64 { return v.CPUMicros }),
+			PgBench:   median(func(v measured.Versus) float64 { return v.PgBench }),
+			Store:     median(func(v measured.Versus) float64 { return v.Store }),
+			OfStore:   median(func(v measured.Versus) float64 { return v.Store / v.PgBench }),
+			HTTP:      median(func(v measured.Versus) float64 { return v.HTTP }),
+			OfHTTP:    median(func(v measured.Versus) float64 { return v.HTTP / v.PgBench }),
+			CPUMicros: median(func(v measured.Versus) float64 { return v.CPUMicros }),
 		})
 	}
 	return figures, nil
+}
+
+func (b *bench) inTurns(op operation, base int64) (measured.Versus, error) {
+	tps, err := b.pgbench(op, base)
+	if err != nil {
+		return measured.Versus{}, err
+	}
+	calls, err := b.call(op)
+	if err != nil {
+		return measured.Versus{}, err
+	}
+	r, err := rig.Load(b.service, op.requests, op.status, b.clients, b.slice)
+	return measured.Versus{PgBench: tps, Store: calls, HTTP: r.PerSecond, CPUMicros: float64(r.CPU.Nanoseconds()) / 1000}, err
+}
+
+// call has as many goroutines as there are clients call the store, and returns
+// the calls a second.
+func (b *bench) call(op operation) (float64, error) {
+	var wg sync.WaitGroup
+	var calls atomic.Int64
+	errs := make(chan error, b.clients)
+	start := time.Now()
+	for range b.clients {
+		wg.Go(func() {
+			// As every request has one, and its end.
+			ctx, cancel := context.WithTimeout(context.Background(), b.slice+time.Minute)
+			defer cancel()
+			for time.Since(start) < b.slice {
+				if err := op.call(ctx, b.store); err != nil {
+					errs <- err
+					return
+				}
+				calls.Add(1)
+			}
+		})
+	}
+	wg.Wait()
+	took := time.Since(start)
+	close(errs)
+	return float64(calls.Load()) / took.Seconds(), <-errs
 }
 
 func median(all []measured.Versus, of func(measured.Versus) float64) float64 {
@@ -107,23 +162,23 @@ var tpsLine = regexp.MustCompile(`(?m)^tps = ([0-9.]+)`)
 
 // pgbench runs an operation's script and returns the transactions a second,
 // connecting not counted.
-func pgbench(cfg config, server *pgtest.Server, op operation, dir string, base int64) (float64, error) {
-	script := filepath.Join(dir, op.name)
+func (b *bench) pgbench(op operation, base int64) (float64, error) {
+	script := filepath.Join(b.dir, op.name)
 	if err := os.WriteFile(script, []byte(op.script), 0o644); err != nil {
 		return 0, err
 	}
-	args := []string{"-n", "-M", "prepared", "-c", strconv.Itoa(cfg.clients), "-j", "1", "-T", strconv.Itoa(max(1, int(cfg.slice.Seconds()))), "-f", script}
+	args := []string{"-n", "-M", "prepared", "-c", strconv.Itoa(b.clients), "-j", "1", "-T", strconv.Itoa(max(1, int(b.slice.Seconds()))), "-f", script}
 	for _, v := range append([]string{"base=" + strconv.FormatInt(base, 10)}, values...) {
 		args = append(args, "-D", v)
 	}
-	cmd := server.Command("pgbench", append(args, "postgres")...)
+	cmd := b.server.Command("pgbench", append(args, "postgres")...)
 	out, err := cmd.CombinedOutput()
 	match := tpsLine.FindSubmatch(out)
 	if err == nil && (match == nil || strings.Contains(string(out), "aborted")) {
 		err = errors.New("no figure")
 	}
 	if err != nil {
-		return 0, fmt.Errorf("%s, %s: %w: %s", filepath.Base(cmd.Path), op.name, err, out)
+		return 0, fmt.Errorf("%s: %w: %s", filepath.Base(cmd.Path), err, out)
 	}
 	return strconv.ParseFloat(string(match[1]), 64)
 }

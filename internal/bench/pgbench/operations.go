@@ -1,12 +1,14 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"slices"
 	"strings"
 
 	"example.com/petstore/internal/bench/rig"
+	"example.com/petstore/internal/petstore"
 	"example.com/petstore/internal/store/postgres"
 )
 
@@ -20,10 +22,11 @@ SELECT 'Frank', n % 5, (ARRAY['available', 'pending', 'sold'])[n % 3 + 1] FROM g
 VACUUM ANALYZE pets`
 
 // operation is one of the service's, and the script that has pgbench do the
-// same. The goal is the ratio to reach.
+// same. The store is called with what the service makes of a request. The goal is the ratio to reach.
 type operation struct {
 	name, status string
 	requests     [][]byte
+	call         func(context.Context, *postgres.Store) error
 	script       string
 	goal         float64
 }
@@ -34,6 +37,10 @@ func operations(wanted string) []operation {
 	all := []operation{
 		{
 			"create", "201", [][]byte{rig.Post(`{"name":"Frank","categoryId":1,"status":"pending"}`)},
+			func(ctx context.Context, s *postgres.Store) error {
+				_, err := s.CreatePet(ctx, petstore.NewPet{Name: "Frank", CategoryID: 1, Status: petstore.Pending})
+				return err
+			},
 			// Every client counts for itself, from a number that no run before it had.
 			"\\set n :n + 1\n\\set key :base + :client_id * 1000000000 + :n\n" +
 				with(postgres.InsertPet, ":name", ":category", ":status", ":scope", ":key"),
@@ -41,16 +48,28 @@ func operations(wanted string) []operation {
 		},
 		{
 			"list", "200", targets(func() string { return fmt.Sprintf("/v1/pets?limit=20&after=%d", rand.N(pets-100)) }),
+			func(ctx context.Context, s *postgres.Store) error {
+				_, err := s.Pets(ctx, petstore.Query{Limit: 20, After: rand.Int64N(pets - 100)})
+				return err
+			},
 			fmt.Sprintf("\\set after random(0, %d)\n", pets-101) + with(postgres.SelectPets, ":after", ":most"),
 			0.8,
 		},
 		{
 			"filtered list", "200", targets(func() string { return fmt.Sprintf("/v1/pets?limit=20&status=sold&after=%d", rand.N(pets-100)) }),
+			func(ctx context.Context, s *postgres.Store) error {
+				_, err := s.Pets(ctx, petstore.Query{Limit: 20, Status: petstore.Sold, After: rand.Int64N(pets - 100)})
+				return err
+			},
 			fmt.Sprintf("\\set after random(0, %d)\n", pets-101) + with(postgres.SelectPetsByStatus, ":sold", ":after", ":most"),
 			0.8,
 		},
 		{
 			"get", "200", targets(func() string { return fmt.Sprintf("/v1/pets/%d", 1+rand.N(pets)) }),
+			func(ctx context.Context, s *postgres.Store) error {
+				_, err := s.Pet(ctx, 1+rand.Int64N(pets))
+				return err
+			},
 			fmt.Sprintf("\\set id random(1, %d)\n", pets) + with(postgres.SelectPet, ":id"),
 			0.8,
 		},
