@@ -2,7 +2,9 @@ package pgtest
 
 import (
 	"os/exec"
+	"path/filepath"
 	"strconv"
+	"syscall"
 )
 
 // New starts a server for a program that is no test: Remove ends it. It keeps
@@ -20,3 +22,25 @@ func (s *Server) Command(program string, args ...string) *exec.Cmd {
 	cmd.Env = append(cmd.Env, "PGHOST=127.0.0.1", "PGUSER=postgres", "PGPORT="+strconv.Itoa(s.port))
 	return cmd
 }
+
+// Programs returns the folder of PostgreSQL's programs.
+func Programs() (string, error) { return programs() }
+
+// Credential is who runs the servers where this process is root, and nil where
+// it is not.
+func Credential() *syscall.Credential { return credential() }
+
+// Children returns the processes whose parent is pid.
+func Children(pid int) (children []int) {
+	stats, _ := filepath.Glob("/proc/[0-9]*/stat")
+	for _, stat := range stats {
+		child, _ := strconv.Atoi(filepath.Base(filepath.Dir(stat)))
+		if _, parent := stateOf(child); parent == pid {
+			children = append(children, child)
+		}
+	}
+	return children
+}
+
+// Lives reports whether there is such a process.
+func Lives(pid int) bool { return lives(pid) }
