@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"strconv"
 
@@ -114,11 +115,38 @@ func scanPets(rows pgx.Rows, most int) ([]petstore.Pet, error) {
 	defer rows.Close()
 	pets := make([]petstore.Pet, 0, most)
 	for rows.Next() {
-		var p petstore.Pet
-		if err := scanPet(rows, &p); err != nil {
-			return nil, err
+		p, ok := rawPet(rows)
+		if !ok {
+			if err := scanPet(rows, &p); err != nil {
+				return nil, err
+			}
 		}
 		pets = append(pets, p)
 	}
 	return pets, rows.Err()
+}
+
+// rawPet reads a row as the server sends it when the statement is prepared:
+// integers as eight bytes, text as itself. Scan takes a fifth of a page's time
+// to find that out for each value. Any other row is left to it.
+func rawPet(rows pgx.Rows) (p petstore.Pet, ok bool) {
+	fields, values := rows.FieldDescriptions(), rows.RawValues()
+	if len(values) != 4 || fields[0].Format != pgx.BinaryFormatCode || fields[2].Format != pgx.BinaryFormatCode ||
+		len(values[0]) != 8 || len(values[2]) != 8 || values[1] == nil || values[3] == nil {
+		return p, false
+	}
+	p.ID = int64(binary.BigEndian.Uint64(values[0]))
+	p.Name = string(values[1])
+	p.CategoryID = int64(binary.BigEndian.Uint64(values[2]))
+	switch status := values[3]; { // the usual ones without an allocation
+	case string(status) == string(petstore.Available):
+		p.Status = petstore.Available
+	case string(status) == string(petstore.Pending):
+		p.Status = petstore.Pending
+	case string(status) == string(petstore.Sold):
+		p.Status = petstore.Sold
+	default:
+		p.Status = petstore.Status(status)
+	}
+	return p, true
 }

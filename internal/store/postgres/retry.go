@@ -61,12 +61,12 @@ func write[T any](ctx context.Context, s *Store, f statement[T]) (T, error) {
 	ctx, cancel := context.WithTimeout(ctx, retryFor)
 	var state atomic.Int32
 	done := make(chan outcome, 1)
-	go func() {
+	s.workers.run(func() {
 		defer s.writing.Done()
 		defer cancel()
 		v, err := persist(ctx, s, &state, f)
 		done <- outcome{v, err}
-	}()
+	})
 	select {
 	case o := <-done:
 		return o.value, o.err

@@ -36,6 +36,7 @@ type Store struct {
 	mu      sync.RWMutex // held for reading while a write begins
 	closed  bool
 	writing sync.WaitGroup
+	workers *workers
 }
 
 // Open opens the database at address, a postgres:// address with one host or
@@ -53,7 +54,7 @@ func Open(ctx context.Context, address string) (*Store, error) {
 	if err := migrate(ctx, config.ConnConfig); err != nil {
 		return nil, explainOpen(address, err)
 	}
-	s := &Store{config: config, prefix: rand.Text() + "-"}
+	s := &Store{config: config, prefix: rand.Text() + "-", workers: newWorkers()}
 	s.writes.pick = func(p *pools) *pgxpool.Pool { return p.writes }
 	s.reads.pick = func(p *pools) *pgxpool.Pool { return p.reads }
 	p, err := s.newPools()
@@ -93,6 +94,7 @@ func (s *Store) Close() error {
 	done := make(chan struct{})
 	go func() { s.writing.Wait(); close(done) }()
 	waitFor(done, closeTimeout)
+	s.workers.close()
 	p := s.current.Load()
 	p.giveUp()
 	closed := make(chan struct{})
