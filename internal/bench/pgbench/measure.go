@@ -51,17 +51,15 @@ func measure(cfg config) error {
 		return err
 	}
 	defer service.Stop()
-	for statement := range strings.SplitSeq(fill, ";\n") {
-		if out, err := server.Command("psql", "-X", "-q", "-v", "ON_ERROR_STOP=1", "-d", "postgres", "-c", statement).CombinedOutput(); err != nil {
-			return fmt.Errorf("filling: %w: %s", err, out)
-		}
-	}
 	store, err := postgres.Open(context.Background(), server.Address("postgres"))
 	if err != nil {
 		return err
 	}
 	defer store.Close()
 	b := bench{config: cfg, server: server, store: store, service: service, dir: dir}
+	if err := b.sql(fill...); err != nil {
+		return err
+	}
 	figures, err := b.rounds()
 	if err != nil {
 		return err
@@ -84,8 +82,8 @@ func (b *bench) rounds() ([]measured.Versus, error) {
 	results := make([][]measured.Versus, len(ops))
 	for round := range b.config.rounds {
 		for i, op := range ops {
-			fmt.Fprintf(os.Stderr, "\rround %d of %d: %-13s", round+1, b.config.rounds, op.name)
-			v, err := b.inTurns(op, int64(round+1)*1_000_000_000_000)
+			fmt.Fprintf(os.Stderr, "\rround %d of %d: %-24s", round+1, b.config.rounds, op.name)
+			v, err := b.inTurns(op, int64(round*len(ops)+i+1)*1_000_000_000_000)
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", op.name, err)
 			}
@@ -109,7 +107,25 @@ func (b *bench) rounds() ([]measured.Versus, error) {
 	return figures, nil
 }
 
+// sql runs statements, each in a transaction of its own.
+func (b *bench) sql(statements ...string) error {
+	args := []string{"-X", "-q", "-v", "ON_ERROR_STOP=1", "-d", "postgres"}
+	for _, statement := range statements {
+		args = append(args, "-c", statement)
+	}
+	if out, err := b.server.Command("psql", args...).CombinedOutput(); err != nil {
+		return fmt.Errorf("psql: %w: %s", err, out)
+	}
+	return nil
+}
+
 func (b *bench) inTurns(op operation, base int64) (measured.Versus, error) {
+	err := b.sql(
+		fmt.Sprintf("ALTER SYSTEM SET commit_delay = %d", op.commitDelay.Microseconds()),
+		"ALTER SYSTEM SET commit_siblings = 0", "SELECT pg_reload_conf()", "SELECT pg_sleep(0.2)")
+	if err != nil {
+		return measured.Versus{}, err
+	}
 	tps, err := b.pgbench(op, base)
 	if err != nil {
 		return measured.Versus{}, err
