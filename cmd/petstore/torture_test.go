@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"os"
 	"strconv"
-	"syscall"
 	"testing"
 	"time"
 
@@ -58,27 +57,29 @@ func TestTortureTheLeaderOfAPatroniCluster(t *testing.T) {
 		old := c.leader(t, nil, time.Minute)
 		before := l.forgetStall()
 		start := time.Now()
-		// The dead come back later, and find another leader. The frozen do not
-		// know that they are late, and go on where they stood.
-		frozen := d.IntN(3) == 0
-		if frozen {
-			old.signal(syscall.SIGSTOP)
-		} else {
+		// The killed refuse connections at once, the frozen keep theirs and
+		// answer nothing until their watchdog ends them. The relieved hand over.
+		what := []string{"killed", "frozen", "relieved"}[round%3]
+		t.Logf("round %d: %s is %s", round+1, old.name, what)
+		switch what {
+		case "killed":
 			old.kill()
+		case "frozen":
+			old.freeze()
+		case "relieved":
+			go old.relieve(t)
 		}
 		next := c.leader(t, old, 2*time.Minute)
 		promoted, led := time.Now(), since(start)
 		l.more(t, 1)
 		first := since(promoted)
 		l.more(t, d.IntN(500))
-		if frozen {
-			old.signal(syscall.SIGCONT)
-		} else {
+		if what != "relieved" {
 			c.run(t, old)
 		}
 		c.whole(t)
 		t.Logf("round %d: %s was %s after %d acknowledgements, %s leads after %v; first acknowledgement %v after the promotion, %v without any, whole again after %v",
-			round+1, old.name, map[bool]string{true: "frozen", false: "killed"}[frozen], before, next.name, led, first, l.forgottenStall(), since(start))
+			round+1, old.name, what, before, next.name, led, first, l.forgottenStall(), since(start))
 	}
 	l.finish()
 	l.check(t, replicas[0], 0)

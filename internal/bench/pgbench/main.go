@@ -15,7 +15,7 @@ func main() {
 	var cfg config
 	flag.StringVar(&cfg.petstore, "petstore", ".bin/petstore", "the program to measure")
 	flag.IntVar(&cfg.clients, "clients", 16, "connections of the load, and clients of pgbench")
-	flag.DurationVar(&cfg.slice, "slice", 3*time.Second, "how long each is loaded with each operation in each round, in whole seconds")
+	flag.DurationVar(&cfg.slice, "slice", 2*time.Second, "how long each is loaded with each operation in each round, in whole seconds")
 	flag.IntVar(&cfg.rounds, "rounds", 5, "rounds; the median counts")
 	flag.StringVar(&cfg.operation, "operation", "", "measure only the operations whose names contain this")
 	flag.Parse()
