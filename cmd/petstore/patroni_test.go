@@ -238,7 +238,7 @@ const watchdog = 15 * time.Second
 // freeze has the node hold its connections and answer nothing, until the
 // watchdog would restart the machine. This machine has none, and cannot be
 // restarted either, so the test does both. Without it, Patroni 3.0 on etcd's
-// version 3 took its lease back when it woke, from a leader who had
+// version 3 now and then took its lease back when it woke, from a leader who had
 // acknowledged writes: a node without a watchdog is not safe.
 func (n *node) freeze() {
 	n.signal(syscall.SIGSTOP)
