@@ -113,18 +113,25 @@ func TestAFailedCommitIsToldToAllInItsBatch(t *testing.T) {
 		synctest.Wait()
 		release()
 		synctest.Wait()
-		for i, o := range outcomes {
-			if !o.told || o.err == nil {
-				t.Errorf("caller %d: got %v (told %v), want an error", i, o.pet, o.told)
-			}
-		}
-		if n := countPets(t, s); n != 0 {
-			t.Errorf("got %d pets, want 0", n)
-		}
-		outcomes = createInTheBackground(t.Context(), s, 5)
-		synctest.Wait()
-		wantCreated(t, s, outcomes)
+		wantAllUndone(t, s, outcomes)
 	})
+}
+
+// wantAllUndone wants every caller to have been told of an error and no pet to
+// be there, and the next batch to go through.
+func wantAllUndone(t *testing.T, s *Store, outcomes []*outcome) {
+	t.Helper()
+	for i, o := range outcomes {
+		if !o.told || o.err == nil {
+			t.Errorf("caller %d: got %v (told %v), want an error", i, o.pet, o.told)
+		}
+	}
+	if n := countPets(t, s); n != 0 {
+		t.Errorf("got %d pets, want 0", n)
+	}
+	outcomes = createInTheBackground(t.Context(), s, 5)
+	synctest.Wait()
+	wantCreated(t, s, outcomes)
 }
 
 func TestAnErrorThatIsNoConstraintUndoesItsBatchOnly(t *testing.T) {
@@ -144,17 +151,7 @@ func TestAnErrorThatIsNoConstraintUndoesItsBatchOnly(t *testing.T) {
 		if !errors.Is(got, broken) {
 			t.Errorf("the broken write: got error %v, want %v", got, broken)
 		}
-		for i, o := range outcomes {
-			if !o.told || o.err == nil {
-				t.Errorf("caller %d: got %v (told %v), want an error", i, o.pet, o.told)
-			}
-		}
-		if n := countPets(t, s); n != 0 {
-			t.Errorf("got %d pets, want 0", n)
-		}
-		outcomes = createInTheBackground(t.Context(), s, 5)
-		synctest.Wait()
-		wantCreated(t, s, outcomes)
+		wantAllUndone(t, s, outcomes)
 	})
 }
 
