@@ -111,6 +111,9 @@ func serve(ctx context.Context, w world, cfg serveConfig) (err error) {
 	if err != nil {
 		return err
 	}
+	if err := keyring.CheckFixed(cfg.apiKeys); err != nil { // before a store is made
+		return usageError{fmt.Errorf("PETSTORE_API_KEYS: %w", err)}
+	}
 	logger, flush := newLogger(w)
 	defer flush()
 	tuneMemory(w)
@@ -127,7 +130,7 @@ func serve(ctx context.Context, w world, cfg serveConfig) (err error) {
 
 	keys, err := keyring.New(st, cfg.apiKeys, time.Now)
 	if err != nil {
-		return usageError{fmt.Errorf("PETSTORE_API_KEYS: %w", err)}
+		return err
 	}
 	var stopping atomic.Bool
 	handler, err := edge.New(edge.Config{

@@ -43,20 +43,30 @@ type entry struct {
 	asked time.Time
 }
 
-// New returns a keyring of the keys in store and of the fixed ones, each at
-// least 16 characters of RFC 6750's b64token. It fails, without repeating the
-// key, where one is not.
+// CheckFixed returns an error, which does not repeat the key, where one is not
+// at least 16 characters of RFC 6750's b64token.
+func CheckFixed(fixed []string) error {
+	for i, token := range fixed {
+		if len(token) < minFixedLength || !IsToken(token) {
+			return fmt.Errorf("key %d of %d is unfit: a key must be at least %d characters of A-Z a-z 0-9 - . _ ~ + / with = only at its end", i+1, len(fixed), minFixedLength)
+		}
+	}
+	return nil
+}
+
+// New returns a keyring of the keys in store and of the fixed ones. It fails
+// where CheckFixed does.
 func New(store petstore.KeyStore, fixed []string, now func() time.Time) (*Keyring, error) {
+	if err := CheckFixed(fixed); err != nil {
+		return nil, err
+	}
 	k := &Keyring{
 		store: store,
 		fixed: map[[sha256.Size]byte]string{},
 		now:   now,
 		known: map[string]entry{},
 	}
-	for i, token := range fixed {
-		if len(token) < minFixedLength || !IsToken(token) {
-			return nil, fmt.Errorf("key %d of %d is unfit: a key must be at least %d characters of A-Z a-z 0-9 - . _ ~ + / with = only at its end", i+1, len(fixed), minFixedLength)
-		}
+	for _, token := range fixed {
 		hash := petstore.HashToken(token)
 		k.fixed[hash] = "fixed-" + hex.EncodeToString(hash[:4])
 	}
