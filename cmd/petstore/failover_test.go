@@ -135,15 +135,21 @@ func TestAnExhaustedPoolIs503AndRecovers(t *testing.T) {
 	client := &http.Client{Timeout: clientWaits}
 	release := pgtest.Lock(t, address, "LOCK TABLE pets IN ACCESS EXCLUSIVE MODE")
 	answers := make(chan answer)
+	create := func() {
+		a, err := ask(t.Context(), client, http.MethodPost, r.url+"/v1/pets", `{"name":"Rex","categoryId":1}`, nil)
+		if err != nil {
+			t.Errorf("creating: got error %v, want an answer", err)
+		}
+		answers <- a
+	}
 	const writes = 6
-	for range writes {
-		go func() {
-			a, err := ask(t.Context(), client, http.MethodPost, r.url+"/v1/pets", `{"name":"Rex","categoryId":1}`, nil)
-			if err != nil {
-				t.Errorf("creating: got error %v, want an answer", err)
-			}
-			answers <- a
-		}()
+	for taken := range writes {
+		go create()
+		if taken < 2 { // each a connection of its own: those that come at once share one
+			pgtest.Eventually(t, 20*time.Second, "a connection being taken", func() bool {
+				return pgtest.Query[int](t, address, "SELECT count(*) FROM pg_locks WHERE NOT granted") == taken+1
+			})
+		}
 	}
 	count := map[int]int{}
 	for range writes {

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgxpool"
 
 	"example.com/petstore/internal/petstore"
 )
@@ -26,54 +25,75 @@ const (
 // CreateKey implements petstore.KeyStore. A key that is there is an error,
 // unless a try before may have stored it: then it is the same if its hash is.
 func (s *Store) CreateKey(ctx context.Context, k petstore.Key) error {
-	_, err := write(ctx, s, func(ctx context.Context, c *pgx.Conn, again bool) (struct{}, error) {
-		tag, err := c.Exec(ctx, insertKey, k.ID, k.Name, k.Hash[:], k.CreatedAt, timeOrNull(k.ExpiresAt))
-		if err == nil && tag.RowsAffected() == 0 && again {
-			tag, err = c.Exec(ctx, touchKey, k.ID, k.Hash[:])
-		}
-		if err == nil && tag.RowsAffected() == 0 {
-			err = &petstore.Error{Kind: petstore.Internal, Message: "there is a key with id " + k.ID + " already"}
-		}
-		return struct{}{}, err
-	})
+	var stored bool
+	tries := 0
+	_, err := write(ctx, s, statement{
+		sql:  insertKey,
+		args: []any{k.ID, k.Name, k.Hash[:], k.CreatedAt, timeOrNull(k.ExpiresAt)},
+		take: func(r pgx.BatchResults) error {
+			tag, err := r.Exec()
+			stored = tag.RowsAffected() == 1
+			tries++
+			return err
+		},
+		then: func(ctx context.Context, c *pgx.Conn) error {
+			if !stored && tries > 1 {
+				tag, err := c.Exec(ctx, touchKey, k.ID, k.Hash[:])
+				if err != nil || tag.RowsAffected() == 1 {
+					return err
+				}
+			}
+			if !stored {
+				return &petstore.Error{Kind: petstore.Internal, Message: "there is a key with id " + k.ID + " already"}
+			}
+			return nil
+		},
+	}, &stored)
 	return err
 }
 
 // Key implements petstore.KeyStore.
-func (s *Store) Key(ctx context.Context, id string) (k petstore.Key, err error) {
-	err = read(ctx, s, func(ctx context.Context, c *pgxpool.Conn) error {
-		return scanKey(c.QueryRow(ctx, selectKey, id), id, &k)
-	})
-	return k, err
+func (s *Store) Key(ctx context.Context, id string) (petstore.Key, error) {
+	var key petstore.Key
+	return read(ctx, s, statement{
+		sql:  selectKey,
+		args: []any{id},
+		take: func(r pgx.BatchResults) error { return scanKey(r.QueryRow(), id, &key) },
+	}, &key)
 }
 
 // Keys implements petstore.KeyStore.
-func (s *Store) Keys(ctx context.Context) (keys []petstore.Key, err error) {
-	err = read(ctx, s, func(ctx context.Context, c *pgxpool.Conn) error {
-		rows, err := c.Query(ctx, selectKeys)
-		if err != nil {
-			return err
-		}
-		defer rows.Close()
-		keys = nil // of a try before
-		for rows.Next() {
-			var k petstore.Key
-			if err := scanKey(rows, "", &k); err != nil {
+func (s *Store) Keys(ctx context.Context) ([]petstore.Key, error) {
+	var keys []petstore.Key
+	return read(ctx, s, statement{
+		sql: selectKeys,
+		take: func(r pgx.BatchResults) error {
+			rows, err := r.Query()
+			if err != nil {
 				return err
 			}
-			keys = append(keys, k)
-		}
-		return rows.Err()
-	})
-	return keys, err
+			defer rows.Close()
+			keys = nil // of a try before
+			for rows.Next() {
+				var k petstore.Key
+				if err := scanKey(rows, "", &k); err != nil {
+					return err
+				}
+				keys = append(keys, k)
+			}
+			return rows.Err()
+		},
+	}, &keys)
 }
 
 // RevokeKey implements petstore.KeyStore.
 func (s *Store) RevokeKey(ctx context.Context, id string, at time.Time) (petstore.Key, error) {
-	return write(ctx, s, func(ctx context.Context, c *pgx.Conn, _ bool) (k petstore.Key, err error) {
-		err = scanKey(c.QueryRow(ctx, revokeKey, id, at.UTC().Truncate(time.Second)), id, &k)
-		return k, err
-	})
+	var key petstore.Key
+	return write(ctx, s, statement{
+		sql:  revokeKey,
+		args: []any{id, at.UTC().Truncate(time.Second)},
+		take: func(r pgx.BatchResults) error { return scanKey(r.QueryRow(), id, &key) },
+	}, &key)
 }
 
 // scanKey reads a key, or returns NotFound for the one with that id.

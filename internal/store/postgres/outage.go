@@ -4,8 +4,6 @@ import (
 	"errors"
 	"sync"
 	"time"
-
-	"github.com/jackc/pgx/v5/pgxpool"
 )
 
 // outageWait is how long a call that was not executed goes on trying, and how
@@ -13,12 +11,6 @@ import (
 // without waiting. It is as long as a hung primary may take to be left (patience
 // and some connectTimeouts), and well below the edge's deadline of a request.
 const outageWait = 3 * time.Second
-
-// lane is one of the two kinds of work, each with connections of its own.
-type lane struct {
-	pick   func(*pools) *pgxpool.Pool
-	outage outage
-}
 
 // outage is what is known of the time without a connection.
 type outage struct {

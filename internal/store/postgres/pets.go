@@ -7,7 +7,6 @@ import (
 	"strconv"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgxpool"
 
 	"example.com/petstore/internal/petstore"
 )
@@ -42,15 +41,31 @@ func (s *Store) CreatePet(ctx context.Context, p petstore.NewPet) (petstore.Pet,
 	if p.Idempotency.IsZero() {
 		p.Idempotency = petstore.Idempotency{KeyID: serverMade, Key: s.prefix + strconv.FormatInt(s.number.Add(1), 10)}
 	}
-	return write(ctx, s, func(ctx context.Context, c *pgx.Conn, _ bool) (petstore.Pet, error) {
-		i := p.Idempotency
-		var id int64
-		err := c.QueryRow(ctx, InsertPet, p.Name, p.CategoryID, string(p.Status), i.KeyID, i.Key).Scan(&id)
-		if errors.Is(err, pgx.ErrNoRows) {
-			return petMade(ctx, c, p)
-		}
-		return p.WithID(id), err
-	})
+	var pet petstore.Pet
+	return write(ctx, s, statement{
+		sql:  InsertPet,
+		args: []any{p.Name, p.CategoryID, string(p.Status), p.Idempotency.KeyID, p.Idempotency.Key},
+		take: func(r pgx.BatchResults) error {
+			var id int64
+			err := r.QueryRow().Scan(&id)
+			pet = p.WithID(id)
+			return noRows(err, nil)
+		},
+		then: func(ctx context.Context, c *pgx.Conn) (err error) {
+			if pet.ID == 0 {
+				pet, err = petMade(ctx, c, p)
+			}
+			return err
+		},
+	}, &pet)
+}
+
+// noRows returns instead where err says that there was no row.
+func noRows(err, instead error) error {
+	if errors.Is(err, pgx.ErrNoRows) {
+		return instead
+	}
+	return err
 }
 
 // petMade returns the pet that p's idempotency key has made.
@@ -66,15 +81,16 @@ func petMade(ctx context.Context, c *pgx.Conn, p petstore.NewPet) (petstore.Pet,
 }
 
 // Pet implements petstore.PetStore.
-func (s *Store) Pet(ctx context.Context, id int64) (p petstore.Pet, err error) {
-	err = read(ctx, s, func(ctx context.Context, c *pgxpool.Conn) error {
-		err := scanPet(c.QueryRow(ctx, SelectPet, id), &p)
-		if errors.Is(err, pgx.ErrNoRows) {
-			return petstore.NoSuchPet(id)
-		}
-		return err
-	})
-	return p, err
+func (s *Store) Pet(ctx context.Context, id int64) (petstore.Pet, error) {
+	var pet petstore.Pet
+	return read(ctx, s, statement{
+		sql:  SelectPet,
+		args: []any{id},
+		take: func(r pgx.BatchResults) error {
+			err := r.QueryRow().Scan(&pet.ID, &pet.Name, &pet.CategoryID, (*string)(&pet.Status))
+			return noRows(err, petstore.NoSuchPet(id))
+		},
+	}, &pet)
 }
 
 // Pets implements petstore.PetStore. It asks for one row more than the page
@@ -84,31 +100,21 @@ func (s *Store) Pet(ctx context.Context, id int64) (p petstore.Pet, err error) {
 // place a walk has reached. It was not acknowledged then: whatever was, when the
 // walk began, is committed and seen by every page.
 func (s *Store) Pets(ctx context.Context, q petstore.Query) (petstore.Page, error) {
+	st := statement{sql: SelectPets, args: []any{q.After, q.Limit + 1}}
+	if q.Status != "" {
+		st = statement{sql: SelectPetsByStatus, args: []any{string(q.Status), q.After, q.Limit + 1}}
+	}
 	var page petstore.Page
-	err := read(ctx, s, func(ctx context.Context, c *pgxpool.Conn) (err error) {
-		var rows pgx.Rows
-		if q.Status == "" {
-			rows, err = c.Query(ctx, SelectPets, q.After, q.Limit+1)
-		} else {
-			rows, err = c.Query(ctx, SelectPetsByStatus, string(q.Status), q.After, q.Limit+1)
-		}
+	st.take = func(r pgx.BatchResults) error {
+		rows, err := r.Query()
 		if err != nil {
 			return err
 		}
-		page.Pets, err = scanPets(rows, q.Limit+1)
+		pets, err := scanPets(rows, q.Limit+1)
+		page = petstore.Page{Pets: pets[:min(q.Limit, len(pets))], More: len(pets) > q.Limit}
 		return err
-	})
-	if err != nil {
-		return petstore.Page{}, err
 	}
-	if len(page.Pets) > q.Limit {
-		page.Pets, page.More = page.Pets[:q.Limit], true
-	}
-	return page, nil
-}
-
-func scanPet(row pgx.Row, p *petstore.Pet) error {
-	return row.Scan(&p.ID, &p.Name, &p.CategoryID, (*string)(&p.Status))
+	return read(ctx, s, st, &page)
 }
 
 func scanPets(rows pgx.Rows, most int) ([]petstore.Pet, error) {
@@ -117,7 +123,7 @@ func scanPets(rows pgx.Rows, most int) ([]petstore.Pet, error) {
 	for rows.Next() {
 		p, ok := rawPet(rows)
 		if !ok {
-			if err := scanPet(rows, &p); err != nil {
+			if err := rows.Scan(&p.ID, &p.Name, &p.CategoryID, (*string)(&p.Status)); err != nil {
 				return nil, err
 			}
 		}

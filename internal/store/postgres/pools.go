@@ -121,12 +121,3 @@ func (s *Store) leave(p *pools) {
 	p.giveUp()
 	go p.close()
 }
-
-func waitFor(done <-chan struct{}, most time.Duration) {
-	t := time.NewTimer(most)
-	defer t.Stop()
-	select {
-	case <-done:
-	case <-t.C:
-	}
-}

@@ -4,17 +4,15 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
-	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgxpool"
 
 	"example.com/petstore/internal/petstore"
 )
 
-// retryFor bounds a call whose context has no deadline. Requests have the
-// edge's, 8 s.
+// retryFor bounds a call whose context has no deadline, and how long a read may
+// take the server. Requests have the edge's deadline, 8 s.
 const retryFor = 10 * time.Second
 
 // The pauses between tries grow from the one to the other: after a promotion
@@ -24,153 +22,125 @@ const (
 	lastPause  = 100 * time.Millisecond
 )
 
-// The states of a write. A caller who leaves withdraws one that waits; of one
-// that was sent, nobody knows the outcome until the server tells.
-const (
-	waiting int32 = iota
-	sent
-	withdrawn
-)
-
-// statement is one that may be tried again: again tells whether a try before
-// may have been executed.
-type statement[T any] func(ctx context.Context, c *pgx.Conn, again bool) (T, error)
-
-// write runs f, again and again where the outcome of a try is unknown or it was
-// not executed, until ctx ends. Therefore f must do nothing the second time.
-//
-// A caller who leaves does not end the try that is under way. Cancelling it
-// would end the server's wait for its standby, and the commit would stand on
-// the primary alone; and a server that waits for a standby would have, of every
-// caller who gave up, one more session that waits. So the try keeps its
-// connection, and the pool bounds how many there are.
-func write[T any](ctx context.Context, s *Store, f statement[T]) (T, error) {
-	type outcome struct {
-		value T
-		err   error
-	}
+// write executes a statement, which must do nothing the second time, and
+// returns what it left in value.
+func write[T any](ctx context.Context, s *Store, st statement, value *T) (T, error) {
 	var none T
-	s.mu.RLock()
-	if s.closed {
-		s.mu.RUnlock()
+	if !s.beginWrite() {
 		return none, errClosed
 	}
-	s.writing.Add(1)
-	s.mu.RUnlock()
+	defer s.writing.Done()
+	if err := s.writes.execute(ctx, st); err != nil {
+		return none, err
+	}
+	return *value, nil
+}
 
-	ctx, cancel := context.WithTimeout(ctx, retryFor)
-	var state atomic.Int32
-	done := make(chan outcome, 1)
-	s.workers.run(func() {
-		defer s.writing.Done()
+// read executes a statement that changes nothing, and returns what it left in
+// value.
+func read[T any](ctx context.Context, s *Store, st statement, value *T) (T, error) {
+	if err := s.reads.execute(ctx, st); err != nil {
+		var none T
+		return none, err
+	}
+	return *value, nil
+}
+
+// execute has the statement carried, again and again where the outcome of a try
+// is unknown or it was not executed, until ctx ends.
+func (l *lane) execute(ctx context.Context, st statement) error {
+	if _, ok := ctx.Deadline(); !ok {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, retryFor)
 		defer cancel()
-		v, err := persist(ctx, s, &state, f)
-		done <- outcome{v, err}
-	})
-	select {
-	case o := <-done:
-		return o.value, o.err
-	case <-ctx.Done():
 	}
-	withdrew := state.CompareAndSwap(waiting, withdrawn)
-	select {
-	case o := <-done: // both were ready
-		return o.value, o.err
-	default:
+	began, unsure := time.Now(), false
+	for tries := 0; ; tries++ {
+		err := l.try(ctx, st)
+		if err == nil {
+			return nil
+		}
+		last := false
+		switch classOf(err) {
+		case unknown:
+			unsure = unsure || l.writes // a read has done nothing
+		case notExecuted:
+			last = !unsure && l.hopeless(began)
+		default:
+			last = true
+		}
+		if last || !pause(ctx, tries) {
+			return l.explain(err, unsure)
+		}
 	}
-	if withdrew {
-		return none, errGaveUp
+}
+
+// explain makes the domain's error of the last one.
+func (l *lane) explain(err error, unsure bool) error {
+	switch c := classOf(err); {
+	case unsure && (c == unknown || c == notExecuted || petstore.KindOf(err) == petstore.Unavailable):
+		return errUnknown(err)
+	case c == unknown && !l.writes:
+		return &petstore.Error{Kind: petstore.Unavailable, Message: "the database is unavailable", Err: err}
 	}
-	return none, errUnknown(ctx.Err())
+	return translate(err)
 }
 
 func errUnknown(cause error) error {
 	return &petstore.Error{Kind: petstore.Internal, Message: "the database has not said whether it stored the write", Err: cause}
 }
 
-// persist tries f until there is an outcome.
-func persist[T any](ctx context.Context, s *Store, state *atomic.Int32, f statement[T]) (value T, err error) {
-	began, again := time.Now(), false
-	for tries := 0; ; tries++ {
-		err = s.with(ctx, &s.writes, func(p *pools, c *pgxpool.Conn) error {
-			if !state.CompareAndSwap(waiting, sent) && !again {
-				return errGaveUp
-			}
-			return warned(c.Conn(), func() (err error) {
-				value, err = f(p.ctx, c.Conn(), again)
-				return err
-			})
-		})
-		if err == nil {
-			return value, nil
-		}
-		switch classOf(err) {
-		case unknown:
-			again = true
-		case notExecuted:
-			if !again {
-				state.CompareAndSwap(sent, waiting)
-				if s.writes.hopeless(began) {
-					return value, translate(err)
-				}
-			}
-		default:
-			if again && petstore.KindOf(err) == petstore.Unavailable { // closed meanwhile
-				err = errUnknown(err)
-			}
-			return value, translate(err)
-		}
-		if !pause(ctx, tries) {
-			if again {
-				err = errUnknown(err)
-			}
-			return value, translate(err)
-		}
+// try has the statement carried once. A caller who leaves does not end what is
+// under way.
+func (l *lane) try(ctx context.Context, st statement) error {
+	if l.store.isClosed() && !l.writes {
+		return errClosed
+	}
+	t := &turn{statement: st, ended: make(chan struct{})}
+	if err := l.enqueue(ctx, t); err != nil {
+		return err
+	}
+	select {
+	case <-t.ended:
+		return t.err
+	case <-ctx.Done():
+	}
+	if t.state.CompareAndSwap(waiting, withdrawn) || !l.writes {
+		return errGaveUp
+	}
+	select {
+	case <-t.ended: // both were ready
+		return t.err
+	default:
+		return ctx.Err() // and so unknown
 	}
 }
 
-// read runs f until it succeeds or ctx ends. The query itself ends at ctx's
-// deadline and not with its caller, since ending it would cost the connection.
-func read(ctx context.Context, s *Store, f func(context.Context, *pgxpool.Conn) error) error {
-	deadline, ok := ctx.Deadline()
-	if !ok {
-		deadline = time.Now().Add(retryFor)
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithDeadline(ctx, deadline)
-		defer cancel()
-	}
-	began := time.Now()
-	for tries := 0; ; tries++ {
-		err := s.with(ctx, &s.reads, func(p *pools, c *pgxpool.Conn) error {
-			ctx, cancel := context.WithDeadline(p.ctx, deadline)
-			defer cancel()
-			return f(ctx, c)
-		})
-		if err == nil {
-			return nil
-		}
-		hopeless := false
-		switch classOf(err) {
-		case unknown:
-		case notExecuted:
-			hopeless = s.reads.hopeless(began)
-		default:
-			return translate(err)
-		}
-		if hopeless || time.Now().After(deadline) || !pause(ctx, tries) {
-			// A read that did not come about has done nothing.
-			return &petstore.Error{Kind: petstore.Unavailable, Message: "the database is unavailable", Err: err}
-		}
+// enqueue returns once a carrier has taken the turn.
+func (l *lane) enqueue(ctx context.Context, t *turn) error {
+	most := time.NewTimer(outageWait)
+	defer most.Stop()
+	select {
+	case l.queue <- t:
+		return nil
+	case <-most.C:
+		return acquireError{errors.New("all connections are taken")}
+	case <-ctx.Done():
+		return errGaveUp
+	case <-l.store.ended:
+		return errClosed
 	}
 }
 
 // ping looks once, and once more where the connection had died unnoticed.
-func (s *Store) ping(ctx context.Context, l *lane) error {
+func (l *lane) ping(ctx context.Context) error {
+	var standby bool
+	look := statement{
+		sql:  "SELECT pg_is_in_recovery()",
+		take: func(r pgx.BatchResults) error { return r.QueryRow().Scan(&standby) },
+	}
 	for tries := 0; ; tries++ {
-		var standby bool
-		err := s.with(ctx, l, func(_ *pools, c *pgxpool.Conn) error {
-			return c.QueryRow(ctx, "SELECT pg_is_in_recovery()").Scan(&standby)
-		})
+		err := l.try(ctx, look)
 		switch {
 		case err == nil && !standby:
 			return nil
@@ -180,55 +150,6 @@ func (s *Store) ping(ctx context.Context, l *lane) error {
 			return &petstore.Error{Kind: petstore.Unavailable, Message: "no writable primary can be reached", Err: err}
 		}
 	}
-}
-
-// with runs f with a connection of the lane.
-func (s *Store) with(ctx context.Context, l *lane, f func(*pools, *pgxpool.Conn) error) error {
-	if s.isClosed() {
-		return errClosed
-	}
-	p := s.current.Load()
-	var on atomic.Pointer[string]
-	defer s.watch(p, &on)()
-	c, err := acquire(ctx, l, p)
-	if err != nil {
-		return acquireError{err}
-	}
-	defer c.Release()
-	if server, ok := c.Conn().PgConn().CustomData()[connectedTo].(*string); ok {
-		on.Store(server)
-	}
-	err = f(p, c)
-	if isDemoted(err) {
-		// Released open, it would be used again.
-		closing, cancel := context.WithTimeout(p.ctx, connectTimeout)
-		defer cancel()
-		err = errors.Join(err, c.Conn().Close(closing))
-	}
-	return err
-}
-
-func acquire(ctx context.Context, l *lane, p *pools) (*pgxpool.Conn, error) {
-	if !l.outage.admit() {
-		return nil, errOutage
-	}
-	start := time.Now()
-	waiting, cancel := context.WithTimeout(ctx, outageWait)
-	defer cancel()
-	c, err := l.pick(p).Acquire(waiting)
-	switch {
-	case err == nil:
-		l.outage.end()
-	case ctx.Err() == nil && p.ctx.Err() == nil: // neither the caller nor the pool has gone
-		l.outage.fail(start)
-	}
-	return c, err
-}
-
-func (s *Store) isClosed() bool {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	return s.closed
 }
 
 // pause waits before the next try, and reports false where ctx ends first.

@@ -13,6 +13,7 @@ import (
 	"crypto/rand"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
@@ -25,18 +26,19 @@ var _ petstore.Store = (*Store)(nil)
 type Store struct {
 	config  *pgxpool.Config
 	current atomic.Pointer[pools]
-	writes  lane
-	reads   lane
+	writes  *lane
+	reads   *lane
 
 	// What stands in for the idempotency key of a client who sends none:
 	// prefix is this process's alone, so a number makes a key of it.
 	prefix string
 	number atomic.Int64
 
-	mu      sync.RWMutex // held for reading while a write begins
-	closed  bool
-	writing sync.WaitGroup
-	workers *workers
+	mu       sync.RWMutex // held for reading while a write begins
+	closed   bool
+	writing  sync.WaitGroup
+	ended    chan struct{} // closed after the last write
+	carriers sync.WaitGroup
 }
 
 // Open opens the database at address, a postgres:// address with one host or
@@ -54,22 +56,22 @@ func Open(ctx context.Context, address string) (*Store, error) {
 	if err := migrate(ctx, config.ConnConfig); err != nil {
 		return nil, explainOpen(address, err)
 	}
-	s := &Store{config: config, prefix: rand.Text() + "-", workers: newWorkers()}
-	s.writes.pick = func(p *pools) *pgxpool.Pool { return p.writes }
-	s.reads.pick = func(p *pools) *pgxpool.Pool { return p.reads }
+	s := &Store{config: config, prefix: rand.Text() + "-", ended: make(chan struct{})}
 	p, err := s.newPools()
 	if err != nil {
 		return nil, explainOpen(address, err)
 	}
 	s.current.Store(p)
+	s.writes = s.newLane(true, func(p *pools) *pgxpool.Pool { return p.writes })
+	s.reads = s.newLane(false, func(p *pools) *pgxpool.Pool { return p.reads })
 	return s, nil
 }
 
 // Ping implements petstore.Store: whether a writable primary can be reached,
 // by a connection for writing and one for reading.
 func (s *Store) Ping(ctx context.Context) error {
-	for _, l := range []*lane{&s.writes, &s.reads} {
-		if err := s.ping(ctx, l); err != nil {
+	for _, l := range []*lane{s.writes, s.reads} {
+		if err := l.ping(ctx); err != nil {
 			return err
 		}
 	}
@@ -91,14 +93,42 @@ func (s *Store) Close() error {
 	s.closed = true
 	s.mu.Unlock()
 
-	done := make(chan struct{})
-	go func() { s.writing.Wait(); close(done) }()
-	waitFor(done, closeTimeout)
-	s.workers.close()
 	p := s.current.Load()
+	inTime(func() {
+		s.writing.Wait()
+		close(s.ended)
+		s.carriers.Wait()
+	})
 	p.giveUp()
-	closed := make(chan struct{})
-	go func() { p.close(); close(closed) }()
-	waitFor(closed, closeTimeout)
+	inTime(p.close)
 	return nil
+}
+
+// beginWrite counts a write in, unless the store is closed.
+func (s *Store) beginWrite() bool {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if s.closed {
+		return false
+	}
+	s.writing.Add(1)
+	return true
+}
+
+func (s *Store) isClosed() bool {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.closed
+}
+
+// inTime runs f and returns when it does, or after closeTimeout.
+func inTime(f func()) {
+	done := make(chan struct{})
+	go func() { f(); close(done) }()
+	t := time.NewTimer(closeTimeout)
+	defer t.Stop()
+	select {
+	case <-done:
+	case <-t.C:
+	}
 }
