@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"io"
 	"log/slog"
@@ -41,13 +42,18 @@ func (h *lineHandler) Handle(ctx context.Context, r slog.Record) error {
 	return err
 }
 
-// line is the text of one record.
-type line struct{ text []byte }
+// line is the text of one record. It remembers how the second of the one before
+// was written: that is most of the work of writing a time (0.2 µs).
+type line struct {
+	text         []byte
+	second       int64
+	date, offset []byte
+}
 
 // format reports whether it can format r.
 func (l *line) format(r slog.Record) bool {
 	l.text = append(l.text[:0], `{"time":"`...)
-	l.text = r.Time.AppendFormat(l.text, time.RFC3339Nano)
+	l.time(r.Time)
 	l.text = append(l.text, `","level":"`...)
 	l.text = append(l.text, r.Level.String()...)
 	l.text = append(l.text, `","msg":`...)
@@ -69,6 +75,22 @@ func (l *line) format(r slog.Record) bool {
 	})
 	l.text = append(l.text, '}', '\n')
 	return plain
+}
+
+// time appends t as time.RFC3339Nano has it.
+func (l *line) time(t time.Time) {
+	if s := t.Unix(); s != l.second || l.date == nil {
+		l.second = s
+		l.date = t.AppendFormat(l.date[:0], "2006-01-02T15:04:05")
+		l.offset = t.AppendFormat(l.offset[:0], "Z07:00")
+	}
+	l.text = append(l.text, l.date...)
+	if fraction := t.Nanosecond(); fraction > 0 {
+		digits := strconv.AppendInt(l.text, int64(1e9+fraction), 10)
+		digits[len(l.text)] = '.' // in place of the 1 that kept the zeros after it
+		l.text = bytes.TrimRight(digits, "0")
+	}
+	l.text = append(l.text, l.offset...)
 }
 
 // quote appends s as a JSON string, U+FFFD in place of what is not UTF-8.

@@ -47,6 +47,26 @@ func TestALineIsWhatJSONHandlerWrites(t *testing.T) {
 	}
 }
 
+func TestATimeIsWhatRFC3339NanoMakesOfIt(t *testing.T) {
+	zone := time.FixedZone("", -(3*60+30)*60)
+	var l line
+	for _, at := range []time.Time{
+		{}, // its second is the one that a new line has
+		time.Unix(0, 0).UTC(),
+		time.Unix(0, 1).UTC(), time.Unix(0, 10).UTC(), time.Unix(0, 999_999_999).UTC(), time.Unix(0, 100_000_000).UTC(),
+		time.Date(2026, 11, 21, 6, 7, 8, 120_034_000, zone),
+		time.Date(2026, 11, 21, 6, 7, 8, 0, zone),
+		time.Date(1969, 12, 31, 23, 59, 59, 5, time.UTC),
+		time.Date(9999, 12, 31, 23, 59, 59, 50, zone),
+	} {
+		l.text = nil
+		l.time(at)
+		if got, want := string(l.text), at.Format(time.RFC3339Nano); got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
+	}
+}
+
 func parsed(t *testing.T, line []byte) (v map[string]any) {
 	t.Helper()
 	if err := json.Unmarshal(line, &v); err != nil {

@@ -20,7 +20,13 @@ type operation struct {
 	query        []string         // the names of the parameters of the query string
 	headers      []string         // and of those in the header
 	body         *openapi3.Schema // nil where the operation takes none
-	deprecation  http.Header      // what every answer announces; nil where it is not deprecated
+	deprecation  []headerField    // what every answer announces; nil where it is not deprecated
+}
+
+// headerField is one of an answer's, made once and shared.
+type headerField struct {
+	name   string // in canonical form
+	values []string
 }
 
 func (op *operation) name() string { return op.method + " " + op.path }
@@ -32,8 +38,8 @@ func (e *edge) operation(op *operation) echo.MiddlewareFunc {
 		return func(c echo.Context) error {
 			x := c.(*exchange) // which Use has put around every request
 			x.op = op
-			for name, values := range op.deprecation {
-				x.Response().Header()[name] = values
+			for _, field := range op.deprecation {
+				x.Response().Header()[field.name] = field.values
 			}
 			keyID, err := e.authenticate(x.Request())
 			if err != nil {
@@ -145,7 +151,7 @@ func checkSecurity(doc *openapi3.T, o *openapi3.Operation) error {
 
 // deprecationHeaders announces what the document says of the operation's end:
 // Deprecation (RFC 9745) from x-deprecated-at, Sunset (RFC 8594) from x-sunset.
-func deprecationHeaders(o *openapi3.Operation) (http.Header, error) {
+func deprecationHeaders(o *openapi3.Operation) ([]headerField, error) {
 	if !o.Deprecated {
 		return nil, nil
 	}
@@ -157,9 +163,9 @@ func deprecationHeaders(o *openapi3.Operation) (http.Header, error) {
 	if err != nil {
 		return nil, err
 	}
-	return http.Header{
-		"Deprecation": {"@" + strconv.FormatInt(at.Unix(), 10)},
-		"Sunset":      {sunset.Format(http.TimeFormat)},
+	return []headerField{
+		{"Deprecation", []string{"@" + strconv.FormatInt(at.Unix(), 10)}},
+		{"Sunset", []string{sunset.Format(http.TimeFormat)}},
 	}, nil
 }
 

@@ -22,7 +22,7 @@ func (s *Store) CreatePet(ctx context.Context, p petstore.NewPet) (petstore.Pet,
 	}
 	pet := p.WithID(int64(len(s.pets)) + 1)
 	s.pets = append(s.pets, pet)
-	s.byStatus[pet.Status] = append(s.byStatus[pet.Status], pet.ID)
+	s.byStatus[pet.Status] = append(s.byStatus[pet.Status], pet)
 	if !p.Idempotency.IsZero() {
 		s.made[p.Idempotency] = pet.ID
 	}
@@ -49,17 +49,12 @@ func (s *Store) Pets(ctx context.Context, q petstore.Query) (petstore.Page, erro
 	if err := s.readable(ctx); err != nil {
 		return petstore.Page{}, err
 	}
-	if q.Status == "" {
-		rest := s.pets[min(max(q.After, 0), int64(len(s.pets))):]
-		n := min(q.Limit, len(rest))
-		return petstore.Page{Pets: append([]petstore.Pet(nil), rest[:n]...), More: n < len(rest)}, nil
+	// What is stored never changes, so pages are parts of the lists themselves.
+	rest := s.pets[min(max(q.After, 0), int64(len(s.pets))):]
+	if q.Status != "" {
+		pets := s.byStatus[q.Status]
+		rest = pets[sort.Search(len(pets), func(i int) bool { return pets[i].ID > q.After }):]
 	}
-	ids := s.byStatus[q.Status]
-	rest := ids[sort.Search(len(ids), func(i int) bool { return ids[i] > q.After }):]
 	n := min(q.Limit, len(rest))
-	pets := make([]petstore.Pet, n)
-	for i, id := range rest[:n] {
-		pets[i] = s.pets[id-1]
-	}
-	return petstore.Page{Pets: pets, More: n < len(rest)}, nil
+	return petstore.Page{Pets: rest[:n:n], More: n < len(rest)}, nil
 }
