@@ -34,11 +34,19 @@ TAGS := -tags postgres,pgbouncer
 endif
 endif
 
+# Programs for Node and Python are installed below .bin, each version and hash
+# as the lock file has it. NODE is the oldest they run on.
+NODE    := 18.20.0
+NPM_CI  := npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
+LINTERS := .bin/linters
+SPECTRAL := $(LINTERS)/node_modules/.bin/spectral lint --fail-severity hint --ruleset internal/contract/linters/spectral.yaml
+REDOCLY  := REDOCLY_TELEMETRY=off REDOCLY_SUPPRESS_UPDATE_NOTICE=true $(LINTERS)/node_modules/.bin/redocly lint --format stylish --config internal/contract/linters/redocly.yaml
+
 # A server under measurement has processor 0 to itself, the load processor 1.
 ON_LOAD_CPU := $(shell command -v taskset >/dev/null 2>&1 && [ "$$(getconf _NPROCESSORS_ONLN)" -gt 1 ] && echo 'taskset -c 1')
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test generate drift lint breaking check fuzz bench bench-scale bench-fsync bench-report bench-postgres torture
+.PHONY: help run build test generate drift lint lint-spec breaking check fuzz bench bench-scale bench-fsync bench-report bench-postgres torture need-node
 
 help: ## print the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -81,10 +89,23 @@ lint: ## vet, staticcheck, gofumpt, deadcode
 	@out=$$(go run $(DEADCODE) -tags $(ALL_TAGS) -test ./...) && \
 	if [ -n "$$out" ]; then echo 'reached by nothing; remove it:'; echo "$$out"; exit 1; fi
 
+need-node:
+	@command -v node >/dev/null && command -v npm >/dev/null || { echo 'The checks of openapi.yaml need Node.js and npm; install them (Debian: apt install nodejs npm) and run make again.' >&2; exit 1; }
+	@printf '%s\n' $(NODE) "$$(node -p process.versions.node)" | sort -CV || { echo "The checks of openapi.yaml need Node.js $(NODE) or later, and this is $$(node -v); install a newer one and run make again." >&2; exit 1; }
+
+$(LINTERS)/installed: internal/contract/linters/package.json internal/contract/linters/package-lock.json | need-node
+	@mkdir -p $(@D) && cp $^ $(@D) && $(NPM_CI) --prefix $(@D) && touch $@
+
+lint-spec: need-node $(LINTERS)/installed ## every rule of Spectral and Redocly on openapi.yaml
+	@for lint in '$(SPECTRAL)' '$(REDOCLY)'; do \
+		out=$$(eval "$$lint openapi.yaml" 2>&1) || { echo "$$out"; echo 'openapi.yaml: mend what is listed above' >&2; exit 1; }; \
+		eval "$$lint internal/contract/linters/sloppy.yaml" 2>&1 | grep -q operation-operationId || { echo "$$lint: accepts sloppy.yaml, so its rules are not in force" >&2; exit 1; }; \
+	done; echo 'Spectral and Redocly find nothing to mend in openapi.yaml'
+
 breaking: ## fail if openapi.yaml breaks a client of the specification
 	go run $(OASDIFF) breaking --fail-on ERR --err-ignore internal/contract/breaking-exceptions.txt internal/contract/seed.yaml openapi.yaml
 
-check: drift lint breaking test ## all that CI checks
+check: drift lint lint-spec breaking test ## all that CI checks
 
 bench: build ## measure beside peers, in process and over loopback
 	go test -run '^$$' -bench . ./internal/bench
