@@ -69,7 +69,7 @@ var onlyIn = []struct {
 	{[]string{"github.com/spf13", "golang.org/x/term", "os/signal", "flag"}, []string{"cmd", "internal/bench"}},
 	{[]string{"testing", "net/http/httptest", "pgregory.net/rapid", "github.com/anishathalye/porcupine", "github.com/rogpeppe/go-internal"}, []string{"internal/contract", "internal/store/storetest", "internal/store/postgres/pgtest", "internal/bench"}},
 	{[]string{"net/http"}, []string{"cmd", "gen", "internal/edge", "internal/service", "internal/contract", "internal/bench"}},
-	{[]string{module + "/internal/contract", module + "/internal/store/storetest", module + "/internal/store/postgres/pgtest", module + "/internal/bench"}, []string{"internal/bench"}},
+	{[]string{module + "/internal/contract", module + "/internal/store/storetest", module + "/internal/store/postgres/pgtest", module + "/internal/bench"}, []string{"internal/contract/breaking", "internal/bench"}},
 	{[]string{module + "/internal/store/memory", module + "/internal/store/sqlite", module + "/internal/store/postgres"}, []string{"internal/store", "internal/bench"}},
 }
 
@@ -96,6 +96,8 @@ var mayImport = map[string][]string{
 	"internal/store/sqlite":    {"internal/petstore", "github.com/pressly/goose/v3", "modernc.org/sqlite", "modernc.org/sqlite/lib"},
 	"internal/store/postgres":  {"internal/petstore", "github.com/jackc/pgx/v5", "github.com/jackc/pgx/v5/pgconn", "github.com/jackc/pgx/v5/pgxpool", "github.com/jackc/pgx/v5/stdlib", "github.com/pressly/goose/v3"},
 	"internal/store/storetest": {"internal/petstore", "github.com/anishathalye/porcupine", "pgregory.net/rapid"},
+
+	"internal/contract/breaking": {"internal/contract", "github.com/getkin/kin-openapi/openapi3"},
 }
 
 func TestEveryPackageImportsWhatItMayAndNothingMore(t *testing.T) {

@@ -39,7 +39,7 @@ func NewJudge(t testing.TB) *Judge {
 	if err != nil {
 		t.Fatalf("openapi.yaml does not load: %v", err)
 	}
-	return &Judge{document: document, codes: documentedCodes(document)}
+	return &Judge{document: document, codes: Codes(document)}
 }
 
 // Do sends r, judges the answer and returns it with its body.

@@ -58,8 +58,9 @@ func (j *Judge) Unvisited() []string {
 
 var codeRow = regexp.MustCompile("(?m)^\\| ([0-9]{3}) \\| `([a-z_]+)` \\|")
 
-// documentedCodes reads the table of codes in the document's description.
-func documentedCodes(document *openapi3.T) map[int][]string {
+// Codes reads the table of codes in the document's description: the codes of
+// the Error body by their status.
+func Codes(document *openapi3.T) map[int][]string {
 	codes := map[int][]string{}
 	for _, row := range codeRow.FindAllStringSubmatch(document.Info.Description, -1) {
 		status, _ := strconv.Atoi(row[1]) // three digits

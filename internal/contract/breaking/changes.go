@@ -1,0 +1,74 @@
+package main
+
+import (
+	"encoding/json"
+	"maps"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/getkin/kin-openapi/openapi3"
+)
+
+// unlisted returns what is wrong with the document's list of changes, held
+// against a release: a new entry where anything but prose has changed, and
+// every entry that clients have read.
+func unlisted(before, after *openapi3.T) (found []string) {
+	was, is := listed(before), listed(after)
+	for _, entry := range was {
+		if !slices.Contains(is, entry) {
+			found = append(found, "the list of changes in the description no longer says: "+entry)
+		}
+	}
+	isNew := func(entry string) bool { return !slices.Contains(was, entry) }
+	if !reflect.DeepEqual(substance(before), substance(after)) && !slices.ContainsFunc(is, isNew) {
+		found = append(found, "the document has changed and its description does not say so: add an entry below ### Changes")
+	}
+	return found
+}
+
+var changesSection = regexp.MustCompile(`(?ms)^### Changes\n(.*?)(?:^#|\z)`)
+
+// listed returns the entries below "### Changes", each on one line.
+func listed(d *openapi3.T) (entries []string) {
+	section := changesSection.FindStringSubmatch(d.Info.Description)
+	if section == nil {
+		return nil
+	}
+	for _, entry := range strings.Split("\n"+section[1], "\n- ")[1:] {
+		entries = append(entries, strings.Join(strings.Fields(entry), " "))
+	}
+	return entries
+}
+
+// substance returns the document without its prose.
+func substance(d *openapi3.T) any {
+	var all map[string]any
+	if data, err := d.MarshalJSON(); err == nil {
+		_ = json.Unmarshal(data, &all) // it was JSON a line ago
+	}
+	delete(all, "info")
+	withoutProse(all, false)
+	return all
+}
+
+// withoutProse removes what only people read. The keys of a map of properties
+// are names, whatever they look like.
+func withoutProse(v any, names bool) {
+	switch v := v.(type) {
+	case []any:
+		for _, e := range v {
+			withoutProse(e, false)
+		}
+	case map[string]any:
+		if !names {
+			maps.DeleteFunc(v, func(k string, _ any) bool {
+				return slices.Contains([]string{"description", "summary", "example", "examples", "externalDocs"}, k)
+			})
+		}
+		for k, e := range v {
+			withoutProse(e, !names && k == "properties")
+		}
+	}
+}

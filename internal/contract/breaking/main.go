@@ -1,0 +1,178 @@
+// Command breaking fails where openapi.yaml would break a client: one written
+// against the specification, or one generated from the document as it was last
+// released. What oasdiff judges is left to it; what oasdiff takes for harmless
+// or does not see is in severity.go and in the checks beside it. It judges the
+// document alone and never the service.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/getkin/kin-openapi/openapi3"
+
+	"example.com/petstore/internal/contract"
+)
+
+const usage = `usage: breaking OASDIFF [BASE]
+
+Compares openapi.yaml of the working directory with the specification, and with
+the openapi.yaml of BASE, a tag, branch or commit. Without BASE that is
+  - the last tag; where there is none,
+  - on a branch, the commit at which it left the main branch;
+  - on the main branch, the last commit whose openapi.yaml was another.
+OASDIFF is the path of the program oasdiff. ` + "`make breaking` installs it and runs this."
+
+func main() {
+	os.Exit(run(context.Background(), world{args: os.Args[1:], dir: ".", today: time.Now(), stdout: os.Stdout, stderr: os.Stderr}))
+}
+
+// world is all that the command sees of its surroundings.
+type world struct {
+	args           []string
+	dir            string // where openapi.yaml stands
+	today          time.Time
+	stdout, stderr io.Writer
+}
+
+const (
+	seedFile       = "internal/contract/seed.yaml"
+	exceptionsFile = "internal/contract/breaking-exceptions.txt"
+)
+
+// errBreaks says that the document fails; what it fails in has been printed.
+var errBreaks = errors.New("openapi.yaml would break its clients: undo what is listed above; " +
+	"where it must be, add the line to " + exceptionsFile + " below its reason")
+
+// run returns the exit status: 0, 1 for a document that fails, 2 for a command
+// line that makes no sense.
+func run(ctx context.Context, w world) int {
+	if len(w.args) == 1 && (w.args[0] == "-h" || w.args[0] == "--help") {
+		fmt.Fprintln(w.stdout, usage)
+		return 0
+	}
+	if len(w.args) < 1 || len(w.args) > 2 {
+		fmt.Fprintln(w.stderr, usage)
+		return 2
+	}
+	asked := ""
+	if len(w.args) == 2 {
+		asked = w.args[1]
+	}
+	if err := judge(ctx, w, oasdiff(w.args[0]), asked); err != nil {
+		fmt.Fprintln(w.stderr, "breaking: "+err.Error())
+		return 1
+	}
+	return 0
+}
+
+// judge compares openapi.yaml with all it must not break.
+func judge(ctx context.Context, w world, tool oasdiff, asked string) error {
+	current, err := os.ReadFile(filepath.Join(w.dir, "openapi.yaml"))
+	if err != nil {
+		return err
+	}
+	seed, err := os.ReadFile(filepath.Join(w.dir, seedFile))
+	if err != nil {
+		return err
+	}
+	allowed, err := readExceptions(filepath.Join(w.dir, exceptionsFile))
+	if err != nil {
+		return err
+	}
+	bases := []base{{name: "the specification (" + seedFile + ")", document: seed}}
+	last, why, err := findBase(ctx, w.dir, asked, current)
+	if err != nil {
+		return err
+	}
+	if last != nil {
+		bases = append(bases, *last)
+	}
+
+	failed, err := overdue(w, current)
+	if err != nil {
+		return err
+	}
+	for _, b := range bases {
+		found, err := breaks(ctx, tool, b, current)
+		if err != nil {
+			return err
+		}
+		found = allowed.without(found)
+		failed = failed || len(found) > 0
+		report(w, b, found)
+	}
+	if last == nil {
+		fmt.Fprintln(w.stdout, "openapi.yaml was compared with the specification alone: "+why)
+	}
+	if unused := allowed.unused(); len(unused) > 0 {
+		failed = true
+		fmt.Fprintf(w.stderr, "%s allows what nothing breaks; remove:\n  %s\n", exceptionsFile, strings.Join(unused, "\n  "))
+	}
+	if failed {
+		return errBreaks
+	}
+	return nil
+}
+
+// breaks returns all in which current breaks the clients of b, a sentence each.
+func breaks(ctx context.Context, tool oasdiff, b base, current []byte) ([]string, error) {
+	before, err := load(b.name, b.document)
+	if err != nil {
+		return nil, err
+	}
+	after, err := load("openapi.yaml", current)
+	if err != nil {
+		return nil, err
+	}
+	found, err := tool.compare(ctx, b.document, current)
+	if err != nil {
+		return nil, err
+	}
+	found = append(found, overlooked(before, after)...)
+	if b.released {
+		found = append(found, unlisted(before, after)...)
+	}
+	return found, nil
+}
+
+func load(name string, data []byte) (*openapi3.T, error) {
+	loader := openapi3.NewLoader()
+	document, err := loader.LoadFromData(data)
+	if err != nil {
+		return nil, fmt.Errorf("%s does not load: %w", name, err)
+	}
+	// An example that no longer fits is no break, and found by lint-spec.
+	if err := document.Validate(loader.Context, openapi3.DisableExamplesValidation()); err != nil {
+		return nil, fmt.Errorf("%s is not valid OpenAPI: %w", name, err)
+	}
+	return document, nil
+}
+
+// overdue reports whether an operation is still there that its own sunset has
+// announced to be gone by today.
+func overdue(w world, current []byte) (bool, error) {
+	document, err := load("openapi.yaml", current)
+	if err != nil {
+		return false, err
+	}
+	ids, err := contract.Overdue(document, w.today)
+	for _, id := range ids {
+		fmt.Fprintf(w.stderr, "%s is past its x-sunset and still there: remove it from openapi.yaml\n", id)
+	}
+	return len(ids) > 0, err
+}
+
+func report(w world, b base, found []string) {
+	if len(found) == 0 {
+		fmt.Fprintf(w.stdout, "openapi.yaml breaks no client of %s\n", b.name)
+		return
+	}
+	fmt.Fprintf(w.stderr, "openapi.yaml breaks clients of %s:\n  %s\n", b.name, strings.Join(found, "\n  "))
+}
