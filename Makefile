@@ -10,7 +10,7 @@ OASDIFF     := .bin/oasdiff-v1.30.0/oasdiff
 VERSION  := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
 BIN      := .bin/petstore
 # All that files ask for, so that the checkers see every one.
-ALL_TAGS := postgres,pgbouncer,torture,oasdiff
+ALL_TAGS := postgres,pgbouncer,torture,oasdiff,conformance
 FUZZTIME ?= 30s
 ROUNDS   ?= 3
 
@@ -39,6 +39,7 @@ endif
 NODE    := 18.20.0
 NPM_CI  := npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
 LINTERS := .bin/linters
+STRANGERS := .bin/conformance
 SPECTRAL := $(LINTERS)/node_modules/.bin/spectral lint --fail-severity hint --ruleset internal/contract/linters/spectral.yaml
 REDOCLY  := REDOCLY_TELEMETRY=off REDOCLY_SUPPRESS_UPDATE_NOTICE=true $(LINTERS)/node_modules/.bin/redocly lint --format stylish --config internal/contract/linters/redocly.yaml
 
@@ -46,7 +47,7 @@ REDOCLY  := REDOCLY_TELEMETRY=off REDOCLY_SUPPRESS_UPDATE_NOTICE=true $(LINTERS)
 ON_LOAD_CPU := $(shell command -v taskset >/dev/null 2>&1 && [ "$$(getconf _NPROCESSORS_ONLN)" -gt 1 ] && echo 'taskset -c 1')
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test generate drift lint lint-spec breaking check fuzz bench bench-scale bench-fsync bench-report bench-postgres torture need-node
+.PHONY: help run build test generate drift lint lint-spec breaking conformance check fuzz bench bench-scale bench-fsync bench-report bench-postgres torture need-node need-python
 
 help: ## print the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -109,7 +110,19 @@ breaking: $(OASDIFF) ## fail if openapi.yaml breaks clients of the specification
 	OASDIFF='$(CURDIR)/$(OASDIFF)' go test -tags oasdiff ./internal/contract/breaking
 	@go run ./internal/contract/breaking $(OASDIFF) $(BASE)
 
-check: drift lint lint-spec breaking test ## all that CI checks
+need-python:
+	@python3 -c 'import ensurepip, sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { echo 'make conformance needs Python 3.11 or later with venv; install it (Debian: apt install python3 python3-venv) and run make again.' >&2; exit 1; }
+
+$(STRANGERS)/prism: internal/contract/conformance/package.json internal/contract/conformance/package-lock.json | need-node
+	@mkdir -p $(@D) && cp $^ $(@D) && $(NPM_CI) --prefix $(@D) && touch $@
+
+$(STRANGERS)/schemathesis: internal/contract/conformance/requirements.txt | need-python
+	@python3 -m venv --clear $(@D)/venv && $(@D)/venv/bin/pip install --quiet --disable-pip-version-check --require-hashes -r $< && touch $@
+
+conformance: need-node need-python build $(STRANGERS)/prism $(STRANGERS)/schemathesis ## Schemathesis and Prism judge the running service, with a random SEED
+	@SEED=$(SEED) go test -count=1 -v -parallel 2 -timeout 20m -tags conformance ./internal/contract/conformance
+
+check: drift lint lint-spec breaking conformance test ## all that CI checks
 
 bench: build ## measure beside peers, in process and over loopback
 	go test -run '^$$' -bench . ./internal/bench

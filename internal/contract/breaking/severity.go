@@ -12,7 +12,7 @@ var harmful = []*regexp.Regexp{
 	// security schemes after these.
 	regexp.MustCompile(`^api-(operation-id|tag|schema|security-component)-removed$`),
 	// A client authenticates as the scheme says.
-	regexp.MustCompile(`^api-security-component-(type|oauth-.*)-?changed$`),
+	regexp.MustCompile(`^api-security-component-(type-changed|oauth-.*-(changed|removed))$`),
 	// What a client that says nothing gets becomes something else.
 	regexp.MustCompile(`-default-value-(changed|removed)$`),
 	// A client reads what was promised, errors and headers included.
