@@ -61,6 +61,20 @@ var seen = []mutation{
 		d.Paths.Set("/pets/{id}", d.Paths.Value("/pets/{petId}"))
 		d.Paths.Delete("/pets/{petId}")
 	}},
+	{"a required parameter is new", func(d *openapi3.T) {
+		list(d).AddParameter(openapi3.NewQueryParameter("name").WithRequired(true).WithSchema(openapi3.NewStringSchema()))
+	}},
+	{"a required header of requests is new", func(d *openapi3.T) {
+		list(d).AddParameter(openapi3.NewHeaderParameter("X-Client").WithRequired(true).WithSchema(openapi3.NewStringSchema()))
+	}},
+	{"a required property of requests is new", func(d *openapi3.T) {
+		schema(d, "NewPet").Properties["born"] = openapi3.NewSchemaRef("", openapi3.NewStringSchema())
+		schema(d, "NewPet").Required = append(schema(d, "NewPet").Required, "born")
+	}},
+	{"a body is no longer taken", func(d *openapi3.T) { create(d).RequestBody = nil }},
+	{"a body is no longer sent", func(d *openapi3.T) { list(d).Responses.Value("200").Value.Content = nil }},
+	{"a parameter takes certain values only", func(d *openapi3.T) { limit(d).Schema.Value.Enum = []any{10, 20} }},
+	{"a parameter is narrower", func(d *openapi3.T) { after(d).Schema.Value.Format = "int32" }},
 	{"a parameter is removed", func(d *openapi3.T) { list(d).Parameters = list(d).Parameters[:2] }},
 	{"a parameter becomes required", func(d *openapi3.T) { after(d).Required = true }},
 	{"a parameter moves to the headers", func(d *openapi3.T) { after(d).In = "header" }},
@@ -168,6 +182,17 @@ var blind = []mutation{
 	{"a maxItems of a response is removed", func(d *openapi3.T) { schema(d, "Pets").MaxItems = nil }},
 	{"a pattern of a response's header is removed", func(d *openapi3.T) { d.Components.Headers["X-Request-Id"].Value.Schema.Value.Pattern = "" }},
 	{"a pattern of a response's header is another", func(d *openapi3.T) { d.Components.Headers["X-Request-Id"].Value.Schema.Value.Pattern = "^.*$" }},
+	{"an operation has a server of its own", func(d *openapi3.T) {
+		list(d).Servers = &openapi3.Servers{{URL: "https://lists.example.com/v1"}}
+	}},
+	{"a path has a server of its own", func(d *openapi3.T) {
+		d.Paths.Value("/pets").Servers = openapi3.Servers{{URL: "https://pets.example.com/v1"}}
+	}},
+	{"parameters stand in another order", func(d *openapi3.T) { slices.Reverse(list(d).Parameters) }},
+	{"a parameter is new before others", func(d *openapi3.T) {
+		name := openapi3.NewQueryParameter("name").WithSchema(openapi3.NewStringSchema())
+		list(d).Parameters = slices.Insert(list(d).Parameters, 0, &openapi3.ParameterRef{Value: name})
+	}},
 	{"a parameter must be a multiple", func(d *openapi3.T) { limit(d).Schema.Value.MultipleOf = ptr(10.0) }},
 	{"a parameter is written otherwise", func(d *openapi3.T) { limit(d).Style = "pipeDelimited" }},
 	{"a body may no longer have other properties", func(d *openapi3.T) {
@@ -179,6 +204,7 @@ var blind = []mutation{
 	{"a type has no name any more", func(d *openapi3.T) {
 		create(d).RequestBody.Value.Content["application/json"].Schema.Ref = ""
 	}},
+	{"the type of an element has no name any more", func(d *openapi3.T) { schema(d, "Pets").Items.Ref = "" }},
 	{"the document is for other generators", func(d *openapi3.T) { d.OpenAPI = "3.1.0" }},
 }
 

@@ -24,8 +24,13 @@ func overlooked(before, after *openapi3.T) []string {
 	}
 	for path, item := range before.Paths.Map() {
 		for method, o := range item.Operations() {
-			if now := after.Paths.Value(path); now != nil && now.GetOperation(method) != nil {
-				f.operation(after, method+" "+path, o, now.GetOperation(method))
+			now := after.Paths.Value(path)
+			if now == nil || now.GetOperation(method) == nil {
+				continue // oasdiff reports it
+			}
+			f.operation(after, method+" "+path, o, now.GetOperation(method))
+			if !same(item.Servers, now.Servers) || !same(o.Servers, now.GetOperation(method).Servers) {
+				f.add("%s %s: it has other servers of its own", method, path)
 			}
 		}
 	}
@@ -102,6 +107,9 @@ func (f *findings) operation(document *openapi3.T, where string, before, after *
 			f.add("%s: %s is no longer %v, with which clients plan", where, name, b)
 		}
 	}
+	if !sameOrder(before.Parameters, after.Parameters) {
+		f.add("%s: parameters come before others than they did, and generated code passes them in their order", where)
+	}
 	for _, p := range before.Parameters {
 		if a := after.Parameters.GetByInAndName(p.Value.In, p.Value.Name); a != nil {
 			f.parameter(where+", parameter "+a.Name, p.Value, a)
@@ -115,6 +123,20 @@ func (f *findings) operation(document *openapi3.T, where string, before, after *
 			f.response(document, where+", "+status, b.Value, a.Value)
 		}
 	}
+}
+
+// sameOrder reports whether after begins with the parameters of before. One that
+// is gone is oasdiff's to report.
+func sameOrder(before, after openapi3.Parameters) bool {
+	for i, b := range before {
+		if after.GetByInAndName(b.Value.In, b.Value.Name) == nil {
+			return true
+		}
+		if a := after[i].Value; a.In != b.Value.In || a.Name != b.Value.Name {
+			return false
+		}
+	}
+	return true
 }
 
 func (f *findings) parameter(where string, before, after *openapi3.Parameter) {
