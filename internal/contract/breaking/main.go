@@ -12,6 +12,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -53,7 +54,7 @@ var errBreaks = errors.New("openapi.yaml would break its clients: undo what is l
 // run returns the exit status: 0, 1 for a document that fails, 2 for a command
 // line that makes no sense.
 func run(ctx context.Context, w world) int {
-	if len(w.args) == 1 && (w.args[0] == "-h" || w.args[0] == "--help") {
+	if slices.Contains(w.args, "-h") || slices.Contains(w.args, "--help") {
 		fmt.Fprintln(w.stdout, usage)
 		return 0
 	}
@@ -174,5 +175,5 @@ func report(w world, b base, found []string) {
 		fmt.Fprintf(w.stdout, "openapi.yaml breaks no client of %s\n", b.name)
 		return
 	}
-	fmt.Fprintf(w.stderr, "openapi.yaml breaks clients of %s:\n  %s\n", b.name, strings.Join(found, "\n  "))
+	fmt.Fprintf(w.stderr, "openapi.yaml, held against %s:\n  %s\n", b.name, strings.Join(found, "\n  "))
 }
