@@ -10,7 +10,7 @@ OASDIFF     := .bin/oasdiff-v1.30.0/oasdiff
 VERSION  := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
 BIN      := .bin/petstore
 # All that files ask for, so that the checkers see every one.
-ALL_TAGS := postgres,pgbouncer,torture,oasdiff,conformance
+ALL_TAGS := postgres,pgbouncer,torture,oasdiff,conformance,chromium
 FUZZTIME ?= 30s
 ROUNDS   ?= 3
 
@@ -28,10 +28,17 @@ endif
 HAVE_POSTGRES := $(shell ([ -n "$$PETSTORE_TEST_POSTGRES$$CI" ] || ls /usr/lib/postgresql/*/bin/initdb || command -v initdb) >/dev/null 2>&1 && echo yes)
 HAVE_PGBOUNCER := $(shell ([ -n "$$CI" ] || ls /usr/sbin/pgbouncer || command -v pgbouncer) >/dev/null 2>&1 && echo yes)
 ifeq ($(HAVE_POSTGRES),yes)
-TAGS := -tags postgres
+TAGS += postgres
 ifeq ($(HAVE_PGBOUNCER),yes)
-TAGS := -tags postgres,pgbouncer
+TAGS += pgbouncer
 endif
+endif
+
+# So do those that look at the documentation page in a browser, with the tag
+# chromium.
+HAVE_CHROMIUM := $(shell ([ -n "$$CI" ] || command -v chromium) >/dev/null 2>&1 && echo yes)
+ifeq ($(HAVE_CHROMIUM),yes)
+TAGS += chromium
 endif
 
 # Programs for Node and Python are installed below .bin, each version and hash
@@ -47,7 +54,7 @@ REDOCLY  := REDOCLY_TELEMETRY=off REDOCLY_SUPPRESS_UPDATE_NOTICE=true $(LINTERS)
 ON_LOAD_CPU := $(shell command -v taskset >/dev/null 2>&1 && [ "$$(getconf _NPROCESSORS_ONLN)" -gt 1 ] && echo 'taskset -c 1')
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test generate drift lint lint-spec breaking conformance check fuzz bench bench-scale bench-fsync bench-report bench-postgres torture need-node need-python
+.PHONY: help run build test generate docs-ui drift lint lint-spec breaking conformance check fuzz bench bench-scale bench-fsync bench-report bench-postgres torture need-node need-python
 
 help: ## print the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -58,7 +65,7 @@ run: build ## serve on 127.0.0.1:8080 from petstore.db, with an API key in hand
 build: ## build .bin/petstore, static
 	@CGO_ENABLED=0 go build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o $(BIN) ./cmd/petstore
 
-test: ## all tests, those that need PostgreSQL or a C compiler where there is one
+test: ## all tests, those that need PostgreSQL, Chromium or a C compiler where there is one
 ifneq ($(HAVE_CC),yes)
 	@echo 'No C compiler found, so the tests run without the race detector; install gcc or clang to have it.'
 endif
@@ -67,11 +74,26 @@ ifneq ($(HAVE_POSTGRES),yes)
 else ifneq ($(HAVE_PGBOUNCER),yes)
 	@echo 'No PgBouncer found, so the tests that need it do not run; install pgbouncer to have them.'
 endif
-	$(RACE) $(TAGS) -timeout 11m ./...
+ifneq ($(HAVE_CHROMIUM),yes)
+	@echo 'No Chromium found, so the tests of the documentation page in a browser do not run; install chromium to have them.'
+endif
+	$(RACE) -tags '$(shell echo $(TAGS) | tr ' ' ,)' -timeout 11m ./...
 	go test -count=1 ./internal/bench
 
 generate: ## write gen/ from openapi.yaml
 	go generate ./gen
+
+# What of the package the documentation page needs: internal/edge/docs.go embeds
+# the .gz files and the licences.
+UI_FILES := swagger-ui-bundle.js swagger-ui.css
+UI_TERMS := LICENSE NOTICE swagger-ui-bundle.js.LICENSE.txt
+
+docs-ui: ## take /docs' user interface from the npm package that internal/edge/docs pins
+	@command -v npm >/dev/null || { echo 'docs-ui needs Node.js and npm; install them (Debian: apt install nodejs npm) and run make docs-ui again.' >&2; exit 1; }
+	@tmp=$$(mktemp -d) && trap 'rm -rf "$$tmp"' EXIT && cd internal/edge/docs && \
+	cp package.json package-lock.json .npmrc "$$tmp" && $(NPM_CI) --prefix "$$tmp" && \
+	for f in $(UI_FILES); do gzip -9nc "$$tmp/node_modules/swagger-ui-dist/$$f" > "$$f.gz" || exit 1; done && \
+	cd "$$tmp/node_modules/swagger-ui-dist" && cp $(UI_TERMS) "$$OLDPWD"
 
 drift: ## fail if openapi.yaml and gen/ disagree
 	@tmp=$$(mktemp -d) && trap 'rm -rf "$$tmp"' EXIT && \

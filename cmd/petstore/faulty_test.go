@@ -61,6 +61,7 @@ func handlerOn(t *testing.T, store petstore.Store) http.Handler {
 	handler, err := edge.New(edge.Config{
 		Document:     gen.Document,
 		Service:      service.New(store, edge.BasePath),
+		Base:         edge.BasePath,
 		Logger:       slog.New(slog.NewJSONHandler(io.Discard, nil)),
 		Authenticate: keys.Authenticate,
 		Ready:        func(context.Context) error { return nil },

@@ -186,7 +186,9 @@ Try it from another terminal:
 
   curl -H 'Authorization: Bearer %s' http://%s%s/pets
 
-`, token, token, addr, edge.BasePath)
+or in a browser, at http://%s%s
+
+`, token, token, addr, edge.BasePath, addr, edge.DocsPath)
 		return err
 	case cfg.store == store.Memory:
 		return errors.New("the store memory: has no key, and nobody could give it one later; set PETSTORE_API_KEYS")

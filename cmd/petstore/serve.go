@@ -56,7 +56,8 @@ func serveCommand(w world) *cobra.Command {
 		Use:   "serve",
 		Short: "Serve the operations of openapi.yaml",
 		Long: `serve answers the operations of openapi.yaml below /v1, and beside them
-/livez, /readyz, /openapi.yaml and /openapi.json.
+/livez, /readyz, /openapi.yaml and /openapi.json, and at /docs the same for people:
+a page to read it and try it on.
 
 Every operation needs an API key: make one with "petstore keys create NAME",
 also while the server runs. Where the store has no key yet and a person sits at
@@ -136,6 +137,7 @@ func serve(ctx context.Context, w world, cfg serveConfig) (err error) {
 	handler, err := edge.New(edge.Config{
 		Document:     gen.Document,
 		Service:      service.New(st, base),
+		Base:         base,
 		Logger:       logger,
 		Authenticate: keys.Authenticate,
 		Ready: func(ctx context.Context) error {
@@ -167,7 +169,8 @@ func serve(ctx context.Context, w world, cfg serveConfig) (err error) {
 	}
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(listener) }()
-	logger.Info("serving", "address", "http://"+listener.Addr().String()+edge.BasePath, "store", store.Redact(cfg.store), "version", programVersion())
+	here := "http://" + listener.Addr().String()
+	logger.Info("serving", "address", here+edge.BasePath, "docs", here+edge.DocsPath, "store", store.Redact(cfg.store), "version", programVersion())
 
 	select {
 	case err := <-served:

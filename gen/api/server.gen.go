@@ -175,6 +175,7 @@ type IdempotencyKeyReusedJSONResponse struct {
 
 type InternalResponseHeaders struct {
 	Deprecation *string
+	Link        *string
 	Sunset      *string
 	XRequestID  *string
 }
@@ -195,6 +196,7 @@ type InvalidBodyJSONResponse struct {
 
 type InvalidParameterResponseHeaders struct {
 	Deprecation *string
+	Link        *string
 	Sunset      *string
 	XRequestID  *string
 }
@@ -206,6 +208,7 @@ type InvalidParameterJSONResponse struct {
 
 type NotFoundResponseHeaders struct {
 	Deprecation *string
+	Link        *string
 	Sunset      *string
 	XRequestID  *string
 }
@@ -226,6 +229,7 @@ type PayloadTooLargeJSONResponse struct {
 
 type UnauthorizedResponseHeaders struct {
 	Deprecation     *string
+	Link            *string
 	Sunset          *string
 	WWWAuthenticate *string
 	XRequestID      *string
@@ -238,6 +242,7 @@ type UnauthorizedJSONResponse struct {
 
 type UnavailableResponseHeaders struct {
 	Deprecation *string
+	Link        *string
 	RetryAfter  *int
 	Sunset      *string
 	XRequestID  *string
@@ -307,6 +312,9 @@ func (response ListPets400JSONResponse) VisitListPetsResponse(w http.ResponseWri
 	if response.Headers.Deprecation != nil {
 		w.Header().Set("Deprecation", fmt.Sprint(*response.Headers.Deprecation))
 	}
+	if response.Headers.Link != nil {
+		w.Header().Set("Link", fmt.Sprint(*response.Headers.Link))
+	}
 	if response.Headers.Sunset != nil {
 		w.Header().Set("Sunset", fmt.Sprint(*response.Headers.Sunset))
 	}
@@ -329,6 +337,9 @@ func (response ListPets401JSONResponse) VisitListPetsResponse(w http.ResponseWri
 	w.Header().Set("Content-Type", "application/json")
 	if response.Headers.Deprecation != nil {
 		w.Header().Set("Deprecation", fmt.Sprint(*response.Headers.Deprecation))
+	}
+	if response.Headers.Link != nil {
+		w.Header().Set("Link", fmt.Sprint(*response.Headers.Link))
 	}
 	if response.Headers.Sunset != nil {
 		w.Header().Set("Sunset", fmt.Sprint(*response.Headers.Sunset))
@@ -356,6 +367,9 @@ func (response ListPets500JSONResponse) VisitListPetsResponse(w http.ResponseWri
 	if response.Headers.Deprecation != nil {
 		w.Header().Set("Deprecation", fmt.Sprint(*response.Headers.Deprecation))
 	}
+	if response.Headers.Link != nil {
+		w.Header().Set("Link", fmt.Sprint(*response.Headers.Link))
+	}
 	if response.Headers.Sunset != nil {
 		w.Header().Set("Sunset", fmt.Sprint(*response.Headers.Sunset))
 	}
@@ -378,6 +392,9 @@ func (response ListPets503JSONResponse) VisitListPetsResponse(w http.ResponseWri
 	w.Header().Set("Content-Type", "application/json")
 	if response.Headers.Deprecation != nil {
 		w.Header().Set("Deprecation", fmt.Sprint(*response.Headers.Deprecation))
+	}
+	if response.Headers.Link != nil {
+		w.Header().Set("Link", fmt.Sprint(*response.Headers.Link))
 	}
 	if response.Headers.RetryAfter != nil {
 		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
@@ -458,6 +475,9 @@ func (response CreatePet401JSONResponse) VisitCreatePetResponse(w http.ResponseW
 	w.Header().Set("Content-Type", "application/json")
 	if response.Headers.Deprecation != nil {
 		w.Header().Set("Deprecation", fmt.Sprint(*response.Headers.Deprecation))
+	}
+	if response.Headers.Link != nil {
+		w.Header().Set("Link", fmt.Sprint(*response.Headers.Link))
 	}
 	if response.Headers.Sunset != nil {
 		w.Header().Set("Sunset", fmt.Sprint(*response.Headers.Sunset))
@@ -546,6 +566,9 @@ func (response CreatePet500JSONResponse) VisitCreatePetResponse(w http.ResponseW
 	if response.Headers.Deprecation != nil {
 		w.Header().Set("Deprecation", fmt.Sprint(*response.Headers.Deprecation))
 	}
+	if response.Headers.Link != nil {
+		w.Header().Set("Link", fmt.Sprint(*response.Headers.Link))
+	}
 	if response.Headers.Sunset != nil {
 		w.Header().Set("Sunset", fmt.Sprint(*response.Headers.Sunset))
 	}
@@ -568,6 +591,9 @@ func (response CreatePet503JSONResponse) VisitCreatePetResponse(w http.ResponseW
 	w.Header().Set("Content-Type", "application/json")
 	if response.Headers.Deprecation != nil {
 		w.Header().Set("Deprecation", fmt.Sprint(*response.Headers.Deprecation))
+	}
+	if response.Headers.Link != nil {
+		w.Header().Set("Link", fmt.Sprint(*response.Headers.Link))
 	}
 	if response.Headers.RetryAfter != nil {
 		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
@@ -593,6 +619,7 @@ type GetPetResponseObject interface {
 
 type GetPet200ResponseHeaders struct {
 	Deprecation *string
+	Link        *string
 	Sunset      *string
 	XRequestID  *string
 }
@@ -611,6 +638,9 @@ func (response GetPet200JSONResponse) VisitGetPetResponse(w http.ResponseWriter)
 	w.Header().Set("Content-Type", "application/json")
 	if response.Headers.Deprecation != nil {
 		w.Header().Set("Deprecation", fmt.Sprint(*response.Headers.Deprecation))
+	}
+	if response.Headers.Link != nil {
+		w.Header().Set("Link", fmt.Sprint(*response.Headers.Link))
 	}
 	if response.Headers.Sunset != nil {
 		w.Header().Set("Sunset", fmt.Sprint(*response.Headers.Sunset))
@@ -635,6 +665,9 @@ func (response GetPet400JSONResponse) VisitGetPetResponse(w http.ResponseWriter)
 	if response.Headers.Deprecation != nil {
 		w.Header().Set("Deprecation", fmt.Sprint(*response.Headers.Deprecation))
 	}
+	if response.Headers.Link != nil {
+		w.Header().Set("Link", fmt.Sprint(*response.Headers.Link))
+	}
 	if response.Headers.Sunset != nil {
 		w.Header().Set("Sunset", fmt.Sprint(*response.Headers.Sunset))
 	}
@@ -657,6 +690,9 @@ func (response GetPet401JSONResponse) VisitGetPetResponse(w http.ResponseWriter)
 	w.Header().Set("Content-Type", "application/json")
 	if response.Headers.Deprecation != nil {
 		w.Header().Set("Deprecation", fmt.Sprint(*response.Headers.Deprecation))
+	}
+	if response.Headers.Link != nil {
+		w.Header().Set("Link", fmt.Sprint(*response.Headers.Link))
 	}
 	if response.Headers.Sunset != nil {
 		w.Header().Set("Sunset", fmt.Sprint(*response.Headers.Sunset))
@@ -684,6 +720,9 @@ func (response GetPet404JSONResponse) VisitGetPetResponse(w http.ResponseWriter)
 	if response.Headers.Deprecation != nil {
 		w.Header().Set("Deprecation", fmt.Sprint(*response.Headers.Deprecation))
 	}
+	if response.Headers.Link != nil {
+		w.Header().Set("Link", fmt.Sprint(*response.Headers.Link))
+	}
 	if response.Headers.Sunset != nil {
 		w.Header().Set("Sunset", fmt.Sprint(*response.Headers.Sunset))
 	}
@@ -707,6 +746,9 @@ func (response GetPet500JSONResponse) VisitGetPetResponse(w http.ResponseWriter)
 	if response.Headers.Deprecation != nil {
 		w.Header().Set("Deprecation", fmt.Sprint(*response.Headers.Deprecation))
 	}
+	if response.Headers.Link != nil {
+		w.Header().Set("Link", fmt.Sprint(*response.Headers.Link))
+	}
 	if response.Headers.Sunset != nil {
 		w.Header().Set("Sunset", fmt.Sprint(*response.Headers.Sunset))
 	}
@@ -729,6 +771,9 @@ func (response GetPet503JSONResponse) VisitGetPetResponse(w http.ResponseWriter)
 	w.Header().Set("Content-Type", "application/json")
 	if response.Headers.Deprecation != nil {
 		w.Header().Set("Deprecation", fmt.Sprint(*response.Headers.Deprecation))
+	}
+	if response.Headers.Link != nil {
+		w.Header().Set("Link", fmt.Sprint(*response.Headers.Link))
 	}
 	if response.Headers.RetryAfter != nil {
 		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))

@@ -34,6 +34,7 @@ func petstoreHandler(tb testing.TB) http.Handler {
 	h, err := edge.New(edge.Config{
 		Document:     gen.Document,
 		Service:      service.New(st, edge.BasePath),
+		Base:         edge.BasePath,
 		Logger:       slog.New(slog.NewJSONHandler(io.Discard, nil)),
 		Authenticate: keys.Authenticate,
 		Ready:        st.Ping,

@@ -59,6 +59,9 @@ func TestADeprecatedOperationSaysSinceWhenWhyAndUntilWhen(t *testing.T) {
 			if !at.Before(sunset) {
 				t.Errorf("%s: got deprecated at %v and gone at %v, want it the other way round", o.OperationID, at, sunset)
 			}
+			if day := sunset.Format("2 January 2006"); !strings.Contains(strings.Join(strings.Fields(o.Description), " "), day) {
+				t.Errorf("description of %s: got %q, want it to name %s", o.OperationID, o.Description, day)
+			}
 			if reason, _ := o.Extensions["x-deprecated-reason"].(string); reason != "Use GET /pets with a status filter instead." {
 				t.Errorf("x-deprecated-reason of %s: got %q, want the specification's direction", o.OperationID, reason)
 			}
@@ -145,7 +148,7 @@ func TestEveryAnswerDocumentsItsHeaders(t *testing.T) {
 					names = append(names, wants[status])
 				}
 				if o.Deprecated {
-					names = append(names, "Deprecation", "Sunset")
+					names = append(names, "Deprecation", "Sunset", "Link")
 				}
 				for _, name := range names {
 					h := r.Value.Headers[name]

@@ -24,6 +24,9 @@ import (
 // BasePath is the path below which the operations stand.
 const BasePath = "/v1"
 
+// DocsPath is where people read the document.
+const DocsPath = "/docs"
+
 // Judge holds answers against the document and remembers what it has seen. It
 // is safe for concurrent use.
 type Judge struct {

@@ -29,6 +29,7 @@ func answerTo(status int, body string) (*http.Response, []byte) {
 func announceDeprecation(a *http.Response) {
 	a.Header.Set("Deprecation", "@1795219200")
 	a.Header.Set("Sunset", "Thu, 05 Dec 2030 00:00:00 GMT")
+	a.Header.Set("Link", `</docs#/pets/getPet>; rel="deprecation"; type="text/html"`)
 }
 
 func TestTheJudgeAcceptsWhatTheDocumentPromises(t *testing.T) {
@@ -86,6 +87,8 @@ func TestTheJudgeObjects(t *testing.T) {
 		"to a 415 that says not what":       {method: "POST", path: "/v1/pets", status: 415, body: `{"code":"unsupported_media_type","message":"no","status":415}`, want: "Accept-Encoding"},
 		"to a silent deprecation":           {method: "GET", path: "/v1/pets/1", status: 404, body: no404, want: "Sunset of getPet"},
 		"to a deprecation of what is not":   {method: "GET", path: "/v1/pets", status: 200, body: "[]", spoil: announceDeprecation, want: "Deprecation of listPets"},
+		"to an unexplained deprecation":     {method: "GET", path: "/v1/pets/1", status: 404, body: no404, spoil: func(a *http.Response) { announceDeprecation(a); a.Header.Del("Link") }, want: "Link of getPet"},
+		"to an explanation of what is not":  {method: "GET", path: "/v1/pets", status: 200, body: "[]", spoil: announceDeprecation, want: "Link of listPets"},
 		"to a body of HEAD":                 {method: "HEAD", path: "/v1/pets", status: 200, body: "[]", want: "want none"},
 		"to an Error of another status":     {method: "GET", path: "/v1/x", status: 404, body: strings.Replace(no404, "404", "400", 1), want: "status of the Error"},
 		"to an Error without its message":   {method: "GET", path: "/v1/x", status: 404, body: `{"code":"not_found","status":404}`, want: "want an Error"},

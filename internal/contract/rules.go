@@ -129,7 +129,7 @@ func onlyDocumentedHeaders(response *openapi3.Response, answer *http.Response) (
 }
 
 // deprecation checks that a deprecated operation says so in every answer, and
-// that no other does (RFC 9745, RFC 8594).
+// where it is explained, and that no other does (RFC 9745, RFC 8594).
 func deprecation(o *openapi3.Operation, answer *http.Response) (errs []error) {
 	var wantDeprecation, wantSunset string
 	if o.Deprecated {
@@ -149,7 +149,24 @@ func deprecation(o *openapi3.Operation, answer *http.Response) (errs []error) {
 	if got := answer.Header.Get("Sunset"); got != wantSunset {
 		errs = append(errs, fmt.Errorf("header Sunset of %s: got %q, want %q", o.OperationID, got, wantSunset))
 	}
-	return errs
+	return append(errs, deprecationLink(o, answer)...)
+}
+
+// deprecationLink checks the link to where the documentation page explains the
+// deprecation (RFC 9745, section 3).
+func deprecationLink(o *openapi3.Operation, answer *http.Response) []error {
+	got := strings.Join(answer.Header.Values("Link"), ", ")
+	if !o.Deprecated {
+		if strings.Contains(got, "deprecation") {
+			return []error{fmt.Errorf("header Link of %s: got %q, want no deprecation in it", o.OperationID, got)}
+		}
+		return nil
+	}
+	place := DocsPath + "#/" + o.Tags[0] + "/" + o.OperationID
+	if !regexp.MustCompile(`^<[^<>]*` + regexp.QuoteMeta(place) + `>; rel="deprecation"; type="text/html"$`).MatchString(got) {
+		return []error{fmt.Errorf("header Link of %s: got %q, want one to %s with rel=\"deprecation\"", o.OperationID, got, place)}
+	}
+	return nil
 }
 
 // location checks that a 201 names the place of what it created.
@@ -184,7 +201,12 @@ func allow(answer *http.Response, item *openapi3.PathItem) []error {
 }
 
 // beside are the paths the service has outside the contract, all of them GET.
-var beside = []string{"/livez", "/readyz", "/openapi.yaml", "/openapi.json"}
+var beside = []string{
+	"/livez", "/readyz", "/openapi.yaml", "/openapi.json",
+	DocsPath, DocsPath + "/", DocsPath + "/docs.js", DocsPath + "/docs.css", DocsPath + "/icon.svg",
+	DocsPath + "/swagger-ui-bundle.js", DocsPath + "/swagger-ui.css",
+	DocsPath + "/swagger-ui-bundle.js.LICENSE.txt", DocsPath + "/LICENSE", DocsPath + "/NOTICE",
+}
 
 // besideTheDocument judges answers at paths the document does not have.
 func besideTheDocument(r *http.Request, answer *http.Response) []error {

@@ -23,21 +23,33 @@ func (e *edge) registerDocument(doc *openapi3.T) error {
 	return nil
 }
 
-// serveBytes answers with data, or 304 to who has it already (RFC 9110,
-// section 13.1.2).
+// serveBytes answers with data, or 304 to who has it already.
 func serveBytes(mediaType string, data []byte) echo.HandlerFunc {
-	sum := sha256.Sum256(data)
-	tag := `"` + hex.EncodeToString(sum[:16]) + `"`
+	tag := entityTag(data)
 	return func(c echo.Context) error {
-		h := c.Response().Header()
-		h.Set("ETag", tag)
-		h.Set("Cache-Control", "no-cache")
-		for _, candidate := range strings.Split(strings.Join(c.Request().Header["If-None-Match"], ","), ",") {
-			candidate = strings.TrimPrefix(strings.TrimSpace(candidate), "W/")
-			if candidate == tag || candidate == "*" {
-				return c.NoContent(http.StatusNotModified)
-			}
+		if isKnown(c, tag) {
+			return c.NoContent(http.StatusNotModified)
 		}
 		return c.Blob(http.StatusOK, mediaType, data)
 	}
+}
+
+func entityTag(data []byte) string {
+	sum := sha256.Sum256(data)
+	return `"` + hex.EncodeToString(sum[:16]) + `"`
+}
+
+// isKnown sets the headers by which a client asks again, and reports whether it
+// has what bears this tag already (RFC 9110, section 13.1.2).
+func isKnown(c echo.Context, tag string) bool {
+	h := c.Response().Header()
+	h.Set("ETag", tag)
+	h.Set("Cache-Control", "no-cache")
+	for _, candidate := range strings.Split(strings.Join(c.Request().Header["If-None-Match"], ","), ",") {
+		candidate = strings.TrimPrefix(strings.TrimSpace(candidate), "W/")
+		if candidate == tag || candidate == "*" {
+			return true
+		}
+	}
+	return false
 }

@@ -18,6 +18,7 @@ package edge
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"net/url"
@@ -36,6 +37,7 @@ type Config struct {
 	Document []byte                    // openapi.yaml, byte for byte
 	Service  api.StrictServerInterface // answers the operations
 	Logger   *slog.Logger              // one line a request
+	Base     string                    // what links begin with: BasePath, or the public address that ends in it
 
 	// Authenticate tells whether a bearer token opens the service, and the ID
 	// of its key for the log. An error means that it could not be told.
@@ -55,11 +57,14 @@ type edge struct {
 // not valid, an operation would go without validation or authentication, or
 // the router has a route that the document lacks.
 func New(cfg Config) (http.Handler, error) {
+	if !strings.HasSuffix(cfg.Base, BasePath) {
+		return nil, fmt.Errorf("links would begin with %q, which does not end in %s", cfg.Base, BasePath)
+	}
 	doc, err := loadDocument(cfg.Document)
 	if err != nil {
 		return nil, err
 	}
-	operations, err := operationsOf(doc)
+	operations, err := operationsOf(doc, cfg.docsAddress())
 	if err != nil {
 		return nil, err
 	}
@@ -74,6 +79,9 @@ func New(cfg Config) (http.Handler, error) {
 	}
 	e.registerHealth()
 	if err := e.registerDocument(doc); err != nil {
+		return nil, err
+	}
+	if err := e.registerDocs(); err != nil {
 		return nil, err
 	}
 	if err := checkRoutes(e.echo.Routes(), operations); err != nil {

@@ -28,6 +28,7 @@ func TestEveryAnswerCarriesTheCommonHeaders(t *testing.T) {
 		"a probe":   s.send(t, "GET", "/livez", ""),
 		"/v1":       s.send(t, "GET", "/v1", ""),
 		"document":  s.send(t, "GET", "/openapi.json", ""),
+		"docs":      s.send(t, "GET", "/docs", ""),
 		"HEAD, 404": s.send(t, "HEAD", "/v1/nothing", ""),
 	} {
 		if a.Header.Get("X-Request-Id") == "" || a.Header.Get("X-Content-Type-Options") != "nosniff" {
@@ -91,9 +92,12 @@ func TestEveryAnswerOfADeprecatedOperationSaysSo(t *testing.T) {
 		if got := a.Header.Get("Sunset"); got != "Thu, 05 Dec 2030 00:00:00 GMT" {
 			t.Errorf("Sunset of %s: got %q, want Thu, 05 Dec 2030 00:00:00 GMT", name, got)
 		}
+		if got, want := a.Header.Get("Link"), `</docs#/pets/getPet>; rel="deprecation"; type="text/html"`; got != want {
+			t.Errorf("Link of %s: got %q, want %s", name, got, want)
+		}
 	}
 	for _, a := range []answer{s.get(t, petsPath), s.post(t, frank), s.send(t, "PUT", path, ""), s.send(t, "OPTIONS", path, ""), s.get(t, path+"/2")} {
-		if got := a.Header.Get("Deprecation") + a.Header.Get("Sunset"); got != "" {
+		if got := a.Header.Get("Deprecation") + a.Header.Get("Sunset") + a.Header.Get("Link"); got != "" {
 			t.Errorf("%s %s: got %q, want no announcement", a.Request.Method, a.Request.URL, got)
 		}
 	}
@@ -152,13 +156,19 @@ func TestTheDocumentIsNotSentTwiceToWhoHasIt(t *testing.T) {
 
 func TestLinksAreAbsoluteWhereThereIsAPublicAddress(t *testing.T) {
 	store := memory.New()
-	s := start(t, func(c *edge.Config) { c.Service = newService(store, "https://pets.example.com/v1") })
+	s := start(t, func(c *edge.Config) {
+		c.Base = "https://pets.example.com/v1"
+		c.Service = newService(store, c.Base)
+	})
 	if got := s.post(t, frank).Header.Get("Location"); got != "https://pets.example.com/v1/pets/1" {
 		t.Errorf("Location: got %s, want an absolute one", got)
 	}
 	s.post(t, frank)
 	if got := s.get(t, petsPath+"?limit=1").Header.Get("Link"); got != `<https://pets.example.com/v1/pets?limit=1&after=1>; rel="next"` {
 		t.Errorf("Link: got %s, want an absolute one", got)
+	}
+	if got := s.get(t, petsPath+"/1").Header.Get("Link"); got != `<https://pets.example.com/docs#/pets/getPet>; rel="deprecation"; type="text/html"` {
+		t.Errorf("Link of what is deprecated: got %s, want an absolute one", got)
 	}
 }
 

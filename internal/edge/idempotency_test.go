@@ -26,6 +26,7 @@ func newIdempotentCreate(t *testing.T) idempotentCreate {
 	h, err := edge.New(edge.Config{
 		Document:     gen.Document,
 		Service:      service.New(s, edge.BasePath),
+		Base:         edge.BasePath,
 		Logger:       slog.New(slog.NewTextHandler(io.Discard, nil)),
 		Authenticate: func(_ context.Context, token string) (string, bool, error) { return "id-of-" + token, true, nil },
 		Ready:        s.Ping,

@@ -75,12 +75,13 @@ func loadDocument(data []byte) (*openapi3.T, error) {
 	return doc, nil
 }
 
-// operationsOf returns the document's operations by operationId.
-func operationsOf(doc *openapi3.T) (map[string]*operation, error) {
+// operationsOf returns the document's operations by operationId. docs is where
+// deprecations are explained.
+func operationsOf(doc *openapi3.T, docs string) (map[string]*operation, error) {
 	operations := map[string]*operation{}
 	for path, item := range doc.Paths.Map() {
 		for method, o := range item.Operations() {
-			op, err := newOperation(doc, path, method, item, o)
+			op, err := newOperation(doc, docs, path, method, item, o)
 			if err != nil {
 				return nil, fmt.Errorf("openapi.yaml: %s %s: %w", method, path, err)
 			}
@@ -90,7 +91,7 @@ func operationsOf(doc *openapi3.T) (map[string]*operation, error) {
 	return operations, nil
 }
 
-func newOperation(doc *openapi3.T, path, method string, item *openapi3.PathItem, o *openapi3.Operation) (*operation, error) {
+func newOperation(doc *openapi3.T, docs, path, method string, item *openapi3.PathItem, o *openapi3.Operation) (*operation, error) {
 	if o.OperationID == "" {
 		return nil, errors.New("it has no operationId")
 	}
@@ -114,7 +115,7 @@ func newOperation(doc *openapi3.T, path, method string, item *openapi3.PathItem,
 	if op.body, err = bodySchema(o.RequestBody); err != nil {
 		return nil, err
 	}
-	op.deprecation, err = deprecationHeaders(o)
+	op.deprecation, err = deprecationHeaders(o, docs)
 	return op, err
 }
 
@@ -150,8 +151,9 @@ func checkSecurity(doc *openapi3.T, o *openapi3.Operation) error {
 }
 
 // deprecationHeaders announces what the document says of the operation's end:
-// Deprecation (RFC 9745) from x-deprecated-at, Sunset (RFC 8594) from x-sunset.
-func deprecationHeaders(o *openapi3.Operation) ([]headerField, error) {
+// Deprecation (RFC 9745) from x-deprecated-at, Sunset (RFC 8594) from x-sunset,
+// and in Link where the page at docs explains it.
+func deprecationHeaders(o *openapi3.Operation, docs string) ([]headerField, error) {
 	if !o.Deprecated {
 		return nil, nil
 	}
@@ -166,6 +168,7 @@ func deprecationHeaders(o *openapi3.Operation) ([]headerField, error) {
 	return []headerField{
 		{"Deprecation", []string{"@" + strconv.FormatInt(at.Unix(), 10)}},
 		{"Sunset", []string{sunset.Format(http.TimeFormat)}},
+		{"Link", []string{docsLink(docs, o)}},
 	}, nil
 }
 

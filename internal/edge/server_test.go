@@ -77,6 +77,7 @@ func newHandler(t testing.TB, store petstore.Store, log io.Writer, change ...fun
 	cfg := edge.Config{
 		Document:     gen.Document,
 		Service:      service.New(store, edge.BasePath),
+		Base:         edge.BasePath,
 		Logger:       slog.New(slog.NewJSONHandler(log, nil)),
 		Authenticate: keys.Authenticate,
 		Ready:        store.Ping,

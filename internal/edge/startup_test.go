@@ -32,6 +32,7 @@ func config(document []byte) Config {
 		Document:     document,
 		Service:      struct{ api.StrictServerInterface }{},
 		Logger:       slog.New(slog.NewTextHandler(io.Discard, nil)),
+		Base:         BasePath,
 		Authenticate: func(context.Context, string) (string, bool, error) { return "", false, nil },
 		Ready:        func(context.Context) error { return nil },
 	}
@@ -69,6 +70,16 @@ func TestNewRefusesADocumentItCannotKeep(t *testing.T) {
 	}
 }
 
+func TestNewRefusesABaseThatLinksCannotBeginWith(t *testing.T) {
+	for _, base := range []string{"", "/", "https://pets.example.com", "https://pets.example.com/v1/", "http://pets\x00/v1"} {
+		cfg := config(gen.Document)
+		cfg.Base = base
+		if _, err := New(cfg); err == nil {
+			t.Errorf("New with the base %q: got no error, want one", base)
+		}
+	}
+}
+
 func TestNewAcceptsSecurityOfTheWholeDocument(t *testing.T) {
 	document := bytes.ReplaceAll(gen.Document, []byte("      security:\n        - bearerAuth: []\n"), nil)
 	if bytes.Equal(document, gen.Document) {
@@ -94,7 +105,7 @@ func TestARouteBelowTheBasePathThatTheDocumentLacksIsRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	operations, err := operationsOf(doc)
+	operations, err := operationsOf(doc, DocsPath)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -189,7 +200,7 @@ func TestEveryOperationIsMadeReadyByItsOwnName(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	operations, err := operationsOf(doc)
+	operations, err := operationsOf(doc, DocsPath)
 	if err != nil {
 		t.Fatal(err)
 	}
