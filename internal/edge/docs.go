@@ -92,6 +92,9 @@ func docsPolicy(base string) (echo.MiddlewareFunc, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the base of links: %w", err)
 	}
+	if strings.ContainsAny(public.Host, ";,") { // which would begin another directive, or policy
+		return nil, fmt.Errorf("the base of links: %q is no host", public.Host)
+	}
 	connect := "'self'"
 	if public.Host != "" {
 		connect += " " + public.Scheme + "://" + public.Host

@@ -71,7 +71,7 @@ func TestNewRefusesADocumentItCannotKeep(t *testing.T) {
 }
 
 func TestNewRefusesABaseThatLinksCannotBeginWith(t *testing.T) {
-	for _, base := range []string{"", "/", "https://pets.example.com", "https://pets.example.com/v1/", "http://pets\x00/v1"} {
+	for _, base := range []string{"", "/", "https://pets.example.com", "https://pets.example.com/v1/", "http://pets\x00/v1", "http://a;b/v1", "http://a,b/v1"} {
 		cfg := config(gen.Document)
 		cfg.Base = base
 		if _, err := New(cfg); err == nil {
