@@ -59,7 +59,8 @@ func below(importPath string, roots ...string) bool {
 }
 
 // onlyIn lists what only a part of the program may know. Beside the program
-// stand internal/contract, which judges it, and internal/bench, which measures it.
+// stand internal/contract, which judges it, internal/check, which judges whoever
+// answers, and internal/bench, which measures it.
 var onlyIn = []struct {
 	imports []string
 	in      []string
@@ -68,7 +69,8 @@ var onlyIn = []struct {
 	{[]string{"database/sql", "modernc.org", "github.com/jackc/pgx", "github.com/pressly/goose"}, []string{"internal/store", "internal/bench/scale"}},
 	{[]string{"github.com/spf13", "golang.org/x/term", "os/signal", "flag"}, []string{"cmd", "internal/bench"}},
 	{[]string{"testing", "net/http/httptest", "pgregory.net/rapid", "github.com/anishathalye/porcupine", "github.com/rogpeppe/go-internal"}, []string{"internal/contract", "internal/store/storetest", "internal/store/postgres/pgtest", "internal/bench"}},
-	{[]string{"net/http"}, []string{"cmd", "gen", "internal/edge", "internal/service", "internal/contract", "internal/bench"}},
+	{[]string{"net/http"}, []string{"cmd", "gen", "internal/edge", "internal/service", "internal/contract", "internal/check", "internal/bench"}},
+	{[]string{module + "/internal/check"}, []string{"cmd"}},
 	{[]string{module + "/internal/contract", module + "/internal/store/storetest", module + "/internal/store/postgres/pgtest", module + "/internal/bench"}, []string{"internal/contract/breaking", "internal/bench"}},
 	{[]string{module + "/internal/store/memory", module + "/internal/store/sqlite", module + "/internal/store/postgres"}, []string{"internal/store", "internal/bench"}},
 }
@@ -88,6 +90,7 @@ func TestWhatOnlyAPartOfTheProgramMayKnowIsImportedNowhereElse(t *testing.T) {
 // mayImport lists all that these packages import beside the standard library.
 var mayImport = map[string][]string{
 	"internal/petstore":        {},
+	"internal/check":           {}, // it judges from outside
 	"internal/keyring":         {"internal/petstore", "golang.org/x/sync/singleflight"},
 	"internal/service":         {"gen/api", "internal/petstore", "github.com/go-json-experiment/json/jsontext"},
 	"internal/edge":            {"gen/api", "internal/petstore", "internal/keyring", "github.com/getkin/kin-openapi/openapi3", "github.com/getkin/kin-openapi/openapi3filter", "github.com/go-json-experiment/json", "github.com/go-json-experiment/json/jsontext", "github.com/labstack/echo/v4", "github.com/oapi-codegen/runtime"},

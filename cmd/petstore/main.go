@@ -1,5 +1,6 @@
 // Command petstore is the pet store service: `petstore serve` answers the
-// operations of openapi.yaml, `petstore keys` manages the API keys that open it.
+// operations of openapi.yaml, `petstore keys` manages the API keys that open it,
+// `petstore check` holds any server against the contract.
 package main
 
 import (
@@ -33,7 +34,8 @@ type world struct {
 }
 
 // run runs one command and returns the exit status of the process: 0, 1 for a
-// failure, 2 for a command line that makes no sense.
+// failure, 2 for a command line that makes no sense or a check that could not be
+// made.
 func run(ctx context.Context, w world) int {
 	root := rootCommand(w)
 	root.SetArgs(w.args)
@@ -46,6 +48,9 @@ func run(ctx context.Context, w world) int {
 	}
 	fmt.Fprintln(w.stderr, "petstore: "+err.Error())
 	if _, ok := errors.AsType[usageError](err); ok {
+		return 2
+	}
+	if _, ok := errors.AsType[uncheckedError](err); ok {
 		return 2
 	}
 	return 1

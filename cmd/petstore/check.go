@@ -1,0 +1,161 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/url"
+	"os/signal"
+	"regexp"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"example.com/petstore/internal/check"
+)
+
+// uncheckedError is why a check says neither that the contract holds nor that
+// it does not.
+type uncheckedError struct{ error }
+
+func (u uncheckedError) Unwrap() error { return u.error }
+
+// checkConfig is what the flags of `petstore check` say.
+type checkConfig struct {
+	check.Config
+	only     string
+	deadline time.Duration
+	json     bool
+}
+
+func checkCommand(w world) *cobra.Command {
+	var cfg checkConfig
+	cmd := &cobra.Command{
+		Use:   "check URL",
+		Short: "Hold any running server against the contract",
+		Long: `check sends requests to a server that claims to answer as openapi.yaml says, such
+as a mock, a gateway before the service or another implementation, and prints a
+table of what holds and what does not. URL is the base address, ending in /v1. The
+right column says where a row stands: the name of a part of openapi.yaml, README
+for "The contract" in README.md, or an RFC.
+
+The API key is taken from PETSTORE_KEY. It goes to URL's host and nowhere else:
+redirects are not followed, no proxy is used, and it is never printed.
+
+Without --write only GET, HEAD, OPTIONS and PROPFIND are sent, which change
+nothing. With it some 50 animals are added, which nobody can remove: not where
+that matters. It also sends the key in a URL, which servers must not accept and
+may log.
+
+The exit status is 0 if all that was checked holds, 1 if something does not, and
+2 if it could not be checked: no key, no answer, or ended before the end.`,
+		Example: `  PETSTORE_KEY=$(petstore keys create check) petstore check http://127.0.0.1:8080/v1
+  petstore check --write https://staging.example.com/v1
+  petstore check --only 'Paging|limit' http://127.0.0.1:4010
+  petstore check --json http://127.0.0.1:8080/v1 | jq '.rows[] | select(.verdict == "does not hold")'`,
+		Args: exactly(1, " URL"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return runCheck(cmd.Context(), w, cfg, args[0])
+		},
+	}
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	flags.BoolVar(&cfg.Write, "write", false, "add animals too, which nobody can remove")
+	flags.StringVar(&cfg.only, "only", "", `check only the rows whose "group: title" this regular expression matches`)
+	flags.BoolVar(&cfg.json, "json", false, "print one JSON object, for programs")
+	flags.DurationVar(&cfg.Timeout, "timeout", 10*time.Second, "how long to wait for one answer")
+	flags.DurationVar(&cfg.deadline, "deadline", 5*time.Minute, "how long the whole check may take")
+	flags.IntVar(&cfg.Rate, "rate", 50, "how many requests to send a second; 0 for as many as there are")
+	return cmd
+}
+
+func runCheck(ctx context.Context, w world, cfg checkConfig, address string) error {
+	if err := cfg.complete(w, address); err != nil {
+		return err
+	}
+	ctx, stop := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM)
+	defer stop()
+	context.AfterFunc(ctx, stop) // and so a second signal kills
+	ctx, cancel := context.WithTimeout(ctx, cfg.deadline)
+	defer cancel()
+
+	t := newTable(w, cfg)
+	if !cfg.json {
+		cfg.Report = t.row
+	}
+	if unencrypted(cfg.Base) {
+		fmt.Fprintf(w.stderr, "petstore: the key goes to %s unencrypted\n", cfg.Base.Host)
+	}
+	report, err := check.Run(ctx, cfg.Config)
+	if err != nil {
+		return uncheckedError{err}
+	}
+	if cfg.json {
+		err = printJSON(w.stdout, cfg, report)
+	} else {
+		err = t.end(report)
+	}
+	if err != nil {
+		return uncheckedError{err}
+	}
+	switch fails := report.Count(check.Fails); {
+	case fails > 0:
+		return fmt.Errorf("%s does not keep the contract", cfg.Base)
+	case errors.Is(ctx.Err(), context.DeadlineExceeded):
+		return uncheckedError{fmt.Errorf("not finished within %v; --deadline allows more", cfg.deadline)}
+	case ctx.Err() != nil:
+		return uncheckedError{errors.New("ended before all was checked")}
+	}
+	return nil
+}
+
+// complete reads what the flags do not hold, or hold as text.
+func (cfg *checkConfig) complete(w world, address string) (err error) {
+	if cfg.Base, err = check.ParseBase(address); err != nil {
+		return usageError{err}
+	}
+	if cfg.Key, err = check.ParseKey(w.getenv("PETSTORE_KEY")); err != nil {
+		return usageError{err}
+	}
+	if cfg.Rate < 0 || cfg.Timeout <= 0 || cfg.deadline <= 0 {
+		return usageError{errors.New("--rate must not be negative, --timeout and --deadline must be more than 0")}
+	}
+	if cfg.only == "" {
+		return nil
+	}
+	if cfg.Only, err = regexp.Compile(cfg.only); err != nil {
+		return usageError{fmt.Errorf("--only: %w", err)}
+	}
+	return nil
+}
+
+// unencrypted reports whether what is sent there can be read on the way.
+func unencrypted(base *url.URL) bool {
+	ip := net.ParseIP(base.Hostname())
+	return base.Scheme == "http" && base.Hostname() != "localhost" && (ip == nil || !ip.IsLoopback())
+}
+
+func printJSON(out io.Writer, cfg checkConfig, report check.Report) error {
+	e := json.NewEncoder(out)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	return e.Encode(struct {
+		Address   string         `json:"address"`
+		Write     bool           `json:"write"`
+		Holds     int            `json:"holds"`
+		Fails     int            `json:"fails"`
+		Unchecked int            `json:"unchecked"`
+		Requests  int            `json:"requests"`
+		Left      int            `json:"left"`
+		Mark      string         `json:"mark"`
+		Rows      []check.Result `json:"rows"`
+	}{
+		cfg.Base.String(), cfg.Write,
+		report.Count(check.Holds), report.Count(check.Fails), report.Count(check.Unchecked),
+		report.Requests, report.Left, report.Mark, report.Results,
+	})
+}

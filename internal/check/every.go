@@ -1,0 +1,133 @@
+package check
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+var (
+	requestID = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
+	snakeCase = regexp.MustCompile(`^[a-z][a-z0-9]*(?:_[a-z0-9]+)*$`)
+)
+
+// codes are the codes of the statuses that the document lists.
+func codes() map[int][]string {
+	return map[int][]string{
+		400: {"invalid_parameter", "invalid_body", "invalid_request"},
+		401: {"unauthorized"},
+		404: {"not_found"},
+		405: {"method_not_allowed"},
+		413: {"payload_too_large"},
+		415: {"unsupported_media_type"},
+		422: {"idempotency_key_reused"},
+		500: {"internal"},
+		503: {"unavailable"},
+	}
+}
+
+func everyAnswer() []row {
+	return []row{
+		{title: "a client's X-Request-Id is kept", source: "X-Request-Id", check: func(p *probe) error {
+			for _, id := range []string{"petstore-check_1.a", strings.Repeat("x", 64)} {
+				if err := p.says(get("/pets?limit=1").with("X-Request-Id", id), "X-Request-Id", id); err != nil {
+					return err
+				}
+			}
+			return nil
+		}},
+		{title: "one that is none is replaced", source: "X-Request-Id", check: func(p *probe) error {
+			for _, id := range []string{strings.Repeat("x", 65), "two words", "a,b"} {
+				a := p.send(get("/pets?limit=1").with("X-Request-Id", id))
+				if a.err != nil || a.header.Get("X-Request-Id") == id {
+					return a.mismatch("X-Request-Id: "+id, "a new one")
+				}
+			}
+			return nil
+		}},
+		{title: "two requests get two ids", source: "X-Request-Id", check: func(p *probe) error {
+			first, second := p.send(get("/pets?limit=1")), p.send(get("/pets?limit=1"))
+			if id := second.header.Get("X-Request-Id"); second.err != nil || id != "" && id == first.header.Get("X-Request-Id") {
+				return second.mismatch("X-Request-Id: "+id+" twice", "another one each time")
+			}
+			return nil
+		}},
+		{title: "every answer has an X-Request-Id", source: "X-Request-Id", every: func(a *answer) (bool, error) {
+			if id, ok := a.sole("X-Request-Id"); !ok || !requestID.MatchString(id) {
+				return true, a.mismatch(id, "one X-Request-Id of 1 to 64 of A-Z a-z 0-9 . _ -")
+			}
+			return true, nil
+		}},
+		everySole("every answer has X-Content-Type-Options: nosniff", "X-Content-Type-Options", "nosniff"),
+		everySole("every answer has Cache-Control: no-store", "Cache-Control", "no-store"),
+		{title: "every success with a body is application/json", source: "listPets", every: func(a *answer) (bool, error) {
+			return a.status/100 == 2 && len(a.body) > 0, wrongUnless(a, a.isJSON(), a.contentType(), "Content-Type: application/json")
+		}},
+		{title: "every error is application/json", source: "Error", every: ofErrors(func(a *answer) error {
+			return wrongUnless(a, a.isJSON(), a.contentType(), "Content-Type: application/json")
+		})},
+		{title: "every error has code, message and status, of their types", source: "Error", every: ofErrors(func(a *answer) error {
+			fault := a.problem().fault
+			return wrongUnless(a, fault == "", fault, "code and message strings, status an integer")
+		})},
+		{title: "status in the body is that of the answer", source: "Error", every: ofErrors(func(a *answer) error {
+			p := a.problem()
+			return wrongUnless(a, p.fault != "" || string(p.status) == strconv.Itoa(a.status), "status "+string(p.status), "status "+strconv.Itoa(a.status))
+		})},
+		{title: "every code is lower_snake_case", source: "Error", every: ofErrors(func(a *answer) error {
+			p := a.problem()
+			return wrongUnless(a, p.fault != "" || snakeCase.MatchString(p.code), "code "+quote(p.code), "lower_snake_case")
+		})},
+		{title: "every code is the one listed for the status", source: "Errors", every: ofErrors(func(a *answer) error {
+			p, listed := a.problem(), codes()[a.status]
+			return wrongUnless(a, p.fault != "" || listed == nil || slices.Contains(listed, p.code),
+				fmt.Sprintf("%d with code %s", a.status, quote(p.code)), strings.Join(listed, " or "))
+		})},
+		{title: "every message is one line for a person", source: "Error", every: ofErrors(func(a *answer) error {
+			p := a.problem()
+			oneLine := strings.TrimSpace(p.message) != "" && !strings.ContainsAny(p.message, "\n\r")
+			return wrongUnless(a, p.fault != "" || oneLine, "message "+quote(p.message), "one line that says what is wrong")
+		})},
+		{title: "no answer is 5xx, unless it is 503", source: "Errors", every: func(a *answer) (bool, error) {
+			return true, wrongUnless(a, a.status < 500 || a.status == 503, a.text(), "an answer that does not fail")
+		}},
+		{title: "every 503 and 429 has Retry-After", source: "Retry-After", every: func(a *answer) (bool, error) {
+			value, ok := a.sole("Retry-After")
+			_, err := strconv.ParseUint(value, 10, 31)
+			return a.status == 503 || a.status == 429, wrongUnless(a, ok && err == nil, value, "Retry-After in seconds")
+		}},
+	}
+}
+
+// everySole is the row of a header that every answer has, with one value.
+func everySole(title, name, want string) row {
+	return row{title: title, source: "README", every: func(a *answer) (bool, error) {
+		got, ok := a.sole(name)
+		return true, wrongUnless(a, ok && got == want, got, name+": "+want)
+	}}
+}
+
+// ofErrors applies to every answer that must have the Error body: all but
+// successes and the answers to HEAD.
+func ofErrors(wrong func(*answer) error) func(*answer) (bool, error) {
+	return func(a *answer) (bool, error) {
+		if a.status/100 == 2 || a.status == 304 || a.request.method == "HEAD" {
+			return false, nil
+		}
+		return true, wrong(a)
+	}
+}
+
+func wrongUnless(a *answer, holds bool, got, want string) error {
+	if holds {
+		return nil
+	}
+	return a.mismatch(got, want)
+}
+
+func (a *answer) contentType() string {
+	value, _ := a.sole("Content-Type")
+	return value
+}

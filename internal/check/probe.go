@@ -1,0 +1,221 @@
+package check
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"math/big"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+	"unicode"
+)
+
+// probe sends the requests of one check and keeps what rows share.
+type probe struct {
+	Config
+	ctx     context.Context
+	client  *http.Client
+	watched []*row
+	mark    string // what the names of the animals it adds begin with
+	refused string // the categoryId of those that must not be added
+
+	mu       sync.Mutex // of what follows
+	sent     int
+	next     time.Time      // when the next request may go
+	made     map[int64]bool // the animals it has added
+	firstOwn int64          // the first of them
+	refusals int            // how many requests were to add nothing
+	page     *page          // see sample
+}
+
+func newProbe(ctx context.Context, cfg Config, transport http.RoundTripper) *probe {
+	var run [4]byte
+	_, _ = rand.Read(run[:]) // never fails (crypto/rand)
+	category, _ := rand.Int(rand.Reader, big.NewInt(1<<52))
+	return &probe{
+		Config: cfg,
+		ctx:    ctx,
+		client: &http.Client{
+			Transport: transport,
+			// A redirect is an answer like any other, and the key stays here.
+			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		},
+		mark:    "petstore check " + hex.EncodeToString(run[:]),
+		refused: strconv.FormatInt(1<<52+category.Int64(), 10),
+		made:    map[int64]bool{},
+	}
+}
+
+// Where the server asks for patience it gets some: a 429 or 503 that says when
+// to come back is asked again, as long as it is soon.
+const (
+	maxTries   = 3
+	maxRetryIn = 10 * time.Second
+)
+
+// send sends a request and shows its answer to the rows that judge every one.
+func (p *probe) send(r request) *answer {
+	a := p.exchange(r)
+	for range maxTries - 1 {
+		wait, err := strconv.Atoi(a.header.Get("Retry-After"))
+		if a.status != http.StatusTooManyRequests && a.status != http.StatusServiceUnavailable || err != nil {
+			break
+		}
+		p.sleep(min(time.Duration(max(wait, 0))*time.Second, maxRetryIn))
+		a = p.exchange(r)
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.remember(a)
+	for _, row := range p.watched {
+		if row.every != nil && a.err == nil {
+			row.watch(a)
+		}
+	}
+	return a
+}
+
+// remember notes an animal that was added.
+func (p *probe) remember(a *answer) {
+	if a.request.method != http.MethodPost || a.status/100 != 2 {
+		return
+	}
+	pet, err := a.pet()
+	if err != nil {
+		return
+	}
+	if len(p.made) == 0 {
+		p.firstOwn = pet.id
+	}
+	p.made[pet.id] = true
+}
+
+// exchange sends a request once.
+func (p *probe) exchange(r request) *answer {
+	a := &answer{request: r}
+	p.sleep(p.turn())
+	ctx, cancel := context.WithTimeout(p.ctx, p.Timeout)
+	defer cancel()
+	asked, err := r.http(ctx, p.Base.String(), p.Key)
+	if err != nil {
+		a.err = err
+		return a
+	}
+	got, err := p.client.Do(asked)
+	if err != nil {
+		a.err = p.explain(err)
+		return a
+	}
+	defer got.Body.Close()
+	a.status, a.header = got.StatusCode, got.Header
+	a.body, err = io.ReadAll(io.LimitReader(got.Body, maxAnswer+1))
+	switch {
+	case err != nil:
+		a.err = p.explain(err)
+	case len(a.body) > maxAnswer:
+		a.err = fmt.Errorf("an answer of more than %d bytes", maxAnswer)
+	}
+	return a
+}
+
+// turn returns how long the next request must wait, for the rate's sake.
+func (p *probe) turn() time.Duration {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.sent++
+	if p.Rate == 0 {
+		return 0
+	}
+	now := time.Now()
+	wait := max(p.next.Sub(now), 0)
+	p.next = now.Add(wait + time.Second/time.Duration(p.Rate))
+	return wait
+}
+
+func (p *probe) sleep(d time.Duration) {
+	if d <= 0 {
+		return
+	}
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-p.ctx.Done():
+	case <-t.C:
+	}
+}
+
+// redact takes the key out of a text that the server may have a hand in.
+func (p *probe) redact(text string) string {
+	for _, secret := range []string{p.Key, url.QueryEscape(p.Key)} {
+		text = strings.ReplaceAll(text, secret, keyVariable)
+	}
+	return text
+}
+
+// maxShown is how many characters of an answer are shown.
+const maxShown = 200
+
+// show makes a text fit for a terminal: one line, without what would steer it,
+// without the key, not too long.
+func (p *probe) show(text string) string {
+	var b strings.Builder
+	n := 0
+	for _, r := range p.redact(text) {
+		if n++; n > maxShown {
+			b.WriteString("…")
+			break
+		}
+		if unicode.IsPrint(r) {
+			b.WriteRune(r)
+		} else {
+			b.WriteString(strings.Trim(strconv.QuoteRuneToASCII(r), "'"))
+		}
+	}
+	return b.String()
+}
+
+// firstContact finds out whether there is anything to judge. It asks without
+// the key first: who sends it elsewhere, or is not the contract's at all, need
+// not see it.
+func (p *probe) firstContact() error {
+	stranger := p.send(get("/pets?limit=1").anonymous())
+	if err := p.noContact(stranger); err != nil {
+		return err
+	}
+	known := p.send(get("/pets?limit=1"))
+	switch err := p.noContact(known); {
+	case err != nil:
+		return err
+	case known.status == http.StatusUnauthorized, known.status == http.StatusForbidden:
+		return fmt.Errorf("%s refuses the key in PETSTORE_KEY: it answers %s", p.Base, p.show(known.text()))
+	case known.status == http.StatusNotFound && !strings.HasSuffix(p.Base.Path, "/v1"):
+		return fmt.Errorf("there is nothing at %s/pets; a base address ends in /v1: try %s/v1", p.Base, p.Base)
+	case known.status == http.StatusNotFound:
+		return fmt.Errorf("there is nothing at %s/pets: it answers %s", p.Base, p.show(known.text()))
+	}
+	return nil
+}
+
+// noContact says why an answer is none of the contract's.
+func (p *probe) noContact(a *answer) error {
+	switch {
+	case p.ctx.Err() != nil:
+		return errors.New("ended before anything was checked")
+	case a.err != nil:
+		return fmt.Errorf("cannot reach %s: %w", p.Base, a.err)
+	case a.status/100 == 3:
+		return fmt.Errorf("%s leads to %s: it answers %d; give the address it leads to", p.Base, p.show(a.header.Get("Location")), a.status)
+	case a.status == http.StatusBadRequest && strings.Contains(string(a.body), "HTTPS"):
+		return fmt.Errorf("%s speaks TLS: give an address that begins with https://", p.Base)
+	case a.status >= 500:
+		return fmt.Errorf("nothing to judge at %s: it answers %s", p.Base, p.show(a.text()))
+	}
+	return nil
+}

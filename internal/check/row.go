@@ -1,0 +1,112 @@
+package check
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+)
+
+// row is one statement of the contract. It is judged by check, or by every,
+// which sees each answer that the other rows receive.
+type row struct {
+	group, title, source string
+	writes               bool // whether it adds animals, or might on a server that is wrong
+	check                func(*probe) error
+	every                func(*answer) (applies bool, wrong error)
+
+	seen, wrong int // by every
+	first       error
+}
+
+// mismatch is what a row returns where it does not hold.
+type mismatch struct {
+	request   request
+	got, want string
+}
+
+func (m *mismatch) Error() string { return fmt.Sprintf("got %s, want %s", m.got, m.want) }
+
+// unchecked is what a row returns that could not be judged: why not.
+type unchecked string
+
+func (u unchecked) Error() string { return string(u) }
+
+// selected returns fresh rows, those whose "group: title" only matches.
+func selected(only *regexp.Regexp) (rows []*row) {
+	for _, g := range []struct {
+		name string
+		rows []row
+	}{
+		{"Authentication", authentication()},
+		{"Adding an animal", adding()},
+		{"What is refused", refusing()},
+		{"Safe retries", retrying()},
+		{"Listing", listing()},
+		{"Paging", paging()},
+		{"Getting an animal", getting()},
+		{"Paths and methods", routing()},
+		{"Every answer", everyAnswer()},
+	} {
+		for _, r := range g.rows {
+			r.group = g.name
+			if only == nil || only.MatchString(r.group+": "+r.title) {
+				rows = append(rows, &r)
+			}
+		}
+	}
+	return rows
+}
+
+// judge returns what becomes of a row.
+func (p *probe) judge(r *row) Result {
+	result := Result{Group: r.group, Title: r.title, Source: r.source, Verdict: Holds}
+	var err error
+	switch {
+	case p.ctx.Err() != nil:
+		err = unchecked("the check was ended before")
+	case r.writes && !p.Write:
+		err = unchecked("needs --write")
+	case r.every != nil:
+		err = r.watchedVerdict()
+	default:
+		if err = r.check(p); p.ctx.Err() != nil {
+			err = unchecked("the check was ended meanwhile")
+		}
+	}
+	if err == nil {
+		return result
+	}
+	if m, ok := errors.AsType[*mismatch](err); ok {
+		result.Verdict, result.Got, result.Want = Fails, p.show(m.got), p.show(m.want)
+		result.Curl = p.redact(m.request.curl(p.Base.String()))
+		return result
+	}
+	result.Verdict, result.Why = Unchecked, p.show(err.Error())
+	return result
+}
+
+// watch shows an answer to the rows that judge every one.
+func (r *row) watch(a *answer) {
+	applies, wrong := r.every(a)
+	if !applies {
+		return
+	}
+	r.seen++
+	if wrong != nil {
+		r.wrong++
+		if r.first == nil {
+			r.first = wrong
+		}
+	}
+}
+
+func (r *row) watchedVerdict() error {
+	m, failed := errors.AsType[*mismatch](r.first)
+	switch {
+	case r.seen == 0:
+		return unchecked("no answer was one of these")
+	case failed && r.wrong > 1:
+		m.got += fmt.Sprintf(" (and so %d of %d answers)", r.wrong, r.seen)
+	}
+	return r.first
+}
