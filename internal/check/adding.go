@@ -215,7 +215,7 @@ func (p *probe) keepsName(name string) error {
 		return err
 	}
 	pets, a, err := p.list(fmt.Sprint("/pets?limit=1&after=", made.id-1))
-	if err == nil && (len(pets) == 0 || pets[0].id == made.id && pets[0].name != name) {
+	if err == nil && len(pets) > 0 && pets[0].id == made.id && pets[0].name != name {
 		err = a.mismatch(a.text(), "name "+quote(name))
 	}
 	return err

@@ -39,8 +39,8 @@ func selected(only *regexp.Regexp) (rows []*row) {
 	}{
 		{"Authentication", authentication()},
 		{"Adding an animal", adding()},
-		{"What is refused", refusing()},
 		{"Safe retries", retrying()},
+		{"What is refused", refusing()}, // whose last row looks at all refusals
 		{"Listing", listing()},
 		{"Paging", paging()},
 		{"Getting an animal", getting()},

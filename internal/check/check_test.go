@@ -1,0 +1,95 @@
+package check_test
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"example.com/petstore/internal/check"
+)
+
+// never is the one row that a sound server gives nothing to judge by.
+const never = "every 503 and 429 has Retry-After"
+
+func TestThisServiceKeepsEveryRow(t *testing.T) {
+	for _, n := range []int{0, 30} {
+		report := run(t, serve(t, rightHandler(t, n)))
+		for _, r := range report.Results {
+			if r.Verdict != check.Holds && r.Title != never {
+				t.Errorf("on %d animals, %s: got %s (%s got %s, want %s)", n, r.Title, r.Verdict, r.Why, r.Got, r.Want)
+			}
+		}
+		if got := report.Count(check.Holds); got != len(check.Rows())-1 {
+			t.Errorf("on %d animals: got %d rows that hold, want all but one of %d", n, got, len(check.Rows()))
+		}
+	}
+}
+
+// TestEveryRowCanFail holds a server with each fault against all rows: those
+// named fail, no others, and in the end there is none that never failed.
+func TestEveryRowCanFail(t *testing.T) {
+	const address = "the base address ends in /v1" // has a test of its own
+	failed := map[string]bool{address: true}
+	var mu sync.Mutex
+	faults := slices.Concat(
+		authenticationFaults(), addingFaults(), refusingFaults(), retryingFaults(), listingFaults(),
+		pagingFaults(), gettingFaults(), routingFaults(), everyFaults(),
+	)
+	t.Run("faults", func(t *testing.T) {
+		for _, f := range faults {
+			t.Run(f.name, func(t *testing.T) {
+				t.Parallel()
+				got := of(run(t, serve(t, wrong(rightHandler(t, 30), f.before, f.after))), check.Fails)
+				slices.Sort(f.rows)
+				if !slices.Equal(got, f.rows) {
+					t.Errorf("rows that do not hold:\ngot  %q\nwant %q", got, f.rows)
+				}
+				mu.Lock()
+				defer mu.Unlock()
+				for _, title := range got {
+					failed[title] = true
+				}
+			})
+		}
+	})
+	for _, r := range check.Rows() {
+		if !failed[r.Title] {
+			t.Errorf("%s: %s: got no fault that makes it fail, want one", r.Group, r.Title)
+		}
+	}
+}
+
+func TestABaseAddressThatDoesNotEndInTheVersionFailsThatRowAlone(t *testing.T) {
+	right := rightHandler(t, 30)
+	cfg := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		r.URL.Path = strings.Replace(r.URL.Path, "/api", "/v1", 1)
+		r.URL.RawPath = strings.Replace(r.URL.RawPath, "/api", "/v1", 1)
+		wrong(right, nil, func(x *exchange) {
+			for _, name := range []string{"Location", "Link"} {
+				x.header.Set(name, strings.Replace(x.header.Get(name), "/v1", "/api", 1))
+			}
+		}).ServeHTTP(w, r)
+	}))
+	cfg.Base.Path = "/api"
+	if got := of(run(t, cfg), check.Fails); !slices.Equal(got, []string{"the base address ends in /v1"}) {
+		t.Errorf("rows that do not hold: got %q, want that of the base address", got)
+	}
+}
+
+func TestEveryRowHasATitleOfItsOwnAndFitsATerminal(t *testing.T) {
+	seen := map[string]bool{}
+	for _, r := range check.Rows() {
+		if seen[r.Title] || r.Title == "" || r.Source == "" {
+			t.Errorf("%s: %q from %q: got it twice or empty, want one of its own", r.Group, r.Title, r.Source)
+		}
+		seen[r.Title] = true
+		if len(r.Title) > 64 || len(r.Source) > 24 {
+			t.Errorf("%s: got %d and %d characters, want at most 64 and 24", r.Title, len(r.Title), len(r.Source))
+		}
+	}
+	if len(seen) < 50 {
+		t.Errorf("rows: got %d, want 50 or more", len(seen))
+	}
+}
