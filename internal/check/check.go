@@ -102,8 +102,10 @@ func ParseKey(key string) (string, error) {
 func Run(ctx context.Context, cfg Config) (Report, error) {
 	transport := &http.Transport{
 		// No proxy: the key goes to the host of the address and nowhere else.
-		ForceAttemptHTTP2: true,
-		TLSClientConfig:   &tls.Config{MinVersion: tls.VersionTLS12},
+		ForceAttemptHTTP2:      true,
+		TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12},
+		DisableCompression:     true, // what comes is what is judged
+		MaxResponseHeaderBytes: 1 << 20,
 	}
 	defer transport.CloseIdleConnections()
 	p := newProbe(ctx, cfg, transport)

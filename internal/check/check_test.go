@@ -2,11 +2,14 @@ package check_test
 
 import (
 	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
+	"unicode/utf8"
 
+	"example.com/petstore/gen"
 	"example.com/petstore/internal/check"
 )
 
@@ -78,6 +81,16 @@ func TestABaseAddressThatDoesNotEndInTheVersionFailsThatRowAlone(t *testing.T) {
 	}
 }
 
+func TestEveryRowSaysWhereItStands(t *testing.T) {
+	rfc := regexp.MustCompile(`^RFC \d{4}(?: §[1-9][0-9.]*)?$`)
+	for _, r := range check.Rows() {
+		part := regexp.MustCompile(`(?m)^ *(?:- name: |operationId: |## )?` + regexp.QuoteMeta(r.Source) + `:?$`)
+		if r.Source != "README" && !rfc.MatchString(r.Source) && !part.Match(gen.Document) {
+			t.Errorf("%s: got %q, want a part of openapi.yaml, README or an RFC", r.Title, r.Source)
+		}
+	}
+}
+
 func TestEveryRowHasATitleOfItsOwnAndFitsATerminal(t *testing.T) {
 	seen := map[string]bool{}
 	for _, r := range check.Rows() {
@@ -85,7 +98,7 @@ func TestEveryRowHasATitleOfItsOwnAndFitsATerminal(t *testing.T) {
 			t.Errorf("%s: %q from %q: got it twice or empty, want one of its own", r.Group, r.Title, r.Source)
 		}
 		seen[r.Title] = true
-		if len(r.Title) > 64 || len(r.Source) > 24 {
+		if utf8.RuneCountInString(r.Title) > 64 || utf8.RuneCountInString(r.Source) > 24 {
 			t.Errorf("%s: got %d and %d characters, want at most 64 and 24", r.Title, len(r.Title), len(r.Source))
 		}
 	}

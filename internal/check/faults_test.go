@@ -169,7 +169,7 @@ func addingFaults() []fault {
 		replaced("names of the basic plane", "\U00020BB7", "\uFFFD", added, "a name keeps characters beyond the basic plane"),
 		replaced("names are normalised", "e\u0301", "\u00e9", added, "a name keeps combining characters as they are"),
 		replaced("names are cleaned", "\u2028", " ", added, "a name keeps quotes, backslashes and control characters"),
-		replaced("names are cut", strings.Repeat("é", 1000), strings.Repeat("é", 255), (*exchange).listed, "a name of 1,000 characters is kept"),
+		replaced("names are cut", strings.Repeat(" and so on", 98), " and so on", (*exchange).listed, "a name of 1,000 characters is kept"),
 		answers("an empty name", 400, "invalid_body", posted(`"name":""`), "an empty name is a name"),
 		answers("no escapes in names", 400, "invalid_body", posted(`na\u006de`), "a name may be sent in escapes"),
 		replaced("a categoryId of JavaScript", "9007199254740993", "9007199254740992", added, "a categoryId is kept exactly, past 2^53 too"),
@@ -415,7 +415,7 @@ func listingFaults() []fault {
 		replaced("another code for a parameter", "invalid_parameter", "invalid_request", query("limit=0"), "the code of a refused parameter is invalid_parameter"),
 		answers("406", 406, "not_acceptable", func(x *exchange) bool { return x.request.Header.Get("Accept") == "text/html" }, "Accept is not consulted"),
 		header("HEAD without Content-Type", "Content-Type", "", func(x *exchange) bool { return x.method("HEAD") && x.query() == "limit=1" }, "HEAD is answered like GET"),
-		answers("headers of 8 KiB", 431, "too_large", func(x *exchange) bool { return len(x.request.Header) > 30 }, "headers of 30 KiB are taken"),
+		answers("headers of 8 KiB", 431, "too_large", func(x *exchange) bool { return x.request.Header.Get("X-Petstore-Check") != "" }, "a header of 30 KiB is taken"),
 		replaced("wrong types in lists", `"name":"pet 1"`, `"name":null`, listed, "each has id, name and categoryId, of their types"),
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"strconv"
 	"strings"
 )
 
@@ -22,6 +21,7 @@ type request struct {
 	body           string
 	hasBody        bool
 	shell          string // a command that prints the body, where it is too long to be shown
+	zeros          int    // how long a header of nothing but zeros is; 0 for none
 }
 
 // get, post and the like carry the key; anonymous takes it away.
@@ -57,6 +57,12 @@ func (r request) padded(size int) request {
 // with adds a header.
 func (r request) with(name, value string) request {
 	r.header = append(r.header[:len(r.header):len(r.header)], [2]string{name, value})
+	return r
+}
+
+// heavy adds a header of that many bytes.
+func (r request) heavy(size int) request {
+	r.zeros = size
 	return r
 }
 
@@ -101,8 +107,13 @@ func (r request) http(ctx context.Context, base, key string) (*http.Request, err
 	for _, f := range r.header {
 		h.Header.Add(f[0], strings.ReplaceAll(f[1], keyVariable, key))
 	}
+	if r.zeros > 0 {
+		h.Header.Set(heavyHeader, strings.Repeat("0", r.zeros))
+	}
 	return h, nil
 }
+
+const heavyHeader = "X-Petstore-Check"
 
 // curl returns a line for a POSIX shell that sends the request with curl. The
 // key is the shell's $PETSTORE_KEY.
@@ -129,6 +140,9 @@ func (r request) curl(base string) string {
 		typed = typed || f[0] == "Content-Type"
 		line.WriteString(" -H " + quoted(headerLine(f[0], f[1])))
 	}
+	if r.zeros > 0 {
+		fmt.Fprintf(&line, ` -H "%s: $(printf %%0%dd 0)"`, heavyHeader, r.zeros)
+	}
 	if r.hasBody {
 		if !typed {
 			line.WriteString(" -H 'Content-Type:'") // curl would send one of its own
@@ -139,7 +153,20 @@ func (r request) curl(base string) string {
 			line.WriteString(" --data-binary " + quoted(r.body))
 		}
 	}
-	return line.String() + " " + quoted(base+r.target)
+	return line.String() + " " + quoted(base+escaped(r.target))
+}
+
+// escaped percent-encodes what is not plain ASCII in a link of the server's.
+func escaped(target string) string {
+	var b strings.Builder
+	for i := range len(target) {
+		if c := target[i]; c > ' ' && c <= '~' {
+			b.WriteByte(c)
+		} else {
+			fmt.Fprintf(&b, "%%%02X", c)
+		}
+	}
+	return b.String()
 }
 
 // headerLine is a header as curl takes it: one without a value ends in ";".
@@ -163,7 +190,7 @@ func quoted(s string) string {
 // printable reports whether a terminal shows s as it is. A leading @ would be
 // a file to curl.
 func printable(s string) bool {
-	return !strings.HasPrefix(s, "@") && strconv.CanBackquote(strings.ReplaceAll(s, "`", "")) && !strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r > '~' })
+	return !strings.HasPrefix(s, "@") && !strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r > '~' })
 }
 
 // octal writes s as printf's format, with every byte that is not plain ASCII as

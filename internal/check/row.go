@@ -78,7 +78,8 @@ func (p *probe) judge(r *row) Result {
 	}
 	if m, ok := errors.AsType[*mismatch](err); ok {
 		result.Verdict, result.Got, result.Want = Fails, p.show(m.got), p.show(m.want)
-		result.Curl = p.redact(m.request.curl(p.Base.String()))
+		m.request.target = p.redact(m.request.target) // it may be the server's link
+		result.Curl = m.request.curl(p.Base.String())
 		return result
 	}
 	result.Verdict, result.Why = Unchecked, p.show(err.Error())

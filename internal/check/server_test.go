@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
-	"net/url"
 	"slices"
 	"strings"
 	"testing"
@@ -25,7 +24,7 @@ import (
 
 const key = "an-api-key-for-the-tests"
 
-// service is this repository's own, on a store in memory of n animals.
+// rightHandler is this repository's own service, on a store in memory of n animals.
 func rightHandler(t testing.TB, n int) http.Handler {
 	t.Helper()
 	store := memory.New()
@@ -103,7 +102,7 @@ func (x *exchange) query() string { return x.request.URL.RawQuery }
 func (x *exchange) path() string  { return strings.TrimPrefix(x.request.URL.Path, "/v1") }
 
 func (x *exchange) method(names ...string) bool { return slices.Contains(names, x.request.Method) }
-func (x *exchange) keyed() bool { return x.request.Header.Get("Authorization") != "" }
+func (x *exchange) keyed() bool                 { return x.request.Header.Get("Authorization") != "" }
 
 func (x *exchange) listed() bool {
 	return x.method("GET") && x.path() == "/pets" && x.status == 200
@@ -151,13 +150,4 @@ func wrong(right http.Handler, before, after func(*exchange)) http.Handler {
 		w.WriteHeader(x.status)
 		_, _ = io.Copy(w, bytes.NewBufferString(x.body)) // the check may be gone
 	})
-}
-
-func mustURL(t testing.TB, text string) *url.URL {
-	t.Helper()
-	u, err := url.Parse(text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return u
 }

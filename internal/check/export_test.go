@@ -1,0 +1,36 @@
+package check
+
+import (
+	"context"
+	"net/http"
+)
+
+// Sent is a request of the rows, as it is sent and as it is shown.
+type Sent struct {
+	Method, URL string
+	Header      http.Header
+	Body        string
+	HasBody     bool
+	Curl        string
+}
+
+// EveryRequest judges all rows of cfg and returns what they have sent.
+func EveryRequest(ctx context.Context, cfg Config) (all []Sent) {
+	p := newProbe(ctx, cfg, http.DefaultTransport)
+	p.watched = []*row{{every: func(a *answer) (bool, error) {
+		r, err := a.request.http(ctx, cfg.Base.String(), cfg.Key)
+		if err != nil {
+			return true, err
+		}
+		r.Header.Del("User-Agent")
+		all = append(all, Sent{
+			Method: r.Method, URL: r.URL.String(), Header: r.Header,
+			Body: a.request.body, HasBody: a.request.hasBody, Curl: a.request.curl(cfg.Base.String()),
+		})
+		return true, nil
+	}}}
+	for _, r := range selected(nil) {
+		p.judge(r)
+	}
+	return all
+}
