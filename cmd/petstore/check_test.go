@@ -1,0 +1,160 @@
+package main
+
+import (
+	"bytes"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"example.com/petstore/internal/check"
+	"example.com/petstore/internal/store"
+)
+
+func printed(t *testing.T, w world, results ...check.Result) string {
+	t.Helper()
+	var out bytes.Buffer
+	w.stdout = &out
+	if w.getenv == nil {
+		w.getenv = func(string) string { return "" }
+	}
+	base, err := check.ParseBase("http://127.0.0.1:8080/v1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	table := newTable(w, checkConfig{Config: check.Config{Base: base}})
+	for _, r := range results {
+		table.row(r)
+	}
+	if err := table.end(check.Report{Results: results, Requests: 7}); err != nil {
+		t.Fatal(err)
+	}
+	return out.String()
+}
+
+func oneOfEach() []check.Result {
+	return []check.Result{
+		{Group: "Listing", Title: "holds", Source: "limit", Verdict: check.Holds},
+		{Group: "Listing", Title: "fails", Source: "limit", Verdict: check.Fails, Got: "200", Want: "400", Curl: "curl x"},
+		{Group: "Listing", Title: "one", Verdict: check.Unchecked, Why: "needs --write"},
+		{Group: "Paging", Title: "two", Verdict: check.Unchecked, Why: "needs --write"},
+		{Group: "Paging", Title: "three", Verdict: check.Unchecked, Why: "needs --write"},
+		{Group: "Paging", Title: "four", Verdict: check.Unchecked, Why: "needs --write"},
+	}
+}
+
+func TestTheTableCanBeReadWithoutColour(t *testing.T) {
+	got := strings.Split(printed(t, world{}, oneOfEach()...), "\n")
+	for i, line := range got {
+		got[i] = strings.Join(strings.Fields(line), " ")
+	}
+	want := `Checking http://127.0.0.1:8080/v1, reading only; --write checks the rest.
+
+Listing
+ok holds limit
+FAIL fails limit
+got 200
+want 400
+try curl x
+- one needs --write
+
+Paging
+- 3 rows not checked needs --write
+
+1 hold, 1 do not, 4 not checked; 7 requests.
+`
+	if text := strings.Join(got, "\n"); text != want {
+		t.Errorf("table: got\n%s\nwant\n%s", text, want)
+	}
+}
+
+func TestTheTableIsColouredOnlyAtATerminalThatWantsIt(t *testing.T) {
+	for _, c := range []struct {
+		terminal   bool
+		name       string
+		want       bool
+		unexpected string
+	}{
+		{terminal: true, want: true},
+		{terminal: true, name: "NO_COLOR"},
+		{terminal: true, name: "TERM"},
+		{terminal: false},
+	} {
+		text := printed(t, world{terminal: c.terminal, getenv: func(name string) string {
+			if name == c.name {
+				return "dumb"
+			}
+			return ""
+		}}, oneOfEach()...)
+		if got := strings.Contains(text, "\x1b["); got != c.want {
+			t.Errorf("at a terminal %t, %s set: got coloured %t, want %t", c.terminal, c.name, got, c.want)
+		}
+	}
+}
+
+func TestTheKeyGoesOverTheWireInPlainOnlyWithAWarning(t *testing.T) {
+	for address, want := range map[string]bool{
+		"http://127.0.0.1:8080/v1":    false,
+		"http://[::1]:8080/v1":        false,
+		"http://localhost/v1":         false,
+		"https://pets.example.com/v1": false,
+		"http://pets.example.com/v1":  true,
+		"http://10.0.0.1/v1":          true,
+	} {
+		base, err := check.ParseBase(address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := unencrypted(base); got != want {
+			t.Errorf("%s: got a warning %t, want %t", address, got, want)
+		}
+	}
+}
+
+func TestSIGINTEndsACheckWithWhatItHasSoFar(t *testing.T) {
+	t.Parallel()
+	reached := make(chan struct{}, 1)
+	st, err := store.Open(t.Context(), store.Memory)
+	if err != nil {
+		t.Fatal(err)
+	}
+	right := handlerOn(t, st)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.RawQuery == "limit=0" && r.Header.Get("Authorization") != "" {
+			reached <- struct{}{}
+			<-r.Context().Done()
+			return
+		}
+		right.ServeHTTP(w, r)
+	}))
+	t.Cleanup(server.Close)
+	cmd := exec.Command(os.Args[0], "check", "--rate", "0", server.URL+"/v1")
+	cmd.Env = append(os.Environ(), runAgain+"=1", "PETSTORE_KEY="+faultyKey)
+	var out output
+	cmd.Stdout, cmd.Stderr = &out, &out
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case <-reached:
+	case <-time.After(giveUp):
+		t.Errorf("the check never asks for limit=0")
+	}
+	if err := cmd.Process.Signal(syscall.SIGINT); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait() // its status is looked at below
+	text := out.String()
+	for _, want := range []string{"  ok    a request without a key is 401", "rows not checked", "the check was ended before", " hold, 0 do not, ", "petstore: ended before all was checked"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("output: got %s, want %q in it", text, want)
+		}
+	}
+	if got := cmd.ProcessState.ExitCode(); got != 2 {
+		t.Errorf("exit status: got %d, want 2", got)
+	}
+}
