@@ -47,7 +47,7 @@ The API key is taken from PETSTORE_KEY. It goes to URL's host and nowhere else:
 redirects are not followed, no proxy is used, and it is never printed.
 
 Without --write only GET, HEAD, OPTIONS and PROPFIND are sent, which change
-nothing. With it some 50 animals are added, which nobody can remove: not where
+nothing. With it some 40 animals are added, which nobody can remove: not where
 that matters. It also sends the key in a URL, which servers must not accept and
 may log.
 

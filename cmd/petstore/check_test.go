@@ -2,10 +2,12 @@ package main
 
 import (
 	"bytes"
+	"encoding/pem"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -156,5 +158,29 @@ func TestSIGINTEndsACheckWithWhatItHasSoFar(t *testing.T) {
 	}
 	if got := cmd.ProcessState.ExitCode(); got != 2 {
 		t.Errorf("exit status: got %d, want 2", got)
+	}
+}
+
+func TestAServerBehindTLSIsCheckedOverHTTP1And2(t *testing.T) {
+	t.Parallel()
+	for _, http2 := range []bool{false, true} {
+		st, err := store.Open(t.Context(), store.Memory)
+		if err != nil {
+			t.Fatal(err)
+		}
+		server := httptest.NewUnstartedServer(handlerOn(t, st))
+		server.EnableHTTP2 = http2
+		server.StartTLS()
+		t.Cleanup(server.Close)
+		authority := filepath.Join(t.TempDir(), "authority.pem")
+		block := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
+		if err := os.WriteFile(authority, block, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		cmd := exec.Command(os.Args[0], "check", "--write", "--rate", "0", server.URL+"/v1")
+		cmd.Env = append(os.Environ(), runAgain+"=1", "PETSTORE_KEY="+faultyKey, "SSL_CERT_FILE="+authority)
+		if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(out), "hold, 0 do not, 1 not checked") {
+			t.Errorf("over HTTP/2 %t: got %v and %s, want every row to hold", http2, err, out)
+		}
 	}
 }

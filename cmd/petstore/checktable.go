@@ -104,7 +104,7 @@ func (t *table) end(report check.Report) error {
 	fmt.Fprintf(t.out, "\n%d hold, %d do not, %d not checked; %d requests.\n",
 		report.Count(check.Holds), report.Count(check.Fails), report.Count(check.Unchecked), report.Requests)
 	if report.Left > 0 {
-		fmt.Fprintf(t.out, "%d animals were added and stay; in the names of all but one stands %q.\n", report.Left, report.Mark)
+		fmt.Fprintf(t.out, "Animals left behind: %d; the names of all but one hold %q.\n", report.Left, report.Mark)
 	}
 	return t.out.Flush()
 }

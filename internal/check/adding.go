@@ -158,7 +158,7 @@ func createdLocation(p *probe) error {
 	want := fmt.Sprintf("%s/pets/%d", p.Base, made.id)
 	location, ok := a.sole("Location")
 	if !ok || p.resolve("/pets", location) != want {
-		return a.mismatch(location, "Location: "+want+", absolute or as a path")
+		return a.mismatch(a.line("Location"), "Location: "+want+", absolute or as a path")
 	}
 	return nil
 }

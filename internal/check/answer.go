@@ -53,8 +53,7 @@ func (a *answer) text() string {
 	return text
 }
 
-// sole returns the one value of a header, quoted for showing where there is
-// none or more than one.
+// sole returns the one value of a header, or what there is instead.
 func (a *answer) sole(name string) (value string, ok bool) {
 	values := a.header.Values(name)
 	switch len(values) {
@@ -64,6 +63,15 @@ func (a *answer) sole(name string) (value string, ok bool) {
 		return values[0], true
 	}
 	return fmt.Sprintf("%d of %s: %q", len(values), name, values), false
+}
+
+// line is a header of the answer as it is shown.
+func (a *answer) line(name string) string {
+	value, ok := a.sole(name)
+	if !ok {
+		return value
+	}
+	return name + ": " + value
 }
 
 // isJSON reports whether the answer says that it is JSON.

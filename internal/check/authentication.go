@@ -72,7 +72,7 @@ func (p *probe) challenged(r request, want string, fits func(string) bool) error
 	challenge, ok := a.sole("WWW-Authenticate")
 	scheme, _, _ := strings.Cut(challenge, " ")
 	if a.err != nil || !ok || !strings.EqualFold(scheme, "Bearer") || !fits(challenge) {
-		return a.mismatch(challenge, "WWW-Authenticate: "+want)
+		return a.mismatch(a.line("WWW-Authenticate"), "WWW-Authenticate: "+want)
 	}
 	return nil
 }

@@ -56,17 +56,17 @@ func everyAnswer() []row {
 		}},
 		{title: "every answer has an X-Request-Id", source: "X-Request-Id", every: func(a *answer) (bool, error) {
 			if id, ok := a.sole("X-Request-Id"); !ok || !requestID.MatchString(id) {
-				return true, a.mismatch(id, "one X-Request-Id of 1 to 64 of A-Z a-z 0-9 . _ -")
+				return true, a.mismatch(a.line("X-Request-Id"), "one X-Request-Id of 1 to 64 of A-Z a-z 0-9 . _ -")
 			}
 			return true, nil
 		}},
 		everySole("every answer has X-Content-Type-Options: nosniff", "X-Content-Type-Options", "nosniff"),
 		everySole("every answer has Cache-Control: no-store", "Cache-Control", "no-store"),
 		{title: "every success with a body is application/json", source: "listPets", every: func(a *answer) (bool, error) {
-			return a.status/100 == 2 && len(a.body) > 0, wrongUnless(a, a.isJSON(), a.contentType(), "Content-Type: application/json")
+			return a.status/100 == 2 && len(a.body) > 0, wrongUnless(a, a.isJSON(), a.line("Content-Type"), "Content-Type: application/json")
 		}},
 		{title: "every error is application/json", source: "Error", every: ofErrors(func(a *answer) error {
-			return wrongUnless(a, a.isJSON(), a.contentType(), "Content-Type: application/json")
+			return wrongUnless(a, a.isJSON(), a.line("Content-Type"), "Content-Type: application/json")
 		})},
 		{title: "every error has code, message and status, of their types", source: "Error", every: ofErrors(func(a *answer) error {
 			fault := a.problem().fault
@@ -96,7 +96,7 @@ func everyAnswer() []row {
 		{title: "every 503 and 429 has Retry-After", source: "Retry-After", every: func(a *answer) (bool, error) {
 			value, ok := a.sole("Retry-After")
 			_, err := strconv.ParseUint(value, 10, 31)
-			return a.status == 503 || a.status == 429, wrongUnless(a, ok && err == nil, value, "Retry-After in seconds")
+			return a.status == 503 || a.status == 429, wrongUnless(a, ok && err == nil, a.line("Retry-After"), "Retry-After in seconds")
 		}},
 	}
 }
@@ -105,7 +105,7 @@ func everyAnswer() []row {
 func everySole(title, name, want string) row {
 	return row{title: title, source: "README", every: func(a *answer) (bool, error) {
 		got, ok := a.sole(name)
-		return true, wrongUnless(a, ok && got == want, got, name+": "+want)
+		return true, wrongUnless(a, ok && got == want, a.line(name), name+": "+want)
 	}}
 }
 
@@ -125,9 +125,4 @@ func wrongUnless(a *answer, holds bool, got, want string) error {
 		return nil
 	}
 	return a.mismatch(got, want)
-}
-
-func (a *answer) contentType() string {
-	value, _ := a.sole("Content-Type")
-	return value
 }

@@ -113,7 +113,7 @@ func (p *probe) coded(r request, status int, code string) error {
 func (p *probe) says(r request, name, want string) error {
 	a := p.send(r)
 	if got, ok := a.sole(name); a.err != nil || !ok || got != want {
-		return a.mismatch(got, name+": "+want)
+		return a.mismatch(a.line(name), name+": "+want)
 	}
 	return nil
 }

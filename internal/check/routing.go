@@ -1,7 +1,6 @@
 package check
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 )
@@ -53,7 +52,7 @@ func (p *probe) allows(r request, want ...string) error {
 		}
 	}
 	if slices.Sort(got); a.err != nil || !slices.Equal(got, want) {
-		return a.mismatch(fmt.Sprintf("Allow: %s", strings.Join(got, ", ")), "Allow: "+strings.Join(want, ", "))
+		return a.mismatch(a.line("Allow"), "Allow: "+strings.Join(want, ", "))
 	}
 	return nil
 }

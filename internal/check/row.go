@@ -107,7 +107,7 @@ func (r *row) watchedVerdict() error {
 	case r.seen == 0:
 		return unchecked("no answer was one of these")
 	case failed && r.wrong > 1:
-		m.got += fmt.Sprintf(" (and so %d of %d answers)", r.wrong, r.seen)
+		m.got = fmt.Sprintf("in %d of %d answers, first %s", r.wrong, r.seen, m.got)
 	}
 	return r.first
 }
