@@ -27,7 +27,7 @@ func adding() []row {
 		{"a name keeps the spaces around it", "  ", "\t "},
 		{"a name keeps characters beyond the basic plane", "", " \U0001F415\u200D\U0001F9BA \U00020BB7"},
 		{"a name keeps combining characters as they are", "", " e\u0301 \u00e9 \ufb01"},
-		{"a name keeps quotes, backslashes and control characters", "", " \"\\/\b\f\n\r\x01\x7f\u2028"},
+		{"a name keeps quotes, backslashes and control characters", "", " \"\\/%s\b\f\n\r\x01\x7f\u2028"},
 		{"a name of 1,000 characters is kept", "", strings.Repeat(" and so on", 98)},
 	} {
 		rows = append(rows, row{title: n.title, source: "NewPet", check: func(p *probe) error {
