@@ -100,6 +100,9 @@ func (p *probe) remember(a *answer) {
 // exchange sends a request once.
 func (p *probe) exchange(r request) *answer {
 	a := &answer{request: r}
+	if a.err = p.ctx.Err(); a.err != nil {
+		return a
+	}
 	p.sleep(p.turn())
 	ctx, cancel := context.WithTimeout(p.ctx, p.Timeout)
 	defer cancel()
