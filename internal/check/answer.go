@@ -23,6 +23,8 @@ type answer struct {
 	header  http.Header
 	body    []byte
 	err     error // no whole answer came
+
+	read *problem // see problem
 }
 
 // mismatch says that the answer is not what it should be.
@@ -110,7 +112,16 @@ type problem struct {
 	fault         string // what is wrong with its form; "" where nothing is
 }
 
-func (a *answer) problem() (p problem) {
+// problem reads the body as an Error, once for all the rows that judge it.
+func (a *answer) problem() problem {
+	if a.read == nil {
+		p := a.readProblem()
+		a.read = &p
+	}
+	return *a.read
+}
+
+func (a *answer) readProblem() (p problem) {
 	fields, err := a.object()
 	if err != nil {
 		return problem{fault: a.text()}
