@@ -40,6 +40,7 @@ func rightHandler(t testing.TB, n int) http.Handler {
 	}
 	handler, err := edge.New(edge.Config{
 		Document:     gen.Document,
+		Base:         edge.BasePath,
 		Service:      service.New(store, edge.BasePath),
 		Logger:       slog.New(slog.DiscardHandler),
 		Authenticate: keys.Authenticate,
