@@ -2,6 +2,7 @@ package petstore
 
 import (
 	"context"
+	"iter"
 	"time"
 )
 
@@ -55,6 +56,27 @@ type PetStore interface {
 	// q.After meets every pet created before it began exactly once. The cost
 	// does not depend on how many pets there are.
 	Pets(ctx context.Context, q Query) (Page, error)
+
+	// Load stores all of pets, durably and in their order, and returns how many
+	// they are. It is one write: others see none of them or all, and where it
+	// fails, or its process is killed, none is stored. Their identifiers ascend.
+	// Other writes may have to wait for its end, and may be Unavailable
+	// meanwhile.
+	//
+	// It ends with the first error that pets yields, and returns that as it is.
+	// pets must not use the store. A pet of Load has no idempotency key. If ctx
+	// ends first, nothing was stored (Unavailable); a commit that is under way
+	// is not interrupted. Internal means that all of them may be stored or none:
+	// look before trying again, for that would store them twice.
+	//
+	// It fails with Invalid where a pet's Validate does.
+	Load(ctx context.Context, pets iter.Seq2[NewPet, error]) (int, error)
+
+	// Restore is Load for pets that keep their identifiers, in a store that has
+	// none: pets created later have greater ones. It fails with Invalid where
+	// the store holds pets, and where the identifiers do not ascend from 1 or
+	// more up to MaxID.
+	Restore(ctx context.Context, pets iter.Seq2[Pet, error]) (int, error)
 }
 
 // Query selects pets.

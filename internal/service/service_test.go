@@ -173,7 +173,10 @@ func TestTheNextPageIsNamedWhereThereIsOne(t *testing.T) {
 }
 
 // failing is a store that fails.
-type failing struct{ err error }
+type failing struct {
+	petstore.PetStore
+	err error
+}
 
 func (f failing) CreatePet(context.Context, petstore.NewPet) (petstore.Pet, error) {
 	return petstore.Pet{}, f.err
@@ -185,7 +188,7 @@ func (f failing) Pets(context.Context, petstore.Query) (petstore.Page, error) {
 
 func TestAStoresErrorIsPassedOnAsItIsAndNoAnswerWithIt(t *testing.T) {
 	want := errors.New("the store's")
-	s := New(failing{want}, "/v1")
+	s := New(failing{err: want}, "/v1")
 	list, listErr := s.ListPets(context.Background(), api.ListPetsRequestObject{})
 	create, createErr := s.CreatePet(context.Background(), api.CreatePetRequestObject{Body: &api.NewPet{}})
 	get, getErr := s.GetPet(context.Background(), api.GetPetRequestObject{PetID: 1})

@@ -17,16 +17,43 @@ func (s *Store) CreatePet(ctx context.Context, p petstore.NewPet) (petstore.Pet,
 	if err := s.readable(ctx); err != nil {
 		return petstore.Pet{}, err
 	}
-	if id, ok := s.made[p.Idempotency]; ok {
-		return p.Repeats(s.pets[id-1])
+	if i, ok := s.made[p.Idempotency]; ok {
+		return p.Repeats(s.pets[i])
 	}
-	pet := p.WithID(int64(len(s.pets)) + 1)
-	s.pets = append(s.pets, pet)
-	s.byStatus[pet.Status] = append(s.byStatus[pet.Status], pet)
+	if s.lastID() == petstore.MaxID {
+		return petstore.Pet{}, errNoID
+	}
+	pet := p.WithID(s.lastID() + 1)
 	if !p.Idempotency.IsZero() {
-		s.made[p.Idempotency] = pet.ID
+		s.made[p.Idempotency] = len(s.pets)
 	}
+	s.add(pet)
 	return pet, nil
+}
+
+var errNoID = &petstore.Error{Kind: petstore.Internal, Message: "there is no identifier left"}
+
+// add adds a pet whose identifier is greater than all others. The caller holds
+// mu, as does that of lastID.
+func (s *Store) add(p petstore.Pet) {
+	s.pets = append(s.pets, p)
+	s.byStatus[p.Status] = append(s.byStatus[p.Status], p)
+}
+
+func (s *Store) lastID() int64 {
+	if len(s.pets) == 0 {
+		return 0
+	}
+	return s.pets[len(s.pets)-1].ID
+}
+
+// upTo returns how many of pets have id or a smaller identifier. Where there are
+// no gaps, which only a restored store and the pets of a status have, they are id.
+func upTo(pets []petstore.Pet, id int64) int {
+	if n := min(max(id, 0), int64(len(pets))); n == 0 || pets[n-1].ID == n {
+		return int(n)
+	}
+	return sort.Search(len(pets), func(i int) bool { return pets[i].ID > id })
 }
 
 // Pet implements petstore.PetStore.
@@ -36,10 +63,11 @@ func (s *Store) Pet(ctx context.Context, id int64) (petstore.Pet, error) {
 	if err := s.readable(ctx); err != nil {
 		return petstore.Pet{}, err
 	}
-	if id < 1 || id > int64(len(s.pets)) {
+	n := upTo(s.pets, id)
+	if n == 0 || s.pets[n-1].ID != id {
 		return petstore.Pet{}, petstore.NoSuchPet(id)
 	}
-	return s.pets[id-1], nil
+	return s.pets[n-1], nil
 }
 
 // Pets implements petstore.PetStore.
@@ -50,11 +78,11 @@ func (s *Store) Pets(ctx context.Context, q petstore.Query) (petstore.Page, erro
 		return petstore.Page{}, err
 	}
 	// What is stored never changes, so pages are parts of the lists themselves.
-	rest := s.pets[min(max(q.After, 0), int64(len(s.pets))):]
+	pets := s.pets
 	if q.Status != "" {
-		pets := s.byStatus[q.Status]
-		rest = pets[sort.Search(len(pets), func(i int) bool { return pets[i].ID > q.After }):]
+		pets = s.byStatus[q.Status]
 	}
+	rest := pets[upTo(pets, q.After):]
 	n := min(q.Limit, len(rest))
 	return petstore.Page{Pets: rest[:n:n], More: n < len(rest)}, nil
 }

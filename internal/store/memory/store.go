@@ -15,15 +15,15 @@ var _ petstore.Store = (*Store)(nil)
 type Store struct {
 	mu       sync.RWMutex
 	closed   bool
-	pets     []petstore.Pet                     // the pet with identifier id stands at id-1
+	pets     []petstore.Pet                     // in ascending order of their identifiers
 	byStatus map[petstore.Status][]petstore.Pet // the same, once more
-	made     map[petstore.Idempotency]int64
-	keys     []petstore.Key // in the order of storing
+	made     map[petstore.Idempotency]int       // where in pets
+	keys     []petstore.Key                     // in the order of storing
 }
 
 // New returns an empty store.
 func New() *Store {
-	return &Store{byStatus: map[petstore.Status][]petstore.Pet{}, made: map[petstore.Idempotency]int64{}}
+	return &Store{byStatus: map[petstore.Status][]petstore.Pet{}, made: map[petstore.Idempotency]int{}}
 }
 
 var errClosed = &petstore.Error{Kind: petstore.Unavailable, Message: "the store is closed"}

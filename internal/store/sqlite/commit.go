@@ -54,16 +54,18 @@ func newWriter(ctx context.Context, db *sql.DB) (*writer, error) {
 type committer struct {
 	w      *writer
 	jobs   chan *job
+	alone  chan *job // those that are alone
 	failed chan error
 	done   chan struct{}
 
-	mu     sync.RWMutex // held for reading while sending to jobs
+	mu     sync.RWMutex // held for reading while sending to jobs or alone
 	closed bool
 }
 
 // job is one caller's write.
 type job struct {
 	apply func(*writer) error
+	alone bool        // shares its transaction with no other
 	taken atomic.Bool // by the committer, or by the caller who withdraws it
 	err   error       // of apply alone
 	done  chan error
@@ -73,6 +75,7 @@ func startCommitter(w *writer) *committer {
 	c := &committer{
 		w:      w,
 		jobs:   make(chan *job, maxBatch),
+		alone:  make(chan *job),
 		failed: make(chan error, 1),
 		done:   make(chan struct{}),
 	}
@@ -85,7 +88,7 @@ func startCommitter(w *writer) *committer {
 // outcome is near, and told.
 func (c *committer) write(ctx context.Context, apply func(*writer) error) error {
 	j := &job{apply: apply, done: make(chan error, 1)}
-	if err := c.send(ctx, j); err != nil {
+	if err := c.send(ctx, c.jobs, j); err != nil {
 		return err
 	}
 	select {
@@ -99,14 +102,25 @@ func (c *committer) write(ctx context.Context, apply func(*writer) error) error 
 	}
 }
 
-func (c *committer) send(ctx context.Context, j *job) error {
+// writeAlone is write for a job that may take long and that, where it fails,
+// leaves nothing behind: whatever its error is, all of it is undone, and nothing
+// else. It ends soon after ctx only if apply does.
+func (c *committer) writeAlone(ctx context.Context, apply func(*writer) error) error {
+	j := &job{apply: apply, alone: true, done: make(chan error, 1)}
+	if err := c.send(ctx, c.alone, j); err != nil {
+		return err
+	}
+	return <-j.done
+}
+
+func (c *committer) send(ctx context.Context, to chan<- *job, j *job) error {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
 	if c.closed {
 		return errClosed
 	}
 	select {
-	case c.jobs <- j:
+	case to <- j:
 		return nil
 	case <-ctx.Done():
 		return errGaveUp
@@ -126,9 +140,17 @@ func (c *committer) run() {
 	defer close(c.done)
 	var fatal error
 	batch := make([]*job, 0, maxBatch)
-	for j := range c.jobs {
-		c.gather()
-		batch = c.drain(append(batch[:0], j))
+	for {
+		select {
+		case j, open := <-c.jobs:
+			if !open {
+				return
+			}
+			c.gather()
+			batch = c.drain(append(batch[:0], j))
+		case j := <-c.alone:
+			batch = append(batch[:0], j)
+		}
 		err := fatal
 		if err == nil {
 			err = c.commit(batch)
@@ -179,7 +201,8 @@ func (c *committer) drain(batch []*job) []*job {
 }
 
 // commit runs the batch in one transaction. A job that breaks a constraint
-// fails alone, its statement undone; any other error undoes them all.
+// fails alone, its statement undone; any other error undoes them all, and so does
+// any error of a job that has the transaction for itself.
 func (c *committer) commit(batch []*job) error {
 	if len(batch) == 0 {
 		return nil
@@ -188,7 +211,7 @@ func (c *committer) commit(batch []*job) error {
 		return err
 	}
 	for _, j := range batch {
-		if j.err = j.apply(c.w); j.err != nil && !isConstraint(j.err) {
+		if j.err = j.apply(c.w); j.err != nil && (j.alone || !isConstraint(j.err)) {
 			return c.undo(j.err)
 		}
 	}

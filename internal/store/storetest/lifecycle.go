@@ -87,6 +87,8 @@ func everyMethod(t tester, s petstore.Store, pet int64, k petstore.Key) map[stri
 	_, errs["Pet of an absent one"] = s.Pet(t.Context(), 0)
 	_, errs["Pets"] = s.Pets(t.Context(), petstore.Query{Limit: 1})
 	_, errs["Pets of a status"] = s.Pets(t.Context(), petstore.Query{Status: petstore.Sold, Limit: 1})
+	_, errs["Load"] = s.Load(t.Context(), sequence(newPets(1)))
+	_, errs["Restore"] = s.Restore(t.Context(), sequence(gappy(1)))
 	_, errs["Key"] = s.Key(t.Context(), k.ID)
 	_, errs["Keys"] = s.Keys(t.Context())
 	_, errs["RevokeKey"] = s.RevokeKey(t.Context(), k.ID, noon)

@@ -40,9 +40,10 @@ func Linearizable(t *testing.T, stores ...petstore.Store) {
 	}
 }
 
-// call is what a client asks for: one of a pet, an identifier and a query.
+// call is what a client asks for: one of a pet, pets, an identifier and a query.
 type call struct {
 	create *petstore.NewPet
+	load   []petstore.NewPet // all of one name
 	get    int64
 	list   *petstore.Query
 }
@@ -104,6 +105,23 @@ func (h *history) record(t *testing.T) {
 	}
 	close(begin)
 	running.Wait()
+	h.identify(mustWalk(t, h.stores[0], "", 100, nil))
+}
+
+// identify completes what was told of loads, which is only how many pets there
+// were: which they are, all the pets in the end tell by their names.
+func (h *history) identify(all []petstore.Pet) {
+	for i, o := range h.operations {
+		if c := o.Input.(call); c.load != nil {
+			answer := o.Output.(told)
+			for _, p := range all {
+				if p.ID > h.base && p.Name == c.load[0].Name {
+					answer.pets = append(answer.pets, p)
+				}
+			}
+			h.operations[i].Output = answer
+		}
+	}
 }
 
 func (h *history) add(o porcupine.Operation) {
@@ -116,17 +134,20 @@ func (h *history) add(o porcupine.Operation) {
 // one and the same pet.
 func (h *history) draw(name string) call {
 	near := h.base + h.random.Int64N(10)
-	switch h.random.IntN(5) {
+	switch h.random.IntN(11) {
 	case 0:
+		p := petstore.NewPet{Name: name + ", loaded", Status: statusOf(h.random.IntN(3))}
+		return call{load: []petstore.NewPet{p, p}}
+	case 1, 2:
 		return call{create: &petstore.NewPet{Name: name, Status: statusOf(h.random.IntN(3))}}
-	case 1:
+	case 3, 4:
 		key := fmt.Sprintf("%d-%d", h.base, h.random.IntN(2))
 		p := petstore.NewPet{Name: "of key " + key, Status: petstore.Sold, Idempotency: petstore.Idempotency{KeyID: "linearizable", Key: key}}
 		if h.random.IntN(4) == 0 {
 			p.Status = petstore.Pending
 		}
 		return call{create: &p}
-	case 2, 3:
+	case 5, 6, 7, 8:
 		return call{list: &petstore.Query{
 			Status: append(petstore.Statuses(), "", "", "")[h.random.IntN(6)],
 			After:  max(h.base, near-7), // mostly all
@@ -142,6 +163,8 @@ func (c call) send(ctx context.Context, s petstore.Store) (answer told) {
 	switch {
 	case c.create != nil:
 		pet, answer.err = s.CreatePet(ctx, *c.create)
+	case c.load != nil:
+		_, answer.err = s.Load(ctx, sequence(c.load))
 	case c.list != nil:
 		var page petstore.Page
 		page, answer.err = s.Pets(ctx, *c.list)
@@ -151,7 +174,7 @@ func (c call) send(ctx context.Context, s petstore.Store) (answer told) {
 	}
 	if answer.err != nil {
 		answer.kind = petstore.KindOf(answer.err)
-	} else if c.list == nil {
+	} else if c.list == nil && c.load == nil {
 		answer.pets = []petstore.Pet{pet}
 	}
 	return answer
@@ -184,6 +207,8 @@ func (s contents) step(c call, answer told) (bool, contents) {
 	switch {
 	case c.create != nil:
 		return s.stepCreate(*c.create, answer)
+	case c.load != nil:
+		return s.stepLoad(c.load, answer)
 	case c.list != nil:
 		want := s.page(*c.list)
 		return answer.err == nil && answer.more == want.More && slices.Equal(answer.pets, want.Pets), s
@@ -204,15 +229,32 @@ func (s contents) stepCreate(p petstore.NewPet, answer told) (bool, contents) {
 			return answer.err == nil && answer.pets[0] == s[i].Pet, s
 		}
 	}
-	if answer.err != nil || answer.pets[0] != p.WithID(answer.pets[0].ID) {
+	if answer.err != nil {
 		return false, s
 	}
-	made := entry{answer.pets[0], p.Idempotency}
-	i, taken := slices.BinarySearchFunc(s, made.ID, func(e entry, id int64) int { return int(e.ID - id) })
-	if taken {
+	return s.with(p, answer.pets[0])
+}
+
+func (s contents) stepLoad(pets []petstore.NewPet, answer told) (bool, contents) {
+	if answer.err != nil || len(answer.pets) != len(pets) {
 		return false, s
 	}
-	return true, slices.Insert(slices.Clone(s), i, made)
+	after, ok := s, true
+	for i, p := range pets {
+		if ok, after = after.with(p, answer.pets[i]); !ok {
+			return false, s
+		}
+	}
+	return true, after
+}
+
+// with returns the contents once p is stored as pet, if that can be.
+func (s contents) with(p petstore.NewPet, pet petstore.Pet) (bool, contents) {
+	i, taken := slices.BinarySearchFunc(s, pet.ID, func(e entry, id int64) int { return int(e.ID - id) })
+	if taken || pet != p.WithID(pet.ID) {
+		return false, s
+	}
+	return true, slices.Insert(slices.Clone(s), i, entry{pet, p.Idempotency})
 }
 
 func (s contents) page(q petstore.Query) (page petstore.Page) {
@@ -232,6 +274,8 @@ func (c call) String() string {
 	switch {
 	case c.create != nil:
 		return fmt.Sprintf("create %+v", *c.create)
+	case c.load != nil:
+		return fmt.Sprintf("load %+v", c.load)
 	case c.list != nil:
 		return fmt.Sprintf("list %+v", *c.list)
 	}

@@ -2,6 +2,8 @@ package storetest
 
 import (
 	"context"
+	"iter"
+	"runtime"
 	"sync"
 	"testing"
 	"time"
@@ -19,6 +21,7 @@ func TestStoresThatAreNotLinearizableAreCaught(t *testing.T) {
 		"lists what it remembers":       func(s petstore.Store) petstore.Store { return &stale{Store: s} },
 		"lists all but the newest":      func(s petstore.Store) petstore.Store { return missing{s} },
 		"forgets idempotency keys":      func(s petstore.Store) petstore.Store { return forgetful{s} },
+		"loads one pet after the other": func(s petstore.Store) petstore.Store { return torn{s} },
 	} {
 		t.Run(name, func(t *testing.T) {
 			const most = 100 // the first is mostly enough
@@ -108,4 +111,18 @@ type forgetful struct{ petstore.Store }
 func (s forgetful) CreatePet(ctx context.Context, p petstore.NewPet) (petstore.Pet, error) {
 	p.Idempotency = petstore.Idempotency{}
 	return s.Store.CreatePet(ctx, p)
+}
+
+// torn shows a part of a load before the rest.
+type torn struct{ petstore.Store }
+
+func (s torn) Load(ctx context.Context, pets iter.Seq2[petstore.NewPet, error]) (n int, err error) {
+	for p := range pets {
+		if _, err := s.CreatePet(ctx, p); err != nil {
+			return 0, err
+		}
+		n++
+		runtime.Gosched()
+	}
+	return n, nil
 }

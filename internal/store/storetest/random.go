@@ -21,6 +21,8 @@ func random(t *testing.T, open func(*testing.T) petstore.Store) {
 			defer mustClose(rt, m.Store)
 			rt.Repeat(map[string]func(*rapid.T){
 				"create a pet": m.createPet,
+				"load pets":    m.load,
+				"restore pets": m.restore,
 				"get a pet":    m.getPet,
 				"list":         m.list,
 				"walk":         m.walk,
@@ -96,6 +98,46 @@ func (m *model) createAgain(t *rapid.T, p petstore.NewPet, made petstore.Pet) {
 	if got := mustCreate(t, m, p); got != made {
 		t.Fatalf("sent again: got %#v, want %#v", got, made)
 	}
+}
+
+// drawPets draws a few pets of which the last is invalid now and then.
+func drawPets(t *rapid.T) (pets []petstore.NewPet, valid bool) {
+	valid = true
+	for i := range rapid.IntRange(0, 4).Draw(t, "pets") {
+		p := petstore.NewPet{Name: rapid.String().Draw(t, "name"), CategoryID: rapid.Int64().Draw(t, "category"), Status: statusOf(i)}
+		pets = append(pets, p)
+		valid = valid && p.Validate() == nil
+	}
+	if rapid.IntRange(0, 4).Draw(t, "spoil") == 4 {
+		pets, valid = append(pets, petstore.NewPet{Status: "lost"}), false
+	}
+	return pets, valid
+}
+
+func (m *model) load(t *rapid.T) {
+	pets, valid := drawPets(t)
+	if !valid {
+		_, err := m.Load(t.Context(), sequence(pets))
+		wantKind(t, "loading an invalid pet", err, petstore.Invalid)
+		return
+	}
+	m.pets = append(m.pets, mustLoad(t, m, pets)...)
+}
+
+func (m *model) restore(t *rapid.T) {
+	drawn, valid := drawPets(t)
+	pets, last := make([]petstore.Pet, len(drawn)), int64(0)
+	for i, p := range drawn {
+		last += rapid.Int64Range(1, 100).Draw(t, "gap")
+		pets[i] = p.WithID(last)
+	}
+	if !valid || len(m.pets) > 0 {
+		_, err := m.Restore(t.Context(), sequence(pets))
+		wantKind(t, "restoring an invalid pet, or over others", err, petstore.Invalid)
+		return
+	}
+	mustRestore(t, m, pets)
+	m.pets = pets
 }
 
 // drawID draws an identifier of a pet, or one near it or far from all.

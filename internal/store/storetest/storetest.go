@@ -25,6 +25,7 @@ func Run(t *testing.T, open func(t *testing.T) petstore.Store) {
 	}{
 		{"Pets", pets},
 		{"List", list},
+		{"Load", load},
 		{"Idempotency", idempotency},
 		{"Keys", keys},
 		{"Concurrency", concurrency},
