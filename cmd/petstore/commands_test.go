@@ -23,7 +23,7 @@ import (
 //
 //	petstore ARGS...              run the program; ! where it must fail. Its output is for stdout, stderr, cmp
 //	exitcode N                    what the program before ended with
-//	type LINE                     what the person will type at the next program's terminal ($TERMINAL=yes)
+//	type LINE | @FILE             what the next program will read: what the person types at its terminal ($TERMINAL=yes), or a file
 //	capture NAME REGEXP           keep the group of REGEXP in the last program's standard output as $NAME; the server's, where none ran
 //	serve ARGS...                 start `petstore serve` on a free port and $STORE; http://$ADDRESS is $SERVER
 //	shutdown                      stop it; it must end with 0 and have logged no key
@@ -95,6 +95,7 @@ func (c *conversation) world(ts *testscript.TestScript, args []string, stdout, s
 		stdin:    strings.NewReader(stdin),
 		stdout:   stdout,
 		stderr:   stderr,
+		watched:  ts.Getenv("TERMINAL") == "yes",
 		terminal: ts.Getenv("TERMINAL") == "yes",
 	}
 }
@@ -121,7 +122,11 @@ func (c *conversation) exitcode(ts *testscript.TestScript, _ bool, args []string
 	}
 }
 
-func (c *conversation) typed(_ *testscript.TestScript, _ bool, args []string) {
+func (c *conversation) typed(ts *testscript.TestScript, _ bool, args []string) {
+	if file, ok := strings.CutPrefix(args[0], "@"); ok {
+		c.stdin = ts.ReadFile(file)
+		return
+	}
 	c.stdin = strings.Join(args, " ") + "\n"
 }
 

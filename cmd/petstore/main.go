@@ -1,5 +1,6 @@
 // Command petstore is the pet store service: `petstore serve` answers the
 // operations of openapi.yaml, `petstore keys` manages the API keys that open it,
+// `petstore import` and `petstore export` bring pets in and out by the file,
 // `petstore check` holds any server against the contract.
 package main
 
@@ -20,6 +21,7 @@ func main() {
 		stdin:    os.Stdin,
 		stdout:   os.Stdout,
 		stderr:   os.Stderr,
+		watched:  term.IsTerminal(int(os.Stderr.Fd())),
 		terminal: term.IsTerminal(int(os.Stdin.Fd())) && term.IsTerminal(int(os.Stdout.Fd())) && term.IsTerminal(int(os.Stderr.Fd())),
 	}))
 }
@@ -30,6 +32,7 @@ type world struct {
 	getenv         func(string) string
 	stdin          io.Reader
 	stdout, stderr io.Writer
+	watched        bool // whether a person watches standard error
 	terminal       bool // whether a person sits before all three
 }
 

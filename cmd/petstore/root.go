@@ -31,7 +31,7 @@ Every flag can also be set by a variable; -h of each command names them.`,
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usageError{fmt.Errorf("%w; see %s -h", err, cmd.CommandPath())}
 	})
-	root.AddCommand(serveCommand(w), keysCommand(w), checkCommand(w), versionCommand())
+	root.AddCommand(serveCommand(w), keysCommand(w), importCommand(w), exportCommand(w), checkCommand(w), versionCommand())
 	describeVariables(root)
 	return root
 }

@@ -6,6 +6,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"strings"
 
 	"example.com/petstore/internal/petstore"
@@ -33,6 +35,17 @@ func Open(ctx context.Context, address string) (petstore.Store, error) {
 		return memory.New(), nil
 	}
 	return nil, fmt.Errorf("unknown store %q: give %s", Redact(address), Addresses)
+}
+
+// OpenExisting is Open for whoever wants what is in the store: it makes no new
+// file.
+func OpenExisting(ctx context.Context, address string) (petstore.Store, error) {
+	if path, ok := strings.CutPrefix(address, "sqlite:"); ok && path != "" {
+		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+			return nil, fmt.Errorf("there is no database %s; name the right one with --store", path)
+		}
+	}
+	return Open(ctx, address)
 }
 
 func isPostgres(address string) bool {

@@ -1,0 +1,189 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"example.com/petstore/internal/petstore"
+	"example.com/petstore/internal/rows"
+	"example.com/petstore/internal/store"
+)
+
+// exportConfig is the configuration of `petstore export`.
+type exportConfig struct {
+	file, store, format string
+	force               bool
+}
+
+func exportCommand(w world) *cobra.Command {
+	var cfg exportConfig
+	cmd := &cobra.Command{
+		Use:   "export [FILE]",
+		Short: "Write all pets to a CSV or NDJSON file",
+		Long: `export writes all pets, with their identifiers, to FILE, or to standard output
+where that is - or not given. "petstore import --restore" brings them back.
+
+It may run beside servers. Every pet that was acknowledged before it began is in
+the file once; of those added meanwhile, some may be. FILE has its name only once
+it is whole and on disk.`,
+		Example: `  petstore export pets.csv
+  petstore export --store postgres://petstore@db1,db2/pets pets.ndjson
+  petstore export --format ndjson | grep '"sold"'`,
+		Args: cobra.MatchAll(func(cmd *cobra.Command, args []string) error {
+			if len(args) > 1 {
+				return exactly(1, " [FILE]")(cmd, args)
+			}
+			return nil
+		}),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			cfg.file = "-"
+			if len(args) == 1 {
+				cfg.file = args[0]
+			}
+			return exportPets(cmd.Context(), w, cfg)
+		},
+	}
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	addStoreFlag(flags, &cfg.store)
+	addFormatFlag(flags, &cfg.format, "FILE's name, or csv for standard output")
+	flags.BoolVar(&cfg.force, "force", false, "replace FILE if it is there")
+	return cmd
+}
+
+func addFormatFlag(flags *pflag.FlagSet, format *string, otherwise string) {
+	flags.StringVar(format, "format", "", "csv or ndjson; otherwise as "+otherwise+", tells")
+}
+
+func formatOf(flag string) (rows.Format, error) {
+	switch format := rows.Format(flag); format {
+	case "", rows.CSV, rows.NDJSON:
+		return format, nil
+	}
+	return "", usageError{fmt.Errorf("--format %q: there are csv and ndjson", flag)}
+}
+
+func exportPets(ctx context.Context, w world, cfg exportConfig) (err error) {
+	format, err := formatOf(cfg.format)
+	if err != nil {
+		return err
+	}
+	if format == "" {
+		format = rows.FormatOf(cfg.file)
+	}
+	switch {
+	case cfg.store == store.Memory:
+		return usageError{errors.New("the store memory: keeps nothing between programs, so there is nothing to export; use --store sqlite:PATH")}
+	case format == "" && cfg.file == "-":
+		format = rows.CSV
+	case format == "":
+		return usageError{fmt.Errorf("the name %s does not tell the format: end it in .csv or .ndjson, or give --format", cfg.file)}
+	}
+	ctx, stop := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM)
+	defer stop()
+	defer context.AfterFunc(ctx, stop)() // a second signal kills
+
+	write := func(to func(io.Writer) error) error { return to(w.stdout) }
+	if cfg.file != "-" {
+		if err := checkTarget(cfg); err != nil {
+			return err
+		}
+		write = func(to func(io.Writer) error) error { return writeWhole(cfg, to) }
+	}
+	st, err := store.OpenExisting(ctx, cfg.store)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, st.Close()) }()
+
+	p := newProgress(w, "writing", nil)
+	err = write(func(to io.Writer) error { return writeAll(ctx, st, to, format, p) })
+	took := p.end()
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return errors.New("interrupted; the export is not whole")
+	case err != nil:
+		return fmt.Errorf("%w; the export is not whole", err)
+	}
+	fmt.Fprintf(w.stderr, "exported %d pets in %.1f s, %d rows/s\n", p.rows, took.Seconds(), perSecond(p.rows, took))
+	return nil
+}
+
+// exportPage is how many pets are read at a time.
+const exportPage = 1000
+
+func writeAll(ctx context.Context, st petstore.PetStore, to io.Writer, format rows.Format, p *progress) error {
+	out, err := rows.NewWriter(to, format)
+	if err != nil {
+		return err
+	}
+	for q := (petstore.Query{Limit: exportPage}); ; {
+		page, err := st.Pets(ctx, q)
+		if err != nil {
+			return err
+		}
+		for _, pet := range page.Pets {
+			if err := out.Write(pet); err != nil {
+				return err
+			}
+			q.After = pet.ID
+			p.step()
+		}
+		if !page.More {
+			return out.Flush()
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+	}
+}
+
+// checkTarget returns an error where the file may not be written.
+func checkTarget(cfg exportConfig) error {
+	info, err := os.Stat(cfg.file)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return fmt.Errorf("cannot write %s: %w", cfg.file, reason(err))
+	case !info.Mode().IsRegular():
+		return fmt.Errorf("cannot write %s: it is there and not a file; to write to a pipe, redirect standard output", cfg.file)
+	case !cfg.force:
+		return fmt.Errorf("%s is there already; choose another name, or replace it with --force", cfg.file)
+	}
+	return nil
+}
+
+// writeWhole gives the file its name once all of it is on disk.
+func writeWhole(cfg exportConfig, write func(io.Writer) error) (err error) {
+	temporary, err := os.CreateTemp(filepath.Dir(cfg.file), "."+filepath.Base(cfg.file)+".*")
+	if err != nil {
+		return fmt.Errorf("cannot write %s: %w", cfg.file, reason(err))
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, os.Remove(temporary.Name()))
+		}
+	}()
+	err = write(temporary)
+	if err == nil {
+		err = temporary.Sync()
+	}
+	if err = errors.Join(err, temporary.Close()); err != nil {
+		return err
+	}
+	if err := checkTarget(cfg); err != nil { // somebody else may have written it
+		return err
+	}
+	return os.Rename(temporary.Name(), cfg.file)
+}

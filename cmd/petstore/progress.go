@@ -1,0 +1,86 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"time"
+)
+
+// How often progress is told: to a person by writing over the line, to a file
+// by a line now and then.
+const (
+	barEvery  = 200 * time.Millisecond
+	lineEvery = 5 * time.Second
+)
+
+const barWidth = 24
+
+// progress tells how far a long run over rows is. The libraries for it either
+// write bars into logs too or nothing at all, and bring five modules along for
+// what is one line of text here.
+type progress struct {
+	to    io.Writer
+	bar   bool           // whether a person watches
+	what  string         // is done with the rows: "checking"
+	part  func() float64 // how much is done, 0 to 1; nil where nobody knows
+	now   func() time.Time
+	began time.Time
+	shown time.Time
+	rows  int
+}
+
+func newProgress(w world, what string, part func() float64) *progress {
+	p := &progress{to: w.stderr, bar: w.watched, what: what, part: part, now: time.Now}
+	p.began = p.now()
+	p.shown = p.began
+	return p
+}
+
+// step counts a row.
+func (p *progress) step() {
+	p.rows++
+	now, every := p.now(), lineEvery
+	if p.bar {
+		every = barEvery
+	}
+	if now.Sub(p.shown) >= every {
+		p.shown = now
+		p.show(now.Sub(p.began))
+	}
+}
+
+func (p *progress) show(took time.Duration) {
+	text := fmt.Sprintf("%d rows, %d rows/s", p.rows, perSecond(p.rows, took))
+	done := 0.0
+	if p.part != nil {
+		done = min(p.part(), 1)
+	}
+	if done > 0 {
+		left := time.Duration(float64(took) * (1 - done) / done)
+		text += fmt.Sprintf(", %v left", left.Round(time.Second))
+	}
+	switch {
+	case !p.bar && done > 0:
+		fmt.Fprintf(p.to, "%s: %.0f %%, %s\n", p.what, 100*done, text)
+	case !p.bar:
+		fmt.Fprintf(p.to, "%s: %s\n", p.what, text)
+	case p.part == nil:
+		fmt.Fprintf(p.to, "\r%-8s %s\x1b[K", p.what, text)
+	default:
+		full := int(barWidth * done)
+		fmt.Fprintf(p.to, "\r%-8s [%s%s] %s\x1b[K", p.what, strings.Repeat("#", full), strings.Repeat(".", barWidth-full), text)
+	}
+}
+
+// end clears the line and returns how long it all took.
+func (p *progress) end() time.Duration {
+	if p.bar && p.shown != p.began {
+		fmt.Fprint(p.to, "\r\x1b[K")
+	}
+	return p.now().Sub(p.began)
+}
+
+func perSecond(rows int, took time.Duration) int {
+	return int(float64(rows) / max(took.Seconds(), 1e-3))
+}

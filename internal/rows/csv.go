@@ -1,0 +1,131 @@
+package rows
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"example.com/petstore/internal/petstore"
+)
+
+// csv reads the header and returns the function that reads the next row, or
+// what is wrong with the file and in which line. An empty line is no row.
+func (f Reading) csv(in *bufio.Reader) (next func() (Row, error), line int, err error) {
+	records := &recordReader{in: in, line: 1}
+	header, err := records.next()
+	for err == nil && header.blank() {
+		header, err = records.next()
+	}
+	if errors.Is(err, io.EOF) {
+		return nil, 0, errors.New("the file is empty; its first line must name the columns, such as name,categoryId,status")
+	}
+	if err == nil {
+		err = header.fault
+	}
+	if err != nil {
+		return nil, header.line, err
+	}
+	columns, err := f.columnsOf(header.fields)
+	if err != nil {
+		return nil, header.line, err
+	}
+	return func() (Row, error) {
+		for {
+			r, err := records.next()
+			switch {
+			case err != nil:
+				return Row{Line: records.line}, err
+			case r.fault != nil:
+				return Row{Line: r.line, Err: r.fault}, nil
+			case !r.blank():
+				row, err := columns.read(r.fields)
+				row.Line, row.Err = r.line, err
+				return row, nil
+			}
+		}
+	}, 0, nil
+}
+
+// columns are the places of the columns, -1 for those that are not there.
+type columns struct{ name, category, status, id, count int }
+
+// columnsOf reads the header. What the contract does not name is ignored, as
+// properties of a body are.
+func (f Reading) columnsOf(header []string) (columns, error) {
+	for i, name := range header {
+		if name != "" && slices.Contains(header[:i], name) {
+			return columns{}, fmt.Errorf("the column %.*q is there twice", maxEchoed, name)
+		}
+	}
+	required := []string{"name", "categoryId"}
+	if f.IDs {
+		required = append([]string{"id"}, required...)
+	}
+	for _, name := range required {
+		if !slices.Contains(header, name) {
+			return columns{}, fmt.Errorf("there is no column %s: the first line must name the columns %s and may name status%s", name, strings.Join(required, ", "), separatorHint(header))
+		}
+	}
+	c := columns{
+		name:     slices.Index(header, "name"),
+		category: slices.Index(header, "categoryId"),
+		status:   slices.Index(header, "status"),
+		id:       -1,
+		count:    len(header),
+	}
+	if f.IDs {
+		c.id = slices.Index(header, "id")
+	}
+	return c, nil
+}
+
+func separatorHint(header []string) string {
+	if len(header) == 1 && strings.ContainsAny(header[0], ";\t") {
+		return ", with commas between them"
+	}
+	return ""
+}
+
+// jsonInteger matches what JSON has for an integer: no plus, no leading zeros.
+var jsonInteger = regexp.MustCompile(`^-?(0|[1-9][0-9]*)$`)
+
+// read makes a pet of the fields. An empty status is none; an empty name is a
+// name, as it is in a body.
+func (c columns) read(fields []string) (row Row, err error) {
+	if len(fields) != c.count {
+		return row, fmt.Errorf("the row has %d columns, the first line %d", len(fields), c.count)
+	}
+	for _, f := range fields {
+		if !utf8.ValidString(f) {
+			return row, errNotUTF8
+		}
+	}
+	row.Pet.Name = fields[c.name]
+	if fields[c.category] == "" {
+		return row, errNoCategory
+	}
+	var ok bool
+	if row.Pet.CategoryID, ok = integer(fields[c.category]); !ok || !jsonInteger.MatchString(fields[c.category]) {
+		return row, errCategory
+	}
+	if c.status >= 0 && fields[c.status] != "" {
+		if row.Pet.Status = petstore.Status(fields[c.status]); !row.Pet.Status.Valid() {
+			return row, errStatus
+		}
+	}
+	if c.id < 0 {
+		return row, nil
+	}
+	if fields[c.id] == "" {
+		return row, errNoID
+	}
+	if row.ID, ok = integer(fields[c.id]); !ok || !jsonInteger.MatchString(fields[c.id]) {
+		return row, errID
+	}
+	return row, nil
+}

@@ -1,0 +1,170 @@
+// Package rows reads and writes files of pets: CSV (RFC 4180) whose first line
+// names the columns, and NDJSON, an object a line. It accepts a row exactly
+// where POST /v1/pets would accept what the row says, to which a test holds it.
+// It knows no store and nothing of HTTP.
+package rows
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"example.com/petstore/internal/petstore"
+)
+
+// Format is how a file holds pets. The zero value has Read look at the file.
+type Format string
+
+// The formats.
+const (
+	CSV    Format = "csv"
+	NDJSON Format = "ndjson"
+)
+
+// FormatOf returns the format that the ending of a file's name tells, or "".
+func FormatOf(name string) Format {
+	switch strings.ToLower(filepath.Ext(name)) {
+	case ".csv":
+		return CSV
+	case ".ndjson", ".jsonl":
+		return NDJSON
+	}
+	return ""
+}
+
+// maxBody is the greatest body of a request in bytes, as the document has it.
+// slack is what the row of a pet may take beyond it: its identifier, and a
+// status that the client did not have to send.
+const (
+	maxBody = 64 << 10
+	slack   = 64
+)
+
+// Row is one row of a file.
+type Row struct {
+	Line int   // on which it begins, from 1
+	ID   int64 // 0 where identifiers are not asked for
+	Pet  petstore.NewPet
+	Err  error // why the service would not accept it; the rest is then without meaning
+}
+
+// Reading says how a file is read.
+type Reading struct {
+	Format Format
+	IDs    bool // whether rows must have identifiers, which ascend; otherwise they are ignored
+}
+
+// Rows returns the rows of r, those too that are not acceptable. An error means
+// that the file as a whole cannot be read; the row beside it tells the line, 0
+// where it is none in particular.
+func (f Reading) Rows(r io.Reader) iter.Seq2[Row, error] {
+	return func(yield func(Row, error) bool) {
+		in := bufio.NewReaderSize(r, 2*maxBody)
+		format, err := begin(in, f.Format)
+		if err != nil {
+			yield(Row{}, err)
+			return
+		}
+		last := int64(0)
+		next := f.ndjson(in)
+		if format == CSV {
+			var line int
+			if next, line, err = f.csv(in); err != nil {
+				yield(Row{Line: line}, err)
+				return
+			}
+		}
+		for {
+			row, err := next()
+			if err == io.EOF {
+				return
+			}
+			if err == nil && row.Err == nil {
+				row.Err = f.check(&row, last)
+			}
+			if err == nil && row.Err == nil {
+				last = row.ID
+			}
+			if !yield(row, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// begin skips a byte order mark and finds out the format.
+func begin(in *bufio.Reader, format Format) (Format, error) {
+	head, err := in.Peek(in.Size())
+	if err != nil && !errors.Is(err, io.EOF) {
+		return "", err
+	}
+	switch {
+	case bytes.HasPrefix(head, []byte("\xef\xbb\xbf")):
+		head = head[3:]
+		_, _ = in.Discard(3) // they are there
+	case bytes.HasPrefix(head, []byte("\xff\xfe")), bytes.HasPrefix(head, []byte("\xfe\xff")):
+		return "", errors.New("the file is in UTF-16; save it as UTF-8")
+	}
+	text := bytes.TrimSpace(head)
+	switch {
+	case format != "":
+		return format, nil
+	case len(text) == 0:
+		return "", errors.New("the file is empty")
+	case text[0] == '[':
+		return "", errors.New("the file is a JSON array; write one object a line instead, without brackets and commas between them")
+	case text[0] == '{':
+		return NDJSON, nil
+	}
+	return CSV, nil
+}
+
+// check fills in the defaults and refuses what the service would.
+func (f Reading) check(row *Row, last int64) error {
+	row.Pet = row.Pet.WithDefaults()
+	if err := row.Pet.Validate(); err != nil {
+		return err
+	}
+	if bodySize(row.Pet) > maxBody {
+		return errTooLong
+	}
+	if f.IDs {
+		return petstore.Follows(row.ID, last)
+	}
+	return nil
+}
+
+var errTooLong = fmt.Errorf("the row is larger than %d bytes", maxBody)
+
+// bodySize returns the size of the shortest body that would create p, or 0
+// where that is certainly small enough.
+func bodySize(p petstore.NewPet) int {
+	if 6*len(p.Name)+slack < maxBody { // six bytes are the most that JSON makes of one
+		return 0
+	}
+	quoted, _ := jsontext.AppendQuote(nil, p.Name) // which is valid UTF-8
+	size := len(`{"name":,"categoryId":}`) + len(quoted) + len(strconv.FormatInt(p.CategoryID, 10))
+	if p.Status != petstore.Available {
+		size += len(`,"status":""`) + len(p.Status)
+	}
+	return size
+}
+
+// The sentences that both formats have for a row, in the service's own words.
+var (
+	errNoName     = errors.New("name is required")
+	errNoCategory = errors.New("categoryId is required")
+	errCategory   = errors.New("categoryId must be an integer between -9223372036854775808 and 9223372036854775807")
+	errStatus     = errors.New("status must be one of available, pending, sold")
+	errNotUTF8    = errors.New("the row is not valid UTF-8")
+	errNoID       = errors.New("id is required")
+	errID         = fmt.Errorf("id must be an integer between 1 and %d", int64(petstore.MaxID))
+)
