@@ -93,12 +93,12 @@ func exportPets(ctx context.Context, w world, cfg exportConfig) (err error) {
 	defer stop()
 	defer context.AfterFunc(ctx, stop)() // a second signal kills
 
-	write := func(to func(io.Writer) error) error { return to(w.stdout) }
+	write, outcome := func(to func(io.Writer) error) error { return to(w.stdout) }, "what was written is not whole"
 	if cfg.file != "-" {
 		if err := checkTarget(cfg); err != nil {
 			return err
 		}
-		write = func(to func(io.Writer) error) error { return writeWhole(cfg, to) }
+		write, outcome = func(to func(io.Writer) error) error { return writeWhole(cfg, to) }, "nothing was exported"
 	}
 	st, err := store.OpenExisting(ctx, cfg.store)
 	if err != nil {
@@ -111,9 +111,9 @@ func exportPets(ctx context.Context, w world, cfg exportConfig) (err error) {
 	took := p.end()
 	switch {
 	case err != nil && ctx.Err() != nil:
-		return errors.New("interrupted; the export is not whole")
+		return errors.New("interrupted; " + outcome)
 	case err != nil:
-		return fmt.Errorf("%w; the export is not whole", err)
+		return fmt.Errorf("%w; %s", err, outcome)
 	}
 	fmt.Fprintf(w.stderr, "exported %d pets in %.1f s, %d rows/s\n", p.rows, took.Seconds(), perSecond(p.rows, took))
 	return nil

@@ -98,7 +98,7 @@ var jsonInteger = regexp.MustCompile(`^-?(0|[1-9][0-9]*)$`)
 // name, as it is in a body.
 func (c columns) read(fields []string) (row Row, err error) {
 	if len(fields) != c.count {
-		return row, fmt.Errorf("the row has %d columns, the first line %d", len(fields), c.count)
+		return row, fmt.Errorf("the row has %d fields, the first line %d", len(fields), c.count)
 	}
 	for _, f := range fields {
 		if !utf8.ValidString(f) {

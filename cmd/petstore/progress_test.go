@@ -1,0 +1,52 @@
+package main
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+	"time"
+)
+
+// count steps through 1,000 rows that take so long each.
+func count(w world, what string, each time.Duration, known bool) string {
+	var out bytes.Buffer
+	w.stderr = &out
+	p := newProgress(w, what, nil)
+	if known {
+		p.part = func() float64 { return float64(p.rows) / 1000 }
+	}
+	clock := p.began
+	p.now = func() time.Time { return clock }
+	for range 1000 {
+		clock = clock.Add(each)
+		p.step()
+	}
+	p.end()
+	return out.String()
+}
+
+func TestALogHasALineOfProgressNowAndThen(t *testing.T) {
+	got := count(world{}, "checking", 15*time.Millisecond, true)
+	want := "checking: 33 %, 334 rows, 66 rows/s, 10s left\n" +
+		"checking: 67 %, 668 rows, 66 rows/s, 5s left\n"
+	if got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if got, want := count(world{}, "writing", 6*time.Millisecond, false), "writing: 834 rows, 166 rows/s\n"; got != want {
+		t.Errorf("of an unknown whole: got %q, want %q", got, want)
+	}
+	if got := count(world{}, "checking", time.Millisecond, true); got != "" {
+		t.Errorf("of a short run: got %q, want nothing", got)
+	}
+}
+
+func TestAPersonSeesABarThatIsGoneInTheEnd(t *testing.T) {
+	got := count(world{watched: true}, "storing", time.Millisecond, true)
+	lines := strings.Split(got, "\r")
+	if want := "storing  [############............] 500 rows, 1000 rows/s, 1s left\x1b[K"; !strings.Contains(got, "[#########...............] 400 rows") || len(lines) != 7 {
+		t.Errorf("got %q, want five bars such as %q", lines, want)
+	}
+	if strings.Contains(got, "\n") || !strings.HasSuffix(got, "\r\x1b[K") {
+		t.Errorf("got %q, want one line, empty in the end", got)
+	}
+}
