@@ -25,7 +25,7 @@ import (
 //	exitcode N                    what the program before ended with
 //	type LINE | @FILE             what the next program will read: what the person types at its terminal ($TERMINAL=yes), or a file
 //	capture NAME REGEXP           keep the group of REGEXP in the last program's standard output as $NAME; the server's, where none ran
-//	serve ARGS...                 start `petstore serve` on a free port and $STORE; http://$ADDRESS is $SERVER
+//	serve ARGS...                 start `petstore serve` on a free port and $STORE (--sandbox: its own); http://$ADDRESS is $SERVER
 //	shutdown                      stop it; it must end with 0 and have logged no key
 //	log REGEXP                    what the server logs or prints, sooner or later; ! what it has not, so far
 //	request METHOD PATH ...       send a request, with $KEY unless it is empty, then 'Name: value' headers, a '{…}' body or @FILE
@@ -146,7 +146,7 @@ func (c *conversation) serve(ts *testscript.TestScript, _ bool, args []string) {
 	if c.server != nil {
 		ts.Fatalf("a server runs already: shutdown comes first")
 	}
-	if !strings.Contains(strings.Join(args, " "), "--store") {
+	if line := strings.Join(args, " "); !strings.Contains(line, "--store") && !strings.Contains(line, "--sandbox") {
 		args = append([]string{"--store", ts.Getenv("STORE")}, args...)
 	}
 	c.server = &program{}

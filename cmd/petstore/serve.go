@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"example.com/petstore/gen"
+	"example.com/petstore/internal/animals"
 	"example.com/petstore/internal/edge"
 	"example.com/petstore/internal/keyring"
 	"example.com/petstore/internal/petstore"
@@ -46,7 +47,7 @@ const maxHeaderBytes = 32 << 10
 type serveConfig struct {
 	addr, store, publicURL string
 	drain                  time.Duration
-	requireSync            bool
+	requireSync, sandbox   bool
 	apiKeys                []string
 }
 
@@ -67,16 +68,27 @@ PETSTORE_API_KEYS adds fixed keys, separated by commas, each at least 16
 characters of A-Z a-z 0-9 - . _ ~ + / (RFC 6750). It is the only way to give the
 store memory: a key where nobody sits at a terminal.
 
+--sandbox is for the tests of client teams: a store in memory that holds the same
+300 real animals at every start, an API key on standard output (PETSTORE_KEY=…,
+after PETSTORE_URL=…) unless PETSTORE_API_KEYS gives one, and answers that scripts
+of pages at localhost may read (CORS).
+
 SIGTERM and SIGINT end the server once the requests under way are answered; a
 second one ends it at once.`,
 		Example: `  petstore serve
   petstore serve --addr 0.0.0.0:8080 --store sqlite:/var/lib/petstore/pets.db
   petstore serve --store postgres://petstore@db1,db2/pets --require-sync
-  PETSTORE_API_KEYS=a-key-for-local-tests petstore serve --store memory:`,
+  PETSTORE_API_KEYS=a-key-for-local-tests petstore serve --store memory:
+  petstore serve --sandbox`,
 		Args: exactly(0, ""),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if keys := w.getenv("PETSTORE_API_KEYS"); keys != "" {
 				cfg.apiKeys = strings.Split(keys, ",")
+			}
+			if cfg.sandbox {
+				if err := enterSandbox(cmd.Flags(), &cfg); err != nil {
+					return err
+				}
 			}
 			return serve(cmd.Context(), w, cfg)
 		},
@@ -88,6 +100,7 @@ second one ends it at once.`,
 	flags.StringVar(&cfg.publicURL, "public-url", "", "the address clients use, where a proxy stands between, such as https://pets.example.com/v1; links in answers become absolute")
 	flags.DurationVar(&cfg.drain, "drain", 0, "after a signal, go on answering for so long while /readyz says no, so that load balancers turn away first")
 	flags.BoolVar(&cfg.requireSync, "require-sync", false, "refuse to start where PostgreSQL would acknowledge what no standby has")
+	flags.BoolVar(&cfg.sandbox, "sandbox", false, "serve 300 animals from memory, with a new key, to scripts at localhost too; a restart resets it")
 	return cmd
 }
 
@@ -129,6 +142,11 @@ func serve(ctx context.Context, w world, cfg serveConfig) (err error) {
 		}
 	}
 
+	if cfg.sandbox {
+		if _, err := st.Load(ctx, animals.First(sandboxAnimals)); err != nil {
+			return err
+		}
+	}
 	keys, err := keyring.New(st, cfg.apiKeys, time.Now)
 	if err != nil {
 		return err
@@ -146,6 +164,7 @@ func serve(ctx context.Context, w world, cfg serveConfig) (err error) {
 			}
 			return st.Ping(ctx)
 		},
+		LocalOrigins: cfg.sandbox,
 	})
 	if err != nil {
 		return err
@@ -154,7 +173,12 @@ func serve(ctx context.Context, w world, cfg serveConfig) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := ensureKey(ctx, w, logger, cfg, st, keys, listener.Addr()); err != nil {
+	if cfg.sandbox {
+		err = showSandbox(ctx, w, st, keys, listener.Addr())
+	} else {
+		err = ensureKey(ctx, w, logger, cfg, st, keys, listener.Addr())
+	}
+	if err != nil {
 		return errors.Join(err, listener.Close())
 	}
 

@@ -81,6 +81,8 @@ func (j *Judge) Check(r *http.Request, answer *http.Response, body []byte) error
 
 	path, item, params := j.find(r.URL)
 	switch {
+	case isPreflight(r, answer):
+		errs = append(errs, want(answer, http.StatusNoContent)...)
 	case item == nil:
 		errs = append(errs, besideTheDocument(r, answer)...)
 	case r.Method == http.MethodOptions:

@@ -117,7 +117,7 @@ var universal = []string{"Cache-Control", "Connection", "Content-Length", "Conte
 
 func onlyDocumentedHeaders(response *openapi3.Response, answer *http.Response) (errs []error) {
 	for name := range answer.Header {
-		documented := slices.Contains(universal, name)
+		documented := slices.Contains(universal, name) || isCORS(name, answer)
 		for d := range response.Headers {
 			documented = documented || http.CanonicalHeaderKey(d) == name
 		}
@@ -126,6 +126,18 @@ func onlyDocumentedHeaders(response *openapi3.Response, answer *http.Response) (
 		}
 	}
 	return errs
+}
+
+// isCORS reports whether the header is one of those that open a sandbox to the
+// scripts of a browser. They come with the deployment, not with the operations.
+func isCORS(name string, answer *http.Response) bool {
+	return answer.Header.Get("Vary") == "Origin" && (name == "Vary" || strings.HasPrefix(name, "Access-Control-"))
+}
+
+// isPreflight reports whether the answer is one to a preflight, which is the
+// same at every path.
+func isPreflight(r *http.Request, answer *http.Response) bool {
+	return r.Method == http.MethodOptions && answer.Header.Get("Access-Control-Allow-Methods") != ""
 }
 
 // deprecation checks that a deprecated operation says so in every answer, and

@@ -32,7 +32,7 @@ import (
 // BasePath is the path every operation's path follows.
 const BasePath = "/v1"
 
-// Config is what an edge needs. All fields are required.
+// Config is what an edge needs. All fields but LocalOrigins are required.
 type Config struct {
 	Document []byte                    // openapi.yaml, byte for byte
 	Service  api.StrictServerInterface // answers the operations
@@ -45,6 +45,10 @@ type Config struct {
 
 	// Ready returns why the service cannot answer now, or nil.
 	Ready func(ctx context.Context) error
+
+	// LocalOrigins lets scripts of pages at localhost use the service (CORS).
+	// Otherwise no browser lets a script of another origin do so.
+	LocalOrigins bool
 }
 
 // edge is the handler of the whole service.

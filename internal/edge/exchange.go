@@ -53,7 +53,7 @@ func (e *edge) exchange(next echo.HandlerFunc) echo.HandlerFunc {
 		x := &exchange{Context: c, start: time.Now(), id: [1]string{requestID(c.Request())}}
 		x.setCommonHeaders()
 
-		err := guarded(next, x)
+		err := e.guarded(next, x)
 		if err != nil {
 			e.answer(err, x)
 		}
@@ -101,7 +101,7 @@ func (x *exchange) setCommonHeaders() {
 // into an error. Echo lets the last parameter of a route run over slashes, so
 // that /v1/pets/1/2 would be a pet: the route and the path must have the same
 // number of segments.
-func guarded(next echo.HandlerFunc, x *exchange) (err error) {
+func (e *edge) guarded(next echo.HandlerFunc, x *exchange) (err error) {
 	defer func() {
 		switch v := recover(); v {
 		case nil:
@@ -111,6 +111,9 @@ func guarded(next echo.HandlerFunc, x *exchange) (err error) {
 			err = &panicError{value: v, stack: debug.Stack()}
 		}
 	}()
+	if e.LocalOrigins && x.admitLocalOrigin() {
+		return x.NoContent(http.StatusNoContent)
+	}
 	if r := x.Request(); r.Method == http.MethodOptions && r.RequestURI == "*" {
 		x.Response().Header().Set("Allow", "OPTIONS, GET, HEAD, POST") // of the service as a whole (RFC 9110, section 9.3.7)
 		return x.NoContent(http.StatusNoContent)

@@ -1,0 +1,51 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"example.com/petstore/internal/edge"
+	"example.com/petstore/internal/keyring"
+	"example.com/petstore/internal/petstore"
+	"example.com/petstore/internal/store"
+)
+
+// sandboxAnimals is how many there are in a sandbox: enough for several pages
+// of every status.
+const sandboxAnimals = 300
+
+// enterSandbox completes the configuration of a sandbox, and refuses what would
+// make it something else.
+func enterSandbox(flags *pflag.FlagSet, cfg *serveConfig) error {
+	switch {
+	case flags.Changed("store"):
+		return usageError{errors.New("--sandbox has a store of its own, in memory; leave out --store, and PETSTORE_STORE")}
+	case cfg.requireSync:
+		return usageError{errors.New("--sandbox keeps nothing, on no machine; leave out --require-sync, and PETSTORE_REQUIRE_SYNC")}
+	}
+	cfg.store = store.Memory
+	return nil
+}
+
+// showSandbox prints where the sandbox is and, unless its keys are fixed, a key
+// to it, in a form that a shell reads.
+func showSandbox(ctx context.Context, w world, s petstore.KeyStore, keys *keyring.Keyring, addr net.Addr) error {
+	text := fmt.Sprintf("PETSTORE_URL=http://%s%s\n", addr, edge.BasePath)
+	if keys.Fixed() == 0 {
+		k, token, err := petstore.NewKey("sandbox", time.Now(), 0)
+		if err != nil {
+			return err
+		}
+		if err := s.CreateKey(ctx, k); err != nil {
+			return err
+		}
+		text += "PETSTORE_KEY=" + token + "\n"
+	}
+	_, err := fmt.Fprint(w.stdout, text)
+	return err
+}
