@@ -54,7 +54,7 @@ REDOCLY  := REDOCLY_TELEMETRY=off REDOCLY_SUPPRESS_UPDATE_NOTICE=true $(LINTERS)
 ON_LOAD_CPU := $(shell command -v taskset >/dev/null 2>&1 && [ "$$(getconf _NPROCESSORS_ONLN)" -gt 1 ] && echo 'taskset -c 1')
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test generate docs-ui drift lint lint-spec breaking conformance check fuzz bench bench-scale bench-fsync bench-report bench-postgres torture need-node need-python
+.PHONY: help run build test generate docs-ui drift lint lint-spec breaking conformance check fuzz bench bench-scale bench-fsync bench-import bench-report bench-postgres torture need-node need-python
 
 help: ## print the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -164,6 +164,14 @@ bench-fsync: build ## measure shared commits on a slow disk (needs strace)
 bench-postgres: build ## measure the store and the service beside pgbench, on a throwaway server
 	@go build -o .bin/pgbench ./internal/bench/pgbench
 	@.bin/pgbench
+
+bench-import: build ## import a million real animals into SQLite, export them and restore them
+	@tmp=$$(mktemp -d) && trap 'rm -rf "$$tmp"' EXIT && \
+	awk 'NR == 1 {print; next} {row[NR-2] = $$0} END {for (i = 0; i < 1000000; i++) print row[i % (NR-1)]}' internal/animals/pets.csv >"$$tmp/pets.csv" && \
+	$(BIN) import --store "sqlite:$$tmp/pets.db" "$$tmp/pets.csv" && \
+	$(BIN) export --store "sqlite:$$tmp/pets.db" "$$tmp/all.csv" && \
+	$(BIN) import --restore --store "sqlite:$$tmp/restored.db" "$$tmp/all.csv" && \
+	$(BIN) export --store "sqlite:$$tmp/restored.db" | cmp - "$$tmp/all.csv" && echo 'the export of what was restored is the same'
 
 bench-report: ## make the README's tables and charts from what was measured
 	go run ./internal/bench/report

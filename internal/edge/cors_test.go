@@ -49,7 +49,7 @@ func TestAPreflightIsAnsweredWithoutAKeyAtEveryPath(t *testing.T) {
 		a.wants(t, 204, "", "")
 		for name, want := range map[string]string{
 			"Access-Control-Allow-Origin":  "http://localhost:5173",
-			"Access-Control-Allow-Methods": "GET, HEAD, POST",
+			"Access-Control-Allow-Methods": "GET, HEAD, POST, PUT, PATCH, DELETE",
 			"Access-Control-Allow-Headers": "Authorization, Content-Type, Idempotency-Key, X-Request-Id",
 			"Vary":                         "Origin",
 		} {
