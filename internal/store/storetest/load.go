@@ -227,6 +227,15 @@ func restore(t *testing.T, open func(*testing.T) petstore.Store) {
 		checkPage(t, s, all, petstore.Query{Limit: 100})
 	})
 
+	t.Run("A load for which there are too few identifiers leaves nothing behind", func(t *testing.T) {
+		s := open(t)
+		all := []petstore.Pet{{ID: petstore.MaxID - 300, Name: "last", Status: petstore.Sold}}
+		mustRestore(t, s, all)
+		_, err := s.Load(t.Context(), sequence(newPets(400)))
+		wantKind(t, "loading", err, petstore.Internal)
+		checkPage(t, s, all, petstore.Query{Limit: 100})
+	})
+
 	t.Run("Of restores at once one is granted", func(t *testing.T) {
 		s := open(t)
 		errs := make([]error, 4)
