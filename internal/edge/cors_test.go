@@ -7,12 +7,12 @@ import (
 	"example.com/petstore/internal/edge"
 )
 
-func open(cfg *edge.Config) { cfg.LocalOrigins = true }
+func localOrigins(cfg *edge.Config) { cfg.LocalOrigins = true }
 
 const fromLocalhost = "Origin: http://localhost:5173"
 
 func TestEveryAnswerMayBeReadByAScriptAtLocalhost(t *testing.T) {
-	s := start(t, open)
+	s := start(t, localOrigins)
 	withPets(t, s, 1)
 	for what, a := range map[string]answer{
 		"200":            s.get(t, petsPath, fromLocalhost),
@@ -43,7 +43,7 @@ func TestEveryAnswerMayBeReadByAScriptAtLocalhost(t *testing.T) {
 }
 
 func TestAPreflightIsAnsweredWithoutAKeyAtEveryPath(t *testing.T) {
-	s := start(t, open)
+	s := start(t, localOrigins)
 	for _, path := range []string{petsPath, petsPath + "/1", petsPath + "/1/2", "/v1/nothing", "/livez", "/"} {
 		a := s.send(t, "OPTIONS", path, "", fromLocalhost, "Access-Control-Request-Method: POST", "Access-Control-Request-Headers: authorization,content-type,idempotency-key")
 		a.wants(t, 204, "", "")
@@ -64,7 +64,7 @@ func TestAPreflightIsAnsweredWithoutAKeyAtEveryPath(t *testing.T) {
 }
 
 func TestOnlyOriginsOfThisMachineAreAdmitted(t *testing.T) {
-	s := start(t, open)
+	s := start(t, localOrigins)
 	for origin, want := range map[string]bool{
 		"http://localhost":               true,
 		"https://localhost":              true,
