@@ -1,0 +1,101 @@
+package client_test
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"example.com/petstore/gen"
+	"example.com/petstore/gen/client"
+	"example.com/petstore/internal/edge"
+	"example.com/petstore/internal/keyring"
+	"example.com/petstore/internal/petstore"
+	"example.com/petstore/internal/service"
+	"example.com/petstore/internal/store/memory"
+)
+
+const key = "a-key-for-the-tests-of-clients"
+
+// server is the whole service in this process, on a free port.
+type server struct {
+	*httptest.Server
+	asked atomic.Int32 // how many requests have come
+}
+
+// serve serves a store; links begin with base.
+func serve(store petstore.Store, base string) (*server, error) {
+	keys, err := keyring.New(store, []string{key}, time.Now)
+	if err != nil {
+		return nil, err
+	}
+	handler, err := edge.New(edge.Config{
+		Document:     gen.Document,
+		Service:      service.New(store, base),
+		Logger:       slog.New(slog.NewJSONHandler(io.Discard, nil)),
+		Authenticate: keys.Authenticate,
+		Ready:        store.Ping,
+	})
+	if err != nil {
+		return nil, err
+	}
+	s := &server{}
+	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		s.asked.Add(1)
+		handler.ServeHTTP(w, r)
+	}))
+	return s, nil
+}
+
+// start serves a store for as long as the test takes.
+func start(t *testing.T, store petstore.Store, base string) (*server, *client.ClientWithResponses) {
+	t.Helper()
+	s, err := serve(store, base)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Close)
+	return s, clientOf(t, s.URL+edge.BasePath, key)
+}
+
+func clientOf(t *testing.T, base, key string) *client.ClientWithResponses {
+	t.Helper()
+	c, err := client.NewClientWithResponses(base, client.WithKey(key))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// stocked returns a store of n pets. Every third is sold, the others available.
+func stocked(t *testing.T, n int) *memory.Store {
+	t.Helper()
+	store := memory.New()
+	for i := range n {
+		p := petstore.NewPet{Name: "Rex", CategoryID: 1, Status: petstore.Available}
+		if (i+1)%3 == 0 {
+			p.Status = petstore.Sold
+		}
+		if _, err := store.CreatePet(context.Background(), p); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return store
+}
+
+// failsAfter is a store whose list fails from that position on.
+type failsAfter struct {
+	petstore.Store
+	position int64
+}
+
+func (s failsAfter) Pets(ctx context.Context, q petstore.Query) (petstore.Page, error) {
+	if q.After >= s.position {
+		return petstore.Page{}, &petstore.Error{Kind: petstore.Unavailable, Message: "the disk is full"}
+	}
+	return s.Store.Pets(ctx, q)
+}
