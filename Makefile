@@ -10,7 +10,7 @@ OASDIFF     := .bin/oasdiff-v1.30.0/oasdiff
 VERSION  := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
 BIN      := .bin/petstore
 # All that files ask for, so that the checkers see every one.
-ALL_TAGS := postgres,pgbouncer,torture,oasdiff,conformance,chromium
+ALL_TAGS := postgres,pgbouncer,torture,oasdiff,conformance,chromium,sdk
 FUZZTIME ?= 30s
 ROUNDS   ?= 3
 
@@ -50,11 +50,18 @@ STRANGERS := .bin/conformance
 SPECTRAL := $(LINTERS)/node_modules/.bin/spectral lint --fail-severity hint --ruleset internal/contract/linters/spectral.yaml
 REDOCLY  := REDOCLY_TELEMETRY=off REDOCLY_SUPPRESS_UPDATE_NOTICE=true $(LINTERS)/node_modules/.bin/redocly lint --format stylish --config internal/contract/linters/redocly.yaml
 
+# The languages that have a client, or those of them that ONLY names.
+CLIENTS := go typescript python java
+SDKS    := $(or $(filter $(CLIENTS),$(ONLY)),$(CLIENTS))
+ifneq ($(filter-out $(CLIENTS),$(ONLY)),)
+$(error ONLY is "$(ONLY)": there are clients for $(CLIENTS))
+endif
+
 # A server under measurement has processor 0 to itself, the load processor 1.
 ON_LOAD_CPU := $(shell command -v taskset >/dev/null 2>&1 && [ "$$(getconf _NPROCESSORS_ONLN)" -gt 1 ] && echo 'taskset -c 1')
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test generate docs-ui drift lint lint-spec breaking conformance check fuzz bench bench-scale bench-fsync bench-import bench-report bench-postgres torture need-node need-python
+.PHONY: help run build test generate docs-ui drift sdk lint lint-spec breaking conformance check fuzz bench bench-scale bench-fsync bench-import bench-report bench-postgres torture need-node need-python
 
 help: ## print the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -104,6 +111,12 @@ drift: ## fail if openapi.yaml and gen/ disagree
 	if diff -ru gen "$$tmp/gen"; then echo 'gen/ is what openapi.yaml says'; \
 	else echo 'gen/ is not what openapi.yaml says (- is here, + is generated): run make generate and commit gen/' >&2; exit 1; fi
 
+sdk: ## make the clients for Go, TypeScript, Python and Java and have each tell its story (ONLY=java: one)
+	@$(MAKE) -s -C internal/sdk $(SDKS:%=needs-%)
+	@$(MAKE) -s -C internal/sdk $(SDKS)
+	go test -count=1 -tags sdk -v ./internal/sdk -run "Test.*/^($$(echo $(SDKS) | tr ' ' '|'))$$"
+	@go run ./internal/sdk/readme
+
 lint: ## vet, staticcheck, gofumpt, deadcode
 	go vet ./...
 	go vet -tags $(ALL_TAGS) ./...
@@ -145,7 +158,7 @@ $(STRANGERS)/schemathesis: internal/contract/conformance/requirements.txt | need
 conformance: need-node need-python build $(STRANGERS)/prism $(STRANGERS)/schemathesis ## Schemathesis and Prism judge the running service, with a random SEED
 	@SEED=$(SEED) go test -count=1 -v -parallel 2 -timeout 20m -tags conformance ./internal/contract/conformance
 
-check: drift lint lint-spec breaking conformance test ## all that CI checks
+check: drift lint lint-spec breaking conformance test sdk ## all that CI checks
 
 bench: build ## measure beside peers, in process and over loopback
 	go test -run '^$$' -bench . ./internal/bench
