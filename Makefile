@@ -112,9 +112,9 @@ drift: ## fail if openapi.yaml and gen/ disagree
 	else echo 'gen/ is not what openapi.yaml says (- is here, + is generated): run make generate and commit gen/' >&2; exit 1; fi
 
 sdk: ## make the clients for Go, TypeScript, Python and Java and have each tell its story (ONLY=java: one)
-	@$(MAKE) -s -C internal/sdk $(SDKS:%=needs-%)
+	@$(MAKE) -s -k -C internal/sdk $(SDKS:%=needs-%)
 	@$(MAKE) -s -C internal/sdk $(SDKS)
-	go test -count=1 -tags sdk -v ./internal/sdk -run "Test.*/^($$(echo $(SDKS) | tr ' ' '|'))$$"
+	go test -count=1 -tags sdk -timeout 20m -v ./internal/sdk -run "Test.*/^($$(echo $(SDKS) | tr ' ' '|'))$$"
 	@go run ./internal/sdk/readme
 
 lint: ## vet, staticcheck, gofumpt, deadcode

@@ -17,8 +17,8 @@ import (
 	"time"
 )
 
-// patience is how long a test waits for what must come.
-const patience = 2 * time.Minute
+// patience is how long a test waits for what must come, which may be downloads.
+const patience = 10 * time.Minute
 
 // root is the top of the repository.
 func root(t *testing.T) string {

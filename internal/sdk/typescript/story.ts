@@ -46,12 +46,13 @@ async function create(pet: NewPet, once: string, write: (pet: NewPet) => string 
 
 // all returns every pet, one page at a time, following the links.
 async function* all(client: Client<paths>, query: { limit?: number; status?: PetStatus; after?: number }): AsyncGenerator<Pet> {
-  for (let next: string | null = ""; next !== null; ) {
+  for (;;) {
     const { data, error, response } = await client.GET("/pets", { params: { query } });
     if (error) throw new Refused(error);
     yield* data;
-    next = /<([^>]*)>; *rel="next"/.exec(response.headers.get("Link") ?? "")?.[1] ?? null;
-    if (next !== null) query = { ...query, after: Number(new URL(next, baseUrl).searchParams.get("after")) };
+    const next = /<[^>]*[?&]after=(\d+)[^>]*>; *rel="next"/.exec(response.headers.get("Link") ?? "");
+    if (!next) return;
+    query = { ...query, after: Number(next[1]) };
   }
 }
 
