@@ -114,7 +114,8 @@ drift: ## fail if openapi.yaml and gen/ disagree
 sdk: ## make the clients for Go, TypeScript, Python and Java and have each tell its story (ONLY=java: one)
 	@$(MAKE) -s -k -C internal/sdk $(SDKS:%=needs-%)
 	@$(MAKE) -s -C internal/sdk $(SDKS)
-	go test -count=1 -tags sdk -timeout 20m -v ./internal/sdk -run "Test.*/^($$(echo $(SDKS) | tr ' ' '|'))$$"
+	@echo 'Each client is used as the README says, and tells its story to a server'
+	@go test -count=1 -tags sdk -timeout 20m -v ./internal/sdk -run "Test.*/^($$(echo $(SDKS) | tr ' ' '|'))$$"
 	@go run ./internal/sdk/readme
 
 lint: ## vet, staticcheck, gofumpt, deadcode

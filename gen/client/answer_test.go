@@ -6,8 +6,6 @@ import (
 	"testing"
 
 	"example.com/petstore/gen/client"
-	"example.com/petstore/internal/edge"
-	"example.com/petstore/internal/store/memory"
 )
 
 func TestAnAnswerThatIsNotTheServicesIsSaidToBeSo(t *testing.T) {
@@ -32,28 +30,5 @@ func TestAnAnswerThatIsNotTheServicesIsSaidToBeSo(t *testing.T) {
 	}
 	if err := client.Check(&client.Pet{}, nil, nil); err != nil {
 		t.Errorf("a success: got error %v, want none", err)
-	}
-}
-
-func TestEveryRequestCarriesTheKey(t *testing.T) {
-	_, c := start(t, memory.New(), edge.BasePath)
-	made, err := c.CreatePetWithResponse(t.Context(), nil, client.NewPet{Name: "Rex", CategoryID: 9007199254740993})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := client.Check(made.JSON201, made.HTTPResponse, made.Body); err != nil {
-		t.Fatal(err)
-	}
-	if got := made.JSON201.CategoryID; got != 9007199254740993 {
-		t.Errorf("categoryId: got %d, want 9007199254740993", got)
-	}
-	if _, err := walked(t, client.All(t.Context(), c, nil)); err != nil {
-		t.Errorf("listing: got error %v, want none", err)
-	}
-}
-
-func TestAnEmptyKeyIsAnErrorBeforeAnyRequest(t *testing.T) {
-	if _, err := client.NewClientWithResponses("http://127.0.0.1:8080/v1", client.WithKey("")); err == nil {
-		t.Error("got no error, want one that says that the key is empty")
 	}
 }
