@@ -79,7 +79,7 @@ func TestTheQuickStartsOfTheREADMERun(t *testing.T) {
 			variables := replaced(t, setup[1].text, "http://127.0.0.1:8080/v1", s.base)
 			variables = replaced(t, variables, "$HOME/petstore", root(t))
 			cache := filepath.Join(root(t), ".bin/sdk/cache")
-			out := shell(t, dir, variables+own[1].text, "npm_config_cache="+cache+"/npm", "npm_config_prefer_offline=true", "PIP_CACHE_DIR="+cache+"/pip")
+			out := shell(t, long, dir, variables+own[1].text, "npm_config_cache="+cache+"/npm", "npm_config_prefer_offline=true", "PIP_CACHE_DIR="+cache+"/pip")
 			if want := "1 Frank available\n"; !strings.HasSuffix("\n"+out, "\n"+want) {
 				t.Errorf("got %q, want %q at its end", out, want)
 			}

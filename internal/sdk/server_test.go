@@ -17,8 +17,12 @@ import (
 	"time"
 )
 
-// patience is how long a test waits for what must come, which may be downloads.
-const patience = 10 * time.Minute
+// How long a test waits for what must come: for what may download, and for the
+// rest, such as a story, whose walk would not end if it took a wrong turn.
+const (
+	long  = 10 * time.Minute
+	short = time.Minute
+)
 
 // root is the top of the repository.
 func root(t *testing.T) string {
@@ -32,7 +36,7 @@ func root(t *testing.T) string {
 
 // shell runs a command line in dir, with variables beside those of the test,
 // and returns what it prints.
-func shell(t *testing.T, dir, line string, variables ...string) string {
+func shell(t *testing.T, patience time.Duration, dir, line string, variables ...string) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
@@ -44,6 +48,7 @@ func shell(t *testing.T, dir, line string, variables ...string) string {
 		}
 	}
 	cmd.Env = append(cmd.Env, variables...)
+	cmd.WaitDelay = time.Second // what the shell started may hold its output open
 	var stderr strings.Builder
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
@@ -57,7 +62,7 @@ func shell(t *testing.T, dir, line string, variables ...string) string {
 func build(t *testing.T) string {
 	t.Helper()
 	program := filepath.Join(t.TempDir(), "petstore")
-	shell(t, root(t), "go build -o "+program+" ./cmd/petstore")
+	shell(t, long, root(t), "go build -o "+program+" ./cmd/petstore")
 	return program
 }
 
@@ -94,7 +99,7 @@ func serve(t *testing.T, line string) *server {
 	case s.base = <-serving:
 	case err := <-s.ended:
 		t.Fatalf("the server ended before it served: %v", err)
-	case <-time.After(patience):
+	case <-time.After(short):
 		t.Fatal("the server says nowhere that it serves")
 	}
 	return s
@@ -134,7 +139,7 @@ func (s *server) stop(t *testing.T) string {
 		if err != nil {
 			t.Fatalf("the server ended with %v", err)
 		}
-	case <-time.After(patience):
+	case <-time.After(short):
 		t.Fatal("the server does not end")
 	}
 	return strings.Join(s.requests, "")

@@ -27,9 +27,9 @@ func TestEveryClientTellsTheSameStory(t *testing.T) {
 	story, requests := testdata(t, "story.txt"), testdata(t, "requests.txt")
 	for _, l := range sdk.Languages() {
 		t.Run(l.Name, func(t *testing.T) {
-			shell(t, root(t), "make -s -C internal/sdk "+l.Name)
+			shell(t, long, root(t), "make -s -C internal/sdk "+l.Name)
 			s := serve(t, "PETSTORE_API_KEYS="+key+" "+program+" serve --store memory:")
-			got := shell(t, root(t), l.Tell, "BASE_URL="+s.base, "KEY="+key)
+			got := shell(t, short, root(t), l.Tell, "BASE_URL="+s.base, "KEY="+key)
 			want := story
 			for line, instead := range differs[l.Name] {
 				if !strings.Contains(want, line) {
