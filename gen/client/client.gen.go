@@ -302,8 +302,9 @@ type ClientInterface interface {
 	// GetPet Get an animal
 	//
 	// Returns one animal. Deprecated: use `GET /pets` with a `status` filter
-	// instead. Every answer says so in `Deprecation` (RFC 9745) and `Sunset`
-	// (RFC 8594); until it is removed the operation works unchanged.
+	// instead. Every answer says so in `Deprecation` and `Link` (RFC 9745)
+	// and in `Sunset` (RFC 8594). Until the operation is removed, on 5
+	// December 2030, it works unchanged.
 	//
 	// Corresponds with GET /pets/{petId} (the `GetPet` operationId).
 	//
@@ -377,8 +378,9 @@ func (c *Client) CreatePet(ctx context.Context, params *CreatePetParams, body Cr
 // GetPet Get an animal
 //
 // Returns one animal. Deprecated: use `GET /pets` with a `status` filter
-// instead. Every answer says so in `Deprecation` (RFC 9745) and `Sunset`
-// (RFC 8594); until it is removed the operation works unchanged.
+// instead. Every answer says so in `Deprecation` and `Link` (RFC 9745)
+// and in `Sunset` (RFC 8594). Until the operation is removed, on 5
+// December 2030, it works unchanged.
 //
 // Corresponds with GET /pets/{petId} (the `GetPet` operationId).
 // Deprecated: Use GET /pets with a status filter instead.
@@ -643,8 +645,9 @@ type ClientWithResponsesInterface interface {
 	// GetPetWithResponse Get an animal
 	//
 	// Returns one animal. Deprecated: use `GET /pets` with a `status` filter
-	// instead. Every answer says so in `Deprecation` (RFC 9745) and `Sunset`
-	// (RFC 8594); until it is removed the operation works unchanged.
+	// instead. Every answer says so in `Deprecation` and `Link` (RFC 9745)
+	// and in `Sunset` (RFC 8594). Until the operation is removed, on 5
+	// December 2030, it works unchanged.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -663,6 +666,7 @@ type ListPetsResponse200Headers struct {
 // ListPetsResponse400Headers the declared response headers of an HTTP 400 response for ListPets
 type ListPetsResponse400Headers struct {
 	Deprecation *string
+	Link        *string
 	Sunset      *string
 	XRequestID  *string
 }
@@ -670,6 +674,7 @@ type ListPetsResponse400Headers struct {
 // ListPetsResponse401Headers the declared response headers of an HTTP 401 response for ListPets
 type ListPetsResponse401Headers struct {
 	Deprecation     *string
+	Link            *string
 	Sunset          *string
 	WWWAuthenticate *string
 	XRequestID      *string
@@ -678,6 +683,7 @@ type ListPetsResponse401Headers struct {
 // ListPetsResponse500Headers the declared response headers of an HTTP 500 response for ListPets
 type ListPetsResponse500Headers struct {
 	Deprecation *string
+	Link        *string
 	Sunset      *string
 	XRequestID  *string
 }
@@ -685,6 +691,7 @@ type ListPetsResponse500Headers struct {
 // ListPetsResponse503Headers the declared response headers of an HTTP 503 response for ListPets
 type ListPetsResponse503Headers struct {
 	Deprecation *string
+	Link        *string
 	RetryAfter  *int
 	Sunset      *string
 	XRequestID  *string
@@ -783,6 +790,7 @@ type CreatePetResponse400Headers struct {
 // CreatePetResponse401Headers the declared response headers of an HTTP 401 response for CreatePet
 type CreatePetResponse401Headers struct {
 	Deprecation     *string
+	Link            *string
 	Sunset          *string
 	WWWAuthenticate *string
 	XRequestID      *string
@@ -808,6 +816,7 @@ type CreatePetResponse422Headers struct {
 // CreatePetResponse500Headers the declared response headers of an HTTP 500 response for CreatePet
 type CreatePetResponse500Headers struct {
 	Deprecation *string
+	Link        *string
 	Sunset      *string
 	XRequestID  *string
 }
@@ -815,6 +824,7 @@ type CreatePetResponse500Headers struct {
 // CreatePetResponse503Headers the declared response headers of an HTTP 503 response for CreatePet
 type CreatePetResponse503Headers struct {
 	Deprecation *string
+	Link        *string
 	RetryAfter  *int
 	Sunset      *string
 	XRequestID  *string
@@ -929,6 +939,7 @@ func (r CreatePetResponse) ContentType() string {
 // GetPetResponse200Headers the declared response headers of an HTTP 200 response for GetPet
 type GetPetResponse200Headers struct {
 	Deprecation *string
+	Link        *string
 	Sunset      *string
 	XRequestID  *string
 }
@@ -936,6 +947,7 @@ type GetPetResponse200Headers struct {
 // GetPetResponse400Headers the declared response headers of an HTTP 400 response for GetPet
 type GetPetResponse400Headers struct {
 	Deprecation *string
+	Link        *string
 	Sunset      *string
 	XRequestID  *string
 }
@@ -943,6 +955,7 @@ type GetPetResponse400Headers struct {
 // GetPetResponse401Headers the declared response headers of an HTTP 401 response for GetPet
 type GetPetResponse401Headers struct {
 	Deprecation     *string
+	Link            *string
 	Sunset          *string
 	WWWAuthenticate *string
 	XRequestID      *string
@@ -951,6 +964,7 @@ type GetPetResponse401Headers struct {
 // GetPetResponse404Headers the declared response headers of an HTTP 404 response for GetPet
 type GetPetResponse404Headers struct {
 	Deprecation *string
+	Link        *string
 	Sunset      *string
 	XRequestID  *string
 }
@@ -958,6 +972,7 @@ type GetPetResponse404Headers struct {
 // GetPetResponse500Headers the declared response headers of an HTTP 500 response for GetPet
 type GetPetResponse500Headers struct {
 	Deprecation *string
+	Link        *string
 	Sunset      *string
 	XRequestID  *string
 }
@@ -965,6 +980,7 @@ type GetPetResponse500Headers struct {
 // GetPetResponse503Headers the declared response headers of an HTTP 503 response for GetPet
 type GetPetResponse503Headers struct {
 	Deprecation *string
+	Link        *string
 	RetryAfter  *int
 	Sunset      *string
 	XRequestID  *string
@@ -1114,8 +1130,9 @@ func (c *ClientWithResponses) CreatePetWithResponse(ctx context.Context, params 
 // GetPetWithResponse Get an animal
 //
 // Returns one animal. Deprecated: use `GET /pets` with a `status` filter
-// instead. Every answer says so in `Deprecation` (RFC 9745) and `Sunset`
-// (RFC 8594); until it is removed the operation works unchanged.
+// instead. Every answer says so in `Deprecation` and `Link` (RFC 9745)
+// and in `Sunset` (RFC 8594). Until the operation is removed, on 5
+// December 2030, it works unchanged.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -1208,6 +1225,13 @@ func ParseListPetsResponse(rsp *http.Response) (*ListPetsResponse, error) {
 			}
 			headers.Deprecation = &value
 		}
+		if values := rsp.Header.Values("Link"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Link", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.Link = &value
+		}
 		if values := rsp.Header.Values("Sunset"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "Sunset", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -1231,6 +1255,13 @@ func ParseListPetsResponse(rsp *http.Response) (*ListPetsResponse, error) {
 				return nil, err
 			}
 			headers.Deprecation = &value
+		}
+		if values := rsp.Header.Values("Link"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Link", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.Link = &value
 		}
 		if values := rsp.Header.Values("Sunset"); len(values) > 0 {
 			var value string
@@ -1263,6 +1294,13 @@ func ParseListPetsResponse(rsp *http.Response) (*ListPetsResponse, error) {
 			}
 			headers.Deprecation = &value
 		}
+		if values := rsp.Header.Values("Link"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Link", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.Link = &value
+		}
 		if values := rsp.Header.Values("Sunset"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "Sunset", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -1286,6 +1324,13 @@ func ParseListPetsResponse(rsp *http.Response) (*ListPetsResponse, error) {
 				return nil, err
 			}
 			headers.Deprecation = &value
+		}
+		if values := rsp.Header.Values("Link"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Link", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.Link = &value
 		}
 		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
 			var value int
@@ -1423,6 +1468,13 @@ func ParseCreatePetResponse(rsp *http.Response) (*CreatePetResponse, error) {
 			}
 			headers.Deprecation = &value
 		}
+		if values := rsp.Header.Values("Link"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Link", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.Link = &value
+		}
 		if values := rsp.Header.Values("Sunset"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "Sunset", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -1498,6 +1550,13 @@ func ParseCreatePetResponse(rsp *http.Response) (*CreatePetResponse, error) {
 			}
 			headers.Deprecation = &value
 		}
+		if values := rsp.Header.Values("Link"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Link", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.Link = &value
+		}
 		if values := rsp.Header.Values("Sunset"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "Sunset", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -1521,6 +1580,13 @@ func ParseCreatePetResponse(rsp *http.Response) (*CreatePetResponse, error) {
 				return nil, err
 			}
 			headers.Deprecation = &value
+		}
+		if values := rsp.Header.Values("Link"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Link", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.Link = &value
 		}
 		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
 			var value int
@@ -1617,6 +1683,13 @@ func ParseGetPetResponse(rsp *http.Response) (*GetPetResponse, error) {
 			}
 			headers.Deprecation = &value
 		}
+		if values := rsp.Header.Values("Link"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Link", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.Link = &value
+		}
 		if values := rsp.Header.Values("Sunset"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "Sunset", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -1641,6 +1714,13 @@ func ParseGetPetResponse(rsp *http.Response) (*GetPetResponse, error) {
 			}
 			headers.Deprecation = &value
 		}
+		if values := rsp.Header.Values("Link"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Link", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.Link = &value
+		}
 		if values := rsp.Header.Values("Sunset"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "Sunset", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -1664,6 +1744,13 @@ func ParseGetPetResponse(rsp *http.Response) (*GetPetResponse, error) {
 				return nil, err
 			}
 			headers.Deprecation = &value
+		}
+		if values := rsp.Header.Values("Link"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Link", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.Link = &value
 		}
 		if values := rsp.Header.Values("Sunset"); len(values) > 0 {
 			var value string
@@ -1696,6 +1783,13 @@ func ParseGetPetResponse(rsp *http.Response) (*GetPetResponse, error) {
 			}
 			headers.Deprecation = &value
 		}
+		if values := rsp.Header.Values("Link"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Link", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.Link = &value
+		}
 		if values := rsp.Header.Values("Sunset"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "Sunset", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -1720,6 +1814,13 @@ func ParseGetPetResponse(rsp *http.Response) (*GetPetResponse, error) {
 			}
 			headers.Deprecation = &value
 		}
+		if values := rsp.Header.Values("Link"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Link", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.Link = &value
+		}
 		if values := rsp.Header.Values("Sunset"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "Sunset", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -1743,6 +1844,13 @@ func ParseGetPetResponse(rsp *http.Response) (*GetPetResponse, error) {
 				return nil, err
 			}
 			headers.Deprecation = &value
+		}
+		if values := rsp.Header.Values("Link"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Link", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.Link = &value
 		}
 		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
 			var value int

@@ -37,6 +37,7 @@ func serve(store petstore.Store, base string) (*server, error) {
 		Document:     gen.Document,
 		Service:      service.New(store, base),
 		Logger:       slog.New(slog.NewJSONHandler(io.Discard, nil)),
+		Base:         base,
 		Authenticate: keys.Authenticate,
 		Ready:        store.Ping,
 	})
