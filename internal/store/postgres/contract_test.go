@@ -15,7 +15,27 @@ import (
 func TestMain(m *testing.M) { os.Exit(pgtest.Main(m)) }
 
 func TestPostgreSQLKeepsTheContract(t *testing.T) {
-	storetest.Run(t, func(t *testing.T) petstore.Store { return open(t, pgtest.Database(t)) })
+	keepsTheContract(t, pgtest.NewShelf(t, ""), func(address string) string { return address })
+}
+
+// keepsTheContract tests stores on the databases of the shelf, each by the
+// address that route makes of the database's own.
+func keepsTheContract(t *testing.T, databases *pgtest.Shelf, route func(string) string) {
+	storetest.Run(t, func(t *testing.T) petstore.Store {
+		address, release := databases.Take(t)
+		return shelved{open(t, route(address)), release}
+	})
+}
+
+// shelved is a store that gives its database back when it is closed.
+type shelved struct {
+	*postgres.Store
+	release func()
+}
+
+func (s shelved) Close() error {
+	defer s.release()
+	return s.Store.Close()
 }
 
 func TestTwoReplicasAreLinearizable(t *testing.T) {

@@ -5,17 +5,13 @@ package postgres_test
 import (
 	"testing"
 
-	"example.com/petstore/internal/petstore"
 	"example.com/petstore/internal/store/postgres/pgtest"
 	"example.com/petstore/internal/store/storetest"
 )
 
 func TestPostgreSQLBehindPgBouncerKeepsTheContract(t *testing.T) {
 	server := pgtest.Start(t)
-	pooler := server.Pooler(t)
-	storetest.Run(t, func(t *testing.T) petstore.Store {
-		return open(t, pooler.Address(pgtest.CreateDatabase(t, server.Address("postgres"), "")))
-	})
+	keepsTheContract(t, pgtest.NewShelf(t, server.Address("postgres")), server.Pooler(t).Address)
 }
 
 func TestReplicasBehindPgBouncerMigrateAtOnce(t *testing.T) {

@@ -61,12 +61,18 @@ func sharedAddress(t testing.TB) string {
 }
 
 // CreateDatabase creates a database with these options of CREATE DATABASE on
-// the server at address and returns its address.
+// the server at address and returns its address. It is dropped after the test.
 func CreateDatabase(t testing.TB, address, options string) string {
+	t.Helper()
+	return createDatabase(t, t, address, options)
+}
+
+// createDatabase creates a database for t, which is dropped after owner.
+func createDatabase(t, owner testing.TB, address, options string) string {
 	t.Helper()
 	name := "test_" + strings.ToLower(rand.Text())
 	Exec(t, address, "CREATE DATABASE "+name+" "+options)
-	t.Cleanup(func() {
+	owner.Cleanup(func() {
 		// The server may be gone with the test; what is on it goes with it.
 		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 		defer cancel()
