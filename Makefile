@@ -25,7 +25,7 @@ endif
 # The tests that need a PostgreSQL server have the build tag postgres, those that
 # need PgBouncer too the tag pgbouncer as well. In CI they always run: they fail
 # where there is no such program.
-HAVE_POSTGRES := $(shell ([ -n "$$PETSTORE_TEST_POSTGRES$$CI" ] || ls /usr/lib/postgresql/*/bin/initdb || command -v initdb) >/dev/null 2>&1 && echo yes)
+HAVE_POSTGRES := $(shell ([ -n "$$CI" ] || ls /usr/lib/postgresql/*/bin/initdb || command -v initdb) >/dev/null 2>&1 && echo yes)
 HAVE_PGBOUNCER := $(shell ([ -n "$$CI" ] || ls /usr/sbin/pgbouncer || command -v pgbouncer) >/dev/null 2>&1 && echo yes)
 ifeq ($(HAVE_POSTGRES),yes)
 TAGS += postgres
@@ -77,7 +77,7 @@ ifneq ($(HAVE_CC),yes)
 	@echo 'No C compiler found, so the tests run without the race detector; install gcc or clang to have it.'
 endif
 ifneq ($(HAVE_POSTGRES),yes)
-	@echo 'No PostgreSQL found, so the tests that need a server do not run; install postgresql or set PETSTORE_TEST_POSTGRES to have them.'
+	@echo 'No PostgreSQL found, so the tests that need a server do not run; install postgresql to have them.'
 else ifneq ($(HAVE_PGBOUNCER),yes)
 	@echo 'No PgBouncer found, so the tests that need it do not run; install pgbouncer to have them.'
 endif

@@ -306,8 +306,9 @@ func (c *patroniCluster) leader(t *testing.T, not *node, within time.Duration) *
 	return nil
 }
 
-// whole waits until every node streams or leads, and one of them is the
-// synchronous standby.
+// whole waits until every node leads or streams from the leader, and one of
+// them is the synchronous standby. Patroni calls a node a replica before it
+// streams, and may yet find that it has to be rewound.
 func (c *patroniCluster) whole(t *testing.T) {
 	t.Helper()
 	client := &http.Client{Timeout: 2 * time.Second}
@@ -325,15 +326,26 @@ func (c *patroniCluster) whole(t *testing.T) {
 			switch {
 			case is(n, "primary"):
 				leaders++
-			case is(n, "replica"):
-				replicas++
-				if is(n, "synchronous") {
-					synchronous++
-				}
+				replicas = n.streams()
+			case is(n, "synchronous"):
+				synchronous++
 			}
 		}
 		return leaders == 1 && replicas == len(c.nodes)-1 && synchronous == 1
 	})
+}
+
+// streams returns how many standbys stream from the node's server.
+func (n *node) streams() (standbys int) {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	c, err := pgx.Connect(ctx, n.address("postgres", "postgres"))
+	if err != nil {
+		return 0
+	}
+	defer c.Close(ctx)
+	_ = c.QueryRow(ctx, "SELECT count(*) FROM pg_stat_replication WHERE state = 'streaming'").Scan(&standbys)
+	return standbys
 }
 
 func freePort(t *testing.T) int {

@@ -1,5 +1,5 @@
 // Package pgtest gives tests a real PostgreSQL server: the one that
-// PETSTORE_TEST_POSTGRES names, or throwaway ones from the binaries of this
+// PETSTORE_TEST_POSTGRES names, or throwaway ones from the programs of this
 // machine. It never skips: a test without a server fails and says how to get
 // one.
 package pgtest
@@ -7,6 +7,7 @@ package pgtest
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"net/url"
 	"os"
@@ -18,15 +19,17 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Variable names a server to use instead of a throwaway one, as an address of a
-// user who may create databases: postgres://USER:PASSWORD@HOST/DATABASE.
+// Variable names a server to use instead of the one that tests share, as an
+// address of a user who may create databases: postgres://USER:PASSWORD@HOST/DATABASE.
+// Tests that kill, hang or configure a server have throwaway ones all the same.
 const Variable = "PETSTORE_TEST_POSTGRES"
 
-// shared is the server of a test binary, started when first asked for.
+// shared is the server of a test binary, found or started when first asked for.
 var shared struct {
-	once   sync.Once
-	server *Server
-	err    error
+	once    sync.Once
+	address string
+	server  *Server // nil where Variable names one
+	err     error
 }
 
 // Main runs the tests of a package and stops the shared server: call it in
@@ -47,17 +50,44 @@ func Database(t testing.TB) string {
 	return CreateDatabase(t, sharedAddress(t), "")
 }
 
-// sharedAddress returns the address of any database of the shared server.
+// sharedAddress returns the address of any database of the shared server. There
+// is no password in it: who fails may print it.
 func sharedAddress(t testing.TB) string {
 	t.Helper()
-	if address := os.Getenv(Variable); address != "" {
-		return address
-	}
-	shared.once.Do(func() { shared.server, shared.err = start(nil) })
+	shared.once.Do(func() {
+		if given := os.Getenv(Variable); given != "" {
+			shared.address, shared.err = withoutPassword(given)
+			return
+		}
+		if shared.server, shared.err = start(nil); shared.err == nil {
+			shared.address = shared.server.Address("postgres")
+		}
+	})
 	if shared.err != nil {
 		t.Fatalf("this test needs a PostgreSQL server: %v", shared.err)
 	}
-	return shared.server.Address("postgres")
+	return shared.address
+}
+
+// withoutPassword takes the password out of an address and leaves it where pgx
+// looks for it, in this process and in those it starts.
+func withoutPassword(address string) (string, error) {
+	u, err := url.Parse(address)
+	if err != nil || !strings.HasPrefix(u.Scheme, "postgres") || u.Host == "" {
+		return "", fmt.Errorf("%s is no address of a server; give postgres://USER:PASSWORD@HOST/DATABASE", Variable)
+	}
+	query := u.Query()
+	password, ok := u.User.Password()
+	if !ok {
+		password = query.Get("password")
+	}
+	if password == "" {
+		return address, nil
+	}
+	u.User = url.User(u.User.Username())
+	query.Del("password")
+	u.RawQuery = query.Encode()
+	return u.String(), os.Setenv("PGPASSWORD", password)
 }
 
 // CreateDatabase creates a database with these options of CREATE DATABASE on
@@ -88,7 +118,7 @@ func withDatabase(t testing.TB, address, name string) string {
 	t.Helper()
 	u, err := url.Parse(address)
 	if err != nil {
-		t.Fatalf("the address in %s does not parse; give one host", Variable)
+		t.Fatal("the address of the test server does not parse")
 	}
 	u.Path = "/" + name
 	return u.String()
@@ -139,7 +169,7 @@ func Eventually(t testing.TB, within time.Duration, what string, check func() bo
 }
 
 func missing() error {
-	return fmt.Errorf("neither %s nor the programs of PostgreSQL are there; set it to the address of a server, or run: apt-get install postgresql", Variable)
+	return errors.New("the programs of PostgreSQL are not there; run: apt-get install postgresql")
 }
 
 // Lock runs a statement in a transaction that lasts until release is called, or
