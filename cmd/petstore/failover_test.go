@@ -4,6 +4,7 @@ package main
 
 import (
 	"net/http"
+	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -19,16 +20,26 @@ type cluster struct {
 }
 
 func startCluster(t *testing.T) *cluster {
+	c := startServers(t)
+	c.serve(t, pgtest.Addresses("postgres", c.primary, c.standby))
+	return c
+}
+
+// startServers starts a cluster without replicas.
+func startServers(t *testing.T) *cluster {
 	c := &cluster{primary: pgtest.Start(t)}
 	c.standby = c.primary.Standby(t, "one")
 	c.primary.Configure(t, map[string]string{"synchronous_standby_names": "one"})
 	pgtest.Eventually(t, 20*time.Second, "the standby becoming synchronous", func() bool {
 		return pgtest.Query[int](t, c.primary.Address("postgres"), "SELECT count(*) FROM pg_stat_replication WHERE sync_state = 'sync'") == 1
 	})
-	for i := range c.replicas {
-		c.replicas[i] = startReplica(t, pgtest.Addresses("postgres", c.primary, c.standby), "--require-sync")
-	}
 	return c
+}
+
+func (c *cluster) serve(t *testing.T, address string) {
+	for i := range c.replicas {
+		c.replicas[i] = startReplica(t, address, "--require-sync")
+	}
 }
 
 func (c *cluster) route(n int) *replica { return c.replicas[n%len(c.replicas)] }
@@ -131,9 +142,25 @@ func wantUnavailable(t *testing.T, r *replica, a answer) {
 
 func TestAnExhaustedPoolIs503AndRecovers(t *testing.T) {
 	address := pgtest.Database(t)
-	r := startReplica(t, withParameter(address, "pool_max_conns=2"))
+	const connections, writes = 2, 6
+	r := startReplica(t, withParameter(address, "pool_max_conns="+strconv.Itoa(connections)))
+	count, release := createBehindALock(t, r, address, connections, writes)
+	// Two were sent and may yet be done; the others were not.
+	if count[http.StatusServiceUnavailable] != writes-connections || count[http.StatusInternalServerError] != connections {
+		t.Errorf("got statuses %v, want %d times 503 and twice 500", count, writes-connections)
+	}
+	release()
+	pgtest.Eventually(t, 20*time.Second, "being ready again", func() bool { return r.status(t, "/readyz") == http.StatusOK })
+	pgtest.Eventually(t, 20*time.Second, "the two that were sent being there, and no others", func() bool { return len(listAll(t, r)) == connections })
+}
+
+// createBehindALock has so many clients create a pet while somebody holds the
+// table, the first of them on a connection of its own each, and counts the
+// statuses of their answers. It says how to let the table go.
+func createBehindALock(t *testing.T, r *replica, direct string, connections, writes int) (count map[int]int, release func()) {
+	t.Helper()
 	client := &http.Client{Timeout: clientWaits}
-	release := pgtest.Lock(t, address, "LOCK TABLE pets IN ACCESS EXCLUSIVE MODE")
+	release = pgtest.Lock(t, direct, "LOCK TABLE pets IN ACCESS EXCLUSIVE MODE")
 	answers := make(chan answer)
 	create := func() {
 		a, err := ask(t.Context(), client, http.MethodPost, r.url+"/v1/pets", `{"name":"Rex","categoryId":1}`, nil)
@@ -142,16 +169,15 @@ func TestAnExhaustedPoolIs503AndRecovers(t *testing.T) {
 		}
 		answers <- a
 	}
-	const writes = 6
 	for taken := range writes {
 		go create()
-		if taken < 2 { // each a connection of its own: those that come at once share one
+		if taken < connections { // those that come at once would share one
 			pgtest.Eventually(t, 20*time.Second, "a connection being taken", func() bool {
-				return pgtest.Query[int](t, address, "SELECT count(*) FROM pg_locks WHERE NOT granted") == taken+1
+				return pgtest.Query[int](t, direct, "SELECT count(*) FROM pg_locks WHERE NOT granted") == taken+1
 			})
 		}
 	}
-	count := map[int]int{}
+	count = map[int]int{}
 	for range writes {
 		a := <-answers
 		count[a.status]++
@@ -159,11 +185,5 @@ func TestAnExhaustedPoolIs503AndRecovers(t *testing.T) {
 			wantUnavailable(t, r, a)
 		}
 	}
-	// Two were sent and may yet be done; the others were not.
-	if count[http.StatusServiceUnavailable] != writes-2 || count[http.StatusInternalServerError] != 2 {
-		t.Errorf("got statuses %v, want %d times 503 and twice 500", count, writes-2)
-	}
-	release()
-	pgtest.Eventually(t, 20*time.Second, "being ready again", func() bool { return r.status(t, "/readyz") == http.StatusOK })
-	pgtest.Eventually(t, 20*time.Second, "the two that were sent being there, and no others", func() bool { return len(listAll(t, r)) == 2 })
+	return count, release
 }

@@ -63,6 +63,7 @@ func parse(address string) (*pgxpool.Config, error) {
 		c.RuntimeParams["application_name"] = "petstore"
 	}
 	c.OnNotice = keepWarning
+	c.DialFunc = dialKnowing(c.DialFunc)
 	return config, nil
 }
 

@@ -15,6 +15,18 @@ import (
 // it stays below the 3 s in which a hung primary is to be left.
 const patience = time.Second
 
+// leaveAgain is how long a server that was left, and reached again, is not left
+// once more: leaving has not helped. Behind PgBouncer that has no connection
+// left, every leaving adds as many sessions to the server as its pool has. It is
+// shorter than a request.
+const leaveAgain = 5 * time.Second
+
+// left is the server that was left last.
+type left struct {
+	server string
+	at     time.Time
+}
+
 // pools are the connections to one primary. Those for writing are apart from
 // those for reading, so that writes that wait for a standby, and keep their
 // connections, do not keep readers out.
@@ -102,15 +114,15 @@ func (s *Store) suspect(p *pools, server string) {
 	if (err == nil && found == server) || isCrowded(err) {
 		return
 	}
-	s.leave(p)
+	s.leave(p, server)
 }
 
 // leave has everything from now on, and what waits for an answer of p, begin
 // with new pools. Those of p are closed in the background.
-func (s *Store) leave(p *pools) {
+func (s *Store) leave(p *pools, server string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.closed || s.current.Load() != p {
+	if s.closed || s.current.Load() != p || s.left.server == server && time.Since(s.left.at) < leaveAgain {
 		return
 	}
 	fresh, err := s.newPools()
@@ -118,6 +130,7 @@ func (s *Store) leave(p *pools) {
 		return // not of a configuration that has made pools before
 	}
 	s.current.Store(fresh)
+	s.left = left{server, time.Now()}
 	p.giveUp()
 	go p.close()
 }

@@ -36,6 +36,7 @@ type Store struct {
 
 	mu       sync.RWMutex // held for reading while a write begins
 	closed   bool
+	left     left
 	writing  sync.WaitGroup
 	ended    chan struct{} // closed after the last write
 	carriers sync.WaitGroup

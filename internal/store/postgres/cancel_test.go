@@ -1,0 +1,32 @@
+//go:build postgres
+
+package postgres_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"example.com/petstore/internal/petstore"
+	"example.com/petstore/internal/store/postgres/pgtest"
+)
+
+// A session that goes on waiting for a lock when its reader has gone would be
+// one of ever more.
+func TestAReadThatItsDeadlineEndsLeavesNoSessionBehind(t *testing.T) {
+	address := pgtest.Database(t)
+	s := open(t, address)
+	pgtest.Lock(t, address, "LOCK TABLE pets IN ACCESS EXCLUSIVE MODE")
+	waiting := func() int {
+		return pgtest.Query[int](t, address, "SELECT count(*) FROM pg_locks JOIN pg_database d ON d.oid = database WHERE NOT granted AND datname = current_database()")
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Second)
+	defer cancel()
+	read := make(chan error, 1)
+	go func() { _, err := s.Pets(ctx, petstore.Query{Limit: 1}); read <- err }()
+	pgtest.Eventually(t, 3*time.Second, "the read waiting for the lock", func() bool { return waiting() == 1 })
+	if err := <-read; petstore.KindOf(err) != petstore.Unavailable {
+		t.Errorf("got error %v (%v), want unavailable", err, petstore.KindOf(err))
+	}
+	pgtest.Eventually(t, 2*time.Second, "the session ending", func() bool { return waiting() == 0 })
+}
