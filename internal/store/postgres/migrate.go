@@ -26,9 +26,10 @@ const migrateTimeout = 5 * time.Minute
 //
 // Older replicas go on working beside a newer one, so a migration must leave
 // every statement of the version before it valid: it may add tables, columns
-// that are nullable or have a default, and indexes, but rename, retype and drop
-// nothing that the version before names. What is no longer needed is dropped by
-// the version after.
+// that are nullable or have a default, and indexes (CONCURRENTLY, or writes
+// would wait for them), but rename, retype and drop nothing that the version
+// before names. What is no longer needed is dropped by the version after.
+// migrations_test.go refuses the rest.
 func migrate(ctx context.Context, config *pgx.ConnConfig) (err error) {
 	ctx, cancel := context.WithTimeout(ctx, migrateTimeout)
 	defer cancel()
