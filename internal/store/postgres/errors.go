@@ -113,6 +113,11 @@ func isCrowded(err error) bool {
 	return ok && strings.HasPrefix(pg.Code, "53")
 }
 
+// isTimeout reports whether nobody has answered in time.
+func isTimeout(err error) bool {
+	return errors.Is(err, context.DeadlineExceeded) || pgconn.Timeout(err)
+}
+
 var (
 	errClosed = &petstore.Error{Kind: petstore.Unavailable, Message: "the store is closed"}
 	errGaveUp = &petstore.Error{Kind: petstore.Unavailable, Message: "the caller gave up waiting for the store"}

@@ -82,7 +82,8 @@ type locker struct{ tx *sql.Tx }
 const lockKey = 0x70657473746f7265
 
 // Lock asks again and again and never waits inside PostgreSQL: a statement that
-// waits there would keep CREATE INDEX CONCURRENTLY waiting for it.
+// waits there would keep CREATE INDEX CONCURRENTLY waiting for it. So would one
+// by the extended protocol, whose portal has a snapshot until the transaction ends.
 func (l *locker) Lock(ctx context.Context, db *sql.DB) error {
 	for {
 		tx, err := db.BeginTx(context.WithoutCancel(ctx), nil)
@@ -90,7 +91,8 @@ func (l *locker) Lock(ctx context.Context, db *sql.DB) error {
 			return err
 		}
 		var taken bool
-		if err := tx.QueryRowContext(ctx, "SELECT pg_try_advisory_xact_lock($1)", int64(lockKey)).Scan(&taken); err != nil {
+		err = tx.QueryRowContext(ctx, "SELECT pg_try_advisory_xact_lock($1)", pgx.QueryExecModeSimpleProtocol, int64(lockKey)).Scan(&taken)
+		if err != nil {
 			return errors.Join(err, tx.Rollback())
 		}
 		if taken {

@@ -3,6 +3,8 @@
 package postgres_test
 
 import (
+	"io"
+	"net"
 	"net/url"
 	"strings"
 	"sync"
@@ -44,6 +46,36 @@ func TestADatabaseThatCannotBeOpenedIsOneSentenceWithoutThePassword(t *testing.T
 		if !strings.Contains(text, want) || strings.Contains(text, secret) || strings.Contains(text, "\n") {
 			t.Errorf("%s: got error %q, want one line that says %q and not the password", address, text, want)
 		}
+	}
+}
+
+// The first caller is never answered, as by a server that is busy.
+func TestAServerThatIsSlowToAnswerIsOpened(t *testing.T) {
+	server := pgtest.Start(t)
+	slow, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = slow.Close() })
+	go func() {
+		for calls := 0; ; calls++ {
+			client, err := slow.Accept()
+			if err != nil {
+				return
+			}
+			t.Cleanup(func() { _ = client.Close() })
+			if calls == 0 {
+				continue
+			}
+			if there, err := net.Dial("tcp", server.Host()); err == nil {
+				go func() { _, _ = io.Copy(there, client); _ = there.Close() }()
+				go func() { _, _ = io.Copy(client, there); _ = client.Close() }()
+			}
+		}
+	}()
+	s := open(t, strings.Replace(server.Address("postgres"), server.Host(), slow.Addr().String(), 1))
+	if err := s.Ping(t.Context()); err != nil {
+		t.Errorf("ping: got error %v, want nil", err)
 	}
 }
 

@@ -51,7 +51,11 @@ func Open(ctx context.Context, address string) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := checkEncoding(ctx, config); err != nil {
+	err = checkEncoding(ctx, config)
+	for began := time.Now(); isTimeout(err) && ctx.Err() == nil && time.Since(began) < outageWait; {
+		err = checkEncoding(ctx, config) // connectTimeout is short for a busy server
+	}
+	if err != nil {
 		return nil, explainOpen(address, err)
 	}
 	if err := migrate(ctx, config.ConnConfig); err != nil {

@@ -1,0 +1,130 @@
+//go:build postgres
+
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"example.com/petstore/internal/store/postgres/pgtest"
+)
+
+// What the next version of the program has beside this one: two migrations, as
+// the rule in postgres/migrate.go allows them, and a write that names a new column.
+var nextVersion = map[string]string{
+	"migrations/90001_chips.sql": `-- +goose Up
+ALTER TABLE pets ADD COLUMN weight bigint, ADD COLUMN chip text NOT NULL DEFAULT 'none';
+ALTER TABLE keys ADD COLUMN note text;
+CREATE TABLE orders (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, pet bigint NOT NULL);
+CREATE INDEX orders_by_pet ON orders (pet);
+`,
+	"migrations/90002_chips.sql": `-- +goose NO TRANSACTION
+-- +goose Up
+CREATE INDEX CONCURRENTLY pets_by_chip ON pets (chip);
+`,
+}
+
+const (
+	insertOld = "(name, category_id, status, key_id, idempotency_key) VALUES ($1, $2, $3, $4, $5)"
+	insertNew = "(name, category_id, status, key_id, idempotency_key, chip) VALUES ($1, $2, $3, $4, $5, 'new')"
+)
+
+// buildNextVersion builds the next version of the program from this one's files
+// and those that differ.
+func buildNextVersion(t *testing.T) (path string) {
+	t.Helper()
+	dir := t.TempDir()
+	store, err := filepath.Abs("../../internal/store/postgres")
+	if err != nil {
+		t.Fatal(err)
+	}
+	pets, err := os.ReadFile(filepath.Join(store, "pets.go"))
+	if err != nil || strings.Count(string(pets), insertOld) != 1 {
+		t.Fatalf("pets.go: got no %q to replace (error %v)", insertOld, err)
+	}
+	files := map[string]string{"pets.go": strings.Replace(string(pets), insertOld, insertNew, 1)}
+	for name, text := range nextVersion {
+		files[name] = text
+	}
+	overlay := struct{ Replace map[string]string }{map[string]string{}}
+	for name, text := range files {
+		instead := filepath.Join(dir, filepath.Base(name))
+		if err := os.WriteFile(instead, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		overlay.Replace[filepath.Join(store, name)] = instead
+	}
+	text, err := json.Marshal(overlay)
+	if err == nil {
+		err = os.WriteFile(filepath.Join(dir, "overlay.json"), text, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	path = filepath.Join(dir, "petstore")
+	if out, err := exec.Command("go", "build", "-overlay", filepath.Join(dir, "overlay.json"), "-o", path, ".").CombinedOutput(); err != nil {
+		t.Fatalf("building the next version: got error %v: %s", err, out)
+	}
+	return path
+}
+
+// startProgram starts a replica in a process of its own and waits until it
+// serves.
+func startProgram(t *testing.T, path, store string, args ...string) *replica {
+	t.Helper()
+	p := &program{exited: make(chan int, 1)}
+	cmd := exec.Command(path, append([]string{"serve"}, args...)...)
+	cmd.Env = append(os.Environ(), "PETSTORE_API_KEYS="+testKey, "PETSTORE_STORE="+store, "PETSTORE_ADDR=127.0.0.1:0")
+	cmd.Stderr = &p.stderr
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = cmd.Process.Kill() })
+	go func() {
+		_ = cmd.Wait()
+		p.exited <- cmd.ProcessState.ExitCode()
+	}()
+	address, err := p.address()
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &replica{
+		url:    strings.TrimSuffix(address, "/v1"),
+		cancel: func() { _ = cmd.Process.Signal(syscall.SIGTERM) },
+		exit:   p.exited,
+	}
+	t.Cleanup(func() { r.stop(t) })
+	return r
+}
+
+// Replicas of this version are replaced, one after the other, by those of the
+// next, the first of which migrates: from then on until the last has gone, both
+// work beside each other on the newer schema.
+func TestANewerVersionReplacesAnOlderOneAcrossItsMigrationUnderLoad(t *testing.T) {
+	newer := buildNextVersion(t)
+	database := pgtest.Database(t)
+	address := withParameter(database, "pool_max_conns=8")
+	start := func() *replica { return startProgram(t, newer, address, "--drain", drain) }
+	rollOver(t, address, start)
+
+	for _, chip := range []string{"none", "new"} {
+		if n := pgtest.Query[int](t, database, "SELECT count(*) FROM pets WHERE chip = $1", chip); n < 100 {
+			t.Errorf("chip %s: got %d pets, want at least 100 by that version", chip, n)
+		}
+	}
+	var stdout, stderr output
+	env := map[string]string{"PETSTORE_API_KEYS": testKey, "PETSTORE_STORE": address, "PETSTORE_ADDR": "127.0.0.1:0"}
+	status := run(t.Context(), world{
+		args: []string{"serve"}, getenv: func(name string) string { return env[name] },
+		stdin: strings.NewReader(""), stdout: &stdout, stderr: &stderr,
+	})
+	said := strings.TrimSpace(stderr.String())
+	if status == 0 || strings.Contains(said, "\n") || !strings.Contains(said, "its schema is at version 90002 and this program knows versions up to 1; run a newer petstore") {
+		t.Errorf("an older replica started on the newer schema: got status %d and %q, want one sentence that asks for a newer petstore", status, said)
+	}
+}
