@@ -93,6 +93,7 @@ func TestAPrimaryThatHangsForAMomentLosesAndDoublesNothing(t *testing.T) {
 }
 
 func TestADatabaseThatIsGoneIs503AndComesBackWithoutARestart(t *testing.T) {
+	t.Parallel() // it mostly waits
 	server := pgtest.Start(t)
 	r := startReplica(t, server.Address("postgres"))
 	client := &http.Client{Timeout: 6 * time.Second} // whoever is told 503 is told before the edge's 8 s are over
@@ -141,6 +142,7 @@ func wantUnavailable(t *testing.T, r *replica, a answer) {
 }
 
 func TestAnExhaustedPoolIs503AndRecovers(t *testing.T) {
+	t.Parallel() // it mostly waits
 	address := pgtest.Database(t)
 	const connections, writes = 2, 6
 	r := startReplica(t, withParameter(address, "pool_max_conns="+strconv.Itoa(connections)))

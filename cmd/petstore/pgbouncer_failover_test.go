@@ -72,6 +72,7 @@ func TestPgBouncerIsEndedAndStartedAgainUnderLoad(t *testing.T) {
 // The service has connections left, and PgBouncer has none: what it was sent and
 // holds back may yet be done.
 func TestPgBouncerWithoutAConnectionLeftIs503AndRecovers(t *testing.T) {
+	t.Parallel() // it mostly waits
 	const writes, poolSize = 6, 2
 	server := pgtest.Start(t)
 	direct := server.Address("postgres")

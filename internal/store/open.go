@@ -64,12 +64,16 @@ func RequireSync(ctx context.Context, s petstore.Store) error {
 
 // Redact returns the address without what is secret of it, for logs.
 func Redact(address string) string {
-	scheme, _, _ := strings.Cut(address, ":")
+	scheme, _, found := strings.Cut(address, ":")
 	switch {
 	case isPostgres(address):
 		return postgres.Redact(address)
-	case scheme != "sqlite" && strings.ContainsAny(address, "@="):
-		return scheme + ":…" // a misspelt postgres:, perhaps
+	case scheme == "sqlite" || address == Memory:
+		return address
+	case found && !strings.ContainsAny(scheme, "@= "):
+		return scheme + ":…" // a misspelt postgres://, perhaps
+	case strings.ContainsAny(address, "@="):
+		return "…" // as psql takes it, perhaps
 	}
 	return address
 }

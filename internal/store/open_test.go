@@ -52,3 +52,16 @@ func TestARedactedAddressStillTellsStoresApart(t *testing.T) {
 		}
 	}
 }
+
+func TestAnAddressThatNamesNoStoreShowsNoPassword(t *testing.T) {
+	for _, address := range []string{
+		"host=db user=pets password=hunter2", "host=db:5432 password=hunter2", "postgres:hunter2", "postgresql:hunter2",
+		"postgres:/pets:hunter2@db/pets", "postgres//pets:hunter2@db/pets", "POSTGRES://pets:hunter2@db/pets",
+		" postgres://pets:hunter2@db/pets", "mysql://pets:hunter2@db/pets", "pets:hunter2", "password=hunter2",
+	} {
+		_, err := store.Open(t.Context(), address)
+		if err == nil || strings.Contains(err.Error(), "hunter2") || !strings.Contains(err.Error(), store.Addresses) {
+			t.Errorf("%s: got error %v, want one that does not show the password", address, err)
+		}
+	}
+}

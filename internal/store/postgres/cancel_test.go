@@ -14,6 +14,7 @@ import (
 // A session that goes on waiting for a lock when its reader has gone would be
 // one of ever more.
 func TestAReadThatItsDeadlineEndsLeavesNoSessionBehind(t *testing.T) {
+	t.Parallel() // it mostly waits
 	address := pgtest.Database(t)
 	s := open(t, address)
 	pgtest.Lock(t, address, "LOCK TABLE pets IN ACCESS EXCLUSIVE MODE")

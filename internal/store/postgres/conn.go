@@ -7,8 +7,10 @@ import (
 	"net/url"
 	"regexp"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -38,6 +40,11 @@ func defaultConns() int32 { return int32(max(2, runtime.GOMAXPROCS(0))) }
 // repeats the address and with it, in some cases, the password.
 func parse(address string) (*pgxpool.Config, error) {
 	config, err := pgxpool.ParseConfig(address)
+	if err != nil {
+		if pair := unfit(address); pair != "" {
+			return nil, fmt.Errorf("the store address %s has a parameter that is no such thing or names a file that is not there: %s", Redact(address), pair)
+		}
+	}
 	if err != nil || hasStrayAt(address) {
 		return nil, fmt.Errorf("the store address %s is malformed: give postgres://USER:PASSWORD@HOST:PORT,HOST:PORT/DATABASE, with %%40 for an @ in the password", Redact(address))
 	}
@@ -67,6 +74,23 @@ func parse(address string) (*pgxpool.Config, error) {
 	return config, nil
 }
 
+// unfit returns the parameter that keeps an address from being read, without a
+// password in it, or all where it is not one alone, or "" where it is none.
+func unfit(address string) string {
+	rest, query, _ := strings.Cut(address, "?")
+	pairs := strings.Split(query, "&")
+	for i, pair := range pairs {
+		others := slices.Concat(pairs[:i], pairs[i+1:])
+		if _, err := pgxpool.ParseConfig(rest + "?" + strings.Join(others, "&")); err == nil {
+			return redactParameter(pair)
+		}
+	}
+	if _, err := pgxpool.ParseConfig(rest); err == nil { // two of them, or two that belong together
+		return redactParameters(pairs)
+	}
+	return ""
+}
+
 // hasStrayAt reports whether there is an @ beside the one that ends the
 // password: probably the password has it, and a part of it passes for a host.
 func hasStrayAt(address string) bool {
@@ -92,6 +116,9 @@ func Redact(address string) string {
 	if strings.Contains(query, "@") { // perhaps the end of a password with a ?
 		return nothing
 	}
+	if strings.ContainsFunc(address, unicode.IsControl) { // it would not be one line
+		return nothing
+	}
 	if i := strings.LastIndex(rest, "@"); i >= 0 {
 		user, _, hasPassword := strings.Cut(rest[:i], ":")
 		if hasPassword {
@@ -104,15 +131,26 @@ func Redact(address string) string {
 	if !found {
 		return scheme + "://" + rest
 	}
-	pairs := strings.Split(query, "&")
+	return scheme + "://" + rest + "?" + redactParameters(strings.Split(query, "&"))
+}
+
+func redactParameters(pairs []string) string {
+	redacted := make([]string, len(pairs))
 	for i, pair := range pairs {
-		name, _, _ := strings.Cut(pair, "=")
-		plain, err := url.QueryUnescape(name)
-		if err != nil || strings.Contains(strings.ToLower(plain), "pass") {
-			pairs[i] = name + "=xxxxx"
-		}
+		redacted[i] = redactParameter(pair)
 	}
-	return scheme + "://" + rest + "?" + strings.Join(pairs, "&")
+	return strings.Join(redacted, "&")
+}
+
+// redactParameter hides the value of a parameter that may hold a password, in
+// its name's meaning or behind a stray separator.
+func redactParameter(pair string) string {
+	name, _, _ := strings.Cut(pair, "=")
+	plain, err := url.QueryUnescape(pair)
+	if err != nil || strings.Contains(strings.ToLower(plain), "pass") {
+		return name + "=xxxxx"
+	}
+	return pair
 }
 
 // plainHosts matches hosts with or without ports, and what follows a slash.

@@ -55,6 +55,9 @@ func classOf(err error) class {
 }
 
 func classOfAnswer(e *pgconn.PgError) class {
+	if e.SeverityUnlocalized == "PANIC" { // perhaps amid the commit, as when the disk of the log is full (53100)
+		return unknown
+	}
 	switch e.Code {
 	case "40003": // statement_completion_unknown
 		return unknown
@@ -165,6 +168,10 @@ func explainOpen(address string, err error) error {
 			return fmt.Errorf("cannot open %s: the server refuses the user or the password", where)
 		case "3D000":
 			return fmt.Errorf("cannot open %s: there is no such database; create it with createdb -E UTF8", where)
+		case "42501":
+			return fmt.Errorf("cannot open %s: the user lacks a right (%s); make it the owner of the database", where, pg.Message)
+		case "42704", "22023":
+			return fmt.Errorf("cannot open %s: the server takes a parameter of the address for one of its own, and refuses it: %s", where, pg.Message)
 		case "53300":
 			return fmt.Errorf("cannot open %s: the server has no connection left; raise its max_connections or lower pool_max_conns", where)
 		}

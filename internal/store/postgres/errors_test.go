@@ -39,6 +39,7 @@ func TestEveryErrorIsClassedByWhatHappenedToTheStatement(t *testing.T) {
 		{ofServer("ERROR", "40003"), unknown}, // statement_completion_unknown
 		{ofServer("ERROR", "XX000"), unknown}, // internal_error
 		{ofServer("PANIC", "58030"), unknown}, // io_error
+		{ofServer("PANIC", "53100"), unknown}, // disk_full
 		{ofServer("FATAL", ""), unknown},
 
 		// Nothing was sent, or the server rolled back.
@@ -115,6 +116,8 @@ func TestNoAddressShowsItsPassword(t *testing.T) {
 		"postgres://db/pets?sslpassword=s3cret":        "postgres://db/pets?sslpassword=xxxxx",
 		"postgres://db/pets?pass%zzword=s3cret":        "postgres://db/pets?pass%zzword=xxxxx",
 		"postgres://db/pets?password=s3@cret":          "postgres://…",
+		"postgres://db/pets?user=a;password=s3cret":    "postgres://db/pets?user=xxxxx",
+		"postgres://pets:s3\ncret@db/pets":             "postgres://…",
 		"postgres://[::1]:5432/pets":                   "postgres://…", // rather too little than too much
 		"postgres://pets:s3cret@[::1]:5432/pets":       "postgres://pets:xxxxx@[::1]:5432/pets",
 	} {

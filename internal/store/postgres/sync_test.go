@@ -17,8 +17,10 @@ import (
 // server warns and calls it a success, or ends the connection. Neither may be
 // acknowledged, and neither may a retry that finds the pet there.
 func TestAWriteWhoseWaitForTheStandbyWasEndedIsNeverAcknowledged(t *testing.T) {
+	t.Parallel() // it mostly waits
 	for _, end := range []string{"pg_cancel_backend", "pg_terminate_backend"} {
 		t.Run(end, func(t *testing.T) {
+			t.Parallel()
 			server := pgtest.Start(t)
 			address := server.Address("postgres")
 			s := open(t, address)

@@ -25,12 +25,16 @@ func NewShelf(t testing.TB, address string) *Shelf {
 	return &Shelf{owner: t, server: address}
 }
 
-// emptied has every table as it was made, but for the one that says which
-// migrations it has had.
-const emptied = `DO $$ DECLARE tables text; BEGIN
-SELECT string_agg(oid::regclass::text, ', ') INTO tables FROM pg_class
-WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace AND relname <> 'goose_db_version';
-EXECUTE 'TRUNCATE ' || tables || ' RESTART IDENTITY';
+// emptied has every table and sequence begin anew, but for those that say which
+// migrations there were. TRUNCATE would make new files, which takes ten times as
+// long where the disk is busy.
+const emptied = `DO $$ DECLARE c record; BEGIN
+FOR c IN SELECT relkind, oid::regclass AS name FROM pg_class
+	WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'S') AND relname NOT LIKE 'goose%' LOOP
+	IF c.relkind = 'r' THEN EXECUTE 'DELETE FROM ' || c.name;
+	ELSE PERFORM setval(c.name, (SELECT seqstart FROM pg_sequence WHERE seqrelid = c.name), false);
+	END IF;
+END LOOP;
 END $$`
 
 // Take returns the address of a database without a row: a new one, without a
