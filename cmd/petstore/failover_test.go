@@ -4,7 +4,6 @@ package main
 
 import (
 	"net/http"
-	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -144,25 +143,9 @@ func wantUnavailable(t *testing.T, r *replica, a answer) {
 func TestAnExhaustedPoolIs503AndRecovers(t *testing.T) {
 	t.Parallel() // it mostly waits
 	address := pgtest.Database(t)
-	const connections, writes = 2, 6
-	r := startReplica(t, withParameter(address, "pool_max_conns="+strconv.Itoa(connections)))
-	count, release := createBehindALock(t, r, address, connections, writes)
-	// Two were sent and may yet be done; the others were not.
-	if count[http.StatusServiceUnavailable] != writes-connections || count[http.StatusInternalServerError] != connections {
-		t.Errorf("got statuses %v, want %d times 503 and twice 500", count, writes-connections)
-	}
-	release()
-	pgtest.Eventually(t, 20*time.Second, "being ready again", func() bool { return r.status(t, "/readyz") == http.StatusOK })
-	pgtest.Eventually(t, 20*time.Second, "the two that were sent being there, and no others", func() bool { return len(listAll(t, r)) == connections })
-}
-
-// createBehindALock has so many clients create a pet while somebody holds the
-// table, the first of them on a connection of its own each, and counts the
-// statuses of their answers. It says how to let the table go.
-func createBehindALock(t *testing.T, r *replica, direct string, connections, writes int) (count map[int]int, release func()) {
-	t.Helper()
+	r := startReplica(t, withParameter(address, "pool_max_conns=2"))
 	client := &http.Client{Timeout: clientWaits}
-	release = pgtest.Lock(t, direct, "LOCK TABLE pets IN ACCESS EXCLUSIVE MODE")
+	release := pgtest.Lock(t, address, "LOCK TABLE pets IN ACCESS EXCLUSIVE MODE")
 	answers := make(chan answer)
 	create := func() {
 		a, err := ask(t.Context(), client, http.MethodPost, r.url+"/v1/pets", `{"name":"Rex","categoryId":1}`, nil)
@@ -171,15 +154,16 @@ func createBehindALock(t *testing.T, r *replica, direct string, connections, wri
 		}
 		answers <- a
 	}
+	const writes = 6
 	for taken := range writes {
 		go create()
-		if taken < connections { // those that come at once would share one
+		if taken < 2 { // each a connection of its own: those that come at once share one
 			pgtest.Eventually(t, 20*time.Second, "a connection being taken", func() bool {
-				return pgtest.Query[int](t, direct, "SELECT count(*) FROM pg_locks WHERE NOT granted") == taken+1
+				return pgtest.Query[int](t, address, "SELECT count(*) FROM pg_locks WHERE NOT granted") == taken+1
 			})
 		}
 	}
-	count = map[int]int{}
+	count := map[int]int{}
 	for range writes {
 		a := <-answers
 		count[a.status]++
@@ -187,5 +171,11 @@ func createBehindALock(t *testing.T, r *replica, direct string, connections, wri
 			wantUnavailable(t, r, a)
 		}
 	}
-	return count, release
+	// Two were sent and may yet be done; the others were not.
+	if count[http.StatusServiceUnavailable] != writes-2 || count[http.StatusInternalServerError] != 2 {
+		t.Errorf("got statuses %v, want %d times 503 and twice 500", count, writes-2)
+	}
+	release()
+	pgtest.Eventually(t, 20*time.Second, "being ready again", func() bool { return r.status(t, "/readyz") == http.StatusOK })
+	pgtest.Eventually(t, 20*time.Second, "the two that were sent being there, and no others", func() bool { return len(listAll(t, r)) == 2 })
 }

@@ -29,5 +29,5 @@ func TestAReadThatItsDeadlineEndsLeavesNoSessionBehind(t *testing.T) {
 	if err := <-read; petstore.KindOf(err) != petstore.Unavailable {
 		t.Errorf("got error %v (%v), want unavailable", err, petstore.KindOf(err))
 	}
-	pgtest.Eventually(t, 2*time.Second, "the session ending", func() bool { return waiting() == 0 })
+	pgtest.Eventually(t, 10*time.Second, "the session ending", func() bool { return waiting() == 0 })
 }

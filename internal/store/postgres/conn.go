@@ -170,8 +170,8 @@ func once(ctx context.Context, config *pgx.ConnConfig, f func(*pgx.Conn) error) 
 
 // checkEncoding refuses a database that cannot hold every name: in any other
 // encoding than UTF8 some text has no bytes, or (SQL_ASCII) any bytes are text.
-func checkEncoding(ctx context.Context, config *pgxpool.Config) error {
-	return once(ctx, config.ConnConfig, func(c *pgx.Conn) error {
+func checkEncoding(ctx context.Context, config *pgx.ConnConfig) error {
+	return once(ctx, config, func(c *pgx.Conn) error {
 		encoding, err := setting(ctx, c, "server_encoding")
 		if err == nil && encoding != "UTF8" {
 			err = fmt.Errorf("its encoding is %s and not UTF8; create it with ENCODING 'UTF8' TEMPLATE template0", encoding)

@@ -14,7 +14,6 @@ import (
 // Whoever calls has some time left when told that nothing was done, and need
 // not wait for the end of it.
 func TestWhatWasNotExecutedIsUnavailableBeforeTheDeadline(t *testing.T) {
-	t.Parallel() // it mostly waits
 	wantUnavailable := func(t *testing.T, what string, call func(context.Context) error) {
 		t.Helper()
 		ctx, cancel := context.WithTimeout(t.Context(), 8*time.Second)
@@ -27,7 +26,6 @@ func TestWhatWasNotExecutedIsUnavailableBeforeTheDeadline(t *testing.T) {
 	newPet := petstore.NewPet{Name: "Rex", Status: petstore.Sold}
 
 	t.Run("with the server gone", func(t *testing.T) {
-		t.Parallel()
 		server := pgtest.Start(t)
 		s := open(t, server.Address("postgres"))
 		pet, err := s.CreatePet(t.Context(), newPet)
@@ -51,7 +49,6 @@ func TestWhatWasNotExecutedIsUnavailableBeforeTheDeadline(t *testing.T) {
 	})
 
 	t.Run("with every connection taken", func(t *testing.T) {
-		t.Parallel()
 		address := pgtest.Start(t).Address("postgres")
 		s := open(t, address+"&pool_max_conns=1")
 		release := pgtest.Lock(t, address, "LOCK TABLE pets IN ACCESS EXCLUSIVE MODE")

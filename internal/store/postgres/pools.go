@@ -18,8 +18,8 @@ const patience = time.Second
 // leaveAgain is how long a server that was left, and reached again, is not left
 // once more: leaving has not helped. Behind PgBouncer that has no connection
 // left, every leaving adds as many sessions to the server as its pool has. It is
-// shorter than a request.
-const leaveAgain = 5 * time.Second
+// longer than a request, so that some are refused in time.
+const leaveAgain = retryFor
 
 // left is the server that was left last.
 type left struct {

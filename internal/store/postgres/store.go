@@ -15,6 +15,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"example.com/petstore/internal/petstore"
@@ -51,15 +52,14 @@ func Open(ctx context.Context, address string) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	err = checkEncoding(ctx, config)
-	for began := time.Now(); isTimeout(err) && ctx.Err() == nil && time.Since(began) < outageWait; {
-		err = checkEncoding(ctx, config) // connectTimeout is short for a busy server
-	}
-	if err != nil {
-		return nil, explainOpen(address, err)
-	}
-	if err := migrate(ctx, config.ConnConfig); err != nil {
-		return nil, explainOpen(address, err)
+	for _, step := range []func(context.Context, *pgx.ConnConfig) error{checkEncoding, migrate} {
+		err := step(ctx, config.ConnConfig)
+		for began := time.Now(); isTimeout(err) && ctx.Err() == nil && time.Since(began) < outageWait; {
+			err = step(ctx, config.ConnConfig) // connectTimeout is short for a busy server
+		}
+		if err != nil {
+			return nil, explainOpen(address, err)
+		}
 	}
 	s := &Store{config: config, prefix: rand.Text() + "-", ended: make(chan struct{})}
 	p, err := s.newPools()
