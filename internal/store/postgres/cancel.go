@@ -13,9 +13,9 @@ import (
 
 // cancelAfter is how long a statement must have run for pgx to ask the server to
 // cancel it when it drops its connection. It is longer than a server that hangs
-// is suffered (patience and two connectTimeouts), and shorter than a request: a
-// read that its request's deadline ends is cancelled, or sessions that wait for
-// a lock would pile up. What is dropped sooner was sent to a server that
+// is suffered (patience and two connectTimeouts), and shorter than retryFor: a
+// read that is ended then is cancelled, or sessions that wait for a lock would
+// pile up. What is dropped sooner was sent to a server that
 // answers nobody, and so would the request be. PgBouncer (1.18) keeps one that
 // is not answered for ever, with a place in its pool, until no place is left and
 // it leads to no other server either.
