@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/url"
 	"regexp"
-	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -24,17 +23,15 @@ const (
 	// hosts are tried one after the other.
 	connectTimeout = 500 * time.Millisecond
 
+	// maxConns is how many connections there may be for writing, and how many for
+	// reading, where the address has no pool_max_conns. PostgreSQL allows 100 in
+	// all by default: three replicas.
+	maxConns = 16
+
 	// closeTimeout bounds each step of Close, together below the 20 s that
 	// serve gives the requests under way.
 	closeTimeout = 5 * time.Second
 )
-
-// defaultConns is how many connections there are for writing, and how many for
-// reading, where the address has no pool_max_conns: as many as this process can
-// keep busy, and two so that one may wait. Calls share them, and more of them
-// would only make for smaller batches: with 16 instead of 2, a list costs twice
-// the processor time and a create three times.
-func defaultConns() int32 { return int32(max(2, runtime.GOMAXPROCS(0))) }
 
 // parse reads the address. It takes nothing of the parser's own error, which
 // repeats the address and with it, in some cases, the password.
@@ -54,7 +51,7 @@ func parse(address string) (*pgxpool.Config, error) {
 		return nil, fmt.Errorf("the store address asks for target_session_attrs=%s, but pets are read from the primary only: leave it out", attrs)
 	}
 	if parameter(address, "pool_max_conns") == "" {
-		config.MaxConns = defaultConns()
+		config.MaxConns = maxConns
 	}
 	config.PingTimeout = connectTimeout
 	config.ShouldPing = func(_ context.Context, p pgxpool.ShouldPingParams) bool {

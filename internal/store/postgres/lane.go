@@ -2,7 +2,6 @@ package postgres
 
 import (
 	"context"
-	"runtime"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -11,16 +10,17 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// lane is one of the two kinds of work, writing and reading. It has as many
-// carriers, goroutines with a connection each, as the pool has connections. A
-// carrier takes all the calls that wait and has them executed in one round trip
-// and, for writes, by one commit: see `make bench-postgres` for what that gives.
+// lane is one of the two kinds of work, writing and reading, each with
+// connections of its own. Its carriers take all the calls that wait and have
+// them executed in one round trip and, for writes, by one commit: see
+// `make bench-postgres` for what that gives.
 type lane struct {
-	store  *Store
-	writes bool
-	pick   func(*pools) *pgxpool.Pool
-	queue  chan *turn
-	outage outage
+	store    *Store
+	writes   bool
+	pick     func(*pools) *pgxpool.Pool
+	queue    chan *turn
+	carriers carriers
+	outage   outage
 }
 
 // mostTurns bounds how many calls are executed together, and so what the
@@ -56,49 +56,13 @@ const (
 	withdrawn
 )
 
-// newLane returns a lane with its carriers at work.
-func (s *Store) newLane(writes bool, pick func(*pools) *pgxpool.Pool) *lane {
-	l := &lane{store: s, writes: writes, pick: pick, queue: make(chan *turn)}
-	for range s.config.MaxConns {
-		s.carriers.Add(1)
-		go l.serve()
-	}
-	return l
-}
-
-// serve carries turns until the store ends.
-func (l *lane) serve() {
-	defer l.store.carriers.Done()
-	for {
-		select {
-		case t := <-l.queue:
-			l.carry(l.gather(t))
-		case <-l.store.ended:
-			return
-		}
-	}
-}
-
-// gather returns the turn and all that wait beside it.
-func (l *lane) gather(t *turn) []*turn {
-	turns := []*turn{t}
-	runtime.Gosched() // those who are about to call may do so
-	for len(turns) < mostTurns {
-		select {
-		case t := <-l.queue:
-			turns = append(turns, t)
-		default:
-			return turns
-		}
-	}
-	return turns
-}
-
 // carry has the turns executed, all or none of them, and ends them. Their
 // callers do not matter any more: to cancel a write would end the server's wait
 // for its standby, and the commit would stand on the primary alone; to cancel a
 // read would cost the connection.
 func (l *lane) carry(turns []*turn) {
+	began := time.Now()
+	defer func() { l.carriers.took(time.Since(began)) }()
 	err := l.with(func(ctx context.Context, c *pgx.Conn) error {
 		turns = slices.DeleteFunc(turns, func(t *turn) bool { return !t.state.CompareAndSwap(waiting, sent) })
 		if len(turns) == 0 {

@@ -4,10 +4,13 @@ package postgres
 
 import (
 	"strconv"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
+	"example.com/petstore/internal/petstore"
 	"example.com/petstore/internal/store/postgres/pgtest"
 )
 
@@ -85,4 +88,28 @@ func TestACallerWhoWithdrewIsNotCarried(t *testing.T) {
 	if key := pgtest.Query[string](t, address, "SELECT string_agg(idempotency_key, ' ') FROM pets"); key != "two" || stays.err != nil {
 		t.Errorf("got the pets %q (error %v), want the other's alone", key, stays.err)
 	}
+}
+
+// Whoever needs a table that nobody has locked does not wait with those who
+// need one that somebody has.
+func TestCallsThatWaitForALockHoldNoOthersUp(t *testing.T) {
+	s, address := openDatabase(t)
+	release := pgtest.Lock(t, address, "LOCK TABLE keys IN ACCESS EXCLUSIVE MODE")
+	var stuck sync.WaitGroup
+	first := int(s.config.MaxConns - s.reads.carriers.more)
+	for n := range first {
+		stuck.Go(func() {
+			if _, err := s.Key(t.Context(), "none"); petstore.KindOf(err) != petstore.NotFound {
+				t.Errorf("a key: got error %v, want not found once the lock is gone", err)
+			}
+		})
+		pgtest.Eventually(t, 20*time.Second, "a carrier being stuck", func() bool {
+			return pgtest.Query[int](t, address, "SELECT count(*) FROM pg_locks WHERE NOT granted") == n+1
+		})
+	}
+	if _, err := s.Pet(t.Context(), 1); petstore.KindOf(err) != petstore.NotFound {
+		t.Errorf("a pet: got error %v, want not found", err)
+	}
+	release()
+	stuck.Wait()
 }

@@ -118,6 +118,14 @@ func (l *lane) try(ctx context.Context, st statement) error {
 
 // enqueue returns once a carrier has taken the turn.
 func (l *lane) enqueue(ctx context.Context, t *turn) error {
+	select {
+	case l.queue <- t:
+		return nil
+	default:
+		if l.join(t) {
+			return nil
+		}
+	}
 	most := time.NewTimer(outageWait)
 	defer most.Stop()
 	select {
