@@ -76,7 +76,6 @@ func New(cfg Config) (http.Handler, error) {
 	e := &edge{Config: cfg, echo: echo.New()}
 	e.echo.HTTPErrorHandler = e.answer
 	e.echo.Binder = notBinder{}
-	e.echo.Use(e.exchange)
 
 	if err := e.registerOperations(operations); err != nil {
 		return nil, err
@@ -108,7 +107,13 @@ func (e *edge) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		clone.URL = &u
 		r = &clone
 	}
-	e.echo.ServeHTTP(w, r)
+	// What Echo's ServeHTTP does, but for its middlewares: it would make their
+	// functions anew for every request.
+	c := e.echo.AcquireContext()
+	c.Reset(r, w)
+	e.echo.Router().Find(r.Method, echo.GetPath(r), c)
+	e.exchange(c)
+	e.echo.ReleaseContext(c)
 }
 
 // canonicalPath encodes what needs it in each segment of a path, and nothing

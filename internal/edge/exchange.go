@@ -46,21 +46,18 @@ func (notBinder) Bind(any, echo.Context) error {
 	return errors.New("a request reached the generated code without validation")
 }
 
-// exchange is the outermost middleware. Everything that goes wrong inside it
-// becomes an answer here, and every request one line of the log.
-func (e *edge) exchange(next echo.HandlerFunc) echo.HandlerFunc {
-	return func(c echo.Context) error {
-		x := &exchange{Context: c, start: time.Now(), id: [1]string{requestID(c.Request())}}
-		x.setCommonHeaders()
+// exchange answers the request that c holds. Everything that goes wrong inside
+// it becomes an answer here, and every request one line of the log.
+func (e *edge) exchange(c echo.Context) {
+	x := &exchange{Context: c, start: time.Now(), id: [1]string{requestID(c.Request())}}
+	x.setCommonHeaders()
 
-		err := e.guarded(next, x)
-		if err != nil {
-			e.answer(err, x)
-		}
-		x.abandonBody()
-		e.log(x, err)
-		return nil
+	err := e.guarded(x)
+	if err != nil {
+		e.answer(err, x)
 	}
+	x.abandonBody()
+	e.log(x, err)
 }
 
 // lingerTime is how long the rest of a body that nobody reads may still arrive
@@ -97,11 +94,11 @@ func (x *exchange) setCommonHeaders() {
 	}
 }
 
-// guarded calls next for paths that are one of the routes, and turns a panic
-// into an error. Echo lets the last parameter of a route run over slashes, so
+// guarded calls the handler of a path that is one of the routes, and turns a
+// panic into an error. Echo lets the last parameter of a route run over slashes, so
 // that /v1/pets/1/2 would be a pet: the route and the path must have the same
 // number of segments.
-func (e *edge) guarded(next echo.HandlerFunc, x *exchange) (err error) {
+func (e *edge) guarded(x *exchange) (err error) {
 	defer func() {
 		switch v := recover(); v {
 		case nil:
@@ -122,7 +119,7 @@ func (e *edge) guarded(next echo.HandlerFunc, x *exchange) (err error) {
 		x.SetPath("")
 		return echo.ErrNotFound
 	}
-	return next(x)
+	return x.Handler()(x)
 }
 
 type panicError struct {

@@ -25,10 +25,13 @@ func (r *operationRouter) add(method, path string, h echo.HandlerFunc, m []echo.
 	if len(m) == 0 {
 		r.open = append(r.open, method+" "+path)
 	}
-	if method == http.MethodGet {
-		return r.headRouter.GET(path, h, m...)
+	for _, middleware := range slices.Backward(m) { // here once; Echo would do so for every request
+		h = middleware(h)
 	}
-	return r.Add(method, path, h, m...)
+	if method == http.MethodGet {
+		return r.headRouter.GET(path, h)
+	}
+	return r.Add(method, path, h)
 }
 
 func (r *operationRouter) GET(path string, h echo.HandlerFunc, m ...echo.MiddlewareFunc) *echo.Route {
