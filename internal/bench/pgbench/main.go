@@ -13,7 +13,7 @@ import (
 )
 
 func main() {
-	debug.SetGCPercent(400) // as serve does
+	debug.SetGCPercent(250) // as serve does
 	var cfg config
 	flag.StringVar(&cfg.petstore, "petstore", ".bin/petstore", "the program to measure")
 	flag.IntVar(&cfg.clients, "clients", 16, "connections of the load, and clients of pgbench")
