@@ -48,7 +48,9 @@ func classOf(err error) class {
 	if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
 		return classOfAnswer(pg)
 	}
-	if pgconn.SafeToRetry(err) {
+	// In some query modes pgx says "conn closed", as if nothing had been sent,
+	// where the answer to what was sent breaks off.
+	if pgconn.SafeToRetry(err) && !errors.Is(err, pgconn.ErrConnClosed) {
 		return notExecuted
 	}
 	return unknown // EOF, reset, a deadline, a warning

@@ -80,7 +80,9 @@ func (l *lane) carry(turns []*turn) {
 	})
 	if len(turns) > 1 && isOnesFault(err) {
 		for _, t := range turns {
-			t.state.Store(waiting)
+			t.state.Store(waiting) // none of them was executed
+		}
+		for _, t := range turns {
 			l.carry([]*turn{t})
 		}
 		return

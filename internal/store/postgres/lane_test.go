@@ -90,14 +90,12 @@ func TestACallerWhoWithdrewIsNotCarried(t *testing.T) {
 	}
 }
 
-// Whoever needs a table that nobody has locked does not wait with those who
-// need one that somebody has.
-func TestCallsThatWaitForALockHoldNoOthersUp(t *testing.T) {
-	s, address := openDatabase(t)
-	release := pgtest.Lock(t, address, "LOCK TABLE keys IN ACCESS EXCLUSIVE MODE")
+// stickAll has every carrier of the reading lane wait for a lock, until release.
+func stickAll(t *testing.T, s *Store, address string) (release func()) {
+	t.Helper()
+	unlock := pgtest.Lock(t, address, "LOCK TABLE keys IN ACCESS EXCLUSIVE MODE")
 	var stuck sync.WaitGroup
-	first := int(s.config.MaxConns - s.reads.carriers.more)
-	for n := range first {
+	for n := range int(s.config.MaxConns - s.reads.carriers.more) {
 		stuck.Go(func() {
 			if _, err := s.Key(t.Context(), "none"); petstore.KindOf(err) != petstore.NotFound {
 				t.Errorf("a key: got error %v, want not found once the lock is gone", err)
@@ -107,9 +105,41 @@ func TestCallsThatWaitForALockHoldNoOthersUp(t *testing.T) {
 			return pgtest.Query[int](t, address, "SELECT count(*) FROM pg_locks WHERE NOT granted") == n+1
 		})
 	}
+	return func() { unlock(); stuck.Wait() }
+}
+
+// Whoever needs a table that nobody has locked does not wait with those who
+// need one that somebody has.
+func TestCallsThatWaitForALockHoldNoOthersUp(t *testing.T) {
+	s, address := openDatabase(t)
+	defer stickAll(t, s, address)()
 	if _, err := s.Pet(t.Context(), 1); petstore.KindOf(err) != petstore.NotFound {
 		t.Errorf("a pet: got error %v, want not found", err)
 	}
-	release()
-	stuck.Wait()
+}
+
+// Nor do those who came while nothing seemed slow yet, if nobody comes after them.
+func TestACallThatFindsNoCarrierIsCarriedOnceTheyTurnOutToBeSlow(t *testing.T) {
+	s, address := openDatabase(t)
+	defer stickAll(t, s, address)()
+	s.reads.carriers.usual.Store(0)
+	s.reads.carriers.last.Store(time.Now().Add(100 * time.Millisecond).UnixNano())
+	if _, err := s.Pet(t.Context(), 1); petstore.KindOf(err) != petstore.NotFound {
+		t.Errorf("a pet: got error %v, want not found", err)
+	}
+}
+
+// pgx calls it safe to try again on a closed connection, and in some query modes
+// says so of one that has broken off after the statement was sent.
+func TestAClosedConnectionDoesNotSayThatNothingWasSent(t *testing.T) {
+	c, err := pgx.Connect(t.Context(), pgtest.Database(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Exec(t.Context(), "SELECT 1"); classOf(err) != unknown {
+		t.Errorf("got class %v of %v, want unknown", classOf(err), err)
+	}
 }

@@ -100,6 +100,11 @@ func (l *lane) try(ctx context.Context, st statement) error {
 	if err := l.enqueue(ctx, t); err != nil {
 		return err
 	}
+	return l.await(ctx, t)
+}
+
+// await returns how the turn ended, or that its caller has left before.
+func (l *lane) await(ctx context.Context, t *turn) error {
 	select {
 	case <-t.ended:
 		return t.err
@@ -126,21 +131,32 @@ func (l *lane) enqueue(ctx context.Context, t *turn) error {
 			return nil
 		}
 	}
-	most := time.NewTimer(outageWait)
-	defer most.Stop()
-	select {
-	case l.queue <- t:
-		return nil
-	case <-most.C:
-		return acquireError{errors.New("all connections are taken")}
-	case <-ctx.Done():
-		return errGaveUp
-	case <-l.store.ended:
-		return errClosed
+	began, wait := time.Now(), slow
+	again := time.NewTimer(wait)
+	defer again.Stop()
+	for {
+		select {
+		case l.queue <- t:
+			return nil
+		case <-again.C:
+			if l.join(t) {
+				return nil
+			}
+			if time.Since(began) >= outageWait {
+				return acquireError{errors.New("all connections are taken")}
+			}
+			wait = min(2*wait, outageWait/8)
+			again.Reset(wait)
+		case <-ctx.Done():
+			return errGaveUp
+		case <-l.store.ended:
+			return errClosed
+		}
 	}
 }
 
-// ping looks once, and once more where the connection had died unnoticed.
+// ping looks once, and once more where the connection had died unnoticed. It goes
+// with nobody else's call, whose waiting for a lock or a standby is not its own.
 func (l *lane) ping(ctx context.Context) error {
 	var standby bool
 	look := statement{
@@ -148,7 +164,9 @@ func (l *lane) ping(ctx context.Context) error {
 		take: func(r pgx.BatchResults) error { return r.QueryRow().Scan(&standby) },
 	}
 	for tries := 0; ; tries++ {
-		err := l.try(ctx, look)
+		t := &turn{statement: look, ended: make(chan struct{})}
+		go l.carry([]*turn{t})
+		err := l.await(ctx, t)
 		switch {
 		case err == nil && !standby:
 			return nil

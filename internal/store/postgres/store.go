@@ -75,6 +75,9 @@ func Open(ctx context.Context, address string) (*Store, error) {
 // Ping implements petstore.Store: whether a writable primary can be reached,
 // by a connection for writing and one for reading.
 func (s *Store) Ping(ctx context.Context) error {
+	if s.isClosed() {
+		return errClosed
+	}
 	for _, l := range []*lane{s.writes, s.reads} {
 		if err := l.ping(ctx); err != nil {
 			return err
