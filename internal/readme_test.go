@@ -27,9 +27,11 @@ func read(t *testing.T, path string) string {
 
 func TestEveryMakeTargetTheREADMENamesExists(t *testing.T) {
 	makefile := read(t, "Makefile")
-	for _, m := range makeTarget.FindAllStringSubmatch(read(t, "README.md"), -1) {
-		if !strings.Contains(makefile, "\n"+m[1]+":") {
-			t.Errorf("the README names `make %s`: got no such target, want one", m[1])
+	for _, page := range []string{"README.md", "deploy/README.md"} {
+		for _, m := range makeTarget.FindAllStringSubmatch(read(t, page), -1) {
+			if !strings.Contains(makefile, "\n"+m[1]+":") {
+				t.Errorf("%s names `make %s`: got no such target, want one", page, m[1])
+			}
 		}
 	}
 }

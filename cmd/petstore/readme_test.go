@@ -9,8 +9,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-func TestTheREADMEHasEveryFlagOfServeWithItsVariableAndDefault(t *testing.T) {
-	readme, err := os.ReadFile("../../README.md")
+func TestTheOperatorsPageHasEveryFlagOfServeWithItsVariableAndDefault(t *testing.T) {
+	page, err := os.ReadFile("../../deploy/README.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -20,8 +20,8 @@ func TestTheREADMEHasEveryFlagOfServeWithItsVariableAndDefault(t *testing.T) {
 			value = "`" + f.DefValue + "` "
 		}
 		want := fmt.Sprintf("| `--%s` | `%s` | %s|", f.Name, variable(f.Name), value)
-		if !strings.Contains(string(readme), want) {
-			t.Errorf("README.md: got no row that begins %s, want one", want)
+		if !strings.Contains(string(page), want) {
+			t.Errorf("deploy/README.md: got no row that begins %s, want one", want)
 		}
 	})
 }
