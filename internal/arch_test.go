@@ -102,8 +102,8 @@ var mayImport = map[string][]string{
 	"internal/check":           {}, // it judges from outside
 	"internal/keyring":         {"internal/petstore", "golang.org/x/sync/singleflight"},
 	"internal/service":         {"gen/api", "internal/petstore", "github.com/go-json-experiment/json/jsontext"},
-	"internal/rows":            {"internal/petstore", "github.com/go-json-experiment/json/jsontext"},
-	"internal/animals":         {"internal/petstore", "internal/rows"},
+	"internal/petfile":         {"internal/petstore", "github.com/go-json-experiment/json/jsontext"},
+	"internal/animals":         {"internal/petstore", "internal/petfile"},
 	"internal/edge":            {"gen/api", "internal/petstore", "internal/keyring", "github.com/getkin/kin-openapi/openapi3", "github.com/getkin/kin-openapi/openapi3filter", "github.com/go-json-experiment/json", "github.com/go-json-experiment/json/jsontext", "github.com/labstack/echo/v4", "github.com/oapi-codegen/runtime"},
 	"internal/store":           {"internal/petstore", "internal/store/memory", "internal/store/sqlite", "internal/store/postgres"},
 	"internal/store/memory":    {"internal/petstore"},

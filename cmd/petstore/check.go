@@ -32,7 +32,7 @@ type checkConfig struct {
 	json     bool
 }
 
-func checkCommand(w world) *cobra.Command {
+func checkCommand(env environment) *cobra.Command {
 	var cfg checkConfig
 	cmd := &cobra.Command{
 		Use:   "check URL",
@@ -59,7 +59,7 @@ The exit status is 0 if all that was checked holds, 1 if something does not, and
   petstore check --json http://127.0.0.1:8080/v1 | jq '.rows[] | select(.verdict == "does not hold")'`,
 		Args: exactly(1, " URL"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return runCheck(cmd.Context(), w, cfg, args[0])
+			return runCheck(cmd.Context(), env, cfg, args[0])
 		},
 	}
 	flags := cmd.Flags()
@@ -73,8 +73,8 @@ The exit status is 0 if all that was checked holds, 1 if something does not, and
 	return cmd
 }
 
-func runCheck(ctx context.Context, w world, cfg checkConfig, address string) error {
-	if err := cfg.complete(w, address); err != nil {
+func runCheck(ctx context.Context, env environment, cfg checkConfig, address string) error {
+	if err := cfg.complete(env, address); err != nil {
 		return err
 	}
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM)
@@ -83,19 +83,19 @@ func runCheck(ctx context.Context, w world, cfg checkConfig, address string) err
 	ctx, cancel := context.WithTimeout(ctx, cfg.deadline)
 	defer cancel()
 
-	t := newTable(w, cfg)
+	t := newTable(env, cfg)
 	if !cfg.json {
 		cfg.Report = t.row
 	}
 	if unencrypted(cfg.Base) {
-		fmt.Fprintf(w.stderr, "petstore: the key goes to %s unencrypted\n", cfg.Base.Host)
+		fmt.Fprintf(env.stderr, "petstore: the key goes to %s unencrypted\n", cfg.Base.Host)
 	}
 	report, err := check.Run(ctx, cfg.Config)
 	if err != nil {
 		return uncheckedError{err}
 	}
 	if cfg.json {
-		err = printJSON(w.stdout, cfg, report)
+		err = printJSON(env.stdout, cfg, report)
 	} else {
 		err = t.end(report)
 	}
@@ -114,11 +114,11 @@ func runCheck(ctx context.Context, w world, cfg checkConfig, address string) err
 }
 
 // complete reads what the flags do not hold, or hold as text.
-func (cfg *checkConfig) complete(w world, address string) (err error) {
+func (cfg *checkConfig) complete(env environment, address string) (err error) {
 	if cfg.Base, err = check.ParseBase(address); err != nil {
 		return usageError{err}
 	}
-	if cfg.Key, err = check.ParseKey(w.getenv("PETSTORE_KEY")); err != nil {
+	if cfg.Key, err = check.ParseKey(env.getenv("PETSTORE_KEY")); err != nil {
 		return usageError{err}
 	}
 	if cfg.Rate < 0 || cfg.Timeout <= 0 || cfg.deadline <= 0 {

@@ -17,18 +17,18 @@ import (
 	"example.com/petstore/internal/store"
 )
 
-func printed(t *testing.T, w world, results ...check.Result) string {
+func printed(t *testing.T, env environment, results ...check.Result) string {
 	t.Helper()
 	var out bytes.Buffer
-	w.stdout = &out
-	if w.getenv == nil {
-		w.getenv = func(string) string { return "" }
+	env.stdout = &out
+	if env.getenv == nil {
+		env.getenv = func(string) string { return "" }
 	}
 	base, err := check.ParseBase("http://127.0.0.1:8080/v1")
 	if err != nil {
 		t.Fatal(err)
 	}
-	table := newTable(w, checkConfig{Config: check.Config{Base: base}})
+	table := newTable(env, checkConfig{Config: check.Config{Base: base}})
 	for _, r := range results {
 		table.row(r)
 	}
@@ -50,7 +50,7 @@ func oneOfEach() []check.Result {
 }
 
 func TestTheTableCanBeReadWithoutColour(t *testing.T) {
-	got := strings.Split(printed(t, world{}, oneOfEach()...), "\n")
+	got := strings.Split(printed(t, environment{}, oneOfEach()...), "\n")
 	for i, line := range got {
 		got[i] = strings.Join(strings.Fields(line), " ")
 	}
@@ -76,24 +76,24 @@ Paging
 
 func TestTheTableIsColouredOnlyAtATerminalThatWantsIt(t *testing.T) {
 	for _, c := range []struct {
-		terminal   bool
-		name       string
-		want       bool
-		unexpected string
+		interactive bool
+		name        string
+		want        bool
+		unexpected  string
 	}{
-		{terminal: true, want: true},
-		{terminal: true, name: "NO_COLOR"},
-		{terminal: true, name: "TERM"},
-		{terminal: false},
+		{interactive: true, want: true},
+		{interactive: true, name: "NO_COLOR"},
+		{interactive: true, name: "TERM"},
+		{interactive: false},
 	} {
-		text := printed(t, world{terminal: c.terminal, getenv: func(name string) string {
+		text := printed(t, environment{interactive: c.interactive, getenv: func(name string) string {
 			if name == c.name {
 				return "dumb"
 			}
 			return ""
 		}}, oneOfEach()...)
 		if got := strings.Contains(text, "\x1b["); got != c.want {
-			t.Errorf("at a terminal %t, %s set: got coloured %t, want %t", c.terminal, c.name, got, c.want)
+			t.Errorf("at a terminal %t, %s set: got coloured %t, want %t", c.interactive, c.name, got, c.want)
 		}
 	}
 }

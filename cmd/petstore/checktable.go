@@ -27,10 +27,10 @@ type table struct {
 	kept    []check.Result
 }
 
-func newTable(w world, cfg checkConfig) *table {
+func newTable(env environment, cfg checkConfig) *table {
 	t := &table{
-		out:     bufio.NewWriter(w.stdout),
-		colours: w.terminal && w.getenv("NO_COLOR") == "" && w.getenv("TERM") != "dumb",
+		out:     bufio.NewWriter(env.stdout),
+		colours: env.interactive && env.getenv("NO_COLOR") == "" && env.getenv("TERM") != "dumb",
 	}
 	for _, r := range check.Rows() {
 		t.width = max(t.width, utf8.RuneCountInString(r.Title))

@@ -29,7 +29,7 @@ import (
 //	shutdown                      stop it; it must end with 0 and have logged no key
 //	log REGEXP                    what the server logs or prints, sooner or later; ! what it has not, so far
 //	request METHOD PATH ...       send a request, with $KEY unless it is empty, then 'Name: value' headers, a '{…}' body or @FILE
-//	status N                      the status of its answer
+//	status N                      the status of its response
 //	header NAME REGEXP            one header of it; ! where it must be absent
 //	body JSON | @FILE             its body, compared as JSON or byte for byte
 //	problem CODE REGEXP           its Error body
@@ -75,9 +75,9 @@ type conversation struct {
 	output string // its standard output
 	stdin  string // what the next one will read
 
-	server *program
-	answer *http.Response
-	text   []byte // the answer's body
+	server   *program
+	response *http.Response
+	text     []byte // the response's body
 }
 
 type conversationKey struct{}
@@ -86,17 +86,17 @@ type conversationKey struct{}
 // something hangs.
 const giveUp = 30 * time.Second
 
-func (c *conversation) world(ts *testscript.TestScript, args []string, stdout, stderr io.Writer) world {
+func (c *conversation) environment(ts *testscript.TestScript, args []string, stdout, stderr io.Writer) environment {
 	stdin := c.stdin
 	c.stdin = ""
-	return world{
-		args:     args,
-		getenv:   ts.Getenv,
-		stdin:    strings.NewReader(stdin),
-		stdout:   stdout,
-		stderr:   stderr,
-		watched:  ts.Getenv("TERMINAL") == "yes",
-		terminal: ts.Getenv("TERMINAL") == "yes",
+	return environment{
+		args:             args,
+		getenv:           ts.Getenv,
+		stdin:            strings.NewReader(stdin),
+		stdout:           stdout,
+		stderr:           stderr,
+		stderrIsTerminal: ts.Getenv("TERMINAL") == "yes",
+		interactive:      ts.Getenv("TERMINAL") == "yes",
 	}
 }
 
@@ -104,7 +104,7 @@ func (c *conversation) petstore(ts *testscript.TestScript, neg bool, args []stri
 	ctx, cancel := context.WithTimeout(context.Background(), giveUp)
 	defer cancel()
 	var stdout, stderr bytes.Buffer
-	c.code = run(ctx, c.world(ts, args, &stdout, &stderr))
+	c.code = run(ctx, c.environment(ts, args, &stdout, &stderr))
 	c.output = stdout.String()
 	_, _ = ts.Stdout().Write(stdout.Bytes()) // a buffer of testscript's
 	_, _ = ts.Stderr().Write(stderr.Bytes())
@@ -151,7 +151,7 @@ func (c *conversation) serve(ts *testscript.TestScript, _ bool, args []string) {
 	}
 	c.server = &program{}
 	ctx, cancel := context.WithCancel(context.Background())
-	c.server.start(ctx, cancel, c.world(ts, append([]string{"serve", "--addr", "127.0.0.1:0"}, args...), &c.server.stdout, &c.server.stderr))
+	c.server.start(ctx, cancel, c.environment(ts, append([]string{"serve", "--addr", "127.0.0.1:0"}, args...), &c.server.stdout, &c.server.stderr))
 	address, err := c.server.address()
 	ts.Check(err)
 	ts.Setenv("SERVER", strings.TrimSuffix(address, contract.BasePath))
@@ -227,25 +227,25 @@ func (c *conversation) send(ts *testscript.TestScript, args []string) error {
 		header.Set("Authorization", "Bearer "+key)
 	}
 	c.client.Timeout = giveUp
-	if c.answer, err = c.client.Do(r); err != nil {
+	if c.response, err = c.client.Do(r); err != nil {
 		return err
 	}
-	defer c.answer.Body.Close()
-	if c.text, err = io.ReadAll(c.answer.Body); err != nil {
+	defer c.response.Body.Close()
+	if c.text, err = io.ReadAll(c.response.Body); err != nil {
 		return err
 	}
-	ts.Logf("%d %s", c.answer.StatusCode, c.text)
-	return c.judge.Check(r, c.answer, c.text)
+	ts.Logf("%d %s", c.response.StatusCode, c.text)
+	return c.judge.Check(r, c.response, c.text)
 }
 
 func (c *conversation) status(ts *testscript.TestScript, _ bool, args []string) {
-	if got := strconv.Itoa(c.answer.StatusCode); got != args[0] {
+	if got := strconv.Itoa(c.response.StatusCode); got != args[0] {
 		ts.Fatalf("status: got %s %s, want %s", got, c.text, args[0])
 	}
 }
 
 func (c *conversation) header(ts *testscript.TestScript, neg bool, args []string) {
-	values := c.answer.Header.Values(args[0])
+	values := c.response.Header.Values(args[0])
 	if neg {
 		if len(values) > 0 {
 			ts.Fatalf("%s: got %q, want none", args[0], values)
@@ -312,7 +312,7 @@ func (c *conversation) walk(ts *testscript.TestScript, _ bool, args []string) {
 		for _, p := range page {
 			ids = append(ids, p.ID.String())
 		}
-		next, _, _ = strings.Cut(strings.TrimPrefix(c.answer.Header.Get("Link"), "<"), ">")
+		next, _, _ = strings.Cut(strings.TrimPrefix(c.response.Header.Get("Link"), "<"), ">")
 	}
 	if got := strings.Join(ids, ","); got != args[1] {
 		ts.Fatalf("ids of the walk: got %s, want %s", got, args[1])
@@ -322,11 +322,11 @@ func (c *conversation) walk(ts *testscript.TestScript, _ bool, args []string) {
 func (c *conversation) until(ts *testscript.TestScript, _ bool, args []string) {
 	for end := time.Now().Add(10 * time.Second); ; time.Sleep(20 * time.Millisecond) {
 		ts.Check(c.send(ts, args[1:]))
-		if strconv.Itoa(c.answer.StatusCode) == args[0] {
+		if strconv.Itoa(c.response.StatusCode) == args[0] {
 			return
 		}
 		if time.Now().After(end) {
-			ts.Fatalf("status: still got %d, want %s by now", c.answer.StatusCode, args[0])
+			ts.Fatalf("status: still got %d, want %s by now", c.response.StatusCode, args[0])
 		}
 	}
 }

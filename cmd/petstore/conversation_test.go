@@ -42,7 +42,7 @@ func TestMain(m *testing.M) {
 }
 
 // TestConversations holds the conversations of testdata on every store. Each
-// answer passes the contract's judge, which in the end must have seen every
+// response passes the contract's judge, which in the end must have seen every
 // status of every operation.
 func TestConversations(t *testing.T) {
 	judge := contract.NewJudge(t)
@@ -81,7 +81,7 @@ func TestConversations(t *testing.T) {
 		return
 	}
 	if missing := judge.Unvisited(); len(missing) > 0 {
-		t.Errorf("never answered, although documented: got %q, want none", missing)
+		t.Errorf("never sent, although documented: got %q, want none", missing)
 	}
 }
 
@@ -105,8 +105,8 @@ func visitFailures(t *testing.T, judge *contract.Judge) {
 				if c.body != "" {
 					r.Header.Set("Content-Type", "application/json")
 				}
-				if answer, body := judge.Do(t, server.Client(), r); answer.StatusCode != failure.want {
-					t.Errorf("%s %s: got %d %s, want %d", c.method, c.path, answer.StatusCode, body, failure.want)
+				if response, body := judge.Do(t, server.Client(), r); response.StatusCode != failure.want {
+					t.Errorf("%s %s: got %d %s, want %d", c.method, c.path, response.StatusCode, body, failure.want)
 				}
 			}
 		})

@@ -14,8 +14,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"example.com/petstore/internal/petfile"
 	"example.com/petstore/internal/petstore"
-	"example.com/petstore/internal/rows"
 	"example.com/petstore/internal/store"
 )
 
@@ -25,7 +25,7 @@ type exportConfig struct {
 	force               bool
 }
 
-func exportCommand(w world) *cobra.Command {
+func exportCommand(env environment) *cobra.Command {
 	var cfg exportConfig
 	cmd := &cobra.Command{
 		Use:   "export [FILE]",
@@ -50,7 +50,7 @@ it is whole and on disk.`,
 			if len(args) == 1 {
 				cfg.file = args[0]
 			}
-			return exportPets(cmd.Context(), w, cfg)
+			return exportPets(cmd.Context(), env, cfg)
 		},
 	}
 	flags := cmd.Flags()
@@ -65,27 +65,27 @@ func addFormatFlag(flags *pflag.FlagSet, format *string, otherwise string) {
 	flags.StringVar(format, "format", "", "csv or ndjson; otherwise as "+otherwise+", tells")
 }
 
-func formatOf(flag string) (rows.Format, error) {
-	switch format := rows.Format(flag); format {
-	case "", rows.CSV, rows.NDJSON:
+func formatOf(flag string) (petfile.Format, error) {
+	switch format := petfile.Format(flag); format {
+	case "", petfile.CSV, petfile.NDJSON:
 		return format, nil
 	}
 	return "", usageError{fmt.Errorf("--format %q: there are csv and ndjson", flag)}
 }
 
-func exportPets(ctx context.Context, w world, cfg exportConfig) (err error) {
+func exportPets(ctx context.Context, env environment, cfg exportConfig) (err error) {
 	format, err := formatOf(cfg.format)
 	if err != nil {
 		return err
 	}
 	if format == "" {
-		format = rows.FormatOf(cfg.file)
+		format = petfile.FormatOf(cfg.file)
 	}
 	switch {
 	case cfg.store == store.Memory:
 		return usageError{errors.New("the store memory: keeps nothing between programs, so there is nothing to export; use --store sqlite:PATH")}
 	case format == "" && cfg.file == "-":
-		format = rows.CSV
+		format = petfile.CSV
 	case format == "":
 		return usageError{fmt.Errorf("the name %s does not tell the format: end it in .csv or .ndjson, or give --format", cfg.file)}
 	}
@@ -93,7 +93,7 @@ func exportPets(ctx context.Context, w world, cfg exportConfig) (err error) {
 	defer stop()
 	defer context.AfterFunc(ctx, stop)() // a second signal kills
 
-	write, outcome := func(to func(io.Writer) error) error { return to(w.stdout) }, "what was written is not whole"
+	write, outcome := func(to func(io.Writer) error) error { return to(env.stdout) }, "what was written is not whole"
 	if cfg.file != "-" {
 		if err := checkTarget(cfg); err != nil {
 			return err
@@ -106,7 +106,7 @@ func exportPets(ctx context.Context, w world, cfg exportConfig) (err error) {
 	}
 	defer func() { err = errors.Join(err, st.Close()) }()
 
-	p := newProgress(w, "writing", nil)
+	p := newProgress(env, "writing", nil)
 	err = write(func(to io.Writer) error { return writeAll(ctx, st, to, format, p) })
 	took := p.end()
 	switch {
@@ -115,15 +115,15 @@ func exportPets(ctx context.Context, w world, cfg exportConfig) (err error) {
 	case err != nil:
 		return fmt.Errorf("%w; %s", err, outcome)
 	}
-	fmt.Fprintf(w.stderr, "exported %d pets in %.1f s, %d rows/s\n", p.rows, took.Seconds(), perSecond(p.rows, took))
+	fmt.Fprintf(env.stderr, "exported %d pets in %.1f s, %d rows/s\n", p.rows, took.Seconds(), perSecond(p.rows, took))
 	return nil
 }
 
 // exportPage is how many pets are read at a time.
 const exportPage = 1000
 
-func writeAll(ctx context.Context, st petstore.PetStore, to io.Writer, format rows.Format, p *progress) error {
-	out, err := rows.NewWriter(to, format)
+func writeAll(ctx context.Context, st petstore.PetStore, to io.Writer, format petfile.Format, p *progress) error {
+	out, err := petfile.NewWriter(to, format)
 	if err != nil {
 		return err
 	}

@@ -11,8 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"example.com/petstore/internal/petfile"
 	"example.com/petstore/internal/petstore"
-	"example.com/petstore/internal/rows"
 	"example.com/petstore/internal/store"
 )
 
@@ -22,7 +22,7 @@ type importConfig struct {
 	restore, keepGood   bool
 }
 
-func importCommand(w world) *cobra.Command {
+func importCommand(env environment) *cobra.Command {
 	var cfg importConfig
 	cmd := &cobra.Command{
 		Use:   "import FILE",
@@ -51,7 +51,7 @@ into a store that holds no pets.`,
 		Args: exactly(1, " FILE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			cfg.file = args[0]
-			return importPets(cmd.Context(), w, cfg)
+			return importPets(cmd.Context(), env, cfg)
 		},
 	}
 	flags := cmd.Flags()
@@ -67,7 +67,7 @@ into a store that holds no pets.`,
 const mostShown = 20
 
 // importPets checks the file, and then stores what is in it.
-func importPets(ctx context.Context, w world, cfg importConfig) (err error) {
+func importPets(ctx context.Context, env environment, cfg importConfig) (err error) {
 	format, err := formatOf(cfg.format)
 	switch {
 	case err != nil:
@@ -77,18 +77,18 @@ func importPets(ctx context.Context, w world, cfg importConfig) (err error) {
 	case cfg.restore && cfg.keepGood:
 		return usageError{errors.New("--restore brings back all of an export or nothing; leave out --keep-good")}
 	case format == "":
-		format = rows.FormatOf(cfg.file)
+		format = petfile.FormatOf(cfg.file)
 	}
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
 	defer context.AfterFunc(ctx, stop)() // a second signal kills
 
-	src, err := openSource(w, cfg.file)
+	src, err := openSource(env, cfg.file)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, src.close()) }()
-	im := &importing{importConfig: cfg, w: w, src: src, reading: rows.Reading{Format: format, IDs: cfg.restore}}
+	im := &importing{importConfig: cfg, env: env, src: src, reading: petfile.Reading{Format: format, IDs: cfg.restore}}
 	if err := im.check(ctx); err != nil {
 		return explainImport(ctx, err)
 	}
@@ -103,9 +103,9 @@ func importPets(ctx context.Context, w world, cfg importConfig) (err error) {
 // importing is one import under way.
 type importing struct {
 	importConfig
-	w       world
+	env     environment
 	src     *source
-	reading rows.Reading
+	reading petfile.Reading
 
 	good, bad int
 	checked   time.Duration
@@ -117,7 +117,7 @@ func (im *importing) check(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	p := newProgress(im.w, "checking", im.src.part())
+	p := newProgress(im.env, "checking", im.src.part())
 	var problems []string
 	for row, err := range im.reading.Rows(in) {
 		switch {
@@ -135,10 +135,10 @@ func (im *importing) check(ctx context.Context) error {
 	}
 	im.checked = p.end()
 	for _, problem := range problems {
-		fmt.Fprintln(im.w.stderr, problem)
+		fmt.Fprintln(im.env.stderr, problem)
 	}
 	if more := im.bad - len(problems); more > 0 {
-		fmt.Fprintf(im.w.stderr, "and %d more\n", more)
+		fmt.Fprintf(im.env.stderr, "and %d more\n", more)
 	}
 	if im.bad > 0 && !im.keepGood {
 		return fmt.Errorf("%d of the %d rows of %s are not acceptable; correct them, or leave them out with --keep-good", im.bad, im.good+im.bad, im.src.name)
@@ -148,14 +148,14 @@ func (im *importing) check(ctx context.Context) error {
 
 // load reads the file once more, into the store.
 func (im *importing) load(ctx context.Context, st petstore.Store) error {
-	p := newProgress(im.w, "storing", nil)
+	p := newProgress(im.env, "storing", nil)
 	p.part = func() float64 { return float64(p.rows) / float64(im.good) }
 	var n int
 	var err error
 	if im.restore {
-		n, err = st.Restore(ctx, pets(im.second(ctx, p), func(r rows.Row) petstore.Pet { return r.Pet.WithID(r.ID) }))
+		n, err = st.Restore(ctx, pets(im.second(ctx, p), func(r petfile.Row) petstore.Pet { return r.Pet.WithID(r.ID) }))
 	} else {
-		n, err = st.Load(ctx, pets(im.second(ctx, p), func(r rows.Row) petstore.NewPet { return r.Pet }))
+		n, err = st.Load(ctx, pets(im.second(ctx, p), func(r petfile.Row) petstore.NewPet { return r.Pet }))
 	}
 	took := p.end()
 	if err != nil {
@@ -165,18 +165,18 @@ func (im *importing) load(ctx context.Context, st petstore.Store) error {
 	if im.bad > 0 {
 		leftOut = fmt.Sprintf(", left out %d", im.bad)
 	}
-	fmt.Fprintf(im.w.stderr, "imported %d pets into %s%s: checked in %.1f s, stored in %.1f s, %d rows/s in all\n",
+	fmt.Fprintf(im.env.stderr, "imported %d pets into %s%s: checked in %.1f s, stored in %.1f s, %d rows/s in all\n",
 		n, store.Redact(im.store), leftOut, im.checked.Seconds(), took.Seconds(), perSecond(n, im.checked+took))
 	return nil
 }
 
 // second returns the acceptable rows once more. That they are the same as the
 // first time, it knows only in the end.
-func (im *importing) second(ctx context.Context, p *progress) iter.Seq2[rows.Row, error] {
-	return func(yield func(rows.Row, error) bool) {
+func (im *importing) second(ctx context.Context, p *progress) iter.Seq2[petfile.Row, error] {
+	return func(yield func(petfile.Row, error) bool) {
 		in, err := im.src.again(ctx)
 		if err != nil {
-			yield(rows.Row{}, notTheStore{err})
+			yield(petfile.Row{}, notTheStore{err})
 			return
 		}
 		for row, err := range im.reading.Rows(in) {
@@ -194,13 +194,13 @@ func (im *importing) second(ctx context.Context, p *progress) iter.Seq2[rows.Row
 			p.step()
 		}
 		if err := im.src.compare(); err != nil {
-			yield(rows.Row{}, notTheStore{err})
+			yield(petfile.Row{}, notTheStore{err})
 		}
 	}
 }
 
 // pets makes pets of rows.
-func pets[P any](from iter.Seq2[rows.Row, error], of func(rows.Row) P) iter.Seq2[P, error] {
+func pets[P any](from iter.Seq2[petfile.Row, error], of func(petfile.Row) P) iter.Seq2[P, error] {
 	return func(yield func(P, error) bool) {
 		for row, err := range from {
 			if !yield(of(row), err) {

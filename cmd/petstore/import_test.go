@@ -16,26 +16,26 @@ import (
 )
 
 // runImport runs the program here and returns its exit status and what it says.
-func runImport(t *testing.T, w world, args ...string) (int, string) {
+func runImport(t *testing.T, env environment, args ...string) (int, string) {
 	t.Helper()
 	var said bytes.Buffer
-	if w.stderr == nil {
-		w.stderr = &said
+	if env.stderr == nil {
+		env.stderr = &said
 	}
-	w.args = args
-	w.stdout = &said
-	w.getenv = func(string) string { return "" }
+	env.args = args
+	env.stdout = &said
+	env.getenv = func(string) string { return "" }
 	ctx, cancel := context.WithTimeout(t.Context(), giveUp)
 	defer cancel()
-	return run(ctx, w), said.String()
+	return run(ctx, env), said.String()
 }
 
 // exported returns all pets of the database.
 func exported(t *testing.T, database string) string {
 	t.Helper()
 	var out, said bytes.Buffer
-	w := world{args: []string{"export", "--store", database}, getenv: func(string) string { return "" }, stdout: &out, stderr: &said}
-	if code := run(t.Context(), w); code != 0 {
+	env := environment{args: []string{"export", "--store", database}, getenv: func(string) string { return "" }, stdout: &out, stderr: &said}
+	if code := run(t.Context(), env); code != 0 {
 		t.Fatalf("export: got exit status %d: %s", code, said.String())
 	}
 	return out.String()
@@ -52,7 +52,7 @@ func writeFile(t *testing.T, name, text string) string {
 
 func TestTheRealAnimalsComeInAndOutAsTheyAre(t *testing.T) {
 	database := "sqlite:" + t.TempDir() + "/pets.db"
-	if code, said := runImport(t, world{}, "import", "--store", database, writeFile(t, "pets.csv", animals.CSV)); code != 0 {
+	if code, said := runImport(t, environment{}, "import", "--store", database, writeFile(t, "pets.csv", animals.CSV)); code != 0 {
 		t.Fatalf("import: got exit status %d: %s", code, said)
 	}
 	all := exported(t, database)
@@ -98,7 +98,7 @@ func TestAnImportThatIsKilledOrInterruptedLeavesTheStoreAsItWas(t *testing.T) {
 		t.Run(signal.String(), func(t *testing.T) {
 			path := t.TempDir() + "/pets.db"
 			first := writeFile(t, "first.csv", "name,categoryId\nFrank,1\nKitty,2\n")
-			if code, said := runImport(t, world{}, "import", "--store", "sqlite:"+path, first); code != 0 {
+			if code, said := runImport(t, environment{}, "import", "--store", "sqlite:"+path, first); code != 0 {
 				t.Fatalf("import: got exit status %d: %s", code, said)
 			}
 			before := exported(t, "sqlite:"+path)
@@ -118,7 +118,7 @@ func TestAnImportThatIsKilledOrInterruptedLeavesTheStoreAsItWas(t *testing.T) {
 			if after := exported(t, "sqlite:"+path); after != before {
 				t.Errorf("afterwards: got %d bytes of pets, want the %d from before", len(after), len(before))
 			}
-			if code, said := runImport(t, world{}, "import", "--store", "sqlite:"+path, first); code != 0 {
+			if code, said := runImport(t, environment{}, "import", "--store", "sqlite:"+path, first); code != 0 {
 				t.Errorf("another import: got exit status %d: %s", code, said)
 			}
 			if after := exported(t, "sqlite:"+path); after != before+"3,Frank,1,available\n4,Kitty,2,available\n" {
@@ -159,7 +159,7 @@ func TestAFileThatChangesWhileItIsReadIsNotImported(t *testing.T) {
 				t.Error(err)
 			}
 		}}
-		code, _ := runImport(t, world{stderr: stderr}, "import", "--keep-good", "--store", database, path)
+		code, _ := runImport(t, environment{stderr: stderr}, "import", "--keep-good", "--store", database, path)
 		if said := stderr.String(); code != 1 || !strings.HasSuffix(said, "; nothing was imported\n") {
 			t.Errorf("%s: got exit status %d and %q, want 1 and why", what, code, said)
 		}
@@ -174,7 +174,7 @@ func TestOfStandardInputNothingIsLeftBehind(t *testing.T) {
 	t.Setenv("TMPDIR", dir)
 	for _, text := range []string{animals.CSV, "nonsense", ""} {
 		database := "sqlite:" + t.TempDir() + "/pets.db"
-		code, said := runImport(t, world{stdin: strings.NewReader(text)}, "import", "--store", database, "-")
+		code, said := runImport(t, environment{stdin: strings.NewReader(text)}, "import", "--store", database, "-")
 		if good := text == animals.CSV; (code == 0) != good || !good && !strings.Contains(said, "standard input") {
 			t.Errorf("import: got exit status %d: %s", code, said)
 		}
@@ -196,8 +196,8 @@ func TestAnImportThatWaitsForStandardInputCanBeInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	waiting := &onRead{from: reader, do: cancel}
 	var said bytes.Buffer
-	w := world{args: []string{"import", "--store", "sqlite:" + t.TempDir() + "/pets.db", "-"}, getenv: func(string) string { return "" }, stdin: waiting, stdout: &said, stderr: &said}
-	if code := run(ctx, w); code != 1 || said.String() != "petstore: interrupted; nothing was imported\n" {
+	env := environment{args: []string{"import", "--store", "sqlite:" + t.TempDir() + "/pets.db", "-"}, getenv: func(string) string { return "" }, stdin: waiting, stdout: &said, stderr: &said}
+	if code := run(ctx, env); code != 1 || said.String() != "petstore: interrupted; nothing was imported\n" {
 		t.Errorf("got exit status %d and %q, want 1 and one sentence", code, said.String())
 	}
 }

@@ -20,7 +20,7 @@ import (
 	"example.com/petstore/internal/store"
 )
 
-func keysCommand(w world) *cobra.Command {
+func keysCommand(env environment) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "keys",
 		Short: "Create, list and revoke API keys",
@@ -29,7 +29,7 @@ within 5 seconds. A store keeps only a hash of each key.`,
 		Args: unknownCommand,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(keysCreateCommand(), keysListCommand(), keysRevokeCommand(w))
+	cmd.AddCommand(keysCreateCommand(), keysListCommand(), keysRevokeCommand(env))
 	return cmd
 }
 
@@ -99,7 +99,7 @@ func day(t time.Time) string {
 	return t.UTC().Format(time.RFC3339)
 }
 
-func keysRevokeCommand(w world) *cobra.Command {
+func keysRevokeCommand(env environment) *cobra.Command {
 	var address string
 	var yes bool
 	cmd := &cobra.Command{
@@ -114,7 +114,7 @@ it away within 5 seconds. It cannot be taken back; at a terminal it asks first.`
 				if err != nil {
 					return explainKey(err)
 				}
-				if w.terminal && !yes && !confirm(cmd, fmt.Sprintf("Revoke the key %s (%s) for good?", k.ID, k.Name)) {
+				if env.interactive && !yes && !confirm(cmd, fmt.Sprintf("Revoke the key %s (%s) for good?", k.ID, k.Name)) {
 					return errors.New("nothing was revoked")
 				}
 				if k, err = s.RevokeKey(ctx, k.ID, time.Now()); err != nil {
@@ -159,7 +159,7 @@ func withKeys(ctx context.Context, address string, f func(context.Context, petst
 // ensureKey sees to it that somebody can use the server: where there is no key
 // at all, it makes one for the person at the terminal, or logs how to make one.
 // A store in memory that nobody could ever give a key is refused.
-func ensureKey(ctx context.Context, w world, logger *slog.Logger, cfg serveConfig, s petstore.KeyStore, keys *keyring.Keyring, addr net.Addr) error {
+func ensureKey(ctx context.Context, env environment, logger *slog.Logger, cfg serveConfig, s petstore.KeyStore, keys *keyring.Keyring, addr net.Addr) error {
 	if keys.Fixed() > 0 {
 		return nil
 	}
@@ -169,7 +169,7 @@ func ensureKey(ctx context.Context, w world, logger *slog.Logger, cfg serveConfi
 		return err
 	case len(existing) > 0:
 		return nil
-	case w.terminal:
+	case env.interactive:
 		k, token, err := petstore.NewKey("made by the first start", time.Now(), 0)
 		if err != nil {
 			return err
@@ -177,12 +177,12 @@ func ensureKey(ctx context.Context, w world, logger *slog.Logger, cfg serveConfi
 		if err := s.CreateKey(ctx, k); err != nil {
 			return err
 		}
-		_, err = fmt.Fprintf(w.stdout, `
+		_, err = fmt.Fprintf(env.stdout, `
 This store has no API key yet, so here is one. It is shown only this once:
 
   %s
 
-Try it from another terminal:
+Try it from another interactive:
 
   curl -H 'Authorization: Bearer %s' http://%s%s/pets
 

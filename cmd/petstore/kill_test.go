@@ -76,13 +76,13 @@ func createUntilItEnds(t *testing.T, server *process, acknowledged *ledger, name
 	for i := 0; ; i++ {
 		sent := pet{Name: fmt.Sprintf("%s-%d é🐱", name, i), CategoryID: int64(i) << 40, Status: []string{"available", "pending", "sold"}[i%3]}
 		var created pet
-		answer, err := server.call("POST", "/v1/pets", sent, &created)
+		response, err := server.call("POST", "/v1/pets", sent, &created)
 		if err != nil {
 			return // what came of this one is unknown
 		}
 		sent.ID = created.ID
-		if answer.StatusCode != http.StatusCreated || created != sent {
-			t.Errorf("created: got %d %+v, want 201 %+v", answer.StatusCode, created, sent)
+		if response.StatusCode != http.StatusCreated || created != sent {
+			t.Errorf("created: got %d %+v, want 201 %+v", response.StatusCode, created, sent)
 			return
 		}
 		if err := acknowledged.add(created); err != nil {
@@ -109,8 +109,8 @@ func wantAll(t *testing.T, server *process, acknowledged *ledger, underWay int) 
 			t.Errorf("pet %d of the walk: got %+v, want %+v", id, got, want)
 		}
 		var got pet
-		if answer, err := server.call("GET", fmt.Sprint("/v1/pets/", id), nil, &got); err != nil || got != want {
-			t.Errorf("GET of pet %d: got %v %+v (%v), want %+v", id, answer, got, err, want)
+		if response, err := server.call("GET", fmt.Sprint("/v1/pets/", id), nil, &got); err != nil || got != want {
+			t.Errorf("GET of pet %d: got %v %+v (%v), want %+v", id, response, got, err, want)
 		}
 	}
 	if extra := len(walked) - len(acknowledged.pets); extra > underWay {

@@ -27,17 +27,17 @@ func dial(t *testing.T, address string) net.Conn {
 	return conn
 }
 
-// exchangeRaw writes the bytes and returns the status of the first answer.
+// exchangeRaw writes the bytes and returns the status of the first response.
 func exchangeRaw(t *testing.T, address, request string) *http.Response {
 	t.Helper()
 	conn := dial(t, address)
 	// What does not fit may be refused before all of it is written.
 	go func() { _, _ = io.WriteString(conn, request) }()
-	answer, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	response, err := http.ReadResponse(bufio.NewReader(conn), nil)
 	if err != nil {
-		t.Fatalf("no answer to %.60q: %v", request, err)
+		t.Fatalf("no response to %.60q: %v", request, err)
 	}
-	return answer
+	return response
 }
 
 func TestHeadersOf30KiBAreAcceptedAndFarLargerOnesAreRefused(t *testing.T) {
@@ -67,9 +67,9 @@ func TestHeadersOf30KiBAreAcceptedAndFarLargerOnesAreRefused(t *testing.T) {
 func TestOPTIONSOfTheWholeServerIsAnsweredLikeEverythingElse(t *testing.T) {
 	t.Parallel()
 	server := startProcess(t, contract.NewJudge(t), "--store", "memory:")
-	answer := exchangeRaw(t, strings.TrimPrefix(server.base, "http://"), "OPTIONS * HTTP/1.1\r\nHost: petstore\r\n\r\n")
-	if answer.StatusCode != http.StatusNoContent || answer.Header.Get("Allow") == "" || answer.Header.Get("X-Request-Id") == "" {
-		t.Errorf("OPTIONS *: got %d %v, want 204 with Allow and a request id", answer.StatusCode, answer.Header)
+	response := exchangeRaw(t, strings.TrimPrefix(server.base, "http://"), "OPTIONS * HTTP/1.1\r\nHost: petstore\r\n\r\n")
+	if response.StatusCode != http.StatusNoContent || response.Header.Get("Allow") == "" || response.Header.Get("X-Request-Id") == "" {
+		t.Errorf("OPTIONS *: got %d %v, want 204 with Allow and a request id", response.StatusCode, response.Header)
 	}
 }
 
@@ -89,13 +89,13 @@ func TestABodyThatNeverComesIsNotWaitedFor(t *testing.T) {
 	t.Parallel()
 	server := startProcess(t, contract.NewJudge(t), "--store", "memory:")
 	_, rest := server.halfSent(t, `{"name":"Frank","categoryId":1}`)
-	answer, err := http.ReadResponse(rest, nil)
+	response, err := http.ReadResponse(rest, nil)
 	if err != nil {
-		t.Fatalf("no answer: %v", err)
+		t.Fatalf("no response: %v", err)
 	}
-	body, err := io.ReadAll(answer.Body)
-	if err != nil || answer.StatusCode != http.StatusBadRequest || !answer.Close {
-		t.Errorf("a body that never comes: got %s %s (%v), want 400 and the end of the connection", answer.Status, body, err)
+	body, err := io.ReadAll(response.Body)
+	if err != nil || response.StatusCode != http.StatusBadRequest || !response.Close {
+		t.Errorf("a body that never comes: got %s %s (%v), want 400 and the end of the connection", response.Status, body, err)
 	}
 }
 

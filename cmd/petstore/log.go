@@ -9,11 +9,11 @@ import (
 
 // newLogger returns the program's logger: text for a person, at once; JSON for
 // a machine, gathered for a moment. flush writes what is gathered.
-func newLogger(w world) (logger *slog.Logger, flush func()) {
-	if w.terminal {
-		return slog.New(slog.NewTextHandler(w.stderr, nil)), func() {}
+func newLogger(env environment) (logger *slog.Logger, flush func()) {
+	if env.interactive {
+		return slog.New(slog.NewTextHandler(env.stderr, nil)), func() {}
 	}
-	g := &gatheringWriter{to: w.stderr}
+	g := &gatheringWriter{to: env.stderr}
 	return slog.New(newLineHandler(g)), g.flush
 }
 

@@ -15,41 +15,41 @@ import (
 )
 
 func main() {
-	os.Exit(run(context.Background(), world{
-		args:     os.Args[1:],
-		getenv:   os.Getenv,
-		stdin:    os.Stdin,
-		stdout:   os.Stdout,
-		stderr:   os.Stderr,
-		watched:  term.IsTerminal(int(os.Stderr.Fd())),
-		terminal: term.IsTerminal(int(os.Stdin.Fd())) && term.IsTerminal(int(os.Stdout.Fd())) && term.IsTerminal(int(os.Stderr.Fd())),
+	os.Exit(run(context.Background(), environment{
+		args:             os.Args[1:],
+		getenv:           os.Getenv,
+		stdin:            os.Stdin,
+		stdout:           os.Stdout,
+		stderr:           os.Stderr,
+		stderrIsTerminal: term.IsTerminal(int(os.Stderr.Fd())),
+		interactive:      term.IsTerminal(int(os.Stdin.Fd())) && term.IsTerminal(int(os.Stdout.Fd())) && term.IsTerminal(int(os.Stderr.Fd())),
 	}))
 }
 
-// world is all that a command sees of its surroundings.
-type world struct {
-	args           []string
-	getenv         func(string) string
-	stdin          io.Reader
-	stdout, stderr io.Writer
-	watched        bool // whether a person watches standard error
-	terminal       bool // whether a person sits before all three
+// environment is all that a command sees of its surroundings.
+type environment struct {
+	args             []string
+	getenv           func(string) string
+	stdin            io.Reader
+	stdout, stderr   io.Writer
+	stderrIsTerminal bool // progress may write over its line
+	interactive      bool // standard input, output and error are all a terminal
 }
 
 // run runs one command and returns the exit status of the process: 0, 1 for a
 // failure, 2 for a command line that makes no sense or a check that could not be
 // made.
-func run(ctx context.Context, w world) int {
-	root := rootCommand(w)
-	root.SetArgs(w.args)
-	root.SetIn(w.stdin)
-	root.SetOut(w.stdout)
-	root.SetErr(w.stderr)
+func run(ctx context.Context, env environment) int {
+	root := rootCommand(env)
+	root.SetArgs(env.args)
+	root.SetIn(env.stdin)
+	root.SetOut(env.stdout)
+	root.SetErr(env.stderr)
 	err := root.ExecuteContext(ctx)
 	if err == nil {
 		return 0
 	}
-	fmt.Fprintln(w.stderr, "petstore: "+err.Error())
+	fmt.Fprintln(env.stderr, "petstore: "+err.Error())
 	if _, ok := errors.AsType[usageError](err); ok {
 		return 2
 	}

@@ -119,7 +119,7 @@ func TestANewerVersionReplacesAnOlderOneAcrossItsMigrationUnderLoad(t *testing.T
 	}
 	var stdout, stderr output
 	env := map[string]string{"PETSTORE_API_KEYS": testKey, "PETSTORE_STORE": address, "PETSTORE_ADDR": "127.0.0.1:0"}
-	status := run(t.Context(), world{
+	status := run(t.Context(), environment{
 		args: []string{"serve"}, getenv: func(name string) string { return env[name] },
 		stdin: strings.NewReader(""), stdout: &stdout, stderr: &stderr,
 	})

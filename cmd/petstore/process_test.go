@@ -104,8 +104,8 @@ type pet struct {
 	Status     string `json:"status"`
 }
 
-// call sends a request, has its answer judged and decodes it into result. An
-// error means that no whole answer came.
+// call sends a request, has its response judged and decodes it into result. An
+// error means that no whole response came.
 func (p *process) call(method, target string, body, result any) (*http.Response, error) {
 	var encoded bytes.Buffer
 	if body != nil {
@@ -121,22 +121,22 @@ func (p *process) call(method, target string, body, result any) (*http.Response,
 	if body != nil {
 		r.Header.Set("Content-Type", "application/json")
 	}
-	answer, err := p.client.Do(r)
+	response, err := p.client.Do(r)
 	if err != nil {
 		return nil, err
 	}
-	defer answer.Body.Close()
-	text, err := io.ReadAll(answer.Body)
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
 	if err != nil {
 		return nil, err
 	}
-	if err := p.judge.Check(r, answer, text); err != nil {
-		return nil, fmt.Errorf("%s %s answers %d %s\n%w", method, target, answer.StatusCode, text, err)
+	if err := p.judge.Check(r, response, text); err != nil {
+		return nil, fmt.Errorf("%s %s responds %d %s\n%w", method, target, response.StatusCode, text, err)
 	}
-	if answer.StatusCode >= 300 {
-		return answer, nil
+	if response.StatusCode >= 300 {
+		return response, nil
 	}
-	return answer, json.Unmarshal(text, result)
+	return response, json.Unmarshal(text, result)
 }
 
 // walk follows the pages to their end.
@@ -144,12 +144,12 @@ func (p *process) walk(t *testing.T) (pets []pet) {
 	t.Helper()
 	for next := "/v1/pets?limit=100"; next != ""; {
 		var page []pet
-		answer, err := p.call("GET", next, nil, &page)
-		if err != nil || answer.StatusCode != http.StatusOK {
-			t.Fatalf("GET %s: got %v, %v, want 200", next, answer, err)
+		response, err := p.call("GET", next, nil, &page)
+		if err != nil || response.StatusCode != http.StatusOK {
+			t.Fatalf("GET %s: got %v, %v, want 200", next, response, err)
 		}
 		pets = append(pets, page...)
-		next, _, _ = strings.Cut(strings.TrimPrefix(answer.Header.Get("Link"), "<"), ">")
+		next, _, _ = strings.Cut(strings.TrimPrefix(response.Header.Get("Link"), "<"), ">")
 	}
 	return pets
 }

@@ -17,10 +17,10 @@ type program struct {
 	exited         chan int
 }
 
-func (p *program) start(ctx context.Context, cancel context.CancelFunc, w world) {
+func (p *program) start(ctx context.Context, cancel context.CancelFunc, env environment) {
 	p.cancel = cancel
 	p.exited = make(chan int, 1)
-	go func() { p.exited <- run(ctx, w) }()
+	go func() { p.exited <- run(ctx, env) }()
 }
 
 var servingLine = regexp.MustCompile(`msg"?[=:]"?serving"?.*address"?[=:]"?(http://[^" ]+)`)

@@ -30,8 +30,8 @@ type progress struct {
 	rows  int
 }
 
-func newProgress(w world, what string, part func() float64) *progress {
-	p := &progress{to: w.stderr, bar: w.watched, what: what, part: part, now: time.Now}
+func newProgress(env environment, what string, part func() float64) *progress {
+	p := &progress{to: env.stderr, bar: env.stderrIsTerminal, what: what, part: part, now: time.Now}
 	p.began = p.now()
 	p.shown = p.began
 	return p

@@ -8,10 +8,10 @@ import (
 )
 
 // count steps through 1,000 rows that take so long each.
-func count(w world, what string, each time.Duration, known bool) string {
+func count(env environment, what string, each time.Duration, known bool) string {
 	var out bytes.Buffer
-	w.stderr = &out
-	p := newProgress(w, what, nil)
+	env.stderr = &out
+	p := newProgress(env, what, nil)
 	if known {
 		p.part = func() float64 { return float64(p.rows) / 1000 }
 	}
@@ -26,22 +26,22 @@ func count(w world, what string, each time.Duration, known bool) string {
 }
 
 func TestALogHasALineOfProgressNowAndThen(t *testing.T) {
-	got := count(world{}, "checking", 15*time.Millisecond, true)
+	got := count(environment{}, "checking", 15*time.Millisecond, true)
 	want := "checking: 33 %, 334 rows, 66 rows/s, 10s left\n" +
 		"checking: 67 %, 668 rows, 66 rows/s, 5s left\n"
 	if got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
-	if got, want := count(world{}, "writing", 6*time.Millisecond, false), "writing: 834 rows, 166 rows/s\n"; got != want {
+	if got, want := count(environment{}, "writing", 6*time.Millisecond, false), "writing: 834 rows, 166 rows/s\n"; got != want {
 		t.Errorf("of an unknown whole: got %q, want %q", got, want)
 	}
-	if got := count(world{}, "checking", time.Millisecond, true); got != "" {
+	if got := count(environment{}, "checking", time.Millisecond, true); got != "" {
 		t.Errorf("of a short run: got %q, want nothing", got)
 	}
 }
 
 func TestAPersonSeesABarThatIsGoneInTheEnd(t *testing.T) {
-	got := count(world{watched: true}, "storing", time.Millisecond, true)
+	got := count(environment{stderrIsTerminal: true}, "storing", time.Millisecond, true)
 	lines := strings.Split(got, "\r")
 	if want := "storing  [############............] 500 rows, 1000 rows/s, 1s left\x1b[K"; !strings.Contains(got, "[#########...............] 400 rows") || len(lines) != 7 {
 		t.Errorf("got %q, want five bars such as %q", lines, want)

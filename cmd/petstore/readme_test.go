@@ -14,7 +14,7 @@ func TestTheOperatorsPageHasEveryFlagOfServeWithItsVariableAndDefault(t *testing
 	if err != nil {
 		t.Fatal(err)
 	}
-	serveCommand(world{}).Flags().VisitAll(func(f *pflag.Flag) {
+	serveCommand(environment{}).Flags().VisitAll(func(f *pflag.Flag) {
 		value := ""
 		if f.DefValue != "" {
 			value = "`" + f.DefValue + "` "

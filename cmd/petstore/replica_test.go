@@ -37,7 +37,7 @@ func startReplica(t *testing.T, store string, args ...string) *replica {
 	env := map[string]string{"PETSTORE_API_KEYS": testKey, "PETSTORE_STORE": store, "PETSTORE_ADDR": "127.0.0.1:0"}
 	r := &replica{cancel: cancel, exit: make(chan int, 1)}
 	go func() {
-		status := run(ctx, world{
+		status := run(ctx, environment{
 			args:   append([]string{"serve"}, args...),
 			getenv: func(name string) string { return env[name] },
 			stdin:  strings.NewReader(""), stdout: io.Discard, stderr: logWriter,

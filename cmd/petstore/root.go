@@ -11,7 +11,7 @@ import (
 	"example.com/petstore/internal/store"
 )
 
-func rootCommand(w world) *cobra.Command {
+func rootCommand(env environment) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "petstore",
 		Short: "A catalogue of animals over HTTP",
@@ -22,7 +22,7 @@ Every flag can also be set by a variable; -h of each command names them.`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
-			return fromEnvironment(cmd.Flags(), w.getenv)
+			return fromEnvironment(cmd.Flags(), env.getenv)
 		},
 		Args: unknownCommand,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
@@ -31,7 +31,7 @@ Every flag can also be set by a variable; -h of each command names them.`,
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usageError{fmt.Errorf("%w; see %s -h", err, cmd.CommandPath())}
 	})
-	root.AddCommand(serveCommand(w), keysCommand(w), importCommand(w), exportCommand(w), checkCommand(w), versionCommand())
+	root.AddCommand(serveCommand(env), keysCommand(env), importCommand(env), exportCommand(env), checkCommand(env), versionCommand())
 	describeVariables(root)
 	return root
 }

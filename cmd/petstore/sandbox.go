@@ -34,7 +34,7 @@ func enterSandbox(flags *pflag.FlagSet, cfg *serveConfig) error {
 
 // showSandbox prints where the sandbox is and, unless its keys are fixed, a key
 // to it, in a form that a shell reads.
-func showSandbox(ctx context.Context, w world, s petstore.KeyStore, keys *keyring.Keyring, addr net.Addr) error {
+func showSandbox(ctx context.Context, env environment, s petstore.KeyStore, keys *keyring.Keyring, addr net.Addr) error {
 	text := fmt.Sprintf("PETSTORE_URL=http://%s%s\n", addr, edge.BasePath)
 	if keys.Fixed() == 0 {
 		k, token, err := petstore.NewKey("sandbox", time.Now(), 0)
@@ -46,6 +46,6 @@ func showSandbox(ctx context.Context, w world, s petstore.KeyStore, keys *keyrin
 		}
 		text += "PETSTORE_KEY=" + token + "\n"
 	}
-	_, err := fmt.Fprint(w.stdout, text)
+	_, err := fmt.Fprint(env.stdout, text)
 	return err
 }

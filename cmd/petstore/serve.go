@@ -51,7 +51,7 @@ type serveConfig struct {
 	apiKeys                []string
 }
 
-func serveCommand(w world) *cobra.Command {
+func serveCommand(env environment) *cobra.Command {
 	var cfg serveConfig
 	cmd := &cobra.Command{
 		Use:   "serve",
@@ -82,7 +82,7 @@ second one ends it at once.`,
   petstore serve --sandbox`,
 		Args: exactly(0, ""),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if keys := w.getenv("PETSTORE_API_KEYS"); keys != "" {
+			if keys := env.getenv("PETSTORE_API_KEYS"); keys != "" {
 				cfg.apiKeys = strings.Split(keys, ",")
 			}
 			if cfg.sandbox {
@@ -90,7 +90,7 @@ second one ends it at once.`,
 					return err
 				}
 			}
-			return serve(cmd.Context(), w, cfg)
+			return serve(cmd.Context(), env, cfg)
 		},
 	}
 	flags := cmd.Flags()
@@ -111,15 +111,15 @@ second one ends it at once.`,
 const gcPercent = 250
 
 // tuneMemory sets gcPercent, unless the operator has said otherwise.
-func tuneMemory(w world) {
-	if w.getenv("GOGC") == "" {
+func tuneMemory(env environment) {
+	if env.getenv("GOGC") == "" {
 		debug.SetGCPercent(gcPercent)
 	}
 }
 
 // serve runs the server until it is told to stop, and returns why it had to
 // stop otherwise.
-func serve(ctx context.Context, w world, cfg serveConfig) (err error) {
+func serve(ctx context.Context, env environment, cfg serveConfig) (err error) {
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM)
 	defer stop() // and so once the first signal is handled, the second kills
 
@@ -130,9 +130,9 @@ func serve(ctx context.Context, w world, cfg serveConfig) (err error) {
 	if err := keyring.CheckFixed(cfg.apiKeys); err != nil { // before a store is made
 		return usageError{fmt.Errorf("PETSTORE_API_KEYS: %w", err)}
 	}
-	logger, flush := newLogger(w)
+	logger, flush := newLogger(env)
 	defer flush()
-	tuneMemory(w)
+	tuneMemory(env)
 	st, err := store.Open(ctx, cfg.store)
 	if err != nil {
 		return err
@@ -176,9 +176,9 @@ func serve(ctx context.Context, w world, cfg serveConfig) (err error) {
 		return err
 	}
 	if cfg.sandbox {
-		err = showSandbox(ctx, w, st, keys, listener.Addr())
+		err = showSandbox(ctx, env, st, keys, listener.Addr())
 	} else {
-		err = ensureKey(ctx, w, logger, cfg, st, keys, listener.Addr())
+		err = ensureKey(ctx, env, logger, cfg, st, keys, listener.Addr())
 	}
 	if err != nil {
 		return errors.Join(err, listener.Close())

@@ -23,9 +23,9 @@ func TestASignalLetsTheRequestsUnderWayFinish(t *testing.T) {
 			if _, err := io.WriteString(request, body); err != nil {
 				t.Fatal(err)
 			}
-			answer, err := http.ReadResponse(rest, nil)
-			if err != nil || answer.StatusCode != http.StatusCreated {
-				t.Errorf("the request under way: got %v (%v), want 201", answer, err)
+			response, err := http.ReadResponse(rest, nil)
+			if err != nil || response.StatusCode != http.StatusCreated {
+				t.Errorf("the request under way: got %v (%v), want 201", response, err)
 			}
 			if state := server.wait(t); state.ExitCode() != 0 {
 				t.Errorf("exit: got %v, want status 0: %s", state, server.output.String())
@@ -56,8 +56,8 @@ func TestADrainingServerAnswersAndSaysThatItIsNotReady(t *testing.T) {
 	server.waitFor(t, `"msg":"stopping`)
 	var got any
 	for path, want := range map[string]int{"/readyz": 503, "/livez": 200, "/v1/pets": 200} {
-		if answer, err := server.call("GET", path, nil, &got); err != nil || answer.StatusCode != want {
-			t.Errorf("%s while draining: got %v (%v), want %d", path, answer, err, want)
+		if response, err := server.call("GET", path, nil, &got); err != nil || response.StatusCode != want {
+			t.Errorf("%s while draining: got %v (%v), want %d", path, response, err, want)
 		}
 	}
 	server.signal(t, syscall.SIGTERM)

@@ -24,7 +24,7 @@ type source struct {
 	sum  []byte // of what was read first
 }
 
-func openSource(w world, path string) (*source, error) {
+func openSource(env environment, path string) (*source, error) {
 	if path == "-" {
 		// Without a name, it goes with the process, however that ends.
 		file, err := os.CreateTemp("", "petstore-import-")
@@ -32,7 +32,7 @@ func openSource(w world, path string) (*source, error) {
 			return nil, fmt.Errorf("standard input cannot be kept while it is checked: %w", err)
 		}
 		_ = os.Remove(file.Name()) // where an open file cannot be removed, close does it
-		return &source{name: "standard input", file: file, from: w.stdin}, nil
+		return &source{name: "standard input", file: file, from: env.stdin}, nil
 	}
 	file, err := os.Open(path)
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"iter"
 	"strings"
 
+	"example.com/petstore/internal/petfile"
 	"example.com/petstore/internal/petstore"
-	"example.com/petstore/internal/rows"
 )
 
 // CSV is the file of all animals, in the form that petstore import reads.
@@ -21,7 +21,7 @@ var CSV string
 func First(n int) iter.Seq2[petstore.NewPet, error] {
 	return func(yield func(petstore.NewPet, error) bool) {
 		read := 0
-		for row, err := range (rows.Reading{Format: rows.CSV}).Rows(strings.NewReader(CSV)) {
+		for row, err := range (petfile.Reading{Format: petfile.CSV}).Rows(strings.NewReader(CSV)) {
 			if err == nil && row.Err != nil {
 				err = fmt.Errorf("animals, line %d: %w", row.Line, row.Err)
 			}

@@ -1,5 +1,5 @@
-// Package keyring decides whether an API key opens the service. It keeps what
-// it has learnt of known keys for a few seconds, and nothing of unknown ones.
+// Package keyring decides whether an API key is valid. It caches known keys for
+// a few seconds, and unknown ones never.
 package keyring
 
 import (
@@ -15,12 +15,12 @@ import (
 	"example.com/petstore/internal/petstore"
 )
 
-// Freshness is how long a known key is trusted without asking the store: the
+// cacheTTL is how long a known key is trusted without asking the store: the
 // longest time a revoked key goes on working, less the time of one look-up. The
 // promise is 5 s.
-const Freshness = 2 * time.Second
+const cacheTTL = 2 * time.Second
 
-// lookupTimeout bounds one look-up, so that Freshness and it stay below the
+// lookupTimeout bounds one look-up, so that cacheTTL and it stay below the
 // promise together.
 const lookupTimeout = 2 * time.Second
 
@@ -92,7 +92,7 @@ func (k *Keyring) Authenticate(ctx context.Context, token string) (keyID string,
 	k.mu.RLock()
 	e, found := k.known[id]
 	k.mu.RUnlock()
-	if !found || now.Sub(e.asked) >= Freshness {
+	if !found || now.Sub(e.asked) >= cacheTTL {
 		if e, err = k.lookup(ctx, id); err != nil {
 			if petstore.KindOf(err) == petstore.NotFound {
 				return "", false, nil
@@ -100,7 +100,7 @@ func (k *Keyring) Authenticate(ctx context.Context, token string) (keyID string,
 			return "", false, err
 		}
 	}
-	return id, e.key.Opens(hash, now), nil
+	return id, e.key.Valid(hash, now), nil
 }
 
 // lookup asks the store for a key, once for all who want it at the time. The

@@ -114,11 +114,11 @@ func (d *desk) wantLookups(t *testing.T, want int) {
 	}
 }
 
-func TestAStoredKeyOpensAndIsLookedUpOnceWhileItIsFresh(t *testing.T) {
+func TestAStoredKeyOpensAndIsLookedUpOnceWhileItIsCached(t *testing.T) {
 	d := newDesk(t)
 	k, token := d.mustIssue(t, 0)
 	d.wantOpen(t, token, k.ID)
-	d.advance(keyring.Freshness - 1)
+	d.advance(keyring.CacheTTL - 1)
 	d.wantOpen(t, token, k.ID)
 	d.wantLookups(t, 1)
 	d.advance(1)
@@ -158,7 +158,7 @@ func TestJunkIsRefusedWithoutALookUp(t *testing.T) {
 	d.wantLookups(t, 0)
 }
 
-func TestARevokedKeyStopsWithinFreshness(t *testing.T) {
+func TestARevokedKeyStopsWithinTheCacheTTL(t *testing.T) {
 	d := newDesk(t)
 	k, token := d.mustIssue(t, 0)
 	d.wantOpen(t, token, k.ID)
@@ -168,12 +168,12 @@ func TestARevokedKeyStopsWithinFreshness(t *testing.T) {
 	// Using the key must not lengthen its life: what counts is when it was looked up.
 	for range 4 {
 		d.wantOpen(t, token, k.ID)
-		d.advance(keyring.Freshness / 4)
+		d.advance(keyring.CacheTTL / 4)
 	}
 	d.wantRefused(t, token)
 	d.wantRefused(t, token)
-	if keyring.Freshness > 5*time.Second {
-		t.Errorf("freshness: got %v, want at most the promised 5 s", keyring.Freshness)
+	if keyring.CacheTTL > 5*time.Second {
+		t.Errorf("cacheTTL: got %v, want at most the promised 5 s", keyring.CacheTTL)
 	}
 }
 
@@ -184,7 +184,7 @@ func TestAKeyIsAsOldAsTheBeginningOfItsLookUp(t *testing.T) {
 		d.gate = make(chan struct{})
 		go d.wantOpen(t, token, k.ID)
 		synctest.Wait()
-		d.advance(keyring.Freshness) // the store was slow; its answer may be as old
+		d.advance(keyring.CacheTTL) // the store was slow; its answer may be as old
 		close(d.gate)
 		synctest.Wait()
 		d.wantOpen(t, token, k.ID)
@@ -211,7 +211,7 @@ func TestAnUnreachableStoreIsAnErrorAndNoVerdict(t *testing.T) {
 		d.wantOpen(t, token, k.ID)
 		d.err = &petstore.Error{Kind: kind, Message: "the store is away"}
 		d.wantOpen(t, token, k.ID) // it is still fresh
-		d.advance(keyring.Freshness)
+		d.advance(keyring.CacheTTL)
 		for _, token := range []string{token, unknown} {
 			if _, ok, err := d.Authenticate(t.Context(), token); err == nil || ok || petstore.KindOf(err) != kind {
 				t.Errorf("got %v, error %v, want neither verdict and the error of kind %v", ok, err, kind)
@@ -271,8 +271,8 @@ func TestALookUpThatHangsEndsWithinThePromise(t *testing.T) {
 		if ok || petstore.KindOf(err) != petstore.Unavailable {
 			t.Errorf("got %v, error %v, want unavailable", ok, err)
 		}
-		if took := time.Since(begin); took+keyring.Freshness > 5*time.Second {
-			t.Errorf("look-up and freshness together: got %v, want at most the promised 5 s", took+keyring.Freshness)
+		if took := time.Since(begin); took+keyring.CacheTTL > 5*time.Second {
+			t.Errorf("look-up and cacheTTL together: got %v, want at most the promised 5 s", took+keyring.CacheTTL)
 		}
 	})
 }
@@ -288,7 +288,7 @@ func TestKeysOfManyCallersDoNotMix(t *testing.T) {
 				for range 100 {
 					d.wantOpen(t, token, k.ID)
 					d.wantRefused(t, unknown)
-					d.advance(keyring.Freshness / 50)
+					d.advance(keyring.CacheTTL / 50)
 				}
 			})
 		}

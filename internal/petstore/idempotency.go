@@ -8,14 +8,14 @@ import (
 // MaxIdempotencyKey is how many characters an idempotency key may have.
 const MaxIdempotencyKey = 255
 
-// Idempotency names one wish for a pet, so that the wish can be repeated
-// without a second pet. The zero value names none.
+// Idempotency names one idempotent request for a pet, so that the request can
+// be repeated without a second pet. The zero value names none.
 type Idempotency struct {
 	KeyID string // the API key it was sent with: its scope
 	Key   string // 1 to MaxIdempotencyKey printable ASCII characters
 }
 
-// IsZero reports whether i names no wish.
+// IsZero reports whether i names no idempotent request.
 func (i Idempotency) IsZero() bool { return i == Idempotency{} }
 
 func (i Idempotency) validate() error {

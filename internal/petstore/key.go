@@ -93,10 +93,10 @@ func isBase62(s string) bool {
 // HashToken returns what is kept of a token.
 func HashToken(token string) [sha256.Size]byte { return sha256.Sum256([]byte(token)) }
 
-// Opens reports whether a token with that hash opens the store at that time:
+// Valid reports whether a token with that hash is valid at that time:
 // it is this key's, which is neither revoked nor expired. The comparison takes
 // the same time whatever the hash.
-func (k Key) Opens(hash [sha256.Size]byte, now time.Time) bool {
+func (k Key) Valid(hash [sha256.Size]byte, now time.Time) bool {
 	same := subtle.ConstantTimeCompare(k.Hash[:], hash[:]) == 1
 	return same && k.State(now) == KeyActive
 }

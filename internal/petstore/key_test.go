@@ -194,16 +194,16 @@ func TestAKeyOpensWithItsTokenWhileItIsActive(t *testing.T) {
 		if got := c.key.State(c.at); got != c.state {
 			t.Errorf("%s: got state %q, want %q", c.what, got, c.state)
 		}
-		if got, want := c.key.Opens(petstore.HashToken(token), c.at), c.state == petstore.KeyActive; got != want {
+		if got, want := c.key.Valid(petstore.HashToken(token), c.at), c.state == petstore.KeyActive; got != want {
 			t.Errorf("%s: got opens %v, want %v", c.what, got, want)
 		}
 		for _, wrong := range []string{other, "", token + "0", strings.ToLower(token)} {
-			if c.key.Opens(petstore.HashToken(wrong), c.at) {
+			if c.key.Valid(petstore.HashToken(wrong), c.at) {
 				t.Errorf("%s with %q: got opened, want refused", c.what, wrong)
 			}
 		}
 	}
-	if (petstore.Key{}).Opens(petstore.HashToken(""), noon) {
+	if (petstore.Key{}).Valid(petstore.HashToken(""), noon) {
 		t.Error("the zero key with an empty token: got opened, want refused")
 	}
 }

@@ -34,7 +34,7 @@ func Restoring(pets iter.Seq2[Pet, error]) iter.Seq2[Pet, error] {
 				err = NewPet{Name: p.Name, CategoryID: p.CategoryID, Status: p.Status}.loadable(n)
 			}
 			if err == nil {
-				err = Follows(p.ID, last)
+				err = CheckNextID(p.ID, last)
 			}
 			last = p.ID
 			if !yield(p, err) || err != nil {
@@ -55,9 +55,9 @@ func (p NewPet) loadable(n int) error {
 	return nil
 }
 
-// Follows returns an Invalid error where id cannot be the identifier of the
+// CheckNextID returns an Invalid error where id cannot be the identifier of the
 // pet that is restored after the one with the identifier last, 0 for none.
-func Follows(id, last int64) error {
+func CheckNextID(id, last int64) error {
 	switch {
 	case id < 1 || id > MaxID:
 		return &Error{Kind: Invalid, Message: fmt.Sprintf("id must be between 1 and %d", int64(MaxID))}

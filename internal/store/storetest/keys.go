@@ -37,13 +37,13 @@ func keys(t *testing.T, open func(*testing.T) petstore.Store) {
 		if err != nil {
 			t.Fatalf("key %q: got error %v", k.ID, err)
 		}
-		if !stored.Opens(petstore.HashToken(token), noon) {
+		if !stored.Valid(petstore.HashToken(token), noon) {
 			t.Error("its own token: got refused, want opened")
 		}
-		if stored.Opens(petstore.HashToken(token+"x"), noon) {
+		if stored.Valid(petstore.HashToken(token+"x"), noon) {
 			t.Error("another token: got opened, want refused")
 		}
-		if stored.Opens(petstore.HashToken(token), noon.Add(time.Hour)) {
+		if stored.Valid(petstore.HashToken(token), noon.Add(time.Hour)) {
 			t.Error("after its expiry: got opened, want refused")
 		}
 	})

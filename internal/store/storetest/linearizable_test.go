@@ -105,7 +105,7 @@ func (s missing) Pets(ctx context.Context, q petstore.Query) (petstore.Page, err
 	return page, err
 }
 
-// forgetful takes every wish for a new one.
+// forgetful takes every idempotent request for a new one.
 type forgetful struct{ petstore.Store }
 
 func (s forgetful) CreatePet(ctx context.Context, p petstore.NewPet) (petstore.Pet, error) {

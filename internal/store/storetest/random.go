@@ -16,7 +16,7 @@ import (
 func random(t *testing.T, open func(*testing.T) petstore.Store) {
 	t.Run("The store does what its model does", func(t *testing.T) {
 		rapid.Check(t, func(rt *rapid.T) {
-			m := &model{Store: open(t), wishes: map[petstore.Idempotency]petstore.Pet{}}
+			m := &model{Store: open(t), requests: map[petstore.Idempotency]petstore.Pet{}}
 			// Closed here, not by t's clean-up alone, which comes after all checks.
 			defer mustClose(rt, m.Store)
 			rt.Repeat(map[string]func(*rapid.T){
@@ -37,9 +37,9 @@ func random(t *testing.T, open func(*testing.T) petstore.Store) {
 
 type model struct {
 	petstore.Store
-	pets   []petstore.Pet
-	wishes map[petstore.Idempotency]petstore.Pet
-	keys   []petstore.Key // in the order of storing
+	pets     []petstore.Pet
+	requests map[petstore.Idempotency]petstore.Pet
+	keys     []petstore.Key // in the order of storing
 }
 
 func (m *model) createPet(t *rapid.T) {
@@ -62,13 +62,13 @@ func (m *model) createPet(t *rapid.T) {
 		wantKind(t, "an invalid pet", err, petstore.Invalid)
 		return
 	}
-	if made, again := m.wishes[p.Idempotency]; again {
+	if made, again := m.requests[p.Idempotency]; again {
 		m.createAgain(t, p, made)
 		return
 	}
 	pet := mustCreate(t, m, p)
 	if !p.Idempotency.IsZero() {
-		m.wishes[p.Idempotency] = pet
+		m.requests[p.Idempotency] = pet
 	}
 	if n := len(m.pets); n > 0 && pet.ID <= m.pets[n-1].ID {
 		t.Fatalf("got id %d after %d, want a greater one", pet.ID, m.pets[n-1].ID)
@@ -83,7 +83,7 @@ func (m *model) drawIdempotency(t *rapid.T, p *petstore.NewPet) {
 		KeyID: rapid.SampledFrom([]string{"mine", "yours"}).Draw(t, "scope"),
 		Key:   rapid.SampledFrom([]string{"k", "K", " k", "~", ""}).Draw(t, "idempotency key"),
 	}
-	if made, again := m.wishes[p.Idempotency]; again && rapid.IntRange(0, 3).Draw(t, "another pet") < 3 {
+	if made, again := m.requests[p.Idempotency]; again && rapid.IntRange(0, 3).Draw(t, "another pet") < 3 {
 		p.Name, p.CategoryID, p.Status = made.Name, made.CategoryID, made.Status
 	}
 }

@@ -6,7 +6,7 @@ CREATE TABLE pets (
     name            text   NOT NULL,
     category_id     bigint NOT NULL,
     status          text   NOT NULL CHECK (status IN ('available', 'pending', 'sold')),
-    -- The wish that made the pet: the API key it came with and its idempotency
+    -- The idempotent request that made the pet: its API key and its idempotency
     -- key. Both, or neither. Bytes are compared, not letters.
     key_id          text   COLLATE "C",
     idempotency_key text   COLLATE "C",

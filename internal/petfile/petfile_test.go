@@ -1,4 +1,4 @@
-package rows_test
+package petfile_test
 
 import (
 	"bytes"
@@ -13,12 +13,12 @@ import (
 
 	"pgregory.net/rapid"
 
+	"example.com/petstore/internal/petfile"
 	"example.com/petstore/internal/petstore"
-	"example.com/petstore/internal/rows"
 )
 
 // readAll returns the rows of a file, or what is wrong with it as a whole.
-func readAll(t rapid.TB, f rows.Reading, file []byte) (all []rows.Row, fault error) {
+func readAll(t rapid.TB, f petfile.Reading, file []byte) (all []petfile.Row, fault error) {
 	t.Helper()
 	for row, err := range f.Rows(bytes.NewReader(file)) {
 		if err != nil {
@@ -30,7 +30,7 @@ func readAll(t rapid.TB, f rows.Reading, file []byte) (all []rows.Row, fault err
 }
 
 // lines returns of each row its line and its name, or what is wrong with it.
-func lines(all []rows.Row) (lines []string) {
+func lines(all []petfile.Row) (lines []string) {
 	for _, row := range all {
 		text := fmt.Sprintf("%q", row.Pet.Name)
 		if row.Err != nil {
@@ -87,7 +87,7 @@ func TestEveryRowIsNamedByTheLineOnWhichItBegins(t *testing.T) {
 			},
 		},
 	} {
-		all, fault := readAll(t, rows.Reading{}, []byte(c.file))
+		all, fault := readAll(t, petfile.Reading{}, []byte(c.file))
 		if got := lines(all); fault != nil || !slices.Equal(got, c.want) {
 			t.Errorf("%s: got %q (error %v), want %q", what, got, fault, c.want)
 		}
@@ -96,22 +96,22 @@ func TestEveryRowIsNamedByTheLineOnWhichItBegins(t *testing.T) {
 
 func TestAFileThatCannotBeReadIsRefusedWithWhatItNeeds(t *testing.T) {
 	for what, c := range map[string]struct {
-		reading rows.Reading
+		reading petfile.Reading
 		file    string
 		want    string
 	}{
-		"an empty file":          {rows.Reading{}, "", "0: the file is empty"},
-		"only a byte order mark": {rows.Reading{}, "\xef\xbb\xbf\n", "0: the file is empty"},
-		"an empty CSV file":      {rows.Reading{Format: rows.CSV}, "\n", "0: the file is empty; its first line must name the columns, such as name,categoryId,status"},
-		"no header":              {rows.Reading{}, "Frank,1,sold\n", "1: there is no column name: the first line must name the columns name, categoryId and may name status"},
-		"another case":           {rows.Reading{}, "Name,CategoryId\n", "1: there is no column name: the first line must name the columns name, categoryId and may name status"},
-		"a missing column":       {rows.Reading{}, "\nname,status\n", "2: there is no column categoryId: the first line must name the columns name, categoryId and may name status"},
-		"no identifiers":         {rows.Reading{IDs: true}, "name,categoryId\n", "1: there is no column id: the first line must name the columns id, name, categoryId and may name status"},
-		"semicolons":             {rows.Reading{}, "name;categoryId\n", "1: there is no column name: the first line must name the columns name, categoryId and may name status, with commas between them"},
-		"a column twice":         {rows.Reading{}, "name,categoryId,x,x\n", `1: the column "x" is there twice`},
-		"a quote in the header":  {rows.Reading{}, "na\"me,categoryId\n", `1: a quote stands inside a field: put the whole field in quotes and write two, ""`},
-		"a JSON array":           {rows.Reading{}, `[{"name":"a","categoryId":1}]`, "0: the file is a JSON array; write one object a line instead, without brackets and commas between them"},
-		"UTF-16":                 {rows.Reading{}, "\xff\xfen\x00a\x00", "0: the file is in UTF-16; save it as UTF-8"},
+		"an empty file":          {petfile.Reading{}, "", "0: the file is empty"},
+		"only a byte order mark": {petfile.Reading{}, "\xef\xbb\xbf\n", "0: the file is empty"},
+		"an empty CSV file":      {petfile.Reading{Format: petfile.CSV}, "\n", "0: the file is empty; its first line must name the columns, such as name,categoryId,status"},
+		"no header":              {petfile.Reading{}, "Frank,1,sold\n", "1: there is no column name: the first line must name the columns name, categoryId and may name status"},
+		"another case":           {petfile.Reading{}, "Name,CategoryId\n", "1: there is no column name: the first line must name the columns name, categoryId and may name status"},
+		"a missing column":       {petfile.Reading{}, "\nname,status\n", "2: there is no column categoryId: the first line must name the columns name, categoryId and may name status"},
+		"no identifiers":         {petfile.Reading{IDs: true}, "name,categoryId\n", "1: there is no column id: the first line must name the columns id, name, categoryId and may name status"},
+		"semicolons":             {petfile.Reading{}, "name;categoryId\n", "1: there is no column name: the first line must name the columns name, categoryId and may name status, with commas between them"},
+		"a column twice":         {petfile.Reading{}, "name,categoryId,x,x\n", `1: the column "x" is there twice`},
+		"a quote in the header":  {petfile.Reading{}, "na\"me,categoryId\n", `1: a quote stands inside a field: put the whole field in quotes and write two, ""`},
+		"a JSON array":           {petfile.Reading{}, `[{"name":"a","categoryId":1}]`, "0: the file is a JSON array; write one object a line instead, without brackets and commas between them"},
+		"UTF-16":                 {petfile.Reading{}, "\xff\xfen\x00a\x00", "0: the file is in UTF-16; save it as UTF-8"},
 	} {
 		all, fault := readAll(t, c.reading, []byte(c.file))
 		if fault == nil || fault.Error() != c.want || len(all) > 0 {
@@ -119,8 +119,8 @@ func TestAFileThatCannotBeReadIsRefusedWithWhatItNeeds(t *testing.T) {
 		}
 	}
 	broken := errors.New("the disk broke")
-	for _, format := range []rows.Format{"", rows.CSV, rows.NDJSON} {
-		for _, err := range (rows.Reading{Format: format}).Rows(iotest.ErrReader(broken)) {
+	for _, format := range []petfile.Format{"", petfile.CSV, petfile.NDJSON} {
+		for _, err := range (petfile.Reading{Format: format}).Rows(iotest.ErrReader(broken)) {
 			if err != broken {
 				t.Errorf("format %q of a broken file: got %v, want %v", format, err, broken)
 			}
@@ -133,8 +133,8 @@ func TestUnknownColumnsAreIgnoredAndIdentifiersUnlessTheyAreAskedFor(t *testing.
 		"id,x,name,,categoryId,\nseven,é,Rex,,1,\n",
 		`{"id":"seven","x":null,"name":"Rex","categoryId":1}`,
 	} {
-		want := rows.Row{Pet: petstore.NewPet{Name: "Rex", CategoryID: 1, Status: petstore.Available}}
-		all, fault := readAll(t, rows.Reading{}, []byte(file))
+		want := petfile.Row{Pet: petstore.NewPet{Name: "Rex", CategoryID: 1, Status: petstore.Available}}
+		all, fault := readAll(t, petfile.Reading{}, []byte(file))
 		if fault != nil || len(all) != 1 {
 			t.Fatalf("%q: got %d rows, error %v, want one", file, len(all), fault)
 		}
@@ -142,7 +142,7 @@ func TestUnknownColumnsAreIgnoredAndIdentifiersUnlessTheyAreAskedFor(t *testing.
 		if all[0] != want {
 			t.Errorf("%q: got %+v, want %+v", file, all[0], want)
 		}
-		all, _ = readAll(t, rows.Reading{IDs: true}, []byte(file))
+		all, _ = readAll(t, petfile.Reading{IDs: true}, []byte(file))
 		if len(all) != 1 || all[0].Err == nil || all[0].Err.Error() != "id must be an integer between 1 and 9007199254740991" {
 			t.Errorf("%q with identifiers: got %+v, want its id refused", file, all)
 		}
@@ -158,7 +158,7 @@ func TestIdentifiersMustAscend(t *testing.T) {
 		fmt.Fprintf(&ndjson, "{\"id\":%s,\"name\":\"Rex\",\"categoryId\":1}\n", cmp.Or(id, `""`))
 	}
 	for _, file := range []string{csv.String(), ndjson.String()} {
-		all, fault := readAll(t, rows.Reading{IDs: true}, []byte(file))
+		all, fault := readAll(t, petfile.Reading{IDs: true}, []byte(file))
 		if fault != nil || len(all) != len(ids) {
 			t.Fatalf("got %d rows, error %v, want %d", len(all), fault, len(ids))
 		}
@@ -196,9 +196,9 @@ func TestWhatIsWrittenIsReadBackAsItWas(t *testing.T) {
 				Status:     rapid.SampledFrom(petstore.Statuses()).Draw(rt, "status"),
 			})
 		}
-		for _, format := range []rows.Format{rows.CSV, rows.NDJSON} {
+		for _, format := range []petfile.Format{petfile.CSV, petfile.NDJSON} {
 			var file bytes.Buffer
-			w, err := rows.NewWriter(&file, format)
+			w, err := petfile.NewWriter(&file, format)
 			if err != nil {
 				rt.Fatal(err)
 			}
@@ -213,7 +213,7 @@ func TestWhatIsWrittenIsReadBackAsItWas(t *testing.T) {
 			if err := w.Flush(); err != nil {
 				rt.Fatal(err)
 			}
-			all, fault := readAll(rt, rows.Reading{Format: format, IDs: true}, file.Bytes())
+			all, fault := readAll(rt, petfile.Reading{Format: format, IDs: true}, file.Bytes())
 			if fault != nil || len(all) != len(pets) {
 				rt.Fatalf("%s: got %d rows, error %v, want %d", format, len(all), fault, len(pets))
 			}
@@ -231,11 +231,11 @@ func TestWhatIsWrittenIsReadBackAsItWas(t *testing.T) {
 }
 
 func TestTheEndingOfANameTellsTheFormat(t *testing.T) {
-	for name, want := range map[string]rows.Format{
-		"pets.csv": rows.CSV, "a/b.CSV": rows.CSV, "pets.ndjson": rows.NDJSON, "pets.jsonl": rows.NDJSON,
+	for name, want := range map[string]petfile.Format{
+		"pets.csv": petfile.CSV, "a/b.CSV": petfile.CSV, "pets.ndjson": petfile.NDJSON, "pets.jsonl": petfile.NDJSON,
 		"pets.json": "", "pets": "", "-": "", "csv": "",
 	} {
-		if got := rows.FormatOf(name); got != want {
+		if got := petfile.FormatOf(name); got != want {
 			t.Errorf("%s: got %q, want %q", name, got, want)
 		}
 	}

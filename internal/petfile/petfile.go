@@ -1,8 +1,8 @@
-// Package rows reads and writes files of pets: CSV (RFC 4180) whose first line
+// Package petfile reads and writes files of pets: CSV (RFC 4180) whose first line
 // names the columns, and NDJSON, an object a line. It accepts a row exactly
 // where POST /v1/pets would accept what the row says, to which a test holds it.
 // It knows no store and nothing of HTTP.
-package rows
+package petfile
 
 import (
 	"bufio"
@@ -137,7 +137,7 @@ func (f Reading) check(row *Row, last int64) error {
 		return errTooLong
 	}
 	if f.IDs {
-		return petstore.Follows(row.ID, last)
+		return petstore.CheckNextID(row.ID, last)
 	}
 	return nil
 }

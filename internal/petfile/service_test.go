@@ -1,4 +1,4 @@
-package rows_test
+package petfile_test
 
 import (
 	"bytes"
@@ -17,8 +17,8 @@ import (
 	"example.com/petstore/gen"
 	"example.com/petstore/internal/edge"
 	"example.com/petstore/internal/keyring"
+	"example.com/petstore/internal/petfile"
 	"example.com/petstore/internal/petstore"
-	"example.com/petstore/internal/rows"
 	"example.com/petstore/internal/service"
 	"example.com/petstore/internal/store/memory"
 )
@@ -82,9 +82,9 @@ func (l live) post(t rapid.TB, body []byte) (pet petstore.Pet, refusal string) {
 }
 
 // wantSame holds the one row of a file against the body it stands for.
-func (l live) wantSame(t rapid.TB, format rows.Format, file, body []byte) {
+func (l live) wantSame(t rapid.TB, format petfile.Format, file, body []byte) {
 	t.Helper()
-	read, fault := readAll(t, rows.Reading{Format: format}, file)
+	read, fault := readAll(t, petfile.Reading{Format: format}, file)
 	if fault != nil || len(read) != 1 {
 		t.Fatalf("file %.200q: got %d rows, error %v, want one row", file, len(read), fault)
 	}
@@ -165,7 +165,7 @@ func TestARowOfNDJSONIsAcceptedWhereTheServiceAcceptsIt(t *testing.T) {
 	l := newLive(t)
 	for _, body := range bodies {
 		for _, end := range []string{"", "\n", "\r\n"} {
-			l.wantSame(t, rows.NDJSON, []byte(body+end), []byte(body))
+			l.wantSame(t, petfile.NDJSON, []byte(body+end), []byte(body))
 		}
 	}
 }
@@ -187,7 +187,7 @@ func TestRandomRowsOfNDJSONAreAcceptedWhereTheServiceAcceptsThem(t *testing.T) {
 			properties = append(properties, name.Draw(rt, "property")+":"+value.Draw(rt, "value"))
 		}
 		body := "{" + strings.Join(rapid.Permutation(properties).Draw(rt, "order"), ",") + "}"
-		l.wantSame(rt, rows.NDJSON, []byte(body), []byte(body))
+		l.wantSame(rt, petfile.NDJSON, []byte(body), []byte(body))
 	})
 }
 
@@ -219,7 +219,7 @@ func TestARowOfCSVIsAcceptedWhereTheServiceAcceptsWhatItSays(t *testing.T) {
 			body += `,"status":` + quote(s)
 		}
 		file := "categoryId,status,other,name\n" + c + "," + field(s) + ",ignored," + field(n) + "\n"
-		l.wantSame(rt, rows.CSV, []byte(file), []byte(body+"}"))
+		l.wantSame(rt, petfile.CSV, []byte(file), []byte(body+"}"))
 	})
 }
 
@@ -244,6 +244,6 @@ func FuzzRows(f *testing.F) {
 		if bytes.ContainsAny(body, "\n\r") || len(bytes.TrimSpace(body)) == 0 || bytes.HasPrefix(body, []byte("\xef\xbb\xbf")) || bytes.HasPrefix(body, []byte("\xff\xfe")) || bytes.HasPrefix(body, []byte("\xfe\xff")) {
 			return // lines, no line, and marks at the beginning of a file
 		}
-		l.wantSame(t, rows.NDJSON, body, body)
+		l.wantSame(t, petfile.NDJSON, body, body)
 	})
 }

@@ -1,0 +1,4 @@
+package keyring
+
+// CacheTTL is cacheTTL for the tests.
+const CacheTTL = cacheTTL
