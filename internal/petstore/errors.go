@@ -70,3 +70,9 @@ func NoSuchPet(id int64) error {
 func NoSuchKey(id string) error {
 	return &Error{Kind: NotFound, Message: fmt.Sprintf("there is no key with id %q", id)}
 }
+
+// The errors that every store has in common.
+var (
+	ErrClosed = &Error{Kind: Unavailable, Message: "the store is closed"}
+	ErrGaveUp = &Error{Kind: Unavailable, Message: "the caller gave up waiting for the store"}
+)

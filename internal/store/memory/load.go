@@ -56,7 +56,7 @@ func (s *Store) gather(ctx context.Context, pets iter.Seq2[petstore.Pet, error])
 	}
 	for p, err := range pets {
 		if err == nil && ctx.Err() != nil {
-			err = &petstore.Error{Kind: petstore.Unavailable, Message: "the caller gave up", Err: ctx.Err()}
+			err = petstore.ErrGaveUp
 		}
 		if err != nil {
 			return nil, err

@@ -26,15 +26,13 @@ func New() *Store {
 	return &Store{byStatus: map[petstore.Status][]petstore.Pet{}, made: map[petstore.Idempotency]int{}}
 }
 
-var errClosed = &petstore.Error{Kind: petstore.Unavailable, Message: "the store is closed"}
-
 // readable returns why the store cannot be used now, or nil. The caller holds mu.
 func (s *Store) readable(ctx context.Context) error {
 	if s.closed {
-		return errClosed
+		return petstore.ErrClosed
 	}
-	if err := ctx.Err(); err != nil {
-		return &petstore.Error{Kind: petstore.Unavailable, Message: "the caller gave up", Err: err}
+	if ctx.Err() != nil {
+		return petstore.ErrGaveUp
 	}
 	return nil
 }

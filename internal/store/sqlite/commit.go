@@ -96,7 +96,7 @@ func (c *committer) write(ctx context.Context, apply func(*writer) error) error 
 		return err
 	case <-ctx.Done():
 		if j.taken.CompareAndSwap(false, true) {
-			return errGaveUp
+			return petstore.ErrGaveUp
 		}
 		return <-j.done
 	}
@@ -117,13 +117,13 @@ func (c *committer) send(ctx context.Context, to chan<- *job, j *job) error {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
 	if c.closed {
-		return errClosed
+		return petstore.ErrClosed
 	}
 	select {
 	case to <- j:
 		return nil
 	case <-ctx.Done():
-		return errGaveUp
+		return petstore.ErrGaveUp
 	}
 }
 

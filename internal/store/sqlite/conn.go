@@ -134,12 +134,12 @@ func (s *Store) read(ctx context.Context, f func(*reader) error) error {
 	select {
 	case r, open := <-s.readers:
 		if !open {
-			return errClosed
+			return petstore.ErrClosed
 		}
 		defer func() { s.readers <- r }()
 		return translate(f(r))
 	case <-ctx.Done():
-		return errGaveUp
+		return petstore.ErrGaveUp
 	}
 }
 
@@ -147,15 +147,10 @@ func (s *Store) read(ctx context.Context, f func(*reader) error) error {
 // take no reader.
 func (s *Store) usable(ctx context.Context) error {
 	if s.closed.Load() {
-		return errClosed
+		return petstore.ErrClosed
 	}
 	if ctx.Err() != nil {
-		return errGaveUp
+		return petstore.ErrGaveUp
 	}
 	return nil
 }
-
-var (
-	errClosed = &petstore.Error{Kind: petstore.Unavailable, Message: "the store is closed"}
-	errGaveUp = &petstore.Error{Kind: petstore.Unavailable, Message: "the caller gave up waiting for the store"}
-)

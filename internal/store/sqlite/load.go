@@ -53,7 +53,7 @@ func (s *Store) load(ctx context.Context, pets iter.Seq2[petstore.Pet, error], i
 		defer l.close()
 		for p, err := range pets {
 			if err == nil && ctx.Err() != nil {
-				err = errGaveUp
+				err = petstore.ErrGaveUp
 			}
 			if err != nil {
 				refusal = err

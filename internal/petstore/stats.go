@@ -1,0 +1,23 @@
+package petstore
+
+import (
+	"context"
+	"time"
+)
+
+// Stats are figures of a store for its operator. Where a store has no such
+// figure, it is zero.
+type Stats struct {
+	LogBytes    int64     // the size of the write-ahead log, in bytes
+	Commits     uint64    // transactions committed since the store was opened
+	Writes      uint64    // writes in those transactions: Writes/Commits is the mean batch
+	Corruptions uint64    // reads and writes that met a damaged page
+	DiskFull    bool      // the last write found no space; reads go on
+	LastBackup  time.Time // the end of the newest backup; zero where there is none
+}
+
+// StatsReporter is a Store that has Stats. It is safe for concurrent use, and
+// never waits for writes.
+type StatsReporter interface {
+	Stats(ctx context.Context) Stats
+}
