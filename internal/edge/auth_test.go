@@ -57,13 +57,13 @@ func TestOneWellFormedAuthorizationHeaderOpensTheServiceAndNothingElseDoes(t *te
 		"another key with equals signs": {[]string{withKey + "=="}, invalidToken},
 	} {
 		t.Run(name, func(t *testing.T) {
-			a := s.send(t, "GET", petsPath, "", c.header...)
+			resp := s.send(t, "GET", petsPath, "", c.header...)
 			if c.challenge == "" {
-				a.wants(t, 200, "", "")
+				resp.wants(t, 200, "", "")
 				return
 			}
-			a.wants(t, 401, "unauthorized", "a valid API key is required")
-			if got := a.Header.Get("WWW-Authenticate"); got != c.challenge {
+			resp.wants(t, 401, "unauthorized", "a valid API key is required")
+			if got := resp.Header.Get("WWW-Authenticate"); got != c.challenge {
 				t.Errorf("WWW-Authenticate: got %s, want %s", got, c.challenge)
 			}
 		})
@@ -73,8 +73,8 @@ func TestOneWellFormedAuthorizationHeaderOpensTheServiceAndNothingElseDoes(t *te
 func TestAKeyInTheURLIsNoKey(t *testing.T) {
 	s := start(t)
 	for _, query := range []string{"access_token=", "api_key=", "key=", "Authorization=Bearer%20"} {
-		a := s.send(t, "GET", petsPath+"?"+query+key, "")
-		a.wants(t, 401, "unauthorized", "")
+		resp := s.send(t, "GET", petsPath+"?"+query+key, "")
+		resp.wants(t, 401, "unauthorized", "")
 	}
 }
 
@@ -101,9 +101,9 @@ func TestAKeyOfTheStoreOpensTheServiceUnlessItIsRevokedOrExpired(t *testing.T) {
 	}
 	s.send(t, "GET", petsPath, "", good).wants(t, 200, "", "")
 	for name, header := range map[string]string{"expired": expired, "revoked": revoked} {
-		a := s.send(t, "GET", petsPath, "", header)
-		a.wants(t, 401, "unauthorized", "")
-		if got := a.Header.Get("WWW-Authenticate"); got != invalidToken {
+		resp := s.send(t, "GET", petsPath, "", header)
+		resp.wants(t, 401, "unauthorized", "")
+		if got := resp.Header.Get("WWW-Authenticate"); got != invalidToken {
 			t.Errorf("WWW-Authenticate of the %s key: got %s, want %s", name, got, invalidToken)
 		}
 	}
@@ -112,21 +112,21 @@ func TestAKeyOfTheStoreOpensTheServiceUnlessItIsRevokedOrExpired(t *testing.T) {
 func TestAll401BodiesAreTheSame(t *testing.T) {
 	s := start(t)
 	first := s.send(t, "GET", petsPath, "").body
-	for _, a := range []answer{
+	for _, resp := range []response{
 		s.send(t, "GET", petsPath, "", "Authorization: Bearer wrong-wrong-wrong-wrong"),
 		s.send(t, "GET", petsPath, "", withKey, withKey),
 		s.send(t, "GET", petsPath+"/1", ""),
 		s.send(t, "POST", petsPath, frank, isJSON),
 	} {
-		if string(a.body) != string(first) {
-			t.Errorf("401 body: got %s, want %s", a.body, first)
+		if string(resp.body) != string(first) {
+			t.Errorf("401 body: got %s, want %s", resp.body, first)
 		}
 	}
 }
 
 func TestTheKeyIsCheckedBeforeAnythingElseOfAnOperation(t *testing.T) {
 	s := start(t)
-	for name, a := range map[string]answer{
+	for name, resp := range map[string]response{
 		"a bad query":         s.send(t, "GET", petsPath+"?limit=0&%zz", ""),
 		"a bad id":            s.send(t, "GET", petsPath+"/x", ""),
 		"an unknown id":       s.send(t, "GET", petsPath+"/999", ""),
@@ -134,7 +134,7 @@ func TestTheKeyIsCheckedBeforeAnythingElseOfAnOperation(t *testing.T) {
 		"a wrong media type":  s.send(t, "POST", petsPath, "x", "Content-Type: text/plain"),
 		"a body far too long": s.send(t, "POST", petsPath, "", isJSON, "Content-Length: 99999999"),
 	} {
-		t.Run(name, func(t *testing.T) { a.wants(t, 401, "unauthorized", "") })
+		t.Run(name, func(t *testing.T) { resp.wants(t, 401, "unauthorized", "") })
 	}
 }
 

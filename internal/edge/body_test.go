@@ -125,21 +125,21 @@ func TestEveryWellFormedBodyIsAcceptedAndKeptExactly(t *testing.T) {
 		"exactly as long as permitted": {padded(65536), strings.Repeat("x", 65536-len(padded(26))), 1, "available"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			a := s.post(t, c.body)
-			a.wants(t, 201, "", "")
-			if a.StatusCode != 201 {
+			resp := s.post(t, c.body)
+			resp.wants(t, 201, "", "")
+			if resp.StatusCode != 201 {
 				return
 			}
-			p := a.pet(t)
+			p := resp.pet(t)
 			if p.Name != c.name || p.CategoryID != c.categoryID || p.Status != c.status {
 				t.Errorf("pet: got %.80q %d %s, want %.80q %d %s", p.Name, p.CategoryID, p.Status, c.name, c.categoryID, c.status)
 			}
 			want := fmt.Sprintf("/v1/pets/%d", p.ID)
-			if got := a.Header.Get("Location"); got != want {
+			if got := resp.Header.Get("Location"); got != want {
 				t.Errorf("Location: got %s, want %s", got, want)
 			}
-			if again := s.get(t, want); string(again.body) != string(a.body) {
-				t.Errorf("the pet fetched: got %.200s, want %.200s", again.body, a.body)
+			if again := s.get(t, want); string(again.body) != string(resp.body) {
+				t.Errorf("the pet fetched: got %.200s, want %.200s", again.body, resp.body)
 			}
 		})
 	}
@@ -172,14 +172,14 @@ func TestOnlyPlainJSONIsAccepted(t *testing.T) {
 		"as gzip and another type too": {[]string{"Content-Type: text/plain", "Content-Encoding: gzip"}, "Accept"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			a := s.send(t, "POST", petsPath, frank, append(c.header, withKey)...)
+			resp := s.send(t, "POST", petsPath, frank, append(c.header, withKey)...)
 			if c.want == "" {
-				a.wants(t, 201, "", "")
+				resp.wants(t, 201, "", "")
 				return
 			}
-			a.wants(t, 415, "unsupported_media_type", "")
+			resp.wants(t, 415, "unsupported_media_type", "")
 			for name, value := range map[string]string{"Accept": "application/json", "Accept-Encoding": "identity"} {
-				if got := a.Header.Get(name); name == c.want && got != value {
+				if got := resp.Header.Get(name); name == c.want && got != value {
 					t.Errorf("%s: got %q, want %q", name, got, value)
 				}
 			}

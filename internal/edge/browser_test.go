@@ -184,7 +184,7 @@ func (p *tab) unfold(id string) {
 }
 
 // execute sends the request of an operation and returns what the page shows of
-// the answer.
+// the response.
 func (p *tab) execute(id string) string {
 	p.Helper()
 	p.do(press(operation(id, ".execute")))
@@ -202,11 +202,11 @@ func TestTheDocsCreateAndListForAPerson(t *testing.T) {
 	p.unfold("createPet")
 	read(p, chromedp.Evaluate[any](`document.querySelector("#operations-pets-createPet textarea").select()`)) // so that typing replaces the example
 	p.do(chromedp.SendKeys(operation("createPet", "textarea"), `{"name":"Frank","categoryId":9007199254740993}`))
-	wantAll(t, "the answer to a create", p.execute("createPet"), "201", `"id": 1`, `"name": "Frank"`, `"categoryId": 9007199254740993`, "location: /v1/pets/1")
-	wantAll(t, "the answer to another", p.execute("createPet"), "201", `"id": 2`)
+	wantAll(t, "the response to a create", p.execute("createPet"), "201", `"id": 1`, `"name": "Frank"`, `"categoryId": 9007199254740993`, "location: /v1/pets/1")
+	wantAll(t, "the response to another", p.execute("createPet"), "201", `"id": 2`)
 
 	p.unfold("listPets")
-	wantAll(t, "the answer to a list", p.execute("listPets"), "200", `"id": 1`, `"id": 2`, `"categoryId": 9007199254740993`)
+	wantAll(t, "the response to a list", p.execute("listPets"), "200", `"id": 1`, `"id": 2`, `"categoryId": 9007199254740993`)
 
 	for _, storage := range []string{"localStorage", "sessionStorage"} {
 		if kept := read(p, chromedp.Evaluate[string]("JSON.stringify("+storage+")")); strings.Contains(kept, key) {

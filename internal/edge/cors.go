@@ -6,7 +6,7 @@ import (
 )
 
 // What scripts of an allowed origin may send and read. The methods are more than
-// there are, since a browser hides the answer to one that is not listed: 405.
+// there are, since a browser hides the response to one that is not listed: 405.
 var (
 	corsMethods = []string{"GET, HEAD, POST, PUT, PATCH, DELETE"}
 	corsHeaders = []string{"Authorization, Content-Type, Idempotency-Key, X-Request-Id"}
@@ -14,7 +14,7 @@ var (
 	varyOrigin  = []string{"Origin"}
 )
 
-// admitLocalOrigin lets scripts of pages on this machine read the answer,
+// admitLocalOrigin lets scripts of pages on this machine read the response,
 // whatever it will be, and reports whether the request only asks for that: a
 // preflight (https://fetch.spec.whatwg.org/#cors-preflight-request).
 func (x *exchange) admitLocalOrigin() (preflight bool) {

@@ -11,10 +11,10 @@ func localOrigins(cfg *edge.Config) { cfg.LocalOrigins = true }
 
 const fromLocalhost = "Origin: http://localhost:5173"
 
-func TestEveryAnswerMayBeReadByAScriptAtLocalhost(t *testing.T) {
+func TestEveryResponseMayBeReadByAScriptAtLocalhost(t *testing.T) {
 	s := start(t, localOrigins)
 	withPets(t, s, 1)
-	for what, a := range map[string]answer{
+	for what, resp := range map[string]response{
 		"200":            s.get(t, petsPath, fromLocalhost),
 		"201":            s.post(t, frank, fromLocalhost),
 		"304":            s.send(t, "GET", "/openapi.yaml", "", "If-None-Match: *", fromLocalhost),
@@ -30,35 +30,35 @@ func TestEveryAnswerMayBeReadByAScriptAtLocalhost(t *testing.T) {
 		"OPTIONS":        s.send(t, "OPTIONS", petsPath, "", fromLocalhost),
 		"OPTIONS of all": s.send(t, "OPTIONS", "*", "", fromLocalhost),
 	} {
-		if got := a.Header.Values("Access-Control-Allow-Origin"); len(got) != 1 || got[0] != "http://localhost:5173" {
+		if got := resp.Header.Values("Access-Control-Allow-Origin"); len(got) != 1 || got[0] != "http://localhost:5173" {
 			t.Errorf("%s: got Access-Control-Allow-Origin %q, want the origin", what, got)
 		}
-		if got := a.Header.Get("Access-Control-Expose-Headers"); got != "Link, Location, X-Request-Id, Deprecation, Sunset, Retry-After, WWW-Authenticate" {
+		if got := resp.Header.Get("Access-Control-Expose-Headers"); got != "Link, Location, X-Request-Id, Deprecation, Sunset, Retry-After, WWW-Authenticate" {
 			t.Errorf("%s: got Access-Control-Expose-Headers %q, want the headers of the contract", what, got)
 		}
-		if got := a.Header.Get("Access-Control-Allow-Credentials"); got != "" {
+		if got := resp.Header.Get("Access-Control-Allow-Credentials"); got != "" {
 			t.Errorf("%s: got Access-Control-Allow-Credentials %q, want none: keys are sent by scripts, not by browsers", what, got)
 		}
 	}
 }
 
-func TestAPreflightIsAnsweredWithoutAKeyAtEveryPath(t *testing.T) {
+func TestAPreflightNeedsNoKeyAtEveryPath(t *testing.T) {
 	s := start(t, localOrigins)
 	for _, path := range []string{petsPath, petsPath + "/1", petsPath + "/1/2", "/v1/nothing", "/livez", "/"} {
-		a := s.send(t, "OPTIONS", path, "", fromLocalhost, "Access-Control-Request-Method: POST", "Access-Control-Request-Headers: authorization,content-type,idempotency-key")
-		a.wants(t, 204, "", "")
+		resp := s.send(t, "OPTIONS", path, "", fromLocalhost, "Access-Control-Request-Method: POST", "Access-Control-Request-Headers: authorization,content-type,idempotency-key")
+		resp.wants(t, 204, "", "")
 		for name, want := range map[string]string{
 			"Access-Control-Allow-Origin":  "http://localhost:5173",
 			"Access-Control-Allow-Methods": "GET, HEAD, POST, PUT, PATCH, DELETE",
 			"Access-Control-Allow-Headers": "Authorization, Content-Type, Idempotency-Key, X-Request-Id",
 			"Vary":                         "Origin",
 		} {
-			if got := a.Header.Get(name); got != want {
+			if got := resp.Header.Get(name); got != want {
 				t.Errorf("%s of %s: got %q, want %q", name, path, got, want)
 			}
 		}
-		if len(a.body) > 0 {
-			t.Errorf("body of %s: got %q, want none", path, a.body)
+		if len(resp.body) > 0 {
+			t.Errorf("body of %s: got %q, want none", path, resp.body)
 		}
 	}
 }
@@ -96,11 +96,11 @@ func TestOnlyOriginsOfThisMachineAreAdmitted(t *testing.T) {
 			if len(header) > 1 {
 				method = "OPTIONS"
 			}
-			a := s.send(t, method, petsPath, "", append(header, withKey)...)
-			if got := a.Header.Get("Access-Control-Allow-Origin"); (got == origin && got != "") != want || !want && got != "" {
+			resp := s.send(t, method, petsPath, "", append(header, withKey)...)
+			if got := resp.Header.Get("Access-Control-Allow-Origin"); (got == origin && got != "") != want || !want && got != "" {
 				t.Errorf("%s from %q: got Access-Control-Allow-Origin %q, want it admitted: %t", method, origin, got, want)
 			}
-			if got := a.Header.Get("Vary"); got != "Origin" {
+			if got := resp.Header.Get("Vary"); got != "Origin" {
 				t.Errorf("%s from %q: got Vary %q, want Origin", method, origin, got)
 			}
 		}
@@ -113,12 +113,12 @@ func TestOnlyOriginsOfThisMachineAreAdmitted(t *testing.T) {
 
 func TestWithoutTheSandboxNoOriginIsAdmitted(t *testing.T) {
 	s := start(t)
-	for what, a := range map[string]answer{
+	for what, resp := range map[string]response{
 		"a request":   s.get(t, petsPath, fromLocalhost),
 		"an error":    s.send(t, "GET", petsPath, "", fromLocalhost),
 		"a preflight": s.send(t, "OPTIONS", petsPath, "", fromLocalhost, "Access-Control-Request-Method: POST"),
 	} {
-		for name := range a.Header {
+		for name := range resp.Header {
 			if strings.HasPrefix(name, "Access-Control-") || name == "Vary" {
 				t.Errorf("%s: got %s, want none", what, name)
 			}

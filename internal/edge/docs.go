@@ -43,18 +43,17 @@ func (cfg Config) docsAddress() string { return strings.TrimSuffix(cfg.Base, Bas
 
 // registerDocs adds the page and what it loads. The page has no redirect: at
 // /docs and at /docs/ it is the same, but for how its relative links begin.
-func (e *edge) registerDocs() error {
+func (e *edge) registerDocs(r *router) error {
 	policy, err := docsPolicy(e.Base)
 	if err != nil {
 		return err
 	}
-	r := headRouter{e.echo}
 	for path, root := range map[string]string{DocsPath: "", DocsPath + "/": "../"} {
 		page, err := docsPage(root, e.Base)
 		if err != nil {
 			return err
 		}
-		r.GET(path, serveBytes("text/html; charset=utf-8", page), policy)
+		r.public(path, policy(serveBytes("text/html; charset=utf-8", page)))
 	}
 	for file, mediaType := range docsAssets {
 		data, err := docsFiles.ReadFile("docs/" + file)
@@ -66,7 +65,7 @@ func (e *edge) registerDocs() error {
 		if zipped {
 			serve = serveZipped
 		}
-		r.GET(DocsPath+"/"+name, serve(mediaType, data), policy)
+		r.public(DocsPath+"/"+name, policy(serve(mediaType, data)))
 	}
 	return nil
 }

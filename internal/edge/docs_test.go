@@ -33,8 +33,8 @@ func TestTheDocsAreServedWithoutAKeyUnderAStrictPolicy(t *testing.T) {
 	const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 	for path, mediaType := range docs {
 		for _, method := range []string{"GET", "HEAD"} {
-			a := s.send(t, method, path, "")
-			a.wants(t, 200, "", "")
+			resp := s.send(t, method, path, "")
+			resp.wants(t, 200, "", "")
 			for name, want := range map[string]string{
 				"Content-Type":            mediaType,
 				"Content-Security-Policy": policy,
@@ -42,11 +42,11 @@ func TestTheDocsAreServedWithoutAKeyUnderAStrictPolicy(t *testing.T) {
 				"Cache-Control":           "no-cache",
 				"Content-Encoding":        "",
 			} {
-				if got := a.Header.Get(name); got != want {
+				if got := resp.Header.Get(name); got != want {
 					t.Errorf("%s of %s %s: got %q, want %q", name, method, path, got, want)
 				}
 			}
-			if again := s.send(t, method, path, "", "If-None-Match: "+a.Header.Get("ETag")); again.StatusCode != 304 {
+			if again := s.send(t, method, path, "", "If-None-Match: "+resp.Header.Get("ETag")); again.StatusCode != 304 {
 				t.Errorf("%s %s again: got %d, want 304", method, path, again.StatusCode)
 			}
 		}
@@ -82,13 +82,13 @@ func TestTheDocsAreSentCompressedToWhoCanReadThat(t *testing.T) {
 		"gzip": true, "GZIP": true, "br, gzip": true, "br,gzip;q=0.1": true, "deflate, gzip; q=1.0": true,
 		"": false, "identity": false, "br": false, "gzip;q=0": false, "gzip; q=0.0": false, "xgzip": false,
 	} {
-		a := s.send(t, "GET", path, "", "Accept-Encoding: "+coding)
-		body := a.body
-		if got := a.Header.Get("Content-Encoding") == "gzip"; got != zipped {
+		resp := s.send(t, "GET", path, "", "Accept-Encoding: "+coding)
+		body := resp.body
+		if got := resp.Header.Get("Content-Encoding") == "gzip"; got != zipped {
 			t.Errorf("Accept-Encoding %q: got compressed %t, want %t", coding, got, zipped)
 		}
 		if zipped {
-			r, err := gzip.NewReader(bytes.NewReader(a.body))
+			r, err := gzip.NewReader(bytes.NewReader(resp.body))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -99,10 +99,10 @@ func TestTheDocsAreSentCompressedToWhoCanReadThat(t *testing.T) {
 		if !bytes.Equal(body, plain.body) || len(body) < 100_000 {
 			t.Errorf("Accept-Encoding %q: got %d bytes, want the same %d", coding, len(body), len(plain.body))
 		}
-		if same := a.Header.Get("ETag") == plain.Header.Get("ETag"); same == zipped || a.Header.Get("Vary") != "Accept-Encoding" {
-			t.Errorf("Accept-Encoding %q: got ETag %s and Vary %q, want a tag for each coding, and Vary", coding, a.Header.Get("ETag"), a.Header.Get("Vary"))
+		if same := resp.Header.Get("ETag") == plain.Header.Get("ETag"); same == zipped || resp.Header.Get("Vary") != "Accept-Encoding" {
+			t.Errorf("Accept-Encoding %q: got ETag %s and Vary %q, want a tag for each coding, and Vary", coding, resp.Header.Get("ETag"), resp.Header.Get("Vary"))
 		}
-		if again := s.send(t, "GET", path, "", "Accept-Encoding: "+coding, "If-None-Match: "+a.Header.Get("ETag")); again.StatusCode != 304 {
+		if again := s.send(t, "GET", path, "", "Accept-Encoding: "+coding, "If-None-Match: "+resp.Header.Get("ETag")); again.StatusCode != 304 {
 			t.Errorf("Accept-Encoding %q, again: got %d, want 304", coding, again.StatusCode)
 		}
 	}
@@ -116,12 +116,12 @@ func TestTheDocsMaySendRequestsToThePublicAddressAndNoOther(t *testing.T) {
 		`https://pets.example.com/"&<i>'/v1`: {"connect-src 'self' https://pets.example.com;", `data-public="https://pets.example.com/&#34;&amp;&lt;i&gt;&#39;/v1"`},
 	} {
 		s := start(t, func(c *edge.Config) { c.Base = base })
-		a := s.send(t, "GET", "/docs", "")
-		if got := a.Header.Get("Content-Security-Policy"); !strings.Contains(got, want.connect) {
+		resp := s.send(t, "GET", "/docs", "")
+		if got := resp.Header.Get("Content-Security-Policy"); !strings.Contains(got, want.connect) {
 			t.Errorf("policy with the base %s: got %s, want %s", base, got, want.connect)
 		}
-		if !strings.Contains(string(a.body), want.public) {
-			t.Errorf("page with the base %s: got %s, want %s", base, a.body, want.public)
+		if !strings.Contains(string(resp.body), want.public) {
+			t.Errorf("page with the base %s: got %s, want %s", base, resp.body, want.public)
 		}
 	}
 }

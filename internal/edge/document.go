@@ -11,19 +11,31 @@ import (
 	"github.com/labstack/echo/v4"
 )
 
+// loadDocument reads the document and checks it against OpenAPI itself.
+func loadDocument(data []byte) (*openapi3.T, error) {
+	loader := openapi3.NewLoader()
+	doc, err := loader.LoadFromData(data)
+	if err != nil {
+		return nil, fmt.Errorf("openapi.yaml: %w", err)
+	}
+	if err := doc.Validate(loader.Context); err != nil {
+		return nil, fmt.Errorf("openapi.yaml: %w", err)
+	}
+	return doc, nil
+}
+
 // registerDocument serves the document: its exact bytes, and the same as JSON.
-func (e *edge) registerDocument(doc *openapi3.T) error {
+func (e *edge) registerDocument(r *router, doc *openapi3.T) error {
 	asJSON, err := doc.MarshalJSON()
 	if err != nil {
 		return fmt.Errorf("openapi.yaml does not become JSON: %w", err)
 	}
-	r := headRouter{e.echo}
-	r.GET("/openapi.yaml", serveBytes("application/yaml", e.Document)) // RFC 9512
-	r.GET("/openapi.json", serveBytes(mediaTypeJSON, asJSON))
+	r.public("/openapi.yaml", serveBytes("application/yaml", e.Document)) // RFC 9512
+	r.public("/openapi.json", serveBytes(mediaTypeJSON, asJSON))
 	return nil
 }
 
-// serveBytes answers with data, or 304 to who has it already.
+// serveBytes sends data, or 304 to a client that has it already.
 func serveBytes(mediaType string, data []byte) echo.HandlerFunc {
 	tag := entityTag(data)
 	return func(c echo.Context) error {

@@ -6,14 +6,14 @@
 //
 //	ServeHTTP      settles percent-encoding, so that there is one spelling of a path
 //	 Echo's router finds the operation, or 404, 405, OPTIONS
-//	 exchange      request id, headers of every answer, panics, the access log
-//	 operation     announces a deprecation
+//	 exchange      request id, headers of every response, panics, the access log
+//	 serve         announces a deprecation, then
 //	  authenticate the API key, before anything else is read
 //	  validate     the query string and the parameters against the document
 //	   readBody    media type, coding and size, before it is read; then the bytes
 //	   decodeJSON  strictly; then the value against the document
-//	 gen/api       binds what was validated, calls internal/service, writes its answer
-//	 answer        every error on its way back, once
+//	 gen/api       binds what was validated, calls internal/service, writes its response
+//	 writeError    every error on its way back, once
 package edge
 
 import (
@@ -35,7 +35,7 @@ const BasePath = "/v1"
 // Config is what an edge needs. All fields but LocalOrigins are required.
 type Config struct {
 	Document []byte                    // openapi.yaml, byte for byte
-	Service  api.StrictServerInterface // answers the operations
+	Service  api.StrictServerInterface // one method an operation
 	Logger   *slog.Logger              // one line a request
 	Base     string                    // what links begin with: BasePath, or the public address that ends in it
 
@@ -43,7 +43,7 @@ type Config struct {
 	// of its key for the log. An error means that it could not be told.
 	Authenticate func(ctx context.Context, token string) (keyID string, ok bool, err error)
 
-	// Ready returns why the service cannot answer now, or nil.
+	// Ready returns why the service cannot serve now, or nil.
 	Ready func(ctx context.Context) error
 
 	// LocalOrigins lets scripts of pages at localhost use the service (CORS).
@@ -58,9 +58,21 @@ type edge struct {
 }
 
 // New returns the handler of the whole service. It fails where the document is
-// not valid, an operation would go without validation or authentication, or
-// the router has a route that the document lacks.
+// not valid, asks for something the service cannot do, or has other operations
+// than the generated code.
 func New(cfg Config) (http.Handler, error) {
+	e, err := newEdge(cfg, func(r *router) {
+		api.RegisterHandlersWithBaseURL(r, api.NewStrictHandler(cfg.Service, nil), BasePath)
+	})
+	if err != nil {
+		return nil, err // and no *edge that is nil inside the interface
+	}
+	return e, nil
+}
+
+// newEdge is New for any document, whose generated code register hands to the
+// router.
+func newEdge(cfg Config, register func(*router)) (*edge, error) {
 	if !strings.HasSuffix(cfg.Base, BasePath) {
 		return nil, fmt.Errorf("links would begin with %q, which does not end in %s", cfg.Base, BasePath)
 	}
@@ -72,28 +84,19 @@ func New(cfg Config) (http.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-
 	e := &edge{Config: cfg, echo: echo.New()}
-	e.echo.HTTPErrorHandler = e.answer
-	e.echo.Binder = notBinder{}
+	e.echo.Binder = nil // the generated code then binds by the exchange's own Bind
 
-	if err := e.registerOperations(operations); err != nil {
+	r := newRouter(e, operations)
+	register(r)
+	e.registerHealth(r)
+	if err := e.registerDocument(r, doc); err != nil {
 		return nil, err
 	}
-	e.registerHealth()
-	if err := e.registerDocument(doc); err != nil {
+	if err := e.registerDocs(r); err != nil {
 		return nil, err
 	}
-	if err := e.registerDocs(); err != nil {
-		return nil, err
-	}
-	if err := checkRoutes(e.echo.Routes(), operations); err != nil {
-		return nil, err
-	}
-	if err := e.knock(operations); err != nil {
-		return nil, err
-	}
-	return e, nil
+	return e, r.err()
 }
 
 // ServeHTTP settles how the path is encoded before Echo routes by it: to Echo,
@@ -126,12 +129,4 @@ func canonicalPath(raw string) string {
 		}
 	}
 	return strings.Join(segments, "/")
-}
-
-// headRouter registers HEAD wherever GET is: net/http sends the headers alone.
-type headRouter struct{ *echo.Echo }
-
-func (r headRouter) GET(path string, h echo.HandlerFunc, m ...echo.MiddlewareFunc) *echo.Route {
-	r.HEAD(path, h, m...)
-	return r.Echo.GET(path, h, m...)
 }

@@ -108,9 +108,9 @@ var (
 	}
 )
 
-// ofKind maps the domain's kinds of errors to answers: the one table of it.
+// problemFromKind maps the domain's kinds of errors to responses: the one table of it.
 // message is the domain's own, which only Invalid, NotFound and Reused show.
-func ofKind(kind petstore.Kind, message string, cause error) *problem {
+func problemFromKind(kind petstore.Kind, message string, cause error) *problem {
 	switch kind {
 	case petstore.Invalid:
 		return &problem{status: http.StatusBadRequest, code: codeInvalidBody, message: message, cause: cause}
@@ -125,9 +125,9 @@ func ofKind(kind petstore.Kind, message string, cause error) *problem {
 	}
 }
 
-// ofRouter maps what Echo itself answers with: its router's 404 and 405. Its
+// problemFromEcho maps the errors of Echo itself: its router's 404 and 405. Its
 // other statuses come from binding, which validation has made impossible.
-func ofRouter(e *echo.HTTPError) *problem {
+func problemFromEcho(e *echo.HTTPError) *problem {
 	switch e.Code {
 	case http.StatusNotFound:
 		return &problem{status: e.Code, code: codeNotFound, message: "there is nothing at this path"}
@@ -140,8 +140,9 @@ func ofRouter(e *echo.HTTPError) *problem {
 	}
 }
 
-// problemOf turns any error into an answer. What nobody has classed is ours.
-func problemOf(err error) *problem {
+// problemFrom turns any error into a response. An error that nobody has classed is
+// the service's own fault.
+func problemFrom(err error) *problem {
 	if p, ok := errors.AsType[*problem](err); ok {
 		return p
 	}
@@ -149,21 +150,21 @@ func problemOf(err error) *problem {
 		return p
 	}
 	if e, ok := errors.AsType[*petstore.Error](err); ok {
-		return ofKind(e.Kind, e.Message, err)
+		return problemFromKind(e.Kind, e.Message, err)
 	}
 	if e, ok := errors.AsType[*echo.HTTPError](err); ok {
-		return ofRouter(e)
+		return problemFromEcho(e)
 	}
 	return internal(err)
 }
 
-// answer writes the Error body of err: the only place that does.
-func (e *edge) answer(err error, c echo.Context) {
-	w := c.Response()
+// writeError writes the Error body of err: the only place that does.
+func (x *exchange) writeError(err error) {
+	w := x.Response()
 	if w.Committed {
 		return
 	}
-	p := problemOf(err)
+	p := problemFrom(err)
 	body, _ := json.Marshal(api.Error{Code: p.code, Message: p.message, Status: p.status}) // strings and an int cannot fail
 	h := w.Header()
 	for name, values := range p.header {

@@ -21,31 +21,31 @@ func newService(s petstore.PetStore, base string) api.StrictServerInterface {
 	return service.New(s, base)
 }
 
-// answers is a service whose every operation does the same.
-type answers func(ctx context.Context) error
+// eachOperation is a service whose every operation does the same.
+type eachOperation func(ctx context.Context) error
 
-func (f answers) ListPets(ctx context.Context, _ api.ListPetsRequestObject) (api.ListPetsResponseObject, error) {
+func (f eachOperation) ListPets(ctx context.Context, _ api.ListPetsRequestObject) (api.ListPetsResponseObject, error) {
 	return nil, f(ctx)
 }
 
-func (f answers) CreatePet(ctx context.Context, _ api.CreatePetRequestObject) (api.CreatePetResponseObject, error) {
+func (f eachOperation) CreatePet(ctx context.Context, _ api.CreatePetRequestObject) (api.CreatePetResponseObject, error) {
 	return nil, f(ctx)
 }
 
-func (f answers) GetPet(ctx context.Context, _ api.GetPetRequestObject) (api.GetPetResponseObject, error) {
+func (f eachOperation) GetPet(ctx context.Context, _ api.GetPetRequestObject) (api.GetPetResponseObject, error) {
 	return nil, f(ctx)
 }
 
 // startWith serves operations that all end with f.
-func startWith(t *testing.T, f answers) *server {
+func startWith(t *testing.T, f eachOperation) *server {
 	t.Helper()
 	return start(t, func(c *edge.Config) { c.Service = f })
 }
 
 // sendAll calls every operation.
-func (s *server) sendAll(t *testing.T) []answer {
+func (s *server) sendAll(t *testing.T) []response {
 	t.Helper()
-	return []answer{s.get(t, petsPath), s.post(t, frank), s.get(t, petsPath+"/1")}
+	return []response{s.get(t, petsPath), s.post(t, frank), s.get(t, petsPath+"/1")}
 }
 
 const inside = "pq: SELECT secret FROM pets failed at /var/lib/pets.go:17"
@@ -84,8 +84,8 @@ func TestEveryKindOfErrorHasItsStatus(t *testing.T) {
 					s.post(t, frank).wants(t, want.status, want.code, want.message)
 					return
 				}
-				for _, a := range s.sendAll(t) {
-					a.wants(t, want.status, want.code, want.message)
+				for _, resp := range s.sendAll(t) {
+					resp.wants(t, want.status, want.code, want.message)
 				}
 			})
 		}
@@ -103,8 +103,8 @@ func TestAnErrorNobodyHasClassedIs500WithoutItsText(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := startWith(t, func(context.Context) error { return err })
-			for _, a := range s.sendAll(t) {
-				a.wants(t, 500, "internal", "the service failed")
+			for _, resp := range s.sendAll(t) {
+				resp.wants(t, 500, "internal", "the service failed")
 			}
 			for _, line := range s.log.wantLines(t, 3) {
 				if got, _ := line["error"].(string); line["level"] != "ERROR" || got == "" {
@@ -124,10 +124,10 @@ func TestAWrappedErrorOfEchoKeepsItsStatus(t *testing.T) {
 	s.post(t, frank).wants(t, 400, "invalid_request", "the request is malformed")
 }
 
-func TestNeitherAnAnswerNorAnErrorIs500(t *testing.T) {
+func TestNeitherAResponseNorAnErrorIs500(t *testing.T) {
 	s := startWith(t, func(context.Context) error { return nil })
-	for _, a := range s.sendAll(t) {
-		a.wants(t, 500, "internal", "the service failed")
+	for _, resp := range s.sendAll(t) {
+		resp.wants(t, 500, "internal", "the service failed")
 	}
 }
 
@@ -158,11 +158,11 @@ func TestAnAbortedHandlerIsLeftToGo(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got, err := io.ReadAll(conn); err != nil || len(got) > 0 {
-		t.Errorf("an aborted answer: got %q (%v), want the end of the connection", got, err)
+		t.Errorf("an aborted response: got %q (%v), want the end of the connection", got, err)
 	}
 }
 
-// breaking is an answer that fails while it is being written.
+// breaking is a response that fails while it is being written.
 type breaking struct{ api.ListPetsResponseObject }
 
 func (breaking) VisitListPetsResponse(w http.ResponseWriter) error {
@@ -172,13 +172,13 @@ func (breaking) VisitListPetsResponse(w http.ResponseWriter) error {
 	panic(inside)
 }
 
-type breakingService struct{ answers }
+type breakingService struct{ eachOperation }
 
 func (breakingService) ListPets(context.Context, api.ListPetsRequestObject) (api.ListPetsResponseObject, error) {
 	return breaking{}, nil
 }
 
-func TestAPanicAmidAnAnswerLeavesItsLineToo(t *testing.T) {
+func TestAPanicAmidAResponseLeavesItsLineToo(t *testing.T) {
 	s := start(t, func(c *edge.Config) { c.Service = breakingService{} })
 	conn := s.dial(t)
 	if _, err := io.WriteString(conn, "GET /v1/pets HTTP/1.1\r\nHost: petstore\r\n"+withKey+"\r\nConnection: close\r\n\r\n"); err != nil {

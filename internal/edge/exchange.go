@@ -2,7 +2,6 @@ package edge
 
 import (
 	"crypto/rand"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -15,13 +14,12 @@ import (
 	"github.com/oapi-codegen/runtime"
 )
 
-// exchange is one request and its answer on their way through the edge. It
+// exchange is one request and its response on their way through the edge. It
 // stands in for Echo's context, so that the generated code binds what was
 // validated: the query string and the body, neither read a second time by
 // other rules. All that a request needs is in it, in one allocation.
 type exchange struct {
 	echo.Context
-	op    *operation // nil until one is found
 	start time.Time
 	ctx   exchangeContext
 	id    [1]string // the request id, as the value of a header
@@ -38,23 +36,15 @@ func (x *exchange) QueryParams() url.Values { return x.query }
 // Bind replaces Echo's, which would read the body by encoding/json.
 func (x *exchange) Bind(target any) error { return runtime.BindJSONValue(x.body, target) }
 
-// notBinder stands where Echo's binder was. The generated code leaves binding
-// to a context's Bind where Echo has a binder of its own.
-type notBinder struct{}
-
-func (notBinder) Bind(any, echo.Context) error {
-	return errors.New("a request reached the generated code without validation")
-}
-
-// exchange answers the request that c holds. Everything that goes wrong inside
-// it becomes an answer here, and every request one line of the log.
+// exchange responds to the request that c holds. Every error becomes a response
+// here, and every request one line of the log.
 func (e *edge) exchange(c echo.Context) {
 	x := &exchange{Context: c, start: time.Now(), id: [1]string{requestID(c.Request())}}
 	x.setCommonHeaders()
 
-	err := e.guarded(x)
+	err := e.recovering(x)
 	if err != nil {
-		e.answer(err, x)
+		x.writeError(err)
 	}
 	x.abandonBody()
 	e.log(x, err)
@@ -62,7 +52,7 @@ func (e *edge) exchange(c echo.Context) {
 
 // lingerTime is how long the rest of a body that nobody reads may still arrive
 // before the connection is closed under it: a client that sends it all sees
-// the answer and not a reset; one that stalls does not hold the connection.
+// the response and not a reset; one that stalls does not hold the connection.
 const lingerTime = time.Second
 
 // abandonBody ends the wait for a body that was not read.
@@ -72,7 +62,7 @@ func (x *exchange) abandonBody() {
 	}
 }
 
-// The headers of every answer, shared so that setting them costs nothing.
+// The headers of every response, shared so that setting them costs nothing.
 var (
 	nosniff = []string{"nosniff"}
 	noStore = []string{"no-store"}
@@ -94,11 +84,11 @@ func (x *exchange) setCommonHeaders() {
 	}
 }
 
-// guarded calls the handler of a path that is one of the routes, and turns a
+// recovering calls the handler of a path that is one of the routes, and turns a
 // panic into an error. Echo lets the last parameter of a route run over slashes, so
 // that /v1/pets/1/2 would be a pet: the route and the path must have the same
 // number of segments.
-func (e *edge) guarded(x *exchange) (err error) {
+func (e *edge) recovering(x *exchange) (err error) {
 	defer func() {
 		switch v := recover(); v {
 		case nil:

@@ -52,7 +52,7 @@ func FuzzHTTP(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte, authorized bool) {
 		r, err := http.ReadRequest(bufio.NewReader(bytes.NewReader(data)))
 		if err != nil || r.Header.Get("Expect") != "" {
-			return // which net/http answers by itself
+			return // which net/http refuses by itself
 		}
 		if authorized {
 			r.Header.Set("Authorization", "Bearer "+key)
@@ -61,19 +61,19 @@ func FuzzHTTP(f *testing.F) {
 		w := httptest.NewRecorder()
 		handler.ServeHTTP(w, r)
 
-		answer, body := w.Result(), w.Body.Bytes()
+		response, body := w.Result(), w.Body.Bytes()
 		if r.Method == http.MethodHead {
 			body = nil // which net/http does not send
 		}
-		if err := judge.Check(r, answer, body); err != nil {
-			t.Errorf("%q answers %d %s\n%v", data, answer.StatusCode, body, err)
+		if err := judge.Check(r, response, body); err != nil {
+			t.Errorf("%q got %d %s\n%v", data, response.StatusCode, body, err)
 		}
-		if answer.StatusCode >= 500 {
-			t.Errorf("%q answers %d %s, want nothing above 499", data, answer.StatusCode, body)
+		if response.StatusCode >= 500 {
+			t.Errorf("%q got %d %s, want nothing above 499", data, response.StatusCode, body)
 		}
-		if !authorized && answer.StatusCode < 300 && r.Method != http.MethodOptions &&
+		if !authorized && response.StatusCode < 300 && r.Method != http.MethodOptions &&
 			strings.HasPrefix(r.URL.Path, "/v1") && r.Header.Get("Authorization") == "" {
-			t.Errorf("%q answers %d without a key", data, answer.StatusCode)
+			t.Errorf("%q got %d without a key", data, response.StatusCode)
 		}
 	})
 }

@@ -11,10 +11,10 @@ import (
 	"example.com/petstore/internal/store/memory"
 )
 
-func TestEveryAnswerCarriesTheCommonHeaders(t *testing.T) {
+func TestEveryResponseCarriesTheCommonHeaders(t *testing.T) {
 	s := start(t)
 	withPets(t, s, 1)
-	for name, a := range map[string]answer{
+	for name, resp := range map[string]response{
 		"200":       s.get(t, petsPath),
 		"201":       s.post(t, frank),
 		"204":       s.send(t, "OPTIONS", petsPath, ""),
@@ -31,14 +31,14 @@ func TestEveryAnswerCarriesTheCommonHeaders(t *testing.T) {
 		"docs":      s.send(t, "GET", "/docs", ""),
 		"HEAD, 404": s.send(t, "HEAD", "/v1/nothing", ""),
 	} {
-		if a.Header.Get("X-Request-Id") == "" || a.Header.Get("X-Content-Type-Options") != "nosniff" {
-			t.Errorf("%s: got %v, want X-Request-Id and nosniff", name, a.Header)
+		if resp.Header.Get("X-Request-Id") == "" || resp.Header.Get("X-Content-Type-Options") != "nosniff" {
+			t.Errorf("%s: got %v, want X-Request-Id and nosniff", name, resp.Header)
 		}
-		if below := strings.HasPrefix(a.Request.URL.Path, "/v1"); below && a.Header.Get("Cache-Control") != "no-store" {
-			t.Errorf("%s: got Cache-Control %q, want no-store", name, a.Header.Get("Cache-Control"))
+		if below := strings.HasPrefix(resp.Request.URL.Path, "/v1"); below && resp.Header.Get("Cache-Control") != "no-store" {
+			t.Errorf("%s: got Cache-Control %q, want no-store", name, resp.Header.Get("Cache-Control"))
 		}
 		for _, name := range []string{"Server", "X-Powered-By", "Vary", "Set-Cookie"} {
-			if got := a.Header.Get(name); got != "" {
+			if got := resp.Header.Get(name); got != "" {
 				t.Errorf("%s: got %q, want none", name, got)
 			}
 		}
@@ -61,8 +61,8 @@ func TestAClientsRequestIDIsKeptIfItIsOneSaneValue(t *testing.T) {
 		"a,b":                   false,
 		"{\"x\":1}":             false,
 	} {
-		a := s.get(t, petsPath, "X-Request-Id: "+id)
-		if got := a.Header.Get("X-Request-Id"); (got == id) != kept {
+		resp := s.get(t, petsPath, "X-Request-Id: "+id)
+		if got := resp.Header.Get("X-Request-Id"); (got == id) != kept {
 			t.Errorf("X-Request-Id for %q: got %q, want kept %t", id, got, kept)
 		}
 	}
@@ -75,35 +75,35 @@ func TestAClientsRequestIDIsKeptIfItIsOneSaneValue(t *testing.T) {
 	}
 }
 
-func TestEveryAnswerOfADeprecatedOperationSaysSo(t *testing.T) {
+func TestEveryResponseOfADeprecatedOperationSaysSo(t *testing.T) {
 	s := start(t)
 	withPets(t, s, 1)
 	const path = petsPath + "/1"
-	for name, a := range map[string]answer{
+	for name, resp := range map[string]response{
 		"200":  s.get(t, path),
 		"HEAD": s.send(t, "HEAD", path, "", withKey),
 		"400":  s.get(t, petsPath+"/x"),
 		"401":  s.send(t, "GET", path, ""),
 		"404":  s.get(t, petsPath+"/99"),
 	} {
-		if got := a.Header.Get("Deprecation"); got != "@1795219200" {
+		if got := resp.Header.Get("Deprecation"); got != "@1795219200" {
 			t.Errorf("Deprecation of %s: got %q, want @1795219200", name, got)
 		}
-		if got := a.Header.Get("Sunset"); got != "Thu, 05 Dec 2030 00:00:00 GMT" {
+		if got := resp.Header.Get("Sunset"); got != "Thu, 05 Dec 2030 00:00:00 GMT" {
 			t.Errorf("Sunset of %s: got %q, want Thu, 05 Dec 2030 00:00:00 GMT", name, got)
 		}
-		if got, want := a.Header.Get("Link"), `</docs#/pets/getPet>; rel="deprecation"; type="text/html"`; got != want {
+		if got, want := resp.Header.Get("Link"), `</docs#/pets/getPet>; rel="deprecation"; type="text/html"`; got != want {
 			t.Errorf("Link of %s: got %q, want %s", name, got, want)
 		}
 	}
-	for _, a := range []answer{s.get(t, petsPath), s.post(t, frank), s.send(t, "PUT", path, ""), s.send(t, "OPTIONS", path, ""), s.get(t, path+"/2")} {
-		if got := a.Header.Get("Deprecation") + a.Header.Get("Sunset") + a.Header.Get("Link"); got != "" {
-			t.Errorf("%s %s: got %q, want no announcement", a.Request.Method, a.Request.URL, got)
+	for _, resp := range []response{s.get(t, petsPath), s.post(t, frank), s.send(t, "PUT", path, ""), s.send(t, "OPTIONS", path, ""), s.get(t, path+"/2")} {
+		if got := resp.Header.Get("Deprecation") + resp.Header.Get("Sunset") + resp.Header.Get("Link"); got != "" {
+			t.Errorf("%s %s: got %q, want no announcement", resp.Request.Method, resp.Request.URL, got)
 		}
 	}
 }
 
-func TestAnAcceptThatExcludesJSONIsAnsweredWithJSON(t *testing.T) {
+func TestAnAcceptThatExcludesJSONIsSentJSON(t *testing.T) {
 	s := start(t)
 	for _, accept := range []string{"text/html", "application/json;q=0", "image/*", "nonsense", ""} {
 		s.get(t, petsPath, "Accept: "+accept).wants(t, 200, "", "")
@@ -113,17 +113,17 @@ func TestAnAcceptThatExcludesJSONIsAnsweredWithJSON(t *testing.T) {
 
 func TestTheDocumentIsServedByteForByte(t *testing.T) {
 	s := start(t)
-	a := s.send(t, "GET", "/openapi.yaml", "")
-	if string(a.body) != string(gen.Document) {
-		t.Errorf("/openapi.yaml: got %d bytes that differ, want the document's %d", len(a.body), len(gen.Document))
+	resp := s.send(t, "GET", "/openapi.yaml", "")
+	if string(resp.body) != string(gen.Document) {
+		t.Errorf("/openapi.yaml: got %d bytes that differ, want the document's %d", len(resp.body), len(gen.Document))
 	}
-	if got := a.Header.Get("Content-Type"); got != "application/yaml" {
+	if got := resp.Header.Get("Content-Type"); got != "application/yaml" {
 		t.Errorf("Content-Type: got %q, want application/yaml", got)
 	}
-	a = s.send(t, "GET", "/openapi.json", "")
-	a.wants(t, 200, "", "")
-	if got := a.Header.Get("Content-Type"); got != "application/json" || !strings.Contains(string(a.body), `"x-sunset":"2030-12-05"`) {
-		t.Errorf("/openapi.json: got %s %.60s, want the document as JSON", got, a.body)
+	resp = s.send(t, "GET", "/openapi.json", "")
+	resp.wants(t, 200, "", "")
+	if got := resp.Header.Get("Content-Type"); got != "application/json" || !strings.Contains(string(resp.body), `"x-sunset":"2030-12-05"`) {
+		t.Errorf("/openapi.json: got %s %.60s, want the document as JSON", got, resp.body)
 	}
 }
 
@@ -145,9 +145,9 @@ func TestTheDocumentIsNotSentTwiceToWhoHasIt(t *testing.T) {
 			"If-Match: " + tag:                         200,
 		} {
 			for _, method := range []string{"GET", "HEAD"} {
-				a := s.send(t, method, path, "", header)
-				if a.StatusCode != want || a.Header.Get("ETag") != tag {
-					t.Errorf("%s %s with %s: got %d %s, want %d %s", method, path, header, a.StatusCode, a.Header.Get("ETag"), want, tag)
+				resp := s.send(t, method, path, "", header)
+				if resp.StatusCode != want || resp.Header.Get("ETag") != tag {
+					t.Errorf("%s %s with %s: got %d %s, want %d %s", method, path, header, resp.StatusCode, resp.Header.Get("ETag"), want, tag)
 				}
 			}
 		}

@@ -13,13 +13,12 @@ import (
 const readyTimeout = 2 * time.Second
 
 // registerHealth adds the probes: /livez says that the process runs, /readyz
-// that it can answer.
-func (e *edge) registerHealth() {
-	r := headRouter{e.echo}
-	r.GET("/livez", func(c echo.Context) error {
+// that it can serve.
+func (e *edge) registerHealth(r *router) {
+	r.public("/livez", func(c echo.Context) error {
 		return writeStatus(c, "alive")
 	})
-	r.GET("/readyz", func(c echo.Context) error {
+	r.public("/readyz", func(c echo.Context) error {
 		ctx, cancel := context.WithTimeout(c.Request().Context(), readyTimeout)
 		defer cancel()
 		if err := e.Ready(ctx); err != nil {

@@ -21,7 +21,7 @@ func (e *edge) log(x *exchange, err error) {
 	case status >= http.StatusInternalServerError, panicked:
 		level = slog.LevelError
 	case err != nil && status < http.StatusBadRequest:
-		level = slog.LevelWarn // the answer broke off
+		level = slog.LevelWarn // the response broke off
 	}
 	ctx := context.Background() // the line is written whether the client waits or not
 	if !e.Logger.Enabled(ctx, level) {

@@ -62,13 +62,13 @@ func TestNoKeyReachesTheLogWhereverAClientPutsIt(t *testing.T) {
 	}
 }
 
-func TestTheProbesTellWhetherTheServiceRunsAndWhetherItCanAnswer(t *testing.T) {
+func TestTheProbesTellWhetherTheServiceRunsAndWhetherItCanServe(t *testing.T) {
 	s := start(t)
 	for path, want := range map[string]string{"/livez": `{"status":"alive"}`, "/readyz": `{"status":"ready"}`} {
-		a := s.send(t, "GET", path, "")
-		a.wants(t, 200, "", "")
-		if string(a.body) != want || a.Header.Get("Content-Type") != "application/json" || a.Header.Get("Cache-Control") != "no-store" {
-			t.Errorf("%s: got %s %v, want %s as JSON that is not kept", path, a.body, a.Header, want)
+		resp := s.send(t, "GET", path, "")
+		resp.wants(t, 200, "", "")
+		if string(resp.body) != want || resp.Header.Get("Content-Type") != "application/json" || resp.Header.Get("Cache-Control") != "no-store" {
+			t.Errorf("%s: got %s %v, want %s as JSON that is not kept", path, resp.body, resp.Header, want)
 		}
 	}
 	s = start(t, func(c *edge.Config) { c.Ready = func(context.Context) error { return errors.New(inside) } })
@@ -81,7 +81,7 @@ func TestAReadinessCheckThatHangsIsBounded(t *testing.T) {
 	s := start(t, func(c *edge.Config) {
 		c.Ready = func(ctx context.Context) error {
 			if _, ok := ctx.Deadline(); !ok {
-				return nil // which answers 200, and fails the test
+				return nil // which sends 200, and fails the test
 			}
 			return context.DeadlineExceeded
 		}

@@ -20,10 +20,10 @@ type operation struct {
 	query        []string         // the names of the parameters of the query string
 	headers      []string         // and of those in the header
 	body         *openapi3.Schema // nil where the operation takes none
-	deprecation  []headerField    // what every answer announces; nil where it is not deprecated
+	deprecation  []headerField    // what every response announces; nil where it is not deprecated
 }
 
-// headerField is one of an answer's, made once and shared.
+// headerField is a header of a response, made once and shared.
 type headerField struct {
 	name   string // in canonical form
 	values []string
@@ -31,69 +31,59 @@ type headerField struct {
 
 func (op *operation) name() string { return op.method + " " + op.path }
 
-// operation returns the middleware of op: the part of a request's way that
-// depends on the document.
-func (e *edge) operation(op *operation) echo.MiddlewareFunc {
-	return func(next echo.HandlerFunc) echo.HandlerFunc {
-		return func(c echo.Context) error {
-			x := c.(*exchange) // which Use has put around every request
-			x.op = op
-			for _, field := range op.deprecation {
-				x.Response().Header()[field.name] = field.values
-			}
-			keyID, err := e.authenticate(x.Request())
-			if err != nil {
-				return err
-			}
-			x.ctx.begin(x.Request().Context(), keyID, x.start)
-			defer x.ctx.release()
-			x.SetRequest(x.Request().WithContext(&x.ctx))
-			if err := op.validate(x); err != nil {
-				return err
-			}
-			if err := next(x); err != nil {
-				return err
-			}
-			if !x.Response().Committed {
-				return fmt.Errorf("%s: the service returned neither an answer nor an error", op.name())
-			}
-			return nil
+// serve returns the handler of op: the part of a request's way that depends on
+// the document, around the generated code's.
+func (e *edge) serve(op *operation, generated echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		x := c.(*exchange) // as recovering passes it
+		for _, field := range op.deprecation {
+			x.Response().Header()[field.name] = field.values
 		}
+		keyID, err := e.authenticate(x.Request())
+		if err != nil {
+			return err
+		}
+		x.ctx.begin(x.Request().Context(), keyID, x.start)
+		defer x.ctx.release()
+		x.SetRequest(x.Request().WithContext(&x.ctx))
+		if err := op.validate(x); err != nil {
+			return err
+		}
+		if err := generated(x); err != nil {
+			return err
+		}
+		if !x.Response().Committed {
+			return fmt.Errorf("%s: the service returned neither a response nor an error", op.name())
+		}
+		return nil
 	}
 }
 
-// loadDocument reads the document and checks it against OpenAPI itself.
-func loadDocument(data []byte) (*openapi3.T, error) {
-	loader := openapi3.NewLoader()
-	doc, err := loader.LoadFromData(data)
-	if err != nil {
-		return nil, fmt.Errorf("openapi.yaml: %w", err)
-	}
-	if err := doc.Validate(loader.Context); err != nil {
-		return nil, fmt.Errorf("openapi.yaml: %w", err)
-	}
-	return doc, nil
-}
-
-// operationsOf returns the document's operations by operationId. docs is where
-// deprecations are explained.
-func operationsOf(doc *openapi3.T, docs string) (map[string]*operation, error) {
-	operations := map[string]*operation{}
+// operationsOf returns the document's operations. docs is where deprecations are
+// explained.
+func operationsOf(doc *openapi3.T, docs string) ([]*operation, error) {
+	var operations []*operation
 	for path, item := range doc.Paths.Map() {
 		for method, o := range item.Operations() {
 			op, err := newOperation(doc, docs, path, method, item, o)
 			if err != nil {
 				return nil, fmt.Errorf("openapi.yaml: %s %s: %w", method, path, err)
 			}
-			operations[o.OperationID] = op
+			operations = append(operations, op)
 		}
 	}
 	return operations, nil
 }
 
+// methods are those an operation can have.
+var methods = []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete}
+
 func newOperation(doc *openapi3.T, docs, path, method string, item *openapi3.PathItem, o *openapi3.Operation) (*operation, error) {
+	if !slices.Contains(methods, method) {
+		return nil, errors.New("an operation must be one of " + strings.Join(methods, ", ") + ": the service responds to the others by itself")
+	}
 	if o.OperationID == "" {
-		return nil, errors.New("it has no operationId")
+		return nil, errors.New("it has no operationId, after which its method is named")
 	}
 	if err := checkSecurity(doc, o); err != nil {
 		return nil, err

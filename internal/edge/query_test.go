@@ -77,12 +77,12 @@ func TestWhatIsNotInTheDocumentIsIgnoredInAQuery(t *testing.T) {
 		"limit=2&other=1", "other=1&other=2&limit=2", "limit=2&", "&limit=2", "&&limit=2&&", "limit=2&=", "limit=2&=x", "Limit=4&limit=2",
 		"limit=2&LIMIT=", "limit=%32", "%6cimit=2", "limit=02", "limit=2&limit%20=3", "limit=2&%00=%ff", "limit=2&limit[]=3",
 	} {
-		if a := s.get(t, petsPath+"?"+query); a.StatusCode != 200 || string(a.body) != want {
-			t.Errorf("%s: got %d %s, want the first two pets", query, a.StatusCode, a.body)
+		if resp := s.get(t, petsPath+"?"+query); resp.StatusCode != 200 || string(resp.body) != want {
+			t.Errorf("%s: got %d %s, want the first two pets", query, resp.StatusCode, resp.body)
 		}
 	}
-	if a := s.get(t, petsPath+"?"); a.StatusCode != 200 {
-		t.Errorf("an empty query: got %d, want 200", a.StatusCode)
+	if resp := s.get(t, petsPath+"?"); resp.StatusCode != 200 {
+		t.Errorf("an empty query: got %d, want 200", resp.StatusCode)
 	}
 }
 
@@ -104,9 +104,9 @@ func TestTheGreatestValuesOfAQueryAreAccepted(t *testing.T) {
 		"status=available&limit=2":      2,
 		"status=%73old&after=0&limit=1": 1,
 	} {
-		a := s.get(t, petsPath+"?"+query)
-		a.wants(t, 200, "", "")
-		if got := strings.Count(string(a.body), `"id"`); got != pets {
+		resp := s.get(t, petsPath+"?"+query)
+		resp.wants(t, 200, "", "")
+		if got := strings.Count(string(resp.body), `"id"`); got != pets {
 			t.Errorf("%s: got %d pets, want %d", query, got, pets)
 		}
 	}
@@ -173,14 +173,14 @@ func TestPetIDsAreDecimalInt64s(t *testing.T) {
 		"..":                   400,
 	} {
 		t.Run(id, func(t *testing.T) {
-			a := s.get(t, petsPath+"/"+id)
+			resp := s.get(t, petsPath+"/"+id)
 			switch want {
 			case 400:
-				a.wants(t, 400, "invalid_parameter", "petId must be an integer")
+				resp.wants(t, 400, "invalid_parameter", "petId must be an integer")
 			case 404:
-				a.wants(t, 404, "not_found", "there is no pet with id "+id)
+				resp.wants(t, 404, "not_found", "there is no pet with id "+id)
 			default:
-				a.wants(t, 200, "", "")
+				resp.wants(t, 200, "", "")
 			}
 		})
 	}

@@ -24,7 +24,7 @@ type pet struct {
 	newPet
 }
 
-// call sends a request by Go's own client and decodes its answer into result.
+// call sends a request by Go's own client and decodes its response into result.
 func (s *server) call(t rapid.TB, method, target string, body, result any) *http.Response {
 	t.Helper()
 	encoded := new(bytes.Buffer)
@@ -43,22 +43,22 @@ func (s *server) call(t rapid.TB, method, target string, body, result any) *http
 	if body != nil {
 		r.Header.Set("Content-Type", "application/json")
 	}
-	answer, err := s.Client().Do(r)
+	response, err := s.Client().Do(r)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer answer.Body.Close()
+	defer response.Body.Close()
 	var text bytes.Buffer
-	if _, err := text.ReadFrom(answer.Body); err != nil {
+	if _, err := text.ReadFrom(response.Body); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.judge.Check(r, answer, text.Bytes()); err != nil {
-		t.Errorf("%s %s answers %d %s\n%v", method, target, answer.StatusCode, text.Bytes(), err)
+	if err := s.judge.Check(r, response, text.Bytes()); err != nil {
+		t.Errorf("%s %s got %d %s\n%v", method, target, response.StatusCode, text.Bytes(), err)
 	}
 	if err := json.Unmarshal(text.Bytes(), result); err != nil {
-		t.Fatalf("%s %s answers %d %s: %v", method, target, answer.StatusCode, text.Bytes(), err)
+		t.Fatalf("%s %s got %d %s: %v", method, target, response.StatusCode, text.Bytes(), err)
 	}
-	return answer
+	return response
 }
 
 func TestAnyPetComesBackExactlyAsItWasSent(t *testing.T) {
@@ -69,7 +69,7 @@ func TestAnyPetComesBackExactlyAsItWasSent(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		sent := newPet{Name: names.Draw(t, "name"), CategoryID: rapid.Int64().Draw(t, "categoryId"), Status: statuses.Draw(t, "status")}
 		var created, fetched pet
-		answer := s.call(t, "POST", petsPath, sent, &created)
+		response := s.call(t, "POST", petsPath, sent, &created)
 		want := pet{ID: created.ID, newPet: sent}
 		if want.Status == "" {
 			want.Status = "available"
@@ -77,7 +77,7 @@ func TestAnyPetComesBackExactlyAsItWasSent(t *testing.T) {
 		if created != want || created.ID <= last {
 			t.Fatalf("created: got %+v, want %+v with an id past %d", created, want, last)
 		}
-		s.call(t, "GET", answer.Header.Get("Location"), nil, &fetched)
+		s.call(t, "GET", response.Header.Get("Location"), nil, &fetched)
 		if fetched != want {
 			t.Fatalf("fetched: got %+v, want %+v", fetched, want)
 		}
@@ -136,8 +136,8 @@ func TestRequestsAtTheSameTimeDoNotMixUpTheirPets(t *testing.T) {
 			for i := range 40 {
 				sent := newPet{Name: strings.Repeat(fmt.Sprintf("%d.%d ", client, i), 1+i*37%500), CategoryID: int64(client)<<32 + int64(i), Status: "sold"}
 				var created, fetched pet
-				answer := s.call(t, "POST", petsPath, sent, &created)
-				s.call(t, "GET", answer.Header.Get("Location"), nil, &fetched)
+				response := s.call(t, "POST", petsPath, sent, &created)
+				s.call(t, "GET", response.Header.Get("Location"), nil, &fetched)
 				if created.newPet != sent || fetched.newPet != sent || created.ID != fetched.ID {
 					t.Errorf("client %d: got %+v, then %+v, want %+v", client, created, fetched, sent)
 					return

@@ -21,9 +21,9 @@ func TestAnUnknownPathIs404WithOrWithoutAKey(t *testing.T) {
 	} {
 		for _, header := range [][]string{{withKey}, nil} {
 			for _, method := range []string{"GET", "HEAD", "POST", "DELETE", "OPTIONS", "FOO"} {
-				a := s.send(t, method, path, "", header...)
-				if a.StatusCode != 404 {
-					t.Errorf("%s %.80s: got %d %s, want 404", method, path, a.StatusCode, a.body)
+				resp := s.send(t, method, path, "", header...)
+				if resp.StatusCode != 404 {
+					t.Errorf("%s %.80s: got %d %s, want 404", method, path, resp.StatusCode, resp.body)
 				}
 			}
 		}
@@ -69,19 +69,19 @@ func TestAWrongMethodIs405WithAllow(t *testing.T) {
 	} {
 		for _, method := range []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "TRACE", "CONNECT", "OPTIONS", "FOO", "get", "PROPFIND", "REPORT", "X-Y", "!#$%&'*+-.^_`|~"} {
 			for _, header := range [][]string{{withKey}, nil} {
-				a := s.send(t, method, path, "", header...)
+				resp := s.send(t, method, path, "", header...)
 				switch {
 				case method == http.MethodOptions:
-					a.wants(t, 204, "", "")
+					resp.wants(t, 204, "", "")
 				case slices.Contains(allowed, method):
-					if a.StatusCode == 405 {
+					if resp.StatusCode == 405 {
 						t.Errorf("%s %s: got 405, want it allowed", method, path)
 					}
 					continue
 				default:
-					a.wants(t, 405, "method_not_allowed", "Allow")
+					resp.wants(t, 405, "method_not_allowed", "Allow")
 				}
-				got := strings.Split(a.Header.Get("Allow"), ", ")
+				got := strings.Split(resp.Header.Get("Allow"), ", ")
 				if slices.Sort(got); !slices.Equal(got, allowed) {
 					t.Errorf("Allow of %s %s: got %q, want %q", method, path, got, allowed)
 				}
@@ -95,7 +95,7 @@ func TestCONNECTToAnotherHostIsAnUnknownPath(t *testing.T) {
 	s.send(t, "CONNECT", "example.com:443", "").wants(t, 404, "not_found", "")
 }
 
-func TestHEADAnswersLikeGETWithoutTheBody(t *testing.T) {
+func TestHEADIsLikeGETWithoutTheBody(t *testing.T) {
 	s := start(t)
 	withPets(t, s, 30)
 	for _, path := range []string{"/v1/pets", "/v1/pets?limit=1&status=sold", "/v1/pets?limit=0", "/v1/pets/1", "/v1/pets/x", "/v1/pets/99", "/livez", "/readyz", "/openapi.yaml", "/openapi.json", "/docs", "/docs/", "/docs/docs.css", "/docs/swagger-ui.css", "/nothing"} {
@@ -113,9 +113,9 @@ func TestHEADAnswersLikeGETWithoutTheBody(t *testing.T) {
 
 func TestOPTIONSOfTheWholeServerNamesEveryMethod(t *testing.T) {
 	s := start(t)
-	a := s.send(t, "OPTIONS", "*", "")
-	a.wants(t, 204, "", "")
-	got := strings.Split(a.Header.Get("Allow"), ", ")
+	resp := s.send(t, "OPTIONS", "*", "")
+	resp.wants(t, 204, "", "")
+	got := strings.Split(resp.Header.Get("Allow"), ", ")
 	if slices.Sort(got); !slices.Equal(got, []string{"GET", "HEAD", "OPTIONS", "POST"}) {
 		t.Errorf("Allow: got %q, want every method of the service", got)
 	}
@@ -124,9 +124,9 @@ func TestOPTIONSOfTheWholeServerNamesEveryMethod(t *testing.T) {
 
 func TestHTTP10IsSpoken(t *testing.T) {
 	s := start(t)
-	a := s.sendRaw(t, "GET /v1/pets HTTP/1.0\r\n"+withKey+"\r\n\r\n")
-	a.wants(t, 200, "", "")
-	a.wantsClosed(t)
+	resp := s.sendRaw(t, "GET /v1/pets HTTP/1.0\r\n"+withKey+"\r\n\r\n")
+	resp.wants(t, 200, "", "")
+	resp.wantsClosed(t)
 	s.sendRaw(t, "POST /v1/pets HTTP/1.0\r\nContent-Length: 1\r\n\r\n{").wants(t, 401, "unauthorized", "")
 	s.sendRaw(t, "GET /v1/pets HTTP/1.0\r\nConnection: keep-alive\r\n"+withKey+"\r\n\r\n").wants(t, 200, "", "")
 }
@@ -144,9 +144,9 @@ func TestWhatIsNotHTTPIsRefusedByGoItself(t *testing.T) {
 		"POST /v1/pets HTTP/1.1\r\nHost: x\r\nContent-Length: -1\r\n\r\n":                     400,
 		"POST /v1/pets HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: gzip\r\n\r\n":                501,
 	} {
-		a := s.sendRaw(t, request)
-		if a.StatusCode != want || !a.Close {
-			t.Errorf("%q: got %d, closed %t, want %d and the end of the connection", request, a.StatusCode, a.Close, want)
+		resp := s.sendRaw(t, request)
+		if resp.StatusCode != want || !resp.Close {
+			t.Errorf("%q: got %d, closed %t, want %d and the end of the connection", request, resp.StatusCode, resp.Close, want)
 		}
 	}
 }

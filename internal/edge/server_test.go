@@ -28,7 +28,7 @@ import (
 )
 
 // The tests of this package write requests byte by byte, since most of what
-// they send no HTTP client would. Every answer passes the contract's judge.
+// they send no HTTP client would. Every response passes the contract's judge.
 
 const (
 	key      = "an-api-key-for-the-tests"
@@ -92,8 +92,8 @@ func newHandler(t testing.TB, store petstore.Store, log io.Writer, change ...fun
 	return handler
 }
 
-// answer is what came back, its body read.
-type answer struct {
+// response is one that came back, its body read.
+type response struct {
 	*http.Response
 	body []byte
 	conn net.Conn
@@ -102,7 +102,7 @@ type answer struct {
 
 // send writes one request with its own connection: the header lines as given,
 // and a Content-Length where there is a body and no line says otherwise.
-func (s *server) send(t testing.TB, method, target, body string, header ...string) answer {
+func (s *server) send(t testing.TB, method, target, body string, header ...string) response {
 	t.Helper()
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s %s HTTP/1.1\r\nHost: petstore\r\n", method, target)
@@ -117,8 +117,8 @@ func (s *server) send(t testing.TB, method, target, body string, header ...strin
 	return s.sendRaw(t, b.String())
 }
 
-// sendRaw writes the bytes as they are and returns the first answer.
-func (s *server) sendRaw(t testing.TB, request string) answer {
+// sendRaw writes the bytes as they are and returns the first response.
+func (s *server) sendRaw(t testing.TB, request string) response {
 	t.Helper()
 	conn := s.dial(t)
 	if _, err := io.WriteString(conn, request); err != nil {
@@ -141,51 +141,51 @@ func (s *server) dial(t testing.TB) net.Conn {
 	return conn
 }
 
-// receive reads the answer to request and has it judged, unless the request is
+// receive reads the response to request and has it judged, unless the request is
 // none that net/http would have passed on.
-func (s *server) receive(t testing.TB, conn net.Conn, rest *bufio.Reader, request string) answer {
+func (s *server) receive(t testing.TB, conn net.Conn, rest *bufio.Reader, request string) response {
 	t.Helper()
 	asked, parseErr := http.ReadRequest(bufio.NewReader(strings.NewReader(request)))
-	response, err := http.ReadResponse(rest, asked)
+	got, err := http.ReadResponse(rest, asked)
 	if err != nil {
-		t.Fatalf("no answer to %.60q: %v", request, err)
+		t.Fatalf("no response to %.60q: %v", request, err)
 	}
-	body, err := io.ReadAll(response.Body)
+	body, err := io.ReadAll(got.Body)
 	if err != nil {
-		t.Fatalf("the answer to %.60q breaks off: %v", request, err)
+		t.Fatalf("the response to %.60q breaks off: %v", request, err)
 	}
-	if parseErr == nil && response.Header.Get("X-Request-Id") != "" {
-		if err := s.judge.Check(asked, response, body); err != nil {
-			t.Errorf("%.80q answers %d %s\n%v", request, response.StatusCode, body, err)
+	if parseErr == nil && got.Header.Get("X-Request-Id") != "" {
+		if err := s.judge.Check(asked, got, body); err != nil {
+			t.Errorf("%.80q got %d %s\n%v", request, got.StatusCode, body, err)
 		}
 	}
-	return answer{Response: response, body: body, conn: conn, rest: rest}
+	return response{Response: got, body: body, conn: conn, rest: rest}
 }
 
-func (s *server) get(t testing.TB, target string, header ...string) answer {
+func (s *server) get(t testing.TB, target string, header ...string) response {
 	t.Helper()
 	return s.send(t, "GET", target, "", append(header, withKey)...)
 }
 
 // post sends body to createPet as JSON.
-func (s *server) post(t testing.TB, body string, header ...string) answer {
+func (s *server) post(t testing.TB, body string, header ...string) response {
 	t.Helper()
 	return s.send(t, "POST", petsPath, body, append(header, withKey, isJSON)...)
 }
 
 // wants checks the status and, for an error, its code and a part of its message.
-func (a answer) wants(t testing.TB, status int, code, message string) {
+func (resp response) wants(t testing.TB, status int, code, message string) {
 	t.Helper()
-	if a.StatusCode != status {
-		t.Errorf("status: got %d %s, want %d", a.StatusCode, a.body, status)
+	if resp.StatusCode != status {
+		t.Errorf("status: got %d %s, want %d", resp.StatusCode, resp.body, status)
 		return
 	}
 	if code == "" {
 		return
 	}
 	var e struct{ Code, Message string }
-	if err := json.Unmarshal(a.body, &e); err != nil {
-		t.Errorf("body: got %q, want an Error", a.body)
+	if err := json.Unmarshal(resp.body, &e); err != nil {
+		t.Errorf("body: got %q, want an Error", resp.body)
 		return
 	}
 	if e.Code != code || !strings.Contains(e.Message, message) {
@@ -193,47 +193,47 @@ func (a answer) wants(t testing.TB, status int, code, message string) {
 	}
 }
 
-// wantsClosed checks that the server ends the connection after the answer. It
+// wantsClosed checks that the server ends the connection after the response. It
 // ends its own side first: net/http would wait for the rest of a body until
-// its ReadTimeout, although it has answered.
-func (a answer) wantsClosed(t testing.TB) {
+// its ReadTimeout, although it has responded.
+func (resp response) wantsClosed(t testing.TB) {
 	t.Helper()
-	if !a.Close {
-		t.Errorf("Connection: got %q, want close", a.Header.Get("Connection"))
+	if !resp.Close {
+		t.Errorf("Connection: got %q, want close", resp.Header.Get("Connection"))
 	}
-	if err := a.conn.(*net.TCPConn).CloseWrite(); err != nil {
+	if err := resp.conn.(*net.TCPConn).CloseWrite(); err != nil {
 		t.Fatal(err)
 	}
-	_, err := a.rest.ReadByte()
+	_, err := resp.rest.ReadByte()
 	if timeout, ok := errors.AsType[net.Error](err); err == nil || ok && timeout.Timeout() {
-		t.Errorf("connection after the answer: got %v, want its end", err)
+		t.Errorf("connection after the response: got %v, want its end", err)
 	}
 }
 
 // wantsOpen checks that the connection serves another request.
-func (a answer) wantsOpen(t testing.TB) {
+func (resp response) wantsOpen(t testing.TB) {
 	t.Helper()
-	if a.Close {
+	if resp.Close {
 		t.Error("Connection: got close, want it kept")
 	}
-	if _, err := io.WriteString(a.conn, "GET /livez HTTP/1.1\r\nHost: petstore\r\n\r\n"); err != nil {
+	if _, err := io.WriteString(resp.conn, "GET /livez HTTP/1.1\r\nHost: petstore\r\n\r\n"); err != nil {
 		t.Errorf("a second request on the connection: %v", err)
 		return
 	}
-	if next, err := http.ReadResponse(a.rest, nil); err != nil || next.StatusCode != http.StatusOK {
+	if next, err := http.ReadResponse(resp.rest, nil); err != nil || next.StatusCode != http.StatusOK {
 		t.Errorf("a second request on the connection: got %v (%v), want 200", next, err)
 	}
 }
 
-// pet decodes the Pet that was answered.
-func (a answer) pet(t testing.TB) (p struct {
+// pet decodes the Pet of the body.
+func (resp response) pet(t testing.TB) (p struct {
 	ID, CategoryID int64
 	Name, Status   string
 },
 ) {
 	t.Helper()
-	if err := json.Unmarshal(a.body, &p); err != nil {
-		t.Fatalf("body: got %q, want a Pet (%v)", a.body, err)
+	if err := json.Unmarshal(resp.body, &p); err != nil {
+		t.Fatalf("body: got %q, want a Pet (%v)", resp.body, err)
 	}
 	return p
 }
@@ -257,7 +257,7 @@ func (l *logBuffer) String() string {
 }
 
 // wantLines waits until there are n lines and returns them: the line of a
-// request is written after its answer.
+// request is written after its response.
 func (l *logBuffer) wantLines(t testing.TB, n int) []map[string]any {
 	t.Helper()
 	var text string

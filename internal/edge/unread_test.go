@@ -12,7 +12,7 @@ import (
 
 // Bodies that come late, in part, or are not read at all.
 
-func TestAnAnswerDoesNotWaitForABodyThatNobodyReads(t *testing.T) {
+func TestAResponseDoesNotWaitForABodyThatNobodyReads(t *testing.T) {
 	s := start(t)
 	for name, c := range map[string]struct {
 		header []string
@@ -34,9 +34,9 @@ func TestAnAnswerDoesNotWaitForABodyThatNobodyReads(t *testing.T) {
 			if c.want == 405 {
 				method = "PUT"
 			}
-			a := s.send(t, method, petsPath, c.body, c.header...)
-			a.wants(t, c.want, "", "")
-			a.wantsClosed(t)
+			resp := s.send(t, method, petsPath, c.body, c.header...)
+			resp.wants(t, c.want, "", "")
+			resp.wantsClosed(t)
 		})
 	}
 }
@@ -73,9 +73,9 @@ func TestAClientThatAsksFirstIsToldToGoOnOnlyWhereItsBodyIsWanted(t *testing.T) 
 			if c.want != 417 {
 				header = append(header, expect)
 			}
-			a := s.send(t, method, petsPath, "", header...)
-			a.wants(t, c.want, "", "")
-			a.wantsClosed(t)
+			resp := s.send(t, method, petsPath, "", header...)
+			resp.wants(t, c.want, "", "")
+			resp.wantsClosed(t)
 		})
 	}
 	t.Run("all is well", func(t *testing.T) {
@@ -95,9 +95,9 @@ func TestAClientThatAsksFirstIsToldToGoOnOnlyWhereItsBodyIsWanted(t *testing.T) 
 		if _, err := io.WriteString(conn, frank); err != nil {
 			t.Fatal(err)
 		}
-		a := s.receive(t, conn, rest, head+frank)
-		a.wants(t, 201, "", "")
-		a.wantsOpen(t)
+		resp := s.receive(t, conn, rest, head+frank)
+		resp.wants(t, 201, "", "")
+		resp.wantsOpen(t)
 	})
 }
 
@@ -111,12 +111,12 @@ func TestABodyThatDoesNotArriveWholeIsTheClientsFault(t *testing.T) {
 	if err := conn.(*net.TCPConn).CloseWrite(); err != nil {
 		t.Fatal(err)
 	}
-	a := s.receive(t, conn, bufio.NewReader(conn), request)
-	a.wants(t, 400, "invalid_body", "the body did not arrive whole")
+	resp := s.receive(t, conn, bufio.NewReader(conn), request)
+	resp.wants(t, 400, "invalid_body", "the body did not arrive whole")
 	for _, broken := range []string{"xyz\r\n", "-1\r\n", "5\r\nabcdefgh\r\n0\r\n\r\n"} {
-		a := s.post(t, broken, "Transfer-Encoding: chunked")
-		a.wants(t, 400, "invalid_body", "the body did not arrive whole")
-		a.wantsClosed(t)
+		resp := s.post(t, broken, "Transfer-Encoding: chunked")
+		resp.wants(t, 400, "invalid_body", "the body did not arrive whole")
+		resp.wantsClosed(t)
 	}
 }
 
@@ -140,23 +140,23 @@ func TestABodyThatComesTooSlowlyIsNotWaitedFor(t *testing.T) {
 	if _, err := io.WriteString(conn, request); err != nil {
 		t.Fatal(err)
 	}
-	a := s.receive(t, conn, bufio.NewReader(conn), request)
-	a.wants(t, 400, "invalid_body", "the body did not arrive whole")
-	a.wantsClosed(t)
+	resp := s.receive(t, conn, bufio.NewReader(conn), request)
+	resp.wants(t, 400, "invalid_body", "the body did not arrive whole")
+	resp.wantsClosed(t)
 }
 
 func TestABodyOfAnOperationThatTakesNoneIsIgnored(t *testing.T) {
 	s := start(t)
-	a := s.send(t, "GET", petsPath, "not json", withKey)
-	a.wants(t, 200, "", "")
-	a.wantsClosed(t)
+	resp := s.send(t, "GET", petsPath, "not json", withKey)
+	resp.wants(t, 200, "", "")
+	resp.wantsClosed(t)
 }
 
 func TestAnUnreadBodyThatStallsDoesNotHoldItsConnection(t *testing.T) {
 	s := start(t)
-	a := s.send(t, "POST", petsPath, "", isJSON, "Content-Length: 50000")
-	a.wants(t, 401, "unauthorized", "")
-	if _, err := a.rest.ReadByte(); err != io.EOF {
+	resp := s.send(t, "POST", petsPath, "", isJSON, "Content-Length: 50000")
+	resp.wants(t, 401, "unauthorized", "")
+	if _, err := resp.rest.ReadByte(); err != io.EOF {
 		t.Errorf("the connection, its client silent: got %v, want its end", err)
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"example.com/petstore/internal/petstore"
 )
 
-// The successful answers, which write themselves. The generated ones would
+// The successful responses, which write themselves. The generated ones would
 // encode by reflection a copy of the page with a pointer for every status: 26
 // allocations more for a list of 20. A test holds the bytes to what the
 // generated types encode to.
@@ -37,7 +37,7 @@ type created struct {
 // got is the 200 of getPet.
 type got struct{ pet petstore.Pet }
 
-// VisitListPetsResponse writes the answer.
+// VisitListPetsResponse writes the response.
 func (r *listed) VisitListPetsResponse(w http.ResponseWriter) error {
 	if r.next != "" {
 		w.Header()["Link"] = []string{r.next}
@@ -54,13 +54,13 @@ func (r *listed) VisitListPetsResponse(w http.ResponseWriter) error {
 	})
 }
 
-// VisitCreatePetResponse writes the answer.
+// VisitCreatePetResponse writes the response.
 func (r *created) VisitCreatePetResponse(w http.ResponseWriter) error {
 	w.Header()["Location"] = []string{r.location}
 	return writeJSON(w, http.StatusCreated, func(b []byte) []byte { return appendPet(b, &r.pet) })
 }
 
-// VisitGetPetResponse writes the answer.
+// VisitGetPetResponse writes the response.
 func (r *got) VisitGetPetResponse(w http.ResponseWriter) error {
 	return writeJSON(w, http.StatusOK, func(b []byte) []byte { return appendPet(b, &r.pet) })
 }

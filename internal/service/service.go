@@ -1,6 +1,6 @@
 // Package service implements the strict interface generated from the document:
 // one method an operationId, context in, response out. It validates nothing the
-// document already does, and knows neither Echo nor how errors become answers:
+// document already does, and knows neither Echo nor how errors become responses:
 // a method returns a success or an error with a kind.
 package service
 
@@ -19,13 +19,13 @@ var _ api.StrictServerInterface = (*Service)(nil)
 // request as it came.
 const defaultLimit = 20
 
-// Service answers the operations from a store.
+// Service serves the operations from a store.
 type Service struct {
 	store petstore.PetStore
 	base  string
 }
 
-// New returns a service on store. Links in its answers begin with base, the
+// New returns a service on store. Links in its responses begin with base, the
 // path or address that ends in /v1.
 func New(store petstore.PetStore, base string) *Service {
 	return &Service{store: store, base: base}

@@ -88,17 +88,17 @@ func sameJSON(t rapid.TB, got []byte, want any) {
 		d.UseNumber()
 		var value any
 		if err := d.Decode(&value); err != nil {
-			t.Fatalf("the answer %q: got %v, want JSON", data, err)
+			t.Fatalf("the response %q: got %v, want JSON", data, err)
 		}
 		if d.More() {
-			t.Fatalf("the answer %q: got more than one value, want one", data)
+			t.Fatalf("the response %q: got more than one value, want one", data)
 		}
 		if err := json.NewEncoder(&texts[i]).Encode(value); err != nil {
 			t.Fatal(err)
 		}
 	}
 	if texts[0].String() != texts[1].String() {
-		t.Fatalf("the answer: got %s, want %s", got, encoded)
+		t.Fatalf("the response: got %s, want %s", got, encoded)
 	}
 }
 
@@ -111,7 +111,7 @@ func anyPet(t *rapid.T) petstore.Pet {
 	}
 }
 
-func TestAnswersSayWhatTheGeneratedTypesWouldSay(t *testing.T) {
+func TestResponsesSayWhatTheGeneratedTypesWouldSay(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		pets := rapid.SliceOfN(rapid.Custom(anyPet), 1, 120).Draw(t, "pets")
 		generated := make(api.Pets, len(pets))
@@ -137,7 +137,7 @@ func TestAnswersSayWhatTheGeneratedTypesWouldSay(t *testing.T) {
 				t.Fatal(err)
 			}
 			if w.Code != c.status || w.Header().Get("Content-Type") != "application/json" {
-				t.Fatalf("answer: got %d %v, want %d as JSON", w.Code, w.Header(), c.status)
+				t.Fatalf("response: got %d %v, want %d as JSON", w.Code, w.Header(), c.status)
 			}
 			if n := w.Header().Get("Content-Length"); n != "" && n != strconv.Itoa(w.Body.Len()) {
 				t.Fatalf("Content-Length: got %s, want none or %d", n, w.Body.Len())
@@ -186,7 +186,7 @@ func (f failing) Pets(context.Context, petstore.Query) (petstore.Page, error) {
 	return petstore.Page{}, f.err
 }
 
-func TestAStoresErrorIsPassedOnAsItIsAndNoAnswerWithIt(t *testing.T) {
+func TestAStoresErrorIsPassedOnAsItIsAndNoResponseWithIt(t *testing.T) {
 	want := errors.New("the store's")
 	s := New(failing{err: want}, "/v1")
 	list, listErr := s.ListPets(context.Background(), api.ListPetsRequestObject{})
@@ -198,7 +198,7 @@ func TestAStoresErrorIsPassedOnAsItIsAndNoAnswerWithIt(t *testing.T) {
 		}
 	}
 	if list != nil || create != nil || get != nil {
-		t.Errorf("answers beside an error: got %v, %v, %v, want none", list, create, get)
+		t.Errorf("responses beside an error: got %v, %v, %v, want none", list, create, get)
 	}
 }
 

@@ -1,0 +1,116 @@
+package edge
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+
+	"example.com/petstore/gen/api"
+)
+
+var _ api.EchoRouter = (*router)(nil)
+
+// router is the one way into Echo's. Below BasePath it takes operations of the
+// document, each behind its own checks, and nothing else. It collects what it
+// refuses until New asks.
+type router struct {
+	edge *edge
+	// open holds the operations that no route has taken yet, by method and path.
+	open    map[string]*operation
+	refused []error
+}
+
+func newRouter(e *edge, operations []*operation) *router {
+	r := &router{edge: e, open: map[string]*operation{}}
+	for _, op := range operations {
+		r.open[op.name()] = op
+	}
+	return r
+}
+
+// public adds a route beside BasePath that needs no key.
+func (r *router) public(path string, h echo.HandlerFunc) {
+	if path == BasePath || strings.HasPrefix(path, BasePath+"/") {
+		r.refused = append(r.refused, fmt.Errorf("%s is below %s, where there are operations of the document alone", path, BasePath))
+		return
+	}
+	r.edge.echo.GET(path, h)
+	r.edge.echo.HEAD(path, h)
+}
+
+// operation adds a route of the generated code, behind the operation that the
+// document has at this method and path.
+func (r *router) operation(method, path string, h echo.HandlerFunc) *echo.Route {
+	name := method + " " + path
+	op, ok := r.open[name]
+	if !ok {
+		r.refused = append(r.refused, fmt.Errorf("gen/ has %s, which the document lacks: run make generate", name))
+		return nil
+	}
+	delete(r.open, name)
+	h = r.edge.serve(op, h)
+	if method == http.MethodGet {
+		r.edge.echo.HEAD(path, h) // net/http sends the headers alone
+	}
+	return r.edge.echo.Add(method, path, h)
+}
+
+// err returns everything that was refused, and the operations without a route.
+func (r *router) err() error {
+	for name := range r.open {
+		r.refused = append(r.refused, fmt.Errorf("the document has %s, which gen/ lacks: run make generate", name))
+	}
+	slices.SortFunc(r.refused, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
+	return errors.Join(r.refused...)
+}
+
+// GET implements api.EchoRouter for the generated code, as do the others. The
+// document has no operation of the last four: newOperation refuses them.
+
+func (r *router) GET(path string, h echo.HandlerFunc, _ ...echo.MiddlewareFunc) *echo.Route {
+	return r.operation(http.MethodGet, path, h)
+}
+
+// POST see GET.
+func (r *router) POST(path string, h echo.HandlerFunc, _ ...echo.MiddlewareFunc) *echo.Route {
+	return r.operation(http.MethodPost, path, h)
+}
+
+// PUT see GET.
+func (r *router) PUT(path string, h echo.HandlerFunc, _ ...echo.MiddlewareFunc) *echo.Route {
+	return r.operation(http.MethodPut, path, h)
+}
+
+// PATCH see GET.
+func (r *router) PATCH(path string, h echo.HandlerFunc, _ ...echo.MiddlewareFunc) *echo.Route {
+	return r.operation(http.MethodPatch, path, h)
+}
+
+// DELETE see GET.
+func (r *router) DELETE(path string, h echo.HandlerFunc, _ ...echo.MiddlewareFunc) *echo.Route {
+	return r.operation(http.MethodDelete, path, h)
+}
+
+// HEAD see GET.
+func (r *router) HEAD(path string, h echo.HandlerFunc, _ ...echo.MiddlewareFunc) *echo.Route {
+	return r.operation(http.MethodHead, path, h)
+}
+
+// OPTIONS see GET.
+func (r *router) OPTIONS(path string, h echo.HandlerFunc, _ ...echo.MiddlewareFunc) *echo.Route {
+	return r.operation(http.MethodOptions, path, h)
+}
+
+// TRACE see GET.
+func (r *router) TRACE(path string, h echo.HandlerFunc, _ ...echo.MiddlewareFunc) *echo.Route {
+	return r.operation(http.MethodTrace, path, h)
+}
+
+// CONNECT see GET.
+func (r *router) CONNECT(path string, h echo.HandlerFunc, _ ...echo.MiddlewareFunc) *echo.Route {
+	return r.operation(http.MethodConnect, path, h)
+}
