@@ -165,30 +165,23 @@ bench: build ## measure beside peers, in process and over loopback
 	go test -run '^$$' -bench . ./internal/bench
 	@go build -o .bin/loopback ./internal/bench/loopback
 	@$(ON_LOAD_CPU) .bin/loopback -out internal/bench/measured/loopback.json
-	@$(MAKE) -s bench-report
 
-bench-scale: build ## measure ten million pets beside a thousand (1 GiB of disk)
+bench-scale: build ## measure ten million pets beside ten thousand (1 GiB of disk)
 	@go build -o .bin/scale ./internal/bench/scale
 	@$(ON_LOAD_CPU) .bin/scale -out internal/bench/measured/scale.json
-	@$(MAKE) -s bench-report
 
 bench-fsync: build ## measure shared commits on a slow disk (needs strace)
 	@go build -o .bin/fsync ./internal/bench/fsync
-	@$(ON_LOAD_CPU) .bin/fsync
+	@$(ON_LOAD_CPU) .bin/fsync -out internal/bench/measured/fsync.json
 
 bench-postgres: build ## measure the store and the service beside pgbench, on a throwaway server
 	@go build -o .bin/pgbench ./internal/bench/pgbench
-	@.bin/pgbench
+	@.bin/pgbench -out internal/bench/measured/postgres.json
 
 bench-import: build ## import a million real animals into SQLite, export them and restore them
-	@tmp=$$(mktemp -d) && trap 'rm -rf "$$tmp"' EXIT && \
-	awk 'NR == 1 {print; next} {row[NR-2] = $$0} END {for (i = 0; i < 1000000; i++) print row[i % (NR-1)]}' internal/animals/pets.csv >"$$tmp/pets.csv" && \
-	$(BIN) import --store "sqlite:$$tmp/pets.db" "$$tmp/pets.csv" && \
-	$(BIN) export --store "sqlite:$$tmp/pets.db" "$$tmp/all.csv" && \
-	$(BIN) import --restore --store "sqlite:$$tmp/restored.db" "$$tmp/all.csv" && \
-	$(BIN) export --store "sqlite:$$tmp/restored.db" | cmp - "$$tmp/all.csv" && echo 'the export of what was restored is the same'
+	@go run ./internal/bench/importing -out internal/bench/measured/import.json
 
-bench-report: ## make the README's tables and charts from what was measured
+bench-report: ## write the tables and charts of the documents from the measured files
 	go run ./internal/bench/report
 
 torture: ## kill leaders of a Patroni cluster, primaries and replicas under load, for ROUNDS (3)

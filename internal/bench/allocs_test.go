@@ -7,7 +7,7 @@ import "testing"
 // The race detector allocates too and empties pools at random, so this file is
 // not part of a run under it; `make test` runs this package without it as well.
 
-// TestARequestAllocatesNoMoreThanPromised pins what counts do and times cannot:
+// TestARequestAllocatesNoMoreThanPromised pins counts, which times cannot:
 // they are the same on every machine.
 func TestARequestAllocatesNoMoreThanPromised(t *testing.T) {
 	most := map[string]float64{"list": 30, "filtered": 30, "get": 20, "create": 50}

@@ -27,7 +27,7 @@ func petstoreHandler(tb testing.TB) http.Handler {
 			tb.Fatal(err)
 		}
 	}
-	keys, err := keyring.New(st, []string{Key}, time.Now)
+	keys, err := keyring.New(st, []string{peers.Key}, time.Now)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -50,7 +50,7 @@ func eachServer(tb testing.TB, f func(name string, h http.Handler)) {
 	tb.Helper()
 	f("petstore", petstoreHandler(tb))
 	for _, p := range peers.All() {
-		h, err := p.New()
+		h, err := p.New(io.Discard)
 		if err != nil {
 			tb.Fatal(err)
 		}
@@ -58,13 +58,13 @@ func eachServer(tb testing.TB, f func(name string, h http.Handler)) {
 	}
 }
 
-func prepare(tb testing.TB, op Operation) (*request, *answer) {
+func prepare(tb testing.TB, op Operation) (*request, *response) {
 	tb.Helper()
 	q, err := newRequest(op)
 	if err != nil {
 		tb.Fatal(err)
 	}
-	return q, &answer{header: http.Header{}}
+	return q, &response{header: http.Header{}}
 }
 
 func BenchmarkHTTP(b *testing.B) {

@@ -6,18 +6,17 @@ package bench
 import (
 	"net/http"
 	"strings"
+
+	"example.com/petstore/internal/bench/peers"
 )
 
-// Key opens the service under measurement. It opens nothing else.
-const Key = "in-process-measuring-key"
-
-// Operation is a request that every server answers alike.
+// Operation is a request that every server responds to alike.
 type Operation struct {
 	Name, Method, Target, Body string
 	Status                     int
 }
 
-// Operations returns what is measured.
+// Operations returns the requests that are measured.
 func Operations() []Operation {
 	return []Operation{
 		{Name: "list", Method: http.MethodGet, Target: "/v1/pets?limit=20", Status: http.StatusOK},
@@ -40,7 +39,7 @@ func newRequest(op Operation) (*request, error) {
 		return nil, err
 	}
 	r.RequestURI = op.Target
-	r.Header.Set("Authorization", "Bearer "+Key)
+	r.Header.Set("Authorization", "Bearer "+peers.Key)
 	r.Body = http.NoBody
 	q := &request{Request: r, text: op.Body}
 	if op.Body != "" {
@@ -57,23 +56,23 @@ func (q *request) Read(p []byte) (int, error) { return q.body.Read(p) }
 // Close does nothing.
 func (q *request) Close() error { return nil }
 
-// send has h answer the request into an answer that is reused.
-func (q *request) send(h http.Handler, a *answer) {
+// send has h respond to the request, into a response that is used again.
+func (q *request) send(h http.Handler, a *response) {
 	clear(a.header)
 	a.status, a.size = 0, 0
 	q.body.Reset(q.text)
 	h.ServeHTTP(a, q.Request)
 }
 
-// answer counts what is written to it, as net/http would send it.
-type answer struct {
+// response counts the bytes written to it, as net/http would send it.
+type response struct {
 	header       http.Header
 	status, size int
 }
 
-func (a *answer) Header() http.Header    { return a.header }
-func (a *answer) WriteHeader(status int) { a.status = status }
-func (a *answer) Write(b []byte) (int, error) {
+func (a *response) Header() http.Header    { return a.header }
+func (a *response) WriteHeader(status int) { a.status = status }
+func (a *response) Write(b []byte) (int, error) {
 	a.size += len(b)
 	return len(b), nil
 }

@@ -13,20 +13,22 @@ import (
 	"path/filepath"
 	"time"
 
+	"example.com/petstore/internal/bench/measured"
 	"example.com/petstore/internal/bench/rig"
 )
 
 func main() {
 	program := flag.String("petstore", ".bin/petstore", "the program to measure")
-	slice := flag.Duration("slice", 4*time.Second, "how long either is measured")
+	slice := flag.Duration("slice", 4*time.Second, "how long each number of clients is measured")
+	out := flag.String("out", "", "write the figures to this file, as JSON")
 	flag.Parse()
-	if err := run(*program, *slice); err != nil {
+	if err := run(*program, *slice, *out); err != nil {
 		fmt.Fprintln(os.Stderr, "fsync:", err)
 		os.Exit(1)
 	}
 }
 
-func run(program string, slice time.Duration) error {
+func run(program string, slice time.Duration, out string) error {
 	strace, err := exec.LookPath("strace")
 	if err != nil {
 		return errors.New("strace is not installed, which makes the disk slow; try apt-get install strace")
@@ -42,15 +44,15 @@ func run(program string, slice time.Duration) error {
 		return err
 	}
 	defer s.Stop()
-	var perSecond []float64
-	for _, clients := range []int{1, 64} {
-		r, err := rig.Load(s, [][]byte{rig.Post(`{"name":"Frank","categoryId":1}`)}, "201", clients, slice)
+	var figures []measured.Commits
+	for _, clients := range []int{1, 8, 64} {
+		load := rig.Load{Requests: [][]byte{rig.Post(`{"name":"Frank","categoryId":1}`)}, Status: "201", Connections: clients, Duration: slice}
+		r, err := load.Run(s)
 		if err != nil {
 			return err
 		}
-		fmt.Printf("%2d clients, fsync of 2 ms: %6.0f creates/s\n", clients, r.PerSecond)
-		perSecond = append(perSecond, r.PerSecond)
+		figures = append(figures, measured.Commits{Clients: clients, PerSecond: r.PerSecond})
 	}
-	fmt.Printf("ratio: %.1f\n", perSecond[1]/perSecond[0])
-	return nil
+	fmt.Print(measured.CommitsTable(figures))
+	return measured.Write(out, figures)
 }

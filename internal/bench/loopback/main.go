@@ -8,7 +8,6 @@ import (
 	"flag"
 	"fmt"
 	"net"
-	"net/http"
 	"os"
 	"time"
 
@@ -22,8 +21,8 @@ func main() {
 	var cfg config
 	flag.StringVar(&cfg.petstore, "petstore", ".bin/petstore", "the program to measure")
 	flag.IntVar(&cfg.connections, "connections", 32, "connections of the load")
-	flag.DurationVar(&cfg.slice, "slice", 1500*time.Millisecond, "how long each server is loaded with each operation in each round")
-	flag.IntVar(&cfg.rounds, "rounds", 5, "rounds; the median counts")
+	flag.DurationVar(&cfg.slice, "slice", 250*time.Millisecond, "how long each server is loaded with each operation in each round")
+	flag.IntVar(&cfg.rounds, "rounds", 31, "rounds; ratios are taken within each of them, and their median counts")
 	flag.StringVar(&cfg.only, "only", "", "measure only the servers whose names contain this")
 	flag.StringVar(&cfg.operation, "operation", "", "measure only the operations whose names contain this")
 	flag.StringVar(&cfg.out, "out", "", "write the figures to this file, as JSON")
@@ -45,7 +44,7 @@ func servePeer(name string) error {
 		if p.Name != name {
 			continue
 		}
-		h, err := p.New()
+		h, err := p.New(os.Stderr)
 		if err != nil {
 			return err
 		}
@@ -54,11 +53,7 @@ func servePeer(name string) error {
 			return err
 		}
 		fmt.Println(l.Addr())
-		server := &http.Server{Handler: h}
-		if p.Dressed {
-			server.ReadTimeout, server.WriteTimeout, server.IdleTimeout = 10*time.Second, 30*time.Second, 2*time.Minute
-		}
-		return server.Serve(l)
+		return p.Server(h).Serve(l)
 	}
 	return fmt.Errorf("there is no peer %q", name)
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -23,7 +22,7 @@ type config struct {
 	out             string
 }
 
-// operation is a request that every server answers alike.
+// operation is a request to which every server responds alike.
 type operation struct {
 	name, status string
 	request      []byte
@@ -90,7 +89,7 @@ func start(cfg config, name, dir string) (*rig.Server, error) {
 	case onSQLite:
 		store = "sqlite:" + filepath.Join(dir, "pets.db")
 	default:
-		return rig.StartPeer(name, "peer", name)
+		return rig.StartPeer(name, dir, "peer", name)
 	}
 	s, err := rig.StartPetstore(name, cfg.petstore, store, dir)
 	if err != nil {
@@ -105,18 +104,24 @@ func start(cfg config, name, dir string) (*rig.Server, error) {
 	return s, nil
 }
 
+type cell struct{ server, operation string }
+
+// rounds loads the servers in turns. One load before the rounds, which does not
+// count, warms each of them up.
 func rounds(cfg config, servers []*rig.Server) (measured.Loopback, error) {
-	type cell struct{ server, operation string }
 	results := map[cell][]rig.Result{}
-	for round := range cfg.rounds {
+	for round := range cfg.rounds + 1 {
 		for _, op := range operations(cfg.operation) {
 			for _, s := range servers {
-				fmt.Fprintf(os.Stderr, "\rround %d of %d: %-13s %-16s", round+1, cfg.rounds, op.name, s.Name)
-				r, err := rig.Load(s, [][]byte{op.request}, op.status, cfg.connections, cfg.slice)
+				fmt.Fprintf(os.Stderr, "\rround %d of %d: %-13s %-16s", round, cfg.rounds, op.name, s.Name)
+				load := rig.Load{Requests: [][]byte{op.request}, Status: op.status, Connections: cfg.connections, Duration: cfg.slice}
+				r, err := load.Run(s)
 				if err != nil {
 					return nil, fmt.Errorf("%s, %s: %w", s.Name, op.name, err)
 				}
-				results[cell{s.Name, op.name}] = append(results[cell{s.Name, op.name}], r)
+				if round > 0 {
+					results[cell{s.Name, op.name}] = append(results[cell{s.Name, op.name}], r)
+				}
 			}
 		}
 	}
@@ -124,17 +129,28 @@ func rounds(cfg config, servers []*rig.Server) (measured.Loopback, error) {
 	var figures measured.Loopback
 	for _, op := range operations(cfg.operation) {
 		for _, s := range servers {
-			rs := results[cell{s.Name, op.name}]
-			slices.SortFunc(rs, func(a, b rig.Result) int { return int(a.PerSecond - b.PerSecond) })
-			median := rs[len(rs)/2]
-			figures = append(figures, measured.Figure{
-				Server:    s.Name,
-				Operation: op.name,
-				PerSecond: math.Round(median.PerSecond),
-				P99Micros: median.P99.Microseconds(),
-				CPUMicros: math.Round(float64(median.CPU.Nanoseconds())/100) / 10,
-			})
+			figures = append(figures, figure(s.Name, op.name, results))
 		}
 	}
 	return figures, nil
+}
+
+func figure(server, operation string, results map[cell][]rig.Result) measured.Figure {
+	own, equipped := results[cell{server, operation}], results[cell{peers.NameEquipped, operation}]
+	var perSecond, p99, cpu, ratios []float64
+	for round, r := range own {
+		perSecond = append(perSecond, r.PerSecond)
+		p99 = append(p99, float64(r.P99.Microseconds()))
+		cpu = append(cpu, float64(r.CPU.Nanoseconds())/1000)
+		if len(equipped) > round && r.CPU > 0 {
+			ratios = append(ratios, float64(equipped[round].CPU)/float64(r.CPU))
+		}
+	}
+	return measured.Figure{
+		Server: server, Operation: operation,
+		CPUMicros:  measured.SpreadOf(cpu),
+		PerSecond:  measured.SpreadOf(perSecond),
+		P99Micros:  measured.SpreadOf(p99),
+		OfEquipped: measured.SpreadOf(ratios),
+	}
 }

@@ -1,121 +1,144 @@
-// Package measured is what was measured, as files and as tables. The files
-// beside it are written by `make bench` and `make bench-scale`, and the tables
-// and charts of the README are made from them, by `make bench-report`.
+// Package measured holds the figures that the programs of internal/bench
+// measured, as files and as tables. The files beside it are written by the
+// targets `make bench…`; `make bench-report` makes the tables and charts of
+// internal/bench/README.md and deploy/README.md from them.
 package measured
 
 import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"slices"
 	"strings"
-	"time"
 )
 
-// Loopback is what servers of the same operations came to over the loopback
-// interface.
+// Loopback is the figures of all servers over the loopback interface.
 type Loopback []Figure
 
-// Figure is the median round of one server with one operation.
+// Figure is one server with one operation: the spread of its rounds.
 type Figure struct {
-	Server    string  `json:"server"`
-	Operation string  `json:"operation"`
-	PerSecond float64 `json:"per_second"`
-	P99Micros int64   `json:"p99_us"`
-	CPUMicros float64 `json:"cpu_us"` // of the server, a request
-}
-
-// Scale is what a small and a large database came to.
-type Scale struct {
-	Pets          int        `json:"pets"` // in the large one; the small one has 1,000
-	Questions     []Question `json:"questions"`
-	StartUpMillis int64      `json:"start_up_ms"`
-	PeakMemory    int64      `json:"peak_memory_bytes"`
-	ProgramSize   int64      `json:"program_bytes"`
-}
-
-// Question is the median time of an answer from either database.
-type Question struct {
-	Name       string `json:"name"`
-	FewMicros  int64  `json:"few_us"`
-	ManyMicros int64  `json:"many_us"`
-}
-
-// Versus is the median of what pgbench, the store and the service came to with
-// the statements of one operation on one PostgreSQL server, and the median of
-// the rounds' ratios to pgbench.
-type Versus struct {
-	Operation      string
-	PgBench        float64 // transactions a second
-	Store, OfStore float64 // calls a second
-	HTTP, OfHTTP   float64 // requests a second
-	Goal           float64 // of the ratios
-	CPUMicros      float64 // of the service, a request
-}
-
-// VersusTable returns the figures as a table of Markdown.
-func VersusTable(all []Versus) string {
-	rows := [][]string{{"operation", "goal", "pgbench tps", "store calls/s", "of pgbench", "service requests/s", "of pgbench", "processor time"}}
-	for _, v := range all {
-		rows = append(rows, []string{
-			v.Operation, ratio(v.Goal), fmt.Sprintf("%.0f", v.PgBench),
-			fmt.Sprintf("%.0f", v.Store), ratio(v.OfStore),
-			fmt.Sprintf("%.0f", v.HTTP), ratio(v.OfHTTP), fmt.Sprintf("%.1f µs", v.CPUMicros),
-		})
-	}
-	return table(rows)
-}
-
-// Ratio returns how f compares with another server at the same operation, 0
-// where that was not measured.
-func (l Loopback) Ratio(f Figure, server string) float64 {
-	i := slices.IndexFunc(l, func(g Figure) bool { return g.Server == server && g.Operation == f.Operation })
-	if i < 0 {
-		return 0
-	}
-	return f.PerSecond / l[i].PerSecond
+	Server     string `json:"server"`
+	Operation  string `json:"operation"`
+	CPUMicros  Spread `json:"cpu_us"` // processor time of the server, a request
+	PerSecond  Spread `json:"per_second"`
+	P99Micros  Spread `json:"p99_us"`
+	OfEquipped Spread `json:"of_equipped"` // processor time of the equipped peer in the same round over this server's
+	MeanBatch  Spread `json:"mean_batch"`  // creates that share a commit; zero where there are no commits
 }
 
 // Table returns the figures as a table of Markdown, which reads well on a
 // terminal too.
 func (l Loopback) Table() string {
-	rows := [][]string{{"operation", "server", "requests/s", "p99", "processor time", "of handwritten", "of constant", "of dressed"}}
+	rows := [][]string{{"operation", "server", "processor time, µs", "cost of equipped over it", "requests/s", "p99, ms", "mean batch"}}
 	for _, f := range l {
+		p99 := Spread{f.P99Micros.Median / 1000, f.P99Micros.Low / 1000, f.P99Micros.High / 1000}
 		rows = append(rows, []string{
-			f.Operation, f.Server, fmt.Sprintf("%.0f", f.PerSecond),
-			fmt.Sprint(time.Duration(f.P99Micros) * time.Microsecond), fmt.Sprintf("%.1f µs", f.CPUMicros),
-			ratio(l.Ratio(f, "handwritten")), ratio(l.Ratio(f, "constant")), ratio(l.Ratio(f, "dressed")),
+			f.Operation, f.Server, f.CPUMicros.format(1), f.OfEquipped.format(2),
+			f.PerSecond.format(0), p99.format(1), f.MeanBatch.format(0),
 		})
 	}
 	return table(rows)
+}
+
+// Scale is the figures of a small and a large database.
+type Scale struct {
+	FewPets       int        `json:"few_pets"`
+	ManyPets      int        `json:"many_pets"`
+	FirstTime     []Question `json:"first_time"` // each request asked once, in a fresh process
+	Remembered    []Question `json:"remembered"` // a hundred requests asked again and again
+	StartUpMillis int64      `json:"start_up_ms"`
+	PeakMemory    int64      `json:"peak_memory_bytes"`
+	ProgramSize   int64      `json:"program_bytes"`
+	FileSize      int64      `json:"file_bytes"` // of the large database
+}
+
+// Question is the processor time of a request with either database.
+type Question struct {
+	Name       string `json:"name"`
+	FewMicros  Spread `json:"few_us"`
+	ManyMicros Spread `json:"many_us"`
+	Ratio      Spread `json:"ratio"` // many over few, within a round
 }
 
 // Table returns the figures as a table of Markdown.
 func (s Scale) Table() string {
-	rows := [][]string{{"median time of an answer", "1,000 pets", fmt.Sprintf("%d pets", s.Pets), "ratio"}}
-	for _, q := range s.Questions {
-		rows = append(rows, []string{
-			q.Name, fmt.Sprintf("%d µs", q.FewMicros), fmt.Sprintf("%d µs", q.ManyMicros), ratio(float64(q.ManyMicros) / float64(q.FewMicros)),
-		})
+	rows := [][]string{{"processor time of a request, µs", fmt.Sprintf("%d pets", s.FewPets), fmt.Sprintf("%d pets", s.ManyPets), "ratio"}}
+	add := func(group string, questions []Question) {
+		for _, q := range questions {
+			rows = append(rows, []string{group + q.Name, q.FewMicros.format(1), q.ManyMicros.format(1), q.Ratio.format(2)})
+		}
 	}
-	mib := func(n int64) string { return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20)) }
-	rows = append(rows,
-		[]string{"start to first answer", "", fmt.Sprintf("%d ms", s.StartUpMillis), ""},
-		[]string{"peak memory", "", mib(s.PeakMemory), ""},
-		[]string{"size of the program", "", mib(s.ProgramSize), ""},
-	)
+	add("read from the file: ", s.FirstTime)
+	add("remembered: ", s.Remembered)
+	return table(rows) + fmt.Sprintf("\nWith %d pets the first response comes %d ms after the start, the peak of memory is\n%s, the file %s; the program is %s.\n",
+		s.ManyPets, s.StartUpMillis, mebibytes(s.PeakMemory), mebibytes(s.FileSize), mebibytes(s.ProgramSize))
+}
+
+// Import is the figures of a million pets imported into SQLite.
+type Import struct {
+	Pets       int     `json:"pets"`
+	CPUSeconds float64 `json:"cpu_s"`
+	Seconds    float64 `json:"wall_s"`
+	PeakMemory int64   `json:"peak_memory_bytes"`
+	FileSize   int64   `json:"file_bytes"`
+}
+
+// Table returns the figures as a table of Markdown.
+func (i Import) Table() string {
+	return table([][]string{
+		{"pets", "processor time, s", "time, s", "peak memory", "size of the file", "bytes a pet"},
+		{
+			fmt.Sprint(i.Pets), fmt.Sprintf("%.1f", i.CPUSeconds), fmt.Sprintf("%.1f", i.Seconds),
+			mebibytes(i.PeakMemory), mebibytes(i.FileSize), fmt.Sprint(i.FileSize / int64(max(1, i.Pets))),
+		},
+	})
+}
+
+// Commits is the creates a second of clients that share commits, with an fsync
+// of 2 ms.
+type Commits struct {
+	Clients   int     `json:"clients"`
+	PerSecond float64 `json:"per_second"`
+}
+
+// CommitsTable returns the figures as a table of Markdown.
+func CommitsTable(all []Commits) string {
+	rows := [][]string{{"clients", "creates/s", "of one client"}}
+	for _, c := range all {
+		rows = append(rows, []string{fmt.Sprint(c.Clients), fmt.Sprintf("%.0f", c.PerSecond), ratio(c.PerSecond / all[0].PerSecond)})
+	}
 	return table(rows)
 }
 
-func ratio(r float64) string {
-	if r == 0 {
-		return ""
-	}
-	return fmt.Sprintf("%.2f", r)
+// Versus is one operation on one PostgreSQL server: pgbench, the store and the
+// service with the same statements, and the ratios to pgbench within a round.
+type Versus struct {
+	Operation string `json:"operation"`
+	PgBench   Spread `json:"pgbench_per_second"`
+	Store     Spread `json:"store_per_second"`
+	OfStore   Spread `json:"store_of_pgbench"`
+	HTTP      Spread `json:"http_per_second"`
+	OfHTTP    Spread `json:"http_of_pgbench"`
+	CPUMicros Spread `json:"http_cpu_us"` // processor time of the service, a request
 }
 
-// table lays rows out, the first of them the header; from the third column on
-// there are numbers, which stand to the right.
+// VersusTable returns the figures as a table of Markdown.
+func VersusTable(all []Versus) string {
+	rows := [][]string{{"operation", "pgbench/s", "store calls/s", "of pgbench", "service requests/s", "of pgbench", "service's processor time, µs"}}
+	for _, v := range all {
+		rows = append(rows, []string{
+			v.Operation, v.PgBench.format(0), v.Store.format(0), v.OfStore.format(2),
+			v.HTTP.format(0), v.OfHTTP.format(2), v.CPUMicros.format(1),
+		})
+	}
+	return table(rows)
+}
+
+func mebibytes(n int64) string { return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20)) }
+
+func ratio(r float64) string { return fmt.Sprintf("%.2f", r) }
+
+// table lays rows out, the first of them the header. Columns of numbers stand
+// to the right.
 func table(rows [][]string) string {
 	widths := make([]int, len(rows[0]))
 	for _, row := range rows {
@@ -151,8 +174,12 @@ func table(rows [][]string) string {
 }
 
 func isNumber(rows [][]string, column int) bool {
-	cell := rows[1][column]
-	return cell != "" && cell[0] >= '0' && cell[0] <= '9'
+	for _, row := range rows[1:] {
+		if cell := row[column]; cell != "" {
+			return cell[0] >= '0' && cell[0] <= '9'
+		}
+	}
+	return false
 }
 
 // Write writes figures to a file as JSON; with no path it does nothing.

@@ -1,14 +1,14 @@
 package peers
 
 import (
-	"crypto/rand"
 	"encoding/json"
+	"io"
 	"net/http"
 )
 
-// Constant answers every operation with bytes made beforehand.
-func Constant() (http.Handler, error) {
-	s := newShelf()
+// Constant responds to every operation with bytes made beforehand.
+func Constant(io.Writer) (http.Handler, error) {
+	s := newCatalogue()
 	list, err := json.Marshal(s.list("", 20))
 	if err != nil {
 		return nil, err
@@ -42,26 +42,4 @@ func Constant() (http.Handler, error) {
 		send(w, http.StatusOK, one)
 	})
 	return mux, nil
-}
-
-// Dressed is Constant with the headers that this service promises.
-func Dressed() (http.Handler, error) {
-	constant, err := Constant()
-	if err != nil {
-		return nil, err
-	}
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		h := w.Header()
-		h["X-Request-Id"] = []string{rand.Text()}
-		h["X-Content-Type-Options"] = []string{"nosniff"}
-		h["Cache-Control"] = []string{"no-store"}
-		switch {
-		case r.URL.RawQuery != "":
-			h["Link"] = []string{`</v1/pets?limit=20&after=20>; rel="next"`}
-		case r.Method == http.MethodGet:
-			h["Deprecation"] = []string{"@1795219200"}
-			h["Sunset"] = []string{"Thu, 05 Dec 2030 00:00:00 GMT"}
-		}
-		constant.ServeHTTP(w, r)
-	}), nil
 }

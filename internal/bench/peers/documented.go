@@ -2,6 +2,7 @@ package peers
 
 import (
 	"context"
+	"io"
 	"net/http"
 
 	"github.com/getkin/kin-openapi/openapi3"
@@ -15,7 +16,7 @@ import (
 
 // Documented is the stack as its documentation puts it together: one
 // middleware that finds the route and validates, then the generated server.
-func Documented() (http.Handler, error) {
+func Documented(io.Writer) (http.Handler, error) {
 	doc, err := openapi3.NewLoader().LoadFromData(gen.Document)
 	if err != nil {
 		return nil, err
@@ -44,15 +45,14 @@ func Documented() (http.Handler, error) {
 			return next(c)
 		}
 	})
-	api.RegisterHandlersWithBaseURL(e, api.NewStrictHandler(&documented{shelf: newShelf()}, nil), "/v1")
+	api.RegisterHandlersWithBaseURL(e, api.NewStrictHandler(&documented{catalogue: newCatalogue()}, nil), "/v1")
 	return e, nil
 }
 
-// documented answers what is measured; further operations of the document have
-// no answer here.
+// documented implements the operations that are measured; any other would panic.
 type documented struct {
 	api.StrictServerInterface
-	*shelf
+	*catalogue
 }
 
 func toAPI(p pet) api.Pet {

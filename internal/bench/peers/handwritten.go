@@ -1,6 +1,7 @@
 package peers
 
 import (
+	"io"
 	"net/http"
 	"strconv"
 
@@ -20,9 +21,15 @@ func refuse(c echo.Context, message string) error {
 func validStatus(s string) bool { return s == "available" || s == "pending" || s == "sold" }
 
 // Handwritten is the Echo server a careful developer writes by hand.
-func Handwritten() (http.Handler, error) {
-	s := newShelf()
+func Handwritten(io.Writer) (http.Handler, error) {
 	e := echo.New()
+	handleByHand(e)
+	return e, nil
+}
+
+// handleByHand registers the three operations with e.
+func handleByHand(e *echo.Echo) {
+	s := newCatalogue()
 	e.GET("/v1/pets", func(c echo.Context) error {
 		limit := 20
 		if text := c.QueryParam("limit"); text != "" {
@@ -72,5 +79,4 @@ func Handwritten() (http.Handler, error) {
 		}
 		return c.JSON(http.StatusOK, p)
 	})
-	return e, nil
 }

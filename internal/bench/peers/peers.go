@@ -1,31 +1,48 @@
-// Package peers holds what this service is measured against: servers of the
-// same three operations as others would build them. None of them authenticates,
-// logs, identifies requests or keeps anything durable; they are for measuring.
+// Package peers holds the servers that this service is measured against: the
+// same three operations as other teams would build them, over a slice in memory.
+// They are for measuring only.
 package peers
 
 import (
+	"io"
 	"net/http"
 	"sync"
+	"time"
 )
 
 // Pets is how many pets a peer holds when it starts.
 const Pets = 1000
 
+// The names of the peers that ratios refer to.
+const (
+	NameConstant = "constant"
+	NameEquipped = "equipped"
+)
+
 // Peer is a named server.
 type Peer struct {
-	Name, What string
-	New        func() (http.Handler, error)
-	Dressed    bool // served with this service's time limits
+	Name, Description string
+	New               func(log io.Writer) (http.Handler, error)
+	Equipped          bool // whether its connections have time limits
 }
 
 // All returns the peers, the plainest first.
 func All() []Peer {
 	return []Peer{
-		{Name: "constant", What: "net/http sending constant bytes: the floor of the HTTP library", New: Constant},
-		{Name: "dressed", What: "constant, with this service's headers and time limits: the floor under its promises", New: Dressed, Dressed: true},
-		{Name: "handwritten", What: "Echo with encoding/json and hand-written checks", New: Handwritten},
-		{Name: "documented", What: "oapi-codegen's strict server behind kin-openapi, as documented", New: Documented},
+		{Name: NameConstant, Description: "net/http sending constant bytes: the floor of the HTTP library", New: Constant},
+		{Name: "handwritten", Description: "Echo with encoding/json and hand-written checks, nothing else", New: Handwritten},
+		{Name: NameEquipped, Description: "handwritten with Echo's own middlewares and time limits: the server a team deploys", New: Equipped, Equipped: true},
+		{Name: "documented", Description: "oapi-codegen's strict server behind kin-openapi as their documentation combines them, nothing else", New: Documented},
 	}
+}
+
+// Server returns the HTTP server of p around its handler.
+func (p Peer) Server(h http.Handler) *http.Server {
+	server := &http.Server{Handler: h}
+	if p.Equipped {
+		server.ReadTimeout, server.WriteTimeout, server.IdleTimeout = 10*time.Second, 30*time.Second, 2*time.Minute
+	}
+	return server
 }
 
 // pet is the peers' record.
@@ -36,15 +53,15 @@ type pet struct {
 	Status     string `json:"status"`
 }
 
-// shelf is the peers' store: the simplest that serves the same requests.
-type shelf struct {
+// catalogue is the peers' store: the simplest that serves the same requests.
+type catalogue struct {
 	mu       sync.RWMutex
 	pets     []pet
 	byStatus map[string][]int64
 }
 
-func newShelf() *shelf {
-	s := &shelf{byStatus: map[string][]int64{}}
+func newCatalogue() *catalogue {
+	s := &catalogue{byStatus: map[string][]int64{}}
 	for i := range Pets {
 		s.add(pet{Name: Name(i), CategoryID: int64(i % 5), Status: Status(i)})
 	}
@@ -57,7 +74,7 @@ func Name(i int) string { return [...]string{"Frank", "Kitty", "Luke", "Lucy", "
 // Status returns the status of the i-th pet every server starts with.
 func Status(i int) string { return [...]string{"available", "pending", "sold"}[i%3] }
 
-func (s *shelf) add(p pet) pet {
+func (s *catalogue) add(p pet) pet {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	p.ID = int64(len(s.pets)) + 1
@@ -66,7 +83,7 @@ func (s *shelf) add(p pet) pet {
 	return p
 }
 
-func (s *shelf) get(id int64) (pet, bool) {
+func (s *catalogue) get(id int64) (pet, bool) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	if id < 1 || id > int64(len(s.pets)) {
@@ -75,7 +92,7 @@ func (s *shelf) get(id int64) (pet, bool) {
 	return s.pets[id-1], true
 }
 
-func (s *shelf) list(status string, limit int) []pet {
+func (s *catalogue) list(status string, limit int) []pet {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	out := make([]pet, 0, limit)

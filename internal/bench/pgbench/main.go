@@ -20,6 +20,7 @@ func main() {
 	flag.DurationVar(&cfg.slice, "slice", 2*time.Second, "how long each is loaded with each operation in each round, in whole seconds")
 	flag.IntVar(&cfg.rounds, "rounds", 5, "rounds; the median counts")
 	flag.StringVar(&cfg.operation, "operation", "", "measure only the operations whose names contain this")
+	flag.StringVar(&cfg.out, "out", "", "write the figures to this file, as JSON")
 	flag.Parse()
 	if err := measure(cfg); err != nil {
 		fmt.Fprintln(os.Stderr, "pgbench:", err)

@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -26,6 +25,7 @@ type config struct {
 	slice     time.Duration
 	rounds    int
 	operation string
+	out       string
 }
 
 // durable is how a server is run whose acknowledgements count, which pgtest's
@@ -65,10 +65,11 @@ func measure(cfg config) error {
 		return err
 	}
 	fmt.Print(measured.VersusTable(figures))
-	return nil
+	return measured.Write(b.out, figures)
 }
 
-// bench is one run: the server, and who asks it beside pgbench.
+// bench is one run: the server, and the store and the service that are measured
+// beside pgbench.
 type bench struct {
 	config
 	server  *pgtest.Server
@@ -77,31 +78,40 @@ type bench struct {
 	dir     string
 }
 
+// times is one operation in one round, each figure a second.
+type times struct{ pgbench, store, http, cpuMicros float64 }
+
 func (b *bench) rounds() ([]measured.Versus, error) {
 	ops := operations(b.operation)
-	results := make([][]measured.Versus, len(ops))
+	results := make([][]times, len(ops))
 	for round := range b.config.rounds {
 		for i, op := range ops {
 			fmt.Fprintf(os.Stderr, "\rround %d of %d: %-24s", round+1, b.config.rounds, op.name)
-			v, err := b.inTurns(op, int64(round*len(ops)+i+1)*1_000_000_000_000)
+			t, err := b.inTurns(op, int64(round*len(ops)+i+1)*1_000_000_000_000)
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", op.name, err)
 			}
-			results[i] = append(results[i], v)
+			results[i] = append(results[i], t)
 		}
 	}
 	fmt.Fprintf(os.Stderr, "\r%60s\r", "")
 	var figures []measured.Versus
 	for i, op := range ops {
-		median := func(of func(measured.Versus) float64) float64 { return median(results[i], of) }
+		spread := func(of func(times) float64) measured.Spread {
+			var values []float64
+			for _, t := range results[i] {
+				values = append(values, of(t))
+			}
+			return measured.SpreadOf(values)
+		}
 		figures = append(figures, measured.Versus{
-			Operation: op.name, Goal: op.goal,
-			PgBench:   median(func(v measured.Versus) float64 { return v.PgBench }),
-			Store:     median(func(v measured.Versus) float64 { return v.Store }),
-			OfStore:   median(func(v measured.Versus) float64 { return v.Store / v.PgBench }),
-			HTTP:      median(func(v measured.Versus) float64 { return v.HTTP }),
-			OfHTTP:    median(func(v measured.Versus) float64 { return v.HTTP / v.PgBench }),
-			CPUMicros: median(func(v measured.Versus) float64 { return v.CPUMicros }),
+			Operation: op.name,
+			PgBench:   spread(func(t times) float64 { return t.pgbench }),
+			Store:     spread(func(t times) float64 { return t.store }),
+			OfStore:   spread(func(t times) float64 { return t.store / t.pgbench }),
+			HTTP:      spread(func(t times) float64 { return t.http }),
+			OfHTTP:    spread(func(t times) float64 { return t.http / t.pgbench }),
+			CPUMicros: spread(func(t times) float64 { return t.cpuMicros }),
 		})
 	}
 	return figures, nil
@@ -119,23 +129,24 @@ func (b *bench) sql(statements ...string) error {
 	return nil
 }
 
-func (b *bench) inTurns(op operation, base int64) (measured.Versus, error) {
+func (b *bench) inTurns(op operation, base int64) (times, error) {
 	err := b.sql(
 		fmt.Sprintf("ALTER SYSTEM SET commit_delay = %d", op.commitDelay.Microseconds()),
 		"ALTER SYSTEM SET commit_siblings = 0", "SELECT pg_reload_conf()", "SELECT pg_sleep(0.2)")
 	if err != nil {
-		return measured.Versus{}, err
+		return times{}, err
 	}
 	tps, err := b.pgbench(op, base)
 	if err != nil {
-		return measured.Versus{}, err
+		return times{}, err
 	}
 	calls, err := b.call(op)
 	if err != nil {
-		return measured.Versus{}, err
+		return times{}, err
 	}
-	r, err := rig.Load(b.service, op.requests, op.status, b.clients, b.slice)
-	return measured.Versus{PgBench: tps, Store: calls, HTTP: r.PerSecond, CPUMicros: float64(r.CPU.Nanoseconds()) / 1000}, err
+	load := rig.Load{Requests: op.requests, Status: op.status, Connections: b.clients, Duration: b.slice}
+	r, err := load.Run(b.service)
+	return times{tps, calls, r.PerSecond, float64(r.CPU.Nanoseconds()) / 1000}, err
 }
 
 // call has as many goroutines as there are clients call the store, and returns
@@ -163,15 +174,6 @@ func (b *bench) call(op operation) (float64, error) {
 	took := time.Since(start)
 	close(errs)
 	return float64(calls.Load()) / took.Seconds(), <-errs
-}
-
-func median(all []measured.Versus, of func(measured.Versus) float64) float64 {
-	values := make([]float64, len(all))
-	for i, v := range all {
-		values[i] = of(v)
-	}
-	slices.Sort(values)
-	return values[len(values)/2]
 }
 
 var tpsLine = regexp.MustCompile(`(?m)^tps = ([0-9.]+)`)

@@ -55,17 +55,10 @@ text { font: 12px system-ui, sans-serif; fill: #444 }
 func loopbackChart(l measured.Loopback) string {
 	var bars []bar
 	for _, f := range l {
-		bars = append(bars, bar{group: f.Operation, label: f.Server, text: fmt.Sprintf("%.0f", f.PerSecond), value: f.PerSecond, ours: strings.HasPrefix(f.Server, "petstore")})
+		bars = append(bars, bar{
+			group: f.Operation, label: f.Server, text: fmt.Sprintf("%.1f µs", f.CPUMicros.Median),
+			value: f.CPUMicros.Median, ours: strings.HasPrefix(f.Server, "petstore"),
+		})
 	}
-	return chart("Requests a second over loopback, one processor, 32 connections", bars)
-}
-
-func scaleChart(s measured.Scale) string {
-	var bars []bar
-	for _, q := range s.Questions {
-		bars = append(bars,
-			bar{group: q.Name, label: "1,000 pets", text: fmt.Sprintf("%d µs", q.FewMicros), value: float64(q.FewMicros)},
-			bar{group: q.Name, label: fmt.Sprintf("%d pets", s.Pets), text: fmt.Sprintf("%d µs", q.ManyMicros), value: float64(q.ManyMicros), ours: true})
-	}
-	return chart("Median time of an answer, 32 connections", bars)
+	return chart("Processor time of the server, a request (shorter is better)", bars)
 }

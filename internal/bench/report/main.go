@@ -1,5 +1,6 @@
-// Command report makes the tables and charts of the README from what was
-// measured. `make bench-report` runs it, at the top of the repository.
+// Command report makes the tables and charts of the documents from the files of
+// internal/bench/measured. `make bench-report` runs it, at the top of the
+// repository.
 package main
 
 import (
@@ -10,7 +11,11 @@ import (
 	"example.com/petstore/internal/bench/measured"
 )
 
-const dir = "internal/bench/measured/"
+const (
+	dir      = "internal/bench/measured/"
+	document = "internal/bench/README.md"
+	manual   = "deploy/README.md"
+)
 
 func main() {
 	if err := run(); err != nil {
@@ -19,44 +24,68 @@ func main() {
 	}
 }
 
+// figures is everything that was measured.
+type figures struct {
+	loopback measured.Loopback
+	scale    measured.Scale
+	imported measured.Import
+	commits  []measured.Commits
+	postgres []measured.Versus
+}
+
+func read() (f figures, err error) {
+	for _, file := range []struct {
+		name string
+		to   any
+	}{
+		{"loopback.json", &f.loopback},
+		{"scale.json", &f.scale},
+		{"import.json", &f.imported},
+		{"fsync.json", &f.commits},
+		{"postgres.json", &f.postgres},
+	} {
+		if err := measured.Read(dir+file.name, file.to); err != nil {
+			return figures{}, err
+		}
+	}
+	return f, nil
+}
+
 func run() error {
-	var loopback measured.Loopback
-	if err := measured.Read(dir+"loopback.json", &loopback); err != nil {
-		return err
-	}
-	var scale measured.Scale
-	if err := measured.Read(dir+"scale.json", &scale); err != nil {
-		return err
-	}
-	readme, err := os.ReadFile("README.md")
+	f, err := read()
 	if err != nil {
 		return err
 	}
-	text := string(readme)
-	for name, table := range map[string]string{"loopback": loopback.Table(), "scale": scale.Table()} {
-		if text, err = replaceBetween(text, name, table); err != nil {
-			return err
-		}
+	if err := fill(document, map[string]string{
+		"loopback": f.loopback.Table(),
+		"scale":    f.scale.Table(),
+		"import":   f.imported.Table(),
+		"fsync":    measured.CommitsTable(f.commits),
+		"postgres": measured.VersusTable(f.postgres),
+	}); err != nil {
+		return err
 	}
-	for path, content := range map[string]string{
-		"README.md":          text,
-		dir + "loopback.svg": loopbackChart(loopback),
-		dir + "scale.svg":    scaleChart(scale),
-	} {
-		if err := os.WriteFile(path, []byte(content), 0o644); err != nil {
-			return err
-		}
+	if err := fill(manual, map[string]string{"sizes": sizes(f)}); err != nil {
+		return err
 	}
-	return nil
+	return os.WriteFile(dir+"loopback.svg", []byte(loopbackChart(f.loopback)), 0o644)
 }
 
-// replaceBetween puts content between the two comments that name it.
-func replaceBetween(text, name, content string) (string, error) {
-	begin, end := "<!-- measured: "+name+" -->\n", "<!-- end of measured: "+name+" -->"
-	before, rest, ok := strings.Cut(text, begin)
-	_, after, ok2 := strings.Cut(rest, end)
-	if !ok || !ok2 {
-		return "", fmt.Errorf("README.md has no place marked %q", strings.TrimSpace(begin))
+// fill puts each table between the two comments of the document that name it.
+func fill(path string, tables map[string]string) error {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return err
 	}
-	return before + begin + "\n" + content + "\n" + end + after, nil
+	text := string(data)
+	for name, table := range tables {
+		begin, end := "<!-- measured: "+name+" -->\n", "<!-- end of measured: "+name+" -->"
+		before, rest, ok := strings.Cut(text, begin)
+		_, after, ok2 := strings.Cut(rest, end)
+		if !ok || !ok2 {
+			return fmt.Errorf("%s has no place marked %q", path, strings.TrimSpace(begin))
+		}
+		text = before + begin + "\n" + table + "\n" + end + after
+	}
+	return os.WriteFile(path, []byte(text), 0o644)
 }

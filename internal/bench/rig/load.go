@@ -1,5 +1,10 @@
 // Package rig is what measuring over the loopback interface needs: servers in
 // processes of their own, and a load that costs less than any of them.
+//
+// The load is not one of the well-known tools. wrk cannot run for less than a
+// second, which makes rounds long and few, and does not compare the status;
+// tools on net/http's client cost more processor time than the servers they
+// measure.
 package rig
 
 import (
@@ -15,32 +20,39 @@ import (
 	"time"
 )
 
-// Result is what some time of load came to.
+// Result is the outcome of one load.
 type Result struct {
 	Requests  int
 	PerSecond float64
 	Median    time.Duration
 	P99       time.Duration
-	CPU       time.Duration // of the server, a request; 0 where it cannot be known
+	CPU       time.Duration // processor time of the server, a request; 0 outside Linux
 }
 
-// Load sends requests, in turns, over n connections for d, each connection
-// waiting for an answer before it sends the next, and expects that status
-// every time. It reads as little of an answer as tells where it ends.
-func Load(s *Server, requests [][]byte, status string, n int, d time.Duration) (Result, error) {
+// Load describes a load: every connection waits for a response before it sends
+// the next request.
+type Load struct {
+	Requests    [][]byte      // taken in turns by all connections together
+	Status      string        // the status of every response
+	Connections int           // at least 1
+	Duration    time.Duration // how long the requests are repeated; 0 sends each of them once
+}
+
+// Run loads s and fails where a response has another status.
+func (l Load) Run(s *Server) (Result, error) {
 	var (
 		wg    sync.WaitGroup
 		mu    sync.Mutex
 		times []time.Duration
 		errs  []error
 	)
-	cpu, start := s.cpu(), time.Now()
-	for i := range n {
+	cpu, start := s.processorTime(), time.Now()
+	for i := range l.Connections {
 		wg.Go(func() {
-			mine, err := drive(s.Addr, requests, i, n, status, start.Add(d))
+			own, err := l.drive(s.Addr, i, start)
 			mu.Lock()
 			defer mu.Unlock()
-			times = append(times, mine...)
+			times = append(times, own...)
 			errs = append(errs, err)
 		})
 	}
@@ -55,46 +67,52 @@ func Load(s *Server, requests [][]byte, status string, n int, d time.Duration) (
 		PerSecond: float64(len(times)) / took.Seconds(),
 		Median:    times[len(times)/2],
 		P99:       times[len(times)*99/100],
-		CPU:       (s.cpu() - cpu) / time.Duration(len(times)),
+		CPU:       (s.processorTime() - cpu) / time.Duration(len(times)),
 	}, nil
 }
 
-// drive sends every step-th request from the first on.
-func drive(addr string, requests [][]byte, first, step int, status string, deadline time.Time) ([]time.Duration, error) {
+// patience is how long a server may stall before the load gives up.
+const patience = 30 * time.Second
+
+// drive is one connection of the load. It returns how long each response took.
+func (l Load) drive(addr string, first int, start time.Time) ([]time.Duration, error) {
 	conn, err := net.Dial("tcp", addr)
 	if err != nil {
 		return nil, err
 	}
 	defer conn.Close()
-	if err := conn.SetDeadline(deadline.Add(10 * time.Second)); err != nil {
+	if err := conn.SetDeadline(start.Add(l.Duration + patience)); err != nil {
 		return nil, err
 	}
 	r := bufio.NewReaderSize(conn, 16<<10)
 	var times []time.Duration
 	before := time.Now()
-	for i := first; len(times) == 0 || before.Before(deadline); i += step {
-		if _, err := conn.Write(requests[i%len(requests)]); err != nil {
+	for i := first; ; i += l.Connections {
+		if l.Duration == 0 && i >= len(l.Requests) || l.Duration > 0 && len(times) > 0 && before.Sub(start) >= l.Duration {
+			return times, nil
+		}
+		if _, err := conn.Write(l.Requests[i%len(l.Requests)]); err != nil {
 			return nil, err
 		}
-		if err := readAnswer(r, status); err != nil {
+		if err := readResponse(r, l.Status); err != nil {
 			return nil, err
 		}
 		now := time.Now()
 		times = append(times, now.Sub(before))
 		before = now
 	}
-	return times, nil
 }
 
 var contentLength = []byte("Content-Length: ")
 
-func readAnswer(r *bufio.Reader, status string) error {
+// readResponse reads a response, as little of it as tells where it ends.
+func readResponse(r *bufio.Reader, status string) error {
 	line, err := r.ReadSlice('\n')
 	if err != nil {
 		return err
 	}
 	if len(line) < 12 || string(line[9:12]) != status {
-		return fmt.Errorf("the answer was %q, not %s", line, status)
+		return fmt.Errorf("the response was %q, not %s", line, status)
 	}
 	length := -1
 	for {
@@ -112,7 +130,7 @@ func readAnswer(r *bufio.Reader, status string) error {
 		}
 	}
 	if length < 0 {
-		return errors.New("the answer has no Content-Length")
+		return errors.New("the response has no Content-Length")
 	}
 	_, err = io.CopyN(io.Discard, r, int64(length))
 	return err

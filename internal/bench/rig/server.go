@@ -13,16 +13,18 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"example.com/petstore/internal/bench/peers"
 )
 
-// Key opens the service under measurement. It opens nothing else.
-const Key = "loopback-measuring-key"
+// Key opens the servers under measurement.
+const Key = peers.Key
 
 // Server is a process under measurement.
 type Server struct {
 	Name    string
 	Addr    string
-	StartUp time.Duration // from the start of the process to its first answer
+	StartUp time.Duration // from the start of the process to its first response
 	cmd     *exec.Cmd
 }
 
@@ -55,17 +57,23 @@ func StartPetstore(name, program, store, dir string, wrapper ...string) (*Server
 		time.Sleep(time.Millisecond)
 	}
 	s.Stop()
-	return nil, fmt.Errorf("%s does not answer; see %s", program, log.Name())
+	return nil, fmt.Errorf("%s does not respond; see %s", program, log.Name())
 }
 
-// StartPeer starts this very program again, with args, and reads the address
-// it serves from its first line.
-func StartPeer(name string, args ...string) (*Server, error) {
+// StartPeer starts this very program again, with args, its log in a file in dir,
+// and reads the address it serves from its first line.
+func StartPeer(name, dir string, args ...string) (*Server, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err
 	}
+	log, err := os.Create(filepath.Join(dir, name+".log"))
+	if err != nil {
+		return nil, err
+	}
+	defer log.Close()
 	cmd := onServerCPU(self, args...)
+	cmd.Stderr = log
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		return nil, err
@@ -87,7 +95,7 @@ func (s *Server) Create(body string) error {
 	if _, err := conn.Write(Post(body)); err != nil {
 		return err
 	}
-	return readAnswer(bufio.NewReader(conn), "201")
+	return readResponse(bufio.NewReader(conn), "201")
 }
 
 // Stop ends the server and waits for its end.
@@ -112,20 +120,15 @@ func (s *Server) PeakMemory() int64 {
 	return kib << 10
 }
 
-// cpu returns the processor time the server has used, 0 where there is no
-// /proc to read it from. Unlike requests a second, it does not depend on what
-// else the machine does.
-func (s *Server) cpu() time.Duration {
-	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", s.cmd.Process.Pid))
+// processorTime returns the processor time the server has used, 0 where it
+// cannot be known. Unlike requests a second, it hardly depends on the other
+// programs of the machine.
+func (s *Server) processorTime() time.Duration {
+	t, err := processorTime(s.cmd.Process.Pid)
 	if err != nil {
 		return 0
 	}
-	_, rest, _ := strings.Cut(string(data), ") ")
-	fields := strings.Fields(rest)
-	user, _ := strconv.Atoi(fields[11])
-	system, _ := strconv.Atoi(fields[12])
-	const tick = time.Second / 100 // USER_HZ, which Linux fixes
-	return time.Duration(user+system) * tick
+	return t
 }
 
 // onServerCPU runs a command on processor 0 alone, where taskset is at hand.

@@ -18,8 +18,8 @@ import (
 const rarePets = 10
 
 // fill makes a database of so many pets, unless it is there already. The
-// service makes the schema; the rows are made inside SQLite, since a creation
-// at a time would take a quarter of an hour.
+// service makes the schema; SQLite makes the rows, since creating them through
+// the service would take a quarter of an hour.
 func fill(ctx context.Context, path string, pets int) (err error) {
 	st, err := sqlite.Open(ctx, path)
 	if err != nil {

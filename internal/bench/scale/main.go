@@ -1,6 +1,7 @@
 // Command scale measures whether the service costs the same with ten million
-// pets as with a thousand: it fills two databases, serves each by a process of
-// its own, and asks both the same questions in turns. `make bench-scale` runs
+// pets as with ten thousand. It fills two databases, serves each by a process of
+// its own, and sends both the same requests in turns: first requests that a fresh
+// process has not seen, then requests that it remembers. `make bench-scale` runs
 // it.
 package main
 
@@ -11,12 +12,10 @@ import (
 	"os"
 	"path/filepath"
 	"time"
-
-	"example.com/petstore/internal/bench/rig"
 )
 
 // fewPets is how many pets the small database has.
-const fewPets = 1000
+const fewPets = 10_000
 
 type config struct {
 	petstore, dir string
@@ -31,9 +30,9 @@ func main() {
 	flag.StringVar(&cfg.petstore, "petstore", ".bin/petstore", "the program to measure")
 	flag.IntVar(&cfg.pets, "pets", 10_000_000, "how many pets the large database has")
 	flag.StringVar(&cfg.dir, "dir", "", "keep the databases in this folder, and use those that are there; otherwise they are temporary")
-	flag.IntVar(&cfg.rounds, "rounds", 5, "rounds; the median counts")
+	flag.IntVar(&cfg.rounds, "rounds", 11, "rounds; ratios are taken within each of them, and their median counts")
 	flag.IntVar(&cfg.connections, "connections", 32, "connections of the load")
-	flag.DurationVar(&cfg.slice, "slice", 2*time.Second, "how long each database is asked each question in each round")
+	flag.DurationVar(&cfg.slice, "slice", 300*time.Millisecond, "how long each database is asked what it remembers in each round")
 	flag.StringVar(&cfg.out, "out", "", "write the figures to this file, as JSON")
 	flag.Parse()
 	if err := run(context.Background(), cfg); err != nil {
@@ -50,19 +49,13 @@ func run(ctx context.Context, cfg config) error {
 		}
 		defer os.RemoveAll(cfg.dir)
 	}
-	var servers []*rig.Server
+	var databases []*database
 	for _, pets := range []int{fewPets, cfg.pets} {
-		name := fmt.Sprintf("pets-%d", pets)
-		path := filepath.Join(cfg.dir, name+".db")
+		path := filepath.Join(cfg.dir, fmt.Sprintf("pets-%d.db", pets))
 		if err := fill(ctx, path, pets); err != nil {
 			return err
 		}
-		s, err := rig.StartPetstore(name, cfg.petstore, "sqlite:"+path, cfg.dir)
-		if err != nil {
-			return err
-		}
-		defer s.Stop()
-		servers = append(servers, s)
+		databases = append(databases, &database{pets: pets, path: path})
 	}
-	return measure(cfg, servers[0], servers[1])
+	return measure(cfg, databases[0], databases[1])
 }
