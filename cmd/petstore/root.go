@@ -31,7 +31,7 @@ Every flag can also be set by a variable; -h of each command names them.`,
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usageError{fmt.Errorf("%w; see %s -h", err, cmd.CommandPath())}
 	})
-	root.AddCommand(serveCommand(env), keysCommand(env), importCommand(env), exportCommand(env), checkCommand(env), versionCommand())
+	root.AddCommand(serveCommand(env), keysCommand(env), importCommand(env), exportCommand(env), checkCommand(env), healthCommand(), versionCommand())
 	describeVariables(root)
 	return root
 }

@@ -8,7 +8,6 @@ import (
 	"net"
 	"net/http"
 	"os/signal"
-	"runtime/debug"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -104,19 +103,6 @@ second one ends it at once.`,
 	return cmd
 }
 
-// gcPercent lets the heap grow to three and a half times what is in use before
-// it is collected: some 20 MiB more than Go's own 100, for most of a tenth of the
-// processor's time. 400 would give little more, and take the peak with ten million
-// pets in SQLite past 64 MiB.
-const gcPercent = 250
-
-// tuneMemory sets gcPercent, unless the operator has said otherwise.
-func tuneMemory(env environment) {
-	if env.getenv("GOGC") == "" {
-		debug.SetGCPercent(gcPercent)
-	}
-}
-
 // serve runs the server until it is told to stop, and returns why it had to
 // stop otherwise.
 func serve(ctx context.Context, env environment, cfg serveConfig) (err error) {
@@ -132,7 +118,7 @@ func serve(ctx context.Context, env environment, cfg serveConfig) (err error) {
 	}
 	logger, flush := newLogger(env)
 	defer flush()
-	tuneMemory(env)
+	tuneMemory(env.getenv, logger)
 	st, err := store.Open(ctx, cfg.store)
 	if err != nil {
 		return err
@@ -197,6 +183,7 @@ func serve(ctx context.Context, env environment, cfg serveConfig) (err error) {
 	go func() { served <- server.Serve(listener) }()
 	here := "http://" + listener.Addr().String()
 	logger.Info("serving", "address", here+edge.BasePath, "docs", here+edge.DocsPath, "store", store.Redact(cfg.store), "version", programVersion())
+	notify(env.getenv, logger, notifyReady)
 
 	select {
 	case err := <-served:
@@ -208,6 +195,7 @@ func serve(ctx context.Context, env environment, cfg serveConfig) (err error) {
 	}
 	stop()
 	stopping.Store(true)
+	notify(env.getenv, logger, notifyStopping)
 	logger.Info("stopping: no longer ready, the requests under way are answered")
 	time.Sleep(cfg.drain)
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTimeout)
