@@ -4,6 +4,7 @@
 
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 GOFUMPT     := mvdan.cc/gofumpt@v0.12.0
+GOTESTSUM   := gotest.tools/gotestsum@v1.13.0
 DEADCODE    := golang.org/x/tools/cmd/deadcode@v0.52.0
 OASDIFF     := .bin/oasdiff-v1.30.0/oasdiff
 
@@ -61,7 +62,7 @@ endif
 ON_LOAD_CPU := $(shell command -v taskset >/dev/null 2>&1 && [ "$$(getconf _NPROCESSORS_ONLN)" -gt 1 ] && echo 'taskset -c 1')
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test generate docs-ui drift sdk lint lint-spec breaking conformance check fuzz bench bench-scale bench-fsync bench-import bench-report bench-postgres torture need-node need-python
+.PHONY: help run build test test-times generate docs-ui drift sdk lint lint-spec breaking conformance check fuzz bench bench-scale bench-fsync bench-import bench-report bench-postgres torture need-node need-python
 
 help: ## print the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -86,6 +87,10 @@ ifneq ($(HAVE_CHROMIUM),yes)
 endif
 	$(RACE) -tags '$(shell echo $(TAGS) | tr ' ' ,)' -timeout 11m ./...
 	go test -count=1 ./internal/bench
+
+test-times: ## all tests once more, and the twenty that take longest
+	@mkdir -p .bin && { $(RACE) -count=1 -json -tags '$(shell echo $(TAGS) | tr ' ' ,)' -timeout 11m ./... >.bin/test.json || echo 'Some tests fail; run make test to see them.'; }
+	@go run $(GOTESTSUM) tool slowest --jsonfile .bin/test.json --threshold 1s --num 20
 
 generate: ## write gen/ from openapi.yaml
 	go generate ./gen
