@@ -35,15 +35,9 @@ func (g git) document(commit string) ([]byte, bool) {
 	return out, err == nil
 }
 
-// commit names a commit for a person.
-func (g git) commit(id string) string {
-	name, _ := g.try("log", "-1", "--format=%h (%cs)", id)
-	return "commit " + name
-}
-
 // findBase returns the document that openapi.yaml must not break beside the
-// specification: that of asked, or else the one clients were given last. Where
-// there is none it returns nil and why.
+// specification: that of asked, or else of the last release. Where there is none
+// it returns nil and why.
 func findBase(ctx context.Context, dir, asked string, current []byte) (found *base, why string, err error) {
 	g := git{ctx, dir}
 	// A tarball unpacked inside another checkout is not that checkout.
@@ -59,15 +53,13 @@ func findBase(ctx context.Context, dir, asked string, current []byte) (found *ba
 		_, isTag := g.try("show-ref", "--verify", "--quiet", "refs/tags/"+asked)
 		return &base{name: asked, document: document, released: isTag}, "", nil
 	}
-	for _, find := range []func([]byte) *base{g.lastTag, g.mainBranch, g.earlier} {
-		if b := find(current); b != nil {
-			return b, "", nil
-		}
+	if b := g.lastTag(current); b != nil {
+		return b, "", nil
 	}
 	if shallow, _ := g.try("rev-parse", "--is-shallow-repository"); shallow == "true" {
-		return nil, "this clone is shallow and does not reach an earlier one; git fetch --unshallow --tags gets it", nil
+		return nil, "this clone is shallow and does not reach a tag; git fetch --unshallow --tags gets them", nil
 	}
-	return nil, "there is no tag and no earlier one in the history", nil
+	return nil, "there is no tag, so nothing has been released", nil
 }
 
 // lastTag returns what was released last. A document that is itself released
@@ -85,34 +77,4 @@ func (g git) lastTag(current []byte) *base {
 		}
 		from = tag + "^"
 	}
-}
-
-// mainBranch returns what the main branch had where this branch left it, or
-// nil on the main branch itself.
-func (g git) mainBranch([]byte) *base {
-	head, _ := g.try("rev-parse", "HEAD")
-	for _, name := range []string{"origin/HEAD", "origin/main", "main"} {
-		fork, ok := g.try("merge-base", name, "HEAD")
-		if !ok {
-			continue
-		}
-		if document, ok := g.document(fork); ok && fork != head {
-			return &base{name: "the main branch at " + g.commit(fork), document: document}
-		}
-		return nil
-	}
-	return nil
-}
-
-// earlier returns the last document on the way here that was another: that of
-// HEAD for a change that is not committed, else the one before the last change.
-// First parents only: what a branch tried before it was merged reached nobody.
-func (g git) earlier(current []byte) *base {
-	commits, _ := g.try("log", "--first-parent", "--format=%H", "--", "openapi.yaml")
-	for id := range strings.FieldsSeq(commits) {
-		if document, ok := g.document(id); ok && !bytes.Equal(document, current) {
-			return &base{name: g.commit(id), document: document}
-		}
-	}
-	return nil
 }
