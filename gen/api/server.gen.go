@@ -164,6 +164,16 @@ func RegisterHandlersWithOptions(router EchoRouter, si ServerInterface, options 
 
 }
 
+type ForbiddenResponseHeaders struct {
+	WWWAuthenticate *string
+	XRequestID      *string
+}
+type ForbiddenJSONResponse struct {
+	Body Error
+
+	Headers ForbiddenResponseHeaders
+}
+
 type IdempotencyKeyReusedResponseHeaders struct {
 	XRequestID *string
 }
@@ -174,15 +184,24 @@ type IdempotencyKeyReusedJSONResponse struct {
 }
 
 type InternalResponseHeaders struct {
-	Deprecation *string
-	Link        *string
-	Sunset      *string
-	XRequestID  *string
+	XRequestID *string
 }
 type InternalJSONResponse struct {
 	Body Error
 
 	Headers InternalResponseHeaders
+}
+
+type InternalDeprecatedResponseHeaders struct {
+	Deprecation *string
+	Link        *string
+	Sunset      *string
+	XRequestID  *string
+}
+type InternalDeprecatedJSONResponse struct {
+	Body Error
+
+	Headers InternalDeprecatedResponseHeaders
 }
 
 type InvalidBodyResponseHeaders struct {
@@ -195,15 +214,24 @@ type InvalidBodyJSONResponse struct {
 }
 
 type InvalidParameterResponseHeaders struct {
-	Deprecation *string
-	Link        *string
-	Sunset      *string
-	XRequestID  *string
+	XRequestID *string
 }
 type InvalidParameterJSONResponse struct {
 	Body Error
 
 	Headers InvalidParameterResponseHeaders
+}
+
+type InvalidPetIDResponseHeaders struct {
+	Deprecation *string
+	Link        *string
+	Sunset      *string
+	XRequestID  *string
+}
+type InvalidPetIDJSONResponse struct {
+	Body Error
+
+	Headers InvalidPetIDResponseHeaders
 }
 
 type NotFoundResponseHeaders struct {
@@ -227,10 +255,52 @@ type PayloadTooLargeJSONResponse struct {
 	Headers PayloadTooLargeResponseHeaders
 }
 
+type PetCreatedResponseHeaders struct {
+	Location   *string
+	XRequestID *string
+}
+type PetCreatedJSONResponse struct {
+	Body Pet
+
+	Headers PetCreatedResponseHeaders
+}
+
+type PetFoundResponseHeaders struct {
+	Deprecation *string
+	Link        *string
+	Sunset      *string
+	XRequestID  *string
+}
+type PetFoundJSONResponse struct {
+	Body Pet
+
+	Headers PetFoundResponseHeaders
+}
+
+type RateLimitedResponseHeaders struct {
+	RetryAfter *int
+	XRequestID *string
+}
+type RateLimitedJSONResponse struct {
+	Body Error
+
+	Headers RateLimitedResponseHeaders
+}
+
+type RateLimitedDeprecatedResponseHeaders struct {
+	Deprecation *string
+	Link        *string
+	RetryAfter  *int
+	Sunset      *string
+	XRequestID  *string
+}
+type RateLimitedDeprecatedJSONResponse struct {
+	Body Error
+
+	Headers RateLimitedDeprecatedResponseHeaders
+}
+
 type UnauthorizedResponseHeaders struct {
-	Deprecation     *string
-	Link            *string
-	Sunset          *string
 	WWWAuthenticate *string
 	XRequestID      *string
 }
@@ -240,17 +310,40 @@ type UnauthorizedJSONResponse struct {
 	Headers UnauthorizedResponseHeaders
 }
 
+type UnauthorizedDeprecatedResponseHeaders struct {
+	Deprecation     *string
+	Link            *string
+	Sunset          *string
+	WWWAuthenticate *string
+	XRequestID      *string
+}
+type UnauthorizedDeprecatedJSONResponse struct {
+	Body Error
+
+	Headers UnauthorizedDeprecatedResponseHeaders
+}
+
 type UnavailableResponseHeaders struct {
+	RetryAfter *int
+	XRequestID *string
+}
+type UnavailableJSONResponse struct {
+	Body Error
+
+	Headers UnavailableResponseHeaders
+}
+
+type UnavailableDeprecatedResponseHeaders struct {
 	Deprecation *string
 	Link        *string
 	RetryAfter  *int
 	Sunset      *string
 	XRequestID  *string
 }
-type UnavailableJSONResponse struct {
+type UnavailableDeprecatedJSONResponse struct {
 	Body Error
 
-	Headers UnavailableResponseHeaders
+	Headers UnavailableDeprecatedResponseHeaders
 }
 
 type UnsupportedMediaTypeResponseHeaders struct {
@@ -309,15 +402,6 @@ func (response ListPets400JSONResponse) VisitListPetsResponse(w http.ResponseWri
 		return err
 	}
 	w.Header().Set("Content-Type", "application/json")
-	if response.Headers.Deprecation != nil {
-		w.Header().Set("Deprecation", fmt.Sprint(*response.Headers.Deprecation))
-	}
-	if response.Headers.Link != nil {
-		w.Header().Set("Link", fmt.Sprint(*response.Headers.Link))
-	}
-	if response.Headers.Sunset != nil {
-		w.Header().Set("Sunset", fmt.Sprint(*response.Headers.Sunset))
-	}
 	if response.Headers.XRequestID != nil {
 		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestID))
 	}
@@ -335,15 +419,6 @@ func (response ListPets401JSONResponse) VisitListPetsResponse(w http.ResponseWri
 		return err
 	}
 	w.Header().Set("Content-Type", "application/json")
-	if response.Headers.Deprecation != nil {
-		w.Header().Set("Deprecation", fmt.Sprint(*response.Headers.Deprecation))
-	}
-	if response.Headers.Link != nil {
-		w.Header().Set("Link", fmt.Sprint(*response.Headers.Link))
-	}
-	if response.Headers.Sunset != nil {
-		w.Header().Set("Sunset", fmt.Sprint(*response.Headers.Sunset))
-	}
 	if response.Headers.WWWAuthenticate != nil {
 		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
 	}
@@ -351,6 +426,26 @@ func (response ListPets401JSONResponse) VisitListPetsResponse(w http.ResponseWri
 		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestID))
 	}
 	w.WriteHeader(401)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListPets429JSONResponse struct{ RateLimitedJSONResponse }
+
+func (response ListPets429JSONResponse) VisitListPetsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestID != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestID))
+	}
+	w.WriteHeader(429)
 	_, err := buf.WriteTo(w)
 	return err
 }
@@ -364,15 +459,6 @@ func (response ListPets500JSONResponse) VisitListPetsResponse(w http.ResponseWri
 		return err
 	}
 	w.Header().Set("Content-Type", "application/json")
-	if response.Headers.Deprecation != nil {
-		w.Header().Set("Deprecation", fmt.Sprint(*response.Headers.Deprecation))
-	}
-	if response.Headers.Link != nil {
-		w.Header().Set("Link", fmt.Sprint(*response.Headers.Link))
-	}
-	if response.Headers.Sunset != nil {
-		w.Header().Set("Sunset", fmt.Sprint(*response.Headers.Sunset))
-	}
 	if response.Headers.XRequestID != nil {
 		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestID))
 	}
@@ -390,17 +476,8 @@ func (response ListPets503JSONResponse) VisitListPetsResponse(w http.ResponseWri
 		return err
 	}
 	w.Header().Set("Content-Type", "application/json")
-	if response.Headers.Deprecation != nil {
-		w.Header().Set("Deprecation", fmt.Sprint(*response.Headers.Deprecation))
-	}
-	if response.Headers.Link != nil {
-		w.Header().Set("Link", fmt.Sprint(*response.Headers.Link))
-	}
 	if response.Headers.RetryAfter != nil {
 		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
-	}
-	if response.Headers.Sunset != nil {
-		w.Header().Set("Sunset", fmt.Sprint(*response.Headers.Sunset))
 	}
 	if response.Headers.XRequestID != nil {
 		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestID))
@@ -419,15 +496,7 @@ type CreatePetResponseObject interface {
 	VisitCreatePetResponse(w http.ResponseWriter) error
 }
 
-type CreatePet201ResponseHeaders struct {
-	Location   *string
-	XRequestID *string
-}
-
-type CreatePet201JSONResponse struct {
-	Body    Pet
-	Headers CreatePet201ResponseHeaders
-}
+type CreatePet201JSONResponse struct{ PetCreatedJSONResponse }
 
 func (response CreatePet201JSONResponse) VisitCreatePetResponse(w http.ResponseWriter) error {
 
@@ -473,15 +542,6 @@ func (response CreatePet401JSONResponse) VisitCreatePetResponse(w http.ResponseW
 		return err
 	}
 	w.Header().Set("Content-Type", "application/json")
-	if response.Headers.Deprecation != nil {
-		w.Header().Set("Deprecation", fmt.Sprint(*response.Headers.Deprecation))
-	}
-	if response.Headers.Link != nil {
-		w.Header().Set("Link", fmt.Sprint(*response.Headers.Link))
-	}
-	if response.Headers.Sunset != nil {
-		w.Header().Set("Sunset", fmt.Sprint(*response.Headers.Sunset))
-	}
 	if response.Headers.WWWAuthenticate != nil {
 		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
 	}
@@ -489,6 +549,26 @@ func (response CreatePet401JSONResponse) VisitCreatePetResponse(w http.ResponseW
 		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestID))
 	}
 	w.WriteHeader(401)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreatePet403JSONResponse struct{ ForbiddenJSONResponse }
+
+func (response CreatePet403JSONResponse) VisitCreatePetResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	if response.Headers.XRequestID != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestID))
+	}
+	w.WriteHeader(403)
 	_, err := buf.WriteTo(w)
 	return err
 }
@@ -554,6 +634,26 @@ func (response CreatePet422JSONResponse) VisitCreatePetResponse(w http.ResponseW
 	return err
 }
 
+type CreatePet429JSONResponse struct{ RateLimitedJSONResponse }
+
+func (response CreatePet429JSONResponse) VisitCreatePetResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestID != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestID))
+	}
+	w.WriteHeader(429)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type CreatePet500JSONResponse struct{ InternalJSONResponse }
 
 func (response CreatePet500JSONResponse) VisitCreatePetResponse(w http.ResponseWriter) error {
@@ -563,15 +663,6 @@ func (response CreatePet500JSONResponse) VisitCreatePetResponse(w http.ResponseW
 		return err
 	}
 	w.Header().Set("Content-Type", "application/json")
-	if response.Headers.Deprecation != nil {
-		w.Header().Set("Deprecation", fmt.Sprint(*response.Headers.Deprecation))
-	}
-	if response.Headers.Link != nil {
-		w.Header().Set("Link", fmt.Sprint(*response.Headers.Link))
-	}
-	if response.Headers.Sunset != nil {
-		w.Header().Set("Sunset", fmt.Sprint(*response.Headers.Sunset))
-	}
 	if response.Headers.XRequestID != nil {
 		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestID))
 	}
@@ -589,17 +680,8 @@ func (response CreatePet503JSONResponse) VisitCreatePetResponse(w http.ResponseW
 		return err
 	}
 	w.Header().Set("Content-Type", "application/json")
-	if response.Headers.Deprecation != nil {
-		w.Header().Set("Deprecation", fmt.Sprint(*response.Headers.Deprecation))
-	}
-	if response.Headers.Link != nil {
-		w.Header().Set("Link", fmt.Sprint(*response.Headers.Link))
-	}
 	if response.Headers.RetryAfter != nil {
 		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
-	}
-	if response.Headers.Sunset != nil {
-		w.Header().Set("Sunset", fmt.Sprint(*response.Headers.Sunset))
 	}
 	if response.Headers.XRequestID != nil {
 		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestID))
@@ -617,17 +699,7 @@ type GetPetResponseObject interface {
 	VisitGetPetResponse(w http.ResponseWriter) error
 }
 
-type GetPet200ResponseHeaders struct {
-	Deprecation *string
-	Link        *string
-	Sunset      *string
-	XRequestID  *string
-}
-
-type GetPet200JSONResponse struct {
-	Body    Pet
-	Headers GetPet200ResponseHeaders
-}
+type GetPet200JSONResponse struct{ PetFoundJSONResponse }
 
 func (response GetPet200JSONResponse) VisitGetPetResponse(w http.ResponseWriter) error {
 
@@ -653,7 +725,7 @@ func (response GetPet200JSONResponse) VisitGetPetResponse(w http.ResponseWriter)
 	return err
 }
 
-type GetPet400JSONResponse struct{ InvalidParameterJSONResponse }
+type GetPet400JSONResponse struct{ InvalidPetIDJSONResponse }
 
 func (response GetPet400JSONResponse) VisitGetPetResponse(w http.ResponseWriter) error {
 
@@ -679,7 +751,9 @@ func (response GetPet400JSONResponse) VisitGetPetResponse(w http.ResponseWriter)
 	return err
 }
 
-type GetPet401JSONResponse struct{ UnauthorizedJSONResponse }
+type GetPet401JSONResponse struct {
+	UnauthorizedDeprecatedJSONResponse
+}
 
 func (response GetPet401JSONResponse) VisitGetPetResponse(w http.ResponseWriter) error {
 
@@ -734,7 +808,38 @@ func (response GetPet404JSONResponse) VisitGetPetResponse(w http.ResponseWriter)
 	return err
 }
 
-type GetPet500JSONResponse struct{ InternalJSONResponse }
+type GetPet429JSONResponse struct {
+	RateLimitedDeprecatedJSONResponse
+}
+
+func (response GetPet429JSONResponse) VisitGetPetResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.Deprecation != nil {
+		w.Header().Set("Deprecation", fmt.Sprint(*response.Headers.Deprecation))
+	}
+	if response.Headers.Link != nil {
+		w.Header().Set("Link", fmt.Sprint(*response.Headers.Link))
+	}
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.Sunset != nil {
+		w.Header().Set("Sunset", fmt.Sprint(*response.Headers.Sunset))
+	}
+	if response.Headers.XRequestID != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestID))
+	}
+	w.WriteHeader(429)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetPet500JSONResponse struct{ InternalDeprecatedJSONResponse }
 
 func (response GetPet500JSONResponse) VisitGetPetResponse(w http.ResponseWriter) error {
 
@@ -760,7 +865,9 @@ func (response GetPet500JSONResponse) VisitGetPetResponse(w http.ResponseWriter)
 	return err
 }
 
-type GetPet503JSONResponse struct{ UnavailableJSONResponse }
+type GetPet503JSONResponse struct {
+	UnavailableDeprecatedJSONResponse
+}
 
 func (response GetPet503JSONResponse) VisitGetPetResponse(w http.ResponseWriter) error {
 

@@ -29,7 +29,7 @@ func (e PetStatus) Valid() bool {
 // Example: {"code":"invalid_parameter","message":"limit must be between 1 and 100","status":400}
 type Error struct {
 	// Code Machine-readable error code: stable, lower_snake_case. The set is
-	// open; the table in this document's description lists it.
+	// open; the tag `pets` has a table with the meaning of each.
 	//
 	//
 	// Example: invalid_parameter
@@ -46,7 +46,7 @@ type Error struct {
 	Status int `json:"status"`
 }
 
-// NewPet An animal to add.
+// NewPet An animal to add; without a `status` it becomes `available`.
 //
 // Example: {"categoryId":1,"name":"Frank","status":"pending"}
 type NewPet struct {
@@ -69,9 +69,9 @@ type NewPet struct {
 }
 
 // Pet An animal as returned. Its `status` is always there: `available` where
-// the one who added it named none.
+// none was named when it was added.
 //
-// Example: {"categoryId":1,"id":121,"name":"Frank","status":"pending"}
+// Example: {"categoryId":1,"id":1,"name":"Frank","status":"pending"}
 type Pet struct {
 	// CategoryID Identifier of the category the animal belongs to.
 	//
@@ -80,7 +80,7 @@ type Pet struct {
 
 	// ID Unique identifier assigned by the service on creation; never reused.
 	//
-	// Example: 121
+	// Example: 1
 	ID int64 `json:"id"`
 
 	// Name The animal's name.
@@ -101,8 +101,13 @@ type PetStatus string
 
 // Pets A page of animals, in ascending order of `id`.
 //
-// Example: [{"categoryId":1,"id":121,"name":"Frank","status":"pending"}]
+// Example: [{"categoryId":1,"id":1,"name":"Frank","status":"pending"}]
 type Pets = []Pet
+
+// Forbidden What went wrong.
+//
+// Example: {"code":"invalid_parameter","message":"limit must be between 1 and 100","status":400}
+type Forbidden = Error
 
 // IdempotencyKeyReused What went wrong.
 //
@@ -114,6 +119,11 @@ type IdempotencyKeyReused = Error
 // Example: {"code":"invalid_parameter","message":"limit must be between 1 and 100","status":400}
 type Internal = Error
 
+// InternalDeprecated What went wrong.
+//
+// Example: {"code":"invalid_parameter","message":"limit must be between 1 and 100","status":400}
+type InternalDeprecated = Error
+
 // InvalidBody What went wrong.
 //
 // Example: {"code":"invalid_parameter","message":"limit must be between 1 and 100","status":400}
@@ -123,6 +133,11 @@ type InvalidBody = Error
 //
 // Example: {"code":"invalid_parameter","message":"limit must be between 1 and 100","status":400}
 type InvalidParameter = Error
+
+// InvalidPetID What went wrong.
+//
+// Example: {"code":"invalid_parameter","message":"limit must be between 1 and 100","status":400}
+type InvalidPetID = Error
 
 // NotFound What went wrong.
 //
@@ -134,15 +149,47 @@ type NotFound = Error
 // Example: {"code":"invalid_parameter","message":"limit must be between 1 and 100","status":400}
 type PayloadTooLarge = Error
 
+// PetCreated An animal as returned. Its `status` is always there: `available` where
+// none was named when it was added.
+//
+// Example: {"categoryId":1,"id":1,"name":"Frank","status":"pending"}
+type PetCreated = Pet
+
+// PetFound An animal as returned. Its `status` is always there: `available` where
+// none was named when it was added.
+//
+// Example: {"categoryId":1,"id":1,"name":"Frank","status":"pending"}
+type PetFound = Pet
+
+// RateLimited What went wrong.
+//
+// Example: {"code":"invalid_parameter","message":"limit must be between 1 and 100","status":400}
+type RateLimited = Error
+
+// RateLimitedDeprecated What went wrong.
+//
+// Example: {"code":"invalid_parameter","message":"limit must be between 1 and 100","status":400}
+type RateLimitedDeprecated = Error
+
 // Unauthorized What went wrong.
 //
 // Example: {"code":"invalid_parameter","message":"limit must be between 1 and 100","status":400}
 type Unauthorized = Error
 
+// UnauthorizedDeprecated What went wrong.
+//
+// Example: {"code":"invalid_parameter","message":"limit must be between 1 and 100","status":400}
+type UnauthorizedDeprecated = Error
+
 // Unavailable What went wrong.
 //
 // Example: {"code":"invalid_parameter","message":"limit must be between 1 and 100","status":400}
 type Unavailable = Error
+
+// UnavailableDeprecated What went wrong.
+//
+// Example: {"code":"invalid_parameter","message":"limit must be between 1 and 100","status":400}
+type UnavailableDeprecated = Error
 
 // UnsupportedMediaType What went wrong.
 //
@@ -158,16 +205,19 @@ type ListPetsParams struct {
 	Status *PetStatus `form:"status,omitempty" json:"status,omitempty"`
 
 	// After Return only animals whose `id` is greater than this one: the place
-	// where the page before ended. Past the last animal the page is empty.
+	// where the page before ended, as in `after=120`. Past the last animal
+	// the page is empty.
 	After *int64 `form:"after,omitempty" json:"after,omitempty"`
 }
 
 // CreatePetParams defines parameters for CreatePet.
 type CreatePetParams struct {
 	// IdempotencyKey Makes it safe to send this request again: the same key with the
-	// same name, category and status is answered with the same animal,
-	// whether the request before has failed, was answered or is still
-	// under way. With another body the answer is 422.
+	// same name, category and status returns the same animal, whether
+	// the request before has failed, has succeeded or is still under
+	// way. With another body the response is 422. Send a new random key
+	// with each animal, as in
+	// `Idempotency-Key: "8e03978e-40d5-43dd-bc93-6894a57f9324"`.
 	//
 	// 1 to 255 printable ASCII characters, either in double quotes, as
 	// draft-ietf-httpapi-idempotency-key-header has it (a String of RFC

@@ -42,7 +42,7 @@ func (e PetStatus) Valid() bool {
 // Example: {"code":"invalid_parameter","message":"limit must be between 1 and 100","status":400}
 type Error struct {
 	// Code Machine-readable error code: stable, lower_snake_case. The set is
-	// open; the table in this document's description lists it.
+	// open; the tag `pets` has a table with the meaning of each.
 	//
 	//
 	// Example: invalid_parameter
@@ -59,7 +59,7 @@ type Error struct {
 	Status int `json:"status"`
 }
 
-// NewPet An animal to add.
+// NewPet An animal to add; without a `status` it becomes `available`.
 //
 // Example: {"categoryId":1,"name":"Frank","status":"pending"}
 type NewPet struct {
@@ -82,9 +82,9 @@ type NewPet struct {
 }
 
 // Pet An animal as returned. Its `status` is always there: `available` where
-// the one who added it named none.
+// none was named when it was added.
 //
-// Example: {"categoryId":1,"id":121,"name":"Frank","status":"pending"}
+// Example: {"categoryId":1,"id":1,"name":"Frank","status":"pending"}
 type Pet struct {
 	// CategoryID Identifier of the category the animal belongs to.
 	//
@@ -93,7 +93,7 @@ type Pet struct {
 
 	// ID Unique identifier assigned by the service on creation; never reused.
 	//
-	// Example: 121
+	// Example: 1
 	ID int64 `json:"id"`
 
 	// Name The animal's name.
@@ -114,8 +114,13 @@ type PetStatus string
 
 // Pets A page of animals, in ascending order of `id`.
 //
-// Example: [{"categoryId":1,"id":121,"name":"Frank","status":"pending"}]
+// Example: [{"categoryId":1,"id":1,"name":"Frank","status":"pending"}]
 type Pets = []Pet
+
+// Forbidden What went wrong.
+//
+// Example: {"code":"invalid_parameter","message":"limit must be between 1 and 100","status":400}
+type Forbidden = Error
 
 // IdempotencyKeyReused What went wrong.
 //
@@ -127,6 +132,11 @@ type IdempotencyKeyReused = Error
 // Example: {"code":"invalid_parameter","message":"limit must be between 1 and 100","status":400}
 type Internal = Error
 
+// InternalDeprecated What went wrong.
+//
+// Example: {"code":"invalid_parameter","message":"limit must be between 1 and 100","status":400}
+type InternalDeprecated = Error
+
 // InvalidBody What went wrong.
 //
 // Example: {"code":"invalid_parameter","message":"limit must be between 1 and 100","status":400}
@@ -136,6 +146,11 @@ type InvalidBody = Error
 //
 // Example: {"code":"invalid_parameter","message":"limit must be between 1 and 100","status":400}
 type InvalidParameter = Error
+
+// InvalidPetID What went wrong.
+//
+// Example: {"code":"invalid_parameter","message":"limit must be between 1 and 100","status":400}
+type InvalidPetID = Error
 
 // NotFound What went wrong.
 //
@@ -147,15 +162,47 @@ type NotFound = Error
 // Example: {"code":"invalid_parameter","message":"limit must be between 1 and 100","status":400}
 type PayloadTooLarge = Error
 
+// PetCreated An animal as returned. Its `status` is always there: `available` where
+// none was named when it was added.
+//
+// Example: {"categoryId":1,"id":1,"name":"Frank","status":"pending"}
+type PetCreated = Pet
+
+// PetFound An animal as returned. Its `status` is always there: `available` where
+// none was named when it was added.
+//
+// Example: {"categoryId":1,"id":1,"name":"Frank","status":"pending"}
+type PetFound = Pet
+
+// RateLimited What went wrong.
+//
+// Example: {"code":"invalid_parameter","message":"limit must be between 1 and 100","status":400}
+type RateLimited = Error
+
+// RateLimitedDeprecated What went wrong.
+//
+// Example: {"code":"invalid_parameter","message":"limit must be between 1 and 100","status":400}
+type RateLimitedDeprecated = Error
+
 // Unauthorized What went wrong.
 //
 // Example: {"code":"invalid_parameter","message":"limit must be between 1 and 100","status":400}
 type Unauthorized = Error
 
+// UnauthorizedDeprecated What went wrong.
+//
+// Example: {"code":"invalid_parameter","message":"limit must be between 1 and 100","status":400}
+type UnauthorizedDeprecated = Error
+
 // Unavailable What went wrong.
 //
 // Example: {"code":"invalid_parameter","message":"limit must be between 1 and 100","status":400}
 type Unavailable = Error
+
+// UnavailableDeprecated What went wrong.
+//
+// Example: {"code":"invalid_parameter","message":"limit must be between 1 and 100","status":400}
+type UnavailableDeprecated = Error
 
 // UnsupportedMediaType What went wrong.
 //
@@ -171,16 +218,19 @@ type ListPetsParams struct {
 	Status *PetStatus `form:"status,omitempty" json:"status,omitempty"`
 
 	// After Return only animals whose `id` is greater than this one: the place
-	// where the page before ended. Past the last animal the page is empty.
+	// where the page before ended, as in `after=120`. Past the last animal
+	// the page is empty.
 	After *int64 `form:"after,omitempty" json:"after,omitempty"`
 }
 
 // CreatePetParams defines parameters for CreatePet.
 type CreatePetParams struct {
 	// IdempotencyKey Makes it safe to send this request again: the same key with the
-	// same name, category and status is answered with the same animal,
-	// whether the request before has failed, was answered or is still
-	// under way. With another body the answer is 422.
+	// same name, category and status returns the same animal, whether
+	// the request before has failed, has succeeded or is still under
+	// way. With another body the response is 422. Send a new random key
+	// with each animal, as in
+	// `Idempotency-Key: "8e03978e-40d5-43dd-bc93-6894a57f9324"`.
 	//
 	// 1 to 255 printable ASCII characters, either in double quotes, as
 	// draft-ietf-httpapi-idempotency-key-header has it (a String of RFC
@@ -270,7 +320,7 @@ type ClientInterface interface {
 	//
 	// Returns animals in ascending order of `id`, at most `limit` of them.
 	// Where more follow, the `Link` header (RFC 8288) names the next page
-	// with `rel="next"`; follow it until an answer comes without one. Such a
+	// with `rel="next"`; follow it until a response comes without one. Such a
 	// walk returns every animal that was acknowledged before it began
 	// exactly once, whatever is added meanwhile.
 	//
@@ -280,7 +330,7 @@ type ClientInterface interface {
 	// CreatePetWithBody Add an animal
 	//
 	// Adds an animal and returns it with the `id` the service assigned. When
-	// the answer is 201 the animal is stored durably. The body may take
+	// the response is 201 the animal is stored durably. The body may take
 	// 64 KiB. With an `Idempotency-Key` the request can be sent again safely.
 	//
 	// Takes any type of body and a specified content type.
@@ -291,7 +341,7 @@ type ClientInterface interface {
 	// CreatePet Add an animal
 	//
 	// Adds an animal and returns it with the `id` the service assigned. When
-	// the answer is 201 the animal is stored durably. The body may take
+	// the response is 201 the animal is stored durably. The body may take
 	// 64 KiB. With an `Idempotency-Key` the request can be sent again safely.
 	//
 	// Takes a body of the `application/json` content type.
@@ -302,7 +352,7 @@ type ClientInterface interface {
 	// GetPet Get an animal
 	//
 	// Returns one animal. Deprecated: use `GET /pets` with a `status` filter
-	// instead. Every answer says so in `Deprecation` and `Link` (RFC 9745)
+	// instead. Every response says so in `Deprecation` and `Link` (RFC 9745)
 	// and in `Sunset` (RFC 8594). Until the operation is removed, on 5
 	// December 2030, it works unchanged.
 	//
@@ -316,7 +366,7 @@ type ClientInterface interface {
 //
 // Returns animals in ascending order of `id`, at most `limit` of them.
 // Where more follow, the `Link` header (RFC 8288) names the next page
-// with `rel="next"`; follow it until an answer comes without one. Such a
+// with `rel="next"`; follow it until a response comes without one. Such a
 // walk returns every animal that was acknowledged before it began
 // exactly once, whatever is added meanwhile.
 //
@@ -336,7 +386,7 @@ func (c *Client) ListPets(ctx context.Context, params *ListPetsParams, reqEditor
 // CreatePetWithBody Add an animal
 //
 // Adds an animal and returns it with the `id` the service assigned. When
-// the answer is 201 the animal is stored durably. The body may take
+// the response is 201 the animal is stored durably. The body may take
 // 64 KiB. With an `Idempotency-Key` the request can be sent again safely.
 //
 // Takes any type of body and a specified content type.
@@ -357,7 +407,7 @@ func (c *Client) CreatePetWithBody(ctx context.Context, params *CreatePetParams,
 // CreatePet Add an animal
 //
 // Adds an animal and returns it with the `id` the service assigned. When
-// the answer is 201 the animal is stored durably. The body may take
+// the response is 201 the animal is stored durably. The body may take
 // 64 KiB. With an `Idempotency-Key` the request can be sent again safely.
 //
 // Takes a body of the `application/json` content type.
@@ -378,7 +428,7 @@ func (c *Client) CreatePet(ctx context.Context, params *CreatePetParams, body Cr
 // GetPet Get an animal
 //
 // Returns one animal. Deprecated: use `GET /pets` with a `status` filter
-// instead. Every answer says so in `Deprecation` and `Link` (RFC 9745)
+// instead. Every response says so in `Deprecation` and `Link` (RFC 9745)
 // and in `Sunset` (RFC 8594). Until the operation is removed, on 5
 // December 2030, it works unchanged.
 //
@@ -611,7 +661,7 @@ type ClientWithResponsesInterface interface {
 	//
 	// Returns animals in ascending order of `id`, at most `limit` of them.
 	// Where more follow, the `Link` header (RFC 8288) names the next page
-	// with `rel="next"`; follow it until an answer comes without one. Such a
+	// with `rel="next"`; follow it until a response comes without one. Such a
 	// walk returns every animal that was acknowledged before it began
 	// exactly once, whatever is added meanwhile.
 	//
@@ -623,7 +673,7 @@ type ClientWithResponsesInterface interface {
 	// CreatePetWithBodyWithResponse Add an animal
 	//
 	// Adds an animal and returns it with the `id` the service assigned. When
-	// the answer is 201 the animal is stored durably. The body may take
+	// the response is 201 the animal is stored durably. The body may take
 	// 64 KiB. With an `Idempotency-Key` the request can be sent again safely.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
@@ -634,7 +684,7 @@ type ClientWithResponsesInterface interface {
 	// CreatePetWithResponse Add an animal
 	//
 	// Adds an animal and returns it with the `id` the service assigned. When
-	// the answer is 201 the animal is stored durably. The body may take
+	// the response is 201 the animal is stored durably. The body may take
 	// 64 KiB. With an `Idempotency-Key` the request can be sent again safely.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
@@ -645,7 +695,7 @@ type ClientWithResponsesInterface interface {
 	// GetPetWithResponse Get an animal
 	//
 	// Returns one animal. Deprecated: use `GET /pets` with a `status` filter
-	// instead. Every answer says so in `Deprecation` and `Link` (RFC 9745)
+	// instead. Every response says so in `Deprecation` and `Link` (RFC 9745)
 	// and in `Sunset` (RFC 8594). Until the operation is removed, on 5
 	// December 2030, it works unchanged.
 	//
@@ -665,36 +715,30 @@ type ListPetsResponse200Headers struct {
 
 // ListPetsResponse400Headers the declared response headers of an HTTP 400 response for ListPets
 type ListPetsResponse400Headers struct {
-	Deprecation *string
-	Link        *string
-	Sunset      *string
-	XRequestID  *string
+	XRequestID *string
 }
 
 // ListPetsResponse401Headers the declared response headers of an HTTP 401 response for ListPets
 type ListPetsResponse401Headers struct {
-	Deprecation     *string
-	Link            *string
-	Sunset          *string
 	WWWAuthenticate *string
 	XRequestID      *string
 }
 
+// ListPetsResponse429Headers the declared response headers of an HTTP 429 response for ListPets
+type ListPetsResponse429Headers struct {
+	RetryAfter *int
+	XRequestID *string
+}
+
 // ListPetsResponse500Headers the declared response headers of an HTTP 500 response for ListPets
 type ListPetsResponse500Headers struct {
-	Deprecation *string
-	Link        *string
-	Sunset      *string
-	XRequestID  *string
+	XRequestID *string
 }
 
 // ListPetsResponse503Headers the declared response headers of an HTTP 503 response for ListPets
 type ListPetsResponse503Headers struct {
-	Deprecation *string
-	Link        *string
-	RetryAfter  *int
-	Sunset      *string
-	XRequestID  *string
+	RetryAfter *int
+	XRequestID *string
 }
 
 type ListPetsResponse struct {
@@ -706,6 +750,8 @@ type ListPetsResponse struct {
 	JSON400 *InvalidParameter
 	// JSON401 the response for an HTTP 401 `application/json` response
 	JSON401 *Unauthorized
+	// JSON429 the response for an HTTP 429 `application/json` response
+	JSON429 *RateLimited
 	// JSON500 the response for an HTTP 500 `application/json` response
 	JSON500 *Internal
 	// JSON503 the response for an HTTP 503 `application/json` response
@@ -716,6 +762,8 @@ type ListPetsResponse struct {
 	Headers400 *ListPetsResponse400Headers
 	// Headers401 the parsed response headers for an HTTP 401 response
 	Headers401 *ListPetsResponse401Headers
+	// Headers429 the parsed response headers for an HTTP 429 response
+	Headers429 *ListPetsResponse429Headers
 	// Headers500 the parsed response headers for an HTTP 500 response
 	Headers500 *ListPetsResponse500Headers
 	// Headers503 the parsed response headers for an HTTP 503 response
@@ -735,6 +783,11 @@ func (r ListPetsResponse) GetJSON400() *InvalidParameter {
 // GetJSON401 returns the response for an HTTP 401 `application/json` response
 func (r ListPetsResponse) GetJSON401() *Unauthorized {
 	return r.JSON401
+}
+
+// GetJSON429 returns the response for an HTTP 429 `application/json` response
+func (r ListPetsResponse) GetJSON429() *RateLimited {
+	return r.JSON429
 }
 
 // GetJSON500 returns the response for an HTTP 500 `application/json` response
@@ -789,9 +842,12 @@ type CreatePetResponse400Headers struct {
 
 // CreatePetResponse401Headers the declared response headers of an HTTP 401 response for CreatePet
 type CreatePetResponse401Headers struct {
-	Deprecation     *string
-	Link            *string
-	Sunset          *string
+	WWWAuthenticate *string
+	XRequestID      *string
+}
+
+// CreatePetResponse403Headers the declared response headers of an HTTP 403 response for CreatePet
+type CreatePetResponse403Headers struct {
 	WWWAuthenticate *string
 	XRequestID      *string
 }
@@ -813,38 +869,42 @@ type CreatePetResponse422Headers struct {
 	XRequestID *string
 }
 
+// CreatePetResponse429Headers the declared response headers of an HTTP 429 response for CreatePet
+type CreatePetResponse429Headers struct {
+	RetryAfter *int
+	XRequestID *string
+}
+
 // CreatePetResponse500Headers the declared response headers of an HTTP 500 response for CreatePet
 type CreatePetResponse500Headers struct {
-	Deprecation *string
-	Link        *string
-	Sunset      *string
-	XRequestID  *string
+	XRequestID *string
 }
 
 // CreatePetResponse503Headers the declared response headers of an HTTP 503 response for CreatePet
 type CreatePetResponse503Headers struct {
-	Deprecation *string
-	Link        *string
-	RetryAfter  *int
-	Sunset      *string
-	XRequestID  *string
+	RetryAfter *int
+	XRequestID *string
 }
 
 type CreatePetResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
 	// JSON201 the response for an HTTP 201 `application/json` response
-	JSON201 *Pet
+	JSON201 *PetCreated
 	// JSON400 the response for an HTTP 400 `application/json` response
 	JSON400 *InvalidBody
 	// JSON401 the response for an HTTP 401 `application/json` response
 	JSON401 *Unauthorized
+	// JSON403 the response for an HTTP 403 `application/json` response
+	JSON403 *Forbidden
 	// JSON413 the response for an HTTP 413 `application/json` response
 	JSON413 *PayloadTooLarge
 	// JSON415 the response for an HTTP 415 `application/json` response
 	JSON415 *UnsupportedMediaType
 	// JSON422 the response for an HTTP 422 `application/json` response
 	JSON422 *IdempotencyKeyReused
+	// JSON429 the response for an HTTP 429 `application/json` response
+	JSON429 *RateLimited
 	// JSON500 the response for an HTTP 500 `application/json` response
 	JSON500 *Internal
 	// JSON503 the response for an HTTP 503 `application/json` response
@@ -855,12 +915,16 @@ type CreatePetResponse struct {
 	Headers400 *CreatePetResponse400Headers
 	// Headers401 the parsed response headers for an HTTP 401 response
 	Headers401 *CreatePetResponse401Headers
+	// Headers403 the parsed response headers for an HTTP 403 response
+	Headers403 *CreatePetResponse403Headers
 	// Headers413 the parsed response headers for an HTTP 413 response
 	Headers413 *CreatePetResponse413Headers
 	// Headers415 the parsed response headers for an HTTP 415 response
 	Headers415 *CreatePetResponse415Headers
 	// Headers422 the parsed response headers for an HTTP 422 response
 	Headers422 *CreatePetResponse422Headers
+	// Headers429 the parsed response headers for an HTTP 429 response
+	Headers429 *CreatePetResponse429Headers
 	// Headers500 the parsed response headers for an HTTP 500 response
 	Headers500 *CreatePetResponse500Headers
 	// Headers503 the parsed response headers for an HTTP 503 response
@@ -868,7 +932,7 @@ type CreatePetResponse struct {
 }
 
 // GetJSON201 returns the response for an HTTP 201 `application/json` response
-func (r CreatePetResponse) GetJSON201() *Pet {
+func (r CreatePetResponse) GetJSON201() *PetCreated {
 	return r.JSON201
 }
 
@@ -880,6 +944,11 @@ func (r CreatePetResponse) GetJSON400() *InvalidBody {
 // GetJSON401 returns the response for an HTTP 401 `application/json` response
 func (r CreatePetResponse) GetJSON401() *Unauthorized {
 	return r.JSON401
+}
+
+// GetJSON403 returns the response for an HTTP 403 `application/json` response
+func (r CreatePetResponse) GetJSON403() *Forbidden {
+	return r.JSON403
 }
 
 // GetJSON413 returns the response for an HTTP 413 `application/json` response
@@ -895,6 +964,11 @@ func (r CreatePetResponse) GetJSON415() *UnsupportedMediaType {
 // GetJSON422 returns the response for an HTTP 422 `application/json` response
 func (r CreatePetResponse) GetJSON422() *IdempotencyKeyReused {
 	return r.JSON422
+}
+
+// GetJSON429 returns the response for an HTTP 429 `application/json` response
+func (r CreatePetResponse) GetJSON429() *RateLimited {
+	return r.JSON429
 }
 
 // GetJSON500 returns the response for an HTTP 500 `application/json` response
@@ -969,6 +1043,15 @@ type GetPetResponse404Headers struct {
 	XRequestID  *string
 }
 
+// GetPetResponse429Headers the declared response headers of an HTTP 429 response for GetPet
+type GetPetResponse429Headers struct {
+	Deprecation *string
+	Link        *string
+	RetryAfter  *int
+	Sunset      *string
+	XRequestID  *string
+}
+
 // GetPetResponse500Headers the declared response headers of an HTTP 500 response for GetPet
 type GetPetResponse500Headers struct {
 	Deprecation *string
@@ -990,17 +1073,19 @@ type GetPetResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
 	// JSON200 the response for an HTTP 200 `application/json` response
-	JSON200 *Pet
+	JSON200 *PetFound
 	// JSON400 the response for an HTTP 400 `application/json` response
-	JSON400 *InvalidParameter
+	JSON400 *InvalidPetID
 	// JSON401 the response for an HTTP 401 `application/json` response
-	JSON401 *Unauthorized
+	JSON401 *UnauthorizedDeprecated
 	// JSON404 the response for an HTTP 404 `application/json` response
 	JSON404 *NotFound
+	// JSON429 the response for an HTTP 429 `application/json` response
+	JSON429 *RateLimitedDeprecated
 	// JSON500 the response for an HTTP 500 `application/json` response
-	JSON500 *Internal
+	JSON500 *InternalDeprecated
 	// JSON503 the response for an HTTP 503 `application/json` response
-	JSON503 *Unavailable
+	JSON503 *UnavailableDeprecated
 	// Headers200 the parsed response headers for an HTTP 200 response
 	Headers200 *GetPetResponse200Headers
 	// Headers400 the parsed response headers for an HTTP 400 response
@@ -1009,6 +1094,8 @@ type GetPetResponse struct {
 	Headers401 *GetPetResponse401Headers
 	// Headers404 the parsed response headers for an HTTP 404 response
 	Headers404 *GetPetResponse404Headers
+	// Headers429 the parsed response headers for an HTTP 429 response
+	Headers429 *GetPetResponse429Headers
 	// Headers500 the parsed response headers for an HTTP 500 response
 	Headers500 *GetPetResponse500Headers
 	// Headers503 the parsed response headers for an HTTP 503 response
@@ -1016,17 +1103,17 @@ type GetPetResponse struct {
 }
 
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
-func (r GetPetResponse) GetJSON200() *Pet {
+func (r GetPetResponse) GetJSON200() *PetFound {
 	return r.JSON200
 }
 
 // GetJSON400 returns the response for an HTTP 400 `application/json` response
-func (r GetPetResponse) GetJSON400() *InvalidParameter {
+func (r GetPetResponse) GetJSON400() *InvalidPetID {
 	return r.JSON400
 }
 
 // GetJSON401 returns the response for an HTTP 401 `application/json` response
-func (r GetPetResponse) GetJSON401() *Unauthorized {
+func (r GetPetResponse) GetJSON401() *UnauthorizedDeprecated {
 	return r.JSON401
 }
 
@@ -1035,13 +1122,18 @@ func (r GetPetResponse) GetJSON404() *NotFound {
 	return r.JSON404
 }
 
+// GetJSON429 returns the response for an HTTP 429 `application/json` response
+func (r GetPetResponse) GetJSON429() *RateLimitedDeprecated {
+	return r.JSON429
+}
+
 // GetJSON500 returns the response for an HTTP 500 `application/json` response
-func (r GetPetResponse) GetJSON500() *Internal {
+func (r GetPetResponse) GetJSON500() *InternalDeprecated {
 	return r.JSON500
 }
 
 // GetJSON503 returns the response for an HTTP 503 `application/json` response
-func (r GetPetResponse) GetJSON503() *Unavailable {
+func (r GetPetResponse) GetJSON503() *UnavailableDeprecated {
 	return r.JSON503
 }
 
@@ -1078,7 +1170,7 @@ func (r GetPetResponse) ContentType() string {
 //
 // Returns animals in ascending order of `id`, at most `limit` of them.
 // Where more follow, the `Link` header (RFC 8288) names the next page
-// with `rel="next"`; follow it until an answer comes without one. Such a
+// with `rel="next"`; follow it until a response comes without one. Such a
 // walk returns every animal that was acknowledged before it began
 // exactly once, whatever is added meanwhile.
 //
@@ -1096,7 +1188,7 @@ func (c *ClientWithResponses) ListPetsWithResponse(ctx context.Context, params *
 // CreatePetWithBodyWithResponse Add an animal
 //
 // Adds an animal and returns it with the `id` the service assigned. When
-// the answer is 201 the animal is stored durably. The body may take
+// the response is 201 the animal is stored durably. The body may take
 // 64 KiB. With an `Idempotency-Key` the request can be sent again safely.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
@@ -1113,7 +1205,7 @@ func (c *ClientWithResponses) CreatePetWithBodyWithResponse(ctx context.Context,
 // CreatePetWithResponse Add an animal
 //
 // Adds an animal and returns it with the `id` the service assigned. When
-// the answer is 201 the animal is stored durably. The body may take
+// the response is 201 the animal is stored durably. The body may take
 // 64 KiB. With an `Idempotency-Key` the request can be sent again safely.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
@@ -1130,7 +1222,7 @@ func (c *ClientWithResponses) CreatePetWithResponse(ctx context.Context, params 
 // GetPetWithResponse Get an animal
 //
 // Returns one animal. Deprecated: use `GET /pets` with a `status` filter
-// instead. Every answer says so in `Deprecation` and `Link` (RFC 9745)
+// instead. Every response says so in `Deprecation` and `Link` (RFC 9745)
 // and in `Sunset` (RFC 8594). Until the operation is removed, on 5
 // December 2030, it works unchanged.
 //
@@ -1182,6 +1274,13 @@ func ParseListPetsResponse(rsp *http.Response) (*ListPetsResponse, error) {
 		}
 		response.JSON401 = &dest
 
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 429:
+		var dest RateLimited
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON429 = &dest
+
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
 		var dest Internal
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
@@ -1218,27 +1317,6 @@ func ParseListPetsResponse(rsp *http.Response) (*ListPetsResponse, error) {
 		response.Headers200 = &headers
 	case rsp.StatusCode == 400:
 		var headers ListPetsResponse400Headers
-		if values := rsp.Header.Values("Deprecation"); len(values) > 0 {
-			var value string
-			if err := runtime.BindStyledParameterWithOptions("simple", "Deprecation", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
-				return nil, err
-			}
-			headers.Deprecation = &value
-		}
-		if values := rsp.Header.Values("Link"); len(values) > 0 {
-			var value string
-			if err := runtime.BindStyledParameterWithOptions("simple", "Link", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
-				return nil, err
-			}
-			headers.Link = &value
-		}
-		if values := rsp.Header.Values("Sunset"); len(values) > 0 {
-			var value string
-			if err := runtime.BindStyledParameterWithOptions("simple", "Sunset", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
-				return nil, err
-			}
-			headers.Sunset = &value
-		}
 		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -1249,27 +1327,6 @@ func ParseListPetsResponse(rsp *http.Response) (*ListPetsResponse, error) {
 		response.Headers400 = &headers
 	case rsp.StatusCode == 401:
 		var headers ListPetsResponse401Headers
-		if values := rsp.Header.Values("Deprecation"); len(values) > 0 {
-			var value string
-			if err := runtime.BindStyledParameterWithOptions("simple", "Deprecation", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
-				return nil, err
-			}
-			headers.Deprecation = &value
-		}
-		if values := rsp.Header.Values("Link"); len(values) > 0 {
-			var value string
-			if err := runtime.BindStyledParameterWithOptions("simple", "Link", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
-				return nil, err
-			}
-			headers.Link = &value
-		}
-		if values := rsp.Header.Values("Sunset"); len(values) > 0 {
-			var value string
-			if err := runtime.BindStyledParameterWithOptions("simple", "Sunset", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
-				return nil, err
-			}
-			headers.Sunset = &value
-		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -1285,29 +1342,25 @@ func ParseListPetsResponse(rsp *http.Response) (*ListPetsResponse, error) {
 			headers.XRequestID = &value
 		}
 		response.Headers401 = &headers
+	case rsp.StatusCode == 429:
+		var headers ListPetsResponse429Headers
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestID = &value
+		}
+		response.Headers429 = &headers
 	case rsp.StatusCode == 500:
 		var headers ListPetsResponse500Headers
-		if values := rsp.Header.Values("Deprecation"); len(values) > 0 {
-			var value string
-			if err := runtime.BindStyledParameterWithOptions("simple", "Deprecation", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
-				return nil, err
-			}
-			headers.Deprecation = &value
-		}
-		if values := rsp.Header.Values("Link"); len(values) > 0 {
-			var value string
-			if err := runtime.BindStyledParameterWithOptions("simple", "Link", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
-				return nil, err
-			}
-			headers.Link = &value
-		}
-		if values := rsp.Header.Values("Sunset"); len(values) > 0 {
-			var value string
-			if err := runtime.BindStyledParameterWithOptions("simple", "Sunset", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
-				return nil, err
-			}
-			headers.Sunset = &value
-		}
 		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -1318,33 +1371,12 @@ func ParseListPetsResponse(rsp *http.Response) (*ListPetsResponse, error) {
 		response.Headers500 = &headers
 	case rsp.StatusCode == 503:
 		var headers ListPetsResponse503Headers
-		if values := rsp.Header.Values("Deprecation"); len(values) > 0 {
-			var value string
-			if err := runtime.BindStyledParameterWithOptions("simple", "Deprecation", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
-				return nil, err
-			}
-			headers.Deprecation = &value
-		}
-		if values := rsp.Header.Values("Link"); len(values) > 0 {
-			var value string
-			if err := runtime.BindStyledParameterWithOptions("simple", "Link", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
-				return nil, err
-			}
-			headers.Link = &value
-		}
 		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
 			var value int
 			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
 				return nil, err
 			}
 			headers.RetryAfter = &value
-		}
-		if values := rsp.Header.Values("Sunset"); len(values) > 0 {
-			var value string
-			if err := runtime.BindStyledParameterWithOptions("simple", "Sunset", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
-				return nil, err
-			}
-			headers.Sunset = &value
 		}
 		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
 			var value string
@@ -1374,7 +1406,7 @@ func ParseCreatePetResponse(rsp *http.Response) (*CreatePetResponse, error) {
 
 	switch {
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
-		var dest Pet
+		var dest PetCreated
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
 		}
@@ -1393,6 +1425,13 @@ func ParseCreatePetResponse(rsp *http.Response) (*CreatePetResponse, error) {
 			return nil, err
 		}
 		response.JSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest Forbidden
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON403 = &dest
 
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 413:
 		var dest PayloadTooLarge
@@ -1414,6 +1453,13 @@ func ParseCreatePetResponse(rsp *http.Response) (*CreatePetResponse, error) {
 			return nil, err
 		}
 		response.JSON422 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 429:
+		var dest RateLimited
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON429 = &dest
 
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
 		var dest Internal
@@ -1461,27 +1507,6 @@ func ParseCreatePetResponse(rsp *http.Response) (*CreatePetResponse, error) {
 		response.Headers400 = &headers
 	case rsp.StatusCode == 401:
 		var headers CreatePetResponse401Headers
-		if values := rsp.Header.Values("Deprecation"); len(values) > 0 {
-			var value string
-			if err := runtime.BindStyledParameterWithOptions("simple", "Deprecation", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
-				return nil, err
-			}
-			headers.Deprecation = &value
-		}
-		if values := rsp.Header.Values("Link"); len(values) > 0 {
-			var value string
-			if err := runtime.BindStyledParameterWithOptions("simple", "Link", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
-				return nil, err
-			}
-			headers.Link = &value
-		}
-		if values := rsp.Header.Values("Sunset"); len(values) > 0 {
-			var value string
-			if err := runtime.BindStyledParameterWithOptions("simple", "Sunset", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
-				return nil, err
-			}
-			headers.Sunset = &value
-		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -1497,6 +1522,23 @@ func ParseCreatePetResponse(rsp *http.Response) (*CreatePetResponse, error) {
 			headers.XRequestID = &value
 		}
 		response.Headers401 = &headers
+	case rsp.StatusCode == 403:
+		var headers CreatePetResponse403Headers
+		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.WWWAuthenticate = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestID = &value
+		}
+		response.Headers403 = &headers
 	case rsp.StatusCode == 413:
 		var headers CreatePetResponse413Headers
 		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
@@ -1541,29 +1583,25 @@ func ParseCreatePetResponse(rsp *http.Response) (*CreatePetResponse, error) {
 			headers.XRequestID = &value
 		}
 		response.Headers422 = &headers
+	case rsp.StatusCode == 429:
+		var headers CreatePetResponse429Headers
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestID = &value
+		}
+		response.Headers429 = &headers
 	case rsp.StatusCode == 500:
 		var headers CreatePetResponse500Headers
-		if values := rsp.Header.Values("Deprecation"); len(values) > 0 {
-			var value string
-			if err := runtime.BindStyledParameterWithOptions("simple", "Deprecation", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
-				return nil, err
-			}
-			headers.Deprecation = &value
-		}
-		if values := rsp.Header.Values("Link"); len(values) > 0 {
-			var value string
-			if err := runtime.BindStyledParameterWithOptions("simple", "Link", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
-				return nil, err
-			}
-			headers.Link = &value
-		}
-		if values := rsp.Header.Values("Sunset"); len(values) > 0 {
-			var value string
-			if err := runtime.BindStyledParameterWithOptions("simple", "Sunset", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
-				return nil, err
-			}
-			headers.Sunset = &value
-		}
 		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -1574,33 +1612,12 @@ func ParseCreatePetResponse(rsp *http.Response) (*CreatePetResponse, error) {
 		response.Headers500 = &headers
 	case rsp.StatusCode == 503:
 		var headers CreatePetResponse503Headers
-		if values := rsp.Header.Values("Deprecation"); len(values) > 0 {
-			var value string
-			if err := runtime.BindStyledParameterWithOptions("simple", "Deprecation", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
-				return nil, err
-			}
-			headers.Deprecation = &value
-		}
-		if values := rsp.Header.Values("Link"); len(values) > 0 {
-			var value string
-			if err := runtime.BindStyledParameterWithOptions("simple", "Link", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
-				return nil, err
-			}
-			headers.Link = &value
-		}
 		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
 			var value int
 			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
 				return nil, err
 			}
 			headers.RetryAfter = &value
-		}
-		if values := rsp.Header.Values("Sunset"); len(values) > 0 {
-			var value string
-			if err := runtime.BindStyledParameterWithOptions("simple", "Sunset", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
-				return nil, err
-			}
-			headers.Sunset = &value
 		}
 		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
 			var value string
@@ -1630,21 +1647,21 @@ func ParseGetPetResponse(rsp *http.Response) (*GetPetResponse, error) {
 
 	switch {
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
-		var dest Pet
+		var dest PetFound
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
 		}
 		response.JSON200 = &dest
 
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
-		var dest InvalidParameter
+		var dest InvalidPetID
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
 		}
 		response.JSON400 = &dest
 
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
-		var dest Unauthorized
+		var dest UnauthorizedDeprecated
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
 		}
@@ -1657,15 +1674,22 @@ func ParseGetPetResponse(rsp *http.Response) (*GetPetResponse, error) {
 		}
 		response.JSON404 = &dest
 
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 429:
+		var dest RateLimitedDeprecated
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON429 = &dest
+
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
-		var dest Internal
+		var dest InternalDeprecated
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
 		}
 		response.JSON500 = &dest
 
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
-		var dest Unavailable
+		var dest UnavailableDeprecated
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
 		}
@@ -1805,6 +1829,44 @@ func ParseGetPetResponse(rsp *http.Response) (*GetPetResponse, error) {
 			headers.XRequestID = &value
 		}
 		response.Headers404 = &headers
+	case rsp.StatusCode == 429:
+		var headers GetPetResponse429Headers
+		if values := rsp.Header.Values("Deprecation"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Deprecation", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.Deprecation = &value
+		}
+		if values := rsp.Header.Values("Link"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Link", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.Link = &value
+		}
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("Sunset"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Sunset", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.Sunset = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestID = &value
+		}
+		response.Headers429 = &headers
 	case rsp.StatusCode == 500:
 		var headers GetPetResponse500Headers
 		if values := rsp.Header.Values("Deprecation"); len(values) > 0 {

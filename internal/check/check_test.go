@@ -84,7 +84,7 @@ func TestABaseAddressThatDoesNotEndInTheVersionFailsThatRowAlone(t *testing.T) {
 func TestEveryRowSaysWhereItStands(t *testing.T) {
 	rfc := regexp.MustCompile(`^RFC \d{4}(?: §[1-9][0-9.]*)?$`)
 	for _, r := range check.Rows() {
-		part := regexp.MustCompile(`(?m)^ *(?:- name: |operationId: |## )?` + regexp.QuoteMeta(r.Source) + `:?$`)
+		part := regexp.MustCompile(`(?m)^ *(?:- name: |operationId: |### )?` + regexp.QuoteMeta(r.Source) + `:?$`)
 		if r.Source != "README" && !rfc.MatchString(r.Source) && !part.Match(gen.Document) {
 			t.Errorf("%s: got %q, want a part of openapi.yaml, README or an RFC", r.Title, r.Source)
 		}

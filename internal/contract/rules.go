@@ -47,7 +47,9 @@ func statusHeaders(r *http.Request, answer *http.Response) (errs []error) {
 	switch answer.StatusCode {
 	case http.StatusUnauthorized:
 		must("WWW-Authenticate", `^Bearer realm="petstore"(, error="invalid_token")?$`)
-	case http.StatusServiceUnavailable:
+	case http.StatusForbidden:
+		must("WWW-Authenticate", `^Bearer realm="petstore", error="insufficient_scope"$`)
+	case http.StatusServiceUnavailable, http.StatusTooManyRequests:
 		must("Retry-After", `^[0-9]+$`)
 	case http.StatusUnsupportedMediaType:
 		if answer.Header.Get("Accept") == "" {

@@ -58,19 +58,21 @@ func (j *Judge) Unvisited() []string {
 
 var codeRow = regexp.MustCompile("(?m)^\\| ([0-9]{3}) \\| `([a-z_]+)` \\|")
 
-// Codes reads the table of codes in the document's description: the codes of
-// the Error body by their status.
+// Codes reads the table of codes in the descriptions of the document's tags: the
+// codes of the Error body by their status.
 func Codes(document *openapi3.T) map[int][]string {
 	codes := map[int][]string{}
-	for _, row := range codeRow.FindAllStringSubmatch(document.Info.Description, -1) {
-		status, _ := strconv.Atoi(row[1]) // three digits
-		codes[status] = append(codes[status], row[2])
+	for _, tag := range document.Tags {
+		for _, row := range codeRow.FindAllStringSubmatch(tag.Description, -1) {
+			status, _ := strconv.Atoi(row[1]) // three digits
+			codes[status] = append(codes[status], row[2])
+		}
 	}
 	return codes
 }
 
 // Codes returns the codes of the Error body by their status, as the document's
-// description lists them.
+// table lists them.
 func (j *Judge) Codes() map[int][]string { return j.codes }
 
 // Document returns the document, which callers must not change.

@@ -80,7 +80,7 @@ func (d *documented) CreatePet(_ context.Context, r api.CreatePetRequestObject) 
 	if r.Body.Status != nil {
 		p.Status = string(*r.Body.Status)
 	}
-	return api.CreatePet201JSONResponse{Body: toAPI(d.add(p))}, nil
+	return api.CreatePet201JSONResponse{PetCreatedJSONResponse: api.PetCreatedJSONResponse{Body: toAPI(d.add(p))}}, nil
 }
 
 func (d *documented) GetPet(_ context.Context, r api.GetPetRequestObject) (api.GetPetResponseObject, error) {
@@ -88,5 +88,5 @@ func (d *documented) GetPet(_ context.Context, r api.GetPetRequestObject) (api.G
 	if !ok {
 		return api.GetPet404JSONResponse{}, nil
 	}
-	return api.GetPet200JSONResponse{Body: toAPI(p)}, nil
+	return api.GetPet200JSONResponse{PetFoundJSONResponse: api.PetFoundJSONResponse{Body: toAPI(p)}}, nil
 }

@@ -12,12 +12,17 @@ import (
 // firstEntry is the first of the list of changes.
 const firstEntry = "- 1.0.0 (2026-11-21): the first version."
 
-// replace changes the description, which must have what is to be replaced.
-func replace(d *openapi3.T, from, to string) {
-	if !strings.Contains(d.Info.Description, from) {
+// replace changes the document's description, which must contain from.
+func replace(d *openapi3.T, from, to string) { replaceIn(&d.Info.Description, from, to) }
+
+// replaceInTable changes the table of codes, which must contain from.
+func replaceInTable(d *openapi3.T, from, to string) { replaceIn(&d.Tags[0].Description, from, to) }
+
+func replaceIn(description *string, from, to string) {
+	if !strings.Contains(*description, from) {
 		panic("the description does not contain " + from)
 	}
-	d.Info.Description = strings.Replace(d.Info.Description, from, to, 1)
+	*description = strings.Replace(*description, from, to, 1)
 }
 
 func TestAReleasedDocumentChangesOnlyWithAnEntryInItsListOfChanges(t *testing.T) {

@@ -24,10 +24,8 @@ import (
 const usage = `usage: breaking OASDIFF [BASE]
 
 Compares openapi.yaml of the working directory with the specification, and with
-the openapi.yaml of BASE, a tag, branch or commit. Without BASE that is
-  - the last tag; where there is none,
-  - on a branch, the commit at which it left the main branch;
-  - on the main branch, the last commit whose openapi.yaml was another.
+the openapi.yaml of BASE, a tag, branch or commit. Without BASE that is the last
+tag; where there is none, nothing has been released that could be broken.
 OASDIFF is the path of the program oasdiff. ` + "`make breaking` installs it and runs this."
 
 func main() {
@@ -43,8 +41,8 @@ type world struct {
 }
 
 const (
-	seedFile       = "internal/contract/seed.yaml"
-	exceptionsFile = "internal/contract/breaking-exceptions.txt"
+	specificationFile = "internal/contract/specification.yaml"
+	exceptionsFile    = "internal/contract/breaking-exceptions.txt"
 )
 
 // errBreaks says that the document fails; what it fails in has been printed.
@@ -79,7 +77,7 @@ func judge(ctx context.Context, w world, tool oasdiff, asked string) error {
 	if err != nil {
 		return err
 	}
-	seed, err := os.ReadFile(filepath.Join(w.dir, seedFile))
+	specification, err := os.ReadFile(filepath.Join(w.dir, specificationFile))
 	if err != nil {
 		return err
 	}
@@ -87,7 +85,7 @@ func judge(ctx context.Context, w world, tool oasdiff, asked string) error {
 	if err != nil {
 		return err
 	}
-	bases := []base{{name: "the specification (" + seedFile + ")", document: seed}}
+	bases := []base{{name: "the specification (" + specificationFile + ")", document: specification}}
 	last, why, err := findBase(ctx, w.dir, asked, current)
 	if err != nil {
 		return err

@@ -21,7 +21,7 @@ import (
 func project(t *testing.T) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
-	for _, name := range []string{seedFile, exceptionsFile, "openapi.yaml"} {
+	for _, name := range []string{specificationFile, exceptionsFile, "openapi.yaml"} {
 		data, err := os.ReadFile(filepath.Join("../../..", name))
 		if err != nil {
 			t.Fatal(err)
