@@ -100,7 +100,7 @@ func exportPets(ctx context.Context, env environment, cfg exportConfig) (err err
 		}
 		write, outcome = func(to func(io.Writer) error) error { return writeWhole(cfg, to) }, "nothing was exported"
 	}
-	st, err := store.OpenExisting(ctx, cfg.store)
+	st, err := store.Open(ctx, cfg.store, store.ReadOnly)
 	if err != nil {
 		return err
 	}

@@ -6,8 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"strings"
 
 	"example.com/petstore/internal/petstore"
@@ -22,13 +20,33 @@ const Memory = "memory:"
 // Addresses says which addresses Open takes, for -h and error messages.
 const Addresses = "sqlite:PATH, postgres://USER:PASSWORD@HOST/DATABASE or memory:"
 
+// Option says how a store is opened.
+type Option func(*sqlite.Options)
+
+// MustExist refuses an SQLite file that is not there, instead of making it.
+func MustExist(o *sqlite.Options) { o.MustExist = true }
+
+// ReadOnly opens an SQLite file for reading only: nothing is made, and nothing
+// changed.
+func ReadOnly(o *sqlite.Options) { o.ReadOnly = true }
+
+// Notify has f told, in a sentence each, what the operator should know: that a
+// store was made, and where, or that others may read it.
+func Notify(f func(message string)) Option {
+	return func(o *sqlite.Options) { o.Notify = f }
+}
+
 // Open opens the store at that address, makes it and brings its schema up to
-// date if need be. The caller closes it.
-func Open(ctx context.Context, address string) (petstore.Store, error) {
+// date if need be, unless an option says otherwise. The caller closes it.
+func Open(ctx context.Context, address string, options ...Option) (petstore.Store, error) {
 	scheme, rest, found := strings.Cut(address, ":")
 	switch {
 	case found && scheme == "sqlite":
-		return opened(sqlite.Open(ctx, rest))
+		var o sqlite.Options
+		for _, option := range options {
+			option(&o)
+		}
+		return opened(sqlite.Open(ctx, rest, o))
 	case isPostgres(address):
 		return opened(postgres.Open(ctx, address))
 	case address == Memory:
@@ -37,15 +55,14 @@ func Open(ctx context.Context, address string) (petstore.Store, error) {
 	return nil, fmt.Errorf("unknown store %q: give %s", Redact(address), Addresses)
 }
 
-// OpenExisting is Open for whoever wants what is in the store: it makes no new
-// file.
-func OpenExisting(ctx context.Context, address string) (petstore.Store, error) {
-	if path, ok := strings.CutPrefix(address, "sqlite:"); ok && path != "" {
-		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-			return nil, fmt.Errorf("there is no database %s; name the right one with --store", path)
-		}
+// InUse reports whether another process, such as a server, holds the SQLite
+// file at that address. Other stores are made to be shared.
+func InUse(address string) (bool, error) {
+	path, ok := strings.CutPrefix(address, "sqlite:")
+	if !ok {
+		return false, nil
 	}
-	return Open(ctx, address)
+	return sqlite.InUse(path)
 }
 
 func isPostgres(address string) bool {

@@ -21,7 +21,7 @@ const rarePets = 10
 // service makes the schema; SQLite makes the rows, since creating them through
 // the service would take a quarter of an hour.
 func fill(ctx context.Context, path string, pets int) (err error) {
-	st, err := sqlite.Open(ctx, path)
+	st, err := sqlite.Open(ctx, path, sqlite.Options{})
 	if err != nil {
 		return err
 	}

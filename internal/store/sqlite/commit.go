@@ -48,36 +48,36 @@ func newWriter(ctx context.Context, db *sql.DB) (*writer, error) {
 }
 
 // committer is the goroutine that writes. It takes whatever waits, up to
-// maxBatch, runs it in one transaction and answers after the commit: one fsync
+// maxBatch, runs it in one transaction and replies after the commit: one fsync
 // for all of them. It takes no context: that a caller gives up must not roll
 // back its neighbours.
 type committer struct {
-	w      *writer
-	jobs   chan *job
-	alone  chan *job // those that are alone
-	failed chan error
-	done   chan struct{}
+	w         *writer
+	health    *health
+	jobs      chan *job
+	exclusive chan *job // those that are exclusive
+	done      chan struct{}
 
-	mu     sync.RWMutex // held for reading while sending to jobs or alone
+	mu     sync.RWMutex // held for reading while sending to jobs or exclusive
 	closed bool
 }
 
 // job is one caller's write.
 type job struct {
-	apply func(*writer) error
-	alone bool        // shares its transaction with no other
-	taken atomic.Bool // by the committer, or by the caller who withdraws it
-	err   error       // of apply alone
-	done  chan error
+	apply     func(*writer) error
+	exclusive bool        // shares its transaction with no other
+	taken     atomic.Bool // by the committer, or by the caller who withdraws it
+	err       error       // of apply itself
+	done      chan error
 }
 
-func startCommitter(w *writer) *committer {
+func startCommitter(w *writer, h *health) *committer {
 	c := &committer{
-		w:      w,
-		jobs:   make(chan *job, maxBatch),
-		alone:  make(chan *job),
-		failed: make(chan error, 1),
-		done:   make(chan struct{}),
+		w:         w,
+		health:    h,
+		jobs:      make(chan *job, maxBatch),
+		exclusive: make(chan *job),
+		done:      make(chan struct{}),
 	}
 	go c.run()
 	return c
@@ -102,12 +102,12 @@ func (c *committer) write(ctx context.Context, apply func(*writer) error) error 
 	}
 }
 
-// writeAlone is write for a job that may take long and that, where it fails,
+// writeExclusive is write for a job that may take long and that, where it fails,
 // leaves nothing behind: whatever its error is, all of it is undone, and nothing
 // else. It ends soon after ctx only if apply does.
-func (c *committer) writeAlone(ctx context.Context, apply func(*writer) error) error {
-	j := &job{apply: apply, alone: true, done: make(chan error, 1)}
-	if err := c.send(ctx, c.alone, j); err != nil {
+func (c *committer) writeExclusive(ctx context.Context, apply func(*writer) error) error {
+	j := &job{apply: apply, exclusive: true, done: make(chan error, 1)}
+	if err := c.send(ctx, c.exclusive, j); err != nil {
 		return err
 	}
 	return <-j.done
@@ -138,7 +138,6 @@ func (c *committer) close() {
 
 func (c *committer) run() {
 	defer close(c.done)
-	var fatal error
 	batch := make([]*job, 0, maxBatch)
 	for {
 		select {
@@ -146,19 +145,12 @@ func (c *committer) run() {
 			if !open {
 				return
 			}
-			c.gather()
+			c.yieldToWriters()
 			batch = c.drain(append(batch[:0], j))
-		case j := <-c.alone:
+		case j := <-c.exclusive:
 			batch = append(batch[:0], j)
 		}
-		err := fatal
-		if err == nil {
-			err = c.commit(batch)
-		}
-		if fatal == nil && isFatal(err) {
-			fatal = &petstore.Error{Kind: petstore.Internal, Message: "the database can no longer be written to", Err: err}
-			c.failed <- fatal
-		}
+		err := c.settle(batch)
 		for _, j := range batch {
 			if err == nil {
 				j.done <- translate(j.err)
@@ -169,10 +161,24 @@ func (c *committer) run() {
 	}
 }
 
-// gather lets whoever is about to send a job send it, as long as that brings
+// settle commits the batch, and returns the error of all of it. After a fatal
+// one nothing is written any more.
+func (c *committer) settle(batch []*job) error {
+	if failure := c.health.failure.Load(); failure != nil {
+		return failure
+	}
+	err := c.commit(batch)
+	c.health.met(err)
+	if isFatal(err) {
+		return c.health.fail(err)
+	}
+	return err
+}
+
+// yieldToWriters lets whoever is about to send a job send it, as long as that brings
 // more: every job that comes along saves a commit. Where nobody is, it costs
 // nothing that could be measured.
-func (c *committer) gather() {
+func (c *committer) yieldToWriters() {
 	for n := -1; n < len(c.jobs) && n < maxBatch; {
 		n = len(c.jobs)
 		runtime.Gosched()
@@ -211,14 +217,17 @@ func (c *committer) commit(batch []*job) error {
 		return err
 	}
 	for _, j := range batch {
-		if j.err = j.apply(c.w); j.err != nil && (j.alone || !isConstraint(j.err)) {
+		if j.err = j.apply(c.w); j.err != nil && (j.exclusive || !isConstraint(j.err)) {
 			return c.undo(j.err)
 		}
 	}
 	if _, err := c.w.commit.Exec(); err != nil {
 		return c.undo(err)
 	}
-	return nil
+	c.health.commits.Add(1)
+	c.health.writes.Add(uint64(len(batch)))
+	c.health.diskFull.Store(false)
+	return c.health.files.stillThere()
 }
 
 // undo rolls back and returns the error that made it necessary. SQLite may

@@ -233,7 +233,7 @@ func TestClosingFinishesWhatWaits(t *testing.T) {
 		if closeErr != nil {
 			t.Errorf("closing: got error %v, want nil", closeErr)
 		}
-		again, err := Open(t.Context(), path)
+		again, err := Open(t.Context(), path, Options{})
 		if err != nil {
 			t.Fatalf("reopening: got error %v", err)
 		}

@@ -137,7 +137,9 @@ func (s *Store) read(ctx context.Context, f func(*reader) error) error {
 			return petstore.ErrClosed
 		}
 		defer func() { s.readers <- r }()
-		return translate(f(r))
+		err := f(r)
+		s.health.met(err)
+		return translate(err)
 	case <-ctx.Done():
 		return petstore.ErrGaveUp
 	}

@@ -23,7 +23,7 @@ func TestTwoStoresOnOneFileAreLinearizable(t *testing.T) {
 
 func open(t *testing.T, path string) *sqlite.Store {
 	t.Helper()
-	s, err := sqlite.Open(t.Context(), path)
+	s, err := sqlite.Open(t.Context(), path, sqlite.Options{})
 	if err != nil {
 		t.Fatalf("opening %s: got error %v, want a store", path, err)
 	}

@@ -44,6 +44,9 @@ func translate(err error) error {
 // would acknowledge could be trusted. A failed fsync cannot be tried again: the
 // kernel may have dropped the pages and will call the next one a success.
 func isFatal(err error) bool {
+	if errors.Is(err, errReplaced) {
+		return true
+	}
 	extended, primary := code(err)
 	switch primary {
 	case lib.SQLITE_IOERR:
@@ -73,6 +76,9 @@ func isNoTransaction(err error) bool {
 
 // explainOpen makes one sentence for the operator of an error of Open.
 func explainOpen(path string, err error) error {
+	if errors.Is(err, errForeign) {
+		return fmt.Errorf("%s is %w, and was left as it is; choose another file", path, errForeign)
+	}
 	switch _, primary := code(err); primary {
 	case lib.SQLITE_NOTADB:
 		return fmt.Errorf("%s is not an SQLite database; choose another file", path)

@@ -36,7 +36,7 @@ func TestAWriteErrorOfTheKernelEndsWritingButNotReading(t *testing.T) {
 // limit is taken back afterwards, and the store must not believe in it.
 func createUntilTheFileMayNotGrow(ctx context.Context, path string) error {
 	signal.Ignore(syscall.SIGXFSZ)
-	s, err := sqlite.Open(ctx, path)
+	s, err := sqlite.Open(ctx, path, sqlite.Options{})
 	if err != nil {
 		return err
 	}
@@ -140,5 +140,32 @@ func overwriteRootPage(t *testing.T, path, table string) {
 	defer f.Close()
 	if _, err := f.WriteAt([]byte(strings.Repeat("\xa5", int(size))), (root-1)*size); err != nil {
 		t.Fatalf("damaging the file: got error %v", err)
+	}
+}
+
+func TestADamagedPageIsNotReadyAndCounted(t *testing.T) {
+	path := freshPath(t)
+	if err := open(t, path).Close(); err != nil {
+		t.Fatalf("closing: got error %v", err)
+	}
+	overwriteRootPage(t, path, "keys")
+	s := open(t, path)
+	if err := s.Ping(t.Context()); err != nil {
+		t.Errorf("before anybody met the damage: got error %v, want ready", err)
+	}
+	if _, err := s.Keys(t.Context()); err == nil || petstore.KindOf(err) != petstore.Internal {
+		t.Errorf("reading a damaged page: got error %v, want internal", err)
+	}
+	if err := s.Ping(t.Context()); err == nil || !strings.Contains(err.Error(), "the database is damaged; petstore verify says where") {
+		t.Errorf("after it: got ping error %v, want one that names the damage", err)
+	}
+	if got := s.Stats(t.Context()).Corruptions; got != 1 {
+		t.Errorf("corruptions: got %d, want 1", got)
+	}
+	mustCreate(t, s, "in a table that is whole")
+	select {
+	case err := <-s.Failed():
+		t.Errorf("got failure %v, want none: others may still read", err)
+	default:
 	}
 }

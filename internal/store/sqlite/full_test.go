@@ -66,6 +66,9 @@ func TestAFullDiskIsUnavailableUntilThereIsSpace(t *testing.T) {
 		if err := s.Ping(t.Context()); err != nil {
 			t.Errorf("ping on a full disk: got error %v, want nil", err)
 		}
+		if !s.Stats(t.Context()).DiskFull {
+			t.Error("stats on a full disk: got disk not full, want full")
+		}
 		for _, pet := range acknowledged {
 			if got, err := s.Pet(t.Context(), pet.ID); err != nil || got != pet {
 				t.Errorf("pet %d on a full disk: got error %v, want it as it was", pet.ID, err)
@@ -80,7 +83,7 @@ func TestAFullDiskIsUnavailableUntilThereIsSpace(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Errorf("closing: got error %v", err)
 	}
-	s, err := Open(t.Context(), path)
+	s, err := Open(t.Context(), path, Options{})
 	if err != nil {
 		t.Fatalf("reopening: got error %v", err)
 	}
@@ -116,5 +119,8 @@ func TestADiskThatFillsUpDuringABatchUndoesAllOfIt(t *testing.T) {
 		small = createInTheBackground(t.Context(), s, 5)
 		synctest.Wait()
 		wantCreated(t, s, small)
+		if s.Stats(t.Context()).DiskFull {
+			t.Error("stats once there is space: got disk full, want not")
+		}
 	})
 }

@@ -14,7 +14,7 @@ import (
 func mustOpen(t *testing.T) (s *Store, path string) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "pets.db")
-	s, err := Open(t.Context(), path)
+	s, err := Open(t.Context(), path, Options{})
 	if err != nil {
 		t.Fatalf("opening: got error %v, want a store", err)
 	}

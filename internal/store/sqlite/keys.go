@@ -20,7 +20,7 @@ const (
 
 // CreateKey implements petstore.KeyStore.
 func (s *Store) CreateKey(ctx context.Context, k petstore.Key) error {
-	return s.committer.write(ctx, func(w *writer) error {
+	return s.write(ctx, func(w *writer) error {
 		_, err := w.insertKey.Exec(k.ID, k.Name, k.Hash[:], k.CreatedAt.Unix(), unixOrNull(k.ExpiresAt))
 		return err
 	})
@@ -59,7 +59,7 @@ func (s *Store) Keys(ctx context.Context) (keys []petstore.Key, err error) {
 // that changes it: a read of its own could fail once the change is made.
 func (s *Store) RevokeKey(ctx context.Context, id string, at time.Time) (k petstore.Key, err error) {
 	found := true
-	err = s.committer.write(ctx, func(w *writer) error {
+	err = s.write(ctx, func(w *writer) error {
 		err := scanKey(w.revokeKey.QueryRow(at.Unix(), id), &k)
 		if errors.Is(err, sql.ErrNoRows) {
 			found, err = false, nil

@@ -20,7 +20,7 @@ import (
 // each that was acknowledged. A line is one write of less than PIPE_BUF bytes,
 // so the reader sees all of it or nothing.
 func createUntilKilled(ctx context.Context, path string) error {
-	s, err := sqlite.Open(ctx, path)
+	s, err := sqlite.Open(ctx, path, sqlite.Options{})
 	if err != nil {
 		return err
 	}
@@ -94,7 +94,7 @@ func note(t *testing.T, ledger map[int64]petstore.Pet, line string) {
 
 func checkLedger(t *testing.T, path string, ledger map[int64]petstore.Pet) {
 	t.Helper()
-	s, err := sqlite.Open(t.Context(), path)
+	s, err := sqlite.Open(t.Context(), path, sqlite.Options{})
 	if err != nil {
 		t.Fatalf("reopening: got error %v", err)
 	}

@@ -42,8 +42,11 @@ var errRefused = errors.New("the pets are refused")
 // waiting for some 4 s a million pets, other processes too, which their
 // busyTimeout bounds.
 func (s *Store) load(ctx context.Context, pets iter.Seq2[petstore.Pet, error], ids string) (n int, err error) {
+	if s.committer == nil {
+		return 0, errReadOnly
+	}
 	var refusal error
-	err = s.committer.writeAlone(ctx, func(w *writer) error {
+	err = s.committer.writeExclusive(ctx, func(w *writer) error {
 		if ids == ownIDs {
 			if err := checkEmpty(w); err != nil {
 				return err

@@ -22,6 +22,7 @@ var children = map[string]func(ctx context.Context, path string) error{
 	"create":  createUntilKilled,
 	"fail":    createUntilTheFileMayNotGrow,
 	"compete": openOnSignal,
+	"look":    lookAsNobody,
 }
 
 func TestMain(m *testing.M) {

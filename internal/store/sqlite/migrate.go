@@ -37,21 +37,18 @@ func migrate(ctx context.Context, path string) error {
 // migration is one transaction, so the later of them fails where the earlier
 // has been; it looks again and goes on from there.
 func migrateOnce(ctx context.Context, path string) (err error) {
+	if err := checkOwner(ctx, dsn(path, nil)); err != nil { // before anything of it is changed
+		return err
+	}
 	db, err := sql.Open("sqlite", dsn(path, writerPragmas))
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
-	files, err := fs.Sub(migrations, "migrations")
+	provider, latest, err := newProvider(db)
 	if err != nil {
 		return err
 	}
-	provider, err := goose.NewProvider(goose.DialectSQLite3, db, files)
-	if err != nil {
-		return err
-	}
-	sources := provider.ListSources()
-	latest := sources[len(sources)-1].Version
 
 	const attempts = 3 // the version table, then the migrations, may be lost to another process
 	var upErr error
@@ -61,7 +58,7 @@ func migrateOnce(ctx context.Context, path string) (err error) {
 		case err != nil:
 			return err
 		case version > latest:
-			return fmt.Errorf("its schema is at version %d and this program knows versions up to %d; run a newer petstore", version, latest)
+			return errNewer(version, latest)
 		case version == latest:
 			return nil
 		}
@@ -71,6 +68,68 @@ func migrateOnce(ctx context.Context, path string) (err error) {
 		return fmt.Errorf("migration failed: %w", upErr)
 	}
 	return nil
+}
+
+func newProvider(db *sql.DB) (provider *goose.Provider, latest int64, err error) {
+	files, err := fs.Sub(migrations, "migrations")
+	if err != nil {
+		return nil, 0, err
+	}
+	if provider, err = goose.NewProvider(goose.DialectSQLite3, db, files); err != nil {
+		return nil, 0, err
+	}
+	sources := provider.ListSources()
+	return provider, sources[len(sources)-1].Version, nil
+}
+
+func errNewer(version, latest int64) error {
+	return fmt.Errorf("its schema is at version %d and this program knows versions up to %d; run a newer petstore", version, latest)
+}
+
+// checkSchema refuses a database that this program cannot read as it is.
+func checkSchema(ctx context.Context, address string) (err error) {
+	if err := checkOwner(ctx, address); err != nil {
+		return err
+	}
+	db, err := sql.Open("sqlite", address)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	_, latest, err := newProvider(db)
+	if err != nil {
+		return err
+	}
+	switch version, err := schemaVersion(ctx, db); {
+	case err != nil:
+		return err
+	case version > latest:
+		return errNewer(version, latest)
+	case version < latest:
+		return fmt.Errorf("its schema is at version %d and this program reads version %d; start petstore serve on it once", version, latest)
+	}
+	return nil
+}
+
+// errForeign is what checkOwner returns of a database that is not ours.
+var errForeign = errors.New("a database of another program")
+
+// checkOwner refuses a database that has tables, and not those of this program.
+// It changes nothing.
+func checkOwner(ctx context.Context, address string) (err error) {
+	db, err := sql.Open("sqlite", address)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	var foreign bool
+	err = db.QueryRowContext(ctx, `WITH tables AS (SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite\_%' ESCAPE '\')
+		SELECT EXISTS (SELECT 1 FROM tables WHERE name <> ?1) AND
+			(SELECT count(*) FROM tables WHERE name IN (?1, 'pets', 'keys')) < 3`, goose.DefaultTablename).Scan(&foreign)
+	if err == nil && foreign {
+		return errForeign
+	}
+	return err
 }
 
 // schemaVersion returns the last migration applied, 0 for an empty database.

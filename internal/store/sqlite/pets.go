@@ -26,7 +26,7 @@ func (s *Store) CreatePet(ctx context.Context, p petstore.NewPet) (petstore.Pet,
 		return s.createPetOnce(ctx, p)
 	}
 	var id int64
-	err := s.committer.write(ctx, func(w *writer) error {
+	err := s.write(ctx, func(w *writer) error {
 		res, err := w.insertPet.Exec(p.Name, p.CategoryID, string(p.Status))
 		if err != nil {
 			return err
@@ -45,7 +45,7 @@ func (s *Store) CreatePet(ctx context.Context, p petstore.NewPet) (petstore.Pet,
 // this one's answer, or not at all.
 func (s *Store) createPetOnce(ctx context.Context, p petstore.NewPet) (petstore.Pet, error) {
 	var pet petstore.Pet
-	err := s.committer.write(ctx, func(w *writer) error {
+	err := s.write(ctx, func(w *writer) error {
 		i := p.Idempotency
 		res, err := w.insertPetOnce.Exec(p.Name, p.CategoryID, string(p.Status), i.KeyID, i.Key)
 		if err != nil {

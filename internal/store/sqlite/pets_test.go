@@ -54,7 +54,7 @@ func TestAnIdentifierIsNeverUsedAgain(t *testing.T) {
 		t.Fatalf("closing: got error %v", err)
 	}
 	var err error
-	if s, err = Open(t.Context(), path); err != nil {
+	if s, err = Open(t.Context(), path, Options{}); err != nil {
 		t.Fatalf("reopening: got error %v", err)
 	}
 	defer s.Close()

@@ -109,7 +109,7 @@ func TestManyGoroutinesOpenAFreshFileAtOnce(t *testing.T) {
 		var openers sync.WaitGroup
 		for range 8 {
 			openers.Go(func() {
-				s, err := sqlite.Open(t.Context(), path)
+				s, err := sqlite.Open(t.Context(), path, sqlite.Options{})
 				if err != nil {
 					t.Errorf("opening: got error %v, want a store", err)
 					return
@@ -153,7 +153,7 @@ func openOnSignal(ctx context.Context, path string) error {
 	fmt.Println("ready")
 	var b [1]byte
 	_, _ = os.Stdin.Read(b[:])
-	s, err := sqlite.Open(ctx, path)
+	s, err := sqlite.Open(ctx, path, sqlite.Options{})
 	if err != nil {
 		return err
 	}

@@ -11,14 +11,11 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"fmt"
-	"io/fs"
-	"os"
 	"runtime"
-	"strings"
 	"sync"
 	"sync/atomic"
 
+	"github.com/gofrs/flock"
 	_ "modernc.org/sqlite" // the driver "sqlite": SQLite itself, translated to Go
 
 	"example.com/petstore/internal/petstore"
@@ -28,9 +25,12 @@ var _ petstore.Store = (*Store)(nil)
 
 // Store is a petstore.Store in an SQLite file.
 type Store struct {
+	file            string // its name, without symbolic links
+	lock            *flock.Flock
 	writeDB, readDB *sql.DB
 	readers         chan *reader
-	committer       *committer
+	committer       *committer // nil where the store is read-only
+	health          health
 	petCache        cache[int64, petstore.Pet]
 	pageCache       cache[petstore.Query, petstore.Page]
 	closing         sync.Once
@@ -44,78 +44,88 @@ const busyTimeout = 5000
 
 // Open opens the database at path, makes it (mode 0600) and brings its schema
 // up to date if need be. It refuses a database whose schema is newer than this
-// program, and one that does not take the settings durability depends on.
-func Open(ctx context.Context, path string) (*Store, error) {
-	if err := prepareFile(path); err != nil {
+// program, one of another program, one it may not write to, and one that does
+// not take the settings durability depends on.
+func Open(ctx context.Context, path string, o Options) (*Store, error) {
+	file, made, err := prepareFile(path, o)
+	if err != nil {
 		return nil, err
 	}
-	if err := migrate(ctx, path); err != nil {
-		return nil, explainOpen(path, err)
+	if o.ReadOnly {
+		return openReadOnly(ctx, path, file)
 	}
-	s, err := open(ctx, path)
+	if err := checkWritable(file); err != nil {
+		return nil, err
+	}
+	lock, err := shareLock(ctx, file)
 	if err != nil {
-		return nil, explainOpen(path, err)
+		return nil, err
+	}
+	if err := migrate(ctx, file); err != nil {
+		return nil, errors.Join(explainOpen(path, err), lock.Close())
+	}
+	s := &Store{file: file, lock: lock}
+	if err := s.open(ctx, path); err != nil {
+		return nil, errors.Join(explainOpen(path, err), lock.Close())
+	}
+	if made && o.Notify != nil {
+		o.Notify("made a new store, " + absolute(path))
 	}
 	return s, nil
 }
 
-// prepareFile makes the file with narrow permissions before SQLite would make
-// it with wide ones; the -wal and -shm files take theirs from it.
-func prepareFile(path string) error {
-	if path == "" || strings.HasPrefix(path, ":") {
-		return fmt.Errorf("%q is not a file name; give sqlite:PATH, or memory: to keep nothing", path)
-	}
-	// A file that exists is not opened here: closing it again would give up the
-	// locks that another Store of this process has on it (POSIX).
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
-	if err == nil {
-		return f.Close()
-	}
-	if errors.Is(err, fs.ErrExist) {
-		var info fs.FileInfo
-		if info, err = os.Stat(path); err == nil && info.IsDir() {
-			err = fmt.Errorf("%s is a directory", path)
-		}
-	}
-	if err != nil {
-		return fmt.Errorf("cannot open the database: %w", err)
-	}
-	return nil
-}
-
-func open(ctx context.Context, path string) (_ *Store, err error) {
-	// As many readers as could work at once, and a few, since a reader may
-	// wait for the disk. Each holds at most 2 MiB of pages.
-	readers := min(max(4, runtime.GOMAXPROCS(0)), 8)
-	s := &Store{readers: make(chan *reader, readers)}
+// open opens the connections of a store that writes.
+func (s *Store) open(ctx context.Context, path string) (err error) {
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, s.closeDatabases())
 		}
 	}()
-	if s.writeDB, err = sql.Open("sqlite", dsn(path, writerPragmas)); err != nil {
-		return nil, err
-	}
-	if s.readDB, err = sql.Open("sqlite", dsn(path, readerPragmas)); err != nil {
-		return nil, err
+	if s.writeDB, err = sql.Open("sqlite", dsn(s.file, writerPragmas)); err != nil {
+		return err
 	}
 	w, err := newWriter(ctx, s.writeDB)
 	if err != nil {
-		return nil, err
+		return err
+	}
+	if err = s.openReaders(ctx, dsn(s.file, readerPragmas)); err == nil {
+		s.health.files, err = lookAt(path, s.file+logSuffix) // path may be a link, which may lead elsewhere one day
+	}
+	if err != nil {
+		return errors.Join(err, w.close(), s.closeReaders(len(s.readers)))
+	}
+	s.health.failed = make(chan error, 1)
+	s.committer = startCommitter(w, &s.health)
+	return nil
+}
+
+// openReaders opens as many readers as could work at once, and a few, since a
+// reader may wait for the disk. Each holds at most 2 MiB of pages.
+func (s *Store) openReaders(ctx context.Context, address string) (err error) {
+	readers := min(max(4, runtime.GOMAXPROCS(0)), 8)
+	s.readers = make(chan *reader, readers)
+	if s.readDB, err = sql.Open("sqlite", address); err != nil {
+		return err
 	}
 	for range readers {
 		r, err := newReader(ctx, s.readDB)
 		if err != nil {
-			return nil, errors.Join(err, w.close(), s.closeReaders(len(s.readers)))
+			return err
 		}
 		s.readers <- r
 	}
-	s.committer = startCommitter(w)
-	return s, nil
+	return nil
 }
 
-// Ping implements petstore.Store.
+// Ping implements petstore.Store. It also notices that the file was replaced
+// while nobody wrote, and ends the store then.
 func (s *Store) Ping(ctx context.Context) error {
+	if err := s.usable(ctx); err != nil {
+		return err
+	}
+	if err := s.health.check(); err != nil {
+		return err
+	}
 	return s.read(ctx, func(r *reader) error {
 		var one int
 		return r.ping.QueryRow().Scan(&one)
@@ -123,17 +133,30 @@ func (s *Store) Ping(ctx context.Context) error {
 }
 
 // Failed implements petstore.Store.
-func (s *Store) Failed() <-chan error { return s.committer.failed }
+func (s *Store) Failed() <-chan error { return s.health.failed }
+
+// write has the committer run apply in a transaction.
+func (s *Store) write(ctx context.Context, apply func(*writer) error) error {
+	if s.committer == nil {
+		return errReadOnly
+	}
+	return s.committer.write(ctx, apply)
+}
+
+var errReadOnly = &petstore.Error{Kind: petstore.Internal, Message: "the store was opened for reading only"}
 
 // Close implements petstore.Store. Its last connection folds the write-ahead
 // log into the database file.
 func (s *Store) Close() (err error) {
 	s.closing.Do(func() {
 		s.closed.Store(true)
-		s.committer.close()
-		err = errors.Join(s.committer.w.close(), s.closeReaders(cap(s.readers)))
+		if s.committer != nil {
+			s.committer.close()
+			err = s.committer.w.close()
+		}
+		err = errors.Join(err, s.closeReaders(cap(s.readers)))
 		close(s.readers)
-		err = errors.Join(err, s.closeDatabases())
+		err = errors.Join(err, s.closeDatabases(), s.lock.Close())
 	})
 	return err
 }

@@ -1,0 +1,77 @@
+package sqlite
+
+import (
+	"context"
+	"os"
+	"sync/atomic"
+
+	lib "modernc.org/sqlite/lib"
+
+	"example.com/petstore/internal/petstore"
+)
+
+var _ petstore.StatsReporter = (*Store)(nil)
+
+// health is what the store has learnt about its file. Readers, the committer
+// and Ping share it.
+type health struct {
+	files  openedFiles
+	failed chan error // has room for the one error it is sent
+
+	failure     atomic.Pointer[petstore.Error] // why the process must end
+	damage      atomic.Pointer[petstore.Error] // why the server is not ready, though it reads
+	corruptions atomic.Uint64
+	diskFull    atomic.Bool
+	commits     atomic.Uint64
+	writes      atomic.Uint64
+}
+
+// met notes an error of SQLite.
+func (h *health) met(err error) {
+	switch _, primary := code(err); primary {
+	case lib.SQLITE_CORRUPT, lib.SQLITE_NOTADB:
+		h.corruptions.Add(1)
+		h.damage.CompareAndSwap(nil, &petstore.Error{Kind: petstore.Unavailable, Message: "the database is damaged; petstore verify says where", Err: err})
+	case lib.SQLITE_FULL:
+		h.diskFull.Store(true)
+	}
+}
+
+// fail notes that the store can no longer vouch for what it acknowledges, and
+// returns the first reason.
+func (h *health) fail(cause error) error {
+	failure := &petstore.Error{Kind: petstore.Internal, Message: "the database can no longer be written to", Err: cause}
+	if h.failure.CompareAndSwap(nil, failure) {
+		h.failed <- failure
+	}
+	return h.failure.Load()
+}
+
+// check returns why another replica could do better than this one, or nil. A
+// full disk is no such reason: reads go on.
+func (h *health) check() error {
+	if failure := h.failure.Load(); failure != nil {
+		return failure
+	}
+	if err := h.files.stillThere(); err != nil {
+		return h.fail(err)
+	}
+	if damage := h.damage.Load(); damage != nil {
+		return damage
+	}
+	return nil
+}
+
+// Stats implements petstore.StatsReporter.
+func (s *Store) Stats(ctx context.Context) petstore.Stats {
+	stats := petstore.Stats{
+		Commits:     s.health.commits.Load(),
+		Writes:      s.health.writes.Load(),
+		Corruptions: s.health.corruptions.Load(),
+		DiskFull:    s.health.diskFull.Load(),
+	}
+	if info, err := os.Stat(s.file + logSuffix); err == nil {
+		stats.LogBytes = info.Size()
+	}
+	return stats
+}

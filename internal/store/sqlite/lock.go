@@ -1,0 +1,60 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/gofrs/flock"
+)
+
+// A lock file of its own tells whether anybody holds the database: each open
+// Store shares the lock, and restoring has it alone. The kernel drops it with
+// the process, however that ends. SQLite's own locks are held only during a
+// transaction. The file stays where it is, since removing it would part those
+// who have it open from those who make it anew.
+func lockFile(file string) *flock.Flock {
+	return flock.New(file+lockSuffix, flock.SetFlag(os.O_CREATE|os.O_RDWR), flock.SetPermissions(0o600))
+}
+
+// shareLock holds the database against a restore until the lock is closed.
+func shareLock(ctx context.Context, file string) (*flock.Flock, error) {
+	l := lockFile(file)
+	patient, cancel := context.WithTimeout(ctx, busyTimeout*time.Millisecond)
+	defer cancel()
+	switch ok, err := l.TryRLockContext(patient, 10*time.Millisecond); {
+	case ok:
+		return l, nil
+	case errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil:
+		err = errors.New("a restore is under way; wait for its end")
+		fallthrough
+	default:
+		return nil, errors.Join(fmt.Errorf("cannot open %s: %w", file, err), l.Close())
+	}
+}
+
+// tryShareLock is shareLock where the folder may be read-only: without a lock
+// file it holds nothing.
+func tryShareLock(file string) *flock.Flock {
+	l := flock.New(file+lockSuffix, flock.SetFlag(os.O_RDONLY))
+	_, _ = l.TryRLock() // a reader's only harm is to itself
+	return l
+}
+
+// InUse reports whether a server, or a command that writes, holds the database
+// at path.
+func InUse(path string) (bool, error) {
+	file, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return false, nil // there is none
+	}
+	if _, err := os.Stat(file + lockSuffix); err != nil {
+		return false, nil
+	}
+	l := flock.New(file+lockSuffix, flock.SetFlag(os.O_RDONLY))
+	alone, err := l.TryLock()
+	return !alone && err == nil, errors.Join(err, l.Close())
+}

@@ -1,0 +1,47 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+)
+
+// openReadOnly opens a database that nothing is to be written to. Where this
+// user may write to it, the connections only promise to write nothing, since
+// SQLite needs its other files to read beside a server, and removes them in the
+// end. Else, as on a read-only file system, there can be no server and no log,
+// and the file itself is all there is.
+func openReadOnly(ctx context.Context, path, file string) (*Store, error) {
+	address := dsn(file, readerPragmas) + "&mode=rw"
+	if writable(file) != nil || writable(filepath.Dir(file)) != nil {
+		if err := checkStill(file); err != nil {
+			return nil, fmt.Errorf("cannot read %s: %w", path, err)
+		}
+		address = dsn(file, readerPragmas) + "&mode=ro&immutable=1"
+	}
+	s := &Store{file: file, lock: tryShareLock(file)}
+	err := checkSchema(ctx, address)
+	if err == nil {
+		if err = s.openReaders(ctx, address); err != nil {
+			err = errors.Join(err, s.closeReaders(len(s.readers)), s.closeDatabases())
+		}
+	}
+	if err != nil {
+		return nil, errors.Join(explainOpen(path, err), s.lock.Close())
+	}
+	return s, nil
+}
+
+// checkStill returns an error where the file alone is not all of the database,
+// or may change while it is read.
+func checkStill(file string) error {
+	if info, err := os.Stat(file + logSuffix); err == nil && info.Size() > 0 {
+		return fmt.Errorf("its newest part is in %s, and neither may be written by this user; copy both into a folder of your own and read the copy", file+logSuffix)
+	}
+	if used, err := InUse(file); err != nil || used {
+		return errors.Join(errors.New("a server holds it, and this user may not write to it; run this as the server's user"), err)
+	}
+	return nil
+}
