@@ -92,12 +92,24 @@ func importPets(ctx context.Context, env environment, cfg importConfig) (err err
 	if err := im.check(ctx); err != nil {
 		return explainImport(ctx, err)
 	}
-	st, err := store.Open(ctx, cfg.store)
+	if err := warnServers(env, cfg.store); err != nil {
+		return explainImport(ctx, err)
+	}
+	st, err := store.Open(ctx, cfg.store, notifyOn(env.stderr))
 	if err != nil {
 		return explainImport(ctx, err)
 	}
 	defer func() { err = errors.Join(err, st.Close()) }()
 	return im.load(ctx, st)
+}
+
+// warnServers says so where others on the store will have to wait.
+func warnServers(env environment, address string) error {
+	used, err := store.InUse(address)
+	if used {
+		fmt.Fprintln(env.stderr, "a server holds this store: it goes on reading, and its creates wait for the end of the import, or are a 503 after 5 s")
+	}
+	return err
 }
 
 // importing is one import under way.

@@ -45,7 +45,7 @@ shown again. NAME is a note of who uses the key. The store is made if need be.`,
   KEY=$(petstore keys create demo --expires-in 720h)`,
 		Args: exactly(1, " NAME"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return withKeys(cmd.Context(), address, func(ctx context.Context, s petstore.KeyStore) error {
+			return withKeys(cmd.Context(), address, notifyOn(cmd.ErrOrStderr()), func(ctx context.Context, s petstore.KeyStore) error {
 				k, token, err := petstore.NewKey(args[0], time.Now(), lifetime)
 				if err != nil {
 					return usageError{err}
@@ -70,7 +70,7 @@ func keysListCommand() *cobra.Command {
 		Short: "List the keys, without what is secret of them",
 		Args:  exactly(0, ""),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return withKeys(cmd.Context(), address, func(ctx context.Context, s petstore.KeyStore) error {
+			return withKeys(cmd.Context(), address, store.ReadOnly, func(ctx context.Context, s petstore.KeyStore) error {
 				keys, err := s.Keys(ctx)
 				if err != nil {
 					return err
@@ -109,7 +109,7 @@ func keysRevokeCommand(env environment) *cobra.Command {
 it away within 5 seconds. It cannot be taken back; at a terminal it asks first.`,
 		Args: exactly(1, " ID"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return withKeys(cmd.Context(), address, func(ctx context.Context, s petstore.KeyStore) error {
+			return withKeys(cmd.Context(), address, store.MustExist, func(ctx context.Context, s petstore.KeyStore) error {
 				k, err := s.Key(ctx, args[0])
 				if err != nil {
 					return explainKey(err)
@@ -144,11 +144,11 @@ func confirm(cmd *cobra.Command, question string) bool {
 }
 
 // withKeys runs f on the keys of the store at that address.
-func withKeys(ctx context.Context, address string, f func(context.Context, petstore.KeyStore) error) (err error) {
+func withKeys(ctx context.Context, address string, option store.Option, f func(context.Context, petstore.KeyStore) error) (err error) {
 	if address == store.Memory {
 		return errors.New("the store memory: keeps no keys between programs; give its server keys by PETSTORE_API_KEYS, or use --store sqlite:PATH")
 	}
-	s, err := store.Open(ctx, address)
+	s, err := store.Open(ctx, address, option)
 	if err != nil {
 		return err
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -57,6 +58,11 @@ func exactly(n int, usage string) cobra.PositionalArgs {
 // addStoreFlag adds --store, which every command that works on a store has.
 func addStoreFlag(flags *pflag.FlagSet, address *string) {
 	flags.StringVar(address, "store", "sqlite:petstore.db", "where pets and keys are kept: "+store.Addresses)
+}
+
+// notifyOn has a store say what the operator should know.
+func notifyOn(stderr io.Writer) store.Option {
+	return store.Notify(func(message string) { fmt.Fprintln(stderr, "petstore: "+message) })
 }
 
 // variable returns the variable that stands in for a flag.

@@ -46,6 +46,7 @@ const maxHeaderBytes = 32 << 10
 type serveConfig struct {
 	addr, store, publicURL string
 	drain                  time.Duration
+	mustExist              bool
 	requireSync, sandbox   bool
 	apiKeys                []string
 }
@@ -96,11 +97,20 @@ second one ends it at once.`,
 	flags.SortFlags = false
 	flags.StringVar(&cfg.addr, "addr", "127.0.0.1:8080", "the address to listen on; :0 takes any free port")
 	addStoreFlag(flags, &cfg.store)
+	flags.BoolVar(&cfg.mustExist, "must-exist", false, "refuse to start where the SQLite file is not there, instead of making one: its volume may not be mounted")
 	flags.StringVar(&cfg.publicURL, "public-url", "", "the address clients use, where a proxy stands between, such as https://pets.example.com/v1; links in answers become absolute")
 	flags.DurationVar(&cfg.drain, "drain", 0, "after a signal, go on answering for so long while /readyz says no, so that load balancers turn away first")
 	flags.BoolVar(&cfg.requireSync, "require-sync", false, "refuse to start where PostgreSQL would acknowledge what no standby has")
 	flags.BoolVar(&cfg.sandbox, "sandbox", false, "serve 300 animals from memory, with a new key, to scripts at localhost too; a restart resets it")
 	return cmd
+}
+
+func (cfg serveConfig) storeOptions(logger *slog.Logger) []store.Option {
+	options := []store.Option{store.Notify(func(message string) { logger.Warn(message) })}
+	if cfg.mustExist {
+		options = append(options, store.MustExist)
+	}
+	return options
 }
 
 // serve runs the server until it is told to stop, and returns why it had to
@@ -119,7 +129,12 @@ func serve(ctx context.Context, env environment, cfg serveConfig) (err error) {
 	logger, flush := newLogger(env)
 	defer flush()
 	tuneMemory(env.getenv, logger)
-	st, err := store.Open(ctx, cfg.store)
+	listener, err := listen(ctx, cfg.addr) // before a store is made
+	if err != nil {
+		return err
+	}
+	defer func() { _ = listener.Close() }() // where no server has done so
+	st, err := store.Open(ctx, cfg.store, cfg.storeOptions(logger)...)
 	if err != nil {
 		return err
 	}
@@ -157,17 +172,13 @@ func serve(ctx context.Context, env environment, cfg serveConfig) (err error) {
 	if err != nil {
 		return err
 	}
-	listener, err := listen(ctx, cfg.addr)
-	if err != nil {
-		return err
-	}
 	if cfg.sandbox {
 		err = showSandbox(ctx, env, st, keys, listener.Addr())
 	} else {
 		err = ensureKey(ctx, env, logger, cfg, st, keys, listener.Addr())
 	}
 	if err != nil {
-		return errors.Join(err, listener.Close())
+		return err
 	}
 
 	server := &http.Server{

@@ -44,7 +44,7 @@ func translate(err error) error {
 // would acknowledge could be trusted. A failed fsync cannot be tried again: the
 // kernel may have dropped the pages and will call the next one a success.
 func isFatal(err error) bool {
-	if errors.Is(err, errReplaced) {
+	if _, replaced := errors.AsType[*replacedError](err); replaced {
 		return true
 	}
 	extended, primary := code(err)

@@ -122,8 +122,10 @@ func lookAt(names ...string) (openedFiles, error) {
 	return files, nil
 }
 
-// errReplaced is in the chain of the error that stillThere returns.
-var errReplaced = errors.New("another file is in its place")
+// replacedError says which file is no longer the one that was opened.
+type replacedError struct{ message string }
+
+func (e *replacedError) Error() string { return e.message }
 
 // stillThere returns an error unless the names lead to the files that were
 // opened. SQLite itself goes on writing to a file that was removed. It looks at
@@ -131,12 +133,14 @@ var errReplaced = errors.New("another file is in its place")
 func (files openedFiles) stillThere() error {
 	for _, f := range files {
 		info, err := os.Stat(f.name)
-		switch {
-		case errors.Is(err, fs.ErrNotExist), err == nil && !os.SameFile(f.info, info):
-			return fmt.Errorf("%s was removed or replaced while it was in use, so nothing more is acknowledged; put the right file in place and start again (%w)", absolute(f.name), errReplaced)
-		case err != nil:
-			return fmt.Errorf("%s can no longer be looked at, so nothing more is acknowledged: %w (%w)", absolute(f.name), err, errReplaced)
+		if err == nil && os.SameFile(f.info, info) {
+			continue
 		}
+		what := "was removed or replaced while it was in use"
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			what = fmt.Sprintf("can no longer be looked at (%v)", err)
+		}
+		return &replacedError{fmt.Sprintf("%s %s, so nothing more is acknowledged; put the right file in place and start again", absolute(f.name), what)}
 	}
 	return nil
 }
