@@ -14,6 +14,7 @@ BIN      := .bin/petstore
 ALL_TAGS := postgres,pgbouncer,torture,oasdiff,conformance,chromium,sdk
 FUZZTIME ?= 30s
 ROUNDS   ?= 3
+SOAK     ?= 1h
 
 # The race detector needs cgo, and so a C compiler.
 HAVE_CC := $(shell command -v $$(go env CC) >/dev/null 2>&1 && echo yes)
@@ -62,7 +63,7 @@ endif
 ON_LOAD_CPU := $(shell command -v taskset >/dev/null 2>&1 && [ "$$(getconf _NPROCESSORS_ONLN)" -gt 1 ] && echo 'taskset -c 1')
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test test-times generate docs-ui drift sdk lint lint-spec breaking conformance check fuzz bench bench-scale bench-fsync bench-import bench-report bench-postgres torture need-node need-python
+.PHONY: help run build test test-times generate docs-ui drift sdk lint lint-spec breaking conformance check fuzz bench bench-scale bench-fsync bench-import bench-report bench-postgres torture soak need-node need-python
 
 help: ## print the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -191,6 +192,9 @@ bench-report: ## write the tables and charts of the documents from the measured 
 
 torture: ## kill leaders of a Patroni cluster, primaries and replicas under load, for ROUNDS (3)
 	ROUNDS=$(ROUNDS) go test -count=1 -tags postgres,torture -run Torture -v -timeout 30m ./cmd/petstore
+
+soak: build ## everything at once, for SOAK (1h): load, kills, full disks, failovers, backups
+	SOAK=$(SOAK) SEED=$(SEED) go test -count=1 -tags postgres,torture -timeout 0 -v ./internal/soak
 
 fuzz: ## fuzz the whole HTTP stack for FUZZTIME (30s)
 	go test -run '^$$' -fuzz FuzzHTTP -fuzztime $(FUZZTIME) ./internal/edge

@@ -1,0 +1,105 @@
+//go:build postgres && torture
+
+package soak
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// diskSize holds an hour of creates and leaves little to fill.
+const diskSize = 512 << 20
+
+// startSQLite starts two servers on one file, on a small disk of its own.
+func startSQLite(t *testing.T, random *rand.Rand) *deployment {
+	dir, disk := t.TempDir(), t.TempDir()
+	limited := mountDisk(t, disk)
+	address := "sqlite:" + filepath.Join(disk, "pets.db")
+	d := &deployment{random: random, ledger: newLedger()}
+	for i := range 2 {
+		d.servers = append(d.servers, newServer(t, fmt.Sprintf("sqlite-%d", i), dir, func() []string { return []string{"--store", address} }))
+	}
+	d.events = append(d.commonEvents(address, dir),
+		event{"a backup, verified and compared", 3, func(t *testing.T) { d.backup(t, address, dir) }})
+	if limited {
+		d.events = append(d.events, event{"a full disk", 2, func(t *testing.T) { fillDisk(t, disk) }})
+	} else {
+		t.Log("this user may not mount a small disk, so no disk is filled")
+	}
+	return d
+}
+
+// mountDisk makes dir a disk of diskSize in memory, where this user may.
+func mountDisk(t *testing.T, dir string) bool {
+	t.Helper()
+	if err := exec.Command("mount", "-t", "tmpfs", "-o", fmt.Sprintf("size=%d", diskSize), "none", dir).Run(); err != nil {
+		return false
+	}
+	t.Cleanup(func() {
+		if err := exec.Command("umount", "-l", dir).Run(); err != nil {
+			t.Errorf("unmounting the small disk: got error %v", err)
+		}
+	})
+	return true
+}
+
+// fillDisk takes all the space that is left, and gives it back after a second.
+func fillDisk(t *testing.T, disk string) {
+	t.Helper()
+	ballast := filepath.Join(disk, "ballast")
+	f, err := os.Create(ballast)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	for size := 1 << 20; size >= 4096; size /= 4 {
+		for block := make([]byte, size); err == nil; {
+			_, err = f.Write(block)
+		}
+		if !errors.Is(err, syscall.ENOSPC) {
+			t.Fatalf("filling the disk: got error %v, want that it is full", err)
+		}
+		err = nil
+	}
+	time.Sleep(time.Second) // how long the outage lasts
+	if err := os.Remove(ballast); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// backup backs the store up under load, and holds the copy against the animals
+// acknowledged before.
+func (d *deployment) backup(t *testing.T, address, dir string) {
+	t.Helper()
+	before := d.ledger.snapshot()
+	file := filepath.Join(dir, fmt.Sprintf("backup-%d.db", d.random.Int64()))
+	for _, args := range [][]string{
+		{"backup", "--store", address, file},
+		{"verify", "--store", "sqlite:" + file},
+	} {
+		if _, err := petstore(args...); err != nil {
+			t.Error(err)
+			return
+		}
+	}
+	copied := newServer(t, "copy", dir, func() []string { return []string{"--store", "sqlite:" + file} })
+	walked, err := walk(copied)
+	copied.signal(syscall.SIGTERM)
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	if lost, doubled := compare(before, walked); lost > 0 || doubled > 0 {
+		t.Errorf("a backup: got %d of %d animals missing and %d twice, want none", lost, len(before), doubled)
+	}
+	for _, suffix := range []string{"", "-wal", "-shm"} {
+		_ = os.Remove(file + suffix) // an hour of copies would fill the disk
+	}
+}
