@@ -67,8 +67,8 @@ The exit status is 0 if all that was checked holds, 1 if something does not, and
 	flags.BoolVar(&cfg.Write, "write", false, "add animals too, which nobody can remove")
 	flags.StringVar(&cfg.only, "only", "", `check only the rows whose "group: title" this regular expression matches`)
 	flags.BoolVar(&cfg.json, "json", false, "print one JSON object, for programs")
-	flags.DurationVar(&cfg.Timeout, "timeout", 10*time.Second, "how long to wait for one answer")
-	flags.DurationVar(&cfg.deadline, "deadline", 5*time.Minute, "how long the whole check may take")
+	addDurationFlag(flags, &cfg.Timeout, "timeout", 10*time.Second, "how long to wait for one answer")
+	addDurationFlag(flags, &cfg.deadline, "deadline", 5*time.Minute, "how long the whole check may take")
 	flags.IntVar(&cfg.Rate, "rate", 50, "how many requests to send a second; 0 for as many as there are")
 	return cmd
 }

@@ -97,6 +97,7 @@ func (c *conversation) environment(ts *testscript.TestScript, args []string, std
 		stderr:           stderr,
 		stderrIsTerminal: ts.Getenv("TERMINAL") == "yes",
 		interactive:      ts.Getenv("TERMINAL") == "yes",
+		columns:          func(io.Writer) int { n, _ := strconv.Atoi(ts.Getenv("COLUMNS")); return n }, // 0 where it is not set
 	}
 }
 

@@ -6,7 +6,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -22,6 +21,7 @@ func main() {
 		stdout:           os.Stdout,
 		stderr:           os.Stderr,
 		stderrIsTerminal: term.IsTerminal(int(os.Stderr.Fd())),
+		columns:          terminalColumns,
 		interactive:      term.IsTerminal(int(os.Stdin.Fd())) && term.IsTerminal(int(os.Stdout.Fd())) && term.IsTerminal(int(os.Stderr.Fd())),
 	}))
 }
@@ -32,13 +32,13 @@ type environment struct {
 	getenv           func(string) string
 	stdin            io.Reader
 	stdout, stderr   io.Writer
-	stderrIsTerminal bool // progress may write over its line
-	interactive      bool // standard input, output and error are all a terminal
+	columns          func(io.Writer) int // the width of the terminal behind stdout or stderr; 0 where there is none
+	stderrIsTerminal bool                // progress may write over its line
+	interactive      bool                // standard input, output and error are all a terminal
 }
 
-// run runs one command and returns the exit status of the process: 0, 1 for a
-// failure, 2 for a command line that makes no sense or a check that could not be
-// made.
+// run runs one command and returns the exit status of the process, which -h of
+// the program has in a table.
 func run(ctx context.Context, env environment) int {
 	root := rootCommand(env)
 	root.SetArgs(env.args)
@@ -49,14 +49,8 @@ func run(ctx context.Context, env environment) int {
 	if err == nil {
 		return 0
 	}
-	fmt.Fprintln(env.stderr, "petstore: "+err.Error())
-	if _, ok := errors.AsType[usageError](err); ok {
-		return 2
-	}
-	if _, ok := errors.AsType[uncheckedError](err); ok {
-		return 2
-	}
-	return 1
+	fmt.Fprintln(env.stderr, "petstore: "+visible(err.Error()))
+	return exitStatus(err)
 }
 
 // usageError is a command line, or a variable in its place, that makes no sense.

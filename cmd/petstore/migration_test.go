@@ -124,7 +124,7 @@ func TestANewerVersionReplacesAnOlderOneAcrossItsMigrationUnderLoad(t *testing.T
 		stdin: strings.NewReader(""), stdout: &stdout, stderr: &stderr,
 	})
 	said := strings.TrimSpace(stderr.String())
-	if status == 0 || strings.Contains(said, "\n") || !strings.Contains(said, "its schema is at version 90002 and this program knows versions up to 1; run a newer petstore") {
+	if status == 0 || strings.Contains(said, "\n") || !strings.Contains(said, "its schema is at version 90002 and this program knows versions up to 2; run a newer petstore") {
 		t.Errorf("an older replica started on the newer schema: got status %d and %q, want one sentence that asks for a newer petstore", status, said)
 	}
 }

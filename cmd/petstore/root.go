@@ -30,6 +30,9 @@ Every flag can also be set by a variable; -h of each command names them.`,
 	}
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		if e, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
+			err = fmt.Errorf("--%s %q: %s", e.GetFlag().Name, e.GetValue(), fitting(e.GetFlag()))
+		}
 		return usageError{fmt.Errorf("%w; see %s -h", err, cmd.CommandPath())}
 	})
 	root.AddCommand(serveCommand(env), keysCommand(env), importCommand(env), exportCommand(env), checkCommand(env), healthCommand(), versionCommand())
@@ -82,6 +85,20 @@ func describeVariables(cmd *cobra.Command) {
 	}
 }
 
+// fitting says which values the flag takes.
+func fitting(f *pflag.Flag) string {
+	switch f.Value.Type() {
+	case "bool":
+		return "give true or false"
+	case "duration":
+		return errDuration.Error()
+	case "int":
+		return "give an integer"
+	default:
+		return "give another value"
+	}
+}
+
 // fromEnvironment sets the flags that the command line does not from their
 // variables.
 func fromEnvironment(flags *pflag.FlagSet, getenv func(string) string) error {
@@ -92,7 +109,7 @@ func fromEnvironment(flags *pflag.FlagSet, getenv func(string) string) error {
 			return
 		}
 		if err := flags.Set(f.Name, value); err != nil {
-			errs = append(errs, usageError{fmt.Errorf("%s=%q does not fit: it stands for --%s, %s", variable(f.Name), value, f.Name, f.Value.Type())})
+			errs = append(errs, usageError{fmt.Errorf("%s=%q, which stands for --%s: %s", variable(f.Name), value, f.Name, fitting(f))})
 		}
 	})
 	return errors.Join(errs...)

@@ -8,7 +8,6 @@ import (
 	"net"
 	"net/http"
 	"os/signal"
-	"strings"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -65,8 +64,10 @@ also while the server runs. Where the store has no key yet and a person sits at
 the terminal, the first start makes one and shows it.
 
 PETSTORE_API_KEYS adds fixed keys, separated by commas, each at least 16
-characters of A-Z a-z 0-9 - . _ ~ + / (RFC 6750). It is the only way to give the
-store memory: a key where nobody sits at a terminal.
+characters of A-Z a-z 0-9 - . _ ~ + / (RFC 6750). PETSTORE_API_KEYS_FILE names a
+file of such keys, one on each line, which keeps them out of lists of processes
+and containers. Either is the only way to give the store memory: a key where
+nobody sits at a terminal.
 
 --sandbox is for the tests of client teams: a store in memory that holds the same
 300 real animals at every start, an API key on standard output (PETSTORE_KEY=…,
@@ -82,8 +83,9 @@ second one ends it at once.`,
   petstore serve --sandbox`,
 		Args: exactly(0, ""),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if keys := env.getenv("PETSTORE_API_KEYS"); keys != "" {
-				cfg.apiKeys = strings.Split(keys, ",")
+			var err error
+			if cfg.apiKeys, err = fixedKeys(env.getenv); err != nil {
+				return err
 			}
 			if cfg.sandbox {
 				if err := enterSandbox(cmd.Flags(), &cfg); err != nil {
@@ -99,7 +101,7 @@ second one ends it at once.`,
 	addStoreFlag(flags, &cfg.store)
 	flags.BoolVar(&cfg.mustExist, "must-exist", false, "refuse to start where the SQLite file is not there, instead of making one: its volume may not be mounted")
 	flags.StringVar(&cfg.publicURL, "public-url", "", "the address clients use, where a proxy stands between, such as https://pets.example.com/v1; links in answers become absolute")
-	flags.DurationVar(&cfg.drain, "drain", 0, "after a signal, go on answering for so long while /readyz says no, so that load balancers turn away first")
+	addDurationFlag(flags, &cfg.drain, "drain", 0, "after a signal, go on answering for so long while /readyz says no, so that load balancers turn away first")
 	flags.BoolVar(&cfg.requireSync, "require-sync", false, "refuse to start where PostgreSQL would acknowledge what no standby has")
 	flags.BoolVar(&cfg.sandbox, "sandbox", false, "serve 300 animals from memory, with a new key, to scripts at localhost too; a restart resets it")
 	return cmd
@@ -122,9 +124,6 @@ func serve(ctx context.Context, env environment, cfg serveConfig) (err error) {
 	base, err := linkBase(cfg.publicURL)
 	if err != nil {
 		return err
-	}
-	if err := keyring.CheckFixed(cfg.apiKeys); err != nil { // before a store is made
-		return usageError{fmt.Errorf("PETSTORE_API_KEYS: %w", err)}
 	}
 	logger, flush := newLogger(env)
 	defer flush()
@@ -154,6 +153,12 @@ func serve(ctx context.Context, env environment, cfg serveConfig) (err error) {
 	if err != nil {
 		return err
 	}
+	stopRecording := keys.RecordUse()
+	defer func() { // before the store is closed
+		if err := stopRecording(); err != nil {
+			logger.Warn("the last use of some keys was not stored", "error", err)
+		}
+	}()
 	var stopping atomic.Bool
 	handler, err := edge.New(edge.Config{
 		Document:     gen.Document,

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"example.com/petstore/internal/edge"
+	"example.com/petstore/internal/keyring"
 	"example.com/petstore/internal/petstore"
 )
 
@@ -148,8 +149,8 @@ func TestRoutingComesBeforeTheKey(t *testing.T) {
 
 func TestAnUnreachableKeyStoreIs503AndNever401(t *testing.T) {
 	s := start(t, func(c *edge.Config) {
-		c.Authenticate = func(context.Context, string) (string, bool, error) {
-			return "", false, errors.New("dial tcp 10.0.0.1:5432: connection refused")
+		c.Authenticate = func(context.Context, string) (keyring.Grant, bool, error) {
+			return keyring.Grant{}, false, errors.New("dial tcp 10.0.0.1:5432: connection refused")
 		}
 	})
 	s.get(t, petsPath).wants(t, 503, "unavailable", "try again later")
@@ -163,14 +164,14 @@ func TestAnUnreachableKeyStoreIs503AndNever401(t *testing.T) {
 func TestAuthenticateHearsOfTheRequestsEnd(t *testing.T) {
 	ended := make(chan error, 1)
 	s := start(t, func(c *edge.Config) {
-		c.Authenticate = func(ctx context.Context, _ string) (string, bool, error) {
+		c.Authenticate = func(ctx context.Context, _ string) (keyring.Grant, bool, error) {
 			select {
 			case <-ctx.Done():
 				ended <- ctx.Err()
 			case <-time.After(patience):
 				ended <- nil
 			}
-			return "", false, ctx.Err()
+			return keyring.Grant{}, false, ctx.Err()
 		}
 	})
 	conn := s.dial(t)
@@ -189,4 +190,43 @@ func TestHEADNeedsTheKeyToo(t *testing.T) {
 	s := start(t)
 	s.send(t, http.MethodHead, petsPath, "").wants(t, 401, "", "")
 	s.send(t, http.MethodHead, petsPath, "", withKey).wants(t, 200, "", "")
+}
+
+func TestAReadOnlyKeyReadsAndAddsNothing(t *testing.T) {
+	s := start(t)
+	k, token, err := petstore.NewKey("reader", time.Now(), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	k.ReadOnly = true
+	if err := s.store.CreateKey(t.Context(), k); err != nil {
+		t.Fatal(err)
+	}
+	reader := "Authorization: Bearer " + token
+	for _, method := range []string{http.MethodGet, http.MethodHead} {
+		s.send(t, method, petsPath, "", reader).wants(t, 200, "", "")
+	}
+	// 403 comes before anything is said of the body, which is not read.
+	for name, header := range map[string][]string{
+		"a sound body":         {reader, isJSON, "Content-Length: 30"},
+		"another media type":   {reader, "Content-Type: text/plain", "Content-Length: 30"},
+		"a body that is large": {reader, isJSON, "Content-Length: 1000000"},
+	} {
+		a := s.send(t, http.MethodPost, petsPath, "", header...)
+		a.wants(t, 403, "forbidden", "this API key may only read")
+		if got, want := a.Header.Get("WWW-Authenticate"), `Bearer realm="petstore", error="insufficient_scope"`; got != want {
+			t.Errorf("%s: WWW-Authenticate: got %s, want %s", name, got, want)
+		}
+		if !a.Close {
+			t.Errorf("%s: got the connection kept, want Connection: close for the unread body", name)
+		}
+	}
+	for _, line := range s.log.wantLines(t, 5) {
+		if line["key"] != k.ID {
+			t.Errorf("log: got key %v, want %s", line["key"], k.ID)
+		}
+	}
+	if page, err := s.store.Pets(t.Context(), petstore.Query{Limit: 1}); err != nil || len(page.Pets) > 0 {
+		t.Errorf("pets: got %v (%v), want none", page.Pets, err)
+	}
 }

@@ -8,7 +8,7 @@
 //	 Echo's router finds the operation, or 404, 405, OPTIONS
 //	 exchange      request id, headers of every response, panics, the access log
 //	 serve         announces a deprecation, then
-//	  authenticate the API key, before anything else is read
+//	  authenticate the API key and what it allows, before anything else is read
 //	  validate     the query string and the parameters against the document
 //	   readBody    media type, coding and size, before it is read; then the bytes
 //	   decodeJSON  strictly; then the value against the document
@@ -27,6 +27,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"example.com/petstore/gen/api"
+	"example.com/petstore/internal/keyring"
 )
 
 // BasePath is the path every operation's path follows.
@@ -39,9 +40,9 @@ type Config struct {
 	Logger   *slog.Logger              // one line a request
 	Base     string                    // what links begin with: BasePath, or the public address that ends in it
 
-	// Authenticate tells whether a bearer token opens the service, and the ID
-	// of its key for the log. An error means that it could not be told.
-	Authenticate func(ctx context.Context, token string) (keyID string, ok bool, err error)
+	// Authenticate tells whether a bearer token is valid, and what it allows. An
+	// error means that it could not be told.
+	Authenticate func(ctx context.Context, token string) (grant keyring.Grant, ok bool, err error)
 
 	// Ready returns why the service cannot serve now, or nil.
 	Ready func(ctx context.Context) error

@@ -18,6 +18,7 @@ const (
 	codeInvalidBody          = "invalid_body"
 	codeInvalidRequest       = "invalid_request"
 	codeUnauthorized         = "unauthorized"
+	codeForbidden            = "forbidden"
 	codeNotFound             = "not_found"
 	codeMethodNotAllowed     = "method_not_allowed"
 	codePayloadTooLarge      = "payload_too_large"

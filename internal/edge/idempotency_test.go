@@ -13,6 +13,7 @@ import (
 	"example.com/petstore/gen"
 	"example.com/petstore/gen/api"
 	"example.com/petstore/internal/edge"
+	"example.com/petstore/internal/keyring"
 	"example.com/petstore/internal/service"
 	"example.com/petstore/internal/store/memory"
 )
@@ -24,12 +25,14 @@ func newIdempotentCreate(t *testing.T) idempotentCreate {
 	s := memory.New()
 	t.Cleanup(func() { _ = s.Close() })
 	h, err := edge.New(edge.Config{
-		Document:     gen.Document,
-		Service:      service.New(s, edge.BasePath),
-		Base:         edge.BasePath,
-		Logger:       slog.New(slog.NewTextHandler(io.Discard, nil)),
-		Authenticate: func(_ context.Context, token string) (string, bool, error) { return "id-of-" + token, true, nil },
-		Ready:        s.Ping,
+		Document: gen.Document,
+		Service:  service.New(s, edge.BasePath),
+		Base:     edge.BasePath,
+		Logger:   slog.New(slog.NewTextHandler(io.Discard, nil)),
+		Authenticate: func(_ context.Context, token string) (keyring.Grant, bool, error) {
+			return keyring.Grant{KeyID: "id-of-" + token}, true, nil
+		},
+		Ready: s.Ping,
 	})
 	if err != nil {
 		t.Fatalf("making the edge: got error %v", err)

@@ -40,10 +40,10 @@ func (e *edge) serve(op *operation, generated echo.HandlerFunc) echo.HandlerFunc
 			x.Response().Header()[field.name] = field.values
 		}
 		keyID, err := e.authenticate(x.Request())
+		x.ctx.begin(x.Request().Context(), keyID, x.start)
 		if err != nil {
 			return err
 		}
-		x.ctx.begin(x.Request().Context(), keyID, x.start)
 		defer x.ctx.release()
 		x.SetRequest(x.Request().WithContext(&x.ctx))
 		if err := op.validate(x); err != nil {

@@ -19,6 +19,7 @@ import (
 	"example.com/petstore/gen"
 	"example.com/petstore/gen/api"
 	"example.com/petstore/internal/contract"
+	"example.com/petstore/internal/keyring"
 )
 
 // The tests of this file look inside: at the router, and at what New refuses.
@@ -30,7 +31,7 @@ func config(document []byte) Config {
 		Service:      struct{ api.StrictServerInterface }{},
 		Logger:       slog.New(slog.NewTextHandler(io.Discard, nil)),
 		Base:         BasePath,
-		Authenticate: func(context.Context, string) (string, bool, error) { return "", false, nil },
+		Authenticate: func(context.Context, string) (keyring.Grant, bool, error) { return keyring.Grant{}, false, nil },
 		Ready:        func(context.Context) error { return nil },
 	}
 }

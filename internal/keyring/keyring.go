@@ -38,9 +38,17 @@ type Keyring struct {
 	known   map[string]entry
 }
 
+// entry is a known key.
 type entry struct {
 	key   petstore.Key
 	asked time.Time
+	use   *use
+}
+
+// Grant is what a valid key allows its caller.
+type Grant struct {
+	KeyID    string
+	ReadOnly bool // nothing may be changed
 }
 
 // CheckFixed returns an error, which does not repeat the key, where one is not
@@ -76,17 +84,17 @@ func New(store petstore.KeyStore, fixed []string, now func() time.Time) (*Keyrin
 // Fixed returns how many fixed keys there are.
 func (k *Keyring) Fixed() int { return len(k.fixed) }
 
-// Authenticate returns the ID of the key with that token, and whether it opens
-// the service. An error means that the store could not be asked: the key is
-// then neither good nor bad.
-func (k *Keyring) Authenticate(ctx context.Context, token string) (keyID string, ok bool, err error) {
+// Authenticate returns what the key with that token allows, and whether it is
+// valid. An error means that the store could not be asked: the key is then
+// neither valid nor invalid. A fixed key allows everything.
+func (k *Keyring) Authenticate(ctx context.Context, token string) (grant Grant, ok bool, err error) {
 	hash := petstore.HashToken(token)
 	if id, ok := k.fixed[hash]; ok {
-		return id, true, nil
+		return Grant{KeyID: id}, true, nil
 	}
 	id, ok := petstore.KeyIDOf(token)
 	if !ok {
-		return "", false, nil
+		return Grant{}, false, nil
 	}
 	now := k.now()
 	k.mu.RLock()
@@ -95,12 +103,16 @@ func (k *Keyring) Authenticate(ctx context.Context, token string) (keyID string,
 	if !found || now.Sub(e.asked) >= cacheTTL {
 		if e, err = k.lookup(ctx, id); err != nil {
 			if petstore.KindOf(err) == petstore.NotFound {
-				return "", false, nil
+				return Grant{}, false, nil
 			}
-			return "", false, err
+			return Grant{}, false, err
 		}
 	}
-	return id, e.key.Valid(hash, now), nil
+	if !e.key.Valid(hash, now) {
+		return Grant{}, false, nil
+	}
+	e.use.at(now)
+	return Grant{KeyID: id, ReadOnly: e.key.ReadOnly}, true, nil
 }
 
 // lookup asks the store for a key, once for all who want it at the time. The
@@ -117,6 +129,9 @@ func (k *Keyring) lookup(ctx context.Context, id string) (entry, error) {
 		if err != nil {
 			delete(k.known, id)
 			return entry{}, err
+		}
+		if e.use = k.known[id].use; e.use == nil {
+			e.use = new(use)
 		}
 		k.known[id] = e
 		return e, nil

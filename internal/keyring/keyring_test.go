@@ -24,6 +24,9 @@ type desk struct {
 	lookups int
 	err     error
 	gate    chan struct{} // if not nil, look-ups wait until it is closed
+
+	records   int // of uses, written
+	recordErr error
 }
 
 func newDesk(t *testing.T, fixed ...string) *desk {
@@ -93,15 +96,15 @@ func (d *desk) mustIssue(t *testing.T, lifetime time.Duration) (petstore.Key, st
 
 func (d *desk) wantOpen(t *testing.T, token, id string) {
 	t.Helper()
-	if got, ok, err := d.Authenticate(t.Context(), token); err != nil || !ok || got != id {
-		t.Errorf("got id %q, %v, error %v, want %q opened", got, ok, err, id)
+	if got, ok, err := d.Authenticate(t.Context(), token); err != nil || !ok || got.KeyID != id {
+		t.Errorf("got %+v, %v, error %v, want %q accepted", got, ok, err, id)
 	}
 }
 
 func (d *desk) wantRefused(t *testing.T, token string) {
 	t.Helper()
-	if got, ok, err := d.Authenticate(t.Context(), token); err != nil || ok {
-		t.Errorf("got id %q, %v, error %v, want it refused", got, ok, err)
+	if got, ok, err := d.Authenticate(t.Context(), token); err != nil || ok || got != (keyring.Grant{}) {
+		t.Errorf("got %+v, %v, error %v, want it refused", got, ok, err)
 	}
 }
 

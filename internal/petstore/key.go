@@ -11,6 +11,10 @@ import (
 	"unicode/utf8"
 )
 
+// TokenPattern is the regular expression of a key's token, for secret scanners
+// and redaction. A token that is written right also has the checksum.
+const TokenPattern = `psk_[0-9A-Za-z]{8}_[0-9A-Za-z]{36}`
+
 // A key's token reads psk_<id>_<secret><checksum>. The prefix lets secret
 // scanners find leaked keys; the checksum (CRC-32 in base 62) tells junk from
 // keys without a look into the store. The secret holds 178 bits, so a fast
@@ -34,12 +38,14 @@ type Key struct {
 	ID        string // part of the token, not secret
 	Name      string // the operator's note of who uses it
 	Hash      [sha256.Size]byte
+	ReadOnly  bool // the key must not change anything
 	CreatedAt time.Time
 	ExpiresAt time.Time // zero: never
 	RevokedAt time.Time // zero: not revoked
+	UsedAt    time.Time // when the store last heard of its use; zero: never
 }
 
-// NewKey makes a key and its token. The token is not kept anywhere: show it
+// NewKey makes a key that may do everything, and its token. The token is not kept anywhere: show it
 // once. A lifetime of 0 means that the key does not expire. It fails with
 // Invalid where the name is empty, longer than MaxKeyName or not printable.
 func NewKey(name string, now time.Time, lifetime time.Duration) (Key, string, error) {

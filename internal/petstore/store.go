@@ -106,4 +106,10 @@ type KeyStore interface {
 	// RevokeKey marks the key as revoked at that time and returns it, or
 	// NotFound. A key that is revoked already keeps its first time.
 	RevokeKey(ctx context.Context, id string, at time.Time) (Key, error)
+
+	// RecordKeyUse stores when each key, named by its ID, was last used, to the
+	// second. It keeps the latest time it has heard of, and ignores keys that do
+	// not exist. Of a call that fails, any part may be stored; repeating it is
+	// harmless.
+	RecordKeyUse(ctx context.Context, used map[string]time.Time) error
 }

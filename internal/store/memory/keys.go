@@ -65,6 +65,22 @@ func (s *Store) RevokeKey(ctx context.Context, id string, at time.Time) (petstor
 	return s.keys[i], nil
 }
 
+// RecordKeyUse implements petstore.KeyStore.
+func (s *Store) RecordKeyUse(ctx context.Context, used map[string]time.Time) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.readable(ctx); err != nil {
+		return err
+	}
+	for id, at := range used {
+		at = at.UTC().Truncate(time.Second)
+		if i := s.indexOfKey(id); i >= 0 && at.After(s.keys[i].UsedAt) {
+			s.keys[i].UsedAt = at
+		}
+	}
+	return nil
+}
+
 func (s *Store) indexOfKey(id string) int {
 	return slices.IndexFunc(s.keys, func(k petstore.Key) bool { return k.ID == id })
 }

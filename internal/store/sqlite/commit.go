@@ -21,7 +21,7 @@ type writer struct {
 	*connection
 	begin, commit, rollback                 *sql.Stmt
 	insertPet, insertPetOnce, selectPetMade *sql.Stmt
-	insertKey, revokeKey                    *sql.Stmt
+	insertKey, revokeKey, recordUse         *sql.Stmt
 }
 
 func newWriter(ctx context.Context, db *sql.DB) (*writer, error) {
@@ -40,6 +40,7 @@ func newWriter(ctx context.Context, db *sql.DB) (*writer, error) {
 		selectPetMade: c.prepare(ctx, selectPetMade),
 		insertKey:     c.prepare(ctx, insertKey),
 		revokeKey:     c.prepare(ctx, revokeKey),
+		recordUse:     c.prepare(ctx, recordUse),
 	}
 	if c.err != nil {
 		return nil, errors.Join(c.err, c.close())

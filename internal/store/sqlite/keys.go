@@ -11,8 +11,9 @@ import (
 )
 
 const (
-	keyColumns = "id, name, hash, created_at, expires_at, revoked_at"
-	insertKey  = "INSERT INTO keys (" + keyColumns + ") VALUES (?, ?, ?, ?, ?, NULL)"
+	keyColumns = "id, name, hash, read_only, created_at, expires_at, revoked_at, used_at"
+	insertKey  = "INSERT INTO keys (id, name, hash, read_only, created_at, expires_at) VALUES (?, ?, ?, ?, ?, ?)"
+	recordUse  = "UPDATE keys SET used_at = ?1 WHERE id = ?2 AND (used_at IS NULL OR used_at < ?1)"
 	revokeKey  = "UPDATE keys SET revoked_at = coalesce(revoked_at, ?) WHERE id = ? RETURNING " + keyColumns
 	selectKey  = "SELECT " + keyColumns + " FROM keys WHERE id = ?"
 	selectKeys = "SELECT " + keyColumns + " FROM keys ORDER BY created_at, rowid"
@@ -21,7 +22,7 @@ const (
 // CreateKey implements petstore.KeyStore.
 func (s *Store) CreateKey(ctx context.Context, k petstore.Key) error {
 	return s.write(ctx, func(w *writer) error {
-		_, err := w.insertKey.Exec(k.ID, k.Name, k.Hash[:], k.CreatedAt.Unix(), unixOrNull(k.ExpiresAt))
+		_, err := w.insertKey.Exec(k.ID, k.Name, k.Hash[:], k.ReadOnly, k.CreatedAt.Unix(), unixOrNull(k.ExpiresAt))
 		return err
 	})
 }
@@ -75,18 +76,30 @@ func (s *Store) RevokeKey(ctx context.Context, id string, at time.Time) (k petst
 	return k, nil
 }
 
+// RecordKeyUse implements petstore.KeyStore.
+func (s *Store) RecordKeyUse(ctx context.Context, used map[string]time.Time) error {
+	return s.write(ctx, func(w *writer) error {
+		for id, at := range used {
+			if _, err := w.recordUse.Exec(at.Unix(), id); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
 func scanKey(row scanner, k *petstore.Key) error {
 	var hash []byte
 	var created int64
-	var expires, revoked sql.NullInt64
-	if err := row.Scan(&k.ID, &k.Name, &hash, &created, &expires, &revoked); err != nil {
+	var expires, revoked, used sql.NullInt64
+	if err := row.Scan(&k.ID, &k.Name, &hash, &k.ReadOnly, &created, &expires, &revoked, &used); err != nil {
 		return err
 	}
 	if copy(k.Hash[:], hash) != len(k.Hash) {
 		return fmt.Errorf("the hash of key %q has %d bytes", k.ID, len(hash))
 	}
 	k.CreatedAt = time.Unix(created, 0).UTC()
-	k.ExpiresAt, k.RevokedAt = timeOrZero(expires), timeOrZero(revoked)
+	k.ExpiresAt, k.RevokedAt, k.UsedAt = timeOrZero(expires), timeOrZero(revoked), timeOrZero(used)
 	return nil
 }
 

@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -78,6 +79,62 @@ func keys(t *testing.T, open func(*testing.T) petstore.Store) {
 		}
 		mustFindKey(t, s, want)
 		mustFindKey(t, s, bystander)
+	})
+
+	t.Run("A read-only key comes back as one, revoked too", func(t *testing.T) {
+		s := open(t)
+		k, _, err := petstore.NewKey("reader", noon, 0)
+		if err != nil {
+			t.Fatalf("making a key: got error %v", err)
+		}
+		k.ReadOnly = true
+		if err := s.CreateKey(t.Context(), k); err != nil {
+			t.Fatalf("storing a key: got error %v", err)
+		}
+		mustFindKey(t, s, k)
+		k.RevokedAt = noon.Add(time.Minute)
+		if got := mustRevoke(t, s, k.ID, k.RevokedAt); got != k {
+			t.Errorf("revoked: got %v, want %v", got, k)
+		}
+	})
+
+	t.Run("Of the uses of a key the latest is kept, in any order and of any zone", func(t *testing.T) {
+		s := open(t)
+		first := mustCreateKey(t, s, "first", noon, 0)
+		second := mustCreateKey(t, s, "second", noon, 0)
+		unused := mustCreateKey(t, s, "unused", noon, 0)
+		late := noon.Add(time.Hour).In(time.FixedZone("far east", 14*3600))
+		mustRecordUse(t, s, map[string]time.Time{first.ID: noon.Add(time.Minute), second.ID: late, "absent": noon})
+		mustRecordUse(t, s, map[string]time.Time{first.ID: noon.Add(2*time.Minute + 700*time.Millisecond), second.ID: noon})
+		mustRecordUse(t, s, nil)
+		first.UsedAt, second.UsedAt = noon.Add(2*time.Minute), late.UTC()
+		if got, want := mustListKeys(t, s), []petstore.Key{first, second, unused}; !slices.Equal(got, want) {
+			t.Errorf("got %v, want %v", got, want)
+		}
+		second.RevokedAt = noon.Add(time.Minute)
+		if got := mustRevoke(t, s, second.ID, second.RevokedAt); got != second {
+			t.Errorf("revoked: got %v, want %v", got, second)
+		}
+	})
+
+	t.Run("Many record uses of the same keys at once", func(t *testing.T) {
+		s := open(t)
+		used := map[string]time.Time{}
+		for range 8 {
+			used[mustCreateKey(t, s, "someone", noon, 0).ID] = noon
+		}
+		each(8, func(i int) {
+			mine := maps.Clone(used)
+			for id := range mine {
+				mine[id] = noon.Add(time.Duration(i) * time.Second)
+			}
+			mustRecordUse(t, s, mine)
+		})
+		for _, k := range mustListKeys(t, s) {
+			if want := noon.Add(7 * time.Second); k.UsedAt != want {
+				t.Errorf("used at: got %v, want %v", k.UsedAt, want)
+			}
+		}
 	})
 
 	t.Run("A time of any zone is kept as the same moment", func(t *testing.T) {
@@ -166,4 +223,11 @@ func mustRevoke(t tester, s petstore.Store, id string, at time.Time) petstore.Ke
 		t.Fatalf("revoking key %q: got error %v", id, err)
 	}
 	return k
+}
+
+func mustRecordUse(t tester, s petstore.Store, used map[string]time.Time) {
+	t.Helper()
+	if err := s.RecordKeyUse(t.Context(), used); err != nil {
+		t.Errorf("recording uses: got error %v", err)
+	}
 }

@@ -4,6 +4,7 @@ import (
 	"strconv"
 	"sync"
 	"testing"
+	"time"
 
 	"example.com/petstore/internal/petstore"
 )
@@ -92,6 +93,7 @@ func everyMethod(t tester, s petstore.Store, pet int64, k petstore.Key) map[stri
 	_, errs["Key"] = s.Key(t.Context(), k.ID)
 	_, errs["Keys"] = s.Keys(t.Context())
 	_, errs["RevokeKey"] = s.RevokeKey(t.Context(), k.ID, noon)
+	errs["RecordKeyUse"] = s.RecordKeyUse(t.Context(), map[string]time.Time{k.ID: noon})
 	k.ID = "another"
 	errs["CreateKey"] = s.CreateKey(t.Context(), k)
 	return errs

@@ -1,0 +1,87 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"strings"
+	"time"
+
+	"example.com/petstore/internal/edge"
+	"example.com/petstore/internal/keyring"
+	"example.com/petstore/internal/petstore"
+	"example.com/petstore/internal/store"
+)
+
+// fixedKeys returns the keys of PETSTORE_API_KEYS, or of the file that
+// PETSTORE_API_KEYS_FILE names, where neither a list of processes nor the
+// inspection of a container shows them. They stand between commas or line ends.
+func fixedKeys(getenv func(string) string) ([]string, error) {
+	const variable, fileVariable = "PETSTORE_API_KEYS", "PETSTORE_API_KEYS_FILE"
+	keys, path, source := getenv(variable), getenv(fileVariable), variable
+	switch {
+	case keys != "" && path != "":
+		return nil, usageError{errors.New("both PETSTORE_API_KEYS and PETSTORE_API_KEYS_FILE are set; unset one of them")}
+	case path != "":
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return nil, usageError{fmt.Errorf("%s: cannot read %s: %w", fileVariable, path, reason(err))}
+		}
+		keys = strings.Join(strings.Fields(string(text)), ",")
+		keys, source = strings.Trim(strings.ReplaceAll(keys, ",,", ","), ","), fileVariable+", "+path
+		if keys == "" {
+			return nil, usageError{fmt.Errorf("%s: no key is in the file; put one on each line", source)}
+		}
+	case keys == "":
+		return nil, nil
+	}
+	fixed := strings.Split(keys, ",")
+	if err := keyring.CheckFixed(fixed); err != nil {
+		return nil, usageError{fmt.Errorf("%s: %w", source, err)}
+	}
+	return fixed, nil
+}
+
+// ensureKey sees to it that somebody can use the server: where there is no key
+// at all, it makes one for the person at the terminal, or logs how to make one.
+// A store in memory that nobody could ever give a key is refused.
+func ensureKey(ctx context.Context, env environment, logger *slog.Logger, cfg serveConfig, s petstore.KeyStore, keys *keyring.Keyring, addr net.Addr) error {
+	if keys.Fixed() > 0 {
+		return nil
+	}
+	existing, err := s.Keys(ctx)
+	switch {
+	case err != nil:
+		return err
+	case len(existing) > 0:
+		return nil
+	case env.interactive:
+		k, token, err := petstore.NewKey("made by the first start", time.Now(), 0)
+		if err != nil {
+			return err
+		}
+		if err := s.CreateKey(ctx, k); err != nil {
+			return err
+		}
+		_, err = fmt.Fprintf(env.stdout, `
+This store has no API key yet, so here is one. It is shown only this once:
+
+  %s
+
+Try it from another interactive:
+
+  curl -H 'Authorization: Bearer %s' http://%s%s/pets
+
+or in a browser, at http://%s%s
+
+`, token, token, addr, edge.BasePath, addr, edge.DocsPath)
+		return err
+	case cfg.store == store.Memory:
+		return errors.New("the store memory: has no key, and nobody could give it one later; set PETSTORE_API_KEYS")
+	}
+	logger.Warn("the store has no API key yet, so every request is refused", "fix", "petstore keys create NAME --store "+store.Redact(cfg.store))
+	return nil
+}

@@ -1,0 +1,135 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"example.com/petstore/internal/petstore"
+	"example.com/petstore/internal/store"
+)
+
+func keysListCommand(env environment) *cobra.Command {
+	var address string
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "list",
+		Short: "List the keys, without what is secret of them",
+		Long: `list prints the keys of a store, oldest first. STATE is active, until the day the
+key will expire, or the day it expired or was revoked. USED is the day of its last
+use, which servers store within a minute. Days are those of UTC.`,
+		Args: exactly(0, ""),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return withKeys(cmd.Context(), address, store.ReadOnly, func(ctx context.Context, s petstore.KeyStore) error {
+				keys, err := s.Keys(ctx)
+				if err != nil {
+					return err
+				}
+				if asJSON {
+					return writeKeysJSON(env.stdout, keys, time.Now())
+				}
+				return writeKeys(env.stdout, env.columns(env.stdout), keys, time.Now())
+			})
+		},
+	}
+	cmd.Flags().SortFlags = false
+	addStoreFlag(cmd.Flags(), &address)
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print a JSON array, with times to the second, for programs")
+	return cmd
+}
+
+// keyJSON is a key as --json prints it.
+type keyJSON struct {
+	ID        string            `json:"id"`
+	Name      string            `json:"name"`
+	State     petstore.KeyState `json:"state"`
+	ReadOnly  bool              `json:"readOnly"`
+	CreatedAt time.Time         `json:"createdAt"`
+	ExpiresAt time.Time         `json:"expiresAt,omitzero"`
+	RevokedAt time.Time         `json:"revokedAt,omitzero"`
+	UsedAt    time.Time         `json:"usedAt,omitzero"`
+}
+
+func writeKeysJSON(out io.Writer, keys []petstore.Key, now time.Time) error {
+	list := make([]keyJSON, 0, len(keys)) // [] and not null
+	for _, k := range keys {
+		list = append(list, keyJSON{
+			ID: k.ID, Name: k.Name, State: k.State(now), ReadOnly: k.ReadOnly,
+			CreatedAt: k.CreatedAt, ExpiresAt: k.ExpiresAt, RevokedAt: k.RevokedAt, UsedAt: k.UsedAt,
+		})
+	}
+	e := json.NewEncoder(out)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	return e.Encode(list)
+}
+
+// minNameColumns is how much of a key's name a narrow terminal shows at least,
+// before the day of its creation gives way.
+const minNameColumns = 16
+
+// writeKeys prints a table that fits into so many columns; 0 for any number.
+func writeKeys(out io.Writer, columns int, keys []petstore.Key, now time.Time) error {
+	rows := [][]string{{"ID", "STATE", "MAY", "USED", "CREATED", "NAME"}}
+	for _, k := range keys {
+		may := "write"
+		if k.ReadOnly {
+			may = "read"
+		}
+		rows = append(rows, []string{k.ID, stateOf(k, now), may, dayOf(k.UsedAt, "never"), dayOf(k.CreatedAt, ""), visible(k.Name)})
+	}
+	const name, created, gap = 5, 4, 2
+	widths := make([]int, name)
+	left := columns - gap*name
+	for i := range widths {
+		for _, row := range rows {
+			widths[i] = max(widths[i], columnsOf(row[i]))
+		}
+		left -= widths[i]
+	}
+	hidden := -1
+	if columns > 0 && left < minNameColumns {
+		hidden, left = created, left+widths[created]+gap
+	}
+	var text strings.Builder
+	for _, row := range rows {
+		for i, width := range widths {
+			if i != hidden {
+				text.WriteString(row[i] + strings.Repeat(" ", width-columnsOf(row[i])+gap))
+			}
+		}
+		if columns > 0 {
+			row[name] = cut(row[name], max(left, 1))
+		}
+		text.WriteString(row[name] + "\n")
+	}
+	_, err := io.WriteString(out, text.String())
+	return err
+}
+
+func stateOf(k petstore.Key, now time.Time) string {
+	switch state := k.State(now); {
+	case state == petstore.KeyRevoked:
+		return "revoked " + dayOf(k.RevokedAt, "")
+	case state == petstore.KeyExpired:
+		return "expired " + dayOf(k.ExpiresAt, "")
+	case !k.ExpiresAt.IsZero():
+		return "until " + dayOf(k.ExpiresAt, "")
+	}
+	return "active"
+}
+
+func dayOf(t time.Time, never string) string {
+	if t.IsZero() {
+		return never
+	}
+	return t.UTC().Format(time.DateOnly)
+}
+
+// describeKey names a key in a message.
+func describeKey(k petstore.Key) string { return fmt.Sprintf("%s (%s)", k.ID, visible(k.Name)) }

@@ -1,0 +1,57 @@
+package main
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+	"time"
+
+	"example.com/petstore/internal/petstore"
+)
+
+func TestTheTableOfKeysFitsTheTerminal(t *testing.T) {
+	noon := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	keys := []petstore.Key{
+		{ID: "aaaaaaaa", Name: "the dashboard of the second floor, and of the third", ReadOnly: true, CreatedAt: noon, UsedAt: noon},
+		{ID: "bbbbbbbb", Name: "日本語のキーの名前がここにあります", CreatedAt: noon, ExpiresAt: noon.Add(-time.Hour)},
+		{ID: "cccccccc", Name: "a\x1b[2J\u202eb", CreatedAt: noon, ExpiresAt: noon.Add(24 * time.Hour)},
+		{ID: "dddddddd", Name: "old", CreatedAt: noon, ExpiresAt: noon.Add(-time.Hour), RevokedAt: noon},
+	}
+	printed := func(columns int) string {
+		var out bytes.Buffer
+		if err := writeKeys(&out, columns, keys, noon); err != nil {
+			t.Fatal(err)
+		}
+		return out.String()
+	}
+	for columns, want := range map[int]string{
+		0: `ID        STATE               MAY    USED        CREATED     NAME
+aaaaaaaa  active              read   2026-11-21  2026-11-21  the dashboard of the second floor, and of the third
+bbbbbbbb  expired 2026-11-21  write  never       2026-11-21  日本語のキーの名前がここにあります
+cccccccc  until 2026-11-22    write  never       2026-11-21  a\x1b[2J\u202eb
+dddddddd  revoked 2026-11-21  write  never       2026-11-21  old
+`,
+		80: `ID        STATE               MAY    USED        CREATED     NAME
+aaaaaaaa  active              read   2026-11-21  2026-11-21  the dashboard of t…
+bbbbbbbb  expired 2026-11-21  write  never       2026-11-21  日本語のキーの名前…
+cccccccc  until 2026-11-22    write  never       2026-11-21  a\x1b[2J\u202eb
+dddddddd  revoked 2026-11-21  write  never       2026-11-21  old
+`,
+		60: `ID        STATE               MAY    USED        NAME
+aaaaaaaa  active              read   2026-11-21  the dashbo…
+bbbbbbbb  expired 2026-11-21  write  never       日本語のキ…
+cccccccc  until 2026-11-22    write  never       a\x1b[2J\u…
+dddddddd  revoked 2026-11-21  write  never       old
+`,
+	} {
+		got := printed(columns)
+		if got != want {
+			t.Errorf("in %d columns: got\n%s, want\n%s", columns, got, want)
+		}
+		for line := range strings.Lines(got) {
+			if n := columnsOf(strings.TrimSuffix(line, "\n")); columns > 0 && n > columns {
+				t.Errorf("in %d columns: got %d of them: %s", columns, n, line)
+			}
+		}
+	}
+}
