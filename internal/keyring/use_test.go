@@ -57,11 +57,11 @@ func TestUsesAreStoredWithinAMinuteInOneWriteAndWhenTheServerEnds(t *testing.T) 
 		d.wantOpen(t, tokenB, b.ID)
 		first := d.now()
 		d.wantUsed(t, a.ID, time.Time{}) // off the request's path
-		time.Sleep(59 * time.Second)
+		time.Sleep(59 * time.Second) // so that no tick falls on the end of a wait
 		d.wantUsed(t, a.ID, first)
 		d.wantUsed(t, b.ID, first)
 		d.wantRecords(t, 1)
-		time.Sleep(time.Hour + time.Second) // of no use at all; no tick falls on its end
+		time.Sleep(time.Hour) // of no use at all
 		d.wantRecords(t, 1)
 
 		d.advance(time.Hour) // past the cache's time, too
@@ -84,9 +84,9 @@ func TestAUseThatCannotBeStoredIsStoredLater(t *testing.T) {
 		stop := d.RecordUse()
 		d.wantOpen(t, token, k.ID)
 		used := d.now()
-		time.Sleep(59 * time.Second)
+		time.Sleep(59 * time.Second) // so that no tick falls on the end of a wait
 		d.failRecords(nil)
-		time.Sleep(59 * time.Second)
+		time.Sleep(59 * time.Second) // so that no tick falls on the end of a wait
 		d.wantUsed(t, k.ID, used)
 
 		d.advance(time.Second)
