@@ -57,7 +57,7 @@ func TestUsesAreStoredWithinAMinuteInOneWriteAndWhenTheServerEnds(t *testing.T) 
 		d.wantOpen(t, tokenB, b.ID)
 		first := d.now()
 		d.wantUsed(t, a.ID, time.Time{}) // off the request's path
-		time.Sleep(59 * time.Second) // so that no tick falls on the end of a wait
+		time.Sleep(59 * time.Second)     // so that no tick falls on the end of a wait
 		d.wantUsed(t, a.ID, first)
 		d.wantUsed(t, b.ID, first)
 		d.wantRecords(t, 1)
