@@ -1,8 +1,8 @@
 // Command breaking fails where openapi.yaml would break a client: one written
 // against the specification, or one generated from the document as it was last
-// released. What oasdiff judges is left to it; what oasdiff takes for harmless
-// or does not see is in severity.go and in the checks beside it. It judges the
-// document alone and never the service.
+// released. oasdiff finds what has changed, severity-levels.txt says which of it
+// breaks a client, and overlooked.go finds what oasdiff does not see. The command
+// judges the document alone and never the service.
 package main
 
 import (
@@ -29,11 +29,11 @@ tag; where there is none, nothing has been released that could be broken.
 OASDIFF is the path of the program oasdiff. ` + "`make breaking` installs it and runs this."
 
 func main() {
-	os.Exit(run(context.Background(), world{args: os.Args[1:], dir: ".", today: time.Now(), stdout: os.Stdout, stderr: os.Stderr}))
+	os.Exit(run(context.Background(), environment{args: os.Args[1:], dir: ".", today: time.Now(), stdout: os.Stdout, stderr: os.Stderr}))
 }
 
-// world is all that the command sees of its surroundings.
-type world struct {
+// environment is all that the command sees of its surroundings.
+type environment struct {
 	args           []string
 	dir            string // where openapi.yaml stands
 	today          time.Time
@@ -51,42 +51,42 @@ var errBreaks = errors.New("openapi.yaml would break its clients: undo what is l
 
 // run returns the exit status: 0, 1 for a document that fails, 2 for a command
 // line that makes no sense.
-func run(ctx context.Context, w world) int {
-	if slices.Contains(w.args, "-h") || slices.Contains(w.args, "--help") {
-		fmt.Fprintln(w.stdout, usage)
+func run(ctx context.Context, env environment) int {
+	if slices.Contains(env.args, "-h") || slices.Contains(env.args, "--help") {
+		fmt.Fprintln(env.stdout, usage)
 		return 0
 	}
-	if len(w.args) < 1 || len(w.args) > 2 {
-		fmt.Fprintln(w.stderr, usage)
+	if len(env.args) < 1 || len(env.args) > 2 {
+		fmt.Fprintln(env.stderr, usage)
 		return 2
 	}
 	asked := ""
-	if len(w.args) == 2 {
-		asked = w.args[1]
+	if len(env.args) == 2 {
+		asked = env.args[1]
 	}
-	if err := judge(ctx, w, oasdiff(w.args[0]), asked); err != nil {
-		fmt.Fprintln(w.stderr, "breaking: "+err.Error())
+	if err := judge(ctx, env, oasdiff(env.args[0]), asked); err != nil {
+		fmt.Fprintln(env.stderr, "breaking: "+err.Error())
 		return 1
 	}
 	return 0
 }
 
 // judge compares openapi.yaml with all it must not break.
-func judge(ctx context.Context, w world, tool oasdiff, asked string) error {
-	current, err := os.ReadFile(filepath.Join(w.dir, "openapi.yaml"))
+func judge(ctx context.Context, env environment, tool oasdiff, asked string) error {
+	current, err := os.ReadFile(filepath.Join(env.dir, "openapi.yaml"))
 	if err != nil {
 		return err
 	}
-	specification, err := os.ReadFile(filepath.Join(w.dir, specificationFile))
+	specification, err := os.ReadFile(filepath.Join(env.dir, specificationFile))
 	if err != nil {
 		return err
 	}
-	allowed, err := readExceptions(filepath.Join(w.dir, exceptionsFile))
+	allowed, err := readExceptions(filepath.Join(env.dir, exceptionsFile))
 	if err != nil {
 		return err
 	}
 	bases := []base{{name: "the specification (" + specificationFile + ")", document: specification}}
-	last, why, err := findBase(ctx, w.dir, asked, current)
+	last, why, err := findBase(ctx, env.dir, asked, current)
 	if err != nil {
 		return err
 	}
@@ -94,7 +94,7 @@ func judge(ctx context.Context, w world, tool oasdiff, asked string) error {
 		bases = append(bases, *last)
 	}
 
-	failed, err := overdue(w, current)
+	failed, err := overdue(env, current)
 	if err != nil {
 		return err
 	}
@@ -105,14 +105,14 @@ func judge(ctx context.Context, w world, tool oasdiff, asked string) error {
 		}
 		found = allowed.without(found)
 		failed = failed || len(found) > 0
-		report(w, b, found)
+		report(env, b, found)
 	}
 	if last == nil {
-		fmt.Fprintln(w.stdout, "openapi.yaml was compared with the specification alone: "+why)
+		fmt.Fprintln(env.stdout, "openapi.yaml was compared with the specification alone: "+why)
 	}
 	if unused := allowed.unused(); len(unused) > 0 {
 		failed = true
-		fmt.Fprintf(w.stderr, "%s allows what nothing breaks; remove:\n  %s\n", exceptionsFile, strings.Join(unused, "\n  "))
+		fmt.Fprintf(env.stderr, "%s allows what nothing breaks; remove:\n  %s\n", exceptionsFile, strings.Join(unused, "\n  "))
 	}
 	if failed {
 		return errBreaks
@@ -156,22 +156,22 @@ func load(name string, data []byte) (*openapi3.T, error) {
 
 // overdue reports whether an operation is still there that its own sunset has
 // announced to be gone by today.
-func overdue(w world, current []byte) (bool, error) {
+func overdue(env environment, current []byte) (bool, error) {
 	document, err := load("openapi.yaml", current)
 	if err != nil {
 		return false, err
 	}
-	ids, err := contract.Overdue(document, w.today)
+	ids, err := contract.Overdue(document, env.today)
 	for _, id := range ids {
-		fmt.Fprintf(w.stderr, "%s is past its x-sunset and still there: remove it from openapi.yaml\n", id)
+		fmt.Fprintf(env.stderr, "%s is past its x-sunset and still there: remove it from openapi.yaml\n", id)
 	}
 	return len(ids) > 0, err
 }
 
-func report(w world, b base, found []string) {
+func report(env environment, b base, found []string) {
 	if len(found) == 0 {
-		fmt.Fprintf(w.stdout, "openapi.yaml breaks no client of %s\n", b.name)
+		fmt.Fprintf(env.stdout, "openapi.yaml breaks no client of %s\n", b.name)
 		return
 	}
-	fmt.Fprintf(w.stderr, "openapi.yaml, held against %s:\n  %s\n", b.name, strings.Join(found, "\n  "))
+	fmt.Fprintf(env.stderr, "openapi.yaml, held against %s:\n  %s\n", b.name, strings.Join(found, "\n  "))
 }

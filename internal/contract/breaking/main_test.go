@@ -49,7 +49,7 @@ func wantRun(t *testing.T, dir, day string, want int, says ...string) {
 		t.Fatal(err)
 	}
 	var out bytes.Buffer
-	if got := run(context.Background(), world{args: []string{string(tool(t))}, dir: dir, today: today, stdout: &out, stderr: &out}); got != want {
+	if got := run(context.Background(), environment{args: []string{string(tool(t))}, dir: dir, today: today, stdout: &out, stderr: &out}); got != want {
 		t.Errorf("exit status: got %d, want %d", got, want)
 	}
 	for _, s := range says {

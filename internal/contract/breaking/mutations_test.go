@@ -6,6 +6,7 @@ import (
 	"context"
 	"os"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/getkin/kin-openapi/openapi3"
@@ -111,6 +112,14 @@ var seen = []mutation{
 	{"a header of responses has another type", func(d *openapi3.T) {
 		d.Components.Headers["Retry-After"].Value.Schema.Value.Type = &openapi3.Types{"string"}
 	}},
+	{"a security scheme is renamed", func(d *openapi3.T) {
+		d.Components.SecuritySchemes["apiKey"] = d.Components.SecuritySchemes["bearerAuth"]
+		delete(d.Components.SecuritySchemes, "bearerAuth")
+		for _, o := range []*openapi3.Operation{list(d), create(d), get(d)} {
+			o.Security = &openapi3.SecurityRequirements{{"apiKey": {}}}
+		}
+		d.Security = openapi3.SecurityRequirements{{"apiKey": {}}}
+	}},
 	{"a security scheme is asked for beside the other", func(d *openapi3.T) {
 		d.Components.SecuritySchemes["other"] = &openapi3.SecuritySchemeRef{Value: openapi3.NewJWTSecurityScheme()}
 		list(d).Security = &openapi3.SecurityRequirements{{"bearerAuth": {}, "other": {}}}
@@ -148,17 +157,18 @@ var raised = []mutation{
 		get(d).Deprecated = false
 		delete(get(d).Extensions, "x-sunset")
 	}},
-	{"a security scheme is of another type", func(d *openapi3.T) {
-		*d.Components.SecuritySchemes["bearerAuth"].Value = openapi3.SecurityScheme{Type: "apiKey", In: "header", Name: "X-Key"}
-	}},
 }
 
-// blind are the changes that oasdiff does not see.
-var blind = []mutation{
+// unseenByOasdiff are the changes that oasdiff does not see, or does not grade by
+// the level of their rule.
+var unseenByOasdiff = []mutation{
 	{"a sunset is earlier", func(d *openapi3.T) { get(d).Extensions["x-sunset"] = "2029-12-05" }},
 	{"a sunset is later", func(d *openapi3.T) { get(d).Extensions["x-sunset"] = "2031-12-05" }},
 	{"the date of a deprecation is removed", func(d *openapi3.T) { delete(get(d).Extensions, "x-deprecated-at") }},
 	{"the date of a deprecation is another", func(d *openapi3.T) { get(d).Extensions["x-deprecated-at"] = "2028-01-01" }},
+	{"a security scheme is of another type", func(d *openapi3.T) {
+		*d.Components.SecuritySchemes["bearerAuth"].Value = openapi3.SecurityScheme{Type: "apiKey", In: "header", Name: "X-Key"}
+	}},
 	{"a security scheme is another of its type", func(d *openapi3.T) { d.Components.SecuritySchemes["bearerAuth"].Value.Scheme = "basic" }},
 	{"a server is removed", func(d *openapi3.T) { d.Servers = d.Servers[:1] }},
 	{"the first server is another", func(d *openapi3.T) { slices.Reverse(d.Servers) }},
@@ -288,8 +298,8 @@ func mutated(t *testing.T, change func(*openapi3.T)) (before, after []byte) {
 	return text(func(*openapi3.T) {}), text(change)
 }
 
-func TestEveryChangeThatHurtsAClientFails(t *testing.T) {
-	for _, m := range slices.Concat(seen, raised, blind) {
+func TestEveryChangeThatBreaksAClientFails(t *testing.T) {
+	for _, m := range slices.Concat(seen, raised, unseenByOasdiff) {
 		t.Run(m.name, func(t *testing.T) {
 			before, after := mutated(t, m.change)
 			found, err := breaks(context.Background(), tool(t), base{name: "before", document: before}, after)
@@ -319,19 +329,46 @@ func TestEveryChangeByWhichTheContractGrowsPasses(t *testing.T) {
 // TestOasdiffSeesWhatIsSaidOfIt tells when a check here has become needless.
 func TestOasdiffSeesWhatIsSaidOfIt(t *testing.T) {
 	for _, group := range []struct {
-		mutations    []mutation
-		fails, hurts bool // by oasdiff's own severity, and by ours
-	}{{seen, true, true}, {raised, false, true}, {blind, false, false}} {
+		mutations []mutation
+		own, ours bool // whether it is a break by oasdiff's own levels, and by ours
+	}{{seen, true, true}, {raised, false, true}, {unseenByOasdiff, false, false}} {
 		for _, m := range group.mutations {
 			before, after := mutated(t, m.change)
-			changes, err := tool(t).changes(context.Background(), before, after)
-			if err != nil {
-				t.Fatal(err)
+			found := func(levels []byte, atLeast level) bool {
+				changes, err := tool(t).changes(context.Background(), before, after, levels)
+				if err != nil {
+					t.Fatal(err)
+				}
+				return slices.ContainsFunc(changes, func(c change) bool { return c.Level >= atLeast })
 			}
-			fails := slices.ContainsFunc(changes, func(c change) bool { return c.Level >= warning })
-			if fails != group.fails || slices.ContainsFunc(changes, hurts) != group.hurts {
-				t.Errorf("%s: oasdiff gets %+v, want it in another of the three tables", m.name, changes)
+			if own, ours := found(nil, warning), found(severityLevels, failure); own != group.own || ours != group.ours {
+				t.Errorf("%s: got a break by oasdiff's levels %t, by ours %t, want %t and %t: it belongs to another of the three tables", m.name, own, ours, group.own, group.ours)
 			}
 		}
+	}
+}
+
+func TestEveryRuleOfOasdiffHasALevel(t *testing.T) {
+	var rules []struct{ ID, Level string }
+	if err := tool(t).run(context.Background(), &rules, "checks", "changelog", "--format", "json"); err != nil {
+		t.Fatal(err)
+	}
+	levels := map[string]string{}
+	for line := range strings.Lines(string(severityLevels)) {
+		id, level, _ := strings.Cut(strings.TrimSpace(line), " ")
+		levels[id] = level
+	}
+	for _, r := range rules {
+		level, decided := levels[r.ID]
+		switch {
+		case !decided:
+			t.Errorf("%s: got no level, want one in severity-levels.txt: err where it breaks a client, else info", r.ID)
+		case level != "err" && (level != "info" || r.Level != "info"):
+			t.Errorf("%s: got %s, want err, as oasdiff calls it %s", r.ID, level, r.Level)
+		}
+		delete(levels, r.ID)
+	}
+	for id := range levels {
+		t.Errorf("%s: got a level, want none: oasdiff has no such rule", id)
 	}
 }

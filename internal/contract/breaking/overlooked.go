@@ -12,7 +12,7 @@ import (
 	"example.com/petstore/internal/contract"
 )
 
-// overlooked returns what hurts a client and oasdiff does not report at all.
+// overlooked returns what breaks a client and oasdiff does not report at all.
 // The tests show it for each.
 func overlooked(before, after *openapi3.T) []string {
 	var f findings
@@ -52,7 +52,8 @@ func (f *findings) servers(before, after openapi3.Servers) {
 	}
 }
 
-// securitySchemes: oasdiff compares their type, but not what is in them.
+// securitySchemes: oasdiff does not compare all that is in them, and calls what it
+// sees of them information, whatever level its rule has.
 func (f *findings) securitySchemes(before, after *openapi3.T) {
 	if before.Components == nil || after.Components == nil {
 		return
@@ -60,7 +61,7 @@ func (f *findings) securitySchemes(before, after *openapi3.T) {
 	for name, b := range before.Components.SecuritySchemes {
 		a := after.Components.SecuritySchemes[name]
 		if a == nil {
-			continue // oasdiff reports it
+			continue // oasdiff reports it where an operation asks for it
 		}
 		was, is := *b.Value, *a.Value
 		was.Description, is.Description = "", ""
