@@ -2,11 +2,13 @@ package contract
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"net/http"
 	"os"
 	"reflect"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -182,6 +184,47 @@ func TestEveryResponseDocumentsItsHeadersAndOnlyThoseOfADeprecatedOperationAnnou
 			}
 		}
 	}
+}
+
+// TestEveryPatternIsARegularExpressionToRE2 stands for the tools that are written
+// in Go, Rust or Python; ECMAScript's verdict is the linters'.
+func TestEveryPatternIsARegularExpressionToRE2(t *testing.T) {
+	var document any
+	data, err := NewJudge(t).Document().MarshalJSON()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(data, &document); err != nil {
+		t.Fatal(err)
+	}
+	count := 0
+	for _, p := range patterns(document) {
+		count++
+		if _, err := regexp.Compile(p); err != nil {
+			t.Errorf("pattern %s: got %v, want it to compile", p, err)
+		}
+	}
+	if count < 3 {
+		t.Errorf("patterns of openapi.yaml: got %d, want those of the name, the Idempotency-Key and the X-Request-Id", count)
+	}
+}
+
+// patterns returns the values of every key "pattern" below v.
+func patterns(v any) (all []string) {
+	switch v := v.(type) {
+	case []any:
+		for _, e := range v {
+			all = append(all, patterns(e)...)
+		}
+	case map[string]any:
+		for k, e := range v {
+			if p, ok := e.(string); ok && k == "pattern" {
+				all = append(all, p)
+			}
+			all = append(all, patterns(e)...)
+		}
+	}
+	return all
 }
 
 // sample is a place of the document that has to have an example.
