@@ -152,7 +152,7 @@ func (c *conversation) serve(ts *testscript.TestScript, _ bool, args []string) {
 	}
 	c.server = &program{}
 	ctx, cancel := context.WithCancel(context.Background())
-	c.server.start(ctx, cancel, c.environment(ts, append([]string{"serve", "--addr", "127.0.0.1:0"}, args...), &c.server.stdout, &c.server.stderr))
+	c.server.start(ctx, cancel, c.environment(ts, append([]string{"serve", "--addr", "127.0.0.1:0", "--drain", "0s"}, args...), &c.server.stdout, &c.server.stderr))
 	address, err := c.server.address()
 	ts.Check(err)
 	ts.Setenv("SERVER", strings.TrimSuffix(address, contract.BasePath))

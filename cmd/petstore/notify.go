@@ -13,8 +13,7 @@ const (
 
 // notify tells systemd the state of the server, where systemd has asked for it by
 // NOTIFY_SOCKET (Type=notify). A failure is logged and changes nothing else.
-func notify(getenv func(string) string, logger *slog.Logger, state string) {
-	socket := getenv("NOTIFY_SOCKET")
+func notify(socket string, logger *slog.Logger, state string) {
 	if socket == "" {
 		return
 	}

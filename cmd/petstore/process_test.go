@@ -35,7 +35,7 @@ type process struct {
 func startProcess(t *testing.T, judge *contract.Judge, args ...string) *process {
 	t.Helper()
 	p := &process{
-		cmd:    exec.Command(os.Args[0], append([]string{"serve", "--addr", "127.0.0.1:0"}, args...)...),
+		cmd:    exec.Command(os.Args[0], append([]string{"serve", "--addr", "127.0.0.1:0", "--drain", "0s"}, args...)...),
 		exited: make(chan error, 1),
 		client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64}, Timeout: giveUp},
 		judge:  judge,

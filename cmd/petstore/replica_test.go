@@ -34,7 +34,7 @@ func startReplica(t *testing.T, store string, args ...string) *replica {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 	logReader, logWriter := io.Pipe()
-	env := map[string]string{"PETSTORE_API_KEYS": testKey, "PETSTORE_STORE": store, "PETSTORE_ADDR": "127.0.0.1:0"}
+	env := map[string]string{"PETSTORE_API_KEYS": testKey, "PETSTORE_STORE": store, "PETSTORE_ADDR": "127.0.0.1:0", "PETSTORE_DRAIN": "0s"}
 	r := &replica{cancel: cancel, exit: make(chan int, 1)}
 	go func() {
 		status := run(ctx, environment{

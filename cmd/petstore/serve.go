@@ -3,12 +3,9 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
-	"os/signal"
-	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -19,27 +16,10 @@ import (
 	"example.com/petstore/internal/edge"
 	"example.com/petstore/internal/keyring"
 	"example.com/petstore/internal/petstore"
+	"example.com/petstore/internal/server"
 	"example.com/petstore/internal/service"
 	"example.com/petstore/internal/store"
 )
-
-// The server's times, each with its neighbours. A request must arrive whole,
-// header and body, within readTimeout: 64 KiB at the pace of a modem. It is
-// worked on for at most the edge's 8 s, and must be answered before
-// writeTimeout, which starts with its header. idleTimeout outlasts the minute
-// after which load balancers commonly drop a connection, so that they, and not
-// this server, end it. shutdownTimeout stays below the half minute that
-// supervisors commonly grant before they kill.
-const (
-	readTimeout     = 10 * time.Second
-	writeTimeout    = 30 * time.Second
-	idleTimeout     = 2 * time.Minute
-	shutdownTimeout = 20 * time.Second
-)
-
-// maxHeaderBytes is what the document promises to take; net/http allows 4 KiB
-// more before it refuses.
-const maxHeaderBytes = 32 << 10
 
 // serveConfig is the configuration of `petstore serve`.
 type serveConfig struct {
@@ -74,8 +54,10 @@ nobody sits at a terminal.
 after PETSTORE_URL=…) unless PETSTORE_API_KEYS gives one, and answers that scripts
 of pages at localhost may read (CORS).
 
-SIGTERM and SIGINT end the server once the requests under way are answered; a
-second one ends it at once.`,
+SIGTERM ends the server without cutting a connection: for the time of --drain it
+serves on, /readyz says no, and every response asks its client to leave
+(Connection: close, GOAWAY); then connections are closed as they go quiet. SIGINT
+skips the drain. A second signal ends the server at once.`,
 		Example: `  petstore serve
   petstore serve --addr 0.0.0.0:8080 --store sqlite:/var/lib/petstore/pets.db
   petstore serve --store postgres://petstore@db1,db2/pets --require-sync
@@ -101,7 +83,7 @@ second one ends it at once.`,
 	addStoreFlag(flags, &cfg.store)
 	flags.BoolVar(&cfg.mustExist, "must-exist", false, "refuse to start where the SQLite file is not there, instead of making one: its volume may not be mounted")
 	flags.StringVar(&cfg.publicURL, "public-url", "", "the address clients use, where a proxy stands between, such as https://pets.example.com/v1; links in answers become absolute")
-	addDurationFlag(flags, &cfg.drain, "drain", 0, "after a signal, go on answering for so long while /readyz says no, so that load balancers turn away first")
+	addDurationFlag(flags, &cfg.drain, "drain", server.DefaultDrain, "how long to serve on after SIGTERM while /readyz says no, so that load balancers turn away first")
 	flags.BoolVar(&cfg.requireSync, "require-sync", false, "refuse to start where PostgreSQL would acknowledge what no standby has")
 	flags.BoolVar(&cfg.sandbox, "sandbox", false, "serve 300 animals from memory, with a new key, to scripts at localhost too; a restart resets it")
 	return cmd
@@ -118,9 +100,8 @@ func (cfg serveConfig) storeOptions(logger *slog.Logger) []store.Option {
 // serve runs the server until it is told to stop, and returns why it had to
 // stop otherwise.
 func serve(ctx context.Context, env environment, cfg serveConfig) (err error) {
-	ctx, stop := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM)
-	defer stop() // and so once the first signal is handled, the second kills
-
+	ctx, stop := untilSignal(ctx)
+	defer stop()
 	base, err := linkBase(cfg.publicURL)
 	if err != nil {
 		return err
@@ -128,27 +109,18 @@ func serve(ctx context.Context, env environment, cfg serveConfig) (err error) {
 	logger, flush := newLogger(env)
 	defer flush()
 	tuneMemory(env.getenv, logger)
-	listener, err := listen(ctx, cfg.addr) // before a store is made
+	supervisor := env.getenv("NOTIFY_SOCKET")
+
+	srv, err := server.Listen(ctx, server.Config{Addr: cfg.addr, Drain: cfg.drainAfter, Logger: logger}) // before a store is made
 	if err != nil {
 		return err
 	}
-	defer func() { _ = listener.Close() }() // where no server has done so
-	st, err := store.Open(ctx, cfg.store, cfg.storeOptions(logger)...)
+	defer func() { _ = srv.Close() }() // where Run has not done so
+	st, err := openServed(ctx, cfg, logger)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, st.Close()) }()
-	if cfg.requireSync {
-		if err := store.RequireSync(ctx, st); err != nil {
-			return err
-		}
-	}
-
-	if cfg.sandbox {
-		if _, err := st.Load(ctx, animals.First(sandboxAnimals)); err != nil {
-			return err
-		}
-	}
 	keys, err := keyring.New(st, cfg.apiKeys, time.Now)
 	if err != nil {
 		return err
@@ -159,78 +131,69 @@ func serve(ctx context.Context, env environment, cfg serveConfig) (err error) {
 			logger.Warn("the last use of some keys was not stored", "error", err)
 		}
 	}()
-	var stopping atomic.Bool
-	handler, err := edge.New(edge.Config{
+	handler, err := newHandler(cfg, base, logger, st, keys, srv)
+	if err != nil {
+		return err
+	}
+	if err := offerKey(ctx, env, logger, cfg, st, keys, srv.Addr()); err != nil {
+		return err
+	}
+	logger.Info("serving", "address", srv.URL()+edge.BasePath, "docs", srv.URL()+edge.DocsPath, "store", store.Redact(cfg.store), "version", programVersion())
+	notify(supervisor, logger, notifyReady)
+	defer context.AfterFunc(ctx, func() { notify(supervisor, logger, notifyStopping) })()
+	return srv.Run(ctx, handler, st.Failed())
+}
+
+// drainAfter returns how long to serve on once the context has ended for that
+// cause. Whoever presses Ctrl-C does not want to wait.
+func (cfg serveConfig) drainAfter(cause error) time.Duration {
+	if i, ok := errors.AsType[*interruption](cause); ok && i.signal == syscall.SIGINT {
+		return 0
+	}
+	return cfg.drain
+}
+
+// openServed opens the store, checks that it keeps what --require-sync asks for,
+// and fills that of a sandbox.
+func openServed(ctx context.Context, cfg serveConfig, logger *slog.Logger) (petstore.Store, error) {
+	st, err := store.Open(ctx, cfg.store, cfg.storeOptions(logger)...)
+	if err != nil {
+		return nil, err
+	}
+	if cfg.requireSync {
+		err = store.RequireSync(ctx, st)
+	}
+	if cfg.sandbox {
+		_, err = st.Load(ctx, animals.First(sandboxAnimals))
+	}
+	if err != nil {
+		return nil, errors.Join(err, st.Close())
+	}
+	return st, nil
+}
+
+// newHandler puts the service together.
+func newHandler(cfg serveConfig, base string, logger *slog.Logger, st petstore.Store, keys *keyring.Keyring, srv *server.Server) (http.Handler, error) {
+	return edge.New(edge.Config{
 		Document:     gen.Document,
 		Service:      service.New(st, base),
 		Base:         base,
 		Logger:       logger,
 		Authenticate: keys.Authenticate,
 		Ready: func(ctx context.Context) error {
-			if stopping.Load() {
+			if srv.Draining() {
 				return &petstore.Error{Kind: petstore.Unavailable, Message: "the server is stopping"}
 			}
 			return st.Ping(ctx)
 		},
 		LocalOrigins: cfg.sandbox,
 	})
-	if err != nil {
-		return err
-	}
-	if cfg.sandbox {
-		err = showSandbox(ctx, env, st, keys, listener.Addr())
-	} else {
-		err = ensureKey(ctx, env, logger, cfg, st, keys, listener.Addr())
-	}
-	if err != nil {
-		return err
-	}
-
-	server := &http.Server{
-		Handler:                      handler,
-		ReadTimeout:                  readTimeout,
-		WriteTimeout:                 writeTimeout,
-		IdleTimeout:                  idleTimeout,
-		MaxHeaderBytes:               maxHeaderBytes,
-		DisableGeneralOptionsHandler: true, // OPTIONS * is answered like everything else
-		ErrorLog:                     slog.NewLogLogger(logger.Handler(), slog.LevelWarn),
-	}
-	served := make(chan error, 1)
-	go func() { served <- server.Serve(listener) }()
-	here := "http://" + listener.Addr().String()
-	logger.Info("serving", "address", here+edge.BasePath, "docs", here+edge.DocsPath, "store", store.Redact(cfg.store), "version", programVersion())
-	notify(env.getenv, logger, notifyReady)
-
-	select {
-	case err := <-served:
-		return err
-	case err := <-st.Failed():
-		logger.Error("the store failed for good", "error", err)
-		return errors.Join(err, server.Close())
-	case <-ctx.Done():
-	}
-	stop()
-	stopping.Store(true)
-	notify(env.getenv, logger, notifyStopping)
-	logger.Info("stopping: no longer ready, the requests under way are answered")
-	time.Sleep(cfg.drain)
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTimeout)
-	defer cancel()
-	if err := server.Shutdown(ctx); err != nil {
-		return fmt.Errorf("some requests were still under way after %v: %w", shutdownTimeout, errors.Join(err, server.Close()))
-	}
-	logger.Info("stopped")
-	return nil
 }
 
-func listen(ctx context.Context, addr string) (net.Listener, error) {
-	var lc net.ListenConfig
-	l, err := lc.Listen(ctx, "tcp", addr)
-	switch {
-	case errors.Is(err, syscall.EADDRINUSE):
-		return nil, fmt.Errorf("cannot listen on %s: another program does; stop it or choose another --addr", addr)
-	case err != nil:
-		return nil, fmt.Errorf("cannot listen on %q: %w; choose another --addr, such as 127.0.0.1:8080", addr, err)
+// offerKey sees to it that somebody can use the server.
+func offerKey(ctx context.Context, env environment, logger *slog.Logger, cfg serveConfig, st petstore.KeyStore, keys *keyring.Keyring, addr net.Addr) error {
+	if cfg.sandbox {
+		return showSandbox(ctx, env, st, keys, addr)
 	}
-	return l, nil
+	return ensureKey(ctx, env, logger, cfg, st, keys, addr)
 }

@@ -27,7 +27,8 @@ type exchange struct {
 	body  any // as decoded and validated
 	input openapi3filter.RequestValidationInput
 
-	bodyRead bool // whole, off the connection
+	bodyRead     bool // whole, off the connection
+	closesUnread bool // the connection, unless the body is read
 }
 
 // QueryParams replaces Echo's own reading, which drops what it cannot read.
@@ -78,9 +79,11 @@ func (x *exchange) setCommonHeaders() {
 	}
 	// A body that nobody reads would have to arrive whole before the
 	// connection could serve another request: close it instead. validateBody
-	// takes this back once the body is read.
-	if r.ContentLength != 0 {
-		h["Connection"] = closing
+	// takes this back once the body is read. The server may have asked for the
+	// end of the connection before, which stays; and of HTTP/2 only the stream
+	// ends, whose connection would be ended by this header.
+	if r.ContentLength != 0 && r.ProtoMajor == 1 && h["Connection"] == nil {
+		h["Connection"], x.closesUnread = closing, true
 	}
 }
 

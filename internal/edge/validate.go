@@ -55,7 +55,9 @@ func (op *operation) validateBody(x *exchange) (any, error) {
 	}
 	defer data.release()
 	x.bodyRead = true
-	delete(x.Response().Header(), "Connection")
+	if x.closesUnread {
+		delete(x.Response().Header(), "Connection")
+	}
 	value, err := decodeJSON(data.Bytes())
 	if err != nil {
 		return nil, err

@@ -12,7 +12,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 )
@@ -131,7 +130,7 @@ func (s *server) follow(log io.Reader, serving chan<- string) {
 // stop ends the server and returns the requests it has answered, one a line.
 func (s *server) stop(t *testing.T) string {
 	t.Helper()
-	if err := s.process.Process.Signal(syscall.SIGTERM); err != nil {
+	if err := s.process.Process.Signal(os.Interrupt); err != nil {
 		t.Fatal(err)
 	}
 	select {

@@ -11,7 +11,6 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
 	"example.com/petstore/internal/bench/peers"
@@ -98,9 +97,9 @@ func (s *Server) Create(body string) error {
 	return readResponse(bufio.NewReader(conn), "201")
 }
 
-// Stop ends the server and waits for its end.
+// Stop ends the server, without a drain, and waits for its end.
 func (s *Server) Stop() {
-	_ = s.cmd.Process.Signal(syscall.SIGTERM)
+	_ = s.cmd.Process.Signal(os.Interrupt)
 	_ = s.cmd.Wait()
 }
 

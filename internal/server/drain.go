@@ -1,0 +1,101 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"time"
+)
+
+// quietTime is how long a connection must have brought nothing before it is
+// closed at the end: a client that has just read a response may be about to send
+// its next request.
+const quietTime = 500 * time.Millisecond
+
+// quietPoll is how often that is looked at.
+const quietPoll = 10 * time.Millisecond
+
+// backlogTime is how long connections that wait at the port are still accepted
+// when it is given up: to close it under them would reset them.
+const backlogTime = 50 * time.Millisecond
+
+var closing = []string{"close"} // shared so that setting it costs nothing
+
+// asksToLeave has every response of a draining server say Connection: close, of
+// which HTTP/2 makes a GOAWAY.
+func (s *Server) asksToLeave(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if s.draining.Load() {
+			w.Header()["Connection"] = closing
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// end drains the server and ends it.
+func (s *Server) end(ctx context.Context, server *http.Server) error {
+	drain := s.cfg.Drain(context.Cause(ctx))
+	s.draining.Store(true)
+	s.conns.closeQuiet(time.Now()) // from now on they are watched
+	s.cfg.Logger.Info("stopping: no longer ready, requests are still served", "drain", drain.String())
+	time.Sleep(drain)
+	s.listener.retire()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTimeout)
+	defer cancel()
+	err := s.conns.finish(ctx)
+	if err == nil {
+		err = server.Shutdown(ctx) // GOAWAY for what HTTP/2 has left
+	}
+	if err != nil {
+		return fmt.Errorf("some requests were still under way after %v: %w", shutdownTimeout, errors.Join(err, server.Close()))
+	}
+	s.cfg.Logger.Info("stopped")
+	return nil
+}
+
+// retire has Accept take what waits at the port, and then give it up.
+func (l *listener) retire() {
+	l.retired.Store(true)
+	_ = l.SetDeadline(time.Now().Add(backlogTime)) // it is closed already where this fails
+}
+
+// finish closes connections as they go quiet and returns once none is left but
+// those of HTTP/2, which http.Server.Shutdown ends with a GOAWAY. Shutdown does
+// not do for the others: it drops a request that it finds half read.
+func (c *connections) finish(ctx context.Context) error {
+	for c.closeQuiet(time.Now()) > 0 {
+		select {
+		case <-time.After(quietPoll):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return nil
+}
+
+// closeQuiet closes the connections that have been waiting for a request for
+// quietTime, and returns how many of HTTP/1 are left.
+func (c *connections) closeQuiet(now time.Time) (left int) {
+	var quiet []net.Conn
+	c.mu.Lock()
+	for conn := range c.open {
+		switch {
+		case conn.http2.Load():
+			continue
+		case conn.busy():
+			conn.quietSince = time.Time{}
+		case conn.quietSince.IsZero():
+			conn.quietSince = now
+		case now.Sub(conn.quietSince) >= quietTime:
+			quiet = append(quiet, conn)
+		}
+		left++
+	}
+	c.mu.Unlock()
+	for _, conn := range quiet {
+		_ = conn.Close() // net/http notices, and reports StateClosed
+	}
+	return left
+}

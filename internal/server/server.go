@@ -1,0 +1,144 @@
+// Package server runs the HTTP server: it listens, bounds times and connections,
+// sees to framing, drains and ends. It knows nothing of pets, keys or paths.
+//
+// The life of a server:
+//
+//	Listen    takes the port
+//	Run       serves until its context ends, or the store fails for good
+//	 drain    still serves, and asks every client to leave
+//	 retire   accepts what waits at the port, then gives it up
+//	 finish   closes what is quiet, waits for the rest, under a deadline
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync/atomic"
+	"syscall"
+	"time"
+)
+
+// The server's times, each with its neighbours. A request must arrive whole,
+// header and body, within readTimeout: 64 KiB at the pace of a modem. It is
+// worked on for at most the edge's 8 s, and its response must be written before
+// writeTimeout, which starts with its header. idleTimeout outlasts the minute
+// after which load balancers commonly drop a connection, so that they, and not
+// this server, end it. DefaultDrain and shutdownTimeout together stay below the
+// half minute that supervisors commonly grant before they kill.
+const (
+	readTimeout     = 10 * time.Second
+	writeTimeout    = 30 * time.Second
+	idleTimeout     = 2 * time.Minute
+	shutdownTimeout = 20 * time.Second
+
+	// DefaultDrain is how long a server drains: a load balancer that asks for
+	// readiness every second has noticed by then.
+	DefaultDrain = 5 * time.Second
+)
+
+// maxHeaderBytes is what the document promises to take; net/http allows 4 KiB
+// more before it refuses.
+const maxHeaderBytes = 32 << 10
+
+// Config is the configuration of a server. All fields are required.
+type Config struct {
+	Addr   string // host:port; port 0 takes any free one
+	Logger *slog.Logger
+
+	// Drain returns how long to serve on after Run's context has ended for that
+	// cause.
+	Drain func(cause error) time.Duration
+}
+
+// Server is an HTTP server that has its port. Its methods are safe for
+// concurrent use.
+type Server struct {
+	cfg      Config
+	listener *listener
+	conns    *connections
+	draining atomic.Bool
+}
+
+// Listen takes the port. Requests wait there until Run.
+func Listen(ctx context.Context, cfg Config) (*Server, error) {
+	l, err := listen(ctx, cfg.Addr)
+	if err != nil {
+		return nil, err
+	}
+	conns := newConnections()
+	return &Server{cfg: cfg, conns: conns, listener: &listener{TCPListener: l, conns: conns}}, nil
+}
+
+func listen(ctx context.Context, addr string) (*net.TCPListener, error) {
+	var lc net.ListenConfig
+	l, err := lc.Listen(ctx, "tcp", addr)
+	switch {
+	case errors.Is(err, syscall.EADDRINUSE):
+		return nil, fmt.Errorf("cannot listen on %s: another program does; stop it or choose another --addr", addr)
+	case err != nil:
+		return nil, fmt.Errorf("cannot listen on %q: %w; choose another --addr, such as 127.0.0.1:8080", addr, err)
+	}
+	return l.(*net.TCPListener), nil
+}
+
+// Addr returns the address the server listens on.
+func (s *Server) Addr() net.Addr { return s.listener.Addr() }
+
+// URL returns the address for clients on this machine, without a path.
+func (s *Server) URL() string { return "http://" + s.Addr().String() }
+
+// Draining reports whether the server has begun to end: no longer ready, though
+// it still serves.
+func (s *Server) Draining() bool { return s.draining.Load() }
+
+// Close gives up the port of a server that does not Run.
+func (s *Server) Close() error { return s.listener.Close() }
+
+// Run serves handler until ctx ends, then drains and ends the server. An error on
+// failed ends it at once and is returned.
+func (s *Server) Run(ctx context.Context, handler http.Handler, failed <-chan error) error {
+	server := s.httpServer(handler)
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(s.listener) }()
+
+	drained := make(chan error, 1)
+	stopped := make(chan struct{})
+	defer close(stopped)
+	go func() {
+		select {
+		case <-ctx.Done():
+			drained <- s.end(ctx, server)
+		case <-stopped:
+		}
+	}()
+	for {
+		select {
+		case err := <-served:
+			if !s.draining.Load() {
+				return errors.Join(err, server.Close())
+			}
+		case err := <-failed:
+			s.cfg.Logger.Error("the store failed for good", "error", err)
+			return errors.Join(err, server.Close())
+		case err := <-drained:
+			return err
+		}
+	}
+}
+
+func (s *Server) httpServer(handler http.Handler) *http.Server {
+	return &http.Server{
+		Handler:                      s.asksToLeave(handler),
+		ReadTimeout:                  readTimeout,
+		WriteTimeout:                 writeTimeout,
+		IdleTimeout:                  idleTimeout,
+		MaxHeaderBytes:               maxHeaderBytes,
+		DisableGeneralOptionsHandler: true, // OPTIONS * is answered like everything else
+		ConnState:                    s.conns.observe,
+		ErrorLog:                     slog.NewLogLogger(s.cfg.Logger.Handler(), slog.LevelWarn),
+	}
+}
