@@ -57,9 +57,12 @@ func CheckTarget(name string, replace bool) error {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil
 	case err != nil:
+		if e, ok := errors.AsType[*fs.PathError](err); ok {
+			err = e.Err // the message has the name already
+		}
 		return fmt.Errorf("cannot write %s: %w", name, err)
 	case !info.Mode().IsRegular():
-		return fmt.Errorf("cannot write %s: it is there and not a file", name)
+		return fmt.Errorf("cannot write %s: it is there and not a file; to write to a pipe, redirect standard output", name)
 	case !replace:
 		return fmt.Errorf("%s is there already; choose another name, or replace it with --force", name)
 	}

@@ -55,7 +55,7 @@ func TestOnlyAFileMayBeReplacedAndOnlyWithLeave(t *testing.T) {
 		want    string
 	}{
 		{name, false, "is there already; choose another name, or replace it with --force"},
-		{folder, true, "is there and not a file"},
+		{folder, true, "it is there and not a file"},
 		{name + "/x", true, "cannot write"},
 	} {
 		if err := wholefile.CheckTarget(c.name, c.replace); err == nil || !strings.Contains(err.Error(), c.want) {
