@@ -93,8 +93,8 @@ test-times: ## all tests once more, and the twenty that take longest
 	@mkdir -p .bin && { $(RACE) -count=1 -json -tags '$(shell echo $(TAGS) | tr ' ' ,)' -timeout 11m ./... >.bin/test.json || echo 'Some tests fail; run make test to see them.'; }
 	@go run $(GOTESTSUM) tool slowest --jsonfile .bin/test.json --threshold 1s --num 20
 
-generate: ## write gen/ from openapi.yaml
-	go generate ./gen
+generate: ## write gen/ from openapi.yaml, and what the edge is tested with
+	go generate ./gen ./internal/edge/constructs
 
 # What of the package the documentation page needs: internal/edge/docs.go embeds
 # the .gz files and the licences.
@@ -110,11 +110,11 @@ docs-ui: ## take /docs' user interface from the npm package that internal/edge/d
 
 drift: ## fail if openapi.yaml and gen/ disagree
 	@tmp=$$(mktemp -d) && trap 'rm -rf "$$tmp"' EXIT && \
-	cp -R openapi.yaml tools.go go.mod go.sum gen "$$tmp" && \
+	mkdir -p "$$tmp"/internal/edge && cp -R openapi.yaml tools.go go.mod go.sum gen "$$tmp" && cp -R internal/edge/constructs "$$tmp"/internal/edge && \
 	rm -rf "$$tmp"/gen/api && mkdir "$$tmp"/gen/api && touch "$$tmp"/gen/api/openapi.yaml && \
-	rm -f "$$tmp"/gen/client/*.gen.go && \
-	(cd "$$tmp" && go generate ./gen) && \
-	if diff -ru gen "$$tmp/gen"; then echo 'gen/ is what openapi.yaml says'; \
+	rm -f "$$tmp"/gen/client/*.gen.go "$$tmp"/internal/edge/constructs/api/*.gen.go && \
+	(cd "$$tmp" && go generate ./gen ./internal/edge/constructs) && \
+	if diff -ru gen "$$tmp/gen" && diff -ru internal/edge/constructs "$$tmp/internal/edge/constructs"; then echo 'gen/ is what openapi.yaml says'; \
 	else echo 'gen/ is not what openapi.yaml says (- is here, + is generated): run make generate and commit gen/' >&2; exit 1; fi
 
 sdk: ## make the clients for Go, TypeScript, Python and Java and have each tell its story (ONLY=java: one)

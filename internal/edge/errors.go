@@ -126,16 +126,15 @@ func problemFromKind(kind petstore.Kind, message string, cause error) *problem {
 	}
 }
 
-// problemFromEcho maps the errors of Echo itself: its router's 404 and 405. Its
-// other statuses come from binding, which validation has made impossible.
+// problemFromEcho maps the errors of Echo itself: its router's 404 and 405. Others
+// come from the generated code that cannot bind a value which the document
+// allows: that is the service's fault.
 func problemFromEcho(e *echo.HTTPError) *problem {
 	switch e.Code {
 	case http.StatusNotFound:
 		return &problem{status: e.Code, code: codeNotFound, message: "there is nothing at this path"}
 	case http.StatusMethodNotAllowed:
 		return &problem{status: e.Code, code: codeMethodNotAllowed, message: "this path does not support the method; the Allow header lists those it does"}
-	case http.StatusBadRequest:
-		return &problem{status: e.Code, code: codeInvalidRequest, message: "the request is malformed", cause: e}
 	default:
 		return internal(e)
 	}
@@ -145,9 +144,6 @@ func problemFromEcho(e *echo.HTTPError) *problem {
 // the service's own fault.
 func problemFrom(err error) *problem {
 	if p, ok := errors.AsType[*problem](err); ok {
-		return p
-	}
-	if p, ok := explain(err); ok {
 		return p
 	}
 	if e, ok := errors.AsType[*petstore.Error](err); ok {

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/getkin/kin-openapi/openapi3filter"
 	"github.com/labstack/echo/v4"
 	"github.com/oapi-codegen/runtime"
 )
@@ -25,7 +24,6 @@ type exchange struct {
 	id    [1]string // the request id, as the value of a header
 	query url.Values
 	body  any // as decoded and validated
-	input openapi3filter.RequestValidationInput
 
 	bodyRead     bool // whole, off the connection
 	closesUnread bool // the connection, unless the body is read
@@ -33,6 +31,9 @@ type exchange struct {
 
 // QueryParams replaces Echo's own reading, which drops what it cannot read.
 func (x *exchange) QueryParams() url.Values { return x.query }
+
+// QueryParam replaces Echo's, for the same reason.
+func (x *exchange) QueryParam(name string) string { return x.query.Get(name) }
 
 // Bind replaces Echo's, which would read the body by encoding/json.
 func (x *exchange) Bind(target any) error { return runtime.BindJSONValue(x.body, target) }
@@ -112,7 +113,24 @@ func (e *edge) recovering(x *exchange) (err error) {
 		x.SetPath("")
 		return echo.ErrNotFound
 	}
+	x.decodePath()
 	return x.Handler()(x)
+}
+
+// decodePath decodes the parameters of the path, which Echo leaves as they were
+// sent where the path is encoded. ServeHTTP has made the URL this request's own.
+func (x *exchange) decodePath() {
+	u := x.Request().URL
+	if u.RawPath == "" {
+		return
+	}
+	values := x.ParamValues()
+	for i, value := range values {
+		if text, err := url.PathUnescape(value); err == nil { // as net/http has seen to
+			values[i] = text
+		}
+	}
+	u.RawPath = "" // so that the generated code does not decode them again
 }
 
 type panicError struct {

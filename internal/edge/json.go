@@ -6,11 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strconv"
-	"strings"
 	"unicode/utf8"
 
-	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/go-json-experiment/json/jsontext"
 )
 
@@ -18,15 +15,16 @@ import (
 // as encoding/json does not: no duplicate names, no invalid UTF-8 or lone
 // surrogates, nothing after the value, no nesting past 10,000 levels. Numbers
 // stay their own text (json.Number), since float64 has no room for every int64.
-func decodeJSON(data []byte) (any, error) {
+// fault says what is wrong with the text, and where; "" where nothing is.
+func decodeJSON(data []byte) (value any, fault string) {
 	dec := jsontext.NewDecoder(bytes.NewBuffer(data))
 	value, err := decodeValue(dec)
 	if err == nil {
 		if _, err = dec.ReadToken(); err == io.EOF {
-			return value, nil
+			return value, ""
 		}
 	}
-	return nil, invalidBody(explainJSON(data, err))
+	return nil, explainJSON(data, err)
 }
 
 func decodeValue(dec *jsontext.Decoder) (any, error) {
@@ -73,54 +71,21 @@ func decodeValue(dec *jsontext.Decoder) (any, error) {
 // maxEchoed bounds what of a client's own text a message repeats, in bytes.
 const maxEchoed = 64
 
-// explainJSON says what is wrong with a text that is not JSON, and where.
+// explainJSON is the fault of a text that is not JSON.
 func explainJSON(data []byte, err error) string {
 	syntax, ok := errors.AsType[*jsontext.SyntacticError](err)
 	switch {
-	case len(bytes.TrimSpace(data)) == 0:
-		return "a body is required"
 	case !utf8.Valid(data):
-		return "the body is not valid UTF-8"
+		return "is not valid UTF-8"
 	case errors.Is(err, jsontext.ErrDuplicateName) && ok:
 		if name := syntax.JSONPointer.LastToken(); len(name) <= maxEchoed {
-			return fmt.Sprintf("the body has the property %q twice", name)
+			return fmt.Sprintf("has the property %q twice", name)
 		}
-		return "the body has a property twice"
+		return "has a property twice"
 	case errors.Is(err, io.ErrUnexpectedEOF):
-		return "the body ends before its JSON does"
+		return "ends before its JSON does"
 	case ok:
-		return fmt.Sprintf("the body is not valid JSON at byte %d", syntax.ByteOffset)
+		return fmt.Sprintf("is not valid JSON at byte %d", syntax.ByteOffset)
 	}
-	return "the body is not valid JSON: more follows after its value"
-}
-
-// checkIntegers refuses what the validator, which compares as float64, takes
-// for an integer although OpenAPI 3.0 and the generated types do not: 7.0, 1e2,
-// and what is past int64.
-func checkIntegers(schema *openapi3.Schema, value any, path []string) error {
-	switch v := value.(type) {
-	case json.Number:
-		if !schema.Type.Is("integer") {
-			return nil
-		}
-		if _, err := strconv.ParseInt(string(v), 10, 64); err != nil {
-			return invalidBody(strings.Join(path, ".") + " must be " + expected(schema))
-		}
-	case map[string]any:
-		for name, property := range schema.Properties {
-			if err := checkIntegers(property.Value, v[name], append(path, name)); err != nil {
-				return err
-			}
-		}
-	case []any:
-		for i, item := range v {
-			if schema.Items == nil {
-				return nil
-			}
-			if err := checkIntegers(schema.Items.Value, item, append(path, strconv.Itoa(i))); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
+	return "is not valid JSON: more follows after its value"
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -11,16 +12,16 @@ import (
 
 	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/labstack/echo/v4"
+
+	"example.com/petstore/internal/edge/schema"
 )
 
 // operation is an operation of the document, made ready once at the start.
 type operation struct {
 	method, path string // as Echo has them: GET /v1/pets/:petId
-	parameters   openapi3.Parameters
-	query        []string         // the names of the parameters of the query string
-	headers      []string         // and of those in the header
-	body         *openapi3.Schema // nil where the operation takes none
-	deprecation  []headerField    // what every response announces; nil where it is not deprecated
+	parameters   []*parameter
+	body         *schema.Schema // nil where the operation takes none
+	deprecation  []headerField  // what every response announces; nil where it is not deprecated
 }
 
 // headerField is a header of a response, made once and shared.
@@ -62,6 +63,9 @@ func (e *edge) serve(op *operation, generated echo.HandlerFunc) echo.HandlerFunc
 // operationsOf returns the document's operations. docs is where deprecations are
 // explained.
 func operationsOf(doc *openapi3.T, docs string) ([]*operation, error) {
+	if !strings.HasPrefix(doc.OpenAPI, "3.0.") {
+		return nil, fmt.Errorf("openapi.yaml: it is written in OpenAPI %s, and the service reads 3.0", doc.OpenAPI)
+	}
 	var operations []*operation
 	for path, item := range doc.Paths.Map() {
 		for method, o := range item.Operations() {
@@ -88,38 +92,62 @@ func newOperation(doc *openapi3.T, docs, path, method string, item *openapi3.Pat
 	if err := checkSecurity(doc, o); err != nil {
 		return nil, err
 	}
-	op := &operation{
-		method:     method,
-		path:       BasePath + strings.NewReplacer("{", ":", "}", "").Replace(path),
-		parameters: slices.Concat(item.Parameters, o.Parameters),
+	if o.Servers != nil || len(item.Servers) > 0 {
+		return nil, errors.New("it has servers of its own; the document's are those of every operation")
 	}
-	for _, p := range op.parameters {
-		switch p.Value.In {
-		case openapi3.ParameterInQuery:
-			op.query = append(op.query, p.Value.Name)
-		case openapi3.ParameterInHeader:
-			op.headers = append(op.headers, http.CanonicalHeaderKey(p.Value.Name))
-		}
+	echoPath, err := echoPath(path)
+	if err != nil {
+		return nil, err
 	}
-	var err error
-	if op.body, err = bodySchema(o.RequestBody); err != nil {
+	op := &operation{method: method, path: BasePath + echoPath}
+	if op.parameters, err = newParameters(item, o); err != nil {
+		return nil, err
+	}
+	if op.body, err = newBody(method, o.RequestBody); err != nil {
 		return nil, err
 	}
 	op.deprecation, err = deprecationHeaders(o, docs)
 	return op, err
 }
 
-// bodySchema returns the schema of the body. Any body but a required one of
-// JSON would need code that this service does not have.
-func bodySchema(ref *openapi3.RequestBodyRef) (*openapi3.Schema, error) {
+var (
+	literalSegment   = regexp.MustCompile(`^[A-Za-z0-9._~-]*$`)
+	parameterSegment = regexp.MustCompile(`^\{[A-Za-z0-9._-]+\}$`)
+)
+
+// echoPath returns a path of the document as Echo has it: /pets/:petId.
+func echoPath(path string) (string, error) {
+	segments := strings.Split(path, "/")
+	for i, segment := range segments {
+		switch {
+		case literalSegment.MatchString(segment):
+		case parameterSegment.MatchString(segment):
+			segments[i] = ":" + segment[1:len(segment)-1]
+		default:
+			return "", fmt.Errorf("the segment %q of its path is neither one parameter nor plain text (A-Z a-z 0-9 . _ ~ -)", segment)
+		}
+	}
+	return strings.Join(segments, "/"), nil
+}
+
+// newBody returns the schema of the body. Any body but a required one of JSON
+// would need code that this service does not have.
+func newBody(method string, ref *openapi3.RequestBodyRef) (*schema.Schema, error) {
 	if ref == nil {
 		return nil, nil
+	}
+	if method == http.MethodGet || method == http.MethodDelete {
+		return nil, errors.New("a body means nothing with " + method + " (OpenAPI 3.0.3, section 4.7.10.1)")
 	}
 	content := ref.Value.Content[mediaTypeJSON]
 	if !ref.Value.Required || len(ref.Value.Content) != 1 || content == nil || content.Schema == nil {
 		return nil, errors.New("its body is not required, or not " + mediaTypeJSON + " alone with a schema, which is all the service can read")
 	}
-	return content.Schema.Value, nil
+	body, err := schema.CompileBody(content.Schema)
+	if err != nil {
+		return nil, fmt.Errorf("its body: %w", err)
+	}
+	return body, nil
 }
 
 // checkSecurity makes sure that the operation asks for exactly what

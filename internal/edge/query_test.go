@@ -48,6 +48,13 @@ func TestEveryMalformedQueryIsRefusedWithAMessageThatNamesTheParameter(t *testin
 		"status=sold%20":             "status must be one of",
 		"status=sold&status=sold":    "status must be given only once",
 		"status=%ff":                 "status must be one of",
+		"limit=02":                   "limit must be an integer",
+		"limit=%2B2":                 "limit must be an integer",
+		"limit=+2":                   "limit must be an integer",
+		"limit=-0":                   "limit must be between 1 and 100",
+		"limit=00":                   "limit must be an integer",
+		"limit=1_0":                  "limit must be an integer",
+		"after=-":                    "after must be an integer",
 		"after=":                     "after must not be empty",
 		"after=-1":                   "after must be",
 		"after=x":                    "after must be an integer",
@@ -75,7 +82,7 @@ func TestWhatIsNotInTheDocumentIsIgnoredInAQuery(t *testing.T) {
 	want := string(s.get(t, petsPath+"?limit=2").body)
 	for _, query := range []string{
 		"limit=2&other=1", "other=1&other=2&limit=2", "limit=2&", "&limit=2", "&&limit=2&&", "limit=2&=", "limit=2&=x", "Limit=4&limit=2",
-		"limit=2&LIMIT=", "limit=%32", "%6cimit=2", "limit=02", "limit=2&limit%20=3", "limit=2&%00=%ff", "limit=2&limit[]=3",
+		"limit=2&LIMIT=", "limit=%32", "%6cimit=2", "limit=2&limit%20=3", "limit=2&%00=%ff", "limit=2&limit[]=3",
 	} {
 		if resp := s.get(t, petsPath+"?"+query); resp.StatusCode != 200 || string(resp.body) != want {
 			t.Errorf("%s: got %d %s, want the first two pets", query, resp.StatusCode, resp.body)
@@ -158,6 +165,11 @@ func TestPetIDsAreDecimalInt64s(t *testing.T) {
 		"1.0":                  400,
 		"1e0":                  400,
 		"0x1":                  400,
+		"01":                   400,
+		"-01":                  400,
+		"+1":                   400,
+		"%2B1":                 400,
+		"1e1":                  400,
 		"x":                    400,
 		"1x":                   400,
 		"1,2":                  400,
