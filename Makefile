@@ -11,7 +11,7 @@ OASDIFF     := .bin/oasdiff-v1.30.0/oasdiff
 VERSION  := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
 BIN      := .bin/petstore
 # All that files ask for, so that the checkers see every one.
-ALL_TAGS := postgres,pgbouncer,torture,oasdiff,conformance,chromium,sdk
+ALL_TAGS := postgres,torture,oasdiff,conformance,chromium,sdk
 FUZZTIME ?= 30s
 ROUNDS   ?= 3
 SOAK     ?= 1h
@@ -24,16 +24,11 @@ else
 RACE := go test
 endif
 
-# The tests that need a PostgreSQL server have the build tag postgres, those that
-# need PgBouncer too the tag pgbouncer as well. In CI they always run: they fail
-# where there is no such program.
-HAVE_POSTGRES := $(shell ([ -n "$$CI" ] || ls /usr/lib/postgresql/*/bin/initdb || command -v initdb) >/dev/null 2>&1 && echo yes)
-HAVE_PGBOUNCER := $(shell ([ -n "$$CI" ] || ls /usr/sbin/pgbouncer || command -v pgbouncer) >/dev/null 2>&1 && echo yes)
+# The tag postgres: a PostgreSQL server and PgBouncer before it. In CI these tests
+# always run: they fail where a program is missing.
+HAVE_POSTGRES := $(shell ([ -n "$$CI" ] || { ls /usr/lib/postgresql/*/bin/initdb || command -v initdb; } && { ls /usr/sbin/pgbouncer || command -v pgbouncer; }) >/dev/null 2>&1 && echo yes)
 ifeq ($(HAVE_POSTGRES),yes)
 TAGS += postgres
-ifeq ($(HAVE_PGBOUNCER),yes)
-TAGS += pgbouncer
-endif
 endif
 
 # So do those that look at the documentation page in a browser, with the tag
@@ -79,9 +74,7 @@ ifneq ($(HAVE_CC),yes)
 	@echo 'No C compiler found, so the tests run without the race detector; install gcc or clang to have it.'
 endif
 ifneq ($(HAVE_POSTGRES),yes)
-	@echo 'No PostgreSQL found, so the tests that need a server do not run; install postgresql to have them.'
-else ifneq ($(HAVE_PGBOUNCER),yes)
-	@echo 'No PgBouncer found, so the tests that need it do not run; install pgbouncer to have them.'
+	@echo 'PostgreSQL or PgBouncer is missing, so the tests that need them do not run; install postgresql and pgbouncer to have them.'
 endif
 ifneq ($(HAVE_CHROMIUM),yes)
 	@echo 'No Chromium found, so the tests of the documentation page in a browser do not run; install chromium to have them.'

@@ -1,4 +1,4 @@
-//go:build postgres && pgbouncer
+//go:build postgres
 
 package main
 

@@ -1,4 +1,4 @@
-//go:build postgres && pgbouncer
+//go:build postgres
 
 package postgres_test
 
@@ -11,7 +11,7 @@ import (
 
 func TestPostgreSQLBehindPgBouncerKeepsTheContract(t *testing.T) {
 	server := pgtest.Start(t)
-	keepsTheContract(t, pgtest.NewShelf(t, server.Address("postgres")), server.Pooler(t).Address)
+	keepsTheContract(t, pgtest.NewDatabasePool(t, server.Address("postgres")), server.Pooler(t).Address)
 }
 
 func TestReplicasBehindPgBouncerMigrateAtOnce(t *testing.T) {
