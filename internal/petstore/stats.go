@@ -14,6 +14,19 @@ type Stats struct {
 	Corruptions uint64    // reads and writes that met a damaged page
 	DiskFull    bool      // the last write found no space; reads go on
 	LastBackup  time.Time // the end of the newest backup; zero where there is none
+
+	Cluster *ClusterStats // nil where the store is not on a cluster
+}
+
+// ClusterStats are figures of a store whose database is a cluster of servers.
+type ClusterStats struct {
+	Timeline     uint32 // the highest timeline met, which grows with every promotion; 0 where unknown
+	OldPrimaries int    // servers on a lower timeline that still accept writes
+	SyncStandbys int    // synchronous standbys of the primary; -1 where unknown
+	Abandoned    uint64 // how often a server that hung or was succeeded was abandoned
+	Outage       bool   // calls fail at once, since none has had a connection for 3 s
+	Connections  int    // open connections
+	InUse        int    // connections on which statements run
 }
 
 // StatsReporter is a Store that has Stats. It is safe for concurrent use, and

@@ -15,25 +15,25 @@ import (
 func TestMain(m *testing.M) { os.Exit(pgtest.Main(m)) }
 
 func TestPostgreSQLKeepsTheContract(t *testing.T) {
-	keepsTheContract(t, pgtest.NewShelf(t, ""), func(address string) string { return address })
+	keepsTheContract(t, pgtest.NewDatabasePool(t, ""), func(address string) string { return address })
 }
 
-// keepsTheContract tests stores on the databases of the shelf, each by the
-// address that route makes of the database's own.
-func keepsTheContract(t *testing.T, databases *pgtest.Shelf, route func(string) string) {
+// keepsTheContract tests stores on the databases of the pool. Each is opened by
+// the address that route makes of the database's own.
+func keepsTheContract(t *testing.T, databases *pgtest.DatabasePool, route func(string) string) {
 	storetest.Run(t, func(t *testing.T) petstore.Store {
 		address, release := databases.Take(t)
-		return shelved{open(t, route(address)), release}
+		return pooled{open(t, route(address)), release}
 	})
 }
 
-// shelved is a store that gives its database back when it is closed.
-type shelved struct {
+// pooled is a store that releases its database when it is closed.
+type pooled struct {
 	*postgres.Store
 	release func()
 }
 
-func (s shelved) Close() error {
+func (s pooled) Close() error {
 	defer s.release()
 	return s.Store.Close()
 }

@@ -2,13 +2,12 @@ package postgres
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 
 	"example.com/petstore/internal/petstore"
+	"example.com/petstore/internal/store/postgres/primary"
 )
 
 // Both writes touch their row also the second time, so that they wait for the
@@ -28,78 +27,90 @@ const (
 ) UPDATE keys SET used_at = later.at FROM later WHERE keys.id = later.id`
 )
 
-// CreateKey implements petstore.KeyStore. A key that is there is an error,
-// unless a try before may have stored it: then it is the same if its hash is.
+// CreateKey implements petstore.KeyStore. A key with that ID is an error, unless
+// an earlier attempt may have stored it: then the hash tells.
 func (s *Store) CreateKey(ctx context.Context, k petstore.Key) error {
 	var stored bool
-	tries := 0
-	_, err := write(ctx, s, statement{
-		sql:  insertKey,
-		args: []any{k.ID, k.Name, k.Hash[:], k.ReadOnly, k.CreatedAt, timeOrNull(k.ExpiresAt)},
-		take: func(r pgx.BatchResults) error {
+	attempts := 0
+	err := s.db.Write(ctx, primary.Statement{
+		SQL:  insertKey,
+		Args: []any{k.ID, k.Name, k.Hash[:], k.ReadOnly, k.CreatedAt, timeOrNull(k.ExpiresAt)},
+		Scan: func(r pgx.BatchResults) error {
 			tag, err := r.Exec()
 			stored = tag.RowsAffected() == 1
-			tries++
+			attempts++
 			return err
 		},
-		then: func(ctx context.Context, c *pgx.Conn) error {
-			if !stored && tries > 1 {
-				tag, err := c.Exec(ctx, touchKey, k.ID, k.Hash[:])
-				if err != nil || tag.RowsAffected() == 1 {
-					return err
-				}
+		AfterCommit: func(ctx context.Context, c *pgx.Conn) error {
+			if stored || attempts == 1 {
+				return nil
 			}
-			if !stored {
-				return &petstore.Error{Kind: petstore.Internal, Message: "there is a key with id " + k.ID + " already"}
-			}
-			return nil
+			tag, err := c.Exec(ctx, touchKey, k.ID, k.Hash[:])
+			stored = tag.RowsAffected() == 1
+			return err
 		},
-	}, &stored)
-	return err
+	})
+	switch {
+	case err != nil:
+		return translate(err)
+	case !stored:
+		return &petstore.Error{Kind: petstore.Internal, Message: "there is a key with id " + k.ID + " already"}
+	}
+	return nil
 }
 
 // Key implements petstore.KeyStore.
 func (s *Store) Key(ctx context.Context, id string) (petstore.Key, error) {
+	return oneKey(ctx, s.db.Read, id, primary.Statement{SQL: selectKey, Args: []any{id}})
+}
+
+// RevokeKey implements petstore.KeyStore.
+func (s *Store) RevokeKey(ctx context.Context, id string, at time.Time) (petstore.Key, error) {
+	return oneKey(ctx, s.db.Write, id, primary.Statement{SQL: revokeKey, Args: []any{id, at.UTC().Truncate(time.Second)}})
+}
+
+// oneKey runs a statement whose result is the key with that ID, or none.
+func oneKey(ctx context.Context, run func(context.Context, primary.Statement) error, id string, st primary.Statement) (petstore.Key, error) {
 	var key petstore.Key
-	return read(ctx, s, statement{
-		sql:  selectKey,
-		args: []any{id},
-		take: func(r pgx.BatchResults) error { return scanKey(r.QueryRow(), id, &key) },
-	}, &key)
+	var found bool
+	st.Scan = func(r pgx.BatchResults) error {
+		err := scanKey(r.QueryRow(), &key)
+		if found = err == nil; isNoRows(err) {
+			return nil
+		}
+		return err
+	}
+	err := run(ctx, st)
+	switch {
+	case err != nil:
+		return petstore.Key{}, translate(err)
+	case !found:
+		return petstore.Key{}, petstore.NoSuchKey(id)
+	}
+	return key, nil
 }
 
 // Keys implements petstore.KeyStore.
 func (s *Store) Keys(ctx context.Context) ([]petstore.Key, error) {
 	var keys []petstore.Key
-	return read(ctx, s, statement{
-		sql: selectKeys,
-		take: func(r pgx.BatchResults) error {
+	err := s.db.Read(ctx, primary.Statement{
+		SQL: selectKeys,
+		Scan: func(r pgx.BatchResults) error {
 			rows, err := r.Query()
 			if err != nil {
 				return err
 			}
-			defer rows.Close()
-			keys = nil // of a try before
-			for rows.Next() {
-				var k petstore.Key
-				if err := scanKey(rows, "", &k); err != nil {
-					return err
-				}
-				keys = append(keys, k)
-			}
-			return rows.Err()
+			keys, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (k petstore.Key, err error) {
+				err = scanKey(row, &k)
+				return k, err
+			})
+			return err
 		},
-	}, &keys)
-}
-
-// RevokeKey implements petstore.KeyStore.
-func (s *Store) RevokeKey(ctx context.Context, id string, at time.Time) (petstore.Key, error) {
-	var key petstore.Key
-	return write(ctx, s, statement{
-		sql:  revokeKey,
-		args: []any{id, at.UTC().Truncate(time.Second)},
-		take: func(r pgx.BatchResults) error { return scanKey(r.QueryRow(), id, &key) },
-	}, &key)
+	})
+	if err != nil {
+		return nil, translate(err)
+	}
+	return keys, nil
 }
 
 // RecordKeyUse implements petstore.KeyStore.
@@ -108,30 +119,23 @@ func (s *Store) RecordKeyUse(ctx context.Context, used map[string]time.Time) err
 	for id, at := range used {
 		ids, times = append(ids, id), append(times, at.UTC().Truncate(time.Second))
 	}
-	_, err := write(ctx, s, statement{
-		sql:  recordUse,
-		args: []any{ids, times},
-		take: func(r pgx.BatchResults) error {
+	return translate(s.db.Write(ctx, primary.Statement{
+		SQL:  recordUse,
+		Args: []any{ids, times},
+		Scan: func(r pgx.BatchResults) error {
 			_, err := r.Exec()
 			return err
 		},
-	}, &struct{}{})
-	return err
+	}))
 }
 
-// scanKey reads a key, or returns NotFound for the one with that id.
-func scanKey(row pgx.Row, id string, k *petstore.Key) error {
+func scanKey(row pgx.Row, k *petstore.Key) error {
 	var hash []byte
 	var expires, revoked, used *time.Time
-	err := row.Scan(&k.ID, &k.Name, &hash, &k.ReadOnly, &k.CreatedAt, &expires, &revoked, &used)
-	switch {
-	case errors.Is(err, pgx.ErrNoRows):
-		return petstore.NoSuchKey(id)
-	case err != nil:
+	if err := row.Scan(&k.ID, &k.Name, &hash, &k.ReadOnly, &k.CreatedAt, &expires, &revoked, &used); err != nil {
 		return err
-	case copy(k.Hash[:], hash) != len(k.Hash):
-		return &petstore.Error{Kind: petstore.Internal, Message: fmt.Sprintf("the hash of key %q has %d bytes", k.ID, len(hash))}
 	}
+	copy(k.Hash[:], hash) // the schema allows no other length
 	k.CreatedAt, k.ExpiresAt, k.RevokedAt, k.UsedAt = k.CreatedAt.UTC(), timeOrZero(expires), timeOrZero(revoked), timeOrZero(used)
 	return nil
 }

@@ -4,24 +4,27 @@ import (
 	"context"
 	"errors"
 	"iter"
-	"strconv"
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/sethvargo/go-retry"
 
 	"example.com/petstore/internal/petstore"
+	"example.com/petstore/internal/store/postgres/primary"
 )
 
-// commitTimeout bounds the commit of a load, which may have to wait until a
-// standby has all of it, and then the asking what became of it.
+// commitTimeout bounds the commit of an import, which may have to wait until a
+// standby has all of it, and then the question whether it was stored.
 const commitTimeout = time.Minute
+
+// rollbackTimeout bounds the rollback of an import that fails.
+const rollbackTimeout = time.Second
 
 // lockPets keeps other writers away, but no readers.
 const lockPets = "LOCK TABLE pets IN SHARE ROW EXCLUSIVE MODE"
 
-// setLastID has the sequence go on behind the last identifier. It never goes
-// back, and neither does it when the transaction is rolled back: then numbers
-// are left out.
+// setLastID moves the sequence behind the last identifier. It never moves back,
+// also when the transaction rolls back: then identifiers are left out.
 const setLastID = "SELECT setval('pets_id_seq', greatest($1, last_value)) FROM pets_id_seq"
 
 var (
@@ -34,72 +37,46 @@ func (s *Store) Load(ctx context.Context, pets iter.Seq2[petstore.NewPet, error]
 	return s.load(ctx, petstore.Loading(pets), newIDs)
 }
 
-// Restore implements petstore.PetStore. The table must be empty; that the
-// sequence has given numbers says nothing, since those of writes that were
-// rolled back are among them.
+// Restore implements petstore.PetStore. The table must be empty. The sequence
+// says nothing about that, because it also counts writes that were rolled back.
 func (s *Store) Restore(ctx context.Context, pets iter.Seq2[petstore.Pet, error]) (int, error) {
 	return s.load(ctx, petstore.Restoring(pets), ownIDs)
 }
 
 // load copies pets in one transaction, on a connection of its own: those of the
-// pools are few, and given up where the server is too slow for requests, which is
-// no reason to undo minutes of work. Nothing of it is tried again but the question
-// after its commit, whether that was done. The first pet carries an idempotency
-// key of the server's, by which that can be told.
+// pools are few, and are abandoned where the server is too slow for requests. It
+// is not retried. Only whether it was committed is asked until the server tells:
+// the first pet has an idempotency key for that.
 func (s *Store) load(ctx context.Context, pets iter.Seq2[petstore.Pet, error], columns []string) (int, error) {
-	if !s.beginWrite() {
-		return 0, errClosed
-	}
-	defer s.writing.Done()
-	l := &copying{columns: columns, wish: petstore.Idempotency{KeyID: serverMade, Key: s.prefix + strconv.FormatInt(s.number.Add(1), 10)}}
-	err := s.alone(ctx, func(c *pgx.Conn) error { return l.run(ctx, c, pets) })
+	l := &copying{columns: columns, first: s.newIdempotency()}
+	err := s.db.Dedicated(ctx, func(c *pgx.Conn) error { return l.run(ctx, c, pets) })
 	switch {
 	case l.refusal != nil:
 		return 0, l.refusal
 	case err == nil:
 		return l.n, nil
-	case l.committing: // classOf would not do: pgx says "conn closed", as if nothing had been sent, where the answer to a COMMIT breaks off
-		if err := s.settle(ctx, l.wish, err); err != nil {
+	case l.committing:
+		if err := s.askWhetherStored(ctx, l.first, err); err != nil {
 			return 0, err
 		}
 		return l.n, nil
 	case ctx.Err() != nil:
-		return 0, errGaveUp
-	case classOf(err) == unknown: // it broke off before the commit
-		return 0, &petstore.Error{Kind: petstore.Unavailable, Message: "the database is unavailable", Err: err}
+		return 0, petstore.ErrGaveUp
+	case primary.OutcomeOf(err) == primary.MaybeExecuted: // the connection broke before the commit
+		return 0, unavailable("the database is unavailable", err)
 	}
 	return 0, translate(err)
 }
 
-// alone runs f once with a connection of its own. The server may take outageWait
-// to answer, longer than where a request waits, and has retryFor to be found.
-func (s *Store) alone(ctx context.Context, f func(*pgx.Conn) error) error {
-	config := s.config.ConnConfig.Copy()
-	config.ConnectTimeout = max(config.ConnectTimeout, outageWait)
-	began, met := time.Now(), false
-	for tries := 0; ; tries++ {
-		err := once(ctx, config, func(c *pgx.Conn) error {
-			met = true
-			return f(c)
-		})
-		if err == nil || met {
-			return err
-		}
-		if c := classOf(err); c == broken || c == clientsFault || time.Since(began) >= retryFor || !pause(ctx, tries) {
-			return acquireError{err}
-		}
-	}
-}
-
-// copying is one load under way, and the source of its COPY.
+// copying is an import that runs, and the source of its COPY.
 type copying struct {
 	columns []string
-	wish    petstore.Idempotency
+	first   petstore.Idempotency // of the first pet
 
 	n          int
 	pet        petstore.Pet
 	err        error // that ends the source
-	refusal    error // by whoever yields the pets, or of one of them
+	refusal    error // from the source of the pets, or about a pet
 	committing bool  // whether the commit may have been sent
 	next       func() (petstore.Pet, error, bool)
 	ctx        context.Context
@@ -115,23 +92,28 @@ func (l *copying) run(ctx context.Context, c *pgx.Conn, pets iter.Seq2[petstore.
 		return err
 	}
 	if err := l.copy(tx); err != nil {
-		ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), connectTimeout)
+		ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), rollbackTimeout)
 		defer cancel()
 		return errors.Join(err, tx.Rollback(ending))
 	}
-	// From here on a caller who leaves does not end it, as with carry.
+	// A caller that leaves now does not end the commit.
 	l.committing = true
 	committing, cancel := context.WithTimeout(context.WithoutCancel(ctx), commitTimeout)
 	defer cancel()
-	return warned(c, func() error { return tx.Commit(committing) })
+	return primary.FailOnWarning(c, func() error { return tx.Commit(committing) })
 }
 
 func (l *copying) restores() bool { return len(l.columns) == len(ownIDs) }
 
 func (l *copying) copy(tx pgx.Tx) error {
 	if l.restores() {
-		if err := checkEmpty(l.ctx, tx); err != nil {
+		empty, err := isEmpty(l.ctx, tx)
+		if err != nil {
 			return err
+		}
+		if !empty {
+			l.refusal = petstore.ErrNotEmpty
+			return l.refusal
 		}
 	}
 	if _, err := tx.CopyFrom(l.ctx, pgx.Identifier{"pets"}, l.columns, l); err != nil {
@@ -144,18 +126,14 @@ func (l *copying) copy(tx pgx.Tx) error {
 	return nil
 }
 
-func checkEmpty(ctx context.Context, tx pgx.Tx) error {
+// isEmpty reports whether there is no pet, nor will be before the transaction
+// ends.
+func isEmpty(ctx context.Context, tx pgx.Tx) (empty bool, err error) {
 	if _, err := tx.Exec(ctx, lockPets); err != nil {
-		return err
+		return false, err
 	}
-	var held bool
-	if err := tx.QueryRow(ctx, "SELECT EXISTS (SELECT 1 FROM pets)").Scan(&held); err != nil {
-		return err
-	}
-	if held {
-		return petstore.ErrNotEmpty
-	}
-	return nil
+	err = tx.QueryRow(ctx, "SELECT NOT EXISTS (SELECT 1 FROM pets)").Scan(&empty)
+	return empty, err
 }
 
 // Next implements pgx.CopyFromSource, as do Values and Err.
@@ -186,54 +164,55 @@ func (l *copying) Values() ([]any, error) {
 	}
 	values = append(values, p.Name, p.CategoryID, string(p.Status))
 	if l.n == 1 {
-		return append(values, l.wish.KeyID, l.wish.Key), nil
+		return append(values, l.first.KeyID, l.first.Key), nil
 	}
 	return append(values, nil, nil), nil
 }
 
 func (l *copying) Err() error { return l.err }
 
-// settle finds out what became of a commit whose answer did not come. It asks
-// until it is told, for commitTimeout at most.
-func (s *Store) settle(ctx context.Context, wish petstore.Idempotency, cause error) error {
+// askWhetherStored finds out whether a commit without a response was executed.
+// It asks until the server tells, for commitTimeout at most.
+func (s *Store) askWhetherStored(ctx context.Context, first petstore.Idempotency, cause error) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), commitTimeout)
 	defer cancel()
-	for tries := 0; ; tries++ {
-		stored := false
-		err := s.alone(ctx, func(c *pgx.Conn) error {
-			return warned(c, func() (err error) {
-				stored, err = isStored(ctx, c, wish)
+	var stored bool
+	var last error
+	err := retry.Do(ctx, primary.Backoff(), func(ctx context.Context) error {
+		last = s.db.Dedicated(ctx, func(c *pgx.Conn) error {
+			return primary.FailOnWarning(c, func() (err error) {
+				stored, err = isStored(ctx, c, first)
 				return err
 			})
 		})
-		switch {
-		case err == nil && stored:
-			return nil
-		case err == nil:
-			return &petstore.Error{Kind: petstore.Unavailable, Message: "the database has not stored the pets", Err: cause}
-		case !pause(ctx, tries):
-			return errUnknown(errors.Join(cause, err))
-		}
+		return retry.RetryableError(last)
+	})
+	switch {
+	case err != nil:
+		return translate(&primary.Error{Outcome: primary.MaybeExecuted, Err: errors.Join(cause, last)})
+	case !stored:
+		return unavailable("the database has not stored the pets", cause)
 	}
+	return nil
 }
 
-// isStored inserts the first pet's idempotency key once more: that waits for a
-// transaction which has done so and has not ended, and succeeds only where none
-// has committed, nor ever will.
-func isStored(ctx context.Context, c *pgx.Conn, wish petstore.Idempotency) (bool, error) {
+// isStored inserts the first pet's idempotency key again: that waits for a
+// transaction which has inserted it and has not ended, and succeeds only where
+// none has committed, nor ever will.
+func isStored(ctx context.Context, c *pgx.Conn, first petstore.Idempotency) (bool, error) {
 	tx, err := c.Begin(ctx)
 	if err != nil {
 		return false, err
 	}
-	tag, err := tx.Exec(ctx, InsertPet, "", 0, string(petstore.Available), wish.KeyID, wish.Key)
+	tag, err := tx.Exec(ctx, InsertPet, "", 0, string(petstore.Available), first.KeyID, first.Key)
 	if err == nil && tag.RowsAffected() == 1 {
 		return false, tx.Rollback(ctx)
 	}
-	if err == nil { // it is there; that a standby has it, the next commit waits for, as with selectPetMade
+	if err == nil { // it is there; this commit waits until a standby has it, as with selectPetMade
 		_, err = tx.Exec(ctx, "SELECT pg_logical_emit_message(true, 'petstore', '')")
 	}
 	if err != nil {
-		return false, err // with the connection, the transaction ends
+		return false, err // the transaction ends with the connection
 	}
 	return true, tx.Commit(ctx)
 }

@@ -12,17 +12,20 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/pressly/goose/v3"
+	"github.com/sethvargo/go-retry"
+
+	"example.com/petstore/internal/store/postgres/primary"
 )
 
 //go:embed migrations/*.sql
 var migrations embed.FS
 
 // migrateTimeout bounds bringing the schema up to date, waiting for other
-// replicas that do so included.
+// including the wait for other replicas that do so.
 const migrateTimeout = 5 * time.Minute
 
 // migrate brings the schema up to date. Any number of replicas may do so at
-// once: one works, the others wait for it.
+// once: one migrates, the others wait.
 //
 // Older replicas go on working beside a newer one, so a migration must leave
 // every statement of the version before it valid: it may add tables, columns
@@ -30,10 +33,10 @@ const migrateTimeout = 5 * time.Minute
 // would wait for them), but rename, retype and drop nothing that the version
 // before names. What is no longer needed is dropped by the version after.
 // migrations_test.go refuses the rest.
-func migrate(ctx context.Context, config *pgx.ConnConfig) (err error) {
+func migrate(ctx context.Context, primary *primary.DB) (err error) {
 	ctx, cancel := context.WithTimeout(ctx, migrateTimeout)
 	defer cancel()
-	db := stdlib.OpenDB(*config.Copy())
+	db := stdlib.OpenDB(*primary.ConnConfig())
 	defer func() { err = errors.Join(err, db.Close()) }()
 	files, err := fs.Sub(migrations, "migrations")
 	if err != nil {
@@ -46,7 +49,7 @@ func migrate(ctx context.Context, config *pgx.ConnConfig) (err error) {
 	sources := provider.ListSources()
 	latest := sources[len(sources)-1].Version
 	var upErr error
-	for range 2 { // the second look is at what another replica may have done meanwhile
+	for range 2 { // the second time in case another replica has migrated meanwhile
 		switch version, err := schemaVersion(ctx, db); {
 		case err != nil:
 			return err
@@ -74,38 +77,34 @@ func schemaVersion(ctx context.Context, db *sql.DB) (version int64, err error) {
 }
 
 // locker is goose's lock between replicas: an advisory lock that belongs to a
-// transaction. goose's own belongs to a session, which a pooler such as
-// PgBouncer gives to somebody else between two transactions, lock and all.
+// transaction. One of goose's own belongs to a session, which a pooler such as
+// PgBouncer gives to another client between two transactions, lock and all. The
+// other is a row with a lease, which outlives a replica that is killed.
 type locker struct{ tx *sql.Tx }
 
 // lockKey is the number of the lock. Any would do; this is "petstore" in ASCII.
 const lockKey = 0x70657473746f7265
 
-// Lock asks again and again and never waits inside PostgreSQL: a statement that
-// waits there would keep CREATE INDEX CONCURRENTLY waiting for it. So would one
-// by the extended protocol, whose portal has a snapshot until the transaction ends.
+// Lock asks again and again and never waits inside PostgreSQL: CREATE INDEX
+// CONCURRENTLY waits for every statement that does. It waits for a statement of
+// the extended protocol too, whose snapshot lasts until the transaction ends.
 func (l *locker) Lock(ctx context.Context, db *sql.DB) error {
-	for {
+	return retry.Do(ctx, retry.NewConstant(75*time.Millisecond), func(ctx context.Context) error {
 		tx, err := db.BeginTx(context.WithoutCancel(ctx), nil)
 		if err != nil {
 			return err
 		}
-		var taken bool
-		err = tx.QueryRowContext(ctx, "SELECT pg_try_advisory_xact_lock($1)", pgx.QueryExecModeSimpleProtocol, int64(lockKey)).Scan(&taken)
-		if err != nil {
-			return errors.Join(err, tx.Rollback())
-		}
-		if taken {
+		var locked bool
+		err = tx.QueryRowContext(ctx, "SELECT pg_try_advisory_xact_lock($1)", pgx.QueryExecModeSimpleProtocol, int64(lockKey)).Scan(&locked)
+		if err == nil && locked {
 			l.tx = tx
 			return nil
 		}
-		if err := tx.Rollback(); err != nil {
-			return err
+		if err == nil {
+			err = retry.RetryableError(errors.New("another program migrates"))
 		}
-		if !pause(ctx, 10) {
-			return fmt.Errorf("another program has been migrating all the time: %w", ctx.Err())
-		}
-	}
+		return errors.Join(err, tx.Rollback())
+	})
 }
 
 // Unlock ends the transaction, and with it the lock.

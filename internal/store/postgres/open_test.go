@@ -156,33 +156,6 @@ func migrateAtOnce(t *testing.T, direct, address string) {
 	}
 }
 
-func TestRequireSyncRefusesAServerThatWaitsForNoStandby(t *testing.T) {
-	server := pgtest.Start(t)
-	address := server.Address("postgres")
-	s := open(t, address)
-	for _, c := range []struct{ names, commit, want string }{
-		{"", "on", "synchronous_standby_names is empty"},
-		{"one", "off", "synchronous_commit is off"},
-		{"one", "local", "synchronous_commit is local"},
-		{"one", "remote_write", ""},
-		{"one", "on", ""},
-		{"ANY 1 (one, two)", "remote_apply", ""},
-	} {
-		server.Configure(t, map[string]string{"synchronous_standby_names": c.names, "synchronous_commit": c.commit})
-		err := s.RequireSync(t.Context())
-		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
-			t.Errorf("%+v: got error %v", c, err)
-		}
-	}
-	// What counts is what the service's own sessions have.
-	server.Configure(t, map[string]string{"synchronous_standby_names": "", "synchronous_commit": "on"})
-	pgtest.Exec(t, address, "ALTER ROLE postgres SET synchronous_commit = off")
-	server.Configure(t, map[string]string{"synchronous_standby_names": "one"})
-	if err := s.RequireSync(t.Context()); err == nil || !strings.Contains(err.Error(), "synchronous_commit is off") {
-		t.Errorf("switched off for the role: got error %v, want a refusal", err)
-	}
-}
-
 func TestTheConnectionsAreBounded(t *testing.T) {
 	address := pgtest.Database(t)
 	u, err := url.Parse(address)

@@ -1,38 +1,69 @@
-package postgres
+//go:build postgres
+
+package postgres_test
 
 import (
+	"context"
 	"testing"
-	"testing/synctest"
 	"time"
+
+	"example.com/petstore/internal/petstore"
+	"example.com/petstore/internal/store/postgres/pgtest"
 )
 
-func TestAnOutageRefusesAllButOneEveryWhileUntilItEnds(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var o outage
-		wantAdmitted := func(when string, calls, want int) {
-			t.Helper()
-			got := 0
-			for range calls {
-				if o.admit() {
-					got++
-				}
-			}
-			if got != want {
-				t.Errorf("%s: got %d of %d calls admitted, want %d", when, got, calls, want)
-			}
+// Whoever calls has some time left when told that nothing was done, and need
+// not wait for the end of it.
+func TestWhatWasNotExecutedIsUnavailableBeforeTheDeadline(t *testing.T) {
+	wantUnavailable := func(t *testing.T, what string, call func(context.Context) error) {
+		t.Helper()
+		ctx, cancel := context.WithTimeout(t.Context(), 8*time.Second)
+		defer cancel()
+		err := call(ctx)
+		if err == nil || petstore.KindOf(err) != petstore.Unavailable || ctx.Err() != nil {
+			t.Errorf("%s: got error %v (%v), the deadline passed: %t; want unavailable before it", what, err, petstore.KindOf(err), ctx.Err() != nil)
 		}
-		wantAdmitted("at first", 5, 5)
-		start := time.Now()
-		time.Sleep(outageWait - time.Millisecond)
-		o.fail(start)
-		wantAdmitted("before it lasts", 5, 5)
-		time.Sleep(time.Millisecond)
-		wantAdmitted("just after a failure", 5, 0)
-		time.Sleep(connectTimeout)
-		wantAdmitted("a while later", 5, 1)
-		o.end()
-		wantAdmitted("after it", 5, 5)
-		o.fail(start)
-		wantAdmitted("after a failure that began before a success", 5, 5)
+	}
+	newPet := petstore.NewPet{Name: "Rex", Status: petstore.Sold}
+
+	t.Run("with the server gone", func(t *testing.T) {
+		server := pgtest.Start(t)
+		s := open(t, server.Address("postgres"))
+		pet, err := s.CreatePet(t.Context(), newPet)
+		if err != nil {
+			t.Fatalf("before: got error %v, want a pet", err)
+		}
+		create := func(ctx context.Context) error { _, err := s.CreatePet(ctx, newPet); return err }
+		server.Kill()
+		for range 2 { // the first finds out, the second is refused
+			wantUnavailable(t, "creating", create)
+			wantUnavailable(t, "getting", func(ctx context.Context) error { _, err := s.Pet(ctx, pet.ID); return err })
+			wantUnavailable(t, "listing", func(ctx context.Context) error { _, err := s.Pets(ctx, petstore.Query{Limit: 1}); return err })
+			wantUnavailable(t, "reading a key", func(ctx context.Context) error { _, err := s.Key(ctx, "k"); return err })
+			wantUnavailable(t, "pinging", s.Ping)
+		}
+		server.Restart(t)
+		pgtest.Eventually(t, 20*time.Second, "creating again", func() bool { return create(t.Context()) == nil })
+		if page, err := s.Pets(t.Context(), petstore.Query{Limit: 10}); err != nil || len(page.Pets) != 2 {
+			t.Errorf("afterwards: got %d pets (error %v), want 2", len(page.Pets), err)
+		}
+	})
+
+	t.Run("with every connection taken", func(t *testing.T) {
+		address := pgtest.Start(t).Address("postgres")
+		s := open(t, address+"&pool_max_conns=1")
+		release := pgtest.Lock(t, address, "LOCK TABLE pets IN ACCESS EXCLUSIVE MODE")
+		taken := make(chan error)
+		go func() { _, err := s.CreatePet(t.Context(), newPet); taken <- err }()
+		pgtest.Eventually(t, 20*time.Second, "the connection being taken", func() bool {
+			return pgtest.Query[int](t, address, "SELECT count(*) FROM pg_locks WHERE NOT granted") == 1
+		})
+		for range 2 {
+			wantUnavailable(t, "creating", func(ctx context.Context) error { _, err := s.CreatePet(ctx, newPet); return err })
+		}
+		release()
+		if err := <-taken; err != nil {
+			t.Errorf("the one that had the connection: got error %v, want a pet", err)
+		}
+		pgtest.Eventually(t, 20*time.Second, "creating again", func() bool { _, err := s.CreatePet(t.Context(), newPet); return err == nil })
 	})
 }

@@ -1,87 +1,85 @@
 // Package postgres keeps pets and keys in PostgreSQL, for any number of
-// processes at once. It reads and writes the one primary of a cluster and never
-// a standby, whose answers may be old.
+// processes at once. It holds the SQL: the statements, the schema and the import.
+// The package primary runs the statements on the primary of a cluster, together
+// with those of other callers, and survives its failover.
 //
-// What is acknowledged has been committed, as durably as the server commits: on
-// a synchronous standby too where the server waits for one. What happens when a
-// connection breaks in the middle of a write is in retry.go, and how a server
-// that hangs is left is in pools.go.
+// An acknowledged write has been committed, as durably as the server commits: on
+// a synchronous standby too where the server waits for one.
 package postgres
 
 import (
 	"context"
 	"crypto/rand"
-	"sync"
+	"fmt"
+	"log/slog"
+	"strconv"
 	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgxpool"
 
 	"example.com/petstore/internal/petstore"
+	"example.com/petstore/internal/store/postgres/primary"
 )
 
-var _ petstore.Store = (*Store)(nil)
+var (
+	_ petstore.Store         = (*Store)(nil)
+	_ petstore.StatsReporter = (*Store)(nil)
+)
 
 // Store is a petstore.Store in a PostgreSQL database.
 type Store struct {
-	config  *pgxpool.Config
-	current atomic.Pointer[pools]
-	writes  *lane
-	reads   *lane
+	db *primary.DB
 
-	// What stands in for the idempotency key of a client who sends none:
-	// prefix is this process's alone, so a number makes a key of it.
-	prefix string
-	number atomic.Int64
-
-	mu       sync.RWMutex // held for reading while a write begins
-	closed   bool
-	left     left
-	writing  sync.WaitGroup
-	ended    chan struct{} // closed after the last write
-	carriers sync.WaitGroup
+	// Of the idempotency keys that the store makes where the client sends none:
+	// the prefix belongs to this process, the counter to one key.
+	keyPrefix  string
+	keyCounter atomic.Int64
 }
+
+// busyWait is how long Open tries again while a server is too busy to respond
+// within the half second that a host has for a connection.
+const busyWait = 3 * time.Second
 
 // Open opens the database at address, a postgres:// address with one host or
 // several, and brings its schema up to date if need be. It refuses a database
 // whose schema is newer than this program or whose text is not UTF-8. Its
 // errors never show the password.
 func Open(ctx context.Context, address string) (*Store, error) {
-	config, err := parse(address)
+	db, err := primary.Open(ctx, address)
 	if err != nil {
 		return nil, err
 	}
-	for _, step := range []func(context.Context, *pgx.ConnConfig) error{checkEncoding, migrate} {
-		err := step(ctx, config.ConnConfig)
-		for began := time.Now(); isTimeout(err) && ctx.Err() == nil && time.Since(began) < outageWait; {
-			err = step(ctx, config.ConnConfig) // connectTimeout is short for a busy server
+	for _, step := range []func(context.Context, *primary.DB) error{checkEncoding, migrate} {
+		err := step(ctx, db)
+		for began := time.Now(); primary.IsTimeout(err) && ctx.Err() == nil && time.Since(began) < busyWait; {
+			err = step(ctx, db)
 		}
 		if err != nil {
+			db.Close()
 			return nil, explainOpen(address, err)
 		}
 	}
-	s := &Store{config: config, prefix: rand.Text() + "-", ended: make(chan struct{})}
-	p, err := s.newPools()
-	if err != nil {
-		return nil, explainOpen(address, err)
-	}
-	s.current.Store(p)
-	s.writes = s.newLane(true, func(p *pools) *pgxpool.Pool { return p.writes })
-	s.reads = s.newLane(false, func(p *pools) *pgxpool.Pool { return p.reads })
-	return s, nil
+	return &Store{db: db, keyPrefix: rand.Text() + "-"}, nil
 }
 
-// Ping implements petstore.Store: whether a writable primary can be reached,
-// by a connection for writing and one for reading.
-func (s *Store) Ping(ctx context.Context) error {
-	if s.isClosed() {
-		return errClosed
-	}
-	for _, l := range []*lane{s.writes, s.reads} {
-		if err := l.ping(ctx); err != nil {
-			return err
+// checkEncoding refuses a database that cannot hold every name: in any other
+// encoding than UTF8 some text has no bytes, or (SQL_ASCII) any bytes are text.
+func checkEncoding(ctx context.Context, db *primary.DB) error {
+	return db.Once(ctx, func(c *pgx.Conn) error {
+		encoding, err := primary.Setting(ctx, c, "server_encoding")
+		if err == nil && encoding != "UTF8" {
+			err = fmt.Errorf("its encoding is %s and not UTF8; create it with ENCODING 'UTF8' TEMPLATE template0", encoding)
 		}
+		return err
+	})
+}
+
+// Ping implements petstore.Store: whether a writable primary can be reached, by
+// a connection for writes and one for reads.
+func (s *Store) Ping(ctx context.Context) error {
+	if err := s.db.Ping(ctx); err != nil {
+		return unavailable("no writable primary can be reached", err)
 	}
 	return nil
 }
@@ -90,53 +88,41 @@ func (s *Store) Ping(ctx context.Context) error {
 // which a new connection may be made.
 func (s *Store) Failed() <-chan error { return nil }
 
-// Close implements petstore.Store. It gives the writes under way closeTimeout,
-// which is ample for all but those that wait for a standby.
+// Close implements petstore.Store. It takes up to 10 s where writes wait for a
+// standby.
 func (s *Store) Close() error {
-	s.mu.Lock()
-	if s.closed {
-		s.mu.Unlock()
-		return nil
-	}
-	s.closed = true
-	s.mu.Unlock()
-
-	p := s.current.Load()
-	inTime(func() {
-		s.writing.Wait()
-		close(s.ended)
-		s.carriers.Wait()
-	})
-	p.giveUp()
-	inTime(p.close)
+	s.db.Close()
 	return nil
 }
 
-// beginWrite counts a write in, unless the store is closed.
-func (s *Store) beginWrite() bool {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	if s.closed {
-		return false
-	}
-	s.writing.Add(1)
-	return true
+// RequireSync returns an error unless every commit waits for a standby, and such
+// a standby is there.
+func (s *Store) RequireSync(ctx context.Context) error { return s.db.RequireSync(ctx) }
+
+// Monitor logs, until Close, that an old primary accepts writes and, with
+// requireSync, that no standby is synchronous. Call it once.
+func (s *Store) Monitor(log *slog.Logger, requireSync bool) { s.db.Monitor(log, requireSync) }
+
+// Stats implements petstore.StatsReporter. The figures of the hosts are those of
+// the last look of Monitor.
+func (s *Store) Stats(context.Context) petstore.Stats {
+	state := s.db.State()
+	return petstore.Stats{Cluster: &petstore.ClusterStats{
+		Timeline:     state.Timeline,
+		OldPrimaries: len(state.OldPrimaries),
+		SyncStandbys: state.Standbys,
+		Abandoned:    state.Switches,
+		Outage:       state.BreakerOpen,
+		Connections:  state.Connections,
+		InUse:        state.InUse,
+	}}
 }
 
-func (s *Store) isClosed() bool {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	return s.closed
-}
+// serverMade is the scope of the idempotency keys that the store itself makes.
+// No API key has such an ID.
+const serverMade = "server"
 
-// inTime runs f and returns when it does, or after closeTimeout.
-func inTime(f func()) {
-	done := make(chan struct{})
-	go func() { f(); close(done) }()
-	t := time.NewTimer(closeTimeout)
-	defer t.Stop()
-	select {
-	case <-done:
-	case <-t.C:
-	}
+// newIdempotency returns an idempotency key that no other write has.
+func (s *Store) newIdempotency() petstore.Idempotency {
+	return petstore.Idempotency{KeyID: serverMade, Key: s.keyPrefix + strconv.FormatInt(s.keyCounter.Add(1), 10)}
 }

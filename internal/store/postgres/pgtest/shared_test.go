@@ -74,14 +74,14 @@ func TestAnAddressThatNamesNoServerIsOneSentenceWithoutIt(t *testing.T) {
 	}
 }
 
-func TestADatabaseFromTheShelfIsEmptyAndKeepsItsSchema(t *testing.T) {
-	shelf := NewShelf(t, "")
-	first, release := shelf.Take(t)
+func TestADatabaseFromThePoolIsEmptyAndKeepsItsSchema(t *testing.T) {
+	pool := NewDatabasePool(t, "")
+	first, release := pool.Take(t)
 	Exec(t, first, "CREATE TABLE pets (id bigint GENERATED ALWAYS AS IDENTITY, name text)", "CREATE TABLE goose_db_version (version_id bigint)",
 		"INSERT INTO goose_db_version VALUES (7)", "INSERT INTO pets (name) VALUES ('Rex'), ('Tom')")
-	other, _ := shelf.Take(t)
+	other, _ := pool.Take(t)
 	release()
-	again, _ := shelf.Take(t)
+	again, _ := pool.Take(t)
 	if other == first || again != first {
 		t.Fatalf("got %s, then %s, then the first released, %s; want another one, then the first", first, other, again)
 	}

@@ -1,0 +1,167 @@
+// Package primary runs the statements of concurrent callers on the primary of a
+// PostgreSQL cluster. It knows no schema, and reads no standby.
+//
+// pgxpool gives each caller a connection and reports its error. A service that
+// promises durable writes through a failover needs more; each part is a file:
+//
+//   - batcher.go, workers.go: calls that wait share a round trip and, if they
+//     write, a commit. Without it a create costs this process three times and a
+//     list twice the processor time (`make bench-postgres`).
+//   - retry.go, errors.go: a statement runs again where its outcome is unknown
+//     or it was not executed. The WARNING of an aborted wait for a standby is an
+//     unknown outcome; pgx reports success. So is pgx's "conn closed", which
+//     pgconn.SafeToRetry allows to retry (jackc/pgx issue 2557).
+//   - pools.go, watchdog.go: a primary that hangs is abandoned within 3 s; the
+//     pools close in the background, because pgx waits 15 s to close a
+//     connection that does not respond (pgconn.go:840, pgxpool/pool.go:325).
+//   - timeline.go: pgx takes the first host that accepts writes (issue 2207).
+//     After a partition that may be the old primary; the timeline tells.
+//   - cancel.go: pgx sends a cancel request for each connection it drops
+//     (pgconn.go:845, issue 679). PgBouncer keeps those for a hung server.
+//   - readable.go: one system call finds a connection that has died. pgxpool
+//     pings only a connection idle for a second; the statement is then sent, and
+//     its failure is a 500 and not a 503.
+//   - breaker.go: in an outage calls fail at once. A breaker that counts failures
+//     (gobreaker) opens too early when the server refuses connections, and 3 s
+//     late when it hangs; this breaker measures the time without a connection.
+package primary
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// closeTimeout bounds each of the two steps of Close. Together they stay below
+// the 20 s in which serve finishes its requests.
+const closeTimeout = 5 * time.Second
+
+// DB runs statements on the primary of one cluster. Its methods are safe for
+// concurrent use.
+type DB struct {
+	cluster       *cluster
+	writes, reads *batcher
+
+	mu      sync.RWMutex // held for reading while a call begins
+	closed  bool
+	calls   sync.WaitGroup
+	closing context.Context // ends when Close begins
+	cancel  context.CancelFunc
+
+	monitor  sync.WaitGroup
+	observed atomic.Pointer[State] // by the last survey of Monitor
+}
+
+// Open reads the address, which has one host or several, and compares the hosts.
+// It succeeds where no primary can be reached: the first statement fails then.
+// Its errors never show the password.
+func Open(ctx context.Context, address string) (*DB, error) {
+	config, err := parse(address)
+	if err != nil {
+		return nil, err
+	}
+	db := &DB{cluster: newCluster(config)}
+	db.closing, db.cancel = context.WithCancel(context.Background())
+	if len(db.cluster.hosts) > 1 {
+		db.cluster.survey(ctx, outageWait)
+	}
+	p, err := db.cluster.newPools()
+	if err != nil {
+		return nil, err
+	}
+	db.cluster.current.Store(p)
+	db.writes = newBatcher(db.cluster, true)
+	db.reads = newBatcher(db.cluster, false)
+	return db, nil
+}
+
+// Write runs a statement and returns once it is committed. The statement must
+// have no effect when it runs a second time. Write retries until ctx ends, or
+// for 10 s where ctx has no deadline.
+func (db *DB) Write(ctx context.Context, st Statement) error { return db.run(ctx, db.writes, st) }
+
+// Read runs a statement that changes nothing. It retries as Write does.
+func (db *DB) Read(ctx context.Context, st Statement) error { return db.run(ctx, db.reads, st) }
+
+func (db *DB) run(ctx context.Context, b *batcher, st Statement) error {
+	if !db.begin() {
+		return ErrClosed
+	}
+	defer db.calls.Done()
+	return b.run(ctx, st)
+}
+
+// Ping returns nil if a writable primary responds on a connection for writes and
+// on one for reads.
+func (db *DB) Ping(ctx context.Context) error {
+	if !db.begin() {
+		return ErrClosed
+	}
+	defer db.calls.Done()
+	for _, b := range []*batcher{db.writes, db.reads} {
+		if err := b.ping(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Dedicated runs f with a connection of its own, for work that takes longer than
+// a request. It waits up to 10 s for a primary, and runs f at most once.
+func (db *DB) Dedicated(ctx context.Context, f func(*pgx.Conn) error) error {
+	if !db.begin() {
+		return ErrClosed
+	}
+	defer db.calls.Done()
+	return db.cluster.dedicated(ctx, f)
+}
+
+// ConnConfig returns the configuration of a single connection to the primary.
+func (db *DB) ConnConfig() *pgx.ConnConfig { return db.cluster.config.ConnConfig.Copy() }
+
+// Close refuses new calls, waits for those that run and closes all connections.
+// It gives the calls 5 s, and the connections another 5 s.
+func (db *DB) Close() {
+	db.mu.Lock()
+	if db.closed {
+		db.mu.Unlock()
+		return
+	}
+	db.closed = true
+	db.mu.Unlock()
+
+	db.cancel()
+	within(closeTimeout, func() {
+		db.monitor.Wait()
+		db.calls.Wait()
+		db.writes.close()
+		db.reads.close()
+	})
+	within(closeTimeout, db.cluster.close)
+}
+
+// begin counts a call, unless the DB is closed.
+func (db *DB) begin() bool {
+	db.mu.RLock()
+	defer db.mu.RUnlock()
+	if db.closed {
+		return false
+	}
+	db.calls.Add(1)
+	return true
+}
+
+// within runs f and returns when f does, or after d.
+func within(d time.Duration, f func()) {
+	done := make(chan struct{})
+	go func() { f(); close(done) }()
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-done:
+	case <-t.C:
+	}
+}

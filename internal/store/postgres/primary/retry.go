@@ -1,0 +1,152 @@
+package primary
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/sethvargo/go-retry"
+)
+
+// retryFor bounds a call whose context has no deadline, and the time the server
+// has for a read. Requests have the deadline of the edge, 8 s.
+const retryFor = 10 * time.Second
+
+// Backoff returns the pauses between attempts: the first is short because a
+// promotion may have just ended, the later ones spare a server that is away.
+func Backoff() retry.Backoff {
+	const first, most = 5 * time.Millisecond, 75 * time.Millisecond
+	return retry.WithJitterPercent(33, retry.WithCappedDuration(most, retry.NewExponential(first)))
+}
+
+// run has the statement executed, again and again where the outcome is unknown
+// or it was not executed, until ctx ends.
+func (b *batcher) run(ctx context.Context, st Statement) error {
+	if _, ok := ctx.Deadline(); !ok {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, retryFor)
+		defer cancel()
+	}
+	began, maybeExecuted, last := time.Now(), false, ErrGaveUp
+	err := retry.Do(ctx, Backoff(), func(ctx context.Context) error {
+		last = b.attempt(ctx, newCall(st))
+		if last == nil {
+			return nil
+		}
+		switch OutcomeOf(last) {
+		case MaybeExecuted:
+			maybeExecuted = maybeExecuted || b.writes // a read changes nothing
+		case NotExecuted:
+			if !maybeExecuted && b.stopRetrying(began) {
+				return last
+			}
+		default:
+			return last
+		}
+		return retry.RetryableError(last)
+	})
+	if err == nil {
+		return nil
+	}
+	return finalError(last, maybeExecuted)
+}
+
+// finalError returns the last error of a call with the outcome of all attempts.
+func finalError(last error, maybeExecuted bool) error {
+	o := OutcomeOf(last)
+	switch {
+	case maybeExecuted && o == NotExecuted:
+		o = MaybeExecuted
+	case !maybeExecuted && o == MaybeExecuted:
+		o = NotExecuted
+	}
+	return &Error{Outcome: o, Err: last}
+}
+
+// stopRetrying reports whether a call that began then, and was not executed,
+// fails now.
+func (b *batcher) stopRetrying(began time.Time) bool {
+	return time.Since(began) >= outageWait || b.breaker.open()
+}
+
+// attempt has the call executed once. The execution goes on when ctx ends.
+func (b *batcher) attempt(ctx context.Context, c *call) error {
+	if err := b.enqueue(ctx, c); err != nil {
+		return err
+	}
+	return b.await(ctx, c)
+}
+
+// enqueue returns once a worker has taken the call.
+func (b *batcher) enqueue(ctx context.Context, c *call) error {
+	select {
+	case b.queue <- c:
+		return nil
+	default:
+		if b.startExtra(c) {
+			return nil
+		}
+	}
+	began, pause := time.Now(), slowRound
+	again := time.NewTimer(pause)
+	defer again.Stop()
+	for {
+		select {
+		case b.queue <- c:
+			return nil
+		case <-again.C:
+			if b.startExtra(c) {
+				return nil
+			}
+			if time.Since(began) >= outageWait {
+				return errNoWorker
+			}
+			pause = min(2*pause, outageWait/8)
+			again.Reset(pause)
+		case <-ctx.Done():
+			return ErrGaveUp
+		}
+	}
+}
+
+// await returns the error of the call, or that its caller left first.
+func (b *batcher) await(ctx context.Context, c *call) error {
+	select {
+	case <-c.done:
+		return c.err
+	case <-ctx.Done():
+	}
+	if c.state.CompareAndSwap(waiting, withdrawn) || !b.writes {
+		return ErrGaveUp
+	}
+	select {
+	case <-c.done: // both were ready
+		return c.err
+	default:
+		return &Error{Outcome: MaybeExecuted, Err: ctx.Err()}
+	}
+}
+
+// ping asks the server once, and a second time if the connection had died. It
+// joins no batch, whose other statements may wait for a lock or a standby.
+func (b *batcher) ping(ctx context.Context) error {
+	var standby bool
+	question := Statement{
+		SQL:  "SELECT pg_is_in_recovery()",
+		Scan: func(r pgx.BatchResults) error { return r.QueryRow().Scan(&standby) },
+	}
+	for attempts := 1; ; attempts++ {
+		c := newCall(question)
+		go b.execute([]*call{c})
+		err := b.await(ctx, c)
+		switch {
+		case err == nil && standby:
+			return &Error{Outcome: NotExecuted, Err: errors.New("the server is no primary")}
+		case err == nil:
+			return nil
+		case attempts == 2 || ctx.Err() != nil || OutcomeOf(err) == NotExecuted:
+			return &Error{Outcome: NotExecuted, Err: err}
+		}
+	}
+}

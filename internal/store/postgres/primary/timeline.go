@@ -1,0 +1,148 @@
+package primary
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+// server is a host that accepts writes. Its timeline is 0 where the server does
+// not tell, as some hosted ones.
+type server struct {
+	addr     string
+	timeline uint32
+}
+
+// serverKey is the key of a connection's data under which its server is stored.
+const serverKey = "petstore.server"
+
+func serverOf(c *pgconn.PgConn) server {
+	s, _ := c.CustomData()[serverKey].(server)
+	return s
+}
+
+// timeline is the highest timeline seen by this process. PostgreSQL begins a new
+// timeline with every promotion, so a server on a lower one is an old primary:
+// after a partition both accept writes, and those of the old one will be lost.
+type timeline struct{ highest atomic.Uint32 }
+
+func (t *timeline) isStale(s server) bool { return s.timeline > 0 && s.timeline < t.highest.Load() }
+
+// see raises the highest timeline to that of s.
+func (t *timeline) see(s server) {
+	for {
+		highest := t.highest.Load()
+		if s.timeline <= highest || t.highest.CompareAndSwap(highest, s.timeline) {
+			return
+		}
+	}
+}
+
+// validate refuses a new connection unless it is to the primary on the highest
+// timeline. It is a pgconn.ValidateConnectFunc: pgx tries the next host.
+func (t *timeline) validate(ctx context.Context, c *pgconn.PgConn) error {
+	s, err := identify(ctx, c)
+	if err != nil {
+		return err
+	}
+	t.see(s)
+	if t.isStale(s) {
+		return fmt.Errorf("the server %s accepts writes on timeline %d, but its successor is on timeline %d; stop the old server", s.addr, s.timeline, t.highest.Load())
+	}
+	return nil
+}
+
+// prepareConn has the pool close connections to an old primary.
+func (t *timeline) prepareConn(_ context.Context, c *pgx.Conn) (bool, error) {
+	return !t.isStale(serverOf(c.PgConn())), nil
+}
+
+// askTimeline reads the timeline from the name of the current log file.
+// pg_control_checkpoint() has the old one until the first checkpoint after a
+// promotion.
+const askTimeline = `SHOW transaction_read_only;
+SELECT CASE WHEN pg_is_in_recovery() THEN '' ELSE pg_walfile_name(pg_current_wal_lsn()) END`
+
+// identify returns the server of a connection, and an error where it accepts no
+// writes.
+func identify(ctx context.Context, c *pgconn.PgConn) (server, error) {
+	s := server{addr: c.Conn().RemoteAddr().String()}
+	results, err := c.Exec(ctx, askTimeline).ReadAll()
+	if len(results) == 0 || len(results[0].Rows) == 0 {
+		return s, err
+	}
+	if string(results[0].Rows[0][0]) == "on" {
+		return s, pgconn.ErrReadOnlyConnection
+	}
+	if _, refused := errors.AsType[*pgconn.PgError](err); err != nil && !refused {
+		return s, err
+	}
+	if len(results) > 1 && len(results[1].Rows) > 0 {
+		file := string(results[1].Rows[0][0])
+		n, _ := strconv.ParseUint(file[:min(8, len(file))], 16, 32)
+		s.timeline = uint32(n)
+	}
+	c.CustomData()[serverKey] = s
+	return s, nil
+}
+
+// host is the result of a survey for one host.
+type host struct {
+	server
+	standbys int   // synchronous standbys that stream from it; -1 where unknown
+	err      error // why it cannot be reached or accepts no writes
+}
+
+// survey asks every host at once for its timeline, and notes the highest. It
+// takes no longer than d.
+func (cl *cluster) survey(ctx context.Context, d time.Duration) []host {
+	ctx, cancel := context.WithTimeout(ctx, d)
+	defer cancel()
+	hosts := make([]host, len(cl.hosts))
+	var asking sync.WaitGroup
+	for i, config := range cl.hosts {
+		asking.Go(func() { hosts[i] = ask(ctx, config) })
+	}
+	asking.Wait()
+	for _, h := range hosts {
+		cl.timeline.see(h.server)
+	}
+	return hosts
+}
+
+func ask(ctx context.Context, config *pgx.ConnConfig) (h host) {
+	config = config.Copy()
+	config.ValidateConnect = func(ctx context.Context, c *pgconn.PgConn) (err error) {
+		h.server, err = identify(ctx, c)
+		return err
+	}
+	h.err = once(ctx, config, func(c *pgx.Conn) error {
+		h.standbys = countSynchronous(ctx, c)
+		return nil
+	})
+	return h
+}
+
+// eachHost splits the configuration of several hosts. A host may have two
+// entries, with and without TLS.
+func eachHost(config *pgx.ConnConfig) (hosts []*pgx.ConnConfig) {
+	all := append([]*pgconn.FallbackConfig{{Host: config.Host, Port: config.Port, TLSConfig: config.TLSConfig}}, config.Fallbacks...)
+	for i, f := range all {
+		if i > 0 && f.Host == all[i-1].Host && f.Port == all[i-1].Port {
+			last := hosts[len(hosts)-1]
+			last.Fallbacks = append(last.Fallbacks, f)
+			continue
+		}
+		c := config.Copy()
+		c.Host, c.Port, c.TLSConfig, c.Fallbacks = f.Host, f.Port, f.TLSConfig, nil
+		hosts = append(hosts, c)
+	}
+	return hosts
+}
