@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -15,7 +17,6 @@ import (
 	"example.com/petstore/internal/petfile"
 	"example.com/petstore/internal/petstore"
 	"example.com/petstore/internal/store"
-	"example.com/petstore/internal/wholefile"
 )
 
 // exportConfig is the configuration of `petstore export`.
@@ -94,7 +95,7 @@ func exportPets(ctx context.Context, env environment, cfg exportConfig) (err err
 
 	write, outcome := func(to func(io.Writer) error) error { return to(env.stdout) }, "what was written is not whole"
 	if cfg.file != "-" {
-		if err := wholefile.CheckTarget(cfg.file, cfg.force); err != nil {
+		if err := checkTarget(cfg); err != nil {
 			return err
 		}
 		write, outcome = func(to func(io.Writer) error) error { return writeWhole(cfg, to) }, "nothing was exported"
@@ -147,9 +148,25 @@ func writeAll(ctx context.Context, st petstore.PetStore, to io.Writer, format pe
 	}
 }
 
+// checkTarget returns an error where the file may not be written.
+func checkTarget(cfg exportConfig) error {
+	info, err := os.Stat(cfg.file)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return fmt.Errorf("cannot write %s: %w", cfg.file, reason(err))
+	case !info.Mode().IsRegular():
+		return fmt.Errorf("cannot write %s: it is there and not a file; to write to a pipe, redirect standard output", cfg.file)
+	case !cfg.force:
+		return fmt.Errorf("%s is there already; choose another name, or replace it with --force", cfg.file)
+	}
+	return nil
+}
+
 // writeWhole gives the file its name once all of it is on disk.
 func writeWhole(cfg exportConfig, write func(io.Writer) error) (err error) {
-	temporary, err := wholefile.Temporary(cfg.file)
+	temporary, err := os.CreateTemp(filepath.Dir(cfg.file), "."+filepath.Base(cfg.file)+".*")
 	if err != nil {
 		return fmt.Errorf("cannot write %s: %w", cfg.file, reason(err))
 	}
@@ -158,11 +175,15 @@ func writeWhole(cfg exportConfig, write func(io.Writer) error) (err error) {
 			err = errors.Join(err, os.Remove(temporary.Name()))
 		}
 	}()
-	if err := errors.Join(write(temporary), temporary.Close()); err != nil {
+	err = write(temporary)
+	if err == nil {
+		err = temporary.Sync()
+	}
+	if err = errors.Join(err, temporary.Close()); err != nil {
 		return err
 	}
-	if err := wholefile.CheckTarget(cfg.file, cfg.force); err != nil { // somebody else may have written it
+	if err := checkTarget(cfg); err != nil { // somebody else may have written it
 		return err
 	}
-	return wholefile.Rename(temporary.Name(), cfg.file)
+	return os.Rename(temporary.Name(), cfg.file)
 }

@@ -84,7 +84,7 @@ skips the drain. A second signal ends the server at once.`,
 	flags.BoolVar(&cfg.mustExist, "must-exist", false, "refuse to start where the SQLite file is not there, instead of making one: its volume may not be mounted")
 	flags.StringVar(&cfg.publicURL, "public-url", "", "the address clients use, where a proxy stands between, such as https://pets.example.com/v1; links in answers become absolute")
 	addDurationFlag(flags, &cfg.drain, "drain", server.DefaultDrain, "how long to serve on after SIGTERM while /readyz says no, so that load balancers turn away first")
-	flags.BoolVar(&cfg.requireSync, "require-sync", false, "refuse to start where PostgreSQL would acknowledge what no standby has")
+	flags.BoolVar(&cfg.requireSync, "require-sync", false, "refuse to start where PostgreSQL would acknowledge what no standby has, or no synchronous standby is there")
 	flags.BoolVar(&cfg.sandbox, "sandbox", false, "serve 300 animals from memory, with a new key, to scripts at localhost too; a restart resets it")
 	return cmd
 }
@@ -169,6 +169,7 @@ func openServed(ctx context.Context, cfg serveConfig, logger *slog.Logger) (pets
 	if err != nil {
 		return nil, errors.Join(err, st.Close())
 	}
+	store.Monitor(st, logger, cfg.requireSync)
 	return st, nil
 }
 

@@ -47,7 +47,8 @@ func since(start time.Time) time.Duration { return time.Since(start).Round(time.
 func TestTortureTheLeaderOfAPatroniCluster(t *testing.T) {
 	c := startPatroni(t, 3)
 	leader := c.leader(t, nil, time.Minute)
-	pgtest.Exec(t, leader.address("postgres", "postgres"), "CREATE ROLE petstore LOGIN PASSWORD '"+dbPassword+"'", "CREATE DATABASE pets OWNER petstore")
+	pgtest.Exec(t, leader.address("postgres", "postgres"), "CREATE ROLE petstore LOGIN PASSWORD '"+dbPassword+"'", "GRANT pg_monitor TO petstore", "CREATE DATABASE pets OWNER petstore")
+	c.whole(t) // before, no standby is synchronous
 	address := c.address("petstore", "pets")
 	replicas := [2]*replica{startReplica(t, address, "--require-sync"), startReplica(t, address, "--require-sync")}
 	l := startPatientLoad(t, 8, func(n int) *replica { return replicas[n%2] })

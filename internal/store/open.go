@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strings"
 
 	"example.com/petstore/internal/petstore"
@@ -77,6 +78,15 @@ func RequireSync(ctx context.Context, s petstore.Store) error {
 		return errors.New("--require-sync: only a postgres:// store can have a synchronous standby; leave it out")
 	}
 	return p.RequireSync(ctx)
+}
+
+// Monitor logs what a store finds out about its cluster while it is open: an old
+// primary that accepts writes and, with requireSync, that no standby is
+// synchronous. It returns at once, and does nothing for a store without a cluster.
+func Monitor(s petstore.Store, log *slog.Logger, requireSync bool) {
+	if p, ok := s.(*postgres.Store); ok {
+		p.Monitor(log, requireSync)
+	}
 }
 
 // Redact returns the address without what is secret of it, for logs.

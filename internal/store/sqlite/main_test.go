@@ -20,7 +20,6 @@ const (
 
 var children = map[string]func(ctx context.Context, path string) error{
 	"create":  createUntilKilled,
-	"trickle": createAThousandASecond,
 	"fail":    createUntilTheFileMayNotGrow,
 	"compete": openOnSignal,
 	"look":    lookAsNobody,
