@@ -110,8 +110,9 @@ var mayImport = map[string][]string{
 	"internal/edge":            {"gen/api", "internal/petstore", "internal/keyring", "internal/edge/schema", "github.com/getkin/kin-openapi/openapi3", "github.com/go-json-experiment/json/jsontext", "github.com/labstack/echo/v4", "github.com/oapi-codegen/runtime"},
 	"internal/store":           {"internal/petstore", "internal/store/memory", "internal/store/sqlite", "internal/store/postgres"},
 	"internal/store/memory":    {"internal/petstore"},
-	"internal/store/sqlite":    {"internal/petstore", "github.com/gofrs/flock", "golang.org/x/sys/unix", "github.com/pressly/goose/v3", "modernc.org/sqlite", "modernc.org/sqlite/lib"},
+	"internal/store/sqlite":    {"internal/petstore", "internal/wholefile", "github.com/gofrs/flock", "golang.org/x/sys/unix", "github.com/pressly/goose/v3", "modernc.org/sqlite", "modernc.org/sqlite/lib"},
 	"internal/store/postgres":  {"internal/petstore", "internal/store/postgres/primary", "github.com/jackc/pgx/v5", "github.com/jackc/pgx/v5/pgconn", "github.com/jackc/pgx/v5/stdlib", "github.com/pressly/goose/v3", "github.com/sethvargo/go-retry"},
+	"internal/wholefile":       {},
 	"internal/store/storetest": {"internal/petstore", "github.com/anishathalye/porcupine", "pgregory.net/rapid"},
 
 	// It runs statements, and knows nothing of pets.

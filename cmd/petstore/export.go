@@ -5,10 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"os/signal"
-	"path/filepath"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -17,6 +15,7 @@ import (
 	"example.com/petstore/internal/petfile"
 	"example.com/petstore/internal/petstore"
 	"example.com/petstore/internal/store"
+	"example.com/petstore/internal/wholefile"
 )
 
 // exportConfig is the configuration of `petstore export`.
@@ -95,7 +94,7 @@ func exportPets(ctx context.Context, env environment, cfg exportConfig) (err err
 
 	write, outcome := func(to func(io.Writer) error) error { return to(env.stdout) }, "what was written is not whole"
 	if cfg.file != "-" {
-		if err := checkTarget(cfg); err != nil {
+		if err := wholefile.CheckTarget(cfg.file, cfg.force); err != nil {
 			return err
 		}
 		write, outcome = func(to func(io.Writer) error) error { return writeWhole(cfg, to) }, "nothing was exported"
@@ -148,25 +147,9 @@ func writeAll(ctx context.Context, st petstore.PetStore, to io.Writer, format pe
 	}
 }
 
-// checkTarget returns an error where the file may not be written.
-func checkTarget(cfg exportConfig) error {
-	info, err := os.Stat(cfg.file)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return nil
-	case err != nil:
-		return fmt.Errorf("cannot write %s: %w", cfg.file, reason(err))
-	case !info.Mode().IsRegular():
-		return fmt.Errorf("cannot write %s: it is there and not a file; to write to a pipe, redirect standard output", cfg.file)
-	case !cfg.force:
-		return fmt.Errorf("%s is there already; choose another name, or replace it with --force", cfg.file)
-	}
-	return nil
-}
-
 // writeWhole gives the file its name once all of it is on disk.
 func writeWhole(cfg exportConfig, write func(io.Writer) error) (err error) {
-	temporary, err := os.CreateTemp(filepath.Dir(cfg.file), "."+filepath.Base(cfg.file)+".*")
+	temporary, err := wholefile.Temporary(cfg.file)
 	if err != nil {
 		return fmt.Errorf("cannot write %s: %w", cfg.file, reason(err))
 	}
@@ -175,15 +158,11 @@ func writeWhole(cfg exportConfig, write func(io.Writer) error) (err error) {
 			err = errors.Join(err, os.Remove(temporary.Name()))
 		}
 	}()
-	err = write(temporary)
-	if err == nil {
-		err = temporary.Sync()
-	}
-	if err = errors.Join(err, temporary.Close()); err != nil {
+	if err := errors.Join(write(temporary), temporary.Close()); err != nil {
 		return err
 	}
-	if err := checkTarget(cfg); err != nil { // somebody else may have written it
+	if err := wholefile.CheckTarget(cfg.file, cfg.force); err != nil { // somebody else may have written it
 		return err
 	}
-	return os.Rename(temporary.Name(), cfg.file)
+	return wholefile.Rename(temporary.Name(), cfg.file)
 }

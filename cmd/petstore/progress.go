@@ -40,6 +40,11 @@ func newProgress(env environment, what string, part func() float64) *progress {
 // step counts a row.
 func (p *progress) step() {
 	p.rows++
+	p.tick()
+}
+
+// tick shows the progress where it is time to.
+func (p *progress) tick() {
 	now, every := p.now(), lineEvery
 	if p.bar {
 		every = barEvery
@@ -51,7 +56,10 @@ func (p *progress) step() {
 }
 
 func (p *progress) show(took time.Duration) {
-	text := fmt.Sprintf("%d rows, %d rows/s", p.rows, perSecond(p.rows, took))
+	text := fmt.Sprintf("%v", took.Round(time.Second))
+	if p.rows > 0 {
+		text = fmt.Sprintf("%d rows, %d rows/s", p.rows, perSecond(p.rows, took))
+	}
 	done := 0.0
 	if p.part != nil {
 		done = min(p.part(), 1)

@@ -35,7 +35,7 @@ Every flag can also be set by a variable; -h of each command names them.`,
 		}
 		return usageError{fmt.Errorf("%w; see %s -h", err, cmd.CommandPath())}
 	})
-	root.AddCommand(serveCommand(env), keysCommand(env), importCommand(env), exportCommand(env), checkCommand(env), healthCommand(), versionCommand())
+	root.AddCommand(serveCommand(env), keysCommand(env), importCommand(env), exportCommand(env), backupCommand(env), restoreCommand(env), verifyCommand(env), checkCommand(env), healthCommand(), versionCommand())
 	describeVariables(root)
 	return root
 }

@@ -104,7 +104,7 @@ func (c *connection) close() error {
 // reader is a connection that only reads, with its statements.
 type reader struct {
 	*connection
-	pet, pets, petsByStatus, key, keys, ping *sql.Stmt
+	pet, pets, petsByStatus, key, keys, ping, lastBackup *sql.Stmt
 }
 
 func newReader(ctx context.Context, db *sql.DB) (*reader, error) {
@@ -120,6 +120,7 @@ func newReader(ctx context.Context, db *sql.DB) (*reader, error) {
 		key:          c.prepare(ctx, selectKey),
 		keys:         c.prepare(ctx, selectKeys),
 		ping:         c.prepare(ctx, "SELECT 1 FROM pets UNION ALL SELECT 1 LIMIT 1"),
+		lastBackup:   c.prepare(ctx, "SELECT max(finished_at) FROM backups"),
 	}
 	if c.err != nil {
 		return nil, errors.Join(c.err, c.close())

@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"context"
+	"database/sql"
 	"os"
 	"sync/atomic"
 
@@ -72,6 +73,10 @@ func (s *Store) Stats(ctx context.Context) petstore.Stats {
 	}
 	if info, err := os.Stat(s.file + logSuffix); err == nil {
 		stats.LogBytes = info.Size()
+	}
+	var at sql.NullInt64
+	if err := s.read(ctx, func(r *reader) error { return r.lastBackup.QueryRow().Scan(&at) }); err == nil {
+		stats.LastBackup = timeOrZero(at)
 	}
 	return stats
 }

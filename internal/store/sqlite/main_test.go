@@ -20,6 +20,7 @@ const (
 
 var children = map[string]func(ctx context.Context, path string) error{
 	"create":  createUntilKilled,
+	"trickle": createAThousandASecond,
 	"fail":    createUntilTheFileMayNotGrow,
 	"compete": openOnSignal,
 	"look":    lookAsNobody,

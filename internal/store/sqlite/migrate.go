@@ -116,14 +116,17 @@ var errForeign = errors.New("a database of another program")
 
 // checkOwner refuses a database that has tables, and not those of this program.
 // It changes nothing.
-func checkOwner(ctx context.Context, address string) (err error) {
+func checkOwner(ctx context.Context, address string) error {
 	db, err := sql.Open("sqlite", address)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, db.Close()) }()
+	return errors.Join(checkOwnerOf(ctx, db), db.Close())
+}
+
+func checkOwnerOf(ctx context.Context, db *sql.DB) error {
 	var foreign bool
-	err = db.QueryRowContext(ctx, `WITH tables AS (SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite\_%' ESCAPE '\')
+	err := db.QueryRowContext(ctx, `WITH tables AS (SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite\_%' ESCAPE '\')
 		SELECT EXISTS (SELECT 1 FROM tables WHERE name <> ?1) AND
 			(SELECT count(*) FROM tables WHERE name IN (?1, 'pets', 'keys')) < 3`, goose.DefaultTablename).Scan(&foreign)
 	if err == nil && foreign {

@@ -104,7 +104,7 @@ func TestANewerSchemaIsRefused(t *testing.T) {
 	s := open(t, path)
 	pet := mustCreate(t, s, "Rex")
 	byHand(t, path, "INSERT INTO goose_db_version (version_id, is_applied) VALUES (999, 1)")
-	const want = "its schema is at version 999 and this program knows versions up to 3; run a newer petstore"
+	const want = "its schema is at version 999 and this program knows versions up to 4; run a newer petstore"
 	if got := openError(t, path); !strings.HasSuffix(got, want) {
 		t.Errorf("got error %q, want one that ends in %q", got, want)
 	}

@@ -5,24 +5,16 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 )
 
-// openReadOnly opens a database that nothing is to be written to. Where this
-// user may write to it, the connections only promise to write nothing, since
-// SQLite needs its other files to read beside a server, and removes them in the
-// end. Else, as on a read-only file system, there can be no server and no log,
-// and the file itself is all there is.
+// openReadOnly opens a database that nothing is to be written to.
 func openReadOnly(ctx context.Context, path, file string) (*Store, error) {
-	address := dsn(file, readerPragmas) + "&mode=rw"
-	if writable(file) != nil || writable(filepath.Dir(file)) != nil {
-		if err := checkStill(file); err != nil {
-			return nil, fmt.Errorf("cannot read %s: %w", path, err)
-		}
-		address = dsn(file, readerPragmas) + "&mode=ro&immutable=1"
+	address, err := readingAddress(path, file)
+	if err != nil {
+		return nil, err
 	}
 	s := &Store{file: file, lock: tryShareLock(file)}
-	err := checkSchema(ctx, address)
+	err = checkSchema(ctx, address)
 	if err == nil {
 		if err = s.openReaders(ctx, address); err != nil {
 			err = errors.Join(err, s.closeReaders(len(s.readers)), s.closeDatabases())
@@ -32,6 +24,21 @@ func openReadOnly(ctx context.Context, path, file string) (*Store, error) {
 		return nil, errors.Join(explainOpen(path, err), s.lock.Close())
 	}
 	return s, nil
+}
+
+// readingAddress returns the driver's address of a file that is only read. Where
+// this user may write to it, the connections only promise to write nothing,
+// since SQLite needs its other files to read beside a server, and removes them
+// in the end. Else, as on a read-only file system, there can be no server and no
+// log, and the file itself is all there is.
+func readingAddress(path, file string) (string, error) {
+	if checkWritable(file) == nil {
+		return dsn(file, readerPragmas) + "&mode=rw", nil
+	}
+	if err := checkStill(file); err != nil {
+		return "", fmt.Errorf("cannot read %s: %w", path, err)
+	}
+	return dsn(file, readerPragmas) + "&mode=ro&immutable=1", nil
 }
 
 // checkStill returns an error where the file alone is not all of the database,

@@ -1,11 +1,12 @@
 -- +goose Up
 -- AUTOINCREMENT, since without it the identifier of a removed last row would
--- be given out again. The bound is petstore.MaxID.
+-- be given out again. The bound is petstore.MaxID. Statuses are compared one by
+-- one, since SQLite builds a table of an IN list at every insert.
 CREATE TABLE pets (
     id          INTEGER PRIMARY KEY AUTOINCREMENT CHECK (id BETWEEN 1 AND 9007199254740991),
     name        TEXT    NOT NULL,
     category_id INTEGER NOT NULL,
-    status      TEXT    NOT NULL CHECK (status IN ('available', 'pending', 'sold'))
+    status      TEXT    NOT NULL CHECK (status = 'available' OR status = 'pending' OR status = 'sold')
 ) STRICT;
 
 -- A page of one status is a walk along this index, wherever it begins.

@@ -1,0 +1,78 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"example.com/petstore/internal/store"
+)
+
+func backupCommand(env environment) *cobra.Command {
+	var address string
+	var force bool
+	cmd := &cobra.Command{
+		Use:   "backup FILE",
+		Short: "Write a snapshot of an SQLite store to a file",
+		Long: `backup writes the store as it is at one moment to FILE, while servers go on
+writing: animals, API keys and idempotency keys. The file has its name only once
+it is whole, checked and on disk; its mode is 0600. "petstore restore" brings it
+back.
+
+The copy holds every animal that was acknowledged before it began. The log beside
+the store grows meanwhile by what servers write.`,
+		Example: `  petstore backup petstore-$(date +%F).db
+  petstore backup --store sqlite:/var/lib/petstore/pets.db /mnt/backup/pets.db --force`,
+		Args: exactly(1, " FILE"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return onFile(cmd.Context(), env, "copying", "no backup was made", func(ctx context.Context, progress func(float64)) error {
+				report, err := store.Backup(ctx, address, args[0], force, progress)
+				if err == nil {
+					printReport(env.stderr, "backed up to "+args[0], report)
+				}
+				return err
+			})
+		},
+	}
+	addStoreFlag(cmd.Flags(), &address)
+	cmd.Flags().BoolVar(&force, "force", false, "replace FILE if it is there")
+	return cmd
+}
+
+// onFile runs f, which works on a whole SQLite file, with a progress that is
+// shown and until a signal. outcome says how things are after one.
+func onFile(ctx context.Context, env environment, what, outcome string, f func(context.Context, func(float64)) error) error {
+	ctx, stop := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM)
+	defer stop()
+	defer context.AfterFunc(ctx, stop)() // a second signal kills
+
+	done := 0.0
+	p := newProgress(env, what, func() float64 { return done })
+	err := f(ctx, func(part float64) {
+		done = part
+		p.tick()
+	})
+	p.end()
+	if err != nil && ctx.Err() != nil {
+		return errors.New("interrupted; " + outcome)
+	}
+	return err
+}
+
+// printReport says what a file holds.
+func printReport(to io.Writer, what string, r store.Report) {
+	fmt.Fprintf(to, "%s: schema version %d, %s, %s, %.1f MiB\n", what, r.Schema,
+		counted(r.Pets, "animal"), counted(r.Keys, "key"), float64(r.Bytes)/(1<<20))
+}
+
+func counted(n int64, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}

@@ -1,0 +1,198 @@
+package sqlite_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"example.com/petstore/internal/petstore"
+	"example.com/petstore/internal/store/sqlite"
+)
+
+func ignore(float64) {}
+
+func mustBackUp(t *testing.T, path, target string) sqlite.Report {
+	t.Helper()
+	report, err := sqlite.Backup(t.Context(), path, target, false, ignore)
+	if err != nil {
+		t.Fatalf("backing up: got error %v, want a backup", err)
+	}
+	return report
+}
+
+func mustRestore(t *testing.T, path, backup string, force bool) sqlite.Report {
+	t.Helper()
+	report, err := sqlite.Restore(t.Context(), path, backup, force, ignore)
+	if err != nil {
+		t.Fatalf("restoring: got error %v, want a store", err)
+	}
+	return report
+}
+
+// ledgerOf keeps what a child says was acknowledged, as it says it.
+type ledgerOf struct {
+	mu   sync.Mutex
+	pets map[int64]petstore.Pet
+	grew *sync.Cond
+}
+
+func (l *ledgerOf) follow(t *testing.T, c *child) {
+	for c.lines.Scan() {
+		l.mu.Lock()
+		note(t, l.pets, c.lines.Text())
+		l.mu.Unlock()
+		l.grew.Broadcast()
+	}
+}
+
+// after waits for n more pets, and returns a copy of all.
+func (l *ledgerOf) after(n int) map[int64]petstore.Pet {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for want := len(l.pets) + n; len(l.pets) < want; {
+		l.grew.Wait()
+	}
+	all := make(map[int64]petstore.Pet, len(l.pets))
+	for id, pet := range l.pets {
+		all[id] = pet
+	}
+	return all
+}
+
+// createAThousandASecond commits each pet by itself, at a pace that leaves the
+// database small: a commit every millisecond is what kept backups from ending.
+func createAThousandASecond(ctx context.Context, path string) error {
+	s, err := sqlite.Open(ctx, path, sqlite.Options{})
+	if err != nil {
+		return err
+	}
+	for range time.Tick(time.Millisecond) {
+		pet, err := s.CreatePet(ctx, petstore.NewPet{Name: "of the ledger", Status: petstore.Available})
+		if err != nil {
+			return err
+		}
+		printPet(pet)
+	}
+	return nil
+}
+
+func TestABackupUnderLoadHasAllThatWasAcknowledgedBeforeIt(t *testing.T) {
+	path, restored := freshPath(t), freshPath(t)
+	c := startChild(t, "trickle", path)
+	ledger := &ledgerOf{pets: map[int64]petstore.Pet{}}
+	ledger.grew = sync.NewCond(&ledger.mu)
+	var following sync.WaitGroup
+	following.Go(func() { ledger.follow(t, c) })
+	const backups = 50
+	for range backups {
+		before := ledger.after(20)
+		backup := filepath.Join(t.TempDir(), "backup.db")
+		report := mustBackUp(t, path, backup)
+		if report.Pets < int64(len(before)) {
+			t.Errorf("got a backup of %d pets, want at least %d", report.Pets, len(before))
+		}
+		mustRestore(t, restored, backup, true)
+		checkLedger(t, restored, before)
+	}
+	if err := c.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	following.Wait()
+	_ = c.Wait() // it was killed
+	t.Logf("%d backups beside %d creates", backups, len(ledger.pets))
+}
+
+func TestABackupIsWholeAndItsOwnersAlone(t *testing.T) {
+	path, restored := freshPath(t), freshPath(t)
+	backup := filepath.Join(t.TempDir(), "backup.db")
+	s := open(t, path)
+	k, _, err := petstore.NewKey("someone", time.Now(), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.CreateKey(t.Context(), k); err != nil {
+		t.Fatal(err)
+	}
+	once := petstore.NewPet{Name: "Rex", Status: petstore.Sold, Idempotency: petstore.Idempotency{KeyID: k.ID, Key: "k1"}}
+	pet, err := s.CreatePet(t.Context(), once)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := s.Stats(t.Context()).LastBackup; !got.IsZero() {
+		t.Errorf("last backup before there was one: got %v, want none", got)
+	}
+	began := time.Now().Truncate(time.Second)
+	if report := mustBackUp(t, path, backup); report.Pets != 1 || report.Keys != 1 {
+		t.Errorf("got a report of %d pets and %d keys, want 1 and 1", report.Pets, report.Keys)
+	}
+	if got := s.Stats(t.Context()).LastBackup; got.Before(began) || got.After(time.Now()) {
+		t.Errorf("last backup: got %v, want about %v", got, began)
+	}
+	if info, err := os.Stat(backup); err != nil || info.Mode() != 0o600 {
+		t.Errorf("the backup: got mode %v (error %v), want -rw-------", info.Mode(), err)
+	}
+	wantFiles(t, filepath.Dir(backup), "backup.db")
+
+	mustRestore(t, restored, backup, false)
+	wantFiles(t, filepath.Dir(restored), "pets.db", "pets.db-lock")
+	after := open(t, restored)
+	if got, err := after.Key(t.Context(), k.ID); err != nil || got != k {
+		t.Errorf("the key: got %v (error %v), want %v", got, err, k)
+	}
+	if got, err := after.CreatePet(t.Context(), once); err != nil || got != pet {
+		t.Errorf("the same idempotency key: got %v (error %v), want %v", got, err, pet)
+	}
+}
+
+func TestABackupThatCannotBeWholeIsNotThere(t *testing.T) {
+	folder := t.TempDir()
+	path, target := freshPath(t), filepath.Join(folder, "backup.db")
+	s := open(t, path)
+	for range 5 { // several steps of the copy
+		if _, err := s.Load(t.Context(), func(yield func(petstore.NewPet, error) bool) {
+			for range 500 {
+				if !yield(petstore.NewPet{Name: strings.Repeat("x", 4000), Status: petstore.Sold}, nil) {
+					return
+				}
+			}
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	if _, err := sqlite.Backup(ctx, path, target, false, func(float64) { cancel() }); !errors.Is(err, context.Canceled) {
+		t.Errorf("interrupted: got error %v, want that it was cancelled", err)
+	}
+	wantFiles(t, folder)
+	if _, err := sqlite.Backup(t.Context(), path, path, true, ignore); err == nil || !strings.Contains(err.Error(), "is the database itself") {
+		t.Errorf("onto itself: got error %v, want it refused", err)
+	}
+	mustBackUp(t, path, target)
+	if _, err := sqlite.Backup(t.Context(), path, target, false, ignore); err == nil || !strings.Contains(err.Error(), "is there already") {
+		t.Errorf("onto another file: got error %v, want it refused", err)
+	}
+	if _, err := sqlite.Backup(t.Context(), path, target, true, ignore); err != nil {
+		t.Errorf("with leave to replace it: got error %v, want a backup", err)
+	}
+	if err := os.WriteFile(target+"-wal", []byte("of another"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := sqlite.Backup(t.Context(), path, target, true, ignore); err == nil || !strings.Contains(err.Error(), "belongs to another database") {
+		t.Errorf("beside the log of another: got error %v, want it refused", err)
+	}
+}
+
+func TestADamagedDatabaseIsNotBackedUp(t *testing.T) {
+	path, folder := freshPath(t), t.TempDir()
+	fillAndDamage(t, path)
+	_, err := sqlite.Backup(t.Context(), path, filepath.Join(folder, "backup.db"), false, ignore)
+	if err == nil || !strings.Contains(err.Error(), "animals that cannot be read: ") {
+		t.Errorf("got error %v, want one that says which animals", err)
+	}
+	wantFiles(t, folder)
+}
