@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -34,8 +35,16 @@ type process struct {
 // what is left of it.
 func startProcess(t *testing.T, judge *contract.Judge, args ...string) *process {
 	t.Helper()
+	return startProcessIn(t, judge, nil, args...)
+}
+
+// startProcessIn is startProcess with the command run by another one, whose words
+// are wrapper.
+func startProcessIn(t *testing.T, judge *contract.Judge, wrapper []string, args ...string) *process {
+	t.Helper()
+	command := slices.Concat(wrapper, []string{self(t), "serve", "--addr", "127.0.0.1:0", "--drain", "0s"}, args)
 	p := &process{
-		cmd:    exec.Command(os.Args[0], append([]string{"serve", "--addr", "127.0.0.1:0", "--drain", "0s"}, args...)...),
+		cmd:    exec.Command(command[0], command[1:]...),
 		exited: make(chan error, 1),
 		client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64}, Timeout: giveUp},
 		judge:  judge,
@@ -54,6 +63,16 @@ func startProcess(t *testing.T, judge *contract.Judge, args ...string) *process 
 	match := servingLine.FindStringSubmatch(p.output.String())
 	p.base = strings.TrimSuffix(match[1], contract.BasePath)
 	return p
+}
+
+// self returns the path of this program.
+func self(t *testing.T) string {
+	t.Helper()
+	path, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
 }
 
 // waitFor waits until the process has written text.

@@ -15,7 +15,6 @@ import (
 	"example.com/petstore/internal/animals"
 	"example.com/petstore/internal/edge"
 	"example.com/petstore/internal/keyring"
-	"example.com/petstore/internal/logging"
 	"example.com/petstore/internal/petstore"
 	"example.com/petstore/internal/server"
 	"example.com/petstore/internal/service"
@@ -26,9 +25,9 @@ import (
 type serveConfig struct {
 	addr, store, publicURL string
 	drain                  time.Duration
+	maxConnections         int
 	mustExist              bool
 	requireSync, sandbox   bool
-	log                    logConfig
 	apiKeys                []string
 }
 
@@ -76,6 +75,9 @@ skips the drain. A second signal ends the server at once.`,
 					return err
 				}
 			}
+			if cfg.maxConnections == 0 {
+				cfg.maxConnections = server.DefaultMaxConnections()
+			}
 			return serve(cmd.Context(), env, cfg)
 		},
 	}
@@ -86,8 +88,8 @@ skips the drain. A second signal ends the server at once.`,
 	flags.BoolVar(&cfg.mustExist, "must-exist", false, "refuse to start where the SQLite file is not there, instead of making one: its volume may not be mounted")
 	flags.StringVar(&cfg.publicURL, "public-url", "", "the address clients use, where a proxy stands between, such as https://pets.example.com/v1; links in answers become absolute")
 	addDurationFlag(flags, &cfg.drain, "drain", server.DefaultDrain, "how long to serve on after SIGTERM while /readyz says no, so that load balancers turn away first")
+	flags.IntVar(&cfg.maxConnections, "max-connections", 0, "how many connections this process has at most; at the limit the longest idle one without a valid key is closed first; 0: 4096, or fewer where it may open fewer files")
 	flags.BoolVar(&cfg.requireSync, "require-sync", false, "refuse to start where PostgreSQL would acknowledge what no standby has, or no synchronous standby is there")
-	addLogFlags(flags, &cfg.log)
 	flags.BoolVar(&cfg.sandbox, "sandbox", false, "serve 300 animals from memory, with a new key, to scripts at localhost too; a restart resets it")
 	return cmd
 }
@@ -109,16 +111,15 @@ func serve(ctx context.Context, env environment, cfg serveConfig) (err error) {
 	if err != nil {
 		return err
 	}
-	logOptions, err := cfg.log.options(env, cfg.apiKeys)
-	if err != nil {
-		return err
+	if err := server.CheckMaxConnections(cfg.maxConnections); err != nil {
+		return usageError{err}
 	}
-	logger, endLog := logging.New(env.stderr, logOptions)
-	defer endLog()
+	logger, flush := newLogger(env)
+	defer flush()
 	tuneMemory(env.getenv, logger)
 	supervisor := env.getenv("NOTIFY_SOCKET")
 
-	srv, err := server.Listen(ctx, server.Config{Addr: cfg.addr, Drain: cfg.drainAfter, Logger: logger}) // before a store is made
+	srv, err := server.Listen(ctx, cfg.server(logger)) // before a store is made
 	if err != nil {
 		return err
 	}
@@ -149,6 +150,10 @@ func serve(ctx context.Context, env environment, cfg serveConfig) (err error) {
 	notify(supervisor, logger, notifyReady)
 	defer context.AfterFunc(ctx, func() { notify(supervisor, logger, notifyStopping) })()
 	return srv.Run(ctx, handler, st.Failed())
+}
+
+func (cfg serveConfig) server(logger *slog.Logger) server.Config {
+	return server.Config{Addr: cfg.addr, Logger: logger, Drain: cfg.drainAfter, MaxConnections: cfg.maxConnections}
 }
 
 // drainAfter returns how long to serve on once the context has ended for that
@@ -183,11 +188,17 @@ func openServed(ctx context.Context, cfg serveConfig, logger *slog.Logger) (pets
 // newHandler puts the service together.
 func newHandler(cfg serveConfig, base string, logger *slog.Logger, st petstore.Store, keys *keyring.Keyring, srv *server.Server) (http.Handler, error) {
 	return edge.New(edge.Config{
-		Document:     gen.Document,
-		Service:      service.New(st, base),
-		Base:         base,
-		Logger:       logger,
-		Authenticate: keys.Authenticate,
+		Document: gen.Document,
+		Service:  service.New(st, base),
+		Base:     base,
+		Logger:   logger,
+		Authenticate: func(ctx context.Context, token string) (keyring.Grant, bool, error) {
+			grant, ok, err := keys.Authenticate(ctx, token)
+			if ok {
+				server.Trust(ctx)
+			}
+			return grant, ok, err
+		},
 		Ready: func(ctx context.Context) error {
 			if srv.Draining() {
 				return &petstore.Error{Kind: petstore.Unavailable, Message: "the server is stopping"}

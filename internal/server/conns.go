@@ -1,6 +1,8 @@
 package server
 
 import (
+	"container/list"
+	"context"
 	"crypto/tls"
 	"errors"
 	"net"
@@ -15,10 +17,12 @@ import (
 type listener struct {
 	*net.TCPListener
 	conns   *connections
+	tls     bool
 	retired atomic.Bool
 }
 
-// Accept implements net.Listener.
+// Accept implements net.Listener. At the limit of connections it waits until
+// there is room.
 func (l *listener) Accept() (net.Conn, error) {
 	c, err := l.TCPListener.Accept()
 	if err != nil {
@@ -27,53 +31,162 @@ func (l *listener) Accept() (net.Conn, error) {
 		}
 		return nil, err
 	}
-	return l.conns.add(c), nil
+	conn := &conn{Conn: c}
+	if !l.tls {
+		conn.framing = new(framing)
+	}
+	return l.conns.add(conn), nil
 }
 
-// connections are the open connections of clients. It is safe for concurrent
-// use.
+// connections are the open connections of clients, at most limit of them. At the
+// limit a new one takes the place of another, so that whoever has no key can keep
+// nobody out. A connection on which a valid key has come and a request is being
+// worked on is never closed for that.
 type connections struct {
-	mu   sync.Mutex
-	open map[*conn]struct{}
+	limit int
+
+	mu      sync.Mutex
+	changed *sync.Cond // there may be room
+	retired bool       // the last ones are admitted whatever the limit
+	open    map[*conn]struct{}
+	queues  [3]list.List // of *conn by order of eviction, longest first; see queue
+	evicted int64
 }
 
-func newConnections() *connections {
-	return &connections{open: map[*conn]struct{}{}}
+func newConnections(limit int) *connections {
+	c := &connections{limit: limit, open: map[*conn]struct{}{}}
+	c.changed = sync.NewCond(&c.mu)
+	return c
 }
 
-func (c *connections) add(nc net.Conn) *conn {
-	conn := &conn{Conn: nc}
+// queue returns which of the queues a connection waits in to be evicted, and
+// whether it does. A connection that has not sent its first request is idle.
+func (c *connections) queue(conn *conn) (*list.List, bool) {
+	switch {
+	case conn.idle && !conn.trusted.Load():
+		return &c.queues[0], true
+	case conn.idle:
+		return &c.queues[1], true
+	case !conn.trusted.Load():
+		return &c.queues[2], true
+	}
+	return nil, false
+}
+
+// enqueue puts a connection into its queue, after its state has changed.
+func (c *connections) enqueue(conn *conn) {
+	c.dequeue(conn)
+	if q, ok := c.queue(conn); ok {
+		conn.queued, conn.place = q, q.PushBack(conn)
+		c.changed.Signal()
+	}
+}
+
+func (c *connections) dequeue(conn *conn) {
+	if conn.queued != nil {
+		conn.queued.Remove(conn.place)
+		conn.queued = nil
+	}
+}
+
+// add admits a new connection.
+func (c *connections) add(conn *conn) *conn {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	for len(c.open) >= c.limit && !c.retired && !c.evict() {
+		c.changed.Wait()
+	}
+	conn.in, conn.idle = c, true
 	c.open[conn] = struct{}{}
+	c.enqueue(conn)
 	return conn
 }
 
-// observe is called by net/http when a connection changes its state. Beside
-// HTTP/2's own, no two calls are for the same connection at a time.
+// evict closes a connection to make room, if there is one that may be closed.
+func (c *connections) evict() bool {
+	for i := range c.queues {
+		if first := c.queues[i].Front(); first != nil {
+			conn := first.Value.(*conn)
+			c.remove(conn)
+			c.evicted++
+			_ = conn.Close() // net/http notices, and reports StateClosed
+			return true
+		}
+	}
+	return false
+}
+
+func (c *connections) remove(conn *conn) {
+	c.dequeue(conn)
+	delete(c.open, conn)
+	c.changed.Signal()
+}
+
+// observe is called by net/http when a connection changes its state.
 func (c *connections) observe(nc net.Conn, state http.ConnState) {
 	conn := connOf(nc)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	conn.state = state
-	switch state {
-	case http.StateIdle:
-		conn.readBefore = conn.read.Load()
-	case http.StateClosed, http.StateHijacked:
-		delete(c.open, conn)
+	if _, open := c.open[conn]; !open {
+		return // evicted
 	}
+	switch state {
+	case http.StateActive:
+		conn.idle = false
+		c.enqueue(conn)
+	case http.StateIdle:
+		conn.idle, conn.readBefore = true, conn.read.Load()
+		c.enqueue(conn)
+	case http.StateClosed, http.StateHijacked:
+		c.remove(conn)
+	}
+}
+
+// Trust notes that a valid key came by the connection of the request that ctx
+// belongs to. At the limit other connections are closed before it.
+func Trust(ctx context.Context) {
+	conn, ok := ctx.Value(connKey{}).(*conn)
+	if !ok || conn.trusted.Swap(true) {
+		return
+	}
+	conn.in.mu.Lock()
+	defer conn.in.mu.Unlock()
+	if !conn.idle {
+		conn.in.dequeue(conn)
+	}
+}
+
+// ConnectionStats are figures of a server's connections.
+type ConnectionStats struct {
+	Active, Idle, Limit int
+	Evicted             int64 // idle ones closed to make room, since the start
+}
+
+func (c *connections) stats() ConnectionStats {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	idle := c.queues[0].Len() + c.queues[1].Len()
+	return ConnectionStats{Active: len(c.open) - idle, Idle: idle, Limit: c.limit, Evicted: c.evicted}
 }
 
 // conn is a connection of a client.
 type conn struct {
 	net.Conn
-	read  atomic.Int64 // bytes that net/http has taken, or TLS before it
-	http2 atomic.Bool
+	in      *connections
+	framing *framing // nil below TLS, whose bytes say nothing
+	pending []byte   // read, but not handed out yet: a part of buffer
+	buffer  []byte
 
-	// Of connections.mu:
-	state      http.ConnState
+	read    atomic.Int64 // bytes read
+	trusted atomic.Bool  // a valid key came by it
+	http2   atomic.Bool
+
+	// Of in.mu:
+	idle       bool
+	queued     *list.List // nil while it is in no queue
+	place      *list.Element
 	readBefore int64     // read, when it last became idle
-	quietSince time.Time // since when it is known to be not busy; zero while it is
+	quietSince time.Time // since when it is known to be quiet; zero while it is not
 }
 
 // connOf returns what Accept returned, which TLS may have wrapped.
@@ -84,14 +197,40 @@ func connOf(nc net.Conn) *conn {
 	return nc.(*conn)
 }
 
-// Read implements net.Conn.
-func (c *conn) Read(p []byte) (int, error) {
-	n, err := c.Conn.Read(p)
+type connKey struct{}
+
+// withConn has requests know their connection.
+func withConn(ctx context.Context, nc net.Conn) context.Context {
+	return context.WithValue(ctx, connKey{}, connOf(nc))
+}
+
+// keptBuffer is the most memory a connection keeps for what is pending: what
+// net/http reads at a time.
+const keptBuffer = 4 << 10
+
+// Read implements net.Conn. Each read ends where a header may end; see framing.
+func (c *conn) Read(p []byte) (n int, err error) {
+	if len(c.pending) > 0 {
+		n = c.framing.pass(p[:copy(p, c.pending)])
+		c.pending = c.pending[n:]
+		return n, nil
+	}
+	n, err = c.Conn.Read(p)
 	c.read.Add(int64(n))
-	return n, err
+	if c.framing == nil {
+		return n, err
+	}
+	passed := c.framing.pass(p[:n])
+	if passed == n {
+		return n, err
+	}
+	if cap(c.buffer) > keptBuffer {
+		c.buffer = nil
+	}
+	c.buffer = append(c.buffer[:0], p[passed:n]...)
+	c.pending = c.buffer
+	return passed, nil // an error comes again
 }
 
 // busy reports whether a request is being read or worked on.
-func (c *conn) busy() bool {
-	return c.state == http.StateActive || c.read.Load() != c.readBefore
-}
+func (c *conn) busy() bool { return !c.idle || c.read.Load() != c.readBefore }

@@ -23,11 +23,13 @@ const backlogTime = 50 * time.Millisecond
 
 var closing = []string{"close"} // shared so that setting it costs nothing
 
-// asksToLeave has every response of a draining server say Connection: close, of
-// which HTTP/2 makes a GOAWAY.
-func (s *Server) asksToLeave(next http.Handler) http.Handler {
+// endsConnections has a response say Connection: close where its connection must
+// end with it: every one of a draining server, of which HTTP/2 makes a GOAWAY, and
+// that to a request of doubtful framing.
+func (s *Server) endsConnections(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if s.draining.Load() {
+		conn := r.Context().Value(connKey{}).(*conn)
+		if ambiguous := conn.ambiguous(r); ambiguous || s.draining.Load() {
 			w.Header()["Connection"] = closing
 		}
 		next.ServeHTTP(w, r)
@@ -58,7 +60,16 @@ func (s *Server) end(ctx context.Context, server *http.Server) error {
 // retire has Accept take what waits at the port, and then give it up.
 func (l *listener) retire() {
 	l.retired.Store(true)
+	l.conns.retire()
 	_ = l.SetDeadline(time.Now().Add(backlogTime)) // it is closed already where this fails
+}
+
+// retire has connections that wait for room be admitted.
+func (c *connections) retire() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.retired = true
+	c.changed.Broadcast()
 }
 
 // finish closes connections as they go quiet and returns once none is left but

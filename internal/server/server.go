@@ -49,6 +49,10 @@ type Config struct {
 	Addr   string // host:port; port 0 takes any free one
 	Logger *slog.Logger
 
+	// MaxConnections is how many connections may be open at once; see
+	// DefaultMaxConnections.
+	MaxConnections int
+
 	// Drain returns how long to serve on after Run's context has ended for that
 	// cause.
 	Drain func(cause error) time.Duration
@@ -69,7 +73,7 @@ func Listen(ctx context.Context, cfg Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	conns := newConnections()
+	conns := newConnections(cfg.MaxConnections)
 	return &Server{cfg: cfg, conns: conns, listener: &listener{TCPListener: l, conns: conns}}, nil
 }
 
@@ -94,6 +98,9 @@ func (s *Server) URL() string { return "http://" + s.Addr().String() }
 // Draining reports whether the server has begun to end: no longer ready, though
 // it still serves.
 func (s *Server) Draining() bool { return s.draining.Load() }
+
+// ConnectionStats returns figures of the connections of clients.
+func (s *Server) ConnectionStats() ConnectionStats { return s.conns.stats() }
 
 // Close gives up the port of a server that does not Run.
 func (s *Server) Close() error { return s.listener.Close() }
@@ -132,12 +139,13 @@ func (s *Server) Run(ctx context.Context, handler http.Handler, failed <-chan er
 
 func (s *Server) httpServer(handler http.Handler) *http.Server {
 	return &http.Server{
-		Handler:                      s.asksToLeave(handler),
+		Handler:                      s.endsConnections(handler),
 		ReadTimeout:                  readTimeout,
 		WriteTimeout:                 writeTimeout,
 		IdleTimeout:                  idleTimeout,
 		MaxHeaderBytes:               maxHeaderBytes,
 		DisableGeneralOptionsHandler: true, // OPTIONS * is answered like everything else
+		ConnContext:                  withConn,
 		ConnState:                    s.conns.observe,
 		ErrorLog:                     slog.NewLogLogger(s.cfg.Logger.Handler(), slog.LevelWarn),
 	}

