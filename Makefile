@@ -191,5 +191,10 @@ torture: ## kill leaders of a Patroni cluster, primaries and replicas under load
 soak: build ## everything at once, for SOAK (1h): load, kills, full disks, failovers, backups
 	SOAK=$(SOAK) SEED=$(SEED) go test -count=1 -tags postgres,torture -timeout 0 -v ./internal/soak
 
-fuzz: ## fuzz the whole HTTP stack for FUZZTIME (30s)
-	go test -run '^$$' -fuzz FuzzHTTP -fuzztime $(FUZZTIME) ./internal/edge
+# Each is a package and its target.
+FUZZ_TARGETS := edge:FuzzHTTP edge:FuzzQuery edge:FuzzBody edge:FuzzAuthorization petfile:FuzzRows
+
+fuzz: ## fuzz requests, queries, bodies, keys and files for FUZZTIME (30s) each
+	@for target in $(FUZZ_TARGETS); do \
+		go test -run '^$$' -fuzz "^$${target#*:}\$$" -fuzztime $(FUZZTIME) "./internal/$${target%:*}" || exit 1; \
+	done
