@@ -48,7 +48,7 @@ func (f fuzzed) send(t *testing.T, r *http.Request) *httptest.ResponseRecorder {
 	return w
 }
 
-var jsonInteger = regexp.MustCompile(`^(0|-?[1-9][0-9]*)$`)
+var jsonInteger = regexp.MustCompile(`^-?(0|[1-9][0-9]*)$`)
 
 // integerWithin reports whether text is an integer as JSON writes it, from low to
 // high.
