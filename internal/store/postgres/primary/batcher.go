@@ -1,125 +1,117 @@
 package primary
 
 import (
-	"context"
-	"slices"
+	"runtime"
 	"sync"
 	"sync/atomic"
-
-	"github.com/jackc/pgx/v5"
+	"time"
 )
 
 // maxBatch bounds the calls of one round trip, and so the cost of a batch whose
 // statement fails, and its memory: 4 MiB of names.
 const maxBatch = 64
 
-// Statement is a statement with the functions that read its result. They run in
-// another goroutine, more than once after a failure, and possibly after the call
-// has returned an error: the caller uses what they store only after success.
-type Statement struct {
-	SQL  string
-	Args []any
+// slowRound is the duration of a round trip from which more workers join. It is
+// above the response time of a server near by, even on a busy processor, and
+// below a commit that waits for a disk or a standby.
+const slowRound = 1500 * time.Microsecond
 
-	// Scan reads the result of the statement.
-	Scan func(pgx.BatchResults) error
-
-	// AfterCommit, unless nil, runs on the same connection after the commit.
-	AfterCommit func(context.Context, *pgx.Conn) error
-}
-
-// call is a statement on its way through a batcher.
-type call struct {
-	Statement
-	state atomic.Int32
-	err   error
-	done  chan struct{} // closed once err is final
-}
-
-func newCall(st Statement) *call { return &call{Statement: st, done: make(chan struct{})} }
-
-// The states of a call. A caller may withdraw a call that waits. The outcome of
-// a write that was sent is unknown until the server responds.
-const (
-	waiting int32 = iota
-	sent
-	withdrawn
-)
-
-// batcher runs all writes or all reads, each kind on connections of its own.
+// batcher hands calls to workers. Each worker takes all calls that wait and
+// executes them as one batch.
 type batcher struct {
-	cluster *cluster
-	writes  bool
-	breaker breaker
+	executor
 	queue   chan *call
-	load    load
 	workers sync.WaitGroup
 	stop    chan struct{}
+	load    load
 }
 
-// execute runs the calls as one batch, all of them or none. It ignores that a
-// caller leaves: to cancel a write would end the server's wait for its standby,
-// and to cancel a read would cost the connection.
-func (b *batcher) execute(calls []*call) {
-	err := b.cluster.withConn(b.writes, &b.breaker, func(ctx context.Context, c *pgx.Conn) error {
-		calls = slices.DeleteFunc(calls, func(c *call) bool { return !c.state.CompareAndSwap(waiting, sent) })
-		if len(calls) == 0 {
-			return nil
-		}
-		if err := b.failOnWarning(c, func() error { return sendBatch(ctx, c, calls) }); err != nil {
-			return err
-		}
-		for _, call := range calls {
-			if call.err == nil && call.AfterCommit != nil {
-				call.err = b.failOnWarning(c, func() error { return call.AfterCommit(ctx, c) })
-			}
-		}
-		return nil
-	})
-	if len(calls) > 1 && isOfOneStatement(err) {
-		for _, call := range calls {
-			call.state.Store(waiting) // the server rolled back the batch
-		}
-		for _, c := range calls {
-			b.execute([]*call{c})
-		}
-		return
+// load is the number of extra workers and what decides about them. The fewer
+// workers, the more calls share a batch: with 16 instead of 2, a list costs this
+// process twice the processor time and a create three times. But two are too few
+// where commits are slow or a statement waits for a lock.
+type load struct {
+	maxExtra  int32
+	extra     atomic.Int32
+	round     atomic.Int64 // the moving average of a round trip, in nanoseconds
+	lastTaken atomic.Int64 // when a worker took calls last, in Unix nanoseconds
+}
+
+// newBatcher starts as many workers as this process can keep busy, and at least
+// two so that one may wait for the server.
+func newBatcher(cl *cluster, writes bool) *batcher {
+	b := &batcher{executor: executor{cluster: cl, writes: writes}, queue: make(chan *call), stop: make(chan struct{})}
+	first := min(cl.config.MaxConns, int32(max(2, runtime.GOMAXPROCS(0))))
+	b.load.maxExtra = cl.config.MaxConns - first
+	for range first {
+		b.workers.Go(b.work)
 	}
-	for _, call := range calls {
-		if err != nil {
-			call.err = err
+	return b
+}
+
+// close ends the workers. The caller makes sure that no call runs.
+func (b *batcher) close() {
+	close(b.stop)
+	b.workers.Wait()
+}
+
+func (b *batcher) work() {
+	for {
+		select {
+		case c := <-b.queue:
+			b.round(c)
+		case <-b.stop:
+			return
 		}
-		close(call.done)
 	}
 }
 
-// failOnWarning runs f, and for writes turns a WARNING of the server into an error.
-func (b *batcher) failOnWarning(c *pgx.Conn, f func() error) error {
-	if b.writes {
-		return FailOnWarning(c, f)
-	}
-	return f()
-}
-
-// sendBatch runs the statements in one transaction, which has committed when
-// sendBatch returns nil.
-func sendBatch(ctx context.Context, c *pgx.Conn, calls []*call) error {
-	var batch pgx.Batch
-	for _, call := range calls {
-		batch.Queue(call.SQL, call.Args...)
-	}
-	results := c.SendBatch(ctx, &batch)
-	for _, call := range calls {
-		call.err = call.Scan(results)
-	}
-	return results.Close()
-}
-
-// isOfOneStatement reports whether the error of a batch may come from one of its
-// statements, so that the others succeed without it.
-func isOfOneStatement(err error) bool {
-	if err == nil {
+// startExtra starts a worker for c if the present workers are too slow, and
+// reports whether it did. The worker ends when no call waits.
+func (b *batcher) startExtra(c *call) bool {
+	l := &b.load
+	sinceTaken := time.Now().UnixNano() - l.lastTaken.Load()
+	if l.round.Load() < int64(slowRound) && sinceTaken < int64(slowRound) {
 		return false
 	}
-	o := OutcomeOf(err)
-	return o == BadInput || o == NeedsOperator
+	if l.extra.Add(1) > l.maxExtra {
+		l.extra.Add(-1)
+		return false
+	}
+	b.workers.Go(func() {
+		defer l.extra.Add(-1)
+		for c != nil {
+			b.round(c)
+			select {
+			case c = <-b.queue:
+			default:
+				c = nil
+			}
+		}
+	})
+	return true
+}
+
+// round executes the call with all calls that wait beside it.
+func (b *batcher) round(c *call) {
+	began := time.Now()
+	b.load.lastTaken.Store(began.UnixNano())
+	calls := b.gather(c)
+	b.execute(calls)
+	average := b.load.round.Load()
+	b.load.round.Store(average + (int64(time.Since(began))-average)/8) // two workers may lose an update
+}
+
+func (b *batcher) gather(c *call) []*call {
+	calls := []*call{c}
+	runtime.Gosched() // let callers that are about to send do so
+	for len(calls) < maxBatch {
+		select {
+		case c := <-b.queue:
+			calls = append(calls, c)
+		default:
+			return calls
+		}
+	}
+	return calls
 }

@@ -5,12 +5,6 @@ import (
 	"time"
 )
 
-// outageWait is how long a call that was not executed goes on trying, and how
-// long no call may have had a connection until the breaker opens. It is as long
-// as a hung primary may take to be abandoned (hangProbeInterval and some
-// connectTimeouts), and well below the edge's deadline of a request.
-const outageWait = 3 * time.Second
-
 // breaker is a circuit breaker that measures the time without a connection. Its
 // zero value is closed.
 type breaker struct {

@@ -10,6 +10,12 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
+// abandonAgain is the time in which a server that was abandoned, and reached
+// again, is not abandoned a second time: it did not help. Behind PgBouncer
+// without a free connection each switch adds as many sessions to the server as
+// its pool has. It is longer than a request, so that some are refused in time.
+const abandonAgain = retryFor
+
 // cluster is the hosts of an address, and the pools of connections to the host
 // that is the primary now.
 type cluster struct {
@@ -27,43 +33,56 @@ type cluster struct {
 	}
 }
 
-func newCluster(config *pgxpool.Config) *cluster {
+// newCluster compares the hosts, if there are several. It succeeds where none can
+// be reached.
+func newCluster(ctx context.Context, config *pgxpool.Config) (*cluster, error) {
 	cl := &cluster{config: config, hosts: eachHost(config.ConnConfig)}
 	config.ConnConfig.ValidateConnect = cl.timeline.validate
 	config.PrepareConn = cl.timeline.prepareConn
-	return cl
+	if len(cl.hosts) > 1 {
+		cl.survey(ctx, outageWait)
+	}
+	p, err := newPools(config, &cl.timeline)
+	cl.current.Store(p)
+	return cl, err
 }
 
-// withConn runs f with a connection of the current pools and a context that ends
-// when they are abandoned. While f runs a watchdog looks after the server.
-func (cl *cluster) withConn(write bool, b *breaker, f func(context.Context, *pgx.Conn) error) error {
-	p := cl.current.Load()
-	var inUse atomic.Pointer[server]
-	defer cl.watch(p, &inUse)()
-	c, err := p.acquire(write, b)
+// survey asks every host at once for its timeline, and notes the highest.
+func (cl *cluster) survey(ctx context.Context, d time.Duration) []host {
+	hosts := survey(ctx, cl.hosts, d)
+	for _, h := range hosts {
+		cl.timeline.see(h.server)
+	}
+	return hosts
+}
+
+// switchPools makes all new statements, and those that wait for a response on p,
+// begin again with new pools. Those of p are closed in the background.
+func (cl *cluster) switchPools(p *pools, from server) {
+	cl.mu.Lock()
+	defer cl.mu.Unlock()
+	last := &cl.lastAbandoned
+	again := last.addr == from.addr && time.Since(last.at) < abandonAgain && !cl.timeline.isStale(from)
+	if cl.closed || cl.current.Load() != p || again {
+		return
+	}
+	fresh, err := newPools(cl.config, &cl.timeline)
 	if err != nil {
-		return &Error{Outcome: NotExecuted, Err: err}
+		return // impossible with a configuration that has made pools before
 	}
-	defer c.Release()
-	s := serverOf(c.Conn().PgConn())
-	inUse.Store(&s)
-	ctx := p.ctx
-	if !write {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, retryFor)
-		defer cancel()
+	cl.current.Store(fresh)
+	cl.switches.Add(1)
+	last.addr, last.at = from.addr, time.Now()
+	p.abandon()
+	go p.close()
+}
+
+// abandonStale switches pools if they have a connection to an old primary.
+func (cl *cluster) abandonStale() {
+	p := cl.current.Load()
+	if s := p.latest.Load(); s != nil && cl.timeline.isStale(*s) {
+		cl.switchPools(p, *s)
 	}
-	err = f(ctx, c.Conn())
-	if err == nil && cl.timeline.isStale(s) {
-		err = errStale // another connection has met the successor meanwhile
-	}
-	if isDemoted(err) {
-		// Released open, it would be used again.
-		closing, cancel := context.WithTimeout(p.ctx, connectTimeout)
-		defer cancel()
-		_ = c.Conn().Close(closing)
-	}
-	return err
 }
 
 // close ends all statements and connections.

@@ -8,18 +8,10 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-const (
-	// connectTimeout bounds connecting to one host, where the address does not
-	// say otherwise, and the ping of an idle connection. It stays well below
-	// hangProbeInterval and the edge's deadline of a request (8 s), because pgx
-	// tries the hosts one after the other.
-	connectTimeout = 500 * time.Millisecond
-
-	// maxConns is how many connections there may be for writes, and how many for
-	// reads, where the address has no pool_max_conns. PostgreSQL allows 100 in
-	// all by default: three replicas.
-	maxConns = 16
-)
+// maxConns is how many connections there may be for writes, and how many for
+// reads, where the address has no pool_max_conns. PostgreSQL allows 100 in all by
+// default: three replicas.
+const maxConns = 16
 
 // parse reads the address. It hides the parser's own error, which repeats the
 // address and sometimes the password.

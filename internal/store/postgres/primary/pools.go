@@ -21,12 +21,12 @@ type pools struct {
 }
 
 // newPools makes pools that connect when they are first used.
-func (cl *cluster) newPools() (*pools, error) {
+func newPools(config *pgxpool.Config, t *timeline) (*pools, error) {
 	p := &pools{}
 	p.ctx, p.abandon = context.WithCancel(context.Background())
-	config := cl.config.Copy()
+	config = config.Copy()
 	config.ConnConfig.ValidateConnect = func(ctx context.Context, c *pgconn.PgConn) error {
-		if err := cl.timeline.validate(ctx, c); err != nil {
+		if err := t.validate(ctx, c); err != nil {
 			return err
 		}
 		s := serverOf(c)

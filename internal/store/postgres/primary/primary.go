@@ -4,7 +4,7 @@
 // pgxpool gives each caller a connection and reports its error. A service that
 // promises durable writes through a failover needs more; each part is a file:
 //
-//   - batcher.go, workers.go: calls that wait share a round trip and, if they
+//   - batcher.go, execute.go: calls that wait share a round trip and, if they
 //     write, a commit. Without it a create costs this process three times and a
 //     list twice the processor time (`make bench-postgres`).
 //   - retry.go, errors.go: a statement runs again where its outcome is unknown
@@ -28,11 +28,12 @@ package primary
 
 import (
 	"context"
+	"log/slog"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 )
 
 // closeTimeout bounds each of the two steps of Close. Together they stay below
@@ -44,15 +45,13 @@ const closeTimeout = 5 * time.Second
 type DB struct {
 	cluster       *cluster
 	writes, reads *batcher
+	monitor       *monitor
 
 	mu      sync.RWMutex // held for reading while a call begins
 	closed  bool
 	calls   sync.WaitGroup
 	closing context.Context // ends when Close begins
 	cancel  context.CancelFunc
-
-	monitor  sync.WaitGroup
-	observed atomic.Pointer[State] // by the last survey of Monitor
 }
 
 // Open reads the address, which has one host or several, and compares the hosts.
@@ -63,18 +62,12 @@ func Open(ctx context.Context, address string) (*DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	db := &DB{cluster: newCluster(config)}
-	db.closing, db.cancel = context.WithCancel(context.Background())
-	if len(db.cluster.hosts) > 1 {
-		db.cluster.survey(ctx, outageWait)
-	}
-	p, err := db.cluster.newPools()
+	cl, err := newCluster(ctx, config)
 	if err != nil {
 		return nil, err
 	}
-	db.cluster.current.Store(p)
-	db.writes = newBatcher(db.cluster, true)
-	db.reads = newBatcher(db.cluster, false)
+	db := &DB{cluster: cl, writes: newBatcher(cl, true), reads: newBatcher(cl, false), monitor: &monitor{cluster: cl}}
+	db.closing, db.cancel = context.WithCancel(context.Background())
 	return db, nil
 }
 
@@ -116,11 +109,65 @@ func (db *DB) Dedicated(ctx context.Context, f func(*pgx.Conn) error) error {
 		return ErrClosed
 	}
 	defer db.calls.Done()
-	return db.cluster.dedicated(ctx, f)
+	return dedicated(ctx, db.cluster, f)
+}
+
+// Once runs f with a connection of its own and does not retry.
+func (db *DB) Once(ctx context.Context, f func(*pgx.Conn) error) error {
+	return once(ctx, db.cluster.config.ConnConfig, f)
 }
 
 // ConnConfig returns the configuration of a single connection to the primary.
 func (db *DB) ConnConfig() *pgx.ConnConfig { return db.cluster.config.ConnConfig.Copy() }
+
+// RequireSync returns an error unless every commit waits for a standby, and such
+// a standby is there.
+func (db *DB) RequireSync(ctx context.Context) error {
+	return db.Once(ctx, func(c *pgx.Conn) error { return requireSync(ctx, c) })
+}
+
+// Monitor compares all hosts at once and every 5 s until Close. It logs an old
+// primary that still accepts writes, and abandons it if it is in use. With
+// warnWithoutStandby it logs that there is no synchronous standby. Call it once.
+func (db *DB) Monitor(log *slog.Logger, warnWithoutStandby bool) {
+	if db.begin() {
+		go func() {
+			defer db.calls.Done()
+			db.monitor.run(db.closing, log, warnWithoutStandby)
+		}()
+	}
+}
+
+// State is what is known of the cluster, for metrics.
+type State struct {
+	Timeline     uint32   // the highest timeline seen; 0 where no server tells
+	OldPrimaries []string // addresses of servers on a lower timeline that accept writes
+	Standbys     int      // synchronous standbys of the primary; -1 where unknown
+	Switches     uint64   // how often a server was abandoned since Open
+	BreakerOpen  bool     // whether calls fail at once because of an outage
+	InUse        int      // connections on which statements run
+	Connections  int      // open connections, idle ones too
+}
+
+// State returns the state of the cluster. OldPrimaries and Standbys are from the
+// last look of Monitor.
+func (db *DB) State() State {
+	s := State{
+		Timeline:    db.cluster.timeline.highest.Load(),
+		Standbys:    -1,
+		Switches:    db.cluster.switches.Load(),
+		BreakerOpen: db.writes.breaker.open() || db.reads.breaker.open(),
+	}
+	if last := db.monitor.latest.Load(); last != nil {
+		s.OldPrimaries, s.Standbys = last.oldPrimaries, last.standbys
+	}
+	p := db.cluster.current.Load()
+	for _, pool := range []*pgxpool.Stat{p.writes.Stat(), p.reads.Stat()} {
+		s.InUse += int(pool.AcquiredConns())
+		s.Connections += int(pool.TotalConns())
+	}
+	return s
+}
 
 // Close refuses new calls, waits for those that run and closes all connections.
 // It gives the calls 5 s, and the connections another 5 s.
@@ -135,7 +182,6 @@ func (db *DB) Close() {
 
 	db.cancel()
 	within(closeTimeout, func() {
-		db.monitor.Wait()
 		db.calls.Wait()
 		db.writes.close()
 		db.reads.close()

@@ -9,10 +9,6 @@ import (
 	"github.com/sethvargo/go-retry"
 )
 
-// retryFor bounds a call whose context has no deadline, and the time the server
-// has for a read. Requests have the deadline of the edge, 8 s.
-const retryFor = 10 * time.Second
-
 // Backoff returns the pauses between attempts: the first is short because a
 // promotion may have just ended, the later ones spare a server that is away.
 func Backoff() retry.Backoff {

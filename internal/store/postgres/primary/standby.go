@@ -9,38 +9,30 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// RequireSync returns an error where the server would acknowledge a commit that
+// requireSync returns an error where the server would acknowledge a commit that
 // no standby has, so that the primary's death could lose it, and where no
 // synchronous standby is there.
-func (db *DB) RequireSync(ctx context.Context) error {
-	return db.Once(ctx, func(c *pgx.Conn) error {
-		names, err := Setting(ctx, c, "synchronous_standby_names")
-		if err != nil {
-			return err
-		}
-		commit, err := Setting(ctx, c, "synchronous_commit")
-		switch {
-		case err != nil:
-			return err
-		case strings.TrimSpace(names) == "":
-			return errors.New("--require-sync: the server waits for no standby, since its synchronous_standby_names is empty; set it, or leave out --require-sync")
-		case commit == "off" || commit == "local":
-			return fmt.Errorf("--require-sync: the server waits for no standby, since its synchronous_commit is %s; set it to on, or leave out --require-sync", commit)
-		}
-		switch n := countSynchronous(ctx, c); {
-		case n < 0:
-			return fmt.Errorf("--require-sync: the user may not see the standbys of the server; run GRANT pg_monitor TO %q there, or leave out --require-sync", c.Config().User)
-		case n == 0:
-			return errors.New("--require-sync: no synchronous standby streams from the server, which may be an old primary; start a standby, or leave out --require-sync")
-		}
-		return nil
-	})
-}
-
-// Setting returns the value of a setting in a session.
-func Setting(ctx context.Context, c *pgx.Conn, name string) (value string, err error) {
-	err = c.QueryRow(ctx, "SELECT current_setting($1)", name).Scan(&value)
-	return value, err
+func requireSync(ctx context.Context, c *pgx.Conn) error {
+	names, err := Setting(ctx, c, "synchronous_standby_names")
+	if err != nil {
+		return err
+	}
+	commit, err := Setting(ctx, c, "synchronous_commit")
+	switch {
+	case err != nil:
+		return err
+	case strings.TrimSpace(names) == "":
+		return errors.New("--require-sync: the server waits for no standby, since its synchronous_standby_names is empty; set it, or leave out --require-sync")
+	case commit == "off" || commit == "local":
+		return fmt.Errorf("--require-sync: the server waits for no standby, since its synchronous_commit is %s; set it to on, or leave out --require-sync", commit)
+	}
+	switch n := countSynchronous(ctx, c); {
+	case n < 0:
+		return fmt.Errorf("--require-sync: the user may not see the standbys of the server; run GRANT pg_monitor TO %q there, or leave out --require-sync", c.Config().User)
+	case n == 0:
+		return errors.New("--require-sync: no synchronous standby streams from the server, which may be an old primary; start a standby, or leave out --require-sync")
+	}
+	return nil
 }
 
 // countSynchronous returns how many synchronous standbys stream from the server

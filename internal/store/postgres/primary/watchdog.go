@@ -5,18 +5,6 @@ import (
 	"time"
 )
 
-// hangProbeInterval is the time after which a statement that has no response
-// makes the watchdog probe the server. With two connectTimeouts, to find the
-// server dead and to find it dead again on the way to its successor, it stays
-// below the 3 s in which a hung primary is abandoned.
-const hangProbeInterval = time.Second
-
-// abandonAgain is the time in which a server that was abandoned, and reached
-// again, is not abandoned a second time: it did not help. Behind PgBouncer
-// without a free connection each switch adds as many sessions to the server as
-// its pool has. It is longer than a request, so that some are refused in time.
-const abandonAgain = retryFor
-
 // watch probes a server every hangProbeInterval until stop is called: the server
 // in use, or before there is a connection the latest of p. They differ where the
 // primary hangs and p has connections to its successor already.
@@ -54,34 +42,5 @@ func (cl *cluster) probe(p *pools, suspect server) {
 	}
 	if !responds || cl.timeline.isStale(suspect) {
 		cl.switchPools(p, suspect)
-	}
-}
-
-// switchPools makes all new statements, and those that wait for a response on p,
-// begin again with new pools. Those of p are closed in the background.
-func (cl *cluster) switchPools(p *pools, from server) {
-	cl.mu.Lock()
-	defer cl.mu.Unlock()
-	last := &cl.lastAbandoned
-	again := last.addr == from.addr && time.Since(last.at) < abandonAgain && !cl.timeline.isStale(from)
-	if cl.closed || cl.current.Load() != p || again {
-		return
-	}
-	fresh, err := cl.newPools()
-	if err != nil {
-		return // impossible with a configuration that has made pools before
-	}
-	cl.current.Store(fresh)
-	cl.switches.Add(1)
-	last.addr, last.at = from.addr, time.Now()
-	p.abandon()
-	go p.close()
-}
-
-// abandonStale switches pools if they have a connection to an old primary.
-func (cl *cluster) abandonStale() {
-	p := cl.current.Load()
-	if s := p.latest.Load(); s != nil && cl.timeline.isStale(*s) {
-		cl.switchPools(p, *s)
 	}
 }

@@ -1,0 +1,40 @@
+package primary
+
+import (
+	"context"
+	"sync/atomic"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// Statement is a statement with the functions that read its result. They run in
+// another goroutine, more than once after a failure, and possibly after the call
+// has returned an error: the caller uses what they store only after success.
+type Statement struct {
+	SQL  string
+	Args []any
+
+	// Scan reads the result of the statement.
+	Scan func(pgx.BatchResults) error
+
+	// AfterCommit, unless nil, runs on the same connection after the commit.
+	AfterCommit func(context.Context, *pgx.Conn) error
+}
+
+// call is a statement on its way through a batcher.
+type call struct {
+	Statement
+	state atomic.Int32
+	err   error
+	done  chan struct{} // closed once err is final
+}
+
+func newCall(st Statement) *call { return &call{Statement: st, done: make(chan struct{})} }
+
+// The states of a call. A caller may withdraw a call that waits. The outcome of
+// a write that was sent is unknown until the server responds.
+const (
+	waiting int32 = iota
+	sent
+	withdrawn
+)
