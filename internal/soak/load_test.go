@@ -42,6 +42,8 @@ func (d *deployment) startLoad(ctx context.Context) (stop func()) {
 				defer c.http.CloseIdleConnections()
 				for i := 0; ctx.Err() == nil; i++ {
 					work(c, ctx, i)
+					// A client that thinks: an hour must fit the disk and the ledger.
+					time.Sleep(rand.N(20 * time.Millisecond))
 				}
 			})
 		}

@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// diskSize holds an hour of creates and leaves little to fill.
-const diskSize = 512 << 20
+// diskSize holds an hour of creates and is filled in a second.
+const diskSize = 1 << 30
 
 // startSQLite starts two servers on one file, on a small disk of its own.
 func startSQLite(t *testing.T, random *rand.Rand) *deployment {
