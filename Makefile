@@ -192,9 +192,9 @@ soak: build ## everything at once, for SOAK (1h): load, kills, full disks, failo
 	SOAK=$(SOAK) SEED=$(SEED) go test -count=1 -tags postgres,torture -timeout 0 -v ./internal/soak
 
 # Each is a package and its target.
-FUZZ_TARGETS := edge:FuzzHTTP edge:FuzzQuery edge:FuzzBody edge:FuzzAuthorization petfile:FuzzRows
+FUZZ_TARGETS := server:FuzzConnection edge:FuzzHTTP edge:FuzzQuery edge:FuzzBody edge:FuzzAuthorization petfile:FuzzRows
 
-fuzz: ## fuzz requests, queries, bodies, keys and files for FUZZTIME (30s) each
+fuzz: ## fuzz connections, requests, queries, bodies, keys and files for FUZZTIME (30s) each
 	@for target in $(FUZZ_TARGETS); do \
 		go test -run '^$$' -fuzz "^$${target#*:}\$$" -fuzztime $(FUZZTIME) "./internal/$${target%:*}" || exit 1; \
 	done
