@@ -82,7 +82,7 @@ func explainJSON(data []byte, err error) string {
 			return fmt.Sprintf("has the property %q twice", name)
 		}
 		return "has a property twice"
-	case errors.Is(err, io.ErrUnexpectedEOF):
+	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
 		return "ends before its JSON does"
 	case ok:
 		return fmt.Sprintf("is not valid JSON at byte %d", syntax.ByteOffset)

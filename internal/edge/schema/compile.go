@@ -122,6 +122,11 @@ func (out *Schema) readKeywords(s *openapi3.Schema) error {
 	if s.MultipleOf != nil && *s.MultipleOf <= 0 {
 		return refusal("multipleOf", "must be greater than 0")
 	}
+	for name, bound := range map[string]*float64{"minimum": s.Min, "maximum": s.Max} {
+		if out.kind == "integer" && bound != nil && math.Abs(*bound) >= maxExact && math.Abs(*bound) < math.MaxInt64 {
+			return refusal(name, "is beyond 2^53, where it cannot be told from its neighbours")
+		}
+	}
 	for _, row := range keywords {
 		if _, ok := have[row.name]; !ok {
 			continue
@@ -185,13 +190,13 @@ func (out *Schema) readFormat(s *openapi3.Schema) error {
 	return nil
 }
 
-// maxExact is the greatest integer up to which kin-openapi, which reads the
-// document's numbers as float64s, has every one exactly.
+// maxExact is the integer below which kin-openapi, which reads the document's
+// numbers as float64s, has every one exactly.
 const maxExact = 1 << 53
 
 func checkEnum(s *openapi3.Schema) error {
 	for _, v := range s.Enum {
-		if f, ok := v.(float64); ok && math.Abs(f) > maxExact {
+		if f, ok := v.(float64); ok && math.Abs(f) >= maxExact {
 			return refusal("enum", "has a number beyond 2^53, which cannot be told from its neighbours")
 		}
 	}
@@ -251,15 +256,19 @@ func (c *compiler) object(out *Schema, s *openapi3.Schema, unsent []string) erro
 	return nil
 }
 
-// unsentProperties returns the readOnly properties of s and of its allOf.
-func unsentProperties(s *openapi3.Schema) (names []string) {
+// unsentProperties returns the readOnly properties of s and of its allOf. seen
+// ends the walk where a schema contains itself, which allOf refuses.
+func unsentProperties(s *openapi3.Schema, seen ...*openapi3.Schema) (names []string) {
+	if slices.Contains(seen, s) {
+		return nil
+	}
 	for name, ref := range s.Properties {
 		if ref.Value.ReadOnly {
 			names = append(names, name)
 		}
 	}
 	for _, member := range s.AllOf {
-		names = append(names, unsentProperties(member.Value)...)
+		names = append(names, unsentProperties(member.Value, append(seen, s)...)...)
 	}
 	return names
 }

@@ -20,8 +20,9 @@ type format struct {
 func anyText(string) bool { return true }
 
 var (
-	uuidPattern = regexp.MustCompile(`^[0-9a-fA-F]{8}-([0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}$`)
-	hostPattern = regexp.MustCompile(`^([A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?\.)*[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?$`)
+	dateTimePattern = regexp.MustCompile(`^.{10}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]+)?(Z|[+-]([01][0-9]|2[0-3]):[0-5][0-9])$`)
+	uuidPattern     = regexp.MustCompile(`^[0-9a-fA-F]{8}-([0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}$`)
+	hostPattern     = regexp.MustCompile(`^([A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?\.)*[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?$`)
 )
 
 // formats of strings. Another one is refused: the service would not check it.
@@ -35,7 +36,8 @@ var formats = map[string]*format{
 		return err == nil
 	}, "must be a date as RFC 3339 has it"},
 	"date-time": {func(s string) bool {
-		return new(time.Time).UnmarshalText([]byte(s)) == nil
+		_, err := time.Parse(time.RFC3339, s) // which takes 1:00 for 01:00, and 0,5 for 0.5
+		return err == nil && dateTimePattern.MatchString(s)
 	}, "must be a date-time as RFC 3339 has it"},
 	"email": {func(s string) bool {
 		address, err := mail.ParseAddress(s)

@@ -184,12 +184,7 @@ func mostWhole(s *openapi3.Schema) int64 {
 }
 
 // rangeSays describes the bounds of a numeric schema.
-func rangeSays(s *openapi3.Schema) string {
-	if text := rangeText(s); text != "" {
-		return "must be " + text
-	}
-	return typeSays(s)
-}
+func rangeSays(s *openapi3.Schema) string { return "must be " + rangeText(s) }
 
 func rangeText(s *openapi3.Schema) string {
 	var low, high string
@@ -232,16 +227,17 @@ func typeSays(s *openapi3.Schema) string {
 	case len(s.Enum) > 0:
 		return newEnum(s.Enum).says
 	case s.Type.Is("integer"):
-		if text := rangeText(s); text != "" {
-			return "must be an integer " + text
-		}
-		return "must be an integer"
+		return strings.TrimSuffix("must be an integer "+rangeText(s), " ")
+	case s.Type.Is("number"):
+		return strings.TrimSuffix("must be a number "+rangeText(s), " ")
 	case s.Type.Is("boolean"):
 		return "must be true or false"
-	case s.Type.Is("array"), s.Type.Is("object"):
-		return "must be an " + s.Type.Slice()[0]
-	case s.Type.Is("string"), s.Type.Is("number"):
-		return "must be a " + s.Type.Slice()[0]
+	case s.Type.Is("array"):
+		return "must be an array"
+	case s.Type.Is("object"):
+		return "must be an object"
+	case s.Type.Is("string"):
+		return "must be a string"
 	}
 	return "must not be null"
 }

@@ -1,5 +1,7 @@
 package schema
 
+import "slices"
+
 // Indirect reports whether the generated type of the schema reads itself by
 // encoding/json, which takes "NAME" for the property name. Values for it must
 // be pruned first.
@@ -11,6 +13,9 @@ func (s *Schema) Prune(value any) { prune(value, []*Schema{s}) }
 
 func prune(value any, schemas []*Schema) {
 	schemas = spread(nil, schemas)
+	if slices.ContainsFunc(schemas, (*Schema).isFree) {
+		return
+	}
 	switch value := value.(type) {
 	case []any:
 		var items []*Schema
@@ -24,14 +29,17 @@ func prune(value any, schemas []*Schema) {
 		}
 	case map[string]any:
 		for name, property := range value {
-			if known, free := propertySchemas(schemas, name); len(known) > 0 {
+			if known := propertySchemas(schemas, name); len(known) > 0 {
 				prune(property, known)
-			} else if !free {
+			} else {
 				delete(value, name)
 			}
 		}
 	}
 }
+
+// isFree reports whether any value will do, and all of it is kept.
+func (s *Schema) isFree() bool { return s.kind == "" && !s.IsComposed() }
 
 // spread adds to list the schemas that may apply to one value.
 func spread(list, schemas []*Schema) []*Schema {
@@ -45,22 +53,21 @@ func spread(list, schemas []*Schema) []*Schema {
 	return list
 }
 
-// propertySchemas returns what schemas say of a property; free where one of
-// them leaves the whole value open.
-func propertySchemas(schemas []*Schema, name string) (known []*Schema, free bool) {
+// propertySchemas returns what schemas say of a property: those that name it,
+// or else those that keep properties without a name.
+func propertySchemas(schemas []*Schema, name string) (known []*Schema) {
 	for _, s := range schemas {
 		if p := s.properties[name]; p != nil {
 			known = append(known, p)
 		}
 	}
 	if len(known) > 0 {
-		return known, false
+		return known
 	}
 	for _, s := range schemas {
 		if s.additional != nil {
 			known = append(known, s.additional)
 		}
-		free = free || s.kind == "" && s.union == nil && len(s.allOf) == 0
 	}
-	return known, free
+	return known
 }

@@ -28,6 +28,12 @@ type ServerInterface interface {
 	// (GET /headers)
 	Headers(ctx echo.Context, params HeadersParams) error
 
+	// (POST /implied)
+	PostImplied(ctx echo.Context) error
+
+	// (POST /inline)
+	PostInline(ctx echo.Context) error
+
 	// (POST /maps)
 	PostMaps(ctx echo.Context) error
 
@@ -239,6 +245,24 @@ func (w *ServerInterfaceWrapper) Headers(ctx echo.Context) error {
 
 	// Invoke the callback with all the unmarshaled arguments
 	err = w.Handler.Headers(ctx, params)
+	return err
+}
+
+// PostImplied converts echo context to params.
+func (w *ServerInterfaceWrapper) PostImplied(ctx echo.Context) error {
+	var err error
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.PostImplied(ctx)
+	return err
+}
+
+// PostInline converts echo context to params.
+func (w *ServerInterfaceWrapper) PostInline(ctx echo.Context) error {
+	var err error
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.PostInline(ctx)
 	return err
 }
 
@@ -771,6 +795,8 @@ func RegisterHandlersWithOptions(router EchoRouter, si ServerInterface, options 
 	router.POST(options.BaseURL+"/maps", wrapper.PostMaps, options.OperationMiddlewares["postMaps"]...)
 	router.POST(options.BaseURL+"/one", wrapper.PostOne, options.OperationMiddlewares["postOne"]...)
 	router.POST(options.BaseURL+"/any", wrapper.PostAny, options.OperationMiddlewares["postAny"]...)
+	router.POST(options.BaseURL+"/implied", wrapper.PostImplied, options.OperationMiddlewares["postImplied"]...)
+	router.POST(options.BaseURL+"/inline", wrapper.PostInline, options.OperationMiddlewares["postInline"]...)
 	router.POST(options.BaseURL+"/all", wrapper.PostAll, options.OperationMiddlewares["postAll"]...)
 
 }
@@ -819,6 +845,38 @@ type Headers204Response struct {
 }
 
 func (response Headers204Response) VisitHeadersResponse(w http.ResponseWriter) error {
+	w.WriteHeader(204)
+	return nil
+}
+
+type PostImpliedRequestObject struct {
+	Body *PostImpliedJSONRequestBody
+}
+
+type PostImpliedResponseObject interface {
+	VisitPostImpliedResponse(w http.ResponseWriter) error
+}
+
+type PostImplied204Response struct {
+}
+
+func (response PostImplied204Response) VisitPostImpliedResponse(w http.ResponseWriter) error {
+	w.WriteHeader(204)
+	return nil
+}
+
+type PostInlineRequestObject struct {
+	Body *PostInlineJSONRequestBody
+}
+
+type PostInlineResponseObject interface {
+	VisitPostInlineResponse(w http.ResponseWriter) error
+}
+
+type PostInline204Response struct {
+}
+
+func (response PostInline204Response) VisitPostInlineResponse(w http.ResponseWriter) error {
 	w.WriteHeader(204)
 	return nil
 }
@@ -1060,6 +1118,12 @@ type StrictServerInterface interface {
 	// (GET /headers)
 	Headers(ctx context.Context, request HeadersRequestObject) (HeadersResponseObject, error)
 
+	// (POST /implied)
+	PostImplied(ctx context.Context, request PostImpliedRequestObject) (PostImpliedResponseObject, error)
+
+	// (POST /inline)
+	PostInline(ctx context.Context, request PostInlineRequestObject) (PostInlineResponseObject, error)
+
 	// (POST /maps)
 	PostMaps(ctx context.Context, request PostMapsRequestObject) (PostMapsResponseObject, error)
 
@@ -1223,6 +1287,98 @@ func (sh *strictHandler) Headers(ctx echo.Context, params HeadersParams) error {
 		return err
 	} else if validResponse, ok := response.(HeadersResponseObject); ok {
 		return validResponse.VisitHeadersResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// PostImplied operation middleware
+func (sh *strictHandler) PostImplied(ctx echo.Context) error {
+	var request PostImpliedRequestObject
+
+	var body PostImpliedJSONRequestBody
+	var err error
+	if binder, ok := ctx.Echo().Binder.(*echo.DefaultBinder); ok {
+		// A request validator built on kin-openapi's openapi3filter with
+		// KeepValidatedValue leaves the value it validated on the body. Bind
+		// that value, matching member names exactly, so the handler receives
+		// what was validated instead of a second, case-insensitive decode.
+		// Otherwise bind only the request body, so that path and query
+		// parameters are not also bound into the body struct.
+		if vb, ok := ctx.Request().Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+			err = binder.BindBody(ctx, &body)
+		}
+	} else {
+		// A custom binder is installed on the Echo instance; defer to it
+		// entirely, since echo.Binder does not expose body-only binding and
+		// the binder may do more than decode (for example call ctx.Validate).
+		err = ctx.Bind(&body)
+	}
+	if err != nil {
+		return err
+	}
+	request.Body = &body
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.PostImplied(ctx.Request().Context(), request.(PostImpliedRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "PostImplied")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(PostImpliedResponseObject); ok {
+		return validResponse.VisitPostImpliedResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// PostInline operation middleware
+func (sh *strictHandler) PostInline(ctx echo.Context) error {
+	var request PostInlineRequestObject
+
+	var body PostInlineJSONRequestBody
+	var err error
+	if binder, ok := ctx.Echo().Binder.(*echo.DefaultBinder); ok {
+		// A request validator built on kin-openapi's openapi3filter with
+		// KeepValidatedValue leaves the value it validated on the body. Bind
+		// that value, matching member names exactly, so the handler receives
+		// what was validated instead of a second, case-insensitive decode.
+		// Otherwise bind only the request body, so that path and query
+		// parameters are not also bound into the body struct.
+		if vb, ok := ctx.Request().Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+			err = binder.BindBody(ctx, &body)
+		}
+	} else {
+		// A custom binder is installed on the Echo instance; defer to it
+		// entirely, since echo.Binder does not expose body-only binding and
+		// the binder may do more than decode (for example call ctx.Validate).
+		err = ctx.Bind(&body)
+	}
+	if err != nil {
+		return err
+	}
+	request.Body = &body
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.PostInline(ctx.Request().Context(), request.(PostInlineRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "PostInline")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(PostInlineResponseObject); ok {
+		return validResponse.VisitPostInlineResponse(ctx.Response())
 	} else if response != nil {
 		return fmt.Errorf("unexpected response type: %T", response)
 	}

@@ -107,6 +107,21 @@ func (e PatchColour) Valid() bool {
 	}
 }
 
+// Defines values for PostInlineJSONBodyColour.
+const (
+	PostInlineJSONBodyColourRed PostInlineJSONBodyColour = "red"
+)
+
+// Valid indicates whether the value is a known member of the PostInlineJSONBodyColour enum.
+func (e PostInlineJSONBodyColour) Valid() bool {
+	switch e {
+	case PostInlineJSONBodyColourRed:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for QueryScalarsParamsShare.
 const (
 	QueryScalarsParamsShareN05 QueryScalarsParamsShare = 0.5
@@ -143,6 +158,15 @@ type Base struct {
 	Name *string `json:"name,omitempty"`
 }
 
+// Beside defines model for Beside.
+type Beside struct {
+	Extra *string `json:"extra,omitempty"`
+	ID    *int    `json:"id,omitempty"`
+	Kind  string  `json:"kind"`
+	Name  *string `json:"name,omitempty"`
+	Size  int     `json:"size"`
+}
+
 // ByMail defines model for ByMail.
 type ByMail struct {
 	Mail openapi_types.Email `json:"mail"`
@@ -174,6 +198,11 @@ type Dog struct {
 	Friend *Animal `json:"friend,omitempty"`
 	Kind   string  `json:"kind"`
 	Name   *string `json:"name,omitempty"`
+}
+
+// Implied defines model for Implied.
+type Implied struct {
+	union json.RawMessage
 }
 
 // Level defines model for Level.
@@ -265,6 +294,22 @@ type HeadersParams struct {
 	XJson   *Part               `json:"X-Json,omitempty"`
 }
 
+// PostInlineJSONBody defines parameters for PostInline.
+type PostInlineJSONBody struct {
+	Any    nullable.Nullable[interface{}] `json:"any,omitempty"`
+	Colour *PostInlineJSONBodyColour      `json:"colour,omitempty"`
+	Free   *map[string]interface{}        `json:"free,omitempty"`
+	Host   string                         `json:"host"`
+	Pet    *Animal                        `json:"pet,omitempty"`
+	Ref    *string                        `json:"ref,omitempty"`
+	URI    *string                        `json:"uri,omitempty"`
+	V4     *string                        `json:"v4,omitempty"`
+	V6     *string                        `json:"v6,omitempty"`
+}
+
+// PostInlineJSONBodyColour defines parameters for PostInline.
+type PostInlineJSONBodyColour string
+
 // DeletePetParams defines parameters for DeletePet.
 type DeletePetParams struct {
 	XReason *string `json:"X-Reason,omitempty"`
@@ -286,7 +331,6 @@ type QueryArraysParams struct {
 type QueryObjectsParams struct {
 	Filter *struct {
 		Colour Colour              `json:"colour"`
-		ID     *openapi_types.UUID `json:"id,omitempty"`
 		Least  *int64              `json:"least,omitempty"`
 		Open   *bool               `json:"open,omitempty"`
 		Ratio  *float64            `json:"ratio,omitempty"`
@@ -339,6 +383,12 @@ type PostAllJSONRequestBody = Dog
 
 // PostAnyJSONRequestBody defines body for PostAny for application/json ContentType.
 type PostAnyJSONRequestBody = Contact
+
+// PostImpliedJSONRequestBody defines body for PostImplied for application/json ContentType.
+type PostImpliedJSONRequestBody = Implied
+
+// PostInlineJSONRequestBody defines body for PostInline for application/json ContentType.
+type PostInlineJSONRequestBody PostInlineJSONBody
 
 // PostMapsJSONRequestBody defines body for PostMaps for application/json ContentType.
 type PostMapsJSONRequestBody = Maps
@@ -598,6 +648,107 @@ func (t Contact) MarshalJSON() ([]byte, error) {
 }
 
 func (t *Contact) UnmarshalJSON(b []byte) error {
+	err := t.union.UnmarshalJSON(b)
+	return err
+}
+
+// AsCat returns the union data inside the Implied as a Cat
+func (t Implied) AsCat() (Cat, error) {
+	var body Cat
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromCat overwrites any union data inside the Implied as the provided Cat
+func (t *Implied) FromCat(v Cat) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"kind":"Cat"}`))
+	t.union = b
+	return err
+}
+
+// MergeCat performs a merge with any union data inside the Implied, using the provided Cat
+func (t *Implied) MergeCat(v Cat) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"kind":"Cat"}`))
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+// AsBeside returns the union data inside the Implied as a Beside
+func (t Implied) AsBeside() (Beside, error) {
+	var body Beside
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromBeside overwrites any union data inside the Implied as the provided Beside
+func (t *Implied) FromBeside(v Beside) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"kind":"Beside"}`))
+	t.union = b
+	return err
+}
+
+// MergeBeside performs a merge with any union data inside the Implied, using the provided Beside
+func (t *Implied) MergeBeside(v Beside) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"kind":"Beside"}`))
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+func (t Implied) Discriminator() (string, error) {
+	var discriminator struct {
+		Discriminator string `json:"kind"`
+	}
+	err := json.Unmarshal(t.union, &discriminator)
+	return discriminator.Discriminator, err
+}
+
+func (t Implied) ValueByDiscriminator() (interface{}, error) {
+	discriminator, err := t.Discriminator()
+	if err != nil {
+		return nil, err
+	}
+	switch discriminator {
+	case "Beside":
+		return t.AsBeside()
+	case "Cat":
+		return t.AsCat()
+	default:
+		return nil, errors.New("unknown discriminator value: " + discriminator)
+	}
+}
+
+func (t Implied) MarshalJSON() ([]byte, error) {
+	b, err := t.union.MarshalJSON()
+	return b, err
+}
+
+func (t *Implied) UnmarshalJSON(b []byte) error {
 	err := t.union.UnmarshalJSON(b)
 	return err
 }
