@@ -9,6 +9,7 @@ DEADCODE    := golang.org/x/tools/cmd/deadcode@v0.52.0
 OASDIFF     := .bin/oasdiff-v1.30.0/oasdiff
 
 VERSION  := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
+COMMIT   := $(shell git rev-parse HEAD 2>/dev/null || echo unknown)
 BIN      := .bin/petstore
 # All that files ask for, so that the checkers see every one.
 ALL_TAGS := postgres,torture,oasdiff,conformance,chromium,sdk
@@ -67,7 +68,8 @@ run: build ## serve on 127.0.0.1:8080 from petstore.db, with an API key in hand
 	@exec $(BIN) serve
 
 build: ## build .bin/petstore, static
-	@CGO_ENABLED=0 go build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o $(BIN) ./cmd/petstore
+	@[ -x $(BIN) ] || echo 'Building the program. The first time, Go fetches and compiles what it needs: a minute or two.' >&2
+	@CGO_ENABLED=0 go build -trimpath -ldflags '-s -w -X main.version=$(VERSION) -X main.commit=$(COMMIT)' -o $(BIN) ./cmd/petstore
 
 test: ## all tests, those that need PostgreSQL, Chromium or a C compiler where there is one
 ifneq ($(HAVE_CC),yes)

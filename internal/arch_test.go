@@ -103,7 +103,7 @@ var mayImport = map[string][]string{
 	"internal/keyring":         {"internal/petstore", "golang.org/x/sync/singleflight"},
 	"internal/server":          {}, // it knows nothing of what it serves
 	"internal/service":         {"gen/api", "internal/petstore", "github.com/go-json-experiment/json/jsontext"},
-	"internal/petfile":         {"internal/petstore", "github.com/go-json-experiment/json/jsontext"},
+	"internal/petfile":         {"internal/petstore", "github.com/go-json-experiment/json", "github.com/go-json-experiment/json/jsontext"},
 	"internal/animals":         {"internal/petstore", "internal/petfile"},
 	"internal/edge/schema":     {"github.com/getkin/kin-openapi/openapi3"},
 	"internal/edge":            {"gen/api", "internal/petstore", "internal/keyring", "internal/edge/schema", "github.com/getkin/kin-openapi/openapi3", "github.com/go-json-experiment/json/jsontext", "github.com/labstack/echo/v4", "github.com/oapi-codegen/runtime"},

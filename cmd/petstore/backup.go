@@ -2,11 +2,8 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
-	"os/signal"
-	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -47,9 +44,8 @@ the store grows meanwhile by what servers write.`,
 // onFile runs f, which works on a whole SQLite file, with a progress that is
 // shown and until a signal. outcome says how things are after one.
 func onFile(ctx context.Context, env environment, what, outcome string, f func(context.Context, func(float64)) error) error {
-	ctx, stop := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM)
+	ctx, stop := untilSignal(ctx)
 	defer stop()
-	defer context.AfterFunc(ctx, stop)() // a second signal kills
 
 	done := 0.0
 	p := newProgress(env, what, func() float64 { return done })
@@ -59,7 +55,7 @@ func onFile(ctx context.Context, env environment, what, outcome string, f func(c
 	})
 	p.end()
 	if err != nil && ctx.Err() != nil {
-		return errors.New("interrupted; " + outcome)
+		return interrupted(ctx, "interrupted; "+outcome)
 	}
 	return err
 }

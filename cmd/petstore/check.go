@@ -8,9 +8,8 @@ import (
 	"io"
 	"net"
 	"net/url"
-	"os/signal"
 	"regexp"
-	"syscall"
+	"regexp/syntax"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -52,7 +51,7 @@ that matters. It also sends the key in a URL, which servers must not accept and
 may log.
 
 The exit status is 0 if all that was checked holds, 1 if something does not, and
-2 if it could not be checked: no key, no answer, or ended before the end.`,
+2 if it could not be checked: no key, no response, or no end before --deadline.`,
 		Example: `  PETSTORE_KEY=$(petstore keys create check) petstore check http://127.0.0.1:8080/v1
   petstore check --write https://staging.example.com/v1
   petstore check --only 'Paging|limit' http://127.0.0.1:4010
@@ -77,9 +76,8 @@ func runCheck(ctx context.Context, env environment, cfg checkConfig, address str
 	if err := cfg.complete(env, address); err != nil {
 		return err
 	}
-	ctx, stop := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM)
+	ctx, stop := untilSignal(ctx)
 	defer stop()
-	context.AfterFunc(ctx, stop) // and so a second signal kills
 	ctx, cancel := context.WithTimeout(ctx, cfg.deadline)
 	defer cancel()
 
@@ -108,7 +106,7 @@ func runCheck(ctx context.Context, env environment, cfg checkConfig, address str
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
 		return uncheckedError{fmt.Errorf("not finished within %v; --deadline allows more", cfg.deadline)}
 	case ctx.Err() != nil:
-		return uncheckedError{errors.New("ended before all was checked")}
+		return uncheckedError{interrupted(ctx, "interrupted before all was checked")}
 	}
 	return nil
 }
@@ -128,7 +126,10 @@ func (cfg *checkConfig) complete(env environment, address string) (err error) {
 		return nil
 	}
 	if cfg.Only, err = regexp.Compile(cfg.only); err != nil {
-		return usageError{fmt.Errorf("--only: %w", err)}
+		if e, ok := errors.AsType[*syntax.Error](err); ok {
+			err = errors.New(e.Code.String())
+		}
+		return usageError{fmt.Errorf("--only %q is no regular expression: %w", cfg.only, err)}
 	}
 	return nil
 }

@@ -6,14 +6,11 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
-	"syscall"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"example.com/petstore/internal/petfile"
-	"example.com/petstore/internal/petstore"
 	"example.com/petstore/internal/store"
 	"example.com/petstore/internal/wholefile"
 )
@@ -88,9 +85,8 @@ func exportPets(ctx context.Context, env environment, cfg exportConfig) (err err
 	case format == "":
 		return usageError{fmt.Errorf("the name %s does not tell the format: end it in .csv or .ndjson, or give --format", cfg.file)}
 	}
-	ctx, stop := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM)
+	ctx, stop := untilSignal(ctx)
 	defer stop()
-	defer context.AfterFunc(ctx, stop)() // a second signal kills
 
 	write, outcome := func(to func(io.Writer) error) error { return to(env.stdout) }, "what was written is not whole"
 	if cfg.file != "-" {
@@ -106,45 +102,16 @@ func exportPets(ctx context.Context, env environment, cfg exportConfig) (err err
 	defer func() { err = errors.Join(err, st.Close()) }()
 
 	p := newProgress(env, "writing", nil)
-	err = write(func(to io.Writer) error { return writeAll(ctx, st, to, format, p) })
+	err = write(func(to io.Writer) error { return petfile.Export(ctx, st, to, format, p.step) })
 	took := p.end()
 	switch {
 	case err != nil && ctx.Err() != nil:
-		return errors.New("interrupted; " + outcome)
+		return interrupted(ctx, "interrupted; "+outcome)
 	case err != nil:
 		return fmt.Errorf("%w; %s", err, outcome)
 	}
-	fmt.Fprintf(env.stderr, "exported %d pets in %.1f s, %d rows/s\n", p.rows, took.Seconds(), perSecond(p.rows, took))
+	fmt.Fprintf(env.stderr, "exported %s in %.1f s, %s/s\n", plural(p.rows, "pet"), took.Seconds(), plural(perSecond(p.rows, took), "row"))
 	return nil
-}
-
-// exportPage is how many pets are read at a time.
-const exportPage = 1000
-
-func writeAll(ctx context.Context, st petstore.PetStore, to io.Writer, format petfile.Format, p *progress) error {
-	out, err := petfile.NewWriter(to, format)
-	if err != nil {
-		return err
-	}
-	for q := (petstore.Query{Limit: exportPage}); ; {
-		page, err := st.Pets(ctx, q)
-		if err != nil {
-			return err
-		}
-		for _, pet := range page.Pets {
-			if err := out.Write(pet); err != nil {
-				return err
-			}
-			q.After = pet.ID
-			p.step()
-		}
-		if !page.More {
-			return out.Flush()
-		}
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-	}
 }
 
 // writeWhole gives the file its name once all of it is on disk.

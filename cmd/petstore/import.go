@@ -2,11 +2,11 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
-	"iter"
-	"os/signal"
-	"syscall"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -18,8 +18,8 @@ import (
 
 // importConfig is the configuration of `petstore import`.
 type importConfig struct {
-	file, store, format string
-	restore, keepGood   bool
+	file, store, format, rejects      string
+	restore, keepGood, dryRun, asJSON bool
 }
 
 func importCommand(env environment) *cobra.Command {
@@ -31,12 +31,13 @@ func importCommand(env environment) *cobra.Command {
 
 CSV has the contract's field names in its first line: name and categoryId, and
 status where there is one; an empty status is none. NDJSON has an object a line.
-Both are UTF-8. Whatever else a row holds is ignored, an id too, and a row may
-take 64 KiB.
+Both are UTF-8, and may be compressed by gzip. Whatever else a row holds is
+ignored, an id too, and a row may take 64 KiB.
 
 First every row is checked: it must be what POST /v1/pets would accept. Each that
 is not is named with its line and the reason, up to 20 of them, and then nothing
-is stored, unless --keep-good says to store the others.
+is stored, unless --keep-good says to store the others. --rejects writes all of
+them to a file, with their reasons.
 
 Then all is stored in one transaction: whatever happens meanwhile, the store has
 all the pets or is as it was. On SQLite, servers on the same file cannot write
@@ -45,9 +46,9 @@ until it ends; they go on reading. An import that is run twice stores twice.
 --restore brings back what "petstore export" wrote, with the same identifiers,
 into a store that holds no pets.`,
 		Example: `  petstore import pets.csv
+  petstore import --dry-run --rejects bad.csv pets.csv.gz
   petstore import --keep-good --store postgres://petstore@db1,db2/pets pets.ndjson
-  petstore import --restore --store sqlite:new.db backup.csv
-  zcat pets.csv.gz | petstore import -`,
+  petstore import --restore --store sqlite:new.db backup.csv`,
 		Args: exactly(1, " FILE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			cfg.file = args[0]
@@ -58,49 +59,152 @@ into a store that holds no pets.`,
 	flags.SortFlags = false
 	addStoreFlag(flags, &cfg.store)
 	addFormatFlag(flags, &cfg.format, "FILE's name, or its content")
+	flags.BoolVar(&cfg.dryRun, "dry-run", false, "check the file and store nothing; the store is not opened")
 	flags.BoolVar(&cfg.keepGood, "keep-good", false, "leave out the rows that are not acceptable, and store the others")
+	flags.StringVar(&cfg.rejects, "rejects", "", "write the rows that are not acceptable to this new file, as CSV of line, reason and row")
 	flags.BoolVar(&cfg.restore, "restore", false, "keep the identifiers of an export; the store must hold no pets")
+	flags.BoolVar(&cfg.asJSON, "json", false, "print a JSON object of what was done, for programs")
 	return cmd
 }
 
-// mostShown is how many unacceptable rows are named.
-const mostShown = 20
-
-// importPets checks the file, and then stores what is in it.
-func importPets(ctx context.Context, env environment, cfg importConfig) (err error) {
+// check refuses flags that make no sense together, and returns the format that
+// flag or file name tell.
+func (cfg importConfig) check() (petfile.Format, error) {
 	format, err := formatOf(cfg.format)
 	switch {
 	case err != nil:
-		return err
+		return "", err
 	case cfg.store == store.Memory:
-		return usageError{errors.New("the store memory: keeps nothing between programs, so there is nothing to import into; use --store sqlite:PATH")}
+		return "", usageError{errors.New("the store memory: keeps nothing between programs, so there is nothing to import into; use --store sqlite:PATH")}
 	case cfg.restore && cfg.keepGood:
-		return usageError{errors.New("--restore brings back all of an export or nothing; leave out --keep-good")}
+		return "", usageError{errors.New("--restore brings back all of an export or nothing; leave out --keep-good")}
 	case format == "":
-		format = petfile.FormatOf(cfg.file)
+		format = petfile.FormatOf(strings.TrimSuffix(cfg.file, ".gz"))
 	}
-	ctx, stop := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM)
-	defer stop()
-	defer context.AfterFunc(ctx, stop)() // a second signal kills
+	return format, nil
+}
 
-	src, err := openSource(env, cfg.file)
+// importPets checks the file, and then stores what is in it.
+func importPets(ctx context.Context, env environment, cfg importConfig) (err error) {
+	format, err := cfg.check()
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, src.close()) }()
-	im := &importing{importConfig: cfg, env: env, src: src, reading: petfile.Reading{Format: format, IDs: cfg.restore}}
-	if err := im.check(ctx); err != nil {
+	ctx, stop := untilSignal(ctx)
+	defer stop()
+	src, err := petfile.Open(cfg.file, env.stdin)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, src.Close()) }()
+	rejects, err := newRejects(env, src, cfg.rejects)
+	if err != nil {
+		return err
+	}
+	im := &importing{importConfig: cfg, env: env, file: petfile.Import{
+		Source: src, Reading: petfile.Reading{Format: format, IDs: cfg.restore}, KeepGood: cfg.keepGood, Reject: rejects.add,
+	}}
+	err = im.check(ctx)
+	if err = errors.Join(err, rejects.end()); err != nil {
 		return explainImport(ctx, err)
 	}
-	if err := warnServers(env, cfg.store); err != nil {
+	err = im.refuse()
+	if err == nil && !cfg.dryRun {
+		err = im.store(ctx)
+	}
+	if cfg.asJSON && (err == nil || im.file.Bad > 0) {
+		err = errors.Join(err, im.printJSON())
+	} else if err == nil {
+		im.print()
+	}
+	return err
+}
+
+// importing is one import under way.
+type importing struct {
+	importConfig
+	env  environment
+	file petfile.Import
+
+	stored            int
+	checking, storing time.Duration
+}
+
+// check reads the file for the first time.
+func (im *importing) check(ctx context.Context) error {
+	p := newProgress(im.env, "checking", im.file.Source.Part)
+	im.file.Step = p.step
+	err := im.file.Check(ctx)
+	im.checking = p.end()
+	return err
+}
+
+// refuse returns an error where rows are not acceptable and must be.
+func (im *importing) refuse() error {
+	if im.file.Bad == 0 || im.keepGood {
+		return nil
+	}
+	next := "correct them, or leave them out with --keep-good"
+	if im.rejects != "" {
+		next = im.rejects + " has them; " + next
+	}
+	verb := "are"
+	if im.file.Bad == 1 {
+		verb = "is"
+	}
+	return fmt.Errorf("%d of the %s of %s %s not acceptable; %s; nothing was imported", im.file.Bad, plural(im.file.Good+im.file.Bad, "row"), im.file.Source.Name(), verb, next)
+}
+
+// store reads the file once more, into the store.
+func (im *importing) store(ctx context.Context) (err error) {
+	if err := warnServers(im.env, im.importConfig.store); err != nil {
 		return explainImport(ctx, err)
 	}
-	st, err := store.Open(ctx, cfg.store, notifyOn(env.stderr))
+	st, err := store.Open(ctx, im.importConfig.store, notifyOn(im.env.stderr))
 	if err != nil {
 		return explainImport(ctx, err)
 	}
 	defer func() { err = errors.Join(err, st.Close()) }()
-	return im.load(ctx, st)
+	p := newProgress(im.env, "storing", nil)
+	p.part = func() float64 { return float64(p.rows) / float64(im.file.Good) }
+	im.file.Step = p.step
+	im.stored, err = im.file.Store(ctx, st)
+	im.storing = p.end()
+	return explainImport(ctx, err)
+}
+
+// print says what was done.
+func (im *importing) print() {
+	leftOut := ""
+	if im.file.Bad > 0 {
+		leftOut = fmt.Sprintf(", left out %d", im.file.Bad)
+	}
+	if im.dryRun {
+		fmt.Fprintf(im.env.stderr, "checked %s of %s%s; nothing was stored (--dry-run)\n", plural(im.file.Good, "pet"), visible(im.file.Source.Name()), leftOut)
+		return
+	}
+	fmt.Fprintf(im.env.stderr, "imported %s into %s%s: checked in %.1f s, stored in %.1f s, %s/s in all\n",
+		plural(im.stored, "pet"), visible(store.Redact(im.importConfig.store)), leftOut,
+		im.checking.Seconds(), im.storing.Seconds(), plural(perSecond(im.stored, im.checking+im.storing), "row"))
+}
+
+// printJSON prints the same for programs.
+func (im *importing) printJSON() error {
+	e := json.NewEncoder(im.env.stdout)
+	e.SetEscapeHTML(false)
+	return e.Encode(struct {
+		File            string  `json:"file"`
+		Store           string  `json:"store"`
+		DryRun          bool    `json:"dryRun"`
+		Acceptable      int     `json:"acceptable"`
+		Rejected        int     `json:"rejected"`
+		Imported        int     `json:"imported"`
+		CheckingSeconds float64 `json:"checkingSeconds"`
+		StoringSeconds  float64 `json:"storingSeconds"`
+	}{
+		im.importConfig.file, store.Redact(im.importConfig.store), im.dryRun, im.file.Good, im.file.Bad, im.stored,
+		im.checking.Seconds(), im.storing.Seconds(),
+	})
 }
 
 // warnServers says so where others on the store will have to wait.
@@ -112,132 +216,27 @@ func warnServers(env environment, address string) error {
 	return err
 }
 
-// importing is one import under way.
-type importing struct {
-	importConfig
-	env     environment
-	src     *source
-	reading petfile.Reading
-
-	good, bad int
-	checked   time.Duration
-}
-
-// check reads the file for the first time.
-func (im *importing) check(ctx context.Context) error {
-	in, err := im.src.first(ctx)
-	if err != nil {
-		return err
-	}
-	p := newProgress(im.env, "checking", im.src.part())
-	var problems []string
-	for row, err := range im.reading.Rows(in) {
-		switch {
-		case err != nil:
-			p.end()
-			return im.src.fault(row.Line, err)
-		case row.Err == nil:
-			im.good++
-		default:
-			if im.bad++; im.bad <= mostShown {
-				problems = append(problems, im.src.fault(row.Line, row.Err).Error())
-			}
-		}
-		p.step()
-	}
-	im.checked = p.end()
-	for _, problem := range problems {
-		fmt.Fprintln(im.env.stderr, problem)
-	}
-	if more := im.bad - len(problems); more > 0 {
-		fmt.Fprintf(im.env.stderr, "and %d more\n", more)
-	}
-	if im.bad > 0 && !im.keepGood {
-		return fmt.Errorf("%d of the %d rows of %s are not acceptable; correct them, or leave them out with --keep-good", im.bad, im.good+im.bad, im.src.name)
-	}
-	return nil
-}
-
-// load reads the file once more, into the store.
-func (im *importing) load(ctx context.Context, st petstore.Store) error {
-	p := newProgress(im.env, "storing", nil)
-	p.part = func() float64 { return float64(p.rows) / float64(im.good) }
-	var n int
-	var err error
-	if im.restore {
-		n, err = st.Restore(ctx, pets(im.second(ctx, p), func(r petfile.Row) petstore.Pet { return r.Pet.WithID(r.ID) }))
-	} else {
-		n, err = st.Load(ctx, pets(im.second(ctx, p), func(r petfile.Row) petstore.NewPet { return r.Pet }))
-	}
-	took := p.end()
-	if err != nil {
-		return explainImport(ctx, err)
-	}
-	leftOut := ""
-	if im.bad > 0 {
-		leftOut = fmt.Sprintf(", left out %d", im.bad)
-	}
-	fmt.Fprintf(im.env.stderr, "imported %d pets into %s%s: checked in %.1f s, stored in %.1f s, %d rows/s in all\n",
-		n, store.Redact(im.store), leftOut, im.checked.Seconds(), took.Seconds(), perSecond(n, im.checked+took))
-	return nil
-}
-
-// second returns the acceptable rows once more. That they are the same as the
-// first time, it knows only in the end.
-func (im *importing) second(ctx context.Context, p *progress) iter.Seq2[petfile.Row, error] {
-	return func(yield func(petfile.Row, error) bool) {
-		in, err := im.src.again(ctx)
-		if err != nil {
-			yield(petfile.Row{}, notTheStore{err})
-			return
-		}
-		for row, err := range im.reading.Rows(in) {
-			switch {
-			case err != nil:
-				err = notTheStore{im.src.fault(row.Line, err)}
-			case row.Err != nil && im.keepGood:
-				continue
-			case row.Err != nil:
-				err = notTheStore{im.src.errChanged()}
-			}
-			if !yield(row, err) || err != nil {
-				return
-			}
-			p.step()
-		}
-		if err := im.src.compare(); err != nil {
-			yield(petfile.Row{}, notTheStore{err})
-		}
-	}
-}
-
-// pets makes pets of rows.
-func pets[P any](from iter.Seq2[petfile.Row, error], of func(petfile.Row) P) iter.Seq2[P, error] {
-	return func(yield func(P, error) bool) {
-		for row, err := range from {
-			if !yield(of(row), err) {
-				return
-			}
-		}
-	}
-}
-
-// notTheStore is an error of the file, with which no store has to do.
-type notTheStore struct{ error }
-
-func (e notTheStore) Unwrap() error { return e.error }
-
 // explainImport says of every failure what has become of the import.
 func explainImport(ctx context.Context, err error) error {
 	_, fromStore := errors.AsType[*petstore.Error](err)
-	_, ours := errors.AsType[notTheStore](err)
+	_, fromFile := errors.AsType[petfile.FileError](err)
 	switch kind := petstore.KindOf(err); {
+	case err == nil:
+		return nil
 	case ctx.Err() != nil && !(fromStore && kind == petstore.Internal):
-		return errors.New("interrupted; nothing was imported")
-	case ours || !fromStore || kind == petstore.Invalid:
+		return interrupted(ctx, "interrupted; nothing was imported")
+	case fromFile || !fromStore || kind == petstore.Invalid:
 		return fmt.Errorf("%w; nothing was imported", err)
 	case kind == petstore.Unavailable:
 		return fmt.Errorf("%w; nothing was imported, try again later", err)
 	}
 	return fmt.Errorf("%w; the store has all of the pets or none: look before you try again, for example with petstore export", err)
+}
+
+// plural returns n and its noun: 1 pet, 2 pets.
+func plural(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return strconv.Itoa(n) + " " + noun + "s"
 }

@@ -112,8 +112,8 @@ func TestAnImportThatIsKilledOrInterruptedLeavesTheStoreAsItWas(t *testing.T) {
 			switch {
 			case signal == syscall.SIGKILL && status.Signal() != syscall.SIGKILL:
 				t.Errorf("exit: got %v, want the process killed: %s", cmd.ProcessState, said.String())
-			case signal != syscall.SIGKILL && (status.ExitStatus() != 1 || !strings.HasSuffix(said.String(), "petstore: interrupted; nothing was imported\n")):
-				t.Errorf("exit: got %v and %q, want status 1 and what came of it", cmd.ProcessState, said.String())
+			case signal != syscall.SIGKILL && (status.ExitStatus() != 128+int(signal) || !strings.HasSuffix(said.String(), "petstore: interrupted; nothing was imported\n")):
+				t.Errorf("exit: got %v and %q, want status %d and what came of it", cmd.ProcessState, said.String(), 128+int(signal))
 			}
 			if after := exported(t, "sqlite:"+path); after != before {
 				t.Errorf("afterwards: got %d bytes of pets, want the %d from before", len(after), len(before))

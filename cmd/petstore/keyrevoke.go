@@ -83,7 +83,16 @@ func confirm(ctx context.Context, env environment, question, untouched string) e
 	ctx, stop := untilSignal(ctx)
 	defer stop()
 	fmt.Fprint(env.stderr, question+" [y/N] ")
-	reply, _ := bufio.NewReader(&interruptible{ctx: ctx, from: env.stdin}).ReadString('\n')
+	read := make(chan string, 1)
+	go func() {
+		line, _ := bufio.NewReader(env.stdin).ReadString('\n')
+		read <- line
+	}()
+	var reply string
+	select {
+	case reply = <-read:
+	case <-ctx.Done():
+	}
 	switch {
 	case ctx.Err() != nil:
 		fmt.Fprintln(env.stderr)

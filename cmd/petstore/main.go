@@ -37,14 +37,20 @@ type environment struct {
 	interactive      bool                // standard input, output and error are all a terminal
 }
 
+// width returns how many columns there are for what is written to w, a standard
+// output: those of its terminal, or 0, which is any number.
+func (env environment) width(w io.Writer) int {
+	if env.columns == nil {
+		return 0
+	}
+	return env.columns(w)
+}
+
 // run runs one command and returns the exit status of the process, which -h of
 // the program has in a table.
 func run(ctx context.Context, env environment) int {
 	root := rootCommand(env)
 	root.SetArgs(env.args)
-	root.SetIn(env.stdin)
-	root.SetOut(env.stdout)
-	root.SetErr(env.stderr)
 	err := root.ExecuteContext(ctx)
 	if err == nil {
 		return 0

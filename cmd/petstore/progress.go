@@ -14,14 +14,20 @@ const (
 	lineEvery = 5 * time.Second
 )
 
-const barWidth = 24
+// A bar takes the columns that the text leaves, within these bounds. Below the
+// lesser there is none.
+const (
+	minBar = 8
+	maxBar = 24
+)
 
 // progress tells how far a long run over rows is. The libraries for it either
 // write bars into logs too or nothing at all, and bring five modules along for
 // what is one line of text here.
 type progress struct {
 	to    io.Writer
-	bar   bool           // whether a person watches
+	bar   bool           // whether to is a terminal
+	width func() int     // of the terminal
 	what  string         // is done with the rows: "checking"
 	part  func() float64 // how much is done, 0 to 1; nil where nobody knows
 	now   func() time.Time
@@ -31,7 +37,7 @@ type progress struct {
 }
 
 func newProgress(env environment, what string, part func() float64) *progress {
-	p := &progress{to: env.stderr, bar: env.stderrIsTerminal, what: what, part: part, now: time.Now}
+	p := &progress{to: env.stderr, bar: env.stderrIsTerminal, width: func() int { return env.width(env.stderr) }, what: what, part: part, now: time.Now}
 	p.began = p.now()
 	p.shown = p.began
 	return p
@@ -58,7 +64,7 @@ func (p *progress) tick() {
 func (p *progress) show(took time.Duration) {
 	text := fmt.Sprintf("%v", took.Round(time.Second))
 	if p.rows > 0 {
-		text = fmt.Sprintf("%d rows, %d rows/s", p.rows, perSecond(p.rows, took))
+		text = fmt.Sprintf("%s, %s/s", plural(p.rows, "row"), plural(perSecond(p.rows, took), "row"))
 	}
 	done := 0.0
 	if p.part != nil {
@@ -73,12 +79,25 @@ func (p *progress) show(took time.Duration) {
 		fmt.Fprintf(p.to, "%s: %.0f %%, %s\n", p.what, 100*done, text)
 	case !p.bar:
 		fmt.Fprintf(p.to, "%s: %s\n", p.what, text)
-	case p.part == nil:
-		fmt.Fprintf(p.to, "\r%-8s %s\x1b[K", p.what, text)
 	default:
-		full := int(barWidth * done)
-		fmt.Fprintf(p.to, "\r%-8s [%s%s] %s\x1b[K", p.what, strings.Repeat("#", full), strings.Repeat(".", barWidth-full), text)
+		fmt.Fprintf(p.to, "\r%s\x1b[K", p.line(text, done))
 	}
+}
+
+// line returns what fits into a line of the terminal.
+func (p *progress) line(text string, done float64) string {
+	columns := p.width()
+	if columns == 0 {
+		columns = 80
+	}
+	columns-- // in the last one, some terminals begin the next line
+	what := fmt.Sprintf("%-8s ", p.what)
+	bar := min(maxBar, columns-len(what)-len("[] ")-len(text))
+	if p.part != nil && bar >= minBar {
+		full := int(float64(bar) * done)
+		what += "[" + strings.Repeat("#", full) + strings.Repeat(".", bar-full) + "] "
+	}
+	return cut(what+text, columns)
 }
 
 // end clears the line and returns how long it all took.

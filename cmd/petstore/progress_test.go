@@ -2,6 +2,8 @@ package main
 
 import (
 	"bytes"
+	"io"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -48,5 +50,26 @@ func TestAPersonSeesABarThatIsGoneInTheEnd(t *testing.T) {
 	}
 	if strings.Contains(got, "\n") || !strings.HasSuffix(got, "\r\x1b[K") {
 		t.Errorf("got %q, want one line, empty in the end", got)
+	}
+}
+
+func TestTheBarFitsTheTerminal(t *testing.T) {
+	for columns, want := range map[int]string{
+		0:   "storing  [#########...............] 400 rows, 1000 rows/s, 1s left",
+		120: "storing  [#########...............] 400 rows, 1000 rows/s, 1s left",
+		60:  "storing  [######...........] 400 rows, 1000 rows/s, 1s left",
+		40:  "storing  400 rows, 1000 rows/s, 1s left",
+		20:  "storing  400 rows,…",
+	} {
+		got := count(environment{stderrIsTerminal: true, columns: func(io.Writer) int { return columns }}, "storing", time.Millisecond, true)
+		lines := strings.Split(strings.ReplaceAll(got, "\x1b[K", ""), "\r")
+		if !slices.Contains(lines, want) {
+			t.Errorf("in %d columns: got %q, want %q", columns, lines, want)
+		}
+		for _, line := range lines {
+			if columns > 0 && columnsOf(line) >= columns {
+				t.Errorf("in %d columns: got %d of them: %q", columns, columnsOf(line), line)
+			}
+		}
 	}
 }

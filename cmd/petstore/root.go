@@ -19,7 +19,17 @@ func rootCommand(env environment) *cobra.Command {
 		Long: `petstore is a catalogue of animals over HTTP: list them, add one, fetch one.
 
 Start it with "petstore serve", make an API key with "petstore keys create".
-Every flag can also be set by a variable; -h of each command names them.`,
+Every flag can also be set by a variable; -h of each command names them. Your
+shell completes commands and flags once it has read what "petstore completion"
+prints; "petstore completion bash -h" says how, and so for zsh, fish, powershell.
+
+Exit status:
+    0  done; a server ended as it was told to
+    1  it failed, and said why
+    2  the command line or a variable makes no sense, or a check could not be made
+  130  interrupted (SIGINT, Ctrl-C)
+  143  ended from outside (SIGTERM)`,
+		Version:       programVersion(),
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
@@ -28,7 +38,6 @@ Every flag can also be set by a variable; -h of each command names them.`,
 		Args: unknownCommand,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	root.CompletionOptions.HiddenDefaultCmd = true
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		if e, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
 			err = fmt.Errorf("--%s %q: %s", e.GetFlag().Name, e.GetValue(), fitting(e.GetFlag()))
@@ -36,14 +45,38 @@ Every flag can also be set by a variable; -h of each command names them.`,
 		return usageError{fmt.Errorf("%w; see %s -h", err, cmd.CommandPath())}
 	})
 	root.AddCommand(serveCommand(env), keysCommand(env), importCommand(env), exportCommand(env), backupCommand(env), restoreCommand(env), verifyCommand(env), checkCommand(env), healthCommand(), versionCommand())
+	root.SetIn(env.stdin)
+	root.SetOut(env.stdout)
+	root.SetErr(env.stderr)
+	root.SetVersionTemplate(versionLine())
 	describeVariables(root)
+	addCompletion(root)
 	return root
+}
+
+// addCompletion adds cobra's own command, which takes no variables. It remembers
+// where root writes to.
+func addCompletion(root *cobra.Command) {
+	root.InitDefaultCompletionCmd("completion")
+	for _, cmd := range root.Commands() {
+		if cmd.Name() != "completion" {
+			continue
+		}
+		cmd.Args, cmd.RunE = unknownCommand, func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+		for _, shell := range cmd.Commands() {
+			shell.Args = exactly(0, "")
+		}
+	}
 }
 
 // unknownCommand refuses arguments of a command that only has subcommands.
 func unknownCommand(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
+	}
+	cmd.SuggestionsMinimumDistance = 2 // letters that differ
+	if like := cmd.SuggestionsFor(args[0]); len(like) > 0 {
+		return usageError{fmt.Errorf("unknown command %q; did you mean %s? See %s -h", args[0], strings.Join(like, " or "), cmd.CommandPath())}
 	}
 	return usageError{fmt.Errorf("unknown command %q; see %s -h", args[0], cmd.CommandPath())}
 }
@@ -105,7 +138,7 @@ func fromEnvironment(flags *pflag.FlagSet, getenv func(string) string) error {
 	var errs []error
 	flags.VisitAll(func(f *pflag.Flag) {
 		value := getenv(variable(f.Name))
-		if f.Changed || f.Name == "help" || value == "" {
+		if f.Changed || f.Name == "help" || f.Name == "version" || value == "" {
 			return
 		}
 		if err := flags.Set(f.Name, value); err != nil {

@@ -2,14 +2,15 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"runtime"
 	"runtime/debug"
 
 	"github.com/spf13/cobra"
 )
 
-// version is set by `make build` from git.
-var version = ""
+// version and commit are set by `make build` from git.
+var version, commit string
 
 func versionCommand() *cobra.Command {
 	return &cobra.Command{
@@ -17,10 +18,30 @@ func versionCommand() *cobra.Command {
 		Short: "Print the version of the program",
 		Args:  exactly(0, ""),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			_, err := fmt.Fprintf(cmd.OutOrStdout(), "petstore %s (%s, %s/%s)\n", programVersion(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+			_, err := io.WriteString(cmd.OutOrStdout(), versionLine())
 			return err
 		},
 	}
+}
+
+// versionLine says what the program was built of, and by.
+func versionLine() string {
+	return fmt.Sprintf("petstore %s (commit %s, %s, %s/%s)\n", programVersion(), programCommit(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+}
+
+// programCommit returns the commit, or what Go has found beside the sources.
+func programCommit() string {
+	if commit != "" {
+		return commit
+	}
+	if info, ok := debug.ReadBuildInfo(); ok {
+		for _, setting := range info.Settings {
+			if setting.Key == "vcs.revision" {
+				return setting.Value
+			}
+		}
+	}
+	return "unknown"
 }
 
 func programVersion() string {

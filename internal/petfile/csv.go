@@ -13,9 +13,14 @@ import (
 	"example.com/petstore/internal/petstore"
 )
 
-// csv reads the header and returns the function that reads the next row, or
-// what is wrong with the file and in which line. An empty line is no row.
-func (f Reading) csv(in *bufio.Reader) (next func() (Row, error), line int, err error) {
+// csvReader reads records below a header. An empty line is no row.
+type csvReader struct {
+	records *recordReader
+	columns columns
+}
+
+// csv reads the header. It returns what is wrong with the file and in which line.
+func (f Reading) csv(in *bufio.Reader) (rows rowReader, line int, err error) {
 	records := &recordReader{in: in, line: 1}
 	header, err := records.next()
 	for err == nil && header.blank() {
@@ -34,21 +39,25 @@ func (f Reading) csv(in *bufio.Reader) (next func() (Row, error), line int, err 
 	if err != nil {
 		return nil, header.line, err
 	}
-	return func() (Row, error) {
-		for {
-			r, err := records.next()
-			switch {
-			case err != nil:
-				return Row{Line: records.line}, err
-			case r.fault != nil:
-				return Row{Line: r.line, Err: r.fault}, nil
-			case !r.blank():
-				row, err := columns.read(r.fields)
-				row.Line, row.Err = r.line, err
-				return row, nil
-			}
+	return &csvReader{records, columns}, 0, nil
+}
+
+func (c *csvReader) raw() string { return strings.TrimRight(string(c.records.raw), "\r\n") }
+
+func (c *csvReader) next() (Row, error) {
+	for {
+		r, err := c.records.next()
+		switch {
+		case err != nil:
+			return Row{Line: c.records.line}, err
+		case r.fault != nil:
+			return Row{Line: r.line, Err: r.fault}, nil
+		case !r.blank():
+			row, err := c.columns.read(r.fields)
+			row.Line, row.Err = r.line, err
+			return row, nil
 		}
-	}, 0, nil
+	}
 }
 
 // columns are the places of the columns, -1 for those that are not there.

@@ -9,172 +9,126 @@ import (
 	"strconv"
 	"unicode/utf8"
 
+	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"example.com/petstore/internal/petstore"
 )
 
-// ndjson returns the function that reads the next row. Lines of white space
-// are none.
-func (f Reading) ndjson(in *bufio.Reader) func() (Row, error) {
+// ndjsonReader reads an object a line. Lines of white space are no rows.
+type ndjsonReader struct {
+	Reading
+	in    *bufio.Reader
+	limit int // of a line
+	line  int
+	text  []byte
+}
+
+func (f Reading) ndjson(in *bufio.Reader) rowReader {
 	limit := maxBody
 	if f.IDs {
 		limit += slack
 	}
-	o := &object{ids: f.IDs}
-	o.decoder = jsontext.NewDecoder(&o.text)
-	line := 0
-	return func() (Row, error) {
-		for {
-			line++
-			text, err := readLine(in, limit)
-			switch {
-			case err == errTooLong:
-				return Row{Line: line, Err: err}, nil
-			case err != nil:
-				return Row{Line: line}, err
-			case len(bytes.TrimSpace(text)) > 0:
-				row := o.read(text)
-				row.Line = line
-				return row, nil
-			}
+	return &ndjsonReader{Reading: f, in: in, limit: limit}
+}
+
+func (r *ndjsonReader) raw() string { return string(r.text) }
+
+func (r *ndjsonReader) next() (Row, error) {
+	for {
+		r.line++
+		var err error
+		r.text, err = readLine(r.in, r.limit)
+		switch {
+		case err == errTooLong:
+			return Row{Line: r.line, Err: err}, nil
+		case err != nil:
+			return Row{Line: r.line}, err
+		case len(bytes.TrimSpace(r.text)) > 0:
+			row, err := r.readObject(r.text)
+			row.Line, row.Err = r.line, err
+			return row, nil
 		}
 	}
 }
 
 // readLine returns the next line without its end. Of one that is longer than
-// limit nothing is kept.
+// limit it returns the beginning, with errTooLong.
 func readLine(in *bufio.Reader, limit int) ([]byte, error) {
 	text, err := in.ReadSlice('\n')
-	long := false
-	for errors.Is(err, bufio.ErrBufferFull) {
-		long = true
-		text, err = in.ReadSlice('\n')
+	if errors.Is(err, bufio.ErrBufferFull) {
+		text = bytes.Clone(text[:limit])
+		for errors.Is(err, bufio.ErrBufferFull) {
+			_, err = in.ReadSlice('\n')
+		}
+		if err != nil && !errors.Is(err, io.EOF) {
+			return nil, err
+		}
+		return text, errTooLong
 	}
-	if err != nil && (!errors.Is(err, io.EOF) || len(text) == 0 && !long) {
+	if err != nil && (!errors.Is(err, io.EOF) || len(text) == 0) {
 		return nil, err
 	}
 	text = bytes.TrimSuffix(bytes.TrimSuffix(text, []byte("\n")), []byte("\r"))
-	if long || len(text) > limit {
-		return nil, errTooLong
+	if len(text) > limit {
+		return text[:limit], errTooLong
 	}
 	return text, nil
 }
 
-// object reads pets from JSON as strictly as the service does: no duplicate
-// names, no invalid UTF-8 or lone surrogates, nothing after the value.
+// object is a pet as a line has it. The strict library refuses duplicate names,
+// invalid UTF-8, lone surrogates and all that follows the value, as the service
+// does; what the values are is for readObject to say.
 type object struct {
-	ids     bool
-	text    bytes.Buffer
-	decoder *jsontext.Decoder
-
-	row                       Row
-	named, categorised, hasID bool
-	wrong                     error // the first property that has an unacceptable value
+	ID         jsontext.Value `json:"id"`
+	Name       jsontext.Value `json:"name"`
+	CategoryID jsontext.Value `json:"categoryId"`
+	Status     jsontext.Value `json:"status"`
 }
 
-func (o *object) read(line []byte) Row {
-	o.text.Reset()
-	o.text.Write(line)
-	o.decoder.Reset(&o.text)
-	o.row, o.named, o.categorised, o.hasID, o.wrong = Row{}, false, false, false, nil
-	o.row.Err = o.decode(line)
-	return o.row
-}
-
-func (o *object) decode(line []byte) error {
-	d := o.decoder
-	if d.PeekKind() != '{' {
-		if err := d.SkipValue(); err != nil {
-			return explain(line, err)
-		}
-		o.wrong = errors.New("the row must be an object")
-	} else if err := o.properties(); err != nil {
-		return explain(line, err)
+func (f Reading) readObject(line []byte) (row Row, err error) {
+	var o object
+	err = json.Unmarshal(line, &o)
+	if _, ok := errors.AsType[*json.SemanticError](err); ok || err == nil && jsontext.Value(line).Kind() != '{' {
+		return row, errors.New("the row must be an object")
 	}
-	if _, err := d.ReadToken(); err != io.EOF {
-		return explain(line, err)
-	}
-	switch {
-	case o.wrong != nil:
-		return o.wrong
-	case !o.named:
-		return errNoName
-	case !o.categorised:
-		return errNoCategory
-	case o.ids && !o.hasID:
-		return errNoID
-	}
-	return nil
-}
-
-// properties reads all of the object, since what follows a wrong value may not
-// even be JSON.
-func (o *object) properties() error {
-	d := o.decoder
-	if _, err := d.ReadToken(); err != nil {
-		return err
-	}
-	for d.PeekKind() != '}' {
-		name, err := d.ReadToken()
-		if err != nil {
-			return err
-		}
-		switch name.String() {
-		case "name":
-			err = o.value('"', errors.New("name must be a string"), func(text string) bool {
-				o.row.Pet.Name, o.named = text, true
-				return true
-			})
-		case "categoryId":
-			err = o.value('0', errCategory, func(text string) (ok bool) {
-				o.categorised = true
-				o.row.Pet.CategoryID, ok = integer(text)
-				return ok
-			})
-		case "status":
-			err = o.value('"', errStatus, func(text string) bool {
-				o.row.Pet.Status = petstore.Status(text)
-				return o.row.Pet.Status.Valid()
-			})
-		case "id":
-			if !o.ids {
-				err = d.SkipValue()
-				break
-			}
-			err = o.value('0', errID, func(text string) (ok bool) {
-				o.hasID = true
-				o.row.ID, ok = integer(text)
-				return ok
-			})
-		default:
-			err = d.SkipValue()
-		}
-		if err != nil {
-			return err
-		}
-	}
-	_, err := d.ReadToken()
-	return err
-}
-
-// value reads one that must be of that kind and that take must accept; what is
-// not is noted.
-func (o *object) value(kind jsontext.Kind, refusal error, take func(text string) bool) error {
-	if o.decoder.PeekKind() != kind {
-		if o.wrong == nil {
-			o.wrong = refusal
-		}
-		return o.decoder.SkipValue()
-	}
-	token, err := o.decoder.ReadToken()
 	if err != nil {
-		return err
+		return row, explain(line, err)
 	}
-	if !take(token.String()) && o.wrong == nil {
-		o.wrong = refusal
+	if o.Name == nil {
+		return row, errNoName
 	}
-	return nil
+	if o.Name.Kind() != '"' {
+		return row, errors.New("name must be a string")
+	}
+	name, err := jsontext.AppendUnquote(nil, o.Name)
+	if err != nil {
+		return row, explain(line, err)
+	}
+	row.Pet.Name = string(name)
+	if o.CategoryID == nil {
+		return row, errNoCategory
+	}
+	var ok bool
+	if row.Pet.CategoryID, ok = integer(string(o.CategoryID)); !ok {
+		return row, errCategory
+	}
+	if o.Status != nil {
+		status, err := jsontext.AppendUnquote(nil, o.Status)
+		if row.Pet.Status = petstore.Status(status); err != nil || !row.Pet.Status.Valid() {
+			return row, errStatus
+		}
+	}
+	if !f.IDs {
+		return row, nil
+	}
+	if o.ID == nil {
+		return row, errNoID
+	}
+	if row.ID, ok = integer(string(o.ID)); !ok {
+		return row, errID
+	}
+	return row, nil
 }
 
 // integer reads a JSON number that is an integer in OpenAPI 3.0 and in int64:
@@ -203,5 +157,5 @@ func explain(line []byte, err error) error {
 	case ok:
 		return fmt.Errorf("the row is not valid JSON at byte %d", syntax.ByteOffset)
 	}
-	return errors.New("more follows after the object on its line")
+	return errors.New("the row is not valid JSON")
 }

@@ -1,7 +1,8 @@
 // Package petfile reads and writes files of pets: CSV (RFC 4180) whose first line
-// names the columns, and NDJSON, an object a line. It accepts a row exactly
-// where POST /v1/pets would accept what the row says, to which a test holds it.
-// It knows no store and nothing of HTTP.
+// names the columns, and NDJSON, an object a line; it imports them into a store
+// and exports a store to them. It accepts a row exactly where POST /v1/pets would
+// accept what the row says, to which a test holds it.
+// It knows no store in particular and nothing of HTTP.
 package petfile
 
 import (
@@ -53,7 +54,17 @@ type Row struct {
 	Line int   // on which it begins, from 1
 	ID   int64 // 0 where identifiers are not asked for
 	Pet  petstore.NewPet
-	Err  error // why the service would not accept it; the rest is then without meaning
+	Err  error // why the service would not accept it; ID and Pet are then without meaning
+
+	// Raw is the text of a row that is not acceptable, without its line end; of
+	// one that is too large, the beginning.
+	Raw string
+}
+
+// rowReader reads the rows of a file in one format.
+type rowReader interface {
+	next() (Row, error)
+	raw() string // the text of the row that next returned last
 }
 
 // Reading says how a file is read.
@@ -74,16 +85,16 @@ func (f Reading) Rows(r io.Reader) iter.Seq2[Row, error] {
 			return
 		}
 		last := int64(0)
-		next := f.ndjson(in)
+		rows := f.ndjson(in)
 		if format == CSV {
 			var line int
-			if next, line, err = f.csv(in); err != nil {
+			if rows, line, err = f.csv(in); err != nil {
 				yield(Row{Line: line}, err)
 				return
 			}
 		}
 		for {
-			row, err := next()
+			row, err := rows.next()
 			if err == io.EOF {
 				return
 			}
@@ -92,6 +103,8 @@ func (f Reading) Rows(r io.Reader) iter.Seq2[Row, error] {
 			}
 			if err == nil && row.Err == nil {
 				last = row.ID
+			} else {
+				row.Raw = rows.raw()
 			}
 			if !yield(row, err) || err != nil {
 				return
@@ -113,6 +126,11 @@ func begin(in *bufio.Reader, format Format) (Format, error) {
 	case bytes.HasPrefix(head, []byte("\xff\xfe")), bytes.HasPrefix(head, []byte("\xfe\xff")):
 		return "", errors.New("the file is in UTF-16; save it as UTF-8")
 	}
+	for magic, text := range foreign {
+		if bytes.HasPrefix(head, []byte(magic)) {
+			return "", errors.New(text)
+		}
+	}
 	text := bytes.TrimSpace(head)
 	switch {
 	case format != "":
@@ -125,6 +143,18 @@ func begin(in *bufio.Reader, format Format) (Format, error) {
 		return NDJSON, nil
 	}
 	return CSV, nil
+}
+
+// foreign says of files that are recognised by their beginning what to do with
+// them.
+var foreign = map[string]string{
+	"PK\x03\x04":          "the file is a spreadsheet or a ZIP archive; save the table as CSV, in UTF-8",
+	"\xd0\xcf\x11\xe0":    "the file is a spreadsheet of an old kind; save the table as CSV, in UTF-8",
+	"%PDF":                "the file is a PDF; save the table as CSV, in UTF-8",
+	"(\xb5/\xfd":          "the file is compressed by zstd; decompress it, or use gzip",
+	"\xfd7zXZ\x00":        "the file is compressed by xz; decompress it, or use gzip",
+	"BZh":                 "the file is compressed by bzip2; decompress it, or use gzip",
+	"SQLite format 3\x00": "the file is an SQLite database; petstore restore takes those of petstore backup",
 }
 
 // check fills in the defaults and refuses what the service would.

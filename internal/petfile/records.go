@@ -12,6 +12,7 @@ type recordReader struct {
 	in   *bufio.Reader
 	line int // that the next byte is on
 
+	raw    []byte // the record in the file, up to its limit
 	text   []byte // of the fields, one after the other
 	ends   []int  // of each in text
 	size   int    // of the record in the file, in bytes
@@ -54,7 +55,7 @@ var (
 // next returns the next record, or io.EOF.
 func (r *recordReader) next() (record, error) {
 	rec := record{line: r.line}
-	r.text, r.ends, r.size, r.quoted = r.text[:0], r.ends[:0], 0, false
+	r.raw, r.text, r.ends, r.size, r.quoted = r.raw[:0], r.text[:0], r.ends[:0], 0, false
 	for s := atStart; s != ended; {
 		b, err := r.in.ReadByte()
 		if errors.Is(err, io.EOF) && r.size > 0 {
@@ -66,7 +67,9 @@ func (r *recordReader) next() (record, error) {
 		if err != nil {
 			return rec, err
 		}
-		if r.size++; r.size > maxBody+slack && rec.fault == nil {
+		if r.size++; r.size <= maxBody+slack {
+			r.raw = append(r.raw, b)
+		} else if rec.fault == nil {
 			rec.fault = errTooLong
 		}
 		if b == '\n' {
