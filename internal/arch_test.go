@@ -70,7 +70,7 @@ var onlyIn = []struct {
 	{[]string{"github.com/oapi-codegen/runtime"}, []string{"gen", "internal/edge", "internal/contract", "internal/bench"}},
 	{[]string{"github.com/labstack/echo", "github.com/getkin/kin-openapi"}, []string{"gen/api", "internal/edge", "internal/contract", "internal/bench"}},
 	{[]string{"database/sql", "modernc.org", "github.com/jackc/pgx", "github.com/pressly/goose"}, []string{"internal/store", "internal/bench/scale"}},
-	{[]string{"github.com/spf13", "golang.org/x/term", "os/signal", "flag"}, []string{"cmd", "internal/bench"}},
+	{[]string{"github.com/spf13", "golang.org/x/term", "os/signal", "flag"}, []string{"cmd", "internal/release", "internal/bench"}},
 	{[]string{"testing", "net/http/httptest", "pgregory.net/rapid", "github.com/anishathalye/porcupine", "github.com/rogpeppe/go-internal"}, []string{"internal/contract", "internal/store/storetest", "internal/store/postgres/pgtest", "internal/bench"}},
 	{[]string{"net/http"}, []string{"cmd", "gen", "internal/edge", "internal/server", "internal/service", "internal/contract", "internal/check", "internal/bench"}},
 	{[]string{module + "/internal/check"}, []string{"cmd"}},
