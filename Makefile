@@ -12,7 +12,7 @@ VERSION  := $(shell git describe --tags --always --dirty 2>/dev/null || echo unk
 COMMIT   := $(shell git rev-parse HEAD 2>/dev/null || echo unknown)
 BIN      := .bin/petstore
 # All that files ask for, so that the checkers see every one.
-ALL_TAGS := postgres,torture,oasdiff,conformance,chromium,sdk
+ALL_TAGS := postgres,torture,oasdiff,conformance,chromium,sdk,deploy
 FUZZTIME ?= 30s
 ROUNDS   ?= 3
 SOAK     ?= 1h
@@ -59,7 +59,7 @@ endif
 ON_LOAD_CPU := $(shell command -v taskset >/dev/null 2>&1 && [ "$$(getconf _NPROCESSORS_ONLN)" -gt 1 ] && echo 'taskset -c 1')
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test test-times generate docs-ui drift sdk lint lint-spec breaking conformance check fuzz bench bench-scale bench-fsync bench-import bench-report bench-postgres torture soak need-node need-python
+.PHONY: help run build release deploy-check test test-times generate docs-ui drift sdk lint lint-spec breaking conformance check fuzz bench bench-scale bench-fsync bench-import bench-report bench-postgres torture soak need-node need-python
 
 help: ## print the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -70,6 +70,19 @@ run: build ## serve on 127.0.0.1:8080 from petstore.db, with an API key in hand
 build: ## build .bin/petstore, static
 	@[ -x $(BIN) ] || echo 'Building the program. The first time, Go fetches and compiles what it needs: a minute or two.' >&2
 	@CGO_ENABLED=0 go build -trimpath -ldflags '-s -w -X main.version=$(VERSION) -X main.commit=$(COMMIT)' -o $(BIN) ./cmd/petstore
+
+RELEASE_TOOLS := .bin/release-tools
+PLATFORMS     ?= linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
+
+$(RELEASE_TOOLS)/built: internal/release/tools/go.mod internal/release/tools/go.sum
+	@mkdir -p $(@D) && go -C internal/release/tools build -trimpath -o '$(CURDIR)/$(@D)/' tool && touch $@
+
+release: $(RELEASE_TOOLS)/built ## archives, packages, SBOMs and checksums for PLATFORMS (all) in .bin/release
+	@go run ./internal/release -tools $(RELEASE_TOOLS) -out .bin/release -platforms '$(PLATFORMS)'
+
+deploy-check: build $(RELEASE_TOOLS)/built ## run what deploy/ has: proxies, units, containers, alerts, a release
+	@for system in windows darwin; do echo "It compiles for $$system"; GOOS=$$system CGO_ENABLED=0 go build ./... || exit 1; done
+	go test -count=1 -tags deploy -timeout 10m ./internal/deploy
 
 test: ## all tests, those that need PostgreSQL, Chromium or a C compiler where there is one
 ifneq ($(HAVE_CC),yes)
@@ -162,7 +175,7 @@ $(STRANGERS)/schemathesis: internal/contract/conformance/requirements.txt | need
 conformance: need-node need-python build $(STRANGERS)/prism $(STRANGERS)/schemathesis ## Schemathesis and Prism judge the running service, with a random SEED
 	@SEED=$(SEED) go test -count=1 -v -parallel 2 -timeout 20m -tags conformance ./internal/contract/conformance
 
-check: drift lint lint-spec breaking conformance test sdk ## all that CI checks
+check: drift lint lint-spec breaking conformance test sdk deploy-check ## all that CI checks
 
 bench: build ## measure beside peers, in process and over loopback
 	go test -run '^$$' -bench . ./internal/bench
