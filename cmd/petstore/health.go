@@ -3,9 +3,11 @@ package main
 import (
 	"context"
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -57,6 +59,18 @@ func readyAddress(addr string, https bool) (string, error) {
 	return scheme + "://" + net.JoinHostPort(host, port) + "/readyz", nil
 }
 
+// plainNet returns the reason in an error of package net, without the names of
+// calls.
+func plainNet(err error) error {
+	if e, ok := errors.AsType[syscall.Errno](err); ok {
+		return e // connection refused
+	}
+	if errors.Is(err, context.DeadlineExceeded) {
+		return fmt.Errorf("none within %v", healthTimeout)
+	}
+	return err
+}
+
 // askReady returns an error unless the server at address is ready.
 func askReady(ctx context.Context, address string) error {
 	ctx, cancel := context.WithTimeout(ctx, healthTimeout)
@@ -71,7 +85,7 @@ func askReady(ctx context.Context, address string) error {
 	defer transport.CloseIdleConnections()
 	response, err := transport.RoundTrip(request)
 	if err != nil {
-		return fmt.Errorf("no response from the server: %w", err)
+		return fmt.Errorf("no response from %s: %w; start the server, or name its address with --addr", address, plainNet(err))
 	}
 	_ = response.Body.Close() // only the status counts
 	if response.StatusCode != http.StatusOK {
