@@ -1,58 +1,38 @@
 package main
 
 import (
-	"io"
+	"fmt"
 	"log/slog"
-	"sync"
-	"time"
+
+	"github.com/spf13/pflag"
+
+	"example.com/petstore/internal/logging"
 )
 
-// newLogger returns the program's logger: text for a person, at once; JSON for
-// a machine, gathered for a moment. flush writes what is gathered.
-func newLogger(env environment) (logger *slog.Logger, flush func()) {
-	if env.interactive {
-		return slog.New(slog.NewTextHandler(env.stderr, nil)), func() {}
-	}
-	g := &gatheringWriter{to: env.stderr}
-	return slog.New(newLineHandler(g)), g.flush
+// logConfig is what the flags of the log say.
+type logConfig struct{ level, format string }
+
+func addLogFlags(flags *pflag.FlagSet, cfg *logConfig) {
+	flags.StringVar(&cfg.level, "log-level", "info", "the least level to log: debug (probes too), info, warn or error")
+	flags.StringVar(&cfg.format, "log-format", "auto", "how to log: text, json, or auto, which is text at a terminal and json otherwise")
 }
 
-// How much, and for how long, a gatheringWriter holds back.
-const (
-	gatherBytes = 32 << 10
-	gatherTime  = 100 * time.Millisecond
-)
-
-// gatheringWriter spares the log a system call a line, which is a tenth of what
-// a request costs. It holds lines back for at most gatherTime. Errors of the
-// writer below are dropped: there is no other place to report them.
-type gatheringWriter struct {
-	to  io.Writer
-	mu  sync.Mutex
-	buf []byte
-}
-
-func (g *gatheringWriter) Write(p []byte) (int, error) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if len(g.buf) == 0 {
-		time.AfterFunc(gatherTime, g.flush)
+// options returns how to log to standard error, and no secret of those.
+func (cfg logConfig) options(env environment, secrets []string) (o logging.Options, err error) {
+	levels := map[string]slog.Level{"debug": slog.LevelDebug, "info": slog.LevelInfo, "warn": slog.LevelWarn, "error": slog.LevelError}
+	level, ok := levels[cfg.level]
+	if !ok {
+		return o, usageError{fmt.Errorf("--log-level %q: give debug, info, warn or error", cfg.level)}
 	}
-	if g.buf = append(g.buf, p...); len(g.buf) >= gatherBytes {
-		g.write()
+	o = logging.Options{Level: level, Secrets: secrets}
+	switch cfg.format {
+	case "auto":
+		o.Text = env.stderrIsTerminal
+	case "text":
+		o.Text = true
+	case "json":
+	default:
+		return o, usageError{fmt.Errorf("--log-format %q: give auto, text or json", cfg.format)}
 	}
-	return len(p), nil
-}
-
-func (g *gatheringWriter) flush() {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.write()
-}
-
-func (g *gatheringWriter) write() {
-	if len(g.buf) > 0 {
-		_, _ = g.to.Write(g.buf)
-		g.buf = g.buf[:0]
-	}
+	return o, nil
 }

@@ -15,6 +15,7 @@ import (
 	"example.com/petstore/internal/animals"
 	"example.com/petstore/internal/edge"
 	"example.com/petstore/internal/keyring"
+	"example.com/petstore/internal/logging"
 	"example.com/petstore/internal/petstore"
 	"example.com/petstore/internal/server"
 	"example.com/petstore/internal/service"
@@ -28,6 +29,7 @@ type serveConfig struct {
 	maxConnections         int
 	mustExist              bool
 	requireSync, sandbox   bool
+	log                    logConfig
 	apiKeys                []string
 }
 
@@ -90,6 +92,7 @@ skips the drain. A second signal ends the server at once.`,
 	addDurationFlag(flags, &cfg.drain, "drain", server.DefaultDrain, "how long to serve on after SIGTERM while /readyz says no, so that load balancers turn away first")
 	flags.IntVar(&cfg.maxConnections, "max-connections", 0, "how many connections this process has at most; at the limit the longest idle one without a valid key is closed first; 0: 4096, or fewer where it may open fewer files")
 	flags.BoolVar(&cfg.requireSync, "require-sync", false, "refuse to start where PostgreSQL would acknowledge what no standby has, or no synchronous standby is there")
+	addLogFlags(flags, &cfg.log)
 	flags.BoolVar(&cfg.sandbox, "sandbox", false, "serve 300 animals from memory, with a new key, to scripts at localhost too; a restart resets it")
 	return cmd
 }
@@ -114,8 +117,12 @@ func serve(ctx context.Context, env environment, cfg serveConfig) (err error) {
 	if err := server.CheckMaxConnections(cfg.maxConnections); err != nil {
 		return usageError{err}
 	}
-	logger, flush := newLogger(env)
-	defer flush()
+	logOptions, err := cfg.log.options(env, cfg.apiKeys)
+	if err != nil {
+		return err
+	}
+	logger, endLog := logging.New(env.stderr, logOptions)
+	defer endLog()
 	tuneMemory(env.getenv, logger)
 	supervisor := env.getenv("NOTIFY_SOCKET")
 

@@ -12,13 +12,21 @@ import (
 // usually waits.
 const readyTimeout = 2 * time.Second
 
+// The paths of the probes.
+const (
+	livePath  = "/livez"
+	readyPath = "/readyz"
+)
+
+func isProbe(path string) bool { return path == livePath || path == readyPath }
+
 // registerHealth adds the probes: /livez says that the process runs, /readyz
 // that it can serve.
 func (e *edge) registerHealth(r *router) {
-	r.public("/livez", func(c echo.Context) error {
+	r.public(livePath, func(c echo.Context) error {
 		return writeStatus(c, "alive")
 	})
-	r.public("/readyz", func(c echo.Context) error {
+	r.public(readyPath, func(c echo.Context) error {
 		ctx, cancel := context.WithTimeout(c.Request().Context(), readyTimeout)
 		defer cancel()
 		if err := e.Ready(ctx); err != nil {

@@ -5,24 +5,20 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
-	"regexp"
-	"strings"
 	"time"
 )
 
+// statusClientLeft stands in the log for the status of a request whose client
+// went away before the response, as nginx has it. It is never sent.
+const statusClientLeft = 499
+
 // log writes the request's line. It names the path but never the query string
-// or a header, where keys are. The record is made by hand: slog.Logger would
-// look up the line of the source it is called from, every time the same.
+// or a header, where keys are; the logger takes keys out of the rest. The record
+// is made by hand: slog.Logger would look up the line of the source it is called
+// from, every time the same.
 func (e *edge) log(x *exchange, err error) {
-	r, status, now := x.Request(), x.Response().Status, time.Now()
-	level := slog.LevelInfo
-	_, panicked := errors.AsType[*panicError](err)
-	switch {
-	case status >= http.StatusInternalServerError, panicked:
-		level = slog.LevelError
-	case err != nil && status < http.StatusBadRequest:
-		level = slog.LevelWarn // the response broke off
-	}
+	r, now := x.Request(), time.Now()
+	level, status := e.severity(x, err)
 	ctx := context.Background() // the line is written whether the client waits or not
 	if !e.Logger.Enabled(ctx, level) {
 		return
@@ -31,11 +27,11 @@ func (e *edge) log(x *exchange, err error) {
 	record.AddAttrs(
 		slog.String("method", r.Method),
 		slog.String("route", x.Path()),
-		slog.String("path", redact(r.URL.Path)),
+		slog.String("path", r.URL.Path),
 		slog.Int("status", status),
 		slog.Int64("bytes", x.Response().Size),
 		slog.Int64("duration_us", now.Sub(x.start).Microseconds()),
-		slog.String("request_id", redact(x.id[0])),
+		slog.String("request_id", x.id[0]),
 		slog.String("remote", r.RemoteAddr),
 		slog.String("key", x.ctx.keyID),
 	)
@@ -45,15 +41,25 @@ func (e *edge) log(x *exchange, err error) {
 	_ = e.Logger.Handler().Handle(ctx, record) // who could be told that the log cannot be written?
 }
 
-// keyPattern finds what looks like an API key.
-var keyPattern = regexp.MustCompile(`psk_\w+`)
-
-// redact takes keys out of what a client may have put them in by mistake.
-func redact(s string) string {
-	if !strings.Contains(s, "psk_") {
-		return s
+// severity returns the level of the request's line, and the status it names.
+func (e *edge) severity(x *exchange, err error) (slog.Level, int) {
+	status := x.Response().Status
+	_, panicked := errors.AsType[*panicError](err)
+	switch {
+	case panicked:
+		return slog.LevelError, status
+	case err != nil && x.clientLeft() && (status < http.StatusBadRequest || status == http.StatusServiceUnavailable):
+		return slog.LevelInfo, statusClientLeft
+	case isProbe(x.Path()) && err == nil:
+		return slog.LevelDebug, status // it comes every few seconds
+	case isProbe(x.Path()):
+		return slog.LevelWarn, status
+	case status >= http.StatusInternalServerError:
+		return slog.LevelError, status
+	case err != nil && status < http.StatusBadRequest:
+		return slog.LevelWarn, status // the response broke off
 	}
-	return keyPattern.ReplaceAllString(s, "psk_REDACTED")
+	return slog.LevelInfo, status
 }
 
 // fullError returns everything known about an error, for the log alone.
@@ -62,4 +68,13 @@ func fullError(err error) string {
 		return p.cause.Error()
 	}
 	return err.Error()
+}
+
+// clientLeft reports whether the connection has ended before its response.
+func (x *exchange) clientLeft() bool {
+	ctx := x.ctx.Context // which the request has given up for its own
+	if ctx == nil {
+		ctx = x.Request().Context()
+	}
+	return errors.Is(ctx.Err(), context.Canceled)
 }

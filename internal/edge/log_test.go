@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"example.com/petstore/internal/edge"
+	"example.com/petstore/internal/keyring"
 	"example.com/petstore/internal/petstore"
 )
 
@@ -56,7 +57,8 @@ func TestNoKeyReachesTheLogWhereverAClientPutsIt(t *testing.T) {
 	s.send(t, "GET", petsPath, "", "Authorization: "+token)
 	s.send(t, "GET", petsPath, "", "Authorization: Bearer "+token, "Referer: http://x/"+token, "User-Agent: "+token, "Cookie: "+token)
 	s.send(t, "POST", petsPath, `{"name":"`+token+`","categoryId":"`+token+`"}`, withKey, isJSON)
-	s.log.wantLines(t, 9)
+	s.get(t, "/"+key, "X-Request-Id: "+key)
+	s.log.wantLines(t, 10)
 	if secret := token[len("psk_12345678_"):]; strings.Contains(s.log.String(), secret) {
 		t.Errorf("log: got the secret of a key in it, want none:\n%s", s.log.String())
 	}
@@ -87,4 +89,50 @@ func TestAReadinessCheckThatHangsIsBounded(t *testing.T) {
 		}
 	})
 	s.send(t, "GET", "/readyz", "").wants(t, 503, "unavailable", "")
+}
+
+func TestWhatAClientSendsFillsNoLog(t *testing.T) {
+	s := start(t)
+	s.get(t, "/"+strings.Repeat("%01", 10_000))
+	s.send(t, strings.Repeat("M", 10_000), petsPath, "")
+	s.log.wantLines(t, 2)
+	if n := len(s.log.String()); n > 5000 {
+		t.Errorf("two lines: got %d bytes, want less than 5000", n)
+	}
+}
+
+func TestAProbeThatSucceedsIsLoggedForDebuggingOnly(t *testing.T) {
+	s := start(t)
+	s.send(t, "GET", "/livez", "")
+	s.send(t, "GET", "/readyz", "")
+	s.get(t, petsPath)
+	for i, want := range []string{"DEBUG", "DEBUG", "INFO"} {
+		if got := s.log.wantLines(t, 3)[i]["level"]; got != want {
+			t.Errorf("line %d: got level %v, want %s", i+1, got, want)
+		}
+	}
+}
+
+// A client that leaves is no fault of the service.
+func TestAClientThatLeavesIsA499AtInfo(t *testing.T) {
+	asked := make(chan struct{})
+	s := start(t, func(c *edge.Config) {
+		c.Authenticate = func(ctx context.Context, _ string) (keyring.Grant, bool, error) {
+			close(asked)
+			<-ctx.Done()
+			return keyring.Grant{}, false, &petstore.Error{Kind: petstore.Unavailable, Message: "gave up", Err: ctx.Err()}
+		}
+	})
+	conn := s.dial(t)
+	if _, err := conn.Write([]byte("GET /v1/pets HTTP/1.1\r\nHost: petstore\r\n" + withKey + "\r\n\r\n")); err != nil {
+		t.Fatal(err)
+	}
+	<-asked
+	if err := conn.Close(); err != nil {
+		t.Fatal(err)
+	}
+	line := s.log.wantLines(t, 1)[0]
+	if line["status"] != 499.0 || line["level"] != "INFO" {
+		t.Errorf("got %v, want status 499 at INFO", line)
+	}
 }

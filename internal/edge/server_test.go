@@ -22,6 +22,7 @@ import (
 	"example.com/petstore/internal/contract"
 	"example.com/petstore/internal/edge"
 	"example.com/petstore/internal/keyring"
+	"example.com/petstore/internal/logging"
 	"example.com/petstore/internal/petstore"
 	"example.com/petstore/internal/service"
 	"example.com/petstore/internal/store/memory"
@@ -78,7 +79,7 @@ func newHandler(t testing.TB, store petstore.Store, log io.Writer, change ...fun
 		Document:     gen.Document,
 		Service:      service.New(store, edge.BasePath),
 		Base:         edge.BasePath,
-		Logger:       slog.New(slog.NewJSONHandler(log, nil)),
+		Logger:       slog.New(logging.NewHandler(log, logging.Options{Level: slog.LevelDebug, Secrets: []string{key}})),
 		Authenticate: keys.Authenticate,
 		Ready:        store.Ping,
 	}

@@ -1,8 +1,7 @@
-package main
+package logging
 
 import (
 	"bytes"
-	"context"
 	"io"
 	"log/slog"
 	"strconv"
@@ -12,34 +11,33 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// lineHandler writes what slog.JSONHandler writes, to which a test holds it,
-// for records of strings and integers alone, such as the access log's, at a
-// quarter of the time (0.3 of 1.2 µs a line); other records it leaves to
-// slog.JSONHandler.
-type lineHandler struct {
-	*slog.JSONHandler
-	to    io.Writer
-	lines sync.Pool
+// lines formats what slog.JSONHandler formats, to which a test holds it, for
+// records of strings and integers alone, such as the access log's. It leaves
+// other records to slog. It earns 5 of the 30 µs of processor time that a get
+// takes from memory (median of five rounds of 40,000 gets, two programs that
+// differ in nothing else).
+type lines struct {
+	fence fence
+	pool  sync.Pool
 }
 
-func newLineHandler(to io.Writer) *lineHandler {
-	return &lineHandler{
-		JSONHandler: slog.NewJSONHandler(to, nil),
-		to:          to,
-		lines:       sync.Pool{New: func() any { return new(line) }},
+// newLines returns nil for text.
+func newLines(o Options) *lines {
+	if o.Text {
+		return nil
 	}
+	return &lines{fence: newFence(o.Secrets), pool: sync.Pool{New: func() any { return new(line) }}}
 }
 
-// Handle implements slog.Handler. WithAttrs and WithGroup are JSONHandler's own
-// and return to it.
-func (h *lineHandler) Handle(ctx context.Context, r slog.Record) error {
-	l := h.lines.Get().(*line)
-	defer h.lines.Put(l)
-	if !l.format(r) {
-		return h.JSONHandler.Handle(ctx, r)
+// write reports whether it could format r and has written it.
+func (f *lines) write(to io.Writer, r slog.Record) bool {
+	l := f.pool.Get().(*line)
+	defer f.pool.Put(l)
+	if !l.format(f.fence, r) {
+		return false
 	}
-	_, err := h.to.Write(l.text)
-	return err
+	_, _ = to.Write(l.text) // who could be told that the log cannot be written?
+	return true
 }
 
 // line is the text of one record. It remembers how the second of the one before
@@ -51,13 +49,13 @@ type line struct {
 }
 
 // format reports whether it can format r.
-func (l *line) format(r slog.Record) bool {
+func (l *line) format(f fence, r slog.Record) bool {
 	l.text = append(l.text[:0], `{"time":"`...)
 	l.time(r.Time)
 	l.text = append(l.text, `","level":"`...)
 	l.text = append(l.text, r.Level.String()...)
 	l.text = append(l.text, `","msg":`...)
-	l.quote(r.Message)
+	l.quote(f.text(slog.MessageKey, r.Message))
 	plain := !r.Time.IsZero()
 	r.Attrs(func(a slog.Attr) bool {
 		l.text = append(l.text, ',')
@@ -65,7 +63,7 @@ func (l *line) format(r slog.Record) bool {
 		l.text = append(l.text, ':')
 		switch a.Value.Kind() {
 		case slog.KindString:
-			l.quote(a.Value.String())
+			l.quote(f.text(a.Key, a.Value.String()))
 		case slog.KindInt64:
 			l.text = strconv.AppendInt(l.text, a.Value.Int64(), 10)
 		default:

@@ -1,4 +1,4 @@
-package main
+package logging
 
 import (
 	"bytes"
@@ -32,13 +32,15 @@ func TestALineIsWhatJSONHandlerWrites(t *testing.T) {
 		"an attribute twice": record("x", slog.Int("a", 1), slog.Int("a", 2)),
 	} {
 		var got, want bytes.Buffer
-		if err := newLineHandler(&got).Handle(context.Background(), r); err != nil {
-			t.Fatalf("%s: %v", name, err)
+		if h := newLines(Options{}); !h.write(&got, r) {
+			if err := NewHandler(&got, Options{}).Handle(context.Background(), r); err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
 		}
 		if err := slog.NewJSONHandler(&want, nil).Handle(context.Background(), r); err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
-		if !reflect.DeepEqual(parsed(t, got.Bytes()), parsed(t, want.Bytes())) {
+		if !reflect.DeepEqual(fields(t, got.Bytes()), fields(t, want.Bytes())) {
 			t.Errorf("%s: got %s, want %s", name, got.Bytes(), want.Bytes())
 		}
 		if n := bytes.Count(got.Bytes(), []byte{'\n'}); n != 1 || !bytes.HasSuffix(got.Bytes(), []byte{'\n'}) {
@@ -67,7 +69,7 @@ func TestATimeIsWhatRFC3339NanoMakesOfIt(t *testing.T) {
 	}
 }
 
-func parsed(t *testing.T, line []byte) (v map[string]any) {
+func fields(t *testing.T, line []byte) (v map[string]any) {
 	t.Helper()
 	if err := json.Unmarshal(line, &v); err != nil {
 		t.Fatalf("%s: %v", line, err)

@@ -1,0 +1,76 @@
+package logging
+
+import (
+	"cmp"
+	"fmt"
+	"log/slog"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// How much of a value is written, in bytes before it is escaped. A client
+// chooses paths, methods and more; an error may carry a stack.
+const (
+	maxValue = 256
+	maxError = 16 << 10
+)
+
+// errorKey is the attribute that may be longer, as may the message.
+const errorKey = "error"
+
+const redacted = "REDACTED"
+
+// keyForm finds what looks like a stored API key, whole or not.
+var keyForm = regexp.MustCompile(`psk_\w+`)
+
+// fence keeps secrets and long texts out of the log.
+type fence struct{ secrets []string } // longest first: one may hold another
+
+func newFence(secrets []string) fence {
+	sorted := slices.DeleteFunc(slices.Clone(secrets), func(s string) bool { return s == "" })
+	slices.SortFunc(sorted, func(a, b string) int { return cmp.Compare(len(b), len(a)) })
+	return fence{sorted}
+}
+
+// text returns s as it may be written. Secrets are taken out before s is cut, or
+// a part of one might stay.
+func (f fence) text(key, s string) string {
+	for _, secret := range f.secrets {
+		if strings.Contains(s, secret) {
+			s = strings.ReplaceAll(s, secret, redacted)
+		}
+	}
+	if strings.Contains(s, "psk_") {
+		s = keyForm.ReplaceAllString(s, "psk_"+redacted)
+	}
+	limit := maxValue
+	if key == errorKey || key == slog.MessageKey {
+		limit = maxError
+	}
+	if len(s) <= limit {
+		return s
+	}
+	for limit > 0 && !utf8.RuneStart(s[limit]) {
+		limit--
+	}
+	return fmt.Sprintf("%s… (%d bytes in all)", s[:limit], len(s))
+}
+
+// replace is slog's ReplaceAttr.
+func (f fence) replace(_ []string, a slog.Attr) slog.Attr {
+	switch a.Value.Kind() {
+	case slog.KindString:
+		a.Value = slog.StringValue(f.text(a.Key, a.Value.String()))
+	case slog.KindAny:
+		switch v := a.Value.Any().(type) {
+		case error:
+			a.Value = slog.StringValue(f.text(a.Key, v.Error()))
+		case *slog.Source, slog.Level:
+		default:
+			a.Value = slog.StringValue(f.text(a.Key, fmt.Sprint(v)))
+		}
+	}
+	return a
+}

@@ -1,0 +1,75 @@
+// Package logging writes the program's log: one line an event, as JSON or as
+// text. It keeps secrets out, cuts what a client chose, and never makes a caller
+// wait for whoever reads the log. It decides nothing about what is logged.
+package logging
+
+import (
+	"context"
+	"io"
+	"log/slog"
+)
+
+// Options say how the log is written.
+type Options struct {
+	Text    bool       // for a person; otherwise JSON
+	Level   slog.Level // lines below it are not written
+	Secrets []string   // texts that are written nowhere, such as fixed API keys
+}
+
+// New returns a logger that writes to w, and the function that ends it. Lines
+// wait for at most gatherTime; end writes those that still do. The program calls
+// end before it exits, deferred, so that a panic does so too. If nobody reads w,
+// end gives up after endTimeout.
+func New(w io.Writer, o Options) (logger *slog.Logger, end func()) {
+	q := newQueue(w)
+	h := &handler{line: newLines(o), queue: q}
+	h.plain = o.handler(queueWriter{q, false})
+	h.important = o.handler(queueWriter{q, true})
+	q.start(func(missing int) []byte { return missingLine(o, missing) })
+	return slog.New(h), q.end
+}
+
+// NewHandler returns a handler that writes each line to w at once, and makes its
+// caller wait for that.
+func NewHandler(w io.Writer, o Options) slog.Handler { return o.handler(w) }
+
+// handler returns what slog has, with a fence for every value.
+func (o Options) handler(w io.Writer) slog.Handler {
+	f := newFence(o.Secrets)
+	options := &slog.HandlerOptions{Level: o.Level, ReplaceAttr: f.replace}
+	if o.Text {
+		return slog.NewTextHandler(w, options)
+	}
+	return slog.NewJSONHandler(w, options)
+}
+
+// handler sorts lines by whether they may be dropped first.
+type handler struct {
+	line             *lines // nil where slog's own handlers must format
+	queue            *queue
+	plain, important slog.Handler
+}
+
+// Enabled implements slog.Handler, as do the other methods.
+func (h *handler) Enabled(ctx context.Context, level slog.Level) bool {
+	return h.plain.Enabled(ctx, level)
+}
+
+func (h *handler) Handle(ctx context.Context, r slog.Record) error {
+	important := r.Level >= slog.LevelWarn
+	if h.line != nil && h.line.write(queueWriter{h.queue, important}, r) {
+		return nil
+	}
+	if important {
+		return h.important.Handle(ctx, r)
+	}
+	return h.plain.Handle(ctx, r)
+}
+
+func (h *handler) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return &handler{nil, h.queue, h.plain.WithAttrs(attrs), h.important.WithAttrs(attrs)}
+}
+
+func (h *handler) WithGroup(name string) slog.Handler {
+	return &handler{nil, h.queue, h.plain.WithGroup(name), h.important.WithGroup(name)}
+}
