@@ -227,6 +227,9 @@ func besideTheDocument(r *http.Request, answer *http.Response) []error {
 	if r.Method == http.MethodOptions && r.RequestURI == "*" { // RFC 9110, section 9.3.7
 		return want(answer, http.StatusNoContent)
 	}
+	if browser := strings.Contains(strings.ToLower(r.Header.Get("Accept")), "text/html"); browser && r.URL.Path == "/" && answer.StatusCode == http.StatusFound {
+		return nil // which is led to the documentation
+	}
 	if !slices.Contains(beside, decodedSegments(r.URL)) {
 		return want(answer, http.StatusNotFound)
 	}

@@ -31,7 +31,7 @@ func (e *edge) registerDocument(r *router, doc *openapi3.T) error {
 		return fmt.Errorf("openapi.yaml does not become JSON: %w", err)
 	}
 	r.public("/openapi.yaml", serveBytes("application/yaml", e.Document)) // RFC 9512
-	r.public("/openapi.json", serveBytes(mediaTypeJSON, asJSON))
+	r.public("/openapi.json", serveBytes(mediaTypeJSON, append(asJSON, '\n')))
 	return nil
 }
 

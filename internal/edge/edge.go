@@ -55,7 +55,9 @@ type Config struct {
 // edge is the handler of the whole service.
 type edge struct {
 	Config
-	echo *echo.Echo
+	echo    *echo.Echo
+	methods string          // of all routes, as Allow lists them
+	groups  map[string]bool // the first segments of the operations' paths
 }
 
 // New returns the handler of the whole service. It fails where the document is
@@ -85,7 +87,7 @@ func newEdge(cfg Config, register func(*router)) (*edge, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &edge{Config: cfg, echo: echo.New()}
+	e := &edge{Config: cfg, echo: echo.New(), methods: allMethods(operations), groups: groups(operations)}
 	e.echo.Binder = nil // the generated code then binds by the exchange's own Bind
 
 	r := newRouter(e, operations)

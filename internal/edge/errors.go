@@ -167,6 +167,7 @@ func (x *exchange) writeError(err error) {
 	for name, values := range p.header {
 		h[name] = values
 	}
+	body = append(body, '\n')
 	h.Set("Content-Type", mediaTypeJSON)
 	h.Set("Content-Length", strconv.Itoa(len(body)))
 	w.WriteHeader(p.status)

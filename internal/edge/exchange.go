@@ -106,15 +106,18 @@ func (e *edge) recovering(x *exchange) (err error) {
 		return x.NoContent(http.StatusNoContent)
 	}
 	if r := x.Request(); r.Method == http.MethodOptions && r.RequestURI == "*" {
-		x.Response().Header().Set("Allow", "OPTIONS, GET, HEAD, POST") // of the service as a whole (RFC 9110, section 9.3.7)
+		x.Response().Header().Set("Allow", e.methods) // of the service as a whole (RFC 9110, section 9.3.7)
 		return x.NoContent(http.StatusNoContent)
 	}
 	if strings.Count(x.Path(), "/") != strings.Count(echo.GetPath(x.Request()), "/") {
 		x.SetPath("")
-		return echo.ErrNotFound
+		return e.notFound(x)
 	}
 	x.decodePath()
-	return x.Handler()(x)
+	if err := x.Handler()(x); err != echo.ErrNotFound { // Echo's own
+		return err
+	}
+	return e.notFound(x)
 }
 
 // decodePath decodes the parameters of the path, which Echo leaves as they were

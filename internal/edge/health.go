@@ -38,5 +38,5 @@ func (e *edge) registerHealth(r *router) {
 
 func writeStatus(c echo.Context, status string) error {
 	c.Response().Header().Set("Cache-Control", "no-store")
-	return c.Blob(http.StatusOK, mediaTypeJSON, []byte(`{"status":"`+status+`"}`))
+	return c.Blob(http.StatusOK, mediaTypeJSON, []byte(`{"status":"`+status+`"}`+"\n"))
 }

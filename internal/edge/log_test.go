@@ -66,7 +66,7 @@ func TestNoKeyReachesTheLogWhereverAClientPutsIt(t *testing.T) {
 
 func TestTheProbesTellWhetherTheServiceRunsAndWhetherItCanServe(t *testing.T) {
 	s := start(t)
-	for path, want := range map[string]string{"/livez": `{"status":"alive"}`, "/readyz": `{"status":"ready"}`} {
+	for path, want := range map[string]string{"/livez": "{\"status\":\"alive\"}\n", "/readyz": "{\"status\":\"ready\"}\n"} {
 		resp := s.send(t, "GET", path, "")
 		resp.wants(t, 200, "", "")
 		if string(resp.body) != want || resp.Header.Get("Content-Type") != "application/json" || resp.Header.Get("Cache-Control") != "no-store" {

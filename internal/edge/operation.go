@@ -79,6 +79,17 @@ func operationsOf(doc *openapi3.T, docs string) ([]*operation, error) {
 	return operations, nil
 }
 
+// allMethods returns those of any path, as Allow lists them.
+func allMethods(operations []*operation) string {
+	all := []string{http.MethodOptions, http.MethodGet, http.MethodHead} // of the probes, at least
+	for _, op := range operations {
+		if !slices.Contains(all, op.method) {
+			all = append(all, op.method)
+		}
+	}
+	return strings.Join(all, ", ")
+}
+
 // methods are those an operation can have.
 var methods = []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete}
 

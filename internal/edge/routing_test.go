@@ -1,6 +1,7 @@
 package edge_test
 
 import (
+	"encoding/json"
 	"net/http"
 	"slices"
 	"strings"
@@ -27,6 +28,66 @@ func TestAnUnknownPathIs404WithOrWithoutAKey(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+func TestABrowserAtTheTopIsSentToTheDocumentation(t *testing.T) {
+	s := start(t)
+	for accept, status := range map[string]int{
+		"text/html": 302,
+		"text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,*/*;q=0.8": 302,
+		"application/json, TEXT/HTML;level=1;q=0.1":                                  302,
+		"text/html;q=0":    404,
+		"*/*":              404,
+		"text/*":           404,
+		"application/json": 404,
+		"text/htmlx":       404,
+		"":                 404,
+	} {
+		for _, method := range []string{"GET", "HEAD"} {
+			resp := s.send(t, method, "/", "", "Accept: "+accept)
+			if resp.StatusCode != status || resp.Header.Get("Vary") != "Accept" {
+				t.Errorf("%s / with Accept %q: got %d %v, want %d", method, accept, resp.StatusCode, resp.Header, status)
+			}
+			if got := resp.Header.Get("Location"); status == 302 && got != "/docs" {
+				t.Errorf("%s / with Accept %q: got Location %q, want /docs", method, accept, got)
+			}
+		}
+		for _, method := range []string{"POST", "OPTIONS", "FOO"} {
+			s.send(t, method, "/", "", "Accept: "+accept).wants(t, 404, "not_found", "")
+		}
+	}
+}
+
+func TestAnUnknownPathNearTheOperationsLeadsToThem(t *testing.T) {
+	s := start(t)
+	for path, message := range map[string]string{
+		"/":           "there is nothing at this path; the operations are below /v1, and /docs describes them",
+		"/pets":       "there is nothing at this path; the operations are below /v1, so put /v1 before it",
+		"/pets/1":     "there is nothing at this path; the operations are below /v1, so put /v1 before it",
+		"/%70ets":     "there is nothing at this path; the operations are below /v1, so put /v1 before it",
+		"/petsx":      "there is nothing at this path",
+		"/v1":         "there is nothing at this path",
+		"/v1/pets/1/": "there is nothing at this path",
+	} {
+		resp := s.get(t, path)
+		var e struct{ Message string }
+		if err := json.Unmarshal(resp.body, &e); err != nil || resp.StatusCode != 404 || e.Message != message {
+			t.Errorf("%s: got %d %s, want 404 %q", path, resp.StatusCode, resp.body, message)
+		}
+	}
+}
+
+func TestEveryBodyEndsWithANewline(t *testing.T) {
+	s := start(t)
+	withPets(t, s, 100)
+	for _, path := range []string{"/v1/pets", "/v1/pets?limit=100", "/v1/pets/1", "/v1/pets?limit=0", "/livez", "/readyz", "/openapi.yaml", "/openapi.json", "/nothing"} {
+		if resp := s.get(t, path); !strings.HasSuffix(string(resp.body), "\n") || strings.HasSuffix(string(resp.body), "\n\n") {
+			t.Errorf("%s: got a body that ends with %q, want one newline", path, resp.body[max(0, len(resp.body)-5):])
+		}
+	}
+	if resp := s.post(t, frank); !strings.HasSuffix(string(resp.body), "}\n") {
+		t.Errorf("createPet: got %q, want it to end with a newline", resp.body)
 	}
 }
 

@@ -91,7 +91,7 @@ const netHTTPBuffer = 2048
 
 func writeJSON(w http.ResponseWriter, status int, body func([]byte) []byte) error {
 	buf := buffers.Get().(*[]byte)
-	b := body((*buf)[:0])
+	b := append(body((*buf)[:0]), '\n') // so that a shell's prompt stands on its own line
 	h := w.Header()
 	h["Content-Type"] = contentTypeJSON
 	if len(b) >= netHTTPBuffer {
