@@ -44,6 +44,7 @@ func (c *cluster) serve(t *testing.T, address string) {
 func (c *cluster) route(n int) *replica { return c.replicas[n%len(c.replicas)] }
 
 func TestThePrimaryIsKilledUnderLoadAndTheStandbyPromoted(t *testing.T) {
+	t.Parallel()
 	for _, client := range []struct {
 		name  string
 		keyed bool
@@ -69,6 +70,7 @@ func TestThePrimaryIsKilledUnderLoadAndTheStandbyPromoted(t *testing.T) {
 }
 
 func TestThePrimaryHangsUnderLoadAndTheStandbyIsPromoted(t *testing.T) {
+	t.Parallel()
 	c := startCluster(t)
 	l := startLoad(t, 16, false, c.route)
 	l.more(t, 500)
@@ -80,6 +82,7 @@ func TestThePrimaryHangsUnderLoadAndTheStandbyIsPromoted(t *testing.T) {
 }
 
 func TestAPrimaryThatHangsForAMomentLosesAndDoublesNothing(t *testing.T) {
+	t.Parallel()
 	c := startCluster(t)
 	l := startLoad(t, 16, false, c.route)
 	l.more(t, 200)

@@ -106,6 +106,7 @@ func startProgram(t *testing.T, path, store string, args ...string) *replica {
 // next, the first of which migrates: from then on until the last has gone, both
 // work beside each other on the newer schema.
 func TestANewerVersionReplacesAnOlderOneAcrossItsMigrationUnderLoad(t *testing.T) {
+	t.Parallel()
 	newer := buildNextVersion(t)
 	database := pgtest.Database(t)
 	address := withParameter(database, "pool_max_conns=8")

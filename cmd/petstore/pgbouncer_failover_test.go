@@ -26,6 +26,7 @@ func startClusterBehindPgBouncer(t *testing.T) (*cluster, *pgtest.Pooler) {
 // The hung primary keeps its connections, and those of PgBouncer that statements
 // wait on.
 func TestThePrimaryBehindPgBouncerIsKilledOrHangsUnderLoadAndTheStandbyIsPromoted(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name string
 		end  func(*pgtest.Server)
@@ -53,6 +54,7 @@ func TestThePrimaryBehindPgBouncerIsKilledOrHangsUnderLoadAndTheStandbyIsPromote
 }
 
 func TestPgBouncerIsEndedAndStartedAgainUnderLoad(t *testing.T) {
+	t.Parallel()
 	for name, end := range map[string]func(*pgtest.Pooler){"killed": (*pgtest.Pooler).Kill, "terminated": (*pgtest.Pooler).Terminate} {
 		t.Run(name, func(t *testing.T) {
 			c, pooler := startClusterBehindPgBouncer(t)

@@ -12,6 +12,7 @@ import (
 )
 
 func TestReplicasBehindPgBouncer(t *testing.T) {
+	t.Parallel()
 	server := pgtest.Start(t)
 	pooler := server.Pooler(t)
 	fresh := func(t *testing.T) string {

@@ -121,6 +121,7 @@ func rollOver(t *testing.T, address string, start func() *replica) {
 }
 
 func TestAKeyIsKnownAndRevokedOnEveryReplicaSoon(t *testing.T) {
+	t.Parallel()
 	keysAreKnownAndRevoked(t, pgtest.Database(t))
 }
 

@@ -17,6 +17,7 @@ import (
 // 16 at once send the same 200 keys, by two stores as of two replicas, and the
 // server is killed and started again among them.
 func TestAKillMakesNoSecondPetOfAnIdempotencyKey(t *testing.T) {
+	t.Parallel()
 	const keys, times, kills = 200, 16, 3
 	server := pgtest.Start(t)
 	stores := [2]*postgres.Store{open(t, server.Address("postgres")), open(t, server.Address("postgres"))}

@@ -29,6 +29,7 @@ func loadOf(n int, halfway func()) func(func(petstore.NewPet, error) bool) {
 // that wait is a warning or the end of the connection: then the server is asked,
 // and the question waits for the standby too.
 func TestALoadWhoseWaitForTheStandbyWasEndedIsNotAcknowledgedBeforeTheStandbyHasIt(t *testing.T) {
+	t.Parallel()
 	for _, end := range []string{"pg_cancel_backend", "pg_terminate_backend"} {
 		t.Run(end, func(t *testing.T) {
 			server := pgtest.Start(t)
@@ -66,6 +67,7 @@ func TestALoadWhoseWaitForTheStandbyWasEndedIsNotAcknowledgedBeforeTheStandbyHas
 }
 
 func TestALoadWhoseConnectionBreaksBeforeItsCommitLeavesNothingBehind(t *testing.T) {
+	t.Parallel()
 	server := pgtest.Start(t)
 	for what, spoil := range map[string]func(){
 		"its backend ended": func() {

@@ -18,6 +18,7 @@ import (
 )
 
 func TestADatabaseThatCannotBeOpenedIsOneSentenceWithoutThePassword(t *testing.T) {
+	t.Parallel()
 	const secret = "hunter2"
 	here := pgtest.Start(t)
 	pgtest.Exec(t, here.Address("postgres"), "CREATE USER pets PASSWORD 'other'")
@@ -60,6 +61,7 @@ func TestADatabaseThatCannotBeOpenedIsOneSentenceWithoutThePassword(t *testing.T
 
 // The first caller is never answered, as by a server that is busy.
 func TestAServerThatIsSlowToAnswerIsOpened(t *testing.T) {
+	t.Parallel()
 	server := pgtest.Start(t)
 	slow, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -89,6 +91,7 @@ func TestAServerThatIsSlowToAnswerIsOpened(t *testing.T) {
 }
 
 func TestAnAddressWithOneStandbyAloneIsRefused(t *testing.T) {
+	t.Parallel()
 	primary := pgtest.Start(t)
 	standby := primary.Standby(t, "one")
 	_, err := postgres.Open(t.Context(), standby.Address("postgres"))
@@ -123,6 +126,7 @@ func TestANewerSchemaIsRefused(t *testing.T) {
 }
 
 func TestEightReplicasMigrateAtOnce(t *testing.T) {
+	t.Parallel()
 	for range 3 {
 		address := pgtest.Database(t)
 		migrateAtOnce(t, address, address)

@@ -10,11 +10,13 @@ import (
 )
 
 func TestPostgreSQLBehindPgBouncerKeepsTheContract(t *testing.T) {
+	t.Parallel()
 	server := pgtest.Start(t)
 	keepsTheContract(t, pgtest.NewDatabasePool(t, server.Address("postgres")), server.Pooler(t).Address)
 }
 
 func TestReplicasBehindPgBouncerMigrateAtOnce(t *testing.T) {
+	t.Parallel()
 	server := pgtest.Start(t)
 	pooler := server.Pooler(t)
 	for range 3 {
@@ -24,6 +26,7 @@ func TestReplicasBehindPgBouncerMigrateAtOnce(t *testing.T) {
 }
 
 func TestReplicasBehindPgBouncerAreLinearizable(t *testing.T) {
+	t.Parallel()
 	server := pgtest.Start(t)
 	address := server.Pooler(t).Address(server.Address("postgres"))
 	storetest.Linearizable(t, open(t, address), open(t, address))

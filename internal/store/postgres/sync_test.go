@@ -67,6 +67,7 @@ func TestAWriteWhoseWaitForTheStandbyWasEndedIsNeverAcknowledged(t *testing.T) {
 // Without its standby the primary lets every write wait. Those who read must
 // not notice, and sessions that wait must not pile up.
 func TestWritesThatWaitForTheStandbyKeepNobodyFromReading(t *testing.T) {
+	t.Parallel()
 	server := pgtest.Start(t)
 	s := open(t, server.Address("postgres")+"&pool_max_conns=3")
 	server.Configure(t, map[string]string{"synchronous_standby_names": "absent"})
@@ -101,6 +102,7 @@ func TestWritesThatWaitForTheStandbyKeepNobodyFromReading(t *testing.T) {
 // One write waits on a connection to the primary that hangs, the other finds
 // the successor by a new connection of the same pool.
 func TestAWriteThatWaitsForAHungServerIsTakenToItsSuccessor(t *testing.T) {
+	t.Parallel()
 	primary := pgtest.Start(t)
 	standby := primary.Standby(t, "one")
 	s := open(t, pgtest.Addresses("postgres", primary, standby))

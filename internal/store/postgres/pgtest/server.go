@@ -45,8 +45,7 @@ func start(settings []string) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	err = s.tool("initdb", "-D", s.data(), "-N", "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-instructions")
-	if err == nil {
+	if err = s.makeData(); err == nil {
 		err = s.run(settings)
 	}
 	if err != nil {
@@ -54,6 +53,31 @@ func start(settings []string) (*Server, error) {
 		return nil, err
 	}
 	return s, nil
+}
+
+// makeData makes the data folder of an empty server.
+func (s *Server) makeData() error {
+	if !template.used {
+		return s.initdb()
+	}
+	template.once.Do(func() {
+		if template.from, template.err = prepare(); template.err == nil {
+			template.err = template.from.initdb()
+		}
+	})
+	if template.err != nil {
+		return template.err
+	}
+	cmd := s.command("cp", "-a", template.from.data(), s.data())
+	cmd.Path, cmd.Err = exec.LookPath("cp")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("copying the template of servers: %w: %s", err, out)
+	}
+	return nil
+}
+
+func (s *Server) initdb() error {
+	return s.tool("initdb", "-D", s.data(), "-N", "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-instructions")
 }
 
 // Standby starts a standby of s, which streams from it under that name.
