@@ -59,7 +59,7 @@ endif
 ON_LOAD_CPU := $(shell command -v taskset >/dev/null 2>&1 && [ "$$(getconf _NPROCESSORS_ONLN)" -gt 1 ] && echo 'taskset -c 1')
 
 .DEFAULT_GOAL := help
-.PHONY: help run build release deploy-check test test-times generate docs-ui drift sdk lint lint-spec breaking conformance check fuzz bench bench-scale bench-fsync bench-import bench-report bench-postgres torture soak need-node need-python
+.PHONY: help run build release image deploy-check test test-times generate docs-ui drift sdk lint lint-spec breaking conformance check fuzz bench bench-scale bench-fsync bench-import bench-report bench-postgres torture soak need-node need-python
 
 help: ## print the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -79,6 +79,10 @@ $(RELEASE_TOOLS)/built: internal/release/tools/go.mod internal/release/tools/go.
 
 release: $(RELEASE_TOOLS)/built ## archives, packages, SBOMs and checksums for PLATFORMS (all) in .bin/release
 	@go run ./internal/release -tools $(RELEASE_TOOLS) -out .bin/release -platforms '$(PLATFORMS)'
+
+image: build ## build the container image petstore:latest (IMAGE=buildah or podman: with that, else docker)
+	@tmp=$$(mktemp -d) && trap 'rm -rf "$$tmp"' EXIT && mkdir "$$tmp/data" && cp $(BIN) "$$tmp" && \
+	$(or $(IMAGE),docker) build --tag petstore:latest $(IMAGE_FLAGS) --file deploy/Dockerfile "$$tmp"
 
 deploy-check: build $(RELEASE_TOOLS)/built ## run what deploy/ has: proxies, units, containers, alerts, a release
 	@for system in windows darwin; do echo "It compiles for $$system"; GOOS=$$system CGO_ENABLED=0 go build ./... || exit 1; done
