@@ -59,7 +59,7 @@ endif
 ON_LOAD_CPU := $(shell command -v taskset >/dev/null 2>&1 && [ "$$(getconf _NPROCESSORS_ONLN)" -gt 1 ] && echo 'taskset -c 1')
 
 .DEFAULT_GOAL := help
-.PHONY: help run build release image deploy-check test test-times generate docs-ui drift sdk lint lint-spec breaking conformance check fuzz bench bench-scale bench-fsync bench-import bench-report bench-postgres torture soak need-node need-python
+.PHONY: need-node need-python $(shell sed -n 's/^\([a-z-]*\):.*## .*/\1/p' $(MAKEFILE_LIST))
 
 help: ## print the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -200,6 +200,10 @@ bench-postgres: build ## measure the store and the service beside pgbench, on a 
 
 bench-import: build ## import a million real animals into SQLite, export them and restore them
 	@go run ./internal/bench/importing -out internal/bench/measured/import.json
+
+bench-attack: build ## measure the harm of each known attack
+	@go build -o .bin/attack ./internal/bench/attack
+	@$(ON_LOAD_CPU) .bin/attack -out internal/bench/measured/attack.json
 
 bench-report: ## write the tables and charts of the documents from the measured files
 	go run ./internal/bench/report

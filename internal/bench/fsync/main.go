@@ -38,8 +38,10 @@ func run(program string, slice time.Duration, out string) error {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	s, err := rig.StartPetstore("slow disk", program, "sqlite:"+filepath.Join(dir, "pets.db"), dir,
-		strace, "-D", "-f", "--seccomp-bpf", "-qq", "-o", "/dev/null", "-e", "trace=fsync,fdatasync", "-e", "inject=fsync,fdatasync:delay_exit=2000")
+	s, err := rig.Petstore{
+		Name: "slow disk", Program: program, Store: "sqlite:" + filepath.Join(dir, "pets.db"), Dir: dir,
+		Wrapper: []string{strace, "-D", "-f", "--seccomp-bpf", "-qq", "-o", "/dev/null", "-e", "trace=fsync,fdatasync", "-e", "inject=fsync,fdatasync:delay_exit=2000"},
+	}.Start()
 	if err != nil {
 		return err
 	}

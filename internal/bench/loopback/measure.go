@@ -91,7 +91,7 @@ func start(cfg config, name, dir string) (*rig.Server, error) {
 	default:
 		return rig.StartPeer(name, dir, "peer", name)
 	}
-	s, err := rig.StartPetstore(name, cfg.petstore, store, dir)
+	s, err := rig.Petstore{Name: name, Program: cfg.petstore, Store: store, Dir: dir}.Start()
 	if err != nil {
 		return nil, err
 	}

@@ -133,6 +133,34 @@ func VersusTable(all []Versus) string {
 	return table(rows)
 }
 
+// Attack is how much harm one attack does.
+type Attack struct {
+	Name   string `json:"name"`
+	Before string `json:"before"` // seen before its defence
+	Now    string `json:"now"`
+}
+
+// AttackTable returns the figures as a table of Markdown.
+func AttackTable(all []Attack) string {
+	rows := [][]string{{"attack", "seen before its defence", "now"}}
+	for _, a := range all {
+		rows = append(rows, []string{a.Name, a.Before, a.Now})
+	}
+	return plainTable(rows)
+}
+
+// plainTable is a table whose cells are sentences, which no padding helps.
+func plainTable(rows [][]string) string {
+	var b strings.Builder
+	for i, row := range rows {
+		b.WriteString("| " + strings.Join(row, " | ") + " |\n")
+		if i == 0 {
+			b.WriteString(strings.Repeat("|---", len(row)) + "|\n")
+		}
+	}
+	return b.String()
+}
+
 func mebibytes(n int64) string { return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20)) }
 
 func ratio(r float64) string { return fmt.Sprintf("%.2f", r) }

@@ -46,7 +46,7 @@ func measure(cfg config) error {
 	if err := os.Chmod(dir, 0o755); err != nil { // pgbench may run as another user
 		return err
 	}
-	service, err := rig.StartPetstore("petstore", cfg.petstore, server.Address("postgres"), dir)
+	service, err := rig.Petstore{Name: "petstore", Program: cfg.petstore, Store: server.Address("postgres"), Dir: dir}.Start()
 	if err != nil {
 		return err
 	}

@@ -46,7 +46,7 @@ func (l Load) Run(s *Server) (Result, error) {
 		times []time.Duration
 		errs  []error
 	)
-	cpu, start := s.processorTime(), time.Now()
+	cpu, start := s.ProcessorTime(), time.Now()
 	for i := range l.Connections {
 		wg.Go(func() {
 			own, err := l.drive(s.Addr, i, start)
@@ -67,7 +67,7 @@ func (l Load) Run(s *Server) (Result, error) {
 		PerSecond: float64(len(times)) / took.Seconds(),
 		Median:    times[len(times)/2],
 		P99:       times[len(times)*99/100],
-		CPU:       (s.processorTime() - cpu) / time.Duration(len(times)),
+		CPU:       (s.ProcessorTime() - cpu) / time.Duration(len(times)),
 	}, nil
 }
 

@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -27,21 +28,30 @@ type Server struct {
 	cmd     *exec.Cmd
 }
 
-// StartPetstore starts the service in its default configuration, its log in a
-// file in dir. The words of wrapper, if any, come before the command: another
-// program that runs it.
-func StartPetstore(name, program, store, dir string, wrapper ...string) (*Server, error) {
+// Petstore says how to start the service.
+type Petstore struct {
+	Name, Program, Store string
+	Dir                  string   // takes the log, NAME.log
+	Flags                []string // beside --addr and --store
+	Wrapper              []string // a command that runs the program, with its flags; nil: none
+	Log                  *os.File // nil: the file in Dir
+}
+
+// Start starts the service, otherwise in its default configuration.
+func (p Petstore) Start() (*Server, error) {
 	addr, err := freeAddr()
 	if err != nil {
 		return nil, err
 	}
-	log, err := os.Create(filepath.Join(dir, name+".log"))
-	if err != nil {
-		return nil, err
+	log := p.Log
+	if log == nil {
+		if log, err = os.Create(filepath.Join(p.Dir, p.Name+".log")); err != nil {
+			return nil, err
+		}
+		defer log.Close()
 	}
-	defer log.Close()
-	command := append(wrapper, program, "serve", "--addr", addr, "--store", store)
-	s := &Server{Name: name, Addr: addr, cmd: onServerCPU(command[0], command[1:]...)}
+	command := slices.Concat(p.Wrapper, []string{p.Program, "serve", "--addr", addr, "--store", p.Store}, p.Flags)
+	s := &Server{Name: p.Name, Addr: addr, cmd: onServerCPU(command[0], command[1:]...)}
 	s.cmd.Env = append(os.Environ(), "PETSTORE_API_KEYS="+Key)
 	s.cmd.Stderr = log
 	start := time.Now()
@@ -56,7 +66,7 @@ func StartPetstore(name, program, store, dir string, wrapper ...string) (*Server
 		time.Sleep(time.Millisecond)
 	}
 	s.Stop()
-	return nil, fmt.Errorf("%s does not respond; see %s", program, log.Name())
+	return nil, fmt.Errorf("%s does not respond; see %s", p.Program, log.Name())
 }
 
 // StartPeer starts this very program again, with args, its log in a file in dir,
@@ -105,12 +115,17 @@ func (s *Server) Stop() {
 
 // PeakMemory returns the most memory the server has had resident, in bytes, 0
 // where there is no /proc to read it from.
-func (s *Server) PeakMemory() int64 {
+func (s *Server) PeakMemory() int64 { return s.memory("VmHWM:") }
+
+// Memory returns the memory the server has resident now, likewise.
+func (s *Server) Memory() int64 { return s.memory("VmRSS:") }
+
+func (s *Server) memory(field string) int64 {
 	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", s.cmd.Process.Pid))
 	if err != nil {
 		return 0
 	}
-	_, rest, _ := strings.Cut(string(data), "VmHWM:")
+	_, rest, _ := strings.Cut(string(data), field)
 	fields := strings.Fields(rest)
 	if len(fields) == 0 {
 		return 0
@@ -119,10 +134,10 @@ func (s *Server) PeakMemory() int64 {
 	return kib << 10
 }
 
-// processorTime returns the processor time the server has used, 0 where it
+// ProcessorTime returns the processor time the server has used, 0 where it
 // cannot be known. Unlike requests a second, it hardly depends on the other
 // programs of the machine.
-func (s *Server) processorTime() time.Duration {
+func (s *Server) ProcessorTime() time.Duration {
 	t, err := processorTime(s.cmd.Process.Pid)
 	if err != nil {
 		return 0

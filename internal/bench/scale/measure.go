@@ -66,7 +66,7 @@ type times struct{ once, remembered float64 }
 
 // ask starts a fresh process on the database and asks it the question.
 func (d *database) ask(cfg config, q question) (times, error) {
-	s, err := rig.StartPetstore(filepath.Base(d.path), cfg.petstore, "sqlite:"+d.path, cfg.dir)
+	s, err := rig.Petstore{Name: filepath.Base(d.path), Program: cfg.petstore, Store: "sqlite:" + d.path, Dir: cfg.dir}.Start()
 	if err != nil {
 		return times{}, err
 	}
