@@ -62,13 +62,6 @@ func onFile(ctx context.Context, env environment, what, outcome string, f func(c
 
 // printReport says what a file holds.
 func printReport(to io.Writer, what string, r store.Report) {
-	fmt.Fprintf(to, "%s: schema version %d, %s, %s, %.1f MiB\n", what, r.Schema,
+	fmt.Fprintf(to, "%s: schema version %d, %s, %s, %.1f MiB\n", visible(what), r.Schema,
 		counted(r.Pets, "animal"), counted(r.Keys, "key"), float64(r.Bytes)/(1<<20))
-}
-
-func counted(n int64, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }

@@ -36,7 +36,7 @@ func checkCommand(env environment) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "check URL",
 		Short: "Hold any running server against the contract",
-		Long: `check sends requests to a server that claims to answer as openapi.yaml says, such
+		Long: `check sends requests to a server that claims to do as openapi.yaml says, such
 as a mock, a gateway before the service or another implementation, and prints a
 table of what holds and what does not. URL is the base address, ending in /v1. The
 right column says where a row stands: the name of a part of openapi.yaml, README
@@ -66,7 +66,7 @@ The exit status is 0 if all that was checked holds, 1 if something does not, and
 	flags.BoolVar(&cfg.Write, "write", false, "add animals too, which nobody can remove")
 	flags.StringVar(&cfg.only, "only", "", `check only the rows whose "group: title" this regular expression matches`)
 	flags.BoolVar(&cfg.json, "json", false, "print one JSON object, for programs")
-	addDurationFlag(flags, &cfg.Timeout, "timeout", 10*time.Second, "how long to wait for one answer")
+	addDurationFlag(flags, &cfg.Timeout, "timeout", 10*time.Second, "how long to wait for one response")
 	addDurationFlag(flags, &cfg.deadline, "deadline", 5*time.Minute, "how long the whole check may take")
 	flags.IntVar(&cfg.Rate, "rate", 50, "how many requests to send a second; 0 for as many as there are")
 	return cmd

@@ -110,7 +110,7 @@ func exportPets(ctx context.Context, env environment, cfg exportConfig) (err err
 	case err != nil:
 		return fmt.Errorf("%w; %s", err, outcome)
 	}
-	fmt.Fprintf(env.stderr, "exported %s in %.1f s, %s/s\n", plural(p.rows, "pet"), took.Seconds(), plural(perSecond(p.rows, took), "row"))
+	fmt.Fprintf(env.stderr, "exported %s in %.1f s, %s/s\n", counted(p.rows, "pet"), took.Seconds(), counted(perSecond(p.rows, took), "row"))
 	return nil
 }
 

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strconv"
 	"strings"
 	"time"
 
@@ -152,7 +151,7 @@ func (im *importing) refuse() error {
 	if im.file.Bad == 1 {
 		verb = "is"
 	}
-	return fmt.Errorf("%d of the %s of %s %s not acceptable; %s; nothing was imported", im.file.Bad, plural(im.file.Good+im.file.Bad, "row"), im.file.Source.Name(), verb, next)
+	return fmt.Errorf("%d of the %s of %s %s not acceptable; %s; nothing was imported", im.file.Bad, counted(im.file.Good+im.file.Bad, "row"), im.file.Source.Name(), verb, next)
 }
 
 // store reads the file once more, into the store.
@@ -180,12 +179,12 @@ func (im *importing) print() {
 		leftOut = fmt.Sprintf(", left out %d", im.file.Bad)
 	}
 	if im.dryRun {
-		fmt.Fprintf(im.env.stderr, "checked %s of %s%s; nothing was stored (--dry-run)\n", plural(im.file.Good, "pet"), visible(im.file.Source.Name()), leftOut)
+		fmt.Fprintf(im.env.stderr, "checked %s of %s%s; nothing was stored (--dry-run)\n", counted(im.file.Good, "pet"), visible(im.file.Source.Name()), leftOut)
 		return
 	}
 	fmt.Fprintf(im.env.stderr, "imported %s into %s%s: checked in %.1f s, stored in %.1f s, %s/s in all\n",
-		plural(im.stored, "pet"), visible(store.Redact(im.importConfig.store)), leftOut,
-		im.checking.Seconds(), im.storing.Seconds(), plural(perSecond(im.stored, im.checking+im.storing), "row"))
+		counted(im.stored, "pet"), visible(store.Redact(im.importConfig.store)), leftOut,
+		im.checking.Seconds(), im.storing.Seconds(), counted(perSecond(im.stored, im.checking+im.storing), "row"))
 }
 
 // printJSON prints the same for programs.
@@ -231,12 +230,4 @@ func explainImport(ctx context.Context, err error) error {
 		return fmt.Errorf("%w; nothing was imported, try again later", err)
 	}
 	return fmt.Errorf("%w; the store has all of the pets or none: look before you try again, for example with petstore export", err)
-}
-
-// plural returns n and its noun: 1 pet, 2 pets.
-func plural(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return strconv.Itoa(n) + " " + noun + "s"
 }

@@ -1,4 +1,4 @@
-// Command petstore is the pet store service: `petstore serve` answers the
+// Command petstore is the pet store service: `petstore serve` serves the
 // operations of openapi.yaml, `petstore keys` manages the API keys that open it,
 // `petstore import` and `petstore export` bring pets in and out by the file,
 // `petstore check` holds any server against the contract.

@@ -64,7 +64,7 @@ func (p *progress) tick() {
 func (p *progress) show(took time.Duration) {
 	text := fmt.Sprintf("%v", took.Round(time.Second))
 	if p.rows > 0 {
-		text = fmt.Sprintf("%s, %s/s", plural(p.rows, "row"), plural(perSecond(p.rows, took), "row"))
+		text = fmt.Sprintf("%s, %s/s", counted(p.rows, "row"), counted(perSecond(p.rows, took), "row"))
 	}
 	done := 0.0
 	if p.part != nil {

@@ -8,7 +8,7 @@ import (
 	"example.com/petstore/internal/edge"
 )
 
-// linkBase returns what links in answers begin with: the base path, or the
+// linkBase returns what links in responses begin with: the base path, or the
 // public base address, which ends in the version segment whether the operator
 // wrote it or not.
 func linkBase(publicURL string) (string, error) {

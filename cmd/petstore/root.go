@@ -98,7 +98,7 @@ func addStoreFlag(flags *pflag.FlagSet, address *string) {
 
 // notifyOn has a store say what the operator should know.
 func notifyOn(stderr io.Writer) store.Option {
-	return store.Notify(func(message string) { fmt.Fprintln(stderr, "petstore: "+message) })
+	return store.Notify(func(message string) { fmt.Fprintln(stderr, "petstore: "+visible(message)) })
 }
 
 // variable returns the variable that stands in for a flag.

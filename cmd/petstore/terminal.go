@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"io"
 	"os"
 	"strconv"
@@ -80,4 +81,12 @@ func cut(s string, n int) string {
 		}
 	}
 	return s
+}
+
+// counted returns n and its noun: 1 pet, 2 pets.
+func counted[N int | int64](n N, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
 }

@@ -21,7 +21,7 @@ beside servers, and on a backup: --store sqlite:FILE.`,
   petstore verify --store sqlite:petstore-2026-11-21.db`,
 		Args: exactly(0, ""),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			fmt.Fprintf(env.stderr, "reading all of %s\n", store.Redact(address))
+			fmt.Fprintf(env.stderr, "reading all of %s\n", visible(store.Redact(address)))
 			report, err := store.Verify(cmd.Context(), address)
 			if err != nil {
 				return err

@@ -116,7 +116,7 @@ func (k *Keyring) Authenticate(ctx context.Context, token string) (grant Grant, 
 }
 
 // lookup asks the store for a key, once for all who want it at the time. The
-// caller's going away does not end it, since others may wait for the answer.
+// caller's going away does not end it, since others may wait for the result.
 func (k *Keyring) lookup(ctx context.Context, id string) (entry, error) {
 	v, err, _ := k.flights.Do(id, func() (any, error) {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lookupTimeout)

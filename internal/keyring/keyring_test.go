@@ -187,7 +187,7 @@ func TestAKeyIsAsOldAsTheBeginningOfItsLookUp(t *testing.T) {
 		d.gate = make(chan struct{})
 		go d.wantOpen(t, token, k.ID)
 		synctest.Wait()
-		d.advance(keyring.CacheTTL) // the store was slow; its answer may be as old
+		d.advance(keyring.CacheTTL) // the store was slow; what it returns may be as old
 		close(d.gate)
 		synctest.Wait()
 		d.wantOpen(t, token, k.ID)
