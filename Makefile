@@ -11,8 +11,14 @@ OASDIFF     := .bin/oasdiff-v1.30.0/oasdiff
 VERSION  := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
 COMMIT   := $(shell git rev-parse HEAD 2>/dev/null || echo unknown)
 BIN      := .bin/petstore
-# All that files ask for, so that the checkers see every one.
-ALL_TAGS := postgres,torture,oasdiff,conformance,chromium,sdk,deploy
+# The build tags of tests, and what each needs:
+#   postgres    a PostgreSQL server, and PgBouncer before it
+#   torture     the same and minutes: servers are killed under load
+#   chromium    the browser Chromium
+#   deploy      the container tools that deploy-check names
+#   thirdparty  the programs that breaking, conformance, sdk and third-party install
+# The checkers see the files of all.
+ALL_TAGS := postgres,torture,chromium,deploy,thirdparty
 FUZZTIME ?= 30s
 ROUNDS   ?= 3
 SOAK     ?= 1h
@@ -25,15 +31,13 @@ else
 RACE := go test
 endif
 
-# The tag postgres: a PostgreSQL server and PgBouncer before it. In CI these tests
-# always run: they fail where a program is missing.
+# In CI the tests with the tags postgres and chromium always run: they fail where
+# a program is missing.
 HAVE_POSTGRES := $(shell ([ -n "$$CI" ] || { ls /usr/lib/postgresql/*/bin/initdb || command -v initdb; } && { ls /usr/sbin/pgbouncer || command -v pgbouncer; }) >/dev/null 2>&1 && echo yes)
 ifeq ($(HAVE_POSTGRES),yes)
 TAGS += postgres
 endif
 
-# So do those that look at the documentation page in a browser, with the tag
-# chromium.
 HAVE_CHROMIUM := $(shell ([ -n "$$CI" ] || command -v chromium) >/dev/null 2>&1 && echo yes)
 ifeq ($(HAVE_CHROMIUM),yes)
 TAGS += chromium
@@ -44,7 +48,7 @@ endif
 NODE    := 18.20.0
 NPM_CI  := npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
 LINTERS := .bin/linters
-STRANGERS := .bin/conformance
+JUDGES := .bin/conformance
 SPECTRAL := $(LINTERS)/node_modules/.bin/spectral lint --fail-severity hint --ruleset internal/contract/linters/spectral.yaml
 REDOCLY  := REDOCLY_TELEMETRY=off REDOCLY_SUPPRESS_UPDATE_NOTICE=true $(LINTERS)/node_modules/.bin/redocly lint --format stylish --config internal/contract/linters/redocly.yaml
 
@@ -133,7 +137,7 @@ sdk: ## make the clients for Go, TypeScript, Python and Java and have each tell 
 	@$(MAKE) -s -k -C internal/sdk $(SDKS:%=needs-%)
 	@$(MAKE) -s -C internal/sdk $(SDKS)
 	@echo 'Each client is used as the README says, and tells its story to a server'
-	@go test -count=1 -tags sdk -timeout 20m -v ./internal/sdk -run "Test.*/^($$(echo $(SDKS) | tr ' ' '|'))$$"
+	@go test -count=1 -tags thirdparty -timeout 20m -v ./internal/sdk -run "Test.*/^($$(echo $(SDKS) | tr ' ' '|'))$$"
 	@go run ./internal/sdk/readme
 
 lint: ## vet, staticcheck, gofumpt, deadcode
@@ -164,20 +168,23 @@ $(OASDIFF):
 	@GOBIN='$(CURDIR)/$(@D)' go install github.com/oasdiff/oasdiff@$(patsubst .bin/oasdiff-%/,%,$(dir $@))
 
 breaking: $(OASDIFF) ## fail if openapi.yaml breaks clients of the specification, or of BASE (the last release)
-	OASDIFF='$(CURDIR)/$(OASDIFF)' go test -tags oasdiff ./internal/contract/breaking
+	OASDIFF='$(CURDIR)/$(OASDIFF)' go test -tags thirdparty ./internal/contract/breaking
 	@go run ./internal/contract/breaking $(OASDIFF) $(BASE)
 
 need-python:
 	@python3 -c 'import ensurepip, sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { echo 'make conformance needs Python 3.11 or later with venv; install it (Debian: apt install python3 python3-venv) and run make again.' >&2; exit 1; }
 
-$(STRANGERS)/prism: internal/contract/conformance/package.json internal/contract/conformance/package-lock.json | need-node
+$(JUDGES)/prism: internal/contract/conformance/package.json internal/contract/conformance/package-lock.json | need-node
 	@mkdir -p $(@D) && cp $^ $(@D) && $(NPM_CI) --prefix $(@D) && touch $@
 
-$(STRANGERS)/schemathesis: internal/contract/conformance/requirements.txt | need-python
+$(JUDGES)/schemathesis: internal/contract/conformance/requirements.txt | need-python
 	@python3 -m venv --clear $(@D)/venv && $(@D)/venv/bin/pip install --quiet --disable-pip-version-check --require-hashes -r $< && touch $@
 
-conformance: need-node need-python build $(STRANGERS)/prism $(STRANGERS)/schemathesis ## Schemathesis and Prism judge the running service, with a random SEED
-	@SEED=$(SEED) go test -count=1 -v -parallel 2 -timeout 20m -tags conformance ./internal/contract/conformance
+conformance: need-node need-python build $(JUDGES)/prism $(JUDGES)/schemathesis ## Schemathesis and Prism judge the running service, with a random SEED
+	@SEED=$(SEED) go test -count=1 -v -parallel 2 -timeout 20m -tags thirdparty -run 'Schemathesis|Prism' ./internal/contract/conformance
+
+third-party: need-node need-python build ## a dozen other generators and judges try openapi.yaml: minutes, the first time half an hour
+	@go test -count=1 -v -timeout 90m -tags thirdparty -run ThirdParty ./internal/contract/conformance
 
 check: drift lint lint-spec breaking conformance test sdk deploy-check ## all that CI checks
 

@@ -1,4 +1,4 @@
-//go:build sdk
+//go:build thirdparty
 
 package sdk_test
 

@@ -1,4 +1,4 @@
-//go:build oasdiff
+//go:build thirdparty
 
 package main
 

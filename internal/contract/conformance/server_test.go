@@ -1,9 +1,11 @@
-//go:build conformance
+//go:build thirdparty
 
-// Package conformance lets programs of strangers judge the running service by
-// openapi.yaml: Schemathesis, which makes requests from it, and Prism, which
-// stands between a client and the service. They share no code with the service
-// and none with its own judge. `make conformance` installs them and runs this.
+// Package conformance lets programs of third parties judge openapi.yaml and the
+// running service. They share no code with the service and none with its own
+// judge. With every change, `make conformance` installs and runs Schemathesis, which
+// makes requests from the document, and Prism, which stands between a client and
+// the service. `make third-party` has the others, whose clients and judges the
+// folder third-party makes.
 package conformance
 
 import (
@@ -26,7 +28,7 @@ import (
 const (
 	document = "../../../openapi.yaml"
 	program  = "../../../.bin/petstore"
-	key      = "a-key-for-tests-by-strangers"
+	key      = "a-key-for-third-party-tests"
 	giveUp   = 30 * time.Second // for anything that starts or answers
 )
 

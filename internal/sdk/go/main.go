@@ -69,11 +69,11 @@ func story(ctx context.Context, base, key string) error {
 	for _, err := range client.All(ctx, c, &client.ListPetsParams{Limit: new(101)}) {
 		refused(err)
 	}
-	stranger, err := client.NewClientWithResponses(base, client.WithKey("not-a-key-of-this-server"))
+	other, err := client.NewClientWithResponses(base, client.WithKey("not-a-key-of-this-server"))
 	if err != nil {
 		return err
 	}
-	for _, err := range client.All(ctx, stranger, nil) {
+	for _, err := range client.All(ctx, other, nil) {
 		refused(err)
 	}
 	//lint:ignore SA1019 as above

@@ -39,7 +39,7 @@ public class Story {
   }
 
   @SuppressWarnings("deprecation") // getPet: the story shows what a deprecation looks like
-  private void tell(Story stranger) throws Exception {
+  private void tell(Story other) throws Exception {
     // Add some pets. A categoryId may be any int64: it is a long.
     for (NewPet pet : List.of(
         new NewPet().name("Frank").categoryId(9007199254740993L).status(PetStatus.PENDING),
@@ -63,7 +63,7 @@ public class Story {
 
     // What is refused is thrown as an exception that says why.
     refused(() -> all(101, null, pet -> {}));
-    refused(() -> stranger.all(20, null, pet -> {}));
+    refused(() -> other.all(20, null, pet -> {}));
     refused(() -> pets.getPet(999L));
 
     // Send a request again whose answer was lost: the same key, the same pet.

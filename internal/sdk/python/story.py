@@ -77,10 +77,10 @@ def main() -> None:
     print(f"got {got.id} {got.name}, category {got.category_id}; this operation ends on {answer.headers['Sunset']}")
 
     # What is refused is raised as an exception that says why.
-    stranger = AuthenticatedClient(base_url=base_url, token="not-a-key-of-this-server")
+    other = AuthenticatedClient(base_url=base_url, token="not-a-key-of-this-server")
     refusals: list[Callable[[], Pet]] = [
         lambda: next(all_pets(client, limit=101)),
-        lambda: next(all_pets(stranger)),
+        lambda: next(all_pets(other)),
         lambda: check(get_pet.sync_detailed(999, client=client)),
     ]
     for request in refusals:
