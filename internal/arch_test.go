@@ -102,12 +102,13 @@ var mayImport = map[string][]string{
 	"internal/check":           {}, // it judges from outside
 	"internal/logging":         {"github.com/go-json-experiment/json/jsontext"},
 	"internal/keyring":         {"internal/petstore", "golang.org/x/sync/singleflight"},
+	"internal/limit":           {"golang.org/x/time/rate"},
 	"internal/server":          {}, // it knows nothing of what it serves
 	"internal/service":         {"gen/api", "internal/petstore", "github.com/go-json-experiment/json/jsontext"},
 	"internal/petfile":         {"internal/petstore", "github.com/go-json-experiment/json", "github.com/go-json-experiment/json/jsontext"},
 	"internal/animals":         {"internal/petstore", "internal/petfile"},
 	"internal/edge/schema":     {"github.com/getkin/kin-openapi/openapi3"},
-	"internal/edge":            {"gen/api", "internal/petstore", "internal/keyring", "internal/edge/schema", "github.com/getkin/kin-openapi/openapi3", "github.com/go-json-experiment/json/jsontext", "github.com/labstack/echo/v4", "github.com/oapi-codegen/runtime"},
+	"internal/edge":            {"gen/api", "internal/petstore", "internal/keyring", "internal/limit", "internal/edge/schema", "github.com/getkin/kin-openapi/openapi3", "github.com/go-json-experiment/json/jsontext", "github.com/labstack/echo/v4", "github.com/oapi-codegen/runtime"},
 	"internal/store":           {"internal/petstore", "internal/store/memory", "internal/store/sqlite", "internal/store/postgres"},
 	"internal/store/memory":    {"internal/petstore"},
 	"internal/store/sqlite":    {"internal/petstore", "internal/wholefile", "github.com/gofrs/flock", "golang.org/x/sys/unix", "github.com/pressly/goose/v3", "modernc.org/sqlite", "modernc.org/sqlite/lib"},

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/netip"
 	"syscall"
 	"time"
 
@@ -27,6 +28,9 @@ type serveConfig struct {
 	addr, store, publicURL string
 	drain                  time.Duration
 	maxConnections         int
+	maxInFlight            int
+	rateLimit              float64
+	trustedProxies         []netip.Prefix
 	mustExist              bool
 	requireSync, sandbox   bool
 	log                    logConfig
@@ -91,6 +95,9 @@ skips the drain. A second signal ends the server at once.`,
 	flags.StringVar(&cfg.publicURL, "public-url", "", "the address clients use, where a proxy stands between, such as https://pets.example.com/v1; links in answers become absolute")
 	addDurationFlag(flags, &cfg.drain, "drain", server.DefaultDrain, "how long to serve on after SIGTERM while /readyz says no, so that load balancers turn away first")
 	flags.IntVar(&cfg.maxConnections, "max-connections", 0, "how many connections this process has at most; at the limit the longest idle one without a valid key is closed first; 0: 4096, or fewer where it may open fewer files")
+	flags.IntVar(&cfg.maxInFlight, "max-in-flight", 256, "how many calls of the store this process has under way at most; twice as many may wait, others hear 503 at once; several processes have as many each")
+	flags.Float64Var(&cfg.rateLimit, "rate-limit", 0, "how many requests a second an API key may make of this process, others hear 429; 0: any number; several processes allow as many each")
+	addPrefixesFlag(flags, &cfg.trustedProxies, "trusted-proxies", "the proxies before this server, such as 127.0.0.1 or 10.0.0.0/8, whose X-Forwarded-For tells the log a client's address; repeat it or separate by commas")
 	flags.BoolVar(&cfg.requireSync, "require-sync", false, "refuse to start where PostgreSQL would acknowledge what no standby has, or no synchronous standby is there")
 	addLogFlags(flags, &cfg.log)
 	flags.BoolVar(&cfg.sandbox, "sandbox", false, "serve 300 animals from memory, with a new key, to scripts at localhost too; a restart resets it")
@@ -114,7 +121,7 @@ func serve(ctx context.Context, env environment, cfg serveConfig) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := server.CheckMaxConnections(cfg.maxConnections); err != nil {
+	if err := cfg.checkLimits(); err != nil {
 		return usageError{err}
 	}
 	logOptions, err := cfg.log.options(env, cfg.apiKeys)
@@ -212,7 +219,9 @@ func newHandler(cfg serveConfig, base string, logger *slog.Logger, st petstore.S
 			}
 			return st.Ping(ctx)
 		},
-		LocalOrigins: cfg.sandbox,
+		LocalOrigins:   cfg.sandbox,
+		Limits:         cfg.limits(),
+		TrustedProxies: cfg.trustedProxies,
 	})
 }
 

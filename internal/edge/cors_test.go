@@ -7,7 +7,7 @@ import (
 	"example.com/petstore/internal/edge"
 )
 
-func localOrigins(cfg *edge.Config) { cfg.LocalOrigins = true }
+func localOrigins(cfg *edge.Config) { cfg.LocalOrigins, cfg.Base = true, "http://petstore/v1" }
 
 const fromLocalhost = "Origin: http://localhost:5173"
 

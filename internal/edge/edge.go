@@ -21,6 +21,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"strings"
 
@@ -33,7 +34,7 @@ import (
 // BasePath is the path every operation's path follows.
 const BasePath = "/v1"
 
-// Config is what an edge needs. All fields but LocalOrigins are required.
+// Config is what an edge needs. The fields from LocalOrigins on are optional.
 type Config struct {
 	Document []byte                    // openapi.yaml, byte for byte
 	Service  api.StrictServerInterface // one method an operation
@@ -50,6 +51,10 @@ type Config struct {
 	// LocalOrigins lets scripts of pages at localhost use the service (CORS).
 	// Otherwise no browser lets a script of another origin do so.
 	LocalOrigins bool
+
+	Limits         Limits         // none where it is zero
+	Observer       Observer       // nil: nobody
+	TrustedProxies []netip.Prefix // whose X-Forwarded-For is believed
 }
 
 // edge is the handler of the whole service.
@@ -65,7 +70,7 @@ type edge struct {
 // than the generated code.
 func New(cfg Config) (http.Handler, error) {
 	e, err := newEdge(cfg, func(r *router) {
-		api.RegisterHandlersWithBaseURL(r, api.NewStrictHandler(cfg.Service, nil), BasePath)
+		api.RegisterHandlersWithBaseURL(r, api.NewStrictHandler(cfg.Service, []api.StrictMiddlewareFunc{r.edge.bounded}), BasePath)
 	})
 	if err != nil {
 		return nil, err // and no *edge that is nil inside the interface

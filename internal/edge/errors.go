@@ -24,6 +24,7 @@ const (
 	codePayloadTooLarge      = "payload_too_large"
 	codeUnsupportedMediaType = "unsupported_media_type"
 	codeIdempotencyKeyReused = "idempotency_key_reused"
+	codeRateLimited          = "rate_limited"
 	codeInternal             = "internal"
 	codeUnavailable          = "unavailable"
 )

@@ -19,14 +19,17 @@ import (
 // other rules. All that a request needs is in it, in one allocation.
 type exchange struct {
 	echo.Context
-	start time.Time
-	ctx   exchangeContext
-	id    [1]string // the request id, as the value of a header
-	query url.Values
-	body  any // as decoded and validated
+	operation *operation // nil where the path is no operation's
+	start     time.Time
+	ctx       exchangeContext
+	id        [1]string // the request id, as the value of a header
+	query     url.Values
+	body      any // as decoded and validated
 
 	bodyRead     bool // whole, off the connection
 	closesUnread bool // the connection, unless the body is read
+
+	responseBytes int64 // taken of Limits.Responses
 }
 
 // QueryParams replaces Echo's own reading, which drops what it cannot read.
@@ -43,6 +46,9 @@ func (x *exchange) Bind(target any) error { return runtime.BindJSONValue(x.body,
 func (e *edge) exchange(c echo.Context) {
 	x := &exchange{Context: c, start: time.Now(), id: [1]string{requestID(c.Request())}}
 	x.setCommonHeaders()
+	if e.Observer != nil {
+		e.Observer.Begin()
+	}
 
 	err := e.recovering(x)
 	if err != nil {
@@ -102,6 +108,9 @@ func (e *edge) recovering(x *exchange) (err error) {
 			err = &panicError{value: v, stack: debug.Stack()}
 		}
 	}()
+	if err := e.checkHost(x.Request()); err != nil {
+		return err
+	}
 	if e.LocalOrigins && x.admitLocalOrigin() {
 		return x.NoContent(http.StatusNoContent)
 	}

@@ -19,6 +19,7 @@ const statusClientLeft = 499
 func (e *edge) log(x *exchange, err error) {
 	r, now := x.Request(), time.Now()
 	level, status := e.severity(x, err)
+	e.observe(x, status, now.Sub(x.start))
 	ctx := context.Background() // the line is written whether the client waits or not
 	if !e.Logger.Enabled(ctx, level) {
 		return
@@ -32,9 +33,12 @@ func (e *edge) log(x *exchange, err error) {
 		slog.Int64("bytes", x.Response().Size),
 		slog.Int64("duration_us", now.Sub(x.start).Microseconds()),
 		slog.String("request_id", x.id[0]),
-		slog.String("remote", r.RemoteAddr),
+		slog.String("remote", e.remote(r)),
 		slog.String("key", x.ctx.keyID),
 	)
+	if id := traceID(r.Header); id != "" {
+		record.AddAttrs(slog.String("trace_id", id))
+	}
 	if level > slog.LevelInfo && err != nil {
 		record.AddAttrs(slog.String("error", fullError(err)))
 	}
@@ -45,6 +49,7 @@ func (e *edge) log(x *exchange, err error) {
 func (e *edge) severity(x *exchange, err error) (slog.Level, int) {
 	status := x.Response().Status
 	_, panicked := errors.AsType[*panicError](err)
+	_, crowded := errors.AsType[shedError](err)
 	switch {
 	case panicked:
 		return slog.LevelError, status
@@ -54,6 +59,8 @@ func (e *edge) severity(x *exchange, err error) (slog.Level, int) {
 		return slog.LevelDebug, status // it comes every few seconds
 	case isProbe(x.Path()):
 		return slog.LevelWarn, status
+	case crowded:
+		return slog.LevelWarn, status // load is no fault
 	case status >= http.StatusInternalServerError:
 		return slog.LevelError, status
 	case err != nil && status < http.StatusBadRequest:

@@ -18,6 +18,7 @@ import (
 
 // operation is an operation of the document, made ready once at the start.
 type operation struct {
+	id           string // its operationId
 	method, path string // as Echo has them: GET /v1/pets/:petId
 	parameters   []*parameter
 	body         *schema.Schema // nil where the operation takes none
@@ -37,6 +38,7 @@ func (op *operation) name() string { return op.method + " " + op.path }
 func (e *edge) serve(op *operation, generated echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		x := c.(*exchange) // as recovering passes it
+		x.operation = op
 		for _, field := range op.deprecation {
 			x.Response().Header()[field.name] = field.values
 		}
@@ -47,9 +49,13 @@ func (e *edge) serve(op *operation, generated echo.HandlerFunc) echo.HandlerFunc
 		}
 		defer x.ctx.release()
 		x.SetRequest(x.Request().WithContext(&x.ctx))
+		if err := e.admit(x); err != nil {
+			return err
+		}
 		if err := op.validate(x); err != nil {
 			return err
 		}
+		defer e.giveBack(x)
 		if err := generated(x); err != nil {
 			return err
 		}
@@ -110,7 +116,7 @@ func newOperation(doc *openapi3.T, docs, path, method string, item *openapi3.Pat
 	if err != nil {
 		return nil, err
 	}
-	op := &operation{method: method, path: BasePath + echoPath}
+	op := &operation{id: o.OperationID, method: method, path: BasePath + echoPath}
 	if op.parameters, err = newParameters(item, o); err != nil {
 		return nil, err
 	}

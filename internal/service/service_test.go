@@ -102,6 +102,20 @@ func sameJSON(t rapid.TB, got []byte, want any) {
 	}
 }
 
+func TestTheSizeOfAListIsNotExceeded(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		r := &listed{pets: rapid.SliceOfN(rapid.Custom(anyPet), 0, 120).Draw(t, "pets")}
+		size, pets := r.Size(), len(r.pets)
+		w := httptest.NewRecorder()
+		if err := r.VisitListPetsResponse(w); err != nil {
+			t.Fatal(err)
+		}
+		if got := w.Body.Len(); got > size || got+50*pets+2 < size/6 {
+			t.Fatalf("bytes written: got %d, want at most the %d announced, and not far fewer", got, size)
+		}
+	})
+}
+
 func anyPet(t *rapid.T) petstore.Pet {
 	return petstore.Pet{
 		ID:         rapid.Int64Range(1, petstore.MaxID).Draw(t, "id"),

@@ -1,0 +1,83 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"net/netip"
+	"runtime/debug"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"example.com/petstore/internal/edge"
+	"example.com/petstore/internal/limit"
+	"example.com/petstore/internal/server"
+)
+
+// Responses that are being written may hold responseBudget bytes, or a quarter of
+// the memory that Go may use where that is less. One key may hold a quarter of it,
+// which is never less than the largest page: 100 names of 64 KiB.
+const (
+	responseBudget    = 64 << 20
+	leastBudget       = 4 * 100 * (66 << 10)
+	queuedForEachCall = 2 // calls that may wait, for each that may be under way
+)
+
+// checkLimits returns an error where a limit makes no sense.
+func (cfg serveConfig) checkLimits() error {
+	if cfg.maxInFlight < 1 {
+		return fmt.Errorf("--max-in-flight %d must be 1 or more", cfg.maxInFlight)
+	}
+	if !(cfg.rateLimit >= 0) || math.IsInf(cfg.rateLimit, 0) {
+		return errors.New("--rate-limit must be 0 or more requests a second")
+	}
+	return server.CheckMaxConnections(cfg.maxConnections)
+}
+
+// limits returns what the service takes on at once.
+func (cfg serveConfig) limits() edge.Limits {
+	l := edge.Limits{
+		Calls:     limit.NewCalls(cfg.maxInFlight, queuedForEachCall*cfg.maxInFlight),
+		Responses: limit.NewBudget(max(leastBudget, min(responseBudget, debug.SetMemoryLimit(-1)/4))),
+	}
+	if cfg.rateLimit > 0 {
+		l.Rates = limit.NewRates(cfg.rateLimit)
+	}
+	return l
+}
+
+// prefixes is a flag of networks; an address is the network of itself.
+type prefixes []netip.Prefix
+
+func addPrefixesFlag(flags *pflag.FlagSet, to *[]netip.Prefix, name, usage string) {
+	flags.Var((*prefixes)(to), name, usage)
+}
+
+// Set implements pflag.Value: it adds the networks of a list.
+func (p *prefixes) Set(list string) error {
+	for text := range strings.SplitSeq(list, ",") {
+		text = strings.TrimSpace(text)
+		prefix, err := netip.ParsePrefix(text)
+		if addr, addrErr := netip.ParseAddr(text); addrErr == nil {
+			prefix, err = addr.Prefix(addr.BitLen())
+		}
+		if err != nil {
+			return fmt.Errorf("%q is no address and no network, such as 127.0.0.1 or 10.0.0.0/8", text)
+		}
+		*p = append(*p, prefix.Masked())
+	}
+	return nil
+}
+
+// String implements pflag.Value, as does Type.
+func (p *prefixes) String() string {
+	var texts []string
+	for _, prefix := range *p {
+		texts = append(texts, prefix.String())
+	}
+	return strings.Join(texts, ",")
+}
+
+// Type see String.
+func (p *prefixes) Type() string { return "networks" }

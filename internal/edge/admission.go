@@ -1,0 +1,113 @@
+package edge
+
+import (
+	"net"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"example.com/petstore/gen/api"
+	"example.com/petstore/internal/limit"
+)
+
+// Limits bound what the service takes on at once. Where one is nil there is no
+// such bound.
+type Limits struct {
+	Rates     *limit.Rates  // requests a second of an API key
+	Calls     *limit.Calls  // calls of Service under way
+	Responses *limit.Budget // bytes of large responses that are being written
+}
+
+// largeResponse is from where on a response counts against Limits.Responses.
+// Smaller ones are bounded by the number of connections.
+const largeResponse = 16 << 10
+
+// admit refuses what is one request too many, once its key is known and before its
+// body is read.
+func (e *edge) admit(x *exchange) error {
+	if wait, ok := e.Limits.Rates.Allow(x.ctx.keyID, x.start); !ok {
+		return rateLimited(wait)
+	}
+	if err := e.Limits.Calls.CheckRoom(); err != nil {
+		return shed(err)
+	}
+	return nil
+}
+
+// bounded is a middleware of the generated code, around the call of the service
+// alone: neither a client that sends its body slowly nor one that reads its
+// response slowly keeps others from calling.
+func (e *edge) bounded(next api.StrictHandlerFunc, _ string) api.StrictHandlerFunc {
+	return func(c echo.Context, request any) (any, error) {
+		x := c.(*exchange)
+		response, err := e.call(x, next, request)
+		if err != nil {
+			return nil, err
+		}
+		if sized, ok := response.(interface{ Size() int }); ok {
+			if n := int64(sized.Size()); n >= largeResponse {
+				if err := e.Limits.Responses.Take(x.ctx.keyID, n); err != nil {
+					return nil, shed(err)
+				}
+				x.responseBytes = n
+			}
+		}
+		return response, nil
+	}
+}
+
+func (e *edge) call(x *exchange, next api.StrictHandlerFunc, request any) (any, error) {
+	if err := e.Limits.Calls.Begin(&x.ctx); err != nil {
+		return nil, shed(err)
+	}
+	defer e.Limits.Calls.End()
+	return next(x, request)
+}
+
+// giveBack ends what bounded began, once the response is written.
+func (e *edge) giveBack(x *exchange) {
+	if x.responseBytes > 0 {
+		e.Limits.Responses.Give(x.ctx.keyID, x.responseBytes)
+	}
+}
+
+// shedError is a request refused for lack of room: a sign of load, not a fault.
+type shedError struct{ error }
+
+func (e shedError) Unwrap() error { return e.error }
+
+func shed(cause error) *problem { return unavailable(shedError{cause}) }
+
+func rateLimited(wait time.Duration) *problem {
+	return &problem{
+		status:  http.StatusTooManyRequests,
+		code:    codeRateLimited,
+		message: "too many requests with this API key; try again later",
+		header:  http.Header{"Retry-After": {strconv.Itoa(int((wait + time.Second - 1) / time.Second))}},
+	}
+}
+
+var errForeignHost = invalidRequest("this sandbox serves only its own machine: the Host must be localhost, 127.0.0.1, [::1] or that of its public address")
+
+// checkHost refuses names of other hosts where LocalOrigins is set: a page of
+// another host, whose name its owner lets point to this machine (DNS rebinding),
+// could else use a key that is well known.
+func (e *edge) checkHost(r *http.Request) error {
+	if !e.LocalOrigins {
+		return nil
+	}
+	host := (&url.URL{Host: r.Host}).Hostname()
+	if host == "localhost" {
+		return nil
+	}
+	if ip := net.ParseIP(host); ip != nil && (ip.Equal(net.IPv4(127, 0, 0, 1)) || ip.Equal(net.IPv6loopback)) {
+		return nil
+	}
+	if u, err := url.Parse(e.Base); err == nil && u.Hostname() != "" && u.Hostname() == host {
+		return nil
+	}
+	return errForeignHost
+}

@@ -1,0 +1,111 @@
+package edge
+
+import (
+	"net"
+	"net/http"
+	"net/netip"
+	"strings"
+	"time"
+)
+
+// Observer is told of every request. Its methods are safe for concurrent use.
+type Observer interface {
+	Begin()
+	End(Observation)
+}
+
+// Observation is a request that has ended.
+type Observation struct {
+	Operation  string // an operationId, or livez, readyz, document, docs, unknown
+	Status     int    // 499 where the client left first
+	Duration   time.Duration
+	KeyID      string // "" where no key was valid
+	Deprecated bool
+}
+
+func (e *edge) observe(x *exchange, status int, d time.Duration) {
+	if e.Observer == nil {
+		return
+	}
+	o := Observation{Status: status, Duration: d, KeyID: x.ctx.keyID}
+	if x.operation != nil {
+		o.Operation, o.Deprecated = x.operation.id, x.operation.deprecation != nil
+	} else {
+		o.Operation = placeOf(x.Path())
+	}
+	e.Observer.End(o)
+}
+
+// placeOf names a route that is no operation.
+func placeOf(route string) string {
+	switch {
+	case route == "/livez", route == "/readyz":
+		return route[1:]
+	case strings.HasPrefix(route, "/openapi."):
+		return "document"
+	case strings.HasPrefix(route, DocsPath):
+		return "docs"
+	}
+	return "unknown"
+}
+
+// traceID returns the trace that the request belongs to, or "" (W3C Trace Context,
+// section 3.2: version-trace-parent-flags in lower-case hexadecimal digits).
+func traceID(h http.Header) string {
+	const length = len("00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01")
+	values := h["Traceparent"]
+	if len(values) != 1 {
+		return ""
+	}
+	v := values[0]
+	if len(v) < length || v[:2] == "ff" || v[:2] == "00" && len(v) != length || len(v) > length && v[length] != '-' ||
+		v[2] != '-' || v[35] != '-' || v[52] != '-' {
+		return ""
+	}
+	for _, part := range []string{v[:2], v[3:35], v[36:52], v[53:55]} {
+		if strings.Trim(part, "0123456789abcdef") != "" {
+			return ""
+		}
+	}
+	if strings.Trim(v[3:35], "0") == "" || strings.Trim(v[36:52], "0") == "" {
+		return ""
+	}
+	return v[3:35]
+}
+
+// remote returns the client's address for the log: the peer's, or, where that is a
+// trusted proxy, the last one in X-Forwarded-For that is none. Whoever else sends
+// that header is not believed.
+func (e *edge) remote(r *http.Request) string {
+	if len(e.TrustedProxies) == 0 || !e.trusts(r.RemoteAddr) {
+		return r.RemoteAddr
+	}
+	hops := strings.Split(strings.Join(r.Header["X-Forwarded-For"], ","), ",")
+	for i := len(hops) - 1; i >= 0; i-- {
+		hop := strings.TrimSpace(hops[i])
+		if _, err := netip.ParseAddr(hop); err != nil {
+			break // whoever wrote this is not believed either
+		}
+		if i == 0 || !e.trusts(hop) {
+			return hop
+		}
+	}
+	return r.RemoteAddr
+}
+
+// trusts reports whether an address, with or without a port, is a trusted proxy's.
+func (e *edge) trusts(address string) bool {
+	if host, _, err := net.SplitHostPort(address); err == nil {
+		address = host
+	}
+	ip, err := netip.ParseAddr(address)
+	if err != nil {
+		return false
+	}
+	for _, p := range e.TrustedProxies {
+		if p.Contains(ip.Unmap()) {
+			return true
+		}
+	}
+	return false
+}
