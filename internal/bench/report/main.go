@@ -15,6 +15,7 @@ const (
 	dir      = "internal/bench/measured/"
 	document = "internal/bench/README.md"
 	manual   = "deploy/README.md"
+	policy   = ".github/SECURITY.md"
 )
 
 func main() {
@@ -31,6 +32,7 @@ type figures struct {
 	imported measured.Import
 	commits  []measured.Commits
 	postgres []measured.Versus
+	attacks  []measured.Attack
 }
 
 func read() (f figures, err error) {
@@ -43,6 +45,7 @@ func read() (f figures, err error) {
 		{"import.json", &f.imported},
 		{"fsync.json", &f.commits},
 		{"postgres.json", &f.postgres},
+		{"attack.json", &f.attacks},
 	} {
 		if err := measured.Read(dir+file.name, file.to); err != nil {
 			return figures{}, err
@@ -66,6 +69,9 @@ func run() error {
 		return err
 	}
 	if err := fill(manual, map[string]string{"sizes": sizes(f)}); err != nil {
+		return err
+	}
+	if err := fill(policy, map[string]string{"attack": measured.AttackTable(f.attacks)}); err != nil {
 		return err
 	}
 	return os.WriteFile(dir+"loopback.svg", []byte(loopbackChart(f.loopback)), 0o644)
