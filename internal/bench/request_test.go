@@ -61,6 +61,9 @@ func (q *request) send(h http.Handler, a *response) {
 	clear(a.header)
 	a.status, a.size = 0, 0
 	q.body.Reset(q.text)
+	if q.text != "" {
+		q.Request.Body = q // in place of what a body limit may have put around it
+	}
 	h.ServeHTTP(a, q.Request)
 }
 
