@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"math/bits"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -14,14 +15,19 @@ import (
 
 // maxBatch bounds how many writes share a commit, and so how long the first
 // of them waits for the last. Past about 128 the fsync is no longer what costs.
-const maxBatch = 128
+const (
+	maxBatch    = 1 << maxBatchLog
+	maxBatchLog = 7
+)
 
 // writer is the one connection that writes, with its statements.
 type writer struct {
 	*connection
-	begin, commit, rollback                 *sql.Stmt
-	insertPet, insertPetOnce, selectPetMade *sql.Stmt
-	insertKey, revokeKey, recordUse         *sql.Stmt
+	begin, commit, rollback         *sql.Stmt
+	insertPets                      [maxBatchLog + 1]*sql.Stmt // 1, 2, 4 … maxBatch rows
+	insertPetOnce, selectPetMade    *sql.Stmt
+	args                            []any // of insertPets, used again and again
+	insertKey, revokeKey, recordUse *sql.Stmt
 }
 
 func newWriter(ctx context.Context, db *sql.DB) (*writer, error) {
@@ -35,12 +41,14 @@ func newWriter(ctx context.Context, db *sql.DB) (*writer, error) {
 		begin:         c.prepare(ctx, "BEGIN IMMEDIATE"),
 		commit:        c.prepare(ctx, "COMMIT"),
 		rollback:      c.prepare(ctx, "ROLLBACK"),
-		insertPet:     c.prepare(ctx, insertPet),
 		insertPetOnce: c.prepare(ctx, insertPetOnce),
 		selectPetMade: c.prepare(ctx, selectPetMade),
 		insertKey:     c.prepare(ctx, insertKey),
 		revokeKey:     c.prepare(ctx, revokeKey),
 		recordUse:     c.prepare(ctx, recordUse),
+	}
+	for i := range w.insertPets {
+		w.insertPets[i] = c.prepare(ctx, insertPets(newIDs, 1<<i))
 	}
 	if c.err != nil {
 		return nil, errors.Join(c.err, c.close())
@@ -58,6 +66,7 @@ type committer struct {
 	jobs      chan *job
 	exclusive chan *job // those that are exclusive
 	done      chan struct{}
+	pets      []*job // of a batch, used again and again
 
 	mu     sync.RWMutex // held for reading while sending to jobs or exclusive
 	closed bool
@@ -65,7 +74,9 @@ type committer struct {
 
 // job is one caller's write.
 type job struct {
-	apply     func(*writer) error
+	apply     func(*writer) error // nil where a pet is all there is to insert
+	pet       petstore.NewPet
+	id        int64       // of pet, once it is inserted
 	exclusive bool        // shares its transaction with no other
 	taken     atomic.Bool // by the committer, or by the caller who withdraws it
 	err       error       // of apply itself
@@ -78,6 +89,7 @@ func startCommitter(w *writer, h *health) *committer {
 		health:    h,
 		jobs:      make(chan *job, maxBatch),
 		exclusive: make(chan *job),
+		pets:      make([]*job, 0, maxBatch),
 		done:      make(chan struct{}),
 	}
 	go c.run()
@@ -88,7 +100,17 @@ func startCommitter(w *writer, h *health) *committer {
 // ends while the job still waits, the job is withdrawn; once it is taken, its
 // outcome is near, and told.
 func (c *committer) write(ctx context.Context, apply func(*writer) error) error {
-	j := &job{apply: apply, done: make(chan error, 1)}
+	return c.do(ctx, &job{apply: apply, done: make(chan error, 1)})
+}
+
+// create is write for a pet, whose neighbours it shares a statement with.
+func (c *committer) create(ctx context.Context, p petstore.NewPet) (id int64, err error) {
+	j := &job{pet: p, done: make(chan error, 1)}
+	err = c.do(ctx, j)
+	return j.id, err
+}
+
+func (c *committer) do(ctx context.Context, j *job) error {
 	if err := c.send(ctx, c.jobs, j); err != nil {
 		return err
 	}
@@ -217,10 +239,18 @@ func (c *committer) commit(batch []*job) error {
 	if _, err := c.w.begin.Exec(); err != nil {
 		return err
 	}
+	pets := c.pets[:0]
 	for _, j := range batch {
+		if j.apply == nil {
+			pets = append(pets, j)
+			continue
+		}
 		if j.err = j.apply(c.w); j.err != nil && (j.exclusive || !isConstraint(j.err)) {
 			return c.undo(j.err)
 		}
+	}
+	if err := c.w.insert(pets); err != nil {
+		return c.undo(err)
 	}
 	if _, err := c.w.commit.Exec(); err != nil {
 		return c.undo(err)
@@ -229,6 +259,48 @@ func (c *committer) commit(batch []*job) error {
 	c.health.writes.Add(uint64(len(batch)))
 	c.health.diskFull.Store(false)
 	return c.health.files.stillThere()
+}
+
+// insert inserts the pets of the jobs, as many with a statement as there are
+// rows in one. A statement that breaks a constraint is undone, and its pets are
+// inserted one by one, so that only those fail that have to.
+func (w *writer) insert(jobs []*job) error {
+	for len(jobs) > 0 {
+		size := bits.Len(uint(len(jobs))) - 1
+		some := jobs[:1<<size]
+		err := w.insertTogether(w.insertPets[size], some)
+		if isConstraint(err) {
+			err = nil
+			for _, j := range some {
+				if j.err = w.insertTogether(w.insertPets[0], []*job{j}); j.err != nil && !isConstraint(j.err) {
+					return j.err
+				}
+			}
+		}
+		if err != nil {
+			return err
+		}
+		jobs = jobs[len(some):]
+	}
+	return nil
+}
+
+// insertTogether runs a statement of as many rows. SQLite gives them successive
+// identifiers, in their order, as nobody else writes meanwhile.
+func (w *writer) insertTogether(insert *sql.Stmt, jobs []*job) error {
+	w.args = w.args[:0]
+	for _, j := range jobs {
+		w.args = append(w.args, j.pet.Name, j.pet.CategoryID, string(j.pet.Status))
+	}
+	res, err := insert.Exec(w.args...)
+	if err != nil {
+		return err
+	}
+	last, err := res.LastInsertId()
+	for i, j := range jobs {
+		j.id = last - int64(len(jobs)-1-i)
+	}
+	return err
 }
 
 // undo rolls back and returns the error that made it necessary. SQLite may

@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"iter"
-	"strings"
 
 	"example.com/petstore/internal/petstore"
 )
@@ -28,12 +27,6 @@ func (s *Store) Load(ctx context.Context, pets iter.Seq2[petstore.NewPet, error]
 func (s *Store) Restore(ctx context.Context, pets iter.Seq2[petstore.Pet, error]) (int, error) {
 	return s.load(ctx, petstore.Restoring(pets), ownIDs)
 }
-
-// What stands for a pet's identifier in a statement.
-const (
-	newIDs = "NULL" // SQLite gives it one
-	ownIDs = "?"
-)
 
 // errRefused undoes the transaction because of pets, not of the database.
 var errRefused = errors.New("the pets are refused")
@@ -107,7 +100,7 @@ func (l *loader) add(p petstore.Pet) error {
 	}
 	if l.full == nil {
 		var err error
-		if l.full, err = l.w.conn.PrepareContext(context.Background(), l.insert(loadRows)); err != nil {
+		if l.full, err = l.w.conn.PrepareContext(context.Background(), insertPets(l.ids, loadRows)); err != nil {
 			return err
 		}
 	}
@@ -121,16 +114,16 @@ func (l *loader) flush() error {
 	if len(l.args) == 0 {
 		return nil
 	}
-	_, err := l.w.conn.ExecContext(context.Background(), l.insert(len(l.args)/l.columns()), l.args...)
+	_, err := l.w.conn.ExecContext(context.Background(), insertPets(l.ids, len(l.args)/l.columns()), l.args...)
 	return err
 }
 
-func (l *loader) columns() int { return strings.Count(l.row(), "?") }
-
-func (l *loader) row() string { return "(" + l.ids + ", ?, ?, ?)" }
-
-func (l *loader) insert(rows int) string {
-	return "INSERT INTO pets (id, name, category_id, status) VALUES " + strings.Repeat(l.row()+", ", rows-1) + l.row()
+// columns returns how many values a row has.
+func (l *loader) columns() int {
+	if l.ids == ownIDs {
+		return 4
+	}
+	return 3
 }
 
 func (l *loader) close() {
