@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -239,5 +240,34 @@ func TestClosingFinishesWhatWaits(t *testing.T) {
 		}
 		defer again.Close()
 		wantCreated(t, again, waiting)
+	})
+}
+
+// The statement for all of them breaks the rule for identifiers, which some of
+// its pets would have kept.
+func TestOnlyThePetsForWhichThereIsNoIdentifierFail(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, _ := mustOpen(t)
+		if _, err := s.CreatePet(t.Context(), newPet("first")); err != nil {
+			t.Fatalf("creating: got error %v", err)
+		}
+		byHandOn(t, s, fmt.Sprintf("UPDATE sqlite_sequence SET seq = %d WHERE name = 'pets'", petstore.MaxID-3))
+		release := occupy(s)
+		outcomes := createInTheBackground(t.Context(), s, 10)
+		synctest.Wait()
+		release()
+		synctest.Wait()
+		var created []*outcome
+		for i, o := range outcomes {
+			if o.err == nil {
+				created = append(created, o)
+			} else if petstore.KindOf(o.err) != petstore.Internal {
+				t.Errorf("caller %d: got error %v, want internal", i, o.err)
+			}
+		}
+		wantCreated(t, s, created)
+		if len(created) != 3 {
+			t.Errorf("got %d pets created, want the last 3 there are identifiers for", len(created))
+		}
 	})
 }
