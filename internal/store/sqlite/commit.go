@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"example.com/petstore/internal/petstore"
 )
@@ -70,6 +71,8 @@ type committer struct {
 
 	mu     sync.RWMutex // held for reading while sending to jobs or exclusive
 	closed bool
+
+	closing atomic.Bool // no longer waits for other processes
 }
 
 // job is one caller's write.
@@ -152,6 +155,7 @@ func (c *committer) send(ctx context.Context, to chan<- *job, j *job) error {
 
 // close lets the committer finish what was sent and waits for its end.
 func (c *committer) close() {
+	c.closing.Store(true)
 	c.mu.Lock()
 	c.closed = true
 	close(c.jobs)
@@ -163,17 +167,25 @@ func (c *committer) run() {
 	defer close(c.done)
 	batch := make([]*job, 0, maxBatch)
 	for {
+		var first *job
 		select {
 		case j, open := <-c.jobs:
 			if !open {
 				return
 			}
+			first = j
 			c.yieldToWriters()
-			batch = c.drain(append(batch[:0], j))
-		case j := <-c.exclusive:
-			batch = append(batch[:0], j)
+		case first = <-c.exclusive:
 		}
-		err := c.settle(batch)
+		err := c.begin(first)
+		if err != nil && first.taken.Load() {
+			continue // its caller waits no more; whoever else does has the next turn
+		}
+		batch = c.take(first, batch[:0])
+		if err == nil {
+			err = c.commit(batch)
+		}
+		err = c.judge(err)
 		for _, j := range batch {
 			if err == nil {
 				j.done <- translate(j.err)
@@ -184,13 +196,26 @@ func (c *committer) run() {
 	}
 }
 
-// settle commits the batch, and returns the error of all of it. After a fatal
-// one nothing is written any more.
-func (c *committer) settle(batch []*job) error {
+// maxBusy bounds how long a caller without a deadline waits for another process.
+const maxBusy = time.Minute
+
+// begin begins a transaction. While another process writes, as an import does
+// for seconds, it tries again, as long as the caller of the first job waits.
+func (c *committer) begin(first *job) error {
 	if failure := c.health.failure.Load(); failure != nil {
 		return failure
 	}
-	err := c.commit(batch)
+	for end := time.Now().Add(maxBusy); ; {
+		_, err := c.w.begin.Exec()
+		if !isBusy(err) || first.taken.Load() || c.closing.Load() || time.Now().After(end) {
+			return err
+		}
+	}
+}
+
+// judge notes the error of a batch. After a fatal one nothing is written any
+// more.
+func (c *committer) judge(err error) error {
 	c.health.met(err)
 	if isFatal(err) {
 		return c.health.fail(err)
@@ -208,12 +233,13 @@ func (c *committer) yieldToWriters() {
 	}
 }
 
-// drain adds the jobs that wait to batch, without those withdrawn.
-func (c *committer) drain(batch []*job) []*job {
-	if !batch[0].taken.CompareAndSwap(false, true) {
-		batch = batch[:0]
+// take adds to batch the first job and, unless it is exclusive, those that wait
+// too, without those withdrawn.
+func (c *committer) take(first *job, batch []*job) []*job {
+	if first.taken.CompareAndSwap(false, true) {
+		batch = append(batch, first)
 	}
-	for len(batch) < maxBatch {
+	for !first.exclusive && len(batch) < maxBatch {
 		select {
 		case j, open := <-c.jobs:
 			if !open {
@@ -229,15 +255,12 @@ func (c *committer) drain(batch []*job) []*job {
 	return batch
 }
 
-// commit runs the batch in one transaction. A job that breaks a constraint
-// fails alone, its statement undone; any other error undoes them all, and so does
-// any error of a job that has the transaction for itself.
+// commit runs the batch in the transaction that was begun. A job that breaks a
+// constraint fails alone, its statement undone; any other error undoes them all,
+// and so does any error of an exclusive job.
 func (c *committer) commit(batch []*job) error {
 	if len(batch) == 0 {
-		return nil
-	}
-	if _, err := c.w.begin.Exec(); err != nil {
-		return err
+		return c.undo(nil)
 	}
 	pets := c.pets[:0]
 	for _, j := range batch {
@@ -303,11 +326,16 @@ func (w *writer) insertTogether(insert *sql.Stmt, jobs []*job) error {
 	return err
 }
 
-// undo rolls back and returns the error that made it necessary. SQLite may
+// undo rolls back and returns the error that made it necessary, if any. SQLite may
 // have rolled back by itself; that there is no transaction left is no error.
 func (c *committer) undo(cause error) error {
-	if _, err := c.w.rollback.Exec(); err != nil && !isNoTransaction(err) {
+	_, err := c.w.rollback.Exec()
+	switch {
+	case err == nil, isNoTransaction(err):
+		return cause
+	case cause == nil:
+		return err
+	default:
 		return fmt.Errorf("%w (and the rollback failed: %w)", cause, err)
 	}
-	return cause
 }
