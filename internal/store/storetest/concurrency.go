@@ -14,156 +14,165 @@ import (
 	"example.com/petstore/internal/petstore"
 )
 
-func concurrency(t *testing.T, open func(*testing.T) petstore.Store) {
-	t.Run("Pets created at once have identifiers of their own and are all found", func(t *testing.T) {
-		s := open(t)
-		const writers, pets = 16, 20
-		created := make([][]petstore.Pet, writers)
-		each(writers, func(i int) {
-			for n := range pets {
-				p := petstore.NewPet{Name: fmt.Sprintf("pet %d of writer %d", n, i), CategoryID: int64(n), Status: statusOf(n)}
-				pet, err := s.CreatePet(t.Context(), p)
-				if err != nil || pet != p.WithID(pet.ID) {
-					t.Errorf("creating %#v: got %#v (error %v), want it with an id", p, pet, err)
-					return
-				}
-				if n > 0 && pet.ID <= created[i][n-1].ID {
-					t.Errorf("writer %d: got id %d after %d, want a greater one", i, pet.ID, created[i][n-1].ID)
-				}
-				// Whoever is told of a pet can read it at once.
-				mustFind(t, s, pet)
-				created[i] = append(created[i], pet)
+func concurrency(t *testing.T, open opener) {
+	runCases(t, open, []testCase{
+		{"Pets created at once have identifiers of their own and are all found", petsCreatedAtOnceHaveIdentifiersOfTheirOwnAndAreAllFound},
+		{"A key stored by many at once is stored once", aKeyStoredByManyAtOnceIsStoredOnce},
+		{"A key revoked by many at once has one time of revocation", aKeyRevokedByManyAtOnceHasOneTimeOfRevocation},
+		{"A caller who has gone is told the truth or that the store was unavailable", aCallerWhoHasGoneIsToldTheTruth},
+		{"A revocation said not to have happened has not", aRevocationSaidNotToHaveHappenedHasNot},
+		{"A pet said not to have been created is not there", aPetSaidNotToHaveBeenCreatedIsNotThere},
+	})
+}
+
+func petsCreatedAtOnceHaveIdentifiersOfTheirOwnAndAreAllFound(t *testing.T, open opener) {
+	s := open(t)
+	const writers, pets = 16, 20
+	created := make([][]petstore.Pet, writers)
+	each(writers, func(i int) {
+		for n := range pets {
+			p := petstore.NewPet{Name: fmt.Sprintf("pet %d of writer %d", n, i), CategoryID: int64(n), Status: statusOf(n)}
+			pet, err := s.CreatePet(t.Context(), p)
+			if err != nil || pet != p.WithID(pet.ID) {
+				t.Errorf("creating %#v: got %#v (error %v), want it with an id", p, pet, err)
+				return
 			}
-		})
-		listed := map[int64]petstore.Pet{}
-		for _, pet := range mustWalk(t, s, "", 50, nil) {
-			listed[pet.ID] = pet
-		}
-		for _, pets := range created {
-			for _, pet := range pets {
-				if listed[pet.ID] != pet {
-					t.Errorf("listed pet %d: got %#v, want %#v", pet.ID, listed[pet.ID], pet)
-				}
+			if n > 0 && pet.ID <= created[i][n-1].ID {
+				t.Errorf("writer %d: got id %d after %d, want a greater one", i, pet.ID, created[i][n-1].ID)
 			}
-		}
-		if len(listed) != writers*pets {
-			t.Errorf("got %d pets, want %d", len(listed), writers*pets)
+			// Whoever is told of a pet can read it at once.
+			mustFind(t, s, pet)
+			created[i] = append(created[i], pet)
 		}
 	})
-
-	t.Run("A key stored by many at once is stored once", func(t *testing.T) {
-		s := open(t)
-		k, _, err := petstore.NewKey("someone", noon, 0)
-		if err != nil {
-			t.Fatalf("making a key: got error %v", err)
-		}
-		errs := make([]error, 8)
-		each(len(errs), func(i int) { errs[i] = s.CreateKey(t.Context(), k) })
-		stored := 0
-		for _, err := range errs {
-			if err == nil {
-				stored++
+	listed := map[int64]petstore.Pet{}
+	for _, pet := range mustWalk(t, s, "", 50, nil) {
+		listed[pet.ID] = pet
+	}
+	for _, pets := range created {
+		for _, pet := range pets {
+			if listed[pet.ID] != pet {
+				t.Errorf("listed pet %d: got %#v, want %#v", pet.ID, listed[pet.ID], pet)
 			}
 		}
-		if stored != 1 {
-			t.Errorf("got it stored %d times, want once", stored)
+	}
+	if len(listed) != writers*pets {
+		t.Errorf("got %d pets, want %d", len(listed), writers*pets)
+	}
+}
+
+func aKeyStoredByManyAtOnceIsStoredOnce(t *testing.T, open opener) {
+	s := open(t)
+	k, _, err := petstore.NewKey("someone", noon, 0)
+	if err != nil {
+		t.Fatalf("making a key: got error %v", err)
+	}
+	errs := make([]error, 8)
+	each(len(errs), func(i int) { errs[i] = s.CreateKey(t.Context(), k) })
+	stored := 0
+	for _, err := range errs {
+		if err == nil {
+			stored++
+		}
+	}
+	if stored != 1 {
+		t.Errorf("got it stored %d times, want once", stored)
+	}
+	mustFindKey(t, s, k)
+}
+
+func aKeyRevokedByManyAtOnceHasOneTimeOfRevocation(t *testing.T, open opener) {
+	s := open(t)
+	k := mustCreateKey(t, s, "someone", noon, 0)
+	got := make([]petstore.Key, 8)
+	errs := make([]error, len(got))
+	each(len(got), func(i int) {
+		got[i], errs[i] = s.RevokeKey(t.Context(), k.ID, noon.Add(time.Duration(i)*time.Second))
+	})
+	for i := range got {
+		if errs[i] != nil || got[i] != got[0] || got[i].RevokedAt.IsZero() {
+			t.Errorf("revoking, caller %d: got %v (error %v), want %v", i, got[i], errs[i], got[0])
+		}
+	}
+	mustFindKey(t, s, got[0])
+}
+
+func aCallerWhoHasGoneIsToldTheTruth(t *testing.T, open opener) {
+	s := open(t)
+	pet := mustCreate(t, s, petstore.NewPet{Name: "Rex", Status: petstore.Sold})
+	key := mustCreateKey(t, s, "someone", noon, 0)
+	ctx := cancelled(t)
+	// Several times, since a store may find out by chance that the caller has gone.
+	for range 20 {
+		if got, err := s.Pet(ctx, pet.ID); err != nil {
+			wantKind(t, "reading a pet", err, petstore.Unavailable)
+		} else if got != pet {
+			t.Errorf("pet %d: got %#v, want %#v", pet.ID, got, pet)
+		}
+		if got, err := s.Pets(ctx, petstore.Query{Limit: 1}); err != nil {
+			wantKind(t, "listing", err, petstore.Unavailable)
+		} else if len(got.Pets) != 1 || got.Pets[0] != pet {
+			t.Errorf("listing: got %#v, want %#v", got.Pets, pet)
+		}
+		if got, err := s.Key(ctx, key.ID); err != nil {
+			wantKind(t, "reading a key", err, petstore.Unavailable)
+		} else if got != key {
+			t.Errorf("key %q: got %v, want %v", key.ID, got, key)
+		}
+		if got, err := s.Keys(ctx); err != nil {
+			wantKind(t, "listing keys", err, petstore.Unavailable)
+		} else if len(got) != 1 || got[0] != key {
+			t.Errorf("listing keys: got %v, want %v", got, key)
+		}
+		if err := s.Ping(ctx); err != nil {
+			wantKind(t, "pinging", err, petstore.Unavailable)
+		}
+	}
+}
+
+func aRevocationSaidNotToHaveHappenedHasNot(t *testing.T, open opener) {
+	s := open(t)
+	revoke := func(ctx context.Context) {
+		k := mustCreateKey(t, s, "someone", noon, 0)
+		got, err := s.RevokeKey(ctx, k.ID, noon)
+		switch {
+		case err == nil:
+			k.RevokedAt = noon
+			if got != k {
+				t.Errorf("revoking: got %v, want %v", got, k)
+			}
+		case petstore.KindOf(err) == petstore.Internal:
+			return // nobody knows, as in ledger.create
+		default:
+			wantKind(t, "revoking", err, petstore.Unavailable)
 		}
 		mustFindKey(t, s, k)
-	})
+	}
+	for range 20 {
+		revoke(cancelled(t))
+	}
+	for moment := range 100 {
+		leaveDuring(t, moment, revoke)
+	}
+}
 
-	t.Run("A key revoked by many at once has one time of revocation", func(t *testing.T) {
-		s := open(t)
-		k := mustCreateKey(t, s, "someone", noon, 0)
-		got := make([]petstore.Key, 8)
-		errs := make([]error, len(got))
-		each(len(got), func(i int) {
-			got[i], errs[i] = s.RevokeKey(t.Context(), k.ID, noon.Add(time.Duration(i)*time.Second))
-		})
-		for i := range got {
-			if errs[i] != nil || got[i] != got[0] || got[i].RevokedAt.IsZero() {
-				t.Errorf("revoking, caller %d: got %v (error %v), want %v", i, got[i], errs[i], got[0])
-			}
-		}
-		mustFindKey(t, s, got[0])
-	})
-
-	t.Run("A caller who has gone is told the truth or that the store was unavailable", func(t *testing.T) {
-		s := open(t)
-		pet := mustCreate(t, s, petstore.NewPet{Name: "Rex", Status: petstore.Sold})
-		key := mustCreateKey(t, s, "someone", noon, 0)
-		ctx := cancelled(t)
-		// Several times, since a store may find out by chance that the caller has gone.
-		for range 20 {
-			if got, err := s.Pet(ctx, pet.ID); err != nil {
-				wantKind(t, "reading a pet", err, petstore.Unavailable)
-			} else if got != pet {
-				t.Errorf("pet %d: got %#v, want %#v", pet.ID, got, pet)
-			}
-			if got, err := s.Pets(ctx, petstore.Query{Limit: 1}); err != nil {
-				wantKind(t, "listing", err, petstore.Unavailable)
-			} else if len(got.Pets) != 1 || got.Pets[0] != pet {
-				t.Errorf("listing: got %#v, want %#v", got.Pets, pet)
-			}
-			if got, err := s.Key(ctx, key.ID); err != nil {
-				wantKind(t, "reading a key", err, petstore.Unavailable)
-			} else if got != key {
-				t.Errorf("key %q: got %v, want %v", key.ID, got, key)
-			}
-			if got, err := s.Keys(ctx); err != nil {
-				wantKind(t, "listing keys", err, petstore.Unavailable)
-			} else if len(got) != 1 || got[0] != key {
-				t.Errorf("listing keys: got %v, want %v", got, key)
-			}
-			if err := s.Ping(ctx); err != nil {
-				wantKind(t, "pinging", err, petstore.Unavailable)
-			}
+func aPetSaidNotToHaveBeenCreatedIsNotThere(t *testing.T, open opener) {
+	s := open(t)
+	l := ledger{}
+	ctx := cancelled(t)
+	for i := range 50 {
+		l.create(ctx, t, s, "cancelled before "+strconv.Itoa(i))
+	}
+	each(8, func(i int) {
+		for moment := range 50 {
+			leaveDuring(t, moment, func(ctx context.Context) {
+				l.create(ctx, t, s, fmt.Sprintf("cancelled during %d %d", i, moment))
+			})
 		}
 	})
-
-	t.Run("A revocation said not to have happened has not", func(t *testing.T) {
-		s := open(t)
-		revoke := func(ctx context.Context) {
-			k := mustCreateKey(t, s, "someone", noon, 0)
-			got, err := s.RevokeKey(ctx, k.ID, noon)
-			switch {
-			case err == nil:
-				k.RevokedAt = noon
-				if got != k {
-					t.Errorf("revoking: got %v, want %v", got, k)
-				}
-			case petstore.KindOf(err) == petstore.Internal:
-				return // nobody knows, as in ledger.create
-			default:
-				wantKind(t, "revoking", err, petstore.Unavailable)
-			}
-			mustFindKey(t, s, k)
-		}
-		for range 20 {
-			revoke(cancelled(t))
-		}
-		for moment := range 100 {
-			leaveDuring(t, moment, revoke)
-		}
-	})
-
-	t.Run("A pet said not to have been created is not there", func(t *testing.T) {
-		s := open(t)
-		l := ledger{}
-		ctx := cancelled(t)
-		for i := range 50 {
-			l.create(ctx, t, s, "cancelled before "+strconv.Itoa(i))
-		}
-		each(8, func(i int) {
-			for moment := range 50 {
-				leaveDuring(t, moment, func(ctx context.Context) {
-					l.create(ctx, t, s, fmt.Sprintf("cancelled during %d %d", i, moment))
-				})
-			}
-		})
-		// A write after all of them, so that nothing is still on its way.
-		l.create(t.Context(), t, s, "last")
-		l.check(t, s)
-	})
+	// A write after all of them, so that nothing is still on its way.
+	l.create(t.Context(), t, s, "last")
+	l.check(t, s)
 }
 
 // leaveDuring runs f with a context that ends at some moment: after so many

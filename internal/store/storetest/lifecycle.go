@@ -9,75 +9,82 @@ import (
 	"example.com/petstore/internal/petstore"
 )
 
-func lifecycle(t *testing.T, open func(*testing.T) petstore.Store) {
-	t.Run("A healthy store answers and has not failed", func(t *testing.T) {
-		s := open(t)
-		if err := s.Ping(t.Context()); err != nil {
-			t.Errorf("ping of an empty store: got %v, want nil", err)
-		}
-		mustCreateMany(t, s, 3)
-		if err := s.Ping(t.Context()); err != nil {
-			t.Errorf("ping: got %v, want nil", err)
-		}
-		select {
-		case err := <-s.Failed():
-			t.Errorf("got failure %v, want none", err)
-		default:
-		}
+func lifecycle(t *testing.T, open opener) {
+	runCases(t, open, []testCase{
+		{"A healthy store responds and has not failed", aHealthyStoreRespondsAndHasNotFailed},
+		{"A closed store is unavailable", aClosedStoreIsUnavailable},
+		{"Closing from many goroutines at once is harmless", closingFromManyGoroutinesAtOnceIsHarmless},
+		{"Closing among callers tells each the truth or that the store is unavailable", closingAmongCallersTellsEachTheTruth},
 	})
+}
 
-	t.Run("A closed store is unavailable", func(t *testing.T) {
-		s := open(t)
-		pet := mustCreate(t, s, petstore.NewPet{Name: "Rex", Status: petstore.Available})
-		key := mustCreateKey(t, s, "someone", noon, 0)
-		mustClose(t, s)
-		for what, err := range everyMethod(t, s, pet.ID, key) {
-			wantKind(t, what, err, petstore.Unavailable)
-		}
-		mustClose(t, s)
-		for what, err := range everyMethod(t, s, pet.ID, key) {
-			wantKind(t, what+" after closing twice", err, petstore.Unavailable)
-		}
-	})
+func aHealthyStoreRespondsAndHasNotFailed(t *testing.T, open opener) {
+	s := open(t)
+	if err := s.Ping(t.Context()); err != nil {
+		t.Errorf("ping of an empty store: got %v, want nil", err)
+	}
+	mustCreateMany(t, s, 3)
+	if err := s.Ping(t.Context()); err != nil {
+		t.Errorf("ping: got %v, want nil", err)
+	}
+	select {
+	case err := <-s.Failed():
+		t.Errorf("got failure %v, want none", err)
+	default:
+	}
+}
 
-	t.Run("Closing from many goroutines at once is harmless", func(t *testing.T) {
-		s := open(t)
-		mustCreateMany(t, s, 3)
-		each(8, func(int) { mustClose(t, s) })
-	})
+func aClosedStoreIsUnavailable(t *testing.T, open opener) {
+	s := open(t)
+	pet := mustCreate(t, s, petstore.NewPet{Name: "Rex", Status: petstore.Available})
+	key := mustCreateKey(t, s, "someone", noon, 0)
+	mustClose(t, s)
+	for what, err := range everyMethod(t, s, pet.ID, key) {
+		wantKind(t, what, err, petstore.Unavailable)
+	}
+	mustClose(t, s)
+	for what, err := range everyMethod(t, s, pet.ID, key) {
+		wantKind(t, what+" after closing twice", err, petstore.Unavailable)
+	}
+}
 
-	t.Run("Closing among callers answers each with the truth or as unavailable", func(t *testing.T) {
-		s := open(t)
-		first := mustCreate(t, s, petstore.NewPet{Name: "first", Status: petstore.Available})
-		const callers = 8
-		var underway, callersDone sync.WaitGroup
-		underway.Add(callers)
-		for i := range callers {
-			callersDone.Go(func() {
-				for n := 0; ; n++ {
-					if n == 3 {
-						underway.Done()
-					}
-					_, err := s.CreatePet(t.Context(), petstore.NewPet{Name: strconv.Itoa(i), Status: petstore.Available})
-					pet, readErr := s.Pet(t.Context(), first.ID)
-					if readErr == nil && pet != first {
-						t.Errorf("pet %d while closing: got %#v, want %#v", first.ID, pet, first)
-					}
-					for _, err := range []error{err, readErr} {
-						if err != nil {
-							wantKind(t, "while closing", err, petstore.Unavailable)
-						}
-					}
-					if err != nil && n >= 3 {
-						return
+func closingFromManyGoroutinesAtOnceIsHarmless(t *testing.T, open opener) {
+	s := open(t)
+	mustCreateMany(t, s, 3)
+	each(8, func(int) { mustClose(t, s) })
+}
+
+func closingAmongCallersTellsEachTheTruth(t *testing.T, open opener) {
+	s := open(t)
+	first := mustCreate(t, s, petstore.NewPet{Name: "first", Status: petstore.Available})
+	const callers = 8
+	var underway, callersDone sync.WaitGroup
+	underway.Add(callers)
+	for i := range callers {
+		callersDone.Go(func() {
+			for n := 0; ; n++ {
+				if n == 3 {
+					underway.Done()
+				}
+				_, err := s.CreatePet(t.Context(), petstore.NewPet{Name: strconv.Itoa(i), Status: petstore.Available})
+				pet, readErr := s.Pet(t.Context(), first.ID)
+				if readErr == nil && pet != first {
+					t.Errorf("pet %d while closing: got %#v, want %#v", first.ID, pet, first)
+				}
+				for _, err := range []error{err, readErr} {
+					if err != nil {
+						wantKind(t, "while closing", err, petstore.Unavailable)
 					}
 				}
-			})
-		}
-		underway.Wait()
-		mustClose(t, s)
-		callersDone.Wait()
-	})
+				if err != nil && n >= 3 {
+					return
+				}
+			}
+		})
+	}
+	underway.Wait()
+	mustClose(t, s)
+	callersDone.Wait()
 }
 
 // everyMethod calls each method that takes a context and returns the errors.

@@ -95,10 +95,10 @@ func (h *history) record(t *testing.T) {
 					runtime.Gosched()
 				}
 				start := h.clock.Add(1)
-				answer := c.send(t.Context(), store)
-				h.add(porcupine.Operation{ClientId: client, Input: c, Call: start, Output: answer, Return: h.clock.Add(1)})
-				if answer.err != nil && answer.kind != petstore.NotFound && answer.kind != petstore.Reused {
-					t.Errorf("%v: got error %v, want an answer", c, answer.err)
+				result := c.send(t.Context(), store)
+				h.add(porcupine.Operation{ClientId: client, Input: c, Call: start, Output: result, Return: h.clock.Add(1)})
+				if result.err != nil && result.kind != petstore.NotFound && result.kind != petstore.Reused {
+					t.Errorf("%v: got error %v, want a result", c, result.err)
 				}
 			}
 		})
@@ -113,13 +113,13 @@ func (h *history) record(t *testing.T) {
 func (h *history) identify(all []petstore.Pet) {
 	for i, o := range h.operations {
 		if c := o.Input.(call); c.load != nil {
-			answer := o.Output.(told)
+			result := o.Output.(told)
 			for _, p := range all {
 				if p.ID > h.base && p.Name == c.load[0].Name {
-					answer.pets = append(answer.pets, p)
+					result.pets = append(result.pets, p)
 				}
 			}
-			h.operations[i].Output = answer
+			h.operations[i].Output = result
 		}
 	}
 }
@@ -158,26 +158,26 @@ func (h *history) draw(name string) call {
 	}
 }
 
-func (c call) send(ctx context.Context, s petstore.Store) (answer told) {
+func (c call) send(ctx context.Context, s petstore.Store) (result told) {
 	var pet petstore.Pet
 	switch {
 	case c.create != nil:
-		pet, answer.err = s.CreatePet(ctx, *c.create)
+		pet, result.err = s.CreatePet(ctx, *c.create)
 	case c.load != nil:
-		_, answer.err = s.Load(ctx, sequence(c.load))
+		_, result.err = s.Load(ctx, sequence(c.load))
 	case c.list != nil:
 		var page petstore.Page
-		page, answer.err = s.Pets(ctx, *c.list)
-		answer.pets, answer.more = page.Pets, page.More
+		page, result.err = s.Pets(ctx, *c.list)
+		result.pets, result.more = page.Pets, page.More
 	default:
-		pet, answer.err = s.Pet(ctx, c.get)
+		pet, result.err = s.Pet(ctx, c.get)
 	}
-	if answer.err != nil {
-		answer.kind = petstore.KindOf(answer.err)
+	if result.err != nil {
+		result.kind = petstore.KindOf(result.err)
 	} else if c.list == nil && c.load == nil {
-		answer.pets = []petstore.Pet{pet}
+		result.pets = []petstore.Pet{pet}
 	}
-	return answer
+	return result
 }
 
 // check looks for the order.
@@ -203,45 +203,45 @@ type entry struct {
 
 // step reports whether what was told is true of the contents, and returns those
 // after it.
-func (s contents) step(c call, answer told) (bool, contents) {
+func (s contents) step(c call, result told) (bool, contents) {
 	switch {
 	case c.create != nil:
-		return s.stepCreate(*c.create, answer)
+		return s.stepCreate(*c.create, result)
 	case c.load != nil:
-		return s.stepLoad(c.load, answer)
+		return s.stepLoad(c.load, result)
 	case c.list != nil:
 		want := s.page(*c.list)
-		return answer.err == nil && answer.more == want.More && slices.Equal(answer.pets, want.Pets), s
+		return result.err == nil && result.more == want.More && slices.Equal(result.pets, want.Pets), s
 	}
 	i := slices.IndexFunc(s, func(e entry) bool { return e.ID == c.get })
 	if i < 0 {
-		return answer.err != nil && answer.kind == petstore.NotFound, s
+		return result.err != nil && result.kind == petstore.NotFound, s
 	}
-	return answer.err == nil && answer.pets[0] == s[i].Pet, s
+	return result.err == nil && result.pets[0] == s[i].Pet, s
 }
 
-func (s contents) stepCreate(p petstore.NewPet, answer told) (bool, contents) {
+func (s contents) stepCreate(p petstore.NewPet, result told) (bool, contents) {
 	if !p.Idempotency.IsZero() {
 		if i := slices.IndexFunc(s, func(e entry) bool { return e.key == p.Idempotency }); i >= 0 {
 			if p.WithID(s[i].ID) != s[i].Pet {
-				return answer.err != nil && answer.kind == petstore.Reused, s
+				return result.err != nil && result.kind == petstore.Reused, s
 			}
-			return answer.err == nil && answer.pets[0] == s[i].Pet, s
+			return result.err == nil && result.pets[0] == s[i].Pet, s
 		}
 	}
-	if answer.err != nil {
+	if result.err != nil {
 		return false, s
 	}
-	return s.with(p, answer.pets[0])
+	return s.with(p, result.pets[0])
 }
 
-func (s contents) stepLoad(pets []petstore.NewPet, answer told) (bool, contents) {
-	if answer.err != nil || len(answer.pets) != len(pets) {
+func (s contents) stepLoad(pets []petstore.NewPet, result told) (bool, contents) {
+	if result.err != nil || len(result.pets) != len(pets) {
 		return false, s
 	}
 	after, ok := s, true
 	for i, p := range pets {
-		if ok, after = after.with(p, answer.pets[i]); !ok {
+		if ok, after = after.with(p, result.pets[i]); !ok {
 			return false, s
 		}
 	}
@@ -288,13 +288,13 @@ func (h *history) String() string {
 	slices.SortFunc(ordered, func(a, b porcupine.Operation) int { return int(a.Call - b.Call) })
 	var b strings.Builder
 	for _, o := range ordered {
-		answer := o.Output.(told)
-		fmt.Fprintf(&b, "%3d to %3d, client %d: %v: %+v", o.Call, o.Return, o.ClientId, o.Input, answer.pets)
-		if answer.more {
+		result := o.Output.(told)
+		fmt.Fprintf(&b, "%3d to %3d, client %d: %v: %+v", o.Call, o.Return, o.ClientId, o.Input, result.pets)
+		if result.more {
 			b.WriteString(" and more")
 		}
-		if answer.err != nil {
-			fmt.Fprintf(&b, " %v", answer.err)
+		if result.err != nil {
+			fmt.Fprintf(&b, " %v", result.err)
 		}
 		b.WriteByte('\n')
 	}

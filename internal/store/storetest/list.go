@@ -10,62 +10,70 @@ import (
 	"example.com/petstore/internal/petstore"
 )
 
-func list(t *testing.T, open func(*testing.T) petstore.Store) {
-	t.Run("An empty store has an empty page and no other", func(t *testing.T) {
-		s := open(t)
-		for _, status := range append(petstore.Statuses(), "") {
-			for _, after := range []int64{0, 1, math.MaxInt64} {
-				checkPage(t, s, nil, petstore.Query{Status: status, After: after, Limit: 1})
+func list(t *testing.T, open opener) {
+	runCases(t, open, []testCase{
+		{"An empty store has an empty page and no other", anEmptyStoreHasAnEmptyPageAndNoOther},
+		{"A page holds exactly what follows, up to its limit", aPageHoldsExactlyWhatFollows},
+		{"More is exact on both sides of every limit", moreIsExactOnBothSidesOfEveryLimit},
+		{"A walk meets every pet once whatever the size of its pages", aWalkMeetsEveryPetOnceWhateverTheSizeOfItsPages},
+		{"A walk among writers meets every pet from before it once", aWalkAmongWritersMeetsEveryPetFromBeforeItOnce},
+	})
+}
+
+func anEmptyStoreHasAnEmptyPageAndNoOther(t *testing.T, open opener) {
+	s := open(t)
+	for _, status := range append(petstore.Statuses(), "") {
+		for _, after := range []int64{0, 1, math.MaxInt64} {
+			checkPage(t, s, nil, petstore.Query{Status: status, After: after, Limit: 1})
+		}
+	}
+}
+
+func aPageHoldsExactlyWhatFollows(t *testing.T, open opener) {
+	s := open(t)
+	all := mustCreateMany(t, s, 31)
+	afters := append([]int64{math.MinInt64, -1, 0, math.MaxInt64, petstore.MaxID, all[30].ID + 1}, ids(all)...)
+	for _, status := range append(petstore.Statuses(), "") {
+		for _, after := range afters {
+			for _, limit := range []int{1, 2, 9, 10, 11, 29, 30, 31, 32, 100, 5000} {
+				checkPage(t, s, all, petstore.Query{Status: status, After: after, Limit: limit})
 			}
 		}
-	})
+	}
+}
 
-	t.Run("A page holds exactly what follows, up to its limit", func(t *testing.T) {
-		s := open(t)
-		all := mustCreateMany(t, s, 31)
-		afters := append([]int64{math.MinInt64, -1, 0, math.MaxInt64, petstore.MaxID, all[30].ID + 1}, ids(all)...)
-		for _, status := range append(petstore.Statuses(), "") {
-			for _, after := range afters {
-				for _, limit := range []int{1, 2, 9, 10, 11, 29, 30, 31, 32, 100, 5000} {
-					checkPage(t, s, all, petstore.Query{Status: status, After: after, Limit: limit})
-				}
+func moreIsExactOnBothSidesOfEveryLimit(t *testing.T, open opener) {
+	s := open(t)
+	var all []petstore.Pet
+	for n := range 8 {
+		for _, limit := range []int{max(1, n-1), max(1, n), n + 1} {
+			checkPage(t, s, all, petstore.Query{Limit: limit})
+			checkPage(t, s, all, petstore.Query{Status: petstore.Sold, Limit: limit})
+			checkPage(t, s, all, petstore.Query{Status: petstore.Pending, Limit: limit})
+		}
+		all = append(all, mustCreate(t, s, petstore.NewPet{Name: "Rex", Status: petstore.Sold}))
+	}
+}
+
+func aWalkMeetsEveryPetOnceWhateverTheSizeOfItsPages(t *testing.T, open opener) {
+	s := open(t)
+	all := mustCreateMany(t, s, 23)
+	for _, status := range append(petstore.Statuses(), "") {
+		for _, limit := range []int{1, 2, 7, 22, 23, 24} {
+			got, want := mustWalk(t, s, status, limit, nil), ofStatus(all, status)
+			if !slices.Equal(got, want) {
+				t.Errorf("walking status %q by %d: got ids %v, want %v", status, limit, ids(got), ids(want))
 			}
 		}
-	})
+	}
+}
 
-	t.Run("More is exact on both sides of every limit", func(t *testing.T) {
-		s := open(t)
-		var all []petstore.Pet
-		for n := range 8 {
-			for _, limit := range []int{max(1, n-1), max(1, n), n + 1} {
-				checkPage(t, s, all, petstore.Query{Limit: limit})
-				checkPage(t, s, all, petstore.Query{Status: petstore.Sold, Limit: limit})
-				checkPage(t, s, all, petstore.Query{Status: petstore.Pending, Limit: limit})
-			}
-			all = append(all, mustCreate(t, s, petstore.NewPet{Name: "Rex", Status: petstore.Sold}))
-		}
-	})
-
-	t.Run("A walk meets every pet once whatever the size of its pages", func(t *testing.T) {
-		s := open(t)
-		all := mustCreateMany(t, s, 23)
-		for _, status := range append(petstore.Statuses(), "") {
-			for _, limit := range []int{1, 2, 7, 22, 23, 24} {
-				got, want := mustWalk(t, s, status, limit, nil), ofStatus(all, status)
-				if !slices.Equal(got, want) {
-					t.Errorf("walking status %q by %d: got ids %v, want %v", status, limit, ids(got), ids(want))
-				}
-			}
-		}
-	})
-
-	t.Run("A walk among writers meets every pet from before it once", func(t *testing.T) {
-		s := open(t)
-		before := mustCreateMany(t, s, 60)
-		for _, status := range append(petstore.Statuses(), "") {
-			t.Run(fmt.Sprintf("status %q", status), func(t *testing.T) { walkAmongWriters(t, s, before, status) })
-		}
-	})
+func aWalkAmongWritersMeetsEveryPetFromBeforeItOnce(t *testing.T, open opener) {
+	s := open(t)
+	before := mustCreateMany(t, s, 60)
+	for _, status := range append(petstore.Statuses(), "") {
+		t.Run(fmt.Sprintf("status %q", status), func(t *testing.T) { walkAmongWriters(t, s, before, status) })
+	}
 }
 
 // checkPage compares a page with what a list of all pets says it must be.

@@ -13,248 +13,265 @@ import (
 	"example.com/petstore/internal/petstore"
 )
 
-func load(t *testing.T, open func(*testing.T) petstore.Store) {
-	t.Run("Loaded pets come behind those there are, in their order", func(t *testing.T) {
-		s := open(t)
-		all := mustCreateMany(t, s, 3)
-		for _, n := range []int{0, 1, 300} { // more than a statement, a page or a buffer of any store holds
-			all = append(all, mustLoad(t, s, newPets(n))...)
-			all = append(all, mustCreate(t, s, petstore.NewPet{Name: "after " + strconv.Itoa(n), Status: petstore.Sold}))
-		}
-		for _, status := range append(petstore.Statuses(), "") {
-			if got, want := mustWalk(t, s, status, 100, nil), ofStatus(all, status); !slices.Equal(got, want) {
-				t.Errorf("walking status %q: got %d pets with ids %v, want %d with %v", status, len(got), ids(got), len(want), ids(want))
-			}
-		}
+func load(t *testing.T, open opener) {
+	runCases(t, open, []testCase{
+		{"Loaded pets come behind those there are, in their order", loadedPetsComeBehindThoseThereAre},
+		{"A load takes every name and category as they are", aLoadTakesEveryNameAndCategoryAsTheyAre},
+		{"A load that ends early leaves nothing behind", aLoadThatEndsEarlyLeavesNothingBehind},
+		{"A load is not seen before its end, and then whole", aLoadIsNotSeenBeforeItsEnd},
+		{"A caller who leaves during a load leaves nothing behind", aCallerWhoLeavesDuringALoadLeavesNothingBehind},
+		{"Loads and creates at once have identifiers of their own", loadsAndCreatesAtOnceHaveIdentifiersOfTheirOwn},
+		{"A walk among loads meets every pet from before it once", aWalkAmongLoadsMeetsEveryPetFromBeforeItOnce},
 	})
+}
 
-	t.Run("A load takes every name and category as they are", func(t *testing.T) {
-		var all []petstore.NewPet
-		for _, name := range names {
-			all = append(all, petstore.NewPet{Name: name, CategoryID: int64(len(all)), Status: petstore.Pending})
+func loadedPetsComeBehindThoseThereAre(t *testing.T, open opener) {
+	s := open(t)
+	all := mustCreateMany(t, s, 3)
+	for _, n := range []int{0, 1, 300} { // more than a statement, a page or a buffer of any store holds
+		all = append(all, mustLoad(t, s, newPets(n))...)
+		all = append(all, mustCreate(t, s, petstore.NewPet{Name: "after " + strconv.Itoa(n), Status: petstore.Sold}))
+	}
+	for _, status := range append(petstore.Statuses(), "") {
+		if got, want := mustWalk(t, s, status, 100, nil), ofStatus(all, status); !slices.Equal(got, want) {
+			t.Errorf("walking status %q: got %d pets with ids %v, want %d with %v", status, len(got), ids(got), len(want), ids(want))
 		}
-		for _, category := range []int64{math.MinInt64, -1, 0, 9007199254740993, math.MaxInt64} {
-			all = append(all, petstore.NewPet{Name: "Rex", CategoryID: category, Status: petstore.Sold})
-		}
-		mustLoad(t, open(t), all)
-	})
+	}
+}
 
-	t.Run("A load that ends early leaves nothing behind", func(t *testing.T) {
-		s := open(t)
-		before := mustCreateMany(t, s, 2)
-		broken := errors.New("the file broke off")
-		for what, c := range map[string]struct {
-			last petstore.NewPet
-			err  error
-			kind petstore.Kind
-		}{
-			"an error of the caller's own": {err: broken},
-			"an invalid name":              {last: petstore.NewPet{Name: "a\x00b", Status: petstore.Sold}, kind: petstore.Invalid},
-			"no status":                    {last: petstore.NewPet{Name: "Rex"}, kind: petstore.Invalid},
-			"an idempotency key":           {last: petstore.NewPet{Status: petstore.Sold, Idempotency: petstore.Idempotency{KeyID: "mine", Key: "k"}}, kind: petstore.Invalid},
-		} {
-			n, err := s.Load(t.Context(), ending(sequence(newPets(300)), c.last, c.err))
-			if n != 0 {
-				t.Errorf("%s: got %d pets beside the error, want 0", what, n)
+func aLoadTakesEveryNameAndCategoryAsTheyAre(t *testing.T, open opener) {
+	var all []petstore.NewPet
+	for _, name := range names {
+		all = append(all, petstore.NewPet{Name: name, CategoryID: int64(len(all)), Status: petstore.Pending})
+	}
+	for _, category := range []int64{math.MinInt64, -1, 0, 9007199254740993, math.MaxInt64} {
+		all = append(all, petstore.NewPet{Name: "Rex", CategoryID: category, Status: petstore.Sold})
+	}
+	mustLoad(t, open(t), all)
+}
+
+func aLoadThatEndsEarlyLeavesNothingBehind(t *testing.T, open opener) {
+	s := open(t)
+	before := mustCreateMany(t, s, 2)
+	broken := errors.New("the file broke off")
+	for what, c := range map[string]struct {
+		last petstore.NewPet
+		err  error
+		kind petstore.Kind
+	}{
+		"an error of the caller's own": {err: broken},
+		"an invalid name":              {last: petstore.NewPet{Name: "a\x00b", Status: petstore.Sold}, kind: petstore.Invalid},
+		"no status":                    {last: petstore.NewPet{Name: "Rex"}, kind: petstore.Invalid},
+		"an idempotency key":           {last: petstore.NewPet{Status: petstore.Sold, Idempotency: petstore.Idempotency{KeyID: "mine", Key: "k"}}, kind: petstore.Invalid},
+	} {
+		n, err := s.Load(t.Context(), ending(sequence(newPets(300)), c.last, c.err))
+		if n != 0 {
+			t.Errorf("%s: got %d pets beside the error, want 0", what, n)
+		}
+		if c.err != nil {
+			if err != c.err {
+				t.Errorf("%s: got error %v, want %v as it is", what, err, c.err)
 			}
-			if c.err != nil {
-				if err != c.err {
-					t.Errorf("%s: got error %v, want %v as it is", what, err, c.err)
-				}
-			} else {
-				wantKind(t, what, err, c.kind)
-			}
-			if got := mustWalk(t, s, "", 100, nil); !slices.Equal(got, before) {
-				t.Errorf("%s: got %d pets afterwards, want the %d from before", what, len(got), len(before))
-			}
+		} else {
+			wantKind(t, what, err, c.kind)
 		}
-		mustLoad(t, s, newPets(3))
-	})
+		if got := mustWalk(t, s, "", 100, nil); !slices.Equal(got, before) {
+			t.Errorf("%s: got %d pets afterwards, want the %d from before", what, len(got), len(before))
+		}
+	}
+	mustLoad(t, s, newPets(3))
+}
 
-	t.Run("A load is not seen before its end, and then whole", func(t *testing.T) {
-		s := open(t)
-		before := mustCreateMany(t, s, 2)
-		const n = 1000
-		seen := func() int { return len(mustWalk(t, s, "", 2*n, nil)) }
-		last, finish, ended := make(chan struct{}), make(chan struct{}), make(chan error, 1)
-		go func() {
-			_, err := s.Load(t.Context(), func(yield func(petstore.NewPet, error) bool) {
-				for i, p := range newPets(n) {
-					if i == n-1 {
-						close(last)
-						<-finish
-					}
-					if !yield(p, nil) {
-						return
-					}
-				}
-			})
-			ended <- err
-		}()
-		<-last
-		if got := seen(); got != len(before) {
-			t.Errorf("during a load: got %d pets, want %d", got, len(before))
-		}
-		close(finish)
-		if err := <-ended; err != nil {
-			t.Fatalf("loading: got error %v", err)
-		}
-		if got := seen(); got != len(before)+n {
-			t.Errorf("after a load: got %d pets, want %d", got, len(before)+n)
-		}
-	})
-
-	t.Run("A caller who leaves during a load leaves nothing behind", func(t *testing.T) {
-		s := open(t)
-		_, err := s.Load(cancelled(t), sequence(newPets(3)))
-		wantKind(t, "with a caller who has left before", err, petstore.Unavailable)
-		ctx, cancel := context.WithCancel(t.Context())
-		defer cancel()
-		_, err = s.Load(ctx, func(yield func(petstore.NewPet, error) bool) {
-			for i, p := range newPets(300) {
-				if i == 200 {
-					cancel()
+func aLoadIsNotSeenBeforeItsEnd(t *testing.T, open opener) {
+	s := open(t)
+	before := mustCreateMany(t, s, 2)
+	const n = 1000
+	seen := func() int { return len(mustWalk(t, s, "", 2*n, nil)) }
+	last, finish, ended := make(chan struct{}), make(chan struct{}), make(chan error, 1)
+	go func() {
+		_, err := s.Load(t.Context(), func(yield func(petstore.NewPet, error) bool) {
+			for i, p := range newPets(n) {
+				if i == n-1 {
+					close(last)
+					<-finish
 				}
 				if !yield(p, nil) {
 					return
 				}
 			}
 		})
-		wantKind(t, "with a caller who leaves", err, petstore.Unavailable)
-		checkPage(t, s, nil, petstore.Query{Limit: 1})
-		mustLoad(t, s, newPets(3))
-	})
-
-	t.Run("Loads and creates at once have identifiers of their own", func(t *testing.T) {
-		s := open(t)
-		const loads, creates, size = 4, 20, 150
-		each(2*loads, func(i int) {
-			if i < loads {
-				if n, err := s.Load(t.Context(), sequence(newPets(size))); err != nil || n != size {
-					t.Errorf("loading: got %d pets (error %v), want %d", n, err, size)
-				}
-				return
-			}
-			for range creates {
-				mustFind(t, s, mustCreate(t, s, petstore.NewPet{Name: "created", Status: petstore.Sold}))
-			}
-		})
-		all := mustWalk(t, s, "", 97, nil)
-		if want := loads * (creates + size); len(all) != want {
-			t.Errorf("got %d pets, want %d", len(all), want)
-		}
-	})
-
-	t.Run("A walk among loads meets every pet from before it once", func(t *testing.T) {
-		s := open(t)
-		before := mustCreateMany(t, s, 30)
-		walk := mustWalk(t, s, "", 7, func() {
-			if _, err := s.Load(t.Context(), sequence(newPets(3))); err != nil {
-				t.Errorf("loading: got error %v", err)
-			}
-		})
-		if !slices.Equal(walk[:len(before)], before) {
-			t.Errorf("walk: got ids %v, want it to begin with %v", ids(walk), ids(before))
-		}
-	})
-
-	restore(t, open)
+		ended <- err
+	}()
+	<-last
+	if got := seen(); got != len(before) {
+		t.Errorf("during a load: got %d pets, want %d", got, len(before))
+	}
+	close(finish)
+	if err := <-ended; err != nil {
+		t.Fatalf("loading: got error %v", err)
+	}
+	if got := seen(); got != len(before)+n {
+		t.Errorf("after a load: got %d pets, want %d", got, len(before)+n)
+	}
 }
 
-func restore(t *testing.T, open func(*testing.T) petstore.Store) {
-	t.Run("Restored pets are the same, and later ones come behind them", func(t *testing.T) {
-		s := open(t)
-		all := gappy(300)
-		mustRestore(t, s, all)
-		for _, pet := range all {
-			mustFind(t, s, pet)
-		}
-		for _, id := range append([]int64{all[0].ID - 1, all[1].ID - 1, all[299].ID + 1}, absentIDs...) {
-			_, err := s.Pet(t.Context(), id)
-			wantKind(t, fmt.Sprintf("pet %d", id), err, petstore.NotFound)
-		}
-		later := append(mustLoad(t, s, newPets(2)), mustCreateMany(t, s, 2)...)
-		if later[0].ID <= all[299].ID || later[2].ID <= later[1].ID {
-			t.Errorf("later: got ids %v, want them ascending above %d", ids(later), all[299].ID)
-		}
-		all = append(all, later...)
-		for _, status := range append(petstore.Statuses(), "") {
-			for _, after := range []int64{0, 1, all[5].ID - 1, all[5].ID, all[5].ID + 1, all[299].ID, math.MaxInt64} {
-				checkPage(t, s, all, petstore.Query{Status: status, After: after, Limit: 100})
+func aCallerWhoLeavesDuringALoadLeavesNothingBehind(t *testing.T, open opener) {
+	s := open(t)
+	_, err := s.Load(cancelled(t), sequence(newPets(3)))
+	wantKind(t, "with a caller who has left before", err, petstore.Unavailable)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	_, err = s.Load(ctx, func(yield func(petstore.NewPet, error) bool) {
+		for i, p := range newPets(300) {
+			if i == 200 {
+				cancel()
+			}
+			if !yield(p, nil) {
+				return
 			}
 		}
 	})
+	wantKind(t, "with a caller who leaves", err, petstore.Unavailable)
+	checkPage(t, s, nil, petstore.Query{Limit: 1})
+	mustLoad(t, s, newPets(3))
+}
 
-	t.Run("Nothing is restored into a store that holds pets", func(t *testing.T) {
-		s := open(t)
-		all := mustCreateMany(t, s, 1)
-		n, err := s.Restore(t.Context(), sequence([]petstore.Pet{{ID: 7, Status: petstore.Sold}}))
-		wantKind(t, "restoring", err, petstore.Invalid)
-		if n != 0 {
-			t.Errorf("restoring: got %d pets beside the error, want 0", n)
-		}
-		checkPage(t, s, all, petstore.Query{Limit: 100})
-	})
-
-	t.Run("A restore that ends early leaves an empty store", func(t *testing.T) {
-		s := open(t)
-		for what, last := range map[string]petstore.Pet{
-			"an identifier twice":      {ID: gappy(3)[2].ID, Status: petstore.Sold},
-			"a smaller identifier":     {ID: gappy(3)[2].ID - 1, Status: petstore.Sold},
-			"no identifier":            {Status: petstore.Sold},
-			"a negative identifier":    {ID: -1, Status: petstore.Sold},
-			"too great an identifier":  {ID: petstore.MaxID + 1, Status: petstore.Sold},
-			"an invalid name":          {ID: petstore.MaxID, Name: "\x00", Status: petstore.Sold},
-			"a status there is not":    {ID: petstore.MaxID, Status: "lost"},
-			"text that is not Unicode": {ID: petstore.MaxID, Name: "\xff", Status: petstore.Sold},
-		} {
-			_, err := s.Restore(t.Context(), ending(sequence(gappy(3)), last, nil))
-			wantKind(t, what, err, petstore.Invalid)
-			checkPage(t, s, nil, petstore.Query{Limit: 1})
-		}
-		mustRestore(t, s, gappy(3))
-	})
-
-	t.Run("After the last identifier there is none", func(t *testing.T) {
-		s := open(t)
-		all := []petstore.Pet{{ID: petstore.MaxID - 1, Name: "last but one", Status: petstore.Sold}}
-		mustRestore(t, s, all)
-		all = append(all, mustCreate(t, s, petstore.NewPet{Name: "last", Status: petstore.Sold}))
-		_, err := s.CreatePet(t.Context(), petstore.NewPet{Name: "one more", Status: petstore.Sold})
-		wantKind(t, "creating one more", err, petstore.Internal)
-		_, err = s.Load(t.Context(), sequence(newPets(1)))
-		wantKind(t, "loading one more", err, petstore.Internal)
-		checkPage(t, s, all, petstore.Query{Limit: 100})
-	})
-
-	t.Run("A load for which there are too few identifiers leaves nothing behind", func(t *testing.T) {
-		s := open(t)
-		all := []petstore.Pet{{ID: petstore.MaxID - 300, Name: "last", Status: petstore.Sold}}
-		mustRestore(t, s, all)
-		_, err := s.Load(t.Context(), sequence(newPets(400)))
-		wantKind(t, "loading", err, petstore.Internal)
-		checkPage(t, s, all, petstore.Query{Limit: 100})
-	})
-
-	t.Run("Of restores at once one is granted", func(t *testing.T) {
-		s := open(t)
-		errs := make([]error, 4)
-		each(len(errs), func(i int) { _, errs[i] = s.Restore(t.Context(), sequence(gappy(200))) })
-		granted := 0
-		for _, err := range errs {
-			if err == nil {
-				granted++
-				continue
+func loadsAndCreatesAtOnceHaveIdentifiersOfTheirOwn(t *testing.T, open opener) {
+	s := open(t)
+	const loads, creates, size = 4, 20, 150
+	each(2*loads, func(i int) {
+		if i < loads {
+			if n, err := s.Load(t.Context(), sequence(newPets(size))); err != nil || n != size {
+				t.Errorf("loading: got %d pets (error %v), want %d", n, err, size)
 			}
-			wantKind(t, "the others", err, petstore.Invalid)
+			return
 		}
-		if granted != 1 {
-			t.Errorf("got %d restores granted, want 1", granted)
-		}
-		if got := mustWalk(t, s, "", 100, nil); !slices.Equal(got, gappy(200)) {
-			t.Errorf("got %d pets, want %d", len(got), 200)
+		for range creates {
+			mustFind(t, s, mustCreate(t, s, petstore.NewPet{Name: "created", Status: petstore.Sold}))
 		}
 	})
+	all := mustWalk(t, s, "", 97, nil)
+	if want := loads * (creates + size); len(all) != want {
+		t.Errorf("got %d pets, want %d", len(all), want)
+	}
+}
+
+func aWalkAmongLoadsMeetsEveryPetFromBeforeItOnce(t *testing.T, open opener) {
+	s := open(t)
+	before := mustCreateMany(t, s, 30)
+	walk := mustWalk(t, s, "", 7, func() {
+		if _, err := s.Load(t.Context(), sequence(newPets(3))); err != nil {
+			t.Errorf("loading: got error %v", err)
+		}
+	})
+	if !slices.Equal(walk[:len(before)], before) {
+		t.Errorf("walk: got ids %v, want it to begin with %v", ids(walk), ids(before))
+	}
+}
+
+func restore(t *testing.T, open opener) {
+	runCases(t, open, []testCase{
+		{"Restored pets are the same, and later ones come behind them", restoredPetsAreTheSame},
+		{"Nothing is restored into a store that holds pets", nothingIsRestoredIntoAStoreThatHoldsPets},
+		{"A restore that ends early leaves an empty store", aRestoreThatEndsEarlyLeavesAnEmptyStore},
+		{"After the last identifier there is none", afterTheLastIdentifierThereIsNone},
+		{"A load for which there are too few identifiers leaves nothing behind", aLoadWithTooFewIdentifiersLeavesNothingBehind},
+		{"Of restores at once one is granted", ofRestoresAtOnceOneIsGranted},
+	})
+}
+
+func restoredPetsAreTheSame(t *testing.T, open opener) {
+	s := open(t)
+	all := gappy(300)
+	mustRestore(t, s, all)
+	for _, pet := range all {
+		mustFind(t, s, pet)
+	}
+	for _, id := range append([]int64{all[0].ID - 1, all[1].ID - 1, all[299].ID + 1}, absentIDs...) {
+		_, err := s.Pet(t.Context(), id)
+		wantKind(t, fmt.Sprintf("pet %d", id), err, petstore.NotFound)
+	}
+	later := append(mustLoad(t, s, newPets(2)), mustCreateMany(t, s, 2)...)
+	if later[0].ID <= all[299].ID || later[2].ID <= later[1].ID {
+		t.Errorf("later: got ids %v, want them ascending above %d", ids(later), all[299].ID)
+	}
+	all = append(all, later...)
+	for _, status := range append(petstore.Statuses(), "") {
+		for _, after := range []int64{0, 1, all[5].ID - 1, all[5].ID, all[5].ID + 1, all[299].ID, math.MaxInt64} {
+			checkPage(t, s, all, petstore.Query{Status: status, After: after, Limit: 100})
+		}
+	}
+}
+
+func nothingIsRestoredIntoAStoreThatHoldsPets(t *testing.T, open opener) {
+	s := open(t)
+	all := mustCreateMany(t, s, 1)
+	n, err := s.Restore(t.Context(), sequence([]petstore.Pet{{ID: 7, Status: petstore.Sold}}))
+	wantKind(t, "restoring", err, petstore.Invalid)
+	if n != 0 {
+		t.Errorf("restoring: got %d pets beside the error, want 0", n)
+	}
+	checkPage(t, s, all, petstore.Query{Limit: 100})
+}
+
+func aRestoreThatEndsEarlyLeavesAnEmptyStore(t *testing.T, open opener) {
+	s := open(t)
+	for what, last := range map[string]petstore.Pet{
+		"an identifier twice":      {ID: gappy(3)[2].ID, Status: petstore.Sold},
+		"a smaller identifier":     {ID: gappy(3)[2].ID - 1, Status: petstore.Sold},
+		"no identifier":            {Status: petstore.Sold},
+		"a negative identifier":    {ID: -1, Status: petstore.Sold},
+		"too great an identifier":  {ID: petstore.MaxID + 1, Status: petstore.Sold},
+		"an invalid name":          {ID: petstore.MaxID, Name: "\x00", Status: petstore.Sold},
+		"a status there is not":    {ID: petstore.MaxID, Status: "lost"},
+		"text that is not Unicode": {ID: petstore.MaxID, Name: "\xff", Status: petstore.Sold},
+	} {
+		_, err := s.Restore(t.Context(), ending(sequence(gappy(3)), last, nil))
+		wantKind(t, what, err, petstore.Invalid)
+		checkPage(t, s, nil, petstore.Query{Limit: 1})
+	}
+	mustRestore(t, s, gappy(3))
+}
+
+func afterTheLastIdentifierThereIsNone(t *testing.T, open opener) {
+	s := open(t)
+	all := []petstore.Pet{{ID: petstore.MaxID - 1, Name: "last but one", Status: petstore.Sold}}
+	mustRestore(t, s, all)
+	all = append(all, mustCreate(t, s, petstore.NewPet{Name: "last", Status: petstore.Sold}))
+	_, err := s.CreatePet(t.Context(), petstore.NewPet{Name: "one more", Status: petstore.Sold})
+	wantKind(t, "creating one more", err, petstore.Internal)
+	_, err = s.Load(t.Context(), sequence(newPets(1)))
+	wantKind(t, "loading one more", err, petstore.Internal)
+	checkPage(t, s, all, petstore.Query{Limit: 100})
+}
+
+func aLoadWithTooFewIdentifiersLeavesNothingBehind(t *testing.T, open opener) {
+	s := open(t)
+	all := []petstore.Pet{{ID: petstore.MaxID - 300, Name: "last", Status: petstore.Sold}}
+	mustRestore(t, s, all)
+	_, err := s.Load(t.Context(), sequence(newPets(400)))
+	wantKind(t, "loading", err, petstore.Internal)
+	checkPage(t, s, all, petstore.Query{Limit: 100})
+}
+
+func ofRestoresAtOnceOneIsGranted(t *testing.T, open opener) {
+	s := open(t)
+	errs := make([]error, 4)
+	each(len(errs), func(i int) { _, errs[i] = s.Restore(t.Context(), sequence(gappy(200))) })
+	granted := 0
+	for _, err := range errs {
+		if err == nil {
+			granted++
+			continue
+		}
+		wantKind(t, "the others", err, petstore.Invalid)
+	}
+	if granted != 1 {
+		t.Errorf("got %d restores granted, want 1", granted)
+	}
+	if got := mustWalk(t, s, "", 100, nil); !slices.Equal(got, gappy(200)) {
+		t.Errorf("got %d pets, want %d", len(got), 200)
+	}
 }
 
 // newPets returns n pets, whose statuses take turns.

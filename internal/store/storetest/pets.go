@@ -38,96 +38,106 @@ var names = map[string]string{
 	"long without a break":       strings.Repeat("x", 60<<10),
 }
 
-func pets(t *testing.T, open func(*testing.T) petstore.Store) {
-	t.Run("A created pet is returned as sent, with an identifier", func(t *testing.T) {
-		s := open(t)
-		for _, status := range petstore.Statuses() {
-			mustFind(t, s, mustCreate(t, s, petstore.NewPet{Name: "Rex", CategoryID: 7, Status: status}))
-		}
+func pets(t *testing.T, open opener) {
+	runCases(t, open, []testCase{
+		{"A created pet is returned as sent, with an identifier", aCreatedPetIsReturnedAsSent},
+		{"Names come back code point for code point", namesComeBackCodePointForCodePoint},
+		{"A category may be any int64", aCategoryMayBeAnyInt64},
+		{"Identifiers ascend in the order of creation", identifiersAscendInTheOrderOfCreation},
+		{"Equal pets are different pets", equalPetsAreDifferentPets},
+		{"What no store accepts is invalid and leaves nothing behind", whatNoStoreAcceptsIsInvalidAndLeavesNothingBehind},
+		{"A pet that does not exist is not found", aPetThatDoesNotExistIsNotFound},
 	})
+}
 
-	t.Run("Names come back code point for code point", func(t *testing.T) {
-		s := open(t)
-		created := map[int64]petstore.Pet{}
-		for what, name := range names {
-			t.Run(what, func(t *testing.T) {
-				pet := mustCreate(t, s, petstore.NewPet{Name: name, CategoryID: 1, Status: petstore.Available})
-				mustFind(t, s, pet)
-				created[pet.ID] = pet
-			})
-		}
-		for _, pet := range mustWalk(t, s, "", 10, nil) {
-			if pet != created[pet.ID] {
-				t.Errorf("listed pet %d: got %#v, want %#v", pet.ID, pet, created[pet.ID])
-			}
-		}
-	})
+func aCreatedPetIsReturnedAsSent(t *testing.T, open opener) {
+	s := open(t)
+	for _, status := range petstore.Statuses() {
+		mustFind(t, s, mustCreate(t, s, petstore.NewPet{Name: "Rex", CategoryID: 7, Status: status}))
+	}
+}
 
-	t.Run("A category may be any int64", func(t *testing.T) {
-		s := open(t)
-		for _, category := range []int64{math.MinInt64, math.MinInt64 + 1, -1, 0, 1, math.MaxInt32 + 1, 9007199254740993, math.MaxInt64 - 1, math.MaxInt64} {
-			mustFind(t, s, mustCreate(t, s, petstore.NewPet{Name: "Rex", CategoryID: category, Status: petstore.Sold}))
+func namesComeBackCodePointForCodePoint(t *testing.T, open opener) {
+	s := open(t)
+	created := map[int64]petstore.Pet{}
+	for what, name := range names {
+		t.Run(what, func(t *testing.T) {
+			pet := mustCreate(t, s, petstore.NewPet{Name: name, CategoryID: 1, Status: petstore.Available})
+			mustFind(t, s, pet)
+			created[pet.ID] = pet
+		})
+	}
+	for _, pet := range mustWalk(t, s, "", 10, nil) {
+		if pet != created[pet.ID] {
+			t.Errorf("listed pet %d: got %#v, want %#v", pet.ID, pet, created[pet.ID])
 		}
-	})
+	}
+}
 
-	t.Run("Identifiers ascend in the order of creation", func(t *testing.T) {
+func aCategoryMayBeAnyInt64(t *testing.T, open opener) {
+	s := open(t)
+	for _, category := range []int64{math.MinInt64, math.MinInt64 + 1, -1, 0, 1, math.MaxInt32 + 1, 9007199254740993, math.MaxInt64 - 1, math.MaxInt64} {
+		mustFind(t, s, mustCreate(t, s, petstore.NewPet{Name: "Rex", CategoryID: category, Status: petstore.Sold}))
+	}
+}
+
+func identifiersAscendInTheOrderOfCreation(t *testing.T, open opener) {
+	var last int64
+	for _, pet := range mustCreateMany(t, open(t), 50) {
+		if pet.ID <= last {
+			t.Errorf("got id %d after %d, want a greater one", pet.ID, last)
+		}
+		last = pet.ID
+	}
+}
+
+func equalPetsAreDifferentPets(t *testing.T, open opener) {
+	s := open(t)
+	twin := petstore.NewPet{Name: "Twin", CategoryID: 1, Status: petstore.Pending}
+	a, b := mustCreate(t, s, twin), mustCreate(t, s, twin)
+	if a.ID == b.ID {
+		t.Errorf("got id %d twice, want two", a.ID)
+	}
+	mustFind(t, s, a)
+	mustFind(t, s, b)
+}
+
+func whatNoStoreAcceptsIsInvalidAndLeavesNothingBehind(t *testing.T, open opener) {
+	s := open(t)
+	for what, p := range map[string]petstore.NewPet{
+		"U+0000 alone":         {Name: "\x00", Status: petstore.Available},
+		"U+0000 at the end":    {Name: "Rex\x00", Status: petstore.Available},
+		"U+0000 in the middle": {Name: "Re\x00x", Status: petstore.Available},
+		"text not in UTF-8":    {Name: "Re\xffx", Status: petstore.Available},
+		"no status":            {Name: "Rex"},
+		"an unknown status":    {Name: "Rex", Status: "lost"},
+		"a status in capitals": {Name: "Rex", Status: "Sold"},
+		"a status with spaces": {Name: "Rex", Status: "sold "},
+	} {
+		pet, err := s.CreatePet(t.Context(), p)
+		wantKind(t, what, err, petstore.Invalid)
+		if pet != (petstore.Pet{}) {
+			t.Errorf("%s: got %#v beside the error, want no pet", what, pet)
+		}
+	}
+	if page := mustList(t, s, petstore.Query{Limit: 100}); len(page.Pets) > 0 || page.More {
+		t.Errorf("afterwards: got %#v, want no pets", page.Pets)
+	}
+}
+
+func aPetThatDoesNotExistIsNotFound(t *testing.T, open opener) {
+	s := open(t)
+	for round := range 2 {
 		var last int64
-		for _, pet := range mustCreateMany(t, open(t), 50) {
-			if pet.ID <= last {
-				t.Errorf("got id %d after %d, want a greater one", pet.ID, last)
-			}
-			last = pet.ID
+		for range round {
+			last = mustCreate(t, s, petstore.NewPet{Name: "Rex", Status: petstore.Available}).ID
 		}
-	})
-
-	t.Run("Equal pets are different pets", func(t *testing.T) {
-		s := open(t)
-		twin := petstore.NewPet{Name: "Twin", CategoryID: 1, Status: petstore.Pending}
-		a, b := mustCreate(t, s, twin), mustCreate(t, s, twin)
-		if a.ID == b.ID {
-			t.Errorf("got id %d twice, want two", a.ID)
-		}
-		mustFind(t, s, a)
-		mustFind(t, s, b)
-	})
-
-	t.Run("What no store accepts is invalid and leaves nothing behind", func(t *testing.T) {
-		s := open(t)
-		for what, p := range map[string]petstore.NewPet{
-			"U+0000 alone":         {Name: "\x00", Status: petstore.Available},
-			"U+0000 at the end":    {Name: "Rex\x00", Status: petstore.Available},
-			"U+0000 in the middle": {Name: "Re\x00x", Status: petstore.Available},
-			"text not in UTF-8":    {Name: "Re\xffx", Status: petstore.Available},
-			"no status":            {Name: "Rex"},
-			"an unknown status":    {Name: "Rex", Status: "lost"},
-			"a status in capitals": {Name: "Rex", Status: "Sold"},
-			"a status with spaces": {Name: "Rex", Status: "sold "},
-		} {
-			pet, err := s.CreatePet(t.Context(), p)
-			wantKind(t, what, err, petstore.Invalid)
+		for _, id := range append([]int64{last + 1}, absentIDs...) {
+			pet, err := s.Pet(t.Context(), id)
+			wantKind(t, "an absent pet", err, petstore.NotFound)
 			if pet != (petstore.Pet{}) {
-				t.Errorf("%s: got %#v beside the error, want no pet", what, pet)
+				t.Errorf("pet %d: got %#v beside the error, want no pet", id, pet)
 			}
 		}
-		if page := mustList(t, s, petstore.Query{Limit: 100}); len(page.Pets) > 0 || page.More {
-			t.Errorf("afterwards: got %#v, want no pets", page.Pets)
-		}
-	})
-
-	t.Run("A pet that does not exist is not found", func(t *testing.T) {
-		s := open(t)
-		for round := range 2 {
-			var last int64
-			for range round {
-				last = mustCreate(t, s, petstore.NewPet{Name: "Rex", Status: petstore.Available}).ID
-			}
-			for _, id := range append([]int64{last + 1}, absentIDs...) {
-				pet, err := s.Pet(t.Context(), id)
-				wantKind(t, "an absent pet", err, petstore.NotFound)
-				if pet != (petstore.Pet{}) {
-					t.Errorf("pet %d: got %#v beside the error, want no pet", id, pet)
-				}
-			}
-		}
-	})
+	}
 }

@@ -19,21 +19,32 @@ import (
 // store of its own, which t's clean-up closes; the tests may have closed it
 // before.
 func Run(t *testing.T, open func(t *testing.T) petstore.Store) {
-	for _, concern := range []struct {
-		name string
-		run  func(*testing.T, func(*testing.T) petstore.Store)
-	}{
+	runCases(t, open, []testCase{
 		{"Pets", pets},
 		{"List", list},
 		{"Load", load},
+		{"Restore", restore},
 		{"Idempotency", idempotency},
 		{"Keys", keys},
 		{"Concurrency", concurrency},
 		{"Linearizability", linearizability},
 		{"Lifecycle", lifecycle},
 		{"Random", random},
-	} {
-		t.Run(concern.name, func(t *testing.T) { concern.run(t, open) })
+	})
+}
+
+// opener returns an empty store of t's own.
+type opener = func(t *testing.T) petstore.Store
+
+// testCase is a promise of the contract, or a group of them.
+type testCase struct {
+	name string
+	run  func(t *testing.T, open opener)
+}
+
+func runCases(t *testing.T, open opener, cases []testCase) {
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) { c.run(t, open) })
 	}
 }
 
