@@ -112,17 +112,16 @@ test-times: ## all tests once more, and the twenty that take longest
 generate: ## write gen/ from openapi.yaml, and what the edge is tested with
 	go generate ./gen ./internal/edge/constructs
 
-# What of the package the documentation page needs: internal/edge/docs.go embeds
-# the .gz files and the licences.
-UI_FILES := swagger-ui-bundle.js swagger-ui.css
-UI_TERMS := LICENSE NOTICE swagger-ui-bundle.js.LICENSE.txt
-
-docs-ui: ## take /docs' user interface from the npm package that internal/edge/docs pins
+docs-ui: ## take /docs' user interface from the npm package that internal/edge/docs/ui pins
 	@command -v npm >/dev/null || { echo 'docs-ui needs Node.js and npm; install them (Debian: apt install nodejs npm) and run make docs-ui again.' >&2; exit 1; }
-	@tmp=$$(mktemp -d) && trap 'rm -rf "$$tmp"' EXIT && cd internal/edge/docs && \
-	cp package.json package-lock.json .npmrc "$$tmp" && $(NPM_CI) --prefix "$$tmp" && \
-	for f in $(UI_FILES); do gzip -9nc "$$tmp/node_modules/swagger-ui-dist/$$f" > "$$f.gz" || exit 1; done && \
-	cd "$$tmp/node_modules/swagger-ui-dist" && cp $(UI_TERMS) "$$OLDPWD"
+	@tmp=$$(mktemp -d) && trap 'rm -rf "$$tmp"' EXIT && cd internal/edge/docs/ui && \
+	cp package.json package-lock.json .npmrc licences.mjs "$$tmp" && $(NPM_CI) --prefix "$$tmp" && \
+	gzip -9nc "$$tmp/node_modules/@scalar/api-reference/dist/browser/standalone.js" > scalar.js.gz && \
+	gzip -9nc "$$tmp/node_modules/axe-core/axe.min.js" > ../testdata/axe.js.gz && \
+	(cd "$$tmp" && node licences.mjs) > LICENSES.txt
+
+docs-samples: ## write the samples of /docs from the clients' quick starts and stories
+	UPDATE=1 go test -count=1 ./internal/edge/docs -run TheSamplesAreTheTestedOnes
 
 drift: ## fail if openapi.yaml and gen/ disagree
 	@tmp=$$(mktemp -d) && trap 'rm -rf "$$tmp"' EXIT && \

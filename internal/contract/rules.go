@@ -217,10 +217,11 @@ func allow(answer *http.Response, item *openapi3.PathItem) []error {
 // beside are the paths the service has outside the contract, all of them GET.
 var beside = []string{
 	"/livez", "/readyz", "/openapi.yaml", "/openapi.json",
-	DocsPath, DocsPath + "/", DocsPath + "/docs.js", DocsPath + "/docs.css", DocsPath + "/icon.svg",
-	DocsPath + "/swagger-ui-bundle.js", DocsPath + "/swagger-ui.css",
-	DocsPath + "/swagger-ui-bundle.js.LICENSE.txt", DocsPath + "/LICENSE", DocsPath + "/NOTICE",
+	DocsPath, DocsPath + "/", DocsPath + "/LICENSES.txt",
 }
+
+// asset finds the files of the page, whose names change with their content.
+var asset = regexp.MustCompile(`^` + DocsPath + `/[a-z]+-[0-9a-f]{12}\.[a-z]+$`)
 
 // besideTheDocument judges answers at paths the document does not have.
 func besideTheDocument(r *http.Request, answer *http.Response) []error {
@@ -230,7 +231,8 @@ func besideTheDocument(r *http.Request, answer *http.Response) []error {
 	if browser := strings.Contains(strings.ToLower(r.Header.Get("Accept")), "text/html"); browser && r.URL.Path == "/" && answer.StatusCode == http.StatusFound {
 		return nil // which is led to the documentation
 	}
-	if !slices.Contains(beside, decodedSegments(r.URL)) {
+	path := decodedSegments(r.URL)
+	if !slices.Contains(beside, path) && !(asset.MatchString(path) && answer.StatusCode != http.StatusNotFound) {
 		return want(answer, http.StatusNotFound)
 	}
 	get := &openapi3.PathItem{Get: &openapi3.Operation{}}

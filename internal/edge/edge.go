@@ -98,10 +98,7 @@ func newEdge(cfg Config, register func(*router)) (*edge, error) {
 	r := newRouter(e, operations)
 	register(r)
 	e.registerHealth(r)
-	if err := e.registerDocument(r, doc); err != nil {
-		return nil, err
-	}
-	if err := e.registerDocs(r); err != nil {
+	if err := e.registerDocs(r, doc); err != nil {
 		return nil, err
 	}
 	return e, r.err()

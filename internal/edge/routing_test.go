@@ -17,7 +17,7 @@ func TestAnUnknownPathIs404WithOrWithoutAKey(t *testing.T) {
 		"/v1/./pets", "/v1/x/../pets", "/v1/pets/../pets", "/./v1/pets", "/v1/pets/1/.", "/../v1/pets",
 		"/v1%2Fpets", "/v1%2fpets/1", "/%2Fv1/pets", "/v1/pets%2F1", "/v1/pets%2F", "/v1/pets%00", "/v1/pets%20", "/v1/pets%ff",
 		"/v1/pets;x", "/v1/pets.json", "/v1/:petId", "/v1/pets/1/:petId", "/v1/*", "/*",
-		"/livez/", "/livezx", "/readyz/1", "/openapi.yml", "/openapi.yaml/", "/docs/x", "/docsx", "/docs//", "/docs/page.html", "/docs/package.json", "/docs/docs.js/", "/docs/swagger-ui.css.gz", "/docs/../docs", "/metrics", "/debug/pprof/", "/favicon.ico",
+		"/livez/", "/livezx", "/readyz/1", "/openapi.yml", "/openapi.yaml/", "/docs/x", "/docsx", "/docs//", "/docs/page.html", "/docs/package.json", "/docs/docs.js", "/docs/docs-000000000000.js", "/docs/scalar.js.gz", "/docs/../docs", "/metrics", "/debug/pprof/", "/favicon.ico",
 		"/v1/pets/" + strings.Repeat("1/", 1000), "/" + strings.Repeat("x", 8000), "/é", "/%E2%82%AC",
 	} {
 		for _, header := range [][]string{{withKey}, nil} {
@@ -116,17 +116,17 @@ func TestAWrongMethodIs405WithAllow(t *testing.T) {
 	s := start(t)
 	withPets(t, s, 1)
 	for path, allowed := range map[string][]string{
-		"/v1/pets":      {"GET", "HEAD", "OPTIONS", "POST"},
-		"/v1/pets/1":    {"GET", "HEAD", "OPTIONS"},
-		"/v1/pets/x":    {"GET", "HEAD", "OPTIONS"},
-		"/v1/pets/%31":  {"GET", "HEAD", "OPTIONS"},
-		"/livez":        {"GET", "HEAD", "OPTIONS"},
-		"/readyz":       {"GET", "HEAD", "OPTIONS"},
-		"/openapi.yaml": {"GET", "HEAD", "OPTIONS"},
-		"/openapi.json": {"GET", "HEAD", "OPTIONS"},
-		"/docs":         {"GET", "HEAD", "OPTIONS"},
-		"/docs/":        {"GET", "HEAD", "OPTIONS"},
-		"/docs/docs.js": {"GET", "HEAD", "OPTIONS"},
+		"/v1/pets":           {"GET", "HEAD", "OPTIONS", "POST"},
+		"/v1/pets/1":         {"GET", "HEAD", "OPTIONS"},
+		"/v1/pets/x":         {"GET", "HEAD", "OPTIONS"},
+		"/v1/pets/%31":       {"GET", "HEAD", "OPTIONS"},
+		"/livez":             {"GET", "HEAD", "OPTIONS"},
+		"/readyz":            {"GET", "HEAD", "OPTIONS"},
+		"/openapi.yaml":      {"GET", "HEAD", "OPTIONS"},
+		"/openapi.json":      {"GET", "HEAD", "OPTIONS"},
+		"/docs":              {"GET", "HEAD", "OPTIONS"},
+		"/docs/":             {"GET", "HEAD", "OPTIONS"},
+		"/docs/LICENSES.txt": {"GET", "HEAD", "OPTIONS"},
 	} {
 		for _, method := range []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "TRACE", "CONNECT", "OPTIONS", "FOO", "get", "PROPFIND", "REPORT", "X-Y", "!#$%&'*+-.^_`|~"} {
 			for _, header := range [][]string{{withKey}, nil} {
@@ -159,7 +159,7 @@ func TestCONNECTToAnotherHostIsAnUnknownPath(t *testing.T) {
 func TestHEADIsLikeGETWithoutTheBody(t *testing.T) {
 	s := start(t)
 	withPets(t, s, 30)
-	for _, path := range []string{"/v1/pets", "/v1/pets?limit=1&status=sold", "/v1/pets?limit=0", "/v1/pets/1", "/v1/pets/x", "/v1/pets/99", "/livez", "/readyz", "/openapi.yaml", "/openapi.json", "/docs", "/docs/", "/docs/docs.css", "/docs/swagger-ui.css", "/nothing"} {
+	for _, path := range []string{"/v1/pets", "/v1/pets?limit=1&status=sold", "/v1/pets?limit=0", "/v1/pets/1", "/v1/pets/x", "/v1/pets/99", "/livez", "/readyz", "/openapi.yaml", "/openapi.json", "/docs", "/docs/", "/docs/LICENSES.txt", "/nothing"} {
 		get, head := s.get(t, path), s.send(t, "HEAD", path, "", withKey)
 		if head.StatusCode != get.StatusCode {
 			t.Errorf("HEAD %s: got %d, want %d", path, head.StatusCode, get.StatusCode)

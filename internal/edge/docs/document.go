@@ -1,0 +1,161 @@
+package docs
+
+import (
+	"bytes"
+	_ "embed"
+	"fmt"
+	"regexp"
+	"strings"
+	"time"
+
+	"go.yaml.in/yaml/v3"
+)
+
+//go:embed quickstart.md
+var quickStart string
+
+// samples are what stands beside each operation, by operationId, in the form
+// of x-codeSamples. TestTheSamplesAreTheTestedOnes writes and checks them.
+//
+//go:embed samples.yaml
+var samples []byte
+
+// forReading returns the page's own copy of the document: the quick start comes
+// first, the sections of the descriptions after the operations, each operation
+// has its samples, and a deprecated one says so beside its name.
+func forReading(document []byte) ([]byte, error) {
+	var doc yaml.Node
+	if err := yaml.Unmarshal(document, &doc); err != nil {
+		return nil, err
+	}
+	var bySample map[string]yaml.Node
+	if err := yaml.Unmarshal(samples, &bySample); err != nil {
+		return nil, err
+	}
+	root := doc.Content[0]
+	info, tags := child(root, "info"), child(root, "tags")
+	if tags == nil {
+		tags = &yaml.Node{Kind: yaml.SequenceNode}
+		set(root, "tags", tags)
+	}
+	intro, reference := cut(info)
+	for _, tag := range tags.Content {
+		first, rest := cut(tag)
+		set(tag, "description", text(first))
+		reference = rest + reference
+	}
+	set(info, "description", text(intro+quickStart))
+	tags.Content = append(tags.Content, mapping("name", "Reference", "description", reference))
+
+	for _, item := range values(child(root, "paths")) {
+		for _, o := range values(item) {
+			id := child(o, "operationId")
+			if id == nil {
+				continue // not an operation but, say, parameters
+			}
+			if s, found := bySample[id.Value]; found {
+				set(o, "x-codeSamples", &s)
+			}
+			if err := markDeprecated(o); err != nil {
+				return nil, fmt.Errorf("%s: %w", id.Value, err)
+			}
+		}
+	}
+	var out bytes.Buffer
+	e := yaml.NewEncoder(&out)
+	e.SetIndent(2)
+	if err := e.Encode(&doc); err != nil {
+		return nil, err
+	}
+	return out.Bytes(), e.Close()
+}
+
+var (
+	firstHeading = regexp.MustCompile(`(?m)^#`)
+	headings     = regexp.MustCompile(`(?m)^#+ `)
+)
+
+// cut returns the first paragraph of a description, and its sections, all of
+// one rank.
+func cut(described *yaml.Node) (intro, sections string) {
+	d := child(described, "description")
+	if d == nil {
+		return "", ""
+	}
+	if at := firstHeading.FindStringIndex(d.Value); at != nil {
+		sections = headings.ReplaceAllString(d.Value[at[0]:], "### ") + "\n"
+	}
+	intro, _, _ = strings.Cut(d.Value, "\n\n")
+	return strings.TrimSpace(intro) + "\n", sections
+}
+
+// markDeprecated puts the end of a deprecated operation beside its name.
+func markDeprecated(o *yaml.Node) error {
+	if d := child(o, "deprecated"); d == nil || d.Value != "true" {
+		return nil
+	}
+	mark := "deprecated"
+	if sunset := child(o, "x-sunset"); sunset != nil {
+		day, err := time.Parse(time.DateOnly, sunset.Value)
+		if err != nil {
+			return err
+		}
+		mark += ", removed on " + day.Format("2 January 2006")
+	}
+	if reason := child(o, "x-deprecated-reason"); reason != nil && reason.Value != "" {
+		mark += ", " + strings.ToLower(reason.Value[:1]) + strings.TrimSuffix(reason.Value[1:], ".")
+	}
+	badges := &yaml.Node{Kind: yaml.SequenceNode, Content: []*yaml.Node{mapping("name", mark, "position", "before")}}
+	set(o, "x-badges", badges)
+	return nil
+}
+
+// child returns the value of a mapping's key, or nil.
+func child(n *yaml.Node, key string) *yaml.Node {
+	if n == nil || n.Kind != yaml.MappingNode {
+		return nil
+	}
+	for i := 0; i < len(n.Content); i += 2 {
+		if n.Content[i].Value == key {
+			return n.Content[i+1]
+		}
+	}
+	return nil
+}
+
+// values returns all values of a mapping.
+func values(n *yaml.Node) (all []*yaml.Node) {
+	if n == nil || n.Kind != yaml.MappingNode {
+		return nil
+	}
+	for i := 1; i < len(n.Content); i += 2 {
+		all = append(all, n.Content[i])
+	}
+	return all
+}
+
+// set sets the value of a mapping's key.
+func set(n *yaml.Node, key string, value *yaml.Node) {
+	for i := 0; i < len(n.Content); i += 2 {
+		if n.Content[i].Value == key {
+			n.Content[i+1] = value
+			return
+		}
+	}
+	n.Content = append(n.Content, text(key), value)
+}
+
+func text(s string) *yaml.Node {
+	n := &yaml.Node{}
+	n.SetString(s)
+	return n
+}
+
+// mapping returns a mapping of these keys and values, in turn.
+func mapping(pairs ...string) *yaml.Node {
+	n := &yaml.Node{Kind: yaml.MappingNode}
+	for _, s := range pairs {
+		n.Content = append(n.Content, text(s))
+	}
+	return n
+}
