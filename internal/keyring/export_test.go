@@ -1,4 +1,7 @@
 package keyring
 
-// CacheTTL is cacheTTL for the tests.
-const CacheTTL = cacheTTL
+// The constants, for the tests.
+const (
+	CacheTTL     = cacheTTL
+	MaxStrangers = maxStrangers
+)

@@ -24,6 +24,11 @@ const cacheTTL = 2 * time.Second
 // promise together.
 const lookupTimeout = 2 * time.Second
 
+// maxStrangers is how many keys that are not known are looked up at a time. The
+// others wait in line for lookupTimeout: whoever brings ever new keys must not
+// keep the store from requests with known ones.
+const maxStrangers = 16
+
 // minFixedLength keeps fixed keys out of reach of guessing.
 const minFixedLength = 16
 
@@ -33,9 +38,10 @@ type Keyring struct {
 	fixed map[[sha256.Size]byte]string
 	now   func() time.Time
 
-	flights singleflight.Group
-	mu      sync.RWMutex
-	known   map[string]entry
+	flights   singleflight.Group
+	strangers chan struct{} // holds a token for each look-up of an unknown key
+	mu        sync.RWMutex
+	known     map[string]entry
 }
 
 // entry is a known key.
@@ -73,6 +79,8 @@ func New(store petstore.KeyStore, fixed []string, now func() time.Time) (*Keyrin
 		fixed: map[[sha256.Size]byte]string{},
 		now:   now,
 		known: map[string]entry{},
+
+		strangers: make(chan struct{}, maxStrangers),
 	}
 	for _, token := range fixed {
 		hash := petstore.HashToken(token)
@@ -101,7 +109,7 @@ func (k *Keyring) Authenticate(ctx context.Context, token string) (grant Grant, 
 	e, found := k.known[id]
 	k.mu.RUnlock()
 	if !found || now.Sub(e.asked) >= cacheTTL {
-		if e, err = k.lookup(ctx, id); err != nil {
+		if e, err = k.lookup(ctx, id, found); err != nil {
 			if petstore.KindOf(err) == petstore.NotFound {
 				return Grant{}, false, nil
 			}
@@ -117,17 +125,29 @@ func (k *Keyring) Authenticate(ctx context.Context, token string) (grant Grant, 
 
 // lookup asks the store for a key, once for all who want it at the time. The
 // caller's going away does not end it, since others may wait for the result.
-func (k *Keyring) lookup(ctx context.Context, id string) (entry, error) {
+func (k *Keyring) lookup(ctx context.Context, id string, known bool) (entry, error) {
 	v, err, _ := k.flights.Do(id, func() (any, error) {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lookupTimeout)
 		defer cancel()
+		if !known {
+			select {
+			case k.strangers <- struct{}{}:
+				defer func() { <-k.strangers }()
+			case <-ctx.Done():
+			}
+			if ctx.Err() != nil {
+				return entry{}, errTooManyStrangers
+			}
+		}
 		e := entry{asked: k.now()}
 		var err error
 		e.key, err = k.store.Key(ctx, id)
 		k.mu.Lock()
 		defer k.mu.Unlock()
-		if err != nil {
+		if petstore.KindOf(err) == petstore.NotFound {
 			delete(k.known, id)
+		}
+		if err != nil {
 			return entry{}, err
 		}
 		if e.use = k.known[id].use; e.use == nil {
@@ -141,6 +161,8 @@ func (k *Keyring) lookup(ctx context.Context, id string) (entry, error) {
 	}
 	return v.(entry), nil
 }
+
+var errTooManyStrangers = &petstore.Error{Kind: petstore.Unavailable, Message: "too many unknown keys are being looked up"}
 
 // IsToken reports whether s is a b64token (RFC 6750, section 2.1): one or more
 // of its characters, then any number of "=".

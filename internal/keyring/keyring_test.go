@@ -298,3 +298,55 @@ func TestKeysOfManyCallersDoNotMix(t *testing.T) {
 	}
 	callers.Wait()
 }
+
+// Whoever brings ever new keys waits in line; a known key does not wait.
+func TestLookUpsOfUnknownKeysAreFewAtATime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDesk(t)
+		k, token := d.mustIssue(t, 0)
+		d.wantOpen(t, token, k.ID)
+		d.gate = make(chan struct{})
+		refused := make(chan error, 100)
+		for range 100 {
+			_, unknown := d.mustMakeKey(t, 0)
+			go func() {
+				_, _, err := d.Authenticate(t.Context(), unknown)
+				refused <- err
+			}()
+		}
+		synctest.Wait()
+		d.wantLookups(t, 1+keyring.MaxStrangers)
+		d.advance(keyring.CacheTTL)
+		go d.wantOpen(t, token, k.ID)
+		synctest.Wait()
+		d.wantLookups(t, 2+keyring.MaxStrangers) // among them the known key's
+		close(d.gate)
+		for range 100 {
+			if err := <-refused; err != nil {
+				t.Errorf("an unknown key: got error %v, want its turn", err)
+			}
+		}
+		d.wantLookups(t, 102)
+	})
+}
+
+func TestAnUnknownKeyWaitsForItsTurnForABoundedTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDesk(t)
+		d.gate = make(chan struct{}) // the store hangs
+		begin := time.Now()          // of the bubble
+		var callers sync.WaitGroup
+		for range 2 * keyring.MaxStrangers {
+			_, unknown := d.mustMakeKey(t, 0)
+			callers.Go(func() {
+				if _, ok, err := d.Authenticate(t.Context(), unknown); ok || petstore.KindOf(err) != petstore.Unavailable {
+					t.Errorf("got %v, error %v, want unavailable", ok, err)
+				}
+			})
+		}
+		callers.Wait()
+		if took := time.Since(begin); took > 2*time.Second {
+			t.Errorf("the last of them: got an end after %v, want it within 2 s", took)
+		}
+	})
+}
