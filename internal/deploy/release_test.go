@@ -119,8 +119,8 @@ func parts(t *testing.T, sbom string) []string {
 		switch c.Name {
 		case "std":
 			names = append(names, "Go (https://go.dev)")
-		case "swagger-ui-dist":
-			names = append(names, "Swagger UI")
+		case "@scalar/api-reference":
+			names = append(names, "Scalar (https://github.com/scalar/scalar)")
 		default:
 			names = append(names, c.Name+" v")
 		}

@@ -19,7 +19,7 @@ var licenceFile = regexp.MustCompile(`(?i)^(licen[cs]e|copying|notice|patents)`)
 
 // docsUI is the folder of the documentation page's user interface, which comes
 // from npm and is a part of every program.
-const docsUI = "internal/edge/docs"
+const docsUI = "internal/edge/docs/ui"
 
 // thirdPartyLicences returns the terms of everything that is a part of a program
 // on any platform: Go, its modules and the user interface of /docs.
@@ -28,7 +28,7 @@ func thirdPartyLicences() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	folders := map[string]string{"Go (https://go.dev)": goroot, "Swagger UI (https://github.com/swagger-api/swagger-ui)": docsUI}
+	folders := map[string]string{"Go (https://go.dev)": goroot, "Scalar (https://github.com/scalar/scalar)": docsUI}
 	for p := range strings.FieldsSeq(everyPlatform) {
 		system, arch, _ := strings.Cut(p, "/")
 		cmd := exec.Command("go", "list", "-deps", "-f", "{{with .Module}}{{if not .Main}}{{.Path}} {{.Version}}\t{{.Dir}}{{end}}{{end}}", "./cmd/petstore")
@@ -122,14 +122,14 @@ func docsUIComponent() (map[string]any, error) {
 	if err := json.Unmarshal(text, &pinned); err != nil {
 		return nil, err
 	}
-	const name = "swagger-ui-dist"
+	const name = "@scalar/api-reference"
 	version := pinned.Dependencies[name]
 	if version == "" {
 		return nil, fmt.Errorf("%s/package.json pins no %s", docsUI, name)
 	}
-	purl := "pkg:npm/" + name + "@" + version
+	purl := "pkg:npm/" + strings.Replace(name, "@", "%40", 1) + "@" + version
 	return map[string]any{
 		"bom-ref": purl, "type": "library", "name": name, "version": version, "purl": purl, "scope": "required",
-		"licenses": []any{map[string]any{"license": map[string]any{"id": "Apache-2.0"}}},
+		"licenses": []any{map[string]any{"license": map[string]any{"id": "MIT"}}},
 	}, nil
 }
