@@ -115,10 +115,10 @@ generate: ## write gen/ from openapi.yaml, and what the edge is tested with
 docs-ui: ## take /docs' user interface from the npm package that internal/edge/docs/ui pins
 	@command -v npm >/dev/null || { echo 'docs-ui needs Node.js and npm; install them (Debian: apt install nodejs npm) and run make docs-ui again.' >&2; exit 1; }
 	@tmp=$$(mktemp -d) && trap 'rm -rf "$$tmp"' EXIT && cd internal/edge/docs/ui && \
-	cp package.json package-lock.json .npmrc licences.mjs "$$tmp" && $(NPM_CI) --prefix "$$tmp" && \
+	cp package.json package-lock.json .npmrc terms.mjs "$$tmp" && $(NPM_CI) --prefix "$$tmp" && \
 	gzip -9nc "$$tmp/node_modules/@scalar/api-reference/dist/browser/standalone.js" > scalar.js.gz && \
 	gzip -9nc "$$tmp/node_modules/axe-core/axe.min.js" > ../testdata/axe.js.gz && \
-	(cd "$$tmp" && node licences.mjs) > LICENSES.txt
+	(cd "$$tmp" && node terms.mjs) > LICENSES.txt
 
 docs-samples: ## write the samples of /docs from the clients' quick starts and stories
 	UPDATE=1 go test -count=1 ./internal/edge/docs -run TheSamplesAreTheTestedOnes
