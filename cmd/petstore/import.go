@@ -210,7 +210,7 @@ func (im *importing) printJSON() error {
 func warnServers(env environment, address string) error {
 	used, err := store.InUse(address)
 	if used {
-		fmt.Fprintln(env.stderr, "a server holds this store: it goes on reading, and its creates wait for the end of the import, or are a 503 after 5 s")
+		fmt.Fprintln(env.stderr, "a server holds this store: it goes on reading, and its creates wait for the end of the import, or are a 503 after 8 s")
 	}
 	return err
 }
