@@ -106,7 +106,7 @@ func runCheck(ctx context.Context, env environment, cfg checkConfig, address str
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
 		return uncheckedError{fmt.Errorf("not finished within %v; --deadline allows more", cfg.deadline)}
 	case ctx.Err() != nil:
-		return uncheckedError{interrupted(ctx, "interrupted before all was checked")}
+		return uncheckedError{interrupted(ctx, "ended before all was checked")}
 	}
 	return nil
 }

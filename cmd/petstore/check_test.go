@@ -156,8 +156,8 @@ func TestSIGINTEndsACheckWithWhatItHasSoFar(t *testing.T) {
 			t.Errorf("output: got %s, want %q in it", text, want)
 		}
 	}
-	if got := cmd.ProcessState.ExitCode(); got != 2 {
-		t.Errorf("exit status: got %d, want 2", got)
+	if got := cmd.ProcessState.ExitCode(); got != 130 {
+		t.Errorf("exit status: got %d, want 130", got)
 	}
 }
 
