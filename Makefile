@@ -63,7 +63,7 @@ endif
 ON_LOAD_CPU := $(shell command -v taskset >/dev/null 2>&1 && [ "$$(getconf _NPROCESSORS_ONLN)" -gt 1 ] && echo 'taskset -c 1')
 
 .DEFAULT_GOAL := help
-.PHONY: need-node need-python $(shell sed -n 's/^\([a-z-]*\):.*## .*/\1/p' $(MAKEFILE_LIST))
+.PHONY: need-deploy need-node need-python $(shell sed -n 's/^\([a-z-]*\):.*## .*/\1/p' $(MAKEFILE_LIST))
 
 help: ## print the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -88,9 +88,17 @@ image: build ## build the container image petstore:latest (IMAGE=buildah or podm
 	@tmp=$$(mktemp -d) && trap 'rm -rf "$$tmp"' EXIT && mkdir "$$tmp/data" && cp $(BIN) "$$tmp" && \
 	$(or $(IMAGE),docker) build --tag petstore:latest $(IMAGE_FLAGS) --file deploy/Dockerfile "$$tmp"
 
-deploy-check: build $(RELEASE_TOOLS)/built ## run what deploy/ has: proxies, units, containers, alerts, a release
+# Namespaces, containers and ports below 1024 are for root alone: of the checks,
+# the test program runs as root, and asks for it.
+AS_ROOT := $(shell [ "$$(id -u)" = 0 ] || echo "-exec 'sudo -E env PATH=$$PATH'")
+DEPLOY_PROGRAMS := buildah caddy curl dpkg-deb ip iptables nginx openssl podman prometheus promtool runc systemd-analyze unshare
+
+need-deploy:
+	@for p in $(DEPLOY_PROGRAMS); do PATH="$$PATH:/usr/sbin:/sbin" command -v $$p >/dev/null || { echo "make deploy-check needs $$p; install it (Debian: apt install buildah caddy curl iproute2 iptables nginx openssl podman postgresql prometheus runc systemd) and run make again." >&2; exit 1; }; done
+
+deploy-check: need-deploy build $(RELEASE_TOOLS)/built ## run what deploy/ has: proxies, units, containers, alerts, a release
 	@for system in windows darwin; do echo "It compiles for $$system"; GOOS=$$system CGO_ENABLED=0 go build ./... || exit 1; done
-	go test -count=1 -tags deploy -timeout 10m ./internal/deploy
+	PATH="$$PATH:/usr/sbin:/sbin" go test -count=1 -tags deploy -timeout 10m $(AS_ROOT) ./internal/deploy
 
 test: ## all tests, those that need PostgreSQL, Chromium or a C compiler where there is one
 ifneq ($(HAVE_CC),yes)
