@@ -145,7 +145,7 @@ sdk: ## make the clients for Go, TypeScript, Python and Java and have each tell 
 	@$(MAKE) -s -C internal/sdk $(SDKS)
 	@echo 'Each client is used as the README says, and tells its story to a server'
 	@go test -count=1 -tags thirdparty -timeout 20m -v ./internal/sdk -run "Test.*/^($$(echo $(SDKS) | tr ' ' '|'))$$"
-	@go run ./internal/sdk/readme
+	@go run ./internal/sdk/stories
 
 lint: ## vet, staticcheck, gofumpt, deadcode
 	go vet ./...

@@ -97,7 +97,7 @@ var mayImport = map[string][]string{
 	"gen/client":               {"github.com/oapi-codegen/runtime"},
 	"internal/sdk":             {},
 	"internal/sdk/go":          {"gen/client"},
-	"internal/sdk/readme":      {"internal/sdk"},
+	"internal/sdk/stories":     {"internal/sdk"},
 	"internal/petstore":        {},
 	"internal/check":           {}, // it judges from outside
 	"internal/logging":         {"github.com/go-json-experiment/json/jsontext"},

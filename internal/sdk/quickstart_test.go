@@ -48,17 +48,17 @@ func replaced(t *testing.T, text, old, by string) string {
 	return strings.ReplaceAll(text, old, by)
 }
 
-// TestTheQuickStartsOfTheREADMERun does what a reader of README.md does: starts
+// TestTheQuickStartsOfTheREADMERun does what a reader of that page does: starts
 // the server as it says, sets the variables, saves the code under the name in
 // its first line and runs the commands in that folder. Only the port, and where
 // the clone and the program are, are the test's.
 func TestTheQuickStartsOfTheREADMERun(t *testing.T) {
-	readme, err := os.ReadFile("../../README.md")
+	readme, err := os.ReadFile("README.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	clients := section(t, string(readme), "### Clients")
-	first, _, _ := strings.Cut(clients, "\n#### ")
+	clients := section(t, string(readme), "## Quick starts")
+	first, _, _ := strings.Cut(clients, "\n### ")
 	setup := blocks(first)
 	if len(setup) != 2 || setup[0].language != "sh" || setup[1].language != "sh" {
 		t.Fatalf("before the languages: got blocks %v, want one that serves and one that sets variables", setup)
@@ -66,7 +66,7 @@ func TestTheQuickStartsOfTheREADMERun(t *testing.T) {
 	line := replaced(t, strings.TrimSpace(setup[0].text), ".bin/petstore", build(t))
 	for _, l := range sdk.Languages() {
 		t.Run(l.Name, func(t *testing.T) {
-			own := blocks(section(t, clients, "#### "+l.Title))
+			own := blocks(section(t, clients, "### "+l.Title))
 			if len(own) != 2 || own[0].language != l.Fence || own[1].language != "sh" {
 				t.Fatalf("got blocks %v, want one of %s and one of sh", own, l.Fence)
 			}

@@ -1,4 +1,4 @@
-// Command readme writes internal/sdk/README.md from the stories, so that they
+// Command stories writes internal/sdk/stories.md from the stories, so that they
 // can be read side by side. Run it from the top of the repository: `make sdk` does.
 package main
 
@@ -18,7 +18,7 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, "README.md"), []byte(text), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "stories.md"), []byte(text), 0o644); err != nil {
 		log.Fatal(err)
 	}
 }
@@ -38,10 +38,10 @@ your categories there too, or ask ` + "`Number.isSafeInteger`" + `; the story sh
 send and read a greater one exactly, as text.
 
 ` + "`make sdk`" + ` makes the clients and runs the stories. The quick starts are in the
-[README](../../README.md#clients).
+[README](README.md#quick-starts).
 `
 
-// render returns what the README of the stories in dir must be.
+// render returns the page of the stories in dir.
 func render(dir string) (string, error) {
 	story, err := os.ReadFile(filepath.Join(dir, "testdata/story.txt"))
 	if err != nil {
