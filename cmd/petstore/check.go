@@ -39,8 +39,8 @@ func checkCommand(env environment) *cobra.Command {
 		Long: `check sends requests to a server that claims to do as openapi.yaml says, such
 as a mock, a gateway before the service or another implementation, and prints a
 table of what holds and what does not. URL is the base address, ending in /v1. The
-right column says where a row stands: the name of a part of openapi.yaml, README
-for "The contract" in README.md, or an RFC.
+right column says where a rule stands: the name of a part of openapi.yaml, an RFC,
+or decisions, for "Decisions" in internal/contract/README.md.
 
 The API key is taken from PETSTORE_KEY. It goes to URL's host and nowhere else:
 redirects are not followed, no proxy is used, and it is never printed.
@@ -55,7 +55,7 @@ The exit status is 0 if all that was checked holds, 1 if something does not, and
 		Example: `  PETSTORE_KEY=$(petstore keys create check) petstore check http://127.0.0.1:8080/v1
   petstore check --write https://staging.example.com/v1
   petstore check --only 'Paging|limit' http://127.0.0.1:4010
-  petstore check --json http://127.0.0.1:8080/v1 | jq '.rows[] | select(.verdict == "does not hold")'`,
+  petstore check --json http://127.0.0.1:8080/v1 | jq '.rules[] | select(.verdict == "does not hold")'`,
 		Args: exactly(1, " URL"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return runCheck(cmd.Context(), env, cfg, args[0])
@@ -64,7 +64,7 @@ The exit status is 0 if all that was checked holds, 1 if something does not, and
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	flags.BoolVar(&cfg.Write, "write", false, "add animals too, which nobody can remove")
-	flags.StringVar(&cfg.only, "only", "", `check only the rows whose "group: title" this regular expression matches`)
+	flags.StringVar(&cfg.only, "only", "", `check only the rules whose "group: title" this regular expression matches`)
 	flags.BoolVar(&cfg.json, "json", false, "print one JSON object, for programs")
 	addDurationFlag(flags, &cfg.Timeout, "timeout", 10*time.Second, "how long to wait for one response")
 	addDurationFlag(flags, &cfg.deadline, "deadline", 5*time.Minute, "how long the whole check may take")
@@ -83,7 +83,7 @@ func runCheck(ctx context.Context, env environment, cfg checkConfig, address str
 
 	t := newTable(env, cfg)
 	if !cfg.json {
-		cfg.Report = t.row
+		cfg.Report = t.rule
 	}
 	if unencrypted(cfg.Base) {
 		fmt.Fprintf(env.stderr, "petstore: the key goes to %s unencrypted\n", cfg.Base.Host)
@@ -153,7 +153,7 @@ func printJSON(out io.Writer, cfg checkConfig, report check.Report) error {
 		Requests  int            `json:"requests"`
 		Left      int            `json:"left"`
 		Mark      string         `json:"mark"`
-		Rows      []check.Result `json:"rows"`
+		Rules     []check.Result `json:"rules"`
 	}{
 		cfg.Base.String(), cfg.Write,
 		report.Count(check.Holds), report.Count(check.Fails), report.Count(check.Unchecked),

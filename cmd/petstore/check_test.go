@@ -30,7 +30,7 @@ func printed(t *testing.T, env environment, results ...check.Result) string {
 	}
 	table := newTable(env, checkConfig{Config: check.Config{Base: base}})
 	for _, r := range results {
-		table.row(r)
+		table.rule(r)
 	}
 	if err := table.end(check.Report{Results: results, Requests: 7}); err != nil {
 		t.Fatal(err)
@@ -65,7 +65,7 @@ try curl x
 - one needs --write
 
 Paging
-- 3 rows not checked needs --write
+- 3 rules not checked needs --write
 
 1 hold, 1 do not, 4 not checked; 7 requests.
 `
@@ -151,7 +151,7 @@ func TestSIGINTEndsACheckWithWhatItHasSoFar(t *testing.T) {
 	}
 	_ = cmd.Wait() // its status is looked at below
 	text := out.String()
-	for _, want := range []string{"  ok    a request without a key is 401", "rows not checked", "the check was ended before", " hold, 0 do not, ", "petstore: ended before all was checked"} {
+	for _, want := range []string{"  ok    a request without a key is 401", "rules not checked", "the check was ended before", " hold, 0 do not, ", "petstore: ended before all was checked"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("output: got %s, want %q in it", text, want)
 		}
@@ -180,7 +180,7 @@ func TestAServerBehindTLSIsCheckedOverHTTP1And2(t *testing.T) {
 		cmd := exec.Command(os.Args[0], "check", "--write", "--rate", "0", server.URL+"/v1")
 		cmd.Env = append(os.Environ(), runAgain+"=1", "PETSTORE_KEY="+faultyKey, "SSL_CERT_FILE="+authority)
 		if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(out), "hold, 0 do not, 1 not checked") {
-			t.Errorf("over HTTP/2 %t: got %v and %s, want every row to hold", http2, err, out)
+			t.Errorf("over HTTP/2 %t: got %v and %s, want every rule to hold", http2, err, out)
 		}
 	}
 }

@@ -17,7 +17,7 @@ var marks = map[check.Verdict]struct{ text, colour string }{
 	check.Unchecked: {"-   ", "\x1b[2m"},
 }
 
-// table prints the rows of a check as they are judged. Rows that are not
+// table prints the rules of a check as they are judged. Rules that are not
 // checked for the same reason are kept back, and told as one if they are many.
 type table struct {
 	out     *bufio.Writer
@@ -32,7 +32,7 @@ func newTable(env environment, cfg checkConfig) *table {
 		out:     bufio.NewWriter(env.stdout),
 		colours: env.interactive && env.getenv("NO_COLOR") == "" && env.getenv("TERM") != "dumb",
 	}
-	for _, r := range check.Rows() {
+	for _, r := range check.Rules() {
 		t.width = max(t.width, utf8.RuneCountInString(r.Title))
 	}
 	if cfg.json {
@@ -47,7 +47,7 @@ func newTable(env environment, cfg checkConfig) *table {
 	return t
 }
 
-func (t *table) row(r check.Result) {
+func (t *table) rule(r check.Result) {
 	if len(t.kept) > 0 && (r.Verdict != check.Unchecked || r.Why != t.kept[0].Why || r.Group != t.kept[0].Group) {
 		t.flush()
 	}
@@ -65,7 +65,7 @@ func (t *table) row(r check.Result) {
 	_ = t.out.Flush() // an error comes back from end
 }
 
-// flush prints the rows kept back.
+// flush prints the rules kept back.
 func (t *table) flush() {
 	const many = 3
 	if len(t.kept) == 0 {
@@ -73,7 +73,7 @@ func (t *table) flush() {
 	}
 	t.heading(t.kept[0].Group)
 	if len(t.kept) >= many {
-		t.line(check.Unchecked, fmt.Sprintf("%d rows not checked", len(t.kept)), t.kept[0].Why)
+		t.line(check.Unchecked, fmt.Sprintf("%d rules not checked", len(t.kept)), t.kept[0].Why)
 	} else {
 		for _, r := range t.kept {
 			t.line(r.Verdict, r.Title, r.Why)

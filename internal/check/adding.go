@@ -10,15 +10,15 @@ import (
 // maxBody is how many bytes the body of a request may have.
 const maxBody = 64 << 10
 
-func adding() []row {
-	rows := []row{
+func adding() []rule {
+	rules := []rule{
 		{title: "a name and a categoryId are enough: 201", source: "createPet", check: leastPet},
-		{title: "the answer has id, name and categoryId, of their types", source: "Pet", check: createdTypes},
-		{title: "the answer has what was sent", source: "createPet", check: createdAsSent},
+		{title: "the response has id, name and categoryId, of their types", source: "Pet", check: createdTypes},
+		{title: "the response has what was sent", source: "createPet", check: createdAsSent},
 		{title: "the status is available where none is given", source: "Pet", check: createdDefault},
 		{title: "each status is kept", source: "PetStatus", check: createdStatuses},
 		{title: "the id is from 1 to 2^53-1", source: "Pet", check: createdID},
-		{title: "ids ascend", source: "README", check: createdAscending},
+		{title: "ids ascend", source: "decisions", check: createdAscending},
 		{title: "Location is where the animal is, below this address", source: "createPet", check: createdLocation},
 		{title: "what was added can be fetched at once", source: "createPet", check: createdIsFetched},
 		{title: "what was added is in the list at once", source: "createPet", check: createdIsListed},
@@ -30,33 +30,33 @@ func adding() []row {
 		{"a name keeps quotes, backslashes and control characters", "", " \"\\/%s\b\f\n\r\x01\x7f\u2028"},
 		{"a name of 1,000 characters is kept", "", strings.Repeat(" and so on", 98)},
 	} {
-		rows = append(rows, row{title: n.title, source: "NewPet", check: func(p *probe) error {
+		rules = append(rules, rule{title: n.title, source: "NewPet", check: func(p *probe) error {
 			return p.keepsName(n.before + p.mark + n.after)
 		}})
 	}
-	rows = append(
-		rows,
-		row{title: "an empty name is a name", source: "NewPet", check: func(p *probe) error { return p.keepsName("") }},
-		row{title: "a name may be sent in escapes", source: "RFC 8259 §7", check: escapedName},
-		row{title: "a categoryId is kept exactly, past 2^53 too", source: "Numbers", check: func(p *probe) error {
+	rules = append(
+		rules,
+		rule{title: "an empty name is a name", source: "NewPet", check: func(p *probe) error { return p.keepsName("") }},
+		rule{title: "a name may be sent in escapes", source: "RFC 8259 §7", check: escapedName},
+		rule{title: "a categoryId is kept exactly, past 2^53 too", source: "Numbers", check: func(p *probe) error {
 			return p.keepsCategories("9007199254740993", "-9007199254740993", "1152921504606846977")
 		}},
-		row{title: "a categoryId may be any int64", source: "Numbers", check: func(p *probe) error {
+		rule{title: "a categoryId may be any int64", source: "Numbers", check: func(p *probe) error {
 			return p.keepsCategories("0", "-1", "9223372036854775807", "-9223372036854775808")
 		}},
-		row{title: "unknown properties are ignored", source: "Evolution", check: func(p *probe) error {
+		rule{title: "unknown properties are ignored", source: "Evolution", check: func(p *probe) error {
 			return p.added(`{"name":NAME,"categoryId":1,"id":-5,"tags":[{"a":null}],"STATUS":"lost","Name":7}`)
 		}},
-		row{title: "Application/JSON; charset=utf-8 is JSON", source: "README", check: func(p *probe) error {
+		rule{title: "Application/JSON; charset=utf-8 is JSON", source: "decisions", check: func(p *probe) error {
 			r := p.addition(`{"name":NAME,"categoryId":1}`)
 			return p.send(r.without("Content-Type").with("Content-Type", "Application/JSON; charset=utf-8")).is(201)
 		}},
-		row{title: "a body of 64 KiB is taken", source: "createPet", check: largestBody},
+		rule{title: "a body of 64 KiB is taken", source: "createPet", check: largestBody},
 	)
-	for i := range rows {
-		rows[i].writes = true
+	for i := range rules {
+		rules[i].writes = true
 	}
-	return rows
+	return rules
 }
 
 // quote returns s as a JSON string, which is plain ASCII where s is.
@@ -76,9 +76,9 @@ func (p *probe) added(template string) error {
 	return p.send(p.addition(template)).is(201)
 }
 
-// create adds an animal that the row needs. Whether the status is 201 is
-// another row's question.
-func (p *probe) create(body string) (pet, *answer, error) {
+// create adds an animal that the rule needs. Whether the status is 201 is
+// another rule's question.
+func (p *probe) create(body string) (pet, *response, error) {
 	a := p.send(p.addition(body))
 	if a.err != nil || a.status/100 != 2 {
 		return pet{}, a, a.is(201)
@@ -163,7 +163,7 @@ func createdLocation(p *probe) error {
 	return nil
 }
 
-// resolve returns the address a link in an answer to target leads to.
+// resolve returns the address a link in a response to target leads to.
 func (p *probe) resolve(target, link string) string {
 	base, err := url.Parse(p.Base.String() + target)
 	if err != nil {
@@ -187,7 +187,7 @@ func createdIsFetched(p *probe) error {
 	}
 	got, err := a.pet()
 	if err == nil && !got.same(made) {
-		err = a.mismatch(a.text(), "the animal as it was answered when it was added")
+		err = a.mismatch(a.text(), "the animal as it was when it was added")
 	}
 	return err
 }

@@ -10,45 +10,45 @@ const (
 	noAnimal = "9223372036854775807" // no id: those the service assigns stay below 2^53
 )
 
-func authentication() []row {
+func authentication() []rule {
 	list, one := get("/pets"), get("/pets/"+noAnimal)
 	wrong := list.as("Bearer " + wrongKey)
-	return []row{
+	return []rule{
 		{title: "the base address ends in /v1", source: "servers", check: versioned},
-		{title: "a request without a key is 401", source: "Unauthorized", check: answered(401, list.anonymous(), one.anonymous())},
+		{title: "a request without a key is 401", source: "Unauthorized", check: responds(401, list.anonymous(), one.anonymous())},
 		{title: "the challenge to no key is Bearer, with a realm", source: "RFC 6750 §3", check: func(p *probe) error {
 			return p.challenged(list.anonymous(), "Bearer with a realm", func(c string) bool { return strings.Contains(strings.ToLower(c), "realm=") })
 		}},
 		{title: "the challenge to no key names no error", source: "RFC 6750 §3", check: func(p *probe) error {
 			return p.challenged(list.anonymous(), "Bearer without error", func(c string) bool { return !strings.Contains(c, "error=") })
 		}},
-		{title: "a wrong key is 401", source: "Unauthorized", check: answered(401, wrong, one.as("Bearer "+wrongKey))},
+		{title: "a wrong key is 401", source: "Unauthorized", check: responds(401, wrong, one.as("Bearer "+wrongKey))},
 		{title: `the challenge to a wrong key says error="invalid_token"`, source: "RFC 6750 §3.1", check: func(p *probe) error {
 			return p.challenged(wrong, `Bearer with error="invalid_token"`, func(c string) bool { return strings.Contains(c, `error="invalid_token"`) })
 		}},
-		{title: "every 401 has the same body", source: "README", check: sameRefusal},
-		{title: "the scheme's case does not matter", source: "bearerAuth", check: answered(200, list.as("bearer "+keyVariable), list.as("BEARER "+keyVariable))},
-		{title: "another scheme is 401", source: "bearerAuth", check: answered(401,
+		{title: "every 401 has the same body", source: "decisions", check: sameRefusal},
+		{title: "the scheme's case does not matter", source: "bearerAuth", check: responds(200, list.as("bearer "+keyVariable), list.as("BEARER "+keyVariable))},
+		{title: "another scheme is 401", source: "bearerAuth", check: responds(401,
 			list.as("Basic "+keyVariable), list.as("Token "+keyVariable), list.as(keyVariable))},
-		{title: "a scheme without a key is 401", source: "bearerAuth", check: answered(401, list.as("Bearer"), list.as(""))},
-		{title: "two Authorization headers are 401", source: "README", check: answered(401, list.as(bearer, bearer), list.as(bearer, "Bearer "+wrongKey))},
-		{title: "a key in the URL is no key", source: "bearerAuth", writes: true, check: answered(401,
+		{title: "a scheme without a key is 401", source: "bearerAuth", check: responds(401, list.as("Bearer"), list.as(""))},
+		{title: "two Authorization headers are 401", source: "decisions", check: responds(401, list.as(bearer, bearer), list.as(bearer, "Bearer "+wrongKey))},
+		{title: "a key in the URL is no key", source: "bearerAuth", writes: true, check: responds(401,
 			get("/pets?access_token="+keyVariable).anonymous(), get("/pets?api_key="+keyVariable).anonymous())},
-		{title: "401 comes before 400", source: "Authentication", check: answered(401,
+		{title: "401 comes before 400", source: "Authentication", check: responds(401,
 			get("/pets?limit=0").anonymous(), get("/pets?%zz").anonymous(), get("/pets/abc").anonymous())},
 		{title: "adding without a key or with a wrong one is 401", source: "Unauthorized", writes: true, check: func(p *probe) error {
 			r := p.refusal(`{"name":NAME,"categoryId":CATEGORY}`)
-			return answered(401, r.anonymous(), r.as("Bearer "+wrongKey))(p)
+			return responds(401, r.anonymous(), r.as("Bearer "+wrongKey))(p)
 		}},
 		{title: "401 comes before 400, 413 and 415 where one is added", source: "Authentication", writes: true, check: func(p *probe) error {
 			r := p.refusal(`{"name":NAME}`).anonymous()
-			return answered(401, r, r.without("Content-Type"), p.tooLarge().anonymous())(p)
+			return responds(401, r, r.without("Content-Type"), p.tooLarge().anonymous())(p)
 		}},
 	}
 }
 
-// answered returns a check that each of the requests is answered so.
-func answered(status int, requests ...request) func(*probe) error {
+// responds returns a check that each of the requests has that status.
+func responds(status int, requests ...request) func(*probe) error {
 	return func(p *probe) error {
 		for _, r := range requests {
 			if err := p.send(r).is(status); err != nil {

@@ -1,9 +1,9 @@
 // Package check holds any running server against the contract, from outside:
-// it sends requests and judges the answers, row by row. It knows nothing of
+// it sends requests and judges the responses, rule by rule. It knows nothing of
 // this service's own code and does not read openapi.yaml: what the document
 // says is written down here once more by hand, so that neither can be wrong
 // unnoticed. It does not judge speed, durability or what only a failing store
-// answers.
+// responses.
 package check
 
 import (
@@ -17,7 +17,7 @@ import (
 	"time"
 )
 
-// Verdict is what became of a row.
+// Verdict is what became of a rule.
 type Verdict string
 
 // The verdicts.
@@ -27,13 +27,13 @@ const (
 	Unchecked Verdict = "not checked"
 )
 
-// Result is a row and its verdict.
+// Result is a rule and its verdict.
 type Result struct {
 	Group   string  `json:"group"`
 	Title   string  `json:"title"`
-	Source  string  `json:"source"` // a place in openapi.yaml, a section of README.md, or an RFC
+	Source  string  `json:"source"` // a place in openapi.yaml, an RFC, or decisions: those in internal/contract/README.md
 	Verdict Verdict `json:"verdict"`
-	Why     string  `json:"why,omitempty"`  // what a row not checked would take
+	Why     string  `json:"why,omitempty"`  // what a rule not checked would take
 	Got     string  `json:"got,omitempty"`  // where it does not hold
 	Want    string  `json:"want,omitempty"` // the same
 	Curl    string  `json:"curl,omitempty"` // a line for a shell that sends the request again
@@ -44,10 +44,10 @@ type Config struct {
 	Base    *url.URL       // as ParseBase returns it
 	Key     string         // the API key; it goes to Base's host and nowhere else
 	Write   bool           // whether animals may be added
-	Only    *regexp.Regexp // rows whose "group: title" it matches; nil for all
+	Only    *regexp.Regexp // rules whose "group: title" it matches; nil for all
 	Timeout time.Duration  // for one request
 	Rate    int            // requests a second at most; 0 for no bound
-	Report  func(Result)   // is called with every row as soon as it is judged
+	Report  func(Result)   // is called with every rule as soon as it is judged
 }
 
 // Report is a finished or interrupted check.
@@ -58,7 +58,7 @@ type Report struct {
 	Mark     string // what their names hold
 }
 
-// Count returns how many rows have that verdict.
+// Count returns how many rules have that verdict.
 func (r Report) Count(v Verdict) (n int) {
 	for _, result := range r.Results {
 		if result.Verdict == v {
@@ -69,7 +69,7 @@ func (r Report) Count(v Verdict) (n int) {
 }
 
 // ParseBase reads the base address of a server. It refuses what would take the
-// key elsewhere, or the rows to another path.
+// key elsewhere, or the rules to another path.
 func ParseBase(address string) (*url.URL, error) {
 	u, err := url.Parse(address)
 	switch {
@@ -96,9 +96,9 @@ func ParseKey(key string) (string, error) {
 	return key, nil
 }
 
-// Run judges every row of cfg. An error means that there was nothing to judge:
-// nobody answers at the address, it is not the contract's, or the key is
-// refused. Once ctx ends, the rows left are not checked and Run returns.
+// Run judges every rule of cfg. An error means that there was nothing to judge:
+// nothing responds at the address, it is not the contract's, or the key is
+// refused. Once ctx ends, the rules left are not checked and Run returns.
 func Run(ctx context.Context, cfg Config) (Report, error) {
 	transport := &http.Transport{
 		// No proxy: the key goes to the host of the address and nowhere else.
@@ -110,16 +110,16 @@ func Run(ctx context.Context, cfg Config) (Report, error) {
 	defer transport.CloseIdleConnections()
 	p := newProbe(ctx, cfg, transport)
 	report := Report{Mark: p.mark}
-	rows := selected(cfg.Only)
-	if len(rows) == 0 {
-		return report, errors.New("no row matches; without a pattern all are checked")
+	rules := selected(cfg.Only)
+	if len(rules) == 0 {
+		return report, errors.New("no rule matches; without a pattern all are checked")
 	}
 	if err := p.firstContact(); err != nil {
 		report.Requests = p.sent
 		return report, err
 	}
-	p.watched = rows
-	for _, r := range rows {
+	p.watched = rules
+	for _, r := range rules {
 		result := p.judge(r)
 		report.Results = append(report.Results, result)
 		if cfg.Report != nil {
@@ -130,8 +130,8 @@ func Run(ctx context.Context, cfg Config) (Report, error) {
 	return report, nil
 }
 
-// Rows returns every row there is, in the order of a check.
-func Rows() (all []Result) {
+// Rules returns every rule there is, in the order of a check.
+func Rules() (all []Result) {
 	for _, r := range selected(nil) {
 		all = append(all, Result{Group: r.group, Title: r.title, Source: r.source})
 	}

@@ -13,10 +13,10 @@ import (
 	"example.com/petstore/internal/check"
 )
 
-// never is the one row that a sound server gives nothing to judge by.
+// never is the one rule that a sound server gives nothing to judge by.
 const never = "every 503 and 429 has Retry-After"
 
-func TestThisServiceKeepsEveryRow(t *testing.T) {
+func TestThisServiceKeepsEveryRule(t *testing.T) {
 	for _, n := range []int{0, 30} {
 		report := run(t, serve(t, rightHandler(t, n)))
 		for _, r := range report.Results {
@@ -24,15 +24,15 @@ func TestThisServiceKeepsEveryRow(t *testing.T) {
 				t.Errorf("on %d animals, %s: got %s (%s got %s, want %s)", n, r.Title, r.Verdict, r.Why, r.Got, r.Want)
 			}
 		}
-		if got := report.Count(check.Holds); got != len(check.Rows())-1 {
-			t.Errorf("on %d animals: got %d rows that hold, want all but one of %d", n, got, len(check.Rows()))
+		if got := report.Count(check.Holds); got != len(check.Rules())-1 {
+			t.Errorf("on %d animals: got %d rules that hold, want all but one of %d", n, got, len(check.Rules()))
 		}
 	}
 }
 
-// TestEveryRowCanFail holds a server with each fault against all rows: those
+// TestEveryRuleCanFail holds a server with each fault against all rules: those
 // named fail, no others, and in the end there is none that never failed.
-func TestEveryRowCanFail(t *testing.T) {
+func TestEveryRuleCanFail(t *testing.T) {
 	const address = "the base address ends in /v1" // has a test of its own
 	failed := map[string]bool{address: true}
 	var mu sync.Mutex
@@ -45,9 +45,9 @@ func TestEveryRowCanFail(t *testing.T) {
 			t.Run(f.name, func(t *testing.T) {
 				t.Parallel()
 				got := of(run(t, serve(t, wrong(rightHandler(t, 30), f.before, f.after))), check.Fails)
-				slices.Sort(f.rows)
-				if !slices.Equal(got, f.rows) {
-					t.Errorf("rows that do not hold:\ngot  %q\nwant %q", got, f.rows)
+				slices.Sort(f.rules)
+				if !slices.Equal(got, f.rules) {
+					t.Errorf("rules that do not hold:\ngot  %q\nwant %q", got, f.rules)
 				}
 				mu.Lock()
 				defer mu.Unlock()
@@ -57,14 +57,14 @@ func TestEveryRowCanFail(t *testing.T) {
 			})
 		}
 	})
-	for _, r := range check.Rows() {
+	for _, r := range check.Rules() {
 		if !failed[r.Title] {
 			t.Errorf("%s: %s: got no fault that makes it fail, want one", r.Group, r.Title)
 		}
 	}
 }
 
-func TestABaseAddressThatDoesNotEndInTheVersionFailsThatRowAlone(t *testing.T) {
+func TestABaseAddressThatDoesNotEndInTheVersionFailsThatRuleAlone(t *testing.T) {
 	right := rightHandler(t, 30)
 	cfg := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		r.URL.Path = strings.Replace(r.URL.Path, "/api", "/v1", 1)
@@ -77,23 +77,23 @@ func TestABaseAddressThatDoesNotEndInTheVersionFailsThatRowAlone(t *testing.T) {
 	}))
 	cfg.Base.Path = "/api"
 	if got := of(run(t, cfg), check.Fails); !slices.Equal(got, []string{"the base address ends in /v1"}) {
-		t.Errorf("rows that do not hold: got %q, want that of the base address", got)
+		t.Errorf("rules that do not hold: got %q, want that of the base address", got)
 	}
 }
 
-func TestEveryRowSaysWhereItStands(t *testing.T) {
+func TestEveryRuleSaysWhereItStands(t *testing.T) {
 	rfc := regexp.MustCompile(`^RFC \d{4}(?: §[1-9][0-9.]*)?$`)
-	for _, r := range check.Rows() {
+	for _, r := range check.Rules() {
 		part := regexp.MustCompile(`(?m)^ *(?:- name: |operationId: |### )?` + regexp.QuoteMeta(r.Source) + `:?$`)
-		if r.Source != "README" && !rfc.MatchString(r.Source) && !part.Match(gen.Document) {
-			t.Errorf("%s: got %q, want a part of openapi.yaml, README or an RFC", r.Title, r.Source)
+		if r.Source != "decisions" && !rfc.MatchString(r.Source) && !part.Match(gen.Document) {
+			t.Errorf("%s: got %q, want a part of openapi.yaml, decisions or an RFC", r.Title, r.Source)
 		}
 	}
 }
 
-func TestEveryRowHasATitleOfItsOwnAndFitsATerminal(t *testing.T) {
+func TestEveryRuleHasATitleOfItsOwnAndFitsATerminal(t *testing.T) {
 	seen := map[string]bool{}
-	for _, r := range check.Rows() {
+	for _, r := range check.Rules() {
 		if seen[r.Title] || r.Title == "" || r.Source == "" {
 			t.Errorf("%s: %q from %q: got it twice or empty, want one of its own", r.Group, r.Title, r.Source)
 		}
@@ -103,6 +103,6 @@ func TestEveryRowHasATitleOfItsOwnAndFitsATerminal(t *testing.T) {
 		}
 	}
 	if len(seen) < 50 {
-		t.Errorf("rows: got %d, want 50 or more", len(seen))
+		t.Errorf("rules: got %d, want 50 or more", len(seen))
 	}
 }

@@ -58,7 +58,7 @@ func TestOnlyAKeyThatCanBeSentIsTakenAndNoneIsShown(t *testing.T) {
 	}
 }
 
-// handler answers everything in the same way.
+// handler responds to everything in the same way.
 func handler(status int, body string, header ...string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		for i := 0; i < len(header); i += 2 {
@@ -69,11 +69,11 @@ func handler(status int, body string, header ...string) http.Handler {
 	})
 }
 
-func wantNoRows(t *testing.T, cfg check.Config, want string) {
+func wantNoRules(t *testing.T, cfg check.Config, want string) {
 	t.Helper()
 	report, err := check.Run(t.Context(), cfg)
 	if err == nil || len(report.Results) > 0 {
-		t.Fatalf("got %d rows (error %v), want none and an error", len(report.Results), err)
+		t.Fatalf("got %d rules (error %v), want none and an error", len(report.Results), err)
 	}
 	if matched, _ := regexp.MatchString(want, err.Error()); !matched || strings.Contains(err.Error(), key) {
 		t.Errorf("error: got %q, want a match of %q, without the key", err, want)
@@ -99,7 +99,7 @@ func TestWhoCannotBeCheckedIsSaidInOneSentence(t *testing.T) {
 		"a port out of bounds":  {"http://127.0.0.1:99999/v1", "cannot reach"},
 		"a name of another one": {strings.Replace(encrypted.URL, "127.0.0.1", "localhost", 1) + "/v1", "its certificate is"},
 	} {
-		t.Run(name, func(t *testing.T) { wantNoRows(t, configFor(t, c.address), c.want) })
+		t.Run(name, func(t *testing.T) { wantNoRules(t, configFor(t, c.address), c.want) })
 	}
 }
 
@@ -108,24 +108,24 @@ func TestAnAnswerThatIsNoneOfTheContractsEndsTheCheck(t *testing.T) {
 		handler http.Handler
 		want    string
 	}{
-		"401 with the key": {handler(401, `{"message":"I know `+key+`"}`), "refuses the key in PETSTORE_KEY: it answers 401 .*PETSTORE_KEY"},
+		"401 with the key": {handler(401, `{"message":"I know `+key+`"}`), "refuses the key in PETSTORE_KEY: it responds with 401 .*PETSTORE_KEY"},
 		"403 with the key": {handler(403, ""), "refuses the key"},
-		"404":              {handler(404, "nothing\x1b[31m"), `there is nothing at .*/v1/pets: it answers 404 nothing\\x1b\[31m$`},
-		"502":              {handler(502, ""), "nothing to judge at .*: it answers 502"},
-		"a redirect":       {handler(301, "", "Location", "https://other.example/v1/pets"), "leads to https://other.example/v1/pets: it answers 301; give the address it leads to"},
+		"404":              {handler(404, "nothing\x1b[31m"), `there is nothing at .*/v1/pets: it responds with 404 nothing\\x1b\[31m$`},
+		"502":              {handler(502, ""), "nothing to judge at .*: it responds with 502"},
+		"a redirect":       {handler(301, "", "Location", "https://other.example/v1/pets"), "leads to https://other.example/v1/pets: it responds with 301; give the address it leads to"},
 		"nonsense":         {http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }), "cannot reach .*EOF"},
 	} {
-		t.Run(name, func(t *testing.T) { wantNoRows(t, serve(t, c.handler), c.want) })
+		t.Run(name, func(t *testing.T) { wantNoRules(t, serve(t, c.handler), c.want) })
 	}
 	t.Run("the version is missing", func(t *testing.T) {
 		cfg := serve(t, handler(404, ""))
 		cfg.Base.Path = ""
-		wantNoRows(t, cfg, "a base address ends in /v1: try http://127.0.0.1:[0-9]+/v1$")
+		wantNoRules(t, cfg, "a base address ends in /v1: try http://127.0.0.1:[0-9]+/v1$")
 	})
-	t.Run("no row matches", func(t *testing.T) {
+	t.Run("no rule matches", func(t *testing.T) {
 		cfg := serve(t, handler(200, "[]"))
-		cfg.Only = regexp.MustCompile("^no such row$")
-		wantNoRows(t, cfg, "no row matches")
+		cfg.Only = regexp.MustCompile("^no such rule$")
+		wantNoRules(t, cfg, "no rule matches")
 	})
 }
 
@@ -169,7 +169,7 @@ func TestTheKeyIsNotShownEvenWhereTheServerSaysIt(t *testing.T) {
 	}
 	report := run(t, serve(t, wrong(rightHandler(t, 30), nil, echo)))
 	if report.Count(check.Fails) < 50 {
-		t.Errorf("got %d rows that do not hold, want most", report.Count(check.Fails))
+		t.Errorf("got %d rules that do not hold, want most", report.Count(check.Fails))
 	}
 	for _, r := range report.Results {
 		if text := r.Got + r.Want + r.Why + r.Curl; strings.Contains(text, key) || strings.ContainsAny(text, "\x1b\n\u009b") {
@@ -194,7 +194,7 @@ func TestWithoutWriteNothingIsSentThatCouldChangeAnything(t *testing.T) {
 	cfg.Write = false
 	report := run(t, cfg)
 	if got := report.Count(check.Holds); got < 70 || report.Count(check.Fails) > 0 || report.Left != 0 {
-		t.Errorf("got %d rows that hold, %d that do not, %d animals, want 70, none and none", got, report.Count(check.Fails), report.Left)
+		t.Errorf("got %d rules that hold, %d that do not, %d animals, want 70, none and none", got, report.Count(check.Fails), report.Left)
 	}
 	for _, r := range report.Results {
 		if r.Verdict == check.Unchecked && r.Why != "needs --write" && r.Title != never {
@@ -219,8 +219,8 @@ func TestACheckThatIsEndedReportsWhatItHasSoFar(t *testing.T) {
 		t.Fatal(err)
 	}
 	holds, fails, rest := report.Count(check.Holds), report.Count(check.Fails), report.Count(check.Unchecked)
-	if holds < 10 || fails != 0 || rest < 50 || holds+rest != len(check.Rows()) {
-		t.Errorf("got %d, %d and %d rows, want some that hold, none that fails, the rest not checked", holds, fails, rest)
+	if holds < 10 || fails != 0 || rest < 50 || holds+rest != len(check.Rules()) {
+		t.Errorf("got %d, %d and %d rules, want some that hold, none that fails, the rest not checked", holds, fails, rest)
 	}
 	if last := report.Results[len(report.Results)-1]; last.Why != "the check was ended before" {
 		t.Errorf("%s: got %q, want it to say that the check was ended", last.Title, last.Why)
@@ -243,7 +243,7 @@ func TestACheckIsBoundedInRequestsAndRate(t *testing.T) {
 	}
 	for _, r := range report.Results {
 		if !strings.Contains(r.Title, "limit") {
-			t.Errorf("got row %q, want only those asked for", r.Title)
+			t.Errorf("got rule %q, want only those asked for", r.Title)
 		}
 	}
 }
@@ -292,9 +292,9 @@ func TestAServerThatHangsOrNeverEndsDoesNotHoldTheCheck(t *testing.T) {
 	}))
 	cfg.Write, cfg.Timeout, cfg.Only = false, 4*time.Second, regexp.MustCompile("^Listing: limit")
 	want := map[string]string{
-		"limit below 1 is 400":            "no answer: nothing came within 4s; --timeout allows more",
-		"limit above 100 is 400":          "no answer: an answer of more than 16777216 bytes",
-		"limit that is no integer is 400": "no answer: .*(reset|EOF)",
+		"limit below 1 is 400":            "no response: nothing came within 4s; --timeout allows more",
+		"limit above 100 is 400":          "no response: a response of more than 16777216 bytes",
+		"limit that is no integer is 400": "no response: .*(reset|EOF)",
 	}
 	for _, r := range run(t, cfg).Results {
 		if matched, _ := regexp.MatchString(want[r.Title], r.Got); want[r.Title] != "" && (r.Verdict != check.Fails || !matched) {

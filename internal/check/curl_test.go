@@ -64,7 +64,7 @@ func curled(t *testing.T, line string) check.Sent {
 func TestTheCurlLineOfEveryRequestSendsThatRequest(t *testing.T) {
 	all := check.EveryRequest(t.Context(), serve(t, rightHandler(t, 30)))
 	if len(all) < 200 {
-		t.Fatalf("requests: got %d, want those of all rows", len(all))
+		t.Fatalf("requests: got %d, want those of all rules", len(all))
 	}
 	seen := map[string]bool{}
 	for _, want := range all {
@@ -105,5 +105,5 @@ func TestALinkOfTheServersIsHarmlessInACurlLine(t *testing.T) {
 		}
 		return
 	}
-	t.Error("got no row with that link, want one")
+	t.Error("got no rule with that link, want one")
 }

@@ -28,8 +28,8 @@ func codes() map[int][]string {
 	}
 }
 
-func everyAnswer() []row {
-	return []row{
+func everyResponse() []rule {
+	return []rule{
 		{title: "a client's X-Request-Id is kept", source: "X-Request-Id", check: func(p *probe) error {
 			for _, id := range []string{"petstore-check_1.a", strings.Repeat("x", 64)} {
 				if err := p.says(get("/pets?limit=1").with("X-Request-Id", id), "X-Request-Id", id); err != nil {
@@ -54,46 +54,46 @@ func everyAnswer() []row {
 			}
 			return nil
 		}},
-		{title: "every answer has an X-Request-Id", source: "X-Request-Id", every: func(a *answer) (bool, error) {
+		{title: "every response has an X-Request-Id", source: "X-Request-Id", every: func(a *response) (bool, error) {
 			if id, ok := a.sole("X-Request-Id"); !ok || !requestID.MatchString(id) {
 				return true, a.mismatch(a.line("X-Request-Id"), "one X-Request-Id of 1 to 64 of A-Z a-z 0-9 . _ -")
 			}
 			return true, nil
 		}},
-		everySole("every answer has X-Content-Type-Options: nosniff", "X-Content-Type-Options", "nosniff"),
-		everySole("every answer has Cache-Control: no-store", "Cache-Control", "no-store"),
-		{title: "every success with a body is application/json", source: "listPets", every: func(a *answer) (bool, error) {
+		everySole("every response has X-Content-Type-Options: nosniff", "X-Content-Type-Options", "nosniff"),
+		everySole("every response has Cache-Control: no-store", "Cache-Control", "no-store"),
+		{title: "every success with a body is application/json", source: "listPets", every: func(a *response) (bool, error) {
 			return a.status/100 == 2 && len(a.body) > 0, wrongUnless(a, a.isJSON(), a.line("Content-Type"), "Content-Type: application/json")
 		}},
-		{title: "every error is application/json", source: "Error", every: ofErrors(func(a *answer) error {
+		{title: "every error is application/json", source: "Error", every: ofErrors(func(a *response) error {
 			return wrongUnless(a, a.isJSON(), a.line("Content-Type"), "Content-Type: application/json")
 		})},
-		{title: "every error has code, message and status, of their types", source: "Error", every: ofErrors(func(a *answer) error {
+		{title: "every error has code, message and status, of their types", source: "Error", every: ofErrors(func(a *response) error {
 			fault := a.problem().fault
 			return wrongUnless(a, fault == "", fault, "code and message strings, status an integer")
 		})},
-		{title: "status in the body is that of the answer", source: "Error", every: ofErrors(func(a *answer) error {
+		{title: "status in the body is that of the response", source: "Error", every: ofErrors(func(a *response) error {
 			p := a.problem()
 			return wrongUnless(a, p.fault != "" || string(p.status) == strconv.Itoa(a.status), "status "+string(p.status), "status "+strconv.Itoa(a.status))
 		})},
-		{title: "every code is lower_snake_case", source: "Error", every: ofErrors(func(a *answer) error {
+		{title: "every code is lower_snake_case", source: "Error", every: ofErrors(func(a *response) error {
 			p := a.problem()
 			return wrongUnless(a, p.fault != "" || snakeCase.MatchString(p.code), "code "+quote(p.code), "lower_snake_case")
 		})},
-		{title: "every code is the one listed for the status", source: "Errors", every: ofErrors(func(a *answer) error {
+		{title: "every code is the one listed for the status", source: "Errors", every: ofErrors(func(a *response) error {
 			p, listed := a.problem(), codes()[a.status]
 			return wrongUnless(a, p.fault != "" || listed == nil || slices.Contains(listed, p.code),
 				fmt.Sprintf("%d with code %s", a.status, quote(p.code)), strings.Join(listed, " or "))
 		})},
-		{title: "every message is one line for a person", source: "Error", every: ofErrors(func(a *answer) error {
+		{title: "every message is one line for a person", source: "Error", every: ofErrors(func(a *response) error {
 			p := a.problem()
 			oneLine := strings.TrimSpace(p.message) != "" && !strings.ContainsAny(p.message, "\n\r")
 			return wrongUnless(a, p.fault != "" || oneLine, "message "+quote(p.message), "one line that says what is wrong")
 		})},
-		{title: "no answer is 5xx, unless it is 503", source: "Errors", every: func(a *answer) (bool, error) {
-			return true, wrongUnless(a, a.status < 500 || a.status == 503, a.text(), "an answer that does not fail")
+		{title: "no response is 5xx, unless it is 503", source: "Errors", every: func(a *response) (bool, error) {
+			return true, wrongUnless(a, a.status < 500 || a.status == 503, a.text(), "a response that does not fail")
 		}},
-		{title: "every 503 and 429 has Retry-After", source: "Retry-After", every: func(a *answer) (bool, error) {
+		{title: "every 503 and 429 has Retry-After", source: "Retry-After", every: func(a *response) (bool, error) {
 			value, ok := a.sole("Retry-After")
 			_, err := strconv.ParseUint(value, 10, 31)
 			return a.status == 503 || a.status == 429, wrongUnless(a, ok && err == nil, a.line("Retry-After"), "Retry-After in seconds")
@@ -101,18 +101,18 @@ func everyAnswer() []row {
 	}
 }
 
-// everySole is the row of a header that every answer has, with one value.
-func everySole(title, name, want string) row {
-	return row{title: title, source: "README", every: func(a *answer) (bool, error) {
+// everySole is the rule of a header that every response has, with one value.
+func everySole(title, name, want string) rule {
+	return rule{title: title, source: "decisions", every: func(a *response) (bool, error) {
 		got, ok := a.sole(name)
 		return true, wrongUnless(a, ok && got == want, a.line(name), name+": "+want)
 	}}
 }
 
-// ofErrors applies to every answer that must have the Error body: all but
-// successes and the answers to HEAD.
-func ofErrors(wrong func(*answer) error) func(*answer) (bool, error) {
-	return func(a *answer) (bool, error) {
+// ofErrors applies to every response that must have the Error body: all but
+// successes and the responses to HEAD.
+func ofErrors(wrong func(*response) error) func(*response) (bool, error) {
+	return func(a *response) (bool, error) {
 		if a.status/100 == 2 || a.status == 304 || a.request.method == "HEAD" {
 			return false, nil
 		}
@@ -120,7 +120,7 @@ func ofErrors(wrong func(*answer) error) func(*answer) (bool, error) {
 	}
 }
 
-func wrongUnless(a *answer, holds bool, got, want string) error {
+func wrongUnless(a *response, holds bool, got, want string) error {
 	if holds {
 		return nil
 	}

@@ -12,7 +12,7 @@ import (
 	"syscall"
 )
 
-// explain makes a sentence of why no answer came. Its text never holds what
+// explain makes a sentence of why no response came. Its text never holds what
 // was sent.
 func (p *probe) explain(err error) error {
 	if u, ok := errors.AsType[*url.Error](err); ok {

@@ -5,7 +5,7 @@ import (
 	"net/http"
 )
 
-// Sent is a request of the rows, as it is sent and as it is shown.
+// Sent is a request of the rules, as it is sent and as it is shown.
 type Sent struct {
 	Method, URL string
 	Header      http.Header
@@ -14,10 +14,10 @@ type Sent struct {
 	Curl        string
 }
 
-// EveryRequest judges all rows of cfg and returns what they have sent.
+// EveryRequest judges all rules of cfg and returns what they have sent.
 func EveryRequest(ctx context.Context, cfg Config) (all []Sent) {
 	p := newProbe(ctx, cfg, http.DefaultTransport)
-	p.watched = []*row{{every: func(a *answer) (bool, error) {
+	p.watched = []*rule{{every: func(a *response) (bool, error) {
 		r, err := a.request.http(ctx, cfg.Base.String(), cfg.Key)
 		if err != nil {
 			return true, err

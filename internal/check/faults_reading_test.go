@@ -18,24 +18,24 @@ func listingFaults() []fault {
 			if x.listed() && x.query() == "" && strings.HasPrefix(credentials(x), "Bearer ") && x.request.Header.Get("Accept") == "" {
 				x.status = 206
 			}
-		}, rows: []string{"the list is 200", "limit is 20 where none is given"}},
+		}, rules: []string{"the list is 200", "limit is 20 where none is given"}},
 		{name: "null for an empty list", after: func(x *exchange) {
 			if x.body == "[]" || x.body == "[]\n" {
 				x.body = "null"
 			}
-		}, rows: []string{"the list is an array of objects, never null", "past the end the list is []"}},
+		}, rules: []string{"the list is an array of objects, never null", "past the end the list is []"}},
 		{name: "floats for integers", after: func(x *exchange) {
 			if x.listed() {
 				x.body = regexp.MustCompile(`"categoryId":(-?\d+)`).ReplaceAllString(x.body, `"categoryId":$1.0`)
 			}
-		}, rows: []string{"each has id, name and categoryId, of their types"}},
+		}, rules: []string{"each has id, name and categoryId, of their types"}},
 		replaced("a status of its own", `"status":"pending"`, `"status":"on hold"`, func(x *exchange) bool { return x.listed() && x.query() == "limit=100" },
 			"each has a status, one of the three", "it is as in the list"),
 		{name: "the page backwards", after: func(x *exchange) {
 			if x.listed() && x.query() == "limit=100" {
 				x.body = backwards(x.body)
 			}
-		}, rows: []string{"ids ascend in the list", "after gives the very next one"}},
+		}, rules: []string{"ids ascend in the list", "after gives the very next one"}},
 		queryFault("ten by default", "", "limit=10", "limit is 20 where none is given"),
 		{
 			name: "two for one",
@@ -47,9 +47,9 @@ func listingFaults() []fault {
 			after: func(x *exchange) {
 				x.header.Set("Link", strings.Replace(x.header.Get("Link"), "limit=2&", "limit=1&", 1))
 			},
-			rows: []string{"limit=1 gives one"},
+			rules: []string{"limit=1 gives one"},
 		},
-		answers("fifty at most", 400, "invalid_parameter", query("limit=100&after=0"), "limit=100 is taken, and gives no more"),
+		responds("fifty at most", 400, "invalid_parameter", query("limit=100&after=0"), "limit=100 is taken, and gives no more"),
 		queryFault("limit=-1 is 1", "limit=-1", "limit=1", "limit below 1 is 400"),
 		queryFault("limit=101 is 100", "limit=101", "limit=100", "limit above 100 is 400"),
 		queryFault("limit=1.5 is 1", "limit=1.5", "limit=1", "limit that is no integer is 400"),
@@ -60,16 +60,16 @@ func listingFaults() []fault {
 			if x.query() == "limit=100&status=sold" {
 				x.body = "[]"
 			}
-		}, rows: []string{"status leaves out none of them"}},
+		}, rules: []string{"status leaves out none of them"}},
 		queryFault("status=lost is none", "status=lost", "", "an unknown status is 400"),
 		queryFault("status= is none", "status=", "", "an empty status is 400"),
 		queryFault("the first status", "status=sold&status=pending", "status=sold", "status given twice is 400"),
-		answers("unknown parameters", 400, "invalid_parameter", func(x *exchange) bool { return strings.Contains(x.query(), "petstore-check") }, "unknown parameters are ignored"),
+		responds("unknown parameters", 400, "invalid_parameter", func(x *exchange) bool { return strings.Contains(x.query(), "petstore-check") }, "unknown parameters are ignored"),
 		queryFault("%zz is dropped", "limit=%zz", "", "a malformed query string is 400"),
 		replaced("another code for a parameter", "invalid_parameter", "invalid_request", query("limit=0"), "the code of a refused parameter is invalid_parameter"),
-		answers("406", 406, "not_acceptable", func(x *exchange) bool { return x.request.Header.Get("Accept") == "text/html" }, "Accept is not consulted"),
-		header("HEAD without Content-Type", "Content-Type", "", func(x *exchange) bool { return x.method("HEAD") && x.query() == "limit=1" }, "HEAD is answered like GET"),
-		answers("headers of 8 KiB", 431, "too_large", func(x *exchange) bool { return x.request.Header.Get("X-Petstore-Check") != "" }, "a header of 30 KiB is taken"),
+		responds("406", 406, "not_acceptable", func(x *exchange) bool { return x.request.Header.Get("Accept") == "text/html" }, "Accept is not consulted"),
+		header("HEAD without Content-Type", "Content-Type", "", func(x *exchange) bool { return x.method("HEAD") && x.query() == "limit=1" }, "HEAD responds like GET"),
+		responds("headers of 8 KiB", 431, "too_large", func(x *exchange) bool { return x.request.Header.Get("X-Petstore-Check") != "" }, "a header of 30 KiB is taken"),
 		replaced("wrong types in lists", `"name":"pet 1"`, `"name":null`, listed, "each has id, name and categoryId, of their types"),
 	}
 }
@@ -86,16 +86,16 @@ func backwards(list string) string {
 
 func pagingFaults() []fault {
 	// link changes what the Link of a page says.
-	link := func(name string, change func(string) string, rows ...string) fault {
-		return fault{name: name, rows: rows, after: func(x *exchange) {
+	link := func(name string, change func(string) string, rules ...string) fault {
+		return fault{name: name, rules: rules, after: func(x *exchange) {
 			if value := x.header.Get("Link"); strings.Contains(value, `rel="next"`) {
 				x.header.Set("Link", change(value))
 			}
 		}}
 	}
-	shifted := func(name, pattern string, by int, rows ...string) fault {
+	shifted := func(name, pattern string, by int, rules ...string) fault {
 		re := regexp.MustCompile(pattern)
-		return fault{name: name, rows: rows, before: func(x *exchange) {
+		return fault{name: name, rules: rules, before: func(x *exchange) {
 			if match := re.FindStringSubmatch(x.query()); match != nil {
 				n, _ := strconv.Atoi(match[2])
 				x.setQuery(match[1] + strconv.Itoa(n+by))
@@ -113,8 +113,8 @@ func pagingFaults() []fault {
 	return []fault{
 		shifted("after is inclusive", `^(after=)(\d{1,9})$`, -1, "after gives greater ids only"),
 		shifted("after skips one", `^(limit=100&after=)([1-9]\d*)$`, 1, "after gives the very next one", "a walk meets what was added before it"),
-		answers("404 past the end", 404, "not_found", func(x *exchange) bool { return x.query() == "after="+maxInt }, "past the end the list is []"),
-		answers("after=0", 400, "invalid_parameter", func(x *exchange) bool { return x.query() == "after=0&limit=1" }, "after=0 is the beginning"),
+		responds("404 past the end", 404, "not_found", func(x *exchange) bool { return x.query() == "after="+maxInt }, "past the end the list is []"),
+		responds("after=0", 400, "invalid_parameter", func(x *exchange) bool { return x.query() == "after=0&limit=1" }, "after=0 is the beginning"),
 		queryFault("after=-1 is 0", "after=-1", "", "after below 0 is 400"),
 		queryFault("after=abc is 0", "after=abc", "", "after that is no int64 is 400"),
 		queryFault("after= is 0", "after=", "", "an empty after is 400"),
@@ -130,12 +130,12 @@ func pagingFaults() []fault {
 			if i := strings.LastIndex(x.body, ",{"); ofOwn.MatchString(x.query()) && i > 0 {
 				x.body = x.body[:i] + "]"
 			}
-		}, rows: []string{"a walk meets what was added before it"}},
+		}, rules: []string{"a walk meets what was added before it"}},
 		{name: "a walk without end", after: func(x *exchange) {
 			if ofOwn.MatchString(x.query()) && x.header.Get("Link") == "" {
 				x.header.Set("Link", "<"+x.request.RequestURI+`>; rel="next"`)
 			}
-		}, rows: []string{"a walk comes to an end"}},
+		}, rules: []string{"a walk comes to an end"}},
 	}
 }
 
@@ -150,15 +150,15 @@ func gettingFaults() []fault {
 			if x.fetched() {
 				x.status = 203
 			}
-		}, rows: []string{"an animal is 200", "what was added can be fetched at once"}},
+		}, rules: []string{"an animal is 200", "what was added can be fetched at once"}},
 		replaced("another name", `"name":"`, `"name":"Mr `, fetched, "it is as in the list", "what was added can be fetched at once"),
 		replaced("a float for an integer", `"categoryId":1,`, `"categoryId":1.0,`, fetched, "it has id, name and categoryId, of their types"),
-		answers("digits in plain", 400, "invalid_parameter", func(x *exchange) bool { return strings.Contains(x.request.RequestURI, "/pets/%") }, "percent-encoded digits are digits"),
-		answers("410", 410, "gone", at("/pets/"+maxInt), "an id that no animal has is 404", "HEAD of an error is answered like GET"),
-		answers("400 for 0", 400, "invalid_parameter", at("/pets/0"), "0 and negative ids are 404"),
-		answers("404 for 1.5", 404, "not_found", at("/pets/1.5"), "an id that is no integer is 400"),
-		answers("404 past int64", 404, "not_found", at("/pets/9223372036854775808"), "an id past int64 is 400"),
-		header("HEAD without Sunset", "Sunset", "", func(x *exchange) bool { return x.method("HEAD") && x.fetched() }, "HEAD of an animal is answered like GET"),
+		responds("digits in plain", 400, "invalid_parameter", func(x *exchange) bool { return strings.Contains(x.request.RequestURI, "/pets/%") }, "percent-encoded digits are digits"),
+		responds("410", 410, "gone", at("/pets/"+maxInt), "an id that no animal has is 404", "HEAD of an error responds like GET"),
+		responds("400 for 0", 400, "invalid_parameter", at("/pets/0"), "0 and negative ids are 404"),
+		responds("404 for 1.5", 404, "not_found", at("/pets/1.5"), "an id that is no integer is 400"),
+		responds("404 past int64", 404, "not_found", at("/pets/9223372036854775808"), "an id past int64 is 400"),
+		header("HEAD without Sunset", "Sunset", "", func(x *exchange) bool { return x.method("HEAD") && x.fetched() }, "HEAD of an animal responds like GET"),
 		header("no Deprecation", "Deprecation", "", fetched, "an animal comes with Deprecation: @1795219200"),
 		header("no Deprecation of errors", "Deprecation", "", missing, "400, 401 and 404 come with Deprecation too"),
 		header("another Sunset", "Sunset", "Fri, 06 Dec 2030 00:00:00 GMT", fetched, "an animal comes with the date of its Sunset"),
@@ -170,28 +170,28 @@ func gettingFaults() []fault {
 func routingFaults() []fault {
 	of := func(method string) func(*exchange) bool { return func(x *exchange) bool { return x.method(method) } }
 	return []fault{
-		answers("a redirect to the list", 301, "moved", func(x *exchange) bool { return x.path() == "/pets/" && x.keyed() }, "an unknown path is 404"),
-		answers("401 for unknown paths", 401, "unauthorized", func(x *exchange) bool { return !x.keyed() && x.status == 404 }, "an unknown path is 404 without a key too"),
-		answers("404 for other methods", 404, "not_found", func(x *exchange) bool { return x.method("PROPFIND") && x.path() == "/pets/1" }, "another method than the path has is 405"),
-		answers("401 for other methods", 401, "unauthorized", func(x *exchange) bool { return !x.keyed() && x.status == 405 }, "another method is 405 without a key too"),
+		responds("a redirect to the list", 301, "moved", func(x *exchange) bool { return x.path() == "/pets/" && x.keyed() }, "an unknown path is 404"),
+		responds("401 for unknown paths", 401, "unauthorized", func(x *exchange) bool { return !x.keyed() && x.status == 404 }, "an unknown path is 404 without a key too"),
+		responds("404 for other methods", 404, "not_found", func(x *exchange) bool { return x.method("PROPFIND") && x.path() == "/pets/1" }, "another method than the path has is 405"),
+		responds("401 for other methods", 401, "unauthorized", func(x *exchange) bool { return !x.keyed() && x.status == 405 }, "another method is 405 without a key too"),
 		header("no Allow", "Allow", "", status(405), "405 says in Allow what there is"),
 		header("some of Allow", "Allow", "GET", status(405), "405 says in Allow what there is"),
 		{name: "animals can be removed", after: func(x *exchange) {
 			if x.method("DELETE") {
 				x.status, x.body = http.StatusNoContent, ""
 			}
-		}, rows: []string{"an animal cannot be changed or removed: 405"}},
+		}, rules: []string{"an animal cannot be changed or removed: 405"}},
 		{name: "200 for OPTIONS", after: func(x *exchange) {
 			if x.method("OPTIONS") {
 				x.status = 200
 			}
-		}, rows: []string{"OPTIONS is 204 and needs no key"}},
+		}, rules: []string{"OPTIONS is 204 and needs no key"}},
 		header("OPTIONS without Allow", "Allow", "", of("OPTIONS"), "OPTIONS says in Allow what there is"),
 		{name: "HEAD never fails", after: func(x *exchange) {
 			if x.method("HEAD") && x.query() == "limit=0" {
 				x.status = 200
 			}
-		}, rows: []string{"HEAD of an error is answered like GET"}},
+		}, rules: []string{"HEAD of an error responds like GET"}},
 	}
 }
 
@@ -205,31 +205,31 @@ func everyFaults() []fault {
 			defer mu.Unlock()
 			n++
 			x.header.Set("X-Request-Id", "new-"+strconv.Itoa(n))
-		}, rows: []string{"a client's X-Request-Id is kept"}},
+		}, rules: []string{"a client's X-Request-Id is kept"}},
 		{name: "ids always kept", after: func(x *exchange) {
 			if own(x) {
 				x.header.Set("X-Request-Id", x.request.Header.Get("X-Request-Id"))
 			}
-		}, rows: []string{"one that is none is replaced", "every answer has an X-Request-Id"}},
+		}, rules: []string{"one that is none is replaced", "every response has an X-Request-Id"}},
 		header("one id for all", "X-Request-Id", "always", func(x *exchange) bool { return !own(x) }, "two requests get two ids"),
-		header("no id of errors", "X-Request-Id", "", status(404), "every answer has an X-Request-Id"),
-		header("sniffing", "X-Content-Type-Options", "", status(401), "every answer has X-Content-Type-Options: nosniff"),
-		header("storing", "Cache-Control", "max-age=60", (*exchange).listed, "every answer has Cache-Control: no-store", "HEAD is answered like GET"),
+		header("no id of errors", "X-Request-Id", "", status(404), "every response has an X-Request-Id"),
+		header("sniffing", "X-Content-Type-Options", "", status(401), "every response has X-Content-Type-Options: nosniff"),
+		header("storing", "Cache-Control", "max-age=60", (*exchange).listed, "every response has Cache-Control: no-store", "HEAD responds like GET"),
 		header("text/json", "Content-Type", "text/json", (*exchange).added, "every success with a body is application/json"),
 		header("errors in text", "Content-Type", "text/plain", status(405), "every error is application/json"),
 		replaced("errors without a message", `"message"`, `"detail"`, status(404), "every error has code, message and status, of their types"),
 		{name: "the status as a string", after: func(x *exchange) {
 			x.body = regexp.MustCompile(`"status":(\d+)`).ReplaceAllString(x.body, `"status":"$1"`)
-		}, rows: []string{"every error has code, message and status, of their types"}},
-		replaced("another status in the body", `"status":415`, `"status":400`, status(415), "status in the body is that of the answer"),
+		}, rules: []string{"every error has code, message and status, of their types"}},
+		replaced("another status in the body", `"status":415`, `"status":400`, status(415), "status in the body is that of the response"),
 		replaced("codes in camel case", "method_not_allowed", "methodNotAllowed", status(405), "every code is lower_snake_case", "every code is the one listed for the status"),
 		replaced("another code", "not_found", "missing", status(404), "every code is the one listed for the status"),
 		{name: "no words", after: func(x *exchange) {
 			if x.status == 405 {
 				x.body = `{"code":"method_not_allowed","message":"","status":405}`
 			}
-		}, rows: []string{"every message is one line for a person"}},
-		answers("500", 500, "internal", func(x *exchange) bool { return strings.Contains(x.sent, "[[[[") }, "nesting past 10,000 levels is 400", "no answer is 5xx, unless it is 503"),
-		answers("503 without Retry-After", 503, "unavailable", func(x *exchange) bool { return x.path() == "/pets/1e1" }, "an id that is no integer is 400", "every 503 and 429 has Retry-After"),
+		}, rules: []string{"every message is one line for a person"}},
+		responds("500", 500, "internal", func(x *exchange) bool { return strings.Contains(x.sent, "[[[[") }, "nesting past 10,000 levels is 400", "no response is 5xx, unless it is 503"),
+		responds("503 without Retry-After", 503, "unavailable", func(x *exchange) bool { return x.path() == "/pets/1e1" }, "an id that is no integer is 400", "every 503 and 429 has Retry-After"),
 	}
 }

@@ -8,19 +8,19 @@ import (
 	"sync"
 )
 
-// fault is a way to be wrong, and the rows that must say so: no others may.
+// fault is a way to be wrong, and the rules that must say so: no others may.
 type fault struct {
 	name          string
 	before, after func(*exchange)
-	rows          []string
+	rules         []string
 }
 
 // maxInt is an id that no animal has.
 const maxInt = "9223372036854775807"
 
-// answers is a fault that answers some requests with another error.
-func answers(name string, status int, code string, when func(*exchange) bool, rows ...string) fault {
-	return fault{name: name, rows: rows, after: func(x *exchange) {
+// responds is a fault by which some requests get another error.
+func responds(name string, status int, code string, when func(*exchange) bool, rules ...string) fault {
+	return fault{name: name, rules: rules, after: func(x *exchange) {
 		if when(x) {
 			x.fails(status, code)
 		}
@@ -28,26 +28,26 @@ func answers(name string, status int, code string, when func(*exchange) bool, ro
 }
 
 // queryFault takes one query string for another.
-func queryFault(name, query, instead string, rows ...string) fault {
-	return fault{name: name, rows: rows, before: func(x *exchange) {
+func queryFault(name, query, instead string, rules ...string) fault {
+	return fault{name: name, rules: rules, before: func(x *exchange) {
 		if x.query() == query {
 			x.setQuery(instead)
 		}
 	}}
 }
 
-// replaced changes a text in the answers that when selects.
-func replaced(name, text, instead string, when func(*exchange) bool, rows ...string) fault {
-	return fault{name: name, rows: rows, after: func(x *exchange) {
+// replaced changes a text in the responses that when selects.
+func replaced(name, text, instead string, when func(*exchange) bool, rules ...string) fault {
+	return fault{name: name, rules: rules, after: func(x *exchange) {
 		if when(x) {
 			x.body = strings.ReplaceAll(x.body, text, instead)
 		}
 	}}
 }
 
-// header sets a header of the answers that when selects, or takes it away.
-func header(name, field, value string, when func(*exchange) bool, rows ...string) fault {
-	return fault{name: name, rows: rows, after: func(x *exchange) {
+// header sets a header of the responses that when selects, or takes it away.
+func header(name, field, value string, when func(*exchange) bool, rules ...string) fault {
+	return fault{name: name, rules: rules, after: func(x *exchange) {
 		switch {
 		case !when(x):
 		case value == "":
@@ -58,11 +58,11 @@ func header(name, field, value string, when func(*exchange) bool, rows ...string
 	}}
 }
 
-// bodyFault answers a body that must be 400 with 409.
-func bodyFault(text, row string) fault {
-	return answers("409 for "+text, 409, "conflict", func(x *exchange) bool {
+// bodyFault responds with 409 to a body that must be 400.
+func bodyFault(text, rule string) fault {
+	return responds("409 for "+text, 409, "conflict", func(x *exchange) bool {
 		return x.method("POST") && x.keyed() && strings.Contains(x.sent, text)
-	}, row)
+	}, rule)
 }
 
 func credentials(x *exchange) string { return x.request.Header.Get("Authorization") }
@@ -75,15 +75,15 @@ func authenticationFaults() []fault {
 	const token = "Bearer " + key
 	isList := func(x *exchange) bool { return x.path() == "/pets" && x.query() == "" && x.method("GET") }
 	wrongKey := func(x *exchange) bool { return strings.Contains(credentials(x), "which-is-none") }
-	become := func(name string, when func(*exchange) bool, rows ...string) fault {
-		return fault{name: name, rows: rows, before: func(x *exchange) {
+	become := func(name string, when func(*exchange) bool, rules ...string) fault {
+		return fault{name: name, rules: rules, before: func(x *exchange) {
 			if when(x) {
 				x.request.Header["Authorization"] = []string{token}
 			}
 		}}
 	}
 	return []fault{
-		answers("403 without a key", 403, "forbidden", func(x *exchange) bool {
+		responds("403 without a key", 403, "forbidden", func(x *exchange) bool {
 			return isList(x) && !x.keyed() && x.status == 401 && len(x.request.Header["Authorization"]) == 0
 		},
 			"a request without a key is 401", "every 401 has the same body"),
@@ -95,20 +95,20 @@ func authenticationFaults() []fault {
 			"the challenge to no key names no error"),
 		header("never invalid_token", "WWW-Authenticate", `Bearer realm="petstore"`, status(401),
 			`the challenge to a wrong key says error="invalid_token"`),
-		answers("403 for a wrong key", 403, "forbidden", func(x *exchange) bool { return wrongKey(x) && x.path() != "/pets" },
+		responds("403 for a wrong key", 403, "forbidden", func(x *exchange) bool { return wrongKey(x) && x.path() != "/pets" },
 			"a wrong key is 401"),
 		replaced("a 401 that tells why", "a valid API key", "a Bearer key", func(x *exchange) bool { return strings.HasPrefix(credentials(x), "Basic eDp5") },
 			"every 401 has the same body"),
-		answers("bearer with a small b", 401, "unauthorized", func(x *exchange) bool { return strings.HasPrefix(credentials(x), "bearer ") },
+		responds("bearer with a small b", 401, "unauthorized", func(x *exchange) bool { return strings.HasPrefix(credentials(x), "bearer ") },
 			"the scheme's case does not matter"),
 		become("Token for Bearer", func(x *exchange) bool { return strings.HasPrefix(credentials(x), "Token ") }, "another scheme is 401"),
 		become("the empty key", func(x *exchange) bool { return credentials(x) == "Bearer" }, "a scheme without a key is 401"),
 		become("the first of two credentials", func(x *exchange) bool { return len(x.request.Header["Authorization"]) == 2 }, "two Authorization headers are 401"),
 		become("a key in the URL", func(x *exchange) bool { return x.query() == "api_key="+key }, "a key in the URL is no key"),
-		answers("400 before 401", 400, "invalid_parameter", func(x *exchange) bool { return !x.keyed() && x.query() == "limit=0" }, "401 comes before 400"),
-		answers("403 for a wrong key of a create", 403, "forbidden", func(x *exchange) bool { return wrongKey(x) && x.method("POST") },
+		responds("400 before 401", 400, "invalid_parameter", func(x *exchange) bool { return !x.keyed() && x.query() == "limit=0" }, "401 comes before 400"),
+		responds("403 for a wrong key of a create", 403, "forbidden", func(x *exchange) bool { return wrongKey(x) && x.method("POST") },
 			"adding without a key or with a wrong one is 401"),
-		answers("415 before 401", 415, "unsupported_media_type", func(x *exchange) bool {
+		responds("415 before 401", 415, "unsupported_media_type", func(x *exchange) bool {
 			return !x.keyed() && x.method("POST") && x.request.Header.Get("Content-Type") == ""
 		},
 			"401 comes before 400, 413 and 415 where one is added"),
@@ -128,15 +128,15 @@ func addingFaults() []fault {
 					x.status = 200
 				}
 			},
-			rows: []string{
+			rules: []string{
 				"a name and a categoryId are enough: 201", "unknown properties are ignored", "Application/JSON; charset=utf-8 is JSON", "a body of 64 KiB is taken",
 				"the same Idempotency-Key and animal: 201 and the same animal", "a key of 255 characters is taken",
 			},
 		},
-		{name: "ids as strings", after: func(x *exchange) { x.body = regexp.MustCompile(`"id":(\d+)`).ReplaceAllString(x.body, `"id":"$1"`) }, rows: []string{
-			"the answer has id, name and categoryId, of their types", "each has id, name and categoryId, of their types", "it has id, name and categoryId, of their types",
+		{name: "ids as strings", after: func(x *exchange) { x.body = regexp.MustCompile(`"id":(\d+)`).ReplaceAllString(x.body, `"id":"$1"`) }, rules: []string{
+			"the response has id, name and categoryId, of their types", "each has id, name and categoryId, of their types", "it has id, name and categoryId, of their types",
 		}},
-		replaced("a sign lost", `"categoryId":-12`, `"categoryId":12`, added, "the answer has what was sent"),
+		replaced("a sign lost", `"categoryId":-12`, `"categoryId":12`, added, "the response has what was sent"),
 		{
 			name: "another default",
 			before: func(x *exchange) {
@@ -144,13 +144,13 @@ func addingFaults() []fault {
 					x.sent = strings.TrimSuffix(x.sent, "}") + `,"status":"pending"}`
 				}
 			},
-			rows: []string{"the status is available where none is given", "a default that is spelled out is the same animal"},
+			rules: []string{"the status is available where none is given", "a default that is spelled out is the same animal"},
 		},
 		{name: "sold becomes pending", before: func(x *exchange) {
 			if x.method("POST") {
 				x.sent = strings.ReplaceAll(x.sent, `"status":"sold"}`, `"status":"pending"}`)
 			}
-		}, rows: []string{"each status is kept"}},
+		}, rules: []string{"each status is kept"}},
 		idsPast2To53(),
 		equalIsSame(),
 		header("Location behind the proxy", "Location", "http://inner.example/v1/pets/1", added, "Location is where the animal is, below this address"),
@@ -169,15 +169,15 @@ func addingFaults() []fault {
 		replaced("names are normalised", "e\u0301", "\u00e9", added, "a name keeps combining characters as they are"),
 		replaced("names are cleaned", "\u2028", " ", added, "a name keeps quotes, backslashes and control characters"),
 		replaced("names are cut", strings.Repeat(" and so on", 98), " and so on", (*exchange).listed, "a name of 1,000 characters is kept"),
-		answers("an empty name", 400, "invalid_body", posted(`"name":""`), "an empty name is a name"),
-		answers("no escapes in names", 400, "invalid_body", posted(`na\u006de`), "a name may be sent in escapes"),
+		responds("an empty name", 400, "invalid_body", posted(`"name":""`), "an empty name is a name"),
+		responds("no escapes in names", 400, "invalid_body", posted(`na\u006de`), "a name may be sent in escapes"),
 		replaced("a categoryId of JavaScript", "9007199254740993", "9007199254740992", added, "a categoryId is kept exactly, past 2^53 too"),
-		answers("no least int64", 400, "invalid_body", posted("-9223372036854775808"), "a categoryId may be any int64"),
-		answers("unknown properties", 400, "invalid_body", posted(`"tags"`), "unknown properties are ignored"),
-		answers("JSON in small letters", 415, "unsupported_media_type", func(x *exchange) bool {
+		responds("no least int64", 400, "invalid_body", posted("-9223372036854775808"), "a categoryId may be any int64"),
+		responds("unknown properties", 400, "invalid_body", posted(`"tags"`), "unknown properties are ignored"),
+		responds("JSON in small letters", 415, "unsupported_media_type", func(x *exchange) bool {
 			return strings.HasPrefix(x.request.Header.Get("Content-Type"), "Application/JSON")
 		}, "Application/JSON; charset=utf-8 is JSON"),
-		answers("60,000 bytes are enough", 413, "payload_too_large", func(x *exchange) bool { return x.keyed() && len(x.sent) > 60_000 }, "a body of 64 KiB is taken"),
+		responds("60,000 bytes are enough", 413, "payload_too_large", func(x *exchange) bool { return x.keyed() && len(x.sent) > 60_000 }, "a body of 64 KiB is taken"),
 	}
 }
 
@@ -212,7 +212,7 @@ func idsPast2To53() fault {
 				}
 			}
 		},
-		rows: []string{"the id is from 1 to 2^53-1", "each id is from 1 to 2^53-1"},
+		rules: []string{"the id is from 1 to 2^53-1", "each id is from 1 to 2^53-1"},
 	}
 }
 
@@ -238,15 +238,15 @@ func equalIsSame() fault {
 				known[x.sent] = exchange{status: x.status, header: x.header.Clone(), body: x.body}
 			}
 		},
-		rows: []string{"ids ascend", "without a key every request makes an animal"},
+		rules: []string{"ids ascend", "without a key every request makes an animal"},
 	}
 }
 
 // stale knows the id of what was added last.
-func stale(name string, change func(x *exchange, last string), rows ...string) fault {
+func stale(name string, change func(x *exchange, last string), rules ...string) fault {
 	var mu sync.Mutex
 	last := "0"
-	return fault{name: name, rows: rows, after: func(x *exchange) {
+	return fault{name: name, rules: rules, after: func(x *exchange) {
 		mu.Lock()
 		defer mu.Unlock()
 		if x.added() {
@@ -277,15 +277,15 @@ func refusingFaults() []fault {
 		bodyFault(`\ud83d"`, "a lone surrogate is 400"),
 		bodyFault(`[[[[`, "nesting past 10,000 levels is 400"),
 	}
-	exactly := func(body, row string) fault {
-		return answers("409 for exactly "+strconv.Quote(body), 409, "conflict", func(x *exchange) bool {
+	exactly := func(body, rule string) fault {
+		return responds("409 for exactly "+strconv.Quote(body), 409, "conflict", func(x *exchange) bool {
 			return x.method("POST") && x.sent == body
-		}, row)
+		}, rule)
 	}
 	typed := func(x *exchange) string { return x.request.Header.Get("Content-Type") }
 	coded := func(x *exchange) string { return x.request.Header.Get("Content-Encoding") }
 	faults[0] = exactly("{}", "a missing name or categoryId is 400")
-	faults[12] = answers("409 for a bracket behind", 409, "conflict", func(x *exchange) bool {
+	faults[12] = responds("409 for a bracket behind", 409, "conflict", func(x *exchange) bool {
 		return x.method("POST") && strings.HasPrefix(x.sent, "{") && strings.HasSuffix(x.sent, "}]")
 	}, "anything behind the JSON is 400")
 	return append(
@@ -294,35 +294,35 @@ func refusingFaults() []fault {
 		exactly("[]", "JSON that is no object is 400"),
 		fault{name: "the last of two keys counts", before: func(x *exchange) {
 			x.sent = strings.Replace(x.sent, `,"category\u0049d":1`, "", 1)
-		}, rows: []string{"a duplicate key is 400", "nothing that was refused has added an animal"}},
+		}, rules: []string{"a duplicate key is 400", "nothing that was refused has added an animal"}},
 		replaced("another code for a body", "invalid_body", "invalid_request", func(x *exchange) bool { return strings.Contains(x.sent, `:"x"`) },
 			"the code of a refused body is invalid_body"),
-		answers("400 for a media type", 400, "invalid_request", func(x *exchange) bool { return x.keyed() && typed(x) == "" && x.status == 415 },
+		responds("400 for a media type", 400, "invalid_request", func(x *exchange) bool { return x.keyed() && typed(x) == "" && x.status == 415 },
 			"another media type or none is 415"),
 		header("no Accept", "Accept", "", status(415), "415 for a media type says Accept: application/json"),
-		answers("400 for a coding", 400, "invalid_request", func(x *exchange) bool { return coded(x) == "br" }, "a compressed body is 415"),
+		responds("400 for a coding", 400, "invalid_request", func(x *exchange) bool { return coded(x) == "br" }, "a compressed body is 415"),
 		header("no Accept-Encoding", "Accept-Encoding", "", status(415), "415 for a coding says Accept-Encoding: identity"),
-		answers("400 for a large body", 400, "invalid_body", status(413), "a body of more than 64 KiB is 413"),
+		responds("400 for a large body", 400, "invalid_body", status(413), "a body of more than 64 KiB is 413"),
 	)
 }
 
 func retryingFaults() []fault {
-	keyed := func(name string, change func(*exchange), rows ...string) fault {
-		return fault{name: name, rows: rows, before: func(x *exchange) {
+	keyed := func(name string, change func(*exchange), rules ...string) fault {
+		return fault{name: name, rules: rules, before: func(x *exchange) {
 			if x.key() != "" && len(x.request.Header["Idempotency-Key"]) == 1 {
 				change(x)
 			}
 		}}
 	}
 	setKey := func(x *exchange, key string) { x.request.Header.Set("Idempotency-Key", key) }
-	refused := func(name string, when func(keys []string) bool, rows ...string) fault {
-		return answers(name, 409, "conflict", func(x *exchange) bool {
+	refused := func(name string, when func(keys []string) bool, rules ...string) fault {
+		return responds(name, 409, "conflict", func(x *exchange) bool {
 			keys := x.request.Header["Idempotency-Key"]
 			return len(keys) > 0 && when(keys)
-		}, rows...)
+		}, rules...)
 	}
 	return []fault{
-		{name: "keys are not known", before: func(x *exchange) { x.request.Header.Del("Idempotency-Key") }, rows: []string{
+		{name: "keys are not known", before: func(x *exchange) { x.request.Header.Del("Idempotency-Key") }, rules: []string{
 			"the same Idempotency-Key and animal: 201 and the same animal", "a key in quotes is the same as without them", "a default that is spelled out is the same animal",
 			"the same key with another animal is 422", "16 requests at once with one key make one animal", "a key of 256 characters is 400", "an empty key is 400",
 			"two keys, or a comma in a bare one, are 400", "nothing that was refused has added an animal",
@@ -337,7 +337,7 @@ func retryingFaults() []fault {
 				setKey(x, x.key()+"-2")
 			}
 		}, "a default that is spelled out is the same animal"),
-		answers("409 for a key used before", 409, "conflict", status(422), "the same key with another animal is 422"),
+		responds("409 for a key used before", 409, "conflict", status(422), "the same key with another animal is 422"),
 		keyed("keys meet at once", func(x *exchange) {
 			if strings.HasSuffix(x.key(), "at-once") {
 				x.request.Header.Del("Idempotency-Key")

@@ -11,9 +11,9 @@ const (
 	sunset      = "Thu, 05 Dec 2030 00:00:00 GMT"
 )
 
-func getting() []row {
+func getting() []rule {
 	errors := []request{get("/pets/" + noAnimal), get("/pets/abc"), get("/pets/" + noAnimal).anonymous()}
-	return []row{
+	return []rule{
 		{title: "an animal is 200", source: "getPet", check: onOne(func(p *probe, listed pet) error {
 			return p.send(get(path(listed))).is(200)
 		})},
@@ -41,11 +41,11 @@ func getting() []row {
 			}
 			return err
 		})},
-		{title: "an id that no animal has is 404", source: "getPet", check: answered(404, get("/pets/"+noAnimal))},
-		{title: "0 and negative ids are 404", source: "README", check: answered(404, get("/pets/0"), get("/pets/-1"), get("/pets/-9223372036854775808"))},
-		{title: "an id that is no integer is 400", source: "getPet", check: answered(400, get("/pets/abc"), get("/pets/1.5"), get("/pets/1e1"))},
-		{title: "an id past int64 is 400", source: "getPet", check: answered(400, get("/pets/9223372036854775808"))},
-		{title: "HEAD of an animal is answered like GET", source: "README", check: onOne(func(p *probe, listed pet) error {
+		{title: "an id that no animal has is 404", source: "getPet", check: responds(404, get("/pets/"+noAnimal))},
+		{title: "0 and negative ids are 404", source: "decisions", check: responds(404, get("/pets/0"), get("/pets/-1"), get("/pets/-9223372036854775808"))},
+		{title: "an id that is no integer is 400", source: "getPet", check: responds(400, get("/pets/abc"), get("/pets/1.5"), get("/pets/1e1"))},
+		{title: "an id past int64 is 400", source: "getPet", check: responds(400, get("/pets/9223372036854775808"))},
+		{title: "HEAD of an animal responds like GET", source: "decisions", check: onOne(func(p *probe, listed pet) error {
 			return p.headLikeGet(path(listed))
 		})},
 		{title: "an animal comes with Deprecation: " + deprecation, source: "RFC 9745", check: onOne(func(p *probe, listed pet) error {

@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-func listing() []row {
-	return []row{
-		{title: "the list is 200", source: "listPets", check: answered(200, get("/pets"))},
+func listing() []rule {
+	return []rule{
+		{title: "the list is 200", source: "listPets", check: responds(200, get("/pets"))},
 		{title: "the list is an array of objects, never null", source: "Pets", check: func(p *probe) error {
 			for _, target := range []string{"/pets", "/pets?after=" + noAnimal} {
 				if a := p.send(get(target)); a.err != nil || a.status == 200 {
@@ -45,29 +45,29 @@ func listing() []row {
 			}
 			return err
 		}},
-		{title: "limit below 1 is 400", source: "limit", check: answered(400, get("/pets?limit=0"), get("/pets?limit=-1"))},
-		{title: "limit above 100 is 400", source: "limit", check: answered(400, get("/pets?limit=101"), get("/pets?limit=99999999999999999999"))},
-		{title: "limit that is no integer is 400", source: "limit", check: answered(400,
+		{title: "limit below 1 is 400", source: "limit", check: responds(400, get("/pets?limit=0"), get("/pets?limit=-1"))},
+		{title: "limit above 100 is 400", source: "limit", check: responds(400, get("/pets?limit=101"), get("/pets?limit=99999999999999999999"))},
+		{title: "limit that is no integer is 400", source: "limit", check: responds(400,
 			get("/pets?limit=abc"), get("/pets?limit=1.5"), get("/pets?limit=1e1"), get("/pets?limit=0x10"), get("/pets?limit=%2010"))},
-		{title: "an empty limit is 400", source: "README", check: answered(400, get("/pets?limit="), get("/pets?limit"))},
-		{title: "limit given twice is 400", source: "README", check: answered(400, get("/pets?limit=1&limit=1"), get("/pets?limit=1&limit=2"))},
+		{title: "an empty limit is 400", source: "decisions", check: responds(400, get("/pets?limit="), get("/pets?limit"))},
+		{title: "limit given twice is 400", source: "decisions", check: responds(400, get("/pets?limit=1&limit=1"), get("/pets?limit=1&limit=2"))},
 		{title: "status gives animals of that status only", source: "status", check: filterLeavesOut},
 		{title: "status leaves out none of them", source: "status", check: filterKeeps},
-		{title: "an unknown status is 400", source: "status", check: answered(400,
+		{title: "an unknown status is 400", source: "status", check: responds(400,
 			get("/pets?status=lost"), get("/pets?status=SOLD"), get("/pets?status=sold,pending"))},
-		{title: "an empty status is 400", source: "README", check: answered(400, get("/pets?status="), get("/pets?status"))},
-		{title: "status given twice is 400", source: "README", check: answered(400, get("/pets?status=sold&status=sold"), get("/pets?status=sold&status=pending"))},
-		{title: "unknown parameters are ignored", source: "Evolution", check: answered(200,
+		{title: "an empty status is 400", source: "decisions", check: responds(400, get("/pets?status="), get("/pets?status"))},
+		{title: "status given twice is 400", source: "decisions", check: responds(400, get("/pets?status=sold&status=sold"), get("/pets?status=sold&status=pending"))},
+		{title: "unknown parameters are ignored", source: "Evolution", check: responds(200,
 			get("/pets?petstore-check=1&limit=1"), get("/pets?LIMIT=0&Status=lost&limit=1"))},
-		{title: "a malformed query string is 400", source: "README", check: answered(400,
+		{title: "a malformed query string is 400", source: "decisions", check: responds(400,
 			get("/pets?%zz"), get("/pets?limit=%zz"), get("/pets?x=%"), get("/pets?limit=5;x=1"))},
 		{title: "the code of a refused parameter is invalid_parameter", source: "Errors", check: func(p *probe) error {
 			return p.coded(get("/pets?limit=0"), 400, "invalid_parameter")
 		}},
-		{title: "Accept is not consulted", source: "README", check: answered(200,
+		{title: "Accept is not consulted", source: "decisions", check: responds(200,
 			get("/pets?limit=1").with("Accept", "text/html"), get("/pets?limit=1").with("Accept", "application/json;q=0"))},
-		{title: "HEAD is answered like GET", source: "README", check: func(p *probe) error { return p.headLikeGet("/pets?limit=1") }},
-		{title: "a header of 30 KiB is taken", source: "Errors", check: answered(200, get("/pets?limit=1").heavy(30<<10))},
+		{title: "HEAD responds like GET", source: "decisions", check: func(p *probe) error { return p.headLikeGet("/pets?limit=1") }},
+		{title: "a header of 30 KiB is taken", source: "Errors", check: responds(200, get("/pets?limit=1").heavy(30<<10))},
 	}
 }
 
@@ -159,7 +159,7 @@ func filterKeeps(p *probe) error {
 	return nil
 }
 
-// headLikeGet compares the headers that say something of the answer, not of
+// headLikeGet compares the headers that say something of the response, not of
 // the exchange.
 func (p *probe) headLikeGet(target string) error {
 	want, got := p.send(get(target)), p.send(send("HEAD", target))
@@ -168,7 +168,7 @@ func (p *probe) headLikeGet(target string) error {
 	}
 	for _, name := range []string{"Content-Type", "Link", "Location", "Deprecation", "Sunset", "Cache-Control"} {
 		if g, w := got.header.Get(name), want.header.Get(name); g != w {
-			return got.mismatch(name+": "+quote(g), name+": "+quote(w)+", as GET answers")
+			return got.mismatch(name+": "+quote(g), name+": "+quote(w)+", as GET has")
 		}
 	}
 	return nil

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-func paging() []row {
-	return []row{
+func paging() []rule {
+	return []rule{
 		{title: "after gives greater ids only", source: "after", check: afterIsExclusive},
 		{title: "after gives the very next one", source: "after", check: afterSkipsNone},
 		{title: "past the end the list is []", source: "after", check: func(p *probe) error {
@@ -19,12 +19,12 @@ func paging() []row {
 			}
 			return err
 		}},
-		{title: "after=0 is the beginning", source: "after", check: answered(200, get("/pets?after=0&limit=1"))},
-		{title: "after below 0 is 400", source: "after", check: answered(400, get("/pets?after=-1"))},
-		{title: "after that is no int64 is 400", source: "after", check: answered(400,
+		{title: "after=0 is the beginning", source: "after", check: responds(200, get("/pets?after=0&limit=1"))},
+		{title: "after below 0 is 400", source: "after", check: responds(400, get("/pets?after=-1"))},
+		{title: "after that is no int64 is 400", source: "after", check: responds(400,
 			get("/pets?after=abc"), get("/pets?after=1.5"), get("/pets?after=9223372036854775808"))},
-		{title: "an empty after is 400", source: "README", check: answered(400, get("/pets?after="))},
-		{title: "after given twice is 400", source: "README", check: answered(400, get("/pets?after=1&after=1"))},
+		{title: "an empty after is 400", source: "decisions", check: responds(400, get("/pets?after="))},
+		{title: "after given twice is 400", source: "decisions", check: responds(400, get("/pets?after=1&after=1"))},
 		{title: `where more follow, Link has rel="next"`, source: "listPets", check: linked},
 		{title: "the next link leads to this address", source: "RFC 8288 §3", check: linkLeadsHere},
 		{title: "the next link keeps limit", source: "listPets", check: linkKeeps("limit", "1")},
@@ -46,7 +46,7 @@ func paging() []row {
 var nextLink = regexp.MustCompile(`<([^>]*)>[^,<]*;\s*rel="?next"?`)
 
 // next returns the target of the link to the next page (RFC 8288).
-func (a *answer) next() (target string, ok bool) {
+func (a *response) next() (target string, ok bool) {
 	match := nextLink.FindStringSubmatch(strings.Join(a.header.Values("Link"), ", "))
 	if match == nil {
 		return "", false
@@ -94,7 +94,7 @@ func afterSkipsNone(p *probe) error {
 }
 
 // firstOfTwo asks for a page that another must follow.
-func (p *probe) firstOfTwo(query string) (*answer, error) {
+func (p *probe) firstOfTwo(query string) (*response, error) {
 	if _, _, err := p.middle(); err != nil {
 		return nil, err
 	}
@@ -113,9 +113,9 @@ func linked(p *probe) error {
 	return nil
 }
 
-// nextOf returns the query of the link in an answer. Whether there is one is
-// another row's question.
-func (p *probe) nextOf(a *answer) (target string, query url.Values, err error) {
+// nextOf returns the query of the link in a response. Whether there is one is
+// another rule's question.
+func (p *probe) nextOf(a *response) (target string, query url.Values, err error) {
 	next, ok := a.next()
 	if !ok {
 		return "", nil, unchecked("needs a link to the next page")
@@ -184,7 +184,7 @@ type walk struct {
 
 // walk follows the links, of which only the query is taken, so that nothing
 // leads away from this host. It calls page with each page.
-func (p *probe) walk(w walk, page func([]pet, *answer) error) error {
+func (p *probe) walk(w walk, page func([]pet, *response) error) error {
 	target := fmt.Sprintf("/pets?limit=%d&after=%d", w.limit, w.after)
 	for range w.pages {
 		pets, a, err := p.list(target)
@@ -215,7 +215,7 @@ func walkMeetsOnce(p *probe) error {
 		return err
 	}
 	met := map[int64]bool{}
-	return p.walk(short(), func(pets []pet, a *answer) error {
+	return p.walk(short(), func(pets []pet, a *response) error {
 		for _, listed := range pets {
 			if met[listed.id] {
 				return a.mismatch(fmt.Sprintf("id %d a second time", listed.id), "each animal once")
@@ -231,8 +231,8 @@ func walkMeetsAll(p *probe) error {
 	if err != nil {
 		return err
 	}
-	met, pages, last := map[int64]bool{}, 0, (*answer)(nil)
-	err = p.walk(short(), func(pets []pet, a *answer) error {
+	met, pages, last := map[int64]bool{}, 0, (*response)(nil)
+	err = p.walk(short(), func(pets []pet, a *response) error {
 		pages, last = pages+1, a
 		for _, listed := range pets {
 			met[listed.id] = true
@@ -262,8 +262,8 @@ func walkMeetsOwn(p *probe) error {
 	if len(p.made) == 0 {
 		return unchecked("needs an animal that was added")
 	}
-	met, last := map[int64]bool{}, (*answer)(nil)
-	err := p.walk(walk{limit: 100, after: p.firstOwn - 1, pages: 20}, func(pets []pet, a *answer) error {
+	met, last := map[int64]bool{}, (*response)(nil)
+	err := p.walk(walk{limit: 100, after: p.firstOwn - 1, pages: 20}, func(pets []pet, a *response) error {
 		last = a
 		for _, listed := range pets {
 			met[listed.id] = true
@@ -286,8 +286,8 @@ func walkEnds(p *probe) error {
 		return unchecked("needs an animal that was added")
 	}
 	const pages = 20
-	n, last := 0, (*answer)(nil)
-	err := p.walk(walk{limit: 100, after: p.firstOwn - 1, pages: pages}, func(_ []pet, a *answer) error {
+	n, last := 0, (*response)(nil)
+	err := p.walk(walk{limit: 100, after: p.firstOwn - 1, pages: pages}, func(_ []pet, a *response) error {
 		n, last = n+1, a
 		return nil
 	})

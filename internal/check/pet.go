@@ -14,8 +14,8 @@ const maxID = 1<<53 - 1
 
 func statuses() []string { return []string{"available", "pending", "sold"} }
 
-// pet is an animal as far as it can be read. Reading forgives what the rows on
-// types judge, so that one fault of a server fails the row that names it.
+// pet is an animal as far as it can be read. Reading forgives what the rules on
+// types judge, so that one fault of a server fails the rule that names it.
 type pet struct {
 	id       int64
 	name     string
@@ -63,7 +63,7 @@ func isInteger(text string) bool {
 }
 
 // fault says which of an animal's fields is missing or of the wrong type; "" if
-// none is. The status has a row of its own.
+// none is. The status has a rule of its own.
 func (p pet) fault() string {
 	for _, name := range []string{"id", "name", "categoryId"} {
 		raw, ok := p.raw[name]
@@ -94,7 +94,7 @@ func (p pet) statusFault() string {
 }
 
 // pet reads the body as an animal.
-func (a *answer) pet() (pet, error) {
+func (a *response) pet() (pet, error) {
 	if a.err == nil {
 		if p, ok := readPet(a.body); ok {
 			return p, nil
@@ -104,7 +104,7 @@ func (a *answer) pet() (pet, error) {
 }
 
 // pets reads the body as a list of animals.
-func (a *answer) pets() ([]pet, error) {
+func (a *response) pets() ([]pet, error) {
 	var items []json.RawMessage
 	if a.err != nil || decode(a.body, &items) != nil || items == nil {
 		return nil, a.mismatch(a.text(), "an array of animals")
@@ -119,8 +119,8 @@ func (a *answer) pets() ([]pet, error) {
 	return pets, nil
 }
 
-// list asks for a page that must be answered.
-func (p *probe) list(target string) ([]pet, *answer, error) {
+// list asks for a page that must succeed.
+func (p *probe) list(target string) ([]pet, *response, error) {
 	a := p.send(get(target))
 	if err := a.is(200); err != nil {
 		return nil, a, err
@@ -129,22 +129,22 @@ func (p *probe) list(target string) ([]pet, *answer, error) {
 	return pets, a, err
 }
 
-// page is a page of the list, as it was answered.
+// page is a page of the list, as it came.
 type page struct {
-	pets   []pet
-	answer *answer
-	err    error
+	pets     []pet
+	response *response
+	err      error
 }
 
 // sample returns the first page of a hundred, asked for once, and not checked
 // where it is empty.
-func (p *probe) sample() ([]pet, *answer, error) {
+func (p *probe) sample() ([]pet, *response, error) {
 	if p.page == nil {
 		p.page = &page{}
-		p.page.pets, p.page.answer, p.page.err = p.list("/pets?limit=100")
+		p.page.pets, p.page.response, p.page.err = p.list("/pets?limit=100")
 	}
 	if p.page.err == nil && len(p.page.pets) == 0 {
 		return nil, nil, unchecked("the list is empty; --write adds animals")
 	}
-	return p.page.pets, p.page.answer, p.page.err
+	return p.page.pets, p.page.response, p.page.err
 }

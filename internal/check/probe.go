@@ -17,12 +17,12 @@ import (
 	"unicode"
 )
 
-// probe sends the requests of one check and keeps what rows share.
+// probe sends the requests of one check and keeps what rules share.
 type probe struct {
 	Config
 	ctx     context.Context
 	client  *http.Client
-	watched []*row
+	watched []*rule
 	mark    string // what the names of the animals it adds begin with
 	refused string // the categoryId of those that must not be added
 
@@ -44,7 +44,7 @@ func newProbe(ctx context.Context, cfg Config, transport http.RoundTripper) *pro
 		ctx:    ctx,
 		client: &http.Client{
 			Transport: transport,
-			// A redirect is an answer like any other, and the key stays here.
+			// A redirect is a response like any other, and the key stays here.
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		},
 		mark:    "petstore check " + hex.EncodeToString(run[:]),
@@ -60,8 +60,8 @@ const (
 	maxRetryIn = 10 * time.Second
 )
 
-// send sends a request and shows its answer to the rows that judge every one.
-func (p *probe) send(r request) *answer {
+// send sends a request and shows its response to the rules that judge every one.
+func (p *probe) send(r request) *response {
 	a := p.exchange(r)
 	for range maxTries - 1 {
 		wait, err := strconv.Atoi(a.header.Get("Retry-After"))
@@ -74,16 +74,16 @@ func (p *probe) send(r request) *answer {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.remember(a)
-	for _, row := range p.watched {
-		if row.every != nil && a.err == nil {
-			row.watch(a)
+	for _, rule := range p.watched {
+		if rule.every != nil && a.err == nil {
+			rule.watch(a)
 		}
 	}
 	return a
 }
 
 // remember notes an animal that was added.
-func (p *probe) remember(a *answer) {
+func (p *probe) remember(a *response) {
 	if a.request.method != http.MethodPost || a.status/100 != 2 {
 		return
 	}
@@ -98,8 +98,8 @@ func (p *probe) remember(a *answer) {
 }
 
 // exchange sends a request once.
-func (p *probe) exchange(r request) *answer {
-	a := &answer{request: r}
+func (p *probe) exchange(r request) *response {
+	a := &response{request: r}
 	if a.err = p.ctx.Err(); a.err != nil {
 		return a
 	}
@@ -118,12 +118,12 @@ func (p *probe) exchange(r request) *answer {
 	}
 	defer got.Body.Close()
 	a.status, a.header = got.StatusCode, got.Header
-	a.body, err = io.ReadAll(io.LimitReader(got.Body, maxAnswer+1))
+	a.body, err = io.ReadAll(io.LimitReader(got.Body, maxResponse+1))
 	switch {
 	case err != nil:
 		a.err = p.explain(err)
-	case len(a.body) > maxAnswer:
-		a.err = fmt.Errorf("an answer of more than %d bytes", maxAnswer)
+	case len(a.body) > maxResponse:
+		a.err = fmt.Errorf("a response of more than %d bytes", maxResponse)
 	}
 	return a
 }
@@ -162,7 +162,7 @@ func (p *probe) redact(text string) string {
 	return text
 }
 
-// maxShown is how many characters of an answer are shown.
+// maxShown is how many characters of a response are shown.
 const maxShown = 200
 
 // show makes a text fit for a terminal: one line, without what would steer it,
@@ -188,8 +188,8 @@ func (p *probe) show(text string) string {
 // the key first: who sends it elsewhere, or is not the contract's at all, need
 // not see it.
 func (p *probe) firstContact() error {
-	stranger := p.send(get("/pets?limit=1").anonymous())
-	if err := p.noContact(stranger); err != nil {
+	anonymous := p.send(get("/pets?limit=1").anonymous())
+	if err := p.noContact(anonymous); err != nil {
 		return err
 	}
 	known := p.send(get("/pets?limit=1"))
@@ -197,28 +197,28 @@ func (p *probe) firstContact() error {
 	case err != nil:
 		return err
 	case known.status == http.StatusUnauthorized, known.status == http.StatusForbidden:
-		return fmt.Errorf("%s refuses the key in PETSTORE_KEY: it answers %s", p.Base, p.show(known.text()))
+		return fmt.Errorf("%s refuses the key in PETSTORE_KEY: it responds with %s", p.Base, p.show(known.text()))
 	case known.status == http.StatusNotFound && !strings.HasSuffix(p.Base.Path, "/v1"):
 		return fmt.Errorf("there is nothing at %s/pets; a base address ends in /v1: try %s/v1", p.Base, p.Base)
 	case known.status == http.StatusNotFound:
-		return fmt.Errorf("there is nothing at %s/pets: it answers %s", p.Base, p.show(known.text()))
+		return fmt.Errorf("there is nothing at %s/pets: it responds with %s", p.Base, p.show(known.text()))
 	}
 	return nil
 }
 
-// noContact says why an answer is none of the contract's.
-func (p *probe) noContact(a *answer) error {
+// noContact says why a response is none of the contract's.
+func (p *probe) noContact(a *response) error {
 	switch {
 	case p.ctx.Err() != nil:
 		return errors.New("ended before anything was checked")
 	case a.err != nil:
 		return fmt.Errorf("cannot reach %s: %w", p.Base, a.err)
 	case a.status/100 == 3:
-		return fmt.Errorf("%s leads to %s: it answers %d; give the address it leads to", p.Base, p.show(a.header.Get("Location")), a.status)
+		return fmt.Errorf("%s leads to %s: it responds with %d; give the address it leads to", p.Base, p.show(a.header.Get("Location")), a.status)
 	case a.status == http.StatusBadRequest && strings.Contains(string(a.body), "HTTPS"):
 		return fmt.Errorf("%s speaks TLS: give an address that begins with https://", p.Base)
 	case a.status >= 500:
-		return fmt.Errorf("nothing to judge at %s: it answers %s", p.Base, p.show(a.text()))
+		return fmt.Errorf("nothing to judge at %s: it responds with %s", p.Base, p.show(a.text()))
 	}
 	return nil
 }

@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-func refusing() []row {
+func refusing() []rule {
 	deep := strings.Repeat("[", 10_001) + strings.Repeat("]", 10_001)
-	rows := []row{
+	rules := []rule{
 		{title: "a missing name or categoryId is 400", source: "NewPet", check: refusedBody(
 			`{"categoryId":CATEGORY}`, `{"name":NAME}`, `{}`, `{"NAME":NAME,"categoryId":CATEGORY}`)},
 		{title: "null for a name or a categoryId is 400", source: "NewPet", check: refusedBody(
@@ -26,47 +26,47 @@ func refusing() []row {
 		{title: "a categoryId past int64 is 400", source: "Numbers", check: refusedBody(
 			`{"name":NAME,"categoryId":9223372036854775808}`, `{"name":NAME,"categoryId":-9223372036854775809}`)},
 		{title: "a name with U+0000 is 400", source: "NewPet", check: refusedBody(`{"name":"MARK \u0000","categoryId":CATEGORY}`)},
-		{title: "a duplicate key is 400", source: "README", check: refusedBody(
+		{title: "a duplicate key is 400", source: "decisions", check: refusedBody(
 			`{"name":NAME,"name":NAME,"categoryId":CATEGORY}`, `{"name":NAME,"categoryId":CATEGORY,"category\u0049d":1}`)},
-		{title: "anything behind the JSON is 400", source: "README", check: refusedBody(
+		{title: "anything behind the JSON is 400", source: "decisions", check: refusedBody(
 			`{"name":NAME,"categoryId":CATEGORY} {}`, `{"name":NAME,"categoryId":CATEGORY}]`, `{"name":NAME,"categoryId":CATEGORY},`)},
-		{title: "malformed JSON is 400", source: "README", check: refusedBody(
+		{title: "malformed JSON is 400", source: "decisions", check: refusedBody(
 			`{"name":NAME,"categoryId":CATEGORY`, `{"name":NAME,"categoryId":CATEGORY,}`, `{'name':'MARK','categoryId':CATEGORY}`, `{"name":NAME,"categoryId":07}`)},
 		{title: "an empty body is 400", source: "createPet", check: refusedBody(``, ` `)},
 		{title: "JSON that is no object is 400", source: "NewPet", check: refusedBody(`[]`, `null`, `"MARK"`, `[{"name":NAME,"categoryId":CATEGORY}]`)},
-		{title: "invalid UTF-8 is 400", source: "README", check: refusedBody("{\"name\":\"MARK \xff\",\"categoryId\":CATEGORY}", "{\"name\":\"MARK \xed\xa0\x80\",\"categoryId\":CATEGORY}")},
-		{title: "a lone surrogate is 400", source: "README", check: refusedBody(`{"name":"MARK \ud83d","categoryId":CATEGORY}`, `{"name":"MARK \udc15","categoryId":CATEGORY}`)},
+		{title: "invalid UTF-8 is 400", source: "decisions", check: refusedBody("{\"name\":\"MARK \xff\",\"categoryId\":CATEGORY}", "{\"name\":\"MARK \xed\xa0\x80\",\"categoryId\":CATEGORY}")},
+		{title: "a lone surrogate is 400", source: "decisions", check: refusedBody(`{"name":"MARK \ud83d","categoryId":CATEGORY}`, `{"name":"MARK \udc15","categoryId":CATEGORY}`)},
 		{title: "nesting past 10,000 levels is 400", source: "RFC 8259 §9", check: func(p *probe) error {
 			r := p.refusal(`{"name":NAME,"categoryId":CATEGORY,"x":DEEP}`)
 			shell := "printf '" + strings.Replace(octal(r.body), "DEEP", "%s%s", 1) + `' "$(printf '%10001s' | tr ' ' '[')" "$(printf '%10001s' | tr ' ' ']')"`
-			return answered(400, r.carrying(strings.Replace(r.body, "DEEP", deep, 1)).madeBy(shell))(p)
+			return responds(400, r.carrying(strings.Replace(r.body, "DEEP", deep, 1)).madeBy(shell))(p)
 		}},
 		{title: "the code of a refused body is invalid_body", source: "Errors", check: func(p *probe) error {
 			return p.coded(p.refusal(`{"name":NAME,"categoryId":"x"}`), 400, "invalid_body")
 		}},
 		{title: "another media type or none is 415", source: "UnsupportedMediaType", check: func(p *probe) error {
 			r := p.refusal(frankRefused).without("Content-Type")
-			return answered(415, r, r.with("Content-Type", "text/plain"), r.with("Content-Type", "application/x-www-form-urlencoded"))(p)
+			return responds(415, r, r.with("Content-Type", "text/plain"), r.with("Content-Type", "application/x-www-form-urlencoded"))(p)
 		}},
 		{title: "415 for a media type says Accept: application/json", source: "UnsupportedMediaType", check: func(p *probe) error {
 			return p.says(p.refusal(frankRefused).without("Content-Type").with("Content-Type", "text/plain"), "Accept", "application/json")
 		}},
 		{title: "a compressed body is 415", source: "UnsupportedMediaType", check: func(p *probe) error {
 			r := p.refusal(frankRefused)
-			return answered(415, r.with("Content-Encoding", "gzip"), r.with("Content-Encoding", "br"))(p)
+			return responds(415, r.with("Content-Encoding", "gzip"), r.with("Content-Encoding", "br"))(p)
 		}},
 		{title: "415 for a coding says Accept-Encoding: identity", source: "UnsupportedMediaType", check: func(p *probe) error {
 			return p.says(p.refusal(frankRefused).with("Content-Encoding", "gzip"), "Accept-Encoding", "identity")
 		}},
 		{title: "a body of more than 64 KiB is 413", source: "PayloadTooLarge", check: func(p *probe) error {
-			return answered(413, p.tooLarge())(p)
+			return responds(413, p.tooLarge())(p)
 		}},
-		{title: "nothing that was refused has added an animal", source: "README", check: refusedAddsNothing},
+		{title: "nothing that was refused has added an animal", source: "decisions", check: refusedAddsNothing},
 	}
-	for i := range rows {
-		rows[i].writes = true
+	for i := range rules {
+		rules[i].writes = true
 	}
-	return rows
+	return rules
 }
 
 const frankRefused = `{"name":NAME,"categoryId":CATEGORY}`
@@ -100,7 +100,7 @@ func (p *probe) tooLarge() request {
 	return p.refusal(frankRefused).padded(maxBody + 1)
 }
 
-// coded checks the code of an error. Its status is another row's question.
+// coded checks the code of an error. Its status is another rule's question.
 func (p *probe) coded(r request, status int, code string) error {
 	a := p.send(r)
 	if got := a.problem().code; a.err != nil || a.status == status && got != code {
@@ -109,7 +109,7 @@ func (p *probe) coded(r request, status int, code string) error {
 	return nil
 }
 
-// says checks one header of an answer.
+// says checks one header of a response.
 func (p *probe) says(r request, name, want string) error {
 	a := p.send(r)
 	if got, ok := a.sole(name); a.err != nil || !ok || got != want {
@@ -125,7 +125,7 @@ func refusedAddsNothing(p *probe) error {
 		return unchecked("needs an animal that was added, and one that was refused")
 	}
 	w := walk{limit: 100, after: p.firstOwn - 1, pages: 20}
-	err := p.walk(w, func(page []pet, a *answer) error {
+	err := p.walk(w, func(page []pet, a *response) error {
 		for _, found := range page {
 			if strings.HasSuffix(found.name, p.mark+" refused") || found.category == p.refused {
 				return a.mismatch(fmt.Sprintf("id %d, name %s, categoryId %s", found.id, quote(found.name), found.category), "no animal of a request that was refused")

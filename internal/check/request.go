@@ -14,7 +14,7 @@ const keyVariable = "$PETSTORE_KEY"
 
 const bearer = "Bearer " + keyVariable
 
-// request is what a row sends, and what it shows of it.
+// request is what a rule sends, and what it shows of it.
 type request struct {
 	method, target string // target is what follows the base address
 	header         [][2]string

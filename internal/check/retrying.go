@@ -9,8 +9,8 @@ import (
 // atOnce is how many requests with one key are sent at the same time.
 const atOnce = 16
 
-func retrying() []row {
-	rows := []row{
+func retrying() []rule {
+	rules := []rule{
 		{title: "the same Idempotency-Key and animal: 201 and the same animal", source: "Safe retries", check: sameKeySamePet},
 		{title: "a key in quotes is the same as without them", source: "Idempotency-Key", check: func(p *probe) error {
 			return p.sameAnimal(p.keyed("quoted", frank), p.keyed(`"`+p.idempotencyKey("quoted")+`"`, frank))
@@ -34,17 +34,17 @@ func retrying() []row {
 		}},
 		{title: "an empty key is 400", source: "Idempotency-Key", check: func(p *probe) error {
 			r := p.refusal(frankRefused)
-			return answered(400, r.with("Idempotency-Key", ""), r.with("Idempotency-Key", `""`))(p)
+			return responds(400, r.with("Idempotency-Key", ""), r.with("Idempotency-Key", `""`))(p)
 		}},
 		{title: "two keys, or a comma in a bare one, are 400", source: "Idempotency-Key", check: func(p *probe) error {
 			r, key := p.refusal(frankRefused), p.idempotencyKey("two")
-			return answered(400, r.with("Idempotency-Key", key).with("Idempotency-Key", key), r.with("Idempotency-Key", key+","+key))(p)
+			return responds(400, r.with("Idempotency-Key", key).with("Idempotency-Key", key), r.with("Idempotency-Key", key+","+key))(p)
 		}},
 	}
-	for i := range rows {
-		rows[i].writes = true
+	for i := range rules {
+		rules[i].writes = true
 	}
-	return rows
+	return rules
 }
 
 // idempotencyKey returns a key of this check's own.
@@ -73,8 +73,8 @@ func sameKeySamePet(p *probe) error {
 	return p.send(r).is(201)
 }
 
-// both adds two animals and returns the second answer.
-func (p *probe) both(one, other request) (first, second pet, a *answer, err error) {
+// both adds two animals and returns the second response.
+func (p *probe) both(one, other request) (first, second pet, a *response, err error) {
 	a = p.send(one)
 	if first, err = a.pet(); err != nil {
 		return
@@ -117,14 +117,14 @@ func reusedKey(p *probe) error {
 
 func keyAtOnce(p *probe) error {
 	r := p.keyed("at-once", frank)
-	answers := make([]*answer, atOnce)
+	responses := make([]*response, atOnce)
 	var wg sync.WaitGroup
-	for i := range answers {
-		wg.Go(func() { answers[i] = p.send(r) })
+	for i := range responses {
+		wg.Go(func() { responses[i] = p.send(r) })
 	}
 	wg.Wait()
 	ids := map[int64]bool{}
-	for _, a := range answers {
+	for _, a := range responses {
 		made, err := a.pet()
 		if err != nil {
 			return err

@@ -9,15 +9,15 @@ import (
 // where a server knows it after all (RFC 4918).
 const wrongMethod = "PROPFIND"
 
-func routing() []row {
+func routing() []rule {
 	unknown := []request{get("/petstore-check-nothing-is-here"), get("/pets/1/2"), get("/pets/")}
 	keyless := []request{unknown[0].anonymous(), unknown[1].anonymous()}
 	wrong := []request{send(wrongMethod, "/pets"), send(wrongMethod, "/pets/1")}
-	return []row{
-		{title: "an unknown path is 404", source: "Errors", check: answered(404, unknown...)},
-		{title: "an unknown path is 404 without a key too", source: "README", check: answered(404, keyless...)},
-		{title: "another method than the path has is 405", source: "Errors", check: answered(405, wrong...)},
-		{title: "another method is 405 without a key too", source: "README", check: answered(405, wrong[0].anonymous())},
+	return []rule{
+		{title: "an unknown path is 404", source: "Errors", check: responds(404, unknown...)},
+		{title: "an unknown path is 404 without a key too", source: "decisions", check: responds(404, keyless...)},
+		{title: "another method than the path has is 405", source: "Errors", check: responds(405, wrong...)},
+		{title: "another method is 405 without a key too", source: "decisions", check: responds(405, wrong[0].anonymous())},
 		{title: "405 says in Allow what there is", source: "RFC 9110 §15.5.6", check: func(p *probe) error {
 			if err := p.allows(wrong[0], "GET", "HEAD", "OPTIONS", "POST"); err != nil {
 				return err
@@ -25,15 +25,15 @@ func routing() []row {
 			return p.allows(wrong[1], "GET", "HEAD", "OPTIONS")
 		}},
 		{title: "an animal cannot be changed or removed: 405", source: "Errors", writes: true, check: unchangeable},
-		{title: "OPTIONS is 204 and needs no key", source: "README", check: answered(204,
+		{title: "OPTIONS is 204 and needs no key", source: "decisions", check: responds(204,
 			send("OPTIONS", "/pets").anonymous(), send("OPTIONS", "/pets/1").anonymous())},
-		{title: "OPTIONS says in Allow what there is", source: "README", check: func(p *probe) error {
+		{title: "OPTIONS says in Allow what there is", source: "decisions", check: func(p *probe) error {
 			if err := p.allows(send("OPTIONS", "/pets").anonymous(), "GET", "HEAD", "OPTIONS", "POST"); err != nil {
 				return err
 			}
 			return p.allows(send("OPTIONS", "/pets/1").anonymous(), "GET", "HEAD", "OPTIONS")
 		}},
-		{title: "HEAD of an error is answered like GET", source: "README", check: func(p *probe) error {
+		{title: "HEAD of an error responds like GET", source: "decisions", check: func(p *probe) error {
 			if err := p.headLikeGet("/pets?limit=0"); err != nil {
 				return err
 			}

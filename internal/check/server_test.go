@@ -73,12 +73,12 @@ func run(t testing.TB, cfg check.Config) check.Report {
 	t.Helper()
 	report, err := check.Run(t.Context(), cfg)
 	if err != nil {
-		t.Fatalf("checking: got error %v, want rows", err)
+		t.Fatalf("checking: got error %v, want rules", err)
 	}
 	return report
 }
 
-// of returns the rows of that verdict, sorted by title.
+// of returns the rules of that verdict, sorted by title.
 func of(report check.Report, verdict check.Verdict) (titles []string) {
 	for _, r := range report.Results {
 		if r.Verdict == verdict {
@@ -89,7 +89,7 @@ func of(report check.Report, verdict check.Verdict) (titles []string) {
 	return titles
 }
 
-// exchange is one request and its answer on the way through a wrong server.
+// exchange is one request and its response on the way through a wrong server.
 type exchange struct {
 	request *http.Request
 	sent    string // the request's body
@@ -113,7 +113,7 @@ func (x *exchange) fetched() bool {
 	return x.method("GET", "HEAD") && strings.HasPrefix(x.path(), "/pets/") && x.status == 200
 }
 
-// fails makes the answer an Error body of that status.
+// fails makes the response an Error body of that status.
 func (x *exchange) fails(status int, code string) {
 	x.status = status
 	x.body = fmt.Sprintf(`{"code":%q,"message":"no","status":%d}`, code, status)
@@ -127,7 +127,7 @@ func (x *exchange) setQuery(raw string) {
 }
 
 // wrong is a server that asks the right one and changes the request before or
-// the answer after.
+// the response after.
 func wrong(right http.Handler, before, after func(*exchange)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		sent, _ := io.ReadAll(r.Body)

@@ -1,4 +1,6 @@
 // Lists, creates and gets with the client that openapi-generator makes for Rust.
+#![allow(deprecated)] // getPet is, and works until its sunset
+
 use openapi::apis::{configuration::Configuration, pets_api};
 use openapi::models::{NewPet, Pet};
 

@@ -6,19 +6,19 @@ import (
 	"regexp"
 )
 
-// row is one statement of the contract. It is judged by check, or by every,
-// which sees each answer that the other rows receive.
-type row struct {
+// rule is one statement of the contract. It is judged by check, or by every,
+// which sees each response that the other rules receive.
+type rule struct {
 	group, title, source string
 	writes               bool // whether it adds animals, or might on a server that is wrong
 	check                func(*probe) error
-	every                func(*answer) (applies bool, wrong error)
+	every                func(*response) (applies bool, wrong error)
 
 	seen, wrong int // by every
 	first       error
 }
 
-// mismatch is what a row returns where it does not hold.
+// mismatch is what a rule returns where it does not hold.
 type mismatch struct {
 	request   request
 	got, want string
@@ -26,39 +26,39 @@ type mismatch struct {
 
 func (m *mismatch) Error() string { return fmt.Sprintf("got %s, want %s", m.got, m.want) }
 
-// unchecked is what a row returns that could not be judged: why not.
+// unchecked is what a rule returns that could not be judged: why not.
 type unchecked string
 
 func (u unchecked) Error() string { return string(u) }
 
-// selected returns fresh rows, those whose "group: title" only matches.
-func selected(only *regexp.Regexp) (rows []*row) {
+// selected returns fresh rules, those whose "group: title" only matches.
+func selected(only *regexp.Regexp) (rules []*rule) {
 	for _, g := range []struct {
-		name string
-		rows []row
+		name  string
+		rules []rule
 	}{
 		{"Authentication", authentication()},
 		{"Adding an animal", adding()},
 		{"Safe retries", retrying()},
-		{"What is refused", refusing()}, // whose last row looks at all refusals
+		{"What is refused", refusing()}, // whose last rule looks at all refusals
 		{"Listing", listing()},
 		{"Paging", paging()},
 		{"Getting an animal", getting()},
 		{"Paths and methods", routing()},
-		{"Every answer", everyAnswer()},
+		{"Every response", everyResponse()},
 	} {
-		for _, r := range g.rows {
+		for _, r := range g.rules {
 			r.group = g.name
 			if only == nil || only.MatchString(r.group+": "+r.title) {
-				rows = append(rows, &r)
+				rules = append(rules, &r)
 			}
 		}
 	}
-	return rows
+	return rules
 }
 
-// judge returns what becomes of a row.
-func (p *probe) judge(r *row) Result {
+// judge returns what becomes of a rule.
+func (p *probe) judge(r *rule) Result {
 	result := Result{Group: r.group, Title: r.title, Source: r.source, Verdict: Holds}
 	var err error
 	switch {
@@ -86,8 +86,8 @@ func (p *probe) judge(r *row) Result {
 	return result
 }
 
-// watch shows an answer to the rows that judge every one.
-func (r *row) watch(a *answer) {
+// watch shows a response to the rules that judge every one.
+func (r *rule) watch(a *response) {
 	applies, wrong := r.every(a)
 	if !applies {
 		return
@@ -101,13 +101,13 @@ func (r *row) watch(a *answer) {
 	}
 }
 
-func (r *row) watchedVerdict() error {
+func (r *rule) watchedVerdict() error {
 	m, failed := errors.AsType[*mismatch](r.first)
 	switch {
 	case r.seen == 0:
-		return unchecked("no answer was one of these")
+		return unchecked("no response was one of these")
 	case failed && r.wrong > 1:
-		m.got = fmt.Sprintf("in %d of %d answers, first %s", r.wrong, r.seen, m.got)
+		m.got = fmt.Sprintf("in %d of %d responses, first %s", r.wrong, r.seen, m.got)
 	}
 	return r.first
 }

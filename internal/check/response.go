@@ -12,39 +12,39 @@ import (
 	"strings"
 )
 
-// maxAnswer is how many bytes of an answer are read: a page of a hundred
+// maxResponse is how many bytes of a response are read: a page of a hundred
 // animals, each of a body's 64 KiB, and the escapes JSON may need for them.
-const maxAnswer = 16 << 20
+const maxResponse = 16 << 20
 
-// answer is what came back for a request.
-type answer struct {
+// response is what came back for a request.
+type response struct {
 	request request
 	status  int
 	header  http.Header
 	body    []byte
-	err     error // no whole answer came
+	err     error // no whole response came
 
 	read *problem // see problem
 }
 
-// mismatch says that the answer is not what it should be.
-func (a *answer) mismatch(got, want string) error {
+// mismatch says that the response is not what it should be.
+func (a *response) mismatch(got, want string) error {
 	if a.err != nil {
-		got = "no answer: " + a.err.Error()
+		got = "no response: " + a.err.Error()
 	}
 	return &mismatch{request: a.request, got: got, want: want}
 }
 
-// is returns nil where the answer has that status.
-func (a *answer) is(status int) error {
+// is returns nil where the response has that status.
+func (a *response) is(status int) error {
 	if a.err == nil && a.status == status {
 		return nil
 	}
 	return a.mismatch(a.text(), strconv.Itoa(status))
 }
 
-// text is what there is to show of an answer.
-func (a *answer) text() string {
+// text is what there is to show of a response.
+func (a *response) text() string {
 	text := strconv.Itoa(a.status)
 	if location := a.header.Get("Location"); a.status/100 == 3 && location != "" {
 		text += " to " + location + ", which was not followed"
@@ -56,7 +56,7 @@ func (a *answer) text() string {
 }
 
 // sole returns the one value of a header, or what there is instead.
-func (a *answer) sole(name string) (value string, ok bool) {
+func (a *response) sole(name string) (value string, ok bool) {
 	values := a.header.Values(name)
 	switch len(values) {
 	case 0:
@@ -67,8 +67,8 @@ func (a *answer) sole(name string) (value string, ok bool) {
 	return fmt.Sprintf("%d of %s: %q", len(values), name, values), false
 }
 
-// line is a header of the answer as it is shown.
-func (a *answer) line(name string) string {
+// line is a header of the response as it is shown.
+func (a *response) line(name string) string {
 	value, ok := a.sole(name)
 	if !ok {
 		return value
@@ -76,15 +76,15 @@ func (a *answer) line(name string) string {
 	return name + ": " + value
 }
 
-// isJSON reports whether the answer says that it is JSON.
-func (a *answer) isJSON() bool {
+// isJSON reports whether the response says that it is JSON.
+func (a *response) isJSON() bool {
 	value, ok := a.sole("Content-Type")
 	mediaType, _, err := mime.ParseMediaType(value)
 	return ok && err == nil && mediaType == "application/json"
 }
 
 // object reads the body as a JSON object. Names are compared exactly.
-func (a *answer) object() (map[string]json.RawMessage, error) {
+func (a *response) object() (map[string]json.RawMessage, error) {
 	var fields map[string]json.RawMessage
 	if err := decode(a.body, &fields); err != nil || fields == nil {
 		return nil, a.mismatch(a.text(), "a JSON object")
@@ -112,8 +112,8 @@ type problem struct {
 	fault         string // what is wrong with its form; "" where nothing is
 }
 
-// problem reads the body as an Error, once for all the rows that judge it.
-func (a *answer) problem() problem {
+// problem reads the body as an Error, once for all the rules that judge it.
+func (a *response) problem() problem {
 	if a.read == nil {
 		p := a.readProblem()
 		a.read = &p
@@ -121,7 +121,7 @@ func (a *answer) problem() problem {
 	return *a.read
 }
 
-func (a *answer) readProblem() (p problem) {
+func (a *response) readProblem() (p problem) {
 	fields, err := a.object()
 	if err != nil {
 		return problem{fault: a.text()}
