@@ -36,7 +36,7 @@ func TestNoValueIsAllowedThatTheGeneratedCodeCannotBind(t *testing.T) {
 	rapid.Check(t, func(t2 *rapid.T) {
 		op := rapid.SampledFrom(operations).Draw(t2, "operation")
 		if op.body != nil {
-			return // whose values TestNoBody draws
+			return // TestNoBodyIsAllowedThatTheGeneratedCodeCannotBind draws those
 		}
 		target := strings.TrimPrefix(op.path, BasePath)
 		query, header := url.Values{}, []string{}

@@ -28,9 +28,6 @@ func (v *Violation) at(key any) *Violation {
 	return v
 }
 
-// At is at for a caller that checks the items of an array by itself.
-func (v *Violation) At(index int) *Violation { return v.at(index) }
-
 // Property returns the property of an object parameter at which the violation
 // is, or "".
 func (v *Violation) Property() string {
