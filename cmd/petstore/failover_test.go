@@ -51,7 +51,7 @@ func TestThePrimaryIsKilledUnderLoadAndTheStandbyPromoted(t *testing.T) {
 		waits time.Duration
 	}{
 		{"clients without idempotency keys", false, clientWaits},
-		{"clients with idempotency keys who wait 3 s", true, impatience},
+		{"clients with idempotency keys that wait 3 s", true, impatience},
 	} {
 		t.Run(client.name, func(t *testing.T) {
 			c := startCluster(t)
@@ -87,7 +87,7 @@ func TestAPrimaryThatHangsForAMomentLosesAndDoublesNothing(t *testing.T) {
 	l := startLoad(t, 16, false, c.route)
 	l.more(t, 200)
 	c.primary.Hang()
-	time.Sleep(2 * time.Second) // longer than the pools' patience, shorter than they wait for a connection: this is the outage, not a wait for something
+	time.Sleep(2 * time.Second) // longer than hangProbeInterval, shorter than outageWait: this is the outage, not a wait for something
 	c.primary.Resume()
 	l.more(t, 200)
 	l.finish()
@@ -98,11 +98,11 @@ func TestADatabaseThatIsGoneIs503AndComesBackWithoutARestart(t *testing.T) {
 	t.Parallel() // it mostly waits
 	server := pgtest.Start(t)
 	r := startReplica(t, server.Address("postgres"))
-	client := &http.Client{Timeout: 6 * time.Second} // whoever is told 503 is told before the edge's 8 s are over
-	post := func() answer {
+	client := &http.Client{Timeout: 6 * time.Second} // a 503 comes before the 8 s of the edge are over
+	post := func() response {
 		a, err := ask(t.Context(), client, http.MethodPost, r.url+"/v1/pets", `{"name":"Rex","categoryId":1}`, nil)
 		if err != nil {
-			t.Errorf("creating: got error %v, want an answer", err)
+			t.Errorf("creating: got error %v, want a response", err)
 		}
 		return a
 	}
@@ -115,7 +115,7 @@ func TestADatabaseThatIsGoneIs503AndComesBackWithoutARestart(t *testing.T) {
 	asked.Go(func() {
 		a, err := ask(t.Context(), client, http.MethodGet, r.url+"/v1/pets", "", nil)
 		if err != nil {
-			t.Errorf("listing: got error %v, want an answer", err)
+			t.Errorf("listing: got error %v, want a response", err)
 		}
 		wantUnavailable(t, r, a)
 	})
@@ -130,7 +130,7 @@ func TestADatabaseThatIsGoneIs503AndComesBackWithoutARestart(t *testing.T) {
 	}
 }
 
-func wantUnavailable(t *testing.T, r *replica, a answer) {
+func wantUnavailable(t *testing.T, r *replica, a response) {
 	t.Helper()
 	if a.status != http.StatusServiceUnavailable || a.header.Get("Retry-After") == "" {
 		t.Errorf("got %d %s with Retry-After %q, want 503 with one", a.status, a.body, a.header.Get("Retry-After"))
@@ -149,13 +149,13 @@ func TestAnExhaustedPoolIs503AndRecovers(t *testing.T) {
 	r := startReplica(t, withParameter(address, "pool_max_conns=2"))
 	client := &http.Client{Timeout: clientWaits}
 	release := pgtest.Lock(t, address, "LOCK TABLE pets IN ACCESS EXCLUSIVE MODE")
-	answers := make(chan answer)
+	responses := make(chan response)
 	create := func() {
 		a, err := ask(t.Context(), client, http.MethodPost, r.url+"/v1/pets", `{"name":"Rex","categoryId":1}`, nil)
 		if err != nil {
-			t.Errorf("creating: got error %v, want an answer", err)
+			t.Errorf("creating: got error %v, want a response", err)
 		}
-		answers <- a
+		responses <- a
 	}
 	const writes = 6
 	for taken := range writes {
@@ -168,7 +168,7 @@ func TestAnExhaustedPoolIs503AndRecovers(t *testing.T) {
 	}
 	count := map[int]int{}
 	for range writes {
-		a := <-answers
+		a := <-responses
 		count[a.status]++
 		if a.status == http.StatusServiceUnavailable {
 			wantUnavailable(t, r, a)

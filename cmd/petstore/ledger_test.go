@@ -14,28 +14,28 @@ import (
 	"time"
 )
 
-// clientWaits is how long a client of the load waits for one answer. It is more
+// clientWaits is how long a client of the load waits for a response. It is more
 // than the server takes at most (the edge's 8 s), so that what the load counts
 // as failed is what the server said, not how slow the machine was.
 const clientWaits = 20 * time.Second
 
-// impatience is how long a client waits who may see no failover: longer than a
+// impatience is how long a client waits that may see no failover: longer than a
 // primary takes to be replaced in these tests, shorter than people wait.
 const impatience = 3 * time.Second
 
 // load is clients that add pets, each with a name of its own, and keep a ledger
 // of what they were told.
 type load struct {
-	route func(n int) *replica // who is asked by the nth request
+	route func(n int) *replica // the replica of the nth request
 	keyed bool                 // whether requests carry an Idempotency-Key
-	waits time.Duration        // how long the clients wait for an answer
+	waits time.Duration        // how long the clients wait for a response
 	stop  chan struct{}
 	wait  sync.WaitGroup
 
 	mu           sync.Mutex
 	acknowledged map[string]int64 // the pet's name → its identifier
 	failed       []string
-	longest      time.Duration // that anybody waited for an answer
+	longest      time.Duration // that a client waited for a response
 	last         time.Time     // of the latest acknowledgement
 	stall        time.Duration // the longest time without one
 	requests     atomic.Int64
@@ -46,7 +46,7 @@ func startLoad(t *testing.T, clients int, keyed bool, route func(n int) *replica
 	return startLoadOf(t, clients, keyed, clientWaits, route)
 }
 
-// startLoadOf starts clients who wait so long for each answer. Those with
+// startLoadOf starts clients that wait so long for each response. Clients with
 // idempotency keys try again after a failure, which counts all the same.
 func startLoadOf(t *testing.T, clients int, keyed bool, waits time.Duration, route func(n int) *replica) *load {
 	l := &load{route: route, keyed: keyed, waits: waits, stop: make(chan struct{}), acknowledged: map[string]int64{}, last: time.Now()}
@@ -78,8 +78,8 @@ func (l *load) client(ctx context.Context, name string) {
 	}
 }
 
-// note enters an answer, and reports whether the pet was acknowledged.
-func (l *load) note(pet string, a answer, err error, start time.Time) bool {
+// note enters a response, and reports whether the pet was acknowledged.
+func (l *load) note(pet string, a response, err error, start time.Time) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now := time.Now()
@@ -122,7 +122,7 @@ func (l *load) more(t *testing.T, n int) {
 // some returns the first few failures. The caller holds mu, or has finished.
 func (l *load) some() []string { return l.failed[:min(3, len(l.failed))] }
 
-// finish stops the load and returns once the last request is answered.
+// finish stops the load and returns once the last request has its response.
 func (l *load) finish() {
 	close(l.stop)
 	l.wait.Wait()
@@ -145,7 +145,7 @@ func (l *load) check(t *testing.T, r *replica, mayFail int) {
 			lost++
 		}
 	}
-	t.Logf("acknowledged %d, lost %d, doubled %d, failed %d; longest answer %v, longest time without one %v",
+	t.Logf("acknowledged %d, lost %d, doubled %d, failed %d; longest response %v, longest time without one %v",
 		len(l.acknowledged), lost, doubled, len(l.failed), l.longest.Round(time.Millisecond), l.stall.Round(time.Millisecond))
 	if lost != 0 || doubled != 0 || len(l.failed) > mayFail {
 		t.Errorf("got %d lost, %d doubled and %d failed (%q), want none lost, none doubled and at most %d failed", lost, doubled, len(l.failed), l.some(), mayFail)

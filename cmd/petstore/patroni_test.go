@@ -123,7 +123,7 @@ func (c *patroniCluster) configuration(t *testing.T) string {
 	return strings.Replace(text, "mode: required", "mode: 'off'", 1)
 }
 
-// own gives a file or folder to whoever runs the servers.
+// own gives a file or folder to the user that runs the servers.
 func own(t *testing.T, path string) {
 	t.Helper()
 	if cred := pgtest.Credential(); cred != nil {
@@ -185,8 +185,8 @@ func (n *node) signal(s syscall.Signal) {
 	}
 }
 
-// relieve has the leader hand over, as somebody who wants to restart its
-// machine would. Patroni answers when it has.
+// relieve makes the leader hand over, as before a restart of its machine. Patroni
+// responds when it has.
 func (n *node) relieve(t *testing.T) {
 	client := &http.Client{Timeout: time.Minute}
 	resp, err := client.Post(fmt.Sprintf("http://127.0.0.1:%d/switchover", n.rest), "application/json", strings.NewReader(`{"leader":"`+n.name+`"}`))
@@ -218,7 +218,7 @@ func (n *node) kill() {
 	_ = os.Remove(filepath.Join(n.dir, "postmaster.pid"))
 }
 
-// removeOnSignal has the cluster end also where somebody interrupts the test,
+// removeOnSignal ends the cluster also where the test is interrupted,
 // which then ends at once.
 func (c *patroniCluster) removeOnSignal(t *testing.T) {
 	signals := make(chan os.Signal, 1)
@@ -235,10 +235,10 @@ func (c *patroniCluster) removeOnSignal(t *testing.T) {
 // safety_margin after it last heard of Patroni.
 const watchdog = 15 * time.Second
 
-// freeze has the node hold its connections and answer nothing, until the
+// freeze makes the node hold its connections and not respond, until the
 // watchdog would restart the machine. This machine has none, and cannot be
 // restarted either, so the test does both. Without it, Patroni 3.0 on etcd's
-// version 3 now and then took its lease back when it woke, from a leader who had
+// version 3 now and then took its lease back when it woke, from a leader that had
 // acknowledged writes: a node without a watchdog is not safe.
 func (n *node) freeze() {
 	n.signal(syscall.SIGSTOP)

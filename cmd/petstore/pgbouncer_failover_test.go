@@ -15,7 +15,7 @@ import (
 var forFailovers = []string{"server_login_retry = 0.1"}
 
 // startClusterBehindPgBouncer starts a cluster whose replicas know the pooler
-// alone, which leads to the primary until somebody has it lead elsewhere.
+// alone, which leads to the primary until LeadTo.
 func startClusterBehindPgBouncer(t *testing.T) (*cluster, *pgtest.Pooler) {
 	c := startServers(t)
 	pooler := c.primary.Pooler(t, forFailovers...)
@@ -40,7 +40,7 @@ func TestThePrimaryBehindPgBouncerIsKilledOrHangsUnderLoadAndTheStandbyIsPromote
 			l := startLoad(t, 16, false, cluster.route)
 			l.more(t, 500)
 			c.end(cluster.primary)
-			time.Sleep(c.away) // longer than the service's patience: this is the outage, not a wait for something
+			time.Sleep(c.away) // longer than hangProbeInterval: this is the outage, not a wait for something
 			cluster.standby.Promote(t)
 			pooler.LeadTo(t, cluster.standby)
 			led := time.Now()
@@ -87,7 +87,7 @@ func TestPgBouncerWithoutAConnectionLeftIs503AndRecovers(t *testing.T) {
 	pgtest.Eventually(t, 40*time.Second, "a write being refused", func() bool {
 		a, err := ask(t.Context(), client, http.MethodPost, r.url+"/v1/pets", `{"name":"Rex","categoryId":1}`, nil)
 		if err != nil {
-			t.Fatalf("creating: got error %v, want an answer", err)
+			t.Fatalf("creating: got error %v, want a response", err)
 		}
 		return a.status == http.StatusServiceUnavailable && a.header.Get("Retry-After") != "" &&
 			r.status(t, "/readyz") == http.StatusServiceUnavailable && r.status(t, "/livez") == http.StatusOK

@@ -100,18 +100,18 @@ func (r *replica) status(t *testing.T, path string) int {
 
 var probes = &http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
 
-// answer is one answer of the service.
-type answer struct {
+// response is a response of the service.
+type response struct {
 	status int
 	header http.Header
 	body   []byte
 }
 
 // ask sends one request with the test key.
-func ask(ctx context.Context, c *http.Client, method, url, body string, header map[string]string) (answer, error) {
+func ask(ctx context.Context, c *http.Client, method, url, body string, header map[string]string) (response, error) {
 	r, err := http.NewRequestWithContext(ctx, method, url, strings.NewReader(body))
 	if err != nil {
-		return answer{}, err
+		return response{}, err
 	}
 	r.Header.Set("Authorization", "Bearer "+testKey)
 	if body != "" {
@@ -122,11 +122,11 @@ func ask(ctx context.Context, c *http.Client, method, url, body string, header m
 	}
 	resp, err := c.Do(r)
 	if err != nil {
-		return answer{}, err
+		return response{}, err
 	}
 	defer resp.Body.Close()
 	b, err := io.ReadAll(resp.Body)
-	return answer{resp.StatusCode, resp.Header, b}, err
+	return response{resp.StatusCode, resp.Header, b}, err
 }
 
 func openStore(t *testing.T, address string) petstore.Store {

@@ -20,8 +20,8 @@ func withParameter(address, parameter string) string {
 	return address + "?" + parameter
 }
 
-// balancer is a load balancer: it asks /readyz, and sends requests to those
-// who are ready.
+// balancer is a load balancer: it asks /readyz, and sends requests to the replicas
+// that are ready.
 type balancer struct {
 	mu    sync.Mutex
 	all   []*replica
@@ -65,13 +65,13 @@ func (b *balancer) has(r *replica) bool {
 func (b *balancer) route(n int) *replica {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if len(b.ready) == 0 { // whoever is asked will say so
+	if len(b.ready) == 0 { // any replica says so
 		return b.all[n%len(b.all)]
 	}
 	return b.ready[n%len(b.ready)]
 }
 
-// drain is how long a replica that stops goes on answering: longer than the
+// drain is how long a replica that stops goes on responding: longer than the
 // balancer takes to notice.
 const drain = "1s"
 

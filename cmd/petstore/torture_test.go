@@ -59,7 +59,7 @@ func TestTortureTheLeaderOfAPatroniCluster(t *testing.T) {
 		before := l.forgetStall()
 		start := time.Now()
 		// The killed refuse connections at once, the frozen keep theirs and
-		// answer nothing until their watchdog ends them. The relieved hand over.
+		// do not respond until their watchdog ends them. The relieved hand over.
 		what := []string{"killed", "frozen", "relieved"}[round%3]
 		t.Logf("round %d: %s is %s", round+1, old.name, what)
 		switch what {
@@ -99,7 +99,7 @@ func TestTortureAPrimaryThatIsKilledOrHangs(t *testing.T) {
 				} else {
 					c.primary.Kill()
 				}
-				time.Sleep(time.Duration(d.Int64N(int64(time.Second)))) // until somebody notices
+				time.Sleep(time.Duration(d.Int64N(int64(time.Second)))) // until the failure is noticed
 				c.standby.Promote(t)
 				promoted := time.Now()
 				l.more(t, 1)
@@ -118,8 +118,8 @@ func TestTortureARollingRestart(t *testing.T) {
 	}
 }
 
-// startPatientLoad starts clients who send a request again, with the same
-// idempotency key, until it is answered for good: Patroni takes longer to find
+// startPatientLoad starts clients that send a request again, with the same
+// idempotency key, until it has a final response: Patroni takes longer to find
 // a new leader than any one request may.
 func startPatientLoad(t *testing.T, clients int, route func(n int) *replica) *load {
 	l := &load{route: route, keyed: true, stop: make(chan struct{}), acknowledged: map[string]int64{}, last: time.Now()}

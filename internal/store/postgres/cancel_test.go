@@ -11,8 +11,7 @@ import (
 	"example.com/petstore/internal/store/postgres/pgtest"
 )
 
-// A session that goes on waiting for a lock when its reader has gone would be
-// one of ever more.
+// Sessions that go on waiting for a lock when their reader has gone would pile up.
 func TestAReadThatItsDeadlineEndsLeavesNoSessionBehind(t *testing.T) {
 	t.Parallel() // it mostly waits
 	address := pgtest.Database(t)

@@ -83,7 +83,7 @@ func explainOpen(address string, err error) error {
 		return fmt.Errorf("cannot open %s: no writable primary can be reached: %s", where, dials)
 	}
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
-		return fmt.Errorf("cannot open %s: the server did not answer in time", where)
+		return fmt.Errorf("cannot open %s: the server did not respond in time", where)
 	}
 	return fmt.Errorf("cannot open %s: %s", where, reason)
 }

@@ -52,7 +52,7 @@ func TestALoadWhoseWaitForTheStandbyWasEndedIsNotAcknowledgedBeforeTheStandbyHas
 			}
 			select {
 			case o := <-done:
-				t.Fatalf("without a standby: got %d, %v, want no answer yet", o.n, o.err)
+				t.Fatalf("without a standby: got %d, %v, want no result yet", o.n, o.err)
 			default:
 			}
 			server.Configure(t, map[string]string{"synchronous_standby_names": ""})

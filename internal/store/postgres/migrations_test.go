@@ -49,7 +49,7 @@ var (
 )
 
 // addsHarmlessly reports whether every part of an ALTER TABLE adds a column that
-// those who do not name it need not name.
+// older statements need not name.
 func addsHarmlessly(parts string) bool {
 	for brackets.MatchString(parts) {
 		parts = brackets.ReplaceAllString(parts, "")

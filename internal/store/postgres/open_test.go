@@ -59,7 +59,7 @@ func TestADatabaseThatCannotBeOpenedIsOneSentenceWithoutThePassword(t *testing.T
 	}
 }
 
-// The first caller is never answered, as by a server that is busy.
+// The first connection gets no response, as from a server that is busy.
 func TestAServerThatIsSlowToAnswerIsOpened(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Start(t)

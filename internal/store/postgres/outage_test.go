@@ -11,8 +11,7 @@ import (
 	"example.com/petstore/internal/store/postgres/pgtest"
 )
 
-// Whoever calls has some time left when told that nothing was done, and need
-// not wait for the end of it.
+// A caller is told before its deadline that nothing was done.
 func TestWhatWasNotExecutedIsUnavailableBeforeTheDeadline(t *testing.T) {
 	wantUnavailable := func(t *testing.T, what string, call func(context.Context) error) {
 		t.Helper()
@@ -62,7 +61,7 @@ func TestWhatWasNotExecutedIsUnavailableBeforeTheDeadline(t *testing.T) {
 		}
 		release()
 		if err := <-taken; err != nil {
-			t.Errorf("the one that had the connection: got error %v, want a pet", err)
+			t.Errorf("the call that had the connection: got error %v, want a pet", err)
 		}
 		pgtest.Eventually(t, 20*time.Second, "creating again", func() bool { _, err := s.CreatePet(t.Context(), newPet); return err == nil })
 	})

@@ -46,12 +46,12 @@ func TestAWriteWhoseWaitForTheStandbyWasEndedIsNeverAcknowledged(t *testing.T) {
 				cancel()
 				err := <-done
 				if err == nil || petstore.KindOf(err) != petstore.Internal {
-					t.Errorf("got error %v (%v), want internal: nobody knows what becomes of the pet", err, petstore.KindOf(err))
+					t.Errorf("got error %v (%v), want internal: the outcome is unknown", err, petstore.KindOf(err))
 				}
 			}
 
 			// Once the standby has what it waits for, here by needing none, the
-			// same wish is granted with the pet that was stored.
+			// same idempotent request gets the pet that was stored.
 			server.Configure(t, map[string]string{"synchronous_standby_names": ""})
 			p := petstore.NewPet{Name: "1", Status: petstore.Sold, Idempotency: petstore.Idempotency{KeyID: "mine", Key: "k1"}}
 			if _, err := s.CreatePet(t.Context(), p); err != nil {
@@ -64,9 +64,9 @@ func TestAWriteWhoseWaitForTheStandbyWasEndedIsNeverAcknowledged(t *testing.T) {
 	}
 }
 
-// Without its standby the primary lets every write wait. Those who read must
-// not notice, and sessions that wait must not pile up.
-func TestWritesThatWaitForTheStandbyKeepNobodyFromReading(t *testing.T) {
+// Without its standby the primary lets every write wait. Reads go on, and sessions
+// that wait do not pile up.
+func TestWritesThatWaitForTheStandbyBlockNoReads(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Start(t)
 	s := open(t, server.Address("postgres")+"&pool_max_conns=3")
@@ -75,7 +75,7 @@ func TestWritesThatWaitForTheStandbyKeepNobodyFromReading(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 		_, err := s.CreatePet(ctx, petstore.NewPet{Name: strconv.Itoa(i), Status: petstore.Sold})
 		cancel()
-		want := petstore.Internal // nobody knows
+		want := petstore.Internal // the outcome is unknown
 		if i >= 3 {
 			want = petstore.Unavailable // the connections are taken, nothing was sent
 		}

@@ -76,7 +76,7 @@ func (p *Pooler) configure(to *Server) error {
 	return os.WriteFile(p.config(), []byte(text), 0o644)
 }
 
-// start starts the program and waits until it has led somebody to the server.
+// start starts the program and waits until a connection through it succeeds.
 func (p *Pooler) start() error {
 	program, err := poolerProgram()
 	if err != nil {
@@ -143,8 +143,8 @@ func (p *Pooler) Restart(t testing.TB) {
 	}
 }
 
-// LeadTo has the pooler lead to another server, as its operator would have it:
-// by its configuration, which it reads again.
+// LeadTo makes the pooler lead to another server, as its operator would: by its
+// configuration and RELOAD.
 func (p *Pooler) LeadTo(t testing.TB, to *Server) {
 	t.Helper()
 	if err := p.configure(to); err != nil {

@@ -1,5 +1,5 @@
-// Package pgtest gives tests a real PostgreSQL server: the one that
-// PETSTORE_TEST_POSTGRES names, or throwaway ones from the programs of this
+// Package pgtest gives tests a real PostgreSQL server: the server that
+// PETSTORE_TEST_POSTGRES names, or throwaway servers from the programs of this
 // machine. It never skips: a test without a server fails and says how to get
 // one.
 package pgtest
@@ -63,7 +63,7 @@ func Database(t testing.TB) string {
 }
 
 // sharedAddress returns the address of any database of the shared server. There
-// is no password in it: who fails may print it.
+// is no password in it: a test that fails may print it.
 func sharedAddress(t testing.TB) string {
 	t.Helper()
 	shared.once.Do(func() {

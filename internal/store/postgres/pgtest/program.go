@@ -26,7 +26,7 @@ func (s *Server) Command(program string, args ...string) *exec.Cmd {
 // Programs returns the folder of PostgreSQL's programs.
 func Programs() (string, error) { return programs() }
 
-// Credential is who runs the servers where this process is root, and nil where
+// Credential is the user that runs the servers where this process is root, nil where
 // it is not.
 func Credential() *syscall.Credential { return credential() }
 

@@ -304,7 +304,8 @@ func (s *Server) Kill() {
 	}
 }
 
-// Hang has the server go on holding its connections and answer nothing.
+// Hang stops all processes of the server: it keeps its connections and does not
+// respond.
 func (s *Server) Hang() {
 	// The first before the others, so that it starts no more of them.
 	_ = s.process.Process.Signal(syscall.SIGSTOP)
