@@ -104,7 +104,9 @@ func (b *batcher) round(c *call) {
 
 func (b *batcher) gather(c *call) []*call {
 	calls := []*call{c}
-	runtime.Gosched() // let callers that are about to send do so
+	// Let callers that are about to send do so: without it a get costs a fifth more
+	// processor time, and a list a quarter.
+	runtime.Gosched()
 	for len(calls) < maxBatch {
 		select {
 		case c := <-b.queue:

@@ -17,13 +17,15 @@
 //   - timeline.go: pgx takes the first host that accepts writes (issue 2207).
 //     After a partition that may be the old primary; the timeline tells.
 //   - cancel.go: pgx sends a cancel request for each connection it drops
-//     (pgconn.go:845, issue 679). PgBouncer keeps those for a hung server.
+//     (pgconn.go:845, issue 679). PgBouncer keeps those for a hung server, and
+//     without this part no write succeeds for a minute and more.
 //   - readable.go: one system call finds a connection that has died. pgxpool
-//     pings only a connection idle for a second; the statement is then sent, and
-//     its failure is a 500 and not a 503.
-//   - breaker.go: in an outage calls fail at once. A breaker that counts failures
-//     (gobreaker) opens too early when the server refuses connections, and 3 s
-//     late when it hangs; this breaker measures the time without a connection.
+//     pings only a connection idle for a second. Without this part a server that
+//     is gone is a 500 at the deadline, and not a 503 after 3 s.
+//   - breaker.go: in an outage calls fail at once, and not after 3 s each. A
+//     breaker that counts failures (gobreaker) opens too early when the server
+//     refuses connections, and 3 s late when it hangs; this breaker measures the
+//     time without a connection.
 package primary
 
 import (

@@ -24,28 +24,41 @@ func (b *batcher) run(ctx context.Context, st Statement) error {
 		ctx, cancel = context.WithTimeout(ctx, retryFor)
 		defer cancel()
 	}
-	began, maybeExecuted, last := time.Now(), false, ErrGaveUp
-	err := retry.Do(ctx, Backoff(), func(ctx context.Context) error {
-		last = b.attempt(ctx, newCall(st))
-		if last == nil {
-			return nil
-		}
-		switch OutcomeOf(last) {
-		case MaybeExecuted:
-			maybeExecuted = maybeExecuted || b.writes // a read changes nothing
-		case NotExecuted:
-			if !maybeExecuted && b.stopRetrying(began) {
-				return last
-			}
-		default:
-			return last
-		}
-		return retry.RetryableError(last)
-	})
+	began := time.Now()
+	err := b.attempt(ctx, newCall(st))
 	if err == nil {
 		return nil
 	}
-	return finalError(last, maybeExecuted)
+	maybeExecuted := false
+	again := func(err error) bool {
+		switch OutcomeOf(err) {
+		case MaybeExecuted:
+			maybeExecuted = maybeExecuted || b.writes // a read changes nothing
+			return true
+		case NotExecuted:
+			return maybeExecuted || !b.stopRetrying(began)
+		default:
+			return false
+		}
+	}
+	for pauses := Backoff(); again(err) && sleep(ctx, pauses); {
+		if err = b.attempt(ctx, newCall(st)); err == nil {
+			return nil
+		}
+	}
+	return finalError(err, maybeExecuted)
+}
+
+// sleep waits for the next pause, and reports whether ctx still runs.
+func sleep(ctx context.Context, pauses retry.Backoff) bool {
+	pause, _ := pauses.Next()
+	t := time.NewTimer(pause)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-ctx.Done():
+	}
+	return ctx.Err() == nil
 }
 
 // finalError returns the last error of a call with the outcome of all attempts.
