@@ -131,6 +131,13 @@ docs-ui: ## take /docs' user interface from the npm package that internal/edge/d
 docs-samples: ## write the samples of /docs from the clients' quick starts and stories
 	UPDATE=1 go test -count=1 ./internal/edge/docs -run TheSamplesAreTheTestedOnes
 
+docs-picture: build ## take the picture of /docs for the README (needs Chromium and ImageMagick)
+	@tmp=$$(mktemp -d); PETSTORE_API_KEYS=a-key-for-the-picture $(BIN) serve --store memory: --addr 127.0.0.1:8080 2>/dev/null & server=$$!; trap 'kill $$server; rm -rf "$$tmp"' EXIT; \
+	until curl -sf -o /dev/null http://127.0.0.1:8080/livez; do kill -0 $$server || exit 1; sleep 0.1; done; \
+	chromium --headless --no-sandbox --disable-gpu --hide-scrollbars --window-size=1280,800 --timeout=20000 \
+		--user-data-dir="$$tmp/profile" --screenshot="$$tmp/docs.png" 'http://127.0.0.1:8080/docs' 2>/dev/null && \
+	convert "$$tmp/docs.png" -strip -colors 64 -define png:compression-level=9 PNG8:internal/edge/docs/docs.png
+
 drift: ## fail if openapi.yaml and gen/ disagree
 	@tmp=$$(mktemp -d) && trap 'rm -rf "$$tmp"' EXIT && \
 	mkdir -p "$$tmp"/internal/edge && cp -R openapi.yaml tools.go go.mod go.sum gen "$$tmp" && cp -R internal/edge/constructs "$$tmp"/internal/edge && \

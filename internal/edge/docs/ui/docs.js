@@ -73,7 +73,6 @@ const show = async () => {
     redirect: placeOfOperation,
     generateOperationSlug: ({ operationId }) => operationId,
     persistAuth: false, // an API key is forgotten with the page
-    defaultHttpClient: { targetKey: 'shell', clientKey: 'curl' },
     orderSchemaPropertiesBy: 'preserve',
     orderRequiredPropertiesFirst: false,
     defaultOpenAllTags: true,
