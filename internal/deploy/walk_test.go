@@ -16,21 +16,9 @@ import (
 func TestTheWayFromNothingToTwoReplicasIsAsWritten(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	page := read(t, "deploy", "README.md")
-	_, section, found := strings.Cut(page, "\n## From nothing to two replicas\n")
-	section, _, end := strings.Cut(section, "\n## ")
-	if !found || !end {
-		t.Fatal("deploy/README.md: got no section on the way from nothing, want one")
-	}
-	var script strings.Builder
-	for _, block := range regexp.MustCompile("(?s)```console\n(.*?)```").FindAllStringSubmatch(section, -1) {
-		for line := range strings.Lines(block[1]) {
-			if command, ok := strings.CutPrefix(line, "# "); ok {
-				script.WriteString(command)
-			}
-		}
-	}
-	write(t, filepath.Join(dir, "walk"), script.String())
+	script := commands(t, "From nothing to two replicas", "# ") + commands(t, "Removing an animal for legal reasons", "# ") +
+		"test \"$(curl -fsS --insecure -H \"Authorization: Bearer $KEY\" https://localhost/v1/pets)\" = '[]'\n"
+	write(t, filepath.Join(dir, "walk"), script)
 	deb := glob(t, makeRelease(t, "UMASK=022"), "*.deb")
 	command(t, "cp", deb, dir)
 
@@ -54,5 +42,47 @@ func TestTheWayFromNothingToTwoReplicasIsAsWritten(t *testing.T) {
 	}
 	if n := strings.Count(string(out), `"name":"Frank"`); n != 3 {
 		t.Errorf("Frank, when added, listed, and listed after the upgrade: got %d times, want 3\n%s", n, out)
+	}
+}
+
+// commands returns the commands of a section of deploy/README.md that stand
+// behind a prompt.
+func commands(t *testing.T, section, prompt string) string {
+	t.Helper()
+	_, text, found := strings.Cut(read(t, "deploy", "README.md"), "\n## "+section+"\n")
+	if !found {
+		t.Fatalf("deploy/README.md: got no section %q, want one", section)
+	}
+	text, _, _ = strings.Cut(text, "\n## ")
+	var all strings.Builder
+	for _, block := range regexp.MustCompile("(?s)```console\n(.*?)```").FindAllStringSubmatch(text, -1) {
+		for line := range strings.Lines(block[1]) {
+			if command, ok := strings.CutPrefix(line, prompt); ok {
+				all.WriteString(command)
+			}
+		}
+	}
+	return all.String()
+}
+
+// TestARemovedAnimalLeavesTheFile runs the SQL of deploy/README.md.
+func TestARemovedAnimalLeavesTheFile(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	write(t, dir+"/pets.csv", "name,categoryId\nthe one to be forgotten,1\nFrank,1\n")
+	command(t, petstore(t), "import", "--store", "sqlite:"+dir+"/petstore.db", dir+"/pets.csv")
+	sql := regexp.MustCompile(`(?m)^sqlite3 .*$`).FindString(commands(t, "Removing an animal for legal reasons", "$ "))
+	command(t, "sh", "-c", strings.ReplaceAll(sql, "/var/lib/petstore", dir))
+	if got := command(t, petstore(t), "export", "--store", "sqlite:"+dir+"/petstore.db"); !strings.Contains(got, "Frank") || strings.Contains(got, "forgotten") {
+		t.Errorf("export: got %s, want Frank alone", got)
+	}
+	files, err := filepath.Glob(dir + "/petstore.db*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		if data, err := os.ReadFile(file); err != nil || strings.Contains(string(data), "forgotten") {
+			t.Errorf("%s: got the animal's name in it (%v), want it gone", file, err)
+		}
 	}
 }
