@@ -21,7 +21,7 @@ import (
 //	}
 //
 // Every pet acknowledged before the loop began comes exactly once, none comes
-// twice. The first error is the last thing yielded: an *AnswerError where the
+// twice. The first error is the last thing yielded: a *ResponseError where the
 // service refused, ctx's error once ctx has ended. To go on after one, pass the
 // ID of the last pet as After. Ranging over the result again walks again.
 //
@@ -67,15 +67,15 @@ func All(ctx context.Context, c ClientWithResponsesInterface, params *ListPetsPa
 // page asks for one page. It returns the pets and where the next page begins,
 // nil on the last.
 func page(ctx context.Context, c ClientWithResponsesInterface, ask ListPetsParams, editors []RequestEditorFn) ([]Pet, *int64, error) {
-	answer, err := c.ListPetsWithResponse(ctx, &ask, editors...)
+	response, err := c.ListPetsWithResponse(ctx, &ask, editors...)
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := Check(answer.JSON200, answer.HTTPResponse, answer.Body); err != nil {
+	if err := Check(response.JSON200, response.HTTPResponse, response.Body); err != nil {
 		return nil, nil, err
 	}
-	next, err := nextPage(answer.HTTPResponse.Header.Values("Link"))
-	return *answer.JSON200, next, err
+	next, err := nextPage(response.HTTPResponse.Header.Values("Link"))
+	return *response.JSON200, next, err
 }
 
 // inOrder returns why the walk cannot go on with pet after the ID last.

@@ -126,7 +126,7 @@ func TestAWalkEndsWithTheErrorOfThePageThatFailed(t *testing.T) {
 	if want := upTo(1, 6, 1); !slices.Equal(got, want) {
 		t.Errorf("before the error: got %v, want %v", got, want)
 	}
-	failed, ok := errors.AsType[*client.AnswerError](err)
+	failed, ok := errors.AsType[*client.ResponseError](err)
 	if !ok || failed.Status != 503 || failed.Code != "unavailable" || failed.Message == "" || failed.RequestID == "" || failed.RetryAfter < time.Second {
 		t.Errorf("error: got %#v (%v), want the service's 503 with all it says", failed, err)
 	}
@@ -135,7 +135,7 @@ func TestAWalkEndsWithTheErrorOfThePageThatFailed(t *testing.T) {
 func TestAWalkWithAWrongKeyIsRefused(t *testing.T) {
 	s, _ := start(t, stocked(t, 1), edge.BasePath)
 	got, err := walked(t, client.All(t.Context(), clientOf(t, s.URL+edge.BasePath, "no-key-of-this-server"), nil))
-	if failed, ok := errors.AsType[*client.AnswerError](err); !ok || failed.Status != 401 || failed.Code != "unauthorized" || got != nil {
+	if failed, ok := errors.AsType[*client.ResponseError](err); !ok || failed.Status != 401 || failed.Code != "unauthorized" || got != nil {
 		t.Errorf("got pets %v, error %v, want none and 401 unauthorized", got, err)
 	}
 }

@@ -31,7 +31,7 @@ func Example() {
 	}
 	made, err := c.CreatePetWithResponse(ctx, nil, client.NewPet{Name: "Frank", CategoryID: 1})
 	if err != nil {
-		log.Fatal(err) // no answer came
+		log.Fatal(err) // no response came
 	}
 	if err := client.Check(made.JSON201, made.HTTPResponse, made.Body); err != nil {
 		log.Fatal(err) // the service refused
@@ -67,7 +67,7 @@ func ExampleAll() {
 	// 3 Rex
 }
 
-// An Idempotency-Key makes it safe to send a request again whose answer never
+// An Idempotency-Key makes it safe to send a request again whose response never
 // came: however often it arrives, it makes one pet.
 func ExampleCreatePetParams() {
 	address, stop := forExample()
@@ -91,7 +91,7 @@ func ExampleCreatePetParams() {
 	// pet 1
 }
 
-func ExampleAnswerError() {
+func ExampleResponseError() {
 	address, stop := forExample()
 	defer stop()
 	c, err := client.NewClientWithResponses(address, client.WithKey(key))
@@ -100,7 +100,7 @@ func ExampleAnswerError() {
 	}
 
 	for _, err := range client.All(context.Background(), c, &client.ListPetsParams{Limit: new(101)}) {
-		if failed, ok := errors.AsType[*client.AnswerError](err); ok {
+		if failed, ok := errors.AsType[*client.ResponseError](err); ok {
 			fmt.Println(failed.Status, failed.Code)
 			fmt.Println(failed.Message)
 		}

@@ -11,7 +11,7 @@ import (
 )
 
 // nextPage returns the position in the link to the next page among the values
-// of an answer's Link headers, nil where there is no such link. It fails where
+// of a response's Link headers, nil where there is no such link. It fails where
 // the link leads elsewhere than to a position in the list of pets.
 func nextPage(headers []string) (*int64, error) {
 	for _, h := range headers {

@@ -30,7 +30,7 @@ func section(t *testing.T, markdown, heading string) string {
 	t.Helper()
 	_, below, found := strings.Cut(markdown, "\n"+heading+"\n")
 	if !found {
-		t.Fatalf("README.md: got no heading %q, want one", heading)
+		t.Fatalf("internal/sdk/README.md: got no heading %q, want one", heading)
 	}
 	rank, _, _ := strings.Cut(heading, " ")
 	if end := regexp.MustCompile(`(?m)^#{2,` + string(rune('0'+len(rank))) + `} `).FindStringIndex(below); end != nil {

@@ -127,7 +127,7 @@ func (s *server) follow(log io.Reader, serving chan<- string) {
 	s.ended <- err
 }
 
-// stop ends the server and returns the requests it has answered, one a line.
+// stop ends the server and returns the requests it has served, one a line.
 func (s *server) stop(t *testing.T) string {
 	t.Helper()
 	if err := s.process.Process.Signal(os.Interrupt); err != nil {

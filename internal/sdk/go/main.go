@@ -54,7 +54,7 @@ func story(ctx context.Context, base, key string) error {
 		fmt.Printf("sold: %d %s\n", pet.ID, pet.Name)
 	}
 
-	// Get one. The operation is deprecated, and every answer says until when.
+	// Get one. The operation is deprecated, and every response says until when.
 	//lint:ignore SA1019 the story shows what a deprecation looks like
 	got, err := c.GetPetWithResponse(ctx, 1)
 	if err != nil {
@@ -83,7 +83,7 @@ func story(ctx context.Context, base, key string) error {
 	}
 	refused(client.Check(none.JSON200, none.HTTPResponse, none.Body))
 
-	// Send a request again whose answer was lost: the same key, the same pet.
+	// Send a request again whose response was lost: the same key, the same pet.
 	once := rand.Text()
 	pet := client.NewPet{Name: "Max", CategoryID: 6}
 	for range 2 {
@@ -101,16 +101,16 @@ func story(ctx context.Context, base, key string) error {
 
 // create adds a pet. It may be called again with the same key: that makes one.
 func create(ctx context.Context, c *client.ClientWithResponses, pet client.NewPet, once string) (*client.Pet, error) {
-	answer, err := c.CreatePetWithResponse(ctx, &client.CreatePetParams{IdempotencyKey: &once}, pet)
+	response, err := c.CreatePetWithResponse(ctx, &client.CreatePetParams{IdempotencyKey: &once}, pet)
 	if err != nil {
-		return nil, err // no answer came
+		return nil, err // no response came
 	}
-	return answer.JSON201, client.Check(answer.JSON201, answer.HTTPResponse, answer.Body)
+	return response.JSON201, client.Check(response.JSON201, response.HTTPResponse, response.Body)
 }
 
 // refused tells why a request was refused.
 func refused(err error) {
-	if e, ok := errors.AsType[*client.AnswerError](err); ok {
+	if e, ok := errors.AsType[*client.ResponseError](err); ok {
 		fmt.Printf("refused: %d %s: %s\n", e.Status, e.Code, e.Message)
 	}
 }

@@ -55,10 +55,10 @@ public class Story {
     all(2, null, pet -> out.printf("listed %d %s%n", pet.getId(), pet.getName()));
     all(1, PetStatus.SOLD, pet -> out.printf("sold: %d %s%n", pet.getId(), pet.getName()));
 
-    // Get one. The operation is deprecated, and every answer says until when.
-    ApiResponse<Pet> answer = pets.getPetWithHttpInfo(1L);
-    Pet got = answer.getData();
-    String sunset = answer.getHeaders().get("sunset").get(0);
+    // Get one. The operation is deprecated, and every response says until when.
+    ApiResponse<Pet> response = pets.getPetWithHttpInfo(1L);
+    Pet got = response.getData();
+    String sunset = response.getHeaders().get("sunset").get(0);
     out.printf("got %d %s, category %d; this operation ends on %s%n", got.getId(), got.getName(), got.getCategoryId(), sunset);
 
     // What is refused is thrown as an exception that says why.
@@ -66,7 +66,7 @@ public class Story {
     refused(() -> other.all(20, null, pet -> {}));
     refused(() -> pets.getPet(999L));
 
-    // Send a request again whose answer was lost: the same key, the same pet.
+    // Send a request again whose response was lost: the same key, the same pet.
     String once = UUID.randomUUID().toString();
     NewPet max = new NewPet().name("Max").categoryId(6L);
     for (int i = 0; i < 2; i++) {

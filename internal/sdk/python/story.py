@@ -17,20 +17,20 @@ T = TypeVar("T")
 
 
 class Refused(Exception):
-    """An answer that is not the success its request wanted."""
+    """A response that is not the success its request wanted."""
 
     def __init__(self, error: Error) -> None:
         super().__init__(f"{error.status} {error.code}: {error.message}")
         self.error = error
 
 
-def check(answer: Response[Error | T]) -> T:
-    """Return what a successful answer holds, and raise Refused for another."""
-    if isinstance(answer.parsed, Error):
-        raise Refused(answer.parsed)
-    if answer.parsed is None:
-        raise RuntimeError(f"got {answer.status_code}, want an answer of the pet store")
-    return answer.parsed
+def check(response: Response[Error | T]) -> T:
+    """Return what a successful response holds, and raise Refused for another."""
+    if isinstance(response.parsed, Error):
+        raise Refused(response.parsed)
+    if response.parsed is None:
+        raise RuntimeError(f"got {response.status_code}, want a response of the pet store")
+    return response.parsed
 
 
 def create(client: AuthenticatedClient, pet: NewPet, once: str) -> Pet:
@@ -42,9 +42,9 @@ def all_pets(client: AuthenticatedClient, limit: int = 100, status: PetStatus | 
     """Yield every pet, one page at a time, following the links."""
     after: int | Unset = UNSET
     while True:
-        answer = list_pets.sync_detailed(client=client, limit=limit, status=status, after=after)
-        yield from check(answer)
-        link = re.search(r'<[^>]*[?&]after=(\d+)[^>]*>; *rel="next"', answer.headers.get("Link", ""))
+        response = list_pets.sync_detailed(client=client, limit=limit, status=status, after=after)
+        yield from check(response)
+        link = re.search(r'<[^>]*[?&]after=(\d+)[^>]*>; *rel="next"', response.headers.get("Link", ""))
         if link is None:
             return
         after = int(link[1])
@@ -71,10 +71,10 @@ def main() -> None:
     for listed in all_pets(client, limit=1, status=PetStatus.SOLD):
         print(f"sold: {listed.id} {listed.name}")
 
-    # Get one. The operation is deprecated, and every answer says until when.
-    answer = get_pet.sync_detailed(1, client=client)
-    got = check(answer)
-    print(f"got {got.id} {got.name}, category {got.category_id}; this operation ends on {answer.headers['Sunset']}")
+    # Get one. The operation is deprecated, and every response says until when.
+    response = get_pet.sync_detailed(1, client=client)
+    got = check(response)
+    print(f"got {got.id} {got.name}, category {got.category_id}; this operation ends on {response.headers['Sunset']}")
 
     # What is refused is raised as an exception that says why.
     other = AuthenticatedClient(base_url=base_url, token="not-a-key-of-this-server")
@@ -89,7 +89,7 @@ def main() -> None:
         except Refused as refused:
             print(f"refused: {refused}")
 
-    # Send a request again whose answer was lost: the same key, the same pet.
+    # Send a request again whose response was lost: the same key, the same pet.
     once = str(uuid4())
     for _ in range(2):
         made = create(client, NewPet("Max", 6), once)

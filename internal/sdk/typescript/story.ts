@@ -18,8 +18,8 @@ const client = connect(key);
 
 // What is refused is thrown as an error that says why.
 class Refused extends Error {
-  constructor(readonly answer: Refusal) {
-    super(`${answer.status} ${answer.code}: ${answer.message}`);
+  constructor(readonly response: Refusal) {
+    super(`${response.status} ${response.code}: ${response.message}`);
   }
 }
 
@@ -78,7 +78,7 @@ for await (const pet of all(client, { limit: 2 })) console.log(`listed ${pet.id}
 for await (const pet of all(client, { limit: 1, status: "sold" })) console.log(`sold: ${pet.id} ${pet.name}`);
 
 // Get one, as text: so a categoryId beyond 2^53 is read exactly. The operation
-// is deprecated, and every answer says until when.
+// is deprecated, and every response says until when.
 const { data: text, error, response } = await client.GET("/pets/{petId}", { params: { path: { petId: 1 } }, parseAs: "text" });
 if (error) throw new Refused(error);
 const categoryId = BigInt(/"categoryId":(-?\d+)/.exec(text)![1]!);
@@ -95,7 +95,7 @@ await refused(all(client, { limit: 101 }).next());
 await refused(all(connect("not-a-key-of-this-server"), {}).next());
 await refused(get(999));
 
-// Send a request again whose answer was lost: the same key, the same pet.
+// Send a request again whose response was lost: the same key, the same pet.
 const once = randomUUID();
 for (let i = 0; i < 2; i++) {
   const made = await create({ name: "Max", categoryId: 6 }, once);

@@ -8,7 +8,7 @@ import (
 	"example.com/petstore/gen/client"
 )
 
-func TestAnAnswerThatIsNotTheServicesIsSaidToBeSo(t *testing.T) {
+func TestAResponseThatIsNotTheServicesIsSaidToBeSo(t *testing.T) {
 	for _, k := range []struct {
 		what, contentType, body, want string
 		status                        int
@@ -19,11 +19,11 @@ func TestAnAnswerThatIsNotTheServicesIsSaidToBeSo(t *testing.T) {
 		{"a portal's page", "text/html", "<h1>Log in</h1>", `200: got "200 OK" of type "text/html"`, 200},
 		{"the service's own", "application/json", `{"code":"not_yet_known","message":"A new code.","status":418}`, "418 not_yet_known: A new code.", 418},
 	} {
-		answer := &http.Response{StatusCode: k.status, Status: "502 Bad Gateway", Header: http.Header{"Content-Type": {k.contentType}}}
+		response := &http.Response{StatusCode: k.status, Status: "502 Bad Gateway", Header: http.Header{"Content-Type": {k.contentType}}}
 		if k.status == 200 {
-			answer.Status = "200 OK"
+			response.Status = "200 OK"
 		}
-		err := client.Check[client.Pet](nil, answer, []byte(k.body))
+		err := client.Check[client.Pet](nil, response, []byte(k.body))
 		if err == nil || !strings.HasPrefix(err.Error(), k.want) {
 			t.Errorf("%s: got error %v, want %q", k.what, err, k.want)
 		}
