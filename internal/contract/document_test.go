@@ -315,10 +315,10 @@ func TestEveryExampleOfAnErrorIsOneTheServiceCouldSend(t *testing.T) {
 					if e == nil {
 						continue
 					}
-					answer := &http.Response{StatusCode: code, Header: http.Header{"Content-Type": {"application/json"}}}
+					response := &http.Response{StatusCode: code, Header: http.Header{"Content-Type": {"application/json"}}}
 					fields, _ := e.(map[string]any)
 					body := fmt.Sprintf(`{"code":%q,"message":%q,"status":%v}`, fields["code"], fields["message"], fields["status"])
-					for _, err := range j.errorBody(answer, []byte(body)) {
+					for _, err := range j.errorBody(response, []byte(body)) {
 						t.Errorf("%s %s %s: %v", method, path, status, err)
 					}
 				}

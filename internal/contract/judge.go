@@ -1,6 +1,6 @@
-// Package contract judges the service's answers by openapi.yaml: whatever a
-// test sends, over whichever way, its answer goes through a Judge. It is for
-// tests alone, and knows the document but nothing of the code that answers.
+// Package contract judges the service's responses by openapi.yaml: whatever a
+// test sends, over whichever way, its response goes through a Judge. It is for
+// tests alone, and knows the document but nothing of the code behind it.
 package contract
 
 import (
@@ -27,7 +27,7 @@ const BasePath = "/v1"
 // DocsPath is where people read the document.
 const DocsPath = "/docs"
 
-// Judge holds answers against the document and remembers what it has seen. It
+// Judge holds responses against the document and remembers what it has seen. It
 // is safe for concurrent use.
 type Judge struct {
 	document *openapi3.T
@@ -45,66 +45,66 @@ func NewJudge(t testing.TB) *Judge {
 	return &Judge{document: document, codes: Codes(document)}
 }
 
-// Do sends r, judges the answer and returns it with its body.
+// Do sends r, judges the response and returns it with its body.
 func (j *Judge) Do(t testing.TB, client *http.Client, r *http.Request) (*http.Response, []byte) {
 	t.Helper()
-	answer, err := client.Do(r)
+	response, err := client.Do(r)
 	if err != nil {
 		t.Fatalf("%s %s: %v", r.Method, r.URL, err)
 	}
-	defer answer.Body.Close()
-	body, err := io.ReadAll(answer.Body)
+	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
 	if err != nil {
-		t.Fatalf("%s %s: the answer breaks off: %v", r.Method, r.URL, err)
+		t.Fatalf("%s %s: the response breaks off: %v", r.Method, r.URL, err)
 	}
-	if err := j.Check(r, answer, body); err != nil {
-		t.Errorf("%s %s answers %d %s\n%v", r.Method, r.URL, answer.StatusCode, body, err)
+	if err := j.Check(r, response, body); err != nil {
+		t.Errorf("%s %s: got %d %s\n%v", r.Method, r.URL, response.StatusCode, body, err)
 	}
-	return answer, body
+	return response, body
 }
 
-// Check returns all that is wrong with an answer to r, whose body has been read.
-func (j *Judge) Check(r *http.Request, answer *http.Response, body []byte) error {
-	errs := everyAnswer(r, answer)
-	errs = append(errs, statusHeaders(r, answer)...)
+// Check returns all that is wrong with a response to r, whose body has been read.
+func (j *Judge) Check(r *http.Request, response *http.Response, body []byte) error {
+	errs := everyResponse(r, response)
+	errs = append(errs, statusHeaders(r, response)...)
 	switch {
-	case r.Method == http.MethodHead, answer.StatusCode == http.StatusNoContent, answer.StatusCode == http.StatusNotModified:
+	case r.Method == http.MethodHead, response.StatusCode == http.StatusNoContent, response.StatusCode == http.StatusNotModified:
 		if len(body) > 0 {
 			errs = append(errs, fmt.Errorf("the body: got %q, want none", body))
 		}
-	case answer.StatusCode >= 400:
-		errs = append(errs, j.errorBody(answer, body)...)
+	case response.StatusCode >= 400:
+		errs = append(errs, j.errorBody(response, body)...)
 	}
-	if r.Method == http.MethodHead && answer.StatusCode >= 400 {
-		errs = append(errs, wantJSON(answer)...)
+	if r.Method == http.MethodHead && response.StatusCode >= 400 {
+		errs = append(errs, wantJSON(response)...)
 	}
 
 	path, item, params := j.find(r.URL)
 	switch {
-	case isPreflight(r, answer):
-		errs = append(errs, want(answer, http.StatusNoContent)...)
+	case isPreflight(r, response):
+		errs = append(errs, want(response, http.StatusNoContent)...)
 	case item == nil:
-		errs = append(errs, besideTheDocument(r, answer)...)
+		errs = append(errs, besideTheDocument(r, response)...)
 	case r.Method == http.MethodOptions:
-		errs = append(errs, want(answer, http.StatusNoContent)...)
-		errs = append(errs, allow(answer, item)...)
+		errs = append(errs, want(response, http.StatusNoContent)...)
+		errs = append(errs, allow(response, item)...)
 	case operationOf(item, r.Method) == nil:
-		errs = append(errs, want(answer, http.StatusMethodNotAllowed)...)
-		errs = append(errs, allow(answer, item)...)
+		errs = append(errs, want(response, http.StatusMethodNotAllowed)...)
+		errs = append(errs, allow(response, item)...)
 	default:
 		route := &routers.Route{Spec: j.document, Path: path, PathItem: item, Method: r.Method, Operation: operationOf(item, r.Method)}
-		errs = append(errs, j.operation(route, params, r, answer, body)...)
+		errs = append(errs, j.operation(route, params, r, response, body)...)
 	}
 	return errors.Join(errs...)
 }
 
-// operation judges the answer of a documented operation.
-func (j *Judge) operation(route *routers.Route, params map[string]string, r *http.Request, answer *http.Response, body []byte) []error {
-	documented := route.Operation.Responses.Status(answer.StatusCode)
+// operation judges the response of a documented operation.
+func (j *Judge) operation(route *routers.Route, params map[string]string, r *http.Request, response *http.Response, body []byte) []error {
+	documented := route.Operation.Responses.Status(response.StatusCode)
 	if documented == nil {
-		return []error{fmt.Errorf("the status: got %d, which the document does not have for %s", answer.StatusCode, route.Operation.OperationID)}
+		return []error{fmt.Errorf("the status: got %d, which the document does not have for %s", response.StatusCode, route.Operation.OperationID)}
 	}
-	j.visits.add(route.Operation.OperationID, answer)
+	j.visits.add(route.Operation.OperationID, response)
 
 	// The validator skips HEAD altogether: show it the same request as a GET.
 	request := r.Clone(context.Background())
@@ -113,8 +113,8 @@ func (j *Judge) operation(route *routers.Route, params map[string]string, r *htt
 	}
 	err := openapi3filter.ValidateResponse(context.Background(), &openapi3filter.ResponseValidationInput{
 		RequestValidationInput: &openapi3filter.RequestValidationInput{Request: request, PathParams: params, Route: route},
-		Status:                 answer.StatusCode,
-		Header:                 answer.Header,
+		Status:                 response.StatusCode,
+		Header:                 response.Header,
 		Body:                   io.NopCloser(bytes.NewReader(body)),
 		Options: &openapi3filter.Options{
 			IncludeResponseStatus: true,
@@ -122,13 +122,13 @@ func (j *Judge) operation(route *routers.Route, params map[string]string, r *htt
 			MultiError:            true,
 		},
 	})
-	errs := append([]error{err}, onlyDocumentedHeaders(documented.Value, answer)...)
-	errs = append(errs, deprecation(route.Operation, answer)...)
-	if answer.StatusCode < 300 {
-		errs = append(errs, wantJSON(answer)...)
+	errs := append([]error{err}, onlyDocumentedHeaders(documented.Value, response)...)
+	errs = append(errs, deprecation(route.Operation, response)...)
+	if response.StatusCode < 300 {
+		errs = append(errs, wantJSON(response)...)
 	}
-	if answer.StatusCode == http.StatusCreated {
-		errs = append(errs, location(answer, body)...)
+	if response.StatusCode == http.StatusCreated {
+		errs = append(errs, location(response, body)...)
 	}
 	return errs
 }
@@ -177,7 +177,7 @@ func matchPath(template, path string) (params map[string]string, ok bool) {
 	return params, true
 }
 
-// operationOf returns the operation that answers method: HEAD is GET's.
+// operationOf returns the operation of a method: HEAD is GET's.
 func operationOf(item *openapi3.PathItem, method string) *openapi3.Operation {
 	if method == http.MethodHead {
 		method = http.MethodGet

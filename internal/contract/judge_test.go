@@ -13,8 +13,8 @@ const (
 	no401  = `{"code":"unauthorized","message":"a valid API key is required","status":401}`
 )
 
-// answerTo returns a faultless answer, which a test then spoils.
-func answerTo(status int, body string) (*http.Response, []byte) {
+// responseTo returns a faultless response, which a test then spoils.
+func responseTo(status int, body string) (*http.Response, []byte) {
 	h := http.Header{
 		"X-Request-Id":           {"1"},
 		"X-Content-Type-Options": {"nosniff"},
@@ -48,11 +48,11 @@ func TestTheJudgeAcceptsWhatTheDocumentPromises(t *testing.T) {
 		{"GET", "/v1/nothing", 404, no404, nil},
 		{"OPTIONS", "/v1/pets", 204, "", func(a *http.Response) { a.Header.Set("Allow", "OPTIONS, GET, POST, HEAD") }},
 	} {
-		answer, body := answerTo(c.status, c.body)
+		response, body := responseTo(c.status, c.body)
 		if c.prepare != nil {
-			c.prepare(answer)
+			c.prepare(response)
 		}
-		if err := NewJudge(t).Check(httptest.NewRequest(c.method, c.path, nil), answer, body); err != nil {
+		if err := NewJudge(t).Check(httptest.NewRequest(c.method, c.path, nil), response, body); err != nil {
 			t.Errorf("%s %s %d: got %v, want no objection", c.method, c.path, c.status, err)
 		}
 	}
@@ -75,7 +75,7 @@ func TestTheJudgeObjects(t *testing.T) {
 		"to a missing request id":           {method: "GET", path: "/v1/pets", status: 200, body: "[]", spoil: set("X-Request-Id", ""), want: "X-Request-Id"},
 		"to another request id":             {method: "GET", path: "/v1/pets", header: "X-Request-Id: mine", status: 200, body: "[]", want: "the client's own"},
 		"to a missing nosniff":              {method: "GET", path: "/v1/pets", status: 200, body: "[]", spoil: set("X-Content-Type-Options", ""), want: "nosniff"},
-		"to an answer that may be kept":     {method: "GET", path: "/v1/pets", status: 200, body: "[]", spoil: set("Cache-Control", "public"), want: "no-store"},
+		"to a response that may be kept":    {method: "GET", path: "/v1/pets", status: 200, body: "[]", spoil: set("Cache-Control", "public"), want: "no-store"},
 		"to an undocumented header":         {method: "GET", path: "/v1/pets", status: 200, body: "[]", spoil: set("X-Powered-By", "Echo"), want: "X-Powered-By"},
 		"to a 201 without Location":         {method: "POST", path: "/v1/pets", status: 201, body: onePet, want: "Location"},
 		"to a 201 that points elsewhere":    {method: "POST", path: "/v1/pets", status: 201, body: onePet, spoil: set("Location", "/v1/pets/2"), want: "Location"},
@@ -98,18 +98,18 @@ func TestTheJudgeObjects(t *testing.T) {
 		"to a code of another status":       {method: "GET", path: "/v1/x", status: 404, body: strings.Replace(no404, "not_found", "internal", 1), want: "code of a 404"},
 		"to Go's words":                     {method: "GET", path: "/v1/x", status: 404, body: strings.Replace(no404, "there", "strconv.ParseInt", 1), want: "nothing of the inside"},
 		"to a plain text Error":             {method: "GET", path: "/v1/x", status: 404, body: no404, spoil: set("Content-Type", "text/plain"), want: "Content-Type"},
-		"to an answer at an unknown path":   {method: "GET", path: "/v1/store/orders", status: 200, body: "[]", want: "got 200, want one of [404]"},
+		"to a response at an unknown path":  {method: "GET", path: "/v1/store/orders", status: 200, body: "[]", want: "got 200, want one of [404]"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := httptest.NewRequest(c.method, c.path, nil)
 			if name, value, ok := strings.Cut(c.header, ": "); ok {
 				r.Header.Set(name, value)
 			}
-			answer, body := answerTo(c.status, c.body)
+			response, body := responseTo(c.status, c.body)
 			if c.spoil != nil {
-				c.spoil(answer)
+				c.spoil(response)
 			}
-			err := NewJudge(t).Check(r, answer, body)
+			err := NewJudge(t).Check(r, response, body)
 			if err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("the judge: got %v, want an objection with %q", err, c.want)
 			}
@@ -123,13 +123,13 @@ func set(name, value string) func(*http.Response) {
 
 func TestTheJudgeObjectsToAConnectionKeptBeforeAnUnreadBody(t *testing.T) {
 	r := httptest.NewRequest("POST", "/v1/pets", strings.NewReader("{}"))
-	answer, body := answerTo(401, no401)
-	answer.Header.Set("WWW-Authenticate", `Bearer realm="petstore"`)
-	if err := NewJudge(t).Check(r, answer, body); err == nil || !strings.Contains(err.Error(), "want closed") {
+	response, body := responseTo(401, no401)
+	response.Header.Set("WWW-Authenticate", `Bearer realm="petstore"`)
+	if err := NewJudge(t).Check(r, response, body); err == nil || !strings.Contains(err.Error(), "want closed") {
 		t.Errorf("the judge: got %v, want an objection", err)
 	}
-	answer.Header.Set("Connection", "close")
-	if err := NewJudge(t).Check(r, answer, body); err != nil {
+	response.Header.Set("Connection", "close")
+	if err := NewJudge(t).Check(r, response, body); err != nil {
 		t.Errorf("the judge: got %v, want no objection", err)
 	}
 }
@@ -137,8 +137,8 @@ func TestTheJudgeObjectsToAConnectionKeptBeforeAnUnreadBody(t *testing.T) {
 func TestTheJudgeRemembersWhatItHasNotSeen(t *testing.T) {
 	j := NewJudge(t)
 	before := strings.Join(j.Unvisited(), "\n")
-	answer, body := answerTo(200, "[]")
-	if err := j.Check(httptest.NewRequest("GET", "/v1/pets", nil), answer, body); err != nil {
+	response, body := responseTo(200, "[]")
+	if err := j.Check(httptest.NewRequest("GET", "/v1/pets", nil), response, body); err != nil {
 		t.Fatal(err)
 	}
 	after := strings.Join(j.Unvisited(), "\n")

@@ -193,7 +193,7 @@ func TestEveryErrorOfOpenapiYAMLHasTheErrorBody(t *testing.T) {
 			}
 		}
 		if o.Responses.Default() != nil {
-			t.Errorf("default answer of %s: got one, want every status named", row.id)
+			t.Errorf("default response of %s: got one, want every status named", row.id)
 		}
 	}
 }

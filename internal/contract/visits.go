@@ -13,22 +13,22 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 )
 
-// visits remembers which answers of which operations a judge has seen.
+// visits remembers which responses of which operations a judge has seen.
 type visits struct {
-	mu      sync.Mutex
-	answers map[string]bool // operationId and status: "listPets 200"
-	headers map[string]bool // status and header: "201 Location"
+	mu        sync.Mutex
+	responses map[string]bool // operationId and status: "listPets 200"
+	headers   map[string]bool // status and header: "201 Location"
 }
 
-func (v *visits) add(operationID string, answer *http.Response) {
+func (v *visits) add(operationID string, response *http.Response) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if v.answers == nil {
-		v.answers, v.headers = map[string]bool{}, map[string]bool{}
+	if v.responses == nil {
+		v.responses, v.headers = map[string]bool{}, map[string]bool{}
 	}
-	v.answers[fmt.Sprint(operationID, " ", answer.StatusCode)] = true
-	for name := range answer.Header {
-		v.headers[fmt.Sprint(answer.StatusCode, " ", name)] = true
+	v.responses[fmt.Sprint(operationID, " ", response.StatusCode)] = true
+	for name := range response.Header {
+		v.headers[fmt.Sprint(response.StatusCode, " ", name)] = true
 	}
 }
 
@@ -42,7 +42,7 @@ func (j *Judge) Unvisited() []string {
 	for _, item := range j.document.Paths.Map() {
 		for _, o := range item.Operations() {
 			for status, response := range o.Responses.Map() {
-				if name := o.OperationID + " " + status; !j.visits.answers[name] {
+				if name := o.OperationID + " " + status; !j.visits.responses[name] {
 					missing[name] = true
 				}
 				for header := range response.Value.Headers {

@@ -1,8 +1,9 @@
 """An Idempotency-Key that went with one animal is not sent with another.
 
-Schemathesis sends the example's key with every body, and the service answers
-422, as it should. A schema cannot say so, and valid bodies would hardly ever
-reach the service. So the header, which is optional, is left away then.
+Schemathesis sends a key it has made with one body and then with another, and
+the service refuses the second with 422, as it should. A schema cannot say so,
+and few valid bodies would reach the service. So the header, which is optional,
+is left away then.
 """
 
 import json

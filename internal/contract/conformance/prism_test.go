@@ -20,14 +20,14 @@ func prism(t *testing.T, base string, strict bool) string {
 	return strings.TrimPrefix(start(t, cmd, `listening on http://127\.0\.0\.1:[0-9]+`), "listening on ")
 }
 
-// exchange is a request and the status that answers it.
+// exchange is a request and the status of its response.
 type exchange struct {
 	method, target, body string
 	headers              []string // name and value in turn
 	want                 int
 }
 
-// send sends e and returns its answer, unless Prism has objections to it.
+// send sends e and returns its response, unless Prism has objections to it.
 func (e exchange) send(t *testing.T, address string) (*http.Response, string, error) {
 	t.Helper()
 	r, err := http.NewRequest(e.method, address+e.target, strings.NewReader(e.body))
@@ -41,23 +41,23 @@ func (e exchange) send(t *testing.T, address string) (*http.Response, string, er
 	for i := 0; i < len(e.headers); i += 2 {
 		r.Header.Set(e.headers[i], e.headers[i+1])
 	}
-	answer, err := (&http.Client{Timeout: giveUp}).Do(r)
+	response, err := (&http.Client{Timeout: giveUp}).Do(r)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer answer.Body.Close()
-	body, err := io.ReadAll(answer.Body)
+	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
 	if err != nil {
 		t.Fatal(err)
 	}
-	violations := answer.Header.Get("sl-violations")
+	violations := response.Header.Get("sl-violations")
 	switch {
-	case violations != "" || answer.Header.Get("Content-Type") == "application/problem+json":
-		return answer, string(body), fmt.Errorf("Prism objects: %s %s", violations, body)
-	case answer.StatusCode != e.want:
-		return answer, string(body), fmt.Errorf("status: got %d %s, want %d", answer.StatusCode, body, e.want)
+	case violations != "" || response.Header.Get("Content-Type") == "application/problem+json":
+		return response, string(body), fmt.Errorf("Prism objects: %s %s", violations, body)
+	case response.StatusCode != e.want:
+		return response, string(body), fmt.Errorf("status: got %d %s, want %d", response.StatusCode, body, e.want)
 	}
-	return answer, string(body), nil
+	return response, string(body), nil
 }
 
 func post(body string, want int, headers ...string) exchange {
@@ -94,7 +94,7 @@ var wellFormed = []exchange{
 }
 
 // malformed are requests that a strict Prism would not let through: what is
-// judged is how they are answered. None is without a bearer token, which no
+// judged is the response to each. None is without a bearer token, which no
 // Prism lets through.
 var malformed = []exchange{
 	post(`{"name":"Frank"}`, 400),
@@ -140,11 +140,11 @@ func walk(t *testing.T, address string) (pages int) {
 		}
 	}
 	for next := "/pets?limit=4&status=sold"; next != ""; pages++ {
-		answer, _, err := get(next, 200).send(t, address)
+		response, _, err := get(next, 200).send(t, address)
 		if err != nil {
 			t.Fatalf("page %s: %v", next, err)
 		}
-		link, _, _ := strings.Cut(answer.Header.Get("Link"), ">")
+		link, _, _ := strings.Cut(response.Header.Get("Link"), ">")
 		next = strings.TrimPrefix(link, "</v1")
 	}
 	if pages != 7 {

@@ -112,9 +112,9 @@ func TestSchemathesisFindsAFaultyService(t *testing.T) {
 	service := serve(t, "memory:")
 	nothing := func(*http.Request) {}
 	for name, fault := range map[string]struct {
-		ask    func(*http.Request)
-		answer func(*http.Response)
-		want   string
+		ask      func(*http.Request)
+		response func(*http.Response)
+		want     string
 	}{
 		"an id that is text": {nothing, func(r *http.Response) {
 			if r.StatusCode == http.StatusCreated {
@@ -129,7 +129,7 @@ func TestSchemathesisFindsAFaultyService(t *testing.T) {
 		"a header that is no number": {nothing, func(r *http.Response) {
 			r.Header.Set("X-Request-Id", "not one, for it has spaces")
 		}, "Response header"},
-		"answers without a key": {func(r *http.Request) {
+		"responses without a key": {func(r *http.Request) {
 			r.Header.Set("Authorization", "Bearer "+key)
 		}, func(*http.Response) {}, "API accepts requests without authentication"},
 		"bodies that are not checked": {nothing, func(r *http.Response) {
@@ -147,7 +147,7 @@ func TestSchemathesisFindsAFaultyService(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			j := schemathesis(t, "", falsify(t, service, fault.ask, fault.answer), 5, 1, "examples,coverage")
+			j := schemathesis(t, "", falsify(t, service, fault.ask, fault.response), 5, 1, "examples,coverage")
 			if j.passed || !strings.Contains(j.output, fault.want) {
 				t.Errorf("Schemathesis on a faulty service: got passed %t, want %q\n%s", j.passed, fault.want, j.output)
 			}

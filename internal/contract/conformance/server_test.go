@@ -29,7 +29,7 @@ const (
 	document = "../../../openapi.yaml"
 	program  = "../../../.bin/petstore"
 	key      = "a-key-for-third-party-tests"
-	giveUp   = 30 * time.Second // for anything that starts or answers
+	giveUp   = 30 * time.Second // for anything that starts or responds
 )
 
 // installed returns the path of a program that make has installed.
@@ -94,8 +94,8 @@ func serve(t *testing.T, store string) string {
 }
 
 // falsify returns the address of the service as a faulty one would be: ask
-// changes what reaches it, answer what it says.
-func falsify(t *testing.T, service string, ask func(*http.Request), answer func(*http.Response)) string {
+// changes what reaches it, response what it says.
+func falsify(t *testing.T, service string, ask func(*http.Request), response func(*http.Response)) string {
 	t.Helper()
 	u, err := url.Parse(service)
 	if err != nil {
@@ -106,14 +106,14 @@ func falsify(t *testing.T, service string, ask func(*http.Request), answer func(
 			r.Out.URL.Scheme, r.Out.URL.Host = u.Scheme, u.Host
 			ask(r.Out)
 		},
-		ModifyResponse: func(r *http.Response) error { answer(r); return nil },
+		ModifyResponse: func(r *http.Response) error { response(r); return nil },
 	}
 	server := httptest.NewServer(proxy)
 	t.Cleanup(server.Close)
 	return server.URL + u.Path
 }
 
-// say replaces the body of an answer.
+// say replaces the body of a response.
 func say(r *http.Response, body string) {
 	r.Body.Close()
 	r.Body = io.NopCloser(strings.NewReader(body))
