@@ -72,7 +72,7 @@ var onlyIn = []struct {
 	{[]string{"database/sql", "modernc.org", "github.com/jackc/pgx", "github.com/pressly/goose"}, []string{"internal/store", "internal/bench/scale"}},
 	{[]string{"github.com/spf13", "golang.org/x/term", "os/signal", "flag"}, []string{"cmd", "internal/release", "internal/bench"}},
 	{[]string{"testing", "net/http/httptest", "pgregory.net/rapid", "github.com/anishathalye/porcupine", "github.com/rogpeppe/go-internal"}, []string{"internal/contract", "internal/store/storetest", "internal/store/postgres/pgtest", "internal/bench"}},
-	{[]string{"net/http"}, []string{"cmd", "gen", "internal/edge", "internal/server", "internal/service", "internal/contract", "internal/check", "internal/bench"}},
+	{[]string{"net/http"}, []string{"cmd", "gen", "internal/edge", "internal/server", "internal/metrics", "internal/service", "internal/contract", "internal/check", "internal/bench"}},
 	{[]string{module + "/internal/check"}, []string{"cmd"}},
 	{[]string{module + "/internal/contract", module + "/internal/store/storetest", module + "/internal/store/postgres/pgtest", module + "/internal/bench"}, []string{"internal/contract/breaking", "internal/bench"}},
 	// The client is for other programs: the service never calls itself.
@@ -102,6 +102,7 @@ var mayImport = map[string][]string{
 	"internal/check":           {}, // it judges from outside
 	"internal/logging":         {"github.com/go-json-experiment/json/jsontext"},
 	"internal/keyring":         {"internal/petstore", "golang.org/x/sync/singleflight"},
+	"internal/metrics":         {"internal/edge", "internal/keyring", "internal/petstore", "internal/server", "github.com/prometheus/client_golang/prometheus", "github.com/prometheus/client_golang/prometheus/collectors", "github.com/prometheus/client_golang/prometheus/promhttp"},
 	"internal/limit":           {"golang.org/x/time/rate"},
 	"internal/server":          {}, // it knows nothing of what it serves
 	"internal/service":         {"gen/api", "internal/petstore", "github.com/go-json-experiment/json/jsontext"},

@@ -31,6 +31,8 @@ type serveConfig struct {
 	maxInFlight            int
 	rateLimit              float64
 	trustedProxies         []netip.Prefix
+	adminAddr              string
+	pprof                  bool
 	mustExist              bool
 	requireSync, sandbox   bool
 	log                    logConfig
@@ -98,6 +100,8 @@ skips the drain. A second signal ends the server at once.`,
 	flags.IntVar(&cfg.maxInFlight, "max-in-flight", 256, "how many calls of the store this process has under way at most; twice as many may wait, others hear 503 at once; several processes have as many each")
 	flags.Float64Var(&cfg.rateLimit, "rate-limit", 0, "how many requests a second an API key may make of this process, others hear 429; 0: any number; several processes allow as many each")
 	addPrefixesFlag(flags, &cfg.trustedProxies, "trusted-proxies", "the proxies before this server, such as 127.0.0.1 or 10.0.0.0/8, whose X-Forwarded-For tells the log a client's address; repeat it or separate by commas")
+	flags.StringVar(&cfg.adminAddr, "admin-addr", "", "the address of /metrics for Prometheus, such as 127.0.0.1:9090 or :9090, which is this machine's alone; none where it is empty")
+	flags.BoolVar(&cfg.pprof, "pprof", false, "serve /debug/pprof/ at --admin-addr too; profiles can hold what is secret")
 	flags.BoolVar(&cfg.requireSync, "require-sync", false, "refuse to start where PostgreSQL would acknowledge what no standby has, or no synchronous standby is there")
 	addLogFlags(flags, &cfg.log)
 	flags.BoolVar(&cfg.sandbox, "sandbox", false, "serve 300 animals from memory, with a new key, to scripts at localhost too; a restart resets it")
@@ -143,17 +147,25 @@ func serve(ctx context.Context, env environment, cfg serveConfig) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, st.Close()) }()
+	limits := cfg.limits()
+	observed, err := observe(ctx, cfg, logger, st, limits, srv)
+	if err != nil {
+		return err
+	}
+	defer observed.close()
+	st = observed.store
 	keys, err := keyring.New(st, cfg.apiKeys, time.Now)
 	if err != nil {
 		return err
 	}
+	observed.watchKeys(keys)
 	stopRecording := keys.RecordUse()
 	defer func() { // before the store is closed
 		if err := stopRecording(); err != nil {
 			logger.Warn("the last use of some keys was not stored", "error", err)
 		}
 	}()
-	handler, err := newHandler(cfg, base, logger, st, keys, srv)
+	handler, err := newHandler(cfg, base, logger, st, keys, srv, limits, observed)
 	if err != nil {
 		return err
 	}
@@ -200,7 +212,7 @@ func openServed(ctx context.Context, cfg serveConfig, logger *slog.Logger) (pets
 }
 
 // newHandler puts the service together.
-func newHandler(cfg serveConfig, base string, logger *slog.Logger, st petstore.Store, keys *keyring.Keyring, srv *server.Server) (http.Handler, error) {
+func newHandler(cfg serveConfig, base string, logger *slog.Logger, st petstore.Store, keys *keyring.Keyring, srv *server.Server, limits edge.Limits, observed *observation) (http.Handler, error) {
 	return edge.New(edge.Config{
 		Document: gen.Document,
 		Service:  service.New(st, base),
@@ -220,7 +232,8 @@ func newHandler(cfg serveConfig, base string, logger *slog.Logger, st petstore.S
 			return st.Ping(ctx)
 		},
 		LocalOrigins:   cfg.sandbox,
-		Limits:         cfg.limits(),
+		Limits:         limits,
+		Observer:       observed.observer,
 		TrustedProxies: cfg.trustedProxies,
 	})
 }

@@ -1,6 +1,7 @@
 package edge
 
 import (
+	"errors"
 	"net"
 	"net/http"
 	"net/url"
@@ -32,7 +33,7 @@ func (e *edge) admit(x *exchange) error {
 		return rateLimited(wait)
 	}
 	if err := e.Limits.Calls.CheckRoom(); err != nil {
-		return shed(err)
+		return unavailable(err)
 	}
 	return nil
 }
@@ -50,7 +51,7 @@ func (e *edge) bounded(next api.StrictHandlerFunc, _ string) api.StrictHandlerFu
 		if sized, ok := response.(interface{ Size() int }); ok {
 			if n := int64(sized.Size()); n >= largeResponse {
 				if err := e.Limits.Responses.Take(x.ctx.keyID, n); err != nil {
-					return nil, shed(err)
+					return nil, unavailable(err)
 				}
 				x.responseBytes = n
 			}
@@ -61,7 +62,7 @@ func (e *edge) bounded(next api.StrictHandlerFunc, _ string) api.StrictHandlerFu
 
 func (e *edge) call(x *exchange, next api.StrictHandlerFunc, request any) (any, error) {
 	if err := e.Limits.Calls.Begin(&x.ctx); err != nil {
-		return nil, shed(err)
+		return nil, unavailable(err)
 	}
 	defer e.Limits.Calls.End()
 	return next(x, request)
@@ -74,12 +75,11 @@ func (e *edge) giveBack(x *exchange) {
 	}
 }
 
-// shedError is a request refused for lack of room: a sign of load, not a fault.
-type shedError struct{ error }
-
-func (e shedError) Unwrap() error { return e.error }
-
-func shed(cause error) *problem { return unavailable(shedError{cause}) }
+// isCrowded reports whether a request was refused for lack of room: a sign of load,
+// not a fault.
+func isCrowded(err error) bool {
+	return errors.Is(err, limit.ErrFull) || errors.Is(err, limit.ErrSpent)
+}
 
 func rateLimited(wait time.Duration) *problem {
 	return &problem{

@@ -49,7 +49,6 @@ func (e *edge) log(x *exchange, err error) {
 func (e *edge) severity(x *exchange, err error) (slog.Level, int) {
 	status := x.Response().Status
 	_, panicked := errors.AsType[*panicError](err)
-	_, crowded := errors.AsType[shedError](err)
 	switch {
 	case panicked:
 		return slog.LevelError, status
@@ -59,7 +58,7 @@ func (e *edge) severity(x *exchange, err error) (slog.Level, int) {
 		return slog.LevelDebug, status // it comes every few seconds
 	case isProbe(x.Path()):
 		return slog.LevelWarn, status
-	case crowded:
+	case isCrowded(err):
 		return slog.LevelWarn, status // load is no fault
 	case status >= http.StatusInternalServerError:
 		return slog.LevelError, status

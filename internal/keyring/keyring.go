@@ -8,6 +8,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/singleflight"
@@ -42,6 +43,8 @@ type Keyring struct {
 	strangers chan struct{} // holds a token for each look-up of an unknown key
 	mu        sync.RWMutex
 	known     map[string]entry
+
+	hits, misses atomic.Uint64
 }
 
 // entry is a known key.
@@ -108,7 +111,10 @@ func (k *Keyring) Authenticate(ctx context.Context, token string) (grant Grant, 
 	k.mu.RLock()
 	e, found := k.known[id]
 	k.mu.RUnlock()
-	if !found || now.Sub(e.asked) >= cacheTTL {
+	if found && now.Sub(e.asked) < cacheTTL {
+		k.hits.Add(1)
+	} else {
+		k.misses.Add(1)
 		if e, err = k.lookup(ctx, id, found); err != nil {
 			if petstore.KindOf(err) == petstore.NotFound {
 				return Grant{}, false, nil
@@ -121,6 +127,15 @@ func (k *Keyring) Authenticate(ctx context.Context, token string) (grant Grant, 
 	}
 	e.use.at(now)
 	return Grant{KeyID: id, ReadOnly: e.key.ReadOnly}, true, nil
+}
+
+// CacheStats tell, since the start, how many keys were known and how many were
+// asked of the store.
+type CacheStats struct{ Hits, Misses uint64 }
+
+// CacheStats returns the figures of now.
+func (k *Keyring) CacheStats() CacheStats {
+	return CacheStats{Hits: k.hits.Load(), Misses: k.misses.Load()}
 }
 
 // lookup asks the store for a key, once for all who want it at the time. The

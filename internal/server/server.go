@@ -69,7 +69,7 @@ type Server struct {
 
 // Listen takes the port. Requests wait there until Run.
 func Listen(ctx context.Context, cfg Config) (*Server, error) {
-	l, err := listen(ctx, cfg.Addr)
+	l, err := listen(ctx, cfg.Addr, "--addr")
 	if err != nil {
 		return nil, err
 	}
@@ -77,14 +77,14 @@ func Listen(ctx context.Context, cfg Config) (*Server, error) {
 	return &Server{cfg: cfg, conns: conns, listener: &listener{TCPListener: l, conns: conns}}, nil
 }
 
-func listen(ctx context.Context, addr string) (*net.TCPListener, error) {
+func listen(ctx context.Context, addr, flag string) (*net.TCPListener, error) {
 	var lc net.ListenConfig
 	l, err := lc.Listen(ctx, "tcp", addr)
 	switch {
 	case errors.Is(err, syscall.EADDRINUSE):
-		return nil, fmt.Errorf("cannot listen on %s: another program does; stop it or choose another --addr", addr)
+		return nil, fmt.Errorf("cannot listen on %s: another program does; stop it or choose another %s", addr, flag)
 	case err != nil:
-		return nil, fmt.Errorf("cannot listen on %q: %w; choose another --addr, such as 127.0.0.1:8080", addr, plain(err))
+		return nil, fmt.Errorf("cannot listen on %q: %w; choose another %s, such as 127.0.0.1:8080", addr, plain(err), flag)
 	}
 	return l.(*net.TCPListener), nil
 }

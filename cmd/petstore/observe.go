@@ -1,0 +1,66 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"runtime"
+	"strings"
+	"sync/atomic"
+
+	"example.com/petstore/internal/edge"
+	"example.com/petstore/internal/keyring"
+	"example.com/petstore/internal/metrics"
+	"example.com/petstore/internal/petstore"
+	"example.com/petstore/internal/server"
+)
+
+// observation is what --admin-addr makes visible, or nothing without it.
+type observation struct {
+	store    petstore.Store // the service's, timed where somebody looks
+	observer edge.Observer  // nil where nobody does
+	admin    *server.Admin
+	keys     atomic.Pointer[keyring.Keyring]
+}
+
+// observe starts the admin server, where there is to be one.
+func observe(ctx context.Context, cfg serveConfig, logger *slog.Logger, st petstore.Store, limits edge.Limits, srv *server.Server) (*observation, error) {
+	o := &observation{store: st}
+	if cfg.adminAddr == "" {
+		if cfg.pprof {
+			return nil, usageError{errors.New("--pprof needs --admin-addr, where profiles are served")}
+		}
+		return o, nil
+	}
+	kind, _, _ := strings.Cut(cfg.store, ":")
+	sources := metrics.Sources{
+		Version: programVersion(), Commit: programCommit(), GoVersion: runtime.Version(), Store: kind,
+		Limits:      limits,
+		Connections: srv.ConnectionStats,
+		Draining:    srv.Draining,
+		KeyCache: func() (stats keyring.CacheStats) {
+			if keys := o.keys.Load(); keys != nil {
+				stats = keys.CacheStats()
+			}
+			return stats
+		},
+	}
+	sources.Stats, _ = st.(petstore.StatsReporter)
+	m := metrics.New(sources)
+	o.store, o.observer = m.Store(st), m
+	var err error
+	if o.admin, err = server.ListenAdmin(ctx, cfg.adminAddr, m.Handler(), cfg.pprof, logger); err != nil {
+		return nil, err
+	}
+	logger.Info("metrics", "address", o.admin.URL()+"/metrics", "pprof", cfg.pprof)
+	return o, nil
+}
+
+func (o *observation) watchKeys(keys *keyring.Keyring) { o.keys.Store(keys) }
+
+// close ends the admin server.
+func (o *observation) close() {
+	if o.admin != nil {
+		_ = o.admin.Close() // the process ends anyway
+	}
+}

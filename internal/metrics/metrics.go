@@ -1,0 +1,101 @@
+// Package metrics counts and times what the service does, for Prometheus. Where it
+// can, it reads at a scrape what others count anyway, so that a request pays for
+// little more than its histogram. The names begin with petstore_.
+package metrics
+
+import (
+	"net/http"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"example.com/petstore/internal/edge"
+)
+
+var _ edge.Observer = (*Metrics)(nil)
+
+// Metrics are the metrics of one service. It is safe for concurrent use.
+type Metrics struct {
+	registry      *prometheus.Registry
+	requests      *prometheus.HistogramVec
+	inFlight      prometheus.Gauge
+	deprecated    *prometheus.CounterVec
+	storeCalls    *prometheus.HistogramVec
+	storeFailures *prometheus.CounterVec
+
+	mu   sync.Mutex
+	keys map[string]bool // those that have a deprecated call of their own
+}
+
+// seconds are the bounds of the histograms: from a read of memory to the deadline
+// of a request.
+var seconds = []float64{.00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 8}
+
+// New returns metrics that take from sources what is counted there.
+func New(sources Sources) *Metrics {
+	m := &Metrics{
+		registry: prometheus.NewRegistry(),
+		keys:     map[string]bool{},
+		requests: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "petstore_http_request_duration_seconds", Help: "Requests by operation and status, and how long they took. 499: the client left.", Buckets: seconds,
+		}, []string{"operation", "status"}),
+		inFlight: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "petstore_http_requests_in_flight", Help: "Requests that are being worked on.",
+		}),
+		deprecated: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "petstore_deprecated_calls_total", Help: "Calls of deprecated operations by the ID of the API key; beyond 100 keys, other.",
+		}, []string{"operation", "key"}),
+		storeCalls: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "petstore_store_call_duration_seconds", Help: "Calls of the store, and how long they took.", Buckets: seconds,
+		}, []string{"call"}),
+		storeFailures: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "petstore_store_failures_total", Help: "Calls of the store that failed, by the kind of the error.",
+		}, []string{"call", "kind"}),
+	}
+	m.registry.MustRegister(m.requests, m.inFlight, m.deprecated, m.storeCalls, m.storeFailures, sources,
+		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	return m
+}
+
+// Handler serves the metrics.
+func (m *Metrics) Handler() http.Handler {
+	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{})
+}
+
+// Begin implements edge.Observer.
+func (m *Metrics) Begin() { m.inFlight.Inc() }
+
+// End implements edge.Observer.
+func (m *Metrics) End(o edge.Observation) {
+	m.inFlight.Dec()
+	m.requests.WithLabelValues(o.Operation, strconv.Itoa(o.Status)).Observe(o.Duration.Seconds())
+	if o.Deprecated && o.KeyID != "" {
+		m.deprecated.WithLabelValues(o.Operation, m.keyLabel(o.KeyID)).Inc()
+	}
+}
+
+// maxKeys bounds how many keys have a series of their own.
+const maxKeys = 100
+
+func (m *Metrics) keyLabel(id string) string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if !m.keys[id] {
+		if len(m.keys) >= maxKeys {
+			return "other"
+		}
+		m.keys[id] = true
+	}
+	return id
+}
+
+func (m *Metrics) observeCall(call string, start time.Time, kind string) {
+	m.storeCalls.WithLabelValues(call).Observe(time.Since(start).Seconds())
+	if kind != "" {
+		m.storeFailures.WithLabelValues(call, kind).Inc()
+	}
+}
