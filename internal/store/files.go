@@ -8,7 +8,7 @@ import (
 	"example.com/petstore/internal/store/sqlite"
 )
 
-// Report is what Backup, Restore and Verify found in an SQLite file.
+// Report is the result of Backup, Restore and Verify.
 type Report = sqlite.Report
 
 // Backup writes a snapshot of the SQLite file at that address to target, while

@@ -31,7 +31,7 @@ func MustExist(o *sqlite.Options) { o.MustExist = true }
 // changed.
 func ReadOnly(o *sqlite.Options) { o.ReadOnly = true }
 
-// Notify has f told, in a sentence each, what the operator should know: that a
+// Notify has f told, in a sentence each, of notices for the operator: that a
 // store was made, and where, or that others may read it.
 func Notify(f func(message string)) Option {
 	return func(o *sqlite.Options) { o.Notify = f }

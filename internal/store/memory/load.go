@@ -48,8 +48,8 @@ func (s *Store) Restore(ctx context.Context, pets iter.Seq2[petstore.Pet, error]
 	return len(all), nil
 }
 
-// gather reads all of pets before the store is locked: nobody waits for whoever
-// yields them.
+// gather reads all of pets before the store is locked: no caller waits for the
+// source of them.
 func (s *Store) gather(ctx context.Context, pets iter.Seq2[petstore.Pet, error]) (all []petstore.Pet, err error) {
 	if err := s.Ping(ctx); err != nil {
 		return nil, err

@@ -6,7 +6,7 @@ import (
 	"example.com/petstore/internal/petstore"
 )
 
-// What has been read once need not be read again: a pet never changes, and
+// A value that has been read once need not be read again: a pet never changes, and
 // neither does a page that others follow, since a new pet's identifier is
 // greater than every one before it. So nothing here ever goes stale, whoever
 // writes to the file; only changing rows by hand, behind the service, asks for
@@ -20,8 +20,8 @@ const cacheBytes = 1 << 20
 // cost is about what a pet takes in memory.
 func cost(p petstore.Pet) int { return 64 + len(p.Name) }
 
-// cache keeps what was used last, at most cacheBytes of it. It has two
-// generations: what is used moves to the young one; when that is half of all,
+// cache keeps the values used last, at most cacheBytes of it. It has two
+// generations: a value that is used moves to the young one; when that is half of all,
 // the old one is dropped and the young one becomes old.
 type cache[K comparable, V any] struct {
 	mu         sync.Mutex

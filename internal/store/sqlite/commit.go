@@ -15,7 +15,7 @@ import (
 )
 
 // maxBatch bounds how many writes share a commit, and so how long the first
-// of them waits for the last. Past about 128 the fsync is no longer what costs.
+// of them waits for the last. Past about 128 the fsync is no longer the largest cost.
 const (
 	maxBatch    = 1 << maxBatchLog
 	maxBatchLog = 7
@@ -57,7 +57,7 @@ func newWriter(ctx context.Context, db *sql.DB) (*writer, error) {
 	return w, nil
 }
 
-// committer is the goroutine that writes. It takes whatever waits, up to
+// committer is the goroutine that writes. It takes the jobs that wait, up to
 // maxBatch, runs it in one transaction and replies after the commit: one fsync
 // for all of them. It takes no context: that a caller gives up must not roll
 // back its neighbours.
@@ -65,7 +65,7 @@ type committer struct {
 	w         *writer
 	health    *health
 	jobs      chan *job
-	exclusive chan *job // those that are exclusive
+	exclusive chan *job // the exclusive jobs
 	done      chan struct{}
 	pets      []*job // of a batch, used again and again
 
@@ -129,7 +129,7 @@ func (c *committer) do(ctx context.Context, j *job) error {
 }
 
 // writeExclusive is write for a job that may take long and that, where it fails,
-// leaves nothing behind: whatever its error is, all of it is undone, and nothing
+// leaves nothing behind: any error of it undoes all of it, and nothing
 // else. It ends soon after ctx only if apply does.
 func (c *committer) writeExclusive(ctx context.Context, apply func(*writer) error) error {
 	j := &job{apply: apply, exclusive: true, done: make(chan error, 1)}
@@ -153,7 +153,7 @@ func (c *committer) send(ctx context.Context, to chan<- *job, j *job) error {
 	}
 }
 
-// close lets the committer finish what was sent and waits for its end.
+// close lets the committer finish the jobs that were sent and waits for its end.
 func (c *committer) close() {
 	c.closing.Store(true)
 	c.mu.Lock()
@@ -179,7 +179,7 @@ func (c *committer) run() {
 		}
 		err := c.begin(first)
 		if err != nil && first.taken.Load() {
-			continue // its caller waits no more; whoever else does has the next turn
+			continue // its caller waits no more; the next job is somebody else's
 		}
 		batch = c.take(first, batch[:0])
 		if err == nil {
@@ -223,7 +223,7 @@ func (c *committer) judge(err error) error {
 	return err
 }
 
-// yieldToWriters lets whoever is about to send a job send it, as long as that brings
+// yieldToWriters lets callers who are about to send a job send it, as long as that brings
 // more: every job that comes along saves a commit. Where nobody is, it costs
 // nothing that could be measured.
 func (c *committer) yieldToWriters() {

@@ -10,7 +10,7 @@ import (
 	"example.com/petstore/internal/petstore"
 )
 
-// pragma is a setting of a connection and what SQLite answers once it took.
+// pragma is a setting of a connection and SQLite's reply once it took.
 type pragma struct{ name, value, reads string }
 
 // The settings of a connection. journal_size_limit cuts the log back after a
@@ -146,7 +146,7 @@ func (s *Store) read(ctx context.Context, f func(*reader) error) error {
 	}
 }
 
-// usable returns why the store cannot be used now, or nil, for answers that
+// usable returns why the store cannot be used now, or nil, for results that
 // take no reader.
 func (s *Store) usable(ctx context.Context) error {
 	if s.closed.Load() {

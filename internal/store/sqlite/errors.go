@@ -67,7 +67,7 @@ func isConstraint(err error) bool {
 	return primary == lib.SQLITE_CONSTRAINT
 }
 
-// isNoTransaction recognises the answer to a ROLLBACK outside a transaction,
+// isNoTransaction recognises the reply to a ROLLBACK outside a transaction,
 // for which SQLite has no code of its own.
 func isNoTransaction(err error) bool {
 	_, primary := code(err)

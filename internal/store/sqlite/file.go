@@ -15,7 +15,7 @@ import (
 type Options struct {
 	MustExist bool                 // refuse a database that is not there
 	ReadOnly  bool                 // change nothing and make nothing
-	Notify    func(message string) // told what the operator should know; may be nil
+	Notify    func(message string) // told notices for the operator; may be nil
 }
 
 // What SQLite and this package put beside the database.
@@ -107,7 +107,7 @@ type openedFile struct {
 	info fs.FileInfo
 }
 
-// openedFiles are the files that what is acknowledged is in.
+// openedFiles are the files that hold everything acknowledged.
 type openedFiles []openedFile
 
 func lookAt(names ...string) (openedFiles, error) {

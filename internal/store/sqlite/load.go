@@ -109,7 +109,7 @@ func (l *loader) add(p petstore.Pet) error {
 	return err
 }
 
-// flush inserts what is left.
+// flush inserts the rows that are left.
 func (l *loader) flush() error {
 	if len(l.args) == 0 {
 		return nil

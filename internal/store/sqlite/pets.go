@@ -51,7 +51,7 @@ func (s *Store) CreatePet(ctx context.Context, p petstore.NewPet) (petstore.Pet,
 
 // createPetOnce returns the pet that the idempotency key made before, or makes
 // it. The pet of an earlier job of the same batch counts: it is committed with
-// this one's answer, or not at all.
+// this one's result, or not at all.
 func (s *Store) createPetOnce(ctx context.Context, p petstore.NewPet) (petstore.Pet, error) {
 	var pet petstore.Pet
 	err := s.write(ctx, func(w *writer) error {

@@ -3,7 +3,7 @@
 // may use the file at once, on one machine.
 //
 // What is acknowledged has been through fsync (synchronous=FULL). One
-// goroutine, the committer, does all writing and commits whatever waits in one
+// goroutine, the committer, does all writing and commits all writes that wait in one
 // transaction; readers have connections of their own.
 package sqlite
 

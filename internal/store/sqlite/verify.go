@@ -12,12 +12,12 @@ import (
 	"example.com/petstore/internal/petstore"
 )
 
-// Report is what a look at all of a database found.
+// Report is the result of reading all of a database.
 type Report struct {
 	Schema     int64    // the version of its schema
 	Pets, Keys int64    // how many can be read
 	Bytes      int64    // the size of the file, without its log
-	Problems   []string // SQLite's own words for what is damaged, at most 100
+	Problems   []string // SQLite's own words for the damage, at most 100
 	Unreadable []Range  // the pets that cannot be read
 }
 
