@@ -19,7 +19,7 @@ func Compile(ref *openapi3.SchemaRef) (*Schema, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.indirect = c.indirect
+	s.indirect, s.document = c.indirect, ref.Value
 	return s, nil
 }
 

@@ -21,7 +21,7 @@ func (u *union) check(value any) *Violation {
 	}
 	matches := 0
 	for _, member := range u.members {
-		if member.Check(value) == nil {
+		if member.check(value) == nil {
 			matches++
 		}
 	}
@@ -45,7 +45,7 @@ func (u *union) checkDiscriminated(value any) *Violation {
 	if !ok {
 		return (&Violation{Message: u.valueSays}).at(u.property)
 	}
-	return member.Check(value)
+	return member.check(value)
 }
 
 // alternatives names the members in a sentence: "a Cat or a Dog" would guess at
