@@ -62,7 +62,7 @@ func (b *Budget) Give(key string, n int64) {
 	if b.byKey[key] -= n; b.byKey[key] == 0 {
 		delete(b.byKey, key)
 	}
-	if b.held > 0 || b.peak < b.most/keyShare {
+	if b.held > 0 || b.peak < b.most/16 { // one large page
 		return
 	}
 	if b.returns == nil {
