@@ -4,6 +4,8 @@
 
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 GOFUMPT     := mvdan.cc/gofumpt@v0.12.0
+GOVULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.8.0
+GOSEC       := github.com/securego/gosec/v2/cmd/gosec@v2.29.0
 GOTESTSUM   := gotest.tools/gotestsum@v1.13.0
 DEADCODE    := golang.org/x/tools/cmd/deadcode@v0.52.0
 OASDIFF     := .bin/oasdiff-v1.30.0/oasdiff
@@ -162,6 +164,18 @@ lint: ## vet, staticcheck, gofumpt, deadcode
 	if [ -n "$$out" ]; then echo "not formatted; run: go run $(GOFUMPT) -w"; echo "$$out"; exit 1; fi
 	@out=$$(go run $(DEADCODE) -tags $(ALL_TAGS) -test ./...) && \
 	if [ -n "$$out" ]; then echo 'reached by nothing; remove it:'; echo "$$out"; exit 1; fi
+
+# The rules that gosec does not apply, each with its reason.
+#   G101: names of secrets and examples of addresses; no secret is in the code.
+#   G304: files that the operator names on the command line are read as asked.
+# What runs on no server is left out: checks, measurements, releases, tests.
+#   G115: conversions that keep the bits on purpose, or whose range the line bounds.
+GOSEC_RULES := -exclude=G101,G115,G304
+GOSEC_DIRS  := $(foreach dir,bench check contract deploy release sdk soak,-exclude-dir=internal/$(dir)) -exclude-dir=internal/store/storetest -exclude-dir=internal/store/postgres/pgtest
+
+vulnerabilities: ## govulncheck on the program, gosec on its code; needs a network, takes minutes
+	@go run $(GOVULNCHECK) ./cmd/petstore || { echo 'govulncheck found something, or could not reach its database (see above).' >&2; exit 1; }
+	@go run $(GOSEC) -quiet -exclude-generated $(GOSEC_RULES) $(GOSEC_DIRS) ./...
 
 need-node:
 	@command -v node >/dev/null && command -v npm >/dev/null || { echo 'The checks of openapi.yaml need Node.js and npm; install them (Debian: apt install nodejs npm) and run make again.' >&2; exit 1; }
