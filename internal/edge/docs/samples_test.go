@@ -77,15 +77,13 @@ func TestTheSamplesAreTheTestedOnes(t *testing.T) {
 // quickStart returns the program of a language from the clients' guide.
 func quickStart(t *testing.T, l language) string {
 	t.Helper()
-	for _, guide := range []string{"../../sdk/README.md", "../../../README.md"} {
-		text, err := os.ReadFile(guide)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, below, found := strings.Cut(string(text), "\n```"+l.fence+"\n"+l.name+"\n"); found {
-			program, _, _ := strings.Cut(below, "\n```\n")
-			return l.name + "\n" + program + "\n"
-		}
+	text, err := os.ReadFile("../../sdk/README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, below, found := strings.Cut(string(text), "\n```"+l.fence+"\n"+l.name+"\n"); found {
+		program, _, _ := strings.Cut(below, "\n```\n")
+		return l.name + "\n" + program + "\n"
 	}
 	t.Fatalf("quick start of %s: got none, want a block that begins with %q", l.Label, l.name)
 	return ""
