@@ -1,3 +1,5 @@
+//go:build unix
+
 // Command pgbench measures the service on PostgreSQL beside PostgreSQL's own
 // pgbench, which sends the same statements to the same server without anything
 // between: in turns within one run, so that what the machine does meanwhile

@@ -1,3 +1,5 @@
+//go:build unix
+
 // Package pgtest gives tests a real PostgreSQL server: the server that
 // PETSTORE_TEST_POSTGRES names, or throwaway servers from the programs of this
 // machine. It never skips: a test without a server fails and says how to get
