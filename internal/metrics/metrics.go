@@ -14,6 +14,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"example.com/petstore/internal/edge"
+	"example.com/petstore/internal/petstore"
 )
 
 var _ edge.Observer = (*Metrics)(nil)
@@ -55,6 +56,12 @@ func New(sources Sources) *Metrics {
 		storeFailures: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "petstore_store_failures_total", Help: "Calls of the store that failed, by the kind of the error.",
 		}, []string{"call", "kind"}),
+	}
+	// A rate needs a zero before the first failure.
+	for _, call := range []string{callCreate, callGet, callList, callKey} {
+		for _, kind := range []petstore.Kind{petstore.Unavailable, petstore.Internal} {
+			m.storeFailures.WithLabelValues(call, kind.String())
+		}
 	}
 	m.registry.MustRegister(m.requests, m.inFlight, m.deprecated, m.storeCalls, m.storeFailures, sources,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))

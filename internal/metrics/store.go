@@ -7,6 +7,14 @@ import (
 	"example.com/petstore/internal/petstore"
 )
 
+// The calls, as their label has them.
+const (
+	callCreate = "create"
+	callGet    = "get"
+	callList   = "list"
+	callKey    = "key"
+)
+
 // Store returns a store whose calls are timed: those of a request.
 func (m *Metrics) Store(s petstore.Store) petstore.Store { return &timedStore{s, m} }
 
@@ -31,7 +39,7 @@ func failure(err error) string {
 func (s *timedStore) CreatePet(ctx context.Context, p petstore.NewPet) (petstore.Pet, error) {
 	start := time.Now()
 	pet, err := s.Store.CreatePet(ctx, p)
-	s.metrics.observeCall("create", start, failure(err))
+	s.metrics.observeCall(callCreate, start, failure(err))
 	return pet, err
 }
 
@@ -39,7 +47,7 @@ func (s *timedStore) CreatePet(ctx context.Context, p petstore.NewPet) (petstore
 func (s *timedStore) Pet(ctx context.Context, id int64) (petstore.Pet, error) {
 	start := time.Now()
 	pet, err := s.Store.Pet(ctx, id)
-	s.metrics.observeCall("get", start, failure(err))
+	s.metrics.observeCall(callGet, start, failure(err))
 	return pet, err
 }
 
@@ -47,7 +55,7 @@ func (s *timedStore) Pet(ctx context.Context, id int64) (petstore.Pet, error) {
 func (s *timedStore) Pets(ctx context.Context, q petstore.Query) (petstore.Page, error) {
 	start := time.Now()
 	page, err := s.Store.Pets(ctx, q)
-	s.metrics.observeCall("list", start, failure(err))
+	s.metrics.observeCall(callList, start, failure(err))
 	return page, err
 }
 
@@ -55,6 +63,6 @@ func (s *timedStore) Pets(ctx context.Context, q petstore.Query) (petstore.Page,
 func (s *timedStore) Key(ctx context.Context, id string) (petstore.Key, error) {
 	start := time.Now()
 	key, err := s.Store.Key(ctx, id)
-	s.metrics.observeCall("key", start, failure(err))
+	s.metrics.observeCall(callKey, start, failure(err))
 	return key, err
 }
