@@ -177,7 +177,13 @@ func freeAddress(t *testing.T) string {
 // replica starts `petstore serve` on addr and waits until it serves.
 func replica(t *testing.T, addr string, args ...string) *process {
 	t.Helper()
-	p := start(t, []string{"PETSTORE_API_KEYS=" + apiKey}, petstore(t), append([]string{"serve", "--addr", addr}, args...)...)
+	return serve(t, nil, addr, args...)
+}
+
+// serve is replica with env in its environment.
+func serve(t *testing.T, env []string, addr string, args ...string) *process {
+	t.Helper()
+	p := start(t, append(env, "PETSTORE_API_KEYS="+apiKey), petstore(t), append([]string{"serve", "--addr", addr}, args...)...)
 	p.eventually(t, "a replica that serves", func() bool {
 		return strings.Contains(p.output(), `"msg":"serving"`)
 	})
