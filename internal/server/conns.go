@@ -232,5 +232,10 @@ func (c *conn) Read(p []byte) (n int, err error) {
 	return passed, nil // an error comes again
 }
 
+// CloseWrite ends what the server sends, and lets the client still send. net/http
+// does so before it closes a connection on which bytes are left unread: to close
+// it at once would reset it, and the client might lose the response.
+func (c *conn) CloseWrite() error { return c.Conn.(*net.TCPConn).CloseWrite() }
+
 // busy reports whether a request is being read or worked on.
 func (c *conn) busy() bool { return !c.idle || c.read.Load() != c.readBefore }

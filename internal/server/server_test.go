@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 )
@@ -79,6 +80,29 @@ func ended(rest *bufio.Reader) bool {
 	_, err := rest.ReadByte()
 	timeout, ok := errors.AsType[net.Error](err)
 	return err != nil && !(ok && timeout.Timeout())
+}
+
+func TestAClientReadsTheWholeRefusalOfMoreThanTheServerReads(t *testing.T) {
+	t.Parallel()
+	refuse := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Connection", "close")
+		w.WriteHeader(http.StatusRequestEntityTooLarge)
+	})
+	s := start(t, refuse)
+	long := strings.Repeat("x", 1<<20)
+	for name, request := range map[string]string{
+		"a header": "GET / HTTP/1.1\r\nHost: x\r\nX-Long: " + long + "\r\n\r\n",
+		"a body":   "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1048576\r\n\r\n" + long,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			conn, rest := dial(t, s)
+			go func() { _, _ = io.WriteString(conn, request) }() // the server closes before it ends
+			if response, err := io.ReadAll(rest); err != nil || len(response) == 0 {
+				t.Errorf("response: got %q, then %v, want it whole, then the end", response, err)
+			}
+		})
+	}
 }
 
 func TestEachTimeOfTheServerKnowsItsNeighbour(t *testing.T) {
