@@ -29,7 +29,7 @@ const largeResponse = 16 << 10
 // admit refuses what is one request too many, once its key is known and before its
 // body is read.
 func (e *edge) admit(x *exchange) error {
-	if wait, ok := e.Limits.Rates.Allow(x.ctx.keyID, x.start); !ok {
+	if wait, ok := e.Limits.Rates.Allow(x.ctx.keyID, time.Now()); !ok {
 		return rateLimited(wait)
 	}
 	if err := e.Limits.Calls.CheckRoom(); err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -77,6 +78,30 @@ func TestAKeyMayMakeItsRequestsOfASecondAndNoMore(t *testing.T) {
 	}
 	if got := r.Refused(); got != 1 {
 		t.Errorf("Refused: got %d, want 1", got)
+	}
+}
+
+func TestRefusalsCostAKeyNothing(t *testing.T) {
+	t.Parallel()
+	const perSecond = 5
+	r, now := NewRates(perSecond), time.Now()
+	for range perSecond {
+		r.Allow("a", now)
+	}
+	var refused sync.WaitGroup
+	for range 8 {
+		refused.Go(func() {
+			for range 20_000 {
+				r.Allow("a", now)
+			}
+		})
+	}
+	refused.Wait()
+	now = now.Add(time.Second)
+	for i := range perSecond {
+		if wait, ok := r.Allow("a", now); !ok {
+			t.Fatalf("request %d of %d, a second later: got a wait of %v, want it allowed", i, perSecond, wait)
+		}
 	}
 }
 

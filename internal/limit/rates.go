@@ -35,13 +35,15 @@ func (r *Rates) Allow(key string, now time.Time) (wait time.Duration, ok bool) {
 	if r == nil {
 		return 0, true
 	}
-	reservation := r.limiter(key, now).ReserveN(now, 1)
-	if wait = reservation.DelayFrom(now); wait == 0 {
+	// Not by a Reservation: of those that are cancelled while another is there, some
+	// of the right is lost for good, so that a key would get less than its rate.
+	l := r.limiter(key, now)
+	if l.AllowN(now, 1) {
 		return 0, true
 	}
-	reservation.CancelAt(now)
 	r.refused.Add(1)
-	return wait, false
+	seconds := (1 - l.TokensAt(now)) / float64(r.perSecond)
+	return time.Duration(min(seconds, math.MaxInt32) * float64(time.Second)), false
 }
 
 func (r *Rates) limiter(key string, now time.Time) *rate.Limiter {
