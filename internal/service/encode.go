@@ -59,23 +59,24 @@ func (r *listed) VisitListPetsResponse(w http.ResponseWriter) error {
 	})
 }
 
-// Size returns how many bytes the body has at most. Nearly always it has as many.
+// Size returns how many bytes the body has at most: those of its texts exactly, and
+// the longest of each number and status.
 func (r *listed) Size() int {
 	const mostWithoutName = len(`{"id":,"name":"","categoryId":,"status":"available"},`) + 2*len("-9223372036854775808")
-	size := len("[]")
+	size := len("[]\n")
 	for i := range r.pets {
 		size += mostWithoutName + quotedSize(r.pets[i].Name)
 	}
 	return size
 }
 
-// quotedSize returns how many bytes the text has in a JSON string at most.
+// quotedSize returns how many bytes the text has in a JSON string.
 func quotedSize(s string) int {
 	size := len(s)
 	for i := range len(s) {
 		switch c := s[i]; {
-		case c == '"', c == '\\':
-			size++
+		case c == '"', c == '\\', c == '\b', c == '\t', c == '\n', c == '\f', c == '\r':
+			size++ // a backslash before it
 		case c < ' ':
 			size += len(`\u0000`) - 1
 		}

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/go-json-experiment/json/jsontext"
 	"pgregory.net/rapid"
 
 	"example.com/petstore/gen/api"
@@ -114,6 +115,15 @@ func TestTheSizeOfAListIsNotExceeded(t *testing.T) {
 			t.Fatalf("bytes written: got %d, want at most the %d announced, and not far fewer", got, size)
 		}
 	})
+}
+
+func TestTheSizeOfANameIsThatOfItsJSON(t *testing.T) {
+	for c := range rune(0x300) {
+		quoted, err := jsontext.AppendQuote(nil, string(c))
+		if got, want := quotedSize(string(c)), len(quoted)-len(`""`); err != nil || got != want {
+			t.Errorf("%U: got %d bytes, want %d (%v)", c, got, want, err)
+		}
+	}
 }
 
 func anyPet(t *rapid.T) petstore.Pet {
