@@ -2,6 +2,9 @@ module example.com/petstore
 
 go 1.26.0
 
+// Any number of unknown query parameters is ignored: the 32 KiB of the header bound them.
+godebug urlmaxqueryparams=0
+
 require (
 	github.com/KimMachineGun/automemlimit v1.0.1
 	github.com/anishathalye/porcupine v1.3.1
