@@ -4,6 +4,7 @@ import (
 	"io"
 	"net/http"
 	"testing"
+	"time"
 )
 
 // connected opens a connection and waits for a response on it.
@@ -20,6 +21,12 @@ func connect(t *testing.T, s *Server, name, path string) connected {
 	}
 	if resp, err := http.ReadResponse(rest, nil); err != nil || resp.StatusCode != http.StatusOK {
 		t.Fatalf("%s: got %v (%v), want 200", name, resp, err)
+	}
+	// The server knows of the end of a response a little later than its client.
+	for end := time.Now().Add(patience); s.ConnectionStats().Active > 0; time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("%s: got it active, want it idle by now", name)
+		}
 	}
 	return connected{name, func() bool { return isOpen(conn, rest) }}
 }
