@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net"
 	"os"
 	"strings"
 	"time"
@@ -48,7 +47,7 @@ func fixedKeys(getenv func(string) string) ([]string, error) {
 // ensureKey sees to it that somebody can use the server: where there is no key
 // at all, it makes one for the person at the terminal, or logs how to make one.
 // A store in memory that nobody could ever give a key is refused.
-func ensureKey(ctx context.Context, env environment, logger *slog.Logger, cfg serveConfig, s petstore.KeyStore, keys *keyring.Keyring, addr net.Addr) error {
+func ensureKey(ctx context.Context, env environment, logger *slog.Logger, cfg serveConfig, s petstore.KeyStore, keys *keyring.Keyring, url string) error {
 	if keys.Fixed() > 0 {
 		return nil
 	}
@@ -71,13 +70,13 @@ This store has no API key yet, so here is one. It is shown only this once:
 
   %s
 
-Try it from another interactive:
+Try it from another terminal:
 
-  curl -H 'Authorization: Bearer %s' http://%s%s/pets
+  curl -H 'Authorization: Bearer %s' %s%s/pets
 
-or in a browser, at http://%s%s
+or in a browser, at %s%s
 
-`, token, token, addr, edge.BasePath, addr, edge.DocsPath)
+`, token, token, url, edge.BasePath, url, edge.DocsPath)
 		return err
 	case cfg.store == store.Memory:
 		return errors.New("the store memory: has no key, and nobody could give it one later; set PETSTORE_API_KEYS")

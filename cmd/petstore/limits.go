@@ -24,6 +24,17 @@ const (
 	queuedForEachCall = 2 // calls that may wait, for each that may be under way
 )
 
+// checkTLS returns an error where one of the two files is missing.
+func (cfg serveConfig) checkTLS() error {
+	switch {
+	case cfg.tlsCert != "" && cfg.tlsKey == "":
+		return errors.New("--tls-cert needs --tls-key, the file of its private key")
+	case cfg.tlsKey != "" && cfg.tlsCert == "":
+		return errors.New("--tls-key needs --tls-cert, the file of its certificate")
+	}
+	return nil
+}
+
 // checkLimits returns an error where a limit makes no sense.
 func (cfg serveConfig) checkLimits() error {
 	if cfg.maxInFlight < 1 {

@@ -38,6 +38,7 @@ func observe(ctx context.Context, cfg serveConfig, logger *slog.Logger, st petst
 		Limits:      limits,
 		Connections: srv.ConnectionStats,
 		Draining:    srv.Draining,
+		Certificate: srv.CertificateExpiry,
 		KeyCache: func() (stats keyring.CacheStats) {
 			if keys := o.keys.Load(); keys != nil {
 				stats = keys.CacheStats()

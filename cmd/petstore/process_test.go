@@ -26,7 +26,7 @@ type process struct {
 	cmd    *exec.Cmd
 	output output
 	exited chan error
-	base   string // http://127.0.0.1:…
+	base   string // http://127.0.0.1:…, or https
 	client *http.Client
 	judge  *contract.Judge
 }

@@ -23,7 +23,7 @@ func (p *program) start(ctx context.Context, cancel context.CancelFunc, env envi
 	go func() { p.exited <- run(ctx, env) }()
 }
 
-var servingLine = regexp.MustCompile(`msg"?[=:]"?serving"?.*address"?[=:]"?(http://[^" ]+)`)
+var servingLine = regexp.MustCompile(`msg"?[=:]"?serving"?.*address"?[=:]"?(https?://[^" ]+)`)
 
 // address waits for the line that says where the server listens.
 func (p *program) address() (string, error) {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -34,8 +33,8 @@ func enterSandbox(flags *pflag.FlagSet, cfg *serveConfig) error {
 
 // showSandbox prints where the sandbox is and, unless its keys are fixed, a key
 // to it, in a form that a shell reads.
-func showSandbox(ctx context.Context, env environment, s petstore.KeyStore, keys *keyring.Keyring, addr net.Addr) error {
-	text := fmt.Sprintf("PETSTORE_URL=http://%s%s\n", addr, edge.BasePath)
+func showSandbox(ctx context.Context, env environment, s petstore.KeyStore, keys *keyring.Keyring, url string) error {
+	text := fmt.Sprintf("PETSTORE_URL=%s%s\n", url, edge.BasePath)
 	if keys.Fixed() == 0 {
 		k, token, err := petstore.NewKey("sandbox", time.Now(), 0)
 		if err != nil {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"net"
 	"net/http"
 	"net/netip"
 	"syscall"
@@ -26,6 +25,7 @@ import (
 // serveConfig is the configuration of `petstore serve`.
 type serveConfig struct {
 	addr, store, publicURL string
+	tlsCert, tlsKey        string
 	drain                  time.Duration
 	maxConnections         int
 	maxInFlight            int
@@ -95,6 +95,8 @@ skips the drain. A second signal ends the server at once.`,
 	addStoreFlag(flags, &cfg.store)
 	flags.BoolVar(&cfg.mustExist, "must-exist", false, "refuse to start where the SQLite file is not there, instead of making one: its volume may not be mounted")
 	flags.StringVar(&cfg.publicURL, "public-url", "", "the address clients use, where a proxy stands between, such as https://pets.example.com/v1; links in answers become absolute")
+	flags.StringVar(&cfg.tlsCert, "tls-cert", "", "the file of a certificate and its chain, in PEM form, to serve HTTPS with HTTP/1.1 and HTTP/2; loaded anew when it changes")
+	flags.StringVar(&cfg.tlsKey, "tls-key", "", "the file of the private key of --tls-cert, in PEM form")
 	addDurationFlag(flags, &cfg.drain, "drain", server.DefaultDrain, "how long to serve on after SIGTERM while /readyz says no, so that load balancers turn away first")
 	flags.IntVar(&cfg.maxConnections, "max-connections", 0, "how many connections this process has at most; at the limit the longest idle one without a valid key is closed first; 0: 4096, or fewer where it may open fewer files")
 	flags.IntVar(&cfg.maxInFlight, "max-in-flight", 256, "how many calls of the store this process has under way at most; twice as many may wait, others hear 503 at once; several processes have as many each")
@@ -125,7 +127,7 @@ func serve(ctx context.Context, env environment, cfg serveConfig) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := cfg.checkLimits(); err != nil {
+	if err := errors.Join(cfg.checkTLS(), cfg.checkLimits()); err != nil {
 		return usageError{err}
 	}
 	logOptions, err := cfg.log.options(env, cfg.apiKeys)
@@ -169,7 +171,7 @@ func serve(ctx context.Context, env environment, cfg serveConfig) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := offerKey(ctx, env, logger, cfg, st, keys, srv.Addr()); err != nil {
+	if err := offerKey(ctx, env, logger, cfg, st, keys, srv.URL()); err != nil {
 		return err
 	}
 	logger.Info("serving", "address", srv.URL()+edge.BasePath, "docs", srv.URL()+edge.DocsPath, "store", store.Redact(cfg.store), "version", programVersion())
@@ -179,7 +181,10 @@ func serve(ctx context.Context, env environment, cfg serveConfig) (err error) {
 }
 
 func (cfg serveConfig) server(logger *slog.Logger) server.Config {
-	return server.Config{Addr: cfg.addr, Logger: logger, Drain: cfg.drainAfter, MaxConnections: cfg.maxConnections}
+	return server.Config{
+		Addr: cfg.addr, CertFile: cfg.tlsCert, KeyFile: cfg.tlsKey,
+		Logger: logger, Drain: cfg.drainAfter, MaxConnections: cfg.maxConnections,
+	}
 }
 
 // drainAfter returns how long to serve on once the context has ended for that
@@ -239,9 +244,9 @@ func newHandler(cfg serveConfig, base string, logger *slog.Logger, st petstore.S
 }
 
 // offerKey sees to it that somebody can use the server.
-func offerKey(ctx context.Context, env environment, logger *slog.Logger, cfg serveConfig, st petstore.KeyStore, keys *keyring.Keyring, addr net.Addr) error {
+func offerKey(ctx context.Context, env environment, logger *slog.Logger, cfg serveConfig, st petstore.KeyStore, keys *keyring.Keyring, url string) error {
 	if cfg.sandbox {
-		return showSandbox(ctx, env, st, keys, addr)
+		return showSandbox(ctx, env, st, keys, url)
 	}
-	return ensureKey(ctx, env, logger, cfg, st, keys, addr)
+	return ensureKey(ctx, env, logger, cfg, st, keys, url)
 }

@@ -20,6 +20,7 @@ type Sources struct {
 	Limits      edge.Limits
 	Connections func() server.ConnectionStats
 	Draining    func() bool
+	Certificate func() time.Time // when it expires; the zero time without TLS
 	KeyCache    func() keyring.CacheStats
 	Stats       petstore.StatsReporter
 }
@@ -51,6 +52,11 @@ func (s Sources) Collect(ch chan<- prometheus.Metric) {
 	}
 	if s.Draining != nil {
 		out.gauge("petstore_draining", "1 once the server has been told to end.", boolean(s.Draining()))
+	}
+	if s.Certificate != nil {
+		if expiry := s.Certificate(); !expiry.IsZero() {
+			out.gauge("petstore_tls_certificate_expiry_timestamp_seconds", "When the certificate in use expires.", float64(expiry.Unix()))
+		}
 	}
 	if s.KeyCache != nil {
 		cache := s.KeyCache()

@@ -125,6 +125,9 @@ func (c *connections) remove(conn *conn) {
 // observe is called by net/http when a connection changes its state.
 func (c *connections) observe(nc net.Conn, state http.ConnState) {
 	conn := connOf(nc)
+	if t, ok := nc.(*tls.Conn); ok && state == http.StateActive {
+		conn.http2.Store(t.ConnectionState().NegotiatedProtocol == "h2") // known since the handshake
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if _, open := c.open[conn]; !open {

@@ -44,10 +44,15 @@ const (
 // more before it refuses.
 const maxHeaderBytes = 32 << 10
 
-// Config is the configuration of a server. All fields are required.
+// Config is the configuration of a server. All fields but those of TLS are
+// required.
 type Config struct {
 	Addr   string // host:port; port 0 takes any free one
 	Logger *slog.Logger
+
+	// CertFile and KeyFile are the files of a certificate with its chain and of
+	// its private key, in PEM form. Without them, HTTP is served without TLS.
+	CertFile, KeyFile string
 
 	// MaxConnections is how many connections may be open at once; see
 	// DefaultMaxConnections.
@@ -64,17 +69,26 @@ type Server struct {
 	cfg      Config
 	listener *listener
 	conns    *connections
+	pair     *pair // nil without TLS
 	draining atomic.Bool
 }
 
-// Listen takes the port. Requests wait there until Run.
+// Listen loads the certificate, if there is to be one, and takes the port.
+// Requests wait there until Run.
 func Listen(ctx context.Context, cfg Config) (*Server, error) {
+	s := &Server{cfg: cfg, conns: newConnections(cfg.MaxConnections)}
+	if cfg.CertFile != "" {
+		var err error
+		if s.pair, err = newPair(cfg.CertFile, cfg.KeyFile, cfg.Logger); err != nil {
+			return nil, err
+		}
+	}
 	l, err := listen(ctx, cfg.Addr, "--addr")
 	if err != nil {
 		return nil, err
 	}
-	conns := newConnections(cfg.MaxConnections)
-	return &Server{cfg: cfg, conns: conns, listener: &listener{TCPListener: l, conns: conns}}, nil
+	s.listener = &listener{TCPListener: l, conns: s.conns, tls: s.pair != nil}
+	return s, nil
 }
 
 func listen(ctx context.Context, addr, flag string) (*net.TCPListener, error) {
@@ -107,7 +121,21 @@ func plain(err error) error {
 func (s *Server) Addr() net.Addr { return s.listener.Addr() }
 
 // URL returns the address for clients on this machine, without a path.
-func (s *Server) URL() string { return "http://" + s.Addr().String() }
+func (s *Server) URL() string {
+	if s.pair != nil {
+		return "https://" + s.Addr().String()
+	}
+	return "http://" + s.Addr().String()
+}
+
+// CertificateExpiry returns the end of the certificate in use, or the zero time
+// without TLS.
+func (s *Server) CertificateExpiry() time.Time {
+	if s.pair == nil {
+		return time.Time{}
+	}
+	return s.pair.current.Load().Leaf.NotAfter
+}
 
 // Draining reports whether the server has begun to end: no longer ready, though
 // it still serves.
@@ -124,11 +152,16 @@ func (s *Server) Close() error { return s.listener.Close() }
 func (s *Server) Run(ctx context.Context, handler http.Handler, failed <-chan error) error {
 	server := s.httpServer(handler)
 	served := make(chan error, 1)
-	go func() { served <- server.Serve(s.listener) }()
+	go func() { served <- s.serve(server) }()
 
 	drained := make(chan error, 1)
 	stopped := make(chan struct{})
 	defer close(stopped)
+	if s.pair != nil {
+		watched, stop := context.WithCancel(context.WithoutCancel(ctx)) // while it drains too
+		defer stop()
+		go s.pair.watch(watched)
+	}
 	go func() {
 		select {
 		case <-ctx.Done():
@@ -151,6 +184,14 @@ func (s *Server) Run(ctx context.Context, handler http.Handler, failed <-chan er
 	}
 }
 
+func (s *Server) serve(server *http.Server) error {
+	if s.pair == nil {
+		return server.Serve(s.listener)
+	}
+	server.TLSConfig = s.pair.config()
+	return server.ServeTLS(s.listener, "", "")
+}
+
 func (s *Server) httpServer(handler http.Handler) *http.Server {
 	return &http.Server{
 		Handler:                      s.endsConnections(handler),
@@ -158,6 +199,7 @@ func (s *Server) httpServer(handler http.Handler) *http.Server {
 		WriteTimeout:                 writeTimeout,
 		IdleTimeout:                  idleTimeout,
 		MaxHeaderBytes:               maxHeaderBytes,
+		HTTP2:                        &http2Bounds,
 		DisableGeneralOptionsHandler: true, // OPTIONS * is answered like everything else
 		ConnContext:                  withConn,
 		ConnState:                    s.conns.observe,
