@@ -30,9 +30,16 @@ func TestTheContainerPassesALoadInLittleMemory(t *testing.T) {
 	write(t, dir+"/storage.conf", fmt.Sprintf("[storage]\ndriver = \"vfs\"\ngraphroot = %q\nrunroot = %q\n", dir+"/root", dir+"/run"))
 	command(t, "make", "-C", root(t), "image", "IMAGE=buildah", "IMAGE_FLAGS=--isolation chroot --format docker")
 
-	address := freeAddress(t)
-	id := strings.Fields(podman(t, "run", "--detach", "--network", "host", "--read-only", "--cap-drop", "all", "--security-opt", "no-new-privileges",
-		"--memory", strconv.Itoa(memoryLimit), "--volume", "pets:/data", "--env", "PETSTORE_ADDR="+address, "--env", "PETSTORE_API_KEYS="+apiKey, "petstore:latest"))[0]
+	run := []string{"run", "--network", "host", "--read-only", "--cap-drop", "all", "--security-opt", "no-new-privileges", "--volume", "pets:/data"}
+	if out, err := exec.CommandContext(t.Context(), "podman", append(run, "--rm", "petstore:latest")...).CombinedOutput(); err == nil || !strings.Contains(string(out), "keys create") {
+		t.Errorf("without a store: got %s (%v), want an error that names keys create", out, err)
+	}
+	if out := podman(t, append(run, "--rm", "petstore:latest", "keys", "create", "first")...); !strings.Contains(out, "psk_") {
+		t.Errorf("keys create: got %s, want a key", out)
+	}
+	address, admin := freeAddress(t), freeAddress(t)
+	id := strings.TrimSpace(podman(t, append(run, "--detach", "--memory", strconv.Itoa(memoryLimit),
+		"--env", "PETSTORE_ADDR="+address, "--env", "PETSTORE_ADMIN_ADDR="+admin, "--env", "PETSTORE_API_KEYS="+apiKey, "petstore:latest")...))
 	t.Cleanup(func() {
 		if t.Failed() {
 			out, _ := exec.Command("podman", "logs", id).CombinedOutput()
@@ -45,6 +52,12 @@ func TestTheContainerPassesALoadInLittleMemory(t *testing.T) {
 	})
 	if got := podman(t, "inspect", "--format", "{{.HostConfig.Memory}} {{.Config.User}} {{.HostConfig.ReadonlyRootfs}}", id); strings.TrimSpace(got) != fmt.Sprint(memoryLimit, " 65532:65532 true") {
 		t.Errorf("memory, user, read-only: got %s, want %d 65532:65532 true", got, memoryLimit)
+	}
+
+	// Go collects before the container is full.
+	_, metrics, err := send(t.Context(), client(), http.MethodGet, "http://"+admin+"/metrics", "")
+	if want := fmt.Sprintf("\ngo_gc_gomemlimit_bytes %g\n", 0.75*memoryLimit); err != nil || !strings.Contains(metrics, want) {
+		t.Errorf("GOMEMLIMIT: got %q (%v), want %q", regexp.MustCompile(`\ngo_gc_gomemlimit_bytes.*\n`).FindString(metrics), err, want)
 	}
 
 	loaded(t, "http://"+address)
