@@ -17,7 +17,7 @@ var (
 
 	markdownLink    = regexp.MustCompile(`\]\(([^)\s]+)\)`)
 	markdownHeading = regexp.MustCompile(`(?m)^#+ (.+)$`)
-	notInAnchor     = regexp.MustCompile("[^\\p{L}\\p{N} _-]")
+	notInAnchor     = regexp.MustCompile(`[^\p{L}\p{N} _-]`)
 	codeBlock       = regexp.MustCompile("(?ms)^ *```.*?^ *```$")
 )
 
