@@ -151,7 +151,7 @@ func TestSIGINTEndsACheckWithWhatItHasSoFar(t *testing.T) {
 	}
 	_ = cmd.Wait() // its status is looked at below
 	text := out.String()
-	for _, want := range []string{"  ok    a request without a key is 401", "rules not checked", "the check was ended before", " hold, 0 do not, ", "petstore: interrupted before all was checked"} {
+	for _, want := range []string{"  ok    a request without a key is 401", "rules not checked", "the check was ended before", " hold, 0 do not, ", "petstore: ended before all was checked"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("output: got %s, want %q in it", text, want)
 		}

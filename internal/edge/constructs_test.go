@@ -88,62 +88,95 @@ func TestWhatIsSentReachesTheMethod(t *testing.T) {
 		header           []string
 		want             string // the request object as JSON
 	}{
-		{"a path of plain values", "GET /path/simple/word/red,green/-7/2024-02-29/6F9619FF-8B86-D011-B42D-00CF4FC964FF", "", nil,
-			`{"word":"word","words":["red","green"],"whole":-7,"day":"2024-02-29","id":"6f9619ff-8b86-d011-b42d-00cf4fc964ff"}`},
-		{"an encoded path", "GET /path/simple/w%2Frd%25%31/light%20blue/2147483647/2024-02-29/6F9619FF-8B86-D011-B42D-00CF4FC964FF", "", nil,
-			`{"word":"w/rd%1","words":["light blue"],"whole":2147483647,"day":"2024-02-29","id":"6f9619ff-8b86-d011-b42d-00cf4fc964ff"}`},
+		{
+			"a path of plain values", "GET /path/simple/word/red,green/-7/2024-02-29/6F9619FF-8B86-D011-B42D-00CF4FC964FF", "", nil,
+			`{"word":"word","words":["red","green"],"whole":-7,"day":"2024-02-29","id":"6f9619ff-8b86-d011-b42d-00cf4fc964ff"}`,
+		},
+		{
+			"an encoded path", "GET /path/simple/w%2Frd%25%31/light%20blue/2147483647/2024-02-29/6F9619FF-8B86-D011-B42D-00CF4FC964FF", "", nil,
+			`{"word":"w/rd%1","words":["light blue"],"whole":2147483647,"day":"2024-02-29","id":"6f9619ff-8b86-d011-b42d-00cf4fc964ff"}`,
+		},
 		{"labels", "GET /path/label/.5/.1.5,-2e3/.9007199254740993.2", "", nil, `{"whole":5,"list":[1.5,-2000],"exploded":[9007199254740993,2]}`},
 		{"matrices", "GET /path/matrix/;whole=5/;list=2024-01-31,2024-02-29/;exploded=true;exploded=false", "", nil, `{"whole":5,"list":["2024-01-31","2024-02-29"],"exploded":[true,false]}`},
 		{"matrices, encoded", "GET /path/matrix/%3Bwhole=5/%3Blist%3D2024-01-31%2C2024-02-29/%3Bexploded%3Dtrue", "", nil, `{"whole":5,"list":["2024-01-31","2024-02-29"],"exploded":[true]}`},
 
 		{"no scalars", "GET /query/scalars", "", nil, `{"Params":{}}`},
 		{"an operation's parameter in place of its path's", "GET /query/scalars?page=20&shared=1", "", nil, `{"Params":{"page":20,"shared":1}}`},
-		{"numbers", "GET /query/scalars?int32=-5&int64=9007199254740993&number=0.5&float=1.5e3&double=0.29&level=2&share=1.0", "", nil,
-			`{"Params":{"int32":-5,"int64":9007199254740993,"number":0.5,"float":1500,"double":0.29,"level":2,"share":1}}`},
-		{"texts", "GET /query/scalars?text=%C3%A9%F0%9F%90%B1abc&flag=false&date=2024-02-29&dateTime=2024-02-29T23:59:59.5%2B01:00&uuid=00000000-0000-0000-0000-000000000000&email=a@example.com&byte=%2B/8=&password=x&colour=light+blue&all=red", "", nil,
-			`{"Params":{"text":"é🐱abc","flag":false,"date":"2024-02-29","dateTime":"2024-02-29T23:59:59.5+01:00","uuid":"00000000-0000-0000-0000-000000000000","email":"a@example.com","byte":"+/8=","password":"x","colour":"light blue","all":"red"}}`},
+		{
+			"numbers", "GET /query/scalars?int32=-5&int64=9007199254740993&number=0.5&float=1.5e3&double=0.29&level=2&share=1.0", "", nil,
+			`{"Params":{"int32":-5,"int64":9007199254740993,"number":0.5,"float":1500,"double":0.29,"level":2,"share":1}}`,
+		},
+		{
+			"texts", "GET /query/scalars?text=%C3%A9%F0%9F%90%B1abc&flag=false&date=2024-02-29&dateTime=2024-02-29T23:59:59.5%2B01:00&uuid=00000000-0000-0000-0000-000000000000&email=a@example.com&byte=%2B/8=&password=x&colour=light+blue&all=red", "", nil,
+			`{"Params":{"text":"é🐱abc","flag":false,"date":"2024-02-29","dateTime":"2024-02-29T23:59:59.5+01:00","uuid":"00000000-0000-0000-0000-000000000000","email":"a@example.com","byte":"+/8=","password":"x","colour":"light blue","all":"red"}}`,
+		},
 
 		{"one item", "GET /query/arrays?tags=aa", "", nil, `{"Params":{"tags":["aa"]}}`},
-		{"arrays", "GET /query/arrays?tags=aa&commas=1,2&tags=b,b&spaces=a+b%20c&pipes=red%7Clight+blue&days=2024-02-29&days=2024-03-01&moments=2024-02-29T00:00:00Z&ids=6f9619ff-8b86-d011-b42d-00cf4fc964ff,00000000-0000-0000-0000-000000000000&flags[]=true&flags%5B%5D=false", "", nil,
-			`{"Params":{"tags":["aa","b,b"],"commas":[1,2],"spaces":["a","b","c"],"pipes":["red","light blue"],"days":["2024-02-29","2024-03-01"],"moments":["2024-02-29T00:00:00Z"],"ids":["6f9619ff-8b86-d011-b42d-00cf4fc964ff","00000000-0000-0000-0000-000000000000"],"flags[]":[true,false]}}`},
+		{
+			"arrays", "GET /query/arrays?tags=aa&commas=1,2&tags=b,b&spaces=a+b%20c&pipes=red%7Clight+blue&days=2024-02-29&days=2024-03-01&moments=2024-02-29T00:00:00Z&ids=6f9619ff-8b86-d011-b42d-00cf4fc964ff,00000000-0000-0000-0000-000000000000&flags[]=true&flags%5B%5D=false", "", nil,
+			`{"Params":{"tags":["aa","b,b"],"commas":[1,2],"spaces":["a","b","c"],"pipes":["red","light blue"],"days":["2024-02-29","2024-03-01"],"moments":["2024-02-29T00:00:00Z"],"ids":["6f9619ff-8b86-d011-b42d-00cf4fc964ff","00000000-0000-0000-0000-000000000000"],"flags[]":[true,false]}}`,
+		},
 
-		{"a deep object", "GET /query/objects?filter[colour]=red&filter%5Bleast%5D=9007199254740993&filter[ratio]=0.5&filter[since]=2024-02-29&filter[until]=2024-02-29T00:00:00Z&filter[open]=true", "", nil,
-			`{"Params":{"filter":{"colour":"red","least":9007199254740993,"open":true,"ratio":0.5,"since":"2024-02-29","until":"2024-02-29T00:00:00Z"}}}`},
-		{"a deep object with unknown and odd properties", "GET /query/objects?filter[colour]=red&filter[x]=1&filter[colour][y]=2&filter[[least]]=3&filter[least=4&filter[]=5&filter[Colour]=6&filter=7", "", nil,
-			`{"Params":{"filter":{"colour":"red"}}}`},
+		{
+			"a deep object", "GET /query/objects?filter[colour]=red&filter%5Bleast%5D=9007199254740993&filter[ratio]=0.5&filter[since]=2024-02-29&filter[until]=2024-02-29T00:00:00Z&filter[open]=true", "", nil,
+			`{"Params":{"filter":{"colour":"red","least":9007199254740993,"open":true,"ratio":0.5,"since":"2024-02-29","until":"2024-02-29T00:00:00Z"}}}`,
+		},
+		{
+			"a deep object with unknown and odd properties", "GET /query/objects?filter[colour]=red&filter[x]=1&filter[colour][y]=2&filter[[least]]=3&filter[least=4&filter[]=5&filter[Colour]=6&filter=7", "", nil,
+			`{"Params":{"filter":{"colour":"red"}}}`,
+		},
 		{"a deep object of unknown properties alone", "GET /query/objects?filter[x]=1&filter[colour=red", "", nil, `{"Params":{}}`},
 		{"an exploded object", "GET /query/objects?from=1&unit=km&x=y", "", nil, `{"Params":{"area":{"from":1,"unit":"km"}}}`},
-		{"a JSON text", `GET /query/objects?json={"name":"a","size":9007199254740993,"parts":[{"name":"b"}]}`, "", nil,
-			`{"Params":{"json":{"name":"a","parts":[{"name":"b"}],"size":9007199254740993}}}`},
-		{"a JSON text with names in another case", `GET /query/objects?json={"name":"a","NAME":"z","parts":[{"name":"b","Name":"z","x":1}]}`, "", nil,
-			`{"Params":{"json":{"name":"a","parts":[{"name":"b"}]}}}`},
+		{
+			"a JSON text", `GET /query/objects?json={"name":"a","size":9007199254740993,"parts":[{"name":"b"}]}`, "", nil,
+			`{"Params":{"json":{"name":"a","parts":[{"name":"b"}],"size":9007199254740993}}}`,
+		},
+		{
+			"a JSON text with names in another case", `GET /query/objects?json={"name":"a","NAME":"z","parts":[{"name":"b","Name":"z","x":1}]}`, "", nil,
+			`{"Params":{"json":{"name":"a","parts":[{"name":"b"}]}}}`,
+		},
 
-		{"headers", "GET /headers", "", []string{"X-Whole: 7", "x-texts: a,b c", "X-Wholes: 1,2", "X-Day: 2024-02-29", "X-Moment: 2024-02-29T00:00:00Z", "X-Id: 6f9619ff-8b86-d011-b42d-00cf4fc964ff", "X-Bytes: +/8=", "X-Flag: true", `X-Json: {"name":"a","NAME":"z"}`},
-			`{"Params":{"X-Whole":7,"X-Texts":["a","b c"],"X-Wholes":[1,2],"X-Day":"2024-02-29","X-Moment":"2024-02-29T00:00:00Z","X-Id":"6f9619ff-8b86-d011-b42d-00cf4fc964ff","X-Bytes":"+/8=","X-Flag":true,"X-Json":{"name":"a"}}}`},
+		{
+			"headers", "GET /headers", "",
+			[]string{"X-Whole: 7", "x-texts: a,b c", "X-Wholes: 1,2", "X-Day: 2024-02-29", "X-Moment: 2024-02-29T00:00:00Z", "X-Id: 6f9619ff-8b86-d011-b42d-00cf4fc964ff", "X-Bytes: +/8=", "X-Flag: true", `X-Json: {"name":"a","NAME":"z"}`},
+			`{"Params":{"X-Whole":7,"X-Texts":["a","b c"],"X-Wholes":[1,2],"X-Day":"2024-02-29","X-Moment":"2024-02-29T00:00:00Z","X-Id":"6f9619ff-8b86-d011-b42d-00cf4fc964ff","X-Bytes":"+/8=","X-Flag":true,"X-Json":{"name":"a"}}}`,
+		},
 		{"DELETE with a header", "DELETE /pets/7", "", []string{"X-Reason: ten chars!"}, `{"petId":7,"Params":{"X-Reason":"ten chars!"}}`},
 
-		{"a body that is an array, and an array in the query", "POST /store/orders?tags=a&tags=b", `[` + order + `}]`, nil,
-			`{"Params":{"tags":["a","b"]},"Body":[{"amount":5,"when":"2026-11-21T10:00:00Z"}]}`},
-		{"every property", "POST /store/orders", `[` + order + `,"secret":"s","day":"2024-02-29","note":"abcde","code":"ABC","price":0.29,"ratio":0.25,"mail":"a@example.com","id2":"6f9619ff-8b86-d011-b42d-00cf4fc964ff","data":"+/8=","flag":true,"tags":["a","b"],"grid":[[1,2],[]],"colour":"red","level":3,"share":0.5,"yes":true,"part":{"name":"p","parts":[{"name":"q","size":9007199254740993}]},"inline":{"x":1},"other":[1e400]}]`, nil,
-			`{"Params":{},"Body":[{"amount":5,"code":"ABC","colour":"red","data":"+/8=","day":"2024-02-29","flag":true,"grid":[[1,2],[]],"id2":"6f9619ff-8b86-d011-b42d-00cf4fc964ff","inline":{"x":1},"level":3,"mail":"a@example.com","note":"abcde","part":{"name":"p","parts":[{"name":"q","size":9007199254740993}]},"price":0.29,"ratio":0.25,"secret":"s","share":0.5,"tags":["a","b"],"when":"2026-11-21T10:00:00Z","yes":true}]}`},
+		{
+			"a body that is an array, and an array in the query", "POST /store/orders?tags=a&tags=b", `[` + order + `}]`, nil,
+			`{"Params":{"tags":["a","b"]},"Body":[{"amount":5,"when":"2026-11-21T10:00:00Z"}]}`,
+		},
+		{
+			"every property", "POST /store/orders", `[` + order + `,"secret":"s","day":"2024-02-29","note":"abcde","code":"ABC","price":0.29,"ratio":0.25,"mail":"a@example.com","id2":"6f9619ff-8b86-d011-b42d-00cf4fc964ff","data":"+/8=","flag":true,"tags":["a","b"],"grid":[[1,2],[]],"colour":"red","level":3,"share":0.5,"yes":true,"part":{"name":"p","parts":[{"name":"q","size":9007199254740993}]},"inline":{"x":1},"other":[1e400]}]`, nil,
+			`{"Params":{},"Body":[{"amount":5,"code":"ABC","colour":"red","data":"+/8=","day":"2024-02-29","flag":true,"grid":[[1,2],[]],"id2":"6f9619ff-8b86-d011-b42d-00cf4fc964ff","inline":{"x":1},"level":3,"mail":"a@example.com","note":"abcde","part":{"name":"p","parts":[{"name":"q","size":9007199254740993}]},"price":0.29,"ratio":0.25,"secret":"s","share":0.5,"tags":["a","b"],"when":"2026-11-21T10:00:00Z","yes":true}]}`,
+		},
 		{"a body that is a number", "PUT /whole", `9007199254740993`, nil, `{"Body":9007199254740993}`},
 		{"a body that is a text", "PUT /text", `"light blue"`, nil, `{"Body":"light blue"}`},
 
 		{"nothing of what may be null", "PATCH /pets/1", `{}`, nil, `{"petId":1,"Body":{}}`},
-		{"null", "PATCH /pets/1", `{"name":null,"size":null,"day":null,"part":null,"list":null,"hole":[1,null],"colour":null}`, nil,
-			`{"petId":1,"Body":{"colour":null,"day":null,"hole":[1,null],"list":null,"name":null,"part":null,"size":null}}`},
-		{"values of what may be null", "PATCH /pets/1", `{"name":"a","size":9007199254740993,"day":"2024-02-29","part":{"name":"b","NAME":"z"},"list":[1],"colour":"red"}`, nil,
-			`{"petId":1,"Body":{"colour":"red","day":"2024-02-29","list":[1],"name":"a","part":{"name":"b"},"size":9007199254740993}}`},
+		{
+			"null", "PATCH /pets/1", `{"name":null,"size":null,"day":null,"part":null,"list":null,"hole":[1,null],"colour":null}`, nil,
+			`{"petId":1,"Body":{"colour":null,"day":null,"hole":[1,null],"list":null,"name":null,"part":null,"size":null}}`,
+		},
+		{
+			"values of what may be null", "PATCH /pets/1", `{"name":"a","size":9007199254740993,"day":"2024-02-29","part":{"name":"b","NAME":"z"},"list":[1],"colour":"red"}`, nil,
+			`{"petId":1,"Body":{"colour":"red","day":"2024-02-29","list":[1],"name":"a","part":{"name":"b"},"size":9007199254740993}}`,
+		},
 
-		{"maps", "POST /maps", `{"free":{"a":[1.5,"x",null,{"b":true}]},"none":{"a":1},"counts":{"x":9007199254740993},"parts":{"p":{"name":"n","NAME":"z"}},"mixed":{"name":"n","NAME":3,"part":{"name":"b","Name":"z"}},"anything":[{"k":"v"}]}`, nil,
-			`{"Body":{"anything":[{"k":"v"}],"counts":{"x":9007199254740993},"free":{"a":[1.5,"x",null,{"b":true}]},"mixed":{"NAME":3,"name":"n","part":{"name":"b"}},"none":{"a":1},"parts":{"p":{"name":"n"}}}}`},
+		{
+			"maps", "POST /maps", `{"free":{"a":[1.5,"x",null,{"b":true}]},"none":{"a":1},"counts":{"x":9007199254740993},"parts":{"p":{"name":"n","NAME":"z"}},"mixed":{"name":"n","NAME":3,"part":{"name":"b","Name":"z"}},"anything":[{"k":"v"}]}`, nil,
+			`{"Body":{"anything":[{"k":"v"}],"counts":{"x":9007199254740993},"free":{"a":[1.5,"x",null,{"b":true}]},"mixed":{"NAME":3,"name":"n","part":{"name":"b"}},"none":{"a":1},"parts":{"p":{"name":"n"}}}}`,
+		},
 		{"oneOf", "POST /one", `{"kind":"cat","lives":9,"LIVES":7,"part":{"name":"n","Name":"z"},"bark":1}`, nil, `{"Body":{"kind":"cat","lives":9,"part":{"name":"n"},"bark":1}}`},
 		{"oneOf, the other one", "POST /one", `{"kind":"dog","bark":true,"friend":{"kind":"cat","lives":1}}`, nil, `{"Body":{"kind":"dog","bark":true,"friend":{"kind":"cat","lives":1}}}`},
 		{"anyOf", "POST /any", `{"phone":"1","Phone":"2"}`, nil, `{"Body":{"phone":"1"}}`},
 		{"anyOf, both", "POST /any", `{"phone":"1","mail":"a@example.com"}`, nil, `{"Body":{"phone":"1","mail":"a@example.com"}}`},
 		{"a discriminator without a mapping", "POST /implied", `{"kind":"Beside","size":1,"extra":"e","EXTRA":"z"}`, nil, `{"Body":{"kind":"Beside","size":1,"extra":"e"}}`},
-		{"a body without a name", "POST /inline", `{"host":"a.example","v4":"192.0.2.1","v6":"2001:db8::1","uri":"urn:x","ref":"../x","pet":{"kind":"dog","bark":true,"BARK":1},"colour":"red","free":{"a":[1]},"any":[1.0,{"b":2}]}`, nil,
-			`{"Body":{"any":[1,{"b":2}],"colour":"red","free":{"a":[1]},"host":"a.example","pet":{"kind":"dog","bark":true},"ref":"../x","uri":"urn:x","v4":"192.0.2.1","v6":"2001:db8::1"}}`},
+		{
+			"a body without a name", "POST /inline", `{"host":"a.example","v4":"192.0.2.1","v6":"2001:db8::1","uri":"urn:x","ref":"../x","pet":{"kind":"dog","bark":true,"BARK":1},"colour":"red","free":{"a":[1]},"any":[1.0,{"b":2}]}`, nil,
+			`{"Body":{"any":[1,{"b":2}],"colour":"red","free":{"a":[1]},"host":"a.example","pet":{"kind":"dog","bark":true},"ref":"../x","uri":"urn:x","v4":"192.0.2.1","v6":"2001:db8::1"}}`,
+		},
 		{"allOf", "POST /all", `{"kind":"dog","name":"Rex","bark":false,"friend":{"kind":"dog","bark":true}}`, nil, `{"Body":{"bark":false,"friend":{"bark":true,"kind":"dog"},"kind":"dog","name":"Rex"}}`},
 	} {
 		t.Run(c.name, func(t *testing.T) {

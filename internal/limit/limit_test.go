@@ -136,8 +136,14 @@ func TestNoKeyHoldsMoreThanAQuarterOfTheBudget(t *testing.T) {
 		n    int64
 		want error
 	}{
-		{"a", 20, nil}, {"a", 6, ErrSpent}, {"a", 5, nil},
-		{"b", 25, nil}, {"c", 25, nil}, {"d", 24, nil}, {"e", 2, ErrSpent}, {"e", 1, nil},
+		{"a", 20, nil},
+		{"a", 6, ErrSpent},
+		{"a", 5, nil},
+		{"b", 25, nil},
+		{"c", 25, nil},
+		{"d", 24, nil},
+		{"e", 2, ErrSpent},
+		{"e", 1, nil},
 	} {
 		if err := b.Take(take.key, take.n); !errors.Is(err, take.want) {
 			t.Errorf("step %d, %d bytes for %s: got %v, want %v", i, take.n, take.key, err, take.want)
