@@ -26,19 +26,20 @@ func (r *recorder) wantRefusal(t *testing.T, code, message, line, body string, h
 func TestAPropertyThatBreaksARuleIsNamedWithTheRule(t *testing.T) {
 	r := newRecorder(t)
 	for property, message := range map[string]string{
-		`"note":"abcdef"`:                 "[0].note must be at most 5 characters",
-		`"note":"a"`:                      "[0].note must be at least 2 characters",
-		`"note":"AB"`:                     "[0].note must match the pattern ^[a-z]*$",
-		`"note":null`:                     "[0].note must be a string",
-		`"note":7`:                        "[0].note must be a string",
-		`"code":"abc"`:                    "[0].code must be three capital letters",
-		`"day":"2026-02-30"`:              "[0].day must be a date as RFC 3339 has it",
-		`"day":"2026-2-3"`:                "[0].day must be a date as RFC 3339 has it",
-		`"day":"2026-02-03T00:00:00Z"`:    "[0].day must be a date as RFC 3339 has it",
-		`"when":"2026-02-03"`:             "[0].when must be a date-time as RFC 3339 has it",
-		`"when":"2026-02-03T0:00:00Z"`:    "[0].when must be a date-time as RFC 3339 has it",
-		`"when":"2026-02-30T00:00:00Z"`:   "[0].when must be a date-time as RFC 3339 has it",
-		`"when":"2016-12-31T23:59:60Z"`:   "[0].when must be a date-time as RFC 3339 has it", // Go has no leap seconds
+		`"note":"abcdef"`:               "[0].note must be at most 5 characters",
+		`"note":"a"`:                    "[0].note must be at least 2 characters",
+		`"note":"AB"`:                   "[0].note must match the pattern ^[a-z]*$",
+		`"note":null`:                   "[0].note must be a string",
+		`"note":7`:                      "[0].note must be a string",
+		`"code":"abc"`:                  "[0].code must be three capital letters",
+		`"day":"2026-02-30"`:            "[0].day must be a date as RFC 3339 has it",
+		`"day":"2026-2-3"`:              "[0].day must be a date as RFC 3339 has it",
+		`"day":"2026-02-03T00:00:00Z"`:  "[0].day must be a date as RFC 3339 has it",
+		`"when":"2026-02-03"`:           "[0].when must be a date-time as RFC 3339 has it",
+		`"when":"2026-02-03T0:00:00Z"`:  "[0].when must be a date-time as RFC 3339 has it",
+		`"when":"2026-02-30T00:00:00Z"`: "[0].when must be a date-time as RFC 3339 has it",
+		// Go has no leap seconds.
+		`"when":"2016-12-31T23:59:60Z"`:   "[0].when must be a date-time as RFC 3339 has it",
 		`"when":"2026-02-03T00:00:00"`:    "[0].when must be a date-time as RFC 3339 has it",
 		`"when":"2026-02-03T00:00:00,5Z"`: "[0].when must be a date-time as RFC 3339 has it",
 		`"amount":7`:                      "[0].amount must be a multiple of 5",
