@@ -17,11 +17,16 @@ import (
 // entries calls add for every file below dir, in the order of their names, with the
 // mode that it has in an archive: no machine's umask is in it.
 func entries(dir string, add func(name string, mode fs.FileMode, size int64, file io.Reader) error) error {
-	return filepath.WalkDir(dir, func(p string, d fs.DirEntry, err error) error {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	return fs.WalkDir(root.FS(), ".", func(name string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
 		}
-		file, err := os.Open(p)
+		file, err := root.Open(name)
 		if err != nil {
 			return err
 		}
@@ -30,17 +35,13 @@ func entries(dir string, add func(name string, mode fs.FileMode, size int64, fil
 		if err != nil {
 			return err
 		}
-		name, err := filepath.Rel(dir, p)
-		if err != nil {
-			return err
-		}
-		return add(filepath.ToSlash(name), archiveMode(name), info.Size(), file)
+		return add(name, archiveMode(name), info.Size(), file)
 	})
 }
 
 // archiveMode returns 0755 for programs and scripts, and 0644 for the rest.
 func archiveMode(name string) fs.FileMode {
-	if base := filepath.Base(name); base == "petstore" || base == "petstore.exe" || strings.HasSuffix(base, ".sh") {
+	if base := path.Base(name); base == "petstore" || base == "petstore.exe" || strings.HasSuffix(base, ".sh") {
 		return 0o755
 	}
 	return 0o644
@@ -88,19 +89,21 @@ func writeZip(archive, dir, top string, modified time.Time) (err error) {
 // copyTree copies a file, or a folder with all below it, with modes that are the
 // same on every machine.
 func copyTree(from, to string) error {
-	return filepath.WalkDir(from, func(p string, d fs.DirEntry, err error) error {
+	root, err := os.OpenRoot(filepath.Dir(from))
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	top := filepath.Base(from)
+	return fs.WalkDir(root.FS(), top, func(name string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
-		rel, err := filepath.Rel(from, p)
-		if err != nil {
-			return err
-		}
-		target := filepath.Join(to, rel)
+		target := filepath.Join(to, filepath.FromSlash(strings.TrimPrefix(name, top)))
 		if d.IsDir() {
 			return errors.Join(os.MkdirAll(target, 0o755), os.Chmod(target, 0o755))
 		}
-		data, err := os.ReadFile(p)
+		data, err := root.ReadFile(name)
 		if err != nil {
 			return err
 		}
