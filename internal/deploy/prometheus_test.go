@@ -28,7 +28,7 @@ func TestTheAlertsFireAsTheirTestsSay(t *testing.T) {
 }
 
 // TestADashboardOfLoadedServersIsNotEmpty has a real Prometheus scrape a server on
-// SQLite and a server on PostgreSQL under load, and asks it every query of the
+// SQLite and a server on PostgreSQL with TLS under load, and asks it every query of the
 // dashboard and for every metric of the alerts.
 func TestADashboardOfLoadedServersIsNotEmpty(t *testing.T) {
 	t.Parallel()
@@ -37,11 +37,15 @@ func TestADashboardOfLoadedServersIsNotEmpty(t *testing.T) {
 	database := pgtest.Start(t).Address("postgres")
 	var admins []string
 	var loads []*load
-	for _, store := range []string{file, database} {
+	makeCertificate(t, dir)
+	for scheme, args := range map[string][]string{
+		"http":  {"--store", file},
+		"https": {"--store", database, "--tls-cert", dir + "/cert.pem", "--tls-key", dir + "/key.pem"},
+	} {
 		address, admin := freeAddress(t), freeAddress(t)
 		// The dashboard has no line for a memory limit that is none.
-		serve(t, []string{"GOMEMLIMIT=1GiB"}, address, "--store", store, "--admin-addr", admin)
-		url := "http://" + address
+		serve(t, []string{"GOMEMLIMIT=1GiB"}, address, append(args, "--admin-addr", admin)...)
+		url := scheme + "://" + address
 		loads, admins = append(loads, startLoad(t, url)), append(admins, "'"+admin+"'")
 		// An error of the client's, and calls of the deprecated operation.
 		for path, want := range map[string]int{"/v1/pets?limit=0": http.StatusBadRequest, "/v1/pets/4711": http.StatusNotFound} {

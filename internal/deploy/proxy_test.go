@@ -51,8 +51,7 @@ func startNginx(t *testing.T, replicas [2]string) string {
 	t.Helper()
 	dir := t.TempDir()
 	_, port, _ := net.SplitHostPort(freeAddress(t))
-	command(t, "openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "1",
-		"-subj", "/CN=localhost", "-keyout", dir+"/key.pem", "-out", dir+"/cert.pem")
+	makeCertificate(t, dir)
 	site := read(t, "deploy", "proxy", "nginx.conf")
 	site = replace(t, site, `127\.0\.0\.1:8081`, replicas[0])
 	site = replace(t, site, `127\.0\.0\.1:8082`, replicas[1])
@@ -72,6 +71,13 @@ http {
 }`, dir))
 	p := start(t, nil, "nginx", "-p", dir, "-c", dir+"/nginx.conf")
 	return p.serving(t, "https://localhost:"+port)
+}
+
+// makeCertificate writes cert.pem and key.pem for localhost to dir.
+func makeCertificate(t *testing.T, dir string) {
+	t.Helper()
+	command(t, "openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "1",
+		"-subj", "/CN=localhost", "-keyout", dir+"/key.pem", "-out", dir+"/cert.pem")
 }
 
 // serving waits until the proxy at url passes requests on, and returns url.
