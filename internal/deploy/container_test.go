@@ -3,11 +3,11 @@
 package deploy
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
@@ -23,34 +23,37 @@ const memoryLimit = 128 << 20
 // buildah and podman run without a daemon, without systemd and, by chroot and the
 // file system vfs, on machines that are containers themselves.
 func TestTheContainerPassesALoadInLittleMemory(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
-	t.Setenv("CONTAINERS_CONF", filepath.Join(dir, "containers.conf"))
-	t.Setenv("CONTAINERS_STORAGE_CONF", filepath.Join(dir, "storage.conf"))
+	containers := containerEnv{"CONTAINERS_CONF=" + dir + "/containers.conf", "CONTAINERS_STORAGE_CONF=" + dir + "/storage.conf"}
 	write(t, dir+"/containers.conf", "[containers]\ndefault_ulimits = []\n[engine]\nruntime = \"runc\"\ncgroup_manager = \"cgroupfs\"\nevents_logger = \"file\"\n")
 	write(t, dir+"/storage.conf", fmt.Sprintf("[storage]\ndriver = \"vfs\"\ngraphroot = %q\nrunroot = %q\n", dir+"/root", dir+"/run"))
-	command(t, "make", "-C", root(t), "image", "IMAGE=buildah", "IMAGE_FLAGS=--isolation chroot --format docker")
+	if out, err := containers.command(t.Context(), "make", "-C", root(t), "image", "IMAGE=buildah", "IMAGE_FLAGS=--isolation chroot --format docker").CombinedOutput(); err != nil {
+		t.Fatalf("make image: %v\n%s", err, out)
+	}
 
 	run := []string{"run", "--network", "host", "--read-only", "--cap-drop", "all", "--security-opt", "no-new-privileges", "--volume", "pets:/data"}
-	if out, err := exec.CommandContext(t.Context(), "podman", append(run, "--rm", "petstore:latest")...).CombinedOutput(); err == nil || !strings.Contains(string(out), "keys create") {
+	if out, err := containers.command(t.Context(), "podman", append(run, "--rm", "petstore:latest")...).CombinedOutput(); err == nil || !strings.Contains(string(out), "keys create") {
 		t.Errorf("without a store: got %s (%v), want an error that names keys create", out, err)
 	}
-	if out := podman(t, append(run, "--rm", "petstore:latest", "keys", "create", "first")...); !strings.Contains(out, "psk_") {
+	if out := containers.podman(t, append(run, "--rm", "petstore:latest", "keys", "create", "first")...); !strings.Contains(out, "psk_") {
 		t.Errorf("keys create: got %s, want a key", out)
 	}
 	address, admin := freeAddress(t), freeAddress(t)
-	id := strings.TrimSpace(podman(t, append(run, "--detach", "--memory", strconv.Itoa(memoryLimit),
+	id := strings.TrimSpace(containers.podman(t, append(run, "--detach", "--memory", strconv.Itoa(memoryLimit),
 		"--env", "PETSTORE_ADDR="+address, "--env", "PETSTORE_ADMIN_ADDR="+admin, "--env", "PETSTORE_API_KEYS="+apiKey, "petstore:latest")...))
 	t.Cleanup(func() {
+		ctx := context.WithoutCancel(t.Context())
 		if t.Failed() {
-			out, _ := exec.Command("podman", "logs", id).CombinedOutput()
+			out, _ := containers.command(ctx, "podman", "logs", id).CombinedOutput()
 			t.Logf("the container wrote:\n%s", out[max(0, len(out)-4000):])
 		}
-		_ = exec.Command("podman", "rm", "--force", "--volumes", "--time", "0", id).Run() // the test has ended
+		_ = containers.command(ctx, "podman", "rm", "--force", "--volumes", "--time", "0", id).Run() // the test has ended
 	})
 	eventually(t, "a container whose health check succeeds", func() bool {
-		return exec.CommandContext(t.Context(), "podman", "healthcheck", "run", id).Run() == nil
+		return containers.command(t.Context(), "podman", "healthcheck", "run", id).Run() == nil
 	})
-	if got := podman(t, "inspect", "--format", "{{.HostConfig.Memory}} {{.Config.User}} {{.HostConfig.ReadonlyRootfs}}", id); strings.TrimSpace(got) != fmt.Sprint(memoryLimit, " 65532:65532 true") {
+	if got := containers.podman(t, "inspect", "--format", "{{.HostConfig.Memory}} {{.Config.User}} {{.HostConfig.ReadonlyRootfs}}", id); strings.TrimSpace(got) != fmt.Sprint(memoryLimit, " 65532:65532 true") {
 		t.Errorf("memory, user, read-only: got %s, want %d 65532:65532 true", got, memoryLimit)
 	}
 
@@ -62,16 +65,16 @@ func TestTheContainerPassesALoadInLittleMemory(t *testing.T) {
 
 	loaded(t, "http://"+address)
 
-	if got := strings.TrimSpace(podman(t, "inspect", "--format", "{{.State.Status}} {{.State.OOMKilled}} {{.RestartCount}}", id)); got != "running false 0" {
+	if got := strings.TrimSpace(containers.podman(t, "inspect", "--format", "{{.State.Status}} {{.State.OOMKilled}} {{.RestartCount}}", id)); got != "running false 0" {
 		t.Errorf("status, killed for memory, restarts: got %s, want running false 0", got)
 	}
-	podman(t, "stop", "--time", "60", id)
-	if got := strings.TrimSpace(podman(t, "inspect", "--format", "{{.State.ExitCode}}", id)); got != "0" {
+	containers.podman(t, "stop", "--time", "60", id)
+	if got := strings.TrimSpace(containers.podman(t, "inspect", "--format", "{{.State.ExitCode}}", id)); got != "0" {
 		t.Errorf("exit status after SIGTERM: got %s, want 0", got)
 	}
 }
 
-// loaded has 64 clients create and list at once, 20,000 requests in all.
+// loaded has 64 clients create and list at once, 8,000 requests in all.
 func loaded(t *testing.T, url string) {
 	t.Helper()
 	long := strings.Repeat("Frank ", 200)
@@ -80,7 +83,7 @@ func loaded(t *testing.T, url string) {
 		clients.Go(func() {
 			c := client()
 			defer c.CloseIdleConnections()
-			for i := range 313 {
+			for i := range 125 {
 				method, target, body, want := http.MethodGet, "/v1/pets?limit=100", "", http.StatusOK
 				if i%4 == 0 {
 					method, target, body, want = http.MethodPost, "/v1/pets", `{"name":"`+long+`","categoryId":1}`, http.StatusCreated
@@ -95,11 +98,21 @@ func loaded(t *testing.T, url string) {
 	clients.Wait()
 }
 
+// containerEnv is the environment of buildah and podman: their configuration and
+// storage are the test's own.
+type containerEnv []string
+
+func (c containerEnv) command(ctx context.Context, name string, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, name, args...)
+	cmd.Env = append(os.Environ(), c...)
+	return cmd
+}
+
 // podman runs a command of podman and returns what it prints. Without systemd it
 // complains that it cannot time health checks; that is no part of the result.
-func podman(t *testing.T, args ...string) string {
+func (c containerEnv) podman(t *testing.T, args ...string) string {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), "podman", args...)
+	cmd := c.command(t.Context(), "podman", args...)
 	var stderr strings.Builder
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
