@@ -34,7 +34,7 @@ func operations(wanted string) []operation {
 		{"list", "200", rig.Get("/v1/pets?limit=20")},
 		{"filtered list", "200", rig.Get("/v1/pets?limit=20&status=sold")},
 		{"get", "200", rig.Get("/v1/pets/7")},
-		{"create", "201", rig.Post(`{"name":"Frank","categoryId":1,"status":"pending"}`)},
+		{create, "201", rig.Post(`{"name":"Frank","categoryId":1,"status":"pending"}`)},
 	}
 	return slices.DeleteFunc(all, func(op operation) bool { return !strings.Contains(op.name, wanted) })
 }
@@ -46,9 +46,16 @@ func measure(cfg config) error {
 	}
 	defer os.RemoveAll(dir)
 	var servers []*rig.Server
+	counting, err := startCounting(cfg, dir)
+	if err != nil {
+		return err
+	}
 	defer func() {
 		for _, s := range servers {
 			s.Stop()
+		}
+		if counting != nil {
+			counting.Stop()
 		}
 	}()
 	for _, name := range serverNames(cfg.only) {
@@ -58,7 +65,7 @@ func measure(cfg config) error {
 		}
 		servers = append(servers, s)
 	}
-	figures, err := rounds(cfg, servers)
+	figures, err := rounds(cfg, servers, counting)
 	if err != nil {
 		return err
 	}
@@ -69,6 +76,7 @@ func measure(cfg config) error {
 const (
 	onMemory = "petstore memory"
 	onSQLite = "petstore sqlite"
+	create   = "create"
 )
 
 func serverNames(wanted string) []string {
@@ -108,14 +116,14 @@ type cell struct{ server, operation string }
 
 // rounds loads the servers in turns. One load before the rounds, which does not
 // count, warms each of them up.
-func rounds(cfg config, servers []*rig.Server) (measured.Loopback, error) {
+func rounds(cfg config, servers []*rig.Server, counting *countingServer) (measured.Loopback, error) {
 	results := map[cell][]rig.Result{}
+	var batches []float64
 	for round := range cfg.rounds + 1 {
 		for _, op := range operations(cfg.operation) {
 			for _, s := range servers {
 				fmt.Fprintf(os.Stderr, "\rround %d of %d: %-13s %-16s", round, cfg.rounds, op.name, s.Name)
-				load := rig.Load{Requests: [][]byte{op.request}, Status: op.status, Connections: cfg.connections, Duration: cfg.slice}
-				r, err := load.Run(s)
+				r, err := load(cfg, op).Run(s)
 				if err != nil {
 					return nil, fmt.Errorf("%s, %s: %w", s.Name, op.name, err)
 				}
@@ -123,16 +131,31 @@ func rounds(cfg config, servers []*rig.Server) (measured.Loopback, error) {
 					results[cell{s.Name, op.name}] = append(results[cell{s.Name, op.name}], r)
 				}
 			}
+			if op.name == create && counting != nil {
+				batch, err := counting.meanBatch(load(cfg, op))
+				if err != nil {
+					return nil, err
+				}
+				batches = append(batches, batch)
+			}
 		}
 	}
 	fmt.Fprintf(os.Stderr, "\r%60s\r", "")
 	var figures measured.Loopback
 	for _, op := range operations(cfg.operation) {
 		for _, s := range servers {
-			figures = append(figures, figure(s.Name, op.name, results))
+			f := figure(s.Name, op.name, results)
+			if f.Server == onSQLite && f.Operation == create {
+				f.MeanBatch = measured.SpreadOf(batches[1:])
+			}
+			figures = append(figures, f)
 		}
 	}
 	return figures, nil
+}
+
+func load(cfg config, op operation) rig.Load {
+	return rig.Load{Requests: [][]byte{op.request}, Status: op.status, Connections: cfg.connections, Duration: cfg.slice}
 }
 
 func figure(server, operation string, results map[cell][]rig.Result) measured.Figure {

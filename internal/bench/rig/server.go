@@ -39,7 +39,7 @@ type Petstore struct {
 
 // Start starts the service, otherwise in its default configuration.
 func (p Petstore) Start() (*Server, error) {
-	addr, err := freeAddr()
+	addr, err := FreeAddr()
 	if err != nil {
 		return nil, err
 	}
@@ -153,7 +153,8 @@ func onServerCPU(name string, args ...string) *exec.Cmd {
 	return exec.Command(name, args...)
 }
 
-func freeAddr() (string, error) {
+// FreeAddr returns an address of this machine at which nobody listens.
+func FreeAddr() (string, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return "", err
