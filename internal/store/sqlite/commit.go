@@ -68,6 +68,7 @@ type committer struct {
 	exclusive chan *job // the exclusive jobs
 	done      chan struct{}
 	pets      []*job // of a batch, used again and again
+	returning returning
 
 	mu     sync.RWMutex // held for reading while sending to jobs or exclusive
 	closed bool
@@ -94,6 +95,7 @@ func startCommitter(w *writer, h *health) *committer {
 		exclusive: make(chan *job),
 		pets:      make([]*job, 0, maxBatch),
 		done:      make(chan struct{}),
+		returning: returning{enough: make(chan struct{}, 1)},
 	}
 	go c.run()
 	return c
@@ -147,6 +149,7 @@ func (c *committer) send(ctx context.Context, to chan<- *job, j *job) error {
 	}
 	select {
 	case to <- j:
+		c.returning.sent(len(c.jobs))
 		return nil
 	case <-ctx.Done():
 		return petstore.ErrGaveUp
@@ -175,6 +178,7 @@ func (c *committer) run() {
 			}
 			first = j
 			c.yieldToWriters()
+			c.returning.await(c.jobs)
 		case first = <-c.exclusive:
 		}
 		err := c.begin(first)
@@ -185,6 +189,7 @@ func (c *committer) run() {
 		if err == nil {
 			err = c.commit(batch)
 		}
+		c.returning.expect(len(batch) + len(c.jobs))
 		err = c.judge(err)
 		for _, j := range batch {
 			if err == nil {

@@ -30,7 +30,7 @@ func TestWritesThatWaitShareOneCommit(t *testing.T) {
 			outcomes := createInTheBackground(t.Context(), s, c.waiting)
 			synctest.Wait()
 			release()
-			synctest.Wait()
+			settle()
 			wantCreated(t, s, outcomes)
 			if got := transactions(t, path) - before; got != c.commits {
 				t.Errorf("%d creates: got %d commits, want %d", c.waiting, got, c.commits)
@@ -52,7 +52,7 @@ func TestNothingIsAcknowledgedBeforeItsCommit(t *testing.T) {
 		}()
 		synctest.Wait()
 		release()
-		synctest.Wait()
+		settle()
 		for i, o := range outcomes {
 			if o.told {
 				t.Errorf("caller %d before the commit: got told %v, %v, want it waiting", i, o.pet, o.err)
@@ -84,7 +84,7 @@ func TestAConstraintFailsAloneInItsBatch(t *testing.T) {
 		later := createInTheBackground(t.Context(), s, 10)
 		synctest.Wait()
 		release()
-		synctest.Wait()
+		settle()
 		if keyErr == nil || petstore.KindOf(keyErr) != petstore.Internal {
 			t.Errorf("the second key: got error %v, want internal", keyErr)
 		}
@@ -113,7 +113,7 @@ func TestAFailedCommitIsToldToAllInItsBatch(t *testing.T) {
 		}()
 		synctest.Wait()
 		release()
-		synctest.Wait()
+		settle()
 		wantAllUndone(t, s, outcomes)
 	})
 }
@@ -131,7 +131,7 @@ func wantAllUndone(t *testing.T, s *Store, outcomes []*outcome) {
 		t.Errorf("got %d pets, want 0", n)
 	}
 	outcomes = createInTheBackground(t.Context(), s, 5)
-	synctest.Wait()
+	settle()
 	wantCreated(t, s, outcomes)
 }
 
@@ -148,7 +148,7 @@ func TestAnErrorThatIsNoConstraintUndoesItsBatchOnly(t *testing.T) {
 		}()
 		synctest.Wait()
 		release()
-		synctest.Wait()
+		settle()
 		if !errors.Is(got, broken) {
 			t.Errorf("the broken write: got error %v, want %v", got, broken)
 		}
@@ -175,7 +175,7 @@ func TestACallerWhoLeavesWhileWaitingIsWithdrawn(t *testing.T) {
 		staying := createInTheBackground(t.Context(), s, 5)
 		synctest.Wait()
 		release()
-		synctest.Wait()
+		settle()
 		wantCreated(t, s, staying)
 		if n := countPets(t, s); n != len(staying) {
 			t.Errorf("got %d pets, want %d: those of the callers who stayed", n, len(staying))
@@ -201,7 +201,7 @@ func TestACallerWhoLeavesDuringTheWriteIsToldItsOutcome(t *testing.T) {
 		}()
 		synctest.Wait()
 		release()
-		synctest.Wait()
+		settle()
 		leave()
 		synctest.Wait()
 		if leaving[0].told {
@@ -230,7 +230,7 @@ func TestClosingFinishesWhatWaits(t *testing.T) {
 			}
 		}
 		release()
-		synctest.Wait()
+		settle()
 		if closeErr != nil {
 			t.Errorf("closing: got error %v, want nil", closeErr)
 		}
@@ -256,7 +256,7 @@ func TestOnlyThePetsForWhichThereIsNoIdentifierFail(t *testing.T) {
 		outcomes := createInTheBackground(t.Context(), s, 10)
 		synctest.Wait()
 		release()
-		synctest.Wait()
+		settle()
 		var created []*outcome
 		for i, o := range outcomes {
 			if o.err == nil {

@@ -109,7 +109,7 @@ func TestADiskThatFillsUpDuringABatchUndoesAllOfIt(t *testing.T) {
 		go func() { big.pet, big.err = s.CreatePet(context.Background(), newPet(strings.Repeat("x", 60<<10))) }()
 		synctest.Wait()
 		release()
-		synctest.Wait()
+		settle()
 		for _, o := range append(small, big) {
 			wantFull(t, o.err)
 		}

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strconv"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"example.com/petstore/internal/petstore"
 )
@@ -97,6 +99,13 @@ func wantCreated(t *testing.T, s *Store, outcomes []*outcome) {
 			t.Errorf("pet %d: got %v (error %v), want %v", o.pet.ID, got, err, o.pet)
 		}
 	}
+}
+
+// settle waits until every caller waits for the committer, and the committer for
+// the test: it no longer pauses for callers who may return.
+func settle() {
+	time.Sleep(2 * longestPause)
+	synctest.Wait()
 }
 
 // occupy gives the committer a job that lasts until release is called, and
