@@ -128,16 +128,21 @@ func newReader(ctx context.Context, db *sql.DB) (*reader, error) {
 	return r, nil
 }
 
-// read runs f with a reader. It waits for one no longer than ctx; f itself is
-// not interrupted, since it reads at most a page of pets, and SQLite's
-// interruption would cost a goroutine a query.
+// read runs f with one of the readers that all share.
 func (s *Store) read(ctx context.Context, f func(*reader) error) error {
+	return s.readWith(ctx, s.readers, f)
+}
+
+// readWith runs f with a reader of the pool. It waits for one no longer than ctx;
+// f itself is not interrupted, since it reads at most a page of pets, and SQLite's
+// interruption would cost a goroutine a query.
+func (s *Store) readWith(ctx context.Context, pool chan *reader, f func(*reader) error) error {
 	select {
-	case r, open := <-s.readers:
+	case r, open := <-pool:
 		if !open {
 			return petstore.ErrClosed
 		}
-		defer func() { s.readers <- r }()
+		defer func() { pool <- r }()
 		err := f(r)
 		s.health.met(err)
 		return translate(err)

@@ -5,7 +5,11 @@ import (
 	"database/sql"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
+	"time"
+
+	"example.com/petstore/internal/petstore"
 )
 
 // wrong are values that each setting must not have.
@@ -94,4 +98,43 @@ func verifyOn(t *testing.T, path string, set, want []pragma) error {
 	}
 	defer c.Close()
 	return verify(t.Context(), c, want)
+}
+
+func TestAKeyIsFoundWhileEveryReaderIsAtWork(t *testing.T) {
+	t.Parallel()
+	s, _ := mustOpen(t)
+	key, _, err := petstore.NewKey("anyone's", time.Now(), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.CreateKey(t.Context(), key); err != nil {
+		t.Fatal(err)
+	}
+	var begun, over sync.WaitGroup
+	release := make(chan struct{})
+	waiting := 4 * cap(s.readers) // most of them wait for a reader
+	begun.Add(cap(s.readers))
+	for range waiting {
+		over.Go(func() {
+			if err := s.read(context.Background(), func(*reader) error {
+				select {
+				case <-release:
+				default:
+					begun.Done()
+					<-release
+				}
+				return nil
+			}); err != nil {
+				t.Errorf("a read: got error %v, want nil", err)
+			}
+		})
+	}
+	begun.Wait()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	if got, err := s.Key(ctx, key.ID); err != nil || got.ID != key.ID {
+		t.Errorf("a key while no reader is free: got %v (error %v), want it", got, err)
+	}
+	close(release)
+	over.Wait()
 }

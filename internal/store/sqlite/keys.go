@@ -29,7 +29,7 @@ func (s *Store) CreateKey(ctx context.Context, k petstore.Key) error {
 
 // Key implements petstore.KeyStore.
 func (s *Store) Key(ctx context.Context, id string) (k petstore.Key, err error) {
-	err = s.read(ctx, func(r *reader) error { return scanKey(r.key.QueryRow(id), &k) })
+	err = s.readWith(ctx, s.keyReader, func(r *reader) error { return scanKey(r.key.QueryRow(id), &k) })
 	if errors.Is(err, sql.ErrNoRows) {
 		err = petstore.NoSuchKey(id)
 	}

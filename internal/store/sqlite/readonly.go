@@ -17,7 +17,7 @@ func openReadOnly(ctx context.Context, path, file string) (*Store, error) {
 	err = checkSchema(ctx, address)
 	if err == nil {
 		if err = s.openReaders(ctx, address); err != nil {
-			err = errors.Join(err, s.closeReaders(len(s.readers)), s.closeDatabases())
+			err = errors.Join(err, s.closeDatabases())
 		}
 	}
 	if err != nil {

@@ -29,7 +29,8 @@ type Store struct {
 	lock            *flock.Flock
 	writeDB, readDB *sql.DB
 	readers         chan *reader
-	committer       *committer // nil where the store is read-only
+	keyReader       chan *reader // one, so that who reads large pages keeps no key waiting
+	committer       *committer   // nil where the store is read-only
 	health          health
 	petCache        cache[int64, petstore.Pet]
 	pageCache       cache[petstore.Query, petstore.Page]
@@ -88,11 +89,11 @@ func (s *Store) open(ctx context.Context, path string) (err error) {
 	if err != nil {
 		return err
 	}
-	if err = s.openReaders(ctx, dsn(s.file, readerPragmas)); err == nil {
-		s.health.files, err = lookAt(path, s.file+logSuffix) // path may be a link, which may lead elsewhere one day
+	if err = s.openReaders(ctx, dsn(s.file, readerPragmas)); err != nil {
+		return errors.Join(err, w.close())
 	}
-	if err != nil {
-		return errors.Join(err, w.close(), s.closeReaders(len(s.readers)))
+	if s.health.files, err = lookAt(path, s.file+logSuffix); err != nil { // path may be a link, which may lead elsewhere one day
+		return errors.Join(err, w.close(), s.closeReaders())
 	}
 	s.health.failed = make(chan error, 1)
 	s.committer = startCommitter(w, &s.health)
@@ -102,19 +103,46 @@ func (s *Store) open(ctx context.Context, path string) (err error) {
 // openReaders opens as many readers as could work at once, and a few, since a
 // reader may wait for the disk. Each holds at most 2 MiB of pages.
 func (s *Store) openReaders(ctx context.Context, address string) (err error) {
-	readers := min(max(4, runtime.GOMAXPROCS(0)), 8)
-	s.readers = make(chan *reader, readers)
 	if s.readDB, err = sql.Open("sqlite", address); err != nil {
 		return err
 	}
-	for range readers {
-		r, err := newReader(ctx, s.readDB)
-		if err != nil {
-			return err
-		}
-		s.readers <- r
+	if s.readers, err = openPool(ctx, s.readDB, min(max(4, runtime.GOMAXPROCS(0)), 8)); err != nil {
+		return err
+	}
+	if s.keyReader, err = openPool(ctx, s.readDB, 1); err != nil {
+		return errors.Join(err, closePool(s.readers))
 	}
 	return nil
+}
+
+func openPool(ctx context.Context, db *sql.DB, size int) (chan *reader, error) {
+	pool := make(chan *reader, size)
+	for range size {
+		r, err := newReader(ctx, db)
+		if err != nil {
+			for len(pool) > 0 {
+				err = errors.Join(err, (<-pool).close())
+			}
+			return nil, err
+		}
+		pool <- r
+	}
+	return pool, nil
+}
+
+// closePool waits for the readers of a pool to be free and closes them. Whoever
+// asks for one later hears that the store is closed.
+func closePool(pool chan *reader) error {
+	var errs []error
+	for range cap(pool) {
+		errs = append(errs, (<-pool).close())
+	}
+	close(pool)
+	return errors.Join(errs...)
+}
+
+func (s *Store) closeReaders() error {
+	return errors.Join(closePool(s.readers), closePool(s.keyReader))
 }
 
 // Ping implements petstore.Store. It also notices that the file was replaced
@@ -154,20 +182,9 @@ func (s *Store) Close() (err error) {
 			s.committer.close()
 			err = s.committer.w.close()
 		}
-		err = errors.Join(err, s.closeReaders(cap(s.readers)))
-		close(s.readers)
-		err = errors.Join(err, s.closeDatabases(), s.lock.Close())
+		err = errors.Join(err, s.closeReaders(), s.closeDatabases(), s.lock.Close())
 	})
 	return err
-}
-
-// closeReaders waits for n readers to be free and closes them.
-func (s *Store) closeReaders(n int) error {
-	var errs []error
-	for range n {
-		errs = append(errs, (<-s.readers).close())
-	}
-	return errors.Join(errs...)
 }
 
 // closeDatabases closes readers first: the last connection to close, which
