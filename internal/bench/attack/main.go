@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"example.com/petstore/internal/bench/measured"
 	"example.com/petstore/internal/bench/rig"
@@ -38,15 +39,16 @@ var attacks = []struct {
 
 func main() {
 	program := flag.String("petstore", ".bin/petstore", "the program to measure")
+	only := flag.String("only", "", "measure only the attacks whose name contains this")
 	out := flag.String("out", "", "write the figures to this file, as JSON")
 	flag.Parse()
-	if err := run(*program, *out); err != nil {
+	if err := run(*program, *only, *out); err != nil {
 		fmt.Fprintln(os.Stderr, "attack:", err)
 		os.Exit(1)
 	}
 }
 
-func run(program, out string) error {
+func run(program, only, out string) error {
 	dir, err := os.MkdirTemp("", "attack")
 	if err != nil {
 		return err
@@ -54,6 +56,9 @@ func run(program, out string) error {
 	defer os.RemoveAll(dir)
 	var figures []measured.Attack
 	for i, a := range attacks {
+		if !strings.Contains(a.name, only) {
+			continue
+		}
 		fmt.Fprintf(os.Stderr, "\r%70s\r%d of %d: %s", "", i+1, len(attacks), a.name)
 		now, err := a.measure(bench{program, dir})
 		if err != nil {

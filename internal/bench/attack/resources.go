@@ -73,6 +73,7 @@ func slowReaders(b bench) (string, error) {
 	if err := fillLarge(s, 100); err != nil {
 		return "", err
 	}
+	before := s.Memory()
 	var conns []net.Conn
 	defer func() {
 		for _, c := range conns {
@@ -105,11 +106,13 @@ func slowReaders(b bench) (string, error) {
 	for _, c := range conns {
 		_ = c.Close()
 	}
-	now := s.Memory()
-	for end := time.Now().Add(patience); now > peak/2 && time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
+	now, left := s.Memory(), time.Now()
+	for now > before+before/4 && time.Since(left) < patience {
+		time.Sleep(100 * time.Millisecond)
 		now = s.Memory()
 	}
-	return fmt.Sprintf("%d served, %d refused; at most %s, %s once they are gone", served, refused, mib(peak), mib(now)), nil
+	return fmt.Sprintf("%d served, %d refused; %s before, at most %s, %s when they had been gone for %s",
+		served, refused, mib(before), mib(peak), mib(now), time.Since(left).Round(100*time.Millisecond)), nil
 }
 
 // idleConnections takes all the connections a process may have, and then asks
