@@ -21,7 +21,8 @@ import (
 const (
 	responseBudget    = 64 << 20
 	leastBudget       = 4 * 100 * (66 << 10)
-	queuedForEachCall = 2 // calls that may wait, for each that may be under way
+	mostRows          = 800 // asked of the store at once: 50 MiB of the longest names
+	queuedForEachCall = 2   // calls that may wait, for each that may be under way
 )
 
 // checkTLS returns an error where one of the two files is missing.
@@ -50,6 +51,7 @@ func (cfg serveConfig) checkLimits() error {
 func (cfg serveConfig) limits() edge.Limits {
 	l := edge.Limits{
 		Calls:     limit.NewCalls(cfg.maxInFlight, queuedForEachCall*cfg.maxInFlight),
+		Rows:      limit.NewRows(mostRows),
 		Responses: limit.NewBudget(max(leastBudget, min(responseBudget, debug.SetMemoryLimit(-1)/4))),
 	}
 	if cfg.rateLimit > 0 {

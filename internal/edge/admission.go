@@ -19,6 +19,7 @@ import (
 type Limits struct {
 	Rates     *limit.Rates  // requests a second of an API key
 	Calls     *limit.Calls  // calls of Service under way
+	Rows      *limit.Rows   // rows that those ask for
 	Responses *limit.Budget // bytes of large responses that are being written
 }
 
@@ -44,7 +45,16 @@ func (e *edge) admit(x *exchange) error {
 func (e *edge) bounded(next api.StrictHandlerFunc, _ string) api.StrictHandlerFunc {
 	return func(c echo.Context, request any) (any, error) {
 		x := c.(*exchange)
-		response, err := e.call(x, next, request)
+		if err := e.Limits.Calls.Begin(&x.ctx); err != nil {
+			return nil, unavailable(err)
+		}
+		defer e.Limits.Calls.End()
+		rows := rowsAsked(request)
+		if err := e.Limits.Rows.Begin(&x.ctx, rows); err != nil {
+			return nil, unavailable(err)
+		}
+		defer e.Limits.Rows.End(rows)
+		response, err := next(x, request)
 		if err != nil {
 			return nil, err
 		}
@@ -60,12 +70,16 @@ func (e *edge) bounded(next api.StrictHandlerFunc, _ string) api.StrictHandlerFu
 	}
 }
 
-func (e *edge) call(x *exchange, next api.StrictHandlerFunc, request any) (any, error) {
-	if err := e.Limits.Calls.Begin(&x.ctx); err != nil {
-		return nil, unavailable(err)
+// rowsAsked returns how many rows a request may read, for Limits.Rows.
+func rowsAsked(request any) int64 {
+	list, ok := request.(api.ListPetsRequestObject)
+	switch {
+	case !ok:
+		return 1
+	case list.Params.Limit == nil:
+		return 20
 	}
-	defer e.Limits.Calls.End()
-	return next(x, request)
+	return int64(*list.Params.Limit)
 }
 
 // giveBack ends what bounded began, once the response is written.

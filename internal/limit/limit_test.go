@@ -179,3 +179,26 @@ func TestWhatIsNilBoundsNothing(t *testing.T) {
 		t.Error("Stats: got some, want none")
 	}
 }
+
+func TestRowsBeyondTheBoundWaitUntilOthersAreGivenBack(t *testing.T) {
+	t.Parallel()
+	r := NewRows(100)
+	if err := r.Begin(t.Context(), 60); err != nil {
+		t.Fatalf("60 of 100 rows: got %v, want nil", err)
+	}
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := r.Begin(ended, 60); !errors.Is(err, context.Canceled) {
+		t.Errorf("60 more, of a caller that has left: got %v, want %v", err, context.Canceled)
+	}
+	r.End(60)
+	if err := r.Begin(t.Context(), 100); err != nil {
+		t.Errorf("all of them, once they were given back: got %v, want nil", err)
+	}
+	r.End(100)
+	var none *Rows
+	if err := none.Begin(t.Context(), 1000); err != nil {
+		t.Errorf("without a bound: got %v, want nil", err)
+	}
+	none.End(1000)
+}

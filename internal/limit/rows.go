@@ -1,0 +1,31 @@
+package limit
+
+import (
+	"context"
+
+	"golang.org/x/sync/semaphore"
+)
+
+// Rows bounds how many rows are asked of the store at once, in all calls. Nobody
+// knows how large a page is until it has been read, and it counts against a Budget
+// only from then on: without Rows every call under way could hold the largest page.
+type Rows struct{ semaphore *semaphore.Weighted }
+
+// NewRows returns a bound of most rows.
+func NewRows(most int64) *Rows { return &Rows{semaphore.NewWeighted(most)} }
+
+// Begin waits, in the order calls came, until n more rows may be asked, or until
+// ctx ends. n is at most the bound. Without an error, End must follow.
+func (r *Rows) Begin(ctx context.Context, n int64) error {
+	if r == nil {
+		return nil
+	}
+	return r.semaphore.Acquire(ctx, n)
+}
+
+// End gives the rows back.
+func (r *Rows) End(n int64) {
+	if r != nil {
+		r.semaphore.Release(n)
+	}
+}
