@@ -70,11 +70,13 @@ func TestTheMetricsTellWhatTheServiceDoes(t *testing.T) {
 				`petstore_store_call_duration_seconds_count{call="create"} 1`,
 				`petstore_http_requests_in_flight 0`,
 				`petstore_requests_shed_total{reason="store_queue"} 0`,
+				`petstore_requests_shed_total{reason="key_lookup"} 0`,
 				`petstore_requests_limited_total 0`,
 				`petstore_store_calls_limit 256`,
 				`petstore_connections{state="idle"} 1`,
 				`petstore_key_cache_lookups_total{result="hit"} 0`,
 				`petstore_draining 0`,
+				`petstore_log_lines_missing_total 0`,
 				`store="` + store.name + `"`,
 				`process_cpu_seconds_total`, `go_goroutines`,
 			} {

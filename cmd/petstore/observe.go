@@ -10,6 +10,7 @@ import (
 
 	"example.com/petstore/internal/edge"
 	"example.com/petstore/internal/keyring"
+	"example.com/petstore/internal/logging"
 	"example.com/petstore/internal/metrics"
 	"example.com/petstore/internal/petstore"
 	"example.com/petstore/internal/server"
@@ -39,6 +40,7 @@ func observe(ctx context.Context, cfg serveConfig, logger *slog.Logger, st petst
 		Connections: srv.ConnectionStats,
 		Draining:    srv.Draining,
 		Certificate: srv.CertificateExpiry,
+		LogMissing:  func() int64 { return logging.Missing(logger) },
 		KeyCache: func() (stats keyring.CacheStats) {
 			if keys := o.keys.Load(); keys != nil {
 				stats = keys.CacheStats()

@@ -44,7 +44,7 @@ type Keyring struct {
 	mu        sync.RWMutex
 	known     map[string]entry
 
-	hits, misses atomic.Uint64
+	hits, misses, shed atomic.Uint64
 }
 
 // entry is a known key.
@@ -129,13 +129,13 @@ func (k *Keyring) Authenticate(ctx context.Context, token string) (grant Grant, 
 	return Grant{KeyID: id, ReadOnly: e.key.ReadOnly}, true, nil
 }
 
-// CacheStats tell, since the start, how many keys were known and how many were
-// asked of the store.
-type CacheStats struct{ Hits, Misses uint64 }
+// CacheStats tell, since the start, how many keys were known, how many were asked
+// of the store, and how many of those look-ups were given up for lack of room.
+type CacheStats struct{ Hits, Misses, Shed uint64 }
 
 // CacheStats returns the figures of now.
 func (k *Keyring) CacheStats() CacheStats {
-	return CacheStats{Hits: k.hits.Load(), Misses: k.misses.Load()}
+	return CacheStats{Hits: k.hits.Load(), Misses: k.misses.Load(), Shed: k.shed.Load()}
 }
 
 // lookup asks the store for a key, once for all who want it at the time. The
@@ -151,6 +151,7 @@ func (k *Keyring) lookup(ctx context.Context, id string, known bool) (entry, err
 			case <-ctx.Done():
 			}
 			if ctx.Err() != nil {
+				k.shed.Add(1)
 				return entry{}, errTooManyStrangers
 			}
 		}

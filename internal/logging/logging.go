@@ -29,6 +29,18 @@ func New(w io.Writer, o Options) (logger *slog.Logger, end func()) {
 	return slog.New(h), q.end
 }
 
+// Missing returns how many lines of a logger that New returned were dropped, or
+// could not be written, since the start.
+func Missing(logger *slog.Logger) int64 {
+	h, ok := logger.Handler().(*handler)
+	if !ok {
+		return 0
+	}
+	h.queue.mu.Lock()
+	defer h.queue.mu.Unlock()
+	return h.queue.total
+}
+
 // NewHandler returns a handler that writes each line to w at once, and makes its
 // caller wait for that.
 func NewHandler(w io.Writer, o Options) slog.Handler { return o.handler(w) }

@@ -99,8 +99,12 @@ func TestALogThatNobodyReadsKeepsErrorsAndSaysHowManyLinesAreMissing(t *testing.
 		t.Errorf("errors: got %d, want all %d", count["failure"], failures)
 	}
 	missing, _ := lines[1]["missing"].(float64)
-	if want := infos - count["info"]; int(missing) != want || want == 0 {
+	want := infos - count["info"]
+	if int(missing) != want || want == 0 {
 		t.Errorf("the first line after the pause: got %v, want one that says %d are missing", lines[1], want)
+	}
+	if got := logging.Missing(logger); got != int64(want) {
+		t.Errorf("Missing: got %d, want %d", got, want)
 	}
 }
 
@@ -117,6 +121,9 @@ func TestLinesThatCannotBeWrittenAreMissing(t *testing.T) {
 	end()
 	if text := out.buf.String(); !strings.Contains(text, "missing=2\n") || !strings.HasSuffix(text, "msg=written\n") || strings.Contains(text, "lost") {
 		t.Errorf("got %q, want the number of lines that are missing and the next line", text)
+	}
+	if got := logging.Missing(logger); got != 2 {
+		t.Errorf("Missing: got %d, want 2", got)
 	}
 }
 

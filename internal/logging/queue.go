@@ -34,6 +34,8 @@ type queue struct {
 	lines   []kept // each of them
 	under   int    // bytes that are being written
 	missing int    // lines that were dropped and not told of yet
+	told    int    // of those, the ones in the notice that is being written
+	total   int64  // lines that were dropped since the start
 	closed  bool
 }
 
@@ -72,7 +74,7 @@ func (q *queue) put(line []byte, important bool) {
 		q.dropUnimportant()
 	}
 	if !q.fits(line) || q.closed {
-		q.missing++
+		q.drop(1)
 		return
 	}
 	q.text = append(q.text, line...)
@@ -85,6 +87,11 @@ func (q *queue) put(line []byte, important bool) {
 	}
 }
 
+func (q *queue) drop(lines int) {
+	q.missing += lines
+	q.total += int64(lines)
+}
+
 func (q *queue) fits(line []byte) bool { return q.under+len(q.text)+len(line) <= maxKept }
 
 func (q *queue) dropUnimportant() {
@@ -93,7 +100,7 @@ func (q *queue) dropUnimportant() {
 		line := q.text[begin:l.end]
 		begin = l.end
 		if !l.important {
-			q.missing++
+			q.drop(1)
 			continue
 		}
 		text = append(text, line...) // to the left of where it stands
@@ -129,11 +136,12 @@ func (q *queue) run() {
 }
 
 // take returns the lines that wait, behind the notice of those that are missing,
-// and how many would be missing without them.
+// and how many they are.
 func (q *queue) take(spare []byte) (text []byte, lines int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	text, lines = spare[:0], len(q.lines)+q.missing
+	text, lines = spare[:0], len(q.lines)
+	q.told = q.missing
 	if q.missing > 0 {
 		text = append(append(text, q.notice(q.missing)...), q.text...)
 		q.text, q.missing = q.text[:0], 0
@@ -152,7 +160,8 @@ func (q *queue) wrote(lines int, err error) {
 	defer q.mu.Unlock()
 	q.under = 0
 	if err != nil {
-		q.missing += lines
+		q.drop(lines)
+		q.missing += q.told
 	}
 }
 

@@ -21,6 +21,7 @@ type Sources struct {
 	Connections func() server.ConnectionStats
 	Draining    func() bool
 	Certificate func() time.Time // when it expires; the zero time without TLS
+	LogMissing  func() int64     // lines since the start
 	KeyCache    func() keyring.CacheStats
 	Stats       petstore.StatsReporter
 }
@@ -53,6 +54,9 @@ func (s Sources) Collect(ch chan<- prometheus.Metric) {
 	if s.Draining != nil {
 		out.gauge("petstore_draining", "1 once the server has been told to end.", boolean(s.Draining()))
 	}
+	if s.LogMissing != nil {
+		out.counter("petstore_log_lines_missing_total", "Lines that were dropped from the log, or could not be written.", float64(s.LogMissing()))
+	}
 	if s.Certificate != nil {
 		if expiry := s.Certificate(); !expiry.IsZero() {
 			out.gauge("petstore_tls_certificate_expiry_timestamp_seconds", "When the certificate in use expires.", float64(expiry.Unix()))
@@ -63,6 +67,7 @@ func (s Sources) Collect(ch chan<- prometheus.Metric) {
 		const help = "Keys that were found in the cache, and asked of the store."
 		out.counter("petstore_key_cache_lookups_total", help, float64(cache.Hits), "result", "hit")
 		out.counter("petstore_key_cache_lookups_total", help, float64(cache.Misses), "result", "miss")
+		out.counter(shedName, shedHelp, float64(cache.Shed), "reason", "key_lookup")
 	}
 	if s.Stats != nil {
 		s.collectStats(out)
