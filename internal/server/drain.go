@@ -36,14 +36,17 @@ func (s *Server) endsConnections(next http.Handler) http.Handler {
 	})
 }
 
-// end drains the server and ends it.
-func (s *Server) end(ctx context.Context, server *http.Server) error {
+// end drains the server and ends it. accepting is closed once no new connection
+// comes: until then finish might find none left, and Shutdown, called too early,
+// reset those that wait at the port.
+func (s *Server) end(ctx context.Context, server *http.Server, accepting <-chan struct{}) error {
 	drain := s.cfg.Drain(context.Cause(ctx))
 	s.draining.Store(true)
 	s.conns.closeQuiet(time.Now()) // from now on they are watched
 	s.cfg.Logger.Info("stopping: no longer ready, requests are still served", "drain", drain.String())
 	time.Sleep(drain)
 	s.listener.retire()
+	<-accepting
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTimeout)
 	defer cancel()
 	err := s.conns.finish(ctx)

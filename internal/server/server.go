@@ -152,7 +152,11 @@ func (s *Server) Close() error { return s.listener.Close() }
 func (s *Server) Run(ctx context.Context, handler http.Handler, failed <-chan error) error {
 	server := s.httpServer(handler)
 	served := make(chan error, 1)
-	go func() { served <- s.serve(server) }()
+	accepting := make(chan struct{})
+	go func() {
+		defer close(accepting)
+		served <- s.serve(server)
+	}()
 
 	drained := make(chan error, 1)
 	stopped := make(chan struct{})
@@ -165,7 +169,7 @@ func (s *Server) Run(ctx context.Context, handler http.Handler, failed <-chan er
 	go func() {
 		select {
 		case <-ctx.Done():
-			drained <- s.end(ctx, server)
+			drained <- s.end(ctx, server, accepting)
 		case <-stopped:
 		}
 	}()

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -80,6 +81,37 @@ func ended(rest *bufio.Reader) bool {
 	_, err := rest.ReadByte()
 	timeout, ok := errors.AsType[net.Error](err)
 	return err != nil && !(ok && timeout.Timeout())
+}
+
+func TestTheEndWaitsForConnectionsThatWaitAtThePort(t *testing.T) {
+	t.Parallel()
+	s, err := Listen(context.Background(), Config{
+		Addr:           "127.0.0.1:0",
+		Logger:         slog.New(slog.DiscardHandler),
+		Drain:          func(error) time.Duration { return 0 },
+		MaxConnections: 1000,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	accepting, ended := make(chan struct{}), make(chan error, 1)
+	go func() { ended <- s.end(context.Background(), s.httpServer(respond), accepting) }()
+	for !s.listener.retired.Load() {
+		runtime.Gosched()
+	}
+	for range 200 {
+		dial(t, s)
+	}
+	select {
+	case err := <-ended:
+		t.Fatalf("while the port is still accepting: got the end (%v), want it to wait", err)
+	default:
+	}
+	close(accepting)
+	if err := <-ended; err != nil {
+		t.Errorf("once the port is given up: got %v, want the end", err)
+	}
 }
 
 func TestAClientReadsTheWholeRefusalOfMoreThanTheServerReads(t *testing.T) {
