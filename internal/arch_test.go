@@ -61,8 +61,8 @@ func below(importPath string, roots ...string) bool {
 }
 
 // onlyIn lists what only a part of the program may know. Beside the program
-// stand internal/contract, which judges it, internal/check, which judges whoever
-// answers, and internal/bench, which measures it.
+// stand internal/contract, which judges it, internal/check, which judges any
+// server, and internal/bench, which measures it.
 var onlyIn = []struct {
 	imports []string
 	in      []string

@@ -44,7 +44,7 @@ func serveCommand(env environment) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "serve",
 		Short: "Serve the operations of openapi.yaml",
-		Long: `serve answers the operations of openapi.yaml below /v1, and beside them
+		Long: `serve serves the operations of openapi.yaml below /v1, and beside them
 /livez, /readyz, /openapi.yaml and /openapi.json, and at /docs the same for people:
 a page to read it and try it on.
 
@@ -60,7 +60,7 @@ nobody sits at a terminal.
 
 --sandbox is for the tests of client teams: a store in memory that holds the same
 300 real animals at every start, an API key on standard output (PETSTORE_KEY=…,
-after PETSTORE_URL=…) unless PETSTORE_API_KEYS gives one, and answers that scripts
+after PETSTORE_URL=…) unless PETSTORE_API_KEYS gives one, and responses that scripts
 of pages at localhost may read (CORS).
 
 SIGTERM ends the server without cutting a connection: for the time of --drain it
@@ -94,7 +94,7 @@ skips the drain. A second signal ends the server at once.`,
 	flags.StringVar(&cfg.addr, "addr", "127.0.0.1:8080", "the address to listen on; :0 takes any free port")
 	addStoreFlag(flags, &cfg.store)
 	flags.BoolVar(&cfg.mustExist, "must-exist", false, "refuse to start where the SQLite file is not there, instead of making one: its volume may not be mounted")
-	flags.StringVar(&cfg.publicURL, "public-url", "", "the address clients use, where a proxy stands between, such as https://pets.example.com/v1; links in answers become absolute")
+	flags.StringVar(&cfg.publicURL, "public-url", "", "the address clients use, where a proxy stands between, such as https://pets.example.com/v1; links in responses become absolute")
 	flags.StringVar(&cfg.tlsCert, "tls-cert", "", "the file of a certificate and its chain, in PEM form, to serve HTTPS with HTTP/1.1 and HTTP/2; loaded anew when it changes")
 	flags.StringVar(&cfg.tlsKey, "tls-key", "", "the file of the private key of --tls-cert, in PEM form")
 	addDurationFlag(flags, &cfg.drain, "drain", server.DefaultDrain, "how long to serve on after SIGTERM while /readyz says no, so that load balancers turn away first")

@@ -13,7 +13,7 @@ import (
 	"example.com/petstore/internal/petstore"
 )
 
-// blockingService answers no list before release is closed.
+// blockingService returns no list before release is closed.
 type blockingService struct {
 	api.StrictServerInterface
 	begun   chan struct{}
@@ -151,7 +151,7 @@ func TestAClientThatLeavesIsNoErrorOfTheService(t *testing.T) {
 	}
 }
 
-// waitingService answers no list before the client has left.
+// waitingService returns no list before the client has left.
 type waitingService struct {
 	api.StrictServerInterface
 	begun chan struct{}

@@ -16,7 +16,7 @@ type Store interface {
 	PetStore
 	KeyStore
 
-	// Ping reports whether the store can answer now.
+	// Ping reports whether the store can be used now.
 	Ping(ctx context.Context) error
 
 	// Failed delivers one error if the store can no longer vouch for what it

@@ -204,7 +204,7 @@ func (s *Server) httpServer(handler http.Handler) *http.Server {
 		IdleTimeout:                  idleTimeout,
 		MaxHeaderBytes:               maxHeaderBytes,
 		HTTP2:                        &http2Bounds,
-		DisableGeneralOptionsHandler: true, // OPTIONS * is answered like everything else
+		DisableGeneralOptionsHandler: true, // the handler takes OPTIONS * like everything else
 		ConnContext:                  withConn,
 		ConnState:                    s.conns.observe,
 		ErrorLog:                     slog.NewLogLogger(s.cfg.Logger.Handler(), slog.LevelWarn),

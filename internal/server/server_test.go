@@ -61,7 +61,7 @@ func dial(t testing.TB, s *Server) (net.Conn, *bufio.Reader) {
 	return conn, bufio.NewReader(conn)
 }
 
-// respond answers with 200 once it has read the body.
+// respond sends 200 once it has read the body.
 var respond = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 	_, _ = io.Copy(io.Discard, r.Body)
 	w.Header().Set("Content-Length", "0")

@@ -28,7 +28,7 @@ const (
 	yamlType   = "application/yaml" // RFC 9512
 )
 
-// Handlers returns what is served, by path. Each handler answers GET and HEAD.
+// Handlers returns what is served, by path. Each handler takes GET and HEAD.
 // document is openapi.yaml byte for byte, asJSON the same as JSON. public is
 // the base address of the service where clients use another one than the
 // page's, else "".

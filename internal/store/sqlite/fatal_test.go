@@ -119,7 +119,7 @@ func TestADamagedFileEndsWriting(t *testing.T) {
 		t.Error("storing a key, whose table is whole: got it stored, want it refused: nothing this process writes can be trusted")
 	}
 	if _, err := s.Keys(t.Context()); err != nil {
-		t.Errorf("listing keys: got error %v, want an answer: reading goes on", err)
+		t.Errorf("listing keys: got error %v, want them: reading goes on", err)
 	}
 }
 

@@ -74,7 +74,7 @@ func (s *early) Pet(ctx context.Context, id int64) (petstore.Pet, error) {
 	return s.Store.Pet(ctx, id)
 }
 
-// stale answers a query for a moment with what it was answered before.
+// stale returns for a moment the page that it returned before.
 type stale struct {
 	petstore.Store
 	mu    sync.Mutex
