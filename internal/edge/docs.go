@@ -28,14 +28,34 @@ func (e *edge) registerDocs(r *router, doc *openapi3.T) error {
 	if public == BasePath {
 		public = "" // no other address than that of the request
 	}
-	handlers, err := docs.Handlers(e.Document, append(asJSON, '\n'), public)
+	e.docs, err = docs.New(e.Document, append(asJSON, '\n'), public)
 	if err != nil {
 		return err
 	}
-	for path, h := range handlers {
-		r.public(path, echo.WrapHandler(h))
+	for _, path := range []string{"/openapi.yaml", "/openapi.json", DocsPath, DocsPath + "/", docsFile} {
+		r.public(path, func(c echo.Context) error {
+			handlers, err := e.docs.Handlers()
+			if err != nil {
+				return err
+			}
+			handlers[c.Request().URL.Path].ServeHTTP(c.Response(), c.Request())
+			return nil
+		})
 	}
 	return nil
+}
+
+// docsFile is the route of the files that the page loads.
+const docsFile = DocsPath + "/:file"
+
+// isUnknownFile reports whether the router took the path for a file of the page
+// that is not there.
+func (e *edge) isUnknownFile(x *exchange) bool {
+	if x.Path() != docsFile {
+		return false
+	}
+	handlers, err := e.docs.Handlers()
+	return err == nil && handlers[x.Request().URL.Path] == nil
 }
 
 // docsLink returns the Link of a deprecated operation to where the page at docs

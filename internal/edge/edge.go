@@ -28,6 +28,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"example.com/petstore/gen/api"
+	"example.com/petstore/internal/edge/docs"
 	"example.com/petstore/internal/keyring"
 )
 
@@ -63,6 +64,7 @@ type edge struct {
 	echo    *echo.Echo
 	methods string          // of all routes, as Allow lists them
 	groups  map[string]bool // the first segments of the operations' paths
+	docs    *docs.Site
 }
 
 // New returns the handler of the whole service. It fails where the document is

@@ -118,7 +118,7 @@ func (e *edge) recovering(x *exchange) (err error) {
 		x.Response().Header().Set("Allow", e.methods) // of the service as a whole (RFC 9110, section 9.3.7)
 		return x.NoContent(http.StatusNoContent)
 	}
-	if strings.Count(x.Path(), "/") != strings.Count(echo.GetPath(x.Request()), "/") {
+	if strings.Count(x.Path(), "/") != strings.Count(echo.GetPath(x.Request()), "/") || e.isUnknownFile(x) {
 		x.SetPath("")
 		return e.notFound(x)
 	}

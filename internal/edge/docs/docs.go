@@ -1,7 +1,7 @@
 // Package docs serves the document: byte for byte and as JSON to tools, and to
 // people as a page at /docs that explains it and sends requests. It reads files
-// of its own and the document, once, at the start; it knows nothing of the
-// service behind the operations.
+// of its own and the document; it knows nothing of the service behind the
+// operations.
 package docs
 
 import (
@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync"
 )
 
 // Path is where the page is: on the service itself, without a key.
@@ -28,28 +29,39 @@ const (
 	yamlType   = "application/yaml" // RFC 9512
 )
 
-// Handlers returns what is served, by path. Each handler takes GET and HEAD.
-// document is openapi.yaml byte for byte, asJSON the same as JSON. public is
-// the base address of the service where clients use another one than the
-// page's, else "".
-func Handlers(document, asJSON []byte, public string) (map[string]http.Handler, error) {
+// Site is everything that is served. It is safe for concurrent use.
+type Site struct {
+	handlers func() (map[string]http.Handler, error)
+}
+
+// New returns a site. document is openapi.yaml byte for byte, asJSON the same as
+// JSON. public is the base address of the service where clients use another one
+// than the page's, else "".
+func New(document, asJSON []byte, public string) (*Site, error) {
 	policy, err := securityPolicy(public)
 	if err != nil {
 		return nil, err
 	}
-	s := &site{
-		handlers: map[string]http.Handler{
-			"/openapi.yaml": &file{header: header(yamlType, revalidate), codings: plain(document)},
-			"/openapi.json": &file{header: header("application/json", revalidate), codings: plain(asJSON)},
-		},
-		policy: policy,
-		names:  map[string]string{},
-	}
-	if err := s.addAssets(document); err != nil {
-		return nil, err
-	}
-	return s.handlers, s.addPage(public)
+	// Compressing and hashing take longer than the rest of a start, and many
+	// servers are never asked for the page: the first request has it made.
+	return &Site{sync.OnceValues(func() (map[string]http.Handler, error) {
+		s := &site{
+			handlers: map[string]http.Handler{
+				"/openapi.yaml": &file{header: header(yamlType, revalidate), codings: plain(document)},
+				"/openapi.json": &file{header: header("application/json", revalidate), codings: plain(asJSON)},
+			},
+			policy: policy,
+			names:  map[string]string{},
+		}
+		if err := s.addAssets(document); err != nil {
+			return nil, err
+		}
+		return s.handlers, s.addPage(public)
+	})}, nil
 }
+
+// Handlers returns what is served, by path. Each handler takes GET and HEAD.
+func (s *Site) Handlers() (map[string]http.Handler, error) { return s.handlers() }
 
 // site is the page in the making.
 type site struct {
