@@ -113,6 +113,9 @@ ifneq ($(HAVE_CHROMIUM),yes)
 endif
 	$(RACE) -tags '$(shell echo $(TAGS) | tr ' ' ,)' -timeout 11m ./...
 	go test -count=1 ./internal/bench
+ifeq ($(HAVE_CC),yes)
+	go test -count=1 -run UnderLoad ./internal/store/sqlite
+endif
 
 test-times: ## all tests once more, and the twenty that take longest
 	@mkdir -p .bin && { $(RACE) -count=1 -json -tags '$(shell echo $(TAGS) | tr ' ' ,)' -timeout 11m ./... >.bin/test.json || echo 'Some tests fail; run make test to see them.'; }

@@ -41,6 +41,7 @@ func TestALoadThatFailsUndoesNobodyElse(t *testing.T) {
 		if err := <-ended; err != broken {
 			t.Errorf("got error %v, want %v", err, broken)
 		}
+		settle()
 		wantCreated(t, s, append(before, after...))
 		if n := countPets(t, s); n != 10 {
 			t.Errorf("got %d pets, want the 10 created", n)
