@@ -35,7 +35,8 @@ type figures struct {
 	attacks  []measured.Attack
 }
 
-func read() (f figures, err error) {
+// read reads the measured files below root, likewise.
+func read(root string) (f figures, err error) {
 	for _, file := range []struct {
 		name string
 		to   any
@@ -47,7 +48,7 @@ func read() (f figures, err error) {
 		{"postgres.json", &f.postgres},
 		{"attack.json", &f.attacks},
 	} {
-		if err := measured.Read(dir+file.name, file.to); err != nil {
+		if err := measured.Read(root+dir+file.name, file.to); err != nil {
 			return figures{}, err
 		}
 	}
@@ -55,43 +56,58 @@ func read() (f figures, err error) {
 }
 
 func run() error {
-	f, err := read()
+	f, err := read("")
 	if err != nil {
 		return err
 	}
-	if err := fill(document, map[string]string{
-		"loopback": f.loopback.Table(),
-		"scale":    f.scale.Table(),
-		"import":   f.imported.Table(),
-		"fsync":    measured.CommitsTable(f.commits),
-		"postgres": measured.VersusTable(f.postgres),
-	}); err != nil {
+	files, err := reports("", f)
+	if err != nil {
 		return err
 	}
-	if err := fill(manual, map[string]string{"sizes": sizes(f)}); err != nil {
-		return err
+	for path, content := range files {
+		if err := os.WriteFile(path, []byte(content), 0o644); err != nil {
+			return err
+		}
 	}
-	if err := fill(policy, map[string]string{"attack": measured.AttackTable(f.attacks)}); err != nil {
-		return err
-	}
-	return os.WriteFile(dir+"loopback.svg", []byte(loopbackChart(f.loopback)), 0o644)
+	return nil
 }
 
-// fill puts each table between the two comments of the document that name it.
-func fill(path string, tables map[string]string) error {
-	data, err := os.ReadFile(path)
-	if err != nil {
-		return err
+// reports returns the files that show the figures, by their paths below root,
+// which is "" or ends in a slash.
+func reports(root string, f figures) (map[string]string, error) {
+	files := map[string]string{dir + "loopback.svg": loopbackChart(f.loopback)}
+	for path, tables := range map[string]map[string]string{
+		document: {
+			"loopback": f.loopback.Table(),
+			"scale":    f.scale.Table(),
+			"import":   f.imported.Table(),
+			"fsync":    measured.CommitsTable(f.commits),
+			"postgres": measured.VersusTable(f.postgres),
+		},
+		manual: {"sizes": sizes(f)},
+		policy: {"attack": measured.AttackTable(f.attacks)},
+	} {
+		data, err := os.ReadFile(root + path)
+		if err != nil {
+			return nil, err
+		}
+		if files[path], err = fill(path, string(data), tables); err != nil {
+			return nil, err
+		}
 	}
-	text := string(data)
+	return files, nil
+}
+
+// fill puts each table between the two comments of the text that name it.
+func fill(path, text string, tables map[string]string) (string, error) {
 	for name, table := range tables {
 		begin, end := "<!-- measured: "+name+" -->\n", "<!-- end of measured: "+name+" -->"
 		before, rest, ok := strings.Cut(text, begin)
 		_, after, ok2 := strings.Cut(rest, end)
 		if !ok || !ok2 {
-			return fmt.Errorf("%s has no place marked %q", path, strings.TrimSpace(begin))
+			return "", fmt.Errorf("%s has no place marked %q", path, strings.TrimSpace(begin))
 		}
 		text = before + begin + "\n" + table + "\n" + end + after
 	}
-	return os.WriteFile(path, []byte(text), 0o644)
+	return text, nil
 }
