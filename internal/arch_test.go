@@ -60,6 +60,17 @@ func below(importPath string, roots ...string) bool {
 	})
 }
 
+// testPackages are for tests alone.
+var testPackages = []string{"internal/contract/contracttest", "internal/edge/edgetest", "internal/store/storetest", "internal/store/postgres/pgtest", "internal/bench"}
+
+// inModule returns the import paths of packages of this module.
+func inModule(names []string) (paths []string) {
+	for _, name := range names {
+		paths = append(paths, module+"/"+name)
+	}
+	return paths
+}
+
 // onlyIn lists what only a part of the program may know. Beside the program
 // stand internal/contract, which judges it, internal/check, which judges any
 // server, and internal/bench, which measures it.
@@ -71,10 +82,11 @@ var onlyIn = []struct {
 	{[]string{"github.com/labstack/echo", "github.com/getkin/kin-openapi"}, []string{"gen/api", "internal/edge", "internal/contract", "internal/bench"}},
 	{[]string{"database/sql", "modernc.org", "github.com/jackc/pgx", "github.com/pressly/goose"}, []string{"internal/store", "internal/bench/scale"}},
 	{[]string{"github.com/spf13", "golang.org/x/term", "os/signal", "flag"}, []string{"cmd", "internal/release", "internal/bench"}},
-	{[]string{"testing", "net/http/httptest", "pgregory.net/rapid", "github.com/anishathalye/porcupine", "github.com/rogpeppe/go-internal"}, []string{"internal/contract", "internal/store/storetest", "internal/store/postgres/pgtest", "internal/bench"}},
-	{[]string{"net/http"}, []string{"cmd", "gen", "internal/edge", "internal/server", "internal/metrics", "internal/service", "internal/contract", "internal/check", "internal/bench"}},
+	{[]string{"testing", "net/http/httptest", "pgregory.net/rapid", "github.com/anishathalye/porcupine", "github.com/rogpeppe/go-internal"}, testPackages},
+	{[]string{"net/http"}, []string{"cmd", "gen", "internal/edge", "internal/server", "internal/metrics", "internal/service", "internal/contract/contracttest", "internal/check", "internal/bench"}},
 	{[]string{module + "/internal/check"}, []string{"cmd"}},
-	{[]string{module + "/internal/contract", module + "/internal/store/storetest", module + "/internal/store/postgres/pgtest", module + "/internal/bench"}, []string{"internal/contract/breaking", "internal/bench"}},
+	{[]string{module + "/internal/contract", module + "/internal/bench"}, []string{"internal/contract", "internal/bench"}},
+	{inModule(testPackages), testPackages},
 	// The client is for other programs: the service never calls itself.
 	{[]string{module + "/gen/client", module + "/internal/sdk"}, []string{"internal/sdk"}},
 	{[]string{module + "/internal/store/memory", module + "/internal/store/sqlite", module + "/internal/store/postgres"}, []string{"internal/store", "internal/bench"}},
@@ -110,6 +122,7 @@ var mayImport = map[string][]string{
 	"internal/animals":         {"internal/petstore", "internal/petfile"},
 	"internal/edge/schema":     {"github.com/getkin/kin-openapi/openapi3"},
 	"internal/edge":            {"gen/api", "internal/petstore", "internal/keyring", "internal/limit", "internal/edge/docs", "internal/edge/schema", "github.com/getkin/kin-openapi/openapi3", "github.com/go-json-experiment/json/jsontext", "github.com/labstack/echo/v4", "github.com/oapi-codegen/runtime"},
+	"internal/edge/edgetest":   {"gen", "internal/edge", "internal/keyring", "internal/petstore", "internal/service"},
 	"internal/edge/docs":       {"go.yaml.in/yaml/v3"},
 	"internal/store":           {"internal/petstore", "internal/store/memory", "internal/store/sqlite", "internal/store/postgres"},
 	"internal/store/memory":    {"internal/petstore"},
@@ -121,6 +134,7 @@ var mayImport = map[string][]string{
 	// It runs statements, and knows nothing of pets.
 	"internal/store/postgres/primary": {"github.com/jackc/pgx/v5", "github.com/jackc/pgx/v5/pgconn", "github.com/jackc/pgx/v5/pgxpool", "github.com/sethvargo/go-retry"},
 
+	"internal/contract":          {"github.com/getkin/kin-openapi/openapi3"},
 	"internal/contract/breaking": {"internal/contract", "github.com/getkin/kin-openapi/openapi3"},
 }
 

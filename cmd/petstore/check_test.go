@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"example.com/petstore/internal/check"
+	"example.com/petstore/internal/edge/edgetest"
 	"example.com/petstore/internal/store"
 )
 
@@ -124,7 +125,7 @@ func TestSIGINTEndsACheckWithWhatItHasSoFar(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	right := handlerOn(t, st)
+	right := edgetest.Must(t, st, faultyKey)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.RawQuery == "limit=0" && r.Header.Get("Authorization") != "" {
 			reached <- struct{}{}
@@ -168,7 +169,7 @@ func TestAServerBehindTLSIsCheckedOverHTTP1And2(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		server := httptest.NewUnstartedServer(handlerOn(t, st))
+		server := httptest.NewUnstartedServer(edgetest.Must(t, st, faultyKey))
 		server.EnableHTTP2 = http2
 		server.StartTLS()
 		t.Cleanup(server.Close)

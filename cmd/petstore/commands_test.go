@@ -16,7 +16,8 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"example.com/petstore/internal/contract"
+	"example.com/petstore/internal/contract/contracttest"
+	"example.com/petstore/internal/edge"
 )
 
 // The words conversations are made of, beside those of testscript itself:
@@ -67,7 +68,7 @@ func commands() map[string]func(*testscript.TestScript, bool, []string) {
 
 // conversation is what one script has come to.
 type conversation struct {
-	judge  *contract.Judge
+	judge  *contracttest.Judge
 	env    *testscript.Env
 	client http.Client
 
@@ -155,7 +156,7 @@ func (c *conversation) serve(ts *testscript.TestScript, _ bool, args []string) {
 	c.server.start(ctx, cancel, c.environment(ts, append([]string{"serve", "--addr", "127.0.0.1:0", "--drain", "0s"}, args...), &c.server.stdout, &c.server.stderr))
 	address, err := c.server.address()
 	ts.Check(err)
-	ts.Setenv("SERVER", strings.TrimSuffix(address, contract.BasePath))
+	ts.Setenv("SERVER", strings.TrimSuffix(address, edge.BasePath))
 	ts.Setenv("ADDRESS", strings.TrimPrefix(ts.Getenv("SERVER"), "http://"))
 }
 

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"example.com/petstore/internal/contract"
+	"example.com/petstore/internal/contract/contracttest"
 )
 
 func TestWithFewFilesIdleConnectionsWithoutAKeyKeepNobodyOut(t *testing.T) {
@@ -19,7 +19,7 @@ func TestWithFewFilesIdleConnectionsWithoutAKeyKeepNobodyOut(t *testing.T) {
 		}
 		t.Run(store.name, func(t *testing.T) {
 			t.Parallel()
-			server := startProcessIn(t, contract.NewJudge(t), []string{"sh", "-c", `ulimit -n 64 && exec "$0" "$@"`}, "--store", store.address(t, t.TempDir()))
+			server := startProcessIn(t, contracttest.NewJudge(t), []string{"sh", "-c", `ulimit -n 64 && exec "$0" "$@"`}, "--store", store.address(t, t.TempDir()))
 			for range 100 {
 				dial(t, strings.TrimPrefix(server.base, "http://"))
 			}

@@ -12,7 +12,8 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"example.com/petstore/internal/contract"
+	"example.com/petstore/internal/contract/contracttest"
+	"example.com/petstore/internal/edge/edgetest"
 )
 
 // storeKind is a kind of store. One that is durable keeps keys and pets between
@@ -45,7 +46,7 @@ func TestMain(m *testing.M) {
 // response passes the contract's judge, which in the end must have seen every
 // status of every operation.
 func TestConversations(t *testing.T) {
-	judge := contract.NewJudge(t)
+	judge := contracttest.NewJudge(t)
 	for _, store := range stores {
 		t.Run(store.name, func(t *testing.T) {
 			testscript.Run(t, testscript.Params{
@@ -86,10 +87,10 @@ func TestConversations(t *testing.T) {
 }
 
 // visitFailures brings what no sound store brings: 500 and 503.
-func visitFailures(t *testing.T, judge *contract.Judge) {
+func visitFailures(t *testing.T, judge *contracttest.Judge) {
 	for _, failure := range failures {
 		t.Run(failure.name, func(t *testing.T) {
-			server := httptest.NewServer(handlerOn(t, faultyStore{fail: failure.fail}))
+			server := httptest.NewServer(edgetest.Must(t, faultyStore{fail: failure.fail}, faultyKey))
 			t.Cleanup(server.Close)
 			for _, c := range []struct{ method, path, body string }{
 				{"GET", "/v1/pets", ""},

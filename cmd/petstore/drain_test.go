@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"example.com/petstore/internal/contract"
+	"example.com/petstore/internal/contract/contracttest"
 )
 
 // keptClient keeps its connection, sends without retrying, and connects anew
@@ -79,8 +79,8 @@ func TestAServerThatIsToldToEndCutsNoConnectionUnderLoad(t *testing.T) {
 			t.Run(store.name+" "+c.name, func(t *testing.T) {
 				t.Parallel()
 				address := store.address(t, t.TempDir())
-				ending := startProcess(t, contract.NewJudge(t), "--store", address, "--drain", c.drain)
-				staying := startProcess(t, contract.NewJudge(t), "--store", address)
+				ending := startProcess(t, contracttest.NewJudge(t), "--store", address, "--drain", c.drain)
+				staying := startProcess(t, contracttest.NewJudge(t), "--store", address)
 				load := startKeptClients(t, ending, staying)
 				load.began.Wait()
 				load.wait(t, 200)

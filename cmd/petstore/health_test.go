@@ -8,12 +8,12 @@ import (
 	"testing"
 	"time"
 
-	"example.com/petstore/internal/contract"
+	"example.com/petstore/internal/contract/contracttest"
 )
 
 func TestHealthSaysWhetherTheServerIsReady(t *testing.T) {
 	t.Parallel()
-	server := startProcess(t, contract.NewJudge(t), "--store", "memory:", "--drain", "1h")
+	server := startProcess(t, contracttest.NewJudge(t), "--store", "memory:", "--drain", "1h")
 	_, port, _ := net.SplitHostPort(strings.TrimPrefix(server.base, "http://"))
 	health := func() (int, string) {
 		var stderr output
@@ -51,7 +51,7 @@ func TestSystemdIsToldWhenTheServerIsReadyAndWhenItStops(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = socket.Close() })
 	t.Setenv("NOTIFY_SOCKET", dir+"/s")
-	server := startProcess(t, contract.NewJudge(t), "--store", "memory:")
+	server := startProcess(t, contracttest.NewJudge(t), "--store", "memory:")
 	_ = socket.SetReadDeadline(time.Now().Add(giveUp)) // it is open
 	hears := func(want string) {
 		t.Helper()

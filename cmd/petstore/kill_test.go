@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"example.com/petstore/internal/contract"
+	"example.com/petstore/internal/contract/contracttest"
 )
 
 // ledger is what the clients have been told is stored.
@@ -49,7 +49,7 @@ func TestWhatWasAcknowledgedSurvivesKillMinus9(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
 	random := rand.New(rand.NewPCG(seed, 0))
-	judge := contract.NewJudge(t)
+	judge := contracttest.NewJudge(t)
 	acknowledged := &ledger{pets: map[int64]pet{}}
 	database := "sqlite:" + t.TempDir() + "/pets.db"
 

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"example.com/petstore/internal/contract"
+	"example.com/petstore/internal/contract/contracttest"
 )
 
 // dial opens a connection that the end of the test closes.
@@ -41,7 +41,7 @@ func exchangeRaw(t *testing.T, address, request string) *http.Response {
 
 func TestHeadersOf30KiBAreAcceptedAndFarLargerOnesAreRefused(t *testing.T) {
 	t.Parallel()
-	server := startProcess(t, contract.NewJudge(t), "--store", "memory:")
+	server := startProcess(t, contracttest.NewJudge(t), "--store", "memory:")
 	address := strings.TrimPrefix(server.base, "http://")
 	head := "GET /v1/pets HTTP/1.1\r\nHost: petstore\r\nAuthorization: Bearer " + processKey + "\r\n"
 	many := strings.Repeat("X-Header: "+strings.Repeat("x", 1012)+"\r\n", 30)
@@ -65,7 +65,7 @@ func TestHeadersOf30KiBAreAcceptedAndFarLargerOnesAreRefused(t *testing.T) {
 
 func TestOPTIONSOfTheWholeServerIsAnsweredLikeEverythingElse(t *testing.T) {
 	t.Parallel()
-	server := startProcess(t, contract.NewJudge(t), "--store", "memory:")
+	server := startProcess(t, contracttest.NewJudge(t), "--store", "memory:")
 	response := exchangeRaw(t, strings.TrimPrefix(server.base, "http://"), "OPTIONS * HTTP/1.1\r\nHost: petstore\r\n\r\n")
 	if response.StatusCode != http.StatusNoContent || response.Header.Get("Allow") == "" || response.Header.Get("X-Request-Id") == "" {
 		t.Errorf("OPTIONS *: got %d %v, want 204 with Allow and a request id", response.StatusCode, response.Header)
@@ -74,7 +74,7 @@ func TestOPTIONSOfTheWholeServerIsAnsweredLikeEverythingElse(t *testing.T) {
 
 func TestAHeaderThatNeverEndsIsNotWaitedFor(t *testing.T) {
 	t.Parallel()
-	server := startProcess(t, contract.NewJudge(t), "--store", "memory:")
+	server := startProcess(t, contracttest.NewJudge(t), "--store", "memory:")
 	conn := dial(t, strings.TrimPrefix(server.base, "http://"))
 	if _, err := io.WriteString(conn, "GET /v1/pets HTTP/1.1\r\nHost: pet"); err != nil {
 		t.Fatal(err)
@@ -86,7 +86,7 @@ func TestAHeaderThatNeverEndsIsNotWaitedFor(t *testing.T) {
 
 func TestABodyThatNeverComesIsNotWaitedFor(t *testing.T) {
 	t.Parallel()
-	server := startProcess(t, contract.NewJudge(t), "--store", "memory:")
+	server := startProcess(t, contracttest.NewJudge(t), "--store", "memory:")
 	_, rest := server.halfSent(t, `{"name":"Frank","categoryId":1}`)
 	response, err := http.ReadResponse(rest, nil)
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"example.com/petstore/internal/contract"
+	"example.com/petstore/internal/contract/contracttest"
 )
 
 var metricsLine = regexp.MustCompile(`"msg":"metrics","address":"(http://[^"]+)"`)
@@ -16,7 +16,7 @@ var metricsLine = regexp.MustCompile(`"msg":"metrics","address":"(http://[^"]+)"
 // startObserved starts the program with an admin server, and returns its address.
 func startObserved(t *testing.T, args ...string) (p *process, admin string) {
 	t.Helper()
-	p = startProcess(t, contract.NewJudge(t), append([]string{"--admin-addr", ":0"}, args...)...)
+	p = startProcess(t, contracttest.NewJudge(t), append([]string{"--admin-addr", ":0"}, args...)...)
 	match := metricsLine.FindStringSubmatch(p.output.String())
 	if match == nil {
 		t.Fatalf("log: got %s, want the address of the metrics", p.output.String())

@@ -16,7 +16,8 @@ import (
 	"testing"
 	"time"
 
-	"example.com/petstore/internal/contract"
+	"example.com/petstore/internal/contract/contracttest"
+	"example.com/petstore/internal/edge"
 )
 
 const processKey = "a-key-for-the-tests-of-processes"
@@ -28,19 +29,19 @@ type process struct {
 	exited chan error
 	base   string // http://127.0.0.1:…, or https
 	client *http.Client
-	judge  *contract.Judge
+	judge  *contracttest.Judge
 }
 
 // startProcess runs `petstore serve` on a free port. The end of the test kills
 // what is left of it.
-func startProcess(t *testing.T, judge *contract.Judge, args ...string) *process {
+func startProcess(t *testing.T, judge *contracttest.Judge, args ...string) *process {
 	t.Helper()
 	return startProcessIn(t, judge, nil, args...)
 }
 
 // startProcessIn is startProcess with the command run by another one, whose words
 // are wrapper.
-func startProcessIn(t *testing.T, judge *contract.Judge, wrapper []string, args ...string) *process {
+func startProcessIn(t *testing.T, judge *contracttest.Judge, wrapper []string, args ...string) *process {
 	t.Helper()
 	command := slices.Concat(wrapper, []string{self(t), "serve", "--addr", "127.0.0.1:0", "--drain", "0s"}, args)
 	p := &process{
@@ -61,7 +62,7 @@ func startProcessIn(t *testing.T, judge *contract.Judge, wrapper []string, args 
 	})
 	p.waitFor(t, `"msg":"serving"`)
 	match := servingLine.FindStringSubmatch(p.output.String())
-	p.base = strings.TrimSuffix(match[1], contract.BasePath)
+	p.base = strings.TrimSuffix(match[1], edge.BasePath)
 	return p
 }
 

@@ -7,7 +7,7 @@ import (
 	"syscall"
 	"testing"
 
-	"example.com/petstore/internal/contract"
+	"example.com/petstore/internal/contract/contracttest"
 )
 
 func TestASignalLetsTheRequestsUnderWayFinish(t *testing.T) {
@@ -15,7 +15,7 @@ func TestASignalLetsTheRequestsUnderWayFinish(t *testing.T) {
 	for _, signal := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT} {
 		t.Run(signal.String(), func(t *testing.T) {
 			t.Parallel()
-			server := startProcess(t, contract.NewJudge(t), "--store", "sqlite:"+t.TempDir()+"/pets.db")
+			server := startProcess(t, contracttest.NewJudge(t), "--store", "sqlite:"+t.TempDir()+"/pets.db")
 			const body = `{"name":"Frank","categoryId":1}`
 			request, rest := server.halfSent(t, body)
 			server.signal(t, signal)
@@ -39,7 +39,7 @@ func TestASignalLetsTheRequestsUnderWayFinish(t *testing.T) {
 
 func TestASecondSignalEndsAtOnceWhatIsStillUnderWay(t *testing.T) {
 	t.Parallel()
-	server := startProcess(t, contract.NewJudge(t), "--store", "memory:")
+	server := startProcess(t, contracttest.NewJudge(t), "--store", "memory:")
 	_, _ = server.halfSent(t, `{"name":"Frank","categoryId":1}`) // its body never comes
 	server.signal(t, syscall.SIGTERM)
 	server.waitFor(t, `"msg":"stopping`)
@@ -51,7 +51,7 @@ func TestASecondSignalEndsAtOnceWhatIsStillUnderWay(t *testing.T) {
 
 func TestADrainingServerAnswersAndSaysThatItIsNotReady(t *testing.T) {
 	t.Parallel()
-	server := startProcess(t, contract.NewJudge(t), "--store", "memory:", "--drain", "1h")
+	server := startProcess(t, contracttest.NewJudge(t), "--store", "memory:", "--drain", "1h")
 	server.signal(t, syscall.SIGTERM)
 	server.waitFor(t, `"msg":"stopping`)
 	var got any

@@ -13,7 +13,7 @@ import (
 	"syscall"
 	"testing"
 
-	"example.com/petstore/internal/contract"
+	"example.com/petstore/internal/contract/contracttest"
 )
 
 // writeTestPair writes the certificate and the key that httptest has.
@@ -42,7 +42,7 @@ func writeTestPair(t *testing.T) (certFile, keyFile string) {
 func startSecure(t *testing.T, args ...string) *process {
 	t.Helper()
 	certFile, keyFile := writeTestPair(t)
-	p := startProcess(t, contract.NewJudge(t), append([]string{"--tls-cert", certFile, "--tls-key", keyFile}, args...)...)
+	p := startProcess(t, contracttest.NewJudge(t), append([]string{"--tls-cert", certFile, "--tls-key", keyFile}, args...)...)
 	p.client.Transport = secureTransport(true)
 	return p
 }

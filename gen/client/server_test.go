@@ -2,18 +2,14 @@ package client_test
 
 import (
 	"context"
-	"io"
-	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"sync/atomic"
 	"testing"
-	"time"
 
-	"example.com/petstore/gen"
 	"example.com/petstore/gen/client"
 	"example.com/petstore/internal/edge"
-	"example.com/petstore/internal/keyring"
+	"example.com/petstore/internal/edge/edgetest"
 	"example.com/petstore/internal/petstore"
 	"example.com/petstore/internal/service"
 	"example.com/petstore/internal/store/memory"
@@ -29,18 +25,7 @@ type server struct {
 
 // serve serves a store; links begin with base.
 func serve(store petstore.Store, base string) (*server, error) {
-	keys, err := keyring.New(store, []string{key}, time.Now)
-	if err != nil {
-		return nil, err
-	}
-	handler, err := edge.New(edge.Config{
-		Document:     gen.Document,
-		Service:      service.New(store, base),
-		Logger:       slog.New(slog.NewJSONHandler(io.Discard, nil)),
-		Base:         base,
-		Authenticate: keys.Authenticate,
-		Ready:        store.Ping,
-	})
+	handler, err := edgetest.New(store, key, func(c *edge.Config) { c.Base, c.Service = base, service.New(store, base) })
 	if err != nil {
 		return nil, err
 	}

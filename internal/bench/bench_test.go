@@ -6,14 +6,11 @@ import (
 	"log/slog"
 	"net/http"
 	"testing"
-	"time"
 
-	"example.com/petstore/gen"
 	"example.com/petstore/internal/bench/peers"
 	"example.com/petstore/internal/edge"
-	"example.com/petstore/internal/keyring"
+	"example.com/petstore/internal/edge/edgetest"
 	"example.com/petstore/internal/petstore"
-	"example.com/petstore/internal/service"
 	"example.com/petstore/internal/store/memory"
 )
 
@@ -27,22 +24,9 @@ func petstoreHandler(tb testing.TB) http.Handler {
 			tb.Fatal(err)
 		}
 	}
-	keys, err := keyring.New(st, []string{peers.Key}, time.Now)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	h, err := edge.New(edge.Config{
-		Document:     gen.Document,
-		Service:      service.New(st, edge.BasePath),
-		Base:         edge.BasePath,
-		Logger:       slog.New(slog.NewJSONHandler(io.Discard, nil)),
-		Authenticate: keys.Authenticate,
-		Ready:        st.Ping,
+	return edgetest.Must(tb, st, peers.Key, func(c *edge.Config) {
+		c.Logger = slog.New(slog.NewJSONHandler(io.Discard, nil)) // a log line costs what it costs
 	})
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return h
 }
 
 // eachServer calls f with this service and every peer.

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -13,12 +12,9 @@ import (
 	"testing"
 	"time"
 
-	"example.com/petstore/gen"
 	"example.com/petstore/internal/check"
-	"example.com/petstore/internal/edge"
-	"example.com/petstore/internal/keyring"
+	"example.com/petstore/internal/edge/edgetest"
 	"example.com/petstore/internal/petstore"
-	"example.com/petstore/internal/service"
 	"example.com/petstore/internal/store/memory"
 )
 
@@ -34,22 +30,7 @@ func rightHandler(t testing.TB, n int) http.Handler {
 			t.Fatal(err)
 		}
 	}
-	keys, err := keyring.New(store, []string{key}, time.Now)
-	if err != nil {
-		t.Fatal(err)
-	}
-	handler, err := edge.New(edge.Config{
-		Document:     gen.Document,
-		Base:         edge.BasePath,
-		Service:      service.New(store, edge.BasePath),
-		Logger:       slog.New(slog.DiscardHandler),
-		Authenticate: keys.Authenticate,
-		Ready:        store.Ping,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return handler
+	return edgetest.Must(t, store, key)
 }
 
 // serve serves handler and returns how to check it.

@@ -18,7 +18,6 @@ import (
 	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/chromedp"
 
-	"example.com/petstore/internal/contract"
 	"example.com/petstore/internal/edge"
 	"example.com/petstore/internal/petstore"
 )
@@ -209,7 +208,7 @@ const focusUnseen = `(() => {
 })()`
 
 func theDocsWorkBehindAProxy(t *testing.T, browser context.Context) {
-	s := start(t, func(c *edge.Config) { c.Base = "https://pets.example.com/shop" + contract.BasePath })
+	s := start(t, func(c *edge.Config) { c.Base = "https://pets.example.com/shop" + edge.BasePath })
 	target, err := url.Parse(s.URL)
 	if err != nil {
 		t.Fatal(err)

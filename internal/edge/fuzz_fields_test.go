@@ -14,7 +14,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"example.com/petstore/internal/contract"
+	"example.com/petstore/internal/contract/contracttest"
 	"example.com/petstore/internal/petstore"
 	"example.com/petstore/internal/store/memory"
 )
@@ -25,7 +25,7 @@ import (
 // fuzzed serves requests from memory and judges every response.
 type fuzzed struct {
 	handler http.Handler
-	judge   *contract.Judge
+	judge   *contracttest.Judge
 }
 
 func newFuzzed(f *testing.F) fuzzed {
@@ -35,7 +35,7 @@ func newFuzzed(f *testing.F) fuzzed {
 			f.Fatal(err)
 		}
 	}
-	return fuzzed{newHandler(f, store, io.Discard), contract.NewJudge(f)}
+	return fuzzed{newHandler(f, store, io.Discard), contracttest.NewJudge(f)}
 }
 
 func (f fuzzed) send(t *testing.T, r *http.Request) *httptest.ResponseRecorder {

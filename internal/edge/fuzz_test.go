@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"example.com/petstore/internal/contract"
+	"example.com/petstore/internal/contract/contracttest"
 	"example.com/petstore/internal/store/memory"
 )
 
@@ -47,7 +47,7 @@ func FuzzHTTP(f *testing.F) {
 		f.Add([]byte(seed), true)
 		f.Add([]byte(seed), false)
 	}
-	judge := contract.NewJudge(f)
+	judge := contracttest.NewJudge(f)
 	handler := newHandler(f, memory.New(), io.Discard)
 	f.Fuzz(func(t *testing.T, data []byte, authorized bool) {
 		r, err := http.ReadRequest(bufio.NewReader(bytes.NewReader(data)))

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"example.com/petstore/gen"
-	"example.com/petstore/internal/contract"
+	"example.com/petstore/internal/contract/contracttest"
 	"example.com/petstore/internal/edge"
 	"example.com/petstore/internal/store/memory"
 )
@@ -173,7 +173,7 @@ func TestLinksAreAbsoluteWhereThereIsAPublicAddress(t *testing.T) {
 }
 
 func TestTheHeadersTheEdgeSendsAreTheDocuments(t *testing.T) {
-	d := contract.NewJudge(t).Document()
+	d := contracttest.NewJudge(t).Document()
 	for status, names := range map[string][]string{
 		"401": {"WWW-Authenticate"}, "415": {"Accept", "Accept-Encoding"}, "503": {"Retry-After"},
 	} {

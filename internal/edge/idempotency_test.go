@@ -3,18 +3,15 @@ package edge_test
 import (
 	"context"
 	"encoding/json"
-	"io"
-	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
 
-	"example.com/petstore/gen"
 	"example.com/petstore/gen/api"
 	"example.com/petstore/internal/edge"
+	"example.com/petstore/internal/edge/edgetest"
 	"example.com/petstore/internal/keyring"
-	"example.com/petstore/internal/service"
 	"example.com/petstore/internal/store/memory"
 )
 
@@ -24,19 +21,11 @@ type idempotentCreate func(token, body string, keys ...string) *httptest.Respons
 func newIdempotentCreate(t *testing.T) idempotentCreate {
 	s := memory.New()
 	t.Cleanup(func() { _ = s.Close() })
-	h, err := edge.New(edge.Config{
-		Document: gen.Document,
-		Service:  service.New(s, edge.BasePath),
-		Base:     edge.BasePath,
-		Logger:   slog.New(slog.NewTextHandler(io.Discard, nil)),
-		Authenticate: func(_ context.Context, token string) (keyring.Grant, bool, error) {
+	h := edgetest.Must(t, s, key, func(c *edge.Config) {
+		c.Authenticate = func(_ context.Context, token string) (keyring.Grant, bool, error) {
 			return keyring.Grant{KeyID: "id-of-" + token}, true, nil
-		},
-		Ready: s.Ping,
+		}
 	})
-	if err != nil {
-		t.Fatalf("making the edge: got error %v", err)
-	}
 	return func(token, body string, keys ...string) *httptest.ResponseRecorder {
 		r := httptest.NewRequest(http.MethodPost, "/v1/pets", strings.NewReader(body))
 		r.Header.Set("Authorization", "Bearer "+token)

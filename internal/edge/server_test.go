@@ -18,13 +18,11 @@ import (
 	"testing"
 	"time"
 
-	"example.com/petstore/gen"
-	"example.com/petstore/internal/contract"
+	"example.com/petstore/internal/contract/contracttest"
 	"example.com/petstore/internal/edge"
-	"example.com/petstore/internal/keyring"
+	"example.com/petstore/internal/edge/edgetest"
 	"example.com/petstore/internal/logging"
 	"example.com/petstore/internal/petstore"
-	"example.com/petstore/internal/service"
 	"example.com/petstore/internal/store/memory"
 )
 
@@ -46,7 +44,7 @@ const patience = 20 * time.Second
 // server is the whole service in this process.
 type server struct {
 	*httptest.Server
-	judge *contract.Judge
+	judge *contracttest.Judge
 	store *memory.Store
 	log   *logBuffer
 }
@@ -54,7 +52,7 @@ type server struct {
 // start serves an empty store in memory. change may spoil its configuration.
 func start(t testing.TB, change ...func(*edge.Config)) *server {
 	t.Helper()
-	s := &server{judge: contract.NewJudge(t), store: memory.New(), log: &logBuffer{}}
+	s := &server{judge: contracttest.NewJudge(t), store: memory.New(), log: &logBuffer{}}
 	handler := newHandler(t, s.store, s.log, change...)
 	s.Server = httptest.NewUnstartedServer(handler)
 	s.Config.DisableGeneralOptionsHandler = true // as serve has it
@@ -71,26 +69,8 @@ func start(t testing.TB, change ...func(*edge.Config)) *server {
 // those of the store.
 func newHandler(t testing.TB, store petstore.Store, log io.Writer, change ...func(*edge.Config)) http.Handler {
 	t.Helper()
-	keys, err := keyring.New(store, []string{key}, time.Now)
-	if err != nil {
-		t.Fatal(err)
-	}
-	cfg := edge.Config{
-		Document:     gen.Document,
-		Service:      service.New(store, edge.BasePath),
-		Base:         edge.BasePath,
-		Logger:       slog.New(logging.NewHandler(log, logging.Options{Level: slog.LevelDebug, Secrets: []string{key}})),
-		Authenticate: keys.Authenticate,
-		Ready:        store.Ping,
-	}
-	for _, c := range change {
-		c(&cfg)
-	}
-	handler, err := edge.New(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return handler
+	logger := slog.New(logging.NewHandler(log, logging.Options{Level: slog.LevelDebug, Secrets: []string{key}}))
+	return edgetest.Must(t, store, key, append([]func(*edge.Config){func(c *edge.Config) { c.Logger = logger }}, change...)...)
 }
 
 // response is one that came back, its body read.

@@ -18,7 +18,7 @@ import (
 
 	"example.com/petstore/gen"
 	"example.com/petstore/gen/api"
-	"example.com/petstore/internal/contract"
+	"example.com/petstore/internal/contract/contracttest"
 	"example.com/petstore/internal/keyring"
 )
 
@@ -140,7 +140,7 @@ func TestEveryOperationWithoutARouteIsRefused(t *testing.T) {
 
 func TestEveryRouteBelowTheBasePathNeedsAKey(t *testing.T) {
 	e := fromConfig(t)
-	judge := contract.NewJudge(t)
+	judge := contracttest.NewJudge(t)
 	count := 0
 	for _, route := range e.echo.Routes() {
 		if !strings.HasPrefix(route.Path, BasePath) {
@@ -183,7 +183,7 @@ func TestTheCodesOfThisPackageAreTheOnesTheDocumentLists(t *testing.T) {
 		return true
 	})
 	var documented []string
-	for _, codes := range contract.NewJudge(t).Codes() {
+	for _, codes := range contracttest.NewJudge(t).Codes() {
 		documented = append(documented, codes...)
 	}
 	slices.Sort(inCode)
@@ -194,7 +194,7 @@ func TestTheCodesOfThisPackageAreTheOnesTheDocumentLists(t *testing.T) {
 }
 
 func TestTheBodyLimitIsTheDocuments(t *testing.T) {
-	description := contract.NewJudge(t).Document().Paths.Value("/pets").Post.Description
+	description := contracttest.NewJudge(t).Document().Paths.Value("/pets").Post.Description
 	if want := strconv.Itoa(maxBody>>10) + " KiB"; !strings.Contains(strings.ReplaceAll(description, "\n", " "), want) {
 		t.Errorf("description of createPet: got %q, want it to name %s", description, want)
 	}

@@ -2,24 +2,18 @@ package petfile_test
 
 import (
 	"bytes"
-	"io"
-	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
 	"pgregory.net/rapid"
 
-	"example.com/petstore/gen"
-	"example.com/petstore/internal/edge"
-	"example.com/petstore/internal/keyring"
+	"example.com/petstore/internal/edge/edgetest"
 	"example.com/petstore/internal/petfile"
 	"example.com/petstore/internal/petstore"
-	"example.com/petstore/internal/service"
 	"example.com/petstore/internal/store/memory"
 )
 
@@ -37,22 +31,7 @@ type live struct {
 func newLive(t testing.TB) live {
 	t.Helper()
 	s := memory.New()
-	keys, err := keyring.New(s, []string{key}, time.Now)
-	if err != nil {
-		t.Fatal(err)
-	}
-	handler, err := edge.New(edge.Config{
-		Document:     gen.Document,
-		Service:      service.New(s, edge.BasePath),
-		Base:         edge.BasePath,
-		Logger:       slog.New(slog.NewJSONHandler(io.Discard, nil)),
-		Authenticate: keys.Authenticate,
-		Ready:        s.Ping,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return live{handler, s}
+	return live{edgetest.Must(t, s, key), s}
 }
 
 // post sends the body and returns the pet it made, or what the service says of

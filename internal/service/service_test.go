@@ -16,13 +16,13 @@ import (
 	"pgregory.net/rapid"
 
 	"example.com/petstore/gen/api"
-	"example.com/petstore/internal/contract"
+	"example.com/petstore/internal/contract/contracttest"
 	"example.com/petstore/internal/petstore"
 	"example.com/petstore/internal/store/memory"
 )
 
 func TestTheDefaultLimitIsTheDocuments(t *testing.T) {
-	list := contract.NewJudge(t).Document().Paths.Value("/pets").Get
+	list := contracttest.NewJudge(t).Document().Paths.Value("/pets").Get
 	if want := list.Parameters.GetByInAndName("query", "limit").Schema.Value.Default; float64(defaultLimit) != want {
 		t.Errorf("defaultLimit: got %d, want the document's %v", defaultLimit, want)
 	}
@@ -32,7 +32,7 @@ func TestTheDefaultLimitIsTheDocuments(t *testing.T) {
 }
 
 func TestTheStatusesOfTheDomainAreTheDocuments(t *testing.T) {
-	schemas := contract.NewJudge(t).Document().Components.Schemas
+	schemas := contracttest.NewJudge(t).Document().Components.Schemas
 	var documented []petstore.Status
 	for _, v := range schemas["PetStatus"].Value.Enum {
 		documented = append(documented, petstore.Status(v.(string)))

@@ -1,4 +1,4 @@
-package contract
+package contracttest
 
 import (
 	"bytes"
@@ -10,9 +10,10 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/getkin/kin-openapi/openapi3"
+
+	"example.com/petstore/internal/contract"
 )
 
 // The rules that a schema cannot state.
@@ -31,8 +32,8 @@ func everyResponse(r *http.Request, response *http.Response) (errs []error) {
 	if got := response.Header.Get("X-Content-Type-Options"); got != "nosniff" {
 		errs = append(errs, fmt.Errorf("X-Content-Type-Options: got %q, want nosniff", got))
 	}
-	if got := response.Header.Get("Cache-Control"); strings.HasPrefix(r.URL.Path, BasePath+"/") && got != "no-store" {
-		errs = append(errs, fmt.Errorf("Cache-Control below %s: got %q, want no-store", BasePath, got))
+	if got := response.Header.Get("Cache-Control"); strings.HasPrefix(r.URL.Path, contract.BasePath+"/") && got != "no-store" {
+		errs = append(errs, fmt.Errorf("Cache-Control below %s: got %q, want no-store", contract.BasePath, got))
 	}
 	return errs
 }
@@ -147,11 +148,11 @@ func isPreflight(r *http.Request, response *http.Response) bool {
 func deprecation(o *openapi3.Operation, response *http.Response) (errs []error) {
 	var wantDeprecation, wantSunset string
 	if o.Deprecated {
-		at, err := extensionDate(o, "x-deprecated-at")
+		at, err := contract.Date(o, "x-deprecated-at")
 		if err != nil {
 			return []error{err}
 		}
-		sunset, err := extensionDate(o, "x-sunset")
+		sunset, err := contract.Date(o, "x-sunset")
 		if err != nil {
 			return []error{err}
 		}
@@ -189,7 +190,7 @@ func location(response *http.Response, body []byte) []error {
 	if err := json.Unmarshal(body, &created); err != nil {
 		return []error{err}
 	}
-	got, want := response.Header.Get("Location"), fmt.Sprintf("%s/pets/%d", BasePath, created.ID)
+	got, want := response.Header.Get("Location"), fmt.Sprintf("%s/pets/%d", contract.BasePath, created.ID)
 	if !strings.HasSuffix(got, want) {
 		return []error{fmt.Errorf("header Location: got %q, want it to end in %s", got, want)}
 	}
@@ -258,13 +259,4 @@ func wantJSON(response *http.Response) []error {
 		return []error{fmt.Errorf("Content-Type: got %q, want application/json", got)}
 	}
 	return nil
-}
-
-// extensionDate reads a date that the document keeps as a string in quotes.
-func extensionDate(o *openapi3.Operation, name string) (time.Time, error) {
-	text, ok := o.Extensions[name].(string)
-	if !ok {
-		return time.Time{}, fmt.Errorf("%s of %s: got %v, want a date in quotes", name, o.OperationID, o.Extensions[name])
-	}
-	return time.Parse(time.DateOnly, text)
 }

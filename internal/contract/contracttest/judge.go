@@ -1,7 +1,7 @@
-// Package contract judges the service's responses by openapi.yaml: whatever a
-// test sends, over whichever way, its response goes through a Judge. It is for
-// tests alone, and knows the document but nothing of the code behind it.
-package contract
+// Package contracttest holds responses against openapi.yaml: whatever request a
+// test sends, and by whatever way, its response goes through a Judge. The package
+// knows the document but nothing of the code behind it.
+package contracttest
 
 import (
 	"bytes"
@@ -19,10 +19,8 @@ import (
 	"github.com/getkin/kin-openapi/routers"
 
 	"example.com/petstore/gen"
+	"example.com/petstore/internal/contract"
 )
-
-// BasePath is the path below which the operations stand.
-const BasePath = "/v1"
 
 // DocsPath is where people read the document.
 const DocsPath = "/docs"
@@ -42,7 +40,7 @@ func NewJudge(t testing.TB) *Judge {
 	if err != nil {
 		t.Fatalf("openapi.yaml does not load: %v", err)
 	}
-	return &Judge{document: document, codes: Codes(document)}
+	return &Judge{document: document, codes: contract.Codes(document)}
 }
 
 // Do sends r, judges the response and returns it with its body.
@@ -136,7 +134,7 @@ func (j *Judge) operation(route *routers.Route, params map[string]string, r *htt
 // find returns the path item of the document that u names, or nil. Segments are
 // compared decoded, one by one, so an encoded slash separates nothing.
 func (j *Judge) find(u *url.URL) (path string, item *openapi3.PathItem, params map[string]string) {
-	rest, below := strings.CutPrefix(decodedSegments(u), BasePath+"/")
+	rest, below := strings.CutPrefix(decodedSegments(u), contract.BasePath+"/")
 	if !below {
 		return "", nil, nil
 	}

@@ -1,4 +1,4 @@
-package contract
+package contracttest
 
 import (
 	"net/http"

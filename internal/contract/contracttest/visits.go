@@ -1,14 +1,11 @@
-package contract
+package contracttest
 
 import (
 	"fmt"
 	"maps"
 	"net/http"
-	"regexp"
 	"slices"
-	"strconv"
 	"sync"
-	"time"
 
 	"github.com/getkin/kin-openapi/openapi3"
 )
@@ -56,44 +53,9 @@ func (j *Judge) Unvisited() []string {
 	return slices.Sorted(maps.Keys(missing))
 }
 
-var codeRow = regexp.MustCompile("(?m)^\\| ([0-9]{3}) \\| `([a-z_]+)` \\|")
-
-// Codes reads the table of codes in the descriptions of the document's tags: the
-// codes of the Error body by their status.
-func Codes(document *openapi3.T) map[int][]string {
-	codes := map[int][]string{}
-	for _, tag := range document.Tags {
-		for _, row := range codeRow.FindAllStringSubmatch(tag.Description, -1) {
-			status, _ := strconv.Atoi(row[1]) // three digits
-			codes[status] = append(codes[status], row[2])
-		}
-	}
-	return codes
-}
-
 // Codes returns the codes of the Error body by their status, as the document's
 // table lists them.
 func (j *Judge) Codes() map[int][]string { return j.codes }
 
 // Document returns the document, which callers must not change.
 func (j *Judge) Document() *openapi3.T { return j.document }
-
-// Overdue returns the operations of the document that should have been removed
-// by that day.
-func Overdue(document *openapi3.T, today time.Time) (operationIDs []string, err error) {
-	for _, item := range document.Paths.Map() {
-		for _, o := range item.Operations() {
-			if _, ends := o.Extensions["x-sunset"]; !ends {
-				continue
-			}
-			sunset, err := extensionDate(o, "x-sunset")
-			if err != nil {
-				return nil, err
-			}
-			if today.After(sunset) {
-				operationIDs = append(operationIDs, o.OperationID)
-			}
-		}
-	}
-	return operationIDs, nil
-}
