@@ -10,8 +10,8 @@ import (
 	"example.com/petstore/internal/store/postgres/primary"
 )
 
-// Both writes touch their row also the second time, so that they wait for the
-// standby then too.
+// insertKey and revokeKey touch their row also the second time (insertKey by
+// touchKey), so that they wait for the standby then too.
 const (
 	keyColumns = "id, name, hash, read_only, created_at, expires_at, revoked_at, used_at"
 	insertKey  = "INSERT INTO keys (id, name, hash, read_only, created_at, expires_at) VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (id) DO NOTHING"

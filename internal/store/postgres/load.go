@@ -43,10 +43,10 @@ func (s *Store) Restore(ctx context.Context, pets iter.Seq2[petstore.Pet, error]
 	return s.load(ctx, petstore.Restoring(pets), ownIDs)
 }
 
-// load copies pets in one transaction, on a connection of its own: those of the
-// pools are few, and are abandoned where the server is too slow for requests. It
-// is not retried. Only whether it was committed is asked until the server tells:
-// the first pet has an idempotency key for that.
+// load copies pets in one transaction, on a connection of its own: the pools have
+// few, and abandon them where the server is too slow for requests. It does not
+// retry. It only asks whether the transaction was committed until the server tells,
+// by an idempotency key of the first pet.
 func (s *Store) load(ctx context.Context, pets iter.Seq2[petstore.Pet, error], columns []string) (int, error) {
 	l := &copying{columns: columns, first: s.newIdempotency()}
 	err := s.db.Dedicated(ctx, func(c *pgx.Conn) error { return l.run(ctx, c, pets) })
@@ -75,7 +75,7 @@ type copying struct {
 
 	n          int
 	pet        petstore.Pet
-	err        error // that ends the source
+	err        error // the error that ends the source
 	refusal    error // from the source of the pets, or about a pet
 	committing bool  // whether the commit may have been sent
 	next       func() (petstore.Pet, error, bool)
@@ -96,7 +96,7 @@ func (l *copying) run(ctx context.Context, c *pgx.Conn, pets iter.Seq2[petstore.
 		defer cancel()
 		return errors.Join(err, tx.Rollback(ending))
 	}
-	// A caller that leaves now does not end the commit.
+	// From here on the end of ctx does not end the commit.
 	l.committing = true
 	committing, cancel := context.WithTimeout(context.WithoutCancel(ctx), commitTimeout)
 	defer cancel()
@@ -172,7 +172,7 @@ func (l *copying) Values() ([]any, error) {
 func (l *copying) Err() error { return l.err }
 
 // askWhetherStored finds out whether a commit without a response was executed.
-// It asks until the server tells, for commitTimeout at most.
+// It asks for commitTimeout at most.
 func (s *Store) askWhetherStored(ctx context.Context, first petstore.Idempotency, cause error) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), commitTimeout)
 	defer cancel()
@@ -196,9 +196,9 @@ func (s *Store) askWhetherStored(ctx context.Context, first petstore.Idempotency
 	return nil
 }
 
-// isStored inserts the first pet's idempotency key again: that waits for a
-// transaction which has inserted it and has not ended, and succeeds only where
-// none has committed, nor ever will.
+// isStored inserts the first pet's idempotency key again. That waits for the end of
+// a transaction that has inserted it, and succeeds only where none has committed,
+// nor ever will.
 func isStored(ctx context.Context, c *pgx.Conn, first petstore.Idempotency) (bool, error) {
 	tx, err := c.Begin(ctx)
 	if err != nil {

@@ -20,23 +20,23 @@ import (
 //go:embed migrations/*.sql
 var migrations embed.FS
 
-// migrateTimeout bounds bringing the schema up to date, waiting for other
-// including the wait for other replicas that do so.
+// migrateTimeout bounds bringing the schema up to date, and the wait for another
+// replica that does so.
 const migrateTimeout = 5 * time.Minute
 
 // migrate brings the schema up to date. Any number of replicas may do so at
 // once: one migrates, the others wait.
 //
 // Older replicas go on working beside a newer one, so a migration must leave
-// every statement of the version before it valid: it may add tables, columns
+// every statement of the version before it valid. It may add tables, columns
 // that are nullable or have a default, and indexes (CONCURRENTLY, or writes
-// would wait for them), but rename, retype and drop nothing that the version
-// before names. What is no longer needed is dropped by the version after.
-// migrations_test.go refuses the rest.
-func migrate(ctx context.Context, primary *primary.DB) (err error) {
+// would wait for them). It must not rename, retype or drop anything that the
+// version before names; the version after may drop it. migrations_test.go
+// refuses the rest.
+func migrate(ctx context.Context, cluster *primary.DB) (err error) {
 	ctx, cancel := context.WithTimeout(ctx, migrateTimeout)
 	defer cancel()
-	db := stdlib.OpenDB(*primary.ConnConfig())
+	db := stdlib.OpenDB(*cluster.ConnConfig())
 	defer func() { err = errors.Join(err, db.Close()) }()
 	files, err := fs.Sub(migrations, "migrations")
 	if err != nil {
@@ -77,9 +77,9 @@ func schemaVersion(ctx context.Context, db *sql.DB) (version int64, err error) {
 }
 
 // locker is goose's lock between replicas: an advisory lock that belongs to a
-// transaction. One of goose's own belongs to a session, which a pooler such as
-// PgBouncer gives to another client between two transactions, lock and all. The
-// other is a row with a lease, which outlives a replica that is killed.
+// transaction. Goose has two locks of its own. One belongs to a session, which a
+// pooler such as PgBouncer gives to another client between two transactions, lock
+// and all. The other is a row with a lease, which outlives a replica that is killed.
 type locker struct{ tx *sql.Tx }
 
 // lockKey is the number of the lock. Any would do; this is "petstore" in ASCII.

@@ -21,9 +21,9 @@ ON CONFLICT (key_id, idempotency_key) WHERE idempotency_key IS NOT NULL DO NOTHI
 )
 
 // selectPetMade reads the pet that an idempotency key has made, and writes to the
-// log. That the pet can be read does not mean that a standby has it: the wait for
-// that may have been cancelled. But the later entry of the log commits only after
-// the pet, and so waits for both.
+// log. The pet may be readable before a standby has it, where the wait for the
+// standby was cancelled. The new entry of the log commits after the pet, so its
+// commit waits for both.
 const selectPetMade = `SELECT id, name, category_id, status, pg_logical_emit_message(true, 'petstore', '')::text
 FROM pets WHERE key_id = $1 AND idempotency_key = $2`
 
@@ -133,8 +133,8 @@ func scanPets(rows pgx.Rows, most int) ([]petstore.Pet, error) {
 }
 
 // rawPet decodes a row in the format of a prepared statement: integers as eight
-// bytes, text as itself. Scan looks that up for each value, which takes a seventh
-// of the processor time of a page. It decodes rows in any other format.
+// bytes, text as itself. Scan, which decodes any format, looks it up for each
+// value: a seventh of the processor time of a page.
 func rawPet(rows pgx.Rows) (p petstore.Pet, ok bool) {
 	fields, values := rows.FieldDescriptions(), rows.RawValues()
 	if len(values) != 4 || fields[0].Format != pgx.BinaryFormatCode || fields[2].Format != pgx.BinaryFormatCode ||

@@ -346,9 +346,8 @@ func (s *Server) Configure(t testing.TB, settings map[string]string) {
 			return Query[string](t, s.Address("postgres"), "SELECT current_setting($1)", name) == value
 		})
 	}
-	// Whether commits wait for a standby is said to all sessions by the
-	// checkpointer, once it has read the settings too: at the latest before it
-	// does as it is asked.
+	// The checkpointer tells all sessions whether commits wait for a standby, once
+	// it has read the settings: at the latest before the checkpoint asked for here.
 	Exec(t, s.Address("postgres"), "CHECKPOINT")
 }
 

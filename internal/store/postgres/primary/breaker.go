@@ -5,8 +5,10 @@ import (
 	"time"
 )
 
-// breaker is a circuit breaker that measures the time without a connection. Its
-// zero value is closed.
+// breaker is a circuit breaker that measures the time without a connection. To
+// count failures would not do: a server that refuses connections fails many calls
+// within a moment, and one that hangs fails the first call after 3 s. The zero
+// value is closed.
 type breaker struct {
 	mu           sync.Mutex
 	succeeded    time.Time // when a call got a connection last

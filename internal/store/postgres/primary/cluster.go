@@ -56,8 +56,8 @@ func (cl *cluster) survey(ctx context.Context, d time.Duration) []host {
 	return hosts
 }
 
-// switchPools makes all new statements, and those that wait for a response on p,
-// begin again with new pools. Those of p are closed in the background.
+// switchPools replaces p by new pools. Statements that wait for a response on p
+// begin again with the new pools. p closes in the background.
 func (cl *cluster) switchPools(p *pools, from server) {
 	cl.mu.Lock()
 	defer cl.mu.Unlock()

@@ -16,9 +16,9 @@ type Outcome int
 // The outcomes of a failed statement.
 const (
 	MaybeExecuted Outcome = iota // it may have been executed, or may be a little later
-	NotExecuted                  // it was not: a server is away or busy, and a later attempt may succeed
+	NotExecuted                  // it was not: the server is away or busy, and a later attempt may succeed
 	BadInput                     // it was not, and never will be: the database refuses a value
-	NeedsOperator                // it was not, and will not be until somebody repairs the database
+	NeedsOperator                // it was not, and will not be until the database is repaired
 )
 
 // Error is an error with an outcome that the error itself does not tell.

@@ -16,9 +16,9 @@ type executor struct {
 	breaker breaker
 }
 
-// execute runs the calls as one batch, all of them or none. It ignores that a
-// caller leaves: to cancel a write would end the server's wait for its standby,
-// and to cancel a read would cost the connection.
+// execute runs the calls as one batch, all of them or none. The end of a caller's
+// context does not end it: to cancel a write would end the server's wait for its
+// standby, and to cancel a read would cost the connection.
 func (e *executor) execute(calls []*call) {
 	err := e.withConn(func(ctx context.Context, c *pgx.Conn) error {
 		calls = slices.DeleteFunc(calls, func(c *call) bool { return !c.state.CompareAndSwap(waiting, sent) })

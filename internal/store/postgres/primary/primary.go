@@ -1,31 +1,25 @@
 // Package primary runs the statements of concurrent callers on the primary of a
 // PostgreSQL cluster. It knows no schema, and reads no standby.
 //
-// pgxpool gives each caller a connection and reports its error. A service that
-// promises durable writes through a failover needs more; each part is a file:
+// pgxpool gives each caller a connection and returns its error. Durable writes
+// through a failover need more. Each part is here for the harm that it prevents:
 //
-//   - batcher.go, execute.go: calls that wait share a round trip and, if they
-//     write, a commit. Without it a create costs this process three times and a
-//     list twice the processor time (`make bench-postgres`).
-//   - retry.go, errors.go: a statement runs again where its outcome is unknown
-//     or it was not executed. The WARNING of an aborted wait for a standby is an
-//     unknown outcome; pgx reports success. So is pgx's "conn closed", which
-//     pgconn.SafeToRetry allows to retry (jackc/pgx issue 2557).
-//   - pools.go, watchdog.go: a primary that hangs is abandoned within 3 s; the
-//     pools close in the background, because pgx waits 15 s to close a
-//     connection that does not respond (pgconn.go:840, pgxpool/pool.go:325).
+//   - batcher.go, execute.go: calls share a round trip and a commit. Without
+//     them a create takes three times the processor time, a list twice.
+//   - retry.go, errors.go: a call survives a failover; without them each one
+//     under way fails. pgx reports success after an aborted wait for a standby,
+//     and allows to retry after "conn closed" (jackc/pgx issue 2557).
+//   - pools.go, watchdog.go: a hung primary is abandoned within 3 s, and not
+//     after the 15 s of pgx (pgconn.go:840, pgxpool/pool.go:325).
 //   - timeline.go: pgx takes the first host that accepts writes (issue 2207).
-//     After a partition that may be the old primary; the timeline tells.
+//     After a partition that may be the old primary, whose writes are all lost.
 //   - cancel.go: pgx sends a cancel request for each connection it drops
-//     (pgconn.go:845, issue 679). PgBouncer keeps those for a hung server, and
-//     without this part no write succeeds for a minute and more.
-//   - readable.go: one system call finds a connection that has died. pgxpool
-//     pings only a connection idle for a second. Without this part a server that
-//     is gone is a 500 at the deadline, and not a 503 after 3 s.
+//     (pgconn.go:845, issue 679). PgBouncer keeps them for a hung server, and
+//     without this part no write succeeds for a minute.
+//   - readable.go: one system call finds a dead connection. Without it a server
+//     that is gone is a 500 after 8 s, and not a 503 after 3 s.
 //   - breaker.go: in an outage calls fail at once, and not after 3 s each. A
-//     breaker that counts failures (gobreaker) opens too early when the server
-//     refuses connections, and 3 s late when it hangs; this breaker measures the
-//     time without a connection.
+//     breaker that counts failures (gobreaker) opens too early or 3 s late.
 package primary
 
 import (

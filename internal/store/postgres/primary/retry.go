@@ -119,7 +119,8 @@ func (b *batcher) enqueue(ctx context.Context, c *call) error {
 	}
 }
 
-// await returns the error of the call, or that its caller left first.
+// await returns the error of the call, or one that says how far it came when ctx
+// ended.
 func (b *batcher) await(ctx context.Context, c *call) error {
 	select {
 	case <-c.done:

@@ -27,8 +27,8 @@ func serverOf(c *pgconn.PgConn) server {
 }
 
 // timeline is the highest timeline seen by this process. PostgreSQL begins a new
-// timeline with every promotion, so a server on a lower one is an old primary:
-// after a partition both accept writes, and those of the old one will be lost.
+// timeline with every promotion, so a server on a lower timeline is an old primary.
+// After a partition both accept writes, and all that the old primary accepts is lost.
 type timeline struct{ highest atomic.Uint32 }
 
 func (t *timeline) isStale(s server) bool { return s.timeline > 0 && s.timeline < t.highest.Load() }
