@@ -1,5 +1,5 @@
-// Package animals holds real ones, for the sandbox, tests and examples. Where
-// they come from is in README.md.
+// Package animals holds real animals, for the sandbox, tests and examples. README.md
+// names their source.
 package animals
 
 import (

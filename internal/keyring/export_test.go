@@ -2,6 +2,6 @@ package keyring
 
 // The constants, for the tests.
 const (
-	CacheTTL     = cacheTTL
-	MaxStrangers = maxStrangers
+	CacheTTL          = cacheTTL
+	MaxUnknownLookups = maxUnknownLookups
 )

@@ -25,10 +25,10 @@ const cacheTTL = 2 * time.Second
 // promise together.
 const lookupTimeout = 2 * time.Second
 
-// maxStrangers is how many keys that are not known are looked up at a time. The
-// others wait in line for lookupTimeout: whoever brings ever new keys must not
-// keep the store from requests with known ones.
-const maxStrangers = 16
+// maxUnknownLookups is how many unknown keys are looked up at a time. Other
+// look-ups of unknown keys wait in line for lookupTimeout: a client that sends ever
+// new keys must not keep the store from requests with known keys.
+const maxUnknownLookups = 16
 
 // minFixedLength keeps fixed keys out of reach of guessing.
 const minFixedLength = 16
@@ -39,10 +39,11 @@ type Keyring struct {
 	fixed map[[sha256.Size]byte]string
 	now   func() time.Time
 
-	flights   singleflight.Group
-	strangers chan struct{} // holds a token for each look-up of an unknown key
-	mu        sync.RWMutex
-	known     map[string]entry
+	flights        singleflight.Group
+	unknownLookups chan struct{} // holds a token for each look-up of an unknown key
+
+	mu    sync.RWMutex
+	known map[string]entry
 
 	hits, misses, shed atomic.Uint64
 }
@@ -54,14 +55,14 @@ type entry struct {
 	use   *use
 }
 
-// Grant is what a valid key allows its caller.
+// Grant is the right that a valid key gives its caller.
 type Grant struct {
 	KeyID    string
 	ReadOnly bool // nothing may be changed
 }
 
-// CheckFixed returns an error, which does not repeat the key, where one is not
-// at least 16 characters of RFC 6750's b64token.
+// CheckFixed returns an error where a fixed key is not at least 16 characters of
+// RFC 6750's b64token. The error does not repeat the key.
 func CheckFixed(fixed []string) error {
 	for i, token := range fixed {
 		if len(token) < minFixedLength || !IsToken(token) {
@@ -83,7 +84,7 @@ func New(store petstore.KeyStore, fixed []string, now func() time.Time) (*Keyrin
 		now:   now,
 		known: map[string]entry{},
 
-		strangers: make(chan struct{}, maxStrangers),
+		unknownLookups: make(chan struct{}, maxUnknownLookups),
 	}
 	for _, token := range fixed {
 		hash := petstore.HashToken(token)
@@ -95,8 +96,8 @@ func New(store petstore.KeyStore, fixed []string, now func() time.Time) (*Keyrin
 // Fixed returns how many fixed keys there are.
 func (k *Keyring) Fixed() int { return len(k.fixed) }
 
-// Authenticate returns what the key with that token allows, and whether it is
-// valid. An error means that the store could not be asked: the key is then
+// Authenticate returns the right of the key with that token, and whether the key
+// is valid. An error means that the store could not be asked: the key is then
 // neither valid nor invalid. A fixed key allows everything.
 func (k *Keyring) Authenticate(ctx context.Context, token string) (grant Grant, ok bool, err error) {
 	hash := petstore.HashToken(token)
@@ -129,7 +130,7 @@ func (k *Keyring) Authenticate(ctx context.Context, token string) (grant Grant, 
 	return Grant{KeyID: id, ReadOnly: e.key.ReadOnly}, true, nil
 }
 
-// CacheStats tell, since the start, how many keys were known, how many were asked
+// CacheStats count since the start how many keys the cache had, how many were asked
 // of the store, and how many of those look-ups were given up for lack of room.
 type CacheStats struct{ Hits, Misses, Shed uint64 }
 
@@ -138,21 +139,21 @@ func (k *Keyring) CacheStats() CacheStats {
 	return CacheStats{Hits: k.hits.Load(), Misses: k.misses.Load(), Shed: k.shed.Load()}
 }
 
-// lookup asks the store for a key, once for all who want it at the time. The
-// caller's going away does not end it, since others may wait for the result.
+// lookup asks the store for a key, once for all calls that want it at the time. The
+// end of one caller's context does not end it, since others may wait for the result.
 func (k *Keyring) lookup(ctx context.Context, id string, known bool) (entry, error) {
 	v, err, _ := k.flights.Do(id, func() (any, error) {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lookupTimeout)
 		defer cancel()
 		if !known {
 			select {
-			case k.strangers <- struct{}{}:
-				defer func() { <-k.strangers }()
+			case k.unknownLookups <- struct{}{}:
+				defer func() { <-k.unknownLookups }()
 			case <-ctx.Done():
 			}
 			if ctx.Err() != nil {
 				k.shed.Add(1)
-				return entry{}, errTooManyStrangers
+				return entry{}, errTooManyLookups
 			}
 		}
 		e := entry{asked: k.now()}
@@ -178,7 +179,7 @@ func (k *Keyring) lookup(ctx context.Context, id string, known bool) (entry, err
 	return v.(entry), nil
 }
 
-var errTooManyStrangers = &petstore.Error{Kind: petstore.Unavailable, Message: "too many unknown keys are being looked up"}
+var errTooManyLookups = &petstore.Error{Kind: petstore.Unavailable, Message: "too many unknown keys are being looked up"}
 
 // IsToken reports whether s is a b64token (RFC 6750, section 2.1): one or more
 // of its characters, then any number of "=".

@@ -315,11 +315,11 @@ func TestLookUpsOfUnknownKeysAreFewAtATime(t *testing.T) {
 			}()
 		}
 		synctest.Wait()
-		d.wantLookups(t, 1+keyring.MaxStrangers)
+		d.wantLookups(t, 1+keyring.MaxUnknownLookups)
 		d.advance(keyring.CacheTTL)
 		go d.wantOpen(t, token, k.ID)
 		synctest.Wait()
-		d.wantLookups(t, 2+keyring.MaxStrangers) // among them the known key's
+		d.wantLookups(t, 2+keyring.MaxUnknownLookups) // among them the known key's
 		close(d.gate)
 		for range 100 {
 			if err := <-refused; err != nil {
@@ -336,7 +336,7 @@ func TestAnUnknownKeyWaitsForItsTurnForABoundedTime(t *testing.T) {
 		d.gate = make(chan struct{}) // the store hangs
 		begin := time.Now()          // of the bubble
 		var callers sync.WaitGroup
-		for range 2 * keyring.MaxStrangers {
+		for range 2 * keyring.MaxUnknownLookups {
 			_, unknown := d.mustMakeKey(t, 0)
 			callers.Go(func() {
 				if _, ok, err := d.Authenticate(t.Context(), unknown); ok || petstore.KindOf(err) != petstore.Unavailable {

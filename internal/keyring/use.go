@@ -10,7 +10,7 @@ import (
 // by which a stored use is late. The promise is a minute.
 const useInterval = 30 * time.Second
 
-// use is when a known key was last used, in Unix seconds.
+// use is the time of a known key's last use, in Unix seconds.
 type use struct {
 	last   atomic.Int64
 	stored int64 // only for the one goroutine that stores
@@ -23,10 +23,9 @@ func (u *use) at(now time.Time) {
 	}
 }
 
-// RecordUse stores, now and then until stop is called and once more then, when
-// the keys of the store were last used; of fixed keys nothing is stored. What
-// cannot be stored is tried again the next time. stop returns why the last try
-// failed.
+// RecordUse stores the last use of the store's keys every 30 s, and once more when
+// stop is called. It stores nothing of fixed keys. Uses that cannot be stored are
+// tried again the next time; stop returns the error of the last try.
 func (k *Keyring) RecordUse() (stop func() error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)

@@ -1,6 +1,6 @@
-// Package metrics counts and times what the service does, for Prometheus. Where it
-// can, it reads at a scrape what others count anyway, so that a request pays for
-// little more than its histogram. The names begin with petstore_.
+// Package metrics counts and times requests and calls of the store, for Prometheus.
+// Where it can, it reads counters of other packages at a scrape, so that a request
+// pays for little more than its histogram. The names begin with petstore_.
 package metrics
 
 import (
@@ -29,14 +29,14 @@ type Metrics struct {
 	storeFailures *prometheus.CounterVec
 
 	mu   sync.Mutex
-	keys map[string]bool // those that have a deprecated call of their own
+	keys map[string]bool // keys with a series of deprecated calls of their own
 }
 
 // seconds are the bounds of the histograms: from a read of memory to the deadline
 // of a request.
 var seconds = []float64{.00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 8}
 
-// New returns metrics that take from sources what is counted there.
+// New returns metrics that read the counters of sources at each scrape.
 func New(sources Sources) *Metrics {
 	m := &Metrics{
 		registry: prometheus.NewRegistry(),

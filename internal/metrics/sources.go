@@ -12,8 +12,8 @@ import (
 	"example.com/petstore/internal/server"
 )
 
-// Sources are what others count. A nil function, and Stats that is nil, leave their
-// metrics out.
+// Sources are the counters of other packages. A nil function, and Stats that is nil,
+// leave their metrics out.
 type Sources struct {
 	Version, Commit, GoVersion, Store string
 
@@ -29,8 +29,8 @@ type Sources struct {
 // statsTimeout bounds a look at the store's figures, below Prometheus' own.
 const statsTimeout = 2 * time.Second
 
-// Describe implements prometheus.Collector. It describes nothing, since which
-// metrics there are depends on the sources.
+// Describe implements prometheus.Collector. It describes nothing, since the metrics
+// depend on the sources.
 func (s Sources) Describe(chan<- *prometheus.Desc) {}
 
 const (

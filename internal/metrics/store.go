@@ -15,7 +15,7 @@ const (
 	callKey    = "key"
 )
 
-// Store returns a store whose calls are timed: those of a request.
+// Store returns s with its calls timed, as far as requests make them.
 func (m *Metrics) Store(s petstore.Store) petstore.Store { return &timedStore{s, m} }
 
 type timedStore struct {

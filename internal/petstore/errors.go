@@ -5,15 +5,15 @@ import (
 	"fmt"
 )
 
-// Kind classes an error by who can do something about it.
+// Kind classes an error by the side that can mend it: client, service or time.
 type Kind int
 
-// The kinds of errors. Internal is the zero value: what nobody has classed is
-// the service's own fault.
+// The kinds of errors. Internal is the zero value: an error without a kind is the
+// service's own fault.
 const (
 	Internal    Kind = iota // the service failed; for a write, it may have happened
 	Invalid                 // the caller's value can never be accepted
-	NotFound                // what was asked for does not exist
+	NotFound                // there is no such pet or key
 	Reused                  // the idempotency key was used for another pet
 	Unavailable             // not now; nothing was done, and trying again is safe
 )
@@ -39,7 +39,7 @@ func (k Kind) String() string {
 // Error is an error with a kind.
 type Error struct {
 	Kind    Kind
-	Message string // for the client of the service where Kind is Invalid, NotFound or Reused, for the operator else
+	Message string // for the client where Kind is Invalid, NotFound or Reused, else for the operator
 	Err     error  // the cause, for the log; may be nil
 }
 

@@ -32,11 +32,11 @@ const (
 // MaxKeyName is how many characters the name of a key may have.
 const MaxKeyName = 100
 
-// Key is what is kept of an API key: enough to recognise its token, not
-// enough to make one.
+// Key is an API key as a store keeps it: enough to recognise its token, not enough
+// to make one.
 type Key struct {
 	ID        string // part of the token, not secret
-	Name      string // the operator's note of who uses it
+	Name      string // the operator's note of its user
 	Hash      [sha256.Size]byte
 	ReadOnly  bool // the key must not change anything
 	CreatedAt time.Time
@@ -45,9 +45,10 @@ type Key struct {
 	UsedAt    time.Time // when the store last heard of its use; zero: never
 }
 
-// NewKey makes a key that may do everything, and its token. The token is not kept anywhere: show it
-// once. A lifetime of 0 means that the key does not expire. It fails with
-// Invalid where the name is empty, longer than MaxKeyName or not printable.
+// NewKey makes a key that may do everything, and its token. No store keeps the
+// token: show it once. A lifetime of 0 means that the key does not expire. NewKey
+// fails with Invalid where the name is empty, longer than MaxKeyName or not
+// printable.
 func NewKey(name string, now time.Time, lifetime time.Duration) (Key, string, error) {
 	if err := validateKeyName(name); err != nil {
 		return Key{}, "", err
@@ -96,18 +97,18 @@ func isBase62(s string) bool {
 	return true
 }
 
-// HashToken returns what is kept of a token.
+// HashToken returns the hash by which a store recognises a token.
 func HashToken(token string) [sha256.Size]byte { return sha256.Sum256([]byte(token)) }
 
-// Valid reports whether a token with that hash is valid at that time:
-// it is this key's, which is neither revoked nor expired. The comparison takes
-// the same time whatever the hash.
+// Valid reports whether a token with that hash is this key's, and the key neither
+// revoked nor expired at that time. The comparison takes the same time whatever the
+// hash.
 func (k Key) Valid(hash [sha256.Size]byte, now time.Time) bool {
 	same := subtle.ConstantTimeCompare(k.Hash[:], hash[:]) == 1
 	return same && k.State(now) == KeyActive
 }
 
-// KeyState is what has become of a key.
+// KeyState says whether a key may still be used.
 type KeyState string
 
 // The states of a key.
@@ -130,8 +131,8 @@ func (k Key) State(now time.Time) KeyState {
 }
 
 func randomBase62(n int) string {
-	// 248 is the greatest multiple of 62 in a byte: taking only what lies
-	// below it keeps every digit equally likely.
+	// 248 is the greatest multiple of 62 in a byte: taking only bytes below it
+	// keeps every digit equally likely.
 	const fair = 248
 	out := make([]byte, 0, n)
 	var buf [64]byte

@@ -34,7 +34,7 @@ type NewPet struct {
 	CategoryID int64  // any value
 	Status     Status // one of Statuses; WithDefaults fills it
 
-	Idempotency Idempotency // what makes it safe to send again; not part of the pet
+	Idempotency Idempotency // makes it safe to send again; not part of the pet
 }
 
 // Pet is a stored pet. It never changes.

@@ -19,14 +19,14 @@ type Store interface {
 	// Ping reports whether the store can be used now.
 	Ping(ctx context.Context) error
 
-	// Failed delivers one error if the store can no longer vouch for what it
-	// acknowledges, such as a failed fsync, which cannot be tried again. The
-	// program must then end; what was acknowledged before is on disk. The
+	// Failed delivers one error if the store can no longer vouch for the writes
+	// that it acknowledges, such as a failed fsync, which cannot be tried again.
+	// The program must then end; all earlier acknowledged writes are on disk. The
 	// channel is nil for a store that cannot fail so.
 	Failed() <-chan error
 
 	// Close finishes the writes under way, refuses new ones with Unavailable
-	// and releases what the store holds. Only the first call does anything.
+	// and releases files and connections. Only the first call does anything.
 	Close() error
 }
 
@@ -36,8 +36,8 @@ type PetStore interface {
 	// 1 upward, never reused, gaps allowed, at most MaxID. When it returns
 	// without an error the pet survives the death of the process and of the
 	// machine, as far as the store promises durability at all. If ctx ends
-	// first, either nothing was done (Unavailable) or the pet is returned; a
-	// store across a network that cannot tell which fails with Internal.
+	// first, either nothing was done (Unavailable) or the pet is returned. A
+	// store across a network may not know which: then it fails with Internal.
 	//
 	// Calls with the same p.Idempotency make one pet, however many there are,
 	// at once or one after the other, in this process or another: all of them

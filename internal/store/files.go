@@ -12,8 +12,8 @@ import (
 type Report = sqlite.Report
 
 // Backup writes a snapshot of the SQLite file at that address to target, while
-// servers write. replace allows it to take the place of a file. progress is told
-// how much is done, 0 to 1.
+// servers write. replace allows it to take the place of a file. It calls progress
+// with the part that is done, 0 to 1.
 func Backup(ctx context.Context, address, target string, replace bool, progress func(part float64)) (Report, error) {
 	path, err := fileAt(address, "pg_basebackup copies a whole server, pg_dump one database")
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package store opens stores by their addresses. It is the one place that
-// knows which there are.
+// Package store opens stores by their addresses. No other package of the program
+// knows the kinds of stores.
 package store
 
 import (
@@ -31,8 +31,8 @@ func MustExist(o *sqlite.Options) { o.MustExist = true }
 // changed.
 func ReadOnly(o *sqlite.Options) { o.ReadOnly = true }
 
-// Notify has f told, in a sentence each, of notices for the operator: that a
-// store was made, and where, or that others may read it.
+// Notify has Open call f with each notice for the operator, a sentence: that a
+// store was made, and where, or that other users may read it.
 func Notify(f func(message string)) Option {
 	return func(o *sqlite.Options) { o.Notify = f }
 }
@@ -70,8 +70,8 @@ func isPostgres(address string) bool {
 	return strings.HasPrefix(address, "postgres://") || strings.HasPrefix(address, "postgresql://")
 }
 
-// RequireSync returns an error unless s is a store that acknowledges nothing
-// which only one machine has.
+// RequireSync returns an error unless s acknowledges a write only once two machines
+// have it.
 func RequireSync(ctx context.Context, s petstore.Store) error {
 	p, ok := s.(*postgres.Store)
 	if !ok {
@@ -80,16 +80,16 @@ func RequireSync(ctx context.Context, s petstore.Store) error {
 	return p.RequireSync(ctx)
 }
 
-// Monitor logs what a store finds out about its cluster while it is open: an old
-// primary that accepts writes and, with requireSync, that no standby is
-// synchronous. It returns at once, and does nothing for a store without a cluster.
+// Monitor logs the faults of a store's cluster while the store is open: an old
+// primary that accepts writes and, with requireSync, the lack of a synchronous
+// standby. It returns at once, and does nothing for a store without a cluster.
 func Monitor(s petstore.Store, log *slog.Logger, requireSync bool) {
 	if p, ok := s.(*postgres.Store); ok {
 		p.Monitor(log, requireSync)
 	}
 }
 
-// Redact returns the address without what is secret of it, for logs.
+// Redact returns the address without its secrets, for logs.
 func Redact(address string) string {
 	scheme, _, found := strings.Cut(address, ":")
 	switch {
@@ -105,8 +105,8 @@ func Redact(address string) string {
 	return address
 }
 
-// opened returns no store at all beside an error, where a nil pointer of a
-// store's own type would not be nil any more.
+// opened returns a nil interface beside an error. A nil pointer of a store's own
+// type would make an interface that is not nil.
 func opened[S petstore.Store](s S, err error) (petstore.Store, error) {
 	if err != nil {
 		return nil, err

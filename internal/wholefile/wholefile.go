@@ -1,6 +1,6 @@
 // Package wholefile gives files their names only once they are whole and on
 // disk, so that neither a crash nor a power cut leaves half a file under a name.
-// It does not lock: of two who write one file, the later one wins.
+// It does not lock: of two writers of one file, the later one wins.
 package wholefile
 
 import (
@@ -19,8 +19,8 @@ func Temporary(name string) (*os.File, error) {
 	return os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+".*")
 }
 
-// Rename syncs the file called from, gives it the name to in the same folder,
-// in place of any file of that name, and syncs the folder: when it returns nil,
+// Rename syncs the file called from and gives it the name to in the same folder, in
+// place of any file of that name. Then it syncs the folder: when Rename returns nil,
 // the name survives a power cut.
 func Rename(from, to string) error {
 	f, err := os.OpenFile(from, os.O_RDWR, 0)
@@ -36,7 +36,7 @@ func Rename(from, to string) error {
 	return SyncFolder(to)
 }
 
-// SyncFolder puts on disk which names the folder of the file called name has.
+// SyncFolder puts the names in the folder of the file called name on disk.
 // Windows has no such call, and needs none.
 func SyncFolder(name string) error {
 	if runtime.GOOS == "windows" {

@@ -9,7 +9,7 @@ import (
 
 // Load implements petstore.PetStore.
 func (s *Store) Load(ctx context.Context, pets iter.Seq2[petstore.NewPet, error]) (int, error) {
-	all, err := s.gather(ctx, petstore.Loading(pets))
+	all, err := s.readAll(ctx, petstore.Loading(pets))
 	if err != nil {
 		return 0, err
 	}
@@ -30,7 +30,7 @@ func (s *Store) Load(ctx context.Context, pets iter.Seq2[petstore.NewPet, error]
 
 // Restore implements petstore.PetStore.
 func (s *Store) Restore(ctx context.Context, pets iter.Seq2[petstore.Pet, error]) (int, error) {
-	all, err := s.gather(ctx, petstore.Restoring(pets))
+	all, err := s.readAll(ctx, petstore.Restoring(pets))
 	if err != nil {
 		return 0, err
 	}
@@ -48,9 +48,9 @@ func (s *Store) Restore(ctx context.Context, pets iter.Seq2[petstore.Pet, error]
 	return len(all), nil
 }
 
-// gather reads all of pets before the store is locked: no caller waits for the
-// source of them.
-func (s *Store) gather(ctx context.Context, pets iter.Seq2[petstore.Pet, error]) (all []petstore.Pet, err error) {
+// readAll reads all of pets before the store is locked: no caller waits for their
+// source.
+func (s *Store) readAll(ctx context.Context, pets iter.Seq2[petstore.Pet, error]) (all []petstore.Pet, err error) {
 	if err := s.Ping(ctx); err != nil {
 		return nil, err
 	}

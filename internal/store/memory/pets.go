@@ -33,8 +33,8 @@ func (s *Store) CreatePet(ctx context.Context, p petstore.NewPet) (petstore.Pet,
 
 var errNoID = &petstore.Error{Kind: petstore.Internal, Message: "there is no identifier left"}
 
-// add adds a pet whose identifier is greater than all others. The caller holds
-// mu, as does that of lastID.
+// add adds a pet whose identifier is greater than all others. The callers of add
+// and lastID hold mu.
 func (s *Store) add(p petstore.Pet) {
 	s.pets = append(s.pets, p)
 	s.byStatus[p.Status] = append(s.byStatus[p.Status], p)
@@ -77,7 +77,7 @@ func (s *Store) Pets(ctx context.Context, q petstore.Query) (petstore.Page, erro
 	if err := s.readable(ctx); err != nil {
 		return petstore.Page{}, err
 	}
-	// What is stored never changes, so pages are parts of the lists themselves.
+	// A stored pet never changes, so pages are parts of the lists themselves.
 	pets := s.pets
 	if q.Status != "" {
 		pets = s.byStatus[q.Status]
