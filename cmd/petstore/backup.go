@@ -41,8 +41,8 @@ the store grows meanwhile by what servers write.`,
 	return cmd
 }
 
-// onFile runs f, which works on a whole SQLite file, with a progress that is
-// shown and until a signal. outcome says how things are after one.
+// onFile runs f, which works on a whole SQLite file, until a signal, and shows its
+// progress. outcome describes the file after a signal.
 func onFile(ctx context.Context, env environment, what, outcome string, f func(context.Context, func(float64)) error) error {
 	ctx, stop := untilSignal(ctx)
 	defer stop()
@@ -60,7 +60,7 @@ func onFile(ctx context.Context, env environment, what, outcome string, f func(c
 	return err
 }
 
-// printReport says what a file holds.
+// printReport prints the contents of a file in numbers.
 func printReport(to io.Writer, what string, r store.Report) {
 	fmt.Fprintf(to, "%s: schema version %d, %s, %s, %.1f MiB\n", visible(what), r.Schema,
 		counted(r.Pets, "animal"), counted(r.Keys, "key"), float64(r.Bytes)/(1<<20))

@@ -17,13 +17,7 @@ import (
 	"example.com/petstore/internal/check"
 )
 
-// uncheckedError is why a check says neither that the contract holds nor that
-// it does not.
-type uncheckedError struct{ error }
-
-func (u uncheckedError) Unwrap() error { return u.error }
-
-// checkConfig is what the flags of `petstore check` say.
+// checkConfig is the configuration of `petstore check`.
 type checkConfig struct {
 	check.Config
 	only     string
@@ -46,9 +40,9 @@ The API key is taken from PETSTORE_KEY. It goes to URL's host and nowhere else:
 redirects are not followed, no proxy is used, and it is never printed.
 
 Without --write only GET, HEAD, OPTIONS and PROPFIND are sent, which change
-nothing. With it some 40 animals are added, which nobody can remove: not where
-that matters. It also sends the key in a URL, which servers must not accept and
-may log.
+nothing. With --write some 40 animals are added, and no operation removes them: do
+not use it where that matters. It also sends the key in a URL, which servers must
+not accept and may log.
 
 The exit status is 0 if all that was checked holds, 1 if something does not, and
 2 if it could not be checked: no key, no response, or no end before --deadline.`,
@@ -63,7 +57,7 @@ The exit status is 0 if all that was checked holds, 1 if something does not, and
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	flags.BoolVar(&cfg.Write, "write", false, "add animals too, which nobody can remove")
+	flags.BoolVar(&cfg.Write, "write", false, "add animals too, which no operation removes")
 	flags.StringVar(&cfg.only, "only", "", `check only the rules whose "group: title" this regular expression matches`)
 	flags.BoolVar(&cfg.json, "json", false, "print one JSON object, for programs")
 	addDurationFlag(flags, &cfg.Timeout, "timeout", 10*time.Second, "how long to wait for one response")
@@ -111,7 +105,7 @@ func runCheck(ctx context.Context, env environment, cfg checkConfig, address str
 	return nil
 }
 
-// complete reads what the flags do not hold, or hold as text.
+// complete adds the values that are no flags, and reads those that are text.
 func (cfg *checkConfig) complete(env environment, address string) (err error) {
 	if cfg.Base, err = check.ParseBase(address); err != nil {
 		return usageError{err}
@@ -134,7 +128,7 @@ func (cfg *checkConfig) complete(env environment, address string) (err error) {
 	return nil
 }
 
-// unencrypted reports whether what is sent there can be read on the way.
+// unencrypted reports whether requests to base can be read on their way.
 func unencrypted(base *url.URL) bool {
 	ip := net.ParseIP(base.Hostname())
 	return base.Scheme == "http" && base.Hostname() != "localhost" && (ip == nil || !ip.IsLoopback())

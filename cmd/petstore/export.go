@@ -88,7 +88,7 @@ func exportPets(ctx context.Context, env environment, cfg exportConfig) (err err
 	ctx, stop := untilSignal(ctx)
 	defer stop()
 
-	write, outcome := func(to func(io.Writer) error) error { return to(env.stdout) }, "what was written is not whole"
+	write, outcome := func(to func(io.Writer) error) error { return to(env.stdout) }, "the output is not whole"
 	if cfg.file != "-" {
 		if err := wholefile.CheckTarget(cfg.file, cfg.force); err != nil {
 			return err
@@ -128,7 +128,7 @@ func writeWhole(cfg exportConfig, write func(io.Writer) error) (err error) {
 	if err := errors.Join(write(temporary), temporary.Close()); err != nil {
 		return err
 	}
-	if err := wholefile.CheckTarget(cfg.file, cfg.force); err != nil { // somebody else may have written it
+	if err := wholefile.CheckTarget(cfg.file, cfg.force); err != nil { // another program may have written it meanwhile
 		return err
 	}
 	return wholefile.Rename(temporary.Name(), cfg.file)

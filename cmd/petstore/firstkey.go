@@ -44,9 +44,9 @@ func fixedKeys(getenv func(string) string) ([]string, error) {
 	return fixed, nil
 }
 
-// ensureKey sees to it that somebody can use the server: where there is no key
-// at all, it makes one for the person at the terminal, or logs how to make one.
-// A store in memory that nobody could ever give a key is refused.
+// ensureKey makes sure that the server can be used. Where the store has no key, it
+// makes one for the person at the terminal, or logs how to make one. It refuses a
+// store in memory that could never get a key.
 func ensureKey(ctx context.Context, env environment, logger *slog.Logger, cfg serveConfig, s petstore.KeyStore, keys *keyring.Keyring, url string) error {
 	if keys.Fixed() > 0 {
 		return nil
@@ -79,7 +79,7 @@ or in a browser, at %s%s
 `, token, token, url, edge.BasePath, url, edge.DocsPath)
 		return err
 	case cfg.store == store.Memory:
-		return errors.New("the store memory: has no key, and nobody could give it one later; set PETSTORE_API_KEYS")
+		return errors.New("the store memory: has no key, and none can be added later; set PETSTORE_API_KEYS")
 	}
 	logger.Warn("the store has no API key yet, so every request is refused", "fix", "petstore keys create NAME --store "+store.Redact(cfg.store))
 	return nil

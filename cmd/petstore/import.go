@@ -62,12 +62,12 @@ into a store that holds no pets.`,
 	flags.BoolVar(&cfg.keepGood, "keep-good", false, "leave out the rows that are not acceptable, and store the others")
 	flags.StringVar(&cfg.rejects, "rejects", "", "write the rows that are not acceptable to this new file, as CSV of line, reason and row")
 	flags.BoolVar(&cfg.restore, "restore", false, "keep the identifiers of an export; the store must hold no pets")
-	flags.BoolVar(&cfg.asJSON, "json", false, "print a JSON object of what was done, for programs")
+	flags.BoolVar(&cfg.asJSON, "json", false, "print the result as a JSON object, for programs")
 	return cmd
 }
 
-// check refuses flags that make no sense together, and returns the format that
-// flag or file name tell.
+// check refuses flags that make no sense together, and returns the format by the
+// flag or the file's name.
 func (cfg importConfig) check() (petfile.Format, error) {
 	format, err := formatOf(cfg.format)
 	switch {
@@ -83,7 +83,7 @@ func (cfg importConfig) check() (petfile.Format, error) {
 	return format, nil
 }
 
-// importPets checks the file, and then stores what is in it.
+// importPets checks the file, and then stores its pets.
 func importPets(ctx context.Context, env environment, cfg importConfig) (err error) {
 	format, err := cfg.check()
 	if err != nil {
@@ -172,7 +172,7 @@ func (im *importing) store(ctx context.Context) (err error) {
 	return explainImport(ctx, err)
 }
 
-// print says what was done.
+// print reports the import to a person.
 func (im *importing) print() {
 	leftOut := ""
 	if im.file.Bad > 0 {
@@ -206,7 +206,7 @@ func (im *importing) printJSON() error {
 	})
 }
 
-// warnServers says so where others on the store will have to wait.
+// warnServers tells the operator where servers on the store will have to wait.
 func warnServers(env environment, address string) error {
 	used, err := store.InUse(address)
 	if used {
@@ -215,7 +215,7 @@ func warnServers(env environment, address string) error {
 	return err
 }
 
-// explainImport says of every failure what has become of the import.
+// explainImport adds to every failure whether any pets were imported.
 func explainImport(ctx context.Context, err error) error {
 	_, fromStore := errors.AsType[*petstore.Error](err)
 	_, fromFile := errors.AsType[petfile.FileError](err)

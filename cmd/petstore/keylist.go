@@ -19,7 +19,7 @@ func keysListCommand(env environment) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "list",
-		Short: "List the keys, without what is secret of them",
+		Short: "List the keys, without their secrets",
 		Long: `list prints the keys of a store, oldest first. STATE is active, until the day the
 key will expire, or the day it expired or was revoked. USED is the day of its last
 use, which servers store within a minute. Days are those of UTC.`,

@@ -47,7 +47,7 @@ func (cfg serveConfig) checkLimits() error {
 	return server.CheckMaxConnections(cfg.maxConnections)
 }
 
-// limits returns what the service takes on at once.
+// limits returns the bounds of the work that the service does at once.
 func (cfg serveConfig) limits() edge.Limits {
 	l := edge.Limits{
 		Calls:     limit.NewCalls(cfg.maxInFlight, queuedForEachCall*cfg.maxInFlight),

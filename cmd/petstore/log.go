@@ -9,7 +9,7 @@ import (
 	"example.com/petstore/internal/logging"
 )
 
-// logConfig is what the flags of the log say.
+// logConfig is the configuration of the log.
 type logConfig struct{ level, format string }
 
 func addLogFlags(flags *pflag.FlagSet, cfg *logConfig) {
@@ -17,7 +17,7 @@ func addLogFlags(flags *pflag.FlagSet, cfg *logConfig) {
 	flags.StringVar(&cfg.format, "log-format", "auto", "how to log: text, json, or auto, which is text at a terminal and json otherwise")
 }
 
-// options returns how to log to standard error, and no secret of those.
+// options returns the options of a log on standard error, without the secrets.
 func (cfg logConfig) options(env environment, secrets []string) (o logging.Options, err error) {
 	levels := map[string]slog.Level{"debug": slog.LevelDebug, "info": slog.LevelInfo, "warn": slog.LevelWarn, "error": slog.LevelError}
 	level, ok := levels[cfg.level]

@@ -1,7 +1,7 @@
-// Command petstore is the pet store service: `petstore serve` serves the
-// operations of openapi.yaml, `petstore keys` manages the API keys that open it,
-// `petstore import` and `petstore export` bring pets in and out by the file,
-// `petstore check` holds any server against the contract.
+// Command petstore is the pet store service. `petstore serve` serves the operations
+// of openapi.yaml, and `petstore keys` manages the API keys that open it. `petstore
+// import` and `petstore export` bring pets in and out by the file. `petstore check`
+// holds any server against the contract.
 package main
 
 import (
@@ -26,7 +26,7 @@ func main() {
 	}))
 }
 
-// environment is all that a command sees of its surroundings.
+// environment is all that a command sees of the process around it.
 type environment struct {
 	args             []string
 	getenv           func(string) string
@@ -37,8 +37,8 @@ type environment struct {
 	interactive      bool                // standard input, output and error are all a terminal
 }
 
-// width returns how many columns there are for what is written to w, a standard
-// output: those of its terminal, or 0, which is any number.
+// width returns the number of columns for text written to w, a standard output: the
+// width of its terminal, or 0, which is any number.
 func (env environment) width(w io.Writer) int {
 	if env.columns == nil {
 		return 0
@@ -58,8 +58,3 @@ func run(ctx context.Context, env environment) int {
 	fmt.Fprintln(env.stderr, "petstore: "+visible(err.Error()))
 	return exitStatus(err)
 }
-
-// usageError is a command line, or a variable in its place, that makes no sense.
-type usageError struct{ error }
-
-func (u usageError) Unwrap() error { return u.error }

@@ -16,15 +16,15 @@ import (
 	"example.com/petstore/internal/server"
 )
 
-// observation is what --admin-addr makes visible, or nothing without it.
+// observation is the metrics of a server with --admin-addr; without, it is empty.
 type observation struct {
-	store    petstore.Store // the service's, timed where somebody looks
-	observer edge.Observer  // nil where nobody does
+	store    petstore.Store // the service's, timed where there are metrics
+	observer edge.Observer  // nil where there are none
 	admin    *server.Admin
 	keys     atomic.Pointer[keyring.Keyring]
 }
 
-// observe starts the admin server, where there is to be one.
+// observe starts the admin server, if --admin-addr asks for it.
 func observe(ctx context.Context, cfg serveConfig, logger *slog.Logger, st petstore.Store, limits edge.Limits, srv *server.Server) (*observation, error) {
 	o := &observation{store: st}
 	if cfg.adminAddr == "" {

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// How often progress is told: to a person by writing over the line, to a file
-// by a line now and then.
+// How often progress is shown: at a terminal by writing over the line, in a file
+// by another line.
 const (
 	barEvery  = 200 * time.Millisecond
 	lineEvery = 5 * time.Second
@@ -21,15 +21,15 @@ const (
 	maxBar = 24
 )
 
-// progress tells how far a long run over rows is. The libraries for it either
-// write bars into logs too or nothing at all, and bring five modules along for
-// what is one line of text here.
+// progress shows how far a long run over rows is. The libraries for it write bars
+// into logs too, or nothing at all, and bring five modules along for one line of
+// text.
 type progress struct {
 	to    io.Writer
 	bar   bool           // whether to is a terminal
 	width func() int     // of the terminal
-	what  string         // is done with the rows: "checking"
-	part  func() float64 // how much is done, 0 to 1; nil where nobody knows
+	what  string         // the work on the rows: "checking"
+	part  func() float64 // the part that is done, 0 to 1; nil where that is unknown
 	now   func() time.Time
 	began time.Time
 	shown time.Time

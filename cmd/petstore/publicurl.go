@@ -8,9 +8,9 @@ import (
 	"example.com/petstore/internal/edge"
 )
 
-// linkBase returns what links in responses begin with: the base path, or the
-// public base address, which ends in the version segment whether the operator
-// wrote it or not.
+// linkBase returns the beginning of links in responses: the base path, or the public
+// base address. The latter ends in the version segment whether the operator wrote
+// it or not.
 func linkBase(publicURL string) (string, error) {
 	if publicURL == "" {
 		return edge.BasePath, nil

@@ -24,8 +24,8 @@ type rejects struct {
 	out  *petfile.Rejects
 }
 
-// newRejects makes the file, which must be new: it may hold what others must not
-// read, and nothing is written over.
+// newRejects makes the file, which must be new: nothing is written over, and other
+// users may not read it.
 func newRejects(env environment, src *petfile.Source, path string) (*rejects, error) {
 	r := &rejects{env: env, src: src}
 	if path == "" {
@@ -75,12 +75,4 @@ func (r *rejects) explain(err error) error {
 		return nil
 	}
 	return fmt.Errorf("cannot write %s: %w", r.file.Name(), reason(err))
-}
-
-// reason leaves out of an error of a file what the message has already.
-func reason(err error) error {
-	if e, ok := errors.AsType[*fs.PathError](err); ok {
-		return e.Err
-	}
-	return err
 }

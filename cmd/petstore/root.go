@@ -96,7 +96,7 @@ func addStoreFlag(flags *pflag.FlagSet, address *string) {
 	flags.StringVar(address, "store", "sqlite:petstore.db", "where pets and keys are kept: "+store.Addresses)
 }
 
-// notifyOn has a store say what the operator should know.
+// notifyOn has a store write its notices for the operator to stderr.
 func notifyOn(stderr io.Writer) store.Option {
 	return store.Notify(func(message string) { fmt.Fprintln(stderr, "petstore: "+visible(message)) })
 }

@@ -14,12 +14,12 @@ import (
 	"example.com/petstore/internal/store"
 )
 
-// sandboxAnimals is how many there are in a sandbox: enough for several pages
-// of every status.
+// sandboxAnimals is the number of animals in a sandbox: enough for several pages of
+// every status.
 const sandboxAnimals = 300
 
-// enterSandbox completes the configuration of a sandbox, and refuses what would
-// make it something else.
+// enterSandbox completes the configuration of a sandbox, and refuses flags that a
+// sandbox cannot keep.
 func enterSandbox(flags *pflag.FlagSet, cfg *serveConfig) error {
 	switch {
 	case flags.Changed("store"):

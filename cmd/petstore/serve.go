@@ -25,6 +25,7 @@ import (
 // serveConfig is the configuration of `petstore serve`.
 type serveConfig struct {
 	addr, store, publicURL string
+	base                   string // the beginning of links, which check sets
 	tlsCert, tlsKey        string
 	drain                  time.Duration
 	maxConnections         int
@@ -55,8 +56,7 @@ the terminal, the first start makes one and shows it.
 PETSTORE_API_KEYS adds fixed keys, separated by commas, each at least 16
 characters of A-Z a-z 0-9 - . _ ~ + / (RFC 6750). PETSTORE_API_KEYS_FILE names a
 file of such keys, one on each line, which keeps them out of lists of processes
-and containers. Either is the only way to give the store memory: a key where
-nobody sits at a terminal.
+and containers. Without a terminal, the store memory: gets its keys only so.
 
 --sandbox is for the tests of client teams: a store in memory that holds the same
 300 real animals at every start, an API key on standard output (PETSTORE_KEY=…,
@@ -99,12 +99,12 @@ skips the drain. A second signal ends the server at once.`,
 	flags.StringVar(&cfg.tlsKey, "tls-key", "", "the file of the private key of --tls-cert, in PEM form")
 	addDurationFlag(flags, &cfg.drain, "drain", server.DefaultDrain, "how long to serve on after SIGTERM while /readyz says no, so that load balancers turn away first")
 	flags.IntVar(&cfg.maxConnections, "max-connections", 0, "how many connections this process has at most; at the limit the longest idle one without a valid key is closed first; 0: 4096, or fewer where it may open fewer files")
-	flags.IntVar(&cfg.maxInFlight, "max-in-flight", 256, "how many calls of the store this process has under way at most; twice as many may wait, others hear 503 at once; several processes have as many each")
-	flags.Float64Var(&cfg.rateLimit, "rate-limit", 0, "how many requests a second an API key may make of this process, others hear 429; 0: any number; several processes allow as many each")
+	flags.IntVar(&cfg.maxInFlight, "max-in-flight", 256, "how many calls of the store this process has under way at most; twice as many may wait, others get 503 at once; several processes have as many each")
+	flags.Float64Var(&cfg.rateLimit, "rate-limit", 0, "how many requests a second an API key may make of this process, others get 429; 0: any number; several processes allow as many each")
 	addPrefixesFlag(flags, &cfg.trustedProxies, "trusted-proxies", "the proxies before this server, such as 127.0.0.1 or 10.0.0.0/8, whose X-Forwarded-For tells the log a client's address; repeat it or separate by commas")
 	flags.StringVar(&cfg.adminAddr, "admin-addr", "", "the address of /metrics for Prometheus, such as 127.0.0.1:9090 or :9090, which is this machine's alone; none where it is empty")
-	flags.BoolVar(&cfg.pprof, "pprof", false, "serve /debug/pprof/ at --admin-addr too; profiles can hold what is secret")
-	flags.BoolVar(&cfg.requireSync, "require-sync", false, "refuse to start where PostgreSQL would acknowledge what no standby has, or no synchronous standby is there")
+	flags.BoolVar(&cfg.pprof, "pprof", false, "serve /debug/pprof/ at --admin-addr too; profiles can hold secrets")
+	flags.BoolVar(&cfg.requireSync, "require-sync", false, "refuse to start where PostgreSQL would acknowledge a write that no standby has, or no synchronous standby is there")
 	addLogFlags(flags, &cfg.log)
 	flags.BoolVar(&cfg.sandbox, "sandbox", false, "serve 300 animals from memory, with a new key, to scripts at localhost too; a restart resets it")
 	return cmd
@@ -118,27 +118,20 @@ func (cfg serveConfig) storeOptions(logger *slog.Logger) []store.Option {
 	return options
 }
 
-// serve runs the server until it is told to stop, and returns why it had to
-// stop otherwise.
+// serve runs the server until it is told to stop, or cannot go on. Each step takes
+// back its own effects at the end, the last step first.
 func serve(ctx context.Context, env environment, cfg serveConfig) (err error) {
 	ctx, stop := untilSignal(ctx)
 	defer stop()
-	base, err := linkBase(cfg.publicURL)
+	if err := cfg.check(); err != nil {
+		return err
+	}
+	logger, endLog, err := startLog(env, cfg)
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(cfg.checkTLS(), cfg.checkLimits()); err != nil {
-		return usageError{err}
-	}
-	logOptions, err := cfg.log.options(env, cfg.apiKeys)
-	if err != nil {
-		return err
-	}
-	logger, endLog := logging.New(env.stderr, logOptions)
 	defer endLog()
 	tuneMemory(env.getenv, logger)
-	supervisor := env.getenv("NOTIFY_SOCKET")
-
 	srv, err := server.Listen(ctx, cfg.server(logger)) // before a store is made
 	if err != nil {
 		return err
@@ -155,29 +148,66 @@ func serve(ctx context.Context, env environment, cfg serveConfig) (err error) {
 		return err
 	}
 	defer observed.close()
-	st = observed.store
-	keys, err := keyring.New(st, cfg.apiKeys, time.Now)
+	keys, stopRecording, err := openKeyring(cfg, logger, observed)
 	if err != nil {
 		return err
+	}
+	defer stopRecording() // before the store is closed
+	handler, err := newHandler(cfg, logger, observed, keys, srv, limits)
+	if err != nil {
+		return err
+	}
+	if err := offerKey(ctx, env, logger, cfg, observed.store, keys, srv.URL()); err != nil {
+		return err
+	}
+	defer announce(ctx, env, logger, cfg, srv)()
+	return srv.Run(ctx, handler, st.Failed())
+}
+
+// check completes the configuration, and returns an error where it makes no sense.
+func (cfg *serveConfig) check() (err error) {
+	if cfg.base, err = linkBase(cfg.publicURL); err != nil {
+		return err
+	}
+	if err := errors.Join(cfg.checkTLS(), cfg.checkLimits()); err != nil {
+		return usageError{err}
+	}
+	return nil
+}
+
+// startLog starts the log on standard error.
+func startLog(env environment, cfg serveConfig) (logger *slog.Logger, end func(), err error) {
+	options, err := cfg.log.options(env, cfg.apiKeys)
+	if err != nil {
+		return nil, nil, err
+	}
+	logger, end = logging.New(env.stderr, options)
+	return logger, end, nil
+}
+
+// openKeyring returns the keys of the store and the fixed ones, and has the store
+// record their use until stop is called.
+func openKeyring(cfg serveConfig, logger *slog.Logger, observed *observation) (keys *keyring.Keyring, stop func(), err error) {
+	keys, err = keyring.New(observed.store, cfg.apiKeys, time.Now)
+	if err != nil {
+		return nil, nil, err
 	}
 	observed.watchKeys(keys)
 	stopRecording := keys.RecordUse()
-	defer func() { // before the store is closed
+	return keys, func() {
 		if err := stopRecording(); err != nil {
 			logger.Warn("the last use of some keys was not stored", "error", err)
 		}
-	}()
-	handler, err := newHandler(cfg, base, logger, st, keys, srv, limits, observed)
-	if err != nil {
-		return err
-	}
-	if err := offerKey(ctx, env, logger, cfg, st, keys, srv.URL()); err != nil {
-		return err
-	}
+	}, nil
+}
+
+// announce tells the log and systemd that the server serves, and systemd once it
+// stops. The function that it returns ends the watch for that.
+func announce(ctx context.Context, env environment, logger *slog.Logger, cfg serveConfig, srv *server.Server) (end func() bool) {
 	logger.Info("serving", "address", srv.URL()+edge.BasePath, "docs", srv.URL()+edge.DocsPath, "store", store.Redact(cfg.store), "version", programVersion())
+	supervisor := env.getenv("NOTIFY_SOCKET")
 	notify(supervisor, logger, notifyReady)
-	defer context.AfterFunc(ctx, func() { notify(supervisor, logger, notifyStopping) })()
-	return srv.Run(ctx, handler, st.Failed())
+	return context.AfterFunc(ctx, func() { notify(supervisor, logger, notifyStopping) })
 }
 
 func (cfg serveConfig) server(logger *slog.Logger) server.Config {
@@ -188,7 +218,7 @@ func (cfg serveConfig) server(logger *slog.Logger) server.Config {
 }
 
 // drainAfter returns how long to serve on once the context has ended for that
-// cause. Whoever presses Ctrl-C does not want to wait.
+// cause: a person who presses Ctrl-C does not want to wait.
 func (cfg serveConfig) drainAfter(cause error) time.Duration {
 	if i, ok := errors.AsType[*interruption](cause); ok && i.signal == syscall.SIGINT {
 		return 0
@@ -196,8 +226,8 @@ func (cfg serveConfig) drainAfter(cause error) time.Duration {
 	return cfg.drain
 }
 
-// openServed opens the store, checks that it keeps what --require-sync asks for,
-// and fills that of a sandbox.
+// openServed opens the store, checks that it keeps --require-sync, and fills the
+// store of a sandbox.
 func openServed(ctx context.Context, cfg serveConfig, logger *slog.Logger) (petstore.Store, error) {
 	st, err := store.Open(ctx, cfg.store, cfg.storeOptions(logger)...)
 	if err != nil {
@@ -217,11 +247,12 @@ func openServed(ctx context.Context, cfg serveConfig, logger *slog.Logger) (pets
 }
 
 // newHandler puts the service together.
-func newHandler(cfg serveConfig, base string, logger *slog.Logger, st petstore.Store, keys *keyring.Keyring, srv *server.Server, limits edge.Limits, observed *observation) (http.Handler, error) {
+func newHandler(cfg serveConfig, logger *slog.Logger, observed *observation, keys *keyring.Keyring, srv *server.Server, limits edge.Limits) (http.Handler, error) {
+	st := observed.store
 	return edge.New(edge.Config{
 		Document: gen.Document,
-		Service:  service.New(st, base),
-		Base:     base,
+		Service:  service.New(st, cfg.base),
+		Base:     cfg.base,
 		Logger:   logger,
 		Authenticate: func(ctx context.Context, token string) (keyring.Grant, bool, error) {
 			grant, ok, err := keys.Authenticate(ctx, token)
@@ -243,7 +274,7 @@ func newHandler(cfg serveConfig, base string, logger *slog.Logger, st petstore.S
 	})
 }
 
-// offerKey sees to it that somebody can use the server.
+// offerKey makes sure that the server can be used: there is a key, or a way to one.
 func offerKey(ctx context.Context, env environment, logger *slog.Logger, cfg serveConfig, st petstore.KeyStore, keys *keyring.Keyring, url string) error {
 	if cfg.sandbox {
 		return showSandbox(ctx, env, st, keys, url)

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"os"
 	"os/signal"
 	"syscall"
@@ -33,8 +32,8 @@ func untilSignal(parent context.Context) (ctx context.Context, stop func()) {
 	}
 }
 
-// interruptedError is the end of a command whose context ended. It tells what has
-// become of the command's work.
+// interruptedError is the error of a command whose context ended. Its message says
+// how far the command's work has come.
 type interruptedError struct {
 	message string
 	cause   error
@@ -47,19 +46,4 @@ func (e *interruptedError) Unwrap() error { return e.cause }
 // interrupted returns the error of a command whose context has ended.
 func interrupted(ctx context.Context, message string) error {
 	return &interruptedError{message, context.Cause(ctx)}
-}
-
-// exitStatus returns what the process ends with, as a shell would have it: 128
-// and the signal's number after a signal.
-func exitStatus(err error) int {
-	if i, ok := errors.AsType[*interruption](err); ok {
-		return 128 + int(i.signal)
-	}
-	if _, ok := errors.AsType[usageError](err); ok {
-		return 2
-	}
-	if _, ok := errors.AsType[uncheckedError](err); ok {
-		return 2
-	}
-	return 1
 }

@@ -26,9 +26,9 @@ func terminalColumns(w io.Writer) int {
 	return columns
 }
 
-// visible returns s fit for a terminal: escaped as Go has it is what would move
-// the cursor, colour the text or change its direction, and what is not UTF-8.
-// Line ends stay.
+// visible returns s fit for a terminal. It escapes, as Go does, characters that
+// would move the cursor, colour the text or change its direction, and bytes that
+// are not UTF-8. Line ends stay.
 func visible(s string) string {
 	if !strings.ContainsFunc(s, func(r rune) bool { return !showable(r) || r == unicode.ReplacementChar }) {
 		return s

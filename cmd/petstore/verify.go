@@ -28,7 +28,7 @@ beside servers, and on a backup: --store sqlite:FILE.`,
 			}
 			printReport(env.stdout, store.Redact(address), report)
 			if err := report.Err(); err != nil {
-				return fmt.Errorf("%s is damaged; restore a backup, or save what can be read as deploy/README.md shows:\n%w", store.Redact(address), err)
+				return fmt.Errorf("%s is damaged; restore a backup, or save the readable animals as deploy/README.md shows:\n%w", store.Redact(address), err)
 			}
 			_, err = fmt.Fprintln(env.stdout, "no damage was found")
 			return err

@@ -24,12 +24,12 @@ func versionCommand() *cobra.Command {
 	}
 }
 
-// versionLine says what the program was built of, and by.
+// versionLine names the program's version, commit, compiler and platform.
 func versionLine() string {
 	return fmt.Sprintf("petstore %s (commit %s, %s, %s/%s)\n", programVersion(), programCommit(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
 }
 
-// programCommit returns the commit, or what Go has found beside the sources.
+// programCommit returns the commit of `make build`, or the one that Go recorded.
 func programCommit() string {
 	if commit != "" {
 		return commit
