@@ -100,40 +100,40 @@ func TestADatabaseThatIsGoneIs503AndComesBackWithoutARestart(t *testing.T) {
 	r := startReplica(t, server.Address("postgres"))
 	client := &http.Client{Timeout: 6 * time.Second} // a 503 comes before the 8 s of the edge are over
 	post := func() response {
-		a, err := ask(t.Context(), client, http.MethodPost, r.url+"/v1/pets", `{"name":"Rex","categoryId":1}`, nil)
+		resp, err := ask(t.Context(), client, http.MethodPost, r.url+"/v1/pets", `{"name":"Rex","categoryId":1}`, nil)
 		if err != nil {
 			t.Errorf("creating: got error %v, want a response", err)
 		}
-		return a
+		return resp
 	}
-	if a := post(); a.status != http.StatusCreated {
-		t.Fatalf("before: got %d %s, want 201", a.status, a.body)
+	if resp := post(); resp.status != http.StatusCreated {
+		t.Fatalf("before: got %d %s, want 201", resp.status, resp.body)
 	}
 	server.Kill()
 	var asked sync.WaitGroup
 	asked.Go(func() { wantUnavailable(t, r, post()) })
 	asked.Go(func() {
-		a, err := ask(t.Context(), client, http.MethodGet, r.url+"/v1/pets", "", nil)
+		resp, err := ask(t.Context(), client, http.MethodGet, r.url+"/v1/pets", "", nil)
 		if err != nil {
 			t.Errorf("listing: got error %v, want a response", err)
 		}
-		wantUnavailable(t, r, a)
+		wantUnavailable(t, r, resp)
 	})
 	asked.Wait()
 	server.Restart(t)
 	pgtest.Eventually(t, 20*time.Second, "being ready again", func() bool { return r.status(t, "/readyz") == http.StatusOK })
-	if a := post(); a.status != http.StatusCreated {
-		t.Fatalf("afterwards: got %d %s, want 201", a.status, a.body)
+	if resp := post(); resp.status != http.StatusCreated {
+		t.Fatalf("afterwards: got %d %s, want 201", resp.status, resp.body)
 	}
 	if n := len(listAll(t, r)); n != 2 {
 		t.Errorf("got %d pets, want 2", n)
 	}
 }
 
-func wantUnavailable(t *testing.T, r *replica, a response) {
+func wantUnavailable(t *testing.T, r *replica, resp response) {
 	t.Helper()
-	if a.status != http.StatusServiceUnavailable || a.header.Get("Retry-After") == "" {
-		t.Errorf("got %d %s with Retry-After %q, want 503 with one", a.status, a.body, a.header.Get("Retry-After"))
+	if resp.status != http.StatusServiceUnavailable || resp.header.Get("Retry-After") == "" {
+		t.Errorf("got %d %s with Retry-After %q, want 503 with one", resp.status, resp.body, resp.header.Get("Retry-After"))
 	}
 	if got := r.status(t, "/readyz"); got != http.StatusServiceUnavailable {
 		t.Errorf("/readyz: got %d, want 503", got)
@@ -151,11 +151,11 @@ func TestAnExhaustedPoolIs503AndRecovers(t *testing.T) {
 	release := pgtest.Lock(t, address, "LOCK TABLE pets IN ACCESS EXCLUSIVE MODE")
 	responses := make(chan response)
 	create := func() {
-		a, err := ask(t.Context(), client, http.MethodPost, r.url+"/v1/pets", `{"name":"Rex","categoryId":1}`, nil)
+		resp, err := ask(t.Context(), client, http.MethodPost, r.url+"/v1/pets", `{"name":"Rex","categoryId":1}`, nil)
 		if err != nil {
 			t.Errorf("creating: got error %v, want a response", err)
 		}
-		responses <- a
+		responses <- resp
 	}
 	const writes = 6
 	for taken := range writes {
@@ -168,10 +168,10 @@ func TestAnExhaustedPoolIs503AndRecovers(t *testing.T) {
 	}
 	count := map[int]int{}
 	for range writes {
-		a := <-responses
-		count[a.status]++
-		if a.status == http.StatusServiceUnavailable {
-			wantUnavailable(t, r, a)
+		resp := <-responses
+		count[resp.status]++
+		if resp.status == http.StatusServiceUnavailable {
+			wantUnavailable(t, r, resp)
 		}
 	}
 	// Two were sent and may yet be done; the others were not.

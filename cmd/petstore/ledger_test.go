@@ -71,15 +71,15 @@ func (l *load) client(ctx context.Context, name string) {
 			header["Idempotency-Key"] = pet
 		}
 		start := time.Now()
-		a, err := ask(ctx, c, http.MethodPost, l.route(int(l.requests.Add(1))).url+"/v1/pets", `{"name":"`+pet+`","categoryId":1}`, header)
-		if l.note(pet, a, err, start) || !l.keyed {
+		resp, err := ask(ctx, c, http.MethodPost, l.route(int(l.requests.Add(1))).url+"/v1/pets", `{"name":"`+pet+`","categoryId":1}`, header)
+		if l.note(pet, resp, err, start) || !l.keyed {
 			n++
 		}
 	}
 }
 
 // note enters a response, and reports whether the pet was acknowledged.
-func (l *load) note(pet string, a response, err error, start time.Time) bool {
+func (l *load) note(pet string, resp response, err error, start time.Time) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now := time.Now()
@@ -88,9 +88,9 @@ func (l *load) note(pet string, a response, err error, start time.Time) bool {
 	switch {
 	case err != nil:
 		l.failed = append(l.failed, pet+": "+err.Error())
-	case a.status != http.StatusCreated:
-		l.failed = append(l.failed, fmt.Sprintf("%s: %d %s", pet, a.status, a.body))
-	case json.Unmarshal(a.body, &made) != nil:
+	case resp.status != http.StatusCreated:
+		l.failed = append(l.failed, fmt.Sprintf("%s: %d %s", pet, resp.status, resp.body))
+	case json.Unmarshal(resp.body, &made) != nil:
 		l.failed = append(l.failed, pet+": a body that is no pet")
 	default:
 		l.acknowledged[pet] = made.ID
@@ -162,19 +162,19 @@ func listAll(t *testing.T, r *replica) map[int64]string {
 	defer c.CloseIdleConnections()
 	all := map[int64]string{}
 	for after := int64(0); ; {
-		a, err := ask(t.Context(), c, http.MethodGet, r.url+"/v1/pets?limit=100&after="+strconv.FormatInt(after, 10), "", nil)
+		resp, err := ask(t.Context(), c, http.MethodGet, r.url+"/v1/pets?limit=100&after="+strconv.FormatInt(after, 10), "", nil)
 		var pets []struct {
 			ID   int64
 			Name string
 		}
-		if err != nil || a.status != http.StatusOK || json.Unmarshal(a.body, &pets) != nil {
-			t.Fatalf("listing: got %d %s (error %v), want a page", a.status, a.body, err)
+		if err != nil || resp.status != http.StatusOK || json.Unmarshal(resp.body, &pets) != nil {
+			t.Fatalf("listing: got %d %s (error %v), want a page", resp.status, resp.body, err)
 		}
 		for _, pet := range pets {
 			all[pet.ID] = pet.Name
 			after = pet.ID
 		}
-		if a.header.Get("Link") == "" {
+		if resp.header.Get("Link") == "" {
 			return all
 		}
 	}

@@ -85,11 +85,11 @@ func TestPgBouncerWithoutAConnectionLeftIs503AndRecovers(t *testing.T) {
 	release := pgtest.Lock(t, direct, "LOCK TABLE pets IN ACCESS EXCLUSIVE MODE")
 	client := &http.Client{Timeout: clientWaits}
 	pgtest.Eventually(t, 40*time.Second, "a write being refused", func() bool {
-		a, err := ask(t.Context(), client, http.MethodPost, r.url+"/v1/pets", `{"name":"Rex","categoryId":1}`, nil)
+		resp, err := ask(t.Context(), client, http.MethodPost, r.url+"/v1/pets", `{"name":"Rex","categoryId":1}`, nil)
 		if err != nil {
 			t.Fatalf("creating: got error %v, want a response", err)
 		}
-		return a.status == http.StatusServiceUnavailable && a.header.Get("Retry-After") != "" &&
+		return resp.status == http.StatusServiceUnavailable && resp.header.Get("Retry-After") != "" &&
 			r.status(t, "/readyz") == http.StatusServiceUnavailable && r.status(t, "/livez") == http.StatusOK
 	})
 	if n := pgtest.Query[int](t, direct, "SELECT count(*) FROM pg_locks WHERE NOT granted"); n > 5*poolSize {

@@ -37,12 +37,12 @@ func TestReplicasBehindPgBouncer(t *testing.T) {
 		for i, r := range replicas {
 			sending.Go(func() {
 				for n := range keys {
-					a, err := ask(t.Context(), probes, http.MethodPost, r.url+"/v1/pets", `{"name":"Rex","categoryId":`+strconv.Itoa(n)+`}`,
+					resp, err := ask(t.Context(), probes, http.MethodPost, r.url+"/v1/pets", `{"name":"Rex","categoryId":`+strconv.Itoa(n)+`}`,
 						map[string]string{"Idempotency-Key": strconv.Itoa(n)})
-					if err != nil || a.status != http.StatusCreated {
-						t.Errorf("key %d, replica %d: got %d %s (error %v), want 201", n, i, a.status, a.body, err)
+					if err != nil || resp.status != http.StatusCreated {
+						t.Errorf("key %d, replica %d: got %d %s (error %v), want 201", n, i, resp.status, resp.body, err)
 					}
-					made[i][n] = string(a.body)
+					made[i][n] = string(resp.body)
 				}
 			})
 		}

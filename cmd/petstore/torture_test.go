@@ -141,10 +141,10 @@ func (l *load) patientClient(ctx context.Context, name string) {
 		pet := name + "-" + strconv.Itoa(n)
 		start := time.Now()
 		for {
-			a, err := ask(ctx, c, http.MethodPost, l.route(int(l.requests.Add(1))).url+"/v1/pets", `{"name":"`+pet+`","categoryId":1}`, map[string]string{"Idempotency-Key": pet})
-			again := err != nil || a.status >= http.StatusInternalServerError
+			resp, err := ask(ctx, c, http.MethodPost, l.route(int(l.requests.Add(1))).url+"/v1/pets", `{"name":"`+pet+`","categoryId":1}`, map[string]string{"Idempotency-Key": pet})
+			again := err != nil || resp.status >= http.StatusInternalServerError
 			if !again || time.Since(start) > 3*time.Minute {
-				l.note(pet, a, err, start)
+				l.note(pet, resp, err, start)
 				break
 			}
 			time.Sleep(100 * time.Millisecond)

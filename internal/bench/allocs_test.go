@@ -13,8 +13,8 @@ func TestARequestAllocatesNoMoreThanPromised(t *testing.T) {
 	most := map[string]float64{"list": 30, "filtered": 30, "get": 20, "create": 50}
 	h := petstoreHandler(t)
 	for _, op := range Operations() {
-		q, a := prepare(t, op)
-		got := testing.AllocsPerRun(2000, func() { q.send(h, a) })
+		q, resp := prepare(t, op)
+		got := testing.AllocsPerRun(2000, func() { q.send(h, resp) })
 		if got > most[op.Name] {
 			t.Errorf("%s: got %.0f allocations a request, want at most %.0f", op.Name, got, most[op.Name])
 		}

@@ -55,10 +55,10 @@ func BenchmarkHTTP(b *testing.B) {
 	eachServer(b, func(name string, h http.Handler) {
 		for _, op := range Operations() {
 			b.Run(op.Name+"/server="+name, func(b *testing.B) {
-				q, a := prepare(b, op)
+				q, resp := prepare(b, op)
 				b.ReportAllocs()
 				for b.Loop() {
-					q.send(h, a)
+					q.send(h, resp)
 				}
 			})
 		}
@@ -69,17 +69,17 @@ func TestEveryServerDoesTheSameWork(t *testing.T) {
 	sizes := map[string]int{}
 	eachServer(t, func(name string, h http.Handler) {
 		for _, op := range Operations() {
-			q, a := prepare(t, op)
-			q.send(h, a)
-			if a.status != op.Status {
-				t.Errorf("%s, %s: got status %d, want %d", name, op.Name, a.status, op.Status)
+			q, resp := prepare(t, op)
+			q.send(h, resp)
+			if resp.status != op.Status {
+				t.Errorf("%s, %s: got status %d, want %d", name, op.Name, resp.status, op.Status)
 			}
 			// Servers differ in a final newline, and in how many digits the new
 			// pet's identifier has.
-			if want, ok := sizes[op.Name]; ok && (a.size < want-4 || a.size > want+4) {
-				t.Errorf("%s, %s: got %d bytes, want about %d", name, op.Name, a.size, want)
+			if want, ok := sizes[op.Name]; ok && (resp.size < want-4 || resp.size > want+4) {
+				t.Errorf("%s, %s: got %d bytes, want about %d", name, op.Name, resp.size, want)
 			}
-			sizes[op.Name] = a.size
+			sizes[op.Name] = resp.size
 		}
 	})
 }

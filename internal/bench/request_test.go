@@ -57,14 +57,14 @@ func (q *request) Read(p []byte) (int, error) { return q.body.Read(p) }
 func (q *request) Close() error { return nil }
 
 // send has h respond to the request, into a response that is used again.
-func (q *request) send(h http.Handler, a *response) {
-	clear(a.header)
-	a.status, a.size = 0, 0
+func (q *request) send(h http.Handler, resp *response) {
+	clear(resp.header)
+	resp.status, resp.size = 0, 0
 	q.body.Reset(q.text)
 	if q.text != "" {
 		q.Request.Body = q // in place of what a body limit may have put around it
 	}
-	h.ServeHTTP(a, q.Request)
+	h.ServeHTTP(resp, q.Request)
 }
 
 // response counts the bytes written to it, as net/http would send it.
@@ -73,9 +73,9 @@ type response struct {
 	status, size int
 }
 
-func (a *response) Header() http.Header    { return a.header }
-func (a *response) WriteHeader(status int) { a.status = status }
-func (a *response) Write(b []byte) (int, error) {
-	a.size += len(b)
+func (resp *response) Header() http.Header    { return resp.header }
+func (resp *response) WriteHeader(status int) { resp.status = status }
+func (resp *response) Write(b []byte) (int, error) {
+	resp.size += len(b)
 	return len(b), nil
 }

@@ -76,15 +76,14 @@ func (p *probe) added(template string) error {
 	return p.send(p.addition(template)).is(201)
 }
 
-// create adds an animal that the rule needs. Whether the status is 201 is
-// another rule's question.
+// create adds an animal that the rule needs. Another rule judges the status.
 func (p *probe) create(body string) (pet, *response, error) {
-	a := p.send(p.addition(body))
-	if a.err != nil || a.status/100 != 2 {
-		return pet{}, a, a.is(201)
+	resp := p.send(p.addition(body))
+	if resp.err != nil || resp.status/100 != 2 {
+		return pet{}, resp, resp.is(201)
 	}
-	made, err := a.pet()
-	return made, a, err
+	made, err := resp.pet()
+	return made, resp, err
 }
 
 const frank = `{"name":NAME,"categoryId":1}`
@@ -92,46 +91,46 @@ const frank = `{"name":NAME,"categoryId":1}`
 func leastPet(p *probe) error { return p.added(frank) }
 
 func createdTypes(p *probe) error {
-	made, a, err := p.create(`{"name":NAME,"categoryId":7,"status":"sold"}`)
+	made, resp, err := p.create(`{"name":NAME,"categoryId":7,"status":"sold"}`)
 	if err == nil && made.fault() != "" {
-		err = a.mismatch(made.fault(), "id and categoryId integers, name a string")
+		err = resp.mismatch(made.fault(), "id and categoryId integers, name a string")
 	}
 	return err
 }
 
 func createdAsSent(p *probe) error {
-	made, a, err := p.create(`{"name":NAME,"categoryId":-12,"status":"pending"}`)
+	made, resp, err := p.create(`{"name":NAME,"categoryId":-12,"status":"pending"}`)
 	if err == nil && (made.name != p.mark || made.category != "-12" || made.status != "pending") {
-		err = a.mismatch(a.text(), "the name, categoryId and status that were sent")
+		err = resp.mismatch(resp.text(), "the name, categoryId and status that were sent")
 	}
 	return err
 }
 
 func createdDefault(p *probe) error {
-	made, a, err := p.create(frank)
+	made, resp, err := p.create(frank)
 	if err == nil && made.status != "available" {
-		err = a.mismatch(a.text(), `"status":"available"`)
+		err = resp.mismatch(resp.text(), `"status":"available"`)
 	}
 	return err
 }
 
 func createdStatuses(p *probe) error {
 	for _, status := range statuses() {
-		made, a, err := p.create(`{"name":NAME,"categoryId":1,"status":"` + status + `"}`)
+		made, resp, err := p.create(`{"name":NAME,"categoryId":1,"status":"` + status + `"}`)
 		if err != nil {
 			return err
 		}
 		if made.status != status {
-			return a.mismatch(a.text(), "the status that was sent, "+status)
+			return resp.mismatch(resp.text(), "the status that was sent, "+status)
 		}
 	}
 	return nil
 }
 
 func createdID(p *probe) error {
-	made, a, err := p.create(frank)
+	made, resp, err := p.create(frank)
 	if err == nil && (made.id < 1 || made.id > maxID) {
-		err = a.mismatch(fmt.Sprint("id ", made.id), "an id from 1 to 9007199254740991")
+		err = resp.mismatch(fmt.Sprint("id ", made.id), "an id from 1 to 9007199254740991")
 	}
 	return err
 }
@@ -141,29 +140,29 @@ func createdAscending(p *probe) error {
 	if err != nil {
 		return err
 	}
-	second, a, err := p.create(frank)
+	second, resp, err := p.create(frank)
 	if err == nil && second.id <= first.id {
-		err = a.mismatch(fmt.Sprint("id ", second.id), fmt.Sprint("an id greater than that of the one before, ", first.id))
+		err = resp.mismatch(fmt.Sprint("id ", second.id), fmt.Sprint("an id greater than that of the one before, ", first.id))
 	}
 	return err
 }
 
-// createdLocation checks that following Location leads to the animal, through
-// whatever stands before the server.
+// createdLocation checks that Location leads to the animal, also through a proxy
+// before the server.
 func createdLocation(p *probe) error {
-	made, a, err := p.create(frank)
+	made, resp, err := p.create(frank)
 	if err != nil {
 		return err
 	}
 	want := fmt.Sprintf("%s/pets/%d", p.Base, made.id)
-	location, ok := a.sole("Location")
+	location, ok := resp.sole("Location")
 	if !ok || p.resolve("/pets", location) != want {
-		return a.mismatch(a.line("Location"), "Location: "+want+", absolute or as a path")
+		return resp.mismatch(resp.line("Location"), "Location: "+want+", absolute or as a path")
 	}
 	return nil
 }
 
-// resolve returns the address a link in a response to target leads to.
+// resolve returns the address of a link in a response to target.
 func (p *probe) resolve(target, link string) string {
 	base, err := url.Parse(p.Base.String() + target)
 	if err != nil {
@@ -181,13 +180,13 @@ func createdIsFetched(p *probe) error {
 	if err != nil {
 		return err
 	}
-	a := p.send(get(fmt.Sprint("/pets/", made.id)))
-	if err := a.is(200); err != nil {
+	resp := p.send(get(fmt.Sprint("/pets/", made.id)))
+	if err := resp.is(200); err != nil {
 		return err
 	}
-	got, err := a.pet()
+	got, err := resp.pet()
 	if err == nil && !got.same(made) {
-		err = a.mismatch(a.text(), "the animal as it was when it was added")
+		err = resp.mismatch(resp.text(), "the animal as it was when it was added")
 	}
 	return err
 }
@@ -197,9 +196,9 @@ func createdIsListed(p *probe) error {
 	if err != nil {
 		return err
 	}
-	pets, a, err := p.list(fmt.Sprint("/pets?limit=1&after=", made.id-1))
+	pets, resp, err := p.list(fmt.Sprint("/pets?limit=1&after=", made.id-1))
 	if err == nil && (len(pets) == 0 || !pets[0].same(made)) {
-		err = a.mismatch(a.text(), fmt.Sprintf("the animal just added, with id %d", made.id))
+		err = resp.mismatch(resp.text(), fmt.Sprintf("the animal just added, with id %d", made.id))
 	}
 	return err
 }
@@ -207,36 +206,36 @@ func createdIsListed(p *probe) error {
 // keepsName checks that a name comes back code point for code point, from the
 // list too.
 func (p *probe) keepsName(name string) error {
-	made, a, err := p.create(`{"name":` + quote(name) + `,"categoryId":1}`)
+	made, resp, err := p.create(`{"name":` + quote(name) + `,"categoryId":1}`)
 	if err == nil && made.name != name {
-		err = a.mismatch("name "+quote(made.name), "name "+quote(name))
+		err = resp.mismatch("name "+quote(made.name), "name "+quote(name))
 	}
 	if err != nil {
 		return err
 	}
-	pets, a, err := p.list(fmt.Sprint("/pets?limit=1&after=", made.id-1))
+	pets, resp, err := p.list(fmt.Sprint("/pets?limit=1&after=", made.id-1))
 	if err == nil && len(pets) > 0 && pets[0].id == made.id && pets[0].name != name {
-		err = a.mismatch(a.text(), "name "+quote(name))
+		err = resp.mismatch(resp.text(), "name "+quote(name))
 	}
 	return err
 }
 
 func escapedName(p *probe) error {
-	made, a, err := p.create(`{"na\u006de":"` + p.mark + ` \uD83D\uDC15\u00e9\/","categoryId":1}`)
+	made, resp, err := p.create(`{"na\u006de":"` + p.mark + ` \uD83D\uDC15\u00e9\/","categoryId":1}`)
 	if want := p.mark + " \U0001F415é/"; err == nil && made.name != want {
-		err = a.mismatch("name "+quote(made.name), "name "+quote(want))
+		err = resp.mismatch("name "+quote(made.name), "name "+quote(want))
 	}
 	return err
 }
 
 func (p *probe) keepsCategories(categories ...string) error {
 	for _, category := range categories {
-		made, a, err := p.create(`{"name":NAME,"categoryId":` + category + `}`)
+		made, resp, err := p.create(`{"name":NAME,"categoryId":` + category + `}`)
 		if err != nil {
 			return err
 		}
 		if made.category != category {
-			return a.mismatch("categoryId "+made.category, "categoryId "+category)
+			return resp.mismatch("categoryId "+made.category, "categoryId "+category)
 		}
 	}
 	return nil

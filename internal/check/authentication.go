@@ -68,11 +68,11 @@ func versioned(p *probe) error {
 
 // challenged checks the one WWW-Authenticate of a 401.
 func (p *probe) challenged(r request, want string, fits func(string) bool) error {
-	a := p.send(r)
-	challenge, ok := a.sole("WWW-Authenticate")
+	resp := p.send(r)
+	challenge, ok := resp.sole("WWW-Authenticate")
 	scheme, _, _ := strings.Cut(challenge, " ")
-	if a.err != nil || !ok || !strings.EqualFold(scheme, "Bearer") || !fits(challenge) {
-		return a.mismatch(a.line("WWW-Authenticate"), "WWW-Authenticate: "+want)
+	if resp.err != nil || !ok || !strings.EqualFold(scheme, "Bearer") || !fits(challenge) {
+		return resp.mismatch(resp.line("WWW-Authenticate"), "WWW-Authenticate: "+want)
 	}
 	return nil
 }
@@ -82,8 +82,8 @@ func sameRefusal(p *probe) error {
 	list := get("/pets")
 	first := p.send(list.anonymous())
 	for _, r := range []request{list.as("Bearer " + wrongKey), list.as("Basic eDp5"), get("/pets/" + noAnimal).anonymous()} {
-		if a := p.send(r); a.err != nil || !bytes.Equal(a.body, first.body) {
-			return a.mismatch(a.text(), "the body of a request without a key, "+first.text())
+		if resp := p.send(r); resp.err != nil || !bytes.Equal(resp.body, first.body) {
+			return resp.mismatch(resp.text(), "the body of a request without a key, "+first.text())
 		}
 	}
 	return nil

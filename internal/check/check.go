@@ -1,9 +1,8 @@
 // Package check holds any running server against the contract, from outside:
 // it sends requests and judges the responses, rule by rule. It knows nothing of
-// this service's own code and does not read openapi.yaml: what the document
-// says is written down here once more by hand, so that neither can be wrong
-// unnoticed. It does not judge speed, durability or what only a failing store
-// responses.
+// this service's own code and does not read openapi.yaml. The rules of the document
+// are written down here once more by hand, so that neither can be wrong unnoticed.
+// The package does not judge speed, durability or the responses of a failing store.
 package check
 
 import (
@@ -17,7 +16,7 @@ import (
 	"time"
 )
 
-// Verdict is what became of a rule.
+// Verdict is the result of a rule.
 type Verdict string
 
 // The verdicts.
@@ -33,13 +32,13 @@ type Result struct {
 	Title   string  `json:"title"`
 	Source  string  `json:"source"` // a place in openapi.yaml, an RFC, or decisions: those in internal/contract/README.md
 	Verdict Verdict `json:"verdict"`
-	Why     string  `json:"why,omitempty"`  // what a rule not checked would take
+	Why     string  `json:"why,omitempty"`  // the reason that a rule was not checked
 	Got     string  `json:"got,omitempty"`  // where it does not hold
 	Want    string  `json:"want,omitempty"` // the same
 	Curl    string  `json:"curl,omitempty"` // a line for a shell that sends the request again
 }
 
-// Config says what is checked, and how far the check may go.
+// Config is the scope of a check and its bounds.
 type Config struct {
 	Base    *url.URL       // as ParseBase returns it
 	Key     string         // the API key; it goes to Base's host and nowhere else
@@ -54,8 +53,8 @@ type Config struct {
 type Report struct {
 	Results  []Result
 	Requests int    // how many were sent
-	Left     int    // how many animals the check has added, and nobody can remove
-	Mark     string // what their names hold
+	Left     int    // how many animals the check has added; no operation removes them
+	Mark     string // the text that their names hold
 }
 
 // Count returns how many rules have that verdict.
@@ -68,8 +67,8 @@ func (r Report) Count(v Verdict) (n int) {
 	return n
 }
 
-// ParseBase reads the base address of a server. It refuses what would take the
-// key elsewhere, or the rules to another path.
+// ParseBase reads the base address of a server. It refuses an address that would
+// take the key to another host, or the rules to another path.
 func ParseBase(address string) (*url.URL, error) {
 	u, err := url.Parse(address)
 	switch {
@@ -98,13 +97,13 @@ func ParseKey(key string) (string, error) {
 
 // Run judges every rule of cfg. An error means that there was nothing to judge:
 // nothing responds at the address, it is not the contract's, or the key is
-// refused. Once ctx ends, the rules left are not checked and Run returns.
+// refused. Once ctx ends, Run returns and the remaining rules are not checked.
 func Run(ctx context.Context, cfg Config) (Report, error) {
 	transport := &http.Transport{
 		// No proxy: the key goes to the host of the address and nowhere else.
 		ForceAttemptHTTP2:      true,
 		TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12},
-		DisableCompression:     true, // what comes is what is judged
+		DisableCompression:     true, // the bytes are judged as they come
 		MaxResponseHeaderBytes: 1 << 20,
 	}
 	defer transport.CloseIdleConnections()

@@ -13,7 +13,7 @@ var (
 	snakeCase = regexp.MustCompile(`^[a-z][a-z0-9]*(?:_[a-z0-9]+)*$`)
 )
 
-// codes are the codes of the statuses that the document lists.
+// codes returns the document's codes by status.
 func codes() map[int][]string {
 	return map[int][]string{
 		400: {"invalid_parameter", "invalid_body", "invalid_request"},
@@ -40,9 +40,9 @@ func everyResponse() []rule {
 		}},
 		{title: "one that is none is replaced", source: "X-Request-Id", check: func(p *probe) error {
 			for _, id := range []string{strings.Repeat("x", 65), "two words", "a,b"} {
-				a := p.send(get("/pets?limit=1").with("X-Request-Id", id))
-				if a.err != nil || a.header.Get("X-Request-Id") == id {
-					return a.mismatch("X-Request-Id: "+id, "a new one")
+				resp := p.send(get("/pets?limit=1").with("X-Request-Id", id))
+				if resp.err != nil || resp.header.Get("X-Request-Id") == id {
+					return resp.mismatch("X-Request-Id: "+id, "a new one")
 				}
 			}
 			return nil
@@ -54,75 +54,75 @@ func everyResponse() []rule {
 			}
 			return nil
 		}},
-		{title: "every response has an X-Request-Id", source: "X-Request-Id", every: func(a *response) (bool, error) {
-			if id, ok := a.sole("X-Request-Id"); !ok || !requestID.MatchString(id) {
-				return true, a.mismatch(a.line("X-Request-Id"), "one X-Request-Id of 1 to 64 of A-Z a-z 0-9 . _ -")
+		{title: "every response has an X-Request-Id", source: "X-Request-Id", every: func(resp *response) (bool, error) {
+			if id, ok := resp.sole("X-Request-Id"); !ok || !requestID.MatchString(id) {
+				return true, resp.mismatch(resp.line("X-Request-Id"), "one X-Request-Id of 1 to 64 of A-Z a-z 0-9 . _ -")
 			}
 			return true, nil
 		}},
 		everySole("every response has X-Content-Type-Options: nosniff", "X-Content-Type-Options", "nosniff"),
 		everySole("every response has Cache-Control: no-store", "Cache-Control", "no-store"),
-		{title: "every success with a body is application/json", source: "listPets", every: func(a *response) (bool, error) {
-			return a.status/100 == 2 && len(a.body) > 0, wrongUnless(a, a.isJSON(), a.line("Content-Type"), "Content-Type: application/json")
+		{title: "every success with a body is application/json", source: "listPets", every: func(resp *response) (bool, error) {
+			return resp.status/100 == 2 && len(resp.body) > 0, wrongUnless(resp, resp.isJSON(), resp.line("Content-Type"), "Content-Type: application/json")
 		}},
-		{title: "every error is application/json", source: "Error", every: ofErrors(func(a *response) error {
-			return wrongUnless(a, a.isJSON(), a.line("Content-Type"), "Content-Type: application/json")
+		{title: "every error is application/json", source: "Error", every: ofErrors(func(resp *response) error {
+			return wrongUnless(resp, resp.isJSON(), resp.line("Content-Type"), "Content-Type: application/json")
 		})},
-		{title: "every error has code, message and status, of their types", source: "Error", every: ofErrors(func(a *response) error {
-			fault := a.problem().fault
-			return wrongUnless(a, fault == "", fault, "code and message strings, status an integer")
+		{title: "every error has code, message and status, of their types", source: "Error", every: ofErrors(func(resp *response) error {
+			fault := resp.problem().fault
+			return wrongUnless(resp, fault == "", fault, "code and message strings, status an integer")
 		})},
-		{title: "status in the body is that of the response", source: "Error", every: ofErrors(func(a *response) error {
-			p := a.problem()
-			return wrongUnless(a, p.fault != "" || string(p.status) == strconv.Itoa(a.status), "status "+string(p.status), "status "+strconv.Itoa(a.status))
+		{title: "status in the body is that of the response", source: "Error", every: ofErrors(func(resp *response) error {
+			p := resp.problem()
+			return wrongUnless(resp, p.fault != "" || string(p.status) == strconv.Itoa(resp.status), "status "+string(p.status), "status "+strconv.Itoa(resp.status))
 		})},
-		{title: "every code is lower_snake_case", source: "Error", every: ofErrors(func(a *response) error {
-			p := a.problem()
-			return wrongUnless(a, p.fault != "" || snakeCase.MatchString(p.code), "code "+quote(p.code), "lower_snake_case")
+		{title: "every code is lower_snake_case", source: "Error", every: ofErrors(func(resp *response) error {
+			p := resp.problem()
+			return wrongUnless(resp, p.fault != "" || snakeCase.MatchString(p.code), "code "+quote(p.code), "lower_snake_case")
 		})},
-		{title: "every code is the one listed for the status", source: "Errors", every: ofErrors(func(a *response) error {
-			p, listed := a.problem(), codes()[a.status]
-			return wrongUnless(a, p.fault != "" || listed == nil || slices.Contains(listed, p.code),
-				fmt.Sprintf("%d with code %s", a.status, quote(p.code)), strings.Join(listed, " or "))
+		{title: "every code is the one listed for the status", source: "Errors", every: ofErrors(func(resp *response) error {
+			p, listed := resp.problem(), codes()[resp.status]
+			return wrongUnless(resp, p.fault != "" || listed == nil || slices.Contains(listed, p.code),
+				fmt.Sprintf("%d with code %s", resp.status, quote(p.code)), strings.Join(listed, " or "))
 		})},
-		{title: "every message is one line for a person", source: "Error", every: ofErrors(func(a *response) error {
-			p := a.problem()
+		{title: "every message is one line for a person", source: "Error", every: ofErrors(func(resp *response) error {
+			p := resp.problem()
 			oneLine := strings.TrimSpace(p.message) != "" && !strings.ContainsAny(p.message, "\n\r")
-			return wrongUnless(a, p.fault != "" || oneLine, "message "+quote(p.message), "one line that says what is wrong")
+			return wrongUnless(resp, p.fault != "" || oneLine, "message "+quote(p.message), "one line that says what is wrong")
 		})},
-		{title: "no response is 5xx, unless it is 503", source: "Errors", every: func(a *response) (bool, error) {
-			return true, wrongUnless(a, a.status < 500 || a.status == 503, a.text(), "a response that does not fail")
+		{title: "no response is 5xx, unless it is 503", source: "Errors", every: func(resp *response) (bool, error) {
+			return true, wrongUnless(resp, resp.status < 500 || resp.status == 503, resp.text(), "a response that does not fail")
 		}},
-		{title: "every 503 and 429 has Retry-After", source: "Retry-After", every: func(a *response) (bool, error) {
-			value, ok := a.sole("Retry-After")
+		{title: "every 503 and 429 has Retry-After", source: "Retry-After", every: func(resp *response) (bool, error) {
+			value, ok := resp.sole("Retry-After")
 			_, err := strconv.ParseUint(value, 10, 31)
-			return a.status == 503 || a.status == 429, wrongUnless(a, ok && err == nil, a.line("Retry-After"), "Retry-After in seconds")
+			return resp.status == 503 || resp.status == 429, wrongUnless(resp, ok && err == nil, resp.line("Retry-After"), "Retry-After in seconds")
 		}},
 	}
 }
 
 // everySole is the rule of a header that every response has, with one value.
 func everySole(title, name, want string) rule {
-	return rule{title: title, source: "decisions", every: func(a *response) (bool, error) {
-		got, ok := a.sole(name)
-		return true, wrongUnless(a, ok && got == want, a.line(name), name+": "+want)
+	return rule{title: title, source: "decisions", every: func(resp *response) (bool, error) {
+		got, ok := resp.sole(name)
+		return true, wrongUnless(resp, ok && got == want, resp.line(name), name+": "+want)
 	}}
 }
 
 // ofErrors applies to every response that must have the Error body: all but
 // successes and the responses to HEAD.
 func ofErrors(wrong func(*response) error) func(*response) (bool, error) {
-	return func(a *response) (bool, error) {
-		if a.status/100 == 2 || a.status == 304 || a.request.method == "HEAD" {
+	return func(resp *response) (bool, error) {
+		if resp.status/100 == 2 || resp.status == 304 || resp.request.method == "HEAD" {
 			return false, nil
 		}
-		return true, wrong(a)
+		return true, wrong(resp)
 	}
 }
 
-func wrongUnless(a *response, holds bool, got, want string) error {
+func wrongUnless(resp *response, holds bool, got, want string) error {
 	if holds {
 		return nil
 	}
-	return a.mismatch(got, want)
+	return resp.mismatch(got, want)
 }

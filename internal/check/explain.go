@@ -12,11 +12,11 @@ import (
 	"syscall"
 )
 
-// explain makes a sentence of why no response came. Its text never holds what
-// was sent.
+// explain makes a sentence of the error of a request without a response. The
+// sentence never holds a part of the request.
 func (p *probe) explain(err error) error {
 	if u, ok := errors.AsType[*url.Error](err); ok {
-		err = u.Err // what was asked is shown elsewhere
+		err = u.Err // the request is shown elsewhere
 	}
 	host := p.Base.Hostname()
 	if _, ok := errors.AsType[x509.UnknownAuthorityError](err); ok {

@@ -17,15 +17,15 @@ type Sent struct {
 // EveryRequest judges all rules of cfg and returns what they have sent.
 func EveryRequest(ctx context.Context, cfg Config) (all []Sent) {
 	p := newProbe(ctx, cfg, http.DefaultTransport)
-	p.watched = []*rule{{every: func(a *response) (bool, error) {
-		r, err := a.request.http(ctx, cfg.Base.String(), cfg.Key)
+	p.watched = []*rule{{every: func(resp *response) (bool, error) {
+		r, err := resp.request.http(ctx, cfg.Base.String(), cfg.Key)
 		if err != nil {
 			return true, err
 		}
 		r.Header.Del("User-Agent")
 		all = append(all, Sent{
 			Method: r.Method, URL: r.URL.String(), Header: r.Header,
-			Body: a.request.body, HasBody: a.request.hasBody, Curl: a.request.curl(cfg.Base.String()),
+			Body: resp.request.body, HasBody: resp.request.hasBody, Curl: resp.request.curl(cfg.Base.String()),
 		})
 		return true, nil
 	}}}

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// What the document says of getPet's end.
+// The dates of getPet's end, as the document has them.
 const (
 	deprecation = "@1795219200" // x-deprecated-at
 	sunset      = "Thu, 05 Dec 2030 00:00:00 GMT"
@@ -18,26 +18,26 @@ func getting() []rule {
 			return p.send(get(path(listed))).is(200)
 		})},
 		{title: "it is as in the list", source: "getPet", check: onOne(func(p *probe, listed pet) error {
-			a := p.send(get(path(listed)))
-			got, err := a.pet()
+			resp := p.send(get(path(listed)))
+			got, err := resp.pet()
 			if err == nil && !got.same(listed) {
-				err = a.mismatch(a.text(), "the animal as it is in the list")
+				err = resp.mismatch(resp.text(), "the animal as it is in the list")
 			}
 			return err
 		})},
 		{title: "it has id, name and categoryId, of their types", source: "Pet", check: onOne(func(p *probe, listed pet) error {
-			a := p.send(get(path(listed)))
-			got, err := a.pet()
+			resp := p.send(get(path(listed)))
+			got, err := resp.pet()
 			if err == nil && got.fault() != "" {
-				err = a.mismatch(got.fault(), "id and categoryId integers, name a string")
+				err = resp.mismatch(got.fault(), "id and categoryId integers, name a string")
 			}
 			return err
 		})},
 		{title: "percent-encoded digits are digits", source: "RFC 3986 §2.3", check: onOne(func(p *probe, listed pet) error {
-			a := p.send(get(encoded(path(listed))))
-			got, err := a.pet()
+			resp := p.send(get(encoded(path(listed))))
+			got, err := resp.pet()
 			if err == nil && got.id != listed.id {
-				err = a.mismatch(a.text(), fmt.Sprint("the animal with id ", listed.id))
+				err = resp.mismatch(resp.text(), fmt.Sprint("the animal with id ", listed.id))
 			}
 			return err
 		})},
@@ -57,16 +57,16 @@ func getting() []rule {
 		})},
 		{title: "400, 401 and 404 come with Sunset too", source: "RFC 8594", check: everySays(errors, "Sunset", sunset)},
 		{title: "the list announces no end", source: "Deprecation", check: func(p *probe) error {
-			a := p.send(get("/pets?limit=1"))
-			if got := a.header.Get("Deprecation") + a.header.Get("Sunset"); a.err != nil || got != "" {
-				return a.mismatch(got, "neither Deprecation nor Sunset")
+			resp := p.send(get("/pets?limit=1"))
+			if got := resp.header.Get("Deprecation") + resp.header.Get("Sunset"); resp.err != nil || got != "" {
+				return resp.mismatch(got, "neither Deprecation nor Sunset")
 			}
 			return nil
 		}},
 	}
 }
 
-// onOne returns a check of an animal that the list has.
+// onOne returns a check of an animal in the list.
 func onOne(check func(*probe, pet) error) func(*probe) error {
 	return func(p *probe) error {
 		pets, _, err := p.sample()

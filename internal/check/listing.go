@@ -10,8 +10,8 @@ func listing() []rule {
 		{title: "the list is 200", source: "listPets", check: responds(200, get("/pets"))},
 		{title: "the list is an array of objects, never null", source: "Pets", check: func(p *probe) error {
 			for _, target := range []string{"/pets", "/pets?after=" + noAnimal} {
-				if a := p.send(get(target)); a.err != nil || a.status == 200 {
-					if _, err := a.pets(); err != nil {
+				if resp := p.send(get(target)); resp.err != nil || resp.status == 200 {
+					if _, err := resp.pets(); err != nil {
 						return err
 					}
 				}
@@ -39,9 +39,9 @@ func listing() []rule {
 			return p.counts("/pets?limit=1", 1)
 		}},
 		{title: "limit=100 is taken, and gives no more", source: "limit", check: func(p *probe) error {
-			pets, a, err := p.list("/pets?limit=100&after=0")
+			pets, resp, err := p.list("/pets?limit=100&after=0")
 			if err == nil && len(pets) > 100 {
-				err = a.mismatch(fmt.Sprint(len(pets), " animals"), "at most 100")
+				err = resp.mismatch(fmt.Sprint(len(pets), " animals"), "at most 100")
 			}
 			return err
 		}},
@@ -74,13 +74,13 @@ func listing() []rule {
 // eachListed returns a check of every animal on the first page.
 func eachListed(fault func(pet) (got, want string)) func(*probe) error {
 	return func(p *probe) error {
-		pets, a, err := p.sample()
+		pets, resp, err := p.sample()
 		if err != nil {
 			return err
 		}
 		for _, listed := range pets {
 			if got, want := fault(listed); got != "" {
-				return a.mismatch(got, want)
+				return resp.mismatch(got, want)
 			}
 		}
 		return nil
@@ -88,13 +88,13 @@ func eachListed(fault func(pet) (got, want string)) func(*probe) error {
 }
 
 func listAscending(p *probe) error {
-	pets, a, err := p.sample()
+	pets, resp, err := p.sample()
 	if err != nil {
 		return err
 	}
 	for i := range pets[1:] {
 		if before, next := pets[i].id, pets[i+1].id; next <= before {
-			return a.mismatch(fmt.Sprintf("id %d after %d", next, before), "ids in ascending order")
+			return resp.mismatch(fmt.Sprintf("id %d after %d", next, before), "ids in ascending order")
 		}
 	}
 	return nil
@@ -102,9 +102,9 @@ func listAscending(p *probe) error {
 
 // counts checks how many animals a page has.
 func (p *probe) counts(target string, want int) error {
-	pets, a, err := p.list(target)
+	pets, resp, err := p.list(target)
 	if err == nil && len(pets) != want {
-		err = a.mismatch(fmt.Sprint(len(pets), " animals"), fmt.Sprint(want))
+		err = resp.mismatch(fmt.Sprint(len(pets), " animals"), fmt.Sprint(want))
 	}
 	return err
 }
@@ -125,42 +125,42 @@ func filterLeavesOut(p *probe) error {
 		return err
 	}
 	for _, status := range statuses() {
-		pets, a, err := p.list("/pets?status=" + status)
+		pets, resp, err := p.list("/pets?status=" + status)
 		if err != nil {
 			return err
 		}
 		for _, listed := range pets {
 			if listed.status != status {
-				return a.mismatch(fmt.Sprintf("id %d, which is %s", listed.id, listed.status), "only animals that are "+status)
+				return resp.mismatch(fmt.Sprintf("id %d, which is %s", listed.id, listed.status), "only animals that are "+status)
 			}
 		}
 	}
 	return nil
 }
 
-// filterKeeps compares with the first page: ids ascend, so what is of the
-// status there begins the filtered list too.
+// filterKeeps compares with the first page: ids ascend, so its animals of the status
+// begin the filtered list too.
 func filterKeeps(p *probe) error {
 	all, _, err := p.sample()
 	if err != nil {
 		return err
 	}
 	for _, status := range statuses() {
-		pets, a, err := p.list("/pets?limit=100&status=" + status)
+		pets, resp, err := p.list("/pets?limit=100&status=" + status)
 		if err != nil {
 			return err
 		}
 		for _, one := range all {
 			if one.status == status && !slices.ContainsFunc(pets, func(listed pet) bool { return listed.id == one.id }) {
-				return a.mismatch(fmt.Sprintf("no id %d, although it is %s", one.id, status), "every animal that is "+status)
+				return resp.mismatch(fmt.Sprintf("no id %d, although it is %s", one.id, status), "every animal that is "+status)
 			}
 		}
 	}
 	return nil
 }
 
-// headLikeGet compares the headers that say something of the response, not of
-// the exchange.
+// headLikeGet compares the headers that describe the response, and not the
+// exchange.
 func (p *probe) headLikeGet(target string) error {
 	want, got := p.send(get(target)), p.send(send("HEAD", target))
 	if got.err != nil || got.status != want.status {

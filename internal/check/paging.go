@@ -13,9 +13,9 @@ func paging() []rule {
 		{title: "after gives greater ids only", source: "after", check: afterIsExclusive},
 		{title: "after gives the very next one", source: "after", check: afterSkipsNone},
 		{title: "past the end the list is []", source: "after", check: func(p *probe) error {
-			pets, a, err := p.list("/pets?after=" + noAnimal)
+			pets, resp, err := p.list("/pets?after=" + noAnimal)
 			if err == nil && len(pets) > 0 {
-				err = a.mismatch(a.text(), "[]")
+				err = resp.mismatch(resp.text(), "[]")
 			}
 			return err
 		}},
@@ -30,9 +30,9 @@ func paging() []rule {
 		{title: "the next link keeps limit", source: "listPets", check: linkKeeps("limit", "1")},
 		{title: "the next link keeps status", source: "listPets", check: linkKeeps("status", "")},
 		{title: "the last page has no next link", source: "listPets", check: func(p *probe) error {
-			a := p.send(get("/pets?after=" + noAnimal))
-			if next, ok := a.next(); a.err != nil || ok {
-				return a.mismatch("Link: "+next, "no Link")
+			resp := p.send(get("/pets?after=" + noAnimal))
+			if next, ok := resp.next(); resp.err != nil || ok {
+				return resp.mismatch("Link: "+next, "no Link")
 			}
 			return nil
 		}},
@@ -46,8 +46,8 @@ func paging() []rule {
 var nextLink = regexp.MustCompile(`<([^>]*)>[^,<]*;\s*rel="?next"?`)
 
 // next returns the target of the link to the next page (RFC 8288).
-func (a *response) next() (target string, ok bool) {
-	match := nextLink.FindStringSubmatch(strings.Join(a.header.Values("Link"), ", "))
+func (resp *response) next() (target string, ok bool) {
+	match := nextLink.FindStringSubmatch(strings.Join(resp.header.Values("Link"), ", "))
 	if match == nil {
 		return "", false
 	}
@@ -72,10 +72,10 @@ func afterIsExclusive(p *probe) error {
 	if err != nil {
 		return err
 	}
-	pets, a, err := p.list(fmt.Sprint("/pets?after=", id))
+	pets, resp, err := p.list(fmt.Sprint("/pets?after=", id))
 	for _, listed := range pets {
 		if listed.id <= id {
-			return a.mismatch(fmt.Sprint("id ", listed.id), fmt.Sprint("ids greater than ", id))
+			return resp.mismatch(fmt.Sprint("id ", listed.id), fmt.Sprint("ids greater than ", id))
 		}
 	}
 	return err
@@ -86,9 +86,9 @@ func afterSkipsNone(p *probe) error {
 	if err != nil {
 		return err
 	}
-	pets, a, err := p.list(fmt.Sprint("/pets?limit=100&after=", id))
+	pets, resp, err := p.list(fmt.Sprint("/pets?limit=100&after=", id))
 	if err == nil && !slices.ContainsFunc(pets, func(listed pet) bool { return listed.id == next }) {
-		err = a.mismatch(a.text(), fmt.Sprintf("the animal with id %d among them", next))
+		err = resp.mismatch(resp.text(), fmt.Sprintf("the animal with id %d among them", next))
 	}
 	return err
 }
@@ -98,50 +98,50 @@ func (p *probe) firstOfTwo(query string) (*response, error) {
 	if _, _, err := p.middle(); err != nil {
 		return nil, err
 	}
-	a := p.send(get("/pets?limit=1" + query))
-	return a, a.is(200)
+	resp := p.send(get("/pets?limit=1" + query))
+	return resp, resp.is(200)
 }
 
 func linked(p *probe) error {
-	a, err := p.firstOfTwo("")
+	resp, err := p.firstOfTwo("")
 	if err != nil {
 		return err
 	}
-	if _, ok := a.next(); !ok {
-		return a.mismatch("Link: "+quote(a.header.Get("Link")), `a Link with rel="next"`)
+	if _, ok := resp.next(); !ok {
+		return resp.mismatch("Link: "+quote(resp.header.Get("Link")), `a Link with rel="next"`)
 	}
 	return nil
 }
 
-// nextOf returns the query of the link in a response. Whether there is one is
-// another rule's question.
-func (p *probe) nextOf(a *response) (target string, query url.Values, err error) {
-	next, ok := a.next()
+// nextOf returns the query of the link in a response. Another rule judges whether
+// there is a link.
+func (p *probe) nextOf(resp *response) (target string, query url.Values, err error) {
+	next, ok := resp.next()
 	if !ok {
 		return "", nil, unchecked("needs a link to the next page")
 	}
 	target = p.resolve("/pets", next)
 	u, err := url.Parse(target)
 	if err != nil {
-		return "", nil, a.mismatch("Link: "+next, "a link that can be followed")
+		return "", nil, resp.mismatch("Link: "+next, "a link that can be followed")
 	}
 	return target, u.Query(), nil
 }
 
 func linkLeadsHere(p *probe) error {
-	a, err := p.firstOfTwo("")
+	resp, err := p.firstOfTwo("")
 	if err != nil {
 		return err
 	}
-	target, _, err := p.nextOf(a)
+	target, _, err := p.nextOf(resp)
 	if here := p.Base.String() + "/pets?"; err == nil && !strings.HasPrefix(target, here) {
-		err = a.mismatch("Link to "+target, "a link that leads to "+here+"…, since clients follow it")
+		err = resp.mismatch("Link to "+target, "a link that leads to "+here+"…, since clients follow it")
 	}
 	return err
 }
 
-// linkKeeps returns a check that the link has the parameter. A status is one
-// that two animals have.
+// linkKeeps returns a check that the link has the parameter. Without a value it
+// takes a status that two animals have.
 func linkKeeps(name, value string) func(*probe) error {
 	return func(p *probe) error {
 		query, want := "", value
@@ -151,13 +151,13 @@ func linkKeeps(name, value string) func(*probe) error {
 			}
 			query = "&status=" + want
 		}
-		a, err := p.firstOfTwo(query)
+		resp, err := p.firstOfTwo(query)
 		if err != nil {
 			return err
 		}
-		_, got, err := p.nextOf(a)
+		_, got, err := p.nextOf(resp)
 		if err == nil && got.Get(name) != want {
-			err = a.mismatch("Link: "+a.header.Get("Link"), "a link with "+name+"="+want)
+			err = resp.mismatch("Link: "+resp.header.Get("Link"), "a link with "+name+"="+want)
 		}
 		return err
 	}
@@ -175,32 +175,32 @@ func (p *probe) commonStatus() string {
 	return ""
 }
 
-// walk says where a walk begins, and after how many pages it is left.
+// walk is the beginning of a walk, and the number of pages after which it ends.
 type walk struct {
 	limit int
 	after int64
 	pages int
 }
 
-// walk follows the links, of which only the query is taken, so that nothing
-// leads away from this host. It calls page with each page.
+// walk follows the links and calls page with each page. It takes only the query of
+// a link, so that no link leads to another host.
 func (p *probe) walk(w walk, page func([]pet, *response) error) error {
 	target := fmt.Sprintf("/pets?limit=%d&after=%d", w.limit, w.after)
 	for range w.pages {
-		pets, a, err := p.list(target)
+		pets, resp, err := p.list(target)
 		if err != nil {
 			return err
 		}
-		if err := page(pets, a); err != nil {
+		if err := page(pets, resp); err != nil {
 			return err
 		}
-		next, ok := a.next()
+		next, ok := resp.next()
 		if !ok {
 			return nil
 		}
 		u, err := url.Parse(next)
 		if err != nil {
-			return a.mismatch("Link: "+next, "a link that can be followed")
+			return resp.mismatch("Link: "+next, "a link that can be followed")
 		}
 		target = "/pets?" + u.RawQuery
 	}
@@ -215,10 +215,10 @@ func walkMeetsOnce(p *probe) error {
 		return err
 	}
 	met := map[int64]bool{}
-	return p.walk(short(), func(pets []pet, a *response) error {
+	return p.walk(short(), func(pets []pet, resp *response) error {
 		for _, listed := range pets {
 			if met[listed.id] {
-				return a.mismatch(fmt.Sprintf("id %d a second time", listed.id), "each animal once")
+				return resp.mismatch(fmt.Sprintf("id %d a second time", listed.id), "each animal once")
 			}
 			met[listed.id] = true
 		}
@@ -232,8 +232,8 @@ func walkMeetsAll(p *probe) error {
 		return err
 	}
 	met, pages, last := map[int64]bool{}, 0, (*response)(nil)
-	err = p.walk(short(), func(pets []pet, a *response) error {
-		pages, last = pages+1, a
+	err = p.walk(short(), func(pets []pet, resp *response) error {
+		pages, last = pages+1, resp
 		for _, listed := range pets {
 			met[listed.id] = true
 		}
@@ -250,7 +250,8 @@ func walkMeetsAll(p *probe) error {
 	return nil
 }
 
-// orUnchecked returns err, or why nothing was checked where there is none.
+// orUnchecked returns err or, where that is nil, the reason that nothing was
+// checked.
 func orUnchecked(err error, why string) error {
 	if err != nil {
 		return err
@@ -263,8 +264,8 @@ func walkMeetsOwn(p *probe) error {
 		return unchecked("needs an animal that was added")
 	}
 	met, last := map[int64]bool{}, (*response)(nil)
-	err := p.walk(walk{limit: 100, after: p.firstOwn - 1, pages: 20}, func(pets []pet, a *response) error {
-		last = a
+	err := p.walk(walk{limit: 100, after: p.firstOwn - 1, pages: 20}, func(pets []pet, resp *response) error {
+		last = resp
 		for _, listed := range pets {
 			met[listed.id] = true
 		}
@@ -287,8 +288,8 @@ func walkEnds(p *probe) error {
 	}
 	const pages = 20
 	n, last := 0, (*response)(nil)
-	err := p.walk(walk{limit: 100, after: p.firstOwn - 1, pages: pages}, func(_ []pet, a *response) error {
-		n, last = n+1, a
+	err := p.walk(walk{limit: 100, after: p.firstOwn - 1, pages: pages}, func(_ []pet, resp *response) error {
+		n, last = n+1, resp
 		return nil
 	})
 	if err != nil {

@@ -14,8 +14,8 @@ const maxID = 1<<53 - 1
 
 func statuses() []string { return []string{"available", "pending", "sold"} }
 
-// pet is an animal as far as it can be read. Reading forgives what the rules on
-// types judge, so that one fault of a server fails the rule that names it.
+// pet is an animal as far as it can be read. Reading forgives wrong types, so that
+// such a fault of a server fails only the rule that is named for it.
 type pet struct {
 	id       int64
 	name     string
@@ -62,8 +62,8 @@ func isInteger(text string) bool {
 	return err == nil && integer.MatchString(text)
 }
 
-// fault says which of an animal's fields is missing or of the wrong type; "" if
-// none is. The status has a rule of its own.
+// fault names the first field of an animal that is missing or of the wrong type, or
+// returns "". The status has a rule of its own.
 func (p pet) fault() string {
 	for _, name := range []string{"id", "name", "categoryId"} {
 		raw, ok := p.raw[name]
@@ -81,7 +81,7 @@ func (p pet) fault() string {
 	return ""
 }
 
-// statusFault says what is wrong with an animal's status.
+// statusFault returns the fault of an animal's status, or "".
 func (p pet) statusFault() string {
 	raw, ok := p.raw["status"]
 	switch {
@@ -94,26 +94,26 @@ func (p pet) statusFault() string {
 }
 
 // pet reads the body as an animal.
-func (a *response) pet() (pet, error) {
-	if a.err == nil {
-		if p, ok := readPet(a.body); ok {
+func (resp *response) pet() (pet, error) {
+	if resp.err == nil {
+		if p, ok := readPet(resp.body); ok {
 			return p, nil
 		}
 	}
-	return pet{}, a.mismatch(a.text(), "an animal")
+	return pet{}, resp.mismatch(resp.text(), "an animal")
 }
 
 // pets reads the body as a list of animals.
-func (a *response) pets() ([]pet, error) {
+func (resp *response) pets() ([]pet, error) {
 	var items []json.RawMessage
-	if a.err != nil || decode(a.body, &items) != nil || items == nil {
-		return nil, a.mismatch(a.text(), "an array of animals")
+	if resp.err != nil || decode(resp.body, &items) != nil || items == nil {
+		return nil, resp.mismatch(resp.text(), "an array of animals")
 	}
 	pets := make([]pet, len(items))
 	for i, item := range items {
 		var ok bool
 		if pets[i], ok = readPet(item); !ok {
-			return nil, a.mismatch(string(item), "an animal")
+			return nil, resp.mismatch(string(item), "an animal")
 		}
 	}
 	return pets, nil
@@ -121,12 +121,12 @@ func (a *response) pets() ([]pet, error) {
 
 // list asks for a page that must succeed.
 func (p *probe) list(target string) ([]pet, *response, error) {
-	a := p.send(get(target))
-	if err := a.is(200); err != nil {
-		return nil, a, err
+	resp := p.send(get(target))
+	if err := resp.is(200); err != nil {
+		return nil, resp, err
 	}
-	pets, err := a.pets()
-	return pets, a, err
+	pets, err := resp.pets()
+	return pets, resp, err
 }
 
 // page is a page of the list, as it came.

@@ -23,10 +23,10 @@ type probe struct {
 	ctx     context.Context
 	client  *http.Client
 	watched []*rule
-	mark    string // what the names of the animals it adds begin with
-	refused string // the categoryId of those that must not be added
+	mark    string // the beginning of the names of the animals it adds
+	refused string // the categoryId of animals that must not be added
 
-	mu       sync.Mutex // of what follows
+	mu       sync.Mutex // of the fields below
 	sent     int
 	next     time.Time      // when the next request may go
 	made     map[int64]bool // the animals it has added
@@ -53,41 +53,42 @@ func newProbe(ctx context.Context, cfg Config, transport http.RoundTripper) *pro
 	}
 }
 
-// Where the server asks for patience it gets some: a 429 or 503 that says when
-// to come back is asked again, as long as it is soon.
+// A request that gets 429 or 503 with Retry-After is sent again, up to maxTries
+// times in all, after at most maxRetryIn.
 const (
 	maxTries   = 3
 	maxRetryIn = 10 * time.Second
 )
 
-// send sends a request and shows its response to the rules that judge every one.
+// send sends a request and shows the response to the rules that judge every
+// response.
 func (p *probe) send(r request) *response {
-	a := p.exchange(r)
+	resp := p.exchange(r)
 	for range maxTries - 1 {
-		wait, err := strconv.Atoi(a.header.Get("Retry-After"))
-		if a.status != http.StatusTooManyRequests && a.status != http.StatusServiceUnavailable || err != nil {
+		wait, err := strconv.Atoi(resp.header.Get("Retry-After"))
+		if resp.status != http.StatusTooManyRequests && resp.status != http.StatusServiceUnavailable || err != nil {
 			break
 		}
 		p.sleep(min(time.Duration(max(wait, 0))*time.Second, maxRetryIn))
-		a = p.exchange(r)
+		resp = p.exchange(r)
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.remember(a)
+	p.remember(resp)
 	for _, rule := range p.watched {
-		if rule.every != nil && a.err == nil {
-			rule.watch(a)
+		if rule.every != nil && resp.err == nil {
+			rule.watch(resp)
 		}
 	}
-	return a
+	return resp
 }
 
 // remember notes an animal that was added.
-func (p *probe) remember(a *response) {
-	if a.request.method != http.MethodPost || a.status/100 != 2 {
+func (p *probe) remember(resp *response) {
+	if resp.request.method != http.MethodPost || resp.status/100 != 2 {
 		return
 	}
-	pet, err := a.pet()
+	pet, err := resp.pet()
 	if err != nil {
 		return
 	}
@@ -99,36 +100,36 @@ func (p *probe) remember(a *response) {
 
 // exchange sends a request once.
 func (p *probe) exchange(r request) *response {
-	a := &response{request: r}
-	if a.err = p.ctx.Err(); a.err != nil {
-		return a
+	resp := &response{request: r}
+	if resp.err = p.ctx.Err(); resp.err != nil {
+		return resp
 	}
 	p.sleep(p.turn())
 	ctx, cancel := context.WithTimeout(p.ctx, p.Timeout)
 	defer cancel()
 	asked, err := r.http(ctx, p.Base.String(), p.Key)
 	if err != nil {
-		a.err = err
-		return a
+		resp.err = err
+		return resp
 	}
 	got, err := p.client.Do(asked)
 	if err != nil {
-		a.err = p.explain(err)
-		return a
+		resp.err = p.explain(err)
+		return resp
 	}
 	defer got.Body.Close()
-	a.status, a.header = got.StatusCode, got.Header
-	a.body, err = io.ReadAll(io.LimitReader(got.Body, maxResponse+1))
+	resp.status, resp.header = got.StatusCode, got.Header
+	resp.body, err = io.ReadAll(io.LimitReader(got.Body, maxResponse+1))
 	switch {
 	case err != nil:
-		a.err = p.explain(err)
-	case len(a.body) > maxResponse:
-		a.err = fmt.Errorf("a response of more than %d bytes", maxResponse)
+		resp.err = p.explain(err)
+	case len(resp.body) > maxResponse:
+		resp.err = fmt.Errorf("a response of more than %d bytes", maxResponse)
 	}
-	return a
+	return resp
 }
 
-// turn returns how long the next request must wait, for the rate's sake.
+// turn returns how long the next request must wait to keep the rate.
 func (p *probe) turn() time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -154,7 +155,7 @@ func (p *probe) sleep(d time.Duration) {
 	}
 }
 
-// redact takes the key out of a text that the server may have a hand in.
+// redact takes the key out of a text that the server may have chosen.
 func (p *probe) redact(text string) string {
 	for _, secret := range []string{p.Key, url.QueryEscape(p.Key)} {
 		text = strings.ReplaceAll(text, secret, keyVariable)
@@ -165,7 +166,7 @@ func (p *probe) redact(text string) string {
 // maxShown is how many characters of a response are shown.
 const maxShown = 200
 
-// show makes a text fit for a terminal: one line, without what would steer it,
+// show makes a text fit for a terminal: one line, without control characters,
 // without the key, not too long.
 func (p *probe) show(text string) string {
 	var b strings.Builder
@@ -184,9 +185,9 @@ func (p *probe) show(text string) string {
 	return b.String()
 }
 
-// firstContact finds out whether there is anything to judge. It asks without
-// the key first: who sends it elsewhere, or is not the contract's at all, need
-// not see it.
+// firstContact finds out whether there is anything to judge. It asks without the
+// key first: a server that redirects it, or does not keep the contract at all,
+// never sees the key.
 func (p *probe) firstContact() error {
 	anonymous := p.send(get("/pets?limit=1").anonymous())
 	if err := p.noContact(anonymous); err != nil {
@@ -206,19 +207,19 @@ func (p *probe) firstContact() error {
 	return nil
 }
 
-// noContact says why a response is none of the contract's.
-func (p *probe) noContact(a *response) error {
+// noContact returns an error where the response is none of the contract's.
+func (p *probe) noContact(resp *response) error {
 	switch {
 	case p.ctx.Err() != nil:
 		return errors.New("ended before anything was checked")
-	case a.err != nil:
-		return fmt.Errorf("cannot reach %s: %w", p.Base, a.err)
-	case a.status/100 == 3:
-		return fmt.Errorf("%s leads to %s: it responds with %d; give the address it leads to", p.Base, p.show(a.header.Get("Location")), a.status)
-	case a.status == http.StatusBadRequest && strings.Contains(string(a.body), "HTTPS"):
+	case resp.err != nil:
+		return fmt.Errorf("cannot reach %s: %w", p.Base, resp.err)
+	case resp.status/100 == 3:
+		return fmt.Errorf("%s leads to %s: it responds with %d; give the address it leads to", p.Base, p.show(resp.header.Get("Location")), resp.status)
+	case resp.status == http.StatusBadRequest && strings.Contains(string(resp.body), "HTTPS"):
 		return fmt.Errorf("%s speaks TLS: give an address that begins with https://", p.Base)
-	case a.status >= 500:
-		return fmt.Errorf("nothing to judge at %s: it responds with %s", p.Base, p.show(a.text()))
+	case resp.status >= 500:
+		return fmt.Errorf("nothing to judge at %s: it responds with %s", p.Base, p.show(resp.text()))
 	}
 	return nil
 }

@@ -39,7 +39,7 @@ func refusing() []rule {
 		{title: "nesting past 10,000 levels is 400", source: "RFC 8259 §9", check: func(p *probe) error {
 			r := p.refusal(`{"name":NAME,"categoryId":CATEGORY,"x":DEEP}`)
 			shell := "printf '" + strings.Replace(octal(r.body), "DEEP", "%s%s", 1) + `' "$(printf '%10001s' | tr ' ' '[')" "$(printf '%10001s' | tr ' ' ']')"`
-			return responds(400, r.carrying(strings.Replace(r.body, "DEEP", deep, 1)).madeBy(shell))(p)
+			return responds(400, r.withBody(strings.Replace(r.body, "DEEP", deep, 1)).madeBy(shell))(p)
 		}},
 		{title: "the code of a refused body is invalid_body", source: "Errors", check: func(p *probe) error {
 			return p.coded(p.refusal(`{"name":NAME,"categoryId":"x"}`), 400, "invalid_body")
@@ -71,9 +71,9 @@ func refusing() []rule {
 
 const frankRefused = `{"name":NAME,"categoryId":CATEGORY}`
 
-// refusal is a request that must add nothing. Should it do so all the same, the
-// animal is recognised by its name or its category: MARK and NAME stand for a
-// name that no other animal has, CATEGORY for such a category.
+// refusal is a request that must add nothing. If it adds an animal all the same,
+// that has a name or category of no other animal: MARK and NAME stand for such a
+// name, CATEGORY for such a category.
 func (p *probe) refusal(template string) request {
 	p.refusals++
 	name := p.mark + " refused"
@@ -100,35 +100,35 @@ func (p *probe) tooLarge() request {
 	return p.refusal(frankRefused).padded(maxBody + 1)
 }
 
-// coded checks the code of an error. Its status is another rule's question.
+// coded checks the code of an error. Another rule judges its status.
 func (p *probe) coded(r request, status int, code string) error {
-	a := p.send(r)
-	if got := a.problem().code; a.err != nil || a.status == status && got != code {
-		return a.mismatch("code "+quote(got), "code "+quote(code))
+	resp := p.send(r)
+	if got := resp.problem().code; resp.err != nil || resp.status == status && got != code {
+		return resp.mismatch("code "+quote(got), "code "+quote(code))
 	}
 	return nil
 }
 
 // says checks one header of a response.
 func (p *probe) says(r request, name, want string) error {
-	a := p.send(r)
-	if got, ok := a.sole(name); a.err != nil || !ok || got != want {
-		return a.mismatch(a.line(name), name+": "+want)
+	resp := p.send(r)
+	if got, ok := resp.sole(name); resp.err != nil || !ok || got != want {
+		return resp.mismatch(resp.line(name), name+": "+want)
 	}
 	return nil
 }
 
-// refusedAddsNothing looks for what was refused among all that was added since
-// the check began.
+// refusedAddsNothing looks for refused animals among all that were added since the
+// check began.
 func refusedAddsNothing(p *probe) error {
 	if p.refusals == 0 || len(p.made) == 0 {
 		return unchecked("needs an animal that was added, and one that was refused")
 	}
 	w := walk{limit: 100, after: p.firstOwn - 1, pages: 20}
-	err := p.walk(w, func(page []pet, a *response) error {
+	err := p.walk(w, func(page []pet, resp *response) error {
 		for _, found := range page {
 			if strings.HasSuffix(found.name, p.mark+" refused") || found.category == p.refused {
-				return a.mismatch(fmt.Sprintf("id %d, name %s, categoryId %s", found.id, quote(found.name), found.category), "no animal of a request that was refused")
+				return resp.mismatch(fmt.Sprintf("id %d, name %s, categoryId %s", found.id, quote(found.name), found.category), "no animal of a request that was refused")
 			}
 		}
 		return nil

@@ -8,23 +8,23 @@ import (
 	"strings"
 )
 
-// keyVariable stands for the API key in requests, until they are sent, and in
-// all that is shown.
+// keyVariable stands for the API key in requests until they are sent, and in every
+// text that is shown.
 const keyVariable = "$PETSTORE_KEY"
 
 const bearer = "Bearer " + keyVariable
 
-// request is what a rule sends, and what it shows of it.
+// request is a request of a rule, and how the rule shows it.
 type request struct {
-	method, target string // target is what follows the base address
+	method, target string // target is the part after the base address
 	header         [][2]string
 	body           string
 	hasBody        bool
 	shell          string // a command that prints the body, where it is too long to be shown
-	zeros          int    // how long a header of nothing but zeros is; 0 for none
+	zeros          int    // the length of a header of zeros; 0 for none
 }
 
-// get, post and the like carry the key; anonymous takes it away.
+// get, post and the like send the key; anonymous takes it away.
 func get(target string) request { return send("GET", target) }
 
 func send(method, target string) request {
@@ -33,10 +33,10 @@ func send(method, target string) request {
 
 // post adds an animal.
 func post(body string) request {
-	return send("POST", "/pets").with("Content-Type", "application/json").carrying(body)
+	return send("POST", "/pets").with("Content-Type", "application/json").withBody(body)
 }
 
-func (r request) carrying(body string) request {
+func (r request) withBody(body string) request {
 	r.body, r.hasBody = body, true
 	return r
 }
@@ -51,7 +51,7 @@ func (r request) madeBy(shell string) request {
 func (r request) padded(size int) request {
 	spaces := size - len(r.body)
 	shell := fmt.Sprintf("printf '%s%%%ds' ''", octal(r.body), spaces)
-	return r.carrying(r.body + strings.Repeat(" ", spaces)).madeBy(shell)
+	return r.withBody(r.body + strings.Repeat(" ", spaces)).madeBy(shell)
 }
 
 // with adds a header.
@@ -156,7 +156,7 @@ func (r request) curl(base string) string {
 	return line.String() + " " + quoted(base+escaped(r.target))
 }
 
-// escaped percent-encodes what is not plain ASCII in a link of the server's.
+// escaped percent-encodes the bytes of a server's link that are not plain ASCII.
 func escaped(target string) string {
 	var b strings.Builder
 	for i := range len(target) {

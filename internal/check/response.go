@@ -16,7 +16,7 @@ import (
 // animals, each of a body's 64 KiB, and the escapes JSON may need for them.
 const maxResponse = 16 << 20
 
-// response is what came back for a request.
+// response is the response to a request, or the error in its place.
 type response struct {
 	request request
 	status  int
@@ -27,37 +27,38 @@ type response struct {
 	read *problem // see problem
 }
 
-// mismatch says that the response is not what it should be.
-func (a *response) mismatch(got, want string) error {
-	if a.err != nil {
-		got = "no response: " + a.err.Error()
+// mismatch returns the error of a response that breaks a rule.
+func (resp *response) mismatch(got, want string) error {
+	if resp.err != nil {
+		got = "no response: " + resp.err.Error()
 	}
-	return &mismatch{request: a.request, got: got, want: want}
+	return &mismatch{request: resp.request, got: got, want: want}
 }
 
 // is returns nil where the response has that status.
-func (a *response) is(status int) error {
-	if a.err == nil && a.status == status {
+func (resp *response) is(status int) error {
+	if resp.err == nil && resp.status == status {
 		return nil
 	}
-	return a.mismatch(a.text(), strconv.Itoa(status))
+	return resp.mismatch(resp.text(), strconv.Itoa(status))
 }
 
-// text is what there is to show of a response.
-func (a *response) text() string {
-	text := strconv.Itoa(a.status)
-	if location := a.header.Get("Location"); a.status/100 == 3 && location != "" {
+// text returns the response as it is shown.
+func (resp *response) text() string {
+	text := strconv.Itoa(resp.status)
+	if location := resp.header.Get("Location"); resp.status/100 == 3 && location != "" {
 		text += " to " + location + ", which was not followed"
 	}
-	if len(a.body) > 0 {
-		text += " " + string(a.body[:min(len(a.body), 4<<10)])
+	if len(resp.body) > 0 {
+		text += " " + string(resp.body[:min(len(resp.body), 4<<10)])
 	}
 	return text
 }
 
-// sole returns the one value of a header, or what there is instead.
-func (a *response) sole(name string) (value string, ok bool) {
-	values := a.header.Values(name)
+// sole returns the one value of a header. Where there is none, or more than one, it
+// returns a description of that.
+func (resp *response) sole(name string) (value string, ok bool) {
+	values := resp.header.Values(name)
 	switch len(values) {
 	case 0:
 		return "no " + name, false
@@ -68,8 +69,8 @@ func (a *response) sole(name string) (value string, ok bool) {
 }
 
 // line is a header of the response as it is shown.
-func (a *response) line(name string) string {
-	value, ok := a.sole(name)
+func (resp *response) line(name string) string {
+	value, ok := resp.sole(name)
 	if !ok {
 		return value
 	}
@@ -77,17 +78,17 @@ func (a *response) line(name string) string {
 }
 
 // isJSON reports whether the response says that it is JSON.
-func (a *response) isJSON() bool {
-	value, ok := a.sole("Content-Type")
+func (resp *response) isJSON() bool {
+	value, ok := resp.sole("Content-Type")
 	mediaType, _, err := mime.ParseMediaType(value)
 	return ok && err == nil && mediaType == "application/json"
 }
 
 // object reads the body as a JSON object. Names are compared exactly.
-func (a *response) object() (map[string]json.RawMessage, error) {
+func (resp *response) object() (map[string]json.RawMessage, error) {
 	var fields map[string]json.RawMessage
-	if err := decode(a.body, &fields); err != nil || fields == nil {
-		return nil, a.mismatch(a.text(), "a JSON object")
+	if err := decode(resp.body, &fields); err != nil || fields == nil {
+		return nil, resp.mismatch(resp.text(), "a JSON object")
 	}
 	return fields, nil
 }
@@ -105,33 +106,33 @@ func decode(data []byte, value any) error {
 	return nil
 }
 
-// problem is an Error body, as far as it is one.
+// problem is an Error body, as far as it can be read.
 type problem struct {
 	code, message string
 	status        json.Number
-	fault         string // what is wrong with its form; "" where nothing is
+	fault         string // the fault of its form; "" where there is none
 }
 
 // problem reads the body as an Error, once for all the rules that judge it.
-func (a *response) problem() problem {
-	if a.read == nil {
-		p := a.readProblem()
-		a.read = &p
+func (resp *response) problem() problem {
+	if resp.read == nil {
+		p := resp.readProblem()
+		resp.read = &p
 	}
-	return *a.read
+	return *resp.read
 }
 
-func (a *response) readProblem() (p problem) {
-	fields, err := a.object()
+func (resp *response) readProblem() (p problem) {
+	fields, err := resp.object()
 	if err != nil {
-		return problem{fault: a.text()}
+		return problem{fault: resp.text()}
 	}
 	read := func(name string, value any) {
 		raw, ok := fields[name]
 		switch {
 		case p.fault != "":
 		case !ok:
-			p.fault = "no " + name + " in " + a.text()
+			p.fault = "no " + name + " in " + resp.text()
 		case json.Unmarshal(raw, value) != nil, string(raw) == "null":
 			p.fault = name + " " + string(raw)
 		}

@@ -57,7 +57,8 @@ func (p *probe) longKey(length int) string {
 	return key + strings.Repeat("x", length-len(key))
 }
 
-// keyed is an addition with a key, a name for one or a whole one.
+// keyed is an addition with an idempotency key: a whole one, or its name in this
+// check.
 func (p *probe) keyed(key, template string) request {
 	if !strings.Contains(key, p.idempotencyKey("")) {
 		key = p.idempotencyKey(key)
@@ -74,28 +75,28 @@ func sameKeySamePet(p *probe) error {
 }
 
 // both adds two animals and returns the second response.
-func (p *probe) both(one, other request) (first, second pet, a *response, err error) {
-	a = p.send(one)
-	if first, err = a.pet(); err != nil {
+func (p *probe) both(one, other request) (first, second pet, resp *response, err error) {
+	resp = p.send(one)
+	if first, err = resp.pet(); err != nil {
 		return
 	}
-	a = p.send(other)
-	second, err = a.pet()
+	resp = p.send(other)
+	second, err = resp.pet()
 	return
 }
 
 func (p *probe) sameAnimal(one, other request) error {
-	first, second, a, err := p.both(one, other)
+	first, second, resp, err := p.both(one, other)
 	if err == nil && !first.same(second) {
-		err = a.mismatch(a.text(), fmt.Sprintf("the animal of the request before, with id %d", first.id))
+		err = resp.mismatch(resp.text(), fmt.Sprintf("the animal of the request before, with id %d", first.id))
 	}
 	return err
 }
 
 func (p *probe) otherAnimal(one, other request) error {
-	first, second, a, err := p.both(one, other)
+	first, second, resp, err := p.both(one, other)
 	if err == nil && first.id == second.id {
-		err = a.mismatch(a.text(), fmt.Sprintf("another animal than that of the request before, with id %d", first.id))
+		err = resp.mismatch(resp.text(), fmt.Sprintf("another animal than that of the request before, with id %d", first.id))
 	}
 	return err
 }
@@ -124,13 +125,13 @@ func keyAtOnce(p *probe) error {
 	}
 	wg.Wait()
 	ids := map[int64]bool{}
-	for _, a := range responses {
-		made, err := a.pet()
+	for _, resp := range responses {
+		made, err := resp.pet()
 		if err != nil {
 			return err
 		}
 		if ids[made.id] = true; len(ids) > 1 {
-			return a.mismatch("different animals", "one animal for all of the requests")
+			return resp.mismatch("different animals", "one animal for all of the requests")
 		}
 	}
 	return nil

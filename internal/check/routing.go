@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// wrongMethod is one that no path of the contract has and that changes nothing
+// wrongMethod is a method that no path of the contract has. It changes nothing
 // where a server knows it after all (RFC 4918).
 const wrongMethod = "PROPFIND"
 
@@ -44,20 +44,20 @@ func routing() []rule {
 
 // allows checks the methods in Allow, in whatever order.
 func (p *probe) allows(r request, want ...string) error {
-	a := p.send(r)
+	resp := p.send(r)
 	var got []string
-	for _, value := range a.header.Values("Allow") {
+	for _, value := range resp.header.Values("Allow") {
 		for method := range strings.SplitSeq(value, ",") {
 			got = append(got, strings.TrimSpace(method))
 		}
 	}
-	if slices.Sort(got); a.err != nil || !slices.Equal(got, want) {
-		return a.mismatch(a.line("Allow"), "Allow: "+strings.Join(want, ", "))
+	if slices.Sort(got); resp.err != nil || !slices.Equal(got, want) {
+		return resp.mismatch(resp.line("Allow"), "Allow: "+strings.Join(want, ", "))
 	}
 	return nil
 }
 
-// unchangeable tries it on an animal of this check's own.
+// unchangeable tries to change an animal of this check's own.
 func unchangeable(p *probe) error {
 	made, _, err := p.create(frank)
 	if err != nil {
@@ -67,7 +67,7 @@ func unchangeable(p *probe) error {
 	for _, method := range []string{"DELETE", "PUT", "PATCH"} {
 		r := send(method, path(made))
 		if method != "DELETE" {
-			r = r.with("Content-Type", "application/json").carrying(change.body)
+			r = r.with("Content-Type", "application/json").withBody(change.body)
 		}
 		if err := p.send(r).is(405); err != nil {
 			return err

@@ -6,8 +6,8 @@ import (
 	"regexp"
 )
 
-// rule is one statement of the contract. It is judged by check, or by every,
-// which sees each response that the other rules receive.
+// rule is one statement of the contract. Either check judges it, or every, which
+// sees each response that the other rules receive.
 type rule struct {
 	group, title, source string
 	writes               bool // whether it adds animals, or might on a server that is wrong
@@ -18,7 +18,7 @@ type rule struct {
 	first       error
 }
 
-// mismatch is what a rule returns where it does not hold.
+// mismatch is the error of a rule that does not hold.
 type mismatch struct {
 	request   request
 	got, want string
@@ -26,12 +26,12 @@ type mismatch struct {
 
 func (m *mismatch) Error() string { return fmt.Sprintf("got %s, want %s", m.got, m.want) }
 
-// unchecked is what a rule returns that could not be judged: why not.
+// unchecked is the error of a rule that could not be judged: the reason.
 type unchecked string
 
 func (u unchecked) Error() string { return string(u) }
 
-// selected returns fresh rules, those whose "group: title" only matches.
+// selected returns fresh rules whose "group: title" matches only.
 func selected(only *regexp.Regexp) (rules []*rule) {
 	for _, g := range []struct {
 		name  string
@@ -57,7 +57,7 @@ func selected(only *regexp.Regexp) (rules []*rule) {
 	return rules
 }
 
-// judge returns what becomes of a rule.
+// judge returns the result of a rule.
 func (p *probe) judge(r *rule) Result {
 	result := Result{Group: r.group, Title: r.title, Source: r.source, Verdict: Holds}
 	var err error
@@ -86,9 +86,9 @@ func (p *probe) judge(r *rule) Result {
 	return result
 }
 
-// watch shows a response to the rules that judge every one.
-func (r *rule) watch(a *response) {
-	applies, wrong := r.every(a)
+// watch judges a response by a rule on every response.
+func (r *rule) watch(resp *response) {
+	applies, wrong := r.every(resp)
 	if !applies {
 		return
 	}

@@ -59,9 +59,9 @@ func TestAFullServiceRefusesAfterTheKeyAndBeforeTheBody(t *testing.T) {
 		"another media type":                 {[]string{withKey, "Content-Type: text/plain", "Content-Length: 100"}, 503},
 		"a body that is not asked for first": {[]string{withKey, isJSON, "Expect: 100-continue", "Content-Length: 100"}, 503},
 	} {
-		a := s.send(t, "POST", petsPath, "", c.header...)
-		a.wants(t, c.want, "", "")
-		if c.want == 503 && a.Header.Get("Retry-After") == "" {
+		resp := s.send(t, "POST", petsPath, "", c.header...)
+		resp.wants(t, c.want, "", "")
+		if c.want == 503 && resp.Header.Get("Retry-After") == "" {
 			t.Errorf("%s: got no Retry-After, want one", name)
 		}
 	}
@@ -82,8 +82,8 @@ func TestAPlaceIsGivenBackHoweverTheCallEnds(t *testing.T) {
 			}
 		})
 		for range 3 {
-			if a := s.get(t, petsPath+"/1"); a.StatusCode == 503 {
-				t.Errorf("got %d %s, want the place free", a.StatusCode, a.body)
+			if resp := s.get(t, petsPath+"/1"); resp.StatusCode == 503 {
+				t.Errorf("got %d %s, want the place free", resp.StatusCode, resp.body)
 			}
 		}
 		if got := calls.Stats().UnderWay; got != 0 {
@@ -98,12 +98,12 @@ func TestAKeyBeyondItsRateHears429AndWhenToComeAgain(t *testing.T) {
 	t.Parallel()
 	s := start(t, func(c *edge.Config) { c.Limits.Rates = limit.NewRates(0.1) })
 	s.get(t, petsPath).wants(t, 200, "", "")
-	for _, a := range []response{
+	for _, resp := range []response{
 		s.get(t, petsPath), s.get(t, petsPath+"?limit=x"),
 		s.send(t, "POST", petsPath, "", withKey, isJSON, "Content-Length: 100000"),
 	} {
-		a.wants(t, 429, "rate_limited", "too many requests")
-		if got := a.Header.Get("Retry-After"); got != "10" {
+		resp.wants(t, 429, "rate_limited", "too many requests")
+		if got := resp.Header.Get("Retry-After"); got != "10" {
 			t.Errorf("Retry-After at a request in 10 s: got %q, want 10", got)
 		}
 	}
@@ -173,12 +173,12 @@ func TestASandboxRefusesNamesOfOtherHosts(t *testing.T) {
 		"evil.example": 400, "localhost.evil.example": 400, "127.0.0.1.evil.example": 400, "0.0.0.0": 400, "": 400,
 	} {
 		request := "GET /v1/pets HTTP/1.1\r\nHost: " + host + "\r\n" + withKey + "\r\n\r\n"
-		a := sandbox.sendRaw(t, request)
-		if a.StatusCode != want {
-			t.Errorf("Host %q at a sandbox: got %d %s, want %d", host, a.StatusCode, a.body, want)
+		resp := sandbox.sendRaw(t, request)
+		if resp.StatusCode != want {
+			t.Errorf("Host %q at a sandbox: got %d %s, want %d", host, resp.StatusCode, resp.body, want)
 		}
 		if want == 400 {
-			a.wants(t, 400, "invalid_request", "Host")
+			resp.wants(t, 400, "invalid_request", "Host")
 		}
 		everywhere.sendRaw(t, request).wants(t, 200, "", "")
 	}

@@ -212,12 +212,12 @@ func TestAReadOnlyKeyReadsAndAddsNothing(t *testing.T) {
 		"another media type":   {reader, "Content-Type: text/plain", "Content-Length: 30"},
 		"a body that is large": {reader, isJSON, "Content-Length: 1000000"},
 	} {
-		a := s.send(t, http.MethodPost, petsPath, "", header...)
-		a.wants(t, 403, "forbidden", "this API key may only read")
-		if got, want := a.Header.Get("WWW-Authenticate"), `Bearer realm="petstore", error="insufficient_scope"`; got != want {
+		resp := s.send(t, http.MethodPost, petsPath, "", header...)
+		resp.wants(t, 403, "forbidden", "this API key may only read")
+		if got, want := resp.Header.Get("WWW-Authenticate"), `Bearer realm="petstore", error="insufficient_scope"`; got != want {
 			t.Errorf("%s: WWW-Authenticate: got %s, want %s", name, got, want)
 		}
-		if !a.Close {
+		if !resp.Close {
 			t.Errorf("%s: got the connection kept, want Connection: close for the unread body", name)
 		}
 	}

@@ -26,10 +26,10 @@ func responseTo(status int, body string) (*http.Response, []byte) {
 	return &http.Response{StatusCode: status, Header: h}, []byte(body)
 }
 
-func announceDeprecation(a *http.Response) {
-	a.Header.Set("Deprecation", "@1795219200")
-	a.Header.Set("Sunset", "Thu, 05 Dec 2030 00:00:00 GMT")
-	a.Header.Set("Link", `</docs#/pets/getPet>; rel="deprecation"; type="text/html"`)
+func announceDeprecation(resp *http.Response) {
+	resp.Header.Set("Deprecation", "@1795219200")
+	resp.Header.Set("Sunset", "Thu, 05 Dec 2030 00:00:00 GMT")
+	resp.Header.Set("Link", `</docs#/pets/getPet>; rel="deprecation"; type="text/html"`)
 }
 
 func TestTheJudgeAcceptsWhatTheDocumentPromises(t *testing.T) {
@@ -40,13 +40,13 @@ func TestTheJudgeAcceptsWhatTheDocumentPromises(t *testing.T) {
 		prepare      func(*http.Response)
 	}{
 		{"GET", "/v1/pets", 200, "[" + onePet + "]", nil},
-		{"HEAD", "/v1/pets", 200, "", func(a *http.Response) { a.Header.Set("Content-Type", "application/json") }},
-		{"POST", "/v1/pets", 201, onePet, func(a *http.Response) { a.Header.Set("Location", "/v1/pets/1") }},
+		{"HEAD", "/v1/pets", 200, "", func(resp *http.Response) { resp.Header.Set("Content-Type", "application/json") }},
+		{"POST", "/v1/pets", 201, onePet, func(resp *http.Response) { resp.Header.Set("Location", "/v1/pets/1") }},
 		{"GET", "/v1/pets/%31", 200, onePet, announceDeprecation},
 		{"GET", "/v1/pets/1", 404, no404, announceDeprecation},
-		{"GET", "/v1/pets", 401, no401, func(a *http.Response) { a.Header.Set("WWW-Authenticate", `Bearer realm="petstore"`) }},
+		{"GET", "/v1/pets", 401, no401, func(resp *http.Response) { resp.Header.Set("WWW-Authenticate", `Bearer realm="petstore"`) }},
 		{"GET", "/v1/nothing", 404, no404, nil},
-		{"OPTIONS", "/v1/pets", 204, "", func(a *http.Response) { a.Header.Set("Allow", "OPTIONS, GET, POST, HEAD") }},
+		{"OPTIONS", "/v1/pets", 204, "", func(resp *http.Response) { resp.Header.Set("Allow", "OPTIONS, GET, POST, HEAD") }},
 	} {
 		response, body := responseTo(c.status, c.body)
 		if c.prepare != nil {
@@ -87,7 +87,7 @@ func TestTheJudgeObjects(t *testing.T) {
 		"to a 415 that says not what":       {method: "POST", path: "/v1/pets", status: 415, body: `{"code":"unsupported_media_type","message":"no","status":415}`, want: "Accept-Encoding"},
 		"to a silent deprecation":           {method: "GET", path: "/v1/pets/1", status: 404, body: no404, want: "Sunset of getPet"},
 		"to a deprecation of what is not":   {method: "GET", path: "/v1/pets", status: 200, body: "[]", spoil: announceDeprecation, want: "Deprecation of listPets"},
-		"to an unexplained deprecation":     {method: "GET", path: "/v1/pets/1", status: 404, body: no404, spoil: func(a *http.Response) { announceDeprecation(a); a.Header.Del("Link") }, want: "Link of getPet"},
+		"to an unexplained deprecation":     {method: "GET", path: "/v1/pets/1", status: 404, body: no404, spoil: func(resp *http.Response) { announceDeprecation(resp); resp.Header.Del("Link") }, want: "Link of getPet"},
 		"to an explanation of what is not":  {method: "GET", path: "/v1/pets", status: 200, body: "[]", spoil: announceDeprecation, want: "Link of listPets"},
 		"to a body of HEAD":                 {method: "HEAD", path: "/v1/pets", status: 200, body: "[]", want: "want none"},
 		"to an Error of another status":     {method: "GET", path: "/v1/x", status: 404, body: strings.Replace(no404, "404", "400", 1), want: "status of the Error"},
@@ -118,7 +118,7 @@ func TestTheJudgeObjects(t *testing.T) {
 }
 
 func set(name, value string) func(*http.Response) {
-	return func(a *http.Response) { a.Header.Set(name, value) }
+	return func(resp *http.Response) { resp.Header.Set(name, value) }
 }
 
 func TestTheJudgeObjectsToAConnectionKeptBeforeAnUnreadBody(t *testing.T) {
