@@ -21,28 +21,32 @@ func newService(s petstore.PetStore, base string) api.StrictServerInterface {
 	return service.New(s, base)
 }
 
-// eachOperation is a service whose every operation does the same.
-type eachOperation func(ctx context.Context) error
-
-func (f eachOperation) ListPets(ctx context.Context, _ api.ListPetsRequestObject) (api.ListPetsResponseObject, error) {
-	return nil, f(ctx)
+// everyEnd is a service whose operations on pets all end with the same function. It
+// has no other operations.
+type everyEnd struct {
+	api.StrictServerInterface
+	end func(ctx context.Context) error
 }
 
-func (f eachOperation) CreatePet(ctx context.Context, _ api.CreatePetRequestObject) (api.CreatePetResponseObject, error) {
-	return nil, f(ctx)
+func (s everyEnd) ListPets(ctx context.Context, _ api.ListPetsRequestObject) (api.ListPetsResponseObject, error) {
+	return nil, s.end(ctx)
 }
 
-func (f eachOperation) GetPet(ctx context.Context, _ api.GetPetRequestObject) (api.GetPetResponseObject, error) {
-	return nil, f(ctx)
+func (s everyEnd) CreatePet(ctx context.Context, _ api.CreatePetRequestObject) (api.CreatePetResponseObject, error) {
+	return nil, s.end(ctx)
+}
+
+func (s everyEnd) GetPet(ctx context.Context, _ api.GetPetRequestObject) (api.GetPetResponseObject, error) {
+	return nil, s.end(ctx)
 }
 
 // startWith serves operations that all end with f.
-func startWith(t *testing.T, f eachOperation) *server {
+func startWith(t *testing.T, f func(context.Context) error) *server {
 	t.Helper()
-	return start(t, func(c *edge.Config) { c.Service = f })
+	return start(t, func(c *edge.Config) { c.Service = everyEnd{end: f} })
 }
 
-// sendAll calls every operation.
+// sendAll calls every operation on pets.
 func (s *server) sendAll(t *testing.T) []response {
 	t.Helper()
 	return []response{s.get(t, petsPath), s.post(t, frank), s.get(t, petsPath+"/1")}
@@ -171,7 +175,7 @@ func (breaking) VisitListPetsResponse(w http.ResponseWriter) error {
 	panic(inside)
 }
 
-type breakingService struct{ eachOperation }
+type breakingService struct{ api.StrictServerInterface }
 
 func (breakingService) ListPets(context.Context, api.ListPetsRequestObject) (api.ListPetsResponseObject, error) {
 	return breaking{}, nil
