@@ -170,11 +170,11 @@ lint: ## vet, staticcheck, gofumpt, deadcode
 
 # The rules that gosec does not apply, each with its reason.
 #   G101: names of secrets and examples of addresses; no secret is in the code.
-#   G304: files that the operator names on the command line are read as asked.
-# What runs on no server is left out: checks, measurements, releases, tests.
 #   G115: conversions that keep the bits on purpose, or whose range the line bounds.
+#   G304: files that the operator names on the command line are read as asked.
+# Code that runs on no server is left out: checks, measurements, releases, tests.
 GOSEC_RULES := -exclude=G101,G115,G304
-GOSEC_DIRS  := $(foreach dir,bench check contract deploy release sdk soak,-exclude-dir=internal/$(dir)) -exclude-dir=internal/store/storetest -exclude-dir=internal/store/postgres/pgtest
+GOSEC_DIRS  := $(foreach dir,bench check contract deploy release sdk soak,-exclude-dir=internal/$(dir)) -exclude-dir=internal/edge/edgetest -exclude-dir=internal/store/storetest -exclude-dir=internal/store/postgres/pgtest
 
 vulnerabilities: ## govulncheck on the program, gosec on its code; needs a network, takes minutes
 	@go run $(GOVULNCHECK) ./cmd/petstore || { echo 'govulncheck found something, or could not reach its database (see above).' >&2; exit 1; }
