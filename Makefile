@@ -1,6 +1,6 @@
-# How we work on the pet store service. `make` alone prints what there is.
-# Tools run from pinned module versions of their own, so go.mod holds only what
-# the service and its generator need.
+# How we work on the pet store service. `make` alone prints the targets.
+# Tools run from pinned module versions of their own, so go.mod holds only the
+# needs of the service and its generator.
 
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 GOFUMPT     := mvdan.cc/gofumpt@v0.12.0
@@ -54,7 +54,7 @@ JUDGES := .bin/conformance
 SPECTRAL := $(LINTERS)/node_modules/.bin/spectral lint --fail-severity hint --ruleset internal/contract/linters/spectral.yaml
 REDOCLY  := REDOCLY_TELEMETRY=off REDOCLY_SUPPRESS_UPDATE_NOTICE=true $(LINTERS)/node_modules/.bin/redocly lint --format stylish --config internal/contract/linters/redocly.yaml
 
-# The languages that have a client, or those of them that ONLY names.
+# The languages that have a client, or the ones that ONLY names.
 CLIENTS := go typescript python java
 SDKS    := $(or $(filter $(CLIENTS),$(ONLY)),$(CLIENTS))
 ifneq ($(filter-out $(CLIENTS),$(ONLY)),)

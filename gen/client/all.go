@@ -1,6 +1,6 @@
-// Package client calls the pet store: a client generated from openapi.yaml, and
-// by hand beside it WithKey, which opens it, All, which walks over the pages,
-// and Check, which tells a success from a refusal.
+// Package client calls the pet store. The client is generated from openapi.yaml. By
+// hand beside it are WithKey, which adds the API key, All, which walks over the
+// pages, and Check, which tells a success from a refusal.
 package client
 
 import (

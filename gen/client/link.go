@@ -55,8 +55,8 @@ type link struct {
 	params map[string]string
 }
 
-// isNext reports whether the link leads from what was asked for to what comes
-// next. A link with an anchor leads from somewhere else.
+// isNext reports whether the link leads from the requested page to the next one. A
+// link with an anchor leads from another resource.
 func (l link) isNext() bool {
 	_, anchored := l.params["anchor"]
 	return !anchored && slices.ContainsFunc(strings.Fields(l.params["rel"]), func(rel string) bool {
@@ -66,8 +66,8 @@ func (l link) isNext() bool {
 
 const space = " \t"
 
-// parseLinks reads the value of one Link header as RFC 8288, appendix B.2, has
-// it: what follows a malformed link is left out.
+// parseLinks reads the value of one Link header (RFC 8288, appendix B.2). It leaves
+// out a malformed link and all that follows.
 func parseLinks(rest string) (links []link) {
 	for {
 		rest = strings.TrimLeft(rest, space+",")
@@ -81,8 +81,8 @@ func parseLinks(rest string) (links []link) {
 	}
 }
 
-// parseParams reads what stands behind a link's target (appendix B.3) and
-// returns what stands behind that.
+// parseParams reads the parameters of a link, which follow its target (appendix
+// B.3), and returns the text behind them.
 func (l link) parseParams(rest string) string {
 	for {
 		rest = strings.TrimLeft(rest, space)

@@ -82,9 +82,9 @@ func appendLicences(w io.Writer, name, dir string) error {
 	return nil
 }
 
-// sbom writes the list of a program's parts, as CycloneDX has it, without a time
-// or a random number. cyclonedx-gomod knows the Go modules; the user interface of
-// /docs is added.
+// sbom writes the list of a program's parts as CycloneDX, without a time or a random
+// number. cyclonedx-gomod knows the Go modules; sbom adds the user interface of
+// /docs.
 func (r *release) sbom(program, path string) error {
 	cmd := exec.Command(filepath.Join(r.tools, "cyclonedx-gomod"), "bin", "-json", "-std", "-noserial", "-notimestamp", "-version", r.version, program)
 	out, err := output(cmd)

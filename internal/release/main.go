@@ -1,7 +1,7 @@
-// Command release makes what a release consists of: a static program for each
-// platform in an archive, packages for Debian and Red Hat, an SBOM for each, the
-// licences of everything in it, and checksums. Two runs on one commit make the
-// same bytes. It publishes nothing; that is the release workflow's.
+// Command release makes the files of a release: for each platform an archive with
+// the static program, packages for Debian and Red Hat, and an SBOM. Beside them are
+// the licences of all parts, and checksums. Two runs on one commit make the same
+// bytes. The command publishes nothing; the release workflow does.
 package main
 
 import (
@@ -69,7 +69,7 @@ func (r *release) make(platforms []string) error {
 	return r.checksums()
 }
 
-// fromGit asks git what the flags left open.
+// fromGit asks git for the values that no flag sets.
 func (r *release) fromGit() error {
 	for _, ask := range []struct {
 		value *string
@@ -164,7 +164,7 @@ func (r *release) number() string {
 	return n
 }
 
-// packages makes a .deb and an .rpm of what stands in stage.
+// packages makes a .deb and an .rpm of the files in stage.
 func (r *release) packages(stage, arch string) error {
 	nfpm, err := filepath.Abs(filepath.Join(r.tools, "nfpm"))
 	if err != nil {

@@ -1,17 +1,16 @@
-// Package sdk holds the stories that prove the generated SDKs: one and the same
-// in every language, each as short as a client team would write it. The clients
-// they use are made from openapi.yaml by this folder's Makefile; none of it is
-// part of the service.
+// Package sdk holds the stories that prove the generated SDKs: the same story in
+// every language, each as short as a client team would write it. This folder's
+// Makefile makes their clients from openapi.yaml. No part of it is in the service.
 package sdk
 
 // Language is a language that has a client and a story.
 type Language struct {
 	Name      string // of its folder here, and of the target that makes its client
 	Title     string
-	Fence     string // what its code is called in Markdown
+	Fence     string // the name of its code blocks in Markdown
 	Story     string // the file, in its folder
 	Tell      string // the shell command that tells the story, from the top of the repository
-	Generator string // what makes the client, and what that rests on
+	Generator string // the generator of the client, and the library it rests on
 }
 
 // Languages returns all there are.

@@ -1,7 +1,7 @@
-// Command fsync measures what sharing commits brings on a disk whose fsync
-// takes 2 ms, as those of servers do: creates a second of one client, each of
-// which has a commit of its own, beside those of 64 clients. strace makes the
-// disk slow. `make bench-fsync` runs it.
+// Command fsync measures the gain of shared commits on a disk whose fsync takes
+// 2 ms, as on the disks of servers. It compares the creates a second of one client,
+// each with a commit of its own, with the creates of 64 clients. strace makes the
+// disk slow. `make bench-fsync` runs the command.
 package main
 
 import (

@@ -1,9 +1,9 @@
 //go:build linux
 
-// Command importing measures what a million pets cost to import into SQLite: the
-// animals of internal/animals, again and again, through `petstore import`. It
-// also exports, restores and exports them once more, and fails where the two
-// exports differ. `make bench-import` runs it.
+// Command importing measures the cost of importing a million pets into SQLite: the
+// animals of internal/animals, again and again, by `petstore import`. It also
+// exports, restores and exports them once more, and fails where the two exports
+// differ. `make bench-import` runs the command.
 package main
 
 import (

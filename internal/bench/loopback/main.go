@@ -1,7 +1,7 @@
-// Command loopback measures servers over the loopback interface: this service
-// and its peers, each in a process of its own on one processor, the load on
-// another, in turns within one run, so that what the machine does meanwhile
-// meets them all. `make bench` runs it.
+// Command loopback measures servers over the loopback interface: this service and
+// its peers. Each has a process of its own on one processor, the load another
+// processor. They take turns within one run, so that the other work of the machine
+// meets them all. `make bench` runs the command.
 package main
 
 import (

@@ -28,7 +28,7 @@ type operation struct {
 	request      []byte
 }
 
-// operations returns those whose names contain what is wanted.
+// operations returns the operations whose names contain wanted.
 func operations(wanted string) []operation {
 	all := []operation{
 		{"list", "200", rig.Get("/v1/pets?limit=20")},

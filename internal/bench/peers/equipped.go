@@ -14,9 +14,9 @@ import (
 // Key is the API key that Equipped accepts. It opens nothing else.
 const Key = "loopback-measuring-key"
 
-// Equipped is Handwritten with Echo's own middlewares for the duties of a
-// deployed service: request ids, a JSON log, recovery from
-// panics, security headers, a limit on bodies, and an API key kept as a hash.
+// Equipped is Handwritten with Echo's own middlewares for the duties of a deployed
+// service. They make request ids, a JSON log and security headers, recover from
+// panics, limit bodies, and compare the hash of an API key.
 func Equipped(log io.Writer) (http.Handler, error) {
 	hash := sha256.Sum256([]byte(Key))
 	logger := slog.New(slog.NewJSONHandler(log, nil))

@@ -1,9 +1,9 @@
 //go:build unix
 
 // Command pgbench measures the service on PostgreSQL beside PostgreSQL's own
-// pgbench, which sends the same statements to the same server without anything
-// between: in turns within one run, so that what the machine does meanwhile
-// meets both. `make bench-postgres` runs it.
+// pgbench, which sends the same statements to the same server without a service
+// between. They take turns within one run, so that the other work of the machine
+// meets both. `make bench-postgres` runs the command.
 package main
 
 import (

@@ -15,8 +15,8 @@ import (
 	"example.com/petstore/internal/store/postgres"
 )
 
-// pets are there before the measuring begins; those that are got and listed
-// are picked from them.
+// pets is the number of pets before the measuring begins. Gets and lists pick from
+// them.
 const pets = 10_000
 
 // fill makes them.
@@ -26,8 +26,8 @@ SELECT 'Frank', n %% 5, (ARRAY['available', 'pending', 'sold'])[n %% 3 + 1] FROM
 	"VACUUM ANALYZE pets",
 }
 
-// operation is one of the service's, and the script that has pgbench do the
-// same.
+// operation is an operation of the service, and the script with which pgbench does
+// the same.
 type operation struct {
 	name, status string
 	requests     [][]byte
@@ -36,7 +36,7 @@ type operation struct {
 	commitDelay  time.Duration
 }
 
-// operations returns those whose names contain what is wanted. A page of 20 is
+// operations returns the operations whose names contain wanted. A page of 20 is
 // asked for with one more row, as the store does.
 func operations(wanted string) []operation {
 	all := []operation{
@@ -79,15 +79,15 @@ func operations(wanted string) []operation {
 			script: fmt.Sprintf("\\set id random(1, %d)\n", pets) + with(postgres.SelectPet, ":id"),
 		},
 	}
-	// The commits of this server cost next to nothing, those that wait for a
-	// disk or a standby do.
+	// The commits of this server cost next to nothing. Commits that wait for a disk
+	// or a standby do not.
 	slow := all[0]
 	slow.name, slow.commitDelay = "create, commits of 2 ms", 2*time.Millisecond
 	all = slices.Insert(all, 1, slow)
 	return slices.DeleteFunc(all, func(op operation) bool { return !strings.Contains(op.name, wanted) })
 }
 
-// values are what the scripts name and do not set themselves.
+// values are the variables that the scripts use and do not set.
 var values = []string{"name=Frank", "category=1", "status=pending", "scope=pgbench", "sold=sold", "most=21", "n=0"}
 
 // with puts pgbench's variables in the place of a statement's parameters. In

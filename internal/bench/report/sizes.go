@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// sizes is the operators' table: what a core, a file and a primary hold.
+// sizes is the operators' table: the load that a core, a file and a primary hold.
 func sizes(f figures) string {
 	var b strings.Builder
 	row := func(subject, holds, saturates string) {

@@ -1,10 +1,9 @@
-// Package rig is what measuring over the loopback interface needs: servers in
-// processes of their own, and a load that costs less than any of them.
+// Package rig measures over the loopback interface. It has servers in processes of
+// their own, and a load that costs less than any of them.
 //
 // The load is not one of the well-known tools. wrk cannot run for less than a
-// second, which makes rounds long and few, and does not compare the status;
-// tools on net/http's client cost more processor time than the servers they
-// measure.
+// second, which makes rounds long and few, and does not compare the status. Tools on
+// net/http's client cost more processor time than the servers they measure.
 package rig
 
 import (

@@ -153,7 +153,7 @@ func onServerCPU(name string, args ...string) *exec.Cmd {
 	return exec.Command(name, args...)
 }
 
-// FreeAddr returns an address of this machine at which nobody listens.
+// FreeAddr returns an address of this machine at which no program listens.
 func FreeAddr() (string, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -1,8 +1,8 @@
-// Command scale measures whether the service costs the same with ten million
-// pets as with ten thousand. It fills two databases, serves each by a process of
-// its own, and sends both the same requests in turns: first requests that a fresh
-// process has not seen, then requests that it remembers. `make bench-scale` runs
-// it.
+// Command scale measures whether the service costs the same with ten million pets
+// as with ten thousand. It fills two databases and serves each by a process of its
+// own. It sends both the same requests in turns: first requests that a fresh process
+// has not seen, then requests that it remembers. `make bench-scale` runs the
+// command.
 package main
 
 import (

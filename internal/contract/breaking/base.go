@@ -21,7 +21,7 @@ type git struct {
 	dir string
 }
 
-// try returns what git prints, and whether it succeeded.
+// try returns git's output, and whether git succeeded.
 func (g git) try(args ...string) (string, bool) {
 	cmd := exec.CommandContext(g.ctx, "git", append([]string{"-C", g.dir}, args...)...)
 	out, err := cmd.Output()
@@ -36,8 +36,8 @@ func (g git) document(commit string) ([]byte, bool) {
 }
 
 // findBase returns the document that openapi.yaml must not break beside the
-// specification: that of asked, or else of the last release. Where there is none
-// it returns nil and why.
+// specification: the document of asked, or else of the last release. Where there is
+// none it returns nil and why.
 func findBase(ctx context.Context, dir, asked string, current []byte) (found *base, why string, err error) {
 	g := git{ctx, dir}
 	// A tarball unpacked inside another checkout is not that checkout.
@@ -62,8 +62,8 @@ func findBase(ctx context.Context, dir, asked string, current []byte) (found *ba
 	return nil, "there is no tag, so nothing has been released", nil
 }
 
-// lastTag returns what was released last. A document that is itself released
-// by the commit at hand is compared with the release before.
+// lastTag returns the last release. A document that is itself released by the
+// commit at hand is compared with the release before.
 func (g git) lastTag(current []byte) *base {
 	for from := "HEAD"; ; {
 		tag, ok := g.try("describe", "--tags", "--abbrev=0", from)

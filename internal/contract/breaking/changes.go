@@ -11,9 +11,9 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 )
 
-// unlisted returns what is wrong with the document's list of changes, held
-// against a release: a new entry where anything but prose has changed, and
-// every entry that clients have read.
+// unlisted returns the faults of the document's list of changes, held against a
+// release. Where more than prose has changed, the list must have a new entry. It must
+// keep every entry that clients have read.
 func unlisted(before, after *openapi3.T) (found []string) {
 	was, is := listed(before), listed(after)
 	for _, entry := range was {
@@ -53,8 +53,8 @@ func substance(d *openapi3.T) any {
 	return all
 }
 
-// withoutProse removes what only people read. The keys of a map of properties
-// are names, whatever they look like.
+// withoutProse removes the texts that only people read. The keys of a map of
+// properties are names, whatever they look like.
 func withoutProse(v any, names bool) {
 	switch v := v.(type) {
 	case []any:

@@ -1,8 +1,8 @@
 // Command breaking fails where openapi.yaml would break a client: one written
 // against the specification, or one generated from the document as it was last
-// released. oasdiff finds what has changed, severity-levels.txt says which of it
-// breaks a client, and overlooked.go finds what oasdiff does not see. The command
-// judges the document alone and never the service.
+// released. oasdiff finds the changes, and severity-levels.txt says which of them
+// break a client. overlooked.go finds the changes that oasdiff does not see. The
+// command judges the document alone and never the service.
 package main
 
 import (
@@ -32,7 +32,7 @@ func main() {
 	os.Exit(run(context.Background(), environment{args: os.Args[1:], dir: ".", today: time.Now(), stdout: os.Stdout, stderr: os.Stderr}))
 }
 
-// environment is all that the command sees of its surroundings.
+// environment is all that the command sees of the process around it.
 type environment struct {
 	args           []string
 	dir            string // where openapi.yaml stands
@@ -45,7 +45,7 @@ const (
 	exceptionsFile    = "internal/contract/breaking-exceptions.txt"
 )
 
-// errBreaks says that the document fails; what it fails in has been printed.
+// errBreaks says that the document fails; the breaks have been printed.
 var errBreaks = errors.New("openapi.yaml would break its clients: undo what is listed above; " +
 	"where it must be, add the line to " + exceptionsFile + " below its reason")
 

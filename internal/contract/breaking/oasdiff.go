@@ -80,8 +80,8 @@ func (o oasdiff) changes(ctx context.Context, before, after, levels []byte) (cha
 	return changes, err
 }
 
-// run runs the program and decodes what it prints into result. It prints nothing
-// where there is nothing to say.
+// run runs the program and decodes its output into result. The program prints
+// nothing where it finds nothing.
 func (o oasdiff) run(ctx context.Context, result any, args ...string) error {
 	var stdout, stderr bytes.Buffer
 	cmd := exec.CommandContext(ctx, string(o), args...)

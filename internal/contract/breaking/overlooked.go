@@ -12,8 +12,8 @@ import (
 	"example.com/petstore/internal/contract"
 )
 
-// overlooked returns what breaks a client and oasdiff does not report at all.
-// The tests show it for each.
+// overlooked returns the changes that break a client and that oasdiff does not
+// report at all. The tests show it for each.
 func overlooked(before, after *openapi3.T) []string {
 	var f findings
 	f.servers(before.Servers, after.Servers)
@@ -42,8 +42,7 @@ type findings []string
 
 func (f *findings) add(format string, args ...any) { *f = append(*f, fmt.Sprintf(format, args...)) }
 
-// servers: generated clients take their addresses from there, and the first one
-// where they are told nothing.
+// servers: generated clients take their addresses from there, by default the first.
 func (f *findings) servers(before, after openapi3.Servers) {
 	for i, b := range before {
 		if i >= len(after) || after[i].URL != b.URL || !same(after[i].Variables, b.Variables) {
@@ -52,8 +51,8 @@ func (f *findings) servers(before, after openapi3.Servers) {
 	}
 }
 
-// securitySchemes: oasdiff does not compare all that is in them, and calls what it
-// sees of them information, whatever level its rule has.
+// securitySchemes: oasdiff does not compare all of them, and calls the changes that
+// it sees information, whatever level its rule has.
 func (f *findings) securitySchemes(before, after *openapi3.T) {
 	if before.Components == nil || after.Components == nil {
 		return
@@ -86,7 +85,7 @@ func (f *findings) codes(before, after *openapi3.T) {
 }
 
 func (f *findings) operation(document *openapi3.T, where string, before, after *openapi3.Operation) {
-	// oasdiff reports what is removed, but not what is moved.
+	// oasdiff reports a date that is removed, but not one that is moved.
 	for _, name := range []string{"x-sunset", "x-deprecated-at"} {
 		if b, was := before.Extensions[name]; was && b != after.Extensions[name] {
 			f.add("%s: %s is no longer %v, with which clients plan", where, name, b)

@@ -8,8 +8,8 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 )
 
-// direction is the way a value goes: what clients send may be restricted less
-// and less, what they receive more and more.
+// direction is the way of a value. Restrictions on requests may only be relaxed, and
+// restrictions on responses only be tightened.
 type direction string
 
 const (
@@ -19,16 +19,16 @@ const (
 )
 
 var (
-	// bounds are promises about what is received. oasdiff reports one that is
-	// relaxed, but none that is gone, and none at all of a header.
+	// bounds are promises about responses. oasdiff reports a bound that is relaxed,
+	// but none that is gone, and none at all of a header.
 	bounds = []string{"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "minLength", "maxLength", "pattern", "minItems", "maxItems", "uniqueItems", "multipleOf", "minProperties", "maxProperties"}
-	// refusals are demands on what is sent that oasdiff does not report where
-	// they are new.
+	// refusals are restrictions on requests that oasdiff does not report where they
+	// are new.
 	refusals = []string{"multipleOf", "uniqueItems", "not"}
 )
 
-// schema compares two schemas of one place and what is in them. Seen are the
-// names of the schemas it stands in.
+// schema compares two schemas of one place and their parts. seen has the names of
+// the schemas around them.
 func (f *findings) schema(where string, before, after *openapi3.SchemaRef, d direction, seen []string) {
 	if before == nil || after == nil || slices.Contains(seen, before.Ref) {
 		return
@@ -43,16 +43,16 @@ func (f *findings) schema(where string, before, after *openapi3.SchemaRef, d dir
 	b, a := keywords(before.Value), keywords(after.Value)
 	for _, k := range bounds {
 		if b[k] != nil && (d == response && a[k] == nil || d == header && !same(b[k], a[k])) {
-			f.add("%s: the %s of what is received is gone or another", where, k)
+			f.add("%s: the %s of a response is gone or another", where, k)
 		}
 	}
 	for _, k := range refusals {
 		if d == request && a[k] != nil && !same(b[k], a[k]) {
-			f.add("%s: %s restricts what is sent", where, k)
+			f.add("%s: %s restricts requests", where, k)
 		}
 	}
 	if d == request && a["additionalProperties"] != nil && !same(b["additionalProperties"], a["additionalProperties"]) && !same(true, a["additionalProperties"]) {
-		f.add("%s: additionalProperties restricts what is sent", where)
+		f.add("%s: additionalProperties restricts requests", where)
 	}
 	for name, p := range before.Value.Properties {
 		f.schema(where+", "+name, p, after.Value.Properties[name], d, seen)

@@ -1,6 +1,6 @@
-// Package contracttest holds responses against openapi.yaml: whatever request a
-// test sends, and by whatever way, its response goes through a Judge. The package
-// knows the document but nothing of the code behind it.
+// Package contracttest holds responses against openapi.yaml. The tests pass every
+// response to a Judge, whatever the request was. The package knows the document but
+// nothing of the code behind it.
 package contracttest
 
 import (
@@ -25,8 +25,8 @@ import (
 // DocsPath is where people read the document.
 const DocsPath = "/docs"
 
-// Judge holds responses against the document and remembers what it has seen. It
-// is safe for concurrent use.
+// Judge holds responses against the document and remembers the statuses and headers
+// it has seen. It is safe for concurrent use.
 type Judge struct {
 	document *openapi3.T
 	codes    map[int][]string // the codes of the Error body, by status

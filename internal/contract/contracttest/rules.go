@@ -93,8 +93,8 @@ func (j *Judge) errorBody(response *http.Response, body []byte) []error {
 	return append(errs, sentence(*got.Message)...)
 }
 
-// leaks are traces of what happens inside, none of which a client gets to see:
-// Go, its libraries, SQL, files, schemas.
+// leaks are traces of the code inside, which no client may see: Go, its libraries,
+// SQL, files, schemas.
 var leaks = []string{
 	"json:", "jsontext", "strconv", "nmarshal", "parsing", "invalid syntax", "syntax error", "invalid character",
 	"schema", "Schema", "openapi", "kin-", "echo", "labstack", "code=", "internal=", "0x", "goroutine", "runtime",
@@ -131,8 +131,8 @@ func onlyDocumentedHeaders(documentation *openapi3.Response, response *http.Resp
 	return errs
 }
 
-// isCORS reports whether the header is one of those that open a sandbox to the
-// scripts of a browser. They come with the deployment, not with the operations.
+// isCORS reports whether the header opens a sandbox to the scripts of a browser. Such
+// headers come with the deployment, not with the operations.
 func isCORS(name string, response *http.Response) bool {
 	return response.Header.Get("Vary") == "Origin" && (name == "Vary" || strings.HasPrefix(name, "Access-Control-"))
 }
@@ -184,7 +184,7 @@ func deprecationLink(o *openapi3.Operation, response *http.Response) []error {
 	return nil
 }
 
-// location checks that a 201 names the place of what it created.
+// location checks that a 201 names the place of the new animal.
 func location(response *http.Response, body []byte) []error {
 	var created struct{ ID int64 }
 	if err := json.Unmarshal(body, &created); err != nil {

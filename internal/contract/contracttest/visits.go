@@ -29,9 +29,8 @@ func (v *visits) add(operationID string, response *http.Response) {
 	}
 }
 
-// Unvisited returns what the document promises and the judge has never seen:
-// the statuses of each operation, as in "getPet 404", and the headers of each
-// status, as in "201 Location".
+// Unvisited returns the documented statuses and headers that the judge has never
+// seen: statuses as in "getPet 404", headers as in "201 Location".
 func (j *Judge) Unvisited() []string {
 	j.visits.mu.Lock()
 	defer j.visits.mu.Unlock()

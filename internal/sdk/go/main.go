@@ -65,7 +65,7 @@ func story(ctx context.Context, base, key string) error {
 	}
 	fmt.Printf("got %d %s, category %d; this operation ends on %s\n", got.JSON200.ID, got.JSON200.Name, got.JSON200.CategoryID, *got.Headers200.Sunset)
 
-	// What is refused comes as an error that says why.
+	// A refusal comes as an error that says why.
 	for _, err := range client.All(ctx, c, &client.ListPetsParams{Limit: new(101)}) {
 		refused(err)
 	}

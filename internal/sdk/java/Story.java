@@ -61,7 +61,7 @@ public class Story {
     String sunset = response.getHeaders().get("sunset").get(0);
     out.printf("got %d %s, category %d; this operation ends on %s%n", got.getId(), got.getName(), got.getCategoryId(), sunset);
 
-    // What is refused is thrown as an exception that says why.
+    // A refusal is thrown as an exception that says why.
     refused(() -> all(101, null, pet -> {}));
     refused(() -> other.all(20, null, pet -> {}));
     refused(() -> pets.getPet(999L));

@@ -76,7 +76,7 @@ def main() -> None:
     got = check(response)
     print(f"got {got.id} {got.name}, category {got.category_id}; this operation ends on {response.headers['Sunset']}")
 
-    # What is refused is raised as an exception that says why.
+    # A refusal is raised as an exception that says why.
     other = AuthenticatedClient(base_url=base_url, token="not-a-key-of-this-server")
     refusals: list[Callable[[], Pet]] = [
         lambda: next(all_pets(client, limit=101)),

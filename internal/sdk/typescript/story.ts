@@ -16,7 +16,7 @@ if (!baseUrl || !key) throw new Error("set BASE_URL and KEY");
 const connect = (key: string) => createClient<paths>({ baseUrl, headers: { Authorization: `Bearer ${key}` } });
 const client = connect(key);
 
-// What is refused is thrown as an error that says why.
+// A refusal is thrown as an error that says why.
 class Refused extends Error {
   constructor(readonly response: Refusal) {
     super(`${response.status} ${response.code}: ${response.message}`);
@@ -85,7 +85,7 @@ const categoryId = BigInt(/"categoryId":(-?\d+)/.exec(text)![1]!);
 const pet: Pet = JSON.parse(text);
 console.log(`got ${pet.id} ${pet.name}, category ${categoryId}; this operation ends on ${response.headers.get("Sunset")}`);
 
-// What is refused.
+// Refusals.
 async function get(petId: number): Promise<Pet> {
   const { data, error } = await client.GET("/pets/{petId}", { params: { path: { petId } } });
   if (error) throw new Refused(error);
