@@ -23,12 +23,12 @@ import (
 // The words conversations are made of, beside those of testscript itself:
 //
 //	petstore ARGS...              run the program; ! where it must fail. Its output is for stdout, stderr, cmp
-//	exitcode N                    what the program before ended with
-//	type LINE | @FILE             what the next program will read: what the person types at its terminal ($TERMINAL=yes), or a file
+//	exitcode N                    the exit status of the program before
+//	type LINE | @FILE             the input of the next program: typed at its terminal ($TERMINAL=yes), or a file
 //	capture NAME REGEXP           keep the group of REGEXP in the last program's standard output as $NAME; the server's, where none ran
 //	serve ARGS...                 start `petstore serve` on a free port and $STORE (--sandbox: its own); http://$ADDRESS is $SERVER
 //	shutdown                      stop it; it must end with 0 and have logged no key
-//	log REGEXP                    what the server logs or prints, sooner or later; ! what it has not, so far
+//	log REGEXP                    the server logs or prints it, sooner or later; ! it has not, so far
 //	request METHOD PATH ...       send a request, with $KEY unless it is empty, then 'Name: value' headers, a '{…}' body or @FILE
 //	status N                      the status of its response
 //	header NAME REGEXP            one header of it; ! where it must be absent

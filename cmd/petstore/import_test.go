@@ -185,7 +185,7 @@ func TestOfStandardInputNothingIsLeftBehind(t *testing.T) {
 	}
 }
 
-// A pipe into which nobody writes must not keep the program.
+// A pipe without a writer must not keep the program.
 func TestAnImportThatWaitsForStandardInputCanBeInterrupted(t *testing.T) {
 	reader, writer, err := os.Pipe()
 	if err != nil {

@@ -114,7 +114,7 @@ func wantAll(t *testing.T, server *process, acknowledged *ledger, underWay int) 
 		}
 	}
 	if extra := len(walked) - len(acknowledged.pets); extra > underWay {
-		t.Errorf("pets nobody was told of: got %d, want at most %d", extra, underWay)
+		t.Errorf("pets without a response: got %d, want at most %d", extra, underWay)
 	}
 	t.Logf("%d acknowledged, %d found", len(acknowledged.pets), len(walked))
 }

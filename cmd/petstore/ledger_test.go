@@ -15,8 +15,8 @@ import (
 )
 
 // clientWaits is how long a client of the load waits for a response. It is more
-// than the server takes at most (the edge's 8 s), so that what the load counts
-// as failed is what the server said, not how slow the machine was.
+// than the longest time of the server (the edge's 8 s). So the load counts the
+// failures of the server, and not the slowness of the machine.
 const clientWaits = 20 * time.Second
 
 // impatience is how long a client waits that may see no failover: longer than a

@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// Whoever reads the log may stop: a full pipe must not stop the service.
-func TestALogThatNobodyReadsStopsNoRequest(t *testing.T) {
+// The reader of the log may stop: a full pipe must not stop the service.
+func TestAnUnreadLogStopsNoRequest(t *testing.T) {
 	t.Parallel()
 	stderr, writing, err := os.Pipe()
 	if err != nil {

@@ -102,9 +102,9 @@ func startProgram(t *testing.T, path, store string, args ...string) *replica {
 	return r
 }
 
-// Replicas of this version are replaced, one after the other, by those of the
-// next, the first of which migrates: from then on until the last has gone, both
-// work beside each other on the newer schema.
+// Replicas of the next version replace the replicas of this one, one after the
+// other. The first of them migrates. From then on until the last old replica has
+// gone, both versions work beside each other on the newer schema.
 func TestANewerVersionReplacesAnOlderOneAcrossItsMigrationUnderLoad(t *testing.T) {
 	t.Parallel()
 	newer := buildNextVersion(t)

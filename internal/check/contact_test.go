@@ -91,7 +91,7 @@ func TestWhoCannotBeCheckedIsSaidInOneSentence(t *testing.T) {
 	closed := httptest.NewServer(handler(200, "[]"))
 	closed.Close()
 	for name, c := range map[string]struct{ address, want string }{
-		"nobody listens":        {closed.URL + "/v1", "^cannot reach http://127.*: nothing listens at 127.0.0.1:[0-9]+$"},
+		"nothing listens":       {closed.URL + "/v1", "^cannot reach http://127.*: nothing listens at 127.0.0.1:[0-9]+$"},
 		"no such host":          {"http://no-such-host.invalid/v1", "no host no-such-host.invalid|cannot reach"},
 		"TLS to plain HTTP":     {strings.Replace(plain.URL, "http:", "https:", 1) + "/v1", "does not speak TLS: give an address that begins with http://"},
 		"plain HTTP to TLS":     {strings.Replace(encrypted.URL, "https:", "http:", 1) + "/v1", "speaks TLS: give an address that begins with https://"},

@@ -130,8 +130,8 @@ func (k *Keyring) Authenticate(ctx context.Context, token string) (grant Grant, 
 	return Grant{KeyID: id, ReadOnly: e.key.ReadOnly}, true, nil
 }
 
-// CacheStats count since the start how many keys the cache had, how many were asked
-// of the store, and how many of those look-ups were given up for lack of room.
+// CacheStats count the keys since the start that the cache had, that were asked of
+// the store, and whose look-up was given up for lack of room.
 type CacheStats struct{ Hits, Misses, Shed uint64 }
 
 // CacheStats returns the figures of now.

@@ -133,7 +133,7 @@ func TestAKnownIDWithAnotherSecretIsRefused(t *testing.T) {
 	d := newDesk(t)
 	k, token := d.mustMakeKey(t, 0)
 	// The store knows the token's ID for another secret, so to the keyring the
-	// token is one that somebody made up around a known ID.
+	// token is made up around a known ID.
 	_, other := d.mustMakeKey(t, 0)
 	k.Hash = petstore.HashToken(other)
 	d.mustStore(t, k)
@@ -299,7 +299,7 @@ func TestKeysOfManyCallersDoNotMix(t *testing.T) {
 	callers.Wait()
 }
 
-// Whoever brings ever new keys waits in line; a known key does not wait.
+// Ever new keys wait in line; a known key does not wait.
 func TestLookUpsOfUnknownKeysAreFewAtATime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newDesk(t)

@@ -29,7 +29,7 @@ func TestEveryKindIsListedAndHasANameOfItsOwn(t *testing.T) {
 	if len(kinds) != len(want) {
 		t.Errorf("got %d kinds, want %d", len(kinds), len(want))
 	}
-	// The next number is nobody's: a kind added without Kinds would be named here.
+	// The next number is no kind: a kind added without Kinds would be named here.
 	if next := petstore.Kind(len(kinds)); next.String() != petstore.Internal.String() {
 		t.Errorf("kind %d: got name %q, want Kinds to list it", next, next)
 	}

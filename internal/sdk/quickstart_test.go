@@ -48,10 +48,10 @@ func replaced(t *testing.T, text, old, by string) string {
 	return strings.ReplaceAll(text, old, by)
 }
 
-// TestTheQuickStartsOfTheREADMERun does what a reader of that page does: starts
-// the server as it says, sets the variables, saves the code under the name in
-// its first line and runs the commands in that folder. Only the port, and where
-// the clone and the program are, are the test's.
+// TestTheQuickStartsOfTheREADMERun follows that page as a reader does. It starts the
+// server, sets the variables, saves the code under the name in its first line and
+// runs the commands in that folder. Only the port, and the places of the clone and
+// the program, are the test's.
 func TestTheQuickStartsOfTheREADMERun(t *testing.T) {
 	readme, err := os.ReadFile("README.md")
 	if err != nil {

@@ -16,8 +16,8 @@ import (
 	"time"
 )
 
-// How long a test waits for what must come: for what may download, and for the
-// rest, such as a story, whose walk would not end if it took a wrong turn.
+// The times that a test waits: for a command that may download, and for any other,
+// such as a story, whose walk might never end.
 const (
 	long  = 10 * time.Minute
 	short = time.Minute

@@ -1,10 +1,10 @@
 //go:build postgres && torture
 
-// Package soak runs the service for a long time under everything that happens to
-// it: mixed load on two servers over one SQLite file and on three replicas over a
-// PostgreSQL cluster, while a random sequence of events kills, restarts, fills,
-// hangs, backs up and imports. A ledger of the acknowledged animals is compared
-// with a walk at the end. It looks from outside, at processes and over HTTP.
+// Package soak runs the service for a long time under load and accidents. Two
+// servers share an SQLite file, and three replicas a PostgreSQL cluster. Meanwhile a
+// random sequence of events kills, restarts, fills, hangs, backs up and imports. A
+// ledger of the acknowledged animals is compared with a walk at the end. The package
+// looks from outside, at processes and over HTTP.
 //
 // `make soak` runs it for SOAK (1h); SEED repeats a sequence of events.
 package soak

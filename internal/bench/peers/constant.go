@@ -6,8 +6,8 @@ import (
 	"net/http"
 )
 
-// Constant responds to every operation with bytes made beforehand.
-func Constant(io.Writer) (http.Handler, error) {
+// newConstant returns a server that responds with bytes made beforehand.
+func newConstant(io.Writer) (http.Handler, error) {
 	s := newCatalogue()
 	list, err := json.Marshal(s.list("", 20))
 	if err != nil {

@@ -14,9 +14,9 @@ import (
 	"example.com/petstore/gen/api"
 )
 
-// Documented is the stack as its documentation puts it together: one
+// newDocumented returns the stack as its documentation puts it together: one
 // middleware that finds the route and validates, then the generated server.
-func Documented(io.Writer) (http.Handler, error) {
+func newDocumented(io.Writer) (http.Handler, error) {
 	doc, err := openapi3.NewLoader().LoadFromData(gen.Document)
 	if err != nil {
 		return nil, err

@@ -11,13 +11,13 @@ import (
 	"github.com/labstack/echo/v4/middleware"
 )
 
-// Key is the API key that Equipped accepts. It opens nothing else.
+// Key is the API key that the equipped server accepts. It opens nothing else.
 const Key = "loopback-measuring-key"
 
-// Equipped is Handwritten with Echo's own middlewares for the duties of a deployed
-// service. They make request ids, a JSON log and security headers, recover from
+// newEquipped returns the handwritten server with Echo's own middlewares for the
+// duties of a deployed service. They make request ids, a JSON log and security headers, recover from
 // panics, limit bodies, and compare the hash of an API key.
-func Equipped(log io.Writer) (http.Handler, error) {
+func newEquipped(log io.Writer) (http.Handler, error) {
 	hash := sha256.Sum256([]byte(Key))
 	logger := slog.New(slog.NewJSONHandler(log, nil))
 	e := echo.New()

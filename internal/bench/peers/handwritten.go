@@ -20,8 +20,8 @@ func refuse(c echo.Context, message string) error {
 
 func validStatus(s string) bool { return s == "available" || s == "pending" || s == "sold" }
 
-// Handwritten is the Echo server a careful developer writes by hand.
-func Handwritten(io.Writer) (http.Handler, error) {
+// newHandwritten returns the Echo server that a careful developer writes by hand.
+func newHandwritten(io.Writer) (http.Handler, error) {
 	e := echo.New()
 	handleByHand(e)
 	return e, nil

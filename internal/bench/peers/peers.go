@@ -15,7 +15,7 @@ const Pets = 1000
 
 // The names of the peers that ratios refer to.
 const (
-	NameConstant = "constant"
+	nameConstant = "constant"
 	NameEquipped = "equipped"
 )
 
@@ -29,10 +29,10 @@ type Peer struct {
 // All returns the peers, the plainest first.
 func All() []Peer {
 	return []Peer{
-		{Name: NameConstant, Description: "net/http sending constant bytes: the floor of the HTTP library", New: Constant},
-		{Name: "handwritten", Description: "Echo with encoding/json and hand-written checks, nothing else", New: Handwritten},
-		{Name: NameEquipped, Description: "handwritten with Echo's own middlewares and time limits: the server a team deploys", New: Equipped, Equipped: true},
-		{Name: "documented", Description: "oapi-codegen's strict server behind kin-openapi as their documentation combines them, nothing else", New: Documented},
+		{Name: nameConstant, Description: "net/http sending constant bytes: the floor of the HTTP library", New: newConstant},
+		{Name: "handwritten", Description: "Echo with encoding/json and hand-written checks, nothing else", New: newHandwritten},
+		{Name: NameEquipped, Description: "handwritten with Echo's own middlewares and time limits: the server a team deploys", New: newEquipped, Equipped: true},
+		{Name: "documented", Description: "oapi-codegen's strict server behind kin-openapi as their documentation combines them, nothing else", New: newDocumented},
 	}
 }
 

@@ -22,8 +22,8 @@ import (
 	"example.com/petstore/internal/contract"
 )
 
-// DocsPath is where people read the document.
-const DocsPath = "/docs"
+// docsPath is where people read the document.
+const docsPath = "/docs"
 
 // Judge holds responses against the document and remembers the statuses and headers
 // it has seen. It is safe for concurrent use.

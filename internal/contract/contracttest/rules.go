@@ -177,7 +177,7 @@ func deprecationLink(o *openapi3.Operation, response *http.Response) []error {
 		}
 		return nil
 	}
-	place := DocsPath + "#/" + o.Tags[0] + "/" + o.OperationID
+	place := docsPath + "#/" + o.Tags[0] + "/" + o.OperationID
 	if !regexp.MustCompile(`^<[^<>]*` + regexp.QuoteMeta(place) + `>; rel="deprecation"; type="text/html"$`).MatchString(got) {
 		return []error{fmt.Errorf("header Link of %s: got %q, want one to %s with rel=\"deprecation\"", o.OperationID, got, place)}
 	}
@@ -218,11 +218,11 @@ func allow(response *http.Response, item *openapi3.PathItem) []error {
 // beside are the paths the service has outside the contract, all of them GET.
 var beside = []string{
 	"/livez", "/readyz", "/openapi.yaml", "/openapi.json",
-	DocsPath, DocsPath + "/", DocsPath + "/LICENSES.txt",
+	docsPath, docsPath + "/", docsPath + "/LICENSES.txt",
 }
 
 // asset finds the files of the page, whose names change with their content.
-var asset = regexp.MustCompile(`^` + DocsPath + `/[a-z]+-[0-9a-f]{12}\.[a-z]+$`)
+var asset = regexp.MustCompile(`^` + docsPath + `/[a-z]+-[0-9a-f]{12}\.[a-z]+$`)
 
 // besideTheDocument judges responses at paths the document does not have.
 func besideTheDocument(r *http.Request, response *http.Response) []error {

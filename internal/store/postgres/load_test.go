@@ -25,8 +25,8 @@ func loadOf(n int, halfway func()) func(func(petstore.NewPet, error) bool) {
 	}
 }
 
-// The commit of a load waits for the standby as every commit does, and ending
-// that wait is a warning or the end of the connection: then the server is asked,
+// The commit of a load waits for the standby as every commit does. The end of that
+// wait is a warning or the end of the connection: then the store asks the server,
 // and the question waits for the standby too.
 func TestALoadWhoseWaitForTheStandbyWasEndedIsNotAcknowledgedBeforeTheStandbyHasIt(t *testing.T) {
 	t.Parallel()

@@ -17,8 +17,8 @@ var (
 )
 
 // breaking returns the statements of a migration that an older replica at work
-// beside it may not survive: all but those known to be harmless, and those that
-// say above themselves, in a comment, why they are: "-- breaks nothing: …".
+// beside it may not survive. It leaves out the statements known to be harmless, and
+// those with a comment above that says why they are: "-- breaks nothing: …".
 func breaking(migration string) (statements []string) {
 	up, _, _ := strings.Cut(migration, "-- +goose Down")
 	var fresh []string // tables that no older replica knows

@@ -40,7 +40,7 @@ func petsCreatedAtOnceHaveIdentifiersOfTheirOwnAndAreAllFound(t *testing.T, open
 			if n > 0 && pet.ID <= created[i][n-1].ID {
 				t.Errorf("writer %d: got id %d after %d, want a greater one", i, pet.ID, created[i][n-1].ID)
 			}
-			// Whoever is told of a pet can read it at once.
+			// A caller that is told of a pet can read it at once.
 			mustFind(t, s, pet)
 			created[i] = append(created[i], pet)
 		}
@@ -142,7 +142,7 @@ func aRevocationSaidNotToHaveHappenedHasNot(t *testing.T, open opener) {
 				t.Errorf("revoking: got %v, want %v", got, k)
 			}
 		case petstore.KindOf(err) == petstore.Internal:
-			return // nobody knows, as in ledger.create
+			return // the outcome is unknown, as in ledger.create
 		default:
 			wantKind(t, "revoking", err, petstore.Unavailable)
 		}
@@ -175,9 +175,9 @@ func aPetSaidNotToHaveBeenCreatedIsNotThere(t *testing.T, open opener) {
 	l.check(t, s)
 }
 
-// leaveDuring runs f with a context that ends at some moment: after so many
-// turns of the scheduler, few at first and ever more up to the fiftieth moment,
-// which together cover a write's waiting, being done and being committed.
+// leaveDuring runs f with a context that ends at some moment: after so many turns of
+// the scheduler, few at first and ever more up to the fiftieth moment. Together the
+// moments cover a write that waits, runs and is committed.
 func leaveDuring(t tester, moment int, f func(context.Context)) {
 	ctx, cancel := context.WithCancel(t.Context())
 	var over atomic.Bool
@@ -193,7 +193,7 @@ func leaveDuring(t tester, moment int, f func(context.Context)) {
 	leaving.Wait()
 }
 
-// ledger notes what a store said of each pet, by its name.
+// ledger notes the results of a store for each pet, by its name.
 type ledger struct {
 	mu           sync.Mutex
 	acknowledged map[string]petstore.Pet
@@ -213,7 +213,7 @@ func (l *ledger) create(ctx context.Context, t tester, s petstore.Store, name st
 	case petstore.KindOf(err) == petstore.Unavailable:
 		l.refused[name] = true
 	case ctx.Err() == nil || petstore.KindOf(err) != petstore.Internal:
-		// Internal says that nobody knows, which a store across a network may
+		// Internal says that the outcome is unknown, which a store across a network may
 		// have to say of a caller who left.
 		t.Errorf("creating %q: got error %v (%v), want a pet or unavailable", name, err, petstore.KindOf(err))
 	}

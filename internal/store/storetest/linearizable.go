@@ -23,10 +23,9 @@ func linearizability(t *testing.T, open func(*testing.T) petstore.Store) {
 	})
 }
 
-// Linearizable has clients create, get and list at once on stores of the same
-// pets, as of several replicas, and looks for an order of what they were told
-// in which each sees all that was acknowledged before it began. No other client
-// may write meanwhile.
+// Linearizable has clients create, get and list at once on stores of the same pets,
+// as of several replicas. It looks for an order of the calls in which each sees all
+// that was acknowledged before it began. No other client may write meanwhile.
 func Linearizable(t *testing.T, stores ...petstore.Store) {
 	t.Helper()
 	const histories = 20

@@ -17,8 +17,8 @@ type executor struct {
 }
 
 // execute runs the calls as one batch, all of them or none. The end of a caller's
-// context does not end it: to cancel a write would end the server's wait for its
-// standby, and to cancel a read would cost the connection.
+// context does not end it. To cancel a write would end the server's wait for its
+// standby; to cancel a read would cost the connection.
 func (e *executor) execute(calls []*call) {
 	err := e.withConn(func(ctx context.Context, c *pgx.Conn) error {
 		calls = slices.DeleteFunc(calls, func(c *call) bool { return !c.state.CompareAndSwap(waiting, sent) })

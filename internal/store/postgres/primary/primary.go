@@ -6,7 +6,7 @@
 //
 //   - batcher.go, execute.go: calls share a round trip and a commit. Without
 //     them a create takes three times the processor time, a list twice.
-//   - retry.go, errors.go: a call survives a failover; without them each one
+//   - retry.go, errors.go: a call survives a failover. Without them each call
 //     under way fails. pgx reports success after an aborted wait for a standby,
 //     and allows to retry after "conn closed" (jackc/pgx issue 2557).
 //   - pools.go, watchdog.go: a hung primary is abandoned within 3 s, and not
