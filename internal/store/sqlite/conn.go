@@ -82,13 +82,18 @@ func (c *connection) prepare(ctx context.Context, query string) *sql.Stmt {
 	if c.err != nil {
 		return nil
 	}
-	stmt, err := c.conn.PrepareContext(ctx, query)
-	if err != nil {
-		c.err = err
-		return nil
-	}
-	c.stmts = append(c.stmts, stmt)
+	var stmt *sql.Stmt
+	stmt, c.err = c.prepareLater(ctx, query)
 	return stmt
+}
+
+// prepareLater is prepare for a statement that the connection can do without.
+func (c *connection) prepareLater(ctx context.Context, query string) (*sql.Stmt, error) {
+	stmt, err := c.conn.PrepareContext(ctx, query)
+	if err == nil {
+		c.stmts = append(c.stmts, stmt)
+	}
+	return stmt, err
 }
 
 // close closes the statements too. database/sql leaves those of a sql.Conn open,

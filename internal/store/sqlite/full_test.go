@@ -117,7 +117,7 @@ func TestADiskThatFillsUpDuringABatchUndoesAllOfIt(t *testing.T) {
 			t.Errorf("got %d pets, want 0: their callers were told that nothing was done", n)
 		}
 		small = createInTheBackground(t.Context(), s, 5)
-		synctest.Wait()
+		settle()
 		wantCreated(t, s, small)
 		if s.Stats(t.Context()).DiskFull {
 			t.Error("stats once there is space: got disk full, want not")

@@ -1,9 +1,6 @@
 package sqlite
 
-import (
-	"sync/atomic"
-	"time"
-)
+import "time"
 
 // Clients that wait for one response before they send the next request come
 // back soon after a commit. Without a pause, the committer goes on with those
@@ -23,8 +20,6 @@ const (
 type returning struct {
 	callers int       // of the last batch, and of those who waited at its end
 	since   time.Time // the end of the last batch
-	wanted  atomic.Int64
-	enough  chan struct{} // has room for one
 }
 
 // expect notes the callers at the end of a batch.
@@ -32,43 +27,20 @@ func (r *returning) expect(callers int) {
 	r.callers, r.since = min(callers, maxBatch), time.Now()
 }
 
-// await returns once all expected callers have sent a job, the first of which
-// is taken already, or as soon as a step of the pause has brought none.
-func (r *returning) await(jobs <-chan *job) {
-	wanted, waiting := r.callers-1, len(jobs)
-	if r.callers < fewest || waiting >= wanted || time.Since(r.since) >= longestPause {
-		return
-	}
-	select {
-	case <-r.enough: // sent after the pause before had ended
-	default:
-	}
-	r.wanted.Store(int64(wanted))
-	defer r.wanted.Store(0)
-	if waiting = len(jobs); waiting >= wanted {
+// await returns once all expected callers have added a job, or as soon as a
+// step of the pause has brought none.
+func (r *returning) await(q *queue) {
+	waiting := q.count()
+	if r.callers < fewest || waiting >= r.callers || time.Since(r.since) >= longestPause {
 		return
 	}
 	step := time.NewTicker(pauseStep)
 	defer step.Stop()
 	for {
-		select {
-		case <-r.enough:
-			return
-		case <-step.C:
-		}
 		before := waiting
-		if waiting = len(jobs); waiting == before || waiting >= wanted || time.Since(r.since) >= longestPause {
+		waiting = q.await(r.callers, step.C)
+		if waiting == before || waiting >= r.callers || time.Since(r.since) >= longestPause {
 			return
-		}
-	}
-}
-
-// sent ends the pause where enough jobs wait. Any goroutine may call it.
-func (r *returning) sent(waiting int) {
-	if wanted := r.wanted.Load(); wanted > 0 && int64(waiting) >= wanted {
-		select {
-		case r.enough <- struct{}{}:
-		default:
 		}
 	}
 }
