@@ -19,7 +19,7 @@ type csvReader struct {
 	columns columns
 }
 
-// csv reads the header. It returns what is wrong with the file and in which line.
+// csv reads the header. Its error is a fault of the file, in that line.
 func (f Reading) csv(in *bufio.Reader) (rows rowReader, line int, err error) {
 	records := &recordReader{in: in, line: 1}
 	header, err := records.next()
@@ -60,10 +60,10 @@ func (c *csvReader) next() (Row, error) {
 	}
 }
 
-// columns are the places of the columns, -1 for those that are not there.
+// columns are the places of the columns, -1 for columns that are not there.
 type columns struct{ name, category, status, id, count int }
 
-// columnsOf reads the header. What the contract does not name is ignored, as
+// columnsOf reads the header. Columns that the contract does not name are ignored, as
 // properties of a body are.
 func (f Reading) columnsOf(header []string) (columns, error) {
 	for i, name := range header {

@@ -11,8 +11,8 @@ import (
 const exportPage = 1000
 
 // Export writes all pets of the store in that format, and calls step for each.
-// Every pet that was acknowledged before is written once; of those that are added
-// meanwhile, some may be.
+// Every pet that was acknowledged before is written once; some of the pets that are
+// added meanwhile may be.
 func Export(ctx context.Context, st petstore.PetStore, to io.Writer, format Format, step func()) error {
 	out, err := NewWriter(to, format)
 	if err != nil {

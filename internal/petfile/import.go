@@ -7,19 +7,19 @@ import (
 	"example.com/petstore/internal/petstore"
 )
 
-// Import brings the pets of a file into a store in two readings: Check says what
-// is wrong with the file before anything is stored, and Store stores it.
+// Import brings the pets of a file into a store in two readings. Check finds the
+// faults of the file before anything is stored, and Store stores the pets.
 type Import struct {
 	Source   *Source
 	Reading  Reading
 	KeepGood bool            // leave out the rows that are not acceptable
-	Reject   func(Row) error // called for each of those that Check meets
+	Reject   func(Row) error // called for each unacceptable row that Check meets
 	Step     func()          // called for each row, in both readings
 
 	Good, Bad int // rows, as Check has counted them
 }
 
-// FileError is an error of the file, with which no store has to do.
+// FileError is an error of the file, and not of the store.
 type FileError struct{ error }
 
 // Unwrap returns the cause.
@@ -49,8 +49,8 @@ func (im *Import) Check(ctx context.Context) error {
 	return nil
 }
 
-// Store reads the file once more, into the store, and returns how many pets that
-// has stored: all, or none. A FileError is not the store's.
+// Store reads the file once more, into the store, and returns how many pets the
+// store has stored: all, or none. A FileError is not the store's.
 func (im *Import) Store(ctx context.Context, st petstore.PetStore) (int, error) {
 	if im.Reading.IDs {
 		return st.Restore(ctx, pets(im.second(ctx), func(r Row) petstore.Pet { return r.Pet.WithID(r.ID) }))
@@ -58,8 +58,8 @@ func (im *Import) Store(ctx context.Context, st petstore.PetStore) (int, error) 
 	return st.Load(ctx, pets(im.second(ctx), func(r Row) petstore.NewPet { return r.Pet }))
 }
 
-// second returns the acceptable rows once more. That they are the same as the
-// first time, it knows only in the end.
+// second returns the acceptable rows once more. Only at the end does it know that
+// they are the same as the first time.
 func (im *Import) second(ctx context.Context) iter.Seq2[Row, error] {
 	return func(yield func(Row, error) bool) {
 		in, err := im.Source.again(ctx)

@@ -52,8 +52,8 @@ func (r *ndjsonReader) next() (Row, error) {
 	}
 }
 
-// readLine returns the next line without its end. Of one that is longer than
-// limit it returns the beginning, with errTooLong.
+// readLine returns the next line without its end. It returns the beginning of a line
+// that is longer than limit, with errTooLong.
 func readLine(in *bufio.Reader, limit int) ([]byte, error) {
 	text, err := in.ReadSlice('\n')
 	if errors.Is(err, bufio.ErrBufferFull) {
@@ -77,8 +77,8 @@ func readLine(in *bufio.Reader, limit int) ([]byte, error) {
 }
 
 // object is a pet as a line has it. The strict library refuses duplicate names,
-// invalid UTF-8, lone surrogates and all that follows the value, as the service
-// does; what the values are is for readObject to say.
+// invalid UTF-8, lone surrogates and text after the value, as the service does.
+// readObject checks the values.
 type object struct {
 	ID         jsontext.Value `json:"id"`
 	Name       jsontext.Value `json:"name"`
@@ -141,7 +141,7 @@ func integer(text string) (int64, bool) {
 // maxEchoed bounds what of the file's own text a message repeats, in bytes.
 const maxEchoed = 64
 
-// explain says what is wrong with a line that is not JSON.
+// explain returns the fault of a line that is not JSON.
 func explain(line []byte, err error) error {
 	syntax, ok := errors.AsType[*jsontext.SyntacticError](err)
 	switch {

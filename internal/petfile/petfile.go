@@ -1,8 +1,8 @@
 // Package petfile reads and writes files of pets: CSV (RFC 4180) whose first line
-// names the columns, and NDJSON, an object a line; it imports them into a store
-// and exports a store to them. It accepts a row exactly where POST /v1/pets would
-// accept what the row says, to which a test holds it.
-// It knows no store in particular and nothing of HTTP.
+// names the columns, and NDJSON, an object a line. It imports files into a store and
+// exports a store to files. It accepts a row exactly where POST /v1/pets accepts the
+// same values, which a test compares. It knows no store in particular and nothing of
+// HTTP.
 package petfile
 
 import (
@@ -41,8 +41,8 @@ func FormatOf(name string) Format {
 	return ""
 }
 
-// maxBody is the greatest body of a request in bytes, as the document has it.
-// slack is what the row of a pet may take beyond it: its identifier, and a
+// maxBody is the greatest body of a request in bytes, as the document has it. slack
+// is the room that the row of a pet may take beyond it: for the identifier, and for a
 // status that the client did not have to send.
 const (
 	maxBody = 64 << 10
@@ -73,9 +73,9 @@ type Reading struct {
 	IDs    bool // whether rows must have identifiers, which ascend; otherwise they are ignored
 }
 
-// Rows returns the rows of r, those too that are not acceptable. An error means
-// that the file as a whole cannot be read; the row beside it tells the line, 0
-// where it is none in particular.
+// Rows returns the rows of r, acceptable or not. An error means that the file as a
+// whole cannot be read. The row beside the error has the line, or 0 where the fault
+// has none.
 func (f Reading) Rows(r io.Reader) iter.Seq2[Row, error] {
 	return func(yield func(Row, error) bool) {
 		in := bufio.NewReaderSize(r, 2*maxBody)
@@ -145,8 +145,8 @@ func begin(in *bufio.Reader, format Format) (Format, error) {
 	return CSV, nil
 }
 
-// foreign says of files that are recognised by their beginning what to do with
-// them.
+// foreign has the beginnings of files that are no files of pets, each with a sentence
+// that says what to do.
 var foreign = map[string]string{
 	"PK\x03\x04":          "the file is a spreadsheet or a ZIP archive; save the table as CSV, in UTF-8",
 	"\xd0\xcf\x11\xe0":    "the file is a spreadsheet of an old kind; save the table as CSV, in UTF-8",
@@ -157,7 +157,7 @@ var foreign = map[string]string{
 	"SQLite format 3\x00": "the file is an SQLite database; petstore restore takes those of petstore backup",
 }
 
-// check fills in the defaults and refuses what the service would.
+// check fills in the defaults and refuses a row that the service would refuse.
 func (f Reading) check(row *Row, last int64) error {
 	row.Pet = row.Pet.WithDefaults()
 	if err := row.Pet.Validate(); err != nil {
@@ -188,7 +188,7 @@ func bodySize(p petstore.NewPet) int {
 	return size
 }
 
-// The sentences that both formats have for a row, in the service's own words.
+// The faults of a row in either format, in the service's own words.
 var (
 	errNoName     = errors.New("name is required")
 	errNoCategory = errors.New("categoryId is required")

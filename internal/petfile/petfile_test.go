@@ -174,8 +174,8 @@ func TestIdentifiersMustAscend(t *testing.T) {
 	}
 }
 
-// names are drawn so that all that CSV and JSON have a meaning for is in them,
-// and now and then so long that the body that made the pet was the greatest.
+// names are drawn with all characters that mean something to CSV or JSON. Now and
+// then one is so long that the body which made the pet was the greatest.
 func drawName(t *rapid.T) string {
 	return rapid.OneOf(
 		rapid.String(),

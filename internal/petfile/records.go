@@ -19,8 +19,8 @@ type recordReader struct {
 	quoted bool   // whether any field is
 }
 
-// record is one record. One with a fault has been read up to its end, as far
-// as that can be told.
+// record is one record. A record with a fault has been read up to its end, as far as
+// that can be found.
 type record struct {
 	line   int // on which it begins
 	fields []string

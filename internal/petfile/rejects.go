@@ -24,7 +24,7 @@ func (r *Rejects) Write(row Row) error {
 	return err
 }
 
-// Flush writes what is held back.
+// Flush writes the bytes that are held back.
 func (r *Rejects) Flush() error { return r.out.Flush() }
 
 func quoteCSV(s string) string { return `"` + strings.ReplaceAll(s, `"`, `""`) + `"` }

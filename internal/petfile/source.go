@@ -15,8 +15,8 @@ import (
 	"os"
 )
 
-// Source is a file that is read twice, and must be the same both times. It may
-// be compressed by gzip. Of standard input a copy is kept meanwhile, on disk.
+// Source is a file that is read twice, and must be the same both times. It may be
+// compressed by gzip. Standard input is copied to disk meanwhile.
 type Source struct {
 	name string // for messages
 	file *os.File
@@ -25,13 +25,13 @@ type Source struct {
 
 	from io.Reader // nil where file is the source
 	hash hash.Hash
-	sum  []byte // of what was read first
+	sum  []byte // of the bytes of the first reading
 }
 
 // Open opens the file at path, or stdin where that is "-".
 func Open(path string, stdin io.Reader) (*Source, error) {
 	if path == "-" {
-		// Without a name, it goes with the process, however that ends.
+		// Without a name, the file goes with the process, however that ends.
 		file, err := os.CreateTemp("", "petstore-import-")
 		if err != nil {
 			return nil, fmt.Errorf("standard input cannot be kept while it is checked: %w", err)
@@ -55,7 +55,8 @@ func Open(path string, stdin io.Reader) (*Source, error) {
 	return s, nil
 }
 
-// reason leaves out of an error of a file what the message has already.
+// reason returns the error of a file without the file's name, which the message has
+// already.
 func reason(err error) error {
 	if e, ok := errors.AsType[*fs.PathError](err); ok {
 		return e.Err
@@ -63,7 +64,7 @@ func reason(err error) error {
 	return err
 }
 
-// Name returns how messages name the source.
+// Name returns the name of the source in messages.
 func (s *Source) Name() string { return s.name }
 
 // Part returns how much of the file has been read, from 0 to 1, or 0 where its
@@ -84,7 +85,7 @@ func (s *Source) Close() error {
 	return err
 }
 
-// Fault names what is wrong with the source and where, 0 for no line.
+// Fault returns the error with the source's name and the line; 0 is no line.
 func (s *Source) Fault(line int, err error) error {
 	if line == 0 {
 		return fmt.Errorf("%s: %w", s.name, reason(err))
@@ -109,7 +110,7 @@ func (s *Source) again(ctx context.Context) (io.Reader, error) {
 	return s.reader(ctx, s.file)
 }
 
-// same returns an error unless what was read again is what was read first.
+// same returns an error unless both readings had the same bytes.
 func (s *Source) same() error {
 	if !bytes.Equal(s.hash.Sum(nil), s.sum) {
 		return s.errChanged()
@@ -140,8 +141,9 @@ const gzipMagic = "\x1f\x8b"
 // readSize is how much is read at a time, in bytes.
 const readSize = 64 << 10
 
-// A file may expand to so much, and beyond that to so many times its size: gzip
-// makes a thousandth of what is always the same, and no file of animals is that.
+// A file may expand to freeExpansion bytes, and beyond that to maxExpansion times its
+// size. gzip makes a thousandth of bytes that are always the same, which no file of
+// animals is.
 const (
 	freeExpansion = 16 << 20
 	maxExpansion  = 200
@@ -152,7 +154,7 @@ var (
 	errGzip      = errors.New("its gzip data is damaged or ends too early")
 )
 
-// expansion bounds what a compressed file becomes.
+// expansion bounds the size to which a compressed file expands.
 type expansion struct {
 	from       io.Reader
 	compressed *int64
@@ -184,8 +186,8 @@ func (c *counter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// interruptible ends when its context does, even where the reading beneath
-// waits for somebody to write.
+// interruptible ends when its context does, even where the reader beneath waits for
+// a writer.
 type interruptible struct {
 	ctx  context.Context
 	from io.Reader

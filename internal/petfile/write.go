@@ -11,8 +11,8 @@ import (
 	"example.com/petstore/internal/petstore"
 )
 
-// Writer writes pets with their identifiers. What it writes, Reading reads back
-// as it was, name by name and code point by code point.
+// Writer writes pets with their identifiers. Reading reads them back as they were,
+// name by name and code point by code point.
 type Writer struct {
 	out    *bufio.Writer
 	encode func([]byte, petstore.Pet) []byte
@@ -37,7 +37,7 @@ func (w *Writer) Write(p petstore.Pet) error {
 	return err
 }
 
-// Flush writes what is held back.
+// Flush writes the bytes that are held back.
 func (w *Writer) Flush() error { return w.out.Flush() }
 
 func appendJSON(b []byte, p petstore.Pet) []byte {
@@ -52,8 +52,8 @@ func appendJSON(b []byte, p petstore.Pet) []byte {
 	return append(b, "\"}\n"...)
 }
 
-// appendCSV quotes names that need it, and those that other programs might
-// trim. A name that looks like a formula stays as it is: it is data.
+// appendCSV quotes names that need it, and names that other programs might trim. A
+// name that looks like a formula stays as it is: it is data.
 func appendCSV(b []byte, p petstore.Pet) []byte {
 	b = strconv.AppendInt(b, p.ID, 10)
 	b = append(b, ',')

@@ -73,7 +73,7 @@ func TestAKillMakesNoSecondPetOfAnIdempotencyKey(t *testing.T) {
 }
 
 // sendKeys sends every key so many times at once and calls made, one call at a
-// time, with what was answered.
+// time, with the responses.
 func sendKeys(t *testing.T, s *sqlite.Store, keys, times int, made func(pet petstore.Pet, n int)) {
 	var wg sync.WaitGroup
 	var mu sync.Mutex
