@@ -31,12 +31,24 @@ const largeResponse = 16 << 10
 // body is read.
 func (e *edge) admit(x *exchange) error {
 	if wait, ok := e.Limits.Rates.Allow(x.ctx.keyID, time.Now()); !ok {
+		x.keepsUnread()
 		return rateLimited(wait)
 	}
 	if err := e.Limits.Calls.CheckRoom(); err != nil {
+		x.keepsUnread()
 		return unavailable(err)
 	}
 	return nil
+}
+
+// keepsUnread keeps the connection where net/http may skip the body that nobody
+// reads: a new connection would cost more than the whole request that is refused,
+// and load would make more load. net/http skips it before it sends the response,
+// and waits lingerTime for it at most.
+func (x *exchange) keepsUnread() {
+	if n := x.Request().ContentLength; x.closesUnread && 0 < n && n <= maxBody {
+		x.Response().Header().Del("Connection")
+	}
 }
 
 // bounded is a middleware of the generated code, around the call of the service

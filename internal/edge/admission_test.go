@@ -71,6 +71,22 @@ func TestAFullServiceRefusesAfterTheKeyAndBeforeTheBody(t *testing.T) {
 	}
 }
 
+func TestARefusalForLoadKeepsTheConnectionWhereTheBodyIsSmall(t *testing.T) {
+	t.Parallel()
+	full, release := startFull(t)
+	defer release()
+	limited := start(t, func(c *edge.Config) { c.Limits.Rates = limit.NewRates(0.1) })
+	limited.get(t, petsPath).wants(t, 200, "", "")
+	for want, s := range map[int]*server{503: full, 429: limited} {
+		small := s.post(t, frank)
+		small.wants(t, want, "", "")
+		small.wantsOpen(t)
+		large := s.post(t, padded(65537))
+		large.wants(t, want, "", "")
+		large.wantsClosed(t)
+	}
+}
+
 func TestAPlaceIsGivenBackHoweverTheCallEnds(t *testing.T) {
 	t.Parallel()
 	calls := limit.NewCalls(1, 0)
