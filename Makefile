@@ -243,6 +243,10 @@ bench-attack: build ## measure the harm of each known attack
 	@go build -o .bin/attack ./internal/bench/attack
 	@$(ON_LOAD_CPU) .bin/attack -out internal/bench/measured/attack.json
 
+bench-overload: build ## measure what is left of the capacity when three times as much arrives
+	@go build -o .bin/overload ./internal/bench/overload
+	@$(ON_LOAD_CPU) .bin/overload -out internal/bench/measured/overload.json
+
 bench-report: ## write the tables and charts of the documents from the measured files
 	go run ./internal/bench/report
 

@@ -7,7 +7,6 @@ package main
 import (
 	"flag"
 	"fmt"
-	"net"
 	"os"
 	"time"
 
@@ -16,7 +15,7 @@ import (
 
 func main() {
 	if len(os.Args) > 2 && os.Args[1] == "peer" {
-		exit(servePeer(os.Args[2]))
+		exit(peers.Serve(os.Args[2]))
 	}
 	var cfg config
 	flag.StringVar(&cfg.petstore, "petstore", ".bin/petstore", "the program to measure")
@@ -36,24 +35,4 @@ func exit(err error) {
 		os.Exit(1)
 	}
 	os.Exit(0)
-}
-
-// servePeer serves a peer until it is killed, and prints its address.
-func servePeer(name string) error {
-	for _, p := range peers.All() {
-		if p.Name != name {
-			continue
-		}
-		h, err := p.New(os.Stderr)
-		if err != nil {
-			return err
-		}
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			return err
-		}
-		fmt.Println(l.Addr())
-		return p.Server(h).Serve(l)
-	}
-	return fmt.Errorf("there is no peer %q", name)
 }

@@ -4,8 +4,11 @@
 package peers
 
 import (
+	"fmt"
 	"io"
+	"net"
 	"net/http"
+	"os"
 	"sync"
 	"time"
 )
@@ -15,7 +18,7 @@ const Pets = 1000
 
 // The names of the peers that ratios refer to.
 const (
-	nameConstant = "constant"
+	NameConstant = "constant"
 	NameEquipped = "equipped"
 )
 
@@ -29,7 +32,7 @@ type Peer struct {
 // All returns the peers, the plainest first.
 func All() []Peer {
 	return []Peer{
-		{Name: nameConstant, Description: "net/http sending constant bytes: the floor of the HTTP library", New: newConstant},
+		{Name: NameConstant, Description: "net/http sending constant bytes: the floor of the HTTP library", New: newConstant},
 		{Name: "handwritten", Description: "Echo with encoding/json and hand-written checks, nothing else", New: newHandwritten},
 		{Name: NameEquipped, Description: "handwritten with Echo's own middlewares and time limits: the server a team deploys", New: newEquipped, Equipped: true},
 		{Name: "documented", Description: "oapi-codegen's strict server behind kin-openapi as their documentation combines them, nothing else", New: newDocumented},
@@ -43,6 +46,27 @@ func (p Peer) Server(h http.Handler) *http.Server {
 		server.ReadTimeout, server.WriteTimeout, server.IdleTimeout = 10*time.Second, 30*time.Second, 2*time.Minute
 	}
 	return server
+}
+
+// Serve serves the peer of that name until the process is killed, and prints its
+// address.
+func Serve(name string) error {
+	for _, p := range All() {
+		if p.Name != name {
+			continue
+		}
+		h, err := p.New(os.Stderr)
+		if err != nil {
+			return err
+		}
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			return err
+		}
+		fmt.Println(l.Addr())
+		return p.Server(h).Serve(l)
+	}
+	return fmt.Errorf("there is no peer %q", name)
 }
 
 // pet is the peers' record.

@@ -33,6 +33,7 @@ type figures struct {
 	commits  []measured.Commits
 	postgres []measured.Versus
 	attacks  []measured.Attack
+	overload measured.Overload
 }
 
 // read reads the measured files below root, likewise.
@@ -47,6 +48,7 @@ func read(root string) (f figures, err error) {
 		{"fsync.json", &f.commits},
 		{"postgres.json", &f.postgres},
 		{"attack.json", &f.attacks},
+		{"overload.json", &f.overload},
 	} {
 		if err := measured.Read(root+dir+file.name, file.to); err != nil {
 			return figures{}, err
@@ -83,6 +85,7 @@ func reports(root string, f figures) (map[string]string, error) {
 			"import":   f.imported.Table(),
 			"fsync":    measured.CommitsTable(f.commits),
 			"postgres": measured.VersusTable(f.postgres),
+			"overload": f.overload.Table(),
 		},
 		manual: {"sizes": sizes(f)},
 		policy: {"attack": measured.AttackTable(f.attacks)},

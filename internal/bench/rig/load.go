@@ -102,36 +102,60 @@ func (l Load) drive(addr string, first int, start time.Time) ([]time.Duration, e
 	}
 }
 
-var contentLength = []byte("Content-Length: ")
-
 // readResponse reads a response, as little of it as tells where it ends.
 func readResponse(r *bufio.Reader, status string) error {
-	line, err := r.ReadSlice('\n')
+	h, err := readHead(r)
 	if err != nil {
 		return err
 	}
-	if len(line) < 12 || string(line[9:12]) != status {
-		return fmt.Errorf("the response was %q, not %s", line, status)
+	if h.status != status {
+		return fmt.Errorf("the response was %s, not %s", h.status, status)
 	}
-	length := -1
+	return h.discardBody(r)
+}
+
+// head is what the load needs of a response before its body.
+type head struct {
+	status string
+	length int64
+	closes bool // the connection
+}
+
+var (
+	contentLength   = []byte("Content-Length: ")
+	connectionClose = []byte("Connection: close\r")
+)
+
+func readHead(r *bufio.Reader) (head, error) {
+	line, err := r.ReadSlice('\n')
+	if err != nil {
+		return head{}, err
+	}
+	if len(line) < 12 {
+		return head{}, fmt.Errorf("the response begins with %q", line)
+	}
+	h := head{status: string(line[9:12]), length: -1}
 	for {
 		line, err := r.ReadSlice('\n')
-		if err != nil {
-			return err
-		}
-		if len(line) <= 2 {
-			break
-		}
-		if bytes.HasPrefix(line, contentLength) {
-			if length, err = strconv.Atoi(string(bytes.TrimSpace(line[len(contentLength):]))); err != nil {
-				return err
+		switch {
+		case err != nil:
+			return head{}, err
+		case len(line) <= 2 && h.length < 0:
+			return head{}, errors.New("the response has no Content-Length")
+		case len(line) <= 2:
+			return h, nil
+		case bytes.HasPrefix(line, contentLength):
+			if h.length, err = strconv.ParseInt(string(bytes.TrimSpace(line[len(contentLength):])), 10, 64); err != nil {
+				return head{}, err
 			}
+		case bytes.HasPrefix(line, connectionClose):
+			h.closes = true
 		}
 	}
-	if length < 0 {
-		return errors.New("the response has no Content-Length")
-	}
-	_, err = io.CopyN(io.Discard, r, int64(length))
+}
+
+func (h head) discardBody(r *bufio.Reader) error {
+	_, err := io.CopyN(io.Discard, r, h.length)
 	return err
 }
 

@@ -107,6 +107,16 @@ func (s *Server) Create(body string) error {
 	return readResponse(bufio.NewReader(conn), "201")
 }
 
+// Fill creates the pets that the peers have.
+func (s *Server) Fill() error {
+	for i := range peers.Pets {
+		if err := s.Create(fmt.Sprintf(`{"name":%q,"categoryId":%d,"status":%q}`, peers.Name(i), i%5, peers.Status(i))); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // Stop ends the server, without a drain, and waits for its end.
 func (s *Server) Stop() {
 	_ = s.cmd.Process.Signal(os.Interrupt)
