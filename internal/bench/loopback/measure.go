@@ -2,6 +2,8 @@ package main
 
 import (
 	"fmt"
+	"io"
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -33,7 +35,7 @@ func operations(wanted string) []operation {
 	all := []operation{
 		{"list", "200", rig.Get("/v1/pets?limit=20")},
 		{"filtered list", "200", rig.Get("/v1/pets?limit=20&status=sold")},
-		{"get", "200", rig.Get("/v1/pets/7")},
+		{get, "200", rig.Get("/v1/pets/7")},
 		{create, "201", rig.Post(`{"name":"Frank","categoryId":1,"status":"pending"}`)},
 	}
 	return slices.DeleteFunc(all, func(op operation) bool { return !strings.Contains(op.name, wanted) })
@@ -76,7 +78,12 @@ func measure(cfg config) error {
 const (
 	onMemory = "petstore memory"
 	onSQLite = "petstore sqlite"
-	create   = "create"
+	// scraped is onMemory with metrics, which are asked for each second. It is
+	// loaded with gets alone, the cheapest requests.
+	scraped = "petstore memory, metrics"
+
+	get    = "get"
+	create = "create"
 )
 
 func serverNames(wanted string) []string {
@@ -84,32 +91,47 @@ func serverNames(wanted string) []string {
 	for _, p := range peers.All() {
 		names = append(names, p.Name)
 	}
-	names = append(names, onMemory, onSQLite)
+	names = append(names, onMemory, scraped, onSQLite)
 	return slices.DeleteFunc(names, func(name string) bool { return !strings.Contains(name, wanted) })
 }
 
 // start starts a server and gives this service the pets that the peers have.
 func start(cfg config, name, dir string) (*rig.Server, error) {
-	store := ""
+	petstore := rig.Petstore{Name: name, Program: cfg.petstore, Store: "memory:", Dir: dir}
 	switch name {
 	case onMemory:
-		store = "memory:"
+	case scraped:
+		admin, err := rig.FreeAddr()
+		if err != nil {
+			return nil, err
+		}
+		petstore.Flags = []string{"--admin-addr", admin}
+		go scrape("http://" + admin + "/metrics")
 	case onSQLite:
-		store = "sqlite:" + filepath.Join(dir, "pets.db")
+		petstore.Store = "sqlite:" + filepath.Join(dir, "pets.db")
 	default:
 		return rig.StartPeer(name, dir, "peer", name)
 	}
-	s, err := rig.Petstore{Name: name, Program: cfg.petstore, Store: store, Dir: dir}.Start()
+	s, err := petstore.Start()
 	if err != nil {
 		return nil, err
 	}
-	for i := range peers.Pets {
-		if err := s.Create(fmt.Sprintf(`{"name":%q,"categoryId":%d,"status":%q}`, peers.Name(i), i%5, peers.Status(i))); err != nil {
-			s.Stop()
-			return nil, err
-		}
+	if err := s.Fill(); err != nil {
+		s.Stop()
+		return nil, err
 	}
 	return s, nil
+}
+
+// scrape asks for metrics each second, as Prometheus would at most, until the
+// program ends.
+func scrape(url string) {
+	for range time.Tick(time.Second) {
+		if r, err := http.Get(url); err == nil {
+			_, _ = io.Copy(io.Discard, r.Body)
+			_ = r.Body.Close()
+		}
+	}
 }
 
 type cell struct{ server, operation string }
@@ -122,7 +144,10 @@ func rounds(cfg config, servers []*rig.Server, counting *countingServer) (measur
 	for round := range cfg.rounds + 1 {
 		for _, op := range operations(cfg.operation) {
 			for _, s := range servers {
-				fmt.Fprintf(os.Stderr, "\rround %d of %d: %-13s %-16s", round, cfg.rounds, op.name, s.Name)
+				if s.Name == scraped && op.name != get {
+					continue
+				}
+				fmt.Fprintf(os.Stderr, "\rround %d of %d: %-13s %-24s", round, cfg.rounds, op.name, s.Name)
 				r, err := load(cfg, op).Run(s)
 				if err != nil {
 					return nil, fmt.Errorf("%s, %s: %w", s.Name, op.name, err)
@@ -144,6 +169,9 @@ func rounds(cfg config, servers []*rig.Server, counting *countingServer) (measur
 	var figures measured.Loopback
 	for _, op := range operations(cfg.operation) {
 		for _, s := range servers {
+			if len(results[cell{s.Name, op.name}]) == 0 {
+				continue
+			}
 			f := figure(s.Name, op.name, results)
 			if f.Server == onSQLite && f.Operation == create {
 				f.MeanBatch = measured.SpreadOf(batches[1:])
@@ -159,21 +187,34 @@ func load(cfg config, op operation) rig.Load {
 }
 
 func figure(server, operation string, results map[cell][]rig.Result) measured.Figure {
-	own, equipped := results[cell{server, operation}], results[cell{peers.NameEquipped, operation}]
-	var perSecond, p99, cpu, ratios []float64
-	for round, r := range own {
+	own := results[cell{server, operation}]
+	var perSecond, p99, cpu []float64
+	for _, r := range own {
 		perSecond = append(perSecond, r.PerSecond)
 		p99 = append(p99, float64(r.P99.Microseconds()))
 		cpu = append(cpu, float64(r.CPU.Nanoseconds())/1000)
-		if len(equipped) > round && r.CPU > 0 {
-			ratios = append(ratios, float64(equipped[round].CPU)/float64(r.CPU))
-		}
 	}
-	return measured.Figure{
+	f := measured.Figure{
 		Server: server, Operation: operation,
 		CPUMicros:  measured.SpreadOf(cpu),
 		PerSecond:  measured.SpreadOf(perSecond),
 		P99Micros:  measured.SpreadOf(p99),
-		OfEquipped: measured.SpreadOf(ratios),
+		OfEquipped: measured.SpreadOf(over(results[cell{peers.NameEquipped, operation}], own)),
 	}
+	if server == onMemory {
+		f.OfMetrics = measured.SpreadOf(over(results[cell{scraped, operation}], own))
+	}
+	return f
+}
+
+// over returns the processor time of other requests over that of own, round by
+// round.
+func over(other, own []rig.Result) []float64 {
+	var ratios []float64
+	for round, r := range own {
+		if len(other) > round && r.CPU > 0 {
+			ratios = append(ratios, float64(other[round].CPU)/float64(r.CPU))
+		}
+	}
+	return ratios
 }

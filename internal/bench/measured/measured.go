@@ -23,6 +23,7 @@ type Figure struct {
 	P99Micros  Spread `json:"p99_us"`
 	OfEquipped Spread `json:"of_equipped"` // processor time of the equipped peer in the same round over this server's
 	MeanBatch  Spread `json:"mean_batch"`  // creates that share a commit; zero where there are no commits
+	OfMetrics  Spread `json:"of_metrics"`  // processor time with metrics over this server's in the same round; zero where it is not measured
 }
 
 // Table returns the figures as a table of Markdown, which reads well on a
@@ -36,7 +37,13 @@ func (l Loopback) Table() string {
 			f.PerSecond.format(0), p99.format(1), f.MeanBatch.format(0),
 		})
 	}
-	return table(rows)
+	text := table(rows)
+	for _, f := range l {
+		if m := f.OfMetrics; m != (Spread{}) {
+			text += fmt.Sprintf("\nWith metrics on, scraped each second, a %s of %s takes %s times the processor time.\n", f.Operation, f.Server, m.format(3))
+		}
+	}
+	return text
 }
 
 // Scale is the figures of a small and a large database.
