@@ -16,11 +16,11 @@ import (
 // backupStep is how many pages are copied between two looks at the context: 4 MiB.
 const backupStep = 1024
 
-// Backup writes the database at path, as it is at one moment, to a file of its
-// own: mode 0600, without a log beside it, checked before it has its name. It
-// runs beside servers, which go on writing, and ends whatever they write: their
-// log grows meanwhile by what they write. replace allows it to take the place of
-// a file. progress is told how much is done, 0 to 1.
+// Backup writes the database at path, as it is at one moment, to a file of its own:
+// mode 0600, without a log beside it, checked before it has its name. It runs beside
+// servers and comes to an end however much they write; their log grows meanwhile.
+// replace allows it to take the place of a file. Backup calls progress with the part
+// that is done, 0 to 1.
 func Backup(ctx context.Context, path, target string, replace bool, progress func(part float64)) (Report, error) {
 	file, _, err := prepareFile(path, Options{ReadOnly: true})
 	if err != nil {
@@ -55,7 +55,7 @@ func Backup(ctx context.Context, path, target string, replace bool, progress fun
 	if err != nil {
 		return report, fmt.Errorf("the copy of %s is not sound, so it was not kept: %w", path, err)
 	}
-	if err := checkBackupTarget(file, target, replace); err != nil { // somebody else may have written it
+	if err := checkBackupTarget(file, target, replace); err != nil { // another program may have written it meanwhile
 		return report, err
 	}
 	if err := wholefile.Rename(temporary.Name(), target); err != nil {
@@ -81,7 +81,7 @@ func checkBackupTarget(file, target string, replace bool) error {
 	return nil
 }
 
-// copyDatabase copies what the database at address holds now into an empty file.
+// copyDatabase copies the database at address, as it is now, into an empty file.
 // The copy begins within a transaction that reads: without one, it would begin
 // anew whenever another process commits.
 func copyDatabase(ctx context.Context, address, target string, progress func(float64)) (err error) {

@@ -10,11 +10,10 @@ import (
 	"example.com/petstore/internal/petstore"
 )
 
-// SQLite is C translated to Go, which the race detector slows down twentyfold, and
-// there is nothing for it in a run of two processes: this one is without it, and
-// `make test` runs it beside.
+// The race detector slows SQLite, C translated to Go, down twentyfold, and finds
+// nothing in a run of two processes. So `make test` runs this test without it.
 
-// ledgerOf keeps what a child says was acknowledged, as it says it.
+// ledgerOf keeps the pets that a child reports as acknowledged.
 type ledgerOf struct {
 	mu   sync.Mutex
 	pets map[int64]petstore.Pet

@@ -6,23 +6,23 @@ import (
 	"example.com/petstore/internal/petstore"
 )
 
-// A value that has been read once need not be read again: a pet never changes, and
-// neither does a page that others follow, since a new pet's identifier is
-// greater than every one before it. So nothing here ever goes stale, whoever
-// writes to the file; only changing rows by hand, behind the service, asks for
-// a restart. A get takes 22 instead of 38 µs of the processor, a list of 20
-// takes 24 instead of 52 (go run ./internal/bench/loopback).
+// A value that has been read once need not be read again. A pet never changes. A page
+// before the last never changes either, since a new pet's identifier is greater than
+// all others. So nothing here goes stale, whichever process writes to the file; only
+// rows that are changed by hand ask for a restart. A get takes 22 instead of 38 µs of
+// the processor, a list of 20 takes 24 instead of 52 (go run
+// ./internal/bench/loopback).
 
 // cacheBytes bounds each of the two caches, roughly: some 8,000 pets, and some
 // 400 pages of 20.
 const cacheBytes = 1 << 20
 
-// cost is about what a pet takes in memory.
+// cost is about the memory that a pet takes, in bytes.
 func cost(p petstore.Pet) int { return 64 + len(p.Name) }
 
-// cache keeps the values used last, at most cacheBytes of it. It has two
-// generations: a value that is used moves to the young one; when that is half of all,
-// the old one is dropped and the young one becomes old.
+// cache keeps the values used last, at most cacheBytes of them. It has two
+// generations. A value that is used moves to the young one. When the young generation
+// is half of all, the old one is dropped and the young one becomes old.
 type cache[K comparable, V any] struct {
 	mu         sync.Mutex
 	young, old map[K]costed[V]

@@ -18,7 +18,7 @@ type Options struct {
 	Notify    func(message string) // told notices for the operator; may be nil
 }
 
-// What SQLite and this package put beside the database.
+// The endings of the files that SQLite and this package put beside the database.
 const (
 	logSuffix   = "-wal"
 	indexSuffix = "-shm"

@@ -13,8 +13,8 @@ import (
 
 var _ petstore.StatsReporter = (*Store)(nil)
 
-// health is what the store has learnt about its file. Readers, the committer
-// and Ping share it.
+// health is the state of the file, as far as the store has learnt it. Readers, the
+// committer and Ping share it.
 type health struct {
 	files  openedFiles
 	failed chan error // has room for the one error it is sent
@@ -38,8 +38,8 @@ func (h *health) met(err error) {
 	}
 }
 
-// fail notes that the store can no longer vouch for what it acknowledges, and
-// returns the first reason.
+// fail notes that the store can no longer vouch for the writes that it acknowledges,
+// and returns the first reason.
 func (h *health) fail(cause error) error {
 	failure := &petstore.Error{Kind: petstore.Internal, Message: "the database can no longer be written to", Err: cause}
 	if h.failure.CompareAndSwap(nil, failure) {

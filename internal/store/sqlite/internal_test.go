@@ -66,7 +66,7 @@ func transactions(t *testing.T, path string) (n int) {
 	return n
 }
 
-// outcome is what a caller of CreatePet was told.
+// outcome is the result of a call of CreatePet.
 type outcome struct {
 	pet  petstore.Pet
 	err  error

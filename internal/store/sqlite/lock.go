@@ -11,11 +11,11 @@ import (
 	"github.com/gofrs/flock"
 )
 
-// A lock file of its own tells whether anybody holds the database: each open
-// Store shares the lock, and restoring has it alone. The kernel drops it with
+// A lock file of its own tells whether any process holds the database. Each open
+// Store shares the lock, and a restore has it exclusively. The kernel drops it with
 // the process, however that ends. SQLite's own locks are held only during a
-// transaction. The file stays where it is, since removing it would part those
-// who have it open from those who make it anew.
+// transaction. The file stays where it is: processes that have it open and processes
+// that make it anew would not see each other's locks.
 func lockFile(file string) *flock.Flock {
 	return flock.New(file+lockSuffix, flock.SetFlag(os.O_CREATE|os.O_RDWR), flock.SetPermissions(0o600))
 }

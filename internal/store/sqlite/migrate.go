@@ -15,10 +15,10 @@ import (
 //go:embed migrations/*.sql
 var migrations embed.FS
 
-// migrate brings the schema up to date. Where several processes open a fresh
-// file at once, each needs it alone for a moment to switch it to WAL; of two
-// that could wait for each other for ever, SQLite refuses one at once, without
-// regard to busy_timeout. That one tries again for as long.
+// migrate brings the schema up to date. Where several processes open a fresh file at
+// once, each needs exclusive access for a moment to switch it to WAL. Of two that
+// could wait for each other for ever, SQLite refuses one at once, without regard to
+// busy_timeout. The refused one tries again for as long.
 func migrate(ctx context.Context, path string) error {
 	for end := time.Now().Add(busyTimeout * time.Millisecond); ; {
 		err := migrateOnce(ctx, path)
@@ -33,9 +33,9 @@ func migrate(ctx context.Context, path string) error {
 	}
 }
 
-// migrateOnce brings the schema up to date. Two processes may do so at once: each
-// migration is one transaction, so the later of them fails where the earlier
-// has been; it looks again and goes on from there.
+// migrateOnce brings the schema up to date. Two processes may do so at once. Each
+// migration is one transaction, so the later process fails at a migration that the
+// earlier one has made. It then looks again and goes on from there.
 func migrateOnce(ctx context.Context, path string) (err error) {
 	if err := checkOwner(ctx, dsn(path, nil)); err != nil { // before anything of it is changed
 		return err
@@ -111,11 +111,11 @@ func checkSchema(ctx context.Context, address string) (err error) {
 	return nil
 }
 
-// errForeign is what checkOwner returns of a database that is not ours.
+// errForeign is the error of checkOwner for a database that is not ours.
 var errForeign = errors.New("a database of another program")
 
-// checkOwner refuses a database that has tables, and not those of this program.
-// It changes nothing.
+// checkOwner refuses a database that has tables of another program. It changes
+// nothing.
 func checkOwner(ctx context.Context, address string) error {
 	db, err := sql.Open("sqlite", address)
 	if err != nil {

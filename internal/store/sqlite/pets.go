@@ -17,7 +17,7 @@ const (
 	selectPetsByStatus = "SELECT id, name, category_id, status FROM pets WHERE status = ? AND id > ? ORDER BY id LIMIT ?"
 )
 
-// What stands for a pet's identifier in a statement.
+// The text in the place of a pet's identifier in a statement.
 const (
 	newIDs = "NULL" // SQLite gives it one
 	ownIDs = "?"

@@ -26,11 +26,10 @@ func openReadOnly(ctx context.Context, path, file string) (*Store, error) {
 	return s, nil
 }
 
-// readingAddress returns the driver's address of a file that is only read. Where
-// this user may write to it, the connections only promise to write nothing,
-// since SQLite needs its other files to read beside a server, and removes them
-// in the end. Else, as on a read-only file system, there can be no server and no
-// log, and the file itself is all there is.
+// readingAddress returns the driver's address of a file that is only read. Where this
+// user may write to the file, the connections only promise to write nothing: SQLite
+// needs its other files to read beside a server, and removes them in the end. Else, as
+// on a read-only file system, there can be no server and no log beside the file.
 func readingAddress(path, file string) (string, error) {
 	if checkWritable(file) == nil {
 		return dsn(file, readerPragmas) + "&mode=rw", nil

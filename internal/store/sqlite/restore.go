@@ -210,8 +210,8 @@ func swap(temporary, file string) error {
 	return nil
 }
 
-// removeLeftover removes what a restore that was killed has left, unless that is
-// the only place where the old database is.
+// removeLeftover removes the files of a restore that was killed, unless they are the
+// only copy of the old database.
 func removeLeftover(aside string) error {
 	file := aside[:len(aside)-len(asideSuffix)]
 	if _, err := os.Stat(aside); err != nil {
@@ -224,7 +224,7 @@ func removeLeftover(aside string) error {
 	return nil
 }
 
-// foldLog has SQLite bring what is in the log into the file.
+// foldLog has SQLite bring the log into the file.
 func foldLog(file string) error {
 	if _, err := os.Stat(file); err != nil {
 		return nil
@@ -238,7 +238,7 @@ func foldLog(file string) error {
 	return errors.Join(err, db.Close())
 }
 
-// removeAll removes a database and what SQLite puts beside it.
+// removeAll removes a database and SQLite's files beside it.
 func removeAll(file string) {
 	for _, suffix := range []string{"", logSuffix, indexSuffix, "-journal"} {
 		_ = os.Remove(file + suffix) // mostly there is none

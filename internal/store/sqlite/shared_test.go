@@ -74,8 +74,8 @@ func TestTwoStoresOnOneFileWriteAtOnce(t *testing.T) {
 }
 
 // A process that closes any descriptor of a file gives up all its locks on it
-// (POSIX), so opening a second store must not open and close the file itself:
-// another process could then take the first's log for left behind. The SQLite of
+// (POSIX). So the opening of a second store must not open and close the file itself:
+// another process could then take the first store's log for a leftover. The SQLite of
 // today was not seen to remove the log even so; the test looks at the lock alone.
 func TestASecondStoreDoesNotCostTheFirstItsLock(t *testing.T) {
 	path := freshPath(t)

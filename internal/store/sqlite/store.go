@@ -2,9 +2,9 @@
 // puts a write-ahead log (-wal) and an index of it (-shm). Several processes
 // may use the file at once, on one machine.
 //
-// What is acknowledged has been through fsync (synchronous=FULL). One
-// goroutine, the committer, does all writing and commits all writes that wait in one
-// transaction; readers have connections of their own.
+// An acknowledged write has been through fsync (synchronous=FULL). One goroutine, the
+// committer, does all writing and commits all writes that wait in one transaction.
+// Readers have connections of their own.
 package sqlite
 
 import (
@@ -29,7 +29,7 @@ type Store struct {
 	lock            *flock.Flock
 	writeDB, readDB *sql.DB
 	readers         chan *reader
-	keyReader       chan *reader // one, so that who reads large pages keeps no key waiting
+	keyReader       chan *reader // one, so that readers of large pages keep no key waiting
 	committer       *committer   // nil where the store is read-only
 	health          health
 	petCache        cache[int64, petstore.Pet]
@@ -40,13 +40,13 @@ type Store struct {
 
 // busyTimeout is how long SQLite itself waits, in milliseconds, for another
 // process to finish its transaction. It stays below the edge's deadline of a
-// request, so that a client hears 503 and not a cut connection.
+// request, so that a client gets 503 and not a cut connection.
 const busyTimeout = 5000
 
 // Open opens the database at path, makes it (mode 0600) and brings its schema
 // up to date if need be. It refuses a database whose schema is newer than this
-// program, one of another program, one it may not write to, and one that does
-// not take the settings durability depends on.
+// program or another program's, and one that it may not write to. It also refuses
+// one that does not take the settings durability depends on.
 func Open(ctx context.Context, path string, o Options) (*Store, error) {
 	file, made, err := prepareFile(path, o)
 	if err != nil {
@@ -130,8 +130,8 @@ func openPool(ctx context.Context, db *sql.DB, size int) (chan *reader, error) {
 	return pool, nil
 }
 
-// closePool waits for the readers of a pool to be free and closes them. Whoever
-// asks for one later hears that the store is closed.
+// closePool waits for the readers of a pool to be free and closes them. A call that
+// asks for one later gets ErrClosed.
 func closePool(pool chan *reader) error {
 	var errs []error
 	for range cap(pool) {
@@ -145,8 +145,8 @@ func (s *Store) closeReaders() error {
 	return errors.Join(closePool(s.readers), closePool(s.keyReader))
 }
 
-// Ping implements petstore.Store. It also notices that the file was replaced
-// while nobody wrote, and ends the store then.
+// Ping implements petstore.Store. It also notices that the file was replaced while
+// there were no writes, and ends the store then.
 func (s *Store) Ping(ctx context.Context) error {
 	if err := s.usable(ctx); err != nil {
 		return err

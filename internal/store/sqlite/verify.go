@@ -34,7 +34,7 @@ func (r Range) String() string {
 	return fmt.Sprintf("%d to %d", r.First, r.Last)
 }
 
-// Err returns an error that says what is damaged, or nil.
+// Err returns an error that names the damage, or nil.
 func (r Report) Err() error {
 	if len(r.Problems) == 0 && len(r.Unreadable) == 0 {
 		return nil
@@ -49,10 +49,10 @@ func (r Report) Err() error {
 	return errors.Join(errs...)
 }
 
-// Verify looks at all of the database at path, and changes nothing: whether
-// SQLite finds it sound, whether its schema is one this program knows, and what
-// is in it. It runs beside servers. Where it is damaged, the report says where,
-// and the error is nil.
+// Verify reads all of the database at path, and changes nothing. It finds out whether
+// SQLite finds the database sound, whether this program knows its schema, and how
+// many animals and keys it has. It runs beside servers. The report names damage, and
+// the error is nil then.
 func Verify(ctx context.Context, path string) (Report, error) {
 	file, _, err := prepareFile(path, Options{ReadOnly: true})
 	if err != nil {
@@ -112,7 +112,7 @@ func inspect(ctx context.Context, db *sql.DB) (r Report, err error) {
 	return r, nil
 }
 
-// integrity returns what SQLite finds wrong, nothing if nothing is.
+// integrity returns the faults that SQLite finds.
 func integrity(ctx context.Context, db *sql.DB) (problems []string, err error) {
 	rows, err := db.QueryContext(ctx, "PRAGMA integrity_check")
 	if err != nil {
@@ -168,8 +168,8 @@ func readablePets(ctx context.Context, db *sql.DB) (pets int64, gaps []Range, er
 }
 
 // nextReadable returns the first identifier after the unreadable one from which
-// pets can be read, or petstore.MaxID+1. It doubles its steps, and then halves
-// what lies between the last that failed and the first that did not.
+// pets can be read, or petstore.MaxID+1. It doubles its steps, and then halves the
+// distance between the last that failed and the first that did not.
 func nextReadable(ctx context.Context, db *sql.DB, unreadable int64) (int64, error) {
 	readable := func(id int64) (bool, error) {
 		_, _, err := readPetsFrom(ctx, db, id, 1)
