@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sync"
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -17,7 +18,10 @@ import (
 // stay their own text (json.Number), since float64 has no room for every int64.
 // fault says what is wrong with the text, and where; "" where nothing is.
 func decodeJSON(data []byte) (value any, fault string) {
-	dec := jsontext.NewDecoder(bytes.NewBuffer(data))
+	dec := decoders.Get().(*jsontext.Decoder)
+	defer decoders.Put(dec)
+	dec.Reset(bytes.NewBuffer(data)) // a Buffer is read in place
+	defer dec.Reset(noJSON)          // so that the pool does not hold data
 	value, err := decodeValue(dec)
 	if err == nil {
 		if _, err = dec.ReadToken(); err == io.EOF {
@@ -26,6 +30,13 @@ func decodeJSON(data []byte) (value any, fault string) {
 	}
 	return nil, explainJSON(data, err)
 }
+
+// decoders keep what a decoder allocates for the names of an object: a tenth of
+// the allocations of a create.
+var (
+	noJSON   = new(bytes.Buffer)
+	decoders = sync.Pool{New: func() any { return jsontext.NewDecoder(noJSON) }}
+)
 
 func decodeValue(dec *jsontext.Decoder) (any, error) {
 	token, err := dec.ReadToken()
