@@ -23,7 +23,9 @@ const errorKey = "error"
 const redacted = "REDACTED"
 
 // keyForm finds what looks like a stored API key, whole or not.
-var keyForm = regexp.MustCompile(`psk_\w+`)
+var keyForm = regexp.MustCompile(keyPrefix + `\w+`)
+
+const keyPrefix = "psk_"
 
 // fence keeps secrets and long texts out of the log.
 type fence struct{ secrets []string } // longest first: one may hold another
@@ -42,8 +44,8 @@ func (f fence) text(key, s string) string {
 			s = strings.ReplaceAll(s, secret, redacted)
 		}
 	}
-	if strings.Contains(s, "psk_") {
-		s = keyForm.ReplaceAllString(s, "psk_"+redacted)
+	if strings.Contains(s, keyPrefix) {
+		s = keyForm.ReplaceAllString(s, keyPrefix+redacted)
 	}
 	limit := maxValue
 	if key == errorKey || key == slog.MessageKey {

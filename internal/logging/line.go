@@ -12,13 +12,14 @@ import (
 )
 
 // lines formats what slog.JSONHandler formats, to which a test holds it, for
-// records of strings and integers alone, such as the access log's. It leaves
-// other records to slog. It earns 5 of the 30 µs of processor time that a get
-// takes from memory (median of five rounds of 40,000 gets, two programs that
-// differ in nothing else).
+// records of strings and integers alone, such as the access log's. It leaves to
+// slog, behind its fence, all other records and those in which the fence would
+// change anything. It earns 5 of the 30 µs of processor time that a get takes from
+// memory (median of five rounds of 40,000 gets, two programs that differ in nothing
+// else).
 type lines struct {
-	fence fence
-	pool  sync.Pool
+	secrets [][]byte // as they would stand in a line
+	pool    sync.Pool
 }
 
 // newLines returns nil for text.
@@ -26,15 +27,25 @@ func newLines(o Options) *lines {
 	if o.Text {
 		return nil
 	}
-	return &lines{fence: newFence(o.Secrets), pool: sync.Pool{New: func() any { return new(line) }}}
+	f := &lines{secrets: [][]byte{[]byte(keyPrefix)}, pool: sync.Pool{New: func() any { return new(line) }}}
+	for _, secret := range newFence(o.Secrets).secrets {
+		quoted, _ := jsontext.AppendQuote(nil, secret)
+		f.secrets = append(f.secrets, quoted[1:len(quoted)-1])
+	}
+	return f
 }
 
 // write reports whether it could format r and has written it.
 func (f *lines) write(to io.Writer, r slog.Record) bool {
 	l := f.pool.Get().(*line)
 	defer f.pool.Put(l)
-	if !l.format(f.fence, r) {
+	if !l.format(r) {
 		return false
+	}
+	for _, secret := range f.secrets {
+		if bytes.Contains(l.text, secret) {
+			return false
+		}
 	}
 	_, _ = to.Write(l.text) // who could be told that the log cannot be written?
 	return true
@@ -49,21 +60,23 @@ type line struct {
 }
 
 // format reports whether it can format r.
-func (l *line) format(f fence, r slog.Record) bool {
+func (l *line) format(r slog.Record) bool {
 	l.text = append(l.text[:0], `{"time":"`...)
 	l.time(r.Time)
 	l.text = append(l.text, `","level":"`...)
 	l.text = append(l.text, r.Level.String()...)
 	l.text = append(l.text, `","msg":`...)
-	l.quote(f.text(slog.MessageKey, r.Message))
-	plain := !r.Time.IsZero()
+	l.quote(r.Message)
+	plain := !r.Time.IsZero() && len(r.Message) <= maxValue
 	r.Attrs(func(a slog.Attr) bool {
 		l.text = append(l.text, ',')
 		l.quote(a.Key)
 		l.text = append(l.text, ':')
 		switch a.Value.Kind() {
 		case slog.KindString:
-			l.quote(f.text(a.Key, a.Value.String()))
+			text := a.Value.String()
+			plain = plain && len(text) <= maxValue
+			l.quote(text)
 		case slog.KindInt64:
 			l.text = strconv.AppendInt(l.text, a.Value.Int64(), 10)
 		default:
