@@ -3,13 +3,13 @@ package bench
 import (
 	"context"
 	"io"
-	"log/slog"
 	"net/http"
 	"testing"
 
 	"example.com/petstore/internal/bench/peers"
 	"example.com/petstore/internal/edge"
 	"example.com/petstore/internal/edge/edgetest"
+	"example.com/petstore/internal/logging"
 	"example.com/petstore/internal/petstore"
 	"example.com/petstore/internal/store/memory"
 )
@@ -24,8 +24,10 @@ func petstoreHandler(tb testing.TB) http.Handler {
 			tb.Fatal(err)
 		}
 	}
+	logger, end := logging.New(io.Discard, logging.Options{})
+	tb.Cleanup(end)
 	return edgetest.Must(tb, st, peers.Key, func(c *edge.Config) {
-		c.Logger = slog.New(slog.NewJSONHandler(io.Discard, nil)) // a log line costs what it costs
+		c.Logger = logger // a log line costs what it costs
 	})
 }
 
