@@ -13,7 +13,7 @@ func BenchmarkAccessLine(b *testing.B) {
 	q := newQueue(io.Discard)
 	q.start(func(int) []byte { return nil })
 	for name, h := range map[string]slog.Handler{
-		"own":        &handler{newLines(o), q, o.handler(queueWriter{q, false}), o.handler(queueWriter{q, true})},
+		"own":        &handler{newJSONFormatter(o), q, o.handler(queueWriter{q, false}), o.handler(queueWriter{q, true})},
 		"slog":       &handler{nil, q, o.handler(queueWriter{q, false}), o.handler(queueWriter{q, true})},
 		"slog plain": slog.NewJSONHandler(queueWriter{q, false}, nil),
 	} {

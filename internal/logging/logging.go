@@ -1,6 +1,6 @@
 // Package logging writes the program's log: one line an event, as JSON or as
 // text. It keeps secrets out, cuts what a client chose, and never makes a caller
-// wait for whoever reads the log. It decides nothing about what is logged.
+// wait for the reader of the log. It decides nothing about what is logged.
 package logging
 
 import (
@@ -17,12 +17,12 @@ type Options struct {
 }
 
 // New returns a logger that writes to w, and the function that ends it. Lines
-// wait for at most gatherTime; end writes those that still do. The program calls
-// end before it exits, deferred, so that a panic does so too. If nobody reads w,
+// wait for at most batchDelay; end writes those that still do. The program calls
+// end before it exits, deferred, so that a panic does so too. If w is not read,
 // end gives up after endTimeout.
 func New(w io.Writer, o Options) (logger *slog.Logger, end func()) {
 	q := newQueue(w)
-	h := &handler{line: newLines(o), queue: q}
+	h := &handler{line: newJSONFormatter(o), queue: q}
 	h.plain = o.handler(queueWriter{q, false})
 	h.important = o.handler(queueWriter{q, true})
 	q.start(func(missing int) []byte { return missingLine(o, missing) })
@@ -45,9 +45,9 @@ func Missing(logger *slog.Logger) int64 {
 // caller wait for that.
 func NewHandler(w io.Writer, o Options) slog.Handler { return o.handler(w) }
 
-// handler returns what slog has, with a fence for every value.
+// handler returns what slog has, with a redactor for every value.
 func (o Options) handler(w io.Writer) slog.Handler {
-	f := newFence(o.Secrets)
+	f := newRedactor(o.Secrets)
 	options := &slog.HandlerOptions{Level: o.Level, ReplaceAttr: f.replace}
 	if o.Text {
 		return slog.NewTextHandler(w, options)
@@ -57,7 +57,7 @@ func (o Options) handler(w io.Writer) slog.Handler {
 
 // handler sorts lines by whether they may be dropped first.
 type handler struct {
-	line             *lines // nil where slog's own handlers must format
+	line             *jsonFormatter // nil where slog's own handlers must format
 	queue            *queue
 	plain, important slog.Handler
 }

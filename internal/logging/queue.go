@@ -10,11 +10,11 @@ import (
 )
 
 const (
-	// gatherTime is how long a line waits for others. One system call for each
+	// batchDelay is how long a line waits for others. One system call for each
 	// line would be a tenth of the time of a request.
-	gatherTime = 2 * time.Millisecond
+	batchDelay = 2 * time.Millisecond
 
-	// maxKept is how much is kept, in bytes, while nobody reads the log.
+	// maxKept is how much is kept, in bytes, while the log is not read.
 	maxKept = 1 << 20
 
 	// endTimeout is how long the end waits for a reader.
@@ -29,18 +29,18 @@ type queue struct {
 	wake   chan struct{} // holds one token while lines wait; closed at the end
 	ended  chan struct{} // closed once the goroutine has returned
 
-	mu      sync.Mutex
-	text    []byte // the lines that wait
-	lines   []kept // each of them
-	under   int    // bytes that are being written
-	missing int    // lines that were dropped and not told of yet
-	told    int    // of those, the ones in the notice that is being written
-	total   int64  // lines that were dropped since the start
-	closed  bool
+	mu        sync.Mutex
+	text      []byte       // the lines that wait
+	lines     []queuedLine // each of them
+	writing   int          // bytes that are being written
+	missing   int          // lines that were dropped and not yet announced
+	announced int          // of those, the ones in the notice that is being written
+	total     int64        // lines that were dropped since the start
+	closed    bool
 }
 
-// kept is a line of the queue's text.
-type kept struct {
+// queuedLine is a line of the queue's text.
+type queuedLine struct {
 	end       int
 	important bool
 }
@@ -78,7 +78,7 @@ func (q *queue) put(line []byte, important bool) {
 		return
 	}
 	q.text = append(q.text, line...)
-	q.lines = append(q.lines, kept{len(q.text), important})
+	q.lines = append(q.lines, queuedLine{len(q.text), important})
 	if len(q.lines) == 1 {
 		select {
 		case q.wake <- struct{}{}:
@@ -92,7 +92,7 @@ func (q *queue) drop(lines int) {
 	q.total += int64(lines)
 }
 
-func (q *queue) fits(line []byte) bool { return q.under+len(q.text)+len(line) <= maxKept }
+func (q *queue) fits(line []byte) bool { return q.writing+len(q.text)+len(line) <= maxKept }
 
 func (q *queue) dropUnimportant() {
 	text, lines, begin := q.text[:0], q.lines[:0], 0
@@ -104,7 +104,7 @@ func (q *queue) dropUnimportant() {
 			continue
 		}
 		text = append(text, line...) // to the left of where it stands
-		lines = append(lines, kept{len(text), true})
+		lines = append(lines, queuedLine{len(text), true})
 	}
 	q.text, q.lines = text, lines
 }
@@ -115,7 +115,7 @@ func (q *queue) run() {
 	for {
 		_, more := <-q.wake
 		if more {
-			time.Sleep(gatherTime)
+			time.Sleep(batchDelay)
 		}
 		for {
 			text, lines := q.take(spare)
@@ -141,7 +141,7 @@ func (q *queue) take(spare []byte) (text []byte, lines int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	text, lines = spare[:0], len(q.lines)
-	q.told = q.missing
+	q.announced = q.missing
 	if q.missing > 0 {
 		text = append(append(text, q.notice(q.missing)...), q.text...)
 		q.text, q.missing = q.text[:0], 0
@@ -149,7 +149,7 @@ func (q *queue) take(spare []byte) (text []byte, lines int) {
 		text, q.text = q.text, text
 	}
 	q.lines = q.lines[:0]
-	q.under = len(text)
+	q.writing = len(text)
 	return text, lines
 }
 
@@ -158,14 +158,14 @@ func (q *queue) take(spare []byte) (text []byte, lines int) {
 func (q *queue) wrote(lines int, err error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.under = 0
+	q.writing = 0
 	if err != nil {
 		q.drop(lines)
-		q.missing += q.told
+		q.missing += q.announced
 	}
 }
 
-// end writes what waits, as long as somebody reads, and stops the goroutine.
+// end writes the lines that wait, while they are read, and stops the goroutine.
 func (q *queue) end() {
 	q.mu.Lock()
 	if !q.closed {

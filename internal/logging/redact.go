@@ -27,19 +27,19 @@ var keyForm = regexp.MustCompile(keyPrefix + `\w+`)
 
 const keyPrefix = "psk_"
 
-// fence keeps secrets and long texts out of the log.
-type fence struct{ secrets []string } // longest first: one may hold another
+// redactor keeps secrets and long texts out of the log.
+type redactor struct{ secrets []string } // longest first: one may hold another
 
-func newFence(secrets []string) fence {
+func newRedactor(secrets []string) redactor {
 	sorted := slices.DeleteFunc(slices.Clone(secrets), func(s string) bool { return s == "" })
 	slices.SortFunc(sorted, func(a, b string) int { return cmp.Compare(len(b), len(a)) })
-	return fence{sorted}
+	return redactor{sorted}
 }
 
-// text returns s as it may be written. Secrets are taken out before s is cut, or
+// clean returns s as it may be written. Secrets are taken out before s is cut, or
 // a part of one might stay.
-func (f fence) text(key, s string) string {
-	for _, secret := range f.secrets {
+func (r redactor) clean(key, s string) string {
+	for _, secret := range r.secrets {
 		if strings.Contains(s, secret) {
 			s = strings.ReplaceAll(s, secret, redacted)
 		}
@@ -61,17 +61,17 @@ func (f fence) text(key, s string) string {
 }
 
 // replace is slog's ReplaceAttr.
-func (f fence) replace(_ []string, a slog.Attr) slog.Attr {
+func (r redactor) replace(_ []string, a slog.Attr) slog.Attr {
 	switch a.Value.Kind() {
 	case slog.KindString:
-		a.Value = slog.StringValue(f.text(a.Key, a.Value.String()))
+		a.Value = slog.StringValue(r.clean(a.Key, a.Value.String()))
 	case slog.KindAny:
 		switch v := a.Value.Any().(type) {
 		case error:
-			a.Value = slog.StringValue(f.text(a.Key, v.Error()))
+			a.Value = slog.StringValue(r.clean(a.Key, v.Error()))
 		case *slog.Source, slog.Level:
 		default:
-			a.Value = slog.StringValue(f.text(a.Key, fmt.Sprint(v)))
+			a.Value = slog.StringValue(r.clean(a.Key, fmt.Sprint(v)))
 		}
 	}
 	return a

@@ -32,7 +32,7 @@ func TestALineIsWhatJSONHandlerWrites(t *testing.T) {
 		"an attribute twice": record("x", slog.Int("a", 1), slog.Int("a", 2)),
 	} {
 		var got, want bytes.Buffer
-		if h := newLines(Options{}); !h.write(&got, r) {
+		if h := newJSONFormatter(Options{}); !h.write(&got, r) {
 			if err := NewHandler(&got, Options{}).Handle(context.Background(), r); err != nil {
 				t.Fatalf("%s: %v", name, err)
 			}
