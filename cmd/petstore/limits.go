@@ -13,6 +13,7 @@ import (
 	"example.com/petstore/internal/edge"
 	"example.com/petstore/internal/limit"
 	"example.com/petstore/internal/server"
+	"example.com/petstore/internal/service"
 )
 
 // Responses that are being written may hold responseBudget bytes, or a quarter of
@@ -52,6 +53,7 @@ func (cfg serveConfig) limits() edge.Limits {
 	l := edge.Limits{
 		Calls:     limit.NewCalls(cfg.maxInFlight, queuedForEachCall*cfg.maxInFlight),
 		Rows:      limit.NewRows(mostRows),
+		RowsOf:    service.RowsOf,
 		Responses: limit.NewBudget(max(leastBudget, min(responseBudget, debug.SetMemoryLimit(-1)/4))),
 	}
 	if cfg.rateLimit > 0 {

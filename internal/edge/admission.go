@@ -14,21 +14,25 @@ import (
 	"example.com/petstore/internal/limit"
 )
 
-// Limits bound what the service takes on at once. Where one is nil there is no
-// such bound.
+// Limits bound the work of the service at one time. A limit that is nil bounds
+// nothing.
 type Limits struct {
 	Rates     *limit.Rates  // requests a second of an API key
 	Calls     *limit.Calls  // calls of Service under way
 	Rows      *limit.Rows   // rows that those ask for
+	RowsOf    RowsOf        // required with Rows
 	Responses *limit.Budget // bytes of large responses that are being written
 }
+
+// RowsOf returns how many rows a request of the generated code asks for.
+type RowsOf func(request any) int64
 
 // largeResponse is from where on a response counts against Limits.Responses.
 // Smaller ones are bounded by the number of connections.
 const largeResponse = 16 << 10
 
-// admit refuses what is one request too many, once its key is known and before its
-// body is read.
+// admit refuses a request beyond a limit, once its key is known and before its body
+// is read.
 func (e *edge) admit(x *exchange) error {
 	if wait, ok := e.Limits.Rates.Allow(x.ctx.keyID, time.Now()); !ok {
 		x.keepsUnread()
@@ -41,19 +45,18 @@ func (e *edge) admit(x *exchange) error {
 	return nil
 }
 
-// keepsUnread keeps the connection where net/http may skip the body that nobody
-// reads: a new connection would cost more than the whole request that is refused,
-// and load would make more load. net/http skips it before it sends the response,
-// and waits lingerTime for it at most.
+// keepsUnread keeps the connection where net/http may skip the unread body. A new
+// connection would cost more than the whole request that is refused, and load would
+// make more load. net/http skips the body before it sends the response, and waits
+// for it for lingerTime at most.
 func (x *exchange) keepsUnread() {
 	if n := x.Request().ContentLength; x.closesUnread && 0 < n && n <= maxBody {
 		x.Response().Header().Del("Connection")
 	}
 }
 
-// bounded is a middleware of the generated code, around the call of the service
-// alone: neither a client that sends its body slowly nor one that reads its
-// response slowly keeps others from calling.
+// bounded is a middleware of the generated code, around the call of the service. So
+// a client that sends or reads slowly keeps no other client from calling.
 func (e *edge) bounded(next api.StrictHandlerFunc, _ string) api.StrictHandlerFunc {
 	return func(c echo.Context, request any) (any, error) {
 		x := c.(*exchange)
@@ -61,11 +64,13 @@ func (e *edge) bounded(next api.StrictHandlerFunc, _ string) api.StrictHandlerFu
 			return nil, unavailable(err)
 		}
 		defer e.Limits.Calls.End()
-		rows := rowsAsked(request)
-		if err := e.Limits.Rows.Begin(&x.ctx, rows); err != nil {
-			return nil, unavailable(err)
+		if e.Limits.Rows != nil {
+			rows := e.Limits.RowsOf(request)
+			if err := e.Limits.Rows.Begin(&x.ctx, rows); err != nil {
+				return nil, unavailable(err)
+			}
+			defer e.Limits.Rows.End(rows)
 		}
-		defer e.Limits.Rows.End(rows)
 		response, err := next(x, request)
 		if err != nil {
 			return nil, err
@@ -80,18 +85,6 @@ func (e *edge) bounded(next api.StrictHandlerFunc, _ string) api.StrictHandlerFu
 		}
 		return response, nil
 	}
-}
-
-// rowsAsked returns how many rows a request may read, for Limits.Rows.
-func rowsAsked(request any) int64 {
-	list, ok := request.(api.ListPetsRequestObject)
-	switch {
-	case !ok:
-		return 1
-	case list.Params.Limit == nil:
-		return 20
-	}
-	return int64(*list.Params.Limit)
 }
 
 // giveBack ends what bounded began, once the response is written.
@@ -118,9 +111,9 @@ func rateLimited(wait time.Duration) *problem {
 
 var errForeignHost = invalidRequest("this sandbox serves only its own machine: the Host must be localhost, 127.0.0.1, [::1] or that of its public address")
 
-// checkHost refuses names of other hosts where LocalOrigins is set: a page of
-// another host, whose name its owner lets point to this machine (DNS rebinding),
-// could else use a key that is well known.
+// checkHost refuses the names of other hosts where LocalOrigins is set. Otherwise
+// the owner of a name could let it point to this machine (DNS rebinding), and a page
+// of that name could use a key that is well known.
 func (e *edge) checkHost(r *http.Request) error {
 	if !e.LocalOrigins {
 		return nil

@@ -24,6 +24,14 @@ func toQuery(p api.ListPetsParams) petstore.Query {
 	return q
 }
 
+// RowsOf returns how many rows a request asks for, as the generated code has it.
+func RowsOf(request any) int64 {
+	if list, ok := request.(api.ListPetsRequestObject); ok {
+		return int64(toQuery(list.Params).Limit)
+	}
+	return 1
+}
+
 func toNewPet(p api.NewPet) petstore.NewPet {
 	n := petstore.NewPet{Name: p.Name, CategoryID: p.CategoryID}
 	if p.Status != nil {

@@ -59,6 +59,18 @@ func TestEveryParameterReachesTheStore(t *testing.T) {
 	}
 }
 
+func TestARequestAsksForAsManyRowsAsItMayRead(t *testing.T) {
+	for want, request := range map[int64]any{
+		100:          api.ListPetsRequestObject{Params: api.ListPetsParams{Limit: new(100)}},
+		defaultLimit: api.ListPetsRequestObject{},
+		1:            api.GetPetRequestObject{PetID: 7},
+	} {
+		if got := RowsOf(request); got != want {
+			t.Errorf("%#v: got %d rows, want %d", request, got, want)
+		}
+	}
+}
+
 func TestEveryFieldOfANewPetReachesTheStore(t *testing.T) {
 	for _, status := range petstore.Statuses() {
 		got := toNewPet(api.NewPet{Name: "Frank", CategoryID: math.MinInt64, Status: new(api.PetStatus(status))})
