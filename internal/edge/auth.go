@@ -47,8 +47,8 @@ func isSafe(method string) bool {
 }
 
 // bearerToken reads the one Authorization header (RFC 9110, section 11.6.2;
-// RFC 6750, section 2.1). Two of them are refused: which one counts would be
-// anybody's guess.
+// RFC 6750, section 2.1). Two of them are refused: no rule says which of them
+// counts.
 func bearerToken(h http.Header) (token string, ok bool) {
 	values := h["Authorization"]
 	if len(values) != 1 {

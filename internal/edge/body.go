@@ -28,8 +28,7 @@ func (b *bodyBuffer) release() {
 	bodyBuffers.Put(b)
 }
 
-// readBody reads the body into memory, after everything that can be refused
-// without reading it.
+// readBody reads the body into memory, after all checks that do not need it.
 func readBody(r *http.Request) (*bodyBuffer, error) {
 	if err := checkMediaType(r.Header); err != nil {
 		return nil, err

@@ -5,7 +5,8 @@ import (
 	"net/url"
 )
 
-// What scripts of an allowed origin may send and read. The methods are more than
+// The requests that scripts of an allowed origin may send, and the headers they
+// may read. The methods are more than
 // there are, since a browser hides the response to one that is not listed: 405.
 var (
 	corsMethods = []string{"GET, HEAD, POST, PUT, PATCH, DELETE"}

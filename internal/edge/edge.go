@@ -40,7 +40,7 @@ type Config struct {
 	Document []byte                    // openapi.yaml, byte for byte
 	Service  api.StrictServerInterface // one method an operation
 	Logger   *slog.Logger              // one line a request
-	Base     string                    // what links begin with: BasePath, or the public address that ends in it
+	Base     string                    // the beginning of links: BasePath, or the public address that ends in it
 
 	// Authenticate tells whether a bearer token is valid, and what it allows. An
 	// error means that it could not be told.
@@ -54,7 +54,7 @@ type Config struct {
 	LocalOrigins bool
 
 	Limits         Limits         // none where it is zero
-	Observer       Observer       // nil: nobody
+	Observer       Observer       // nil for none
 	TrustedProxies []netip.Prefix // whose X-Forwarded-For is believed
 }
 
@@ -122,12 +122,12 @@ func (e *edge) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	c := e.echo.AcquireContext()
 	c.Reset(r, w)
 	e.echo.Router().Find(r.Method, echo.GetPath(r), c)
-	e.exchange(c)
+	e.respond(c)
 	e.echo.ReleaseContext(c)
 }
 
-// canonicalPath encodes what needs it in each segment of a path, and nothing
-// else. net/http has refused what cannot be decoded.
+// canonicalPath encodes each segment of a path in the one canonical way. net/http
+// has refused paths that cannot be decoded.
 func canonicalPath(raw string) string {
 	segments := strings.Split(raw, "/")
 	for i, segment := range segments {

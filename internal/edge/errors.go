@@ -33,7 +33,7 @@ const (
 // unavailable service again.
 const retryAfter = "1"
 
-// problem is an error as the client gets to see it. cause is for the log.
+// problem is an error as the client sees it. cause is for the log.
 type problem struct {
 	status        int
 	code, message string
@@ -141,7 +141,7 @@ func problemFromEcho(e *echo.HTTPError) *problem {
 	}
 }
 
-// problemFrom turns any error into a response. An error that nobody has classed is
+// problemFrom turns any error into a response. An error without a kind is
 // the service's own fault.
 func problemFrom(err error) *problem {
 	if p, ok := errors.AsType[*problem](err); ok {

@@ -41,9 +41,9 @@ func (x *exchange) QueryParam(name string) string { return x.query.Get(name) }
 // Bind replaces Echo's, which would read the body by encoding/json.
 func (x *exchange) Bind(target any) error { return runtime.BindJSONValue(x.body, target) }
 
-// exchange responds to the request that c holds. Every error becomes a response
+// respond serves the request that c holds. Every error becomes a response
 // here, and every request one line of the log.
-func (e *edge) exchange(c echo.Context) {
+func (e *edge) respond(c echo.Context) {
 	x := &exchange{Context: c, start: time.Now(), id: [1]string{requestID(c.Request())}}
 	x.setCommonHeaders()
 	if e.Observer != nil {
@@ -58,15 +58,15 @@ func (e *edge) exchange(c echo.Context) {
 	e.log(x, err)
 }
 
-// lingerTime is how long the rest of a body that nobody reads may still arrive
-// before the connection is closed under it: a client that sends it all sees
-// the response and not a reset; one that stalls does not hold the connection.
+// lingerTime is how long the rest of an unread body may still arrive before the
+// connection is closed. A client that sends all of it sees the response and not a
+// reset. A client that stalls does not hold the connection.
 const lingerTime = time.Second
 
 // abandonBody ends the wait for a body that was not read.
 func (x *exchange) abandonBody() {
 	if x.Request().ContentLength != 0 && !x.bodyRead {
-		_ = http.NewResponseController(x.Response().Writer).SetReadDeadline(time.Now().Add(lingerTime)) // only net/http's own writers can
+		_ = http.NewResponseController(x.Response().Writer).SetReadDeadline(time.Now().Add(lingerTime)) // other writers have no deadline
 	}
 }
 
@@ -84,11 +84,11 @@ func (x *exchange) setCommonHeaders() {
 	if path := r.URL.Path; path == BasePath || strings.HasPrefix(path, BasePath+"/") {
 		h["Cache-Control"] = noStore
 	}
-	// A body that nobody reads would have to arrive whole before the
-	// connection could serve another request: close it instead. validateBody
-	// takes this back once the body is read. The server may have asked for the
-	// end of the connection before, which stays; and of HTTP/2 only the stream
-	// ends, whose connection would be ended by this header.
+	// An unread body would have to arrive whole before the connection could
+	// serve another request: close it instead. validateBody takes this back once
+	// the body is read. The server may have asked for the end of the connection
+	// before, which stays. HTTP/2 ends the stream alone; this header would end its
+	// connection.
 	if r.ContentLength != 0 && r.ProtoMajor == 1 && h["Connection"] == nil {
 		h["Connection"], x.closesUnread = closing, true
 	}

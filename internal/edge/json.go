@@ -12,11 +12,11 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// decodeJSON reads a JSON text as RFC 8259 and I-JSON (RFC 7493) have it, and
-// as encoding/json does not: no duplicate names, no invalid UTF-8 or lone
-// surrogates, nothing after the value, no nesting past 10,000 levels. Numbers
-// stay their own text (json.Number), since float64 has no room for every int64.
-// fault says what is wrong with the text, and where; "" where nothing is.
+// decodeJSON reads a JSON text by RFC 8259 and I-JSON (RFC 7493). Unlike
+// encoding/json it refuses duplicate names, invalid UTF-8, lone surrogates, text
+// after the value, and nesting past 10,000 levels. Numbers stay their own text
+// (json.Number), since float64 has no room for every int64. fault is the fault of
+// the text and its place, or "".
 func decodeJSON(data []byte) (value any, fault string) {
 	dec := decoders.Get().(*jsontext.Decoder)
 	defer decoders.Put(dec)

@@ -42,7 +42,7 @@ func (e *edge) log(x *exchange, err error) {
 	if level > slog.LevelInfo && err != nil {
 		record.AddAttrs(slog.String("error", fullError(err)))
 	}
-	_ = e.Logger.Handler().Handle(ctx, record) // who could be told that the log cannot be written?
+	_ = e.Logger.Handler().Handle(ctx, record) // this error has no other place than the log
 }
 
 // severity returns the level of the request's line, and the status it names.

@@ -7,7 +7,7 @@ import (
 )
 
 // notFound is the end of a path that is no route. A browser that asks for / is
-// sent to the documentation; for anybody else, / is as unknown as other paths,
+// sent to the documentation; for other clients, / is as unknown as other paths,
 // with a message that leads further.
 func (e *edge) notFound(x *exchange) error {
 	r := x.Request()

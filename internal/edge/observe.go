@@ -49,7 +49,7 @@ func placeOf(route string) string {
 	return "unknown"
 }
 
-// traceID returns the trace that the request belongs to, or "" (W3C Trace Context,
+// traceID returns the ID of the trace that the request belongs to, or "" (W3C Trace Context,
 // section 3.2: version-trace-parent-flags in lower-case hexadecimal digits).
 func traceID(h http.Header) string {
 	const length = len("00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01")
@@ -74,8 +74,8 @@ func traceID(h http.Header) string {
 }
 
 // remote returns the client's address for the log: the peer's, or, where that is a
-// trusted proxy, the last one in X-Forwarded-For that is none. Whoever else sends
-// that header is not believed.
+// trusted proxy, the last one in X-Forwarded-For that is none. That header of any
+// other peer is ignored.
 func (e *edge) remote(r *http.Request) string {
 	if len(e.TrustedProxies) == 0 || !e.trusts(r.RemoteAddr) {
 		return r.RemoteAddr
@@ -84,7 +84,7 @@ func (e *edge) remote(r *http.Request) string {
 	for i := len(hops) - 1; i >= 0; i-- {
 		hop := strings.TrimSpace(hops[i])
 		if _, err := netip.ParseAddr(hop); err != nil {
-			break // whoever wrote this is not believed either
+			break // a malformed entry ends the chain
 		}
 		if i == 0 || !e.trusts(hop) {
 			return hop

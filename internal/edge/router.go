@@ -19,15 +19,15 @@ var _ api.EchoRouter = (*router)(nil)
 // refuses until New asks.
 type router struct {
 	edge *edge
-	// open holds the operations that no route has taken yet, by method and path.
-	open    map[string]*operation
-	refused []error
+	// unrouted holds the operations that no route has taken yet, by method and path.
+	unrouted map[string]*operation
+	refused  []error
 }
 
 func newRouter(e *edge, operations []*operation) *router {
-	r := &router{edge: e, open: map[string]*operation{}}
+	r := &router{edge: e, unrouted: map[string]*operation{}}
 	for _, op := range operations {
-		r.open[op.name()] = op
+		r.unrouted[op.name()] = op
 	}
 	return r
 }
@@ -46,12 +46,12 @@ func (r *router) public(path string, h echo.HandlerFunc) {
 // document has at this method and path.
 func (r *router) operation(method, path string, h echo.HandlerFunc) *echo.Route {
 	name := method + " " + path
-	op, ok := r.open[name]
+	op, ok := r.unrouted[name]
 	if !ok {
 		r.refused = append(r.refused, fmt.Errorf("gen/ has %s, which the document lacks: run make generate", name))
 		return nil
 	}
-	delete(r.open, name)
+	delete(r.unrouted, name)
 	h = r.edge.serve(op, h)
 	if method == http.MethodGet {
 		r.edge.echo.HEAD(path, h) // net/http sends the headers alone
@@ -61,7 +61,7 @@ func (r *router) operation(method, path string, h echo.HandlerFunc) *echo.Route 
 
 // err returns everything that was refused, and the operations without a route.
 func (r *router) err() error {
-	for name := range r.open {
+	for name := range r.unrouted {
 		r.refused = append(r.refused, fmt.Errorf("the document has %s, which gen/ lacks: run make generate", name))
 	}
 	slices.SortFunc(r.refused, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })

@@ -13,8 +13,8 @@ var ErrSpent = errors.New("too many bytes of responses are on their way")
 // keyShare is the part of a budget that one key may hold: a quarter.
 const keyShare = 4
 
-// returnAfter is how long nothing may be held before memory that was held goes
-// back to the system. Go by itself would keep it for minutes.
+// returnAfter is the time without any held bytes after which their memory returns to
+// the system. Go by itself would keep it for minutes.
 const returnAfter = 2 * time.Second
 
 // Budget bounds how many bytes are held at once: in all, and a quarter of that for

@@ -35,8 +35,8 @@ func (r *Rates) Allow(key string, now time.Time) (wait time.Duration, ok bool) {
 	if r == nil {
 		return 0, true
 	}
-	// Not by a Reservation: of those that are cancelled while another is there, some
-	// of the right is lost for good, so that a key would get less than its rate.
+	// A Reservation would not do: to cancel it while a later one exists loses a part
+	// of the rate for good.
 	l := r.limiter(key, now)
 	if l.AllowN(now, 1) {
 		return 0, true
@@ -60,8 +60,8 @@ func (r *Rates) limiter(key string, now time.Time) *rate.Limiter {
 	return l
 }
 
-// forget makes room for a quarter of the keys, so that it is seldom called: those
-// that were silent are like new ones; where they are too few, any must do.
+// forget makes room for a quarter of the keys, so that it is seldom called. It
+// forgets silent keys, which are like new ones, and then any others.
 func (r *Rates) forget(now time.Time) {
 	for key, l := range r.keys {
 		if l.TokensAt(now) >= float64(r.burst) {

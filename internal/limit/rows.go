@@ -6,9 +6,9 @@ import (
 	"golang.org/x/sync/semaphore"
 )
 
-// Rows bounds how many rows are asked of the store at once, in all calls. Nobody
-// knows how large a page is until it has been read, and it counts against a Budget
-// only from then on: without Rows every call under way could hold the largest page.
+// Rows bounds how many rows are asked of the store at once, in all calls. The size
+// of a page is known only once it has been read, and only then does it count against
+// a Budget. Without Rows every call under way could hold the largest page.
 type Rows struct{ semaphore *semaphore.Weighted }
 
 // NewRows returns a bound of most rows.

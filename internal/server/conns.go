@@ -39,8 +39,8 @@ func (l *listener) Accept() (net.Conn, error) {
 }
 
 // connections are the open connections of clients, at most limit of them. At the
-// limit a new one takes the place of another, so that whoever has no key can keep
-// nobody out. A connection on which a valid key has come and a request is being
+// limit a new one takes the place of another, so that clients without a key cannot
+// keep others out. A connection on which a valid key has come and a request is being
 // worked on is never closed for that.
 type connections struct {
 	limit int
@@ -235,9 +235,9 @@ func (c *conn) Read(p []byte) (n int, err error) {
 	return passed, nil // an error comes again
 }
 
-// CloseWrite ends what the server sends, and lets the client still send. net/http
-// does so before it closes a connection on which bytes are left unread: to close
-// it at once would reset it, and the client might lose the response.
+// CloseWrite ends the sending side. net/http calls it before it closes a connection
+// with unread bytes: closing at once would reset the connection, and the client might
+// lose the response.
 func (c *conn) CloseWrite() error { return c.Conn.(*net.TCPConn).CloseWrite() }
 
 // busy reports whether a request is being read or worked on.

@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// quietTime is how long a connection must have brought nothing before it is
-// closed at the end: a client that has just read a response may be about to send
-// its next request.
+// quietTime is how long a connection must have brought nothing before it is closed
+// at the end. A client that has just read a response may be about to send its next
+// request.
 const quietTime = 500 * time.Millisecond
 
 // quietPoll is how often that is looked at.
@@ -23,9 +23,9 @@ const backlogTime = 50 * time.Millisecond
 
 var closing = []string{"close"} // shared so that setting it costs nothing
 
-// endsConnections has a response say Connection: close where its connection must
-// end with it: every one of a draining server, of which HTTP/2 makes a GOAWAY, and
-// that to a request of doubtful framing.
+// endsConnections adds Connection: close to a response that must be the last of its
+// connection. Those are every response of a draining server, for which HTTP/2 sends
+// a GOAWAY, and the response to an ambiguous request.
 func (s *Server) endsConnections(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		conn := r.Context().Value(connKey{}).(*conn)

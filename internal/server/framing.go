@@ -7,11 +7,11 @@ import (
 	"sync/atomic"
 )
 
-// A request that has both Content-Length and Transfer-Encoding, or
-// Transfer-Encoding with HTTP/1.0, may be taken for another one by a proxy before
-// this server: its connection must be closed after the response (RFC 9112,
-// section 6.1). net/http has removed both fields before a handler sees the
-// request, so framing looks for them in the bytes on their way to net/http.
+// A proxy may take a request for another one where it has both Content-Length and
+// Transfer-Encoding, or Transfer-Encoding with HTTP/1.0. Its connection must be
+// closed after the response (RFC 9112, section 6.1). net/http removes both fields
+// before a handler sees the request, so framing looks for them in the bytes on their
+// way to net/http.
 //
 // It finds every such request, whatever else is sent, by three facts:
 //

@@ -7,7 +7,7 @@
 //	Run       serves until its context ends, or the store fails for good
 //	 drain    still serves, and asks every client to leave
 //	 retire   accepts what waits at the port, then gives it up
-//	 finish   closes what is quiet, waits for the rest, under a deadline
+//	 finish   closes quiet connections, waits for the rest, under a deadline
 package server
 
 import (

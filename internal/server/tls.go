@@ -18,7 +18,7 @@ import (
 
 // pairPoll is how often the files of a pair are looked at. A new pair is loaded
 // once both files have stayed as they are from one look to the next, since
-// whoever renews them writes one after the other.
+// a renewal writes one after the other.
 const pairPoll = time.Second
 
 // pair is the certificate and its private key, as the files had them last.

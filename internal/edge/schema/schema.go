@@ -56,7 +56,7 @@ type check[T any] struct {
 	says  string
 }
 
-func broken[T any](checks []check[T], value T) *Violation {
+func firstBroken[T any](checks []check[T], value T) *Violation {
 	for _, c := range checks {
 		if !c.holds(value) {
 			return &Violation{Message: c.says}
@@ -78,8 +78,8 @@ func (s *Schema) CheckText(text string) *Violation {
 }
 
 // confirm returns the violation found here, or has kin-openapi validate the value.
-// kin-openapi refuses nothing that is allowed here, to which a test holds both;
-// should it ever, its verdict counts.
+// A test holds that kin-openapi allows every value that is allowed here. Should the
+// two differ, the verdict of kin-openapi counts.
 func (s *Schema) confirm(value any, found *Violation) *Violation {
 	if found == nil && s.document.VisitJSON(value, openapi3.VisitAsRequest()) != nil {
 		return &Violation{Message: "is not as the document describes it"}
@@ -229,7 +229,7 @@ func (s *Schema) checkString(text string) *Violation {
 	if s.format != nil && !s.format.holds(text) {
 		return &Violation{Message: s.format.says}
 	}
-	return broken(s.texts, text)
+	return firstBroken(s.texts, text)
 }
 
 func (s *Schema) checkNumber(text string) *Violation {
@@ -241,7 +241,7 @@ func (s *Schema) checkNumber(text string) *Violation {
 		if s.enum != nil && !s.enum.hasNumber(float64(whole)) {
 			return &Violation{Message: s.enum.says}
 		}
-		return broken(s.wholes, whole)
+		return firstBroken(s.wholes, whole)
 	}
 	if !isJSONNumber(text) {
 		return s.wrongType()
@@ -253,7 +253,7 @@ func (s *Schema) checkNumber(text string) *Violation {
 	if s.enum != nil && !s.enum.hasNumber(number) {
 		return &Violation{Message: s.enum.says}
 	}
-	return broken(s.numbers, number)
+	return firstBroken(s.numbers, number)
 }
 
 func (s *Schema) checkEnum(value any) *Violation {
@@ -267,7 +267,7 @@ func (s *Schema) checkArray(array []any) *Violation {
 	if v := s.checkEnum(array); v != nil {
 		return v
 	}
-	if v := broken(s.arrays, array); v != nil {
+	if v := firstBroken(s.arrays, array); v != nil {
 		return v
 	}
 	for i, item := range array {
@@ -299,7 +299,7 @@ func (s *Schema) checkObject(object map[string]any) *Violation {
 			return v.at(name)
 		}
 	}
-	if v := broken(s.objects, object); v != nil {
+	if v := firstBroken(s.objects, object); v != nil {
 		return v
 	}
 	if known < len(object) {
