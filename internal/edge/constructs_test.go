@@ -80,14 +80,37 @@ func (r *recorder) send(t testing.TB, line, body string, header ...string) *http
 	return w
 }
 
-func TestWhatIsSentReachesTheMethod(t *testing.T) {
+// delivery is a request, and the request object that its method gets.
+type delivery struct {
+	name, line, body string
+	header           []string
+	want             string // as JSON
+}
+
+// wantDelivered sends each request and compares the object.
+func wantDelivered(t *testing.T, deliveries []delivery) {
+	t.Helper()
 	r := newRecorder(t)
-	const order = `{"when":"2026-11-21T10:00:00Z","amount":5`
-	for _, c := range []struct {
-		name, line, body string
-		header           []string
-		want             string // the request object as JSON
-	}{
+	for _, c := range deliveries {
+		t.Run(c.name, func(t *testing.T) {
+			line := strings.NewReplacer(`"`, "%22", `{`, "%7B", `}`, "%7D").Replace(c.line)
+			w := r.send(t, line, c.body, c.header...)
+			if w.Code != http.StatusNoContent && w.Code != http.StatusCreated {
+				t.Fatalf("response: got %d %s, want a success", w.Code, w.Body)
+			}
+			got, err := json.Marshal(r.request)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if sorted(t, string(got)) != sorted(t, c.want) {
+				t.Errorf("the method's request: got %s, want %s", got, c.want)
+			}
+		})
+	}
+}
+
+func TestPathsReachTheMethodAsTheyWereSent(t *testing.T) {
+	wantDelivered(t, []delivery{
 		{
 			"a path of plain values", "GET /path/simple/word/red,green/-7/2024-02-29/6F9619FF-8B86-D011-B42D-00CF4FC964FF", "", nil,
 			`{"word":"word","words":["red","green"],"whole":-7,"day":"2024-02-29","id":"6f9619ff-8b86-d011-b42d-00cf4fc964ff"}`,
@@ -99,7 +122,11 @@ func TestWhatIsSentReachesTheMethod(t *testing.T) {
 		{"labels", "GET /path/label/.5/.1.5,-2e3/.9007199254740993.2", "", nil, `{"whole":5,"list":[1.5,-2000],"exploded":[9007199254740993,2]}`},
 		{"matrices", "GET /path/matrix/;whole=5/;list=2024-01-31,2024-02-29/;exploded=true;exploded=false", "", nil, `{"whole":5,"list":["2024-01-31","2024-02-29"],"exploded":[true,false]}`},
 		{"matrices, encoded", "GET /path/matrix/%3Bwhole=5/%3Blist%3D2024-01-31%2C2024-02-29/%3Bexploded%3Dtrue", "", nil, `{"whole":5,"list":["2024-01-31","2024-02-29"],"exploded":[true]}`},
+	})
+}
 
+func TestQueriesReachTheMethodAsTheyWereSent(t *testing.T) {
+	wantDelivered(t, []delivery{
 		{"no scalars", "GET /query/scalars", "", nil, `{"Params":{}}`},
 		{"an operation's parameter in place of its path's", "GET /query/scalars?page=20&shared=1", "", nil, `{"Params":{"page":20,"shared":1}}`},
 		{
@@ -135,14 +162,23 @@ func TestWhatIsSentReachesTheMethod(t *testing.T) {
 			"a JSON text with names in another case", `GET /query/objects?json={"name":"a","NAME":"z","parts":[{"name":"b","Name":"z","x":1}]}`, "", nil,
 			`{"Params":{"json":{"name":"a","parts":[{"name":"b"}]}}}`,
 		},
+	})
+}
 
+func TestHeadersReachTheMethodAsTheyWereSent(t *testing.T) {
+	wantDelivered(t, []delivery{
 		{
 			"headers", "GET /headers", "",
 			[]string{"X-Whole: 7", "x-texts: a,b c", "X-Wholes: 1,2", "X-Day: 2024-02-29", "X-Moment: 2024-02-29T00:00:00Z", "X-Id: 6f9619ff-8b86-d011-b42d-00cf4fc964ff", "X-Bytes: +/8=", "X-Flag: true", `X-Json: {"name":"a","NAME":"z"}`},
 			`{"Params":{"X-Whole":7,"X-Texts":["a","b c"],"X-Wholes":[1,2],"X-Day":"2024-02-29","X-Moment":"2024-02-29T00:00:00Z","X-Id":"6f9619ff-8b86-d011-b42d-00cf4fc964ff","X-Bytes":"+/8=","X-Flag":true,"X-Json":{"name":"a"}}}`,
 		},
 		{"DELETE with a header", "DELETE /pets/7", "", []string{"X-Reason: ten chars!"}, `{"petId":7,"Params":{"X-Reason":"ten chars!"}}`},
+	})
+}
 
+func TestBodiesReachTheMethodAsTheyWereSent(t *testing.T) {
+	const order = `{"when":"2026-11-21T10:00:00Z","amount":5`
+	wantDelivered(t, []delivery{
 		{
 			"a body that is an array, and an array in the query", "POST /store/orders?tags=a&tags=b", `[` + order + `}]`, nil,
 			`{"Params":{"tags":["a","b"]},"Body":[{"amount":5,"when":"2026-11-21T10:00:00Z"}]}`,
@@ -153,7 +189,11 @@ func TestWhatIsSentReachesTheMethod(t *testing.T) {
 		},
 		{"a body that is a number", "PUT /whole", `9007199254740993`, nil, `{"Body":9007199254740993}`},
 		{"a body that is a text", "PUT /text", `"light blue"`, nil, `{"Body":"light blue"}`},
+	})
+}
 
+func TestComposedAndNullBodiesReachTheMethodAsTheyWereSent(t *testing.T) {
+	wantDelivered(t, []delivery{
 		{"nothing of what may be null", "PATCH /pets/1", `{}`, nil, `{"petId":1,"Body":{}}`},
 		{
 			"null", "PATCH /pets/1", `{"name":null,"size":null,"day":null,"part":null,"list":null,"hole":[1,null],"colour":null}`, nil,
@@ -178,22 +218,7 @@ func TestWhatIsSentReachesTheMethod(t *testing.T) {
 			`{"Body":{"any":[1,{"b":2}],"colour":"red","free":{"a":[1]},"host":"a.example","pet":{"kind":"dog","bark":true},"ref":"../x","uri":"urn:x","v4":"192.0.2.1","v6":"2001:db8::1"}}`,
 		},
 		{"allOf", "POST /all", `{"kind":"dog","name":"Rex","bark":false,"friend":{"kind":"dog","bark":true}}`, nil, `{"Body":{"bark":false,"friend":{"bark":true,"kind":"dog"},"kind":"dog","name":"Rex"}}`},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			line := strings.NewReplacer(`"`, "%22", `{`, "%7B", `}`, "%7D").Replace(c.line)
-			w := r.send(t, line, c.body, c.header...)
-			if w.Code != http.StatusNoContent && w.Code != http.StatusCreated {
-				t.Fatalf("response: got %d %s, want a success", w.Code, w.Body)
-			}
-			got, err := json.Marshal(r.request)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if sorted(t, string(got)) != sorted(t, c.want) {
-				t.Errorf("the method's request: got %s, want %s", got, c.want)
-			}
-		})
-	}
+	})
 }
 
 // sorted returns the same JSON with its properties in order.

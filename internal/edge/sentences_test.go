@@ -142,10 +142,29 @@ func TestABodyThatBreaksARuleIsNamedWithTheRule(t *testing.T) {
 	}
 }
 
-func TestAParameterThatBreaksARuleIsNamedWithTheRule(t *testing.T) {
+// refusal is the target of a request, and the sentence that refuses it.
+type refusal struct{ line, message string }
+
+// wantRefusedParameters sends each request and compares the sentence.
+func wantRefusedParameters(t *testing.T, refusals []refusal) {
+	t.Helper()
 	r := newRecorder(t)
+	for _, c := range refusals {
+		path, query, found := strings.Cut(c.line, "?")
+		line := path
+		if found {
+			line += "?" + strings.NewReplacer(`"`, "%22", `{`, "%7B", `}`, "%7D", "|", "%7C", "<", "%3C", ">", "%3E").Replace(query)
+		}
+		if _, err := url.Parse(line[len("GET "):]); err != nil {
+			t.Fatal(err)
+		}
+		r.wantRefusal(t, "invalid_parameter", c.message, line, "")
+	}
+}
+
+func TestAPathParameterThatBreaksARuleIsNamedWithTheRule(t *testing.T) {
 	const path, uuid = "GET /path/simple/", "6f9619ff-8b86-d011-b42d-00cf4fc964ff"
-	for _, c := range []struct{ line, message string }{
+	wantRefusedParameters(t, []refusal{
 		{path + "w/red/1/2024-02-29/" + uuid, "word must be at least 2 characters"},
 		{path + "wx/red/1/2024-02-29/" + uuid, "word must match the pattern ^[^x]*$"},
 		{path + "w%FF/red/1/2024-02-29/" + uuid, "word must be valid UTF-8"},
@@ -165,7 +184,12 @@ func TestAParameterThatBreaksARuleIsNamedWithTheRule(t *testing.T) {
 		{"GET /path/matrix/;whole=5/;list=2024-02-30/;exploded=true", "list[0] must be a date as RFC 3339 has it"},
 		{"GET /path/matrix/;whole=5/;list=2024-02-29/;exploded=true;exploded=1", "exploded[1] must be true or false"},
 		{"GET /path/matrix/;whole=5/;list=2024-02-29/;exploded=true;false", "exploded[0] must be true or false"},
+	})
+}
 
+func TestAScalarParameterThatBreaksARuleIsNamedWithTheRule(t *testing.T) {
+	const uuid = "6f9619ff-8b86-d011-b42d-00cf4fc964ff"
+	wantRefusedParameters(t, []refusal{
 		{"GET /query/scalars?page=21", "page must be at most 20"},
 		{"GET /query/scalars?shared=1.0", "shared must be an integer"},
 		{"GET /query/scalars?text=123456", "text must be at most 5 characters"},
@@ -194,7 +218,11 @@ func TestAParameterThatBreaksARuleIsNamedWithTheRule(t *testing.T) {
 		{"GET /query/scalars?level=01", "level must be one of 1, 2, 3"},
 		{"GET /query/scalars?share=0.6", "share must be one of 0.5, 1"},
 		{"GET /query/scalars?all=blue", "all must be one of red, green, light blue"},
+	})
+}
 
+func TestAnArrayParameterThatBreaksARuleIsNamedWithTheRule(t *testing.T) {
+	wantRefusedParameters(t, []refusal{
 		{"GET /query/arrays", "tags is required"},
 		{"GET /query/arrays?tags=", "tags[0] must not be empty"},
 		{"GET /query/arrays?tags=a", "tags[0] must be at least 2 characters"},
@@ -208,7 +236,11 @@ func TestAParameterThatBreaksARuleIsNamedWithTheRule(t *testing.T) {
 		{"GET /query/arrays?tags=aa&pipes=red|blue", "pipes[1] must be one of red, green, light blue"},
 		{"GET /query/arrays?tags=aa&days=2024-02-29&days=2026-02-30", "days[1] must be a date as RFC 3339 has it"},
 		{"GET /query/arrays?tags=aa&flags[]=true&flags[]=yes", "flags[][1] must be true or false"},
+	})
+}
 
+func TestAnObjectParameterThatBreaksARuleIsNamedWithTheRule(t *testing.T) {
+	wantRefusedParameters(t, []refusal{
 		{"GET /query/objects?filter[least]=1", "filter[colour] is required"},
 		{"GET /query/objects?filter[colour]=red&filter[least]=-1", "filter[least] must be between 0 and 9223372036854775807"},
 		{"GET /query/objects?filter[colour]=red&filter[colour]=red", "filter[colour] must be given only once"},
@@ -224,17 +256,7 @@ func TestAParameterThatBreaksARuleIsNamedWithTheRule(t *testing.T) {
 		{`GET /query/objects?json={}&json={}`, "json must be given only once"},
 		{`GET /query/objects?json=+`, "json ends before its JSON does"},
 		{`GET /query/objects?json=`, "json must not be empty"},
-	} {
-		path, query, found := strings.Cut(c.line, "?")
-		line := path
-		if found {
-			line += "?" + strings.NewReplacer(`"`, "%22", `{`, "%7B", `}`, "%7D", "|", "%7C", "<", "%3C", ">", "%3E").Replace(query)
-		}
-		if _, err := url.Parse(line[len("GET "):]); err != nil {
-			t.Fatal(err)
-		}
-		r.wantRefusal(t, "invalid_parameter", c.message, line, "")
-	}
+	})
 }
 
 func TestAHeaderThatBreaksARuleIsNamedWithTheRule(t *testing.T) {
