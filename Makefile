@@ -118,7 +118,7 @@ endif
 	$(RACE) -tags '$(shell echo $(TAGS) | tr ' ' ,)' -timeout 11m ./...
 	go test -count=1 ./internal/bench
 ifeq ($(HAVE_CC),yes)
-	go test -count=1 -run UnderLoad ./internal/store/sqlite
+	go test -run 'UnderLoad|EveryRuleCanFail|ExpandsTooMuch' ./internal/store/sqlite ./internal/check ./internal/petfile
 endif
 
 test-times: ## all tests once more, and the twenty that take longest

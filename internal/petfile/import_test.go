@@ -77,7 +77,7 @@ func TestAFileThatGzipHasCompressedIsRead(t *testing.T) {
 	}
 }
 
-func TestACompressedFileThatIsDamagedOrExpandsTooMuchIsRefused(t *testing.T) {
+func TestACompressedFileThatIsDamagedIsRefused(t *testing.T) {
 	sound := gzipped(t, twoPets)
 	flipped := []byte(sound)
 	flipped[len(flipped)-6] ^= 1 // in its checksum
@@ -86,8 +86,6 @@ func TestACompressedFileThatIsDamagedOrExpandsTooMuchIsRefused(t *testing.T) {
 		"only the beginning": {sound[:3], "gzip data is damaged or ends too early"},
 		"of a wrong sum":     {string(flipped), "gzip data is damaged or ends too early"},
 		"with a tail":        {sound + "tail, of no meaning", "gzip data is damaged or ends too early"},
-		"a bomb":             {gzipped(t, "name,categoryId\n"+strings.Repeat(strings.Repeat("x", 1023)+"\n", 17<<10)), "expands to more than 200 times its size"},
-		"a row without end":  {gzipped(t, "name,categoryId\n"+strings.Repeat("x", 17<<20)), "expands to more than 200 times its size"},
 	} {
 		if _, pets, err := imported(t, c.file); err == nil || !strings.Contains(err.Error(), c.want) || len(pets) > 0 {
 			t.Errorf("%s: got %v (%v), want an error that says %s", what, pets, err, c.want)
