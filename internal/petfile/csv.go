@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -100,9 +99,6 @@ func separatorHint(header []string) string {
 	return ""
 }
 
-// jsonInteger matches what JSON has for an integer: no plus, no leading zeros.
-var jsonInteger = regexp.MustCompile(`^-?(0|[1-9][0-9]*)$`)
-
 // read makes a pet of the fields. An empty status is none; an empty name is a
 // name, as it is in a body.
 func (c columns) read(fields []string) (row Row, err error) {
@@ -119,7 +115,7 @@ func (c columns) read(fields []string) (row Row, err error) {
 		return row, errNoCategory
 	}
 	var ok bool
-	if row.Pet.CategoryID, ok = integer(fields[c.category]); !ok || !jsonInteger.MatchString(fields[c.category]) {
+	if row.Pet.CategoryID, ok = integer(fields[c.category]); !ok {
 		return row, errCategory
 	}
 	if c.status >= 0 && fields[c.status] != "" {
@@ -133,7 +129,7 @@ func (c columns) read(fields []string) (row Row, err error) {
 	if fields[c.id] == "" {
 		return row, errNoID
 	}
-	if row.ID, ok = integer(fields[c.id]); !ok || !jsonInteger.MatchString(fields[c.id]) {
+	if row.ID, ok = integer(fields[c.id]); !ok {
 		return row, errID
 	}
 	return row, nil

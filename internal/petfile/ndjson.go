@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"strconv"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json"
@@ -132,10 +133,11 @@ func (f Reading) readObject(line []byte) (row Row, err error) {
 }
 
 // integer reads a JSON number that is an integer in OpenAPI 3.0 and in int64:
-// 7.0 and 1e2 are none.
+// 7.0 and 1e2 are none. JSON has no plus and no leading zeros.
 func integer(text string) (int64, bool) {
 	n, err := strconv.ParseInt(text, 10, 64)
-	return n, err == nil
+	digits := strings.TrimPrefix(text, "-")
+	return n, err == nil && digits[0] != '+' && (digits[0] != '0' || len(digits) == 1)
 }
 
 // maxEchoed bounds what of the file's own text a message repeats, in bytes.

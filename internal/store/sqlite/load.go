@@ -11,7 +11,7 @@ import (
 
 // loadRows is how many pets one statement of Load inserts. One at a time would
 // take twice the processor's time; more save little.
-const loadRows = 128
+const loadRows = 1024
 
 // Two tables tell whether there has ever been a pet: SQLite counts the
 // identifiers it has given in its own.
