@@ -48,7 +48,7 @@ func (s *Store) Restore(ctx context.Context, pets iter.Seq2[petstore.Pet, error]
 // retry. It only asks whether the transaction was committed until the server tells,
 // by an idempotency key of the first pet.
 func (s *Store) load(ctx context.Context, pets iter.Seq2[petstore.Pet, error], columns []string) (int, error) {
-	l := &copying{columns: columns, first: s.newIdempotency()}
+	l := &loader{columns: columns, first: s.newIdempotency()}
 	err := s.db.Dedicated(ctx, func(c *pgx.Conn) error { return l.run(ctx, c, pets) })
 	switch {
 	case l.refusal != nil:
@@ -68,8 +68,8 @@ func (s *Store) load(ctx context.Context, pets iter.Seq2[petstore.Pet, error], c
 	return 0, translate(err)
 }
 
-// copying is an import that runs, and the source of its COPY.
-type copying struct {
+// loader is an import that runs, and the source of its COPY.
+type loader struct {
 	columns []string
 	first   petstore.Idempotency // of the first pet
 
@@ -82,7 +82,7 @@ type copying struct {
 	ctx        context.Context
 }
 
-func (l *copying) run(ctx context.Context, c *pgx.Conn, pets iter.Seq2[petstore.Pet, error]) error {
+func (l *loader) run(ctx context.Context, c *pgx.Conn, pets iter.Seq2[petstore.Pet, error]) error {
 	var stop func()
 	l.next, stop = iter.Pull2(pets)
 	defer stop()
@@ -103,9 +103,9 @@ func (l *copying) run(ctx context.Context, c *pgx.Conn, pets iter.Seq2[petstore.
 	return primary.FailOnWarning(c, func() error { return tx.Commit(committing) })
 }
 
-func (l *copying) restores() bool { return len(l.columns) == len(ownIDs) }
+func (l *loader) restores() bool { return len(l.columns) == len(ownIDs) }
 
-func (l *copying) copy(tx pgx.Tx) error {
+func (l *loader) copy(tx pgx.Tx) error {
 	if l.restores() {
 		empty, err := isEmpty(l.ctx, tx)
 		if err != nil {
@@ -137,7 +137,7 @@ func isEmpty(ctx context.Context, tx pgx.Tx) (empty bool, err error) {
 }
 
 // Next implements pgx.CopyFromSource, as do Values and Err.
-func (l *copying) Next() bool {
+func (l *loader) Next() bool {
 	p, err, more := l.next()
 	if !more {
 		return false
@@ -156,7 +156,7 @@ func (l *copying) Next() bool {
 	return true
 }
 
-func (l *copying) Values() ([]any, error) {
+func (l *loader) Values() ([]any, error) {
 	p := l.pet
 	values := make([]any, 0, len(ownIDs))
 	if l.restores() {
@@ -169,7 +169,7 @@ func (l *copying) Values() ([]any, error) {
 	return append(values, nil, nil), nil
 }
 
-func (l *copying) Err() error { return l.err }
+func (l *loader) Err() error { return l.err }
 
 // askWhetherStored finds out whether a commit without a response was executed.
 // It asks for commitTimeout at most.

@@ -104,7 +104,7 @@ func (s *Store) RequireSync(ctx context.Context) error { return s.db.RequireSync
 func (s *Store) Monitor(log *slog.Logger, requireSync bool) { s.db.Monitor(log, requireSync) }
 
 // Stats implements petstore.StatsReporter. The figures of the hosts are those of
-// the last look of Monitor.
+// the last check of Monitor.
 func (s *Store) Stats(context.Context) petstore.Stats {
 	state := s.db.State()
 	return petstore.Stats{Cluster: &petstore.ClusterStats{

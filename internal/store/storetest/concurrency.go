@@ -152,7 +152,7 @@ func aRevocationSaidNotToHaveHappenedHasNot(t *testing.T, open opener) {
 		revoke(cancelled(t))
 	}
 	for moment := range 100 {
-		leaveDuring(t, moment, revoke)
+		cancelDuring(t, moment, revoke)
 	}
 }
 
@@ -165,7 +165,7 @@ func aPetSaidNotToHaveBeenCreatedIsNotThere(t *testing.T, open opener) {
 	}
 	each(8, func(i int) {
 		for moment := range 50 {
-			leaveDuring(t, moment, func(ctx context.Context) {
+			cancelDuring(t, moment, func(ctx context.Context) {
 				l.create(ctx, t, s, fmt.Sprintf("cancelled during %d %d", i, moment))
 			})
 		}
@@ -175,14 +175,14 @@ func aPetSaidNotToHaveBeenCreatedIsNotThere(t *testing.T, open opener) {
 	l.check(t, s)
 }
 
-// leaveDuring runs f with a context that ends at some moment: after so many turns of
+// cancelDuring runs f with a context that ends at some moment: after so many turns of
 // the scheduler, few at first and ever more up to the fiftieth moment. Together the
 // moments cover a write that waits, runs and is committed.
-func leaveDuring(t tester, moment int, f func(context.Context)) {
+func cancelDuring(t tester, moment int, f func(context.Context)) {
 	ctx, cancel := context.WithCancel(t.Context())
 	var over atomic.Bool
-	var leaving sync.WaitGroup
-	leaving.Go(func() {
+	var canceller sync.WaitGroup
+	canceller.Go(func() {
 		for turns := int(math.Pow(1.25, float64(moment%50))); turns > 0 && !over.Load(); turns-- {
 			runtime.Gosched()
 		}
@@ -190,7 +190,7 @@ func leaveDuring(t tester, moment int, f func(context.Context)) {
 	})
 	f(ctx)
 	over.Store(true)
-	leaving.Wait()
+	canceller.Wait()
 }
 
 // ledger notes the results of a store for each pet, by its name.

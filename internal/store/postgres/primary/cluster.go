@@ -10,11 +10,11 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// abandonAgain is the time in which a server that was abandoned, and reached
-// again, is not abandoned a second time: it did not help. Behind PgBouncer
-// without a free connection each switch adds as many sessions to the server as
-// its pool has. It is longer than a request, so that some are refused in time.
-const abandonAgain = retryFor
+// abandonInterval is how long a server that was abandoned, and reached again, is not
+// abandoned a second time: the first time did not help. Behind PgBouncer without a
+// free connection each switch adds as many sessions to the server as its pool has.
+// The interval is longer than a request, so that some calls are refused in time.
+const abandonInterval = retryFor
 
 // cluster is the hosts of an address, and the pools of connections to the host
 // that is the primary now.
@@ -62,7 +62,7 @@ func (cl *cluster) switchPools(p *pools, from server) {
 	cl.mu.Lock()
 	defer cl.mu.Unlock()
 	last := &cl.lastAbandoned
-	again := last.addr == from.addr && time.Since(last.at) < abandonAgain && !cl.timeline.isStale(from)
+	again := last.addr == from.addr && time.Since(last.at) < abandonInterval && !cl.timeline.isStale(from)
 	if cl.closed || cl.current.Load() != p || again {
 		return
 	}

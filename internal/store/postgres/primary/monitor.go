@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// monitorInterval is the time between two looks of a monitor. Each costs every
+// monitorInterval is the time between two checks of a monitor. Each costs every
 // host one short connection.
 const monitorInterval = 5 * time.Second
 
@@ -16,21 +16,21 @@ const monitorInterval = 5 * time.Second
 // primary while no statement is slow enough for the watchdog.
 type monitor struct {
 	cluster *cluster
-	latest  atomic.Pointer[sight]
+	latest  atomic.Pointer[report]
 }
 
-// sight is the result of one look.
-type sight struct {
+// report is the result of one check.
+type report struct {
 	oldPrimaries []string // addresses of servers on a lower timeline that accept writes
 	standbys     int      // synchronous standbys of the primary; -1 where unknown
 }
 
-// run looks until ctx ends.
+// run checks until ctx ends.
 func (m *monitor) run(ctx context.Context, log *slog.Logger, warnWithoutStandby bool) {
 	next := time.NewTicker(monitorInterval)
 	defer next.Stop()
 	for {
-		m.look(ctx, log, warnWithoutStandby)
+		m.check(ctx, log, warnWithoutStandby)
 		select {
 		case <-next.C:
 		case <-ctx.Done():
@@ -39,12 +39,12 @@ func (m *monitor) run(ctx context.Context, log *slog.Logger, warnWithoutStandby 
 	}
 }
 
-func (m *monitor) look(ctx context.Context, log *slog.Logger, warnWithoutStandby bool) {
+func (m *monitor) check(ctx context.Context, log *slog.Logger, warnWithoutStandby bool) {
 	before := m.latest.Load()
 	if before == nil {
-		before = &sight{standbys: -1}
+		before = &report{standbys: -1}
 	}
-	now := &sight{standbys: before.standbys} // a look without a primary says nothing about its standbys
+	now := &report{standbys: before.standbys} // a check without a primary says nothing about its standbys
 	for _, h := range m.cluster.survey(ctx, outageWait) {
 		switch {
 		case h.err != nil:

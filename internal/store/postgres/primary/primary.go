@@ -146,7 +146,7 @@ type State struct {
 }
 
 // State returns the state of the cluster. OldPrimaries and Standbys are from the
-// last look of Monitor.
+// last check of Monitor.
 func (db *DB) State() State {
 	s := State{
 		Timeline:    db.cluster.timeline.highest.Load(),
