@@ -71,7 +71,7 @@ func inModule(names []string) (paths []string) {
 	return paths
 }
 
-// onlyIn lists what only a part of the program may know. Beside the program
+// onlyIn lists imports that only a part of the program may have. Beside the program
 // stand internal/contract, which judges it, internal/check, which judges any
 // server, and internal/bench, which measures it.
 var onlyIn = []struct {
@@ -116,7 +116,7 @@ var mayImport = map[string][]string{
 	"internal/keyring":         {"internal/petstore", "golang.org/x/sync/singleflight"},
 	"internal/metrics":         {"internal/edge", "internal/keyring", "internal/petstore", "internal/server", "github.com/prometheus/client_golang/prometheus", "github.com/prometheus/client_golang/prometheus/collectors", "github.com/prometheus/client_golang/prometheus/promhttp"},
 	"internal/limit":           {"golang.org/x/sync/semaphore", "golang.org/x/time/rate"},
-	"internal/server":          {}, // it knows nothing of what it serves
+	"internal/server":          {}, // it knows nothing of the operations it serves
 	"internal/service":         {"gen/api", "internal/petstore", "github.com/go-json-experiment/json/jsontext"},
 	"internal/petfile":         {"internal/petstore", "github.com/go-json-experiment/json", "github.com/go-json-experiment/json/jsontext"},
 	"internal/animals":         {"internal/petstore", "internal/petfile"},
@@ -236,7 +236,7 @@ func TestTheTopLevelHoldsWhatTheHouseHasAndNothingElse(t *testing.T) {
 	}
 	for _, e := range entries {
 		name := e.Name()
-		// petstore.db is what `petstore serve` makes where it is started.
+		// `petstore serve` makes petstore.db where it is started.
 		if !strings.HasPrefix(name, ".") && !strings.HasPrefix(name, "petstore.db") && !slices.Contains(allowed, name) {
 			t.Errorf("top level: got %s, want nothing beside %v and dot-files", name, allowed)
 		}

@@ -101,7 +101,7 @@ func checkProof(t *testing.T, page, command string) {
 }
 
 // TestEveryLinkBetweenDocumentsLeadsSomewhere follows the links to files of the
-// repository, and those to headings.
+// repository, and the links to headings.
 func TestEveryLinkBetweenDocumentsLeadsSomewhere(t *testing.T) {
 	pages := documents(t)
 	for page, text := range pages {

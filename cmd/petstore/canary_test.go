@@ -117,6 +117,6 @@ func rawResponse(t *testing.T, address, request string) []byte {
 		t.Fatal(err)
 	}
 	_ = conn.(*net.TCPConn).CloseWrite()
-	response, _ := io.ReadAll(conn) // a reset may follow what is not HTTP
+	response, _ := io.ReadAll(conn) // a reset may follow bytes that are not HTTP
 	return response
 }

@@ -20,7 +20,7 @@ import (
 	"example.com/petstore/internal/edge"
 )
 
-// The words conversations are made of, beside those of testscript itself:
+// The words of conversations, beside the words of testscript itself:
 //
 //	petstore ARGS...              run the program; ! where it must fail. Its output is for stdout, stderr, cmp
 //	exitcode N                    the exit status of the program before
@@ -66,7 +66,7 @@ func commands() map[string]func(*testscript.TestScript, bool, []string) {
 	return all
 }
 
-// conversation is what one script has come to.
+// conversation is the state of one script.
 type conversation struct {
 	judge  *contracttest.Judge
 	env    *testscript.Env
@@ -74,7 +74,7 @@ type conversation struct {
 
 	code   int    // the last program's
 	output string // its standard output
-	stdin  string // what the next one will read
+	stdin  string // the input of the next one
 
 	server   *program
 	response *http.Response
@@ -83,7 +83,7 @@ type conversation struct {
 
 type conversationKey struct{}
 
-// giveUp bounds what a conversation waits for; it is reached only where
+// giveUp bounds every wait of a conversation; it is reached only where
 // something hangs.
 const giveUp = 30 * time.Second
 
@@ -170,7 +170,7 @@ func (c *conversation) shutdown(ts *testscript.TestScript, _ bool, _ []string) {
 	ts.Check(s.end(ts.Getenv("KEY")))
 }
 
-// end stops what the script has left running.
+// end stops the programs that the script has left running.
 func (c *conversation) end() {
 	if c.server == nil {
 		return
@@ -199,7 +199,7 @@ func (c *conversation) request(ts *testscript.TestScript, _ bool, args []string)
 	ts.Check(c.send(ts, args))
 }
 
-// send does what the word request says.
+// send sends the request of the word request.
 func (c *conversation) send(ts *testscript.TestScript, args []string) error {
 	target := args[1]
 	if strings.HasPrefix(target, "/") {

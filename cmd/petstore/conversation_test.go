@@ -86,7 +86,7 @@ func TestConversations(t *testing.T) {
 	}
 }
 
-// visitFailures brings what no sound store brings: 500 and 503.
+// visitFailures brings the responses that no sound store brings: 500 and 503.
 func visitFailures(t *testing.T, judge *contracttest.Judge) {
 	for _, failure := range failures {
 		t.Run(failure.name, func(t *testing.T) {

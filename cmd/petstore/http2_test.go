@@ -106,7 +106,7 @@ func (p *process) peak(t *testing.T) int64 {
 }
 
 // mostMemory bounds the server under each attack. Without bounds each would take
-// gigabytes; the race detector takes several times what the program does.
+// gigabytes; the race detector takes several times the memory of the program.
 const mostMemory = 512 << 20
 
 // survived fails the test unless the server is as useful as before.

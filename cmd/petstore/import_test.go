@@ -15,7 +15,7 @@ import (
 	"example.com/petstore/internal/animals"
 )
 
-// runImport runs the program here and returns its exit status and what it says.
+// runImport runs the program here and returns its exit status and its output.
 func runImport(t *testing.T, env environment, args ...string) (int, string) {
 	t.Helper()
 	var said bytes.Buffer

@@ -12,7 +12,7 @@ import (
 	"example.com/petstore/internal/contract/contracttest"
 )
 
-// ledger is what the clients have been told is stored.
+// ledger has the pets that clients were told are stored.
 type ledger struct {
 	mu    sync.Mutex
 	pets  map[int64]pet
@@ -78,7 +78,7 @@ func createUntilItEnds(t *testing.T, server *process, acknowledged *ledger, name
 		var created pet
 		response, err := server.call("POST", "/v1/pets", sent, &created)
 		if err != nil {
-			return // what came of this one is unknown
+			return // the outcome of this one is unknown
 		}
 		sent.ID = created.ID
 		if response.StatusCode != http.StatusCreated || created != sent {

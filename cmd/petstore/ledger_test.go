@@ -128,7 +128,7 @@ func (l *load) finish() {
 	l.wait.Wait()
 }
 
-// check holds the ledger against what a replica lists: no acknowledged pet lost,
+// check holds the ledger against the list of a replica: no acknowledged pet lost,
 // none there twice, and no more requests failed than the test allows.
 func (l *load) check(t *testing.T, r *replica, mayFail int) {
 	t.Helper()

@@ -30,7 +30,7 @@ func dial(t *testing.T, address string) net.Conn {
 func exchangeRaw(t *testing.T, address, request string) *http.Response {
 	t.Helper()
 	conn := dial(t, address)
-	// What does not fit may be refused before all of it is written.
+	// A request that does not fit may be refused before all of it is written.
 	go func() { _, _ = io.WriteString(conn, request) }()
 	response, err := http.ReadResponse(bufio.NewReader(conn), nil)
 	if err != nil {

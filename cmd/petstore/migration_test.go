@@ -14,7 +14,7 @@ import (
 	"example.com/petstore/internal/store/postgres/pgtest"
 )
 
-// What the next version of the program has beside this one: two migrations, as
+// The additions of the next version of the program: two migrations, as
 // the rule in postgres/migrate.go allows them, and a write that names a new column.
 var nextVersion = map[string]string{
 	"migrations/90001_chips.sql": `-- +goose Up

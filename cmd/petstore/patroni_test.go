@@ -43,7 +43,7 @@ type node struct {
 	exited     chan struct{}
 }
 
-// needPrograms fails with what is missing.
+// needPrograms fails with the names of missing programs.
 func needPrograms(t *testing.T) {
 	t.Helper()
 	var missing []string

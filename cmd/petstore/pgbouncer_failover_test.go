@@ -73,7 +73,7 @@ func TestPgBouncerIsEndedAndStartedAgainUnderLoad(t *testing.T) {
 
 // Writers wait for a lock and keep all the connections of PgBouncer's pool. What
 // the service has sent, and PgBouncer holds back, may yet be done: it is a 500.
-// Who comes then is refused.
+// A later caller is refused.
 func TestPgBouncerWithoutAConnectionLeftIs503AndRecovers(t *testing.T) {
 	t.Parallel() // it mostly waits
 	const poolSize = 2

@@ -8,7 +8,7 @@ import (
 	"example.com/petstore/internal/store/postgres/pgtest"
 )
 
-// storesOnServers are those that need a server, which is there where the tests
+// storesOnServers are the stores that need a server, which is there where the tests
 // are built with the tag postgres.
 var storesOnServers = []storeKind{
 	{name: "postgres", durable: true, address: func(t testing.TB, _ string) string { return pgtest.Database(t) }},

@@ -27,7 +27,7 @@ func petstoreHandler(tb testing.TB) http.Handler {
 	logger, end := logging.New(io.Discard, logging.Options{})
 	tb.Cleanup(end)
 	return edgetest.Must(tb, st, peers.Key, func(c *edge.Config) {
-		c.Logger = logger // a log line costs what it costs
+		c.Logger = logger // a log line is a part of the cost
 	})
 }
 

@@ -11,7 +11,7 @@ import (
 	"example.com/petstore/internal/check"
 )
 
-// asCurl stands in for curl: it prints its arguments and then what it reads,
+// asCurl stands in for curl: it prints its arguments and then its input,
 // each ended by NUL.
 const asCurl = `curl() { printf '%s\000' "$@"; case "$*" in *'--data-binary @-'*) cat;; esac; }
 `

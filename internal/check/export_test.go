@@ -14,7 +14,7 @@ type Sent struct {
 	Curl        string
 }
 
-// EveryRequest judges all rules of cfg and returns what they have sent.
+// EveryRequest judges all rules of cfg and returns their requests.
 func EveryRequest(ctx context.Context, cfg Config) (all []Sent) {
 	p := newProbe(ctx, cfg, http.DefaultTransport)
 	p.watched = []*rule{{every: func(resp *response) (bool, error) {

@@ -85,7 +85,7 @@ func backwards(list string) string {
 }
 
 func pagingFaults() []fault {
-	// link changes what the Link of a page says.
+	// link changes the Link of a page.
 	link := func(name string, change func(string) string, rules ...string) fault {
 		return fault{name: name, rules: rules, after: func(x *exchange) {
 			if value := x.header.Get("Link"); strings.Contains(value, `rel="next"`) {

@@ -181,7 +181,7 @@ func addingFaults() []fault {
 	}
 }
 
-// idsPast2To53 moves all ids past what JavaScript keeps whole.
+// idsPast2To53 moves all ids past the integers that JavaScript keeps whole.
 func idsPast2To53() fault {
 	const shift = 1 << 53
 	move := func(pattern string, by int64) func(string) string {
@@ -242,7 +242,7 @@ func equalIsSame() fault {
 	}
 }
 
-// stale knows the id of what was added last.
+// stale knows the id of the last animal.
 func stale(name string, change func(x *exchange, last string), rules ...string) fault {
 	var mu sync.Mutex
 	last := "0"

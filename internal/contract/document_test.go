@@ -18,7 +18,7 @@ import (
 	"example.com/petstore/gen"
 )
 
-// What openapi.yaml says beyond the specification, and that it says it well.
+// The parts of openapi.yaml beyond the specification, and its form.
 
 func TestTheEmbeddedDocumentIsTheOneAtTheTop(t *testing.T) {
 	top, err := os.ReadFile("../../openapi.yaml")

@@ -15,7 +15,7 @@ import (
 	"testing"
 )
 
-// memoryLimit is what the container gets.
+// memoryLimit is the memory of the container, in bytes.
 const memoryLimit = 128 << 20
 
 // TestTheContainerPassesALoadInLittleMemory builds the image and runs it as

@@ -102,7 +102,7 @@ func ask(t *testing.T, address, query string) (samples int, err error) {
 	return len(result.Data.Result), err
 }
 
-// queriesOf returns the queries of the dashboard and those of the alerts.
+// queriesOf returns the queries of the dashboard and of the alerts.
 func queriesOf(t *testing.T) (panels, alerts []string) {
 	t.Helper()
 	var dashboard struct {

@@ -131,7 +131,7 @@ func TestARollingRestartBehindAProxyFailsNoRequest(t *testing.T) {
 	}
 }
 
-// load is clients that send POST and GET, each once, and count what fails.
+// load is clients that send POST and GET, each once, and count the failures.
 type load struct {
 	stop          context.CancelFunc
 	clients       sync.WaitGroup

@@ -222,7 +222,7 @@ func TestTheTraceOfARequestStandsInItsLine(t *testing.T) {
 	}
 }
 
-// observations collects what an edge observes.
+// observations collects the observations of an edge.
 type observations struct {
 	begun int
 	ended chan edge.Observation

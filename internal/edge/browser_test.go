@@ -141,7 +141,7 @@ func call[P, R any](p *tab, command cdp.Command[P, R], params P) {
 	}
 }
 
-// read returns what an action finds.
+// read returns the result of an action.
 func read[T any](p *tab, action chromedp.Action[T]) T {
 	p.Helper()
 	value, err := chromedp.Run(p.ctx, action)

@@ -22,7 +22,7 @@ import (
 	"example.com/petstore/internal/keyring"
 )
 
-// The tests of this file look inside: at the router, and at what New refuses.
+// The tests of this file look inside: at the router, and at the refusals of New.
 
 // config returns one that serves no operation and knows no key.
 func config(document []byte) Config {

@@ -168,7 +168,7 @@ func TestARevokedKeyStopsWithinTheCacheTTL(t *testing.T) {
 	if _, err := d.RevokeKey(t.Context(), k.ID, d.now()); err != nil {
 		t.Fatalf("revoking: got error %v", err)
 	}
-	// Using the key must not lengthen its life: what counts is when it was looked up.
+	// Using the key must not lengthen its life: the time of its look-up counts.
 	for range 4 {
 		d.wantOpen(t, token, k.ID)
 		d.advance(keyring.CacheTTL / 4)

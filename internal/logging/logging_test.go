@@ -186,7 +186,7 @@ var timeOfLine = regexp.MustCompile(`"?time"?[=:]"?20[0-9T:.-]+Z`)
 
 func timeless(s string) string { return timeOfLine.ReplaceAllString(s, "") }
 
-// whole returns what write logs.
+// whole returns the log of write.
 func whole(t *testing.T, o logging.Options, write func(*slog.Logger)) string {
 	t.Helper()
 	var out bytes.Buffer

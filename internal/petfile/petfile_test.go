@@ -17,7 +17,7 @@ import (
 	"example.com/petstore/internal/petstore"
 )
 
-// readAll returns the rows of a file, or what is wrong with it as a whole.
+// readAll returns the rows of a file, or the fault of the file as a whole.
 func readAll(t rapid.TB, f petfile.Reading, file []byte) (all []petfile.Row, fault error) {
 	t.Helper()
 	for row, err := range f.Rows(bytes.NewReader(file)) {

@@ -39,7 +39,7 @@ func section(t *testing.T, markdown, heading string) string {
 	return below
 }
 
-// replaced replaces what must be there.
+// replaced replaces a text that must be there.
 func replaced(t *testing.T, text, old, by string) string {
 	t.Helper()
 	if !strings.Contains(text, old) {

@@ -34,7 +34,7 @@ func root(t *testing.T) string {
 }
 
 // shell runs a command line in dir, with variables beside those of the test,
-// and returns what it prints.
+// and returns its output.
 func shell(t *testing.T, patience time.Duration, dir, line string, variables ...string) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -42,12 +42,12 @@ func shell(t *testing.T, patience time.Duration, dir, line string, variables ...
 	cmd := exec.CommandContext(ctx, "bash", "-euo", "pipefail", "-c", line)
 	cmd.Dir = dir
 	for _, v := range os.Environ() {
-		if !strings.HasPrefix(v, "MAKE") && !strings.HasPrefix(v, "MFLAGS") { // those of the make that runs this test
+		if !strings.HasPrefix(v, "MAKE") && !strings.HasPrefix(v, "MFLAGS") { // of the make that runs this test
 			cmd.Env = append(cmd.Env, v)
 		}
 	}
 	cmd.Env = append(cmd.Env, variables...)
-	cmd.WaitDelay = time.Second // what the shell started may hold its output open
+	cmd.WaitDelay = time.Second // a program of the shell may hold its output open
 	var stderr strings.Builder
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()

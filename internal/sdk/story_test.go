@@ -21,7 +21,7 @@ var differs = map[string]map[string]string{
 }
 
 // TestEveryClientTellsTheSameStory has each language's story told to a server
-// of its own. What it prints and what it asked for must be the same in all.
+// of its own. Its output and its requests must be the same in all.
 func TestEveryClientTellsTheSameStory(t *testing.T) {
 	program := build(t)
 	story, requests := testdata(t, "story.txt"), testdata(t, "requests.txt")

@@ -8,7 +8,7 @@ import (
 	"sync"
 )
 
-// ledger is what clients were told: the names of acknowledged animals and their
+// ledger has the names of acknowledged animals and their
 // identifiers. Every name is given once.
 type ledger struct {
 	mu     sync.Mutex
@@ -39,7 +39,7 @@ func (l *ledger) fault(format string, args ...any) {
 	l.faults = append(l.faults, fmt.Sprintf(format, args...))
 }
 
-// snapshot returns what is acknowledged now.
+// snapshot returns the animals that are acknowledged now.
 func (l *ledger) snapshot() map[string]int64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()

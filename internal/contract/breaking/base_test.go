@@ -60,7 +60,7 @@ func (c checkout) clone(options ...string) checkout {
 	return clone
 }
 
-// wantBase checks what the document at hand is compared with; "" is nothing.
+// wantBase checks the base with which the document is compared; "" is none.
 func (c checkout) wantBase(asked, want string) (b base, why string) {
 	c.Helper()
 	current, err := os.ReadFile(filepath.Join(c.dir, "openapi.yaml"))

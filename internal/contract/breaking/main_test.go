@@ -41,7 +41,7 @@ func put(t *testing.T, dir, name, text string) {
 	}
 }
 
-// wantRun checks the exit status, and that what was printed has all of says.
+// wantRun checks the exit status, and that the output has all of says.
 func wantRun(t *testing.T, dir, day string, want int, says ...string) {
 	t.Helper()
 	today, err := time.Parse(time.DateOnly, day)

@@ -19,7 +19,7 @@ import (
 	"time"
 )
 
-// judged is what Schemathesis found.
+// judged is the result of Schemathesis.
 type judged struct {
 	passed bool
 	cases  int

@@ -18,14 +18,14 @@ import (
 // judges.
 const thirdParty = "../../../.bin/third-party"
 
-// story is what every client prints.
+// story is the output of every client.
 const story = "created 1 Frank available\nlisted 1 Frank available\ngot 1 Frank available\n"
 
 // client is a language whose clients a target of third-party/Makefile makes.
 type client struct {
 	language  string
 	target    string   // makes the clients
-	logs      []string // what their generators said
+	logs      []string // of their generators
 	compilers string   // the commands that compile and run them
 	debian    string   // the packages of these commands
 	compiled  string   // the target that compiles them, where that is a step of its own
@@ -193,13 +193,13 @@ func warnings(t *testing.T, name string) (lines []string) {
 }
 
 // tell runs a command line in the folder of third parties, against a service of
-// its own, and returns what it prints.
+// its own, and returns its output.
 func tell(t *testing.T, line string) string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "bash", "-euo", "pipefail", "-c", line)
 	cmd.Dir = thirdParty
 	cmd.Env = append(os.Environ(), "BASE_URL="+serve(t, "memory:"), "KEY="+key)
-	cmd.WaitDelay = time.Second // what the shell started may hold its output open
+	cmd.WaitDelay = time.Second // a program of the shell may hold its output open
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		t.Fatalf("%s: got %v, want it to succeed\n%s", line, err, out)

@@ -92,7 +92,7 @@ func TestEveryFileIsServedWithItsLengthAndItsTag(t *testing.T) {
 	}
 }
 
-// unzipped returns what a body holds.
+// unzipped returns the bytes of a compressed body.
 func unzipped(t *testing.T, h http.Header, body []byte) []byte {
 	t.Helper()
 	if h.Get("Content-Encoding") != "gzip" {
@@ -121,7 +121,7 @@ func bundle(t testing.TB, handlers map[string]http.Handler) string {
 	return ""
 }
 
-// TestTheBundleCostsNoMoreThanACopy counts what a response allocates: the
+// TestTheBundleCostsNoMoreThanACopy counts the allocations of a response: the
 // bundle has 3.5 MB, and decompressing it for every client took 9 ms of one.
 func TestTheBundleCostsNoMoreThanACopy(t *testing.T) {
 	handlers := site(t, "")

@@ -175,7 +175,7 @@ func TestTheCurlLinesDoWhatTheySay(t *testing.T) {
 	}
 }
 
-// shown is what the tests read of the page's own copy of the document.
+// shown is the part of the page's own copy of the document that the tests read.
 type shown struct {
 	Info  struct{ Description string }
 	Tags  []struct{ Name, Description string }

@@ -45,7 +45,7 @@ func TestALoadWhoseWaitForTheStandbyWasEndedIsNotAcknowledgedBeforeTheStandbyHas
 				n, err := s.Load(t.Context(), loadOf(300, func() {}))
 				done <- outcome{n, err}
 			}()
-			for range 3 { // that of the load, and those of two questions
+			for range 3 { // of the load, and of two questions
 				pgtest.Eventually(t, 20*time.Second, "ending a wait for the standby", func() bool {
 					return pgtest.Query[int](t, address, "SELECT count(*) FROM (SELECT "+end+"(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep' OFFSET 0) ended") > 0
 				})

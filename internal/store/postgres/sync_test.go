@@ -34,7 +34,7 @@ func TestAWriteWhoseWaitForTheStandbyWasEndedIsNeverAcknowledged(t *testing.T) {
 					_, err := s.CreatePet(ctx, p)
 					done <- err
 				}()
-				// Three waits: that of the insert, and those of two retries.
+				// Three waits: of the insert, and of two retries.
 				for range 3 {
 					pgtest.Eventually(t, 20*time.Second, "ending a wait for the standby", func() bool {
 						return pgtest.Query[int](t, address, "SELECT count(*) FROM (SELECT "+end+"(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep' OFFSET 0) ended") > 0

@@ -39,7 +39,7 @@ func Linearizable(t *testing.T, stores ...petstore.Store) {
 	}
 }
 
-// call is what a client asks for: one of a pet, pets, an identifier and a query.
+// call is the request of a client: for one of a pet, pets, an identifier and a query.
 type call struct {
 	create *petstore.NewPet
 	load   []petstore.NewPet // all of one name
@@ -47,7 +47,7 @@ type call struct {
 	list   *petstore.Query
 }
 
-// told is what a client is told.
+// told is the result that a client gets.
 type told struct {
 	kind petstore.Kind // where there is an error; it is one of those that say something of the pets
 	err  error

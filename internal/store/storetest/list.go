@@ -76,7 +76,7 @@ func aWalkAmongWritersMeetsEveryPetFromBeforeItOnce(t *testing.T, open opener) {
 	}
 }
 
-// checkPage compares a page with what a list of all pets says it must be.
+// checkPage compares a page with the same part of a list of all pets.
 func checkPage(t tester, s petstore.Store, all []petstore.Pet, q petstore.Query) {
 	t.Helper()
 	var want []petstore.Pet

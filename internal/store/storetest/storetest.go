@@ -48,7 +48,7 @@ func runCases(t *testing.T, open opener, cases []testCase) {
 	}
 }
 
-// tester is what *testing.T and *rapid.T have in common, as far as it is needed here.
+// tester has the methods of both *testing.T and *rapid.T that are needed here.
 type tester interface {
 	Helper()
 	Errorf(format string, args ...any)
@@ -144,7 +144,7 @@ func ids(pets []petstore.Pet) []int64 {
 }
 
 // wantKind checks that err is an error of that kind, and of the domain: Internal
-// is also what KindOf makes of nothing in particular.
+// is also the KindOf of an error without a kind.
 func wantKind(t tester, what string, err error, want petstore.Kind) {
 	t.Helper()
 	if err == nil || petstore.KindOf(err) != want {

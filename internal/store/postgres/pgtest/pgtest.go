@@ -117,7 +117,7 @@ func createDatabase(t, owner testing.TB, address, options string) string {
 	name := "test_" + strings.ToLower(rand.Text())
 	Exec(t, address, "CREATE DATABASE "+name+" "+options)
 	owner.Cleanup(func() {
-		// The server may be gone with the test; what is on it goes with it.
+		// The server may be gone with the test, and its databases with it.
 		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 		defer cancel()
 		if c, err := pgx.Connect(ctx, address); err == nil {

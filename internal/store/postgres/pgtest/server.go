@@ -225,7 +225,7 @@ func (s *Server) run(settings []string) error {
 	return fmt.Errorf("postgres did not accept connections within 30 s: %s", s.Log())
 }
 
-// Log returns what the server has logged.
+// Log returns the log of the server.
 func (s *Server) Log() string {
 	b, _ := os.ReadFile(s.log())
 	return string(b)

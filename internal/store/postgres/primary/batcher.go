@@ -26,7 +26,7 @@ type batcher struct {
 	load    load
 }
 
-// load is the number of extra workers and what decides about them. The fewer
+// load is the number of extra workers and the figures that decide it. The fewer
 // workers, the more calls share a batch: with 16 instead of 2, a list costs this
 // process twice the processor time and a create three times. But two are too few
 // where commits are slow or a statement waits for a lock.

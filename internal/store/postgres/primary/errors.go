@@ -10,7 +10,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// Outcome is what an error says about a statement that commits itself.
+// Outcome is the effect of a failed statement that commits itself.
 type Outcome int
 
 // The outcomes of a failed statement.

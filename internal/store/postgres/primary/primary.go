@@ -134,7 +134,7 @@ func (db *DB) Monitor(log *slog.Logger, warnWithoutStandby bool) {
 	}
 }
 
-// State is what is known of the cluster, for metrics.
+// State is the state of the cluster as far as it is known, for metrics.
 type State struct {
 	Timeline     uint32   // the highest timeline seen; 0 where no server tells
 	OldPrimaries []string // addresses of servers on a lower timeline that accept writes

@@ -39,7 +39,7 @@ func TestRequireSyncRefusesAServerThatWaitsForNoStandby(t *testing.T) {
 		pgtest.Eventually(t, time.Minute, c.names+", "+c.commit+": being accepted", func() bool { return db.RequireSync(t.Context()) == nil })
 	}
 
-	// Only members of pg_monitor see what the standbys are.
+	// Only members of pg_monitor see the standbys.
 	pgtest.Exec(t, address, "CREATE ROLE pets LOGIN")
 	db = open(t, strings.Replace(address, "postgres@", "pets@", 1))
 	wantRefusal("without the right to see it", `GRANT pg_monitor TO "pets"`)
