@@ -225,10 +225,10 @@ type ListPetsParams struct {
 
 // CreatePetParams defines parameters for CreatePet.
 type CreatePetParams struct {
-	// IdempotencyKey Makes it safe to send this request again: the same key with the
-	// same name, category and status returns the same animal, whether
-	// the request before has failed, has succeeded or is still under
-	// way. With another body the response is 422. Send a new random key
+	// IdempotencyKey Makes it safe to send this request again, whether the request
+	// before has failed, has succeeded or is still under way. The same
+	// key with the same name, category and status returns the same
+	// animal. With another body the response is 422. Send a new random key
 	// with each animal, as in
 	// `Idempotency-Key: "8e03978e-40d5-43dd-bc93-6894a57f9324"`.
 	//
