@@ -25,9 +25,9 @@ FUZZTIME ?= 30s
 ROUNDS   ?= 3
 SOAK     ?= 1h
 
-# The race detector needs cgo, and so a C compiler. SQLite, which is C translated
-# to Go, keeps its data outside Go's heap, where the detector sees nothing: there it
-# would only make the tests of the store take four times as long. At the end of a
+# The race detector needs cgo, and so a C compiler. It leaves SQLite out, which is C
+# translated to Go and keeps its data outside Go's heap: the detector sees nothing
+# there, and the tests of the store would take four times as long. At the end of a
 # program it waits for late races 50 ms, not 1 s. Vet is a part of lint.
 HAVE_CC := $(shell command -v $$(go env CC) >/dev/null 2>&1 && echo yes)
 ifeq ($(HAVE_CC),yes)

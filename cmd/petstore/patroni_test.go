@@ -237,8 +237,8 @@ const watchdog = 15 * time.Second
 
 // freeze makes the node hold its connections and not respond, until the
 // watchdog would restart the machine. This machine has none, and cannot be
-// restarted either, so the test does both. A node without a watchdog is not safe:
-// when it woke, Patroni 3.0 on etcd's version 3 now and then took its lease back
+// restarted either, so the test does both. A node without a watchdog is not safe.
+// When it woke, Patroni 3.0 on etcd's version 3 now and then took its lease back
 // from a leader that had acknowledged writes.
 func (n *node) freeze() {
 	n.signal(syscall.SIGSTOP)

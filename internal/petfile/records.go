@@ -63,9 +63,9 @@ func (r *recordReader) next() (record, error) {
 	return r.scan()
 }
 
-// simpleLine returns the next line with its end where a record is no more than
-// the text between its commas: most are, and to scan them byte by byte takes
-// four times as long. Otherwise it returns nil.
+// simpleLine returns the next line with its end, or nil. It returns a line that is no
+// more than the text between its commas. Most records are, and a scan of each byte
+// takes four times as long.
 func (r *recordReader) simpleLine() []byte {
 	buffered, _ := r.in.Peek(r.in.Buffered()) // which reads nothing
 	end := bytes.IndexByte(buffered, '\n')

@@ -142,8 +142,7 @@ const gzipMagic = "\x1f\x8b"
 const readSize = 64 << 10
 
 // A file may expand to freeExpansion bytes, and beyond that to maxExpansion times its
-// size. gzip makes a thousandth of bytes that are always the same, which no file of
-// animals is.
+// size. Files of animals stay far below; gzip makes a thousandth of equal bytes.
 const (
 	freeExpansion = 16 << 20
 	maxExpansion  = 200
