@@ -38,6 +38,9 @@ var attacks = []struct {
 }
 
 func main() {
+	if len(os.Args) > 4 && os.Args[1] == "flood" {
+		flooding(os.Args[2], os.Args[3], os.Args[4:])
+	}
 	program := flag.String("petstore", ".bin/petstore", "the program to measure")
 	only := flag.String("only", "", "measure only the attacks whose name contains this")
 	out := flag.String("out", "", "write the figures to this file, as JSON")

@@ -6,9 +6,13 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"os"
+	"os/exec"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"example.com/petstore/internal/bench/rig"
@@ -99,6 +103,45 @@ func background(n int, work func(i int)) (stop func()) {
 		close(end)
 		running.Wait()
 	}
+}
+
+// flood repeats requests from a process of its own until stop is called, so that
+// a healthy client does not wait for the attacker's goroutines.
+func flood(s *rig.Server, connections int, paths ...string) (stop func(), err error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	cmd := exec.Command(self, append([]string{"flood", s.Addr, strconv.Itoa(connections)}, paths...)...)
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	return func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	}, nil
+}
+
+// flooding is the process of flood: it asks for the paths in turns, with the key,
+// until it is killed.
+func flooding(addr, connections string, paths []string) {
+	n, _ := strconv.Atoi(connections)
+	var turn atomic.Int64
+	for range n {
+		go func() {
+			for {
+				conn, err := net.Dial("tcp", addr)
+				if err != nil {
+					continue
+				}
+				path := paths[int(turn.Add(1))%len(paths)]
+				_, _ = conn.Write([]byte(strings.Replace(string(rig.Get(path)), "\r\n", "\r\nConnection: close\r\n", 1)))
+				_, _ = io.Copy(io.Discard, conn) // a server that resets it is loaded too
+				_ = conn.Close()
+			}
+		}()
+	}
+	select {}
 }
 
 // largeName is close to what a body of 64 KiB can hold.

@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"example.com/petstore/internal/bench/rig"
@@ -53,9 +52,13 @@ func assets(b bench) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	stop := background(32, func(int) { _, _, _, _ = ask(s, plain("GET", path)) })
+	stop, err := flood(s, 32, path)
+	if err != nil {
+		return "", err
+	}
+	defer stop()
+	time.Sleep(time.Second / 2) // until all of them read
 	beside, err := healthy(s)
-	stop()
 	return fmt.Sprintf("%s of processor time for a GET, %s for a HEAD; a healthy client's median from %s to %s", ms(get), ms(head), ms(alone), ms(beside)), err
 }
 
@@ -150,8 +153,8 @@ func idleConnections(b bench) (string, error) {
 	return fmt.Sprintf("%d after %s for a client with a key, beside 200 idle connections", response.StatusCode, ms(took)), nil
 }
 
-// keyBesideReaders sends the first request with a new key while readers of large
-// pages keep the store busy.
+// keyBesideReaders sends the first request of new keys while readers of large pages
+// keep the store busy.
 func keyBesideReaders(b bench) (string, error) {
 	s, err := b.startSQLite("readers")
 	if err != nil {
@@ -161,21 +164,37 @@ func keyBesideReaders(b bench) (string, error) {
 	if err := fillLarge(s, 300); err != nil {
 		return "", err
 	}
-	out, err := exec.Command(b.petstore, "keys", "create", "--store", b.file("readers"), "new").Output()
+	var tokens []string
+	for i := range 11 {
+		out, err := exec.Command(b.petstore, "keys", "create", "--store", b.file("readers"), fmt.Sprintf("new %d", i)).Output()
+		if err != nil {
+			return "", err
+		}
+		tokens = append(tokens, strings.TrimSpace(string(out)))
+	}
+	var pages []string
+	for after := range 200 {
+		pages = append(pages, fmt.Sprintf("/v1/pets?limit=100&after=%d", after))
+	}
+	stop, err := flood(s, 32, pages...)
 	if err != nil {
 		return "", err
 	}
-	var position atomic.Int64
-	stop := background(32, func(int) {
-		_, _, _, _ = ask(s, rig.Get(fmt.Sprintf("/v1/pets?limit=100&after=%d", position.Add(1)%200)))
-	})
+	defer stop()
 	time.Sleep(time.Second) // until all of them read
-	response, _, took, err := ask(s, []byte("GET /v1/pets?limit=1 HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer "+strings.TrimSpace(string(out))+"\r\n\r\n"))
-	stop()
-	if err != nil {
-		return "", err
+	var times []time.Duration
+	var statuses []int
+	for _, token := range tokens {
+		response, _, took, err := ask(s, []byte("GET /v1/pets?limit=1 HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer "+token+"\r\n\r\n"))
+		if err != nil {
+			return "", err
+		}
+		times, statuses = append(times, took), append(statuses, response.StatusCode)
 	}
-	return fmt.Sprintf("%d after %s", response.StatusCode, ms(took)), nil
+	slices.Sort(times)
+	slices.Sort(statuses)
+	return fmt.Sprintf("%d to %d after %s, the median of %d new keys; the last after %s",
+		statuses[0], statuses[len(statuses)-1], ms(times[len(times)/2]), len(times), ms(times[len(times)-1])), nil
 }
 
 // unknownKeys sends keys that are well formed and not in the store, each once.
