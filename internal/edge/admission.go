@@ -66,7 +66,7 @@ func (e *edge) bounded(next api.StrictHandlerFunc, _ string) api.StrictHandlerFu
 		defer e.Limits.Calls.End()
 		if e.Limits.Rows != nil {
 			rows := e.Limits.RowsOf(request)
-			if err := e.Limits.Rows.Begin(&x.ctx, rows); err != nil {
+			if err := e.Limits.Rows.Begin(&x.ctx, x.ctx.keyID, rows); err != nil {
 				return nil, unavailable(err)
 			}
 			defer e.Limits.Rows.End(rows)

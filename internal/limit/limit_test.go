@@ -183,22 +183,60 @@ func TestWhatIsNilBoundsNothing(t *testing.T) {
 func TestRowsBeyondTheBoundWaitUntilOthersAreGivenBack(t *testing.T) {
 	t.Parallel()
 	r := NewRows(100)
-	if err := r.Begin(t.Context(), 60); err != nil {
+	if err := r.Begin(t.Context(), "a", 60); err != nil {
 		t.Fatalf("60 of 100 rows: got %v, want nil", err)
 	}
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := r.Begin(ended, 60); !errors.Is(err, context.Canceled) {
+	if err := r.Begin(ended, "a", 60); !errors.Is(err, context.Canceled) {
 		t.Errorf("60 more, of a caller that has left: got %v, want %v", err, context.Canceled)
 	}
 	r.End(60)
-	if err := r.Begin(t.Context(), 100); err != nil {
+	if err := r.Begin(t.Context(), "a", 100); err != nil {
 		t.Errorf("all of them, once they were given back: got %v, want nil", err)
 	}
 	r.End(100)
 	var none *Rows
-	if err := none.Begin(t.Context(), 1000); err != nil {
+	if err := none.Begin(t.Context(), "a", 1000); err != nil {
 		t.Errorf("without a bound: got %v, want nil", err)
 	}
 	none.End(1000)
+}
+
+func TestAKeyWithManyCallsForRowsDelaysOnlyItsOwn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := NewRows(100)
+		var mu sync.Mutex
+		var begun []string
+		call := func(ctx context.Context, key string, n int64) {
+			go func() {
+				if r.Begin(ctx, key, n) == nil {
+					mu.Lock()
+					begun = append(begun, key)
+					mu.Unlock()
+					time.Sleep(time.Second)
+					r.End(n)
+				}
+			}()
+			synctest.Wait()
+		}
+		leaving, leave := context.WithCancel(t.Context())
+		call(t.Context(), "many", 100)
+		call(t.Context(), "many", 100)
+		call(t.Context(), "many", 100)
+		call(leaving, "leaving", 100)
+		call(t.Context(), "few", 1)
+		leave()
+		time.Sleep(time.Minute)
+		mu.Lock()
+		defer mu.Unlock()
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		if got, want := fmt.Sprint(begun), "[many many few many]"; got != want {
+			t.Errorf("calls began in the order %s, want %s", got, want)
+		}
+		if r.asked != 0 || len(r.queues) != 0 {
+			t.Errorf("in the end: got %d rows asked and %d keys waiting, want none", r.asked, len(r.queues))
+		}
+	})
 }
