@@ -64,6 +64,27 @@ func TestEveryMakeTargetADocumentNamesExists(t *testing.T) {
 	}
 }
 
+// TestTheWorkflowRunsEveryCheck compares the jobs of the workflow with the target
+// check: a check that is added to one of them must be in the other.
+func TestTheWorkflowRunsEveryCheck(t *testing.T) {
+	check := regexp.MustCompile(`(?m)^check: (.*) ##`).FindStringSubmatch(read(t, "Makefile"))
+	if check == nil {
+		t.Fatal("Makefile: got no target check, want one with its prerequisites")
+	}
+	want := append(strings.Fields(check[1]), "build", "soak")
+	var got []string
+	for _, job := range regexp.MustCompile(`(?m)^ +targets: (.*)$`).FindAllStringSubmatch(read(t, ".github/workflows/check.yml"), -1) {
+		got = append(got, strings.Fields(job[1])...)
+	}
+	for _, set := range []*[]string{&got, &want} {
+		slices.Sort(*set)
+		*set = slices.Compact(*set)
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("targets of the workflow: got %v, want those of make check, build and soak: %v", got, want)
+	}
+}
+
 // TestEveryProofADocumentNamesRunsATest holds the documents to their promises: a
 // command whose -run matches nothing would pass and prove nothing.
 func TestEveryProofADocumentNamesRunsATest(t *testing.T) {
