@@ -204,8 +204,8 @@ func openKeyring(cfg serveConfig, logger *slog.Logger, observed *observation) (k
 // announce tells the log and systemd that the server serves, and systemd once it
 // stops. The function that it returns ends the watch for that.
 func announce(ctx context.Context, env environment, logger *slog.Logger, cfg serveConfig, srv *server.Server) (end func() bool) {
-	logger.Info("serving", "address", srv.URL()+edge.BasePath, "docs", srv.URL()+edge.DocsPath, "store", store.Redact(cfg.store), "version", programVersion())
 	supervisor := env.getenv("NOTIFY_SOCKET")
+	logger.Info("serving", "address", srv.URL()+edge.BasePath, "docs", srv.URL()+edge.DocsPath, "store", store.Redact(cfg.store), "version", programVersion())
 	notify(supervisor, logger, notifyReady)
 	return context.AfterFunc(ctx, func() { notify(supervisor, logger, notifyStopping) })
 }
