@@ -29,10 +29,11 @@ SOAK     ?= 1h
 # translated to Go and keeps its data outside Go's heap: the detector sees nothing
 # there, and the tests of the store would take four times as long. At the end of a
 # program it waits for late races 50 ms, not 1 s. Vet is a part of lint.
+# Many tests wait for a server, so more run at a time than there are processors.
 HAVE_CC := $(shell command -v $$(go env CC) >/dev/null 2>&1 && echo yes)
 ifeq ($(HAVE_CC),yes)
 UNSEEN := modernc.org/sqlite/lib modernc.org/libc/... modernc.org/memory
-RACE   := CGO_ENABLED=1 GORACE=atexit_sleep_ms=50 go test -race -vet=off $(foreach pkg,$(UNSEEN),-gcflags=$(pkg)=-race=0)
+RACE   := CGO_ENABLED=1 GORACE=atexit_sleep_ms=50 go test -race -vet=off -parallel 4 $(foreach pkg,$(UNSEEN),-gcflags=$(pkg)=-race=0)
 else
 RACE := go test
 endif
