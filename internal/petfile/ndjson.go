@@ -23,6 +23,10 @@ type ndjsonReader struct {
 	limit int // of a line
 	line  int
 	text  []byte
+
+	source   bytes.Reader // of decoder
+	decoder  jsontext.Decoder
+	unquoted []byte // used again and again
 }
 
 func (f Reading) ndjson(in *bufio.Reader) rowReader {
@@ -87,9 +91,57 @@ type object struct {
 	Status     jsontext.Value `json:"status"`
 }
 
-func (f Reading) readObject(line []byte) (row Row, err error) {
-	var o object
-	err = json.Unmarshal(line, &o)
+// property returns the place of the value of a property, nil where it is ignored.
+func (o *object) property(name string) *jsontext.Value {
+	switch name {
+	case "id":
+		return &o.ID
+	case "name":
+		return &o.Name
+	case "categoryId":
+		return &o.CategoryID
+	case "status":
+		return &o.Status
+	}
+	return nil
+}
+
+// readProperties reads line token by token, in less than half of the time that
+// json.Unmarshal takes. It reports false for a line that is not one valid object.
+func (r *ndjsonReader) readProperties(line []byte) (o object, ok bool) {
+	r.source.Reset(line)
+	r.decoder.Reset(&r.source)
+	if begin, err := r.decoder.ReadToken(); err != nil || begin.Kind() != '{' {
+		return o, false
+	}
+	for r.decoder.PeekKind() == '"' {
+		name, err := r.decoder.ReadToken()
+		if err != nil {
+			return o, false
+		}
+		property := o.property(name.String())
+		value, err := r.decoder.ReadValue()
+		if err != nil {
+			return o, false
+		}
+		if property != nil {
+			end := r.decoder.InputOffset()
+			*property = line[end-int64(len(value)) : end] // value itself is the decoder's
+		}
+	}
+	if _, err := r.decoder.ReadToken(); err != nil {
+		return o, false
+	}
+	_, err := r.decoder.ReadToken()
+	return o, errors.Is(err, io.EOF)
+}
+
+func (r *ndjsonReader) readObject(line []byte) (row Row, err error) {
+	o, ok := r.readProperties(line)
+	if !ok {
+		o = object{}
+		err = json.Unmarshal(line, &o) // which tells what is wrong
+	}
 	if _, ok := errors.AsType[*json.SemanticError](err); ok || err == nil && jsontext.Value(line).Kind() != '{' {
 		return row, errors.New("the row must be an object")
 	}
@@ -102,25 +154,23 @@ func (f Reading) readObject(line []byte) (row Row, err error) {
 	if o.Name.Kind() != '"' {
 		return row, errors.New("name must be a string")
 	}
-	name, err := jsontext.AppendUnquote(nil, o.Name)
-	if err != nil {
+	if r.unquoted, err = jsontext.AppendUnquote(r.unquoted[:0], o.Name); err != nil {
 		return row, explain(line, err)
 	}
-	row.Pet.Name = string(name)
+	row.Pet.Name = string(r.unquoted)
 	if o.CategoryID == nil {
 		return row, errNoCategory
 	}
-	var ok bool
 	if row.Pet.CategoryID, ok = integer(string(o.CategoryID)); !ok {
 		return row, errCategory
 	}
 	if o.Status != nil {
-		status, err := jsontext.AppendUnquote(nil, o.Status)
-		if row.Pet.Status = petstore.Status(status); err != nil || !row.Pet.Status.Valid() {
+		r.unquoted, err = jsontext.AppendUnquote(r.unquoted[:0], o.Status)
+		if row.Pet.Status = petstore.Status(r.unquoted); err != nil || !row.Pet.Status.Valid() {
 			return row, errStatus
 		}
 	}
-	if !f.IDs {
+	if !r.IDs {
 		return row, nil
 	}
 	if o.ID == nil {
