@@ -98,10 +98,10 @@ image: build ## build the container image petstore:latest (IMAGE=buildah or podm
 # Namespaces, containers and ports below 1024 are for root alone: of the checks,
 # the test program runs as root, and asks for it.
 AS_ROOT := $(shell [ "$$(id -u)" = 0 ] || echo "-exec 'sudo -E env PATH=$$PATH'")
-DEPLOY_PROGRAMS := buildah caddy curl dpkg-deb ip iptables nginx openssl podman prometheus promtool psql runc sqlite3 systemd-analyze unshare
+DEPLOY_PROGRAMS := buildah caddy curl dpkg-deb ip iptables nginx openssl podman prometheus promtool psql rpm runc sqlite3 systemd-analyze unshare
 
 need-deploy:
-	@for p in $(DEPLOY_PROGRAMS); do PATH="$$PATH:/usr/sbin:/sbin" command -v $$p >/dev/null || { echo "make deploy-check needs $$p; install it (Debian: apt install buildah caddy curl iproute2 iptables nginx openssl podman postgresql prometheus runc sqlite3 systemd) and run make again." >&2; exit 1; }; done
+	@for p in $(DEPLOY_PROGRAMS); do PATH="$$PATH:/usr/sbin:/sbin" command -v $$p >/dev/null || { echo "make deploy-check needs $$p; install it (Debian: apt install buildah caddy curl iproute2 iptables nginx openssl podman postgresql prometheus rpm runc sqlite3 systemd) and run make again." >&2; exit 1; }; done
 
 deploy-check: need-deploy build $(RELEASE_TOOLS)/built ## run what deploy/ has: proxies, units, containers, alerts, a release
 	PATH="$$PATH:/usr/sbin:/sbin" go test -count=1 -tags deploy -timeout 10m $(AS_ROOT) ./internal/deploy

@@ -216,6 +216,36 @@ func TestAProxyCompressesLists(t *testing.T) {
 	}
 }
 
+func TestTheLogHasTheClientsAddressBehindAProxy(t *testing.T) {
+	t.Parallel()
+	for name, startProxy := range proxies() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			address := freeAddress(t)
+			service := replica(t, address, "--sandbox", "--trusted-proxies", "127.0.0.1")
+			url := startProxy(t, [2]string{address, address})
+			c := client()
+			from := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 7)}}
+			c.Transport.(*http.Transport).DialContext = from.DialContext
+			request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url+"/v1/pets?limit=1", nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			request.Header.Set("Authorization", "Bearer "+apiKey)
+			request.Header.Set("X-Forwarded-For", "203.0.113.9") // the client's own, which nobody believes
+			response, err := c.Do(request)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_ = response.Body.Close() // only the log counts
+			service.eventually(t, "the line of the request", func() bool { return strings.Contains(service.output(), `"path":"/v1/pets"`) })
+			if got := service.output(); !strings.Contains(got, `"remote":"127.0.0.7"`) {
+				t.Errorf("the log: got %s, want the remote 127.0.0.7", got[max(0, len(got)-500):])
+			}
+		})
+	}
+}
+
 func TestNginxLimitsTheRequestsUnderWayFromOneAddress(t *testing.T) {
 	t.Parallel()
 	address := freeAddress(t)

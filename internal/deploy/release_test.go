@@ -70,14 +70,24 @@ func TestTwoReleasesOfACommitAreTheSameBytes(t *testing.T) {
 	}
 
 	contents := command(t, "dpkg-deb", "--contents", glob(t, first, "*.deb"))
-	for _, want := range []string{"./usr/bin/petstore", "./usr/lib/systemd/system/petstore.service", "./etc/petstore/petstore.env", "./usr/share/doc/petstore/sbom.cdx.json"} {
-		if !strings.Contains(contents, want+"\n") {
+	packaged := []string{"/usr/bin/petstore", "/usr/lib/systemd/system/petstore.service", "/etc/petstore/petstore.env", "/usr/share/doc/petstore/sbom.cdx.json"}
+	for _, want := range packaged {
+		if !strings.Contains(contents, "."+want+"\n") {
 			t.Errorf("the package for Debian: got no %s, want it", want)
 		}
 	}
-	rpm, err := os.ReadFile(glob(t, first, "*.rpm"))
-	if err != nil || !strings.HasPrefix(string(rpm), "\xed\xab\xee\xdb") {
-		t.Errorf("the package for Red Hat: got %v, want one", err)
+	rpm := glob(t, first, "*.rpm")
+	if out := command(t, "rpm", "--checksig", "--nosignature", rpm); !strings.Contains(out, "digests OK") {
+		t.Errorf("rpm --checksig: got %s, want digests OK", out)
+	}
+	if got, want := command(t, "rpm", "-qp", "--queryformat", "%{NAME} %{VERSION}", rpm), "petstore 1.2.3"; got != want {
+		t.Errorf("the package for Red Hat: got %q, want %q", got, want)
+	}
+	contents = command(t, "rpm", "-qlp", rpm)
+	for _, want := range packaged {
+		if !strings.Contains(contents, want+"\n") {
+			t.Errorf("the package for Red Hat: got no %s, want it", want)
+		}
 	}
 }
 
