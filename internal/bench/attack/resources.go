@@ -193,8 +193,8 @@ func keyBesideReaders(b bench) (string, error) {
 	}
 	slices.Sort(times)
 	slices.Sort(statuses)
-	return fmt.Sprintf("%d to %d after %s, the median of %d new keys; the last after %s",
-		statuses[0], statuses[len(statuses)-1], ms(times[len(times)/2]), len(times), ms(times[len(times)-1])), nil
+	return fmt.Sprintf("%d new keys with statuses from %d to %d: half of them after %s, the last after %s",
+		len(times), statuses[0], statuses[len(statuses)-1], ms(times[len(times)/2]), ms(times[len(times)-1])), nil
 }
 
 // unknownKeys sends keys that are well formed and not in the store, each once.
