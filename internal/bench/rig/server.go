@@ -120,8 +120,14 @@ func (s *Server) Fill() error {
 // Stop ends the server, without a drain, and waits for its end.
 func (s *Server) Stop() {
 	_ = s.cmd.Process.Signal(os.Interrupt)
+	// The children of a shell's background jobs are born with the signal ignored.
+	kill := time.AfterFunc(stopTime, func() { _ = s.cmd.Process.Kill() })
+	defer kill.Stop()
 	_ = s.cmd.Wait()
 }
+
+// stopTime is how long a server has to end when it is told to.
+const stopTime = 5 * time.Second
 
 // PeakMemory returns the most memory the server has had resident, in bytes, 0
 // where there is no /proc to read it from.
