@@ -116,14 +116,14 @@ endif
 ifneq ($(HAVE_CHROMIUM),yes)
 	@echo 'No Chromium found, so the tests of the documentation page in a browser do not run; install chromium to have them.'
 endif
-	$(RACE) -tags '$(shell echo $(TAGS) | tr ' ' ,)' -timeout 11m ./...
+	$(RACE) -tags '$(shell echo $(TAGS) | tr ' ' ,)' -timeout 20m ./...
 	go test -count=1 ./internal/bench
 ifeq ($(HAVE_CC),yes)
 	go test -run 'UnderLoad|EveryRuleCanFail|ExpandsTooMuch' ./internal/store/sqlite ./internal/check ./internal/petfile
 endif
 
 test-times: ## all tests once more, and the twenty that take longest
-	@mkdir -p .bin && { $(RACE) -count=1 -json -tags '$(shell echo $(TAGS) | tr ' ' ,)' -timeout 11m ./... >.bin/test.json || echo 'Some tests fail; run make test to see them.'; }
+	@mkdir -p .bin && { $(RACE) -count=1 -json -tags '$(shell echo $(TAGS) | tr ' ' ,)' -timeout 20m ./... >.bin/test.json || echo 'Some tests fail; run make test to see them.'; }
 	@go run $(GOTESTSUM) tool slowest --jsonfile .bin/test.json --threshold 1s --num 20
 
 generate: ## write gen/ from openapi.yaml, and what the edge is tested with
