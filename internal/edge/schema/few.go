@@ -1,6 +1,9 @@
 package schema
 
-import "strconv"
+import (
+	"math"
+	"strconv"
+)
 
 // maxFew is how many values a parameter may have that are checked beforehand.
 const maxFew = 1000
@@ -23,7 +26,7 @@ func (s *Schema) few() []string {
 	if s.kind == "string" && s.enum != nil {
 		return s.enum.texts
 	}
-	if s.kind != "integer" || d.Min == nil || d.Max == nil || *d.Max-*d.Min > maxFew {
+	if s.kind != "integer" || d.Min == nil || d.Max == nil || *d.Max-*d.Min > maxFew || max(math.Abs(*d.Min), math.Abs(*d.Max)) >= maxExact {
 		return nil
 	}
 	var texts []string

@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"math"
 	"strconv"
 	"testing"
 
@@ -14,10 +15,17 @@ func TestAVerdictKnownBeforehandIsTheValidators(t *testing.T) {
 	limit.MultipleOf = new(float64(2))
 	status := openapi3.NewStringSchema().WithEnum("sold", "pending").WithMaxLength(4)
 	wide := openapi3.NewInt64Schema().WithMin(0).WithMax(maxFew + 1)
+	last := openapi3.NewInt64Schema().WithMin(math.MaxInt64 - 10).WithMax(math.MaxInt64)
 	for name, c := range map[string]struct {
 		schema *openapi3.Schema
 		known  int
-	}{"a range": {limit, 52}, "an enumeration": {status, 1}, "a range that is too wide": {wide, 0}, "any text": {openapi3.NewStringSchema(), 0}} {
+	}{
+		"a range":                     {limit, 52},
+		"an enumeration":              {status, 1},
+		"a range that is too wide":    {wide, 0},
+		"a range at the end of int64": {last, 0},
+		"any text":                    {openapi3.NewStringSchema(), 0},
+	} {
 		t.Run(name, func(t *testing.T) {
 			s, err := Compile(c.schema.NewRef())
 			if err != nil {
