@@ -5,9 +5,9 @@ import (
 	"net/url"
 )
 
-// The requests that scripts of an allowed origin may send, and the headers they
-// may read. The methods are more than
-// there are, since a browser hides the response to one that is not listed: 405.
+// The requests that scripts of an allowed origin may send, and the headers they may
+// read. The methods are more than there are, since a browser hides the response to
+// one that is not listed: 405.
 var (
 	corsMethods = []string{"GET, HEAD, POST, PUT, PATCH, DELETE"}
 	corsHeaders = []string{"Authorization, Content-Type, Idempotency-Key, X-Request-Id"}

@@ -66,7 +66,7 @@ const lingerTime = time.Second
 // abandonBody ends the wait for a body that was not read.
 func (x *exchange) abandonBody() {
 	if x.Request().ContentLength != 0 && !x.bodyRead {
-		_ = http.NewResponseController(x.Response().Writer).SetReadDeadline(time.Now().Add(lingerTime)) // other writers have no deadline
+		_ = http.NewResponseController(x.Response().Writer).SetReadDeadline(time.Now().Add(lingerTime)) // the writers of tests have none
 	}
 }
 

@@ -49,8 +49,8 @@ func placeOf(route string) string {
 	return "unknown"
 }
 
-// traceID returns the ID of the trace that the request belongs to, or "" (W3C Trace Context,
-// section 3.2: version-trace-parent-flags in lower-case hexadecimal digits).
+// traceID returns the ID of the trace that the request belongs to, or "" (W3C Trace
+// Context, section 3.2: version-trace-parent-flags in lower-case hexadecimal digits).
 func traceID(h http.Header) string {
 	const length = len("00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01")
 	values := h["Traceparent"]

@@ -11,7 +11,8 @@ const mostByDefault = 4096
 func reservedFiles(n int) int { return min(max(32, n/4), 256) }
 
 // DefaultMaxConnections returns how many connections a server may have where
-// --max-connections does not say otherwise: fewer than the files that the process may open.
+// --max-connections does not say otherwise: fewer than the files that the process
+// may open.
 func DefaultMaxConnections() int {
 	n, ok := openFiles()
 	if !ok {
