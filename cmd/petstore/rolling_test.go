@@ -35,14 +35,20 @@ func (b *balancer) add(r *replica) {
 	b.ready = append(b.ready, r)
 }
 
-// look asks everybody once.
+// look asks all replicas once, at the same time.
 func (b *balancer) look(t *testing.T) {
 	b.mu.Lock()
 	all := b.all
 	b.mu.Unlock()
+	isReady := make([]bool, len(all))
+	var asking sync.WaitGroup
+	for i, r := range all {
+		asking.Go(func() { isReady[i] = r.status(t, "/readyz") == http.StatusOK })
+	}
+	asking.Wait()
 	var ready []*replica
-	for _, r := range all {
-		if r.status(t, "/readyz") == http.StatusOK {
+	for i, r := range all {
+		if isReady[i] {
 			ready = append(ready, r)
 		}
 	}
@@ -72,8 +78,8 @@ func (b *balancer) route(n int) *replica {
 }
 
 // drain is how long a replica that stops goes on responding: longer than the
-// balancer takes to notice.
-const drain = "1s"
+// balancer takes to notice, and a client to connect, on a machine under load.
+const drain = "3s"
 
 func TestARollingRestartUnderLoadFailsNoRequest(t *testing.T) {
 	address := withParameter(pgtest.Database(t), "pool_max_conns=8")
