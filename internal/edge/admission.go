@@ -34,7 +34,7 @@ const largeResponse = 16 << 10
 // admit refuses a request beyond a limit, once its key is known and before its body
 // is read.
 func (e *edge) admit(x *exchange) error {
-	if wait, ok := e.Limits.Rates.Allow(x.ctx.keyID, time.Now()); !ok {
+	if wait, ok := e.Limits.Rates.Allow(x.ctx.keyID, x.start); !ok {
 		x.keepsUnread()
 		return rateLimited(wait)
 	}

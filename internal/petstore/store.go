@@ -57,6 +57,10 @@ type PetStore interface {
 	// does not depend on how many pets there are.
 	Pets(ctx context.Context, q Query) (Page, error)
 
+	// Final reports whether reads are final: a pet, and a page that more pets
+	// follow, stay as they were read for good. Callers may then keep them.
+	Final() bool
+
 	// Load stores all of pets, durably and in their order, and returns how many
 	// they are. It is one write: others see none of them or all, and where it
 	// fails, or its process is killed, none is stored. Their identifiers ascend.

@@ -22,47 +22,69 @@ var (
 	_ api.GetPetResponseObject    = (*got)(nil)
 )
 
-// listed is the 200 of listPets.
+// listed is the 200 of listPets, of the pets or of a body that is remembered.
 type listed struct {
+	link []string // the Link header; nil on the last page
 	pets []petstore.Pet
-	next string // the Link header; "" on the last page
-	size int    // once Size has counted
+	size int    // of pets, once Size has counted
+	body []byte // or nil
 }
 
 // created is the 201 of createPet.
 type created struct {
-	pet      petstore.Pet
+	body     []byte
 	location string
 }
 
 // got is the 200 of getPet.
-type got struct{ pet petstore.Pet }
+type got struct{ body []byte }
 
 // VisitListPetsResponse writes the response.
 func (r *listed) VisitListPetsResponse(w http.ResponseWriter) error {
-	if r.next != "" {
-		w.Header()["Link"] = []string{r.next}
+	if r.link != nil {
+		w.Header()["Link"] = r.link
 	}
-	return writeJSON(w, http.StatusOK, func(b []byte) []byte {
-		if size := r.Size(); size > maxPooled {
-			b = make([]byte, 0, size)
-		}
-		b = append(b, '[')
-		for i := range r.pets {
-			if i > 0 {
-				b = append(b, ',')
-			}
-			b = appendPet(b, &r.pets[i])
-		}
-		r.pets = nil // a slow client holds the bytes, but not the page too
-		return append(b, ']')
-	})
+	if r.body != nil {
+		return writeJSON(w, http.StatusOK, r.body)
+	}
+	buf := buffers.Get().(*[]byte)
+	b := *buf
+	if size := r.Size(); size > maxKept {
+		b = make([]byte, 0, size)
+	}
+	b = r.appendTo(b[:0])
+	r.pets = nil // a slow client holds the bytes, but not the page too
+	err := writeJSON(w, http.StatusOK, b)
+	if cap(b) <= maxKept {
+		*buf = b
+		buffers.Put(buf)
+	}
+	return err
 }
 
-// Size returns how many bytes the body has at most: those of its texts exactly, and
-// the longest of each number and status.
+func (r *listed) appendTo(b []byte) []byte {
+	b = append(b, '[')
+	for i := range r.pets {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = appendPet(b, &r.pets[i])
+	}
+	return append(b, "]\n"...)
+}
+
+// encoded returns the response with a body, which any number of requests may share.
+func (r *listed) encoded() *listed {
+	return &listed{link: r.link, body: r.appendTo(make([]byte, 0, r.Size()))}
+}
+
+// Size returns how many bytes the body has at most. Before it is made these are those
+// of its texts exactly, and the longest of each number and status.
 func (r *listed) Size() int {
-	if r.size > 0 {
+	switch {
+	case r.body != nil:
+		return len(r.body)
+	case r.size > 0:
 		return r.size
 	}
 	const mostWithoutName = len(`{"id":,"name":"","categoryId":,"status":"available"},`) + 2*len("-9223372036854775808")
@@ -90,12 +112,16 @@ func quotedSize(s string) int {
 // VisitCreatePetResponse writes the response.
 func (r *created) VisitCreatePetResponse(w http.ResponseWriter) error {
 	w.Header()["Location"] = []string{r.location}
-	return writeJSON(w, http.StatusCreated, func(b []byte) []byte { return appendPet(b, &r.pet) })
+	return writeJSON(w, http.StatusCreated, r.body)
 }
 
 // VisitGetPetResponse writes the response.
 func (r *got) VisitGetPetResponse(w http.ResponseWriter) error {
-	return writeJSON(w, http.StatusOK, func(b []byte) []byte { return appendPet(b, &r.pet) })
+	return writeJSON(w, http.StatusOK, r.body)
+}
+
+func encodePet(p *petstore.Pet) []byte {
+	return append(appendPet(make([]byte, 0, 96+len(p.Name)), p), '\n')
 }
 
 func appendPet(b []byte, p *petstore.Pet) []byte {
@@ -115,26 +141,22 @@ var (
 	buffers         = sync.Pool{New: func() any { return new([]byte) }}
 )
 
-// maxPooled keeps the buffer of a rare large page from staying in memory.
-const maxPooled = 64 << 10
+// maxKept keeps a rare large page from staying in memory, as a buffer or in a cache.
+const maxKept = 64 << 10
 
 // netHTTPBuffer is how much net/http holds back before it sends a header. Up
 // to there it counts the Content-Length itself; beyond, it would send chunks.
 const netHTTPBuffer = 2048
 
-func writeJSON(w http.ResponseWriter, status int, body func([]byte) []byte) error {
-	buf := buffers.Get().(*[]byte)
-	b := append(body((*buf)[:0]), '\n') // so that a shell's prompt stands on its own line
+// writeJSON writes a body, whose last line has an end so that a shell's prompt
+// stands on its own line.
+func writeJSON(w http.ResponseWriter, status int, body []byte) error {
 	h := w.Header()
 	h["Content-Type"] = contentTypeJSON
-	if len(b) >= netHTTPBuffer {
-		h["Content-Length"] = []string{strconv.Itoa(len(b))}
+	if len(body) >= netHTTPBuffer {
+		h["Content-Length"] = []string{strconv.Itoa(len(body))}
 	}
 	w.WriteHeader(status)
-	_, err := w.Write(b)
-	if cap(b) <= maxPooled {
-		*buf = b
-		buffers.Put(buf)
-	}
+	_, err := w.Write(body)
 	return err
 }

@@ -19,28 +19,40 @@ var _ api.StrictServerInterface = (*Service)(nil)
 // request as it came.
 const defaultLimit = 20
 
-// Service serves the operations from a store.
+// Service serves the operations from a store. It remembers responses that the store
+// says are final.
 type Service struct {
 	store petstore.PetStore
+	final bool // whether responses may be remembered
 	base  string
+	pets  cache[int64, *got]
+	pages cache[petstore.Query, *listed]
 }
 
 // New returns a service on store. Links in its responses begin with base, the
 // path or address that ends in /v1.
 func New(store petstore.PetStore, base string) *Service {
-	return &Service{store: store, base: base}
+	return &Service{store: store, final: store.Final(), base: base}
 }
 
 // ListPets implements listPets.
 func (s *Service) ListPets(ctx context.Context, request api.ListPetsRequestObject) (api.ListPetsResponseObject, error) {
 	q := toQuery(request.Params)
+	if known, ok := s.pages.get(q); ok {
+		return known, nil
+	}
 	page, err := s.store.Pets(ctx, q)
 	if err != nil {
 		return nil, err
 	}
 	response := &listed{pets: page.Pets}
-	if page.More {
-		response.next = s.nextLink(q, page.Pets[len(page.Pets)-1].ID)
+	if !page.More {
+		return response, nil
+	}
+	response.link = []string{s.nextLink(q, page.Pets[len(page.Pets)-1].ID)}
+	if s.final && response.Size() <= maxKept {
+		response = response.encoded()
+		s.pages.put(q, response, response.Size()+entryCost)
 	}
 	return response, nil
 }
@@ -53,16 +65,23 @@ func (s *Service) CreatePet(ctx context.Context, request api.CreatePetRequestObj
 	if err != nil {
 		return nil, err
 	}
-	return &created{pet: pet, location: s.base + "/pets/" + strconv.FormatInt(pet.ID, 10)}, nil
+	return &created{body: encodePet(&pet), location: s.base + "/pets/" + strconv.FormatInt(pet.ID, 10)}, nil
 }
 
 // GetPet implements getPet.
 func (s *Service) GetPet(ctx context.Context, request api.GetPetRequestObject) (api.GetPetResponseObject, error) {
+	if known, ok := s.pets.get(request.PetID); ok {
+		return known, nil
+	}
 	pet, err := s.store.Pet(ctx, request.PetID)
 	if err != nil {
 		return nil, err
 	}
-	return &got{pet: pet}, nil
+	response := &got{encodePet(&pet)}
+	if s.final {
+		s.pets.put(pet.ID, response, len(response.body)+entryCost)
+	}
+	return response, nil
 }
 
 // nextLink announces the page after the one that ended with last (RFC 8288).

@@ -159,12 +159,15 @@ func TestResponsesSayWhatTheGeneratedTypesWouldSay(t *testing.T) {
 			visit  func(*httptest.ResponseRecorder) error
 			want   any
 		}{
-			{200, func(w *httptest.ResponseRecorder) error { return (&got{pet: pets[0]}).VisitGetPetResponse(w) }, generated[0]},
+			{200, func(w *httptest.ResponseRecorder) error { return (&got{encodePet(&pets[0])}).VisitGetPetResponse(w) }, generated[0]},
 			{201, func(w *httptest.ResponseRecorder) error {
-				return (&created{pet: pets[0], location: "/v1/pets/1"}).VisitCreatePetResponse(w)
+				return (&created{body: encodePet(&pets[0]), location: "/v1/pets/1"}).VisitCreatePetResponse(w)
 			}, generated[0]},
 			{200, func(w *httptest.ResponseRecorder) error {
-				return (&listed{pets: pets, next: "</x>"}).VisitListPetsResponse(w)
+				return (&listed{pets: pets, link: []string{"</x>"}}).VisitListPetsResponse(w)
+			}, generated},
+			{200, func(w *httptest.ResponseRecorder) error {
+				return (&listed{pets: pets}).encoded().VisitListPetsResponse(w)
 			}, generated},
 			{200, func(w *httptest.ResponseRecorder) error { return (&listed{}).VisitListPetsResponse(w) }, api.Pets{}},
 		} {
@@ -208,6 +211,112 @@ func TestTheNextPageIsNamedWhereThereIsOne(t *testing.T) {
 	}
 }
 
+// counting is a store that counts reads.
+type counting struct {
+	petstore.PetStore
+	final bool
+	reads int
+}
+
+func (c *counting) Final() bool { return c.final }
+
+func (c *counting) Pet(ctx context.Context, id int64) (petstore.Pet, error) {
+	c.reads++
+	return c.PetStore.Pet(ctx, id)
+}
+
+func (c *counting) Pets(ctx context.Context, q petstore.Query) (petstore.Page, error) {
+	c.reads++
+	return c.PetStore.Pets(ctx, q)
+}
+
+func TestOnlyWhatIsFinalIsRemembered(t *testing.T) {
+	large := strings.Repeat("é", maxKept/2)
+	for _, c := range []struct {
+		name  string
+		final bool
+		pets  []string // their names
+		limit int      // of a list; 0 gets the first pet
+		reads int      // for two requests
+	}{
+		{"a pet", true, []string{"Frank"}, 0, 1},
+		{"a page that others follow", true, []string{"Frank", "Rex", "Tom"}, 2, 1},
+		{"the last page", true, []string{"Frank", "Rex"}, 2, 2},
+		{"a large page", true, []string{large, "Rex"}, 1, 2},
+		{"a pet of a store whose reads are not final", false, []string{"Frank"}, 0, 2},
+		{"a page of a store whose reads are not final", false, []string{"Frank", "Rex", "Tom"}, 2, 2},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			store := &counting{PetStore: memory.New(), final: c.final}
+			s := New(store, "/v1")
+			for _, name := range c.pets {
+				if _, err := s.CreatePet(t.Context(), api.CreatePetRequestObject{Body: &api.NewPet{Name: name}}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			var bodies, links []string
+			for range 2 {
+				w := httptest.NewRecorder()
+				if err := read(t.Context(), s, c.limit, w); err != nil {
+					t.Fatal(err)
+				}
+				bodies, links = append(bodies, w.Body.String()), append(links, w.Header().Get("Link"))
+			}
+			if store.reads != c.reads {
+				t.Errorf("two requests: got %d reads of the store, want %d", store.reads, c.reads)
+			}
+			if bodies[0] != bodies[1] || links[0] != links[1] || !strings.Contains(bodies[0], `"name":"`+c.pets[0]+`"`) {
+				t.Errorf("got %.100s with Link %q, then %.100s with Link %q, want the same twice", bodies[0], links[0], bodies[1], links[1])
+			}
+		})
+	}
+}
+
+// read writes a list of that limit, or the first pet where the limit is 0.
+func read(ctx context.Context, s *Service, limit int, w *httptest.ResponseRecorder) error {
+	if limit == 0 {
+		response, err := s.GetPet(ctx, api.GetPetRequestObject{PetID: 1})
+		if err != nil {
+			return err
+		}
+		return response.VisitGetPetResponse(w)
+	}
+	response, err := s.ListPets(ctx, api.ListPetsRequestObject{Params: api.ListPetsParams{Limit: &limit}})
+	if err != nil {
+		return err
+	}
+	return response.VisitListPetsResponse(w)
+}
+
+func TestTheCacheKeepsWhatWasUsedLast(t *testing.T) {
+	var c cache[int, int]
+	const each = cacheBytes / 16
+	for key := range 100 {
+		c.put(key, -key, each)
+		if value, ok := c.get(0); !ok || value != 0 {
+			t.Fatalf("after %d others, the entry that is used all the time: got %d, %t, want it kept", key, value, ok)
+		}
+	}
+	kept := 0
+	for key := range 100 {
+		if _, ok := c.young[key]; ok {
+			kept++
+		} else if _, ok := c.old[key]; ok {
+			kept++
+		}
+	}
+	if kept < 8 || kept > 16 {
+		t.Errorf("entries of a sixteenth of the bound: got %d kept, want 8 to 16", kept)
+	}
+	if _, ok := c.get(99); !ok {
+		t.Error("the last entry: got none, want it kept")
+	}
+	c.put(1000, 1, cacheBytes)
+	if _, ok := c.get(1000); ok {
+		t.Error("an entry as large as the bound: got it kept, want it left out")
+	}
+}
+
 // failing is a store that fails.
 type failing struct {
 	petstore.PetStore
@@ -217,6 +326,7 @@ type failing struct {
 func (f failing) CreatePet(context.Context, petstore.NewPet) (petstore.Pet, error) {
 	return petstore.Pet{}, f.err
 }
+func (f failing) Final() bool                                      { return true }
 func (f failing) Pet(context.Context, int64) (petstore.Pet, error) { return petstore.Pet{}, f.err }
 func (f failing) Pets(context.Context, petstore.Query) (petstore.Page, error) {
 	return petstore.Page{}, f.err

@@ -175,6 +175,7 @@ func rounds(cfg config, servers []*rig.Server, counting *countingServer) (measur
 			f := figure(s.Name, op.name, results)
 			if f.Server == onSQLite && f.Operation == create {
 				f.MeanBatch = measured.SpreadOf(batches[1:])
+				f.OverMemory = measured.SpreadOf(beyond(results[cell{s.Name, op.name}], results[cell{onMemory, op.name}]))
 			}
 			figures = append(figures, f)
 		}
@@ -217,4 +218,14 @@ func over(other, own []rig.Result) []float64 {
 		}
 	}
 	return ratios
+}
+
+// beyond returns how many µs of processor time requests took beyond those of base,
+// round by round.
+func beyond(own, base []rig.Result) []float64 {
+	var micros []float64
+	for round, r := range base {
+		micros = append(micros, float64((own[round].CPU-r.CPU).Nanoseconds())/1000)
+	}
+	return micros
 }

@@ -23,6 +23,7 @@ type Figure struct {
 	P99Micros  Spread `json:"p99_us"`
 	OfEquipped Spread `json:"of_equipped"` // processor time of the equipped peer in the same round over this server's
 	MeanBatch  Spread `json:"mean_batch"`  // creates that share a commit; zero where there are no commits
+	OverMemory Spread `json:"over_memory"` // µs of processor time beyond that on memory in the same round; zero where it is not measured
 	OfMetrics  Spread `json:"of_metrics"`  // processor time with metrics over this server's in the same round; zero where it is not measured
 }
 
@@ -39,6 +40,9 @@ func (l Loopback) Table() string {
 	}
 	text := table(rows)
 	for _, f := range l {
+		if o := f.OverMemory; o != (Spread{}) {
+			text += fmt.Sprintf("\nA %s of %s takes %s µs of processor time more than one on memory.\n", f.Operation, f.Server, o.format(1))
+		}
 		if m := f.OfMetrics; m != (Spread{}) {
 			text += fmt.Sprintf("\nWith metrics on, scraped each second, a %s of %s takes %s times the processor time.\n", f.Operation, f.Server, m.format(3))
 		}

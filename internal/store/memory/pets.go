@@ -70,6 +70,10 @@ func (s *Store) Pet(ctx context.Context, id int64) (petstore.Pet, error) {
 	return s.pets[n-1], nil
 }
 
+// Final implements petstore.PetStore: nothing changes a pet, and a new one follows all
+// others.
+func (s *Store) Final() bool { return true }
+
 // Pets implements petstore.PetStore.
 func (s *Store) Pets(ctx context.Context, q petstore.Query) (petstore.Page, error) {
 	s.mu.RLock()

@@ -91,6 +91,10 @@ func (s *Store) Pet(ctx context.Context, id int64) (petstore.Pet, error) {
 	return pet, nil
 }
 
+// Final implements petstore.PetStore. A pet may commit behind those of greater
+// identifiers, and a failover may lose the latest.
+func (s *Store) Final() bool { return false }
+
 // Pets implements petstore.PetStore. It asks for one row more than the page
 // holds, to know whether there is a next page.
 //

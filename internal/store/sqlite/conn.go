@@ -156,8 +156,7 @@ func (s *Store) readWith(ctx context.Context, pool chan *reader, f func(*reader)
 	}
 }
 
-// usable returns why the store cannot be used now, or nil, for results that
-// take no reader.
+// usable returns why the store cannot be used now, or nil.
 func (s *Store) usable(ctx context.Context) error {
 	if s.closed.Load() {
 		return petstore.ErrClosed

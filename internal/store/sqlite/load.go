@@ -22,8 +22,8 @@ func (s *Store) Load(ctx context.Context, pets iter.Seq2[petstore.NewPet, error]
 	return s.load(ctx, petstore.Loading(pets), newIDs)
 }
 
-// Restore implements petstore.PetStore. The caches, too, rest on there having
-// been no pet: identifiers only ascend.
+// Restore implements petstore.PetStore. Final, too, rests on there having been no
+// pet: identifiers only ascend.
 func (s *Store) Restore(ctx context.Context, pets iter.Seq2[petstore.Pet, error]) (int, error) {
 	return s.load(ctx, petstore.Restoring(pets), ownIDs)
 }

@@ -32,8 +32,6 @@ type Store struct {
 	keyReader       chan *reader // one, so that readers of large pages keep no key waiting
 	committer       *committer   // nil where the store is read-only
 	health          health
-	petCache        cache[int64, petstore.Pet]
-	pageCache       cache[petstore.Query, petstore.Page]
 	closing         sync.Once
 	closed          atomic.Bool
 }
