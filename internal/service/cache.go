@@ -6,8 +6,12 @@ import "sync"
 // store's work and the encoding: of a list in memory that is a twelfth of the processor
 // time, of one from a file more than half (make bench-scale).
 
-// cacheBytes bounds each cache, roughly: some 6,000 pets, and some 600 pages of 20.
+// cacheBytes bounds each cache, roughly: some 5,000 pets, and some 400 pages of 20.
 const cacheBytes = 1 << 20
+
+// maxPage is the greatest page that is remembered, in bytes: larger ones are rare, and
+// are encoded only once they have room in the budget of responses.
+const maxPage = 64 << 10
 
 // entryCost is about the memory that an entry takes beside its body, in bytes.
 const entryCost = 128

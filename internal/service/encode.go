@@ -3,7 +3,6 @@ package service
 import (
 	"net/http"
 	"strconv"
-	"sync"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -22,12 +21,13 @@ var (
 	_ api.GetPetResponseObject    = (*got)(nil)
 )
 
-// listed is the 200 of listPets, of the pets or of a body that is remembered.
+// listed is the 200 of listPets. Once it is encoded, any number of requests may share
+// it.
 type listed struct {
 	link []string // the Link header; nil on the last page
 	pets []petstore.Pet
 	size int    // of pets, once Size has counted
-	body []byte // or nil
+	body []byte // in place of pets, once they are encoded
 }
 
 // created is the 201 of createPet.
@@ -44,38 +44,23 @@ func (r *listed) VisitListPetsResponse(w http.ResponseWriter) error {
 	if r.link != nil {
 		w.Header()["Link"] = r.link
 	}
-	if r.body != nil {
-		return writeJSON(w, http.StatusOK, r.body)
-	}
-	buf := buffers.Get().(*[]byte)
-	b := *buf
-	if size := r.Size(); size > maxKept {
-		b = make([]byte, 0, size)
-	}
-	b = r.appendTo(b[:0])
-	r.pets = nil // a slow client holds the bytes, but not the page too
-	err := writeJSON(w, http.StatusOK, b)
-	if cap(b) <= maxKept {
-		*buf = b
-		buffers.Put(buf)
-	}
-	return err
+	r.encode()
+	return writeJSON(w, http.StatusOK, r.body)
 }
 
-func (r *listed) appendTo(b []byte) []byte {
-	b = append(b, '[')
+// encode makes the body. A slow client then holds that, and not the pets too.
+func (r *listed) encode() {
+	if r.body != nil {
+		return
+	}
+	b := append(make([]byte, 0, r.Size()), '[')
 	for i := range r.pets {
 		if i > 0 {
 			b = append(b, ',')
 		}
 		b = appendPet(b, &r.pets[i])
 	}
-	return append(b, "]\n"...)
-}
-
-// encoded returns the response with a body, which any number of requests may share.
-func (r *listed) encoded() *listed {
-	return &listed{link: r.link, body: r.appendTo(make([]byte, 0, r.Size()))}
+	r.pets, r.body = nil, append(b, "]\n"...)
 }
 
 // Size returns how many bytes the body has at most. Before it is made these are those
@@ -136,13 +121,7 @@ func appendPet(b []byte, p *petstore.Pet) []byte {
 	return append(b, `"}`...)
 }
 
-var (
-	contentTypeJSON = []string{"application/json"}
-	buffers         = sync.Pool{New: func() any { return new([]byte) }}
-)
-
-// maxKept keeps a rare large page from staying in memory, as a buffer or in a cache.
-const maxKept = 64 << 10
+var contentTypeJSON = []string{"application/json"}
 
 // netHTTPBuffer is how much net/http holds back before it sends a header. Up
 // to there it counts the Content-Length itself; beyond, it would send chunks.

@@ -50,9 +50,9 @@ func (s *Service) ListPets(ctx context.Context, request api.ListPetsRequestObjec
 		return response, nil
 	}
 	response.link = []string{s.nextLink(q, page.Pets[len(page.Pets)-1].ID)}
-	if s.final && response.Size() <= maxKept {
-		response = response.encoded()
-		s.pages.put(q, response, response.Size()+entryCost)
+	if s.final && response.Size() <= maxPage {
+		response.encode()
+		s.pages.put(q, response, cap(response.body)+entryCost)
 	}
 	return response, nil
 }
@@ -79,7 +79,7 @@ func (s *Service) GetPet(ctx context.Context, request api.GetPetRequestObject) (
 	}
 	response := &got{encodePet(&pet)}
 	if s.final {
-		s.pets.put(pet.ID, response, len(response.body)+entryCost)
+		s.pets.put(pet.ID, response, cap(response.body)+entryCost)
 	}
 	return response, nil
 }

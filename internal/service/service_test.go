@@ -166,9 +166,6 @@ func TestResponsesSayWhatTheGeneratedTypesWouldSay(t *testing.T) {
 			{200, func(w *httptest.ResponseRecorder) error {
 				return (&listed{pets: pets, link: []string{"</x>"}}).VisitListPetsResponse(w)
 			}, generated},
-			{200, func(w *httptest.ResponseRecorder) error {
-				return (&listed{pets: pets}).encoded().VisitListPetsResponse(w)
-			}, generated},
 			{200, func(w *httptest.ResponseRecorder) error { return (&listed{}).VisitListPetsResponse(w) }, api.Pets{}},
 		} {
 			w := httptest.NewRecorder()
@@ -231,7 +228,7 @@ func (c *counting) Pets(ctx context.Context, q petstore.Query) (petstore.Page, e
 }
 
 func TestOnlyWhatIsFinalIsRemembered(t *testing.T) {
-	large := strings.Repeat("é", maxKept/2)
+	large := strings.Repeat("é", maxPage/2)
 	for _, c := range []struct {
 		name  string
 		final bool
@@ -353,14 +350,12 @@ func TestALargePageIsWrittenWhole(t *testing.T) {
 	for i := range pets {
 		pets[i] = petstore.Pet{ID: int64(i + 1), Name: strings.Repeat("\u2028é", 10_000), Status: petstore.Sold}
 	}
-	for range 3 { // the buffers are used again
-		w := httptest.NewRecorder()
-		if err := (&listed{pets: pets}).VisitListPetsResponse(w); err != nil {
-			t.Fatal(err)
-		}
-		var read []api.Pet
-		if err := json.Unmarshal(w.Body.Bytes(), &read); err != nil || len(read) != len(pets) || read[99].Name != pets[99].Name {
-			t.Fatalf("the page: got %d pets (%v), want %d", len(read), err, len(pets))
-		}
+	w := httptest.NewRecorder()
+	if err := (&listed{pets: pets}).VisitListPetsResponse(w); err != nil {
+		t.Fatal(err)
+	}
+	var read []api.Pet
+	if err := json.Unmarshal(w.Body.Bytes(), &read); err != nil || len(read) != len(pets) || read[99].Name != pets[99].Name {
+		t.Fatalf("the page: got %d pets (%v), want %d", len(read), err, len(pets))
 	}
 }
