@@ -2,6 +2,7 @@ package service
 
 import (
 	"net/http"
+	"slices"
 	"strconv"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -42,7 +43,8 @@ type got struct{ body []byte }
 // VisitListPetsResponse writes the response.
 func (r *listed) VisitListPetsResponse(w http.ResponseWriter) error {
 	if r.link != nil {
-		w.Header()["Link"] = r.link
+		h := w.Header()
+		h["Link"] = slices.Concat(h["Link"], r.link) // behind that of a deprecation
 	}
 	r.encode()
 	return writeJSON(w, http.StatusOK, r.body)

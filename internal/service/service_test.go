@@ -208,6 +208,20 @@ func TestTheNextPageIsNamedWhereThereIsOne(t *testing.T) {
 	}
 }
 
+func TestTheNextPageIsNamedBesideOtherLinks(t *testing.T) {
+	shared := &listed{link: []string{"</x>"}, body: []byte("[]")}
+	for range 2 {
+		w := httptest.NewRecorder()
+		w.Header().Set("Link", "</docs>")
+		if err := shared.VisitListPetsResponse(w); err != nil {
+			t.Fatal(err)
+		}
+		if got := w.Header()["Link"]; !slices.Equal(got, []string{"</docs>", "</x>"}) {
+			t.Errorf("Link: got %q, want both links", got)
+		}
+	}
+}
+
 // counting is a store that counts reads.
 type counting struct {
 	petstore.PetStore
