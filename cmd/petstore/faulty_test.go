@@ -17,6 +17,8 @@ type faultyStore struct {
 
 func (s faultyStore) Ping(context.Context) error { return nil }
 
+func (s faultyStore) Final() bool { return false }
+
 func (s faultyStore) CreatePet(context.Context, petstore.NewPet) (petstore.Pet, error) {
 	return petstore.Pet{}, s.fail()
 }

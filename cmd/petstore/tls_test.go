@@ -103,7 +103,7 @@ func TestACertificateWithoutAKeyIsAFaultOfTheCommandLine(t *testing.T) {
 func TestOverHTTP2AServerThatIsToldToEndCutsNoRequestUnderLoad(t *testing.T) {
 	t.Parallel()
 	address := "sqlite:" + filepath.Join(t.TempDir(), "pets.db")
-	ending, staying := startSecure(t, "--store", address, "--drain", "3s"), startSecure(t, "--store", address)
+	ending, staying := startSecure(t, "--store", address, "--drain", "10s"), startSecure(t, "--store", address)
 	var left atomic.Bool // requests go to the server that stays
 	load := &keptLoad{stop: make(chan struct{})}
 	for range 8 {
@@ -131,7 +131,7 @@ func TestOverHTTP2AServerThatIsToldToEndCutsNoRequestUnderLoad(t *testing.T) {
 	load.wait(t, 100)
 	ending.signal(t, syscall.SIGTERM)
 	ending.waitFor(t, `"msg":"stopping`)
-	load.wait(t, 50) // while it drains
+	load.wait(t, 20) // while it drains, each on a new connection
 	left.Store(true)
 	load.wait(t, 50)
 	load.finish()
