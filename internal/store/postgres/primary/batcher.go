@@ -94,9 +94,9 @@ func (b *batcher) startExtra(c *call) bool {
 
 // round executes the call with all calls that wait beside it.
 func (b *batcher) round(c *call) {
-	began := time.Now()
-	b.load.lastTaken.Store(began.UnixNano())
+	b.load.lastTaken.Store(time.Now().UnixNano())
 	calls := b.gather(c)
+	began := time.Now() // after gather: to wait for a processor is no reason for more workers
 	b.execute(calls)
 	average := b.load.round.Load()
 	b.load.round.Store(average + (int64(time.Since(began))-average)/8) // two workers may lose an update
