@@ -4,10 +4,8 @@ import (
 	"container/list"
 	"context"
 	"crypto/tls"
-	"errors"
 	"net"
 	"net/http"
-	"os"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -19,16 +17,14 @@ type listener struct {
 	conns   *connections
 	tls     bool
 	retired atomic.Bool
+	latest  time.Time // when the port is closed at the latest; set before retired
 }
 
 // Accept implements net.Listener. At the limit of connections it waits until
 // there is room.
 func (l *listener) Accept() (net.Conn, error) {
-	c, err := l.TCPListener.Accept()
+	c, err := l.accept()
 	if err != nil {
-		if l.retired.Load() && errors.Is(err, os.ErrDeadlineExceeded) {
-			err = net.ErrClosed // net/http would try again after what is temporary
-		}
 		return nil, err
 	}
 	conn := &conn{Conn: c}

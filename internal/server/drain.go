@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"os"
 	"time"
 )
 
@@ -18,8 +19,12 @@ const quietTime = 500 * time.Millisecond
 const quietPoll = 10 * time.Millisecond
 
 // backlogTime is how long connections that wait at the port are still accepted
-// when it is given up: to close it under them would reset them.
-const backlogTime = 50 * time.Millisecond
+// when it is given up: to close it under them would reset them. While some still
+// wait then, it is prolonged, up to longestBacklog in all.
+const (
+	backlogTime    = 50 * time.Millisecond
+	longestBacklog = time.Second
+)
 
 var closing = []string{"close"} // shared so that setting it costs nothing
 
@@ -62,9 +67,27 @@ func (s *Server) end(ctx context.Context, server *http.Server, accepting <-chan 
 
 // retire has Accept take what waits at the port, and then give it up.
 func (l *listener) retire() {
+	l.latest = time.Now().Add(longestBacklog)
 	l.retired.Store(true)
 	l.conns.retire()
 	_ = l.SetDeadline(time.Now().Add(backlogTime)) // it is closed already where this fails
+}
+
+// accept is Accept of the port itself. Once it is retired and nothing waits there,
+// accept closes it: by the time net/http does, further connections may have come.
+func (l *listener) accept() (net.Conn, error) {
+	for {
+		c, err := l.TCPListener.Accept()
+		if err == nil || !l.retired.Load() || !errors.Is(err, os.ErrDeadlineExceeded) {
+			return c, err
+		}
+		now := time.Now()
+		if now.After(l.latest) || !hasBacklog(l.TCPListener) {
+			_ = l.TCPListener.Close()
+			return nil, net.ErrClosed
+		}
+		_ = l.SetDeadline(now.Add(backlogTime)) // Accept tells where this fails
+	}
 }
 
 // retire has connections that wait for room be admitted.

@@ -114,6 +114,29 @@ func TestTheEndWaitsForConnectionsThatWaitAtThePort(t *testing.T) {
 	}
 }
 
+func TestAPortIsGivenUpOnlyOnceNothingWaitsThere(t *testing.T) {
+	t.Parallel()
+	s, err := Listen(context.Background(), Config{Addr: "127.0.0.1:0", Logger: slog.New(slog.DiscardHandler), MaxConnections: 10})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	dial(t, s)
+	s.listener.retire()
+	if err := s.listener.SetDeadline(time.Unix(1, 0)); err != nil { // nobody has accepted in time
+		t.Fatal(err)
+	}
+	if _, err := s.listener.Accept(); err != nil {
+		t.Errorf("a connection that waits: got %v, want it accepted", err)
+	}
+	if _, err := s.listener.Accept(); !errors.Is(err, net.ErrClosed) {
+		t.Errorf("once nothing waits: got %v, want the port closed", err)
+	}
+	if _, err := net.Dial("tcp", s.Addr().String()); err == nil {
+		t.Error("another connection: got it accepted, want it refused")
+	}
+}
+
 func TestAClientReadsTheWholeRefusalOfMoreThanTheServerReads(t *testing.T) {
 	t.Parallel()
 	refuse := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
