@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"runtime"
+	"slices"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -22,6 +23,7 @@ func concurrency(t *testing.T, open opener) {
 		{"A caller who has gone is told the truth or that the store was unavailable", aCallerWhoHasGoneIsToldTheTruth},
 		{"A revocation said not to have happened has not", aRevocationSaidNotToHaveHappenedHasNot},
 		{"A pet said not to have been created is not there", aPetSaidNotToHaveBeenCreatedIsNotThere},
+		{"Final reads stay as they were while pets are created", finalReadsStayAsTheyWere},
 	})
 }
 
@@ -237,5 +239,49 @@ func (l *ledger) check(t tester, s petstore.Store) {
 		if there[name] != pet {
 			t.Errorf("acknowledged pet %q: got %#v, want %#v", name, there[name], pet)
 		}
+	}
+}
+
+// finalReadsStayAsTheyWere follows the end of the list, where a page could still
+// change. It asks nothing of a store whose reads are not final.
+func finalReadsStayAsTheyWere(t *testing.T, open opener) {
+	s := open(t)
+	if !s.Final() {
+		return
+	}
+	const writers, pets = 8, 40
+	var ended atomic.Int32
+	read := map[petstore.Query]petstore.Page{}
+	each(1+writers, func(i int) {
+		if i < writers {
+			defer ended.Add(1)
+			for range pets {
+				mustCreate(t, s, petstore.NewPet{Name: "Frank", Status: petstore.Available})
+			}
+			return
+		}
+		q := petstore.Query{Limit: 2}
+		for {
+			last := ended.Load() == writers
+			page := mustList(t, s, q)
+			switch {
+			case page.More:
+				read[q] = page
+				q.After = page.Pets[0].ID
+			case last:
+				return
+			default:
+				runtime.Gosched()
+			}
+		}
+	})
+	if want := writers*pets - 2; len(read) != want {
+		t.Errorf("pages that others follow: got %d, want %d", len(read), want)
+	}
+	for q, before := range read {
+		if now := mustList(t, s, q); !now.More || !slices.Equal(now.Pets, before.Pets) {
+			t.Errorf("%+v: got %v, then %v, want the same", q, before, now)
+		}
+		mustFind(t, s, before.Pets[0])
 	}
 }
