@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"log/slog"
+	"runtime"
 	"runtime/debug"
 
 	"github.com/KimMachineGun/automemlimit/memlimit"
@@ -22,8 +23,12 @@ const (
 )
 
 // tuneMemory sets gcPercent and follows the memory limit of the control group,
-// each unless the operator has said otherwise by GOGC and GOMEMLIMIT.
-func tuneMemory(getenv func(string) string, logger *slog.Logger) {
+// each unless the operator has said otherwise by GOGC and GOMEMLIMIT. It has
+// allocations sampled only for profiles.
+func tuneMemory(getenv func(string) string, profiles bool, logger *slog.Logger) {
+	if !profiles {
+		runtime.MemProfileRate = 0 // otherwise Go samples allocations in every program that could serve profiles
+	}
 	if getenv("GOGC") == "" {
 		debug.SetGCPercent(gcPercent)
 	}
