@@ -115,6 +115,7 @@ func (c *connections) evict() bool {
 func (c *connections) remove(conn *conn) {
 	c.dequeue(conn)
 	delete(c.open, conn)
+	conn.gone = true
 	c.changed.Signal()
 }
 
@@ -126,7 +127,7 @@ func (c *connections) observe(nc net.Conn, state http.ConnState) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if _, open := c.open[conn]; !open {
+	if conn.gone {
 		return // evicted
 	}
 	switch state {
@@ -181,7 +182,7 @@ type conn struct {
 	http2   atomic.Bool
 
 	// Of in.mu:
-	idle       bool
+	idle, gone bool
 	queued     *list.List // nil while it is in no queue
 	place      *list.Element
 	readBefore int64     // read, when it last became idle

@@ -2,6 +2,7 @@ package server
 
 import (
 	"io"
+	"net"
 	"net/http"
 	"testing"
 	"time"
@@ -29,6 +30,23 @@ func connect(t *testing.T, s *Server, name, path string) connected {
 		}
 	}
 	return connected{name, func() bool { return isOpen(conn, rest) }}
+}
+
+func TestAConnectionThatGaveWayIsNotCountedAgain(t *testing.T) {
+	t.Parallel()
+	c := newConnections(1)
+	ours, client := net.Pipe()
+	defer client.Close()
+	gone := c.add(&conn{Conn: ours})
+	if !c.evict() {
+		t.Fatal("got no connection that gives way, want the idle one")
+	}
+	for _, state := range []http.ConnState{http.StateActive, http.StateIdle, http.StateClosed} {
+		c.observe(gone, state) // net/http may not know yet
+		if got := c.stats(); got.Active != 0 || got.Idle != 0 {
+			t.Errorf("%v after it gave way: got %d active and %d idle, want none", state, got.Active, got.Idle)
+		}
+	}
 }
 
 func TestAtTheLimitTheLongestIdleConnectionWithoutAKeyGivesWay(t *testing.T) {
