@@ -13,8 +13,8 @@ func BenchmarkAccessLine(b *testing.B) {
 	q := newQueue(io.Discard)
 	q.start(func(int) []byte { return nil })
 	for name, h := range map[string]slog.Handler{
-		"own":        &handler{newJSONFormatter(o), q, o.handler(queueWriter{q, false}), o.handler(queueWriter{q, true})},
-		"slog":       &handler{nil, q, o.handler(queueWriter{q, false}), o.handler(queueWriter{q, true})},
+		"own":        &handler{newJSONFormatter(o), q, newLane(o, q, false), newLane(o, q, true)},
+		"slog":       &handler{nil, q, newLane(o, q, false), newLane(o, q, true)},
 		"slog plain": slog.NewJSONHandler(queueWriter{q, false}, nil),
 	} {
 		b.Run(name, func(b *testing.B) {

@@ -22,9 +22,7 @@ type Options struct {
 // end gives up after endTimeout.
 func New(w io.Writer, o Options) (logger *slog.Logger, end func()) {
 	q := newQueue(w)
-	h := &handler{line: newJSONFormatter(o), queue: q}
-	h.plain = o.handler(queueWriter{q, false})
-	h.important = o.handler(queueWriter{q, true})
+	h := &handler{line: newJSONFormatter(o), queue: q, plain: newLane(o, q, false), important: newLane(o, q, true)}
 	q.start(func(missing int) []byte { return missingLine(o, missing) })
 	return slog.New(h), q.end
 }
@@ -59,29 +57,46 @@ func (o Options) handler(w io.Writer) slog.Handler {
 type handler struct {
 	line             *jsonFormatter // nil where slog's own handlers must format
 	queue            *queue
-	plain, important slog.Handler
+	plain, important lane
+}
+
+// lane is the way of one sort of lines into the queue.
+type lane struct {
+	to   io.Writer
+	slog slog.Handler // formats for to
+}
+
+func newLane(o Options, q *queue, important bool) lane {
+	to := queueWriter{q, important}
+	return lane{to, o.handler(to)}
 }
 
 // Enabled implements slog.Handler, as do the other methods.
 func (h *handler) Enabled(ctx context.Context, level slog.Level) bool {
-	return h.plain.Enabled(ctx, level)
+	return h.plain.slog.Enabled(ctx, level)
 }
 
 func (h *handler) Handle(ctx context.Context, r slog.Record) error {
-	important := r.Level >= slog.LevelWarn
-	if h.line != nil && h.line.write(queueWriter{h.queue, important}, r) {
+	l := &h.plain
+	if r.Level >= slog.LevelWarn {
+		l = &h.important
+	}
+	if h.line != nil && h.line.write(l.to, r) {
 		return nil
 	}
-	if important {
-		return h.important.Handle(ctx, r)
-	}
-	return h.plain.Handle(ctx, r)
+	return l.slog.Handle(ctx, r)
 }
 
 func (h *handler) WithAttrs(attrs []slog.Attr) slog.Handler {
-	return &handler{nil, h.queue, h.plain.WithAttrs(attrs), h.important.WithAttrs(attrs)}
+	return h.with(func(s slog.Handler) slog.Handler { return s.WithAttrs(attrs) })
 }
 
 func (h *handler) WithGroup(name string) slog.Handler {
-	return &handler{nil, h.queue, h.plain.WithGroup(name), h.important.WithGroup(name)}
+	return h.with(func(s slog.Handler) slog.Handler { return s.WithGroup(name) })
+}
+
+func (h *handler) with(change func(slog.Handler) slog.Handler) slog.Handler {
+	c := *h
+	c.line, c.plain.slog, c.important.slog = nil, change(h.plain.slog), change(h.important.slog)
+	return &c
 }
