@@ -46,6 +46,7 @@ func readBody(r *http.Request) (*bodyBuffer, error) {
 		b.release()
 		return nil, errTooLarge
 	}
+	_ = r.Body.Close() // it has ended: net/http then does not look for the rest
 	return b, nil
 }
 

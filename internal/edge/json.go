@@ -18,10 +18,10 @@ import (
 // (json.Number), since float64 has no room for every int64. fault is the fault of
 // the text and its place, or "".
 func decodeJSON(data []byte) (value any, fault string) {
-	dec := decoders.Get().(*jsontext.Decoder)
+	dec := decoders.Get().(*decoder)
 	defer decoders.Put(dec)
-	dec.Reset(bytes.NewBuffer(data)) // a Buffer is read in place
-	defer dec.Reset(noJSON)          // so that the pool does not hold data
+	dec.use(data)
+	defer dec.use(nil) // so that the pool does not hold data
 	value, err := decodeValue(dec)
 	if err == nil {
 		if _, err = dec.ReadToken(); err == io.EOF {
@@ -31,14 +31,22 @@ func decodeJSON(data []byte) (value any, fault string) {
 	return nil, explainJSON(data, err)
 }
 
+// decoder reads a JSON text in place.
+type decoder struct {
+	jsontext.Decoder
+	text bytes.Buffer
+}
+
+func (d *decoder) use(text []byte) {
+	d.text = *bytes.NewBuffer(text)
+	d.Reset(&d.text)
+}
+
 // decoders keep what a decoder allocates for the names of an object: a tenth of
 // the allocations of a create.
-var (
-	noJSON   = new(bytes.Buffer)
-	decoders = sync.Pool{New: func() any { return jsontext.NewDecoder(noJSON) }}
-)
+var decoders = sync.Pool{New: func() any { return new(decoder) }}
 
-func decodeValue(dec *jsontext.Decoder) (any, error) {
+func decodeValue(dec *decoder) (any, error) {
 	token, err := dec.ReadToken()
 	if err != nil {
 		return nil, err

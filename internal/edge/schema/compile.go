@@ -20,6 +20,9 @@ func Compile(ref *openapi3.SchemaRef) (*Schema, error) {
 		return nil, err
 	}
 	s.indirect, s.document = c.indirect, ref.Value
+	if c.readOnly {
+		s.options = []openapi3.SchemaValidationOption{openapi3.VisitAsRequest()}
+	}
 	s.checkFew()
 	return s, nil
 }
@@ -47,6 +50,7 @@ type compiler struct {
 	done      map[*openapi3.Schema]*Schema
 	composing []*openapi3.Schema // by allOf, oneOf and anyOf, around this one, for the same value
 	indirect  bool
+	readOnly  bool // a property is
 }
 
 func (c *compiler) ref(ref *openapi3.SchemaRef) (*Schema, error) {
@@ -64,6 +68,7 @@ func (c *compiler) schema(s *openapi3.Schema, unsent []string) (*Schema, error) 
 	}
 	out := &Schema{nullable: s.Nullable, readOnly: s.ReadOnly, wrong: typeSays(s), formatName: s.Format}
 	c.done[s] = out
+	c.readOnly = c.readOnly || s.ReadOnly
 	if types := s.Type.Slice(); len(types) == 1 {
 		out.kind = types[0]
 	}

@@ -19,8 +19,9 @@ import (
 // Schema is a schema of the document, ready to check values. It may be used by
 // any number of goroutines.
 type Schema struct {
-	document *openapi3.Schema    // for kin-openapi; nil below the outermost schema
-	valid    map[string]struct{} // the valid texts of a parameter, where they are few
+	document *openapi3.Schema                  // for kin-openapi; nil below the outermost schema
+	options  []openapi3.SchemaValidationOption // its options: as a request, where that makes a difference
+	valid    map[string]struct{}               // the valid texts of a parameter, where they are few
 
 	kind       string // as in type: "" where any value will do
 	nullable   bool
@@ -81,7 +82,7 @@ func (s *Schema) CheckText(text string) *Violation {
 // A test holds that kin-openapi allows every value that is allowed here. Should the
 // two differ, the verdict of kin-openapi counts.
 func (s *Schema) confirm(value any, found *Violation) *Violation {
-	if found == nil && s.document.VisitJSON(value, openapi3.VisitAsRequest()) != nil {
+	if found == nil && s.document.VisitJSON(value, s.options...) != nil {
 		return &Violation{Message: "is not as the document describes it"}
 	}
 	return found
