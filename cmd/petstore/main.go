@@ -9,11 +9,13 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime"
 
 	"golang.org/x/term"
 )
 
 func main() {
+	runtime.MemProfileRate = 0 // until sampleAllocations
 	os.Exit(run(context.Background(), environment{
 		args:             os.Args[1:],
 		getenv:           os.Getenv,

@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"runtime"
 	"runtime/debug"
+	"sync"
 
 	"github.com/KimMachineGun/automemlimit/memlimit"
 )
@@ -23,12 +24,8 @@ const (
 )
 
 // tuneMemory sets gcPercent and follows the memory limit of the control group,
-// each unless the operator has said otherwise by GOGC and GOMEMLIMIT. It has
-// allocations sampled only for profiles.
-func tuneMemory(getenv func(string) string, profiles bool, logger *slog.Logger) {
-	if !profiles {
-		runtime.MemProfileRate = 0 // otherwise Go samples allocations in every program that could serve profiles
-	}
+// each unless the operator has said otherwise by GOGC and GOMEMLIMIT.
+func tuneMemory(getenv func(string) string, logger *slog.Logger) {
 	if getenv("GOGC") == "" {
 		debug.SetGCPercent(gcPercent)
 	}
@@ -36,3 +33,8 @@ func tuneMemory(getenv func(string) string, profiles bool, logger *slog.Logger) 
 		logger.Warn("the memory limit of the control group cannot be read; set GOMEMLIMIT to three quarters of it", "error", err)
 	}
 }
+
+// sampleAllocations has profiles of memory filled from now on, at Go's own rate. Go
+// would sample in every program that can serve them, at half a per cent of a request;
+// main ends that.
+var sampleAllocations = sync.OnceFunc(func() { runtime.MemProfileRate = 512 << 10 })

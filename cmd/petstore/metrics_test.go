@@ -108,4 +108,7 @@ func TestProfilesAreServedOnlyWhereTheyAreAskedFor(t *testing.T) {
 			t.Errorf("%s: got %d, want %d", path, got, want)
 		}
 	}
+	if _, text := fetch(t, admin+"/debug/pprof/allocs?debug=1"); !strings.Contains(text, "@ heap/1048576\n") {
+		t.Errorf("allocations: got %.60q, want one sampled every half MiB, which the text has doubled", text)
+	}
 }

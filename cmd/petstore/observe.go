@@ -49,6 +49,9 @@ func observe(ctx context.Context, cfg serveConfig, logger *slog.Logger, st petst
 		},
 	}
 	sources.Stats, _ = st.(petstore.StatsReporter)
+	if cfg.pprof {
+		sampleAllocations()
+	}
 	m := metrics.New(sources)
 	o.store, o.observer = m.Store(st), m
 	var err error

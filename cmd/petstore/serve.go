@@ -131,7 +131,7 @@ func serve(ctx context.Context, env environment, cfg serveConfig) (err error) {
 		return err
 	}
 	defer endLog()
-	tuneMemory(env.getenv, cfg.pprof, logger)
+	tuneMemory(env.getenv, logger)
 	srv, err := server.Listen(ctx, cfg.server(logger)) // before a store is made
 	if err != nil {
 		return err
