@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 )
 
@@ -29,7 +30,7 @@ func (l *listener) Accept() (net.Conn, error) {
 	}
 	conn := &conn{Conn: c}
 	if !l.tls {
-		conn.framing = new(framing)
+		conn.framing, conn.socket = new(framing), socketOf(c)
 	}
 	return l.conns.add(conn), nil
 }
@@ -180,6 +181,10 @@ type conn struct {
 	read    atomic.Int64 // bytes read
 	trusted atomic.Bool  // a valid key came by it
 	http2   atomic.Bool
+	watched atomic.Bool // for a client that leaves, by connections.watch
+
+	socket      syscall.RawConn // nil where net/http keeps its own watch
+	endRequests func()          // ends the context of the connection's requests
 
 	// Of in.mu:
 	idle, gone bool
@@ -199,9 +204,11 @@ func connOf(nc net.Conn) *conn {
 
 type connKey struct{}
 
-// withConn has requests know their connection.
+// withConn has requests know their connection, and end when it says so.
 func withConn(ctx context.Context, nc net.Conn) context.Context {
-	return context.WithValue(ctx, connKey{}, connOf(nc))
+	conn := connOf(nc)
+	ctx, conn.endRequests = context.WithCancel(ctx)
+	return context.WithValue(ctx, connKey{}, conn)
 }
 
 // keptBuffer is the most memory a connection keeps for what is pending: what
@@ -214,6 +221,9 @@ func (c *conn) Read(p []byte) (n int, err error) {
 		n = c.framing.pass(p[:copy(p, c.pending)])
 		c.pending = c.pending[n:]
 		return n, nil
+	}
+	if c.leavesToWatch(p) {
+		return 0, nil
 	}
 	n, err = c.Conn.Read(p)
 	c.read.Add(int64(n))

@@ -161,6 +161,7 @@ func (s *Server) Run(ctx context.Context, handler http.Handler, failed <-chan er
 	drained := make(chan error, 1)
 	stopped := make(chan struct{})
 	defer close(stopped)
+	go s.conns.watch(stopped)
 	if s.pair != nil {
 		watched, stop := context.WithCancel(context.WithoutCancel(ctx)) // while it drains too
 		defer stop()
