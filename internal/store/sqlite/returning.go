@@ -18,13 +18,15 @@ const (
 // returning holds the next commit back while the callers of the last one come
 // back. A client alone never waits.
 type returning struct {
-	callers int       // of the last batch, and of those who waited at its end
+	callers int       // of the last batches, and of those who waited at their ends
 	since   time.Time // the end of the last batch
 }
 
-// expect notes the callers at the end of a batch.
+// expect notes the callers at the end of a batch. Their number falls by one at a time:
+// callers who came too late for one batch are not at its end either, and without
+// them every batch from then on would be as small.
 func (r *returning) expect(callers int) {
-	r.callers, r.since = min(callers, maxBatch), time.Now()
+	r.callers, r.since = min(max(callers, r.callers-1), maxBatch), time.Now()
 }
 
 // await returns once all expected callers have added a job, or as soon as a

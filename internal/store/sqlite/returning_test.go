@@ -36,6 +36,22 @@ func TestCallersWhoComeBackShareTheNextCommit(t *testing.T) {
 	})
 }
 
+func TestCallersWhoWereLateOnceAreWaitedForAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, _ := mustOpen(t)
+		commitTogether(t, s, 10)
+		s.committer.returning.expect(6) // as if four of them were late
+		early := createInTheBackground(t.Context(), s, 8)
+		synctest.Wait()
+		if early[0].told {
+			t.Errorf("eight of ten callers are back: got a commit, want it to wait for the ninth")
+		}
+		last := createInTheBackground(t.Context(), s, 1)
+		synctest.Wait()
+		wantCreated(t, s, append(early, last...))
+	})
+}
+
 func TestCallersWhoDoNotComeBackAreNotWaitedForLong(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, _ := mustOpen(t)
