@@ -24,9 +24,13 @@ type returning struct {
 
 // expect notes the callers at the end of a batch. Their number falls by one at a time:
 // callers who came too late for one batch are not at its end either, and without
-// them every batch from then on would be as small.
+// them every batch from then on would be as small. Where fewer than half are there,
+// the others have left.
 func (r *returning) expect(callers int) {
-	r.callers, r.since = min(max(callers, r.callers-1), maxBatch), time.Now()
+	if callers >= r.callers/2 {
+		callers = max(callers, r.callers-1)
+	}
+	r.callers, r.since = min(callers, maxBatch), time.Now()
 }
 
 // await returns once all expected callers have added a job, or as soon as a
