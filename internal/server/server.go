@@ -1,5 +1,6 @@
 // Package server runs the HTTP server: it listens, bounds times and connections,
-// sees to framing, drains and ends. It knows nothing of pets, keys or paths.
+// watches for clients that leave, sees to framing, drains and ends. It knows nothing
+// of pets, keys or paths.
 //
 // The life of a server:
 //
