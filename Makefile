@@ -56,8 +56,8 @@ NODE    := 18.20.0
 NPM_CI  := npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
 LINTERS := .bin/linters
 JUDGES := .bin/conformance
-SPECTRAL := $(LINTERS)/node_modules/.bin/spectral lint --fail-severity hint --ruleset internal/contract/linters/spectral.yaml
-REDOCLY  := REDOCLY_TELEMETRY=off REDOCLY_SUPPRESS_UPDATE_NOTICE=true $(LINTERS)/node_modules/.bin/redocly lint --format stylish --config internal/contract/linters/redocly.yaml
+SPECTRAL := $(LINTERS)/node_modules/.bin/spectral lint --fail-severity hint --ruleset internal/proof/contract/linters/spectral.yaml
+REDOCLY  := REDOCLY_TELEMETRY=off REDOCLY_SUPPRESS_UPDATE_NOTICE=true $(LINTERS)/node_modules/.bin/redocly lint --format stylish --config internal/proof/contract/linters/redocly.yaml
 
 # The languages that have a client, or the ones that ONLY names.
 CLIENTS := go typescript python java
@@ -85,11 +85,11 @@ build: ## build .bin/petstore, static
 RELEASE_TOOLS := .bin/release-tools
 PLATFORMS     ?= linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
 
-$(RELEASE_TOOLS)/built: internal/release/tools/go.mod internal/release/tools/go.sum
-	@mkdir -p $(@D) && go -C internal/release/tools build -trimpath -o '$(CURDIR)/$(@D)/' tool && touch $@
+$(RELEASE_TOOLS)/built: internal/proof/release/tools/go.mod internal/proof/release/tools/go.sum
+	@mkdir -p $(@D) && go -C internal/proof/release/tools build -trimpath -o '$(CURDIR)/$(@D)/' tool && touch $@
 
 release: $(RELEASE_TOOLS)/built ## archives, packages, SBOMs and checksums for PLATFORMS (all) in .bin/release
-	@go run ./internal/release -tools $(RELEASE_TOOLS) -out .bin/release -platforms '$(PLATFORMS)'
+	@go run ./internal/proof/release -tools $(RELEASE_TOOLS) -out .bin/release -platforms '$(PLATFORMS)'
 
 image: build ## build the container image petstore:latest (IMAGE=buildah or podman: with that, else docker)
 	@tmp=$$(mktemp -d) && trap 'rm -rf "$$tmp"' EXIT && mkdir "$$tmp/data" && cp $(BIN) "$$tmp" && \
@@ -104,7 +104,7 @@ need-deploy:
 	@for p in $(DEPLOY_PROGRAMS); do PATH="$$PATH:/usr/sbin:/sbin" command -v $$p >/dev/null || { echo "make deploy-check needs $$p; install it (Debian: apt install buildah caddy curl iproute2 iptables nginx openssl podman postgresql prometheus rpm runc sqlite3 systemd) and run make again." >&2; exit 1; }; done
 
 deploy-check: need-deploy build $(RELEASE_TOOLS)/built ## run what deploy/ has: proxies, units, containers, alerts, a release
-	PATH="$$PATH:/usr/sbin:/sbin" go test -count=1 -tags deploy -timeout 10m $(AS_ROOT) ./internal/deploy
+	PATH="$$PATH:/usr/sbin:/sbin" go test -count=1 -tags deploy -timeout 10m $(AS_ROOT) ./internal/proof/deploy
 
 test: ## all tests, those that need PostgreSQL, Chromium or a C compiler where there is one
 ifneq ($(HAVE_CC),yes)
@@ -117,9 +117,9 @@ ifneq ($(HAVE_CHROMIUM),yes)
 	@echo 'No Chromium found, so the tests of the documentation page in a browser do not run; install chromium to have them.'
 endif
 	$(RACE) -tags '$(shell echo $(TAGS) | tr ' ' ,)' -timeout 20m ./...
-	go test -count=1 ./internal/bench
+	go test -count=1 ./internal/proof/bench
 ifeq ($(HAVE_CC),yes)
-	go test -run 'UnderLoad|EveryRuleCanFail|ExpandsTooMuch' ./internal/store/sqlite ./internal/check ./internal/petfile
+	go test -run 'UnderLoad|EveryRuleCanFail|ExpandsTooMuch' ./internal/pets/store/sqlite ./internal/check ./internal/pets/files
 endif
 
 test-times: ## all tests once more, and the twenty that take longest
@@ -157,11 +157,11 @@ drift: ## fail if openapi.yaml and gen/ disagree
 	else echo 'gen/ is not what openapi.yaml says (- is here, + is generated): run make generate and commit gen/' >&2; exit 1; fi
 
 sdk: ## make the clients for Go, TypeScript, Python and Java and have each tell its story (ONLY=java: one)
-	@$(MAKE) -s -k -C internal/sdk $(SDKS:%=needs-%)
-	@$(MAKE) -s -C internal/sdk $(SDKS)
+	@$(MAKE) -s -k -C internal/proof/sdk $(SDKS:%=needs-%)
+	@$(MAKE) -s -C internal/proof/sdk $(SDKS)
 	@echo 'Each client is used as the README says, and tells its story to a server'
-	@go test -count=1 -tags thirdparty -timeout 20m -v ./internal/sdk -run "Test.*/^($$(echo $(SDKS) | tr ' ' '|'))$$"
-	@go run ./internal/sdk/stories
+	@go test -count=1 -tags thirdparty -timeout 20m -v ./internal/proof/sdk -run "Test.*/^($$(echo $(SDKS) | tr ' ' '|'))$$"
+	@go run ./internal/proof/sdk/stories
 
 lint: ## vet, staticcheck, gofumpt, deadcode
 	go vet ./...
@@ -179,7 +179,7 @@ lint: ## vet, staticcheck, gofumpt, deadcode
 #   G304: files that the operator names on the command line are read as asked.
 # Code that runs on no server is left out: checks, measurements, releases, tests.
 GOSEC_RULES := -exclude=G101,G115,G304
-GOSEC_DIRS  := $(foreach dir,bench check contract deploy release sdk soak,-exclude-dir=internal/$(dir)) -exclude-dir=internal/edge/edgetest -exclude-dir=internal/store/storetest -exclude-dir=internal/store/postgres/pgtest
+GOSEC_DIRS  := -exclude-dir=internal/proof -exclude-dir=internal/check -exclude-dir=internal/pets/store/storetest -exclude-dir=internal/pets/store/postgres/pgtest
 
 vulnerabilities: ## govulncheck on the program, gosec on its code; needs a network, takes minutes
 	@go run $(GOVULNCHECK) ./cmd/petstore || { echo 'govulncheck found something, or could not reach its database (see above).' >&2; exit 1; }
@@ -189,80 +189,80 @@ need-node:
 	@command -v node >/dev/null && command -v npm >/dev/null || { echo 'The checks of openapi.yaml need Node.js and npm; install them (Debian: apt install nodejs npm) and run make again.' >&2; exit 1; }
 	@printf '%s\n' $(NODE) "$$(node -p process.versions.node)" | sort -CV || { echo "The checks of openapi.yaml need Node.js $(NODE) or later, and this is $$(node -v); install a newer one and run make again." >&2; exit 1; }
 
-$(LINTERS)/installed: internal/contract/linters/package.json internal/contract/linters/package-lock.json | need-node
+$(LINTERS)/installed: internal/proof/contract/linters/package.json internal/proof/contract/linters/package-lock.json | need-node
 	@mkdir -p $(@D) && cp $^ $(@D) && $(NPM_CI) --prefix $(@D) && touch $@
 
 lint-spec: need-node $(LINTERS)/installed ## every rule of Spectral and Redocly on openapi.yaml
 	@for lint in '$(SPECTRAL)' '$(REDOCLY)'; do \
 		out=$$(eval "$$lint openapi.yaml" 2>&1) || { echo "$$out"; echo 'openapi.yaml: mend what is listed above' >&2; exit 1; }; \
-		eval "$$lint internal/contract/linters/sloppy.yaml" 2>&1 | grep -q operation-operationId || { echo "$$lint: accepts sloppy.yaml, so its rules are not in force" >&2; exit 1; }; \
+		eval "$$lint internal/proof/contract/linters/sloppy.yaml" 2>&1 | grep -q operation-operationId || { echo "$$lint: accepts sloppy.yaml, so its rules are not in force" >&2; exit 1; }; \
 	done; \
-	$(SPECTRAL) internal/contract/linters/sloppy.yaml | grep -q pattern-compiles || { echo 'Spectral: accepts the pattern of sloppy.yaml, so no pattern is compiled' >&2; exit 1; }; \
+	$(SPECTRAL) internal/proof/contract/linters/sloppy.yaml | grep -q pattern-compiles || { echo 'Spectral: accepts the pattern of sloppy.yaml, so no pattern is compiled' >&2; exit 1; }; \
 	echo 'Spectral and Redocly find nothing to mend in openapi.yaml'
 
 $(OASDIFF):
 	@GOBIN='$(CURDIR)/$(@D)' go install github.com/oasdiff/oasdiff@$(patsubst .bin/oasdiff-%/,%,$(dir $@))
 
 breaking: $(OASDIFF) ## fail if openapi.yaml breaks clients of the specification, or of BASE (the last release)
-	OASDIFF='$(CURDIR)/$(OASDIFF)' go test -tags thirdparty ./internal/contract/breaking
-	@go run ./internal/contract/breaking $(OASDIFF) $(BASE)
+	OASDIFF='$(CURDIR)/$(OASDIFF)' go test -tags thirdparty ./internal/proof/contract/breaking
+	@go run ./internal/proof/contract/breaking $(OASDIFF) $(BASE)
 
 need-python:
 	@python3 -c 'import ensurepip, sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { echo 'make conformance needs Python 3.11 or later with venv; install it (Debian: apt install python3 python3-venv) and run make again.' >&2; exit 1; }
 
-$(JUDGES)/prism: internal/contract/conformance/package.json internal/contract/conformance/package-lock.json | need-node
+$(JUDGES)/prism: internal/proof/conformance/package.json internal/proof/conformance/package-lock.json | need-node
 	@mkdir -p $(@D) && cp $^ $(@D) && $(NPM_CI) --prefix $(@D) && touch $@
 
-$(JUDGES)/schemathesis: internal/contract/conformance/requirements.txt | need-python
+$(JUDGES)/schemathesis: internal/proof/conformance/requirements.txt | need-python
 	@python3 -m venv --clear $(@D)/venv && $(@D)/venv/bin/pip install --quiet --disable-pip-version-check --require-hashes -r $< && touch $@
 
 conformance: need-node need-python build $(JUDGES)/prism $(JUDGES)/schemathesis ## Schemathesis and Prism judge the running service, with a random SEED
-	@SEED=$(SEED) go test -count=1 -v -parallel 2 -timeout 20m -tags thirdparty -run 'Schemathesis|Prism' ./internal/contract/conformance
+	@SEED=$(SEED) go test -count=1 -v -parallel 2 -timeout 20m -tags thirdparty -run 'Schemathesis|Prism' ./internal/proof/conformance
 
 third-party: need-node need-python build ## a dozen other generators and judges try openapi.yaml: minutes, the first time half an hour
-	@go test -count=1 -v -timeout 90m -tags thirdparty -run ThirdParty ./internal/contract/conformance
+	@go test -count=1 -v -timeout 90m -tags thirdparty -run ThirdParty ./internal/proof/conformance
 
 check: drift lint lint-spec breaking conformance test sdk deploy-check ## all that CI checks
 
 bench: build ## measure beside peers, in process and over loopback
-	go test -run '^$$' -bench . ./internal/bench
-	@go build -o .bin/loopback ./internal/bench/loopback
-	@$(ON_LOAD_CPU) .bin/loopback -out internal/bench/measured/loopback.json
+	go test -run '^$$' -bench . ./internal/proof/bench
+	@go build -o .bin/loopback ./internal/proof/bench/loopback
+	@$(ON_LOAD_CPU) .bin/loopback -out internal/proof/bench/measured/loopback.json
 
 bench-scale: build ## measure ten million pets beside ten thousand (1 GiB of disk)
-	@go build -o .bin/scale ./internal/bench/scale
-	@$(ON_LOAD_CPU) .bin/scale -out internal/bench/measured/scale.json
+	@go build -o .bin/scale ./internal/proof/bench/scale
+	@$(ON_LOAD_CPU) .bin/scale -out internal/proof/bench/measured/scale.json
 
 bench-fsync: build ## measure shared commits on a slow disk (needs strace)
-	@go build -o .bin/fsync ./internal/bench/fsync
-	@$(ON_LOAD_CPU) .bin/fsync -out internal/bench/measured/fsync.json
+	@go build -o .bin/fsync ./internal/proof/bench/fsync
+	@$(ON_LOAD_CPU) .bin/fsync -out internal/proof/bench/measured/fsync.json
 
 bench-postgres: build ## measure the store and the service beside pgbench, on a throwaway server
-	@go build -o .bin/pgbench ./internal/bench/pgbench
-	@.bin/pgbench -out internal/bench/measured/postgres.json
+	@go build -o .bin/pgbench ./internal/proof/bench/pgbench
+	@.bin/pgbench -out internal/proof/bench/measured/postgres.json
 
 bench-import: build ## import a million real animals into SQLite, export them and restore them
-	@go run ./internal/bench/importing -out internal/bench/measured/import.json
+	@go run ./internal/proof/bench/importing -out internal/proof/bench/measured/import.json
 
 bench-attack: build ## measure the harm of each known attack
-	@go build -o .bin/attack ./internal/bench/attack
-	@$(ON_LOAD_CPU) .bin/attack -out internal/bench/measured/attack.json
+	@go build -o .bin/attack ./internal/proof/bench/attack
+	@$(ON_LOAD_CPU) .bin/attack -out internal/proof/bench/measured/attack.json
 
 bench-overload: build ## measure what is left of the capacity when three times as much arrives
-	@go build -o .bin/overload ./internal/bench/overload
-	@$(ON_LOAD_CPU) .bin/overload -out internal/bench/measured/overload.json
+	@go build -o .bin/overload ./internal/proof/bench/overload
+	@$(ON_LOAD_CPU) .bin/overload -out internal/proof/bench/measured/overload.json
 
 bench-report: ## write the tables and charts of the documents from the measured files
-	go run ./internal/bench/report
+	go run ./internal/proof/bench/report
 
 torture: ## kill leaders of a Patroni cluster, primaries and replicas under load, for ROUNDS (3)
 	ROUNDS=$(ROUNDS) go test -count=1 -tags postgres,torture -run Torture -v -timeout 30m ./cmd/petstore
 
 soak: build ## everything at once, for SOAK (1h): load, kills, full disks, failovers, backups
-	SOAK=$(SOAK) SEED=$(SEED) go test -count=1 -tags postgres,torture -timeout 0 -v ./internal/soak
+	SOAK=$(SOAK) SEED=$(SEED) go test -count=1 -tags postgres,torture -timeout 0 -v ./internal/proof/soak
 
 # Each is a package and its target.
-FUZZ_TARGETS := server:FuzzConnection edge:FuzzHTTP edge:FuzzQuery edge:FuzzBody edge:FuzzAuthorization petfile:FuzzRows petfile:FuzzRecords
+FUZZ_TARGETS := edge/server:FuzzConnection edge:FuzzHTTP edge:FuzzQuery edge:FuzzBody edge:FuzzAuthorization pets/files:FuzzRows pets/files:FuzzRecords
 
 fuzz: ## fuzz connections, requests, queries, bodies, keys and files for FUZZTIME (30s) each
 	@for target in $(FUZZ_TARGETS); do \

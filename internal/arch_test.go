@@ -61,7 +61,7 @@ func below(importPath string, roots ...string) bool {
 }
 
 // testPackages are for tests alone.
-var testPackages = []string{"internal/contract/contracttest", "internal/edge/edgetest", "internal/store/storetest", "internal/store/postgres/pgtest", "internal/bench"}
+var testPackages = []string{"internal/pets/store/storetest", "internal/pets/store/postgres/pgtest", "internal/proof"}
 
 // inModule returns the import paths of packages of this module.
 func inModule(names []string) (paths []string) {
@@ -72,24 +72,24 @@ func inModule(names []string) (paths []string) {
 }
 
 // onlyIn lists imports that only a part of the program may have. Beside the program
-// stand internal/contract, which judges it, internal/check, which judges any
-// server, and internal/bench, which measures it.
+// stand internal/check, which judges any server from outside, and internal/proof,
+// which tests and measures the program and which nobody imports.
 var onlyIn = []struct {
 	imports []string
 	in      []string
 }{
-	{[]string{"github.com/oapi-codegen/runtime"}, []string{"gen", "internal/edge", "internal/contract", "internal/bench"}},
-	{[]string{"github.com/labstack/echo", "github.com/getkin/kin-openapi"}, []string{"gen/api", "internal/edge", "internal/contract", "internal/bench"}},
-	{[]string{"database/sql", "modernc.org", "github.com/jackc/pgx", "github.com/pressly/goose"}, []string{"internal/store", "internal/bench/scale"}},
-	{[]string{"github.com/spf13", "golang.org/x/term", "os/signal", "flag"}, []string{"cmd", "internal/release", "internal/bench"}},
+	{[]string{"github.com/oapi-codegen/runtime"}, []string{"gen", "internal/edge", "internal/proof"}},
+	{[]string{"github.com/labstack/echo", "github.com/getkin/kin-openapi"}, []string{"gen/api", "internal/edge", "internal/proof"}},
+	{[]string{"database/sql", "modernc.org", "github.com/jackc/pgx", "github.com/pressly/goose"}, []string{"internal/pets/store", "internal/proof"}},
+	{[]string{"github.com/spf13", "golang.org/x/term", "os/signal", "flag"}, []string{"cmd", "internal/proof"}},
 	{[]string{"testing", "net/http/httptest", "pgregory.net/rapid", "github.com/anishathalye/porcupine", "github.com/rogpeppe/go-internal"}, testPackages},
-	{[]string{"net/http"}, []string{"cmd", "gen", "internal/edge", "internal/server", "internal/metrics", "internal/service", "internal/contract/contracttest", "internal/check", "internal/bench"}},
+	{[]string{"net/http"}, []string{"cmd", "gen", "internal/edge", "internal/pets/service", "internal/check", "internal/proof"}},
 	{[]string{module + "/internal/check"}, []string{"cmd"}},
-	{[]string{module + "/internal/contract", module + "/internal/bench"}, []string{"internal/contract", "internal/bench"}},
+	{[]string{module + "/internal/proof"}, []string{"internal/proof"}},
 	{inModule(testPackages), testPackages},
 	// The client is for other programs: the service never calls itself.
-	{[]string{module + "/gen/client", module + "/internal/sdk"}, []string{"internal/sdk"}},
-	{[]string{module + "/internal/store/memory", module + "/internal/store/sqlite", module + "/internal/store/postgres"}, []string{"internal/store", "internal/bench"}},
+	{[]string{module + "/gen/client", module + "/internal/proof/sdk"}, []string{"internal/proof"}},
+	{[]string{module + "/internal/pets/store/memory", module + "/internal/pets/store/sqlite", module + "/internal/pets/store/postgres"}, []string{"internal/pets/store", "internal/proof"}},
 }
 
 func TestWhatOnlyAPartOfTheProgramMayKnowIsImportedNowhereElse(t *testing.T) {
@@ -106,36 +106,36 @@ func TestWhatOnlyAPartOfTheProgramMayKnowIsImportedNowhereElse(t *testing.T) {
 
 // mayImport lists all that these packages import beside the standard library.
 var mayImport = map[string][]string{
-	"gen/client":               {"github.com/oapi-codegen/runtime"},
-	"internal/sdk":             {},
-	"internal/sdk/go":          {"gen/client"},
-	"internal/sdk/stories":     {"internal/sdk"},
-	"internal/petstore":        {},
-	"internal/check":           {}, // it judges from outside
-	"internal/logging":         {"github.com/go-json-experiment/json/jsontext"},
-	"internal/keyring":         {"internal/petstore", "golang.org/x/sync/singleflight"},
-	"internal/metrics":         {"internal/edge", "internal/keyring", "internal/petstore", "internal/server", "github.com/prometheus/client_golang/prometheus", "github.com/prometheus/client_golang/prometheus/collectors", "github.com/prometheus/client_golang/prometheus/promhttp"},
-	"internal/limit":           {"golang.org/x/time/rate"},
-	"internal/server":          {"golang.org/x/sys/unix"}, // it knows nothing of the operations it serves
-	"internal/service":         {"gen/api", "internal/petstore", "github.com/go-json-experiment/json/jsontext"},
-	"internal/petfile":         {"internal/petstore", "github.com/go-json-experiment/json", "github.com/go-json-experiment/json/jsontext"},
-	"internal/animals":         {"internal/petstore", "internal/petfile"},
-	"internal/edge/schema":     {"github.com/getkin/kin-openapi/openapi3"},
-	"internal/edge":            {"gen/api", "internal/petstore", "internal/keyring", "internal/limit", "internal/edge/docs", "internal/edge/schema", "github.com/getkin/kin-openapi/openapi3", "github.com/go-json-experiment/json/jsontext", "github.com/labstack/echo/v4", "github.com/oapi-codegen/runtime"},
-	"internal/edge/edgetest":   {"gen", "internal/edge", "internal/keyring", "internal/petstore", "internal/service"},
-	"internal/edge/docs":       {"go.yaml.in/yaml/v3"},
-	"internal/store":           {"internal/petstore", "internal/store/memory", "internal/store/sqlite", "internal/store/postgres"},
-	"internal/store/memory":    {"internal/petstore"},
-	"internal/store/sqlite":    {"internal/petstore", "internal/wholefile", "github.com/gofrs/flock", "golang.org/x/sys/unix", "github.com/pressly/goose/v3", "modernc.org/sqlite", "modernc.org/sqlite/lib"},
-	"internal/store/postgres":  {"internal/petstore", "internal/store/postgres/primary", "github.com/jackc/pgx/v5", "github.com/jackc/pgx/v5/pgconn", "github.com/jackc/pgx/v5/stdlib", "github.com/pressly/goose/v3", "github.com/sethvargo/go-retry"},
-	"internal/wholefile":       {},
-	"internal/store/storetest": {"internal/petstore", "github.com/anishathalye/porcupine", "pgregory.net/rapid"},
+	"gen/client":                    {"github.com/oapi-codegen/runtime"},
+	"internal/proof/sdk":            {},
+	"internal/proof/sdk/go":         {"gen/client"},
+	"internal/proof/sdk/stories":    {"internal/proof/sdk"},
+	"internal/pets":                 {},
+	"internal/check":                {}, // it judges from outside
+	"internal/edge/logging":         {"github.com/go-json-experiment/json/jsontext"},
+	"internal/pets/keys":            {"internal/pets", "golang.org/x/sync/singleflight"},
+	"internal/edge/metrics":         {"internal/edge", "internal/pets/keys", "internal/pets", "internal/edge/server", "github.com/prometheus/client_golang/prometheus", "github.com/prometheus/client_golang/prometheus/collectors", "github.com/prometheus/client_golang/prometheus/promhttp"},
+	"internal/edge/limit":           {"golang.org/x/time/rate"},
+	"internal/edge/server":          {"golang.org/x/sys/unix"}, // it knows nothing of the operations it serves
+	"internal/pets/service":         {"gen/api", "internal/pets", "github.com/go-json-experiment/json/jsontext"},
+	"internal/pets/files":           {"internal/pets", "github.com/go-json-experiment/json", "github.com/go-json-experiment/json/jsontext"},
+	"internal/pets/animals":         {"internal/pets", "internal/pets/files"},
+	"internal/edge/schema":          {"github.com/getkin/kin-openapi/openapi3"},
+	"internal/edge":                 {"gen/api", "internal/pets", "internal/pets/keys", "internal/edge/limit", "internal/edge/docs", "internal/edge/schema", "github.com/getkin/kin-openapi/openapi3", "github.com/go-json-experiment/json/jsontext", "github.com/labstack/echo/v4", "github.com/oapi-codegen/runtime"},
+	"internal/proof/edgetest":       {"gen", "internal/edge", "internal/pets/keys", "internal/pets", "internal/pets/service"},
+	"internal/edge/docs":            {"go.yaml.in/yaml/v3"},
+	"internal/pets/store":           {"internal/pets", "internal/pets/store/memory", "internal/pets/store/sqlite", "internal/pets/store/postgres"},
+	"internal/pets/store/memory":    {"internal/pets"},
+	"internal/pets/store/sqlite":    {"internal/pets", "internal/pets/wholefile", "github.com/gofrs/flock", "golang.org/x/sys/unix", "github.com/pressly/goose/v3", "modernc.org/sqlite", "modernc.org/sqlite/lib"},
+	"internal/pets/store/postgres":  {"internal/pets", "internal/pets/store/postgres/primary", "github.com/jackc/pgx/v5", "github.com/jackc/pgx/v5/pgconn", "github.com/jackc/pgx/v5/stdlib", "github.com/pressly/goose/v3", "github.com/sethvargo/go-retry"},
+	"internal/pets/wholefile":       {},
+	"internal/pets/store/storetest": {"internal/pets", "github.com/anishathalye/porcupine", "pgregory.net/rapid"},
 
 	// It runs statements, and knows nothing of pets.
-	"internal/store/postgres/primary": {"github.com/jackc/pgx/v5", "github.com/jackc/pgx/v5/pgconn", "github.com/jackc/pgx/v5/pgxpool", "github.com/sethvargo/go-retry"},
+	"internal/pets/store/postgres/primary": {"github.com/jackc/pgx/v5", "github.com/jackc/pgx/v5/pgconn", "github.com/jackc/pgx/v5/pgxpool", "github.com/sethvargo/go-retry"},
 
-	"internal/contract":          {"github.com/getkin/kin-openapi/openapi3"},
-	"internal/contract/breaking": {"internal/contract", "github.com/getkin/kin-openapi/openapi3"},
+	"internal/proof/contract":          {"github.com/getkin/kin-openapi/openapi3"},
+	"internal/proof/contract/breaking": {"internal/proof/contract", "github.com/getkin/kin-openapi/openapi3"},
 }
 
 func TestEveryPackageImportsWhatItMayAndNothingMore(t *testing.T) {
@@ -161,7 +161,7 @@ func TestEveryPackageImportsWhatItMayAndNothingMore(t *testing.T) {
 
 func TestOnlyEncodeGoNamesHTTPAndItsEncodingInTheService(t *testing.T) {
 	for _, p := range packages(t) {
-		if p.name() != "internal/service" {
+		if p.name() != "internal/pets/service" {
 			continue
 		}
 		for _, file := range p.GoFiles {
@@ -171,7 +171,7 @@ func TestOnlyEncodeGoNamesHTTPAndItsEncodingInTheService(t *testing.T) {
 			}
 			for _, name := range []string{`"net/http"`, `"github.com/go-json-experiment`} {
 				if strings.Contains(string(text), name) && file != "encode.go" {
-					t.Errorf("internal/service/%s: got an import of %s, want it only in encode.go", file, name)
+					t.Errorf("internal/pets/service/%s: got an import of %s, want it only in encode.go", file, name)
 				}
 			}
 		}

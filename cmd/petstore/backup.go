@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"example.com/petstore/internal/store"
+	"example.com/petstore/internal/pets/store"
 )
 
 func backupCommand(env environment) *cobra.Command {

@@ -34,7 +34,7 @@ func checkCommand(env environment) *cobra.Command {
 as a mock, a gateway before the service or another implementation, and prints a
 table of what holds and what does not. URL is the base address, ending in /v1. The
 right column says where a rule stands: the name of a part of openapi.yaml, an RFC,
-or decisions, for "Decisions" in internal/contract/README.md.
+or decisions, for "Decisions" in internal/proof/contract/README.md.
 
 The API key is taken from PETSTORE_KEY. It goes to URL's host and nowhere else:
 redirects are not followed, no proxy is used, and it is never printed.

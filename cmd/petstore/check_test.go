@@ -14,8 +14,8 @@ import (
 	"time"
 
 	"example.com/petstore/internal/check"
-	"example.com/petstore/internal/edge/edgetest"
-	"example.com/petstore/internal/store"
+	"example.com/petstore/internal/pets/store"
+	"example.com/petstore/internal/proof/edgetest"
 )
 
 func printed(t *testing.T, env environment, results ...check.Result) string {

@@ -16,8 +16,8 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"example.com/petstore/internal/contract/contracttest"
 	"example.com/petstore/internal/edge"
+	"example.com/petstore/internal/proof/contract/contracttest"
 )
 
 // The words of conversations, beside the words of testscript itself:

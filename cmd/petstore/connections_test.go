@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"example.com/petstore/internal/contract/contracttest"
+	"example.com/petstore/internal/proof/contract/contracttest"
 )
 
 func TestWithFewFilesIdleConnectionsWithoutAKeyKeepNobodyOut(t *testing.T) {

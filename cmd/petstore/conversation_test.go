@@ -12,8 +12,8 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"example.com/petstore/internal/contract/contracttest"
-	"example.com/petstore/internal/edge/edgetest"
+	"example.com/petstore/internal/proof/contract/contracttest"
+	"example.com/petstore/internal/proof/edgetest"
 )
 
 // storeKind is a kind of store. One that is durable keeps keys and pets between

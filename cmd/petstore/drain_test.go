@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"example.com/petstore/internal/contract/contracttest"
+	"example.com/petstore/internal/proof/contract/contracttest"
 )
 
 // keptClient keeps its connection, sends without retrying, and connects anew

@@ -10,9 +10,9 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"example.com/petstore/internal/petfile"
-	"example.com/petstore/internal/store"
-	"example.com/petstore/internal/wholefile"
+	"example.com/petstore/internal/pets/files"
+	"example.com/petstore/internal/pets/store"
+	"example.com/petstore/internal/pets/wholefile"
 )
 
 // exportConfig is the configuration of `petstore export`.
@@ -61,9 +61,9 @@ func addFormatFlag(flags *pflag.FlagSet, format *string, otherwise string) {
 	flags.StringVar(format, "format", "", "csv or ndjson; otherwise as "+otherwise+", tells")
 }
 
-func formatOf(flag string) (petfile.Format, error) {
-	switch format := petfile.Format(flag); format {
-	case "", petfile.CSV, petfile.NDJSON:
+func formatOf(flag string) (files.Format, error) {
+	switch format := files.Format(flag); format {
+	case "", files.CSV, files.NDJSON:
 		return format, nil
 	}
 	return "", usageError{fmt.Errorf("--format %q: there are csv and ndjson", flag)}
@@ -75,13 +75,13 @@ func exportPets(ctx context.Context, env environment, cfg exportConfig) (err err
 		return err
 	}
 	if format == "" {
-		format = petfile.FormatOf(cfg.file)
+		format = files.FormatOf(cfg.file)
 	}
 	switch {
 	case cfg.store == store.Memory:
 		return usageError{errors.New("the store memory: keeps nothing between programs, so there is nothing to export; use --store sqlite:PATH")}
 	case format == "" && cfg.file == "-":
-		format = petfile.CSV
+		format = files.CSV
 	case format == "":
 		return usageError{fmt.Errorf("the name %s does not tell the format: end it in .csv or .ndjson, or give --format", cfg.file)}
 	}
@@ -102,7 +102,7 @@ func exportPets(ctx context.Context, env environment, cfg exportConfig) (err err
 	defer func() { err = errors.Join(err, st.Close()) }()
 
 	p := newProgress(env, "writing", nil)
-	err = write(func(to io.Writer) error { return petfile.Export(ctx, st, to, format, p.step) })
+	err = write(func(to io.Writer) error { return files.Export(ctx, st, to, format, p.step) })
 	took := p.end()
 	switch {
 	case err != nil && ctx.Err() != nil:

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"example.com/petstore/internal/store/postgres/pgtest"
+	"example.com/petstore/internal/pets/store/postgres/pgtest"
 )
 
 // cluster is a primary with a synchronous standby, and two replicas of the

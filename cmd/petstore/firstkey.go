@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"example.com/petstore/internal/edge"
-	"example.com/petstore/internal/keyring"
-	"example.com/petstore/internal/petstore"
-	"example.com/petstore/internal/store"
+	"example.com/petstore/internal/pets"
+	"example.com/petstore/internal/pets/keys"
+	"example.com/petstore/internal/pets/store"
 )
 
 // fixedKeys returns the keys of PETSTORE_API_KEYS, or of the file that
@@ -20,25 +20,25 @@ import (
 // inspection of a container shows them. They stand between commas or line ends.
 func fixedKeys(getenv func(string) string) ([]string, error) {
 	const variable, fileVariable = "PETSTORE_API_KEYS", "PETSTORE_API_KEYS_FILE"
-	keys, path, source := getenv(variable), getenv(fileVariable), variable
+	keyring, path, source := getenv(variable), getenv(fileVariable), variable
 	switch {
-	case keys != "" && path != "":
+	case keyring != "" && path != "":
 		return nil, usageError{errors.New("both PETSTORE_API_KEYS and PETSTORE_API_KEYS_FILE are set; unset one of them")}
 	case path != "":
 		text, err := os.ReadFile(path)
 		if err != nil {
 			return nil, usageError{fmt.Errorf("%s: cannot read %s: %w", fileVariable, path, reason(err))}
 		}
-		keys = strings.Join(strings.Fields(string(text)), ",")
-		keys, source = strings.Trim(strings.ReplaceAll(keys, ",,", ","), ","), fileVariable+", "+path
-		if keys == "" {
+		keyring = strings.Join(strings.Fields(string(text)), ",")
+		keyring, source = strings.Trim(strings.ReplaceAll(keyring, ",,", ","), ","), fileVariable+", "+path
+		if keyring == "" {
 			return nil, usageError{fmt.Errorf("%s: no key is in the file; put one on each line", source)}
 		}
-	case keys == "":
+	case keyring == "":
 		return nil, nil
 	}
-	fixed := strings.Split(keys, ",")
-	if err := keyring.CheckFixed(fixed); err != nil {
+	fixed := strings.Split(keyring, ",")
+	if err := keys.CheckFixed(fixed); err != nil {
 		return nil, usageError{fmt.Errorf("%s: %w", source, err)}
 	}
 	return fixed, nil
@@ -47,8 +47,8 @@ func fixedKeys(getenv func(string) string) ([]string, error) {
 // ensureKey makes sure that the server can be used. Where the store has no key, it
 // makes one for the person at the terminal, or logs how to make one. It refuses a
 // store in memory that could never get a key.
-func ensureKey(ctx context.Context, env environment, logger *slog.Logger, cfg serveConfig, s petstore.KeyStore, keys *keyring.Keyring, url string) error {
-	if keys.Fixed() > 0 {
+func ensureKey(ctx context.Context, env environment, logger *slog.Logger, cfg serveConfig, s pets.KeyStore, keyring *keys.Keyring, url string) error {
+	if keyring.Fixed() > 0 {
 		return nil
 	}
 	existing, err := s.Keys(ctx)
@@ -58,7 +58,7 @@ func ensureKey(ctx context.Context, env environment, logger *slog.Logger, cfg se
 	case len(existing) > 0:
 		return nil
 	case env.interactive:
-		k, token, err := petstore.NewKey("made by the first start", time.Now(), 0)
+		k, token, err := pets.NewKey("made by the first start", time.Now(), 0)
 		if err != nil {
 			return err
 		}

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"example.com/petstore/internal/contract/contracttest"
+	"example.com/petstore/internal/proof/contract/contracttest"
 )
 
 func TestHealthSaysWhetherTheServerIsReady(t *testing.T) {

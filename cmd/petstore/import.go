@@ -10,9 +10,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"example.com/petstore/internal/petfile"
-	"example.com/petstore/internal/petstore"
-	"example.com/petstore/internal/store"
+	"example.com/petstore/internal/pets"
+	"example.com/petstore/internal/pets/files"
+	"example.com/petstore/internal/pets/store"
 )
 
 // importConfig is the configuration of `petstore import`.
@@ -68,7 +68,7 @@ into a store that holds no pets.`,
 
 // check refuses flags that make no sense together, and returns the format by the
 // flag or the file's name.
-func (cfg importConfig) check() (petfile.Format, error) {
+func (cfg importConfig) check() (files.Format, error) {
 	format, err := formatOf(cfg.format)
 	switch {
 	case err != nil:
@@ -78,7 +78,7 @@ func (cfg importConfig) check() (petfile.Format, error) {
 	case cfg.restore && cfg.keepGood:
 		return "", usageError{errors.New("--restore brings back all of an export or nothing; leave out --keep-good")}
 	case format == "":
-		format = petfile.FormatOf(strings.TrimSuffix(cfg.file, ".gz"))
+		format = files.FormatOf(strings.TrimSuffix(cfg.file, ".gz"))
 	}
 	return format, nil
 }
@@ -91,7 +91,7 @@ func importPets(ctx context.Context, env environment, cfg importConfig) (err err
 	}
 	ctx, stop := untilSignal(ctx)
 	defer stop()
-	src, err := petfile.Open(cfg.file, env.stdin)
+	src, err := files.Open(cfg.file, env.stdin)
 	if err != nil {
 		return err
 	}
@@ -100,8 +100,8 @@ func importPets(ctx context.Context, env environment, cfg importConfig) (err err
 	if err != nil {
 		return err
 	}
-	im := &importing{importConfig: cfg, env: env, file: petfile.Import{
-		Source: src, Reading: petfile.Reading{Format: format, IDs: cfg.restore}, KeepGood: cfg.keepGood, Reject: rejects.add,
+	im := &importing{importConfig: cfg, env: env, file: files.Import{
+		Source: src, Reading: files.Reading{Format: format, IDs: cfg.restore}, KeepGood: cfg.keepGood, Reject: rejects.add,
 	}}
 	err = im.check(ctx)
 	if err = errors.Join(err, rejects.end()); err != nil {
@@ -123,7 +123,7 @@ func importPets(ctx context.Context, env environment, cfg importConfig) (err err
 type importing struct {
 	importConfig
 	env  environment
-	file petfile.Import
+	file files.Import
 
 	stored            int
 	checking, storing time.Duration
@@ -217,16 +217,16 @@ func warnServers(env environment, address string) error {
 
 // explainImport adds to every failure whether any pets were imported.
 func explainImport(ctx context.Context, err error) error {
-	_, fromStore := errors.AsType[*petstore.Error](err)
-	_, fromFile := errors.AsType[petfile.FileError](err)
-	switch kind := petstore.KindOf(err); {
+	_, fromStore := errors.AsType[*pets.Error](err)
+	_, fromFile := errors.AsType[files.FileError](err)
+	switch kind := pets.KindOf(err); {
 	case err == nil:
 		return nil
-	case ctx.Err() != nil && !(fromStore && kind == petstore.Internal):
+	case ctx.Err() != nil && !(fromStore && kind == pets.Internal):
 		return interrupted(ctx, "interrupted; nothing was imported")
-	case fromFile || !fromStore || kind == petstore.Invalid:
+	case fromFile || !fromStore || kind == pets.Invalid:
 		return fmt.Errorf("%w; nothing was imported", err)
-	case kind == petstore.Unavailable:
+	case kind == pets.Unavailable:
 		return fmt.Errorf("%w; nothing was imported, try again later", err)
 	}
 	return fmt.Errorf("%w; the store has all of the pets or none: look before you try again, for example with petstore export", err)

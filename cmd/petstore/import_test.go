@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"example.com/petstore/internal/animals"
+	"example.com/petstore/internal/pets/animals"
 )
 
 // runImport runs the program here and returns its exit status and its output.

@@ -10,8 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"example.com/petstore/internal/petstore"
-	"example.com/petstore/internal/store"
+	"example.com/petstore/internal/pets"
+	"example.com/petstore/internal/pets/store"
 )
 
 func keysListCommand(env environment) *cobra.Command {
@@ -25,7 +25,7 @@ key will expire, or the day it expired or was revoked. USED is the day of its la
 use, which servers store within a minute. Days are those of UTC.`,
 		Args: exactly(0, ""),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return withKeys(cmd.Context(), address, store.ReadOnly, func(ctx context.Context, s petstore.KeyStore) error {
+			return withKeys(cmd.Context(), address, store.ReadOnly, func(ctx context.Context, s pets.KeyStore) error {
 				keys, err := s.Keys(ctx)
 				if err != nil {
 					return err
@@ -45,17 +45,17 @@ use, which servers store within a minute. Days are those of UTC.`,
 
 // keyJSON is a key as --json prints it.
 type keyJSON struct {
-	ID        string            `json:"id"`
-	Name      string            `json:"name"`
-	State     petstore.KeyState `json:"state"`
-	ReadOnly  bool              `json:"readOnly"`
-	CreatedAt time.Time         `json:"createdAt"`
-	ExpiresAt time.Time         `json:"expiresAt,omitzero"`
-	RevokedAt time.Time         `json:"revokedAt,omitzero"`
-	UsedAt    time.Time         `json:"usedAt,omitzero"`
+	ID        string        `json:"id"`
+	Name      string        `json:"name"`
+	State     pets.KeyState `json:"state"`
+	ReadOnly  bool          `json:"readOnly"`
+	CreatedAt time.Time     `json:"createdAt"`
+	ExpiresAt time.Time     `json:"expiresAt,omitzero"`
+	RevokedAt time.Time     `json:"revokedAt,omitzero"`
+	UsedAt    time.Time     `json:"usedAt,omitzero"`
 }
 
-func writeKeysJSON(out io.Writer, keys []petstore.Key, now time.Time) error {
+func writeKeysJSON(out io.Writer, keys []pets.Key, now time.Time) error {
 	list := make([]keyJSON, 0, len(keys)) // [] and not null
 	for _, k := range keys {
 		list = append(list, keyJSON{
@@ -74,7 +74,7 @@ func writeKeysJSON(out io.Writer, keys []petstore.Key, now time.Time) error {
 const minNameColumns = 16
 
 // writeKeys prints a table that fits into so many columns; 0 for any number.
-func writeKeys(out io.Writer, columns int, keys []petstore.Key, now time.Time) error {
+func writeKeys(out io.Writer, columns int, keys []pets.Key, now time.Time) error {
 	rows := [][]string{{"ID", "STATE", "MAY", "USED", "CREATED", "NAME"}}
 	for _, k := range keys {
 		may := "write"
@@ -112,11 +112,11 @@ func writeKeys(out io.Writer, columns int, keys []petstore.Key, now time.Time) e
 	return err
 }
 
-func stateOf(k petstore.Key, now time.Time) string {
+func stateOf(k pets.Key, now time.Time) string {
 	switch state := k.State(now); {
-	case state == petstore.KeyRevoked:
+	case state == pets.KeyRevoked:
 		return "revoked " + dayOf(k.RevokedAt, "")
-	case state == petstore.KeyExpired:
+	case state == pets.KeyExpired:
 		return "expired " + dayOf(k.ExpiresAt, "")
 	case !k.ExpiresAt.IsZero():
 		return "until " + dayOf(k.ExpiresAt, "")
@@ -132,4 +132,4 @@ func dayOf(t time.Time, never string) string {
 }
 
 // describeKey names a key in a message.
-func describeKey(k petstore.Key) string { return fmt.Sprintf("%s (%s)", k.ID, visible(k.Name)) }
+func describeKey(k pets.Key) string { return fmt.Sprintf("%s (%s)", k.ID, visible(k.Name)) }

@@ -6,12 +6,12 @@ import (
 	"testing"
 	"time"
 
-	"example.com/petstore/internal/petstore"
+	"example.com/petstore/internal/pets"
 )
 
 func TestTheTableOfKeysFitsTheTerminal(t *testing.T) {
 	noon := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
-	keys := []petstore.Key{
+	keys := []pets.Key{
 		{ID: "aaaaaaaa", Name: "the dashboard of the second floor, and of the third", ReadOnly: true, CreatedAt: noon, UsedAt: noon},
 		{ID: "bbbbbbbb", Name: "日本語のキーの名前がここにあります", CreatedAt: noon, ExpiresAt: noon.Add(-time.Hour)},
 		{ID: "cccccccc", Name: "a\x1b[2J\u202eb", CreatedAt: noon, ExpiresAt: noon.Add(24 * time.Hour)},

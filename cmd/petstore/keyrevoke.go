@@ -10,8 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"example.com/petstore/internal/petstore"
-	"example.com/petstore/internal/store"
+	"example.com/petstore/internal/pets"
+	"example.com/petstore/internal/pets/store"
 )
 
 func keysRevokeCommand(env environment) *cobra.Command {
@@ -27,7 +27,7 @@ seconds. It cannot be taken back; at a terminal it asks first.`,
   petstore keys revoke "nightly import" --yes`,
 		Args: exactly(1, " ID|NAME"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return withKeys(cmd.Context(), address, store.MustExist, func(ctx context.Context, s petstore.KeyStore) error {
+			return withKeys(cmd.Context(), address, store.MustExist, func(ctx context.Context, s pets.KeyStore) error {
 				keys, err := s.Keys(ctx)
 				if err != nil {
 					return err
@@ -57,24 +57,24 @@ seconds. It cannot be taken back; at a terminal it asks first.`,
 
 // keyNamed returns the key with that ID, or else the one that works and has that
 // name.
-func keyNamed(keys []petstore.Key, named string, now time.Time) (petstore.Key, error) {
-	if i := slices.IndexFunc(keys, func(k petstore.Key) bool { return k.ID == named }); i >= 0 {
+func keyNamed(keys []pets.Key, named string, now time.Time) (pets.Key, error) {
+	if i := slices.IndexFunc(keys, func(k pets.Key) bool { return k.ID == named }); i >= 0 {
 		return keys[i], nil
 	}
 	var ids []string
-	var found petstore.Key
+	var found pets.Key
 	for _, k := range keys {
-		if k.Name == named && k.State(now) == petstore.KeyActive {
+		if k.Name == named && k.State(now) == pets.KeyActive {
 			ids, found = append(ids, k.ID), k
 		}
 	}
 	switch len(ids) {
 	case 0:
-		return petstore.Key{}, fmt.Errorf("no key has the ID %q, and none that works has it as its name; petstore keys list shows the keys", named)
+		return pets.Key{}, fmt.Errorf("no key has the ID %q, and none that works has it as its name; petstore keys list shows the keys", named)
 	case 1:
 		return found, nil
 	}
-	return petstore.Key{}, fmt.Errorf("%d keys that work have the name %q; revoke each by its ID: %s", len(ids), named, strings.Join(ids, ", "))
+	return pets.Key{}, fmt.Errorf("%d keys that work have the name %q; revoke each by its ID: %s", len(ids), named, strings.Join(ids, ", "))
 }
 
 // confirm asks the person at the terminal and returns nil for a yes. untouched

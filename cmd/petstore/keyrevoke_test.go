@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"example.com/petstore/internal/petstore"
+	"example.com/petstore/internal/pets"
 )
 
 func TestOnlyAYesConfirms(t *testing.T) {
@@ -45,7 +45,7 @@ func TestAnInterruptedQuestionSaysThatNothingWasDone(t *testing.T) {
 
 func TestAKeyIsNamedByItsIDBeforeAnyName(t *testing.T) {
 	noon := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
-	keys := []petstore.Key{
+	keys := []pets.Key{
 		{ID: "aaaaaaaa", Name: "bbbbbbbb"},
 		{ID: "bbbbbbbb", Name: "twice"},
 		{ID: "cccccccc", Name: "twice", RevokedAt: noon},
@@ -59,7 +59,7 @@ func TestAKeyIsNamedByItsIDBeforeAnyName(t *testing.T) {
 		}
 	}
 	for _, named := range []string{"", "nothing", "over", "often", "TWICE"} {
-		if got, err := keyNamed(keys, named, noon); err == nil || got != (petstore.Key{}) {
+		if got, err := keyNamed(keys, named, noon); err == nil || got != (pets.Key{}) {
 			t.Errorf("%q: got %v, want an error", named, got)
 		}
 	}

@@ -8,8 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"example.com/petstore/internal/petstore"
-	"example.com/petstore/internal/store"
+	"example.com/petstore/internal/pets"
+	"example.com/petstore/internal/pets/store"
 )
 
 func keysCommand(env environment) *cobra.Command {
@@ -21,7 +21,7 @@ within 5 seconds. A store keeps only a hash of each key.
 
 Secret scanners find a key that has leaked by this regular expression:
 
-  ` + petstore.TokenPattern,
+  ` + pets.TokenPattern,
 		Args: unknownCommand,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
@@ -43,8 +43,8 @@ shown again. NAME is a note of who uses the key. The store is made if need be.`,
   KEY=$(petstore keys create demo)`,
 		Args: exactly(1, " NAME"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return withKeys(cmd.Context(), address, notifyOn(cmd.ErrOrStderr()), func(ctx context.Context, s petstore.KeyStore) error {
-				k, token, err := petstore.NewKey(args[0], time.Now(), lifetime)
+			return withKeys(cmd.Context(), address, notifyOn(cmd.ErrOrStderr()), func(ctx context.Context, s pets.KeyStore) error {
+				k, token, err := pets.NewKey(args[0], time.Now(), lifetime)
 				if err != nil {
 					return usageError{err}
 				}
@@ -66,7 +66,7 @@ shown again. NAME is a note of who uses the key. The store is made if need be.`,
 }
 
 // withKeys runs f on the keys of the store at that address.
-func withKeys(ctx context.Context, address string, option store.Option, f func(context.Context, petstore.KeyStore) error) (err error) {
+func withKeys(ctx context.Context, address string, option store.Option, f func(context.Context, pets.KeyStore) error) (err error) {
 	if address == store.Memory {
 		return errors.New("the store memory: keeps no keys between programs; give its server keys by PETSTORE_API_KEYS, or use --store sqlite:PATH")
 	}

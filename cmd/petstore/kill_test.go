@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"example.com/petstore/internal/contract/contracttest"
+	"example.com/petstore/internal/proof/contract/contracttest"
 )
 
 // ledger has the pets that clients were told are stored.

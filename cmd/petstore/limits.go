@@ -11,9 +11,9 @@ import (
 	"github.com/spf13/pflag"
 
 	"example.com/petstore/internal/edge"
-	"example.com/petstore/internal/limit"
-	"example.com/petstore/internal/server"
-	"example.com/petstore/internal/service"
+	"example.com/petstore/internal/edge/limit"
+	"example.com/petstore/internal/edge/server"
+	"example.com/petstore/internal/pets/service"
 )
 
 // Responses that are being written may hold responseBudget bytes, or a quarter of

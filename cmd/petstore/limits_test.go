@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"example.com/petstore/internal/contract/contracttest"
+	"example.com/petstore/internal/proof/contract/contracttest"
 )
 
 // dial opens a connection that the end of the test closes.

@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"example.com/petstore/internal/logging"
+	"example.com/petstore/internal/edge/logging"
 )
 
 // logConfig is the configuration of the log.

@@ -11,7 +11,7 @@ import (
 	"syscall"
 	"testing"
 
-	"example.com/petstore/internal/store/postgres/pgtest"
+	"example.com/petstore/internal/pets/store/postgres/pgtest"
 )
 
 // The additions of the next version of the program: two migrations, as
@@ -39,7 +39,7 @@ const (
 func buildNextVersion(t *testing.T) (path string) {
 	t.Helper()
 	dir := t.TempDir()
-	store, err := filepath.Abs("../../internal/store/postgres")
+	store, err := filepath.Abs("../../internal/pets/store/postgres")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,23 +9,23 @@ import (
 	"sync/atomic"
 
 	"example.com/petstore/internal/edge"
-	"example.com/petstore/internal/keyring"
-	"example.com/petstore/internal/logging"
-	"example.com/petstore/internal/metrics"
-	"example.com/petstore/internal/petstore"
-	"example.com/petstore/internal/server"
+	"example.com/petstore/internal/edge/logging"
+	"example.com/petstore/internal/edge/metrics"
+	"example.com/petstore/internal/edge/server"
+	"example.com/petstore/internal/pets"
+	"example.com/petstore/internal/pets/keys"
 )
 
 // observation is the metrics of a server with --admin-addr; without, it is empty.
 type observation struct {
-	store    petstore.Store // the service's, timed where there are metrics
-	observer edge.Observer  // nil where there are none
+	store    pets.Store    // the service's, timed where there are metrics
+	observer edge.Observer // nil where there are none
 	admin    *server.Admin
-	keys     atomic.Pointer[keyring.Keyring]
+	keys     atomic.Pointer[keys.Keyring]
 }
 
 // observe starts the admin server, if --admin-addr asks for it.
-func observe(ctx context.Context, cfg serveConfig, logger *slog.Logger, st petstore.Store, limits edge.Limits, srv *server.Server) (*observation, error) {
+func observe(ctx context.Context, cfg serveConfig, logger *slog.Logger, st pets.Store, limits edge.Limits, srv *server.Server) (*observation, error) {
 	o := &observation{store: st}
 	if cfg.adminAddr == "" {
 		if cfg.pprof {
@@ -41,14 +41,14 @@ func observe(ctx context.Context, cfg serveConfig, logger *slog.Logger, st petst
 		Draining:    srv.Draining,
 		Certificate: srv.CertificateExpiry,
 		LogMissing:  func() int64 { return logging.Missing(logger) },
-		KeyCache: func() (stats keyring.CacheStats) {
-			if keys := o.keys.Load(); keys != nil {
-				stats = keys.CacheStats()
+		KeyCache: func() (stats keys.CacheStats) {
+			if keyring := o.keys.Load(); keyring != nil {
+				stats = keyring.CacheStats()
 			}
 			return stats
 		},
 	}
-	sources.Stats, _ = st.(petstore.StatsReporter)
+	sources.Stats, _ = st.(pets.StatsReporter)
 	if cfg.pprof {
 		sampleAllocations()
 	}
@@ -62,7 +62,7 @@ func observe(ctx context.Context, cfg serveConfig, logger *slog.Logger, st petst
 	return o, nil
 }
 
-func (o *observation) watchKeys(keys *keyring.Keyring) { o.keys.Store(keys) }
+func (o *observation) watchKeys(keyring *keys.Keyring) { o.keys.Store(keyring) }
 
 // close ends the admin server.
 func (o *observation) close() {

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"example.com/petstore/internal/store/postgres/pgtest"
+	"example.com/petstore/internal/pets/store/postgres/pgtest"
 )
 
 // forFailovers are the settings of PgBouncer that the README asks for.

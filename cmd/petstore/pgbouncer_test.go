@@ -8,7 +8,7 @@ import (
 	"sync"
 	"testing"
 
-	"example.com/petstore/internal/store/postgres/pgtest"
+	"example.com/petstore/internal/pets/store/postgres/pgtest"
 )
 
 func TestReplicasBehindPgBouncer(t *testing.T) {

@@ -5,7 +5,7 @@ package main
 import (
 	"testing"
 
-	"example.com/petstore/internal/store/postgres/pgtest"
+	"example.com/petstore/internal/pets/store/postgres/pgtest"
 )
 
 // storesOnServers are the stores that need a server, which is there where the tests

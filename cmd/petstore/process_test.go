@@ -16,8 +16,8 @@ import (
 	"testing"
 	"time"
 
-	"example.com/petstore/internal/contract/contracttest"
 	"example.com/petstore/internal/edge"
+	"example.com/petstore/internal/proof/contract/contracttest"
 )
 
 const processKey = "a-key-for-the-tests-of-processes"

@@ -6,7 +6,7 @@ import (
 	"io/fs"
 	"os"
 
-	"example.com/petstore/internal/petfile"
+	"example.com/petstore/internal/pets/files"
 )
 
 // mostShown is how many unacceptable rows are named.
@@ -16,17 +16,17 @@ const mostShown = 20
 // where one is asked for.
 type rejects struct {
 	env   environment
-	src   *petfile.Source
+	src   *files.Source
 	lines []string // to be printed once no progress is shown any more
 	n     int
 
 	file *os.File // nil where there is none
-	out  *petfile.Rejects
+	out  *files.Rejects
 }
 
 // newRejects makes the file, which must be new: nothing is written over, and other
 // users may not read it.
-func newRejects(env environment, src *petfile.Source, path string) (*rejects, error) {
+func newRejects(env environment, src *files.Source, path string) (*rejects, error) {
 	r := &rejects{env: env, src: src}
 	if path == "" {
 		return r, nil
@@ -38,11 +38,11 @@ func newRejects(env environment, src *petfile.Source, path string) (*rejects, er
 	case err != nil:
 		return nil, fmt.Errorf("cannot write %s: %w", path, reason(err))
 	}
-	r.file, r.out = file, petfile.NewRejects(file)
+	r.file, r.out = file, files.NewRejects(file)
 	return r, nil
 }
 
-func (r *rejects) add(row petfile.Row) error {
+func (r *rejects) add(row files.Row) error {
 	if r.n++; r.n <= mostShown {
 		r.lines = append(r.lines, visible(r.src.Fault(row.Line, row.Err).Error()))
 	}

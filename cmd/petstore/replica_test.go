@@ -14,8 +14,8 @@ import (
 	"testing"
 	"time"
 
-	"example.com/petstore/internal/petstore"
-	"example.com/petstore/internal/store"
+	"example.com/petstore/internal/pets"
+	"example.com/petstore/internal/pets/store"
 )
 
 // testKey opens every replica.
@@ -129,7 +129,7 @@ func ask(ctx context.Context, c *http.Client, method, url, body string, header m
 	return response{resp.StatusCode, resp.Header, b}, err
 }
 
-func openStore(t *testing.T, address string) petstore.Store {
+func openStore(t *testing.T, address string) pets.Store {
 	t.Helper()
 	s, err := store.Open(t.Context(), address)
 	if err != nil {
@@ -139,9 +139,9 @@ func openStore(t *testing.T, address string) petstore.Store {
 	return s
 }
 
-func newStoredKey(t *testing.T, s petstore.KeyStore) (petstore.Key, string) {
+func newStoredKey(t *testing.T, s pets.KeyStore) (pets.Key, string) {
 	t.Helper()
-	k, token, err := petstore.NewKey("test", time.Now(), 0)
+	k, token, err := pets.NewKey("test", time.Now(), 0)
 	if err == nil {
 		err = s.CreateKey(t.Context(), k)
 	}

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"example.com/petstore/internal/store/postgres/pgtest"
+	"example.com/petstore/internal/pets/store/postgres/pgtest"
 )
 
 // withParameter adds a parameter to a store address.

@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"example.com/petstore/internal/store"
+	"example.com/petstore/internal/pets/store"
 )
 
 func rootCommand(env environment) *cobra.Command {

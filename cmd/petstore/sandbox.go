@@ -9,9 +9,9 @@ import (
 	"github.com/spf13/pflag"
 
 	"example.com/petstore/internal/edge"
-	"example.com/petstore/internal/keyring"
-	"example.com/petstore/internal/petstore"
-	"example.com/petstore/internal/store"
+	"example.com/petstore/internal/pets"
+	"example.com/petstore/internal/pets/keys"
+	"example.com/petstore/internal/pets/store"
 )
 
 // sandboxAnimals is the number of animals in a sandbox: enough for several pages of
@@ -33,10 +33,10 @@ func enterSandbox(flags *pflag.FlagSet, cfg *serveConfig) error {
 
 // showSandbox prints where the sandbox is and, unless its keys are fixed, a key
 // to it, in a form that a shell reads.
-func showSandbox(ctx context.Context, env environment, s petstore.KeyStore, keys *keyring.Keyring, url string) error {
+func showSandbox(ctx context.Context, env environment, s pets.KeyStore, keyring *keys.Keyring, url string) error {
 	text := fmt.Sprintf("PETSTORE_URL=%s%s\n", url, edge.BasePath)
-	if keys.Fixed() == 0 {
-		k, token, err := petstore.NewKey("sandbox", time.Now(), 0)
+	if keyring.Fixed() == 0 {
+		k, token, err := pets.NewKey("sandbox", time.Now(), 0)
 		if err != nil {
 			return err
 		}

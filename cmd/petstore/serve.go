@@ -12,14 +12,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"example.com/petstore/gen"
-	"example.com/petstore/internal/animals"
 	"example.com/petstore/internal/edge"
-	"example.com/petstore/internal/keyring"
-	"example.com/petstore/internal/logging"
-	"example.com/petstore/internal/petstore"
-	"example.com/petstore/internal/server"
-	"example.com/petstore/internal/service"
-	"example.com/petstore/internal/store"
+	"example.com/petstore/internal/edge/logging"
+	"example.com/petstore/internal/edge/server"
+	"example.com/petstore/internal/pets"
+	"example.com/petstore/internal/pets/animals"
+	"example.com/petstore/internal/pets/keys"
+	"example.com/petstore/internal/pets/service"
+	"example.com/petstore/internal/pets/store"
 )
 
 // serveConfig is the configuration of `petstore serve`.
@@ -148,16 +148,16 @@ func serve(ctx context.Context, env environment, cfg serveConfig) (err error) {
 		return err
 	}
 	defer observed.close()
-	keys, stopRecording, err := openKeyring(cfg, logger, observed)
+	keyring, stopRecording, err := openKeyring(cfg, logger, observed)
 	if err != nil {
 		return err
 	}
 	defer stopRecording() // before the store is closed
-	handler, err := newHandler(cfg, logger, observed, keys, srv, limits)
+	handler, err := newHandler(cfg, logger, observed, keyring, srv, limits)
 	if err != nil {
 		return err
 	}
-	if err := offerKey(ctx, env, logger, cfg, observed.store, keys, srv.URL()); err != nil {
+	if err := offerKey(ctx, env, logger, cfg, observed.store, keyring, srv.URL()); err != nil {
 		return err
 	}
 	defer announce(ctx, env, logger, cfg, srv)()
@@ -187,14 +187,14 @@ func startLog(env environment, cfg serveConfig) (logger *slog.Logger, end func()
 
 // openKeyring returns the keys of the store and the fixed ones, and has the store
 // record their use until stop is called.
-func openKeyring(cfg serveConfig, logger *slog.Logger, observed *observation) (keys *keyring.Keyring, stop func(), err error) {
-	keys, err = keyring.New(observed.store, cfg.apiKeys, time.Now)
+func openKeyring(cfg serveConfig, logger *slog.Logger, observed *observation) (keyring *keys.Keyring, stop func(), err error) {
+	keyring, err = keys.New(observed.store, cfg.apiKeys, time.Now)
 	if err != nil {
 		return nil, nil, err
 	}
-	observed.watchKeys(keys)
-	stopRecording := keys.RecordUse()
-	return keys, func() {
+	observed.watchKeys(keyring)
+	stopRecording := keyring.RecordUse()
+	return keyring, func() {
 		if err := stopRecording(); err != nil {
 			logger.Warn("the last use of some keys was not stored", "error", err)
 		}
@@ -228,7 +228,7 @@ func (cfg serveConfig) drainAfter(cause error) time.Duration {
 
 // openServed opens the store, checks that it keeps --require-sync, and fills the
 // store of a sandbox.
-func openServed(ctx context.Context, cfg serveConfig, logger *slog.Logger) (petstore.Store, error) {
+func openServed(ctx context.Context, cfg serveConfig, logger *slog.Logger) (pets.Store, error) {
 	st, err := store.Open(ctx, cfg.store, cfg.storeOptions(logger)...)
 	if err != nil {
 		return nil, err
@@ -247,15 +247,15 @@ func openServed(ctx context.Context, cfg serveConfig, logger *slog.Logger) (pets
 }
 
 // newHandler puts the service together.
-func newHandler(cfg serveConfig, logger *slog.Logger, observed *observation, keys *keyring.Keyring, srv *server.Server, limits edge.Limits) (http.Handler, error) {
+func newHandler(cfg serveConfig, logger *slog.Logger, observed *observation, keyring *keys.Keyring, srv *server.Server, limits edge.Limits) (http.Handler, error) {
 	st := observed.store
 	return edge.New(edge.Config{
 		Document: gen.Document,
 		Service:  service.New(st, cfg.base),
 		Base:     cfg.base,
 		Logger:   logger,
-		Authenticate: func(ctx context.Context, token string) (keyring.Grant, bool, error) {
-			grant, ok, err := keys.Authenticate(ctx, token)
+		Authenticate: func(ctx context.Context, token string) (keys.Grant, bool, error) {
+			grant, ok, err := keyring.Authenticate(ctx, token)
 			if ok {
 				server.Trust(ctx)
 			}
@@ -263,7 +263,7 @@ func newHandler(cfg serveConfig, logger *slog.Logger, observed *observation, key
 		},
 		Ready: func(ctx context.Context) error {
 			if srv.Draining() {
-				return &petstore.Error{Kind: petstore.Unavailable, Message: "the server is stopping"}
+				return &pets.Error{Kind: pets.Unavailable, Message: "the server is stopping"}
 			}
 			return st.Ping(ctx)
 		},
@@ -275,9 +275,9 @@ func newHandler(cfg serveConfig, logger *slog.Logger, observed *observation, key
 }
 
 // offerKey makes sure that the server can be used: there is a key, or a way to one.
-func offerKey(ctx context.Context, env environment, logger *slog.Logger, cfg serveConfig, st petstore.KeyStore, keys *keyring.Keyring, url string) error {
+func offerKey(ctx context.Context, env environment, logger *slog.Logger, cfg serveConfig, st pets.KeyStore, keyring *keys.Keyring, url string) error {
 	if cfg.sandbox {
-		return showSandbox(ctx, env, st, keys, url)
+		return showSandbox(ctx, env, st, keyring, url)
 	}
-	return ensureKey(ctx, env, logger, cfg, st, keys, url)
+	return ensureKey(ctx, env, logger, cfg, st, keyring, url)
 }

@@ -7,7 +7,7 @@ import (
 	"syscall"
 	"testing"
 
-	"example.com/petstore/internal/contract/contracttest"
+	"example.com/petstore/internal/proof/contract/contracttest"
 )
 
 func TestASignalLetsTheRequestsUnderWayFinish(t *testing.T) {

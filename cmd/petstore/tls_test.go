@@ -13,7 +13,7 @@ import (
 	"syscall"
 	"testing"
 
-	"example.com/petstore/internal/contract/contracttest"
+	"example.com/petstore/internal/proof/contract/contracttest"
 )
 
 // writeTestPair writes the certificate and the key that httptest has.

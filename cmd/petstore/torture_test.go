@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"example.com/petstore/internal/store/postgres/pgtest"
+	"example.com/petstore/internal/pets/store/postgres/pgtest"
 )
 
 // dice are a round's own, and printed: SEED=… ROUNDS=1 throws them again.

@@ -5,7 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"example.com/petstore/internal/store"
+	"example.com/petstore/internal/pets/store"
 )
 
 func verifyCommand(env environment) *cobra.Command {

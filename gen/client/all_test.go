@@ -14,7 +14,7 @@ import (
 
 	"example.com/petstore/gen/client"
 	"example.com/petstore/internal/edge"
-	"example.com/petstore/internal/petstore"
+	"example.com/petstore/internal/pets"
 )
 
 // walked returns the IDs that a walk yields and the error it ends with. What an
@@ -110,7 +110,7 @@ func TestAWalkMeetsNoPetTwiceWhileOthersAreAdded(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got = append(got, pet.ID); len(got) < 5 {
-			if _, err := store.CreatePet(t.Context(), petstore.NewPet{Name: "New", CategoryID: 1, Status: petstore.Sold}); err != nil {
+			if _, err := store.CreatePet(t.Context(), pets.NewPet{Name: "New", CategoryID: 1, Status: pets.Sold}); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -8,7 +8,7 @@ import (
 
 	"example.com/petstore/gen/client"
 	"example.com/petstore/internal/edge"
-	"example.com/petstore/internal/store/memory"
+	"example.com/petstore/internal/pets/store/memory"
 )
 
 // forExample serves an empty store: its address takes the place of yours.

@@ -9,10 +9,10 @@ import (
 
 	"example.com/petstore/gen/client"
 	"example.com/petstore/internal/edge"
-	"example.com/petstore/internal/edge/edgetest"
-	"example.com/petstore/internal/petstore"
-	"example.com/petstore/internal/service"
-	"example.com/petstore/internal/store/memory"
+	"example.com/petstore/internal/pets"
+	"example.com/petstore/internal/pets/service"
+	"example.com/petstore/internal/pets/store/memory"
+	"example.com/petstore/internal/proof/edgetest"
 )
 
 const key = "a-key-for-the-tests-of-clients"
@@ -24,7 +24,7 @@ type server struct {
 }
 
 // serve serves a store; links begin with base.
-func serve(store petstore.Store, base string) (*server, error) {
+func serve(store pets.Store, base string) (*server, error) {
 	handler, err := edgetest.New(store, key, func(c *edge.Config) { c.Base, c.Service = base, service.New(store, base) })
 	if err != nil {
 		return nil, err
@@ -38,7 +38,7 @@ func serve(store petstore.Store, base string) (*server, error) {
 }
 
 // start serves a store for as long as the test takes.
-func start(t *testing.T, store petstore.Store, base string) (*server, *client.ClientWithResponses) {
+func start(t *testing.T, store pets.Store, base string) (*server, *client.ClientWithResponses) {
 	t.Helper()
 	s, err := serve(store, base)
 	if err != nil {
@@ -62,9 +62,9 @@ func stocked(t *testing.T, n int) *memory.Store {
 	t.Helper()
 	store := memory.New()
 	for i := range n {
-		p := petstore.NewPet{Name: "Rex", CategoryID: 1, Status: petstore.Available}
+		p := pets.NewPet{Name: "Rex", CategoryID: 1, Status: pets.Available}
 		if (i+1)%3 == 0 {
-			p.Status = petstore.Sold
+			p.Status = pets.Sold
 		}
 		if _, err := store.CreatePet(context.Background(), p); err != nil {
 			t.Fatal(err)
@@ -75,13 +75,13 @@ func stocked(t *testing.T, n int) *memory.Store {
 
 // failsAfter is a store whose list fails from that position on.
 type failsAfter struct {
-	petstore.Store
+	pets.Store
 	position int64
 }
 
-func (s failsAfter) Pets(ctx context.Context, q petstore.Query) (petstore.Page, error) {
+func (s failsAfter) Pets(ctx context.Context, q pets.Query) (pets.Page, error) {
 	if q.After >= s.position {
-		return petstore.Page{}, &petstore.Error{Kind: petstore.Unavailable, Message: "the disk is full"}
+		return pets.Page{}, &pets.Error{Kind: pets.Unavailable, Message: "the disk is full"}
 	}
 	return s.Store.Pets(ctx, q)
 }

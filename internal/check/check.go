@@ -30,7 +30,7 @@ const (
 type Result struct {
 	Group   string  `json:"group"`
 	Title   string  `json:"title"`
-	Source  string  `json:"source"` // a place in openapi.yaml, an RFC, or decisions: those in internal/contract/README.md
+	Source  string  `json:"source"` // a place in openapi.yaml, an RFC, or decisions: those in internal/proof/contract/README.md
 	Verdict Verdict `json:"verdict"`
 	Why     string  `json:"why,omitempty"`  // the reason that a rule was not checked
 	Got     string  `json:"got,omitempty"`  // where it does not hold

@@ -13,9 +13,9 @@ import (
 	"time"
 
 	"example.com/petstore/internal/check"
-	"example.com/petstore/internal/edge/edgetest"
-	"example.com/petstore/internal/petstore"
-	"example.com/petstore/internal/store/memory"
+	"example.com/petstore/internal/pets"
+	"example.com/petstore/internal/pets/store/memory"
+	"example.com/petstore/internal/proof/edgetest"
 )
 
 const key = "an-api-key-for-the-tests"
@@ -25,7 +25,7 @@ func rightHandler(t testing.TB, n int) http.Handler {
 	t.Helper()
 	store := memory.New()
 	for i := range n {
-		p := petstore.NewPet{Name: fmt.Sprint("pet ", i+1), CategoryID: int64(i), Status: petstore.Statuses()[i%3]}
+		p := pets.NewPet{Name: fmt.Sprint("pet ", i+1), CategoryID: int64(i), Status: pets.Statuses()[i%3]}
 		if _, err := store.CreatePet(context.Background(), p); err != nil {
 			t.Fatal(err)
 		}

@@ -11,7 +11,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"example.com/petstore/gen/api"
-	"example.com/petstore/internal/limit"
+	"example.com/petstore/internal/edge/limit"
 )
 
 // Limits bound the work of the service at one time. A limit that is nil bounds

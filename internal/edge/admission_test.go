@@ -9,8 +9,8 @@ import (
 
 	"example.com/petstore/gen/api"
 	"example.com/petstore/internal/edge"
-	"example.com/petstore/internal/limit"
-	"example.com/petstore/internal/petstore"
+	"example.com/petstore/internal/edge/limit"
+	"example.com/petstore/internal/pets"
 )
 
 // blockingService returns no list before release is closed.
@@ -132,7 +132,7 @@ func TestLargeResponsesInFlightHaveABudget(t *testing.T) {
 	budget := limit.NewBudget(1 << 20)
 	s := start(t, func(c *edge.Config) { c.Limits.Responses = budget })
 	for range 10 {
-		if _, err := s.store.CreatePet(t.Context(), petstore.NewPet{Name: strings.Repeat("x", 60<<10), Status: petstore.Available}); err != nil {
+		if _, err := s.store.CreatePet(t.Context(), pets.NewPet{Name: strings.Repeat("x", 60<<10), Status: pets.Available}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -176,7 +176,7 @@ type waitingService struct {
 func (s waitingService) ListPets(ctx context.Context, _ api.ListPetsRequestObject) (api.ListPetsResponseObject, error) {
 	s.begun <- struct{}{}
 	<-ctx.Done()
-	return nil, &petstore.Error{Kind: petstore.Unavailable, Message: "the caller gave up", Err: ctx.Err()}
+	return nil, &pets.Error{Kind: pets.Unavailable, Message: "the caller gave up", Err: ctx.Err()}
 }
 
 func TestASandboxRefusesNamesOfOtherHosts(t *testing.T) {

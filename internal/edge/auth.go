@@ -4,7 +4,7 @@ import (
 	"net/http"
 	"strings"
 
-	"example.com/petstore/internal/keyring"
+	"example.com/petstore/internal/pets/keys"
 )
 
 // The challenges of RFC 6750, section 3. Which of the two is sent tells a
@@ -59,5 +59,5 @@ func bearerToken(h http.Header) (token string, ok bool) {
 		return "", false
 	}
 	token = strings.TrimLeft(token, " ")
-	return token, keyring.IsToken(token)
+	return token, keys.IsToken(token)
 }

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"example.com/petstore/internal/edge"
-	"example.com/petstore/internal/keyring"
-	"example.com/petstore/internal/petstore"
+	"example.com/petstore/internal/pets"
+	"example.com/petstore/internal/pets/keys"
 )
 
 const (
@@ -80,9 +80,9 @@ func TestAKeyInTheURLIsNoKey(t *testing.T) {
 }
 
 // storedKey makes a key in the server's store.
-func storedKey(t *testing.T, s *server, now time.Time, lifetime time.Duration) (petstore.Key, string) {
+func storedKey(t *testing.T, s *server, now time.Time, lifetime time.Duration) (pets.Key, string) {
 	t.Helper()
-	k, token, err := petstore.NewKey("test", now, lifetime)
+	k, token, err := pets.NewKey("test", now, lifetime)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -149,8 +149,8 @@ func TestRoutingComesBeforeTheKey(t *testing.T) {
 
 func TestAnUnreachableKeyStoreIs503AndNever401(t *testing.T) {
 	s := start(t, func(c *edge.Config) {
-		c.Authenticate = func(context.Context, string) (keyring.Grant, bool, error) {
-			return keyring.Grant{}, false, errors.New("dial tcp 10.0.0.1:5432: connection refused")
+		c.Authenticate = func(context.Context, string) (keys.Grant, bool, error) {
+			return keys.Grant{}, false, errors.New("dial tcp 10.0.0.1:5432: connection refused")
 		}
 	})
 	s.get(t, petsPath).wants(t, 503, "unavailable", "try again later")
@@ -164,14 +164,14 @@ func TestAnUnreachableKeyStoreIs503AndNever401(t *testing.T) {
 func TestAuthenticateHearsOfTheRequestsEnd(t *testing.T) {
 	ended := make(chan error, 1)
 	s := start(t, func(c *edge.Config) {
-		c.Authenticate = func(ctx context.Context, _ string) (keyring.Grant, bool, error) {
+		c.Authenticate = func(ctx context.Context, _ string) (keys.Grant, bool, error) {
 			select {
 			case <-ctx.Done():
 				ended <- ctx.Err()
 			case <-time.After(patience):
 				ended <- nil
 			}
-			return keyring.Grant{}, false, ctx.Err()
+			return keys.Grant{}, false, ctx.Err()
 		}
 	})
 	conn := s.dial(t)
@@ -194,7 +194,7 @@ func TestHEADNeedsTheKeyToo(t *testing.T) {
 
 func TestAReadOnlyKeyReadsAndAddsNothing(t *testing.T) {
 	s := start(t)
-	k, token, err := petstore.NewKey("reader", time.Now(), 0)
+	k, token, err := pets.NewKey("reader", time.Now(), 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -226,7 +226,7 @@ func TestAReadOnlyKeyReadsAndAddsNothing(t *testing.T) {
 			t.Errorf("log: got key %v, want %s", line["key"], k.ID)
 		}
 	}
-	if page, err := s.store.Pets(t.Context(), petstore.Query{Limit: 1}); err != nil || len(page.Pets) > 0 {
+	if page, err := s.store.Pets(t.Context(), pets.Query{Limit: 1}); err != nil || len(page.Pets) > 0 {
 		t.Errorf("pets: got %v (%v), want none", page.Pets, err)
 	}
 }

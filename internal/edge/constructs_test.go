@@ -12,7 +12,7 @@ import (
 
 	"example.com/petstore/internal/edge/constructs"
 	"example.com/petstore/internal/edge/constructs/api"
-	"example.com/petstore/internal/keyring"
+	"example.com/petstore/internal/pets/keys"
 )
 
 // The tests of this file send requests through the whole edge, generated code
@@ -30,8 +30,8 @@ func newRecorder(t testing.TB) *recorder {
 	t.Helper()
 	r := &recorder{}
 	cfg := config(constructs.Document)
-	cfg.Authenticate = func(context.Context, string) (keyring.Grant, bool, error) {
-		return keyring.Grant{KeyID: "key"}, true, nil
+	cfg.Authenticate = func(context.Context, string) (keys.Grant, bool, error) {
+		return keys.Grant{KeyID: "key"}, true, nil
 	}
 	e, err := newEdge(cfg, func(routes *router) {
 		api.RegisterHandlersWithBaseURL(routes, api.NewStrictHandler(r, []api.StrictMiddlewareFunc{r.record}), BasePath)

@@ -6,7 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"example.com/petstore/internal/petstore"
+	"example.com/petstore/internal/pets"
 )
 
 // requestTimeout bounds the work on one request once it has arrived. It stays
@@ -61,7 +61,7 @@ func (c *exchangeContext) Err() error {
 }
 
 func (c *exchangeContext) Value(key any) any {
-	if key == (petstore.CallerKey{}) {
+	if key == (pets.CallerKey{}) {
 		return c.keyID
 	}
 	// Through the timed context, where there is one, so that package context

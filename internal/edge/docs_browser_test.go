@@ -19,7 +19,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"example.com/petstore/internal/edge"
-	"example.com/petstore/internal/petstore"
+	"example.com/petstore/internal/pets"
 )
 
 // TestTheDocs uses the page at /docs as a person does, in a real browser.
@@ -227,7 +227,7 @@ func theDocsWorkBehindAProxy(t *testing.T, browser context.Context) {
 		p.authorize()
 		p.openRequest("createPet")
 		p.send("201 Created")
-		page, err := s.store.Pets(context.Background(), petstore.Query{Limit: 10})
+		page, err := s.store.Pets(context.Background(), pets.Query{Limit: 10})
 		if err != nil || len(page.Pets) != i+1 {
 			t.Errorf("pets after a create at %s: got %v (%v), want %d", path, page.Pets, err, i+1)
 		}

@@ -12,7 +12,7 @@
 //	  validate     the query string and the parameters against the document
 //	   readBody    media type, coding and size, before it is read; then the bytes
 //	   decodeJSON  strictly; then the value against the document
-//	 gen/api       binds what was validated, calls internal/service, writes its response
+//	 gen/api       binds what was validated, calls internal/pets/service, writes its response
 //	 writeError    every error on its way back, once
 package edge
 
@@ -29,7 +29,7 @@ import (
 
 	"example.com/petstore/gen/api"
 	"example.com/petstore/internal/edge/docs"
-	"example.com/petstore/internal/keyring"
+	"example.com/petstore/internal/pets/keys"
 )
 
 // BasePath is the path every operation's path follows.
@@ -44,7 +44,7 @@ type Config struct {
 
 	// Authenticate tells whether a bearer token is valid, and what it allows. An
 	// error means that it could not be told.
-	Authenticate func(ctx context.Context, token string) (grant keyring.Grant, ok bool, err error)
+	Authenticate func(ctx context.Context, token string) (grant keys.Grant, ok bool, err error)
 
 	// Ready returns why the service cannot serve now, or nil.
 	Ready func(ctx context.Context) error

@@ -9,7 +9,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"example.com/petstore/gen/api"
-	"example.com/petstore/internal/petstore"
+	"example.com/petstore/internal/pets"
 )
 
 // The codes of the Error body. The document's description lists them.
@@ -112,15 +112,15 @@ var (
 
 // problemFromKind maps the domain's kinds of errors to responses: the one table of it.
 // message is the domain's own, which only Invalid, NotFound and Reused show.
-func problemFromKind(kind petstore.Kind, message string, cause error) *problem {
+func problemFromKind(kind pets.Kind, message string, cause error) *problem {
 	switch kind {
-	case petstore.Invalid:
+	case pets.Invalid:
 		return &problem{status: http.StatusBadRequest, code: codeInvalidBody, message: message, cause: cause}
-	case petstore.NotFound:
+	case pets.NotFound:
 		return &problem{status: http.StatusNotFound, code: codeNotFound, message: message, cause: cause}
-	case petstore.Reused:
+	case pets.Reused:
 		return &problem{status: http.StatusUnprocessableEntity, code: codeIdempotencyKeyReused, message: message, cause: cause}
-	case petstore.Unavailable:
+	case pets.Unavailable:
 		return unavailable(cause)
 	default:
 		return internal(cause)
@@ -147,7 +147,7 @@ func problemFrom(err error) *problem {
 	if p, ok := errors.AsType[*problem](err); ok {
 		return p
 	}
-	if e, ok := errors.AsType[*petstore.Error](err); ok {
+	if e, ok := errors.AsType[*pets.Error](err); ok {
 		return problemFromKind(e.Kind, e.Message, err)
 	}
 	if e, ok := errors.AsType[*echo.HTTPError](err); ok {

@@ -13,11 +13,11 @@ import (
 
 	"example.com/petstore/gen/api"
 	"example.com/petstore/internal/edge"
-	"example.com/petstore/internal/petstore"
-	"example.com/petstore/internal/service"
+	"example.com/petstore/internal/pets"
+	"example.com/petstore/internal/pets/service"
 )
 
-func newService(s petstore.PetStore, base string) api.StrictServerInterface {
+func newService(s pets.PetStore, base string) api.StrictServerInterface {
 	return service.New(s, base)
 }
 
@@ -55,36 +55,36 @@ func (s *server) sendAll(t *testing.T) []response {
 const inside = "pq: SELECT secret FROM pets failed at /var/lib/pets.go:17"
 
 func TestEveryKindOfErrorHasItsStatus(t *testing.T) {
-	wants := map[petstore.Kind]struct {
+	wants := map[pets.Kind]struct {
 		status  int
 		code    string
 		message string
 	}{
-		petstore.Internal:    {500, "internal", "the service failed"},
-		petstore.Invalid:     {400, "invalid_body", "a word to the client"},
-		petstore.NotFound:    {404, "not_found", "a word to the client"},
-		petstore.Reused:      {422, "idempotency_key_reused", "a word to the client"},
-		petstore.Unavailable: {503, "unavailable", "try again later"},
+		pets.Internal:    {500, "internal", "the service failed"},
+		pets.Invalid:     {400, "invalid_body", "a word to the client"},
+		pets.NotFound:    {404, "not_found", "a word to the client"},
+		pets.Reused:      {422, "idempotency_key_reused", "a word to the client"},
+		pets.Unavailable: {503, "unavailable", "try again later"},
 	}
-	for _, kind := range petstore.Kinds() {
+	for _, kind := range pets.Kinds() {
 		want, ok := wants[kind]
 		if !ok {
 			t.Errorf("kind %v: got no row in this test, want one for every kind", kind)
 			continue
 		}
 		message := "a word to the client"
-		if kind == petstore.Internal || kind == petstore.Unavailable {
+		if kind == pets.Internal || kind == pets.Unavailable {
 			message = inside
 		}
-		err := &petstore.Error{Kind: kind, Message: message, Err: errors.New(inside)}
+		err := &pets.Error{Kind: kind, Message: message, Err: errors.New(inside)}
 		for name, err := range map[string]error{"bare": err, "wrapped": fmt.Errorf("while listing: %w", err), "joined": errors.Join(io.EOF, err)} {
 			t.Run(kind.String()+", "+name, func(t *testing.T) {
 				s := startWith(t, func(context.Context) error { return err })
-				if kind == petstore.NotFound { // only getPet documents it
+				if kind == pets.NotFound { // only getPet documents it
 					s.get(t, petsPath+"/1").wants(t, want.status, want.code, want.message)
 					return
 				}
-				if kind == petstore.Invalid || kind == petstore.Reused { // only createPet can meet it
+				if kind == pets.Invalid || kind == pets.Reused { // only createPet can meet it
 					s.post(t, frank).wants(t, want.status, want.code, want.message)
 					return
 				}

@@ -14,9 +14,9 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"example.com/petstore/internal/contract/contracttest"
-	"example.com/petstore/internal/petstore"
-	"example.com/petstore/internal/store/memory"
+	"example.com/petstore/internal/pets"
+	"example.com/petstore/internal/pets/store/memory"
+	"example.com/petstore/internal/proof/contract/contracttest"
 )
 
 // Each of these targets changes one field of a request, and compares the
@@ -31,7 +31,7 @@ type fuzzed struct {
 func newFuzzed(f *testing.F) fuzzed {
 	store := memory.New()
 	for range 3 {
-		if _, err := store.CreatePet(f.Context(), petstore.NewPet{Name: "Frank", Status: petstore.Sold}); err != nil {
+		if _, err := store.CreatePet(f.Context(), pets.NewPet{Name: "Frank", Status: pets.Sold}); err != nil {
 			f.Fatal(err)
 		}
 	}
@@ -66,7 +66,7 @@ func queryIsValid(raw string) bool {
 	for name, valid := range map[string]func(string) bool{
 		"limit":  func(v string) bool { return integerWithin(v, 1, 100) },
 		"after":  func(v string) bool { return integerWithin(v, 0, math.MaxInt64) },
-		"status": func(v string) bool { return slices.Contains(petstore.Statuses(), petstore.Status(v)) },
+		"status": func(v string) bool { return slices.Contains(pets.Statuses(), pets.Status(v)) },
 	} {
 		if values := query[name]; len(values) > 1 || len(values) == 1 && !valid(values[0]) {
 			return false

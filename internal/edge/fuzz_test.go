@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"example.com/petstore/internal/contract/contracttest"
-	"example.com/petstore/internal/store/memory"
+	"example.com/petstore/internal/pets/store/memory"
+	"example.com/petstore/internal/proof/contract/contracttest"
 )
 
 // fuzzSeeds are requests that went wrong somewhere once, or might.

@@ -6,9 +6,9 @@ import (
 	"testing"
 
 	"example.com/petstore/gen"
-	"example.com/petstore/internal/contract/contracttest"
 	"example.com/petstore/internal/edge"
-	"example.com/petstore/internal/store/memory"
+	"example.com/petstore/internal/pets/store/memory"
+	"example.com/petstore/internal/proof/contract/contracttest"
 )
 
 func TestEveryResponseCarriesTheCommonHeaders(t *testing.T) {

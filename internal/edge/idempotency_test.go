@@ -10,28 +10,28 @@ import (
 
 	"example.com/petstore/gen/api"
 	"example.com/petstore/internal/edge"
-	"example.com/petstore/internal/edge/edgetest"
-	"example.com/petstore/internal/keyring"
-	"example.com/petstore/internal/store/memory"
+	"example.com/petstore/internal/pets/keys"
+	"example.com/petstore/internal/pets/store/memory"
+	"example.com/petstore/internal/proof/edgetest"
 )
 
 // idempotentCreate sends a pet with these Idempotency-Key headers.
-type idempotentCreate func(token, body string, keys ...string) *httptest.ResponseRecorder
+type idempotentCreate func(token, body string, keyring ...string) *httptest.ResponseRecorder
 
 func newIdempotentCreate(t *testing.T) idempotentCreate {
 	s := memory.New()
 	t.Cleanup(func() { _ = s.Close() })
 	h := edgetest.Must(t, s, key, func(c *edge.Config) {
-		c.Authenticate = func(_ context.Context, token string) (keyring.Grant, bool, error) {
-			return keyring.Grant{KeyID: "id-of-" + token}, true, nil
+		c.Authenticate = func(_ context.Context, token string) (keys.Grant, bool, error) {
+			return keys.Grant{KeyID: "id-of-" + token}, true, nil
 		}
 	})
-	return func(token, body string, keys ...string) *httptest.ResponseRecorder {
+	return func(token, body string, keyring ...string) *httptest.ResponseRecorder {
 		r := httptest.NewRequest(http.MethodPost, "/v1/pets", strings.NewReader(body))
 		r.Header.Set("Authorization", "Bearer "+token)
 		r.Header.Set("Content-Type", "application/json")
-		if keys != nil {
-			r.Header["Idempotency-Key"] = keys
+		if keyring != nil {
+			r.Header["Idempotency-Key"] = keyring
 		}
 		w := httptest.NewRecorder()
 		h.ServeHTTP(w, r)

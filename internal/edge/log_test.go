@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"example.com/petstore/internal/edge"
-	"example.com/petstore/internal/keyring"
-	"example.com/petstore/internal/petstore"
+	"example.com/petstore/internal/pets"
+	"example.com/petstore/internal/pets/keys"
 )
 
 var testTime = time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC)
@@ -44,7 +44,7 @@ func TestEveryRequestIsOneLineOfTheLog(t *testing.T) {
 
 func TestNoKeyReachesTheLogWhereverAClientPutsIt(t *testing.T) {
 	s := start(t)
-	_, token, err := petstore.NewKey("test", testTime, 0)
+	_, token, err := pets.NewKey("test", testTime, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -117,10 +117,10 @@ func TestAProbeThatSucceedsIsLoggedForDebuggingOnly(t *testing.T) {
 func TestAClientThatLeavesIsA499AtInfo(t *testing.T) {
 	asked := make(chan struct{})
 	s := start(t, func(c *edge.Config) {
-		c.Authenticate = func(ctx context.Context, _ string) (keyring.Grant, bool, error) {
+		c.Authenticate = func(ctx context.Context, _ string) (keys.Grant, bool, error) {
 			close(asked)
 			<-ctx.Done()
-			return keyring.Grant{}, false, &petstore.Error{Kind: petstore.Unavailable, Message: "gave up", Err: ctx.Err()}
+			return keys.Grant{}, false, &pets.Error{Kind: pets.Unavailable, Message: "gave up", Err: ctx.Err()}
 		}
 	})
 	conn := s.dial(t)

@@ -6,14 +6,14 @@ import (
 	"strings"
 	"testing"
 
-	"example.com/petstore/internal/petstore"
+	"example.com/petstore/internal/pets"
 )
 
 // withPets stores n pets, of every status in turn.
 func withPets(t testing.TB, s *server, n int) {
 	t.Helper()
 	for i := range n {
-		p := petstore.NewPet{Name: fmt.Sprint("pet ", i+1), CategoryID: int64(i), Status: petstore.Statuses()[i%3]}
+		p := pets.NewPet{Name: fmt.Sprint("pet ", i+1), CategoryID: int64(i), Status: pets.Statuses()[i%3]}
 		if _, err := s.store.CreatePet(context.Background(), p); err != nil {
 			t.Fatal(err)
 		}
@@ -97,7 +97,7 @@ func TestWhatIsNotInTheDocumentIsIgnoredInAQuery(t *testing.T) {
 func TestTheGreatestValuesOfAQueryAreAccepted(t *testing.T) {
 	s := start(t)
 	withPets(t, s, 101)
-	for query, pets := range map[string]int{
+	for query, animals := range map[string]int{
 		"":                              20,
 		"limit=1":                       1,
 		"limit=100":                     100,
@@ -114,8 +114,8 @@ func TestTheGreatestValuesOfAQueryAreAccepted(t *testing.T) {
 	} {
 		resp := s.get(t, petsPath+"?"+query)
 		resp.wants(t, 200, "", "")
-		if got := strings.Count(string(resp.body), `"id"`); got != pets {
-			t.Errorf("%s: got %d pets, want %d", query, got, pets)
+		if got := strings.Count(string(resp.body), `"id"`); got != animals {
+			t.Errorf("%s: got %d pets, want %d", query, got, animals)
 		}
 	}
 }

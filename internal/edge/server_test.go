@@ -18,12 +18,12 @@ import (
 	"testing"
 	"time"
 
-	"example.com/petstore/internal/contract/contracttest"
 	"example.com/petstore/internal/edge"
-	"example.com/petstore/internal/edge/edgetest"
-	"example.com/petstore/internal/logging"
-	"example.com/petstore/internal/petstore"
-	"example.com/petstore/internal/store/memory"
+	"example.com/petstore/internal/edge/logging"
+	"example.com/petstore/internal/pets"
+	"example.com/petstore/internal/pets/store/memory"
+	"example.com/petstore/internal/proof/contract/contracttest"
+	"example.com/petstore/internal/proof/edgetest"
 )
 
 // The tests of this package write requests byte by byte, since most of what
@@ -67,7 +67,7 @@ func start(t testing.TB, change ...func(*edge.Config)) *server {
 
 // newHandler returns the service on a store, opened by the fixed key and by
 // those of the store.
-func newHandler(t testing.TB, store petstore.Store, log io.Writer, change ...func(*edge.Config)) http.Handler {
+func newHandler(t testing.TB, store pets.Store, log io.Writer, change ...func(*edge.Config)) http.Handler {
 	t.Helper()
 	logger := slog.New(logging.NewHandler(log, logging.Options{Level: slog.LevelDebug, Secrets: []string{key}}))
 	return edgetest.Must(t, store, key, append([]func(*edge.Config){func(c *edge.Config) { c.Logger = logger }}, change...)...)

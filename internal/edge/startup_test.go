@@ -18,8 +18,8 @@ import (
 
 	"example.com/petstore/gen"
 	"example.com/petstore/gen/api"
-	"example.com/petstore/internal/contract/contracttest"
-	"example.com/petstore/internal/keyring"
+	"example.com/petstore/internal/pets/keys"
+	"example.com/petstore/internal/proof/contract/contracttest"
 )
 
 // The tests of this file look inside: at the router, and at the refusals of New.
@@ -31,7 +31,7 @@ func config(document []byte) Config {
 		Service:      struct{ api.StrictServerInterface }{},
 		Logger:       slog.New(slog.NewTextHandler(io.Discard, nil)),
 		Base:         BasePath,
-		Authenticate: func(context.Context, string) (keyring.Grant, bool, error) { return keyring.Grant{}, false, nil },
+		Authenticate: func(context.Context, string) (keys.Grant, bool, error) { return keys.Grant{}, false, nil },
 		Ready:        func(context.Context) error { return nil },
 	}
 }

@@ -83,7 +83,7 @@ func TestTheSamplesAreTheTestedOnes(t *testing.T) {
 // quickStart returns the program of a language from the clients' guide.
 func quickStart(t *testing.T, l language) string {
 	t.Helper()
-	text, err := os.ReadFile("../../sdk/README.md")
+	text, err := os.ReadFile("../../proof/sdk/README.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -98,7 +98,7 @@ func quickStart(t *testing.T, l language) string {
 // paragraph returns the part of a story whose comment begins so.
 func paragraph(t *testing.T, l language, beginning string) string {
 	t.Helper()
-	text, err := os.ReadFile("../../sdk/" + l.story)
+	text, err := os.ReadFile("../../proof/sdk/" + l.story)
 	if err != nil {
 		t.Fatal(err)
 	}

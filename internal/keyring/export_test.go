@@ -1,7 +1,0 @@
-package keyring
-
-// The constants, for the tests.
-const (
-	CacheTTL          = cacheTTL
-	MaxUnknownLookups = maxUnknownLookups
-)

@@ -1,0 +1,40 @@
+package files
+
+import (
+	"context"
+	"io"
+
+	"example.com/petstore/internal/pets"
+)
+
+// exportPage is how many pets are read at a time.
+const exportPage = 1000
+
+// Export writes all pets of the store in that format, and calls step for each.
+// Every pet that was acknowledged before is written once; some of the pets that are
+// added meanwhile may be.
+func Export(ctx context.Context, st pets.PetStore, to io.Writer, format Format, step func()) error {
+	out, err := NewWriter(to, format)
+	if err != nil {
+		return err
+	}
+	for q := (pets.Query{Limit: exportPage}); ; {
+		page, err := st.Pets(ctx, q)
+		if err != nil {
+			return err
+		}
+		for _, pet := range page.Pets {
+			if err := out.Write(pet); err != nil {
+				return err
+			}
+			q.After = pet.ID
+			step()
+		}
+		if !page.More {
+			return out.Flush()
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+	}
+}

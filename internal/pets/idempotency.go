@@ -1,0 +1,49 @@
+package pets
+
+import (
+	"context"
+	"strings"
+)
+
+// MaxIdempotencyKey is how many characters an idempotency key may have.
+const MaxIdempotencyKey = 255
+
+// Idempotency names one idempotent request for a pet, so that the request can
+// be repeated without a second pet. The zero value names none.
+type Idempotency struct {
+	KeyID string // the API key it was sent with: its scope
+	Key   string // 1 to MaxIdempotencyKey printable ASCII characters
+}
+
+// IsZero reports whether i names no idempotent request.
+func (i Idempotency) IsZero() bool { return i == Idempotency{} }
+
+func (i Idempotency) validate() error {
+	if i.IsZero() {
+		return nil
+	}
+	unprintable := strings.ContainsFunc(i.Key, func(r rune) bool { return r < ' ' || r > '~' })
+	if i.Key == "" || len(i.Key) > MaxIdempotencyKey || unprintable {
+		return &Error{Kind: Invalid, Message: "an idempotency key must be 1 to 255 printable ASCII characters"}
+	}
+	return nil
+}
+
+// Repeats returns the pet that p's idempotency key has made before: p itself
+// was sent twice, or, with the kind Reused, the key was used for another pet.
+func (p NewPet) Repeats(made Pet) (Pet, error) {
+	if p.WithID(made.ID) != made {
+		return Pet{}, &Error{Kind: Reused, Message: "this Idempotency-Key was used for another animal; send a new key for a new animal"}
+	}
+	return made, nil
+}
+
+// CallerKey is the key of the value of a context that is the ID of the caller's
+// API key, a string.
+type CallerKey struct{}
+
+// Caller returns the ID of the API key of the caller whose context it is, or "".
+func Caller(ctx context.Context) string {
+	id, _ := ctx.Value(CallerKey{}).(string)
+	return id
+}

@@ -1,0 +1,7 @@
+package keys
+
+// The constants, for the tests.
+const (
+	CacheTTL          = cacheTTL
+	MaxUnknownLookups = maxUnknownLookups
+)

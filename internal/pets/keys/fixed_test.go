@@ -1,0 +1,83 @@
+package keys_test
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"example.com/petstore/internal/pets/keys"
+	"example.com/petstore/internal/pets/store/memory"
+)
+
+func TestAFixedKeyIsLongEnoughAndOfTheRightCharacters(t *testing.T) {
+	for _, key := range []string{"0123456789abcdef", strings.Repeat("x", 500), "AZaz09-._~+/AZaz", "0123456789abcde=", "0123456789abcd=="} {
+		if _, err := keys.New(memory.New(), []string{key}, time.Now); err != nil {
+			t.Errorf("%q: got error %v, want it accepted", key, err)
+		}
+	}
+	for _, key := range []string{"", "secret", "0123456789abcde", "================", "0123456789 abcdef", "0123456789abcdef\n", "0123456789=abcdef", "0123456789abcdéf", "0123456789abcdef\x00", "0123456789,abcdef"} {
+		_, err := keys.New(memory.New(), []string{"a-perfectly-good-key", key}, time.Now)
+		if err == nil {
+			t.Errorf("%q: got it accepted, want an error", key)
+			continue
+		}
+		if key != "" && strings.Contains(err.Error(), key) || strings.Contains(err.Error(), "perfectly") {
+			t.Errorf("got error %q, want no key in it", err)
+		}
+		if !strings.Contains(err.Error(), "key 2 of 2") {
+			t.Errorf("got error %q, want it to say which key", err)
+		}
+	}
+}
+
+func TestAFixedKeyOpensWithoutTheStore(t *testing.T) {
+	const a, b = "first-key-of-the-operator", "second-key-of-the-operator"
+	d := newDesk(t, a, b, a)
+	if got := d.Fixed(); got != 2 {
+		t.Errorf("got %d fixed keys, want 2", got)
+	}
+	if err := d.Close(); err != nil {
+		t.Fatalf("closing the store: got error %v", err)
+	}
+	// The ID goes into logs: it tells keys apart and tells nothing of them.
+	ids := map[string]bool{}
+	for _, key := range []string{a, b} {
+		grant, ok, err := d.Authenticate(t.Context(), key)
+		id := grant.KeyID
+		if err != nil || !ok || !regexp.MustCompile(`^fixed-[0-9a-f]{8}$`).MatchString(id) {
+			t.Errorf("%q: got id %q, %v, error %v, want it opened as fixed-…", key, id, ok, err)
+		}
+		if grant.ReadOnly {
+			t.Errorf("%q: got it read-only, want a fixed key that may do everything", key)
+		}
+		ids[id] = true
+	}
+	if len(ids) != 2 {
+		t.Errorf("got %d ids, want 2", len(ids))
+	}
+	for _, wrong := range []string{a + "x", a[1:], strings.ToUpper(a), "", "fixed-", a + " "} {
+		d.wantRefused(t, wrong)
+	}
+	d.wantLookups(t, 0)
+}
+
+func TestATokenIsOfRFC6750sCharacters(t *testing.T) {
+	for token, want := range map[string]bool{
+		"x": true, "0": true, "a=": true, "a==": true, "a======": true, "-._~+/": true, "mF_9.B5f-4.1JqM": true,
+		"": false, "=": false, "===": false, "=a": false, "a=b": false, " ": false, "a b": false, "a ": false, "\ta": false,
+		"a\n": false, "a\x00": false, "a,b": false, "a;b": false, `"a"`: false, "a%": false, "é": false, "\xff": false,
+		"a:b": false, "a@b": false, "a[b": false, "a`b": false, "a{b": false, "a*": false,
+	} {
+		if got := keys.IsToken(token); got != want {
+			t.Errorf("%q: got %v, want %v", token, got, want)
+		}
+	}
+	const allowed = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~+/"
+	for c := range 256 {
+		s := string([]byte{'a', byte(c), 'a'})
+		if got, want := keys.IsToken(s), strings.IndexByte(allowed, byte(c)) >= 0; got != want {
+			t.Errorf("%q: got %v, want %v", s, got, want)
+		}
+	}
+}

@@ -1,0 +1,200 @@
+// Package keys decides whether an API key is valid. It caches known keys for
+// a few seconds, and unknown ones never.
+package keys
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sync/singleflight"
+
+	"example.com/petstore/internal/pets"
+)
+
+// cacheTTL is how long a known key is trusted without asking the store: the
+// longest time a revoked key goes on working, less the time of one look-up. The
+// promise is 5 s.
+const cacheTTL = 2 * time.Second
+
+// lookupTimeout bounds one look-up, so that cacheTTL and it stay below the
+// promise together.
+const lookupTimeout = 2 * time.Second
+
+// maxUnknownLookups is how many unknown keys are looked up at a time. Other
+// look-ups of unknown keys wait in line for lookupTimeout: a client that sends ever
+// new keys must not keep the store from requests with known keys.
+const maxUnknownLookups = 16
+
+// minFixedLength keeps fixed keys out of reach of guessing.
+const minFixedLength = 16
+
+// Keyring recognises keys. It is safe for concurrent use.
+type Keyring struct {
+	store pets.KeyStore
+	fixed map[[sha256.Size]byte]string
+	now   func() time.Time
+
+	flights        singleflight.Group
+	unknownLookups chan struct{} // holds a token for each look-up of an unknown key
+
+	mu    sync.RWMutex
+	known map[string]entry
+
+	hits, misses, shed atomic.Uint64
+}
+
+// entry is a known key.
+type entry struct {
+	key   pets.Key
+	asked time.Time
+	use   *use
+}
+
+// Grant is the right that a valid key gives its caller.
+type Grant struct {
+	KeyID    string
+	ReadOnly bool // nothing may be changed
+}
+
+// CheckFixed returns an error where a fixed key is not at least 16 characters of
+// RFC 6750's b64token. The error does not repeat the key.
+func CheckFixed(fixed []string) error {
+	for i, token := range fixed {
+		if len(token) < minFixedLength || !IsToken(token) {
+			return fmt.Errorf("key %d of %d is unfit: a key must be at least %d characters of A-Z a-z 0-9 - . _ ~ + / with = only at its end", i+1, len(fixed), minFixedLength)
+		}
+	}
+	return nil
+}
+
+// New returns a keyring of the keys in store and of the fixed ones. It fails
+// where CheckFixed does.
+func New(store pets.KeyStore, fixed []string, now func() time.Time) (*Keyring, error) {
+	if err := CheckFixed(fixed); err != nil {
+		return nil, err
+	}
+	k := &Keyring{
+		store: store,
+		fixed: map[[sha256.Size]byte]string{},
+		now:   now,
+		known: map[string]entry{},
+
+		unknownLookups: make(chan struct{}, maxUnknownLookups),
+	}
+	for _, token := range fixed {
+		hash := pets.HashToken(token)
+		k.fixed[hash] = "fixed-" + hex.EncodeToString(hash[:4])
+	}
+	return k, nil
+}
+
+// Fixed returns how many fixed keys there are.
+func (k *Keyring) Fixed() int { return len(k.fixed) }
+
+// Authenticate returns the right of the key with that token, and whether the key
+// is valid. An error means that the store could not be asked: the key is then
+// neither valid nor invalid. A fixed key allows everything.
+func (k *Keyring) Authenticate(ctx context.Context, token string) (grant Grant, ok bool, err error) {
+	hash := pets.HashToken(token)
+	if id, ok := k.fixed[hash]; ok {
+		return Grant{KeyID: id}, true, nil
+	}
+	id, ok := pets.KeyIDOf(token)
+	if !ok {
+		return Grant{}, false, nil
+	}
+	now := k.now()
+	k.mu.RLock()
+	e, found := k.known[id]
+	k.mu.RUnlock()
+	if found && now.Sub(e.asked) < cacheTTL {
+		k.hits.Add(1)
+	} else {
+		k.misses.Add(1)
+		if e, err = k.lookup(ctx, id, found); err != nil {
+			if pets.KindOf(err) == pets.NotFound {
+				return Grant{}, false, nil
+			}
+			return Grant{}, false, err
+		}
+	}
+	if !e.key.Valid(hash, now) {
+		return Grant{}, false, nil
+	}
+	e.use.at(now)
+	return Grant{KeyID: id, ReadOnly: e.key.ReadOnly}, true, nil
+}
+
+// CacheStats count the keys since the start that the cache had, that were asked of
+// the store, and whose look-up was given up for lack of room.
+type CacheStats struct{ Hits, Misses, Shed uint64 }
+
+// CacheStats returns the figures of now.
+func (k *Keyring) CacheStats() CacheStats {
+	return CacheStats{Hits: k.hits.Load(), Misses: k.misses.Load(), Shed: k.shed.Load()}
+}
+
+// lookup asks the store for a key, once for all calls that want it at the time. The
+// end of one caller's context does not end it, since others may wait for the result.
+func (k *Keyring) lookup(ctx context.Context, id string, known bool) (entry, error) {
+	v, err, _ := k.flights.Do(id, func() (any, error) {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lookupTimeout)
+		defer cancel()
+		if !known {
+			select {
+			case k.unknownLookups <- struct{}{}:
+				defer func() { <-k.unknownLookups }()
+			case <-ctx.Done():
+			}
+			if ctx.Err() != nil {
+				k.shed.Add(1)
+				return entry{}, errTooManyLookups
+			}
+		}
+		e := entry{asked: k.now()}
+		var err error
+		e.key, err = k.store.Key(ctx, id)
+		k.mu.Lock()
+		defer k.mu.Unlock()
+		if pets.KindOf(err) == pets.NotFound {
+			delete(k.known, id)
+		}
+		if err != nil {
+			return entry{}, err
+		}
+		if e.use = k.known[id].use; e.use == nil {
+			e.use = new(use)
+		}
+		k.known[id] = e
+		return e, nil
+	})
+	if err != nil {
+		return entry{}, err
+	}
+	return v.(entry), nil
+}
+
+var errTooManyLookups = &pets.Error{Kind: pets.Unavailable, Message: "too many unknown keys are being looked up"}
+
+// IsToken reports whether s is a b64token (RFC 6750, section 2.1): one or more
+// of its characters, then any number of "=".
+func IsToken(s string) bool {
+	n := len(s)
+	for n > 0 && s[n-1] == '=' {
+		n--
+	}
+	for i := range n {
+		switch c := s[i]; {
+		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9':
+		case c == '-', c == '.', c == '_', c == '~', c == '+', c == '/':
+		default:
+			return false
+		}
+	}
+	return n > 0
+}

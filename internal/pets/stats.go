@@ -1,0 +1,36 @@
+package pets
+
+import (
+	"context"
+	"time"
+)
+
+// Stats are figures of a store for its operator. Where a store has no such
+// figure, it is zero.
+type Stats struct {
+	LogBytes    int64     // the size of the write-ahead log, in bytes
+	Commits     uint64    // transactions committed since the store was opened
+	Writes      uint64    // writes in those transactions: Writes/Commits is the mean batch
+	Corruptions uint64    // reads and writes that met a damaged page
+	DiskFull    bool      // the last write found no space; reads go on
+	LastBackup  time.Time // the end of the newest backup; zero where there is none
+
+	Cluster *ClusterStats // nil where the store is not on a cluster
+}
+
+// ClusterStats are figures of a store whose database is a cluster of servers.
+type ClusterStats struct {
+	Timeline     uint32 // the highest timeline met, which grows with every promotion; 0 where unknown
+	OldPrimaries int    // servers on a lower timeline that still accept writes
+	SyncStandbys int    // synchronous standbys of the primary; -1 where unknown
+	Abandoned    uint64 // how often a server that hung or was succeeded was abandoned
+	Outage       bool   // calls fail at once, since none has had a connection for 3 s
+	Connections  int    // open connections
+	InUse        int    // connections on which statements run
+}
+
+// StatsReporter is a Store that has Stats. It is safe for concurrent use, and
+// never waits for writes.
+type StatsReporter interface {
+	Stats(ctx context.Context) Stats
+}

@@ -1,0 +1,86 @@
+package memory
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"example.com/petstore/internal/pets"
+)
+
+// CreateKey implements pets.KeyStore.
+func (s *Store) CreateKey(ctx context.Context, k pets.Key) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.readable(ctx); err != nil {
+		return err
+	}
+	if s.indexOfKey(k.ID) >= 0 {
+		return &pets.Error{Kind: pets.Internal, Message: "there is a key with id " + k.ID + " already"}
+	}
+	s.keys = append(s.keys, k)
+	return nil
+}
+
+// Key implements pets.KeyStore.
+func (s *Store) Key(ctx context.Context, id string) (pets.Key, error) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if err := s.readable(ctx); err != nil {
+		return pets.Key{}, err
+	}
+	i := s.indexOfKey(id)
+	if i < 0 {
+		return pets.Key{}, pets.NoSuchKey(id)
+	}
+	return s.keys[i], nil
+}
+
+// Keys implements pets.KeyStore.
+func (s *Store) Keys(ctx context.Context) ([]pets.Key, error) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if err := s.readable(ctx); err != nil {
+		return nil, err
+	}
+	keys := slices.Clone(s.keys)
+	slices.SortStableFunc(keys, func(a, b pets.Key) int { return a.CreatedAt.Compare(b.CreatedAt) })
+	return keys, nil
+}
+
+// RevokeKey implements pets.KeyStore.
+func (s *Store) RevokeKey(ctx context.Context, id string, at time.Time) (pets.Key, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.readable(ctx); err != nil {
+		return pets.Key{}, err
+	}
+	i := s.indexOfKey(id)
+	if i < 0 {
+		return pets.Key{}, pets.NoSuchKey(id)
+	}
+	if s.keys[i].RevokedAt.IsZero() {
+		s.keys[i].RevokedAt = at.UTC().Truncate(time.Second)
+	}
+	return s.keys[i], nil
+}
+
+// RecordKeyUse implements pets.KeyStore.
+func (s *Store) RecordKeyUse(ctx context.Context, used map[string]time.Time) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.readable(ctx); err != nil {
+		return err
+	}
+	for id, at := range used {
+		at = at.UTC().Truncate(time.Second)
+		if i := s.indexOfKey(id); i >= 0 && at.After(s.keys[i].UsedAt) {
+			s.keys[i].UsedAt = at
+		}
+	}
+	return nil
+}
+
+func (s *Store) indexOfKey(id string) int {
+	return slices.IndexFunc(s.keys, func(k pets.Key) bool { return k.ID == id })
+}

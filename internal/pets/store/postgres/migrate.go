@@ -1,0 +1,111 @@
+package postgres
+
+import (
+	"context"
+	"database/sql"
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/stdlib"
+	"github.com/pressly/goose/v3"
+	"github.com/sethvargo/go-retry"
+
+	"example.com/petstore/internal/pets/store/postgres/primary"
+)
+
+//go:embed migrations/*.sql
+var migrations embed.FS
+
+// migrateTimeout bounds bringing the schema up to date, and the wait for another
+// replica that does so.
+const migrateTimeout = 5 * time.Minute
+
+// migrate brings the schema up to date. Any number of replicas may do so at
+// once: one migrates, the others wait.
+//
+// Older replicas go on working beside a newer one, so a migration must leave
+// every statement of the version before it valid. It may add tables, columns
+// that are nullable or have a default, and indexes (CONCURRENTLY, or writes
+// would wait for them). It must not rename, retype or drop anything that the
+// version before names; the version after may drop it. migrations_test.go
+// refuses the rest.
+func migrate(ctx context.Context, cluster *primary.DB) (err error) {
+	ctx, cancel := context.WithTimeout(ctx, migrateTimeout)
+	defer cancel()
+	db := stdlib.OpenDB(*cluster.ConnConfig())
+	defer func() { err = errors.Join(err, db.Close()) }()
+	files, err := fs.Sub(migrations, "migrations")
+	if err != nil {
+		return err
+	}
+	provider, err := goose.NewProvider(goose.DialectPostgres, db, files, goose.WithLocker(&locker{}))
+	if err != nil {
+		return err
+	}
+	sources := provider.ListSources()
+	latest := sources[len(sources)-1].Version
+	var upErr error
+	for range 2 { // the second time in case another replica has migrated meanwhile
+		switch version, err := schemaVersion(ctx, db); {
+		case err != nil:
+			return err
+		case version > latest:
+			return fmt.Errorf("its schema is at version %d and this program knows versions up to %d; run a newer petstore", version, latest)
+		case version == latest:
+			return nil
+		}
+		if _, upErr = provider.Up(ctx); upErr != nil {
+			break
+		}
+	}
+	return fmt.Errorf("migration failed: %w", upErr)
+}
+
+// schemaVersion returns the last migration applied, 0 for an empty database.
+func schemaVersion(ctx context.Context, db *sql.DB) (version int64, err error) {
+	var there bool
+	err = db.QueryRowContext(ctx, "SELECT to_regclass($1) IS NOT NULL", goose.DefaultTablename).Scan(&there)
+	if err != nil || !there {
+		return 0, err
+	}
+	err = db.QueryRowContext(ctx, "SELECT coalesce(max(version_id), 0) FROM "+goose.DefaultTablename).Scan(&version)
+	return version, err
+}
+
+// locker is goose's lock between replicas: an advisory lock that belongs to a
+// transaction. Goose has two locks of its own. One belongs to a session, which a
+// pooler such as PgBouncer gives to another client between two transactions, lock
+// and all. The other is a row with a lease, which outlives a replica that is killed.
+type locker struct{ tx *sql.Tx }
+
+// lockKey is the number of the lock. Any would do; this is "petstore" in ASCII.
+const lockKey = 0x70657473746f7265
+
+// Lock asks again and again and never waits inside PostgreSQL: CREATE INDEX
+// CONCURRENTLY waits for every statement that does. It waits for a statement of
+// the extended protocol too, whose snapshot lasts until the transaction ends.
+func (l *locker) Lock(ctx context.Context, db *sql.DB) error {
+	return retry.Do(ctx, retry.NewConstant(75*time.Millisecond), func(ctx context.Context) error {
+		tx, err := db.BeginTx(context.WithoutCancel(ctx), nil)
+		if err != nil {
+			return err
+		}
+		var locked bool
+		err = tx.QueryRowContext(ctx, "SELECT pg_try_advisory_xact_lock($1)", pgx.QueryExecModeSimpleProtocol, int64(lockKey)).Scan(&locked)
+		if err == nil && locked {
+			l.tx = tx
+			return nil
+		}
+		if err == nil {
+			err = retry.RetryableError(errors.New("another program migrates"))
+		}
+		return errors.Join(err, tx.Rollback())
+	})
+}
+
+// Unlock ends the transaction, and with it the lock.
+func (l *locker) Unlock(context.Context, *sql.DB) error { return l.tx.Rollback() }

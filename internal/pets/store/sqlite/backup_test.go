@@ -1,0 +1,143 @@
+//go:build unix
+
+package sqlite_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"example.com/petstore/internal/pets"
+	"example.com/petstore/internal/pets/store/sqlite"
+)
+
+func ignore(float64) {}
+
+func mustBackUp(t *testing.T, path, target string) sqlite.Report {
+	t.Helper()
+	report, err := sqlite.Backup(t.Context(), path, target, false, ignore)
+	if err != nil {
+		t.Fatalf("backing up: got error %v, want a backup", err)
+	}
+	return report
+}
+
+func mustRestore(t *testing.T, path, backup string, force bool) sqlite.Report {
+	t.Helper()
+	report, err := sqlite.Restore(t.Context(), path, backup, force, ignore)
+	if err != nil {
+		t.Fatalf("restoring: got error %v, want a store", err)
+	}
+	return report
+}
+
+// createAThousandASecond commits each pet by itself, at a pace that leaves the
+// database small: a commit every millisecond is what kept backups from ending.
+func createAThousandASecond(ctx context.Context, path string) error {
+	s, err := sqlite.Open(ctx, path, sqlite.Options{})
+	if err != nil {
+		return err
+	}
+	for range time.Tick(time.Millisecond) {
+		pet, err := s.CreatePet(ctx, pets.NewPet{Name: "of the ledger", Status: pets.Available})
+		if err != nil {
+			return err
+		}
+		printPet(pet)
+	}
+	return nil
+}
+
+func TestABackupIsWholeAndItsOwnersAlone(t *testing.T) {
+	path, restored := freshPath(t), freshPath(t)
+	backup := filepath.Join(t.TempDir(), "backup.db")
+	s := open(t, path)
+	k, _, err := pets.NewKey("someone", time.Now(), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.CreateKey(t.Context(), k); err != nil {
+		t.Fatal(err)
+	}
+	once := pets.NewPet{Name: "Rex", Status: pets.Sold, Idempotency: pets.Idempotency{KeyID: k.ID, Key: "k1"}}
+	pet, err := s.CreatePet(t.Context(), once)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := s.Stats(t.Context()).LastBackup; !got.IsZero() {
+		t.Errorf("last backup before there was one: got %v, want none", got)
+	}
+	began := time.Now().Truncate(time.Second)
+	if report := mustBackUp(t, path, backup); report.Pets != 1 || report.Keys != 1 {
+		t.Errorf("got a report of %d pets and %d keys, want 1 and 1", report.Pets, report.Keys)
+	}
+	if got := s.Stats(t.Context()).LastBackup; got.Before(began) || got.After(time.Now()) {
+		t.Errorf("last backup: got %v, want about %v", got, began)
+	}
+	if info, err := os.Stat(backup); err != nil || info.Mode() != 0o600 {
+		t.Errorf("the backup: got mode %v (error %v), want -rw-------", info.Mode(), err)
+	}
+	wantFiles(t, filepath.Dir(backup), "backup.db")
+
+	mustRestore(t, restored, backup, false)
+	wantFiles(t, filepath.Dir(restored), "pets.db", "pets.db-lock")
+	after := open(t, restored)
+	if got, err := after.Key(t.Context(), k.ID); err != nil || got != k {
+		t.Errorf("the key: got %v (error %v), want %v", got, err, k)
+	}
+	if got, err := after.CreatePet(t.Context(), once); err != nil || got != pet {
+		t.Errorf("the same idempotency key: got %v (error %v), want %v", got, err, pet)
+	}
+}
+
+func TestABackupThatCannotBeWholeIsNotThere(t *testing.T) {
+	folder := t.TempDir()
+	path, target := freshPath(t), filepath.Join(folder, "backup.db")
+	s := open(t, path)
+	for range 5 { // several steps of the copy
+		if _, err := s.Load(t.Context(), func(yield func(pets.NewPet, error) bool) {
+			for range 500 {
+				if !yield(pets.NewPet{Name: strings.Repeat("x", 4000), Status: pets.Sold}, nil) {
+					return
+				}
+			}
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	if _, err := sqlite.Backup(ctx, path, target, false, func(float64) { cancel() }); !errors.Is(err, context.Canceled) {
+		t.Errorf("interrupted: got error %v, want that it was cancelled", err)
+	}
+	wantFiles(t, folder)
+	if _, err := sqlite.Backup(t.Context(), path, path, true, ignore); err == nil || !strings.Contains(err.Error(), "is the database itself") {
+		t.Errorf("onto itself: got error %v, want it refused", err)
+	}
+	mustBackUp(t, path, target)
+	if _, err := sqlite.Backup(t.Context(), path, target, false, ignore); err == nil || !strings.Contains(err.Error(), "is there already") {
+		t.Errorf("onto another file: got error %v, want it refused", err)
+	}
+	if _, err := sqlite.Backup(t.Context(), path, target, true, ignore); err != nil {
+		t.Errorf("with leave to replace it: got error %v, want a backup", err)
+	}
+	if err := os.WriteFile(target+"-wal", []byte("of another"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := sqlite.Backup(t.Context(), path, target, true, ignore); err == nil || !strings.Contains(err.Error(), "belongs to another database") {
+		t.Errorf("beside the log of another: got error %v, want it refused", err)
+	}
+}
+
+func TestADamagedDatabaseIsNotBackedUp(t *testing.T) {
+	path, folder := freshPath(t), t.TempDir()
+	fillAndDamage(t, path)
+	_, err := sqlite.Backup(t.Context(), path, filepath.Join(folder, "backup.db"), false, ignore)
+	if err == nil || !strings.Contains(err.Error(), "animals that cannot be read: ") {
+		t.Errorf("got error %v, want one that says which animals", err)
+	}
+	wantFiles(t, folder)
+}

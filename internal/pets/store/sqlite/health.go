@@ -1,0 +1,82 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"os"
+	"sync/atomic"
+
+	lib "modernc.org/sqlite/lib"
+
+	"example.com/petstore/internal/pets"
+)
+
+var _ pets.StatsReporter = (*Store)(nil)
+
+// health is the state of the file, as far as the store has learnt it. Readers, the
+// committer and Ping share it.
+type health struct {
+	files  openedFiles
+	failed chan error // has room for the one error it is sent
+
+	failure     atomic.Pointer[pets.Error] // why the process must end
+	damage      atomic.Pointer[pets.Error] // why the server is not ready, though it reads
+	corruptions atomic.Uint64
+	diskFull    atomic.Bool
+	commits     atomic.Uint64
+	writes      atomic.Uint64
+}
+
+// met notes an error of SQLite.
+func (h *health) met(err error) {
+	switch _, primary := code(err); primary {
+	case lib.SQLITE_CORRUPT, lib.SQLITE_NOTADB:
+		h.corruptions.Add(1)
+		h.damage.CompareAndSwap(nil, &pets.Error{Kind: pets.Unavailable, Message: "the database is damaged; petstore verify says where", Err: err})
+	case lib.SQLITE_FULL:
+		h.diskFull.Store(true)
+	}
+}
+
+// fail notes that the store can no longer vouch for the writes that it acknowledges,
+// and returns the first reason.
+func (h *health) fail(cause error) error {
+	failure := &pets.Error{Kind: pets.Internal, Message: "the database can no longer be written to", Err: cause}
+	if h.failure.CompareAndSwap(nil, failure) {
+		h.failed <- failure
+	}
+	return h.failure.Load()
+}
+
+// check returns why another replica could do better than this one, or nil. A
+// full disk is no such reason: reads go on.
+func (h *health) check() error {
+	if failure := h.failure.Load(); failure != nil {
+		return failure
+	}
+	if err := h.files.stillThere(); err != nil {
+		return h.fail(err)
+	}
+	if damage := h.damage.Load(); damage != nil {
+		return damage
+	}
+	return nil
+}
+
+// Stats implements pets.StatsReporter.
+func (s *Store) Stats(ctx context.Context) pets.Stats {
+	stats := pets.Stats{
+		Commits:     s.health.commits.Load(),
+		Writes:      s.health.writes.Load(),
+		Corruptions: s.health.corruptions.Load(),
+		DiskFull:    s.health.diskFull.Load(),
+	}
+	if info, err := os.Stat(s.file + logSuffix); err == nil {
+		stats.LogBytes = info.Size()
+	}
+	var at sql.NullInt64
+	if err := s.read(ctx, func(r *reader) error { return r.lastBackup.QueryRow().Scan(&at) }); err == nil {
+		stats.LastBackup = timeOrZero(at)
+	}
+	return stats
+}
