@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -59,7 +58,7 @@ The exit status is 0 if all that was checked holds, 1 if something does not, and
 	flags.SortFlags = false
 	flags.BoolVar(&cfg.Write, "write", false, "add animals too, which no operation removes")
 	flags.StringVar(&cfg.only, "only", "", `check only the rules whose "group: title" this regular expression matches`)
-	flags.BoolVar(&cfg.json, "json", false, "print one JSON object, for programs")
+	addJSONFlag(flags, &cfg.json)
 	addDurationFlag(flags, &cfg.Timeout, "timeout", 10*time.Second, "how long to wait for one response")
 	addDurationFlag(flags, &cfg.deadline, "deadline", 5*time.Minute, "how long the whole check may take")
 	flags.IntVar(&cfg.Rate, "rate", 50, "how many requests to send a second; 0 for as many as there are")
@@ -87,7 +86,7 @@ func runCheck(ctx context.Context, env environment, cfg checkConfig, address str
 		return uncheckedError{err}
 	}
 	if cfg.json {
-		err = printJSON(env.stdout, cfg, report)
+		err = printReportJSON(env.stdout, cfg, report)
 	} else {
 		err = t.end(report)
 	}
@@ -134,11 +133,8 @@ func unencrypted(base *url.URL) bool {
 	return base.Scheme == "http" && base.Hostname() != "localhost" && (ip == nil || !ip.IsLoopback())
 }
 
-func printJSON(out io.Writer, cfg checkConfig, report check.Report) error {
-	e := json.NewEncoder(out)
-	e.SetEscapeHTML(false)
-	e.SetIndent("", "  ")
-	return e.Encode(struct {
+func printReportJSON(out io.Writer, cfg checkConfig, report check.Report) error {
+	return printJSON(out, struct {
 		Address   string         `json:"address"`
 		Write     bool           `json:"write"`
 		Holds     int            `json:"holds"`

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -62,7 +61,7 @@ into a store that holds no pets.`,
 	flags.BoolVar(&cfg.keepGood, "keep-good", false, "leave out the rows that are not acceptable, and store the others")
 	flags.StringVar(&cfg.rejects, "rejects", "", "write the rows that are not acceptable to this new file, as CSV of line, reason and row")
 	flags.BoolVar(&cfg.restore, "restore", false, "keep the identifiers of an export; the store must hold no pets")
-	flags.BoolVar(&cfg.asJSON, "json", false, "print the result as a JSON object, for programs")
+	addJSONFlag(flags, &cfg.asJSON)
 	return cmd
 }
 
@@ -189,9 +188,7 @@ func (im *importing) print() {
 
 // printJSON prints the same for programs.
 func (im *importing) printJSON() error {
-	e := json.NewEncoder(im.env.stdout)
-	e.SetEscapeHTML(false)
-	return e.Encode(struct {
+	return printJSON(im.env.stdout, struct {
 		File            string  `json:"file"`
 		Store           string  `json:"store"`
 		DryRun          bool    `json:"dryRun"`

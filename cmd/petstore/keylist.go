@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
@@ -39,7 +38,7 @@ use, which servers store within a minute. Days are those of UTC.`,
 	}
 	cmd.Flags().SortFlags = false
 	addStoreFlag(cmd.Flags(), &address)
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print a JSON array, with times to the second, for programs")
+	addJSONFlag(cmd.Flags(), &asJSON)
 	return cmd
 }
 
@@ -55,18 +54,31 @@ type keyJSON struct {
 	UsedAt    time.Time     `json:"usedAt,omitzero"`
 }
 
+func describeJSON(k pets.Key, now time.Time) keyJSON {
+	return keyJSON{
+		ID: k.ID, Name: k.Name, State: k.State(now), ReadOnly: k.ReadOnly,
+		CreatedAt: k.CreatedAt, ExpiresAt: k.ExpiresAt, RevokedAt: k.RevokedAt, UsedAt: k.UsedAt,
+	}
+}
+
+// printNewKey prints a key that was made, with its secret.
+func printNewKey(out io.Writer, k pets.Key, token string, asJSON bool) error {
+	if !asJSON {
+		_, err := fmt.Fprintln(out, token)
+		return err
+	}
+	return printJSON(out, struct {
+		Token string `json:"key"`
+		keyJSON
+	}{token, describeJSON(k, time.Now())})
+}
+
 func writeKeysJSON(out io.Writer, keys []pets.Key, now time.Time) error {
 	list := make([]keyJSON, 0, len(keys)) // [] and not null
 	for _, k := range keys {
-		list = append(list, keyJSON{
-			ID: k.ID, Name: k.Name, State: k.State(now), ReadOnly: k.ReadOnly,
-			CreatedAt: k.CreatedAt, ExpiresAt: k.ExpiresAt, RevokedAt: k.RevokedAt, UsedAt: k.UsedAt,
-		})
+		list = append(list, describeJSON(k, now))
 	}
-	e := json.NewEncoder(out)
-	e.SetEscapeHTML(false)
-	e.SetIndent("", "  ")
-	return e.Encode(list)
+	return printJSON(out, list)
 }
 
 // minNameColumns is how much of a key's name a narrow terminal shows at least,

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -32,12 +31,13 @@ Secret scanners find a key that has leaked by this regular expression:
 func keysCreateCommand() *cobra.Command {
 	var address string
 	var lifetime time.Duration
-	var readOnly bool
+	var readOnly, asJSON bool
 	cmd := &cobra.Command{
 		Use:   "create NAME",
 		Short: "Make a key and print it, this once",
 		Long: `create makes an API key and prints it, alone, on standard output. It cannot be
-shown again. NAME is a note of who uses the key. The store is made if need be.`,
+shown again. NAME is a note of who uses the key. The store is made if need be.
+With --json the key is the property "key" of an object.`,
 		Example: `  petstore keys create "nightly import" --expires-in 30d
   petstore keys create dashboard --read-only
   KEY=$(petstore keys create demo)`,
@@ -52,8 +52,7 @@ shown again. NAME is a note of who uses the key. The store is made if need be.`,
 				if err := s.CreateKey(ctx, k); err != nil {
 					return err
 				}
-				_, err = fmt.Fprintln(cmd.OutOrStdout(), token)
-				return err
+				return printNewKey(cmd.OutOrStdout(), k, token, asJSON)
 			})
 		},
 	}
@@ -62,6 +61,7 @@ shown again. NAME is a note of who uses the key. The store is made if need be.`,
 	addStoreFlag(flags, &address)
 	addDurationFlag(flags, &lifetime, "expires-in", 0, "how long the key works, such as 30d or 12h; 0 for ever")
 	flags.BoolVar(&readOnly, "read-only", false, "the key may list and fetch animals, and add none")
+	addJSONFlag(flags, &asJSON)
 	return cmd
 }
 

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -19,7 +20,7 @@ func rootCommand(env environment) *cobra.Command {
 		Long: `petstore is a catalogue of animals over HTTP: list them, add one, fetch one.
 
 Start it with "petstore serve", make an API key with "petstore keys create".
-Every flag can also be set by a variable; -h of each command names them. Your
+Most flags can also be set by a variable; -h of each command names them. Your
 shell completes commands and flags once it has read what "petstore completion"
 prints; "petstore completion bash -h" says how, and so for zsh, fish, powershell.
 
@@ -106,10 +107,17 @@ func variable(flag string) string {
 	return "PETSTORE_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
 }
 
+// hasVariable reports whether a variable can stand in for the flag. A variable
+// lasts longer than the command that a person had in mind for it: so none forces,
+// says yes, or changes what a command prints.
+func hasVariable(flag string) bool {
+	return !slices.Contains([]string{"help", "version", "force", "yes", "check", "json"}, flag)
+}
+
 // describeVariables has -h name each flag's variable.
 func describeVariables(cmd *cobra.Command) {
 	cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
-		if f.Name != "help" {
+		if hasVariable(f.Name) {
 			f.Usage += " [$" + variable(f.Name) + "]"
 		}
 	})
@@ -137,8 +145,11 @@ func fitting(f *pflag.Flag) string {
 func fromEnvironment(flags *pflag.FlagSet, getenv func(string) string) error {
 	var errs []error
 	flags.VisitAll(func(f *pflag.Flag) {
+		if f.Changed || !hasVariable(f.Name) {
+			return
+		}
 		value := getenv(variable(f.Name))
-		if f.Changed || f.Name == "help" || f.Name == "version" || value == "" {
+		if value == "" {
 			return
 		}
 		if err := flags.Set(f.Name, value); err != nil {

@@ -13,20 +13,40 @@ import (
 var version, commit string
 
 func versionCommand() *cobra.Command {
-	return &cobra.Command{
+	var asJSON bool
+	cmd := &cobra.Command{
 		Use:   "version",
 		Short: "Print the version of the program",
 		Args:  exactly(0, ""),
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if asJSON {
+				return printJSON(cmd.OutOrStdout(), thisVersion())
+			}
 			_, err := io.WriteString(cmd.OutOrStdout(), versionLine())
 			return err
 		},
 	}
+	addJSONFlag(cmd.Flags(), &asJSON)
+	return cmd
+}
+
+// versionJSON is the version as --json prints it.
+type versionJSON struct {
+	Version   string `json:"version"`
+	Commit    string `json:"commit"`
+	GoVersion string `json:"goVersion"`
+	OS        string `json:"os"`
+	Arch      string `json:"arch"`
+}
+
+func thisVersion() versionJSON {
+	return versionJSON{programVersion(), programCommit(), runtime.Version(), runtime.GOOS, runtime.GOARCH}
 }
 
 // versionLine names the program's version, commit, compiler and platform.
 func versionLine() string {
-	return fmt.Sprintf("petstore %s (commit %s, %s, %s/%s)\n", programVersion(), programCommit(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+	v := thisVersion()
+	return fmt.Sprintf("petstore %s (commit %s, %s, %s/%s)\n", v.Version, v.Commit, v.GoVersion, v.OS, v.Arch)
 }
 
 // programCommit returns the commit of `make build`, or the one that Go recorded.
