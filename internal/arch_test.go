@@ -124,12 +124,16 @@ var mayImport = map[string][]string{
 	"internal/edge":                 {"gen/api", "internal/pets", "internal/pets/keys", "internal/edge/limit", "internal/edge/docs", "internal/edge/schema", "github.com/getkin/kin-openapi/openapi3", "github.com/go-json-experiment/json/jsontext", "github.com/labstack/echo/v4", "github.com/oapi-codegen/runtime"},
 	"internal/proof/edgetest":       {"gen", "internal/edge", "internal/pets/keys", "internal/pets", "internal/pets/service"},
 	"internal/edge/docs":            {"go.yaml.in/yaml/v3"},
-	"internal/pets/store":           {"internal/pets", "internal/pets/store/memory", "internal/pets/store/sqlite", "internal/pets/store/postgres"},
+	"internal/pets/store":           {"internal/pets", "internal/pets/store/memory", "internal/pets/store/sqlite", "internal/pets/store/sqlite/dbfile", "internal/pets/store/sqlite/upkeep", "internal/pets/store/postgres"},
 	"internal/pets/store/memory":    {"internal/pets"},
-	"internal/pets/store/sqlite":    {"internal/pets", "internal/pets/wholefile", "github.com/gofrs/flock", "golang.org/x/sys/unix", "github.com/pressly/goose/v3", "modernc.org/sqlite", "modernc.org/sqlite/lib"},
+	"internal/pets/store/sqlite":    {"internal/pets", "internal/pets/store/sqlite/dbfile", "github.com/gofrs/flock", "modernc.org/sqlite/lib"},
 	"internal/pets/store/postgres":  {"internal/pets", "internal/pets/store/postgres/primary", "github.com/jackc/pgx/v5", "github.com/jackc/pgx/v5/pgconn", "github.com/jackc/pgx/v5/stdlib", "github.com/pressly/goose/v3", "github.com/sethvargo/go-retry"},
 	"internal/pets/wholefile":       {},
 	"internal/pets/store/storetest": {"internal/pets", "github.com/anishathalye/porcupine", "pgregory.net/rapid"},
+
+	// The store that serves and the tools that look after its file share the file alone.
+	"internal/pets/store/sqlite/dbfile": {"github.com/gofrs/flock", "golang.org/x/sys/unix", "github.com/pressly/goose/v3", "modernc.org/sqlite", "modernc.org/sqlite/lib"},
+	"internal/pets/store/sqlite/upkeep": {"internal/pets", "internal/pets/wholefile", "internal/pets/store/sqlite/dbfile", "modernc.org/sqlite"},
 
 	// It runs statements, and knows nothing of pets.
 	"internal/pets/store/postgres/primary": {"github.com/jackc/pgx/v5", "github.com/jackc/pgx/v5/pgconn", "github.com/jackc/pgx/v5/pgxpool", "github.com/sethvargo/go-retry"},

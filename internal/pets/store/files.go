@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"strings"
 
-	"example.com/petstore/internal/pets/store/sqlite"
+	"example.com/petstore/internal/pets/store/sqlite/upkeep"
 )
 
 // Report is the result of Backup, Restore and Verify.
-type Report = sqlite.Report
+type Report = upkeep.Report
 
 // Backup writes a snapshot of the SQLite file at that address to target, while
 // servers write. replace allows it to take the place of a file. It calls progress
@@ -19,7 +19,7 @@ func Backup(ctx context.Context, address, target string, replace bool, progress 
 	if err != nil {
 		return Report{}, err
 	}
-	return sqlite.Backup(ctx, path, target, replace, progress)
+	return upkeep.Backup(ctx, path, target, replace, progress)
 }
 
 // Restore puts a copy of a backup in the place of the SQLite file at that
@@ -29,7 +29,7 @@ func Restore(ctx context.Context, address, backup string, force bool, progress f
 	if err != nil {
 		return Report{}, err
 	}
-	return sqlite.Restore(ctx, path, backup, force, progress)
+	return upkeep.Restore(ctx, path, backup, force, progress)
 }
 
 // Verify looks at all of the SQLite file at that address, and changes nothing.
@@ -38,7 +38,7 @@ func Verify(ctx context.Context, address string) (Report, error) {
 	if err != nil {
 		return Report{}, err
 	}
-	return sqlite.Verify(ctx, path)
+	return upkeep.Verify(ctx, path)
 }
 
 // fileAt returns the path of the SQLite file at that address. For PostgreSQL it

@@ -13,6 +13,7 @@ import (
 	"example.com/petstore/internal/pets/store/memory"
 	"example.com/petstore/internal/pets/store/postgres"
 	"example.com/petstore/internal/pets/store/sqlite"
+	"example.com/petstore/internal/pets/store/sqlite/dbfile"
 )
 
 // Memory is the address of the store that keeps nothing.
@@ -63,7 +64,7 @@ func InUse(address string) (bool, error) {
 	if !ok {
 		return false, nil
 	}
-	return sqlite.InUse(path)
+	return dbfile.InUse(path)
 }
 
 func isPostgres(address string) bool {

@@ -13,22 +13,23 @@ import (
 
 	"example.com/petstore/internal/pets"
 	"example.com/petstore/internal/pets/store/sqlite"
+	"example.com/petstore/internal/pets/store/sqlite/upkeep"
 )
 
 func ignore(float64) {}
 
-func mustBackUp(t *testing.T, path, target string) sqlite.Report {
+func mustBackUp(t *testing.T, path, target string) upkeep.Report {
 	t.Helper()
-	report, err := sqlite.Backup(t.Context(), path, target, false, ignore)
+	report, err := upkeep.Backup(t.Context(), path, target, false, ignore)
 	if err != nil {
 		t.Fatalf("backing up: got error %v, want a backup", err)
 	}
 	return report
 }
 
-func mustRestore(t *testing.T, path, backup string, force bool) sqlite.Report {
+func mustRestore(t *testing.T, path, backup string, force bool) upkeep.Report {
 	t.Helper()
-	report, err := sqlite.Restore(t.Context(), path, backup, force, ignore)
+	report, err := upkeep.Restore(t.Context(), path, backup, force, ignore)
 	if err != nil {
 		t.Fatalf("restoring: got error %v, want a store", err)
 	}
@@ -110,24 +111,24 @@ func TestABackupThatCannotBeWholeIsNotThere(t *testing.T) {
 		}
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	if _, err := sqlite.Backup(ctx, path, target, false, func(float64) { cancel() }); !errors.Is(err, context.Canceled) {
+	if _, err := upkeep.Backup(ctx, path, target, false, func(float64) { cancel() }); !errors.Is(err, context.Canceled) {
 		t.Errorf("interrupted: got error %v, want that it was cancelled", err)
 	}
 	wantFiles(t, folder)
-	if _, err := sqlite.Backup(t.Context(), path, path, true, ignore); err == nil || !strings.Contains(err.Error(), "is the database itself") {
+	if _, err := upkeep.Backup(t.Context(), path, path, true, ignore); err == nil || !strings.Contains(err.Error(), "is the database itself") {
 		t.Errorf("onto itself: got error %v, want it refused", err)
 	}
 	mustBackUp(t, path, target)
-	if _, err := sqlite.Backup(t.Context(), path, target, false, ignore); err == nil || !strings.Contains(err.Error(), "is there already") {
+	if _, err := upkeep.Backup(t.Context(), path, target, false, ignore); err == nil || !strings.Contains(err.Error(), "is there already") {
 		t.Errorf("onto another file: got error %v, want it refused", err)
 	}
-	if _, err := sqlite.Backup(t.Context(), path, target, true, ignore); err != nil {
+	if _, err := upkeep.Backup(t.Context(), path, target, true, ignore); err != nil {
 		t.Errorf("with leave to replace it: got error %v, want a backup", err)
 	}
 	if err := os.WriteFile(target+"-wal", []byte("of another"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := sqlite.Backup(t.Context(), path, target, true, ignore); err == nil || !strings.Contains(err.Error(), "belongs to another database") {
+	if _, err := upkeep.Backup(t.Context(), path, target, true, ignore); err == nil || !strings.Contains(err.Error(), "belongs to another database") {
 		t.Errorf("beside the log of another: got error %v, want it refused", err)
 	}
 }
@@ -135,7 +136,7 @@ func TestABackupThatCannotBeWholeIsNotThere(t *testing.T) {
 func TestADamagedDatabaseIsNotBackedUp(t *testing.T) {
 	path, folder := freshPath(t), t.TempDir()
 	fillAndDamage(t, path)
-	_, err := sqlite.Backup(t.Context(), path, filepath.Join(folder, "backup.db"), false, ignore)
+	_, err := upkeep.Backup(t.Context(), path, filepath.Join(folder, "backup.db"), false, ignore)
 	if err == nil || !strings.Contains(err.Error(), "animals that cannot be read: ") {
 		t.Errorf("got error %v, want one that says which animals", err)
 	}

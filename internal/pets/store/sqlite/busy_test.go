@@ -7,13 +7,14 @@ import (
 	"time"
 
 	"example.com/petstore/internal/pets"
+	"example.com/petstore/internal/pets/store/sqlite/dbfile"
 )
 
 // holdWriteLock keeps the write lock, as an import of another process does, until the
 // function that it returns is called.
 func holdWriteLock(t *testing.T, path string) (release func()) {
 	t.Helper()
-	db, err := sql.Open("sqlite", dsn(path, writerPragmas))
+	db, err := sql.Open("sqlite", dbfile.Address(path, dbfile.WriterPragmas))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,7 +48,7 @@ func TestACreateWaitsForAnImportOfAnotherProcessUpToItsDeadline(t *testing.T) {
 	if _, err := s.Pets(t.Context(), pets.Query{Limit: 1}); err != nil {
 		t.Errorf("reading meanwhile: got error %v, want a page", err)
 	}
-	for time.Since(began) < (busyTimeout+500)*time.Millisecond { // longer than SQLite itself waits
+	for time.Since(began) < (dbfile.BusyTimeout+500)*time.Millisecond { // longer than SQLite itself waits
 		select {
 		case err := <-patient:
 			t.Fatalf("while the lock is held: got told %v, want it waiting", err)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"example.com/petstore/internal/pets"
+	"example.com/petstore/internal/pets/store/sqlite/dbfile"
 )
 
 // committer is the goroutine that writes. It takes the batches that wait, runs
@@ -92,7 +93,7 @@ func (c *committer) begin(b *batch) error {
 	}
 	for end := time.Now().Add(maxBusy); ; {
 		_, err := c.w.begin.Exec()
-		if !isBusy(err) || c.queue.pointless(b) || time.Now().After(end) {
+		if !dbfile.IsBusy(err) || c.queue.pointless(b) || time.Now().After(end) {
 			return err
 		}
 	}

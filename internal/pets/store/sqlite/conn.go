@@ -4,60 +4,10 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"fmt"
-	"strings"
 
 	"example.com/petstore/internal/pets"
+	"example.com/petstore/internal/pets/store/sqlite/dbfile"
 )
-
-// pragma is a setting of a connection and SQLite's reply once it took.
-type pragma struct{ name, value, reads string }
-
-// The settings of a connection. journal_size_limit cuts the log back after a
-// burst; by itself it stays near 4 MiB, since every commit of an explicit
-// transaction may fold it into the database (wal_autocheckpoint).
-var (
-	commonPragmas = []pragma{
-		{"busy_timeout", fmt.Sprint(busyTimeout), fmt.Sprint(busyTimeout)},
-		{"foreign_keys", "1", "1"},
-		{"synchronous", "FULL", "2"},
-	}
-	writerPragmas = append([]pragma{
-		{"journal_mode", "WAL", "wal"},
-		{"journal_size_limit", "16777216", "16777216"},
-		{"wal_autocheckpoint", "1000", "1000"},
-	}, commonPragmas...)
-	readerPragmas = append([]pragma{{"query_only", "1", "1"}}, commonPragmas...)
-)
-
-// dsn returns the driver's address of the file at path.
-func dsn(path string, pragmas []pragma) string {
-	var b strings.Builder
-	b.WriteString("file:")
-	if strings.HasPrefix(path, "/") {
-		b.WriteString("//") // an empty authority, so that a path with two slashes first does not give one
-	}
-	b.WriteString(strings.NewReplacer("%", "%25", "?", "%3f", "#", "%23").Replace(path))
-	b.WriteString("?_txlock=immediate")
-	for _, p := range pragmas {
-		fmt.Fprintf(&b, "&_pragma=%s(%s)", p.name, p.value)
-	}
-	return b.String()
-}
-
-// verify reads the settings back: SQLite ignores what it cannot do.
-func verify(ctx context.Context, c *sql.Conn, pragmas []pragma) error {
-	for _, p := range pragmas {
-		var got string
-		if err := c.QueryRowContext(ctx, "PRAGMA "+p.name).Scan(&got); err != nil {
-			return err
-		}
-		if got != p.reads {
-			return fmt.Errorf("SQLite did not take the setting %s=%s: it reads %s; is the file on a network or read-only file system?", p.name, p.value, got)
-		}
-	}
-	return nil
-}
 
 // connection is a connection with its settings verified, and its statements.
 type connection struct {
@@ -66,13 +16,13 @@ type connection struct {
 	err   error // the first of prepare
 }
 
-func connect(ctx context.Context, db *sql.DB, pragmas []pragma) (*connection, error) {
+func connect(ctx context.Context, db *sql.DB, pragmas []dbfile.Pragma) (*connection, error) {
 	conn, err := db.Conn(ctx)
 	if err != nil {
 		return nil, err
 	}
 	c := &connection{conn: conn}
-	if err := verify(ctx, conn, pragmas); err != nil {
+	if err := dbfile.CheckPragmas(ctx, conn, pragmas); err != nil {
 		return nil, errors.Join(err, c.close())
 	}
 	return c, nil
@@ -113,7 +63,7 @@ type reader struct {
 }
 
 func newReader(ctx context.Context, db *sql.DB) (*reader, error) {
-	c, err := connect(ctx, db, readerPragmas)
+	c, err := connect(ctx, db, dbfile.ReaderPragmas)
 	if err != nil {
 		return nil, err
 	}

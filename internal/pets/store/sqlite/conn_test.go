@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"example.com/petstore/internal/pets"
+	"example.com/petstore/internal/pets/store/sqlite/dbfile"
 )
 
 // wrong are values that each setting must not have.
@@ -24,20 +25,20 @@ var wrong = map[string]string{
 }
 
 func TestASettingThatDidNotTakeIsRefused(t *testing.T) {
-	for role, pragmas := range map[string][]pragma{"writer": writerPragmas, "reader": readerPragmas} {
+	for role, pragmas := range map[string][]dbfile.Pragma{"writer": dbfile.WriterPragmas, "reader": dbfile.ReaderPragmas} {
 		for i, p := range pragmas {
-			t.Run(role+" "+p.name, func(t *testing.T) {
+			t.Run(role+" "+p.Name, func(t *testing.T) {
 				// The file is in WAL mode already, as for every reader.
 				s, path := mustOpen(t)
 				if err := s.Close(); err != nil {
 					t.Fatalf("closing: got error %v", err)
 				}
 				others := slices.Clone(pragmas)
-				if others[i].value = wrong[p.name]; others[i].value == "" {
-					t.Fatalf("got no wrong value of %s to try, want one", p.name)
+				if others[i].Value = wrong[p.Name]; others[i].Value == "" {
+					t.Fatalf("got no wrong value of %s to try, want one", p.Name)
 				}
-				if err := verifyOn(t, path, others, pragmas); err == nil || !strings.Contains(err.Error(), "did not take the setting "+p.name+"=") {
-					t.Errorf("got error %v, want one that names %s", err, p.name)
+				if err := verifyOn(t, path, others, pragmas); err == nil || !strings.Contains(err.Error(), "did not take the setting "+p.Name+"=") {
+					t.Errorf("got error %v, want one that names %s", err, p.Name)
 				}
 				if err := verifyOn(t, path, pragmas, pragmas); err != nil {
 					t.Errorf("with all of them right: got error %v, want nil", err)
@@ -69,13 +70,13 @@ func TestAConnectionWhoseSettingsDidNotTakeIsNotUsed(t *testing.T) {
 func TestEveryConnectionOfAStoreHasItsSettings(t *testing.T) {
 	s, _ := mustOpen(t)
 	if err := s.committer.write(t.Context(), func(w *writer) error {
-		return verify(context.Background(), w.conn, writerPragmas)
+		return dbfile.CheckPragmas(context.Background(), w.conn, dbfile.WriterPragmas)
 	}); err != nil {
 		t.Errorf("the writer: got error %v, want nil", err)
 	}
 	for range cap(s.readers) {
 		r := <-s.readers
-		if err := verify(t.Context(), r.conn, readerPragmas); err != nil {
+		if err := dbfile.CheckPragmas(t.Context(), r.conn, dbfile.ReaderPragmas); err != nil {
 			t.Errorf("a reader: got error %v, want nil", err)
 		}
 		if _, err := r.conn.ExecContext(t.Context(), "DELETE FROM pets"); err == nil {
@@ -85,9 +86,9 @@ func TestEveryConnectionOfAStoreHasItsSettings(t *testing.T) {
 	}
 }
 
-func verifyOn(t *testing.T, path string, set, want []pragma) error {
+func verifyOn(t *testing.T, path string, set, want []dbfile.Pragma) error {
 	t.Helper()
-	db, err := sql.Open("sqlite", dsn(path, set))
+	db, err := sql.Open("sqlite", dbfile.Address(path, set))
 	if err != nil {
 		t.Fatalf("opening: got error %v", err)
 	}
@@ -97,7 +98,7 @@ func verifyOn(t *testing.T, path string, set, want []pragma) error {
 		t.Fatalf("connecting: got error %v", err)
 	}
 	defer c.Close()
-	return verify(t.Context(), c, want)
+	return dbfile.CheckPragmas(t.Context(), c, want)
 }
 
 func TestAKeyIsFoundWhileEveryReaderIsAtWork(t *testing.T) {

@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"runtime"
-	"strings"
+
+	"example.com/petstore/internal/pets/store/sqlite/dbfile"
 )
 
 // Options say how a database is opened. The zero value makes one where there
@@ -18,87 +18,28 @@ type Options struct {
 	Notify    func(message string) // told notices for the operator; may be nil
 }
 
-// The endings of the files that SQLite and this package put beside the database.
-const (
-	logSuffix   = "-wal"
-	indexSuffix = "-shm"
-	lockSuffix  = "-lock"
-)
-
-// prepareFile makes the file where there is none and o allows it, and returns
-// the name that no symbolic link is part of: SQLite puts its other files beside
-// that one. It makes the file with narrow permissions before SQLite would make
-// it with wide ones; the other files take theirs from it.
+// prepareFile makes the file where there is none and o allows it, and returns its
+// name without symbolic links.
 func prepareFile(path string, o Options) (file string, made bool, err error) {
-	if path == "" || strings.HasPrefix(path, ":") {
-		return "", false, fmt.Errorf("%q is not a file name; give sqlite:PATH, or memory: to keep nothing", path)
+	if err := dbfile.CheckName(path); err != nil {
+		return "", false, err
 	}
 	if !o.MustExist && !o.ReadOnly {
-		// A file that exists is not opened here: closing it again would give up
-		// the locks that another Store of this process has on it (POSIX).
-		f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
-		switch {
-		case err == nil:
-			made = true
-			if err := f.Close(); err != nil {
-				return "", made, fmt.Errorf("cannot make the database: %w", err)
-			}
-		case errors.Is(err, fs.ErrNotExist):
-			return "", false, errNoFolder(path)
-		case !errors.Is(err, fs.ErrExist):
-			return "", false, fmt.Errorf("cannot make the database: %w", err)
+		if made, err = dbfile.Make(path); err != nil {
+			return "", made, err
 		}
 	}
-	file, err = existingFile(path, o)
-	return file, made, err
-}
-
-// errNoFolder names the folder of path, which is not there.
-func errNoFolder(path string) error {
-	folder := filepath.Dir(absolute(path))
-	return fmt.Errorf("cannot make the database %s: its folder does not exist; make it with: mkdir -p %s", path, folder)
-}
-
-func existingFile(path string, o Options) (string, error) {
 	info, err := os.Stat(path)
-	switch {
-	case errors.Is(err, fs.ErrNotExist) && o.MustExist,
-		err == nil && o.MustExist && info.Size() == 0:
-		return "", fmt.Errorf("there is no database at %s; mount its volume, or make one with: petstore keys create NAME --store sqlite:%s", absolute(path), path)
-	case errors.Is(err, fs.ErrNotExist):
-		return "", fmt.Errorf("there is no database %s; name the right one with --store", path)
-	case err != nil:
-		return "", fmt.Errorf("cannot open the database: %w", err)
-	case info.IsDir():
-		return "", fmt.Errorf("cannot open the database: %s is a directory", path)
+	if o.MustExist && (errors.Is(err, fs.ErrNotExist) || err == nil && info.Size() == 0) {
+		return "", false, fmt.Errorf("there is no database at %s; mount its volume, or make one with: petstore keys create NAME --store sqlite:%s", dbfile.Absolute(path), path)
+	}
+	if file, err = dbfile.Find(path); err != nil {
+		return "", made, err
 	}
 	if o.Notify != nil && !o.ReadOnly && info.Mode().Perm()&0o077 != 0 && runtime.GOOS != "windows" {
-		o.Notify(fmt.Sprintf("other users may open %s (mode %04o), which holds the hashes of keys; close it with: chmod 600 %s", absolute(path), info.Mode().Perm(), path))
+		o.Notify(fmt.Sprintf("other users may open %s (mode %04o), which holds the hashes of keys; close it with: chmod 600 %s", dbfile.Absolute(path), info.Mode().Perm(), path))
 	}
-	file, err := filepath.EvalSymlinks(path)
-	if err != nil {
-		return "", fmt.Errorf("cannot open the database: %w", err)
-	}
-	return file, nil
-}
-
-// absolute returns the path from the root, for messages.
-func absolute(path string) string {
-	if full, err := filepath.Abs(path); err == nil {
-		return full
-	}
-	return path
-}
-
-// checkWritable refuses a file that SQLite could only read: it would open it,
-// and fail with every write.
-func checkWritable(file string) error {
-	for _, name := range []string{file, filepath.Dir(file)} {
-		if err := writable(name); err != nil {
-			return fmt.Errorf("cannot write to %s: %w; a server needs the file and its folder to be writable", name, err)
-		}
-	}
-	return nil
+	return file, made, nil
 }
 
 // openedFile is a file as it was when the store was opened.
@@ -140,7 +81,7 @@ func (files openedFiles) stillThere() error {
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			what = fmt.Sprintf("can no longer be looked at (%v)", err)
 		}
-		return &replacedError{fmt.Sprintf("%s %s, so nothing more is acknowledged; put the right file in place and start again", absolute(f.name), what)}
+		return &replacedError{fmt.Sprintf("%s %s, so nothing more is acknowledged; put the right file in place and start again", dbfile.Absolute(f.name), what)}
 	}
 	return nil
 }

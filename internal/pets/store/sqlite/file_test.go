@@ -15,6 +15,7 @@ import (
 
 	"example.com/petstore/internal/pets"
 	"example.com/petstore/internal/pets/store/sqlite"
+	"example.com/petstore/internal/pets/store/sqlite/dbfile"
 )
 
 // replacements are what an operator's slip does to the files of a live store.
@@ -337,7 +338,7 @@ func TestAServerHoldsItsDatabaseUntilItEndsHowever(t *testing.T) {
 	path := freshPath(t)
 	wantUse := func(when string, want bool) {
 		t.Helper()
-		if got, err := sqlite.InUse(path); err != nil || got != want {
+		if got, err := dbfile.InUse(path); err != nil || got != want {
 			t.Errorf("%s: got in use %v (error %v), want %v", when, got, err, want)
 		}
 	}

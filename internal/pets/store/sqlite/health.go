@@ -9,6 +9,7 @@ import (
 	lib "modernc.org/sqlite/lib"
 
 	"example.com/petstore/internal/pets"
+	"example.com/petstore/internal/pets/store/sqlite/dbfile"
 )
 
 var _ pets.StatsReporter = (*Store)(nil)
@@ -29,7 +30,7 @@ type health struct {
 
 // met notes an error of SQLite.
 func (h *health) met(err error) {
-	switch _, primary := code(err); primary {
+	switch _, primary := dbfile.Code(err); primary {
 	case lib.SQLITE_CORRUPT, lib.SQLITE_NOTADB:
 		h.corruptions.Add(1)
 		h.damage.CompareAndSwap(nil, &pets.Error{Kind: pets.Unavailable, Message: "the database is damaged; petstore verify says where", Err: err})
@@ -71,7 +72,7 @@ func (s *Store) Stats(ctx context.Context) pets.Stats {
 		Corruptions: s.health.corruptions.Load(),
 		DiskFull:    s.health.diskFull.Load(),
 	}
-	if info, err := os.Stat(s.file + logSuffix); err == nil {
+	if info, err := os.Stat(s.file + dbfile.LogSuffix); err == nil {
 		stats.LogBytes = info.Size()
 	}
 	var at sql.NullInt64

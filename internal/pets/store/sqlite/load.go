@@ -33,7 +33,7 @@ var errRefused = errors.New("the pets are refused")
 
 // load inserts pets in one transaction of their own. It keeps other writers
 // waiting for some 4 s a million pets, other processes too, which their
-// busyTimeout bounds.
+// dbfile.BusyTimeout bounds.
 func (s *Store) load(ctx context.Context, animals iter.Seq2[pets.Pet, error], ids string) (n int, err error) {
 	if s.committer == nil {
 		return 0, errReadOnly

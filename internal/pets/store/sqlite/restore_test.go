@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"example.com/petstore/internal/pets"
-	"example.com/petstore/internal/pets/store/sqlite"
+	"example.com/petstore/internal/pets/store/sqlite/upkeep"
 )
 
 // backupOf returns a backup of a store with one pet of that name.
@@ -34,7 +34,7 @@ func TestTheLogOfTheOldFileDoesNotReachTheRestoredOne(t *testing.T) {
 	for range 300 {
 		c.mustLine(t)
 	}
-	if _, err := sqlite.Restore(t.Context(), path, backup, true, ignore); err == nil || !strings.Contains(err.Error(), "stop it, then restore again") {
+	if _, err := upkeep.Restore(t.Context(), path, backup, true, ignore); err == nil || !strings.Contains(err.Error(), "stop it, then restore again") {
 		t.Errorf("while a server holds the store: got error %v, want it refused", err)
 	}
 	if err := c.Process.Kill(); err != nil {
@@ -44,7 +44,7 @@ func TestTheLogOfTheOldFileDoesNotReachTheRestoredOne(t *testing.T) {
 	if info, err := os.Stat(path + "-wal"); err != nil || info.Size() == 0 {
 		t.Fatalf("the log after the kill: got error %v, want one", err)
 	}
-	if _, err := sqlite.Restore(t.Context(), path, backup, false, ignore); err == nil || !strings.Contains(err.Error(), "replace it with --force") {
+	if _, err := upkeep.Restore(t.Context(), path, backup, false, ignore); err == nil || !strings.Contains(err.Error(), "replace it with --force") {
 		t.Errorf("over animals: got error %v, want it refused", err)
 	}
 	mustRestore(t, path, backup, true)
@@ -100,7 +100,7 @@ func TestWhatIsNoSoundBackupIsNotRestored(t *testing.T) {
 		store:                        "is the database itself",
 		filepath.Join(store, "none"): "cannot read the backup",
 	} {
-		if _, err := sqlite.Restore(t.Context(), store, backup, true, ignore); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := upkeep.Restore(t.Context(), store, backup, true, ignore); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got error %v, want one that says %q", err, want)
 		}
 		if after, err := os.ReadFile(store); err != nil || !bytes.Equal(before, after) {
@@ -124,7 +124,7 @@ func TestADamagedStoreIsReplacedByForceAlone(t *testing.T) {
 	if err := os.WriteFile(path, []byte(strings.Repeat("junk ", 1000)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := sqlite.Restore(t.Context(), path, backup, false, ignore); err == nil || !strings.Contains(err.Error(), "replace it with --force") {
+	if _, err := upkeep.Restore(t.Context(), path, backup, false, ignore); err == nil || !strings.Contains(err.Error(), "replace it with --force") {
 		t.Errorf("got error %v, want it refused", err)
 	}
 	mustRestore(t, path, backup, true)
@@ -137,7 +137,7 @@ func TestAStoreThatARestoreLeftAsideIsNotRemoved(t *testing.T) {
 	if err := os.WriteFile(path+"-replaced", []byte("the only copy"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := sqlite.Restore(t.Context(), path, backup, true, ignore); err == nil || !strings.Contains(err.Error(), "a restore was interrupted") {
+	if _, err := upkeep.Restore(t.Context(), path, backup, true, ignore); err == nil || !strings.Contains(err.Error(), "a restore was interrupted") {
 		t.Errorf("got error %v, want it refused", err)
 	}
 	if _, err := os.Stat(path + "-replaced"); err != nil {

@@ -16,9 +16,9 @@ import (
 	"sync/atomic"
 
 	"github.com/gofrs/flock"
-	_ "modernc.org/sqlite" // the driver "sqlite": SQLite itself, translated to Go
 
 	"example.com/petstore/internal/pets"
+	"example.com/petstore/internal/pets/store/sqlite/dbfile"
 )
 
 var _ pets.Store = (*Store)(nil)
@@ -36,11 +36,6 @@ type Store struct {
 	closed          atomic.Bool
 }
 
-// busyTimeout is how long SQLite itself waits, in milliseconds, for another
-// process to finish its transaction. It stays below the edge's deadline of a
-// request, so that a client gets 503 and not a cut connection.
-const busyTimeout = 5000
-
 // Open opens the database at path, makes it (mode 0600) and brings its schema
 // up to date if need be. It refuses a database whose schema is newer than this
 // program or another program's, and one that it may not write to. It also refuses
@@ -53,22 +48,22 @@ func Open(ctx context.Context, path string, o Options) (*Store, error) {
 	if o.ReadOnly {
 		return openReadOnly(ctx, path, file)
 	}
-	if err := checkWritable(file); err != nil {
+	if err := dbfile.CheckWritable(file); err != nil {
 		return nil, err
 	}
-	lock, err := shareLock(ctx, file)
+	lock, err := dbfile.Share(ctx, file)
 	if err != nil {
 		return nil, err
 	}
-	if err := migrate(ctx, file); err != nil {
-		return nil, errors.Join(explainOpen(path, err), lock.Close())
+	if err := dbfile.Migrate(ctx, file); err != nil {
+		return nil, errors.Join(dbfile.Explain(path, err), lock.Close())
 	}
 	s := &Store{file: file, lock: lock}
 	if err := s.open(ctx, path); err != nil {
-		return nil, errors.Join(explainOpen(path, err), lock.Close())
+		return nil, errors.Join(dbfile.Explain(path, err), lock.Close())
 	}
 	if made && o.Notify != nil {
-		o.Notify("made a new store, " + absolute(path))
+		o.Notify("made a new store, " + dbfile.Absolute(path))
 	}
 	return s, nil
 }
@@ -80,17 +75,17 @@ func (s *Store) open(ctx context.Context, path string) (err error) {
 			err = errors.Join(err, s.closeDatabases())
 		}
 	}()
-	if s.writeDB, err = sql.Open("sqlite", dsn(s.file, writerPragmas)); err != nil {
+	if s.writeDB, err = sql.Open("sqlite", dbfile.Address(s.file, dbfile.WriterPragmas)); err != nil {
 		return err
 	}
 	w, err := newWriter(ctx, s.writeDB)
 	if err != nil {
 		return err
 	}
-	if err = s.openReaders(ctx, dsn(s.file, readerPragmas)); err != nil {
+	if err = s.openReaders(ctx, dbfile.Address(s.file, dbfile.ReaderPragmas)); err != nil {
 		return errors.Join(err, w.close())
 	}
-	if s.health.files, err = lookAt(path, s.file+logSuffix); err != nil { // path may be a link, which may lead elsewhere one day
+	if s.health.files, err = lookAt(path, s.file+dbfile.LogSuffix); err != nil { // path may be a link, which may lead elsewhere one day
 		return errors.Join(err, w.close(), s.closeReaders())
 	}
 	s.health.failed = make(chan error, 1)

@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"example.com/petstore/internal/pets"
-	"example.com/petstore/internal/pets/store/sqlite"
+	"example.com/petstore/internal/pets/store/sqlite/upkeep"
 )
 
 func TestASoundDatabaseIsVerified(t *testing.T) {
@@ -19,7 +19,7 @@ func TestASoundDatabaseIsVerified(t *testing.T) {
 	s := open(t, path)
 	mustCreate(t, s, "Rex")
 	mustCreate(t, s, "Tom")
-	got, err := sqlite.Verify(t.Context(), path) // beside a server
+	got, err := upkeep.Verify(t.Context(), path) // beside a server
 	if err != nil || got.Err() != nil || got.Pets != 2 || got.Keys != 0 || got.Schema < 2 || got.Bytes == 0 {
 		t.Errorf("got %+v (error %v), want two pets and no damage", got, err)
 	}
@@ -28,7 +28,7 @@ func TestASoundDatabaseIsVerified(t *testing.T) {
 func TestVerifyNamesThePetsThatCannotBeRead(t *testing.T) {
 	path := freshPath(t)
 	lost := fillAndDamage(t, path)
-	got, err := sqlite.Verify(t.Context(), path)
+	got, err := upkeep.Verify(t.Context(), path)
 	if err != nil {
 		t.Fatalf("got error %v, want a report", err)
 	}
@@ -51,15 +51,15 @@ func TestVerifySaysThatNoPetCanBeRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	overwriteRootPage(t, path, "pets")
-	got, err := sqlite.Verify(t.Context(), path)
-	if want := []sqlite.Range{{First: 1, Last: pets.MaxID}}; err != nil || !slices.Equal(got.Unreadable, want) {
+	got, err := upkeep.Verify(t.Context(), path)
+	if want := []upkeep.Range{{First: 1, Last: pets.MaxID}}; err != nil || !slices.Equal(got.Unreadable, want) {
 		t.Errorf("got %+v (error %v), want %v unreadable", got, err, want)
 	}
 }
 
 const damagedPets = 2000
 
-func idsIn(ranges []sqlite.Range) (n int64) {
+func idsIn(ranges []upkeep.Range) (n int64) {
 	for _, r := range ranges {
 		n += r.Last - r.First + 1
 	}
@@ -68,7 +68,7 @@ func idsIn(ranges []sqlite.Range) (n int64) {
 
 // fillAndDamage makes a database of damagedPets pets, two of whose pages are
 // overwritten, and returns the identifiers of the pets that were on them.
-func fillAndDamage(t *testing.T, path string) (lost []sqlite.Range) {
+func fillAndDamage(t *testing.T, path string) (lost []upkeep.Range) {
 	t.Helper()
 	s := open(t, path)
 	if _, err := s.Load(t.Context(), func(yield func(pets.NewPet, error) bool) {
@@ -102,7 +102,7 @@ func fillAndDamage(t *testing.T, path string) (lost []sqlite.Range) {
 
 type pageOfPets struct {
 	page int64
-	sqlite.Range
+	upkeep.Range
 }
 
 // idsByPage returns which pets are on which leaf page of their table. SQLite's
@@ -123,7 +123,7 @@ func idsByPage(t *testing.T, path string) (pages []pageOfPets) {
 		if err := rows.Scan(&page, &cells); err != nil {
 			t.Fatal(err)
 		}
-		pages = append(pages, pageOfPets{page, sqlite.Range{First: next, Last: next + cells - 1}})
+		pages = append(pages, pageOfPets{page, upkeep.Range{First: next, Last: next + cells - 1}})
 		next += cells
 	}
 	if err := errors.Join(rows.Err(), rows.Close(), db.Close()); err != nil {

@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"errors"
 	"slices"
+
+	"example.com/petstore/internal/pets/store/sqlite/dbfile"
 )
 
 // maxInsert is how many rows one statement inserts at most.
@@ -22,7 +24,7 @@ type writer struct {
 
 func newWriter(ctx context.Context, db *sql.DB) (*writer, error) {
 	db.SetMaxOpenConns(1)
-	c, err := connect(ctx, db, writerPragmas)
+	c, err := connect(ctx, db, dbfile.WriterPragmas)
 	if err != nil {
 		return nil, err
 	}

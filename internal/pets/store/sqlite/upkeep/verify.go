@@ -1,4 +1,4 @@
-package sqlite
+package upkeep
 
 import (
 	"context"
@@ -7,9 +7,8 @@ import (
 	"fmt"
 	"math"
 
-	lib "modernc.org/sqlite/lib"
-
 	"example.com/petstore/internal/pets"
+	"example.com/petstore/internal/pets/store/sqlite/dbfile"
 )
 
 // Report is the result of reading all of a database.
@@ -54,15 +53,15 @@ func (r Report) Err() error {
 // many animals and keys it has. It runs beside servers. The report names damage, and
 // the error is nil then.
 func Verify(ctx context.Context, path string) (Report, error) {
-	file, _, err := prepareFile(path, Options{ReadOnly: true})
+	file, err := dbfile.Find(path)
 	if err != nil {
 		return Report{}, err
 	}
-	address, err := readingAddress(path, file)
+	address, err := dbfile.ReadingAddress(path, file)
 	if err != nil {
 		return Report{}, err
 	}
-	defer tryShareLock(file).Close()
+	defer dbfile.TryShare(file).Close()
 	db, err := sql.Open("sqlite", address)
 	if err != nil {
 		return Report{}, err
@@ -70,25 +69,18 @@ func Verify(ctx context.Context, path string) (Report, error) {
 	db.SetMaxOpenConns(1)
 	report, err := inspect(ctx, db)
 	if err != nil {
-		err = explainOpen(path, err)
+		err = dbfile.Explain(path, err)
 	}
 	return report, errors.Join(err, db.Close())
 }
 
 // inspect looks at all that the one connection of db leads to.
 func inspect(ctx context.Context, db *sql.DB) (r Report, err error) {
-	if err := checkOwnerOf(ctx, db); err != nil {
+	if err := dbfile.CheckOwner(ctx, db); err != nil {
 		return r, err
 	}
-	_, latest, err := newProvider(db)
-	if err != nil {
+	if r.Schema, err = dbfile.Version(ctx, db); err != nil {
 		return r, err
-	}
-	if r.Schema, err = schemaVersion(ctx, db); err != nil {
-		return r, err
-	}
-	if r.Schema > latest {
-		return r, errNewer(r.Schema, latest)
 	}
 	if r.Schema == 0 {
 		return r, errors.New("there is nothing in it, not even a schema")
@@ -106,7 +98,7 @@ func inspect(ctx context.Context, db *sql.DB) (r Report, err error) {
 	} else if err := db.QueryRowContext(ctx, "SELECT count(*) FROM pets").Scan(&r.Pets); err != nil {
 		return r, err
 	}
-	if err := db.QueryRowContext(ctx, "SELECT count(*) FROM keys").Scan(&r.Keys); err != nil && !isCorrupt(err) {
+	if err := db.QueryRowContext(ctx, "SELECT count(*) FROM keys").Scan(&r.Keys); err != nil && !dbfile.IsCorrupt(err) {
 		return r, err
 	}
 	return r, nil
@@ -133,15 +125,10 @@ func integrity(ctx context.Context, db *sql.DB) (problems []string, err error) {
 
 // corruptionIn adds an error to the problems where it is one of them.
 func corruptionIn(problems []string, err error) ([]string, error) {
-	if isCorrupt(err) {
+	if dbfile.IsCorrupt(err) {
 		return append(problems, err.Error()), nil
 	}
 	return problems, err
-}
-
-func isCorrupt(err error) bool {
-	_, primary := code(err)
-	return primary == lib.SQLITE_CORRUPT || primary == lib.SQLITE_NOTADB
 }
 
 // readablePets counts the pets, walking past each place where they cannot be
@@ -153,7 +140,7 @@ func readablePets(ctx context.Context, db *sql.DB) (animals int64, gaps []Range,
 		if err == nil {
 			return animals, gaps, nil
 		}
-		if !isCorrupt(err) {
+		if !dbfile.IsCorrupt(err) {
 			return animals, gaps, err
 		}
 		first := max(next, last+1)
@@ -173,7 +160,7 @@ func readablePets(ctx context.Context, db *sql.DB) (animals int64, gaps []Range,
 func nextReadable(ctx context.Context, db *sql.DB, unreadable int64) (int64, error) {
 	readable := func(id int64) (bool, error) {
 		_, _, err := readPetsFrom(ctx, db, id, 1)
-		if err != nil && !isCorrupt(err) {
+		if err != nil && !dbfile.IsCorrupt(err) {
 			return false, err
 		}
 		return err == nil, nil
@@ -218,7 +205,7 @@ func readPetsFrom(ctx context.Context, db *sql.DB, first int64, most int) (last,
 	defer rows.Close()
 	for ; rows.Next(); n++ {
 		var p pets.Pet
-		if err := scanPet(rows, &p); err != nil {
+		if err := rows.Scan(&p.ID, &p.Name, &p.CategoryID, &p.Status); err != nil {
 			return last, n, err
 		}
 		last = p.ID

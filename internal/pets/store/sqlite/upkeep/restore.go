@@ -1,4 +1,4 @@
-package sqlite
+package upkeep
 
 import (
 	"context"
@@ -8,8 +8,8 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 
+	"example.com/petstore/internal/pets/store/sqlite/dbfile"
 	"example.com/petstore/internal/pets/wholefile"
 )
 
@@ -23,11 +23,11 @@ const asideSuffix = "-replaced"
 // the database is the old one, or else the whole new one. progress is told how
 // much is copied, 0 to 1.
 func Restore(ctx context.Context, path, backup string, force bool, progress func(part float64)) (Report, error) {
-	file, err := placeOf(path)
+	file, err := dbfile.Place(path)
 	if err != nil {
 		return Report{}, err
 	}
-	lock := lockFile(file)
+	lock := dbfile.Lock(file)
 	defer lock.Close()
 	switch ok, err := lock.TryLock(); {
 	case err != nil:
@@ -45,7 +45,7 @@ func Restore(ctx context.Context, path, backup string, force bool, progress func
 	defer removeAll(temporary) // once it has its name, there is nothing to remove
 	report, err := checkFile(ctx, temporary)
 	if err != nil {
-		err = explainOpen(backup, err)
+		err = dbfile.Explain(backup, err)
 	} else {
 		err = report.Err()
 	}
@@ -58,40 +58,23 @@ func Restore(ctx context.Context, path, backup string, force bool, progress func
 	return report, swap(temporary, file)
 }
 
-// placeOf returns the name of the database at path without symbolic links,
-// whether it is there or not.
-func placeOf(path string) (string, error) {
-	file, _, err := prepareFile(path, Options{ReadOnly: true})
-	if err == nil {
-		return file, nil
-	}
-	if _, statErr := os.Lstat(path); !errors.Is(statErr, fs.ErrNotExist) || path == "" {
-		return "", err
-	}
-	folder, err := filepath.EvalSymlinks(filepath.Dir(path))
-	if err != nil {
-		return "", errNoFolder(path)
-	}
-	return filepath.Join(folder, filepath.Base(path)), nil
-}
-
 // replaceable refuses a database with pets in it, or one that cannot be read.
 func replaceable(ctx context.Context, path, file string, force bool) error {
 	if info, err := os.Stat(file); force || errors.Is(err, fs.ErrNotExist) || err == nil && info.Size() == 0 {
 		return nil
 	}
-	db, err := sql.Open("sqlite", dsn(file, readerPragmas)+"&mode=rw")
+	db, err := sql.Open("sqlite", dbfile.Address(file, dbfile.ReaderPragmas)+"&mode=rw")
 	if err != nil {
 		return err
 	}
 	var pets int64
-	err = checkOwnerOf(ctx, db)
+	err = dbfile.CheckOwner(ctx, db)
 	if err == nil {
 		err = db.QueryRowContext(ctx, "SELECT count(*) FROM pets").Scan(&pets)
 	}
 	switch err := errors.Join(err, db.Close()); {
 	case err != nil:
-		return fmt.Errorf("%w; replace it with --force", explainOpen(path, err))
+		return fmt.Errorf("%w; replace it with --force", dbfile.Explain(path, err))
 	case pets > 0:
 		return fmt.Errorf("%s holds %d animals; replace it with --force, which loses those the backup does not have", path, pets)
 	}
@@ -124,14 +107,14 @@ func copyBackup(ctx context.Context, backup, file string, progress func(float64)
 	if err := copyFile(ctx, temporary, backup, progress); err != nil {
 		return name, err
 	}
-	if _, err := os.Stat(backup + logSuffix); errors.Is(err, fs.ErrNotExist) {
+	if _, err := os.Stat(backup + dbfile.LogSuffix); errors.Is(err, fs.ErrNotExist) {
 		return name, nil
 	}
-	log, err := os.OpenFile(name+logSuffix, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	log, err := os.OpenFile(name+dbfile.LogSuffix, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return name, err
 	}
-	return name, copyFile(ctx, log, backup+logSuffix, progress)
+	return name, copyFile(ctx, log, backup+dbfile.LogSuffix, progress)
 }
 
 // copyFile copies the file called from and closes to.
@@ -166,7 +149,7 @@ func copyFile(ctx context.Context, to *os.File, from string, progress func(float
 // SQLite's own table may be written to for such a change, its documentation says
 // (https://www.sqlite.org/lang_altertable.html, section 8).
 func renewRules(ctx context.Context, file string) (err error) {
-	db, err := sql.Open("sqlite", dsn(file, []pragma{{name: "writable_schema", value: "1"}}))
+	db, err := sql.Open("sqlite", dbfile.Address(file, []dbfile.Pragma{{Name: "writable_schema", Value: "1"}}))
 	if err != nil {
 		return err
 	}
@@ -186,7 +169,7 @@ func swap(temporary, file string) error {
 		return err
 	}
 	if err := foldLog(file); err != nil { // as with a damaged one, which is kept with its log
-		if err := os.Rename(file+logSuffix, aside+logSuffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := os.Rename(file+dbfile.LogSuffix, aside+dbfile.LogSuffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 	}
@@ -195,7 +178,7 @@ func swap(temporary, file string) error {
 			return fmt.Errorf("cannot keep %s aside: %w", file, err)
 		}
 	}
-	for _, suffix := range []string{logSuffix, indexSuffix, "-journal"} {
+	for _, suffix := range []string{dbfile.LogSuffix, dbfile.IndexSuffix, "-journal"} {
 		if err := os.Remove(file + suffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
@@ -229,7 +212,7 @@ func foldLog(file string) error {
 	if _, err := os.Stat(file); err != nil {
 		return nil
 	}
-	db, err := sql.Open("sqlite", dsn(file, writerPragmas))
+	db, err := sql.Open("sqlite", dbfile.Address(file, dbfile.WriterPragmas))
 	if err != nil {
 		return err
 	}
@@ -240,7 +223,7 @@ func foldLog(file string) error {
 
 // removeAll removes a database and SQLite's files beside it.
 func removeAll(file string) {
-	for _, suffix := range []string{"", logSuffix, indexSuffix, "-journal"} {
+	for _, suffix := range []string{"", dbfile.LogSuffix, dbfile.IndexSuffix, "-journal"} {
 		_ = os.Remove(file + suffix) // mostly there is none
 	}
 }

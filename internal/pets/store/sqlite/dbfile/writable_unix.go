@@ -1,6 +1,6 @@
 //go:build unix
 
-package sqlite
+package dbfile
 
 import "golang.org/x/sys/unix"
 

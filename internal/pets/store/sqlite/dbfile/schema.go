@@ -1,4 +1,4 @@
-package sqlite
+package dbfile
 
 import (
 	"context"
@@ -15,14 +15,14 @@ import (
 //go:embed migrations/*.sql
 var migrations embed.FS
 
-// migrate brings the schema up to date. Where several processes open a fresh file at
+// Migrate brings the schema up to date. Where several processes open a fresh file at
 // once, each needs exclusive access for a moment to switch it to WAL. Of two that
 // could wait for each other for ever, SQLite refuses one at once, without regard to
 // busy_timeout. The refused one tries again for as long.
-func migrate(ctx context.Context, path string) error {
-	for end := time.Now().Add(busyTimeout * time.Millisecond); ; {
-		err := migrateOnce(ctx, path)
-		if !isBusy(err) || time.Now().After(end) {
+func Migrate(ctx context.Context, file string) error {
+	for end := time.Now().Add(BusyTimeout * time.Millisecond); ; {
+		err := migrateOnce(ctx, file)
+		if !IsBusy(err) || time.Now().After(end) {
 			return err
 		}
 		select {
@@ -36,29 +36,32 @@ func migrate(ctx context.Context, path string) error {
 // migrateOnce brings the schema up to date. Two processes may do so at once. Each
 // migration is one transaction, so the later process fails at a migration that the
 // earlier one has made. It then looks again and goes on from there.
-func migrateOnce(ctx context.Context, path string) (err error) {
-	if err := checkOwner(ctx, dsn(path, nil)); err != nil { // before anything of it is changed
+func migrateOnce(ctx context.Context, file string) (err error) {
+	if err := withDatabase(Address(file, nil), func(db *sql.DB) error { return CheckOwner(ctx, db) }); err != nil { // before anything of it is changed
 		return err
 	}
-	db, err := sql.Open("sqlite", dsn(path, writerPragmas))
+	return withDatabase(Address(file, WriterPragmas), func(db *sql.DB) error { return bringUp(ctx, db) })
+}
+
+func withDatabase(address string, f func(*sql.DB) error) error {
+	db, err := sql.Open("sqlite", address)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, db.Close()) }()
+	return errors.Join(f(db), db.Close())
+}
+
+func bringUp(ctx context.Context, db *sql.DB) error {
 	provider, latest, err := newProvider(db)
 	if err != nil {
 		return err
 	}
-
 	const attempts = 3 // the version table, then the migrations, may be lost to another process
 	var upErr error
 	for range attempts {
-		version, err := schemaVersion(ctx, db)
-		switch {
+		switch version, err := Version(ctx, db); {
 		case err != nil:
 			return err
-		case version > latest:
-			return errNewer(version, latest)
 		case version == latest:
 			return nil
 		}
@@ -82,49 +85,27 @@ func newProvider(db *sql.DB) (provider *goose.Provider, latest int64, err error)
 	return provider, sources[len(sources)-1].Version, nil
 }
 
-func errNewer(version, latest int64) error {
-	return fmt.Errorf("its schema is at version %d and this program knows versions up to %d; run a newer petstore", version, latest)
-}
-
-// checkSchema refuses a database that this program cannot read as it is.
-func checkSchema(ctx context.Context, address string) (err error) {
-	if err := checkOwner(ctx, address); err != nil {
-		return err
-	}
-	db, err := sql.Open("sqlite", address)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, db.Close()) }()
-	_, latest, err := newProvider(db)
-	if err != nil {
-		return err
-	}
-	switch version, err := schemaVersion(ctx, db); {
-	case err != nil:
-		return err
-	case version > latest:
-		return errNewer(version, latest)
-	case version < latest:
+// CheckSchema refuses a database that this program cannot read as it is.
+func CheckSchema(ctx context.Context, address string) error {
+	return withDatabase(address, func(db *sql.DB) error {
+		if err := CheckOwner(ctx, db); err != nil {
+			return err
+		}
+		version, err := Version(ctx, db)
+		if err != nil {
+			return err
+		}
+		_, latest, err := newProvider(db)
+		if err != nil || version == latest {
+			return err
+		}
 		return fmt.Errorf("its schema is at version %d and this program reads version %d; start petstore serve on it once", version, latest)
-	}
-	return nil
+	})
 }
 
-// errForeign is the error of checkOwner for a database that is not ours.
-var errForeign = errors.New("a database of another program")
-
-// checkOwner refuses a database that has tables of another program. It changes
+// CheckOwner refuses a database that has tables of another program. It changes
 // nothing.
-func checkOwner(ctx context.Context, address string) error {
-	db, err := sql.Open("sqlite", address)
-	if err != nil {
-		return err
-	}
-	return errors.Join(checkOwnerOf(ctx, db), db.Close())
-}
-
-func checkOwnerOf(ctx context.Context, db *sql.DB) error {
+func CheckOwner(ctx context.Context, db *sql.DB) error {
 	var foreign bool
 	err := db.QueryRowContext(ctx, `WITH tables AS (SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite\_%' ESCAPE '\')
 		SELECT EXISTS (SELECT 1 FROM tables WHERE name <> ?1) AND
@@ -135,13 +116,21 @@ func checkOwnerOf(ctx context.Context, db *sql.DB) error {
 	return err
 }
 
-// schemaVersion returns the last migration applied, 0 for an empty database.
-func schemaVersion(ctx context.Context, db *sql.DB) (version int64, err error) {
+// Version returns the last migration applied, 0 for an empty database. It refuses
+// one that this program does not know.
+func Version(ctx context.Context, db *sql.DB) (version int64, err error) {
+	_, latest, err := newProvider(db)
+	if err != nil {
+		return 0, err
+	}
 	var tables int
 	err = db.QueryRowContext(ctx, "SELECT count(*) FROM sqlite_schema WHERE name = ?", goose.DefaultTablename).Scan(&tables)
 	if err != nil || tables == 0 {
 		return 0, err
 	}
 	err = db.QueryRowContext(ctx, "SELECT coalesce(max(version_id), 0) FROM "+goose.DefaultTablename).Scan(&version)
+	if err == nil && version > latest {
+		err = fmt.Errorf("its schema is at version %d and this program knows versions up to %d; run a newer petstore", version, latest)
+	}
 	return version, err
 }

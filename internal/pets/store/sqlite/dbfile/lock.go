@@ -1,4 +1,4 @@
-package sqlite
+package dbfile
 
 import (
 	"context"
@@ -11,19 +11,19 @@ import (
 	"github.com/gofrs/flock"
 )
 
-// A lock file of its own tells whether any process holds the database. Each open
+// Lock returns the lock of the database, not yet held. A lock file of its own tells whether any process holds the database. Each open
 // Store shares the lock, and a restore has it exclusively. The kernel drops it with
 // the process, however that ends. SQLite's own locks are held only during a
 // transaction. The file stays where it is: processes that have it open and processes
 // that make it anew would not see each other's locks.
-func lockFile(file string) *flock.Flock {
+func Lock(file string) *flock.Flock {
 	return flock.New(file+lockSuffix, flock.SetFlag(os.O_CREATE|os.O_RDWR), flock.SetPermissions(0o600))
 }
 
-// shareLock holds the database against a restore until the lock is closed.
-func shareLock(ctx context.Context, file string) (*flock.Flock, error) {
-	l := lockFile(file)
-	patient, cancel := context.WithTimeout(ctx, busyTimeout*time.Millisecond)
+// Share holds the database against a restore until the lock is closed.
+func Share(ctx context.Context, file string) (*flock.Flock, error) {
+	l := Lock(file)
+	patient, cancel := context.WithTimeout(ctx, BusyTimeout*time.Millisecond)
 	defer cancel()
 	switch ok, err := l.TryRLockContext(patient, 10*time.Millisecond); {
 	case ok:
@@ -36,9 +36,9 @@ func shareLock(ctx context.Context, file string) (*flock.Flock, error) {
 	}
 }
 
-// tryShareLock is shareLock where the folder may be read-only: without a lock
+// TryShare is Share where the folder may be read-only: without a lock
 // file it holds nothing.
-func tryShareLock(file string) *flock.Flock {
+func TryShare(file string) *flock.Flock {
 	l := flock.New(file+lockSuffix, flock.SetFlag(os.O_RDONLY))
 	_, _ = l.TryRLock() // a reader's only harm is to itself
 	return l

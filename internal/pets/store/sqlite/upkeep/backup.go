@@ -1,4 +1,6 @@
-package sqlite
+// Package upkeep looks after a database file: it backs the file up, restores it and
+// finds damage in it. It serves nobody.
+package upkeep
 
 import (
 	"context"
@@ -10,6 +12,7 @@ import (
 
 	driver "modernc.org/sqlite"
 
+	"example.com/petstore/internal/pets/store/sqlite/dbfile"
 	"example.com/petstore/internal/pets/wholefile"
 )
 
@@ -22,18 +25,18 @@ const backupStep = 1024
 // replace allows it to take the place of a file. Backup calls progress with the part
 // that is done, 0 to 1.
 func Backup(ctx context.Context, path, target string, replace bool, progress func(part float64)) (Report, error) {
-	file, _, err := prepareFile(path, Options{ReadOnly: true})
+	file, err := dbfile.Find(path)
 	if err != nil {
 		return Report{}, err
 	}
 	if err := checkBackupTarget(file, target, replace); err != nil {
 		return Report{}, err
 	}
-	address, err := readingAddress(path, file)
+	address, err := dbfile.ReadingAddress(path, file)
 	if err != nil {
 		return Report{}, err
 	}
-	defer tryShareLock(file).Close()
+	defer dbfile.TryShare(file).Close()
 	temporary, err := wholefile.Temporary(target)
 	if err != nil {
 		return Report{}, fmt.Errorf("cannot write %s: %w", target, err)
@@ -42,11 +45,8 @@ func Backup(ctx context.Context, path, target string, replace bool, progress fun
 	if err := temporary.Close(); err != nil {
 		return Report{}, err
 	}
-	if err := checkOwner(ctx, address); err != nil {
-		return Report{}, explainOpen(path, err)
-	}
-	if err := copyDatabase(ctx, address, temporary.Name(), progress); err != nil {
-		return Report{}, fmt.Errorf("cannot back %s up: %w", path, err)
+	if err := copyDatabase(ctx, path, address, temporary.Name(), progress); err != nil {
+		return Report{}, err
 	}
 	report, err := checkFile(ctx, temporary.Name())
 	if err == nil {
@@ -75,21 +75,31 @@ func checkBackupTarget(file, target string, replace bool) error {
 			return fmt.Errorf("%s is the database itself; choose another name", target)
 		}
 	}
-	if log, err := os.Stat(target + logSuffix); err == nil && log.Size() > 0 {
-		return fmt.Errorf("%s belongs to another database and would spoil the backup; choose another name", target+logSuffix)
+	if log, err := os.Stat(target + dbfile.LogSuffix); err == nil && log.Size() > 0 {
+		return fmt.Errorf("%s belongs to another database and would spoil the backup; choose another name", target+dbfile.LogSuffix)
 	}
 	return nil
 }
 
 // copyDatabase copies the database at address, as it is now, into an empty file.
-// The copy begins within a transaction that reads: without one, it would begin
-// anew whenever another process commits.
-func copyDatabase(ctx context.Context, address, target string, progress func(float64)) (err error) {
+func copyDatabase(ctx context.Context, path, address, target string, progress func(float64)) (err error) {
 	db, err := sql.Open("sqlite", address)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
+	if err := dbfile.CheckOwner(ctx, db); err != nil {
+		return dbfile.Explain(path, err)
+	}
+	if err := copyPages(ctx, db, target, progress); err != nil {
+		return fmt.Errorf("cannot back %s up: %w", path, err)
+	}
+	return nil
+}
+
+// copyPages begins the copy within a transaction that reads: without one, it would
+// begin anew whenever another process commits.
+func copyPages(ctx context.Context, db *sql.DB, target string, progress func(float64)) (err error) {
 	conn, err := db.Conn(ctx)
 	if err != nil {
 		return err
@@ -105,7 +115,7 @@ func copyDatabase(ctx context.Context, address, target string, progress func(flo
 		err = errors.Join(err, rollback)
 	}()
 	// Whether the copy is on disk is seen to once it is whole.
-	to := dsn(target, []pragma{{name: "journal_mode", value: "OFF"}, {name: "synchronous", value: "OFF"}})
+	to := dbfile.Address(target, []dbfile.Pragma{{Name: "journal_mode", Value: "OFF"}, {Name: "synchronous", Value: "OFF"}})
 	return conn.Raw(func(c any) error {
 		copying, err := c.(interface {
 			NewBackup(string) (*driver.Backup, error)
@@ -126,7 +136,7 @@ func copyDatabase(ctx context.Context, address, target string, progress func(flo
 // checkFile folds a log that may lie beside the file into it, has it be a file
 // that needs none, and looks at all of it.
 func checkFile(ctx context.Context, file string) (report Report, err error) {
-	db, err := sql.Open("sqlite", dsn(file, []pragma{{name: "journal_mode", value: "DELETE"}}))
+	db, err := sql.Open("sqlite", dbfile.Address(file, []dbfile.Pragma{{Name: "journal_mode", Value: "DELETE"}}))
 	if err != nil {
 		return Report{}, err
 	}
@@ -138,15 +148,15 @@ func checkFile(ctx context.Context, file string) (report Report, err error) {
 // noteBackup keeps the time of a backup in the database, where servers read it
 // for their figures. A database that may not be written to keeps none.
 func noteBackup(ctx context.Context, file string) (err error) {
-	if checkWritable(file) != nil {
+	if dbfile.CheckWritable(file) != nil {
 		return nil
 	}
-	db, err := sql.Open("sqlite", dsn(file, writerPragmas))
+	db, err := sql.Open("sqlite", dbfile.Address(file, dbfile.WriterPragmas))
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
-	version, err := schemaVersion(ctx, db)
+	version, err := dbfile.Version(ctx, db)
 	if err != nil || version < backupsVersion {
 		return err
 	}

@@ -1,0 +1,93 @@
+package dbfile
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	_ "modernc.org/sqlite" // the driver "sqlite": SQLite itself, translated to Go
+)
+
+// BusyTimeout is how long SQLite itself waits, in milliseconds, for another
+// process to finish its transaction. It stays below the edge's deadline of a
+// request, so that a client gets 503 and not a cut connection.
+const BusyTimeout = 5000
+
+// Pragma is a setting of a connection and SQLite's reply once it took.
+type Pragma struct{ Name, Value, Reads string }
+
+// The settings of a connection. journal_size_limit cuts the log back after a
+// burst; by itself it stays near 4 MiB, since every commit of an explicit
+// transaction may fold it into the database (wal_autocheckpoint).
+var (
+	commonPragmas = []Pragma{
+		{"busy_timeout", fmt.Sprint(BusyTimeout), fmt.Sprint(BusyTimeout)},
+		{"foreign_keys", "1", "1"},
+		{"synchronous", "FULL", "2"},
+	}
+	WriterPragmas = append([]Pragma{
+		{"journal_mode", "WAL", "wal"},
+		{"journal_size_limit", "16777216", "16777216"},
+		{"wal_autocheckpoint", "1000", "1000"},
+	}, commonPragmas...)
+	ReaderPragmas = append([]Pragma{{"query_only", "1", "1"}}, commonPragmas...)
+)
+
+// Address returns the driver's address of the file.
+func Address(file string, pragmas []Pragma) string {
+	var b strings.Builder
+	b.WriteString("file:")
+	if strings.HasPrefix(file, "/") {
+		b.WriteString("//") // an empty authority, so that a path with two slashes first does not give one
+	}
+	b.WriteString(strings.NewReplacer("%", "%25", "?", "%3f", "#", "%23").Replace(file))
+	b.WriteString("?_txlock=immediate")
+	for _, p := range pragmas {
+		fmt.Fprintf(&b, "&_pragma=%s(%s)", p.Name, p.Value)
+	}
+	return b.String()
+}
+
+// CheckPragmas reads the settings back: SQLite ignores what it cannot do.
+func CheckPragmas(ctx context.Context, c *sql.Conn, pragmas []Pragma) error {
+	for _, p := range pragmas {
+		var got string
+		if err := c.QueryRowContext(ctx, "PRAGMA "+p.Name).Scan(&got); err != nil {
+			return err
+		}
+		if got != p.Reads {
+			return fmt.Errorf("SQLite did not take the setting %s=%s: it reads %s; is the file on a network or read-only file system?", p.Name, p.Value, got)
+		}
+	}
+	return nil
+}
+
+// ReadingAddress returns the driver's address of a file that is only read; path is
+// its name for messages. Where this user may write to the file, the connections only
+// promise to write nothing: SQLite needs its other files to read beside a server, and
+// removes them in the end. Else, as on a read-only file system, there can be no
+// server and no log beside the file.
+func ReadingAddress(path, file string) (string, error) {
+	if CheckWritable(file) == nil {
+		return Address(file, ReaderPragmas) + "&mode=rw", nil
+	}
+	if err := checkStill(file); err != nil {
+		return "", fmt.Errorf("cannot read %s: %w", path, err)
+	}
+	return Address(file, ReaderPragmas) + "&mode=ro&immutable=1", nil
+}
+
+// checkStill returns an error where the file alone is not all of the database,
+// or may change while it is read.
+func checkStill(file string) error {
+	if info, err := os.Stat(file + LogSuffix); err == nil && info.Size() > 0 {
+		return fmt.Errorf("its newest part is in %s, and neither may be written by this user; copy both into a folder of your own and read the copy", file+LogSuffix)
+	}
+	if used, err := InUse(file); err != nil || used {
+		return errors.Join(errors.New("a server holds it, and this user may not write to it; run this as the server's user"), err)
+	}
+	return nil
+}
