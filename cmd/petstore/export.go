@@ -58,22 +58,11 @@ it is whole and on disk.`,
 }
 
 func addFormatFlag(flags *pflag.FlagSet, format *string, otherwise string) {
-	flags.StringVar(format, "format", "", "csv or ndjson; otherwise as "+otherwise+", tells")
-}
-
-func formatOf(flag string) (files.Format, error) {
-	switch format := files.Format(flag); format {
-	case "", files.CSV, files.NDJSON:
-		return format, nil
-	}
-	return "", usageError{fmt.Errorf("--format %q: there are csv and ndjson", flag)}
+	addChoiceFlag(flags, format, "format", "", "csv or ndjson; otherwise as "+otherwise+", tells", string(files.CSV), string(files.NDJSON))
 }
 
 func exportPets(ctx context.Context, env environment, cfg exportConfig) (err error) {
-	format, err := formatOf(cfg.format)
-	if err != nil {
-		return err
-	}
+	format := files.Format(cfg.format)
 	if format == "" {
 		format = files.FormatOf(cfg.file)
 	}

@@ -38,16 +38,16 @@ The exit status is 0 if the server is ready, else 1.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&addr, "addr", "127.0.0.1:8080", "the address that serve listens on")
-	flags.StringVar(&tlsCert, "tls-cert", "", "the certificate that serve has, if any: the server is asked by HTTPS")
+	addListenFlag(flags, &addr, "addr", "127.0.0.1:8080", "the address that serve listens on")
+	flags.StringVar(&tlsCert, "tls-cert", "", "the `file` of the certificate that serve has, if any: the server is asked by HTTPS")
 	return cmd
 }
 
 // readyAddress returns where to ask a server that listens on addr.
 func readyAddress(addr string, https bool) (string, error) {
 	host, port, err := net.SplitHostPort(addr)
-	if err != nil || port == "" {
-		return "", usageError{fmt.Errorf("--addr is %q: give the address that serve listens on, such as 127.0.0.1:8080", addr)}
+	if err != nil {
+		return "", err
 	}
 	if ip := net.ParseIP(host); host == "" || ip.IsUnspecified() {
 		host = "127.0.0.1" // the server listens on every address

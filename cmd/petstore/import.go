@@ -59,7 +59,7 @@ into a store that holds no pets.`,
 	addFormatFlag(flags, &cfg.format, "FILE's name, or its content")
 	flags.BoolVar(&cfg.dryRun, "dry-run", false, "check the file and store nothing; the store is not opened")
 	flags.BoolVar(&cfg.keepGood, "keep-good", false, "leave out the rows that are not acceptable, and store the others")
-	flags.StringVar(&cfg.rejects, "rejects", "", "write the rows that are not acceptable to this new file, as CSV of line, reason and row")
+	flags.StringVar(&cfg.rejects, "rejects", "", "write the rows that are not acceptable to this new `file`, as CSV of line, reason and row")
 	flags.BoolVar(&cfg.restore, "restore", false, "keep the identifiers of an export; the store must hold no pets")
 	addJSONFlag(flags, &cfg.asJSON)
 	return cmd
@@ -68,10 +68,8 @@ into a store that holds no pets.`,
 // check refuses flags that make no sense together, and returns the format by the
 // flag or the file's name.
 func (cfg importConfig) check() (files.Format, error) {
-	format, err := formatOf(cfg.format)
+	format := files.Format(cfg.format)
 	switch {
-	case err != nil:
-		return "", err
 	case cfg.store == store.Memory:
 		return "", usageError{errors.New("the store memory: keeps nothing between programs, so there is nothing to import into; use --store sqlite:PATH")}
 	case cfg.restore && cfg.keepGood:

@@ -41,7 +41,8 @@ Exit status:
 	}
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		if e, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
-			err = fmt.Errorf("--%s %q: %s", e.GetFlag().Name, e.GetValue(), fitting(e.GetFlag()))
+			f := e.GetFlag()
+			err = fmt.Errorf("--%s%s: %s", f.Name, shownValue(f, " ", e.GetValue()), explainValue(f, e))
 		}
 		return usageError{fmt.Errorf("%w; see %s -h", err, cmd.CommandPath())}
 	})
@@ -51,21 +52,28 @@ Exit status:
 	root.SetErr(env.stderr)
 	root.SetVersionTemplate(versionLine())
 	describeVariables(root)
+	addHelp(root)
 	addCompletion(root)
+	completeValues(root)
 	return root
 }
 
-// addCompletion adds cobra's own command, which takes no variables. It remembers
-// where root writes to.
-func addCompletion(root *cobra.Command) {
-	root.InitDefaultCompletionCmd("completion")
-	for _, cmd := range root.Commands() {
-		if cmd.Name() != "completion" {
+// addHelp adds cobra's own command, which has to refuse the name of no command.
+func addHelp(root *cobra.Command) {
+	root.InitDefaultHelpCmd()
+	for _, help := range root.Commands() {
+		if help.Name() != "help" {
 			continue
 		}
-		cmd.Args, cmd.RunE = unknownCommand, func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
-		for _, shell := range cmd.Commands() {
-			shell.Args = exactly(0, "")
+		help.Run, help.RunE = nil, func(_ *cobra.Command, args []string) error {
+			cmd, rest, err := root.Find(args)
+			if err == nil {
+				err = unknownCommand(cmd, rest)
+			}
+			if err != nil {
+				return err
+			}
+			return cmd.Help()
 		}
 	}
 }
@@ -90,11 +98,6 @@ func exactly(n int, usage string) cobra.PositionalArgs {
 		}
 		return usageError{fmt.Errorf("usage: %s%s; see %s -h", cmd.CommandPath(), usage, cmd.CommandPath())}
 	}
-}
-
-// addStoreFlag adds --store, which every command that works on a store has.
-func addStoreFlag(flags *pflag.FlagSet, address *string) {
-	flags.StringVar(address, "store", "sqlite:petstore.db", "where pets and keys are kept: "+store.Addresses)
 }
 
 // notifyOn has a store write its notices for the operator to stderr.
@@ -126,20 +129,6 @@ func describeVariables(cmd *cobra.Command) {
 	}
 }
 
-// fitting says which values the flag takes.
-func fitting(f *pflag.Flag) string {
-	switch f.Value.Type() {
-	case "bool":
-		return "give true or false"
-	case "duration":
-		return errDuration.Error()
-	case "int":
-		return "give an integer"
-	default:
-		return "give another value"
-	}
-}
-
 // fromEnvironment sets the flags that the command line does not from their
 // variables.
 func fromEnvironment(flags *pflag.FlagSet, getenv func(string) string) error {
@@ -153,7 +142,7 @@ func fromEnvironment(flags *pflag.FlagSet, getenv func(string) string) error {
 			return
 		}
 		if err := flags.Set(f.Name, value); err != nil {
-			errs = append(errs, usageError{fmt.Errorf("%s=%q, which stands for --%s: %s", variable(f.Name), value, f.Name, fitting(f))})
+			errs = append(errs, usageError{fmt.Errorf("%s%s, which stands for --%s: %s", variable(f.Name), shownValue(f, "=", value), f.Name, explainValue(f, err))})
 		}
 	})
 	return errors.Join(errs...)

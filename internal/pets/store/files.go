@@ -53,5 +53,5 @@ func fileAt(address, tools string) (string, error) {
 	case address == Memory:
 		return "", fmt.Errorf("the store memory: keeps nothing between programs; use --store sqlite:PATH")
 	}
-	return "", fmt.Errorf("unknown store %q: give %s", Redact(address), Addresses)
+	return "", CheckAddress(address)
 }

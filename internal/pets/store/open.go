@@ -38,6 +38,21 @@ func Notify(f func(message string)) Option {
 	return func(o *sqlite.Options) { o.Notify = f }
 }
 
+// CheckAddress returns an error, without a secret in it, where Open would refuse the
+// address whatever stands there. It opens no store.
+func CheckAddress(address string) error {
+	path, isFile := strings.CutPrefix(address, "sqlite:")
+	switch {
+	case isFile:
+		return dbfile.CheckName(path)
+	case isPostgres(address):
+		return postgres.CheckAddress(address)
+	case address == Memory:
+		return nil
+	}
+	return fmt.Errorf("unknown store %q: give %s", Redact(address), Addresses)
+}
+
 // Open opens the store at that address, makes it and brings its schema up to
 // date if need be, unless an option says otherwise. The caller closes it.
 func Open(ctx context.Context, address string, options ...Option) (pets.Store, error) {
@@ -54,7 +69,7 @@ func Open(ctx context.Context, address string, options ...Option) (pets.Store, e
 	case address == Memory:
 		return memory.New(), nil
 	}
-	return nil, fmt.Errorf("unknown store %q: give %s", Redact(address), Addresses)
+	return nil, CheckAddress(address)
 }
 
 // InUse reports whether another process, such as a server, holds the SQLite

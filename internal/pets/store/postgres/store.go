@@ -41,6 +41,10 @@ type Store struct {
 // within the half second that a host has for a connection.
 const busyWait = 3 * time.Second
 
+// CheckAddress returns an error where Open would refuse the address without asking a
+// server. It reads the files that the address names, such as a certificate.
+func CheckAddress(address string) error { return primary.CheckAddress(address) }
+
 // Open opens the database at address, a postgres:// address with one host or
 // several, and brings its schema up to date if need be. It refuses a database
 // whose schema is newer than this program or whose text is not UTF-8. Its

@@ -13,6 +13,13 @@ import (
 // default: three replicas.
 const maxConns = 16
 
+// CheckAddress returns an error, without a password in it, where Open would refuse
+// the address without asking a server.
+func CheckAddress(address string) error {
+	_, err := parse(address)
+	return err
+}
+
 // parse reads the address. It hides the parser's own error, which repeats the
 // address and sometimes the password.
 func parse(address string) (*pgxpool.Config, error) {

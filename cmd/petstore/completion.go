@@ -1,0 +1,46 @@
+package main
+
+import (
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// addCompletion adds cobra's own command, which takes no variables. It remembers
+// where root writes to.
+func addCompletion(root *cobra.Command) {
+	root.InitDefaultCompletionCmd("completion")
+	for _, cmd := range root.Commands() {
+		if cmd.Name() != "completion" {
+			continue
+		}
+		cmd.Args, cmd.RunE = unknownCommand, func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+		for _, shell := range cmd.Commands() {
+			shell.Args = exactly(0, "")
+		}
+	}
+}
+
+// completeValues has shells offer the values of flags, and names of files only where
+// -h says FILE, or file for a flag's value.
+func completeValues(cmd *cobra.Command) {
+	if !strings.Contains(cmd.Use, "FILE") && cmd.ValidArgsFunction == nil {
+		cmd.ValidArgsFunction = cobra.NoFileCompletions
+	}
+	cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
+		if name, _ := pflag.UnquoteUsage(f); name == "file" || f.Value.Type() == "bool" {
+			return
+		}
+		offer := cobra.FixedCompletions(nil, cobra.ShellCompDirectiveNoFileComp)
+		if j, ok := f.Value.(judged); ok && f.Name == "store" {
+			offer = cobra.FixedCompletions(j.words, cobra.ShellCompDirectiveNoFileComp|cobra.ShellCompDirectiveNoSpace) // a path or a host follows
+		} else if ok {
+			offer = cobra.FixedCompletions(j.words, cobra.ShellCompDirectiveNoFileComp)
+		}
+		_ = cmd.RegisterFlagCompletionFunc(f.Name, offer) // fails where there is no such flag, or it was called twice
+	})
+	for _, sub := range cmd.Commands() {
+		completeValues(sub)
+	}
+}
