@@ -29,8 +29,10 @@ func (i Idempotency) validate() error {
 	return nil
 }
 
-// Repeats returns the pet that p's idempotency key has made before: p itself
-// was sent twice, or, with the kind Reused, the key was used for another pet.
+// Repeats returns made, the pet that p's idempotency key has made before, where p is
+// the same pet sent again. Where p is another pet, it fails with the kind Reused. The
+// comparison is that of Go, by which two pointers to the same text differ: a property
+// of a pet must be a value.
 func (p NewPet) Repeats(made Pet) (Pet, error) {
 	if p.WithID(made.ID) != made {
 		return Pet{}, &Error{Kind: Reused, Message: "this Idempotency-Key was used for another animal; send a new key for a new animal"}

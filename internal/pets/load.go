@@ -31,7 +31,7 @@ func Restoring(pets iter.Seq2[Pet, error]) iter.Seq2[Pet, error] {
 		for p, err := range pets {
 			n++
 			if err == nil {
-				err = NewPet{Name: p.Name, CategoryID: p.CategoryID, Status: p.Status}.loadable(n)
+				err = p.WithoutID().loadable(n)
 			}
 			if err == nil {
 				err = CheckNextID(p.ID, last)

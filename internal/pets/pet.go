@@ -28,7 +28,8 @@ func (s Status) Valid() bool { return s == Available || s == Pending || s == Sol
 // integer that JavaScript's numbers (IEEE 754 binary64) keep whole.
 const MaxID = 1<<53 - 1
 
-// NewPet is a pet before it has an identifier.
+// NewPet is a pet before it has an identifier. Its properties are those of Pet, and
+// are comparable values: see Repeats.
 type NewPet struct {
 	Name       string // any Unicode text without U+0000
 	CategoryID int64  // any value
@@ -69,7 +70,13 @@ func (p NewPet) Validate() error {
 	return p.Idempotency.validate()
 }
 
-// WithID returns the pet that p becomes once a store has assigned id.
+// WithID returns the pet that p becomes once a store has assigned id. WithoutID is the
+// way back.
 func (p NewPet) WithID(id int64) Pet {
 	return Pet{ID: id, Name: p.Name, CategoryID: p.CategoryID, Status: p.Status}
+}
+
+// WithoutID returns p as it was before it had an identifier.
+func (p Pet) WithoutID() NewPet {
+	return NewPet{Name: p.Name, CategoryID: p.CategoryID, Status: p.Status}
 }

@@ -2,6 +2,7 @@ package pets_test
 
 import (
 	"math"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -74,6 +75,45 @@ func TestValidateNamesTheValueNoStoreAccepts(t *testing.T) {
 		if err == nil || err.Error() != c.want || pets.KindOf(err) != pets.Invalid {
 			t.Errorf("%#v: got error %v, want %q", c.pet, err, c.want)
 		}
+	}
+}
+
+// fill gives each field of a pet but the idempotency key a value that is not zero.
+func fill(t *testing.T, pet reflect.Value) {
+	t.Helper()
+	for field, value := range pet.Fields() {
+		switch {
+		case field.Name == "Idempotency":
+		case value.CanInt():
+			value.SetInt(7)
+		case value.CanUint():
+			value.SetUint(7)
+		case value.Kind() == reflect.String:
+			value.SetString("x")
+		case value.Kind() == reflect.Bool:
+			value.SetBool(true)
+		case value.Kind() == reflect.Struct:
+			fill(t, value)
+		default:
+			t.Errorf("%s: got the type %s, want a value that == compares: an idempotent repeat is told by it", field.Name, field.Type)
+		}
+	}
+}
+
+func TestEveryPropertyOfAPetIsAValueAndKeptWithAndWithoutAnIdentifier(t *testing.T) {
+	var p pets.NewPet
+	fill(t, reflect.ValueOf(&p).Elem())
+	made := p.WithID(42)
+	for field, value := range reflect.ValueOf(made).Fields() {
+		if value.IsZero() {
+			t.Errorf("Pet.%s: got its zero value, want the value of NewPet: pet.go", field.Name)
+		}
+	}
+	if got := made.WithoutID(); got != p {
+		t.Errorf("with an identifier and without it again: got %+v, want %+v: pet.go", got, p)
+	}
+	if reflect.TypeFor[pets.NewPet]().NumField() != reflect.TypeFor[pets.Pet]().NumField() {
+		t.Error("NewPet and Pet: got fields of one alone, want Idempotency and ID to be the only ones: pet.go")
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -27,28 +28,23 @@ const lockPets = "LOCK TABLE pets IN SHARE ROW EXCLUSIVE MODE"
 // also when the transaction rolls back: then identifiers are left out.
 const setLastID = "SELECT setval('pets_id_seq', greatest($1, last_value)) FROM pets_id_seq"
 
-var (
-	newIDs = []string{"name", "category_id", "status", "key_id", "idempotency_key"}
-	ownIDs = append([]string{"id"}, newIDs...)
-)
-
 // Load implements pets.PetStore.
 func (s *Store) Load(ctx context.Context, animals iter.Seq2[pets.NewPet, error]) (int, error) {
-	return s.load(ctx, pets.Loading(animals), newIDs)
+	return s.load(ctx, pets.Loading(animals), false)
 }
 
 // Restore implements pets.PetStore. The table must be empty. The sequence
 // says nothing about that, because it also counts writes that were rolled back.
 func (s *Store) Restore(ctx context.Context, animals iter.Seq2[pets.Pet, error]) (int, error) {
-	return s.load(ctx, pets.Restoring(animals), ownIDs)
+	return s.load(ctx, pets.Restoring(animals), true)
 }
 
 // load copies pets in one transaction, on a connection of its own: the pools have
 // few, and abandon them where the server is too slow for requests. It does not
 // retry. It only asks whether the transaction was committed until the server tells,
 // by an idempotency key of the first pet.
-func (s *Store) load(ctx context.Context, animals iter.Seq2[pets.Pet, error], columns []string) (int, error) {
-	l := &loader{columns: columns, first: s.newIdempotency()}
+func (s *Store) load(ctx context.Context, animals iter.Seq2[pets.Pet, error], ownIDs bool) (int, error) {
+	l := &loader{ownIDs: ownIDs, first: s.newIdempotency()}
 	err := s.db.Dedicated(ctx, func(c *pgx.Conn) error { return l.run(ctx, c, animals) })
 	switch {
 	case l.refusal != nil:
@@ -70,8 +66,8 @@ func (s *Store) load(ctx context.Context, animals iter.Seq2[pets.Pet, error], co
 
 // loader is an import that runs, and the source of its COPY.
 type loader struct {
-	columns []string
-	first   pets.Idempotency // of the first pet
+	ownIDs bool             // whether the pets keep their identifiers
+	first  pets.Idempotency // of the first pet
 
 	n          int
 	pet        pets.Pet
@@ -103,10 +99,8 @@ func (l *loader) run(ctx context.Context, c *pgx.Conn, animals iter.Seq2[pets.Pe
 	return primary.FailOnWarning(c, func() error { return tx.Commit(committing) })
 }
 
-func (l *loader) restores() bool { return len(l.columns) == len(ownIDs) }
-
 func (l *loader) copy(tx pgx.Tx) error {
-	if l.restores() {
+	if l.ownIDs {
 		empty, err := isEmpty(l.ctx, tx)
 		if err != nil {
 			return err
@@ -116,10 +110,14 @@ func (l *loader) copy(tx pgx.Tx) error {
 			return l.refusal
 		}
 	}
-	if _, err := tx.CopyFrom(l.ctx, pgx.Identifier{"pets"}, l.columns, l); err != nil {
+	columns := inserted
+	if l.ownIDs {
+		columns = slices.Concat(inserted, []string{idColumn})
+	}
+	if _, err := tx.CopyFrom(l.ctx, pgx.Identifier{"pets"}, columns, l); err != nil {
 		return err
 	}
-	if l.restores() && l.n > 0 {
+	if l.ownIDs && l.n > 0 {
 		_, err := tx.Exec(l.ctx, setLastID, l.pet.ID)
 		return err
 	}
@@ -157,16 +155,16 @@ func (l *loader) Next() bool {
 }
 
 func (l *loader) Values() ([]any, error) {
-	p := l.pet
-	values := make([]any, 0, len(ownIDs))
-	if l.restores() {
-		values = append(values, p.ID)
-	}
-	values = append(values, p.Name, p.CategoryID, string(p.Status))
+	values := fields(&l.pet)
 	if l.n == 1 {
-		return append(values, l.first.KeyID, l.first.Key), nil
+		values = append(values, l.first.KeyID, l.first.Key)
+	} else {
+		values = append(values, nil, nil)
 	}
-	return append(values, nil, nil), nil
+	if l.ownIDs {
+		values = append(values, l.pet.ID)
+	}
+	return values, nil
 }
 
 func (l *loader) Err() error { return l.err }
@@ -204,7 +202,7 @@ func isStored(ctx context.Context, c *pgx.Conn, first pets.Idempotency) (bool, e
 	if err != nil {
 		return false, err
 	}
-	tag, err := tx.Exec(ctx, InsertPet, "", 0, string(pets.Available), first.KeyID, first.Key)
+	tag, err := tx.Exec(ctx, insertPet, insertArgs(pets.NewPet{Idempotency: first}.WithDefaults())...)
 	if err == nil && tag.RowsAffected() == 1 {
 		return false, tx.Rollback(ctx)
 	}

@@ -2,7 +2,7 @@ package postgres
 
 import (
 	"context"
-	"encoding/binary"
+	"strings"
 
 	"github.com/jackc/pgx/v5"
 
@@ -12,19 +12,23 @@ import (
 
 // The statements of the operations. They are exported for internal/proof/bench/pgbench,
 // which runs the same statements.
-const (
-	InsertPet = `INSERT INTO pets (name, category_id, status, key_id, idempotency_key) VALUES ($1, $2, $3, $4, $5)
+var (
+	insertPet = "INSERT INTO pets (" + strings.Join(inserted, ", ") + ") VALUES (" + placeholders(len(inserted)) + `)
 ON CONFLICT (key_id, idempotency_key) WHERE idempotency_key IS NOT NULL DO NOTHING RETURNING id`
-	SelectPet          = "SELECT id, name, category_id, status FROM pets WHERE id = $1"
-	SelectPets         = "SELECT id, name, category_id, status FROM pets WHERE id > $1 ORDER BY id LIMIT $2"
-	SelectPetsByStatus = "SELECT id, name, category_id, status FROM pets WHERE status = $1 AND id > $2 ORDER BY id LIMIT $3"
+	SelectPet          = "SELECT " + petColumns + " FROM pets WHERE id = $1"
+	SelectPets         = "SELECT " + petColumns + " FROM pets WHERE id > $1 ORDER BY id LIMIT $2"
+	SelectPetsByStatus = "SELECT " + petColumns + " FROM pets WHERE status = $1 AND id > $2 ORDER BY id LIMIT $3"
 )
+
+// InsertPet returns the statement that stores p, which has an idempotency key, with
+// its arguments: pointers to values, or values.
+func InsertPet(p pets.NewPet) (statement string, args []any) { return insertPet, insertArgs(p) }
 
 // selectPetMade reads the pet that an idempotency key has made, and writes to the
 // log. The pet may be readable before a standby has it, where the wait for the
 // standby was cancelled. The new entry of the log commits after the pet, so its
 // commit waits for both.
-const selectPetMade = `SELECT id, name, category_id, status, pg_logical_emit_message(true, 'petstore', '')::text
+var selectPetMade = "SELECT " + petColumns + `, pg_logical_emit_message(true, 'petstore', '')::text
 FROM pets WHERE key_id = $1 AND idempotency_key = $2`
 
 // CreatePet implements pets.PetStore. Where the client sends no idempotency
@@ -38,8 +42,8 @@ func (s *Store) CreatePet(ctx context.Context, p pets.NewPet) (pets.Pet, error) 
 	}
 	var created, made pets.Pet
 	err := s.db.Write(ctx, primary.Statement{
-		SQL:  InsertPet,
-		Args: []any{p.Name, p.CategoryID, string(p.Status), p.Idempotency.KeyID, p.Idempotency.Key},
+		SQL:  insertPet,
+		Args: insertArgs(p),
 		Scan: func(r pgx.BatchResults) error {
 			var id int64
 			err := r.QueryRow().Scan(&id)
@@ -55,7 +59,7 @@ func (s *Store) CreatePet(ctx context.Context, p pets.NewPet) (pets.Pet, error) 
 			}
 			var logPosition string
 			return c.QueryRow(ctx, selectPetMade, p.Idempotency.KeyID, p.Idempotency.Key).
-				Scan(&made.ID, &made.Name, &made.CategoryID, (*string)(&made.Status), &logPosition)
+				Scan(append(scanned(&made), &logPosition)...)
 		},
 	})
 	switch {
@@ -75,7 +79,7 @@ func (s *Store) Pet(ctx context.Context, id int64) (pets.Pet, error) {
 		SQL:  SelectPet,
 		Args: []any{id},
 		Scan: func(r pgx.BatchResults) error {
-			err := r.QueryRow().Scan(&pet.ID, &pet.Name, &pet.CategoryID, (*string)(&pet.Status))
+			err := r.QueryRow().Scan(scanned(&pet)...)
 			if found = err == nil; isNoRows(err) {
 				return nil
 			}
@@ -119,44 +123,4 @@ func (s *Store) Pets(ctx context.Context, q pets.Query) (pets.Page, error) {
 		return pets.Page{}, translate(err)
 	}
 	return pets.Page{Pets: animals[:min(q.Limit, len(animals))], More: len(animals) > q.Limit}, nil
-}
-
-func scanPets(rows pgx.Rows, most int) ([]pets.Pet, error) {
-	defer rows.Close()
-	animals := make([]pets.Pet, 0, most)
-	for rows.Next() {
-		p, ok := rawPet(rows)
-		if !ok {
-			if err := rows.Scan(&p.ID, &p.Name, &p.CategoryID, (*string)(&p.Status)); err != nil {
-				return nil, err
-			}
-		}
-		animals = append(animals, p)
-	}
-	return animals, rows.Err()
-}
-
-// rawPet decodes a row in the format of a prepared statement: integers as eight
-// bytes, text as itself. Scan, which decodes any format, looks it up for each
-// value: a seventh of the processor time of a page.
-func rawPet(rows pgx.Rows) (p pets.Pet, ok bool) {
-	fields, values := rows.FieldDescriptions(), rows.RawValues()
-	if len(values) != 4 || fields[0].Format != pgx.BinaryFormatCode || fields[2].Format != pgx.BinaryFormatCode ||
-		len(values[0]) != 8 || len(values[2]) != 8 || values[1] == nil || values[3] == nil {
-		return p, false
-	}
-	p.ID = int64(binary.BigEndian.Uint64(values[0]))
-	p.Name = string(values[1])
-	p.CategoryID = int64(binary.BigEndian.Uint64(values[2]))
-	switch status := values[3]; { // the known statuses without an allocation
-	case string(status) == string(pets.Available):
-		p.Status = pets.Available
-	case string(status) == string(pets.Pending):
-		p.Status = pets.Pending
-	case string(status) == string(pets.Sold):
-		p.Status = pets.Sold
-	default:
-		p.Status = pets.Status(status)
-	}
-	return p, true
 }

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -188,7 +189,7 @@ func (b *bench) pgbench(op operation, base int64) (float64, error) {
 		return 0, err
 	}
 	args := []string{"-n", "-M", "prepared", "-c", strconv.Itoa(b.clients), "-j", "1", "-T", strconv.Itoa(max(1, int(b.slice.Seconds()))), "-f", script}
-	for _, v := range append([]string{"base=" + strconv.FormatInt(base, 10)}, values...) {
+	for _, v := range slices.Concat([]string{"base=" + strconv.FormatInt(base, 10)}, values, op.variables) {
 		args = append(args, "-D", v)
 	}
 	cmd := b.server.Command("pgbench", append(args, "postgres")...)

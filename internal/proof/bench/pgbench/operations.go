@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -33,23 +34,33 @@ type operation struct {
 	requests     [][]byte
 	call         func(context.Context, *postgres.Store) error
 	script       string
+	variables    []string // of the script, beside values
 	commitDelay  time.Duration
+}
+
+// created is the pet that creates make. pgbench counts its idempotency keys itself.
+var created = pets.NewPet{
+	Name: "Frank", CategoryID: 1, Status: pets.Pending,
+	Idempotency: pets.Idempotency{KeyID: "pgbench", Key: "counted"},
 }
 
 // operations returns the operations whose names contain wanted. A page of 20 is
 // asked for with one more row, as the store does.
 func operations(wanted string) []operation {
+	insert, variables := insertScript()
 	all := []operation{
 		{
 			name: "create", status: "201",
 			requests: [][]byte{rig.Post(`{"name":"Frank","categoryId":1,"status":"pending"}`)},
 			call: func(ctx context.Context, s *postgres.Store) error {
-				_, err := s.CreatePet(ctx, pets.NewPet{Name: "Frank", CategoryID: 1, Status: pets.Pending})
+				p := created
+				p.Idempotency = pets.Idempotency{}
+				_, err := s.CreatePet(ctx, p)
 				return err
 			},
 			// Every client counts for itself, from a number that no run before it had.
-			script: "\\set n :n + 1\n\\set key :base + :client_id * 1000000000 + :n\n" +
-				with(postgres.InsertPet, ":name", ":category", ":status", ":scope", ":key"),
+			script:    "\\set n :n + 1\n\\set key :base + :client_id * 1000000000 + :n\n" + insert,
+			variables: variables,
 		},
 		{
 			name: "list", status: "200",
@@ -88,12 +99,25 @@ func operations(wanted string) []operation {
 }
 
 // values are the variables that the scripts use and do not set.
-var values = []string{"name=Frank", "category=1", "status=pending", "scope=pgbench", "sold=sold", "most=21", "n=0"}
+var values = []string{"sold=sold", "most=21", "n=0"}
 
-// with puts pgbench's variables in the place of a statement's parameters. In
-// pgbench's prepared mode they are parameters again.
+// insertScript returns the statement that stores created, and the variables that
+// stand for its arguments. The last argument is the idempotency key.
+func insertScript() (script string, variables []string) {
+	statement, args := postgres.InsertPet(created)
+	names := make([]string, len(args))
+	for i, arg := range args {
+		names[i] = fmt.Sprintf(":arg%d", i+1)
+		variables = append(variables, fmt.Sprintf("arg%d=%v", i+1, reflect.Indirect(reflect.ValueOf(arg))))
+	}
+	names[len(names)-1] = ":key"
+	return with(statement, names...), variables
+}
+
+// with puts pgbench's variables in the place of a statement's parameters, from the
+// last on: $1 is a part of $10. In pgbench's prepared mode they are parameters again.
 func with(statement string, variables ...string) string {
-	for i, v := range variables {
+	for i, v := range slices.Backward(variables) {
 		statement = strings.ReplaceAll(statement, fmt.Sprintf("$%d", i+1), v)
 	}
 	return strings.ReplaceAll(statement, "\n", " ") + ";\n"
