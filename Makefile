@@ -138,7 +138,7 @@ docs-ui: ## take /docs' user interface from the npm package that internal/edge/d
 	(cd "$$tmp" && node terms.mjs) > LICENSES.txt
 
 docs-samples: ## write the samples of /docs from the clients' quick starts and stories
-	UPDATE=1 go test -count=1 ./internal/edge/docs -run TheSamplesAreTheTestedOnes
+	UPDATE=1 go test -count=1 ./internal/pets/web -run TheSamplesAreTheTestedOnes
 
 docs-picture: build ## take the picture of /docs for the README (needs Chromium and ImageMagick)
 	@tmp=$$(mktemp -d); PETSTORE_API_KEYS=a-key-for-the-picture $(BIN) serve --store memory: --addr 127.0.0.1:8080 2>/dev/null & server=$$!; trap 'kill $$server; rm -rf "$$tmp"' EXIT; \

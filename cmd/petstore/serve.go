@@ -20,6 +20,7 @@ import (
 	"example.com/petstore/internal/pets/keys"
 	"example.com/petstore/internal/pets/service"
 	"example.com/petstore/internal/pets/store"
+	"example.com/petstore/internal/pets/web"
 )
 
 // serveConfig is the configuration of `petstore serve`.
@@ -268,6 +269,8 @@ func newHandler(cfg serveConfig, logger *slog.Logger, observed *observation, key
 			return st.Ping(ctx)
 		},
 		LocalOrigins:   cfg.sandbox,
+		QuickStart:     web.QuickStart,
+		Samples:        web.Samples,
 		Limits:         limits,
 		Observer:       observed.observer,
 		TrustedProxies: cfg.trustedProxies,

@@ -28,7 +28,10 @@ func (e *edge) registerDocs(r *router, doc *openapi3.T) error {
 	if public == BasePath {
 		public = "" // no other address than that of the request
 	}
-	e.docs, err = docs.New(e.Document, append(asJSON, '\n'), public)
+	e.docs, err = docs.New(docs.Page{
+		Document: e.Document, JSON: append(asJSON, '\n'), Base: BasePath, Public: public,
+		QuickStart: e.QuickStart, Samples: e.Samples,
+	})
 	if err != nil {
 		return err
 	}

@@ -49,6 +49,9 @@ type Config struct {
 	// Ready returns why the service cannot serve now, or nil.
 	Ready func(ctx context.Context) error
 
+	QuickStart string // of the page at /docs, in Markdown
+	Samples    []byte // of the page at /docs, by operationId, as x-codeSamples has them
+
 	// LocalOrigins lets scripts of pages at localhost use the service (CORS).
 	// Otherwise no browser lets a script of another origin do so.
 	LocalOrigins bool

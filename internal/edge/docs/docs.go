@@ -34,11 +34,20 @@ type Site struct {
 	handlers func() (map[string]http.Handler, error)
 }
 
-// New returns a site. document is openapi.yaml byte for byte, asJSON the same as
-// JSON. public is the base address of the service where clients use another one
-// than the page's, else "".
-func New(document, asJSON []byte, public string) (*Site, error) {
-	policy, err := securityPolicy(public)
+// Page is all that a site is made of.
+type Page struct {
+	Document []byte // openapi.yaml byte for byte
+	JSON     []byte // the same document as JSON
+	Base     string // the path of the operations, such as /v1
+	Public   string // the base address of the service where clients use another one than the page's, else ""
+
+	QuickStart string // Markdown that stands after the first paragraph; may be empty
+	Samples    []byte // YAML: by operationId, a list as x-codeSamples has it; may be empty
+}
+
+// New returns the site of a page.
+func New(p Page) (*Site, error) {
+	policy, err := securityPolicy(p.Public)
 	if err != nil {
 		return nil, err
 	}
@@ -47,16 +56,20 @@ func New(document, asJSON []byte, public string) (*Site, error) {
 	return &Site{sync.OnceValues(func() (map[string]http.Handler, error) {
 		s := &site{
 			handlers: map[string]http.Handler{
-				"/openapi.yaml": &file{header: header(yamlType, revalidate), codings: plain(document)},
-				"/openapi.json": &file{header: header("application/json", revalidate), codings: plain(asJSON)},
+				"/openapi.yaml": &file{header: header(yamlType, revalidate), codings: plain(p.Document)},
+				"/openapi.json": &file{header: header("application/json", revalidate), codings: plain(p.JSON)},
 			},
 			policy: policy,
 			names:  map[string]string{},
 		}
-		if err := s.addAssets(document); err != nil {
+		reading, err := forReading(p)
+		if err != nil {
+			return nil, fmt.Errorf("openapi.yaml: %w", err)
+		}
+		if err := s.addAssets(reading.document); err != nil {
 			return nil, err
 		}
-		return s.handlers, s.addPage(public)
+		return s.handlers, s.addPage(p, reading)
 	})}, nil
 }
 
@@ -71,11 +84,7 @@ type site struct {
 }
 
 // addAssets adds what the page loads.
-func (s *site) addAssets(document []byte) error {
-	shown, err := forReading(document)
-	if err != nil {
-		return fmt.Errorf("openapi.yaml: %w", err)
-	}
+func (s *site) addAssets(shown []byte) error {
 	if err := s.addAsset("document", "document", ".yaml", yamlType, shown, compressed); err != nil {
 		return err
 	}
@@ -122,13 +131,16 @@ func (s *site) addAsset(known, name, extension, mediaType string, data []byte, r
 
 // addPage adds the page. It has no redirect: at /docs and at /docs/ it is the
 // same, but for how its relative links begin.
-func (s *site) addPage(public string) error {
+func (s *site) addPage(p Page, r reading) error {
 	page, err := ui.ReadFile("ui/page.html")
 	if err != nil {
 		return err
 	}
 	for path, root := range map[string]string{Path: "", Path + "/": "../"} {
-		places := []string{"{{root}}", root, "{{public}}", html.EscapeString(public)}
+		places := []string{"{{root}}", root}
+		for name, text := range map[string]string{"title": r.title, "base": strings.TrimPrefix(p.Base, "/"), "server": r.server, "public": p.Public} {
+			places = append(places, "{{"+name+"}}", html.EscapeString(text))
+		}
 		for known, name := range s.names {
 			places = append(places, "{{"+known+"}}", root+name)
 		}

@@ -21,7 +21,7 @@ import (
 // site returns the handlers of a service with that public address.
 func site(t testing.TB, public string) map[string]http.Handler {
 	t.Helper()
-	s, err := docs.New(gen.Document, []byte("{}"), public)
+	s, err := docs.New(docs.Page{Document: gen.Document, JSON: []byte("{}"), Base: "/v1", Public: public})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -226,7 +226,7 @@ func TestThePageMaySendRequestsToThePublicAddressAndNoOther(t *testing.T) {
 		}
 	}
 	for _, public := range []string{"https://a;script-src b/v1", "https://a,b/v1", "http://%zz"} {
-		if _, err := docs.New(gen.Document, nil, public); err == nil {
+		if _, err := docs.New(docs.Page{Document: gen.Document, Public: public}); err == nil {
 			t.Errorf("the address %s: got no error, want one", public)
 		}
 	}

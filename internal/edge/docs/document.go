@@ -2,7 +2,6 @@ package docs
 
 import (
 	"bytes"
-	_ "embed"
 	"fmt"
 	"regexp"
 	"strings"
@@ -11,26 +10,24 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-//go:embed quickstart.md
-var quickStart string
-
-// samples are what stands beside each operation, by operationId, in the form
-// of x-codeSamples. TestTheSamplesAreTheTestedOnes writes and checks them.
-//
-//go:embed samples.yaml
-var samples []byte
+// reading is the document as people read it.
+type reading struct {
+	document []byte // in YAML
+	title    string // of the document
+	server   string // the address of its first server, or ""
+}
 
 // forReading returns the page's own copy of the document: the quick start comes
 // first, the sections of the descriptions after the operations, each operation
 // has its samples, and a deprecated one says so beside its name.
-func forReading(document []byte) ([]byte, error) {
+func forReading(p Page) (reading, error) {
 	var doc yaml.Node
-	if err := yaml.Unmarshal(document, &doc); err != nil {
-		return nil, err
+	if err := yaml.Unmarshal(p.Document, &doc); err != nil {
+		return reading{}, err
 	}
-	var bySample map[string]yaml.Node
-	if err := yaml.Unmarshal(samples, &bySample); err != nil {
-		return nil, err
+	var samples map[string]yaml.Node
+	if err := yaml.Unmarshal(p.Samples, &samples); err != nil {
+		return reading{}, fmt.Errorf("samples: %w", err)
 	}
 	root := doc.Content[0]
 	info, tags := child(root, "info"), child(root, "tags")
@@ -44,7 +41,7 @@ func forReading(document []byte) ([]byte, error) {
 		set(tag, "description", text(first))
 		reference = rest + reference
 	}
-	set(info, "description", text(intro+quickStart))
+	set(info, "description", text(intro+p.QuickStart))
 	tags.Content = append(tags.Content, mapping("name", "Reference", "description", reference))
 
 	for _, item := range values(child(root, "paths")) {
@@ -53,11 +50,11 @@ func forReading(document []byte) ([]byte, error) {
 			if id == nil {
 				continue // not an operation but, say, parameters
 			}
-			if s, found := bySample[id.Value]; found {
+			if s, found := samples[id.Value]; found {
 				set(o, "x-codeSamples", &s)
 			}
 			if err := markDeprecated(o); err != nil {
-				return nil, fmt.Errorf("%s: %w", id.Value, err)
+				return reading{}, fmt.Errorf("%s: %w", id.Value, err)
 			}
 		}
 	}
@@ -65,9 +62,21 @@ func forReading(document []byte) ([]byte, error) {
 	e := yaml.NewEncoder(&out)
 	e.SetIndent(2)
 	if err := e.Encode(&doc); err != nil {
-		return nil, err
+		return reading{}, err
 	}
-	return out.Bytes(), e.Close()
+	if err := e.Close(); err != nil {
+		return reading{}, err
+	}
+	r := reading{document: out.Bytes()}
+	if title := child(info, "title"); title != nil {
+		r.title = title.Value
+	}
+	if servers := child(root, "servers"); servers != nil && len(servers.Content) > 0 {
+		if url := child(servers.Content[0], "url"); url != nil {
+			r.server = url.Value
+		}
+	}
+	return r, nil
 }
 
 var (

@@ -13,6 +13,7 @@ import (
 	"example.com/petstore/internal/pets"
 	"example.com/petstore/internal/pets/keys"
 	"example.com/petstore/internal/pets/service"
+	"example.com/petstore/internal/pets/web"
 )
 
 // New returns the service on a store. The fixed key opens it, and so do the keys of
@@ -30,6 +31,8 @@ func New(store pets.Store, key string, change ...func(*edge.Config)) (http.Handl
 		Logger:       slog.New(slog.DiscardHandler),
 		Authenticate: keyring.Authenticate,
 		Ready:        store.Ping,
+		QuickStart:   web.QuickStart,
+		Samples:      web.Samples,
 	}
 	for _, c := range change {
 		c(&cfg)

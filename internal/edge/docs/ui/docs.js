@@ -4,7 +4,7 @@
 
 const place = document.querySelector('#docs').dataset
 const root = new URL(place.root || '.', location.href) // whatever host, port and path the reader came by
-const here = new URL('v1', root).href
+const here = new URL(place.base || '.', root).href.replace(/\/$/, '')
 
 // The document names the production and staging addresses. What is tried here
 // goes to the server that the page is from.
@@ -68,7 +68,7 @@ const show = async () => {
   keepNumbersExact()
   new MutationObserver(mend).observe(document.body, { subtree: true, childList: true, attributeFilter: ['aria-selected', 'tabindex', 'role'] })
   Scalar.createApiReference('#docs', {
-    content: text.replaceAll('http://127.0.0.1:8080/v1', here), // in commands to copy
+    content: place.server.startsWith('http') ? text.replaceAll(place.server, here) : text, // in commands to copy
     servers: servers(),
     redirect: placeOfOperation,
     generateOperationSlug: ({ operationId }) => operationId,

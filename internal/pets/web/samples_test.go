@@ -1,4 +1,4 @@
-package docs_test
+package web_test
 
 import (
 	"bytes"
@@ -14,6 +14,8 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"example.com/petstore/gen"
+	"example.com/petstore/internal/edge/docs"
+	"example.com/petstore/internal/pets/web"
 )
 
 // language is a client with a quick start and a story, both of which `make sdk`
@@ -189,9 +191,19 @@ type shown struct {
 // ofPage returns the page's own copy of the document.
 func ofPage(t *testing.T) (doc shown, text string) {
 	t.Helper()
-	for path, h := range site(t, "") {
+	site, err := docs.New(docs.Page{Document: gen.Document, Base: "/v1", QuickStart: web.QuickStart, Samples: web.Samples})
+	if err != nil {
+		t.Fatal(err)
+	}
+	handlers, err := site.Handlers()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path, h := range handlers {
 		if strings.HasPrefix(path, "/docs/document-") {
-			text = string(send(t, h, "GET", path).body)
+			w := httptest.NewRecorder()
+			h.ServeHTTP(w, httptest.NewRequest("GET", path, nil))
+			text = w.Body.String()
 		}
 	}
 	if err := yaml.Unmarshal([]byte(text), &doc); err != nil {
