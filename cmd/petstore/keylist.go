@@ -67,10 +67,13 @@ func printNewKey(out io.Writer, k pets.Key, token string, asJSON bool) error {
 		_, err := fmt.Fprintln(out, token)
 		return err
 	}
-	return printJSON(out, struct {
-		Token string `json:"key"`
-		keyJSON
-	}{token, describeJSON(k, time.Now())})
+	return printJSON(out, newKeyJSON{token, describeJSON(k, time.Now())})
+}
+
+// newKeyJSON is a key that was made just now, with its secret.
+type newKeyJSON struct {
+	Token string `json:"key"`
+	keyJSON
 }
 
 func writeKeysJSON(out io.Writer, keys []pets.Key, now time.Time) error {

@@ -74,7 +74,7 @@ func keyNamed(keys []pets.Key, named string, now time.Time) (pets.Key, error) {
 	case 1:
 		return found, nil
 	}
-	return pets.Key{}, fmt.Errorf("%d keys that work have the name %q; revoke each by its ID: %s", len(ids), named, strings.Join(ids, ", "))
+	return pets.Key{}, fmt.Errorf("%d keys that work have the name %q; give the ID of one: %s", len(ids), named, strings.Join(ids, ", "))
 }
 
 // confirm asks the person at the terminal and returns nil for a yes. untouched

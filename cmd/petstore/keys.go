@@ -14,7 +14,7 @@ import (
 func keysCommand(env environment) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "keys",
-		Short: "Create, list and revoke API keys",
+		Short: "Create, list, rotate and revoke API keys",
 		Long: `keys manages the API keys of a store, also while servers run on it: they notice
 within 5 seconds. A store keeps only a hash of each key.
 
@@ -24,7 +24,7 @@ Secret scanners find a key that has leaked by this regular expression:
 		Args: unknownCommand,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(keysCreateCommand(), keysListCommand(env), keysRevokeCommand(env))
+	cmd.AddCommand(keysCreateCommand(), keysListCommand(env), keysRotateCommand(env), keysRevokeCommand(env))
 	return cmd
 }
 

@@ -66,6 +66,14 @@ func NewKey(name string, now time.Time, lifetime time.Duration) (Key, string, er
 	return k, token, nil
 }
 
+// Successor makes a key that takes the place of k, and its token: with the same name
+// and the same right. It fails as NewKey does.
+func (k Key) Successor(now time.Time, lifetime time.Duration) (Key, string, error) {
+	successor, token, err := NewKey(k.Name, now, lifetime)
+	successor.ReadOnly = k.ReadOnly
+	return successor, token, err
+}
+
 func validateKeyName(name string) error {
 	printable := utf8.ValidString(name) && !strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsPrint(r) })
 	if n := utf8.RuneCountInString(name); n == 0 || n > MaxKeyName || !printable {

@@ -111,6 +111,12 @@ type KeyStore interface {
 	// NotFound. A key that is revoked already keeps its first time.
 	RevokeKey(ctx context.Context, id string, at time.Time) (Key, error)
 
+	// RotateKey stores successor, whose ID must be new, and has the key with the
+	// given ID expire at end, or earlier where it would expire earlier anyway. Both
+	// happen or neither. It returns the old key, or NotFound where none with that ID
+	// works when successor is created.
+	RotateKey(ctx context.Context, id string, successor Key, end time.Time) (Key, error)
+
 	// RecordKeyUse stores when each key, named by its ID, was last used, to the
 	// second. It keeps the latest time it has heard of, and ignores keys that do
 	// not exist. Of a call that fails, any part may be stored; repeating it is

@@ -65,6 +65,28 @@ func (s *Store) RevokeKey(ctx context.Context, id string, at time.Time) (pets.Ke
 	return s.keys[i], nil
 }
 
+// RotateKey implements pets.KeyStore.
+func (s *Store) RotateKey(ctx context.Context, id string, successor pets.Key, end time.Time) (pets.Key, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.readable(ctx); err != nil {
+		return pets.Key{}, err
+	}
+	i := s.indexOfKey(id)
+	if i < 0 || s.keys[i].State(successor.CreatedAt) != pets.KeyActive {
+		return pets.Key{}, pets.NoSuchKey(id)
+	}
+	if s.indexOfKey(successor.ID) >= 0 {
+		return pets.Key{}, &pets.Error{Kind: pets.Internal, Message: "there is a key with id " + successor.ID + " already"}
+	}
+	end = end.UTC().Truncate(time.Second)
+	if old := s.keys[i].ExpiresAt; old.IsZero() || end.Before(old) {
+		s.keys[i].ExpiresAt = end
+	}
+	s.keys = append(s.keys, successor)
+	return s.keys[i], nil
+}
+
 // RecordKeyUse implements pets.KeyStore.
 func (s *Store) RecordKeyUse(ctx context.Context, used map[string]time.Time) error {
 	s.mu.Lock()

@@ -10,13 +10,24 @@ import (
 	"example.com/petstore/internal/pets/store/postgres/primary"
 )
 
-// insertKey and revokeKey touch their row also the second time (insertKey by
-// touchKey), so that they wait for the standby then too.
+// insertKey, revokeKey and rotateKey touch their row also the second time (insertKey
+// by touchKey), so that they wait for the standby then too.
 const (
 	keyColumns = "id, name, hash, read_only, created_at, expires_at, revoked_at, used_at"
 	insertKey  = "INSERT INTO keys (id, name, hash, read_only, created_at, expires_at) VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (id) DO NOTHING"
 	touchKey   = "UPDATE keys SET name = name WHERE id = $1 AND hash = $2"
 	revokeKey  = "UPDATE keys SET revoked_at = coalesce(revoked_at, $2) WHERE id = $1 RETURNING " + keyColumns
+	// rotateKey is one statement, so it does all or nothing. Where an earlier attempt
+	// has stored the successor, the old key may have expired by it; where another key
+	// has the successor's ID, it does nothing.
+	rotateKey = `WITH old AS (
+	UPDATE keys SET expires_at = least(expires_at, $2) WHERE id = $1 AND revoked_at IS NULL
+	AND (expires_at IS NULL OR expires_at > $7 OR EXISTS (SELECT FROM keys WHERE id = $3 AND hash = $5))
+	AND NOT EXISTS (SELECT FROM keys WHERE id = $3 AND hash <> $5)
+	RETURNING ` + keyColumns + `
+), successor AS (
+	INSERT INTO keys (id, name, hash, read_only, created_at, expires_at) SELECT $3, $4, $5, $6, $7, $8 FROM old ON CONFLICT (id) DO NOTHING
+) SELECT ` + keyColumns + ` FROM old`
 	selectKey  = "SELECT " + keyColumns + " FROM keys WHERE id = $1"
 	selectKeys = "SELECT " + keyColumns + " FROM keys ORDER BY created_at, stored"
 	// recordUse locks the rows in one order, since every replica does it: two
@@ -67,6 +78,14 @@ func (s *Store) Key(ctx context.Context, id string) (pets.Key, error) {
 // RevokeKey implements pets.KeyStore.
 func (s *Store) RevokeKey(ctx context.Context, id string, at time.Time) (pets.Key, error) {
 	return oneKey(ctx, s.db.Write, id, primary.Statement{SQL: revokeKey, Args: []any{id, at.UTC().Truncate(time.Second)}})
+}
+
+// RotateKey implements pets.KeyStore.
+func (s *Store) RotateKey(ctx context.Context, id string, k pets.Key, end time.Time) (pets.Key, error) {
+	return oneKey(ctx, s.db.Write, id, primary.Statement{
+		SQL:  rotateKey,
+		Args: []any{id, end.UTC().Truncate(time.Second), k.ID, k.Name, k.Hash[:], k.ReadOnly, k.CreatedAt, timeOrNull(k.ExpiresAt)},
+	})
 }
 
 // oneKey runs a statement whose result is the key with that ID, or none.

@@ -15,16 +15,19 @@ const (
 	insertKey  = "INSERT INTO keys (id, name, hash, read_only, created_at, expires_at) VALUES (?, ?, ?, ?, ?, ?)"
 	recordUse  = "UPDATE keys SET used_at = ?1 WHERE id = ?2 AND (used_at IS NULL OR used_at < ?1)"
 	revokeKey  = "UPDATE keys SET revoked_at = coalesce(revoked_at, ?) WHERE id = ? RETURNING " + keyColumns
+	rotateKey  = "UPDATE keys SET expires_at = min(coalesce(expires_at, ?1), ?1) WHERE id = ?2 AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ?3) RETURNING " + keyColumns
 	selectKey  = "SELECT " + keyColumns + " FROM keys WHERE id = ?"
 	selectKeys = "SELECT " + keyColumns + " FROM keys ORDER BY created_at, rowid"
 )
 
 // CreateKey implements pets.KeyStore.
 func (s *Store) CreateKey(ctx context.Context, k pets.Key) error {
-	return s.write(ctx, func(w *writer) error {
-		_, err := w.insertKey.Exec(k.ID, k.Name, k.Hash[:], k.ReadOnly, k.CreatedAt.Unix(), unixOrNull(k.ExpiresAt))
-		return err
-	})
+	return s.write(ctx, func(w *writer) error { return storeKey(w, k) })
+}
+
+func storeKey(w *writer, k pets.Key) error {
+	_, err := w.insertKey.Exec(k.ID, k.Name, k.Hash[:], k.ReadOnly, k.CreatedAt.Unix(), unixOrNull(k.ExpiresAt))
+	return err
 }
 
 // Key implements pets.KeyStore.
@@ -74,6 +77,33 @@ func (s *Store) RevokeKey(ctx context.Context, id string, at time.Time) (k pets.
 		return pets.Key{}, pets.NoSuchKey(id)
 	}
 	return k, nil
+}
+
+// RotateKey implements pets.KeyStore. Its two statements are a transaction of their
+// own: where the second fails, the first must leave nothing behind.
+func (s *Store) RotateKey(ctx context.Context, id string, successor pets.Key, end time.Time) (old pets.Key, err error) {
+	if s.committer == nil {
+		return pets.Key{}, errReadOnly
+	}
+	found := true
+	err = s.committer.writeExclusive(ctx, func(w *writer) error {
+		err := scanKey(w.rotateKey.QueryRow(end.Unix(), id, successor.CreatedAt.Unix()), &old)
+		if errors.Is(err, sql.ErrNoRows) {
+			found = false
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		return storeKey(w, successor)
+	})
+	switch {
+	case err != nil:
+		return pets.Key{}, err
+	case !found:
+		return pets.Key{}, pets.NoSuchKey(id)
+	}
+	return old, nil
 }
 
 // RecordKeyUse implements pets.KeyStore.

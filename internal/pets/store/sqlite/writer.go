@@ -19,7 +19,8 @@ type writer struct {
 	insertPets                      [maxInsert]*sql.Stmt // of 1, 2 … rows, prepared when first needed
 	insertPetOnce, selectPetMade    *sql.Stmt
 	args                            []any // of insertPets, used again and again
-	insertKey, revokeKey, recordUse *sql.Stmt
+	insertKey, revokeKey, rotateKey *sql.Stmt
+	recordUse                       *sql.Stmt
 }
 
 func newWriter(ctx context.Context, db *sql.DB) (*writer, error) {
@@ -37,6 +38,7 @@ func newWriter(ctx context.Context, db *sql.DB) (*writer, error) {
 		selectPetMade: c.prepare(ctx, selectPetMade),
 		insertKey:     c.prepare(ctx, insertKey),
 		revokeKey:     c.prepare(ctx, revokeKey),
+		rotateKey:     c.prepare(ctx, rotateKey),
 		recordUse:     c.prepare(ctx, recordUse),
 	}
 	if c.err != nil {
