@@ -98,12 +98,17 @@ image: build ## build the container image petstore:latest (IMAGE=buildah or podm
 # Namespaces, containers and ports below 1024 are for root alone: of the checks,
 # the test program runs as root, and asks for it.
 AS_ROOT := $(shell [ "$$(id -u)" = 0 ] || echo "-exec 'sudo -E env PATH=$$PATH'")
-DEPLOY_PROGRAMS := buildah caddy curl dpkg-deb ip iptables nginx openssl podman prometheus promtool psql rpm runc sqlite3 systemd-analyze unshare
+DEPLOY_PROGRAMS := buildah caddy catatonit curl dpkg-deb ip iptables nginx openssl podman prometheus promtool psql rpm runc sqlite3 systemd-analyze unshare
 
 need-deploy:
-	@for p in $(DEPLOY_PROGRAMS); do PATH="$$PATH:/usr/sbin:/sbin" command -v $$p >/dev/null || { echo "make deploy-check needs $$p; install it (Debian: apt install buildah caddy curl iproute2 iptables nginx openssl podman postgresql prometheus rpm runc sqlite3 systemd) and run make again." >&2; exit 1; }; done
+	@for p in $(DEPLOY_PROGRAMS); do PATH="$$PATH:/usr/sbin:/sbin" command -v $$p >/dev/null || { echo "make deploy-check needs $$p; install it (Debian: apt install buildah caddy catatonit curl iproute2 iptables nginx openssl podman postgresql prometheus rpm runc sqlite3 systemd) and run make again." >&2; exit 1; }; done
+	@sh internal/proof/deploy/testdata/host.sh
 
-deploy-check: need-deploy build $(RELEASE_TOOLS)/built ## run what deploy/ has: proxies, units, containers, alerts, a release
+MANIFESTS := internal/proof/deploy/manifests
+.bin/manifests: $(MANIFESTS)/main.go $(MANIFESTS)/go.mod $(MANIFESTS)/go.sum
+	@go -C $(MANIFESTS) build -trimpath -o '$(CURDIR)/$@' .
+
+deploy-check: need-deploy build $(RELEASE_TOOLS)/built .bin/manifests ## run what deploy/ has: proxies, units, containers, Kubernetes, alerts, a release
 	PATH="$$PATH:/usr/sbin:/sbin" go test -count=1 -tags deploy -timeout 10m $(AS_ROOT) ./internal/proof/deploy
 
 test: ## all tests, those that need PostgreSQL, Chromium or a C compiler where there is one

@@ -24,13 +24,7 @@ const memoryLimit = 128 << 20
 // file system vfs, on machines that are containers themselves.
 func TestTheContainerPassesALoadInLittleMemory(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
-	containers := containerEnv{"CONTAINERS_CONF=" + dir + "/containers.conf", "CONTAINERS_STORAGE_CONF=" + dir + "/storage.conf"}
-	write(t, dir+"/containers.conf", "[containers]\ndefault_ulimits = []\n[engine]\nruntime = \"runc\"\ncgroup_manager = \"cgroupfs\"\nevents_logger = \"file\"\n")
-	write(t, dir+"/storage.conf", fmt.Sprintf("[storage]\ndriver = \"vfs\"\ngraphroot = %q\nrunroot = %q\n", dir+"/root", dir+"/run"))
-	if out, err := containers.command(t.Context(), "make", "-C", root(t), "image", "IMAGE=buildah", "IMAGE_FLAGS=--isolation chroot --format docker").CombinedOutput(); err != nil {
-		t.Fatalf("make image: %v\n%s", err, out)
-	}
+	containers := withImage(t)
 
 	run := []string{"run", "--network", "host", "--read-only", "--cap-drop", "all", "--security-opt", "no-new-privileges", "--volume", "pets:/data"}
 	if out, err := containers.command(t.Context(), "podman", append(run, "--rm", "petstore:latest")...).CombinedOutput(); err == nil || !strings.Contains(string(out), "keys create") {
@@ -72,6 +66,19 @@ func TestTheContainerPassesALoadInLittleMemory(t *testing.T) {
 	if got := strings.TrimSpace(containers.podman(t, "inspect", "--format", "{{.State.ExitCode}}", id)); got != "0" {
 		t.Errorf("exit status after SIGTERM: got %s, want 0", got)
 	}
+}
+
+// withImage builds the image into a storage of the test's own.
+func withImage(t *testing.T) containerEnv {
+	t.Helper()
+	dir := t.TempDir()
+	containers := containerEnv{"CONTAINERS_CONF=" + dir + "/containers.conf", "CONTAINERS_STORAGE_CONF=" + dir + "/storage.conf"}
+	write(t, dir+"/containers.conf", "[containers]\ndefault_ulimits = []\n[engine]\nruntime = \"runc\"\ncgroup_manager = \"cgroupfs\"\nevents_logger = \"file\"\n")
+	write(t, dir+"/storage.conf", fmt.Sprintf("[storage]\ndriver = \"vfs\"\ngraphroot = %q\nrunroot = %q\n", dir+"/root", dir+"/run"))
+	if out, err := containers.command(t.Context(), "make", "-C", root(t), "image", "IMAGE=buildah", "IMAGE_FLAGS=--isolation chroot --format docker").CombinedOutput(); err != nil {
+		t.Fatalf("make image: %v\n%s", err, out)
+	}
+	return containers
 }
 
 // loaded has 64 clients create and list at once, 8,000 requests in all.
