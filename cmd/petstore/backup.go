@@ -63,5 +63,5 @@ func onFile(ctx context.Context, env environment, what, outcome string, f func(c
 // printReport prints the contents of a file in numbers.
 func printReport(to io.Writer, what string, r store.Report) {
 	fmt.Fprintf(to, "%s: schema version %d, %s, %s, %.1f MiB\n", visible(what), r.Schema,
-		counted(r.Pets, "animal"), counted(r.Keys, "key"), float64(r.Bytes)/(1<<20))
+		counted(r.Animals, "animal"), counted(r.Keys, "key"), float64(r.Bytes)/(1<<20))
 }

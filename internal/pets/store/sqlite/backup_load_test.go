@@ -55,8 +55,8 @@ func TestABackupUnderLoadHasAllThatWasAcknowledgedBeforeIt(t *testing.T) {
 		before := ledger.after(20)
 		backup := filepath.Join(t.TempDir(), "backup.db")
 		report := mustBackUp(t, path, backup)
-		if report.Pets < int64(len(before)) {
-			t.Errorf("got a backup of %d pets, want at least %d", report.Pets, len(before))
+		if report.Animals < int64(len(before)) {
+			t.Errorf("got a backup of %d pets, want at least %d", report.Animals, len(before))
 		}
 		mustRestore(t, restored, backup, true)
 		checkLedger(t, restored, before)

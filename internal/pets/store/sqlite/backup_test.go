@@ -73,8 +73,8 @@ func TestABackupIsWholeAndItsOwnersAlone(t *testing.T) {
 		t.Errorf("last backup before there was one: got %v, want none", got)
 	}
 	began := time.Now().Truncate(time.Second)
-	if report := mustBackUp(t, path, backup); report.Pets != 1 || report.Keys != 1 {
-		t.Errorf("got a report of %d pets and %d keys, want 1 and 1", report.Pets, report.Keys)
+	if report := mustBackUp(t, path, backup); report.Animals != 1 || report.Keys != 1 {
+		t.Errorf("got a report of %d pets and %d keys, want 1 and 1", report.Animals, report.Keys)
 	}
 	if got := s.Stats(t.Context()).LastBackup; got.Before(began) || got.After(time.Now()) {
 		t.Errorf("last backup: got %v, want about %v", got, began)
@@ -135,10 +135,10 @@ func TestABackupThatCannotBeWholeIsNotThere(t *testing.T) {
 
 func TestADamagedDatabaseIsNotBackedUp(t *testing.T) {
 	path, folder := freshPath(t), t.TempDir()
-	fillAndDamage(t, path)
+	fillAndDamage(t, path, "pets")
 	_, err := upkeep.Backup(t.Context(), path, filepath.Join(folder, "backup.db"), false, ignore)
-	if err == nil || !strings.Contains(err.Error(), "animals that cannot be read: ") {
-		t.Errorf("got error %v, want one that says which animals", err)
+	if err == nil || !strings.Contains(err.Error(), "malformed") {
+		t.Errorf("got error %v, want one that names the damage", err)
 	}
 	wantFiles(t, folder)
 }

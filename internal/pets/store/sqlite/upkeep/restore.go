@@ -52,9 +52,6 @@ func Restore(ctx context.Context, path, backup string, force bool, progress func
 	if err != nil {
 		return report, fmt.Errorf("%s cannot be restored, and %s is as it was: %w", backup, path, err)
 	}
-	if err := renewRules(ctx, temporary); err != nil {
-		return report, err
-	}
 	return report, swap(temporary, file)
 }
 
@@ -142,22 +139,6 @@ func copyFile(ctx context.Context, to *os.File, from string, progress func(float
 		progress(float64(done) / float64(max(info.Size(), 1)))
 	}
 	return ctx.Err()
-}
-
-// renewRules gives a database made by an older program the rule for statuses
-// that new ones have. It allows the same, and costs an insert a third less. That
-// SQLite's own table may be written to for such a change, its documentation says
-// (https://www.sqlite.org/lang_altertable.html, section 8).
-func renewRules(ctx context.Context, file string) (err error) {
-	db, err := sql.Open("sqlite", dbfile.Address(file, []dbfile.Pragma{{Name: "writable_schema", Value: "1"}}))
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, db.Close()) }()
-	db.SetMaxOpenConns(1)
-	_, err = db.ExecContext(ctx, "UPDATE sqlite_schema SET sql = replace(sql, ?, ?) WHERE type = 'table' AND name = 'pets'",
-		"status IN ('available', 'pending', 'sold')", "status = 'available' OR status = 'pending' OR status = 'sold'")
-	return err
 }
 
 // swap gives the new file the name of the database. The old one has a second
