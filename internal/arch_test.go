@@ -128,12 +128,13 @@ var mayImport = map[string][]string{
 	"internal/pets/store":           {"internal/pets", "internal/pets/store/memory", "internal/pets/store/sqlite", "internal/pets/store/sqlite/dbfile", "internal/pets/store/sqlite/upkeep", "internal/pets/store/postgres"},
 	"internal/pets/store/memory":    {"internal/pets"},
 	"internal/pets/store/sqlite":    {"internal/pets", "internal/pets/store/sqlite/dbfile", "github.com/gofrs/flock", "modernc.org/sqlite/lib"},
-	"internal/pets/store/postgres":  {"internal/pets", "internal/pets/store/postgres/primary", "github.com/jackc/pgx/v5", "github.com/jackc/pgx/v5/pgconn", "github.com/jackc/pgx/v5/pgtype", "github.com/jackc/pgx/v5/stdlib", "github.com/pressly/goose/v3", "github.com/sethvargo/go-retry"},
+	"internal/pets/store/postgres":  {"internal/pets", "internal/pets/store/postgres/primary", "internal/pets/store/schema", "github.com/jackc/pgx/v5", "github.com/jackc/pgx/v5/pgconn", "github.com/jackc/pgx/v5/pgtype", "github.com/jackc/pgx/v5/stdlib", "github.com/pressly/goose/v3", "github.com/sethvargo/go-retry"},
+	"internal/pets/store/schema":    {"github.com/pressly/goose/v3"},
 	"internal/pets/wholefile":       {},
 	"internal/pets/store/storetest": {"internal/pets", "github.com/anishathalye/porcupine", "pgregory.net/rapid"},
 
 	// The store that serves and the tools that look after its file share the file alone.
-	"internal/pets/store/sqlite/dbfile": {"github.com/gofrs/flock", "golang.org/x/sys/unix", "github.com/pressly/goose/v3", "modernc.org/sqlite", "modernc.org/sqlite/lib"},
+	"internal/pets/store/sqlite/dbfile": {"internal/pets/store/schema", "github.com/gofrs/flock", "golang.org/x/sys/unix", "github.com/pressly/goose/v3", "modernc.org/sqlite", "modernc.org/sqlite/lib"},
 	"internal/pets/store/sqlite/upkeep": {"internal/pets", "internal/pets/wholefile", "internal/pets/store/sqlite/dbfile", "modernc.org/sqlite"},
 
 	// It runs statements, and knows nothing of pets.

@@ -6,7 +6,6 @@ import (
 	"embed"
 	"errors"
 	"fmt"
-	"io/fs"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -15,6 +14,7 @@ import (
 	"github.com/sethvargo/go-retry"
 
 	"example.com/petstore/internal/pets/store/postgres/primary"
+	"example.com/petstore/internal/pets/store/schema"
 )
 
 //go:embed migrations/*.sql
@@ -24,8 +24,17 @@ var migrations embed.FS
 // replica that does so.
 const migrateTimeout = 5 * time.Minute
 
-// migrate brings the schema up to date. Any number of replicas may do so at
-// once: one migrates, the others wait.
+// migrate brings the schema of the database up to date.
+func migrate(ctx context.Context, cluster *primary.DB) error {
+	s, err := schema.New(migrations)
+	if err != nil {
+		return err
+	}
+	return migrateTo(ctx, cluster, s)
+}
+
+// migrateTo brings a database to the latest version. Any number of replicas may do so
+// at once: one migrates, the others wait.
 //
 // Older replicas go on working beside a newer one, so a migration must leave
 // every statement of the version before it valid. It may add tables, columns
@@ -33,29 +42,21 @@ const migrateTimeout = 5 * time.Minute
 // would wait for them). It must not rename, retype or drop anything that the
 // version before names; the version after may drop it. migrations_test.go
 // refuses the rest.
-func migrate(ctx context.Context, cluster *primary.DB) (err error) {
+func migrateTo(ctx context.Context, cluster *primary.DB, s schema.Schema) (err error) {
 	ctx, cancel := context.WithTimeout(ctx, migrateTimeout)
 	defer cancel()
 	db := stdlib.OpenDB(*cluster.ConnConfig())
 	defer func() { err = errors.Join(err, db.Close()) }()
-	files, err := fs.Sub(migrations, "migrations")
+	provider, err := goose.NewProvider(goose.DialectPostgres, db, s.Files, goose.WithLocker(&locker{}))
 	if err != nil {
 		return err
 	}
-	provider, err := goose.NewProvider(goose.DialectPostgres, db, files, goose.WithLocker(&locker{}))
-	if err != nil {
-		return err
-	}
-	sources := provider.ListSources()
-	latest := sources[len(sources)-1].Version
 	var upErr error
 	for range 2 { // the second time in case another replica has migrated meanwhile
-		switch version, err := schemaVersion(ctx, db); {
+		switch version, err := versionOf(ctx, db, s); {
 		case err != nil:
 			return err
-		case version > latest:
-			return fmt.Errorf("its schema is at version %d and this program knows versions up to %d; run a newer petstore", version, latest)
-		case version == latest:
+		case version == s.Latest:
 			return nil
 		}
 		if _, upErr = provider.Up(ctx); upErr != nil {
@@ -65,15 +66,18 @@ func migrate(ctx context.Context, cluster *primary.DB) (err error) {
 	return fmt.Errorf("migration failed: %w", upErr)
 }
 
-// schemaVersion returns the last migration applied, 0 for an empty database.
-func schemaVersion(ctx context.Context, db *sql.DB) (version int64, err error) {
+// versionOf returns the version of the database's schema, 0 for an empty database. It
+// refuses a version that this program does not know.
+func versionOf(ctx context.Context, db *sql.DB, s schema.Schema) (version int64, err error) {
 	var there bool
 	err = db.QueryRowContext(ctx, "SELECT to_regclass($1) IS NOT NULL", goose.DefaultTablename).Scan(&there)
 	if err != nil || !there {
 		return 0, err
 	}
-	err = db.QueryRowContext(ctx, "SELECT coalesce(max(version_id), 0) FROM "+goose.DefaultTablename).Scan(&version)
-	return version, err
+	if err = db.QueryRowContext(ctx, "SELECT coalesce(max(version_id), 0) FROM "+goose.DefaultTablename).Scan(&version); err != nil {
+		return 0, err
+	}
+	return version, s.Check(version)
 }
 
 // locker is goose's lock between replicas: an advisory lock that belongs to a

@@ -152,7 +152,7 @@ func migrateAtOnce(t *testing.T, direct, address string) {
 		})
 	}
 	wg.Wait()
-	if n := pgtest.Query[int](t, direct, "SELECT count(*) FROM "+goose.DefaultTablename+" WHERE version_id = 1"); n != 1 {
+	if n := pgtest.Query[int](t, direct, "SELECT count(*) FROM "+goose.DefaultTablename+" WHERE version_id > 0"); n != 1 {
 		t.Errorf("got the first migration applied %d times, want once", n)
 	}
 	if n := pgtest.Query[int](t, direct, "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"); n != 0 {

@@ -6,22 +6,32 @@ import (
 	"embed"
 	"errors"
 	"fmt"
-	"io/fs"
 	"time"
 
 	"github.com/pressly/goose/v3"
+
+	"example.com/petstore/internal/pets/store/schema"
 )
 
 //go:embed migrations/*.sql
 var migrations embed.FS
 
-// Migrate brings the schema up to date. Where several processes open a fresh file at
-// once, each needs exclusive access for a moment to switch it to WAL. Of two that
-// could wait for each other for ever, SQLite refuses one at once, without regard to
-// busy_timeout. The refused one tries again for as long.
+// Migrate brings the schema of the database up to date.
 func Migrate(ctx context.Context, file string) error {
+	s, err := schema.New(migrations)
+	if err != nil {
+		return err
+	}
+	return migrateTo(ctx, file, s)
+}
+
+// migrateTo brings a database to the latest version. Where several processes open a
+// fresh file at once, each needs exclusive access for a moment to switch it to WAL.
+// Of two that could wait for each other for ever, SQLite refuses one at once, without
+// regard to busy_timeout. The refused one tries again for as long.
+func migrateTo(ctx context.Context, file string, s schema.Schema) error {
 	for end := time.Now().Add(BusyTimeout * time.Millisecond); ; {
-		err := migrateOnce(ctx, file)
+		err := migrateOnce(ctx, file, s)
 		if !IsBusy(err) || time.Now().After(end) {
 			return err
 		}
@@ -33,14 +43,12 @@ func Migrate(ctx context.Context, file string) error {
 	}
 }
 
-// migrateOnce brings the schema up to date. Two processes may do so at once. Each
-// migration is one transaction, so the later process fails at a migration that the
-// earlier one has made. It then looks again and goes on from there.
-func migrateOnce(ctx context.Context, file string) (err error) {
-	if err := withDatabase(Address(file, nil), func(db *sql.DB) error { return CheckOwner(ctx, db) }); err != nil { // before anything of it is changed
+func migrateOnce(ctx context.Context, file string, s schema.Schema) error {
+	err := withDatabase(Address(file, nil), func(db *sql.DB) error { return CheckOwner(ctx, db) })
+	if err != nil { // before anything of it is changed
 		return err
 	}
-	return withDatabase(Address(file, WriterPragmas), func(db *sql.DB) error { return bringUp(ctx, db) })
+	return withDatabase(Address(file, WriterPragmas), func(db *sql.DB) error { return apply(ctx, db, s) })
 }
 
 func withDatabase(address string, f func(*sql.DB) error) error {
@@ -51,18 +59,20 @@ func withDatabase(address string, f func(*sql.DB) error) error {
 	return errors.Join(f(db), db.Close())
 }
 
-func bringUp(ctx context.Context, db *sql.DB) error {
-	provider, latest, err := newProvider(db)
+// apply runs the migrations that the database lacks. Two processes may do so at once.
+// Each migration is one transaction, so the later process fails at a migration that
+// the earlier one has made. It then looks again and goes on from there.
+func apply(ctx context.Context, db *sql.DB, s schema.Schema) error {
+	provider, err := goose.NewProvider(goose.DialectSQLite3, db, s.Files)
 	if err != nil {
 		return err
 	}
-	const attempts = 3 // the version table, then the migrations, may be lost to another process
 	var upErr error
-	for range attempts {
-		switch version, err := Version(ctx, db); {
+	for range len(provider.ListSources()) + 2 { // each, and goose's own table, may be lost to another process
+		switch version, err := versionOf(ctx, db, s); {
 		case err != nil:
 			return err
-		case version == latest:
+		case version == s.Latest:
 			return nil
 		}
 		_, upErr = provider.Up(ctx)
@@ -73,33 +83,21 @@ func bringUp(ctx context.Context, db *sql.DB) error {
 	return nil
 }
 
-func newProvider(db *sql.DB) (provider *goose.Provider, latest int64, err error) {
-	files, err := fs.Sub(migrations, "migrations")
-	if err != nil {
-		return nil, 0, err
-	}
-	if provider, err = goose.NewProvider(goose.DialectSQLite3, db, files); err != nil {
-		return nil, 0, err
-	}
-	sources := provider.ListSources()
-	return provider, sources[len(sources)-1].Version, nil
-}
-
 // CheckSchema refuses a database that this program cannot read as it is.
 func CheckSchema(ctx context.Context, address string) error {
+	s, err := schema.New(migrations)
+	if err != nil {
+		return err
+	}
 	return withDatabase(address, func(db *sql.DB) error {
 		if err := CheckOwner(ctx, db); err != nil {
 			return err
 		}
-		version, err := Version(ctx, db)
-		if err != nil {
+		version, err := versionOf(ctx, db, s)
+		if err != nil || version == s.Latest {
 			return err
 		}
-		_, latest, err := newProvider(db)
-		if err != nil || version == latest {
-			return err
-		}
-		return fmt.Errorf("its schema is at version %d and this program reads version %d; start petstore serve on it once", version, latest)
+		return fmt.Errorf("its schema is at version %d and this program reads version %d; start petstore serve on it once", version, s.Latest)
 	})
 }
 
@@ -116,21 +114,24 @@ func CheckOwner(ctx context.Context, db *sql.DB) error {
 	return err
 }
 
-// Version returns the last migration applied, 0 for an empty database. It refuses
-// one that this program does not know.
-func Version(ctx context.Context, db *sql.DB) (version int64, err error) {
-	_, latest, err := newProvider(db)
+// Version returns the version of the database's schema, 0 where it has none. It
+// refuses a version that this program does not know.
+func Version(ctx context.Context, db *sql.DB) (int64, error) {
+	s, err := schema.New(migrations)
 	if err != nil {
 		return 0, err
 	}
+	return versionOf(ctx, db, s)
+}
+
+func versionOf(ctx context.Context, db *sql.DB, s schema.Schema) (version int64, err error) {
 	var tables int
 	err = db.QueryRowContext(ctx, "SELECT count(*) FROM sqlite_schema WHERE name = ?", goose.DefaultTablename).Scan(&tables)
 	if err != nil || tables == 0 {
 		return 0, err
 	}
-	err = db.QueryRowContext(ctx, "SELECT coalesce(max(version_id), 0) FROM "+goose.DefaultTablename).Scan(&version)
-	if err == nil && version > latest {
-		err = fmt.Errorf("its schema is at version %d and this program knows versions up to %d; run a newer petstore", version, latest)
+	if err = db.QueryRowContext(ctx, "SELECT coalesce(max(version_id), 0) FROM "+goose.DefaultTablename).Scan(&version); err != nil {
+		return 0, err
 	}
-	return version, err
+	return version, s.Check(version)
 }

@@ -1,5 +1,5 @@
 -- +goose Up
--- The bound is petstore.MaxID. A sequence never gives a number twice, and
+-- The bound is pets.MaxID. A sequence never gives a number twice, and
 -- after a crash or a failover goes on behind those it gave.
 CREATE TABLE pets (
     id              bigint GENERATED ALWAYS AS IDENTITY (MINVALUE 1 MAXVALUE 9007199254740991 NO CYCLE) PRIMARY KEY,
@@ -18,7 +18,8 @@ CREATE INDEX pets_by_status ON pets (status, id);
 
 CREATE UNIQUE INDEX pets_by_idempotency_key ON pets (key_id, idempotency_key) WHERE idempotency_key IS NOT NULL;
 
--- stored tells the order of keys made in the same second.
+-- stored tells the order of keys made in the same second; used_at is late by a
+-- minute at most.
 CREATE TABLE keys (
     id         text COLLATE "C" PRIMARY KEY,
     name       text        NOT NULL,
@@ -26,5 +27,7 @@ CREATE TABLE keys (
     created_at timestamptz NOT NULL,
     expires_at timestamptz,
     revoked_at timestamptz,
-    stored     bigint GENERATED ALWAYS AS IDENTITY
+    stored     bigint GENERATED ALWAYS AS IDENTITY,
+    read_only  boolean NOT NULL DEFAULT false,
+    used_at    timestamptz
 );
