@@ -2,13 +2,16 @@ package service
 
 import (
 	"context"
+	"math"
+	"strconv"
 	"strings"
 
 	"example.com/petstore/gen/api"
 	"example.com/petstore/internal/pets"
 )
 
-// From the generated types to the domain's. The way back is encode.go.
+// The conversions from the generated types to the domain's, and from the domain's pet
+// to JSON.
 
 func toQuery(p api.ListPetsParams) pets.Query {
 	q := pets.Query{Limit: defaultLimit}
@@ -39,6 +42,30 @@ func toNewPet(p api.NewPet) pets.NewPet {
 	}
 	return n.WithDefaults()
 }
+
+// appendPet appends a pet as JSON, with its properties in the order of the document. To
+// encode the generated types by reflection takes two to three times as long: a list
+// would cost half as much again.
+func appendPet(b []byte, p *pets.Pet) []byte {
+	b = append(b, `{"id":`...)
+	b = strconv.AppendInt(b, p.ID, 10)
+	b = append(b, `,"name":`...)
+	b = appendText(b, p.Name)
+	b = append(b, `,"categoryId":`...)
+	b = strconv.AppendInt(b, p.CategoryID, 10)
+	b = append(b, `,"status":"`...)
+	b = append(b, p.Status...)
+	return append(b, `"}`...)
+}
+
+// longestPet is a pet of the longest values, but for any text.
+var longestPet = pets.Pet{ID: math.MinInt64, CategoryID: math.MinInt64, Status: pets.Available}
+
+// sizeOf returns a number of bytes that appendPet does not exceed. Beside the text of p
+// it counts the longest values.
+func sizeOf(p *pets.Pet) int { return longestPetSize + quotedSize(p.Name) }
+
+var longestPetSize = len(appendPet(nil, &longestPet))
 
 // toIdempotency reads the Idempotency-Key, quoted (RFC 9651, section 3.3.3) or
 // bare: the document has seen to it that it is one of the two.

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"math"
 	"net/http/httptest"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -80,6 +81,59 @@ func TestEveryFieldOfANewPetReachesTheStore(t *testing.T) {
 	}
 	if got := toNewPet(api.NewPet{}).Status; got != pets.Available {
 		t.Errorf("the status of who names none: got %s, want available", got)
+	}
+}
+
+// fill gives each field below v a value that is as long as its type allows, a text one
+// that JSON escapes.
+func fill(t *testing.T, v reflect.Value) {
+	t.Helper()
+	switch v.Kind() {
+	case reflect.Pointer:
+		v.Set(reflect.New(v.Type().Elem()))
+		fill(t, v.Elem())
+	case reflect.Struct:
+		for _, field := range v.Fields() {
+			fill(t, field)
+		}
+	case reflect.String:
+		text := strings.Repeat(`"`, 100)
+		if v.Type() == reflect.TypeFor[pets.Status]() {
+			text = string(pets.Available)
+		}
+		v.SetString(text)
+	case reflect.Int64, reflect.Int32, reflect.Int:
+		v.SetInt(-1 << (v.Type().Bits() - 1))
+	case reflect.Bool:
+		v.SetBool(true)
+	default:
+		t.Errorf("the type %s: got no value for it, want one here", v.Type())
+	}
+}
+
+func TestEveryPropertyIsConvertedBothWays(t *testing.T) {
+	var sent api.NewPet
+	fill(t, reflect.ValueOf(&sent).Elem())
+	for field, value := range reflect.ValueOf(toNewPet(sent)).Fields() {
+		if value.IsZero() && field.Name != "Idempotency" {
+			t.Errorf("%s of a request: got none in the domain's pet; add it to toNewPet in convert.go", field.Name)
+		}
+	}
+	var stored pets.Pet
+	fill(t, reflect.ValueOf(&stored).Elem())
+	encoded := appendPet(nil, &stored)
+	var properties map[string]any
+	if err := json.Unmarshal(encoded, &properties); err != nil {
+		t.Fatalf("a pet: got %s (%v), want JSON", encoded, err)
+	}
+	for field := range reflect.TypeFor[api.Pet]().Fields() {
+		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+		if _, ok := properties[name]; !ok {
+			t.Errorf("%s of a response: got none; add it to appendPet in convert.go", name)
+		}
+	}
+	if got, most := len(encoded), sizeOf(&stored); got > most {
+		t.Errorf("the longest pet: got %d bytes, want at most the %d of sizeOf in convert.go", got, most)
 	}
 }
 
