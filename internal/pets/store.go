@@ -16,7 +16,11 @@ type Store interface {
 	PetStore
 	KeyStore
 
-	// Ping reports whether the store can be used now.
+	// Ping reports whether the store can be used now, as /readyz asks: it is
+	// Unavailable where requests fail. It reads what the operations read, pets and
+	// keys, at the cost of a small request. Where the store takes writes, it asks for
+	// the right to add pets, without waiting for other writers. A full disk is no
+	// fault, as reads go on.
 	Ping(ctx context.Context) error
 
 	// Failed delivers one error if the store can no longer vouch for the writes

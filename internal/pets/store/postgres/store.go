@@ -79,15 +79,6 @@ func checkEncoding(ctx context.Context, db *primary.DB) error {
 	})
 }
 
-// Ping implements pets.Store: whether a writable primary can be reached, by
-// a connection for writes and one for reads.
-func (s *Store) Ping(ctx context.Context) error {
-	if err := s.db.Ping(ctx); err != nil {
-		return unavailable("no writable primary can be reached", err)
-	}
-	return nil
-}
-
 // Failed implements pets.Store: a server that fails is another process, to
 // which a new connection may be made.
 func (s *Store) Failed() <-chan error { return nil }

@@ -34,6 +34,23 @@ func aHealthyStoreRespondsAndHasNotFailed(t *testing.T, open opener) {
 	}
 }
 
+// NotReady checks a store that an implementation has broken, so that requests fail: its
+// Ping fails too, until mend has repaired it.
+func NotReady(t *testing.T, s pets.Store, mend func()) {
+	t.Helper()
+	_, creating := s.CreatePet(t.Context(), pets.NewPet{Name: "Rex", Status: pets.Available})
+	_, listing := s.Pets(t.Context(), pets.Query{Limit: 1})
+	_, reading := s.Keys(t.Context())
+	if creating == nil && listing == nil && reading == nil {
+		t.Error("the broken store: got all it was asked for, want a call that fails")
+	}
+	wantKind(t, "ping of the broken store", s.Ping(t.Context()), pets.Unavailable)
+	mend()
+	if err := s.Ping(t.Context()); err != nil {
+		t.Errorf("ping of the repaired store: got %v, want nil", err)
+	}
+}
+
 func aClosedStoreIsUnavailable(t *testing.T, open opener) {
 	s := open(t)
 	pet := mustCreate(t, s, pets.NewPet{Name: "Rex", Status: pets.Available})

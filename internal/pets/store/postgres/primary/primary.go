@@ -83,19 +83,17 @@ func (db *DB) run(ctx context.Context, b *batcher, st Statement) error {
 	return b.run(ctx, st)
 }
 
-// Ping returns nil if a writable primary responds on a connection for writes and
-// on one for reads.
-func (db *DB) Ping(ctx context.Context) error {
+// Ping returns nil if a primary runs the statements, which change nothing: writing on a
+// connection for writes, and reading on a connection for reads.
+func (db *DB) Ping(ctx context.Context, writing, reading []Statement) error {
 	if !db.begin() {
 		return ErrClosed
 	}
 	defer db.calls.Done()
-	for _, b := range []*batcher{db.writes, db.reads} {
-		if err := b.ping(ctx); err != nil {
-			return err
-		}
+	if err := db.writes.ping(ctx, writing); err != nil {
+		return err
 	}
-	return nil
+	return db.reads.ping(ctx, reading)
 }
 
 // Dedicated runs f with a connection of its own, for work that takes longer than

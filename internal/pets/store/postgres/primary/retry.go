@@ -3,6 +3,7 @@ package primary
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -138,25 +139,38 @@ func (b *batcher) await(ctx context.Context, c *call) error {
 	}
 }
 
-// ping asks the server once, and a second time if the connection had died. It
-// joins no batch, whose other statements may wait for a lock or a standby.
-func (b *batcher) ping(ctx context.Context) error {
+// ping runs the probes once, and a second time if the connection had died. They join no
+// batch, whose other statements may wait for a lock or a standby.
+func (b *batcher) ping(ctx context.Context, probes []Statement) error {
 	var standby bool
 	question := Statement{
 		SQL:  "SELECT pg_is_in_recovery()",
 		Scan: func(r pgx.BatchResults) error { return r.QueryRow().Scan(&standby) },
 	}
 	for attempts := 1; ; attempts++ {
-		c := newCall(question)
-		go b.execute([]*call{c})
-		err := b.await(ctx, c)
+		err := b.once(ctx, append([]Statement{question}, probes...))
 		switch {
 		case err == nil && standby:
 			return &Error{Outcome: NotExecuted, Err: errors.New("the server is no primary")}
-		case err == nil:
-			return nil
+		case err == nil || OutcomeOf(err) == NeedsOperator:
+			return err
 		case attempts == 2 || ctx.Err() != nil || OutcomeOf(err) == NotExecuted:
 			return &Error{Outcome: NotExecuted, Err: err}
 		}
 	}
+}
+
+// once executes the statements as one batch, and returns the first error.
+func (b *batcher) once(ctx context.Context, statements []Statement) error {
+	calls := make([]*call, len(statements))
+	for i, st := range statements {
+		calls[i] = newCall(st)
+	}
+	go b.execute(slices.Clone(calls)) // which takes calls out
+	for _, c := range calls {
+		if err := b.await(ctx, c); err != nil {
+			return err
+		}
+	}
+	return nil
 }
