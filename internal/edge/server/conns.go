@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"time"
 )
 
@@ -16,7 +15,6 @@ import (
 type listener struct {
 	*net.TCPListener
 	conns   *connections
-	tls     bool
 	retired atomic.Bool
 	latest  time.Time // when the port is closed at the latest; set before retired
 }
@@ -28,11 +26,7 @@ func (l *listener) Accept() (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	conn := &conn{Conn: c}
-	if !l.tls {
-		conn.framing, conn.socket = new(framing), socketOf(c)
-	}
-	return l.conns.add(conn), nil
+	return l.conns.add(&conn{Conn: c}), nil
 }
 
 // connections are the open connections of clients, at most limit of them. At the
@@ -174,17 +168,9 @@ func (c *connections) stats() ConnectionStats {
 type conn struct {
 	net.Conn
 	in      *connections
-	framing *framing // nil below TLS, whose bytes say nothing
-	pending []byte   // read, but not handed out yet: a part of buffer
-	buffer  []byte
-
 	read    atomic.Int64 // bytes read
 	trusted atomic.Bool  // a valid key came by it
 	http2   atomic.Bool
-	watched atomic.Bool // for a client that leaves, by connections.watch
-
-	socket      syscall.RawConn // nil where net/http keeps its own watch
-	endRequests func()          // ends the context of the connection's requests
 
 	// Of in.mu:
 	idle, gone bool
@@ -204,42 +190,16 @@ func connOf(nc net.Conn) *conn {
 
 type connKey struct{}
 
-// withConn has requests know their connection, and end when it says so.
+// withConn has requests know their connection.
 func withConn(ctx context.Context, nc net.Conn) context.Context {
-	conn := connOf(nc)
-	ctx, conn.endRequests = context.WithCancel(ctx)
-	return context.WithValue(ctx, connKey{}, conn)
+	return context.WithValue(ctx, connKey{}, connOf(nc))
 }
 
-// keptBuffer is the most memory a connection keeps for what is pending: what
-// net/http reads at a time.
-const keptBuffer = 4 << 10
-
-// Read implements net.Conn. Each read ends where a header may end; see framing.
+// Read implements net.Conn.
 func (c *conn) Read(p []byte) (n int, err error) {
-	if len(c.pending) > 0 {
-		n = c.framing.pass(p[:copy(p, c.pending)])
-		c.pending = c.pending[n:]
-		return n, nil
-	}
-	if c.leavesToWatch(p) {
-		return 0, nil
-	}
 	n, err = c.Conn.Read(p)
 	c.read.Add(int64(n))
-	if c.framing == nil {
-		return n, err
-	}
-	passed := c.framing.pass(p[:n])
-	if passed == n {
-		return n, err
-	}
-	if cap(c.buffer) > keptBuffer {
-		c.buffer = nil
-	}
-	c.buffer = append(c.buffer[:0], p[passed:n]...)
-	c.pending = c.buffer
-	return passed, nil // an error comes again
+	return n, err
 }
 
 // CloseWrite ends the sending side. net/http calls it before it closes a connection

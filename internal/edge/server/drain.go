@@ -29,16 +29,24 @@ const (
 var closing = []string{"close"} // shared so that setting it costs nothing
 
 // endsConnections adds Connection: close to a response that must be the last of its
-// connection. Those are every response of a draining server, for which HTTP/2 sends
-// a GOAWAY, and the response to an ambiguous request.
+// connection: every response of a draining server, for which HTTP/2 sends a GOAWAY,
+// and the response to a request whose length a proxy may see otherwise.
 func (s *Server) endsConnections(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		conn := r.Context().Value(connKey{}).(*conn)
-		if ambiguous := conn.ambiguous(r); ambiguous || s.draining.Load() {
+		if s.draining.Load() || ambiguous(r) {
 			w.Header()["Connection"] = closing
 		}
 		next.ServeHTTP(w, r)
 	})
+}
+
+// ambiguous reports whether a proxy may take the request for another: the connection
+// of a request that has both Content-Length and Transfer-Encoding, or the latter with
+// HTTP/1.0, must be closed after the response (RFC 9112, section 6.1). net/http removes
+// these fields before a handler sees the request, so every request counts that is
+// chunked or of HTTP/1.0. HTTP/2 has its own frames, and neither.
+func ambiguous(r *http.Request) bool {
+	return len(r.TransferEncoding) > 0 || !r.ProtoAtLeast(1, 1)
 }
 
 // end drains the server and ends it. accepting is closed once no new connection

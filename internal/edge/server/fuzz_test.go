@@ -14,7 +14,6 @@ import (
 )
 
 var (
-	lengthField = regexp.MustCompile(`(?im)^content-length:`)
 	codingField = regexp.MustCompile(`(?im)^transfer-encoding:`)
 	headerEnd   = regexp.MustCompile(`\r?\n\r?\n`)
 )
@@ -27,8 +26,7 @@ func mayBeTakenForAnother(data []byte) bool {
 	if err != nil || end == nil {
 		return false
 	}
-	coded := codingField.Match(data[:end[0]])
-	return coded && (lengthField.Match(data[:end[0]]) || !r.ProtoAtLeast(1, 1))
+	return codingField.Match(data[:end[0]]) || !r.ProtoAtLeast(1, 1)
 }
 
 // FuzzConnection sends bytes to a connection. Whatever they are, a request that

@@ -1,6 +1,5 @@
 // Package server runs the HTTP server: it listens, bounds times and connections,
-// watches for clients that leave, sees to framing, drains and ends. It knows nothing
-// of pets, keys or paths.
+// drains and ends. It knows nothing of pets, keys or paths.
 //
 // The life of a server:
 //
@@ -88,7 +87,7 @@ func Listen(ctx context.Context, cfg Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.listener = &listener{TCPListener: l, conns: s.conns, tls: s.pair != nil}
+	s.listener = &listener{TCPListener: l, conns: s.conns}
 	return s, nil
 }
 
@@ -162,7 +161,6 @@ func (s *Server) Run(ctx context.Context, handler http.Handler, failed <-chan er
 	drained := make(chan error, 1)
 	stopped := make(chan struct{})
 	defer close(stopped)
-	go s.conns.watch(stopped)
 	if s.pair != nil {
 		watched, stop := context.WithCancel(context.WithoutCancel(ctx)) // while it drains too
 		defer stop()

@@ -6,6 +6,7 @@ import (
 	"context"
 	"crypto/tls"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"os"
@@ -47,7 +48,15 @@ func startCaddy(t *testing.T, replicas [2]string) string {
 
 // startNginx runs deploy/proxy/nginx.conf with other ports and a certificate of
 // the test.
-func startNginx(t *testing.T, replicas [2]string) string {
+func startNginx(t *testing.T, replicas [2]string) string { return startNginxWith(t, replicas, "") }
+
+// startUnbufferedNginx has nginx pass bodies on as they come, chunked where the
+// client's are.
+func startUnbufferedNginx(t *testing.T, replicas [2]string) string {
+	return startNginxWith(t, replicas, "\t\tproxy_request_buffering off;\n")
+}
+
+func startNginxWith(t *testing.T, replicas [2]string, setting string) string {
 	t.Helper()
 	dir := t.TempDir()
 	_, port, _ := net.SplitHostPort(freeAddress(t))
@@ -59,6 +68,7 @@ func startNginx(t *testing.T, replicas [2]string) string {
 	site = replace(t, site, `(?m)^\tlisten \[::\].*\n`, "")
 	site = replace(t, site, `/etc/letsencrypt\S+fullchain\.pem`, dir+"/cert.pem")
 	site = replace(t, site, `/etc/letsencrypt\S+privkey\.pem`, dir+"/key.pem")
+	site = replace(t, site, `(?m)^\t\tproxy_http_version`, setting+"$0")
 	write(t, dir+"/site.conf", site)
 	write(t, dir+"/nginx.conf", fmt.Sprintf(`
 daemon off; user root; worker_processes 2; pid %[1]s/pid; error_log stderr warn;
@@ -185,6 +195,59 @@ func (l *load) finish(t *testing.T) int64 {
 	}
 	t.Logf("%d requests, %d animals created", l.done.Load(), l.created.Load())
 	return l.created.Load()
+}
+
+// chunkedCreate sends an animal whose length no header says.
+func chunkedCreate(ctx context.Context, c *http.Client, url string) error {
+	body := io.MultiReader(strings.NewReader(`{"name":"Frank",`), strings.NewReader(`"categoryId":1}`))
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, url+"/v1/pets", body)
+	if err != nil {
+		return err
+	}
+	request.Header.Set("Authorization", "Bearer "+apiKey)
+	request.Header.Set("Content-Type", "application/json")
+	response, err := c.Do(request)
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	if err != nil || response.StatusCode != http.StatusCreated {
+		return fmt.Errorf("got %d %s (%v), want 201", response.StatusCode, text, err)
+	}
+	return nil
+}
+
+// Each chunked create is the last of its connection to the replica.
+func TestAThousandChunkedCreatesThroughAProxyAllSucceed(t *testing.T) {
+	t.Parallel()
+	for name, startProxy := range map[string]proxy{"Caddy": startCaddy, "nginx": startNginx, "nginx without request buffering": startUnbufferedNginx} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			address := freeAddress(t)
+			service := replica(t, address, "--store", "memory:")
+			url := startProxy(t, [2]string{address, address})
+			const clients, creates = 8, 125
+			var running sync.WaitGroup
+			for range clients {
+				running.Go(func() {
+					c := client()
+					defer c.CloseIdleConnections()
+					c.Transport.(*http.Transport).ForceAttemptHTTP2 = false // HTTP/2 has no chunks
+					for i := range creates {
+						if err := chunkedCreate(t.Context(), c, url); err != nil {
+							t.Errorf("create %d: %v", i, err)
+						}
+					}
+				})
+			}
+			running.Wait()
+			status, body, err := send(t.Context(), client(), http.MethodGet, fmt.Sprintf("%s/v1/pets?after=%d", url, clients*creates-1), "")
+			if err != nil || status != http.StatusOK || !strings.Contains(body, `"id":1000,`) || strings.Contains(body, `"id":1001,`) {
+				t.Errorf("the last animals: got %d %s (%v), want the 1,000th alone\n%s", status, body, err, service.output())
+			}
+		})
+	}
 }
 
 func TestAProxyCompressesLists(t *testing.T) {

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"os/exec"
-	"regexp"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -129,29 +127,7 @@ func hiddenRequest(b bench) (string, error) {
 		}
 		_, _ = io.Copy(io.Discard, response.Body)
 	}
-	creates, err := rig.Load{Requests: [][]byte{rig.Post(`{"name":"Frank","categoryId":1,"status":"pending"}`)}, Status: "201", Connections: 32, Duration: time.Second}.Run(s)
-	if err != nil {
-		return "", err
-	}
-	framing, err := framingCost()
-	if err != nil {
-		return "", err
-	}
-	return fmt.Sprintf("%d response, and the connection ends; to look for it takes %.1f %% of the processor time of a create",
-		responses, 100*float64(framing)/float64(creates.CPU)), nil
-}
-
-// framingCost runs the benchmark of the look at a create's bytes.
-func framingCost() (time.Duration, error) {
-	out, err := exec.Command("go", "test", "-run", "^$", "-bench", "^BenchmarkFraming$", "./internal/edge/server").CombinedOutput()
-	if err != nil {
-		return 0, fmt.Errorf("%w: %s", err, out)
-	}
-	m := regexp.MustCompile(`([0-9.]+) ns/op`).FindSubmatch(out)
-	if m == nil {
-		return 0, fmt.Errorf("the benchmark of framing printed %s", out)
-	}
-	return time.ParseDuration(string(m[1]) + "ns")
+	return fmt.Sprintf("%d response, and the connection ends", responses), nil
 }
 
 // leavingClients reset their connections while large pages are on their way.
