@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"regexp"
 	"regexp/syntax"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -19,9 +20,9 @@ import (
 // checkConfig is the configuration of `petstore check`.
 type checkConfig struct {
 	check.Config
-	only     string
-	deadline time.Duration
-	json     bool
+	only           string
+	deadline       time.Duration
+	json, failures bool
 }
 
 func checkCommand(env environment) *cobra.Command {
@@ -45,23 +46,24 @@ not accept and may log.
 
 The exit status is 0 if all that was checked holds, 1 if something does not, and
 2 if it could not be checked: no key, no response, or no end before --deadline.`,
-		Example: `  PETSTORE_KEY=$(petstore keys create check) petstore check http://127.0.0.1:8080/v1
+		Example: `  export PETSTORE_KEY=$(petstore keys create check)
+  petstore check http://127.0.0.1:8080/v1
   petstore check --write https://staging.example.com/v1
   petstore check --only 'Paging|limit' http://127.0.0.1:4010
-  petstore check --json http://127.0.0.1:8080/v1 | jq '.rules[] | select(.verdict == "does not hold")'`,
+  petstore check --failures http://127.0.0.1:8080/v1`,
 		Args: exactly(1, " URL"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return runCheck(cmd.Context(), env, cfg, args[0])
 		},
 	}
 	flags := cmd.Flags()
-	flags.SortFlags = false
 	flags.BoolVar(&cfg.Write, "write", false, "add animals too, which no operation removes")
 	flags.StringVar(&cfg.only, "only", "", `check only the rules whose "group: title" this regular expression matches`)
-	addJSONFlag(flags, &cfg.json)
 	addDurationFlag(flags, &cfg.Timeout, "timeout", 10*time.Second, "how long to wait for one response")
 	addDurationFlag(flags, &cfg.deadline, "deadline", 5*time.Minute, "how long the whole check may take")
 	flags.IntVar(&cfg.Rate, "rate", 50, "how many requests to send a second; 0 for as many as there are")
+	flags.BoolVar(&cfg.failures, "failures", false, "print only the rules that do not hold")
+	addJSONFlag(flags, &cfg.json)
 	return cmd
 }
 
@@ -134,6 +136,10 @@ func unencrypted(base *url.URL) bool {
 }
 
 func printReportJSON(out io.Writer, cfg checkConfig, report check.Report) error {
+	rules := report.Results
+	if cfg.failures {
+		rules = slices.DeleteFunc(slices.Clone(rules), func(r check.Result) bool { return r.Verdict != check.Fails })
+	}
 	return printJSON(out, struct {
 		Address   string         `json:"address"`
 		Write     bool           `json:"write"`
@@ -147,6 +153,6 @@ func printReportJSON(out io.Writer, cfg checkConfig, report check.Report) error 
 	}{
 		cfg.Base.String(), cfg.Write,
 		report.Count(check.Holds), report.Count(check.Fails), report.Count(check.Unchecked),
-		report.Requests, report.Left, report.Mark, report.Results,
+		report.Requests, report.Left, report.Mark, rules,
 	})
 }

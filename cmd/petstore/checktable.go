@@ -3,7 +3,6 @@ package main
 import (
 	"bufio"
 	"fmt"
-	"strings"
 	"unicode/utf8"
 
 	"example.com/petstore/internal/check"
@@ -22,7 +21,8 @@ var marks = map[check.Verdict]struct{ text, colour string }{
 type table struct {
 	out     *bufio.Writer
 	colours bool
-	width   int // of the longest title
+	failing bool // only the rules that do not hold are printed
+	width   int  // of the longest title
 	group   string
 	kept    []check.Result
 }
@@ -30,6 +30,7 @@ type table struct {
 func newTable(env environment, cfg checkConfig) *table {
 	t := &table{
 		out:     bufio.NewWriter(env.stdout),
+		failing: cfg.failures,
 		colours: env.interactive && env.getenv("NO_COLOR") == "" && env.getenv("TERM") != "dumb",
 	}
 	for _, r := range check.Rules() {
@@ -48,6 +49,9 @@ func newTable(env environment, cfg checkConfig) *table {
 }
 
 func (t *table) rule(r check.Result) {
+	if t.failing && r.Verdict != check.Fails {
+		return
+	}
 	if len(t.kept) > 0 && (r.Verdict != check.Unchecked || r.Why != t.kept[0].Why || r.Group != t.kept[0].Group) {
 		t.flush()
 	}
@@ -94,8 +98,7 @@ func (t *table) line(v check.Verdict, title, right string) {
 	if t.colours {
 		mark = marks[v].colour + mark + "\x1b[0m"
 	}
-	gap := strings.Repeat(" ", t.width-utf8.RuneCountInString(title)+2)
-	fmt.Fprintf(t.out, "  %s  %s%s%s\n", mark, title, gap, right)
+	fmt.Fprintf(t.out, "  %s  %-*s  %s\n", mark, t.width, title, right)
 }
 
 // end prints the summary.

@@ -15,8 +15,11 @@ func addCompletion(root *cobra.Command) {
 		if cmd.Name() != "completion" {
 			continue
 		}
+		cmd.Short = "Print what has a shell complete commands"
+		cmd.Long = cmd.Short + ". -h of each shell says how."
 		cmd.Args, cmd.RunE = unknownCommand, func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 		for _, shell := range cmd.Commands() {
+			shell.Short = "For " + shell.Name()
 			shell.Args = exactly(0, "")
 		}
 	}

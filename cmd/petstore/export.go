@@ -25,15 +25,15 @@ func exportCommand(env environment) *cobra.Command {
 	var cfg exportConfig
 	cmd := &cobra.Command{
 		Use:   "export [FILE]",
-		Short: "Write all pets to a CSV or NDJSON file",
-		Long: `export writes all pets, with their identifiers, to FILE, or to standard output
+		Short: "Write all animals to a CSV or NDJSON file",
+		Long: `export writes all animals, with their identifiers, to FILE, or to standard output
 where that is - or not given. "petstore import --restore" brings them back.
 
-It may run beside servers. Every pet that was acknowledged before it began is in
+It may run beside servers. Every animal that was acknowledged before it began is in
 the file once; of those added meanwhile, some may be. FILE has its name only once
 it is whole and on disk.`,
 		Example: `  petstore export pets.csv
-  petstore export --store postgres://petstore@db1,db2/pets pets.ndjson
+  petstore export --store sqlite:/srv/pets.db pets.ndjson
   petstore export --format ndjson | grep '"sold"'`,
 		Args: cobra.MatchAll(func(cmd *cobra.Command, args []string) error {
 			if len(args) > 1 {
@@ -50,7 +50,6 @@ it is whole and on disk.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.SortFlags = false
 	addStoreFlag(flags, &cfg.store)
 	addFormatFlag(flags, &cfg.format, "FILE's name, or csv for standard output")
 	flags.BoolVar(&cfg.force, "force", false, "replace FILE if it is there")
@@ -99,7 +98,7 @@ func exportPets(ctx context.Context, env environment, cfg exportConfig) (err err
 	case err != nil:
 		return fmt.Errorf("%w; %s", err, outcome)
 	}
-	fmt.Fprintf(env.stderr, "exported %s in %.1f s, %s/s\n", counted(p.rows, "pet"), took.Seconds(), counted(perSecond(p.rows, took), "row"))
+	fmt.Fprintf(env.stderr, "exported %s in %.1f s, %s/s\n", counted(p.rows, "animal"), took.Seconds(), counted(perSecond(p.rows, took), "row"))
 	return nil
 }
 

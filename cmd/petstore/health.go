@@ -21,7 +21,7 @@ func healthCommand() *cobra.Command {
 	var addr, tlsCert string
 	cmd := &cobra.Command{
 		Use:   "health",
-		Short: "Ask the server on this machine whether it is ready",
+		Short: "Ask the server here whether it is ready",
 		Long: `health asks /readyz of the server that listens on --addr. It reads the same
 variables as serve, so it needs no flag where those configure the server. It is
 the health check of a container.

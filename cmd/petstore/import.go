@@ -24,8 +24,8 @@ func importCommand(env environment) *cobra.Command {
 	var cfg importConfig
 	cmd := &cobra.Command{
 		Use:   "import FILE",
-		Short: "Store the pets of a CSV or NDJSON file",
-		Long: `import stores the pets of FILE, or of standard input where that is -.
+		Short: "Store the animals of a CSV or NDJSON file",
+		Long: `import stores the animals of FILE, or of standard input where that is -.
 
 CSV has the contract's field names in its first line: name and categoryId, and
 status where there is one; an empty status is none. NDJSON has an object a line.
@@ -38,14 +38,14 @@ is stored, unless --keep-good says to store the others. --rejects writes all of
 them to a file, with their reasons.
 
 Then all is stored in one transaction: whatever happens meanwhile, the store has
-all the pets or is as it was. On SQLite, servers on the same file cannot write
+all the animals or is as it was. On SQLite, servers on the same file cannot write
 until it ends; they go on reading. An import that is run twice stores twice.
 
 --restore brings back what "petstore export" wrote, with the same identifiers,
-into a store that holds no pets.`,
+into a store that holds no animals.`,
 		Example: `  petstore import pets.csv
   petstore import --dry-run --rejects bad.csv pets.csv.gz
-  petstore import --keep-good --store postgres://petstore@db1,db2/pets pets.ndjson
+  petstore import --keep-good pets.ndjson
   petstore import --restore --store sqlite:new.db backup.csv`,
 		Args: exactly(1, " FILE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -54,20 +54,19 @@ into a store that holds no pets.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.SortFlags = false
 	addStoreFlag(flags, &cfg.store)
 	addFormatFlag(flags, &cfg.format, "FILE's name, or its content")
 	flags.BoolVar(&cfg.dryRun, "dry-run", false, "check the file and store nothing; the store is not opened")
 	flags.BoolVar(&cfg.keepGood, "keep-good", false, "leave out the rows that are not acceptable, and store the others")
 	flags.StringVar(&cfg.rejects, "rejects", "", "write the rows that are not acceptable to this new `file`, as CSV of line, reason and row")
-	flags.BoolVar(&cfg.restore, "restore", false, "keep the identifiers of an export; the store must hold no pets")
+	flags.BoolVar(&cfg.restore, "restore", false, "keep the identifiers of an export; the store must hold no animals")
 	addJSONFlag(flags, &cfg.asJSON)
 	return cmd
 }
 
-// check refuses flags that make no sense together, and returns the format by the
+// complete refuses flags that make no sense together, and returns the format by the
 // flag or the file's name.
-func (cfg importConfig) check() (files.Format, error) {
+func (cfg importConfig) complete() (files.Format, error) {
 	format := files.Format(cfg.format)
 	switch {
 	case cfg.store == store.Memory:
@@ -82,7 +81,7 @@ func (cfg importConfig) check() (files.Format, error) {
 
 // importPets checks the file, and then stores its pets.
 func importPets(ctx context.Context, env environment, cfg importConfig) (err error) {
-	format, err := cfg.check()
+	format, err := cfg.complete()
 	if err != nil {
 		return err
 	}
@@ -100,7 +99,7 @@ func importPets(ctx context.Context, env environment, cfg importConfig) (err err
 	im := &importing{importConfig: cfg, env: env, file: files.Import{
 		Source: src, Reading: files.Reading{Format: format, IDs: cfg.restore}, KeepGood: cfg.keepGood, Reject: rejects.add,
 	}}
-	err = im.check(ctx)
+	err = im.validate(ctx)
 	if err = errors.Join(err, rejects.end()); err != nil {
 		return explainImport(ctx, err)
 	}
@@ -126,8 +125,8 @@ type importing struct {
 	checking, storing time.Duration
 }
 
-// check reads the file for the first time.
-func (im *importing) check(ctx context.Context) error {
+// validate reads the file for the first time.
+func (im *importing) validate(ctx context.Context) error {
 	p := newProgress(im.env, "checking", im.file.Source.Part)
 	im.file.Step = p.step
 	err := im.file.Check(ctx)
@@ -176,11 +175,11 @@ func (im *importing) print() {
 		leftOut = fmt.Sprintf(", left out %d", im.file.Bad)
 	}
 	if im.dryRun {
-		fmt.Fprintf(im.env.stderr, "checked %s of %s%s; nothing was stored (--dry-run)\n", counted(im.file.Good, "pet"), visible(im.file.Source.Name()), leftOut)
+		fmt.Fprintf(im.env.stderr, "checked %s of %s%s; nothing was stored (--dry-run)\n", counted(im.file.Good, "animal"), visible(im.file.Source.Name()), leftOut)
 		return
 	}
 	fmt.Fprintf(im.env.stderr, "imported %s into %s%s: checked in %.1f s, stored in %.1f s, %s/s in all\n",
-		counted(im.stored, "pet"), visible(store.Redact(im.importConfig.store)), leftOut,
+		counted(im.stored, "animal"), visible(store.Redact(im.importConfig.store)), leftOut,
 		im.checking.Seconds(), im.storing.Seconds(), counted(perSecond(im.stored, im.checking+im.storing), "row"))
 }
 
@@ -224,5 +223,5 @@ func explainImport(ctx context.Context, err error) error {
 	case kind == pets.Unavailable:
 		return fmt.Errorf("%w; nothing was imported, try again later", err)
 	}
-	return fmt.Errorf("%w; the store has all of the pets or none: look before you try again, for example with petstore export", err)
+	return fmt.Errorf("%w; the store has all of the animals or none: look before you try again, for example with petstore export", err)
 }

@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"strings"
+	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -36,7 +36,6 @@ use, which servers store within a minute. Days are those of UTC.`,
 			})
 		},
 	}
-	cmd.Flags().SortFlags = false
 	addStoreFlag(cmd.Flags(), &address)
 	addJSONFlag(cmd.Flags(), &asJSON)
 	return cmd
@@ -84,47 +83,29 @@ func writeKeysJSON(out io.Writer, keys []pets.Key, now time.Time) error {
 	return printJSON(out, list)
 }
 
-// minNameColumns is how much of a key's name a narrow terminal shows at least,
-// before the day of its creation gives way.
-const minNameColumns = 16
+// narrow is below how many columns a terminal has no room for the day of a key's
+// creation. --json has it.
+const narrow = 80
 
-// writeKeys prints a table that fits into so many columns; 0 for any number.
+// writeKeys prints a table for a terminal of so many columns; 0 for any number.
 func writeKeys(out io.Writer, columns int, keys []pets.Key, now time.Time) error {
-	rows := [][]string{{"ID", "STATE", "MAY", "USED", "CREATED", "NAME"}}
+	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	row := func(id, state, may, used, created, name string) {
+		if columns > 0 && columns < narrow {
+			fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\n", id, state, may, used, name)
+			return
+		}
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\n", id, state, may, used, created, name)
+	}
+	row("ID", "STATE", "MAY", "USED", "CREATED", "NAME")
 	for _, k := range keys {
 		may := "write"
 		if k.ReadOnly {
 			may = "read"
 		}
-		rows = append(rows, []string{k.ID, stateOf(k, now), may, dayOf(k.UsedAt, "never"), dayOf(k.CreatedAt, ""), visible(k.Name)})
+		row(k.ID, stateOf(k, now), may, dayOf(k.UsedAt, "never"), dayOf(k.CreatedAt, ""), visible(k.Name))
 	}
-	const name, created, gap = 5, 4, 2
-	widths := make([]int, name)
-	left := columns - gap*name
-	for i := range widths {
-		for _, row := range rows {
-			widths[i] = max(widths[i], columnsOf(row[i]))
-		}
-		left -= widths[i]
-	}
-	hidden := -1
-	if columns > 0 && left < minNameColumns {
-		hidden, left = created, left+widths[created]+gap
-	}
-	var text strings.Builder
-	for _, row := range rows {
-		for i, width := range widths {
-			if i != hidden {
-				text.WriteString(row[i] + strings.Repeat(" ", width-columnsOf(row[i])+gap))
-			}
-		}
-		if columns > 0 {
-			row[name] = cut(row[name], max(left, 1))
-		}
-		text.WriteString(row[name] + "\n")
-	}
-	_, err := io.WriteString(out, text.String())
-	return err
+	return table.Flush()
 }
 
 func stateOf(k pets.Key, now time.Time) string {

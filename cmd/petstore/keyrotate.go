@@ -19,7 +19,7 @@ func keysRotateCommand(env environment) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "rotate ID|NAME",
-		Short: "Make the successor of a key and have the old one expire",
+		Short: "Put a new key in the place of an old one",
 		Long: `rotate makes a key with the name and the right of the old one and prints it, alone,
 on standard output, this once. The old key works for the time of --overlap, and no
 longer than it would have anyway: give its user the new one meanwhile.
@@ -30,8 +30,8 @@ where exactly one key that still works has it.
 An idempotency key belongs to the API key of its request: so a client repeats a
 request with the API key that it began with.`,
 		Example: `  petstore keys rotate "nightly import" --overlap 7d
-  petstore keys rotate 8Zk2mQ1x --overlap 0s --expires-in 90d
-  petstore keys rotate dashboard --json | jq -r .key`,
+  petstore keys rotate 8Zk2mQ1x --overlap 0s --json
+  petstore keys rotate dashboard --expires-in 90d`,
 		Args: exactly(1, " ID|NAME"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if overlap < 0 {
@@ -47,7 +47,6 @@ request with the API key that it began with.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.SortFlags = false
 	addStoreFlag(flags, &address)
 	addDurationFlag(flags, &overlap, "overlap", day, "how long the old key works on, such as 7d or 12h; 0s ends it at once")
 	addDurationFlag(flags, &lifetime, "expires-in", 0, "how long the new key works, such as 30d or 12h; 0 for ever")

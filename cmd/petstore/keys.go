@@ -57,7 +57,6 @@ With --json the key is the property "key" of an object.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.SortFlags = false
 	addStoreFlag(flags, &address)
 	addDurationFlag(flags, &lifetime, "expires-in", 0, "how long the key works, such as 30d or 12h; 0 for ever")
 	flags.BoolVar(&readOnly, "read-only", false, "the key may list and fetch animals, and add none")

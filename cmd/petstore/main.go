@@ -1,6 +1,6 @@
 // Command petstore is the pet store service. `petstore serve` serves the operations
 // of openapi.yaml, and `petstore keys` manages the API keys that open it. `petstore
-// import` and `petstore export` bring pets in and out by the file. `petstore check`
+// import` and `petstore export` bring animals in and out by the file. `petstore check`
 // holds any server against the contract.
 package main
 

@@ -27,7 +27,8 @@ prints; "petstore completion bash -h" says how, and so for zsh, fish, powershell
 Exit status:
     0  done; a server ended as it was told to
     1  it failed, and said why
-    2  the command line or a variable makes no sense, or a check could not be made
+    2  the command line or a variable makes no sense,
+       or a check could not be made
   130  interrupted (SIGINT, Ctrl-C)
   143  ended from outside (SIGTERM)`,
 		Version:       programVersion(),
@@ -51,9 +52,10 @@ Exit status:
 	root.SetOut(env.stdout)
 	root.SetErr(env.stderr)
 	root.SetVersionTemplate(versionLine())
-	describeVariables(root)
 	addHelp(root)
 	addCompletion(root)
+	fitHelp(root, env.width(env.stdout))
+	describeVariables(root)
 	completeValues(root)
 	return root
 }
@@ -125,7 +127,9 @@ func describeVariables(cmd *cobra.Command) {
 		}
 	})
 	for _, sub := range cmd.Commands() {
-		describeVariables(sub)
+		if sub.Name() != "completion" {
+			describeVariables(sub)
+		}
 	}
 }
 

@@ -9,7 +9,6 @@ import (
 	"unicode"
 
 	"golang.org/x/term"
-	"golang.org/x/text/width"
 )
 
 // terminalColumns returns the width of the terminal behind w, and 0 where there
@@ -48,40 +47,6 @@ func visible(s string) string {
 }
 
 func showable(r rune) bool { return unicode.IsPrint(r) || r == '\n' }
-
-// columnsOf returns how many columns of a terminal s takes. Characters of East
-// Asia and pictures take two, marks above and below others none.
-func columnsOf(s string) (n int) {
-	for _, r := range s {
-		n += columnsOfRune(r)
-	}
-	return n
-}
-
-func columnsOfRune(r rune) int {
-	if unicode.In(r, unicode.Mn, unicode.Me, unicode.Cf) {
-		return 0
-	}
-	switch width.LookupRune(r).Kind() {
-	case width.EastAsianWide, width.EastAsianFullwidth:
-		return 2
-	}
-	return 1
-}
-
-// cut returns s, or its beginning and an ellipsis, in at most n columns.
-func cut(s string, n int) string {
-	if columnsOf(s) <= n {
-		return s
-	}
-	used := 1 // of the ellipsis
-	for i, r := range s {
-		if used += columnsOfRune(r); used > n {
-			return s[:i] + "…"
-		}
-	}
-	return s
-}
 
 // counted returns n and its noun: 1 pet, 2 pets.
 func counted[N int | int64](n N, noun string) string {

@@ -68,4 +68,4 @@ func CheckNextID(id, last int64) error {
 }
 
 // ErrNotEmpty is the Invalid error of Restore into a store that holds pets.
-var ErrNotEmpty = &Error{Kind: Invalid, Message: "the store holds pets already, and only an empty one can be restored into"}
+var ErrNotEmpty = &Error{Kind: Invalid, Message: "the store holds animals already, and only an empty one can be restored into"}
