@@ -4,12 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"net/url"
 	"regexp"
 	"regexp/syntax"
-	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -76,9 +74,10 @@ func runCheck(ctx context.Context, env environment, cfg checkConfig, address str
 	ctx, cancel := context.WithTimeout(ctx, cfg.deadline)
 	defer cancel()
 
-	t := newTable(env, cfg)
+	var t *check.Table
 	if !cfg.json {
-		cfg.Report = t.rule
+		t = check.NewTable(env.stdout, cfg.Config, check.TableOptions{Colours: hasColours(env), Failures: cfg.failures})
+		cfg.Report = t.Rule
 	}
 	if unencrypted(cfg.Base) {
 		fmt.Fprintf(env.stderr, "petstore: the key goes to %s unencrypted\n", cfg.Base.Host)
@@ -88,9 +87,9 @@ func runCheck(ctx context.Context, env environment, cfg checkConfig, address str
 		return uncheckedError{err}
 	}
 	if cfg.json {
-		err = printReportJSON(env.stdout, cfg, report)
+		err = printJSON(env.stdout, report.Document(cfg.Config, cfg.failures))
 	} else {
-		err = t.end(report)
+		err = t.End(report)
 	}
 	if err != nil {
 		return uncheckedError{err}
@@ -135,24 +134,8 @@ func unencrypted(base *url.URL) bool {
 	return base.Scheme == "http" && base.Hostname() != "localhost" && (ip == nil || !ip.IsLoopback())
 }
 
-func printReportJSON(out io.Writer, cfg checkConfig, report check.Report) error {
-	rules := report.Results
-	if cfg.failures {
-		rules = slices.DeleteFunc(slices.Clone(rules), func(r check.Result) bool { return r.Verdict != check.Fails })
-	}
-	return printJSON(out, struct {
-		Address   string         `json:"address"`
-		Write     bool           `json:"write"`
-		Holds     int            `json:"holds"`
-		Fails     int            `json:"fails"`
-		Unchecked int            `json:"unchecked"`
-		Requests  int            `json:"requests"`
-		Left      int            `json:"left"`
-		Mark      string         `json:"mark"`
-		Rules     []check.Result `json:"rules"`
-	}{
-		cfg.Base.String(), cfg.Write,
-		report.Count(check.Holds), report.Count(check.Fails), report.Count(check.Unchecked),
-		report.Requests, report.Left, report.Mark, rules,
-	})
+// hasColours reports whether a person reads the output, who has not asked for none
+// (no-color.org).
+func hasColours(env environment) bool {
+	return env.interactive && env.getenv("NO_COLOR") == "" && env.getenv("TERM") != "dumb"
 }

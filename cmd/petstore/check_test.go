@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"encoding/pem"
 	"net/http"
 	"net/http/httptest"
@@ -18,83 +17,25 @@ import (
 	"example.com/petstore/internal/proof/edgetest"
 )
 
-func printed(t *testing.T, env environment, results ...check.Result) string {
-	t.Helper()
-	var out bytes.Buffer
-	env.stdout = &out
-	if env.getenv == nil {
-		env.getenv = func(string) string { return "" }
-	}
-	base, err := check.ParseBase("http://127.0.0.1:8080/v1")
-	if err != nil {
-		t.Fatal(err)
-	}
-	table := newTable(env, checkConfig{Config: check.Config{Base: base}})
-	for _, r := range results {
-		table.rule(r)
-	}
-	if err := table.end(check.Report{Results: results, Requests: 7}); err != nil {
-		t.Fatal(err)
-	}
-	return out.String()
-}
-
-func oneOfEach() []check.Result {
-	return []check.Result{
-		{Group: "Listing", Title: "holds", Source: "limit", Verdict: check.Holds},
-		{Group: "Listing", Title: "fails", Source: "limit", Verdict: check.Fails, Got: "200", Want: "400", Curl: "curl x"},
-		{Group: "Listing", Title: "one", Verdict: check.Unchecked, Why: "needs --write"},
-		{Group: "Paging", Title: "two", Verdict: check.Unchecked, Why: "needs --write"},
-		{Group: "Paging", Title: "three", Verdict: check.Unchecked, Why: "needs --write"},
-		{Group: "Paging", Title: "four", Verdict: check.Unchecked, Why: "needs --write"},
-	}
-}
-
-func TestTheTableCanBeReadWithoutColour(t *testing.T) {
-	got := strings.Split(printed(t, environment{}, oneOfEach()...), "\n")
-	for i, line := range got {
-		got[i] = strings.Join(strings.Fields(line), " ")
-	}
-	want := `Checking http://127.0.0.1:8080/v1, reading only; --write checks the rest.
-
-Listing
-ok holds limit
-FAIL fails limit
-got 200
-want 400
-try curl x
-- one needs --write
-
-Paging
-- 3 rules not checked needs --write
-
-1 hold, 1 do not, 4 not checked; 7 requests.
-`
-	if text := strings.Join(got, "\n"); text != want {
-		t.Errorf("table: got\n%s\nwant\n%s", text, want)
-	}
-}
-
-func TestTheTableIsColouredOnlyAtATerminalThatWantsIt(t *testing.T) {
+func TestColoursAreForATerminalThatWantsThem(t *testing.T) {
 	for _, c := range []struct {
 		interactive bool
 		name        string
 		want        bool
-		unexpected  string
 	}{
 		{interactive: true, want: true},
 		{interactive: true, name: "NO_COLOR"},
 		{interactive: true, name: "TERM"},
 		{interactive: false},
 	} {
-		text := printed(t, environment{interactive: c.interactive, getenv: func(name string) string {
+		got := hasColours(environment{interactive: c.interactive, getenv: func(name string) string {
 			if name == c.name {
 				return "dumb"
 			}
 			return ""
-		}}, oneOfEach()...)
-		if got := strings.Contains(text, "\x1b["); got != c.want {
-			t.Errorf("at a terminal %t, %s set: got coloured %t, want %t", c.interactive, c.name, got, c.want)
+		}})
+		if got != c.want {
+			t.Errorf("at a terminal %t, %s set: got colours %t, want %t", c.interactive, c.name, got, c.want)
 		}
 	}
 }

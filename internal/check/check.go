@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 )
@@ -65,6 +66,26 @@ func (r Report) Count(v Verdict) (n int) {
 		}
 	}
 	return n
+}
+
+// Document returns the report as one JSON object. With failures it has only the rules
+// that do not hold.
+func (r Report) Document(cfg Config, failures bool) any {
+	rules := r.Results
+	if failures {
+		rules = slices.DeleteFunc(slices.Clone(rules), func(r Result) bool { return r.Verdict != Fails })
+	}
+	return struct {
+		Address   string   `json:"address"`
+		Write     bool     `json:"write"`
+		Holds     int      `json:"holds"`
+		Fails     int      `json:"fails"`
+		Unchecked int      `json:"unchecked"`
+		Requests  int      `json:"requests"`
+		Left      int      `json:"left"`
+		Mark      string   `json:"mark"`
+		Rules     []Result `json:"rules"`
+	}{cfg.Base.String(), cfg.Write, r.Count(Holds), r.Count(Fails), r.Count(Unchecked), r.Requests, r.Left, r.Mark, rules}
 }
 
 // ParseBase reads the base address of a server. It refuses an address that would
