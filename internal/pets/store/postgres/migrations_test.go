@@ -9,8 +9,7 @@ import (
 )
 
 var (
-	comment     = regexp.MustCompile(`(?m)--.*$`)
-	excused     = regexp.MustCompile(`(?m)^-- breaks nothing: \S`)
+	excused     = regexp.MustCompile(`^breaks nothing: \S`)
 	createTable = regexp.MustCompile(`^CREATE TABLE (?:IF NOT EXISTS )?(\S+) \(`)
 	createIndex = regexp.MustCompile(`^CREATE INDEX (CONCURRENTLY )?.*?ON (\S+)`)
 	addColumns  = regexp.MustCompile(`^ALTER TABLE \S+ (ADD COLUMN .*)`)
@@ -20,11 +19,10 @@ var (
 // beside it may not survive. It leaves out the statements known to be harmless, and
 // those with a comment above that says why they are: "-- breaks nothing: …".
 func breaking(migration string) (statements []string) {
-	up, _, _ := strings.Cut(migration, "-- +goose Down")
 	var fresh []string // tables that no older replica knows
-	for statement := range strings.SplitSeq(up, ";") {
-		plain := strings.Join(strings.Fields(strings.ToUpper(comment.ReplaceAllString(statement, ""))), " ")
-		if plain == "" || excused.MatchString(statement) {
+	for _, statement := range sqlStatements(migration) {
+		plain := statement.text
+		if slices.ContainsFunc(statement.comments, excused.MatchString) {
 			continue
 		}
 		harmless := false
@@ -44,7 +42,7 @@ func breaking(migration string) (statements []string) {
 }
 
 var (
-	brackets  = regexp.MustCompile(`\([^()]*\)|'[^']*'`)
+	brackets  = regexp.MustCompile(`\([^()]*\)`)
 	constrain = regexp.MustCompile(`UNIQUE|PRIMARY KEY|CHECK|EXCLUDE`)
 )
 
@@ -90,6 +88,18 @@ func TestWhatBreaksTheVersionBeforeIsFound(t *testing.T) {
 		"-- breaks nothing: no version since 3 names it\nALTER TABLE pets DROP COLUMN weight":                      false,
 		"SELECT 1;\n-- +goose Down\nDROP TABLE pets":                                                               true, // SELECT
 		"ALTER TABLE pets ADD COLUMN weight bigint;\n-- +goose Down\nDROP TABLE pets":                              false,
+
+		// Comments and literals.
+		"ALTER TABLE pets ADD COLUMN a text DEFAULT '--', DROP COLUMN name":                   true,
+		"ALTER TABLE pets ADD COLUMN a text DEFAULT ';'":                                      false,
+		"ALTER TABLE pets ADD COLUMN a text; -- one; two":                                     false,
+		"DROP TABLE pets -- a; CREATE TABLE b (":                                              true,
+		"/* ; */ DROP TABLE pets":                                                             true,
+		"SELECT '\n-- breaks nothing: of a literal\n'":                                        true,
+		"CREATE TABLE notes (\"a;b\" text)":                                                   false,
+		"ALTER TABLE pets ADD COLUMN a text NOT NULL /* DEFAULT 'x' */":                       true,
+		"ALTER TABLE pets ADD COLUMN a text DEFAULT $$,DROP COLUMN$$, ADD COLUMN b text":      false,
+		"ALTER TABLE pets ADD COLUMN a text DEFAULT ')', DROP COLUMN name, ADD COLUMN b text": true,
 
 		"DROP TABLE keys":                                                true,
 		"drop index pets_by_status":                                      true,
