@@ -8,7 +8,7 @@ import (
 )
 
 // sqlStatement is a statement of a migration in upper case, with one space between
-// words, without comments, and with '' in the place of each literal.
+// words, without comments, and with ” in the place of each literal.
 type sqlStatement struct {
 	text     string
 	comments []string // before or within it, without the dashes
