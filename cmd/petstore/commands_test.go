@@ -16,7 +16,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"example.com/petstore/internal/edge"
+	"example.com/petstore/internal/pets/web"
 	"example.com/petstore/internal/proof/contract/contracttest"
 )
 
@@ -156,7 +156,7 @@ func (c *conversation) serve(ts *testscript.TestScript, _ bool, args []string) {
 	c.server.start(ctx, cancel, c.environment(ts, append([]string{"serve", "--addr", "127.0.0.1:0", "--drain", "0s"}, args...), &c.server.stdout, &c.server.stderr))
 	address, err := c.server.address()
 	ts.Check(err)
-	ts.Setenv("SERVER", strings.TrimSuffix(address, edge.BasePath))
+	ts.Setenv("SERVER", strings.TrimSuffix(address, web.BasePath))
 	ts.Setenv("ADDRESS", strings.TrimPrefix(ts.Getenv("SERVER"), "http://"))
 }
 

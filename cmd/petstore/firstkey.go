@@ -13,6 +13,7 @@ import (
 	"example.com/petstore/internal/pets"
 	"example.com/petstore/internal/pets/keys"
 	"example.com/petstore/internal/pets/store"
+	"example.com/petstore/internal/pets/web"
 )
 
 // fixedKeys returns the keys of PETSTORE_API_KEYS, or of the file that
@@ -76,7 +77,7 @@ Try it from another terminal:
 
 or in a browser, at %s%s
 
-`, token, token, url, edge.BasePath, url, edge.DocsPath)
+`, token, token, url, web.BasePath, url, edge.DocsPath)
 		return err
 	case cfg.store == store.Memory:
 		return errors.New("the store memory: has no key, and none can be added later; set PETSTORE_API_KEYS")

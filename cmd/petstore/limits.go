@@ -5,25 +5,11 @@ import (
 	"fmt"
 	"math"
 	"net/netip"
-	"runtime/debug"
 	"strings"
 
 	"github.com/spf13/pflag"
 
-	"example.com/petstore/internal/edge"
-	"example.com/petstore/internal/edge/limit"
 	"example.com/petstore/internal/edge/server"
-	"example.com/petstore/internal/pets/service"
-)
-
-// Responses that are being written may hold responseBudget bytes, or a quarter of
-// the memory that Go may use where that is less. One key may hold a quarter of it,
-// which is never less than the largest page: 100 names of 64 KiB.
-const (
-	responseBudget    = 64 << 20
-	leastBudget       = 4 * 100 * (66 << 10)
-	mostRows          = 800 // asked of the store at once: 50 MiB of the longest names
-	queuedForEachCall = 2   // calls that may wait, for each that may be under way
 )
 
 // checkTLS returns an error where one of the two files is missing.
@@ -46,20 +32,6 @@ func (cfg serveConfig) checkLimits() error {
 		return errors.New("--rate-limit must be 0 or more requests a second")
 	}
 	return server.CheckMaxConnections(cfg.maxConnections)
-}
-
-// limits returns the bounds of the work that the service does at once.
-func (cfg serveConfig) limits() edge.Limits {
-	l := edge.Limits{
-		Calls:     limit.NewCalls(cfg.maxInFlight, queuedForEachCall*cfg.maxInFlight),
-		Rows:      limit.NewRows(mostRows),
-		RowsOf:    service.RowsOf,
-		Responses: limit.NewBudget(max(leastBudget, min(responseBudget, debug.SetMemoryLimit(-1)/4))),
-	}
-	if cfg.rateLimit > 0 {
-		l.Rates = limit.NewRates(cfg.rateLimit)
-	}
-	return l
 }
 
 // prefixes is a flag of networks; an address is the network of itself.

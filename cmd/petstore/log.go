@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"example.com/petstore/internal/edge/logging"
+	"example.com/petstore/internal/pets/web"
 )
 
 // logConfig is the configuration of the log.
@@ -24,7 +25,7 @@ func (cfg logConfig) options(env environment, secrets []string) (o logging.Optio
 	if !ok {
 		return o, usageError{fmt.Errorf("--log-level %q: give debug, info, warn or error", cfg.level)}
 	}
-	o = logging.Options{Level: level, Secrets: secrets}
+	o = logging.Options{Level: level, Secrets: secrets, KeyPattern: web.KeyPattern}
 	switch cfg.format {
 	case "auto":
 		o.Text = env.stderrIsTerminal

@@ -16,7 +16,7 @@ import (
 	"testing"
 	"time"
 
-	"example.com/petstore/internal/edge"
+	"example.com/petstore/internal/pets/web"
 	"example.com/petstore/internal/proof/contract/contracttest"
 )
 
@@ -62,7 +62,7 @@ func startProcessIn(t *testing.T, judge *contracttest.Judge, wrapper []string, a
 	})
 	p.waitFor(t, `"msg":"serving"`)
 	match := servingLine.FindStringSubmatch(p.output.String())
-	p.base = strings.TrimSuffix(match[1], edge.BasePath)
+	p.base = strings.TrimSuffix(match[1], web.BasePath)
 	return p
 }
 

@@ -5,15 +5,14 @@ import (
 	"net/url"
 	"strings"
 
-	"example.com/petstore/internal/edge"
+	"example.com/petstore/internal/pets/web"
 )
 
-// linkBase returns the beginning of links in responses: the base path, or the public
-// base address. The latter ends in the version segment whether the operator wrote
-// it or not.
-func linkBase(publicURL string) (string, error) {
+// publicBase returns the public base address, "" for none. It ends in the version
+// segment whether the operator wrote it or not.
+func publicBase(publicURL string) (string, error) {
 	if publicURL == "" {
-		return edge.BasePath, nil
+		return "", nil
 	}
 	u, err := url.Parse(publicURL)
 	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Hostname() == "" ||
@@ -21,5 +20,5 @@ func linkBase(publicURL string) (string, error) {
 		return "", usageError{fmt.Errorf("--public-url %q must be an http or https address without user, query or fragment, such as https://pets.example.com/v1", publicURL)}
 	}
 	base := strings.TrimRight(u.String(), "/")
-	return strings.TrimSuffix(base, edge.BasePath) + edge.BasePath, nil
+	return strings.TrimSuffix(base, web.BasePath) + web.BasePath, nil
 }

@@ -8,10 +8,10 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"example.com/petstore/internal/edge"
 	"example.com/petstore/internal/pets"
 	"example.com/petstore/internal/pets/keys"
 	"example.com/petstore/internal/pets/store"
+	"example.com/petstore/internal/pets/web"
 )
 
 // sandboxAnimals is the number of animals in a sandbox: enough for several pages of
@@ -34,7 +34,7 @@ func enterSandbox(flags *pflag.FlagSet, cfg *serveConfig) error {
 // showSandbox prints where the sandbox is and, unless its keys are fixed, a key
 // to it, in a form that a shell reads.
 func showSandbox(ctx context.Context, env environment, s pets.KeyStore, keyring *keys.Keyring, url string) error {
-	text := fmt.Sprintf("PETSTORE_URL=%s%s\n", url, edge.BasePath)
+	text := fmt.Sprintf("PETSTORE_URL=%s%s\n", url, web.BasePath)
 	if keyring.Fixed() == 0 {
 		k, token, err := pets.NewKey("sandbox", time.Now(), 0)
 		if err != nil {

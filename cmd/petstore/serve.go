@@ -11,14 +11,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"example.com/petstore/gen"
 	"example.com/petstore/internal/edge"
 	"example.com/petstore/internal/edge/logging"
 	"example.com/petstore/internal/edge/server"
 	"example.com/petstore/internal/pets"
 	"example.com/petstore/internal/pets/animals"
 	"example.com/petstore/internal/pets/keys"
-	"example.com/petstore/internal/pets/service"
 	"example.com/petstore/internal/pets/store"
 	"example.com/petstore/internal/pets/web"
 )
@@ -26,7 +24,6 @@ import (
 // serveConfig is the configuration of `petstore serve`.
 type serveConfig struct {
 	addr, store, publicURL string
-	base                   string // the beginning of links, which check sets
 	tlsCert, tlsKey        string
 	drain                  time.Duration
 	maxConnections         int
@@ -143,8 +140,7 @@ func serve(ctx context.Context, env environment, cfg serveConfig) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, st.Close()) }()
-	limits := cfg.limits()
-	observed, err := observe(ctx, cfg, logger, st, limits, srv)
+	observed, err := observe(ctx, cfg, logger, st, srv)
 	if err != nil {
 		return err
 	}
@@ -154,7 +150,7 @@ func serve(ctx context.Context, env environment, cfg serveConfig) (err error) {
 		return err
 	}
 	defer stopRecording() // before the store is closed
-	handler, err := newHandler(cfg, logger, observed, keyring, srv, limits)
+	handler, err := newHandler(cfg, logger, observed, keyring, srv)
 	if err != nil {
 		return err
 	}
@@ -167,7 +163,7 @@ func serve(ctx context.Context, env environment, cfg serveConfig) (err error) {
 
 // check completes the configuration, and returns an error where it makes no sense.
 func (cfg *serveConfig) check() (err error) {
-	if cfg.base, err = linkBase(cfg.publicURL); err != nil {
+	if cfg.publicURL, err = publicBase(cfg.publicURL); err != nil {
 		return err
 	}
 	if err := errors.Join(cfg.checkTLS(), cfg.checkLimits()); err != nil {
@@ -193,7 +189,6 @@ func openKeyring(cfg serveConfig, logger *slog.Logger, observed *observation) (k
 	if err != nil {
 		return nil, nil, err
 	}
-	observed.watchKeys(keyring)
 	stopRecording := keyring.RecordUse()
 	return keyring, func() {
 		if err := stopRecording(); err != nil {
@@ -206,7 +201,7 @@ func openKeyring(cfg serveConfig, logger *slog.Logger, observed *observation) (k
 // stops. The function that it returns ends the watch for that.
 func announce(ctx context.Context, env environment, logger *slog.Logger, cfg serveConfig, srv *server.Server) (end func() bool) {
 	supervisor := env.getenv("NOTIFY_SOCKET")
-	logger.Info("serving", "address", srv.URL()+edge.BasePath, "docs", srv.URL()+edge.DocsPath, "store", store.Redact(cfg.store), "version", programVersion())
+	logger.Info("serving", "address", srv.URL()+web.BasePath, "docs", srv.URL()+edge.DocsPath, "store", store.Redact(cfg.store), "version", programVersion())
 	notify(supervisor, logger, notifyReady)
 	return context.AfterFunc(ctx, func() { notify(supervisor, logger, notifyStopping) })
 }
@@ -248,33 +243,29 @@ func openServed(ctx context.Context, cfg serveConfig, logger *slog.Logger) (pets
 }
 
 // newHandler puts the service together.
-func newHandler(cfg serveConfig, logger *slog.Logger, observed *observation, keyring *keys.Keyring, srv *server.Server, limits edge.Limits) (http.Handler, error) {
+func newHandler(cfg serveConfig, logger *slog.Logger, observed *observation, keyring *keys.Keyring, srv *server.Server) (http.Handler, error) {
 	st := observed.store
-	return edge.New(edge.Config{
-		Document: gen.Document,
-		Service:  service.New(st, cfg.base),
-		Base:     cfg.base,
-		Logger:   logger,
-		Authenticate: func(ctx context.Context, token string) (keys.Grant, bool, error) {
-			grant, ok, err := keyring.Authenticate(ctx, token)
-			if ok {
-				server.Trust(ctx)
-			}
-			return grant, ok, err
-		},
-		Ready: func(ctx context.Context) error {
-			if srv.Draining() {
-				return &pets.Error{Kind: pets.Unavailable, Message: "the server is stopping"}
-			}
-			return st.Ping(ctx)
-		},
-		LocalOrigins:   cfg.sandbox,
-		QuickStart:     web.QuickStart,
-		Samples:        web.Samples,
-		Limits:         limits,
-		Observer:       observed.observer,
-		TrustedProxies: cfg.trustedProxies,
-	})
+	s := web.Service(programVersion(), st, func(ctx context.Context) error {
+		if srv.Draining() {
+			return &pets.Error{Kind: pets.Unavailable, Message: "the server is stopping"}
+		}
+		return st.Ping(ctx)
+	}, keyring, cfg.publicURL)
+	authenticate := s.Authenticate
+	s.Authenticate = func(ctx context.Context, token string) (edge.Identity, error) {
+		caller, err := authenticate(ctx, token)
+		if err == nil {
+			server.Trust(ctx)
+		}
+		return caller, err
+	}
+	s.Limits.Calls, s.Limits.Rate = cfg.maxInFlight, cfg.rateLimit
+	s.Collectors = append(observed.collectors, keyring)
+	s.Logger, s.LocalOrigins, s.TrustedProxies = logger, cfg.sandbox, cfg.trustedProxies
+	if observed.registry != nil {
+		s.Metrics = observed.registry
+	}
+	return edge.New(s)
 }
 
 // offerKey makes sure that the server can be used: there is a key, or a way to one.

@@ -12,8 +12,9 @@ import (
 	"testing"
 	"time"
 
+	"example.com/petstore/internal/pets/web"
+
 	"example.com/petstore/gen/client"
-	"example.com/petstore/internal/edge"
 	"example.com/petstore/internal/pets"
 )
 
@@ -45,7 +46,7 @@ func upTo(from, to, step int64) (ids []int64) {
 }
 
 func TestAWalkReturnsEveryPetOnceWhateverThePagesAre(t *testing.T) {
-	s, c := start(t, stocked(t, 47), edge.BasePath)
+	s, c := start(t, stocked(t, 47), web.BasePath)
 	for _, k := range []struct {
 		what   string
 		params *client.ListPetsParams
@@ -73,7 +74,7 @@ func TestAWalkReturnsEveryPetOnceWhateverThePagesAre(t *testing.T) {
 }
 
 func TestAWalkAsksForAPageWhenTheLoopComesToIt(t *testing.T) {
-	s, c := start(t, stocked(t, 9), edge.BasePath)
+	s, c := start(t, stocked(t, 9), web.BasePath)
 	params := client.ListPetsParams{Limit: new(3)}
 	all := client.All(t.Context(), c, &params)
 	if asked := s.asked.Load(); asked != 0 {
@@ -103,7 +104,7 @@ func TestAWalkAsksForAPageWhenTheLoopComesToIt(t *testing.T) {
 
 func TestAWalkMeetsNoPetTwiceWhileOthersAreAdded(t *testing.T) {
 	store := stocked(t, 10)
-	_, c := start(t, store, edge.BasePath)
+	_, c := start(t, store, web.BasePath)
 	var got []int64
 	for pet, err := range client.All(t.Context(), c, &client.ListPetsParams{Limit: new(2)}) {
 		if err != nil {
@@ -121,7 +122,7 @@ func TestAWalkMeetsNoPetTwiceWhileOthersAreAdded(t *testing.T) {
 }
 
 func TestAWalkEndsWithTheErrorOfThePageThatFailed(t *testing.T) {
-	_, c := start(t, failsAfter{stocked(t, 9), 6}, edge.BasePath)
+	_, c := start(t, failsAfter{stocked(t, 9), 6}, web.BasePath)
 	got, err := walked(t, client.All(t.Context(), c, &client.ListPetsParams{Limit: new(3)}))
 	if want := upTo(1, 6, 1); !slices.Equal(got, want) {
 		t.Errorf("before the error: got %v, want %v", got, want)
@@ -133,15 +134,15 @@ func TestAWalkEndsWithTheErrorOfThePageThatFailed(t *testing.T) {
 }
 
 func TestAWalkWithAWrongKeyIsRefused(t *testing.T) {
-	s, _ := start(t, stocked(t, 1), edge.BasePath)
-	got, err := walked(t, client.All(t.Context(), clientOf(t, s.URL+edge.BasePath, "no-key-of-this-server"), nil))
+	s, _ := start(t, stocked(t, 1), web.BasePath)
+	got, err := walked(t, client.All(t.Context(), clientOf(t, s.URL+web.BasePath, "no-key-of-this-server"), nil))
 	if failed, ok := errors.AsType[*client.ResponseError](err); !ok || failed.Status != 401 || failed.Code != "unauthorized" || got != nil {
 		t.Errorf("got pets %v, error %v, want none and 401 unauthorized", got, err)
 	}
 }
 
 func TestAWalkEndsWithItsContext(t *testing.T) {
-	s, c := start(t, stocked(t, 9), edge.BasePath)
+	s, c := start(t, stocked(t, 9), web.BasePath)
 	for _, at := range []int64{0, 1, 3} { // before the walk, within a page, between two
 		s.asked.Store(0)
 		ctx, cancel := context.WithCancel(t.Context())

@@ -6,18 +6,19 @@ import (
 	"fmt"
 	"log"
 
+	"example.com/petstore/internal/pets/web"
+
 	"example.com/petstore/gen/client"
-	"example.com/petstore/internal/edge"
 	"example.com/petstore/internal/pets/store/memory"
 )
 
 // forExample serves an empty store: its address takes the place of yours.
 func forExample() (address string, stop func()) {
-	s, err := serve(memory.New(), edge.BasePath)
+	s, err := serve(memory.New(), web.BasePath)
 	if err != nil {
 		log.Fatal(err)
 	}
-	return s.URL + edge.BasePath, s.Close
+	return s.URL + web.BasePath, s.Close
 }
 
 func Example() {

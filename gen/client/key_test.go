@@ -6,13 +6,14 @@ import (
 	"strings"
 	"testing"
 
+	"example.com/petstore/internal/pets/web"
+
 	"example.com/petstore/gen/client"
-	"example.com/petstore/internal/edge"
 	"example.com/petstore/internal/pets/store/memory"
 )
 
 func TestEveryRequestCarriesTheKey(t *testing.T) {
-	_, c := start(t, memory.New(), edge.BasePath)
+	_, c := start(t, memory.New(), web.BasePath)
 	made, err := c.CreatePetWithResponse(t.Context(), nil, client.NewPet{Name: "Rex", CategoryID: 9007199254740993})
 	if err != nil {
 		t.Fatal(err)

@@ -7,10 +7,10 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"example.com/petstore/internal/pets/web"
+
 	"example.com/petstore/gen/client"
-	"example.com/petstore/internal/edge"
 	"example.com/petstore/internal/pets"
-	"example.com/petstore/internal/pets/service"
 	"example.com/petstore/internal/pets/store/memory"
 	"example.com/petstore/internal/proof/edgetest"
 )
@@ -25,7 +25,7 @@ type server struct {
 
 // serve serves a store; links begin with base.
 func serve(store pets.Store, base string) (*server, error) {
-	handler, err := edgetest.New(store, key, func(c *edge.Config) { c.Base, c.Service = base, service.New(store, base) })
+	handler, err := edgetest.New(store, key, func(c *edgetest.Config) { c.Methods = web.Methods(store, base) })
 	if err != nil {
 		return nil, err
 	}
@@ -45,7 +45,7 @@ func start(t *testing.T, store pets.Store, base string) (*server, *client.Client
 		t.Fatal(err)
 	}
 	t.Cleanup(s.Close)
-	return s, clientOf(t, s.URL+edge.BasePath, key)
+	return s, clientOf(t, s.URL+web.BasePath, key)
 }
 
 func clientOf(t *testing.T, base, key string) *client.ClientWithResponses {

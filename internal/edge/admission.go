@@ -5,40 +5,59 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"runtime/debug"
 	"strconv"
 	"time"
 
 	"github.com/labstack/echo/v4"
 
-	"example.com/petstore/gen/api"
 	"example.com/petstore/internal/edge/limit"
 )
 
-// Limits bound the work of the service at one time. A limit that is nil bounds
-// nothing.
-type Limits struct {
-	Rates     *limit.Rates  // requests a second of an API key
-	Calls     *limit.Calls  // calls of Service under way
-	Rows      *limit.Rows   // rows that those ask for
-	RowsOf    RowsOf        // required with Rows
-	Responses *limit.Budget // bytes of large responses that are being written
+// bounds are the Limits of a service at work.
+type bounds struct {
+	rates     *limit.Rates
+	calls     *limit.Calls
+	rows      *limit.Rows
+	responses *limit.Budget
 }
 
-// RowsOf returns how many rows a request of the generated code asks for.
-type RowsOf func(request any) int64
+const (
+	callsByDefault    = 256
+	queuedForEachCall = 2 // calls that may wait, for each that may be under way
+	responseBytes     = 64 << 20
+)
 
-// largeResponse is from where on a response counts against Limits.Responses.
+func newBounds(s *Service) bounds {
+	l := s.Limits
+	if l.Calls == 0 {
+		l.Calls = callsByDefault
+	}
+	if l.ResponseBytes == 0 {
+		l.ResponseBytes = max(4*l.LargestResponse, min(responseBytes, debug.SetMemoryLimit(-1)/4))
+	}
+	b := bounds{calls: limit.NewCalls(l.Calls, queuedForEachCall*l.Calls), responses: limit.NewBudget(l.ResponseBytes)}
+	if l.Rows > 0 {
+		b.rows = limit.NewRows(l.Rows)
+	}
+	if l.Rate > 0 {
+		b.rates = limit.NewRates(l.Rate)
+	}
+	return b
+}
+
+// largeResponse is from where on a response counts against Limits.ResponseBytes.
 // Smaller ones are bounded by the number of connections.
 const largeResponse = 16 << 10
 
 // admit refuses a request beyond a limit, once its key is known and before its body
 // is read.
 func (e *edge) admit(x *exchange) error {
-	if wait, ok := e.Limits.Rates.Allow(x.ctx.keyID, x.start); !ok {
+	if wait, ok := e.bounds.rates.Allow(x.ctx.caller.ID, x.start); !ok {
 		x.keepsUnread()
 		return rateLimited(wait)
 	}
-	if err := e.Limits.Calls.CheckRoom(); err != nil {
+	if err := e.bounds.calls.CheckRoom(); err != nil {
 		x.keepsUnread()
 		return unavailable(err)
 	}
@@ -55,21 +74,21 @@ func (x *exchange) keepsUnread() {
 	}
 }
 
-// bounded is a middleware of the generated code, around the call of the service. So
+// bounded is a middleware of the generated code, around the call of the method. So
 // a client that sends or reads slowly keeps no other client from calling.
-func (e *edge) bounded(next api.StrictHandlerFunc, _ string) api.StrictHandlerFunc {
+func (e *edge) bounded(next call) call {
 	return func(c echo.Context, request any) (any, error) {
 		x := c.(*exchange)
-		if err := e.Limits.Calls.Begin(&x.ctx); err != nil {
+		if err := e.bounds.calls.Begin(&x.ctx); err != nil {
 			return nil, unavailable(err)
 		}
-		defer e.Limits.Calls.End()
-		if e.Limits.Rows != nil {
-			rows := e.Limits.RowsOf(request)
-			if err := e.Limits.Rows.Begin(&x.ctx, x.ctx.keyID, rows); err != nil {
+		defer e.bounds.calls.End()
+		if e.bounds.rows != nil {
+			rows := e.Rows(request)
+			if err := e.bounds.rows.Begin(&x.ctx, x.ctx.caller.ID, rows); err != nil {
 				return nil, unavailable(err)
 			}
-			defer e.Limits.Rows.End(rows)
+			defer e.bounds.rows.End(rows)
 		}
 		response, err := next(x, request)
 		if err != nil {
@@ -77,7 +96,7 @@ func (e *edge) bounded(next api.StrictHandlerFunc, _ string) api.StrictHandlerFu
 		}
 		if sized, ok := response.(interface{ Size() int }); ok {
 			if n := int64(sized.Size()); n >= largeResponse {
-				if err := e.Limits.Responses.Take(x.ctx.keyID, n); err != nil {
+				if err := e.bounds.responses.Take(x.ctx.caller.ID, n); err != nil {
 					return nil, unavailable(err)
 				}
 				x.responseBytes = n
@@ -90,7 +109,7 @@ func (e *edge) bounded(next api.StrictHandlerFunc, _ string) api.StrictHandlerFu
 // giveBack ends what bounded began, once the response is written.
 func (e *edge) giveBack(x *exchange) {
 	if x.responseBytes > 0 {
-		e.Limits.Responses.Give(x.ctx.keyID, x.responseBytes)
+		e.bounds.responses.Give(x.ctx.caller.ID, x.responseBytes)
 	}
 }
 
@@ -125,7 +144,7 @@ func (e *edge) checkHost(r *http.Request) error {
 	if ip := net.ParseIP(host); ip != nil && (ip.Equal(net.IPv4(127, 0, 0, 1)) || ip.Equal(net.IPv6loopback)) {
 		return nil
 	}
-	if u, err := url.Parse(e.Base); err == nil && u.Hostname() != "" && u.Hostname() == host {
+	if u, err := url.Parse(e.PublicURL); err == nil && u.Hostname() != "" && u.Hostname() == host {
 		return nil
 	}
 	return errForeignHost

@@ -2,14 +2,17 @@ package edge_test
 
 import (
 	"context"
+	"maps"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
+	"example.com/petstore/internal/proof/edgetest"
+	"github.com/prometheus/client_golang/prometheus"
+
 	"example.com/petstore/gen/api"
-	"example.com/petstore/internal/edge"
-	"example.com/petstore/internal/edge/limit"
 	"example.com/petstore/internal/pets"
 )
 
@@ -27,22 +30,44 @@ func (s blockingService) ListPets(ctx context.Context, r api.ListPetsRequestObje
 }
 
 // startFull returns a server whose one place for calls is taken, and whose queue is
-// of no length.
-func startFull(t *testing.T, change ...func(*edge.Config)) (s *server, release func()) {
+// full.
+func startFull(t *testing.T, change ...func(*edgetest.Config)) (s *server, release func()) {
 	t.Helper()
-	b := blockingService{begun: make(chan struct{}, 1), release: make(chan struct{})}
-	s = start(t, append(change, func(c *edge.Config) {
-		b.StrictServerInterface = c.Service
-		c.Service = b
-		c.Limits.Calls = limit.NewCalls(1, 0)
+	b := blockingService{begun: make(chan struct{}, 3), release: make(chan struct{})}
+	registry := prometheus.NewRegistry()
+	s = start(t, append(change, func(c *edgetest.Config) {
+		b.StrictServerInterface = c.Methods
+		c.Methods = b
+		c.Limits.Calls, c.Metrics = 1, registry
 	})...)
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		s.get(t, petsPath).wants(t, 200, "", "")
-	}()
+	var waiting sync.WaitGroup
+	for range 3 {
+		waiting.Go(func() { s.get(t, petsPath).wants(t, 200, "", "") })
+	}
 	<-b.begun
-	return s, func() { close(b.release); <-done }
+	wantFigure(t, registry, "petstore_store_calls_queued", 2)
+	return s, func() { close(b.release); waiting.Wait() }
+}
+
+// wantFigure waits until a metric without labels has a value.
+func wantFigure(t *testing.T, registry *prometheus.Registry, name string, want float64) {
+	t.Helper()
+	var got float64
+	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(time.Millisecond) {
+		families, err := registry.Gather()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range families {
+			if f.GetName() == name {
+				got = f.Metric[0].GetGauge().GetValue()
+			}
+		}
+		if got == want {
+			return
+		}
+	}
+	t.Fatalf("%s: got %v, want %v", name, got, want)
 }
 
 func TestAFullServiceRefusesAfterTheKeyAndBeforeTheBody(t *testing.T) {
@@ -75,7 +100,7 @@ func TestARefusalForLoadKeepsTheConnectionWhereTheBodyIsSmall(t *testing.T) {
 	t.Parallel()
 	full, release := startFull(t)
 	defer release()
-	limited := start(t, func(c *edge.Config) { c.Limits.Rates = limit.NewRates(0.1) })
+	limited := start(t, func(c *edgetest.Config) { c.Limits.Rate = 0.1 })
 	limited.get(t, petsPath).wants(t, 200, "", "")
 	for want, s := range map[int]*server{503: full, 429: limited} {
 		small := s.post(t, frank)
@@ -89,12 +114,12 @@ func TestARefusalForLoadKeepsTheConnectionWhereTheBodyIsSmall(t *testing.T) {
 
 func TestAPlaceIsGivenBackHoweverTheCallEnds(t *testing.T) {
 	t.Parallel()
-	calls := limit.NewCalls(1, 0)
-	for _, service := range []api.StrictServerInterface{nil, panickingService{}} {
-		s := start(t, func(c *edge.Config) {
-			c.Limits.Calls = calls
-			if service != nil {
-				c.Service = service
+	for _, methods := range []api.StrictServerInterface{nil, panickingService{}} {
+		registry := prometheus.NewRegistry()
+		s := start(t, func(c *edgetest.Config) {
+			c.Limits.Calls, c.Metrics = 1, registry
+			if methods != nil {
+				c.Methods = methods
 			}
 		})
 		for range 3 {
@@ -102,9 +127,7 @@ func TestAPlaceIsGivenBackHoweverTheCallEnds(t *testing.T) {
 				t.Errorf("got %d %s, want the place free", resp.StatusCode, resp.body)
 			}
 		}
-		if got := calls.Stats().UnderWay; got != 0 {
-			t.Errorf("calls under way in the end: got %d, want none", got)
-		}
+		wantFigure(t, registry, "petstore_store_calls_in_flight", 0)
 	}
 }
 
@@ -112,7 +135,7 @@ type panickingService struct{ api.StrictServerInterface }
 
 func TestAKeyBeyondItsRateHears429AndWhenToComeAgain(t *testing.T) {
 	t.Parallel()
-	s := start(t, func(c *edge.Config) { c.Limits.Rates = limit.NewRates(0.1) })
+	s := start(t, func(c *edgetest.Config) { c.Limits.Rate = 0.1 })
 	s.get(t, petsPath).wants(t, 200, "", "")
 	for _, resp := range []response{
 		s.get(t, petsPath), s.get(t, petsPath+"?limit=x"),
@@ -129,8 +152,10 @@ func TestAKeyBeyondItsRateHears429AndWhenToComeAgain(t *testing.T) {
 
 func TestLargeResponsesInFlightHaveABudget(t *testing.T) {
 	t.Parallel()
-	budget := limit.NewBudget(1 << 20)
-	s := start(t, func(c *edge.Config) { c.Limits.Responses = budget })
+	registry := prometheus.NewRegistry()
+	s := start(t, func(c *edgetest.Config) {
+		c.Limits.ResponseBytes, c.Limits.LargestResponse, c.Metrics = 1<<20, 0, registry
+	})
 	for range 10 {
 		if _, err := s.store.CreatePet(t.Context(), pets.NewPet{Name: strings.Repeat("x", 60<<10), Status: pets.Available}); err != nil {
 			t.Fatal(err)
@@ -138,21 +163,15 @@ func TestLargeResponsesInFlightHaveABudget(t *testing.T) {
 	}
 	s.get(t, petsPath+"?limit=4").wants(t, 200, "", "")
 	s.get(t, petsPath+"?limit=5").wants(t, 503, "unavailable", "")
-	if err := budget.Take("another", 200<<10); err != nil {
-		t.Fatal(err)
-	}
 	s.get(t, petsPath+"?limit=4").wants(t, 200, "", "")
-	for end := time.Now().Add(patience); budget.Stats().Held != 200<<10; time.Sleep(time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("held after all responses: got %d bytes, want those of another alone", budget.Stats().Held)
-		}
-	}
+	wantFigure(t, registry, "petstore_response_bytes_in_flight", 0)
+	wantFigure(t, registry, "petstore_response_bytes_limit", 1<<20)
 }
 
 func TestAClientThatLeavesIsNoErrorOfTheService(t *testing.T) {
 	t.Parallel()
 	b := waitingService{begun: make(chan struct{}, 1)}
-	s := start(t, func(c *edge.Config) { c.Service = b })
+	s := start(t, func(c *edgetest.Config) { c.Methods = b })
 	conn := s.dial(t)
 	if _, err := conn.Write([]byte("GET /v1/pets HTTP/1.1\r\nHost: petstore\r\n" + withKey + "\r\n\r\n")); err != nil {
 		t.Fatal(err)
@@ -181,7 +200,7 @@ func (s waitingService) ListPets(ctx context.Context, _ api.ListPetsRequestObjec
 
 func TestASandboxRefusesNamesOfOtherHosts(t *testing.T) {
 	t.Parallel()
-	sandbox := start(t, func(c *edge.Config) { c.LocalOrigins, c.Base = true, "https://pets.example.com/v1" })
+	sandbox := start(t, func(c *edgetest.Config) { c.LocalOrigins, c.PublicURL = true, "https://pets.example.com/v1" })
 	everywhere := start(t)
 	for host, want := range map[string]int{
 		"localhost": 200, "localhost:8080": 200, "127.0.0.1": 200, "127.0.0.1:99": 200, "[::1]": 200, "[::1]:8080": 200,
@@ -222,35 +241,35 @@ func TestTheTraceOfARequestStandsInItsLine(t *testing.T) {
 	}
 }
 
-// observations collects the observations of an edge.
-type observations struct {
-	begun int
-	ended chan edge.Observation
-}
-
-func (o *observations) Begin()                   { o.begun++ }
-func (o *observations) End(one edge.Observation) { o.ended <- one }
-
-func TestEveryRequestIsObserved(t *testing.T) {
+func TestEveryRequestIsCountedAndTimed(t *testing.T) {
 	t.Parallel()
-	o := &observations{ended: make(chan edge.Observation, 1)}
-	s := start(t, func(c *edge.Config) { c.Observer = o })
-	for target, want := range map[string]edge.Observation{
-		petsPath:               {Operation: "listPets", Status: 200},
-		petsPath + "/1":        {Operation: "getPet", Status: 404, Deprecated: true},
-		"/livez":               {Operation: "livez", Status: 200},
-		"/openapi.json":        {Operation: "document", Status: 200},
-		"/docs":                {Operation: "docs", Status: 200},
-		"/" + http.MethodTrace: {Operation: "unknown", Status: 404},
-	} {
+	registry := prometheus.NewRegistry()
+	s := start(t, func(c *edgetest.Config) { c.Metrics = registry })
+	want := map[string]bool{
+		"listPets 200": true, "getPet 404": true, "livez 200": true, "document 200": true, "docs 200": true, "unknown 404": true,
+	}
+	for _, target := range []string{petsPath, petsPath + "/1", "/livez", "/openapi.json", "/docs", "/" + http.MethodTrace} {
 		s.get(t, target)
-		got := <-o.ended
-		if strings.HasPrefix(target, petsPath) != (got.KeyID != "") || got.Duration <= 0 {
-			t.Errorf("%s: got key %q and duration %v, want the key of operations and a duration", target, got.KeyID, got.Duration)
+	}
+	s.log.wantLines(t, 6) // which are written after the figures
+	families, err := registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]bool{}
+	for _, f := range families {
+		for _, m := range f.Metric {
+			switch f.GetName() {
+			case "petstore_http_request_duration_seconds":
+				got[m.Label[0].GetValue()+" "+m.Label[1].GetValue()] = m.GetHistogram().GetSampleCount() == 1 && m.GetHistogram().GetSampleSum() > 0
+			case "petstore_deprecated_calls_total":
+				if m.Label[1].GetValue() != "getPet" || !strings.HasPrefix(m.Label[0].GetValue(), "fixed-") || m.GetCounter().GetValue() != 1 {
+					t.Errorf("deprecated calls: got %v, want one of getPet with its key", m)
+				}
+			}
 		}
-		got.KeyID, got.Duration = "", 0
-		if got != want {
-			t.Errorf("%s: got %+v, want %+v", target, got, want)
-		}
+	}
+	if !maps.Equal(got, want) {
+		t.Errorf("requests: got %v, want %v", got, want)
 	}
 }

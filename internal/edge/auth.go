@@ -1,49 +1,77 @@
 package edge
 
 import (
+	"context"
+	"errors"
 	"net/http"
 	"strings"
-
-	"example.com/petstore/internal/pets/keys"
 )
 
-// The challenges of RFC 6750, section 3. Which of the two is sent tells a
-// client whether it sent no key or a wrong one; the body is the same for both.
-var (
-	errNoKey    = unauthorized(`Bearer realm="petstore"`)
-	errWrongKey = unauthorized(`Bearer realm="petstore", error="invalid_token"`)
-)
+// door says who may pass: it asks the service, and has the edge's own sentences.
+type door struct {
+	authenticate func(ctx context.Context, token string) (Identity, error)
+	authorize    func(caller Identity, o Operation) error
+	realm        string
 
-// errReadOnly is the refusal of a key that is valid and may not do this.
-var errReadOnly = &problem{
-	status:  http.StatusForbidden,
-	code:    codeForbidden,
-	message: "this API key may only read; adding an animal needs another",
-	header:  http.Header{"Www-Authenticate": {`Bearer realm="petstore", error="insufficient_scope"`}},
+	noKey, wrongKey *problem
 }
 
-// authenticate returns the ID of the API key the request comes with, once the
-// key is valid and may be used with the request's method.
-func (e *edge) authenticate(r *http.Request) (keyID string, err error) {
+func newDoor(s *Service) door {
+	d := door{authenticate: s.Authenticate, authorize: s.Authorize, realm: s.Name}
+	d.noKey, d.wrongKey = d.unauthorized("", ""), d.unauthorized("invalid_token", "")
+	return d
+}
+
+// unauthorized returns a 401. Its challenge (RFC 6750, section 3) tells a client that
+// sent no key from one whose key is not valid. The body is the same for both, but
+// where description says more.
+func (d door) unauthorized(fault, description string) *problem {
+	p := &problem{status: http.StatusUnauthorized, code: codeUnauthorized, message: "a valid API key is required, sent as Authorization: Bearer API_KEY"}
+	if description != "" {
+		p.message = description
+	}
+	p.header = d.challenge(fault, description)
+	return p
+}
+
+func (d door) challenge(fault, description string) http.Header {
+	challenge := `Bearer realm="` + d.realm + `"`
+	if fault != "" {
+		challenge += `, error="` + fault + `"`
+	}
+	if description != "" {
+		challenge += `, error_description="` + description + `"`
+	}
+	return http.Header{"Www-Authenticate": {challenge}}
+}
+
+// open returns the caller of an operation, once the key is valid and may be used
+// for it. Where the key is known, the caller has its ID whatever the error.
+func (d door) open(r *http.Request, o Operation) (caller Identity, err error) {
 	token, ok := bearerToken(r.Header)
 	if !ok {
-		return "", errNoKey
+		return Identity{}, d.noKey
 	}
-	grant, ok, err := e.Authenticate(r.Context(), token)
-	switch {
-	case err != nil:
-		return "", unavailable(err)
-	case !ok:
-		return "", errWrongKey
-	case grant.ReadOnly && !isSafe(r.Method):
-		return grant.KeyID, errReadOnly
+	caller, err = d.authenticate(r.Context(), token)
+	if invalid, ok := errors.AsType[*InvalidKey](err); ok {
+		if invalid.Tell == "" {
+			return Identity{ID: invalid.KeyID}, d.wrongKey
+		}
+		return Identity{ID: invalid.KeyID}, d.unauthorized("invalid_token", invalid.Tell)
 	}
-	return grant.KeyID, nil
-}
-
-// isSafe reports whether the method changes nothing (RFC 9110, section 9.2.1).
-func isSafe(method string) bool {
-	return method == http.MethodGet || method == http.MethodHead || method == http.MethodOptions
+	if err != nil {
+		return Identity{}, unavailable(err)
+	}
+	if d.authorize == nil {
+		return caller, nil
+	}
+	err = d.authorize(caller, o)
+	if p, ok := errors.AsType[*problem](err); ok && p.status == http.StatusForbidden {
+		forbidden := *p
+		forbidden.header = d.challenge("insufficient_scope", "")
+		return caller, &forbidden
+	}
+	return caller, err
 }
 
 // bearerToken reads the one Authorization header (RFC 9110, section 11.6.2;
@@ -59,5 +87,23 @@ func bearerToken(h http.Header) (token string, ok bool) {
 		return "", false
 	}
 	token = strings.TrimLeft(token, " ")
-	return token, keys.IsToken(token)
+	return token, isToken(token)
+}
+
+// isToken reports whether s is a b64token (RFC 6750, section 2.1): one or more of its
+// characters, then any number of "=".
+func isToken(s string) bool {
+	n := len(s)
+	for n > 0 && s[n-1] == '=' {
+		n--
+	}
+	for i := range n {
+		switch c := s[i]; {
+		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9':
+		case c == '-', c == '.', c == '_', c == '~', c == '+', c == '/':
+		default:
+			return false
+		}
+	}
+	return n > 0
 }

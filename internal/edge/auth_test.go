@@ -8,9 +8,10 @@ import (
 	"testing"
 	"time"
 
+	"example.com/petstore/internal/proof/edgetest"
+
 	"example.com/petstore/internal/edge"
 	"example.com/petstore/internal/pets"
-	"example.com/petstore/internal/pets/keys"
 )
 
 const (
@@ -148,9 +149,9 @@ func TestRoutingComesBeforeTheKey(t *testing.T) {
 }
 
 func TestAnUnreachableKeyStoreIs503AndNever401(t *testing.T) {
-	s := start(t, func(c *edge.Config) {
-		c.Authenticate = func(context.Context, string) (keys.Grant, bool, error) {
-			return keys.Grant{}, false, errors.New("dial tcp 10.0.0.1:5432: connection refused")
+	s := start(t, func(c *edgetest.Config) {
+		c.Authenticate = func(context.Context, string) (edge.Identity, error) {
+			return edge.Identity{}, errors.New("dial tcp 10.0.0.1:5432: connection refused")
 		}
 	})
 	s.get(t, petsPath).wants(t, 503, "unavailable", "try again later")
@@ -163,15 +164,15 @@ func TestAnUnreachableKeyStoreIs503AndNever401(t *testing.T) {
 
 func TestAuthenticateHearsOfTheRequestsEnd(t *testing.T) {
 	ended := make(chan error, 1)
-	s := start(t, func(c *edge.Config) {
-		c.Authenticate = func(ctx context.Context, _ string) (keys.Grant, bool, error) {
+	s := start(t, func(c *edgetest.Config) {
+		c.Authenticate = func(ctx context.Context, _ string) (edge.Identity, error) {
 			select {
 			case <-ctx.Done():
 				ended <- ctx.Err()
 			case <-time.After(patience):
 				ended <- nil
 			}
-			return keys.Grant{}, false, ctx.Err()
+			return edge.Identity{}, ctx.Err()
 		}
 	})
 	conn := s.dial(t)

@@ -12,7 +12,6 @@ import (
 
 	"example.com/petstore/internal/edge/constructs"
 	"example.com/petstore/internal/edge/constructs/api"
-	"example.com/petstore/internal/pets/keys"
 )
 
 // The tests of this file send requests through the whole edge, generated code
@@ -30,12 +29,11 @@ func newRecorder(t testing.TB) *recorder {
 	t.Helper()
 	r := &recorder{}
 	cfg := config(constructs.Document)
-	cfg.Authenticate = func(context.Context, string) (keys.Grant, bool, error) {
-		return keys.Grant{KeyID: "key"}, true, nil
-	}
-	e, err := newEdge(cfg, func(routes *router) {
-		api.RegisterHandlersWithBaseURL(routes, api.NewStrictHandler(r, []api.StrictMiddlewareFunc{r.record}), BasePath)
+	cfg.Authenticate = func(context.Context, string) (Identity, error) { return Identity{ID: "key"}, nil }
+	cfg.Operations = registering(func(routes *router, base string) {
+		api.RegisterHandlersWithBaseURL(routes, api.NewStrictHandler(r, []api.StrictMiddlewareFunc{r.record}), base)
 	})
+	e, err := newEdge(cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,7 +64,7 @@ func (r *recorder) send(t testing.TB, line, body string, header ...string) *http
 	t.Helper()
 	r.request = nil
 	method, target, _ := strings.Cut(line, " ")
-	request := httptest.NewRequest(method, BasePath+target, strings.NewReader(body))
+	request := httptest.NewRequest(method, target, strings.NewReader(body))
 	request.Header.Set("Authorization", "Bearer an-api-key")
 	if body != "" {
 		request.Header.Set("Content-Type", "application/json")

@@ -5,22 +5,20 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"example.com/petstore/internal/pets"
 )
 
 // requestTimeout bounds the work on one request once it has arrived. It stays
-// above what a store waits for by itself (sqlite's busyTimeout, 5 s) and below
+// above what a database commonly waits for by itself (5 s) and below
 // the server's WriteTimeout, so that the client hears 503 and why.
 const requestTimeout = 8 * time.Second
 
 // exchangeContext is the context of one authenticated request: the
-// connection's, with a deadline and the ID of the API key. It starts a timer
+// connection's, with a deadline and the caller. It starts a timer
 // only when somebody waits on Done, which most requests never do:
 // context.WithTimeout and WithValue would be 7 of the 24 allocations of a get.
 type exchangeContext struct {
 	context.Context // ends when the client goes away
-	keyID           string
+	caller          Identity
 	deadline        time.Time
 
 	start sync.Once
@@ -32,8 +30,8 @@ type timedContext struct {
 	cancel context.CancelFunc
 }
 
-func (c *exchangeContext) begin(parent context.Context, keyID string, now time.Time) {
-	c.Context, c.keyID, c.deadline = parent, keyID, now.Add(requestTimeout)
+func (c *exchangeContext) begin(parent context.Context, caller Identity, now time.Time) {
+	c.Context, c.caller, c.deadline = parent, caller, now.Add(requestTimeout)
 }
 
 // Deadline implements context.Context, as do Done, Err and Value.
@@ -61,8 +59,8 @@ func (c *exchangeContext) Err() error {
 }
 
 func (c *exchangeContext) Value(key any) any {
-	if key == (pets.CallerKey{}) {
-		return c.keyID
+	if key == (callerKey{}) {
+		return &c.caller
 	}
 	// Through the timed context, where there is one, so that package context
 	// finds it as the parent of contexts made from c.

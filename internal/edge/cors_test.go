@@ -4,10 +4,10 @@ import (
 	"strings"
 	"testing"
 
-	"example.com/petstore/internal/edge"
+	"example.com/petstore/internal/proof/edgetest"
 )
 
-func localOrigins(cfg *edge.Config) { cfg.LocalOrigins, cfg.Base = true, "http://petstore/v1" }
+func localOrigins(cfg *edgetest.Config) { cfg.LocalOrigins, cfg.PublicURL = true, "http://petstore/v1" }
 
 const fromLocalhost = "Origin: http://localhost:5173"
 

@@ -11,12 +11,12 @@ import (
 	"example.com/petstore/internal/edge/docs"
 )
 
-// DocsPath is where people read the document and try the operations: beside
-// BasePath, on the service itself, without a key.
+// DocsPath is where people read the document and try the operations: on the service
+// itself, without a key.
 const DocsPath = docs.Path
 
 // docsAddress returns where links to the page begin.
-func (cfg Config) docsAddress() string { return strings.TrimSuffix(cfg.Base, BasePath) + DocsPath }
+func (e *edge) docsAddress() string { return strings.TrimSuffix(e.links, e.base) + DocsPath }
 
 // registerDocs serves the document, to tools and to people.
 func (e *edge) registerDocs(r *router, doc *openapi3.T) error {
@@ -24,12 +24,8 @@ func (e *edge) registerDocs(r *router, doc *openapi3.T) error {
 	if err != nil {
 		return fmt.Errorf("openapi.yaml does not become JSON: %w", err)
 	}
-	public := e.Base
-	if public == BasePath {
-		public = "" // no other address than that of the request
-	}
 	e.docs, err = docs.New(docs.Page{
-		Document: e.Document, JSON: append(asJSON, '\n'), Base: BasePath, Public: public,
+		Document: e.Document, JSON: append(asJSON, '\n'), Base: e.base, Public: e.PublicURL,
 		QuickStart: e.QuickStart, Samples: e.Samples,
 	})
 	if err != nil {

@@ -15,10 +15,12 @@ import (
 	"strings"
 	"testing"
 
+	"example.com/petstore/internal/pets/web"
+	"example.com/petstore/internal/proof/edgetest"
+
 	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/chromedp"
 
-	"example.com/petstore/internal/edge"
 	"example.com/petstore/internal/pets"
 )
 
@@ -208,7 +210,7 @@ const focusUnseen = `(() => {
 })()`
 
 func theDocsWorkBehindAProxy(t *testing.T, browser context.Context) {
-	s := start(t, func(c *edge.Config) { c.Base = "https://pets.example.com/shop" + edge.BasePath })
+	s := start(t, func(c *edgetest.Config) { c.PublicURL = "https://pets.example.com/shop" + web.BasePath })
 	target, err := url.Parse(s.URL)
 	if err != nil {
 		t.Fatal(err)

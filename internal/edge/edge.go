@@ -1,6 +1,6 @@
-// Package edge is HTTP in and out: routing, credentials, validation against the
-// document, errors, the access log. It is the only package that knows Echo and
-// kin-openapi. It decides nothing about pets.
+// Package edge serves any OpenAPI document of the 3.0 line: routing, credentials,
+// validation, errors, limits, the access log, metrics, the page at /docs. It knows
+// nothing of the service behind the operations but what a Service says.
 //
 // The way of a request:
 //
@@ -8,109 +8,109 @@
 //	 Echo's router finds the operation, or 404, 405, OPTIONS
 //	 exchange      request id, headers of every response, panics, the access log
 //	 serve         announces a deprecation, then
-//	  authenticate the API key and what it allows, before anything else is read
+//	  door         the API key and what it allows, before anything else is read
 //	  validate     the query string and the parameters against the document
 //	   readBody    media type, coding and size, before it is read; then the bytes
 //	   decodeJSON  strictly; then the value against the document
-//	 gen/api       binds what was validated, calls internal/pets/service, writes its response
+//	 generated     code binds what was validated, calls the method, writes its response
 //	 writeError    every error on its way back, once
 package edge
 
 import (
-	"context"
 	"fmt"
 	"log/slog"
 	"net/http"
-	"net/netip"
 	"net/url"
 	"strings"
 
 	"github.com/labstack/echo/v4"
 
-	"example.com/petstore/gen/api"
 	"example.com/petstore/internal/edge/docs"
-	"example.com/petstore/internal/pets/keys"
+	"example.com/petstore/internal/edge/metrics"
 )
 
-// BasePath is the path every operation's path follows.
-const BasePath = "/v1"
-
-// Config is what an edge needs. The fields from LocalOrigins on are optional.
-type Config struct {
-	Document []byte                    // openapi.yaml, byte for byte
-	Service  api.StrictServerInterface // one method an operation
-	Logger   *slog.Logger              // one line a request
-	Base     string                    // the beginning of links: BasePath, or the public address that ends in it
-
-	// Authenticate tells whether a bearer token is valid, and what it allows. An
-	// error means that it could not be told.
-	Authenticate func(ctx context.Context, token string) (grant keys.Grant, ok bool, err error)
-
-	// Ready returns why the service cannot serve now, or nil.
-	Ready func(ctx context.Context) error
-
-	QuickStart string // of the page at /docs, in Markdown
-	Samples    []byte // of the page at /docs, by operationId, as x-codeSamples has them
-
-	// LocalOrigins lets scripts of pages at localhost use the service (CORS).
-	// Otherwise no browser lets a script of another origin do so.
-	LocalOrigins bool
-
-	Limits         Limits         // none where it is zero
-	Observer       Observer       // nil for none
-	TrustedProxies []netip.Prefix // whose X-Forwarded-For is believed
-}
-
-// edge is the handler of the whole service.
+// edge is the handler of a service.
 type edge struct {
-	Config
-	echo    *echo.Echo
-	methods string          // of all routes, as Allow lists them
-	groups  map[string]bool // the first segments of the operations' paths
-	docs    *docs.Site
+	Service
+	base     string // the path that every operation's path follows; "" is the root
+	links    string // the beginning of links: base, or the public address that ends in it
+	door     door
+	bounds   bounds
+	requests *metrics.Requests // nil where there are no metrics
+	echo     *echo.Echo
+	methods  string          // of all routes, as Allow lists them
+	groups   map[string]bool // the first segments of the operations' paths
+	docs     *docs.Site
 }
 
-// New returns the handler of the whole service. It fails where the document is
-// not valid, asks for something the service cannot do, or has other operations
-// than the generated code.
-func New(cfg Config) (http.Handler, error) {
-	e, err := newEdge(cfg, func(r *router) {
-		api.RegisterHandlersWithBaseURL(r, api.NewStrictHandler(cfg.Service, []api.StrictMiddlewareFunc{r.edge.bounded}), BasePath)
-	})
+// New returns the handler of a service. It fails where a field is missing, where the
+// document is not valid or asks for something that the edge cannot do, and where the
+// generated code has other operations than the document.
+func New(s Service) (http.Handler, error) {
+	e, err := newEdge(s)
 	if err != nil {
 		return nil, err // and no *edge that is nil inside the interface
 	}
 	return e, nil
 }
 
-// newEdge is New for any document, whose generated code register hands to the
-// router.
-func newEdge(cfg Config, register func(*router)) (*edge, error) {
-	if !strings.HasSuffix(cfg.Base, BasePath) {
-		return nil, fmt.Errorf("links would begin with %q, which does not end in %s", cfg.Base, BasePath)
+func newEdge(s Service) (*edge, error) {
+	if err := s.check(); err != nil {
+		return nil, err
 	}
-	doc, err := loadDocument(cfg.Document)
+	if s.Logger == nil {
+		s.Logger = slog.New(slog.DiscardHandler)
+	}
+	doc, err := loadDocument(s.Document)
 	if err != nil {
 		return nil, err
 	}
-	operations, err := operationsOf(doc, cfg.docsAddress())
-	if err != nil {
-		return nil, err
-	}
-	e := &edge{Config: cfg, echo: echo.New(), methods: allMethods(operations), groups: groups(operations)}
+	e := &edge{Service: s, door: newDoor(&s), bounds: newBounds(&s), echo: echo.New()}
 	e.echo.Binder = nil // the generated code then binds by the exchange's own Bind
+	if e.base, err = basePath(doc); err != nil {
+		return nil, err
+	}
+	if e.links, err = linkBase(s.PublicURL, e.base); err != nil {
+		return nil, err
+	}
+	operations, err := operationsOf(doc, e.base, e.docsAddress())
+	if err != nil {
+		return nil, err
+	}
+	if s.Authenticate == nil {
+		return nil, fmt.Errorf("edge.Service: Authenticate is missing, and %s needs a key", operations[0].ID)
+	}
+	e.methods, e.groups = allMethods(operations), groups(operations, e.base)
 
 	r := newRouter(e, operations)
-	register(r)
+	if err := s.Operations.register(r, e.base, e.bounded); err != nil {
+		return nil, err
+	}
 	e.registerHealth(r)
 	if err := e.registerDocs(r, doc); err != nil {
 		return nil, err
 	}
-	return e, r.err()
+	if err := r.err(); err != nil {
+		return nil, err
+	}
+	e.requests, err = e.registerMetrics()
+	return e, err
+}
+
+// linkBase returns the beginning of links.
+func linkBase(publicURL, base string) (string, error) {
+	if publicURL == "" {
+		return base, nil
+	}
+	u, err := url.Parse(publicURL)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || !strings.HasSuffix(publicURL, base) || strings.HasSuffix(publicURL, "/") {
+		return "", fmt.Errorf("edge.Service: PublicURL %q is not an http or https address that ends in %q, the path of the document's servers", publicURL, base)
+	}
+	return publicURL, nil
 }
 
 // ServeHTTP settles how the path is encoded before Echo routes by it: to Echo,
-// /v1/pets/%31 would not be /v1/pets/1, although it is (RFC 3986, section
+// /v1/things/%31 would not be /v1/things/1, although it is (RFC 3986, section
 // 2.3). Only an encoded slash stays, since it makes another path.
 func (e *edge) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.URL.RawPath != "" {

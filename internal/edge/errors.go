@@ -3,16 +3,14 @@ package edge
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"strconv"
 
 	"github.com/labstack/echo/v4"
-
-	"example.com/petstore/gen/api"
-	"example.com/petstore/internal/pets"
 )
 
-// The codes of the Error body. The document's description lists them.
+// The codes of the errors that the edge itself finds.
 const (
 	codeInvalidParameter     = "invalid_parameter"
 	codeInvalidBody          = "invalid_body"
@@ -23,7 +21,6 @@ const (
 	codeMethodNotAllowed     = "method_not_allowed"
 	codePayloadTooLarge      = "payload_too_large"
 	codeUnsupportedMediaType = "unsupported_media_type"
-	codeIdempotencyKeyReused = "idempotency_key_reused"
 	codeRateLimited          = "rate_limited"
 	codeInternal             = "internal"
 	codeUnavailable          = "unavailable"
@@ -60,15 +57,6 @@ func invalidRequest(message string) *problem {
 
 func invalidBody(message string) *problem {
 	return &problem{status: http.StatusBadRequest, code: codeInvalidBody, message: message}
-}
-
-func unauthorized(challenge string) *problem {
-	return &problem{
-		status:  http.StatusUnauthorized,
-		code:    codeUnauthorized,
-		message: "a valid API key is required, sent as Authorization: Bearer API_KEY",
-		header:  http.Header{"Www-Authenticate": {challenge}},
-	}
 }
 
 func unavailable(cause error) *problem {
@@ -110,21 +98,26 @@ var (
 	}
 )
 
-// problemFromKind maps the domain's kinds of errors to responses: the one table of it.
-// message is the domain's own, which only Invalid, NotFound and Reused show.
-func problemFromKind(kind pets.Kind, message string, cause error) *problem {
-	switch kind {
-	case pets.Invalid:
-		return &problem{status: http.StatusBadRequest, code: codeInvalidBody, message: message, cause: cause}
-	case pets.NotFound:
-		return &problem{status: http.StatusNotFound, code: codeNotFound, message: message, cause: cause}
-	case pets.Reused:
-		return &problem{status: http.StatusUnprocessableEntity, code: codeIdempotencyKeyReused, message: message, cause: cause}
-	case pets.Unavailable:
+// Refuse returns the error of a method, or of Authorize, that a client hears with
+// this status (400 to 599), code (lower_snake_case) and message (one plain sentence
+// for the developer of the client).
+func Refuse(status int, code, message string) error { return refused(status, code, message, nil) }
+
+// Unavailable returns the error of a method that could do nothing now, and for which
+// trying again is safe: a 503 with Retry-After. cause is for the log.
+func Unavailable(cause error) error { return unavailable(cause) }
+
+// refused returns the response that a service asks for.
+func refused(status int, code, message string, cause error) *problem {
+	switch {
+	case status == http.StatusServiceUnavailable:
 		return unavailable(cause)
-	default:
+	case status == http.StatusInternalServerError:
 		return internal(cause)
+	case status < 400 || status > 599 || code == "" || message == "":
+		return internal(fmt.Errorf("the service refused with status %d, code %q, message %q, which is no error of HTTP (%w)", status, code, message, cause))
 	}
+	return &problem{status: status, code: code, message: message, cause: cause}
 }
 
 // problemFromEcho maps the errors of Echo itself: its router's 404 and 405. Others
@@ -141,14 +134,16 @@ func problemFromEcho(e *echo.HTTPError) *problem {
 	}
 }
 
-// problemFrom turns any error into a response. An error without a kind is
-// the service's own fault.
-func problemFrom(err error) *problem {
+// problemFrom turns any error into a response. An error that nobody knows is the
+// service's own fault.
+func (e *edge) problemFrom(err error) *problem {
 	if p, ok := errors.AsType[*problem](err); ok {
 		return p
 	}
-	if e, ok := errors.AsType[*pets.Error](err); ok {
-		return problemFromKind(e.Kind, e.Message, err)
+	if e.Problem != nil {
+		if status, code, message := e.Problem(err); status != 0 {
+			return refused(status, code, message, err)
+		}
 	}
 	if e, ok := errors.AsType[*echo.HTTPError](err); ok {
 		return problemFromEcho(e)
@@ -156,17 +151,27 @@ func problemFrom(err error) *problem {
 	return internal(err)
 }
 
+// errorBody is the body of every error.
+type errorBody struct {
+	Code    string `json:"code"`
+	Message string `json:"message"`
+	Status  int    `json:"status"`
+}
+
 // writeError writes the Error body of err: the only place that does.
-func (x *exchange) writeError(err error) {
+func (e *edge) writeError(x *exchange, err error) {
 	w := x.Response()
 	if w.Committed {
 		return
 	}
-	p := problemFrom(err)
-	body, _ := json.Marshal(api.Error{Code: p.code, Message: p.message, Status: p.status}) // strings and an int cannot fail
+	p := e.problemFrom(err)
+	body, _ := json.Marshal(errorBody{p.code, p.message, p.status}) // strings and an int cannot fail
 	h := w.Header()
 	for name, values := range p.header {
 		h[name] = values
+	}
+	if p.status == http.StatusUnauthorized && p.header == nil {
+		h["Www-Authenticate"] = e.door.noKey.header["Www-Authenticate"] // which a 401 must have (RFC 9110, section 15.5.2)
 	}
 	body = append(body, '\n')
 	h.Set("Content-Type", mediaTypeJSON)

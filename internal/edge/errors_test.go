@@ -9,17 +9,13 @@ import (
 	"strings"
 	"testing"
 
+	"example.com/petstore/internal/proof/edgetest"
+
 	"github.com/labstack/echo/v4"
 
 	"example.com/petstore/gen/api"
-	"example.com/petstore/internal/edge"
 	"example.com/petstore/internal/pets"
-	"example.com/petstore/internal/pets/service"
 )
-
-func newService(s pets.PetStore, base string) api.StrictServerInterface {
-	return service.New(s, base)
-}
 
 // everyEnd is a service whose operations on pets all end with the same function. It
 // has no other operations.
@@ -43,7 +39,7 @@ func (s everyEnd) GetPet(ctx context.Context, _ api.GetPetRequestObject) (api.Ge
 // startWith serves operations that all end with f.
 func startWith(t *testing.T, f func(context.Context) error) *server {
 	t.Helper()
-	return start(t, func(c *edge.Config) { c.Service = everyEnd{end: f} })
+	return start(t, func(c *edgetest.Config) { c.Methods = everyEnd{end: f} })
 }
 
 // sendAll calls every operation on pets.
@@ -182,7 +178,7 @@ func (breakingService) ListPets(context.Context, api.ListPetsRequestObject) (api
 }
 
 func TestAPanicAmidAResponseLeavesItsLineToo(t *testing.T) {
-	s := start(t, func(c *edge.Config) { c.Service = breakingService{} })
+	s := start(t, func(c *edgetest.Config) { c.Methods = breakingService{} })
 	conn := s.dial(t)
 	if _, err := io.WriteString(conn, "GET /v1/pets HTTP/1.1\r\nHost: petstore\r\n"+withKey+"\r\nConnection: close\r\n\r\n"); err != nil {
 		t.Fatal(err)

@@ -29,7 +29,7 @@ type exchange struct {
 	bodyRead     bool // whole, off the connection
 	closesUnread bool // the connection, unless the body is read
 
-	responseBytes int64 // taken of Limits.Responses
+	responseBytes int64 // taken of the budget of responses
 }
 
 // QueryParams replaces Echo's own reading, which drops what it cannot read.
@@ -45,14 +45,12 @@ func (x *exchange) Bind(target any) error { return runtime.BindJSONValue(x.body,
 // here, and every request one line of the log.
 func (e *edge) respond(c echo.Context) {
 	x := &exchange{Context: c, start: time.Now(), id: [1]string{requestID(c.Request())}}
-	x.setCommonHeaders()
-	if e.Observer != nil {
-		e.Observer.Begin()
-	}
+	x.setCommonHeaders(e.base)
+	e.requests.Begin()
 
 	err := e.recovering(x)
 	if err != nil {
-		x.writeError(err)
+		e.writeError(x, err)
 	}
 	x.abandonBody()
 	e.log(x, err)
@@ -77,11 +75,11 @@ var (
 	closing = []string{"close"}
 )
 
-func (x *exchange) setCommonHeaders() {
+func (x *exchange) setCommonHeaders(base string) {
 	r, h := x.Request(), x.Response().Header()
 	h["X-Request-Id"] = x.id[:]
 	h["X-Content-Type-Options"] = nosniff
-	if path := r.URL.Path; path == BasePath || strings.HasPrefix(path, BasePath+"/") {
+	if path := r.URL.Path; len(path) >= len(base) && path[:len(base)] == base && (len(path) == len(base) || path[len(base)] == '/') {
 		h["Cache-Control"] = noStore
 	}
 	// An unread body would have to arrive whole before the connection could
@@ -96,7 +94,7 @@ func (x *exchange) setCommonHeaders() {
 
 // recovering calls the handler of a path that is one of the routes, and turns a
 // panic into an error. Echo lets the last parameter of a route run over slashes, so
-// that /v1/pets/1/2 would be a pet: the route and the path must have the same
+// that /v1/things/1/2 would be a thing: the route and the path must have the same
 // number of segments.
 func (e *edge) recovering(x *exchange) (err error) {
 	defer func() {

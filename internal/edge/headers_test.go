@@ -5,9 +5,11 @@ import (
 	"strings"
 	"testing"
 
+	"example.com/petstore/internal/proof/edgetest"
+
 	"example.com/petstore/gen"
-	"example.com/petstore/internal/edge"
 	"example.com/petstore/internal/pets/store/memory"
+	"example.com/petstore/internal/pets/web"
 	"example.com/petstore/internal/proof/contract/contracttest"
 )
 
@@ -156,9 +158,9 @@ func TestTheDocumentIsNotSentTwiceToWhoHasIt(t *testing.T) {
 
 func TestLinksAreAbsoluteWhereThereIsAPublicAddress(t *testing.T) {
 	store := memory.New()
-	s := start(t, func(c *edge.Config) {
-		c.Base = "https://pets.example.com/v1"
-		c.Service = newService(store, c.Base)
+	s := start(t, func(c *edgetest.Config) {
+		c.PublicURL = "https://pets.example.com/v1"
+		c.Methods = web.Methods(store, c.PublicURL)
 	})
 	if got := s.post(t, frank).Header.Get("Location"); got != "https://pets.example.com/v1/pets/1" {
 		t.Errorf("Location: got %s, want an absolute one", got)

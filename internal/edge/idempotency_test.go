@@ -10,7 +10,6 @@ import (
 
 	"example.com/petstore/gen/api"
 	"example.com/petstore/internal/edge"
-	"example.com/petstore/internal/pets/keys"
 	"example.com/petstore/internal/pets/store/memory"
 	"example.com/petstore/internal/proof/edgetest"
 )
@@ -21,9 +20,9 @@ type idempotentCreate func(token, body string, keyring ...string) *httptest.Resp
 func newIdempotentCreate(t *testing.T) idempotentCreate {
 	s := memory.New()
 	t.Cleanup(func() { _ = s.Close() })
-	h := edgetest.Must(t, s, key, func(c *edge.Config) {
-		c.Authenticate = func(_ context.Context, token string) (keys.Grant, bool, error) {
-			return keys.Grant{KeyID: "id-of-" + token}, true, nil
+	h := edgetest.Must(t, s, key, func(c *edgetest.Config) {
+		c.Authenticate = func(_ context.Context, token string) (edge.Identity, error) {
+			return edge.Identity{ID: "id-of-" + token}, nil
 		}
 	})
 	return func(token, body string, keyring ...string) *httptest.ResponseRecorder {

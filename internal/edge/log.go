@@ -34,7 +34,7 @@ func (e *edge) log(x *exchange, err error) {
 		slog.Int64("duration_us", now.Sub(x.start).Microseconds()),
 		slog.String("request_id", x.id[0]),
 		slog.String("remote", e.remote(r)),
-		slog.String("key", x.ctx.keyID),
+		slog.String("key", x.ctx.caller.ID),
 	)
 	if id := traceID(r.Header); id != "" {
 		record.AddAttrs(slog.String("trace_id", id))

@@ -7,9 +7,10 @@ import (
 	"testing"
 	"time"
 
+	"example.com/petstore/internal/proof/edgetest"
+
 	"example.com/petstore/internal/edge"
 	"example.com/petstore/internal/pets"
-	"example.com/petstore/internal/pets/keys"
 )
 
 var testTime = time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC)
@@ -73,14 +74,14 @@ func TestTheProbesTellWhetherTheServiceRunsAndWhetherItCanServe(t *testing.T) {
 			t.Errorf("%s: got %s %v, want %s as JSON that is not kept", path, resp.body, resp.Header, want)
 		}
 	}
-	s = start(t, func(c *edge.Config) { c.Ready = func(context.Context) error { return errors.New(inside) } })
+	s = start(t, func(c *edgetest.Config) { c.Ready = func(context.Context) error { return errors.New(inside) } })
 	s.send(t, "GET", "/readyz", "").wants(t, 503, "unavailable", "try again later")
 	s.send(t, "HEAD", "/readyz", "").wants(t, 503, "", "")
 	s.send(t, "GET", "/livez", "").wants(t, 200, "", "")
 }
 
 func TestAReadinessCheckThatHangsIsBounded(t *testing.T) {
-	s := start(t, func(c *edge.Config) {
+	s := start(t, func(c *edgetest.Config) {
 		c.Ready = func(ctx context.Context) error {
 			if _, ok := ctx.Deadline(); !ok {
 				return nil // which sends 200, and fails the test
@@ -116,11 +117,11 @@ func TestAProbeThatSucceedsIsLoggedForDebuggingOnly(t *testing.T) {
 // A client that leaves is no fault of the service.
 func TestAClientThatLeavesIsA499AtInfo(t *testing.T) {
 	asked := make(chan struct{})
-	s := start(t, func(c *edge.Config) {
-		c.Authenticate = func(ctx context.Context, _ string) (keys.Grant, bool, error) {
+	s := start(t, func(c *edgetest.Config) {
+		c.Authenticate = func(ctx context.Context, _ string) (edge.Identity, error) {
 			close(asked)
 			<-ctx.Done()
-			return keys.Grant{}, false, &pets.Error{Kind: pets.Unavailable, Message: "gave up", Err: ctx.Err()}
+			return edge.Identity{}, &pets.Error{Kind: pets.Unavailable, Message: "gave up", Err: ctx.Err()}
 		}
 	})
 	conn := s.dial(t)

@@ -18,18 +18,23 @@ func (e *edge) notFound(x *exchange) error {
 		if (r.Method == http.MethodGet || r.Method == http.MethodHead) && acceptsHTML(r.Header) {
 			return x.Redirect(http.StatusFound, e.docsAddress())
 		}
-		message += "; the operations are below " + BasePath + ", and " + DocsPath + " describes them"
-	case len(segments) > 1 && e.groups[segments[1]]:
-		message += "; the operations are below " + BasePath + ", so put " + BasePath + " before it"
+		if e.base != "" {
+			message += "; the operations are below " + e.base + ", and"
+		} else {
+			message += ";"
+		}
+		message += " " + DocsPath + " describes them"
+	case len(segments) > 1 && e.groups[segments[1]] && e.base != "":
+		message += "; the operations are below " + e.base + ", so put " + e.base + " before it"
 	}
 	return &problem{status: http.StatusNotFound, code: codeNotFound, message: message}
 }
 
-// groups returns the first segments of the operations' paths: pets.
-func groups(operations []*operation) map[string]bool {
+// groups returns the first segments of the operations' paths behind the base.
+func groups(operations []*operation, base string) map[string]bool {
 	groups := map[string]bool{}
 	for _, op := range operations {
-		first, _, _ := strings.Cut(strings.TrimPrefix(op.path, BasePath+"/"), "/")
+		first, _, _ := strings.Cut(strings.TrimPrefix(op.path, base+"/"), "/")
 		groups[first] = true
 	}
 	return groups

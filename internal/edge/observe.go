@@ -6,34 +6,18 @@ import (
 	"net/netip"
 	"strings"
 	"time"
+
+	"example.com/petstore/internal/edge/metrics"
 )
 
-// Observer is told of every request. Its methods are safe for concurrent use.
-type Observer interface {
-	Begin()
-	End(Observation)
-}
-
-// Observation is a request that has ended.
-type Observation struct {
-	Operation  string // an operationId, or livez, readyz, document, docs, unknown
-	Status     int    // 499 where the client left first
-	Duration   time.Duration
-	KeyID      string // "" where no key was valid
-	Deprecated bool
-}
-
 func (e *edge) observe(x *exchange, status int, d time.Duration) {
-	if e.Observer == nil {
-		return
-	}
-	o := Observation{Status: status, Duration: d, KeyID: x.ctx.keyID}
+	o := metrics.Request{Status: status, Duration: d, KeyID: x.ctx.caller.ID}
 	if x.operation != nil {
-		o.Operation, o.Deprecated = x.operation.id, x.operation.deprecation != nil
+		o.Operation, o.Deprecated = x.operation.ID, x.operation.Deprecated
 	} else {
 		o.Operation = placeOf(x.Path())
 	}
-	e.Observer.End(o)
+	e.requests.End(o)
 }
 
 // placeOf names a route that is no operation.

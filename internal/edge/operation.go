@@ -18,11 +18,11 @@ import (
 
 // operation is an operation of the document, made ready once at the start.
 type operation struct {
-	id           string // its operationId
-	method, path string // as Echo has them: GET /v1/pets/:petId
-	parameters   []*parameter
-	body         *schema.Schema // nil where the operation takes none
-	deprecation  []headerField  // what every response announces; nil where it is not deprecated
+	Operation
+	path        string // as Echo has it: /v1/things/:id
+	parameters  []*parameter
+	body        *schema.Schema // nil where the operation takes none
+	deprecation []headerField  // what every response announces; nil where it is not deprecated
 }
 
 // headerField is a header of a response, made once and shared.
@@ -31,7 +31,7 @@ type headerField struct {
 	values []string
 }
 
-func (op *operation) name() string { return op.method + " " + op.path }
+func (op *operation) name() string { return op.Method + " " + op.path }
 
 // serve returns the handler of op: the part of a request's way that depends on
 // the document, around the generated code's.
@@ -42,8 +42,8 @@ func (e *edge) serve(op *operation, generated echo.HandlerFunc) echo.HandlerFunc
 		for _, field := range op.deprecation {
 			x.Response().Header()[field.name] = field.values
 		}
-		keyID, err := e.authenticate(x.Request())
-		x.ctx.begin(x.Request().Context(), keyID, x.start)
+		caller, err := e.door.open(x.Request(), op.Operation)
+		x.ctx.begin(x.Request().Context(), caller, x.start)
 		if err != nil {
 			return err
 		}
@@ -66,21 +66,27 @@ func (e *edge) serve(op *operation, generated echo.HandlerFunc) echo.HandlerFunc
 	}
 }
 
-// operationsOf returns the document's operations. docs is where deprecations are
-// explained.
-func operationsOf(doc *openapi3.T, docs string) ([]*operation, error) {
+// operationsOf returns the document's operations, whose paths follow base. docs is
+// where deprecations are explained.
+func operationsOf(doc *openapi3.T, base, docs string) ([]*operation, error) {
 	if !strings.HasPrefix(doc.OpenAPI, "3.0.") {
 		return nil, fmt.Errorf("openapi.yaml: it is written in OpenAPI %s, and the service reads 3.0", doc.OpenAPI)
 	}
 	var operations []*operation
 	for path, item := range doc.Paths.Map() {
 		for method, o := range item.Operations() {
-			op, err := newOperation(doc, docs, path, method, item, o)
+			op, err := newOperation(doc, base, path, method, item, o)
+			if err == nil {
+				op.deprecation, err = deprecationHeaders(o, docs)
+			}
 			if err != nil {
 				return nil, fmt.Errorf("openapi.yaml: %s %s: %w", method, path, err)
 			}
 			operations = append(operations, op)
 		}
+	}
+	if len(operations) == 0 {
+		return nil, errors.New("openapi.yaml: it has no operation")
 	}
 	return operations, nil
 }
@@ -89,8 +95,8 @@ func operationsOf(doc *openapi3.T, docs string) ([]*operation, error) {
 func allMethods(operations []*operation) string {
 	all := []string{http.MethodOptions, http.MethodGet, http.MethodHead} // of the probes, at least
 	for _, op := range operations {
-		if !slices.Contains(all, op.method) {
-			all = append(all, op.method)
+		if !slices.Contains(all, op.Method) {
+			all = append(all, op.Method)
 		}
 	}
 	return strings.Join(all, ", ")
@@ -99,7 +105,7 @@ func allMethods(operations []*operation) string {
 // methods are those an operation can have.
 var methods = []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete}
 
-func newOperation(doc *openapi3.T, docs, path, method string, item *openapi3.PathItem, o *openapi3.Operation) (*operation, error) {
+func newOperation(doc *openapi3.T, base, path, method string, item *openapi3.PathItem, o *openapi3.Operation) (*operation, error) {
 	if !slices.Contains(methods, method) {
 		return nil, errors.New("an operation must be one of " + strings.Join(methods, ", ") + ": the service responds to the others by itself")
 	}
@@ -109,6 +115,9 @@ func newOperation(doc *openapi3.T, docs, path, method string, item *openapi3.Pat
 	if err := checkSecurity(doc, o); err != nil {
 		return nil, err
 	}
+	if err := checkErrors(doc, o); err != nil {
+		return nil, err
+	}
 	if o.Servers != nil || len(item.Servers) > 0 {
 		return nil, errors.New("it has servers of its own; the document's are those of every operation")
 	}
@@ -116,15 +125,20 @@ func newOperation(doc *openapi3.T, docs, path, method string, item *openapi3.Pat
 	if err != nil {
 		return nil, err
 	}
-	op := &operation{id: o.OperationID, method: method, path: BasePath + echoPath}
+	op := &operation{
+		Operation: Operation{ID: o.OperationID, Method: method, Path: path, Deprecated: o.Deprecated},
+		path:      base + echoPath,
+	}
+	if err := op.checkNames(); err != nil {
+		return nil, err
+	}
 	if op.parameters, err = newParameters(item, o); err != nil {
 		return nil, err
 	}
 	if op.body, err = newBody(method, o.RequestBody); err != nil {
 		return nil, err
 	}
-	op.deprecation, err = deprecationHeaders(o, docs)
-	return op, err
+	return op, nil
 }
 
 var (
@@ -132,7 +146,7 @@ var (
 	parameterSegment = regexp.MustCompile(`^\{[A-Za-z0-9._-]+\}$`)
 )
 
-// echoPath returns a path of the document as Echo has it: /pets/:petId.
+// echoPath returns a path of the document as Echo has it: /things/:id.
 func echoPath(path string) (string, error) {
 	segments := strings.Split(path, "/")
 	for i, segment := range segments {
@@ -175,7 +189,10 @@ func checkSecurity(doc *openapi3.T, o *openapi3.Operation) error {
 		requirements = o.Security
 	}
 	if len(*requirements) == 1 && len((*requirements)[0]) == 1 {
-		for name := range (*requirements)[0] {
+		for name, scopes := range (*requirements)[0] {
+			if len(scopes) > 0 {
+				return fmt.Errorf("its security asks for the scopes %s, which HTTP bearer authentication has not (OpenAPI 3.0.3, section 4.7.30): say in Authorize what a key may do", strings.Join(scopes, ", "))
+			}
 			scheme := doc.Components.SecuritySchemes[name]
 			if scheme != nil && scheme.Value.Type == "http" && strings.EqualFold(scheme.Value.Scheme, "bearer") {
 				return nil

@@ -26,7 +26,7 @@ components:
 
 func wantRefused(t *testing.T, document []byte, want string) {
 	t.Helper()
-	_, err := newEdge(config(document), func(*router) {})
+	_, err := newEdge(config(document))
 	switch {
 	case err == nil || !strings.Contains(err.Error(), want):
 		t.Errorf("New: got %v, want an error with %q", err, want)

@@ -8,13 +8,9 @@ import (
 	"strings"
 
 	"github.com/labstack/echo/v4"
-
-	"example.com/petstore/gen/api"
 )
 
-var _ api.EchoRouter = (*router)(nil)
-
-// router is the one way into Echo's. Below BasePath it takes operations of the
+// router is the one way into Echo's. Below the base path it takes operations of the
 // document, each behind its own checks, and nothing else. It collects what it
 // refuses until New asks.
 type router struct {
@@ -32,10 +28,10 @@ func newRouter(e *edge, operations []*operation) *router {
 	return r
 }
 
-// public adds a route beside BasePath that needs no key.
+// public adds a route beside the base path that needs no key.
 func (r *router) public(path string, h echo.HandlerFunc) {
-	if path == BasePath || strings.HasPrefix(path, BasePath+"/") {
-		r.refused = append(r.refused, fmt.Errorf("%s is below %s, where there are operations of the document alone", path, BasePath))
+	if base := r.edge.base; base != "" && (path == base || strings.HasPrefix(path, base+"/")) {
+		r.refused = append(r.refused, fmt.Errorf("%s is below %s, where there are operations of the document alone", path, base))
 		return
 	}
 	r.edge.echo.GET(path, h)
@@ -48,7 +44,7 @@ func (r *router) operation(method, path string, h echo.HandlerFunc) *echo.Route 
 	name := method + " " + path
 	op, ok := r.unrouted[name]
 	if !ok {
-		r.refused = append(r.refused, fmt.Errorf("gen/ has %s, which the document lacks: run make generate", name))
+		r.refused = append(r.refused, fmt.Errorf("the generated code has %s, which the document lacks: generate it anew", name))
 		return nil
 	}
 	delete(r.unrouted, name)
@@ -62,13 +58,13 @@ func (r *router) operation(method, path string, h echo.HandlerFunc) *echo.Route 
 // err returns everything that was refused, and the operations without a route.
 func (r *router) err() error {
 	for name := range r.unrouted {
-		r.refused = append(r.refused, fmt.Errorf("the document has %s, which gen/ lacks: run make generate", name))
+		r.refused = append(r.refused, fmt.Errorf("the document has %s, which the generated code lacks: generate it anew", name))
 	}
 	slices.SortFunc(r.refused, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
 	return errors.Join(r.refused...)
 }
 
-// GET implements api.EchoRouter for the generated code, as do the others. The
+// GET is a part of the interface that the generated code registers at, as are the others. The
 // document has no operation of the last four: newOperation refuses them.
 
 func (r *router) GET(path string, h echo.HandlerFunc, _ ...echo.MiddlewareFunc) *echo.Route {

@@ -1,9 +1,6 @@
 package pets
 
-import (
-	"context"
-	"strings"
-)
+import "strings"
 
 // MaxIdempotencyKey is how many characters an idempotency key may have.
 const MaxIdempotencyKey = 255
@@ -38,14 +35,4 @@ func (p NewPet) Repeats(made Pet) (Pet, error) {
 		return Pet{}, &Error{Kind: Reused, Message: "this Idempotency-Key was used for another animal; send a new key for a new animal"}
 	}
 	return made, nil
-}
-
-// CallerKey is the key of the value of a context that is the ID of the caller's
-// API key, a string.
-type CallerKey struct{}
-
-// Caller returns the ID of the API key of the caller whose context it is, or "".
-func Caller(ctx context.Context) string {
-	id, _ := ctx.Value(CallerKey{}).(string)
-	return id
 }

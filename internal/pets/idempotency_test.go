@@ -1,7 +1,6 @@
 package pets_test
 
 import (
-	"context"
 	"testing"
 
 	"example.com/petstore/internal/pets"
@@ -16,14 +15,5 @@ func TestARepetitionIsTheSamePetOrIsRefused(t *testing.T) {
 	p.CategoryID++
 	if got, err := p.Repeats(made); pets.KindOf(err) != pets.Reused || got != (pets.Pet{}) {
 		t.Errorf("another category: got %v (error %v), want no pet and reused", got, err)
-	}
-}
-
-func TestTheCallerIsWhoTheContextSays(t *testing.T) {
-	if got := pets.Caller(t.Context()); got != "" {
-		t.Errorf("without one: got %q, want none", got)
-	}
-	if got := pets.Caller(context.WithValue(t.Context(), pets.CallerKey{}, "mine")); got != "mine" {
-		t.Errorf("got %q, want mine", got)
 	}
 }

@@ -27,8 +27,12 @@ func newJSONFormatter(o Options) *jsonFormatter {
 	if o.Text {
 		return nil
 	}
-	f := &jsonFormatter{secrets: [][]byte{[]byte(keyPrefix)}, pool: sync.Pool{New: func() any { return new(line) }}}
-	for _, secret := range newRedactor(o.Secrets).secrets {
+	f := &jsonFormatter{pool: sync.Pool{New: func() any { return new(line) }}}
+	r := newRedactor(o)
+	if r.keys != nil {
+		f.secrets = append(f.secrets, []byte(r.prefix))
+	}
+	for _, secret := range r.secrets {
 		quoted, _ := jsontext.AppendQuote(nil, secret)
 		f.secrets = append(f.secrets, quoted[1:len(quoted)-1])
 	}

@@ -7,6 +7,7 @@ import (
 	"context"
 	"io"
 	"log/slog"
+	"regexp"
 )
 
 // Options say how the log is written.
@@ -14,6 +15,10 @@ type Options struct {
 	Text    bool       // for a person; otherwise JSON
 	Level   slog.Level // lines below it are not written
 	Secrets []string   // texts that are written nowhere, such as fixed API keys
+
+	// KeyPattern matches what looks like an API key. Its literal prefix is written,
+	// and REDACTED for the rest. nil matches nothing.
+	KeyPattern *regexp.Regexp
 }
 
 // New returns a logger that writes to w, and the function that ends it. Lines
@@ -45,7 +50,7 @@ func NewHandler(w io.Writer, o Options) slog.Handler { return o.handler(w) }
 
 // handler returns what slog has, with a redactor for every value.
 func (o Options) handler(w io.Writer) slog.Handler {
-	f := newRedactor(o.Secrets)
+	f := newRedactor(o)
 	options := &slog.HandlerOptions{Level: o.Level, ReplaceAttr: f.replace}
 	if o.Text {
 		return slog.NewTextHandler(w, options)

@@ -202,11 +202,11 @@ func whole(t *testing.T, o logging.Options, write func(*slog.Logger)) string {
 }
 
 func TestNoSecretIsWrittenWhereverItStands(t *testing.T) {
-	const stored = "psk_abcdefgh_0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+	const stored = "key_abcdefgh_0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 	secrets := []string{"a-fixed-key", "a-fixed-key-that-is-longer", ""}
 	for _, text := range []bool{false, true} {
 		for _, secret := range []string{secrets[0], secrets[1], stored} {
-			said := whole(t, logging.Options{Text: text, Secrets: secrets}, func(l *slog.Logger) {
+			said := whole(t, logging.Options{Text: text, Secrets: secrets, KeyPattern: regexp.MustCompile(`key_\w+`)}, func(l *slog.Logger) {
 				l.Info("request", "path", "/v1/"+secret+"/x", "status", 1)
 				l.Info(secret, "a", secret+secret)
 				l.Error("failed", "error", fmt.Errorf("cannot find %q", secret))

@@ -22,18 +22,20 @@ const errorKey = "error"
 
 const redacted = "REDACTED"
 
-// keyForm finds what looks like a stored API key, whole or not.
-var keyForm = regexp.MustCompile(keyPrefix + `\w+`)
-
-const keyPrefix = "psk_"
-
 // redactor keeps secrets and long texts out of the log.
-type redactor struct{ secrets []string } // longest first: one may hold another
+type redactor struct {
+	secrets []string       // longest first: one may hold another
+	keys    *regexp.Regexp // what looks like a key; nil matches nothing
+	prefix  string         // what every key begins with
+}
 
-func newRedactor(secrets []string) redactor {
-	sorted := slices.DeleteFunc(slices.Clone(secrets), func(s string) bool { return s == "" })
-	slices.SortFunc(sorted, func(a, b string) int { return cmp.Compare(len(b), len(a)) })
-	return redactor{sorted}
+func newRedactor(o Options) redactor {
+	r := redactor{secrets: slices.DeleteFunc(slices.Clone(o.Secrets), func(s string) bool { return s == "" }), keys: o.KeyPattern}
+	slices.SortFunc(r.secrets, func(a, b string) int { return cmp.Compare(len(b), len(a)) })
+	if r.keys != nil {
+		r.prefix, _ = r.keys.LiteralPrefix()
+	}
+	return r
 }
 
 // clean returns s as it may be written. Secrets are taken out before s is cut, or
@@ -44,8 +46,8 @@ func (r redactor) clean(key, s string) string {
 			s = strings.ReplaceAll(s, secret, redacted)
 		}
 	}
-	if strings.Contains(s, keyPrefix) {
-		s = keyForm.ReplaceAllString(s, keyPrefix+redacted)
+	if r.keys != nil && strings.Contains(s, r.prefix) {
+		s = r.keys.ReplaceAllLiteralString(s, r.prefix+redacted)
 	}
 	limit := maxValue
 	if key == errorKey || key == slog.MessageKey {

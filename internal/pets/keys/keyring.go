@@ -7,12 +7,15 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"regexp"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"golang.org/x/sync/singleflight"
 
+	"example.com/petstore/internal/edge/metrics"
 	"example.com/petstore/internal/pets"
 )
 
@@ -65,7 +68,7 @@ type Grant struct {
 // RFC 6750's b64token. The error does not repeat the key.
 func CheckFixed(fixed []string) error {
 	for i, token := range fixed {
-		if len(token) < minFixedLength || !IsToken(token) {
+		if len(token) < minFixedLength || !tokenForm.MatchString(token) {
 			return fmt.Errorf("key %d of %d is unfit: a key must be at least %d characters of A-Z a-z 0-9 - . _ ~ + / with = only at its end", i+1, len(fixed), minFixedLength)
 		}
 	}
@@ -130,13 +133,18 @@ func (k *Keyring) Authenticate(ctx context.Context, token string) (grant Grant, 
 	return Grant{KeyID: id, ReadOnly: e.key.ReadOnly}, true, nil
 }
 
-// CacheStats count the keys since the start that the cache had, that were asked of
-// the store, and whose look-up was given up for lack of room.
-type CacheStats struct{ Hits, Misses, Shed uint64 }
+// Describe implements prometheus.Collector.
+func (k *Keyring) Describe(chan<- *prometheus.Desc) {}
 
-// CacheStats returns the figures of now.
-func (k *Keyring) CacheStats() CacheStats {
-	return CacheStats{Hits: k.hits.Load(), Misses: k.misses.Load(), Shed: k.shed.Load()}
+// Collect implements prometheus.Collector: it counts the keys since the start that
+// the cache had, that were asked of the store, and whose look-up was given up for
+// lack of room.
+func (k *Keyring) Collect(ch chan<- prometheus.Metric) {
+	out := metrics.Output(ch)
+	const help = "Keys that were found in the cache, and asked of the store."
+	out.Counter("key_cache_lookups_total", help, float64(k.hits.Load()), "result", "hit")
+	out.Counter("key_cache_lookups_total", help, float64(k.misses.Load()), "result", "miss")
+	out.Counter(metrics.Shed, metrics.ShedHelp, float64(k.shed.Load()), "reason", "key_lookup")
 }
 
 // lookup asks the store for a key, once for all calls that want it at the time. The
@@ -181,20 +189,5 @@ func (k *Keyring) lookup(ctx context.Context, id string, known bool) (entry, err
 
 var errTooManyLookups = &pets.Error{Kind: pets.Unavailable, Message: "too many unknown keys are being looked up"}
 
-// IsToken reports whether s is a b64token (RFC 6750, section 2.1): one or more
-// of its characters, then any number of "=".
-func IsToken(s string) bool {
-	n := len(s)
-	for n > 0 && s[n-1] == '=' {
-		n--
-	}
-	for i := range n {
-		switch c := s[i]; {
-		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9':
-		case c == '-', c == '.', c == '_', c == '~', c == '+', c == '/':
-		default:
-			return false
-		}
-	}
-	return n > 0
-}
+// tokenForm is that of a b64token (RFC 6750, section 2.1).
+var tokenForm = regexp.MustCompile(`^[0-9A-Za-z._~+/-]+=*$`)

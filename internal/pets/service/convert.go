@@ -1,7 +1,6 @@
 package service
 
 import (
-	"context"
 	"math"
 	"strconv"
 	"strings"
@@ -67,17 +66,13 @@ func sizeOf(p *pets.Pet) int { return longestPetSize + quotedSize(p.Name) }
 
 var longestPetSize = len(appendPet(nil, &longestPet))
 
-// toIdempotency reads the Idempotency-Key, quoted (RFC 9651, section 3.3.3) or
-// bare: the document has seen to it that it is one of the two.
-func toIdempotency(ctx context.Context, p api.CreatePetParams) pets.Idempotency {
-	if p.IdempotencyKey == nil {
-		return pets.Idempotency{}
-	}
-	key := *p.IdempotencyKey
+// bare returns an Idempotency-Key without its quotes (RFC 9651, section 3.3.3): the
+// document has seen to it that it has two or none.
+func bare(key string) string {
 	if quoted, ok := strings.CutPrefix(key, `"`); ok {
-		key = unescape.Replace(strings.TrimSuffix(quoted, `"`))
+		return unescape.Replace(strings.TrimSuffix(quoted, `"`))
 	}
-	return pets.Idempotency{KeyID: pets.Caller(ctx), Key: key}
+	return key
 }
 
 var unescape = strings.NewReplacer(`\\`, `\`, `\"`, `"`)

@@ -25,14 +25,17 @@ type Service struct {
 	store pets.PetStore
 	final bool // whether responses may be remembered
 	base  string
-	pets  cache[int64, *got]
-	pages cache[pets.Query, *listed]
+	// caller returns the ID of the API key of a method's context.
+	caller func(context.Context) string
+	pets   cache[int64, *got]
+	pages  cache[pets.Query, *listed]
 }
 
 // New returns a service on store. Links in its responses begin with base, the
-// path or address that ends in /v1.
-func New(store pets.PetStore, base string) *Service {
-	return &Service{store: store, final: store.Final(), base: base}
+// path or address that ends in /v1. caller returns the ID of the API key with which
+// a method was called.
+func New(store pets.PetStore, base string, caller func(context.Context) string) *Service {
+	return &Service{store: store, final: store.Final(), base: base, caller: caller}
 }
 
 // ListPets implements listPets.
@@ -60,7 +63,9 @@ func (s *Service) ListPets(ctx context.Context, request api.ListPetsRequestObjec
 // CreatePet implements createPet.
 func (s *Service) CreatePet(ctx context.Context, request api.CreatePetRequestObject) (api.CreatePetResponseObject, error) {
 	p := toNewPet(*request.Body)
-	p.Idempotency = toIdempotency(ctx, request.Params)
+	if request.Params.IdempotencyKey != nil {
+		p.Idempotency = pets.Idempotency{KeyID: s.caller(ctx), Key: bare(*request.Params.IdempotencyKey)}
+	}
 	pet, err := s.store.CreatePet(ctx, p)
 	if err != nil {
 		return nil, err

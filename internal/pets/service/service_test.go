@@ -22,6 +22,9 @@ import (
 	"example.com/petstore/internal/proof/contract/contracttest"
 )
 
+// nobody is the caller of methods that tests call.
+func nobody(context.Context) string { return "" }
+
 func TestTheDefaultLimitIsTheDocuments(t *testing.T) {
 	list := contracttest.NewJudge(t).Document().Paths.Value("/pets").Get
 	if want := list.Parameters.GetByInAndName("query", "limit").Schema.Value.Default; float64(defaultLimit) != want {
@@ -239,7 +242,7 @@ func TestResponsesSayWhatTheGeneratedTypesWouldSay(t *testing.T) {
 
 func TestTheNextPageIsNamedWhereThereIsOne(t *testing.T) {
 	store := memory.New()
-	s := New(store, "https://pets.example.com/v1")
+	s := New(store, "https://pets.example.com/v1", nobody)
 	for range 5 {
 		if _, err := s.CreatePet(context.Background(), api.CreatePetRequestObject{Body: &api.NewPet{Name: "Frank"}}); err != nil {
 			t.Fatal(err)
@@ -313,7 +316,7 @@ func TestOnlyWhatIsFinalIsRemembered(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			store := &counting{PetStore: memory.New(), final: c.final}
-			s := New(store, "/v1")
+			s := New(store, "/v1", nobody)
 			for _, name := range c.pets {
 				if _, err := s.CreatePet(t.Context(), api.CreatePetRequestObject{Body: &api.NewPet{Name: name}}); err != nil {
 					t.Fatal(err)
@@ -399,7 +402,7 @@ func (f failing) Pets(context.Context, pets.Query) (pets.Page, error) {
 
 func TestAStoresErrorIsPassedOnAsItIsAndNoResponseWithIt(t *testing.T) {
 	want := errors.New("the store's")
-	s := New(failing{err: want}, "/v1")
+	s := New(failing{err: want}, "/v1", nobody)
 	list, listErr := s.ListPets(context.Background(), api.ListPetsRequestObject{})
 	create, createErr := s.CreatePet(context.Background(), api.CreatePetRequestObject{Body: &api.NewPet{}})
 	get, getErr := s.GetPet(context.Background(), api.GetPetRequestObject{PetID: 1})

@@ -1,4 +1,4 @@
-package web_test
+package web
 
 import (
 	"bytes"
@@ -15,7 +15,6 @@ import (
 
 	"example.com/petstore/gen"
 	"example.com/petstore/internal/edge/docs"
-	"example.com/petstore/internal/pets/web"
 )
 
 // language is a client with a quick start and a story, both of which `make sdk`
@@ -54,7 +53,7 @@ func TestTheSamplesAreTheTestedOnes(t *testing.T) {
 		want[id] = []sample{{"shell", "curl", line}}
 	}
 	for _, l := range languages() {
-		program := quickStart(t, l)
+		program := programOf(t, l)
 		want["listPets"] = append(want["listPets"], sample{l.Lang, l.Label, program})
 		want["createPet"] = append(want["createPet"], sample{l.Lang, l.Label, program})
 		for id, beginning := range paragraphs {
@@ -82,8 +81,8 @@ func TestTheSamplesAreTheTestedOnes(t *testing.T) {
 	}
 }
 
-// quickStart returns the program of a language from the clients' guide.
-func quickStart(t *testing.T, l language) string {
+// programOf returns the program of a language from the clients' guide.
+func programOf(t *testing.T, l language) string {
 	t.Helper()
 	text, err := os.ReadFile("../../proof/sdk/README.md")
 	if err != nil {
@@ -191,7 +190,7 @@ type shown struct {
 // ofPage returns the page's own copy of the document.
 func ofPage(t *testing.T) (doc shown, text string) {
 	t.Helper()
-	site, err := docs.New(docs.Page{Document: gen.Document, Base: "/v1", QuickStart: web.QuickStart, Samples: web.Samples})
+	site, err := docs.New(docs.Page{Document: gen.Document, Base: "/v1", QuickStart: quickStart, Samples: samples})
 	if err != nil {
 		t.Fatal(err)
 	}

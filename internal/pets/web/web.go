@@ -1,16 +1,99 @@
-// Package web is the pet store as the edge serves it. It holds what the page at /docs
-// shows of the pet store alone.
+// Package web is the pet store as the edge serves it: its document, methods, keys,
+// errors, limits and page.
 package web
 
-import _ "embed"
+import (
+	"cmp"
+	"context"
+	_ "embed"
+	"regexp"
 
-// QuickStart is the beginning of the page, in Markdown.
+	"example.com/petstore/gen"
+	"example.com/petstore/gen/api"
+	"example.com/petstore/internal/edge"
+	"example.com/petstore/internal/pets"
+	"example.com/petstore/internal/pets/keys"
+	"example.com/petstore/internal/pets/service"
+)
+
+// Name is the name of the service, in its challenges, metrics and variables.
+const Name = "petstore"
+
+// BasePath is the path of the document's servers; a test holds it to that.
+const BasePath = "/v1"
+
+// quickStart is the beginning of the page.
 //
 //go:embed quickstart.md
-var QuickStart string
+var quickStart string
 
-// Samples are what stands beside each operation on the page, by operationId, in the
+// samples are what stands beside each operation on the page, by operationId, in the
 // form of x-codeSamples. TestTheSamplesAreTheTestedOnes writes and checks them.
 //
 //go:embed samples.yaml
-var Samples []byte
+var samples []byte
+
+// KeyPattern is the form of a key, whole or not; see pets.TokenPattern.
+var KeyPattern = regexp.MustCompile(`psk_\w+`)
+
+// The rows asked of the store at once are 50 MiB of the longest names, and the
+// largest page has 100 names of 64 KiB.
+const (
+	mostRows    = 800
+	largestPage = 100 * (66 << 10)
+)
+
+// Service returns the pet store on a store of pets, with these keys. publicURL is the
+// address that ends in BasePath and with which links begin, or "" for relative ones.
+func Service(version string, store pets.PetStore, ready func(context.Context) error, keyring *keys.Keyring, publicURL string) edge.Service {
+	return edge.Service{
+		Name:         Name,
+		Version:      version,
+		Document:     gen.Document,
+		Operations:   Operations(Methods(store, publicURL)),
+		Authenticate: authenticate(keyring),
+		Authorize:    authorize,
+		Problem:      service.Problem,
+		Ready:        ready,
+		Rows:         service.RowsOf,
+		Limits:       edge.Limits{Rows: mostRows, LargestResponse: largestPage},
+		KeyPattern:   KeyPattern,
+		QuickStart:   quickStart,
+		Samples:      samples,
+		PublicURL:    publicURL,
+	}
+}
+
+// Methods returns the methods of the operations, as Service has them.
+func Methods(store pets.PetStore, publicURL string) api.StrictServerInterface {
+	return service.New(store, cmp.Or(publicURL, BasePath), func(ctx context.Context) string { return edge.Caller(ctx).ID })
+}
+
+// Operations returns the operations of the document with these methods.
+func Operations(methods api.StrictServerInterface) edge.Operations {
+	return edge.Generated(api.NewStrictHandler, api.RegisterHandlersWithBaseURL)(methods)
+}
+
+var errUnknownKey = &edge.InvalidKey{Reason: "unknown"}
+
+// authenticate asks the keyring. Of a caller's rights it says whether it may only
+// read.
+func authenticate(keyring *keys.Keyring) func(context.Context, string) (edge.Identity, error) {
+	return func(ctx context.Context, token string) (edge.Identity, error) {
+		grant, ok, err := keyring.Authenticate(ctx, token)
+		switch {
+		case err != nil:
+			return edge.Identity{}, err
+		case !ok:
+			return edge.Identity{}, errUnknownKey
+		}
+		return edge.Identity{ID: grant.KeyID, Rights: grant.ReadOnly}, nil
+	}
+}
+
+func authorize(caller edge.Identity, o edge.Operation) error {
+	if readOnly, _ := caller.Rights.(bool); readOnly && !o.IsSafe() {
+		return edge.Refuse(403, "forbidden", "this API key may only read; adding an animal needs another")
+	}
+	return nil
+}

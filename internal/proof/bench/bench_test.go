@@ -6,10 +6,10 @@ import (
 	"net/http"
 	"testing"
 
-	"example.com/petstore/internal/edge"
 	"example.com/petstore/internal/edge/logging"
 	"example.com/petstore/internal/pets"
 	"example.com/petstore/internal/pets/store/memory"
+	"example.com/petstore/internal/pets/web"
 	"example.com/petstore/internal/proof/bench/peers"
 	"example.com/petstore/internal/proof/edgetest"
 )
@@ -24,9 +24,9 @@ func petstoreHandler(tb testing.TB) http.Handler {
 			tb.Fatal(err)
 		}
 	}
-	logger, end := logging.New(io.Discard, logging.Options{})
+	logger, end := logging.New(io.Discard, logging.Options{KeyPattern: web.KeyPattern})
 	tb.Cleanup(end)
-	return edgetest.Must(tb, st, peers.Key, func(c *edge.Config) {
+	return edgetest.Must(tb, st, peers.Key, func(c *edgetest.Config) {
 		c.Logger = logger // a log line is a part of the cost
 	})
 }
