@@ -152,6 +152,9 @@ docs-picture: build ## take the picture of /docs for the README (needs Chromium 
 		--user-data-dir="$$tmp/profile" --screenshot="$$tmp/docs.png" 'http://127.0.0.1:8080/docs' 2>/dev/null && \
 	convert "$$tmp/docs.png" -strip -colors 64 -define png:compression-level=9 PNG8:internal/edge/docs/docs.png
 
+steps: ## name the next step of a change that begins in openapi.yaml
+	@go run ./internal/proof/steps
+
 drift: ## fail if openapi.yaml and gen/ disagree
 	@tmp=$$(mktemp -d) && trap 'rm -rf "$$tmp"' EXIT && \
 	mkdir -p "$$tmp"/internal/edge && cp -R openapi.yaml tools.go go.mod go.sum gen "$$tmp" && cp -R internal/edge/constructs "$$tmp"/internal/edge && \
@@ -227,7 +230,7 @@ conformance: need-node need-python build $(JUDGES)/prism $(JUDGES)/schemathesis 
 third-party: need-node need-python build ## a dozen other generators and judges try openapi.yaml: minutes, the first time half an hour
 	@go test -count=1 -v -timeout 90m -tags thirdparty -run ThirdParty ./internal/proof/conformance
 
-check: drift lint lint-spec breaking conformance test sdk deploy-check ## all that CI checks
+check: steps drift lint lint-spec breaking conformance test sdk deploy-check ## all that CI checks
 
 bench: build ## measure beside peers, in process and over loopback
 	go test -run '^$$' -bench . ./internal/proof/bench

@@ -54,17 +54,20 @@ func appendPet(b []byte, p *pets.Pet) []byte {
 	b = strconv.AppendInt(b, p.CategoryID, 10)
 	b = append(b, `,"status":"`...)
 	b = append(b, p.Status...)
-	return append(b, `"}`...)
+	b = append(b, '"')
+	return append(b, '}')
 }
-
-// longestPet is a pet of the longest values, but for any text.
-var longestPet = pets.Pet{ID: math.MinInt64, CategoryID: math.MinInt64, Status: pets.Available}
 
 // sizeOf returns a number of bytes that appendPet does not exceed. Beside the text of p
 // it counts the longest values.
-func sizeOf(p *pets.Pet) int { return longestPetSize + quotedSize(p.Name) }
+func sizeOf(p *pets.Pet) int {
+	size := longestPetSize
+	size += quotedSize(p.Name)
+	return size
+}
 
-var longestPetSize = len(appendPet(nil, &longestPet))
+// longestPetSize is that of a pet with the longest values, but without text.
+var longestPetSize = len(appendPet(nil, &pets.Pet{ID: math.MinInt64, CategoryID: math.MinInt64, Status: pets.Available}))
 
 // bare returns an Idempotency-Key without its quotes (RFC 9651, section 3.3.3): the
 // document has seen to it that it has two or none.
