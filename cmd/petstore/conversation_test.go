@@ -36,6 +36,9 @@ const runAgain = "PETSTORE_TEST_BE_THE_PROGRAM"
 
 func TestMain(m *testing.M) {
 	if os.Getenv(runAgain) != "" {
+		if err := mountDisk(); err != nil {
+			panic(err)
+		}
 		main()
 	}
 	flag.Parse()

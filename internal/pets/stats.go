@@ -9,6 +9,7 @@ import (
 // figure, it is zero.
 type Stats struct {
 	LogBytes    int64     // the size of the write-ahead log, in bytes
+	LogHeld     int64     // the part of the log, in bytes, that readers keep from being folded into the file
 	Commits     uint64    // transactions committed since the store was opened
 	Writes      uint64    // writes in those transactions: Writes/Commits is the mean batch
 	Corruptions uint64    // reads and writes that met a damaged page

@@ -130,6 +130,7 @@ func collectCluster(out metrics.Output, c *pets.ClusterStats) {
 
 func collectFile(out metrics.Output, s pets.Stats) {
 	out.Gauge("sqlite_wal_bytes", "Size of the write-ahead log.", float64(s.LogBytes))
+	out.Gauge("sqlite_wal_held_bytes", "The part of the log that readers keep from being folded into the file.", float64(s.LogHeld))
 	out.Counter("sqlite_commits_total", "Transactions committed.", float64(s.Commits))
 	out.Counter("sqlite_writes_total", "Writes in those transactions.", float64(s.Writes))
 	out.Counter("sqlite_corruptions_total", "Reads and writes that met a damaged page.", float64(s.Corruptions))

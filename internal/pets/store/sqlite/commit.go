@@ -19,6 +19,7 @@ type committer struct {
 	health    *health
 	queue     queue
 	returning returning
+	folder    folder
 	done      chan struct{}
 }
 
@@ -26,6 +27,7 @@ func startCommitter(w *writer, h *health) *committer {
 	c := &committer{
 		w:      w,
 		health: h,
+		folder: folder{w: w, health: h, warnAt: firstWarning},
 		queue:  queue{wake: make(chan struct{}, 1)},
 		done:   make(chan struct{}),
 	}
@@ -79,6 +81,24 @@ func (c *committer) run() {
 			j.err = translate(j.err)
 		}
 		close(b.done)
+		if c.health.failure.Load() == nil {
+			c.judgeFold(c.folder.afterCommit())
+		}
+	}
+}
+
+// judgeFold ends all writing where the log could not be folded.
+func (c *committer) judgeFold(err error) {
+	if err != nil {
+		c.health.met(err)
+		_ = c.health.fail(err) // the next batch gets it
+	}
+}
+
+// foldLast folds the log once the committer has ended and there are no readers.
+func (c *committer) foldLast() {
+	if c.health.failure.Load() == nil {
+		c.judgeFold(c.folder.fold())
 	}
 }
 
@@ -90,6 +110,9 @@ const maxBusy = time.Minute
 func (c *committer) begin(b *batch) error {
 	if failure := c.health.failure.Load(); failure != nil {
 		return failure
+	}
+	if err := c.folder.beforeWrite(); err != nil {
+		return err
 	}
 	for end := time.Now().Add(maxBusy); ; {
 		_, err := c.w.begin.Exec()

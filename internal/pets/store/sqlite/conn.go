@@ -74,7 +74,7 @@ func newReader(ctx context.Context, db *sql.DB) (*reader, error) {
 		petsByStatus: c.prepare(ctx, selectPetsByStatus),
 		key:          c.prepare(ctx, selectKey),
 		keys:         c.prepare(ctx, selectKeys),
-		ping:         c.prepare(ctx, "SELECT 1 FROM pets UNION ALL SELECT 1 LIMIT 1"),
+		ping:         c.prepare(ctx, "SELECT (SELECT name FROM pets ORDER BY id DESC LIMIT 1), (SELECT name FROM keys LIMIT 1)"),
 		lastBackup:   c.prepare(ctx, "SELECT max(finished_at) FROM backups"),
 	}
 	if c.err != nil {

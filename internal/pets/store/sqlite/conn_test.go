@@ -20,7 +20,7 @@ var wrong = map[string]string{
 	"synchronous":        "NORMAL",
 	"journal_mode":       "DELETE",
 	"journal_size_limit": "-1",
-	"wal_autocheckpoint": "0",
+	"wal_autocheckpoint": "1000",
 	"query_only":         "0",
 }
 

@@ -3,6 +3,7 @@ package sqlite
 import (
 	"database/sql"
 	"errors"
+	"fmt"
 	"strings"
 
 	lib "modernc.org/sqlite/lib"
@@ -20,11 +21,11 @@ func translate(err error) error {
 	if _, ok := errors.AsType[*pets.Error](err); ok {
 		return err
 	}
-	extended, primary := dbfile.Code(err)
+	_, primary := dbfile.Code(err)
 	switch {
 	case primary == lib.SQLITE_BUSY, primary == lib.SQLITE_LOCKED:
 		return &pets.Error{Kind: pets.Unavailable, Message: "the database is locked by another process", Err: err}
-	case primary == lib.SQLITE_FULL, extended == lib.SQLITE_IOERR_SHMSIZE:
+	case isFull(err):
 		return &pets.Error{Kind: pets.Unavailable, Message: "the disk is full", Err: err}
 	}
 	return &pets.Error{Kind: pets.Internal, Message: "the database failed", Err: err}
@@ -34,17 +35,44 @@ func translate(err error) error {
 // would acknowledge could be trusted. A failed fsync cannot be tried again: the
 // kernel may have dropped the pages and will call the next one a success.
 func isFatal(err error) bool {
-	if _, replaced := errors.AsType[*replacedError](err); replaced {
-		return true
-	}
+	return isReplaced(err) || isDiskFailure(err) || dbfile.IsCorrupt(err)
+}
+
+func isReplaced(err error) bool {
+	_, ok := errors.AsType[*replacedError](err)
+	return ok
+}
+
+// isDiskFailure reports whether err tells of a write that the disk may have lost.
+func isDiskFailure(err error) bool {
 	extended, primary := dbfile.Code(err)
-	switch primary {
-	case lib.SQLITE_IOERR:
-		return extended != lib.SQLITE_IOERR_SHMSIZE
-	case lib.SQLITE_CORRUPT, lib.SQLITE_NOTADB:
-		return true
+	return primary == lib.SQLITE_IOERR && extended != lib.SQLITE_IOERR_SHMSIZE
+}
+
+// failedOperations has the operation of the disk for SQLite's codes; its text is the
+// same for all of them.
+var failedOperations = map[int]string{
+	lib.SQLITE_IOERR_READ:       "reading",
+	lib.SQLITE_IOERR_SHORT_READ: "reading",
+	lib.SQLITE_IOERR_WRITE:      "writing",
+	lib.SQLITE_IOERR_FSYNC:      "fsync",
+	lib.SQLITE_IOERR_DIR_FSYNC:  "fsync of the folder",
+	lib.SQLITE_IOERR_TRUNCATE:   "truncating",
+}
+
+// nameOperation adds the operation of the disk that failed to err.
+func nameOperation(err error) error {
+	extended, _ := dbfile.Code(err)
+	if operation, ok := failedOperations[extended]; ok {
+		return fmt.Errorf("%w, %s", err, operation)
 	}
-	return false
+	return err
+}
+
+// isFull reports whether there was no room for a page, and the file is as it was.
+func isFull(err error) bool {
+	extended, primary := dbfile.Code(err)
+	return primary == lib.SQLITE_FULL || extended == lib.SQLITE_IOERR_SHMSIZE
 }
 
 func isConstraint(err error) bool {

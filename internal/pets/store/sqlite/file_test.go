@@ -23,7 +23,8 @@ var replacements = map[string]func(path string) error{
 	"all of them are removed": func(path string) error {
 		return errors.Join(os.Remove(path), os.Remove(path+"-wal"), os.Remove(path+"-shm"))
 	},
-	"the log is removed": func(path string) error { return os.Remove(path + "-wal") },
+	"the index is removed": func(path string) error { return os.Remove(path + "-shm") },
+	"the log is removed":   func(path string) error { return os.Remove(path + "-wal") },
 	"a copy is moved over the file": func(path string) error {
 		content, err := os.ReadFile(path)
 		if err != nil {
@@ -86,6 +87,26 @@ func TestALinkThatLeadsElsewhereIsAReplacedFile(t *testing.T) {
 	}
 	_, err := s.CreatePet(t.Context(), pets.NewPet{Name: "after", Status: pets.Sold})
 	wantReplaced(t, "a create", err)
+}
+
+// A second process would make an index of its own, which knows nothing of the first.
+func TestADatabaseWhoseIndexWasRemovedUnderAServerIsNotOpened(t *testing.T) {
+	t.Parallel()
+	path := freshPath(t)
+	s := openLoosely(t, path)
+	mustCreate(t, s, "before")
+	if err := os.Remove(path + "-shm"); err != nil {
+		t.Fatal(err)
+	}
+	for _, o := range []sqlite.Options{{}, {ReadOnly: true}} {
+		second, err := sqlite.Open(t.Context(), path, o)
+		if err == nil {
+			_ = second.Close()
+		}
+		if err == nil || !strings.Contains(err.Error(), path+"-shm was removed while another process uses the database") {
+			t.Errorf("opening with %+v: got error %v, want one that names the index", o, err)
+		}
+	}
 }
 
 func wantReplaced(t *testing.T, what string, err error) {

@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"database/sql"
+	"fmt"
 	"os"
 	"sync/atomic"
 
@@ -17,8 +18,10 @@ var _ pets.StatsReporter = (*Store)(nil)
 // health is the state of the file, as far as the store has learnt it. Readers, the
 // committer and Ping share it.
 type health struct {
+	file   string // the database
 	files  openedFiles
-	failed chan error // has room for the one error it is sent
+	failed chan error           // has room for the one error it is sent
+	notify func(message string) // told notices for the operator
 
 	failure     atomic.Pointer[pets.Error] // why the process must end
 	damage      atomic.Pointer[pets.Error] // why the server is not ready, though it reads
@@ -26,6 +29,7 @@ type health struct {
 	diskFull    atomic.Bool
 	commits     atomic.Uint64
 	writes      atomic.Uint64
+	held        atomic.Int64 // bytes of the log that readers keep out of the file
 }
 
 // met notes an error of SQLite.
@@ -40,10 +44,16 @@ func (h *health) met(err error) {
 }
 
 // fail notes that the store can no longer vouch for the writes that it acknowledges,
-// and returns the first reason.
+// and returns the first reason. The next process is told of a disk that failed.
 func (h *health) fail(cause error) error {
+	cause = nameOperation(cause)
 	failure := &pets.Error{Kind: pets.Internal, Message: "the database can no longer be written to", Err: cause}
 	if h.failure.CompareAndSwap(nil, failure) {
+		if isDiskFailure(cause) {
+			if err := dbfile.MarkFailed(h.file, cause); err != nil {
+				failure.Err = fmt.Errorf("%w (and that could not be noted for the next start: %w)", cause, err)
+			}
+		}
 		h.failed <- failure
 	}
 	return h.failure.Load()
@@ -71,6 +81,7 @@ func (s *Store) Stats(ctx context.Context) pets.Stats {
 		Writes:      s.health.writes.Load(),
 		Corruptions: s.health.corruptions.Load(),
 		DiskFull:    s.health.diskFull.Load(),
+		LogHeld:     s.health.held.Load(),
 	}
 	if info, err := os.Stat(s.file + dbfile.LogSuffix); err == nil {
 		stats.LogBytes = info.Size()

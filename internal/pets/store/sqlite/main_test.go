@@ -5,6 +5,7 @@ package sqlite_test
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -21,6 +22,10 @@ const (
 )
 
 var children = map[string]func(ctx context.Context, path string) error{
+	"disk":    createOnAFailingDisk,
+	"shell":   createBesideAShell,
+	"read":    readAsAShell,
+	"full":    createOnAFullDisk,
 	"create":  createUntilKilled,
 	"trickle": createAThousandASecond,
 	"fail":    createUntilTheFileMayNotGrow,
@@ -68,6 +73,22 @@ func startChild(t *testing.T, part, path string) *child {
 		t.Fatalf("starting a child: got error %v", err)
 	}
 	return c
+}
+
+// runChild plays the part to its end and returns its output; the error holds what it
+// wrote to stderr.
+func runChild(part, path string, env ...string) (string, error) {
+	program, err := os.Executable()
+	if err != nil {
+		return "", err
+	}
+	c := exec.Command(program)
+	c.Env = append(append(os.Environ(), childEnv+"="+part, pathEnv+"="+path, "GORACE=atexit_sleep_ms=0"), env...)
+	out, err := c.Output()
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
+		err = fmt.Errorf("the child %s: %w: %s", part, err, exit.Stderr)
+	}
+	return string(out), err
 }
 
 // mustLine returns the child's next line.

@@ -51,6 +51,9 @@ func Open(ctx context.Context, path string, o Options) (*Store, error) {
 	if err := dbfile.CheckWritable(file); err != nil {
 		return nil, err
 	}
+	if err := errors.Join(dbfile.Recover(ctx, file), dbfile.CheckIndex(ctx, file)); err != nil {
+		return nil, dbfile.Explain(path, err)
+	}
 	lock, err := dbfile.Share(ctx, file)
 	if err != nil {
 		return nil, err
@@ -59,6 +62,7 @@ func Open(ctx context.Context, path string, o Options) (*Store, error) {
 		return nil, errors.Join(dbfile.Explain(path, err), lock.Close())
 	}
 	s := &Store{file: file, lock: lock}
+	s.health.file, s.health.notify = file, o.Notify
 	if err := s.open(ctx, path); err != nil {
 		return nil, errors.Join(dbfile.Explain(path, err), lock.Close())
 	}
@@ -85,7 +89,7 @@ func (s *Store) open(ctx context.Context, path string) (err error) {
 	if err = s.openReaders(ctx, dbfile.Address(s.file, dbfile.ReaderPragmas)); err != nil {
 		return errors.Join(err, w.close())
 	}
-	if s.health.files, err = lookAt(path, s.file+dbfile.LogSuffix); err != nil { // path may be a link, which may lead elsewhere one day
+	if s.health.files, err = lookAt(path, s.file+dbfile.LogSuffix, s.file+dbfile.IndexSuffix); err != nil { // path may be a link, which may lead elsewhere one day
 		return errors.Join(err, w.close(), s.closeReaders())
 	}
 	s.health.failed = make(chan error, 1)
@@ -138,8 +142,9 @@ func (s *Store) closeReaders() error {
 	return errors.Join(closePool(s.readers), closePool(s.keyReader))
 }
 
-// Ping implements pets.Store. It also notices that the file was replaced while
-// there were no writes, and ends the store then.
+// Ping implements pets.Store. It reads from both tables, as requests do. It also
+// notices that the file was replaced while there were no writes, and ends the store
+// then.
 func (s *Store) Ping(ctx context.Context) error {
 	if err := s.usable(ctx); err != nil {
 		return err
@@ -147,10 +152,14 @@ func (s *Store) Ping(ctx context.Context) error {
 	if err := s.health.check(); err != nil {
 		return err
 	}
-	return s.read(ctx, func(r *reader) error {
-		var one int
-		return r.ping.QueryRow().Scan(&one)
+	err := s.read(ctx, func(r *reader) error {
+		var pet, key sql.NullString
+		return r.ping.QueryRow().Scan(&pet, &key)
 	})
+	if damage := s.health.check(); damage != nil {
+		return damage
+	}
+	return err
 }
 
 // Failed implements pets.Store.
@@ -166,22 +175,43 @@ func (s *Store) write(ctx context.Context, apply func(*writer) error) error {
 
 var errReadOnly = &pets.Error{Kind: pets.Internal, Message: "the store was opened for reading only"}
 
-// Close implements pets.Store. Its last connection folds the write-ahead
-// log into the database file.
+// Close implements pets.Store. It folds the log into the file. Its error is one that
+// Failed has not delivered.
 func (s *Store) Close() (err error) {
 	s.closing.Do(func() {
 		s.closed.Store(true)
 		if s.committer != nil {
 			s.committer.close()
-			err = s.committer.w.close()
 		}
-		err = errors.Join(err, s.closeReaders(), s.closeDatabases(), s.lock.Close())
+		err = s.closeReaders()
+		if s.readDB != nil {
+			err = errors.Join(err, s.readDB.Close())
+		}
+		if s.committer != nil {
+			err = errors.Join(err, s.closeWriter())
+		}
+		err = errors.Join(err, s.lock.Close())
 	})
 	return err
 }
 
-// closeDatabases closes readers first: the last connection to close, which
-// folds the log, must be one that may write.
+// closeWriter closes the connection that writes, unless the store failed. SQLite
+// folds the log when the last connection is closed, and ignores what goes wrong. So
+// the log was folded before, and of a store that failed it stays as it is: the
+// connection ends with the process.
+func (s *Store) closeWriter() error {
+	s.committer.foldLast()
+	if failure := s.health.failure.Load(); failure != nil && !isReplaced(failure) {
+		select {
+		case err := <-s.health.failed:
+			return err
+		default:
+			return nil
+		}
+	}
+	return errors.Join(s.committer.w.close(), s.writeDB.Close())
+}
+
 func (s *Store) closeDatabases() error {
 	var errs []error
 	for _, db := range []*sql.DB{s.readDB, s.writeDB} {

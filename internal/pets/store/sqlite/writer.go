@@ -21,6 +21,8 @@ type writer struct {
 	args                            []any // of insertPets, used again and again
 	insertKey, revokeKey, rotateKey *sql.Stmt
 	recordUse                       *sql.Stmt
+	fold                            *sql.Stmt
+	pageSize                        int64
 }
 
 func newWriter(ctx context.Context, db *sql.DB) (*writer, error) {
@@ -40,6 +42,10 @@ func newWriter(ctx context.Context, db *sql.DB) (*writer, error) {
 		revokeKey:     c.prepare(ctx, revokeKey),
 		rotateKey:     c.prepare(ctx, rotateKey),
 		recordUse:     c.prepare(ctx, recordUse),
+		fold:          c.prepare(ctx, foldLog),
+	}
+	if c.err == nil {
+		c.err = c.conn.QueryRowContext(ctx, "PRAGMA page_size").Scan(&w.pageSize)
 	}
 	if c.err != nil {
 		return nil, errors.Join(c.err, c.close())

@@ -8,7 +8,7 @@ import (
 	"os"
 	"strings"
 
-	_ "modernc.org/sqlite" // the driver "sqlite": SQLite itself, translated to Go
+	driver "modernc.org/sqlite" // registers itself as "sqlite": SQLite, translated to Go
 )
 
 // BusyTimeout is how long SQLite itself waits, in milliseconds, for another
@@ -19,9 +19,9 @@ const BusyTimeout = 5000
 // Pragma is a setting of a connection and SQLite's reply once it took.
 type Pragma struct{ Name, Value, Reads string }
 
-// The settings of a connection. journal_size_limit cuts the log back after a
-// burst; by itself it stays near 4 MiB, since every commit of an explicit
-// transaction may fold it into the database (wal_autocheckpoint).
+// The settings of a connection. journal_size_limit cuts the log back after a burst.
+// SQLite itself never folds the log into the file after a commit (wal_autocheckpoint):
+// it would ignore the errors that it meets. The store does so, and sees them.
 var (
 	commonPragmas = []Pragma{
 		{"busy_timeout", fmt.Sprint(BusyTimeout), fmt.Sprint(BusyTimeout)},
@@ -31,7 +31,7 @@ var (
 	WriterPragmas = append([]Pragma{
 		{"journal_mode", "WAL", "wal"},
 		{"journal_size_limit", "16777216", "16777216"},
-		{"wal_autocheckpoint", "1000", "1000"},
+		{"wal_autocheckpoint", "0", "0"},
 	}, commonPragmas...)
 	ReaderPragmas = append([]Pragma{{"query_only", "1", "1"}}, commonPragmas...)
 )
@@ -44,7 +44,7 @@ func Address(file string, pragmas []Pragma) string {
 		b.WriteString("//") // an empty authority, so that a path with two slashes first does not give one
 	}
 	b.WriteString(strings.NewReplacer("%", "%25", "?", "%3f", "#", "%23").Replace(file))
-	b.WriteString("?_txlock=immediate")
+	b.WriteString("?_txlock=immediate&_error_rc=1") // errors say nothing of another call's
 	for _, p := range pragmas {
 		fmt.Fprintf(&b, "&_pragma=%s(%s)", p.Name, p.Value)
 	}
@@ -71,7 +71,13 @@ func CheckPragmas(ctx context.Context, c *sql.Conn, pragmas []Pragma) error {
 // removes them in the end. Else, as on a read-only file system, there can be no
 // server and no log beside the file.
 func ReadingAddress(path, file string) (string, error) {
+	if err := CheckFailed(file); err != nil {
+		return "", fmt.Errorf("cannot read %s: %w", path, err)
+	}
 	if CheckWritable(file) == nil {
+		if err := CheckIndex(context.Background(), file); err != nil {
+			return "", fmt.Errorf("cannot read %s: %w", path, err)
+		}
 		return Address(file, ReaderPragmas) + "&mode=rw", nil
 	}
 	if err := checkStill(file); err != nil {
@@ -90,4 +96,18 @@ func checkStill(file string) error {
 		return errors.Join(errors.New("a server holds it, and this user may not write to it; run this as the server's user"), err)
 	}
 	return nil
+}
+
+// PagesWritten returns how many pages the connection has written, to the log, since
+// it was asked last.
+func PagesWritten(c *sql.Conn) (n int, err error) {
+	err = c.Raw(func(c any) (err error) {
+		status, ok := c.(driver.DBStatus)
+		if !ok {
+			return errors.New("the driver does not count pages")
+		}
+		n, _, err = status.Status(driver.DBStatusCacheWrite, true)
+		return err
+	})
+	return n, err
 }

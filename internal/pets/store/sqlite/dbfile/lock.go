@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"time"
@@ -57,4 +58,23 @@ func InUse(path string) (bool, error) {
 	l := flock.New(file+lockSuffix, flock.SetFlag(os.O_RDONLY))
 	alone, err := l.TryLock()
 	return !alone && err == nil, errors.Join(err, l.Close())
+}
+
+// CheckIndex refuses a database whose index was removed under another process: a new
+// one would know nothing of that process's locks, and both would spoil the file. A
+// process that ends removes the index before the log, so that the look is repeated.
+func CheckIndex(ctx context.Context, file string) error {
+	for end := time.Now().Add(BusyTimeout * time.Millisecond); ; time.Sleep(10 * time.Millisecond) {
+		_, log := os.Stat(file + LogSuffix)
+		_, index := os.Stat(file + IndexSuffix)
+		if log != nil || !errors.Is(index, fs.ErrNotExist) {
+			return nil
+		}
+		if used, err := InUse(file); err != nil || !used {
+			return err
+		}
+		if time.Now().After(end) || ctx.Err() != nil {
+			return fmt.Errorf("%s was removed while another process uses the database; end that process first", file+IndexSuffix)
+		}
+	}
 }

@@ -1,0 +1,126 @@
+package dbfile
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+)
+
+// MarkFailed notes in the lock file why a process could no longer vouch for what it
+// had written. The note need not reach the disk: it says that pages in memory, which
+// the kernel takes for written, may not be on the disk, and it goes when they go.
+func MarkFailed(file string, cause error) error {
+	return os.WriteFile(file+lockSuffix, []byte(cause.Error()+"\n"), 0o600)
+}
+
+// failure returns the note of MarkFailed, or "".
+func failure(file string) (string, error) {
+	note, err := os.ReadFile(file + lockSuffix)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", nil
+	}
+	return string(trimLine(note)), err
+}
+
+func trimLine(b []byte) []byte {
+	if n := len(b); n > 0 && b[n-1] == '\n' {
+		return b[:n-1]
+	}
+	return b
+}
+
+// Recover brings the whole log into the file where the last process that wrote ended
+// with a note of MarkFailed. The log holds all that was acknowledged since the file
+// was last known to be on disk, but two parties believe otherwise: the index, in
+// which SQLite notes how much of the log it has copied, and the kernel, which reports
+// a lost page once and then takes the page in its memory for written. So the log
+// itself is written once more, and nobody else may have the file open, since the
+// index would live on with him.
+func Recover(ctx context.Context, file string) error {
+	note, err := failure(file)
+	if err != nil || note == "" {
+		return err
+	}
+	lock := Lock(file)
+	defer lock.Close()
+	if alone, err := lock.TryLock(); err != nil || !alone {
+		return errors.Join(errOthers(note), err)
+	}
+	// SQLite then keeps the index in its own memory, made from the log
+	// (https://www.sqlite.org/wal.html#use_of_wal_without_shared_memory).
+	alone := append([]Pragma{{"locking_mode", "EXCLUSIVE", "exclusive"}}, WriterPragmas...)
+	err = withDatabase(Address(file, alone), func(db *sql.DB) error {
+		db.SetMaxOpenConns(1)
+		if _, err := db.ExecContext(ctx, "BEGIN EXCLUSIVE; COMMIT"); err != nil {
+			return err
+		}
+		if err := rewrite(file + LogSuffix); err != nil {
+			return err
+		}
+		return FoldAll(ctx, db)
+	})
+	switch {
+	case IsBusy(err):
+		return errOthers(note)
+	case err != nil:
+		return fmt.Errorf("the process before ended since %s; its log is not in the file yet: %w", note, err)
+	}
+	return os.Truncate(file+lockSuffix, 0)
+}
+
+// CheckFailed refuses a file that waits for Recover.
+func CheckFailed(file string) error {
+	note, err := failure(file)
+	if err == nil && note != "" {
+		err = fmt.Errorf("the last process that wrote to it ended since %s; start petstore serve on it once, which brings its log into the file", note)
+	}
+	return err
+}
+
+func errOthers(note string) error {
+	return fmt.Errorf("the process before ended since %s; end all others that have the file open (fuser names them), so that the log can be read anew", note)
+}
+
+// rewrite writes the file once more as it is, and to disk.
+func rewrite(name string) error {
+	f, err := os.OpenFile(name, os.O_RDWR, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return errors.Join(rewriteOpen(f), f.Close())
+}
+
+func rewriteOpen(f *os.File) error {
+	block := make([]byte, 1<<20)
+	for at := int64(0); ; {
+		n, err := f.ReadAt(block, at)
+		if err != nil && !errors.Is(err, io.EOF) {
+			return err
+		}
+		if n == 0 {
+			return f.Sync()
+		}
+		if _, err := f.WriteAt(block[:n], at); err != nil {
+			return err
+		}
+		at += int64(n)
+	}
+}
+
+// FoldAll copies all of the log into the file, and both are on disk then.
+func FoldAll(ctx context.Context, db *sql.DB) error {
+	var busy bool
+	var pages, folded int
+	err := db.QueryRowContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)").Scan(&busy, &pages, &folded)
+	if err == nil && busy {
+		err = errors.New("another process reads from it")
+	}
+	return err
+}
