@@ -18,9 +18,9 @@ type cluster struct {
 	replicas         [2]*replica
 }
 
-func startCluster(t *testing.T) *cluster {
+func startCluster(t *testing.T, args ...string) *cluster {
 	c := startServers(t)
-	c.serve(t, pgtest.Addresses("postgres", c.primary, c.standby))
+	c.serve(t, pgtest.Addresses("postgres", c.primary, c.standby), args...)
 	return c
 }
 
@@ -35,9 +35,9 @@ func startServers(t *testing.T) *cluster {
 	return c
 }
 
-func (c *cluster) serve(t *testing.T, address string) {
+func (c *cluster) serve(t *testing.T, address string, args ...string) {
 	for i := range c.replicas {
-		c.replicas[i] = startReplica(t, address, "--require-sync")
+		c.replicas[i] = startReplica(t, address, append(args, "--require-sync")...)
 	}
 }
 
@@ -49,13 +49,15 @@ func TestThePrimaryIsKilledUnderLoadAndTheStandbyPromoted(t *testing.T) {
 		name  string
 		keyed bool
 		waits time.Duration
+		reads string
 	}{
-		{"clients without idempotency keys", false, clientWaits},
-		{"clients with idempotency keys that wait 3 s", true, impatience},
+		{"clients without idempotency keys", false, clientWaits, "primary"},
+		{"clients with idempotency keys that wait 3 s", true, impatience, "primary"},
+		{"clients who read what they wrote, from standbys", false, clientWaits, readStandbys},
 	} {
 		t.Run(client.name, func(t *testing.T) {
-			c := startCluster(t)
-			l := startLoadOf(t, 16, client.keyed, client.waits, c.route)
+			c := startCluster(t, "--reads", client.reads)
+			l := startLoadOf(t, 16, client.keyed, client.reads == readStandbys, client.waits, c.route)
 			l.more(t, 500)
 			c.primary.Kill()
 			c.standby.Promote(t)
@@ -71,24 +73,54 @@ func TestThePrimaryIsKilledUnderLoadAndTheStandbyPromoted(t *testing.T) {
 
 func TestThePrimaryHangsUnderLoadAndTheStandbyIsPromoted(t *testing.T) {
 	t.Parallel()
-	c := startCluster(t)
-	l := startLoad(t, 16, false, c.route)
-	l.more(t, 500)
-	c.primary.Hang()
-	c.standby.Promote(t)
-	l.more(t, 500)
-	l.finish()
-	l.check(t, c.replicas[0], 0)
+	for _, reads := range []string{"primary", readStandbys} {
+		t.Run("reads from "+reads, func(t *testing.T) {
+			c := startCluster(t, "--reads", reads)
+			l := startLoadOf(t, 16, false, reads == readStandbys, clientWaits, c.route)
+			l.more(t, 500)
+			c.primary.Hang()
+			c.standby.Promote(t)
+			l.more(t, 500)
+			l.finish()
+			l.check(t, c.replicas[0], 0)
+		})
+	}
 }
 
 func TestAPrimaryThatHangsForAMomentLosesAndDoublesNothing(t *testing.T) {
 	t.Parallel()
-	c := startCluster(t)
-	l := startLoad(t, 16, false, c.route)
+	for _, reads := range []string{"primary", readStandbys} {
+		t.Run("reads from "+reads, func(t *testing.T) {
+			c := startCluster(t, "--reads", reads)
+			l := startLoad(t, 16, false, c.route)
+			l.more(t, 200)
+			c.primary.Hang()
+			time.Sleep(2 * time.Second) // longer than hangProbeInterval, shorter than outageWait: this is the outage, not a wait for something
+			c.primary.Resume()
+			l.more(t, 200)
+			l.finish()
+			l.check(t, c.replicas[0], 0)
+		})
+	}
+}
+
+func TestAStandbyThatIsKilledHangsAndComesBackFailsNoRequest(t *testing.T) {
+	t.Parallel()
+	c := startServers(t)
+	second := c.primary.Standby(t, "two")
+	c.serve(t, pgtest.Addresses("postgres", c.primary, c.standby, second), "--reads", readStandbys)
+	l := startLoadOf(t, 16, false, true, clientWaits, c.route)
 	l.more(t, 200)
-	c.primary.Hang()
-	time.Sleep(2 * time.Second) // longer than hangProbeInterval, shorter than outageWait: this is the outage, not a wait for something
-	c.primary.Resume()
+	second.Hang()
+	l.more(t, 200)
+	second.Resume()
+	l.more(t, 200)
+	second.Kill()
+	l.more(t, 200)
+	second.Restart(t)
+	c.standby.Hang()
+	time.Sleep(time.Second) // the outage: longer than a standby has for a read
+	c.standby.Resume()
 	l.more(t, 200)
 	l.finish()
 	l.check(t, c.replicas[0], 0)

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net/http"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -28,6 +29,7 @@ const impatience = 3 * time.Second
 type load struct {
 	route func(n int) *replica // the replica of the nth request
 	keyed bool                 // whether requests carry an Idempotency-Key
+	reads bool                 // whether each acknowledged pet is read at once
 	waits time.Duration        // how long the clients wait for a response
 	stop  chan struct{}
 	wait  sync.WaitGroup
@@ -43,13 +45,14 @@ type load struct {
 
 // startLoad starts that many clients.
 func startLoad(t *testing.T, clients int, keyed bool, route func(n int) *replica) *load {
-	return startLoadOf(t, clients, keyed, clientWaits, route)
+	return startLoadOf(t, clients, keyed, false, clientWaits, route)
 }
 
 // startLoadOf starts clients that wait so long for each response. Clients with
-// idempotency keys try again after a failure, which counts all the same.
-func startLoadOf(t *testing.T, clients int, keyed bool, waits time.Duration, route func(n int) *replica) *load {
-	l := &load{route: route, keyed: keyed, waits: waits, stop: make(chan struct{}), acknowledged: map[string]int64{}, last: time.Now()}
+// idempotency keys try again after a failure, which counts all the same. If they
+// read back, another replica has to return each pet as soon as it is acknowledged.
+func startLoadOf(t *testing.T, clients int, keyed, readBack bool, waits time.Duration, route func(n int) *replica) *load {
+	l := &load{route: route, keyed: keyed, reads: readBack, waits: waits, stop: make(chan struct{}), acknowledged: map[string]int64{}, last: time.Now()}
 	for i := range clients {
 		l.wait.Go(func() { l.client(t.Context(), strconv.Itoa(i)) })
 	}
@@ -72,9 +75,25 @@ func (l *load) client(ctx context.Context, name string) {
 		}
 		start := time.Now()
 		resp, err := ask(ctx, c, http.MethodPost, l.route(int(l.requests.Add(1))).url+"/v1/pets", `{"name":"`+pet+`","categoryId":1}`, header)
-		if l.note(pet, resp, err, start) || !l.keyed {
+		acknowledged := l.note(pet, resp, err, start)
+		if acknowledged && l.reads {
+			l.readBack(ctx, c, pet, resp.header.Get("Location"))
+		}
+		if acknowledged || !l.keyed {
 			n++
 		}
+	}
+}
+
+// readBack has another replica return the pet that was acknowledged just now.
+func (l *load) readBack(ctx context.Context, c *http.Client, pet, location string) {
+	start := time.Now()
+	resp, err := ask(ctx, c, http.MethodGet, l.route(int(l.requests.Add(1))).url+location, "", nil)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.longest = max(l.longest, time.Since(start))
+	if err != nil || resp.status != http.StatusOK || !strings.Contains(string(resp.body), `"`+pet+`"`) {
+		l.failed = append(l.failed, fmt.Sprintf("reading %s, just acknowledged: %d %s (error %v)", pet, resp.status, resp.body, err))
 	}
 }
 

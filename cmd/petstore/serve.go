@@ -34,6 +34,7 @@ type serveConfig struct {
 	pprof                  bool
 	mustExist              bool
 	requireSync, sandbox   bool
+	reads                  string
 	log                    logConfig
 	apiKeys                []string
 }
@@ -103,6 +104,7 @@ skips the drain. A second signal ends the server at once.`,
 	flags.StringVar(&cfg.adminAddr, "admin-addr", "", "the address of /metrics for Prometheus, such as 127.0.0.1:9090 or :9090, which is this machine's alone; none where it is empty")
 	flags.BoolVar(&cfg.pprof, "pprof", false, "serve /debug/pprof/ at --admin-addr too; profiles can hold secrets")
 	flags.BoolVar(&cfg.requireSync, "require-sync", false, "refuse to start where PostgreSQL would acknowledge a write that no standby has, or no synchronous standby is there")
+	addChoiceFlag(flags, &cfg.reads, "reads", "primary", "where PostgreSQL reads animals: on its primary, or on its standbys, exactly as the primary would; a read that no standby can serve so is the primary's", "primary", readStandbys)
 	addLogFlags(flags, &cfg.log)
 	flags.BoolVar(&cfg.sandbox, "sandbox", false, "serve 300 animals from memory, with a new key, to scripts at localhost too; a restart resets it")
 	return cmd
@@ -222,8 +224,11 @@ func (cfg serveConfig) drainAfter(cause error) time.Duration {
 	return cfg.drain
 }
 
-// openServed opens the store, checks that it keeps --require-sync, and fills the
-// store of a sandbox.
+// readStandbys is the value of --reads for reads by standbys.
+const readStandbys = "standbys"
+
+// openServed opens the store, checks that it keeps --require-sync and --reads, and
+// fills the store of a sandbox.
 func openServed(ctx context.Context, cfg serveConfig, logger *slog.Logger) (pets.Store, error) {
 	st, err := store.Open(ctx, cfg.store, cfg.storeOptions(logger)...)
 	if err != nil {
@@ -232,7 +237,10 @@ func openServed(ctx context.Context, cfg serveConfig, logger *slog.Logger) (pets
 	if cfg.requireSync {
 		err = store.RequireSync(ctx, st)
 	}
-	if cfg.sandbox {
+	if err == nil && cfg.reads == readStandbys {
+		err = store.ReadStandbys(ctx, st, logger)
+	}
+	if err == nil && cfg.sandbox {
 		_, err = st.Load(ctx, animals.First(sandboxAnimals))
 	}
 	if err != nil {

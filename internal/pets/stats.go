@@ -28,6 +28,20 @@ type ClusterStats struct {
 	Outage       bool   // calls fail at once, since none has had a connection for 3 s
 	Connections  int    // open connections
 	InUse        int    // connections on which statements run
+
+	// Of standbys that serve reads: nil where they serve none.
+	Reads map[ReadBy]uint64       // reads of pets and pages
+	Hosts map[string]StandbyStats // by host:port, the primary too
+}
+
+// ReadBy is the server that served a read, "primary" or a standby's host:port, and
+// the reason: "exact" for a standby.
+type ReadBy struct{ Server, Reason string }
+
+// StandbyStats are figures of a host that may serve reads.
+type StandbyStats struct {
+	Fit bool          // whether it serves reads
+	Lag time.Duration // how long it took to come to the primary's position; of an unfit host, since when it has not
 }
 
 // StatsReporter is a Store that has Stats. It is safe for concurrent use, and

@@ -126,6 +126,13 @@ func collectCluster(out metrics.Output, c *pets.ClusterStats) {
 	out.Gauge("postgres_sync_standbys", "Synchronous standbys of the primary; -1 where unknown.", float64(c.SyncStandbys))
 	out.Counter("postgres_abandoned_total", "How often a server that hung or was succeeded was abandoned.", float64(c.Abandoned))
 	out.Gauge("postgres_outage", "1 while calls fail at once since no server can be reached.", metrics.Boolean(c.Outage))
+	for by, n := range c.Reads {
+		out.Counter("postgres_reads_total", "Reads of animals and pages by the server that served them and the reason: exact for a standby.", float64(n), "server", by.Server, "reason", by.Reason)
+	}
+	for server, host := range c.Hosts {
+		out.Gauge("postgres_standby_fit", "1 while the server serves reads as a standby.", metrics.Boolean(host.Fit), "server", server)
+		out.Gauge("postgres_standby_lag_seconds", "How long the standby took to come to the primary's position; while it serves no reads, since when it has not come there.", host.Lag.Seconds(), "server", server)
+	}
 }
 
 func collectFile(out metrics.Output, s pets.Stats) {

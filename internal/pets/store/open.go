@@ -96,6 +96,17 @@ func RequireSync(ctx context.Context, s pets.Store) error {
 	return p.RequireSync(ctx)
 }
 
+// ReadStandbys has the standbys of a cluster serve pets and pages, exactly as its
+// primary would, and returns an error where they could not. Call it before other
+// calls of s.
+func ReadStandbys(ctx context.Context, s pets.Store, log *slog.Logger) error {
+	p, ok := s.(*postgres.Store)
+	if !ok {
+		return errors.New("--reads standbys: only a postgres:// store can have standbys; leave it out")
+	}
+	return p.ReadStandbys(ctx, log)
+}
+
 // Monitor logs the faults of a store's cluster while the store is open: an old
 // primary that accepts writes and, with requireSync, the lack of a synchronous
 // standby. It returns at once, and does nothing for a store without a cluster.

@@ -24,6 +24,15 @@ ON CONFLICT (key_id, idempotency_key) WHERE idempotency_key IS NOT NULL DO NOTHI
 // its arguments: pointers to values, or values.
 func InsertPet(p pets.NewPet) (statement string, args []any) { return insertPet, insertArgs(p) }
 
+// A pet never changes and is never deleted, so standbys may serve the reads.
+var (
+	selectPetXmin          = withXmin(SelectPet)
+	selectPetsXmin         = withXmin(SelectPets)
+	selectPetsByStatusXmin = withXmin(SelectPetsByStatus)
+)
+
+func withXmin(read string) string { return strings.Replace(read, " FROM pets", ", xmin FROM pets", 1) }
+
 // selectPetMade reads the pet that an idempotency key has made, and writes to the
 // log. The pet may be readable before a standby has it, where the wait for the
 // standby was cancelled. The new entry of the log commits after the pet, so its
@@ -73,26 +82,14 @@ func (s *Store) CreatePet(ctx context.Context, p pets.NewPet) (pets.Pet, error) 
 
 // Pet implements pets.PetStore.
 func (s *Store) Pet(ctx context.Context, id int64) (pets.Pet, error) {
-	var pet pets.Pet
-	var found bool
-	err := s.db.Read(ctx, primary.Statement{
-		SQL:  SelectPet,
-		Args: []any{id},
-		Scan: func(r pgx.BatchResults) error {
-			err := r.QueryRow().Scan(scanned(&pet)...)
-			if found = err == nil; isNoRows(err) {
-				return nil
-			}
-			return err
-		},
-	})
+	found, err := s.read(ctx, primary.Statement{SQL: SelectPet, WithXmin: selectPetXmin, Args: []any{id}}, 1)
 	switch {
 	case err != nil:
-		return pets.Pet{}, translate(err)
-	case !found:
+		return pets.Pet{}, err
+	case len(found) == 0:
 		return pets.Pet{}, pets.NoSuchPet(id)
 	}
-	return pet, nil
+	return found[0], nil
 }
 
 // Final implements pets.PetStore. A pet may commit behind those of greater
@@ -106,21 +103,27 @@ func (s *Store) Final() bool { return false }
 // place a walk has reached. It was not acknowledged then: a pet acknowledged
 // before the walk began is committed, and seen by every page.
 func (s *Store) Pets(ctx context.Context, q pets.Query) (pets.Page, error) {
-	st := primary.Statement{SQL: SelectPets, Args: []any{q.After, q.Limit + 1}}
+	st := primary.Statement{SQL: SelectPets, WithXmin: selectPetsXmin, Args: []any{q.After, q.Limit + 1}}
 	if q.Status != "" {
-		st = primary.Statement{SQL: SelectPetsByStatus, Args: []any{string(q.Status), q.After, q.Limit + 1}}
+		st = primary.Statement{SQL: SelectPetsByStatus, WithXmin: selectPetsByStatusXmin, Args: []any{string(q.Status), q.After, q.Limit + 1}}
 	}
-	var animals []pets.Pet
+	animals, err := s.read(ctx, st, q.Limit+1)
+	if err != nil {
+		return pets.Page{}, err
+	}
+	return pets.Page{Pets: animals[:min(q.Limit, len(animals))], More: len(animals) > q.Limit}, nil
+}
+
+// read returns the pets of a statement, of which there are at most so many.
+func (s *Store) read(ctx context.Context, st primary.Statement, most int) (animals []pets.Pet, err error) {
 	st.Scan = func(r pgx.BatchResults) error {
 		rows, err := r.Query()
 		if err != nil {
 			return err
 		}
-		animals, err = scanPets(rows, q.Limit+1)
+		animals, err = scanPets(rows, most)
 		return err
 	}
-	if err := s.db.Read(ctx, st); err != nil {
-		return pets.Page{}, translate(err)
-	}
-	return pets.Page{Pets: animals[:min(q.Limit, len(animals))], More: len(animals) > q.Limit}, nil
+	err = translate(s.db.Read(ctx, st))
+	return animals, err
 }

@@ -94,6 +94,13 @@ func (s *Store) Close() error {
 // a standby is there.
 func (s *Store) RequireSync(ctx context.Context) error { return s.db.RequireSync(ctx) }
 
+// ReadStandbys has standbys serve pets and pages, exactly as the primary would. It
+// returns an error where they could not. It logs which servers are fit, until
+// Close. Call it once, before other calls.
+func (s *Store) ReadStandbys(ctx context.Context, log *slog.Logger) error {
+	return s.db.ReadStandbys(ctx, log)
+}
+
 // Monitor logs, until Close, that an old primary accepts writes and, with
 // requireSync, that no standby is synchronous. Call it once.
 func (s *Store) Monitor(log *slog.Logger, requireSync bool) { s.db.Monitor(log, requireSync) }
@@ -102,7 +109,7 @@ func (s *Store) Monitor(log *slog.Logger, requireSync bool) { s.db.Monitor(log, 
 // the last check of Monitor.
 func (s *Store) Stats(context.Context) pets.Stats {
 	state := s.db.State()
-	return pets.Stats{Cluster: &pets.ClusterStats{
+	cluster := &pets.ClusterStats{
 		Timeline:     state.Timeline,
 		OldPrimaries: len(state.OldPrimaries),
 		SyncStandbys: state.Standbys,
@@ -110,7 +117,17 @@ func (s *Store) Stats(context.Context) pets.Stats {
 		Outage:       state.BreakerOpen,
 		Connections:  state.Connections,
 		InUse:        state.InUse,
-	}}
+	}
+	if state.Hosts != nil {
+		cluster.Reads, cluster.Hosts = map[pets.ReadBy]uint64{}, map[string]pets.StandbyStats{}
+	}
+	for by, n := range state.Reads {
+		cluster.Reads[pets.ReadBy(by)] = n
+	}
+	for addr, host := range state.Hosts {
+		cluster.Hosts[addr] = pets.StandbyStats(host)
+	}
+	return pets.Stats{Cluster: cluster}
 }
 
 // serverMade is the scope of the idempotency keys that the store itself makes.

@@ -19,7 +19,8 @@ const slowRound = 1500 * time.Microsecond
 // batcher hands calls to workers. Each worker takes all calls that wait and
 // executes them as one batch.
 type batcher struct {
-	executor
+	execute func(calls []*call) // closes done of each call
+	writes  bool
 	queue   chan *call
 	workers sync.WaitGroup
 	stop    chan struct{}
@@ -38,11 +39,11 @@ type load struct {
 }
 
 // newBatcher starts as many workers as this process can keep busy, and at least
-// two so that one may wait for the server.
-func newBatcher(cl *cluster, writes bool) *batcher {
-	b := &batcher{executor: executor{cluster: cl, writes: writes}, queue: make(chan *call), stop: make(chan struct{})}
-	first := min(cl.config.MaxConns, int32(max(2, runtime.GOMAXPROCS(0))))
-	b.load.maxExtra = cl.config.MaxConns - first
+// two so that one may wait for the server. It never has more than maxWorkers.
+func newBatcher(maxWorkers int32, writes bool, execute func([]*call)) *batcher {
+	b := &batcher{execute: execute, writes: writes, queue: make(chan *call), stop: make(chan struct{})}
+	first := min(maxWorkers, int32(max(2, runtime.GOMAXPROCS(0))))
+	b.load.maxExtra = maxWorkers - first
 	for range first {
 		b.workers.Go(b.work)
 	}

@@ -14,6 +14,11 @@ type Statement struct {
 	SQL  string
 	Args []any
 
+	// WithXmin, unless empty, is SQL with the column xmin after the others. A
+	// standby may run it: its rows must never change and never be deleted. Scan
+	// reads them by Query, and does not see the column.
+	WithXmin string
+
 	// Scan reads the result of the statement.
 	Scan func(pgx.BatchResults) error
 
@@ -25,6 +30,7 @@ type Statement struct {
 type call struct {
 	Statement
 	state atomic.Int32
+	since position // of a call for a standby: how far it must have come
 	err   error
 	done  chan struct{} // closed once err is final
 }

@@ -16,6 +16,9 @@ import (
 // is tolerated, since PgBouncer (1.18) keeps a cancel request for such a server
 // for ever, with a place in its pool. It is shorter than retryFor: a read that
 // ends then is cancelled, or sessions that wait for a lock would pile up.
+//
+// All of this file waits for jackc/pgx issue 679: pgx lets nobody choose whether a
+// connection that it drops sends a cancel request.
 const cancelAfter = outageWait
 
 // trackedConn knows when it sent data last.

@@ -8,12 +8,18 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// executor executes batches of writes or of reads, each kind on connections of
-// its own.
+// executor executes batches of writes or of reads on the primary, each kind on
+// connections of its own.
 type executor struct {
+	*batcher
 	cluster *cluster
-	writes  bool
 	breaker breaker
+}
+
+func newExecutor(cl *cluster, writes bool) *executor {
+	e := &executor{cluster: cl}
+	e.batcher = newBatcher(cl.config.MaxConns, writes, e.execute)
+	return e
 }
 
 // execute runs the calls as one batch, all of them or none. The end of a caller's

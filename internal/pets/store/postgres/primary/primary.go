@@ -1,5 +1,5 @@
 // Package primary runs the statements of concurrent callers on the primary of a
-// PostgreSQL cluster. It knows no schema, and reads no standby.
+// PostgreSQL cluster, and on request exact reads on its standbys. It knows no schema.
 //
 // pgxpool gives each caller a connection and returns its error. Durable writes
 // through a failover need more. Each part is here for the harm that it prevents:
@@ -20,6 +20,8 @@
 //     that is gone is a 500 after 8 s, and not a 503 after 3 s.
 //   - breaker.go: in an outage calls fail at once, and not after 3 s each. A
 //     breaker that counts failures (gobreaker) opens too early or 3 s late.
+//   - position.go, exact.go, visible.go, standbys.go: reads grow with the standbys
+//     and stay exact. Without them a cluster serves no more reads than one machine.
 package primary
 
 import (
@@ -40,8 +42,9 @@ const closeTimeout = 5 * time.Second
 // concurrent use.
 type DB struct {
 	cluster       *cluster
-	writes, reads *batcher
+	writes, reads *executor
 	monitor       *monitor
+	standbys      *standbys // nil where the primary serves all reads
 
 	mu      sync.RWMutex // held for reading while a call begins
 	closed  bool
@@ -62,7 +65,7 @@ func Open(ctx context.Context, address string) (*DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	db := &DB{cluster: cl, writes: newBatcher(cl, true), reads: newBatcher(cl, false), monitor: &monitor{cluster: cl}}
+	db := &DB{cluster: cl, writes: newExecutor(cl, true), reads: newExecutor(cl, false), monitor: &monitor{cluster: cl}}
 	db.closing, db.cancel = context.WithCancel(context.Background())
 	return db, nil
 }
@@ -75,12 +78,32 @@ func (db *DB) Write(ctx context.Context, st Statement) error { return db.run(ctx
 // Read runs a statement that changes nothing. It retries as Write does.
 func (db *DB) Read(ctx context.Context, st Statement) error { return db.run(ctx, db.reads, st) }
 
-func (db *DB) run(ctx context.Context, b *batcher, st Statement) error {
+func (db *DB) run(ctx context.Context, e *executor, st Statement) error {
 	if !db.begin() {
 		return ErrClosed
 	}
 	defer db.calls.Done()
-	return b.run(ctx, st)
+	if db.standbys != nil && st.WithXmin != "" {
+		if done, err := db.standbys.read(ctx, st); done || err != nil {
+			return err
+		}
+	}
+	return e.run(ctx, st)
+}
+
+// ReadStandbys has standbys serve the reads that have WithXmin, exactly as the
+// primary would. It returns an error where they could not. It logs which hosts are
+// fit, and checks that every 500 ms until Close. Call it once, before Read.
+func (db *DB) ReadStandbys(ctx context.Context, log *slog.Logger) error {
+	if err := requireExact(ctx, db.cluster); err != nil {
+		return err
+	}
+	var err error
+	if db.standbys, err = newStandbys(db.reads, log); err != nil {
+		return err
+	}
+	db.standbys.watch(db.closing, &db.calls)
+	return nil
 }
 
 // Ping returns nil if a primary runs the statements, which change nothing: writing on a
@@ -141,6 +164,10 @@ type State struct {
 	BreakerOpen  bool     // whether calls fail at once because of an outage
 	InUse        int      // connections on which statements run
 	Connections  int      // open connections, idle ones too
+
+	// Nil without ReadStandbys.
+	Reads map[Reads]uint64
+	Hosts map[string]Standby // by host:port, the primary too
 }
 
 // State returns the state of the cluster. OldPrimaries and Standbys are from the
@@ -156,7 +183,15 @@ func (db *DB) State() State {
 		s.OldPrimaries, s.Standbys = last.oldPrimaries, last.standbys
 	}
 	p := db.cluster.current.Load()
-	for _, pool := range []*pgxpool.Stat{p.writes.Stat(), p.reads.Stat()} {
+	pools := []*pgxpool.Pool{p.writes, p.reads}
+	if db.standbys != nil {
+		s.Reads, s.Hosts = db.standbys.state()
+		for _, h := range db.standbys.hosts {
+			pools = append(pools, h.pool)
+		}
+	}
+	for _, pool := range pools {
+		pool := pool.Stat()
 		s.InUse += int(pool.AcquiredConns())
 		s.Connections += int(pool.TotalConns())
 	}
@@ -179,6 +214,9 @@ func (db *DB) Close() {
 		db.calls.Wait()
 		db.writes.close()
 		db.reads.close()
+		if db.standbys != nil {
+			db.standbys.close()
+		}
 	})
 	within(closeTimeout, db.cluster.close)
 }

@@ -19,14 +19,14 @@ func Backoff() retry.Backoff {
 
 // run has the statement executed, again and again where the outcome is unknown
 // or it was not executed, until ctx ends.
-func (b *batcher) run(ctx context.Context, st Statement) error {
+func (e *executor) run(ctx context.Context, st Statement) error {
 	if _, ok := ctx.Deadline(); !ok {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, retryFor)
 		defer cancel()
 	}
 	began := time.Now()
-	err := b.attempt(ctx, newCall(st))
+	err := e.attempt(ctx, newCall(st))
 	if err == nil {
 		return nil
 	}
@@ -34,16 +34,16 @@ func (b *batcher) run(ctx context.Context, st Statement) error {
 	again := func(err error) bool {
 		switch OutcomeOf(err) {
 		case MaybeExecuted:
-			maybeExecuted = maybeExecuted || b.writes // a read changes nothing
+			maybeExecuted = maybeExecuted || e.writes // a read changes nothing
 			return true
 		case NotExecuted:
-			return maybeExecuted || !b.stopRetrying(began)
+			return maybeExecuted || !e.stopRetrying(began)
 		default:
 			return false
 		}
 	}
 	for pauses := Backoff(); again(err) && sleep(ctx, pauses); {
-		if err = b.attempt(ctx, newCall(st)); err == nil {
+		if err = e.attempt(ctx, newCall(st)); err == nil {
 			return nil
 		}
 	}
@@ -76,8 +76,8 @@ func finalError(last error, maybeExecuted bool) error {
 
 // stopRetrying reports whether a call that began then, and was not executed,
 // fails now.
-func (b *batcher) stopRetrying(began time.Time) bool {
-	return time.Since(began) >= outageWait || b.breaker.open()
+func (e *executor) stopRetrying(began time.Time) bool {
+	return time.Since(began) >= outageWait || e.breaker.open()
 }
 
 // attempt has the call executed once. The execution goes on when ctx ends.

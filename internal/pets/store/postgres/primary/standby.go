@@ -46,3 +46,35 @@ FROM pg_stat_replication`).Scan(&synchronous, &hidden)
 	}
 	return synchronous
 }
+
+// requireExact returns an error where reads by standbys could be inexact, or no
+// host could ever serve a read.
+func requireExact(ctx context.Context, cl *cluster) error {
+	for _, host := range cl.hosts {
+		config := host.Copy()
+		config.ValidateConnect = validateDirect
+		err := once(ctx, config, func(*pgx.Conn) error { return nil })
+		if errors.Is(err, errPooler) {
+			return errors.New("--reads standbys: a pooler such as PgBouncer stands between, which hides the servers; name the servers themselves, or leave out --reads")
+		}
+	}
+	if len(cl.hosts) < 2 {
+		return errors.New("--reads standbys: the store address names one host only; name the standbys too, or leave out --reads")
+	}
+	return once(ctx, cl.config.ConnConfig, func(c *pgx.Conn) error {
+		var commit string
+		var mayMonitor bool
+		err := c.QueryRow(ctx, "SELECT current_setting('synchronous_commit'), pg_has_role('pg_read_all_stats', 'USAGE')").Scan(&commit, &mayMonitor)
+		switch {
+		case err != nil:
+			return err
+		case commit == "off" || commit == "local":
+			return fmt.Errorf("--reads standbys: commits may be shown before a standby can have them, since synchronous_commit is %s; set it to on, or leave out --reads", commit)
+		case !mayMonitor:
+			return fmt.Errorf("--reads standbys: the user may not see from which server a standby streams; run GRANT pg_monitor TO %q on the primary, or leave out --reads", c.Config().User)
+		case serverOf(c.PgConn()).timeline == 0:
+			return errors.New("--reads standbys: the primary does not tell its timeline; leave out --reads")
+		}
+		return nil
+	})
+}

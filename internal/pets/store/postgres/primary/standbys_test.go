@@ -1,0 +1,199 @@
+//go:build postgres
+
+package primary
+
+import (
+	"context"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"example.com/petstore/internal/pets/store/postgres/pgtest"
+)
+
+func readStandbys(t *testing.T, db *DB) error {
+	t.Helper()
+	return db.ReadStandbys(t.Context(), slog.New(slog.NewTextHandler(t.Output(), nil)))
+}
+
+func TestReadsOfStandbysThatCouldBeInexactAreRefusedByName(t *testing.T) {
+	t.Parallel()
+	server := pgtest.Start(t)
+	standby := server.Standby(t, "one")
+	addresses := pgtest.Addresses("postgres", server, standby)
+	pgtest.Exec(t, server.Address("postgres"), "CREATE ROLE pets LOGIN", "CREATE ROLE blind LOGIN", "GRANT pg_monitor TO pets, blind", "CREATE ROLE lazy LOGIN",
+		"GRANT pg_monitor TO lazy", "ALTER ROLE lazy SET synchronous_commit = off", "CREATE ROLE local LOGIN", "GRANT pg_monitor TO local",
+		"ALTER ROLE local SET synchronous_commit = local", "CREATE ROLE stranger LOGIN",
+		"REVOKE EXECUTE ON FUNCTION pg_walfile_name(pg_lsn) FROM PUBLIC", "GRANT EXECUTE ON FUNCTION pg_walfile_name(pg_lsn) TO pets, lazy, local, stranger")
+	as := func(user string) string { return strings.Replace(addresses, "postgres@", user+"@", 1) }
+	pooler := server.Pooler(t)
+	for _, c := range []struct{ address, want string }{
+		{server.Address("postgres"), "names one host only"},
+		{as("lazy"), "synchronous_commit is off"},
+		{as("local"), "synchronous_commit is local"},
+		{as("stranger"), `GRANT pg_monitor TO "stranger"`},
+		{as("blind"), "does not tell its timeline"},
+		{pooler.Address(server.Address("postgres")), "PgBouncer"},
+		{pooler.Address(addresses), "PgBouncer"},
+	} {
+		if err := readStandbys(t, open(t, c.address)); err == nil || !strings.Contains(err.Error(), c.want) || !strings.HasPrefix(err.Error(), "--reads standbys: ") {
+			t.Errorf("%s: got error %v, want a refusal that says %q", c.address, err, c.want)
+		}
+	}
+	if err := readStandbys(t, open(t, as("pets"))); err != nil {
+		t.Errorf("a member of pg_monitor: got error %v, want none", err)
+	}
+}
+
+// reads is a cluster whose standby serves reads of the table items.
+type reads struct {
+	primary, standby *pgtest.Server
+	db               *DB
+}
+
+func startReads(t *testing.T, settings ...string) *reads {
+	t.Helper()
+	r := &reads{primary: pgtest.Start(t)}
+	pgtest.Exec(t, r.primary.Address("postgres"), "CREATE TABLE items (name text PRIMARY KEY)", "INSERT INTO items VALUES ('first')")
+	r.standby = r.primary.Standby(t, "one", settings...)
+	r.db = open(t, pgtest.Addresses("postgres", r.primary, r.standby))
+	if err := readStandbys(t, r.db); err != nil {
+		t.Fatalf("reading standbys: got error %v, want none", err)
+	}
+	r.wantServed(t)
+	return r
+}
+
+// names returns the names of the items, in the order of the statement.
+func (r *reads) names(t *testing.T, order string) string {
+	t.Helper()
+	var names []string
+	const from = " FROM items ORDER BY "
+	err := r.db.Read(t.Context(), Statement{
+		SQL: "SELECT name" + from + order, WithXmin: "SELECT name, xmin" + from + order,
+		Scan: func(results pgx.BatchResults) error {
+			rows, err := results.Query()
+			if err != nil {
+				return err
+			}
+			names, err = pgx.CollectRows(rows, pgx.RowTo[string])
+			return err
+		},
+	})
+	if err != nil {
+		t.Fatalf("reading: got error %v, want none", err)
+	}
+	return strings.Join(names, " ")
+}
+
+// wantServed waits until the standby serves a read.
+func (r *reads) wantServed(t *testing.T) {
+	t.Helper()
+	by := Reads{r.standby.Host(), "exact"}
+	before := r.db.State().Reads[by]
+	pgtest.Eventually(t, time.Minute, "a read by the standby", func() bool {
+		r.names(t, "name")
+		return r.db.State().Reads[by] > before
+	})
+}
+
+// wantReason has f read until the primary has served a read for that reason.
+func (r *reads) wantReason(t *testing.T, reason string, f func()) {
+	t.Helper()
+	pgtest.Eventually(t, time.Minute, "a read by the primary for the reason "+reason, func() bool {
+		f()
+		return r.db.State().Reads[Reads{"primary", reason}] > 0
+	})
+}
+
+// A transaction that has not ended holds xmin back: whether the primary shows the
+// rows of later transactions, the standby cannot tell.
+func TestRowsLaterThanTheOldestTransactionAreReadFromThePrimary(t *testing.T) {
+	t.Parallel()
+	r := startReads(t)
+	release := pgtest.Lock(t, r.primary.Address("postgres"), "INSERT INTO items VALUES ('never')")
+	pgtest.Exec(t, r.primary.Address("postgres"), "INSERT INTO items VALUES ('second')")
+	r.wantReason(t, "newer_row", func() {
+		if got := r.names(t, "name"); got != "first second" {
+			t.Errorf("got the items %q, want both that were committed", got)
+		}
+	})
+	release()
+	r.wantServed(t)
+}
+
+// The standby cancels a read that is in the way of its replay for too long.
+func TestAReadThatTheStandbyCancelsIsReadFromThePrimary(t *testing.T) {
+	t.Parallel()
+	r := startReads(t, "max_standby_streaming_delay=0")
+	r.wantReason(t, "conflict", func() {
+		read := make(chan string)
+		go func() { read <- r.names(t, "name, pg_sleep(0.3)::text") }()
+		pgtest.Lock(t, r.primary.Address("postgres"), "LOCK TABLE items IN ACCESS EXCLUSIVE MODE")()
+		pgtest.Exec(t, r.primary.Address("postgres"), "SELECT pg_logical_emit_message(true, 'test', '')::text") // the log is flushed with the commit
+		if got := <-read; got != "first" {
+			t.Errorf("got the items %q, want the first", got)
+		}
+	})
+	r.wantServed(t)
+}
+
+func TestAReadWhoseCommitsDoNotWaitForTheLogIsReadFromThePrimary(t *testing.T) {
+	t.Parallel()
+	r := startReads(t)
+	r.primary.Configure(t, map[string]string{"synchronous_commit": "off"})
+	r.wantReason(t, "no_position", func() { r.names(t, "name") })
+	r.primary.Configure(t, map[string]string{"synchronous_commit": "on"})
+	r.wantServed(t)
+}
+
+func TestReadsThatWaitShareAQuestion(t *testing.T) {
+	t.Parallel()
+	r := startReads(t)
+	a := &asker{primary: r.db.reads}
+	const reads, rounds = 64, 20
+	asked := map[time.Time]bool{}
+	for range rounds {
+		positions := make(chan position)
+		for range reads {
+			go func() {
+				p, err := a.ask(context.Background())
+				if err != nil {
+					t.Errorf("asking: got error %v, want a position", err)
+				}
+				positions <- p
+			}()
+		}
+		for range reads {
+			asked[(<-positions).asked] = true
+		}
+	}
+	if len(asked) > reads*rounds/4 {
+		t.Errorf("got %d questions for %d reads, want that many share one", len(asked), reads*rounds)
+	}
+}
+
+// Half of all numbers are before a transaction and half are not, whatever it is.
+func TestXminIsComparedModulo32Bits(t *testing.T) {
+	for _, c := range []struct {
+		xmin, oldest uint32
+		newer        bool
+	}{
+		{10, 11, false},
+		{11, 11, true},
+		{12, 11, true},
+		{1<<32 - 1, 5, false},
+		{5, 1<<32 - 1, true},
+		{2, 1<<32 - 1, false},
+		{0, 0, false},
+		{1<<31 - 1, 0, true},
+		{1 << 31, 0, false},
+	} {
+		if got := mayBeNewer(c.xmin, c.oldest); got != c.newer {
+			t.Errorf("xmin %d, oldest %d: got that it may be newer %v, want %v", c.xmin, c.oldest, got, c.newer)
+		}
+	}
+}
