@@ -13,7 +13,7 @@ import (
 // nasty are texts that some reader takes for another value than is meant.
 var nasty = []string{
 	"0", "-0", "+1", "01", "1.0", "1e2", "1e400", "-1", "7", "5", "9223372036854775807", "9223372036854775808", "1_0", "0x1", "Inf", "NaN",
-	"true", "TRUE", "1,2", "1, 2", "a|b", "a b", ".1", ".1,2", ".1.2", ";whole=1", ";list=1,2", ";exploded=true;exploded=false", "null", "",
+	"true", "TRUE", "1,2", "1, 2", "a|b", "a b", ".1", ";x=1", "null", "",
 	"2024-02-29", "2026-02-30", "0000-01-01", "2024-02-29T00:00:00Z", "2024-02-29T0:00:00Z", "2024-02-29t00:00:00z", "2016-12-31T23:59:60Z",
 	"6f9619ff-8b86-d011-b42d-00cf4fc964ff", "{6f9619ff-8b86-d011-b42d-00cf4fc964ff}", "urn:uuid:6f9619ff-8b86-d011-b42d-00cf4fc964ff",
 	"a@example.com", "A <a@example.com>", "+/8=", "_-8=", "QUI", "red", "light blue", "cat", "dog", "é", "\xff", "\x00", "%", "[", "]", "=", "&", `"`, `\`,
@@ -49,9 +49,9 @@ func TestNoValueIsAllowedThatTheGeneratedCodeCannotBind(t *testing.T) {
 				if !strings.ContainsAny(value, "\x00") {
 					header = append(header, p.name+": "+value)
 				}
-			case p.Kind() == "object" && !p.isJSON:
-				for name := range p.Properties() {
-					query[p.key(name)] = rapid.SliceOfN(rapid.SampledFrom(nasty), 0, 2).Draw(t2, name)
+			case p.kind == "object":
+				for _, name := range p.properties {
+					query[p.propertyKey(name)] = rapid.SliceOfN(rapid.SampledFrom(nasty), 0, 2).Draw(t2, name)
 				}
 			default:
 				query[p.name] = rapid.SliceOfN(rapid.SampledFrom(nasty), 0, 2).Draw(t2, p.name+"s")

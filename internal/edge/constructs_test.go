@@ -117,9 +117,6 @@ func TestPathsReachTheMethodAsTheyWereSent(t *testing.T) {
 			"an encoded path", "GET /path/simple/w%2Frd%25%31/light%20blue/2147483647/2024-02-29/6F9619FF-8B86-D011-B42D-00CF4FC964FF", "", nil,
 			`{"word":"w/rd%1","words":["light blue"],"whole":2147483647,"day":"2024-02-29","id":"6f9619ff-8b86-d011-b42d-00cf4fc964ff"}`,
 		},
-		{"labels", "GET /path/label/.5/.1.5,-2e3/.9007199254740993.2", "", nil, `{"whole":5,"list":[1.5,-2000],"exploded":[9007199254740993,2]}`},
-		{"matrices", "GET /path/matrix/;whole=5/;list=2024-01-31,2024-02-29/;exploded=true;exploded=false", "", nil, `{"whole":5,"list":["2024-01-31","2024-02-29"],"exploded":[true,false]}`},
-		{"matrices, encoded", "GET /path/matrix/%3Bwhole=5/%3Blist%3D2024-01-31%2C2024-02-29/%3Bexploded%3Dtrue", "", nil, `{"whole":5,"list":["2024-01-31","2024-02-29"],"exploded":[true]}`},
 	})
 }
 
@@ -138,8 +135,8 @@ func TestQueriesReachTheMethodAsTheyWereSent(t *testing.T) {
 
 		{"one item", "GET /query/arrays?tags=aa", "", nil, `{"Params":{"tags":["aa"]}}`},
 		{
-			"arrays", "GET /query/arrays?tags=aa&commas=1,2&tags=b,b&spaces=a+b%20c&pipes=red%7Clight+blue&days=2024-02-29&days=2024-03-01&moments=2024-02-29T00:00:00Z&ids=6f9619ff-8b86-d011-b42d-00cf4fc964ff,00000000-0000-0000-0000-000000000000&flags[]=true&flags%5B%5D=false", "", nil,
-			`{"Params":{"tags":["aa","b,b"],"commas":[1,2],"spaces":["a","b","c"],"pipes":["red","light blue"],"days":["2024-02-29","2024-03-01"],"moments":["2024-02-29T00:00:00Z"],"ids":["6f9619ff-8b86-d011-b42d-00cf4fc964ff","00000000-0000-0000-0000-000000000000"],"flags[]":[true,false]}}`,
+			"arrays", "GET /query/arrays?tags=aa&commas=1,2&tags=b,b&colours=red,light+blue&days=2024-02-29&days=2024-03-01&moments=2024-02-29T00:00:00Z&ids=6f9619ff-8b86-d011-b42d-00cf4fc964ff,00000000-0000-0000-0000-000000000000&flags[]=true&flags%5B%5D=false", "", nil,
+			`{"Params":{"tags":["aa","b,b"],"commas":[1,2],"colours":["red","light blue"],"days":["2024-02-29","2024-03-01"],"moments":["2024-02-29T00:00:00Z"],"ids":["6f9619ff-8b86-d011-b42d-00cf4fc964ff","00000000-0000-0000-0000-000000000000"],"flags[]":[true,false]}}`,
 		},
 
 		{
@@ -151,15 +148,6 @@ func TestQueriesReachTheMethodAsTheyWereSent(t *testing.T) {
 			`{"Params":{"filter":{"colour":"red"}}}`,
 		},
 		{"a deep object of unknown properties alone", "GET /query/objects?filter[x]=1&filter[colour=red", "", nil, `{"Params":{}}`},
-		{"an exploded object", "GET /query/objects?from=1&unit=km&x=y", "", nil, `{"Params":{"area":{"from":1,"unit":"km"}}}`},
-		{
-			"a JSON text", `GET /query/objects?json={"name":"a","size":9007199254740993,"parts":[{"name":"b"}]}`, "", nil,
-			`{"Params":{"json":{"name":"a","parts":[{"name":"b"}],"size":9007199254740993}}}`,
-		},
-		{
-			"a JSON text with names in another case", `GET /query/objects?json={"name":"a","NAME":"z","parts":[{"name":"b","Name":"z","x":1}]}`, "", nil,
-			`{"Params":{"json":{"name":"a","parts":[{"name":"b"}]}}}`,
-		},
 	})
 }
 
@@ -167,8 +155,8 @@ func TestHeadersReachTheMethodAsTheyWereSent(t *testing.T) {
 	wantDelivered(t, []delivery{
 		{
 			"headers", "GET /headers", "",
-			[]string{"X-Whole: 7", "x-texts: a,b c", "X-Wholes: 1,2", "X-Day: 2024-02-29", "X-Moment: 2024-02-29T00:00:00Z", "X-Id: 6f9619ff-8b86-d011-b42d-00cf4fc964ff", "X-Bytes: +/8=", "X-Flag: true", `X-Json: {"name":"a","NAME":"z"}`},
-			`{"Params":{"X-Whole":7,"X-Texts":["a","b c"],"X-Wholes":[1,2],"X-Day":"2024-02-29","X-Moment":"2024-02-29T00:00:00Z","X-Id":"6f9619ff-8b86-d011-b42d-00cf4fc964ff","X-Bytes":"+/8=","X-Flag":true,"X-Json":{"name":"a"}}}`,
+			[]string{"X-Whole: 7", "x-texts: a,b c", "X-Wholes: 1,2", "X-Day: 2024-02-29", "X-Moment: 2024-02-29T00:00:00Z", "X-Id: 6f9619ff-8b86-d011-b42d-00cf4fc964ff", "X-Bytes: +/8=", "X-Flag: true"},
+			`{"Params":{"X-Whole":7,"X-Texts":["a","b c"],"X-Wholes":[1,2],"X-Day":"2024-02-29","X-Moment":"2024-02-29T00:00:00Z","X-Id":"6f9619ff-8b86-d011-b42d-00cf4fc964ff","X-Bytes":"+/8=","X-Flag":true}}`,
 		},
 		{"DELETE with a header", "DELETE /pets/7", "", []string{"X-Reason: ten chars!"}, `{"petId":7,"Params":{"X-Reason":"ten chars!"}}`},
 	})
@@ -206,10 +194,14 @@ func TestComposedAndNullBodiesReachTheMethodAsTheyWereSent(t *testing.T) {
 			"maps", "POST /maps", `{"free":{"a":[1.5,"x",null,{"b":true}]},"none":{"a":1},"counts":{"x":9007199254740993},"parts":{"p":{"name":"n","NAME":"z"}},"mixed":{"name":"n","NAME":3,"part":{"name":"b","Name":"z"}},"anything":[{"k":"v"}]}`, nil,
 			`{"Body":{"anything":[{"k":"v"}],"counts":{"x":9007199254740993},"free":{"a":[1.5,"x",null,{"b":true}]},"mixed":{"NAME":3,"name":"n","part":{"name":"b"}},"none":{"a":1},"parts":{"p":{"name":"n"}}}}`,
 		},
-		{"oneOf", "POST /one", `{"kind":"cat","lives":9,"LIVES":7,"part":{"name":"n","Name":"z"},"bark":1}`, nil, `{"Body":{"kind":"cat","lives":9,"part":{"name":"n"},"bark":1}}`},
+		{"oneOf", "POST /one", `{"kind":"cat","lives":9,"LIVES":7,"part":{"name":"n","Name":"z"}}`, nil, `{"Body":{"kind":"cat","lives":9,"part":{"name":"n"}}}`},
+		{"oneOf, with properties of the other one", "POST /one", `{"kind":"cat","lives":3,"bark":"yes","friend":{"kind":"nothing"}}`, nil, `{"Body":{"kind":"cat","lives":3}}`},
+		{"oneOf within oneOf, with properties of the other one", "POST /one", `{"kind":"dog","bark":true,"lives":"x","friend":{"kind":"cat","lives":1,"bark":7}}`, nil, `{"Body":{"kind":"dog","bark":true,"friend":{"kind":"cat","lives":1}}}`},
 		{"oneOf, the other one", "POST /one", `{"kind":"dog","bark":true,"friend":{"kind":"cat","lives":1}}`, nil, `{"Body":{"kind":"dog","bark":true,"friend":{"kind":"cat","lives":1}}}`},
 		{"anyOf", "POST /any", `{"phone":"1","Phone":"2"}`, nil, `{"Body":{"phone":"1"}}`},
+		{"anyOf, and a wrong property of the other one", "POST /any", `{"phone":"1","mail":"nobody"}`, nil, `{"Body":{"phone":"1"}}`},
 		{"anyOf, both", "POST /any", `{"phone":"1","mail":"a@example.com"}`, nil, `{"Body":{"phone":"1","mail":"a@example.com"}}`},
+		{"a discriminator without a mapping, and properties of the other one", "POST /implied", `{"kind":"Cat","lives":1,"size":"x","extra":1}`, nil, `{"Body":{"kind":"Cat","lives":1}}`},
 		{"a discriminator without a mapping", "POST /implied", `{"kind":"Beside","size":1,"extra":"e","EXTRA":"z"}`, nil, `{"Body":{"kind":"Beside","size":1,"extra":"e"}}`},
 		{
 			"a body without a name", "POST /inline", `{"host":"a.example","v4":"192.0.2.1","v6":"2001:db8::1","uri":"urn:x","ref":"../x","pet":{"kind":"dog","bark":true,"BARK":1},"colour":"red","free":{"a":[1]},"any":[1.0,{"b":2}]}`, nil,

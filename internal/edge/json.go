@@ -10,6 +10,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"example.com/petstore/internal/edge/schema"
 )
 
 // decodeJSON reads a JSON text by RFC 8259 and I-JSON (RFC 7493). Unlike
@@ -87,9 +89,6 @@ func decodeValue(dec *decoder) (any, error) {
 	return nil, nil
 }
 
-// maxEchoed bounds what of a client's own text a message repeats, in bytes.
-const maxEchoed = 64
-
 // explainJSON is the fault of a text that is not JSON.
 func explainJSON(data []byte, err error) string {
 	syntax, ok := errors.AsType[*jsontext.SyntacticError](err)
@@ -97,7 +96,7 @@ func explainJSON(data []byte, err error) string {
 	case !utf8.Valid(data):
 		return "is not valid UTF-8"
 	case errors.Is(err, jsontext.ErrDuplicateName) && ok:
-		if name := syntax.JSONPointer.LastToken(); len(name) <= maxEchoed {
+		if name := syntax.JSONPointer.LastToken(); len(name) <= schema.MaxEchoed {
 			return fmt.Sprintf("has the property %q twice", name)
 		}
 		return "has a property twice"

@@ -1,9 +1,9 @@
 package edge
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -16,26 +16,26 @@ import (
 
 // parameter is a parameter of an operation, made ready once at the start. It is
 // read exactly as the generated code binds it, so that the service gets what was
-// checked.
+// checked: form in the query string, simple elsewhere, and deepObject for objects.
 type parameter struct {
 	*schema.Schema
 
-	name, in string
-	style    string
-	explode  bool
-	required bool
-	isJSON   bool // its content is a JSON text
+	name, in   string
+	kind       string   // of the values
+	properties []string // of an object
+	explode    bool
+	required   bool
 }
 
 // read checks the parameter in the request that x holds.
 func (p *parameter) read(x *exchange) error {
 	switch p.in {
 	case openapi3.ParameterInPath:
-		return p.readText(x, x.Param(p.name))
+		return p.readText(x.Param(p.name))
 	case openapi3.ParameterInHeader:
-		return p.readHeader(x)
+		return p.readHeader(x.Request().Header[p.name])
 	}
-	if p.Kind() == "object" && !p.isJSON {
+	if p.kind == "object" {
 		return p.readObject(x.query)
 	}
 	values, ok := x.query[p.name]
@@ -44,16 +44,15 @@ func (p *parameter) read(x *exchange) error {
 		return invalidParameter(p.name + " is required")
 	case !ok:
 		return nil
-	case p.Kind() == "array" && p.explode && !p.isJSON:
-		return p.readItems(values)
+	case p.kind == "array" && p.explode:
+		return p.check(values, p.CheckTexts)
 	case len(values) > 1:
 		return invalidParameter(p.name + " must be given only once")
 	}
-	return p.readText(x, values[0])
+	return p.readText(values[0])
 }
 
-func (p *parameter) readHeader(x *exchange) error {
-	values := x.Request().Header[p.name]
+func (p *parameter) readHeader(values []string) error {
 	switch {
 	case len(values) == 0 && p.required:
 		return invalidRequest(p.name + " is required")
@@ -62,166 +61,86 @@ func (p *parameter) readHeader(x *exchange) error {
 	case len(values) > 1:
 		return invalidRequest(p.name + " must be given only once")
 	}
-	return p.readText(x, values[0])
+	return p.readText(values[0])
 }
 
 // readText checks a parameter that is one text.
-func (p *parameter) readText(x *exchange, text string) error {
-	switch {
-	case text == "":
-		return p.invalid(p.name, "must not be empty")
-	case p.isJSON:
-		return p.readJSON(x, text)
-	case p.Kind() == "array":
-		items, ok := p.split(text)
-		if !ok {
-			return p.invalid(p.name, "must begin with "+p.prefix())
-		}
-		return p.readItems(items)
-	case p.style == openapi3.SerializationLabel || p.style == openapi3.SerializationMatrix:
-		items, ok := p.split(text)
-		if !ok {
-			return p.invalid(p.name, "must begin with "+p.prefix())
-		}
-		if len(items) > 1 {
-			return p.invalid(p.name, "must not contain a comma")
-		}
-		text = items[0]
+func (p *parameter) readText(text string) error {
+	if p.kind == "array" && text != "" {
+		return p.check(strings.Split(text, ","), p.CheckTexts)
 	}
-	if v := p.CheckText(text); v != nil {
-		return p.invalid(p.name, v.Message)
+	if p.CheckText(text) == nil {
+		return nil
 	}
-	return nil
+	return p.check([]string{text}, func(texts []string) *schema.Violation { return p.CheckText(texts[0]) })
 }
 
-// prefix is how a text of the styles label and matrix begins.
-func (p *parameter) prefix() string {
-	switch p.style {
-	case openapi3.SerializationLabel:
-		return "."
-	case openapi3.SerializationMatrix:
-		return ";" + p.name + "="
+// check returns the client's error of texts that break the schema. In a query string
+// a plus is a space: a client that did not encode it is told so where that is the
+// only fault.
+func (p *parameter) check(texts []string, find func([]string) *schema.Violation) error {
+	v := find(texts)
+	if v == nil {
+		return nil
 	}
-	return ""
-}
-
-var separators = map[string]string{
-	openapi3.SerializationSpaceDelimited: " ",
-	openapi3.SerializationPipeDelimited:  "|",
-}
-
-// split returns the items of a text; not ok where it does not begin as its
-// style has it.
-func (p *parameter) split(text string) (items []string, ok bool) {
-	rest, ok := strings.CutPrefix(text, p.prefix())
-	if !ok {
-		return nil, false
+	message := p.key(v) + " " + v.Message
+	if p.in == openapi3.ParameterInHeader {
+		return invalidRequest(message)
 	}
-	separator := separators[p.style]
-	switch {
-	case separator != "":
-	case p.explode && p.prefix() != "":
-		separator = p.prefix()
-	default:
-		separator = ","
-	}
-	return strings.Split(rest, separator), true
-}
-
-// readItems checks the items of an array.
-func (p *parameter) readItems(texts []string) error {
-	items := make([]any, len(texts))
-	for i, text := range texts {
-		if text == "" {
-			return p.invalid(fmt.Sprintf("%s[%d]", p.name, i), "must not be empty")
+	if p.in == openapi3.ParameterInQuery {
+		plus := make([]string, len(texts))
+		for i, text := range texts {
+			plus[i] = strings.ReplaceAll(text, " ", "+")
 		}
-		items[i] = p.Items().Value(text)
+		if !slices.Equal(plus, texts) && find(plus) == nil {
+			message += "; + in a query string is a space, and must be sent as %2B"
+		}
 	}
-	if v := p.Check(items); v != nil {
-		return p.invalid(v.Place(p.name), v.Message)
-	}
-	return nil
+	return invalidParameter(message)
 }
+
+// key returns the name under which a client has sent the value that is wrong.
+func (p *parameter) key(v *schema.Violation) string {
+	if p.kind == "object" {
+		if property := v.Property(); property != "" {
+			return p.propertyKey(property)
+		}
+	}
+	return v.Place(p.name)
+}
+
+// propertyKey returns the name that a property has in the query string.
+func (p *parameter) propertyKey(property string) string { return p.name + "[" + property + "]" }
 
 // readObject checks an object of scalars. It removes from query what looks like
 // a property of it and is none: it is ignored like any unknown parameter.
 func (p *parameter) readObject(query url.Values) error {
-	object := map[string]any{}
-	for name, property := range p.Properties() {
-		key := p.key(name)
-		values, ok := query[key]
-		switch {
+	var sent, texts []string
+	for _, name := range p.properties {
+		key := p.propertyKey(name)
+		switch values, ok := query[key]; {
 		case !ok:
 			continue
 		case len(values) > 1:
-			return p.invalid(key, "must be given only once")
-		case values[0] == "":
-			return p.invalid(key, "must not be empty")
+			return invalidParameter(key + " must be given only once")
+		default:
+			sent, texts = append(sent, name), append(texts, values[0])
 		}
-		object[name] = property.Value(values[0])
 	}
-	if p.style == openapi3.SerializationDeepObject {
-		for key := range query {
-			if name, ok := strings.CutPrefix(key, p.name+"["); ok && p.Properties()[strings.TrimSuffix(name, "]")] == nil || ok && !strings.HasSuffix(name, "]") {
+	for key := range query {
+		if rest, ok := strings.CutPrefix(key, p.name+"["); ok {
+			if name, ok := strings.CutSuffix(rest, "]"); !ok || !slices.Contains(p.properties, name) {
 				delete(query, key)
 			}
 		}
 	}
-	if len(object) == 0 {
+	if len(sent) == 0 {
 		if p.required {
-			return p.invalid(p.name, "is required")
+			return invalidParameter(p.name + " is required")
 		}
 		return nil
 	}
-	if v := p.Check(object); v != nil {
-		if property := v.Property(); property != "" {
-			return p.invalid(p.key(property), v.Message)
-		}
-		return p.invalid(p.name, v.Message)
-	}
-	return nil
-}
-
-// key returns the name that a property has in the query string.
-func (p *parameter) key(property string) string {
-	if p.style == openapi3.SerializationDeepObject {
-		return p.name + "[" + property + "]"
-	}
-	return property
-}
-
-// readJSON checks a parameter that is a JSON text, and leaves in its place the
-// value that was checked: the generated code reads it by encoding/json.
-func (p *parameter) readJSON(x *exchange, text string) error {
-	value, fault := decodeJSON([]byte(text))
-	if fault != "" {
-		return p.invalid(p.name, fault)
-	}
-	if v := p.Check(value); v != nil {
-		return p.invalid(v.Place(p.name), v.Message)
-	}
-	p.Prune(value)
-	data, err := json.Marshal(value)
-	if err != nil {
-		return err
-	}
-	switch p.in {
-	case openapi3.ParameterInQuery:
-		x.query[p.name] = []string{string(data)}
-	case openapi3.ParameterInHeader:
-		x.Request().Header[p.name] = []string{string(data)}
-	case openapi3.ParameterInPath:
-		x.ParamValues()[slices.Index(x.ParamNames(), p.name)] = string(data)
-	}
-	return nil
-}
-
-// invalid makes the client's error of a rule that the value at place breaks.
-func (p *parameter) invalid(place, message string) *problem {
-	if p.in == openapi3.ParameterInHeader {
-		return invalidRequest(place + " " + message)
-	}
-	return invalidParameter(place + " " + message)
+	return p.check(texts, func(texts []string) *schema.Violation { return p.CheckProperties(sent, texts) })
 }
 
 // newParameters returns the parameters of an operation: its own, and those of
@@ -261,93 +180,89 @@ func newParameter(p *openapi3.Parameter) (*parameter, error) {
 	if p.AllowEmptyValue {
 		return nil, errors.New("allowEmptyValue: the service refuses a parameter that is empty")
 	}
-	ref := p.Schema
-	if ref == nil {
-		content := p.Content[mediaTypeJSON]
-		if len(p.Content) != 1 || content == nil || content.Schema == nil {
-			return nil, errors.New("its content is not " + mediaTypeJSON + " alone with a schema, which is all the service can read")
-		}
-		ref, out.isJSON = content.Schema, true
-	} else {
-		method, err := p.SerializationMethod()
-		if err != nil {
-			return nil, err
-		}
-		out.style, out.explode = method.Style, method.Explode
+	if p.Schema == nil {
+		return nil, errors.New("content: the service reads parameters that have a schema alone")
 	}
-	var err error
-	if out.isJSON {
-		out.Schema, err = schema.CompileBody(ref)
-		return out, err
-	}
-	if out.Schema, err = schema.Compile(ref); err != nil {
+	method, err := p.SerializationMethod()
+	if err != nil {
 		return nil, err
 	}
-	return out, out.checkShape()
+	if out.Schema, err = schema.Compile(p.Schema); err != nil {
+		return nil, err
+	}
+	out.kind, out.explode = schema.Kind(p.Schema.Value), method.Explode
+	out.properties = slices.Sorted(maps.Keys(p.Schema.Value.Properties))
+	return out, checkShape(p.Schema.Value, method.Style)
 }
 
-// checkShape refuses a schema that the generated code cannot bind from text, or
-// binds to nothing in silence.
-func (p *parameter) checkShape() error {
-	switch p.Kind() {
+// checkShape refuses a style that the service does not read, and a schema that the
+// generated code cannot bind from text, or binds to nothing in silence.
+func checkShape(s *openapi3.Schema, style string) error {
+	kind := schema.Kind(s)
+	switch style {
+	case openapi3.SerializationForm, openapi3.SerializationSimple:
+		if kind == "object" {
+			return errors.New("style " + style + ": the service binds objects in the query string alone, as deepObject")
+		}
+	case openapi3.SerializationDeepObject:
+		return checkObject(s)
+	default:
+		return errors.New("style " + style + ": the service reads form, simple and deepObject alone")
+	}
+	switch kind {
 	case "array":
-		return p.checkArray()
-	case "object":
-		return p.checkObject()
+		return checkArray(s)
 	case "":
 		return errors.New("its schema needs one type: the service cannot bind oneOf, anyOf or any value from text")
 	}
-	if p.style != openapi3.SerializationLabel && p.style != openapi3.SerializationMatrix {
-		return nil
-	}
-	if p.explode {
-		return errors.New("explode says nothing of a single value: take it out")
-	}
-	if slices.Contains([]string{"date", "date-time", "uuid"}, p.Format()) {
-		return fmt.Errorf("the service cannot bind the format %s in the style %s", p.Format(), p.style)
-	}
 	return nil
 }
 
-func (p *parameter) checkArray() error {
-	items := p.Items()
-	switch {
-	case p.IsComposed() || items == nil || !items.IsScalar():
+func checkArray(s *openapi3.Schema) error {
+	if schema.IsComposed(s) || !schema.IsScalar(s.Items.Value) {
 		return errors.New("the items of an array must be scalars")
-	case items.Nullable():
+	}
+	switch items := s.Items.Value; {
+	case items.Nullable:
 		return errors.New("an item cannot be null")
-	case items.Format() == "byte":
+	case format(items) == "byte":
 		return errors.New("the service cannot bind the format byte in an array")
-	case p.style == openapi3.SerializationLabel && p.explode && (items.Kind() == "number" || items.Format() == "date-time"):
-		return errors.New("exploded labels are separated by dots, which the items may have in them")
 	}
 	return nil
 }
 
-func (p *parameter) checkObject() error {
+// format returns the format of a scalar schema, or "".
+func format(s *openapi3.Schema) string {
+	if s.Type == nil && len(s.AllOf) > 0 {
+		return format(s.AllOf[0].Value)
+	}
+	return s.Format
+}
+
+func checkObject(s *openapi3.Schema) error {
 	switch {
-	case p.in != openapi3.ParameterInQuery || !p.explode:
-		return errors.New("the service binds objects in the query string alone, as deepObject or exploded form")
-	case p.IsComposed():
+	case schema.Kind(s) != "object":
+		return errors.New("style deepObject: its schema must be an object")
+	case schema.IsComposed(s):
 		return errors.New("the service cannot bind an object of allOf, oneOf or anyOf")
-	case p.HasOthers():
+	case schema.HasOthers(s):
 		return errors.New("the service cannot bind additionalProperties")
 	}
-	for name, property := range p.Properties() {
-		switch format := property.Format(); {
-		case !property.IsScalar():
+	for name, ref := range s.Properties {
+		switch property := ref.Value; {
+		case !schema.IsScalar(property):
 			return fmt.Errorf("property %s: the properties must be scalars", name)
-		case property.Nullable():
+		case property.Nullable:
 			return fmt.Errorf("property %s: a property cannot be null", name)
-		case format == "byte", format == "uuid" && p.style == openapi3.SerializationDeepObject:
-			return fmt.Errorf("property %s: the service cannot bind the format %s in an object", name, format)
+		case format(property) == "byte", format(property) == "uuid":
+			return fmt.Errorf("property %s: the service cannot bind the format %s in an object", name, format(property))
 		}
 	}
 	return nil
 }
 
 // checkNames makes sure that no two parameters read the same part of the query
-// string: the properties of an exploded object have their own names there.
+// string: the properties of an object have names of their own there.
 func checkNames(parameters []*parameter) error {
 	taken := map[string]string{}
 	for _, p := range parameters {
@@ -355,10 +270,10 @@ func checkNames(parameters []*parameter) error {
 			continue
 		}
 		names := []string{p.name}
-		if p.Kind() == "object" && !p.isJSON {
+		if p.kind == "object" {
 			names = nil
-			for name := range p.Properties() {
-				names = append(names, p.key(name))
+			for _, name := range p.properties {
+				names = append(names, p.propertyKey(name))
 			}
 		}
 		for _, name := range names {

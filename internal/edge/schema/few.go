@@ -10,7 +10,7 @@ const maxFew = 1000
 
 // checkFew checks, once and beforehand, every value that an enumeration or a range
 // of integers leaves to a parameter. A request then pays for one look-up in place
-// of two validators: 4 % of a filtered list.
+// of the validator: a twelfth of a list, a third of a filtered one.
 func (s *Schema) checkFew() {
 	s.valid = map[string]struct{}{}
 	for _, text := range s.few() {
@@ -21,15 +21,19 @@ func (s *Schema) checkFew() {
 }
 
 // few returns the texts of all values, or of most, where they are few.
-func (s *Schema) few() []string {
+func (s *Schema) few() (texts []string) {
 	d := s.document
-	if s.kind == "string" && s.enum != nil {
-		return s.enum.texts
+	if d.Type.Is("string") {
+		for _, value := range d.Enum {
+			if text, ok := value.(string); ok {
+				texts = append(texts, text)
+			}
+		}
+		return texts
 	}
-	if s.kind != "integer" || d.Min == nil || d.Max == nil || *d.Max-*d.Min > maxFew || max(math.Abs(*d.Min), math.Abs(*d.Max)) >= maxExact {
+	if !d.Type.Is("integer") || d.Min == nil || d.Max == nil || *d.Max-*d.Min > maxFew || max(math.Abs(*d.Min), math.Abs(*d.Max)) >= maxExact {
 		return nil
 	}
-	var texts []string
 	for n := int64(*d.Min); float64(n) <= *d.Max; n++ {
 		texts = append(texts, strconv.FormatInt(n, 10))
 	}

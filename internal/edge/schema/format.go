@@ -2,12 +2,16 @@ package schema
 
 import (
 	"encoding/base64"
+	"errors"
+	"math"
 	"net/mail"
 	"net/netip"
 	"net/url"
 	"regexp"
 	"strings"
 	"time"
+
+	"github.com/getkin/kin-openapi/openapi3"
 )
 
 // format is what a format of strings demands. A value that holds is one the
@@ -66,9 +70,31 @@ var formats = map[string]*format{
 	"uuid": {uuidPattern.MatchString, "must be a UUID as RFC 9562 has it"},
 }
 
-// numberFormats are the formats of each numeric type; the keyword table has
-// their bounds.
+// numberFormats are the formats of each numeric type.
 var numberFormats = map[string][]string{
 	"integer": {"int32", "int64"},
 	"number":  {"float", "double"},
+}
+
+// isFloat reports whether 32 bits can hold f.
+func isFloat(f float64) bool { return !math.IsInf(float64(float32(f)), 0) }
+
+// stringFormats are formats for kin-openapi, whose own are less strict.
+func stringFormats() map[string]openapi3.StringFormatValidator {
+	validators := map[string]openapi3.StringFormatValidator{}
+	for name, f := range formats {
+		validators[name] = validator(f.holds)
+	}
+	return validators
+}
+
+var errFormat = errors.New("") // formatSays has the sentence
+
+func validator[T any](holds func(T) bool) openapi3.FormatValidator[T] {
+	return openapi3.NewCallbackValidator(func(value T) error {
+		if !holds(value) {
+			return errFormat
+		}
+		return nil
+	})
 }

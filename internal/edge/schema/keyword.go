@@ -1,141 +1,101 @@
 package schema
 
 import (
+	"encoding/json"
 	"fmt"
 	"math"
-	"regexp"
+	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/getkin/kin-openapi/openapi3"
 )
 
-// keyword is a row of the table: a keyword of schemas, what a value that breaks
-// it is told, and how it is checked. Which of the functions a row has says to
-// which types the keyword applies.
+// keyword is a row of the table: a keyword of schemas, the types that it applies
+// to, and the sentence for a value that breaks it.
 type keyword struct {
 	name string
+	of   []string // none for all
 	says func(*openapi3.Schema) string
 
-	text   func(*openapi3.Schema) func(string) bool
-	whole  func(*openapi3.Schema) func(int64) bool
-	number func(*openapi3.Schema) func(float64) bool
-	array  func(*openapi3.Schema) func([]any) bool
-	object func(*openapi3.Schema) func(map[string]any) bool
-
-	// built is for keywords with other schemas in them, and for those that
-	// every value meets: compile reads them. of lists the types, none for all.
-	built bool
-	of    []string
-
-	note    bool   // says nothing of a value
+	silent  bool   // says nothing of a value, or has the sentence of another row
 	refused string // why the service does not start with it
 }
 
-// keywords is the table. A test holds it against kin-openapi, so that a keyword
-// which is new there is decided here.
+var (
+	texts   = []string{"string"}
+	numbers = []string{"integer", "number"}
+	arrays  = []string{"array"}
+	objects = []string{"object"}
+	formed  = []string{"string", "integer", "number"}
+)
+
+// keywords is the table, but for only31. A test holds both against kin-openapi, so
+// that a keyword which is new there is decided here.
 var keywords = []keyword{
-	{name: "minLength", says: func(s *openapi3.Schema) string { return "must be at least " + count(s.MinLength, "character") }, text: func(s *openapi3.Schema) func(string) bool {
-		return func(v string) bool { return uint64(utf8.RuneCountInString(v)) >= s.MinLength }
-	}},
-	{name: "maxLength", says: func(s *openapi3.Schema) string { return "must be at most " + count(*s.MaxLength, "character") }, text: func(s *openapi3.Schema) func(string) bool {
-		return func(v string) bool { return uint64(utf8.RuneCountInString(v)) <= *s.MaxLength }
-	}},
-	{name: "pattern", says: patternSays, text: func(s *openapi3.Schema) func(string) bool {
-		return regexp.MustCompile(s.Pattern).MatchString // checkPattern has compiled it
-	}},
+	{name: "minLength", of: texts, says: func(s *openapi3.Schema) string { return "must be at least " + count(s.MinLength, "character") }},
+	{name: "maxLength", of: texts, says: func(s *openapi3.Schema) string { return "must be at most " + count(*s.MaxLength, "character") }},
+	{name: "pattern", of: texts, says: patternSays},
 
-	{name: "minimum", says: rangeSays, whole: func(s *openapi3.Schema) func(int64) bool {
-		least := leastWhole(s)
-		return func(v int64) bool { return v >= least }
-	}, number: func(s *openapi3.Schema) func(float64) bool {
-		return func(v float64) bool { return v > *s.Min || v == *s.Min && !isExclusive(s.ExclusiveMin) }
-	}},
-	{name: "maximum", says: rangeSays, whole: func(s *openapi3.Schema) func(int64) bool {
-		most := mostWhole(s)
-		return func(v int64) bool { return v <= most }
-	}, number: func(s *openapi3.Schema) func(float64) bool {
-		return func(v float64) bool { return v < *s.Max || v == *s.Max && !isExclusive(s.ExclusiveMax) }
-	}},
-	{name: "exclusiveMinimum", built: true, of: []string{"integer", "number"}}, // read by minimum
-	{name: "exclusiveMaximum", built: true, of: []string{"integer", "number"}}, // read by maximum
-	{name: "multipleOf", says: func(s *openapi3.Schema) string { return "must be a multiple of " + decimalText(*s.MultipleOf) }, whole: func(s *openapi3.Schema) func(int64) bool {
-		if step := int64(*s.MultipleOf); float64(step) == *s.MultipleOf {
-			return func(v int64) bool { return v%step == 0 }
-		}
-		return func(v int64) bool { return isMultiple(float64(v), *s.MultipleOf) }
-	}, number: func(s *openapi3.Schema) func(float64) bool {
-		return func(v float64) bool { return isMultiple(v, *s.MultipleOf) }
-	}},
+	{name: "minimum", of: numbers, says: rangeSays},
+	{name: "maximum", of: numbers, says: rangeSays},
+	{name: "exclusiveMinimum", of: numbers, says: rangeSays},
+	{name: "exclusiveMaximum", of: numbers, says: rangeSays},
+	{name: "multipleOf", of: numbers, says: multipleSays},
 
-	{name: "minItems", says: func(s *openapi3.Schema) string { return "must have at least " + count(s.MinItems, "item") }, array: func(s *openapi3.Schema) func([]any) bool {
-		return func(v []any) bool { return uint64(len(v)) >= s.MinItems }
-	}},
-	{name: "maxItems", says: func(s *openapi3.Schema) string { return "must have at most " + count(*s.MaxItems, "item") }, array: func(s *openapi3.Schema) func([]any) bool {
-		return func(v []any) bool { return uint64(len(v)) <= *s.MaxItems }
-	}},
-	{name: "uniqueItems", says: func(*openapi3.Schema) string { return "must not have the same item twice" }, array: func(*openapi3.Schema) func([]any) bool { return areUnique }},
-	{name: "minProperties", says: func(s *openapi3.Schema) string { return "must have at least " + count(s.MinProps, "property") }, object: func(s *openapi3.Schema) func(map[string]any) bool {
-		return func(v map[string]any) bool { return uint64(len(v)) >= s.MinProps }
-	}},
-	{name: "maxProperties", says: func(s *openapi3.Schema) string { return "must have at most " + count(*s.MaxProps, "property") }, object: func(s *openapi3.Schema) func(map[string]any) bool {
-		return func(v map[string]any) bool { return uint64(len(v)) <= *s.MaxProps }
-	}},
+	{name: "items", of: arrays, silent: true},
+	{name: "minItems", of: arrays, says: func(s *openapi3.Schema) string { return "must have at least " + count(s.MinItems, "item") }},
+	{name: "maxItems", of: arrays, says: func(s *openapi3.Schema) string { return "must have at most " + count(*s.MaxItems, "item") }},
+	{name: "uniqueItems", of: arrays, says: uniqueSays},
 
-	{name: "type", says: typeSays, built: true},
-	{name: "nullable", says: typeSays, built: true},
-	{name: "enum", says: func(s *openapi3.Schema) string { return newEnum(s.Enum).says }, built: true},
-	{name: "format", says: formatSays, built: true, of: []string{"string", "integer", "number"}},
-	{name: "items", built: true, of: []string{"array"}},
-	{name: "properties", built: true, of: []string{"object"}},
-	{name: "additionalProperties", says: func(*openapi3.Schema) string { return "is not among the properties that are allowed here" }, built: true, of: []string{"object"}},
-	{name: "required", says: func(*openapi3.Schema) string { return "is required" }, built: true, of: []string{"object"}},
-	{name: "readOnly", says: func(*openapi3.Schema) string { return "is set by the service and must not be sent" }, built: true},
-	{name: "allOf", built: true}, // says what its members say
-	{name: "oneOf", says: unionSays, built: true},
-	{name: "anyOf", says: unionSays, built: true},
-	{name: "discriminator", says: discriminatorSays, built: true},
+	{name: "properties", of: objects, silent: true},
+	{name: "additionalProperties", of: objects, silent: true}, // explain has its sentence, which kin-openapi calls one of properties
+	{name: "minProperties", of: objects, says: func(s *openapi3.Schema) string { return "must have at least " + count(s.MinProps, "property") }},
+	{name: "maxProperties", of: objects, says: func(s *openapi3.Schema) string { return "must have at most " + count(*s.MaxProps, "property") }},
+	{name: "required", of: objects, says: func(*openapi3.Schema) string { return "is required" }},
+	{name: "readOnly", says: readOnlySays},
 
-	{name: "title", note: true},
-	{name: "description", note: true},
-	{name: "default", note: true}, // the service applies it, so that it can tell absent from sent
-	{name: "example", note: true},
-	{name: "externalDocs", note: true},
-	{name: "deprecated", note: true},
-	{name: "writeOnly", note: true}, // of requests, which may have it
-	{name: "xml", note: true},
+	{name: "type", says: typeSays},
+	{name: "nullable", says: typeSays},
+	{name: "enum", says: func(s *openapi3.Schema) string { return enumSays(s.Enum) }},
+	{name: "format", of: formed, says: formatSays},
+
+	{name: "allOf", silent: true},         // says what its members say
+	{name: "oneOf", silent: true},         // explain has its sentence,
+	{name: "anyOf", silent: true},         // and this one's,
+	{name: "discriminator", silent: true}, // and this one's
+
+	{name: "title", silent: true},
+	{name: "description", silent: true},
+	{name: "default", silent: true}, // the service applies it, so that it can tell absent from sent
+	{name: "example", silent: true},
+	{name: "externalDocs", silent: true},
+	{name: "deprecated", silent: true},
+	{name: "writeOnly", silent: true}, // of requests, which may have it
+	{name: "xml", silent: true},
 
 	{name: "not", refused: "says only what a value is not, which no sentence to a client can explain; say what it is"},
 	{name: "allowEmptyValue", refused: "is no keyword of schemas"},
-	{name: "const", refused: only31},
-	{name: "examples", refused: only31},
-	{name: "prefixItems", refused: only31},
-	{name: "contains", refused: only31},
-	{name: "minContains", refused: only31},
-	{name: "maxContains", refused: only31},
-	{name: "patternProperties", refused: only31},
-	{name: "dependentSchemas", refused: only31},
-	{name: "propertyNames", refused: only31},
-	{name: "unevaluatedItems", refused: only31},
-	{name: "unevaluatedProperties", refused: only31},
-	{name: "if", refused: only31},
-	{name: "then", refused: only31},
-	{name: "else", refused: only31},
-	{name: "dependentRequired", refused: only31},
-	{name: "$defs", refused: only31},
-	{name: "$schema", refused: only31},
-	{name: "$comment", refused: only31},
-	{name: "$id", refused: only31},
-	{name: "$anchor", refused: only31},
-	{name: "$dynamicRef", refused: only31},
-	{name: "$dynamicAnchor", refused: only31},
-	{name: "contentMediaType", refused: only31},
-	{name: "contentEncoding", refused: only31},
-	{name: "contentSchema", refused: only31},
 }
 
-const only31 = "is a keyword of OpenAPI 3.1, and the document is one of 3.0"
+// only31 are the keywords that OpenAPI 3.1 has added.
+var only31 = []string{
+	"const", "examples", "prefixItems", "contains", "minContains", "maxContains", "patternProperties", "dependentSchemas",
+	"propertyNames", "unevaluatedItems", "unevaluatedProperties", "if", "then", "else", "dependentRequired", "$defs", "$schema",
+	"$comment", "$id", "$anchor", "$dynamicRef", "$dynamicAnchor", "contentMediaType", "contentEncoding", "contentSchema",
+}
+
+// keywordOf returns the row of a keyword.
+func keywordOf(name string) (keyword, bool) {
+	if slices.Contains(only31, name) {
+		return keyword{name: name, refused: "is a keyword of OpenAPI 3.1, and the document is one of 3.0"}, true
+	}
+	i := slices.IndexFunc(keywords, func(row keyword) bool { return row.name == name })
+	if i < 0 {
+		return keyword{}, false
+	}
+	return keywords[i], true
+}
 
 // count returns a number of things: "1 character", "5 characters".
 func count(n uint64, thing string) string {
@@ -157,31 +117,31 @@ func patternSays(s *openapi3.Schema) string {
 	return "must match the pattern " + s.Pattern
 }
 
+func multipleSays(s *openapi3.Schema) string {
+	return "must be a multiple of " + decimalText(*s.MultipleOf)
+}
+
+func uniqueSays(*openapi3.Schema) string { return "must not have the same item twice" }
+
+func readOnlySays(*openapi3.Schema) string { return "is set by the service and must not be sent" }
+
+func enumSays(values []any) string {
+	var names []string
+	for _, v := range values {
+		text, ok := v.(string)
+		if !ok {
+			data, _ := json.Marshal(v) // what was YAML becomes JSON
+			text = string(data)
+		}
+		names = append(names, text)
+	}
+	if len(names) == 1 {
+		return "must be " + names[0]
+	}
+	return "must be one of " + strings.Join(names, ", ")
+}
+
 func isExclusive(b openapi3.ExclusiveBound) bool { return b.Bool != nil && *b.Bool }
-
-// leastWhole and mostWhole are the bounds of an integer, which may be written
-// as fractions, exclusive, or beyond int64.
-func leastWhole(s *openapi3.Schema) int64 {
-	least := math.Ceil(*s.Min)
-	if least <= math.MinInt64 {
-		return math.MinInt64
-	}
-	if isExclusive(s.ExclusiveMin) && least == *s.Min {
-		return int64(least) + 1
-	}
-	return int64(least)
-}
-
-func mostWhole(s *openapi3.Schema) int64 {
-	most := math.Floor(*s.Max)
-	if most >= math.MaxInt64 {
-		return math.MaxInt64
-	}
-	if isExclusive(s.ExclusiveMax) && most == *s.Max {
-		return int64(most) - 1
-	}
-	return int64(most)
-}
 
 // rangeSays describes the bounds of a numeric schema.
 func rangeSays(s *openapi3.Schema) string { return "must be " + rangeText(s) }
@@ -225,7 +185,7 @@ func bound(value string, exclusive bool, beyond, within string) string {
 func typeSays(s *openapi3.Schema) string {
 	switch {
 	case len(s.Enum) > 0:
-		return newEnum(s.Enum).says
+		return enumSays(s.Enum)
 	case s.Type.Is("integer"):
 		return strings.TrimSuffix("must be an integer "+rangeText(s), " ")
 	case s.Type.Is("number"):
@@ -238,6 +198,8 @@ func typeSays(s *openapi3.Schema) string {
 		return "must be an object"
 	case s.Type.Is("string"):
 		return "must be a string"
+	case len(s.AllOf) > 0:
+		return typeSays(s.AllOf[0].Value)
 	}
 	return "must not be null"
 }
@@ -250,20 +212,4 @@ func formatSays(s *openapi3.Schema) string {
 		return "must be a number that 32 bits can hold (IEEE 754)"
 	}
 	return typeSays(s)
-}
-
-func unionSays(s *openapi3.Schema) string {
-	members, exactly := s.AnyOf, "at least one"
-	if len(s.OneOf) > 0 {
-		members, exactly = s.OneOf, "exactly one"
-	}
-	return "must be " + exactly + " of " + alternatives(memberNames(members))
-}
-
-func discriminatorSays(s *openapi3.Schema) string {
-	var names []string
-	for name := range discriminatorNames(s) {
-		names = append(names, name)
-	}
-	return "must be one of " + alternatives(names)
 }

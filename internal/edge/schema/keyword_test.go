@@ -28,6 +28,7 @@ func TestEveryKeywordOfKinOpenAPIHasARow(t *testing.T) {
 		}
 		rows = append(rows, row.name)
 	}
+	rows = append(rows, only31...)
 	slices.Sort(known)
 	slices.Sort(rows)
 	if !slices.Equal(rows, known) {
@@ -35,25 +36,18 @@ func TestEveryKeywordOfKinOpenAPIHasARow(t *testing.T) {
 	}
 }
 
-// TestEveryRowIsDecided holds every row to one of three: it is checked and has a
-// sentence, it says nothing of a value, or it is refused.
+// TestEveryRowIsDecided holds every row to one of three: it has a sentence, it is
+// silent, or it is refused.
 func TestEveryRowIsDecided(t *testing.T) {
-	// The keywords whose sentence is another's: bounds are said with what they
-	// bound, and schemas say what is in them.
-	silent := []string{"exclusiveMinimum", "exclusiveMaximum", "items", "properties", "allOf"}
 	for _, row := range keywords {
-		checked := row.built || row.text != nil || row.whole != nil || row.number != nil || row.array != nil || row.object != nil
 		decided := 0
-		for _, is := range []bool{checked, row.note, row.refused != ""} {
+		for _, is := range []bool{row.says != nil, row.silent, row.refused != ""} {
 			if is {
 				decided++
 			}
 		}
 		if decided != 1 {
-			t.Errorf("keyword %s: got %d of checked, note and refused, want one", row.name, decided)
-		}
-		if hasSentence := row.says != nil; hasSentence != (checked && !slices.Contains(silent, row.name)) {
-			t.Errorf("keyword %s: got a sentence %t, want one exactly where it is checked", row.name, hasSentence)
+			t.Errorf("keyword %s: got %d of a sentence, silent and refused, want one", row.name, decided)
 		}
 	}
 }

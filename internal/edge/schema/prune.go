@@ -1,36 +1,40 @@
 package schema
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/getkin/kin-openapi/openapi3"
+)
 
 // Indirect reports whether the generated type of the schema reads itself by
 // encoding/json, which takes "NAME" for the property name. Values for it must
 // be pruned first.
 func (s *Schema) Indirect() bool { return s.indirect }
 
-// Prune removes the properties from value, which holds, that the schema does
-// not name and that are therefore ignored.
-func (s *Schema) Prune(value any) { prune(value, []*Schema{s}) }
+// Prune removes the properties from value, which Check allows, that no schema has
+// checked: they are ignored.
+func (s *Schema) Prune(value any) { s.prune(value, []*openapi3.Schema{s.document}) }
 
-func prune(value any, schemas []*Schema) {
-	schemas = spread(nil, schemas)
-	if slices.ContainsFunc(schemas, (*Schema).isFree) {
+func (s *Schema) prune(value any, schemas []*openapi3.Schema) {
+	schemas = s.applying(nil, schemas, value)
+	if slices.ContainsFunc(schemas, isFree) {
 		return
 	}
 	switch value := value.(type) {
 	case []any:
-		var items []*Schema
-		for _, s := range schemas {
-			if s.items != nil {
-				items = append(items, s.items)
+		var of []*openapi3.Schema
+		for _, d := range schemas {
+			if d.Items != nil {
+				of = append(of, d.Items.Value)
 			}
 		}
 		for _, item := range value {
-			prune(item, items)
+			s.prune(item, of)
 		}
 	case map[string]any:
-		for name, property := range value {
+		for name, v := range value {
 			if known := propertySchemas(schemas, name); len(known) > 0 {
-				prune(property, known)
+				s.prune(v, known)
 			} else {
 				delete(value, name)
 			}
@@ -38,35 +42,36 @@ func prune(value any, schemas []*Schema) {
 	}
 }
 
-// isFree reports whether any value will do, and all of it is kept.
-func (s *Schema) isFree() bool { return s.kind == "" && !s.IsComposed() }
-
-// spread adds to list the schemas that may apply to one value.
-func spread(list, schemas []*Schema) []*Schema {
-	for _, s := range schemas {
-		list = append(list, s)
-		list = spread(list, s.allOf)
-		if s.union != nil {
-			list = spread(list, s.union.members)
+// applying adds to list the schemas that value was held against: of a union only
+// the members that it keeps.
+func (s *Schema) applying(list, schemas []*openapi3.Schema, value any) []*openapi3.Schema {
+	if value == nil {
+		return list
+	}
+	for _, d := range schemas {
+		list = append(list, d)
+		for _, member := range d.AllOf {
+			list = s.applying(list, []*openapi3.Schema{member.Value}, value)
 		}
+		list = s.applying(list, s.chosen(d, value), value)
 	}
 	return list
 }
 
 // propertySchemas returns what schemas say of a property: those that name it,
 // or else those that keep properties without a name.
-func propertySchemas(schemas []*Schema, name string) (known []*Schema) {
-	for _, s := range schemas {
-		if p := s.properties[name]; p != nil {
-			known = append(known, p)
+func propertySchemas(schemas []*openapi3.Schema, name string) (known []*openapi3.Schema) {
+	for _, d := range schemas {
+		if ref := d.Properties[name]; ref != nil {
+			known = append(known, ref.Value)
 		}
 	}
 	if len(known) > 0 {
 		return known
 	}
-	for _, s := range schemas {
-		if s.additional != nil {
-			known = append(known, s.additional)
+	for _, d := range schemas {
+		if of := property(d, name); of != nil {
+			known = append(known, of)
 		}
 	}
 	return known

@@ -40,12 +40,6 @@ type ServerInterface interface {
 	// (POST /one)
 	PostOne(ctx echo.Context) error
 
-	// (GET /path/label/{whole}/{list}/{exploded})
-	PathLabel(ctx echo.Context, whole int, list []float64, exploded []int64) error
-
-	// (GET /path/matrix/{whole}/{list}/{exploded})
-	PathMatrix(ctx echo.Context, whole int, list []openapi_types.Date, exploded []bool) error
-
 	// (GET /path/simple/{word}/{words}/{whole}/{day}/{id})
 	PathSimple(ctx echo.Context, word string, words []Colour, whole int32, day openapi_types.Date, id openapi_types.UUID) error
 
@@ -227,21 +221,6 @@ func (w *ServerInterfaceWrapper) Headers(ctx echo.Context) error {
 
 		params.XFlag = &XFlag
 	}
-	// ------------- Optional header parameter "X-Json" -------------
-	if valueList, found := headers[http.CanonicalHeaderKey("X-Json")]; found {
-		var XJson Part
-		n := len(valueList)
-		if n != 1 {
-			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Expected one value for X-Json, got %d", n))
-		}
-
-		err = json.Unmarshal([]byte(valueList[0]), &XJson)
-		if err != nil {
-			return echo.NewHTTPError(http.StatusBadRequest, "Error unmarshaling parameter 'X-Json' as JSON")
-		}
-
-		params.XJson = &XJson
-	}
 
 	// Invoke the callback with all the unmarshaled arguments
 	err = w.Handler.Headers(ctx, params)
@@ -281,70 +260,6 @@ func (w *ServerInterfaceWrapper) PostOne(ctx echo.Context) error {
 
 	// Invoke the callback with all the unmarshaled arguments
 	err = w.Handler.PostOne(ctx)
-	return err
-}
-
-// PathLabel converts echo context to params.
-func (w *ServerInterfaceWrapper) PathLabel(ctx echo.Context) error {
-	var err error
-	// ------------- Path parameter "whole" -------------
-	var whole int
-
-	err = runtime.BindStyledParameterWithOptions("label", "whole", ctx.Param("whole"), &whole, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "integer", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
-	if err != nil {
-		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter whole: %s", err))
-	}
-
-	// ------------- Path parameter "list" -------------
-	var list []float64
-
-	err = runtime.BindStyledParameterWithOptions("label", "list", ctx.Param("list"), &list, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "array", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
-	if err != nil {
-		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter list: %s", err))
-	}
-
-	// ------------- Path parameter "exploded" -------------
-	var exploded []int64
-
-	err = runtime.BindStyledParameterWithOptions("label", "exploded", ctx.Param("exploded"), &exploded, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: true, Required: true, Type: "array", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
-	if err != nil {
-		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter exploded: %s", err))
-	}
-
-	// Invoke the callback with all the unmarshaled arguments
-	err = w.Handler.PathLabel(ctx, whole, list, exploded)
-	return err
-}
-
-// PathMatrix converts echo context to params.
-func (w *ServerInterfaceWrapper) PathMatrix(ctx echo.Context) error {
-	var err error
-	// ------------- Path parameter "whole" -------------
-	var whole int
-
-	err = runtime.BindStyledParameterWithOptions("matrix", "whole", ctx.Param("whole"), &whole, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "integer", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
-	if err != nil {
-		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter whole: %s", err))
-	}
-
-	// ------------- Path parameter "list" -------------
-	var list []openapi_types.Date
-
-	err = runtime.BindStyledParameterWithOptions("matrix", "list", ctx.Param("list"), &list, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "array", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
-	if err != nil {
-		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter list: %s", err))
-	}
-
-	// ------------- Path parameter "exploded" -------------
-	var exploded []bool
-
-	err = runtime.BindStyledParameterWithOptions("matrix", "exploded", ctx.Param("exploded"), &exploded, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: true, Required: true, Type: "array", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
-	if err != nil {
-		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter exploded: %s", err))
-	}
-
-	// Invoke the callback with all the unmarshaled arguments
-	err = w.Handler.PathMatrix(ctx, whole, list, exploded)
 	return err
 }
 
@@ -468,18 +383,11 @@ func (w *ServerInterfaceWrapper) QueryArrays(ctx echo.Context) error {
 		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter commas: %s", err))
 	}
 
-	// ------------- Optional query parameter "spaces" -------------
+	// ------------- Optional query parameter "colours" -------------
 
-	err = runtime.BindQueryParameterWithOptions("spaceDelimited", false, false, "spaces", ctx.QueryParams(), &params.Spaces, runtime.BindQueryParameterOptions{Type: "array", Format: ""})
+	err = runtime.BindQueryParameterWithOptions("form", false, false, "colours", ctx.QueryParams(), &params.Colours, runtime.BindQueryParameterOptions{Type: "array", Format: ""})
 	if err != nil {
-		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter spaces: %s", err))
-	}
-
-	// ------------- Optional query parameter "pipes" -------------
-
-	err = runtime.BindQueryParameterWithOptions("pipeDelimited", false, false, "pipes", ctx.QueryParams(), &params.Pipes, runtime.BindQueryParameterOptions{Type: "array", Format: ""})
-	if err != nil {
-		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter pipes: %s", err))
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter colours: %s", err))
 	}
 
 	// ------------- Optional query parameter "days" -------------
@@ -526,26 +434,6 @@ func (w *ServerInterfaceWrapper) QueryObjects(ctx echo.Context) error {
 	err = runtime.BindQueryParameterWithOptions("deepObject", true, false, "filter", ctx.QueryParams(), &params.Filter, runtime.BindQueryParameterOptions{Type: "object", Format: ""})
 	if err != nil {
 		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter filter: %s", err))
-	}
-
-	// ------------- Optional query parameter "area" -------------
-
-	err = runtime.BindQueryParameterWithOptions("form", true, false, "area", ctx.QueryParams(), &params.Area, runtime.BindQueryParameterOptions{Type: "object", Format: ""})
-	if err != nil {
-		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter area: %s", err))
-	}
-
-	// ------------- Optional query parameter "json" -------------
-
-	if paramValue := ctx.QueryParam("json"); paramValue != "" {
-
-		var value Part
-		err = json.Unmarshal([]byte(paramValue), &value)
-		if err != nil {
-			return echo.NewHTTPError(http.StatusBadRequest, "Error unmarshaling parameter 'json' as JSON")
-		}
-		params.JSON = &value
-
 	}
 
 	// Invoke the callback with all the unmarshaled arguments
@@ -781,8 +669,6 @@ func RegisterHandlersWithOptions(router EchoRouter, si ServerInterface, options 
 	}
 
 	router.GET(options.BaseURL+"/path/simple/:word/:words/:whole/:day/:id", wrapper.PathSimple, options.OperationMiddlewares["pathSimple"]...)
-	router.GET(options.BaseURL+"/path/label/:whole/:list/:exploded", wrapper.PathLabel, options.OperationMiddlewares["pathLabel"]...)
-	router.GET(options.BaseURL+"/path/matrix/:whole/:list/:exploded", wrapper.PathMatrix, options.OperationMiddlewares["pathMatrix"]...)
 	router.GET(options.BaseURL+"/query/scalars", wrapper.QueryScalars, options.OperationMiddlewares["queryScalars"]...)
 	router.GET(options.BaseURL+"/query/arrays", wrapper.QueryArrays, options.OperationMiddlewares["queryArrays"]...)
 	router.GET(options.BaseURL+"/query/objects", wrapper.QueryObjects, options.OperationMiddlewares["queryObjects"]...)
@@ -909,42 +795,6 @@ type PostOne204Response struct {
 }
 
 func (response PostOne204Response) VisitPostOneResponse(w http.ResponseWriter) error {
-	w.WriteHeader(204)
-	return nil
-}
-
-type PathLabelRequestObject struct {
-	Whole    int       `json:"whole"`
-	List     []float64 `json:"list"`
-	Exploded []int64   `json:"exploded"`
-}
-
-type PathLabelResponseObject interface {
-	VisitPathLabelResponse(w http.ResponseWriter) error
-}
-
-type PathLabel204Response struct {
-}
-
-func (response PathLabel204Response) VisitPathLabelResponse(w http.ResponseWriter) error {
-	w.WriteHeader(204)
-	return nil
-}
-
-type PathMatrixRequestObject struct {
-	Whole    int                  `json:"whole"`
-	List     []openapi_types.Date `json:"list"`
-	Exploded []bool               `json:"exploded"`
-}
-
-type PathMatrixResponseObject interface {
-	VisitPathMatrixResponse(w http.ResponseWriter) error
-}
-
-type PathMatrix204Response struct {
-}
-
-func (response PathMatrix204Response) VisitPathMatrixResponse(w http.ResponseWriter) error {
 	w.WriteHeader(204)
 	return nil
 }
@@ -1129,12 +979,6 @@ type StrictServerInterface interface {
 
 	// (POST /one)
 	PostOne(ctx context.Context, request PostOneRequestObject) (PostOneResponseObject, error)
-
-	// (GET /path/label/{whole}/{list}/{exploded})
-	PathLabel(ctx context.Context, request PathLabelRequestObject) (PathLabelResponseObject, error)
-
-	// (GET /path/matrix/{whole}/{list}/{exploded})
-	PathMatrix(ctx context.Context, request PathMatrixRequestObject) (PathMatrixResponseObject, error)
 
 	// (GET /path/simple/{word}/{words}/{whole}/{day}/{id})
 	PathSimple(ctx context.Context, request PathSimpleRequestObject) (PathSimpleResponseObject, error)
@@ -1471,60 +1315,6 @@ func (sh *strictHandler) PostOne(ctx echo.Context) error {
 		return err
 	} else if validResponse, ok := response.(PostOneResponseObject); ok {
 		return validResponse.VisitPostOneResponse(ctx.Response())
-	} else if response != nil {
-		return fmt.Errorf("unexpected response type: %T", response)
-	}
-	return nil
-}
-
-// PathLabel operation middleware
-func (sh *strictHandler) PathLabel(ctx echo.Context, whole int, list []float64, exploded []int64) error {
-	var request PathLabelRequestObject
-
-	request.Whole = whole
-	request.List = list
-	request.Exploded = exploded
-
-	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
-		return sh.ssi.PathLabel(ctx.Request().Context(), request.(PathLabelRequestObject))
-	}
-	for _, middleware := range sh.middlewares {
-		handler = middleware(handler, "PathLabel")
-	}
-
-	response, err := handler(ctx, request)
-
-	if err != nil {
-		return err
-	} else if validResponse, ok := response.(PathLabelResponseObject); ok {
-		return validResponse.VisitPathLabelResponse(ctx.Response())
-	} else if response != nil {
-		return fmt.Errorf("unexpected response type: %T", response)
-	}
-	return nil
-}
-
-// PathMatrix operation middleware
-func (sh *strictHandler) PathMatrix(ctx echo.Context, whole int, list []openapi_types.Date, exploded []bool) error {
-	var request PathMatrixRequestObject
-
-	request.Whole = whole
-	request.List = list
-	request.Exploded = exploded
-
-	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
-		return sh.ssi.PathMatrix(ctx.Request().Context(), request.(PathMatrixRequestObject))
-	}
-	for _, middleware := range sh.middlewares {
-		handler = middleware(handler, "PathMatrix")
-	}
-
-	response, err := handler(ctx, request)
-
-	if err != nil {
-		return err
-	} else if validResponse, ok := response.(PathMatrixResponseObject); ok {
-		return validResponse.VisitPathMatrixResponse(ctx.Response())
 	} else if response != nil {
 		return fmt.Errorf("unexpected response type: %T", response)
 	}

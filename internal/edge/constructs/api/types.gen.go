@@ -145,13 +145,6 @@ type Animal struct {
 	union json.RawMessage
 }
 
-// Area defines model for Area.
-type Area struct {
-	From int     `json:"from"`
-	To   *int    `json:"to,omitempty"`
-	Unit *string `json:"unit,omitempty"`
-}
-
 // Base defines model for Base.
 type Base struct {
 	Kind string  `json:"kind"`
@@ -291,7 +284,6 @@ type HeadersParams struct {
 	XId     *openapi_types.UUID `json:"X-Id,omitempty"`
 	XBytes  *[]byte             `json:"X-Bytes,omitempty"`
 	XFlag   *bool               `json:"X-Flag,omitempty"`
-	XJson   *Part               `json:"X-Json,omitempty"`
 }
 
 // PostInlineJSONBody defines parameters for PostInline.
@@ -319,8 +311,7 @@ type DeletePetParams struct {
 type QueryArraysParams struct {
 	Tags    []string              `form:"tags" json:"tags"`
 	Commas  *[]int                `form:"commas,omitempty" json:"commas,omitempty"`
-	Spaces  *[]string             `json:"spaces,omitempty"`
-	Pipes   *[]Colour             `json:"pipes,omitempty"`
+	Colours *[]Colour             `form:"colours,omitempty" json:"colours,omitempty"`
 	Days    *[]openapi_types.Date `form:"days,omitempty" json:"days,omitempty"`
 	Moments *[]time.Time          `form:"moments,omitempty" json:"moments,omitempty"`
 	Ids     *[]openapi_types.UUID `form:"ids,omitempty" json:"ids,omitempty"`
@@ -337,8 +328,6 @@ type QueryObjectsParams struct {
 		Since  *openapi_types.Date `json:"since,omitempty"`
 		Until  *time.Time          `json:"until,omitempty"`
 	} `json:"filter,omitempty"`
-	Area *Area `form:"area,omitempty" json:"area,omitempty"`
-	JSON *Part `form:"json,omitempty" json:"json,omitempty"`
 }
 
 // QueryScalarsParams defines parameters for QueryScalars.
