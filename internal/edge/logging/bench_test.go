@@ -13,8 +13,8 @@ func BenchmarkAccessLine(b *testing.B) {
 	q := newQueue(io.Discard)
 	q.start(func(int) []byte { return nil })
 	for name, h := range map[string]slog.Handler{
-		"own":        &handler{newJSONFormatter(o), q, newLane(o, q, false), newLane(o, q, true)},
-		"slog":       &handler{nil, q, newLane(o, q, false), newLane(o, q, true)},
+		"quick":      &handler{q, newLane(o, q, false), newLane(o, q, true)},
+		"careful":    NewHandler(queueWriter{q, false}, o),
 		"slog plain": slog.NewJSONHandler(queueWriter{q, false}, nil),
 	} {
 		b.Run(name, func(b *testing.B) {

@@ -27,9 +27,8 @@ type Options struct {
 // end gives up after endTimeout.
 func New(w io.Writer, o Options) (logger *slog.Logger, end func()) {
 	q := newQueue(w)
-	h := &handler{line: newJSONFormatter(o), queue: q, plain: newLane(o, q, false), important: newLane(o, q, true)}
 	q.start(func(missing int) []byte { return missingLine(o, missing) })
-	return slog.New(h), q.end
+	return slog.New(&handler{queue: q, plain: newLane(o, q, false), important: newLane(o, q, true)}), q.end
 }
 
 // Missing returns how many lines of a logger that New returned were dropped, or
@@ -46,12 +45,13 @@ func Missing(logger *slog.Logger) int64 {
 
 // NewHandler returns a handler that writes each line to w at once, and makes its
 // caller wait for that.
-func NewHandler(w io.Writer, o Options) slog.Handler { return o.handler(w) }
+func NewHandler(w io.Writer, o Options) slog.Handler {
+	return o.handler(w, newRedactor(o).replace)
+}
 
-// handler returns what slog has, with a redactor for every value.
-func (o Options) handler(w io.Writer) slog.Handler {
-	f := newRedactor(o)
-	options := &slog.HandlerOptions{Level: o.Level, ReplaceAttr: f.replace}
+// handler returns slog's own handler. replace may be nil.
+func (o Options) handler(w io.Writer, replace func([]string, slog.Attr) slog.Attr) slog.Handler {
+	options := &slog.HandlerOptions{Level: o.Level, ReplaceAttr: replace}
 	if o.Text {
 		return slog.NewTextHandler(w, options)
 	}
@@ -60,36 +60,20 @@ func (o Options) handler(w io.Writer) slog.Handler {
 
 // handler sorts lines by whether they may be dropped first.
 type handler struct {
-	line             *jsonFormatter // nil where slog's own handlers must format
 	queue            *queue
 	plain, important lane
 }
 
-// lane is the way of one sort of lines into the queue.
-type lane struct {
-	to   io.Writer
-	slog slog.Handler // formats for to
-}
-
-func newLane(o Options, q *queue, important bool) lane {
-	to := queueWriter{q, important}
-	return lane{to, o.handler(to)}
-}
-
 // Enabled implements slog.Handler, as do the other methods.
 func (h *handler) Enabled(ctx context.Context, level slog.Level) bool {
-	return h.plain.slog.Enabled(ctx, level)
+	return h.plain.careful.Enabled(ctx, level)
 }
 
 func (h *handler) Handle(ctx context.Context, r slog.Record) error {
-	l := &h.plain
 	if r.Level >= slog.LevelWarn {
-		l = &h.important
+		return h.important.handle(ctx, r)
 	}
-	if h.line != nil && h.line.write(l.to, r) {
-		return nil
-	}
-	return l.slog.Handle(ctx, r)
+	return h.plain.handle(ctx, r)
 }
 
 func (h *handler) WithAttrs(attrs []slog.Attr) slog.Handler {
@@ -101,7 +85,5 @@ func (h *handler) WithGroup(name string) slog.Handler {
 }
 
 func (h *handler) with(change func(slog.Handler) slog.Handler) slog.Handler {
-	c := *h
-	c.line, c.plain.slog, c.important.slog = nil, change(h.plain.slog), change(h.important.slog)
-	return &c
+	return &handler{h.queue, lane{careful: change(h.plain.careful)}, lane{careful: change(h.important.careful)}}
 }

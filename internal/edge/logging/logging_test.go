@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"regexp"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -221,6 +222,64 @@ func TestNoSecretIsWrittenWhereverItStands(t *testing.T) {
 				t.Errorf("got %s, want REDACTED in place of each secret", said)
 			}
 		}
+	}
+}
+
+// encoded percent-encodes every nth octet of s, times times.
+func encoded(s string, nth, times int) string {
+	for range times {
+		var b strings.Builder
+		for i, c := range []byte(s) {
+			if i%nth == 0 {
+				fmt.Fprintf(&b, "%%%02x", c)
+			} else {
+				b.WriteByte(c)
+			}
+		}
+		s = b.String()
+	}
+	return s
+}
+
+func TestNoSecretIsWrittenHoweverItIsEncoded(t *testing.T) {
+	for _, secret := range []string{"a-fixed-key", "key_abcdefgh_0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"} {
+		for times := range 4 {
+			for nth := range 4 {
+				path := "/" + strings.Repeat("x", 230) + "/%zz/" + encoded(secret, nth+1, times) + "/%"
+				said := whole(t, logging.Options{Secrets: []string{"a-fixed-key"}, KeyPattern: regexp.MustCompile(`key_\w+`)}, func(l *slog.Logger) {
+					l.Info("request", "path", path, "status", 404)
+					l.Error("failed", "error", errors.New("no route for "+path))
+				})
+				for range 20 {
+					if strings.Contains(said, secret) || strings.Contains(said, secret[4:]) {
+						t.Fatalf("%q: got %s, which can be decoded to the secret", path, said)
+					}
+					said = decodeOnce(said)
+				}
+			}
+		}
+	}
+}
+
+var octet = regexp.MustCompile(`%[0-9a-fA-F]{2}`)
+
+func decodeOnce(s string) string {
+	return octet.ReplaceAllStringFunc(s, func(e string) string {
+		c, _ := strconv.ParseUint(e[1:], 16, 8) // by the expression
+		return string([]byte{byte(c)})
+	})
+}
+
+func TestATextThatIsDecodedWithoutASecretStays(t *testing.T) {
+	for _, path := range []string{"/50%25", "/%2525", "/%", "/%zz%4", "/a%20b%C3%A9"} {
+		said := whole(t, logging.Options{Secrets: []string{"a-fixed-key"}}, func(l *slog.Logger) { l.Info("request", "path", path) })
+		if got := parsed(t, said)[0]["path"]; got != path {
+			t.Errorf("got %v, want %s as it was", got, path)
+		}
+	}
+	endless := "%" + strings.Repeat("25", 100)
+	if said := whole(t, logging.Options{}, func(l *slog.Logger) { l.Info("request", "path", endless) }); strings.Contains(said, "25") || !strings.Contains(said, "REDACTED") {
+		t.Errorf("a text that is encoded a hundred times: got %s, want it redacted", said)
 	}
 }
 

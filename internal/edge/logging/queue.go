@@ -183,6 +183,6 @@ func missingLine(o Options, missing int) []byte {
 	var line bytes.Buffer
 	r := slog.NewRecord(time.Now(), slog.LevelWarn, "lines of the log are missing here: it was not read, or could not be written", 0)
 	r.AddAttrs(slog.Int("missing", missing))
-	_ = o.handler(&line).Handle(context.Background(), r) // a buffer takes everything
+	_ = NewHandler(&line, o).Handle(context.Background(), r) // a buffer takes everything
 	return line.Bytes()
 }
