@@ -45,6 +45,17 @@ type Key struct {
 	UsedAt    time.Time // when the store last heard of its use; zero: never
 }
 
+// ClockError is the least distance between a stored use of a key and an earlier one,
+// heard of later, at which the stored one is taken for the time of a clock that was
+// wrong. A server that cannot reach the store reports its uses late, but not by a day.
+const ClockError = 24 * time.Hour
+
+// UsedLater reports whether a use of the key at that time replaces the one stored:
+// it is later, or the stored one cannot be true.
+func (k Key) UsedLater(at time.Time) bool {
+	return at.After(k.UsedAt) || k.UsedAt.Sub(at) > ClockError
+}
+
 // NewKey makes a key that may do everything, and its token. No store keeps the
 // token: show it once. A lifetime of 0 means that the key does not expire. NewKey
 // fails with Invalid where the name is empty, longer than MaxKeyName or not

@@ -122,8 +122,7 @@ type KeyStore interface {
 	RotateKey(ctx context.Context, id string, successor Key, end time.Time) (Key, error)
 
 	// RecordKeyUse stores when each key, named by its ID, was last used, to the
-	// second. It keeps the latest time it has heard of, and ignores keys that do
-	// not exist. Of a call that fails, any part may be stored; repeating it is
+	// second, by Key.UsedLater. It ignores keys that do not exist. Of a call that fails, any part may be stored; repeating it is
 	// harmless.
 	RecordKeyUse(ctx context.Context, used map[string]time.Time) error
 }

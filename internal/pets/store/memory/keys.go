@@ -96,7 +96,7 @@ func (s *Store) RecordKeyUse(ctx context.Context, used map[string]time.Time) err
 	}
 	for id, at := range used {
 		at = at.UTC().Truncate(time.Second)
-		if i := s.indexOfKey(id); i >= 0 && at.After(s.keys[i].UsedAt) {
+		if i := s.indexOfKey(id); i >= 0 && s.keys[i].UsedLater(at) {
 			s.keys[i].UsedAt = at
 		}
 	}

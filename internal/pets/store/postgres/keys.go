@@ -34,7 +34,7 @@ const (
 	// that lock the same rows in two orders would wait for each other.
 	recordUse = `WITH later AS (
 	SELECT keys.id, used.at FROM keys JOIN unnest($1::text[], $2::timestamptz[]) AS used (id, at) ON keys.id = used.id
-	WHERE keys.used_at IS NULL OR keys.used_at < used.at ORDER BY keys.id FOR NO KEY UPDATE OF keys
+	WHERE keys.used_at IS NULL OR keys.used_at < used.at OR keys.used_at > used.at + $3::interval ORDER BY keys.id FOR NO KEY UPDATE OF keys
 ) UPDATE keys SET used_at = later.at FROM later WHERE keys.id = later.id`
 )
 
@@ -140,7 +140,7 @@ func (s *Store) RecordKeyUse(ctx context.Context, used map[string]time.Time) err
 	}
 	return translate(s.db.Write(ctx, primary.Statement{
 		SQL:  recordUse,
-		Args: []any{ids, times},
+		Args: []any{ids, times, pets.ClockError},
 		Scan: func(r pgx.BatchResults) error {
 			_, err := r.Exec()
 			return err

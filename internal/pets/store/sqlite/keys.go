@@ -13,7 +13,7 @@ import (
 const (
 	keyColumns = "id, name, hash, read_only, created_at, expires_at, revoked_at, used_at"
 	insertKey  = "INSERT INTO keys (id, name, hash, read_only, created_at, expires_at) VALUES (?, ?, ?, ?, ?, ?)"
-	recordUse  = "UPDATE keys SET used_at = ?1 WHERE id = ?2 AND (used_at IS NULL OR used_at < ?1)"
+	recordUse  = "UPDATE keys SET used_at = ?1 WHERE id = ?2 AND (used_at IS NULL OR used_at < ?1 OR used_at > ?1 + ?3)"
 	revokeKey  = "UPDATE keys SET revoked_at = coalesce(revoked_at, ?) WHERE id = ? RETURNING " + keyColumns
 	rotateKey  = "UPDATE keys SET expires_at = min(coalesce(expires_at, ?1), ?1) WHERE id = ?2 AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ?3) RETURNING " + keyColumns
 	selectKey  = "SELECT " + keyColumns + " FROM keys WHERE id = ?"
@@ -110,7 +110,7 @@ func (s *Store) RotateKey(ctx context.Context, id string, successor pets.Key, en
 func (s *Store) RecordKeyUse(ctx context.Context, used map[string]time.Time) error {
 	return s.write(ctx, func(w *writer) error {
 		for id, at := range used {
-			if _, err := w.recordUse.Exec(at.Unix(), id); err != nil {
+			if _, err := w.recordUse.Exec(at.Unix(), id, int64(pets.ClockError/time.Second)); err != nil {
 				return err
 			}
 		}

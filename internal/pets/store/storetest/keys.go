@@ -25,6 +25,7 @@ func keys(t *testing.T, open opener) {
 		{"Of many rotations of a key at once, each is whole", ofManyRotationsOfAKeyAtOnceEachIsWhole},
 		{"A read-only key comes back as one, revoked too", aReadOnlyKeyComesBackAsOne},
 		{"Of the uses of a key the latest is kept, in any order and of any zone", ofTheUsesOfAKeyTheLatestIsKept},
+		{"A use in the future is replaced by the next one", aUseInTheFutureIsReplacedByTheNextOne},
 		{"Many record uses of the same keys at once", manyRecordUsesOfTheSameKeysAtOnce},
 		{"A time of any zone is kept as the same moment", aTimeOfAnyZoneIsKeptAsTheSameMoment},
 		{"A key that does not exist is not found", aKeyThatDoesNotExistIsNotFound},
@@ -134,6 +135,20 @@ func ofTheUsesOfAKeyTheLatestIsKept(t *testing.T, open opener) {
 	if got := mustRevoke(t, s, second.ID, second.RevokedAt); got != second {
 		t.Errorf("revoked: got %v, want %v", got, second)
 	}
+}
+
+// The clock of a server jumped a year ahead, and back.
+func aUseInTheFutureIsReplacedByTheNextOne(t *testing.T, open opener) {
+	s := open(t)
+	k := mustCreateKey(t, s, "someone", noon, 0)
+	mustRecordUse(t, s, map[string]time.Time{k.ID: noon.AddDate(1, 0, 0)})
+	k.UsedAt = noon.Add(time.Minute)
+	mustRecordUse(t, s, map[string]time.Time{k.ID: k.UsedAt})
+	mustFindKey(t, s, k)
+	k.UsedAt = noon.Add(time.Minute + pets.ClockError)
+	mustRecordUse(t, s, map[string]time.Time{k.ID: k.UsedAt})
+	mustRecordUse(t, s, map[string]time.Time{k.ID: noon.Add(time.Minute)})
+	mustFindKey(t, s, k)
 }
 
 func manyRecordUsesOfTheSameKeysAtOnce(t *testing.T, open opener) {
