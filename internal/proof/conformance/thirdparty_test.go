@@ -27,7 +27,8 @@ type client struct {
 	target    string   // makes the clients
 	logs      []string // of their generators
 	compilers string   // the commands that compile and run them
-	debian    string   // the packages of these commands
+	debian    string   // the packages of these commands, and of the libraries
+	libraries string   // a command that fails where a library of the system is missing
 	compiled  string   // the target that compiles them, where that is a step of its own
 	stories   []string // the command lines that list, create and get
 }
@@ -35,11 +36,13 @@ type client struct {
 var clients = []client{
 	{
 		language: "PHP", target: "php", logs: []string{"php"}, compilers: "php", debian: "php-cli php-curl php-mbstring php-guzzlehttp-guzzle",
-		stories: []string{"php ../../internal/proof/conformance/third-party/php/story.php php/lib"},
+		libraries: `php -r 'exit(extension_loaded("curl") && extension_loaded("mbstring") && stream_resolve_include_path("GuzzleHttp/autoload.php") ? 0 : 1);'`,
+		stories:   []string{"php ../../internal/proof/conformance/third-party/php/story.php php/lib"},
 	},
 	{
 		language: "Ruby", target: "ruby", logs: []string{"ruby"}, compilers: "ruby", debian: "ruby ruby-typhoeus",
-		stories: []string{"ruby -I ruby/lib ../../internal/proof/conformance/third-party/ruby/story.rb"},
+		libraries: "ruby -r typhoeus -e 0",
+		stories:   []string{"ruby -I ruby/lib ../../internal/proof/conformance/third-party/ruby/story.rb"},
 	},
 	{language: "C#", target: "csharp", logs: []string{"csharp"}, compilers: "dotnet"},
 	{
@@ -76,6 +79,14 @@ var accepted = []*regexp.Regexp{
 }
 
 func TestThirdPartyClientsCreateListAndGet(t *testing.T) {
+	for _, c := range clients { // before minutes of downloads
+		if c.libraries != "" && available(c.compilers) && exec.Command("bash", "-c", c.libraries).Run() != nil {
+			t.Errorf("%s is here, but not all of its libraries%s", c.language, installs(c.debian))
+		}
+	}
+	if t.Failed() {
+		return
+	}
 	met, made := map[*regexp.Regexp]bool{}, 0
 	for _, c := range clients {
 		t.Run(c.language, func(t *testing.T) {
