@@ -85,8 +85,8 @@ build: ## build .bin/petstore, static
 RELEASE_TOOLS := .bin/release-tools
 PLATFORMS     ?= linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
 
-$(RELEASE_TOOLS)/built: internal/proof/release/tools/go.mod internal/proof/release/tools/go.sum
-	@mkdir -p $(@D) && go -C internal/proof/release/tools build -trimpath -o '$(CURDIR)/$(@D)/' tool && touch $@
+$(RELEASE_TOOLS)/built: $(addprefix internal/proof/release/tools/,go.mod go.sum man/main.go)
+	@mkdir -p $(@D) && go -C internal/proof/release/tools build -trimpath -o '$(CURDIR)/$(@D)/' tool ./man && touch $@
 
 release: $(RELEASE_TOOLS)/built ## archives, packages, SBOMs and checksums for PLATFORMS (all) in .bin/release
 	@go run ./internal/proof/release -tools $(RELEASE_TOOLS) -out .bin/release -platforms '$(PLATFORMS)'

@@ -70,14 +70,22 @@ func usage(cmd *cobra.Command, columns int) string {
 
 func describeFlag(b *strings.Builder, f *pflag.Flag, columns int) {
 	value, text := pflag.UnquoteUsage(f)
-	if !slices.Contains([]string{"", "0", "0s", "false"}, f.DefValue) {
-		text += " (default " + f.DefValue + ")"
+	if value := shownDefault(f); value != "" {
+		text += " (default " + value + ")"
 	}
 	name := "--" + f.Name
 	if f.Shorthand != "" {
 		name = "-" + f.Shorthand + ", " + name
 	}
 	fmt.Fprintf(b, "  %s\n%s\n", strings.TrimSpace(name+" "+value), wrap(text, "      ", columns))
+}
+
+// shownDefault returns the default of a flag where it is worth telling.
+func shownDefault(f *pflag.Flag) string {
+	if slices.Contains([]string{"", "0", "0s", "false"}, f.DefValue) {
+		return ""
+	}
+	return f.DefValue
 }
 
 // wrap breaks the lines of text anew, and indents them. A line that begins with a

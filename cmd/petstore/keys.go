@@ -20,7 +20,7 @@ within 5 seconds. A store keeps only a hash of each key.
 
 Secret scanners find a key that has leaked by this regular expression:
 
-  ` + pets.TokenPattern,
+    ` + pets.TokenPattern,
 		Args: unknownCommand,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}

@@ -25,12 +25,12 @@ shell completes commands and flags once it has read what "petstore completion"
 prints; "petstore completion bash -h" says how, and so for zsh, fish, powershell.
 
 Exit status:
-    0  done; a server ended as it was told to
-    1  it failed, and said why
-    2  the command line or a variable makes no sense,
-       or a check could not be made
-  130  interrupted (SIGINT, Ctrl-C)
-  143  ended from outside (SIGTERM)`,
+      0  done; a server ended as it was told to
+      1  it failed, and said why
+      2  the command line or a variable makes no sense,
+         or a check could not be made
+    130  interrupted (SIGINT, Ctrl-C)
+    143  ended from outside (SIGTERM)`,
 		Version:       programVersion(),
 		SilenceUsage:  true,
 		SilenceErrors: true,
@@ -47,7 +47,7 @@ Exit status:
 		}
 		return usageError{fmt.Errorf("%w; see %s -h", err, cmd.CommandPath())}
 	})
-	root.AddCommand(serveCommand(env), keysCommand(env), importCommand(env), exportCommand(env), backupCommand(env), restoreCommand(env), verifyCommand(env), checkCommand(env), healthCommand(), versionCommand())
+	root.AddCommand(serveCommand(env), keysCommand(env), importCommand(env), exportCommand(env), backupCommand(env), restoreCommand(env), verifyCommand(env), checkCommand(env), healthCommand(), versionCommand(), describeCommand())
 	root.SetIn(env.stdin)
 	root.SetOut(env.stdout)
 	root.SetErr(env.stderr)

@@ -1,6 +1,6 @@
 // Command release makes the files of a release: for each platform an archive with
 // the static program, packages for Debian and Red Hat, and an SBOM. Beside them are
-// the licences of all parts, and checksums. Two runs on one commit make the same
+// man pages, completions for shells, the licences of all parts, and checksums. Two runs on one commit make the same
 // bytes. The command publishes nothing; the release workflow does.
 package main
 
@@ -25,14 +25,14 @@ type release struct {
 	version, commit string
 	time            time.Time // of everything in archives and packages
 	out             string    // the folder of the results
-	tools           string    // the folder of nfpm and cyclonedx-gomod
+	tools           string    // the folder of nfpm, cyclonedx-gomod and man
 }
 
 func main() {
 	var r release
 	platforms := flag.String("platforms", everyPlatform, "what to build for")
 	flag.StringVar(&r.out, "out", ".bin/release", "the folder of the results; it is emptied first")
-	flag.StringVar(&r.tools, "tools", ".bin/release-tools", "the folder of nfpm and cyclonedx-gomod")
+	flag.StringVar(&r.tools, "tools", ".bin/release-tools", "the folder of nfpm, cyclonedx-gomod and man")
 	flag.StringVar(&r.version, "version", "", "the version, else as git describes the commit")
 	flag.StringVar(&r.commit, "commit", "", "the commit, else that of the working tree")
 	seconds := flag.Int64("time", 0, "the time of the release in Unix seconds, else that of the commit")
@@ -56,13 +56,21 @@ func (r *release) make(platforms []string) error {
 	if err != nil {
 		return err
 	}
+	manuals, err := os.MkdirTemp("", "release")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(manuals)
+	if err := r.manuals(manuals); err != nil {
+		return err
+	}
 	for i, p := range platforms {
 		fmt.Fprintf(os.Stderr, "[%d/%d] petstore %s for %s\n", i+1, len(platforms), r.version, p)
 		system, arch, ok := strings.Cut(p, "/")
 		if !ok {
 			return fmt.Errorf("platform %q: want a system and an architecture, such as linux/amd64", p)
 		}
-		if err := r.platform(system, arch, licences); err != nil {
+		if err := r.platform(system, arch, licences, manuals); err != nil {
 			return fmt.Errorf("%s: %w", p, err)
 		}
 	}
@@ -101,7 +109,7 @@ func (r *release) fromGit() error {
 }
 
 // platform makes the program, its SBOM, its archive and its packages.
-func (r *release) platform(system, arch string, licences []byte) error {
+func (r *release) platform(system, arch string, licences []byte, manuals string) error {
 	stage, err := os.MkdirTemp("", "release")
 	if err != nil {
 		return err
@@ -120,7 +128,10 @@ func (r *release) platform(system, arch string, licences []byte) error {
 	if err := os.WriteFile(filepath.Join(stage, "THIRD_PARTY_LICENSES.txt"), licences, 0o644); err != nil {
 		return err
 	}
-	for from, to := range map[string]string{"LICENSE": "LICENSE", "README.md": "README.md", "openapi.yaml": "openapi.yaml", "deploy": "deploy"} {
+	for from, to := range map[string]string{
+		"LICENSE": "LICENSE", "README.md": "README.md", "openapi.yaml": "openapi.yaml", "deploy": "deploy",
+		filepath.Join(manuals, "man"): "man", filepath.Join(manuals, "completions"): "completions",
+	} {
 		if err := copyTree(from, filepath.Join(stage, to)); err != nil {
 			return err
 		}
