@@ -128,6 +128,7 @@ func (t *tree) operation(id, method, path string) string {
 // stores are the stores with columns, and the folders of their migrations.
 var stores = []struct{ columns, migrations string }{
 	{"internal/pets/store/postgres/columns.go", "internal/pets/store/postgres/migrations"},
+	{"internal/pets/store/sqlite/columns.go", "internal/pets/store/sqlite/dbfile/migrations"},
 }
 
 // property returns the next step of a property of NewPet, or "".

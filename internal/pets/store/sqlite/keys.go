@@ -118,6 +118,8 @@ func (s *Store) RecordKeyUse(ctx context.Context, used map[string]time.Time) err
 	})
 }
 
+type scanner interface{ Scan(dest ...any) error }
+
 func scanKey(row scanner, k *pets.Key) error {
 	var hash []byte
 	var created int64

@@ -87,6 +87,7 @@ type loader struct {
 	w    *writer
 	ids  string
 	args []any
+	pet  pets.Pet // whose values go to args
 	full *sql.Stmt
 }
 
@@ -94,8 +95,9 @@ func (l *loader) add(p pets.Pet) error {
 	if l.ids == ownIDs {
 		l.args = append(l.args, p.ID)
 	}
-	l.args = append(l.args, p.Name, p.CategoryID, string(p.Status))
-	if len(l.args) < loadRows*l.columns() {
+	l.pet = p
+	l.args = appendValues(l.args, &l.pet)
+	if len(l.args) < loadRows*l.width() {
 		return nil
 	}
 	if l.full == nil {
@@ -114,16 +116,16 @@ func (l *loader) flush() error {
 	if len(l.args) == 0 {
 		return nil
 	}
-	_, err := l.w.conn.ExecContext(context.Background(), insertPets(l.ids, len(l.args)/l.columns()), l.args...)
+	_, err := l.w.conn.ExecContext(context.Background(), insertPets(l.ids, len(l.args)/l.width()), l.args...)
 	return err
 }
 
-// columns returns how many values a row has.
-func (l *loader) columns() int {
+// width returns how many values a row has.
+func (l *loader) width() int {
 	if l.ids == ownIDs {
-		return 4
+		return 1 + len(columns)
 	}
-	return 3
+	return len(columns)
 }
 
 func (l *loader) close() {

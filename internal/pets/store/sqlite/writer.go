@@ -6,6 +6,7 @@ import (
 	"errors"
 	"slices"
 
+	"example.com/petstore/internal/pets"
 	"example.com/petstore/internal/pets/store/sqlite/dbfile"
 )
 
@@ -18,7 +19,8 @@ type writer struct {
 	begin, commit, rollback         *sql.Stmt
 	insertPets                      [maxInsert]*sql.Stmt // of 1, 2 … rows, prepared when first needed
 	insertPetOnce, selectPetMade    *sql.Stmt
-	args                            []any // of insertPets, used again and again
+	args                            []any    // of insertPets, used again and again
+	pet                             pets.Pet // whose values go to args
 	insertKey, revokeKey, rotateKey *sql.Stmt
 	recordUse                       *sql.Stmt
 	fold                            *sql.Stmt
@@ -90,7 +92,8 @@ func (w *writer) insertTogether(jobs []*job) error {
 	}
 	w.args = w.args[:0]
 	for _, j := range jobs {
-		w.args = append(w.args, j.pet.Name, j.pet.CategoryID, string(j.pet.Status))
+		w.pet = j.pet.WithID(0)
+		w.args = appendValues(w.args, &w.pet)
 	}
 	res, err := (*insert).Exec(w.args...)
 	if err != nil {
