@@ -111,14 +111,15 @@ var mayImport = map[string][]string{
 	"internal/proof/sdk/go":         {"gen/client"},
 	"internal/proof/sdk/stories":    {"internal/proof/sdk"},
 	"internal/pets":                 {},
+	"internal/reason":               {},
 	"internal/check":                {}, // it judges from outside
 	"internal/edge/logging":         {"github.com/go-json-experiment/json/jsontext"},
 	"internal/pets/keys":            {"internal/pets", "internal/edge/metrics", "github.com/prometheus/client_golang/prometheus", "golang.org/x/sync/singleflight"},
 	"internal/edge/metrics":         {"github.com/prometheus/client_golang/prometheus"},
 	"internal/edge/limit":           {"golang.org/x/time/rate"},
-	"internal/edge/server":          {"golang.org/x/sys/unix"}, // it knows nothing of the operations it serves
+	"internal/edge/server":          {"internal/reason", "golang.org/x/sys/unix"}, // it knows nothing of the operations it serves
 	"internal/pets/service":         {"gen/api", "internal/pets", "github.com/go-json-experiment/json/jsontext"},
-	"internal/pets/files":           {"internal/pets", "github.com/go-json-experiment/json", "github.com/go-json-experiment/json/jsontext"},
+	"internal/pets/files":           {"internal/pets", "internal/reason", "github.com/go-json-experiment/json", "github.com/go-json-experiment/json/jsontext"},
 	"internal/pets/animals":         {"internal/pets", "internal/pets/files"},
 	"internal/edge/schema":          {"github.com/getkin/kin-openapi/openapi3"},
 	"internal/edge":                 {"internal/edge/limit", "internal/edge/docs", "internal/edge/metrics", "internal/edge/schema", "github.com/prometheus/client_golang/prometheus", "github.com/getkin/kin-openapi/openapi3", "github.com/go-json-experiment/json/jsontext", "github.com/labstack/echo/v4", "github.com/oapi-codegen/runtime"},
@@ -130,12 +131,12 @@ var mayImport = map[string][]string{
 	"internal/pets/store/sqlite":    {"internal/pets", "internal/pets/store/sqlite/dbfile", "github.com/gofrs/flock", "modernc.org/sqlite/lib"},
 	"internal/pets/store/postgres":  {"internal/pets", "internal/pets/store/postgres/primary", "internal/pets/store/schema", "github.com/jackc/pgx/v5", "github.com/jackc/pgx/v5/pgconn", "github.com/jackc/pgx/v5/pgtype", "github.com/jackc/pgx/v5/stdlib", "github.com/pressly/goose/v3", "github.com/sethvargo/go-retry"},
 	"internal/pets/store/schema":    {"github.com/pressly/goose/v3"},
-	"internal/pets/wholefile":       {},
+	"internal/pets/wholefile":       {"internal/reason", "github.com/gofrs/flock"},
 	"internal/pets/store/storetest": {"internal/pets", "github.com/anishathalye/porcupine", "pgregory.net/rapid"},
 
 	// The store that serves and the tools that look after its file share the file alone.
-	"internal/pets/store/sqlite/dbfile": {"internal/pets/store/schema", "github.com/gofrs/flock", "golang.org/x/sys/unix", "github.com/pressly/goose/v3", "modernc.org/sqlite", "modernc.org/sqlite/lib"},
-	"internal/pets/store/sqlite/upkeep": {"internal/pets", "internal/pets/wholefile", "internal/pets/store/sqlite/dbfile", "modernc.org/sqlite"},
+	"internal/pets/store/sqlite/dbfile": {"internal/pets/store/schema", "internal/reason", "github.com/gofrs/flock", "golang.org/x/sys/unix", "github.com/pressly/goose/v3", "modernc.org/sqlite", "modernc.org/sqlite/lib"},
+	"internal/pets/store/sqlite/upkeep": {"internal/pets", "internal/pets/wholefile", "internal/reason", "internal/pets/store/sqlite/dbfile"},
 
 	// It runs statements, and knows nothing of pets.
 	"internal/pets/store/postgres/primary": {"github.com/jackc/pgx/v5", "github.com/jackc/pgx/v5/pgconn", "github.com/jackc/pgx/v5/pgxpool", "github.com/sethvargo/go-retry"},

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"io"
 
 	"github.com/spf13/cobra"
 
@@ -12,7 +11,7 @@ import (
 
 func backupCommand(env environment) *cobra.Command {
 	var address string
-	var force bool
+	var force, asJSON bool
 	cmd := &cobra.Command{
 		Use:   "backup FILE",
 		Short: "Write a snapshot of an SQLite store to a file",
@@ -27,41 +26,23 @@ the store grows meanwhile by what servers write.`,
   petstore backup --store sqlite:/var/lib/petstore/pets.db /mnt/backup/pets.db --force`,
 		Args: exactly(1, " FILE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return onFile(cmd.Context(), env, "copying", "no backup was made", func(ctx context.Context, progress func(float64)) error {
-				report, err := store.Backup(ctx, address, args[0], force, progress)
-				if err == nil {
-					printReport(env.stderr, "backed up to "+args[0], report)
+			fmt.Fprintf(env.stderr, "copying all of %s\n", visible(store.Redact(address)))
+			return untilInterrupted(cmd.Context(), "no backup was made", func(ctx context.Context) error {
+				report, err := store.Backup(ctx, address, args[0], force)
+				switch {
+				case err != nil:
+					return err
+				case asJSON:
+					return printJSON(env.stdout, newReportJSON(address, args[0], report))
 				}
-				return err
+				return printReport(env.stderr, "backed up to "+args[0], report)
 			})
 		},
 	}
-	addStoreFlag(cmd.Flags(), &address)
-	cmd.Flags().BoolVar(&force, "force", false, "replace FILE if it is there")
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	addStoreFlag(flags, &address)
+	flags.BoolVar(&force, "force", false, "replace FILE if it is there")
+	addJSONFlag(flags, &asJSON)
 	return cmd
-}
-
-// onFile runs f, which works on a whole SQLite file, until a signal, and shows its
-// progress. outcome describes the file after a signal.
-func onFile(ctx context.Context, env environment, what, outcome string, f func(context.Context, func(float64)) error) error {
-	ctx, stop := untilSignal(ctx)
-	defer stop()
-
-	done := 0.0
-	p := newProgress(env, what, func() float64 { return done })
-	err := f(ctx, func(part float64) {
-		done = part
-		p.tick()
-	})
-	p.end()
-	if err != nil && ctx.Err() != nil {
-		return interrupted(ctx, "interrupted; "+outcome)
-	}
-	return err
-}
-
-// printReport prints the contents of a file in numbers.
-func printReport(to io.Writer, what string, r store.Report) {
-	fmt.Fprintf(to, "%s: schema version %d, %s, %s, %.1f MiB\n", visible(what), r.Schema,
-		counted(r.Animals, "animal"), counted(r.Keys, "key"), float64(r.Bytes)/(1<<20))
 }

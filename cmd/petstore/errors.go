@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"io/fs"
 )
 
 // usageError is a command line, or a variable in its place, that makes no sense.
@@ -29,13 +28,4 @@ func exitStatus(err error) int {
 		return 2
 	}
 	return 1
-}
-
-// reason returns the error of a file without the file's name, which the message has
-// already.
-func reason(err error) error {
-	if e, ok := errors.AsType[*fs.PathError](err); ok {
-		return e.Err
-	}
-	return err
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -92,7 +91,10 @@ func exportPets(ctx context.Context, env environment, cfg exportConfig) (err err
 	p := newProgress(env, "writing", nil)
 	err = write(func(to io.Writer) error { return files.Export(ctx, st, to, format, p.step) })
 	took := p.end()
+	_, unsynced := errors.AsType[*wholefile.UnsyncedError](err)
 	switch {
+	case unsynced:
+		return err
 	case err != nil && ctx.Err() != nil:
 		return interrupted(ctx, "interrupted; "+outcome)
 	case err != nil:
@@ -104,20 +106,13 @@ func exportPets(ctx context.Context, env environment, cfg exportConfig) (err err
 
 // writeWhole gives the file its name once all of it is on disk.
 func writeWhole(cfg exportConfig, write func(io.Writer) error) (err error) {
-	temporary, err := wholefile.Temporary(cfg.file)
+	file, err := wholefile.Create(cfg.file, cfg.force)
 	if err != nil {
-		return fmt.Errorf("cannot write %s: %w", cfg.file, reason(err))
-	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, os.Remove(temporary.Name()))
-		}
-	}()
-	if err := errors.Join(write(temporary), temporary.Close()); err != nil {
 		return err
 	}
-	if err := wholefile.CheckTarget(cfg.file, cfg.force); err != nil { // another program may have written it meanwhile
+	defer func() { err = errors.Join(err, file.Discard()) }()
+	if err := write(file); err != nil {
 		return err
 	}
-	return wholefile.Rename(temporary.Name(), cfg.file)
+	return file.Commit()
 }

@@ -14,6 +14,7 @@ import (
 	"example.com/petstore/internal/pets/keys"
 	"example.com/petstore/internal/pets/store"
 	"example.com/petstore/internal/pets/web"
+	"example.com/petstore/internal/reason"
 )
 
 // fixedKeys returns the keys of PETSTORE_API_KEYS, or of the file that
@@ -28,7 +29,7 @@ func fixedKeys(getenv func(string) string) ([]string, error) {
 	case path != "":
 		text, err := os.ReadFile(path)
 		if err != nil {
-			return nil, usageError{fmt.Errorf("%s: cannot read %s: %w", fileVariable, path, reason(err))}
+			return nil, usageError{fmt.Errorf("%s: cannot read %s: %w", fileVariable, path, reason.Of(err))}
 		}
 		keyring = strings.Join(strings.Fields(string(text)), ",")
 		keyring, source = strings.Trim(strings.ReplaceAll(keyring, ",,", ","), ","), fileVariable+", "+path

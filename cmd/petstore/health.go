@@ -7,10 +7,11 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"example.com/petstore/internal/reason"
 )
 
 // healthTimeout is above the 2 s that /readyz gives the store, and below the 5 s
@@ -59,16 +60,12 @@ func readyAddress(addr string, https bool) (string, error) {
 	return scheme + "://" + net.JoinHostPort(host, port) + "/readyz", nil
 }
 
-// plainNet returns the reason in an error of package net, without the names of
-// calls.
-func plainNet(err error) error {
-	if e, ok := errors.AsType[syscall.Errno](err); ok {
-		return e // connection refused
-	}
+// noResponse says why there was no response.
+func noResponse(err error) error {
 	if errors.Is(err, context.DeadlineExceeded) {
 		return fmt.Errorf("none within %v", healthTimeout)
 	}
-	return err
+	return reason.Of(err)
 }
 
 // askReady returns an error unless the server at address is ready.
@@ -85,7 +82,7 @@ func askReady(ctx context.Context, address string) error {
 	defer transport.CloseIdleConnections()
 	response, err := transport.RoundTrip(request)
 	if err != nil {
-		return fmt.Errorf("no response from %s: %w; start the server, or name its address with --addr", address, plainNet(err))
+		return fmt.Errorf("no response from %s: %w; start the server, or name its address with --addr", address, noResponse(err))
 	}
 	_ = response.Body.Close() // only the status counts
 	if response.StatusCode != http.StatusOK {

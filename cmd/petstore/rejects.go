@@ -7,6 +7,7 @@ import (
 	"os"
 
 	"example.com/petstore/internal/pets/files"
+	"example.com/petstore/internal/reason"
 )
 
 // mostShown is how many unacceptable rows are named.
@@ -36,7 +37,7 @@ func newRejects(env environment, src *files.Source, path string) (*rejects, erro
 	case errors.Is(err, fs.ErrExist):
 		return nil, fmt.Errorf("%s is there already; choose another name for --rejects", path)
 	case err != nil:
-		return nil, fmt.Errorf("cannot write %s: %w", path, reason(err))
+		return nil, fmt.Errorf("cannot write %s: %w", path, reason.Of(err))
 	}
 	r.file, r.out = file, files.NewRejects(file)
 	return r, nil
@@ -74,5 +75,5 @@ func (r *rejects) explain(err error) error {
 	if err == nil {
 		return nil
 	}
-	return fmt.Errorf("cannot write %s: %w", r.file.Name(), reason(err))
+	return fmt.Errorf("cannot write %s: %w", r.file.Name(), reason.Of(err))
 }

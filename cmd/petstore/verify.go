@@ -1,6 +1,8 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -10,6 +12,7 @@ import (
 
 func verifyCommand(env environment) *cobra.Command {
 	var address string
+	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "verify",
 		Short: "Look for damage in an SQLite store",
@@ -22,18 +25,30 @@ servers, and on a backup: --store sqlite:FILE.`,
 		Args: exactly(0, ""),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			fmt.Fprintf(env.stderr, "reading all of %s\n", visible(store.Redact(address)))
-			report, err := store.Verify(cmd.Context(), address)
-			if err != nil {
-				return err
-			}
-			if err := report.Err(); err != nil {
-				return fmt.Errorf("%s is damaged; restore a backup, or save the readable animals as deploy/README.md shows:\n%w", store.Redact(address), err)
-			}
-			printReport(env.stdout, store.Redact(address), report)
-			_, err = fmt.Fprintln(env.stdout, "no damage was found")
-			return err
+			return untilInterrupted(cmd.Context(), "nothing was changed", func(ctx context.Context) error {
+				report, err := store.Verify(ctx, address)
+				if err != nil {
+					return err
+				}
+				if asJSON {
+					return errors.Join(printJSON(env.stdout, newReportJSON(address, "", report)), explainDamage(address, report))
+				}
+				if err := explainDamage(address, report); err != nil {
+					return err
+				}
+				return printReport(env.stdout, store.Redact(address), report, "no damage was found")
+			})
 		},
 	}
 	addStoreFlag(cmd.Flags(), &address)
+	addJSONFlag(cmd.Flags(), &asJSON)
 	return cmd
+}
+
+// explainDamage tells the operator of damage what to do about it.
+func explainDamage(address string, r store.Report) error {
+	if err := r.Err(); err != nil {
+		return fmt.Errorf("%s is damaged; restore a backup, or save the readable animals as deploy/README.md shows:\n%w", store.Redact(address), err)
+	}
+	return nil
 }

@@ -20,6 +20,8 @@ import (
 	"sync/atomic"
 	"syscall"
 	"time"
+
+	"example.com/petstore/internal/reason"
 )
 
 // The server's times, each with its neighbours. A request must arrive whole,
@@ -98,23 +100,9 @@ func listen(ctx context.Context, addr, flag string) (*net.TCPListener, error) {
 	case errors.Is(err, syscall.EADDRINUSE):
 		return nil, fmt.Errorf("cannot listen on %s: another program does; stop it or choose another %s", addr, flag)
 	case err != nil:
-		return nil, fmt.Errorf("cannot listen on %q: %w; choose another %s, such as 127.0.0.1:8080", addr, plain(err), flag)
+		return nil, fmt.Errorf("cannot listen on %q: %w; choose another %s, such as 127.0.0.1:8080", addr, reason.Of(err), flag)
 	}
 	return l.(*net.TCPListener), nil
-}
-
-// plain returns the reason in an error of package net, without the names of calls.
-func plain(err error) error {
-	if e, ok := errors.AsType[*net.AddrError](err); ok {
-		return errors.New(e.Err) // missing port in address
-	}
-	if e, ok := errors.AsType[syscall.Errno](err); ok {
-		return e // permission denied
-	}
-	if _, ok := errors.AsType[*net.DNSError](err); ok {
-		return errors.New("there is no such host, or no such port")
-	}
-	return err
 }
 
 // Addr returns the address the server listens on.

@@ -5,15 +5,15 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/pem"
-	"errors"
 	"fmt"
-	"io/fs"
 	"log/slog"
 	"net/http"
 	"os"
 	"strings"
 	"sync/atomic"
 	"time"
+
+	"example.com/petstore/internal/reason"
 )
 
 // pairPoll is how often the files of a pair are looked at. A new pair is loaded
@@ -104,11 +104,11 @@ func (p *pair) look() (s stamp) {
 func loadPair(certFile, keyFile string, now time.Time) (*tls.Certificate, error) {
 	certText, err := os.ReadFile(certFile)
 	if err != nil {
-		return nil, fmt.Errorf("cannot read the certificate %s: %w; give a file in PEM form with --tls-cert", certFile, reasonOf(err))
+		return nil, fmt.Errorf("cannot read the certificate %s: %w; give a file in PEM form with --tls-cert", certFile, reason.Of(err))
 	}
 	keyText, err := os.ReadFile(keyFile)
 	if err != nil {
-		return nil, fmt.Errorf("cannot read the private key %s: %w; give a file in PEM form with --tls-key", keyFile, reasonOf(err))
+		return nil, fmt.Errorf("cannot read the private key %s: %w; give a file in PEM form with --tls-key", keyFile, reason.Of(err))
 	}
 	leaf := firstCertificate(certText)
 	key := firstKey(keyText)
@@ -155,14 +155,6 @@ func firstBlock(text []byte, wanted func(kind string) bool) (block *pem.Block) {
 			return block
 		}
 	}
-}
-
-// reasonOf returns why a file cannot be read, without its name.
-func reasonOf(err error) error {
-	if e, ok := errors.AsType[*fs.PathError](err); ok {
-		return e.Err
-	}
-	return err
 }
 
 // The bounds of an HTTP/2 connection. A stream takes a whole body of the 64 KiB

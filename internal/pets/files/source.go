@@ -11,8 +11,9 @@ import (
 	"fmt"
 	"hash"
 	"io"
-	"io/fs"
 	"os"
+
+	"example.com/petstore/internal/reason"
 )
 
 // Source is a file that is read twice, and must be the same both times. It may be
@@ -41,7 +42,7 @@ func Open(path string, stdin io.Reader) (*Source, error) {
 	}
 	file, err := os.Open(path)
 	if err != nil {
-		return nil, fmt.Errorf("cannot read %s: %w", path, reason(err))
+		return nil, fmt.Errorf("cannot read %s: %w", path, reason.Of(err))
 	}
 	s := &Source{name: path, file: file}
 	info, err := file.Stat()
@@ -49,19 +50,10 @@ func Open(path string, stdin io.Reader) (*Source, error) {
 		err = errors.New("it is not a file; to read a pipe, redirect it and give -")
 	}
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("cannot read %s: %w", path, reason(err)), file.Close())
+		return nil, errors.Join(fmt.Errorf("cannot read %s: %w", path, reason.Of(err)), file.Close())
 	}
 	s.size = info.Size()
 	return s, nil
-}
-
-// reason returns the error of a file without the file's name, which the message has
-// already.
-func reason(err error) error {
-	if e, ok := errors.AsType[*fs.PathError](err); ok {
-		return e.Err
-	}
-	return err
 }
 
 // Name returns the name of the source in messages.
@@ -88,9 +80,9 @@ func (s *Source) Close() error {
 // Fault returns the error with the source's name and the line; 0 is no line.
 func (s *Source) Fault(line int, err error) error {
 	if line == 0 {
-		return fmt.Errorf("%s: %w", s.name, reason(err))
+		return fmt.Errorf("%s: %w", s.name, reason.Of(err))
 	}
-	return fmt.Errorf("%s:%d: %w", s.name, line, reason(err))
+	return fmt.Errorf("%s:%d: %w", s.name, line, reason.Of(err))
 }
 
 // first returns a reader of all of it.

@@ -12,14 +12,13 @@ import (
 type Report = upkeep.Report
 
 // Backup writes a snapshot of the SQLite file at that address to target, while
-// servers write. replace allows it to take the place of a file. It calls progress
-// with the part that is done, 0 to 1.
-func Backup(ctx context.Context, address, target string, replace bool, progress func(part float64)) (Report, error) {
+// servers write. replace allows it to take the place of a file.
+func Backup(ctx context.Context, address, target string, replace bool) (Report, error) {
 	path, err := fileAt(address, "pg_basebackup copies a whole server, pg_dump one database")
 	if err != nil {
 		return Report{}, err
 	}
-	return upkeep.Backup(ctx, path, target, replace, progress)
+	return upkeep.Backup(ctx, path, target, replace)
 }
 
 // Restore puts a copy of a backup in the place of the SQLite file at that

@@ -1,6 +1,6 @@
 // Package wholefile gives files their names only once they are whole and on
 // disk, so that neither a crash nor a power cut leaves half a file under a name.
-// It does not lock: of two writers of one file, the later one wins.
+// It does not lock names: of two writers of one file, the later one wins.
 package wholefile
 
 import (
@@ -9,45 +9,83 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime"
+
+	"github.com/gofrs/flock"
+
+	"example.com/petstore/internal/reason"
 )
 
-// Temporary makes an empty file (mode 0600) beside the file called name, which
-// Rename can later give that name. The caller closes it, and removes it where
-// it gets no name.
-func Temporary(name string) (*os.File, error) {
-	return os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+".*")
+// File is a file on its way to its name. Until Commit it has another one, Name, in
+// the same folder. The caller writes it, closes it where others are to write it, and
+// ends with Commit or Discard.
+type File struct {
+	*os.File
+	target  string
+	replace bool
+	folder  *flock.Flock
 }
 
-// Rename syncs the file called from and gives it the name to in the same folder, in
-// place of any file of that name. Then it syncs the folder: when Rename returns nil,
-// the name survives a power cut.
-func Rename(from, to string) error {
-	f, err := os.OpenFile(from, os.O_RDWR, 0)
+// Create begins a file (mode 0600) that is to be called name. It returns an error
+// where CheckTarget does. Create also removes what programs that were killed have left
+// in the folder.
+func Create(name string, replace bool) (*File, error) {
+	if err := CheckTarget(name, replace); err != nil {
+		return nil, err
+	}
+	folder := enter(filepath.Dir(name))
+	file, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+unfinished+"*")
 	if err != nil {
-		return err
+		return nil, errors.Join(fmt.Errorf("cannot write %s: %w", name, reason.Of(err)), folder.Close())
 	}
-	if err := errors.Join(f.Sync(), f.Close()); err != nil {
-		return err
-	}
-	if err := os.Rename(from, to); err != nil {
-		return err
-	}
-	return SyncFolder(to)
+	return &File{File: file, target: name, replace: replace, folder: folder}, nil
 }
 
-// SyncFolder puts the names in the folder of the file called name on disk.
-// Windows has no such call, and needs none.
-func SyncFolder(name string) error {
-	if runtime.GOOS == "windows" {
-		return nil
+// Commit closes the file, syncs it and gives it its name, in place of a file that may
+// be replaced. When it returns nil, the name survives a power cut. An UnsyncedError
+// says that the file has its name, and another error that it has not. Commit calls
+// CheckTarget again, since another program may have made such a file meanwhile.
+func (f *File) Commit() error {
+	if err := f.Close(); err != nil && !errors.Is(err, fs.ErrClosed) {
+		return fmt.Errorf("cannot write %s: %w", f.target, reason.Of(err))
 	}
-	folder, err := os.Open(filepath.Dir(name))
-	if err != nil {
+	if err := CheckTarget(f.target, f.replace); err != nil {
 		return err
 	}
-	return errors.Join(folder.Sync(), folder.Close())
+	if err := syncFile(f.Name()); err != nil {
+		return fmt.Errorf("cannot write %s: %w", f.target, reason.Of(err))
+	}
+	if err := os.Rename(f.Name(), f.target); err != nil {
+		return fmt.Errorf("cannot write %s: %w", f.target, reason.Of(err))
+	}
+	if err := SyncFolder(f.target); err != nil {
+		return &UnsyncedError{Name: f.target, Err: err}
+	}
+	return nil
 }
+
+// Discard closes the file and removes it, unless it was committed. It also removes the
+// files that SQLite has put beside it.
+func (f *File) Discard() error {
+	err := f.Close()
+	if errors.Is(err, fs.ErrClosed) {
+		err = nil
+	}
+	removeAll(f.Name())
+	return errors.Join(err, f.folder.Close())
+}
+
+// UnsyncedError is the error of a file that has its name, but may lose it by a power
+// cut.
+type UnsyncedError struct {
+	Name string
+	Err  error
+}
+
+func (e *UnsyncedError) Error() string {
+	return fmt.Sprintf("%s is the new file, and whole, but a power cut may undo that: its folder could not be synced: %v", e.Name, reason.Of(e.Err))
+}
+
+func (e *UnsyncedError) Unwrap() error { return e.Err }
 
 // CheckTarget returns an error where a file may not be written under that name:
 // something other than a file has it, or a file that may not be replaced.
@@ -57,10 +95,7 @@ func CheckTarget(name string, replace bool) error {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil
 	case err != nil:
-		if e, ok := errors.AsType[*fs.PathError](err); ok {
-			err = e.Err // the message has the name already
-		}
-		return fmt.Errorf("cannot write %s: %w", name, err)
+		return fmt.Errorf("cannot write %s: %w", name, reason.Of(err))
 	case !info.Mode().IsRegular():
 		return fmt.Errorf("cannot write %s: it is there and not a file; to write to a pipe, redirect standard output", name)
 	case !replace:

@@ -4,7 +4,6 @@ package sqlite_test
 
 import (
 	"context"
-	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -20,7 +19,7 @@ func ignore(float64) {}
 
 func mustBackUp(t *testing.T, path, target string) upkeep.Report {
 	t.Helper()
-	report, err := upkeep.Backup(t.Context(), path, target, false, ignore)
+	report, err := upkeep.Backup(t.Context(), path, target, false)
 	if err != nil {
 		t.Fatalf("backing up: got error %v, want a backup", err)
 	}
@@ -95,40 +94,49 @@ func TestABackupIsWholeAndItsOwnersAlone(t *testing.T) {
 	}
 }
 
-func TestABackupThatCannotBeWholeIsNotThere(t *testing.T) {
-	folder := t.TempDir()
-	path, target := freshPath(t), filepath.Join(folder, "backup.db")
+func TestAnInterruptedBackupIsNotThere(t *testing.T) {
+	folder, path := t.TempDir(), freshPath(t)
 	s := open(t, path)
-	for range 5 { // several steps of the copy
-		if _, err := s.Load(t.Context(), func(yield func(pets.NewPet, error) bool) {
-			for range 500 {
-				if !yield(pets.NewPet{Name: strings.Repeat("x", 4000), Status: pets.Sold}, nil) {
-					return
-				}
+	if _, err := s.Load(t.Context(), func(yield func(pets.NewPet, error) bool) {
+		for range 10_000 {
+			if !yield(pets.NewPet{Name: strings.Repeat("x", 4000), Status: pets.Sold}, nil) {
+				return
 			}
-		}); err != nil {
-			t.Fatal(err)
 		}
+	}); err != nil {
+		t.Fatal(err)
 	}
-	ctx, cancel := context.WithCancel(t.Context())
-	if _, err := upkeep.Backup(ctx, path, target, false, func(float64) { cancel() }); !errors.Is(err, context.Canceled) {
-		t.Errorf("interrupted: got error %v, want that it was cancelled", err)
+	ctx, interrupt := context.WithCancel(t.Context())
+	defer interrupt()
+	go func() {
+		for entries := []os.DirEntry{}; len(entries) == 0 && ctx.Err() == nil; { // until the copy has begun
+			entries, _ = os.ReadDir(folder)
+		}
+		interrupt()
+	}()
+	if _, err := upkeep.Backup(ctx, path, filepath.Join(folder, "backup.db"), false); err == nil || ctx.Err() == nil {
+		t.Errorf("got error %v, want that it was interrupted", err)
 	}
 	wantFiles(t, folder)
-	if _, err := upkeep.Backup(t.Context(), path, path, true, ignore); err == nil || !strings.Contains(err.Error(), "is the database itself") {
+}
+
+func TestABackupReplacesNothingThatItShouldNot(t *testing.T) {
+	path, target := freshPath(t), filepath.Join(t.TempDir(), "backup.db")
+	open(t, path)
+	if _, err := upkeep.Backup(t.Context(), path, path, true); err == nil || !strings.Contains(err.Error(), "is the database itself") {
 		t.Errorf("onto itself: got error %v, want it refused", err)
 	}
 	mustBackUp(t, path, target)
-	if _, err := upkeep.Backup(t.Context(), path, target, false, ignore); err == nil || !strings.Contains(err.Error(), "is there already") {
+	if _, err := upkeep.Backup(t.Context(), path, target, false); err == nil || !strings.Contains(err.Error(), "is there already") {
 		t.Errorf("onto another file: got error %v, want it refused", err)
 	}
-	if _, err := upkeep.Backup(t.Context(), path, target, true, ignore); err != nil {
+	if _, err := upkeep.Backup(t.Context(), path, target, true); err != nil {
 		t.Errorf("with leave to replace it: got error %v, want a backup", err)
 	}
 	if err := os.WriteFile(target+"-wal", []byte("of another"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := upkeep.Backup(t.Context(), path, target, true, ignore); err == nil || !strings.Contains(err.Error(), "belongs to another database") {
+	if _, err := upkeep.Backup(t.Context(), path, target, true); err == nil || !strings.Contains(err.Error(), "belongs to another database") {
 		t.Errorf("beside the log of another: got error %v, want it refused", err)
 	}
 }
@@ -136,7 +144,7 @@ func TestABackupThatCannotBeWholeIsNotThere(t *testing.T) {
 func TestADamagedDatabaseIsNotBackedUp(t *testing.T) {
 	path, folder := freshPath(t), t.TempDir()
 	fillAndDamage(t, path, "pets")
-	_, err := upkeep.Backup(t.Context(), path, filepath.Join(folder, "backup.db"), false, ignore)
+	_, err := upkeep.Backup(t.Context(), path, filepath.Join(folder, "backup.db"), false)
 	if err == nil || !strings.Contains(err.Error(), "malformed") {
 		t.Errorf("got error %v, want one that names the damage", err)
 	}

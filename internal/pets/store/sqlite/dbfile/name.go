@@ -11,6 +11,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"example.com/petstore/internal/reason"
 )
 
 // The endings of the files that SQLite and this package put beside the database.
@@ -36,7 +38,7 @@ func Make(path string) (made bool, err error) {
 		made, err = true, f.Close()
 	}
 	if err != nil {
-		return made, fmt.Errorf("cannot make the database: %w", err)
+		return made, fmt.Errorf("cannot make the database %s: %w", path, reason.Of(err))
 	}
 	return made, nil
 }
@@ -52,12 +54,12 @@ func Find(path string) (file string, err error) {
 	case errors.Is(err, fs.ErrNotExist):
 		return "", fmt.Errorf("there is no database %s; name the right one with --store", path)
 	case err != nil:
-		return "", fmt.Errorf("cannot open the database: %w", err)
+		return "", fmt.Errorf("cannot open the database %s: %w", path, reason.Of(err))
 	case info.IsDir():
 		return "", fmt.Errorf("cannot open the database: %s is a directory", path)
 	}
 	if file, err = filepath.EvalSymlinks(path); err != nil {
-		return "", fmt.Errorf("cannot open the database: %w", err)
+		return "", fmt.Errorf("cannot open the database %s: %w", path, reason.Of(err))
 	}
 	return file, nil
 }

@@ -10,66 +10,52 @@ import (
 	"os"
 	"time"
 
-	driver "modernc.org/sqlite"
-
 	"example.com/petstore/internal/pets/store/sqlite/dbfile"
 	"example.com/petstore/internal/pets/wholefile"
 )
 
-// backupStep is how many pages are copied between two looks at the context: 4 MiB.
-const backupStep = 1024
-
 // Backup writes the database at path, as it is at one moment, to a file of its own:
 // mode 0600, without a log beside it, checked before it has its name. It runs beside
 // servers and comes to an end however much they write; their log grows meanwhile.
-// replace allows it to take the place of a file. Backup calls progress with the part
-// that is done, 0 to 1.
-func Backup(ctx context.Context, path, target string, replace bool, progress func(part float64)) (Report, error) {
+// replace allows it to take the place of a file.
+func Backup(ctx context.Context, path, target string, replace bool) (report Report, err error) {
 	file, err := dbfile.Find(path)
 	if err != nil {
 		return Report{}, err
 	}
-	if err := checkBackupTarget(file, target, replace); err != nil {
-		return Report{}, err
-	}
-	address, err := dbfile.ReadingAddress(path, file)
-	if err != nil {
+	if err := checkBackupTarget(file, target); err != nil {
 		return Report{}, err
 	}
 	defer dbfile.TryShare(file).Close()
-	temporary, err := wholefile.Temporary(target)
+	copied, err := wholefile.Create(target, replace)
 	if err != nil {
-		return Report{}, fmt.Errorf("cannot write %s: %w", target, err)
-	}
-	defer os.Remove(temporary.Name()) // once it has its name, there is nothing to remove
-	if err := temporary.Close(); err != nil {
 		return Report{}, err
 	}
-	if err := copyDatabase(ctx, path, address, temporary.Name(), progress); err != nil {
+	defer func() { err = errors.Join(err, copied.Discard()) }()
+	if err := copied.Close(); err != nil { // SQLite opens it
 		return Report{}, err
 	}
-	report, err := checkFile(ctx, temporary.Name())
-	if err == nil {
+	if err := copyDatabase(ctx, path, file, copied.Name()); err != nil {
+		return Report{}, err
+	}
+	if report, err = checkFile(ctx, copied.Name()); err == nil {
 		err = report.Err()
 	}
 	if err != nil {
 		return report, fmt.Errorf("the copy of %s is not sound, so it was not kept: %w", path, err)
 	}
-	if err := checkBackupTarget(file, target, replace); err != nil { // another program may have written it meanwhile
+	if err := checkBackupTarget(file, target); err != nil { // another program may have come meanwhile
 		return report, err
 	}
-	if err := wholefile.Rename(temporary.Name(), target); err != nil {
-		return report, fmt.Errorf("cannot write %s: %w", target, err)
+	if err := copied.Commit(); err != nil {
+		return report, err
 	}
 	return report, noteBackup(ctx, file)
 }
 
 // checkBackupTarget refuses the database itself, and a file whose log would
 // then belong to another.
-func checkBackupTarget(file, target string, replace bool) error {
-	if err := wholefile.CheckTarget(target, replace); err != nil {
-		return err
-	}
+func checkBackupTarget(file, target string) error {
 	if now, err := os.Stat(target); err == nil {
 		if source, err := os.Stat(file); err == nil && os.SameFile(source, now) {
 			return fmt.Errorf("%s is the database itself; choose another name", target)
@@ -81,8 +67,14 @@ func checkBackupTarget(file, target string, replace bool) error {
 	return nil
 }
 
-// copyDatabase copies the database at address, as it is now, into an empty file.
-func copyDatabase(ctx context.Context, path, address, target string, progress func(float64)) (err error) {
+// copyDatabase copies the database, as it is now, into an empty file. VACUUM INTO is
+// one transaction that reads: it sees no later commit, and none makes it begin anew. It
+// fails at a page that cannot be one.
+func copyDatabase(ctx context.Context, path, file, target string) (err error) {
+	address, err := dbfile.ReadingAddress(path, file)
+	if err != nil {
+		return err
+	}
 	db, err := sql.Open("sqlite", address)
 	if err != nil {
 		return err
@@ -91,46 +83,18 @@ func copyDatabase(ctx context.Context, path, address, target string, progress fu
 	if err := dbfile.CheckOwner(ctx, db); err != nil {
 		return dbfile.Explain(path, err)
 	}
-	if err := copyPages(ctx, db, target, progress); err != nil {
-		return fmt.Errorf("cannot back %s up: %w", path, err)
-	}
-	return nil
-}
-
-// copyPages begins the copy within a transaction that reads: without one, it would
-// begin anew whenever another process commits.
-func copyPages(ctx context.Context, db *sql.DB, target string, progress func(float64)) (err error) {
 	conn, err := db.Conn(ctx)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, conn.Close()) }()
-	for _, query := range []string{"BEGIN DEFERRED", "SELECT count(*) FROM sqlite_schema"} {
-		if _, err := conn.ExecContext(ctx, query); err != nil {
-			return err
-		}
+	if _, err = conn.ExecContext(ctx, "PRAGMA query_only = 0"); err == nil { // it would forbid writing the copy
+		_, err = conn.ExecContext(ctx, "VACUUM INTO ?", dbfile.Address(target, nil))
 	}
-	defer func() {
-		_, rollback := conn.ExecContext(context.WithoutCancel(ctx), "ROLLBACK")
-		err = errors.Join(err, rollback)
-	}()
-	// Whether the copy is on disk is seen to once it is whole.
-	to := dbfile.Address(target, []dbfile.Pragma{{Name: "journal_mode", Value: "OFF"}, {Name: "synchronous", Value: "OFF"}})
-	return conn.Raw(func(c any) error {
-		copying, err := c.(interface {
-			NewBackup(string) (*driver.Backup, error)
-		}).NewBackup(to)
-		if err != nil {
-			return err
-		}
-		for more := true; more && err == nil; {
-			if more, err = copying.Step(backupStep); err == nil && more {
-				progress(1 - float64(copying.Remaining())/float64(copying.PageCount()))
-				err = ctx.Err()
-			}
-		}
-		return errors.Join(err, copying.Finish())
-	})
+	if err != nil {
+		return fmt.Errorf("cannot back %s up: %w", path, err)
+	}
+	return nil
 }
 
 // checkFile folds a log that may lie beside the file into it, has it be a file
@@ -146,7 +110,8 @@ func checkFile(ctx context.Context, file string) (report Report, err error) {
 }
 
 // noteBackup keeps the time of a backup in the database, where servers read it
-// for their figures. A database that may not be written to keeps none.
+// for their figures. A database that may not be written to keeps none. A signal comes
+// too late: the backup is there.
 func noteBackup(ctx context.Context, file string) (err error) {
 	if dbfile.CheckWritable(file) != nil {
 		return nil
@@ -156,15 +121,8 @@ func noteBackup(ctx context.Context, file string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
-	version, err := dbfile.Version(ctx, db)
-	if err != nil || version < backupsVersion {
-		return err
-	}
-	if _, err := db.ExecContext(ctx, "INSERT INTO backups (finished_at) VALUES (?)", time.Now().Unix()); err != nil {
+	if _, err := db.ExecContext(context.WithoutCancel(ctx), "INSERT INTO backups (finished_at) VALUES (?)", time.Now().Unix()); err != nil {
 		return fmt.Errorf("the backup is whole, but its time could not be noted in the database: %w", err)
 	}
 	return nil
 }
-
-// backupsVersion is the migration that makes the table of backups.
-const backupsVersion = 4
