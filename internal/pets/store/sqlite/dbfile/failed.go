@@ -69,8 +69,11 @@ func Recover(ctx context.Context, file string) error {
 	case err != nil:
 		return fmt.Errorf("the process before ended since %s; its log is not in the file yet: %w", note, err)
 	}
-	return os.Truncate(file+lockSuffix, 0)
+	return ForgetFailed(file)
 }
+
+// ForgetFailed removes the note of MarkFailed.
+func ForgetFailed(file string) error { return os.Truncate(file+lockSuffix, 0) }
 
 // CheckFailed refuses a file that waits for Recover.
 func CheckFailed(file string) error {

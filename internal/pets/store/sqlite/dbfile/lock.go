@@ -12,11 +12,12 @@ import (
 	"github.com/gofrs/flock"
 )
 
-// Lock returns the lock of the database, not yet held. A lock file of its own tells whether any process holds the database. Each open
-// Store shares the lock, and a restore has it exclusively. The kernel drops it with
-// the process, however that ends. SQLite's own locks are held only during a
-// transaction. The file stays where it is: processes that have it open and processes
-// that make it anew would not see each other's locks.
+// Lock returns the lock of the database, not yet held. A lock file of its own tells
+// whether any process holds the database. Each open Store shares the lock, and a
+// restore has it exclusively. The kernel drops it with the process, however that ends.
+// SQLite's own locks are held only during a transaction. The file stays where it is:
+// processes that have it open and processes that make it anew would not see each
+// other's locks.
 func Lock(file string) *flock.Flock {
 	return flock.New(file+lockSuffix, flock.SetFlag(os.O_CREATE|os.O_RDWR), flock.SetPermissions(0o600))
 }

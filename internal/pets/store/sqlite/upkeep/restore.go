@@ -54,7 +54,7 @@ func Restore(ctx context.Context, path, backup string, force bool, progress func
 	if err != nil {
 		return report, fmt.Errorf("%s cannot be restored, and %s is as it was: %w", backup, path, err)
 	}
-	return report, swap(restored, file)
+	return report, swap(ctx, restored, file)
 }
 
 // replaceable refuses a database with pets in it, or one that cannot be read.
@@ -67,7 +67,9 @@ func replaceable(ctx context.Context, path, file string, force bool) error {
 		return err
 	}
 	var pets int64
-	err = dbfile.CheckOwner(ctx, db)
+	if err = dbfile.CheckFailed(file); err == nil {
+		err = dbfile.CheckOwner(ctx, db)
+	}
 	if err == nil {
 		err = db.QueryRowContext(ctx, "SELECT count(*) FROM pets").Scan(&pets)
 	}

@@ -1,6 +1,7 @@
 package upkeep
 
 import (
+	"context"
 	"database/sql"
 	"errors"
 	"fmt"
@@ -18,9 +19,9 @@ const asideSuffix = "-replaced"
 
 // swap gives the new file the name of the database. The log of the old one must be gone
 // before that: SQLite would take it for the new one's.
-func swap(restored *wholefile.File, file string) error {
+func swap(ctx context.Context, restored *wholefile.File, file string) error {
 	kept := ""
-	if err := foldLog(file); err != nil {
+	if err := foldLog(ctx, file); err != nil {
 		if kept, err = keepAside(file); err != nil {
 			return err
 		}
@@ -32,6 +33,9 @@ func swap(restored *wholefile.File, file string) error {
 	if err != nil {
 		return explainSwap(err, file, kept)
 	}
+	if err := dbfile.ForgetFailed(file); err != nil { // a note about the old one
+		return err
+	}
 	if kept != "" {
 		return errors.Join(os.Remove(kept), os.Remove(kept+dbfile.LogSuffix))
 	}
@@ -39,22 +43,20 @@ func swap(restored *wholefile.File, file string) error {
 }
 
 // foldLog has SQLite bring the log, if there is one, into the file.
-func foldLog(file string) error {
+func foldLog(ctx context.Context, file string) error {
 	for _, name := range []string{file, file + dbfile.LogSuffix} {
 		if info, err := os.Stat(name); errors.Is(err, fs.ErrNotExist) || err == nil && info.Size() == 0 {
 			return nil
 		}
 	}
+	if err := dbfile.CheckFailed(file); err != nil {
+		return err
+	}
 	db, err := sql.Open("sqlite", dbfile.Address(file, dbfile.WriterPragmas))
 	if err != nil {
 		return err
 	}
-	var busy, pages, folded int
-	err = db.QueryRow("PRAGMA wal_checkpoint(TRUNCATE)").Scan(&busy, &pages, &folded)
-	if err == nil && busy != 0 {
-		err = errors.New("another process reads it")
-	}
-	return errors.Join(err, db.Close())
+	return errors.Join(dbfile.FoldAll(ctx, db), db.Close())
 }
 
 // keepAside gives second names to a database and its log, which are of use only
