@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"example.com/petstore/internal/check"
+	"example.com/petstore/internal/edge/program"
 )
 
 // checkConfig is the configuration of `petstore check`.
@@ -57,8 +58,8 @@ The exit status is 0 if all that was checked holds, 1 if something does not, and
 	flags := cmd.Flags()
 	flags.BoolVar(&cfg.Write, "write", false, "add animals too, which no operation removes")
 	flags.StringVar(&cfg.only, "only", "", `check only the rules whose "group: title" this regular expression matches`)
-	addDurationFlag(flags, &cfg.Timeout, "timeout", 10*time.Second, "how long to wait for one response")
-	addDurationFlag(flags, &cfg.deadline, "deadline", 5*time.Minute, "how long the whole check may take")
+	program.AddDuration(flags, &cfg.Timeout, "timeout", 10*time.Second, "how long to wait for one response")
+	program.AddDuration(flags, &cfg.deadline, "deadline", 5*time.Minute, "how long the whole check may take")
 	flags.IntVar(&cfg.Rate, "rate", 50, "how many requests to send a second; 0 for as many as there are")
 	flags.BoolVar(&cfg.failures, "failures", false, "print only the rules that do not hold")
 	addJSONFlag(flags, &cfg.json)
@@ -69,7 +70,7 @@ func runCheck(ctx context.Context, env environment, cfg checkConfig, address str
 	if err := cfg.complete(env, address); err != nil {
 		return err
 	}
-	ctx, stop := untilSignal(ctx)
+	ctx, stop := program.UntilSignal(ctx)
 	defer stop()
 	ctx, cancel := context.WithTimeout(ctx, cfg.deadline)
 	defer cancel()

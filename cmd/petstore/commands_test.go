@@ -76,7 +76,7 @@ type conversation struct {
 	output string // its standard output
 	stdin  string // the input of the next one
 
-	server   *program
+	server   *runningProgram
 	response *http.Response
 	text     []byte // the response's body
 }
@@ -151,7 +151,7 @@ func (c *conversation) serve(ts *testscript.TestScript, _ bool, args []string) {
 	if line := strings.Join(args, " "); !strings.Contains(line, "--store") && !strings.Contains(line, "--sandbox") {
 		args = append([]string{"--store", ts.Getenv("STORE")}, args...)
 	}
-	c.server = &program{}
+	c.server = &runningProgram{}
 	ctx, cancel := context.WithCancel(context.Background())
 	c.server.start(ctx, cancel, c.environment(ts, append([]string{"serve", "--addr", "127.0.0.1:0", "--drain", "0s"}, args...), &c.server.stdout, &c.server.stderr))
 	address, err := c.server.address()

@@ -3,6 +3,7 @@ package main
 import (
 	"strings"
 
+	"example.com/petstore/internal/edge/program"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
@@ -36,10 +37,10 @@ func completeValues(cmd *cobra.Command) {
 			return
 		}
 		offer := cobra.FixedCompletions(nil, cobra.ShellCompDirectiveNoFileComp)
-		if j, ok := f.Value.(judged); ok && f.Name == "store" {
-			offer = cobra.FixedCompletions(j.words, cobra.ShellCompDirectiveNoFileComp|cobra.ShellCompDirectiveNoSpace) // a path or a host follows
+		if j, ok := f.Value.(program.Judged); ok && f.Name == "store" {
+			offer = cobra.FixedCompletions(j.Words, cobra.ShellCompDirectiveNoFileComp|cobra.ShellCompDirectiveNoSpace) // a path or a host follows
 		} else if ok {
-			offer = cobra.FixedCompletions(j.words, cobra.ShellCompDirectiveNoFileComp)
+			offer = cobra.FixedCompletions(j.Words, cobra.ShellCompDirectiveNoFileComp)
 		}
 		_ = cmd.RegisterFlagCompletionFunc(f.Name, offer) // fails where there is no such flag, or it was called twice
 	})

@@ -2,6 +2,8 @@ package main
 
 import (
 	"errors"
+
+	"example.com/petstore/internal/edge/program"
 )
 
 // usageError is a command line, or a variable in its place, that makes no sense.
@@ -18,14 +20,11 @@ func (u uncheckedError) Unwrap() error { return u.error }
 // exitStatus returns the exit status of the process, as a shell would have it: 128
 // and the signal's number after a signal.
 func exitStatus(err error) int {
-	if i, ok := errors.AsType[*interruption](err); ok {
-		return 128 + int(i.signal)
-	}
-	if _, ok := errors.AsType[usageError](err); ok {
+	status := program.ExitStatus(err)
+	_, usage := errors.AsType[usageError](err)
+	_, unchecked := errors.AsType[uncheckedError](err)
+	if status == 1 && (usage || unchecked) {
 		return 2
 	}
-	if _, ok := errors.AsType[uncheckedError](err); ok {
-		return 2
-	}
-	return 1
+	return status
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"example.com/petstore/internal/edge/program"
 	"example.com/petstore/internal/pets/files"
 	"example.com/petstore/internal/pets/store"
 	"example.com/petstore/internal/pets/wholefile"
@@ -56,7 +57,7 @@ it is whole and on disk.`,
 }
 
 func addFormatFlag(flags *pflag.FlagSet, format *string, otherwise string) {
-	addChoiceFlag(flags, format, "format", "", "csv or ndjson; otherwise as "+otherwise+", tells", string(files.CSV), string(files.NDJSON))
+	program.AddChoice(flags, format, "format", "", "csv or ndjson; otherwise as "+otherwise+", tells", string(files.CSV), string(files.NDJSON))
 }
 
 func exportPets(ctx context.Context, env environment, cfg exportConfig) (err error) {
@@ -72,7 +73,7 @@ func exportPets(ctx context.Context, env environment, cfg exportConfig) (err err
 	case format == "":
 		return usageError{fmt.Errorf("the name %s does not tell the format: end it in .csv or .ndjson, or give --format", cfg.file)}
 	}
-	ctx, stop := untilSignal(ctx)
+	ctx, stop := program.UntilSignal(ctx)
 	defer stop()
 
 	write, outcome := func(to func(io.Writer) error) error { return to(env.stdout) }, "the output is not whole"

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"time"
 
+	"example.com/petstore/internal/edge/program"
 	"github.com/spf13/cobra"
 
 	"example.com/petstore/internal/reason"
@@ -39,7 +40,7 @@ The exit status is 0 if the server is ready, else 1.`,
 		},
 	}
 	flags := cmd.Flags()
-	addListenFlag(flags, &addr, "addr", "127.0.0.1:8080", "the address that serve listens on")
+	program.AddListen(flags, &addr, "addr", "127.0.0.1:8080", "the address that serve listens on")
 	flags.StringVar(&tlsCert, "tls-cert", "", "the `file` of the certificate that serve has, if any: the server is asked by HTTPS")
 	return cmd
 }

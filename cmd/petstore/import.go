@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"example.com/petstore/internal/edge/program"
 	"example.com/petstore/internal/pets"
 	"example.com/petstore/internal/pets/files"
 	"example.com/petstore/internal/pets/store"
@@ -85,7 +86,7 @@ func importPets(ctx context.Context, env environment, cfg importConfig) (err err
 	if err != nil {
 		return err
 	}
-	ctx, stop := untilSignal(ctx)
+	ctx, stop := program.UntilSignal(ctx)
 	defer stop()
 	src, err := files.Open(cfg.file, env.stdin)
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"example.com/petstore/internal/edge/program"
 	"example.com/petstore/internal/pets"
 	"example.com/petstore/internal/pets/store"
 )
@@ -80,7 +81,7 @@ func keyNamed(keys []pets.Key, named string, now time.Time) (pets.Key, error) {
 // confirm asks the person at the terminal and returns nil for a yes. untouched
 // says that nothing was done, for every other reply and for Ctrl-C.
 func confirm(ctx context.Context, env environment, question, untouched string) error {
-	ctx, stop := untilSignal(ctx)
+	ctx, stop := program.UntilSignal(ctx)
 	defer stop()
 	fmt.Fprint(env.stderr, question+" [y/N] ")
 	read := make(chan string, 1)

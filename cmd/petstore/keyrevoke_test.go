@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"example.com/petstore/internal/edge/program"
 	"example.com/petstore/internal/pets"
 )
 
@@ -33,7 +34,7 @@ func TestAnInterruptedQuestionSaysThatNothingWasDone(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	stdin, typing := io.Pipe()
 	t.Cleanup(func() { _ = typing.Close() })
-	stderr := &onWrite{do: func() { cancel(&interruption{2}) }}
+	stderr := &onWrite{do: func() { cancel(&program.Interruption{Signal: 2}) }}
 	err := confirm(ctx, environment{stdin: stdin, stderr: stderr}, "Revoke it?", "nothing was revoked")
 	if err == nil || err.Error() != "interrupted; nothing was revoked" || exitStatus(err) != 130 {
 		t.Errorf("got error %v, want one that says that nothing was revoked, and exit status 130", err)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"example.com/petstore/internal/edge/program"
 	"example.com/petstore/internal/pets"
 	"example.com/petstore/internal/pets/store"
 )
@@ -48,8 +49,8 @@ request with the API key that it began with.`,
 	}
 	flags := cmd.Flags()
 	addStoreFlag(flags, &address)
-	addDurationFlag(flags, &overlap, "overlap", day, "how long the old key works on, such as 7d or 12h; 0s ends it at once")
-	addDurationFlag(flags, &lifetime, "expires-in", 0, "how long the new key works, such as 30d or 12h; 0 for ever")
+	program.AddDuration(flags, &overlap, "overlap", 24*time.Hour, "how long the old key works on, such as 7d or 12h; 0s ends it at once")
+	program.AddDuration(flags, &lifetime, "expires-in", 0, "how long the new key works, such as 30d or 12h; 0 for ever")
 	addJSONFlag(flags, &asJSON)
 	return cmd
 }

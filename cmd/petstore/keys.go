@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"example.com/petstore/internal/edge/program"
 	"example.com/petstore/internal/pets"
 	"example.com/petstore/internal/pets/store"
 )
@@ -58,7 +59,7 @@ With --json the key is the property "key" of an object.`,
 	}
 	flags := cmd.Flags()
 	addStoreFlag(flags, &address)
-	addDurationFlag(flags, &lifetime, "expires-in", 0, "how long the key works, such as 30d or 12h; 0 for ever")
+	program.AddDuration(flags, &lifetime, "expires-in", 0, "how long the key works, such as 30d or 12h; 0 for ever")
 	flags.BoolVar(&readOnly, "read-only", false, "the key may list and fetch animals, and add none")
 	addJSONFlag(flags, &asJSON)
 	return cmd

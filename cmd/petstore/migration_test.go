@@ -77,7 +77,7 @@ func buildNextVersion(t *testing.T) (path string) {
 // serves.
 func startProgram(t *testing.T, path, store string, args ...string) *replica {
 	t.Helper()
-	p := &program{exited: make(chan int, 1)}
+	p := &runningProgram{exited: make(chan int, 1)}
 	cmd := exec.Command(path, append([]string{"serve"}, args...)...)
 	cmd.Env = append(os.Environ(), "PETSTORE_API_KEYS="+testKey, "PETSTORE_STORE="+store, "PETSTORE_ADDR=127.0.0.1:0", "PETSTORE_DRAIN=0s")
 	cmd.Stderr = &p.stderr

@@ -10,14 +10,14 @@ import (
 	"time"
 )
 
-// program is the program while it runs, in this process.
-type program struct {
+// runningProgram is the program while it runs, in this process.
+type runningProgram struct {
 	stdout, stderr output
 	cancel         context.CancelFunc
 	exited         chan int
 }
 
-func (p *program) start(ctx context.Context, cancel context.CancelFunc, env environment) {
+func (p *runningProgram) start(ctx context.Context, cancel context.CancelFunc, env environment) {
 	p.cancel = cancel
 	p.exited = make(chan int, 1)
 	go func() { p.exited <- run(ctx, env) }()
@@ -26,7 +26,7 @@ func (p *program) start(ctx context.Context, cancel context.CancelFunc, env envi
 var servingLine = regexp.MustCompile(`msg"?[=:]"?serving"?.*address"?[=:]"?(https?://[^" ]+)`)
 
 // address waits for the line that says where the server listens.
-func (p *program) address() (string, error) {
+func (p *runningProgram) address() (string, error) {
 	for end := time.Now().Add(giveUp); time.Now().Before(end); time.Sleep(time.Millisecond) {
 		if match := servingLine.FindStringSubmatch(p.stderr.String()); match != nil {
 			return match[1], nil
@@ -45,7 +45,7 @@ var tokenPattern = regexp.MustCompile(`psk_[0-9A-Za-z]{8}_\w+`)
 
 // end stops the program and returns what is wrong with its end: another exit
 // status than 0, or an API key in its log.
-func (p *program) end(secrets ...string) error {
+func (p *runningProgram) end(secrets ...string) error {
 	p.cancel()
 	select {
 	case code := <-p.exited:

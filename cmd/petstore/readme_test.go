@@ -19,7 +19,7 @@ func TestTheOperatorsPageHasEveryFlagOfServeWithItsVariableAndDefault(t *testing
 		if f.DefValue != "" {
 			value = "`" + f.DefValue + "` "
 		}
-		want := fmt.Sprintf("| `--%s` | `%s` | %s|", f.Name, variable(f.Name), value)
+		want := fmt.Sprintf("| `--%s` | `%s` | %s|", f.Name, variables.Of(f.Name), value)
 		if !strings.Contains(string(page), want) {
 			t.Errorf("deploy/README.md: got no row that begins %s, want one", want)
 		}

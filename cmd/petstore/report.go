@@ -7,6 +7,7 @@ import (
 	"io"
 	"strings"
 
+	"example.com/petstore/internal/edge/program"
 	"example.com/petstore/internal/pets/store"
 	"example.com/petstore/internal/pets/wholefile"
 )
@@ -14,7 +15,7 @@ import (
 // untilInterrupted runs f, which works on a whole SQLite file, until a signal. outcome
 // describes the file after one.
 func untilInterrupted(ctx context.Context, outcome string, f func(context.Context) error) error {
-	ctx, stop := untilSignal(ctx)
+	ctx, stop := program.UntilSignal(ctx)
 	defer stop()
 	err := f(ctx)
 	if _, done := errors.AsType[*wholefile.UnsyncedError](err); err != nil && ctx.Err() != nil && !done {

@@ -1,15 +1,13 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
+	"example.com/petstore/internal/edge/program"
 	"example.com/petstore/internal/pets/store"
 )
 
@@ -35,17 +33,13 @@ Exit status:
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
-			return fromEnvironment(cmd.Flags(), env.getenv)
+			return variables.Set(cmd.Flags(), env.getenv)
 		},
 		Args: unknownCommand,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		if e, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
-			f := e.GetFlag()
-			err = fmt.Errorf("--%s%s: %s", f.Name, shownValue(f, " ", e.GetValue()), explainValue(f, e))
-		}
-		return usageError{fmt.Errorf("%w; see %s -h", err, cmd.CommandPath())}
+		return usageError{fmt.Errorf("%w; see %s -h", program.FlagError(err), cmd.CommandPath())}
 	})
 	root.AddCommand(serveCommand(env), keysCommand(env), importCommand(env), exportCommand(env), backupCommand(env), restoreCommand(env), verifyCommand(env), checkCommand(env), healthCommand(), versionCommand(), describeCommand())
 	root.SetIn(env.stdin)
@@ -107,47 +101,12 @@ func notifyOn(stderr io.Writer) store.Option {
 	return store.Notify(func(message string) { fmt.Fprintln(stderr, "petstore: "+visible(message)) })
 }
 
-// variable returns the variable that stands in for a flag.
-func variable(flag string) string {
-	return "PETSTORE_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
-}
-
-// hasVariable reports whether a variable can stand in for the flag. A variable
-// lasts longer than the command that a person had in mind for it: so none forces,
-// says yes, or changes what a command prints.
-func hasVariable(flag string) bool {
-	return !slices.Contains([]string{"help", "version", "force", "yes", "check", "json"}, flag)
-}
-
 // describeVariables has -h name each flag's variable.
 func describeVariables(cmd *cobra.Command) {
-	cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
-		if hasVariable(f.Name) {
-			f.Usage += " [$" + variable(f.Name) + "]"
-		}
-	})
+	variables.Describe(cmd.LocalFlags())
 	for _, sub := range cmd.Commands() {
 		if sub.Name() != "completion" {
 			describeVariables(sub)
 		}
 	}
-}
-
-// fromEnvironment sets the flags that the command line does not from their
-// variables.
-func fromEnvironment(flags *pflag.FlagSet, getenv func(string) string) error {
-	var errs []error
-	flags.VisitAll(func(f *pflag.Flag) {
-		if f.Changed || !hasVariable(f.Name) {
-			return
-		}
-		value := getenv(variable(f.Name))
-		if value == "" {
-			return
-		}
-		if err := flags.Set(f.Name, value); err != nil {
-			errs = append(errs, usageError{fmt.Errorf("%s%s, which stands for --%s: %s", variable(f.Name), shownValue(f, "=", value), f.Name, explainValue(f, err))})
-		}
-	})
-	return errors.Join(errs...)
 }

@@ -27,6 +27,7 @@ import (
 
 	"example.com/petstore/internal/edge/docs"
 	"example.com/petstore/internal/edge/metrics"
+	"example.com/petstore/internal/edge/program"
 )
 
 // edge is the handler of a service.
@@ -73,6 +74,9 @@ func newEdge(s Service) (*edge, error) {
 	if e.links, err = linkBase(s.PublicURL, e.base); err != nil {
 		return nil, err
 	}
+	if s.PublicURL != "" {
+		e.PublicURL = e.links
+	}
 	operations, err := operationsOf(doc, e.base, e.docsAddress())
 	if err != nil {
 		return nil, err
@@ -97,16 +101,18 @@ func newEdge(s Service) (*edge, error) {
 	return e, err
 }
 
-// linkBase returns the beginning of links.
+// linkBase returns the beginning of links: base, or the public address, which ends in
+// base whether it was given so or not.
 func linkBase(publicURL, base string) (string, error) {
 	if publicURL == "" {
 		return base, nil
 	}
 	u, err := url.Parse(publicURL)
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || !strings.HasSuffix(publicURL, base) || strings.HasSuffix(publicURL, "/") {
-		return "", fmt.Errorf("edge.Service: PublicURL %q is not an http or https address that ends in %q, the path of the document's servers", publicURL, base)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.User != nil ||
+		u.RawQuery != "" || u.ForceQuery || u.Fragment != "" || strings.ContainsAny(publicURL, "<>#") {
+		return "", program.UsageError{Err: fmt.Errorf("the public address %q must be an http or https address without user, query or fragment, such as https://api.example.com%s", publicURL, base)}
 	}
-	return publicURL, nil
+	return strings.TrimSuffix(strings.TrimRight(publicURL, "/"), base) + base, nil
 }
 
 // ServeHTTP settles how the path is encoded before Echo routes by it: to Echo,

@@ -85,7 +85,7 @@ func TestNewRefusesADocumentItCannotKeep(t *testing.T) {
 }
 
 func TestNewRefusesABaseThatLinksCannotBeginWith(t *testing.T) {
-	for _, base := range []string{"/v1", "/", "https://pets.example.com", "https://pets.example.com/v1/", "http://pets\x00/v1", "http://a;b/v1", "http://a,b/v1"} {
+	for _, base := range []string{"/v1", "/", "pets.example.com/v1", "ftp://pets.example.com/v1", "https://me@pets.example.com/v1", "https://pets.example.com/v1?x", "http://pets\x00/v1", "http://a;b/v1", "http://a,b/v1"} {
 		cfg := catalogue(gen.Document)
 		cfg.PublicURL = base
 		if _, err := New(cfg); err == nil {

@@ -1,4 +1,4 @@
-package main
+package program
 
 import (
 	"errors"
@@ -16,7 +16,8 @@ const day = 24 * time.Hour
 // 1d12h.
 type duration time.Duration
 
-func addDurationFlag(flags *pflag.FlagSet, d *time.Duration, name string, value time.Duration, usage string) {
+// AddDuration adds a flag that takes a duration, in days too.
+func AddDuration(flags *pflag.FlagSet, d *time.Duration, name string, value time.Duration, usage string) {
 	*d = value
 	flags.Var((*duration)(d), name, usage)
 }

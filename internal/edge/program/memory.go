@@ -1,4 +1,4 @@
-package main
+package program
 
 import (
 	"errors"
@@ -34,7 +34,7 @@ func tuneMemory(getenv func(string) string, logger *slog.Logger) {
 	}
 }
 
-// sampleAllocations has profiles of memory filled from now on, at Go's own rate. Go
-// would sample in every program that can serve them, at half a per cent of a request;
-// main ends that.
+// sampleAllocations has profiles of memory filled from now on, at Go's own rate. A
+// program that sets runtime.MemProfileRate to 0 at its start spares half a per cent of
+// a request until then.
 var sampleAllocations = sync.OnceFunc(func() { runtime.MemProfileRate = 512 << 10 })

@@ -1,0 +1,53 @@
+package program
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/pflag"
+)
+
+// Variables are the variables of the environment that stand in for flags. It is the
+// name of the service: the flag --log-level of the service notes is NOTES_LOG_LEVEL.
+type Variables string
+
+// Of returns the variable that stands in for a flag, "" where none can: a variable
+// lasts longer than the command that a person had in mind for it, so none forces,
+// says yes, or changes what a command prints.
+func (v Variables) Of(flag string) string {
+	if slices.Contains([]string{"help", "version", "force", "yes", "check", "json"}, flag) {
+		return ""
+	}
+	return strings.ToUpper(string(v) + "_" + strings.ReplaceAll(flag, "-", "_"))
+}
+
+// Describe has -h name each flag's variable.
+func (v Variables) Describe(flags *pflag.FlagSet) {
+	flags.VisitAll(func(f *pflag.Flag) {
+		if variable := v.Of(f.Name); variable != "" {
+			f.Usage += " [$" + variable + "]"
+		}
+	})
+}
+
+// Set sets the flags that the command line does not from their variables. Its error
+// is a UsageError.
+func (v Variables) Set(flags *pflag.FlagSet, getenv func(string) string) error {
+	var errs []error
+	flags.VisitAll(func(f *pflag.Flag) {
+		variable := v.Of(f.Name)
+		if f.Changed || variable == "" {
+			return
+		}
+		value := getenv(variable)
+		if value == "" {
+			return
+		}
+		if err := flags.Set(f.Name, value); err != nil {
+			errs = append(errs, UsageError{fmt.Errorf("%s%s, which stands for --%s: %s", variable, shown(f, "=", value), f.Name, explain(f, err))})
+		}
+	})
+	return errors.Join(errs...)
+}
