@@ -37,6 +37,8 @@ func TestTheDocs(t *testing.T) {
 		{"are used by the keyboard alone", theDocsAreUsedByTheKeyboard},
 		{"work behind a proxy that puts them deeper", theDocsWorkBehindAProxy},
 		{"can be read by everybody", theDocsCanBeReadByEverybody},
+		{"show text in the search, and every status", theDocsShowTextAndEveryStatus},
+		{"bring the response into view on a phone", theDocsBringTheResponseIntoView},
 	} {
 		t.Run(test.name, func(t *testing.T) { test.run(t, browser) })
 	}
@@ -235,6 +237,40 @@ func theDocsWorkBehindAProxy(t *testing.T, browser context.Context) {
 		}
 		p.closeRequest()
 	}
+}
+
+func theDocsShowTextAndEveryStatus(t *testing.T, browser context.Context) {
+	s := start(t)
+	p := open(t, browser, s.URL+"/docs", "light", desk)
+	const results = `[...document.querySelectorAll("[role=option][id^=search-result-]")].map((e) => e.innerText).join(" ")`
+	p.do(chromedp.KeyEvent("k", chromedp.KeyModifiers(chromedp.ModifierCtrl)))
+	p.until(`document.activeElement.tagName === "INPUT" && document.activeElement.placeholder !== "Token"`)
+	p.do(chromedp.KeyEvent("errors"))
+	p.until(results + `.includes("Every response that is not a success carries an")`)
+	p.until(`!/[\x60]|\*\*/.test(` + results + `)`)
+	p.do(chromedp.KeyEvent("\x1b"))
+
+	// The tabs of all statuses lie within the card, none below another element.
+	const tabs = `[...document.querySelectorAll('[id$="tag/pets/createPet"] .tab-list [role=tab]')]`
+	p.until(tabs + `.length === 10`)
+	eval[any](p, tabs+`[0].scrollIntoView({ block: "center" })`)
+	p.until(tabs + `.every((tab) => {
+		const box = tab.getBoundingClientRect()
+		return tab.contains(document.elementFromPoint(box.x + box.width / 2, box.y + box.height / 2))
+	})`)
+}
+
+func theDocsBringTheResponseIntoView(t *testing.T, browser context.Context) {
+	s := start(t)
+	p := open(t, browser, s.URL+"/docs", "dark", phone)
+	p.authorize()
+	p.openRequest("createPet")
+	p.send("201 Created")
+	p.until(`(() => {
+		const body = document.querySelector('.scalar-client .cm-content[aria-label="Response body"]')
+		const box = body?.getBoundingClientRect()
+		return box && body.contains(document.elementFromPoint(box.x + 20, box.y + 20))
+	})()`)
 }
 
 // theDocsCanBeReadByEverybody holds the page against axe-core's rules and the

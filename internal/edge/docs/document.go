@@ -18,8 +18,9 @@ type reading struct {
 }
 
 // forReading returns the page's own copy of the document: the quick start comes
-// first, the sections of the descriptions after the operations, each operation
-// has its samples, and a deprecated one says so beside its name.
+// first, then each section of the descriptions as an entry of the navigation, then
+// the operations. Each operation has its samples, and a deprecated one says so
+// beside its name.
 func forReading(p Page) (reading, error) {
 	var doc yaml.Node
 	if err := yaml.Unmarshal(p.Document, &doc); err != nil {
@@ -35,14 +36,14 @@ func forReading(p Page) (reading, error) {
 		tags = &yaml.Node{Kind: yaml.SequenceNode}
 		set(root, "tags", tags)
 	}
-	intro, reference := cut(info)
+	intro, sections := cut(info)
 	for _, tag := range tags.Content {
 		first, rest := cut(tag)
 		set(tag, "description", text(first))
-		reference = rest + reference
+		sections = append(rest, sections...)
 	}
 	set(info, "description", text(intro+p.QuickStart))
-	tags.Content = append(tags.Content, mapping("name", "Reference", "description", reference))
+	tags.Content = append(sections, tags.Content...)
 
 	for _, item := range values(child(root, "paths")) {
 		for _, o := range values(item) {
@@ -79,22 +80,25 @@ func forReading(p Page) (reading, error) {
 	return r, nil
 }
 
-var (
-	firstHeading = regexp.MustCompile(`(?m)^#`)
-	headings     = regexp.MustCompile(`(?m)^#+ `)
-)
+// heading is a heading of a description, of any rank, with the line's end.
+var heading = regexp.MustCompile(`(?m)^#+ (.*)\n`)
 
-// cut returns the first paragraph of a description, and its sections, all of
-// one rank.
-func cut(described *yaml.Node) (intro, sections string) {
+// cut returns the first paragraph of a description, and each of its sections as a tag
+// of its own: the page's navigation lists tags.
+func cut(described *yaml.Node) (intro string, sections []*yaml.Node) {
 	d := child(described, "description")
 	if d == nil {
-		return "", ""
-	}
-	if at := firstHeading.FindStringIndex(d.Value); at != nil {
-		sections = headings.ReplaceAllString(d.Value[at[0]:], "### ") + "\n"
+		return "", nil
 	}
 	intro, _, _ = strings.Cut(d.Value, "\n\n")
+	found := heading.FindAllStringSubmatchIndex(d.Value, -1)
+	for i, at := range found {
+		end := len(d.Value)
+		if i+1 < len(found) {
+			end = found[i+1][0]
+		}
+		sections = append(sections, mapping("name", d.Value[at[2]:at[3]], "description", strings.TrimSpace(d.Value[at[1]:end])+"\n"))
+	}
 	return strings.TrimSpace(intro) + "\n", sections
 }
 

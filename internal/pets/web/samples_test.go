@@ -1,7 +1,8 @@
-package web
+package web_test
 
 import (
 	"bytes"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -15,6 +16,7 @@ import (
 
 	"example.com/petstore/gen"
 	"example.com/petstore/internal/edge/docs"
+	"example.com/petstore/internal/pets/web"
 )
 
 // language is a client with a quick start and a story, both of which `make sdk`
@@ -148,32 +150,42 @@ func TestTheCurlLinesDoWhatTheySay(t *testing.T) {
 	for id, want := range map[string]string{
 		"listPets": "GET /v1/pets?status=available", "createPet": "POST /v1/pets", "getPet": "GET /v1/pets/1", "quickstart.md": "GET /v1/pets",
 	} {
-		cmd := exec.Command("sh", "-c", asCurl+lines[id])
-		cmd.Env = []string{"KEY=a-key"}
-		out, err := cmd.Output()
-		if err != nil {
-			t.Fatalf("%s: %v", lines[id], err)
+		r := asRequest(t, lines[id])
+		got := r.Method + " " + r.URL.RequestURI()
+		if got != want || r.Header.Get("Authorization") != "Bearer "+fixedKey {
+			t.Errorf("%s: got %s with Authorization %q, want %s with Bearer "+fixedKey, lines[id], got, r.Header.Get("Authorization"), want)
 		}
-		r := httptest.NewRequest("GET", "/", nil)
-		args := strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00")
-		var body string
-		for i, arg := range args {
-			switch {
-			case arg == "-H":
-				name, value, _ := strings.Cut(args[i+1], ": ")
-				r.Header.Set(name, value)
-			case arg == "-d":
-				r.Method, body = http.MethodPost, args[i+1]
-			}
+		if r.Method != http.MethodPost {
+			continue
 		}
-		got := r.Method + " " + strings.TrimPrefix(args[len(args)-1], "http://127.0.0.1:8080")
-		if got != want || r.Header.Get("Authorization") != "Bearer a-key" {
-			t.Errorf("%s: got %s with Authorization %q, want %s with Bearer a-key", lines[id], got, r.Header.Get("Authorization"), want)
-		}
-		if r.Method == http.MethodPost && (body != `{"name": "Frank", "categoryId": 1}` || r.Header.Get("Content-Type") != "application/json") {
-			t.Errorf("%s: got the body %s, want an animal as application/json", lines[id], body)
+		if body, err := io.ReadAll(r.Body); err != nil || string(body) != `{"name": "Frank", "categoryId": 1}` || r.Header.Get("Content-Type") != "application/json" {
+			t.Errorf("%s: got the body %s (%v), want an animal as application/json", lines[id], body, err)
 		}
 	}
+}
+
+// asRequest returns the request that a shell and curl make of a line, with the key of
+// the sandbox.
+func asRequest(t *testing.T, line string) *http.Request {
+	t.Helper()
+	cmd := exec.Command("sh", "-c", asCurl+line)
+	cmd.Env = []string{"KEY=" + fixedKey}
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("%s: %v", line, err)
+	}
+	args := strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00")
+	r := httptest.NewRequest(http.MethodGet, strings.TrimPrefix(args[len(args)-1], "http://127.0.0.1:8080"), nil)
+	for i, arg := range args {
+		switch arg {
+		case "-H":
+			name, value, _ := strings.Cut(args[i+1], ": ")
+			r.Header.Set(name, value)
+		case "-d":
+			r.Method, r.Body, r.ContentLength = http.MethodPost, io.NopCloser(strings.NewReader(args[i+1])), int64(len(args[i+1]))
+		}
+	}
+	return r
 }
 
 // shown is the part of the page's own copy of the document that the tests read.
@@ -190,7 +202,7 @@ type shown struct {
 // ofPage returns the page's own copy of the document.
 func ofPage(t *testing.T) (doc shown, text string) {
 	t.Helper()
-	site, err := docs.New(docs.Page{Document: gen.Document, Base: "/v1", QuickStart: quickStart, Samples: samples})
+	site, err := docs.New(docs.Page{Document: gen.Document, Base: "/v1", QuickStart: web.QuickStart, Samples: web.Samples})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -232,14 +244,20 @@ func TestThePageHasSamplesOfEveryClientBesideEveryOperation(t *testing.T) {
 	}
 }
 
-func TestThePageBeginsWithTheQuickStartAndEndsWithTheReference(t *testing.T) {
+func TestThePageHasAnEntryForEachSectionBeforeTheOperations(t *testing.T) {
 	doc, text := ofPage(t)
 	if d := doc.Info.Description; !strings.Contains(d, "## Quick start") || strings.Contains(d, "| Status |") || !strings.HasPrefix(d, "A catalogue of animals") {
 		t.Errorf("description: got %q, want the first paragraph and the quick start", d)
 	}
-	last := doc.Tags[len(doc.Tags)-1]
-	if last.Name != "Reference" || !strings.Contains(last.Description, "### Errors\n") || !strings.Contains(last.Description, "| 404 | `not_found` |") {
-		t.Errorf("the last tag: got %+v, want the reference, with the table of errors", last)
+	var names []string
+	for _, tag := range doc.Tags {
+		names = append(names, tag.Name)
+		if tag.Name == "Errors" && !strings.Contains(tag.Description, "| 404 | `not_found` |") {
+			t.Errorf("Errors: got %q, want the table of errors", tag.Description)
+		}
+	}
+	if want := []string{"Authentication", "Errors", "Safe retries", "Numbers", "Evolution", "Links", "Changes", "pets"}; !slices.Equal(names, want) {
+		t.Errorf("entries: got %v, want %v", names, want)
 	}
 	for _, heading := range regexp.MustCompile(`(?m)^ *#+ .*`).FindAllString(string(gen.Document), -1) {
 		if !strings.Contains(text, strings.TrimLeft(heading, "# ")) {

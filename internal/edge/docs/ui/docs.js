@@ -63,10 +63,35 @@ const mend = () => {
   }
 }
 
+// The search shows descriptions as they were written, in Markdown.
+const plain = (text) => text.replace(/\[([^\]]*)\]\([^)]*\)/g, '$1').replace(/`|\*\*|^#+ /gm, '')
+const mendSearch = () => {
+  for (const result of document.querySelectorAll('[role=option][id^=search-result-]')) {
+    const texts = document.createTreeWalker(result, NodeFilter.SHOW_TEXT)
+    while (texts.nextNode()) {
+      const { data } = texts.currentNode
+      if (plain(data) !== data) texts.currentNode.data = plain(data)
+    }
+  }
+}
+
+// On a narrow screen the response comes below the whole request, out of view.
+let shownResponse = ''
+const followResponse = () => {
+  const figures = document.querySelector('.scalar-client .request-response-header .animate-response-children')
+  const response = figures?.innerText.trim() ?? ''
+  if (response === shownResponse) return
+  shownResponse = response
+  const section = figures?.closest('section')
+  if (response && section.getBoundingClientRect().top > innerHeight / 2) section.scrollIntoView({ block: 'start' })
+}
+
+const mendAll = () => [mend, mendSearch, followResponse].forEach((f) => f())
+
 const show = async () => {
   const text = await (await fetch(place.document)).text()
   keepNumbersExact()
-  new MutationObserver(mend).observe(document.body, { subtree: true, childList: true, attributeFilter: ['aria-selected', 'tabindex', 'role'] })
+  new MutationObserver(mendAll).observe(document.body, { subtree: true, childList: true, characterData: true, attributeFilter: ['aria-selected', 'tabindex', 'role'] })
   Scalar.createApiReference('#docs', {
     content: place.server.startsWith('http') ? text.replaceAll(place.server, here) : text, // in commands to copy
     servers: servers(),
@@ -83,6 +108,7 @@ const show = async () => {
     telemetry: false,
     agent: { disabled: true },
     hideClientButton: true,
+    hiddenClients: true, // only the samples of the document, which are tested
     showDeveloperTools: 'never',
   })
 }

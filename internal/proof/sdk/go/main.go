@@ -60,10 +60,10 @@ func story(ctx context.Context, base, key string) error {
 	if err != nil {
 		return err
 	}
-	if err := client.Check(got.JSON200, got.HTTPResponse, got.Body); err != nil {
-		return err
+	if got.JSON200 == nil {
+		return fmt.Errorf("%s: %s", got.Status(), got.Body)
 	}
-	fmt.Printf("got %d %s, category %d; this operation ends on %s\n", got.JSON200.ID, got.JSON200.Name, got.JSON200.CategoryID, *got.Headers200.Sunset)
+	fmt.Printf("got %d %s, category %d; this operation ends on %s\n", got.JSON200.ID, got.JSON200.Name, got.JSON200.CategoryID, got.HTTPResponse.Header.Get("Sunset"))
 
 	// A refusal comes as an error that says why.
 	for _, err := range client.All(ctx, c, &client.ListPetsParams{Limit: new(101)}) {

@@ -1,0 +1,7 @@
+package web
+
+// The texts of the page, for tests.
+var (
+	QuickStart = quickStart
+	Samples    = samples
+)
