@@ -13,20 +13,21 @@ type door struct {
 	authorize    func(caller Identity, o Operation) error
 	realm        string
 
-	noKey, wrongKey *problem
+	noKey, malformed, wrongKey *problem
 }
 
 func newDoor(s *Service) door {
 	d := door{authenticate: s.Authenticate, authorize: s.Authorize, realm: s.Name}
-	d.noKey, d.wrongKey = d.unauthorized("", ""), d.unauthorized("invalid_token", "")
+	d.noKey, d.malformed = d.unauthorized("", "", "missing"), d.unauthorized("", "", "malformed")
+	d.wrongKey = d.unauthorized("invalid_token", "", "")
 	return d
 }
 
 // unauthorized returns a 401. Its challenge (RFC 6750, section 3) tells a client that
 // sent no key from one whose key is not valid. The body is the same for both, but
-// where description says more.
-func (d door) unauthorized(fault, description string) *problem {
-	p := &problem{status: http.StatusUnauthorized, code: codeUnauthorized, message: "a valid API key is required, sent as Authorization: Bearer API_KEY"}
+// where description says more. The reason is for the log.
+func (d door) unauthorized(fault, description, reason string) *problem {
+	p := &problem{reason: reason, status: http.StatusUnauthorized, code: codeUnauthorized, message: "a valid API key is required, sent as Authorization: Bearer API_KEY"}
 	if description != "" {
 		p.message = description
 	}
@@ -49,15 +50,20 @@ func (d door) challenge(fault, description string) http.Header {
 // for it. Where the key is known, the caller has its ID whatever the error.
 func (d door) open(r *http.Request, o Operation) (caller Identity, err error) {
 	token, ok := bearerToken(r.Header)
-	if !ok {
+	if !ok && len(r.Header["Authorization"]) == 0 {
 		return Identity{}, d.noKey
+	}
+	if !ok {
+		return Identity{}, d.malformed
 	}
 	caller, err = d.authenticate(r.Context(), token)
 	if invalid, ok := errors.AsType[*InvalidKey](err); ok {
 		if invalid.Tell == "" {
-			return Identity{ID: invalid.KeyID}, d.wrongKey
+			p := *d.wrongKey
+			p.reason = invalid.Reason
+			return Identity{ID: invalid.KeyID}, &p
 		}
-		return Identity{ID: invalid.KeyID}, d.unauthorized("invalid_token", invalid.Tell)
+		return Identity{ID: invalid.KeyID}, d.unauthorized("invalid_token", invalid.Tell, invalid.Reason)
 	}
 	if err != nil {
 		return Identity{}, unavailable(err)

@@ -102,16 +102,39 @@ func TestAKeyOfTheStoreOpensTheServiceUnlessItIsRevokedOrExpired(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.send(t, "GET", petsPath, "", good).wants(t, 200, "", "")
-	for name, header := range map[string]string{"expired": expired, "revoked": revoked} {
+	for header, want := range map[string]string{expired: "the API key has expired", revoked: "the API key was revoked"} {
 		resp := s.send(t, "GET", petsPath, "", header)
-		resp.wants(t, 401, "unauthorized", "")
-		if got := resp.Header.Get("WWW-Authenticate"); got != invalidToken {
-			t.Errorf("WWW-Authenticate of the %s key: got %s, want %s", name, got, invalidToken)
+		resp.wants(t, 401, "unauthorized", want)
+		if got, want := resp.Header.Get("WWW-Authenticate"), invalidToken+`, error_description="`+want+`"`; got != want {
+			t.Errorf("WWW-Authenticate: got %s, want %s", got, want)
 		}
 	}
 }
 
-func TestAll401BodiesAreTheSame(t *testing.T) {
+// The client hears of a reason only where its secret is right; the operator of all.
+func TestTheLogHasTheReasonOfEach401AndTheKeyThatWasRecognised(t *testing.T) {
+	s := start(t)
+	k, expired := storedKey(t, s, time.Now().Add(-time.Hour), time.Minute)
+	r, revoked := storedKey(t, s, time.Now(), 0)
+	if _, err := s.store.RevokeKey(t.Context(), r.ID, time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	for i, c := range []struct{ header, reason, key string }{
+		{"Accept: */*", "missing", ""},
+		{"Authorization: Basic x", "malformed", ""},
+		{"Authorization: Bearer another-api-key-for-tests", "unknown", ""},
+		{expired, "expired", k.ID},
+		{revoked, "revoked", r.ID},
+	} {
+		s.send(t, "GET", petsPath, "", c.header).wants(t, 401, "unauthorized", "")
+		line := s.log.wantLines(t, i+1)[i]
+		if line["reason"] != c.reason || line["key"] != c.key {
+			t.Errorf("%s: got reason %v, key %v in the log, want %q, %q", c.header, line["reason"], line["key"], c.reason, c.key)
+		}
+	}
+}
+
+func TestAll401BodiesWithoutARightSecretAreTheSame(t *testing.T) {
 	s := start(t)
 	first := s.send(t, "GET", petsPath, "").body
 	for _, resp := range []response{

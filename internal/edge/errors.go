@@ -36,6 +36,7 @@ type problem struct {
 	code, message string
 	header        http.Header
 	cause         error
+	reason        string // of a 401, for the log alone
 }
 
 func (p *problem) Error() string {

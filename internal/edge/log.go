@@ -39,6 +39,9 @@ func (e *edge) log(x *exchange, err error) {
 	if id := traceID(r.Header); id != "" {
 		record.AddAttrs(slog.String("trace_id", id))
 	}
+	if p, ok := errors.AsType[*problem](err); ok && p.reason != "" {
+		record.AddAttrs(slog.String("reason", p.reason))
+	}
 	if level > slog.LevelInfo && err != nil {
 		record.AddAttrs(slog.String("error", fullError(err)))
 	}

@@ -11,7 +11,10 @@ import (
 )
 
 func (e *edge) observe(x *exchange, status int, d time.Duration) {
-	o := metrics.Request{Status: status, Duration: d, KeyID: x.ctx.caller.ID}
+	o := metrics.Request{Status: status, Duration: d}
+	if status != http.StatusUnauthorized { // whose key, where it was recognised, is not valid
+		o.KeyID = x.ctx.caller.ID
+	}
 	if x.operation != nil {
 		o.Operation, o.Deprecated = x.operation.ID, x.operation.Deprecated
 	} else {

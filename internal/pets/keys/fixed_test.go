@@ -43,10 +43,10 @@ func TestAFixedKeyOpensWithoutTheStore(t *testing.T) {
 	// The ID goes into logs: it tells keys apart and tells nothing of them.
 	ids := map[string]bool{}
 	for _, key := range []string{a, b} {
-		grant, ok, err := d.Authenticate(t.Context(), key)
+		grant, refusal, err := d.Authenticate(t.Context(), key)
 		id := grant.KeyID
-		if err != nil || !ok || !regexp.MustCompile(`^fixed-[0-9a-f]{8}$`).MatchString(id) {
-			t.Errorf("%q: got id %q, %v, error %v, want it opened as fixed-…", key, id, ok, err)
+		if err != nil || refusal != keys.Accepted || !regexp.MustCompile(`^fixed-[0-9a-f]{8}$`).MatchString(id) {
+			t.Errorf("%q: got id %q, %v, error %v, want it opened as fixed-…", key, id, refusal, err)
 		}
 		if grant.ReadOnly {
 			t.Errorf("%q: got it read-only, want a fixed key that may do everything", key)

@@ -64,6 +64,17 @@ type Grant struct {
 	ReadOnly bool // nothing may be changed
 }
 
+// Refusal is the reason that a token opens nothing.
+type Refusal string
+
+// The refusals. The secret of an expired or revoked key was right.
+const (
+	Accepted Refusal = "" // the token is a valid key's
+	Unknown  Refusal = "unknown"
+	Expired  Refusal = "expired"
+	Revoked  Refusal = "revoked"
+)
+
 // CheckFixed returns an error where a fixed key is not at least 16 characters of
 // RFC 6750's b64token. The error does not repeat the key.
 func CheckFixed(fixed []string) error {
@@ -99,17 +110,18 @@ func New(store pets.KeyStore, fixed []string, now func() time.Time) (*Keyring, e
 // Fixed returns how many fixed keys there are.
 func (k *Keyring) Fixed() int { return len(k.fixed) }
 
-// Authenticate returns the right of the key with that token, and whether the key
-// is valid. An error means that the store could not be asked: the key is then
-// neither valid nor invalid. A fixed key allows everything.
-func (k *Keyring) Authenticate(ctx context.Context, token string) (grant Grant, ok bool, err error) {
+// Authenticate returns the right of the key with that token, or why it is refused. Of
+// an expired or revoked key the grant has the ID alone. An error means that the store
+// could not be asked: the key is then neither valid nor invalid. A fixed key allows
+// everything.
+func (k *Keyring) Authenticate(ctx context.Context, token string) (Grant, Refusal, error) {
 	hash := pets.HashToken(token)
 	if id, ok := k.fixed[hash]; ok {
-		return Grant{KeyID: id}, true, nil
+		return Grant{KeyID: id}, Accepted, nil
 	}
 	id, ok := pets.KeyIDOf(token)
 	if !ok {
-		return Grant{}, false, nil
+		return Grant{}, Unknown, nil
 	}
 	now := k.now()
 	k.mu.RLock()
@@ -119,18 +131,25 @@ func (k *Keyring) Authenticate(ctx context.Context, token string) (grant Grant, 
 		k.hits.Add(1)
 	} else {
 		k.misses.Add(1)
+		var err error
 		if e, err = k.lookup(ctx, id, found); err != nil {
 			if pets.KindOf(err) == pets.NotFound {
-				return Grant{}, false, nil
+				return Grant{}, Unknown, nil
 			}
-			return Grant{}, false, err
+			return Grant{}, Unknown, err
 		}
 	}
-	if !e.key.Valid(hash, now) {
-		return Grant{}, false, nil
+	if !e.key.HasHash(hash) {
+		return Grant{}, Unknown, nil
+	}
+	switch e.key.State(now) {
+	case pets.KeyExpired:
+		return Grant{KeyID: id}, Expired, nil
+	case pets.KeyRevoked:
+		return Grant{KeyID: id}, Revoked, nil
 	}
 	e.use.at(now)
-	return Grant{KeyID: id, ReadOnly: e.key.ReadOnly}, true, nil
+	return Grant{KeyID: id, ReadOnly: e.key.ReadOnly}, Accepted, nil
 }
 
 // Describe implements prometheus.Collector.

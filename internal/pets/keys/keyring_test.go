@@ -96,15 +96,20 @@ func (d *desk) mustIssue(t *testing.T, lifetime time.Duration) (pets.Key, string
 
 func (d *desk) wantOpen(t *testing.T, token, id string) {
 	t.Helper()
-	if got, ok, err := d.Authenticate(t.Context(), token); err != nil || !ok || got.KeyID != id {
-		t.Errorf("got %+v, %v, error %v, want %q accepted", got, ok, err, id)
+	if got, refusal, err := d.Authenticate(t.Context(), token); err != nil || refusal != keys.Accepted || got.KeyID != id {
+		t.Errorf("got %+v, refused %q, error %v, want %q accepted", got, refusal, err, id)
 	}
 }
 
 func (d *desk) wantRefused(t *testing.T, token string) {
 	t.Helper()
-	if got, ok, err := d.Authenticate(t.Context(), token); err != nil || ok || got != (keys.Grant{}) {
-		t.Errorf("got %+v, %v, error %v, want it refused", got, ok, err)
+	d.wantRefusal(t, token, keys.Unknown, "")
+}
+
+func (d *desk) wantRefusal(t *testing.T, token string, want keys.Refusal, id string) {
+	t.Helper()
+	if got, refusal, err := d.Authenticate(t.Context(), token); err != nil || refusal != want || got != (keys.Grant{KeyID: id}) {
+		t.Errorf("got %+v, refused %q, error %v, want it refused as %q with the ID %q", got, refusal, err, want, id)
 	}
 }
 
@@ -173,8 +178,8 @@ func TestARevokedKeyStopsWithinTheCacheTTL(t *testing.T) {
 		d.wantOpen(t, token, k.ID)
 		d.advance(keys.CacheTTL / 4)
 	}
-	d.wantRefused(t, token)
-	d.wantRefused(t, token)
+	d.wantRefusal(t, token, keys.Revoked, k.ID)
+	d.wantRefusal(t, token, keys.Revoked, k.ID)
 	if keys.CacheTTL > 5*time.Second {
 		t.Errorf("cacheTTL: got %v, want at most the promised 5 s", keys.CacheTTL)
 	}
@@ -202,8 +207,18 @@ func TestAKeyExpiresByTheClockThoughItIsKnown(t *testing.T) {
 	d.advance(time.Second - 1)
 	d.wantOpen(t, token, k.ID)
 	d.advance(1)
-	d.wantRefused(t, token)
+	d.wantRefusal(t, token, keys.Expired, k.ID)
 	d.wantLookups(t, 1)
+}
+
+func TestOnlyTheRightSecretIsToldOfAKeysEnd(t *testing.T) {
+	d := newDesk(t)
+	k, token := d.mustMakeKey(t, time.Second)
+	_, other := d.mustMakeKey(t, 0)
+	k.Hash = pets.HashToken(other) // so the token is made up around a known ID
+	d.mustStore(t, k)
+	d.advance(time.Minute)
+	d.wantRefused(t, token)
 }
 
 func TestAnUnreachableStoreIsAnErrorAndNoVerdict(t *testing.T) {
@@ -216,12 +231,12 @@ func TestAnUnreachableStoreIsAnErrorAndNoVerdict(t *testing.T) {
 		d.wantOpen(t, token, k.ID) // it is still fresh
 		d.advance(keys.CacheTTL)
 		for _, token := range []string{token, unknown} {
-			if _, ok, err := d.Authenticate(t.Context(), token); err == nil || ok || pets.KindOf(err) != kind {
-				t.Errorf("got %v, error %v, want neither verdict and the error of kind %v", ok, err, kind)
+			if _, _, err := d.Authenticate(t.Context(), token); err == nil || pets.KindOf(err) != kind {
+				t.Errorf("got error %v, want one of kind %v", err, kind)
 			}
 		}
-		if _, ok, err := d.Authenticate(t.Context(), "a-fixed-key-of-the-operator"); err != nil || !ok {
-			t.Errorf("a fixed key: got %v, error %v, want it opened without the store", ok, err)
+		if _, refusal, err := d.Authenticate(t.Context(), "a-fixed-key-of-the-operator"); err != nil || refusal != keys.Accepted {
+			t.Errorf("a fixed key: got refused %q, error %v, want it opened without the store", refusal, err)
 		}
 		d.err = nil
 		d.wantOpen(t, token, k.ID)
@@ -270,9 +285,9 @@ func TestALookUpThatHangsEndsWithinThePromise(t *testing.T) {
 		_, token := d.mustIssue(t, 0)
 		d.gate = make(chan struct{})
 		begin := time.Now() // of the bubble, whose clock moves when all wait
-		_, ok, err := d.Authenticate(t.Context(), token)
-		if ok || pets.KindOf(err) != pets.Unavailable {
-			t.Errorf("got %v, error %v, want unavailable", ok, err)
+		_, _, err := d.Authenticate(t.Context(), token)
+		if pets.KindOf(err) != pets.Unavailable {
+			t.Errorf("got error %v, want unavailable", err)
 		}
 		if took := time.Since(begin); took+keys.CacheTTL > 5*time.Second {
 			t.Errorf("look-up and cacheTTL together: got %v, want at most the promised 5 s", took+keys.CacheTTL)
@@ -339,8 +354,8 @@ func TestAnUnknownKeyWaitsForItsTurnForABoundedTime(t *testing.T) {
 		for range 2 * keys.MaxUnknownLookups {
 			_, unknown := d.mustMakeKey(t, 0)
 			callers.Go(func() {
-				if _, ok, err := d.Authenticate(t.Context(), unknown); ok || pets.KindOf(err) != pets.Unavailable {
-					t.Errorf("got %v, error %v, want unavailable", ok, err)
+				if _, _, err := d.Authenticate(t.Context(), unknown); pets.KindOf(err) != pets.Unavailable {
+					t.Errorf("got error %v, want unavailable", err)
 				}
 			})
 		}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"example.com/petstore/internal/pets"
+	"example.com/petstore/internal/pets/keys"
 )
 
 // RecordKeyUse implements pets.KeyStore.
@@ -104,7 +105,7 @@ func TestARefusedKeyIsNotUsed(t *testing.T) {
 		k, token := d.mustIssue(t, time.Second)
 		stop := d.RecordUse()
 		d.advance(time.Minute) // after it has expired
-		d.wantRefused(t, token)
+		d.wantRefusal(t, token, keys.Expired, k.ID)
 		if err := stop(); err != nil {
 			t.Errorf("stopping: got error %v", err)
 		}
@@ -118,8 +119,8 @@ func TestAReadOnlyKeyIsGrantedAsOne(t *testing.T) {
 	k, token := d.mustMakeKey(t, 0)
 	k.ReadOnly = true
 	d.mustStore(t, k)
-	if grant, ok, err := d.Authenticate(t.Context(), token); err != nil || !ok || !grant.ReadOnly || grant.KeyID != k.ID {
-		t.Errorf("got %+v, %v, error %v, want %s, read-only", grant, ok, err, k.ID)
+	if grant, refusal, err := d.Authenticate(t.Context(), token); err != nil || refusal != keys.Accepted || !grant.ReadOnly || grant.KeyID != k.ID {
+		t.Errorf("got %+v, %v, error %v, want %s, read-only", grant, refusal, err, k.ID)
 	}
 }
 

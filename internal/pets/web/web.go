@@ -74,18 +74,28 @@ func Operations(methods api.StrictServerInterface) edge.Operations {
 	return edge.Generated(api.NewStrictHandler, api.RegisterHandlersWithBaseURL)(methods)
 }
 
-var errUnknownKey = &edge.InvalidKey{Reason: "unknown"}
+// errUnknownKey is the error of any key that is not one of the store's.
+var errUnknownKey = &edge.InvalidKey{Reason: string(keys.Unknown)}
+
+// tells is what the holder of a key that works no more is told. It has neither the
+// key's name nor a time.
+var tells = map[keys.Refusal]string{
+	keys.Expired: "the API key has expired",
+	keys.Revoked: "the API key was revoked",
+}
 
 // authenticate asks the keyring. Of a caller's rights it says whether it may only
 // read.
 func authenticate(keyring *keys.Keyring) func(context.Context, string) (edge.Identity, error) {
 	return func(ctx context.Context, token string) (edge.Identity, error) {
-		grant, ok, err := keyring.Authenticate(ctx, token)
+		grant, refusal, err := keyring.Authenticate(ctx, token)
 		switch {
 		case err != nil:
 			return edge.Identity{}, err
-		case !ok:
+		case refusal == keys.Unknown:
 			return edge.Identity{}, errUnknownKey
+		case refusal != keys.Accepted:
+			return edge.Identity{}, &edge.InvalidKey{KeyID: grant.KeyID, Reason: string(refusal), Tell: tells[refusal]}
 		}
 		return edge.Identity{ID: grant.KeyID, Rights: grant.ReadOnly}, nil
 	}

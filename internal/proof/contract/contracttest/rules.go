@@ -47,7 +47,7 @@ func statusHeaders(r *http.Request, response *http.Response) (errs []error) {
 	}
 	switch response.StatusCode {
 	case http.StatusUnauthorized:
-		must("WWW-Authenticate", `^Bearer realm="petstore"(, error="invalid_token")?$`)
+		must("WWW-Authenticate", `^Bearer realm="petstore"(, error="invalid_token"(, error_description="the API key [a-z ]+")?)?$`)
 	case http.StatusForbidden:
 		must("WWW-Authenticate", `^Bearer realm="petstore", error="insufficient_scope"$`)
 	case http.StatusServiceUnavailable, http.StatusTooManyRequests:
