@@ -249,6 +249,10 @@ bench-postgres: build ## measure the store and the service beside pgbench, on a 
 	@go build -o .bin/pgbench ./internal/proof/bench/pgbench
 	@.bin/pgbench -out internal/proof/bench/measured/postgres.json
 
+bench-reads: build ## measure lists that standbys serve, on throwaway servers (needs Linux and root)
+	@go build -o .bin/standbys ./internal/proof/bench/standbys
+	@$(ON_LOAD_CPU) .bin/standbys -out internal/proof/bench/measured/standbys.json
+
 bench-import: build ## import a million real animals into SQLite, export them and restore them
 	@go run ./internal/proof/bench/importing -out internal/proof/bench/measured/import.json
 

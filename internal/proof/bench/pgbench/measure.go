@@ -31,12 +31,8 @@ type config struct {
 	out       string
 }
 
-// durable is how a server is run whose acknowledgements count, which pgtest's
-// own settings are not.
-var durable = []string{"fsync=on", "full_page_writes=on", "synchronous_commit=on", "shared_buffers=128MB", "max_wal_size=4GB", "autovacuum=off"}
-
 func measure(cfg config) error {
-	server, err := pgtest.New(durable...)
+	server, err := pgtest.New(rig.Durable...)
 	if err != nil {
 		return err
 	}

@@ -32,6 +32,7 @@ type figures struct {
 	imported measured.Import
 	commits  []measured.Commits
 	postgres []measured.Versus
+	standbys measured.Standbys
 	attacks  []measured.Attack
 	overload measured.Overload
 }
@@ -47,6 +48,7 @@ func read(root string) (f figures, err error) {
 		{"import.json", &f.imported},
 		{"fsync.json", &f.commits},
 		{"postgres.json", &f.postgres},
+		{"standbys.json", &f.standbys},
 		{"attack.json", &f.attacks},
 		{"overload.json", &f.overload},
 	} {
@@ -85,6 +87,7 @@ func reports(root string, f figures) (map[string]string, error) {
 			"import":   f.imported.Table(),
 			"fsync":    measured.CommitsTable(f.commits),
 			"postgres": measured.VersusTable(f.postgres),
+			"standbys": f.standbys.Table(),
 			"overload": f.overload.Table(),
 		},
 		manual: {"sizes": sizes(f)},

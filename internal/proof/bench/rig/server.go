@@ -161,6 +161,9 @@ func (s *Server) ProcessorTime() time.Duration {
 	return t
 }
 
+// PID returns the process of the server.
+func (s *Server) PID() int { return s.cmd.Process.Pid }
+
 // onServerCPU runs a command on processor 0 alone, where taskset is at hand.
 func onServerCPU(name string, args ...string) *exec.Cmd {
 	if taskset, err := exec.LookPath("taskset"); err == nil && runtime.NumCPU() > 1 {

@@ -13,6 +13,14 @@ import (
 // what it acknowledges on disk only where the settings say fsync=on.
 func New(settings ...string) (*Server, error) { return start(settings) }
 
+// NewStandby starts a standby of s for a program that is no test, as New does.
+func (s *Server) NewStandby(name string, settings ...string) (*Server, error) {
+	return s.startStandby(name, settings)
+}
+
+// Processes returns the processes of the server.
+func (s *Server) Processes() []int { return s.processes() }
+
 // Remove ends the server and removes all it held.
 func (s *Server) Remove() { s.remove() }
 

@@ -85,19 +85,29 @@ func (s *Server) initdb() error {
 // Standby starts a standby of s, which streams from it under that name.
 func (s *Server) Standby(t testing.TB, name string, settings ...string) *Server {
 	t.Helper()
-	b, err := prepare()
+	b, err := s.startStandby(name, settings)
 	if err != nil {
-		t.Fatalf("preparing a standby: got error %v", err)
+		t.Fatalf("starting a standby: got error %v", err)
 	}
 	t.Cleanup(b.remove)
-	from := fmt.Sprintf("host=127.0.0.1 port=%d user=postgres application_name=%s", s.port, name)
-	if err := b.tool("pg_basebackup", "-D", b.data(), "-R", "-X", "stream", "-c", "fast", "--no-sync", "-d", from); err != nil {
-		t.Fatalf("copying the primary: got error %v", err)
-	}
-	if err := b.run(settings); err != nil {
-		t.Fatalf("starting the standby: got error %v", err)
-	}
 	return b
+}
+
+func (s *Server) startStandby(name string, settings []string) (*Server, error) {
+	b, err := prepare()
+	if err != nil {
+		return nil, err
+	}
+	from := fmt.Sprintf("host=127.0.0.1 port=%d user=postgres application_name=%s", s.port, name)
+	err = b.tool("pg_basebackup", "-D", b.data(), "-R", "-X", "stream", "-c", "fast", "--no-sync", "-d", from)
+	if err == nil {
+		err = b.run(settings)
+	}
+	if err != nil {
+		b.remove()
+		return nil, err
+	}
+	return b, nil
 }
 
 // prepare finds the programs and makes the folder of a server.

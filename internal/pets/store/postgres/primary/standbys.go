@@ -20,6 +20,11 @@ import (
 // primary a question, and the host a statement.
 const checkInterval = 500 * time.Millisecond
 
+// maxStandbyWorkers is how many batches a standby runs for this process at once. A
+// batch costs the standby two statements more than its reads, so 64 readers had
+// better share a few.
+const maxStandbyWorkers = 4
+
 // standbys serve reads, as long as they are fit. Every host of the address is one
 // of them, also the primary: hosts change their roles, and the checks find out.
 type standbys struct {
@@ -39,6 +44,7 @@ type standby struct {
 	pool    *pgxpool.Pool
 	fit     atomic.Bool
 	waiting atomic.Int32 // reads that it has been given
+	worked  atomic.Int64 // when it has run reads last, in Unix nanoseconds
 	reached time.Time    // the newest position that a check has found it at
 	lag     atomic.Int64 // of the last check, in nanoseconds
 }
@@ -50,6 +56,8 @@ func newStandbys(primary *executor, log *slog.Logger) (*standbys, error) {
 		config.ConnConfig = host.Copy()
 		config.ConnConfig.ValidateConnect = validateDirect
 		config.PrepareConn = nil
+		config.MaxConns = maxStandbyWorkers + 1 // for checks
+		config.MinConns, config.MinIdleConns = 0, 0
 		// With one snapshot for all statements of a batch the reads would have that
 		// of the first, from before the position.
 		config.ConnConfig.RuntimeParams["default_transaction_isolation"] = "read committed"
@@ -61,7 +69,7 @@ func newStandbys(primary *executor, log *slog.Logger) (*standbys, error) {
 			return nil, err
 		}
 		h := &standby{addr: net.JoinHostPort(host.Host, strconv.Itoa(int(host.Port))), pool: pool, reached: time.Now()}
-		h.batcher = newBatcher(config.MaxConns, false, h.execute)
+		h.batcher = newBatcher(maxStandbyWorkers, false, h.execute)
 		s.hosts = append(s.hosts, h)
 	}
 	return s, nil
@@ -76,7 +84,7 @@ func (s *standbys) read(ctx context.Context, st Statement) (bool, error) {
 	}
 	h.waiting.Add(1)
 	defer h.waiting.Add(-1)
-	c := newCall(st)
+	c, began := newCall(st), time.Now()
 	var err error
 	if c.since, err = s.ask(ctx); err == nil {
 		err = h.attempt(ctx, c)
@@ -87,7 +95,7 @@ func (s *standbys) read(ctx context.Context, st Statement) (bool, error) {
 	case c.since.timeline == 0 || s.primary.cluster.timeline.isStale(server{timeline: c.since.timeline}):
 		return s.atPrimary("no_position"), nil // a later connection may have met the successor of the server that told it
 	case err != nil:
-		s.note(h, err)
+		s.note(h, began, err)
 		return s.atPrimary(reason(err)), nil
 	}
 	s.counted(h.addr, "exact")
@@ -124,6 +132,9 @@ func (h *standby) execute(calls []*call) {
 	err := errUnfit
 	if h.fit.Load() {
 		err = h.run(context.Background(), newest, calls)
+	}
+	if err == nil {
+		h.worked.Store(time.Now().UnixNano())
 	}
 	for _, c := range calls {
 		if err != nil {
@@ -172,6 +183,7 @@ func (s *standbys) watch(ctx context.Context, running *sync.WaitGroup) {
 // check finds out whether a host is fit. Without the position of the primary
 // nothing is known.
 func (s *standbys) check(ctx context.Context, h *standby) {
+	began := time.Now()
 	p, err := s.ask(ctx)
 	if err != nil {
 		return
@@ -181,16 +193,21 @@ func (s *standbys) check(ctx context.Context, h *standby) {
 	}
 	h.lag.Store(int64(time.Since(h.reached)))
 	if ctx.Err() == nil {
-		s.note(h, err)
+		s.note(h, began, err)
 	}
 }
 
-// note notes whether a host is fit after it has run reads or a check.
-func (s *standbys) note(h *standby, err error) {
+// note notes whether a host is fit after it has run reads or a check, which began
+// then. If it has run others since, it is crowded and not away.
+func (s *standbys) note(h *standby, began time.Time, err error) {
 	fit := err == nil
 	switch reason(err) {
 	case "newer_row", "conflict", "statement", "unfit":
 		return // of these reads, not of the host
+	case "hang", "connection":
+		if h.worked.Load() > began.UnixNano() {
+			return
+		}
 	}
 	switch was := h.fit.Swap(fit); {
 	case was == fit:
