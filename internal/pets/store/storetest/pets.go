@@ -41,6 +41,7 @@ var names = map[string]string{
 func storingPets(t *testing.T, open opener) {
 	runCases(t, open, []testCase{
 		{"A created pet is returned as sent, with an identifier", aCreatedPetIsReturnedAsSent},
+		{"Every property is kept", everyPropertyIsKept},
 		{"Names come back code point for code point", namesComeBackCodePointForCodePoint},
 		{"A category may be any int64", aCategoryMayBeAnyInt64},
 		{"Identifiers ascend in the order of creation", identifiersAscendInTheOrderOfCreation},
