@@ -235,8 +235,16 @@ func TestTheTraceOfARequestStandsInItsLine(t *testing.T) {
 	} {
 		s := start(t)
 		s.get(t, petsPath, "traceparent: "+header)
-		if got := s.log.wantLines(t, 1)[0]["trace_id"]; got != want {
+		line := s.log.wantLines(t, 1)[0]
+		if got := line["trace_id"]; got != want {
 			t.Errorf("trace_id of %q: got %v, want %v", header, got, want)
+		}
+		var span any
+		if want != nil {
+			span = "00f067aa0ba902b7"
+		}
+		if got := line["span_id"]; got != span {
+			t.Errorf("span_id of %q: got %v, want %v", header, got, span)
 		}
 	}
 }

@@ -36,8 +36,8 @@ func (e *edge) log(x *exchange, err error) {
 		slog.String("remote", e.remote(r)),
 		slog.String("key", x.ctx.caller.ID),
 	)
-	if id := traceID(r.Header); id != "" {
-		record.AddAttrs(slog.String("trace_id", id))
+	if trace, span := traceOf(r.Header); trace != "" {
+		record.AddAttrs(slog.String("trace_id", trace), slog.String("span_id", span))
 	}
 	if p, ok := errors.AsType[*problem](err); ok && p.reason != "" {
 		record.AddAttrs(slog.String("reason", p.reason))

@@ -36,28 +36,30 @@ func placeOf(route string) string {
 	return "unknown"
 }
 
-// traceID returns the ID of the trace that the request belongs to, or "" (W3C Trace
-// Context, section 3.2: version-trace-parent-flags in lower-case hexadecimal digits).
-func traceID(h http.Header) string {
+// traceOf returns the IDs of the trace that the request belongs to and of the span that
+// sent it, or "" (W3C Trace Context, section 3.2: version-trace-parent-flags in
+// lower-case hexadecimal digits).
+func traceOf(h http.Header) (trace, span string) {
 	const length = len("00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01")
 	values := h["Traceparent"]
 	if len(values) != 1 {
-		return ""
+		return "", ""
 	}
 	v := values[0]
 	if len(v) < length || v[:2] == "ff" || v[:2] == "00" && len(v) != length || len(v) > length && v[length] != '-' ||
 		v[2] != '-' || v[35] != '-' || v[52] != '-' {
-		return ""
+		return "", ""
 	}
-	for _, part := range []string{v[:2], v[3:35], v[36:52], v[53:55]} {
+	trace, span = v[3:35], v[36:52]
+	for _, part := range []string{v[:2], trace, span, v[53:55]} {
 		if strings.Trim(part, "0123456789abcdef") != "" {
-			return ""
+			return "", ""
 		}
 	}
-	if strings.Trim(v[3:35], "0") == "" || strings.Trim(v[36:52], "0") == "" {
-		return ""
+	if strings.Trim(trace, "0") == "" || strings.Trim(span, "0") == "" {
+		return "", ""
 	}
-	return v[3:35]
+	return trace, span
 }
 
 // remote returns the client's address for the log: the peer's, or, where that is a
