@@ -9,19 +9,13 @@ import (
 
 // openReadOnly opens a database that nothing is to be written to.
 func openReadOnly(ctx context.Context, path, file string) (*Store, error) {
-	address, err := dbfile.ReadingAddress(path, file)
+	reading, err := dbfile.Read(ctx, path, file)
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{file: file, lock: dbfile.TryShare(file)}
-	err = dbfile.CheckSchema(ctx, address)
-	if err == nil {
-		if err = s.openReaders(ctx, address); err != nil {
-			err = errors.Join(err, s.closeDatabases())
-		}
-	}
-	if err != nil {
-		return nil, errors.Join(dbfile.Explain(path, err), s.lock.Close())
+	s := &Store{file: file, held: reading}
+	if err := s.openReaders(ctx, reading.Address); err != nil {
+		return nil, errors.Join(dbfile.Explain(path, err), s.closeDatabases(), reading.Close())
 	}
 	return s, nil
 }

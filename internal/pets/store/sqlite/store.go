@@ -11,11 +11,10 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"io"
 	"runtime"
 	"sync"
 	"sync/atomic"
-
-	"github.com/gofrs/flock"
 
 	"example.com/petstore/internal/pets"
 	"example.com/petstore/internal/pets/store/sqlite/dbfile"
@@ -25,8 +24,8 @@ var _ pets.Store = (*Store)(nil)
 
 // Store is a pets.Store in an SQLite file.
 type Store struct {
-	file            string // its name, without symbolic links
-	lock            *flock.Flock
+	file            string    // its name, without symbolic links
+	held            io.Closer // its lock
 	writeDB, readDB *sql.DB
 	readers         chan *reader
 	keyReader       chan *reader // one, so that readers of large pages keep no key waiting
@@ -61,7 +60,7 @@ func Open(ctx context.Context, path string, o Options) (*Store, error) {
 	if err := dbfile.Migrate(ctx, file); err != nil {
 		return nil, errors.Join(dbfile.Explain(path, err), lock.Close())
 	}
-	s := &Store{file: file, lock: lock}
+	s := &Store{file: file, held: lock}
 	s.health.file, s.health.notify = file, o.Notify
 	if err := s.open(ctx, path); err != nil {
 		return nil, errors.Join(dbfile.Explain(path, err), lock.Close())
@@ -190,7 +189,7 @@ func (s *Store) Close() (err error) {
 		if s.committer != nil {
 			err = errors.Join(err, s.closeWriter())
 		}
-		err = errors.Join(err, s.lock.Close())
+		err = errors.Join(err, s.held.Close())
 	})
 	return err
 }

@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 
 	driver "modernc.org/sqlite" // registers itself as "sqlite": SQLite, translated to Go
@@ -61,39 +60,6 @@ func CheckPragmas(ctx context.Context, c *sql.Conn, pragmas []Pragma) error {
 		if got != p.Reads {
 			return fmt.Errorf("SQLite did not take the setting %s=%s: it reads %s; is the file on a network or read-only file system?", p.Name, p.Value, got)
 		}
-	}
-	return nil
-}
-
-// ReadingAddress returns the driver's address of a file that is only read; path is
-// its name for messages. Where this user may write to the file, the connections only
-// promise to write nothing: SQLite needs its other files to read beside a server, and
-// removes them in the end. Else, as on a read-only file system, there can be no
-// server and no log beside the file.
-func ReadingAddress(path, file string) (string, error) {
-	if err := CheckFailed(file); err != nil {
-		return "", fmt.Errorf("cannot read %s: %w", path, err)
-	}
-	if CheckWritable(file) == nil {
-		if err := CheckIndex(context.Background(), file); err != nil {
-			return "", fmt.Errorf("cannot read %s: %w", path, err)
-		}
-		return Address(file, ReaderPragmas) + "&mode=rw", nil
-	}
-	if err := checkStill(file); err != nil {
-		return "", fmt.Errorf("cannot read %s: %w", path, err)
-	}
-	return Address(file, ReaderPragmas) + "&mode=ro&immutable=1", nil
-}
-
-// checkStill returns an error where the file alone is not all of the database,
-// or may change while it is read.
-func checkStill(file string) error {
-	if info, err := os.Stat(file + LogSuffix); err == nil && info.Size() > 0 {
-		return fmt.Errorf("its newest part is in %s, and neither may be written by this user; copy both into a folder of your own and read the copy", file+LogSuffix)
-	}
-	if used, err := InUse(file); err != nil || used {
-		return errors.Join(errors.New("a server holds it, and this user may not write to it; run this as the server's user"), err)
 	}
 	return nil
 }

@@ -83,24 +83,6 @@ func apply(ctx context.Context, db *sql.DB, s schema.Schema) error {
 	return nil
 }
 
-// CheckSchema refuses a database that this program cannot read as it is.
-func CheckSchema(ctx context.Context, address string) error {
-	s, err := schema.New(migrations)
-	if err != nil {
-		return err
-	}
-	return withDatabase(address, func(db *sql.DB) error {
-		if err := CheckOwner(ctx, db); err != nil {
-			return err
-		}
-		version, err := versionOf(ctx, db, s)
-		if err != nil || version == s.Latest {
-			return err
-		}
-		return fmt.Errorf("its schema is at version %d and this program reads version %d; start petstore serve on it once", version, s.Latest)
-	})
-}
-
 // CheckOwner refuses a database that has tables of another program. It changes
 // nothing.
 func CheckOwner(ctx context.Context, db *sql.DB) error {

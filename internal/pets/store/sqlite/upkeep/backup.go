@@ -35,7 +35,7 @@ func Backup(ctx context.Context, path, target string, replace bool) (report Repo
 	if err := copied.Close(); err != nil { // SQLite opens it
 		return Report{}, err
 	}
-	if err := copyDatabase(ctx, path, file, copied.Name()); err != nil {
+	if err := dbfile.Copy(ctx, path, file, copied.Name()); err != nil {
 		return Report{}, err
 	}
 	if report, err = checkFile(ctx, copied.Name()); err == nil {
@@ -63,36 +63,6 @@ func checkBackupTarget(file, target string) error {
 	}
 	if log, err := os.Stat(target + dbfile.LogSuffix); err == nil && log.Size() > 0 {
 		return fmt.Errorf("%s belongs to another database and would spoil the backup; choose another name", target+dbfile.LogSuffix)
-	}
-	return nil
-}
-
-// copyDatabase copies the database, as it is now, into an empty file. VACUUM INTO is
-// one transaction that reads: it sees no later commit, and none makes it begin anew. It
-// fails at a page that cannot be one.
-func copyDatabase(ctx context.Context, path, file, target string) (err error) {
-	address, err := dbfile.ReadingAddress(path, file)
-	if err != nil {
-		return err
-	}
-	db, err := sql.Open("sqlite", address)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, db.Close()) }()
-	if err := dbfile.CheckOwner(ctx, db); err != nil {
-		return dbfile.Explain(path, err)
-	}
-	conn, err := db.Conn(ctx)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, conn.Close()) }()
-	if _, err = conn.ExecContext(ctx, "PRAGMA query_only = 0"); err == nil { // it would forbid writing the copy
-		_, err = conn.ExecContext(ctx, "VACUUM INTO ?", dbfile.Address(target, nil))
-	}
-	if err != nil {
-		return fmt.Errorf("cannot back %s up: %w", path, err)
 	}
 	return nil
 }
