@@ -3,7 +3,6 @@
 package main
 
 import (
-	"encoding/json"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -29,16 +28,10 @@ CREATE INDEX CONCURRENTLY pets_by_chip ON pets (chip);
 `,
 }
 
-const (
-	columnsOld = "var columns = []column{\n"
-	columnsNew = columnsOld + `{"chip", func(*pets.Pet) any { return new("new") }},` + "\n"
-)
-
 // buildNextVersion builds the next version of the program from this one's files
 // and those that differ.
 func buildNextVersion(t *testing.T) (path string) {
 	t.Helper()
-	dir := t.TempDir()
 	store, err := filepath.Abs("../../internal/pets/store/postgres")
 	if err != nil {
 		t.Fatal(err)
@@ -47,30 +40,11 @@ func buildNextVersion(t *testing.T) (path string) {
 	if err != nil || strings.Count(string(columns), columnsOld) != 1 {
 		t.Fatalf("columns.go: got no %q to replace (error %v)", columnsOld, err)
 	}
-	files := map[string]string{"columns.go": strings.Replace(string(columns), columnsOld, columnsNew, 1)}
+	files := map[string]string{filepath.Join(store, "columns.go"): strings.Replace(string(columns), columnsOld, columnsNew, 1)}
 	for name, text := range nextVersion {
-		files[name] = text
+		files[filepath.Join(store, name)] = text
 	}
-	overlay := struct{ Replace map[string]string }{map[string]string{}}
-	for name, text := range files {
-		instead := filepath.Join(dir, filepath.Base(name))
-		if err := os.WriteFile(instead, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		overlay.Replace[filepath.Join(store, name)] = instead
-	}
-	text, err := json.Marshal(overlay)
-	if err == nil {
-		err = os.WriteFile(filepath.Join(dir, "overlay.json"), text, 0o600)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	path = filepath.Join(dir, "petstore")
-	if out, err := exec.Command("go", "build", "-overlay", filepath.Join(dir, "overlay.json"), "-o", path, ".").CombinedOutput(); err != nil {
-		t.Fatalf("building the next version: got error %v: %s", err, out)
-	}
-	return path
+	return buildWith(t, files)
 }
 
 // startProgram starts a replica in a process of its own and waits until it

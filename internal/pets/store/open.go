@@ -28,8 +28,9 @@ type Option func(*sqlite.Options)
 // MustExist refuses an SQLite file that is not there, instead of making it.
 func MustExist(o *sqlite.Options) { o.MustExist = true }
 
-// ReadOnly opens an SQLite file for reading only: nothing is made, and nothing
-// changed.
+// ReadOnly opens a store for reading only: nothing is made, and nothing changed. An
+// SQLite file with an older schema is read by a copy; such a PostgreSQL database is
+// refused.
 func ReadOnly(o *sqlite.Options) { o.ReadOnly = true }
 
 // Notify has Open call f with each notice for the operator, a sentence: that a
@@ -56,14 +57,16 @@ func CheckAddress(address string) error {
 // Open opens the store at that address, makes it and brings its schema up to
 // date if need be, unless an option says otherwise. The caller closes it.
 func Open(ctx context.Context, address string, options ...Option) (pets.Store, error) {
+	var o sqlite.Options
+	for _, option := range options {
+		option(&o)
+	}
 	scheme, rest, found := strings.Cut(address, ":")
 	switch {
 	case found && scheme == "sqlite":
-		var o sqlite.Options
-		for _, option := range options {
-			option(&o)
-		}
 		return opened(sqlite.Open(ctx, rest, o))
+	case isPostgres(address) && o.ReadOnly:
+		return opened(postgres.OpenReadOnly(ctx, address))
 	case isPostgres(address):
 		return opened(postgres.Open(ctx, address))
 	case address == Memory:

@@ -66,6 +66,21 @@ func migrateTo(ctx context.Context, cluster *primary.DB, s schema.Schema) (err e
 	return fmt.Errorf("migration failed: %w", upErr)
 }
 
+// checkSchema refuses a database whose schema is not up to date, and changes nothing.
+func checkSchema(ctx context.Context, cluster *primary.DB) (err error) {
+	s, err := schema.New(migrations)
+	if err != nil {
+		return err
+	}
+	db := stdlib.OpenDB(*cluster.ConnConfig())
+	defer func() { err = errors.Join(err, db.Close()) }()
+	version, err := versionOf(ctx, db, s)
+	if err == nil && version < s.Latest {
+		err = fmt.Errorf("its schema is at version %d and this program reads version %d; run the petstore that serves it, or start petstore serve of this version on it once", version, s.Latest)
+	}
+	return err
+}
+
 // versionOf returns the version of the database's schema, 0 for an empty database. It
 // refuses a version that this program does not know.
 func versionOf(ctx context.Context, db *sql.DB, s schema.Schema) (version int64, err error) {

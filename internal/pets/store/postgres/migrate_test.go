@@ -109,3 +109,40 @@ func TestADatabaseThatTwoMigrationsMadeIsUsedAsItIs(t *testing.T) {
 		t.Errorf("before the first version: got error %v, want a refusal", err)
 	}
 }
+
+func TestAnOlderSchemaIsNotReadAndNotChanged(t *testing.T) {
+	t.Parallel()
+	address := pgtest.Database(t)
+	refused := func(want string) {
+		t.Helper()
+		s, err := OpenReadOnly(t.Context(), address)
+		if err == nil {
+			_ = s.Close()
+		}
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got error %v, want one that says %q", err, want)
+		}
+	}
+	refused("its schema is at version 0 and this program reads version 2")
+	if n := pgtest.Query[int](t, address, "SELECT count(*) FROM pg_tables WHERE schemaname = 'public'"); n != 0 {
+		t.Errorf("got %d tables made, want none", n)
+	}
+	db := connect(t, address)
+	if err := migrate(t.Context(), db); err != nil {
+		t.Fatal(err)
+	}
+	s, err := OpenReadOnly(t.Context(), address)
+	if err != nil {
+		t.Fatalf("the schema of today: got error %v, want a store", err)
+	}
+	if _, err := s.Keys(t.Context()); err != nil {
+		t.Errorf("keys: got error %v", err)
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+	if err := migrateTo(t.Context(), db, later(t, chips)); err != nil {
+		t.Fatal(err)
+	}
+	refused("run a newer petstore")
+}

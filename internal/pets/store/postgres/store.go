@@ -50,11 +50,21 @@ func CheckAddress(address string) error { return primary.CheckAddress(address) }
 // whose schema is newer than this program or whose text is not UTF-8. Its
 // errors never show the password.
 func Open(ctx context.Context, address string) (*Store, error) {
+	return openAfter(ctx, address, checkEncoding, migrate)
+}
+
+// OpenReadOnly is Open for a caller who only reads: it refuses a database whose
+// schema is older than this program, since others work on it.
+func OpenReadOnly(ctx context.Context, address string) (*Store, error) {
+	return openAfter(ctx, address, checkEncoding, checkSchema)
+}
+
+func openAfter(ctx context.Context, address string, steps ...func(context.Context, *primary.DB) error) (*Store, error) {
 	db, err := primary.Open(ctx, address)
 	if err != nil {
 		return nil, err
 	}
-	for _, step := range []func(context.Context, *primary.DB) error{checkEncoding, migrate} {
+	for _, step := range steps {
 		err := step(ctx, db)
 		for began := time.Now(); primary.IsTimeout(err) && ctx.Err() == nil && time.Since(began) < busyWait; {
 			err = step(ctx, db)
