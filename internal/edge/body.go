@@ -31,6 +31,9 @@ func (b *bodyBuffer) release() {
 // readBody reads the body into memory, after all checks that do not need it.
 func readBody(r *http.Request) (*bodyBuffer, error) {
 	if err := checkMediaType(r.Header); err != nil {
+		if err == errMediaType && r.Method == http.MethodPatch {
+			return nil, errPatchMediaType
+		}
 		return nil, err
 	}
 	if r.ContentLength > maxBody {
@@ -52,7 +55,7 @@ func readBody(r *http.Request) (*bodyBuffer, error) {
 
 // checkMediaType accepts one Content-Type of JSON, whatever its parameters,
 // and no content coding (RFC 9110, sections 8.3 and 8.4).
-func checkMediaType(h http.Header) error {
+func checkMediaType(h http.Header) *problem {
 	types := h["Content-Type"]
 	if len(types) != 1 {
 		return errMediaType

@@ -12,7 +12,7 @@ import (
 // the server's WriteTimeout, so that the client hears 503 and why.
 const requestTimeout = 8 * time.Second
 
-// exchangeContext is the context of one authenticated request: the
+// exchangeContext is the context of one call of an operation: the
 // connection's, with a deadline and the caller. It starts a timer
 // only when somebody waits on Done, which most requests never do:
 // context.WithTimeout and WithValue would be 7 of the 24 allocations of a get.

@@ -21,6 +21,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/labstack/echo/v4"
@@ -36,7 +37,8 @@ type edge struct {
 	base     string // the path that every operation's path follows; "" is the root
 	links    string // the beginning of links: base, or the public address that ends in it
 	door     door
-	bounds   bounds
+	keyed    *pool             // the room of callers with a key
+	public   *pool             // that of the others; nil where every operation needs a key
 	requests *metrics.Requests // nil where there are no metrics
 	echo     *echo.Echo
 	methods  string          // of all routes, as Allow lists them
@@ -66,7 +68,7 @@ func newEdge(s Service) (*edge, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &edge{Service: s, door: newDoor(&s), bounds: newBounds(&s), echo: echo.New()}
+	e := &edge{Service: s, door: newDoor(&s), echo: echo.New()}
 	e.echo.Binder = nil // the generated code then binds by the exchange's own Bind
 	if e.base, err = basePath(doc); err != nil {
 		return nil, err
@@ -81,13 +83,15 @@ func newEdge(s Service) (*edge, error) {
 	if err != nil {
 		return nil, err
 	}
-	if s.Authenticate == nil {
-		return nil, fmt.Errorf("edge.Service: Authenticate is missing, and %s needs a key", operations[0].ID)
+	isPublic := func(op *operation) bool { return op.Public }
+	if i := slices.IndexFunc(operations, func(op *operation) bool { return !op.Public }); i >= 0 && s.Authenticate == nil {
+		return nil, fmt.Errorf("edge.Service: Authenticate is missing, and %s needs a key", operations[i].ID)
 	}
+	e.keyed, e.public = newPools(s.Limits, slices.ContainsFunc(operations, isPublic))
 	e.methods, e.groups = allMethods(operations), groups(operations, e.base)
 
 	r := newRouter(e, operations)
-	if err := s.Operations.register(r, e.base, e.bounded); err != nil {
+	if err := s.Operations.register(r, e.base, bounded(s.Rows)); err != nil {
 		return nil, err
 	}
 	e.registerHealth(r)

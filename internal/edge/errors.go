@@ -91,6 +91,12 @@ var (
 		message: "the Content-Type must be " + mediaTypeJSON,
 		header:  http.Header{"Accept": {mediaTypeJSON}},
 	}
+	errPatchMediaType = &problem{
+		status:  http.StatusUnsupportedMediaType,
+		code:    codeUnsupportedMediaType,
+		message: errMediaType.message,
+		header:  http.Header{"Accept": {mediaTypeJSON}, "Accept-Patch": {mediaTypeJSON}}, // RFC 5789, section 2.2
+	}
 	errContentEncoding = &problem{
 		status:  http.StatusUnsupportedMediaType,
 		code:    codeUnsupportedMediaType,

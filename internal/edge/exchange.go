@@ -29,7 +29,10 @@ type exchange struct {
 	bodyRead     bool // whole, off the connection
 	closesUnread bool // the connection, unless the body is read
 
-	responseBytes int64 // taken of the budget of responses
+	pool          *pool  // which has the room for the request
+	payer         string // the key or network whose share of it counts
+	responseBytes int64  // taken of the pool
+	held          *heldBack
 }
 
 // QueryParams replaces Echo's own reading, which drops what it cannot read.
@@ -49,6 +52,7 @@ func (e *edge) respond(c echo.Context) {
 	e.requests.Begin()
 
 	err := e.recovering(x)
+	x.sendHeldBack(err)
 	if err != nil {
 		e.writeError(x, err)
 	}

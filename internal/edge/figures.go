@@ -3,6 +3,7 @@ package edge
 import (
 	"github.com/prometheus/client_golang/prometheus"
 
+	"example.com/petstore/internal/edge/limit"
 	"example.com/petstore/internal/edge/metrics"
 )
 
@@ -13,7 +14,7 @@ func (e *edge) registerMetrics() (*metrics.Requests, error) {
 		return nil, nil
 	}
 	named := prometheus.WrapRegistererWithPrefix(e.Name+"_", e.Metrics)
-	for _, c := range append([]prometheus.Collector{e.bounds}, e.Collectors...) {
+	for _, c := range append([]prometheus.Collector{pools{e.keyed, e.public}}, e.Collectors...) {
 		if err := named.Register(c); err != nil {
 			return nil, err
 		}
@@ -21,13 +22,27 @@ func (e *edge) registerMetrics() (*metrics.Requests, error) {
 	return metrics.New(named)
 }
 
+// pools are the rooms of callers, whose figures are told in sum. One may be nil.
+type pools [2]*pool
+
 // Describe implements prometheus.Collector.
-func (b bounds) Describe(chan<- *prometheus.Desc) {}
+func (pools) Describe(chan<- *prometheus.Desc) {}
 
 // Collect implements prometheus.Collector.
-func (b bounds) Collect(ch chan<- prometheus.Metric) {
+func (all pools) Collect(ch chan<- prometheus.Metric) {
+	var calls limit.CallStats
+	var responses limit.BudgetStats
+	var limited int64
+	for _, p := range all {
+		if p == nil {
+			continue
+		}
+		c, r := p.calls.Stats(), p.responses.Stats()
+		calls.UnderWay, calls.Waiting, calls.Most, calls.Refused = calls.UnderWay+c.UnderWay, calls.Waiting+c.Waiting, calls.Most+c.Most, calls.Refused+c.Refused
+		responses.Held, responses.Most, responses.Refused = responses.Held+r.Held, responses.Most+r.Most, responses.Refused+r.Refused
+		limited += p.rates.Refused()
+	}
 	out := metrics.Output(ch)
-	calls, responses := b.calls.Stats(), b.responses.Stats()
 	out.Gauge("store_calls_in_flight", "Calls of the store under way.", float64(calls.UnderWay))
 	out.Gauge("store_calls_queued", "Requests that wait to call the store.", float64(calls.Waiting))
 	out.Gauge("store_calls_limit", "How many calls of the store may be under way: --max-in-flight.", float64(calls.Most))
@@ -35,5 +50,5 @@ func (b bounds) Collect(ch chan<- prometheus.Metric) {
 	out.Gauge("response_bytes_limit", "How many bytes of large responses there may be.", float64(responses.Most))
 	out.Counter(metrics.Shed, metrics.ShedHelp, float64(calls.Refused), "reason", "store_queue")
 	out.Counter(metrics.Shed, metrics.ShedHelp, float64(responses.Refused), "reason", "response_budget")
-	out.Counter("requests_limited_total", "Requests refused with 429: --rate-limit.", float64(b.rates.Refused()))
+	out.Counter("requests_limited_total", "Requests refused with 429: --rate-limit.", float64(limited))
 }

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/getkin/kin-openapi/openapi3"
-	"github.com/labstack/echo/v4"
 
 	"example.com/petstore/internal/edge/schema"
 )
@@ -23,6 +22,7 @@ type operation struct {
 	parameters  []*parameter
 	body        *schema.Schema // nil where the operation takes none
 	deprecation []headerField  // what every response announces; nil where it is not deprecated
+	rivals      []rival        // paths that match before this one
 }
 
 // headerField is a header of a response, made once and shared.
@@ -32,39 +32,6 @@ type headerField struct {
 }
 
 func (op *operation) name() string { return op.Method + " " + op.path }
-
-// serve returns the handler of op: the part of a request's way that depends on
-// the document, around the generated code's.
-func (e *edge) serve(op *operation, generated echo.HandlerFunc) echo.HandlerFunc {
-	return func(c echo.Context) error {
-		x := c.(*exchange) // as recovering passes it
-		x.operation = op
-		for _, field := range op.deprecation {
-			x.Response().Header()[field.name] = field.values
-		}
-		caller, err := e.door.open(x.Request(), op.Operation)
-		x.ctx.begin(x.Request().Context(), caller, x.start)
-		if err != nil {
-			return err
-		}
-		defer x.ctx.release()
-		x.SetRequest(x.Request().WithContext(&x.ctx))
-		if err := e.admit(x); err != nil {
-			return err
-		}
-		if err := op.validate(x); err != nil {
-			return err
-		}
-		defer e.giveBack(x)
-		if err := generated(x); err != nil {
-			return err
-		}
-		if !x.Response().Committed {
-			return fmt.Errorf("%s: the service returned neither a response nor an error", op.name())
-		}
-		return nil
-	}
-}
 
 // operationsOf returns the document's operations, whose paths follow base. docs is
 // where deprecations are explained.
@@ -88,6 +55,7 @@ func operationsOf(doc *openapi3.T, base, docs string) ([]*operation, error) {
 	if len(operations) == 0 {
 		return nil, errors.New("openapi.yaml: it has no operation")
 	}
+	findRivals(operations)
 	return operations, nil
 }
 
@@ -112,7 +80,8 @@ func newOperation(doc *openapi3.T, base, path, method string, item *openapi3.Pat
 	if o.OperationID == "" {
 		return nil, errors.New("it has no operationId, after which its method is named")
 	}
-	if err := checkSecurity(doc, o); err != nil {
+	public := o.Security != nil && len(*o.Security) == 0
+	if err := checkSecurity(doc, o); err != nil && !public {
 		return nil, err
 	}
 	if err := checkErrors(doc, o); err != nil {
@@ -126,7 +95,7 @@ func newOperation(doc *openapi3.T, base, path, method string, item *openapi3.Pat
 		return nil, err
 	}
 	op := &operation{
-		Operation: Operation{ID: o.OperationID, Method: method, Path: path, Deprecated: o.Deprecated},
+		Operation: Operation{ID: o.OperationID, Method: method, Path: path, Public: public, Deprecated: o.Deprecated},
 		path:      base + echoPath,
 	}
 	if err := op.checkNames(); err != nil {
@@ -199,7 +168,7 @@ func checkSecurity(doc *openapi3.T, o *openapi3.Operation) error {
 			}
 		}
 	}
-	return errors.New("its security is not HTTP bearer authentication alone, which is all the service can check")
+	return errors.New("its security is not HTTP bearer authentication alone, which is all the service can check; write security: [] for an operation that needs no key")
 }
 
 // deprecationHeaders announces what the document says of the operation's end:

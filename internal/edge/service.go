@@ -74,7 +74,10 @@ type Service struct {
 	Metrics        prometheus.Registerer // where the metrics go; nil keeps none
 }
 
-// Limits bound the work that a Service does at one time.
+// Limits bound the work that a Service does at one time. Where the document has
+// operations with security: [], a quarter of all room is for those alone, the rest for
+// callers with a key; the rate is then that of a client's address, or of its network
+// of 64 bits in IPv6.
 type Limits struct {
 	Calls int     // calls of methods under way; as many again, twice, may wait; 0: 256
 	Rate  float64 // requests a second of one key; 0: any number
@@ -122,6 +125,7 @@ type Operation struct {
 	ID         string // its operationId
 	Method     string // GET also for HEAD
 	Path       string // as the document has it
+	Public     bool   // it needs no key, since the document says security: []
 	Deprecated bool
 }
 

@@ -60,7 +60,6 @@ func TestNewRefusesADocumentItCannotKeep(t *testing.T) {
 		"an operation on HEAD":                   {"    post:\n      operationId: createPet", "    head:\n      operationId: createPet", "an operation must be one of GET, POST, PUT, PATCH, DELETE"},
 		"an operation on OPTIONS":                {"    post:\n      operationId: createPet", "    options:\n      operationId: createPet", "an operation must be one of"},
 		"an operation on TRACE":                  {"    post:\n      operationId: createPet", "    trace:\n      operationId: createPet", "an operation must be one of"},
-		"an operation without security":          {bearer, "      security: []\n", "security"},
 		"an operation with optional security":    {bearer, "      security:\n        - bearerAuth: []\n        - {}\n", "security"},
 		"an operation with another scheme":       {"scheme: bearer", "scheme: basic", "security"},
 		"an operation with an unknown scheme":    {bearer, "      security:\n        - otherAuth: []\n", ""},

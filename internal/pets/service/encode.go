@@ -93,6 +93,12 @@ func quotedSize(s string) int {
 	return size
 }
 
+// Size returns how many bytes the body has.
+func (r *created) Size() int { return len(r.body) }
+
+// Size returns how many bytes the body has.
+func (r *got) Size() int { return len(r.body) }
+
 // VisitCreatePetResponse writes the response.
 func (r *created) VisitCreatePetResponse(w http.ResponseWriter) error {
 	w.Header()["Location"] = []string{r.location}

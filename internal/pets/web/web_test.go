@@ -34,3 +34,17 @@ func TestTheLogKnowsTheKeysOfThisServiceByTheirForm(t *testing.T) {
 		t.Errorf("prefix of every key: got %q, want psk_, which the log then looks for", prefix)
 	}
 }
+
+func TestNoOperationOfThePetStoreIsPublic(t *testing.T) {
+	doc, err := openapi3.NewLoader().LoadFromData(gen.Document)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path, item := range doc.Paths.Map() {
+		for method, o := range item.Operations() {
+			if o.Security != nil && len(*o.Security) == 0 {
+				t.Errorf("%s %s: got security: [], want an API key for every operation", method, path)
+			}
+		}
+	}
+}

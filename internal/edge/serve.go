@@ -1,0 +1,59 @@
+package edge
+
+import (
+	"fmt"
+
+	"github.com/labstack/echo/v4"
+)
+
+// serve returns the handler of op: the part of a request's way that depends on
+// the document, around the generated code's.
+func (e *edge) serve(op *operation, generated echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		x := c.(*exchange) // as recovering passes it
+		if r := op.rivalOf(x.ParamValues()); r != nil {
+			x.SetPath(r.path)
+			x.Response().Header().Set("Allow", r.allow)
+			return echo.ErrMethodNotAllowed
+		}
+		x.operation = op
+		for _, field := range op.deprecation {
+			x.Response().Header()[field.name] = field.values
+		}
+		if err := e.identify(x, op); err != nil {
+			return err
+		}
+		defer x.ctx.release()
+		x.SetRequest(x.Request().WithContext(&x.ctx))
+		if err := x.pool.admit(x.payer, x.start); err != nil {
+			x.keepsUnread()
+			return err
+		}
+		if err := op.validate(x); err != nil {
+			return err
+		}
+		defer x.giveBack()
+		if err := generated(x); err != nil {
+			return err
+		}
+		if !x.Response().Committed {
+			return fmt.Errorf("%s: the service returned neither a response nor an error", op.name())
+		}
+		return nil
+	}
+}
+
+// identify finds who calls the operation, and whose room that takes. Of a public
+// operation it is the network of the client, and Authorization is not looked at.
+func (e *edge) identify(x *exchange, op *operation) (err error) {
+	r := x.Request()
+	if op.Public {
+		x.ctx.begin(r.Context(), Identity{}, x.start)
+		x.pool, x.payer = e.public, networkOf(e.remote(r))
+		return nil
+	}
+	caller, err := e.door.open(r, op.Operation)
+	x.ctx.begin(r.Context(), caller, x.start)
+	x.pool, x.payer = e.keyed, caller.ID
+	return err
+}
