@@ -40,7 +40,6 @@ the store grows meanwhile by what servers write.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.SortFlags = false
 	addStoreFlag(flags, &address)
 	flags.BoolVar(&force, "force", false, "replace FILE if it is there")
 	addJSONFlag(flags, &asJSON)

@@ -43,7 +43,6 @@ only with --force. Whatever fails, the store is the old one or the whole new one
 		},
 	}
 	flags := cmd.Flags()
-	flags.SortFlags = false
 	addStoreFlag(flags, &address)
 	flags.BoolVar(&force, "force", false, "replace a store that holds animals, or cannot be read")
 	addJSONFlag(flags, &asJSON)

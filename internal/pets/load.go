@@ -47,10 +47,10 @@ func Restoring(pets iter.Seq2[Pet, error]) iter.Seq2[Pet, error] {
 func (p NewPet) loadable(n int) error {
 	err := p.Validate()
 	if err == nil && !p.Idempotency.IsZero() {
-		err = &Error{Kind: Invalid, Message: "a pet that is loaded has no idempotency key"}
+		err = &Error{Kind: Invalid, Message: "an animal that is loaded has no idempotency key"}
 	}
 	if err != nil {
-		return &Error{Kind: Invalid, Message: fmt.Sprintf("pet %d", n), Err: err}
+		return &Error{Kind: Invalid, Message: fmt.Sprintf("animal %d", n), Err: err}
 	}
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -14,12 +15,16 @@ import (
 // the machine that runs the checks need not run systemd.
 func TestTheUnitsAreCleanAndHardened(t *testing.T) {
 	dir := t.TempDir()
-	for _, unit := range []string{"petstore.service", "petstore-backup.service", "petstore-backup.timer"} {
+	units := []string{"petstore.service", "petstore-backup.service", "petstore-backup-failed.service", "petstore-backup.timer"}
+	for _, unit := range units {
 		// The program stands elsewhere until the package is installed.
 		write(t, filepath.Join(dir, unit), strings.ReplaceAll(read(t, "deploy", "systemd", unit), "/usr/bin/petstore ", petstore(t)+" "))
 	}
 	t.Setenv("SYSTEMD_UNIT_PATH", dir+":")
-	for _, unit := range []string{"petstore.service", "petstore-backup.service", "petstore-backup.timer"} {
+	for _, unit := range units {
+		if !strings.Contains(read(t, "deploy", "package", "nfpm.yaml"), "/usr/lib/systemd/system/"+unit+"\n") {
+			t.Errorf("%s: got no such file in the packages, want it there", unit)
+		}
 		if out := command(t, "systemd-analyze", "verify", filepath.Join(dir, unit)); out != "" {
 			t.Errorf("systemd-analyze verify %s: got %s, want nothing", unit, out)
 		}
@@ -29,6 +34,10 @@ func TestTheUnitsAreCleanAndHardened(t *testing.T) {
 		command(t, "systemd-analyze", "security", "--offline=true", "--threshold=19", filepath.Join(dir, unit))
 	}
 	command(t, "systemd-analyze", "calendar", "daily")
+	failed := regexp.MustCompile(`(?m)^OnFailure=(.+)$`).FindStringSubmatch(read(t, "deploy", "systemd", "petstore-backup.service"))
+	if len(failed) != 2 || !slices.Contains(units, failed[1]) {
+		t.Errorf("OnFailure of the backup: got %q, want one of %v", failed, units)
+	}
 }
 
 // TestTheCommandOfEachUnitRuns runs the commands of the units as they stand
