@@ -119,7 +119,7 @@ var mayImport = map[string][]string{
 	"internal/edge/metrics":         {"github.com/prometheus/client_golang/prometheus"},
 	"internal/edge/program":         {"internal/edge/logging", "internal/edge/metrics", "internal/edge/server", "github.com/KimMachineGun/automemlimit/memlimit", "github.com/prometheus/client_golang/prometheus", "github.com/prometheus/client_golang/prometheus/collectors", "github.com/prometheus/client_golang/prometheus/promhttp", "github.com/spf13/pflag"}, // it runs any handler
 	"internal/edge/limit":           {"golang.org/x/time/rate"},
-	"internal/edge/server":          {"internal/reason", "golang.org/x/sys/unix"}, // it knows nothing of the operations it serves
+	"internal/edge/server":          {"internal/reason", "golang.org/x/sys/unix", "golang.org/x/time/rate"}, // it knows nothing of the operations it serves
 	"internal/pets/service":         {"gen/api", "internal/pets", "github.com/go-json-experiment/json/jsontext"},
 	"internal/pets/files":           {"internal/pets", "internal/reason", "github.com/go-json-experiment/json", "github.com/go-json-experiment/json/jsontext"},
 	"internal/pets/animals":         {"internal/pets", "internal/pets/files"},
