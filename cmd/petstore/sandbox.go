@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"example.com/petstore/internal/pets"
+	"example.com/petstore/internal/pets/animals"
 	"example.com/petstore/internal/pets/keys"
 	"example.com/petstore/internal/pets/store"
 	"example.com/petstore/internal/pets/web"
@@ -29,6 +30,16 @@ func enterSandbox(flags *pflag.FlagSet, cfg *serveConfig) error {
 	}
 	cfg.store = store.Memory
 	return nil
+}
+
+// fillSandbox adds its animals to the store.
+func fillSandbox(ctx context.Context, st pets.PetStore) error {
+	body, err := web.Body()
+	if err != nil {
+		return err
+	}
+	_, err = st.Load(ctx, animals.First(sandboxAnimals, body))
+	return err
 }
 
 // showSandbox prints where the sandbox is and, unless its keys are fixed, a key

@@ -13,7 +13,6 @@ import (
 	"example.com/petstore/internal/edge"
 	"example.com/petstore/internal/edge/program"
 	"example.com/petstore/internal/pets"
-	"example.com/petstore/internal/pets/animals"
 	"example.com/petstore/internal/pets/keys"
 	"example.com/petstore/internal/pets/store"
 	"example.com/petstore/internal/pets/web"
@@ -168,7 +167,7 @@ func openServed(ctx context.Context, cfg serveConfig, logger *slog.Logger) (pets
 		err = store.ReadStandbys(ctx, st, logger)
 	}
 	if err == nil && cfg.sandbox {
-		_, err = st.Load(ctx, animals.First(sandboxAnimals))
+		err = fillSandbox(ctx, st)
 	}
 	if err != nil {
 		return nil, errors.Join(err, st.Close())

@@ -83,7 +83,7 @@ var (
 	errTooLarge = &problem{
 		status:  http.StatusRequestEntityTooLarge,
 		code:    codePayloadTooLarge,
-		message: "the body is larger than " + strconv.Itoa(maxBody) + " bytes",
+		message: "the body is larger than " + strconv.Itoa(MaxBody) + " bytes",
 	}
 	errMediaType = &problem{
 		status:  http.StatusUnsupportedMediaType,
