@@ -25,6 +25,8 @@ func enterSandbox(flags *pflag.FlagSet, cfg *serveConfig) error {
 	switch {
 	case flags.Changed("store"):
 		return usageError{errors.New("--sandbox has a store of its own, in memory; leave out --store, and PETSTORE_STORE")}
+	case cfg.mustExist:
+		return usageError{errors.New("--sandbox makes its store anew at every start; leave out --must-exist, and PETSTORE_MUST_EXIST")}
 	case cfg.requireSync:
 		return usageError{errors.New("--sandbox keeps nothing, on no machine; leave out --require-sync, and PETSTORE_REQUIRE_SYNC")}
 	}
@@ -42,8 +44,8 @@ func fillSandbox(ctx context.Context, st pets.PetStore) error {
 	return err
 }
 
-// showSandbox prints where the sandbox is and, unless its keys are fixed, a key
-// to it, in a form that a shell reads.
+// showSandbox prints where the sandbox is and, unless its keys are fixed, a key to it,
+// in a form that a shell reads. A person at a terminal gets a line to try it.
 func showSandbox(ctx context.Context, env environment, s pets.KeyStore, keyring *keys.Keyring, url string) error {
 	text := fmt.Sprintf("PETSTORE_URL=%s%s\n", url, web.BasePath)
 	if keyring.Fixed() == 0 {
@@ -55,6 +57,9 @@ func showSandbox(ctx context.Context, env environment, s pets.KeyStore, keyring 
 			return err
 		}
 		text += "PETSTORE_KEY=" + token + "\n"
+		if env.interactive { // no script reads it
+			text += "\nTry it from another terminal:\n\n" + curlLine(token, url) + "\n"
+		}
 	}
 	_, err := fmt.Fprint(env.stdout, text)
 	return err

@@ -61,7 +61,11 @@ func (s *Server) end(ctx context.Context, server *http.Server, accepting <-chan 
 	drain := s.cfg.Drain(context.Cause(ctx))
 	s.draining.Store(true)
 	s.conns.closeQuiet(time.Now()) // from now on they are watched
-	s.cfg.Logger.Info("stopping: no longer ready, requests are still served", "drain", drain.String())
+	if drain > 0 {
+		s.cfg.Logger.Info("stopping: no longer ready, requests are still served", "drain", drain.String())
+	} else {
+		s.cfg.Logger.Info("stopping: the requests under way are finished")
+	}
 	time.Sleep(drain)
 	s.listener.retire()
 	<-accepting
