@@ -132,7 +132,7 @@ test-times: ## all tests once more, and the twenty that take longest
 	@go run $(GOTESTSUM) tool slowest --jsonfile .bin/test.json --threshold 1s --num 20
 
 generate: ## write gen/ from openapi.yaml, and what the edge is tested with
-	go generate ./gen ./internal/edge/constructs
+	go generate ./gen $(ALSO_GENERATED:%=./%)
 
 docs-ui: ## take /docs' user interface from the npm package that internal/edge/docs/ui pins
 	@command -v npm >/dev/null || { echo 'docs-ui needs Node.js and npm; install them (Debian: apt install nodejs npm) and run make docs-ui again.' >&2; exit 1; }
@@ -155,13 +155,16 @@ docs-picture: build ## take the picture of /docs for the README (needs Chromium 
 steps: ## name the next step of a change that begins in openapi.yaml
 	@go run ./internal/proof/steps
 
+# What `make generate` writes beside gen/: the code of the documents that test the edge.
+ALSO_GENERATED := internal/edge/constructs internal/edge/example
+
 drift: ## fail if openapi.yaml and gen/ disagree
 	@tmp=$$(mktemp -d) && trap 'rm -rf "$$tmp"' EXIT && \
-	mkdir -p "$$tmp"/internal/edge && cp -R openapi.yaml tools.go go.mod go.sum gen "$$tmp" && cp -R internal/edge/constructs "$$tmp"/internal/edge && \
+	mkdir -p "$$tmp"/internal/edge && cp -R openapi.yaml tools.go go.mod go.sum gen "$$tmp" && cp -R $(ALSO_GENERATED) "$$tmp"/internal/edge && \
 	rm -rf "$$tmp"/gen/api && mkdir "$$tmp"/gen/api && touch "$$tmp"/gen/api/openapi.yaml && \
-	rm -f "$$tmp"/gen/client/*.gen.go "$$tmp"/internal/edge/constructs/api/*.gen.go && \
-	(cd "$$tmp" && go generate ./gen ./internal/edge/constructs) && \
-	if diff -ru gen "$$tmp/gen" && diff -ru internal/edge/constructs "$$tmp/internal/edge/constructs"; then echo 'gen/ is what openapi.yaml says'; \
+	rm -f "$$tmp"/gen/client/*.gen.go "$$tmp"/internal/edge/*/api/*.gen.go && \
+	(cd "$$tmp" && go generate ./gen $(ALSO_GENERATED:%=./%)) && \
+	if for dir in gen $(ALSO_GENERATED); do diff -ru $$dir "$$tmp/$$dir" || exit 1; done; then echo 'gen/ is what openapi.yaml says'; \
 	else echo 'gen/ is not what openapi.yaml says (- is here, + is generated): run make generate and commit gen/' >&2; exit 1; fi
 
 sdk: ## make the clients for Go, TypeScript, Python and Java and have each tell its story (ONLY=java: one)
@@ -252,10 +255,6 @@ bench-postgres: build ## measure the store and the service beside pgbench, on a 
 bench-reads: build ## measure lists that standbys serve, on throwaway servers (needs Linux and root)
 	@go build -o .bin/standbys ./internal/proof/bench/standbys
 	@$(ON_LOAD_CPU) .bin/standbys -out internal/proof/bench/measured/standbys.json
-
-bench-plan: build ## measure what deploy/how-far.md is written from, and hold its prediction against it (needs Linux and root)
-	@go build -o .bin/plan ./internal/proof/bench/plan
-	@$(ON_LOAD_CPU) .bin/plan -out internal/proof/bench/measured/plan.json
 
 bench-import: build ## import a million real animals into SQLite, export them and restore them
 	@go run ./internal/proof/bench/importing -out internal/proof/bench/measured/import.json

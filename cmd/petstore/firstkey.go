@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
+	"strings"
 	"time"
 
 	"example.com/petstore/internal/edge"
@@ -12,11 +14,36 @@ import (
 	"example.com/petstore/internal/pets/keys"
 	"example.com/petstore/internal/pets/store"
 	"example.com/petstore/internal/pets/web"
+	"example.com/petstore/internal/reason"
 )
 
-// curlLine returns the line of a shell that lists animals.
-func curlLine(token, url string) string {
-	return fmt.Sprintf("  curl -H 'Authorization: Bearer %s' %s%s/pets\n", token, url, web.BasePath)
+// fixedKeys returns the keys of PETSTORE_API_KEYS, or of the file that
+// PETSTORE_API_KEYS_FILE names, where neither a list of processes nor the
+// inspection of a container shows them. They stand between commas or line ends.
+func fixedKeys(getenv func(string) string) ([]string, error) {
+	const variable, fileVariable = "PETSTORE_API_KEYS", "PETSTORE_API_KEYS_FILE"
+	keyring, path, source := getenv(variable), getenv(fileVariable), variable
+	switch {
+	case keyring != "" && path != "":
+		return nil, usageError{errors.New("both PETSTORE_API_KEYS and PETSTORE_API_KEYS_FILE are set; unset one of them")}
+	case path != "":
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return nil, usageError{fmt.Errorf("%s: cannot read %s: %w", fileVariable, path, reason.Of(err))}
+		}
+		keyring = strings.Join(strings.Fields(string(text)), ",")
+		keyring, source = strings.Trim(strings.ReplaceAll(keyring, ",,", ","), ","), fileVariable+", "+path
+		if keyring == "" {
+			return nil, usageError{fmt.Errorf("%s: no key is in the file; put one on each line", source)}
+		}
+	case keyring == "":
+		return nil, nil
+	}
+	fixed := strings.Split(keyring, ",")
+	if err := keys.CheckFixed(fixed); err != nil {
+		return nil, usageError{fmt.Errorf("%s: %w", source, err)}
+	}
+	return fixed, nil
 }
 
 // ensureKey makes sure that the server can be used. Where the store has no key, it
@@ -47,10 +74,11 @@ This store has no API key yet, so here is one. It is shown only this once:
 
 Try it from another terminal:
 
-%s
-or in a browser, at %s there.
+  curl -H 'Authorization: Bearer %s' %s%s/pets
 
-`, token, curlLine(token, url), edge.DocsPath)
+or in a browser, at %s%s
+
+`, token, token, url, web.BasePath, url, edge.DocsPath)
 		return err
 	case cfg.store == store.Memory:
 		return errors.New("the store memory: has no key, and none can be added later; set PETSTORE_API_KEYS")
