@@ -146,7 +146,7 @@ func TestABodyThatBreaksARuleIsNamedWithTheRule(t *testing.T) {
 	}
 }
 
-// nested returns a dog with that many friends of friends, and levels.
+// nested returns an animal of that many levels: each dog has a friend, the last a cat.
 func nested(levels int) string {
 	return strings.Repeat(`{"kind":"dog","bark":true,"friend":`, levels-1) + `{"kind":"cat","lives":1}` + strings.Repeat("}", levels-1)
 }

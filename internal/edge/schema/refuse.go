@@ -197,11 +197,11 @@ func checkUnion(s *openapi3.Schema) error {
 	return checkDiscriminator(s)
 }
 
-// checkRecursion refuses unions that kin-openapi would take twice as long for with
-// each level of a value: a body of 64 KiB has thousands of levels. It goes once
-// through a value for each member of the union, but through only one where oneOf has
-// a discriminator; and once more for the member that it finds in anyOf, and in oneOf
-// where a property is readOnly.
+// checkRecursion refuses a union that contains itself if kin-openapi reads its values
+// more than once: each level of a value then doubles the time, and a body has
+// thousands of levels. kin-openapi tries each member unless a discriminator names
+// one. It reads the member that it has found a second time in anyOf, and also in
+// oneOf where a property is readOnly.
 func (c *compiler) checkRecursion() error {
 	for s := range c.done {
 		if !IsComposed(s) || !contains(s, s, false) {
