@@ -11,7 +11,9 @@ import (
 // a Budget. Without Rows every call under way could hold the largest page.
 //
 // Calls beyond the bound wait in a queue of their key, and the keys take turns, so
-// that a key with many calls delays its own and no others.
+// that a key with many calls delays its own and no others. A semaphore of
+// golang.org/x/sync, which serves all calls in the order they came, was tried: the first
+// list of a new key beside 32 readers of large pages took three times as long.
 type Rows struct {
 	most int64
 
