@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/getkin/kin-openapi/openapi3"
+
+	"example.com/petstore/internal/proof/contract"
 )
 
 // unlisted returns the faults of the document's list of changes, held against a
@@ -42,7 +44,8 @@ func listed(d *openapi3.T) (entries []string) {
 	return entries
 }
 
-// substance returns the document without its prose.
+// substance returns the document without its prose, of which the table of error codes
+// is none: clients switch on them.
 func substance(d *openapi3.T) any {
 	var all map[string]any
 	if data, err := d.MarshalJSON(); err == nil {
@@ -50,7 +53,7 @@ func substance(d *openapi3.T) any {
 	}
 	delete(all, "info")
 	withoutProse(all, false)
-	return all
+	return []any{all, contract.Codes(d)}
 }
 
 // withoutProse removes the texts that only people read. The keys of a map of
