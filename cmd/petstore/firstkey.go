@@ -46,6 +46,8 @@ func fixedKeys(getenv func(string) string) ([]string, error) {
 	return fixed, nil
 }
 
+var errNoKeyEver = errors.New("the store memory: has no key, and none can be added later; set PETSTORE_API_KEYS")
+
 // ensureKey makes sure that the server can be used. Where the store has no key, it
 // makes one for the person at the terminal, or logs how to make one. It refuses a
 // store in memory that could never get a key.
@@ -81,7 +83,7 @@ or in a browser, at %s%s
 `, token, token, url, web.BasePath, url, edge.DocsPath)
 		return err
 	case cfg.store == store.Memory:
-		return errors.New("the store memory: has no key, and none can be added later; set PETSTORE_API_KEYS")
+		return errNoKeyEver
 	}
 	logger.Warn("the store has no API key yet, so every request is refused", "fix", "petstore keys create NAME --store "+store.Redact(cfg.store))
 	return nil

@@ -25,6 +25,7 @@ type serveConfig struct {
 	store                string
 	mustExist            bool
 	requireSync, sandbox bool
+	check                bool
 	reads                string
 	apiKeys              []string
 }
@@ -83,6 +84,7 @@ skips the drain. A second signal ends the server at once.`,
 	program.AddChoice(flags, &cfg.reads, "reads", "primary", "where PostgreSQL reads animals: on its primary, or on its standbys, exactly as the primary would; a read that no standby can serve so is the primary's", "primary", readStandbys)
 	cfg.AddFlags(flags)
 	flags.BoolVar(&cfg.sandbox, "sandbox", false, "serve 300 animals from memory, with a new key, to scripts at localhost too; a restart resets it")
+	flags.BoolVar(&cfg.check, "check", false, "read the configuration, the certificate, the keys and the store, say what would be served, and end: with 0, 1 or 2; nothing is changed, and no port is tried")
 	return cmd
 }
 
@@ -102,7 +104,12 @@ func serve(ctx context.Context, env environment, cfg serveConfig) (err error) {
 	return program.Run(ctx, program.Config{
 		Settings: cfg.Settings, Version: programVersion(), Secrets: cfg.apiKeys, KeyPattern: web.KeyPattern,
 		Getenv: env.getenv, Stderr: env.stderr, StderrIsTerminal: env.stderrIsTerminal,
-	}, func(ctx context.Context, p *program.Program) error { return serveStore(ctx, env, cfg, p) })
+	}, func(ctx context.Context, p *program.Program) error {
+		if cfg.check {
+			return checkServe(ctx, env, cfg, p)
+		}
+		return serveStore(ctx, env, cfg, p)
+	})
 }
 
 // serveStore serves a store by a program. Each step takes back its own effects at the

@@ -15,6 +15,7 @@ import (
 	"log/slog"
 	"net/http"
 	"regexp"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
@@ -102,6 +103,11 @@ func (p *Program) Listen(ctx context.Context) (err error) {
 	}
 	p.Logger.Info("metrics", "address", p.admin.URL()+"/metrics", "pprof", p.Profiles)
 	return nil
+}
+
+// CheckCertificate loads the certificate, as Listen does, and returns when it expires.
+func (p *Program) CheckCertificate() (expiry time.Time, err error) {
+	return server.CheckPair(p.TLSCert, p.TLSKey)
 }
 
 // URL returns the address of the service for clients on this machine, without a path.

@@ -37,6 +37,16 @@ type stamp [2]struct {
 	size    int64
 }
 
+// CheckPair loads a certificate and its key, and returns when it expires. Its error is a
+// sentence that says what to do.
+func CheckPair(certFile, keyFile string) (expiry time.Time, err error) {
+	cert, err := loadPair(certFile, keyFile, time.Now())
+	if err != nil {
+		return time.Time{}, err
+	}
+	return cert.Leaf.NotAfter, nil
+}
+
 // newPair loads the pair, or returns a sentence that says what to do.
 func newPair(certFile, keyFile string, logger *slog.Logger) (*pair, error) {
 	p := &pair{certFile: certFile, keyFile: keyFile, logger: logger}

@@ -67,18 +67,24 @@ func migrateTo(ctx context.Context, cluster *primary.DB, s schema.Schema) (err e
 }
 
 // checkSchema refuses a database whose schema is not up to date, and changes nothing.
-func checkSchema(ctx context.Context, cluster *primary.DB) (err error) {
+func checkSchema(ctx context.Context, cluster *primary.DB) error {
+	version, latest, err := versions(ctx, cluster)
+	if err == nil && version < latest {
+		err = fmt.Errorf("its schema is at version %d and this program reads version %d; run the petstore that serves it, or start petstore serve of this version on it once", version, latest)
+	}
+	return err
+}
+
+// versions returns the version of the database's schema, and that of this program.
+func versions(ctx context.Context, cluster *primary.DB) (version, latest int64, err error) {
 	s, err := schema.New(migrations)
 	if err != nil {
-		return err
+		return 0, 0, err
 	}
 	db := stdlib.OpenDB(*cluster.ConnConfig())
 	defer func() { err = errors.Join(err, db.Close()) }()
-	version, err := versionOf(ctx, db, s)
-	if err == nil && version < s.Latest {
-		err = fmt.Errorf("its schema is at version %d and this program reads version %d; run the petstore that serves it, or start petstore serve of this version on it once", version, s.Latest)
-	}
-	return err
+	version, err = versionOf(ctx, db, s)
+	return version, s.Latest, err
 }
 
 // versionOf returns the version of the database's schema, 0 for an empty database. It

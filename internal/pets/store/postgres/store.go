@@ -59,6 +59,20 @@ func OpenReadOnly(ctx context.Context, address string) (*Store, error) {
 	return openAfter(ctx, address, checkEncoding, checkSchema)
 }
 
+// IsOlder reports whether the schema of the database at address is older than this
+// program's, as that of an empty one is. It changes nothing.
+func IsOlder(ctx context.Context, address string) (older bool, err error) {
+	s, err := openAfter(ctx, address, checkEncoding, func(ctx context.Context, db *primary.DB) error {
+		version, latest, err := versions(ctx, db)
+		older = version < latest
+		return err
+	})
+	if err != nil {
+		return false, err
+	}
+	return older, s.Close()
+}
+
 func openAfter(ctx context.Context, address string, steps ...func(context.Context, *primary.DB) error) (*Store, error) {
 	db, err := primary.Open(ctx, address)
 	if err != nil {
