@@ -256,6 +256,10 @@ bench-reads: build ## measure lists that standbys serve, on throwaway servers (n
 	@go build -o .bin/standbys ./internal/proof/bench/standbys
 	@$(ON_LOAD_CPU) .bin/standbys -out internal/proof/bench/measured/standbys.json
 
+bench-plan: build ## measure what deploy/how-far.md is written from, and hold its prediction against it (needs Linux and root)
+	@go build -o .bin/plan ./internal/proof/bench/plan
+	@$(ON_LOAD_CPU) .bin/plan -out internal/proof/bench/measured/plan.json
+
 bench-import: build ## import a million real animals into SQLite, export them and restore them
 	@go run ./internal/proof/bench/importing -out internal/proof/bench/measured/import.json
 

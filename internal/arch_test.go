@@ -119,16 +119,16 @@ var mayImport = map[string][]string{
 	"internal/edge/metrics":         {"github.com/prometheus/client_golang/prometheus"},
 	"internal/edge/program":         {"internal/edge/logging", "internal/edge/metrics", "internal/edge/server", "github.com/KimMachineGun/automemlimit/memlimit", "github.com/prometheus/client_golang/prometheus", "github.com/prometheus/client_golang/prometheus/collectors", "github.com/prometheus/client_golang/prometheus/promhttp", "github.com/spf13/pflag"}, // it runs any handler
 	"internal/edge/limit":           {"golang.org/x/time/rate"},
-	"internal/edge/server":          {"internal/reason", "golang.org/x/sys/unix"}, // it knows nothing of the operations it serves
+	"internal/edge/server":          {"internal/reason", "golang.org/x/sys/unix", "golang.org/x/time/rate"}, // it knows nothing of the operations it serves
 	"internal/pets/service":         {"gen/api", "internal/pets", "github.com/go-json-experiment/json/jsontext"},
-	"internal/pets/files":           {"internal/pets", "internal/reason", "github.com/go-json-experiment/json", "github.com/go-json-experiment/json/jsontext"},
+	"internal/pets/files":           {"internal/pets", "internal/reason", "github.com/go-json-experiment/json/jsontext"},
 	"internal/pets/animals":         {"internal/pets", "internal/pets/files"},
 	"internal/edge/schema":          {"github.com/getkin/kin-openapi/openapi3"},
 	"internal/edge":                 {"internal/edge/limit", "internal/edge/program", "internal/edge/server", "github.com/spf13/pflag", "internal/edge/docs", "internal/edge/metrics", "internal/edge/schema", "github.com/prometheus/client_golang/prometheus", "github.com/getkin/kin-openapi/openapi3", "github.com/go-json-experiment/json/jsontext", "github.com/labstack/echo/v4", "github.com/oapi-codegen/runtime"},
 	"internal/proof/edgetest":       {"gen/api", "internal/edge", "internal/pets", "internal/pets/keys", "internal/pets/web"},
 	"internal/edge/docs":            {"go.yaml.in/yaml/v3"},
 	"internal/edge/example":         {"internal/edge", "internal/edge/example/api"}, // the face alone
-	"internal/pets/web":             {"gen", "gen/api", "internal/edge", "internal/pets", "internal/pets/keys", "internal/pets/service"},
+	"internal/pets/web":             {"gen", "gen/api", "internal/edge", "internal/pets", "internal/pets/files", "internal/pets/keys", "internal/pets/service"},
 	"internal/pets/store":           {"internal/pets", "internal/edge/metrics", "github.com/prometheus/client_golang/prometheus", "internal/pets/store/memory", "internal/pets/store/sqlite", "internal/pets/store/sqlite/dbfile", "internal/pets/store/sqlite/upkeep", "internal/pets/store/postgres"},
 	"internal/pets/store/memory":    {"internal/pets"},
 	"internal/pets/store/sqlite":    {"internal/pets", "internal/pets/store/sqlite/dbfile", "github.com/gofrs/flock", "modernc.org/sqlite/lib"},

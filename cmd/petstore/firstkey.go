@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"os"
-	"strings"
 	"time"
 
 	"example.com/petstore/internal/edge"
@@ -14,36 +12,11 @@ import (
 	"example.com/petstore/internal/pets/keys"
 	"example.com/petstore/internal/pets/store"
 	"example.com/petstore/internal/pets/web"
-	"example.com/petstore/internal/reason"
 )
 
-// fixedKeys returns the keys of PETSTORE_API_KEYS, or of the file that
-// PETSTORE_API_KEYS_FILE names, where neither a list of processes nor the
-// inspection of a container shows them. They stand between commas or line ends.
-func fixedKeys(getenv func(string) string) ([]string, error) {
-	const variable, fileVariable = "PETSTORE_API_KEYS", "PETSTORE_API_KEYS_FILE"
-	keyring, path, source := getenv(variable), getenv(fileVariable), variable
-	switch {
-	case keyring != "" && path != "":
-		return nil, usageError{errors.New("both PETSTORE_API_KEYS and PETSTORE_API_KEYS_FILE are set; unset one of them")}
-	case path != "":
-		text, err := os.ReadFile(path)
-		if err != nil {
-			return nil, usageError{fmt.Errorf("%s: cannot read %s: %w", fileVariable, path, reason.Of(err))}
-		}
-		keyring = strings.Join(strings.Fields(string(text)), ",")
-		keyring, source = strings.Trim(strings.ReplaceAll(keyring, ",,", ","), ","), fileVariable+", "+path
-		if keyring == "" {
-			return nil, usageError{fmt.Errorf("%s: no key is in the file; put one on each line", source)}
-		}
-	case keyring == "":
-		return nil, nil
-	}
-	fixed := strings.Split(keyring, ",")
-	if err := keys.CheckFixed(fixed); err != nil {
-		return nil, usageError{fmt.Errorf("%s: %w", source, err)}
-	}
-	return fixed, nil
+// curlLine returns the line of a shell that lists animals.
+func curlLine(token, url string) string {
+	return fmt.Sprintf("  curl -H 'Authorization: Bearer %s' %s%s/pets\n", token, url, web.BasePath)
 }
 
 var errNoKeyEver = errors.New("the store memory: has no key, and none can be added later; set PETSTORE_API_KEYS")
@@ -76,11 +49,10 @@ This store has no API key yet, so here is one. It is shown only this once:
 
 Try it from another terminal:
 
-  curl -H 'Authorization: Bearer %s' %s%s/pets
+%s
+or in a browser, at %s there.
 
-or in a browser, at %s%s
-
-`, token, token, url, web.BasePath, url, edge.DocsPath)
+`, token, curlLine(token, url), edge.DocsPath)
 		return err
 	case cfg.store == store.Memory:
 		return errNoKeyEver

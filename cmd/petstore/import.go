@@ -13,6 +13,7 @@ import (
 	"example.com/petstore/internal/pets"
 	"example.com/petstore/internal/pets/files"
 	"example.com/petstore/internal/pets/store"
+	"example.com/petstore/internal/pets/web"
 )
 
 // importConfig is the configuration of `petstore import`.
@@ -86,6 +87,10 @@ func importPets(ctx context.Context, env environment, cfg importConfig) (err err
 	if err != nil {
 		return err
 	}
+	body, err := web.Body()
+	if err != nil {
+		return err
+	}
 	ctx, stop := program.UntilSignal(ctx)
 	defer stop()
 	src, err := files.Open(cfg.file, env.stdin)
@@ -98,7 +103,7 @@ func importPets(ctx context.Context, env environment, cfg importConfig) (err err
 		return err
 	}
 	im := &importing{importConfig: cfg, env: env, file: files.Import{
-		Source: src, Reading: files.Reading{Format: format, IDs: cfg.restore}, KeepGood: cfg.keepGood, Reject: rejects.add,
+		Source: src, Reading: files.Reading{Format: format, IDs: cfg.restore, Body: body}, KeepGood: cfg.keepGood, Reject: rejects.add,
 	}}
 	err = im.validate(ctx)
 	if err = errors.Join(err, rejects.end()); err != nil {

@@ -98,7 +98,8 @@ func exactly(n int, usage string) cobra.PositionalArgs {
 
 // notifyOn has a store write its notices for the operator to stderr.
 func notifyOn(stderr io.Writer) store.Option {
-	return store.Notify(func(message string) { fmt.Fprintln(stderr, "petstore: "+visible(message)) })
+	say := func(message string) { fmt.Fprintln(stderr, "petstore: "+visible(message)) }
+	return store.Notify(func(path string) { say("made a new store, " + path) }, say)
 }
 
 // describeVariables has -h name each flag's variable.

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"example.com/petstore/internal/pets"
+	"example.com/petstore/internal/pets/animals"
 	"example.com/petstore/internal/pets/keys"
 	"example.com/petstore/internal/pets/store"
 	"example.com/petstore/internal/pets/web"
@@ -24,6 +25,8 @@ func enterSandbox(flags *pflag.FlagSet, cfg *serveConfig) error {
 	switch {
 	case flags.Changed("store"):
 		return usageError{errors.New("--sandbox has a store of its own, in memory; leave out --store, and PETSTORE_STORE")}
+	case cfg.mustExist:
+		return usageError{errors.New("--sandbox makes its store anew at every start; leave out --must-exist, and PETSTORE_MUST_EXIST")}
 	case cfg.requireSync:
 		return usageError{errors.New("--sandbox keeps nothing, on no machine; leave out --require-sync, and PETSTORE_REQUIRE_SYNC")}
 	}
@@ -31,8 +34,18 @@ func enterSandbox(flags *pflag.FlagSet, cfg *serveConfig) error {
 	return nil
 }
 
-// showSandbox prints where the sandbox is and, unless its keys are fixed, a key
-// to it, in a form that a shell reads.
+// fillSandbox adds its animals to the store.
+func fillSandbox(ctx context.Context, st pets.PetStore) error {
+	body, err := web.Body()
+	if err != nil {
+		return err
+	}
+	_, err = st.Load(ctx, animals.First(sandboxAnimals, body))
+	return err
+}
+
+// showSandbox prints where the sandbox is and, unless its keys are fixed, a key to it,
+// in a form that a shell reads. A person at a terminal gets a line to try it.
 func showSandbox(ctx context.Context, env environment, s pets.KeyStore, keyring *keys.Keyring, url string) error {
 	text := fmt.Sprintf("PETSTORE_URL=%s%s\n", url, web.BasePath)
 	if keyring.Fixed() == 0 {
@@ -44,6 +57,9 @@ func showSandbox(ctx context.Context, env environment, s pets.KeyStore, keyring 
 			return err
 		}
 		text += "PETSTORE_KEY=" + token + "\n"
+		if env.interactive { // no script reads it
+			text += "\nTry it from another terminal:\n\n" + curlLine(token, url) + "\n"
+		}
 	}
 	_, err := fmt.Fprint(env.stdout, text)
 	return err

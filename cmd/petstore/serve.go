@@ -13,7 +13,6 @@ import (
 	"example.com/petstore/internal/edge"
 	"example.com/petstore/internal/edge/program"
 	"example.com/petstore/internal/pets"
-	"example.com/petstore/internal/pets/animals"
 	"example.com/petstore/internal/pets/keys"
 	"example.com/petstore/internal/pets/store"
 	"example.com/petstore/internal/pets/web"
@@ -58,9 +57,8 @@ serves on, /readyz says no, and every response asks its client to leave
 (Connection: close, GOAWAY); then connections are closed as they go quiet. SIGINT
 skips the drain. A second signal ends the server at once.`,
 		Example: `  petstore serve
-  petstore serve --addr 0.0.0.0:8080 --store sqlite:/var/lib/petstore/pets.db
-  petstore serve --store postgres://petstore@db1,db2/pets --require-sync
-  PETSTORE_API_KEYS=a-key-for-local-tests petstore serve --store memory:
+  petstore serve --addr :8080 --store sqlite:/srv/pets.db
+  petstore serve --store postgres://petstore@db1,db2/pets
   petstore serve --sandbox`,
 		Args: exactly(0, ""),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -89,7 +87,10 @@ skips the drain. A second signal ends the server at once.`,
 }
 
 func (cfg serveConfig) storeOptions(logger *slog.Logger) []store.Option {
-	options := []store.Option{store.Notify(func(message string) { logger.Warn(message) })}
+	options := []store.Option{store.Notify(
+		func(path string) { logger.Info("made a new store", "path", path) },
+		func(message string) { logger.Warn(message) },
+	)}
 	if cfg.mustExist {
 		options = append(options, store.MustExist)
 	}
@@ -175,7 +176,7 @@ func openServed(ctx context.Context, cfg serveConfig, logger *slog.Logger) (pets
 		err = store.ReadStandbys(ctx, st, logger)
 	}
 	if err == nil && cfg.sandbox {
-		_, err = st.Load(ctx, animals.First(sandboxAnimals))
+		err = fillSandbox(ctx, st)
 	}
 	if err != nil {
 		return nil, errors.Join(err, st.Close())

@@ -60,6 +60,7 @@ func TestADrainingServerAnswersAndSaysThatItIsNotReady(t *testing.T) {
 			t.Errorf("%s while draining: got %v (%v), want %d", path, response, err, want)
 		}
 	}
+	server.waitFor(t, `"reason":"stopping"`)
 	server.signal(t, syscall.SIGTERM)
 	if state := server.wait(t); state.Success() {
 		t.Errorf("exit after the second signal: got %v, want an early end", state)

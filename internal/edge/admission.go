@@ -16,7 +16,7 @@ const largeResponse = 16 << 10
 // make more load. net/http skips the body before it sends the response, and waits
 // for it for lingerTime at most.
 func (x *exchange) keepsUnread() {
-	if n := x.Request().ContentLength; x.closesUnread && 0 < n && n <= maxBody {
+	if n := x.Request().ContentLength; x.closesUnread && 0 < n && n <= MaxBody {
 		x.Response().Header().Del("Connection")
 	}
 }

@@ -9,8 +9,8 @@ import (
 	"sync"
 )
 
-// maxBody is the greatest body in bytes. The document names it too.
-const maxBody = 64 << 10
+// MaxBody is the greatest size of a body in bytes.
+const MaxBody = 64 << 10
 
 const mediaTypeJSON = "application/json"
 
@@ -36,16 +36,16 @@ func readBody(r *http.Request) (*bodyBuffer, error) {
 		}
 		return nil, err
 	}
-	if r.ContentLength > maxBody {
+	if r.ContentLength > MaxBody {
 		return nil, errTooLarge
 	}
 	b := bodyBuffers.Get().(*bodyBuffer)
-	b.limited = io.LimitedReader{R: r.Body, N: maxBody + 1}
+	b.limited = io.LimitedReader{R: r.Body, N: MaxBody + 1}
 	if _, err := b.ReadFrom(&b.limited); err != nil {
 		b.release()
 		return nil, &problem{status: http.StatusBadRequest, code: codeInvalidBody, message: "the body did not arrive whole", cause: err}
 	}
-	if b.Len() > maxBody {
+	if b.Len() > MaxBody {
 		b.release()
 		return nil, errTooLarge
 	}

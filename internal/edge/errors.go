@@ -36,7 +36,7 @@ type problem struct {
 	code, message string
 	header        http.Header
 	cause         error
-	reason        string // of a 401, for the log alone
+	reason        string // of a 401 or a probe, in one word for the log
 }
 
 func (p *problem) Error() string {
@@ -83,7 +83,7 @@ var (
 	errTooLarge = &problem{
 		status:  http.StatusRequestEntityTooLarge,
 		code:    codePayloadTooLarge,
-		message: "the body is larger than " + strconv.Itoa(maxBody) + " bytes",
+		message: "the body is larger than " + strconv.Itoa(MaxBody) + " bytes",
 	}
 	errMediaType = &problem{
 		status:  http.StatusUnsupportedMediaType,

@@ -2,6 +2,7 @@ package edge
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"time"
 
@@ -30,10 +31,19 @@ func (e *edge) registerHealth(r *router) {
 		ctx, cancel := context.WithTimeout(c.Request().Context(), readyTimeout)
 		defer cancel()
 		if err := e.Ready(ctx); err != nil {
-			return unavailable(err)
+			return notReady(err)
 		}
 		return writeStatus(c, "ready")
 	})
+}
+
+// notReady has the reason in the body and in the log, where there is one.
+func notReady(err error) *problem {
+	p := unavailable(err)
+	if n, ok := errors.AsType[*NotReady](err); ok {
+		p.message, p.reason = "not ready: "+n.Reason+"; try again later", n.Reason
+	}
+	return p
 }
 
 func writeStatus(c echo.Context, status string) error {

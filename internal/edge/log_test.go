@@ -80,6 +80,16 @@ func TestTheProbesTellWhetherTheServiceRunsAndWhetherItCanServe(t *testing.T) {
 	s.send(t, "GET", "/livez", "").wants(t, 200, "", "")
 }
 
+func TestAProbeHearsTheReasonInOneWordAndTheLogAllOfIt(t *testing.T) {
+	s := start(t, func(c *edgetest.Config) {
+		c.Ready = func(context.Context) error { return &edge.NotReady{Reason: "store", Err: errors.New(inside)} }
+	})
+	s.send(t, "GET", "/readyz", "").wants(t, 503, "unavailable", "not ready: store; try again later")
+	if line := s.log.wantLines(t, 1)[0]; line["reason"] != "store" || line["error"] != inside {
+		t.Errorf("log: got reason %v, error %v, want store and %s", line["reason"], line["error"], inside)
+	}
+}
+
 func TestAReadinessCheckThatHangsIsBounded(t *testing.T) {
 	s := start(t, func(c *edgetest.Config) {
 		c.Ready = func(ctx context.Context) error {

@@ -101,7 +101,7 @@ func Serve(ctx context.Context, p *program.Program, s Service, attrs ...any) err
 	if ready := s.Ready; ready != nil {
 		s.Ready = func(ctx context.Context) error {
 			if p.Draining() {
-				return errors.New("the server is stopping")
+				return &NotReady{"stopping", errors.New("the server is stopping")}
 			}
 			return ready(ctx)
 		}

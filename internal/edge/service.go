@@ -41,7 +41,7 @@ type Service struct {
 	Problem func(err error) (status int, code, message string)
 
 	// Ready returns why the service cannot serve now, or nil. Its context ends
-	// after two seconds.
+	// after two seconds. Of a *NotReady, whoever asks /readyz is told the reason.
 	Ready func(ctx context.Context) error
 
 	// Failed delivers an error once the service can no longer vouch for what it
@@ -119,6 +119,16 @@ type InvalidKey struct {
 }
 
 func (e *InvalidKey) Error() string { return "the API key is not valid: " + e.Reason }
+
+// NotReady is an error of Ready with a reason for everybody: one word, such as store.
+type NotReady struct {
+	Reason string
+	Err    error // for the log
+}
+
+func (e *NotReady) Error() string { return e.Err.Error() }
+
+func (e *NotReady) Unwrap() error { return e.Err }
 
 // Operation is an operation of the document.
 type Operation struct {

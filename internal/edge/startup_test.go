@@ -214,7 +214,7 @@ func TestTheCodesOfThisPackageAreTheOnesTheDocumentLists(t *testing.T) {
 
 func TestTheBodyLimitIsTheDocuments(t *testing.T) {
 	description := contracttest.NewJudge(t).Document().Paths.Value("/pets").Post.Description
-	if want := strconv.Itoa(maxBody>>10) + " KiB"; !strings.Contains(strings.ReplaceAll(description, "\n", " "), want) {
+	if want := strconv.Itoa(MaxBody>>10) + " KiB"; !strings.Contains(strings.ReplaceAll(description, "\n", " "), want) {
 		t.Errorf("description of createPet: got %q, want it to name %s", description, want)
 	}
 }

@@ -37,19 +37,9 @@ func (op *operation) validateBody(x *exchange) (any, error) {
 	if len(bytes.TrimSpace(data.Bytes())) == 0 {
 		return nil, invalidBody("a body is required")
 	}
-	value, fault := decodeJSON(data.Bytes())
+	value, fault := readValue(op.body, data.Bytes(), "the body")
 	if fault != "" {
-		return nil, invalidBody("the body " + fault)
-	}
-	if v := op.body.Check(value); v != nil {
-		place := v.Place("")
-		if place == "" {
-			place = "the body"
-		}
-		return nil, invalidBody(place + " " + v.Message)
-	}
-	if op.body.Indirect() {
-		op.body.Prune(value)
+		return nil, invalidBody(fault)
 	}
 	return value, nil
 }

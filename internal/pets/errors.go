@@ -52,6 +52,14 @@ func (e *Error) Error() string {
 
 func (e *Error) Unwrap() error { return e.Err }
 
+// FileFault is an error of Ping that lies in the store's file: it is gone, another one,
+// or damaged.
+type FileFault struct{ Err error }
+
+func (e *FileFault) Error() string { return e.Err.Error() }
+
+func (e *FileFault) Unwrap() error { return e.Err }
+
 // KindOf returns the kind of the first Error in err's chain, and Internal
 // where there is none.
 func KindOf(err error) Kind {

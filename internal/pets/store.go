@@ -20,7 +20,7 @@ type Store interface {
 	// Unavailable where requests fail. It reads what the operations read, pets and
 	// keys, at the cost of a small request. Where the store takes writes, it asks for
 	// the right to add pets, without waiting for other writers. A full disk is no
-	// fault, as reads go on.
+	// fault, as reads go on. A fault of the store's own file is a *FileFault.
 	Ping(ctx context.Context) error
 
 	// Failed delivers one error if the store can no longer vouch for the writes

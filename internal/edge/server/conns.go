@@ -117,8 +117,9 @@ func (c *connections) remove(conn *conn) {
 // observe is called by net/http when a connection changes its state.
 func (c *connections) observe(nc net.Conn, state http.ConnState) {
 	conn := connOf(nc)
-	if t, ok := nc.(*tls.Conn); ok && state == http.StateActive {
-		conn.http2.Store(t.ConnectionState().NegotiatedProtocol == "h2") // known since the handshake
+	if t, ok := nc.(*tls.Conn); ok && state == http.StateActive && conn.http2.Load() == nil &&
+		t.ConnectionState().NegotiatedProtocol == "h2" { // known since the handshake
+		conn.http2.Store(newHTTP2Pace())
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -168,9 +169,9 @@ func (c *connections) stats() ConnectionStats {
 type conn struct {
 	net.Conn
 	in      *connections
-	read    atomic.Int64 // bytes read
-	trusted atomic.Bool  // a valid key came by it
-	http2   atomic.Bool
+	read    atomic.Int64              // bytes read
+	trusted atomic.Bool               // a valid key came by it
+	http2   atomic.Pointer[http2Pace] // nil for HTTP/1
 
 	// Of in.mu:
 	idle, gone bool
@@ -197,6 +198,10 @@ func withConn(ctx context.Context, nc net.Conn) context.Context {
 
 // Read implements net.Conn.
 func (c *conn) Read(p []byte) (n int, err error) {
+	pace := c.http2.Load()
+	if pace != nil && c.isPaced(pace) {
+		return c.readPaced(p, pace)
+	}
 	n, err = c.Conn.Read(p)
 	c.read.Add(int64(n))
 	return n, err

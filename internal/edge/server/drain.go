@@ -30,11 +30,16 @@ var closing = []string{"close"} // shared so that setting it costs nothing
 
 // endsConnections adds Connection: close to a response that must be the last of its
 // connection: every response of a draining server, for which HTTP/2 sends a GOAWAY,
-// and the response to a request whose length a proxy may see otherwise.
+// the response to a request whose length a proxy may see otherwise, and a response on
+// a connection whose streams are reset too often.
 func (s *Server) endsConnections(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if s.draining.Load() || ambiguous(r) {
 			w.Header()["Connection"] = closing
+		}
+		if r.ProtoMajor == 2 {
+			serveHTTP2(w, r, next)
+			return
 		}
 		next.ServeHTTP(w, r)
 	})
@@ -56,7 +61,11 @@ func (s *Server) end(ctx context.Context, server *http.Server, accepting <-chan 
 	drain := s.cfg.Drain(context.Cause(ctx))
 	s.draining.Store(true)
 	s.conns.closeQuiet(time.Now()) // from now on they are watched
-	s.cfg.Logger.Info("stopping: no longer ready, requests are still served", "drain", drain.String())
+	if drain > 0 {
+		s.cfg.Logger.Info("stopping: no longer ready, requests are still served", "drain", drain.String())
+	} else {
+		s.cfg.Logger.Info("stopping: the requests under way are finished")
+	}
 	time.Sleep(drain)
 	s.listener.retire()
 	<-accepting
@@ -127,7 +136,7 @@ func (c *connections) closeQuiet(now time.Time) (left int) {
 	c.mu.Lock()
 	for conn := range c.open {
 		switch {
-		case conn.http2.Load():
+		case conn.http2.Load() != nil:
 			continue
 		case conn.busy():
 			conn.quietSince = time.Time{}

@@ -7,7 +7,6 @@ import (
 	"encoding/pem"
 	"fmt"
 	"log/slog"
-	"net/http"
 	"os"
 	"strings"
 	"sync/atomic"
@@ -165,16 +164,4 @@ func firstBlock(text []byte, wanted func(kind string) bool) (block *pem.Block) {
 			return block
 		}
 	}
-}
-
-// The bounds of an HTTP/2 connection. A stream takes a whole body of the 64 KiB
-// that the service accepts, and a connection holds at most four of them that no
-// handler has read. The smallest frames of the standard bound what a connection
-// keeps to read one.
-var http2Bounds = http.HTTP2Config{
-	MaxConcurrentStreams:          100,
-	MaxReadFrameSize:              16 << 10,
-	MaxReceiveBufferPerStream:     64 << 10,
-	MaxReceiveBufferPerConnection: 256 << 10,
-	WriteByteTimeout:              writeTimeout,
 }

@@ -5,11 +5,16 @@ import (
 
 	"example.com/petstore/internal/pets"
 	"example.com/petstore/internal/pets/animals"
+	"example.com/petstore/internal/pets/web"
 )
 
 func TestEveryAnimalIsOneTheServiceAccepts(t *testing.T) {
+	body, err := web.Body()
+	if err != nil {
+		t.Fatal(err)
+	}
 	n, byStatus := 0, map[pets.Status]int{}
-	for p, err := range animals.First(10_000) {
+	for p, err := range animals.First(10_000, body) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -22,7 +27,7 @@ func TestEveryAnimalIsOneTheServiceAccepts(t *testing.T) {
 		t.Errorf("got %d animals of the statuses %v, want 6956 of three", n, byStatus)
 	}
 	some := 0
-	for range animals.First(300) {
+	for range animals.First(300, body) {
 		some++
 	}
 	if some != 300 {

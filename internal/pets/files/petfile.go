@@ -1,22 +1,21 @@
 // Package files reads and writes files of pets: CSV (RFC 4180) whose first line
 // names the columns, and NDJSON, an object a line. It imports files into a store and
-// exports a store to files. It accepts a row exactly where POST /v1/pets accepts the
-// same values, which a test compares. It knows no store in particular and nothing of
-// HTTP.
+// exports a store to files. Each row is made a body of a request that creates its
+// pet, and the service's own code reads it (Body): so a row is accepted exactly where
+// POST /v1/pets accepts it. It knows no store in particular and nothing of HTTP.
 package files
 
 import (
 	"bufio"
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"iter"
 	"path/filepath"
-	"strconv"
 	"strings"
-
-	"github.com/go-json-experiment/json/jsontext"
+	"unicode/utf8"
 
 	"example.com/petstore/internal/pets"
 )
@@ -41,13 +40,19 @@ func FormatOf(name string) Format {
 	return ""
 }
 
-// maxBody is the greatest body of a request in bytes, as the document has it. slack
-// is the room that the row of a pet may take beyond it: for the identifier, and for a
-// status that the client did not have to send.
-const (
-	maxBody = 64 << 10
-	slack   = 64
-)
+// Body is how the service reads the body of a request that creates a pet.
+type Body struct {
+	// Max is the greatest size of a body, in bytes.
+	Max int
+
+	// Read returns the properties of a body, and the pet that it creates. The error
+	// is a sentence to a client, in which whole names the body as a whole.
+	Read func(text []byte, whole string) (properties map[string]any, pet pets.NewPet, err error)
+}
+
+// slack is the room in bytes that the row of a pet may take beyond a body: for the
+// identifier, and for what the client did not have to send.
+const slack = 64
 
 // Row is one row of a file.
 type Row struct {
@@ -61,16 +66,25 @@ type Row struct {
 	Raw string
 }
 
-// rowReader reads the rows of a file in one format.
+// rowReader reads the rows of a file in one format, each as the body that creates its
+// pet. A rowError is the fault of one row.
 type rowReader interface {
-	next() (Row, error)
-	raw() string // the text of the row that next returned last
+	next() (body []byte, line int, err error)
+	raw() string               // the text of the row that next returned last
+	explain(fault error) error // adds to the fault of that row's body
 }
+
+// rowError is the fault of a row.
+type rowError struct{ error }
+
+// Unwrap returns the fault.
+func (e rowError) Unwrap() error { return e.error }
 
 // Reading says how a file is read.
 type Reading struct {
 	Format Format
 	IDs    bool // whether rows must have identifiers, which ascend; otherwise they are ignored
+	Body   Body
 }
 
 // Rows returns the rows of r, acceptable or not. An error means that the file as a
@@ -78,7 +92,7 @@ type Reading struct {
 // has none.
 func (f Reading) Rows(r io.Reader) iter.Seq2[Row, error] {
 	return func(yield func(Row, error) bool) {
-		in := bufio.NewReaderSize(r, 2*maxBody)
+		in := bufio.NewReaderSize(r, 2*(f.Body.Max+slack))
 		format, err := begin(in, f.Format)
 		if err != nil {
 			yield(Row{}, err)
@@ -94,12 +108,21 @@ func (f Reading) Rows(r io.Reader) iter.Seq2[Row, error] {
 			}
 		}
 		for {
-			row, err := rows.next()
-			if err == io.EOF {
+			body, line, err := rows.next()
+			if errors.Is(err, io.EOF) {
 				return
 			}
-			if err == nil && row.Err == nil {
-				row.Err = f.check(&row, last)
+			row := Row{Line: line}
+			fault, bad := errors.AsType[rowError](err)
+			switch {
+			case bad && errors.Is(fault, errTooLong):
+				row.Err, err = fmt.Errorf("the row is larger than %d bytes", f.Body.Max), nil
+			case bad:
+				row.Err, err = fault.error, nil
+			case err == nil:
+				if f.read(&row, body, last); row.Err != nil {
+					row.Err = rows.explain(row.Err)
+				}
 			}
 			if err == nil && row.Err == nil {
 				last = row.ID
@@ -119,82 +142,56 @@ func begin(in *bufio.Reader, format Format) (Format, error) {
 	if err != nil && !errors.Is(err, io.EOF) {
 		return "", err
 	}
-	switch {
-	case bytes.HasPrefix(head, []byte("\xef\xbb\xbf")):
+	if bytes.HasPrefix(head, []byte("\xef\xbb\xbf")) {
 		head = head[3:]
 		_, _ = in.Discard(3) // they are there
-	case bytes.HasPrefix(head, []byte("\xff\xfe")), bytes.HasPrefix(head, []byte("\xfe\xff")):
-		return "", errors.New("the file is in UTF-16; save it as UTF-8")
-	}
-	for magic, text := range foreign {
-		if bytes.HasPrefix(head, []byte(magic)) {
-			return "", errors.New(text)
-		}
 	}
 	text := bytes.TrimSpace(head)
 	switch {
-	case format != "":
-		return format, nil
-	case len(text) == 0:
-		return "", errors.New("the file is empty")
-	case text[0] == '[':
-		return "", errors.New("the file is a JSON array; write one object a line instead, without brackets and commas between them")
-	case text[0] == '{':
+	case format == NDJSON:
 		return NDJSON, nil
+	case len(text) == 0 && format == "":
+		return "", errors.New("the file is empty")
+	case format == "" && text[0] == '[':
+		return "", errors.New("the file is a JSON array; write one object a line instead, without brackets and commas between them")
+	case format == "" && text[0] == '{':
+		return NDJSON, nil
+	case !isTextLine(text):
+		return "", errors.New("the file is neither CSV nor NDJSON; save the table as one of them, in UTF-8")
 	}
 	return CSV, nil
 }
 
-// foreign has the beginnings of files that are no files of pets, each with a sentence
-// that says what to do.
-var foreign = map[string]string{
-	"PK\x03\x04":          "the file is a spreadsheet or a ZIP archive; save the table as CSV, in UTF-8",
-	"\xd0\xcf\x11\xe0":    "the file is a spreadsheet of an old kind; save the table as CSV, in UTF-8",
-	"%PDF":                "the file is a PDF; save the table as CSV, in UTF-8",
-	"(\xb5/\xfd":          "the file is compressed by zstd; decompress it, or use gzip",
-	"\xfd7zXZ\x00":        "the file is compressed by xz; decompress it, or use gzip",
-	"BZh":                 "the file is compressed by bzip2; decompress it, or use gzip",
-	"SQLite format 3\x00": "the file is an SQLite database; petstore restore takes those of petstore backup",
+// isTextLine reports whether the first line of text may name columns. Those of
+// spreadsheets, archives, databases and UTF-16 do not.
+func isTextLine(text []byte) bool {
+	line, _, whole := bytes.Cut(text, []byte("\n"))
+	isControl := func(r rune) bool { return r < ' ' && r != '\t' && r != '\r' }
+	return bytes.IndexFunc(line, isControl) < 0 && (utf8.Valid(line) || !whole && len(line) > slack)
 }
 
-// check fills in the defaults and refuses a row that the service would refuse.
-func (f Reading) check(row *Row, last int64) error {
-	row.Pet = row.Pet.WithDefaults()
-	if err := row.Pet.Validate(); err != nil {
-		return err
+// read makes a row of the body that creates its pet.
+func (f Reading) read(row *Row, body []byte, last int64) {
+	properties, pet, err := f.Body.Read(body, "the row")
+	if err == nil && f.IDs {
+		row.ID, err = identifier(properties, last)
 	}
-	if bodySize(row.Pet) > maxBody {
-		return errTooLong
-	}
-	if f.IDs {
-		return pets.CheckNextID(row.ID, last)
-	}
-	return nil
+	row.Pet, row.Err = pet, err
 }
 
-var errTooLong = fmt.Errorf("the row is larger than %d bytes", maxBody)
-
-// bodySize returns the size of the shortest body that would create p, or 0
-// where that is certainly small enough.
-func bodySize(p pets.NewPet) int {
-	if 6*len(p.Name)+slack < maxBody { // six bytes are the most that JSON makes of one
-		return 0
+// identifier returns the id among the properties of a row, which must be greater than
+// the last.
+func identifier(properties map[string]any, last int64) (int64, error) {
+	value, ok := properties[idColumn]
+	if !ok {
+		return 0, errors.New("id is required")
 	}
-	quoted, _ := jsontext.AppendQuote(nil, p.Name) // which is valid UTF-8
-	size := len(`{"name":,"categoryId":}`) + len(quoted) + len(strconv.FormatInt(p.CategoryID, 10))
-	if p.Status != pets.Available {
-		size += len(`,"status":""`) + len(p.Status)
+	number, _ := value.(json.Number)
+	id, err := number.Int64()
+	if err != nil {
+		return 0, fmt.Errorf("id must be an integer between 1 and %d", int64(pets.MaxID))
 	}
-	return size
+	return id, pets.CheckNextID(id, last)
 }
 
-// The faults of a row in either format, in the service's own words.
-var (
-	errNoName     = errors.New("name is required")
-	errNoCategory = errors.New("categoryId is required")
-	errCategory   = errors.New("categoryId must be an integer between -9223372036854775808 and 9223372036854775807")
-	errStatus     = errors.New("status must be one of available, pending, sold")
-	errNotUTF8    = errors.New("the row is not valid UTF-8")
-	errNoID       = errors.New("id is required")
-	errID         = fmt.Errorf("id must be an integer between 1 and %d", int64(pets.MaxID))
-)
+var errTooLong = errors.New("too long") // Rows says how long it may be

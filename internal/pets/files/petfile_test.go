@@ -15,11 +15,22 @@ import (
 
 	"example.com/petstore/internal/pets"
 	"example.com/petstore/internal/pets/files"
+	"example.com/petstore/internal/pets/web"
 )
+
+// body reads bodies as the service does.
+var body = func() files.Body {
+	body, err := web.Body()
+	if err != nil {
+		panic(err)
+	}
+	return body
+}()
 
 // readAll returns the rows of a file, or the fault of the file as a whole.
 func readAll(t rapid.TB, f files.Reading, file []byte) (all []files.Row, fault error) {
 	t.Helper()
+	f.Body = body
 	for row, err := range f.Rows(bytes.NewReader(file)) {
 		if err != nil {
 			return all, fmt.Errorf("%d: %w", row.Line, err)
@@ -83,7 +94,7 @@ func TestEveryRowIsNamedByTheLineOnWhichItBegins(t *testing.T) {
 			"{\"name\":\"a\",\"categoryId\":1}\n\n  \r\n{\"name\":\"b\"}\n{\"name\":\"c\",\"categoryId\":1,\"status\":\"lost\"}\n{\"name\":\n",
 			[]string{
 				`1: "a"`, "4: categoryId is required", "5: status must be one of available, pending, sold",
-				"6: the line ends before its JSON does; an object must stand on one line",
+				"6: the row ends before its JSON does; an object must stand on one line",
 			},
 		},
 	} {
@@ -111,7 +122,7 @@ func TestAFileThatCannotBeReadIsRefusedWithWhatItNeeds(t *testing.T) {
 		"a column twice":         {files.Reading{}, "name,categoryId,x,x\n", `1: the column "x" is there twice`},
 		"a quote in the header":  {files.Reading{}, "na\"me,categoryId\n", `1: a quote stands inside a field: put the whole field in quotes and write two, ""`},
 		"a JSON array":           {files.Reading{}, `[{"name":"a","categoryId":1}]`, "0: the file is a JSON array; write one object a line instead, without brackets and commas between them"},
-		"UTF-16":                 {files.Reading{}, "\xff\xfen\x00a\x00", "0: the file is in UTF-16; save it as UTF-8"},
+		"UTF-16":                 {files.Reading{}, "\xff\xfen\x00a\x00", "0: the file is neither CSV nor NDJSON; save the table as one of them, in UTF-8"},
 	} {
 		all, fault := readAll(t, c.reading, []byte(c.file))
 		if fault == nil || fault.Error() != c.want || len(all) > 0 {
@@ -120,7 +131,7 @@ func TestAFileThatCannotBeReadIsRefusedWithWhatItNeeds(t *testing.T) {
 	}
 	broken := errors.New("the disk broke")
 	for _, format := range []files.Format{"", files.CSV, files.NDJSON} {
-		for _, err := range (files.Reading{Format: format}).Rows(iotest.ErrReader(broken)) {
+		for _, err := range (files.Reading{Format: format, Body: body}).Rows(iotest.ErrReader(broken)) {
 			if err != broken {
 				t.Errorf("format %q of a broken file: got %v, want %v", format, err, broken)
 			}

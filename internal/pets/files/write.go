@@ -3,10 +3,7 @@ package files
 import (
 	"bufio"
 	"io"
-	"strconv"
 	"strings"
-
-	"github.com/go-json-experiment/json/jsontext"
 
 	"example.com/petstore/internal/pets"
 )
@@ -15,7 +12,7 @@ import (
 // name by name and code point by code point.
 type Writer struct {
 	out    *bufio.Writer
-	encode func([]byte, pets.Pet) []byte
+	encode func([]byte, *pets.Pet) []byte
 	row    []byte
 }
 
@@ -26,13 +23,17 @@ func NewWriter(w io.Writer, format Format) (*Writer, error) {
 	if format == NDJSON {
 		return &Writer{out: out, encode: appendJSON}, nil
 	}
-	_, err := out.WriteString("id,name,categoryId,status\n")
+	var names []string
+	for _, c := range columns {
+		names = append(names, c.name)
+	}
+	_, err := out.WriteString(strings.Join(names, ",") + "\n")
 	return &Writer{out: out, encode: appendCSV}, err
 }
 
 // Write writes one pet, sooner or later.
 func (w *Writer) Write(p pets.Pet) error {
-	w.row = w.encode(w.row[:0], p)
+	w.row = w.encode(w.row[:0], &p)
 	_, err := w.out.Write(w.row)
 	return err
 }
@@ -40,33 +41,29 @@ func (w *Writer) Write(p pets.Pet) error {
 // Flush writes the bytes that are held back.
 func (w *Writer) Flush() error { return w.out.Flush() }
 
-func appendJSON(b []byte, p pets.Pet) []byte {
-	b = append(b, `{"id":`...)
-	b = strconv.AppendInt(b, p.ID, 10)
-	b = append(b, `,"name":`...)
-	b, _ = jsontext.AppendQuote(b, p.Name) // a stored name is valid UTF-8
-	b = append(b, `,"categoryId":`...)
-	b = strconv.AppendInt(b, p.CategoryID, 10)
-	b = append(b, `,"status":"`...)
-	b = append(b, p.Status...)
-	return append(b, "\"}\n"...)
+func appendJSON(b []byte, p *pets.Pet) []byte {
+	b = append(b, '{')
+	for i, c := range columns {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b, _ = c.appendJSON(b, c.of(p)) // what is stored is valid UTF-8
+	}
+	return append(b, "}\n"...)
 }
 
-// appendCSV quotes names that need it, and names that other programs might trim. A
+// appendCSV quotes texts that need it, and texts that other programs might trim. A
 // name that looks like a formula stays as it is: it is data.
-func appendCSV(b []byte, p pets.Pet) []byte {
-	b = strconv.AppendInt(b, p.ID, 10)
-	b = append(b, ',')
-	if strings.ContainsAny(p.Name, "\",\r\n") || strings.TrimSpace(p.Name) != p.Name {
-		b = append(b, '"')
-		b = append(b, strings.ReplaceAll(p.Name, `"`, `""`)...)
-		b = append(b, '"')
-	} else {
-		b = append(b, p.Name...)
+func appendCSV(b []byte, p *pets.Pet) []byte {
+	for i, c := range columns {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		value := c.of(p)
+		if strings.ContainsAny(value, "\",\r\n") || strings.TrimSpace(value) != value {
+			value = quoteCSV(value)
+		}
+		b = append(b, value...)
 	}
-	b = append(b, ',')
-	b = strconv.AppendInt(b, p.CategoryID, 10)
-	b = append(b, ',')
-	b = append(b, p.Status...)
 	return append(b, '\n')
 }

@@ -34,7 +34,8 @@ func RowsOf(request any) int64 {
 	return 1
 }
 
-func toNewPet(p api.NewPet) pets.NewPet {
+// NewPet returns the pet that the body of a request creates.
+func NewPet(p api.NewPet) pets.NewPet {
 	n := pets.NewPet{Name: p.Name, CategoryID: p.CategoryID}
 	if p.Status != nil {
 		n.Status = pets.Status(*p.Status)

@@ -62,7 +62,7 @@ func (s *Service) ListPets(ctx context.Context, request api.ListPetsRequestObjec
 
 // CreatePet implements createPet.
 func (s *Service) CreatePet(ctx context.Context, request api.CreatePetRequestObject) (api.CreatePetResponseObject, error) {
-	p := toNewPet(*request.Body)
+	p := NewPet(*request.Body)
 	if request.Params.IdempotencyKey != nil {
 		p.Idempotency = pets.Idempotency{KeyID: s.caller(ctx), Key: bare(*request.Params.IdempotencyKey)}
 	}

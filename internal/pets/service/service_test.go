@@ -77,12 +77,12 @@ func TestARequestAsksForAsManyRowsAsItMayRead(t *testing.T) {
 
 func TestEveryFieldOfANewPetReachesTheStore(t *testing.T) {
 	for _, status := range pets.Statuses() {
-		got := toNewPet(api.NewPet{Name: "Frank", CategoryID: math.MinInt64, Status: new(api.PetStatus(status))})
+		got := NewPet(api.NewPet{Name: "Frank", CategoryID: math.MinInt64, Status: new(api.PetStatus(status))})
 		if want := (pets.NewPet{Name: "Frank", CategoryID: math.MinInt64, Status: status}); got != want {
-			t.Errorf("toNewPet: got %+v, want %+v", got, want)
+			t.Errorf("NewPet: got %+v, want %+v", got, want)
 		}
 	}
-	if got := toNewPet(api.NewPet{}).Status; got != pets.Available {
+	if got := NewPet(api.NewPet{}).Status; got != pets.Available {
 		t.Errorf("the status of who names none: got %s, want available", got)
 	}
 }
@@ -117,9 +117,9 @@ func fill(t *testing.T, v reflect.Value) {
 func TestEveryPropertyIsConvertedBothWays(t *testing.T) {
 	var sent api.NewPet
 	fill(t, reflect.ValueOf(&sent).Elem())
-	for field, value := range reflect.ValueOf(toNewPet(sent)).Fields() {
+	for field, value := range reflect.ValueOf(NewPet(sent)).Fields() {
 		if value.IsZero() && field.Name != "Idempotency" {
-			t.Errorf("%s of a request: got none in the domain's pet; add it to toNewPet in convert.go", field.Name)
+			t.Errorf("%s of a request: got none in the domain's pet; add it to NewPet in convert.go", field.Name)
 		}
 	}
 	var stored pets.Pet

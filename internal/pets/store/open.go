@@ -33,10 +33,11 @@ func MustExist(o *sqlite.Options) { o.MustExist = true }
 // refused.
 func ReadOnly(o *sqlite.Options) { o.ReadOnly = true }
 
-// Notify has Open call f with each notice for the operator, a sentence: that a
-// store was made, and where, or that other users may read it.
-func Notify(f func(message string)) Option {
-	return func(o *sqlite.Options) { o.Notify = f }
+// Notify has Open call made with the path of an SQLite store that it made, and warn
+// with each fault that the operator should mend, a sentence: for example that other
+// users may read the file.
+func Notify(made, warn func(string)) Option {
+	return func(o *sqlite.Options) { o.Made, o.Notify = made, warn }
 }
 
 // CheckAddress returns an error, without a secret in it, where Open would refuse the

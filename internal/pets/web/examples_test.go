@@ -35,7 +35,11 @@ const (
 func sandbox(t *testing.T, change ...func(*edgetest.Config)) (http.Handler, *memory.Store) {
 	t.Helper()
 	store := memory.New()
-	if _, err := store.Load(t.Context(), animals.First(300)); err != nil {
+	body, err := web.Body()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := store.Load(t.Context(), animals.First(300, body)); err != nil {
 		t.Fatal(err)
 	}
 	return edgetest.Must(t, store, fixedKey, change...), store

@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"context"
 	_ "embed"
+	"errors"
 	"regexp"
 
 	"example.com/petstore/gen"
@@ -45,7 +46,7 @@ const (
 
 // Service returns the pet store on a store of pets, with these keys. publicURL is the
 // address that ends in BasePath and with which links begin, or "" for relative ones.
-func Service(version string, store pets.PetStore, ready func(context.Context) error, keyring *keys.Keyring, publicURL string) edge.Service {
+func Service(version string, store pets.PetStore, ping func(context.Context) error, keyring *keys.Keyring, publicURL string) edge.Service {
 	return edge.Service{
 		Name:         Name,
 		Version:      version,
@@ -54,7 +55,7 @@ func Service(version string, store pets.PetStore, ready func(context.Context) er
 		Authenticate: authenticate(keyring),
 		Authorize:    authorize,
 		Problem:      service.Problem,
-		Ready:        ready,
+		Ready:        ready(ping),
 		Rows:         service.RowsOf,
 		Limits:       edge.Limits{Rows: mostRows, LargestResponse: largestPage},
 		KeyPattern:   KeyPattern,
@@ -98,6 +99,20 @@ func authenticate(keyring *keys.Keyring) func(context.Context, string) (edge.Ide
 			return edge.Identity{}, &edge.InvalidKey{KeyID: grant.KeyID, Reason: string(refusal), Tell: tells[refusal]}
 		}
 		return edge.Identity{ID: grant.KeyID, Rights: grant.ReadOnly}, nil
+	}
+}
+
+// ready says of a store that cannot serve whether its file is at fault.
+func ready(ping func(context.Context) error) func(context.Context) error {
+	return func(ctx context.Context) error {
+		err := ping(ctx)
+		if err == nil {
+			return nil
+		}
+		if _, ok := errors.AsType[*pets.FileFault](err); ok {
+			return &edge.NotReady{Reason: "file", Err: err}
+		}
+		return &edge.NotReady{Reason: "store", Err: err}
 	}
 }
 

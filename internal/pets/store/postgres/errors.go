@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -60,6 +61,10 @@ func oneLine(err error) string {
 	return strings.Join(lines, "; ")
 }
 
+// dialWords are pgx's and Go's words between a host and the reason that it cannot be
+// reached. They name the host twice more.
+var dialWords = regexp.MustCompile(` \([^)]*\): dial error: dial \w+ \S+: (connect: )?`)
+
 // explainOpen makes one sentence for the operator of an error of Open.
 func explainOpen(address string, err error) error {
 	where := Redact(address)
@@ -80,7 +85,7 @@ func explainOpen(address string, err error) error {
 	}
 	if _, ok := errors.AsType[*pgconn.ConnectError](err); ok {
 		_, dials, _ := strings.Cut(reason, "; ") // without pgx's own introduction
-		return fmt.Errorf("cannot open %s: no writable primary can be reached: %s", where, dials)
+		return fmt.Errorf("cannot open %s: no writable primary can be reached: %s", where, dialWords.ReplaceAllString(dials, ": "))
 	}
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return fmt.Errorf("cannot open %s: the server did not respond in time", where)

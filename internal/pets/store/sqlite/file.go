@@ -15,7 +15,8 @@ import (
 type Options struct {
 	MustExist bool                 // refuse a database that is not there
 	ReadOnly  bool                 // change nothing and make nothing
-	Notify    func(message string) // told notices for the operator; may be nil
+	Made      func(path string)    // told of a store that was made; may be nil
+	Notify    func(message string) // told faults that the operator should mend; may be nil
 }
 
 // prepareFile makes the file where there is none and o allows it, and returns its

@@ -141,9 +141,12 @@ func openLoosely(t *testing.T, path string) *sqlite.Store {
 
 func TestWhoeverMakesAStoreIsToldWhere(t *testing.T) {
 	var told []string
-	o := sqlite.Options{Notify: func(message string) { told = append(told, message) }}
+	o := sqlite.Options{
+		Made:   func(path string) { told = append(told, "made "+path) },
+		Notify: func(message string) { told = append(told, message) },
+	}
 	path := freshPath(t)
-	for _, want := range [][]string{{"made a new store, " + path}, nil} {
+	for _, want := range [][]string{{"made " + path}, nil} {
 		told = nil
 		s, err := sqlite.Open(t.Context(), path, o)
 		if err != nil {

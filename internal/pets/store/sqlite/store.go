@@ -65,8 +65,8 @@ func Open(ctx context.Context, path string, o Options) (*Store, error) {
 	if err := s.open(ctx, path); err != nil {
 		return nil, errors.Join(dbfile.Explain(path, err), lock.Close())
 	}
-	if made && o.Notify != nil {
-		o.Notify("made a new store, " + dbfile.Absolute(path))
+	if made && o.Made != nil {
+		o.Made(dbfile.Absolute(path))
 	}
 	return s, nil
 }
@@ -149,14 +149,14 @@ func (s *Store) Ping(ctx context.Context) error {
 		return err
 	}
 	if err := s.health.check(); err != nil {
-		return err
+		return &pets.FileFault{Err: err}
 	}
 	err := s.read(ctx, func(r *reader) error {
 		var pet, key sql.NullString
 		return r.ping.QueryRow().Scan(&pet, &key)
 	})
 	if damage := s.health.check(); damage != nil {
-		return damage
+		return &pets.FileFault{Err: damage}
 	}
 	return err
 }

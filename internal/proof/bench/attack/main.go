@@ -34,6 +34,10 @@ var attacks = []struct {
 	{"Content-Length with Transfer-Encoding, a request hidden behind", "answered, and so was the hidden request", hiddenRequest},
 	{"a key not seen before, beside 32 readers of large pages", "503 after 2 s", keyBesideReaders},
 	{"well-formed unknown keys", "41 µs of processor time, beside 24 for a known key", unknownKeys},
+	{"HTTP/2: streams that are reset at once, 20 connections without a key", "a healthy client's median from 0.2 to 270 ms", resets("reset")},
+	{"HTTP/2: streams that the server is provoked to reset, likewise", "a healthy client's median from 0.2 to 19 ms", resets("provoked")},
+	{"HTTP/2: streams beyond the limit of a connection, likewise", "a healthy client's median from 0.4 to 664 ms", resets("left")},
+	{"HTTP/2: a header that drips", "the connection ends after 120 s", dripping},
 	{"64 clients that leave in the midst of a response", "189 lines at ERROR", leavingClients},
 }
 
@@ -82,6 +86,11 @@ func (b bench) start(name string, wrapper ...string) (*rig.Server, error) {
 // startSQLite starts the service on a new file.
 func (b bench) startSQLite(name string) (*rig.Server, error) {
 	return rig.Petstore{Name: name, Program: b.petstore, Store: b.file(name), Dir: b.dir}.Start()
+}
+
+// startSecure starts the service on memory, with TLS.
+func (b bench) startSecure(name string) (*rig.Server, error) {
+	return rig.Petstore{Name: name, Program: b.petstore, Store: "memory:", Dir: b.dir, TLS: true}.Start()
 }
 
 func (b bench) file(name string) string { return "sqlite:" + filepath.Join(b.dir, name+".db") }

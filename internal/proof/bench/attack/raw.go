@@ -123,9 +123,14 @@ func flood(s *rig.Server, connections int, paths ...string) (stop func(), err er
 }
 
 // flooding is the process of flood: it asks for the paths in turns, with the key,
-// until it is killed.
+// until it is killed. In place of paths, "streams" and an end of them has it call
+// floodStreams.
 func flooding(addr, connections string, paths []string) {
 	n, _ := strconv.Atoi(connections)
+	if paths[0] == "streams" {
+		background(n, func(int) { floodStreams(addr, paths[1]) })
+		select {}
+	}
 	var turn atomic.Int64
 	for range n {
 		go func() {

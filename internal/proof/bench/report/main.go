@@ -15,6 +15,7 @@ const (
 	dir      = "internal/proof/bench/measured/"
 	document = "internal/proof/bench/README.md"
 	manual   = "deploy/README.md"
+	howFar   = "deploy/how-far.md"
 	policy   = ".github/SECURITY.md"
 )
 
@@ -33,6 +34,7 @@ type figures struct {
 	commits  []measured.Commits
 	postgres []measured.Versus
 	standbys measured.Standbys
+	plan     measured.Plan
 	attacks  []measured.Attack
 	overload measured.Overload
 }
@@ -49,6 +51,7 @@ func read(root string) (f figures, err error) {
 		{"fsync.json", &f.commits},
 		{"postgres.json", &f.postgres},
 		{"standbys.json", &f.standbys},
+		{"plan.json", &f.plan},
 		{"attack.json", &f.attacks},
 		{"overload.json", &f.overload},
 	} {
@@ -91,6 +94,7 @@ func reports(root string, f figures) (map[string]string, error) {
 			"overload": f.overload.Table(),
 		},
 		manual: {"sizes": sizes(f)},
+		howFar: planner{f.plan}.tables(f),
 		policy: {"attack": measured.AttackTable(f.attacks)},
 	} {
 		data, err := os.ReadFile(root + path)

@@ -5,6 +5,7 @@ package rig
 import (
 	"fmt"
 	"os"
+	"strings"
 	"time"
 
 	"example.com/petstore/internal/pets/store/postgres/pgtest"
@@ -66,6 +67,17 @@ func (c *Cluster) Hold(share float64) error {
 // ProcessorTime returns what a server has used.
 func (c *Cluster) ProcessorTime(server int) (time.Duration, error) {
 	return c.groups[server].ProcessorTime()
+}
+
+// ReplayTime returns what the process of a standby has used that replays the log.
+func (c *Cluster) ReplayTime(server int) (time.Duration, error) {
+	for _, pid := range c.Servers[server].Processes() {
+		name, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
+		if err == nil && strings.Contains(string(name), "startup") {
+			return processorTime(pid)
+		}
+	}
+	return 0, fmt.Errorf("server %d has no process that replays", server)
 }
 
 // SQL runs statements on the primary.

@@ -15,6 +15,7 @@ import (
 	"net"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 )
@@ -32,7 +33,7 @@ type Result struct {
 // the next request.
 type Load struct {
 	Requests    [][]byte      // taken in turns by all connections together
-	Status      string        // the status of every response
+	Status      string        // the status of every response, or its beginning
 	Connections int           // at least 1
 	Duration    time.Duration // how long the requests are repeated; 0 sends each of them once
 }
@@ -68,6 +69,32 @@ func (l Load) Run(s *Server) (Result, error) {
 		P99:       times[len(times)*99/100],
 		CPU:       (s.ProcessorTime() - cpu) / time.Duration(len(times)),
 	}, nil
+}
+
+// ExchangedBytes returns the bytes of a request and its response.
+func ExchangedBytes(s *Server, request []byte) (int64, error) {
+	conn, err := net.Dial("tcp", s.Addr)
+	if err != nil {
+		return 0, err
+	}
+	defer conn.Close()
+	if _, err := conn.Write(request); err != nil {
+		return 0, err
+	}
+	counted := &countedReader{Reader: conn}
+	err = readResponse(bufio.NewReader(counted), "20")
+	return int64(len(request)) + counted.n, err
+}
+
+type countedReader struct {
+	io.Reader
+	n int64
+}
+
+func (c *countedReader) Read(b []byte) (int, error) {
+	n, err := c.Reader.Read(b)
+	c.n += int64(n)
+	return n, err
 }
 
 // patience is how long a server may stall before the load gives up.
@@ -108,7 +135,7 @@ func readResponse(r *bufio.Reader, status string) error {
 	if err != nil {
 		return err
 	}
-	if h.status != status {
+	if !strings.HasPrefix(h.status, status) {
 		return fmt.Errorf("the response was %s, not %s", h.status, status)
 	}
 	return h.discardBody(r)

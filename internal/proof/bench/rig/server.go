@@ -2,6 +2,7 @@ package rig
 
 import (
 	"bufio"
+	"crypto/tls"
 	"fmt"
 	"net"
 	"net/http"
@@ -34,6 +35,7 @@ type Petstore struct {
 	Dir                  string   // takes the log, NAME.log
 	Flags                []string // beside --addr and --store
 	Wrapper              []string // a command that runs the program, with its flags; nil: none
+	TLS                  bool     // with a certificate of its own, that no client trusts
 	Log                  *os.File // nil: the file in Dir
 }
 
@@ -51,6 +53,15 @@ func (p Petstore) Start() (*Server, error) {
 		defer log.Close()
 	}
 	command := slices.Concat(p.Wrapper, []string{p.Program, "serve", "--addr", addr, "--store", p.Store}, p.Flags)
+	scheme := "http"
+	if p.TLS {
+		certFile, keyFile, err := writePair(p.Dir)
+		if err != nil {
+			return nil, err
+		}
+		scheme, command = "https", append(command, "--tls-cert", certFile, "--tls-key", keyFile)
+	}
+	client := Client()
 	s := &Server{Name: p.Name, Addr: addr, cmd: onServerCPU(command[0], command[1:]...)}
 	s.cmd.Env = append(os.Environ(), "PETSTORE_API_KEYS="+Key)
 	s.cmd.Stderr = log
@@ -59,7 +70,7 @@ func (p Petstore) Start() (*Server, error) {
 		return nil, err
 	}
 	for time.Since(start) < 30*time.Second {
-		if r, err := http.Get("http://" + addr + "/readyz"); err == nil {
+		if r, err := client.Get(scheme + "://" + addr + "/readyz"); err == nil {
 			s.StartUp = time.Since(start)
 			return s, r.Body.Close()
 		}
@@ -67,6 +78,11 @@ func (p Petstore) Start() (*Server, error) {
 	}
 	s.Stop()
 	return nil, fmt.Errorf("%s does not respond; see %s", p.Program, log.Name())
+}
+
+// Client returns a client that takes any certificate, and speaks HTTP/2 over TLS.
+func Client() *http.Client {
+	return &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, ForceAttemptHTTP2: true}}
 }
 
 // StartPeer starts this very program again, with args, its log in a file in dir,

@@ -128,13 +128,13 @@ func copyFile(ctx context.Context, to *os.File, from string, progress func(float
 	for done := int64(0); ctx.Err() == nil; {
 		n, err := io.CopyN(to, f, step)
 		done += n
+		progress(float64(done) / float64(max(info.Size(), 1)))
 		if errors.Is(err, io.EOF) {
 			return nil
 		}
 		if err != nil {
-			return fmt.Errorf("cannot copy %s: %w", from, err)
+			return fmt.Errorf("cannot copy %s: %w", from, reason.Of(err))
 		}
-		progress(float64(done) / float64(max(info.Size(), 1)))
 	}
 	return ctx.Err()
 }

@@ -21,7 +21,7 @@ const asideSuffix = "-replaced"
 // before that: SQLite would take it for the new one's.
 func swap(ctx context.Context, restored *wholefile.File, file string) error {
 	kept := ""
-	if err := foldLog(ctx, file); err != nil {
+	if err := foldLog(ctx, file); err != nil && hasLog(file) {
 		if kept, err = keepAside(file); err != nil {
 			return err
 		}
@@ -33,8 +33,8 @@ func swap(ctx context.Context, restored *wholefile.File, file string) error {
 	if err != nil {
 		return explainSwap(err, file, kept)
 	}
-	if err := dbfile.ForgetFailed(file); err != nil { // a note about the old one
-		return err
+	if err := dbfile.ForgetFailed(file); err != nil {
+		return fmt.Errorf("%s is the new file, but the note of the old one's failure could not be removed: %w", file, reason.Of(err))
 	}
 	if kept != "" {
 		return errors.Join(os.Remove(kept), os.Remove(kept+dbfile.LogSuffix))
@@ -44,10 +44,8 @@ func swap(ctx context.Context, restored *wholefile.File, file string) error {
 
 // foldLog has SQLite bring the log, if there is one, into the file.
 func foldLog(ctx context.Context, file string) error {
-	for _, name := range []string{file, file + dbfile.LogSuffix} {
-		if info, err := os.Stat(name); errors.Is(err, fs.ErrNotExist) || err == nil && info.Size() == 0 {
-			return nil
-		}
+	if !hasLog(file) {
+		return nil
 	}
 	if err := dbfile.CheckFailed(file); err != nil {
 		return err
@@ -57,6 +55,16 @@ func foldLog(ctx context.Context, file string) error {
 		return err
 	}
 	return errors.Join(dbfile.FoldAll(ctx, db), db.Close())
+}
+
+// hasLog reports whether the database is there, and a part of it in its log.
+func hasLog(file string) bool {
+	for _, name := range []string{file, file + dbfile.LogSuffix} {
+		if info, err := os.Stat(name); errors.Is(err, fs.ErrNotExist) || err == nil && info.Size() == 0 {
+			return false
+		}
+	}
+	return true
 }
 
 // keepAside gives second names to a database and its log, which are of use only

@@ -1,0 +1,58 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"example.com/petstore/internal/pets/keys"
+	"example.com/petstore/internal/reason"
+)
+
+// The variables of fixed keys, which are no flags: a list of processes shows flags.
+const (
+	keysVariable     = "PETSTORE_API_KEYS"
+	keysFileVariable = "PETSTORE_API_KEYS_FILE"
+)
+
+// fixedKeys returns the keys of PETSTORE_API_KEYS, or of the file that
+// PETSTORE_API_KEYS_FILE names, where the inspection of a container does not show them
+// either. They stand between commas or line ends.
+func fixedKeys(getenv func(string) string) ([]string, error) {
+	list, path := getenv(keysVariable), getenv(keysFileVariable)
+	switch {
+	case list != "" && path != "":
+		return nil, usageError{errors.New("both PETSTORE_API_KEYS and PETSTORE_API_KEYS_FILE are set; unset one of them")}
+	case path != "":
+		return keysOfFile(path)
+	case list == "":
+		return nil, nil
+	}
+	fixed := strings.Split(list, ",")
+	if err := keys.CheckFixed(fixed); err != nil {
+		return nil, usageError{fmt.Errorf("%s: %w", keysVariable, err)}
+	}
+	return fixed, nil
+}
+
+// keysOfFile returns the keys in a file. Its errors name the line, and never show it.
+func keysOfFile(path string) (fixed []string, err error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, usageError{fmt.Errorf("%s: cannot read %s: %w", keysFileVariable, path, reason.Of(err))}
+	}
+	number := 0
+	for line := range strings.Lines(string(text)) {
+		number++
+		found := strings.FieldsFunc(line, func(r rune) bool { return r == ',' || r == ' ' || r == '\t' || r == '\r' || r == '\n' })
+		if err := keys.CheckFixed(found); err != nil {
+			return nil, usageError{fmt.Errorf("%s: %s:%d: %w", keysFileVariable, path, number, err)}
+		}
+		fixed = append(fixed, found...)
+	}
+	if len(fixed) == 0 {
+		return nil, usageError{fmt.Errorf("%s: %s: no key is in the file; put one on each line", keysFileVariable, path)}
+	}
+	return fixed, nil
+}
