@@ -165,7 +165,6 @@ func TestACallerWhoLeavesWhileWaitingIsWithdrawn(t *testing.T) {
 		leaving := createInTheBackground(ctx, s, maxBatch+10) // two batches
 		synctest.Wait()
 		leave()
-		time.Sleep(patience)
 		synctest.Wait()
 		for i, o := range leaving {
 			if !o.told || pets.KindOf(o.err) != pets.Unavailable {
@@ -217,7 +216,7 @@ func TestClosingFinishesWhatWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, path := mustOpen(t)
 		release := occupy(s)
-		waiting := createInTheBackground(t.Context(), s, 50)
+		waiting := createInTheBackground(t.Context(), s, 2*maxBatch) // all that the queue holds
 		synctest.Wait()
 		var closeErr error
 		go func() { closeErr = s.Close() }()

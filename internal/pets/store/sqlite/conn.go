@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"errors"
 
-	"example.com/petstore/internal/pets"
 	"example.com/petstore/internal/pets/store/sqlite/dbfile"
 )
 
@@ -54,65 +53,4 @@ func (c *connection) close() error {
 		errs = append(errs, stmt.Close())
 	}
 	return errors.Join(append(errs, c.conn.Close())...)
-}
-
-// reader is a connection that only reads, with its statements.
-type reader struct {
-	*connection
-	pet, pets, petsByStatus, key, keys, ping, lastBackup *sql.Stmt
-}
-
-func newReader(ctx context.Context, db *sql.DB) (*reader, error) {
-	c, err := connect(ctx, db, dbfile.ReaderPragmas)
-	if err != nil {
-		return nil, err
-	}
-	r := &reader{
-		connection:   c,
-		pet:          c.prepare(ctx, selectPet),
-		pets:         c.prepare(ctx, selectPets),
-		petsByStatus: c.prepare(ctx, selectPetsByStatus),
-		key:          c.prepare(ctx, selectKey),
-		keys:         c.prepare(ctx, selectKeys),
-		ping:         c.prepare(ctx, "SELECT (SELECT name FROM pets ORDER BY id DESC LIMIT 1), (SELECT name FROM keys LIMIT 1)"),
-		lastBackup:   c.prepare(ctx, "SELECT max(finished_at) FROM backups"),
-	}
-	if c.err != nil {
-		return nil, errors.Join(c.err, c.close())
-	}
-	return r, nil
-}
-
-// read runs f with one of the readers that all share.
-func (s *Store) read(ctx context.Context, f func(*reader) error) error {
-	return s.readWith(ctx, s.readers, f)
-}
-
-// readWith runs f with a reader of the pool. It waits for one no longer than ctx;
-// f itself is not interrupted, since it reads at most a page of pets, and SQLite's
-// interruption would cost a goroutine a query.
-func (s *Store) readWith(ctx context.Context, pool chan *reader, f func(*reader) error) error {
-	select {
-	case r, open := <-pool:
-		if !open {
-			return pets.ErrClosed
-		}
-		defer func() { pool <- r }()
-		err := f(r)
-		s.health.met(err)
-		return translate(err)
-	case <-ctx.Done():
-		return pets.ErrGaveUp
-	}
-}
-
-// usable returns why the store cannot be used now, or nil.
-func (s *Store) usable(ctx context.Context) error {
-	if s.closed.Load() {
-		return pets.ErrClosed
-	}
-	if ctx.Err() != nil {
-		return pets.ErrGaveUp
-	}
-	return nil
 }

@@ -74,15 +74,15 @@ func TestEveryConnectionOfAStoreHasItsSettings(t *testing.T) {
 	}); err != nil {
 		t.Errorf("the writer: got error %v, want nil", err)
 	}
-	for range cap(s.readers) {
-		r := <-s.readers
+	for range cap(s.readers.shared) {
+		r := <-s.readers.shared
 		if err := dbfile.CheckPragmas(t.Context(), r.conn, dbfile.ReaderPragmas); err != nil {
 			t.Errorf("a reader: got error %v, want nil", err)
 		}
 		if _, err := r.conn.ExecContext(t.Context(), "DELETE FROM pets"); err == nil {
 			t.Error("writing through a reader: got no error, want it refused")
 		}
-		s.readers <- r
+		s.readers.shared <- r
 	}
 }
 
@@ -113,8 +113,8 @@ func TestAKeyIsFoundWhileEveryReaderIsAtWork(t *testing.T) {
 	}
 	var begun, over sync.WaitGroup
 	release := make(chan struct{})
-	waiting := 4 * cap(s.readers) // most of them wait for a reader
-	begun.Add(cap(s.readers))
+	waiting := 4 * cap(s.readers.shared) // most of them wait for a reader
+	begun.Add(cap(s.readers.shared))
 	for range waiting {
 		over.Go(func() {
 			if err := s.read(context.Background(), func(*reader) error {

@@ -1,6 +1,8 @@
 package sqlite
 
 import (
+	"context"
+	"database/sql"
 	"fmt"
 
 	"example.com/petstore/internal/pets/store/sqlite/dbfile"
@@ -20,17 +22,28 @@ const foldLog = "PRAGMA wal_checkpoint(PASSIVE)"
 // log. Other parts may be in the kernel's memory alone, and the next such fold learns
 // whether they were lost.
 type folder struct {
-	w      *writer
-	health *health
-	pages  int   // written to the log since all of it was folded
-	full   error // why the last try failed, where the disk was full
-	warnAt int64 // the size of the part that readers hold back at which to warn again
+	w        *writer
+	health   *health
+	run      *sql.Stmt
+	pageSize int64
+	pages    int   // written to the log since all of it was folded
+	full     error // why the last try failed, where the disk was full
+	warnAt   int64 // the size of the part that readers hold back at which to warn again
 }
 
 // firstWarning is how many bytes of the log readers may hold back before the
 // operator is told: 16 logs of the usual size. Each further notice tells of twice as
 // many.
 const firstWarning = 64 << 20
+
+func newFolder(ctx context.Context, w *writer, h *health) (*folder, error) {
+	f := &folder{w: w, health: h, warnAt: firstWarning}
+	f.run = w.prepare(ctx, foldLog)
+	if w.err != nil {
+		return nil, w.err
+	}
+	return f, w.conn.QueryRowContext(ctx, "PRAGMA page_size").Scan(&f.pageSize)
+}
 
 // afterCommit folds the log once it is long enough. Only a full disk is no reason to
 // end: no page was lost then, since the file refused it.
@@ -58,7 +71,7 @@ func (f *folder) beforeWrite() error {
 func (f *folder) fold() error {
 	var busy bool
 	var pages, folded int64
-	err := f.w.fold.QueryRow().Scan(&busy, &pages, &folded)
+	err := f.run.QueryRow().Scan(&busy, &pages, &folded)
 	f.full = nil
 	switch {
 	case err == nil && pages == folded && !busy:
@@ -71,7 +84,7 @@ func (f *folder) fold() error {
 	default:
 		return fmt.Errorf("the log could not be folded into the file: %w", err)
 	}
-	f.noteHeld((pages - folded) * f.w.pageSize)
+	f.noteHeld((pages - folded) * f.pageSize)
 	return nil
 }
 

@@ -1,10 +1,7 @@
 package sqlite
 
 import (
-	"context"
-	"database/sql"
 	"fmt"
-	"os"
 	"sync/atomic"
 
 	lib "modernc.org/sqlite/lib"
@@ -12,8 +9,6 @@ import (
 	"example.com/petstore/internal/pets"
 	"example.com/petstore/internal/pets/store/sqlite/dbfile"
 )
-
-var _ pets.StatsReporter = (*Store)(nil)
 
 // health is the state of the file, as far as the store has learnt it. Readers, the
 // committer and Ping share it.
@@ -72,23 +67,4 @@ func (h *health) check() error {
 		return damage
 	}
 	return nil
-}
-
-// Stats implements pets.StatsReporter.
-func (s *Store) Stats(ctx context.Context) pets.Stats {
-	stats := pets.Stats{
-		Commits:     s.health.commits.Load(),
-		Writes:      s.health.writes.Load(),
-		Corruptions: s.health.corruptions.Load(),
-		DiskFull:    s.health.diskFull.Load(),
-		LogHeld:     s.health.held.Load(),
-	}
-	if info, err := os.Stat(s.file + dbfile.LogSuffix); err == nil {
-		stats.LogBytes = info.Size()
-	}
-	var at sql.NullInt64
-	if err := s.read(ctx, func(r *reader) error { return r.lastBackup.QueryRow().Scan(&at) }); err == nil {
-		stats.LastBackup = timeOrZero(at)
-	}
-	return stats
 }

@@ -35,7 +35,7 @@ func newPet(name string) pets.NewPet {
 // countPets returns how many pets there are, by a statement of its own.
 func countPets(t *testing.T, s *Store) (n int) {
 	t.Helper()
-	if err := s.readDB.QueryRowContext(t.Context(), "SELECT count(*) FROM pets").Scan(&n); err != nil {
+	if err := s.readers.db.QueryRowContext(t.Context(), "SELECT count(*) FROM pets").Scan(&n); err != nil {
 		t.Fatalf("counting pets: got error %v", err)
 	}
 	return n

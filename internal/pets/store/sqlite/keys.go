@@ -4,20 +4,9 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"fmt"
 	"time"
 
 	"example.com/petstore/internal/pets"
-)
-
-const (
-	keyColumns = "id, name, hash, read_only, created_at, expires_at, revoked_at, used_at"
-	insertKey  = "INSERT INTO keys (id, name, hash, read_only, created_at, expires_at) VALUES (?, ?, ?, ?, ?, ?)"
-	recordUse  = "UPDATE keys SET used_at = ?1 WHERE id = ?2 AND (used_at IS NULL OR used_at < ?1 OR used_at > ?1 + ?3)"
-	revokeKey  = "UPDATE keys SET revoked_at = coalesce(revoked_at, ?) WHERE id = ? RETURNING " + keyColumns
-	rotateKey  = "UPDATE keys SET expires_at = min(coalesce(expires_at, ?1), ?1) WHERE id = ?2 AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ?3) RETURNING " + keyColumns
-	selectKey  = "SELECT " + keyColumns + " FROM keys WHERE id = ?"
-	selectKeys = "SELECT " + keyColumns + " FROM keys ORDER BY created_at, rowid"
 )
 
 // CreateKey implements pets.KeyStore.
@@ -32,7 +21,7 @@ func storeKey(w *writer, k pets.Key) error {
 
 // Key implements pets.KeyStore.
 func (s *Store) Key(ctx context.Context, id string) (k pets.Key, err error) {
-	err = s.readWith(ctx, s.keyReader, func(r *reader) error { return scanKey(r.key.QueryRow(id), &k) })
+	err = s.readKey(ctx, func(r *reader) error { return scanKey(r.key.QueryRow(id), &k) })
 	if errors.Is(err, sql.ErrNoRows) {
 		err = pets.NoSuchKey(id)
 	}
@@ -116,32 +105,4 @@ func (s *Store) RecordKeyUse(ctx context.Context, used map[string]time.Time) err
 		}
 		return nil
 	})
-}
-
-type scanner interface{ Scan(dest ...any) error }
-
-func scanKey(row scanner, k *pets.Key) error {
-	var hash []byte
-	var created int64
-	var expires, revoked, used sql.NullInt64
-	if err := row.Scan(&k.ID, &k.Name, &hash, &k.ReadOnly, &created, &expires, &revoked, &used); err != nil {
-		return err
-	}
-	if copy(k.Hash[:], hash) != len(k.Hash) {
-		return fmt.Errorf("the hash of key %q has %d bytes", k.ID, len(hash))
-	}
-	k.CreatedAt = time.Unix(created, 0).UTC()
-	k.ExpiresAt, k.RevokedAt, k.UsedAt = timeOrZero(expires), timeOrZero(revoked), timeOrZero(used)
-	return nil
-}
-
-func unixOrNull(t time.Time) sql.NullInt64 {
-	return sql.NullInt64{Int64: t.Unix(), Valid: !t.IsZero()}
-}
-
-func timeOrZero(n sql.NullInt64) time.Time {
-	if !n.Valid {
-		return time.Time{}
-	}
-	return time.Unix(n.Int64, 0).UTC()
 }

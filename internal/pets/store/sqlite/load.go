@@ -86,6 +86,7 @@ func checkEmpty(w *writer) error {
 type loader struct {
 	w    *writer
 	ids  string
+	rows int // gathered
 	args []any
 	pet  pets.Pet // whose values go to args
 	full *sql.Stmt
@@ -97,7 +98,7 @@ func (l *loader) add(p pets.Pet) error {
 	}
 	l.pet = p
 	l.args = appendValues(l.args, &l.pet)
-	if len(l.args) < loadRows*l.width() {
+	if l.rows++; l.rows < loadRows {
 		return nil
 	}
 	if l.full == nil {
@@ -107,25 +108,17 @@ func (l *loader) add(p pets.Pet) error {
 		}
 	}
 	_, err := l.full.Exec(l.args...)
-	l.args = l.args[:0]
+	l.rows, l.args = 0, l.args[:0]
 	return err
 }
 
 // flush inserts the rows that are left.
 func (l *loader) flush() error {
-	if len(l.args) == 0 {
+	if l.rows == 0 {
 		return nil
 	}
-	_, err := l.w.conn.ExecContext(context.Background(), insertPets(l.ids, len(l.args)/l.width()), l.args...)
+	_, err := l.w.conn.ExecContext(context.Background(), insertPets(l.ids, l.rows), l.args...)
 	return err
-}
-
-// width returns how many values a row has.
-func (l *loader) width() int {
-	if l.ids == ownIDs {
-		return 1 + len(columns)
-	}
-	return len(columns)
 }
 
 func (l *loader) close() {

@@ -66,7 +66,7 @@ func TestADiskThatFillsUpDuringALoadUndoesAllOfIt(t *testing.T) {
 // this one.
 func TestAnErrorOfTheCallersOwnIsNotTheDatabases(t *testing.T) {
 	other, _ := mustOpen(t)
-	_, foreign := other.readDB.ExecContext(t.Context(), "DELETE FROM pets")
+	_, foreign := other.readers.db.ExecContext(t.Context(), "DELETE FROM pets")
 	if foreign == nil {
 		t.Fatal("writing by a reader: got no error, want one of SQLite's")
 	}

@@ -4,32 +4,9 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"strings"
 
 	"example.com/petstore/internal/pets"
 )
-
-var (
-	insertPetOnce      = "INSERT INTO pets (" + columnNames() + ", key_id, idempotency_key) VALUES (" + placeholders + ", ?, ?) ON CONFLICT DO NOTHING"
-	selectPetMade      = "SELECT " + petColumns + " FROM pets WHERE key_id = ? AND idempotency_key = ?"
-	selectPet          = "SELECT " + petColumns + " FROM pets WHERE id = ?"
-	selectPets         = "SELECT " + petColumns + " FROM pets WHERE id > ? ORDER BY id LIMIT ?"
-	selectPetsByStatus = "SELECT " + petColumns + " FROM pets WHERE status = ? AND id > ? ORDER BY id LIMIT ?"
-)
-
-// The text in the place of a pet's identifier in a statement.
-const (
-	newIDs = "NULL" // SQLite gives it one
-	ownIDs = "?"
-)
-
-// insertPets returns the statement that inserts so many rows. A row of such a statement
-// costs a third less than a statement of its own: SQLite keeps the last identifier that
-// it gave in a table, which it then writes once.
-func insertPets(ids string, rows int) string {
-	row := "(" + ids + ", " + placeholders + ")"
-	return "INSERT INTO pets (" + petColumns + ") VALUES " + strings.Repeat(row+", ", rows-1) + row
-}
 
 // CreatePet implements pets.PetStore.
 func (s *Store) CreatePet(ctx context.Context, p pets.NewPet) (pets.Pet, error) {
@@ -42,11 +19,7 @@ func (s *Store) CreatePet(ctx context.Context, p pets.NewPet) (pets.Pet, error) 
 	if s.committer == nil {
 		return pets.Pet{}, errReadOnly
 	}
-	id, err := s.committer.create(ctx, p)
-	if err != nil {
-		return pets.Pet{}, err
-	}
-	return p.WithID(id), nil
+	return s.committer.create(ctx, p)
 }
 
 // createPetOnce returns the pet that the idempotency key made before, or makes
@@ -56,8 +29,8 @@ func (s *Store) createPetOnce(ctx context.Context, p pets.NewPet) (pets.Pet, err
 	var pet pets.Pet
 	err := s.write(ctx, func(w *writer) error {
 		i := p.Idempotency
-		pet = p.WithID(0)
-		res, err := w.insertPetOnce.Exec(append(appendValues(nil, &pet), i.KeyID, i.Key)...)
+		made := p.WithID(0)
+		res, err := w.insertPetOnce.Exec(append(appendValues(nil, &made), i.KeyID, i.Key)...)
 		if err != nil {
 			return err
 		}

@@ -93,7 +93,7 @@ func TestReadingPetsGoesAlongAnIndex(t *testing.T) {
 			{selectPets, []any{1, 2}, "SEARCH pets USING INTEGER PRIMARY KEY (rowid>?)"},
 			{selectPetsByStatus, []any{"sold", 1, 2}, "SEARCH pets USING INDEX pets_by_status (status=? AND id>?)"},
 		} {
-			if got := plan(t, s.readDB, c.query, c.args...); got != c.want {
+			if got := plan(t, s.readers.db, c.query, c.args...); got != c.want {
 				t.Errorf("%s, %s: got %q, want %q", when, c.query, got, c.want)
 			}
 		}

@@ -2,9 +2,7 @@ package sqlite
 
 import (
 	"context"
-	"slices"
-	"sync"
-	"time"
+	"sync/atomic"
 
 	"example.com/petstore/internal/pets"
 )
@@ -13,202 +11,96 @@ import (
 // of them waits for the last. Past about 128 the fsync is no longer the largest cost.
 const maxBatch = 128
 
-// patience is how long a caller waits for the committer to take its batch
-// before it watches its context. To watch it starts a timer, which would be a
-// tenth of the cost of a create; nearly every batch is taken sooner.
-const patience = 10 * time.Millisecond
-
-// job is one caller's write.
+// job is one caller's write: of a row, or of what apply does.
 type job struct {
-	apply func(*writer) error // nil where a pet is all there is to insert
-	pet   pets.NewPet
-	id    int64 // of pet, once it is inserted
-	err   error // for the caller; of apply itself until the batch is over
+	row
+	apply     func(*writer) error // nil where the row is all there is to insert
+	exclusive bool                // shares its transaction with no other job
+	state     atomic.Int32        // jobWaiting, jobTaken or jobWithdrawn
+	done      chan struct{}       // closed once row.err is the caller's
 }
 
-// batch is the jobs that share a transaction.
-type batch struct {
-	jobs      []*job
-	exclusive bool          // of one job, however long others wait
-	taken     bool          // by the committer; its outcome is near
-	late      chan struct{} // closed where it was not taken within patience
-	lateTimer *time.Timer
-	done      chan struct{} // closed once every job has its err
-}
+// A job waits until the committer takes it or its caller withdraws it.
+const (
+	jobWaiting int32 = iota
+	jobTaken
+	jobWithdrawn
+)
 
-func newBatch(exclusive bool) *batch {
-	b := &batch{exclusive: exclusive, late: make(chan struct{}), done: make(chan struct{})}
-	b.lateTimer = time.AfterFunc(patience, func() { close(b.late) })
-	return b
-}
+// take makes the job the committer's. It reports whether the caller still waits.
+func (j *job) take() bool { return j.state.CompareAndSwap(jobWaiting, jobTaken) }
 
-// queue holds the batches that wait for the committer, in the order of their
-// first jobs. The last of them takes further jobs.
+func (j *job) withdraw() bool { return j.state.CompareAndSwap(jobWaiting, jobWithdrawn) }
+
+func (j *job) withdrawn() bool { return j.state.Load() == jobWithdrawn }
+
+// queue holds the jobs that wait for the committer, in their order.
 type queue struct {
-	mu      sync.Mutex
-	batches []*batch
-	closed  bool
-	wanted  int           // so many jobs wake the committer, 0 if it does not wait
-	wake    chan struct{} // has room for one
+	jobs    chan *job     // two batches; further callers wait to send
+	closing chan struct{} // closed once the queue refuses further jobs
+	ended   chan struct{} // closed once the committer takes no more
 }
 
-// write has j written and returns once it is committed. If ctx ends while the
-// batch still waits, the job is withdrawn; once the batch is taken, its outcome
-// is told.
-func (q *queue) write(ctx context.Context, j *job, exclusive bool) error {
+func newQueue() *queue {
+	return &queue{jobs: make(chan *job, 2*maxBatch), closing: make(chan struct{}), ended: make(chan struct{})}
+}
+
+// write has the committer do j and returns once it is committed. If ctx ends while j
+// waits, j is withdrawn; once the committer has taken it, its outcome is told.
+func (q *queue) write(ctx context.Context, j *job) error {
 	if ctx.Err() != nil {
 		return pets.ErrGaveUp
 	}
-	b, err := q.add(j, exclusive)
-	if err != nil {
-		return err
+	if q.isClosing() {
+		return pets.ErrClosed
 	}
+	j.done = make(chan struct{})
 	select {
-	case <-b.done:
-		return j.err
-	case <-b.late:
-	}
-	select {
-	case <-b.done:
-		return j.err
+	case q.jobs <- j:
+	case <-q.closing:
+		return pets.ErrClosed
 	case <-ctx.Done():
-		if q.withdraw(b, j) {
-			return pets.ErrGaveUp
-		}
-		<-b.done
-		return j.err
+		return pets.ErrGaveUp
 	}
-}
-
-func (q *queue) add(j *job, exclusive bool) (*batch, error) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if q.closed {
-		return nil, pets.ErrClosed
-	}
-	var b *batch
-	if n := len(q.batches); n > 0 {
-		b = q.batches[n-1]
-	}
-	if b == nil || exclusive || b.exclusive || len(b.jobs) == maxBatch {
-		b = newBatch(exclusive)
-		q.batches = append(q.batches, b)
-	}
-	b.jobs = append(b.jobs, j)
-	if q.wanted > 0 && q.waiting() >= q.wanted {
-		q.wakeCommitter()
-	}
-	return b, nil
-}
-
-// withdraw removes j unless its batch was taken.
-func (q *queue) withdraw(b *batch, j *job) bool {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if !b.taken {
-		b.jobs = slices.DeleteFunc(b.jobs, func(other *job) bool { return other == j })
-	}
-	return !b.taken
-}
-
-// The caller of waiting and wakeCommitter holds mu.
-func (q *queue) waiting() (n int) {
-	for _, b := range q.batches {
-		n += len(b.jobs)
-	}
-	return n
-}
-
-func (q *queue) wakeCommitter() {
-	q.wanted = 0
-	q.wake <- struct{}{}
-}
-
-// count returns how many jobs wait.
-func (q *queue) count() int {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	return q.waiting()
-}
-
-// await waits until n jobs wait, the queue is closed, or timeout has a value,
-// and returns how many jobs wait then.
-func (q *queue) await(n int, timeout <-chan time.Time) int {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if q.waiting() >= n || q.closed {
-		return q.waiting()
-	}
-	q.wanted = n
-	q.mu.Unlock()
-	woken := false
+	refusal := pets.ErrGaveUp
 	select {
-	case <-q.wake:
-		woken = true
-	case <-timeout:
+	case <-j.done:
+		return j.err
+	case <-q.ended: // j was sent while the committer looked for the last time
+		refusal = pets.ErrClosed
+	case <-ctx.Done():
 	}
-	q.mu.Lock()
-	if !woken && q.wanted == 0 {
-		<-q.wake // came at the same time
+	if j.withdraw() {
+		return refusal
 	}
-	q.wanted = 0
-	return q.waiting()
+	<-j.done
+	return j.err
 }
 
-// next waits for a batch with a job and returns it, still in the queue; nil once
-// the queue is closed and has none.
-func (q *queue) next() *batch {
-	for {
-		q.await(1, nil)
-		if b, last := q.first(); b != nil || last {
-			return b
-		}
+// next waits for a job. Once the queue is closed, it returns those that are left, and
+// then nil.
+func (q *queue) next() *job {
+	select {
+	case j := <-q.jobs:
+		return j
+	case <-q.closing:
+	}
+	select {
+	case j := <-q.jobs:
+		return j
+	default:
+		return nil
 	}
 }
 
-// first returns the first batch with a job, nil where there is none, and whether
-// the queue is closed.
-func (q *queue) first() (b *batch, closed bool) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	for len(q.batches) > 0 {
-		if b := q.batches[0]; len(b.jobs) > 0 {
-			return b, q.closed
-		}
-		q.remove() // its callers gave up
-	}
-	return nil, q.closed
-}
+// close has the queue refuse further jobs. The committer does those that it holds.
+func (q *queue) close() { close(q.closing) }
 
-// pointless reports whether nobody waits for b, the first batch, any more, or
-// nobody should, since the store is being closed.
-func (q *queue) pointless(b *batch) bool {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	return len(b.jobs) == 0 || q.closed
-}
-
-// take removes the first batch; none of its jobs can be withdrawn any more.
-func (q *queue) take() {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	q.remove()
-}
-
-// remove is take for a caller who holds mu.
-func (q *queue) remove() {
-	b := q.batches[0]
-	b.taken = true
-	b.lateTimer.Stop()
-	q.batches = slices.Delete(q.batches, 0, 1)
-}
-
-// close has the queue refuse further jobs.
-func (q *queue) close() {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	q.closed = true
-	if q.wanted > 0 {
-		q.wakeCommitter()
+func (q *queue) isClosing() bool {
+	select {
+	case <-q.closing:
+		return true
+	default:
+		return false
 	}
 }

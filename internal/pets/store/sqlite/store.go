@@ -3,8 +3,8 @@
 // may use the file at once, on one machine.
 //
 // An acknowledged write has been through fsync (synchronous=FULL). One goroutine, the
-// committer, does all writing and commits all writes that wait in one transaction.
-// Readers have connections of their own.
+// committer, does all writing, commits all writes that wait in one transaction, and
+// folds the log into the file. Readers have connections of their own.
 package sqlite
 
 import (
@@ -12,7 +12,6 @@ import (
 	"database/sql"
 	"errors"
 	"io"
-	"runtime"
 	"sync"
 	"sync/atomic"
 
@@ -24,15 +23,14 @@ var _ pets.Store = (*Store)(nil)
 
 // Store is a pets.Store in an SQLite file.
 type Store struct {
-	file            string    // its name, without symbolic links
-	held            io.Closer // its lock
-	writeDB, readDB *sql.DB
-	readers         chan *reader
-	keyReader       chan *reader // one, so that readers of large pages keep no key waiting
-	committer       *committer   // nil where the store is read-only
-	health          health
-	closing         sync.Once
-	closed          atomic.Bool
+	file      string    // its name, without symbolic links
+	held      io.Closer // its lock
+	writeDB   *sql.DB
+	readers   *readers
+	committer *committer // nil where the store is read-only
+	health    health
+	closing   sync.Once
+	closed    atomic.Bool
 }
 
 // Open opens the database at path, makes it (mode 0600) and brings its schema
@@ -61,7 +59,7 @@ func Open(ctx context.Context, path string, o Options) (*Store, error) {
 		return nil, errors.Join(dbfile.Explain(path, err), lock.Close())
 	}
 	s := &Store{file: file, held: lock}
-	s.health.file, s.health.notify = file, o.Notify
+	s.health.file, s.health.notify, s.health.failed = file, o.Notify, make(chan error, 1)
 	if err := s.open(ctx, path); err != nil {
 		return nil, errors.Join(dbfile.Explain(path, err), lock.Close())
 	}
@@ -73,96 +71,52 @@ func Open(ctx context.Context, path string, o Options) (*Store, error) {
 
 // open opens the connections of a store that writes.
 func (s *Store) open(ctx context.Context, path string) (err error) {
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, s.closeDatabases())
-		}
-	}()
 	if s.writeDB, err = sql.Open("sqlite", dbfile.Address(s.file, dbfile.WriterPragmas)); err != nil {
 		return err
 	}
 	w, err := newWriter(ctx, s.writeDB)
 	if err != nil {
-		return err
+		return errors.Join(err, s.writeDB.Close())
 	}
-	if err = s.openReaders(ctx, dbfile.Address(s.file, dbfile.ReaderPragmas)); err != nil {
-		return errors.Join(err, w.close())
+	folder, err := newFolder(ctx, w, &s.health)
+	if err == nil {
+		s.readers, err = openReaders(ctx, dbfile.Address(s.file, dbfile.ReaderPragmas))
 	}
-	if s.health.files, err = lookAt(path, s.file+dbfile.LogSuffix, s.file+dbfile.IndexSuffix); err != nil { // path may be a link, which may lead elsewhere one day
-		return errors.Join(err, w.close(), s.closeReaders())
+	if err == nil { // path may be a link, which may lead elsewhere one day
+		s.health.files, err = lookAt(path, s.file+dbfile.LogSuffix, s.file+dbfile.IndexSuffix)
 	}
-	s.health.failed = make(chan error, 1)
-	s.committer = startCommitter(w, &s.health)
-	return nil
-}
-
-// openReaders opens as many readers as could work at once, and a few, since a
-// reader may wait for the disk. Each holds at most 2 MiB of pages.
-func (s *Store) openReaders(ctx context.Context, address string) (err error) {
-	if s.readDB, err = sql.Open("sqlite", address); err != nil {
-		return err
-	}
-	if s.readers, err = openPool(ctx, s.readDB, min(max(4, runtime.GOMAXPROCS(0)), 8)); err != nil {
-		return err
-	}
-	if s.keyReader, err = openPool(ctx, s.readDB, 1); err != nil {
-		return errors.Join(err, closePool(s.readers))
-	}
-	return nil
-}
-
-func openPool(ctx context.Context, db *sql.DB, size int) (chan *reader, error) {
-	pool := make(chan *reader, size)
-	for range size {
-		r, err := newReader(ctx, db)
-		if err != nil {
-			for len(pool) > 0 {
-				err = errors.Join(err, (<-pool).close())
-			}
-			return nil, err
+	if err != nil {
+		if s.readers != nil {
+			err = errors.Join(err, s.readers.close())
 		}
-		pool <- r
+		return errors.Join(err, w.close(), s.writeDB.Close())
 	}
-	return pool, nil
+	s.committer = startCommitter(w, folder, &s.health)
+	return nil
 }
 
-// closePool waits for the readers of a pool to be free and closes them. A call that
-// asks for one later gets ErrClosed.
-func closePool(pool chan *reader) error {
-	var errs []error
-	for range cap(pool) {
-		errs = append(errs, (<-pool).close())
+// openReadOnly opens a database that nothing is to be written to.
+func openReadOnly(ctx context.Context, path, file string) (*Store, error) {
+	reading, err := dbfile.Read(ctx, path, file)
+	if err != nil {
+		return nil, err
 	}
-	close(pool)
-	return errors.Join(errs...)
+	s := &Store{file: file, held: reading}
+	if s.readers, err = openReaders(ctx, reading.Address); err != nil {
+		return nil, errors.Join(dbfile.Explain(path, err), reading.Close())
+	}
+	return s, nil
 }
 
-func (s *Store) closeReaders() error {
-	return errors.Join(closePool(s.readers), closePool(s.keyReader))
+// read runs f with one of the readers that all share.
+func (s *Store) read(ctx context.Context, f func(*reader) error) error {
+	return readWith(ctx, s.readers.shared, &s.health, f)
 }
 
-// Ping implements pets.Store. It reads from both tables, as requests do. It also
-// notices that the file was replaced while there were no writes, and ends the store
-// then.
-func (s *Store) Ping(ctx context.Context) error {
-	if err := s.usable(ctx); err != nil {
-		return err
-	}
-	if err := s.health.check(); err != nil {
-		return &pets.FileFault{Err: err}
-	}
-	err := s.read(ctx, func(r *reader) error {
-		var pet, key sql.NullString
-		return r.ping.QueryRow().Scan(&pet, &key)
-	})
-	if damage := s.health.check(); damage != nil {
-		return &pets.FileFault{Err: damage}
-	}
-	return err
+// readKey runs f with the reader that only looks up keys.
+func (s *Store) readKey(ctx context.Context, f func(*reader) error) error {
+	return readWith(ctx, s.readers.keys, &s.health, f)
 }
-
-// Failed implements pets.Store.
-func (s *Store) Failed() <-chan error { return s.health.failed }
 
 // write has the committer run apply in a transaction.
 func (s *Store) write(ctx context.Context, apply func(*writer) error) error {
@@ -182,10 +136,7 @@ func (s *Store) Close() (err error) {
 		if s.committer != nil {
 			s.committer.close()
 		}
-		err = s.closeReaders()
-		if s.readDB != nil {
-			err = errors.Join(err, s.readDB.Close())
-		}
+		err = s.readers.close()
 		if s.committer != nil {
 			err = errors.Join(err, s.closeWriter())
 		}
@@ -209,14 +160,4 @@ func (s *Store) closeWriter() error {
 		}
 	}
 	return errors.Join(s.committer.w.close(), s.writeDB.Close())
-}
-
-func (s *Store) closeDatabases() error {
-	var errs []error
-	for _, db := range []*sql.DB{s.readDB, s.writeDB} {
-		if db != nil {
-			errs = append(errs, db.Close())
-		}
-	}
-	return errors.Join(errs...)
 }

@@ -13,18 +13,21 @@ import (
 // maxInsert is how many rows one statement inserts at most.
 const maxInsert = 32
 
+// row is a pet to insert.
+type row struct {
+	pet pets.Pet // has its identifier once it is inserted
+	err error    // for the caller
+}
+
 // writer is the one connection that writes, with its statements.
 type writer struct {
 	*connection
 	begin, commit, rollback         *sql.Stmt
 	insertPets                      [maxInsert]*sql.Stmt // of 1, 2 … rows, prepared when first needed
 	insertPetOnce, selectPetMade    *sql.Stmt
-	args                            []any    // of insertPets, used again and again
-	pet                             pets.Pet // whose values go to args
+	args                            []any // of insertPets, used again and again
 	insertKey, revokeKey, rotateKey *sql.Stmt
 	recordUse                       *sql.Stmt
-	fold                            *sql.Stmt
-	pageSize                        int64
 }
 
 func newWriter(ctx context.Context, db *sql.DB) (*writer, error) {
@@ -44,10 +47,6 @@ func newWriter(ctx context.Context, db *sql.DB) (*writer, error) {
 		revokeKey:     c.prepare(ctx, revokeKey),
 		rotateKey:     c.prepare(ctx, rotateKey),
 		recordUse:     c.prepare(ctx, recordUse),
-		fold:          c.prepare(ctx, foldLog),
-	}
-	if c.err == nil {
-		c.err = c.conn.QueryRowContext(ctx, "PRAGMA page_size").Scan(&w.pageSize)
 	}
 	if c.err != nil {
 		return nil, errors.Join(c.err, c.close())
@@ -55,11 +54,11 @@ func newWriter(ctx context.Context, db *sql.DB) (*writer, error) {
 	return w, nil
 }
 
-// insert inserts the pets of the jobs, up to maxInsert with a statement. A
-// statement that breaks a constraint is undone, and its pets are inserted one by
-// one, so that only those fail that have to.
-func (w *writer) insert(jobs []*job) error {
-	for some := range slices.Chunk(jobs, maxInsert) {
+// insert inserts rows, up to maxInsert with a statement. A statement that breaks a
+// constraint is undone, and its rows are inserted one by one, so that only those fail
+// that have to.
+func (w *writer) insert(rows []*row) error {
+	for some := range slices.Chunk(rows, maxInsert) {
 		err := w.insertTogether(some)
 		if isConstraint(err) {
 			err = w.insertOneByOne(some)
@@ -71,37 +70,36 @@ func (w *writer) insert(jobs []*job) error {
 	return nil
 }
 
-func (w *writer) insertOneByOne(jobs []*job) error {
-	for _, j := range jobs {
-		if j.err = w.insertTogether([]*job{j}); j.err != nil && !isConstraint(j.err) {
-			return j.err
+func (w *writer) insertOneByOne(rows []*row) error {
+	for _, r := range rows {
+		if r.err = w.insertTogether([]*row{r}); r.err != nil && !isConstraint(r.err) {
+			return r.err
 		}
 	}
 	return nil
 }
 
-// insertTogether runs a statement of as many rows. SQLite gives them successive
+// insertTogether runs one statement for all rows. SQLite gives them successive
 // identifiers, in their order, as nobody else writes meanwhile.
-func (w *writer) insertTogether(jobs []*job) error {
-	insert := &w.insertPets[len(jobs)-1]
+func (w *writer) insertTogether(rows []*row) error {
+	insert := &w.insertPets[len(rows)-1]
 	if *insert == nil {
 		var err error
-		if *insert, err = w.prepareLater(context.Background(), insertPets(newIDs, len(jobs))); err != nil {
+		if *insert, err = w.prepareLater(context.Background(), insertPets(newIDs, len(rows))); err != nil {
 			return err
 		}
 	}
 	w.args = w.args[:0]
-	for _, j := range jobs {
-		w.pet = j.pet.WithID(0)
-		w.args = appendValues(w.args, &w.pet)
+	for _, r := range rows {
+		w.args = appendValues(w.args, &r.pet)
 	}
 	res, err := (*insert).Exec(w.args...)
 	if err != nil {
 		return err
 	}
 	last, err := res.LastInsertId()
-	for i, j := range jobs {
-		j.id = last - int64(len(jobs)-1-i)
+	for i, r := range rows {
+		r.pet.ID = last - int64(len(rows)-1-i)
 	}
 	return err
 }
