@@ -101,6 +101,25 @@ func (s *server) signal(sig syscall.Signal) {
 	s.cmd = nil
 }
 
+func (s *server) pid() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.cmd.Process.Pid
+}
+
+// awaitEnd waits until the process has ended by itself and returns its exit status.
+func (s *server) awaitEnd(t *testing.T) int {
+	t.Helper()
+	s.mu.Lock()
+	cmd := s.cmd
+	s.cmd = nil
+	s.mu.Unlock()
+	killed := time.AfterFunc(patience, func() { _ = cmd.Process.Kill() })
+	defer killed.Stop()
+	_ = cmd.Wait()
+	return cmd.ProcessState.ExitCode()
+}
+
 // restart replaces the process, which ends by the signal.
 func (s *server) restart(t *testing.T, sig syscall.Signal) {
 	s.signal(sig)

@@ -2,7 +2,7 @@
 
 // Package soak runs the service for a long time under load and accidents. Two
 // servers share an SQLite file, and three replicas a PostgreSQL cluster. Meanwhile a
-// random sequence of events kills, restarts, fills, hangs, backs up and imports. A
+// random sequence of events kills, restarts, fills, fails, hangs, backs up and imports. A
 // ledger of the acknowledged animals is compared with a walk at the end. The package
 // looks from outside, at processes and over HTTP.
 //

@@ -3,12 +3,16 @@
 package soak
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"syscall"
 	"testing"
 	"time"
@@ -27,7 +31,13 @@ func startSQLite(t *testing.T, random *rand.Rand) *deployment {
 		d.servers = append(d.servers, newServer(t, fmt.Sprintf("sqlite-%d", i), dir, func() []string { return []string{"--store", address} }))
 	}
 	d.events = append(d.commonEvents(address, dir),
-		event{"a backup, verified and compared", 3, func(t *testing.T) { d.backup(t, address, dir) }})
+		event{"a backup, verified and compared", 3, func(t *testing.T) { d.backup(t, address, dir) }},
+		event{"the index removed", 1, func(t *testing.T) { d.removeIndex(t, filepath.Join(disk, "pets.db")) }})
+	if _, err := exec.LookPath("strace"); err == nil {
+		d.events = append(d.events, event{"a failed write or fsync", 2, func(t *testing.T) { d.failDisk(t, filepath.Join(disk, "pets.db")) }})
+	} else {
+		t.Log("there is no strace, so no write and no fsync fails")
+	}
 	if limited {
 		d.events = append(d.events, event{"a full disk", 2, func(t *testing.T) { fillDisk(t, disk) }})
 	} else {
@@ -71,6 +81,67 @@ func fillDisk(t *testing.T, disk string) {
 	time.Sleep(time.Second) // how long the outage lasts
 	if err := os.Remove(ballast); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// failDisk fails every write or every fsync of a server to the file or to its log,
+// until it ends. The next start wants the file alone, so the other server ends, too.
+func (d *deployment) failDisk(t *testing.T, file string) {
+	t.Helper()
+	name := []string{file, file + "-wal"}[d.random.IntN(2)]
+	calls := []string{"fsync,fdatasync", "pwrite64"}[d.random.IntN(2)]
+	s := d.anyServer()
+	fault := exec.Command("strace", "-f", "-qq", "-o", os.DevNull, "-P", name, "-e", "trace="+calls, "-e", "inject="+calls+":error=EIO", "-p", strconv.Itoa(s.pid()))
+	if err := fault.Start(); err != nil {
+		t.Fatal(err)
+	}
+	stop := d.createAt(t, s) // the load may have left this server, which then folds nothing
+	code := s.awaitEnd(t)
+	stop()
+	_ = fault.Wait() // it ends with the server
+	if code != 1 {
+		t.Errorf("%s of %s failed: got exit status %d, want 1", calls, name, code)
+	}
+	for _, other := range d.servers {
+		other.signal(syscall.SIGTERM)
+	}
+	for _, s := range d.servers {
+		s.start(t)
+	}
+}
+
+// createAt has a client create animals at that server until it is stopped.
+func (d *deployment) createAt(t *testing.T, s *server) (stop func()) {
+	ctx, cancel := context.WithCancel(t.Context())
+	c := &client{d: d, name: fmt.Sprintf("sent-to-the-end-%d", d.random.Int64()), http: &http.Client{Timeout: 20 * time.Second}}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		for i := 0; ctx.Err() == nil; i++ {
+			c.at = slices.Index(d.servers, s)
+			c.create(ctx, i)
+		}
+	}()
+	return func() {
+		cancel()
+		<-ended
+	}
+}
+
+// removeIndex removes the index under the servers, which end before they acknowledge
+// anything more.
+func (d *deployment) removeIndex(t *testing.T, file string) {
+	t.Helper()
+	if err := os.Remove(file + "-shm"); err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range d.servers {
+		if code := s.awaitEnd(t); code != 1 {
+			t.Errorf("the index was removed: got exit status %d, want 1", code)
+		}
+	}
+	for _, s := range d.servers {
+		s.start(t)
 	}
 }
 
