@@ -16,6 +16,10 @@ import (
 	"example.com/petstore/internal/edge/program"
 )
 
+// checkKeyVariable has the API key of a check, which is no flag: a list of processes
+// shows flags.
+const checkKeyVariable = "PETSTORE_KEY"
+
 // checkConfig is the configuration of `petstore check`.
 type checkConfig struct {
 	check.Config
@@ -111,7 +115,7 @@ func (cfg *checkConfig) complete(env environment, address string) (err error) {
 	if cfg.Base, err = check.ParseBase(address); err != nil {
 		return usageError{err}
 	}
-	if cfg.Key, err = check.ParseKey(env.getenv("PETSTORE_KEY")); err != nil {
+	if cfg.Key, err = check.ParseKey(env.getenv(checkKeyVariable)); err != nil {
 		return usageError{err}
 	}
 	if cfg.Rate < 0 || cfg.Timeout <= 0 || cfg.deadline <= 0 {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"example.com/petstore/internal/edge/program"
@@ -10,6 +11,21 @@ import (
 
 // variables are those that stand in for flags.
 const variables = program.Variables(web.Name)
+
+// known returns the variables of the commands from cmd down, and those that are no
+// flags.
+func known(cmd *cobra.Command) []string {
+	names := []string{keysVariable, keysFileVariable, checkKeyVariable, "PETSTORE_URL"} // the last is what --sandbox prints
+	cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
+		if name := variables.Of(f.Name); name != "" {
+			names = append(names, name)
+		}
+	})
+	for _, sub := range cmd.Commands() {
+		names = append(names, known(sub)...)
+	}
+	return names
+}
 
 // addStoreFlag adds --store, which every command that works on a store has.
 func addStoreFlag(flags *pflag.FlagSet, address *string) {

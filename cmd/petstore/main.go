@@ -19,6 +19,7 @@ func main() {
 	os.Exit(run(context.Background(), environment{
 		args:             os.Args[1:],
 		getenv:           os.Getenv,
+		environ:          os.Environ,
 		stdin:            os.Stdin,
 		stdout:           os.Stdout,
 		stderr:           os.Stderr,
@@ -32,6 +33,7 @@ func main() {
 type environment struct {
 	args             []string
 	getenv           func(string) string
+	environ          func() []string // all variables, as os.Environ has them; nil for none
 	stdin            io.Reader
 	stdout, stderr   io.Writer
 	columns          func(io.Writer) int // the width of the terminal behind stdout or stderr; 0 where there is none

@@ -25,6 +25,7 @@ type serveConfig struct {
 	mustExist            bool
 	requireSync, sandbox bool
 	check                bool
+	misspelt             []program.Misspelt
 	reads                string
 	apiKeys              []string
 }
@@ -66,6 +67,9 @@ skips the drain. A second signal ends the server at once.`,
 			if cfg.apiKeys, err = fixedKeys(env.getenv); err != nil {
 				return err
 			}
+			if env.environ != nil {
+				cfg.misspelt = variables.Misspelt(env.environ(), known(cmd.Root()))
+			}
 			if cfg.sandbox {
 				if err := enterSandbox(cmd.Flags(), &cfg); err != nil {
 					return err
@@ -106,6 +110,9 @@ func serve(ctx context.Context, env environment, cfg serveConfig) (err error) {
 		Settings: cfg.Settings, Version: programVersion(), Secrets: cfg.apiKeys, KeyPattern: web.KeyPattern,
 		Getenv: env.getenv, Stderr: env.stderr, StderrIsTerminal: env.stderrIsTerminal,
 	}, func(ctx context.Context, p *program.Program) error {
+		for _, m := range cfg.misspelt {
+			p.Logger.Warn("a variable of the environment means nothing here", "variable", m.Name, "perhaps", m.Meant) // its value may be a secret
+		}
 		if cfg.check {
 			return checkServe(ctx, env, cfg, p)
 		}
