@@ -8,7 +8,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
+	"text/tabwriter"
 )
 
 // Loopback is the figures of all servers over the loopback interface.
@@ -153,61 +155,38 @@ type Attack struct {
 
 // AttackTable returns the figures as a table of Markdown.
 func AttackTable(all []Attack) string {
-	rows := [][]string{{"attack", "seen before its defence", "now"}}
+	rows := [][]string{{"attack", "seen before its defence", "now"}, {"---", "---", "---"}}
 	for _, a := range all {
 		rows = append(rows, []string{a.Name, a.Before, a.Now})
 	}
-	return plainTable(rows)
-}
-
-// plainTable is a table whose cells are sentences, which no padding helps.
-func plainTable(rows [][]string) string {
-	var b strings.Builder
-	for i, row := range rows {
-		b.WriteString("| " + strings.Join(row, " | ") + " |\n")
-		if i == 0 {
-			b.WriteString(strings.Repeat("|---", len(row)) + "|\n")
-		}
-	}
-	return b.String()
+	return lines(rows, "") // of sentences, which no padding helps
 }
 
 func mebibytes(n int64) string { return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20)) }
 
 func ratio(r float64) string { return fmt.Sprintf("%.2f", r) }
 
-// table lays rows out, the first of them the header. Columns of numbers stand
-// to the right.
+// table lays rows out in columns, the first of them the header. Columns of numbers
+// stand to the right where Markdown is shown.
 func table(rows [][]string) string {
-	widths := make([]int, len(rows[0]))
-	for _, row := range rows {
-		for i, cell := range row {
-			widths[i] = max(widths[i], len([]rune(cell)))
+	rule := make([]string, len(rows[0]))
+	for i := range rule {
+		if rule[i] = "---"; isNumber(rows, i) {
+			rule[i] = "--:"
 		}
 	}
 	var b strings.Builder
-	line := func(row []string) {
-		for i, cell := range row {
-			pad := strings.Repeat(" ", widths[i]-len([]rune(cell)))
-			if isNumber(rows, i) {
-				b.WriteString("| " + pad + cell + " ")
-			} else {
-				b.WriteString("| " + cell + pad + " ")
-			}
-		}
-		b.WriteString("|\n")
-	}
-	line(rows[0])
-	for i, w := range widths {
-		if isNumber(rows, i) {
-			b.WriteString("|" + strings.Repeat("-", w+1) + ":")
-		} else {
-			b.WriteString("|" + strings.Repeat("-", w+2))
-		}
-	}
-	b.WriteString("|\n")
-	for _, row := range rows[1:] {
-		line(row)
+	w := tabwriter.NewWriter(&b, 0, 0, 0, ' ', 0)
+	_, _ = w.Write([]byte(lines(slices.Insert(slices.Clone(rows), 1, rule), "\t"))) // the builder takes everything
+	_ = w.Flush()
+	return b.String()
+}
+
+// lines returns rows in the form of Markdown, with end after each cell.
+func lines(rows [][]string, end string) string {
+	var b strings.Builder
+	for _, row := range rows {
+		b.WriteString("| " + strings.Join(row, end+" | ") + end + " |\n")
 	}
 	return b.String()
 }

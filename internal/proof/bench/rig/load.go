@@ -1,9 +1,12 @@
 // Package rig measures over the loopback interface. It has servers in processes of
 // their own, and a load that costs less than any of them.
 //
-// The load is not one of the well-known tools. wrk cannot run for less than a
-// second, which makes rounds long and few, and does not compare the status. Tools on
-// net/http's client cost more processor time than the servers they measure.
+// The load is not one of the well-known tools. wrk, in turns with it on one processor,
+// cost the server as much for a get: 99 to 104 µs, beside 99 to 107 on that busy machine.
+// But wrk runs for whole seconds, where rounds are to be short and many, compares no
+// status, and cannot send each request once. The reader of responses is the open load's
+// too, so wrk would replace 70 lines and need more. Tools on net/http's client cost more
+// processor time than the servers they measure.
 package rig
 
 import (
