@@ -18,17 +18,17 @@ import (
 type column struct {
 	name     string
 	of       func(*pets.Pet) string
-	number   bool   // it is a number in JSON, and not a text
-	optional bool   // its column may be missing, and an empty field means none
+	bare     bool   // it has no quotes in JSON: a number or a boolean, and no text
+	optional bool   // its column may be missing, and an empty value means none
 	fallback string // the value of a pet that names none
 }
 
 // columns are all properties that files have, in the order in which they are
 // written. The identifier is the first.
 var columns = []column{
-	{name: "id", of: func(p *pets.Pet) string { return strconv.FormatInt(p.ID, 10) }, number: true},
+	{name: "id", of: func(p *pets.Pet) string { return strconv.FormatInt(p.ID, 10) }, bare: true},
 	{name: "name", of: func(p *pets.Pet) string { return p.Name }},
-	{name: "categoryId", of: func(p *pets.Pet) string { return strconv.FormatInt(p.CategoryID, 10) }, number: true},
+	{name: "categoryId", of: func(p *pets.Pet) string { return strconv.FormatInt(p.CategoryID, 10) }, bare: true},
 	{name: "status", of: func(p *pets.Pet) string { return string(p.Status) }, optional: true, fallback: string(pets.Available)},
 }
 
@@ -40,14 +40,15 @@ func (c column) appendJSON(b []byte, value string) ([]byte, error) {
 	b = append(b, '"')
 	b = append(b, c.name...)
 	b = append(b, `":`...)
-	if c.number && isNumber(value) {
+	if c.bare && isBare(value) {
 		return append(b, value...), nil
 	}
 	return jsontext.AppendQuote(b, value)
 }
 
-func isNumber(text string) bool {
-	return strings.TrimSpace(text) == text && jsontext.Value(text).Kind() == '0' && jsontext.Value(text).IsValid()
+func isBare(text string) bool {
+	value := jsontext.Value(text)
+	return strings.TrimSpace(text) == text && strings.ContainsRune("0tf", rune(value.Kind())) && value.IsValid()
 }
 
 // header is the first line of a CSV file.
@@ -123,7 +124,7 @@ func (h *header) body(b []byte, fields []string) (body []byte, size int, err err
 // appendField appends the property of a field with a comma, or nothing where the
 // pet is the same without it. An empty field is none, but for a name.
 func (c column) appendField(b []byte, field string) []byte {
-	if field == "" && (c.optional || c.number) || c.optional && field == c.fallback {
+	if field == "" && (c.optional || c.bare) || c.optional && field == c.fallback {
 		return b
 	}
 	b, _ = c.appendJSON(b, field) // it is valid UTF-8

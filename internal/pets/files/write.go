@@ -44,10 +44,14 @@ func (w *Writer) Flush() error { return w.out.Flush() }
 func appendJSON(b []byte, p *pets.Pet) []byte {
 	b = append(b, '{')
 	for i, c := range columns {
+		value := c.of(p)
+		if c.optional && value == "" {
+			continue
+		}
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b, _ = c.appendJSON(b, c.of(p)) // what is stored is valid UTF-8
+		b, _ = c.appendJSON(b, value) // what is stored is valid UTF-8
 	}
 	return append(b, "}\n"...)
 }

@@ -151,5 +151,9 @@ func (t *tree) property(name string) string {
 			return fmt.Sprintf("%s has a column that no migration adds: add it in a new file of %s.", name, store.migrations)
 		}
 	}
+	const files = "internal/pets/files/columns.go"
+	if !t.has(files, `"`+name+`"`) {
+		return fmt.Sprintf("%s is not exported: add it to columns of %s.", name, files)
+	}
 	return ""
 }

@@ -20,7 +20,7 @@ const root = "../../.."
 type edit struct{ file, diff string }
 
 var (
-	fileOfEdit = regexp.MustCompile("`([\\w/.-]+\\.(?:go|yaml|sql|txtar))`[^`]*$")
+	fileOfEdit = regexp.MustCompile("`([\\w/.-]+\\.(?:go|yaml|sql|txtar))`")
 	diffBlock  = regexp.MustCompile("(?ms)^ *```diff\n(.*?)^ *```$")
 )
 
@@ -39,8 +39,8 @@ func edits(t *testing.T, section string) (all []edit) {
 	text, _, _ = strings.Cut(text, "\n## ")
 	end := 0
 	for _, at := range diffBlock.FindAllStringSubmatchIndex(text, -1) {
-		name := fileOfEdit.FindStringSubmatch(text[end:at[0]])
-		if name == nil {
+		names := fileOfEdit.FindAllStringSubmatch(text[end:at[0]], -1)
+		if len(names) == 0 {
 			t.Fatalf("%s: got no name of a file before %s, want one", section, text[at[2]:at[3]])
 		}
 		indent := at[2] - at[0] - len("```diff\n")
@@ -48,7 +48,7 @@ func edits(t *testing.T, section string) (all []edit) {
 		for line := range strings.Lines(text[at[2]:at[3]]) {
 			diff.WriteString(line[min(indent, len(line)-1):])
 		}
-		all = append(all, edit{name[1], diff.String()})
+		all = append(all, edit{names[len(names)-1][1], diff.String()})
 		end = at[1]
 	}
 	return all
