@@ -66,15 +66,21 @@ func values(s *openapi3.Schema) (accepted []any) {
 	case s.Type.Is("string"):
 		thought = append(thought, texts(s)...)
 	}
-	for _, value := range thought {
+	accept := func(value any) {
 		if value == nil || value == "" || reflect.DeepEqual(value, s.Default) || s.VisitJSON(value) != nil {
-			continue
+			return
 		}
 		decoded, err := decode(encode(value))
 		known := slices.ContainsFunc(accepted, func(other any) bool { return reflect.DeepEqual(other, decoded) })
 		if err == nil && !known && len(accepted) < mostValues {
 			accepted = append(accepted, decoded)
 		}
+	}
+	for _, value := range thought {
+		accept(value)
+	}
+	for seed := 0; s.Pattern != "" && len(accepted) < mostValues && seed < 50; seed++ {
+		accept(rapid.StringMatching(s.Pattern).Example(seed))
 	}
 	return accepted
 }
@@ -107,8 +113,7 @@ var byFormat = map[string][]any{
 	"uri":       {"https://example.com/frank?a=b&c=%20d"},
 }
 
-// texts returns texts of the greatest and the least length, and texts that match the
-// pattern.
+// texts returns texts of the greatest and the least length, and of the format.
 func texts(s *openapi3.Schema) (all []any) {
 	const typical = `Zoë "the" <cat>, 🐱; 1\2`
 	longest := 100
@@ -118,12 +123,6 @@ func texts(s *openapi3.Schema) (all []any) {
 	long := []rune(strings.Repeat(typical, 1+longest/10))[:longest]
 	all = append(all, byFormat[s.Format]...)
 	all = append(all, typical, string(long), string(long[:min(int(max(s.MinLength, 1)), longest)]))
-	if s.Pattern == "" {
-		return all
-	}
-	for seed := range 50 {
-		all = append(all, rapid.StringMatching(s.Pattern).Example(seed))
-	}
 	return all
 }
 
