@@ -281,7 +281,7 @@ soak: build ## everything at once, for SOAK (1h): load, kills, full disks, failo
 	SOAK=$(SOAK) SEED=$(SEED) go test -count=1 -tags postgres,torture -timeout 0 -v ./internal/proof/soak
 
 # Each is a package and its target.
-FUZZ_TARGETS := edge/server:FuzzConnection edge:FuzzHTTP edge:FuzzQuery edge:FuzzBody edge:FuzzAuthorization pets/files:FuzzRows
+FUZZ_TARGETS := edge/server:FuzzConnection proof/served:FuzzHTTP proof/served:FuzzQuery proof/served:FuzzBody proof/served:FuzzAuthorization pets/files:FuzzRows
 
 fuzz: ## fuzz connections, requests, queries, bodies, keys and files for FUZZTIME (30s) each
 	@for target in $(FUZZ_TARGETS); do \

@@ -125,7 +125,7 @@ var mayImport = map[string][]string{
 	"internal/pets/animals":         {"internal/pets", "internal/pets/files"},
 	"internal/edge/schema":          {"github.com/getkin/kin-openapi/openapi3"},
 	"internal/edge":                 {"internal/edge/limit", "internal/edge/program", "internal/edge/server", "github.com/spf13/pflag", "internal/edge/docs", "internal/edge/metrics", "internal/edge/schema", "github.com/prometheus/client_golang/prometheus", "github.com/getkin/kin-openapi/openapi3", "github.com/go-json-experiment/json/jsontext", "github.com/labstack/echo/v4", "github.com/oapi-codegen/runtime"},
-	"internal/proof/edgetest":       {"gen/api", "internal/edge", "internal/pets", "internal/pets/keys", "internal/pets/web"},
+	"internal/proof/petstoretest":   {"gen/api", "internal/edge", "internal/pets", "internal/pets/keys", "internal/pets/web"},
 	"internal/edge/docs":            {"go.yaml.in/yaml/v3"},
 	"internal/edge/example":         {"internal/edge", "internal/edge/example/api"}, // the face alone
 	"internal/pets/web":             {"gen", "gen/api", "internal/edge", "internal/pets", "internal/pets/files", "internal/pets/keys", "internal/pets/service"},

@@ -14,7 +14,7 @@ import (
 
 	"example.com/petstore/internal/check"
 	"example.com/petstore/internal/pets/store"
-	"example.com/petstore/internal/proof/edgetest"
+	"example.com/petstore/internal/proof/petstoretest"
 )
 
 func TestColoursAreForATerminalThatWantsThem(t *testing.T) {
@@ -66,7 +66,7 @@ func TestSIGINTEndsACheckWithWhatItHasSoFar(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	right := edgetest.Must(t, st, faultyKey)
+	right := petstoretest.Must(t, st, faultyKey)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.RawQuery == "limit=0" && r.Header.Get("Authorization") != "" {
 			reached <- struct{}{}
@@ -110,7 +110,7 @@ func TestAServerBehindTLSIsCheckedOverHTTP1And2(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		server := httptest.NewUnstartedServer(edgetest.Must(t, st, faultyKey))
+		server := httptest.NewUnstartedServer(petstoretest.Must(t, st, faultyKey))
 		server.EnableHTTP2 = http2
 		server.StartTLS()
 		t.Cleanup(server.Close)

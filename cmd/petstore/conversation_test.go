@@ -13,7 +13,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"example.com/petstore/internal/proof/contract/contracttest"
-	"example.com/petstore/internal/proof/edgetest"
+	"example.com/petstore/internal/proof/petstoretest"
 )
 
 // storeKind is a kind of store. One that is durable keeps keys and pets between
@@ -93,7 +93,7 @@ func TestConversations(t *testing.T) {
 func visitFailures(t *testing.T, judge *contracttest.Judge) {
 	for _, failure := range failures {
 		t.Run(failure.name, func(t *testing.T) {
-			server := httptest.NewServer(edgetest.Must(t, faultyStore{fail: failure.fail}, faultyKey))
+			server := httptest.NewServer(petstoretest.Must(t, faultyStore{fail: failure.fail}, faultyKey))
 			t.Cleanup(server.Close)
 			for _, c := range []struct{ method, path, body string }{
 				{"GET", "/v1/pets", ""},

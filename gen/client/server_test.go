@@ -12,7 +12,7 @@ import (
 	"example.com/petstore/gen/client"
 	"example.com/petstore/internal/pets"
 	"example.com/petstore/internal/pets/store/memory"
-	"example.com/petstore/internal/proof/edgetest"
+	"example.com/petstore/internal/proof/petstoretest"
 )
 
 const key = "a-key-for-the-tests-of-clients"
@@ -25,7 +25,7 @@ type server struct {
 
 // serve serves a store; links begin with base.
 func serve(store pets.Store, base string) (*server, error) {
-	handler, err := edgetest.New(store, key, func(c *edgetest.Config) { c.Methods = web.Methods(store, base) })
+	handler, err := petstoretest.New(store, key, func(c *petstoretest.Config) { c.Methods = web.Methods(store, base) })
 	if err != nil {
 		return nil, err
 	}

@@ -15,7 +15,7 @@ import (
 	"example.com/petstore/internal/check"
 	"example.com/petstore/internal/pets"
 	"example.com/petstore/internal/pets/store/memory"
-	"example.com/petstore/internal/proof/edgetest"
+	"example.com/petstore/internal/proof/petstoretest"
 )
 
 const key = "an-api-key-for-the-tests"
@@ -30,7 +30,7 @@ func rightHandler(t testing.TB, n int) http.Handler {
 			t.Fatal(err)
 		}
 	}
-	return edgetest.Must(t, store, key)
+	return petstoretest.Must(t, store, key)
 }
 
 // serve serves handler and returns how to check it.

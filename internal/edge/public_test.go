@@ -48,9 +48,21 @@ func (b text) visit(w http.ResponseWriter) error {
 	return err
 }
 
-// shelfOf returns the service of shelf, each of whose operations calls method.
+// shelfOf returns the handler of shelf, each of whose operations calls method.
 func shelfOf(t *testing.T, method func(ctx context.Context, operation string) (any, error), change ...func(*Service)) http.Handler {
 	t.Helper()
+	s := shelfService(method)
+	for _, f := range change {
+		f(&s)
+	}
+	h, err := New(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return h
+}
+
+func shelfService(method func(ctx context.Context, operation string) (any, error)) Service {
 	s := config([]byte(shelf))
 	s.Authenticate = func(_ context.Context, token string) (Identity, error) {
 		if !strings.HasPrefix(token, "key-") {
@@ -81,14 +93,7 @@ func shelfOf(t *testing.T, method func(ctx context.Context, operation string) (a
 		r.GET(base+"/books/:id/title", handler("getTitle"))
 		return nil
 	}}
-	for _, f := range change {
-		f(&s)
-	}
-	h, err := New(s)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return h
+	return s
 }
 
 // get sends a request from an address, with these Authorization headers.

@@ -14,7 +14,7 @@ import (
 	"example.com/petstore/internal/pets"
 	"example.com/petstore/internal/pets/files"
 	"example.com/petstore/internal/pets/store/memory"
-	"example.com/petstore/internal/proof/edgetest"
+	"example.com/petstore/internal/proof/petstoretest"
 )
 
 // A row is accepted exactly where the service accepts it as a body, and means
@@ -31,7 +31,7 @@ type live struct {
 func newLive(t testing.TB) live {
 	t.Helper()
 	s := memory.New()
-	return live{edgetest.Must(t, s, key), s}
+	return live{petstoretest.Must(t, s, key), s}
 }
 
 // post sends the body and returns the pet it made, or what the service says of

@@ -23,7 +23,7 @@ import (
 	"example.com/petstore/internal/pets/store/memory"
 	"example.com/petstore/internal/pets/web"
 	"example.com/petstore/internal/proof/contract/contracttest"
-	"example.com/petstore/internal/proof/edgetest"
+	"example.com/petstore/internal/proof/petstoretest"
 )
 
 const (
@@ -32,7 +32,7 @@ const (
 )
 
 // sandbox returns what `serve --sandbox` serves.
-func sandbox(t *testing.T, change ...func(*edgetest.Config)) (http.Handler, *memory.Store) {
+func sandbox(t *testing.T, change ...func(*petstoretest.Config)) (http.Handler, *memory.Store) {
 	t.Helper()
 	store := memory.New()
 	body, err := web.Body()
@@ -42,7 +42,7 @@ func sandbox(t *testing.T, change ...func(*edgetest.Config)) (http.Handler, *mem
 	if _, err := store.Load(t.Context(), animals.First(300, body)); err != nil {
 		t.Fatal(err)
 	}
-	return edgetest.Must(t, store, fixedKey, change...), store
+	return petstoretest.Must(t, store, fixedKey, change...), store
 }
 
 // readOnly returns a key that may only read.
@@ -74,11 +74,11 @@ type call struct {
 	before int         // how often it is sent before
 	other  string      // a body that is sent before
 	key    func(*testing.T, *memory.Store) string
-	change func(*edgetest.Config)
+	change func(*petstoretest.Config)
 }
 
 func failsWith(err error) call {
-	return call{change: func(c *edgetest.Config) {
+	return call{change: func(c *petstoretest.Config) {
 		c.Methods = web.Methods(failing{memory.New(), err}, "")
 	}}
 }
@@ -102,7 +102,7 @@ func calls() map[string]call {
 		"413 ":                  {body: big},
 		"415 ":                  {header: http.Header{"Content-Type": {"text/plain"}}},
 		"422 ":                  {header: reused, other: `{"name":"Kitty","categoryId":2}`},
-		"429 ":                  {before: 3, change: func(c *edgetest.Config) { c.Limits.Rate = 1e-3 }},
+		"429 ":                  {before: 3, change: func(c *petstoretest.Config) { c.Limits.Rate = 1e-3 }},
 		"500 ":                  failsWith(errors.New("a fault")),
 		"503 ":                  failsWith(&pets.Error{Kind: pets.Unavailable, Message: "closed"}),
 	}
@@ -153,7 +153,7 @@ func TestEveryExampleOfTheDocumentIsTrue(t *testing.T) {
 // send sends the request, which has the named example of a body.
 func (c call) send(t *testing.T, method, path string, o *openapi3.Operation, name string) *httptest.ResponseRecorder {
 	t.Helper()
-	var changes []func(*edgetest.Config)
+	var changes []func(*petstoretest.Config)
 	if c.change != nil {
 		changes = append(changes, c.change)
 	}

@@ -11,7 +11,7 @@ import (
 	"example.com/petstore/internal/pets/store/memory"
 	"example.com/petstore/internal/pets/web"
 	"example.com/petstore/internal/proof/bench/peers"
-	"example.com/petstore/internal/proof/edgetest"
+	"example.com/petstore/internal/proof/petstoretest"
 )
 
 // petstoreHandler is this service in its default configuration, on memory.
@@ -26,7 +26,7 @@ func petstoreHandler(tb testing.TB) http.Handler {
 	}
 	logger, end := logging.New(io.Discard, logging.Options{KeyPattern: web.KeyPattern})
 	tb.Cleanup(end)
-	return edgetest.Must(tb, st, peers.Key, func(c *edgetest.Config) {
+	return petstoretest.Must(tb, st, peers.Key, func(c *petstoretest.Config) {
 		c.Logger = logger // a log line is a part of the cost
 	})
 }

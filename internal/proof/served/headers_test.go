@@ -1,11 +1,11 @@
-package edge_test
+package served_test
 
 import (
 	"net/http"
 	"strings"
 	"testing"
 
-	"example.com/petstore/internal/proof/edgetest"
+	"example.com/petstore/internal/proof/petstoretest"
 
 	"example.com/petstore/gen"
 	"example.com/petstore/internal/pets/store/memory"
@@ -158,7 +158,7 @@ func TestTheDocumentIsNotSentTwiceToWhoHasIt(t *testing.T) {
 
 func TestLinksAreAbsoluteWhereThereIsAPublicAddress(t *testing.T) {
 	store := memory.New()
-	s := start(t, func(c *edgetest.Config) {
+	s := start(t, func(c *petstoretest.Config) {
 		c.PublicURL = "https://pets.example.com/v1"
 		c.Methods = web.Methods(store, c.PublicURL)
 	})

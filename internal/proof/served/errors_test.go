@@ -1,4 +1,4 @@
-package edge_test
+package served_test
 
 import (
 	"context"
@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"example.com/petstore/internal/proof/edgetest"
+	"example.com/petstore/internal/proof/petstoretest"
 
 	"github.com/labstack/echo/v4"
 
@@ -39,7 +39,7 @@ func (s everyEnd) GetPet(ctx context.Context, _ api.GetPetRequestObject) (api.Ge
 // startWith serves operations that all end with f.
 func startWith(t *testing.T, f func(context.Context) error) *server {
 	t.Helper()
-	return start(t, func(c *edgetest.Config) { c.Methods = everyEnd{end: f} })
+	return start(t, func(c *petstoretest.Config) { c.Methods = everyEnd{end: f} })
 }
 
 // sendAll calls every operation on pets.
@@ -178,7 +178,7 @@ func (breakingService) ListPets(context.Context, api.ListPetsRequestObject) (api
 }
 
 func TestAPanicAmidAResponseLeavesItsLineToo(t *testing.T) {
-	s := start(t, func(c *edgetest.Config) { c.Methods = breakingService{} })
+	s := start(t, func(c *petstoretest.Config) { c.Methods = breakingService{} })
 	conn := s.dial(t)
 	if _, err := io.WriteString(conn, "GET /v1/pets HTTP/1.1\r\nHost: petstore\r\n"+withKey+"\r\nConnection: close\r\n\r\n"); err != nil {
 		t.Fatal(err)

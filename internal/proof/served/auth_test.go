@@ -1,4 +1,4 @@
-package edge_test
+package served_test
 
 import (
 	"context"
@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"example.com/petstore/internal/proof/edgetest"
+	"example.com/petstore/internal/proof/petstoretest"
 
 	"example.com/petstore/internal/edge"
 	"example.com/petstore/internal/pets"
@@ -172,7 +172,7 @@ func TestRoutingComesBeforeTheKey(t *testing.T) {
 }
 
 func TestAnUnreachableKeyStoreIs503AndNever401(t *testing.T) {
-	s := start(t, func(c *edgetest.Config) {
+	s := start(t, func(c *petstoretest.Config) {
 		c.Authenticate = func(context.Context, string) (edge.Identity, error) {
 			return edge.Identity{}, errors.New("dial tcp 10.0.0.1:5432: connection refused")
 		}
@@ -187,7 +187,7 @@ func TestAnUnreachableKeyStoreIs503AndNever401(t *testing.T) {
 
 func TestAuthenticateHearsOfTheRequestsEnd(t *testing.T) {
 	ended := make(chan error, 1)
-	s := start(t, func(c *edgetest.Config) {
+	s := start(t, func(c *petstoretest.Config) {
 		c.Authenticate = func(ctx context.Context, _ string) (edge.Identity, error) {
 			select {
 			case <-ctx.Done():

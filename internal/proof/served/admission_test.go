@@ -1,4 +1,4 @@
-package edge_test
+package served_test
 
 import (
 	"context"
@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"example.com/petstore/internal/proof/edgetest"
+	"example.com/petstore/internal/proof/petstoretest"
 	"github.com/prometheus/client_golang/prometheus"
 
 	"example.com/petstore/gen/api"
@@ -31,11 +31,11 @@ func (s blockingService) ListPets(ctx context.Context, r api.ListPetsRequestObje
 
 // startFull returns a server whose one place for calls is taken, and whose queue is
 // full.
-func startFull(t *testing.T, change ...func(*edgetest.Config)) (s *server, release func()) {
+func startFull(t *testing.T, change ...func(*petstoretest.Config)) (s *server, release func()) {
 	t.Helper()
 	b := blockingService{begun: make(chan struct{}, 3), release: make(chan struct{})}
 	registry := prometheus.NewRegistry()
-	s = start(t, append(change, func(c *edgetest.Config) {
+	s = start(t, append(change, func(c *petstoretest.Config) {
 		b.StrictServerInterface = c.Methods
 		c.Methods = b
 		c.Limits.Calls, c.Metrics = 1, registry
@@ -100,7 +100,7 @@ func TestARefusalForLoadKeepsTheConnectionWhereTheBodyIsSmall(t *testing.T) {
 	t.Parallel()
 	full, release := startFull(t)
 	defer release()
-	limited := start(t, func(c *edgetest.Config) { c.Limits.Rate = 0.1 })
+	limited := start(t, func(c *petstoretest.Config) { c.Limits.Rate = 0.1 })
 	limited.get(t, petsPath).wants(t, 200, "", "")
 	for want, s := range map[int]*server{503: full, 429: limited} {
 		small := s.post(t, frank)
@@ -116,7 +116,7 @@ func TestAPlaceIsGivenBackHoweverTheCallEnds(t *testing.T) {
 	t.Parallel()
 	for _, methods := range []api.StrictServerInterface{nil, panickingService{}} {
 		registry := prometheus.NewRegistry()
-		s := start(t, func(c *edgetest.Config) {
+		s := start(t, func(c *petstoretest.Config) {
 			c.Limits.Calls, c.Metrics = 1, registry
 			if methods != nil {
 				c.Methods = methods
@@ -135,7 +135,7 @@ type panickingService struct{ api.StrictServerInterface }
 
 func TestAKeyBeyondItsRateHears429AndWhenToComeAgain(t *testing.T) {
 	t.Parallel()
-	s := start(t, func(c *edgetest.Config) { c.Limits.Rate = 0.1 })
+	s := start(t, func(c *petstoretest.Config) { c.Limits.Rate = 0.1 })
 	s.get(t, petsPath).wants(t, 200, "", "")
 	for _, resp := range []response{
 		s.get(t, petsPath), s.get(t, petsPath+"?limit=x"),
@@ -153,7 +153,7 @@ func TestAKeyBeyondItsRateHears429AndWhenToComeAgain(t *testing.T) {
 func TestLargeResponsesInFlightHaveABudget(t *testing.T) {
 	t.Parallel()
 	registry := prometheus.NewRegistry()
-	s := start(t, func(c *edgetest.Config) {
+	s := start(t, func(c *petstoretest.Config) {
 		c.Limits.ResponseBytes, c.Limits.LargestResponse, c.Metrics = 1<<20, 0, registry
 	})
 	for range 10 {
@@ -171,7 +171,7 @@ func TestLargeResponsesInFlightHaveABudget(t *testing.T) {
 func TestAClientThatLeavesIsNoErrorOfTheService(t *testing.T) {
 	t.Parallel()
 	b := waitingService{begun: make(chan struct{}, 1)}
-	s := start(t, func(c *edgetest.Config) { c.Methods = b })
+	s := start(t, func(c *petstoretest.Config) { c.Methods = b })
 	conn := s.dial(t)
 	if _, err := conn.Write([]byte("GET /v1/pets HTTP/1.1\r\nHost: petstore\r\n" + withKey + "\r\n\r\n")); err != nil {
 		t.Fatal(err)
@@ -200,7 +200,7 @@ func (s waitingService) ListPets(ctx context.Context, _ api.ListPetsRequestObjec
 
 func TestASandboxRefusesNamesOfOtherHosts(t *testing.T) {
 	t.Parallel()
-	sandbox := start(t, func(c *edgetest.Config) { c.LocalOrigins, c.PublicURL = true, "https://pets.example.com/v1" })
+	sandbox := start(t, func(c *petstoretest.Config) { c.LocalOrigins, c.PublicURL = true, "https://pets.example.com/v1" })
 	everywhere := start(t)
 	for host, want := range map[string]int{
 		"localhost": 200, "localhost:8080": 200, "127.0.0.1": 200, "127.0.0.1:99": 200, "[::1]": 200, "[::1]:8080": 200,
@@ -252,7 +252,7 @@ func TestTheTraceOfARequestStandsInItsLine(t *testing.T) {
 func TestEveryRequestIsCountedAndTimed(t *testing.T) {
 	t.Parallel()
 	registry := prometheus.NewRegistry()
-	s := start(t, func(c *edgetest.Config) { c.Metrics = registry })
+	s := start(t, func(c *petstoretest.Config) { c.Metrics = registry })
 	want := map[string]bool{
 		"listPets 200": true, "getPet 404": true, "livez 200": true, "document 200": true, "docs 200": true, "unknown 404": true,
 	}

@@ -1,6 +1,6 @@
-// Package edgetest puts the pet store together for tests: the edge, the operations
+// Package petstoretest puts the pet store together for tests: the edge, the operations
 // and the keyring over one store.
-package edgetest
+package petstoretest
 
 import (
 	"net/http"

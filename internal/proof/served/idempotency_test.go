@@ -1,4 +1,4 @@
-package edge_test
+package served_test
 
 import (
 	"context"
@@ -11,7 +11,7 @@ import (
 	"example.com/petstore/gen/api"
 	"example.com/petstore/internal/edge"
 	"example.com/petstore/internal/pets/store/memory"
-	"example.com/petstore/internal/proof/edgetest"
+	"example.com/petstore/internal/proof/petstoretest"
 )
 
 // idempotentCreate sends a pet with these Idempotency-Key headers.
@@ -20,7 +20,7 @@ type idempotentCreate func(token, body string, keyring ...string) *httptest.Resp
 func newIdempotentCreate(t *testing.T) idempotentCreate {
 	s := memory.New()
 	t.Cleanup(func() { _ = s.Close() })
-	h := edgetest.Must(t, s, key, func(c *edgetest.Config) {
+	h := petstoretest.Must(t, s, key, func(c *petstoretest.Config) {
 		c.Authenticate = func(_ context.Context, token string) (edge.Identity, error) {
 			return edge.Identity{ID: "id-of-" + token}, nil
 		}

@@ -1,4 +1,4 @@
-package edge_test
+package served_test
 
 import (
 	"bufio"
@@ -23,7 +23,7 @@ import (
 	"example.com/petstore/internal/pets/store/memory"
 	"example.com/petstore/internal/pets/web"
 	"example.com/petstore/internal/proof/contract/contracttest"
-	"example.com/petstore/internal/proof/edgetest"
+	"example.com/petstore/internal/proof/petstoretest"
 )
 
 // The tests of this package write requests byte by byte, since most of what
@@ -50,7 +50,7 @@ type server struct {
 }
 
 // start serves an empty store in memory. change may spoil its configuration.
-func start(t testing.TB, change ...func(*edgetest.Config)) *server {
+func start(t testing.TB, change ...func(*petstoretest.Config)) *server {
 	t.Helper()
 	s := &server{judge: contracttest.NewJudge(t), store: memory.New(), log: &logBuffer{}}
 	handler := newHandler(t, s.store, s.log, change...)
@@ -67,10 +67,10 @@ func start(t testing.TB, change ...func(*edgetest.Config)) *server {
 
 // newHandler returns the service on a store, opened by the fixed key and by
 // those of the store.
-func newHandler(t testing.TB, store pets.Store, log io.Writer, change ...func(*edgetest.Config)) http.Handler {
+func newHandler(t testing.TB, store pets.Store, log io.Writer, change ...func(*petstoretest.Config)) http.Handler {
 	t.Helper()
 	logger := slog.New(logging.NewHandler(log, logging.Options{Level: slog.LevelDebug, Secrets: []string{key}, KeyPattern: web.KeyPattern}))
-	return edgetest.Must(t, store, key, append([]func(*edgetest.Config){func(c *edgetest.Config) { c.Logger = logger }}, change...)...)
+	return petstoretest.Must(t, store, key, append([]func(*petstoretest.Config){func(c *petstoretest.Config) { c.Logger = logger }}, change...)...)
 }
 
 // response is one that came back, its body read.

@@ -1,4 +1,4 @@
-package edge_test
+package served_test
 
 import (
 	"net"
@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"example.com/petstore/internal/proof/edgetest"
+	"example.com/petstore/internal/proof/petstoretest"
 )
 
 func TestOnlyATrustedProxyTellsTheLogAClientsAddress(t *testing.T) {
@@ -37,7 +37,7 @@ func TestOnlyATrustedProxyTellsTheLogAClientsAddress(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := start(t, func(cfg *edgetest.Config) {
+			s := start(t, func(cfg *petstoretest.Config) {
 				for _, network := range strings.Fields(c.trusted) {
 					cfg.TrustedProxies = append(cfg.TrustedProxies, netip.MustParsePrefix(network))
 				}

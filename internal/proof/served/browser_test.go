@@ -1,6 +1,6 @@
 //go:build chromium
 
-package edge_test
+package served_test
 
 import (
 	"bytes"

@@ -1,4 +1,4 @@
-package edge_test
+package served_test
 
 import (
 	"bufio"

@@ -1,4 +1,4 @@
-package edge_test
+package served_test
 
 import (
 	"context"
@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"example.com/petstore/internal/proof/edgetest"
+	"example.com/petstore/internal/proof/petstoretest"
 
 	"example.com/petstore/internal/edge"
 	"example.com/petstore/internal/pets"
@@ -74,14 +74,14 @@ func TestTheProbesTellWhetherTheServiceRunsAndWhetherItCanServe(t *testing.T) {
 			t.Errorf("%s: got %s %v, want %s as JSON that is not kept", path, resp.body, resp.Header, want)
 		}
 	}
-	s = start(t, func(c *edgetest.Config) { c.Ready = func(context.Context) error { return errors.New(inside) } })
+	s = start(t, func(c *petstoretest.Config) { c.Ready = func(context.Context) error { return errors.New(inside) } })
 	s.send(t, "GET", "/readyz", "").wants(t, 503, "unavailable", "try again later")
 	s.send(t, "HEAD", "/readyz", "").wants(t, 503, "", "")
 	s.send(t, "GET", "/livez", "").wants(t, 200, "", "")
 }
 
 func TestAProbeHearsTheReasonInOneWordAndTheLogAllOfIt(t *testing.T) {
-	s := start(t, func(c *edgetest.Config) {
+	s := start(t, func(c *petstoretest.Config) {
 		c.Ready = func(context.Context) error { return &edge.NotReady{Reason: "store", Err: errors.New(inside)} }
 	})
 	s.send(t, "GET", "/readyz", "").wants(t, 503, "unavailable", "not ready: store; try again later")
@@ -91,7 +91,7 @@ func TestAProbeHearsTheReasonInOneWordAndTheLogAllOfIt(t *testing.T) {
 }
 
 func TestAReadinessCheckThatHangsIsBounded(t *testing.T) {
-	s := start(t, func(c *edgetest.Config) {
+	s := start(t, func(c *petstoretest.Config) {
 		c.Ready = func(ctx context.Context) error {
 			if _, ok := ctx.Deadline(); !ok {
 				return nil // which sends 200, and fails the test
@@ -127,7 +127,7 @@ func TestAProbeThatSucceedsIsLoggedForDebuggingOnly(t *testing.T) {
 // A client that leaves is no fault of the service.
 func TestAClientThatLeavesIsA499AtInfo(t *testing.T) {
 	asked := make(chan struct{})
-	s := start(t, func(c *edgetest.Config) {
+	s := start(t, func(c *petstoretest.Config) {
 		c.Authenticate = func(ctx context.Context, _ string) (edge.Identity, error) {
 			close(asked)
 			<-ctx.Done()

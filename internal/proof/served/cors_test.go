@@ -1,13 +1,15 @@
-package edge_test
+package served_test
 
 import (
 	"strings"
 	"testing"
 
-	"example.com/petstore/internal/proof/edgetest"
+	"example.com/petstore/internal/proof/petstoretest"
 )
 
-func localOrigins(cfg *edgetest.Config) { cfg.LocalOrigins, cfg.PublicURL = true, "http://petstore/v1" }
+func localOrigins(cfg *petstoretest.Config) {
+	cfg.LocalOrigins, cfg.PublicURL = true, "http://petstore/v1"
+}
 
 const fromLocalhost = "Origin: http://localhost:5173"
 

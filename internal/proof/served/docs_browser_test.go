@@ -1,6 +1,6 @@
 //go:build chromium
 
-package edge_test
+package served_test
 
 import (
 	"bytes"
@@ -16,7 +16,7 @@ import (
 	"testing"
 
 	"example.com/petstore/internal/pets/web"
-	"example.com/petstore/internal/proof/edgetest"
+	"example.com/petstore/internal/proof/petstoretest"
 
 	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/chromedp"
@@ -212,7 +212,7 @@ const focusUnseen = `(() => {
 })()`
 
 func theDocsWorkBehindAProxy(t *testing.T, browser context.Context) {
-	s := start(t, func(c *edgetest.Config) { c.PublicURL = "https://pets.example.com/shop" + web.BasePath })
+	s := start(t, func(c *petstoretest.Config) { c.PublicURL = "https://pets.example.com/shop" + web.BasePath })
 	target, err := url.Parse(s.URL)
 	if err != nil {
 		t.Fatal(err)
