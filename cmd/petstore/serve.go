@@ -123,6 +123,9 @@ func serve(ctx context.Context, env environment, cfg serveConfig) (err error) {
 // serveStore serves a store by a program. Each step takes back its own effects at the
 // end, the last step first.
 func serveStore(ctx context.Context, env environment, cfg serveConfig, p *program.Program) (err error) {
+	if err := store.LookFile(cfg.store); err != nil { // which needs no port
+		return err
+	}
 	if err := p.Listen(ctx); err != nil { // before a store is made
 		return err
 	}

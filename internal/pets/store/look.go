@@ -27,14 +27,7 @@ func Look(ctx context.Context, address string, mustExist bool) (State, error) {
 	path, isFile := strings.CutPrefix(address, "sqlite:")
 	switch {
 	case isFile:
-		file, err := dbfile.Place(path)
-		if err != nil {
-			return Missing, err
-		}
-		if _, err := os.Lstat(file); errors.Is(err, fs.ErrNotExist) && !mustExist {
-			return Missing, nil
-		}
-		return Current, nil // an older schema is read by a copy
+		return lookFile(path, mustExist)
 	case isPostgres(address):
 		older, err := postgres.IsOlder(ctx, address)
 		if older {
@@ -43,4 +36,26 @@ func Look(ctx context.Context, address string, mustExist bool) (State, error) {
 		return Current, err
 	}
 	return Missing, CheckAddress(address)
+}
+
+// LookFile is Look for an SQLite file, which takes no time; it says nothing of another
+// store.
+func LookFile(address string) error {
+	path, isFile := strings.CutPrefix(address, "sqlite:")
+	if !isFile {
+		return nil
+	}
+	_, err := lookFile(path, false)
+	return err
+}
+
+func lookFile(path string, mustExist bool) (State, error) {
+	file, err := dbfile.Place(path)
+	if err != nil {
+		return Missing, err
+	}
+	if _, err := os.Lstat(file); errors.Is(err, fs.ErrNotExist) && !mustExist {
+		return Missing, nil
+	}
+	return Current, nil // an older schema is read by a copy
 }
