@@ -15,6 +15,7 @@ import (
 
 	"example.com/petstore/internal/pets"
 	"example.com/petstore/internal/pets/store/sqlite"
+	"example.com/petstore/internal/pets/store/sqlite/dbfile"
 	"example.com/petstore/internal/pets/store/sqlite/disktest"
 	"example.com/petstore/internal/pets/store/sqlite/upkeep"
 )
@@ -236,6 +237,28 @@ func TestADiskThatFailsEndsWritingAndLosesNothing(t *testing.T) {
 			wantSound(t, path)
 		})
 	}
+}
+
+func TestServersThatStartAtOnceAfterAFailedDiskAllStart(t *testing.T) {
+	path := freshPath(t)
+	if err := open(t, path).Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := dbfile.MarkFailed(path, errors.New("fsync failed")); err != nil {
+		t.Fatal(err)
+	}
+	var starts sync.WaitGroup
+	for range 4 {
+		starts.Go(func() {
+			s, err := sqlite.Open(t.Context(), path, sqlite.Options{})
+			if err != nil {
+				t.Errorf("opening: got error %v, want a store", err)
+				return
+			}
+			t.Cleanup(func() { _ = s.Close() }) // all are open at once
+		})
+	}
+	starts.Wait()
 }
 
 func wantSound(t *testing.T, path string) {

@@ -114,11 +114,11 @@ func take(batch []*job) []*job {
 	return slices.DeleteFunc(batch, func(j *job) bool { return !j.take() })
 }
 
-// ended notes how many callers there were at the end of a batch: those it had, and
-// those who waited. The callers of one batch are expected back for the next. The
-// number expected falls by one at a time, since a caller who comes too late for one
-// batch is not seen at its end, and a batch that did not wait for him would make the
-// next ones as small. Where fewer than half are there, the others have left.
+// ended notes the callers at the end of a batch, which are its own and the waiting
+// ones: so many are expected back for the next batch. The expected number falls by one
+// at a time. A caller who came too late for one batch may be on the way at its end. If
+// the next batch did not wait for that caller, all later ones would be as small. Where
+// fewer than half of the callers are there, the others have left.
 func (g *gatherer) ended(callers int) {
 	callers += len(g.queue.jobs)
 	if callers >= g.callers/2 {

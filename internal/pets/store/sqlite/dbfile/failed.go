@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"time"
 )
 
 // MarkFailed notes in the lock file why a process could no longer vouch for what it
@@ -38,17 +39,25 @@ func trimLine(b []byte) []byte {
 // was last known to be on disk, but two parties believe otherwise: the index, in
 // which SQLite notes how much of the log it has copied, and the kernel, which reports
 // a lost page once and then takes the page in its memory for written. So the log
-// itself is written once more, and nobody else may have the file open, since the
-// index would live on with him.
+// itself is written once more, and no other process may have the file open, since the
+// index would live on with it.
 func Recover(ctx context.Context, file string) error {
-	note, err := failure(file)
-	if err != nil || note == "" {
-		return err
-	}
 	lock := Lock(file)
 	defer lock.Close()
-	if alone, err := lock.TryLock(); err != nil || !alone {
-		return errors.Join(errOthers(note), err)
+	note, err := failure(file)
+	for end := time.Now().Add(BusyTimeout * time.Millisecond); err == nil && note != ""; note, err = failure(file) {
+		// Another start may be doing it. Its note is gone then.
+		alone, err := lock.TryLock()
+		if alone {
+			break
+		}
+		if err != nil || ctx.Err() != nil || time.Now().After(end) {
+			return errors.Join(errOthers(note), err)
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	if err != nil || note == "" {
+		return err
 	}
 	// SQLite then keeps the index in its own memory, made from the log
 	// (https://www.sqlite.org/wal.html#use_of_wal_without_shared_memory).
@@ -75,9 +84,13 @@ func Recover(ctx context.Context, file string) error {
 // ForgetFailed removes the note of MarkFailed.
 func ForgetFailed(file string) error { return os.Truncate(file+lockSuffix, 0) }
 
-// CheckFailed refuses a file that waits for Recover.
+// CheckFailed refuses a file that waits for Recover. A user who may not read the note
+// is not asked to heed it.
 func CheckFailed(file string) error {
 	note, err := failure(file)
+	if errors.Is(err, fs.ErrPermission) {
+		return nil
+	}
 	if err == nil && note != "" {
 		err = fmt.Errorf("the last process that wrote to it ended since %s; start petstore serve on it once, which brings its log into the file", note)
 	}
