@@ -29,7 +29,7 @@ func TestEachPartOfTheRuleForStandbysIsMissedByLinearizability(t *testing.T) {
 		{
 			"without xmin", "visible.go",
 			"r.results.newer = true", "r.results.newer = false",
-			"they_hang_for_a_moment",
+			"one_hangs_for_moments",
 		},
 	} {
 		t.Run(mutant.name, func(t *testing.T) {

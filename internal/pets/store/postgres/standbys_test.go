@@ -23,11 +23,14 @@ type readers struct {
 	stores            [3]*postgres.Store
 }
 
+// bothStandbys has commits wait for both.
+const bothStandbys = "FIRST 2 (one, two)"
+
 func startReaders(t *testing.T) *readers {
 	t.Helper()
 	r := &readers{primary: pgtest.Start(t)}
 	r.one, r.two = r.primary.Standby(t, "one"), r.primary.Standby(t, "two")
-	r.primary.Configure(t, map[string]string{"synchronous_standby_names": "FIRST 2 (one, two)"})
+	r.primary.Configure(t, map[string]string{"synchronous_standby_names": bothStandbys})
 	pgtest.Eventually(t, 20*time.Second, "both standbys becoming synchronous", func() bool {
 		return pgtest.Query[int](t, r.primary.Address("postgres"), "SELECT count(*) FROM pg_stat_replication WHERE sync_state = 'sync'") == 2
 	})
@@ -116,25 +119,28 @@ func (r *readers) during(t *testing.T, fault func()) {
 func TestReadsByStandbysAreLinearizableWhateverBefallsThem(t *testing.T) {
 	t.Parallel()
 	r := startReaders(t)
-	// A function of that name takes the place of PostgreSQL's own, so that a commit
-	// is often replayed after the snapshot and before the position is known.
+	delayed := func(t *testing.T, one, two string) {
+		for server, delay := range map[*pgtest.Server]string{r.one: one, r.two: two} {
+			server.Configure(t, map[string]string{"recovery_min_apply_delay": delay})
+		}
+	}
+	// A function of that name takes the place of PostgreSQL's own. It takes longer
+	// than the delay of the replay, so that a commit is mostly replayed after a
+	// snapshot and before the position is known.
 	t.Run("their positions take long to be told", func(t *testing.T) {
 		pgtest.Exec(t, r.primary.Address("postgres"), `CREATE FUNCTION pg_last_wal_replay_lsn() RETURNS pg_lsn LANGUAGE plpgsql AS
-$$ BEGIN PERFORM pg_sleep(0.01); RETURN pg_catalog.pg_last_wal_replay_lsn(); END $$`)
+$$ BEGIN PERFORM pg_sleep(0.03); RETURN pg_catalog.pg_last_wal_replay_lsn(); END $$`)
 		slow := *r
 		slow.open(t, "&search_path=public,pg_catalog")
+		delayed(t, "20ms", "20ms")
 		slow.during(t, func() { time.Sleep(time.Millisecond) })
 		slow.wantServing(t, r.one, r.two)
 	})
 	t.Run("they lag by less than the limit", func(t *testing.T) {
-		for server, delay := range map[*pgtest.Server]string{r.one: "7ms", r.two: "20ms"} {
-			server.Configure(t, map[string]string{"recovery_min_apply_delay": delay})
-		}
+		delayed(t, "7ms", "20ms")
 		r.during(t, func() { time.Sleep(time.Millisecond) })
 		r.wantServing(t, r.one, r.two)
-		for _, server := range []*pgtest.Server{r.one, r.two} {
-			server.Configure(t, map[string]string{"recovery_min_apply_delay": "0"})
-		}
+		delayed(t, "0", "0")
 	})
 	t.Run("the replay pauses", func(t *testing.T) {
 		before := r.served(t, "primary", "lag")
@@ -149,15 +155,13 @@ $$ BEGIN PERFORM pg_sleep(0.01); RETURN pg_catalog.pg_last_wal_replay_lsn(); END
 		}
 		r.wantServing(t, r.two)
 	})
-	// While one hangs, commits wait for it, and the other shows them already.
-	t.Run("they hang for a moment", func(t *testing.T) {
+	// Commits wait for it meanwhile, and the other shows them already.
+	t.Run("one hangs for moments", func(t *testing.T) {
 		r.during(t, func() {
-			for _, server := range []*pgtest.Server{r.one, r.two} {
-				server.Hang()
-				time.Sleep(100 * time.Millisecond)
-				server.Resume()
-				time.Sleep(50 * time.Millisecond)
-			}
+			r.one.Hang()
+			time.Sleep(100 * time.Millisecond)
+			r.one.Resume()
+			time.Sleep(50 * time.Millisecond)
 		})
 		if r.served(t, "primary", "newer_row") == 0 {
 			t.Error("got no read that met a row which the primary did not show, want some")
@@ -175,6 +179,8 @@ $$ BEGIN PERFORM pg_sleep(0.01); RETURN pg_catalog.pg_last_wal_replay_lsn(); END
 		}
 		r.wantServing(t, r.one)
 	})
+	// No commit waits for one from here on: it may be away for longer than a request.
+	r.primary.Configure(t, map[string]string{"synchronous_standby_names": "two"})
 	t.Run("one is killed and starts again", func(t *testing.T) {
 		before := r.served(t, "primary", "connection")
 		r.during(t, func() {
@@ -187,7 +193,12 @@ $$ BEGIN PERFORM pg_sleep(0.01); RETURN pg_catalog.pg_last_wal_replay_lsn(); END
 		}
 		r.wantServing(t, r.one)
 	})
+	t.Run("one is rebuilt", func(t *testing.T) {
+		r.during(t, func() { r.one.Rebuild(t, r.primary, "one") })
+		r.wantServing(t, r.one)
+	})
 	t.Run("one is promoted", func(t *testing.T) {
+		r.primary.Configure(t, map[string]string{"synchronous_standby_names": bothStandbys})
 		var once sync.Once
 		r.during(t, func() { once.Do(func() { r.failOver(t) }) })
 		r.wantServing(t, r.two)

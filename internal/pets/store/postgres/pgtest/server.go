@@ -98,9 +98,7 @@ func (s *Server) startStandby(name string, settings []string) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	from := fmt.Sprintf("host=127.0.0.1 port=%d user=postgres application_name=%s", s.port, name)
-	err = b.tool("pg_basebackup", "-D", b.data(), "-R", "-X", "stream", "-c", "fast", "--no-sync", "-d", from)
-	if err == nil {
+	if err = b.copyOf(s, name); err == nil {
 		err = b.run(settings)
 	}
 	if err != nil {
@@ -108,6 +106,28 @@ func (s *Server) startStandby(name string, settings []string) (*Server, error) {
 		return nil, err
 	}
 	return b, nil
+}
+
+// copyOf makes the data folder of a standby.
+func (s *Server) copyOf(primary *Server, name string) error {
+	from := fmt.Sprintf("host=127.0.0.1 port=%d user=postgres application_name=%s", primary.port, name)
+	return s.tool("pg_basebackup", "-D", s.data(), "-R", "-X", "stream", "-c", "fast", "--no-sync", "-d", from)
+}
+
+// Rebuild makes a standby anew, at its address, from a copy of the primary.
+func (s *Server) Rebuild(t testing.TB, primary *Server, name string) {
+	t.Helper()
+	s.Kill()
+	err := os.RemoveAll(s.data())
+	if err == nil {
+		err = s.copyOf(primary, name)
+	}
+	if err == nil {
+		err = s.run(nil)
+	}
+	if err != nil {
+		t.Fatalf("rebuilding the standby: got error %v", err)
+	}
 }
 
 // prepare finds the programs and makes the folder of a server.

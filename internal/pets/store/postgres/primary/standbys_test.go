@@ -141,6 +141,23 @@ func TestAReadThatTheStandbyCancelsIsReadFromThePrimary(t *testing.T) {
 	r.wantServed(t)
 }
 
+// Its data may be as new as the primary's, but nobody knows for how long.
+func TestAStandbyThatIsCutOffServesNoReadsUntilItStreamsAgain(t *testing.T) {
+	t.Parallel()
+	r := startReads(t)
+	_, port, _ := strings.Cut(r.primary.Host(), ":")
+	r.standby.Configure(t, map[string]string{"primary_conninfo": "host=127.0.0.1 port=1"})
+	pgtest.Eventually(t, time.Minute, "the standby being unfit", func() bool { return !r.db.State().Hosts[r.standby.Host()].Fit })
+	pgtest.Exec(t, r.primary.Address("postgres"), "INSERT INTO items VALUES ('second')")
+	r.wantReason(t, "no_standby", func() {
+		if got := r.names(t, "name"); got != "first second" {
+			t.Errorf("got the items %q, want both", got)
+		}
+	})
+	r.standby.Configure(t, map[string]string{"primary_conninfo": "host=127.0.0.1 user=postgres port=" + port})
+	r.wantServed(t)
+}
+
 func TestAReadWhoseCommitsDoNotWaitForTheLogIsReadFromThePrimary(t *testing.T) {
 	t.Parallel()
 	r := startReads(t)
