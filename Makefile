@@ -124,7 +124,7 @@ endif
 	$(RACE) -tags '$(shell echo $(TAGS) | tr ' ' ,)' -timeout 20m ./...
 	go test -count=1 ./internal/proof/bench
 ifeq ($(HAVE_CC),yes)
-	go test -run 'UnderLoad|EveryRuleCanFail|ExpandsTooMuch' ./internal/pets/store/sqlite ./internal/check ./internal/pets/files
+	go test -run 'UnderLoad|EveryRuleCanFail|ExpandsTooMuch' ./internal/pets/store/sqlite/upkeep ./internal/check ./internal/pets/files
 endif
 
 test-times: ## all tests once more, and the twenty that take longest

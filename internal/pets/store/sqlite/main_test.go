@@ -27,7 +27,6 @@ var children = map[string]func(ctx context.Context, path string) error{
 	"read":    readAsAShell,
 	"full":    createOnAFullDisk,
 	"create":  createUntilKilled,
-	"trickle": createAThousandASecond,
 	"fail":    createUntilTheFileMayNotGrow,
 	"compete": openOnSignal,
 	"look":    lookAsNobody,

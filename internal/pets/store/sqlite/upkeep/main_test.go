@@ -10,6 +10,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"example.com/petstore/internal/pets/store/sqlite"
 	"example.com/petstore/internal/pets/store/sqlite/upkeep"
@@ -21,10 +22,11 @@ import (
 const childEnv = "PETSTORE_TEST_CHILD"
 
 var children = map[string]func(ctx context.Context, names []string) error{
-	"create and die":          createAndDie,
-	"restore and die":         restoreAndDie,
-	"restore as another user": restoreAsNobody,
-	"back up as another user": backUpAsNobody,
+	"create a thousand a second": createAThousandASecond,
+	"create and die":             createAndDie,
+	"restore and die":            restoreAndDie,
+	"restore as another user":    restoreAsNobody,
+	"back up as another user":    backUpAsNobody,
 }
 
 func TestMain(m *testing.M) {
@@ -105,4 +107,22 @@ func backUpAsNobody(ctx context.Context, names []string) error {
 		fmt.Println(report.Animals, "animals")
 	}
 	return err
+}
+
+// createAThousandASecond commits each pet by itself, at a pace that leaves the
+// database small: a commit every millisecond keeps a backup that begins anew after
+// each from ending.
+func createAThousandASecond(ctx context.Context, names []string) error {
+	s, err := sqlite.Open(ctx, names[0], sqlite.Options{})
+	if err != nil {
+		return err
+	}
+	for range time.Tick(time.Millisecond) {
+		pet, err := s.CreatePet(ctx, rex)
+		if err != nil {
+			return err
+		}
+		fmt.Println(pet.ID)
+	}
+	return nil
 }

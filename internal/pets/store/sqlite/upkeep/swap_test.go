@@ -7,106 +7,12 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
-	"example.com/petstore/internal/pets"
-	"example.com/petstore/internal/pets/store/sqlite"
 	"example.com/petstore/internal/pets/store/sqlite/dbfile"
 	"example.com/petstore/internal/pets/store/sqlite/upkeep"
 )
-
-var rex = pets.NewPet{Name: "Rex", Status: pets.Sold}
-
-func open(t *testing.T, path string) *sqlite.Store {
-	t.Helper()
-	s, err := sqlite.Open(t.Context(), path, sqlite.Options{})
-	if err != nil {
-		t.Fatalf("opening %s: got error %v, want a store", path, err)
-	}
-	t.Cleanup(func() { _ = s.Close() })
-	return s
-}
-
-// wantAnimals wants the store to hold so many.
-func wantAnimals(t *testing.T, path string, want int) {
-	t.Helper()
-	s := open(t, path)
-	page, err := s.Pets(t.Context(), pets.Query{Limit: 100})
-	if err := errors.Join(err, s.Close()); err != nil || len(page.Pets) != want {
-		t.Errorf("%s: got %d animals (error %v), want %d", path, len(page.Pets), err, want)
-	}
-}
-
-func wantFiles(t *testing.T, folder string, want ...string) {
-	t.Helper()
-	entries, err := os.ReadDir(folder)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var got []string
-	for _, e := range entries {
-		got = append(got, e.Name())
-	}
-	if !slices.Equal(got, want) {
-		t.Errorf("files: got %q, want %q", got, want)
-	}
-}
-
-// backupOfThree returns a backup of a store with three animals, which anybody may read.
-func backupOfThree(t *testing.T) string {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), "pets.db")
-	backup := filepath.Join(t.TempDir(), "backup.db")
-	s := open(t, path)
-	for range 3 {
-		if _, err := s.CreatePet(t.Context(), rex); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if _, err := upkeep.Backup(t.Context(), path, backup, false); err != nil {
-		t.Fatal(err)
-	}
-	mustChmod(t, filepath.Dir(filepath.Dir(backup)), 0o755)
-	mustChmod(t, filepath.Dir(backup), 0o755)
-	mustChmod(t, backup, 0o644)
-	return backup
-}
-
-func mustChmod(t *testing.T, name string, mode os.FileMode) {
-	t.Helper()
-	if err := os.Chmod(name, mode); err != nil {
-		t.Fatal(err)
-	}
-}
-
-// giveAway has another user own the folder and its files, and takes from it the right
-// to read the folder, without which a folder cannot be synced.
-func giveAway(t *testing.T, folder string) {
-	t.Helper()
-	entries, err := os.ReadDir(folder)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if os.Getuid() == 0 {
-		for _, e := range append([]string{""}, namesOf(entries)...) {
-			if err := os.Chown(filepath.Join(folder, e), nobody, -1); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
-	mustChmod(t, filepath.Dir(folder), 0o755)
-	mustChmod(t, folder, 0o300)
-	t.Cleanup(func() { _ = os.Chmod(folder, 0o700) })
-}
-
-func namesOf(entries []os.DirEntry) (names []string) {
-	for _, e := range entries {
-		names = append(names, e.Name())
-	}
-	return names
-}
 
 // overwriteHeader makes the file one that SQLite does not take for a database.
 func overwriteHeader(t *testing.T, path string) {
@@ -118,13 +24,6 @@ func overwriteHeader(t *testing.T, path string) {
 	_, err = f.WriteString(strings.Repeat("junk", pageSize/4))
 	if err := errors.Join(err, f.Close()); err != nil {
 		t.Fatal(err)
-	}
-}
-
-func mustRestore(t *testing.T, path, backup string) {
-	t.Helper()
-	if _, err := upkeep.Restore(t.Context(), path, backup, true, func(float64) {}); err != nil {
-		t.Fatalf("got error %v, want a restored store", err)
 	}
 }
 
@@ -173,7 +72,7 @@ func TestALogThatCannotBeFoldedIsNotInTheWay(t *testing.T) {
 			path, backup := filepath.Join(t.TempDir(), "pets.db"), backupOfThree(t)
 			said(t, "create and die", path)
 			spoil(path)
-			mustRestore(t, path, backup)
+			mustRestore(t, path, backup, true)
 			wantFiles(t, filepath.Dir(path), "pets.db", "pets.db-lock")
 			if report, err := upkeep.Verify(t.Context(), path); err != nil || report.Err() != nil || report.Animals != 3 {
 				t.Errorf("got %+v (error %v), want three animals", report, err)

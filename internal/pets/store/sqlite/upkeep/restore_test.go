@@ -1,6 +1,6 @@
 //go:build unix
 
-package sqlite_test
+package upkeep_test
 
 import (
 	"bytes"
@@ -29,17 +29,14 @@ func backupOf(t *testing.T, name string) (backup string, pet pets.Pet) {
 func TestTheLogOfTheOldFileDoesNotReachTheRestoredOne(t *testing.T) {
 	path := freshPath(t)
 	backup, pet := backupOf(t, "of the backup")
-	c := startChild(t, "create", path)
-	for range 300 {
-		c.mustLine(t)
-	}
+	s := open(t, path)
 	if _, err := upkeep.Restore(t.Context(), path, backup, true, ignore); err == nil || !strings.Contains(err.Error(), "stop it, then restore again") {
 		t.Errorf("while a server holds the store: got error %v, want it refused", err)
 	}
-	if err := c.Process.Kill(); err != nil {
+	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	_ = c.Wait() // it was killed
+	said(t, "create and die", path)
 	if info, err := os.Stat(path + "-wal"); err != nil || info.Size() == 0 {
 		t.Fatalf("the log after the kill: got error %v, want one", err)
 	}
@@ -48,7 +45,7 @@ func TestTheLogOfTheOldFileDoesNotReachTheRestoredOne(t *testing.T) {
 	}
 	mustRestore(t, path, backup, true)
 	wantFiles(t, filepath.Dir(path), "pets.db", "pets.db-lock")
-	checkCount(t, path, 1)
+	wantAnimals(t, path, 1)
 	mustFind(t, open(t, path), pet)
 }
 

@@ -1,6 +1,6 @@
 //go:build unix
 
-package sqlite_test
+package upkeep_test
 
 import (
 	"context"
@@ -11,46 +11,8 @@ import (
 	"time"
 
 	"example.com/petstore/internal/pets"
-	"example.com/petstore/internal/pets/store/sqlite"
 	"example.com/petstore/internal/pets/store/sqlite/upkeep"
 )
-
-func ignore(float64) {}
-
-func mustBackUp(t *testing.T, path, target string) upkeep.Report {
-	t.Helper()
-	report, err := upkeep.Backup(t.Context(), path, target, false)
-	if err != nil {
-		t.Fatalf("backing up: got error %v, want a backup", err)
-	}
-	return report
-}
-
-func mustRestore(t *testing.T, path, backup string, force bool) upkeep.Report {
-	t.Helper()
-	report, err := upkeep.Restore(t.Context(), path, backup, force, ignore)
-	if err != nil {
-		t.Fatalf("restoring: got error %v, want a store", err)
-	}
-	return report
-}
-
-// createAThousandASecond commits each pet by itself, at a pace that leaves the
-// database small: a commit every millisecond is what kept backups from ending.
-func createAThousandASecond(ctx context.Context, path string) error {
-	s, err := sqlite.Open(ctx, path, sqlite.Options{})
-	if err != nil {
-		return err
-	}
-	for range time.Tick(time.Millisecond) {
-		pet, err := s.CreatePet(ctx, pets.NewPet{Name: "of the ledger", Status: pets.Available})
-		if err != nil {
-			return err
-		}
-		printPet(pet)
-	}
-	return nil
-}
 
 func TestABackupIsWholeAndItsOwnersAlone(t *testing.T) {
 	path, restored := freshPath(t), freshPath(t)
