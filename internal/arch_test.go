@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path"
@@ -85,6 +86,7 @@ var onlyIn = []struct {
 	{[]string{"github.com/spf13/pflag", "os/signal"}, []string{"cmd", "internal/edge", "internal/proof"}},
 	{[]string{"testing", "net/http/httptest", "pgregory.net/rapid", "github.com/anishathalye/porcupine", "github.com/rogpeppe/go-internal"}, testPackages},
 	{[]string{"net/http"}, []string{"cmd", "gen", "internal/edge", "internal/pets/service", "internal/check", "internal/proof"}},
+	{[]string{module + "/gen", module + "/internal/pets"}, []string{"cmd", "gen", "internal/pets", "internal/check", "internal/proof"}},
 	{[]string{module + "/internal/check"}, []string{"cmd"}},
 	{[]string{module + "/internal/proof"}, []string{"internal/proof"}},
 	{inModule(testPackages), testPackages},
@@ -102,6 +104,27 @@ func TestWhatOnlyAPartOfTheProgramMayKnowIsImportedNowhereElse(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+func TestNothingOfTheEdgeNamesTheServiceInFrontOfIt(t *testing.T) {
+	named := regexp.MustCompile(`(?i)\bpets?\b|getPet|animal|petstore`)
+	ours := strings.NewReplacer(module, "", "$HOME/petstore", "", "$PETSTORE", "", "PETSTORE=", "", "cmd/petstore", "") // the module, and where it is cloned
+	err := filepath.WalkDir("edge", func(file string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || !slices.Contains([]string{".go", ".md", ".yaml", ".js", ".html", ".css"}, filepath.Ext(file)) {
+			return err
+		}
+		text, err := os.ReadFile(file)
+		if err != nil {
+			return err
+		}
+		if word := named.FindString(ours.Replace(string(text))); word != "" {
+			t.Errorf("internal/%s: got %q, want the edge to know no service", file, word)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
 	}
 }
 

@@ -28,8 +28,8 @@ func TestABodyFromElsewhereIsReadAsTheServiceReadsIt(t *testing.T) {
 		}
 	}
 	for operation, want := range map[string]string{
-		"deletePet": "openapi.yaml: deletePet has no body",
-		"nothing":   "openapi.yaml: it has no operation nothing",
+		"deleteCrate": "openapi.yaml: deleteCrate has no body",
+		"nothing":     "openapi.yaml: it has no operation nothing",
 	} {
 		if _, err := BodyReader[api.Dog](constructs.Document, operation); err == nil || err.Error() != want {
 			t.Errorf("%s: got %v, want %s", operation, err, want)

@@ -158,7 +158,7 @@ func TestHeadersReachTheMethodAsTheyWereSent(t *testing.T) {
 			[]string{"X-Whole: 7", "x-texts: a,b c", "X-Wholes: 1,2", "X-Day: 2024-02-29", "X-Moment: 2024-02-29T00:00:00Z", "X-Id: 6f9619ff-8b86-d011-b42d-00cf4fc964ff", "X-Bytes: +/8=", "X-Flag: true"},
 			`{"Params":{"X-Whole":7,"X-Texts":["a","b c"],"X-Wholes":[1,2],"X-Day":"2024-02-29","X-Moment":"2024-02-29T00:00:00Z","X-Id":"6f9619ff-8b86-d011-b42d-00cf4fc964ff","X-Bytes":"+/8=","X-Flag":true}}`,
 		},
-		{"DELETE with a header", "DELETE /pets/7", "", []string{"X-Reason: ten chars!"}, `{"petId":7,"Params":{"X-Reason":"ten chars!"}}`},
+		{"DELETE with a header", "DELETE /crates/7", "", []string{"X-Reason: ten chars!"}, `{"crateId":7,"Params":{"X-Reason":"ten chars!"}}`},
 	})
 }
 
@@ -180,14 +180,14 @@ func TestBodiesReachTheMethodAsTheyWereSent(t *testing.T) {
 
 func TestComposedAndNullBodiesReachTheMethodAsTheyWereSent(t *testing.T) {
 	wantDelivered(t, []delivery{
-		{"nothing of what may be null", "PATCH /pets/1", `{}`, nil, `{"petId":1,"Body":{}}`},
+		{"nothing of what may be null", "PATCH /crates/1", `{}`, nil, `{"crateId":1,"Body":{}}`},
 		{
-			"null", "PATCH /pets/1", `{"name":null,"size":null,"day":null,"part":null,"list":null,"hole":[1,null],"colour":null}`, nil,
-			`{"petId":1,"Body":{"colour":null,"day":null,"hole":[1,null],"list":null,"name":null,"part":null,"size":null}}`,
+			"null", "PATCH /crates/1", `{"name":null,"size":null,"day":null,"part":null,"list":null,"hole":[1,null],"colour":null}`, nil,
+			`{"crateId":1,"Body":{"colour":null,"day":null,"hole":[1,null],"list":null,"name":null,"part":null,"size":null}}`,
 		},
 		{
-			"values of what may be null", "PATCH /pets/1", `{"name":"a","size":9007199254740993,"day":"2024-02-29","part":{"name":"b","NAME":"z"},"list":[1],"colour":"red"}`, nil,
-			`{"petId":1,"Body":{"colour":"red","day":"2024-02-29","list":[1],"name":"a","part":{"name":"b"},"size":9007199254740993}}`,
+			"values of what may be null", "PATCH /crates/1", `{"name":"a","size":9007199254740993,"day":"2024-02-29","part":{"name":"b","NAME":"z"},"list":[1],"colour":"red"}`, nil,
+			`{"crateId":1,"Body":{"colour":"red","day":"2024-02-29","list":[1],"name":"a","part":{"name":"b"},"size":9007199254740993}}`,
 		},
 
 		{
@@ -204,8 +204,8 @@ func TestComposedAndNullBodiesReachTheMethodAsTheyWereSent(t *testing.T) {
 		{"a discriminator without a mapping, and properties of the other one", "POST /implied", `{"kind":"Cat","lives":1,"size":"x","extra":1}`, nil, `{"Body":{"kind":"Cat","lives":1}}`},
 		{"a discriminator without a mapping", "POST /implied", `{"kind":"Beside","size":1,"extra":"e","EXTRA":"z"}`, nil, `{"Body":{"kind":"Beside","size":1,"extra":"e"}}`},
 		{
-			"a body without a name", "POST /inline", `{"host":"a.example","v4":"192.0.2.1","v6":"2001:db8::1","uri":"urn:x","ref":"../x","pet":{"kind":"dog","bark":true,"BARK":1},"colour":"red","free":{"a":[1]},"any":[1.0,{"b":2}]}`, nil,
-			`{"Body":{"any":[1,{"b":2}],"colour":"red","free":{"a":[1]},"host":"a.example","pet":{"kind":"dog","bark":true},"ref":"../x","uri":"urn:x","v4":"192.0.2.1","v6":"2001:db8::1"}}`,
+			"a body without a name", "POST /inline", `{"host":"a.example","v4":"192.0.2.1","v6":"2001:db8::1","uri":"urn:x","ref":"../x","guest":{"kind":"dog","bark":true,"BARK":1},"colour":"red","free":{"a":[1]},"any":[1.0,{"b":2}]}`, nil,
+			`{"Body":{"any":[1,{"b":2}],"colour":"red","free":{"a":[1]},"host":"a.example","guest":{"kind":"dog","bark":true},"ref":"../x","uri":"urn:x","v4":"192.0.2.1","v6":"2001:db8::1"}}`,
 		},
 		{"allOf", "POST /all", `{"kind":"dog","name":"Rex","bark":false,"friend":{"kind":"dog","bark":true}}`, nil, `{"Body":{"bark":false,"friend":{"bark":true,"kind":"dog"},"kind":"dog","name":"Rex"}}`},
 	})
@@ -234,14 +234,14 @@ func TestAMemberOfAUnionReachesTheMethodAsItWasChecked(t *testing.T) {
 	value, err := request.Body.ValueByDiscriminator()
 	cat, ok := value.(api.Cat)
 	if err != nil || !ok || cat.Lives != 9 || cat.Part == nil || *cat.Part.Size != 9007199254740993 {
-		t.Errorf("the animal: got %#v (%v), want a cat of 9 lives", value, err)
+		t.Errorf("the creature: got %#v (%v), want a cat of 9 lives", value, err)
 	}
 }
 
 func TestNullIsToldFromAbsent(t *testing.T) {
 	r := newRecorder(t)
-	r.send(t, "PATCH /pets/1", `{"name":null}`)
-	request := r.request.(api.PatchPetRequestObject)
+	r.send(t, "PATCH /crates/1", `{"name":null}`)
+	request := r.request.(api.PatchCrateRequestObject)
 	if !request.Body.Name.IsNull() || request.Body.Size.IsSpecified() {
 		t.Errorf("name and size: got %v and %v, want null and absent", request.Body.Name, request.Body.Size)
 	}

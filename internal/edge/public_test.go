@@ -283,7 +283,7 @@ func TestTheConcretePathMatchesFirstWhateverTheMethod(t *testing.T) {
 }
 
 func TestA415ToAPatchSaysWhatAPatchMayBe(t *testing.T) {
-	w := newRecorder(t).send(t, "PATCH /pets/1", "x", "Content-Type: text/plain", "Content-Type: x")
+	w := newRecorder(t).send(t, "PATCH /crates/1", "x", "Content-Type: text/plain", "Content-Type: x")
 	if got := w.Header().Get("Accept-Patch"); w.Code != 415 || got != mediaTypeJSON {
 		t.Errorf("got %d with Accept-Patch %q, want 415 with %s", w.Code, got, mediaTypeJSON)
 	}

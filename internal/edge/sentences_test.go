@@ -104,10 +104,10 @@ func TestABodyThatBreaksARuleIsNamedWithTheRule(t *testing.T) {
 		{"PUT /whole", `-6`, "the body must be between -5 and 9223372036854775807"},
 		{"PUT /whole", `"1"`, "the body must be an integer between -5 and 9223372036854775807"},
 		{"PUT /text", `"blue"`, "the body must be one of red, green, light blue"},
-		{"PATCH /pets/1", `{"name":"abcdef"}`, "name must be at most 5 characters"},
-		{"PATCH /pets/1", `{"size":0}`, "size must be between 1 and 9223372036854775807"},
-		{"PATCH /pets/1", `{"part":{"size":1}}`, "part.name is required"},
-		{"PATCH /pets/1", `{"colour":"green"}`, "colour must be one of red, null"},
+		{"PATCH /crates/1", `{"name":"abcdef"}`, "name must be at most 5 characters"},
+		{"PATCH /crates/1", `{"size":0}`, "size must be between 1 and 9223372036854775807"},
+		{"PATCH /crates/1", `{"part":{"size":1}}`, "part.name is required"},
+		{"PATCH /crates/1", `{"colour":"green"}`, "colour must be one of red, null"},
 		{"POST /maps", `{"none":{"b":1}}`, "none.b is not among the properties that are allowed here"},
 		{"POST /maps", `{"none":{"` + strings.Repeat("b", 100) + `":1}}`, "none.a property is not among the properties that are allowed here"},
 		{"POST /maps", `{"counts":{}}`, "counts must have at least 1 property"},
@@ -146,7 +146,7 @@ func TestABodyThatBreaksARuleIsNamedWithTheRule(t *testing.T) {
 	}
 }
 
-// nested returns an animal of that many levels: each dog has a friend, the last a cat.
+// nested returns a creature of that many levels: each dog has a friend, the last a cat.
 func nested(levels int) string {
 	return strings.Repeat(`{"kind":"dog","bark":true,"friend":`, levels-1) + `{"kind":"cat","lives":1}` + strings.Repeat("}", levels-1)
 }
@@ -300,5 +300,5 @@ func TestAHeaderThatBreaksARuleIsNamedWithTheRule(t *testing.T) {
 		r.wantRefusal(t, "invalid_request", message, "GET /headers", "", headers...)
 	}
 	r.wantRefusal(t, "invalid_request", "X-Whole must be given only once", "GET /headers", "", "X-Whole: 1", "X-Whole: 1")
-	r.wantRefusal(t, "invalid_request", "X-Reason must be at most 10 characters", "DELETE /pets/1", "", "X-Reason: eleven char")
+	r.wantRefusal(t, "invalid_request", "X-Reason must be at most 10 characters", "DELETE /crates/1", "", "X-Reason: eleven char")
 }

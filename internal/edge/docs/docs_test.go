@@ -14,14 +14,28 @@ import (
 	"strings"
 	"testing"
 
-	"example.com/petstore/gen"
 	"example.com/petstore/internal/edge/docs"
 )
+
+// books is a document with a description, a deprecated operation and no tags.
+const books = `openapi: 3.0.3
+info: {title: Books, version: 1.0.0, description: "Books by their number.\n\n### Numbers\nThey are whole."}
+servers: [{url: /v1}]
+paths:
+  /books/{id}:
+    get:
+      operationId: getBook
+      deprecated: true
+      x-sunset: '2030-12-05'
+      x-deprecated-reason: Ask a person instead.
+      parameters: [{name: id, in: path, required: true, schema: {type: integer}}]
+      responses: {'200': {description: the book}}
+`
 
 // site returns the handlers of a service with that public address.
 func site(t testing.TB, public string) map[string]http.Handler {
 	t.Helper()
-	s, err := docs.New(docs.Page{Document: gen.Document, JSON: []byte("{}"), Base: "/v1", Public: public})
+	s, err := docs.New(docs.Page{Document: []byte(books), JSON: []byte("{}"), Base: "/v1", Public: public})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -212,10 +226,10 @@ func TestThePageNamesFilesThatAreThereBelowAnyPath(t *testing.T) {
 
 func TestThePageMaySendRequestsToThePublicAddressAndNoOther(t *testing.T) {
 	for public, want := range map[string]struct{ connect, public string }{
-		"":                                   {"connect-src 'self';", `data-public=""`},
-		"https://pets.example.com/v1":        {"connect-src 'self' https://pets.example.com;", `data-public="https://pets.example.com/v1"`},
-		"http://127.0.0.1:99/shop/v1":        {"connect-src 'self' http://127.0.0.1:99;", `data-public="http://127.0.0.1:99/shop/v1"`},
-		`https://pets.example.com/"&<i>'/v1`: {"connect-src 'self' https://pets.example.com;", `data-public="https://pets.example.com/&#34;&amp;&lt;i&gt;&#39;/v1"`},
+		"":                                  {"connect-src 'self';", `data-public=""`},
+		"https://api.example.com/v1":        {"connect-src 'self' https://api.example.com;", `data-public="https://api.example.com/v1"`},
+		"http://127.0.0.1:99/shop/v1":       {"connect-src 'self' http://127.0.0.1:99;", `data-public="http://127.0.0.1:99/shop/v1"`},
+		`https://api.example.com/"&<i>'/v1`: {"connect-src 'self' https://api.example.com;", `data-public="https://api.example.com/&#34;&amp;&lt;i&gt;&#39;/v1"`},
 	} {
 		got := send(t, site(t, public)["/docs"], "GET", "/docs")
 		if policy := got.Header.Get("Content-Security-Policy"); !strings.Contains(policy, want.connect) {
@@ -226,7 +240,7 @@ func TestThePageMaySendRequestsToThePublicAddressAndNoOther(t *testing.T) {
 		}
 	}
 	for _, public := range []string{"https://a;script-src b/v1", "https://a,b/v1", "http://%zz"} {
-		if _, err := docs.New(docs.Page{Document: gen.Document, Public: public}); err == nil {
+		if _, err := docs.New(docs.Page{Document: []byte(books), Public: public}); err == nil {
 			t.Errorf("the address %s: got no error, want one", public)
 		}
 	}

@@ -1,5 +1,5 @@
 // Package limit bounds what one process takes on at once: calls under way, requests
-// of a key in a second, bytes of responses. It knows nothing of HTTP or of pets.
+// of a key in a second, bytes of responses. It knows nothing of HTTP.
 // Each type is safe for concurrent use, and a nil one bounds nothing.
 package limit
 

@@ -23,8 +23,8 @@ func BenchmarkAccessLine(b *testing.B) {
 				r := slog.NewRecord(time.Now(), slog.LevelInfo, "request", 0)
 				r.AddAttrs(
 					slog.String("method", "GET"),
-					slog.String("route", "/v1/pets/:petId"),
-					slog.String("path", "/v1/pets/123456"),
+					slog.String("route", "/v1/books/:id"),
+					slog.String("path", "/v1/books/123456"),
 					slog.Int("status", 200),
 					slog.Int64("bytes", 64),
 					slog.Int64("duration_us", 17),

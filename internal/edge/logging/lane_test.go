@@ -42,7 +42,7 @@ func TestTheFormOfALineStays(t *testing.T) {
 func TestALineIsWhatSlogWrites(t *testing.T) {
 	for name, r := range map[string]slog.Record{
 		"nothing":            record(""),
-		"strings":            record("request", slog.String("path", "/v1/pets"), slog.String("", "")),
+		"strings":            record("request", slog.String("path", "/v1/books"), slog.String("", "")),
 		"odd strings":        record("a\"b\\c\n\x00\u2028<é>", slog.String("k\t", "\xff\xfe 😀 \x7f %41 %")),
 		"integers":           record("n", slog.Int("min", -1<<63), slog.Int64("max", 1<<63-1), slog.Uint64("u", 1<<64-1)),
 		"more than five":     record("m", slog.Int("a", 1), slog.Int("b", 2), slog.Int("c", 3), slog.Int("d", 4), slog.Int("e", 5), slog.Int("f", 6)),

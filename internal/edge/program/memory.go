@@ -14,7 +14,7 @@ const (
 	// gcPercent lets the heap grow to three and a half times the memory in use before
 	// it is collected. Beside Go's own 100 it costs some 20 MiB and saves almost a
 	// tenth of the processor's time. 400 would save little more, and take the peak with
-	// ten million animals in SQLite past 64 MiB.
+	// ten million rows in SQLite past 64 MiB.
 	gcPercent = 250
 
 	// memoryShare is the part of a container's or a unit's memory that Go may fill

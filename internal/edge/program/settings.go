@@ -34,7 +34,7 @@ type Settings struct {
 func (s *Settings) AddFlags(flags *pflag.FlagSet) {
 	flags.SortFlags = false
 	AddListen(flags, &s.Addr, "addr", "127.0.0.1:8080", "the address to listen on; :0 takes any free port")
-	flags.StringVar(&s.PublicURL, "public-url", "", "the address clients use, where a proxy stands between, such as https://pets.example.com/v1; links in responses become absolute")
+	flags.StringVar(&s.PublicURL, "public-url", "", "the address clients use, where a proxy stands between, such as https://api.example.com/v1; links in responses become absolute")
 	flags.StringVar(&s.TLSCert, "tls-cert", "", "the `file` of a certificate and its chain, in PEM form, to serve HTTPS with HTTP/1.1 and HTTP/2; loaded anew when it changes")
 	flags.StringVar(&s.TLSKey, "tls-key", "", "the `file` of the private key of --tls-cert, in PEM form")
 	AddDuration(flags, &s.Drain, "drain", server.DefaultDrain, "how long to serve on after SIGTERM while /readyz says no, so that load balancers turn away first")

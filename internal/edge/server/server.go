@@ -1,5 +1,5 @@
 // Package server runs the HTTP server: it listens, bounds times and connections,
-// drains and ends. It knows nothing of pets, keys or paths.
+// drains and ends. It knows nothing of documents, keys or paths.
 //
 // The life of a server:
 //

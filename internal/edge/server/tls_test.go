@@ -32,7 +32,7 @@ func writePair(t testing.TB, dir string, serial int64, begin, end time.Time) (ce
 		t.Fatal(err)
 	}
 	template := &x509.Certificate{
-		SerialNumber: big.NewInt(serial), Subject: pkix.Name{CommonName: "petstore"},
+		SerialNumber: big.NewInt(serial), Subject: pkix.Name{CommonName: "test"},
 		NotBefore: begin, NotAfter: end, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
 	}
 	cert, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)

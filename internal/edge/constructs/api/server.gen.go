@@ -25,6 +25,12 @@ type ServerInterface interface {
 	// (POST /any)
 	PostAny(ctx echo.Context) error
 
+	// (DELETE /crates/{crateId})
+	DeleteCrate(ctx echo.Context, crateID int64, params DeleteCrateParams) error
+
+	// (PATCH /crates/{crateId})
+	PatchCrate(ctx echo.Context, crateID int64) error
+
 	// (GET /headers)
 	Headers(ctx echo.Context, params HeadersParams) error
 
@@ -42,12 +48,6 @@ type ServerInterface interface {
 
 	// (GET /path/simple/{word}/{words}/{whole}/{day}/{id})
 	PathSimple(ctx echo.Context, word string, words []Colour, whole int32, day openapi_types.Date, id openapi_types.UUID) error
-
-	// (DELETE /pets/{petId})
-	DeletePet(ctx echo.Context, petID int64, params DeletePetParams) error
-
-	// (PATCH /pets/{petId})
-	PatchPet(ctx echo.Context, petID int64) error
 
 	// (GET /query/arrays)
 	QueryArrays(ctx echo.Context, params QueryArraysParams) error
@@ -88,6 +88,58 @@ func (w *ServerInterfaceWrapper) PostAny(ctx echo.Context) error {
 
 	// Invoke the callback with all the unmarshaled arguments
 	err = w.Handler.PostAny(ctx)
+	return err
+}
+
+// DeleteCrate converts echo context to params.
+func (w *ServerInterfaceWrapper) DeleteCrate(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "crateId" -------------
+	var crateID int64
+
+	err = runtime.BindStyledParameterWithOptions("simple", "crateId", ctx.Param("crateId"), &crateID, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "integer", Format: "int64", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter crateId: %s", err))
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params DeleteCrateParams
+
+	headers := ctx.Request().Header
+	// ------------- Optional header parameter "X-Reason" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("X-Reason")]; found {
+		var XReason string
+		n := len(valueList)
+		if n != 1 {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Expected one value for X-Reason, got %d", n))
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "X-Reason", valueList[0], &XReason, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter X-Reason: %s", err))
+		}
+
+		params.XReason = &XReason
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.DeleteCrate(ctx, crateID, params)
+	return err
+}
+
+// PatchCrate converts echo context to params.
+func (w *ServerInterfaceWrapper) PatchCrate(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "crateId" -------------
+	var crateID int64
+
+	err = runtime.BindStyledParameterWithOptions("simple", "crateId", ctx.Param("crateId"), &crateID, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "integer", Format: "int64", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter crateId: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.PatchCrate(ctx, crateID)
 	return err
 }
 
@@ -308,58 +360,6 @@ func (w *ServerInterfaceWrapper) PathSimple(ctx echo.Context) error {
 
 	// Invoke the callback with all the unmarshaled arguments
 	err = w.Handler.PathSimple(ctx, word, words, whole, day, id)
-	return err
-}
-
-// DeletePet converts echo context to params.
-func (w *ServerInterfaceWrapper) DeletePet(ctx echo.Context) error {
-	var err error
-	// ------------- Path parameter "petId" -------------
-	var petID int64
-
-	err = runtime.BindStyledParameterWithOptions("simple", "petId", ctx.Param("petId"), &petID, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "integer", Format: "int64", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
-	if err != nil {
-		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter petId: %s", err))
-	}
-
-	// Parameter object where we will unmarshal all parameters from the context
-	var params DeletePetParams
-
-	headers := ctx.Request().Header
-	// ------------- Optional header parameter "X-Reason" -------------
-	if valueList, found := headers[http.CanonicalHeaderKey("X-Reason")]; found {
-		var XReason string
-		n := len(valueList)
-		if n != 1 {
-			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Expected one value for X-Reason, got %d", n))
-		}
-
-		err = runtime.BindStyledParameterWithOptions("simple", "X-Reason", valueList[0], &XReason, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
-		if err != nil {
-			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter X-Reason: %s", err))
-		}
-
-		params.XReason = &XReason
-	}
-
-	// Invoke the callback with all the unmarshaled arguments
-	err = w.Handler.DeletePet(ctx, petID, params)
-	return err
-}
-
-// PatchPet converts echo context to params.
-func (w *ServerInterfaceWrapper) PatchPet(ctx echo.Context) error {
-	var err error
-	// ------------- Path parameter "petId" -------------
-	var petID int64
-
-	err = runtime.BindStyledParameterWithOptions("simple", "petId", ctx.Param("petId"), &petID, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "integer", Format: "int64", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
-	if err != nil {
-		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter petId: %s", err))
-	}
-
-	// Invoke the callback with all the unmarshaled arguments
-	err = w.Handler.PatchPet(ctx, petID)
 	return err
 }
 
@@ -673,8 +673,8 @@ func RegisterHandlersWithOptions(router EchoRouter, si ServerInterface, options 
 	router.GET(options.BaseURL+"/query/arrays", wrapper.QueryArrays, options.OperationMiddlewares["queryArrays"]...)
 	router.GET(options.BaseURL+"/query/objects", wrapper.QueryObjects, options.OperationMiddlewares["queryObjects"]...)
 	router.GET(options.BaseURL+"/headers", wrapper.Headers, options.OperationMiddlewares["headers"]...)
-	router.DELETE(options.BaseURL+"/pets/:petId", wrapper.DeletePet, options.OperationMiddlewares["deletePet"]...)
-	router.PATCH(options.BaseURL+"/pets/:petId", wrapper.PatchPet, options.OperationMiddlewares["patchPet"]...)
+	router.DELETE(options.BaseURL+"/crates/:crateId", wrapper.DeleteCrate, options.OperationMiddlewares["deleteCrate"]...)
+	router.PATCH(options.BaseURL+"/crates/:crateId", wrapper.PatchCrate, options.OperationMiddlewares["patchCrate"]...)
 	router.POST(options.BaseURL+"/store/orders", wrapper.CreateOrders, options.OperationMiddlewares["createOrders"]...)
 	router.PUT(options.BaseURL+"/whole", wrapper.PutWhole, options.OperationMiddlewares["putWhole"]...)
 	router.PUT(options.BaseURL+"/text", wrapper.PutText, options.OperationMiddlewares["putText"]...)
@@ -715,6 +715,40 @@ type PostAny204Response struct {
 }
 
 func (response PostAny204Response) VisitPostAnyResponse(w http.ResponseWriter) error {
+	w.WriteHeader(204)
+	return nil
+}
+
+type DeleteCrateRequestObject struct {
+	CrateID int64 `json:"crateId"`
+	Params  DeleteCrateParams
+}
+
+type DeleteCrateResponseObject interface {
+	VisitDeleteCrateResponse(w http.ResponseWriter) error
+}
+
+type DeleteCrate204Response struct {
+}
+
+func (response DeleteCrate204Response) VisitDeleteCrateResponse(w http.ResponseWriter) error {
+	w.WriteHeader(204)
+	return nil
+}
+
+type PatchCrateRequestObject struct {
+	CrateID int64 `json:"crateId"`
+	Body    *PatchCrateJSONRequestBody
+}
+
+type PatchCrateResponseObject interface {
+	VisitPatchCrateResponse(w http.ResponseWriter) error
+}
+
+type PatchCrate204Response struct {
+}
+
+func (response PatchCrate204Response) VisitPatchCrateResponse(w http.ResponseWriter) error {
 	w.WriteHeader(204)
 	return nil
 }
@@ -815,40 +849,6 @@ type PathSimple204Response struct {
 }
 
 func (response PathSimple204Response) VisitPathSimpleResponse(w http.ResponseWriter) error {
-	w.WriteHeader(204)
-	return nil
-}
-
-type DeletePetRequestObject struct {
-	PetID  int64 `json:"petId"`
-	Params DeletePetParams
-}
-
-type DeletePetResponseObject interface {
-	VisitDeletePetResponse(w http.ResponseWriter) error
-}
-
-type DeletePet204Response struct {
-}
-
-func (response DeletePet204Response) VisitDeletePetResponse(w http.ResponseWriter) error {
-	w.WriteHeader(204)
-	return nil
-}
-
-type PatchPetRequestObject struct {
-	PetID int64 `json:"petId"`
-	Body  *PatchPetJSONRequestBody
-}
-
-type PatchPetResponseObject interface {
-	VisitPatchPetResponse(w http.ResponseWriter) error
-}
-
-type PatchPet204Response struct {
-}
-
-func (response PatchPet204Response) VisitPatchPetResponse(w http.ResponseWriter) error {
 	w.WriteHeader(204)
 	return nil
 }
@@ -965,6 +965,12 @@ type StrictServerInterface interface {
 	// (POST /any)
 	PostAny(ctx context.Context, request PostAnyRequestObject) (PostAnyResponseObject, error)
 
+	// (DELETE /crates/{crateId})
+	DeleteCrate(ctx context.Context, request DeleteCrateRequestObject) (DeleteCrateResponseObject, error)
+
+	// (PATCH /crates/{crateId})
+	PatchCrate(ctx context.Context, request PatchCrateRequestObject) (PatchCrateResponseObject, error)
+
 	// (GET /headers)
 	Headers(ctx context.Context, request HeadersRequestObject) (HeadersResponseObject, error)
 
@@ -982,12 +988,6 @@ type StrictServerInterface interface {
 
 	// (GET /path/simple/{word}/{words}/{whole}/{day}/{id})
 	PathSimple(ctx context.Context, request PathSimpleRequestObject) (PathSimpleResponseObject, error)
-
-	// (DELETE /pets/{petId})
-	DeletePet(ctx context.Context, request DeletePetRequestObject) (DeletePetResponseObject, error)
-
-	// (PATCH /pets/{petId})
-	PatchPet(ctx context.Context, request PatchPetRequestObject) (PatchPetResponseObject, error)
 
 	// (GET /query/arrays)
 	QueryArrays(ctx context.Context, request QueryArraysRequestObject) (QueryArraysResponseObject, error)
@@ -1106,6 +1106,80 @@ func (sh *strictHandler) PostAny(ctx echo.Context) error {
 		return err
 	} else if validResponse, ok := response.(PostAnyResponseObject); ok {
 		return validResponse.VisitPostAnyResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// DeleteCrate operation middleware
+func (sh *strictHandler) DeleteCrate(ctx echo.Context, crateID int64, params DeleteCrateParams) error {
+	var request DeleteCrateRequestObject
+
+	request.CrateID = crateID
+	request.Params = params
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.DeleteCrate(ctx.Request().Context(), request.(DeleteCrateRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "DeleteCrate")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(DeleteCrateResponseObject); ok {
+		return validResponse.VisitDeleteCrateResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// PatchCrate operation middleware
+func (sh *strictHandler) PatchCrate(ctx echo.Context, crateID int64) error {
+	var request PatchCrateRequestObject
+
+	request.CrateID = crateID
+
+	var body PatchCrateJSONRequestBody
+	var err error
+	if binder, ok := ctx.Echo().Binder.(*echo.DefaultBinder); ok {
+		// A request validator built on kin-openapi's openapi3filter with
+		// KeepValidatedValue leaves the value it validated on the body. Bind
+		// that value, matching member names exactly, so the handler receives
+		// what was validated instead of a second, case-insensitive decode.
+		// Otherwise bind only the request body, so that path and query
+		// parameters are not also bound into the body struct.
+		if vb, ok := ctx.Request().Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+			err = binder.BindBody(ctx, &body)
+		}
+	} else {
+		// A custom binder is installed on the Echo instance; defer to it
+		// entirely, since echo.Binder does not expose body-only binding and
+		// the binder may do more than decode (for example call ctx.Validate).
+		err = ctx.Bind(&body)
+	}
+	if err != nil {
+		return err
+	}
+	request.Body = &body
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.PatchCrate(ctx.Request().Context(), request.(PatchCrateRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "PatchCrate")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(PatchCrateResponseObject); ok {
+		return validResponse.VisitPatchCrateResponse(ctx.Response())
 	} else if response != nil {
 		return fmt.Errorf("unexpected response type: %T", response)
 	}
@@ -1344,80 +1418,6 @@ func (sh *strictHandler) PathSimple(ctx echo.Context, word string, words []Colou
 		return err
 	} else if validResponse, ok := response.(PathSimpleResponseObject); ok {
 		return validResponse.VisitPathSimpleResponse(ctx.Response())
-	} else if response != nil {
-		return fmt.Errorf("unexpected response type: %T", response)
-	}
-	return nil
-}
-
-// DeletePet operation middleware
-func (sh *strictHandler) DeletePet(ctx echo.Context, petID int64, params DeletePetParams) error {
-	var request DeletePetRequestObject
-
-	request.PetID = petID
-	request.Params = params
-
-	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
-		return sh.ssi.DeletePet(ctx.Request().Context(), request.(DeletePetRequestObject))
-	}
-	for _, middleware := range sh.middlewares {
-		handler = middleware(handler, "DeletePet")
-	}
-
-	response, err := handler(ctx, request)
-
-	if err != nil {
-		return err
-	} else if validResponse, ok := response.(DeletePetResponseObject); ok {
-		return validResponse.VisitDeletePetResponse(ctx.Response())
-	} else if response != nil {
-		return fmt.Errorf("unexpected response type: %T", response)
-	}
-	return nil
-}
-
-// PatchPet operation middleware
-func (sh *strictHandler) PatchPet(ctx echo.Context, petID int64) error {
-	var request PatchPetRequestObject
-
-	request.PetID = petID
-
-	var body PatchPetJSONRequestBody
-	var err error
-	if binder, ok := ctx.Echo().Binder.(*echo.DefaultBinder); ok {
-		// A request validator built on kin-openapi's openapi3filter with
-		// KeepValidatedValue leaves the value it validated on the body. Bind
-		// that value, matching member names exactly, so the handler receives
-		// what was validated instead of a second, case-insensitive decode.
-		// Otherwise bind only the request body, so that path and query
-		// parameters are not also bound into the body struct.
-		if vb, ok := ctx.Request().Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
-			err = binder.BindBody(ctx, &body)
-		}
-	} else {
-		// A custom binder is installed on the Echo instance; defer to it
-		// entirely, since echo.Binder does not expose body-only binding and
-		// the binder may do more than decode (for example call ctx.Validate).
-		err = ctx.Bind(&body)
-	}
-	if err != nil {
-		return err
-	}
-	request.Body = &body
-
-	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
-		return sh.ssi.PatchPet(ctx.Request().Context(), request.(PatchPetRequestObject))
-	}
-	for _, middleware := range sh.middlewares {
-		handler = middleware(handler, "PatchPet")
-	}
-
-	response, err := handler(ctx, request)
-
-	if err != nil {
-		return err
-	} else if validResponse, ok := response.(PatchPetResponseObject); ok {
-		return validResponse.VisitPatchPetResponse(ctx.Response())
 	} else if response != nil {
 		return fmt.Errorf("unexpected response type: %T", response)
 	}

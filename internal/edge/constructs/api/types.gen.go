@@ -140,11 +140,6 @@ func (e QueryScalarsParamsShare) Valid() bool {
 	}
 }
 
-// Animal defines model for Animal.
-type Animal struct {
-	union json.RawMessage
-}
-
 // Base defines model for Base.
 type Base struct {
 	Kind string  `json:"kind"`
@@ -185,12 +180,17 @@ type Contact struct {
 	union json.RawMessage
 }
 
+// Creature defines model for Creature.
+type Creature struct {
+	union json.RawMessage
+}
+
 // Dog defines model for Dog.
 type Dog struct {
-	Bark   bool    `json:"bark"`
-	Friend *Animal `json:"friend,omitempty"`
-	Kind   string  `json:"kind"`
-	Name   *string `json:"name,omitempty"`
+	Bark   bool      `json:"bark"`
+	Friend *Creature `json:"friend,omitempty"`
+	Kind   string    `json:"kind"`
+	Name   *string   `json:"name,omitempty"`
 }
 
 // Implied defines model for Implied.
@@ -274,6 +274,11 @@ type Patch struct {
 // PatchColour defines model for Patch.Colour.
 type PatchColour string
 
+// DeleteCrateParams defines parameters for DeleteCrate.
+type DeleteCrateParams struct {
+	XReason *string `json:"X-Reason,omitempty"`
+}
+
 // HeadersParams defines parameters for Headers.
 type HeadersParams struct {
 	XWhole  int                 `json:"X-Whole"`
@@ -291,8 +296,8 @@ type PostInlineJSONBody struct {
 	Any    nullable.Nullable[interface{}] `json:"any,omitempty"`
 	Colour *PostInlineJSONBodyColour      `json:"colour,omitempty"`
 	Free   *map[string]interface{}        `json:"free,omitempty"`
+	Guest  *Creature                      `json:"guest,omitempty"`
 	Host   string                         `json:"host"`
-	Pet    *Animal                        `json:"pet,omitempty"`
 	Ref    *string                        `json:"ref,omitempty"`
 	URI    *string                        `json:"uri,omitempty"`
 	V4     *string                        `json:"v4,omitempty"`
@@ -301,11 +306,6 @@ type PostInlineJSONBody struct {
 
 // PostInlineJSONBodyColour defines parameters for PostInline.
 type PostInlineJSONBodyColour string
-
-// DeletePetParams defines parameters for DeletePet.
-type DeletePetParams struct {
-	XReason *string `json:"X-Reason,omitempty"`
-}
 
 // QueryArraysParams defines parameters for QueryArrays.
 type QueryArraysParams struct {
@@ -373,6 +373,9 @@ type PostAllJSONRequestBody = Dog
 // PostAnyJSONRequestBody defines body for PostAny for application/json ContentType.
 type PostAnyJSONRequestBody = Contact
 
+// PatchCrateJSONRequestBody defines body for PatchCrate for application/json ContentType.
+type PatchCrateJSONRequestBody = Patch
+
 // PostImpliedJSONRequestBody defines body for PostImplied for application/json ContentType.
 type PostImpliedJSONRequestBody = Implied
 
@@ -383,10 +386,7 @@ type PostInlineJSONRequestBody PostInlineJSONBody
 type PostMapsJSONRequestBody = Maps
 
 // PostOneJSONRequestBody defines body for PostOne for application/json ContentType.
-type PostOneJSONRequestBody = Animal
-
-// PatchPetJSONRequestBody defines body for PatchPet for application/json ContentType.
-type PatchPetJSONRequestBody = Patch
+type PostOneJSONRequestBody = Creature
 
 // CreateOrdersJSONRequestBody defines body for CreateOrders for application/json ContentType.
 type CreateOrdersJSONRequestBody = CreateOrdersJSONBody
@@ -478,107 +478,6 @@ func (a Mixed) MarshalJSON() ([]byte, error) {
 	return json.Marshal(object)
 }
 
-// AsCat returns the union data inside the Animal as a Cat
-func (t Animal) AsCat() (Cat, error) {
-	var body Cat
-	err := json.Unmarshal(t.union, &body)
-	return body, err
-}
-
-// FromCat overwrites any union data inside the Animal as the provided Cat
-func (t *Animal) FromCat(v Cat) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	b, err = runtime.JSONMerge(b, []byte(`{"kind":"cat"}`))
-	t.union = b
-	return err
-}
-
-// MergeCat performs a merge with any union data inside the Animal, using the provided Cat
-func (t *Animal) MergeCat(v Cat) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	b, err = runtime.JSONMerge(b, []byte(`{"kind":"cat"}`))
-	if err != nil {
-		return err
-	}
-
-	merged, err := runtime.JSONMerge(t.union, b)
-	t.union = merged
-	return err
-}
-
-// AsDog returns the union data inside the Animal as a Dog
-func (t Animal) AsDog() (Dog, error) {
-	var body Dog
-	err := json.Unmarshal(t.union, &body)
-	return body, err
-}
-
-// FromDog overwrites any union data inside the Animal as the provided Dog
-func (t *Animal) FromDog(v Dog) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	b, err = runtime.JSONMerge(b, []byte(`{"kind":"dog"}`))
-	t.union = b
-	return err
-}
-
-// MergeDog performs a merge with any union data inside the Animal, using the provided Dog
-func (t *Animal) MergeDog(v Dog) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	b, err = runtime.JSONMerge(b, []byte(`{"kind":"dog"}`))
-	if err != nil {
-		return err
-	}
-
-	merged, err := runtime.JSONMerge(t.union, b)
-	t.union = merged
-	return err
-}
-
-func (t Animal) Discriminator() (string, error) {
-	var discriminator struct {
-		Discriminator string `json:"kind"`
-	}
-	err := json.Unmarshal(t.union, &discriminator)
-	return discriminator.Discriminator, err
-}
-
-func (t Animal) ValueByDiscriminator() (interface{}, error) {
-	discriminator, err := t.Discriminator()
-	if err != nil {
-		return nil, err
-	}
-	switch discriminator {
-	case "cat":
-		return t.AsCat()
-	case "dog":
-		return t.AsDog()
-	default:
-		return nil, errors.New("unknown discriminator value: " + discriminator)
-	}
-}
-
-func (t Animal) MarshalJSON() ([]byte, error) {
-	b, err := t.union.MarshalJSON()
-	return b, err
-}
-
-func (t *Animal) UnmarshalJSON(b []byte) error {
-	err := t.union.UnmarshalJSON(b)
-	return err
-}
-
 // AsByMail returns the union data inside the Contact as a ByMail
 func (t Contact) AsByMail() (ByMail, error) {
 	var body ByMail
@@ -637,6 +536,107 @@ func (t Contact) MarshalJSON() ([]byte, error) {
 }
 
 func (t *Contact) UnmarshalJSON(b []byte) error {
+	err := t.union.UnmarshalJSON(b)
+	return err
+}
+
+// AsCat returns the union data inside the Creature as a Cat
+func (t Creature) AsCat() (Cat, error) {
+	var body Cat
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromCat overwrites any union data inside the Creature as the provided Cat
+func (t *Creature) FromCat(v Cat) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"kind":"cat"}`))
+	t.union = b
+	return err
+}
+
+// MergeCat performs a merge with any union data inside the Creature, using the provided Cat
+func (t *Creature) MergeCat(v Cat) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"kind":"cat"}`))
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+// AsDog returns the union data inside the Creature as a Dog
+func (t Creature) AsDog() (Dog, error) {
+	var body Dog
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromDog overwrites any union data inside the Creature as the provided Dog
+func (t *Creature) FromDog(v Dog) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"kind":"dog"}`))
+	t.union = b
+	return err
+}
+
+// MergeDog performs a merge with any union data inside the Creature, using the provided Dog
+func (t *Creature) MergeDog(v Dog) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"kind":"dog"}`))
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+func (t Creature) Discriminator() (string, error) {
+	var discriminator struct {
+		Discriminator string `json:"kind"`
+	}
+	err := json.Unmarshal(t.union, &discriminator)
+	return discriminator.Discriminator, err
+}
+
+func (t Creature) ValueByDiscriminator() (interface{}, error) {
+	discriminator, err := t.Discriminator()
+	if err != nil {
+		return nil, err
+	}
+	switch discriminator {
+	case "cat":
+		return t.AsCat()
+	case "dog":
+		return t.AsDog()
+	default:
+		return nil, errors.New("unknown discriminator value: " + discriminator)
+	}
+}
+
+func (t Creature) MarshalJSON() ([]byte, error) {
+	b, err := t.union.MarshalJSON()
+	return b, err
+}
+
+func (t *Creature) UnmarshalJSON(b []byte) error {
 	err := t.union.UnmarshalJSON(b)
 	return err
 }

@@ -23,7 +23,7 @@ const keepNumbersExact = () => {
   JSON.parse = (text, reviver) => parse(text, reviver ?? keep)
 }
 
-// The Link of a deprecated operation leads to its place as #/pets/getPet,
+// The Link of a deprecated operation leads to its place as #/books/getBook,
 // whatever the page is made of.
 const placeOfOperation = (hash) => hash.replace(/^#\/([^/]+)\/([^/]+)$/, '#tag/$1/$2')
 
