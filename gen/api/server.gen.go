@@ -61,6 +61,23 @@ func (w *ServerInterfaceWrapper) ListPets(ctx echo.Context) error {
 		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter after: %s", err))
 	}
 
+	headers := ctx.Request().Header
+	// ------------- Optional header parameter "Prefer" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("Prefer")]; found {
+		var Prefer Prefer
+		n := len(valueList)
+		if n != 1 {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Expected one value for Prefer, got %d", n))
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "Prefer", valueList[0], &Prefer, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter Prefer: %s", err))
+		}
+
+		params.Prefer = &Prefer
+	}
+
 	// Invoke the callback with all the unmarshaled arguments
 	err = w.Handler.ListPets(ctx, params)
 	return err
@@ -88,6 +105,21 @@ func (w *ServerInterfaceWrapper) CreatePet(ctx echo.Context) error {
 		}
 
 		params.IdempotencyKey = &IdempotencyKey
+	}
+	// ------------- Optional header parameter "Prefer" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("Prefer")]; found {
+		var Prefer Prefer
+		n := len(valueList)
+		if n != 1 {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Expected one value for Prefer, got %d", n))
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "Prefer", valueList[0], &Prefer, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter Prefer: %s", err))
+		}
+
+		params.Prefer = &Prefer
 	}
 
 	// Invoke the callback with all the unmarshaled arguments
@@ -256,8 +288,9 @@ type PayloadTooLargeJSONResponse struct {
 }
 
 type PetCreatedResponseHeaders struct {
-	Location   *string
-	XRequestID *string
+	Location          *string
+	PreferenceApplied *string
+	XRequestID        *string
 }
 type PetCreatedJSONResponse struct {
 	Body Pet
@@ -266,10 +299,11 @@ type PetCreatedJSONResponse struct {
 }
 
 type PetFoundResponseHeaders struct {
-	Deprecation *string
-	Link        *string
-	Sunset      *string
-	XRequestID  *string
+	Deprecation       *string
+	Link              *string
+	PreferenceApplied *string
+	Sunset            *string
+	XRequestID        *string
 }
 type PetFoundJSONResponse struct {
 	Body Pet
@@ -366,8 +400,9 @@ type ListPetsResponseObject interface {
 }
 
 type ListPets200ResponseHeaders struct {
-	Link       *string
-	XRequestID *string
+	Link              *string
+	PreferenceApplied *string
+	XRequestID        *string
 }
 
 type ListPets200JSONResponse struct {
@@ -384,6 +419,9 @@ func (response ListPets200JSONResponse) VisitListPetsResponse(w http.ResponseWri
 	w.Header().Set("Content-Type", "application/json")
 	if response.Headers.Link != nil {
 		w.Header().Set("Link", fmt.Sprint(*response.Headers.Link))
+	}
+	if response.Headers.PreferenceApplied != nil {
+		w.Header().Set("Preference-Applied", fmt.Sprint(*response.Headers.PreferenceApplied))
 	}
 	if response.Headers.XRequestID != nil {
 		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestID))
@@ -507,6 +545,9 @@ func (response CreatePet201JSONResponse) VisitCreatePetResponse(w http.ResponseW
 	w.Header().Set("Content-Type", "application/json")
 	if response.Headers.Location != nil {
 		w.Header().Set("Location", fmt.Sprint(*response.Headers.Location))
+	}
+	if response.Headers.PreferenceApplied != nil {
+		w.Header().Set("Preference-Applied", fmt.Sprint(*response.Headers.PreferenceApplied))
 	}
 	if response.Headers.XRequestID != nil {
 		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestID))
@@ -713,6 +754,9 @@ func (response GetPet200JSONResponse) VisitGetPetResponse(w http.ResponseWriter)
 	}
 	if response.Headers.Link != nil {
 		w.Header().Set("Link", fmt.Sprint(*response.Headers.Link))
+	}
+	if response.Headers.PreferenceApplied != nil {
+		w.Header().Set("Preference-Applied", fmt.Sprint(*response.Headers.PreferenceApplied))
 	}
 	if response.Headers.Sunset != nil {
 		w.Header().Set("Sunset", fmt.Sprint(*response.Headers.Sunset))

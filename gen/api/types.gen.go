@@ -104,6 +104,9 @@ type PetStatus string
 // Example: [{"categoryId":1,"id":1,"name":"Frank","status":"pending"}]
 type Pets = []Pet
 
+// Prefer defines model for Prefer.
+type Prefer = string
+
 // Forbidden What went wrong.
 //
 // Example: {"code":"invalid_parameter","message":"limit must be between 1 and 100","status":400}
@@ -208,6 +211,11 @@ type ListPetsParams struct {
 	// where the page before ended, as in `after=120`. Past the last animal
 	// the page is empty.
 	After *int64 `form:"after,omitempty" json:"after,omitempty"`
+
+	// Prefer `handling=strict` (RFC 7240) makes an unknown query parameter, or an unknown
+	// property of the body, a 400 that names it and the nearest known one. Without
+	// it they are ignored. Other preferences are ignored.
+	Prefer *Prefer `json:"Prefer,omitempty"`
 }
 
 // CreatePetParams defines parameters for CreatePet.
@@ -224,6 +232,11 @@ type CreatePetParams struct {
 	// 9651, in which \ stands before \ and "), or bare, without commas
 	// and double quotes. `"k1"` and `k1` are the same key.
 	IdempotencyKey *string `json:"Idempotency-Key,omitempty"`
+
+	// Prefer `handling=strict` (RFC 7240) makes an unknown query parameter, or an unknown
+	// property of the body, a 400 that names it and the nearest known one. Without
+	// it they are ignored. Other preferences are ignored.
+	Prefer *Prefer `json:"Prefer,omitempty"`
 }
 
 // CreatePetJSONRequestBody defines body for CreatePet for application/json ContentType.

@@ -117,6 +117,9 @@ type PetStatus string
 // Example: [{"categoryId":1,"id":1,"name":"Frank","status":"pending"}]
 type Pets = []Pet
 
+// Prefer defines model for Prefer.
+type Prefer = string
+
 // Forbidden What went wrong.
 //
 // Example: {"code":"invalid_parameter","message":"limit must be between 1 and 100","status":400}
@@ -221,6 +224,11 @@ type ListPetsParams struct {
 	// where the page before ended, as in `after=120`. Past the last animal
 	// the page is empty.
 	After *int64 `form:"after,omitempty" json:"after,omitempty"`
+
+	// Prefer `handling=strict` (RFC 7240) makes an unknown query parameter, or an unknown
+	// property of the body, a 400 that names it and the nearest known one. Without
+	// it they are ignored. Other preferences are ignored.
+	Prefer *Prefer `json:"Prefer,omitempty"`
 }
 
 // CreatePetParams defines parameters for CreatePet.
@@ -237,6 +245,11 @@ type CreatePetParams struct {
 	// 9651, in which \ stands before \ and "), or bare, without commas
 	// and double quotes. `"k1"` and `k1` are the same key.
 	IdempotencyKey *string `json:"Idempotency-Key,omitempty"`
+
+	// Prefer `handling=strict` (RFC 7240) makes an unknown query parameter, or an unknown
+	// property of the body, a 400 that names it and the nearest known one. Without
+	// it they are ignored. Other preferences are ignored.
+	Prefer *Prefer `json:"Prefer,omitempty"`
 }
 
 // CreatePetJSONRequestBody defines body for CreatePet for application/json ContentType.
@@ -521,6 +534,21 @@ func NewListPetsRequest(server string, params *ListPetsParams) (*http.Request, e
 		return nil, err
 	}
 
+	if params != nil {
+
+		if params.Prefer != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Prefer", *params.Prefer, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Prefer", headerParam0)
+		}
+
+	}
+
 	return req, nil
 }
 
@@ -572,6 +600,17 @@ func NewCreatePetRequestWithBody(server string, params *CreatePetParams, content
 			}
 
 			req.Header.Set("Idempotency-Key", headerParam0)
+		}
+
+		if params.Prefer != nil {
+			var headerParam1 string
+
+			headerParam1, err = runtime.StyleParamWithOptions("simple", false, "Prefer", *params.Prefer, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Prefer", headerParam1)
 		}
 
 	}
@@ -709,8 +748,9 @@ type ClientWithResponsesInterface interface {
 
 // ListPetsResponse200Headers the declared response headers of an HTTP 200 response for ListPets
 type ListPetsResponse200Headers struct {
-	Link       *string
-	XRequestID *string
+	Link              *string
+	PreferenceApplied *string
+	XRequestID        *string
 }
 
 // ListPetsResponse400Headers the declared response headers of an HTTP 400 response for ListPets
@@ -831,8 +871,9 @@ func (r ListPetsResponse) ContentType() string {
 
 // CreatePetResponse201Headers the declared response headers of an HTTP 201 response for CreatePet
 type CreatePetResponse201Headers struct {
-	Location   *string
-	XRequestID *string
+	Location          *string
+	PreferenceApplied *string
+	XRequestID        *string
 }
 
 // CreatePetResponse400Headers the declared response headers of an HTTP 400 response for CreatePet
@@ -1012,10 +1053,11 @@ func (r CreatePetResponse) ContentType() string {
 
 // GetPetResponse200Headers the declared response headers of an HTTP 200 response for GetPet
 type GetPetResponse200Headers struct {
-	Deprecation *string
-	Link        *string
-	Sunset      *string
-	XRequestID  *string
+	Deprecation       *string
+	Link              *string
+	PreferenceApplied *string
+	Sunset            *string
+	XRequestID        *string
 }
 
 // GetPetResponse400Headers the declared response headers of an HTTP 400 response for GetPet
@@ -1307,6 +1349,13 @@ func ParseListPetsResponse(rsp *http.Response) (*ListPetsResponse, error) {
 			}
 			headers.Link = &value
 		}
+		if values := rsp.Header.Values("Preference-Applied"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Preference-Applied", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.PreferenceApplied = &value
+		}
 		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -1486,6 +1535,13 @@ func ParseCreatePetResponse(rsp *http.Response) (*CreatePetResponse, error) {
 				return nil, err
 			}
 			headers.Location = &value
+		}
+		if values := rsp.Header.Values("Preference-Applied"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Preference-Applied", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.PreferenceApplied = &value
 		}
 		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
 			var value string
@@ -1713,6 +1769,13 @@ func ParseGetPetResponse(rsp *http.Response) (*GetPetResponse, error) {
 				return nil, err
 			}
 			headers.Link = &value
+		}
+		if values := rsp.Header.Values("Preference-Applied"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Preference-Applied", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.PreferenceApplied = &value
 		}
 		if values := rsp.Header.Values("Sunset"); len(values) > 0 {
 			var value string

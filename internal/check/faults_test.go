@@ -174,6 +174,11 @@ func addingFaults() []fault {
 		replaced("a categoryId of JavaScript", "9007199254740993", "9007199254740992", added, "a categoryId is kept exactly, past 2^53 too"),
 		responds("no least int64", 400, "invalid_body", posted("-9223372036854775808"), "a categoryId may be any int64"),
 		responds("unknown properties", 400, "invalid_body", posted(`"tags"`), "unknown properties are ignored"),
+		{name: "preferences are not known", before: func(x *exchange) { x.request.Header.Del("Prefer") }, rules: []string{
+			"strict handling: an unknown parameter is 400", "strict handling: a success says that it was applied",
+			"strict handling: an unknown property is 400", "nothing that was refused has added an animal",
+		}},
+		header("strict handling in silence", "Preference-Applied", "", (*exchange).listed, "strict handling: a success says that it was applied"),
 		responds("JSON in small letters", 415, "unsupported_media_type", func(x *exchange) bool {
 			return strings.HasPrefix(x.request.Header.Get("Content-Type"), "Application/JSON")
 		}, "Application/JSON; charset=utf-8 is JSON"),

@@ -59,6 +59,11 @@ func listing() []rule {
 		{title: "status given twice is 400", source: "decisions", check: responds(400, get("/pets?status=sold&status=sold"), get("/pets?status=sold&status=pending"))},
 		{title: "unknown parameters are ignored", source: "Evolution", check: responds(200,
 			get("/pets?petstore-check=1&limit=1"), get("/pets?LIMIT=0&Status=lost&limit=1"))},
+		{title: "strict handling: an unknown parameter is 400", source: "Evolution", check: responds(400,
+			strict(get("/pets?petstore-check=1")), strict(get("/pets?LIMIT=1")))},
+		{title: "strict handling: a success says that it was applied", source: "Preference-Applied", check: func(p *probe) error {
+			return p.says(strict(get("/pets?limit=1")), "Preference-Applied", "handling=strict")
+		}},
 		{title: "a malformed query string is 400", source: "decisions", check: responds(400,
 			get("/pets?%zz"), get("/pets?limit=%zz"), get("/pets?x=%"), get("/pets?limit=5;x=1"))},
 		{title: "the code of a refused parameter is invalid_parameter", source: "Errors", check: func(p *probe) error {
@@ -70,6 +75,9 @@ func listing() []rule {
 		{title: "a header of 30 KiB is taken", source: "Errors", check: responds(200, get("/pets?limit=1").heavy(30<<10))},
 	}
 }
+
+// strict has a request prefer that nothing of it is ignored (RFC 7240, section 4.4).
+func strict(r request) request { return r.with("Prefer", "handling=strict") }
 
 // eachListed returns a check of every animal on the first page.
 func eachListed(fault func(pet) (got, want string)) func(*probe) error {

@@ -61,6 +61,9 @@ func refusing() []rule {
 		{title: "a body of more than 64 KiB is 413", source: "PayloadTooLarge", check: func(p *probe) error {
 			return responds(413, p.tooLarge())(p)
 		}},
+		{title: "strict handling: an unknown property is 400", source: "Evolution", check: func(p *probe) error {
+			return responds(400, strict(p.refusal(`{"name":NAME,"categoryId":CATEGORY,"tags":[]}`)))(p)
+		}},
 		{title: "nothing that was refused has added an animal", source: "decisions", check: refusedAddsNothing},
 	}
 	for i := range rules {

@@ -34,7 +34,7 @@ func BodyReader[T any](document []byte, operationID string) (read func(text []by
 				return nil, fmt.Errorf("openapi.yaml: %s has no body", operationID)
 			}
 			return func(text []byte, whole string) (value any, body T, err error) {
-				value, fault := readValue(s, text, whole)
+				value, fault := readValue(s, text, whole, nil)
 				if fault != "" {
 					return nil, body, errors.New(fault)
 				}
@@ -46,11 +46,18 @@ func BodyReader[T any](document []byte, operationID string) (read func(text []by
 }
 
 // readValue decodes a JSON text and holds its value against s. fault is the client's
-// sentence, or "". whole names all of the text in it.
-func readValue(s *schema.Schema, text []byte, whole string) (value any, fault string) {
+// sentence, or "". whole names all of the text in it. also, if there is one, looks at
+// the value first and returns a fault of its own: a property that is misspelt is also
+// one that is missing, and only the former helps.
+func readValue(s *schema.Schema, text []byte, whole string, also func(value any) string) (value any, fault string) {
 	value, fault = decodeJSON(text)
 	if fault != "" {
 		return nil, whole + " " + fault
+	}
+	if also != nil {
+		if fault := also(value); fault != "" {
+			return nil, fault
+		}
 	}
 	if v := s.Check(value); v != nil {
 		place := v.Place("")

@@ -10,8 +10,8 @@ import (
 // one that is not listed: 405.
 var (
 	corsMethods = []string{"GET, HEAD, POST, PUT, PATCH, DELETE"}
-	corsHeaders = []string{"Authorization, Content-Type, Idempotency-Key, X-Request-Id"}
-	corsExposed = []string{"Link, Location, X-Request-Id, Deprecation, Sunset, Retry-After, WWW-Authenticate"}
+	corsHeaders = []string{"Authorization, Content-Type, Idempotency-Key, Prefer, X-Request-Id"}
+	corsExposed = []string{"Link, Location, Preference-Applied, X-Request-Id, Deprecation, Sunset, Retry-After, WWW-Authenticate"}
 	varyOrigin  = []string{"Origin"}
 )
 

@@ -180,6 +180,7 @@ func (e *edge) writeError(x *exchange, err error) {
 	if p.status == http.StatusUnauthorized && p.header == nil {
 		h["Www-Authenticate"] = e.door.noKey.header["Www-Authenticate"] // which a 401 must have (RFC 9110, section 15.5.2)
 	}
+	delete(h, "Preference-Applied") // which says something of successes alone
 	body = append(body, '\n')
 	h.Set("Content-Type", mediaTypeJSON)
 	h.Set("Content-Length", strconv.Itoa(len(body)))

@@ -24,7 +24,8 @@ type exchange struct {
 	ctx       exchangeContext
 	id        [1]string // the request id, as the value of a header
 	query     url.Values
-	body      any // as decoded and validated
+	body      any  // as decoded and validated
+	strict    bool // the client prefers to hear of names that are not known
 
 	bodyRead     bool // whole, off the connection
 	closesUnread bool // the connection, unless the body is read

@@ -153,6 +153,12 @@ func newParameters(item *openapi3.PathItem, o *openapi3.Operation) (parameters [
 		}
 	}
 	for _, ref := range refs {
+		if ref.Value.In == openapi3.ParameterInHeader && http.CanonicalHeaderKey(ref.Value.Name) == preferHeader {
+			if err := checkPrefer(ref.Value); err != nil {
+				return nil, err
+			}
+			continue // prefersStrict reads it
+		}
 		p, err := newParameter(ref.Value)
 		if err != nil {
 			return nil, fmt.Errorf("parameter %s in %s: %w", ref.Value.Name, ref.Value.In, err)
@@ -160,6 +166,15 @@ func newParameters(item *openapi3.PathItem, o *openapi3.Operation) (parameters [
 		parameters = append(parameters, p)
 	}
 	return parameters, checkNames(parameters)
+}
+
+// checkPrefer returns an error unless the parameter is an optional text, as which
+// prefersStrict leaves it.
+func checkPrefer(p *openapi3.Parameter) error {
+	if p.Required || p.Schema == nil || schema.Kind(p.Schema.Value) != "string" || len(p.Schema.Value.Enum) > 0 || p.Schema.Value.Pattern != "" {
+		return errors.New("parameter Prefer in header: must be optional and a string without further rules, since preferences that are not known are ignored (RFC 7240, section 2)")
+	}
+	return nil
 }
 
 // headersTaken are read by HTTP, or by the edge itself, and are no parameters

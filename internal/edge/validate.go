@@ -12,6 +12,12 @@ func (op *operation) validate(x *exchange) (err error) {
 	if x.query, err = parseQuery(x.Request().URL.RawQuery); err != nil {
 		return err
 	}
+	if x.strict = prefersStrict(x.Request().Header); x.strict {
+		if err := op.checkQuery(x.query); err != nil {
+			return err
+		}
+		x.Response().Header()["Preference-Applied"] = strictApplied
+	}
 	for _, p := range op.parameters {
 		if err := p.read(x); err != nil {
 			return err
@@ -37,7 +43,11 @@ func (op *operation) validateBody(x *exchange) (any, error) {
 	if len(bytes.TrimSpace(data.Bytes())) == 0 {
 		return nil, invalidBody("a body is required")
 	}
-	value, fault := readValue(op.body, data.Bytes(), "the body")
+	var also func(any) string
+	if x.strict {
+		also = op.unknownProperty
+	}
+	value, fault := readValue(op.body, data.Bytes(), "the body", also)
 	if fault != "" {
 		return nil, invalidBody(fault)
 	}

@@ -50,6 +50,15 @@ func ofProperty(name string) string { return "." + short(name) }
 // MaxEchoed bounds what of a client's own text a message repeats, in bytes.
 const MaxEchoed = 64
 
+// Echo returns a name of the client's as a message repeats it: not where it would fill
+// the message.
+func Echo(name string) string {
+	if len(name) > MaxEchoed {
+		return "a name of " + strconv.Itoa(len(name)) + " bytes"
+	}
+	return name
+}
+
 // short keeps a client's own property name from filling the message.
 func short(name string) string {
 	if len(name) > MaxEchoed {

@@ -296,6 +296,8 @@ func ofContent(where string, c openapi3.Content) (all []sample) {
 var exampleInDescription = map[string]string{
 	"POST /pets Idempotency-Key": "the second animal with the same key is a 422",
 	"GET /pets after":            "the animals up to it would be missing",
+	"GET /pets Prefer":           "tools that add parameters of their own would be refused",
+	"POST /pets Prefer":          "tools that add parameters of their own would be refused",
 }
 
 func TestEveryParameterHeaderBodyAndFieldHasAnExampleThatFits(t *testing.T) {

@@ -47,7 +47,7 @@ public class Story {
         new NewPet().name("Rex").categoryId(3L).status(PetStatus.SOLD),
         new NewPet().name("Luna").categoryId(4L),
         new NewPet().name("Zoë 🐕").categoryId(-5L).status(PetStatus.SOLD))) {
-      Pet made = pets.createPet(pet, UUID.randomUUID().toString());
+      Pet made = pets.createPet(pet, UUID.randomUUID().toString(), null);
       out.printf("created %d %s, category %d, %s%n", made.getId(), made.getName(), made.getCategoryId(), made.getStatus());
     }
 
@@ -70,16 +70,16 @@ public class Story {
     String once = UUID.randomUUID().toString();
     NewPet max = new NewPet().name("Max").categoryId(6L);
     for (int i = 0; i < 2; i++) {
-      Pet made = pets.createPet(max, once);
+      Pet made = pets.createPet(max, once, null);
       out.printf("sent %s, it is %d%n", made.getName(), made.getId());
     }
-    refused(() -> pets.createPet(max.categoryId(7L), once));
+    refused(() -> pets.createPet(max.categoryId(7L), once, null));
   }
 
   /** Hands over every pet, one page at a time, following the links. */
   private void all(int limit, PetStatus status, Consumer<Pet> each) throws ApiException {
     for (Long after = null; ; ) {
-      ApiResponse<List<Pet>> page = pets.listPetsWithHttpInfo(limit, status, after);
+      ApiResponse<List<Pet>> page = pets.listPetsWithHttpInfo(limit, status, after, null);
       page.getData().forEach(each);
       Matcher next = NEXT.matcher(String.join(", ", page.getHeaders().getOrDefault("link", List.of())));
       if (!next.find()) {

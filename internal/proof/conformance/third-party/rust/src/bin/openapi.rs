@@ -14,9 +14,9 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut config = Configuration::new();
     config.base_path = std::env::var("BASE_URL")?;
     config.bearer_access_token = Some(std::env::var("KEY")?);
-    let created = pets_api::create_pet(&config, NewPet::new("Frank".into(), 1), None).await?;
+    let created = pets_api::create_pet(&config, NewPet::new("Frank".into(), 1), None, None).await?;
     show("created", &created);
-    for pet in pets_api::list_pets(&config, None, None, None).await? {
+    for pet in pets_api::list_pets(&config, None, None, None, None).await? {
         show("listed", &pet);
     }
     show("got", &pets_api::get_pet(&config, created.id).await?);

@@ -16,9 +16,9 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let http = reqwest::Client::builder().default_headers(headers).build()?;
     let pets = petstore::Client::new_with_client(&std::env::var("BASE_URL")?, http);
     let frank = NewPet { name: "Frank".parse()?, category_id: 1, status: None };
-    let created = pets.create_pet(None, &frank).await?;
+    let created = pets.create_pet(None, None, &frank).await?;
     show("created", &created);
-    for pet in pets.list_pets(None, None, None).await?.iter() {
+    for pet in pets.list_pets(None, None, None, None).await?.iter() {
         show("listed", pet);
     }
     let id = created.id.get() as i64;

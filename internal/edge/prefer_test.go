@@ -1,0 +1,45 @@
+package edge
+
+import (
+	"net/http"
+	"testing"
+)
+
+func TestTheFirstHandlingOfAllLinesCounts(t *testing.T) {
+	for _, c := range []struct {
+		lines []string
+		want  bool
+	}{
+		{nil, false},
+		{[]string{""}, false},
+		{[]string{"handling=strict"}, true},
+		{[]string{"Handling=strict"}, true},
+		{[]string{`HANDLING = "strict"`}, true},
+		{[]string{"handling=strict; why=not"}, true},
+		{[]string{"handling=lenient"}, false},
+		{[]string{"handling"}, false},
+		{[]string{"handling=strictly"}, false},
+		{[]string{"respond-async, wait=100, handling=strict"}, true},
+		{[]string{"respond-async", "handling=strict"}, true},
+		{[]string{"handling=lenient, handling=strict"}, false},
+		{[]string{"handling=strict", "handling=lenient"}, true},
+		{[]string{"handling=, handling=strict"}, true},
+		{[]string{",,;=, ,handling=strict"}, true},
+		{[]string{`x="a, handling=strict"`}, false},
+		{[]string{`x="a\\", handling=strict`}, true},
+		{[]string{`x="never ends, handling=strict`}, false},
+		{[]string{"handling=strict x"}, false},
+		{[]string{"return=minimal;handling=strict"}, false},
+	} {
+		h := http.Header{}
+		if c.lines != nil {
+			h["Prefer"] = c.lines
+		}
+		if got := prefersStrict(h); got != c.want {
+			t.Errorf("%q: got strict %t, want %t", c.lines, got, c.want)
+		}
+		if got := h.Get("Prefer"); c.want && got != "handling=strict" || !c.want && h["Prefer"] != nil {
+			t.Errorf("%q: got %q left for the method, want handling=strict or none", c.lines, h["Prefer"])
+		}
+	}
+}
