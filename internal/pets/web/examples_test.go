@@ -62,7 +62,8 @@ type failing struct {
 	err error
 }
 
-func (f failing) Pets(context.Context, pets.Query) (pets.Page, error)            { return pets.Page{}, f.err }
+func (f failing) Pets(context.Context, pets.Query) (pets.Page, error) { return pets.Page{}, f.err }
+
 func (f failing) Pet(context.Context, int64) (pets.Pet, error)                   { return pets.Pet{}, f.err }
 func (f failing) CreatePet(context.Context, pets.NewPet) (p pets.Pet, err error) { return p, f.err }
 

@@ -70,8 +70,10 @@ func TestTwoReleasesOfACommitAreTheSameBytes(t *testing.T) {
 	}
 
 	contents := command(t, "dpkg-deb", "--contents", glob(t, first, "*.deb"))
-	packaged := []string{"/usr/bin/petstore", "/usr/lib/systemd/system/petstore.service", "/etc/petstore/petstore.env", "/usr/share/doc/petstore/sbom.cdx.json",
-		"/usr/share/man/man1/petstore.1.gz", "/usr/share/man/man1/petstore-keys-rotate.1.gz", "/usr/share/bash-completion/completions/petstore", "/usr/share/fish/vendor_completions.d/petstore.fish"}
+	packaged := []string{
+		"/usr/bin/petstore", "/usr/lib/systemd/system/petstore.service", "/etc/petstore/petstore.env", "/usr/share/doc/petstore/sbom.cdx.json",
+		"/usr/share/man/man1/petstore.1.gz", "/usr/share/man/man1/petstore-keys-rotate.1.gz", "/usr/share/bash-completion/completions/petstore", "/usr/share/fish/vendor_completions.d/petstore.fish",
+	}
 	for _, want := range packaged {
 		if !strings.Contains(contents, "."+want+"\n") {
 			t.Errorf("the package for Debian: got no %s, want it", want)
