@@ -16,9 +16,9 @@ const (
 	keysFileVariable = "PETSTORE_API_KEYS_FILE"
 )
 
-// fixedKeys returns the keys of PETSTORE_API_KEYS, or of the file that
-// PETSTORE_API_KEYS_FILE names, where the inspection of a container does not show them
-// either. They stand between commas or line ends.
+// fixedKeys returns the keys of PETSTORE_API_KEYS, between commas, or of the file that
+// PETSTORE_API_KEYS_FILE names, one on each line. The inspection of a container shows
+// the variable and not the file.
 func fixedKeys(getenv func(string) string) ([]string, error) {
 	list, path := getenv(keysVariable), getenv(keysFileVariable)
 	switch {

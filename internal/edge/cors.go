@@ -5,9 +5,9 @@ import (
 	"net/url"
 )
 
-// The requests that scripts of an allowed origin may send, and the headers they may
-// read. The methods are more than there are, since a browser hides the response to
-// one that is not listed: 405.
+// The methods and headers that scripts of an allowed origin may send, and the headers
+// that they may read. The list has methods that no operation has: a browser hides the
+// 405 to a method that is not listed.
 var (
 	corsMethods = []string{"GET, HEAD, POST, PUT, PATCH, DELETE"}
 	corsHeaders = []string{"Authorization, Content-Type, Idempotency-Key, Prefer, X-Request-Id"}

@@ -88,9 +88,9 @@ func (x *exchange) setCommonHeaders(base string) {
 		h["Cache-Control"] = noStore
 	}
 	// An unread body would have to arrive whole before the connection could
-	// serve another request: close it instead. validateBody takes this back once
-	// the body is read. The server may have asked for the end of the connection
-	// before, which stays. HTTP/2 ends the stream alone; this header would end its
+	// serve another request, so the connection is closed instead. validateBody
+	// takes this back once the body is read. An earlier Connection: close of the
+	// server stays. HTTP/2 ends the stream alone; this header would end its
 	// connection.
 	if r.ContentLength != 0 && r.ProtoMajor == 1 && h["Connection"] == nil {
 		h["Connection"], x.closesUnread = closing, true

@@ -62,9 +62,9 @@ func traceOf(h http.Header) (trace, span string) {
 	return trace, span
 }
 
-// remote returns the client's address for the log: the peer's, or, where that is a
-// trusted proxy, the last one in X-Forwarded-For that is none. That header of any
-// other peer is ignored.
+// remote returns the client's address for the log. It is the peer's address or, behind
+// a trusted proxy, the last address in X-Forwarded-For that is no trusted proxy's.
+// The header of any other peer is ignored.
 func (e *edge) remote(r *http.Request) string {
 	if len(e.TrustedProxies) == 0 || !e.trusts(r.RemoteAddr) {
 		return r.RemoteAddr

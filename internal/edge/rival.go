@@ -7,7 +7,7 @@ import (
 )
 
 // rival is a path of the document that matches some of the paths of a template, and
-// before it (OpenAPI 3.0.3, section 4.7.8.2: the concrete path matches first). Echo
+// matches them first (OpenAPI 3.0.3, section 4.7.8.2: the concrete path matches first). Echo
 // takes the template where the rival has no operation of the method, which is a 405.
 type rival struct {
 	path   string         // as Echo has it
@@ -48,9 +48,9 @@ func findRivals(operations []*operation) {
 	}
 }
 
-// moreConcrete returns the values that the parameters of template have in path, where
-// path is one of its paths and matches before it: the first segment in which one of
-// the two has a parameter has it in template. Otherwise it returns nil.
+// moreConcrete returns the values that the parameters of template have in path, by the
+// parameters' order. It returns nil unless template matches path and path matches
+// first: of the first segments that differ, the one in template is a parameter.
 func moreConcrete(path, template string) map[int]string {
 	segments, others := strings.Split(path, "/"), strings.Split(template, "/")
 	if len(segments) != len(others) {

@@ -28,7 +28,7 @@ type Options struct {
 func New(w io.Writer, o Options) (logger *slog.Logger, end func()) {
 	q := newQueue(w)
 	q.start(func(missing int) []byte { return missingLine(o, missing) })
-	return slog.New(&handler{queue: q, plain: newLane(o, q, false), important: newLane(o, q, true)}), q.end
+	return slog.New(&handler{queue: q, plain: newTwoPass(o, q, false), important: newTwoPass(o, q, true)}), q.end
 }
 
 // Missing returns how many lines of a logger that New returned were dropped, or
@@ -61,7 +61,7 @@ func (o Options) handler(w io.Writer, replace func([]string, slog.Attr) slog.Att
 // handler sorts lines by whether they may be dropped first.
 type handler struct {
 	queue            *queue
-	plain, important lane
+	plain, important twoPass
 }
 
 // Enabled implements slog.Handler, as do the other methods.
@@ -85,5 +85,5 @@ func (h *handler) WithGroup(name string) slog.Handler {
 }
 
 func (h *handler) with(change func(slog.Handler) slog.Handler) slog.Handler {
-	return &handler{h.queue, lane{careful: change(h.plain.careful)}, lane{careful: change(h.important.careful)}}
+	return &handler{h.queue, twoPass{careful: change(h.plain.careful)}, twoPass{careful: change(h.important.careful)}}
 }

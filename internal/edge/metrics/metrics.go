@@ -1,5 +1,5 @@
-// Package metrics counts and times requests, for Prometheus. Who keeps figures beside
-// these has a collector of its own and writes them by an Output.
+// Package metrics counts and times requests, for Prometheus. A package with
+// figures of its own has a collector, which writes them by an Output.
 //
 // All of it may cost 5 % of the processor time of a get, the cheapest request.
 // `make bench` measures it; internal/proof/bench/README.md has the figure.

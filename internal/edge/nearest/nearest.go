@@ -6,9 +6,9 @@ import "strings"
 // longest is how many characters of a name are compared; no known name is longer.
 const longest = 64
 
-// Name returns the one of known that differs from name in the fewest characters
-// (Levenshtein distance, whatever their case), and in how many. Of several it is the
-// first; of none "".
+// Name returns the known name that is nearest to name, and its distance: the number of
+// characters that differ in any case (Levenshtein). Of equally near names it returns the
+// first, and "" where known is empty.
 func Name(name string, known []string) (nearest string, distance int) {
 	for i, k := range known {
 		if d := between(name, k); i == 0 || d < distance {

@@ -13,9 +13,9 @@ import (
 // name of the service: the flag --log-level of the service notes is NOTES_LOG_LEVEL.
 type Variables string
 
-// Of returns the variable that stands in for a flag, "" where none can: a variable
-// lasts longer than the command that a person had in mind for it, so none forces,
-// says yes, or changes what a command prints.
+// Of returns the variable that stands in for a flag, or "" where none can. A variable
+// outlasts the command that a person set it for. So no variable forces, says yes or
+// changes the output of a command.
 func (v Variables) Of(flag string) string {
 	if slices.Contains([]string{"help", "version", "force", "yes", "check", "json"}, flag) {
 		return ""

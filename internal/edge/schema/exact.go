@@ -9,11 +9,14 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 )
 
-// exact tells how a value that kin-openapi allows breaks s all the same.
-// kin-openapi compares numbers as float64s, of which one stands for several
-// integers beyond 2^53; takes 7.0 and 1e2 for integers, which they are not in
-// OpenAPI 3.0; rounds in multipleOf; tells 1 from 1.0 in uniqueItems; looks into no
-// value that may be anything; and takes null for a property that is readOnly.
+// exact returns the rule of s that a value breaks although kin-openapi allows it:
+//
+//   - kin-openapi compares numbers as float64s, and rounds in multipleOf. Beyond 2^53
+//     a float64 stands for several integers.
+//   - It takes 7.0 and 1e2 for integers. In OpenAPI 3.0 they are none.
+//   - In uniqueItems 1 and 1.0 are different to it.
+//   - It does not look into a value that may be anything.
+//   - It takes null for a property that is readOnly.
 func (s *Schema) exact(d *openapi3.Schema, value any) *Violation {
 	var v *Violation
 	switch value := value.(type) {

@@ -20,10 +20,10 @@ func TestWithoutAKeyHTTP2IsReadAtAPace(t *testing.T) {
 		change func(*conn)
 		want   time.Duration
 	}{
-		"without a key":                       {func(*conn) {}, (size - strangerBurst) * time.Second / strangerPace},
+		"without a key":                       {func(*conn) {}, (size - keylessBurst) * time.Second / keylessPace},
 		"with a key":                          {func(c *conn) { c.trusted.Store(true) }, 0},
 		"with a key that comes after 1 s":     {func(c *conn) { time.AfterFunc(time.Second, func() { c.trusted.Store(true) }) }, time.Second},
-		"with a key, after too many resets":   {func(c *conn) { c.trusted.Store(true); c.http2.Load().tooMany.Store(true) }, (size - strangerBurst) * time.Second / strangerPace},
+		"with a key, after too many resets":   {func(c *conn) { c.trusted.Store(true); c.http2.Load().tooMany.Store(true) }, (size - keylessBurst) * time.Second / keylessPace},
 		"by HTTP/1, which needs no such pace": {func(c *conn) { c.http2.Store(nil) }, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -40,7 +40,7 @@ func TestWithoutAKeyHTTP2IsReadAtAPace(t *testing.T) {
 				if n, err := io.Copy(io.Discard, struct{ io.Reader }{c}); n != size || err != nil {
 					t.Fatalf("got %d bytes (%v), want %d", n, err, size)
 				}
-				if took := time.Since(start); took < test.want || took > test.want+strangerBurst*time.Second/strangerPace+pacePoll {
+				if took := time.Since(start); took < test.want || took > test.want+keylessBurst*time.Second/keylessPace+pacePoll {
 					t.Errorf("64 KiB: got them after %v, want some %v", took, test.want)
 				}
 			})

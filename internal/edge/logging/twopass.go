@@ -7,31 +7,31 @@ import (
 	"log/slog"
 )
 
-// lane is the way of one sort of lines into the queue. To look at every value of a
-// record costs more than to write it: 1 of 4 µs. So a record whose values are all short
-// is written first, and its line looked at as a whole. Where that may have a secret
-// in it, the line goes nowhere, and the record is written again with care.
-type lane struct {
+// twoPass writes the lines of one importance into the queue. A look at every value of a
+// record takes 1 of 4 µs. So a record whose values are all short is encoded first, and
+// its line is searched as a whole. Where the line may have a secret in it, the line is
+// dropped, and the redactor goes through the record value by value.
+type twoPass struct {
 	quick   slog.Handler // to a lineCheck; nil where every value must be looked at
 	careful slog.Handler // behind the redactor
 }
 
-func newLane(o Options, q *queue, important bool) lane {
+func newTwoPass(o Options, q *queue, important bool) twoPass {
 	to := queueWriter{q, important}
-	l := lane{careful: NewHandler(to, o)}
+	t := twoPass{careful: NewHandler(to, o)}
 	if check, ok := newLineCheck(to, o); ok {
-		l.quick = o.handler(check, nil)
+		t.quick = o.handler(check, nil)
 	}
-	return l
+	return t
 }
 
-func (l lane) handle(ctx context.Context, r slog.Record) error {
-	if l.quick != nil && isShort(r) {
-		if err := l.quick.Handle(ctx, r); !errors.Is(err, errSuspicious) {
+func (t twoPass) handle(ctx context.Context, r slog.Record) error {
+	if t.quick != nil && isShort(r) {
+		if err := t.quick.Handle(ctx, r); !errors.Is(err, errSuspicious) {
 			return err
 		}
 	}
-	return l.careful.Handle(ctx, r)
+	return t.careful.Handle(ctx, r)
 }
 
 // isShort reports whether the redactor would cut nothing of the record, and its values
