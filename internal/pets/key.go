@@ -45,9 +45,9 @@ type Key struct {
 	UsedAt    time.Time // when the store last heard of its use; zero: never
 }
 
-// ClockError is the least distance between a stored use of a key and an earlier one,
-// heard of later, at which the stored one is taken for the time of a clock that was
-// wrong. A server that cannot reach the store reports its uses late, but not by a day.
+// ClockError is the difference from which a stored time of use that is later than a
+// reported one is taken for the time of a wrong clock. A server that cannot reach the
+// store reports uses late, but not by a day.
 const ClockError = 24 * time.Hour
 
 // UsedLater reports whether a use of the key at that time replaces the one stored:

@@ -121,8 +121,8 @@ type KeyStore interface {
 	// works when successor is created.
 	RotateKey(ctx context.Context, id string, successor Key, end time.Time) (Key, error)
 
-	// RecordKeyUse stores when each key, named by its ID, was last used, to the
-	// second, by Key.UsedLater. It ignores keys that do not exist. Of a call that fails, any part may be stored; repeating it is
-	// harmless.
+	// RecordKeyUse stores the time when each key, named by its ID, was last used, to
+	// the second, where Key.UsedLater says so. It ignores keys that do not exist. A
+	// call that fails may have stored any part; repeating it is harmless.
 	RecordKeyUse(ctx context.Context, used map[string]time.Time) error
 }

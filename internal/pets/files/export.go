@@ -12,7 +12,7 @@ const exportPage = 1000
 
 // Export writes all pets of the store in that format, and calls step for each.
 // Every pet that was acknowledged before is written once; some of the pets that are
-// added meanwhile may be.
+// added meanwhile may be written too.
 func Export(ctx context.Context, st pets.PetStore, to io.Writer, format Format, step func()) error {
 	out, err := NewWriter(to, format)
 	if err != nil {

@@ -155,9 +155,8 @@ func (k *Keyring) Authenticate(ctx context.Context, token string) (Grant, Refusa
 // Describe implements prometheus.Collector.
 func (k *Keyring) Describe(chan<- *prometheus.Desc) {}
 
-// Collect implements prometheus.Collector: it counts the keys since the start that
-// the cache had, that were asked of the store, and whose look-up was given up for
-// lack of room.
+// Collect implements prometheus.Collector. It counts look-ups of keys since the start:
+// by the cache, by the store, and given up for lack of room.
 func (k *Keyring) Collect(ch chan<- prometheus.Metric) {
 	out := metrics.Output(ch)
 	const help = "Keys that were found in the cache, and asked of the store."

@@ -2,9 +2,9 @@ package service
 
 import "sync"
 
-// A response that is final need not be made again. The two caches below keep both the
-// store's work and the encoding: of a list in memory that is a twelfth of the processor
-// time, of one from a file more than half (make bench-scale).
+// A response that is final need not be made again. The two caches save the work of the
+// store and the encoding: a twelfth of the processor time of a list from memory, and
+// more than half of a list from a file (make bench-scale).
 
 // cacheBytes bounds each cache, roughly: some 5,000 pets, and some 400 pages of 20.
 const cacheBytes = 1 << 20
@@ -17,8 +17,9 @@ const maxPage = 64 << 10
 const entryCost = 128
 
 // cache keeps the values used last, at most cacheBytes of them. It has two
-// generations. A value that is used moves to the young one. When the young generation
-// is half of all, the old one is dropped and the young one becomes old.
+// generations. A value that is used moves to the young generation. When the young
+// generation has half of cacheBytes, the old generation is dropped and the young one
+// becomes the old.
 type cache[K comparable, V any] struct {
 	mu         sync.Mutex
 	young, old map[K]costed[V]

@@ -6,9 +6,9 @@ import (
 	"example.com/petstore/internal/pets"
 )
 
-// Problem maps the domain's kinds of errors to responses: the one table of it. The
-// message is the domain's own. A status of 0 stands for an error that is none of the
-// domain's, and no message for that of the status.
+// Problem is the table from the domain's kinds of errors to responses. The message is
+// the domain's own, or "" where the edge has the message of the status. The status is 0
+// for an error that is not the domain's.
 func Problem(err error) (status int, code, message string) {
 	e, ok := errors.AsType[*pets.Error](err)
 	if !ok {

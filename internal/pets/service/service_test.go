@@ -42,7 +42,7 @@ func TestTheStatusesOfTheDomainAreTheDocuments(t *testing.T) {
 		documented = append(documented, pets.Status(v.(string)))
 	}
 	if got := pets.Statuses(); !slices.Equal(got, documented) {
-		t.Errorf("petstore.Statuses: got %v, want the document's %v", got, documented)
+		t.Errorf("pets.Statuses: got %v, want the document's %v", got, documented)
 	}
 	for _, s := range pets.Statuses() {
 		if !s.Valid() || !api.PetStatus(s).Valid() {

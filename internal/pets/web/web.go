@@ -28,8 +28,8 @@ const BasePath = "/v1"
 //go:embed quickstart.md
 var quickStart string
 
-// samples are what stands beside each operation on the page, by operationId, in the
-// form of x-codeSamples. TestTheSamplesAreTheTestedOnes writes and checks them.
+// samples are the requests that the page shows beside each operation, by operationId,
+// in the form of x-codeSamples. TestTheSamplesAreTheTestedOnes writes and checks them.
 //
 //go:embed samples.yaml
 var samples []byte

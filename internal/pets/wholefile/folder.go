@@ -19,9 +19,9 @@ const unfinished = ".unfinished-"
 var isUnfinished = regexp.MustCompile(`^\..+` + regexp.QuoteMeta(unfinished) + `\d+`)
 
 // enter returns a lock on the folder, shared with others that write files into it, and
-// removes files that nobody writes any more. A program that is killed loses its lock,
-// so whoever has the folder alone finds only leftovers in it. Where a folder cannot be
-// locked, or another program holds it, nothing is removed and nothing held.
+// removes files that no program writes any more. A program that is killed loses its
+// lock, so a program that has the folder alone finds only leftovers in it. Where a
+// folder cannot be locked, or another program holds it, nothing is removed or held.
 func enter(folder string) *flock.Flock {
 	lock := flock.New(folder, flock.SetFlag(os.O_RDONLY))
 	if alone, err := lock.TryLock(); err == nil && alone {

@@ -15,8 +15,8 @@ import (
 	"example.com/petstore/internal/reason"
 )
 
-// File is a file on its way to its name. Until Commit it has another one, Name, in
-// the same folder. The caller writes it, closes it where others are to write it, and
+// File is a file on its way to its name. Until Commit it has another name, Name, in
+// the same folder. The caller writes it, or closes it for another program to write, and
 // ends with Commit or Discard.
 type File struct {
 	*os.File

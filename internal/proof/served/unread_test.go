@@ -58,11 +58,11 @@ func TestAClientThatAsksFirstIsToldToGoOnOnlyWhereItsBodyIsWanted(t *testing.T) 
 		header []string
 		want   int
 	}{
-		"no key":       {[]string{isJSON, "Content-Length: 30"}, 401},
-		"wrong type":   {[]string{withKey, "Content-Type: text/plain", "Content-Length: 30"}, 415},
-		"too long":     {[]string{withKey, isJSON, "Content-Length: 65537"}, 413},
-		"an odd wish":  {[]string{withKey, isJSON, "Content-Length: 30", "Expect: miracles"}, 417},
-		"unknown path": {[]string{withKey, isJSON, "Content-Length: 30"}, 405},
+		"no key":             {[]string{isJSON, "Content-Length: 30"}, 401},
+		"wrong type":         {[]string{withKey, "Content-Type: text/plain", "Content-Length: 30"}, 415},
+		"too long":           {[]string{withKey, isJSON, "Content-Length: 65537"}, 413},
+		"an odd expectation": {[]string{withKey, isJSON, "Content-Length: 30", "Expect: miracles"}, 417},
+		"unknown path":       {[]string{withKey, isJSON, "Content-Length: 30"}, 405},
 	} {
 		t.Run(name, func(t *testing.T) {
 			method := "POST"

@@ -17,9 +17,9 @@ const (
 	insertKey  = "INSERT INTO keys (id, name, hash, read_only, created_at, expires_at) VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (id) DO NOTHING"
 	touchKey   = "UPDATE keys SET name = name WHERE id = $1 AND hash = $2"
 	revokeKey  = "UPDATE keys SET revoked_at = coalesce(revoked_at, $2) WHERE id = $1 RETURNING " + keyColumns
-	// rotateKey is one statement, so it does all or nothing. Where an earlier attempt
-	// has stored the successor, the old key may have expired by it; where another key
-	// has the successor's ID, it does nothing.
+	// rotateKey is one statement, so it does all or nothing. An earlier attempt may have
+	// stored the successor, and the old key may have expired by that. Where another key
+	// has the successor's ID, the statement does nothing.
 	rotateKey = `WITH old AS (
 	UPDATE keys SET expires_at = least(expires_at, $2) WHERE id = $1 AND revoked_at IS NULL
 	AND (expires_at IS NULL OR expires_at > $7 OR EXISTS (SELECT FROM keys WHERE id = $3 AND hash = $5))

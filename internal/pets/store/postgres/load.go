@@ -195,8 +195,8 @@ func (s *Store) askWhetherStored(ctx context.Context, first pets.Idempotency, ca
 }
 
 // isStored inserts the first pet's idempotency key again. That waits for the end of
-// a transaction that has inserted it, and succeeds only where none has committed,
-// nor ever will.
+// a transaction that has inserted it, and succeeds only where no such transaction has
+// committed or ever will.
 func isStored(ctx context.Context, c *pgx.Conn, first pets.Idempotency) (bool, error) {
 	tx, err := c.Begin(ctx)
 	if err != nil {

@@ -11,8 +11,9 @@ import (
 )
 
 // Ping implements pets.Store. It reads pets and keys with the statements of the
-// operations, and asks whether the user may insert into each column. To insert, even no
-// row, would wait for every statement that keeps writers away, such as a Restore.
+// operations, and asks whether the user may insert into each column. An INSERT,
+// even of no row, would wait for every statement that keeps writers away, such as an
+// import that keeps identifiers.
 func (s *Store) Ping(ctx context.Context) error {
 	err := s.db.Ping(ctx, []primary.Statement{mayInsert}, []primary.Statement{readPets, readKeys})
 	switch {

@@ -11,7 +11,7 @@ import (
 
 // committer is the goroutine that writes. It gathers the jobs that wait, runs each
 // batch in one transaction and replies after the commit: one fsync for all its jobs.
-// It takes no context: that a caller gives up must not roll back its neighbours.
+// It takes no context: a caller that gives up must not roll back its neighbours.
 type committer struct {
 	queue    *queue
 	gatherer gatherer
@@ -41,9 +41,8 @@ func (c *committer) create(ctx context.Context, p pets.NewPet) (pets.Pet, error)
 	return j.pet, nil
 }
 
-// writeExclusive is write for a job that may take long and that, where it fails,
-// leaves nothing behind: any error of it undoes all of it, and nothing
-// else. Once it runs, it ends soon after ctx only if apply does.
+// writeExclusive runs a job that may take long in a transaction of its own. Any error of
+// the job undoes all of it. Once the job runs, it ends soon after ctx only if apply does.
 func (c *committer) writeExclusive(ctx context.Context, apply func(*writer) error) error {
 	return c.queue.write(ctx, &job{apply: apply, exclusive: true})
 }
@@ -122,8 +121,8 @@ func (c *committer) pointless(batch []*job) bool {
 }
 
 // commit runs the batch in the transaction that was begun. A job that breaks a
-// constraint fails alone, its statement undone; any other error undoes them all,
-// and so does any error of an exclusive job.
+// constraint fails alone, its statement undone. Any other error undoes all jobs, and
+// so does any error of an exclusive job.
 func (c *committer) commit(batch []*job) error {
 	if len(batch) == 0 {
 		return c.undo(nil)

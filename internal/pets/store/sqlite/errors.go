@@ -31,9 +31,8 @@ func translate(err error) error {
 	return &pets.Error{Kind: pets.Internal, Message: "the database failed", Err: err}
 }
 
-// isFatal reports whether after err, met while writing, nothing this process
-// would acknowledge could be trusted. A failed fsync cannot be tried again: the
-// kernel may have dropped the pages and will call the next one a success.
+// isFatal reports whether this process must acknowledge no write after err. A failed fsync cannot be tried again: the kernel may have dropped the
+// pages, and reports the next fsync as a success.
 func isFatal(err error) bool {
 	return isReplaced(err) || isDiskFailure(err) || dbfile.IsCorrupt(err)
 }

@@ -10,7 +10,7 @@ import (
 
 // foldPages is how many pages this process writes to the log, 4 MiB, before it folds
 // the log into the file. Of 250, 1000, 4000 and 16000 pages, 250 took a tenth of the
-// creates of 32 clients, and more than 1000 gave none. SQLite's own number is 1000.
+// creates of 32 clients, and more than 1000 gained none. SQLite's own number is 1000.
 const foldPages = 1000
 
 // foldLog copies the log into the file as far as no reader needs the file as it is,

@@ -7,8 +7,8 @@ import (
 )
 
 // Clients that wait for one response before they send the next request come
-// back soon after a commit. Without a pause, the committer goes on with those
-// who came during that commit, and two halves of the clients take turns: twice
+// back soon after a commit. Without a pause, the next batch has only the clients
+// that came during that commit, and two halves of the clients take turns: twice
 // the commits. For fewer callers than fewest, a pause costs more than it saves.
 const (
 	fewest = 5
@@ -58,8 +58,8 @@ func (g *gatherer) gather(first *job) []*job {
 }
 
 // yieldToWriters adds the jobs that wait. It lets other goroutines run as long as that
-// brings more: every job that comes along saves a commit. Where nobody is about to
-// write, it costs nothing that could be measured.
+// brings more jobs, since every job in the batch saves a commit. Where no caller is
+// about to write, it costs nothing that could be measured.
 func (g *gatherer) yieldToWriters(batch []*job) []*job {
 	for before := 0; before < len(batch) && len(batch) < maxBatch; {
 		before = len(batch)

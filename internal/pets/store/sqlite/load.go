@@ -32,8 +32,8 @@ func (s *Store) Restore(ctx context.Context, animals iter.Seq2[pets.Pet, error])
 var errRefused = errors.New("the pets are refused")
 
 // load inserts pets in one transaction of their own. It keeps other writers
-// waiting for some 4 s a million pets, other processes too, which their
-// dbfile.BusyTimeout bounds.
+// waiting for some 4 s a million pets. Writers of other processes wait for at most
+// dbfile.BusyTimeout.
 func (s *Store) load(ctx context.Context, animals iter.Seq2[pets.Pet, error], ids string) (n int, err error) {
 	if s.committer == nil {
 		return 0, errReadOnly

@@ -65,8 +65,8 @@ func (s *Store) Pet(ctx context.Context, id int64) (pets.Pet, error) {
 }
 
 // Final implements pets.PetStore. Nothing changes a pet, whichever process writes
-// to the file, and a new one follows all others. Only rows that are changed by hand
-// ask for a restart.
+// to the file, and a new pet follows all others. Only a change of rows by hand needs a
+// restart.
 func (s *Store) Final() bool { return true }
 
 // Pets implements pets.PetStore. It asks for one row more than the page holds,

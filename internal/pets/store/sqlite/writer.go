@@ -55,8 +55,8 @@ func newWriter(ctx context.Context, db *sql.DB) (*writer, error) {
 }
 
 // insert inserts rows, up to maxInsert with a statement. A statement that breaks a
-// constraint is undone, and its rows are inserted one by one, so that only those fail
-// that have to.
+// constraint is undone, and its rows are inserted one by one, so that only the rows at
+// fault fail.
 func (w *writer) insert(rows []*row) error {
 	for some := range slices.Chunk(rows, maxInsert) {
 		err := w.insertTogether(some)

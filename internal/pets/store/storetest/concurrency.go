@@ -177,9 +177,9 @@ func aPetSaidNotToHaveBeenCreatedIsNotThere(t *testing.T, open opener) {
 	l.check(t, s)
 }
 
-// cancelDuring runs f with a context that ends at some moment: after so many turns of
-// the scheduler, few at first and ever more up to the fiftieth moment. Together the
-// moments cover a write that waits, runs and is committed.
+// cancelDuring runs f with a context that ends at that moment, a number of turns of the
+// scheduler: few at the first moment, and more up to the fiftieth. Together the moments
+// cover a write that waits, runs and is committed.
 func cancelDuring(t tester, moment int, f func(context.Context)) {
 	ctx, cancel := context.WithCancel(t.Context())
 	var over atomic.Bool

@@ -58,8 +58,8 @@ func (p position) reached(r pgx.BatchResults) error {
 // transaction that had not ended at its own position gets errNewer. Every other
 // result is what the primary would have returned then.
 //
-// So exact is this only of rows that never change and are never deleted: of an
-// older version of a row, xmin says nothing.
+// This holds only for rows that never change and are never deleted: xmin does not tell
+// whether a row was replaced or deleted since.
 func sendExact(ctx context.Context, c *pgx.Conn, p position, reads []*call) error {
 	var batch pgx.Batch
 	batch.Queue(askStandby)

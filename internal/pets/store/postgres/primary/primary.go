@@ -16,7 +16,7 @@
 //   - cancel.go: pgx sends a cancel request for each connection it drops
 //     (pgconn.go:845, issue 679). PgBouncer keeps them for a hung server, and
 //     without this part no write succeeds for a minute.
-//   - readable.go: one system call finds a dead connection. Without it a server
+//   - readable_unix.go: one system call finds a dead connection. Without it a server
 //     that is gone is a 500 after 8 s, and not a 503 after 3 s.
 //   - breaker.go: in an outage calls fail at once, and not after 3 s each. A
 //     breaker that counts failures (gobreaker) opens too early or 3 s late.

@@ -21,8 +21,8 @@ import (
 const checkInterval = 500 * time.Millisecond
 
 // maxStandbyWorkers is how many batches a standby runs for this process at once. A
-// batch costs the standby two statements more than its reads, so 64 readers had
-// better share a few.
+// batch costs the standby two statements more than its reads, so 64 readers share a
+// few batches.
 const maxStandbyWorkers = 4
 
 // standbys serve reads, as long as they are fit. Every host of the address is one

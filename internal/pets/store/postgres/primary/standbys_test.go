@@ -24,18 +24,18 @@ func TestReadsOfStandbysThatCouldBeInexactAreRefusedByName(t *testing.T) {
 	server := pgtest.Start(t)
 	standby := server.Standby(t, "one")
 	addresses := pgtest.Addresses("postgres", server, standby)
-	pgtest.Exec(t, server.Address("postgres"), "CREATE ROLE pets LOGIN", "CREATE ROLE blind LOGIN", "GRANT pg_monitor TO pets, blind", "CREATE ROLE lazy LOGIN",
+	pgtest.Exec(t, server.Address("postgres"), "CREATE ROLE pets LOGIN", "CREATE ROLE untimed LOGIN", "GRANT pg_monitor TO pets, untimed", "CREATE ROLE lazy LOGIN",
 		"GRANT pg_monitor TO lazy", "ALTER ROLE lazy SET synchronous_commit = off", "CREATE ROLE local LOGIN", "GRANT pg_monitor TO local",
-		"ALTER ROLE local SET synchronous_commit = local", "CREATE ROLE stranger LOGIN",
-		"REVOKE EXECUTE ON FUNCTION pg_walfile_name(pg_lsn) FROM PUBLIC", "GRANT EXECUTE ON FUNCTION pg_walfile_name(pg_lsn) TO pets, lazy, local, stranger")
+		"ALTER ROLE local SET synchronous_commit = local", "CREATE ROLE unprivileged LOGIN",
+		"REVOKE EXECUTE ON FUNCTION pg_walfile_name(pg_lsn) FROM PUBLIC", "GRANT EXECUTE ON FUNCTION pg_walfile_name(pg_lsn) TO pets, lazy, local, unprivileged")
 	as := func(user string) string { return strings.Replace(addresses, "postgres@", user+"@", 1) }
 	pooler := server.Pooler(t)
 	for _, c := range []struct{ address, want string }{
 		{server.Address("postgres"), "names one host only"},
 		{as("lazy"), "synchronous_commit is off"},
 		{as("local"), "synchronous_commit is local"},
-		{as("stranger"), `GRANT pg_monitor TO "stranger"`},
-		{as("blind"), "does not tell its timeline"},
+		{as("unprivileged"), `GRANT pg_monitor TO "unprivileged"`},
+		{as("untimed"), "does not tell its timeline"},
 		{pooler.Address(server.Address("postgres")), "PgBouncer"},
 		{pooler.Address(addresses), "PgBouncer"},
 	} {

@@ -42,9 +42,9 @@ func (r visibleRows) Next() bool {
 	return true
 }
 
-// mayBeNewer compares modulo 2^32. Half of the numbers count as later, so a row
-// that is older by as much is read from the primary, and no later row is missed.
-// The lowest three numbers are of no transaction.
+// mayBeNewer compares modulo 2^32. Half of the numbers count as later. So no
+// later row is missed, and a row that is older by that half is read from the primary.
+// The lowest three numbers belong to no transaction.
 func mayBeNewer(xmin, oldest uint32) bool { return xmin > 2 && int32(xmin-oldest) >= 0 }
 
 func (r visibleRows) Scan(destinations ...any) error {

@@ -31,16 +31,16 @@ func (cl *cluster) watch(p *pools, inUse *atomic.Pointer[server]) (stop func()) 
 // probe switches pools unless the server responds on a new connection and no
 // other host is on a higher timeline. A busy server responds: statements that
 // wait for a lock or a standby go on waiting.
-func (cl *cluster) probe(p *pools, suspect server) {
+func (cl *cluster) probe(p *pools, current server) {
 	if p.ctx.Err() != nil || !p.probing.CompareAndSwap(false, true) {
 		return
 	}
 	defer p.probing.Store(false)
 	responds := false
 	for _, h := range cl.survey(p.ctx, 2*connectTimeout) {
-		responds = responds || isCrowded(h.err) || h.err == nil && h.addr == suspect.addr
+		responds = responds || isCrowded(h.err) || h.err == nil && h.addr == current.addr
 	}
-	if !responds || cl.timeline.isStale(suspect) {
-		cl.switchPools(p, suspect)
+	if !responds || cl.timeline.isStale(current) {
+		cl.switchPools(p, current)
 	}
 }

@@ -11,9 +11,10 @@ import (
 	"time"
 )
 
-// MarkFailed notes in the lock file why a process could no longer vouch for what it
-// had written. The note need not reach the disk: it says that pages in memory, which
-// the kernel takes for written, may not be on the disk, and it goes when they go.
+// MarkFailed notes in the lock file why a process could no longer vouch for its
+// writes. The note says that pages in memory, which the kernel takes for written, may
+// not be on disk. The note itself need not reach the disk: a power cut that takes
+// the note takes these pages too.
 func MarkFailed(file string, cause error) error {
 	return os.WriteFile(file+lockSuffix, []byte(cause.Error()+"\n"), 0o600)
 }
@@ -34,13 +35,13 @@ func trimLine(b []byte) []byte {
 	return b
 }
 
-// Recover brings the whole log into the file where the last process that wrote ended
-// with a note of MarkFailed. The log holds all that was acknowledged since the file
-// was last known to be on disk, but two parties believe otherwise: the index, in
-// which SQLite notes how much of the log it has copied, and the kernel, which reports
-// a lost page once and then takes the page in its memory for written. So the log
-// itself is written once more, and no other process may have the file open, since the
-// index would live on with it.
+// Recover copies the whole log into the file where the last process that wrote ended
+// with a note of MarkFailed. The log holds all writes that were acknowledged since the
+// file was last known to be on disk. But the index, in which SQLite notes how much of
+// the log it has copied, may say that they are in the file. The kernel may say so too:
+// it reports a lost page once, and then takes the page in its memory for written. So
+// the log itself is written once more. No other process may have the file open, since
+// the index would live on with that process.
 func Recover(ctx context.Context, file string) error {
 	lock := Lock(file)
 	defer lock.Close()

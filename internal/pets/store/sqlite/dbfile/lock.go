@@ -15,7 +15,7 @@ import (
 // Lock returns the lock of the database, not yet held. A lock file of its own tells
 // whether any process holds the database. Each open Store shares the lock, and a
 // restore has it exclusively. The kernel drops it with the process, however that ends.
-// SQLite's own locks are held only during a transaction. The file stays where it is:
+// SQLite's own locks are held only during a transaction. Nothing removes the lock file:
 // processes that have it open and processes that make it anew would not see each
 // other's locks.
 func Lock(file string) *flock.Flock {
@@ -62,8 +62,8 @@ func InUse(path string) (bool, error) {
 }
 
 // CheckIndex refuses a database whose index was removed under another process: a new
-// one would know nothing of that process's locks, and both would spoil the file. A
-// process that ends removes the index before the log, so that the look is repeated.
+// index would not have that process's locks, and the two processes would spoil the
+// file. A process that ends removes the index before the log, so CheckIndex looks again.
 func CheckIndex(ctx context.Context, file string) error {
 	for end := time.Now().Add(BusyTimeout * time.Millisecond); ; time.Sleep(10 * time.Millisecond) {
 		_, log := os.Stat(file + LogSuffix)

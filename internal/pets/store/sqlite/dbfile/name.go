@@ -1,7 +1,7 @@
-// Package dbfile knows what a database of this program is as a file: its name, the
-// files that SQLite puts beside it, the settings of a connection, who holds it, and
-// its schema. The store that serves a file and the tools that look after one build on
-// it. It knows no animals and no keys.
+// Package dbfile knows a database of this program as a file: its name, the files that
+// SQLite puts beside it, the settings of a connection, the lock and the schema. The
+// store that serves a file and the tools that look after a file build on it. It knows
+// no animals and no keys.
 package dbfile
 
 import (
@@ -22,9 +22,9 @@ const (
 	lockSuffix  = "-lock"
 )
 
-// Make makes an empty file (mode 0600) where there is none, before SQLite would make
-// it with wide permissions; SQLite's other files take theirs from it. It reports
-// whether it made one.
+// Make makes an empty file (mode 0600) where there is none, and reports whether it did.
+// SQLite itself would make a file that others may read. SQLite's other files take their
+// permissions from this file.
 func Make(path string) (made bool, err error) {
 	// A file that exists is not opened here: closing it again would give up
 	// the locks that another Store of this process has on it (POSIX).

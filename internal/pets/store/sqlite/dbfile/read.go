@@ -88,7 +88,7 @@ func (r *Reading) Close() error {
 
 // Copy copies the database, as it is now, to a file that is empty or not there; path
 // is its name for messages. VACUUM INTO is one transaction that reads: it sees no later
-// commit, and none makes it begin anew. It fails at a page that cannot be one.
+// commit, and no commit makes it begin anew. It fails at a page whose form is damaged.
 func Copy(ctx context.Context, path, file, target string) (err error) {
 	address, err := ReadingAddress(path, file)
 	if err != nil {

@@ -80,7 +80,7 @@ func checkFile(ctx context.Context, file string) (report Report, err error) {
 }
 
 // noteBackup keeps the time of a backup in the database, where servers read it
-// for their figures. A database that may not be written to keeps none. A signal comes
+// for their figures. A database that may not be written to keeps no time. A signal comes
 // too late: the backup is there.
 func noteBackup(ctx context.Context, file string) (err error) {
 	if dbfile.CheckWritable(file) != nil {

@@ -15,10 +15,10 @@ import (
 )
 
 // Restore puts a copy of a backup in the place of the database at path, once
-// the copy was checked. It refuses while a server holds the database, and where
-// that holds pets, or cannot be read, unless force allows it. Whatever fails,
-// the database is the old one, or else the whole new one. progress is told how
-// much is copied, 0 to 1.
+// the copy was checked. It refuses while a server holds the database. Unless force
+// allows it, it also refuses where the database holds pets or cannot be read. Whatever
+// fails, the database is the whole old one or the whole new one. progress is told the
+// part that is copied, 0 to 1.
 func Restore(ctx context.Context, path, backup string, force bool, progress func(part float64)) (report Report, err error) {
 	file, err := dbfile.Place(path)
 	if err != nil {

@@ -26,10 +26,10 @@ func (r Report) Err() error {
 	return errors.Join(errs...)
 }
 
-// Verify reads all of the database at path, and changes nothing. It finds out whether
+// Verify reads all of the database at path, and changes nothing. It reports whether
 // SQLite finds the database sound, whether this program knows its schema, and how
-// many animals and keys it has. It runs beside servers. The report names damage, and
-// the error is nil then.
+// many animals and keys it has. It runs beside servers. Damage is in the report, and
+// not an error.
 func Verify(ctx context.Context, path string) (Report, error) {
 	file, err := dbfile.Find(path)
 	if err != nil {
