@@ -43,3 +43,18 @@ func TestTheFirstHandlingOfAllLinesCounts(t *testing.T) {
 		}
 	}
 }
+
+// A strict client is told of a typo before other faults: the search for one must take
+// values that no member of a union has.
+func TestAStrictClientHearsThatADiscriminatorNamesNoMember(t *testing.T) {
+	r := newRecorder(t)
+	for body, message := range map[string]string{
+		`{"kind":"cow"}`: "kind must be one of cat, dog",
+		`{"kind":7}`:     "kind must be one of cat, dog",
+		`{"lives":9}`:    "kind is required",
+		`[{"kind":1}]`:   "the body must be an object",
+		`{"kind":"dog","bark":true,"friend":{"kind":"cow"}}`: "friend.kind must be one of cat, dog",
+	} {
+		r.wantRefusal(t, codeInvalidBody, message, "POST /one", body, "Prefer: handling=strict")
+	}
+}

@@ -76,7 +76,10 @@ func (s *Schema) exactUnion(d *openapi3.Schema, value any) *Violation {
 // discriminator names.
 func (s *Schema) chosen(d *openapi3.Schema, value any) (chosen []*openapi3.Schema) {
 	if d.Discriminator != nil {
-		return append(chosen, named(d, value))
+		if member := named(d, value); member != nil {
+			chosen = append(chosen, member)
+		}
+		return chosen
 	}
 	for _, member := range members(d) {
 		if s.holds(member.Value, value) {
