@@ -6,7 +6,7 @@ import (
 )
 
 // Loading returns pets as Load stores them, without identifiers, up to the
-// first that it refuses. Every store goes through it, or through Restoring, so
+// first that it refuses. Every store goes through it, or through LoadingWithIDs, so
 // that they refuse the same.
 func Loading(pets iter.Seq2[NewPet, error]) iter.Seq2[Pet, error] {
 	return func(yield func(Pet, error) bool) {
@@ -23,9 +23,9 @@ func Loading(pets iter.Seq2[NewPet, error]) iter.Seq2[Pet, error] {
 	}
 }
 
-// Restoring returns pets as Restore stores them, up to the first that it
+// LoadingWithIDs returns pets as LoadWithIDs stores them, up to the first that it
 // refuses.
-func Restoring(pets iter.Seq2[Pet, error]) iter.Seq2[Pet, error] {
+func LoadingWithIDs(pets iter.Seq2[Pet, error]) iter.Seq2[Pet, error] {
 	return func(yield func(Pet, error) bool) {
 		n, last := 0, int64(0)
 		for p, err := range pets {
@@ -56,7 +56,7 @@ func (p NewPet) loadable(n int) error {
 }
 
 // CheckNextID returns an Invalid error where id cannot be the identifier of the
-// pet that is restored after the one with the identifier last, 0 for none.
+// pet that is loaded after the pet with the identifier last, 0 for none.
 func CheckNextID(id, last int64) error {
 	switch {
 	case id < 1 || id > MaxID:
@@ -67,5 +67,5 @@ func CheckNextID(id, last int64) error {
 	return nil
 }
 
-// ErrNotEmpty is the Invalid error of Restore into a store that holds pets.
+// ErrNotEmpty is the Invalid error of LoadWithIDs for a store that holds pets.
 var ErrNotEmpty = &Error{Kind: Invalid, Message: "the store holds animals already, and only an empty one can be restored into"}

@@ -80,11 +80,11 @@ type PetStore interface {
 	// It fails with Invalid where a pet's Validate does.
 	Load(ctx context.Context, pets iter.Seq2[NewPet, error]) (int, error)
 
-	// Restore is Load for pets that keep their identifiers, in a store that has
+	// LoadWithIDs is Load for pets that keep their identifiers, in a store that has
 	// none: pets created later have greater ones. It fails with Invalid where
 	// the store holds pets, and where the identifiers do not ascend from 1 or
 	// more up to MaxID.
-	Restore(ctx context.Context, pets iter.Seq2[Pet, error]) (int, error)
+	LoadWithIDs(ctx context.Context, pets iter.Seq2[Pet, error]) (int, error)
 }
 
 // Query selects pets.

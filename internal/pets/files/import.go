@@ -53,7 +53,7 @@ func (im *Import) Check(ctx context.Context) error {
 // store has stored: all, or none. A FileError is not the store's.
 func (im *Import) Store(ctx context.Context, st pets.PetStore) (int, error) {
 	if im.Reading.IDs {
-		return st.Restore(ctx, animals(im.second(ctx), func(r Row) pets.Pet { return r.Pet.WithID(r.ID) }))
+		return st.LoadWithIDs(ctx, animals(im.second(ctx), func(r Row) pets.Pet { return r.Pet.WithID(r.ID) }))
 	}
 	return st.Load(ctx, animals(im.second(ctx), func(r Row) pets.NewPet { return r.Pet }))
 }

@@ -28,9 +28,9 @@ func (s *Store) Load(ctx context.Context, animals iter.Seq2[pets.NewPet, error])
 	return len(all), nil
 }
 
-// Restore implements pets.PetStore.
-func (s *Store) Restore(ctx context.Context, animals iter.Seq2[pets.Pet, error]) (int, error) {
-	all, err := s.readAll(ctx, pets.Restoring(animals))
+// LoadWithIDs implements pets.PetStore.
+func (s *Store) LoadWithIDs(ctx context.Context, animals iter.Seq2[pets.Pet, error]) (int, error) {
+	all, err := s.readAll(ctx, pets.LoadingWithIDs(animals))
 	if err != nil {
 		return 0, err
 	}

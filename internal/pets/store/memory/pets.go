@@ -47,8 +47,8 @@ func (s *Store) lastID() int64 {
 	return s.pets[len(s.pets)-1].ID
 }
 
-// upTo returns how many of pets have id or a smaller identifier. Where there are
-// no gaps, which only a restored store and the pets of a status have, they are id.
+// upTo returns how many of animals have id or a smaller identifier. Without gaps they
+// are id. Only pets loaded with identifiers, and the pets of a status, have gaps.
 func upTo(animals []pets.Pet, id int64) int {
 	if n := min(max(id, 0), int64(len(animals))); n == 0 || animals[n-1].ID == n {
 		return int(n)

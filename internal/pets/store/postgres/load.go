@@ -33,10 +33,10 @@ func (s *Store) Load(ctx context.Context, animals iter.Seq2[pets.NewPet, error])
 	return s.load(ctx, pets.Loading(animals), false)
 }
 
-// Restore implements pets.PetStore. The table must be empty. The sequence
+// LoadWithIDs implements pets.PetStore. The table must be empty. The sequence
 // says nothing about that, because it also counts writes that were rolled back.
-func (s *Store) Restore(ctx context.Context, animals iter.Seq2[pets.Pet, error]) (int, error) {
-	return s.load(ctx, pets.Restoring(animals), true)
+func (s *Store) LoadWithIDs(ctx context.Context, animals iter.Seq2[pets.Pet, error]) (int, error) {
+	return s.load(ctx, pets.LoadingWithIDs(animals), true)
 }
 
 // load copies pets in one transaction, on a connection of its own: the pools have

@@ -30,7 +30,7 @@ func TestAStoreWhoseRequestsTheDatabaseRefusesIsNotReady(t *testing.T) {
 	}
 }
 
-func TestAStoreThatIsRestoredIntoStaysReady(t *testing.T) {
+func TestAStoreThatAnImportFillsStaysReady(t *testing.T) {
 	address := pgtest.Database(t)
 	s := open(t, address)
 	pgtest.Lock(t, address, "LOCK TABLE pets IN SHARE ROW EXCLUSIVE MODE")

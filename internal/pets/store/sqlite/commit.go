@@ -17,12 +17,12 @@ type committer struct {
 	gatherer gatherer
 	w        *writer
 	folder   *folder
-	health   *health
+	state    *fileState
 }
 
-func startCommitter(w *writer, f *folder, h *health) *committer {
+func startCommitter(w *writer, f *folder, state *fileState) *committer {
 	q := newQueue()
-	c := &committer{queue: q, gatherer: gatherer{queue: q}, w: w, folder: f, health: h}
+	c := &committer{queue: q, gatherer: gatherer{queue: q}, w: w, folder: f, state: state}
 	go c.run()
 	return c
 }
@@ -69,7 +69,7 @@ func (c *committer) run() {
 		}
 		c.gatherer.ended(len(batch))
 		reply(batch, c.judge(err))
-		if c.health.failure.Load() == nil {
+		if c.state.failure.Load() == nil {
 			c.judgeFold(c.folder.afterCommit())
 		}
 	}
@@ -92,7 +92,7 @@ const maxBusy = time.Minute
 // begin begins a transaction. While another process writes, as an import does
 // for seconds, it tries again, as long as somebody waits for the batch.
 func (c *committer) begin(batch []*job) error {
-	if failure := c.health.failure.Load(); failure != nil {
+	if failure := c.state.failure.Load(); failure != nil {
 		return failure
 	}
 	if err := c.folder.beforeWrite(); err != nil {
@@ -143,10 +143,10 @@ func (c *committer) commit(batch []*job) error {
 	if _, err := c.w.commit.Exec(); err != nil {
 		return c.undo(err)
 	}
-	c.health.commits.Add(1)
-	c.health.writes.Add(uint64(len(batch)))
-	c.health.diskFull.Store(false)
-	return c.health.files.stillThere()
+	c.state.commits.Add(1)
+	c.state.writes.Add(uint64(len(batch)))
+	c.state.diskFull.Store(false)
+	return c.state.files.stillThere()
 }
 
 // undo rolls back and returns the error that made it necessary, if any. SQLite may
@@ -166,9 +166,9 @@ func (c *committer) undo(cause error) error {
 // judge notes the error of a batch. After a fatal one nothing is written any
 // more.
 func (c *committer) judge(err error) error {
-	c.health.met(err)
+	c.state.met(err)
 	if isFatal(err) {
-		return c.health.fail(err)
+		return c.state.fail(err)
 	}
 	return err
 }
@@ -176,14 +176,14 @@ func (c *committer) judge(err error) error {
 // judgeFold ends all writing where the log could not be folded.
 func (c *committer) judgeFold(err error) {
 	if err != nil {
-		c.health.met(err)
-		_ = c.health.fail(err) // the next batch gets it
+		c.state.met(err)
+		_ = c.state.fail(err) // the next batch gets it
 	}
 }
 
 // foldLast folds the log once the committer has ended and there are no readers.
 func (c *committer) foldLast() {
-	if c.health.failure.Load() == nil {
+	if c.state.failure.Load() == nil {
 		c.judgeFold(c.folder.fold())
 	}
 }

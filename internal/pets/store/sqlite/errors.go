@@ -31,8 +31,9 @@ func translate(err error) error {
 	return &pets.Error{Kind: pets.Internal, Message: "the database failed", Err: err}
 }
 
-// isFatal reports whether this process must acknowledge no write after err. A failed fsync cannot be tried again: the kernel may have dropped the
-// pages, and reports the next fsync as a success.
+// isFatal reports whether this process must acknowledge no write after err. A failed
+// fsync cannot be tried again: the kernel may have dropped the pages, and reports the
+// next fsync as a success.
 func isFatal(err error) bool {
 	return isReplaced(err) || isDiskFailure(err) || dbfile.IsCorrupt(err)
 }

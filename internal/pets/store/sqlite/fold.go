@@ -23,7 +23,7 @@ const foldLog = "PRAGMA wal_checkpoint(PASSIVE)"
 // whether they were lost.
 type folder struct {
 	w        *writer
-	health   *health
+	state    *fileState
 	run      *sql.Stmt
 	pageSize int64
 	pages    int   // written to the log since all of it was folded
@@ -36,8 +36,8 @@ type folder struct {
 // many.
 const firstWarning = 64 << 20
 
-func newFolder(ctx context.Context, w *writer, h *health) (*folder, error) {
-	f := &folder{w: w, health: h, warnAt: firstWarning}
+func newFolder(ctx context.Context, w *writer, state *fileState) (*folder, error) {
+	f := &folder{w: w, state: state, warnAt: firstWarning}
 	f.run = w.prepare(ctx, foldLog)
 	if w.err != nil {
 		return nil, w.err
@@ -79,7 +79,7 @@ func (f *folder) fold() error {
 	case err == nil || dbfile.IsBusy(err): // readers, or another process that folds
 	case isFull(err):
 		f.full = err
-		f.health.met(err)
+		f.state.met(err)
 		return nil
 	default:
 		return fmt.Errorf("the log could not be folded into the file: %w", err)
@@ -90,11 +90,11 @@ func (f *folder) fold() error {
 
 // noteHeld notes how much of the log is not in the file after a fold.
 func (f *folder) noteHeld(bytes int64) {
-	f.health.held.Store(max(0, bytes))
+	f.state.held.Store(max(0, bytes))
 	if bytes < firstWarning {
 		f.warnAt = firstWarning
-	} else if bytes >= f.warnAt && f.health.notify != nil {
+	} else if bytes >= f.warnAt && f.state.notify != nil {
 		f.warnAt = 2 * bytes
-		f.health.notify(fmt.Sprintf("a process that reads keeps %d MiB of %s out of the database; it grows until that process ends its transaction (fuser names it)", bytes>>20, f.health.file+dbfile.LogSuffix))
+		f.state.notify(fmt.Sprintf("a process that reads keeps %d MiB of %s out of the database; it grows until that process ends its transaction (fuser names it)", bytes>>20, f.state.file+dbfile.LogSuffix))
 	}
 }

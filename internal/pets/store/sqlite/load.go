@@ -22,10 +22,10 @@ func (s *Store) Load(ctx context.Context, animals iter.Seq2[pets.NewPet, error])
 	return s.load(ctx, pets.Loading(animals), newIDs)
 }
 
-// Restore implements pets.PetStore. Final, too, rests on there having been no
+// LoadWithIDs implements pets.PetStore. Final, too, rests on there having been no
 // pet: identifiers only ascend.
-func (s *Store) Restore(ctx context.Context, animals iter.Seq2[pets.Pet, error]) (int, error) {
-	return s.load(ctx, pets.Restoring(animals), ownIDs)
+func (s *Store) LoadWithIDs(ctx context.Context, animals iter.Seq2[pets.Pet, error]) (int, error) {
+	return s.load(ctx, pets.LoadingWithIDs(animals), ownIDs)
 }
 
 // errRefused undoes the transaction because of pets, not of the database.

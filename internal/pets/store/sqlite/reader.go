@@ -94,7 +94,7 @@ func closePool(pool chan *reader) error {
 // readWith runs f with a reader of the pool. It waits for one no longer than ctx;
 // f itself is not interrupted, since it reads at most a page of pets, and SQLite's
 // interruption would cost a goroutine a query.
-func readWith(ctx context.Context, pool chan *reader, h *health, f func(*reader) error) error {
+func readWith(ctx context.Context, pool chan *reader, state *fileState, f func(*reader) error) error {
 	select {
 	case r, open := <-pool:
 		if !open {
@@ -102,7 +102,7 @@ func readWith(ctx context.Context, pool chan *reader, h *health, f func(*reader)
 		}
 		defer func() { pool <- r }()
 		err := f(r)
-		h.met(err)
+		state.met(err)
 		return translate(err)
 	case <-ctx.Done():
 		return pets.ErrGaveUp

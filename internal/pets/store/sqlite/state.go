@@ -21,30 +21,30 @@ func (s *Store) Ping(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return pets.ErrGaveUp
 	}
-	if err := s.health.check(); err != nil {
+	if err := s.state.check(); err != nil {
 		return &pets.FileFault{Err: err}
 	}
 	err := s.read(ctx, func(r *reader) error {
 		var pet, key sql.NullString
 		return r.ping.QueryRow().Scan(&pet, &key)
 	})
-	if damage := s.health.check(); damage != nil {
+	if damage := s.state.check(); damage != nil {
 		return &pets.FileFault{Err: damage}
 	}
 	return err
 }
 
 // Failed implements pets.Store.
-func (s *Store) Failed() <-chan error { return s.health.failed }
+func (s *Store) Failed() <-chan error { return s.state.failed }
 
 // Stats implements pets.StatsReporter.
 func (s *Store) Stats(ctx context.Context) pets.Stats {
 	stats := pets.Stats{
-		Commits:     s.health.commits.Load(),
-		Writes:      s.health.writes.Load(),
-		Corruptions: s.health.corruptions.Load(),
-		DiskFull:    s.health.diskFull.Load(),
-		LogHeld:     s.health.held.Load(),
+		Commits:     s.state.commits.Load(),
+		Writes:      s.state.writes.Load(),
+		Corruptions: s.state.corruptions.Load(),
+		DiskFull:    s.state.diskFull.Load(),
+		LogHeld:     s.state.held.Load(),
 	}
 	if info, err := os.Stat(s.file + dbfile.LogSuffix); err == nil {
 		stats.LogBytes = info.Size()

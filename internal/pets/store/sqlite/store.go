@@ -28,7 +28,7 @@ type Store struct {
 	writeDB   *sql.DB
 	readers   *readers
 	committer *committer // nil where the store is read-only
-	health    health
+	state     fileState
 	closing   sync.Once
 	closed    atomic.Bool
 }
@@ -59,7 +59,7 @@ func Open(ctx context.Context, path string, o Options) (*Store, error) {
 		return nil, errors.Join(dbfile.Explain(path, err), lock.Close())
 	}
 	s := &Store{file: file, held: lock}
-	s.health.file, s.health.notify, s.health.failed = file, o.Notify, make(chan error, 1)
+	s.state.file, s.state.notify, s.state.failed = file, o.Notify, make(chan error, 1)
 	if err := s.open(ctx, path); err != nil {
 		return nil, errors.Join(dbfile.Explain(path, err), lock.Close())
 	}
@@ -78,12 +78,12 @@ func (s *Store) open(ctx context.Context, path string) (err error) {
 	if err != nil {
 		return errors.Join(err, s.writeDB.Close())
 	}
-	folder, err := newFolder(ctx, w, &s.health)
+	folder, err := newFolder(ctx, w, &s.state)
 	if err == nil {
 		s.readers, err = openReaders(ctx, dbfile.Address(s.file, dbfile.ReaderPragmas))
 	}
 	if err == nil { // path may be a link, which may lead elsewhere one day
-		s.health.files, err = lookAt(path, s.file+dbfile.LogSuffix, s.file+dbfile.IndexSuffix)
+		s.state.files, err = lookAt(path, s.file+dbfile.LogSuffix, s.file+dbfile.IndexSuffix)
 	}
 	if err != nil {
 		if s.readers != nil {
@@ -91,7 +91,7 @@ func (s *Store) open(ctx context.Context, path string) (err error) {
 		}
 		return errors.Join(err, w.close(), s.writeDB.Close())
 	}
-	s.committer = startCommitter(w, folder, &s.health)
+	s.committer = startCommitter(w, folder, &s.state)
 	return nil
 }
 
@@ -110,12 +110,12 @@ func openReadOnly(ctx context.Context, path, file string) (*Store, error) {
 
 // read runs f with one of the readers that all share.
 func (s *Store) read(ctx context.Context, f func(*reader) error) error {
-	return readWith(ctx, s.readers.shared, &s.health, f)
+	return readWith(ctx, s.readers.shared, &s.state, f)
 }
 
 // readKey runs f with the reader that only looks up keys.
 func (s *Store) readKey(ctx context.Context, f func(*reader) error) error {
-	return readWith(ctx, s.readers.keys, &s.health, f)
+	return readWith(ctx, s.readers.keys, &s.state, f)
 }
 
 // write has the committer run apply in a transaction.
@@ -151,9 +151,9 @@ func (s *Store) Close() (err error) {
 // connection ends with the process.
 func (s *Store) closeWriter() error {
 	s.committer.foldLast()
-	if failure := s.health.failure.Load(); failure != nil && !isReplaced(failure) {
+	if failure := s.state.failure.Load(); failure != nil && !isReplaced(failure) {
 		select {
-		case err := <-s.health.failed:
+		case err := <-s.state.failed:
 			return err
 		default:
 			return nil

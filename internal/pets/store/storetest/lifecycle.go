@@ -113,7 +113,7 @@ func everyMethod(t tester, s pets.Store, pet int64, k pets.Key) map[string]error
 	_, errs["Pets"] = s.Pets(t.Context(), pets.Query{Limit: 1})
 	_, errs["Pets of a status"] = s.Pets(t.Context(), pets.Query{Status: pets.Sold, Limit: 1})
 	_, errs["Load"] = s.Load(t.Context(), sequence(newPets(1)))
-	_, errs["Restore"] = s.Restore(t.Context(), sequence(gappy(1)))
+	_, errs["LoadWithIDs"] = s.LoadWithIDs(t.Context(), sequence(gappy(1)))
 	_, errs["Key"] = s.Key(t.Context(), k.ID)
 	_, errs["Keys"] = s.Keys(t.Context())
 	_, errs["RevokeKey"] = s.RevokeKey(t.Context(), k.ID, noon)

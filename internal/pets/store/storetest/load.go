@@ -169,21 +169,21 @@ func aWalkAmongLoadsMeetsEveryPetFromBeforeItOnce(t *testing.T, open opener) {
 	}
 }
 
-func restore(t *testing.T, open opener) {
+func loadWithIDs(t *testing.T, open opener) {
 	runCases(t, open, []testCase{
-		{"Restored pets are the same, and later ones come behind them", restoredPetsAreTheSame},
-		{"Nothing is restored into a store that holds pets", nothingIsRestoredIntoAStoreThatHoldsPets},
-		{"A restore that ends early leaves an empty store", aRestoreThatEndsEarlyLeavesAnEmptyStore},
+		{"Pets loaded with identifiers are the same, and later pets come behind them", petsLoadedWithIDsAreTheSame},
+		{"Nothing is loaded with identifiers into a store that holds pets", nothingIsLoadedWithIDsIntoAStoreThatHoldsPets},
+		{"A load with identifiers that ends early leaves an empty store", aLoadWithIDsThatEndsEarlyLeavesAnEmptyStore},
 		{"After the last identifier there is none", afterTheLastIdentifierThereIsNone},
 		{"A load for which there are too few identifiers leaves nothing behind", aLoadWithTooFewIdentifiersLeavesNothingBehind},
-		{"Of restores at once one is granted", ofRestoresAtOnceOneIsGranted},
+		{"Of loads with identifiers at once one is granted", ofLoadsWithIDsAtOnceOneIsGranted},
 	})
 }
 
-func restoredPetsAreTheSame(t *testing.T, open opener) {
+func petsLoadedWithIDsAreTheSame(t *testing.T, open opener) {
 	s := open(t)
 	all := gappy(300)
-	mustRestore(t, s, all)
+	mustLoadWithIDs(t, s, all)
 	for _, pet := range all {
 		mustFind(t, s, pet)
 	}
@@ -203,18 +203,18 @@ func restoredPetsAreTheSame(t *testing.T, open opener) {
 	}
 }
 
-func nothingIsRestoredIntoAStoreThatHoldsPets(t *testing.T, open opener) {
+func nothingIsLoadedWithIDsIntoAStoreThatHoldsPets(t *testing.T, open opener) {
 	s := open(t)
 	all := mustCreateMany(t, s, 1)
-	n, err := s.Restore(t.Context(), sequence([]pets.Pet{{ID: 7, Status: pets.Sold}}))
-	wantKind(t, "restoring", err, pets.Invalid)
+	n, err := s.LoadWithIDs(t.Context(), sequence([]pets.Pet{{ID: 7, Status: pets.Sold}}))
+	wantKind(t, "loading with identifiers", err, pets.Invalid)
 	if n != 0 {
-		t.Errorf("restoring: got %d pets beside the error, want 0", n)
+		t.Errorf("loading with identifiers: got %d pets beside the error, want 0", n)
 	}
 	checkPage(t, s, all, pets.Query{Limit: 100})
 }
 
-func aRestoreThatEndsEarlyLeavesAnEmptyStore(t *testing.T, open opener) {
+func aLoadWithIDsThatEndsEarlyLeavesAnEmptyStore(t *testing.T, open opener) {
 	s := open(t)
 	for what, last := range map[string]pets.Pet{
 		"an identifier twice":      {ID: gappy(3)[2].ID, Status: pets.Sold},
@@ -226,17 +226,17 @@ func aRestoreThatEndsEarlyLeavesAnEmptyStore(t *testing.T, open opener) {
 		"a status there is not":    {ID: pets.MaxID, Status: "lost"},
 		"text that is not Unicode": {ID: pets.MaxID, Name: "\xff", Status: pets.Sold},
 	} {
-		_, err := s.Restore(t.Context(), ending(sequence(gappy(3)), last, nil))
+		_, err := s.LoadWithIDs(t.Context(), ending(sequence(gappy(3)), last, nil))
 		wantKind(t, what, err, pets.Invalid)
 		checkPage(t, s, nil, pets.Query{Limit: 1})
 	}
-	mustRestore(t, s, gappy(3))
+	mustLoadWithIDs(t, s, gappy(3))
 }
 
 func afterTheLastIdentifierThereIsNone(t *testing.T, open opener) {
 	s := open(t)
 	all := []pets.Pet{{ID: pets.MaxID - 1, Name: "last but one", Status: pets.Sold}}
-	mustRestore(t, s, all)
+	mustLoadWithIDs(t, s, all)
 	all = append(all, mustCreate(t, s, pets.NewPet{Name: "last", Status: pets.Sold}))
 	_, err := s.CreatePet(t.Context(), pets.NewPet{Name: "one more", Status: pets.Sold})
 	wantKind(t, "creating one more", err, pets.Internal)
@@ -248,16 +248,16 @@ func afterTheLastIdentifierThereIsNone(t *testing.T, open opener) {
 func aLoadWithTooFewIdentifiersLeavesNothingBehind(t *testing.T, open opener) {
 	s := open(t)
 	all := []pets.Pet{{ID: pets.MaxID - 300, Name: "last", Status: pets.Sold}}
-	mustRestore(t, s, all)
+	mustLoadWithIDs(t, s, all)
 	_, err := s.Load(t.Context(), sequence(newPets(400)))
 	wantKind(t, "loading", err, pets.Internal)
 	checkPage(t, s, all, pets.Query{Limit: 100})
 }
 
-func ofRestoresAtOnceOneIsGranted(t *testing.T, open opener) {
+func ofLoadsWithIDsAtOnceOneIsGranted(t *testing.T, open opener) {
 	s := open(t)
 	errs := make([]error, 4)
-	each(len(errs), func(i int) { _, errs[i] = s.Restore(t.Context(), sequence(gappy(200))) })
+	each(len(errs), func(i int) { _, errs[i] = s.LoadWithIDs(t.Context(), sequence(gappy(200))) })
 	granted := 0
 	for _, err := range errs {
 		if err == nil {
@@ -267,7 +267,7 @@ func ofRestoresAtOnceOneIsGranted(t *testing.T, open opener) {
 		wantKind(t, "the others", err, pets.Invalid)
 	}
 	if granted != 1 {
-		t.Errorf("got %d restores granted, want 1", granted)
+		t.Errorf("got %d loads granted, want 1", granted)
 	}
 	if got := mustWalk(t, s, "", 100, nil); !slices.Equal(got, gappy(200)) {
 		t.Errorf("got %d pets, want %d", len(got), 200)
@@ -338,9 +338,9 @@ func mustLoad(t tester, s pets.Store, animals []pets.NewPet) []pets.Pet {
 	return stored
 }
 
-func mustRestore(t tester, s pets.Store, animals []pets.Pet) {
+func mustLoadWithIDs(t tester, s pets.Store, animals []pets.Pet) {
 	t.Helper()
-	if n, err := s.Restore(t.Context(), sequence(animals)); err != nil || n != len(animals) {
-		t.Fatalf("restoring: got %d pets (error %v), want %d", n, err, len(animals))
+	if n, err := s.LoadWithIDs(t.Context(), sequence(animals)); err != nil || n != len(animals) {
+		t.Fatalf("loading with identifiers: got %d pets (error %v), want %d", n, err, len(animals))
 	}
 }

@@ -74,11 +74,11 @@ func everyPropertyIsKept(t *testing.T, open opener) {
 	}
 	read(t, "loaded", loaded)
 
-	restored := open(t)
-	if _, err := restored.Restore(t.Context(), sequence([]pets.Pet{p.WithID(7)})); err != nil {
-		t.Fatalf("restoring: got error %v, want none", err)
+	filled := open(t)
+	if _, err := filled.LoadWithIDs(t.Context(), sequence([]pets.Pet{p.WithID(7)})); err != nil {
+		t.Fatalf("loading with identifiers: got error %v, want none", err)
 	}
-	read(t, "restored", restored)
+	read(t, "loaded with identifiers", filled)
 
 	once := p
 	once.Idempotency = pets.Idempotency{KeyID: "caller", Key: "once"}

@@ -20,16 +20,16 @@ func random(t *testing.T, open func(*testing.T) pets.Store) {
 			// Closed here, not by t's clean-up alone, which comes after all checks.
 			defer mustClose(rt, m.Store)
 			rt.Repeat(map[string]func(*rapid.T){
-				"create a pet": m.createPet,
-				"load pets":    m.load,
-				"restore pets": m.restore,
-				"get a pet":    m.getPet,
-				"list":         m.list,
-				"walk":         m.walk,
-				"create a key": m.createKey,
-				"get a key":    m.getKey,
-				"revoke a key": m.revokeKey,
-				"list keys":    m.listKeys,
+				"create a pet":               m.createPet,
+				"load pets":                  m.load,
+				"load pets with identifiers": m.loadWithIDs,
+				"get a pet":                  m.getPet,
+				"list":                       m.list,
+				"walk":                       m.walk,
+				"create a key":               m.createKey,
+				"get a key":                  m.getKey,
+				"revoke a key":               m.revokeKey,
+				"list keys":                  m.listKeys,
 			})
 		})
 	})
@@ -124,7 +124,7 @@ func (m *model) load(t *rapid.T) {
 	m.pets = append(m.pets, mustLoad(t, m, animals)...)
 }
 
-func (m *model) restore(t *rapid.T) {
+func (m *model) loadWithIDs(t *rapid.T) {
 	drawn, valid := drawPets(t)
 	animals, last := make([]pets.Pet, len(drawn)), int64(0)
 	for i, p := range drawn {
@@ -132,11 +132,11 @@ func (m *model) restore(t *rapid.T) {
 		animals[i] = p.WithID(last)
 	}
 	if !valid || len(m.pets) > 0 {
-		_, err := m.Restore(t.Context(), sequence(animals))
-		wantKind(t, "restoring an invalid pet, or over others", err, pets.Invalid)
+		_, err := m.LoadWithIDs(t.Context(), sequence(animals))
+		wantKind(t, "loading an invalid pet with its identifier, or over others", err, pets.Invalid)
 		return
 	}
-	mustRestore(t, m, animals)
+	mustLoadWithIDs(t, m, animals)
 	m.pets = animals
 }
 

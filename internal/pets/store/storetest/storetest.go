@@ -23,7 +23,7 @@ func Run(t *testing.T, open func(t *testing.T) pets.Store) {
 		{"Pets", storingPets},
 		{"List", list},
 		{"Load", load},
-		{"Restore", restore},
+		{"LoadWithIDs", loadWithIDs},
 		{"Idempotency", idempotency},
 		{"Keys", keys},
 		{"Concurrency", concurrency},

@@ -10,9 +10,9 @@ import (
 	"example.com/petstore/internal/pets/store/sqlite/dbfile"
 )
 
-// health is the state of the file, as far as the store has learnt it. Readers, the
+// fileState is the state of the file, as far as the store has learnt it. Readers, the
 // committer and Ping share it.
-type health struct {
+type fileState struct {
 	file   string // the database
 	files  openedFiles
 	failed chan error           // has room for the one error it is sent
@@ -28,42 +28,42 @@ type health struct {
 }
 
 // met notes an error of SQLite.
-func (h *health) met(err error) {
+func (f *fileState) met(err error) {
 	switch _, primary := dbfile.Code(err); primary {
 	case lib.SQLITE_CORRUPT, lib.SQLITE_NOTADB:
-		h.corruptions.Add(1)
-		h.damage.CompareAndSwap(nil, &pets.Error{Kind: pets.Unavailable, Message: "the database is damaged; petstore verify says where", Err: err})
+		f.corruptions.Add(1)
+		f.damage.CompareAndSwap(nil, &pets.Error{Kind: pets.Unavailable, Message: "the database is damaged; petstore verify says where", Err: err})
 	case lib.SQLITE_FULL:
-		h.diskFull.Store(true)
+		f.diskFull.Store(true)
 	}
 }
 
 // fail notes that the store can no longer vouch for the writes that it acknowledges,
 // and returns the first reason. The next process is told of a disk that failed.
-func (h *health) fail(cause error) error {
+func (f *fileState) fail(cause error) error {
 	cause = nameOperation(cause)
 	failure := &pets.Error{Kind: pets.Internal, Message: "the database can no longer be written to", Err: cause}
-	if h.failure.CompareAndSwap(nil, failure) {
+	if f.failure.CompareAndSwap(nil, failure) {
 		if isDiskFailure(cause) {
-			if err := dbfile.MarkFailed(h.file, cause); err != nil {
+			if err := dbfile.MarkFailed(f.file, cause); err != nil {
 				failure.Err = fmt.Errorf("%w (and that could not be noted for the next start: %w)", cause, err)
 			}
 		}
-		h.failed <- failure
+		f.failed <- failure
 	}
-	return h.failure.Load()
+	return f.failure.Load()
 }
 
 // check returns why another replica could do better than this one, or nil. A
 // full disk is no such reason: reads go on.
-func (h *health) check() error {
-	if failure := h.failure.Load(); failure != nil {
+func (f *fileState) check() error {
+	if failure := f.failure.Load(); failure != nil {
 		return failure
 	}
-	if err := h.files.stillThere(); err != nil {
-		return h.fail(err)
+	if err := f.files.stillThere(); err != nil {
+		return f.fail(err)
 	}
-	if damage := h.damage.Load(); damage != nil {
+	if damage := f.damage.Load(); damage != nil {
 		return damage
 	}
 	return nil
