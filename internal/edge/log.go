@@ -55,7 +55,7 @@ func (e *edge) severity(x *exchange, err error) (slog.Level, int) {
 	switch {
 	case panicked:
 		return slog.LevelError, status
-	case err != nil && x.clientLeft() && (status < http.StatusBadRequest || status == http.StatusServiceUnavailable):
+	case err != nil && x.clientLeft() && (status < http.StatusBadRequest || status == http.StatusServiceUnavailable || errors.Is(err, context.Canceled)):
 		return slog.LevelInfo, statusClientLeft
 	case isProbe(x.Path()) && err == nil:
 		return slog.LevelDebug, status // it comes every few seconds

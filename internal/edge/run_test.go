@@ -139,6 +139,7 @@ func TestARunThatMakesNoSenseEndsBeforeAnyPortIsTaken(t *testing.T) {
 		{"--addr 8080", "", constructed(), 2, `test: --addr "8080": give HOST:PORT`},
 		{"", "TEST_DRAIN=soon", constructed(), 2, `test: TEST_DRAIN="soon", which stands for --drain: give a number and its unit`},
 		{"--rate-limit -1", "", constructed(), 2, "--rate-limit must be 0 or more"},
+		{"--drain -1s", "", constructed(), 2, "--drain must be 0 or more"},
 		{"--max-in-flight 0", "", constructed(), 2, "--max-in-flight 0 must be 1 or more"},
 		{"--pprof", "", constructed(), 2, "--pprof needs --admin-addr"},
 		{"--tls-cert a.pem", "", constructed(), 2, "--tls-cert needs --tls-key"},

@@ -77,6 +77,9 @@ func (s *Settings) checkLimits() error {
 	if !(s.RateLimit >= 0) || math.IsInf(s.RateLimit, 0) {
 		return errors.New("--rate-limit must be 0 or more requests a second")
 	}
+	if s.Drain < 0 {
+		return errors.New("--drain must be 0 or more")
+	}
 	return server.CheckMaxConnections(s.MaxConnections)
 }
 
