@@ -1,10 +1,14 @@
 package edge
 
 import (
+	"errors"
+	"fmt"
 	"net"
 	"net/netip"
 
 	"github.com/labstack/echo/v4"
+
+	"example.com/petstore/internal/edge/limit"
 )
 
 // largeResponse is from where on a response counts against Limits.ResponseBytes.
@@ -55,7 +59,10 @@ func (x *exchange) take(size int) error {
 	if n < largeResponse {
 		return nil
 	}
-	if err := x.pool.responses.Take(x.payer, n); err != nil {
+	switch err := x.pool.responses.Take(x.payer, n); {
+	case errors.Is(err, limit.ErrTooLarge):
+		return internal(fmt.Errorf("a response of %d bytes: %w; raise Limits.LargestResponse, or Limits.ResponseBytes where it is set", n, err))
+	case err != nil:
 		return unavailable(err)
 	}
 	x.responseBytes = n

@@ -122,7 +122,7 @@ func refused(status int, code, message string, cause error) *problem {
 	case status == http.StatusInternalServerError:
 		return internal(cause)
 	case status < 400 || status > 599 || code == "" || message == "":
-		return internal(fmt.Errorf("the service refused with status %d, code %q, message %q, which is no error of HTTP (%w)", status, code, message, cause))
+		return internal(errors.Join(fmt.Errorf("the service refused with status %d, code %q, message %q, which is no error of HTTP", status, code, message), cause))
 	}
 	return &problem{status: status, code: code, message: message, cause: cause}
 }

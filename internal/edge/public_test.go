@@ -1,7 +1,11 @@
 package edge
 
 import (
+	"bytes"
 	"context"
+	"errors"
+	"fmt"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -217,9 +221,12 @@ func wantGauge(t *testing.T, registry *prometheus.Registry, name string, want fl
 func TestAGeneratedResponseCountsInTheBudgetOfBytes(t *testing.T) {
 	registry := prometheus.NewRegistry()
 	size := 0
+	var log bytes.Buffer
 	h := shelfOf(t, func(context.Context, string) (any, error) { return text(strings.Repeat("x", size)), nil },
-		func(s *Service) { s.Limits.ResponseBytes, s.Metrics = 4*4*(32<<10), registry }) // a quarter is the public's, of which one has a quarter
-	for _, c := range []struct{ size, want int }{{0, 200}, {100, 200}, {20 << 10, 200}, {32 << 10, 200}, {33 << 10, 503}, {32 << 10, 200}} {
+		func(s *Service) { // a quarter is the public's, of which one has a quarter
+			s.Limits.ResponseBytes, s.Metrics, s.Logger = 4*4*(32<<10), registry, slog.New(slog.NewTextHandler(&log, nil))
+		})
+	for _, c := range []struct{ size, want int }{{0, 200}, {100, 200}, {20 << 10, 200}, {32 << 10, 200}, {33 << 10, 500}, {32 << 10, 200}} {
 		size = c.size
 		w := get(h, "GET /open", somewhere)
 		if w.Code != c.want || c.want == 200 && w.Body.Len() != c.size {
@@ -228,7 +235,7 @@ func TestAGeneratedResponseCountsInTheBudgetOfBytes(t *testing.T) {
 		if got := w.Header().Get("X-Books"); (got == "many") != (c.want == 200) {
 			t.Errorf("X-Books of the %d: got %q, want it with the books alone", w.Code, got)
 		}
-		if c.want == 503 && (!strings.Contains(w.Body.String(), `"unavailable"`) || w.Header().Get("Content-Type") != mediaTypeJSON) {
+		if c.want == 500 && (!strings.Contains(w.Body.String(), `"internal"`) || !strings.Contains(log.String(), "Limits.LargestResponse") || w.Header().Get("Content-Type") != mediaTypeJSON) {
 			t.Errorf("the refusal: got %s %s, want an Error", w.Header(), w.Body)
 		}
 		wantGauge(t, registry, "test_response_bytes_in_flight", 0)
@@ -286,5 +293,35 @@ func TestA415ToAPatchSaysWhatAPatchMayBe(t *testing.T) {
 	w := newRecorder(t).send(t, "PATCH /crates/1", "x", "Content-Type: text/plain", "Content-Type: x")
 	if got := w.Header().Get("Accept-Patch"); w.Code != 415 || got != mediaTypeJSON {
 		t.Errorf("got %d with Accept-Patch %q, want 415 with %s", w.Code, got, mediaTypeJSON)
+	}
+}
+
+// A method that gives up since its client left returns the error of its context, as
+// database/sql does. That is no fault of the service.
+func TestAMethodThatStopsForAClientThatLeftIsA499AtInfo(t *testing.T) {
+	for name, c := range map[string]struct {
+		leaves bool
+		err    error
+		want   string
+	}{
+		"a client that left":         {true, fmt.Errorf("reading: %w", context.Canceled), "level=INFO msg=request method=GET route=/v1/open path=/v1/open status=499"},
+		"a fault, and a client left": {true, errors.New("on fire"), "level=ERROR msg=request method=GET route=/v1/open path=/v1/open status=500"},
+		"a client that waits":        {false, context.Canceled, "level=ERROR msg=request method=GET route=/v1/open path=/v1/open status=500"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var log bytes.Buffer
+			ctx, leave := context.WithCancel(t.Context())
+			defer leave()
+			h := shelfOf(t, func(context.Context, string) (any, error) {
+				if c.leaves {
+					leave()
+				}
+				return nil, c.err
+			}, func(s *Service) { s.Logger = slog.New(slog.NewTextHandler(&log, nil)) })
+			h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(ctx, "GET", "/v1/open", nil))
+			if !strings.Contains(log.String(), c.want) {
+				t.Errorf("got %s, want %s", &log, c.want)
+			}
+		})
 	}
 }

@@ -167,5 +167,8 @@ func TestAServiceHasErrorsOfItsOwn(t *testing.T) {
 		if got := strings.TrimSpace(strconv.Itoa(w.Code) + " " + w.Body.String()); got != c.want {
 			t.Errorf("%v: got %s, want %s", c.err, got, c.want)
 		}
+		if strings.Contains(c.err.Error(), "%!") {
+			t.Errorf("for the log: got %v, want it without verbs", c.err)
+		}
 	}
 }

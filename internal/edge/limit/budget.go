@@ -10,6 +10,9 @@ import (
 // ErrSpent is why bytes were refused: others hold too many, or the same key does.
 var ErrSpent = errors.New("too many bytes of responses are on their way")
 
+// ErrTooLarge is why bytes were refused that one key can never hold.
+var ErrTooLarge = errors.New("the response is larger than the share of one key")
+
 // keyShare is the part of a budget that one key may hold: a quarter.
 const keyShare = 4
 
@@ -33,14 +36,18 @@ type Budget struct {
 // NewBudget returns a budget of most bytes.
 func NewBudget(most int64) *Budget { return &Budget{most: most, byKey: map[string]int64{}} }
 
-// Take takes n bytes for the key, or fails with ErrSpent. Without an error, Give
-// must follow.
+// Take takes n bytes for the key, or fails: with ErrTooLarge where trying again is in
+// vain, or else with ErrSpent. Without an error, Give must follow.
 func (b *Budget) Take(key string, n int64) error {
 	if b == nil {
 		return nil
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if n > b.most/keyShare {
+		b.refused++
+		return ErrTooLarge
+	}
 	if b.held+n > b.most || b.byKey[key]+n > b.most/keyShare {
 		b.refused++
 		return ErrSpent

@@ -136,6 +136,7 @@ func TestNoKeyHoldsMoreThanAQuarterOfTheBudget(t *testing.T) {
 		n    int64
 		want error
 	}{
+		{"a", 26, ErrTooLarge},
 		{"a", 20, nil},
 		{"a", 6, ErrSpent},
 		{"a", 5, nil},
@@ -153,7 +154,7 @@ func TestNoKeyHoldsMoreThanAQuarterOfTheBudget(t *testing.T) {
 	if err := b.Take("a", 25); err != nil {
 		t.Errorf("after all was given back: got %v, want it taken", err)
 	}
-	if got, want := b.Stats(), (BudgetStats{Held: 100, Most: 100, Refused: 2}); got != want {
+	if got, want := b.Stats(), (BudgetStats{Held: 100, Most: 100, Refused: 3}); got != want {
 		t.Errorf("Stats: got %+v, want %+v", got, want)
 	}
 	for key, n := range map[string]int64{"a": 25, "b": 25, "c": 25, "d": 24, "e": 1} {

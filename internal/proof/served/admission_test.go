@@ -162,7 +162,7 @@ func TestLargeResponsesInFlightHaveABudget(t *testing.T) {
 		}
 	}
 	s.get(t, petsPath+"?limit=4").wants(t, 200, "", "")
-	s.get(t, petsPath+"?limit=5").wants(t, 503, "unavailable", "")
+	s.get(t, petsPath+"?limit=5").wants(t, 500, "internal", "") // no wait would help
 	s.get(t, petsPath+"?limit=4").wants(t, 200, "", "")
 	wantFigure(t, registry, "petstore_response_bytes_in_flight", 0)
 	wantFigure(t, registry, "petstore_response_bytes_limit", 1<<20)
