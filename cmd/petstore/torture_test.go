@@ -119,8 +119,8 @@ func TestTortureARollingRestart(t *testing.T) {
 }
 
 // startPatientLoad starts clients that send a request again, with the same
-// idempotency key, until it has a final response: Patroni takes longer to find
-// a new leader than any one request may.
+// idempotency key, until it has a final response. Patroni takes longer to find a new
+// leader than a request may take.
 func startPatientLoad(t *testing.T, clients int, route func(n int) *replica) *load {
 	l := &load{route: route, keyed: true, stop: make(chan struct{}), acknowledged: map[string]int64{}, last: time.Now()}
 	for i := range clients {

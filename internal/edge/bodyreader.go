@@ -46,9 +46,9 @@ func BodyReader[T any](document []byte, operationID string) (read func(text []by
 }
 
 // readValue decodes a JSON text and holds its value against s. fault is the client's
-// sentence, or "". whole names all of the text in it. also, if there is one, looks at
-// the value first and returns a fault of its own: a property that is misspelt is also
-// one that is missing, and only the former helps.
+// sentence, or "". whole names all of the text in it. also may be nil. It looks at
+// the value first and returns a fault of its own: a misspelt property is also a
+// missing one, and only the first of these faults helps.
 func readValue(s *schema.Schema, text []byte, whole string, also func(value any) string) (value any, fault string) {
 	value, fault = decodeJSON(text)
 	if fault != "" {

@@ -46,9 +46,9 @@ type edge struct {
 	docs     *docs.Site
 }
 
-// New returns the handler of a service. It fails where a field is missing, where the
-// document is not valid or asks for something that the edge cannot do, and where the
-// generated code has other operations than the document.
+// New returns the handler of a service. It fails where a field is missing, and where
+// the document is not valid or asks for something that the edge cannot do. It also
+// fails where the generated code has other operations than the document.
 func New(s Service) (http.Handler, error) {
 	e, err := newEdge(s)
 	if err != nil {

@@ -105,9 +105,9 @@ var (
 	}
 )
 
-// Refuse returns the error of a method, or of Authorize, that a client hears with
-// this status (400 to 599), code (lower_snake_case) and message (one plain sentence
-// for the developer of the client).
+// Refuse returns an error for a method, or for Authorize, that becomes a response
+// with this status (400 to 599), code and message. The code is in lower_snake_case.
+// The message is a plain sentence for the developer of the client.
 func Refuse(status int, code, message string) error { return refused(status, code, message, nil) }
 
 // Unavailable returns the error of a method that could do nothing now, and for which

@@ -23,9 +23,9 @@ type Environment struct {
 	StderrIsTerminal bool // lines of the log are then text
 }
 
-// Run runs a service as the program of this process: it reads flags and, for each, a
-// variable that begins with the service's name, serves until SIGTERM or SIGINT, and
-// returns the exit status for os.Exit. -h says which flags there are.
+// Run runs a service as the program of this process. It reads flags and, for each, a
+// variable that begins with the service's name. It serves until SIGTERM or SIGINT,
+// and returns the exit status for os.Exit. -h says which flags there are.
 func Run(s Service) int {
 	terminal := false
 	if info, err := os.Stderr.Stat(); err == nil {

@@ -75,9 +75,9 @@ type Service struct {
 }
 
 // Limits bound the work that a Service does at one time. Where the document has
-// operations with security: [], a quarter of all room is for those alone, the rest for
-// callers with a key; the rate is then that of a client's address, or of its network
-// of 64 bits in IPv6.
+// operations with security: [], a quarter of all room is for these operations alone,
+// and the rest for callers with a key. The rate of such an operation is that of a
+// client's address, or of its network of 64 bits in IPv6.
 type Limits struct {
 	Calls int     // calls of methods under way; as many again, twice, may wait; 0: 256
 	Rate  float64 // requests a second of one key; 0: any number

@@ -12,8 +12,8 @@ import (
 //
 // Calls beyond the bound wait in a queue of their key, and the keys take turns, so
 // that a key with many calls delays its own and no others. A semaphore of
-// golang.org/x/sync, which serves all calls in the order they came, was tried: the first
-// list of a new key beside 32 readers of large pages took three times as long.
+// golang.org/x/sync, which serves all calls in the order they came, was tried. The
+// first list of a new key beside 32 readers of large pages took three times as long.
 type Rows struct {
 	most int64
 

@@ -41,8 +41,8 @@ func UntilSignal(parent context.Context) (ctx context.Context, stop func()) {
 }
 
 // ExitStatus returns the exit status of a program that ends with err, as a shell
-// would have it: 0 without one, 2 for a command line that makes no sense, 128 and
-// the signal's number after a signal, else 1.
+// would have it: 0 without an error, and 2 for a command line that makes no sense.
+// After a signal it is 128 and the signal's number, else 1.
 func ExitStatus(err error) int {
 	if err == nil {
 		return 0

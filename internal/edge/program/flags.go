@@ -12,8 +12,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// Judged is the value of a flag that is judged as it is read, so that a value that
-// makes no sense is an error of the command line, before anything is done.
+// Judged is the value of a flag that is judged as it is read. So a value that makes
+// no sense is an error of the command line, before anything is done.
 type Judged struct {
 	To     *string
 	Kind   string             // of value, for -h

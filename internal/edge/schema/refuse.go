@@ -198,7 +198,7 @@ func checkUnion(s *openapi3.Schema) error {
 }
 
 // checkRecursion refuses a union that contains itself if kin-openapi reads its values
-// more than once: each level of a value then doubles the time, and a body has
+// more than once. Each level of a value then doubles the time, and a body may have
 // thousands of levels. kin-openapi tries each member unless a discriminator names
 // one. It reads the member that it has found a second time in anyOf, and also in
 // oneOf where a property is readOnly.

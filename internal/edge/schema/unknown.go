@@ -8,9 +8,9 @@ import (
 )
 
 // Unknown returns the first property of value, by name, that no schema names and that
-// is therefore ignored: its place, its name, and the names that are known there, in
-// order. Where there is none, the name is "" and ok is false. Where value keeps no
-// member of a oneOf or anyOf, no property below it is called unknown.
+// is therefore ignored. It returns its place, its name, and the names that are known
+// there, in order. Where there is none, the name is "" and ok is false. Where value
+// keeps no member of a oneOf or anyOf, no property below it is called unknown.
 func (s *Schema) Unknown(value any) (v *Violation, name string, known []string, ok bool) {
 	return s.unknown(value, []*openapi3.Schema{s.document})
 }

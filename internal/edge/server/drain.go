@@ -28,10 +28,12 @@ const (
 
 var closing = []string{"close"} // shared so that setting it costs nothing
 
-// endsConnections adds Connection: close to a response that must be the last of its
-// connection: every response of a draining server, for which HTTP/2 sends a GOAWAY,
-// the response to a request whose length a proxy may see otherwise, and a response on
-// a connection whose streams are reset too often.
+// endsConnections adds Connection: close, for which HTTP/2 sends a GOAWAY, to a response
+// that must be the last of its connection:
+//
+//   - every response of a draining server,
+//   - the response to a request whose length a proxy may see otherwise,
+//   - a response on a connection whose streams are reset too often.
 func (s *Server) endsConnections(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if s.draining.Load() || ambiguous(r) {
@@ -45,11 +47,11 @@ func (s *Server) endsConnections(next http.Handler) http.Handler {
 	})
 }
 
-// ambiguous reports whether a proxy may take the request for another: the connection
-// of a request that has both Content-Length and Transfer-Encoding, or the latter with
-// HTTP/1.0, must be closed after the response (RFC 9112, section 6.1). net/http removes
-// these fields before a handler sees the request, so every request counts that is
-// chunked or of HTTP/1.0. HTTP/2 has its own frames, and neither.
+// ambiguous reports whether a proxy may take the request for another. A request may
+// have both Content-Length and Transfer-Encoding, or the latter with HTTP/1.0. Its
+// connection must be closed after the response (RFC 9112, section 6.1). net/http
+// removes these fields before a handler sees the request, so every request counts
+// that is chunked or of HTTP/1.0. HTTP/2 has its own frames, and neither.
 func ambiguous(r *http.Request) bool {
 	return len(r.TransferEncoding) > 0 || !r.ProtoAtLeast(1, 1)
 }

@@ -1,8 +1,9 @@
-// Package files reads and writes files of pets: CSV (RFC 4180) whose first line
-// names the columns, and NDJSON, an object a line. It imports files into a store and
-// exports a store to files. Each row is made a body of a request that creates its
-// pet, and the service's own code reads it (Body): so a row is accepted exactly where
-// POST /v1/pets accepts it. It knows no store in particular and nothing of HTTP.
+// Package files reads and writes files of pets: CSV (RFC 4180) whose first line names
+// the columns, and NDJSON, an object a line. It imports files into a store and
+// exports a store to files. Each row becomes the body of a request that creates its
+// pet, and the service's own code reads the body (Body). So a row is accepted exactly
+// where POST /v1/pets accepts it. It knows no store in particular and nothing of
+// HTTP.
 package files
 
 import (

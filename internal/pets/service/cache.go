@@ -2,9 +2,9 @@ package service
 
 import "sync"
 
-// A response that is final need not be made again. The two caches save the work of the
-// store and the encoding: a twelfth of the processor time of a list from memory, and
-// more than half of a list from a file (make bench-scale).
+// A response that is final need not be made again. The two caches save the work of
+// the store and the encoding. That is a twelfth of the processor time of a list from
+// memory, and more than half of a list from a file (make bench-scale).
 
 // cacheBytes bounds each cache, roughly: some 5,000 pets, and some 400 pages of 20.
 const cacheBytes = 1 << 20

@@ -33,9 +33,9 @@ func MustExist(o *sqlite.Options) { o.MustExist = true }
 // refused.
 func ReadOnly(o *sqlite.Options) { o.ReadOnly = true }
 
-// Notify has Open call made with the path of an SQLite store that it made, and warn
-// with each fault that the operator should mend, a sentence: for example that other
-// users may read the file.
+// Notify has Open call made with the path of an SQLite store that it made. Open calls
+// warn with a sentence for each fault that the operator should mend, such as a file
+// that other users may read.
 func Notify(made, warn func(string)) Option {
 	return func(o *sqlite.Options) { o.Made, o.Notify = made, warn }
 }

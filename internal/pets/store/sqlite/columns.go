@@ -52,9 +52,9 @@ const (
 	ownIDs = "?"
 )
 
-// insertPets returns the statement that inserts so many rows. A row of such a statement
-// costs a third less than a statement of its own: SQLite keeps the last identifier that
-// it gave in a table, which it then writes once.
+// insertPets returns the statement that inserts so many rows. A row of such a
+// statement costs a third less than a statement of its own. SQLite keeps the last
+// identifier that it gave in a table, and a statement writes that table once.
 func insertPets(ids string, rows int) string {
 	row := "(" + ids + ", " + placeholders + ")"
 	return "INSERT INTO pets (" + petColumns + ") VALUES " + strings.Repeat(row+", ", rows-1) + row

@@ -11,9 +11,9 @@ import (
 	"example.com/petstore/internal/pets"
 )
 
-// These tests run in bubbles of testing/synctest: synctest.Wait returns once
-// every caller waits for the committer and the committer for the test, so that
-// which jobs share a transaction is no matter of luck.
+// These tests run in bubbles of testing/synctest. synctest.Wait returns once every
+// caller waits for the committer and the committer for the test. So the jobs that
+// share a transaction are not a matter of luck.
 
 func TestWritesThatWaitShareOneCommit(t *testing.T) {
 	for _, c := range []struct{ waiting, commits int }{

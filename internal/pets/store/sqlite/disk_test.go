@@ -306,8 +306,9 @@ func TestPagesLostWhileAShellReadsAreFoundOnceItEnds(t *testing.T) {
 }
 
 // readAsAShell reads in a transaction, and ends that and then itself when it is told.
-// The kernel tells each process that had the file open of the lost pages: SQLite folds
-// the log when the last of them closes it, and leaves it where that fails.
+// The kernel tells each process that had the file open of the lost pages. SQLite
+// folds the log when the last process closes the file, and leaves the log where that
+// fails.
 func readAsAShell(ctx context.Context, path string) error {
 	if err := disktest.Mount(func(c disktest.Call) disktest.Fault {
 		if c == (disktest.Call{Op: disktest.Sync}) {

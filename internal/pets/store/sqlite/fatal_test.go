@@ -32,10 +32,10 @@ func TestAWriteErrorOfTheKernelEndsWritingButNotReading(t *testing.T) {
 	checkLedger(t, path, ledger)
 }
 
-// createUntilTheFileMayNotGrow has the kernel refuse to let a file of this
-// process grow past what the log has now and a little: SQLite meets EFBIG,
-// which it takes for an I/O error, as it does with EIO of a broken disk. The
-// limit is taken back afterwards, and the store must not believe in it.
+// createUntilTheFileMayNotGrow has the kernel refuse to let a file of this process
+// grow much past the log's size. SQLite meets EFBIG, which it takes for an I/O error,
+// like EIO of a broken disk. The limit is taken back afterwards, and the store must
+// not believe in it.
 func createUntilTheFileMayNotGrow(ctx context.Context, path string) error {
 	signal.Ignore(syscall.SIGXFSZ)
 	s, err := sqlite.Open(ctx, path, sqlite.Options{})

@@ -91,8 +91,8 @@ func closePool(pool chan *reader) error {
 	return errors.Join(errs...)
 }
 
-// readWith runs f with a reader of the pool. It waits for one no longer than ctx;
-// f itself is not interrupted, since it reads at most a page of pets, and SQLite's
+// readWith runs f with a reader of the pool. It waits for a reader no longer than
+// ctx. f itself is not interrupted: it reads at most a page of pets, and SQLite's
 // interruption would cost a goroutine a query.
 func readWith(ctx context.Context, pool chan *reader, state *fileState, f func(*reader) error) error {
 	select {

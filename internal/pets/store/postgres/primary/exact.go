@@ -53,9 +53,9 @@ func (p position) reached(r pgx.BatchResults) error {
 }
 
 // sendExact runs reads on a standby. It returns nil if the snapshots of the reads
-// have all that the primary showed at that position: the standby had replayed it
-// before, and was the primary's standby to the end. A read that met a row of a
-// transaction that had not ended at its own position gets errNewer. Every other
+// have all that the primary showed at that position. The standby had replayed the log
+// up to there before, and was the primary's standby to the end. A read that met a row
+// of a transaction that had not ended at its own position gets errNewer. Every other
 // result is what the primary would have returned then.
 //
 // This holds only for rows that never change and are never deleted: xmin does not tell

@@ -9,8 +9,8 @@ import (
 )
 
 // visibleResults are results of a statement with the column xmin at the end, which
-// Query hides. It notes a row that the primary may not show yet: a standby shows a
-// commit as soon as it has replayed it, and the primary only once the wait for a
+// Query hides. It notes a row that the primary may not show yet. A standby shows a
+// commit as soon as it has replayed it. The primary shows it only once the wait for a
 // standby is over.
 type visibleResults struct {
 	pgx.BatchResults

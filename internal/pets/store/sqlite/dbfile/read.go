@@ -118,7 +118,7 @@ func Copy(ctx context.Context, path, file, target string) (err error) {
 
 // ReadingAddress returns the driver's address of a file that is only read; path is
 // its name for messages. Where this user may write to the file, the connections only
-// promise to write nothing: SQLite needs its other files to read beside a server, and
+// promise to write nothing. SQLite needs its other files to read beside a server, and
 // removes them in the end. Else, as on a read-only file system, there can be no
 // server and no log beside the file.
 func ReadingAddress(path, file string) (string, error) {

@@ -14,10 +14,10 @@ import (
 	"example.com/petstore/internal/pets/wholefile"
 )
 
-// Backup writes the database at path, as it is at one moment, to a file of its own:
-// mode 0600, without a log beside it, checked before it has its name. It runs beside
-// servers and comes to an end however much they write; their log grows meanwhile.
-// replace allows it to take the place of a file.
+// Backup writes the database at path, as it is at one moment, to a file of its own.
+// The file has mode 0600 and no log beside it, and is checked before it has its name.
+// It runs beside servers and comes to an end however much they write; their log grows
+// meanwhile. replace allows it to take the place of a file.
 func Backup(ctx context.Context, path, target string, replace bool) (report Report, err error) {
 	file, err := dbfile.Find(path)
 	if err != nil {
