@@ -275,7 +275,7 @@ bench-report: ## write the tables and charts of the documents from the measured 
 	go run ./internal/proof/bench/report
 
 torture: ## kill leaders of a Patroni cluster, primaries and replicas under load, for ROUNDS (3)
-	ROUNDS=$(ROUNDS) go test -count=1 -tags postgres,torture -run Torture -v -timeout 30m ./cmd/petstore
+	ROUNDS=$(ROUNDS) go test -count=1 -tags postgres,torture -run Torture -v -timeout 30m ./cmd/petstore ./internal/pets/store/postgres
 
 soak: build ## everything at once, for SOAK (1h): load, kills, full disks, failovers, backups
 	SOAK=$(SOAK) SEED=$(SEED) go test -count=1 -tags postgres,torture -timeout 0 -v ./internal/proof/soak

@@ -193,10 +193,6 @@ $$ BEGIN PERFORM pg_sleep(0.03); RETURN pg_catalog.pg_last_wal_replay_lsn(); END
 		}
 		r.wantServing(t, r.one)
 	})
-	t.Run("one is rebuilt", func(t *testing.T) {
-		r.during(t, func() { r.one.Rebuild(t, r.primary, "one") })
-		r.wantServing(t, r.one)
-	})
 	t.Run("one is promoted", func(t *testing.T) {
 		r.primary.Configure(t, map[string]string{"synchronous_standby_names": bothStandbys})
 		var once sync.Once
