@@ -9,7 +9,7 @@ import (
 	"example.com/petstore/internal/pets/web"
 )
 
-// variables are those that stand in for flags.
+// variables are the variables of the environment that stand in for flags.
 const variables = program.Variables(web.Name)
 
 // known returns the variables of the commands from cmd down, and those that are no

@@ -36,7 +36,7 @@ type exchange struct {
 	held          *heldBack
 }
 
-// QueryParams replaces Echo's own reading, which drops what it cannot read.
+// QueryParams replaces Echo's own reading, which drops parameters that it cannot read.
 func (x *exchange) QueryParams() url.Values { return x.query }
 
 // QueryParam replaces Echo's, for the same reason.

@@ -22,7 +22,7 @@ type Options struct {
 }
 
 // New returns a logger that writes to w, and the function that ends it. Lines
-// wait for at most batchDelay; end writes those that still do. The program calls
+// wait for at most batchDelay; end writes the lines that still wait. The program calls
 // end before it exits, deferred, so that a panic does so too. If w is not read,
 // end gives up after endTimeout.
 func New(w io.Writer, o Options) (logger *slog.Logger, end func()) {

@@ -58,8 +58,8 @@ func (s *Schema) applying(list, schemas []*openapi3.Schema, value any) []*openap
 	return list
 }
 
-// propertySchemas returns what schemas say of a property: those that name it,
-// or else those that keep properties without a name.
+// propertySchemas returns the schemas of a property: from the schemas that name it,
+// or else from the schemas that keep properties without a name.
 func propertySchemas(schemas []*openapi3.Schema, name string) (known []*openapi3.Schema) {
 	for _, d := range schemas {
 		if ref := d.Properties[name]; ref != nil {

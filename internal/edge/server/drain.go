@@ -58,7 +58,7 @@ func ambiguous(r *http.Request) bool {
 
 // end drains the server and ends it. accepting is closed once no new connection
 // comes: until then finish might find none left, and Shutdown, called too early,
-// reset those that wait at the port.
+// reset the connections that wait at the port.
 func (s *Server) end(ctx context.Context, server *http.Server, accepting <-chan struct{}) error {
 	drain := s.cfg.Drain(context.Cause(ctx))
 	s.draining.Store(true)

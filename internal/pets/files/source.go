@@ -114,7 +114,7 @@ func (s *Source) errChanged() error {
 	return fmt.Errorf("%s has changed while it was read", s.name)
 }
 
-// reader reads the file's bytes, or those that gzip has made of them.
+// reader reads the file's bytes, uncompressed where gzip has compressed them.
 func (s *Source) reader(ctx context.Context, from io.Reader) (io.Reader, error) {
 	s.hash, s.read = sha256.New(), 0
 	file := bufio.NewReaderSize(io.TeeReader(&interruptible{ctx: ctx, from: from}, io.MultiWriter(s.hash, (*counter)(&s.read))), readSize)

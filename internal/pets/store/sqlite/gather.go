@@ -23,7 +23,7 @@ const (
 type gatherer struct {
 	queue   *queue
 	next    *job      // exclusive, and so the first job of the next batch
-	callers int       // of the last batches, and of those who waited at their ends
+	callers int       // of the last batches, and the callers that waited at their ends
 	since   time.Time // the end of the last batch
 }
 

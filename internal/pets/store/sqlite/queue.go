@@ -93,7 +93,7 @@ func (q *queue) next() *job {
 	}
 }
 
-// close has the queue refuse further jobs. The committer does those that it holds.
+// close has the queue refuse further jobs. The committer runs the jobs that it holds.
 func (q *queue) close() { close(q.closing) }
 
 func (q *queue) isClosing() bool {

@@ -49,7 +49,7 @@ type call struct {
 
 // told is the result that a client gets.
 type told struct {
-	kind pets.Kind // where there is an error; it is one of those that say something of the pets
+	kind pets.Kind // where there is an error; it is a kind that says something of the pets
 	err  error
 	pets []pets.Pet
 	more bool

@@ -50,7 +50,7 @@ func Address(file string, pragmas []Pragma) string {
 	return b.String()
 }
 
-// CheckPragmas reads the settings back: SQLite ignores what it cannot do.
+// CheckPragmas reads the settings back: SQLite ignores a setting that it cannot apply.
 func CheckPragmas(ctx context.Context, c *sql.Conn, pragmas []Pragma) error {
 	for _, p := range pragmas {
 		var got string
