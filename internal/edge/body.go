@@ -5,6 +5,7 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"strconv"
 	"strings"
 	"sync"
 )
@@ -12,7 +13,32 @@ import (
 // MaxBody is the greatest size of a body in bytes.
 const MaxBody = 64 << 10
 
-const mediaTypeJSON = "application/json"
+// The errors of a body that is not read.
+var (
+	errTooLarge = &problem{
+		status:  http.StatusRequestEntityTooLarge,
+		code:    codePayloadTooLarge,
+		message: "the body is larger than " + strconv.Itoa(MaxBody) + " bytes",
+	}
+	errMediaType = &problem{
+		status:  http.StatusUnsupportedMediaType,
+		code:    codeUnsupportedMediaType,
+		message: "the Content-Type must be " + mediaTypeJSON,
+		header:  http.Header{"Accept": {mediaTypeJSON}},
+	}
+	errPatchMediaType = &problem{
+		status:  http.StatusUnsupportedMediaType,
+		code:    codeUnsupportedMediaType,
+		message: errMediaType.message,
+		header:  http.Header{"Accept": {mediaTypeJSON}, "Accept-Patch": {mediaTypeJSON}}, // RFC 5789, section 2.2
+	}
+	errContentEncoding = &problem{
+		status:  http.StatusUnsupportedMediaType,
+		code:    codeUnsupportedMediaType,
+		message: "the body must not be compressed or otherwise encoded",
+		header:  http.Header{"Accept-Encoding": {"identity"}},
+	}
+)
 
 // bodyBuffer is a body in memory, until it is released.
 type bodyBuffer struct {

@@ -2,7 +2,6 @@ package edge
 
 import (
 	"fmt"
-	"net/url"
 	"strings"
 
 	"github.com/getkin/kin-openapi/openapi3"
@@ -55,15 +54,4 @@ func (e *edge) isUnknownFile(x *exchange) bool {
 	}
 	handlers, err := e.docs.Handlers()
 	return err == nil && handlers[x.Request().URL.Path] == nil
-}
-
-// docsLink returns the Link of a deprecated operation to where the page at docs
-// explains it (RFC 9745, section 3). The place is named after the operation's
-// first tag and its operationId; the page's script knows it by that name.
-func docsLink(docs string, o *openapi3.Operation) string {
-	tag := "default"
-	if len(o.Tags) > 0 {
-		tag = o.Tags[0]
-	}
-	return "<" + docs + "#/" + url.PathEscape(tag) + "/" + url.PathEscape(o.OperationID) + `>; rel="deprecation"; type="text/html"`
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -54,17 +55,20 @@ func basePath(doc *openapi3.T) (string, error) {
 	return paths[0], nil
 }
 
+// literalSegment matches a segment of a path that is plain text.
+var literalSegment = regexp.MustCompile(`^[A-Za-z0-9._~-]*$`)
+
 // ownNames are the first segments of the paths that the edge itself serves, and the
 // names of its metrics for them.
 var ownNames = []string{"livez", "readyz", "openapi.yaml", "openapi.json", "docs", "document", "unknown"}
 
-// checkNames returns an error where an operation would be taken for something that
-// the edge itself serves.
-func (op *operation) checkNames() error {
-	if slices.Contains(ownNames, op.ID) {
-		return fmt.Errorf("its operationId cannot be %s, which the metrics have for a path of the service's own", op.ID)
+// checkOwnNames returns an error where an operation at path would be taken for something
+// that the edge itself serves.
+func checkOwnNames(id, path string) error {
+	if slices.Contains(ownNames, id) {
+		return fmt.Errorf("its operationId cannot be %s, which the metrics have for a path of the service's own", id)
 	}
-	first, _, _ := strings.Cut(strings.TrimPrefix(op.path, "/"), "/")
+	first, _, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
 	if slices.Contains(ownNames, first) {
 		return errors.New("its path begins with /" + first + ", where the service has a page of its own")
 	}

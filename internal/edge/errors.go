@@ -26,6 +26,9 @@ const (
 	codeUnavailable          = "unavailable"
 )
 
+// mediaTypeJSON is the media type of errors and of bodies.
+const mediaTypeJSON = "application/json"
+
 // retryAfter is what a client is told to wait, in seconds, before it asks an
 // unavailable service again.
 const retryAfter = "1"
@@ -78,32 +81,6 @@ func internal(cause error) *problem {
 		cause:   cause,
 	}
 }
-
-var (
-	errTooLarge = &problem{
-		status:  http.StatusRequestEntityTooLarge,
-		code:    codePayloadTooLarge,
-		message: "the body is larger than " + strconv.Itoa(MaxBody) + " bytes",
-	}
-	errMediaType = &problem{
-		status:  http.StatusUnsupportedMediaType,
-		code:    codeUnsupportedMediaType,
-		message: "the Content-Type must be " + mediaTypeJSON,
-		header:  http.Header{"Accept": {mediaTypeJSON}},
-	}
-	errPatchMediaType = &problem{
-		status:  http.StatusUnsupportedMediaType,
-		code:    codeUnsupportedMediaType,
-		message: errMediaType.message,
-		header:  http.Header{"Accept": {mediaTypeJSON}, "Accept-Patch": {mediaTypeJSON}}, // RFC 5789, section 2.2
-	}
-	errContentEncoding = &problem{
-		status:  http.StatusUnsupportedMediaType,
-		code:    codeUnsupportedMediaType,
-		message: "the body must not be compressed or otherwise encoded",
-		header:  http.Header{"Accept-Encoding": {"identity"}},
-	}
-)
 
 // Refuse returns an error for a method, or for Authorize, that becomes a response
 // with this status (400 to 599), code and message. The code is in lower_snake_case.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"regexp"
 	"slices"
 	"strconv"
@@ -33,6 +34,24 @@ type headerField struct {
 
 func (op *operation) name() string { return op.Method + " " + op.path }
 
+// queryNames returns the names that the query string may have, in order.
+func (op *operation) queryNames() []string {
+	var known []string
+	for _, p := range op.parameters {
+		switch {
+		case p.in != openapi3.ParameterInQuery:
+		case p.kind == "object":
+			for _, property := range p.properties {
+				known = append(known, p.propertyKey(property))
+			}
+		default:
+			known = append(known, p.name)
+		}
+	}
+	slices.Sort(known)
+	return known
+}
+
 // operationsOf returns the document's operations, whose paths follow base. docs is
 // where deprecations are explained.
 func operationsOf(doc *openapi3.T, base, docs string) ([]*operation, error) {
@@ -57,6 +76,24 @@ func operationsOf(doc *openapi3.T, base, docs string) ([]*operation, error) {
 	}
 	findRivals(operations)
 	return operations, nil
+}
+
+// findRivals gives each operation those rivals that have no operation of its method.
+func findRivals(operations []*operation) {
+	methodsOf := map[string][]string{}
+	for _, op := range operations {
+		methodsOf[op.path] = append(methodsOf[op.path], op.Method)
+	}
+	for _, op := range operations {
+		for path, methods := range methodsOf {
+			if slices.Contains(methods, op.Method) {
+				continue // Echo finds it by itself
+			}
+			if values := moreConcrete(path, op.path); values != nil {
+				op.rivals = append(op.rivals, rival{path, values, allowed(methods)})
+			}
+		}
+	}
 }
 
 // allMethods returns those of any path, as Allow lists them.
@@ -98,7 +135,7 @@ func newOperation(doc *openapi3.T, base, path, method string, item *openapi3.Pat
 		Operation: Operation{ID: o.OperationID, Method: method, Path: path, Public: public, Deprecated: o.Deprecated},
 		path:      base + echoPath,
 	}
-	if err := op.checkNames(); err != nil {
+	if err := checkOwnNames(op.ID, op.path); err != nil {
 		return nil, err
 	}
 	if op.parameters, err = newParameters(item, o); err != nil {
@@ -110,10 +147,7 @@ func newOperation(doc *openapi3.T, base, path, method string, item *openapi3.Pat
 	return op, nil
 }
 
-var (
-	literalSegment   = regexp.MustCompile(`^[A-Za-z0-9._~-]*$`)
-	parameterSegment = regexp.MustCompile(`^\{[A-Za-z0-9._-]+\}$`)
-)
+var parameterSegment = regexp.MustCompile(`^\{[A-Za-z0-9._-]+\}$`)
 
 // echoPath returns a path of the document as Echo has it: /things/:id.
 func echoPath(path string) (string, error) {
@@ -200,4 +234,15 @@ func dateExtension(o *openapi3.Operation, name string) (time.Time, error) {
 		return time.Time{}, fmt.Errorf("%s must be a date in quotes, such as '2030-12-05', on a deprecated operation", name)
 	}
 	return t, nil
+}
+
+// docsLink returns the Link of a deprecated operation to where the page at docs
+// explains it (RFC 9745, section 3). The place is named after the operation's
+// first tag and its operationId; the page's script knows it by that name.
+func docsLink(docs string, o *openapi3.Operation) string {
+	tag := "default"
+	if len(o.Tags) > 0 {
+		tag = o.Tags[0]
+	}
+	return "<" + docs + "#/" + url.PathEscape(tag) + "/" + url.PathEscape(o.OperationID) + `>; rel="deprecation"; type="text/html"`
 }

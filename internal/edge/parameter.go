@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/labstack/echo/v4"
 
 	"example.com/petstore/internal/edge/schema"
 )
@@ -27,18 +28,18 @@ type parameter struct {
 	required   bool
 }
 
-// read checks the parameter in the request that x holds.
-func (p *parameter) read(x *exchange) error {
+// read checks the parameter in the request that c holds, whose query string is query.
+func (p *parameter) read(c echo.Context, query url.Values) error {
 	switch p.in {
 	case openapi3.ParameterInPath:
-		return p.readText(x.Param(p.name))
+		return p.readText(c.Param(p.name))
 	case openapi3.ParameterInHeader:
-		return p.readHeader(x.Request().Header[p.name])
+		return p.readHeader(c.Request().Header[p.name])
 	}
 	if p.kind == "object" {
-		return p.readObject(x.query)
+		return p.readObject(query)
 	}
-	values, ok := x.query[p.name]
+	values, ok := query[p.name]
 	switch {
 	case !ok && p.required:
 		return invalidParameter(p.name + " is required")

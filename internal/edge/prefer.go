@@ -7,8 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/getkin/kin-openapi/openapi3"
-
 	"example.com/petstore/internal/edge/nearest"
 	"example.com/petstore/internal/edge/schema"
 )
@@ -63,22 +61,9 @@ func splitUnquoted(text string, at byte) (parts []string) {
 	return append(parts, text[start:])
 }
 
-// checkQuery returns the error of a query parameter that the operation does not have,
-// for a client that prefers to hear of it.
-func (op *operation) checkQuery(query url.Values) error {
-	var known []string
-	for _, p := range op.parameters {
-		switch {
-		case p.in != openapi3.ParameterInQuery:
-		case p.kind == "object":
-			for _, property := range p.properties {
-				known = append(known, p.propertyKey(property))
-			}
-		default:
-			known = append(known, p.name)
-		}
-	}
-	slices.Sort(known)
+// checkQuery returns the error of a query parameter that is none of known, for a client
+// that prefers to hear of it.
+func checkQuery(query url.Values, known []string) error {
 	sent := make([]string, 0, len(query))
 	for name := range query {
 		if !slices.Contains(known, name) {
@@ -92,10 +77,10 @@ func (op *operation) checkQuery(query url.Values) error {
 	return invalidParameter(unknown(schema.Echo(name), "query parameter", name, known))
 }
 
-// unknownProperty returns the fault of the first property of a body that the operation
-// does not know, or "".
-func (op *operation) unknownProperty(value any) string {
-	if v, name, known, ok := op.body.Unknown(value); ok {
+// unknownProperty returns the fault of the first property of a body that its schema does
+// not know, or "".
+func unknownProperty(body *schema.Schema, value any) string {
+	if v, name, known, ok := body.Unknown(value); ok {
 		return unknown(v.Place(""), "property", name, known)
 	}
 	return ""

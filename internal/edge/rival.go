@@ -16,9 +16,9 @@ type rival struct {
 }
 
 // rivalOf returns the rival that the values of the path's parameters are of, or nil.
-func (op *operation) rivalOf(values []string) *rival {
-	for i := range op.rivals {
-		r := &op.rivals[i]
+func rivalOf(values []string, rivals []rival) *rival {
+	for i := range rivals {
+		r := &rivals[i]
 		matches := true
 		for index, literal := range r.values {
 			matches = matches && values[index] == literal
@@ -28,24 +28,6 @@ func (op *operation) rivalOf(values []string) *rival {
 		}
 	}
 	return nil
-}
-
-// findRivals gives each operation those rivals that have no operation of its method.
-func findRivals(operations []*operation) {
-	methodsOf := map[string][]string{}
-	for _, op := range operations {
-		methodsOf[op.path] = append(methodsOf[op.path], op.Method)
-	}
-	for _, op := range operations {
-		for path, methods := range methodsOf {
-			if slices.Contains(methods, op.Method) {
-				continue // Echo finds it by itself
-			}
-			if values := moreConcrete(path, op.path); values != nil {
-				op.rivals = append(op.rivals, rival{path, values, allowed(methods)})
-			}
-		}
-	}
 }
 
 // moreConcrete returns the values that the parameters of template have in path, by the

@@ -11,7 +11,7 @@ import (
 func (e *edge) serve(op *operation, generated echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		x := c.(*exchange) // as recovering passes it
-		if r := op.rivalOf(x.ParamValues()); r != nil {
+		if r := rivalOf(x.ParamValues(), op.rivals); r != nil {
 			x.SetPath(r.path)
 			x.Response().Header().Set("Allow", r.allow)
 			return echo.ErrMethodNotAllowed

@@ -13,13 +13,13 @@ func (op *operation) validate(x *exchange) (err error) {
 		return err
 	}
 	if x.strict = prefersStrict(x.Request().Header); x.strict {
-		if err := op.checkQuery(x.query); err != nil {
+		if err := checkQuery(x.query, op.queryNames()); err != nil {
 			return err
 		}
 		x.Response().Header()["Preference-Applied"] = strictApplied
 	}
 	for _, p := range op.parameters {
-		if err := p.read(x); err != nil {
+		if err := p.read(x, x.query); err != nil {
 			return err
 		}
 	}
@@ -45,7 +45,7 @@ func (op *operation) validateBody(x *exchange) (any, error) {
 	}
 	var also func(any) string
 	if x.strict {
-		also = op.unknownProperty
+		also = func(value any) string { return unknownProperty(op.body, value) }
 	}
 	value, fault := readValue(op.body, data.Bytes(), "the body", also)
 	if fault != "" {
