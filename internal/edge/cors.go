@@ -16,10 +16,9 @@ var (
 )
 
 // admitLocalOrigin lets scripts of pages on this machine read the response,
-// whatever it will be, and reports whether the request only asks for that: a
+// whose header is h, whatever it will be. It reports whether the request only asks for that: a
 // preflight (https://fetch.spec.whatwg.org/#cors-preflight-request).
-func (x *exchange) admitLocalOrigin() (preflight bool) {
-	r, h := x.Request(), x.Response().Header()
+func admitLocalOrigin(r *http.Request, h http.Header) (preflight bool) {
 	h["Vary"] = varyOrigin // also where there is none: a cache must not mix them
 	origins := r.Header["Origin"]
 	if len(origins) != 1 || !isLocalOrigin(origins[0]) {

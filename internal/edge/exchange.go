@@ -111,11 +111,13 @@ func (e *edge) recovering(x *exchange) (err error) {
 			err = &panicError{value: v, stack: debug.Stack()}
 		}
 	}()
-	if err := e.checkHost(x.Request()); err != nil {
-		return err
-	}
-	if e.LocalOrigins && x.admitLocalOrigin() {
-		return x.NoContent(http.StatusNoContent)
+	if e.LocalOrigins {
+		if err := checkHost(x.Request().Host, e.PublicURL); err != nil {
+			return err
+		}
+		if admitLocalOrigin(x.Request(), x.Response().Header()) {
+			return x.NoContent(http.StatusNoContent)
+		}
 	}
 	if r := x.Request(); r.Method == http.MethodOptions && r.RequestURI == "*" {
 		x.Response().Header().Set("Allow", e.methods) // of the service as a whole (RFC 9110, section 9.3.7)
