@@ -3,8 +3,6 @@ package edge
 import (
 	"errors"
 	"fmt"
-	"net"
-	"net/netip"
 
 	"github.com/labstack/echo/v4"
 
@@ -74,22 +72,4 @@ func (x *exchange) giveBack() {
 	if x.responseBytes > 0 {
 		x.pool.responses.Give(x.payer, x.responseBytes)
 	}
-}
-
-// networkOf returns the payer that an address, with or without a port, stands for: of
-// IPv6 the network of 64 bits, since a single client has all of it.
-func networkOf(address string) string {
-	if host, _, err := net.SplitHostPort(address); err == nil {
-		address = host
-	}
-	ip, err := netip.ParseAddr(address)
-	if err != nil {
-		return ""
-	}
-	ip = ip.Unmap().WithZone("")
-	if ip.Is4() {
-		return ip.String()
-	}
-	network, _ := ip.Prefix(64) // which every address of IPv6 has
-	return network.String()
 }

@@ -36,9 +36,7 @@ type edge struct {
 	Service
 	base     string // the path that every operation's path follows; "" is the root
 	links    string // the beginning of links: base, or the public address that ends in it
-	door     door
-	keyed    *pool             // the room of callers with a key
-	public   *pool             // that of the others; nil where every operation needs a key
+	callers  callers
 	requests *metrics.Requests // nil where there are no metrics
 	echo     *echo.Echo
 	methods  string          // of all routes, as Allow lists them
@@ -68,7 +66,7 @@ func newEdge(s Service) (*edge, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &edge{Service: s, door: newDoor(&s), echo: echo.New()}
+	e := &edge{Service: s, callers: callers{door: newDoor(&s), proxies: s.TrustedProxies}, echo: echo.New()}
 	e.echo.Binder = nil // the generated code then binds by the exchange's own Bind
 	if e.base, err = basePath(doc); err != nil {
 		return nil, err
@@ -87,21 +85,21 @@ func newEdge(s Service) (*edge, error) {
 	if i := slices.IndexFunc(operations, func(op *operation) bool { return !op.Public }); i >= 0 && s.Authenticate == nil {
 		return nil, fmt.Errorf("edge.Service: Authenticate is missing, and %s needs a key", operations[i].ID)
 	}
-	e.keyed, e.public = newPools(s.Limits, slices.ContainsFunc(operations, isPublic))
+	e.callers.keyed, e.callers.public = newPools(s.Limits, slices.ContainsFunc(operations, isPublic))
 	e.methods, e.groups = allMethods(operations), groups(operations, e.base)
 
-	r := newRouter(e, operations)
+	r := newRouter(e.echo, e.base, operations, &e.callers)
 	if err := s.Operations.register(r, e.base, bounded(s.Rows)); err != nil {
 		return nil, err
 	}
-	e.registerHealth(r)
+	registerHealth(r, s.Ready)
 	if err := e.registerDocs(r, doc); err != nil {
 		return nil, err
 	}
 	if err := r.err(); err != nil {
 		return nil, err
 	}
-	e.requests, err = e.registerMetrics()
+	e.requests, err = registerMetrics(&s, pools{e.callers.keyed, e.callers.public})
 	return e, err
 }
 

@@ -155,7 +155,7 @@ func (e *edge) writeError(x *exchange, err error) {
 		h[name] = values
 	}
 	if p.status == http.StatusUnauthorized && p.header == nil {
-		h["Www-Authenticate"] = e.door.noKey.header["Www-Authenticate"] // which a 401 must have (RFC 9110, section 15.5.2)
+		h["Www-Authenticate"] = e.callers.door.noKey.header["Www-Authenticate"] // which a 401 must have (RFC 9110, section 15.5.2)
 	}
 	delete(h, "Preference-Applied") // which says something of successes alone
 	body = append(body, '\n')

@@ -9,12 +9,12 @@ import (
 
 // registerMetrics registers the edge's own metrics and the service's, each behind
 // the name of the service. It returns nil where no metrics are kept.
-func (e *edge) registerMetrics() (*metrics.Requests, error) {
-	if e.Metrics == nil {
+func registerMetrics(s *Service, rooms pools) (*metrics.Requests, error) {
+	if s.Metrics == nil {
 		return nil, nil
 	}
-	named := prometheus.WrapRegistererWithPrefix(e.Name+"_", e.Metrics)
-	for _, c := range append([]prometheus.Collector{pools{e.keyed, e.public}}, e.Collectors...) {
+	named := prometheus.WrapRegistererWithPrefix(s.Name+"_", s.Metrics)
+	for _, c := range append([]prometheus.Collector{rooms}, s.Collectors...) {
 		if err := named.Register(c); err != nil {
 			return nil, err
 		}

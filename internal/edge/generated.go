@@ -11,7 +11,8 @@ import (
 // Operations are the generated code of a document around its methods. Generated
 // makes them.
 type Operations struct {
-	register func(r *router, base string, around func(call) call) error
+	// register adds the routes to a Router of the generated code, which New's must be.
+	register func(router any, base string, around func(call) call) error
 }
 
 // call is a call of a method, as the generated code makes it.
@@ -25,11 +26,11 @@ func Generated[Methods, Handler, Router any, F ~func(echo.Context, any) (any, er
 	newHandler func(Methods, []M) Handler, register func(Router, Handler, string),
 ) func(Methods) Operations {
 	return func(methods Methods) Operations {
-		return Operations{func(r *router, base string, around func(call) call) error {
+		return Operations{func(router any, base string, around func(call) call) error {
 			if v := reflect.ValueOf(methods); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
 				return errors.New("edge.Service: Operations have no methods: what Generated returned was called with nil")
 			}
-			to, ok := any(r).(Router)
+			to, ok := router.(Router)
 			if !ok {
 				return fmt.Errorf("the generated code registers at %v, which this edge is not: generate it with echo-server: true", reflect.TypeFor[Router]())
 			}

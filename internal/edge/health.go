@@ -22,15 +22,15 @@ const (
 func isProbe(path string) bool { return path == livePath || path == readyPath }
 
 // registerHealth adds the probes: /livez says that the process runs, /readyz
-// that it can serve.
-func (e *edge) registerHealth(r *router) {
+// that it can serve, as ready says.
+func registerHealth(r *router, ready func(context.Context) error) {
 	r.public(livePath, func(c echo.Context) error {
 		return writeStatus(c, "alive")
 	})
 	r.public(readyPath, func(c echo.Context) error {
 		ctx, cancel := context.WithTimeout(c.Request().Context(), readyTimeout)
 		defer cancel()
-		if err := e.Ready(ctx); err != nil {
+		if err := ready(ctx); err != nil {
 			return notReady(err)
 		}
 		return writeStatus(c, "ready")

@@ -33,7 +33,7 @@ func (e *edge) log(x *exchange, err error) {
 		slog.Int64("bytes", x.Response().Size),
 		slog.Int64("duration_us", now.Sub(x.start).Microseconds()),
 		slog.String("request_id", x.id[0]),
-		slog.String("remote", e.remote(r)),
+		slog.String("remote", proxies(e.TrustedProxies).remote(r)),
 		slog.String("key", x.ctx.caller.ID),
 	)
 	if trace, span := traceOf(r.Header); trace != "" {

@@ -1,9 +1,7 @@
 package edge
 
 import (
-	"net"
 	"net/http"
-	"net/netip"
 	"strings"
 	"time"
 
@@ -60,41 +58,4 @@ func traceOf(h http.Header) (trace, span string) {
 		return "", ""
 	}
 	return trace, span
-}
-
-// remote returns the client's address for the log. It is the peer's address or, behind
-// a trusted proxy, the last address in X-Forwarded-For that is no trusted proxy's.
-// The header of any other peer is ignored.
-func (e *edge) remote(r *http.Request) string {
-	if len(e.TrustedProxies) == 0 || !e.trusts(r.RemoteAddr) {
-		return r.RemoteAddr
-	}
-	hops := strings.Split(strings.Join(r.Header["X-Forwarded-For"], ","), ",")
-	for i := len(hops) - 1; i >= 0; i-- {
-		hop := strings.TrimSpace(hops[i])
-		if _, err := netip.ParseAddr(hop); err != nil {
-			break // a malformed entry ends the chain
-		}
-		if i == 0 || !e.trusts(hop) {
-			return hop
-		}
-	}
-	return r.RemoteAddr
-}
-
-// trusts reports whether an address, with or without a port, is a trusted proxy's.
-func (e *edge) trusts(address string) bool {
-	if host, _, err := net.SplitHostPort(address); err == nil {
-		address = host
-	}
-	ip, err := netip.ParseAddr(address)
-	if err != nil {
-		return false
-	}
-	for _, p := range e.TrustedProxies {
-		if p.Contains(ip.Unmap()) {
-			return true
-		}
-	}
-	return false
 }

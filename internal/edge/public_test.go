@@ -74,7 +74,8 @@ func shelfService(method func(ctx context.Context, operation string) (any, error
 		}
 		return Identity{ID: token}, nil
 	}
-	s.Operations = Operations{func(r *router, base string, around func(call) call) error {
+	s.Operations = Operations{func(to any, base string, around func(call) call) error {
+		r := to.(*router)
 		handler := func(id string) echo.HandlerFunc {
 			bounded := around(func(c echo.Context, _ any) (any, error) { return method(c.Request().Context(), id) })
 			return func(c echo.Context) error {
@@ -247,7 +248,7 @@ func TestAPanicAmidAGeneratedResponseIs500(t *testing.T) {
 	e := h.(*edge)
 	e.echo.GET("/v1/panics", func(c echo.Context) error {
 		x := c.(*exchange)
-		x.pool = e.keyed
+		x.pool = e.callers.keyed
 		x.holdBack()
 		x.Response().WriteHeader(http.StatusOK)
 		panic("amid")

@@ -14,14 +14,16 @@ import (
 // document, each behind its own checks, and nothing else. It collects what it
 // refuses until New asks.
 type router struct {
-	edge *edge
+	echo    *echo.Echo
+	base    string
+	callers *callers // of every operation
 	// unrouted holds the operations that no route has taken yet, by method and path.
 	unrouted map[string]*operation
 	refused  []error
 }
 
-func newRouter(e *edge, operations []*operation) *router {
-	r := &router{edge: e, unrouted: map[string]*operation{}}
+func newRouter(e *echo.Echo, base string, operations []*operation, c *callers) *router {
+	r := &router{echo: e, base: base, callers: c, unrouted: map[string]*operation{}}
 	for _, op := range operations {
 		r.unrouted[op.name()] = op
 	}
@@ -30,12 +32,12 @@ func newRouter(e *edge, operations []*operation) *router {
 
 // public adds a route beside the base path that needs no key.
 func (r *router) public(path string, h echo.HandlerFunc) {
-	if base := r.edge.base; base != "" && (path == base || strings.HasPrefix(path, base+"/")) {
-		r.refused = append(r.refused, fmt.Errorf("%s is below %s, where there are operations of the document alone", path, base))
+	if r.base != "" && (path == r.base || strings.HasPrefix(path, r.base+"/")) {
+		r.refused = append(r.refused, fmt.Errorf("%s is below %s, where there are operations of the document alone", path, r.base))
 		return
 	}
-	r.edge.echo.GET(path, h)
-	r.edge.echo.HEAD(path, h)
+	r.echo.GET(path, h)
+	r.echo.HEAD(path, h)
 }
 
 // operation adds a route of the generated code, behind the operation that the
@@ -48,11 +50,11 @@ func (r *router) operation(method, path string, h echo.HandlerFunc) *echo.Route 
 		return nil
 	}
 	delete(r.unrouted, name)
-	h = r.edge.serve(op, h)
+	h = serve(op, r.callers, h)
 	if method == http.MethodGet {
-		r.edge.echo.HEAD(path, h) // net/http sends the headers alone
+		r.echo.HEAD(path, h) // net/http sends the headers alone
 	}
-	return r.edge.echo.Add(method, path, h)
+	return r.echo.Add(method, path, h)
 }
 
 // err returns everything that was refused, and the operations without a route.

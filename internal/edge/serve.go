@@ -6,9 +6,9 @@ import (
 	"github.com/labstack/echo/v4"
 )
 
-// serve returns the handler of op: the part of a request's way that depends on
-// the document, around the generated code's.
-func (e *edge) serve(op *operation, generated echo.HandlerFunc) echo.HandlerFunc {
+// serve returns the handler of op for its callers: the part of a request's way that
+// depends on the document, around the generated code's.
+func serve(op *operation, callers *callers, generated echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		x := c.(*exchange) // as recovering passes it
 		if r := rivalOf(x.ParamValues(), op.rivals); r != nil {
@@ -20,7 +20,7 @@ func (e *edge) serve(op *operation, generated echo.HandlerFunc) echo.HandlerFunc
 		for _, field := range op.deprecation {
 			x.Response().Header()[field.name] = field.values
 		}
-		if err := e.identify(x, op); err != nil {
+		if err := callers.identify(x, op); err != nil {
 			return err
 		}
 		defer x.ctx.release()
@@ -41,19 +41,4 @@ func (e *edge) serve(op *operation, generated echo.HandlerFunc) echo.HandlerFunc
 		}
 		return nil
 	}
-}
-
-// identify finds who calls the operation, and whose room that takes. Of a public
-// operation it is the network of the client, and Authorization is not looked at.
-func (e *edge) identify(x *exchange, op *operation) (err error) {
-	r := x.Request()
-	if op.Public {
-		x.ctx.begin(r.Context(), Identity{}, x.start)
-		x.pool, x.payer = e.public, networkOf(e.remote(r))
-		return nil
-	}
-	caller, err := e.door.open(r, op.Operation)
-	x.ctx.begin(r.Context(), caller, x.start)
-	x.pool, x.payer = e.keyed, caller.ID
-	return err
 }

@@ -26,8 +26,8 @@ func config(document []byte) Service {
 
 // registering returns operations that f registers, without the edge's own middleware.
 func registering(f func(r *router, base string)) Operations {
-	return Operations{func(r *router, base string, _ func(call) call) error {
-		f(r, base)
+	return Operations{func(r any, base string, _ func(call) call) error {
+		f(r.(*router), base)
 		return nil
 	}}
 }
@@ -49,9 +49,9 @@ func TestNoRouteIsRegisteredWithoutItsOperation(t *testing.T) {
 	} {
 		s := shelfService(func(context.Context, string) (any, error) { return nil, nil })
 		whole := s.Operations.register
-		s.Operations.register = func(r *router, base string, around func(call) call) error {
+		s.Operations.register = func(r any, base string, around func(call) call) error {
 			err := whole(r, base, around)
-			register(r)
+			register(r.(*router))
 			return err
 		}
 		_, err := newEdge(s)
