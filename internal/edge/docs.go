@@ -2,7 +2,6 @@ package edge
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/labstack/echo/v4"
@@ -14,25 +13,22 @@ import (
 // itself, without a key.
 const DocsPath = docs.Path
 
-// docsAddress returns where links to the page begin.
-func (e *edge) docsAddress() string { return strings.TrimSuffix(e.links, e.base) + DocsPath }
-
-// registerDocs serves the document, to tools and to people.
-func (e *edge) registerDocs(r *router, doc *openapi3.T) error {
+// registerDocs serves the document of s, to tools and to people. doc is the same, read.
+func registerDocs(r *router, s *Service, doc *openapi3.T, base string) (*docs.Site, error) {
 	asJSON, err := doc.MarshalJSON()
 	if err != nil {
-		return fmt.Errorf("openapi.yaml does not become JSON: %w", err)
+		return nil, fmt.Errorf("openapi.yaml does not become JSON: %w", err)
 	}
-	e.docs, err = docs.New(docs.Page{
-		Document: e.Document, JSON: append(asJSON, '\n'), Base: e.base, Public: e.PublicURL,
-		QuickStart: e.QuickStart, Samples: e.Samples,
+	site, err := docs.New(docs.Page{
+		Document: s.Document, JSON: append(asJSON, '\n'), Base: base, Public: s.PublicURL,
+		QuickStart: s.QuickStart, Samples: s.Samples,
 	})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	for _, path := range []string{"/openapi.yaml", "/openapi.json", DocsPath, DocsPath + "/", docsFile} {
 		r.public(path, func(c echo.Context) error {
-			handlers, err := e.docs.Handlers()
+			handlers, err := site.Handlers()
 			if err != nil {
 				return err
 			}
@@ -40,7 +36,7 @@ func (e *edge) registerDocs(r *router, doc *openapi3.T) error {
 			return nil
 		})
 	}
-	return nil
+	return site, nil
 }
 
 // docsFile is the route of the files that the page loads.
@@ -48,10 +44,10 @@ const docsFile = DocsPath + "/:file"
 
 // isUnknownFile reports whether the router took the path for a file of the page
 // that is not there.
-func (e *edge) isUnknownFile(x *exchange) bool {
-	if x.Path() != docsFile {
+func isUnknownFile(site *docs.Site, c echo.Context) bool {
+	if c.Path() != docsFile {
 		return false
 	}
-	handlers, err := e.docs.Handlers()
-	return err == nil && handlers[x.Request().URL.Path] == nil
+	handlers, err := site.Handlers()
+	return err == nil && handlers[c.Request().URL.Path] == nil
 }

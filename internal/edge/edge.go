@@ -35,13 +35,12 @@ import (
 type edge struct {
 	Service
 	base     string // the path that every operation's path follows; "" is the root
-	links    string // the beginning of links: base, or the public address that ends in it
 	callers  callers
 	requests *metrics.Requests // nil where there are no metrics
 	echo     *echo.Echo
-	methods  string          // of all routes, as Allow lists them
-	groups   map[string]bool // the first segments of the operations' paths
+	methods  string // of all routes, as Allow lists them
 	docs     *docs.Site
+	notFound notFound
 }
 
 // New returns the handler of a service. It fails where a field is missing, and where
@@ -71,13 +70,15 @@ func newEdge(s Service) (*edge, error) {
 	if e.base, err = basePath(doc); err != nil {
 		return nil, err
 	}
-	if e.links, err = linkBase(s.PublicURL, e.base); err != nil {
+	links, err := linkBase(s.PublicURL, e.base)
+	if err != nil {
 		return nil, err
 	}
 	if s.PublicURL != "" {
-		e.PublicURL = e.links
+		e.PublicURL = links
 	}
-	operations, err := operationsOf(doc, e.base, e.docsAddress())
+	docsAddress := strings.TrimSuffix(links, e.base) + DocsPath
+	operations, err := operationsOf(doc, e.base, docsAddress)
 	if err != nil {
 		return nil, err
 	}
@@ -86,14 +87,15 @@ func newEdge(s Service) (*edge, error) {
 		return nil, fmt.Errorf("edge.Service: Authenticate is missing, and %s needs a key", operations[i].ID)
 	}
 	e.callers.keyed, e.callers.public = newPools(s.Limits, slices.ContainsFunc(operations, isPublic))
-	e.methods, e.groups = allMethods(operations), groups(operations, e.base)
+	e.methods = allMethods(operations)
+	e.notFound = notFound{base: e.base, docs: docsAddress, groups: groups(operations, e.base)}
 
 	r := newRouter(e.echo, e.base, operations, &e.callers)
 	if err := s.Operations.register(r, e.base, bounded(s.Rows)); err != nil {
 		return nil, err
 	}
 	registerHealth(r, s.Ready)
-	if err := e.registerDocs(r, doc); err != nil {
+	if e.docs, err = registerDocs(r, &e.Service, doc, e.base); err != nil {
 		return nil, err
 	}
 	if err := r.err(); err != nil {

@@ -123,15 +123,15 @@ func (e *edge) recovering(x *exchange) (err error) {
 		x.Response().Header().Set("Allow", e.methods) // of the service as a whole (RFC 9110, section 9.3.7)
 		return x.NoContent(http.StatusNoContent)
 	}
-	if strings.Count(x.Path(), "/") != strings.Count(echo.GetPath(x.Request()), "/") || e.isUnknownFile(x) {
+	if strings.Count(x.Path(), "/") != strings.Count(echo.GetPath(x.Request()), "/") || isUnknownFile(e.docs, x) {
 		x.SetPath("")
-		return e.notFound(x)
+		return e.notFound.handle(x)
 	}
 	x.decodePath()
 	if err := x.Handler()(x); err != echo.ErrNotFound { // Echo's own
 		return err
 	}
-	return e.notFound(x)
+	return e.notFound.handle(x)
 }
 
 // decodePath decodes the parameters of the path, which Echo leaves as they were

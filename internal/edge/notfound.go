@@ -4,28 +4,36 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+
+	"github.com/labstack/echo/v4"
 )
 
-// notFound is the end of a path that is no route. A browser that asks for / is
-// sent to the documentation; for other clients, / is as unknown as other paths,
-// with a message that leads further.
-func (e *edge) notFound(x *exchange) error {
-	r := x.Request()
+// notFound is the end of every path that is no route.
+type notFound struct {
+	base   string          // of the operations
+	docs   string          // the address of the page for people
+	groups map[string]bool // the first segments of the operations' paths
+}
+
+// handle sends a browser that asks for / to the documentation. For other clients, / is
+// as unknown as other paths, with a message that leads further.
+func (n *notFound) handle(c echo.Context) error {
+	r := c.Request()
 	message := "there is nothing at this path"
 	switch segments := strings.SplitN(r.URL.Path, "/", 3); {
 	case r.URL.Path == "/":
-		x.Response().Header().Add("Vary", "Accept")
+		c.Response().Header().Add("Vary", "Accept")
 		if (r.Method == http.MethodGet || r.Method == http.MethodHead) && acceptsHTML(r.Header) {
-			return x.Redirect(http.StatusFound, e.docsAddress())
+			return c.Redirect(http.StatusFound, n.docs)
 		}
-		if e.base != "" {
-			message += "; the operations are below " + e.base + ", and"
+		if n.base != "" {
+			message += "; the operations are below " + n.base + ", and"
 		} else {
 			message += ";"
 		}
 		message += " " + DocsPath + " describes them"
-	case len(segments) > 1 && e.groups[segments[1]] && e.base != "":
-		message += "; the operations are below " + e.base + ", so put " + e.base + " before it"
+	case len(segments) > 1 && n.groups[segments[1]] && n.base != "":
+		message += "; the operations are below " + n.base + ", so put " + n.base + " before it"
 	}
 	return &problem{status: http.StatusNotFound, code: codeNotFound, message: message}
 }
