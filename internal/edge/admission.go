@@ -45,7 +45,7 @@ func bounded(rowsOf func(request any) int64) func(next call) call {
 			if sized, ok := response.(interface{ Size() int }); ok {
 				return response, x.take(sized.Size())
 			}
-			x.holdBack()
+			x.held = holdBack(x.Response(), x.take)
 			return response, nil
 		}
 	}

@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/getkin/kin-openapi/openapi3"
+
+	"example.com/petstore/internal/edge/program"
 )
 
 // loadDocument reads the document and checks it against OpenAPI itself.
@@ -53,6 +55,20 @@ func basePath(doc *openapi3.T) (string, error) {
 		}
 	}
 	return paths[0], nil
+}
+
+// linkBase returns the beginning of links: base, or the public address, which ends in
+// base whether it was given so or not.
+func linkBase(publicURL, base string) (string, error) {
+	if publicURL == "" {
+		return base, nil
+	}
+	u, err := url.Parse(publicURL)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.User != nil ||
+		u.RawQuery != "" || u.ForceQuery || u.Fragment != "" || strings.ContainsAny(publicURL, "<>#") {
+		return "", program.UsageError{Err: fmt.Errorf("the public address %q must be an http or https address without user, query or fragment, such as https://api.example.com%s", publicURL, base)}
+	}
+	return strings.TrimSuffix(strings.TrimRight(publicURL, "/"), base) + base, nil
 }
 
 // literalSegment matches a segment of a path that is plain text.

@@ -6,14 +6,14 @@
 //
 //	ServeHTTP      settles percent-encoding, so that there is one spelling of a path
 //	 Echo's router finds the operation, or 404, 405, OPTIONS
-//	 exchange      request id, headers of every response, panics, the access log
+//	 respond       request id, headers of every response, panics; last the access log
 //	 serve         announces a deprecation, then
 //	  door         the API key and what it allows, before anything else is read
 //	  validate     the query string and the parameters against the document
 //	   readBody    media type, coding and size, before it is read; then the bytes
 //	   decodeJSON  strictly; then the value against the document
 //	 generated     code binds what was validated, calls the method, writes its response
-//	 writeError    every error on its way back, once
+//	 errorWriter   every error on its way back, once
 package edge
 
 import (
@@ -21,6 +21,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
+	"runtime/debug"
 	"slices"
 	"strings"
 
@@ -28,7 +29,6 @@ import (
 
 	"example.com/petstore/internal/edge/docs"
 	"example.com/petstore/internal/edge/metrics"
-	"example.com/petstore/internal/edge/program"
 )
 
 // edge is the handler of a service.
@@ -36,6 +36,8 @@ type edge struct {
 	Service
 	base     string // the path that every operation's path follows; "" is the root
 	callers  callers
+	errors   errorWriter
+	log      accessLog
 	requests *metrics.Requests // nil where there are no metrics
 	echo     *echo.Echo
 	methods  string // of all routes, as Allow lists them
@@ -87,6 +89,8 @@ func newEdge(s Service) (*edge, error) {
 		return nil, fmt.Errorf("edge.Service: Authenticate is missing, and %s needs a key", operations[i].ID)
 	}
 	e.callers.keyed, e.callers.public = newPools(s.Limits, slices.ContainsFunc(operations, isPublic))
+	e.errors = errorWriter{problem: s.Problem, challenge: e.callers.door.noKey.header["Www-Authenticate"]}
+	e.log = accessLog{logger: s.Logger, proxies: s.TrustedProxies}
 	e.methods = allMethods(operations)
 	e.notFound = notFound{base: e.base, docs: docsAddress, groups: groups(operations, e.base)}
 
@@ -103,20 +107,6 @@ func newEdge(s Service) (*edge, error) {
 	}
 	e.requests, err = registerMetrics(&s, pools{e.callers.keyed, e.callers.public})
 	return e, err
-}
-
-// linkBase returns the beginning of links: base, or the public address, which ends in
-// base whether it was given so or not.
-func linkBase(publicURL, base string) (string, error) {
-	if publicURL == "" {
-		return base, nil
-	}
-	u, err := url.Parse(publicURL)
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.User != nil ||
-		u.RawQuery != "" || u.ForceQuery || u.Fragment != "" || strings.ContainsAny(publicURL, "<>#") {
-		return "", program.UsageError{Err: fmt.Errorf("the public address %q must be an http or https address without user, query or fragment, such as https://api.example.com%s", publicURL, base)}
-	}
-	return strings.TrimSuffix(strings.TrimRight(publicURL, "/"), base) + base, nil
 }
 
 // ServeHTTP settles how the path is encoded before Echo routes by it: to Echo,
@@ -149,4 +139,58 @@ func canonicalPath(raw string) string {
 		}
 	}
 	return strings.Join(segments, "/")
+}
+
+// respond serves the request that c holds. Every error becomes a response
+// here, and every request one line of the log.
+func (e *edge) respond(c echo.Context) {
+	x := newExchange(c, e.base)
+	e.requests.Begin()
+
+	err := e.recovering(x)
+	x.held.end(x.Response(), err)
+	if err != nil {
+		e.errors.write(x.Response(), err)
+	}
+	x.abandonBody()
+	o := outcomeOf(x, err)
+	e.requests.End(figuresOf(x, o))
+	e.log.write(x, o)
+}
+
+// recovering calls the handler of a path that is one of the routes, and turns a
+// panic into an error. Echo lets the last parameter of a route run over slashes, so
+// that /v1/things/1/2 would be a thing: the route and the path must have the same
+// number of segments.
+func (e *edge) recovering(x *exchange) (err error) {
+	defer func() {
+		switch v := recover(); v {
+		case nil:
+		case http.ErrAbortHandler:
+			panic(v)
+		default:
+			err = &panicError{value: v, stack: debug.Stack()}
+		}
+	}()
+	if e.LocalOrigins {
+		if err := checkHost(x.Request().Host, e.PublicURL); err != nil {
+			return err
+		}
+		if admitLocalOrigin(x.Request(), x.Response().Header()) {
+			return x.NoContent(http.StatusNoContent)
+		}
+	}
+	if r := x.Request(); r.Method == http.MethodOptions && r.RequestURI == "*" {
+		x.Response().Header().Set("Allow", e.methods) // of the service as a whole (RFC 9110, section 9.3.7)
+		return x.NoContent(http.StatusNoContent)
+	}
+	if strings.Count(x.Path(), "/") != strings.Count(echo.GetPath(x.Request()), "/") || isUnknownFile(e.docs, x) {
+		x.SetPath("")
+		return e.notFound.handle(x)
+	}
+	x.decodePath()
+	if err := x.Handler()(x); err != echo.ErrNotFound { // Echo's own
+		return err
+	}
+	return e.notFound.handle(x)
 }

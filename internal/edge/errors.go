@@ -118,14 +118,20 @@ func problemFromEcho(e *echo.HTTPError) *problem {
 	}
 }
 
+// errorWriter writes every error on its way back to the client.
+type errorWriter struct {
+	problem   func(err error) (status int, code, message string) // the service's; nil knows none
+	challenge []string                                           // of a 401 that brings none
+}
+
 // problemFrom turns any error into a response. An error that nobody knows is the
 // service's own fault.
-func (e *edge) problemFrom(err error) *problem {
+func (e *errorWriter) problemFrom(err error) *problem {
 	if p, ok := errors.AsType[*problem](err); ok {
 		return p
 	}
-	if e.Problem != nil {
-		if status, code, message := e.Problem(err); status != 0 {
+	if e.problem != nil {
+		if status, code, message := e.problem(err); status != 0 {
 			return refused(status, code, message, err)
 		}
 	}
@@ -142,9 +148,8 @@ type errorBody struct {
 	Status  int    `json:"status"`
 }
 
-// writeError writes the Error body of err: the only place that does.
-func (e *edge) writeError(x *exchange, err error) {
-	w := x.Response()
+// write writes the Error body of err: the only place that does.
+func (e *errorWriter) write(w *echo.Response, err error) {
 	if w.Committed {
 		return
 	}
@@ -155,7 +160,7 @@ func (e *edge) writeError(x *exchange, err error) {
 		h[name] = values
 	}
 	if p.status == http.StatusUnauthorized && p.header == nil {
-		h["Www-Authenticate"] = e.callers.door.noKey.header["Www-Authenticate"] // which a 401 must have (RFC 9110, section 15.5.2)
+		h["Www-Authenticate"] = e.challenge // which a 401 must have (RFC 9110, section 15.5.2)
 	}
 	delete(h, "Preference-Applied") // which says something of successes alone
 	body = append(body, '\n')
@@ -164,3 +169,11 @@ func (e *edge) writeError(x *exchange, err error) {
 	w.WriteHeader(p.status)
 	_, _ = w.Write(body) // the client is gone: there is nobody to tell
 }
+
+// panicError is a panic on the way of a request.
+type panicError struct {
+	value any
+	stack []byte
+}
+
+func (p *panicError) Error() string { return fmt.Sprintf("panic: %v\n%s", p.value, p.stack) }

@@ -2,11 +2,8 @@ package edge
 
 import (
 	"crypto/rand"
-	"fmt"
 	"net/http"
 	"net/url"
-	"runtime/debug"
-	"strings"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -36,6 +33,13 @@ type exchange struct {
 	held          *heldBack
 }
 
+// newExchange begins an exchange, with the headers of its response.
+func newExchange(c echo.Context, base string) *exchange {
+	x := &exchange{Context: c, start: time.Now(), id: [1]string{requestID(c.Request())}}
+	x.setCommonHeaders(base)
+	return x
+}
+
 // QueryParams replaces Echo's own reading, which drops parameters that it cannot read.
 func (x *exchange) QueryParams() url.Values { return x.query }
 
@@ -44,22 +48,6 @@ func (x *exchange) QueryParam(name string) string { return x.query.Get(name) }
 
 // Bind replaces Echo's, which would read the body by encoding/json.
 func (x *exchange) Bind(target any) error { return runtime.BindJSONValue(x.body, target) }
-
-// respond serves the request that c holds. Every error becomes a response
-// here, and every request one line of the log.
-func (e *edge) respond(c echo.Context) {
-	x := &exchange{Context: c, start: time.Now(), id: [1]string{requestID(c.Request())}}
-	x.setCommonHeaders(e.base)
-	e.requests.Begin()
-
-	err := e.recovering(x)
-	x.sendHeldBack(err)
-	if err != nil {
-		e.writeError(x, err)
-	}
-	x.abandonBody()
-	e.log(x, err)
-}
 
 // lingerTime is how long the rest of an unread body may still arrive before the
 // connection is closed. A client that sends all of it sees the response and not a
@@ -97,43 +85,6 @@ func (x *exchange) setCommonHeaders(base string) {
 	}
 }
 
-// recovering calls the handler of a path that is one of the routes, and turns a
-// panic into an error. Echo lets the last parameter of a route run over slashes, so
-// that /v1/things/1/2 would be a thing: the route and the path must have the same
-// number of segments.
-func (e *edge) recovering(x *exchange) (err error) {
-	defer func() {
-		switch v := recover(); v {
-		case nil:
-		case http.ErrAbortHandler:
-			panic(v)
-		default:
-			err = &panicError{value: v, stack: debug.Stack()}
-		}
-	}()
-	if e.LocalOrigins {
-		if err := checkHost(x.Request().Host, e.PublicURL); err != nil {
-			return err
-		}
-		if admitLocalOrigin(x.Request(), x.Response().Header()) {
-			return x.NoContent(http.StatusNoContent)
-		}
-	}
-	if r := x.Request(); r.Method == http.MethodOptions && r.RequestURI == "*" {
-		x.Response().Header().Set("Allow", e.methods) // of the service as a whole (RFC 9110, section 9.3.7)
-		return x.NoContent(http.StatusNoContent)
-	}
-	if strings.Count(x.Path(), "/") != strings.Count(echo.GetPath(x.Request()), "/") || isUnknownFile(e.docs, x) {
-		x.SetPath("")
-		return e.notFound.handle(x)
-	}
-	x.decodePath()
-	if err := x.Handler()(x); err != echo.ErrNotFound { // Echo's own
-		return err
-	}
-	return e.notFound.handle(x)
-}
-
 // decodePath decodes the parameters of the path, which Echo leaves as they were
 // sent where the path is encoded. ServeHTTP has made the URL this request's own.
 func (x *exchange) decodePath() {
@@ -149,13 +100,6 @@ func (x *exchange) decodePath() {
 	}
 	u.RawPath = "" // so that the generated code does not decode them again
 }
-
-type panicError struct {
-	value any
-	stack []byte
-}
-
-func (p *panicError) Error() string { return fmt.Sprintf("panic: %v\n%s", p.value, p.stack) }
 
 // requestID returns the client's X-Request-Id if it is one sane value, and a
 // new one else.

@@ -3,6 +3,8 @@ package edge
 import (
 	"maps"
 	"net/http"
+
+	"github.com/labstack/echo/v4"
 )
 
 // heldBack is a response whose size is known only with its first bytes, as that of a
@@ -14,11 +16,11 @@ type heldBack struct {
 	status int         // of the header that is held back; 0 once it is sent, or before
 }
 
-// holdBack has the response of a method wait for room.
-func (x *exchange) holdBack() {
-	w := x.Response()
-	x.held = &heldBack{ResponseWriter: w.Writer, take: x.take, before: maps.Clone(w.Header())}
-	w.Writer = x.held
+// holdBack has the response of a method wait until take has taken the room for it.
+func holdBack(w *echo.Response, take func(size int) error) *heldBack {
+	h := &heldBack{ResponseWriter: w.Writer, take: take, before: maps.Clone(w.Header())}
+	w.Writer = h
+	return h
 }
 
 // WriteHeader implements http.ResponseWriter, as does Write.
@@ -43,21 +45,20 @@ func (h *heldBack) release() {
 	h.status = 0
 }
 
-// sendHeldBack ends holdBack: it sends the header of a response without a body. Where
-// the response failed, it is forgotten, so that an error can take its place.
-func (x *exchange) sendHeldBack(err error) {
-	if x.held == nil {
+// end ends holdBack, if it was called: it sends the header of a response without a body.
+// Where the response failed, it is forgotten, so that an error can take its place.
+func (h *heldBack) end(w *echo.Response, err error) {
+	if h == nil {
 		return
 	}
-	w := x.Response()
-	w.Writer = x.held.ResponseWriter
+	w.Writer = h.ResponseWriter
 	switch {
-	case x.held.status == 0:
+	case h.status == 0:
 	case err == nil:
-		x.held.release()
+		h.release()
 	default:
 		clear(w.Header())
-		maps.Copy(w.Header(), x.held.before)
+		maps.Copy(w.Header(), h.before)
 		w.Committed = false
 	}
 }

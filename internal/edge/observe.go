@@ -3,22 +3,22 @@ package edge
 import (
 	"net/http"
 	"strings"
-	"time"
 
 	"example.com/petstore/internal/edge/metrics"
 )
 
-func (e *edge) observe(x *exchange, status int, d time.Duration) {
-	o := metrics.Request{Status: status, Duration: d}
-	if status != http.StatusUnauthorized { // whose key, where it was recognised, is not valid
-		o.KeyID = x.ctx.caller.ID
+// figuresOf returns what the metrics count of an exchange.
+func figuresOf(x *exchange, o outcome) metrics.Request {
+	r := metrics.Request{Status: o.status, Duration: o.end.Sub(x.start)}
+	if o.status != http.StatusUnauthorized { // whose key, where it was recognised, is not valid
+		r.KeyID = x.ctx.caller.ID
 	}
 	if x.operation != nil {
-		o.Operation, o.Deprecated = x.operation.ID, x.operation.Deprecated
+		r.Operation, r.Deprecated = x.operation.ID, x.operation.Deprecated
 	} else {
-		o.Operation = placeOf(x.Path())
+		r.Operation = placeOf(x.Path())
 	}
-	e.requests.End(o)
+	return r
 }
 
 // placeOf names a route that is no operation.

@@ -249,7 +249,7 @@ func TestAPanicAmidAGeneratedResponseIs500(t *testing.T) {
 	e.echo.GET("/v1/panics", func(c echo.Context) error {
 		x := c.(*exchange)
 		x.pool = e.callers.keyed
-		x.holdBack()
+		x.held = holdBack(x.Response(), x.take)
 		x.Response().WriteHeader(http.StatusOK)
 		panic("amid")
 	})
