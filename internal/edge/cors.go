@@ -15,9 +15,9 @@ var (
 	varyOrigin  = []string{"Origin"}
 )
 
-// admitLocalOrigin lets scripts of pages on this machine read the response,
-// whose header is h, whatever it will be. It reports whether the request only asks for that: a
-// preflight (https://fetch.spec.whatwg.org/#cors-preflight-request).
+// admitLocalOrigin lets scripts of pages on this machine read the response, whose
+// header is h, whatever it will be. It reports whether the request only asks for
+// that: a preflight (https://fetch.spec.whatwg.org/#cors-preflight-request).
 func admitLocalOrigin(r *http.Request, h http.Header) (preflight bool) {
 	h["Vary"] = varyOrigin // also where there is none: a cache must not mix them
 	origins := r.Header["Origin"]

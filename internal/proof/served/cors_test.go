@@ -35,7 +35,7 @@ func TestEveryResponseMayBeReadByAScriptAtLocalhost(t *testing.T) {
 		if got := resp.Header.Values("Access-Control-Allow-Origin"); len(got) != 1 || got[0] != "http://localhost:5173" {
 			t.Errorf("%s: got Access-Control-Allow-Origin %q, want the origin", what, got)
 		}
-		if got := resp.Header.Get("Access-Control-Expose-Headers"); got != "Link, Location, X-Request-Id, Deprecation, Sunset, Retry-After, WWW-Authenticate" {
+		if got := resp.Header.Get("Access-Control-Expose-Headers"); got != "Link, Location, Preference-Applied, X-Request-Id, Deprecation, Sunset, Retry-After, WWW-Authenticate" {
 			t.Errorf("%s: got Access-Control-Expose-Headers %q, want the headers of the contract", what, got)
 		}
 		if got := resp.Header.Get("Access-Control-Allow-Credentials"); got != "" {
@@ -52,7 +52,7 @@ func TestAPreflightNeedsNoKeyAtEveryPath(t *testing.T) {
 		for name, want := range map[string]string{
 			"Access-Control-Allow-Origin":  "http://localhost:5173",
 			"Access-Control-Allow-Methods": "GET, HEAD, POST, PUT, PATCH, DELETE",
-			"Access-Control-Allow-Headers": "Authorization, Content-Type, Idempotency-Key, X-Request-Id",
+			"Access-Control-Allow-Headers": "Authorization, Content-Type, Idempotency-Key, Prefer, X-Request-Id",
 			"Vary":                         "Origin",
 		} {
 			if got := resp.Header.Get(name); got != want {
