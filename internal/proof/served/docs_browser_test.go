@@ -299,7 +299,7 @@ func theDocsCanBeReadByEverybody(t *testing.T, browser context.Context) {
 // axeCore returns the code of axe-core, which `make docs-ui` takes from npm.
 func axeCore(t *testing.T) string {
 	t.Helper()
-	data, err := os.ReadFile("docs/testdata/axe.js.gz")
+	data, err := os.ReadFile("../../edge/docs/testdata/axe.js.gz")
 	if err != nil {
 		t.Fatal(err)
 	}
