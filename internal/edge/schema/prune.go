@@ -22,12 +22,7 @@ func (s *Schema) prune(value any, schemas []*openapi3.Schema) {
 	}
 	switch value := value.(type) {
 	case []any:
-		var of []*openapi3.Schema
-		for _, d := range schemas {
-			if d.Items != nil {
-				of = append(of, d.Items.Value)
-			}
-		}
+		of := itemSchemas(schemas)
 		for _, item := range value {
 			s.prune(item, of)
 		}
@@ -75,4 +70,14 @@ func propertySchemas(schemas []*openapi3.Schema, name string) (known []*openapi3
 		}
 	}
 	return known
+}
+
+// itemSchemas returns what schemas say of the items of an array.
+func itemSchemas(schemas []*openapi3.Schema) (of []*openapi3.Schema) {
+	for _, d := range schemas {
+		if d.Items != nil {
+			of = append(of, d.Items.Value)
+		}
+	}
+	return of
 }

@@ -22,12 +22,7 @@ func (s *Schema) unknown(value any, schemas []*openapi3.Schema) (v *Violation, n
 	}
 	switch value := value.(type) {
 	case []any:
-		var of []*openapi3.Schema
-		for _, d := range schemas {
-			if d.Items != nil {
-				of = append(of, d.Items.Value)
-			}
-		}
+		of := itemSchemas(schemas)
 		for i, item := range value {
 			if v, name, known, ok := s.unknown(item, of); ok {
 				return v.in(ofItem(i)), name, known, true
