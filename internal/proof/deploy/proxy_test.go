@@ -315,8 +315,9 @@ func TestNginxLimitsTheRequestsUnderWayFromOneAddress(t *testing.T) {
 	replica(t, address, "--sandbox")
 	url := startNginx(t, [2]string{address, address})
 	c := client()
-	// Each of these has sent its header and half of its body.
-	for range 50 {
+	// Each of these has sent its header and half of its body. They are more than the
+	// limit: while the probe that found nginx ready still counts, one of them is refused.
+	for range 60 {
 		conn, err := tls.Dial("tcp", strings.TrimPrefix(url, "https://"), &tls.Config{InsecureSkipVerify: true})
 		if err != nil {
 			t.Fatal(err)
