@@ -137,7 +137,7 @@ var mayImport = map[string][]string{
 	"internal/pets":                 {},
 	"internal/reason":               {},
 	"internal/check":                {}, // it judges from outside
-	"internal/edge/logging":         {"github.com/go-json-experiment/json/jsontext"},
+	"internal/edge/logging":         {},
 	"internal/pets/keys":            {"internal/pets", "internal/edge/metrics", "github.com/prometheus/client_golang/prometheus", "golang.org/x/sync/singleflight"},
 	"internal/edge/metrics":         {"github.com/prometheus/client_golang/prometheus"},
 	"internal/edge/program":         {"internal/edge/logging", "internal/edge/metrics", "internal/edge/server", "github.com/KimMachineGun/automemlimit/memlimit", "github.com/prometheus/client_golang/prometheus", "github.com/prometheus/client_golang/prometheus/collectors", "github.com/prometheus/client_golang/prometheus/promhttp", "github.com/spf13/pflag"}, // it runs any handler

@@ -13,7 +13,7 @@ func BenchmarkAccessLine(b *testing.B) {
 	q := newQueue(io.Discard)
 	q.start(func(int) []byte { return nil })
 	for name, h := range map[string]slog.Handler{
-		"quick":      &handler{q, newTwoPass(o, q, false), newTwoPass(o, q, true)},
+		"plain":      &handler{q, newLane(o, q, false), newLane(o, q, true)},
 		"careful":    NewHandler(queueWriter{q, false}, o),
 		"slog plain": slog.NewJSONHandler(queueWriter{q, false}, nil),
 	} {

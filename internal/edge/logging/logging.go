@@ -28,7 +28,7 @@ type Options struct {
 func New(w io.Writer, o Options) (logger *slog.Logger, end func()) {
 	q := newQueue(w)
 	q.start(func(missing int) []byte { return missingLine(o, missing) })
-	return slog.New(&handler{queue: q, plain: newTwoPass(o, q, false), important: newTwoPass(o, q, true)}), q.end
+	return slog.New(&handler{queue: q, usual: newLane(o, q, false), important: newLane(o, q, true)}), q.end
 }
 
 // Missing returns how many lines of a logger that New returned were dropped, or
@@ -46,12 +46,7 @@ func Missing(logger *slog.Logger) int64 {
 // NewHandler returns a handler that writes each line to w at once, and makes its
 // caller wait for that.
 func NewHandler(w io.Writer, o Options) slog.Handler {
-	return o.handler(w, newRedactor(o).replace)
-}
-
-// handler returns slog's own handler. replace may be nil.
-func (o Options) handler(w io.Writer, replace func([]string, slog.Attr) slog.Attr) slog.Handler {
-	options := &slog.HandlerOptions{Level: o.Level, ReplaceAttr: replace}
+	options := &slog.HandlerOptions{Level: o.Level, ReplaceAttr: newRedactor(o).replace}
 	if o.Text {
 		return slog.NewTextHandler(w, options)
 	}
@@ -61,19 +56,19 @@ func (o Options) handler(w io.Writer, replace func([]string, slog.Attr) slog.Att
 // handler sorts lines by whether they may be dropped first.
 type handler struct {
 	queue            *queue
-	plain, important twoPass
+	usual, important lane
 }
 
 // Enabled implements slog.Handler, as do the other methods.
 func (h *handler) Enabled(ctx context.Context, level slog.Level) bool {
-	return h.plain.careful.Enabled(ctx, level)
+	return h.usual.careful.Enabled(ctx, level)
 }
 
 func (h *handler) Handle(ctx context.Context, r slog.Record) error {
 	if r.Level >= slog.LevelWarn {
 		return h.important.handle(ctx, r)
 	}
-	return h.plain.handle(ctx, r)
+	return h.usual.handle(ctx, r)
 }
 
 func (h *handler) WithAttrs(attrs []slog.Attr) slog.Handler {
@@ -85,5 +80,5 @@ func (h *handler) WithGroup(name string) slog.Handler {
 }
 
 func (h *handler) with(change func(slog.Handler) slog.Handler) slog.Handler {
-	return &handler{h.queue, twoPass{careful: change(h.plain.careful)}, twoPass{careful: change(h.important.careful)}}
+	return &handler{h.queue, lane{careful: change(h.usual.careful)}, lane{careful: change(h.important.careful)}}
 }

@@ -291,6 +291,11 @@ func TestWhatAClientChoosesIsCutBeforeItIsEscaped(t *testing.T) {
 		if len(said) > 4000 || !strings.Contains(said, "(30721 bytes in all)") || !strings.Contains(said, "(2000 bytes in all)") {
 			t.Errorf("got a line of %d bytes, want less than 4000 with the sizes: %s", len(said), said)
 		}
+		if said := whole(t, logging.Options{Text: text}, func(l *slog.Logger) {
+			l.Info("request", "path", strings.Repeat("x", 257))
+		}); strings.Contains(said, strings.Repeat("x", 257)) || !strings.Contains(said, "(257 bytes in all)") {
+			t.Errorf("got %s, want a path of 256 bytes and its size", said)
+		}
 		said = whole(t, logging.Options{Text: text}, func(l *slog.Logger) {
 			l.Error("failed", "error", errors.New(strings.Repeat("stack ", 1000)))
 		})
