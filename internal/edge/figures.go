@@ -43,9 +43,9 @@ func (all pools) Collect(ch chan<- prometheus.Metric) {
 		limited += p.rates.Refused()
 	}
 	out := metrics.Output(ch)
-	out.Gauge("store_calls_in_flight", "Calls of the store under way.", float64(calls.UnderWay))
-	out.Gauge("store_calls_queued", "Requests that wait to call the store.", float64(calls.Waiting))
-	out.Gauge("store_calls_limit", "How many calls of the store may be under way: --max-in-flight.", float64(calls.Most))
+	out.Gauge("store_calls_in_flight", "Calls of operations under way.", float64(calls.UnderWay))
+	out.Gauge("store_calls_queued", "Requests that wait for the call of their operation.", float64(calls.Waiting))
+	out.Gauge("store_calls_limit", "How many calls may be under way: --max-in-flight.", float64(calls.Most))
 	out.Gauge("response_bytes_in_flight", "Bytes of large responses that are being written.", float64(responses.Held))
 	out.Gauge("response_bytes_limit", "How many bytes of large responses there may be.", float64(responses.Most))
 	out.Counter(metrics.Shed, metrics.ShedHelp, float64(calls.Refused), "reason", "store_queue")

@@ -9,7 +9,7 @@ import (
 	"github.com/labstack/echo/v4"
 )
 
-// readyTimeout bounds one look at the store, below what a load balancer
+// readyTimeout bounds one call of Service.Ready, below what a load balancer
 // usually waits.
 const readyTimeout = 2 * time.Second
 

@@ -6,7 +6,7 @@ import (
 	"sync"
 )
 
-// Rows bounds how many rows are asked of the store at once, in all calls. The size
+// Rows bounds how many rows all calls together ask for at once. The size
 // of a page is known only once it has been read, and only then does it count against
 // a Budget. Without Rows every call under way could hold the largest page.
 //

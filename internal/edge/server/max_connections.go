@@ -7,7 +7,7 @@ import "fmt"
 const mostByDefault = 4096
 
 // reservedFiles returns how many of n files are for all but the connections of
-// clients: the store's, the log, the connections to a database server.
+// clients: the service's own, the log, the connections to a database server.
 func reservedFiles(n int) int { return min(max(32, n/4), 256) }
 
 // DefaultMaxConnections returns how many connections a server may have where

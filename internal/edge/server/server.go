@@ -4,7 +4,7 @@
 // The life of a server:
 //
 //	Listen    takes the port
-//	Run       serves until its context ends, or the store fails for good
+//	Run       serves until its context ends, or the service fails for good
 //	 drain    still serves, and asks every client to leave
 //	 retire   accepts what waits at the port, then gives it up
 //	 finish   closes quiet connections, waits for the rest, under a deadline
@@ -168,7 +168,7 @@ func (s *Server) Run(ctx context.Context, handler http.Handler, failed <-chan er
 				return errors.Join(err, server.Close())
 			}
 		case err := <-failed:
-			s.cfg.Logger.Error("the store failed for good", "error", err)
+			s.cfg.Logger.Error("the service failed for good", "error", err)
 			return errors.Join(err, server.Close())
 		case err := <-drained:
 			return err
