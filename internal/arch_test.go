@@ -82,8 +82,8 @@ var onlyIn = []struct {
 	{[]string{"github.com/oapi-codegen/runtime"}, []string{"gen", "internal/edge", "internal/proof"}},
 	{[]string{"github.com/labstack/echo", "github.com/getkin/kin-openapi"}, []string{"gen/api", "internal/edge", "internal/proof"}},
 	{[]string{"database/sql", "modernc.org", "github.com/jackc/pgx", "github.com/pressly/goose"}, []string{"internal/pets/store", "internal/proof"}},
-	{[]string{"golang.org/x/term", "github.com/spf13/cobra", "flag"}, []string{"cmd", "internal/proof"}},
-	{[]string{"github.com/spf13/pflag", "os/signal"}, []string{"cmd", "internal/edge", "internal/proof"}},
+	{[]string{"github.com/spf13/cobra", "flag"}, []string{"cmd", "internal/proof"}},
+	{[]string{"github.com/spf13/pflag", "golang.org/x/term", "os/signal"}, []string{"cmd", "internal/edge", "internal/proof"}},
 	{[]string{"testing", "net/http/httptest", "pgregory.net/rapid", "github.com/anishathalye/porcupine", "github.com/rogpeppe/go-internal"}, testPackages},
 	{[]string{"net/http"}, []string{"cmd", "gen", "internal/edge", "internal/pets/service", "internal/check", "internal/proof"}},
 	{[]string{module + "/gen", module + "/internal/pets"}, []string{"cmd", "gen", "internal/pets", "internal/check", "internal/proof"}},
@@ -140,14 +140,14 @@ var mayImport = map[string][]string{
 	"internal/edge/logging":         {},
 	"internal/pets/keys":            {"internal/pets", "internal/edge/metrics", "github.com/prometheus/client_golang/prometheus", "golang.org/x/sync/singleflight"},
 	"internal/edge/metrics":         {"github.com/prometheus/client_golang/prometheus"},
-	"internal/edge/program":         {"internal/edge/logging", "internal/edge/metrics", "internal/edge/server", "github.com/KimMachineGun/automemlimit/memlimit", "github.com/prometheus/client_golang/prometheus", "github.com/prometheus/client_golang/prometheus/collectors", "github.com/prometheus/client_golang/prometheus/promhttp", "github.com/spf13/pflag"}, // it runs any handler
+	"internal/edge/program":         {"internal/edge/logging", "internal/edge/metrics", "internal/edge/nearest", "internal/edge/server", "github.com/KimMachineGun/automemlimit/memlimit", "github.com/prometheus/client_golang/prometheus", "github.com/prometheus/client_golang/prometheus/collectors", "github.com/prometheus/client_golang/prometheus/promhttp", "github.com/spf13/pflag"}, // it runs any handler
 	"internal/edge/limit":           {"golang.org/x/time/rate"},
 	"internal/edge/server":          {"internal/reason", "golang.org/x/sys/unix", "golang.org/x/time/rate"}, // it knows nothing of the operations it serves
 	"internal/pets/service":         {"gen/api", "internal/pets", "github.com/go-json-experiment/json/jsontext"},
 	"internal/pets/files":           {"internal/pets", "internal/reason", "github.com/go-json-experiment/json/jsontext"},
 	"internal/pets/animals":         {"internal/pets", "internal/pets/files"},
 	"internal/edge/schema":          {"github.com/getkin/kin-openapi/openapi3"},
-	"internal/edge":                 {"internal/edge/limit", "internal/edge/nearest", "internal/edge/program", "internal/edge/server", "github.com/spf13/pflag", "internal/edge/docs", "internal/edge/metrics", "internal/edge/schema", "github.com/prometheus/client_golang/prometheus", "github.com/getkin/kin-openapi/openapi3", "github.com/go-json-experiment/json/jsontext", "github.com/labstack/echo/v4", "github.com/oapi-codegen/runtime"},
+	"internal/edge":                 {"internal/edge/limit", "internal/edge/nearest", "internal/edge/program", "internal/edge/server", "github.com/spf13/pflag", "golang.org/x/term", "internal/edge/docs", "internal/edge/metrics", "internal/edge/schema", "github.com/prometheus/client_golang/prometheus", "github.com/getkin/kin-openapi/openapi3", "github.com/go-json-experiment/json/jsontext", "github.com/labstack/echo/v4", "github.com/oapi-codegen/runtime"},
 	"internal/proof/petstoretest":   {"gen/api", "internal/edge", "internal/pets", "internal/pets/keys", "internal/pets/web"},
 	"internal/edge/docs":            {"go.yaml.in/yaml/v3"},
 	"internal/edge/example":         {"internal/edge", "internal/edge/example/api"}, // the face alone

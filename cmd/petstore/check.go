@@ -113,13 +113,13 @@ func runCheck(ctx context.Context, env environment, cfg checkConfig, address str
 // complete adds the values that are no flags, and reads those that are text.
 func (cfg *checkConfig) complete(env environment, address string) (err error) {
 	if cfg.Base, err = check.ParseBase(address); err != nil {
-		return usageError{err}
+		return program.UsageError{Err: err}
 	}
 	if cfg.Key, err = check.ParseKey(env.getenv(checkKeyVariable)); err != nil {
-		return usageError{err}
+		return program.UsageError{Err: err}
 	}
 	if cfg.Rate < 0 || cfg.Timeout <= 0 || cfg.deadline <= 0 {
-		return usageError{errors.New("--rate must not be negative, --timeout and --deadline must be more than 0")}
+		return program.Misuse("--rate must not be negative, --timeout and --deadline must be more than 0")
 	}
 	if cfg.only == "" {
 		return nil
@@ -128,7 +128,7 @@ func (cfg *checkConfig) complete(env environment, address string) (err error) {
 		if e, ok := errors.AsType[*syntax.Error](err); ok {
 			err = errors.New(e.Code.String())
 		}
-		return usageError{fmt.Errorf("--only %q is no regular expression: %w", cfg.only, err)}
+		return program.Misuse("--only %q is no regular expression: %w", cfg.only, err)
 	}
 	return nil
 }

@@ -90,6 +90,7 @@ const giveUp = 30 * time.Second
 func (c *conversation) environment(ts *testscript.TestScript, args []string, stdout, stderr io.Writer) environment {
 	stdin := c.stdin
 	c.stdin = ""
+	columns, _ := strconv.Atoi(ts.Getenv("COLUMNS")) // 0 where it is not set
 	return environment{
 		args:             args,
 		getenv:           ts.Getenv,
@@ -98,7 +99,7 @@ func (c *conversation) environment(ts *testscript.TestScript, args []string, std
 		stderr:           stderr,
 		stderrIsTerminal: ts.Getenv("TERMINAL") == "yes",
 		interactive:      ts.Getenv("TERMINAL") == "yes",
-		columns:          func(io.Writer) int { n, _ := strconv.Atoi(ts.Getenv("COLUMNS")); return n }, // 0 where it is not set
+		columns:          columns,
 	}
 }
 

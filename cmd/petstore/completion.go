@@ -3,26 +3,23 @@ package main
 import (
 	"strings"
 
-	"example.com/petstore/internal/edge/program"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"example.com/petstore/internal/edge/program"
 )
 
 // addCompletion adds cobra's own command, which takes no variables. It remembers
 // where root writes to.
 func addCompletion(root *cobra.Command) {
 	root.InitDefaultCompletionCmd("completion")
-	for _, cmd := range root.Commands() {
-		if cmd.Name() != "completion" {
-			continue
-		}
-		cmd.Short = "Print what has a shell complete commands"
-		cmd.Long = cmd.Short + ". -h of each shell says how."
-		cmd.Args, cmd.RunE = unknownCommand, func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
-		for _, shell := range cmd.Commands() {
-			shell.Short = "For " + shell.Name()
-			shell.Args = exactly(0, "")
-		}
+	cmd, _, _ := root.Find([]string{"completion"})
+	cmd.Short = "Print the completions of a shell"
+	cmd.Long = cmd.Short + ". -h of each shell says how it reads them."
+	cmd.Args, cmd.RunE = unknownCommand, func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+	for _, shell := range cmd.Commands() {
+		shell.Short = "For " + shell.Name()
+		shell.Args = exactly(0, "")
 	}
 }
 
@@ -44,7 +41,4 @@ func completeValues(cmd *cobra.Command) {
 		}
 		_ = cmd.RegisterFlagCompletionFunc(f.Name, offer) // fails where there is no such flag, or it was called twice
 	})
-	for _, sub := range cmd.Commands() {
-		completeValues(sub)
-	}
 }

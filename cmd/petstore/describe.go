@@ -3,6 +3,8 @@ package main
 import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"example.com/petstore/internal/edge/program"
 )
 
 // describeCommand prints all commands for the program that makes the man pages, whose
@@ -41,7 +43,7 @@ func describe(cmd *cobra.Command) commandJSON {
 	c := commandJSON{Use: cmd.Use, Short: cmd.Short, Long: cmd.Long, Example: cmd.Example, Flags: []flagJSON{}}
 	cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
 		value, usage := pflag.UnquoteUsage(f)
-		c.Flags = append(c.Flags, flagJSON{Name: f.Name, Shorthand: f.Shorthand, Value: value, Usage: usage, Default: shownDefault(f)})
+		c.Flags = append(c.Flags, flagJSON{Name: f.Name, Shorthand: f.Shorthand, Value: value, Usage: usage, Default: program.Default(f)})
 	})
 	for _, sub := range cmd.Commands() {
 		if sub.IsAvailableCommand() {

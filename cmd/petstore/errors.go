@@ -1,15 +1,11 @@
 package main
 
 import (
+	"context"
 	"errors"
 
 	"example.com/petstore/internal/edge/program"
 )
-
-// usageError is a command line, or a variable in its place, that makes no sense.
-type usageError struct{ error }
-
-func (u usageError) Unwrap() error { return u.error }
 
 // uncheckedError ends a check that says neither that the contract holds nor that it
 // does not.
@@ -17,13 +13,27 @@ type uncheckedError struct{ error }
 
 func (u uncheckedError) Unwrap() error { return u.error }
 
-// exitStatus returns the exit status of the process, as a shell would have it: 128
-// and the signal's number after a signal.
+// interruptedError is the error of a command whose context ended. Its message says
+// how far the command's work has come.
+type interruptedError struct {
+	message string
+	cause   error
+}
+
+func (e *interruptedError) Error() string { return e.message }
+
+func (e *interruptedError) Unwrap() error { return e.cause }
+
+// interrupted returns the error of a command whose context has ended.
+func interrupted(ctx context.Context, message string) error {
+	return &interruptedError{message, context.Cause(ctx)}
+}
+
+// exitStatus returns the exit status of the process, which -h of the program has in a
+// table.
 func exitStatus(err error) int {
 	status := program.ExitStatus(err)
-	_, usage := errors.AsType[usageError](err)
-	_, unchecked := errors.AsType[uncheckedError](err)
-	if status == 1 && (usage || unchecked) {
+	if _, unchecked := errors.AsType[uncheckedError](err); unchecked && status == 1 {
 		return 2
 	}
 	return status

@@ -67,11 +67,11 @@ func exportPets(ctx context.Context, env environment, cfg exportConfig) (err err
 	}
 	switch {
 	case cfg.store == store.Memory:
-		return usageError{errors.New("the store memory: keeps nothing between programs, so there is nothing to export; use --store sqlite:PATH")}
+		return program.Misuse("the store memory: keeps nothing between programs, so there is nothing to export; use --store sqlite:PATH")
 	case format == "" && cfg.file == "-":
 		format = files.CSV
 	case format == "":
-		return usageError{fmt.Errorf("the name %s does not tell the format: end it in .csv or .ndjson, or give --format", cfg.file)}
+		return program.Misuse("the name %s does not tell the format: end it in .csv or .ndjson, or give --format", cfg.file)
 	}
 	ctx, stop := program.UntilSignal(ctx)
 	defer stop()

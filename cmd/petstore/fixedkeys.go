@@ -1,11 +1,10 @@
 package main
 
 import (
-	"errors"
-	"fmt"
 	"os"
 	"strings"
 
+	"example.com/petstore/internal/edge/program"
 	"example.com/petstore/internal/pets/keys"
 	"example.com/petstore/internal/reason"
 )
@@ -23,7 +22,7 @@ func fixedKeys(getenv func(string) string) ([]string, error) {
 	list, path := getenv(keysVariable), getenv(keysFileVariable)
 	switch {
 	case list != "" && path != "":
-		return nil, usageError{errors.New("both PETSTORE_API_KEYS and PETSTORE_API_KEYS_FILE are set; unset one of them")}
+		return nil, program.Misuse("both PETSTORE_API_KEYS and PETSTORE_API_KEYS_FILE are set; unset one of them")
 	case path != "":
 		return keysOfFile(path)
 	case list == "":
@@ -31,7 +30,7 @@ func fixedKeys(getenv func(string) string) ([]string, error) {
 	}
 	fixed := strings.Split(list, ",")
 	if err := keys.CheckFixed(fixed); err != nil {
-		return nil, usageError{fmt.Errorf("%s: %w", keysVariable, err)}
+		return nil, program.Misuse("%s: %w", keysVariable, err)
 	}
 	return fixed, nil
 }
@@ -40,19 +39,19 @@ func fixedKeys(getenv func(string) string) ([]string, error) {
 func keysOfFile(path string) (fixed []string, err error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
-		return nil, usageError{fmt.Errorf("%s: cannot read %s: %w", keysFileVariable, path, reason.Of(err))}
+		return nil, program.Misuse("%s: cannot read %s: %w", keysFileVariable, path, reason.Of(err))
 	}
 	number := 0
 	for line := range strings.Lines(string(text)) {
 		number++
 		found := strings.FieldsFunc(line, func(r rune) bool { return r == ',' || r == ' ' || r == '\t' || r == '\r' || r == '\n' })
 		if err := keys.CheckFixed(found); err != nil {
-			return nil, usageError{fmt.Errorf("%s: %s:%d: %w", keysFileVariable, path, number, err)}
+			return nil, program.Misuse("%s: %s:%d: %w", keysFileVariable, path, number, err)
 		}
 		fixed = append(fixed, found...)
 	}
 	if len(fixed) == 0 {
-		return nil, usageError{fmt.Errorf("%s: %s: no key is in the file; put one on each line", keysFileVariable, path)}
+		return nil, program.Misuse("%s: %s: no key is in the file; put one on each line", keysFileVariable, path)
 	}
 	return fixed, nil
 }

@@ -12,18 +12,10 @@ import (
 // variables are the variables of the environment that stand in for flags.
 const variables = program.Variables(web.Name)
 
-// known returns the variables of the commands from cmd down, and those that are no
-// flags.
-func known(cmd *cobra.Command) []string {
+// known returns the variables of all commands, and those that are no flags.
+func known(root *cobra.Command) []string {
 	names := []string{keysVariable, keysFileVariable, checkKeyVariable, "PETSTORE_URL"} // the last is what --sandbox prints
-	cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
-		if name := variables.Of(f.Name); name != "" {
-			names = append(names, name)
-		}
-	})
-	for _, sub := range cmd.Commands() {
-		names = append(names, known(sub)...)
-	}
+	everyCommand(root, func(cmd *cobra.Command) { names = append(names, variables.All(cmd.LocalFlags())...) })
 	return names
 }
 

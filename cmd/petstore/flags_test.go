@@ -15,7 +15,7 @@ func TestServeWarnsOfAMisspeltVariableWithoutItsValue(t *testing.T) {
 	environ := []string{"PETSTORE_RATELIMIT=hunter2", "PETSTORE_PORT=tcp://10.0.0.1:80", "PETSTORE_KEY=hunter2", "PETSTORE_ADDR=:8080"}
 	code := run(context.Background(), environment{
 		args: []string{"serve", "--check", "--sandbox"}, stdout: &out, stderr: &said,
-		getenv: func(string) string { return "" }, environ: func() []string { return environ },
+		getenv: func(string) string { return "" }, environ: environ,
 	})
 	log := said.String()
 	if code != 0 || strings.Count(log, "WARN") != 1 || !strings.Contains(log, `"variable":"PETSTORE_RATELIMIT","perhaps":"PETSTORE_RATE_LIMIT"`) || strings.Contains(log, "hunter2") {

@@ -9,8 +9,9 @@ import (
 	"net/http"
 	"time"
 
-	"example.com/petstore/internal/edge/program"
 	"github.com/spf13/cobra"
+
+	"example.com/petstore/internal/edge/program"
 
 	"example.com/petstore/internal/reason"
 )

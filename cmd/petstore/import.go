@@ -72,9 +72,9 @@ func (cfg importConfig) complete() (files.Format, error) {
 	format := files.Format(cfg.format)
 	switch {
 	case cfg.store == store.Memory:
-		return "", usageError{errors.New("the store memory: keeps nothing between programs, so there is nothing to import into; use --store sqlite:PATH")}
+		return "", program.Misuse("the store memory: keeps nothing between programs, so there is nothing to import into; use --store sqlite:PATH")
 	case cfg.restore && cfg.keepGood:
-		return "", usageError{errors.New("--restore brings back all of an export or nothing; leave out --keep-good")}
+		return "", program.Misuse("--restore brings back all of an export or nothing; leave out --keep-good")
 	case format == "":
 		format = files.FormatOf(strings.TrimSuffix(cfg.file, ".gz"))
 	}

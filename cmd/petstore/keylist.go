@@ -32,7 +32,7 @@ use, which servers store within a minute. Days are those of UTC.`,
 				if asJSON {
 					return writeKeysJSON(env.stdout, keys, time.Now())
 				}
-				return writeKeys(env.stdout, env.width(env.stdout), keys, time.Now())
+				return writeKeys(env.stdout, env.columns, keys, time.Now())
 			})
 		},
 	}

@@ -36,7 +36,7 @@ request with the API key that it began with.`,
 		Args: exactly(1, " ID|NAME"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if overlap < 0 {
-				return usageError{fmt.Errorf("--overlap %v: give 0s or more", overlap)}
+				return program.Misuse("--overlap %v: give 0s or more", overlap)
 			}
 			return withKeys(cmd.Context(), address, store.MustExist, func(ctx context.Context, s pets.KeyStore) error {
 				r, err := rotate(ctx, s, args[0], overlap, lifetime)
@@ -79,7 +79,7 @@ func rotate(ctx context.Context, s pets.KeyStore, named string, overlap, lifetim
 		return r, fmt.Errorf("the key %s is %s; make another with petstore keys create", describeKey(k), state)
 	}
 	if r.successor, r.token, err = k.Successor(now, lifetime); err != nil {
-		return r, usageError{err}
+		return r, program.UsageError{Err: err}
 	}
 	r.old, err = s.RotateKey(ctx, k.ID, r.successor, r.successor.CreatedAt.Add(overlap))
 	return r, err

@@ -46,7 +46,7 @@ With --json the key is the property "key" of an object.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			k, token, err := pets.NewKey(args[0], time.Now(), lifetime) // before a store is made
 			if err != nil {
-				return usageError{err}
+				return program.UsageError{Err: err}
 			}
 			k.ReadOnly = readOnly
 			return withKeys(cmd.Context(), address, notifyOn(cmd.ErrOrStderr()), func(ctx context.Context, s pets.KeyStore) error {
@@ -68,7 +68,7 @@ With --json the key is the property "key" of an object.`,
 // withKeys runs f on the keys of the store at that address.
 func withKeys(ctx context.Context, address string, option store.Option, f func(context.Context, pets.KeyStore) error) (err error) {
 	if address == store.Memory {
-		return usageError{errors.New("the store memory: keeps no keys between programs; give its server keys by PETSTORE_API_KEYS, or use --store sqlite:PATH")}
+		return program.Misuse("the store memory: keeps no keys between programs; give its server keys by PETSTORE_API_KEYS, or use --store sqlite:PATH")
 	}
 	s, err := store.Open(ctx, address, option)
 	if err != nil {

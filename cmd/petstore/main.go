@@ -15,16 +15,17 @@ import (
 )
 
 func main() {
-	runtime.MemProfileRate = 0 // until sampleAllocations
+	runtime.MemProfileRate = 0                         // until sampleAllocations
+	columns, _, _ := term.GetSize(int(os.Stdout.Fd())) // 0 where it is no terminal
 	os.Exit(run(context.Background(), environment{
 		args:             os.Args[1:],
 		getenv:           os.Getenv,
-		environ:          os.Environ,
+		environ:          os.Environ(),
 		stdin:            os.Stdin,
 		stdout:           os.Stdout,
 		stderr:           os.Stderr,
 		stderrIsTerminal: term.IsTerminal(int(os.Stderr.Fd())),
-		columns:          terminalColumns,
+		columns:          columns,
 		interactive:      term.IsTerminal(int(os.Stdin.Fd())) && term.IsTerminal(int(os.Stdout.Fd())) && term.IsTerminal(int(os.Stderr.Fd())),
 	}))
 }
@@ -33,21 +34,12 @@ func main() {
 type environment struct {
 	args             []string
 	getenv           func(string) string
-	environ          func() []string // all variables, as os.Environ has them; nil for none
+	environ          []string // all variables, as os.Environ has them
 	stdin            io.Reader
 	stdout, stderr   io.Writer
-	columns          func(io.Writer) int // the width of the terminal behind stdout or stderr; 0 where there is none
-	stderrIsTerminal bool                // progress may write over its line
-	interactive      bool                // standard input, output and error are all a terminal
-}
-
-// width returns the number of columns for text written to w, a standard output: the
-// width of its terminal, or 0, which is any number.
-func (env environment) width(w io.Writer) int {
-	if env.columns == nil {
-		return 0
-	}
-	return env.columns(w)
+	columns          int  // the width of the terminal behind stdout; 0 where there is none
+	stderrIsTerminal bool // progress may write over its line
+	interactive      bool // standard input, output and error are all a terminal
 }
 
 // run runs one command and returns the exit status of the process, which -h of

@@ -39,38 +39,37 @@ Exit status:
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return usageError{fmt.Errorf("%w; see %s -h", program.FlagError(err), cmd.CommandPath())}
+		return program.Misuse("%w; see %s -h", program.FlagError(cmd.Flags(), err), cmd.CommandPath())
 	})
 	root.AddCommand(serveCommand(env), keysCommand(env), importCommand(env), exportCommand(env), backupCommand(env), restoreCommand(env), verifyCommand(env), checkCommand(env), healthCommand(), versionCommand(), describeCommand())
 	root.SetIn(env.stdin)
 	root.SetOut(env.stdout)
 	root.SetErr(env.stderr)
 	root.SetVersionTemplate(versionLine())
+	everyCommand(root, func(cmd *cobra.Command) {
+		cmd.Flags().SortFlags = false // they stay in the order in which a command adds them
+		variables.Describe(cmd.LocalFlags())
+	})
 	addHelp(root)
-	addCompletion(root)
-	fitHelp(root, env.width(env.stdout))
-	describeVariables(root)
-	completeValues(root)
+	addCompletion(root) // whose flags have no variables
+	fitHelp(root, env.columns)
+	everyCommand(root, completeValues)
 	return root
 }
 
 // addHelp adds cobra's own command, which has to refuse the name of no command.
 func addHelp(root *cobra.Command) {
 	root.InitDefaultHelpCmd()
-	for _, help := range root.Commands() {
-		if help.Name() != "help" {
-			continue
+	help, _, _ := root.Find([]string{"help"})
+	help.Run, help.RunE = nil, func(_ *cobra.Command, args []string) error {
+		cmd, rest, err := root.Find(args)
+		if err == nil {
+			err = unknownCommand(cmd, rest)
 		}
-		help.Run, help.RunE = nil, func(_ *cobra.Command, args []string) error {
-			cmd, rest, err := root.Find(args)
-			if err == nil {
-				err = unknownCommand(cmd, rest)
-			}
-			if err != nil {
-				return err
-			}
-			return cmd.Help()
+		if err != nil {
+			return err
 		}
+		return cmd.Help()
 	}
 }
 
@@ -81,9 +80,9 @@ func unknownCommand(cmd *cobra.Command, args []string) error {
 	}
 	cmd.SuggestionsMinimumDistance = 2 // letters that differ
 	if like := cmd.SuggestionsFor(args[0]); len(like) > 0 {
-		return usageError{fmt.Errorf("unknown command %q; did you mean %s? See %s -h", args[0], strings.Join(like, " or "), cmd.CommandPath())}
+		return program.Misuse("unknown command %q; did you mean %s? See %s -h", args[0], strings.Join(like, " or "), cmd.CommandPath())
 	}
-	return usageError{fmt.Errorf("unknown command %q; see %s -h", args[0], cmd.CommandPath())}
+	return program.Misuse("unknown command %q; see %s -h", args[0], cmd.CommandPath())
 }
 
 // exactly wants n arguments, which usage names.
@@ -92,7 +91,7 @@ func exactly(n int, usage string) cobra.PositionalArgs {
 		if len(args) == n {
 			return nil
 		}
-		return usageError{fmt.Errorf("usage: %s%s; see %s -h", cmd.CommandPath(), usage, cmd.CommandPath())}
+		return program.Misuse("usage: %s%s; see %s -h", cmd.CommandPath(), usage, cmd.CommandPath())
 	}
 }
 
@@ -100,14 +99,4 @@ func exactly(n int, usage string) cobra.PositionalArgs {
 func notifyOn(stderr io.Writer) store.Option {
 	say := func(message string) { fmt.Fprintln(stderr, "petstore: "+visible(message)) }
 	return store.Notify(func(path string) { say("made a new store, " + path) }, say)
-}
-
-// describeVariables has -h name each flag's variable.
-func describeVariables(cmd *cobra.Command) {
-	variables.Describe(cmd.LocalFlags())
-	for _, sub := range cmd.Commands() {
-		if sub.Name() != "completion" {
-			describeVariables(sub)
-		}
-	}
 }

@@ -2,12 +2,12 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
 	"github.com/spf13/pflag"
 
+	"example.com/petstore/internal/edge/program"
 	"example.com/petstore/internal/pets"
 	"example.com/petstore/internal/pets/animals"
 	"example.com/petstore/internal/pets/keys"
@@ -24,11 +24,11 @@ const sandboxAnimals = 300
 func enterSandbox(flags *pflag.FlagSet, cfg *serveConfig) error {
 	switch {
 	case flags.Changed("store"):
-		return usageError{errors.New("--sandbox has a store of its own, in memory; leave out --store, and PETSTORE_STORE")}
+		return program.Misuse("--sandbox has a store of its own, in memory; leave out --store, and PETSTORE_STORE")
 	case cfg.mustExist:
-		return usageError{errors.New("--sandbox makes its store anew at every start; leave out --must-exist, and PETSTORE_MUST_EXIST")}
+		return program.Misuse("--sandbox makes its store anew at every start; leave out --must-exist, and PETSTORE_MUST_EXIST")
 	case cfg.requireSync:
-		return usageError{errors.New("--sandbox keeps nothing, on no machine; leave out --require-sync, and PETSTORE_REQUIRE_SYNC")}
+		return program.Misuse("--sandbox keeps nothing, on no machine; leave out --require-sync, and PETSTORE_REQUIRE_SYNC")
 	}
 	cfg.store = store.Memory
 	return nil

@@ -67,9 +67,7 @@ skips the drain. A second signal ends the server at once.`,
 			if cfg.apiKeys, err = fixedKeys(env.getenv); err != nil {
 				return err
 			}
-			if env.environ != nil {
-				cfg.misspelt = variables.Misspelt(env.environ(), known(cmd.Root()))
-			}
+			cfg.misspelt = variables.Misspelt(env.environ, known(cmd.Root()))
 			if cfg.sandbox {
 				if err := enterSandbox(cmd.Flags(), &cfg); err != nil {
 					return err
@@ -79,7 +77,6 @@ skips the drain. A second signal ends the server at once.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.SortFlags = false
 	addStoreFlag(flags, &cfg.store)
 	flags.BoolVar(&cfg.mustExist, "must-exist", false, "refuse to start where the SQLite file is not there, instead of making one: its volume may not be mounted")
 	flags.BoolVar(&cfg.requireSync, "require-sync", false, "refuse to start where PostgreSQL would acknowledge a write that no standby has, or no synchronous standby is there")
@@ -102,17 +99,14 @@ func (cfg serveConfig) storeOptions(logger *slog.Logger) []store.Option {
 }
 
 // serve runs the server until it is told to stop, or cannot go on.
-func serve(ctx context.Context, env environment, cfg serveConfig) (err error) {
-	if cfg.PublicURL, err = publicBase(cfg.PublicURL); err != nil {
-		return err
+func serve(ctx context.Context, env environment, cfg serveConfig) error {
+	if cfg.PublicURL != "" { // whether or not the operator wrote the version segment
+		cfg.PublicURL = strings.TrimSuffix(strings.TrimRight(cfg.PublicURL, "/"), web.BasePath) + web.BasePath
 	}
 	return program.Run(ctx, program.Config{
-		Settings: cfg.Settings, Version: programVersion(), Secrets: cfg.apiKeys, KeyPattern: web.KeyPattern,
+		Settings: cfg.Settings, Version: programVersion(), Misspelt: cfg.misspelt, Secrets: cfg.apiKeys, KeyPattern: web.KeyPattern,
 		Getenv: env.getenv, Stderr: env.stderr, StderrIsTerminal: env.stderrIsTerminal,
 	}, func(ctx context.Context, p *program.Program) error {
-		for _, m := range cfg.misspelt {
-			p.Logger.Warn("a variable of the environment means nothing here", "variable", m.Name, "perhaps", m.Meant) // its value may be a secret
-		}
 		if cfg.check {
 			return checkServe(ctx, env, cfg, p)
 		}

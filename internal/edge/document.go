@@ -63,10 +63,8 @@ func linkBase(publicURL, base string) (string, error) {
 	if publicURL == "" {
 		return base, nil
 	}
-	u, err := url.Parse(publicURL)
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.User != nil ||
-		u.RawQuery != "" || u.ForceQuery || u.Fragment != "" || strings.ContainsAny(publicURL, "<>#") {
-		return "", program.UsageError{Err: fmt.Errorf("the public address %q must be an http or https address without user, query or fragment, such as https://api.example.com%s", publicURL, base)}
+	if err := program.CheckPublicURL(publicURL); err != nil {
+		return "", fmt.Errorf("the public address %q: %w", publicURL, err)
 	}
 	return strings.TrimSuffix(strings.TrimRight(publicURL, "/"), base) + base, nil
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/spf13/pflag"
+	"golang.org/x/term"
 
 	"example.com/petstore/internal/edge/program"
 	"example.com/petstore/internal/edge/server"
@@ -19,7 +20,9 @@ import (
 type Environment struct {
 	Args             []string // without the program's name
 	Getenv           func(string) string
+	Environ          []string // as os.Environ has it, to warn of misspelt variables; may be nil
 	Stdout, Stderr   io.Writer
+	Columns          int  // the width of the terminal behind Stdout; 0 where there is none
 	StderrIsTerminal bool // lines of the log are then text
 }
 
@@ -27,11 +30,11 @@ type Environment struct {
 // variable that begins with the service's name. It serves until SIGTERM or SIGINT,
 // and returns the exit status for os.Exit. -h says which flags there are.
 func Run(s Service) int {
-	terminal := false
-	if info, err := os.Stderr.Stat(); err == nil {
-		terminal = info.Mode()&os.ModeCharDevice != 0
-	}
-	return RunIn(context.Background(), Environment{os.Args[1:], os.Getenv, os.Stdout, os.Stderr, terminal}, s)
+	columns, _, _ := term.GetSize(int(os.Stdout.Fd())) // 0 where it is no terminal
+	return RunIn(context.Background(), Environment{
+		Args: os.Args[1:], Getenv: os.Getenv, Environ: os.Environ(), Stdout: os.Stdout, Stderr: os.Stderr,
+		Columns: columns, StderrIsTerminal: term.IsTerminal(int(os.Stderr.Fd())),
+	}, s)
 }
 
 // RunIn is Run in another environment, until ctx ends.
@@ -57,12 +60,12 @@ func run(ctx context.Context, env Environment, s Service) error {
 	err := flags.Parse(env.Args)
 	switch {
 	case errors.Is(err, pflag.ErrHelp):
-		_, err := fmt.Fprintf(env.Stdout, "Usage:\n  %s [flags]\n\nFlags:\n%s", s.Name, flags.FlagUsagesWrapped(80))
+		_, err := fmt.Fprintf(env.Stdout, "Usage:\n  %s [flags]\n\nFlags:\n%s", s.Name, program.Help(flags, env.Columns))
 		return err
 	case err != nil:
-		return program.UsageError{Err: fmt.Errorf("%w; see %s -h", program.FlagError(err), s.Name)}
+		return program.Misuse("%w; see %s -h", program.FlagError(flags, err), s.Name)
 	case flags.NArg() > 0:
-		return program.UsageError{Err: fmt.Errorf("%q is no flag; see %s -h", flags.Arg(0), s.Name)}
+		return program.Misuse("%q is no flag; see %s -h", flags.Arg(0), s.Name)
 	case *version:
 		_, err := fmt.Fprintln(env.Stdout, s.Name, s.Version)
 		return err
@@ -72,7 +75,8 @@ func run(ctx context.Context, env Environment, s Service) error {
 	}
 	return program.Run(ctx, program.Config{
 		Settings: settings, Version: s.Version, KeyPattern: s.KeyPattern,
-		Getenv: env.Getenv, Stderr: env.Stderr, StderrIsTerminal: env.StderrIsTerminal,
+		Misspelt: variables.Misspelt(env.Environ, variables.All(flags)),
+		Getenv:   env.Getenv, Stderr: env.Stderr, StderrIsTerminal: env.StderrIsTerminal,
 	}, func(ctx context.Context, p *program.Program) error { return Serve(ctx, p, s) })
 }
 

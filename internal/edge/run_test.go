@@ -89,11 +89,15 @@ func TestAServiceRunsAsAProgram(t *testing.T) {
 	go func() {
 		ended <- RunIn(ctx, Environment{
 			Args: []string{"--addr", "127.0.0.1:0", "--drain", "0s"}, Stdout: &log, Stderr: &log,
-			Getenv: func(name string) string { return variables[name] },
+			Environ: []string{"TEST_DRIAN=hunter2", "TEST_ADMIN_ADDR=127.0.0.1:0", "PATH=/bin"},
+			Getenv:  func(name string) string { return variables[name] },
 		}, constructed())
 	}()
 	address := log.find(t, `"msg":"serving","address":"([^"]+)"`)
 	metrics := log.find(t, `"msg":"metrics","address":"([^"]+)"`)
+	if meant := log.find(t, `"variable":"TEST_DRIAN","perhaps":"([^"]+)"`); meant != "TEST_DRAIN" || strings.Count(log.String(), "WARN") != 1 || strings.Contains(log.String(), "hunter2") {
+		t.Errorf("misspelt variable: got %s, want one warning, without its value", &log)
+	}
 	for token, want := range map[string]int{"a-valid-key": 415, "another-key": 401} {
 		if status, body := ask(t, "POST", address+"/store/orders", token); status != want {
 			t.Errorf("with %s: got %d %s, want %d", token, status, body, want)
@@ -135,6 +139,7 @@ func TestARunThatMakesNoSenseEndsBeforeAnyPortIsTaken(t *testing.T) {
 		want     string
 	}{
 		{"--nonsense", "", constructed(), 2, "test: unknown flag: --nonsense; see test -h"},
+		{"--adr :1", "", constructed(), 2, "test: unknown flag: --adr, perhaps --addr; see test -h"},
 		{"more", "", constructed(), 2, `test: "more" is no flag; see test -h`},
 		{"--addr 8080", "", constructed(), 2, `test: --addr "8080": give HOST:PORT`},
 		{"", "TEST_DRAIN=soon", constructed(), 2, `test: TEST_DRAIN="soon", which stands for --drain: give a number and its unit`},
@@ -143,7 +148,7 @@ func TestARunThatMakesNoSenseEndsBeforeAnyPortIsTaken(t *testing.T) {
 		{"--max-in-flight 0", "", constructed(), 2, "--max-in-flight 0 must be 1 or more"},
 		{"--pprof", "", constructed(), 2, "--pprof needs --admin-addr"},
 		{"--tls-cert a.pem", "", constructed(), 2, "--tls-cert needs --tls-key"},
-		{"--public-url ftp://a.b", "", constructed(), 2, `the public address "ftp://a.b" must be an http or https address`},
+		{"--public-url ftp://a.b", "", constructed(), 2, `--public-url "ftp://a.b": give an http or https address`},
 		{"--tls-cert none.pem --tls-key none.pem", "", constructed(), 1, "none.pem"},
 		{"", "", broken, 1, "test: openapi.yaml: "},
 		{"", "", Service{}, 1, "Name is missing"},
@@ -165,6 +170,23 @@ func TestARunThatMakesNoSenseEndsBeforeAnyPortIsTaken(t *testing.T) {
 		}, c.service)
 		if status != c.status || !strings.Contains(out.String(), c.want) || strings.Contains(out.String(), "192.0.2.1") {
 			t.Errorf("%s %s: got %d %s, want %d with %q", c.args, c.variable, status, fmt.Sprintf("%.200s", &out), c.status, c.want)
+		}
+	}
+}
+
+func TestHelpFitsTheTerminal(t *testing.T) {
+	for columns, widest := range map[int]int{0: 80, 60: 60, 72: 72, 300: 100} {
+		var out output
+		if status := RunIn(t.Context(), Environment{Args: []string{"-h"}, Stdout: &out, Stderr: &out, Columns: columns}, constructed()); status != 0 {
+			t.Fatalf("in %d columns: got %d, want 0", columns, status)
+		}
+		for line := range strings.Lines(out.String()) {
+			if len(line)-1 > widest {
+				t.Errorf("in %d columns: got %q, want at most %d characters", columns, line, widest)
+			}
+		}
+		if want := "  --max-connections int\n      the most connections"; !strings.Contains(out.String(), want) {
+			t.Errorf("in %d columns: got %s, want %q", columns, &out, want)
 		}
 	}
 }

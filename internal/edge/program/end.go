@@ -3,6 +3,7 @@ package program
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"os/signal"
 	"syscall"
@@ -14,6 +15,9 @@ type UsageError struct{ Err error }
 func (u UsageError) Error() string { return u.Err.Error() }
 
 func (u UsageError) Unwrap() error { return u.Err }
+
+// Misuse returns a UsageError with that text, as fmt.Errorf makes it.
+func Misuse(format string, args ...any) error { return UsageError{fmt.Errorf(format, args...)} }
 
 // Interruption is the cause of a context that a signal has ended.
 type Interruption struct{ Signal syscall.Signal }

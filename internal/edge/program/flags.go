@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -58,7 +59,21 @@ func checkListen(text string) error {
 // that of this machine alone.
 func checkAdmin(text string) error {
 	if text != "" && checkListen(text) != nil {
-		return errors.New("give HOST:PORT, such as 127.0.0.1:9090 or :9090, which is this machine's alone")
+		return errors.New("give HOST:PORT, such as 127.0.0.1:9090 or :9090, which only this machine reaches")
+	}
+	return nil
+}
+
+// CheckPublicURL returns an error unless text can begin a link of a response. It may be
+// empty.
+func CheckPublicURL(text string) error {
+	if text == "" {
+		return nil
+	}
+	u, err := url.Parse(text)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.User != nil ||
+		u.RawQuery != "" || u.ForceQuery || u.Fragment != "" || strings.ContainsAny(text, "<>#") {
+		return errors.New("give an http or https address without user, query or fragment, such as https://api.example.com/v1")
 	}
 	return nil
 }
@@ -106,8 +121,15 @@ func (n *networks) String() string {
 // Type see String.
 func (n *networks) Type() string { return "networks" }
 
-// FlagError returns what a person reads of an error of pflag.
-func FlagError(err error) error {
+// FlagError returns what a person reads of an error of pflag in parsing these flags.
+func FlagError(flags *pflag.FlagSet, err error) error {
+	if e, ok := errors.AsType[*pflag.NotExistError](err); ok && e.GetSpecifiedShortnames() == "" {
+		var names []string
+		flags.VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
+		if meant := almost(e.GetSpecifiedName(), names); meant != "" {
+			return fmt.Errorf("%w, perhaps --%s", err, meant)
+		}
+	}
 	if e, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
 		f := e.GetFlag()
 		return fmt.Errorf("--%s%s: %s", f.Name, shown(f, " ", e.GetValue()), explain(f, e))

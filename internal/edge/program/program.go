@@ -25,11 +25,12 @@ import (
 	"example.com/petstore/internal/edge/server"
 )
 
-// Config says which program it is, and where it runs. All but Secrets and KeyPattern
-// are required.
+// Config says which program it is, and where it runs. Misspelt, Secrets and KeyPattern
+// may be empty.
 type Config struct {
 	Settings
 	Version    string
+	Misspelt   []Misspelt     // the log warns of them
 	Secrets    []string       // texts that the log never has
 	KeyPattern *regexp.Regexp // what looks like a key; see logging.Options
 
@@ -69,6 +70,9 @@ func Run(ctx context.Context, cfg Config, f func(context.Context, *Program) erro
 	options.Secrets, options.KeyPattern = cfg.Secrets, cfg.KeyPattern
 	logger, endLog := logging.New(cfg.Stderr, options)
 	defer endLog()
+	for _, m := range cfg.Misspelt {
+		logger.Warn("a variable of the environment may be misspelt", "variable", m.Name, "perhaps", m.Meant) // its value may be a secret
+	}
 	tuneMemory(cfg.Getenv, logger)
 	p := &Program{Settings: cfg.Settings, Logger: logger, version: cfg.Version, supervisor: cfg.Getenv("NOTIFY_SOCKET")}
 	if p.AdminAddr != "" {

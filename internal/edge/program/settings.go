@@ -32,17 +32,16 @@ type Settings struct {
 
 // AddFlags adds the flags that set s.
 func (s *Settings) AddFlags(flags *pflag.FlagSet) {
-	flags.SortFlags = false
 	AddListen(flags, &s.Addr, "addr", "127.0.0.1:8080", "the address to listen on; :0 takes any free port")
-	flags.StringVar(&s.PublicURL, "public-url", "", "the address clients use, where a proxy stands between, such as https://api.example.com/v1; links in responses become absolute")
+	flags.Var(Judged{To: &s.PublicURL, Kind: "address", Judge: CheckPublicURL}, "public-url", "the address that clients use where a proxy stands between, such as https://api.example.com/v1; links in responses become absolute")
 	flags.StringVar(&s.TLSCert, "tls-cert", "", "the `file` of a certificate and its chain, in PEM form, to serve HTTPS with HTTP/1.1 and HTTP/2; loaded anew when it changes")
 	flags.StringVar(&s.TLSKey, "tls-key", "", "the `file` of the private key of --tls-cert, in PEM form")
 	AddDuration(flags, &s.Drain, "drain", server.DefaultDrain, "how long to serve on after SIGTERM while /readyz says no, so that load balancers turn away first")
-	flags.IntVar(&s.MaxConnections, "max-connections", 0, "how many connections this process has at most; at the limit the longest idle one without a valid key is closed first; 0: 4096, or fewer where it may open fewer files")
-	flags.IntVar(&s.MaxInFlight, "max-in-flight", 256, "how many calls of the store this process has under way at most; twice as many may wait, others get 503 at once; several processes have as many each")
-	flags.Float64Var(&s.RateLimit, "rate-limit", 0, "how many requests a second an API key may make of this process, others get 429; 0: any number; several processes allow as many each")
-	flags.Var((*networks)(&s.TrustedProxies), "trusted-proxies", "the proxies before this server, such as 127.0.0.1 or 10.0.0.0/8, whose X-Forwarded-For tells the log a client's address; repeat it or separate by commas")
-	flags.Var(Judged{To: &s.AdminAddr, Kind: "address", Judge: checkAdmin}, "admin-addr", "the address of /metrics for Prometheus, such as 127.0.0.1:9090 or :9090, which is this machine's alone; none where it is empty")
+	flags.IntVar(&s.MaxConnections, "max-connections", 0, "the most connections of this process; at the limit the longest idle one without a valid key is closed first; 0 for 4096, or fewer where it may open fewer files")
+	flags.IntVar(&s.MaxInFlight, "max-in-flight", 256, "the most calls of operations that this process has under way; twice as many may wait, others get 503 at once; each process counts its own")
+	flags.Float64Var(&s.RateLimit, "rate-limit", 0, "how many requests a second an API key, or a client's address where no key is needed, may make; others get 429; 0 for any number; each process counts its own")
+	flags.Var((*networks)(&s.TrustedProxies), "trusted-proxies", "the proxies before this server, such as 127.0.0.1 or 10.0.0.0/8; their X-Forwarded-For tells a client's address to the log, and to the limits where no key is needed; repeat it or separate by commas")
+	flags.Var(Judged{To: &s.AdminAddr, Kind: "address", Judge: checkAdmin}, "admin-addr", "the address of /metrics for Prometheus, such as 127.0.0.1:9090 or :9090, which only this machine reaches; empty for no metrics")
 	flags.BoolVar(&s.Profiles, "pprof", false, "serve /debug/pprof/ at --admin-addr too; profiles can hold secrets")
 	AddChoice(flags, &s.LogLevel, "log-level", "info", "the least level to log: debug (probes too), info, warn or error", "debug", "info", "warn", "error")
 	AddChoice(flags, &s.LogFormat, "log-format", "auto", "how to log: text, json, or auto, which is text at a terminal and json otherwise", "auto", "text", "json")

@@ -2,7 +2,6 @@ package program
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -20,7 +19,19 @@ func (v Variables) Of(flag string) string {
 	if slices.Contains([]string{"help", "version", "force", "yes", "check", "json"}, flag) {
 		return ""
 	}
-	return strings.ToUpper(string(v) + "_" + strings.ReplaceAll(flag, "-", "_"))
+	return v.prefix() + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
+}
+
+func (v Variables) prefix() string { return strings.ToUpper(string(v)) + "_" }
+
+// All returns the variables that stand in for these flags.
+func (v Variables) All(flags *pflag.FlagSet) (names []string) {
+	flags.VisitAll(func(f *pflag.Flag) {
+		if name := v.Of(f.Name); name != "" {
+			names = append(names, name)
+		}
+	})
+	return names
 }
 
 // Describe has -h name each flag's variable.
@@ -46,7 +57,7 @@ func (v Variables) Set(flags *pflag.FlagSet, getenv func(string) string) error {
 			return
 		}
 		if err := flags.Set(f.Name, value); err != nil {
-			errs = append(errs, UsageError{fmt.Errorf("%s%s, which stands for --%s: %s", variable, shown(f, "=", value), f.Name, explain(f, err))})
+			errs = append(errs, Misuse("%s%s, which stands for --%s: %s", variable, shown(f, "=", value), f.Name, explain(f, err)))
 		}
 	})
 	return errors.Join(errs...)
