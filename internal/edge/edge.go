@@ -98,6 +98,7 @@ func newEdge(s Service) (*edge, error) {
 	if err := s.Operations.register(r, e.base, bounded(s.Rows)); err != nil {
 		return nil, err
 	}
+	r.refuseOtherMethods()
 	registerHealth(r, s.Ready)
 	if e.docs, err = registerDocs(r, &e.Service, doc, e.base); err != nil {
 		return nil, err

@@ -23,7 +23,6 @@ type operation struct {
 	parameters  []*parameter
 	body        *schema.Schema // nil where the operation takes none
 	deprecation []headerField  // what every response announces; nil where it is not deprecated
-	rivals      []rival        // paths that match before this one
 }
 
 // headerField is a header of a response, made once and shared.
@@ -74,26 +73,7 @@ func operationsOf(doc *openapi3.T, base, docs string) ([]*operation, error) {
 	if len(operations) == 0 {
 		return nil, errors.New("openapi.yaml: it has no operation")
 	}
-	findRivals(operations)
 	return operations, nil
-}
-
-// findRivals gives each operation those rivals that have no operation of its method.
-func findRivals(operations []*operation) {
-	methodsOf := map[string][]string{}
-	for _, op := range operations {
-		methodsOf[op.path] = append(methodsOf[op.path], op.Method)
-	}
-	for _, op := range operations {
-		for path, methods := range methodsOf {
-			if slices.Contains(methods, op.Method) {
-				continue // Echo finds it by itself
-			}
-			if values := moreConcrete(path, op.path); values != nil {
-				op.rivals = append(op.rivals, rival{path, values, allowed(methods)})
-			}
-		}
-	}
 }
 
 // allMethods returns those of any path, as Allow lists them.

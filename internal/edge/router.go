@@ -19,11 +19,12 @@ type router struct {
 	callers *callers // of every operation
 	// unrouted holds the operations that no route has taken yet, by method and path.
 	unrouted map[string]*operation
+	methods  map[string][]string // which the operations' paths have, by path
 	refused  []error
 }
 
 func newRouter(e *echo.Echo, base string, operations []*operation, c *callers) *router {
-	r := &router{echo: e, base: base, callers: c, unrouted: map[string]*operation{}}
+	r := &router{echo: e, base: base, callers: c, unrouted: map[string]*operation{}, methods: map[string][]string{}}
 	for _, op := range operations {
 		r.unrouted[op.name()] = op
 	}
@@ -52,9 +53,37 @@ func (r *router) operation(method, path string, h echo.HandlerFunc) *echo.Route 
 	delete(r.unrouted, name)
 	h = serve(op, r.callers, h)
 	if method == http.MethodGet {
-		r.echo.HEAD(path, h) // net/http sends the headers alone
+		r.add(http.MethodHead, path, h) // net/http sends the headers alone
 	}
+	return r.add(method, path, h)
+}
+
+func (r *router) add(method, path string, h echo.HandlerFunc) *echo.Route {
+	r.methods[path] = append(r.methods[path], method)
 	return r.echo.Add(method, path, h)
+}
+
+// refuseOtherMethods has each path of an operation respond to the methods that it has no
+// operation of. Otherwise Echo would look for a template that matches the path and has
+// the method, but the concrete path matches first (OpenAPI 3.0.3, section 4.7.8.2).
+func (r *router) refuseOtherMethods() {
+	for path, taken := range r.methods {
+		slices.Sort(taken)
+		allow := http.MethodOptions + ", " + strings.Join(taken, ", ")
+		other := func(c echo.Context) error {
+			c.Response().Header().Set("Allow", allow)
+			if c.Request().Method == http.MethodOptions {
+				return c.NoContent(http.StatusNoContent)
+			}
+			return echo.ErrMethodNotAllowed
+		}
+		r.echo.RouteNotFound(path, other) // of methods that no path has
+		for _, method := range append([]string{http.MethodHead}, methods...) {
+			if !slices.Contains(taken, method) {
+				r.echo.Add(method, path, other)
+			}
+		}
+	}
 }
 
 // err returns everything that was refused, and the operations without a route.

@@ -11,11 +11,6 @@ import (
 func serve(op *operation, callers *callers, generated echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		x := c.(*exchange) // as recovering passes it
-		if r := rivalOf(x.ParamValues(), op.rivals); r != nil {
-			x.SetPath(r.path)
-			x.Response().Header().Set("Allow", r.allow)
-			return echo.ErrMethodNotAllowed
-		}
 		x.operation = op
 		for _, field := range op.deprecation {
 			x.Response().Header()[field.name] = field.values
