@@ -90,8 +90,8 @@ func (s *Schema) sentence(e *openapi3.SchemaError, refused any) *Violation {
 			return &Violation{Message: tooLarge}
 		}
 	}
-	if row, _ := keywordOf(e.SchemaField); row.says != nil {
-		return &Violation{Message: row.says(e.Schema)}
+	if says := keywords[e.SchemaField].says; says != nil {
+		return &Violation{Message: says(e.Schema)}
 	}
 	return &Violation{Message: "is not as the document describes it"}
 }

@@ -4,22 +4,17 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
-	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/getkin/kin-openapi/openapi3"
 )
 
-// keyword is a row of the table: a keyword of schemas, the types that it applies
-// to, and the sentence for a value that breaks it.
+// keyword is a keyword of schemas that the service keeps. It may have no sentence: some
+// say nothing of a value, and some have a sentence in explain.go.
 type keyword struct {
-	name string
-	of   []string // none for all
-	says func(*openapi3.Schema) string
-
-	silent  bool   // says nothing of a value, or has the sentence of another row
-	refused string // why the service does not start with it
+	of   []string                      // the types that it applies to; none for all
+	says func(*openapi3.Schema) string // the sentence for a value that breaks it, or nil
 }
 
 var (
@@ -30,71 +25,41 @@ var (
 	formed  = []string{"string", "integer", "number"}
 )
 
-// keywords is the table, but for only31. A test holds both against kin-openapi, so
-// that a keyword which is new there is decided here.
-var keywords = []keyword{
-	{name: "minLength", of: texts, says: func(s *openapi3.Schema) string { return "must be at least " + count(s.MinLength, "character") }},
-	{name: "maxLength", of: texts, says: func(s *openapi3.Schema) string { return "must be at most " + count(*s.MaxLength, "character") }},
-	{name: "pattern", of: texts, says: patternSays},
+// keywords are all that the service keeps. A document with another is refused.
+var keywords = map[string]keyword{
+	"minLength": {texts, func(s *openapi3.Schema) string { return "must be at least " + count(s.MinLength, "character") }},
+	"maxLength": {texts, func(s *openapi3.Schema) string { return "must be at most " + count(*s.MaxLength, "character") }},
+	"pattern":   {texts, patternSays},
 
-	{name: "minimum", of: numbers, says: rangeSays},
-	{name: "maximum", of: numbers, says: rangeSays},
-	{name: "exclusiveMinimum", of: numbers, says: rangeSays},
-	{name: "exclusiveMaximum", of: numbers, says: rangeSays},
-	{name: "multipleOf", of: numbers, says: multipleSays},
+	"minimum":          {numbers, rangeSays},
+	"maximum":          {numbers, rangeSays},
+	"exclusiveMinimum": {numbers, rangeSays},
+	"exclusiveMaximum": {numbers, rangeSays},
+	"multipleOf":       {numbers, multipleSays},
 
-	{name: "items", of: arrays, silent: true},
-	{name: "minItems", of: arrays, says: func(s *openapi3.Schema) string { return "must have at least " + count(s.MinItems, "item") }},
-	{name: "maxItems", of: arrays, says: func(s *openapi3.Schema) string { return "must have at most " + count(*s.MaxItems, "item") }},
-	{name: "uniqueItems", of: arrays, says: uniqueSays},
+	"items":       {arrays, nil},
+	"minItems":    {arrays, func(s *openapi3.Schema) string { return "must have at least " + count(s.MinItems, "item") }},
+	"maxItems":    {arrays, func(s *openapi3.Schema) string { return "must have at most " + count(*s.MaxItems, "item") }},
+	"uniqueItems": {arrays, uniqueSays},
 
-	{name: "properties", of: objects, silent: true},
-	{name: "additionalProperties", of: objects, silent: true}, // explain has its sentence, which kin-openapi calls one of properties
-	{name: "minProperties", of: objects, says: func(s *openapi3.Schema) string { return "must have at least " + count(s.MinProps, "property") }},
-	{name: "maxProperties", of: objects, says: func(s *openapi3.Schema) string { return "must have at most " + count(*s.MaxProps, "property") }},
-	{name: "required", of: objects, says: func(*openapi3.Schema) string { return "is required" }},
-	{name: "readOnly", says: readOnlySays},
+	"properties":           {objects, nil},
+	"additionalProperties": {objects, nil},
+	"minProperties":        {objects, func(s *openapi3.Schema) string { return "must have at least " + count(s.MinProps, "property") }},
+	"maxProperties":        {objects, func(s *openapi3.Schema) string { return "must have at most " + count(*s.MaxProps, "property") }},
+	"required":             {objects, func(*openapi3.Schema) string { return "is required" }},
+	"readOnly":             {nil, readOnlySays},
 
-	{name: "type", says: typeSays},
-	{name: "nullable", says: typeSays},
-	{name: "enum", says: func(s *openapi3.Schema) string { return enumSays(s.Enum) }},
-	{name: "format", of: formed, says: formatSays},
+	"type":     {nil, typeSays},
+	"nullable": {nil, typeSays},
+	"enum":     {nil, func(s *openapi3.Schema) string { return enumSays(s.Enum) }},
+	"format":   {formed, formatSays},
 
-	{name: "allOf", silent: true},         // says what its members say
-	{name: "oneOf", silent: true},         // explain has its sentence,
-	{name: "anyOf", silent: true},         // and this one's,
-	{name: "discriminator", silent: true}, // and this one's
+	"allOf": {}, "oneOf": {}, "anyOf": {}, "discriminator": {},
 
-	{name: "title", silent: true},
-	{name: "description", silent: true},
-	{name: "default", silent: true}, // the service applies it, so that it can tell absent from sent
-	{name: "example", silent: true},
-	{name: "externalDocs", silent: true},
-	{name: "deprecated", silent: true},
-	{name: "writeOnly", silent: true}, // of requests, which may have it
-	{name: "xml", silent: true},
+	"default":   {}, // the service applies it, so that it can tell absent from sent
+	"writeOnly": {}, // of requests, which may have it
 
-	{name: "not", refused: "says only what a value is not, which no sentence to a client can explain; say what it is"},
-	{name: "allowEmptyValue", refused: "is no keyword of schemas"},
-}
-
-// only31 are the keywords that OpenAPI 3.1 has added.
-var only31 = []string{
-	"const", "examples", "prefixItems", "contains", "minContains", "maxContains", "patternProperties", "dependentSchemas",
-	"propertyNames", "unevaluatedItems", "unevaluatedProperties", "if", "then", "else", "dependentRequired", "$defs", "$schema",
-	"$comment", "$id", "$anchor", "$dynamicRef", "$dynamicAnchor", "contentMediaType", "contentEncoding", "contentSchema",
-}
-
-// keywordOf returns the row of a keyword.
-func keywordOf(name string) (keyword, bool) {
-	if slices.Contains(only31, name) {
-		return keyword{name: name, refused: "is a keyword of OpenAPI 3.1, and the document is one of 3.0"}, true
-	}
-	i := slices.IndexFunc(keywords, func(row keyword) bool { return row.name == name })
-	if i < 0 {
-		return keyword{}, false
-	}
-	return keywords[i], true
+	"title": {}, "description": {}, "example": {}, "externalDocs": {}, "deprecated": {}, "xml": {},
 }
 
 // count returns a number of things: "1 character", "5 characters".

@@ -90,7 +90,7 @@ func contains(s, target *openapi3.Schema, sameValue bool) bool {
 	return search(s)
 }
 
-// checkKeywords refuses a keyword that the table has not, or has for other types.
+// checkKeywords refuses a keyword that the service does not keep, or not of that type.
 func checkKeywords(s *openapi3.Schema) error {
 	data, err := s.MarshalJSON()
 	if err != nil {
@@ -102,13 +102,11 @@ func checkKeywords(s *openapi3.Schema) error {
 	}
 	kind := strings.Join(s.Type.Slice(), ", ")
 	for _, name := range slices.Sorted(maps.Keys(present)) {
-		switch row, ok := keywordOf(name); {
+		switch k, ok := keywords[name]; {
 		case strings.HasPrefix(name, "x-"):
 		case !ok:
-			return refusal(name, "is no keyword that the service knows")
-		case row.refused != "":
-			return refusal(name, row.refused)
-		case row.of != nil && !slices.Contains(row.of, kind):
+			return refusal(name, "is no keyword that the service keeps")
+		case k.of != nil && !slices.Contains(k.of, kind):
 			return refusal(name, fmt.Sprintf("does not apply to the type %q", kind))
 		}
 	}
