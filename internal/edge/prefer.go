@@ -80,8 +80,8 @@ func checkQuery(query url.Values, known []string) error {
 // unknownProperty returns the fault of the first property of a body that its schema does
 // not know, or "".
 func unknownProperty(body *schema.Schema, value any) string {
-	if v, name, known, ok := body.Unknown(value); ok {
-		return unknown(v.Place(""), "property", name, known)
+	for p := range body.Ignored(value) {
+		return unknown(p.Place, "property", p.Name, p.Known())
 	}
 	return ""
 }

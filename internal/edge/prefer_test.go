@@ -58,3 +58,9 @@ func TestAStrictClientHearsThatADiscriminatorNamesNoMember(t *testing.T) {
 		r.wantRefusal(t, codeInvalidBody, message, "POST /one", body, "Prefer: handling=strict")
 	}
 }
+
+func TestAStrictClientHearsWhereATypoIs(t *testing.T) {
+	r := newRecorder(t)
+	r.wantRefusal(t, codeInvalidBody, "[0].part.parts[1].nmae is an unknown property; the nearest known is name",
+		"POST /store/orders", `[{"part":{"parts":[{"name":"a"},{"nmae":"b"}]}}]`, "Prefer: handling=strict")
+}

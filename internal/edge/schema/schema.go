@@ -4,9 +4,9 @@
 // of its verdict: which rule is broken, where, and what would keep it. Four things
 // that kin-openapi does not do stand beside it, each in one file:
 //
-//	exact.go   it compares numbers as float64s, and takes 7.0 for an integer
-//	text.go    it reads no texts, as parameters are
-//	union.go   it knows a discriminator's values from the mapping alone
+//	exact.go    it compares numbers as float64s, and takes 7.0 for an integer
+//	text.go     it reads no texts, as parameters are
+//	union.go    it knows a discriminator's values from the mapping alone
 //	prune.go   it keeps the properties that no schema names
 //
 // Compile refuses by name, when the service starts, a schema that kin-openapi or
