@@ -33,11 +33,11 @@ func checkCommand(env environment) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "check URL",
 		Short: "Hold any running server against the contract",
-		Long: `check sends requests to a server that claims to do as openapi.yaml says, such
-as a mock, a gateway before the service or another implementation, and prints a
-table of what holds and what does not. URL is the base address, ending in /v1. The
-right column says where a rule stands: the name of a part of openapi.yaml, an RFC,
-or decisions, for "Decisions" in internal/proof/contract/README.md.
+		Long: `check sends requests to a server and prints which rules of the contract hold.
+The server may be a mock, a gateway before the service or another implementation.
+URL is its base address, ending in /v1. A rule has its source beside it: a name in
+openapi.yaml, an RFC, or decisions, for "Decisions" in
+internal/proof/contract/README.md.
 
 The API key is taken from PETSTORE_KEY. It goes to URL's host and nowhere else:
 redirects are not followed, no proxy is used, and it is never printed.
@@ -47,8 +47,8 @@ nothing. With --write some 40 animals are added, and no operation removes them: 
 not use it where that matters. It also sends the key in a URL, which servers must
 not accept and may log.
 
-The exit status is 0 if all that was checked holds, 1 if something does not, and
-2 if it could not be checked: no key, no response, or no end before --deadline.`,
+The exit status is 0 if all that was checked holds, and 1 if something does not. It
+is 2 without a key, without a response, or without an end before --deadline.`,
 		Example: `  export PETSTORE_KEY=$(petstore keys create check)
   petstore check http://127.0.0.1:8080/v1
   petstore check --write https://staging.example.com/v1
@@ -64,7 +64,7 @@ The exit status is 0 if all that was checked holds, 1 if something does not, and
 	flags.StringVar(&cfg.only, "only", "", `check only the rules whose "group: title" this regular expression matches`)
 	program.AddDuration(flags, &cfg.Timeout, "timeout", 10*time.Second, "how long to wait for one response")
 	program.AddDuration(flags, &cfg.deadline, "deadline", 5*time.Minute, "how long the whole check may take")
-	flags.IntVar(&cfg.Rate, "rate", 50, "how many requests to send a second; 0 for as many as there are")
+	flags.IntVar(&cfg.Rate, "rate", 50, "how many requests to send a second; 0 for any number")
 	flags.BoolVar(&cfg.failures, "failures", false, "print only the rules that do not hold")
 	addJSONFlag(flags, &cfg.json)
 	return cmd
@@ -81,7 +81,7 @@ func runCheck(ctx context.Context, env environment, cfg checkConfig, address str
 
 	var t *check.Table
 	if !cfg.json {
-		t = check.NewTable(env.stdout, cfg.Config, check.TableOptions{Colours: hasColours(env), Failures: cfg.failures})
+		t = check.NewTable(env.stdout, cfg.Config, check.TableOptions{Columns: env.columns, Colours: hasColours(env), Failures: cfg.failures})
 		cfg.Report = t.Rule
 	}
 	if unencrypted(cfg.Base) {

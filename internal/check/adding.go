@@ -13,7 +13,7 @@ const maxBody = 64 << 10
 func adding() []rule {
 	rules := []rule{
 		{title: "a name and a categoryId are enough: 201", source: "createPet", check: leastPet},
-		{title: "the response has id, name and categoryId, of their types", source: "Pet", check: createdTypes},
+		{title: "id, name and categoryId come back, of their types", source: "Pet", check: createdTypes},
 		{title: "the response has what was sent", source: "createPet", check: createdAsSent},
 		{title: "the status is available where none is given", source: "Pet", check: createdDefault},
 		{title: "each status is kept", source: "PetStatus", check: createdStatuses},
@@ -27,7 +27,7 @@ func adding() []rule {
 		{"a name keeps the spaces around it", "  ", "\t "},
 		{"a name keeps characters beyond the basic plane", "", " \U0001F415\u200D\U0001F9BA \U00020BB7"},
 		{"a name keeps combining characters as they are", "", " e\u0301 \u00e9 \ufb01"},
-		{"a name keeps quotes, backslashes and control characters", "", " \"\\/%s\b\f\n\r\x01\x7f\u2028"},
+		{"a name keeps quotes, backslashes, control characters", "", " \"\\/%s\b\f\n\r\x01\x7f\u2028"},
 		{"a name of 1,000 characters is kept", "", strings.Repeat(" and so on", 98)},
 	} {
 		rules = append(rules, rule{title: n.title, source: "NewPet", check: func(p *probe) error {

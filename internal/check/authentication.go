@@ -23,7 +23,7 @@ func authentication() []rule {
 			return p.challenged(list.anonymous(), "Bearer without error", func(c string) bool { return !strings.Contains(c, "error=") })
 		}},
 		{title: "a wrong key is 401", source: "Unauthorized", check: responds(401, wrong, one.as("Bearer "+wrongKey))},
-		{title: `the challenge to a wrong key says error="invalid_token"`, source: "RFC 6750 §3.1", check: func(p *probe) error {
+		{title: `the challenge to a wrong key: error="invalid_token"`, source: "RFC 6750 §3.1", check: func(p *probe) error {
 			return p.challenged(wrong, `Bearer with error="invalid_token"`, func(c string) bool { return strings.Contains(c, `error="invalid_token"`) })
 		}},
 		{title: "every 401 has the same body", source: "decisions", check: sameRefusal},

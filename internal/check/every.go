@@ -68,7 +68,7 @@ func everyResponse() []rule {
 		{title: "every error is application/json", source: "Error", every: ofErrors(func(resp *response) error {
 			return wrongUnless(resp, resp.isJSON(), resp.line("Content-Type"), "Content-Type: application/json")
 		})},
-		{title: "every error has code, message and status, of their types", source: "Error", every: ofErrors(func(resp *response) error {
+		{title: "errors have code, message and status, of their types", source: "Error", every: ofErrors(func(resp *response) error {
 			fault := resp.problem().fault
 			return wrongUnless(resp, fault == "", fault, "code and message strings, status an integer")
 		})},

@@ -217,10 +217,10 @@ func everyFaults() []fault {
 		header("storing", "Cache-Control", "max-age=60", (*exchange).listed, "every response has Cache-Control: no-store", "HEAD responds like GET"),
 		header("text/json", "Content-Type", "text/json", (*exchange).added, "every success with a body is application/json"),
 		header("errors in text", "Content-Type", "text/plain", status(405), "every error is application/json"),
-		replaced("errors without a message", `"message"`, `"detail"`, status(404), "every error has code, message and status, of their types"),
+		replaced("errors without a message", `"message"`, `"detail"`, status(404), "errors have code, message and status, of their types"),
 		{name: "the status as a string", after: func(x *exchange) {
 			x.body = regexp.MustCompile(`"status":(\d+)`).ReplaceAllString(x.body, `"status":"$1"`)
-		}, rules: []string{"every error has code, message and status, of their types"}},
+		}, rules: []string{"errors have code, message and status, of their types"}},
 		replaced("another status in the body", `"status":415`, `"status":400`, status(415), "status in the body is that of the response"),
 		replaced("codes in camel case", "method_not_allowed", "methodNotAllowed", status(405), "every code is lower_snake_case", "every code is the one listed for the status"),
 		replaced("another code", "not_found", "missing", status(404), "every code is the one listed for the status"),

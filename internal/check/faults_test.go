@@ -88,13 +88,13 @@ func authenticationFaults() []fault {
 		},
 			"a request without a key is 401", "every 401 has the same body"),
 		header("no challenge", "WWW-Authenticate", "", status(401),
-			"the challenge to no key is Bearer, with a realm", "the challenge to no key names no error", `the challenge to a wrong key says error="invalid_token"`),
+			"the challenge to no key is Bearer, with a realm", "the challenge to no key names no error", `the challenge to a wrong key: error="invalid_token"`),
 		header("no realm", "WWW-Authenticate", "Bearer", func(x *exchange) bool { return x.status == 401 && !x.keyed() },
 			"the challenge to no key is Bearer, with a realm"),
 		header("always invalid_token", "WWW-Authenticate", `Bearer realm="petstore", error="invalid_token"`, status(401),
 			"the challenge to no key names no error"),
 		header("never invalid_token", "WWW-Authenticate", `Bearer realm="petstore"`, status(401),
-			`the challenge to a wrong key says error="invalid_token"`),
+			`the challenge to a wrong key: error="invalid_token"`),
 		responds("403 for a wrong key", 403, "forbidden", func(x *exchange) bool { return wrongKey(x) && x.path() != "/pets" },
 			"a wrong key is 401"),
 		replaced("a 401 that tells why", "a valid API key", "a Bearer key", func(x *exchange) bool { return strings.HasPrefix(credentials(x), "Basic eDp5") },
@@ -130,11 +130,11 @@ func addingFaults() []fault {
 			},
 			rules: []string{
 				"a name and a categoryId are enough: 201", "unknown properties are ignored", "Application/JSON; charset=utf-8 is JSON", "a body of 64 KiB is taken",
-				"the same Idempotency-Key and animal: 201 and the same animal", "a key of 255 characters is taken",
+				"the same Idempotency-Key and animal: the same 201", "a key of 255 characters is taken",
 			},
 		},
 		{name: "ids as strings", after: func(x *exchange) { x.body = regexp.MustCompile(`"id":(\d+)`).ReplaceAllString(x.body, `"id":"$1"`) }, rules: []string{
-			"the response has id, name and categoryId, of their types", "each has id, name and categoryId, of their types", "it has id, name and categoryId, of their types",
+			"id, name and categoryId come back, of their types", "each has id, name and categoryId, of their types", "it has id, name and categoryId, of their types",
 		}},
 		replaced("a sign lost", `"categoryId":-12`, `"categoryId":12`, added, "the response has what was sent"),
 		{
@@ -167,7 +167,7 @@ func addingFaults() []fault {
 		replaced("names are trimmed", `"name":"  `, `"name":"`, added, "a name keeps the spaces around it"),
 		replaced("names of the basic plane", "\U00020BB7", "\uFFFD", added, "a name keeps characters beyond the basic plane"),
 		replaced("names are normalised", "e\u0301", "\u00e9", added, "a name keeps combining characters as they are"),
-		replaced("names are cleaned", "\u2028", " ", added, "a name keeps quotes, backslashes and control characters"),
+		replaced("names are cleaned", "\u2028", " ", added, "a name keeps quotes, backslashes, control characters"),
 		replaced("names are cut", strings.Repeat(" and so on", 98), " and so on", (*exchange).listed, "a name of 1,000 characters is kept"),
 		responds("an empty name", 400, "invalid_body", posted(`"name":""`), "an empty name is a name"),
 		responds("no escapes in names", 400, "invalid_body", posted(`na\u006de`), "a name may be sent in escapes"),
@@ -328,7 +328,7 @@ func retryingFaults() []fault {
 	}
 	return []fault{
 		{name: "keys are not known", before: func(x *exchange) { x.request.Header.Del("Idempotency-Key") }, rules: []string{
-			"the same Idempotency-Key and animal: 201 and the same animal", "a key in quotes is the same as without them", "a default that is spelled out is the same animal",
+			"the same Idempotency-Key and animal: the same 201", "a key in quotes is the same as without them", "a default that is spelled out is the same animal",
 			"the same key with another animal is 422", "16 requests at once with one key make one animal", "a key of 256 characters is 400", "an empty key is 400",
 			"two keys, or a comma in a bare one, are 400", "nothing that was refused has added an animal",
 		}},

@@ -8,12 +8,17 @@ import (
 )
 
 // The marks of the verdicts, which need no colour to be told apart, and their
-// colours at a terminal.
-var marks = map[Verdict]struct{ text, colour string }{
-	Holds:     {"ok  ", "\x1b[32m"},
-	Fails:     {"FAIL", "\x1b[1;31m"},
-	Unchecked: {"-   ", "\x1b[2m"},
+// colours at a terminal. below introduces the right column where it has no room.
+var marks = map[Verdict]struct{ text, colour, below string }{
+	Holds:     {"ok  ", "\x1b[32m", ""},
+	Fails:     {"FAIL", "\x1b[1;31m", "see "},
+	Unchecked: {"-   ", "\x1b[2m", "why "},
 }
+
+// wide is how many columns the table takes with its right column. In a narrower
+// terminal, rules that fail or are not checked have the right column below them. Rules
+// that hold go without it; --json has it.
+const wide = 92
 
 // Table prints the rules of a check as they are judged. Rules that are not checked for
 // the same reason are kept back, and told as one if they are many.
@@ -27,6 +32,7 @@ type Table struct {
 
 // TableOptions say how a Table looks.
 type TableOptions struct {
+	Columns  int // the width of the terminal; 0 where there is none
 	Colours  bool
 	Failures bool // only the rules that do not hold are printed
 }
@@ -61,9 +67,9 @@ func (t *Table) Rule(r Result) {
 	t.heading(r.Group)
 	t.line(r.Verdict, r.Title, r.Source)
 	if r.Verdict == Fails {
-		for _, detail := range [][2]string{{"got ", r.Got}, {"want", r.Want}, {"try ", r.Curl}} {
-			fmt.Fprintf(t.out, "        %s  %s\n", detail[0], detail[1])
-		}
+		t.detail("got ", r.Got)
+		t.detail("want", r.Want)
+		t.detail("try ", r.Curl)
 	}
 	_ = t.out.Flush() // an error comes back from End
 }
@@ -97,8 +103,17 @@ func (t *Table) line(v Verdict, title, right string) {
 	if t.options.Colours {
 		mark = marks[v].colour + mark + "\x1b[0m"
 	}
-	fmt.Fprintf(t.out, "  %s  %-*s  %s\n", mark, t.width, title, right)
+	if t.options.Columns == 0 || t.options.Columns >= wide {
+		fmt.Fprintf(t.out, "  %s  %-*s  %s\n", mark, t.width, title, right)
+		return
+	}
+	fmt.Fprintf(t.out, "  %s  %s\n", mark, title)
+	if below := marks[v].below; below != "" {
+		t.detail(below, right)
+	}
 }
+
+func (t *Table) detail(name, text string) { fmt.Fprintf(t.out, "        %s  %s\n", name, text) }
 
 // End prints the summary. It returns the first error of printing.
 func (t *Table) End(report Report) error {

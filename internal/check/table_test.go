@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"example.com/petstore/internal/check"
 )
@@ -59,6 +60,34 @@ Paging
 `
 	if text := strings.Join(got, "\n"); text != want {
 		t.Errorf("table: got\n%s\nwant\n%s", text, want)
+	}
+}
+
+func TestANarrowTableHasTheRightColumnBelow(t *testing.T) {
+	got := printed(t, check.TableOptions{Columns: 60})
+	want := `
+Listing
+  ok    holds
+  FAIL  fails
+        see   limit
+        got   200
+        want  400
+        try   curl x
+  -     one
+        why   needs --write
+
+Paging
+  -     3 rules not checked
+        why   needs --write
+
+`
+	if !strings.Contains(got, want) {
+		t.Errorf("in 60 columns: got\n%s\nwant\n%s", got, want)
+	}
+	for _, r := range check.Rules() {
+		if n := utf8.RuneCountInString("  ok    " + r.Title); n > 60 {
+			t.Errorf("%s: got a row of %d characters, want 60 at most", r.Title, n)
+		}
 	}
 }
 
