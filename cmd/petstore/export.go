@@ -51,13 +51,13 @@ it is whole and on disk.`,
 	}
 	flags := cmd.Flags()
 	addStoreFlag(flags, &cfg.store)
-	addFormatFlag(flags, &cfg.format, "FILE's name, or csv for standard output")
+	addFormatFlag(flags, &cfg.format, "FILE's name; csv for standard output")
 	flags.BoolVar(&cfg.force, "force", false, "replace FILE if it is there")
 	return cmd
 }
 
 func addFormatFlag(flags *pflag.FlagSet, format *string, otherwise string) {
-	program.AddChoice(flags, format, "format", "", "csv or ndjson; otherwise as "+otherwise+", tells", string(files.CSV), string(files.NDJSON))
+	program.AddChoice(flags, format, "format", "", "csv or ndjson; by default that of "+otherwise, string(files.CSV), string(files.NDJSON))
 }
 
 func exportPets(ctx context.Context, env environment, cfg exportConfig) (err error) {

@@ -88,7 +88,7 @@ func askReady(ctx context.Context, address string) error {
 	}
 	_ = response.Body.Close() // only the status counts
 	if response.StatusCode != http.StatusOK {
-		return fmt.Errorf("%s: the server is not ready (status %d)", address, response.StatusCode)
+		return fmt.Errorf("%s: the server is not ready (status %d); its log says why", address, response.StatusCode)
 	}
 	return nil
 }

@@ -34,10 +34,10 @@ status where there is one; an empty status is none. NDJSON has an object a line.
 Both are UTF-8, and may be compressed by gzip. Whatever else a row holds is
 ignored, an id too, and a row may take 64 KiB.
 
-First every row is checked: it must be what POST /v1/pets would accept. Each that
-is not is named with its line and the reason, up to 20 of them, and then nothing
-is stored, unless --keep-good says to store the others. --rejects writes all of
-them to a file, with their reasons.
+First every row is checked: it must be what POST /v1/pets would accept. Rows that
+are not acceptable are named, up to 20 of them, with line and reason. Then nothing
+is stored, unless --keep-good says to store the others. --rejects writes all rows
+that are not acceptable to a file, with their reasons.
 
 Then all is stored in one transaction: whatever happens meanwhile, the store has
 all the animals or is as it was. On SQLite, servers on the same file cannot write
@@ -57,7 +57,7 @@ into a store that holds no animals.`,
 	}
 	flags := cmd.Flags()
 	addStoreFlag(flags, &cfg.store)
-	addFormatFlag(flags, &cfg.format, "FILE's name, or its content")
+	addFormatFlag(flags, &cfg.format, "FILE's name or its content")
 	flags.BoolVar(&cfg.dryRun, "dry-run", false, "check the file and store nothing; the store is not opened")
 	flags.BoolVar(&cfg.keepGood, "keep-good", false, "leave out the rows that are not acceptable, and store the others")
 	flags.StringVar(&cfg.rejects, "rejects", "", "write the rows that are not acceptable to this new `file`, as CSV of line, reason and row")

@@ -30,7 +30,11 @@ use, which servers store within a minute. Days are those of UTC.`,
 					return err
 				}
 				if asJSON {
-					return writeKeysJSON(env.stdout, keys, time.Now())
+					list := make([]keyJSON, 0, len(keys)) // [] and not null
+					for _, k := range keys {
+						list = append(list, describeJSON(k, time.Now()))
+					}
+					return printJSON(env.stdout, list)
 				}
 				return writeKeys(env.stdout, env.columns, keys, time.Now())
 			})
@@ -73,14 +77,6 @@ func printNewKey(out io.Writer, k pets.Key, token string, asJSON bool) error {
 type newKeyJSON struct {
 	Token string `json:"key"`
 	keyJSON
-}
-
-func writeKeysJSON(out io.Writer, keys []pets.Key, now time.Time) error {
-	list := make([]keyJSON, 0, len(keys)) // [] and not null
-	for _, k := range keys {
-		list = append(list, describeJSON(k, now))
-	}
-	return printJSON(out, list)
 }
 
 // narrow is below how many columns a terminal has no room for the day of a key's

@@ -18,9 +18,8 @@ func rootCommand(env environment) *cobra.Command {
 		Long: `petstore is a catalogue of animals over HTTP: list them, add one, fetch one.
 
 Start it with "petstore serve", make an API key with "petstore keys create".
-Most flags can also be set by a variable; -h of each command names them. Your
-shell completes commands and flags once it has read what "petstore completion"
-prints; "petstore completion bash -h" says how, and so for zsh, fish, powershell.
+Most flags can also be set by a variable; -h of each command names them. "petstore
+completion -h" says how your shell completes commands and flags.
 
 Exit status:
       0  done; a server ended as it was told to

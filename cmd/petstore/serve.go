@@ -35,9 +35,9 @@ func serveCommand(env environment) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "serve",
 		Short: "Serve the operations of openapi.yaml",
-		Long: `serve serves the operations of openapi.yaml below /v1, and beside them
-/livez, /readyz, /openapi.yaml and /openapi.json, and at /docs the same for people:
-a page to read it and try it on.
+		Long: `serve serves the operations of openapi.yaml below /v1. Beside them stand the
+probes /livez and /readyz, the document at /openapi.yaml and /openapi.json, and at
+/docs a page to read it and try it on.
 
 Every operation needs an API key: make one with "petstore keys create NAME",
 also while the server runs. Where the store has no key yet and a person sits at
@@ -46,16 +46,16 @@ the terminal, the first start makes one and shows it.
 PETSTORE_API_KEYS adds fixed keys, separated by commas, each at least 16
 characters of A-Z a-z 0-9 - . _ ~ + / (RFC 6750). PETSTORE_API_KEYS_FILE names a
 file of such keys, one on each line, which keeps them out of lists of processes
-and containers. Without a terminal, the store memory: gets its keys only so.
+and containers. Without a terminal, the store memory: has no other keys.
 
---sandbox is for the tests of client teams: a store in memory that holds the same
-300 real animals at every start, an API key on standard output (PETSTORE_KEY=…,
-after PETSTORE_URL=…) unless PETSTORE_API_KEYS gives one, and responses that scripts
-of pages at localhost may read (CORS).
+--sandbox is for the tests of client teams: a store in memory with the same 300
+real animals at every start. Standard output has its address (PETSTORE_URL=…) and,
+unless PETSTORE_API_KEYS gives one, an API key (PETSTORE_KEY=…). Scripts of pages at
+localhost may read its responses (CORS).
 
-SIGTERM ends the server without cutting a connection: for the time of --drain it
+SIGTERM ends the server without cutting a connection. For the time of --drain it
 serves on, /readyz says no, and every response asks its client to leave
-(Connection: close, GOAWAY); then connections are closed as they go quiet. SIGINT
+(Connection: close, GOAWAY). Then connections are closed as they go quiet. SIGINT
 skips the drain. A second signal ends the server at once.`,
 		Example: `  petstore serve
   petstore serve --addr :8080 --store sqlite:/srv/pets.db
@@ -80,10 +80,10 @@ skips the drain. A second signal ends the server at once.`,
 	addStoreFlag(flags, &cfg.store)
 	flags.BoolVar(&cfg.mustExist, "must-exist", false, "refuse to start where the SQLite file is not there, instead of making one: its volume may not be mounted")
 	flags.BoolVar(&cfg.requireSync, "require-sync", false, "refuse to start where PostgreSQL would acknowledge a write that no standby has, or no synchronous standby is there")
-	program.AddChoice(flags, &cfg.reads, "reads", "primary", "where PostgreSQL reads animals: on its primary, or on its standbys, exactly as the primary would; a read that no standby can serve so is the primary's", "primary", readStandbys)
+	program.AddChoice(flags, &cfg.reads, "reads", "primary", "where PostgreSQL reads animals: primary, or standbys, which serve exactly what the primary would and leave it all other reads", "primary", readStandbys)
 	cfg.AddFlags(flags)
 	flags.BoolVar(&cfg.sandbox, "sandbox", false, "serve 300 animals from memory, with a new key, to scripts at localhost too; a restart resets it")
-	flags.BoolVar(&cfg.check, "check", false, "read the configuration, the certificate, the keys and the store, say what would be served, and end: with 0, 1 or 2; nothing is changed, and no port is tried")
+	flags.BoolVar(&cfg.check, "check", false, "check the configuration, the certificate, the keys and the store, say what would be served, and end; changes nothing and takes no port")
 	return cmd
 }
 
@@ -173,12 +173,7 @@ func openServed(ctx context.Context, cfg serveConfig, logger *slog.Logger) (pets
 	if err != nil {
 		return nil, err
 	}
-	if cfg.requireSync {
-		err = store.RequireSync(ctx, st)
-	}
-	if err == nil && cfg.reads == readStandbys {
-		err = store.ReadStandbys(ctx, st, logger)
-	}
+	err = cfg.checkCluster(ctx, st, logger)
 	if err == nil && cfg.sandbox {
 		err = fillSandbox(ctx, st)
 	}
@@ -187,6 +182,18 @@ func openServed(ctx context.Context, cfg serveConfig, logger *slog.Logger) (pets
 	}
 	store.Monitor(st, logger, cfg.requireSync)
 	return st, nil
+}
+
+// checkCluster returns an error where the store's cluster does not keep --require-sync
+// or --reads, by which st then reads.
+func (cfg serveConfig) checkCluster(ctx context.Context, st pets.Store, logger *slog.Logger) (err error) {
+	if cfg.requireSync {
+		err = store.RequireSync(ctx, st)
+	}
+	if err == nil && cfg.reads == readStandbys {
+		err = store.ReadStandbys(ctx, st, logger)
+	}
+	return err
 }
 
 // offerKey makes sure that the server can be used: there is a key, or a way to one.

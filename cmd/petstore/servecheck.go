@@ -72,7 +72,7 @@ func previewStore(ctx context.Context, env environment, cfg serveConfig, p *prog
 	}
 	defer func() { err = errors.Join(err, st.Close()) }()
 	if state != store.Older { // of which only a start can tell
-		err = checkCluster(ctx, cfg, st, p)
+		err = cfg.checkCluster(ctx, st, p.Logger)
 	}
 	if err != nil {
 		return v, err
@@ -86,18 +86,6 @@ func previewStore(ctx context.Context, env environment, cfg serveConfig, p *prog
 	}
 	v.keys, err = previewKeys(ctx, env, cfg, st, state)
 	return v, err
-}
-
-// checkCluster returns an error where the store's cluster does not keep --require-sync
-// or --reads.
-func checkCluster(ctx context.Context, cfg serveConfig, st pets.Store, p *program.Program) (err error) {
-	if cfg.requireSync {
-		err = store.RequireSync(ctx, st)
-	}
-	if err == nil && cfg.reads == readStandbys {
-		err = store.ReadStandbys(ctx, st, p.Logger)
-	}
-	return err
 }
 
 func previewKeys(ctx context.Context, env environment, cfg serveConfig, st pets.KeyStore, state store.State) (string, error) {
