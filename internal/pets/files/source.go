@@ -117,7 +117,7 @@ func (s *Source) errChanged() error {
 // reader reads the file's bytes, uncompressed where gzip has compressed them.
 func (s *Source) reader(ctx context.Context, from io.Reader) (io.Reader, error) {
 	s.hash, s.read = sha256.New(), 0
-	file := bufio.NewReaderSize(io.TeeReader(&interruptible{ctx: ctx, from: from}, io.MultiWriter(s.hash, (*counter)(&s.read))), readSize)
+	file := bufio.NewReaderSize(io.TeeReader(interruptible(ctx, from), io.MultiWriter(s.hash, (*counter)(&s.read))), readSize)
 	if head, _ := file.Peek(len(gzipMagic)); string(head) != gzipMagic { // an error comes back from Read
 		return file, nil
 	}
@@ -177,31 +177,14 @@ func (c *counter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// interruptible ends when its context does, even where the reader beneath waits for
+// interruptible returns a reader that ends with its context, even while from waits for
 // a writer.
-type interruptible struct {
-	ctx  context.Context
-	from io.Reader
-	buf  []byte
-}
-
-func (r *interruptible) Read(p []byte) (int, error) {
-	type result struct {
-		n   int
-		err error
-	}
-	if len(r.buf) < len(p) {
-		r.buf = make([]byte, len(p))
-	}
-	buf, done := r.buf[:len(p)], make(chan result, 1)
+func interruptible(ctx context.Context, from io.Reader) io.Reader {
+	r, w := io.Pipe()
+	context.AfterFunc(ctx, func() { w.CloseWithError(ctx.Err()) })
 	go func() {
-		n, err := r.from.Read(buf)
-		done <- result{n, err}
+		_, err := io.Copy(w, from)
+		w.CloseWithError(err)
 	}()
-	select {
-	case got := <-done:
-		return copy(p, buf[:got.n]), got.err
-	case <-r.ctx.Done():
-		return 0, r.ctx.Err()
-	}
+	return r
 }
