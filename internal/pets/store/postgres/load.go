@@ -64,14 +64,13 @@ func (s *Store) load(ctx context.Context, animals iter.Seq2[pets.Pet, error], ow
 	return 0, translate(err)
 }
 
-// loader is an import that runs, and the source of its COPY.
+// loader is an import that runs.
 type loader struct {
 	ownIDs bool             // whether the pets keep their identifiers
 	first  pets.Idempotency // of the first pet
 
 	n          int
 	pet        pets.Pet
-	err        error // the error that ends the source
 	refusal    error // from the source of the pets, or about a pet
 	committing bool  // whether the commit may have been sent
 	next       func() (pets.Pet, error, bool)
@@ -114,7 +113,7 @@ func (l *loader) copy(tx pgx.Tx) error {
 	if l.ownIDs {
 		columns = slices.Concat(inserted, []string{idColumn})
 	}
-	if _, err := tx.CopyFrom(l.ctx, pgx.Identifier{"pets"}, columns, l); err != nil {
+	if _, err := tx.CopyFrom(l.ctx, pgx.Identifier{"pets"}, columns, pgx.CopyFromFunc(l.row)); err != nil {
 		return err
 	}
 	if l.ownIDs && l.n > 0 {
@@ -134,27 +133,20 @@ func isEmpty(ctx context.Context, tx pgx.Tx) (empty bool, err error) {
 	return empty, err
 }
 
-// Next implements pgx.CopyFromSource, as do Values and Err.
-func (l *loader) Next() bool {
+// row returns the values of the next pet, or nil behind the last.
+func (l *loader) row() ([]any, error) {
 	p, err, more := l.next()
-	if !more {
-		return false
-	}
-	if err == nil {
-		err = l.ctx.Err()
-	} else {
+	switch {
+	case !more:
+		return nil, nil
+	case err != nil:
 		l.refusal = err
-	}
-	if err != nil {
-		l.err = err
-		return false
+		return nil, err
+	case l.ctx.Err() != nil:
+		return nil, l.ctx.Err()
 	}
 	l.pet = p
 	l.n++
-	return true
-}
-
-func (l *loader) Values() ([]any, error) {
 	values := fields(&l.pet)
 	if l.n == 1 {
 		values = append(values, l.first.KeyID, l.first.Key)
@@ -166,8 +158,6 @@ func (l *loader) Values() ([]any, error) {
 	}
 	return values, nil
 }
-
-func (l *loader) Err() error { return l.err }
 
 // askWhetherStored finds out whether a commit without a response was executed.
 // It asks for commitTimeout at most.
