@@ -53,7 +53,7 @@ func migrateTo(ctx context.Context, cluster *primary.DB, s schema.Schema) (err e
 	}
 	var upErr error
 	for range 2 { // the second time in case another replica has migrated meanwhile
-		switch version, err := versionOf(ctx, db, s); {
+		switch version, err := s.Version(ctx, db, hasTable); {
 		case err != nil:
 			return err
 		case version == s.Latest:
@@ -83,23 +83,12 @@ func versions(ctx context.Context, cluster *primary.DB) (version, latest int64, 
 	}
 	db := stdlib.OpenDB(*cluster.ConnConfig())
 	defer func() { err = errors.Join(err, db.Close()) }()
-	version, err = versionOf(ctx, db, s)
+	version, err = s.Version(ctx, db, hasTable)
 	return version, s.Latest, err
 }
 
-// versionOf returns the version of the database's schema, 0 for an empty database. It
-// refuses a version that this program does not know.
-func versionOf(ctx context.Context, db *sql.DB, s schema.Schema) (version int64, err error) {
-	var there bool
-	err = db.QueryRowContext(ctx, "SELECT to_regclass($1) IS NOT NULL", goose.DefaultTablename).Scan(&there)
-	if err != nil || !there {
-		return 0, err
-	}
-	if err = db.QueryRowContext(ctx, "SELECT coalesce(max(version_id), 0) FROM "+goose.DefaultTablename).Scan(&version); err != nil {
-		return 0, err
-	}
-	return version, s.Check(version)
-}
+// hasTable tells whether there is a table of a name.
+const hasTable = "SELECT to_regclass($1) IS NOT NULL"
 
 // locker is goose's lock between replicas: an advisory lock that belongs to a
 // transaction. Goose has two locks of its own. One belongs to a session, which a

@@ -1,8 +1,10 @@
 // Package schema says which versions of a database a program knows, by its
-// migrations. It runs none of them.
+// migrations, and which version a database has. It runs no migration.
 package schema
 
 import (
+	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -35,14 +37,23 @@ func New(files fs.FS) (Schema, error) {
 	return Schema{Files: folder, First: first, Latest: latest}, err
 }
 
-// Check returns an error where the program does not know the version of a database;
-// 0 is that of an empty one.
-func (s Schema) Check(version int64) error {
-	switch {
-	case version > s.Latest:
-		return fmt.Errorf("its schema is at version %d and this program knows versions up to %d; run a newer petstore", version, s.Latest)
-	case version > 0 && version < s.First:
-		return fmt.Errorf("its schema is at version %d and this program knows versions from %d; run an older petstore", version, s.First)
+// Version returns the version of a database's schema, 0 where it has none. The query
+// hasTable tells whether the database has a table of a name. Version refuses a version
+// that the program does not know.
+func (s Schema) Version(ctx context.Context, db *sql.DB, hasTable string) (version int64, err error) {
+	var found bool
+	err = db.QueryRowContext(ctx, hasTable, goose.DefaultTablename).Scan(&found)
+	if err != nil || !found {
+		return 0, err
 	}
-	return nil
+	err = db.QueryRowContext(ctx, "SELECT coalesce(max(version_id), 0) FROM "+goose.DefaultTablename).Scan(&version)
+	switch {
+	case err != nil:
+		return 0, err
+	case version > s.Latest:
+		err = fmt.Errorf("its schema is at version %d and this program knows versions up to %d; run a newer petstore", version, s.Latest)
+	case version > 0 && version < s.First:
+		err = fmt.Errorf("its schema is at version %d and this program knows versions from %d; run an older petstore", version, s.First)
+	}
+	return version, err
 }

@@ -42,7 +42,7 @@ func readAs(ctx context.Context, path, file string, s schema.Schema) (*Reading, 
 	var version int64
 	err = withDatabase(address, func(db *sql.DB) (err error) {
 		if err = CheckOwner(ctx, db); err == nil {
-			version, err = versionOf(ctx, db, s)
+			version, err = s.Version(ctx, db, hasTable)
 		}
 		return err
 	})

@@ -69,7 +69,7 @@ func apply(ctx context.Context, db *sql.DB, s schema.Schema) error {
 	}
 	var upErr error
 	for range len(provider.ListSources()) + 2 { // each, and goose's own table, may be lost to another process
-		switch version, err := versionOf(ctx, db, s); {
+		switch version, err := s.Version(ctx, db, hasTable); {
 		case err != nil:
 			return err
 		case version == s.Latest:
@@ -96,6 +96,9 @@ func CheckOwner(ctx context.Context, db *sql.DB) error {
 	return err
 }
 
+// hasTable tells whether there is a table of a name.
+const hasTable = "SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE name = ?)"
+
 // Version returns the version of the database's schema, 0 where it has none. It
 // refuses a version that this program does not know.
 func Version(ctx context.Context, db *sql.DB) (int64, error) {
@@ -103,17 +106,5 @@ func Version(ctx context.Context, db *sql.DB) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	return versionOf(ctx, db, s)
-}
-
-func versionOf(ctx context.Context, db *sql.DB, s schema.Schema) (version int64, err error) {
-	var tables int
-	err = db.QueryRowContext(ctx, "SELECT count(*) FROM sqlite_schema WHERE name = ?", goose.DefaultTablename).Scan(&tables)
-	if err != nil || tables == 0 {
-		return 0, err
-	}
-	if err = db.QueryRowContext(ctx, "SELECT coalesce(max(version_id), 0) FROM "+goose.DefaultTablename).Scan(&version); err != nil {
-		return 0, err
-	}
-	return version, s.Check(version)
+	return s.Version(ctx, db, hasTable)
 }
