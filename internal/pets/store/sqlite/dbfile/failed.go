@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"strings"
 	"time"
 )
 
@@ -25,14 +26,7 @@ func failure(file string) (string, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", nil
 	}
-	return string(trimLine(note)), err
-}
-
-func trimLine(b []byte) []byte {
-	if n := len(b); n > 0 && b[n-1] == '\n' {
-		return b[:n-1]
-	}
-	return b
+	return strings.TrimSuffix(string(note), "\n"), err
 }
 
 // Recover copies the whole log into the file where the last process that wrote ended
@@ -111,24 +105,11 @@ func rewrite(name string) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(rewriteOpen(f), f.Close())
-}
-
-func rewriteOpen(f *os.File) error {
-	block := make([]byte, 1<<20)
-	for at := int64(0); ; {
-		n, err := f.ReadAt(block, at)
-		if err != nil && !errors.Is(err, io.EOF) {
-			return err
-		}
-		if n == 0 {
-			return f.Sync()
-		}
-		if _, err := f.WriteAt(block[:n], at); err != nil {
-			return err
-		}
-		at += int64(n)
+	defer f.Close()
+	if _, err := io.Copy(io.NewOffsetWriter(f, 0), f); err != nil {
+		return err
 	}
+	return f.Sync()
 }
 
 // FoldAll copies all of the log into the file, and both are on disk then.
