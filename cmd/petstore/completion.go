@@ -33,12 +33,14 @@ func completeValues(cmd *cobra.Command) {
 		if name, _ := pflag.UnquoteUsage(f); name == "file" || f.Value.Type() == "bool" {
 			return
 		}
-		offer := cobra.FixedCompletions(nil, cobra.ShellCompDirectiveNoFileComp)
-		if j, ok := f.Value.(program.Judged); ok && f.Name == "store" {
-			offer = cobra.FixedCompletions(j.Words, cobra.ShellCompDirectiveNoFileComp|cobra.ShellCompDirectiveNoSpace) // a path or a host follows
-		} else if ok {
-			offer = cobra.FixedCompletions(j.Words, cobra.ShellCompDirectiveNoFileComp)
+		var words []string
+		if j, ok := f.Value.(program.Judged); ok {
+			words = j.Words
 		}
-		_ = cmd.RegisterFlagCompletionFunc(f.Name, offer) // fails where there is no such flag, or it was called twice
+		directive := cobra.ShellCompDirectiveNoFileComp
+		if f.Name == "store" {
+			directive |= cobra.ShellCompDirectiveNoSpace // a path or a host follows
+		}
+		_ = cmd.RegisterFlagCompletionFunc(f.Name, cobra.FixedCompletions(words, directive)) // fails where there is no such flag, or it was called twice
 	})
 }

@@ -19,6 +19,11 @@ func known(root *cobra.Command) []string {
 	return names
 }
 
+// misspelt returns the variables that are almost one of a command's.
+func misspelt(env environment, cmd *cobra.Command) []program.Misspelt {
+	return variables.Misspelt(env.environ, known(cmd.Root()))
+}
+
 // addStoreFlag adds --store, which every command that works on a store has.
 func addStoreFlag(flags *pflag.FlagSet, address *string) {
 	*address = "sqlite:petstore.db"

@@ -23,6 +23,17 @@ func TestServeWarnsOfAMisspeltVariableWithoutItsValue(t *testing.T) {
 	}
 }
 
+func TestEveryCommandWarnsOfAMisspeltVariableWithoutItsValue(t *testing.T) {
+	var out, said bytes.Buffer
+	code := run(context.Background(), environment{
+		args: []string{"import", "--dry-run", "-"}, stdin: strings.NewReader("name,categoryId\n"), stdout: &out, stderr: &said,
+		getenv: func(string) string { return "" }, environ: []string{"PETSTORE_STROE=sqlite:hunter2.db", "PETSTORE_KEY=hunter2"},
+	})
+	if want := "petstore: the variable PETSTORE_STROE may be misspelt, perhaps PETSTORE_STORE\n"; code != 0 || !strings.HasPrefix(said.String(), want) || strings.Contains(said.String(), "hunter2") {
+		t.Errorf("got status %d and %s, want %s", code, &said, want)
+	}
+}
+
 func TestNoFlagIsSetByAVariableThatKubernetesInjects(t *testing.T) {
 	var visit func(cmd *cobra.Command)
 	visit = func(cmd *cobra.Command) {

@@ -19,17 +19,14 @@ type progress struct {
 	terminal bool           // whether to is one
 	what     string         // the work on the rows: "checking"
 	part     func() float64 // the part that is done, 0 to 1; nil where that is unknown
-	now      func() time.Time
 	began    time.Time
 	shown    time.Time
 	rows     int
 }
 
 func newProgress(env environment, what string, part func() float64) *progress {
-	p := &progress{to: env.stderr, terminal: env.stderrIsTerminal, what: what, part: part, now: time.Now}
-	p.began = p.now()
-	p.shown = p.began
-	return p
+	now := time.Now()
+	return &progress{to: env.stderr, terminal: env.stderrIsTerminal, what: what, part: part, began: now, shown: now}
 }
 
 // step counts a row.
@@ -40,7 +37,7 @@ func (p *progress) step() {
 
 // tick shows the progress where it is time to.
 func (p *progress) tick() {
-	now, every := p.now(), lineEvery
+	now, every := time.Now(), lineEvery
 	if p.terminal {
 		every = overwriteEvery
 	}
@@ -77,7 +74,7 @@ func (p *progress) end() time.Duration {
 	if p.terminal && p.shown != p.began {
 		fmt.Fprint(p.to, "\r\x1b[K")
 	}
-	return p.now().Sub(p.began)
+	return time.Since(p.began)
 }
 
 func perSecond(rows int, took time.Duration) int {

@@ -32,6 +32,11 @@ Exit status:
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
+			if cmd.Name() != "serve" { // whose log has them
+				for _, m := range misspelt(env, cmd) {
+					fmt.Fprintf(env.stderr, "petstore: the variable %s may be misspelt, perhaps %s\n", visible(m.Name), m.Meant)
+				}
+			}
 			return variables.Set(cmd.Flags(), env.getenv)
 		},
 		Args: unknownCommand,

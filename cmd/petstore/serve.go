@@ -67,7 +67,7 @@ skips the drain. A second signal ends the server at once.`,
 			if cfg.apiKeys, err = fixedKeys(env.getenv); err != nil {
 				return err
 			}
-			cfg.misspelt = variables.Misspelt(env.environ, known(cmd.Root()))
+			cfg.misspelt = misspelt(env, cmd)
 			if cfg.sandbox {
 				if err := enterSandbox(cmd.Flags(), &cfg); err != nil {
 					return err

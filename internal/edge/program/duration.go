@@ -38,18 +38,16 @@ func (d *duration) Set(text string) error {
 	if !found {
 		days, rest = "0", text
 	}
-	n, err := strconv.ParseInt(days, 10, 64)
-	if err != nil || n > math.MaxInt64/int64(day) || n < math.MinInt64/int64(day) {
+	n, err := strconv.ParseUint(days, 10, 64)
+	if err != nil || n > uint64(math.MaxInt64/day) {
 		return errDuration
 	}
 	total := time.Duration(n) * day
 	if rest != "" || !found {
 		more, err := time.ParseDuration(rest)
-		if err != nil || found && (more < 0 || strings.HasPrefix(rest, "+")) || n > 0 && total+more < total {
+		signed := strings.HasPrefix(rest, "-") || strings.HasPrefix(rest, "+")
+		if err != nil || found && signed || n > 0 && total+more < total {
 			return errDuration
-		}
-		if n < 0 {
-			more = -more
 		}
 		total += more
 	}

@@ -8,7 +8,7 @@ import (
 func TestADurationMayHaveDays(t *testing.T) {
 	for text, want := range map[string]time.Duration{
 		"0": 0, "5s": 5 * time.Second, "90m": 90 * time.Minute, "1.5h": 90 * time.Minute, "-1h": -time.Hour,
-		"30d": 720 * time.Hour, "0d": 0, "1d12h": 36 * time.Hour, "-2d": -48 * time.Hour, "-1d12h": -36 * time.Hour,
+		"30d": 720 * time.Hour, "0d": 0, "1d12h": 36 * time.Hour,
 		"106751d": 106751 * 24 * time.Hour,
 	} {
 		var got duration
@@ -16,7 +16,7 @@ func TestADurationMayHaveDays(t *testing.T) {
 			t.Errorf("%q: got %v (%v), want %v", text, time.Duration(got), err, want)
 		}
 	}
-	for _, text := range []string{"", "5", "d", "1.5d", "30 d", "30days", "1d-12h", "1d+12h", "1d5", "1h1d", "106752d", "106751d24h", "99999999999999999999d", "abc", "5S"} {
+	for _, text := range []string{"", "5", "d", "1.5d", "30 d", "30days", "1d-12h", "-2d", "-1d12h", "1d+12h", "1d5", "1h1d", "106752d", "106751d24h", "99999999999999999999d", "abc", "5S"} {
 		got := duration(time.Minute)
 		if err := got.Set(text); err == nil || time.Duration(got) != time.Minute {
 			t.Errorf("%q: got %v (%v), want an error and no change", text, time.Duration(got), err)
