@@ -60,59 +60,66 @@ func addFormatFlag(flags *pflag.FlagSet, format *string, otherwise string) {
 	program.AddChoice(flags, format, "format", "", "csv or ndjson; by default that of "+otherwise, string(files.CSV), string(files.NDJSON))
 }
 
-func exportPets(ctx context.Context, env environment, cfg exportConfig) (err error) {
-	format := files.Format(cfg.format)
-	if format == "" {
-		format = files.FormatOf(cfg.file)
+func exportPets(ctx context.Context, env environment, cfg exportConfig) error {
+	format, err := cfg.complete()
+	if err != nil {
+		return err
 	}
-	switch {
-	case cfg.store == store.Memory:
-		return program.Misuse("the store memory: keeps nothing between programs, so there is nothing to export; use --store sqlite:PATH")
-	case format == "" && cfg.file == "-":
-		format = files.CSV
-	case format == "":
-		return program.Misuse("the name %s does not tell the format: end it in .csv or .ndjson, or give --format", cfg.file)
-	}
-	ctx, stop := program.UntilSignal(ctx)
-	defer stop()
-
-	write, outcome := func(to func(io.Writer) error) error { return to(env.stdout) }, "the output is not whole"
+	outcome := "the output is not whole"
 	if cfg.file != "-" {
 		if err := wholefile.CheckTarget(cfg.file, cfg.force); err != nil {
 			return err
 		}
-		write, outcome = func(to func(io.Writer) error) error { return writeWhole(cfg, to) }, "nothing was exported"
+		outcome = "nothing was exported"
 	}
-	st, err := store.Open(ctx, cfg.store, store.ReadOnly)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, st.Close()) }()
-
-	p := newProgress(env, "writing", nil)
-	err = write(func(to io.Writer) error { return files.Export(ctx, st, to, format, p.step) })
-	took := p.end()
-	_, unsynced := errors.AsType[*wholefile.UnsyncedError](err)
-	switch {
-	case unsynced:
-		return err
-	case err != nil && ctx.Err() != nil:
-		return interrupted(ctx, "interrupted; "+outcome)
-	case err != nil:
-		return fmt.Errorf("%w; %s", err, outcome)
-	}
-	fmt.Fprintf(env.stderr, "exported %s in %.1f s, %s/s\n", counted(p.rows, "animal"), took.Seconds(), counted(perSecond(p.rows, took), "row"))
-	return nil
+	return untilInterrupted(ctx, outcome, func(ctx context.Context) (err error) {
+		st, err := store.Open(ctx, cfg.store, store.ReadOnly)
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, st.Close()) }()
+		p := newProgress(env, "writing", nil)
+		err = cfg.write(env.stdout, func(to io.Writer) error { return files.Export(ctx, st, to, format, p.step) })
+		took := p.end()
+		if _, written := errors.AsType[*wholefile.UnsyncedError](err); written {
+			return err
+		}
+		if err != nil {
+			return fmt.Errorf("%w; %s", err, outcome)
+		}
+		fmt.Fprintf(env.stderr, "exported %s in %.1f s, %s/s\n", counted(p.rows, "animal"), took.Seconds(), counted(perSecond(p.rows, took), "row"))
+		return nil
+	})
 }
 
-// writeWhole gives the file its name once all of it is on disk.
-func writeWhole(cfg exportConfig, write func(io.Writer) error) (err error) {
+// complete returns the format by the flag or the file's name.
+func (cfg exportConfig) complete() (files.Format, error) {
+	switch format := files.FormatOf(cfg.file); {
+	case cfg.store == store.Memory:
+		return "", program.Misuse("the store memory: keeps nothing between programs, so there is nothing to export; use --store sqlite:PATH")
+	case cfg.format != "":
+		return files.Format(cfg.format), nil
+	case cfg.file == "-":
+		return files.CSV, nil
+	case format == "":
+		return "", program.Misuse("the name %s does not tell the format: end it in .csv or .ndjson, or give --format", cfg.file)
+	default:
+		return format, nil
+	}
+}
+
+// write has f write to standard output, or to the file, which has its name only once
+// all of it is on disk.
+func (cfg exportConfig) write(stdout io.Writer, f func(io.Writer) error) (err error) {
+	if cfg.file == "-" {
+		return f(stdout)
+	}
 	file, err := wholefile.Create(cfg.file, cfg.force)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, file.Discard()) }()
-	if err := write(file); err != nil {
+	if err := f(file); err != nil {
 		return err
 	}
 	return file.Commit()

@@ -35,11 +35,8 @@ func ensureKey(ctx context.Context, env environment, logger *slog.Logger, cfg se
 	case len(existing) > 0:
 		return nil
 	case env.interactive:
-		k, token, err := pets.NewKey("made by the first start", time.Now(), 0)
+		token, err := makeKey(ctx, s, "made by the first start")
 		if err != nil {
-			return err
-		}
-		if err := s.CreateKey(ctx, k); err != nil {
 			return err
 		}
 		_, err = fmt.Fprintf(env.stdout, `
@@ -59,4 +56,13 @@ or in a browser, at %s there.
 	}
 	logger.Warn("the store has no API key yet, so every request is refused", "fix", "petstore keys create NAME --store "+store.Redact(cfg.store))
 	return nil
+}
+
+// makeKey adds a key to the store, and returns its token.
+func makeKey(ctx context.Context, s pets.KeyStore, name string) (token string, err error) {
+	k, token, err := pets.NewKey(name, time.Now(), 0)
+	if err != nil {
+		return "", err
+	}
+	return token, s.CreateKey(ctx, k)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -87,11 +88,11 @@ const narrow = 80
 func writeKeys(out io.Writer, columns int, keys []pets.Key, now time.Time) error {
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	row := func(id, state, may, used, created, name string) {
+		cells := []string{id, state, may, used, created, name}
 		if columns > 0 && columns < narrow {
-			fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\n", id, state, may, used, name)
-			return
+			cells = []string{id, state, may, used, name}
 		}
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\n", id, state, may, used, created, name)
+		fmt.Fprintln(table, strings.Join(cells, "\t"))
 	}
 	row("ID", "STATE", "MAY", "USED", "CREATED", "NAME")
 	for _, k := range keys {

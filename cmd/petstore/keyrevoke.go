@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -103,5 +104,5 @@ func confirm(ctx context.Context, env environment, question, untouched string) e
 	case !strings.HasSuffix(reply, "\n"):
 		fmt.Fprintln(env.stderr) // the question's line is still open
 	}
-	return fmt.Errorf("%s", untouched)
+	return errors.New(untouched)
 }

@@ -12,7 +12,7 @@ import (
 	"example.com/petstore/internal/pets/wholefile"
 )
 
-// untilInterrupted runs f, which works on a whole SQLite file, until a signal. outcome
+// untilInterrupted runs f, which writes or reads a whole file, until a signal. outcome
 // describes the file after one.
 func untilInterrupted(ctx context.Context, outcome string, f func(context.Context) error) error {
 	ctx, stop := program.UntilSignal(ctx)

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"github.com/spf13/pflag"
 
@@ -49,11 +48,8 @@ func fillSandbox(ctx context.Context, st pets.PetStore) error {
 func showSandbox(ctx context.Context, env environment, s pets.KeyStore, keyring *keys.Keyring, url string) error {
 	text := fmt.Sprintf("PETSTORE_URL=%s%s\n", url, web.BasePath)
 	if keyring.Fixed() == 0 {
-		k, token, err := pets.NewKey("sandbox", time.Now(), 0)
+		token, err := makeKey(ctx, s, "sandbox")
 		if err != nil {
-			return err
-		}
-		if err := s.CreateKey(ctx, k); err != nil {
 			return err
 		}
 		text += "PETSTORE_KEY=" + token + "\n"

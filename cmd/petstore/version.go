@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"runtime"
@@ -9,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// version and commit are set by `make build` from git.
+// version and commit are set by `make build` from git; else Go has recorded them.
 var version, commit string
 
 func versionCommand() *cobra.Command {
@@ -49,27 +50,24 @@ func versionLine() string {
 	return fmt.Sprintf("petstore %s (commit %s, %s, %s/%s)\n", v.Version, v.Commit, v.GoVersion, v.OS, v.Arch)
 }
 
-// programCommit returns the commit of `make build`, or the one that Go recorded.
+func programVersion() string { return cmp.Or(version, recorded().Main.Version, "unknown") }
+
 func programCommit() string {
 	if commit != "" {
 		return commit
 	}
-	if info, ok := debug.ReadBuildInfo(); ok {
-		for _, setting := range info.Settings {
-			if setting.Key == "vcs.revision" {
-				return setting.Value
-			}
+	for _, setting := range recorded().Settings {
+		if setting.Key == "vcs.revision" {
+			return setting.Value
 		}
 	}
 	return "unknown"
 }
 
-func programVersion() string {
-	if version != "" {
-		return version
+// recorded returns what Go recorded about the build, which may be nothing.
+func recorded() *debug.BuildInfo {
+	if info, ok := debug.ReadBuildInfo(); ok {
+		return info
 	}
-	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
-		return info.Main.Version
-	}
-	return "unknown"
+	return &debug.BuildInfo{}
 }
