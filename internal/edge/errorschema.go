@@ -1,9 +1,10 @@
 package edge
 
 import (
+	"errors"
 	"fmt"
+	"maps"
 	"slices"
-	"strings"
 
 	"github.com/getkin/kin-openapi/openapi3"
 )
@@ -40,33 +41,27 @@ func checkErrorResponse(response *openapi3.Response) error {
 	return checkErrorSchema(content.Schema.Value)
 }
 
+// errorProperties are the properties of every error, and their types.
+var errorProperties = map[string]string{"code": "string", "message": "string", "status": "integer"}
+
 // checkErrorSchema returns an error unless the errors of the edge keep the schema.
 func checkErrorSchema(s *openapi3.Schema) error {
-	types := map[string]string{"code": "string", "message": "string", "status": "integer"}
+	if s.Type != nil && !s.Type.Permits("object") {
+		return errors.New("is no object, as the service's errors are")
+	}
 	for _, name := range s.Required {
-		if types[name] == "" {
+		if errorProperties[name] == "" {
 			return fmt.Errorf("requires %s, and the service's errors have code, message and status alone", name)
 		}
 	}
-	for name, property := range s.Properties {
-		if want := types[name]; want != "" && !property.Value.Type.Permits(want) {
+	for _, name := range slices.Sorted(maps.Keys(errorProperties)) {
+		property := s.Properties[name]
+		if property == nil && s.AdditionalProperties.Has != nil && !*s.AdditionalProperties.Has {
+			return fmt.Errorf("allows no %s, which the service's errors have", name)
+		}
+		if want := errorProperties[name]; property != nil && !property.Value.Type.Permits(want) {
 			return fmt.Errorf("has another %s than the service's errors, where it is of the type %s", name, want)
 		}
-	}
-	if s.Type != nil && !s.Type.Permits("object") {
-		return fmt.Errorf("is no object, as the service's errors are")
-	}
-	var missing []string
-	if s.AdditionalProperties.Has != nil && !*s.AdditionalProperties.Has {
-		for name := range types {
-			if s.Properties[name] == nil {
-				missing = append(missing, name)
-			}
-		}
-	}
-	if len(missing) > 0 {
-		slices.Sort(missing)
-		return fmt.Errorf("allows no %s, which the service's errors have", strings.Join(missing, " and no "))
 	}
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"slices"
 	"strings"
 )
 
@@ -32,35 +33,29 @@ func (p proxies) remote(r *http.Request) string {
 
 // trusts reports whether an address, with or without a port, is one of theirs.
 func (p proxies) trusts(address string) bool {
-	if host, _, err := net.SplitHostPort(address); err == nil {
-		address = host
-	}
-	ip, err := netip.ParseAddr(address)
-	if err != nil {
-		return false
-	}
-	for _, network := range p {
-		if network.Contains(ip.Unmap()) {
-			return true
-		}
-	}
-	return false
+	ip := addressOf(address)
+	return slices.ContainsFunc(p, func(network netip.Prefix) bool { return network.Contains(ip) })
 }
 
 // networkOf returns the payer that an address, with or without a port, stands for: of
 // IPv6 the network of 64 bits, since a single client has all of it.
 func networkOf(address string) string {
-	if host, _, err := net.SplitHostPort(address); err == nil {
-		address = host
-	}
-	ip, err := netip.ParseAddr(address)
-	if err != nil {
+	ip := addressOf(address).WithZone("")
+	switch {
+	case !ip.IsValid():
 		return ""
-	}
-	ip = ip.Unmap().WithZone("")
-	if ip.Is4() {
+	case ip.Is4():
 		return ip.String()
 	}
 	network, _ := ip.Prefix(64) // which every address of IPv6 has
 	return network.String()
+}
+
+// addressOf reads an address, with or without a port: the zero Addr where it is none.
+func addressOf(text string) netip.Addr {
+	if host, _, err := net.SplitHostPort(text); err == nil {
+		text = host
+	}
+	ip, _ := netip.ParseAddr(text) // the zero Addr where it fails
+	return ip.Unmap()
 }
