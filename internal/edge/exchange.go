@@ -27,10 +27,8 @@ type exchange struct {
 	bodyRead     bool // whole, off the connection
 	closesUnread bool // the connection, unless the body is read
 
-	pool          *pool  // which has the room for the request
-	payer         string // the key or network whose share of it counts
-	responseBytes int64  // taken of the pool
-	held          *heldBack
+	claim claim // the room that it has
+	held  *heldBack
 }
 
 // newExchange begins an exchange, with the headers of its response.

@@ -1,12 +1,7 @@
 package edge
 
 import (
-	"context"
-	"errors"
-	"net/http"
 	"runtime/debug"
-	"strconv"
-	"time"
 
 	"example.com/petstore/internal/edge/limit"
 )
@@ -68,53 +63,4 @@ func newPool(l Limits, payers string) *pool {
 		p.rates = limit.NewRates(l.Rate)
 	}
 	return p
-}
-
-// admit refuses a request for which there is no room now, before its body is read.
-func (p *pool) admit(payer string, now time.Time) error {
-	if wait, ok := p.rates.Allow(payer, now); !ok {
-		return &problem{
-			status:  http.StatusTooManyRequests,
-			code:    codeRateLimited,
-			message: "too many requests " + p.payers + "; try again later",
-			header:  http.Header{"Retry-After": {strconv.Itoa(int((wait + time.Second - 1) / time.Second))}},
-		}
-	}
-	if err := p.calls.CheckRoom(); err != nil {
-		return unavailable(err)
-	}
-	return nil
-}
-
-// enter waits for the room of a call that asks for so many rows; 0 where they are not
-// counted. Without an error, leave must follow.
-func (p *pool) enter(ctx context.Context, payer string, rows int64) error {
-	if err := p.calls.Begin(ctx); err != nil {
-		return unavailable(err)
-	}
-	if rows == 0 {
-		return nil
-	}
-	if err := p.rows.Begin(ctx, payer, rows); err != nil {
-		p.calls.End()
-		return unavailable(err)
-	}
-	return nil
-}
-
-func (p *pool) leave(rows int64) {
-	if rows > 0 {
-		p.rows.End(rows)
-	}
-	p.calls.End()
-}
-
-// rowsOf returns how many rows count of a call that asks for n: a call for more than
-// there may be waits until it is alone.
-func (p *pool) rowsOf(n int64) int64 { return max(0, min(n, p.mostRows)) }
-
-// isCrowded reports whether a request was refused for lack of room: a sign of load,
-// not a fault.
-func isCrowded(err error) bool {
-	return errors.Is(err, limit.ErrFull) || errors.Is(err, limit.ErrSpent)
 }

@@ -248,8 +248,8 @@ func TestAPanicAmidAGeneratedResponseIs500(t *testing.T) {
 	e := h.(*edge)
 	e.echo.GET("/v1/panics", func(c echo.Context) error {
 		x := c.(*exchange)
-		x.pool = e.callers.keyed
-		x.held = holdBack(x.Response(), x.take)
+		x.claim.pool = e.callers.keyed
+		x.held = holdBack(x.Response(), x.claim.takeBytes)
 		x.Response().WriteHeader(http.StatusOK)
 		panic("amid")
 	})
