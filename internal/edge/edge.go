@@ -27,7 +27,6 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"example.com/petstore/internal/edge/docs"
 	"example.com/petstore/internal/edge/metrics"
 )
 
@@ -41,7 +40,6 @@ type edge struct {
 	requests *metrics.Requests // nil where there are no metrics
 	echo     *echo.Echo
 	methods  string // of all routes, as Allow lists them
-	docs     *docs.Site
 	notFound notFound
 }
 
@@ -100,7 +98,7 @@ func newEdge(s Service) (*edge, error) {
 	}
 	r.refuseOtherMethods()
 	registerHealth(r, s.Ready)
-	if e.docs, err = registerDocs(r, &e.Service, doc, e.base); err != nil {
+	if err := registerDocs(r, &e.Service, doc, e.base); err != nil {
 		return nil, err
 	}
 	if err := r.err(); err != nil {
@@ -185,13 +183,14 @@ func (e *edge) recovering(x *exchange) (err error) {
 		x.Response().Header().Set("Allow", e.methods) // of the service as a whole (RFC 9110, section 9.3.7)
 		return x.NoContent(http.StatusNoContent)
 	}
-	if strings.Count(x.Path(), "/") != strings.Count(echo.GetPath(x.Request()), "/") || isUnknownFile(e.docs, x) {
+	err = echo.ErrNotFound
+	if strings.Count(x.Path(), "/") == strings.Count(echo.GetPath(x.Request()), "/") {
+		x.decodePath()
+		err = x.Handler()(x)
+	}
+	if err == echo.ErrNotFound { // Echo's own
 		x.SetPath("")
 		return e.notFound.handle(x)
 	}
-	x.decodePath()
-	if err := x.Handler()(x); err != echo.ErrNotFound { // Echo's own
-		return err
-	}
-	return e.notFound.handle(x)
+	return err
 }
