@@ -49,6 +49,10 @@ func TestNoValueIsAllowedThatTheGeneratedCodeCannotBind(t *testing.T) {
 				if !strings.ContainsAny(value, "\x00") {
 					header = append(header, p.name+": "+value)
 				}
+			case p.kind == "object":
+				for _, name := range p.properties {
+					query[p.propertyKey(name)] = rapid.SliceOfN(rapid.SampledFrom(nasty), 0, 2).Draw(t2, name)
+				}
 			default:
 				query[p.name] = rapid.SliceOfN(rapid.SampledFrom(nasty), 0, 2).Draw(t2, p.name+"s")
 			}

@@ -138,6 +138,16 @@ func TestQueriesReachTheMethodAsTheyWereSent(t *testing.T) {
 			"arrays", "GET /query/arrays?tags=aa&commas=1,2&tags=b,b&colours=red,light+blue&days=2024-02-29&days=2024-03-01&moments=2024-02-29T00:00:00Z&ids=6f9619ff-8b86-d011-b42d-00cf4fc964ff,00000000-0000-0000-0000-000000000000&flags[]=true&flags%5B%5D=false", "", nil,
 			`{"Params":{"tags":["aa","b,b"],"commas":[1,2],"colours":["red","light blue"],"days":["2024-02-29","2024-03-01"],"moments":["2024-02-29T00:00:00Z"],"ids":["6f9619ff-8b86-d011-b42d-00cf4fc964ff","00000000-0000-0000-0000-000000000000"],"flags[]":[true,false]}}`,
 		},
+
+		{
+			"a deep object", "GET /query/objects?filter[colour]=red&filter%5Bleast%5D=9007199254740993&filter[ratio]=0.5&filter[since]=2024-02-29&filter[until]=2024-02-29T00:00:00Z&filter[open]=true", "", nil,
+			`{"Params":{"filter":{"colour":"red","least":9007199254740993,"open":true,"ratio":0.5,"since":"2024-02-29","until":"2024-02-29T00:00:00Z"}}}`,
+		},
+		{
+			"a deep object with unknown and odd properties", "GET /query/objects?filter[colour]=red&filter[x]=1&filter[colour][y]=2&filter[[least]]=3&filter[least=4&filter[]=5&filter[Colour]=6&filter=7", "", nil,
+			`{"Params":{"filter":{"colour":"red"}}}`,
+		},
+		{"a deep object of unknown properties alone", "GET /query/objects?filter[x]=1&filter[colour=red", "", nil, `{"Params":{}}`},
 	})
 }
 

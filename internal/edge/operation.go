@@ -37,7 +37,13 @@ func (op *operation) name() string { return op.Method + " " + op.path }
 func (op *operation) queryNames() []string {
 	var known []string
 	for _, p := range op.parameters {
-		if p.in == openapi3.ParameterInQuery {
+		switch {
+		case p.in != openapi3.ParameterInQuery:
+		case p.kind == "object":
+			for _, property := range p.properties {
+				known = append(known, p.propertyKey(property))
+			}
+		default:
 			known = append(known, p.name)
 		}
 	}

@@ -3,6 +3,7 @@ package edge
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -16,14 +17,15 @@ import (
 
 // parameter is a parameter of an operation, made ready once at the start. It is
 // read exactly as the generated code binds it, so that the service gets what was
-// checked: form in the query string, and simple elsewhere.
+// checked: form in the query string, simple elsewhere, and deepObject for objects.
 type parameter struct {
 	*schema.Schema
 
-	name, in string
-	isArray  bool
-	explode  bool
-	required bool
+	name, in   string
+	kind       string   // of the values
+	properties []string // of an object
+	explode    bool
+	required   bool
 }
 
 // read checks the parameter in the request that c holds, whose query string is query.
@@ -34,13 +36,16 @@ func (p *parameter) read(c echo.Context, query url.Values) error {
 	case openapi3.ParameterInHeader:
 		return p.readHeader(c.Request().Header[p.name])
 	}
+	if p.kind == "object" {
+		return p.readObject(query)
+	}
 	values, ok := query[p.name]
 	switch {
 	case !ok && p.required:
 		return invalidParameter(p.name + " is required")
 	case !ok:
 		return nil
-	case p.isArray && p.explode:
+	case p.kind == "array" && p.explode:
 		return p.check(values, p.CheckTexts)
 	case len(values) > 1:
 		return invalidParameter(p.name + " must be given only once")
@@ -62,7 +67,7 @@ func (p *parameter) readHeader(values []string) error {
 
 // readText checks a parameter that is one text.
 func (p *parameter) readText(text string) error {
-	if p.isArray && text != "" {
+	if p.kind == "array" && text != "" {
 		return p.check(strings.Split(text, ","), p.CheckTexts)
 	}
 	if p.CheckText(text) == nil {
@@ -79,7 +84,7 @@ func (p *parameter) check(texts []string, find func([]string) *schema.Violation)
 	if v == nil {
 		return nil
 	}
-	message := v.Place(p.name) + " " + v.Message
+	message := p.key(v) + " " + v.Message
 	if p.in == openapi3.ParameterInHeader {
 		return invalidRequest(message)
 	}
@@ -93,6 +98,50 @@ func (p *parameter) check(texts []string, find func([]string) *schema.Violation)
 		}
 	}
 	return invalidParameter(message)
+}
+
+// key returns the name under which a client has sent the value that is wrong.
+func (p *parameter) key(v *schema.Violation) string {
+	if p.kind == "object" {
+		if property := v.Property(); property != "" {
+			return p.propertyKey(property)
+		}
+	}
+	return v.Place(p.name)
+}
+
+// propertyKey returns the name that a property has in the query string.
+func (p *parameter) propertyKey(property string) string { return p.name + "[" + property + "]" }
+
+// readObject checks an object of scalars. It removes from query what looks like
+// a property of it and is none: it is ignored like any unknown parameter.
+func (p *parameter) readObject(query url.Values) error {
+	var sent, texts []string
+	for _, name := range p.properties {
+		key := p.propertyKey(name)
+		switch values, ok := query[key]; {
+		case !ok:
+			continue
+		case len(values) > 1:
+			return invalidParameter(key + " must be given only once")
+		default:
+			sent, texts = append(sent, name), append(texts, values[0])
+		}
+	}
+	for key := range query {
+		if rest, ok := strings.CutPrefix(key, p.name+"["); ok {
+			if name, ok := strings.CutSuffix(rest, "]"); !ok || !slices.Contains(p.properties, name) {
+				delete(query, key)
+			}
+		}
+	}
+	if len(sent) == 0 {
+		if p.required {
+			return invalidParameter(p.name + " is required")
+		}
+		return nil
+	}
+	return p.check(texts, func(texts []string) *schema.Violation { return p.CheckProperties(sent, texts) })
 }
 
 // newParameters returns the parameters of an operation: its own, and those of
@@ -117,7 +166,7 @@ func newParameters(item *openapi3.PathItem, o *openapi3.Operation) (parameters [
 		}
 		parameters = append(parameters, p)
 	}
-	return parameters, nil
+	return parameters, checkNames(parameters)
 }
 
 // checkPrefer returns an error unless the parameter is an optional text, as which
@@ -157,21 +206,28 @@ func newParameter(p *openapi3.Parameter) (*parameter, error) {
 	if out.Schema, err = schema.Compile(p.Schema); err != nil {
 		return nil, err
 	}
-	out.isArray, out.explode = schema.Kind(p.Schema.Value) == "array", method.Explode
+	out.kind, out.explode = schema.Kind(p.Schema.Value), method.Explode
+	out.properties = slices.Sorted(maps.Keys(p.Schema.Value.Properties))
 	return out, checkShape(p.Schema.Value, method.Style)
 }
 
 // checkShape refuses a style that the service does not read, and a schema that the
 // generated code cannot bind from text, or binds to nothing in silence.
 func checkShape(s *openapi3.Schema, style string) error {
-	if style != openapi3.SerializationForm && style != openapi3.SerializationSimple {
-		return errors.New("style " + style + ": the service reads form and simple alone")
+	kind := schema.Kind(s)
+	switch style {
+	case openapi3.SerializationForm, openapi3.SerializationSimple:
+		if kind == "object" {
+			return errors.New("style " + style + ": the service binds objects in the query string alone, as deepObject")
+		}
+	case openapi3.SerializationDeepObject:
+		return checkObject(s)
+	default:
+		return errors.New("style " + style + ": the service reads form, simple and deepObject alone")
 	}
-	switch schema.Kind(s) {
+	switch kind {
 	case "array":
 		return checkArray(s)
-	case "object":
-		return errors.New("the service binds no object from text: give each property a parameter of its own")
 	case "":
 		return errors.New("its schema needs one type: the service cannot bind oneOf, anyOf or any value from text")
 	}
@@ -197,4 +253,51 @@ func format(s *openapi3.Schema) string {
 		return format(s.AllOf[0].Value)
 	}
 	return s.Format
+}
+
+func checkObject(s *openapi3.Schema) error {
+	switch {
+	case schema.Kind(s) != "object":
+		return errors.New("style deepObject: its schema must be an object")
+	case schema.IsComposed(s):
+		return errors.New("the service cannot bind an object of allOf, oneOf or anyOf")
+	case schema.HasOthers(s):
+		return errors.New("the service cannot bind additionalProperties")
+	}
+	for name, ref := range s.Properties {
+		switch property := ref.Value; {
+		case !schema.IsScalar(property):
+			return fmt.Errorf("property %s: the properties must be scalars", name)
+		case property.Nullable:
+			return fmt.Errorf("property %s: a property cannot be null", name)
+		case format(property) == "byte", format(property) == "uuid":
+			return fmt.Errorf("property %s: the service cannot bind the format %s in an object", name, format(property))
+		}
+	}
+	return nil
+}
+
+// checkNames makes sure that no two parameters read the same part of the query
+// string: the properties of an object have names of their own there.
+func checkNames(parameters []*parameter) error {
+	taken := map[string]string{}
+	for _, p := range parameters {
+		if p.in != openapi3.ParameterInQuery {
+			continue
+		}
+		names := []string{p.name}
+		if p.kind == "object" {
+			names = nil
+			for _, name := range p.properties {
+				names = append(names, p.propertyKey(name))
+			}
+		}
+		for _, name := range names {
+			if other, ok := taken[name]; ok {
+				return fmt.Errorf("parameters %s and %s are both called %s in the query string", other, p.name, name)
+			}
+			taken[name] = p.name
+		}
+	}
+	return nil
 }

@@ -37,31 +37,39 @@ func wantRefused(t *testing.T, document []byte, want string) {
 
 func TestAParameterThatCannotBeBoundIsRefusedAtTheStart(t *testing.T) {
 	for parameter, want := range map[string]string{
-		"in: cookie, schema: {type: string}":                                                                    "the service reads no cookies",
-		"in: query, schema: {$ref: '#/components/schemas/Either'}":                                              "its schema needs one type",
-		"in: query, schema: {oneOf: [{type: string}, {type: integer}]}":                                         "oneOf or anyOf needs a name",
-		"in: query, schema: {anyOf: [{type: string}, {type: integer}]}":                                         "oneOf or anyOf needs a name",
-		"in: query, schema: {}":                                                                                 "its schema needs one type",
-		"in: query, schema: {type: array, items: {type: array, items: {type: string}}}":                         "the items of an array must be scalars",
-		"in: query, schema: {type: array, items: {type: object}}":                                               "the items of an array must be scalars",
-		"in: query, schema: {type: array, items: {$ref: '#/components/schemas/Either'}}":                        "the items of an array must be scalars",
-		"in: query, schema: {type: array, items: {}}":                                                           "the items of an array must be scalars",
-		"in: query, schema: {type: array, items: {type: string, nullable: true}}":                               "an item cannot be null",
-		"in: query, schema: {type: array, items: {type: string, format: byte}}":                                 "cannot bind the format byte in an array",
-		"in: query, schema: {allOf: [{type: array, items: {type: string}}]}":                                    "the items of an array must be scalars",
-		"in: query, allowEmptyValue: true, schema: {type: string}":                                              "allowEmptyValue",
-		"in: query, schema: {type: object, properties: {a: {type: integer}}}":                                   "the service binds no object from text",
-		"in: query, schema: {type: object, properties: {a: {type: integer}}}, explode: false":                   "the service binds no object from text",
-		"in: header, schema: {type: object, properties: {a: {type: integer}}}":                                  "the service binds no object from text",
-		"in: query, schema: {allOf: [{$ref: '#/components/schemas/Cat'}]}":                                      "the service binds no object from text",
-		"in: query, style: deepObject, explode: true, schema: {type: object, properties: {a: {type: integer}}}": "style deepObject: the service reads form and simple alone",
-		"in: query, style: spaceDelimited, explode: false, schema: {type: array, items: {type: string}}":        "style spaceDelimited: the service reads form and simple alone",
-		"in: query, style: pipeDelimited, explode: false, schema: {type: array, items: {type: string}}":         "style pipeDelimited: the service reads form and simple alone",
-		"in: query, content: {application/json: {schema: {type: object}}}":                                      "content: the service reads parameters that have a schema alone",
-		"in: header, content: {text/plain: {schema: {type: string}}}":                                           "content: the service reads parameters that have a schema alone",
-		"in: header, schema: {type: string}, name: accept":                                                      "HTTP itself has this header",
-		"in: header, schema: {type: string}, name: Authorization":                                               "HTTP itself has this header",
-		"in: header, schema: {type: string}, name: Host":                                                        "HTTP itself has this header",
+		"in: cookie, schema: {type: string}":                            "the service reads no cookies",
+		"in: query, schema: {$ref: '#/components/schemas/Either'}":      "its schema needs one type",
+		"in: query, schema: {oneOf: [{type: string}, {type: integer}]}": "oneOf or anyOf needs a name",
+		"in: query, schema: {anyOf: [{type: string}, {type: integer}]}": "oneOf or anyOf needs a name",
+		"in: query, schema: {}":                                         "its schema needs one type",
+		"in: query, style: deepObject, explode: true, schema: {type: object, properties: {a: {type: array, items: {type: string}}}}": "the properties must be scalars",
+		"in: query, style: deepObject, explode: true, schema: {type: object, properties: {a: {type: object}}}":                       "the properties must be scalars",
+		"in: query, style: deepObject, explode: true, schema: {type: object, additionalProperties: {type: string}}":                  "cannot bind additionalProperties",
+		"in: query, style: deepObject, explode: true, schema: {type: object}":                                                        "cannot bind additionalProperties",
+		"in: query, style: deepObject, explode: true, schema: {type: object, properties: {a: {type: string, nullable: true}}}":       "a property cannot be null",
+		"in: query, style: deepObject, explode: true, schema: {type: object, properties: {a: {type: string, format: byte}}}":         "cannot bind the format byte in an object",
+		"in: query, style: deepObject, explode: true, schema: {type: object, properties: {a: {type: string, format: uuid}}}":         "cannot bind the format uuid in an object",
+		"in: query, schema: {type: array, items: {type: array, items: {type: string}}}":                                              "the items of an array must be scalars",
+		"in: query, schema: {type: array, items: {type: object}}":                                                                    "the items of an array must be scalars",
+		"in: query, schema: {type: array, items: {$ref: '#/components/schemas/Either'}}":                                             "the items of an array must be scalars",
+		"in: query, schema: {type: array, items: {}}":                                                                                "the items of an array must be scalars",
+		"in: query, schema: {type: array, items: {type: string, nullable: true}}":                                                    "an item cannot be null",
+		"in: query, schema: {type: array, items: {type: string, format: byte}}":                                                      "cannot bind the format byte in an array",
+		"in: query, schema: {allOf: [{type: array, items: {type: string}}]}":                                                         "the items of an array must be scalars",
+		"in: query, allowEmptyValue: true, schema: {type: string}":                                                                   "allowEmptyValue",
+		"in: query, style: deepObject, explode: true, schema: {allOf: [{$ref: '#/components/schemas/Cat'}]}":                         "cannot bind an object of allOf",
+		"in: query, style: deepObject, explode: true, schema: {type: string}":                                                        "style deepObject: its schema must be an object",
+		"in: query, schema: {type: object, properties: {a: {type: integer}}}":                                                        "style form: the service binds objects in the query string alone, as deepObject",
+		"in: query, schema: {type: object, properties: {a: {type: integer}}}, explode: false":                                        "style form: the service binds objects in the query string alone, as deepObject",
+		"in: header, schema: {type: object, properties: {a: {type: integer}}}":                                                       "style simple: the service binds objects in the query string alone, as deepObject",
+		"in: header, explode: true, schema: {type: object, properties: {a: {type: integer}}}":                                        "style simple: the service binds objects in the query string alone, as deepObject",
+		"in: query, style: spaceDelimited, explode: false, schema: {type: array, items: {type: string}}":                             "style spaceDelimited: the service reads form, simple and deepObject alone",
+		"in: query, style: pipeDelimited, explode: false, schema: {type: array, items: {type: string}}":                              "style pipeDelimited: the service reads form, simple and deepObject alone",
+		"in: query, content: {application/json: {schema: {type: object}}}":                                                           "content: the service reads parameters that have a schema alone",
+		"in: header, content: {text/plain: {schema: {type: string}}}":                                                                "content: the service reads parameters that have a schema alone",
+		"in: header, schema: {type: string}, name: accept":                                                                           "HTTP itself has this header",
+		"in: header, schema: {type: string}, name: Authorization":                                                                    "HTTP itself has this header",
+		"in: header, schema: {type: string}, name: Host":                                                                             "HTTP itself has this header",
 	} {
 		if !strings.Contains(parameter, "name:") {
 			parameter = "name: p, " + parameter
@@ -69,14 +77,16 @@ func TestAParameterThatCannotBeBoundIsRefusedAtTheStart(t *testing.T) {
 		wantRefused(t, documentOf("get", "/x", ", parameters: [{"+parameter+"}]", ""), want)
 	}
 	for parameter, want := range map[string]string{
-		"schema: {type: object, properties: {a: {type: integer}}}":                              "the service binds no object from text",
-		"style: label, schema: {type: string}":                                                  "style label: the service reads form and simple alone",
-		"style: label, explode: true, schema: {type: array, items: {type: string}}":             "style label: the service reads form and simple alone",
-		"style: matrix, schema: {type: integer}":                                                "style matrix: the service reads form and simple alone",
-		"style: matrix, explode: true, schema: {type: object, properties: {a: {type: string}}}": "style matrix: the service reads form and simple alone",
+		"schema: {type: object, properties: {a: {type: integer}}}":                              "style simple: the service binds objects in the query string alone, as deepObject",
+		"style: label, schema: {type: string}":                                                  "style label: the service reads form, simple and deepObject alone",
+		"style: label, explode: true, schema: {type: array, items: {type: string}}":             "style label: the service reads form, simple and deepObject alone",
+		"style: matrix, schema: {type: integer}":                                                "style matrix: the service reads form, simple and deepObject alone",
+		"style: matrix, explode: true, schema: {type: object, properties: {a: {type: string}}}": "style matrix: the service reads form, simple and deepObject alone",
 	} {
 		wantRefused(t, documentOf("get", "/x/{p}", ", parameters: [{name: p, in: path, required: true, "+parameter+"}]", ""), want)
 	}
+	wantRefused(t, documentOf("get", "/x", ", parameters: [{name: 'p[a]', in: query, schema: {type: string}}, {name: p, in: query, style: deepObject, explode: true, schema: {type: object, properties: {a: {type: string}}}}]", ""),
+		"parameters p[a] and p are both called p[a] in the query string")
 }
 
 func TestABodyThatCannotBeBoundIsRefusedAtTheStart(t *testing.T) {

@@ -253,6 +253,16 @@ func TestAnArrayParameterThatBreaksARuleIsNamedWithTheRule(t *testing.T) {
 	})
 }
 
+func TestAnObjectParameterThatBreaksARuleIsNamedWithTheRule(t *testing.T) {
+	wantRefusedParameters(t, []refusal{
+		{"GET /query/objects?filter[least]=1", "filter[colour] is required"},
+		{"GET /query/objects?filter[colour]=red&filter[least]=-1", "filter[least] must be between 0 and 9223372036854775807"},
+		{"GET /query/objects?filter[colour]=red&filter[colour]=red", "filter[colour] must be given only once"},
+		{"GET /query/objects?filter[colour]=", "filter[colour] must not be empty"},
+		{"GET /query/objects?filter[colour]=red&filter[since]=2026-02-30", "filter[since] must be a date as RFC 3339 has it"},
+	})
+}
+
 func TestAPlusThatWasSentAsASpaceIsNamed(t *testing.T) {
 	const hint = "; + in a query string is a space, and must be sent as %2B"
 	const wrong = " must be a date-time as RFC 3339 has it"
@@ -260,6 +270,7 @@ func TestAPlusThatWasSentAsASpaceIsNamed(t *testing.T) {
 		{"GET /query/scalars?dateTime=2026-11-21T10:00:00+02:00", "dateTime" + wrong + hint},
 		{"GET /query/scalars?byte=+/8=", "byte must be base64 as RFC 4648, section 4, has it" + hint},
 		{"GET /query/arrays?tags=aa&moments=2026-11-21T10:00:00Z&moments=2026-11-21T10:00:00+02:00", "moments[1]" + wrong + hint},
+		{"GET /query/objects?filter[colour]=red&filter[until]=2026-11-21T10:00:00+02:00", "filter[until]" + wrong + hint},
 		{"GET /query/scalars?dateTime=2026-11-31T10:00:00+02:00", "dateTime" + wrong}, // no such day
 		{"GET /query/scalars?text=a+b+c+d", "text must be at most 5 characters"},
 		{"GET /query/scalars?int64=+5", "int64 must be an integer between -9223372036854775808 and 9223372036854775807"},

@@ -19,6 +19,14 @@ type Violation struct {
 	path []string // outermost first: ".when", "[0]"
 }
 
+// Property returns the property of an object at which the violation is, or "".
+func (v *Violation) Property() string {
+	if len(v.path) == 0 {
+		return ""
+	}
+	return strings.TrimPrefix(v.path[0], ".")
+}
+
 // Place returns where the violation is as a person would write it, from the
 // name of the outermost value on: "tags[2]", "[0].when"; "" where both are empty.
 func (v *Violation) Place(root string) string {

@@ -33,7 +33,7 @@ func (c *compiler) ref(ref *openapi3.SchemaRef) error {
 	}
 	c.done[s] = true
 	c.readOnly = c.readOnly || s.ReadOnly
-	c.indirect = c.indirect || s.Nullable && !IsScalar(s) || hasOthers(s) && len(s.Properties) > 0 || len(members(s)) > 0
+	c.indirect = c.indirect || s.Nullable && !IsScalar(s) || HasOthers(s) && len(s.Properties) > 0 || len(members(s)) > 0
 	for _, check := range []func(*openapi3.Schema) error{checkKeywords, checkNumbers, checkFormat, checkEnum, checkAllOf, checkUnion} {
 		if err := check(s); err != nil {
 			return err

@@ -112,9 +112,9 @@ func IsScalar(s *openapi3.Schema) bool {
 // IsComposed reports whether s has more than one schema for the same value.
 func IsComposed(s *openapi3.Schema) bool { return len(s.AllOf)+len(s.OneOf)+len(s.AnyOf) > 0 }
 
-// hasOthers reports whether objects may have properties without a name in s, which
+// HasOthers reports whether objects may have properties without a name in s, which
 // the generated code keeps.
-func hasOthers(s *openapi3.Schema) bool {
+func HasOthers(s *openapi3.Schema) bool {
 	if isFree(s) {
 		return true
 	}
@@ -138,7 +138,7 @@ func property(s *openapi3.Schema, name string) *openapi3.Schema {
 	if ref := s.AdditionalProperties.Schema; ref != nil {
 		return ref.Value
 	}
-	if hasOthers(s) {
+	if HasOthers(s) {
 		return anything
 	}
 	return nil

@@ -32,6 +32,19 @@ func (s *Schema) CheckTexts(texts []string) *Violation {
 	return s.Check(array)
 }
 
+// CheckProperties is Check of an object whose properties have these names, of the
+// schema, and these texts.
+func (s *Schema) CheckProperties(names, texts []string) *Violation {
+	object := map[string]any{}
+	for i, name := range names {
+		var v *Violation
+		if object[name], v = read(s.document.Properties[name].Value, texts[i]); v != nil {
+			return v.in(ofProperty(name))
+		}
+	}
+	return s.Check(object)
+}
+
 // read returns the value that a text stands for. It must be written as in JSON:
 // kin-openapi would take +5 and 0x1p2 for numbers.
 func read(s *openapi3.Schema, text string) (value any, wrong *Violation) {

@@ -52,6 +52,9 @@ type ServerInterface interface {
 	// (GET /query/arrays)
 	QueryArrays(ctx echo.Context, params QueryArraysParams) error
 
+	// (GET /query/objects)
+	QueryObjects(ctx echo.Context, params QueryObjectsParams) error
+
 	// (GET /query/scalars)
 	QueryScalars(ctx echo.Context, params QueryScalarsParams) error
 
@@ -420,6 +423,24 @@ func (w *ServerInterfaceWrapper) QueryArrays(ctx echo.Context) error {
 	return err
 }
 
+// QueryObjects converts echo context to params.
+func (w *ServerInterfaceWrapper) QueryObjects(ctx echo.Context) error {
+	var err error
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params QueryObjectsParams
+	// ------------- Optional query parameter "filter" -------------
+
+	err = runtime.BindQueryParameterWithOptions("deepObject", true, false, "filter", ctx.QueryParams(), &params.Filter, runtime.BindQueryParameterOptions{Type: "object", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter filter: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.QueryObjects(ctx, params)
+	return err
+}
+
 // QueryScalars converts echo context to params.
 func (w *ServerInterfaceWrapper) QueryScalars(ctx echo.Context) error {
 	var err error
@@ -650,6 +671,7 @@ func RegisterHandlersWithOptions(router EchoRouter, si ServerInterface, options 
 	router.GET(options.BaseURL+"/path/simple/:word/:words/:whole/:day/:id", wrapper.PathSimple, options.OperationMiddlewares["pathSimple"]...)
 	router.GET(options.BaseURL+"/query/scalars", wrapper.QueryScalars, options.OperationMiddlewares["queryScalars"]...)
 	router.GET(options.BaseURL+"/query/arrays", wrapper.QueryArrays, options.OperationMiddlewares["queryArrays"]...)
+	router.GET(options.BaseURL+"/query/objects", wrapper.QueryObjects, options.OperationMiddlewares["queryObjects"]...)
 	router.GET(options.BaseURL+"/headers", wrapper.Headers, options.OperationMiddlewares["headers"]...)
 	router.DELETE(options.BaseURL+"/crates/:crateId", wrapper.DeleteCrate, options.OperationMiddlewares["deleteCrate"]...)
 	router.PATCH(options.BaseURL+"/crates/:crateId", wrapper.PatchCrate, options.OperationMiddlewares["patchCrate"]...)
@@ -847,6 +869,22 @@ func (response QueryArrays204Response) VisitQueryArraysResponse(w http.ResponseW
 	return nil
 }
 
+type QueryObjectsRequestObject struct {
+	Params QueryObjectsParams
+}
+
+type QueryObjectsResponseObject interface {
+	VisitQueryObjectsResponse(w http.ResponseWriter) error
+}
+
+type QueryObjects204Response struct {
+}
+
+func (response QueryObjects204Response) VisitQueryObjectsResponse(w http.ResponseWriter) error {
+	w.WriteHeader(204)
+	return nil
+}
+
 type QueryScalarsRequestObject struct {
 	Params QueryScalarsParams
 }
@@ -953,6 +991,9 @@ type StrictServerInterface interface {
 
 	// (GET /query/arrays)
 	QueryArrays(ctx context.Context, request QueryArraysRequestObject) (QueryArraysResponseObject, error)
+
+	// (GET /query/objects)
+	QueryObjects(ctx context.Context, request QueryObjectsRequestObject) (QueryObjectsResponseObject, error)
 
 	// (GET /query/scalars)
 	QueryScalars(ctx context.Context, request QueryScalarsRequestObject) (QueryScalarsResponseObject, error)
@@ -1402,6 +1443,31 @@ func (sh *strictHandler) QueryArrays(ctx echo.Context, params QueryArraysParams)
 		return err
 	} else if validResponse, ok := response.(QueryArraysResponseObject); ok {
 		return validResponse.VisitQueryArraysResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// QueryObjects operation middleware
+func (sh *strictHandler) QueryObjects(ctx echo.Context, params QueryObjectsParams) error {
+	var request QueryObjectsRequestObject
+
+	request.Params = params
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.QueryObjects(ctx.Request().Context(), request.(QueryObjectsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "QueryObjects")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(QueryObjectsResponseObject); ok {
+		return validResponse.VisitQueryObjectsResponse(ctx.Response())
 	} else if response != nil {
 		return fmt.Errorf("unexpected response type: %T", response)
 	}

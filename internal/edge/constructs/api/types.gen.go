@@ -318,6 +318,18 @@ type QueryArraysParams struct {
 	Flags   *[]bool               `form:"flags[],omitempty" json:"flags[],omitempty"`
 }
 
+// QueryObjectsParams defines parameters for QueryObjects.
+type QueryObjectsParams struct {
+	Filter *struct {
+		Colour Colour              `json:"colour"`
+		Least  *int64              `json:"least,omitempty"`
+		Open   *bool               `json:"open,omitempty"`
+		Ratio  *float64            `json:"ratio,omitempty"`
+		Since  *openapi_types.Date `json:"since,omitempty"`
+		Until  *time.Time          `json:"until,omitempty"`
+	} `json:"filter,omitempty"`
+}
+
 // QueryScalarsParams defines parameters for QueryScalars.
 type QueryScalarsParams struct {
 	Page     *int                     `form:"page,omitempty" json:"page,omitempty"`
