@@ -17,10 +17,11 @@ BIN      := .bin/petstore
 #   postgres    a PostgreSQL server, and PgBouncer before it
 #   torture     the same and minutes: servers are killed under load
 #   chromium    the browser Chromium
+#   wrk         the load generator wrk
 #   deploy      the container tools that deploy-check names
 #   thirdparty  the programs that breaking, conformance, sdk and third-party install
 # The checkers see the files of all.
-ALL_TAGS := postgres,torture,chromium,deploy,thirdparty
+ALL_TAGS := postgres,torture,chromium,wrk,deploy,thirdparty
 FUZZTIME ?= 30s
 ROUNDS   ?= 3
 SOAK     ?= 1h
@@ -38,8 +39,8 @@ else
 RACE := go test
 endif
 
-# In CI the tests with the tags postgres and chromium always run: they fail where
-# a program is missing.
+# In CI the tests with the tags postgres, chromium and wrk always run: they fail
+# where a program is missing.
 HAVE_POSTGRES := $(shell ([ -n "$$CI" ] || { ls /usr/lib/postgresql/*/bin/initdb || command -v initdb; } && { ls /usr/sbin/pgbouncer || command -v pgbouncer; }) >/dev/null 2>&1 && echo yes)
 ifeq ($(HAVE_POSTGRES),yes)
 TAGS += postgres
@@ -48,6 +49,11 @@ endif
 HAVE_CHROMIUM := $(shell ([ -n "$$CI" ] || command -v chromium) >/dev/null 2>&1 && echo yes)
 ifeq ($(HAVE_CHROMIUM),yes)
 TAGS += chromium
+endif
+
+HAVE_WRK := $(shell ([ -n "$$CI" ] || command -v wrk) >/dev/null 2>&1 && echo yes)
+ifeq ($(HAVE_WRK),yes)
+TAGS += wrk
 endif
 
 # Programs for Node and Python are installed below .bin, each version and hash
@@ -70,7 +76,7 @@ endif
 ON_LOAD_CPU := $(shell command -v taskset >/dev/null 2>&1 && [ "$$(getconf _NPROCESSORS_ONLN)" -gt 1 ] && echo 'taskset -c 1')
 
 .DEFAULT_GOAL := help
-.PHONY: need-deploy need-node need-python $(shell sed -n 's/^\([a-z-]*\):.*## .*/\1/p' $(MAKEFILE_LIST))
+.PHONY: need-deploy need-node need-python need-wrk $(shell sed -n 's/^\([a-z-]*\):.*## .*/\1/p' $(MAKEFILE_LIST))
 
 help: ## print the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -111,7 +117,7 @@ MANIFESTS := internal/proof/deploy/manifests
 deploy-check: need-deploy build $(RELEASE_TOOLS)/built .bin/manifests ## run what deploy/ has: proxies, units, containers, Kubernetes, alerts, a release
 	PATH="$$PATH:/usr/sbin:/sbin" go test -count=1 -tags deploy -timeout 10m $(AS_ROOT) ./internal/proof/deploy
 
-test: ## all tests, those that need PostgreSQL, Chromium or a C compiler where there is one
+test: ## all tests, those that need PostgreSQL, Chromium, wrk or a C compiler where there is one
 ifneq ($(HAVE_CC),yes)
 	@echo 'No C compiler found, so the tests run without the race detector; install gcc or clang to have it.'
 endif
@@ -120,6 +126,9 @@ ifneq ($(HAVE_POSTGRES),yes)
 endif
 ifneq ($(HAVE_CHROMIUM),yes)
 	@echo 'No Chromium found, so the tests of the documentation page in a browser do not run; install chromium to have them.'
+endif
+ifneq ($(HAVE_WRK),yes)
+	@echo 'No wrk found, so the tests of the load of `make bench` do not run; install wrk to have them.'
 endif
 	$(RACE) -tags '$(shell echo $(TAGS) | tr ' ' ,)' -timeout 20m ./...
 	go test -count=1 ./internal/proof/bench
@@ -235,28 +244,31 @@ third-party: need-node need-python build ## a dozen other generators and judges 
 
 check: steps drift lint lint-spec breaking conformance test sdk deploy-check ## all that CI checks
 
-bench: build ## measure beside peers, in process and over loopback
+need-wrk:
+	@command -v wrk >/dev/null || { echo 'The load of the measurements needs wrk; install it (Debian: apt install wrk) and run make again.' >&2; exit 1; }
+
+bench: need-wrk build ## measure beside peers, in process and over loopback (needs wrk)
 	go test -run '^$$' -bench . ./internal/proof/bench
 	@go build -o .bin/loopback ./internal/proof/bench/loopback
 	@$(ON_LOAD_CPU) .bin/loopback -out internal/proof/bench/measured/loopback.json
 
-bench-scale: build ## measure ten million pets beside ten thousand (1 GiB of disk)
+bench-scale: need-wrk build ## measure ten million pets beside ten thousand (needs wrk and 1 GiB of disk)
 	@go build -o .bin/scale ./internal/proof/bench/scale
 	@$(ON_LOAD_CPU) .bin/scale -out internal/proof/bench/measured/scale.json
 
-bench-fsync: build ## measure shared commits on a slow disk (needs strace)
+bench-fsync: need-wrk build ## measure shared commits on a slow disk (needs wrk and strace)
 	@go build -o .bin/fsync ./internal/proof/bench/fsync
 	@$(ON_LOAD_CPU) .bin/fsync -out internal/proof/bench/measured/fsync.json
 
-bench-postgres: build ## measure the store and the service beside pgbench, on a throwaway server
+bench-postgres: need-wrk build ## measure the store and the service beside pgbench, on a throwaway server (needs wrk)
 	@go build -o .bin/pgbench ./internal/proof/bench/pgbench
 	@.bin/pgbench -out internal/proof/bench/measured/postgres.json
 
-bench-reads: build ## measure lists that standbys serve, on throwaway servers (needs Linux and root)
+bench-reads: need-wrk build ## measure lists that standbys serve, on throwaway servers (needs wrk, Linux and root)
 	@go build -o .bin/standbys ./internal/proof/bench/standbys
 	@$(ON_LOAD_CPU) .bin/standbys -out internal/proof/bench/measured/standbys.json
 
-bench-plan: build ## measure what deploy/how-far.md is written from, and hold its prediction against it (needs Linux and root)
+bench-plan: need-wrk build ## measure what deploy/how-far.md is written from, and hold its prediction against it (needs wrk, Linux and root)
 	@go build -o .bin/plan ./internal/proof/bench/plan
 	@$(ON_LOAD_CPU) .bin/plan -out internal/proof/bench/measured/plan.json
 
@@ -267,7 +279,7 @@ bench-attack: build ## measure the harm of each known attack
 	@go build -o .bin/attack ./internal/proof/bench/attack
 	@$(ON_LOAD_CPU) .bin/attack -out internal/proof/bench/measured/attack.json
 
-bench-overload: build ## measure what is left of the capacity when three times as much arrives
+bench-overload: need-wrk build ## measure what is left of the capacity when three times as much arrives (needs wrk)
 	@go build -o .bin/overload ./internal/proof/bench/overload
 	@$(ON_LOAD_CPU) .bin/overload -out internal/proof/bench/measured/overload.json
 

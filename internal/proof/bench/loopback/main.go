@@ -20,8 +20,8 @@ func main() {
 	var cfg config
 	flag.StringVar(&cfg.petstore, "petstore", ".bin/petstore", "the program to measure")
 	flag.IntVar(&cfg.connections, "connections", 32, "connections of the load")
-	flag.DurationVar(&cfg.slice, "slice", 250*time.Millisecond, "how long each server is loaded with each operation in each round")
-	flag.IntVar(&cfg.rounds, "rounds", 31, "rounds; ratios are taken within each of them, and their median counts")
+	flag.DurationVar(&cfg.slice, "slice", time.Second, "how long each server is loaded with each operation in each round, in whole seconds")
+	flag.IntVar(&cfg.rounds, "rounds", 13, "rounds; ratios are taken within each of them, and their median counts")
 	flag.StringVar(&cfg.only, "only", "", "measure only the servers whose names contain this")
 	flag.StringVar(&cfg.operation, "operation", "", "measure only the operations whose names contain this")
 	flag.StringVar(&cfg.out, "out", "", "write the figures to this file, as JSON")

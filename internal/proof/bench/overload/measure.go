@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"example.com/petstore/internal/proof/bench/measured"
 	"example.com/petstore/internal/proof/bench/peers"
@@ -96,7 +97,7 @@ func start(cfg config, dir string) ([]*subject, error) {
 
 // load is one round: the capacity, then each crowd.
 func (s *subject) load(cfg config, warmUp bool) error {
-	closed, err := rig.Load{Requests: [][]byte{s.request}, Status: s.status, Connections: cfg.atCapacity, Duration: cfg.slice}.Run(s.server)
+	closed, err := rig.Load{Requests: [][]byte{s.request}, Connections: cfg.atCapacity, Duration: time.Second}.Run(s.server)
 	if err != nil {
 		return err
 	}

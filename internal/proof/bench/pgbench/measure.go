@@ -143,7 +143,7 @@ func (b *bench) inTurns(op operation, base int64) (times, error) {
 	if err != nil {
 		return times{}, err
 	}
-	load := rig.Load{Requests: op.requests, Status: op.status, Connections: b.clients, Duration: b.slice}
+	load := rig.Load{Requests: op.requests, Connections: b.clients, Duration: b.slice}
 	r, err := load.Run(b.service)
 	return times{tps, calls, r.PerSecond, float64(r.CPU.Nanoseconds()) / 1000}, err
 }

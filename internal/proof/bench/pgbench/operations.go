@@ -30,12 +30,12 @@ SELECT 'Frank', n %% 5, (ARRAY['available', 'pending', 'sold'])[n %% 3 + 1] FROM
 // operation is an operation of the service, and the script with which pgbench does
 // the same.
 type operation struct {
-	name, status string
-	requests     [][]byte
-	call         func(context.Context, *postgres.Store) error
-	script       string
-	variables    []string // of the script, beside values
-	commitDelay  time.Duration
+	name        string
+	requests    [][]byte
+	call        func(context.Context, *postgres.Store) error
+	script      string
+	variables   []string // of the script, beside values
+	commitDelay time.Duration
 }
 
 // created is the pet that creates make. pgbench counts its idempotency keys itself.
@@ -50,7 +50,7 @@ func operations(wanted string) []operation {
 	insert, variables := insertScript()
 	all := []operation{
 		{
-			name: "create", status: "201",
+			name:     "create",
 			requests: [][]byte{rig.Post(`{"name":"Frank","categoryId":1,"status":"pending"}`)},
 			call: func(ctx context.Context, s *postgres.Store) error {
 				p := created
@@ -63,7 +63,7 @@ func operations(wanted string) []operation {
 			variables: variables,
 		},
 		{
-			name: "list", status: "200",
+			name:     "list",
 			requests: targets(func() string { return fmt.Sprintf("/v1/pets?limit=20&after=%d", rand.N(animals-100)) }),
 			call: func(ctx context.Context, s *postgres.Store) error {
 				_, err := s.Pets(ctx, pets.Query{Limit: 20, After: rand.Int64N(animals - 100)})
@@ -72,7 +72,7 @@ func operations(wanted string) []operation {
 			script: fmt.Sprintf("\\set after random(0, %d)\n", animals-101) + with(postgres.SelectPets, ":after", ":most"),
 		},
 		{
-			name: "filtered list", status: "200",
+			name:     "filtered list",
 			requests: targets(func() string { return fmt.Sprintf("/v1/pets?limit=20&status=sold&after=%d", rand.N(animals-100)) }),
 			call: func(ctx context.Context, s *postgres.Store) error {
 				_, err := s.Pets(ctx, pets.Query{Limit: 20, Status: pets.Sold, After: rand.Int64N(animals - 100)})
@@ -81,7 +81,7 @@ func operations(wanted string) []operation {
 			script: fmt.Sprintf("\\set after random(0, %d)\n", animals-101) + with(postgres.SelectPetsByStatus, ":sold", ":after", ":most"),
 		},
 		{
-			name: "get", status: "200",
+			name:     "get",
 			requests: targets(func() string { return fmt.Sprintf("/v1/pets/%d", 1+rand.N(animals)) }),
 			call: func(ctx context.Context, s *postgres.Store) error {
 				_, err := s.Pet(ctx, 1+rand.Int64N(animals))

@@ -17,7 +17,7 @@ func main() {
 	var cfg config
 	flag.StringVar(&cfg.petstore, "petstore", ".bin/petstore", "the program to measure")
 	flag.IntVar(&cfg.clients, "clients", 64, "connections of the load")
-	flag.DurationVar(&cfg.slice, "slice", 2*time.Second, "how long each operation is measured in each round")
+	flag.DurationVar(&cfg.slice, "slice", 2*time.Second, "how long each operation is measured in each round, in whole seconds")
 	flag.IntVar(&cfg.rounds, "rounds", 5, "rounds; the median counts")
 	flag.Float64Var(&cfg.service, "service", 0.7, "the part of a processor that the service may use in the measurement of the prediction")
 	flag.Float64Var(&cfg.primary, "primary", 0.25, "the same for the primary")

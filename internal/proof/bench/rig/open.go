@@ -76,6 +76,9 @@ func (l OpenLoad) Run(s *Server) (OpenResult, error) {
 	return result, nil
 }
 
+// patience is how long a server may stall before the load gives up.
+const patience = 30 * time.Second
+
 // openClient is one connection of an OpenLoad.
 type openClient struct {
 	load    OpenLoad
@@ -110,11 +113,8 @@ func (c *openClient) send(arrived time.Time) error {
 	if _, err := c.conn.Write(c.load.Request); err != nil {
 		return err
 	}
-	r, err := readHead(c.read)
+	r, err := readResponse(c.read)
 	if err != nil {
-		return err
-	}
-	if err := r.discardBody(c.read); err != nil {
 		return err
 	}
 	switch r.status {

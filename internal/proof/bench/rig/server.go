@@ -120,7 +120,11 @@ func (s *Server) Create(body string) error {
 	if _, err := conn.Write(Post(body)); err != nil {
 		return err
 	}
-	return readResponse(bufio.NewReader(conn), "201")
+	r, err := readResponse(bufio.NewReader(conn))
+	if err == nil && r.status != "201" {
+		err = fmt.Errorf("the response was %s, not 201", r.status)
+	}
+	return err
 }
 
 // Fill creates the pets that the peers have.

@@ -30,9 +30,9 @@ func main() {
 	flag.StringVar(&cfg.petstore, "petstore", ".bin/petstore", "the program to measure")
 	flag.IntVar(&cfg.pets, "pets", 10_000_000, "how many pets the large database has")
 	flag.StringVar(&cfg.dir, "dir", "", "keep the databases in this folder, and use those that are there; otherwise they are temporary")
-	flag.IntVar(&cfg.rounds, "rounds", 11, "rounds; ratios are taken within each of them, and their median counts")
+	flag.IntVar(&cfg.rounds, "rounds", 7, "rounds; ratios are taken within each of them, and their median counts")
 	flag.IntVar(&cfg.connections, "connections", 32, "connections of the load")
-	flag.DurationVar(&cfg.slice, "slice", 300*time.Millisecond, "how long each database is asked what it remembers in each round")
+	flag.DurationVar(&cfg.slice, "slice", time.Second, "how long each database is asked in each round, what it remembers and what not, in whole seconds")
 	flag.StringVar(&cfg.out, "out", "", "write the figures to this file, as JSON")
 	flag.Parse()
 	if err := run(context.Background(), cfg); err != nil {

@@ -73,12 +73,12 @@ func (d *database) ask(cfg config, q question) (times, error) {
 	defer s.Stop()
 	d.startUp = s.StartUp
 	requests := q.requests(d.pets)
-	load := rig.Load{Requests: requests, Status: "200", Connections: cfg.connections}
+	load := rig.Load{Requests: requests, Once: true, Connections: cfg.connections, Duration: cfg.slice}
 	once, err := load.Run(s)
 	if err != nil {
 		return times{}, err
 	}
-	load.Requests, load.Duration = requests[:rememberedRequests], cfg.slice
+	load.Requests, load.Once = requests[:rememberedRequests], false
 	remembered, err := load.Run(s)
 	d.peak = max(d.peak, s.PeakMemory())
 	return times{micros(once), micros(remembered)}, err

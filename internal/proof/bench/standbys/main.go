@@ -17,7 +17,7 @@ func main() {
 	var cfg config
 	flag.StringVar(&cfg.petstore, "petstore", ".bin/petstore", "the program to measure")
 	flag.IntVar(&cfg.clients, "clients", 64, "connections of the load")
-	flag.DurationVar(&cfg.slice, "slice", 2*time.Second, "how long each is loaded in each round")
+	flag.DurationVar(&cfg.slice, "slice", 2*time.Second, "how long each is loaded in each round, in whole seconds")
 	flag.IntVar(&cfg.rounds, "rounds", 5, "rounds; the median counts")
 	flag.Float64Var(&cfg.share, "share", 0.1, "the part of a processor that each server may use")
 	flag.StringVar(&cfg.out, "out", "", "write the figures to this file, as JSON")
