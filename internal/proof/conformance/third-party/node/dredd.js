@@ -43,6 +43,9 @@ hooks.beforeEach((t, done) => {
   const at = `${t.request.method} ${t.origin.resourceName} ${status}`
   t.request.headers.Authorization = `Bearer ${status === '401' ? 'another' : KEY}`
   delete t.request.headers['Idempotency-Key'] // optional; without an example Dredd sends it empty
+  // Dredd expects Preference-Applied of each success: only a request with a preference gets it.
+  if (status.startsWith('2')) t.request.headers.Prefer = 'handling=strict'
+  else delete t.request.headers.Prefer
   if (provoke[at]) provoke[at](t)
   t.skip = notOnDemand.includes(status)
   done()
