@@ -271,6 +271,13 @@ func theDocsBringTheResponseIntoView(t *testing.T, browser context.Context) {
 		const box = body?.getBoundingClientRect()
 		return box && body.contains(document.elementFromPoint(box.x + 20, box.y + 20))
 	})()`)
+
+	// The heading stays where it is, and no row that scrolls below is seen in it.
+	p.until(`[...document.querySelectorAll(".scalar-client table")].map((table) => {
+		table.scrollIntoView({ block: "start" })
+		const box = document.querySelector(".scalar-client .request-response-header").getBoundingClientRect()
+		return document.elementFromPoint(box.x + 20, box.y + box.height / 2)
+	}).every((e) => e.closest(".request-response-header"))`)
 }
 
 // theDocsCanBeReadByEverybody holds the page against axe-core's rules and the
@@ -285,6 +292,9 @@ func theDocsCanBeReadByEverybody(t *testing.T, browser context.Context) {
 			p := open(t, browser, s.URL+"/docs", "light", width)
 			eval[any](p, axe+"; null")
 			p.wantReadable("as it opens", "document", width)
+			if broken := eval[[]string](p, brokenCells); len(broken) > 0 {
+				t.Errorf("codes of the errors: got %q over several lines or beyond the text, want each on one line", broken)
+			}
 			p.authorize()
 			eval[any](p, `document.querySelectorAll(".section button[aria-expanded=false]:not([aria-haspopup]):not([id*=popover])").forEach((b) => b.click())`)
 			p.wantReadable("unfolded", "document", width)
@@ -295,6 +305,13 @@ func theDocsCanBeReadByEverybody(t *testing.T, browser context.Context) {
 		})
 	}
 }
+
+// brokenCells are the codes of errors that take more than a line, or lie beyond the
+// width of the text.
+const brokenCells = `[...document.querySelectorAll(".markdown td:nth-child(2) > code")].filter((code) => {
+	const edge = code.closest(".markdown").getBoundingClientRect().right
+	return code.getClientRects().length > 1 || code.closest("table").getBoundingClientRect().right > edge + 1
+}).map((code) => code.innerText)`
 
 // axeCore returns the code of axe-core, which `make docs-ui` takes from npm.
 func axeCore(t *testing.T) string {
