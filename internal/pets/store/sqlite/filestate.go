@@ -29,11 +29,12 @@ type fileState struct {
 
 // met notes an error of SQLite.
 func (f *fileState) met(err error) {
-	switch _, primary := dbfile.Code(err); primary {
-	case lib.SQLITE_CORRUPT, lib.SQLITE_NOTADB:
+	_, primary := dbfile.Code(err)
+	switch {
+	case dbfile.IsCorrupt(err):
 		f.corruptions.Add(1)
 		f.damage.CompareAndSwap(nil, &pets.Error{Kind: pets.Unavailable, Message: "the database is damaged; petstore verify says where", Err: err})
-	case lib.SQLITE_FULL:
+	case primary == lib.SQLITE_FULL:
 		f.diskFull.Store(true)
 	}
 }

@@ -50,6 +50,16 @@ func Address(file string, pragmas []Pragma) string {
 	return b.String()
 }
 
+// With calls f with a database of one connection at that address, and closes it.
+func With(address string, f func(*sql.DB) error) error {
+	db, err := sql.Open("sqlite", address)
+	if err != nil {
+		return err
+	}
+	db.SetMaxOpenConns(1)
+	return errors.Join(f(db), db.Close())
+}
+
 // CheckPragmas reads the settings back: SQLite ignores a setting that it cannot apply.
 func CheckPragmas(ctx context.Context, c *sql.Conn, pragmas []Pragma) error {
 	for _, p := range pragmas {

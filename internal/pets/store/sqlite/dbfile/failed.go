@@ -57,8 +57,7 @@ func Recover(ctx context.Context, file string) error {
 	// SQLite then keeps the index in its own memory, made from the log
 	// (https://www.sqlite.org/wal.html#use_of_wal_without_shared_memory).
 	alone := append([]Pragma{{"locking_mode", "EXCLUSIVE", "exclusive"}}, WriterPragmas...)
-	err = withDatabase(Address(file, alone), func(db *sql.DB) error {
-		db.SetMaxOpenConns(1)
+	err = With(Address(file, alone), func(db *sql.DB) error {
 		if _, err := db.ExecContext(ctx, "BEGIN EXCLUSIVE; COMMIT"); err != nil {
 			return err
 		}

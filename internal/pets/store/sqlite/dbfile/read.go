@@ -40,7 +40,7 @@ func readAs(ctx context.Context, path, file string, s schema.Schema) (*Reading, 
 	}
 	r := &Reading{Address: address, lock: TryShare(file)}
 	var version int64
-	err = withDatabase(address, func(db *sql.DB) (err error) {
+	err = With(address, func(db *sql.DB) (err error) {
 		if err = CheckOwner(ctx, db); err == nil {
 			version, err = s.Version(ctx, db, hasTable)
 		}
@@ -89,31 +89,24 @@ func (r *Reading) Close() error {
 // Copy copies the database, as it is now, to a file that is empty or not there; path
 // is its name for messages. VACUUM INTO is one transaction that reads: it sees no later
 // commit, and no commit makes it begin anew. It fails at a page whose form is damaged.
-func Copy(ctx context.Context, path, file, target string) (err error) {
+func Copy(ctx context.Context, path, file, target string) error {
 	address, err := ReadingAddress(path, file)
 	if err != nil {
 		return err
 	}
-	db, err := sql.Open("sqlite", address)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, db.Close()) }()
-	if err := CheckOwner(ctx, db); err != nil {
-		return Explain(path, err)
-	}
-	conn, err := db.Conn(ctx)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, conn.Close()) }()
-	if _, err = conn.ExecContext(ctx, "PRAGMA query_only = 0"); err == nil { // it would forbid writing the copy
-		_, err = conn.ExecContext(ctx, "VACUUM INTO ?", Address(target, nil))
-	}
-	if err != nil {
-		return fmt.Errorf("cannot copy %s: %w", path, err)
-	}
-	return nil
+	return With(address, func(db *sql.DB) error {
+		if err := CheckOwner(ctx, db); err != nil {
+			return Explain(path, err)
+		}
+		_, err := db.ExecContext(ctx, "PRAGMA query_only = 0") // it would forbid writing the copy
+		if err == nil {
+			_, err = db.ExecContext(ctx, "VACUUM INTO ?", Address(target, nil))
+		}
+		if err != nil {
+			return fmt.Errorf("cannot copy %s: %w", path, err)
+		}
+		return nil
+	})
 }
 
 // ReadingAddress returns the driver's address of a file that is only read; path is

@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"embed"
-	"errors"
 	"fmt"
 	"time"
 
@@ -44,19 +43,11 @@ func migrateTo(ctx context.Context, file string, s schema.Schema) error {
 }
 
 func migrateOnce(ctx context.Context, file string, s schema.Schema) error {
-	err := withDatabase(Address(file, nil), func(db *sql.DB) error { return CheckOwner(ctx, db) })
+	err := With(Address(file, nil), func(db *sql.DB) error { return CheckOwner(ctx, db) })
 	if err != nil { // before anything of it is changed
 		return err
 	}
-	return withDatabase(Address(file, WriterPragmas), func(db *sql.DB) error { return apply(ctx, db, s) })
-}
-
-func withDatabase(address string, f func(*sql.DB) error) error {
-	db, err := sql.Open("sqlite", address)
-	if err != nil {
-		return err
-	}
-	return errors.Join(f(db), db.Close())
+	return With(Address(file, WriterPragmas), func(db *sql.DB) error { return apply(ctx, db, s) })
 }
 
 // apply runs the migrations that the database lacks. Two processes may do so at once.

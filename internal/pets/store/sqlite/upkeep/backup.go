@@ -69,29 +69,22 @@ func checkBackupTarget(file, target string) error {
 
 // checkFile folds a log that may lie beside the file into it, has it be a file
 // that needs none, and looks at all of it.
-func checkFile(ctx context.Context, file string) (report Report, err error) {
-	db, err := sql.Open("sqlite", dbfile.Address(file, []dbfile.Pragma{{Name: "journal_mode", Value: "DELETE"}}))
-	if err != nil {
-		return Report{}, err
-	}
-	defer func() { err = errors.Join(err, db.Close()) }()
-	db.SetMaxOpenConns(1)
-	return inspect(ctx, db)
+func checkFile(ctx context.Context, file string) (Report, error) {
+	return inspect(ctx, dbfile.Address(file, []dbfile.Pragma{{Name: "journal_mode", Value: "DELETE"}}))
 }
 
 // noteBackup keeps the time of a backup in the database, where servers read it
 // for their figures. A database that may not be written to keeps no time. A signal comes
 // too late: the backup is there.
-func noteBackup(ctx context.Context, file string) (err error) {
+func noteBackup(ctx context.Context, file string) error {
 	if dbfile.CheckWritable(file) != nil {
 		return nil
 	}
-	db, err := sql.Open("sqlite", dbfile.Address(file, dbfile.WriterPragmas))
-	if err != nil {
+	err := dbfile.With(dbfile.Address(file, dbfile.WriterPragmas), func(db *sql.DB) error {
+		_, err := db.ExecContext(context.WithoutCancel(ctx), "INSERT INTO backups (finished_at) VALUES (?)", time.Now().Unix())
 		return err
-	}
-	defer func() { err = errors.Join(err, db.Close()) }()
-	if _, err := db.ExecContext(context.WithoutCancel(ctx), "INSERT INTO backups (finished_at) VALUES (?)", time.Now().Unix()); err != nil {
+	})
+	if err != nil {
 		return fmt.Errorf("the backup is whole, but its time could not be noted in the database: %w", err)
 	}
 	return nil

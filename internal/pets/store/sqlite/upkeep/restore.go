@@ -62,18 +62,17 @@ func replaceable(ctx context.Context, path, file string, force bool) error {
 	if info, err := os.Stat(file); force || errors.Is(err, fs.ErrNotExist) || err == nil && info.Size() == 0 {
 		return nil
 	}
-	db, err := sql.Open("sqlite", dbfile.Address(file, dbfile.ReaderPragmas)+"&mode=rw")
-	if err != nil {
-		return err
-	}
 	var pets int64
-	if err = dbfile.CheckFailed(file); err == nil {
-		err = dbfile.CheckOwner(ctx, db)
-	}
+	err := dbfile.CheckFailed(file)
 	if err == nil {
-		err = db.QueryRowContext(ctx, "SELECT count(*) FROM pets").Scan(&pets)
+		err = dbfile.With(dbfile.Address(file, dbfile.ReaderPragmas)+"&mode=rw", func(db *sql.DB) error {
+			if err := dbfile.CheckOwner(ctx, db); err != nil {
+				return err
+			}
+			return db.QueryRowContext(ctx, "SELECT count(*) FROM pets").Scan(&pets)
+		})
 	}
-	switch err := errors.Join(err, db.Close()); {
+	switch {
 	case err != nil:
 		return fmt.Errorf("%w; replace it with --force", dbfile.Explain(path, err))
 	case pets > 0:

@@ -50,11 +50,7 @@ func foldLog(ctx context.Context, file string) error {
 	if err := dbfile.CheckFailed(file); err != nil {
 		return err
 	}
-	db, err := sql.Open("sqlite", dbfile.Address(file, dbfile.WriterPragmas))
-	if err != nil {
-		return err
-	}
-	return errors.Join(dbfile.FoldAll(ctx, db), db.Close())
+	return dbfile.With(dbfile.Address(file, dbfile.WriterPragmas), func(db *sql.DB) error { return dbfile.FoldAll(ctx, db) })
 }
 
 // hasLog reports whether the database is there, and a part of it in its log.

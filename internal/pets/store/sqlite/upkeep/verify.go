@@ -40,36 +40,36 @@ func Verify(ctx context.Context, path string) (Report, error) {
 		return Report{}, err
 	}
 	defer dbfile.TryShare(file).Close()
-	db, err := sql.Open("sqlite", address)
-	if err != nil {
-		return Report{}, err
-	}
-	db.SetMaxOpenConns(1)
-	report, err := inspect(ctx, db)
+	report, err := inspect(ctx, address)
 	if err != nil {
 		err = dbfile.Explain(path, err)
 	}
-	return report, errors.Join(err, db.Close())
+	return report, err
 }
 
-// inspect looks at all that the one connection of db leads to.
-func inspect(ctx context.Context, db *sql.DB) (r Report, err error) {
+// inspect looks at all of the database at the driver's address.
+func inspect(ctx context.Context, address string) (r Report, err error) {
+	err = dbfile.With(address, func(db *sql.DB) error { return r.read(ctx, db) })
+	return r, err
+}
+
+func (r *Report) read(ctx context.Context, db *sql.DB) (err error) {
 	if err := dbfile.CheckOwner(ctx, db); err != nil {
-		return r, err
+		return err
 	}
 	if r.Schema, err = dbfile.Version(ctx, db); err != nil {
-		return r, err
+		return err
 	}
 	if r.Schema == 0 {
-		return r, errors.New("there is nothing in it, not even a schema")
+		return errors.New("there is nothing in it, not even a schema")
 	}
 	if err := db.QueryRowContext(ctx, "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size").Scan(&r.Bytes); err != nil {
-		return r, err
+		return err
 	}
 	if r.Problems, err = integrity(ctx, db); err != nil || len(r.Problems) > 0 {
-		return r, err
+		return err
 	}
-	return r, db.QueryRowContext(ctx, "SELECT (SELECT count(*) FROM pets), (SELECT count(*) FROM keys)").Scan(&r.Animals, &r.Keys)
+	return db.QueryRowContext(ctx, "SELECT (SELECT count(*) FROM pets), (SELECT count(*) FROM keys)").Scan(&r.Animals, &r.Keys)
 }
 
 // integrity returns the faults that SQLite finds.
