@@ -17,10 +17,7 @@ type csvReader struct {
 // csv reads the header. Its error is a fault of the file, in that line.
 func (f Reading) csv(in *bufio.Reader) (rows rowReader, line int, err error) {
 	records := &recordReader{in: in, limit: f.Body.Max + slack, line: 1}
-	line, err = records.next()
-	for err == nil && records.isBlank() {
-		line, err = records.next()
-	}
+	line, err = records.nextFull()
 	if errors.Is(err, io.EOF) {
 		return nil, 0, errors.New("the file is empty; its first line must name the columns, such as name,categoryId,status")
 	}
@@ -39,26 +36,19 @@ func (c *csvReader) raw() string { return c.records.raw() }
 
 func (c *csvReader) explain(fault error) error { return fault }
 
-func (c *csvReader) next() (body []byte, line int, err error) {
-	for {
-		line, err := c.records.next()
-		if err != nil {
-			return nil, line, err
-		}
-		if c.records.isBlank() {
-			continue
-		}
-		fields, err := c.records.fields()
-		if err != nil {
-			return nil, line, rowError{err}
-		}
-		size := 0
-		if c.text, size, err = c.header.body(c.text, fields); err != nil {
-			return nil, line, rowError{err}
-		}
-		if size > c.limit {
-			return nil, line, rowError{errTooLong}
-		}
-		return c.text, line, nil
+func (c *csvReader) next() (body []byte, line int, fault, err error) {
+	line, err = c.records.nextFull()
+	if err != nil {
+		return nil, line, nil, err
 	}
+	fields, fault := c.records.fields()
+	if fault != nil {
+		return nil, line, fault, nil
+	}
+	size := 0
+	c.text, size, fault = c.header.body(c.text, fields)
+	if fault == nil && size > c.limit {
+		fault = errTooLong
+	}
+	return c.text, line, fault, nil
 }

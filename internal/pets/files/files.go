@@ -68,18 +68,12 @@ type Row struct {
 }
 
 // rowReader reads the rows of a file in one format, each as the body that creates its
-// pet. A rowError is the fault of one row.
+// pet. The fault is that of the row, and err that of the file, or io.EOF.
 type rowReader interface {
-	next() (body []byte, line int, err error)
+	next() (body []byte, line int, fault, err error)
 	raw() string               // the text of the row that next returned last
-	explain(fault error) error // adds to the fault of that row's body
+	explain(fault error) error // adds to the fault of that row's body, if there is one
 }
-
-// rowError is the fault of a row.
-type rowError struct{ error }
-
-// Unwrap returns the fault.
-func (e rowError) Unwrap() error { return e.error }
 
 // Reading says how a file is read.
 type Reading struct {
@@ -109,28 +103,27 @@ func (f Reading) Rows(r io.Reader) iter.Seq2[Row, error] {
 			}
 		}
 		for {
-			body, line, err := rows.next()
-			if errors.Is(err, io.EOF) {
+			body, line, fault, err := rows.next()
+			switch {
+			case errors.Is(err, io.EOF):
+				return
+			case err != nil:
+				yield(Row{Line: line}, err)
 				return
 			}
-			row := Row{Line: line}
-			fault, bad := errors.AsType[rowError](err)
-			switch {
-			case bad && errors.Is(fault, errTooLong):
-				row.Err, err = fmt.Errorf("the row is larger than %d bytes", f.Body.Max), nil
-			case bad:
-				row.Err, err = fault.error, nil
-			case err == nil:
-				if f.read(&row, body, last); row.Err != nil {
-					row.Err = rows.explain(row.Err)
-				}
+			row := Row{Line: line, Err: fault}
+			if errors.Is(fault, errTooLong) {
+				row.Err = fmt.Errorf("the row is larger than %d bytes", f.Body.Max)
+			} else if fault == nil {
+				f.read(&row, body, last)
+				row.Err = rows.explain(row.Err)
 			}
-			if err == nil && row.Err == nil {
+			if row.Err == nil {
 				last = row.ID
 			} else {
 				row.Raw = rows.raw()
 			}
-			if !yield(row, err) || err != nil {
+			if !yield(row, nil) {
 				return
 			}
 		}

@@ -26,17 +26,17 @@ func (f Reading) ndjson(in *bufio.Reader) rowReader {
 
 func (r *ndjsonReader) raw() string { return string(r.text) }
 
-func (r *ndjsonReader) next() (body []byte, line int, err error) {
+func (r *ndjsonReader) next() (body []byte, line int, fault, err error) {
 	for {
 		r.line++
 		r.text, err = readLine(r.in, r.limit)
 		switch {
 		case errors.Is(err, errTooLong):
-			return nil, r.line, rowError{err}
+			return nil, r.line, err, nil
 		case err != nil:
-			return nil, r.line, err
+			return nil, r.line, nil, err
 		case len(bytes.TrimSpace(r.text)) > 0:
-			return r.text, r.line, nil
+			return r.text, r.line, nil, nil
 		}
 	}
 }
@@ -44,7 +44,7 @@ func (r *ndjsonReader) next() (body []byte, line int, err error) {
 // explain adds a hint to the fault of a row that continues on the next line.
 func (r *ndjsonReader) explain(fault error) error {
 	text := bytes.TrimSpace(r.text)
-	if text[0] == '{' && text[len(text)-1] != '}' {
+	if fault != nil && text[0] == '{' && text[len(text)-1] != '}' {
 		return fmt.Errorf("%w; an object must stand on one line", fault)
 	}
 	return fault

@@ -104,6 +104,15 @@ func (r *recordReader) parse(s state, piece []byte) state {
 // raw returns the text of the record without its line end.
 func (r *recordReader) raw() string { return strings.TrimRight(string(r.text), "\r\n") }
 
+// nextFull is next for a record that is not an empty line.
+func (r *recordReader) nextFull() (line int, err error) {
+	line, err = r.next()
+	for err == nil && r.isBlank() {
+		line, err = r.next()
+	}
+	return line, err
+}
+
 // isBlank reports whether the record is an empty line.
 func (r *recordReader) isBlank() bool {
 	return r.size <= len("\r\n") && r.raw() == "" && r.fault == nil
