@@ -44,7 +44,8 @@ func Default(f *pflag.Flag) string {
 }
 
 // Wrap breaks the lines of text anew for a terminal of so many columns, 0 where there
-// is none, and indents them. A line that begins with a space stays as it is.
+// is none, and indents them. A line that begins with a space or a tab, such as a
+// command, stays as it is.
 func Wrap(text, indent string, columns int) string {
 	if columns <= 0 {
 		columns = usualHelp
@@ -53,7 +54,7 @@ func Wrap(text, indent string, columns int) string {
 	var lines []string
 	filling := false // whether the last line may get more words
 	for line := range strings.SplitSeq(text, "\n") {
-		if line == "" || line[0] == ' ' {
+		if line == "" || line[0] == ' ' || line[0] == '\t' {
 			lines, filling = append(lines, line), false
 			continue
 		}
