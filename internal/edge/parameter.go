@@ -22,82 +22,78 @@ type parameter struct {
 	*schema.Schema
 
 	name, in   string
+	required   bool
 	kind       string   // of the values
 	properties []string // of an object
-	explode    bool
-	required   bool
+	explode    bool     // each item of an array has the name before it
 }
 
 // read checks the parameter in the request that c holds, whose query string is query.
 func (p *parameter) read(c echo.Context, query url.Values) error {
-	switch p.in {
-	case openapi3.ParameterInPath:
-		return p.readText(c.Param(p.name))
-	case openapi3.ParameterInHeader:
-		return p.readHeader(c.Request().Header[p.name])
-	}
-	if p.kind == "object" {
-		return p.readObject(query)
-	}
-	values, ok := query[p.name]
+	var values []string
 	switch {
-	case !ok && p.required:
-		return invalidParameter(p.name + " is required")
-	case !ok:
-		return nil
-	case p.kind == "array" && p.explode:
-		return p.check(values, p.CheckTexts)
-	case len(values) > 1:
-		return invalidParameter(p.name + " must be given only once")
+	case p.kind == "object":
+		return p.readObject(query)
+	case p.in == openapi3.ParameterInPath:
+		values = []string{c.Param(p.name)}
+	case p.in == openapi3.ParameterInHeader:
+		values = c.Request().Header[p.name]
+	default:
+		values = query[p.name]
 	}
-	return p.readText(values[0])
-}
-
-func (p *parameter) readHeader(values []string) error {
 	switch {
 	case len(values) == 0 && p.required:
-		return invalidRequest(p.name + " is required")
+		return p.invalid(p.name + " is required")
 	case len(values) == 0:
 		return nil
+	case p.explode:
+		return p.check(nil, values)
 	case len(values) > 1:
-		return invalidRequest(p.name + " must be given only once")
+		return p.invalid(p.name + " must be given only once")
+	case values[0] == "":
+		return p.invalid(p.name + " must not be empty")
+	case p.kind == "array":
+		return p.check(nil, strings.Split(values[0], ","))
 	}
-	return p.readText(values[0])
+	return p.check(nil, values)
 }
 
-// readText checks a parameter that is one text.
-func (p *parameter) readText(text string) error {
-	if p.kind == "array" && text != "" {
-		return p.check(strings.Split(text, ","), p.CheckTexts)
+func (p *parameter) invalid(message string) error {
+	if p.in == openapi3.ParameterInHeader {
+		return invalidRequest(message)
 	}
-	if p.CheckText(text) == nil {
-		return nil
-	}
-	return p.check([]string{text}, func(texts []string) *schema.Violation { return p.CheckText(texts[0]) })
+	return invalidParameter(message)
 }
 
-// check returns the client's error of texts that break the schema. In a query string
-// a plus is a space: a client that did not encode it is told so where that is the
-// only fault.
-func (p *parameter) check(texts []string, find func([]string) *schema.Violation) error {
-	v := find(texts)
+// check returns the client's error of texts that break the schema; of an object they
+// are those of the properties. In a query string a plus is a space: a client that did
+// not encode it is told so where that is the only fault.
+func (p *parameter) check(properties, texts []string) error {
+	v := p.find(properties, texts)
 	if v == nil {
 		return nil
 	}
 	message := p.key(v) + " " + v.Message
-	if p.in == openapi3.ParameterInHeader {
-		return invalidRequest(message)
-	}
 	if p.in == openapi3.ParameterInQuery {
 		plus := make([]string, len(texts))
 		for i, text := range texts {
 			plus[i] = strings.ReplaceAll(text, " ", "+")
 		}
-		if !slices.Equal(plus, texts) && find(plus) == nil {
+		if !slices.Equal(plus, texts) && p.find(properties, plus) == nil {
 			message += "; + in a query string is a space, and must be sent as %2B"
 		}
 	}
-	return invalidParameter(message)
+	return p.invalid(message)
+}
+
+func (p *parameter) find(properties, texts []string) *schema.Violation {
+	switch p.kind {
+	case "object":
+		return p.CheckProperties(properties, texts)
+	case "array":
+		return p.CheckTexts(texts)
+	}
+	return p.CheckText(texts[0])
 }
 
 // key returns the name under which a client has sent the value that is wrong.
@@ -141,7 +137,7 @@ func (p *parameter) readObject(query url.Values) error {
 		}
 		return nil
 	}
-	return p.check(texts, func(texts []string) *schema.Violation { return p.CheckProperties(sent, texts) })
+	return p.check(sent, texts)
 }
 
 // newParameters returns the parameters of an operation: its own, and those of
@@ -206,7 +202,8 @@ func newParameter(p *openapi3.Parameter) (*parameter, error) {
 	if out.Schema, err = schema.Compile(p.Schema); err != nil {
 		return nil, err
 	}
-	out.kind, out.explode = schema.Kind(p.Schema.Value), method.Explode
+	out.kind = schema.Kind(p.Schema.Value)
+	out.explode = out.kind == "array" && p.In == openapi3.ParameterInQuery && method.Explode
 	out.properties = slices.Sorted(maps.Keys(p.Schema.Value.Properties))
 	return out, checkShape(p.Schema.Value, method.Style)
 }
