@@ -27,6 +27,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"example.com/petstore/internal/edge/docs"
 	"example.com/petstore/internal/edge/metrics"
 )
 
@@ -40,6 +41,7 @@ type edge struct {
 	requests *metrics.Requests // nil where there are no metrics
 	echo     *echo.Echo
 	methods  string // of all routes, as Allow lists them
+	docs     *docs.Site
 	notFound notFound
 }
 
@@ -98,7 +100,7 @@ func newEdge(s Service) (*edge, error) {
 	}
 	r.refuseOtherMethods()
 	registerHealth(r, s.Ready)
-	if err := registerDocs(r, &e.Service, doc, e.base); err != nil {
+	if e.docs, err = registerDocs(r, &e.Service, doc, e.base); err != nil {
 		return nil, err
 	}
 	if err := r.err(); err != nil {
@@ -183,14 +185,13 @@ func (e *edge) recovering(x *exchange) (err error) {
 		x.Response().Header().Set("Allow", e.methods) // of the service as a whole (RFC 9110, section 9.3.7)
 		return x.NoContent(http.StatusNoContent)
 	}
-	err = echo.ErrNotFound
-	if strings.Count(x.Path(), "/") == strings.Count(echo.GetPath(x.Request()), "/") {
-		x.decodePath()
-		err = x.Handler()(x)
-	}
-	if err == echo.ErrNotFound { // Echo's own
+	if strings.Count(x.Path(), "/") != strings.Count(echo.GetPath(x.Request()), "/") || isUnknownFile(e.docs, x) {
 		x.SetPath("")
 		return e.notFound.handle(x)
 	}
-	return err
+	x.decodePath()
+	if err := x.Handler()(x); err != echo.ErrNotFound { // Echo's own
+		return err
+	}
+	return e.notFound.handle(x)
 }
