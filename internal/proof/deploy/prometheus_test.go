@@ -28,19 +28,20 @@ func TestTheAlertsFireAsTheirTestsSay(t *testing.T) {
 }
 
 // TestADashboardOfLoadedServersIsNotEmpty has a real Prometheus scrape a server on
-// SQLite and a server on PostgreSQL with TLS under load, and asks it every query of the
-// dashboard and for every metric of the alerts.
+// SQLite, and a server on PostgreSQL with a standby and TLS, under load. It asks it every
+// query of the dashboard and for every metric of the alerts.
 func TestADashboardOfLoadedServersIsNotEmpty(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	file := "sqlite:" + dir + "/pets.db"
-	database := pgtest.Start(t).Address("postgres")
+	primary := pgtest.Start(t)
+	cluster := pgtest.Addresses("postgres", primary, primary.Standby(t, "one"))
 	var admins []string
 	var loads []*load
 	makeCertificate(t, dir)
 	for scheme, args := range map[string][]string{
 		"http":  {"--store", file},
-		"https": {"--store", database, "--tls-cert", dir + "/cert.pem", "--tls-key", dir + "/key.pem"},
+		"https": {"--store", cluster, "--reads", "standbys", "--tls-cert", dir + "/cert.pem", "--tls-key", dir + "/key.pem"},
 	} {
 		address, admin := freeAddress(t), freeAddress(t)
 		// The dashboard has no line for a memory limit that is none.
