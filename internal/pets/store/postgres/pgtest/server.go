@@ -347,6 +347,10 @@ func (s *Server) Hang() {
 // Resume ends a Hang.
 func (s *Server) Resume() { s.signal(syscall.SIGCONT) }
 
+// ShutDown has the server refuse new connections (57P03), and end once the last is
+// closed.
+func (s *Server) ShutDown() { _ = s.process.Process.Signal(syscall.SIGTERM) }
+
 // Restart starts a server again that was killed.
 func (s *Server) Restart(t testing.TB, settings ...string) {
 	t.Helper()

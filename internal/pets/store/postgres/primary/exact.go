@@ -55,7 +55,7 @@ func (p position) reached(r pgx.BatchResults) error {
 // sendExact runs reads on a standby. It returns nil if the snapshots of the reads
 // have all that the primary showed at that position. The standby had replayed the log
 // up to there before, and was the primary's standby to the end. A read that met a row
-// of a transaction that had not ended at its own position gets errNewer. Every other
+// of a transaction that had not ended at the position gets errNewer. Every other
 // result is what the primary would have returned then.
 //
 // This holds only for rows that never change and are never deleted: xmin does not tell
@@ -75,12 +75,9 @@ func sendExact(ctx context.Context, c *pgx.Conn, p position, reads []*call) erro
 		if err != nil {
 			break
 		}
-		visible := &visibleResults{BatchResults: results, oldest: read.since.xmin, newer: true}
-		switch err = read.Scan(visible); {
-		case visible.newer:
+		visible := &visibleResults{BatchResults: results, oldest: p.xmin, newer: true}
+		if err = read.Scan(visible); visible.newer {
 			read.err = errNewer
-		case read.since.timeline != p.timeline:
-			read.err = errOtherTimeline
 		}
 	}
 	if err == nil && len(reads) > 0 {
@@ -90,7 +87,8 @@ func sendExact(ctx context.Context, c *pgx.Conn, p position, reads []*call) erro
 }
 
 // withPosition runs reads on a standby once it has come to that position, for
-// which it has maxLag.
+// which it has maxLag. Meanwhile it asks for the position alone: a standby that lags
+// has no time to run the reads in vain.
 func withPosition(ctx context.Context, c *pgx.Conn, p position, reads []*call) error {
 	err := sendExact(ctx, c, p, reads)
 	for pause := time.Millisecond; errors.Is(err, errBehind) && time.Since(p.asked) < maxLag && ctx.Err() == nil; pause *= 2 {

@@ -44,7 +44,6 @@ type standby struct {
 	pool    *pgxpool.Pool
 	fit     atomic.Bool
 	waiting atomic.Int32 // reads that it has been given
-	worked  atomic.Int64 // when it has run reads last, in Unix nanoseconds
 	reached time.Time    // the newest position that a check has found it at
 	lag     atomic.Int64 // of the last check, in nanoseconds
 }
@@ -84,7 +83,7 @@ func (s *standbys) read(ctx context.Context, st Statement) (bool, error) {
 	}
 	h.waiting.Add(1)
 	defer h.waiting.Add(-1)
-	c, began := newCall(st), time.Now()
+	c := newCall(st)
 	var err error
 	if c.since, err = s.ask(ctx); err == nil {
 		err = h.attempt(ctx, c)
@@ -95,7 +94,7 @@ func (s *standbys) read(ctx context.Context, st Statement) (bool, error) {
 	case c.since.timeline == 0 || s.primary.cluster.timeline.isStale(server{timeline: c.since.timeline}):
 		return s.atPrimary("no_position"), nil // a later connection may have met the successor of the server that told it
 	case err != nil:
-		s.note(h, began, err)
+		s.note(h, err)
 		return s.atPrimary(reason(err)), nil
 	}
 	s.counted(h.addr, "exact")
@@ -126,15 +125,13 @@ func (s *standbys) counted(server, reason string) {
 	s.count[Reads{server, reason}]++
 }
 
-// execute runs the reads as one batch.
+// execute runs the reads as one batch at the newest of their positions, which the
+// primary told after each of them began.
 func (h *standby) execute(calls []*call) {
 	newest := slices.MaxFunc(calls, func(a, b *call) int { return a.since.asked.Compare(b.since.asked) }).since
 	err := errUnfit
 	if h.fit.Load() {
 		err = h.run(context.Background(), newest, calls)
-	}
-	if err == nil {
-		h.worked.Store(time.Now().UnixNano())
 	}
 	for _, c := range calls {
 		if err != nil {
@@ -183,7 +180,6 @@ func (s *standbys) watch(ctx context.Context, running *sync.WaitGroup) {
 // check finds out whether a host is fit. Without the position of the primary
 // nothing is known.
 func (s *standbys) check(ctx context.Context, h *standby) {
-	began := time.Now()
 	p, err := s.ask(ctx)
 	if err != nil {
 		return
@@ -193,21 +189,16 @@ func (s *standbys) check(ctx context.Context, h *standby) {
 	}
 	h.lag.Store(int64(time.Since(h.reached)))
 	if ctx.Err() == nil {
-		s.note(h, began, err)
+		s.note(h, err)
 	}
 }
 
-// note notes whether a host is fit after it has run reads or a check, which began
-// then. If it has run others since, it is crowded and not away.
-func (s *standbys) note(h *standby, began time.Time, err error) {
+// note notes whether a host is fit after it has run reads or a check.
+func (s *standbys) note(h *standby, err error) {
 	fit := err == nil
 	switch reason(err) {
 	case "newer_row", "conflict", "statement", "unfit":
 		return // of these reads, not of the host
-	case "hang", "connection":
-		if h.worked.Load() > began.UnixNano() {
-			return
-		}
 	}
 	switch was := h.fit.Swap(fit); {
 	case was == fit:
@@ -227,7 +218,8 @@ func (s *standbys) close() {
 	}
 }
 
-// errUnfit is the error of a read that waited for a standby as others failed.
+// errUnfit is the error of a read that waited for a standby as others failed. Without
+// it each batch that waits behind a hang would take standbyTimeout too.
 var errUnfit = errors.New("the standby has become unfit")
 
 // reason is the name of an error in the metrics.

@@ -4,12 +4,15 @@ package primary
 
 import (
 	"context"
+	"errors"
+	"io"
 	"log/slog"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"example.com/petstore/internal/pets/store/postgres/pgtest"
 )
@@ -70,10 +73,16 @@ func startReads(t *testing.T, settings ...string) *reads {
 // names returns the names of the items, in the order of the statement.
 func (r *reads) names(t *testing.T, order string) string {
 	t.Helper()
-	var names []string
 	const from = " FROM items ORDER BY "
+	return r.read(t, "SELECT name"+from+order, "SELECT name, xmin"+from+order)
+}
+
+// read returns the names that a statement reads, on the primary or on the standby.
+func (r *reads) read(t *testing.T, onPrimary, onStandby string) string {
+	t.Helper()
+	var names []string
 	err := r.db.Read(t.Context(), Statement{
-		SQL: "SELECT name" + from + order, WithXmin: "SELECT name, xmin" + from + order,
+		SQL: onPrimary, WithXmin: onStandby,
 		Scan: func(results pgx.BatchResults) error {
 			rows, err := results.Query()
 			if err != nil {
@@ -84,7 +93,7 @@ func (r *reads) names(t *testing.T, order string) string {
 		},
 	})
 	if err != nil {
-		t.Fatalf("reading: got error %v, want none", err)
+		t.Errorf("reading: got error %v, want none", err)
 	}
 	return strings.Join(names, " ")
 }
@@ -141,13 +150,146 @@ func TestAReadThatTheStandbyCancelsIsReadFromThePrimary(t *testing.T) {
 	r.wantServed(t)
 }
 
+// sleeping counts the sessions of the service on the standby that run a pg_sleep.
+func (r *reads) sleeping(t *testing.T) int {
+	t.Helper()
+	return pgtest.Query[int](t, r.standby.Address("postgres"),
+		"SELECT count(*) FROM pg_stat_activity WHERE application_name = 'petstore' AND state = 'active' AND query LIKE '%pg_sleep%'")
+}
+
+// endSessions ends all sessions of the service (57P01).
+const endSessions = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'petstore'"
+
+func TestAReadWhoseSessionTheStandbyEndsIsReadFromThePrimary(t *testing.T) {
+	t.Parallel()
+	r := startReads(t)
+	r.wantReason(t, "connection", func() {
+		read := make(chan string, 1)
+		go func() {
+			read <- r.read(t, "SELECT name FROM items", "SELECT name, xmin FROM items WHERE pg_sleep(0.3) IS NOT NULL")
+		}()
+		// The primary may serve it after all.
+		pgtest.Eventually(t, time.Minute, "the read", func() bool { return len(read) > 0 || r.sleeping(t) > 0 })
+		pgtest.Exec(t, r.standby.Address("postgres"), endSessions)
+		if got := <-read; got != "first" {
+			t.Errorf("got the items %q, want the first", got)
+		}
+	})
+	r.wantServed(t)
+}
+
+// The standby refuses connections while it shuts down, as while it starts (57P03).
+func TestReadsOfAStandbyThatShutsDownAreReadFromThePrimary(t *testing.T) {
+	t.Parallel()
+	r := startReads(t)
+	last, err := pgx.Connect(t.Context(), r.standby.Address("postgres"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.standby.ShutDown()
+	pgtest.Eventually(t, time.Minute, "connections being refused by 57P03", func() bool {
+		c, err := pgx.Connect(t.Context(), r.standby.Address("postgres"))
+		if err == nil {
+			_ = c.Close(t.Context())
+		}
+		refused, ok := errors.AsType[*pgconn.PgError](err)
+		return ok && refused.Code == "57P03"
+	})
+	if _, err := last.Exec(t.Context(), endSessions); err != nil {
+		t.Fatal(err)
+	}
+	pgtest.Exec(t, r.primary.Address("postgres"), "INSERT INTO items VALUES ('second')")
+	r.wantReason(t, "no_standby", func() {
+		if got := r.names(t, "name"); got != "first second" {
+			t.Errorf("got the items %q, want both", got)
+		}
+	})
+	_ = last.Close(t.Context())
+	r.standby.Kill()
+	r.standby.Restart(t)
+	r.wantServed(t)
+}
+
+func TestAReadThatAStandbyDoesNotEndLeavesNoSessionBehind(t *testing.T) {
+	t.Parallel()
+	r := startReads(t)
+	r.wantReason(t, "hang", func() {
+		if got := r.read(t, "SELECT name FROM items", "SELECT name, xmin FROM items WHERE pg_sleep(30) IS NOT NULL"); got != "first" {
+			t.Errorf("got the items %q, want the first", got)
+		}
+	})
+	pgtest.Eventually(t, 10*time.Second, "the end of its session", func() bool { return r.sleeping(t) == 0 })
+	r.wantServed(t)
+}
+
+// An error of reads alone leaves a standby fit.
+func TestAnErrorOfAStandbyHasAReason(t *testing.T) {
+	server := func(severity, code string) error { return &pgconn.PgError{SeverityUnlocalized: severity, Code: code} }
+	for _, c := range []struct {
+		err  error
+		want string
+		fit  bool
+	}{
+		{nil, "", true},
+		{server("ERROR", "40001"), "conflict", true}, // the replay was in need of what the read held
+		{server("FATAL", "40001"), "conflict", true}, // its database was dropped
+		{server("ERROR", "40P01"), "conflict", true}, // the replay and the read waited for each other
+		{server("FATAL", "57P01"), "connection", false},
+		{server("FATAL", "57P03"), "connection", false},
+		{&pgconn.ConnectError{}, "connection", false},
+		{io.ErrUnexpectedEOF, "connection", false},
+		{server("ERROR", "42P01"), "statement", true}, // a table that it does not have yet
+		{context.DeadlineExceeded, "hang", false},
+		{errBehind, "lag", false},
+		{errNotInRecovery, "not_streaming", false},
+		{errOtherTimeline, "not_streaming", false},
+		{errNewer, "newer_row", true},
+		{errUnfit, "unfit", true},
+		{errNoWorker, "unfit", true},
+		{errPooler, "connection", false},
+	} {
+		h := &standby{}
+		s := &standbys{hosts: []*standby{h}, log: slog.New(slog.DiscardHandler)}
+		h.fit.Store(true)
+		s.note(h, c.err)
+		if got := reason(c.err); got != c.want || h.fit.Load() != c.fit {
+			t.Errorf("%v: got the reason %q and a fit standby %t, want %q and %t", c.err, got, h.fit.Load(), c.want, c.fit)
+		}
+	}
+}
+
+func TestReadsThatWaitForAStandbyWhileOthersFailDoNotTryIt(t *testing.T) {
+	h := &standby{} // which has no connections
+	c := newCall(Statement{})
+	if h.execute([]*call{c}); !errors.Is(c.err, errUnfit) {
+		t.Errorf("got error %v, want %v", c.err, errUnfit)
+	}
+}
+
+// So a standby that hangs gets a few reads more, and not half of them.
+func TestTheStandbyWithTheFewestReadsIsChosen(t *testing.T) {
+	unfit, hangs, idle := &standby{}, &standby{}, &standby{}
+	hangs.fit.Store(true)
+	idle.fit.Store(true)
+	hangs.waiting.Store(1)
+	s := &standbys{hosts: []*standby{unfit, hangs, idle}}
+	for range 2 * len(s.hosts) {
+		if got := s.choose(); got != idle {
+			t.Fatalf("got another standby, want the idle one")
+		}
+	}
+}
+
 // Its data may be as new as the primary's, but nobody knows for how long.
 func TestAStandbyThatIsCutOffServesNoReadsUntilItStreamsAgain(t *testing.T) {
 	t.Parallel()
 	r := startReads(t)
 	_, port, _ := strings.Cut(r.primary.Host(), ":")
 	r.standby.Configure(t, map[string]string{"primary_conninfo": "host=127.0.0.1 port=1"})
-	pgtest.Eventually(t, time.Minute, "the standby being unfit", func() bool { return !r.db.State().Hosts[r.standby.Host()].Fit })
+	pgtest.Eventually(t, time.Minute, "the standby being unfit, and its lag growing", func() bool {
+		standby := r.db.State().Hosts[r.standby.Host()]
+		return !standby.Fit && standby.Lag > maxLag
+	})
 	pgtest.Exec(t, r.primary.Address("postgres"), "INSERT INTO items VALUES ('second')")
 	r.wantReason(t, "no_standby", func() {
 		if got := r.names(t, "name"); got != "first second" {
@@ -156,6 +298,7 @@ func TestAStandbyThatIsCutOffServesNoReadsUntilItStreamsAgain(t *testing.T) {
 	})
 	r.standby.Configure(t, map[string]string{"primary_conninfo": "host=127.0.0.1 user=postgres port=" + port})
 	r.wantServed(t)
+	pgtest.Eventually(t, time.Minute, "its lag being small again", func() bool { return r.db.State().Hosts[r.standby.Host()].Lag < maxLag })
 }
 
 func TestAReadWhoseCommitsDoNotWaitForTheLogIsReadFromThePrimary(t *testing.T) {
