@@ -146,23 +146,18 @@ func (s *Server) Run(ctx context.Context, handler http.Handler, failed <-chan er
 		served <- s.serve(server)
 	}()
 
-	drained := make(chan error, 1)
-	stopped := make(chan struct{})
-	defer close(stopped)
 	if s.pair != nil {
 		watched, stop := context.WithCancel(context.WithoutCancel(ctx)) // while it drains too
 		defer stop()
 		go s.pair.watch(watched)
 	}
-	go func() {
-		select {
-		case <-ctx.Done():
-			drained <- s.end(ctx, server, accepting)
-		case <-stopped:
-		}
-	}()
+	stopping := ctx.Done()
+	drained := make(chan error, 1)
 	for {
 		select {
+		case <-stopping:
+			stopping = nil
+			go func() { drained <- s.end(ctx, server, accepting) }()
 		case err := <-served:
 			if !s.draining.Load() {
 				return errors.Join(err, server.Close())
