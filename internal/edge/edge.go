@@ -9,10 +9,12 @@
 //	 respond       request id, headers of every response, panics; last the access log
 //	 serve         announces a deprecation, then
 //	  door         the API key and what it allows, before anything else is read
+//	  claim        the rate of the caller, and whether there is room for a call
 //	  validate     the query string and the parameters against the document
 //	   readBody    media type, coding and size, before it is read; then the bytes
 //	   decodeJSON  strictly; then the value against the document
 //	 generated     code binds what was validated, calls the method, writes its response
+//	  bounded      takes the room of the call, then that of its response
 //	 errorWriter   every error on its way back, once
 package edge
 
