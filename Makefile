@@ -115,7 +115,7 @@ MANIFESTS := internal/proof/deploy/manifests
 	@go -C $(MANIFESTS) build -trimpath -o '$(CURDIR)/$@' .
 
 deploy-check: need-deploy build $(RELEASE_TOOLS)/built .bin/manifests ## run what deploy/ has: proxies, units, containers, Kubernetes, alerts, a release
-	PATH="$$PATH:/usr/sbin:/sbin" go test -count=1 -tags deploy -timeout 10m $(AS_ROOT) ./internal/proof/deploy
+	PATH="$$PATH:/usr/sbin:/sbin" go test -count=1 -tags deploy -timeout 20m $(AS_ROOT) ./internal/proof/deploy
 
 test: ## all tests, those that need PostgreSQL, Chromium, wrk or a C compiler where there is one
 ifneq ($(HAVE_CC),yes)

@@ -8,6 +8,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -17,6 +18,7 @@ import (
 	"regexp"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -143,7 +145,13 @@ func (p *process) stop(t *testing.T) {
 // eventually waits until a condition holds, which takes the process.
 func (p *process) eventually(t *testing.T, what string, condition func() bool) {
 	t.Helper()
-	eventually(t, what, func() bool {
+	p.within(t, giveUp, what, condition)
+}
+
+// within is eventually with another time.
+func (p *process) within(t *testing.T, longest time.Duration, what string, condition func() bool) {
+	t.Helper()
+	within(t, longest, what, func() bool {
 		select {
 		case <-p.exited:
 			t.Fatalf("%s: the process ended: %s", what, p.tail())
@@ -156,22 +164,36 @@ func (p *process) eventually(t *testing.T, what string, condition func() bool) {
 // eventually waits until a condition holds.
 func eventually(t *testing.T, what string, condition func() bool) {
 	t.Helper()
-	for end := time.Now().Add(giveUp); !condition(); time.Sleep(50 * time.Millisecond) {
+	within(t, giveUp, what, condition)
+}
+
+func within(t *testing.T, longest time.Duration, what string, condition func() bool) {
+	t.Helper()
+	for end := time.Now().Add(longest); !condition(); time.Sleep(50 * time.Millisecond) {
 		if time.Now().After(end) {
-			t.Fatalf("%s: got nothing in %v", what, giveUp)
+			t.Fatalf("%s: got nothing in %v", what, longest)
 		}
 	}
 }
 
-// freeAddress returns an address of this machine that nobody listens on.
+// portsTaken counts the ports that freeAddress has tried.
+var portsTaken atomic.Int64
+
+// freeAddress returns an address of this machine that nobody listens on, each once.
+// Its port is below those that the kernel gives to connections: a client of another
+// test could have taken one of these before the server listens.
 func freeAddress(t *testing.T) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
+	first := int64(os.Getpid()) * 100 // another run has others
+	for range 1000 {
+		address := fmt.Sprintf("127.0.0.1:%d", 10000+(first+portsTaken.Add(1))%20000)
+		if l, err := net.Listen("tcp", address); err == nil {
+			_ = l.Close()
+			return address
+		}
 	}
-	defer l.Close()
-	return l.Addr().String()
+	t.Fatal("ports from 10000 to 29999: got none that is free, want one")
+	return ""
 }
 
 // replica starts `petstore serve` on addr and waits until it serves.

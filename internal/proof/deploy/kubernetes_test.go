@@ -14,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -197,12 +198,13 @@ func TestAPodEndsPolitelyUnderLoad(t *testing.T) {
 		return err == nil && status == http.StatusOK
 	})
 
-	// Clients create until the pod is gone. Nothing that they were sent is lost, and no
-	// response breaks off.
+	// Clients create until the pod has said for a while that it is not ready, as those
+	// behind a Service do. Every create succeeds, and nothing that they were sent is lost.
 	var (
 		mu           sync.Mutex
 		acknowledged = map[int64]bool{}
 		clients      sync.WaitGroup
+		ended        atomic.Bool
 	)
 	count := func() int {
 		mu.Lock()
@@ -213,14 +215,11 @@ func TestAPodEndsPolitelyUnderLoad(t *testing.T) {
 		clients.Go(func() {
 			c := client()
 			defer c.CloseIdleConnections()
-			for {
-				status, body, err := send(t.Context(), c, http.MethodPost, url+"/v1/pets", `{"name":"Frank","categoryId":1}`)
-				if err != nil && strings.Contains(err.Error(), "connection refused") {
-					return
-				}
+			for !ended.Load() {
+				status, body, err := send(context.WithoutCancel(t.Context()), c, http.MethodPost, url+"/v1/pets", `{"name":"Frank","categoryId":1}`)
 				var made struct{ ID int64 }
 				if err != nil || status != http.StatusCreated || json.Unmarshal([]byte(body), &made) != nil {
-					t.Errorf("a create while the pod ends: got %d %s (%v), want 201, or the connection refused", status, body, err)
+					t.Errorf("a create while the pod ends: got %d %s (%v), want 201", status, body, err)
 					return
 				}
 				mu.Lock()
@@ -229,10 +228,25 @@ func TestAPodEndsPolitelyUnderLoad(t *testing.T) {
 			}
 		})
 	}
+	defer clients.Wait()
+	defer ended.Store(true)
 	eventually(t, "creates under load", func() bool { return count() > 500 })
 	grace := strconv.FormatFloat(at(t, pod, "terminationGracePeriodSeconds").(float64), 'f', 0, 64)
-	containers.podman(t, "pod", "stop", "--time", grace, "petstore")
+	stop := containers.command(t.Context(), "podman", "pod", "stop", "--time", grace, "petstore")
+	if err := stop.Start(); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "a pod whose /readyz says no", func() bool {
+		status, _, err := send(t.Context(), client(), http.MethodGet, url+"/readyz", "")
+		return err == nil && status == http.StatusServiceUnavailable
+	})
+	notReady := count()
+	eventually(t, "creates while /readyz says no", func() bool { return count() > notReady+200 })
+	ended.Store(true)
 	clients.Wait()
+	if err := stop.Wait(); err != nil {
+		t.Errorf("podman pod stop: got %v, want success", err)
+	}
 	if got := strings.TrimSpace(containers.podman(t, "inspect", "--format", "{{.State.ExitCode}}", "petstore-petstore")); got != "0" {
 		t.Errorf("exit status of the container: got %s, want 0", got)
 	}

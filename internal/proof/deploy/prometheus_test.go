@@ -71,20 +71,24 @@ func TestADashboardOfLoadedServersIsNotEmpty(t *testing.T) {
 		l.finish(t)
 	}
 
+	// Some metrics come later than others, such as those that PostgreSQL is asked for.
+	has := func(what, query string) {
+		t.Helper()
+		prometheus.eventually(t, "samples of "+what, func() bool {
+			samples, err := ask(t, web, query)
+			return err == nil && samples > 0
+		})
+	}
 	panels, alerts := queriesOf(t)
 	for _, query := range panels {
-		if samples, err := ask(t, web, query); err != nil || samples == 0 {
-			t.Errorf("%s, which the dashboard asks: got %d samples (%v), want some", query, samples, err)
-		}
+		has(query+", which the dashboard asks", query)
 	}
 	for _, query := range alerts {
 		if _, err := ask(t, web, query); err != nil {
 			t.Errorf("%s, which an alert asks: got error %v, want a result", query, err)
 		}
 		for _, metric := range regexp.MustCompile(`\b(petstore|process|go)_[a-z_]+`).FindAllString(query, -1) {
-			if samples, err := ask(t, web, metric); err != nil || samples == 0 {
-				t.Errorf("%s, which an alert asks for: got %d samples (%v), want some", metric, samples, err)
-			}
+			has(metric+", which an alert asks for", metric)
 		}
 	}
 }

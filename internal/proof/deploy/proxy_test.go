@@ -5,6 +5,7 @@ package deploy
 import (
 	"context"
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -15,8 +16,8 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
-	"time"
 )
 
 // proxy starts a proxy before the replicas and returns the address that clients
@@ -357,9 +358,13 @@ func TestTheKernelLimitsConnectionsFromOneAddress(t *testing.T) {
 		defer l.Close()
 		opened := 0
 		for range 120 {
-			if conn, err := net.DialTimeout("tcp", loopback, time.Second); err == nil {
+			conn, err := net.DialTimeout("tcp", loopback, giveUp)
+			switch {
+			case err == nil:
 				opened++
 				defer conn.Close()
+			case !errors.Is(err, syscall.ECONNREFUSED):
+				t.Fatalf("a connection to %s: got %v, want it open, or refused at once", loopback, err)
 			}
 		}
 		if opened != 100 {

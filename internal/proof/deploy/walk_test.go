@@ -25,7 +25,7 @@ func TestTheWayFromNothingToTwoReplicasIsAsWritten(t *testing.T) {
 	// Everything in it ends with its first process.
 	system := start(t, nil, "unshare", "--mount", "--pid", "--net", "--ipc", "--uts", "--cgroup", "--fork", "--kill-child", "sh", "-e", "testdata/boot.sh", dir)
 	var status []byte
-	system.eventually(t, "the end of the commands", func() bool {
+	system.within(t, 5*giveUp, "the end of the commands", func() bool { // each may wait
 		var err error
 		status, err = os.ReadFile(filepath.Join(dir, "walk.status"))
 		return err == nil && len(status) > 0
