@@ -26,6 +26,7 @@ var fuzzSeeds = []string{
 	"GET /v1/pets/%ff%00 HTTP/1.1\r\nHost: x\r\n\r\n",
 	"GET //v1//pets/../ HTTP/1.1\r\nHost: x\r\n\r\n",
 	"HEAD /v1/pets/9 HTTP/1.0\r\n\r\n",
+	"POST /v1/pets HTTP/0.0\r\nContent-Length: 1\r\n\r\n0",
 	"OPTIONS /v1/pets HTTP/1.1\r\nHost: x\r\n\r\n",
 	"FOO http://y/v1/pets/1 HTTP/1.1\r\nHost: x\r\n\r\n",
 	"OPTIONS * HTTP/1.1\r\nHost: x\r\n\r\n",
@@ -51,7 +52,7 @@ func FuzzHTTP(f *testing.F) {
 	handler := newHandler(f, memory.New(), io.Discard)
 	f.Fuzz(func(t *testing.T, data []byte, authorized bool) {
 		r, err := http.ReadRequest(bufio.NewReader(bytes.NewReader(data)))
-		if err != nil || r.Header.Get("Expect") != "" {
+		if err != nil || r.ProtoMajor < 1 || r.Header.Get("Expect") != "" {
 			return // which net/http refuses by itself
 		}
 		if authorized {
