@@ -2,26 +2,26 @@ package files
 
 import (
 	"bufio"
+	"encoding/csv"
 	"errors"
 	"io"
 	"strings"
 )
 
-// recordReader reads the records of CSV (RFC 4180). encoding/csv has no bound on the
-// size of a record, keeps no text of it, and loses carriage returns in quotes.
+// recordReader finds the records of CSV (RFC 4180) in a file. encoding/csv reads
+// each by itself: it does not bound the size of a record, nor does it keep its text.
 type recordReader struct {
 	in    *bufio.Reader
 	limit int // of a record, in bytes
 	line  int // that the next byte is on, from 1
 
-	text   []byte // of the record, up to the limit
-	size   int
-	values []byte // of its fields, without quotes and commas
-	ends   []int  // of each field in values
-	fault  error  // the first of the record
+	text  []byte // of the record, up to the limit
+	size  int
+	stray bool // a carriage return stands outside quotes, and not at the end of a line
+	open  bool // the file ends in quotes
 }
 
-// state is where the next byte of a record is.
+// state is where the next byte of a record is, as encoding/csv sees it.
 type state int
 
 const (
@@ -32,73 +32,57 @@ const (
 	skipping   // to the end of the line, behind a fault
 )
 
-var (
-	errStrayQuote = errors.New(`a quote stands inside a field: put the whole field in quotes and write two, ""`)
-	errAfterQuote = errors.New("a closing quote is followed by neither a comma nor the end of the line")
-	errOpenQuote  = errors.New("a quote is opened and never closed")
-	errStrayCR    = errors.New("a carriage return stands outside quotes; lines end in LF or CR LF")
-)
+func (s state) next(b byte) state {
+	switch {
+	case s == inQuotes && b != '"':
+		return inQuotes
+	case s == inQuotes:
+		return afterQuote
+	case s == skipping:
+		return skipping
+	case b == ',':
+		return fieldStart
+	case b == '"' && (s == fieldStart || s == afterQuote):
+		return inQuotes
+	case b == '"', s == afterQuote:
+		return skipping
+	}
+	return inField
+}
 
 // next reads the next record, and returns the line on which it begins. The error is
 // io.EOF, or the file's.
 func (r *recordReader) next() (line int, err error) {
 	line = r.line
-	r.text, r.size, r.values, r.ends, r.fault = r.text[:0], 0, r.values[:0], r.ends[:0], nil
+	r.text, r.size, r.stray = r.text[:0], 0, false
 	for s := fieldStart; ; {
 		piece, err := r.in.ReadSlice('\n')
 		if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, bufio.ErrBufferFull) {
 			return line, err
 		}
 		r.text = append(r.text, piece[:min(len(piece), max(0, r.limit-len(r.text)))]...)
-		if r.size += len(piece); r.size > r.limit {
-			r.values, r.ends = r.values[:0], r.ends[:0] // nobody asks for them
+		r.size += len(piece)
+		for i, b := range piece {
+			switch {
+			case b == '\n' && s != inQuotes:
+				r.line++
+				return line, nil
+			case b == '\n':
+				r.line++
+			case b == '\r' && s != inQuotes && string(piece[i+1:]) != "\n":
+				r.stray, s = r.stray || s != skipping, skipping
+			default:
+				s = s.next(b)
+			}
 		}
-		s = r.parse(s, piece)
-		atEnd := errors.Is(err, io.EOF)
-		switch {
-		case err == nil:
-			r.line++
-		case atEnd && r.size == 0:
-			return line, io.EOF
-		case atEnd && s == inQuotes:
-			r.fault = errOpenQuote
-		}
-		if atEnd || err == nil && s != inQuotes {
-			r.ends = append(r.ends, len(r.values))
+		if errors.Is(err, io.EOF) {
+			r.open = s == inQuotes
+			if r.size == 0 {
+				return line, io.EOF
+			}
 			return line, nil
 		}
 	}
-}
-
-// parse parses a line or a part of one, and returns the state behind it.
-func (r *recordReader) parse(s state, piece []byte) state {
-	for i, b := range piece {
-		switch {
-		case s == inQuotes && b == '"':
-			s = afterQuote
-		case s == inQuotes:
-			r.values = append(r.values, b)
-		case s == skipping, b == '\n', b == '\r' && string(piece[i+1:]) == "\n":
-		case b == '\r':
-			s, r.fault = skipping, errStrayCR
-		case b == ',':
-			s = fieldStart
-			r.ends = append(r.ends, len(r.values))
-		case b == '"' && s == afterQuote:
-			s = inQuotes
-			r.values = append(r.values, b)
-		case b == '"' && s == fieldStart:
-			s = inQuotes
-		case b == '"':
-			s, r.fault = skipping, errStrayQuote
-		case s == afterQuote:
-			s, r.fault = skipping, errAfterQuote
-		default:
-			s = inField
-			r.values = append(r.values, b)
-		}
-	}
-	return s
 }
 
 // raw returns the text of the record without its line end.
@@ -114,23 +98,38 @@ func (r *recordReader) nextFull() (line int, err error) {
 }
 
 // isBlank reports whether the record is an empty line.
-func (r *recordReader) isBlank() bool {
-	return r.size <= len("\r\n") && r.raw() == "" && r.fault == nil
-}
+func (r *recordReader) isBlank() bool { return r.size <= len("\r\n") && r.raw() == "" && !r.stray }
+
+var (
+	errStrayQuote = errors.New(`a quote stands inside a field: put the whole field in quotes and write two, ""`)
+	errAfterQuote = errors.New("a closing quote is followed by neither a comma nor the end of the line")
+	errOpenQuote  = errors.New("a quote is opened and never closed")
+	errStrayCR    = errors.New("a carriage return stands outside quotes; lines end in LF or CR LF")
+)
 
 // fields returns the fields of the record.
 func (r *recordReader) fields() ([]string, error) {
+	text := strings.TrimSuffix(strings.TrimSuffix(string(r.text), "\n"), "\r")
 	switch {
 	case r.size > r.limit:
 		return nil, errTooLong
-	case r.fault != nil:
-		return nil, r.fault
+	case r.stray:
+		return nil, errStrayCR
+	case !strings.Contains(text, `"`):
+		return strings.Split(text, ","), nil
 	}
-	values, begin := string(r.values), 0
-	fields := make([]string, 0, len(r.ends))
-	for _, end := range r.ends {
-		fields = append(fields, values[begin:end])
-		begin = end
+	// In quotes encoding/csv makes a line feed of each CR LF. Of CR CR LF it makes the
+	// CR LF that was meant. Outside quotes there is none but at the end.
+	in := csv.NewReader(strings.NewReader(strings.ReplaceAll(text, "\r\n", "\r\r\n")))
+	in.FieldsPerRecord = -1
+	fields, err := in.Read()
+	switch {
+	case err == nil:
+		return fields, nil
+	case errors.Is(err, csv.ErrBareQuote):
+		return nil, errStrayQuote
+	case r.open:
+		return nil, errOpenQuote
 	}
-	return fields, nil
+	return nil, errAfterQuote
 }
