@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"example.com/petstore/internal/pets"
@@ -13,16 +14,14 @@ import (
 // batch in one transaction and replies after the commit: one fsync for all its jobs.
 // It takes no context: a caller that gives up must not roll back its neighbours.
 type committer struct {
-	queue    *queue
-	gatherer gatherer
-	w        *writer
-	folder   *folder
-	state    *fileState
+	queue  *queue
+	w      *writer
+	folder *folder
+	state  *fileState
 }
 
 func startCommitter(w *writer, f *folder, state *fileState) *committer {
-	q := newQueue()
-	c := &committer{queue: q, gatherer: gatherer{queue: q}, w: w, folder: f, state: state}
+	c := &committer{queue: newQueue(), w: w, folder: f, state: state}
 	go c.run()
 	return c
 }
@@ -55,19 +54,19 @@ func (c *committer) close() {
 
 func (c *committer) run() {
 	defer close(c.queue.ended)
-	for first := c.gatherer.first(); first != nil; first = c.gatherer.first() {
-		if first.withdrawn() {
-			continue
+	for first := c.queue.first(); first != nil; first = c.queue.first() {
+		if first.claimed.Load() {
+			continue // its caller has left
 		}
-		batch := c.gatherer.gather(first)
+		batch := c.queue.gather(first)
 		err := c.begin(batch)
 		if err == nil && !first.exclusive {
-			batch = c.gatherer.add(batch) // begin may have waited
+			batch = c.queue.add(batch) // begin may have waited
 		}
 		if batch = take(batch); err == nil {
 			err = c.commit(batch)
 		}
-		c.gatherer.ended(len(batch))
+		c.queue.batchEnded(len(batch))
 		reply(batch, c.judge(err))
 		if c.state.failure.Load() == nil {
 			c.judgeFold(c.folder.afterCommit())
@@ -112,12 +111,7 @@ func (c *committer) pointless(batch []*job) bool {
 	if c.queue.isClosing() {
 		return true
 	}
-	for _, j := range batch {
-		if !j.withdrawn() {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(batch, func(j *job) bool { return !j.claimed.Load() })
 }
 
 // commit runs the batch in the transaction that was begun. A job that breaks a

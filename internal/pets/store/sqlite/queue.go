@@ -2,7 +2,10 @@ package sqlite
 
 import (
 	"context"
+	"runtime"
+	"slices"
 	"sync/atomic"
+	"time"
 
 	"example.com/petstore/internal/pets"
 )
@@ -16,29 +19,23 @@ type job struct {
 	row
 	apply     func(*writer) error // nil where the row is all there is to insert
 	exclusive bool                // shares its transaction with no other job
-	state     atomic.Int32        // jobWaiting, jobTaken or jobWithdrawn
+	claimed   atomic.Bool         // by the committer, which runs it, or by its caller, who has left
 	done      chan struct{}       // closed once row.err is the caller's
 }
 
-// A job waits until the committer takes it or its caller withdraws it.
-const (
-	jobWaiting int32 = iota
-	jobTaken
-	jobWithdrawn
-)
+// claim reports whether the job was still nobody's.
+func (j *job) claim() bool { return j.claimed.CompareAndSwap(false, true) }
 
-// take makes the job the committer's. It reports whether the caller still waits.
-func (j *job) take() bool { return j.state.CompareAndSwap(jobWaiting, jobTaken) }
-
-func (j *job) withdraw() bool { return j.state.CompareAndSwap(jobWaiting, jobWithdrawn) }
-
-func (j *job) withdrawn() bool { return j.state.Load() == jobWithdrawn }
-
-// queue holds the jobs that wait for the committer, in their order.
+// queue holds the jobs that wait, in their order, and makes batches of them.
 type queue struct {
 	jobs    chan *job     // two batches; further callers wait to send
 	closing chan struct{} // closed once the queue refuses further jobs
 	ended   chan struct{} // closed once the committer takes no more
+
+	// For the committer alone.
+	held     *job      // exclusive, and so the first job of the next batch
+	expected int       // callers that are about to come back
+	since    time.Time // the end of the last batch
 }
 
 func newQueue() *queue {
@@ -70,16 +67,32 @@ func (q *queue) write(ctx context.Context, j *job) error {
 		refusal = pets.ErrClosed
 	case <-ctx.Done():
 	}
-	if j.withdraw() {
+	if j.claim() {
 		return refusal
 	}
 	<-j.done
 	return j.err
 }
 
-// next waits for a job. Once the queue is closed, it returns those that are left, and
+// close has the queue refuse further jobs. The committer runs the jobs that it holds.
+func (q *queue) close() { close(q.closing) }
+
+func (q *queue) isClosing() bool {
+	select {
+	case <-q.closing:
+		return true
+	default:
+		return false
+	}
+}
+
+// first waits for a job. Once the queue is closed, it returns those that are left, and
 // then nil.
-func (q *queue) next() *job {
+func (q *queue) first() *job {
+	if j := q.held; j != nil {
+		q.held = nil
+		return j
+	}
 	select {
 	case j := <-q.jobs:
 		return j
@@ -93,14 +106,98 @@ func (q *queue) next() *job {
 	}
 }
 
-// close has the queue refuse further jobs. The committer runs the jobs that it holds.
-func (q *queue) close() { close(q.closing) }
+// Clients that wait for one response before they send the next request come
+// back soon after a commit. Without a pause, the next batch has only the clients
+// that came during that commit, and two halves of the clients take turns: twice
+// the commits. A client alone never waits.
+const (
+	// pauseStep is the time in which a server that still reads requests brings
+	// at least one more.
+	pauseStep = 250 * time.Microsecond
+	// longestPause bounds the time from the last commit to the next.
+	longestPause = 10 * time.Millisecond
+)
 
-func (q *queue) isClosing() bool {
-	select {
-	case <-q.closing:
-		return true
-	default:
-		return false
+// gather returns a batch that begins with first and has every job that waits. Where
+// the callers of the last commit are about to come back, it waits for their jobs.
+func (q *queue) gather(first *job) []*job {
+	batch := []*job{first}
+	if first.exclusive {
+		return batch
 	}
+	batch = q.add(batch)
+	if len(batch) >= q.expected || time.Since(q.since) >= longestPause {
+		return batch
+	}
+	step := time.NewTicker(pauseStep)
+	defer step.Stop()
+	for before := 0; before < len(batch) && len(batch) < q.expected && time.Since(q.since) < longestPause; {
+		before = len(batch)
+		batch = q.await(batch, step.C)
+	}
+	return batch
+}
+
+// add adds the jobs that wait. Where none is left it lets other goroutines run, as long
+// as that brings more jobs: without that the committer would be woken for each of them,
+// and a create take 5 µs more of its 55.
+func (q *queue) add(batch []*job) []*job {
+	for yielded := false; len(batch) < maxBatch && q.held == nil; {
+		select {
+		case j := <-q.jobs:
+			batch, yielded = q.admit(batch, j), false
+			continue
+		default:
+		}
+		if yielded {
+			break
+		}
+		runtime.Gosched()
+		yielded = true
+	}
+	return batch
+}
+
+// await adds the jobs that come until the tick, or until all expected callers are back.
+func (q *queue) await(batch []*job, tick <-chan time.Time) []*job {
+	for len(batch) < q.expected && q.held == nil {
+		select {
+		case j := <-q.jobs:
+			batch = q.admit(batch, j)
+		case <-tick:
+			return batch
+		}
+	}
+	return batch
+}
+
+// admit adds j to the batch, unless its caller has left or it is exclusive.
+func (q *queue) admit(batch []*job, j *job) []*job {
+	switch {
+	case j.claimed.Load():
+		return batch
+	case j.exclusive:
+		q.held = j
+		return batch
+	}
+	return append(batch, j)
+}
+
+// take makes the jobs of the batch the committer's, and leaves out those whose callers
+// have left.
+func take(batch []*job) []*job {
+	return slices.DeleteFunc(batch, func(j *job) bool { return !j.claim() })
+}
+
+// batchEnded notes the callers at the end of a batch, which are its own and the waiting
+// ones: so many are expected back for the next batch. The expected number falls by one
+// at a time. A caller who came too late for one batch may be on the way at its end. If
+// the next batch did not wait for that caller, all later ones would be as small. Where
+// fewer than half of the callers are there, the others have left.
+func (q *queue) batchEnded(callers int) {
+	callers += len(q.jobs)
+	if callers >= q.expected/2 {
+		callers = max(callers, q.expected-1)
+	}
+	q.expected, q.since = min(callers, maxBatch), time.Now()
 }

@@ -21,7 +21,7 @@ func TestCallersWhoComeBackShareTheNextCommit(t *testing.T) {
 		s, path := mustOpen(t)
 		commitTogether(t, s, 10)
 		before := transactions(t, path)
-		s.committer.gatherer.ended(10) // as if the commit had ended now
+		s.committer.queue.batchEnded(10) // as if the commit had ended now
 		early := createInTheBackground(t.Context(), s, 9)
 		synctest.Wait()
 		if early[0].told {
@@ -40,7 +40,7 @@ func TestCallersWhoWereLateOnceAreWaitedForAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, _ := mustOpen(t)
 		commitTogether(t, s, 10)
-		s.committer.gatherer.ended(6) // as if four of them were late
+		s.committer.queue.batchEnded(6) // as if four of them were late
 		early := createInTheBackground(t.Context(), s, 8)
 		synctest.Wait()
 		if early[0].told {
@@ -56,30 +56,28 @@ func TestCallersWhoDoNotComeBackAreNotWaitedForLong(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, _ := mustOpen(t)
 		commitTogether(t, s, 10)
-		s.committer.gatherer.ended(10)
+		s.committer.queue.batchEnded(10)
 		early := createInTheBackground(t.Context(), s, 9)
 		settle()
 		wantCreated(t, s, early)
 	})
 }
 
-func TestFewCallersNeverWaitForOthers(t *testing.T) {
-	for _, expected := range []int{1, fewest - 1} {
-		synctest.Test(t, func(t *testing.T) {
-			s, _ := mustOpen(t)
-			s.committer.gatherer.ended(expected)
-			alone := createInTheBackground(t.Context(), s, 1)
-			synctest.Wait()
-			wantCreated(t, s, alone)
-		})
-	}
+func TestACallerAloneNeverWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, _ := mustOpen(t)
+		s.committer.queue.batchEnded(1)
+		alone := createInTheBackground(t.Context(), s, 1)
+		synctest.Wait()
+		wantCreated(t, s, alone)
+	})
 }
 
 func TestACallerWhoComesLateDoesNotWaitForOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, _ := mustOpen(t)
 		commitTogether(t, s, 10)
-		s.committer.gatherer.ended(10)
+		s.committer.queue.batchEnded(10)
 		settle()
 		late := createInTheBackground(t.Context(), s, 1)
 		synctest.Wait()
