@@ -11,6 +11,7 @@ import (
 
 	"example.com/petstore/internal/edge/program"
 	"example.com/petstore/internal/pets/files"
+	"example.com/petstore/internal/pets/service"
 	"example.com/petstore/internal/pets/store"
 	"example.com/petstore/internal/pets/wholefile"
 )
@@ -79,7 +80,7 @@ func exportPets(ctx context.Context, env environment, cfg exportConfig) error {
 		}
 		defer func() { err = errors.Join(err, st.Close()) }()
 		p := newProgress(env, "writing", nil)
-		err = cfg.write(env.stdout, func(to io.Writer) error { return files.Export(ctx, st, to, format, p.step) })
+		err = cfg.write(env.stdout, func(to io.Writer) error { return files.Export(ctx, st, to, format, service.AppendPet, p.step) })
 		took := p.end()
 		if _, written := errors.AsType[*wholefile.UnsyncedError](err); written {
 			return err

@@ -10,11 +10,12 @@ import (
 // exportPage is how many pets are read at a time.
 const exportPage = 1000
 
-// Export writes all pets of the store in that format, and calls step for each.
+// Export writes all pets of the store in that format, and calls step for each; json
+// encodes a pet for NDJSON.
 // Every pet that was acknowledged before is written once; some of the pets that are
 // added meanwhile may be written too.
-func Export(ctx context.Context, st pets.PetStore, to io.Writer, format Format, step func()) error {
-	out, err := NewWriter(to, format)
+func Export(ctx context.Context, st pets.PetStore, to io.Writer, format Format, json Encode, step func()) error {
+	out, err := NewWriter(to, format, json)
 	if err != nil {
 		return err
 	}

@@ -15,6 +15,7 @@ import (
 
 	"example.com/petstore/internal/pets"
 	"example.com/petstore/internal/pets/files"
+	"example.com/petstore/internal/pets/service"
 	"example.com/petstore/internal/pets/web"
 )
 
@@ -110,7 +111,7 @@ func TestEveryRowIsNamedByTheLineOnWhichItBegins(t *testing.T) {
 func optionalColumns(t *testing.T) string {
 	t.Helper()
 	var file bytes.Buffer
-	w, err := files.NewWriter(&file, files.CSV)
+	w, err := files.NewWriter(&file, files.CSV, nil)
 	if err == nil {
 		err = w.Flush()
 	}
@@ -226,7 +227,7 @@ func TestWhatIsWrittenIsReadBackAsItWas(t *testing.T) {
 		}
 		for _, format := range []files.Format{files.CSV, files.NDJSON} {
 			var file bytes.Buffer
-			w, err := files.NewWriter(&file, format)
+			w, err := files.NewWriter(&file, format, service.AppendPet)
 			if err != nil {
 				rt.Fatal(err)
 			}

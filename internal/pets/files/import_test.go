@@ -156,7 +156,7 @@ func TestAnExportEndsWithItsContext(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	n := 0
-	err := files.Export(ctx, st, io.Discard, files.CSV, func() {
+	err := files.Export(ctx, st, io.Discard, files.CSV, nil, func() {
 		if n++; n == 10 {
 			cancel()
 		}

@@ -12,16 +12,19 @@ import (
 // name by name and code point by code point.
 type Writer struct {
 	out    *bufio.Writer
-	encode func([]byte, *pets.Pet) []byte
+	encode Encode // with the end of the line
 	row    []byte
 }
 
-// NewWriter returns a writer of that format. A file of no pets is a CSV header,
-// or empty.
-func NewWriter(w io.Writer, format Format) (*Writer, error) {
+// Encode appends a pet to b.
+type Encode func(b []byte, p *pets.Pet) []byte
+
+// NewWriter returns a writer of that format; json encodes a pet for NDJSON. A file of
+// no pets is a CSV header, or empty.
+func NewWriter(w io.Writer, format Format, json Encode) (*Writer, error) {
 	out := bufio.NewWriterSize(w, 64<<10)
 	if format == NDJSON {
-		return &Writer{out: out, encode: appendJSON}, nil
+		return &Writer{out: out, encode: func(b []byte, p *pets.Pet) []byte { return append(json(b, p), '\n') }}, nil
 	}
 	var names []string
 	for _, c := range columns {
@@ -40,21 +43,6 @@ func (w *Writer) Write(p pets.Pet) error {
 
 // Flush writes the bytes that are held back.
 func (w *Writer) Flush() error { return w.out.Flush() }
-
-func appendJSON(b []byte, p *pets.Pet) []byte {
-	b = append(b, '{')
-	for i, c := range columns {
-		value := c.of(p)
-		if c.optional && value == "" {
-			continue
-		}
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b, _ = c.appendJSON(b, value) // what is stored is valid UTF-8
-	}
-	return append(b, "}\n"...)
-}
 
 // appendCSV quotes texts that need it, and texts that other programs might trim. A
 // name that looks like a formula stays as it is: it is data.

@@ -43,10 +43,10 @@ func NewPet(p api.NewPet) pets.NewPet {
 	return n.WithDefaults()
 }
 
-// appendPet appends a pet as JSON, with its properties in the order of the document. To
+// AppendPet appends a pet as JSON, with its properties in the order of the document. To
 // encode the generated types by reflection takes two to three times as long: a list
 // would cost half as much again.
-func appendPet(b []byte, p *pets.Pet) []byte {
+func AppendPet(b []byte, p *pets.Pet) []byte {
 	b = append(b, `{"id":`...)
 	b = strconv.AppendInt(b, p.ID, 10)
 	b = append(b, `,"name":`...)
@@ -59,7 +59,7 @@ func appendPet(b []byte, p *pets.Pet) []byte {
 	return append(b, '}')
 }
 
-// sizeOf returns a number of bytes that appendPet does not exceed. Beside the text of p
+// sizeOf returns a number of bytes that AppendPet does not exceed. Beside the text of p
 // it counts the longest values.
 func sizeOf(p *pets.Pet) int {
 	size := longestPetSize
@@ -68,7 +68,7 @@ func sizeOf(p *pets.Pet) int {
 }
 
 // longestPetSize is that of a pet with the longest values, but without text.
-var longestPetSize = len(appendPet(nil, &pets.Pet{ID: math.MinInt64, CategoryID: math.MinInt64, Status: pets.Available}))
+var longestPetSize = len(AppendPet(nil, &pets.Pet{ID: math.MinInt64, CategoryID: math.MinInt64, Status: pets.Available}))
 
 // bare returns an Idempotency-Key without its quotes (RFC 9651, section 3.3.3): the
 // document has seen to it that it has two or none.

@@ -58,7 +58,7 @@ func (r *listed) encode() {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = appendPet(b, &r.pets[i])
+		b = AppendPet(b, &r.pets[i])
 	}
 	r.pets, r.body = nil, append(b, "]\n"...)
 }
@@ -111,7 +111,7 @@ func (r *got) VisitGetPetResponse(w http.ResponseWriter) error {
 }
 
 func encodePet(p *pets.Pet) []byte {
-	return append(appendPet(make([]byte, 0, 96+len(p.Name)), p), '\n')
+	return append(AppendPet(make([]byte, 0, 96+len(p.Name)), p), '\n')
 }
 
 // appendText appends a text as JSON. Invalid UTF-8 never came in; it would go out as

@@ -124,7 +124,7 @@ func TestEveryPropertyIsConvertedBothWays(t *testing.T) {
 	}
 	var stored pets.Pet
 	fill(t, reflect.ValueOf(&stored).Elem())
-	encoded := appendPet(nil, &stored)
+	encoded := AppendPet(nil, &stored)
 	var properties map[string]any
 	if err := json.Unmarshal(encoded, &properties); err != nil {
 		t.Fatalf("a pet: got %s (%v), want JSON", encoded, err)
@@ -132,7 +132,7 @@ func TestEveryPropertyIsConvertedBothWays(t *testing.T) {
 	for field := range reflect.TypeFor[api.Pet]().Fields() {
 		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
 		if _, ok := properties[name]; !ok {
-			t.Errorf("%s of a response: got none; add it to appendPet in convert.go", name)
+			t.Errorf("%s of a response: got none; add it to AppendPet in convert.go", name)
 		}
 	}
 	if got, most := len(encoded), sizeOf(&stored); got > most {

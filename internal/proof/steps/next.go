@@ -136,7 +136,7 @@ func (t *tree) property(name string) string {
 	named := `(?i)\b` + name + `\b`
 	for _, step := range []struct{ file, sentence string }{
 		{"internal/pets/pet.go", "%s has no field: add it to NewPet, Pet, WithID and WithoutID of %s."},
-		{"internal/pets/service/convert.go", "%s is not converted: add it to NewPet, appendPet and sizeOf of %s."},
+		{"internal/pets/service/convert.go", "%s is not converted: add it to NewPet, AppendPet and sizeOf of %s."},
 	} {
 		if !t.has(step.file, named) {
 			return fmt.Sprintf(step.sentence, name, step.file)
