@@ -23,7 +23,8 @@ back.
 The copy holds every animal that was acknowledged before it began. The log beside
 the store grows meanwhile by what servers write.`,
 		Example: `  petstore backup petstore-$(date +%F).db
-  petstore backup --store sqlite:/var/lib/petstore/pets.db /mnt/backup/pets.db --force`,
+  petstore backup --store sqlite:/var/lib/petstore/pets.db \
+    /mnt/backup/pets.db --force`,
 		Args: exactly(1, " FILE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			fmt.Fprintf(env.stderr, "copying all of %s\n", visible(store.Redact(address)))

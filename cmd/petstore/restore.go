@@ -21,7 +21,8 @@ First a copy is made beside the store and checked. Nothing is changed while a
 server holds the store: stop it first. A store with animals in it is replaced
 only with --force. Whatever fails, the store is the old one or the whole new one.`,
 		Example: `  petstore restore petstore-2026-11-21.db
-  petstore restore --store sqlite:/var/lib/petstore/pets.db --force /mnt/backup/pets.db`,
+  petstore restore --store sqlite:/var/lib/petstore/pets.db \
+    --force /mnt/backup/pets.db`,
 		Args: exactly(1, " FILE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return untilInterrupted(cmd.Context(), "the store is as it was", func(ctx context.Context) error {
