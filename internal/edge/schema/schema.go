@@ -7,7 +7,7 @@
 //	exact.go    it compares numbers as float64s, and takes 7.0 for an integer
 //	text.go     it reads no texts, as parameters are
 //	union.go    it knows a discriminator's values from the mapping alone
-//	prune.go   it keeps the properties that no schema names
+//	ignored.go  it keeps the properties that no schema names
 //
 // Compile refuses by name, when the service starts, a schema that kin-openapi or
 // the generated code would not keep (refuse.go).
