@@ -56,6 +56,7 @@ func TestALoadSendsItsRequestsInTurns(t *testing.T) {
 	for _, n := range asked() {
 		total, least, most = total+n, min(least, n), max(most, n)
 	}
+	total--            // the one behind the load
 	const underway = 3 // requests at the end, one a connection, with or without a response
 	if len(asked()) != 5 || most-least > 1+underway {
 		t.Errorf("got %v, want five paths in turns", asked())
@@ -88,5 +89,14 @@ func TestALoadFailsWhereAStatusIsWrong(t *testing.T) {
 	_, err := Load{Requests: numbered(1), Connections: 3, Duration: time.Second}.Run(s)
 	if err == nil || !strings.Contains(err.Error(), "Status:") || strings.Contains(err.Error(), "Status:0") {
 		t.Errorf("got %v, want how many responses had a status of 400 or more", err)
+	}
+}
+
+func TestALoadFailsWhereTheSuccessIsAnotherThanItsMethods(t *testing.T) {
+	t.Parallel()
+	s, _ := listening(t, http.StatusOK)
+	_, err := Load{Requests: [][]byte{Post(`{}`)}, Connections: 1, Duration: time.Second}.Run(s)
+	if err == nil || !strings.Contains(err.Error(), "200, not 201") {
+		t.Errorf("a create with a 200: got %v, want an error that names both statuses", err)
 	}
 }

@@ -2,6 +2,7 @@ package rig
 
 import (
 	"bufio"
+	"bytes"
 	"crypto/tls"
 	"fmt"
 	"net"
@@ -111,18 +112,25 @@ func StartPeer(name, dir string, args ...string) (*Server, error) {
 }
 
 // Create posts a pet.
-func (s *Server) Create(body string) error {
+func (s *Server) Create(body string) error { return s.succeed(Post(body)) }
+
+// succeed sends a request, and fails unless the response is the success of its method.
+func (s *Server) succeed(request []byte) error {
 	conn, err := net.Dial("tcp", s.Addr)
 	if err != nil {
 		return err
 	}
 	defer conn.Close()
-	if _, err := conn.Write(Post(body)); err != nil {
+	if _, err := conn.Write(request); err != nil {
 		return err
 	}
+	want := "200"
+	if bytes.HasPrefix(request, []byte("POST ")) {
+		want = "201"
+	}
 	r, err := readResponse(bufio.NewReader(conn))
-	if err == nil && r.status != "201" {
-		err = fmt.Errorf("the response was %s, not 201", r.status)
+	if err == nil && r.status != want {
+		err = fmt.Errorf("the response was %s, not %s", r.status, want)
 	}
 	return err
 }
