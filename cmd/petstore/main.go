@@ -9,13 +9,11 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"runtime"
 
 	"golang.org/x/term"
 )
 
 func main() {
-	runtime.MemProfileRate = 0                         // until sampleAllocations
 	columns, _, _ := term.GetSize(int(os.Stdout.Fd())) // 0 where it is no terminal
 	os.Exit(run(context.Background(), environment{
 		args:             os.Args[1:],

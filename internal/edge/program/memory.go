@@ -3,9 +3,7 @@ package program
 import (
 	"errors"
 	"log/slog"
-	"runtime"
 	"runtime/debug"
-	"sync"
 
 	"github.com/KimMachineGun/automemlimit/memlimit"
 )
@@ -33,8 +31,3 @@ func tuneMemory(getenv func(string) string, logger *slog.Logger) {
 		logger.Warn("the memory limit of the control group cannot be read; set GOMEMLIMIT to three quarters of it", "error", err)
 	}
 }
-
-// sampleAllocations has profiles of memory filled from now on, at Go's own rate. A
-// program that sets runtime.MemProfileRate to 0 at its start spares half a per cent of
-// a request until then.
-var sampleAllocations = sync.OnceFunc(func() { runtime.MemProfileRate = 512 << 10 })

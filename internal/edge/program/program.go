@@ -98,9 +98,6 @@ func (p *Program) Listen(ctx context.Context) (err error) {
 	if p.AdminAddr == "" {
 		return nil
 	}
-	if p.Profiles {
-		sampleAllocations()
-	}
 	metrics := promhttp.HandlerFor(p.Metrics, promhttp.HandlerOpts{})
 	if p.admin, err = server.ListenAdmin(ctx, p.AdminAddr, metrics, p.Profiles, p.Logger); err != nil {
 		return err
