@@ -162,8 +162,8 @@ func TestACallerWhoLeavesWhileWaitingIsWithdrawn(t *testing.T) {
 		before := transactions(t, path)
 		release := occupy(s)
 		ctx, leave := context.WithCancel(t.Context())
-		leaving := createInTheBackground(ctx, s, maxBatch+10) // two batches
-		synctest.Wait()
+		leaving := createInTheBackground(ctx, s, 2*maxBatch+10) // more than the queue holds
+		time.Sleep(patience)
 		leave()
 		synctest.Wait()
 		for i, o := range leaving {
@@ -218,10 +218,12 @@ func TestClosingFinishesWhatWaits(t *testing.T) {
 		release := occupy(s)
 		waiting := createInTheBackground(t.Context(), s, 2*maxBatch) // all that the queue holds
 		synctest.Wait()
+		late := createInTheBackground(t.Context(), s, 5)
+		synctest.Wait()
 		var closeErr error
 		go func() { closeErr = s.Close() }()
 		synctest.Wait()
-		late := createInTheBackground(t.Context(), s, 5)
+		late = append(late, createInTheBackground(t.Context(), s, 5)...)
 		synctest.Wait()
 		for i, o := range late {
 			if !o.told || pets.KindOf(o.err) != pets.Unavailable {
