@@ -278,8 +278,9 @@ func TestATextThatIsDecodedWithoutASecretStays(t *testing.T) {
 		}
 	}
 	endless := "%" + strings.Repeat("25", 100)
-	if said := whole(t, logging.Options{}, func(l *slog.Logger) { l.Info("request", "path", endless) }); strings.Contains(said, "25") || !strings.Contains(said, "REDACTED") {
-		t.Errorf("a text that is encoded a hundred times: got %s, want it redacted", said)
+	said := whole(t, logging.Options{}, func(l *slog.Logger) { l.Info("request", "path", endless) })
+	if got := parsed(t, said)[0]["path"]; got != "REDACTED" {
+		t.Errorf("a text that is encoded a hundred times: got %v, want REDACTED alone", got)
 	}
 }
 
