@@ -26,7 +26,7 @@ type folder struct {
 	state    *fileState
 	run      *sql.Stmt
 	pageSize int64
-	pages    int   // written to the log since all of it was folded
+	pages    int   // that the log has, at most
 	full     error // why the last try failed, where the disk was full
 	warnAt   int64 // the size of the part that readers hold back at which to warn again
 }
@@ -45,7 +45,8 @@ func newFolder(ctx context.Context, w *writer, state *fileState) (*folder, error
 	return f, w.conn.QueryRowContext(ctx, "PRAGMA page_size").Scan(&f.pageSize)
 }
 
-// afterCommit folds the log once it is long enough. Only a full disk is no reason to
+// afterCommit folds the log once it is long enough, and again after each commit until
+// the log begins anew: a reader may hold that back, even where all is folded. Only a full disk is no reason to
 // end: no page was lost then, since the file refused it.
 func (f *folder) afterCommit() error {
 	written, err := dbfile.PagesWritten(f.w.conn)
@@ -75,7 +76,7 @@ func (f *folder) fold() error {
 	f.full = nil
 	switch {
 	case err == nil && pages == folded && !busy:
-		f.pages = 0
+		f.pages = int(pages) // of a log that the next write begins anew, unless a reader is in it
 	case err == nil || dbfile.IsBusy(err): // readers, or another process that folds
 	case isFull(err):
 		f.full = err

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 
 	"example.com/petstore/internal/pets"
 )
@@ -166,4 +167,53 @@ func TestTheLogStaysSmallOverManyWrites(t *testing.T) {
 	if n := countPets(t, s); n != animals {
 		t.Errorf("got %d pets, want %d", n, animals)
 	}
+}
+
+// Where a reader came between a commit and the fold behind it, all is folded and the
+// next write cannot begin the log anew.
+func TestALogThatAReaderHeldWhenAllWasFoldedBeginsAnewSoon(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, _ := mustOpen(t)
+		read := func() (end func()) {
+			conn, err := s.readers.db.Conn(t.Context())
+			if err == nil {
+				_, err = conn.ExecContext(t.Context(), "BEGIN")
+			}
+			if err == nil {
+				err = conn.QueryRowContext(t.Context(), "SELECT count(*) FROM pets").Scan(new(int))
+			}
+			if err != nil {
+				t.Fatalf("reading: got error %v", err)
+			}
+			return func() {
+				if _, err := conn.ExecContext(t.Context(), "ROLLBACK"); err != nil {
+					t.Errorf("ending the read: got error %v", err)
+				}
+				_ = conn.Close()
+			}
+		}
+		create := func() {
+			outcomes := createInTheBackground(t.Context(), s, 1)
+			settle()
+			wantCreated(t, s, outcomes)
+		}
+		create()
+		early := read()
+		byHandOn(t, s, "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 10000) INSERT INTO pets (name, category_id, status) SELECT printf('%.*c', 800, 'x'), 1, status FROM pets, n")
+		settle()
+		late := read()
+		early()
+		f := s.committer.folder
+		if err := f.afterCommit(); err != nil { // the fold of a commit before which late began
+			t.Fatalf("folding: got error %v", err)
+		}
+		create()
+		late()
+		create()
+		create()
+		var busy, pages, folded int
+		if err := f.run.QueryRow().Scan(&busy, &pages, &folded); err != nil || pages >= foldPages {
+			t.Errorf("once the readers have ended: got a log of %d pages (error %v), want it begun anew", pages, err)
+		}
+	})
 }
