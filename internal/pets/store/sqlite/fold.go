@@ -46,8 +46,8 @@ func newFolder(ctx context.Context, w *writer, state *fileState) (*folder, error
 }
 
 // afterCommit folds the log once it is long enough, and again after each commit until
-// the log begins anew: a reader may hold that back, even where all is folded. Only a full disk is no reason to
-// end: no page was lost then, since the file refused it.
+// the log begins anew: a reader may hold that back, even where all is folded. Only a
+// full disk is no reason to end: no page was lost then, since the file refused it.
 func (f *folder) afterCommit() error {
 	written, err := dbfile.PagesWritten(f.w.conn)
 	if f.pages += written; err != nil || f.pages < foldPages {
