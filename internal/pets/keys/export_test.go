@@ -1,7 +1,0 @@
-package keys
-
-// The constants, for the tests.
-const (
-	CacheTTL          = cacheTTL
-	MaxUnknownLookups = maxUnknownLookups
-)
