@@ -1,0 +1,73 @@
+package pets
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Kind classifies an error by what its caller can do about it.
+type Kind int
+
+// The kinds of errors. An error without a kind is Internal.
+const (
+	Internal    Kind = iota // the service failed; a write may or may not have happened
+	Invalid                 // the caller's value will never be accepted
+	NotFound                // there is no such pet or key
+	Reused                  // the idempotency key belongs to another pet
+	Unavailable             // nothing was done; trying again later is safe
+)
+
+func (k Kind) String() string {
+	switch k {
+	case Invalid:
+		return "invalid"
+	case NotFound:
+		return "not found"
+	case Reused:
+		return "reused"
+	case Unavailable:
+		return "unavailable"
+	default:
+		return "internal"
+	}
+}
+
+// Error is an error with a kind.
+type Error struct {
+	Kind    Kind
+	Message string // written for the client if Kind is Invalid, NotFound or Reused, else for the operator
+	Err     error  // the cause, for the log; may be nil
+}
+
+func (e *Error) Error() string {
+	if e.Err != nil {
+		return e.Message + ": " + e.Err.Error()
+	}
+	return e.Message
+}
+
+func (e *Error) Unwrap() error { return e.Err }
+
+// KindOf returns the kind of the first Error in err's tree, or Internal.
+func KindOf(err error) Kind {
+	if e, ok := errors.AsType[*Error](err); ok {
+		return e.Kind
+	}
+	return Internal
+}
+
+// NoSuchPet returns the NotFound error for a pet.
+func NoSuchPet(id int64) error {
+	return &Error{Kind: NotFound, Message: fmt.Sprintf("there is no pet with id %d", id)}
+}
+
+// NoSuchKey returns the NotFound error for a key.
+func NoSuchKey(id string) error {
+	return &Error{Kind: NotFound, Message: fmt.Sprintf("there is no key with id %q", id)}
+}
+
+// Errors that all stores share.
+var (
+	ErrClosed   = &Error{Kind: Unavailable, Message: "the store is closed"}
+	ErrNotEmpty = &Error{Kind: Invalid, Message: "the store holds animals already, and only an empty one can be restored into"}
+)

@@ -1,0 +1,119 @@
+// Package pets is the domain of the service: what a pet and an API key are,
+// what a store of them promises, and the kinds of errors. It imports only the
+// standard library and knows nothing of HTTP, SQL or the OpenAPI document.
+package pets
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+// Status is the availability of a pet.
+type Status string
+
+// The statuses of a pet.
+const (
+	Available Status = "available"
+	Pending   Status = "pending"
+	Sold      Status = "sold"
+)
+
+// Valid reports whether s is one of the statuses.
+func (s Status) Valid() bool { return s == Available || s == Pending || s == Sold }
+
+// MaxID is the greatest identifier that a store assigns: 2^53-1, the greatest
+// integer that JavaScript's numbers represent exactly.
+const MaxID = 1<<53 - 1
+
+// NewPet is a pet before it has an identifier.
+type NewPet struct {
+	Name       string // any Unicode text without U+0000
+	CategoryID int64
+	Status     Status // one of the statuses; see WithDefaults
+
+	Idempotency Idempotency // makes it safe to create again; not part of the pet
+}
+
+// Pet is a stored pet. It never changes.
+type Pet struct {
+	ID         int64 // 1 to MaxID
+	Name       string
+	CategoryID int64
+	Status     Status
+}
+
+// WithDefaults returns p with the status Available if it has none.
+func (p NewPet) WithDefaults() NewPet {
+	if p.Status == "" {
+		p.Status = Available
+	}
+	return p
+}
+
+// WithID returns the pet that p becomes with the identifier id.
+func (p NewPet) WithID(id int64) Pet {
+	return Pet{ID: id, Name: p.Name, CategoryID: p.CategoryID, Status: p.Status}
+}
+
+// WithoutID returns p as it was before it had an identifier.
+func (p Pet) WithoutID() NewPet {
+	return NewPet{Name: p.Name, CategoryID: p.CategoryID, Status: p.Status}
+}
+
+// Validate returns an Invalid error that names the first value that no store
+// accepts. The OpenAPI document states the same rules; Validate guards the
+// callers that do not come through it.
+func (p NewPet) Validate() error {
+	switch {
+	case !utf8.ValidString(p.Name):
+		return &Error{Kind: Invalid, Message: "name must be Unicode text"}
+	case strings.ContainsRune(p.Name, 0):
+		return &Error{Kind: Invalid, Message: "name must not contain U+0000"}
+	case !p.Status.Valid():
+		return &Error{Kind: Invalid, Message: "status must be one of available, pending, sold"}
+	}
+	return p.Idempotency.validate()
+}
+
+// Idempotency identifies a create request that may be repeated without making
+// a second pet. The zero value means that the request has no such identity.
+type Idempotency struct {
+	KeyID string // the ID of the API key, which scopes Key
+	Key   string // 1 to 255 printable ASCII characters
+}
+
+// IsZero reports whether i is the zero value.
+func (i Idempotency) IsZero() bool { return i == Idempotency{} }
+
+func (i Idempotency) validate() error {
+	if i.IsZero() {
+		return nil
+	}
+	unprintable := strings.ContainsFunc(i.Key, func(r rune) bool { return r < ' ' || r > '~' })
+	if i.Key == "" || len(i.Key) > 255 || unprintable {
+		return &Error{Kind: Invalid, Message: "an idempotency key must be 1 to 255 printable ASCII characters"}
+	}
+	return nil
+}
+
+// Repeats returns made, the pet that was created with p's idempotency key, if p
+// asks for the same pet again. Otherwise it returns a Reused error.
+func (p NewPet) Repeats(made Pet) (Pet, error) {
+	if p.WithID(made.ID) != made {
+		return Pet{}, &Error{Kind: Reused, Message: "this Idempotency-Key was used for another animal; send a new key for a new animal"}
+	}
+	return made, nil
+}
+
+// Query selects pets.
+type Query struct {
+	Status Status // only pets with this status; "" selects all
+	After  int64  // only pets with a greater identifier
+	Limit  int    // at most this many pets; at least 1
+}
+
+// Page is a part of a list of pets.
+type Page struct {
+	Pets []Pet
+	More bool // whether further pets follow the last of Pets
+}

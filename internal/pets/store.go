@@ -1,0 +1,113 @@
+package pets
+
+import (
+	"context"
+	"iter"
+	"time"
+)
+
+// Store keeps pets and API keys. Package storetest tests every implementation.
+//
+// All methods are safe for concurrent use and return soon after their context
+// ends. Any of them may fail with Unavailable, in which case nothing was done,
+// or with Internal; the comments mention only other kinds.
+type Store interface {
+	PetStore
+	KeyStore
+
+	// Ping reports whether the store can serve requests, as /readyz asks. It
+	// fails if the store is unreachable, its file was replaced or is corrupt.
+	// A full disk is no failure, because reads still work.
+	Ping(ctx context.Context) error
+
+	// Failed delivers one error if the store can no longer vouch for the
+	// writes it acknowledges, for example after a failed fsync. The program
+	// must then end. The channel is nil for stores that cannot fail this way.
+	Failed() <-chan error
+
+	// Close completes the writes in progress, rejects new ones and releases
+	// all resources. Calls after the first do nothing.
+	Close() error
+}
+
+// PetStore keeps pets. Pets are never changed or removed.
+type PetStore interface {
+	// CreatePet stores p durably and returns it with its identifier.
+	// Identifiers start at 1, are never reused and may have gaps. If ctx ends
+	// before the pet is stored, either nothing was done (Unavailable) or the
+	// outcome is unknown (Internal).
+	//
+	// All calls with the same p.Idempotency, concurrent or not, in this
+	// process or another, create one pet and return it.
+	//
+	// It fails with Invalid if p.Validate does, and with Reused if the
+	// idempotency key created a different pet.
+	CreatePet(ctx context.Context, p NewPet) (Pet, error)
+
+	// Pet returns the pet with the identifier id, or NotFound.
+	Pet(ctx context.Context, id int64) (Pet, error)
+
+	// Pets returns the first q.Limit pets that q selects, in ascending order
+	// of their identifiers. A walk that passes the last identifier of each
+	// page as the next q.After returns every pet acknowledged before the walk
+	// began exactly once.
+	Pets(ctx context.Context, q Query) (Page, error)
+
+	// Load stores all of pets in one transaction and in their order, and
+	// returns their number: either all are stored durably or none. It stops
+	// at the first error that pets yields and returns it unchanged. It fails
+	// with Invalid if a pet's Validate does. Internal means that either all
+	// or none are stored. pets must not use the store.
+	Load(ctx context.Context, pets iter.Seq2[NewPet, error]) (int, error)
+
+	// LoadWithIDs is like Load for pets that keep their identifiers. It fails
+	// with ErrNotEmpty if the store holds pets, and with Invalid unless the
+	// identifiers ascend and lie between 1 and MaxID. Pets created later have
+	// greater identifiers.
+	LoadWithIDs(ctx context.Context, pets iter.Seq2[Pet, error]) (int, error)
+}
+
+// KeyStore keeps API keys. It knows only the hashes of their tokens.
+type KeyStore interface {
+	// CreateKey stores k, whose ID must be new.
+	CreateKey(ctx context.Context, k Key) error
+
+	// Key returns the key with the given ID, even if it is revoked or
+	// expired, or NotFound.
+	Key(ctx context.Context, id string) (Key, error)
+
+	// Keys returns all keys, oldest first.
+	Keys(ctx context.Context) ([]Key, error)
+
+	// RevokeKey marks a key as revoked and returns it, or NotFound. A key
+	// that is revoked already keeps its earlier time.
+	RevokeKey(ctx context.Context, id string, at time.Time) (Key, error)
+
+	// RecordKeyUse stores when each key, named by its ID, was last used,
+	// unless a later time is stored already. It ignores unknown keys.
+	RecordKeyUse(ctx context.Context, used map[string]time.Time) error
+}
+
+// Stats are figures of a store for its operator. Fields that do not apply to
+// a store are zero.
+type Stats struct {
+	// SQLite
+	LogBytes    int64     // size of the write-ahead log
+	Commits     uint64    // transactions committed since the store was opened
+	Writes      uint64    // writes in those transactions
+	Corruptions uint64    // calls that met a corrupt page
+	DiskFull    bool      // whether the last write found the disk full
+	LastBackup  time.Time // end of the newest backup; zero if there is none
+
+	// PostgreSQL
+	SyncStandbys int    // synchronous standbys of the primary; -1 if unknown
+	Connections  int    // open connections
+	InUse        int    // connections in use
+	Replaced     uint64 // times that a connection pool was replaced because the server hung
+}
+
+// StatsReporter is implemented by stores that have Stats. Stats does not wait
+// for writes.
+type StatsReporter interface {
+	Stats(ctx context.Context) Stats
+}
