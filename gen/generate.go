@@ -1,22 +1,17 @@
-// Package gen holds the code that is generated from openapi.yaml: the types and the
-// Echo server with its strict interface (gen/api), and the Go client (gen/client). A
-// copy of the document stands beside them. There is no behaviour here. `make
-// generate` writes the copy and the files that end in .gen.go; `make drift` fails
-// where they no longer match the document. The other files of gen/client are written
-// by hand, because Go teams import that package. They add no method to a generated
-// type.
+// Package gen holds the code generated from openapi.yaml: the types and the
+// Echo server in gen/api, and the Go client in gen/client. "make generate"
+// writes it and "make drift" fails if it does not match the document. Only the
+// files of gen/client that do not end in .gen.go are written by hand.
 package gen
 
 import _ "embed"
 
 //go:generate cp ../openapi.yaml api/openapi.yaml
-//go:generate go run github.com/oapi-codegen/oapi-codegen/v2/cmd/oapi-codegen -config types.cfg.yaml ../openapi.yaml
 //go:generate go run github.com/oapi-codegen/oapi-codegen/v2/cmd/oapi-codegen -config server.cfg.yaml ../openapi.yaml
 //go:generate go run github.com/oapi-codegen/oapi-codegen/v2/cmd/oapi-codegen -config client.cfg.yaml ../openapi.yaml
 
-// Document is openapi.yaml byte for byte. The service serves it and validates every
-// request against it. It is a copy because go:embed cannot reach outside its
-// package's folder. Callers must not change it.
+// Document is openapi.yaml, byte for byte. It is a copy, because go:embed
+// cannot reach files outside the package's directory.
 //
 //go:embed api/openapi.yaml
 var Document []byte

@@ -59,21 +59,21 @@ type Error struct {
 	Status int `json:"status"`
 }
 
-// NewPet An animal to add; without a `status` it becomes `available`.
+// NewPet An animal to add. Its `status` is `available` unless given.
 //
 // Example: {"categoryId":1,"name":"Frank","status":"pending"}
 type NewPet struct {
-	// CategoryID Identifier of the category the animal belongs to.
-	//
-	// Example: 1
-	CategoryID int64 `json:"categoryId"`
-
-	// Name The animal's name: any Unicode text, kept code point for code
-	// point. Only U+0000 is refused, since databases disagree about it.
+	// Name The animal's name: any Unicode text without U+0000, returned code
+	// point for code point.
 	//
 	//
 	// Example: Frank
 	Name string `json:"name"`
+
+	// CategoryID Identifier of the category the animal belongs to.
+	//
+	// Example: 1
+	CategoryID int64 `json:"categoryId"`
 
 	// Status Availability status of an animal.
 	//
@@ -81,16 +81,11 @@ type NewPet struct {
 	Status *PetStatus `json:"status,omitempty"`
 }
 
-// Pet An animal as returned. Its `status` is always there: `available` where
-// none was named when it was added.
+// Pet An animal as returned. It always has a `status`, which is `available`
+// if none was given when the animal was added.
 //
 // Example: {"categoryId":1,"id":1,"name":"Frank","status":"pending"}
 type Pet struct {
-	// CategoryID Identifier of the category the animal belongs to.
-	//
-	// Example: 1
-	CategoryID int64 `json:"categoryId"`
-
 	// ID Unique identifier assigned by the service on creation; never reused.
 	//
 	// Example: 1
@@ -100,6 +95,11 @@ type Pet struct {
 	//
 	// Example: Frank
 	Name string `json:"name"`
+
+	// CategoryID Identifier of the category the animal belongs to.
+	//
+	// Example: 1
+	CategoryID int64 `json:"categoryId"`
 
 	// Status Availability status of an animal.
 	//
@@ -117,9 +117,6 @@ type PetStatus string
 // Example: [{"categoryId":1,"id":1,"name":"Frank","status":"pending"}]
 type Pets = []Pet
 
-// Prefer defines model for Prefer.
-type Prefer = string
-
 // Forbidden What went wrong.
 //
 // Example: {"code":"invalid_parameter","message":"limit must be between 1 and 100","status":400}
@@ -135,11 +132,6 @@ type IdempotencyKeyReused = Error
 // Example: {"code":"invalid_parameter","message":"limit must be between 1 and 100","status":400}
 type Internal = Error
 
-// InternalDeprecated What went wrong.
-//
-// Example: {"code":"invalid_parameter","message":"limit must be between 1 and 100","status":400}
-type InternalDeprecated = Error
-
 // InvalidBody What went wrong.
 //
 // Example: {"code":"invalid_parameter","message":"limit must be between 1 and 100","status":400}
@@ -150,62 +142,31 @@ type InvalidBody = Error
 // Example: {"code":"invalid_parameter","message":"limit must be between 1 and 100","status":400}
 type InvalidParameter = Error
 
-// InvalidPetID What went wrong.
-//
-// Example: {"code":"invalid_parameter","message":"limit must be between 1 and 100","status":400}
-type InvalidPetID = Error
-
-// NotFound What went wrong.
-//
-// Example: {"code":"invalid_parameter","message":"limit must be between 1 and 100","status":400}
-type NotFound = Error
-
 // PayloadTooLarge What went wrong.
 //
 // Example: {"code":"invalid_parameter","message":"limit must be between 1 and 100","status":400}
 type PayloadTooLarge = Error
 
-// PetCreated An animal as returned. Its `status` is always there: `available` where
-// none was named when it was added.
+// PetCreated An animal as returned. It always has a `status`, which is `available`
+// if none was given when the animal was added.
 //
 // Example: {"categoryId":1,"id":1,"name":"Frank","status":"pending"}
 type PetCreated = Pet
-
-// PetFound An animal as returned. Its `status` is always there: `available` where
-// none was named when it was added.
-//
-// Example: {"categoryId":1,"id":1,"name":"Frank","status":"pending"}
-type PetFound = Pet
 
 // RateLimited What went wrong.
 //
 // Example: {"code":"invalid_parameter","message":"limit must be between 1 and 100","status":400}
 type RateLimited = Error
 
-// RateLimitedDeprecated What went wrong.
-//
-// Example: {"code":"invalid_parameter","message":"limit must be between 1 and 100","status":400}
-type RateLimitedDeprecated = Error
-
 // Unauthorized What went wrong.
 //
 // Example: {"code":"invalid_parameter","message":"limit must be between 1 and 100","status":400}
 type Unauthorized = Error
 
-// UnauthorizedDeprecated What went wrong.
-//
-// Example: {"code":"invalid_parameter","message":"limit must be between 1 and 100","status":400}
-type UnauthorizedDeprecated = Error
-
 // Unavailable What went wrong.
 //
 // Example: {"code":"invalid_parameter","message":"limit must be between 1 and 100","status":400}
 type Unavailable = Error
-
-// UnavailableDeprecated What went wrong.
-//
-// Example: {"code":"invalid_parameter","message":"limit must be between 1 and 100","status":400}
-type UnavailableDeprecated = Error
 
 // UnsupportedMediaType What went wrong.
 //
@@ -220,36 +181,25 @@ type ListPetsParams struct {
 	// Status Return only animals of this availability status.
 	Status *PetStatus `form:"status,omitempty" json:"status,omitempty"`
 
-	// After Return only animals whose `id` is greater than this one: the place
-	// where the page before ended, as in `after=120`. Past the last animal
-	// the page is empty.
+	// After Return only animals whose `id` is greater than this one, which is
+	// where the previous page ended. Past the last animal the page is
+	// empty.
 	After *int64 `form:"after,omitempty" json:"after,omitempty"`
-
-	// Prefer `handling=strict` (RFC 7240) makes an unknown query parameter, or an unknown
-	// property of the body, a 400 that names it and the nearest known one. Without
-	// it they are ignored. Other preferences are ignored.
-	Prefer *Prefer `json:"Prefer,omitempty"`
 }
 
 // CreatePetParams defines parameters for CreatePet.
 type CreatePetParams struct {
-	// IdempotencyKey Makes it safe to send this request again, whether the request
-	// before has failed, has succeeded or is still under way. The same
-	// key with the same name, category and status returns the same
-	// animal. With another body the response is 422. Send a new random key
-	// with each animal, as in
+	// IdempotencyKey Makes it safe to repeat this request, whether the earlier one
+	// failed, succeeded or is still in progress. The same key with the
+	// same name, category and status returns the same animal; with
+	// another body the response is 422. Send a new random key with each
+	// animal, as in
 	// `Idempotency-Key: "8e03978e-40d5-43dd-bc93-6894a57f9324"`.
 	//
-	// 1 to 255 printable ASCII characters, either in double quotes, as
-	// draft-ietf-httpapi-idempotency-key-header has it (a String of RFC
-	// 9651, in which \ stands before \ and "), or bare, without commas
-	// and double quotes. `"k1"` and `k1` are the same key.
+	// The key is 1 to 255 printable ASCII characters, either in double
+	// quotes (a String of RFC 9651, in which \ precedes \ and "), or bare,
+	// without commas and double quotes. `"k1"` and `k1` are the same key.
 	IdempotencyKey *string `json:"Idempotency-Key,omitempty"`
-
-	// Prefer `handling=strict` (RFC 7240) makes an unknown query parameter, or an unknown
-	// property of the body, a 400 that names it and the nearest known one. Without
-	// it they are ignored. Other preferences are ignored.
-	Prefer *Prefer `json:"Prefer,omitempty"`
 }
 
 // CreatePetJSONRequestBody defines body for CreatePet for application/json ContentType.
@@ -332,19 +282,20 @@ type ClientInterface interface {
 	// ListPets List all animals
 	//
 	// Returns animals in ascending order of `id`, at most `limit` of them.
-	// Where more follow, the `Link` header (RFC 8288) names the next page
-	// with `rel="next"`; follow it until a response comes without one. Such a
-	// walk returns every animal that was acknowledged before it began
-	// exactly once, whatever is added meanwhile.
+	// If more follow, the `Link` header (RFC 8288) with `rel="next"` is the next
+	// page; follow it until a response comes without one. Such a walk returns
+	// every animal that was acknowledged before it began exactly once, whatever
+	// is added meanwhile.
 	//
 	// Corresponds with GET /pets (the `ListPets` operationId).
 	ListPets(ctx context.Context, params *ListPetsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// CreatePetWithBody Add an animal
 	//
-	// Adds an animal and returns it with the `id` the service assigned. When
-	// the response is 201 the animal is stored durably. The body may take
-	// 64 KiB. With an `Idempotency-Key` the request can be sent again safely.
+	// Adds an animal and returns it with the `id` that the service assigned.
+	// When the response is 201, the animal is stored durably. The body may be
+	// up to 64 KiB long. With an `Idempotency-Key` the request can be repeated
+	// safely.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -353,9 +304,10 @@ type ClientInterface interface {
 
 	// CreatePet Add an animal
 	//
-	// Adds an animal and returns it with the `id` the service assigned. When
-	// the response is 201 the animal is stored durably. The body may take
-	// 64 KiB. With an `Idempotency-Key` the request can be sent again safely.
+	// Adds an animal and returns it with the `id` that the service assigned.
+	// When the response is 201, the animal is stored durably. The body may be
+	// up to 64 KiB long. With an `Idempotency-Key` the request can be repeated
+	// safely.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -365,9 +317,9 @@ type ClientInterface interface {
 	// GetPet Get an animal
 	//
 	// Returns one animal. Deprecated: use `GET /pets` with a `status` filter
-	// instead. Every response says so in `Deprecation` and `Link` (RFC 9745)
-	// and in `Sunset` (RFC 8594). Until the operation is removed, on 5
-	// December 2030, it works unchanged.
+	// instead. Every response says so in the headers `Deprecation` and `Link`
+	// (RFC 9745) and `Sunset` (RFC 8594). The operation works unchanged until
+	// it is removed on 5 December 2030.
 	//
 	// Corresponds with GET /pets/{petId} (the `GetPet` operationId).
 	//
@@ -378,10 +330,10 @@ type ClientInterface interface {
 // ListPets List all animals
 //
 // Returns animals in ascending order of `id`, at most `limit` of them.
-// Where more follow, the `Link` header (RFC 8288) names the next page
-// with `rel="next"`; follow it until a response comes without one. Such a
-// walk returns every animal that was acknowledged before it began
-// exactly once, whatever is added meanwhile.
+// If more follow, the `Link` header (RFC 8288) with `rel="next"` is the next
+// page; follow it until a response comes without one. Such a walk returns
+// every animal that was acknowledged before it began exactly once, whatever
+// is added meanwhile.
 //
 // Corresponds with GET /pets (the `ListPets` operationId).
 func (c *Client) ListPets(ctx context.Context, params *ListPetsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -398,9 +350,10 @@ func (c *Client) ListPets(ctx context.Context, params *ListPetsParams, reqEditor
 
 // CreatePetWithBody Add an animal
 //
-// Adds an animal and returns it with the `id` the service assigned. When
-// the response is 201 the animal is stored durably. The body may take
-// 64 KiB. With an `Idempotency-Key` the request can be sent again safely.
+// Adds an animal and returns it with the `id` that the service assigned.
+// When the response is 201, the animal is stored durably. The body may be
+// up to 64 KiB long. With an `Idempotency-Key` the request can be repeated
+// safely.
 //
 // Takes any type of body and a specified content type.
 //
@@ -419,9 +372,10 @@ func (c *Client) CreatePetWithBody(ctx context.Context, params *CreatePetParams,
 
 // CreatePet Add an animal
 //
-// Adds an animal and returns it with the `id` the service assigned. When
-// the response is 201 the animal is stored durably. The body may take
-// 64 KiB. With an `Idempotency-Key` the request can be sent again safely.
+// Adds an animal and returns it with the `id` that the service assigned.
+// When the response is 201, the animal is stored durably. The body may be
+// up to 64 KiB long. With an `Idempotency-Key` the request can be repeated
+// safely.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -441,9 +395,9 @@ func (c *Client) CreatePet(ctx context.Context, params *CreatePetParams, body Cr
 // GetPet Get an animal
 //
 // Returns one animal. Deprecated: use `GET /pets` with a `status` filter
-// instead. Every response says so in `Deprecation` and `Link` (RFC 9745)
-// and in `Sunset` (RFC 8594). Until the operation is removed, on 5
-// December 2030, it works unchanged.
+// instead. Every response says so in the headers `Deprecation` and `Link`
+// (RFC 9745) and `Sunset` (RFC 8594). The operation works unchanged until
+// it is removed on 5 December 2030.
 //
 // Corresponds with GET /pets/{petId} (the `GetPet` operationId).
 // Deprecated: Use GET /pets with a status filter instead.
@@ -534,21 +488,6 @@ func NewListPetsRequest(server string, params *ListPetsParams) (*http.Request, e
 		return nil, err
 	}
 
-	if params != nil {
-
-		if params.Prefer != nil {
-			var headerParam0 string
-
-			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Prefer", *params.Prefer, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
-			if err != nil {
-				return nil, err
-			}
-
-			req.Header.Set("Prefer", headerParam0)
-		}
-
-	}
-
 	return req, nil
 }
 
@@ -600,17 +539,6 @@ func NewCreatePetRequestWithBody(server string, params *CreatePetParams, content
 			}
 
 			req.Header.Set("Idempotency-Key", headerParam0)
-		}
-
-		if params.Prefer != nil {
-			var headerParam1 string
-
-			headerParam1, err = runtime.StyleParamWithOptions("simple", false, "Prefer", *params.Prefer, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
-			if err != nil {
-				return nil, err
-			}
-
-			req.Header.Set("Prefer", headerParam1)
 		}
 
 	}
@@ -699,10 +627,10 @@ type ClientWithResponsesInterface interface {
 	// ListPetsWithResponse List all animals
 	//
 	// Returns animals in ascending order of `id`, at most `limit` of them.
-	// Where more follow, the `Link` header (RFC 8288) names the next page
-	// with `rel="next"`; follow it until a response comes without one. Such a
-	// walk returns every animal that was acknowledged before it began
-	// exactly once, whatever is added meanwhile.
+	// If more follow, the `Link` header (RFC 8288) with `rel="next"` is the next
+	// page; follow it until a response comes without one. Such a walk returns
+	// every animal that was acknowledged before it began exactly once, whatever
+	// is added meanwhile.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -711,9 +639,10 @@ type ClientWithResponsesInterface interface {
 
 	// CreatePetWithBodyWithResponse Add an animal
 	//
-	// Adds an animal and returns it with the `id` the service assigned. When
-	// the response is 201 the animal is stored durably. The body may take
-	// 64 KiB. With an `Idempotency-Key` the request can be sent again safely.
+	// Adds an animal and returns it with the `id` that the service assigned.
+	// When the response is 201, the animal is stored durably. The body may be
+	// up to 64 KiB long. With an `Idempotency-Key` the request can be repeated
+	// safely.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -722,9 +651,10 @@ type ClientWithResponsesInterface interface {
 
 	// CreatePetWithResponse Add an animal
 	//
-	// Adds an animal and returns it with the `id` the service assigned. When
-	// the response is 201 the animal is stored durably. The body may take
-	// 64 KiB. With an `Idempotency-Key` the request can be sent again safely.
+	// Adds an animal and returns it with the `id` that the service assigned.
+	// When the response is 201, the animal is stored durably. The body may be
+	// up to 64 KiB long. With an `Idempotency-Key` the request can be repeated
+	// safely.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -734,9 +664,9 @@ type ClientWithResponsesInterface interface {
 	// GetPetWithResponse Get an animal
 	//
 	// Returns one animal. Deprecated: use `GET /pets` with a `status` filter
-	// instead. Every response says so in `Deprecation` and `Link` (RFC 9745)
-	// and in `Sunset` (RFC 8594). Until the operation is removed, on 5
-	// December 2030, it works unchanged.
+	// instead. Every response says so in the headers `Deprecation` and `Link`
+	// (RFC 9745) and `Sunset` (RFC 8594). The operation works unchanged until
+	// it is removed on 5 December 2030.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -748,9 +678,8 @@ type ClientWithResponsesInterface interface {
 
 // ListPetsResponse200Headers the declared response headers of an HTTP 200 response for ListPets
 type ListPetsResponse200Headers struct {
-	Link              *string
-	PreferenceApplied *string
-	XRequestID        *string
+	Link       *string
+	XRequestID *string
 }
 
 // ListPetsResponse400Headers the declared response headers of an HTTP 400 response for ListPets
@@ -871,9 +800,8 @@ func (r ListPetsResponse) ContentType() string {
 
 // CreatePetResponse201Headers the declared response headers of an HTTP 201 response for CreatePet
 type CreatePetResponse201Headers struct {
-	Location          *string
-	PreferenceApplied *string
-	XRequestID        *string
+	Location   *string
+	XRequestID *string
 }
 
 // CreatePetResponse400Headers the declared response headers of an HTTP 400 response for CreatePet
@@ -1053,11 +981,10 @@ func (r CreatePetResponse) ContentType() string {
 
 // GetPetResponse200Headers the declared response headers of an HTTP 200 response for GetPet
 type GetPetResponse200Headers struct {
-	Deprecation       *string
-	Link              *string
-	PreferenceApplied *string
-	Sunset            *string
-	XRequestID        *string
+	Deprecation *string
+	Link        *string
+	Sunset      *string
+	XRequestID  *string
 }
 
 // GetPetResponse400Headers the declared response headers of an HTTP 400 response for GetPet
@@ -1115,19 +1042,19 @@ type GetPetResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
 	// JSON200 the response for an HTTP 200 `application/json` response
-	JSON200 *PetFound
+	JSON200 *Pet
 	// JSON400 the response for an HTTP 400 `application/json` response
-	JSON400 *InvalidPetID
+	JSON400 *Error
 	// JSON401 the response for an HTTP 401 `application/json` response
-	JSON401 *UnauthorizedDeprecated
+	JSON401 *Error
 	// JSON404 the response for an HTTP 404 `application/json` response
-	JSON404 *NotFound
+	JSON404 *Error
 	// JSON429 the response for an HTTP 429 `application/json` response
-	JSON429 *RateLimitedDeprecated
+	JSON429 *Error
 	// JSON500 the response for an HTTP 500 `application/json` response
-	JSON500 *InternalDeprecated
+	JSON500 *Error
 	// JSON503 the response for an HTTP 503 `application/json` response
-	JSON503 *UnavailableDeprecated
+	JSON503 *Error
 	// Headers200 the parsed response headers for an HTTP 200 response
 	Headers200 *GetPetResponse200Headers
 	// Headers400 the parsed response headers for an HTTP 400 response
@@ -1145,37 +1072,37 @@ type GetPetResponse struct {
 }
 
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
-func (r GetPetResponse) GetJSON200() *PetFound {
+func (r GetPetResponse) GetJSON200() *Pet {
 	return r.JSON200
 }
 
 // GetJSON400 returns the response for an HTTP 400 `application/json` response
-func (r GetPetResponse) GetJSON400() *InvalidPetID {
+func (r GetPetResponse) GetJSON400() *Error {
 	return r.JSON400
 }
 
 // GetJSON401 returns the response for an HTTP 401 `application/json` response
-func (r GetPetResponse) GetJSON401() *UnauthorizedDeprecated {
+func (r GetPetResponse) GetJSON401() *Error {
 	return r.JSON401
 }
 
 // GetJSON404 returns the response for an HTTP 404 `application/json` response
-func (r GetPetResponse) GetJSON404() *NotFound {
+func (r GetPetResponse) GetJSON404() *Error {
 	return r.JSON404
 }
 
 // GetJSON429 returns the response for an HTTP 429 `application/json` response
-func (r GetPetResponse) GetJSON429() *RateLimitedDeprecated {
+func (r GetPetResponse) GetJSON429() *Error {
 	return r.JSON429
 }
 
 // GetJSON500 returns the response for an HTTP 500 `application/json` response
-func (r GetPetResponse) GetJSON500() *InternalDeprecated {
+func (r GetPetResponse) GetJSON500() *Error {
 	return r.JSON500
 }
 
 // GetJSON503 returns the response for an HTTP 503 `application/json` response
-func (r GetPetResponse) GetJSON503() *UnavailableDeprecated {
+func (r GetPetResponse) GetJSON503() *Error {
 	return r.JSON503
 }
 
@@ -1211,10 +1138,10 @@ func (r GetPetResponse) ContentType() string {
 // ListPetsWithResponse List all animals
 //
 // Returns animals in ascending order of `id`, at most `limit` of them.
-// Where more follow, the `Link` header (RFC 8288) names the next page
-// with `rel="next"`; follow it until a response comes without one. Such a
-// walk returns every animal that was acknowledged before it began
-// exactly once, whatever is added meanwhile.
+// If more follow, the `Link` header (RFC 8288) with `rel="next"` is the next
+// page; follow it until a response comes without one. Such a walk returns
+// every animal that was acknowledged before it began exactly once, whatever
+// is added meanwhile.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -1229,9 +1156,10 @@ func (c *ClientWithResponses) ListPetsWithResponse(ctx context.Context, params *
 
 // CreatePetWithBodyWithResponse Add an animal
 //
-// Adds an animal and returns it with the `id` the service assigned. When
-// the response is 201 the animal is stored durably. The body may take
-// 64 KiB. With an `Idempotency-Key` the request can be sent again safely.
+// Adds an animal and returns it with the `id` that the service assigned.
+// When the response is 201, the animal is stored durably. The body may be
+// up to 64 KiB long. With an `Idempotency-Key` the request can be repeated
+// safely.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -1246,9 +1174,10 @@ func (c *ClientWithResponses) CreatePetWithBodyWithResponse(ctx context.Context,
 
 // CreatePetWithResponse Add an animal
 //
-// Adds an animal and returns it with the `id` the service assigned. When
-// the response is 201 the animal is stored durably. The body may take
-// 64 KiB. With an `Idempotency-Key` the request can be sent again safely.
+// Adds an animal and returns it with the `id` that the service assigned.
+// When the response is 201, the animal is stored durably. The body may be
+// up to 64 KiB long. With an `Idempotency-Key` the request can be repeated
+// safely.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -1264,9 +1193,9 @@ func (c *ClientWithResponses) CreatePetWithResponse(ctx context.Context, params 
 // GetPetWithResponse Get an animal
 //
 // Returns one animal. Deprecated: use `GET /pets` with a `status` filter
-// instead. Every response says so in `Deprecation` and `Link` (RFC 9745)
-// and in `Sunset` (RFC 8594). Until the operation is removed, on 5
-// December 2030, it works unchanged.
+// instead. Every response says so in the headers `Deprecation` and `Link`
+// (RFC 9745) and `Sunset` (RFC 8594). The operation works unchanged until
+// it is removed on 5 December 2030.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -1348,13 +1277,6 @@ func ParseListPetsResponse(rsp *http.Response) (*ListPetsResponse, error) {
 				return nil, err
 			}
 			headers.Link = &value
-		}
-		if values := rsp.Header.Values("Preference-Applied"); len(values) > 0 {
-			var value string
-			if err := runtime.BindStyledParameterWithOptions("simple", "Preference-Applied", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
-				return nil, err
-			}
-			headers.PreferenceApplied = &value
 		}
 		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
 			var value string
@@ -1536,13 +1458,6 @@ func ParseCreatePetResponse(rsp *http.Response) (*CreatePetResponse, error) {
 			}
 			headers.Location = &value
 		}
-		if values := rsp.Header.Values("Preference-Applied"); len(values) > 0 {
-			var value string
-			if err := runtime.BindStyledParameterWithOptions("simple", "Preference-Applied", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
-				return nil, err
-			}
-			headers.PreferenceApplied = &value
-		}
 		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -1703,49 +1618,49 @@ func ParseGetPetResponse(rsp *http.Response) (*GetPetResponse, error) {
 
 	switch {
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
-		var dest PetFound
+		var dest Pet
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
 		}
 		response.JSON200 = &dest
 
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
-		var dest InvalidPetID
+		var dest Error
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
 		}
 		response.JSON400 = &dest
 
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
-		var dest UnauthorizedDeprecated
+		var dest Error
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
 		}
 		response.JSON401 = &dest
 
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
-		var dest NotFound
+		var dest Error
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
 		}
 		response.JSON404 = &dest
 
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 429:
-		var dest RateLimitedDeprecated
+		var dest Error
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
 		}
 		response.JSON429 = &dest
 
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
-		var dest InternalDeprecated
+		var dest Error
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
 		}
 		response.JSON500 = &dest
 
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
-		var dest UnavailableDeprecated
+		var dest Error
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
 		}
@@ -1769,13 +1684,6 @@ func ParseGetPetResponse(rsp *http.Response) (*GetPetResponse, error) {
 				return nil, err
 			}
 			headers.Link = &value
-		}
-		if values := rsp.Header.Values("Preference-Applied"); len(values) > 0 {
-			var value string
-			if err := runtime.BindStyledParameterWithOptions("simple", "Preference-Applied", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
-				return nil, err
-			}
-			headers.PreferenceApplied = &value
 		}
 		if values := rsp.Header.Values("Sunset"); len(values) > 0 {
 			var value string

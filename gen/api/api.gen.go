@@ -14,6 +14,195 @@ import (
 	"github.com/oapi-codegen/runtime"
 )
 
+// Defines values for PetStatus.
+const (
+	PetStatusAvailable PetStatus = "available"
+	PetStatusPending   PetStatus = "pending"
+	PetStatusSold      PetStatus = "sold"
+)
+
+// Valid indicates whether the value is a known member of the PetStatus enum.
+func (e PetStatus) Valid() bool {
+	switch e {
+	case PetStatusAvailable:
+		return true
+	case PetStatusPending:
+		return true
+	case PetStatusSold:
+		return true
+	default:
+		return false
+	}
+}
+
+// Error What went wrong.
+//
+// Example: {"code":"invalid_parameter","message":"limit must be between 1 and 100","status":400}
+type Error struct {
+	// Code Machine-readable error code: stable, lower_snake_case. The set is
+	// open; the tag `pets` has a table with the meaning of each.
+	//
+	//
+	// Example: invalid_parameter
+	Code string `json:"code"`
+
+	// Message Human-readable description, for the client's developer.
+	//
+	// Example: limit must be between 1 and 100
+	Message string `json:"message"`
+
+	// Status The HTTP status code.
+	//
+	// Example: 400
+	Status int `json:"status"`
+}
+
+// NewPet An animal to add. Its `status` is `available` unless given.
+//
+// Example: {"categoryId":1,"name":"Frank","status":"pending"}
+type NewPet struct {
+	// Name The animal's name: any Unicode text without U+0000, returned code
+	// point for code point.
+	//
+	//
+	// Example: Frank
+	Name string `json:"name"`
+
+	// CategoryID Identifier of the category the animal belongs to.
+	//
+	// Example: 1
+	CategoryID int64 `json:"categoryId"`
+
+	// Status Availability status of an animal.
+	//
+	// Example: available
+	Status *PetStatus `json:"status,omitempty"`
+}
+
+// Pet An animal as returned. It always has a `status`, which is `available`
+// if none was given when the animal was added.
+//
+// Example: {"categoryId":1,"id":1,"name":"Frank","status":"pending"}
+type Pet struct {
+	// ID Unique identifier assigned by the service on creation; never reused.
+	//
+	// Example: 1
+	ID int64 `json:"id"`
+
+	// Name The animal's name.
+	//
+	// Example: Frank
+	Name string `json:"name"`
+
+	// CategoryID Identifier of the category the animal belongs to.
+	//
+	// Example: 1
+	CategoryID int64 `json:"categoryId"`
+
+	// Status Availability status of an animal.
+	//
+	// Example: available
+	Status *PetStatus `json:"status,omitempty"`
+}
+
+// PetStatus Availability status of an animal.
+//
+// Example: available
+type PetStatus string
+
+// Pets A page of animals, in ascending order of `id`.
+//
+// Example: [{"categoryId":1,"id":1,"name":"Frank","status":"pending"}]
+type Pets = []Pet
+
+// Forbidden What went wrong.
+//
+// Example: {"code":"invalid_parameter","message":"limit must be between 1 and 100","status":400}
+type Forbidden = Error
+
+// IdempotencyKeyReused What went wrong.
+//
+// Example: {"code":"invalid_parameter","message":"limit must be between 1 and 100","status":400}
+type IdempotencyKeyReused = Error
+
+// Internal What went wrong.
+//
+// Example: {"code":"invalid_parameter","message":"limit must be between 1 and 100","status":400}
+type Internal = Error
+
+// InvalidBody What went wrong.
+//
+// Example: {"code":"invalid_parameter","message":"limit must be between 1 and 100","status":400}
+type InvalidBody = Error
+
+// InvalidParameter What went wrong.
+//
+// Example: {"code":"invalid_parameter","message":"limit must be between 1 and 100","status":400}
+type InvalidParameter = Error
+
+// PayloadTooLarge What went wrong.
+//
+// Example: {"code":"invalid_parameter","message":"limit must be between 1 and 100","status":400}
+type PayloadTooLarge = Error
+
+// PetCreated An animal as returned. It always has a `status`, which is `available`
+// if none was given when the animal was added.
+//
+// Example: {"categoryId":1,"id":1,"name":"Frank","status":"pending"}
+type PetCreated = Pet
+
+// RateLimited What went wrong.
+//
+// Example: {"code":"invalid_parameter","message":"limit must be between 1 and 100","status":400}
+type RateLimited = Error
+
+// Unauthorized What went wrong.
+//
+// Example: {"code":"invalid_parameter","message":"limit must be between 1 and 100","status":400}
+type Unauthorized = Error
+
+// Unavailable What went wrong.
+//
+// Example: {"code":"invalid_parameter","message":"limit must be between 1 and 100","status":400}
+type Unavailable = Error
+
+// UnsupportedMediaType What went wrong.
+//
+// Example: {"code":"invalid_parameter","message":"limit must be between 1 and 100","status":400}
+type UnsupportedMediaType = Error
+
+// ListPetsParams defines parameters for ListPets.
+type ListPetsParams struct {
+	// Limit Maximum number of animals to return.
+	Limit *int `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// Status Return only animals of this availability status.
+	Status *PetStatus `form:"status,omitempty" json:"status,omitempty"`
+
+	// After Return only animals whose `id` is greater than this one, which is
+	// where the previous page ended. Past the last animal the page is
+	// empty.
+	After *int64 `form:"after,omitempty" json:"after,omitempty"`
+}
+
+// CreatePetParams defines parameters for CreatePet.
+type CreatePetParams struct {
+	// IdempotencyKey Makes it safe to repeat this request, whether the earlier one
+	// failed, succeeded or is still in progress. The same key with the
+	// same name, category and status returns the same animal; with
+	// another body the response is 422. Send a new random key with each
+	// animal, as in
+	// `Idempotency-Key: "8e03978e-40d5-43dd-bc93-6894a57f9324"`.
+	//
+	// The key is 1 to 255 printable ASCII characters, either in double
+	// quotes (a String of RFC 9651, in which \ precedes \ and "), or bare,
+	// without commas and double quotes. `"k1"` and `k1` are the same key.
+	IdempotencyKey *string `json:"Idempotency-Key,omitempty"`
+}
+
+// CreatePetJSONRequestBody defines body for CreatePet for application/json ContentType.
+type CreatePetJSONRequestBody = NewPet
+
 // ServerInterface represents all server handlers.
 type ServerInterface interface {
 	// ListPets List all animals
@@ -61,23 +250,6 @@ func (w *ServerInterfaceWrapper) ListPets(ctx echo.Context) error {
 		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter after: %s", err))
 	}
 
-	headers := ctx.Request().Header
-	// ------------- Optional header parameter "Prefer" -------------
-	if valueList, found := headers[http.CanonicalHeaderKey("Prefer")]; found {
-		var Prefer Prefer
-		n := len(valueList)
-		if n != 1 {
-			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Expected one value for Prefer, got %d", n))
-		}
-
-		err = runtime.BindStyledParameterWithOptions("simple", "Prefer", valueList[0], &Prefer, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
-		if err != nil {
-			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter Prefer: %s", err))
-		}
-
-		params.Prefer = &Prefer
-	}
-
 	// Invoke the callback with all the unmarshaled arguments
 	err = w.Handler.ListPets(ctx, params)
 	return err
@@ -105,21 +277,6 @@ func (w *ServerInterfaceWrapper) CreatePet(ctx echo.Context) error {
 		}
 
 		params.IdempotencyKey = &IdempotencyKey
-	}
-	// ------------- Optional header parameter "Prefer" -------------
-	if valueList, found := headers[http.CanonicalHeaderKey("Prefer")]; found {
-		var Prefer Prefer
-		n := len(valueList)
-		if n != 1 {
-			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Expected one value for Prefer, got %d", n))
-		}
-
-		err = runtime.BindStyledParameterWithOptions("simple", "Prefer", valueList[0], &Prefer, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
-		if err != nil {
-			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter Prefer: %s", err))
-		}
-
-		params.Prefer = &Prefer
 	}
 
 	// Invoke the callback with all the unmarshaled arguments
@@ -224,18 +381,6 @@ type InternalJSONResponse struct {
 	Headers InternalResponseHeaders
 }
 
-type InternalDeprecatedResponseHeaders struct {
-	Deprecation *string
-	Link        *string
-	Sunset      *string
-	XRequestID  *string
-}
-type InternalDeprecatedJSONResponse struct {
-	Body Error
-
-	Headers InternalDeprecatedResponseHeaders
-}
-
 type InvalidBodyResponseHeaders struct {
 	XRequestID *string
 }
@@ -254,30 +399,6 @@ type InvalidParameterJSONResponse struct {
 	Headers InvalidParameterResponseHeaders
 }
 
-type InvalidPetIDResponseHeaders struct {
-	Deprecation *string
-	Link        *string
-	Sunset      *string
-	XRequestID  *string
-}
-type InvalidPetIDJSONResponse struct {
-	Body Error
-
-	Headers InvalidPetIDResponseHeaders
-}
-
-type NotFoundResponseHeaders struct {
-	Deprecation *string
-	Link        *string
-	Sunset      *string
-	XRequestID  *string
-}
-type NotFoundJSONResponse struct {
-	Body Error
-
-	Headers NotFoundResponseHeaders
-}
-
 type PayloadTooLargeResponseHeaders struct {
 	XRequestID *string
 }
@@ -288,27 +409,13 @@ type PayloadTooLargeJSONResponse struct {
 }
 
 type PetCreatedResponseHeaders struct {
-	Location          *string
-	PreferenceApplied *string
-	XRequestID        *string
+	Location   *string
+	XRequestID *string
 }
 type PetCreatedJSONResponse struct {
 	Body Pet
 
 	Headers PetCreatedResponseHeaders
-}
-
-type PetFoundResponseHeaders struct {
-	Deprecation       *string
-	Link              *string
-	PreferenceApplied *string
-	Sunset            *string
-	XRequestID        *string
-}
-type PetFoundJSONResponse struct {
-	Body Pet
-
-	Headers PetFoundResponseHeaders
 }
 
 type RateLimitedResponseHeaders struct {
@@ -321,19 +428,6 @@ type RateLimitedJSONResponse struct {
 	Headers RateLimitedResponseHeaders
 }
 
-type RateLimitedDeprecatedResponseHeaders struct {
-	Deprecation *string
-	Link        *string
-	RetryAfter  *int
-	Sunset      *string
-	XRequestID  *string
-}
-type RateLimitedDeprecatedJSONResponse struct {
-	Body Error
-
-	Headers RateLimitedDeprecatedResponseHeaders
-}
-
 type UnauthorizedResponseHeaders struct {
 	WWWAuthenticate *string
 	XRequestID      *string
@@ -344,19 +438,6 @@ type UnauthorizedJSONResponse struct {
 	Headers UnauthorizedResponseHeaders
 }
 
-type UnauthorizedDeprecatedResponseHeaders struct {
-	Deprecation     *string
-	Link            *string
-	Sunset          *string
-	WWWAuthenticate *string
-	XRequestID      *string
-}
-type UnauthorizedDeprecatedJSONResponse struct {
-	Body Error
-
-	Headers UnauthorizedDeprecatedResponseHeaders
-}
-
 type UnavailableResponseHeaders struct {
 	RetryAfter *int
 	XRequestID *string
@@ -365,19 +446,6 @@ type UnavailableJSONResponse struct {
 	Body Error
 
 	Headers UnavailableResponseHeaders
-}
-
-type UnavailableDeprecatedResponseHeaders struct {
-	Deprecation *string
-	Link        *string
-	RetryAfter  *int
-	Sunset      *string
-	XRequestID  *string
-}
-type UnavailableDeprecatedJSONResponse struct {
-	Body Error
-
-	Headers UnavailableDeprecatedResponseHeaders
 }
 
 type UnsupportedMediaTypeResponseHeaders struct {
@@ -400,9 +468,8 @@ type ListPetsResponseObject interface {
 }
 
 type ListPets200ResponseHeaders struct {
-	Link              *string
-	PreferenceApplied *string
-	XRequestID        *string
+	Link       *string
+	XRequestID *string
 }
 
 type ListPets200JSONResponse struct {
@@ -419,9 +486,6 @@ func (response ListPets200JSONResponse) VisitListPetsResponse(w http.ResponseWri
 	w.Header().Set("Content-Type", "application/json")
 	if response.Headers.Link != nil {
 		w.Header().Set("Link", fmt.Sprint(*response.Headers.Link))
-	}
-	if response.Headers.PreferenceApplied != nil {
-		w.Header().Set("Preference-Applied", fmt.Sprint(*response.Headers.PreferenceApplied))
 	}
 	if response.Headers.XRequestID != nil {
 		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestID))
@@ -545,9 +609,6 @@ func (response CreatePet201JSONResponse) VisitCreatePetResponse(w http.ResponseW
 	w.Header().Set("Content-Type", "application/json")
 	if response.Headers.Location != nil {
 		w.Header().Set("Location", fmt.Sprint(*response.Headers.Location))
-	}
-	if response.Headers.PreferenceApplied != nil {
-		w.Header().Set("Preference-Applied", fmt.Sprint(*response.Headers.PreferenceApplied))
 	}
 	if response.Headers.XRequestID != nil {
 		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestID))
@@ -740,7 +801,17 @@ type GetPetResponseObject interface {
 	VisitGetPetResponse(w http.ResponseWriter) error
 }
 
-type GetPet200JSONResponse struct{ PetFoundJSONResponse }
+type GetPet200ResponseHeaders struct {
+	Deprecation *string
+	Link        *string
+	Sunset      *string
+	XRequestID  *string
+}
+
+type GetPet200JSONResponse struct {
+	Body    Pet
+	Headers GetPet200ResponseHeaders
+}
 
 func (response GetPet200JSONResponse) VisitGetPetResponse(w http.ResponseWriter) error {
 
@@ -755,9 +826,6 @@ func (response GetPet200JSONResponse) VisitGetPetResponse(w http.ResponseWriter)
 	if response.Headers.Link != nil {
 		w.Header().Set("Link", fmt.Sprint(*response.Headers.Link))
 	}
-	if response.Headers.PreferenceApplied != nil {
-		w.Header().Set("Preference-Applied", fmt.Sprint(*response.Headers.PreferenceApplied))
-	}
 	if response.Headers.Sunset != nil {
 		w.Header().Set("Sunset", fmt.Sprint(*response.Headers.Sunset))
 	}
@@ -769,7 +837,17 @@ func (response GetPet200JSONResponse) VisitGetPetResponse(w http.ResponseWriter)
 	return err
 }
 
-type GetPet400JSONResponse struct{ InvalidPetIDJSONResponse }
+type GetPet400ResponseHeaders struct {
+	Deprecation *string
+	Link        *string
+	Sunset      *string
+	XRequestID  *string
+}
+
+type GetPet400JSONResponse struct {
+	Body    Error
+	Headers GetPet400ResponseHeaders
+}
 
 func (response GetPet400JSONResponse) VisitGetPetResponse(w http.ResponseWriter) error {
 
@@ -795,8 +873,17 @@ func (response GetPet400JSONResponse) VisitGetPetResponse(w http.ResponseWriter)
 	return err
 }
 
+type GetPet401ResponseHeaders struct {
+	Deprecation     *string
+	Link            *string
+	Sunset          *string
+	WWWAuthenticate *string
+	XRequestID      *string
+}
+
 type GetPet401JSONResponse struct {
-	UnauthorizedDeprecatedJSONResponse
+	Body    Error
+	Headers GetPet401ResponseHeaders
 }
 
 func (response GetPet401JSONResponse) VisitGetPetResponse(w http.ResponseWriter) error {
@@ -826,7 +913,17 @@ func (response GetPet401JSONResponse) VisitGetPetResponse(w http.ResponseWriter)
 	return err
 }
 
-type GetPet404JSONResponse struct{ NotFoundJSONResponse }
+type GetPet404ResponseHeaders struct {
+	Deprecation *string
+	Link        *string
+	Sunset      *string
+	XRequestID  *string
+}
+
+type GetPet404JSONResponse struct {
+	Body    Error
+	Headers GetPet404ResponseHeaders
+}
 
 func (response GetPet404JSONResponse) VisitGetPetResponse(w http.ResponseWriter) error {
 
@@ -852,8 +949,17 @@ func (response GetPet404JSONResponse) VisitGetPetResponse(w http.ResponseWriter)
 	return err
 }
 
+type GetPet429ResponseHeaders struct {
+	Deprecation *string
+	Link        *string
+	RetryAfter  *int
+	Sunset      *string
+	XRequestID  *string
+}
+
 type GetPet429JSONResponse struct {
-	RateLimitedDeprecatedJSONResponse
+	Body    Error
+	Headers GetPet429ResponseHeaders
 }
 
 func (response GetPet429JSONResponse) VisitGetPetResponse(w http.ResponseWriter) error {
@@ -883,7 +989,17 @@ func (response GetPet429JSONResponse) VisitGetPetResponse(w http.ResponseWriter)
 	return err
 }
 
-type GetPet500JSONResponse struct{ InternalDeprecatedJSONResponse }
+type GetPet500ResponseHeaders struct {
+	Deprecation *string
+	Link        *string
+	Sunset      *string
+	XRequestID  *string
+}
+
+type GetPet500JSONResponse struct {
+	Body    Error
+	Headers GetPet500ResponseHeaders
+}
 
 func (response GetPet500JSONResponse) VisitGetPetResponse(w http.ResponseWriter) error {
 
@@ -909,8 +1025,17 @@ func (response GetPet500JSONResponse) VisitGetPetResponse(w http.ResponseWriter)
 	return err
 }
 
+type GetPet503ResponseHeaders struct {
+	Deprecation *string
+	Link        *string
+	RetryAfter  *int
+	Sunset      *string
+	XRequestID  *string
+}
+
 type GetPet503JSONResponse struct {
-	UnavailableDeprecatedJSONResponse
+	Body    Error
+	Headers GetPet503ResponseHeaders
 }
 
 func (response GetPet503JSONResponse) VisitGetPetResponse(w http.ResponseWriter) error {
