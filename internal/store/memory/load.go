@@ -1,0 +1,56 @@
+package memory
+
+import (
+	"context"
+	"iter"
+
+	"example.com/petstore/internal/pets"
+)
+
+// Load implements pets.PetStore.
+func (s *Store) Load(ctx context.Context, seq iter.Seq2[pets.NewPet, error]) (int, error) {
+	return s.load(ctx, pets.Loading(seq), func(all []pets.Pet) error {
+		id, err := s.nextIDs(len(all))
+		for i := range all {
+			all[i].ID = id + int64(i)
+		}
+		return err
+	})
+}
+
+// LoadWithIDs implements pets.PetStore.
+func (s *Store) LoadWithIDs(ctx context.Context, seq iter.Seq2[pets.Pet, error]) (int, error) {
+	return s.load(ctx, pets.LoadingWithIDs(seq), func([]pets.Pet) error {
+		if len(s.pets) > 0 {
+			return pets.ErrNotEmpty
+		}
+		return nil
+	})
+}
+
+// load reads all pets and stores them after prepare, which is called with mu
+// locked. Nobody waits for their source.
+func (s *Store) load(ctx context.Context, seq iter.Seq2[pets.Pet, error], prepare func([]pets.Pet) error) (int, error) {
+	var all []pets.Pet
+	for p, err := range seq {
+		if err == nil && len(all)%1000 == 0 {
+			err = s.Ping(ctx)
+		}
+		if err != nil {
+			return 0, err
+		}
+		all = append(all, p)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.usable(ctx); err != nil {
+		return 0, err
+	}
+	if err := prepare(all); err != nil {
+		return 0, err
+	}
+	for _, p := range all {
+		s.add(p)
+	}
+	return len(all), nil
+}

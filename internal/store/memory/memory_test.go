@@ -1,0 +1,13 @@
+package memory_test
+
+import (
+	"testing"
+
+	"example.com/petstore/internal/pets"
+	"example.com/petstore/internal/store/memory"
+	"example.com/petstore/internal/store/storetest"
+)
+
+func TestStore(t *testing.T) {
+	storetest.Run(t, storetest.Factory{Open: func(testing.TB) pets.Store { return memory.New() }})
+}

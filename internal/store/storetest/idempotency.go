@@ -1,0 +1,108 @@
+package storetest
+
+import (
+	"strconv"
+	"strings"
+	"testing"
+
+	"example.com/petstore/internal/pets"
+)
+
+func rexOnce() pets.NewPet {
+	p := rex()
+	p.Idempotency = pets.Idempotency{KeyID: "mine", Key: "k1"}
+	return p
+}
+
+func testIdempotency(t *testing.T, f Factory) {
+	s := f.open(t)
+	first := mustCreate(t, s, rexOnce())
+	again := func() {
+		t.Helper()
+		if got := mustCreate(t, s, rexOnce()); got != first {
+			t.Errorf("the same again: got %v, want %v", got, first)
+		}
+	}
+	again()
+	for what, change := range map[string]func(*pets.NewPet){
+		"name":              func(p *pets.NewPet) { p.Name = "rex" },
+		"name with a space": func(p *pets.NewPet) { p.Name += " " },
+		"category":          func(p *pets.NewPet) { p.CategoryID++ },
+		"status":            func(p *pets.NewPet) { p.Status = pets.Available },
+	} {
+		p := rexOnce()
+		change(&p)
+		pet, err := s.CreatePet(t.Context(), p)
+		wantKind(t, "another "+what, err, pets.Reused)
+		if pet != (pets.Pet{}) {
+			t.Errorf("another %s: got %v beside the error, want no pet", what, pet)
+		}
+	}
+	again()
+	created := map[int64]bool{first.ID: true}
+	others := []pets.Idempotency{
+		{}, {},
+		{KeyID: "yours", Key: "k1"},
+		{KeyID: "minek", Key: "1"},
+		{KeyID: "", Key: "k1"},
+		{KeyID: "mine", Key: "K1"},
+		{KeyID: "mine", Key: " k1"},
+		{KeyID: "mine", Key: strings.Repeat("k", 255)},
+	}
+	for _, i := range others {
+		p := rex()
+		p.Idempotency = i
+		created[mustCreate(t, s, p).ID] = true
+	}
+	if want := 1 + len(others); len(created) != want {
+		t.Errorf("other keys: got %d pets, want %d", len(created), want)
+	}
+	for _, p := range oddPets() {
+		p.Idempotency = pets.Idempotency{KeyID: "odd", Key: strconv.FormatInt(p.CategoryID, 10) + strconv.Itoa(len(p.Name))}
+		if a, b := mustCreate(t, s, p), mustCreate(t, s, p); a != b {
+			t.Errorf("the same again: got id %d, want %d", b.ID, a.ID)
+		}
+	}
+}
+
+// testIdempotencyConcurrent sends each of many pets 16 times at once, and
+// different pets with one key.
+func testIdempotencyConcurrent(t *testing.T, f Factory) {
+	s := f.open(t)
+	const keys, times = 20, 16
+	var created [times][keys]pets.Pet
+	concurrently(times, func(i int) {
+		for n, p := range newPets(keys) {
+			p.Idempotency = pets.Idempotency{KeyID: "mine", Key: strconv.Itoa(n)}
+			pet, err := s.CreatePet(t.Context(), p)
+			if err != nil {
+				t.Errorf("key %d: got error %v", n, err)
+			}
+			created[i][n] = pet
+		}
+	})
+	for i := range created {
+		if created[i] != created[0] {
+			t.Errorf("caller %d: got %v, want the same pets as caller 0, %v", i, created[i], created[0])
+		}
+	}
+	wantAll(t, s, mustWalk(t, s, "", keys)[:keys])
+
+	var errs [times]error
+	concurrently(times, func(i int) {
+		p := rexOnce()
+		p.CategoryID = int64(i)
+		_, errs[i] = s.CreatePet(t.Context(), p)
+	})
+	accepted := 0
+	for _, err := range errs {
+		if err == nil {
+			accepted++
+		} else {
+			wantKind(t, "another pet with the key", err, pets.Reused)
+		}
+	}
+	if got := len(mustWalk(t, s, "", 100)); accepted != 1 || got != keys+1 {
+		t.Errorf("different pets with one key: got %d accepted and %d pets, want 1 and %d", accepted, got, keys+1)
+	}
+}

@@ -1,0 +1,168 @@
+package storetest
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"example.com/petstore/internal/pets"
+)
+
+var (
+	noon    = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	farEast = time.FixedZone("far east", 14*3600)
+)
+
+func newKey(id string, createdAt time.Time) pets.Key {
+	return pets.Key{ID: id, Name: "key " + id, Hash: sha256.Sum256([]byte(id)), CreatedAt: createdAt}
+}
+
+func mustCreateKey(t testing.TB, s pets.Store, k pets.Key) pets.Key {
+	t.Helper()
+	if err := s.CreateKey(t.Context(), k); err != nil {
+		t.Fatalf("CreateKey(%+v): got error %v", k, err)
+	}
+	return k
+}
+
+func wantKey(t testing.TB, s pets.Store, want pets.Key) {
+	t.Helper()
+	if got, err := s.Key(t.Context(), want.ID); err != nil || got != want {
+		t.Errorf("Key(%q): got %+v, error %v, want %+v", want.ID, got, err, want)
+	}
+}
+
+func wantKeys(t testing.TB, s pets.Store, want ...pets.Key) {
+	t.Helper()
+	if got, err := s.Keys(t.Context()); err != nil || !slices.Equal(got, want) {
+		t.Errorf("Keys: got %+v, error %v, want %+v", got, err, want)
+	}
+}
+
+func mustRevoke(t testing.TB, s pets.Store, id string, at time.Time) pets.Key {
+	t.Helper()
+	k, err := s.RevokeKey(t.Context(), id, at)
+	if err != nil {
+		t.Fatalf("RevokeKey(%q): got error %v", id, err)
+	}
+	return k
+}
+
+func mustRecordUse(t testing.TB, s pets.Store, used map[string]time.Time) {
+	t.Helper()
+	if err := s.RecordKeyUse(t.Context(), used); err != nil {
+		t.Fatalf("RecordKeyUse(%v): got error %v", used, err)
+	}
+}
+
+func testKeys(t *testing.T, f Factory) {
+	s := f.open(t)
+	wantKeys(t, s)
+	limited := newKey("bbbbbbbb", noon)
+	limited.Name, limited.ReadOnly, limited.ExpiresAt = `d'où "🐕"`, true, noon.Add(90*time.Second)
+	young, old := newKey("aaaaaaaa", noon.Add(time.Second)), newKey("AAAAAAAA", noon.Add(-time.Second))
+	for _, k := range []pets.Key{limited, young, old} {
+		mustCreateKey(t, s, k)
+		wantKey(t, s, k)
+	}
+	wantKeys(t, s, old, limited, young) // oldest first
+
+	limited.RevokedAt = noon.Add(time.Minute)
+	if got := mustRevoke(t, s, limited.ID, limited.RevokedAt); got != limited {
+		t.Errorf("RevokeKey: got %+v, want %+v", got, limited)
+	}
+	old.UsedAt = noon
+	mustRecordUse(t, s, map[string]time.Time{old.ID: noon})
+	wantKeys(t, s, old, limited, young)
+	wantKey(t, s, limited)
+	wantKey(t, s, young)
+}
+
+func testKeyNotFound(t *testing.T, f Factory) {
+	s := f.open(t)
+	k := mustCreateKey(t, s, newKey("abcdefgh", noon))
+	for _, id := range []string{"", "00000000", "ABCDEFGH", "abcdefg", "abcdefghi", "abcdefgh ", "%", "' OR '1'='1", "é"} {
+		_, err := s.Key(t.Context(), id)
+		wantKind(t, fmt.Sprintf("Key(%q)", id), err, pets.NotFound)
+		_, err = s.RevokeKey(t.Context(), id, noon)
+		wantKind(t, fmt.Sprintf("RevokeKey(%q)", id), err, pets.NotFound)
+		mustRecordUse(t, s, map[string]time.Time{id: noon})
+	}
+	wantKeys(t, s, k)
+}
+
+func testCreateKeyTwice(t *testing.T, f Factory) {
+	s := f.open(t)
+	k := mustCreateKey(t, s, newKey("abcdefgh", noon))
+	second := newKey(k.ID, noon.Add(time.Hour))
+	second.Name = "second"
+	wantKind(t, "CreateKey with a used ID", s.CreateKey(t.Context(), second), pets.Internal)
+	wantKeys(t, s, k)
+
+	other := newKey("hgfedcba", noon.Add(time.Hour))
+	var errs [8]error
+	concurrently(len(errs), func(i int) { errs[i] = s.CreateKey(t.Context(), other) })
+	created := 0
+	for _, err := range errs {
+		if err == nil {
+			created++
+		} else {
+			wantKind(t, "CreateKey after another", err, pets.Internal)
+		}
+	}
+	if created != 1 {
+		t.Errorf("CreateKey at once: got %d that succeeded, want 1", created)
+	}
+	wantKeys(t, s, k, other)
+}
+
+func testRevokeKey(t *testing.T, f Factory) {
+	s := f.open(t)
+	want := mustCreateKey(t, s, newKey("abcdefgh", noon))
+	other := mustCreateKey(t, s, newKey("ABCDEFGH", noon.Add(time.Hour)))
+	want.RevokedAt = noon.Add(time.Minute) // the first time, in UTC and whole seconds
+	for _, at := range []time.Time{noon.Add(time.Minute + 700*time.Millisecond).In(farEast), noon.Add(time.Hour), noon} {
+		if got := mustRevoke(t, s, want.ID, at); got != want {
+			t.Errorf("RevokeKey at %v: got %+v, want %+v", at, got, want)
+		}
+	}
+	wantKeys(t, s, want, other)
+
+	var revoked [8]pets.Key
+	concurrently(len(revoked), func(i int) {
+		k, err := s.RevokeKey(t.Context(), other.ID, noon.Add(time.Duration(i)*time.Second))
+		if err != nil {
+			t.Errorf("RevokeKey at once: got error %v", err)
+		}
+		revoked[i] = k
+	})
+	for _, k := range revoked {
+		if k != revoked[0] || k.RevokedAt.IsZero() {
+			t.Errorf("RevokeKey at once: got %+v, want %+v", k, revoked[0])
+		}
+	}
+	wantKeys(t, s, want, revoked[0])
+}
+
+func testRecordKeyUse(t *testing.T, f Factory) {
+	s := f.open(t)
+	a := mustCreateKey(t, s, newKey("aaaaaaaa", noon))
+	b := mustCreateKey(t, s, newKey("bbbbbbbb", noon.Add(time.Second)))
+	unused := mustCreateKey(t, s, newKey("cccccccc", noon.Add(2*time.Second)))
+	b.UsedAt = noon.Add(time.Hour)
+	mustRecordUse(t, s, map[string]time.Time{a.ID: noon.Add(time.Minute), b.ID: b.UsedAt.In(farEast), "absent": noon})
+	a.UsedAt = noon.Add(2 * time.Minute)
+	mustRecordUse(t, s, map[string]time.Time{a.ID: a.UsedAt.Add(700 * time.Millisecond), b.ID: noon}) // b's is earlier
+	mustRecordUse(t, s, nil)
+	wantKeys(t, s, a, b, unused)
+
+	concurrently(8, func(i int) { // all in different orders
+		at := noon.Add(2*time.Hour + time.Duration(i)*time.Second)
+		mustRecordUse(t, s, map[string]time.Time{a.ID: at, b.ID: at, unused.ID: at})
+	})
+	last := noon.Add(2*time.Hour + 7*time.Second)
+	a.UsedAt, b.UsedAt, unused.UsedAt = last, last, last
+	wantKeys(t, s, a, b, unused)
+}

@@ -1,0 +1,243 @@
+package storetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"example.com/petstore/internal/pets"
+)
+
+func testHealth(t *testing.T, f Factory) {
+	s := f.open(t)
+	for range 2 {
+		if err := s.Ping(t.Context()); err != nil {
+			t.Errorf("Ping: got error %v, want nil", err)
+		}
+		mustCreate(t, s, rex())
+	}
+	select {
+	case err := <-s.Failed():
+		t.Errorf("Failed: got %v, want nothing", err)
+	default:
+	}
+}
+
+// everyMethod calls each method with ctx and returns the errors.
+func everyMethod(ctx context.Context, s pets.Store) map[string]error {
+	errs := map[string]error{"Ping": s.Ping(ctx)}
+	_, errs["CreatePet"] = s.CreatePet(ctx, pets.NewPet{Name: "late", Status: pets.Available})
+	_, errs["Pet"] = s.Pet(ctx, 1)
+	_, errs["Pets"] = s.Pets(ctx, pets.Query{Limit: 1})
+	_, errs["Pets of a status"] = s.Pets(ctx, pets.Query{Status: pets.Sold, Limit: 1})
+	_, errs["Load"] = s.Load(ctx, sequence(newPets(1), nil))
+	_, errs["LoadWithIDs"] = s.LoadWithIDs(ctx, sequence(petsWithGaps(1), nil))
+	errs["CreateKey"] = s.CreateKey(ctx, newKey("latelate", noon))
+	_, errs["Key"] = s.Key(ctx, "abcdefgh")
+	_, errs["Keys"] = s.Keys(ctx)
+	_, errs["RevokeKey"] = s.RevokeKey(ctx, "abcdefgh", noon)
+	errs["RecordKeyUse"] = s.RecordKeyUse(ctx, map[string]time.Time{"abcdefgh": noon})
+	return errs
+}
+
+func testClose(t *testing.T, f Factory) {
+	s := f.open(t)
+	pet, key := mustCreate(t, s, rex()), mustCreateKey(t, s, newKey("abcdefgh", noon))
+	concurrently(4, func(int) { mustClose(t, s) })
+	for what, err := range everyMethod(t.Context(), s) {
+		wantKind(t, what+" after Close", err, pets.Unavailable)
+	}
+	mustClose(t, s)
+	if f.Reopen == nil {
+		return
+	}
+	s = f.reopen(t, s)
+	wantAll(t, s, []pets.Pet{pet})
+	wantKeys(t, s, key)
+}
+
+// testCloseWhileCreating checks that all creates that succeed before or during
+// Close are stored, and those that fail are not.
+func testCloseWhileCreating(t *testing.T, f Factory) {
+	s := f.open(t)
+	const callers = 8
+	var begun, ended sync.WaitGroup
+	begun.Add(callers)
+	var l ledger
+	for i := range callers {
+		ended.Go(func() {
+			for n := 0; ; n++ {
+				if n == 3 {
+					begun.Done()
+				}
+				err := l.create(t, t.Context(), s, fmt.Sprintf("pet %d of %d", n, i))
+				if n >= 3 && err != nil {
+					return
+				}
+			}
+		})
+	}
+	begun.Wait()
+	mustClose(t, s)
+	ended.Wait()
+	if f.Reopen != nil {
+		l.check(t, f.reopen(t, s))
+	}
+}
+
+func testReopen(t *testing.T, f Factory) {
+	if f.Reopen == nil {
+		return
+	}
+	s := f.open(t)
+	created := []pets.Pet{mustCreate(t, s, rexOnce())}
+	for _, p := range oddPets()[:4] {
+		created = append(created, mustCreate(t, s, p))
+	}
+	created = append(created, mustLoad(t, s, newPets(300))...)
+	key := mustCreateKey(t, s, newKey("abcdefgh", noon))
+	key.ReadOnly = false
+	key.UsedAt, key.RevokedAt = noon.Add(time.Minute), noon.Add(time.Hour)
+	mustRecordUse(t, s, map[string]time.Time{key.ID: key.UsedAt})
+	mustRevoke(t, s, key.ID, key.RevokedAt)
+	for range 2 {
+		s = f.reopen(t, s)
+		wantAll(t, s, created)
+		wantKeys(t, s, key)
+		if got := mustCreate(t, s, rexOnce()); got != created[0] {
+			t.Errorf("the same again after Reopen: got %v, want %v", got, created[0])
+		}
+		pet := mustCreate(t, s, rex())
+		if slices.Contains(ids(created), pet.ID) {
+			t.Errorf("CreatePet after Reopen: got id %d again", pet.ID)
+		}
+		created = append(created, pet)
+	}
+
+	s = f.open(t)
+	all := petsWithGaps(3)
+	mustLoadWithIDs(t, s, all)
+	s = f.reopen(t, s)
+	if pet := mustCreate(t, s, rex()); pet.ID <= all[2].ID {
+		t.Errorf("CreatePet after LoadWithIDs and Reopen: got id %d, want one greater than %d", pet.ID, all[2].ID)
+	}
+}
+
+// testContextEnded calls everything with a context that has ended. A store may
+// succeed all the same; a failure is Unavailable and has done nothing.
+func testContextEnded(t *testing.T, f Factory) {
+	s := f.open(t)
+	pet, key := mustCreate(t, s, rex()), mustCreateKey(t, s, newKey("abcdefgh", noon))
+	ctx := endedContext(t)
+	errs := everyMethod(ctx, s)
+	for what, err := range errs {
+		switch {
+		case what == "LoadWithIDs" && errors.Is(err, pets.ErrNotEmpty):
+		case err != nil:
+			wantKind(t, what+" with an ended context", err, pets.Unavailable)
+		}
+	}
+	if errs["CreatePet"] != nil && errs["Load"] != nil {
+		wantAll(t, s, []pets.Pet{pet})
+	}
+	if errs["CreateKey"] != nil && errs["RevokeKey"] != nil && errs["RecordKeyUse"] != nil {
+		wantKeys(t, s, key)
+	}
+	mustCreate(t, s, rex())
+}
+
+// testContextEndsDuringCreate ends the context at different moments of a
+// create: while it waits, runs or is committed.
+func testContextEndsDuringCreate(t *testing.T, f Factory) {
+	s := f.open(t)
+	var l ledger
+	concurrently(8, func(i int) {
+		for moment := range 25 {
+			ctx, cancel := context.WithCancel(t.Context())
+			var ending sync.WaitGroup
+			ending.Go(func() {
+				for turns := 1; turns < 1<<(moment/2); turns++ {
+					runtime.Gosched()
+				}
+				cancel()
+			})
+			_ = l.create(t, ctx, s, fmt.Sprintf("pet %d of %d", moment, i))
+			ending.Wait()
+		}
+	})
+	_ = l.create(t, t.Context(), s, "last") // nothing is under way after it
+	l.check(t, s)
+}
+
+func testContextEndsDuringLoad(t *testing.T, f Factory) {
+	s := f.open(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	n, err := s.Load(ctx, func(yield func(pets.NewPet, error) bool) {
+		for i, p := range newPets(2000) {
+			if i == 1000 {
+				cancel()
+			}
+			if !yield(p, nil) {
+				return
+			}
+		}
+	})
+	wantKind(t, "Load with a context that ends", err, pets.Unavailable)
+	if n != 0 {
+		t.Errorf("Load with a context that ends: got %d beside the error, want 0", n)
+	}
+	wantAll(t, s, nil)
+	mustLoad(t, s, newPets(3))
+}
+
+// ledger remembers what a store said of each pet, by its name. The zero value
+// is empty.
+type ledger struct {
+	mu           sync.Mutex
+	acknowledged []pets.Pet
+	rejected     []string
+}
+
+// create creates a pet and notes the result. Internal, which means that the
+// outcome is unknown, is allowed if ctx ended.
+func (l *ledger) create(t testing.TB, ctx context.Context, s pets.Store, name string) error {
+	pet, err := s.CreatePet(ctx, pets.NewPet{Name: name, Status: pets.Available})
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	switch {
+	case err == nil:
+		l.acknowledged = append(l.acknowledged, pet)
+	case pets.KindOf(err) == pets.Unavailable:
+		l.rejected = append(l.rejected, name)
+	case ctx.Err() == nil || pets.KindOf(err) != pets.Internal:
+		t.Errorf("CreatePet(%q): got error %v (%v), want a pet or Unavailable", name, err, pets.KindOf(err))
+	}
+	return err
+}
+
+func (l *ledger) check(t testing.TB, s pets.Store) {
+	t.Helper()
+	stored := map[string]pets.Pet{}
+	for _, p := range mustWalk(t, s, "", 100) {
+		if _, twice := stored[p.Name]; twice {
+			t.Errorf("%q: got it twice, want once", p.Name)
+		}
+		stored[p.Name] = p
+	}
+	for _, p := range l.acknowledged {
+		if stored[p.Name] != p {
+			t.Errorf("acknowledged: got %v, want %v", stored[p.Name], p)
+		}
+	}
+	for _, name := range l.rejected {
+		if p, found := stored[name]; found {
+			t.Errorf("Unavailable, so nothing was done: got %v, want no pet", p)
+		}
+	}
+}

@@ -1,0 +1,194 @@
+package storetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"example.com/petstore/internal/pets"
+)
+
+var errBroken = errors.New("the file broke off")
+
+func testLoad(t *testing.T, f Factory) {
+	s := f.open(t)
+	all := []pets.Pet{mustCreate(t, s, rex())}
+	// More than a statement, a page or a buffer of any store holds.
+	for _, batch := range [][]pets.NewPet{nil, newPets(1), oddPets(), newPets(1500)} {
+		all = append(all, mustLoad(t, s, batch)...)
+		pet := mustCreate(t, s, rex())
+		if last := all[len(all)-1]; pet.ID <= last.ID {
+			t.Errorf("CreatePet after Load: got id %d, want one greater than %d", pet.ID, last.ID)
+		}
+		all = append(all, pet)
+	}
+	for _, status := range filters {
+		if got, want := mustWalk(t, s, status, 100), ofStatus(all, status); !slices.Equal(got, want) {
+			t.Errorf("walk of status %q: got %d pets, want %d", status, len(got), len(want))
+		}
+	}
+}
+
+func testLoadFails(t *testing.T, f Factory) {
+	s := f.open(t)
+	before := []pets.Pet{mustCreate(t, s, rex())}
+	for _, last := range []pets.NewPet{{Name: "a\x00b", Status: pets.Sold}, {Name: "\xff", Status: pets.Sold}, {Name: "Rex"}, {Status: "lost"}} {
+		n, err := s.Load(t.Context(), sequence(append(newPets(300), last), nil))
+		wantKind(t, fmt.Sprintf("Load with %.80v", last), err, pets.Invalid)
+		if n != 0 {
+			t.Errorf("Load with %.80v: got %d beside the error, want 0", last, n)
+		}
+	}
+	n, err := s.Load(t.Context(), sequence(newPets(300), errBroken))
+	if err != errBroken || n != 0 {
+		t.Errorf("Load of a sequence with an error: got %d, error %v, want 0 and the same error", n, err)
+	}
+	wantAll(t, s, before)
+	mustLoad(t, s, newPets(3))
+}
+
+// testLoadIsAtomic reads and creates while a load is under way.
+func testLoadIsAtomic(t *testing.T, f Factory) {
+	s := f.open(t)
+	before := []pets.Pet{mustCreate(t, s, rex())}
+	const n = 1000
+	last, finish, loaded := make(chan struct{}), make(chan struct{}), make(chan error, 1)
+	go func() {
+		_, err := s.Load(t.Context(), func(yield func(pets.NewPet, error) bool) {
+			for i, p := range newPets(n) {
+				if i == n-1 {
+					close(last)
+					<-finish
+				}
+				if !yield(p, nil) {
+					return
+				}
+			}
+		})
+		loaded <- err
+	}()
+	<-last
+	wantAll(t, s, before)
+	wantPet(t, s, before[0])
+
+	// A create may have to wait for the load, but not longer than its context.
+	created := make(chan error, 1)
+	go func() {
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+		defer cancel()
+		_, err := s.CreatePet(ctx, rexOnce())
+		created <- err
+	}()
+	select {
+	case err := <-created:
+		if err != nil && pets.KindOf(err) != pets.Internal {
+			wantKind(t, "CreatePet during Load", err, pets.Unavailable)
+		}
+	case <-time.After(20 * time.Second):
+		t.Error("CreatePet during Load: got no answer long after its context ended")
+	}
+	close(finish)
+	if err := <-loaded; err != nil {
+		t.Fatalf("Load: got error %v", err)
+	}
+	mustCreate(t, s, rexOnce()) // again, or at last
+	if got, want := len(mustWalk(t, s, "", 1000)), 2+n; got != want {
+		t.Errorf("after Load: got %d pets, want %d", got, want)
+	}
+}
+
+func testLoadWithIDs(t *testing.T, f Factory) {
+	s := f.open(t)
+	mustLoadWithIDs(t, s, nil)
+	all := petsWithGaps(300)
+	for i, p := range oddPets() {
+		all[i] = p.WithID(all[i].ID)
+	}
+	mustLoadWithIDs(t, s, all)
+	wantAll(t, s, all)
+	for _, p := range all[:20] {
+		wantPet(t, s, p)
+		_, err := s.Pet(t.Context(), p.ID+1)
+		wantKind(t, "Pet between two", err, pets.NotFound)
+	}
+	n, err := s.LoadWithIDs(t.Context(), sequence([]pets.Pet{rex().WithID(pets.MaxID)}, nil))
+	wantError(t, "LoadWithIDs into a store with pets", err, pets.ErrNotEmpty)
+	if n != 0 {
+		t.Errorf("LoadWithIDs into a store with pets: got %d beside the error, want 0", n)
+	}
+	pet := mustCreate(t, s, rex())
+	if last := all[len(all)-1]; pet.ID <= last.ID {
+		t.Errorf("CreatePet after LoadWithIDs: got id %d, want one greater than %d", pet.ID, last.ID)
+	}
+	all = append(all, pet)
+	all = append(all, mustLoad(t, s, newPets(2))...)
+	wantAll(t, s, all)
+}
+
+func testLoadWithIDsFails(t *testing.T, f Factory) {
+	s := f.open(t)
+	some := petsWithGaps(300)
+	end := some[299].ID
+	for _, last := range []pets.Pet{
+		{ID: end, Status: pets.Sold},
+		{ID: end - 1, Status: pets.Sold},
+		{ID: 0, Status: pets.Sold},
+		{ID: -1, Status: pets.Sold},
+		{ID: pets.MaxID + 1, Status: pets.Sold},
+		{ID: end + 1, Name: "\x00", Status: pets.Sold},
+		{ID: end + 1, Name: "\xff", Status: pets.Sold},
+		{ID: end + 1, Status: "lost"},
+	} {
+		_, err := s.LoadWithIDs(t.Context(), sequence(append(petsWithGaps(300), last), nil))
+		wantKind(t, fmt.Sprintf("LoadWithIDs with %.80v", last), err, pets.Invalid)
+	}
+	if _, err := s.LoadWithIDs(t.Context(), sequence(some, errBroken)); err != errBroken {
+		t.Errorf("LoadWithIDs of a sequence with an error: got error %v, want the same", err)
+	}
+	wantAll(t, s, nil)
+	mustLoadWithIDs(t, s, some)
+	wantAll(t, s, some)
+}
+
+func testLoadWithIDsConcurrent(t *testing.T, f Factory) {
+	s := f.open(t)
+	var errs [4]error
+	concurrently(len(errs), func(i int) {
+		_, errs[i] = s.LoadWithIDs(t.Context(), sequence(petsWithGaps(200), nil))
+	})
+	loaded := 0
+	for _, err := range errs {
+		if err == nil {
+			loaded++
+		} else if pets.KindOf(err) != pets.Unavailable {
+			wantError(t, "LoadWithIDs after another", err, pets.ErrNotEmpty)
+		}
+	}
+	if loaded != 1 {
+		t.Errorf("LoadWithIDs: got %d that succeeded, want 1: %v", loaded, errs)
+	}
+	wantAll(t, s, petsWithGaps(200))
+}
+
+func testMaxID(t *testing.T, f Factory) {
+	s := f.open(t)
+	all := []pets.Pet{rex().WithID(pets.MaxID - 2)}
+	mustLoadWithIDs(t, s, all)
+	_, err := s.Load(t.Context(), sequence(newPets(300), nil))
+	wantKind(t, "Load of more pets than identifiers are left", err, pets.Internal)
+	wantAll(t, s, all)
+	for range 3 { // at most two; gaps are allowed
+		var pet pets.Pet
+		if pet, err = s.CreatePet(t.Context(), rex()); err != nil {
+			break
+		}
+		all = append(all, pet)
+	}
+	wantKind(t, "CreatePet after the last identifier", err, pets.Internal)
+	_, err = s.Load(t.Context(), sequence(newPets(1), nil))
+	wantKind(t, "Load after the last identifier", err, pets.Internal)
+	wantAll(t, s, all)
+}

@@ -1,0 +1,266 @@
+// Package storetest tests implementations of pets.Store. It checks what the
+// comments of the interface promise, and nothing that is left open there, such
+// as gaps between identifiers.
+package storetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+	"sync"
+	"testing"
+
+	"example.com/petstore/internal/pets"
+)
+
+// Factory makes the stores under test. Run closes them.
+type Factory struct {
+	// Open makes an empty store that shares nothing with the others.
+	Open func(t testing.TB) pets.Store
+
+	// Reopen closes s and opens a store on the same data. It is nil if the
+	// store keeps nothing.
+	Reopen func(t testing.TB, s pets.Store) pets.Store
+}
+
+// Run tests the stores of f. The tests run in parallel.
+func Run(t *testing.T, f Factory) {
+	for _, c := range []struct {
+		name string
+		run  func(t *testing.T, f Factory)
+	}{
+		{"CreatePet", testCreatePet},
+		{"CreatePetInvalid", testCreatePetInvalid},
+		{"PetNotFound", testPetNotFound},
+		{"Pets", testPets},
+		{"PetsEmpty", testPetsEmpty},
+		{"PetsWhileCreating", testPetsWhileCreating},
+		{"Idempotency", testIdempotency},
+		{"IdempotencyConcurrent", testIdempotencyConcurrent},
+		{"Load", testLoad},
+		{"LoadFails", testLoadFails},
+		{"LoadIsAtomic", testLoadIsAtomic},
+		{"LoadWithIDs", testLoadWithIDs},
+		{"LoadWithIDsFails", testLoadWithIDsFails},
+		{"LoadWithIDsConcurrent", testLoadWithIDsConcurrent},
+		{"MaxID", testMaxID},
+		{"Keys", testKeys},
+		{"KeyNotFound", testKeyNotFound},
+		{"CreateKeyTwice", testCreateKeyTwice},
+		{"RevokeKey", testRevokeKey},
+		{"RecordKeyUse", testRecordKeyUse},
+		{"ContextEnded", testContextEnded},
+		{"ContextEndsDuringCreate", testContextEndsDuringCreate},
+		{"ContextEndsDuringLoad", testContextEndsDuringLoad},
+		{"Health", testHealth},
+		{"Close", testClose},
+		{"CloseWhileCreating", testCloseWhileCreating},
+		{"Reopen", testReopen},
+		{"Random", testRandom},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			c.run(t, f)
+		})
+	}
+}
+
+func (f Factory) open(t testing.TB) pets.Store {
+	t.Helper()
+	return closeAtEnd(t, f.Open(t))
+}
+
+func (f Factory) reopen(t testing.TB, s pets.Store) pets.Store {
+	t.Helper()
+	return closeAtEnd(t, f.Reopen(t, s))
+}
+
+func closeAtEnd(t testing.TB, s pets.Store) pets.Store {
+	t.Cleanup(func() { mustClose(t, s) })
+	return s
+}
+
+func mustClose(t testing.TB, s pets.Store) {
+	t.Helper()
+	if err := s.Close(); err != nil {
+		t.Errorf("Close: got error %v, want nil", err)
+	}
+}
+
+// The i-th of some statuses that take turns.
+func statusOf(i int) pets.Status {
+	return []pets.Status{pets.Available, pets.Pending, pets.Sold}[i%3]
+}
+
+// filters are the values of Query.Status.
+var filters = []pets.Status{"", pets.Available, pets.Pending, pets.Sold}
+
+func rex() pets.NewPet { return pets.NewPet{Name: "Rex", CategoryID: 7, Status: pets.Sold} }
+
+// newPets returns n pets that differ.
+func newPets(n int) []pets.NewPet {
+	all := make([]pets.NewPet, n)
+	for i := range all {
+		all[i] = pets.NewPet{Name: fmt.Sprintf("pet %d", i), CategoryID: int64(i), Status: statusOf(i)}
+	}
+	return all
+}
+
+// petsWithGaps returns n pets with the identifiers 5, 8, 11 and so on.
+func petsWithGaps(n int) []pets.Pet {
+	all := make([]pets.Pet, n)
+	for i, p := range newPets(n) {
+		all[i] = p.WithID(int64(3*i + 5))
+	}
+	return all
+}
+
+// sequence yields all, and then last if it is not nil.
+func sequence[P any](all []P, last error) iter.Seq2[P, error] {
+	return func(yield func(P, error) bool) {
+		for _, p := range all {
+			if !yield(p, nil) {
+				return
+			}
+		}
+		if last != nil {
+			yield(*new(P), last)
+		}
+	}
+}
+
+func mustCreate(t testing.TB, s pets.Store, p pets.NewPet) pets.Pet {
+	t.Helper()
+	pet, err := s.CreatePet(t.Context(), p)
+	if err != nil || pet != p.WithID(pet.ID) {
+		t.Fatalf("CreatePet(%.80v): got %.80v, error %v, want the pet", p, pet, err)
+	}
+	if pet.ID < 1 || pet.ID > pets.MaxID {
+		t.Fatalf("CreatePet: got id %d, want one from 1 to MaxID", pet.ID)
+	}
+	return pet
+}
+
+// mustLoad loads all, while nothing else writes, and returns them as stored.
+func mustLoad(t testing.TB, s pets.Store, all []pets.NewPet) []pets.Pet {
+	t.Helper()
+	before := len(mustWalk(t, s, "", 1000))
+	if n, err := s.Load(t.Context(), sequence(all, nil)); err != nil || n != len(all) {
+		t.Fatalf("Load: got %d, error %v, want %d", n, err, len(all))
+	}
+	stored := mustWalk(t, s, "", 1000)[before:]
+	if len(stored) != len(all) {
+		t.Fatalf("after Load: got %d pets, want %d", len(stored), len(all))
+	}
+	for i, p := range stored {
+		if p != all[i].WithID(p.ID) {
+			t.Errorf("loaded pet %d: got %.80v, want %.80v", i, p, all[i])
+		}
+	}
+	return stored
+}
+
+func mustLoadWithIDs(t testing.TB, s pets.Store, all []pets.Pet) {
+	t.Helper()
+	if n, err := s.LoadWithIDs(t.Context(), sequence(all, nil)); err != nil || n != len(all) {
+		t.Fatalf("LoadWithIDs: got %d, error %v, want %d", n, err, len(all))
+	}
+}
+
+func wantPet(t testing.TB, s pets.Store, want pets.Pet) {
+	t.Helper()
+	if got, err := s.Pet(t.Context(), want.ID); err != nil || got != want {
+		t.Errorf("Pet(%d): got %.80v, error %v, want %.80v", want.ID, got, err, want)
+	}
+}
+
+// wantPage compares a page with what it should show of all.
+func wantPage(t testing.TB, s pets.Store, all []pets.Pet, q pets.Query) {
+	t.Helper()
+	want := ofStatus(all, q.Status)
+	want = slices.DeleteFunc(want, func(p pets.Pet) bool { return p.ID <= q.After })
+	more := len(want) > q.Limit
+	want = want[:min(q.Limit, len(want))]
+	got, err := s.Pets(t.Context(), q)
+	if err != nil || !slices.Equal(got.Pets, want) || got.More != more {
+		t.Errorf("Pets(%+v): got ids %v, more %v, error %v, want %v, %v", q, ids(got.Pets), got.More, err, ids(want), more)
+	}
+}
+
+// mustWalk returns all pets of a status, page by page.
+func mustWalk(t testing.TB, s pets.Store, status pets.Status, limit int) []pets.Pet {
+	t.Helper()
+	var all []pets.Pet
+	q := pets.Query{Status: status, Limit: limit}
+	for {
+		page, err := s.Pets(t.Context(), q)
+		if err != nil {
+			t.Fatalf("Pets(%+v): got error %v", q, err)
+		}
+		for _, p := range page.Pets {
+			if p.ID <= q.After {
+				t.Fatalf("Pets(%+v): got id %d, want one greater than %d", q, p.ID, q.After)
+			}
+			q.After = p.ID
+		}
+		all = append(all, page.Pets...)
+		if !page.More {
+			return all
+		}
+		if len(page.Pets) != limit {
+			t.Fatalf("Pets(%+v): got %d pets and more, want a full page", q, len(page.Pets))
+		}
+	}
+}
+
+// wantAll checks that s holds just the pets of want.
+func wantAll(t testing.TB, s pets.Store, want []pets.Pet) {
+	t.Helper()
+	if got := mustWalk(t, s, "", 100); !slices.Equal(got, want) {
+		t.Errorf("all pets: got ids %v, want %v", ids(got), ids(want))
+	}
+}
+
+func ofStatus(all []pets.Pet, status pets.Status) []pets.Pet {
+	return slices.DeleteFunc(slices.Clone(all), func(p pets.Pet) bool { return status != "" && p.Status != status })
+}
+
+func ids(all []pets.Pet) []int64 {
+	ids := make([]int64, len(all))
+	for i, p := range all {
+		ids[i] = p.ID
+	}
+	return ids
+}
+
+func wantKind(t testing.TB, what string, err error, want pets.Kind) {
+	t.Helper()
+	if err == nil || pets.KindOf(err) != want {
+		t.Errorf("%s: got error %v (%v), want %v", what, err, pets.KindOf(err), want)
+	}
+}
+
+func wantError(t testing.TB, what string, err, want error) {
+	t.Helper()
+	if !errors.Is(err, want) {
+		t.Errorf("%s: got error %v, want %v", what, err, want)
+	}
+}
+
+// endedContext returns a context that has ended.
+func endedContext(t testing.TB) context.Context {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	return ctx
+}
+
+// concurrently calls f(0) to f(n-1) at once and waits for them.
+func concurrently(n int, f func(i int)) {
+	var wg sync.WaitGroup
+	for i := range n {
+		wg.Go(func() { f(i) })
+	}
+	wg.Wait()
+}
