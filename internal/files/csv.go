@@ -1,0 +1,88 @@
+package files
+
+import (
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// csv reads the header, and returns a reader of an object a record.
+func (o Options) csv(in io.Reader) (rowReader, error) {
+	r := csv.NewReader(in)
+	r.FieldsPerRecord = -1
+	names, err := r.Read()
+	if errors.Is(err, io.EOF) {
+		return nil, &Error{Err: errors.New("the file is empty")}
+	}
+	if err != nil {
+		return nil, &Error{Err: err}
+	}
+	known, err := o.header(names)
+	if err != nil {
+		return nil, &Error{Line: 1, Err: err}
+	}
+	return func() (row Row, body []byte, err error) {
+		fields, err := r.Read()
+		if e, ok := errors.AsType[*csv.ParseError](err); ok {
+			return Row{Line: e.StartLine, Err: e.Err}, nil, nil
+		}
+		if err != nil {
+			return Row{}, nil, err
+		}
+		row.Line, _ = r.FieldPos(0)
+		if len(fields) != len(names) {
+			row.Err = fmt.Errorf("the row has %d fields, the first line %d", len(fields), len(names))
+			return row, nil, nil
+		}
+		body, row.Err = object(known, fields)
+		return row, body, nil
+	}, nil
+}
+
+// header returns the columns of the file in their places. Those to ignore have
+// no name.
+func (o Options) header(names []string) ([]column, error) {
+	for i, name := range names {
+		if name != "" && slices.Contains(names[:i], name) {
+			return nil, fmt.Errorf("the column %.64q is there twice", name)
+		}
+	}
+	known := make([]column, len(names))
+	for _, c := range columns() {
+		place := slices.Index(names, c.name)
+		switch {
+		case c.name == "id" && !o.IDs:
+		case place >= 0:
+			known[place] = c
+		case !c.optional:
+			return nil, fmt.Errorf("the first line names no column %s; it must name the columns, such as name,categoryId,status", c.name)
+		}
+	}
+	return known, nil
+}
+
+// object returns the fields of a record as a JSON object. Empty fields are
+// omitted, except required texts.
+func object(columns []column, fields []string) (body []byte, err error) {
+	body = append(body, '{')
+	for i, c := range columns {
+		if c.name == "" || fields[i] == "" && (c.optional || !c.text) {
+			continue
+		}
+		if len(body) > 1 {
+			body = append(body, ',')
+		}
+		body = append(body, `"`+c.name+`":`...)
+		number := jsontext.Value(fields[i])
+		if !c.text && number.Kind() == '0' && number.IsValid() {
+			body = append(body, number...)
+		} else if body, err = jsontext.AppendQuote(body, fields[i]); err != nil {
+			return nil, errors.New("the row is not valid UTF-8")
+		}
+	}
+	return append(body, '}'), nil
+}

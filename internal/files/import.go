@@ -1,0 +1,76 @@
+package files
+
+import (
+	"context"
+	"fmt"
+	"iter"
+
+	"example.com/petstore/internal/pets"
+)
+
+// Rejected is the error for a file with rows that are not acceptable.
+type Rejected struct {
+	First     []Row // at most 20 of them
+	Good, Bad int   // rows
+}
+
+func (r *Rejected) Error() string {
+	return fmt.Sprintf("%d of the %d rows are not acceptable", r.Bad, r.Good+r.Bad)
+}
+
+const maxFirst = 20
+
+// Import stores the pets of rows in one transaction and returns their number. It
+// fails with *Error if the file cannot be read, and with *Rejected if a row is
+// not acceptable; nothing is stored then. Other errors are those of the store.
+func Import(ctx context.Context, st pets.PetStore, rows iter.Seq2[Row, error], ids bool) (int, error) {
+	if ids {
+		return st.LoadWithIDs(ctx, acceptable(rows))
+	}
+	return st.Load(ctx, func(yield func(pets.NewPet, error) bool) {
+		for p, err := range acceptable(rows) {
+			if !yield(p.WithoutID(), err) {
+				return
+			}
+		}
+	})
+}
+
+// Check returns what Import would, and stores nothing.
+func Check(rows iter.Seq2[Row, error]) (int, error) {
+	n := 0
+	for _, err := range acceptable(rows) {
+		if err != nil {
+			return 0, err
+		}
+		n++
+	}
+	return n, nil
+}
+
+// acceptable yields the pets of rows up to the first row that is not acceptable.
+// Then it reads the rest of the rows, and yields *Rejected.
+func acceptable(rows iter.Seq2[Row, error]) iter.Seq2[pets.Pet, error] {
+	return func(yield func(pets.Pet, error) bool) {
+		var r Rejected
+		for row, err := range rows {
+			switch {
+			case err != nil:
+				yield(pets.Pet{}, err)
+				return
+			case row.Err != nil:
+				if r.Bad++; r.Bad <= maxFirst {
+					r.First = append(r.First, row)
+				}
+				continue
+			}
+			r.Good++
+			if r.Bad == 0 && !yield(row.Pet, nil) {
+				return
+			}
+		}
+		if r.Bad > 0 {
+			yield(pets.Pet{}, &r)
+		}
+	}
+}

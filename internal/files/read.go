@@ -1,0 +1,146 @@
+package files
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+
+	"github.com/go-json-experiment/json"
+
+	"example.com/petstore/internal/pets"
+)
+
+// Options says how to read a file.
+type Options struct {
+	Format Format // "" means to tell it from the content
+	IDs    bool   // rows must have identifiers, which ascend; otherwise they are ignored
+
+	// Judge returns the pet that a request with this body would add, or the
+	// sentence that its client would get.
+	Judge func(body []byte) (pets.NewPet, error)
+}
+
+// Row is a row of a file.
+type Row struct {
+	Line int // where it begins, from 1
+	Pet  pets.Pet
+	Err  error // why the row is not acceptable, or nil
+}
+
+// Error says why a file cannot be read.
+type Error struct {
+	Line int // 0 for the file as a whole
+	Err  error
+}
+
+func (e *Error) Error() string { return e.Err.Error() }
+
+func (e *Error) Unwrap() error { return e.Err }
+
+// maxBody is the size of the largest body that a request may have. The row of an
+// export is larger by at most maxExtra, for the identifier and the status.
+const (
+	maxBody  = 64 << 10
+	maxExtra = 64
+)
+
+var errTooLarge = fmt.Errorf("the row is larger than %d bytes", maxBody)
+
+// rowReader returns the next row, with the JSON of its pet, or io.EOF.
+type rowReader func() (Row, []byte, error)
+
+// Read yields the rows of a file, those that are not acceptable too, up to the
+// first *Error.
+func Read(r io.Reader, o Options) iter.Seq2[Row, error] {
+	return func(yield func(Row, error) bool) {
+		next, err := o.open(bufio.NewReader(r))
+		if err != nil {
+			yield(Row{}, err)
+			return
+		}
+		last := int64(0)
+		for {
+			row, body, err := next()
+			switch {
+			case errors.Is(err, io.EOF):
+				return
+			case err != nil:
+				yield(row, &Error{Line: row.Line, Err: err})
+				return
+			case row.Err == nil:
+				row.Pet, row.Err = o.judge(body, last)
+			}
+			if row.Err == nil {
+				last = row.Pet.ID
+			}
+			if !yield(row, nil) {
+				return
+			}
+		}
+	}
+}
+
+// open skips a byte order mark and tells the format.
+func (o Options) open(in *bufio.Reader) (rowReader, error) {
+	head, err := in.Peek(512)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, &Error{Err: err}
+	}
+	if text, found := bytes.CutPrefix(head, []byte("\ufeff")); found {
+		head = text
+		_, _ = in.Discard(len("\ufeff"))
+	}
+	head = bytes.TrimSpace(head)
+	switch {
+	case o.Format == NDJSON, o.Format == "" && bytes.HasPrefix(head, []byte("{")):
+		return ndjson(in), nil
+	case o.Format == "" && bytes.HasPrefix(head, []byte("[")):
+		return nil, &Error{Err: errors.New("the file is a JSON array; write one object a line instead, without brackets and commas between them")}
+	}
+	return o.csv(in)
+}
+
+// judge returns the pet of a row, whose identifier must be greater than last.
+func (o Options) judge(body []byte, last int64) (pets.Pet, error) {
+	if len(body) > maxBody && (!o.IDs || len(body) > maxBody+maxExtra) {
+		return pets.Pet{}, errTooLarge
+	}
+	p, err := o.Judge(body)
+	if err != nil || !o.IDs {
+		return p.WithID(0), err
+	}
+	var has struct {
+		ID *int64 `json:"id"`
+	}
+	if err := json.Unmarshal(body, &has); err != nil {
+		return pets.Pet{}, fmt.Errorf("id must be an integer between 1 and %d", int64(pets.MaxID))
+	}
+	if has.ID == nil {
+		return pets.Pet{}, errors.New("id is required")
+	}
+	return p.WithID(*has.ID), pets.CheckNextID(*has.ID, last)
+}
+
+// ndjson reads one object a line and skips blank lines.
+func ndjson(in io.Reader) rowReader {
+	lines := bufio.NewScanner(in)
+	lines.Buffer(nil, 2*maxBody) // reading ends at a longer line
+	row := Row{}
+	return func() (Row, []byte, error) {
+		for lines.Scan() {
+			row.Line++
+			if text := bytes.TrimSpace(lines.Bytes()); len(text) > 0 {
+				return row, text, nil
+			}
+		}
+		row.Line++
+		if errors.Is(lines.Err(), bufio.ErrTooLong) {
+			return row, nil, errTooLarge
+		}
+		return row, nil, cmp.Or(lines.Err(), io.EOF)
+	}
+}
