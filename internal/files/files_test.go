@@ -84,7 +84,7 @@ func TestRead(t *testing.T) {
 		"exact number":       {"name,categoryId\na,9007199254740993\n", csv, []string{`2: 0 "a" 9007199254740993 available`}},
 		"text for number":    {"name,categoryId\na,x\na,null\na,\na,1\n", csv, []string{"2: bad: a value is invalid", "3: bad: a value is invalid", "4: bad: a value is missing", `5: 0 "a" 1 available`}},
 		"fields":             {"name,categoryId\na\na,1,2\nb,1\n", csv, []string{"2: bad: the row has 1 fields, the first line 2", "3: bad: the row has 3 fields, the first line 2", `4: 0 "b" 1 available`}},
-		"stray quote":        {"name,categoryId\na\"b,1\nc,1\n", csv, []string{`2: bad: bare " in non-quoted field`, `3: 0 "c" 1 available`}},
+		"stray quote":        {"name,categoryId\na\"b,1\nc,1\n", csv, []string{`2: bad: bare " in non-quoted-field`, `3: 0 "c" 1 available`}},
 		"open quote":         {"name,categoryId\n\"a,1\nc,1\n", csv, []string{`2: bad: extraneous or missing " in quoted-field`}},
 		"not UTF-8":          {"name,categoryId\na\xff,1\n", csv, []string{"2: bad: the row is not valid UTF-8"}},
 		"large":              {"name,categoryId\n" + large + ",1\nc,1\n", csv, []string{"2: bad: the row is larger than 65536 bytes", `3: 0 "c" 1 available`}},
