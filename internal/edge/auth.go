@@ -1,0 +1,89 @@
+package edge
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"regexp"
+	"strings"
+)
+
+// Caller is who sent a request.
+type Caller struct {
+	ID       string // of the API key; not secret, since it is logged
+	ReadOnly bool   // the caller may only use operations that change nothing
+}
+
+type callerKey struct{}
+
+// CallerOf returns the caller of the operation with this context. It is the
+// zero Caller if the operation needs no key.
+func CallerOf(ctx context.Context) Caller {
+	caller, _ := ctx.Value(callerKey{}).(Caller)
+	return caller
+}
+
+// InvalidKey is the error of Service.Authenticate for a key that is not valid.
+type InvalidKey struct {
+	KeyID  string // if the key was recognised; for the log
+	Reason string // for the log, such as unknown, expired or revoked
+	Tell   string // what the client is told, such as "the API key has expired"; empty for the usual message
+}
+
+func (e *InvalidKey) Error() string { return "the API key is not valid: " + e.Reason }
+
+// bearerForm is the token of RFC 6750, section 2.1.
+var bearerForm = regexp.MustCompile(`^[0-9A-Za-z._~+/-]+=*$`)
+
+// authenticate returns the caller of a request. If the key was recognised, the
+// caller has its ID even if there is an error.
+func (s *Server) authenticate(r *http.Request) (Caller, error) {
+	values := r.Header["Authorization"]
+	if len(values) == 0 {
+		return Caller{}, s.unauthorized("", "", "missing")
+	}
+	scheme, token, _ := strings.Cut(values[0], " ")
+	token = strings.TrimLeft(token, " ")
+	if len(values) > 1 || !strings.EqualFold(scheme, "Bearer") || !bearerForm.MatchString(token) {
+		return Caller{}, s.unauthorized("", "", "malformed")
+	}
+	caller, err := s.service.Authenticate(r.Context(), token)
+	if invalid, ok := errors.AsType[*InvalidKey](err); ok {
+		return Caller{ID: invalid.KeyID}, s.unauthorized("invalid_token", invalid.Tell, invalid.Reason)
+	}
+	if err != nil {
+		return Caller{}, unavailable(err)
+	}
+	if caller.ReadOnly && r.Method != http.MethodGet && r.Method != http.MethodHead {
+		return caller, &Problem{
+			Status: http.StatusForbidden, Code: "forbidden",
+			Message: "this API key may only read; the operation needs one that may write",
+			Header:  s.challenge("insufficient_scope", ""),
+		}
+	}
+	return caller, nil
+}
+
+func (s *Server) unauthorized(fault, tell, reason string) *Problem {
+	p := &Problem{
+		Status: http.StatusUnauthorized, Code: "unauthorized",
+		Message: "a valid API key is required, sent as Authorization: Bearer API_KEY",
+		Header:  s.challenge(fault, tell), Reason: reason,
+	}
+	if tell != "" {
+		p.Message = tell
+	}
+	return p
+}
+
+// challenge returns the WWW-Authenticate header of RFC 6750, section 3.
+func (s *Server) challenge(fault, description string) http.Header {
+	value := `Bearer realm="` + s.service.Name + `"`
+	if fault != "" {
+		value += `, error="` + fault + `"`
+	}
+	if description != "" {
+		value += `, error_description="` + description + `"`
+	}
+	return http.Header{"Www-Authenticate": {value}}
+}

@@ -1,0 +1,123 @@
+package edge
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"strings"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/getkin/kin-openapi/openapi3filter"
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/labstack/echo/v4"
+)
+
+// maxBody is the largest body that is read, in bytes.
+const maxBody = 64 << 10
+
+// jsonType is the media type of errors and bodies.
+const jsonType = "application/json"
+
+// init has openapi3filter decode JSON strictly: duplicate keys, invalid UTF-8,
+// lone surrogates and trailing data are errors, and names match exactly. The
+// registry of decoders is global to the process.
+func init() {
+	openapi3filter.RegisterBodyDecoder(jsonType, func(body io.Reader, _ http.Header, _ *openapi3.SchemaRef, _ openapi3filter.EncodingFn) (any, error) {
+		var value any
+		err := json.UnmarshalRead(body, &value)
+		return value, err
+	})
+}
+
+// jsonBinder is the echo.Binder with which the generated code decodes a body
+// into its Go type, by the same rules as the validation.
+type jsonBinder struct{}
+
+// Bind implements echo.Binder.
+func (jsonBinder) Bind(into any, c echo.Context) error {
+	if err := json.UnmarshalRead(c.Request().Body, into); err != nil {
+		return invalidBody("%s", describeDecoding(err))
+	}
+	return nil
+}
+
+// DecodeBody validates the JSON body of an operation and decodes it into its Go
+// type, as if it had been sent in a request. Its error is a sentence for the
+// client.
+func (d *Document) DecodeBody(operationID string, body []byte, into any) error {
+	op := d.operations[operationID]
+	if op == nil || op.body[jsonType] == nil {
+		return fmt.Errorf("the document has no operation %q with a JSON body", operationID)
+	}
+	var value any
+	if err := json.Unmarshal(body, &value); err != nil {
+		return bodyProblem(err)
+	}
+	if err := op.body[jsonType].Value.VisitJSON(value, openapi3.VisitAsRequest()); err != nil {
+		return bodyProblem(err)
+	}
+	if err := json.Unmarshal(body, into); err != nil {
+		return invalidBody("%s", describeDecoding(err))
+	}
+	return nil
+}
+
+// checkMediaType refuses a body whose media type the operation does not take,
+// and writes the type in lower case, as the generated code compares it.
+func (op *operation) checkMediaType(header http.Header) error {
+	accepted := jsonType
+	if op.body[jsonType] == nil {
+		for mediaType := range op.body {
+			accepted = mediaType
+		}
+	}
+	for _, coding := range header.Values("Content-Encoding") {
+		if coding != "" && !strings.EqualFold(coding, "identity") {
+			return unsupportedMediaType("the body must not be compressed", "Accept-Encoding", "identity")
+		}
+	}
+	values := header.Values("Content-Type")
+	if len(values) == 1 {
+		mediaType, params, err := mime.ParseMediaType(values[0])
+		if _, known := op.body[mediaType]; err == nil && known {
+			header.Set("Content-Type", mime.FormatMediaType(mediaType, params))
+			return nil
+		}
+	}
+	return unsupportedMediaType("the Content-Type must be "+accepted, "Accept", accepted)
+}
+
+// bodyProblem returns the 400 or 413 for a body that could not be read, is not
+// JSON or does not match its schema.
+func bodyProblem(err error) *Problem {
+	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
+		return payloadTooLarge()
+	}
+	if errors.Is(err, openapi3filter.ErrInvalidRequired) {
+		return invalidBody("a body is required")
+	}
+	if _, ok := errors.AsType[*openapi3.SchemaError](err); ok {
+		return invalidBody("%s", describe(err, "the body"))
+	}
+	if _, ok := errors.AsType[*json.SemanticError](err); ok {
+		return invalidBody("%s", describeDecoding(err))
+	}
+	if syntax, ok := errors.AsType[*jsontext.SyntacticError](err); ok {
+		return invalidBody("%s", describeSyntax(syntax))
+	}
+	return &Problem{Status: http.StatusBadRequest, Code: "invalid_body", Message: "the body could not be read to its end", Cause: err}
+}
+
+// describeSyntax says where a body stops being JSON.
+func describeSyntax(e *jsontext.SyntacticError) string {
+	switch {
+	case errors.Is(e, jsontext.ErrDuplicateName):
+		return "the body has the property " + place("", []string{e.JSONPointer.LastToken()}) + " twice"
+	case errors.Is(e, io.ErrUnexpectedEOF), errors.Is(e, io.EOF):
+		return "the body ends before its JSON does"
+	}
+	return fmt.Sprintf("the body is not valid JSON in UTF-8: see byte %d", e.ByteOffset+1)
+}

@@ -1,0 +1,123 @@
+package edge
+
+import (
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	"embed"
+	"fmt"
+	"html/template"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/labstack/echo/v4"
+)
+
+// docsPath is where the documentation page is.
+const docsPath = "/docs"
+
+// ui is the page and the files that it loads. scalar.js.gz is Scalar's bundle
+// and LICENSES.txt its terms; "make docs-ui" takes the bundle from npm.
+//
+//go:embed ui/page.html ui/docs.js ui/docs.css ui/icon.svg ui/scalar.js.gz ui/LICENSES.txt
+var ui embed.FS
+
+// addDocs adds the document, byte for byte and as JSON, and the page that
+// explains it.
+func (s *Server) addDocs(publicURL string) error {
+	document := s.service.Document
+	asJSON, err := document.spec.MarshalJSON()
+	if err != nil {
+		return fmt.Errorf("openapi.yaml as JSON: %w", err)
+	}
+	public, err := url.Parse(publicURL)
+	if err != nil || strings.ContainsAny(public.Host, ";,") {
+		return fmt.Errorf("the public address %q is not a URL", publicURL)
+	}
+	page, err := template.ParseFS(ui, "ui/page.html")
+	if err != nil {
+		return err
+	}
+	var html bytes.Buffer
+	err = page.Execute(&html, map[string]string{"Title": document.spec.Info.Title, "Base": document.Base, "PublicURL": publicURL})
+	if err != nil {
+		return err
+	}
+	policy := contentPolicy(public)
+	add := func(path, mediaType string, content []byte) {
+		s.addPage(path, "docs", serveFile(mediaType, policy, content))
+	}
+	add("/openapi.yaml", "application/yaml", document.raw)
+	add("/openapi.json", "application/json", asJSON)
+	add(docsPath, "text/html; charset=utf-8", html.Bytes())
+	s.addPage(docsPath+"/", "docs", func(c echo.Context) error {
+		return c.Redirect(http.StatusPermanentRedirect, ".."+docsPath)
+	})
+	for name, mediaType := range map[string]string{
+		"scalar.js": "text/javascript; charset=utf-8", "docs.js": "text/javascript; charset=utf-8",
+		"docs.css": "text/css; charset=utf-8", "icon.svg": "image/svg+xml", "LICENSES.txt": "text/plain; charset=utf-8",
+	} {
+		content, err := readUI(name)
+		if err != nil {
+			return err
+		}
+		add(docsPath+"/"+name, mediaType, content)
+	}
+	return nil
+}
+
+// readUI reads a file of the page; the bundle stays compressed.
+func readUI(name string) ([]byte, error) {
+	if name == "scalar.js" {
+		name += ".gz"
+	}
+	return ui.ReadFile("ui/" + name)
+}
+
+// contentPolicy says what a browser may do with the page, on which people
+// enter API keys: run this server's scripts, and send requests to this server
+// and its public address. Scalar has its styles in its script.
+func contentPolicy(public *url.URL) string {
+	connect := "'self'"
+	if public.Host != "" {
+		connect += " " + public.Scheme + "://" + public.Host
+	}
+	return "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src " + connect +
+		"; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+}
+
+// serveFile serves content, which may be compressed by gzip.
+func serveFile(mediaType, policy string, content []byte) echo.HandlerFunc {
+	etag := fmt.Sprintf(`"%x"`, sha256.Sum256(content))
+	zipped := bytes.HasPrefix(content, []byte("\x1f\x8b"))
+	return func(c echo.Context) error {
+		header := c.Response().Header()
+		header.Set("Content-Type", mediaType)
+		header.Set("Content-Security-Policy", policy)
+		header.Set("Referrer-Policy", "no-referrer")
+		header.Set("Cache-Control", "no-cache") // may be kept, if asked about each time
+		if zipped {
+			header.Set("Vary", "Accept-Encoding")
+			if !strings.Contains(c.Request().Header.Get("Accept-Encoding"), "gzip") {
+				return sendUnzipped(c, content)
+			}
+			header.Set("Content-Encoding", "gzip")
+		}
+		header.Set("Etag", etag)
+		http.ServeContent(c.Response(), c.Request(), "", time.Time{}, bytes.NewReader(content))
+		return nil
+	}
+}
+
+func sendUnzipped(c echo.Context, content []byte) error {
+	r, err := gzip.NewReader(bytes.NewReader(content))
+	if err != nil {
+		return err
+	}
+	c.Response().WriteHeader(http.StatusOK)
+	_, err = io.Copy(c.Response(), r)
+	return err
+}

@@ -1,0 +1,151 @@
+package edge
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/getkin/kin-openapi/routers"
+)
+
+// Document is an OpenAPI document that the edge can serve.
+type Document struct {
+	Base string // the path of its first server, such as /v1
+
+	raw        []byte
+	spec       *openapi3.T
+	operations map[string]*operation // by operationId
+}
+
+// operation is an operation of the document, prepared for serving.
+type operation struct {
+	id     string
+	route  *routers.Route
+	params []*openapi3.Parameter
+	public bool // needs no key
+	body   map[string]*openapi3.SchemaRef // by media type; nil without a body
+
+	deprecation http.Header // what every response of a deprecated operation says
+}
+
+// ParseDocument reads and checks a document. It fails if the document is
+// invalid or asks for something that the edge does not do.
+func ParseDocument(data []byte) (*Document, error) {
+	ctx := context.Background()
+	spec, err := openapi3.NewLoader().LoadFromData(data)
+	if err != nil {
+		return nil, fmt.Errorf("openapi.yaml: %w", err)
+	}
+	if err := spec.Validate(ctx); err != nil {
+		return nil, fmt.Errorf("openapi.yaml: %w", err)
+	}
+	if len(spec.Servers) == 0 {
+		return nil, errors.New("openapi.yaml: servers is missing")
+	}
+	server, err := url.Parse(spec.Servers[0].URL)
+	if err != nil {
+		return nil, fmt.Errorf("openapi.yaml: the first server: %w", err)
+	}
+	d := &Document{Base: strings.TrimSuffix(server.Path, "/"), raw: data, spec: spec, operations: map[string]*operation{}}
+	for path, item := range spec.Paths.Map() {
+		for method, o := range item.Operations() {
+			op, err := d.newOperation(path, item, method, o)
+			if err != nil {
+				return nil, fmt.Errorf("openapi.yaml: %s %s: %w", method, path, err)
+			}
+			if d.operations[op.id] != nil {
+				return nil, fmt.Errorf("openapi.yaml: %s %s: the operationId %q is missing or used twice", method, path, op.id)
+			}
+			d.operations[op.id] = op
+		}
+	}
+	return d, nil
+}
+
+func (d *Document) newOperation(path string, item *openapi3.PathItem, method string, o *openapi3.Operation) (*operation, error) {
+	if o.OperationID == "" {
+		return nil, errors.New("the operationId is missing")
+	}
+	public, err := d.isPublic(o)
+	if err != nil {
+		return nil, err
+	}
+	// Authentication comes first and is not the filter's task.
+	validated := *o
+	validated.Security = &openapi3.SecurityRequirements{}
+	op := &operation{
+		id:     o.OperationID,
+		public: public,
+		route:  &routers.Route{Spec: d.spec, Server: d.spec.Servers[0], Path: path, PathItem: item, Method: method, Operation: &validated},
+	}
+	for _, p := range slices.Concat(o.Parameters, item.Parameters) {
+		if !slices.ContainsFunc(op.params, func(q *openapi3.Parameter) bool { return q.In == p.Value.In && q.Name == p.Value.Name }) {
+			op.params = append(op.params, p.Value)
+		}
+	}
+	if o.RequestBody != nil {
+		op.body = map[string]*openapi3.SchemaRef{}
+		for mediaType, content := range o.RequestBody.Value.Content {
+			op.body[mediaType] = content.Schema
+		}
+	}
+	op.deprecation, err = deprecationHeader(o)
+	return op, err
+}
+
+// isPublic reports whether an operation needs no key. Otherwise it must need
+// exactly one bearer token.
+func (d *Document) isPublic(o *openapi3.Operation) (bool, error) {
+	security := d.spec.Security
+	if o.Security != nil {
+		security = *o.Security
+	}
+	if len(security) == 0 {
+		return true, nil
+	}
+	if len(security) == 1 && len(security[0]) == 1 {
+		for name := range security[0] {
+			scheme := d.spec.Components.SecuritySchemes[name]
+			if scheme != nil && scheme.Value.Type == "http" && strings.EqualFold(scheme.Value.Scheme, "bearer") {
+				return false, nil
+			}
+		}
+	}
+	return false, errors.New("security must be one bearer scheme, or [] for an operation without a key")
+}
+
+// deprecationHeader returns the Deprecation (RFC 9745), Sunset (RFC 8594) and
+// Link headers of a deprecated operation.
+func deprecationHeader(o *openapi3.Operation) (http.Header, error) {
+	if !o.Deprecated {
+		return nil, nil
+	}
+	header := http.Header{}
+	for extension, set := range map[string]func(time.Time){
+		"x-deprecated-at": func(t time.Time) { header.Set("Deprecation", "@"+strconv.FormatInt(t.Unix(), 10)) },
+		"x-sunset":        func(t time.Time) { header.Set("Sunset", t.Format(http.TimeFormat)) },
+	} {
+		text, ok := o.Extensions[extension].(string)
+		if !ok {
+			continue
+		}
+		t, err := time.Parse(time.DateOnly, text)
+		if err != nil {
+			return nil, fmt.Errorf("%s must be a date such as 2030-12-05", extension)
+		}
+		set(t)
+	}
+	tag := "default"
+	if len(o.Tags) > 0 {
+		tag = o.Tags[0]
+	}
+	header.Set("Link", fmt.Sprintf(`<%s#/%s/%s>; rel="deprecation"; type="text/html"`, docsPath, url.PathEscape(tag), o.OperationID))
+	return header, nil
+}

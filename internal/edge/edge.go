@@ -1,0 +1,179 @@
+// Package edge puts Echo together for an OpenAPI document: middleware,
+// authentication, validation by kin-openapi, limits, errors, probes, metrics,
+// the documentation page and the process around them. It knows nothing of the
+// service behind the operations.
+//
+// A request walks through the middleware that routes lists, then through
+// serveOperation, then through the code that oapi-codegen generated, and every
+// error ends in writeError.
+package edge
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/netip"
+	"strings"
+	"sync/atomic"
+
+	"github.com/labstack/echo/v4"
+	"github.com/labstack/echo/v4/middleware"
+	"github.com/prometheus/client_golang/prometheus"
+	"golang.org/x/time/rate"
+)
+
+// Service is what the edge serves. All fields are required except Weight.
+type Service struct {
+	Name     string // one lower-case word; the realm of challenges and the namespace of metrics
+	Version  string // of the program
+	Document *Document
+
+	// Register registers the generated routes below base, with the middleware
+	// of each operation:
+	//
+	//	api.RegisterHandlersWithOptions(r, handler, api.RegisterHandlersOptions{BaseURL: base, OperationMiddlewares: operations})
+	Register func(r Router, base string, operations map[string][]echo.MiddlewareFunc)
+
+	// Authenticate returns the caller with an API key, or an *InvalidKey. Any
+	// other error means that the key could not be checked, which is a 503.
+	Authenticate func(ctx context.Context, key string) (Caller, error)
+
+	// Problem returns the status, code and message for an error of the
+	// service, or 0 for an error that it does not know, which is a 500.
+	Problem func(err error) (status int, code, message string)
+
+	// Ready returns why the service cannot serve requests, or nil.
+	Ready func(ctx context.Context) error
+
+	// Weight returns how much memory the response to a request may need, in
+	// units of which all requests in progress may need 800. It is 0 for
+	// ordinary requests.
+	Weight func(r *http.Request) int64
+}
+
+// Options are set by the operator. Zero values are fine.
+type Options struct {
+	Logger         *slog.Logger
+	Metrics        *prometheus.Registry
+	PublicURL      string         // the address that clients use, if a proxy stands between
+	TrustedProxies []netip.Prefix // whose X-Forwarded-For is believed
+	MaxInFlight    int            // operations in progress; 0 means 256
+	RateLimit      float64        // requests a second of one key; 0 means any number
+	LocalOrigins   bool           // pages at localhost may read responses (CORS)
+}
+
+// Server is an http.Handler that serves a document.
+type Server struct {
+	service Service
+	logger  *slog.Logger
+	echo    *echo.Echo
+	metrics *metrics
+	calls   *calls
+	rates   *middleware.RateLimiterMemoryStore // nil without a limit
+
+	stopping atomic.Bool // the process has been told to stop
+}
+
+// New returns a Server for a service. It fails if the document and the
+// generated code do not match.
+func New(service Service, o Options) (*Server, error) {
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.Metrics == nil {
+		o.Metrics = prometheus.NewRegistry()
+	}
+	if o.MaxInFlight == 0 {
+		o.MaxInFlight = 256
+	}
+	s := &Server{service: service, logger: o.Logger, echo: echo.New(), calls: newCalls(o.MaxInFlight)}
+	s.metrics = newMetrics(s, o.Metrics)
+	if o.RateLimit > 0 {
+		s.rates = middleware.NewRateLimiterMemoryStoreWithConfig(middleware.RateLimiterMemoryStoreConfig{
+			Rate: rate.Limit(o.RateLimit), Burst: max(1, int(o.RateLimit)),
+		})
+	}
+	s.echo.HTTPErrorHandler = s.writeError
+	s.echo.Binder = jsonBinder{}
+	s.echo.IPExtractor = clientAddress(o.TrustedProxies)
+	if err := s.routes(o); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// ServeHTTP implements http.Handler.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.echo.ServeHTTP(w, r) }
+
+// routes adds the middleware, in the order in which a request meets it, and
+// the routes.
+func (s *Server) routes(o Options) error {
+	e := s.echo
+	e.Pre(canonicalPath)
+	e.Use(
+		s.trace(),
+		requestID,
+		s.commonHeaders,
+		s.accessLog(),
+		s.metrics.observe,
+		recoverPanics(),
+		wholePath,
+	)
+	if o.LocalOrigins {
+		e.Use(allowLocalOrigins())
+	}
+	s.addProbes()
+	if err := s.addDocs(o.PublicURL); err != nil {
+		return err
+	}
+	return s.addOperations()
+}
+
+// addOperations registers the generated routes and checks that each operation
+// of the document is among them, with its middleware.
+func (s *Server) addOperations() error {
+	document := s.service.Document
+	operations := map[string][]echo.MiddlewareFunc{}
+	for id, op := range document.operations {
+		operations[id] = []echo.MiddlewareFunc{s.serveOperation(op)}
+	}
+	r := &router{echo: s.echo, registered: map[string]bool{}}
+	s.service.Register(r, document.Base, operations)
+	for _, op := range document.operations {
+		route := op.route.Method + " " + document.Base + echoPath(op.route.Path)
+		if !r.registered[route] {
+			r.errs = append(r.errs, fmt.Errorf("%s: operation %s of the document is not registered; run make generate", route, op.id))
+		}
+		delete(r.registered, route)
+	}
+	for route := range r.registered {
+		r.errs = append(r.errs, fmt.Errorf("%s is registered, but is no operation of the document; run make generate", route))
+	}
+	return errors.Join(r.errs...)
+}
+
+// echoPath returns the path of the document as Echo writes it: /pets/:id.
+func echoPath(path string) string {
+	return strings.NewReplacer("{", ":", "}", "").Replace(path)
+}
+
+func (s *Server) weight(r *http.Request) int64 {
+	if s.service.Weight == nil {
+		return 0
+	}
+	return s.service.Weight(r)
+}
+
+// clientAddress returns how the address of a client is found.
+func clientAddress(proxies []netip.Prefix) echo.IPExtractor {
+	if len(proxies) == 0 {
+		return echo.ExtractIPDirect()
+	}
+	trust := []echo.TrustOption{echo.TrustLoopback(false), echo.TrustLinkLocal(false), echo.TrustPrivateNet(false)}
+	for _, p := range proxies {
+		trust = append(trust, echo.TrustIPRange(ipNet(p)))
+	}
+	return echo.ExtractIPFromXFFHeader(trust...)
+}

@@ -1,0 +1,135 @@
+package edge
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/labstack/echo/v4"
+)
+
+// Problem is an error as the client sees it: a status, a stable code and a
+// sentence for the client's developer.
+type Problem struct {
+	Status  int
+	Code    string
+	Message string
+	Header  http.Header // added to the response; may be nil
+	Cause   error       // for the log only; may be nil
+	Reason  string      // one word for the log, such as expired; may be empty
+}
+
+func (p *Problem) Error() string { return p.Message }
+
+func (p *Problem) Unwrap() error { return p.Cause }
+
+// Error constructors for the codes of the edge.
+
+func invalidParameter(format string, args ...any) *Problem {
+	return &Problem{Status: http.StatusBadRequest, Code: "invalid_parameter", Message: fmt.Sprintf(format, args...)}
+}
+
+func invalidRequest(format string, args ...any) *Problem {
+	return &Problem{Status: http.StatusBadRequest, Code: "invalid_request", Message: fmt.Sprintf(format, args...)}
+}
+
+func invalidBody(format string, args ...any) *Problem {
+	return &Problem{Status: http.StatusBadRequest, Code: "invalid_body", Message: fmt.Sprintf(format, args...)}
+}
+
+func notFound(message string) *Problem {
+	return &Problem{Status: http.StatusNotFound, Code: "not_found", Message: message}
+}
+
+func payloadTooLarge() *Problem {
+	return &Problem{Status: http.StatusRequestEntityTooLarge, Code: "payload_too_large", Message: fmt.Sprintf("the body is larger than %d bytes", maxBody)}
+}
+
+func unsupportedMediaType(message, header, value string) *Problem {
+	return &Problem{Status: http.StatusUnsupportedMediaType, Code: "unsupported_media_type", Message: message, Header: http.Header{header: {value}}}
+}
+
+func rateLimited() *Problem {
+	return &Problem{Status: http.StatusTooManyRequests, Code: "rate_limited", Message: "too many requests with this API key; try again later", Header: http.Header{"Retry-After": {"1"}}}
+}
+
+func unavailable(cause error) *Problem {
+	return &Problem{Status: http.StatusServiceUnavailable, Code: "unavailable", Message: "the service is unavailable; try again later", Header: http.Header{"Retry-After": {"1"}}, Cause: cause}
+}
+
+func internal(cause error) *Problem {
+	return &Problem{Status: http.StatusInternalServerError, Code: "internal", Message: "the service failed to answer; its log has the details", Cause: cause}
+}
+
+// problemOf returns what the client is told about err. An error that nobody
+// knows is the service's fault.
+func (s *Server) problemOf(err error) *Problem {
+	if p, ok := errors.AsType[*Problem](err); ok {
+		return p
+	}
+	if status, code, message := s.service.Problem(err); status != 0 {
+		switch status {
+		case http.StatusServiceUnavailable:
+			return unavailable(err)
+		case http.StatusInternalServerError:
+			return internal(err)
+		}
+		return &Problem{Status: status, Code: code, Message: message, Cause: err}
+	}
+	if e, ok := errors.AsType[*echo.HTTPError](err); ok {
+		switch e.Code {
+		case http.StatusNotFound:
+			return notFound("there is nothing at this path")
+		case http.StatusMethodNotAllowed:
+			return &Problem{Status: e.Code, Code: "method_not_allowed", Message: "this path does not support the method; the Allow header lists those it does"}
+		}
+	}
+	return internal(err)
+}
+
+// errorBody is the Error schema of every document that the edge serves.
+type errorBody struct {
+	Code    string `json:"code"`
+	Message string `json:"message"`
+	Status  int    `json:"status"`
+}
+
+// writeError is Echo's HTTPErrorHandler: it writes the response to every error.
+func (s *Server) writeError(err error, c echo.Context) {
+	if c.Response().Committed {
+		return
+	}
+	p := s.problemOf(err)
+	header := c.Response().Header()
+	for name, values := range p.Header {
+		header[name] = values
+	}
+	if leavesBodyUnread(c.Request(), p.Status) {
+		// net/http would otherwise read the rest of the body first, and wait
+		// for it.
+		header.Set("Connection", "close")
+		_ = http.NewResponseController(c.Response()).SetReadDeadline(time.Now())
+	}
+	if c.Request().Method == http.MethodHead {
+		header.Set("Content-Type", "application/json")
+		_ = c.NoContent(p.Status)
+		return
+	}
+	header.Set("Content-Type", "application/json")
+	c.Response().WriteHeader(p.Status)
+	_ = c.Echo().JSONSerializer.Serialize(c, errorBody{p.Code, p.Message, p.Status}, "") // the client may be gone
+}
+
+// leavesBodyUnread reports whether a response with this status to an HTTP/1
+// request is sent before its body was read.
+func leavesBodyUnread(r *http.Request, status int) bool {
+	if r.ContentLength == 0 || r.ProtoMajor != 1 {
+		return false
+	}
+	switch status {
+	case http.StatusBadRequest, http.StatusUnprocessableEntity, http.StatusInternalServerError:
+		return false
+	}
+	return true
+}

@@ -1,0 +1,107 @@
+package edge
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"regexp"
+
+	"github.com/labstack/echo/v4"
+	"github.com/labstack/echo/v4/middleware"
+	"go.opentelemetry.io/otel/trace"
+)
+
+// Keys of values in an echo.Context, for the log and the metrics.
+const (
+	operationName = "operation"
+	callerID      = "caller"
+)
+
+// NewLogger returns a logger that writes text or JSON, and hides what matches
+// keyPattern.
+func NewLogger(w io.Writer, text bool, level slog.Level, keyPattern *regexp.Regexp) *slog.Logger {
+	hide := func(s string) slog.Attr { return slog.String("", keyPattern.ReplaceAllString(s, "REDACTED")) }
+	o := &slog.HandlerOptions{Level: level, ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+		switch v := a.Value.Any().(type) {
+		case string:
+			a.Value = hide(v).Value
+		case error:
+			a.Value = hide(v.Error()).Value
+		}
+		return a
+	}}
+	if text {
+		return slog.New(slog.NewTextHandler(w, o))
+	}
+	return slog.New(slog.NewJSONHandler(w, o))
+}
+
+// accessLog writes one line a request: the path, but no query, header or body.
+func (s *Server) accessLog() echo.MiddlewareFunc {
+	return middleware.RequestLoggerWithConfig(middleware.RequestLoggerConfig{
+		HandleError: true, // so that the status is known
+		LogMethod:   true, LogURIPath: true, LogRoutePath: true, LogStatus: true, LogLatency: true,
+		LogResponseSize: true, LogRemoteIP: true, LogError: true,
+		LogValuesFunc: s.logRequest,
+	})
+}
+
+func (s *Server) logRequest(c echo.Context, v middleware.RequestLoggerValues) error {
+	ctx := c.Request().Context()
+	level := s.levelOf(c, v)
+	if !s.logger.Enabled(ctx, level) {
+		return nil
+	}
+	key, _ := c.Get(callerID).(string)
+	attrs := []slog.Attr{
+		slog.String("method", v.Method),
+		slog.String("route", v.RoutePath),
+		slog.String("path", v.URIPath),
+		slog.Int("status", v.Status),
+		slog.Int64("bytes", v.ResponseSize),
+		slog.Int64("duration_us", v.Latency.Microseconds()),
+		slog.String("request_id", c.Response().Header().Get(echo.HeaderXRequestID)),
+		slog.String("remote", v.RemoteIP),
+		slog.String("key", key),
+	}
+	if span := trace.SpanContextFromContext(ctx); span.IsValid() {
+		attrs = append(attrs, slog.String("trace_id", span.TraceID().String()), slog.String("span_id", span.SpanID().String()))
+	}
+	if p, ok := errors.AsType[*Problem](v.Error); ok && p.Reason != "" {
+		attrs = append(attrs, slog.String("reason", p.Reason))
+	}
+	if v.Error != nil && level > slog.LevelInfo {
+		attrs = append(attrs, slog.String("error", causeOf(v.Error)))
+	}
+	s.logger.LogAttrs(ctx, level, "request", attrs...)
+	return nil
+}
+
+// levelOf returns the level of a request's line: an error if the service
+// failed, a warning if it had no room or was not ready, debug for probes.
+func (s *Server) levelOf(c echo.Context, v middleware.RequestLoggerValues) slog.Level {
+	probe := c.Get(operationName) == "livez" || c.Get(operationName) == "readyz"
+	switch {
+	case errors.Is(c.Request().Context().Err(), context.Canceled):
+		return slog.LevelInfo // the client left
+	case v.Status == http.StatusServiceUnavailable && (probe || errors.Is(v.Error, errOverloaded)):
+		return slog.LevelWarn
+	case v.Status >= http.StatusInternalServerError:
+		return slog.LevelError
+	case probe:
+		return slog.LevelDebug
+	case v.Error != nil && v.Status < http.StatusBadRequest:
+		return slog.LevelWarn // the response could not be written whole
+	}
+	return slog.LevelInfo
+}
+
+// causeOf returns all that is known about an error.
+func causeOf(err error) string {
+	if p, ok := errors.AsType[*Problem](err); ok && p.Cause != nil {
+		return p.Cause.Error()
+	}
+	return err.Error()
+}

@@ -1,0 +1,97 @@
+package edge
+
+import (
+	"crypto/rand"
+	"fmt"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+	"github.com/labstack/echo/v4/middleware"
+)
+
+// canonicalPath has Echo route on the decoded path, so that percent-encoded
+// digits are digits. A path with an encoded slash stays as it is, since the
+// slash is no separator.
+func canonicalPath(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		u := c.Request().URL
+		if !strings.Contains(strings.ToLower(u.RawPath), "%2f") {
+			u.RawPath = ""
+		}
+		return next(c)
+	}
+}
+
+// wholePath makes a 404 of a path that Echo matches although it has more or
+// empty segments: the last parameter of a route runs over slashes.
+func wholePath(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		for _, value := range c.ParamValues() {
+			if value == "" || strings.Contains(value, "/") {
+				return echo.ErrNotFound
+			}
+		}
+		return next(c)
+	}
+}
+
+var requestIDForm = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
+
+// requestID keeps the client's X-Request-Id if it is well-formed, and makes
+// one otherwise.
+func requestID(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		id := c.Request().Header.Get(echo.HeaderXRequestID)
+		if !requestIDForm.MatchString(id) {
+			id = rand.Text()
+		}
+		c.Response().Header().Set(echo.HeaderXRequestID, id)
+		return next(c)
+	}
+}
+
+// commonHeaders sets the headers of every response.
+func (s *Server) commonHeaders(next echo.HandlerFunc) echo.HandlerFunc {
+	base := s.service.Document.Base
+	return func(c echo.Context) error {
+		header := c.Response().Header()
+		header.Set("X-Content-Type-Options", "nosniff")
+		if path := c.Request().URL.Path; path == base || strings.HasPrefix(path, base+"/") {
+			header.Set("Cache-Control", "no-store")
+		}
+		if s.stopping.Load() {
+			header.Set("Connection", "close") // on HTTP/2, net/http sends GOAWAY
+		}
+		return next(c)
+	}
+}
+
+// recoverPanics makes a panic an error, with the stack for the log.
+func recoverPanics() echo.MiddlewareFunc {
+	return middleware.RecoverWithConfig(middleware.RecoverConfig{
+		DisableStackAll: true,
+		LogErrorFunc: func(_ echo.Context, err error, stack []byte) error {
+			return internal(fmt.Errorf("panic: %w\n%s", err, stack))
+		},
+	})
+}
+
+// allowLocalOrigins lets scripts of pages on this machine use the service.
+func allowLocalOrigins() echo.MiddlewareFunc {
+	return middleware.CORSWithConfig(middleware.CORSConfig{
+		AllowOriginFunc: func(origin string) (bool, error) {
+			u, err := url.Parse(origin)
+			if err != nil {
+				return false, nil
+			}
+			host := u.Hostname()
+			return host == "localhost" || host == "127.0.0.1" || host == "::1", nil
+		},
+		AllowMethods:  []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete},
+		AllowHeaders:  []string{"Authorization", "Content-Type", "Idempotency-Key", "X-Request-Id"},
+		ExposeHeaders: []string{"Link", "Location", "X-Request-Id", "Deprecation", "Sunset", "Retry-After", "WWW-Authenticate"},
+	})
+}

@@ -1,0 +1,77 @@
+package edge
+
+import (
+	"net/http"
+	"net/url"
+	"regexp"
+	"strconv"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/labstack/echo/v4"
+)
+
+var (
+	integerForm = regexp.MustCompile(`^-?(0|[1-9][0-9]*)$`)
+	numberForm  = regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?$`)
+)
+
+// checkTexts refuses parameters that openapi3filter reads more generously than
+// the contract: one that is given twice, of which it takes the first, and
+// numbers and booleans that are not written as in JSON.
+func (op *operation) checkTexts(c echo.Context, query url.Values) error {
+	for _, p := range op.params {
+		var values []string
+		switch p.In {
+		case openapi3.ParameterInQuery:
+			values = query[p.Name]
+		case openapi3.ParameterInHeader:
+			values = c.Request().Header[http.CanonicalHeaderKey(p.Name)]
+		case openapi3.ParameterInPath:
+			values = []string{c.Param(p.Name)}
+		}
+		if p.Schema == nil {
+			continue
+		}
+		schema := p.Schema.Value
+		if schema.Type.Is("array") && schema.Items != nil {
+			schema = schema.Items.Value
+		} else if len(values) > 1 {
+			return parameterProblem(p, "must be given only once")
+		}
+		for _, text := range values {
+			if message := checkText(schema, text); message != "" {
+				return parameterProblem(p, message)
+			}
+		}
+	}
+	return nil
+}
+
+// checkText returns what is wrong with the text of a parameter, or "".
+func checkText(schema *openapi3.Schema, text string) string {
+	switch {
+	case schema.Type.Is("integer") && !integerForm.MatchString(text):
+		return describeType(schema)
+	case schema.Type.Is("integer"):
+		bits := 64
+		if schema.Format == "int32" {
+			bits = 32
+		}
+		if _, err := strconv.ParseInt(text, 10, bits); err != nil {
+			return describeRange(schema)
+		}
+	case schema.Type.Is("number") && !numberForm.MatchString(text), schema.Type.Is("boolean") && text != "true" && text != "false":
+		return describeType(schema)
+	case schema.Type.Is("string") && text == "" && len(schema.Enum) > 0:
+		return describeEnum(schema)
+	}
+	return ""
+}
+
+// parameterProblem returns the 400 for a parameter.
+func parameterProblem(p *openapi3.Parameter, message string) *Problem {
+	if p.In == openapi3.ParameterInHeader {
+		return invalidRequest("%s %s", p.Name, message)
+	}
+	return invalidParameter("%s %s", p.Name, message)
+}

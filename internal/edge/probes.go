@@ -1,0 +1,63 @@
+package edge
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/labstack/echo/v4"
+)
+
+// readyTimeout bounds one readiness check.
+const readyTimeout = 2 * time.Second
+
+// addProbes adds /livez, which says that the process runs, /readyz, which says
+// that it can serve, and the path / for people who try it.
+func (s *Server) addProbes() {
+	s.addPage("/livez", "livez", func(c echo.Context) error {
+		return sendStatus(c, "alive")
+	})
+	s.addPage("/readyz", "readyz", func(c echo.Context) error {
+		if err := s.ready(c.Request().Context()); err != nil {
+			p := unavailable(err)
+			p.Message = "not ready; try again later"
+			if s.stopping.Load() {
+				p.Message = "not ready: stopping; try again later"
+			}
+			return p
+		}
+		return sendStatus(c, "ready")
+	})
+	s.addPage("/", "docs", func(c echo.Context) error {
+		c.Response().Header().Add("Vary", "Accept")
+		if strings.Contains(c.Request().Header.Get("Accept"), "text/html") {
+			return c.Redirect(http.StatusFound, docsPath)
+		}
+		return notFound(fmt.Sprintf("there is nothing at this path; the operations are below %s, and %s explains them", s.service.Document.Base, docsPath))
+	})
+}
+
+// addPage adds a page that needs no key.
+func (s *Server) addPage(path, name string, h echo.HandlerFunc) {
+	s.echo.Match([]string{http.MethodGet, http.MethodHead}, path, func(c echo.Context) error {
+		c.Set(operationName, name)
+		return h(c)
+	})
+}
+
+func (s *Server) ready(ctx context.Context) error {
+	if s.stopping.Load() {
+		return errors.New("the server is stopping")
+	}
+	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
+	defer cancel()
+	return s.service.Ready(ctx)
+}
+
+func sendStatus(c echo.Context, status string) error {
+	c.Response().Header().Set("Cache-Control", "no-store")
+	return c.JSON(http.StatusOK, map[string]string{"status": status})
+}

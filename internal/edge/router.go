@@ -1,0 +1,84 @@
+package edge
+
+import (
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+
+	"github.com/labstack/echo/v4"
+)
+
+// Router is the interface that the generated code registers its routes with.
+type Router interface {
+	CONNECT(path string, h echo.HandlerFunc, m ...echo.MiddlewareFunc) *echo.Route
+	DELETE(path string, h echo.HandlerFunc, m ...echo.MiddlewareFunc) *echo.Route
+	GET(path string, h echo.HandlerFunc, m ...echo.MiddlewareFunc) *echo.Route
+	HEAD(path string, h echo.HandlerFunc, m ...echo.MiddlewareFunc) *echo.Route
+	OPTIONS(path string, h echo.HandlerFunc, m ...echo.MiddlewareFunc) *echo.Route
+	PATCH(path string, h echo.HandlerFunc, m ...echo.MiddlewareFunc) *echo.Route
+	POST(path string, h echo.HandlerFunc, m ...echo.MiddlewareFunc) *echo.Route
+	PUT(path string, h echo.HandlerFunc, m ...echo.MiddlewareFunc) *echo.Route
+	TRACE(path string, h echo.HandlerFunc, m ...echo.MiddlewareFunc) *echo.Route
+}
+
+// router notes what is registered, refuses routes without middleware, which
+// nobody would authenticate, and serves HEAD where it serves GET.
+type router struct {
+	echo       *echo.Echo
+	registered map[string]bool // "GET /v1/pets"
+	errs       []error
+}
+
+func (r *router) add(method, path string, h echo.HandlerFunc, m []echo.MiddlewareFunc) *echo.Route {
+	if len(m) == 0 {
+		r.errs = append(r.errs, fmt.Errorf("%s %s has no middleware: its operationId is not in the document; run make generate", method, path))
+	}
+	r.registered[method+" "+path] = true
+	if method == http.MethodGet {
+		r.echo.HEAD(path, h, m...)
+	}
+	return r.echo.Add(method, path, h, m...)
+}
+
+// These methods implement Router.
+
+func (r *router) CONNECT(path string, h echo.HandlerFunc, m ...echo.MiddlewareFunc) *echo.Route {
+	return r.add(http.MethodConnect, path, h, m)
+}
+
+func (r *router) DELETE(path string, h echo.HandlerFunc, m ...echo.MiddlewareFunc) *echo.Route {
+	return r.add(http.MethodDelete, path, h, m)
+}
+
+func (r *router) GET(path string, h echo.HandlerFunc, m ...echo.MiddlewareFunc) *echo.Route {
+	return r.add(http.MethodGet, path, h, m)
+}
+
+func (r *router) HEAD(path string, h echo.HandlerFunc, m ...echo.MiddlewareFunc) *echo.Route {
+	return r.add(http.MethodHead, path, h, m)
+}
+
+func (r *router) OPTIONS(path string, h echo.HandlerFunc, m ...echo.MiddlewareFunc) *echo.Route {
+	return r.add(http.MethodOptions, path, h, m)
+}
+
+func (r *router) PATCH(path string, h echo.HandlerFunc, m ...echo.MiddlewareFunc) *echo.Route {
+	return r.add(http.MethodPatch, path, h, m)
+}
+
+func (r *router) POST(path string, h echo.HandlerFunc, m ...echo.MiddlewareFunc) *echo.Route {
+	return r.add(http.MethodPost, path, h, m)
+}
+
+func (r *router) PUT(path string, h echo.HandlerFunc, m ...echo.MiddlewareFunc) *echo.Route {
+	return r.add(http.MethodPut, path, h, m)
+}
+
+func (r *router) TRACE(path string, h echo.HandlerFunc, m ...echo.MiddlewareFunc) *echo.Route {
+	return r.add(http.MethodTrace, path, h, m)
+}
+
+func ipNet(p netip.Prefix) *net.IPNet {
+	return &net.IPNet{IP: p.Addr().AsSlice(), Mask: net.CIDRMask(p.Bits(), p.Addr().BitLen())}
+}

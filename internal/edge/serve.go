@@ -1,0 +1,230 @@
+package edge
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/pprof"
+	"os"
+	"os/signal"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/coreos/go-systemd/v22/daemon"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"golang.org/x/net/netutil"
+)
+
+// The limits of a connection. A request must arrive within readTimeout, header
+// and body; its response must be written within writeTimeout after that. Load
+// balancers usually drop idle connections after a minute, before idleTimeout.
+const (
+	maxHeader     = 16 << 10
+	headerTimeout = 3 * time.Second
+	readTimeout   = 4 * time.Second
+	writeTimeout  = 20 * time.Second
+	idleTimeout   = 2 * time.Minute
+	maxStreams    = 32 // of an HTTP/2 connection
+
+	shutdownTimeout = 10 * time.Second
+)
+
+// ServeOptions say how the process serves. Addr is required.
+type ServeOptions struct {
+	Addr              string        // host:port; port 0 takes any free port
+	CertFile, KeyFile string        // for HTTPS; PEM
+	AdminAddr         string        // of metrics and profiles; empty for none
+	Profiles          bool          // serve /debug/pprof/ at AdminAddr
+	MaxConnections    int           // 0 means 1000
+	Drain             time.Duration // how long to serve on after SIGTERM
+	Registry          *prometheus.Registry
+	Failed            <-chan error         // ends the server with this error; may be nil
+	Started           func(address string) // called once with the address, such as http://127.0.0.1:8080
+}
+
+// Run serves until ctx ends or the process receives SIGTERM or SIGINT, then
+// drains and ends the server. A second signal ends it at once. It returns nil
+// if the server ended as it was told to.
+func (s *Server) Run(ctx context.Context, o ServeOptions) error {
+	signal.Ignore(syscall.SIGPIPE) // a log without a reader must not end the server
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT)
+	defer signal.Stop(signals)
+
+	server, listener, err := s.listen(ctx, &o)
+	if err != nil {
+		return err
+	}
+	if o.AdminAddr != "" {
+		admin, err := s.serveAdmin(ctx, o)
+		if err != nil {
+			return errors.Join(err, listener.Close())
+		}
+		defer admin.Close()
+	}
+	served := make(chan error, 1)
+	go func() { served <- s.accept(server, listener) }()
+	address := "http://" + listener.Addr().String()
+	if server.TLSConfig != nil {
+		address = "https://" + listener.Addr().String()
+	}
+	if o.Started != nil {
+		o.Started(address)
+	}
+	_, _ = daemon.SdNotify(false, daemon.SdNotifyReady) // no error matters without systemd
+
+	drain := o.Drain
+	select {
+	case err := <-served:
+		return err
+	case err := <-o.Failed:
+		s.logger.Error("the service failed for good", "error", err)
+		return errors.Join(err, server.Close())
+	case <-ctx.Done():
+	case sig := <-signals:
+		if sig == syscall.SIGINT {
+			drain = 0
+		}
+	}
+	return s.stop(server, drain, signals, o.Failed)
+}
+
+// stop drains and ends the server.
+func (s *Server) stop(server *http.Server, drain time.Duration, signals <-chan os.Signal, failed <-chan error) error {
+	s.stopping.Store(true)
+	s.logger.Info("stopping", "drain", drain.String())
+	_, _ = daemon.SdNotify(false, daemon.SdNotifyStopping)
+	ended := make(chan error, 1)
+	go func() {
+		time.Sleep(drain)
+		ctx, cancel := context.WithTimeout(context.Background(), shutdownTimeout)
+		defer cancel()
+		ended <- server.Shutdown(ctx)
+	}()
+	select {
+	case err := <-ended:
+		if errors.Is(err, context.DeadlineExceeded) {
+			s.logger.Warn("some connections did not end in time and were closed")
+			err = server.Close()
+		}
+		return err
+	case err := <-failed:
+		s.logger.Error("the service failed for good", "error", err)
+		return errors.Join(err, server.Close())
+	case <-signals:
+		s.logger.Warn("a second signal ended the server at once")
+		return server.Close()
+	}
+}
+
+// listen loads the certificate, if there is one, and takes the port.
+func (s *Server) listen(ctx context.Context, o *ServeOptions) (*http.Server, net.Listener, error) {
+	server := &http.Server{
+		Handler:                      s,
+		ReadHeaderTimeout:            headerTimeout,
+		ReadTimeout:                  readTimeout,
+		WriteTimeout:                 writeTimeout,
+		IdleTimeout:                  idleTimeout,
+		MaxHeaderBytes:               maxHeader,
+		HTTP2:                        &http.HTTP2Config{MaxConcurrentStreams: maxStreams},
+		DisableGeneralOptionsHandler: true, // OPTIONS * is a request like others
+		ErrorLog:                     slog.NewLogLogger(s.logger.Handler(), slog.LevelWarn),
+	}
+	if o.CertFile != "" {
+		certificate, err := loadCertificate(o.CertFile, o.KeyFile, s.logger)
+		if err != nil {
+			return nil, nil, err
+		}
+		server.TLSConfig = &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: certificate.get}
+		o.Registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+			Namespace: s.service.Name, Name: "tls_certificate_expiry_timestamp_seconds", Help: "When the certificate in use expires.",
+		}, func() float64 { return float64(certificate.expiry().Unix()) }))
+	}
+	l, err := listenTCP(ctx, o.Addr, "--addr")
+	if err != nil {
+		return nil, nil, err
+	}
+	if o.MaxConnections == 0 {
+		o.MaxConnections = 1000
+	}
+	s.countConnections(server, o)
+	return server, netutil.LimitListener(l, o.MaxConnections), nil
+}
+
+func (s *Server) accept(server *http.Server, l net.Listener) error {
+	if server.TLSConfig != nil {
+		return server.ServeTLS(l, "", "")
+	}
+	return server.Serve(l)
+}
+
+// countConnections adds the metrics of connections.
+func (s *Server) countConnections(server *http.Server, o *ServeOptions) {
+	var open atomic.Int64
+	server.ConnState = func(_ net.Conn, state http.ConnState) {
+		switch state {
+		case http.StateNew:
+			open.Add(1)
+		case http.StateClosed, http.StateHijacked:
+			open.Add(-1)
+		}
+	}
+	limit := float64(o.MaxConnections)
+	o.Registry.MustRegister(
+		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+			Namespace: s.service.Name, Name: "connections", Help: "Open connections.",
+		}, func() float64 { return float64(open.Load()) }),
+		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+			Namespace: s.service.Name, Name: "connections_limit", Help: "Connections that may be open.",
+		}, func() float64 { return limit }),
+	)
+}
+
+// serveAdmin serves metrics, and profiles if asked for, on an address of its
+// own.
+func (s *Server) serveAdmin(ctx context.Context, o ServeOptions) (*http.Server, error) {
+	mux := http.NewServeMux()
+	mux.Handle("GET /metrics", promhttp.HandlerFor(o.Registry, promhttp.HandlerOpts{ErrorLog: slog.NewLogLogger(s.logger.Handler(), slog.LevelError)}))
+	if o.Profiles {
+		mux.HandleFunc("/debug/pprof/", pprof.Index)
+		mux.HandleFunc("/debug/pprof/cmdline", pprof.Cmdline)
+		mux.HandleFunc("/debug/pprof/profile", pprof.Profile)
+		mux.HandleFunc("/debug/pprof/symbol", pprof.Symbol)
+		mux.HandleFunc("/debug/pprof/trace", pprof.Trace)
+	}
+	l, err := listenTCP(ctx, o.AdminAddr, "--admin-addr")
+	if err != nil {
+		return nil, err
+	}
+	admin := &http.Server{
+		Handler:           mux,
+		ReadHeaderTimeout: headerTimeout,
+		WriteTimeout:      2 * time.Minute, // a profile takes its time
+		IdleTimeout:       idleTimeout,
+		ErrorLog:          slog.NewLogLogger(s.logger.Handler(), slog.LevelWarn),
+	}
+	go func() {
+		if err := admin.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+			s.logger.Error("the admin server ended", "error", err)
+		}
+	}()
+	s.logger.Info("serving metrics", "address", "http://"+l.Addr().String()+"/metrics")
+	return admin, nil
+}
+
+func listenTCP(ctx context.Context, addr, flag string) (net.Listener, error) {
+	l, err := new(net.ListenConfig).Listen(ctx, "tcp", addr)
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return nil, fmt.Errorf("cannot listen on %s: another program does; stop it or choose another %s", addr, flag)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("cannot listen: %w; choose another %s, such as 127.0.0.1:8080", err, flag)
+	}
+	return l, nil
+}

@@ -1,0 +1,44 @@
+package service
+
+import (
+	"example.com/petstore/gen/api"
+	"example.com/petstore/internal/pets"
+)
+
+// NewPet returns the pet that a request body describes, with defaults.
+func NewPet(body api.NewPet) pets.NewPet {
+	p := pets.NewPet{Name: body.Name, CategoryID: body.CategoryID}
+	if body.Status != nil {
+		p.Status = pets.Status(*body.Status)
+	}
+	return p.WithDefaults()
+}
+
+// petFields has the fields of api.Pet in their order, so that toPet does not
+// compile if the document adds a property that nobody fills.
+type petFields struct {
+	ID         int64
+	Name       string
+	CategoryID int64
+	Status     *api.PetStatus
+}
+
+// toPet returns a pet as responses have it.
+func toPet(p pets.Pet) api.Pet {
+	status := api.PetStatus(p.Status)
+	return api.Pet(petFields{p.ID, p.Name, p.CategoryID, &status})
+}
+
+func query(params api.ListPetsParams) pets.Query {
+	q := pets.Query{Limit: defaultLimit}
+	if params.Limit != nil {
+		q.Limit = *params.Limit
+	}
+	if params.Status != nil {
+		q.Status = pets.Status(*params.Status)
+	}
+	if params.After != nil {
+		q.After = *params.After
+	}
+	return q
+}
