@@ -2,88 +2,68 @@ package memory
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"time"
 
 	"example.com/petstore/internal/pets"
 )
 
-// CreateKey implements pets.KeyStore.
 func (s *Store) CreateKey(ctx context.Context, k pets.Key) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if err := s.usable(ctx); err != nil {
-		return err
-	}
-	if s.key(k.ID) != nil {
-		return &pets.Error{Kind: pets.Internal, Message: "there is a key with this id already"}
-	}
-	s.keys = append(s.keys, k)
-	slices.SortStableFunc(s.keys, func(a, b pets.Key) int { return a.CreatedAt.Compare(b.CreatedAt) })
-	return nil
-}
-
-// key returns the key with the given ID, or nil. The caller holds mu.
-func (s *Store) key(id string) *pets.Key {
-	i := slices.IndexFunc(s.keys, func(k pets.Key) bool { return k.ID == id })
-	if i < 0 {
+	return s.locked(ctx, func() error {
+		if _, taken := s.keys[k.ID]; taken {
+			return &pets.Error{Kind: pets.Internal, Message: "there is a key with this id already"}
+		}
+		s.keys[k.ID] = k
 		return nil
-	}
-	return &s.keys[i]
+	})
 }
 
-// Key implements pets.KeyStore.
-func (s *Store) Key(ctx context.Context, id string) (pets.Key, error) {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	if err := s.usable(ctx); err != nil {
-		return pets.Key{}, err
-	}
-	if k := s.key(id); k != nil {
-		return *k, nil
-	}
-	return pets.Key{}, pets.NoSuchKey(id)
+func (s *Store) Key(ctx context.Context, id string) (k pets.Key, err error) {
+	err = s.locked(ctx, func() error {
+		k, err = s.key(id)
+		return err
+	})
+	return k, err
 }
 
-// Keys implements pets.KeyStore.
-func (s *Store) Keys(ctx context.Context) ([]pets.Key, error) {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	if err := s.usable(ctx); err != nil {
-		return nil, err
-	}
-	return slices.Clone(s.keys), nil
-}
-
-// RevokeKey implements pets.KeyStore.
-func (s *Store) RevokeKey(ctx context.Context, id string, at time.Time) (pets.Key, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if err := s.usable(ctx); err != nil {
-		return pets.Key{}, err
-	}
-	k := s.key(id)
-	if k == nil {
+// key returns the key with the given ID. The caller holds mu.
+func (s *Store) key(id string) (pets.Key, error) {
+	k, found := s.keys[id]
+	if !found {
 		return pets.Key{}, pets.NoSuchKey(id)
 	}
-	if k.RevokedAt.IsZero() {
-		k.RevokedAt = at.UTC().Truncate(time.Second)
-	}
-	return *k, nil
+	return k, nil
 }
 
-// RecordKeyUse implements pets.KeyStore.
-func (s *Store) RecordKeyUse(ctx context.Context, used map[string]time.Time) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if err := s.usable(ctx); err != nil {
-		return err
-	}
-	for id, at := range used {
-		at = at.UTC().Truncate(time.Second)
-		if k := s.key(id); k != nil && at.After(k.UsedAt) {
-			k.UsedAt = at
+func (s *Store) Keys(ctx context.Context) (keys []pets.Key, err error) {
+	err = s.locked(ctx, func() error {
+		keys = slices.SortedFunc(maps.Values(s.keys), func(a, b pets.Key) int { return a.CreatedAt.Compare(b.CreatedAt) })
+		return nil
+	})
+	return keys, err
+}
+
+func (s *Store) RevokeKey(ctx context.Context, id string, at time.Time) (k pets.Key, err error) {
+	err = s.locked(ctx, func() error {
+		if k, err = s.key(id); err == nil && k.RevokedAt.IsZero() {
+			k.RevokedAt = at.UTC().Truncate(time.Second)
+			s.keys[id] = k
 		}
-	}
-	return nil
+		return err
+	})
+	return k, err
+}
+
+func (s *Store) RecordKeyUse(ctx context.Context, used map[string]time.Time) error {
+	return s.locked(ctx, func() error {
+		for id, at := range used {
+			at = at.UTC().Truncate(time.Second)
+			if k, found := s.keys[id]; found && at.After(k.UsedAt) {
+				k.UsedAt = at
+				s.keys[id] = k
+			}
+		}
+		return nil
+	})
 }

@@ -7,7 +7,6 @@ import (
 	"example.com/petstore/internal/pets"
 )
 
-// Load implements pets.PetStore.
 func (s *Store) Load(ctx context.Context, seq iter.Seq2[pets.NewPet, error]) (int, error) {
 	return s.load(ctx, pets.Loading(seq), func(all []pets.Pet) error {
 		id, err := s.nextIDs(len(all))
@@ -18,7 +17,6 @@ func (s *Store) Load(ctx context.Context, seq iter.Seq2[pets.NewPet, error]) (in
 	})
 }
 
-// LoadWithIDs implements pets.PetStore.
 func (s *Store) LoadWithIDs(ctx context.Context, seq iter.Seq2[pets.Pet, error]) (int, error) {
 	return s.load(ctx, pets.LoadingWithIDs(seq), func([]pets.Pet) error {
 		if len(s.pets) > 0 {
@@ -29,11 +27,11 @@ func (s *Store) LoadWithIDs(ctx context.Context, seq iter.Seq2[pets.Pet, error])
 }
 
 // load reads all pets and stores them after prepare, which is called with mu
-// locked. Nobody waits for their source.
+// locked. Other calls do not wait for seq.
 func (s *Store) load(ctx context.Context, seq iter.Seq2[pets.Pet, error], prepare func([]pets.Pet) error) (int, error) {
 	var all []pets.Pet
 	for p, err := range seq {
-		if err == nil && len(all)%1000 == 0 {
+		if err == nil {
 			err = s.Ping(ctx)
 		}
 		if err != nil {
@@ -41,16 +39,17 @@ func (s *Store) load(ctx context.Context, seq iter.Seq2[pets.Pet, error], prepar
 		}
 		all = append(all, p)
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if err := s.usable(ctx); err != nil {
+	err := s.locked(ctx, func() error {
+		if err := prepare(all); err != nil {
+			return err
+		}
+		for _, p := range all {
+			s.add(p)
+		}
+		return nil
+	})
+	if err != nil {
 		return 0, err
-	}
-	if err := prepare(all); err != nil {
-		return 0, err
-	}
-	for _, p := range all {
-		s.add(p)
 	}
 	return len(all), nil
 }

@@ -8,29 +8,27 @@ import (
 	"example.com/petstore/internal/pets"
 )
 
-// CreatePet implements pets.PetStore.
-func (s *Store) CreatePet(ctx context.Context, p pets.NewPet) (pets.Pet, error) {
+func (s *Store) CreatePet(ctx context.Context, p pets.NewPet) (pet pets.Pet, err error) {
 	if err := p.Validate(); err != nil {
 		return pets.Pet{}, err
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if err := s.usable(ctx); err != nil {
-		return pets.Pet{}, err
-	}
-	if made, found := s.made[p.Idempotency]; found {
-		return p.Repeats(made)
-	}
-	id, err := s.nextIDs(1)
-	if err != nil {
-		return pets.Pet{}, err
-	}
-	pet := p.WithID(id)
-	s.add(pet)
-	if !p.Idempotency.IsZero() {
-		s.made[p.Idempotency] = pet
-	}
-	return pet, nil
+	err = s.locked(ctx, func() error {
+		if made, found := s.made[p.Idempotency]; found {
+			pet, err = p.Repeats(made)
+			return err
+		}
+		id, err := s.nextIDs(1)
+		if err != nil {
+			return err
+		}
+		pet = p.WithID(id)
+		s.add(pet)
+		if !p.Idempotency.IsZero() {
+			s.made[p.Idempotency] = pet
+		}
+		return nil
+	})
+	return pet, err
 }
 
 // nextIDs returns the first of n new identifiers. The caller holds mu.
@@ -53,36 +51,31 @@ func (s *Store) add(p pets.Pet) {
 
 func compareID(p pets.Pet, id int64) int { return cmp.Compare(p.ID, id) }
 
-// Pet implements pets.PetStore.
-func (s *Store) Pet(ctx context.Context, id int64) (pets.Pet, error) {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	if err := s.usable(ctx); err != nil {
-		return pets.Pet{}, err
-	}
-	i, found := slices.BinarySearchFunc(s.pets, id, compareID)
-	if !found {
-		return pets.Pet{}, pets.NoSuchPet(id)
-	}
-	return s.pets[i], nil
+func (s *Store) Pet(ctx context.Context, id int64) (pet pets.Pet, err error) {
+	err = s.locked(ctx, func() error {
+		i, found := slices.BinarySearchFunc(s.pets, id, compareID)
+		if !found {
+			return pets.NoSuchPet(id)
+		}
+		pet = s.pets[i]
+		return nil
+	})
+	return pet, err
 }
 
-// Pets implements pets.PetStore.
-func (s *Store) Pets(ctx context.Context, q pets.Query) (pets.Page, error) {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	if err := s.usable(ctx); err != nil {
-		return pets.Page{}, err
-	}
-	all := s.pets
-	if q.Status != "" {
-		all = s.byStatus[q.Status]
-	}
-	i, found := slices.BinarySearchFunc(all, q.After, compareID)
-	if found {
-		i++
-	}
-	rest := all[i:]
-	n := min(q.Limit, len(rest))
-	return pets.Page{Pets: slices.Clone(rest[:n]), More: n < len(rest)}, nil
+func (s *Store) Pets(ctx context.Context, q pets.Query) (page pets.Page, err error) {
+	err = s.locked(ctx, func() error {
+		all := s.pets
+		if q.Status != "" {
+			all = s.byStatus[q.Status]
+		}
+		i, found := slices.BinarySearchFunc(all, q.After, compareID)
+		if found {
+			i++
+		}
+		n := min(q.Limit, len(all)-i)
+		page = pets.Page{Pets: slices.Clone(all[i : i+n]), More: i+n < len(all)}
+		return nil
+	})
+	return page, err
 }

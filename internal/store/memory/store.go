@@ -12,30 +12,29 @@ var _ pets.Store = (*Store)(nil)
 
 // Store is a pets.Store in memory.
 type Store struct {
-	mu       sync.RWMutex
+	mu       sync.Mutex
 	closed   bool
 	pets     []pets.Pet                 // ascending by identifier; elements never change
 	byStatus map[pets.Status][]pets.Pet // the same pets by status
 	made     map[pets.Idempotency]pets.Pet
-	keys     []pets.Key
+	keys     map[string]pets.Key
 }
 
 // New returns an empty store.
 func New() *Store {
-	return &Store{byStatus: map[pets.Status][]pets.Pet{}, made: map[pets.Idempotency]pets.Pet{}}
+	return &Store{
+		byStatus: map[pets.Status][]pets.Pet{},
+		made:     map[pets.Idempotency]pets.Pet{},
+		keys:     map[string]pets.Key{},
+	}
 }
 
-// Ping implements pets.Store.
 func (s *Store) Ping(ctx context.Context) error {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	return s.usable(ctx)
+	return s.locked(ctx, func() error { return nil })
 }
 
-// Failed implements pets.Store.
 func (s *Store) Failed() <-chan error { return nil }
 
-// Close implements pets.Store.
 func (s *Store) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -43,14 +42,15 @@ func (s *Store) Close() error {
 	return nil
 }
 
-// usable returns an Unavailable error if the store is closed or ctx has ended.
-// The caller holds mu.
-func (s *Store) usable(ctx context.Context) error {
+// locked calls f with mu locked, unless the store is closed or ctx has ended.
+func (s *Store) locked(ctx context.Context, f func() error) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	if s.closed {
 		return pets.ErrClosed
 	}
 	if err := ctx.Err(); err != nil {
 		return &pets.Error{Kind: pets.Unavailable, Message: "the call was given up", Err: err}
 	}
-	return nil
+	return f()
 }

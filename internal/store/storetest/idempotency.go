@@ -41,7 +41,8 @@ func testIdempotency(t *testing.T, f Factory) {
 	again()
 	created := map[int64]bool{first.ID: true}
 	others := []pets.Idempotency{
-		{}, {},
+		{},
+		{},
 		{KeyID: "yours", Key: "k1"},
 		{KeyID: "minek", Key: "1"},
 		{KeyID: "", Key: "k1"},

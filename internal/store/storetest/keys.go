@@ -100,22 +100,6 @@ func testCreateKeyTwice(t *testing.T, f Factory) {
 	second.Name = "second"
 	wantKind(t, "CreateKey with a used ID", s.CreateKey(t.Context(), second), pets.Internal)
 	wantKeys(t, s, k)
-
-	other := newKey("hgfedcba", noon.Add(time.Hour))
-	var errs [8]error
-	concurrently(len(errs), func(i int) { errs[i] = s.CreateKey(t.Context(), other) })
-	created := 0
-	for _, err := range errs {
-		if err == nil {
-			created++
-		} else {
-			wantKind(t, "CreateKey after another", err, pets.Internal)
-		}
-	}
-	if created != 1 {
-		t.Errorf("CreateKey at once: got %d that succeeded, want 1", created)
-	}
-	wantKeys(t, s, k, other)
 }
 
 func testRevokeKey(t *testing.T, f Factory) {
@@ -129,21 +113,6 @@ func testRevokeKey(t *testing.T, f Factory) {
 		}
 	}
 	wantKeys(t, s, want, other)
-
-	var revoked [8]pets.Key
-	concurrently(len(revoked), func(i int) {
-		k, err := s.RevokeKey(t.Context(), other.ID, noon.Add(time.Duration(i)*time.Second))
-		if err != nil {
-			t.Errorf("RevokeKey at once: got error %v", err)
-		}
-		revoked[i] = k
-	})
-	for _, k := range revoked {
-		if k != revoked[0] || k.RevokedAt.IsZero() {
-			t.Errorf("RevokeKey at once: got %+v, want %+v", k, revoked[0])
-		}
-	}
-	wantKeys(t, s, want, revoked[0])
 }
 
 func testRecordKeyUse(t *testing.T, f Factory) {

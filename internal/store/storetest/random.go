@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"example.com/petstore/internal/pets"
 )
@@ -19,22 +18,18 @@ func testRandom(t *testing.T, f Factory) {
 		t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) {
 			m := &model{
 				TB: t, Factory: f, s: f.open(t), Rand: rand.New(rand.NewPCG(seed, 0)),
-				made: map[pets.Idempotency]pets.Pet{}, keys: map[string]pets.Key{},
+				made: map[pets.Idempotency]pets.Pet{},
 			}
 			defer func() {
 				if t.Failed() {
 					t.Logf("after:\n%s", strings.Join(m.history[max(0, len(m.history)-30):], "\n"))
 				}
 			}()
-			steps := []func(){
-				m.create, m.create, m.create, m.load, m.loadWithIDs,
-				m.get, m.get, m.list, m.list, m.walk,
-				m.createKey, m.revokeKey, m.recordUse, m.checkKeys,
-			}
+			steps := []func(){m.create, m.create, m.create, m.load, m.get, m.get, m.list, m.list, m.walk}
 			if f.Reopen != nil {
 				steps = append(steps, m.reopen)
 			}
-			for range 250 {
+			for range 150 {
 				if steps[m.IntN(len(steps))](); t.Failed() {
 					return
 				}
@@ -52,7 +47,6 @@ type model struct {
 	s       pets.Store
 	pets    []pets.Pet // ascending by identifier
 	made    map[pets.Idempotency]pets.Pet
-	keys    map[string]pets.Key
 	history []string
 }
 
@@ -116,18 +110,13 @@ func (m *model) find(id int64) (int, bool) {
 	return slices.BinarySearchFunc(m.pets, id, func(p pets.Pet, id int64) int { return cmp.Compare(p.ID, id) })
 }
 
-// someNewPets returns a few pets and whether all are valid.
-func (m *model) someNewPets() (some []pets.NewPet, valid bool) {
-	valid = true
+func (m *model) load() {
+	var some []pets.NewPet
+	valid := true
 	for range m.IntN(5) {
 		p := m.newPet()
 		some, valid = append(some, p), valid && p.Validate() == nil
 	}
-	return some, valid
-}
-
-func (m *model) load() {
-	some, valid := m.someNewPets()
 	m.did("Load(%.200v)", some)
 	if valid {
 		m.pets = append(m.pets, mustLoad(m, m.s, some)...)
@@ -135,28 +124,6 @@ func (m *model) load() {
 	}
 	_, err := m.s.Load(m.Context(), sequence(some, nil))
 	wantKind(m, "Load", err, pets.Invalid)
-}
-
-func (m *model) loadWithIDs() {
-	some, valid := m.someNewPets()
-	all, id := make([]pets.Pet, len(some)), int64(0)
-	for i, p := range some {
-		id += m.Int64N(5) // 0 makes it invalid
-		valid = valid && id > 0 && (i == 0 || id > all[i-1].ID)
-		all[i] = p.WithID(id)
-	}
-	m.did("LoadWithIDs(%.200v)", all)
-	_, err := m.s.LoadWithIDs(m.Context(), sequence(all, nil))
-	switch {
-	case !valid:
-		wantKind(m, "LoadWithIDs", err, pets.Invalid)
-	case len(m.pets) > 0:
-		wantError(m, "LoadWithIDs", err, pets.ErrNotEmpty)
-	case err != nil:
-		m.Errorf("LoadWithIDs: got error %v", err)
-	default:
-		m.pets = all
-	}
 }
 
 // anyID returns the identifier of a pet, or one beside it or far from all.
@@ -188,84 +155,8 @@ func (m *model) walk() {
 	status, limit := pick(m.Rand, filters...), 1+m.IntN(50)
 	m.did("walk of status %q by %d", status, limit)
 	if got, want := mustWalk(m, m.s, status, limit), ofStatus(m.pets, status); !slices.Equal(got, want) {
-		m.Errorf("walk of status %q by %d: got ids %v, want %v", status, limit, ids(got), ids(want))
+		m.Errorf("walk of status %q by %d: got %s, want %s", status, limit, brief(got), brief(want))
 	}
-}
-
-func (m *model) anyKeyID() string { return fmt.Sprintf("abcdefg%d", m.IntN(8)) }
-
-func (m *model) anyTime() time.Time { return noon.Add(time.Duration(m.IntN(20)-10) * time.Second) }
-
-func (m *model) createKey() {
-	k := newKey(m.anyKeyID(), m.anyTime())
-	k.ReadOnly = m.IntN(2) == 0
-	if m.IntN(2) == 0 {
-		k.ExpiresAt = m.anyTime()
-	}
-	m.did("CreateKey(%+v)", k)
-	err := m.s.CreateKey(m.Context(), k)
-	if _, taken := m.keys[k.ID]; taken {
-		wantKind(m, "CreateKey", err, pets.Internal)
-		return
-	}
-	if err != nil {
-		m.Errorf("CreateKey: got error %v", err)
-	}
-	m.keys[k.ID] = k
-}
-
-func (m *model) revokeKey() {
-	id, at := m.anyKeyID(), m.anyTime()
-	m.did("RevokeKey(%q, %v)", id, at)
-	k, found := m.keys[id]
-	if !found {
-		_, err := m.s.RevokeKey(m.Context(), id, at)
-		wantKind(m, "RevokeKey", err, pets.NotFound)
-		return
-	}
-	if k.RevokedAt.IsZero() {
-		k.RevokedAt = at
-		m.keys[id] = k
-	}
-	if got := mustRevoke(m, m.s, id, at); got != k {
-		m.Errorf("RevokeKey: got %+v, want %+v", got, k)
-	}
-}
-
-func (m *model) recordUse() {
-	used := map[string]time.Time{m.anyKeyID(): m.anyTime(), m.anyKeyID(): m.anyTime()}
-	m.did("RecordKeyUse(%v)", used)
-	mustRecordUse(m, m.s, used)
-	for id, at := range used {
-		if k, found := m.keys[id]; found && at.After(k.UsedAt) {
-			k.UsedAt = at
-			m.keys[id] = k
-		}
-	}
-}
-
-// checkKeys compares all keys. The order of keys of the same second is open.
-func (m *model) checkKeys() {
-	m.did("Keys()")
-	got, err := m.s.Keys(m.Context())
-	if err != nil || len(got) != len(m.keys) {
-		m.Errorf("Keys: got %d, error %v, want %d", len(got), err, len(m.keys))
-	}
-	if !slices.IsSortedFunc(got, func(a, b pets.Key) int { return a.CreatedAt.Compare(b.CreatedAt) }) {
-		m.Errorf("Keys: got %+v, want the oldest first", got)
-	}
-	for _, k := range got {
-		if k != m.keys[k.ID] {
-			m.Errorf("Keys: got %+v, want %+v", k, m.keys[k.ID])
-		}
-	}
-	id := m.anyKeyID()
-	if k, found := m.keys[id]; found {
-		wantKey(m, m.s, k)
-		return
-	}
-	_, err = m.s.Key(m.Context(), id)
-	wantKind(m, "Key", err, pets.NotFound)
 }
 
 func (m *model) reopen() {

@@ -1,0 +1,160 @@
+package storetest
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"example.com/petstore/internal/pets"
+)
+
+// ledger records what a store said of each pet, by its name.
+type ledger struct {
+	mu           sync.Mutex
+	acknowledged []pets.Pet
+	rejected     []string
+}
+
+// create creates a pet with a name of its own and records the result.
+// Internal, which leaves the outcome open, is allowed only if ctx has ended.
+func (l *ledger) create(ctx context.Context, t testing.TB, s pets.Store, name string) error {
+	pet, err := s.CreatePet(ctx, pets.NewPet{Name: name, Status: statusOf(len(name))})
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	switch {
+	case err == nil:
+		l.acknowledged = append(l.acknowledged, pet)
+	case pets.KindOf(err) == pets.Unavailable:
+		l.rejected = append(l.rejected, name)
+	case ctx.Err() == nil || pets.KindOf(err) != pets.Internal:
+		t.Errorf("CreatePet(%q): got error %v (%v), want a pet or Unavailable", name, err, pets.KindOf(err))
+	}
+	return err
+}
+
+// check walks the list and compares. Pets that are acknowledged meanwhile may
+// be missing.
+func (l *ledger) check(t testing.TB, s pets.Store, status pets.Status) {
+	t.Helper()
+	l.mu.Lock()
+	acknowledged, rejected := ofStatus(l.acknowledged, status), slices.Clone(l.rejected)
+	l.mu.Unlock()
+	stored := map[string]pets.Pet{}
+	for _, p := range mustWalk(t, s, status, 17) {
+		if _, twice := stored[p.Name]; twice || status != "" && p.Status != status {
+			t.Errorf("walk of status %q: got %v, want it once in a walk of its status", status, p)
+		}
+		stored[p.Name] = p
+	}
+	for _, p := range acknowledged {
+		if stored[p.Name] != p {
+			t.Errorf("walk of status %q: got %v, want the acknowledged %v", status, stored[p.Name], p)
+		}
+	}
+	for _, name := range rejected {
+		if p, found := stored[name]; found {
+			t.Errorf("CreatePet failed with Unavailable: got %v stored all the same", p)
+		}
+	}
+}
+
+// testPetsWhileCreating walks the list while others create and load.
+func testPetsWhileCreating(t *testing.T, f Factory) {
+	s := f.open(t)
+	const writers, creates, loads, loaded = 6, 20, 2, 50
+	var (
+		l       ledger
+		running atomic.Int32
+	)
+	running.Store(writers)
+	concurrently(writers+3, func(i int) {
+		if i >= writers {
+			for running.Load() > 0 {
+				l.check(t, s, filters[i%len(filters)])
+			}
+			return
+		}
+		defer running.Add(-1)
+		for n := range creates {
+			_ = l.create(t.Context(), t, s, fmt.Sprintf("pet %d of %d", n, i))
+		}
+		if i >= loads {
+			return
+		}
+		_, err := s.Load(t.Context(), func(yield func(pets.NewPet, error) bool) {
+			for n := range loaded {
+				if !yield(pets.NewPet{Name: fmt.Sprintf("loaded %d of %d", n, i), Status: statusOf(n)}, nil) {
+					return
+				}
+			}
+		})
+		if err != nil {
+			t.Errorf("Load: got error %v", err)
+		}
+	})
+	l.check(t, s, "")
+	if len(l.rejected) > 0 {
+		t.Errorf("CreatePet: got Unavailable for %q", l.rejected)
+	}
+	if got, want := len(mustWalk(t, s, "", 100)), writers*creates+loads*loaded; got != want {
+		t.Errorf("at the end: got %d pets, want %d", got, want)
+	}
+}
+
+// testContextEndsDuringCreate ends the context at different moments of a
+// create: while it waits, runs or is committed.
+func testContextEndsDuringCreate(t *testing.T, f Factory) {
+	s := f.open(t)
+	var l ledger
+	concurrently(8, func(i int) {
+		for moment := range 25 {
+			ctx, cancel := context.WithCancel(t.Context())
+			var ending sync.WaitGroup
+			ending.Go(func() {
+				for turns := 1; turns < 1<<(moment/2); turns++ {
+					runtime.Gosched()
+				}
+				cancel()
+			})
+			_ = l.create(ctx, t, s, fmt.Sprintf("pet %d of %d", moment, i))
+			ending.Wait()
+		}
+	})
+	_ = l.create(t.Context(), t, s, "last") // nothing is under way after it
+	l.check(t, s, "")
+}
+
+// testCloseWhileCreating checks that creates which succeed before or during
+// Close are stored, and those that fail are not.
+func testCloseWhileCreating(t *testing.T, f Factory) {
+	s := f.open(t)
+	const callers = 8
+	var (
+		l            ledger
+		begun, ended sync.WaitGroup
+	)
+	begun.Add(callers)
+	for i := range callers {
+		ended.Go(func() {
+			for n := 0; ; n++ {
+				err := l.create(t.Context(), t, s, fmt.Sprintf("pet %d of %d", n, i))
+				if n == 2 {
+					begun.Done()
+				}
+				if n >= 2 && err != nil {
+					return
+				}
+			}
+		})
+	}
+	begun.Wait()
+	mustClose(t, s)
+	ended.Wait()
+	if f.Reopen != nil {
+		l.check(t, f.reopen(t, s), "")
+	}
+}
