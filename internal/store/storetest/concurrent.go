@@ -136,16 +136,21 @@ func testCloseWhileCreating(t *testing.T, f Factory) {
 	var (
 		l            ledger
 		begun, ended sync.WaitGroup
+		closed       atomic.Bool
 	)
 	begun.Add(callers)
 	for i := range callers {
 		ended.Go(func() {
 			for n := 0; ; n++ {
+				late := closed.Load()
 				err := l.create(t.Context(), t, s, fmt.Sprintf("pet %d of %d", n, i))
 				if n == 2 {
 					begun.Done()
 				}
-				if n >= 2 && err != nil {
+				if late && err == nil {
+					t.Error("CreatePet after Close: got a pet, want an error")
+				}
+				if n >= 2 && err != nil || late {
 					return
 				}
 			}
@@ -153,6 +158,7 @@ func testCloseWhileCreating(t *testing.T, f Factory) {
 	}
 	begun.Wait()
 	mustClose(t, s)
+	closed.Store(true)
 	ended.Wait()
 	if f.Reopen != nil {
 		l.check(t, f.reopen(t, s), "")
