@@ -1,0 +1,124 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"example.com/petstore/internal/pets"
+)
+
+const (
+	keyColumns = "id, name, hash, read_only, created_at, expires_at, revoked_at, used_at"
+
+	// insertKey writes its row again if an earlier attempt has inserted it, and
+	// returns no row if the ID belongs to another key.
+	insertKey = `INSERT INTO keys (id, name, hash, read_only, created_at, expires_at) VALUES ($1, $2, $3, $4, $5, $6)
+ON CONFLICT (id) DO UPDATE SET hash = excluded.hash WHERE keys.hash = excluded.hash RETURNING xmax = 0`
+	selectKey  = "SELECT " + keyColumns + " FROM keys WHERE id = $1"
+	selectKeys = "SELECT " + keyColumns + " FROM keys ORDER BY created_at, stored"
+	revokeKey  = "UPDATE keys SET revoked_at = coalesce(revoked_at, $2) WHERE id = $1 RETURNING " + keyColumns
+	recordUse  = `UPDATE keys SET used_at = used.at FROM unnest($1::text[], $2::timestamptz[]) AS used (id, at)
+WHERE keys.id = used.id AND (keys.used_at IS NULL OR keys.used_at < used.at)`
+)
+
+// CreateKey implements pets.KeyStore.
+func (s *Store) CreateKey(ctx context.Context, k pets.Key) error {
+	attempts, inserted := 0, false
+	err := s.write(ctx, func(ctx context.Context, c *pgx.Conn) error {
+		attempts++
+		err := c.QueryRow(ctx, insertKey, k.ID, k.Name, k.Hash[:], k.ReadOnly, k.CreatedAt, timeOrNull(k.ExpiresAt)).Scan(&inserted)
+		switch {
+		case errors.Is(err, pgx.ErrNoRows):
+			inserted, err = false, nil
+		case err == nil && attempts > 1:
+			inserted = true // by this attempt or an earlier one
+		}
+		return err
+	})
+	if err == nil && !inserted {
+		err = &pets.Error{Kind: pets.Internal, Message: "there is a key with id " + k.ID + " already"}
+	}
+	return err
+}
+
+// Key implements pets.KeyStore.
+func (s *Store) Key(ctx context.Context, id string) (pets.Key, error) {
+	return oneKey(ctx, s.read, id, selectKey, id)
+}
+
+// RevokeKey implements pets.KeyStore.
+func (s *Store) RevokeKey(ctx context.Context, id string, at time.Time) (pets.Key, error) {
+	return oneKey(ctx, s.write, id, revokeKey, id, at.UTC().Truncate(time.Second))
+}
+
+func oneKey(ctx context.Context, run func(context.Context, statement) error, id, query string, args ...any) (k pets.Key, err error) {
+	found := true
+	err = run(ctx, func(ctx context.Context, c *pgx.Conn) (err error) {
+		k, err = scanKey(c.QueryRow(ctx, query, args...))
+		if found = !errors.Is(err, pgx.ErrNoRows); !found {
+			return nil
+		}
+		return err
+	})
+	switch {
+	case err != nil:
+		return pets.Key{}, err
+	case !found:
+		return pets.Key{}, pets.NoSuchKey(id)
+	}
+	return k, nil
+}
+
+// Keys implements pets.KeyStore.
+func (s *Store) Keys(ctx context.Context) (keys []pets.Key, err error) {
+	err = s.read(ctx, func(ctx context.Context, c *pgx.Conn) error {
+		rows, err := c.Query(ctx, selectKeys)
+		if err != nil {
+			return err
+		}
+		keys, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (pets.Key, error) { return scanKey(row) })
+		return err
+	})
+	return keys, err
+}
+
+// RecordKeyUse implements pets.KeyStore.
+func (s *Store) RecordKeyUse(ctx context.Context, used map[string]time.Time) error {
+	ids := slices.Sorted(maps.Keys(used))
+	times := make([]time.Time, len(ids))
+	for i, id := range ids {
+		times[i] = used[id].UTC().Truncate(time.Second)
+	}
+	return s.write(ctx, func(ctx context.Context, c *pgx.Conn) error {
+		_, err := c.Exec(ctx, recordUse, ids, times)
+		return err
+	})
+}
+
+func scanKey(row pgx.Row) (k pets.Key, err error) {
+	var hash []byte
+	var expires, revoked, used *time.Time
+	err = row.Scan(&k.ID, &k.Name, &hash, &k.ReadOnly, &k.CreatedAt, &expires, &revoked, &used)
+	copy(k.Hash[:], hash) // the schema allows no other length
+	k.CreatedAt, k.ExpiresAt, k.RevokedAt, k.UsedAt = k.CreatedAt.UTC(), timeOrZero(expires), timeOrZero(revoked), timeOrZero(used)
+	return k, err
+}
+
+func timeOrNull(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	return &t
+}
+
+func timeOrZero(t *time.Time) time.Time {
+	if t == nil {
+		return time.Time{}
+	}
+	return t.UTC()
+}

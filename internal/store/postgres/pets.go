@@ -1,0 +1,109 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+
+	"github.com/jackc/pgx/v5"
+
+	"example.com/petstore/internal/pets"
+)
+
+const (
+	petColumns = "id, name, category_id, status"
+
+	insertPet = `INSERT INTO pets (name, category_id, status, key_id, idempotency_key) VALUES ($1, $2, $3, $4, $5)
+ON CONFLICT (key_id, idempotency_key) WHERE idempotency_key IS NOT NULL DO NOTHING RETURNING id`
+
+	// selectMade also writes to the log, so that its commit waits until a
+	// standby has the pet: an earlier wait may have been cancelled.
+	selectMade = "SELECT " + petColumns + `, pg_logical_emit_message(true, 'petstore', '')
+FROM pets WHERE key_id = $1 AND idempotency_key = $2`
+
+	selectPet          = "SELECT " + petColumns + " FROM pets WHERE id = $1"
+	selectPets         = "SELECT " + petColumns + " FROM pets WHERE id > $1 ORDER BY id LIMIT $2"
+	selectPetsByStatus = "SELECT " + petColumns + " FROM pets WHERE status = $1 AND id > $2 ORDER BY id LIMIT $3"
+)
+
+// CreatePet implements pets.PetStore.
+func (s *Store) CreatePet(ctx context.Context, p pets.NewPet) (pets.Pet, error) {
+	if err := p.Validate(); err != nil {
+		return pets.Pet{}, err
+	}
+	if p.Idempotency.IsZero() {
+		p.Idempotency = s.newIdempotency()
+	}
+	var made pets.Pet
+	err := s.write(ctx, func(ctx context.Context, c *pgx.Conn) error {
+		key := p.Idempotency
+		var id int64
+		err := c.QueryRow(ctx, insertPet, p.Name, p.CategoryID, string(p.Status), key.KeyID, key.Key).Scan(&id)
+		if errors.Is(err, pgx.ErrNoRows) { // the key has made a pet before
+			return c.QueryRow(ctx, selectMade, key.KeyID, key.Key).Scan(append(fields(&made), nil)...)
+		}
+		made = p.WithID(id)
+		return err
+	})
+	if err != nil {
+		return pets.Pet{}, err
+	}
+	return p.Repeats(made)
+}
+
+// Pet implements pets.PetStore.
+func (s *Store) Pet(ctx context.Context, id int64) (pets.Pet, error) {
+	var found pets.Pet
+	err := s.read(ctx, func(ctx context.Context, c *pgx.Conn) error {
+		err := c.QueryRow(ctx, selectPet, id).Scan(fields(&found)...)
+		if errors.Is(err, pgx.ErrNoRows) {
+			found, err = pets.Pet{}, nil
+		}
+		return err
+	})
+	switch {
+	case err != nil:
+		return pets.Pet{}, err
+	case found.ID == 0:
+		return pets.Pet{}, pets.NoSuchPet(id)
+	}
+	return found, nil
+}
+
+// Pets implements pets.PetStore. It selects one row more than the page holds, to
+// know whether there is a next page.
+//
+// A pet may appear behind the place that a walk has reached, because identifiers
+// are assigned before the commit. Such a pet was not acknowledged when the walk
+// began.
+func (s *Store) Pets(ctx context.Context, q pets.Query) (pets.Page, error) {
+	query, args := selectPets, []any{q.After, q.Limit + 1}
+	if q.Status != "" {
+		query, args = selectPetsByStatus, []any{string(q.Status), q.After, q.Limit + 1}
+	}
+	var found []pets.Pet
+	err := s.read(ctx, func(ctx context.Context, c *pgx.Conn) error {
+		rows, err := c.Query(ctx, query, args...)
+		if err != nil {
+			return err
+		}
+		defer rows.Close()
+		found = make([]pets.Pet, 0, q.Limit+1)
+		for rows.Next() {
+			var p pets.Pet
+			if err := rows.Scan(fields(&p)...); err != nil {
+				return err
+			}
+			found = append(found, p)
+		}
+		return rows.Err()
+	})
+	if err != nil {
+		return pets.Page{}, err
+	}
+	return pets.Page{Pets: found[:min(q.Limit, len(found))], More: len(found) > q.Limit}, nil
+}
+
+// fields returns where the columns petColumns are scanned to.
+func fields(p *pets.Pet) []any {
+	return []any{&p.ID, &p.Name, &p.CategoryID, (*string)(&p.Status)}
+}

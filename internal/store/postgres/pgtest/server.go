@@ -1,0 +1,286 @@
+//go:build linux
+
+// Package pgtest gives tests throwaway PostgreSQL servers and PgBouncers from
+// the programs of this machine. It never skips: a test without them fails.
+package pgtest
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"os/user"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// Server is a server on a port of its own. It is gone after the test.
+type Server struct {
+	dir  string
+	port int
+	cmd  *exec.Cmd
+	done chan struct{} // closed when the process has ended
+}
+
+// Start starts an empty server with settings such as "max_connections=10".
+func Start(t testing.TB, settings ...string) *Server {
+	t.Helper()
+	s, err := start(settings)
+	if err != nil {
+		t.Fatalf("this test needs PostgreSQL (apt-get install postgresql): %v", err)
+	}
+	t.Cleanup(s.remove)
+	return s
+}
+
+func start(settings []string) (*Server, error) {
+	from, err := template()
+	if err != nil {
+		return nil, err
+	}
+	s, err := newServer()
+	if err == nil {
+		err = s.tool("cp", "-a", from.data(), s.data())
+	}
+	if err == nil {
+		err = s.run(settings...)
+	}
+	return s, err
+}
+
+// template has the data that servers are copied from, which is faster than initdb.
+var template = sync.OnceValues(func() (*Server, error) {
+	s, err := newServer()
+	if err == nil {
+		err = s.tool("initdb", "-D", s.data(), "-N", "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-instructions")
+	}
+	return s, err
+})
+
+// Standby starts a standby of s that streams from it under that name.
+func (s *Server) Standby(t testing.TB, name string) *Server {
+	t.Helper()
+	b, err := newServer()
+	if err == nil {
+		err = b.tool("pg_basebackup", "-D", b.data(), "-R", "-X", "stream", "-c", "fast", "--no-sync",
+			"-d", fmt.Sprintf("host=127.0.0.1 port=%d user=postgres application_name=%s", s.port, name))
+	}
+	if err == nil {
+		err = b.run()
+	}
+	if err != nil {
+		t.Fatalf("starting a standby: got error %v", err)
+	}
+	t.Cleanup(b.remove)
+	return b
+}
+
+// Pair starts a primary and its synchronous standby.
+func Pair(t testing.TB) (primary, standby *Server) {
+	t.Helper()
+	primary = Start(t)
+	standby = primary.Standby(t, "one")
+	primary.Configure(t, "synchronous_standby_names", "one")
+	Eventually(t, 10*time.Second, "a synchronous standby", func() bool {
+		return Query[bool](t, primary.Address("postgres"), "SELECT EXISTS (SELECT FROM pg_stat_replication WHERE sync_state = 'sync')")
+	})
+	return primary, standby
+}
+
+func newServer() (*Server, error) {
+	dir, err := os.MkdirTemp("", "petstore-pgtest-")
+	if err != nil {
+		return nil, err
+	}
+	if c := credential(); c != nil {
+		if err := os.Chown(dir, int(c.Uid), int(c.Gid)); err != nil {
+			return nil, err
+		}
+	}
+	port, err := freePort()
+	s := &Server{dir: dir, port: port}
+	servers.Store(dir, s)
+	return s, err
+}
+
+// servers are all servers by their folders.
+var servers sync.Map
+
+func freePort() (int, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return 0, err
+	}
+	return l.Addr().(*net.TCPAddr).Port, l.Close()
+}
+
+// credential is the user postgres if this process is root, as which PostgreSQL
+// refuses to run.
+func credential() *syscall.Credential {
+	u, err := user.Lookup("postgres")
+	if os.Getuid() != 0 || err != nil {
+		return nil
+	}
+	uid, _ := strconv.ParseUint(u.Uid, 10, 32)
+	gid, _ := strconv.ParseUint(u.Gid, 10, 32)
+	return &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}
+}
+
+// command returns a command of the server's user. It ends with the test binary.
+func (s *Server) command(program string, args ...string) *exec.Cmd {
+	for _, pattern := range []string{"/usr/lib/postgresql/*/bin/" + program, "/usr/sbin/" + program} {
+		if found, _ := filepath.Glob(pattern); len(found) > 0 {
+			program = found[len(found)-1]
+		}
+	}
+	cmd := exec.Command(program, args...)
+	cmd.Dir = s.dir
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "LC_ALL=C", "TZ=UTC"}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: credential(), Pdeathsig: syscall.SIGQUIT}
+	return cmd
+}
+
+func (s *Server) tool(program string, args ...string) error {
+	if out, err := s.command(program, args...).CombinedOutput(); err != nil {
+		return fmt.Errorf("%s: %w: %s", program, err, out)
+	}
+	return nil
+}
+
+func (s *Server) data() string { return filepath.Join(s.dir, "data") }
+
+// run starts the server and returns when it accepts connections. It is not
+// meant to survive the machine, so it need not sync files.
+func (s *Server) run(settings ...string) error {
+	args := []string{"-D", s.data(), "-p", strconv.Itoa(s.port), "-h", "127.0.0.1", "-k", s.dir}
+	for _, setting := range append([]string{"fsync=off", "full_page_writes=off", "shared_buffers=32MB", "wal_retrieve_retry_interval=100ms"}, settings...) {
+		args = append(args, "-c", setting)
+	}
+	return s.launch("postgres", args, s.Address("postgres"))
+}
+
+// launch starts a program, again if it ends at once, and returns when it
+// accepts connections at address.
+func (s *Server) launch(program string, args []string, address string) error {
+	log, err := os.Create(filepath.Join(s.dir, "log"))
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+		if s.ended() {
+			cmd, done := s.command(program, args...), make(chan struct{})
+			cmd.Stdout, cmd.Stderr = log, log
+			if err := cmd.Start(); err != nil {
+				return err
+			}
+			s.cmd, s.done = cmd, done
+			go func() { _ = cmd.Wait(); close(done) }()
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+		conn, err := pgx.Connect(ctx, address)
+		if err == nil {
+			_ = conn.Close(ctx)
+		}
+		cancel()
+		if err == nil {
+			return nil
+		}
+		if time.Now().After(deadline) {
+			text, _ := os.ReadFile(log.Name())
+			return fmt.Errorf("%s accepts no connections: %w: %s", program, err, text)
+		}
+	}
+}
+
+func (s *Server) ended() bool {
+	if s.done == nil {
+		return true
+	}
+	select {
+	case <-s.done:
+		return true
+	default:
+		return false
+	}
+}
+
+// Host returns the server's host and port.
+func (s *Server) Host() string { return "127.0.0.1:" + strconv.Itoa(s.port) }
+
+// Address returns the address of a database of the server.
+func (s *Server) Address(database string) string { return Address(database, s.Host()) }
+
+// Address returns the address of a database on one of several hosts.
+func Address(database string, hosts ...string) string {
+	return "postgres://postgres@" + strings.Join(hosts, ",") + "/" + database + "?sslmode=disable"
+}
+
+// signal sends a signal to all processes of the server, to the first one first
+// so that it starts no more.
+func (s *Server) signal(first, all syscall.Signal) {
+	pid := s.cmd.Process.Pid
+	_ = syscall.Kill(pid, first)
+	children, _ := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", pid, pid))
+	for _, child := range strings.Fields(string(children)) {
+		n, _ := strconv.Atoi(child)
+		_ = syscall.Kill(n, all)
+	}
+	_ = syscall.Kill(pid, all)
+}
+
+// Kill ends all processes of the server at once, as a power cut does.
+func (s *Server) Kill() {
+	if !s.ended() {
+		s.signal(syscall.SIGSTOP, syscall.SIGKILL)
+		<-s.done
+	}
+}
+
+// Hang stops the server, which keeps its connections and does not answer.
+func (s *Server) Hang() { s.signal(syscall.SIGSTOP, syscall.SIGSTOP) }
+
+// Resume ends a Hang.
+func (s *Server) Resume() { s.signal(syscall.SIGCONT, syscall.SIGCONT) }
+
+// Restart starts a server again that was killed.
+func (s *Server) Restart(t testing.TB) {
+	t.Helper()
+	if err := s.run(); err != nil {
+		t.Fatalf("starting the server again: got error %v", err)
+	}
+}
+
+// Promote makes a standby the primary and returns when it takes writes.
+func (s *Server) Promote(t testing.TB) {
+	t.Helper()
+	if err := s.tool("pg_ctl", "promote", "-D", s.data(), "-w", "-t", "30"); err != nil {
+		t.Fatalf("promoting: got error %v", err)
+	}
+}
+
+// Configure changes a setting of the running server.
+func (s *Server) Configure(t testing.TB, name, value string) {
+	t.Helper()
+	Exec(t, s.Address("postgres"), "ALTER SYSTEM SET "+name+" = '"+value+"'", "SELECT pg_reload_conf()")
+	Eventually(t, 10*time.Second, name+" "+value, func() bool {
+		return Query[string](t, s.Address("postgres"), "SELECT current_setting($1)", name) == value
+	})
+	// The checkpointer tells all sessions whether commits wait for a standby, at
+	// the latest before this checkpoint.
+	Exec(t, s.Address("postgres"), "CHECKPOINT")
+}
+
+func (s *Server) remove() {
+	s.Kill()
+	_ = os.RemoveAll(s.dir)
+	servers.Delete(s.dir)
+}

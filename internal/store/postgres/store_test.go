@@ -1,0 +1,48 @@
+//go:build postgres
+
+package postgres_test
+
+import (
+	"os"
+	"sync"
+	"testing"
+
+	"example.com/petstore/internal/pets"
+	"example.com/petstore/internal/store/postgres"
+	"example.com/petstore/internal/store/postgres/pgtest"
+	"example.com/petstore/internal/store/storetest"
+)
+
+func TestMain(m *testing.M) { os.Exit(pgtest.Main(m)) }
+
+// open opens a store for the time of the test.
+func open(t testing.TB, address string) *postgres.Store {
+	t.Helper()
+	s, err := postgres.Open(t.Context(), address, postgres.Options{})
+	if err != nil {
+		t.Fatalf("Open(%s): got error %v", address, err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	return s
+}
+
+func TestStore(t *testing.T) {
+	var addresses sync.Map
+	storetest.Run(t, storetest.Factory{
+		Open: func(t testing.TB) pets.Store {
+			address := pgtest.Database(t)
+			s := open(t, address)
+			addresses.Store(s, address)
+			return s
+		},
+		Reopen: func(t testing.TB, s pets.Store) pets.Store {
+			if err := s.Close(); err != nil {
+				t.Errorf("Close: got error %v", err)
+			}
+			address, _ := addresses.Load(s)
+			again := open(t, address.(string))
+			addresses.Store(again, address)
+			return again
+		},
+	})
+}
