@@ -29,7 +29,7 @@ type operation struct {
 	id     string
 	route  *routers.Route
 	params []*openapi3.Parameter
-	public bool // needs no key
+	public bool                           // needs no key
 	body   map[string]*openapi3.SchemaRef // by media type; nil without a body
 
 	deprecation http.Header // what every response of a deprecated operation says

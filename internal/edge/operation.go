@@ -1,6 +1,7 @@
 package edge
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -26,19 +27,17 @@ func (s *Server) serveOperation(op *operation) echo.MiddlewareFunc {
 			c.Set(operationName, op.id)
 			maps.Copy(c.Response().Header(), op.deprecation)
 
-			caller, err := Caller{ID: c.RealIP()}, error(nil)
+			var caller Caller
 			if !op.public {
+				var err error
 				caller, err = s.authenticate(c.Request())
 				c.Set(callerID, caller.ID)
-			}
-			if err != nil {
-				return err
-			}
-			if s.rates != nil {
-				if allowed, _ := s.rates.Allow(caller.ID); !allowed {
-					s.metrics.shed.WithLabelValues("rate").Inc()
-					return rateLimited()
+				if err != nil {
+					return err
 				}
+			}
+			if err := s.checkRate(cmp.Or(caller.ID, c.RealIP())); err != nil {
+				return err
 			}
 
 			ctx, cancel := context.WithTimeout(context.WithValue(c.Request().Context(), callerKey{}, caller), requestTimeout)
@@ -63,6 +62,19 @@ func (s *Server) serveOperation(op *operation) echo.MiddlewareFunc {
 			return nil
 		}
 	}
+}
+
+// checkRate counts a request of an API key, or of an address where no key is
+// needed.
+func (s *Server) checkRate(sender string) error {
+	if s.rates == nil {
+		return nil
+	}
+	if allowed, _ := s.rates.Allow(sender); !allowed {
+		s.metrics.shed.WithLabelValues("rate").Inc()
+		return rateLimited()
+	}
+	return nil
 }
 
 // validate checks the request against the document. It does not apply

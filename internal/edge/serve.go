@@ -57,6 +57,11 @@ func (s *Server) Run(ctx context.Context, o ServeOptions) error {
 	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT)
 	defer signal.Stop(signals)
 
+	stopTracing, err := s.startTracing(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = stopTracing(context.WithoutCancel(ctx)) }()
 	server, listener, err := s.listen(ctx, &o)
 	if err != nil {
 		return err

@@ -1,12 +1,50 @@
 package edge
 
 import (
+	"context"
+	"fmt"
+	"os"
+
 	"github.com/labstack/echo/v4"
 	"go.opentelemetry.io/contrib/instrumentation/github.com/labstack/echo/otelecho"
+	"go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
+	"go.opentelemetry.io/otel/propagation"
+	"go.opentelemetry.io/otel/sdk/resource"
+	"go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/semconv/v1.26.0"
 )
 
-// trace starts a span for each request with the global tracer provider, which
-// does nothing unless the program has set one.
+// tracing reports whether the environment names a collector of traces.
+func tracing() bool {
+	return os.Getenv("OTEL_EXPORTER_OTLP_ENDPOINT") != "" || os.Getenv("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT") != ""
+}
+
+// trace starts a span for each request, if there is a collector.
 func (s *Server) trace() echo.MiddlewareFunc {
+	if !tracing() {
+		return func(next echo.HandlerFunc) echo.HandlerFunc { return next }
+	}
 	return otelecho.Middleware(s.service.Name)
+}
+
+// startTracing exports spans as the variables of OpenTelemetry say, such as
+// OTEL_EXPORTER_OTLP_ENDPOINT, until stop is called.
+func (s *Server) startTracing(ctx context.Context) (stop func(context.Context) error, err error) {
+	if !tracing() {
+		return func(context.Context) error { return nil }, nil
+	}
+	exporter, err := otlptracehttp.New(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("cannot export traces: %w", err)
+	}
+	about, err := resource.New(ctx, resource.WithAttributes(
+		semconv.ServiceName(s.service.Name), semconv.ServiceVersion(s.service.Version)), resource.WithFromEnv())
+	if err != nil {
+		return nil, fmt.Errorf("cannot export traces: %w", err)
+	}
+	provider := trace.NewTracerProvider(trace.WithBatcher(exporter), trace.WithResource(about))
+	otel.SetTracerProvider(provider)
+	otel.SetTextMapPropagator(propagation.TraceContext{})
+	return provider.Shutdown, nil
 }
