@@ -1,0 +1,115 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+
+	driver "modernc.org/sqlite"
+	lib "modernc.org/sqlite/lib"
+
+	"example.com/petstore/internal/pets"
+)
+
+// code returns SQLite's extended result code in err and its primary one, or
+// zeros.
+func code(err error) (extended, primary int) {
+	if e, ok := errors.AsType[*driver.Error](err); ok {
+		return e.Code(), e.Code() & 0xff
+	}
+	return 0, 0
+}
+
+// classify makes an error of SQLite one of pets. Busy and full mean that nothing
+// was done, because the transaction was rolled back.
+func classify(err error) error {
+	if _, ok := errors.AsType[*pets.Error](err); ok || err == nil || errors.Is(err, sql.ErrNoRows) {
+		return err
+	}
+	switch {
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return gaveUp(err)
+	case isBusy(err):
+		return &pets.Error{Kind: pets.Unavailable, Message: "the database is locked by another process", Err: err}
+	case isFull(err):
+		return &pets.Error{Kind: pets.Unavailable, Message: "the disk is full", Err: err}
+	}
+	return &pets.Error{Kind: pets.Internal, Message: "the database failed", Err: nameOperation(err)}
+}
+
+func gaveUp(cause error) error {
+	return &pets.Error{Kind: pets.Unavailable, Message: "the call was given up", Err: cause}
+}
+
+// isFatal reports whether no write may be acknowledged after err. A failed fsync
+// cannot be repeated: the kernel may have dropped the pages, and would report
+// the next fsync as a success.
+func isFatal(err error) bool {
+	_, primary := code(err)
+	return isReplaced(err) || isCorrupt(err) || primary == lib.SQLITE_IOERR && !isFull(err)
+}
+
+func isReplaced(err error) bool {
+	_, ok := errors.AsType[*replacedError](err)
+	return ok
+}
+
+// isFull reports whether there was no room for a page, and the file is as it was.
+func isFull(err error) bool {
+	extended, primary := code(err)
+	return primary == lib.SQLITE_FULL || extended == lib.SQLITE_IOERR_SHMSIZE
+}
+
+func isBusy(err error) bool {
+	_, primary := code(err)
+	return primary == lib.SQLITE_BUSY || primary == lib.SQLITE_LOCKED
+}
+
+func isCorrupt(err error) bool {
+	_, primary := code(err)
+	return primary == lib.SQLITE_CORRUPT || primary == lib.SQLITE_NOTADB
+}
+
+// operations has what SQLite was doing, by its codes. Its message is the same
+// for all of them.
+var operations = map[int]string{
+	lib.SQLITE_IOERR_READ:       "reading",
+	lib.SQLITE_IOERR_SHORT_READ: "reading",
+	lib.SQLITE_IOERR_WRITE:      "writing",
+	lib.SQLITE_IOERR_FSYNC:      "fsync",
+	lib.SQLITE_IOERR_DIR_FSYNC:  "fsync of the folder",
+	lib.SQLITE_IOERR_TRUNCATE:   "truncating",
+}
+
+func nameOperation(err error) error {
+	extended, _ := code(err)
+	if operation, ok := operations[extended]; ok {
+		return fmt.Errorf("%w, %s", err, operation)
+	}
+	return err
+}
+
+// errForeign is the error of a database with tables of another program.
+var errForeign = errors.New("a database of another program")
+
+// explain makes a sentence for the operator of an error met while the database
+// at path was opened.
+func explain(path string, err error) error {
+	if errors.Is(err, errForeign) {
+		return fmt.Errorf("%s is %w, and was left as it is; choose another file", path, errForeign)
+	}
+	switch _, primary := code(err); primary {
+	case lib.SQLITE_NOTADB:
+		return fmt.Errorf("%s is not an SQLite database; choose another file", path)
+	case lib.SQLITE_BUSY, lib.SQLITE_LOCKED:
+		return fmt.Errorf("%s is locked by another process; stop it or wait, then try again", path)
+	case lib.SQLITE_FULL:
+		return fmt.Errorf("cannot open %s: the disk is full", path)
+	case lib.SQLITE_CANTOPEN:
+		return fmt.Errorf("cannot open %s: it, or its folder, may not be read and written by this user", path)
+	case lib.SQLITE_READONLY:
+		return fmt.Errorf("cannot open %s: it, or its folder, is read-only", path)
+	}
+	return fmt.Errorf("cannot open %s: %w", path, nameOperation(err))
+}

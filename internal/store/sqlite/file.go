@@ -1,0 +1,252 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"time"
+
+	"github.com/gofrs/flock"
+)
+
+// The endings of the files beside the database.
+const (
+	logSuffix   = "-wal"
+	indexSuffix = "-shm"
+	lockSuffix  = "-lock"
+)
+
+// prepareFile makes the file at path if there is none and o allows it, and
+// returns its name without symbolic links, where SQLite puts its other files.
+func prepareFile(path string, o Options) (file string, err error) {
+	log := o.Logger
+	if log == nil {
+		log = slog.New(slog.DiscardHandler)
+	}
+	if err := checkName(path); err != nil {
+		return "", err
+	}
+	if !o.MustExist {
+		made, err := makeFile(path)
+		if err != nil {
+			return "", err
+		}
+		if made {
+			log.Info("made a new store", "path", absolute(path))
+		}
+	}
+	info, err := os.Stat(path)
+	if o.MustExist && (errors.Is(err, fs.ErrNotExist) || err == nil && info.Size() == 0) {
+		return "", fmt.Errorf("there is no database at %s; mount its volume, or make one with: petstore keys create NAME --store sqlite:%s", absolute(path), path)
+	}
+	if file, err = findFile(path); err != nil {
+		return "", err
+	}
+	if info.Mode().Perm()&0o077 != 0 && runtime.GOOS != "windows" {
+		log.Warn(fmt.Sprintf("other users may open %s (mode %04o), which holds the hashes of keys; close it with: chmod 600 %s", absolute(path), info.Mode().Perm(), path))
+	}
+	return file, nil
+}
+
+// makeFile makes an empty file, with mode 0600, which SQLite gives its other
+// files too. It does not open a file that exists: closing it would give up the
+// locks that another Store of this process has on it.
+func makeFile(path string) (made bool, err error) {
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	switch {
+	case errors.Is(err, fs.ErrExist):
+		return false, nil
+	case errors.Is(err, fs.ErrNotExist):
+		return false, noFolder(path)
+	case err != nil:
+		return false, fmt.Errorf("cannot make the database: %w", err)
+	}
+	return true, f.Close()
+}
+
+// findFile returns the name of the file at path without symbolic links.
+func findFile(path string) (file string, err error) {
+	if err := checkName(path); err != nil {
+		return "", err
+	}
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return "", fmt.Errorf("there is no database %s; name the right one with --store", path)
+	case err != nil:
+		return "", fmt.Errorf("cannot open the database: %w", err)
+	case info.IsDir():
+		return "", fmt.Errorf("cannot open the database: %s is a directory", path)
+	}
+	return filepath.EvalSymlinks(path)
+}
+
+// placeFile is findFile for a file that need not exist; its folder must.
+func placeFile(path string) (file string, err error) {
+	if _, err := os.Lstat(path); path == "" || !errors.Is(err, fs.ErrNotExist) {
+		return findFile(path)
+	}
+	dir, err := filepath.EvalSymlinks(filepath.Dir(path))
+	if err != nil {
+		return "", noFolder(path)
+	}
+	return filepath.Join(dir, filepath.Base(path)), checkName(path)
+}
+
+// checkName rejects names that SQLite does not take for those of files.
+func checkName(path string) error {
+	if path == "" || strings.HasPrefix(path, ":") {
+		return fmt.Errorf("%q is not a file name; give sqlite:PATH, or memory: to keep nothing", path)
+	}
+	return nil
+}
+
+func noFolder(path string) error {
+	return fmt.Errorf("cannot make the database %s: its folder does not exist; make it with: mkdir -p %s", path, filepath.Dir(absolute(path)))
+}
+
+func absolute(path string) string {
+	if full, err := filepath.Abs(path); err == nil {
+		return full
+	}
+	return path
+}
+
+// lockTimeout is how long to wait for another process to start or to restore.
+const lockTimeout = 5 * time.Second
+
+// newLock returns the lock of the database, not yet held. Every open store
+// shares it, and a restore needs it alone. It is not SQLite's, which is held
+// only during transactions. Nothing removes the lock file.
+func newLock(file string) *flock.Flock {
+	return flock.New(file+lockSuffix, flock.SetFlag(os.O_CREATE|os.O_RDWR), flock.SetPermissions(0o600))
+}
+
+// hold locks the database: alone if nobody else has it, so that the log can be
+// made safe and the schema made, else shared.
+func hold(ctx context.Context, file string) (*flock.Flock, error) {
+	ctx, cancel := context.WithTimeout(ctx, lockTimeout)
+	defer cancel()
+	lock := newLock(file)
+	busy := errors.New("another process starts on it or restores it; wait for its end")
+	for {
+		alone, err := lock.TryLock()
+		if alone {
+			err = recoverLog(file)
+		}
+		shared := false
+		if err == nil && !alone {
+			if shared, err = lock.TryRLock(); shared && indexRemoved(file) {
+				busy = fmt.Errorf("%s was removed while another process uses the database; end that process first", file+indexSuffix)
+				shared, err = false, lock.Unlock()
+			}
+		}
+		switch {
+		case err != nil:
+			return nil, errors.Join(err, lock.Close())
+		case alone || shared:
+			return lock, nil
+		}
+		select {
+		case <-ctx.Done():
+			return nil, errors.Join(busy, lock.Close())
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+}
+
+// share lets others share a lock that is held alone.
+func share(ctx context.Context, lock *flock.Flock) error {
+	if !lock.Locked() {
+		return nil
+	}
+	if err := lock.Unlock(); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, lockTimeout)
+	defer cancel()
+	_, err := lock.TryRLockContext(ctx, 10*time.Millisecond)
+	return err
+}
+
+// indexRemoved reports whether the index is missing beside the log. A process
+// that opens the database then would make an index of its own, without the
+// locks of the others. A process that ends also removes the index first.
+func indexRemoved(file string) bool {
+	_, log := os.Stat(file + logSuffix)
+	_, index := os.Stat(file + indexSuffix)
+	return log == nil && errors.Is(index, fs.ErrNotExist)
+}
+
+// recoverLog makes the log of a process that was killed, or that ended after a
+// failed write, safe to read. After a failed fsync the kernel takes pages that
+// it has lost for written, so the log is written once more as it is read. The
+// caller has the lock alone: SQLite then makes a new index, and copies all of
+// the log into the file again.
+//
+// A log beside a file that never had one belongs to a file that was replaced by
+// a restore (which was killed), and is removed.
+func recoverLog(file string) error {
+	log, err := os.OpenFile(file+logSuffix, os.O_RDWR, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	if restored, err := hasNoLog(file); err != nil {
+		return err
+	} else if restored {
+		return removeLog(file)
+	}
+	if _, err := io.Copy(io.NewOffsetWriter(log, 0), log); err != nil {
+		return err
+	}
+	return log.Sync()
+}
+
+// hasNoLog reports whether the header of the file says that it is used without a
+// log (https://www.sqlite.org/fileformat2.html#file_format_version_numbers). So
+// does that of a backup, until a store opens it.
+func hasNoLog(file string) (bool, error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return false, err
+	}
+	defer f.Close()
+	var header [20]byte
+	if _, err := io.ReadFull(f, header[:]); err != nil {
+		return false, nil // not a database, as SQLite will say
+	}
+	return string(header[:16]) == "SQLite format 3\x00" && header[18] == 1 && header[19] == 1, nil
+}
+
+// removeLog removes SQLite's files beside the database.
+func removeLog(file string) error {
+	for _, suffix := range []string{logSuffix, indexSuffix, "-journal"} {
+		if err := os.Remove(file + suffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return syncDir(file)
+}
+
+// syncDir writes the names in the folder of the file called name to disk.
+func syncDir(name string) error {
+	if runtime.GOOS == "windows" { // which has no such call, and needs none
+		return nil
+	}
+	dir, err := os.Open(filepath.Dir(name))
+	if err != nil {
+		return err
+	}
+	return errors.Join(dir.Sync(), dir.Close())
+}

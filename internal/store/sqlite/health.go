@@ -1,0 +1,115 @@
+package sqlite
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"sync/atomic"
+
+	"example.com/petstore/internal/pets"
+)
+
+// health is what a store has learnt about its file.
+type health struct {
+	names  fileNames
+	failed chan error // holds one error
+
+	failure     atomic.Pointer[pets.Error] // why nothing is written any more
+	damage      atomic.Pointer[pets.Error] // why the server is not ready, though it reads
+	corruptions atomic.Uint64
+	diskFull    atomic.Bool
+}
+
+// note keeps what err tells of the file.
+func (h *health) note(err error) {
+	switch {
+	case isCorrupt(err):
+		h.corruptions.Add(1)
+		h.damage.CompareAndSwap(nil, &pets.Error{Kind: pets.Unavailable, Message: "the database is damaged; petstore verify says where", Err: err})
+	case isFull(err):
+		h.diskFull.Store(true)
+	}
+}
+
+// fail ends all writing, and returns the first reason for it.
+func (h *health) fail(cause error) error {
+	failure := &pets.Error{Kind: pets.Internal, Message: "the database can no longer be written to", Err: cause}
+	if h.failure.CompareAndSwap(nil, failure) {
+		h.failed <- failure
+	}
+	return h.failure.Load()
+}
+
+// judge notes an error of the writer. One after which no write can be vouched
+// for ends all writing.
+func (h *health) judge(err error) error {
+	h.note(err)
+	if isFatal(err) {
+		return h.fail(err)
+	}
+	return err
+}
+
+// check returns why no write can be acknowledged, or nil.
+func (h *health) check() error {
+	if failure := h.failure.Load(); failure != nil {
+		return failure
+	}
+	if err := h.names.check(); err != nil {
+		return h.fail(err)
+	}
+	return nil
+}
+
+// mayClose reports whether SQLite may close the file, and so copy the log and
+// remove it. After a failed write the log must stay for the next start. If only
+// the log or the index was removed, closing saves what was in the log. If the
+// name of the database leads elsewhere, its -wal may be that of another file.
+func (h *health) mayClose() bool {
+	failure := h.failure.Load()
+	return failure == nil || isReplaced(failure) && h.names[:1].check() == nil
+}
+
+// fileNames are the names of the files that hold all that was acknowledged,
+// with the files that they led to when the store was opened.
+type fileNames []fileName
+
+type fileName struct {
+	name string
+	info fs.FileInfo
+}
+
+func identify(names ...string) (all fileNames, err error) {
+	for _, name := range names {
+		info, err := os.Stat(name)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, fileName{name, info})
+	}
+	return all, nil
+}
+
+// replacedError says that a name leads to another file than before.
+type replacedError struct{ message string }
+
+func (e *replacedError) Error() string { return e.message }
+
+// check returns an error unless the names still lead to the same files. SQLite
+// itself would go on writing to a file that was removed. Opening the files here
+// and closing them would give up SQLite's locks.
+func (names fileNames) check() error {
+	for _, n := range names {
+		info, err := os.Stat(n.name)
+		if err == nil && os.SameFile(n.info, info) {
+			continue
+		}
+		what := "was removed or replaced while it was in use"
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			what = fmt.Sprintf("can no longer be looked at (%v)", err)
+		}
+		return &replacedError{fmt.Sprintf("%s %s, so nothing more is acknowledged; put the right file in place and start again", absolute(n.name), what)}
+	}
+	return nil
+}

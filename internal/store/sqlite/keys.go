@@ -1,0 +1,114 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"example.com/petstore/internal/pets"
+)
+
+const (
+	keyColumns = "id, name, hash, read_only, created_at, expires_at, revoked_at, used_at"
+	insertKey  = "INSERT INTO keys (id, name, hash, read_only, created_at, expires_at) VALUES (?, ?, ?, ?, ?, ?)"
+	selectKey  = "SELECT " + keyColumns + " FROM keys WHERE id = ?"
+	selectKeys = "SELECT " + keyColumns + " FROM keys ORDER BY created_at, rowid"
+	revokeKey  = "UPDATE keys SET revoked_at = coalesce(revoked_at, ?) WHERE id = ? RETURNING " + keyColumns
+	recordUse  = "UPDATE keys SET used_at = ?1 WHERE id = ?2 AND (used_at IS NULL OR used_at < ?1)"
+)
+
+// CreateKey implements pets.KeyStore.
+func (s *Store) CreateKey(ctx context.Context, k pets.Key) error {
+	return s.write(ctx, func(tx *tx) error {
+		_, err := tx.Exec(insertKey, k.ID, k.Name, k.Hash[:], k.ReadOnly, k.CreatedAt.Unix(), unixOrNull(k.ExpiresAt))
+		return err
+	})
+}
+
+// Key implements pets.KeyStore.
+func (s *Store) Key(ctx context.Context, id string) (k pets.Key, err error) {
+	err = s.read(func() error { return scanKey(s.selectKey.QueryRowContext(ctx, id), &k) })
+	if errors.Is(err, sql.ErrNoRows) {
+		err = pets.NoSuchKey(id)
+	}
+	return k, err
+}
+
+// Keys implements pets.KeyStore.
+func (s *Store) Keys(ctx context.Context) (keys []pets.Key, err error) {
+	err = s.read(func() error {
+		rows, err := s.readers.QueryContext(ctx, selectKeys)
+		if err != nil {
+			return err
+		}
+		defer rows.Close()
+		for rows.Next() {
+			var k pets.Key
+			if err := scanKey(rows, &k); err != nil {
+				return err
+			}
+			keys = append(keys, k)
+		}
+		return rows.Err()
+	})
+	return keys, err
+}
+
+// RevokeKey implements pets.KeyStore.
+func (s *Store) RevokeKey(ctx context.Context, id string, at time.Time) (k pets.Key, err error) {
+	found := true
+	err = s.write(ctx, func(tx *tx) error {
+		err := scanKey(tx.QueryRow(revokeKey, at.Unix(), id), &k)
+		if errors.Is(err, sql.ErrNoRows) {
+			found, err = false, nil
+		}
+		return err
+	})
+	switch {
+	case err != nil:
+		return pets.Key{}, err
+	case !found:
+		return pets.Key{}, pets.NoSuchKey(id)
+	}
+	return k, nil
+}
+
+// RecordKeyUse implements pets.KeyStore.
+func (s *Store) RecordKeyUse(ctx context.Context, used map[string]time.Time) error {
+	return s.write(ctx, func(tx *tx) error {
+		for id, at := range used {
+			if _, err := tx.Exec(recordUse, at.Unix(), id); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+func scanKey(row scanner, k *pets.Key) error {
+	var hash []byte
+	var created int64
+	var expires, revoked, used sql.NullInt64
+	if err := row.Scan(&k.ID, &k.Name, &hash, &k.ReadOnly, &created, &expires, &revoked, &used); err != nil {
+		return err
+	}
+	if copy(k.Hash[:], hash) != len(k.Hash) {
+		return fmt.Errorf("the hash of key %q has %d bytes", k.ID, len(hash))
+	}
+	k.CreatedAt = time.Unix(created, 0).UTC()
+	k.ExpiresAt, k.RevokedAt, k.UsedAt = timeOrZero(expires), timeOrZero(revoked), timeOrZero(used)
+	return nil
+}
+
+func unixOrNull(t time.Time) sql.NullInt64 {
+	return sql.NullInt64{Int64: t.Unix(), Valid: !t.IsZero()}
+}
+
+func timeOrZero(n sql.NullInt64) time.Time {
+	if !n.Valid {
+		return time.Time{}
+	}
+	return time.Unix(n.Int64, 0).UTC()
+}

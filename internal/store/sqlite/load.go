@@ -1,0 +1,70 @@
+package sqlite
+
+import (
+	"context"
+	"iter"
+
+	"example.com/petstore/internal/pets"
+)
+
+// anyPet looks in two tables: SQLite counts in its own the identifiers given.
+const anyPet = "SELECT EXISTS (SELECT 1 FROM pets) OR EXISTS (SELECT 1 FROM sqlite_sequence WHERE name = 'pets' AND seq > 0)"
+
+// Load implements pets.PetStore. Other writers wait meanwhile.
+func (s *Store) Load(ctx context.Context, all iter.Seq2[pets.NewPet, error]) (int, error) {
+	return s.load(ctx, pets.Loading(all), func(*tx) error { return nil })
+}
+
+// LoadWithIDs implements pets.PetStore.
+func (s *Store) LoadWithIDs(ctx context.Context, all iter.Seq2[pets.Pet, error]) (int, error) {
+	return s.load(ctx, pets.LoadingWithIDs(all), func(tx *tx) error {
+		var held bool
+		if err := tx.QueryRow(anyPet).Scan(&held); err != nil {
+			return err
+		}
+		if held {
+			return pets.ErrNotEmpty
+		}
+		return nil
+	})
+}
+
+// load stores all in one transaction, after check has accepted it.
+func (s *Store) load(ctx context.Context, all iter.Seq2[pets.Pet, error], check func(*tx) error) (n int, err error) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if s.closed {
+		return 0, pets.ErrClosed
+	}
+	var refused error // by all, not by the database
+	err = s.writer.writeAlone(ctx, func(tx *tx) error {
+		if err := check(tx); err != nil {
+			return err
+		}
+		for p, err := range all {
+			if err == nil && ctx.Err() != nil {
+				err = gaveUp(ctx.Err())
+			}
+			if err != nil {
+				refused = err
+				return err
+			}
+			var id any
+			if p.ID != 0 {
+				id = p.ID
+			}
+			if _, err := tx.insertPet(p.WithoutID(), id); err != nil {
+				return err
+			}
+			n++
+		}
+		return nil
+	})
+	if refused != nil {
+		return 0, refused
+	}
+	if err != nil {
+		return 0, err
+	}
+	return n, nil
+}

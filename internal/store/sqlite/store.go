@@ -1,0 +1,229 @@
+// Package sqlite keeps pets and keys in one SQLite file. Beside it lie SQLite's
+// write-ahead log (-wal) and the log's index (-shm), and the lock of this
+// package (-lock). Several processes on one machine may use the file at once.
+//
+// An acknowledged write has been through fsync. One goroutine does the writing
+// and commits all writes that wait together. Readers have connections of their
+// own.
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"log/slog"
+	"os"
+	"runtime"
+	"sync"
+
+	"github.com/gofrs/flock"
+
+	"example.com/petstore/internal/pets"
+)
+
+var (
+	_ pets.Store         = (*Store)(nil)
+	_ pets.StatsReporter = (*Store)(nil)
+)
+
+// Options are the options of Open. The zero value is fine.
+type Options struct {
+	MustExist bool         // fail if there is no database, instead of making one
+	Logger    *slog.Logger // told of a new database and of one that others can read
+}
+
+// Store is a pets.Store in an SQLite file.
+type Store struct {
+	file    string // its path, without symbolic links
+	lock    *flock.Flock
+	health  health
+	writer  *writer
+	readers *sql.DB
+
+	selectPet, selectPets, selectPetsByStatus, selectKey *sql.Stmt
+
+	mu     sync.RWMutex // read-locked by every call; Close locks it
+	closed bool
+}
+
+// Open opens the database at path, makes it (mode 0600) if there is none and
+// brings its schema up to date. It rejects a database with a newer schema, one
+// of another program, and one that does not take the settings that durability
+// depends on.
+func Open(ctx context.Context, path string, o Options) (*Store, error) {
+	file, err := prepareFile(path, o)
+	if err != nil {
+		return nil, err
+	}
+	s := &Store{file: file}
+	s.health.failed = make(chan error, 1)
+	if s.lock, err = hold(ctx, file); err != nil {
+		return nil, explain(path, err)
+	}
+	if err := s.open(ctx, path); err != nil {
+		return nil, explain(path, errors.Join(err, s.release()))
+	}
+	return s, nil
+}
+
+func (s *Store) open(ctx context.Context, path string) error {
+	db, err := connect(s.file, writerPragmas)
+	if err != nil {
+		return err
+	}
+	s.writer = newWriter(db, &s.health)
+	if err := migrate(ctx, db); err != nil {
+		return err
+	}
+	if err := checkPragmas(ctx, db, append(writerPragmas, walPragma)); err != nil {
+		return err
+	}
+	if err := s.writer.prepare(ctx); err != nil {
+		return err
+	}
+	if err := s.openReaders(ctx); err != nil {
+		return err
+	}
+	// path may be a symbolic link, which may lead elsewhere one day.
+	if s.health.names, err = identify(path, s.file+logSuffix, s.file+indexSuffix); err != nil {
+		return err
+	}
+	if err := syncDir(s.file); err != nil {
+		return err
+	}
+	if err := share(ctx, s.lock); err != nil {
+		return err
+	}
+	if err := s.health.names.check(); err != nil { // a restore may have come first
+		return err
+	}
+	go s.writer.run()
+	return nil
+}
+
+// openReaders opens the connections for reading: as many as can work at once,
+// and a few, because some may wait for the disk.
+func (s *Store) openReaders(ctx context.Context) (err error) {
+	if s.readers, err = connect(s.file, readerPragmas); err != nil {
+		return err
+	}
+	n := min(max(4, runtime.GOMAXPROCS(0)), 8)
+	s.readers.SetMaxOpenConns(n)
+	s.readers.SetMaxIdleConns(n)
+	if err := checkPragmas(ctx, s.readers, readerPragmas); err != nil {
+		return err
+	}
+	for stmt, query := range map[**sql.Stmt]string{
+		&s.selectPet:          selectPet,
+		&s.selectPets:         selectPets,
+		&s.selectPetsByStatus: selectPetsByStatus,
+		&s.selectKey:          selectKey,
+	} {
+		if *stmt, err = s.readers.PrepareContext(ctx, query); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// release closes the connections and gives up the lock.
+func (s *Store) release() error {
+	var errs []error
+	if s.readers != nil {
+		errs = append(errs, s.readers.Close())
+	}
+	if s.writer != nil {
+		errs = append(errs, s.writer.db.Close())
+	}
+	return errors.Join(append(errs, s.lock.Close())...)
+}
+
+// read calls f, which reads, and classifies its error.
+func (s *Store) read(f func() error) error {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if s.closed {
+		return pets.ErrClosed
+	}
+	err := f()
+	s.health.note(err)
+	return classify(err)
+}
+
+// write has the writer call f in a transaction. f may be called twice; only the
+// last call counts.
+func (s *Store) write(ctx context.Context, f func(*tx) error) error {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if s.closed {
+		return pets.ErrClosed
+	}
+	return s.writer.write(ctx, f)
+}
+
+// Ping implements pets.Store. It also notices that the file was replaced while
+// nothing was written, and that the first page of a table is corrupt.
+func (s *Store) Ping(ctx context.Context) error {
+	var pet, key sql.NullString
+	err := s.read(func() error {
+		if err := s.health.check(); err != nil {
+			return err
+		}
+		return s.readers.QueryRowContext(ctx, "SELECT (SELECT name FROM pets ORDER BY id DESC LIMIT 1), (SELECT name FROM keys LIMIT 1)").Scan(&pet, &key)
+	})
+	if damage := s.health.damage.Load(); damage != nil && err != pets.ErrClosed {
+		return damage
+	}
+	return err
+}
+
+// Failed implements pets.Store.
+func (s *Store) Failed() <-chan error { return s.health.failed }
+
+// Stats implements pets.StatsReporter.
+func (s *Store) Stats(ctx context.Context) pets.Stats {
+	stats := pets.Stats{
+		Commits:     s.writer.commits.Load(),
+		Writes:      s.writer.writes.Load(),
+		Corruptions: s.health.corruptions.Load(),
+		DiskFull:    s.health.diskFull.Load(),
+	}
+	if info, err := os.Stat(s.file + logSuffix); err == nil {
+		stats.LogBytes = info.Size()
+	}
+	var at sql.NullInt64
+	if err := s.read(func() error {
+		return s.readers.QueryRowContext(ctx, "SELECT max(finished_at) FROM backups").Scan(&at)
+	}); err == nil {
+		stats.LastBackup = timeOrZero(at)
+	}
+	return stats
+}
+
+// Close implements pets.Store. SQLite copies the log into the file when the last
+// connection is closed, ignores what goes wrong, and removes the log. So Close
+// copies the log first. After a failure it closes nothing: the log and the lock
+// stay as they are until the process ends.
+func (s *Store) Close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return nil
+	}
+	s.closed = true
+	close(s.writer.jobs)
+	<-s.writer.ended
+	err := s.readers.Close()
+	if s.health.check() == nil {
+		_ = s.writer.checkpoint(0) // health has its error
+	}
+	if s.health.mayClose() {
+		return errors.Join(err, s.writer.db.Close(), s.lock.Close())
+	}
+	select {
+	case failure := <-s.health.failed: // nobody was told
+		return errors.Join(err, failure)
+	default:
+		return err
+	}
+}

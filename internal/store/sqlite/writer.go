@@ -1,0 +1,250 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"slices"
+	"sync/atomic"
+	"time"
+)
+
+const (
+	// maxBatch is how many writes share a commit at most, and so how long the
+	// first of them waits for the last.
+	maxBatch = 128
+
+	// returnTime is how long the callers of the last commit have to come back
+	// with their next writes. Without it two halves of the callers would take
+	// turns, with twice the commits.
+	returnTime = 2 * time.Millisecond
+
+	// checkpointPages is the length of the log, 4 MiB, from which on it is
+	// copied into the file.
+	checkpointPages = 1000
+)
+
+// writer has the one connection that writes. Its goroutine takes the jobs that
+// wait, runs them in one transaction, commits and answers: one fsync for all of
+// them. It has no context: a caller that gives up must not undo the writes of
+// others.
+type writer struct {
+	db     *sql.DB
+	health *health
+	insert *sql.Stmt
+	jobs   chan *job
+	ended  chan struct{} // closed when all jobs are done, after jobs is closed
+	turn   chan struct{} // holds a value while the connection is in use
+
+	logFull bool // the disk was full when the log was to be copied
+
+	commits, writes atomic.Uint64
+}
+
+// job is one caller's write.
+type job struct {
+	run   func(*tx) error
+	taken atomic.Bool // by the writer, which runs it, or by the caller, who left
+	done  chan error  // holds the answer
+}
+
+func (j *job) take() bool { return j.taken.CompareAndSwap(false, true) }
+
+// tx is a transaction of the writer, with its prepared statement.
+type tx struct {
+	*sql.Tx
+	insert *sql.Stmt
+}
+
+func newWriter(db *sql.DB, h *health) *writer {
+	return &writer{
+		db: db, health: h,
+		jobs: make(chan *job, maxBatch), ended: make(chan struct{}), turn: make(chan struct{}, 1),
+	}
+}
+
+func (w *writer) prepare(ctx context.Context) (err error) {
+	w.insert, err = w.db.PrepareContext(ctx, insertPet)
+	return err
+}
+
+// write has the writer run f in a transaction and returns when it is committed.
+// If ctx ends before the job is begun, nothing is done; after that, write waits
+// for the outcome.
+func (w *writer) write(ctx context.Context, f func(*tx) error) error {
+	if ctx.Err() != nil {
+		return gaveUp(ctx.Err())
+	}
+	j := &job{run: f, done: make(chan error, 1)}
+	select {
+	case w.jobs <- j:
+	case <-ctx.Done():
+		return gaveUp(ctx.Err())
+	}
+	select {
+	case err := <-j.done:
+		return err
+	case <-ctx.Done():
+	}
+	if j.take() {
+		return gaveUp(ctx.Err())
+	}
+	return <-j.done
+}
+
+// writeAlone runs f, which may take long, in a transaction of its own and in the
+// caller's goroutine.
+func (w *writer) writeAlone(ctx context.Context, f func(*tx) error) error {
+	select {
+	case w.turn <- struct{}{}:
+	case <-ctx.Done():
+		return gaveUp(ctx.Err())
+	}
+	defer func() { <-w.turn }()
+	err := w.transact(f)
+	_ = w.checkpoint(checkpointPages) // health has its error
+	return classify(err)
+}
+
+// run runs the jobs until the channel is closed.
+func (w *writer) run() {
+	defer close(w.ended)
+	expected := 1 // callers that may come back
+	for first := range w.jobs {
+		batch := w.gather(first, expected)
+		w.turn <- struct{}{}
+		n := w.runBatch(batch)
+		expected = min(n+len(w.jobs), maxBatch)
+		_ = w.checkpoint(checkpointPages) // health has its error
+		<-w.turn
+	}
+}
+
+// gather returns a batch of first and all jobs that wait, and waits up to
+// returnTime while there are fewer than expected.
+func (w *writer) gather(first *job, expected int) []*job {
+	batch := []*job{first}
+	var late <-chan time.Time
+	for len(batch) < maxBatch {
+		select {
+		case j, ok := <-w.jobs:
+			if !ok {
+				return batch
+			}
+			batch = append(batch, j)
+			continue
+		default:
+		}
+		if len(batch) >= expected {
+			return batch
+		}
+		if late == nil {
+			late = time.After(returnTime)
+		}
+		select {
+		case j, ok := <-w.jobs:
+			if !ok {
+				return batch
+			}
+			batch = append(batch, j)
+		case <-late:
+			return batch
+		}
+	}
+	return batch
+}
+
+// runBatch runs the jobs in one transaction and answers them. If one fails, all
+// are undone and each is run alone. It returns how many callers had not left.
+func (w *writer) runBatch(batch []*job) int {
+	tx, err := w.begin()
+	batch = slices.DeleteFunc(batch, func(j *job) bool { return !j.take() })
+	if err == nil {
+		err = w.apply(tx, batch)
+		if err != nil && len(batch) > 1 && w.health.failure.Load() == nil {
+			for _, j := range batch {
+				j.done <- classify(w.transact(j.run))
+			}
+			return len(batch)
+		}
+	}
+	err = classify(err)
+	for _, j := range batch {
+		j.done <- err
+	}
+	return len(batch)
+}
+
+// transact runs f in a transaction.
+func (w *writer) transact(f func(*tx) error) error {
+	tx, err := w.begin()
+	if err != nil {
+		return err
+	}
+	return w.apply(tx, []*job{{run: f}})
+}
+
+// begin begins a transaction. It waits for other processes as long as SQLite
+// does.
+func (w *writer) begin() (*tx, error) {
+	if failure := w.health.failure.Load(); failure != nil {
+		return nil, failure
+	}
+	if w.logFull {
+		if err := w.checkpoint(0); err != nil {
+			return nil, err
+		}
+	}
+	t, err := w.db.BeginTx(context.Background(), nil) // immediate, by the address
+	if err != nil {
+		return nil, w.health.judge(err)
+	}
+	return &tx{Tx: t, insert: t.Stmt(w.insert)}, nil
+}
+
+// apply runs the jobs and commits, or rolls back.
+func (w *writer) apply(tx *tx, batch []*job) error {
+	for _, j := range batch {
+		if err := j.run(tx); err != nil {
+			err = w.health.judge(err)
+			_ = tx.Rollback() // SQLite may have done it by itself
+			return err
+		}
+	}
+	if len(batch) == 0 {
+		return tx.Rollback()
+	}
+	if err := tx.Commit(); err != nil {
+		return w.health.judge(err)
+	}
+	w.commits.Add(1)
+	w.writes.Add(uint64(len(batch)))
+	w.health.diskFull.Store(w.logFull)
+	return w.health.check()
+}
+
+// checkpoint copies the log into the file if it has that many pages, as far as
+// no reader needs the file as it is. SQLite begins the log anew with the next
+// write for which no reader is in it; until then, checkpoint is called again
+// after every commit. Any error but a full disk ends all writing, because pages
+// may be lost that were acknowledged.
+func (w *writer) checkpoint(minPages int) error {
+	if failure := w.health.failure.Load(); failure != nil {
+		return failure
+	}
+	var busy bool
+	var pages, copied int
+	err := w.db.QueryRow("PRAGMA wal_checkpoint(NOOP)").Scan(&busy, &pages, &copied)
+	if err == nil && pages >= minPages {
+		err = w.db.QueryRow("PRAGMA wal_checkpoint(PASSIVE)").Scan(&busy, &pages, &copied)
+	}
+	w.logFull = isFull(err)
+	w.health.note(err)
+	if err == nil || isBusy(err) { // readers, or another process at the same work
+		return nil
+	}
+	if !w.logFull {
+		return w.health.fail(fmt.Errorf("the log could not be folded into the file: %w", nameOperation(err)))
+	}
+	return err
+}
