@@ -1,0 +1,159 @@
+package contract
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+)
+
+const (
+	noCredentials = `^Bearer realm="petstore"$`
+	invalidToken  = `^Bearer realm="petstore", error="invalid_token"$`
+	anyChallenge  = `^Bearer realm="petstore"(, error="invalid_token")?$`
+)
+
+// everyOperation tests what all operations of the document share.
+func (s *suite) everyOperation(t runner) {
+	for template, item := range s.judge.document.Paths.Map() {
+		path := s.base + strings.NewReplacer("{", "", "}", "").Replace(template)
+		for method, o := range item.Operations() {
+			if o.Security != nil && len(*o.Security) == 0 {
+				continue
+			}
+			t.Run(o.OperationID, func(t reporter) {
+				s.expect(t, request{method: method, target: path}, want{status: 401, code: "unauthorized", header: map[string]string{"WWW-Authenticate": noCredentials}})
+			})
+		}
+		for _, method := range []string{"PUT", "PATCH", "DELETE", "TRACE", "FOO", "get"} {
+			if item.Operations()[method] != nil {
+				continue
+			}
+			t.Run(method+" "+template, func(t reporter) {
+				for _, header := range [][]string{nil, {s.auth()}} {
+					s.expect(t, request{method: method, target: path, header: header}, want{status: 405, code: "method_not_allowed"})
+				}
+			})
+		}
+		t.Run("OPTIONS "+template, func(t reporter) {
+			s.expect(t, request{method: http.MethodOptions, target: path}, want{status: 204})
+		})
+	}
+}
+
+func (s *suite) authentication(t runner) {
+	for _, c := range []struct {
+		name      string
+		header    []string
+		challenge string // "" if the request is accepted
+	}{
+		{"as documented", []string{s.auth()}, ""},
+		{"lower case scheme", []string{"Authorization: bearer " + s.Key}, ""},
+		{"upper case scheme", []string{"Authorization: BEARER " + s.Key}, ""},
+		{"no header", nil, noCredentials},
+		{"an empty header", []string{"Authorization:"}, noCredentials},
+		{"the scheme alone", []string{"Authorization: Bearer"}, noCredentials},
+		{"the key alone", []string{"Authorization: " + s.Key}, noCredentials},
+		{"another scheme", []string{"Authorization: Basic " + s.Key}, noCredentials},
+		{"a scheme that begins alike", []string{"Authorization: Bearers " + s.Key}, noCredentials},
+		{"two headers", []string{s.auth(), s.auth()}, anyChallenge},
+		{"a good and an empty header", []string{s.auth(), "Authorization:"}, anyChallenge},
+		{"a good and a wrong header", []string{s.auth(), "Authorization: Bearer x"}, anyChallenge},
+		{"a wrong and a good header", []string{"Authorization: Bearer x", s.auth()}, anyChallenge},
+		{"a list", []string{s.auth() + ", Bearer " + s.Key}, anyChallenge},
+		{"two keys", []string{s.auth() + " " + s.Key}, anyChallenge},
+		{"quotes", []string{`Authorization: Bearer "` + s.Key + `"`}, anyChallenge},
+		{"invalid UTF-8", []string{"Authorization: Bearer \xff\xfe\xfd"}, anyChallenge},
+		{"Proxy-Authorization", []string{"Proxy-Authorization: Bearer " + s.Key}, noCredentials},
+		{"a cookie", []string{"Cookie: access_token=" + s.Key}, noCredentials},
+		{"an unknown key", []string{"Authorization: Bearer another-api-key-for-tests"}, invalidToken},
+		{"one character more", []string{s.auth() + "x"}, invalidToken},
+		{"one character less", []string{s.auth()[:len(s.auth())-1]}, invalidToken},
+		{"the key in upper case", []string{"Authorization: Bearer " + strings.ToUpper(s.Key)}, invalidToken},
+		{"a wrong checksum", []string{"Authorization: Bearer psk_AAAAAAAA_BBBBBBBBBBBBBBBBBBBBBBBBBBBBBBCCCCCC"}, invalidToken},
+		{"10 KB", []string{"Authorization: Bearer " + strings.Repeat("x", 10_000)}, invalidToken},
+	} {
+		t.Run(c.name, func(t reporter) {
+			r := request{method: "GET", target: s.base + "/pets?limit=1", header: c.header}
+			if c.challenge == "" {
+				s.expect(t, r, want{status: 200})
+				return
+			}
+			s.expect(t, r, want{status: 401, code: "unauthorized", header: map[string]string{"WWW-Authenticate": c.challenge}})
+		})
+	}
+	t.Run("in the URL", func(t reporter) {
+		for _, query := range []string{"access_token=", "api_key=", "key=", "Authorization=Bearer%20"} {
+			s.expect(t, request{method: "GET", target: s.base + "/pets?" + query + s.Key}, want{status: 401, code: "unauthorized"})
+		}
+	})
+	t.Run("the same body", func(t reporter) {
+		var bodies [][]byte
+		for _, r := range []request{
+			{method: "GET", target: s.base + "/pets"},
+			{method: "GET", target: s.base + "/pets", header: []string{"Authorization: Bearer wrong-wrong-wrong-wrong"}},
+			{method: "GET", target: s.base + "/pets", header: []string{s.auth(), s.auth()}},
+			{method: "GET", target: s.base + "/pets/1"},
+			{method: "POST", target: s.base + "/pets", header: []string{jsonType}, body: frank},
+		} {
+			bodies = append(bodies, s.expect(t, r, want{status: 401}).body)
+		}
+		for _, b := range bodies[1:] {
+			if !slices.Equal(b, bodies[0]) {
+				t.Errorf("body: got %s, want %s", b, bodies[0])
+			}
+		}
+	})
+	for reason, key := range map[string]string{"expired": s.ExpiredKey, "revoked": s.RevokedKey} {
+		if key == "" {
+			continue
+		}
+		t.Run(reason, func(t reporter) {
+			s.expect(t, request{method: "GET", target: s.base + "/pets", header: []string{"Authorization: Bearer " + key}}, want{
+				status: 401, code: "unauthorized", message: reason,
+				header: map[string]string{"WWW-Authenticate": `^Bearer realm="petstore", error="invalid_token", error_description="[^"]*` + reason + `[^"]*"$`},
+			})
+		})
+	}
+}
+
+// authenticationFirst tests that nothing is said of a request without a key
+// but that the key is missing, once there is an operation for it.
+func (s *suite) authenticationFirst(t runner) {
+	for name, r := range map[string]request{
+		"query":      {method: "GET", target: s.base + "/pets?limit=0&%zz"},
+		"petId":      {method: "GET", target: s.base + "/pets/x"},
+		"unknown id": {method: "GET", target: s.base + "/pets/0"},
+		"body":       {method: "POST", target: s.base + "/pets", header: []string{jsonType}, body: "{"},
+		"media type": {method: "POST", target: s.base + "/pets", header: []string{"Content-Type: text/plain"}, body: "x"},
+		"body size":  {method: "POST", target: s.base + "/pets", header: []string{jsonType}, body: padded(65_537)},
+		"header":     {method: "POST", target: s.base + "/pets", header: []string{jsonType, "Idempotency-Key:"}, body: frank},
+	} {
+		t.Run(name, func(t reporter) {
+			s.expect(t, r, want{status: 401, code: "unauthorized", header: map[string]string{"WWW-Authenticate": noCredentials}})
+		})
+	}
+}
+
+func (s *suite) readOnlyKey(t runner) {
+	if s.ReadOnlyKey == "" {
+		return
+	}
+	auth := "Authorization: Bearer " + s.ReadOnlyKey
+	t.Run("reads", func(t reporter) {
+		s.expect(t, request{method: "GET", target: s.base + "/pets?limit=1", header: []string{auth}}, want{status: 200})
+		s.expect(t, request{method: "HEAD", target: s.base + "/pets?limit=1", header: []string{auth}}, want{status: 200})
+		s.expect(t, request{method: "GET", target: s.base + "/pets/0", header: []string{auth}}, want{status: 404})
+	})
+	// 403 comes before 400, 413 and 415.
+	for name, r := range map[string]request{
+		"valid body":   {header: []string{jsonType}, body: frank},
+		"invalid body": {header: []string{jsonType}, body: "{"},
+		"media type":   {header: []string{"Content-Type: text/plain"}, body: frank},
+		"body size":    {header: []string{jsonType}, body: padded(65_537)},
+	} {
+		t.Run(name, func(t reporter) {
+			r.method, r.target = "POST", s.base+"/pets"
+			s.expect(t, r.with(auth), want{status: 403, code: "forbidden"})
+		})
+	}
+}

@@ -1,0 +1,244 @@
+package contract
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// pets tests that a pet is the same wherever it is returned.
+func (s *suite) pets(t runner) {
+	for _, status := range []string{"", "available", "pending", "sold"} {
+		t.Run(status, func(t reporter) {
+			body := fmt.Sprintf(`{"name":"pets %s","categoryId":-7}`, status)
+			if status != "" {
+				body = fmt.Sprintf(`{"name":"pets %s","categoryId":-7,"status":%q}`, status, status)
+			}
+			p, made := s.create(t, body)
+			if location := made.Header.Get("Location"); !strings.HasSuffix(location, fmt.Sprintf("%s/pets/%d", s.base, p.ID)) {
+				t.Errorf("Location: got %q, want it to end in %s/pets/%d", location, s.base, p.ID)
+			}
+			got := s.expect(t, s.get(fmt.Sprintf("/pets/%d", p.ID)), want{status: 200})
+			if !same(got.body, made.body) {
+				t.Errorf("fetched: got %s, want %s", got.body, made.body)
+			}
+			if status == "" {
+				status = "available"
+			}
+			for _, other := range []string{"available", "pending", "sold"} {
+				page, _ := s.list(t, fmt.Sprintf("?limit=1&status=%s&after=%d", other, p.ID-1))
+				if got, want := slices.Contains(page, p), other == status; got != want {
+					t.Errorf("listed as %s: got %t, want %t", other, got, want)
+				}
+			}
+		})
+	}
+}
+
+// paging tests walks over pages: each pet that was there before comes once and
+// in ascending order, whatever is added meanwhile.
+func (s *suite) paging(t runner) {
+	marker, _ := s.create(t, `{"name":"paging","categoryId":1}`)
+	byStatus := map[string][]pet{}
+	for i := range 15 {
+		status := []string{"available", "pending", "sold"}[i%3]
+		p, _ := s.create(t, fmt.Sprintf(`{"name":"paging","categoryId":%d,"status":%q}`, i, status))
+		byStatus[status], byStatus[""] = append(byStatus[status], p), append(byStatus[""], p)
+	}
+	for _, c := range []struct {
+		status string
+		limit  int
+	}{{"", 1}, {"", 2}, {"", 7}, {"", 100}, {"sold", 2}, {"pending", 1}, {"available", 100}} {
+		t.Run(fmt.Sprintf("status=%s,limit=%d", c.status, c.limit), func(t reporter) {
+			filter := ""
+			if c.status != "" {
+				filter = "&status=" + c.status
+			}
+			added, _ := s.create(t, fmt.Sprintf(`{"name":"after","categoryId":1,"status":%q}`, "sold"))
+			var walked []pet
+			query := fmt.Sprintf("?limit=%d%s&after=%d", c.limit, filter, marker.ID)
+			for query != "" {
+				page, next := s.list(t, query)
+				if n := len(page); n > c.limit || next != "" && n < c.limit || n == 0 && len(walked) > 0 {
+					t.Errorf("%s: got a page of %d with the link %q, want %d if another follows", query, n, next, c.limit)
+				}
+				walked = append(walked, page...)
+				if n := len(walked); n > 10_000 || n == 0 && next != "" {
+					t.Errorf("%s: got a walk without end", query)
+					break
+				}
+				if next != "" {
+					if want := fmt.Sprintf("?limit=%d%s&after=%d", c.limit, filter, walked[len(walked)-1].ID); next != want {
+						t.Errorf("Link: got %s, want %s", next, want)
+						break
+					}
+				}
+				query = next
+			}
+			if !slices.IsSortedFunc(walked, func(a, b pet) int { return int(a.ID - b.ID) }) {
+				t.Errorf("walk: got %v, want ascending ids", walked)
+			}
+			for _, p := range byStatus[c.status] {
+				if n := count(walked, p); n != 1 {
+					t.Errorf("walk: got pet %d %d times, want once", p.ID, n)
+				}
+			}
+			for _, p := range walked {
+				if c.status != "" && p.Status != c.status || p.ID <= marker.ID {
+					t.Errorf("walk: got %v, want only %s pets after %d", p, c.status, marker.ID)
+				}
+			}
+			if c.status == "" && count(walked, added) != 1 {
+				t.Errorf("walk: got no pet %d, which was acknowledged before", added.ID)
+			}
+		})
+	}
+	t.Run("while pets are added", func(t reporter) {
+		var walked []pet
+		query := fmt.Sprintf("?limit=2&after=%d", marker.ID)
+		for i := 0; query != ""; i++ {
+			page, next := s.list(t, query)
+			walked, query = append(walked, page...), next
+			if i < 5 {
+				s.create(t, `{"name":"meanwhile","categoryId":1}`)
+			}
+		}
+		for _, p := range byStatus[""] {
+			if n := count(walked, p); n != 1 {
+				t.Errorf("walk: got pet %d %d times, want once", p.ID, n)
+			}
+		}
+	})
+	t.Run("unknown parameters", func(t reporter) {
+		_, next := s.list(t, fmt.Sprintf("?other=1&limit=1&after=%d&x=y", marker.ID))
+		if want := fmt.Sprintf("?limit=1&after=%d", byStatus[""][0].ID); next != want {
+			t.Errorf("Link: got %s, want %s", next, want)
+		}
+	})
+}
+
+func count(all []pet, p pet) (n int) {
+	for _, other := range all {
+		if other == p {
+			n++
+		}
+	}
+	return n
+}
+
+// idempotencyKey tests the form of the header.
+func (s *suite) idempotencyKey(t runner) {
+	for name, header := range map[string][]string{
+		"empty":          {""},
+		"twice":          {"k1", "k1"},
+		"empty quotes":   {`""`},
+		"a list":         {`k1, k2`},
+		"a quoted list":  {`"k1", "k2"`},
+		"an open quote":  {`"k1`},
+		"a late quote":   {`k1"`},
+		"a parameter":    {`"k1";a=b`},
+		"a wrong escape": {`"a\b"`},
+		"a tab":          {"a\tb"},
+		"not ASCII":      {"é"},
+		"256 characters": {strings.Repeat("k", 256)},
+		"256, quoted":    {`"` + strings.Repeat("k", 256) + `"`},
+	} {
+		t.Run(name, func(t reporter) {
+			r := s.post(frank)
+			for _, value := range header {
+				r = r.with("Idempotency-Key: " + value)
+			}
+			s.expect(t, r, want{status: 400, code: "invalid_request", message: "^Idempotency-Key "})
+		})
+	}
+}
+
+// retry tests requests that are repeated with the same Idempotency-Key.
+func (s *suite) retry(t runner) {
+	run := fmt.Sprint(time.Now().UnixNano()) // another run must not find our keys
+	long := run + strings.Repeat("k", 255-len(run))
+	for name, keys := range map[string][2]string{
+		"bare":           {run + "a", run + "a"},
+		"quoted":         {`"` + run + `b"`, run + "b"},
+		"spaces":         {`"` + run + ` c"`, run + " c"},
+		"escapes":        {`"` + run + `\\d"`, run + `\d`},
+		"other letters":  {`"` + run + `%41+;=?"`, run + `%41+;=?`},
+		"255 characters": {`"` + long + `"`, long},
+	} {
+		t.Run(name, func(t reporter) {
+			first, made := s.create(t, frank, "Idempotency-Key: "+keys[0])
+			again, repeated := s.create(t, `{"categoryId":1, "status":"available","name":"Frank","x":1}`, "Idempotency-Key: "+keys[1])
+			if again != first || !same(made.body, repeated.body) || made.Header.Get("Location") != repeated.Header.Get("Location") {
+				t.Errorf("the second time: got %s, want %s", repeated.body, made.body)
+			}
+			for _, other := range []string{
+				`{"name":"frank","categoryId":1}`,
+				`{"name":"Frank","categoryId":2}`,
+				`{"name":"Frank","categoryId":1,"status":"sold"}`,
+			} {
+				s.expect(t, s.post(other, "Idempotency-Key: "+keys[0]), want{status: 422, code: "idempotency_key_reused", message: "Idempotency-Key"})
+			}
+		})
+	}
+	t.Run("another key", func(t reporter) {
+		seen := map[int64]string{}
+		for _, key := range []string{"", "", `"` + run + `A"`, `"` + run + `\\A"`, `"` + run + `\"A"`, run + "a1"} {
+			var header []string
+			if key != "" {
+				header = []string{"Idempotency-Key: " + key}
+			}
+			p, _ := s.create(t, frank, header...)
+			if other, ok := seen[p.ID]; ok {
+				t.Errorf("key %q: got pet %d of key %q, want a new one", key, p.ID, other)
+			}
+			seen[p.ID] = key
+		}
+	})
+	t.Run("at once", func(t reporter) {
+		ids := make([]int64, 8)
+		var all sync.WaitGroup
+		for i := range ids {
+			all.Go(func() {
+				p, _ := s.create(t, frank, "Idempotency-Key: "+run+"once")
+				ids[i] = p.ID
+			})
+		}
+		all.Wait()
+		if slices.Sort(ids); ids[0] != ids[len(ids)-1] {
+			t.Errorf("ids: got %v, want one", ids)
+		}
+	})
+	t.Run("an invalid body first", func(t reporter) {
+		key := "Idempotency-Key: " + run + "invalid"
+		s.expect(t, s.post("{", key), want{status: 400, code: "invalid_body"})
+		s.create(t, frank, key)
+	})
+	if s.OtherKey == "" {
+		return
+	}
+	t.Run("another API key", func(t reporter) {
+		mine, _ := s.create(t, frank, "Idempotency-Key: "+run+"scope")
+		other := *s
+		other.Key = s.OtherKey
+		if p, _ := other.create(t, frank, "Idempotency-Key: "+run+"scope"); p.ID == mine.ID {
+			t.Errorf("got pet %d for two API keys, want two pets", p.ID)
+		}
+	})
+}
+
+// coverage tests that the cases have met every response that a client can
+// cause.
+func (s *suite) coverage(t reporter) {
+	for _, item := range s.judge.document.Paths.Map() {
+		for _, o := range item.Operations() {
+			for status := range o.Responses.Map() {
+				caused := status != "429" && status < "500" && (status != "403" || s.ReadOnlyKey != "")
+				if visit := o.OperationID + " " + status; caused && !s.judge.seen[visit] {
+					t.Errorf("%s: got no such response, want a case with one", visit)
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,220 @@
+package contract
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+)
+
+// limit tests the bounds of the one parameter with bounds.
+func (s *suite) limit(t runner) {
+	for _, c := range []struct {
+		limit  string
+		status int
+	}{
+		{"1", 200},
+		{"100", 200},
+		{"%31%30", 200},
+		{"0", 400},
+		{"101", 400},
+		{"-1", 400},
+		{"99999999999999999999", 400},
+	} {
+		t.Run(c.limit, func(t reporter) {
+			w := want{status: c.status}
+			if c.status == 400 {
+				w.code, w.message = "invalid_parameter", "^limit must be between 1 and 100$"
+			}
+			s.expect(t, s.get("/pets?limit="+c.limit), w)
+		})
+	}
+	t.Run("default", func(t reporter) {
+		for range 21 {
+			s.create(t, `{"name":"limit","categoryId":1}`)
+		}
+		if page, _ := s.list(t, ""); len(page) != 20 {
+			t.Errorf("without a limit: got %d pets, want 20", len(page))
+		}
+	})
+}
+
+// query tests query strings. A message names the parameter.
+func (s *suite) query(t runner) {
+	for query, message := range map[string]string{
+		"limit=":                    "^limit ",
+		"limit":                     "^limit ",
+		"limit=ten":                 "^limit must be an integer",
+		"limit=null":                "^limit must be an integer",
+		"limit=5.0":                 "^limit must be an integer",
+		"limit=1e1":                 "^limit must be an integer",
+		"limit=05":                  "^limit must be an integer",
+		"limit=%2B5":                "^limit must be an integer",
+		"limit=+5":                  "^limit must be an integer",
+		"limit=0x10":                "^limit must be an integer",
+		"limit=1_0":                 "^limit must be an integer",
+		"limit=%2010":               "^limit must be an integer",
+		"limit=10%00":               "^limit must be an integer",
+		"limit=1,2":                 "^limit must be an integer",
+		"limit=%d9%a1":              "^limit must be an integer", // ARABIC-INDIC DIGIT ONE
+		"limit=1&limit=1":           "^limit ",
+		"limit=1&%6cimit=2":         "^limit ",
+		"limit=1&limit":             "^limit ",
+		"status=":                   "^status ",
+		"status=lost":               "^status must be one of available, pending, sold$",
+		"status=SOLD":               "^status must be one of",
+		"status=sold,pending":       "^status must be one of",
+		"status=sold%20":            "^status must be one of",
+		"status=%ff":                "^status ",
+		"status=sold&status=sold":   "^status ",
+		"after=":                    "^after ",
+		"after=-1":                  "^after must be",
+		"after=x":                   "^after must be an integer",
+		"after=05":                  "^after must be an integer",
+		"after=1.5":                 "^after must be an integer",
+		"after=9223372036854775808": "^after must be",
+		"after=1&after=2":           "^after ",
+		"%":                         "query",
+		"%zz":                       "query",
+		"limit=%zz":                 "query|limit",
+		"limit=5%":                  "query|limit",
+		"limit=5;x=1":               "query|limit",
+		"limit=5;status=sold":       "query|limit",
+		"other=%":                   "query",
+		"other=1;2":                 "query",
+		"limit=5&%zz=1":             "query",
+	} {
+		t.Run(query, func(t reporter) {
+			s.expect(t, s.get("/pets?"+query), want{status: 400, code: "invalid_parameter", message: message})
+		})
+	}
+	for _, query := range []string{
+		"", "&", "after=0", "after=9007199254740993", "status=%73old", "status=pending&limit=5&after=1",
+		"limit=2&other=1", "other=1&other=2", "limit=2&=x", "Limit=0", "LIMIT=", "limit[]=0", "limit%20=0", "%00=%ff", "Status=lost",
+		strings.Repeat("x&", 3000) + "limit=2",
+	} {
+		t.Run(query, func(t reporter) { s.expect(t, s.get("/pets?"+query), want{status: 200}) })
+	}
+	t.Run("past the end", func(t reporter) {
+		got := s.expect(t, s.get("/pets?after=9223372036854775807"), want{status: 200, header: map[string]string{"Link": ""}})
+		if !same(got.body, []byte("[]")) {
+			t.Errorf("body: got %s, want []", got.body)
+		}
+	})
+}
+
+func (s *suite) petID(t runner) {
+	for _, c := range []struct {
+		id     string
+		status int
+	}{
+		{"0", 404},
+		{"-1", 404},
+		{"9223372036854775807", 404},
+		{"-9223372036854775808", 404},
+		{"9223372036854775808", 400},
+		{"99999999999999999999", 400},
+		{"1.0", 400},
+		{"1e0", 400},
+		{"0x1", 400},
+		{"01", 400},
+		{"-01", 400},
+		{"+1", 400},
+		{"%2B1", 400},
+		{"x", 400},
+		{"1x", 400},
+		{"1,2", 400},
+		{"1;x", 400},
+		{"%201", 400},
+		{"1%00", 400},
+		{"%ff", 400},
+		{"1%2F2", 400},
+		{"%2531", 400},
+		{"%EF%BC%91", 400}, // FULLWIDTH DIGIT ONE
+	} {
+		t.Run(c.id, func(t reporter) {
+			w := want{status: 404, code: "not_found", message: "^there is no pet with id " + c.id + "$"}
+			if c.status == 400 {
+				w = want{status: 400, code: "invalid_parameter", message: "^petId must be an integer"}
+			}
+			s.expect(t, s.get("/pets/"+c.id), w)
+		})
+	}
+	t.Run("percent-encoded", func(t reporter) {
+		p, made := s.create(t, `{"name":"encoded","categoryId":1}`)
+		var encoded strings.Builder
+		for _, digit := range fmt.Sprint(p.ID) {
+			fmt.Fprintf(&encoded, "%%%x", digit)
+		}
+		for _, target := range []string{"/pets/" + encoded.String(), "/%70ets/" + encoded.String()} {
+			if got := s.expect(t, s.get(target), want{status: 200}); !same(got.body, made.body) {
+				t.Errorf("%s: got %s, want %s", target, got.body, made.body)
+			}
+		}
+	})
+}
+
+// head tests that HEAD is GET without the body.
+func (s *suite) head(t runner) {
+	for _, target := range []string{
+		s.base + "/pets?after=9007199254740991", s.base + "/pets?limit=0", s.base + "/pets/0", s.base + "/pets/x", s.base + "/nothing",
+		"/livez", "/readyz", "/openapi.yaml", "/openapi.json", "/docs", "/nothing",
+	} {
+		t.Run(target, func(t reporter) {
+			r := request{method: http.MethodGet, target: target, header: []string{s.auth()}}
+			get := s.send(t, r)
+			r.method = http.MethodHead
+			head := s.send(t, r)
+			if head.StatusCode != get.StatusCode {
+				t.Errorf("status: got %d, want %d as for GET", head.StatusCode, get.StatusCode)
+			}
+			for _, name := range []string{"Content-Type", "Link", "ETag", "Cache-Control"} {
+				if got, want := head.Header.Get(name), get.Header.Get(name); got != want {
+					t.Errorf("%s: got %q, want %q as for GET", name, got, want)
+				}
+			}
+		})
+	}
+	t.Run("no key", func(t reporter) {
+		s.expect(t, request{method: http.MethodHead, target: s.base + "/pets"}, want{status: 401})
+	})
+}
+
+// accept tests that JSON is sent to clients that do not ask for it.
+func (s *suite) accept(t runner) {
+	for _, accept := range []string{"text/html", "application/json;q=0", "image/*", "nonsense", ""} {
+		t.Run(accept, func(t reporter) {
+			s.expect(t, s.get("/pets?limit=1", "Accept: "+accept), want{status: 200})
+			s.expect(t, s.get("/pets/0", "Accept: "+accept), want{status: 404, code: "not_found"})
+		})
+	}
+}
+
+func (s *suite) requestID(t runner) {
+	for id, kept := range map[string]bool{
+		"a":                     true,
+		"A-Za-z0-9._-":          true,
+		strings.Repeat("x", 64): true,
+		strings.Repeat("x", 65): false,
+		"":                      false,
+		"a b":                   false,
+		"a/b":                   false,
+		"a,b":                   false,
+		"ä":                     false,
+		`"quoted"`:              false,
+	} {
+		t.Run(id, func(t reporter) {
+			for _, r := range []request{s.get("/pets?limit=1"), s.get("/nothing"), s.get("/pets?limit=0")} {
+				got := s.send(t, r.with("X-Request-Id: "+id)).Header.Get("X-Request-Id")
+				if (got == id) != kept {
+					t.Errorf("%v: X-Request-Id: got %q for %q, want it kept: %t", r, got, id, kept)
+				}
+			}
+		})
+	}
+	t.Run("made", func(t reporter) {
+		one, other := s.send(t, s.get("/pets?limit=1")), s.send(t, s.get("/pets?limit=1"))
+		if id := one.Header.Get("X-Request-Id"); id == other.Header.Get("X-Request-Id") {
+			t.Errorf("two requests: got the id %q twice, want two", id)
+		}
+	})
+}

@@ -1,0 +1,122 @@
+package contract
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/getkin/kin-openapi/openapi3"
+
+	"example.com/petstore/gen"
+)
+
+func (s *suite) unknownPath(t runner) {
+	for _, path := range []string{
+		"/v1", "/v1/", "/v2/pets", "/pets", "/store/orders", "/v1/store/orders", "/v1/pet", "/v1/petsx", "/V1/pets", "/v1/Pets",
+		"/v1/pets/", "/v1/pets//", "/v1/pets/1/", "/v1/pets/1/2", "/v1/pets//1", "/v1//pets", "/v1/pets/1//",
+		"/v1%2Fpets", "/v1%2fpets/1", "/%2Fv1/pets", "/v1/pets%2F1", "/v1/pets%2F", "/v1/pets%00", "/v1/pets%20", "/v1/pets%ff",
+		"/v1/pets;x", "/v1/pets.json", "/v1/pets/1/:petId", "/v1/*", "/*", "/livezx", "/readyz/1", "/openapi.yml",
+		"/metrics", "/debug/pprof/", "/favicon.ico", "/%E2%82%AC", "/" + strings.Repeat("x", 8000),
+	} {
+		t.Run(path[:min(len(path), 40)], func(t reporter) {
+			for _, method := range []string{"GET", "HEAD", "POST", "DELETE", "FOO"} {
+				for _, header := range [][]string{nil, {s.auth()}} {
+					s.expect(t, request{method: method, target: path, header: header}, want{status: 404, code: "not_found"})
+				}
+			}
+		})
+	}
+}
+
+// method tests the methods of the paths that are not in the document.
+func (s *suite) method(t runner) {
+	for _, path := range besidePaths {
+		t.Run(path, func(t reporter) {
+			for method, status := range map[string]int{"POST": 405, "DELETE": 405, "FOO": 405, "OPTIONS": 204} {
+				w := want{status: status}
+				if status == 405 {
+					w.code = "method_not_allowed"
+				}
+				got := strings.Split(s.expect(t, request{method: method, target: path}, w).Header.Get("Allow"), ", ")
+				slices.Sort(got)
+				if !slices.Equal(got, []string{"GET", "HEAD", "OPTIONS"}) {
+					t.Errorf("%s: Allow: got %q, want GET, HEAD, OPTIONS", method, got)
+				}
+			}
+		})
+	}
+}
+
+// besidePaths are the paths beside the operations; no key is needed.
+var besidePaths = []string{"/livez", "/readyz", "/openapi.yaml", "/openapi.json", "/docs"}
+
+func (s *suite) beside(t runner) {
+	get := func(path string, header ...string) request {
+		return request{method: "GET", target: path, header: header}
+	}
+	for _, path := range besidePaths {
+		t.Run(path, func(t reporter) {
+			got := s.expect(t, get(path), want{status: 200})
+			if tag := got.Header.Get("ETag"); tag != "" {
+				s.expect(t, get(path, "If-None-Match: "+tag), want{status: 304})
+				s.expect(t, get(path, `If-None-Match: "another"`), want{status: 200})
+			}
+		})
+	}
+	t.Run("yaml", func(t reporter) {
+		got := s.expect(t, get("/openapi.yaml"), want{status: 200, header: map[string]string{"Content-Type": "^application/(openapi\\+)?yaml"}})
+		if !bytes.Equal(got.body, gen.Document) {
+			t.Errorf("body: got %d other bytes, want openapi.yaml with %d", len(got.body), len(gen.Document))
+		}
+	})
+	t.Run("json", func(t reporter) {
+		got := s.expect(t, get("/openapi.json"), want{status: 200, header: map[string]string{"Content-Type": "^application/(openapi\\+)?json"}})
+		document, err := openapi3.NewLoader().LoadFromData(got.body)
+		if err != nil {
+			t.Errorf("body: got %.100s (%v), want the document", got.body, err)
+			return
+		}
+		a, _ := json.Marshal(document)
+		b, _ := json.Marshal(s.judge.document)
+		if !bytes.Equal(a, b) {
+			t.Errorf("body: got another document, want openapi.yaml")
+		}
+	})
+	t.Run("docs", func(t reporter) {
+		got := s.expect(t, get("/docs"), want{status: 200, header: map[string]string{"Content-Type": "^text/html", "Content-Security-Policy": "default-src"}})
+		if !bytes.Contains(got.body, []byte(s.judge.document.Info.Title)) {
+			t.Errorf("body: got %.100s, want the title of the document in it", got.body)
+		}
+	})
+}
+
+func (s *suite) root(t runner) {
+	for accept, status := range map[string]int{
+		"text/html": 302,
+		"text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,*/*;q=0.8": 302,
+		"*/*":              404,
+		"application/json": 404,
+		"":                 404,
+	} {
+		t.Run(accept, func(t reporter) {
+			for _, method := range []string{"GET", "HEAD"} {
+				r := request{method: method, target: "/", header: []string{"Accept: " + accept}}
+				if status == 404 {
+					s.expect(t, r, want{status: 404, code: "not_found", message: "/v1.*/docs|/docs.*/v1"})
+					continue
+				}
+				got := s.send(t, r)
+				if got.StatusCode/100 != 3 || !strings.HasSuffix(got.Header.Get("Location"), "/docs") {
+					t.Errorf("%s: got %d to %q, want a redirect to /docs", method, got.StatusCode, got.Header.Get("Location"))
+				}
+			}
+		})
+	}
+	t.Run("OPTIONS *", func(t reporter) {
+		got := s.send(t, request{method: "OPTIONS", target: "*"})
+		if got.StatusCode != 204 && got.StatusCode != 200 && got.StatusCode != 404 {
+			t.Errorf("status: got %d, want 204", got.StatusCode)
+		}
+	})
+}
