@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/labstack/echo/v4"
@@ -29,10 +30,10 @@ func canonicalPath(next echo.HandlerFunc) echo.HandlerFunc {
 // empty segments: the last parameter of a route runs over slashes.
 func wholePath(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
-		for _, value := range c.ParamValues() {
-			if value == "" || strings.Contains(value, "/") {
-				return echo.ErrNotFound
-			}
+		// For a 405 Echo sets the path of the route, but no parameters.
+		segments := strings.Count(echo.GetPath(c.Request()), "/")
+		if strings.Count(c.Path(), "/") != segments || slices.Contains(c.ParamValues(), "") {
+			return echo.ErrNotFound
 		}
 		return next(c)
 	}

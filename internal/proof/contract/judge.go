@@ -35,8 +35,12 @@ type judge struct {
 
 var codeRow = regexp.MustCompile("(?m)^\\| ([0-9]{3}) \\| `([a-z_]+)` \\|")
 
+var loadDocument = sync.OnceValues(func() (*openapi3.T, error) {
+	return openapi3.NewLoader().LoadFromData(gen.Document)
+})
+
 func newJudge() (*judge, error) {
-	document, err := openapi3.NewLoader().LoadFromData(gen.Document)
+	document, err := loadDocument()
 	if err != nil {
 		return nil, fmt.Errorf("openapi.yaml: %w", err)
 	}
