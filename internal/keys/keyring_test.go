@@ -1,0 +1,329 @@
+package keys_test
+
+import (
+	"bytes"
+	"context"
+	"log/slog"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"example.com/petstore/internal/keys"
+	"example.com/petstore/internal/pets"
+	"example.com/petstore/internal/store/memory"
+)
+
+const (
+	cacheTTL          = 2 * time.Second
+	maxUnknownLookups = 16
+	fixedToken        = "a-fixed-key-of-the-operator"
+)
+
+// fakeStore counts look-ups and records, and fails or waits on demand.
+type fakeStore struct {
+	*memory.Store
+	gate chan struct{} // look-ups wait until it is closed
+
+	mu               sync.Mutex
+	err              error // of all calls
+	lookups, records int
+}
+
+func (s *fakeStore) fail(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.err = err
+}
+
+// count adds one to n and returns the error to fail with.
+func (s *fakeStore) count(n *int) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	*n++
+	return s.err
+}
+
+func (s *fakeStore) Key(ctx context.Context, id string) (pets.Key, error) {
+	err := s.count(&s.lookups)
+	if s.gate != nil {
+		select {
+		case <-s.gate:
+		case <-ctx.Done():
+			err = &pets.Error{Kind: pets.Unavailable, Message: "gave up", Err: ctx.Err()}
+		}
+	}
+	if err != nil {
+		return pets.Key{}, err
+	}
+	return s.Store.Key(ctx, id)
+}
+
+func (s *fakeStore) RecordKeyUse(ctx context.Context, used map[string]time.Time) error {
+	if err := s.count(&s.records); err != nil {
+		return err
+	}
+	return s.Store.RecordKeyUse(ctx, used)
+}
+
+type fixture struct {
+	*testing.T
+	*fakeStore
+	*keys.Keyring
+}
+
+// run calls f with a keyring of a store, in a synctest bubble.
+func run(t *testing.T, f func(t *testing.T, f *fixture)) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &fakeStore{Store: memory.New()}
+		k, err := keys.NewKeyring(s, []string{"another-fixed-key", fixedToken}, time.Now)
+		if err != nil {
+			t.Fatalf("NewKeyring: got error %v", err)
+		}
+		f(t, &fixture{t, s, k})
+	})
+}
+
+// create stores a key as change leaves it and returns its ID and token.
+func (f *fixture) create(lifetime time.Duration, change func(*pets.Key)) (id, token string) {
+	f.Helper()
+	k, token, err := keys.New("someone", time.Now(), lifetime)
+	if err != nil {
+		f.Fatalf("New: got error %v", err)
+	}
+	if change != nil {
+		change(&k)
+	}
+	if err := f.CreateKey(f.Context(), k); err != nil {
+		f.Fatalf("CreateKey: got error %v", err)
+	}
+	return k.ID, token
+}
+
+func (f *fixture) want(token string, grant keys.Grant, refusal keys.Refusal) {
+	f.Helper()
+	if g, r, err := f.Authenticate(f.Context(), token); err != nil || g != grant || r != refusal {
+		f.Errorf("Authenticate: got %+v, %q, error %v, want %+v, %q", g, r, err, grant, refusal)
+	}
+}
+
+func (f *fixture) wantLookups(want int) {
+	f.Helper()
+	synctest.Wait()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.lookups != want {
+		f.Errorf("got %d look-ups, want %d", f.lookups, want)
+	}
+}
+
+func TestAuthenticateCached(t *testing.T) {
+	run(t, func(t *testing.T, f *fixture) {
+		id, token := f.create(0, nil)
+		for _, want := range []int{1, 1, 2, 2} { // uses do not prolong it
+			f.want(token, keys.Grant{KeyID: id}, keys.Accepted)
+			f.wantLookups(want)
+			time.Sleep(cacheTTL / 2)
+		}
+		reg := prometheus.NewRegistry()
+		reg.MustRegister(f.Keyring)
+		families, err := reg.Gather()
+		if err != nil || len(families) != 1 || families[0].Metric[0].GetCounter().GetValue() != 2 {
+			t.Errorf("metrics: got %v, error %v, want 2 hits", families, err)
+		}
+		readOnly, token := f.create(0, func(k *pets.Key) { k.ReadOnly = true })
+		f.want(token, keys.Grant{KeyID: readOnly, ReadOnly: true}, keys.Accepted)
+	})
+}
+
+func TestAuthenticateRefused(t *testing.T) {
+	run(t, func(t *testing.T, f *fixture) {
+		id, token := f.create(time.Second, nil)
+		_, wrongSecret := f.create(time.Second, func(k *pets.Key) { k.Hash[0]++ })
+		f.want(token, keys.Grant{KeyID: id}, keys.Accepted)
+		f.want(wrongSecret, keys.Grant{}, keys.Unknown)
+		time.Sleep(time.Second) // still cached
+		f.want(token, keys.Grant{KeyID: id}, keys.Expired)
+		f.want(wrongSecret, keys.Grant{}, keys.Unknown)
+		f.wantLookups(2)
+
+		id, token = f.create(0, nil)
+		f.want(token, keys.Grant{KeyID: id}, keys.Accepted)
+		if _, err := f.RevokeKey(t.Context(), id, time.Now()); err != nil {
+			t.Fatalf("RevokeKey: got error %v", err)
+		}
+		time.Sleep(cacheTTL)
+		f.want(token, keys.Grant{KeyID: id}, keys.Revoked)
+
+		unknown, unknownToken, err := keys.New("x", time.Now(), 0)
+		if err != nil {
+			t.Fatalf("New: got error %v", err)
+		}
+		f.want(unknownToken, keys.Grant{}, keys.Unknown)
+		f.want(unknownToken, keys.Grant{}, keys.Unknown)
+		f.wantLookups(6)
+		if err := f.CreateKey(t.Context(), unknown); err != nil {
+			t.Fatalf("CreateKey: got error %v", err)
+		}
+		f.want(unknownToken, keys.Grant{KeyID: unknown.ID}, keys.Accepted) // at once
+		for _, junk := range []string{"", "x", token + " ", token[:len(token)-1] + "~", fixedToken + "x", fixedToken[1:], strings.ToUpper(fixedToken), "fixed-"} {
+			f.want(junk, keys.Grant{}, keys.Unknown)
+		}
+		f.wantLookups(7)
+	})
+}
+
+func TestAuthenticateStoreFails(t *testing.T) {
+	for _, kind := range []pets.Kind{pets.Unavailable, pets.Internal} {
+		run(t, func(t *testing.T, f *fixture) {
+			id, token := f.create(0, nil)
+			_, unknown := newKey(t, 0)
+			f.want(token, keys.Grant{KeyID: id}, keys.Accepted)
+			f.fail(&pets.Error{Kind: kind, Message: "away"})
+			f.want(token, keys.Grant{KeyID: id}, keys.Accepted)
+			time.Sleep(cacheTTL)
+			for _, token := range []string{token, unknown} {
+				if g, _, err := f.Authenticate(t.Context(), token); err == nil || pets.KindOf(err) != kind || g != (keys.Grant{}) {
+					t.Errorf("Authenticate: got %+v, error %v, want %v", g, err, kind)
+				}
+			}
+			if g, r, err := f.Authenticate(t.Context(), fixedToken); err != nil || r != keys.Accepted || g.ReadOnly {
+				t.Errorf("Authenticate a fixed key: got %+v, %q, error %v, want it accepted", g, r, err)
+			}
+			f.fail(nil)
+			f.want(token, keys.Grant{KeyID: id}, keys.Accepted)
+		})
+	}
+}
+
+// Concurrent calls share a look-up, also if the first caller leaves.
+func TestAuthenticateConcurrent(t *testing.T) {
+	run(t, func(t *testing.T, f *fixture) {
+		id, token := f.create(0, nil)
+		f.gate = make(chan struct{})
+		ctx, leave := context.WithCancel(t.Context())
+		go func() { _, _, _ = f.Authenticate(ctx, token) }()
+		synctest.Wait()
+		for range 10 {
+			go f.want(token, keys.Grant{KeyID: id}, keys.Accepted)
+		}
+		leave()
+		time.Sleep(cacheTTL / 2)
+		close(f.gate)
+		synctest.Wait()
+		f.wantLookups(1)
+		time.Sleep(cacheTTL / 2) // the age counts from the beginning of the look-up
+		f.want(token, keys.Grant{KeyID: id}, keys.Accepted)
+		f.wantLookups(2)
+	})
+}
+
+func TestUnknownLookupsLimited(t *testing.T) {
+	run(t, func(t *testing.T, f *fixture) {
+		id, token := f.create(0, nil)
+		f.want(token, keys.Grant{KeyID: id}, keys.Accepted)
+		time.Sleep(cacheTTL)
+		f.gate = make(chan struct{})
+		const callers = 5 * maxUnknownLookups
+		results := make(chan error, callers)
+		send := func() {
+			begin := time.Now()
+			for range callers {
+				_, unknown := newKey(t, 0)
+				go func() {
+					_, _, err := f.Authenticate(t.Context(), unknown)
+					if time.Since(begin)+cacheTTL > 5*time.Second {
+						t.Errorf("Authenticate: took %v, want a revoked key to end within 5 s", time.Since(begin))
+					}
+					results <- err
+				}()
+			}
+		}
+		send()
+		f.wantLookups(1 + maxUnknownLookups)
+		go f.want(token, keys.Grant{KeyID: id}, keys.Accepted) // a known key is not kept waiting
+		f.wantLookups(2 + maxUnknownLookups)
+		close(f.gate)
+		for range callers {
+			if err := <-results; err != nil {
+				t.Errorf("Authenticate: got error %v, want its turn", err)
+			}
+		}
+		f.wantLookups(2 + callers)
+
+		f.gate = make(chan struct{}) // the store hangs
+		send()
+		for range callers {
+			if err := <-results; pets.KindOf(err) != pets.Unavailable {
+				t.Errorf("Authenticate: got error %v, want Unavailable", err)
+			}
+		}
+	})
+}
+
+func TestFixedKeys(t *testing.T) {
+	for _, token := range []string{"0123456789abcdef", strings.Repeat("x", 500), "AZaz09-._~+/AZaz", "0123456789abcd=="} {
+		k, err := keys.NewKeyring(nil, []string{token, token}, time.Now)
+		if err != nil {
+			t.Errorf("NewKeyring(%q): got error %v", token, err)
+			continue
+		}
+		g, r, err := k.Authenticate(t.Context(), token)
+		if err != nil || r != keys.Accepted || !regexp.MustCompile(`^fixed-[0-9a-f]{8}$`).MatchString(g.KeyID) {
+			t.Errorf("Authenticate(%q): got %+v, %q, error %v", token, g, r, err)
+		}
+	}
+	for _, token := range []string{"", "secret", "0123456789abcde", "================", "0123456789 abcdef", "0123456789abcdef\n", "0123456789=abcdef", "0123456789abcdéf", "0123456789,abcdef"} {
+		_, err := keys.NewKeyring(nil, []string{fixedToken, token, "third"}, time.Now)
+		if err == nil || !strings.Contains(err.Error(), "key 2 of 3") || strings.Contains(err.Error(), fixedToken) || token != "" && strings.Contains(err.Error(), token) {
+			t.Errorf("NewKeyring(%q): got error %v, want it to say key 2 of 3 and no key", token, err)
+		}
+	}
+}
+
+func TestRecordUses(t *testing.T) {
+	run(t, func(t *testing.T, f *fixture) {
+		id, token := f.create(time.Hour, nil)
+		unused, unusedToken := f.create(time.Second, nil)
+		wantUsed := func(records int, want time.Time) {
+			t.Helper()
+			synctest.Wait()
+			f.mu.Lock()
+			defer f.mu.Unlock()
+			k, err := f.Store.Key(t.Context(), id)
+			if u, _ := f.Store.Key(t.Context(), unused); err != nil || !k.UsedAt.Equal(want) || !u.UsedAt.IsZero() || f.records != records {
+				t.Errorf("got uses at %v and %v, error %v, in %d calls, want %v in %d", k.UsedAt, u.UsedAt, err, f.records, want, records)
+			}
+		}
+		var log bytes.Buffer
+		ctx, stop := context.WithCancel(t.Context())
+		go f.RecordUses(ctx, slog.New(slog.NewTextHandler(&log, nil)))
+		time.Sleep(time.Second)
+		for range 10 {
+			f.want(token, keys.Grant{KeyID: id}, keys.Accepted)
+		}
+		f.want(unusedToken, keys.Grant{KeyID: unused}, keys.Expired)
+		first := time.Now()
+		wantUsed(0, time.Time{})
+		time.Sleep(58 * time.Second)
+		wantUsed(1, first)
+		time.Sleep(10 * time.Minute)
+		wantUsed(1, first) // nothing new
+
+		f.want(token, keys.Grant{KeyID: id}, keys.Accepted)
+		second := time.Now()
+		f.fail(&pets.Error{Kind: pets.Unavailable, Message: "away"})
+		time.Sleep(29 * time.Second)
+		wantUsed(2, first)
+		if !strings.Contains(log.String(), "away") {
+			t.Errorf("log: got %q, want the error", &log)
+		}
+		f.fail(nil)
+		stop()
+		wantUsed(3, second)
+	})
+}

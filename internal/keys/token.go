@@ -1,0 +1,88 @@
+// Package keys makes API keys and authenticates requests by them.
+package keys
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"hash/crc32"
+	"math/big"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"example.com/petstore/internal/pets"
+)
+
+// TokenPattern is the regular expression of a token, for secret scanners and
+// redaction. ID checks the checksum too.
+const TokenPattern = `psk_[0-9A-Za-z]{8}_[0-9A-Za-z]{36}`
+
+// A token is psk_<id>_<secret><checksum>. The checksum is the CRC-32 of what
+// precedes it and rejects junk without a look-up. The secret has 178 bits, so
+// that a fast hash protects it well enough.
+const (
+	prefix         = "psk_"
+	idLength       = 8
+	secretLength   = 30
+	checksumLength = 6
+	tokenLength    = len(prefix) + idLength + 1 + secretLength + checksumLength
+
+	base62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+)
+
+// New makes a key that may do everything, and its token, which no store keeps.
+// A lifetime of 0 means that the key does not expire. New fails with Invalid
+// unless name has 1 to 100 printable characters.
+func New(name string, now time.Time, lifetime time.Duration) (pets.Key, string, error) {
+	unprintable := strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsPrint(r) })
+	if n := utf8.RuneCountInString(name); n < 1 || n > 100 || unprintable || !utf8.ValidString(name) {
+		return pets.Key{}, "", &pets.Error{Kind: pets.Invalid, Message: "the name of a key must be 1 to 100 printable characters"}
+	}
+	if lifetime < 0 {
+		return pets.Key{}, "", &pets.Error{Kind: pets.Invalid, Message: "the lifetime of a key must not be negative"}
+	}
+	id := randomBase62(idLength)
+	body := prefix + id + "_" + randomBase62(secretLength)
+	token := body + checksum(body)
+	k := pets.Key{ID: id, Name: name, Hash: Hash(token), CreatedAt: now.UTC().Truncate(time.Second)}
+	if lifetime > 0 {
+		k.ExpiresAt = k.CreatedAt.Add(lifetime).Truncate(time.Second)
+	}
+	return k, token, nil
+}
+
+// Hash returns the hash by which a store recognises a token.
+func Hash(token string) [sha256.Size]byte { return sha256.Sum256([]byte(token)) }
+
+// ID returns the key ID in a token, if its form and checksum are right.
+func ID(token string) (id string, ok bool) {
+	if len(token) != tokenLength {
+		return "", false
+	}
+	body, sum := token[:tokenLength-checksumLength], token[tokenLength-checksumLength:]
+	id, secret, found := strings.Cut(strings.TrimPrefix(body, prefix), "_")
+	if !found || len(id) != idLength || len(secret) != secretLength || strings.Trim(id+secret, base62) != "" || checksum(body) != sum {
+		return "", false
+	}
+	return id, true
+}
+
+func randomBase62(n int) string {
+	out := make([]byte, n)
+	for i := range out {
+		digit, _ := rand.Int(rand.Reader, big.NewInt(int64(len(base62)))) // never fails
+		out[i] = base62[digit.Int64()]
+	}
+	return string(out)
+}
+
+func checksum(body string) string {
+	sum := crc32.ChecksumIEEE([]byte(body))
+	var digits [checksumLength]byte
+	for i := len(digits) - 1; i >= 0; i-- {
+		digits[i] = base62[sum%62]
+		sum /= 62
+	}
+	return string(digits[:])
+}

@@ -1,0 +1,51 @@
+package keys
+
+import (
+	"context"
+	"log/slog"
+	"time"
+)
+
+// useInterval is how often uses are recorded. The documented limit is a minute.
+const useInterval = 30 * time.Second
+
+// RecordUses records in the store when keys were last used, every 30 s until
+// ctx ends and once more then. A failure is logged and tried again the next
+// time.
+func (k *Keyring) RecordUses(ctx context.Context, log *slog.Logger) {
+	ticker := time.NewTicker(useInterval)
+	defer ticker.Stop()
+	for done := false; !done; {
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			done = true
+		}
+		if err := k.recordUses(context.WithoutCancel(ctx)); err != nil {
+			log.Warn("the last uses of API keys were not stored", "error", err)
+		}
+	}
+}
+
+func (k *Keyring) recordUses(ctx context.Context) error {
+	k.mu.Lock()
+	used := k.used
+	k.used = map[string]time.Time{}
+	k.mu.Unlock()
+	if len(used) == 0 {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, lookupTimeout)
+	defer cancel()
+	err := k.store.RecordKeyUse(ctx, used)
+	if err != nil {
+		k.mu.Lock()
+		defer k.mu.Unlock()
+		for id, at := range used {
+			if _, again := k.used[id]; !again {
+				k.used[id] = at
+			}
+		}
+	}
+	return err
+}
