@@ -95,6 +95,9 @@ type errorBody struct {
 	Status  int    `json:"status"`
 }
 
+// lingerTimeout limits how long a body that nobody reads is taken in.
+const lingerTimeout = 500 * time.Millisecond
+
 // writeError is Echo's HTTPErrorHandler: it writes the response to every error.
 func (s *Server) writeError(err error, c echo.Context) {
 	if c.Response().Committed {
@@ -107,9 +110,11 @@ func (s *Server) writeError(err error, c echo.Context) {
 	}
 	if leavesBodyUnread(c.Request(), p.Status) {
 		// net/http would otherwise read the rest of the body first, and wait
-		// for it.
+		// for it. So it does so after the response, and only for a short time:
+		// closing at once could reset the connection before the client has
+		// read the response.
 		header.Set("Connection", "close")
-		_ = http.NewResponseController(c.Response()).SetReadDeadline(time.Now())
+		_ = http.NewResponseController(c.Response()).SetReadDeadline(time.Now().Add(lingerTimeout))
 	}
 	if c.Request().Method == http.MethodHead {
 		header.Set("Content-Type", "application/json")

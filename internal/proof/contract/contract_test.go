@@ -3,13 +3,19 @@ package contract
 import (
 	"net/http"
 	"os"
+	"path/filepath"
 	"testing"
+	"time"
 
+	"example.com/petstore/internal/keys"
+	"example.com/petstore/internal/pets"
 	"example.com/petstore/internal/proof/program"
 	"example.com/petstore/internal/store/memory"
+	"example.com/petstore/internal/store/sqlite"
 )
 
-// TestContract tests the service on every store, or only the server at URL:
+// TestContract tests the service on the stores in memory and SQLite, or only
+// the server at URL:
 //
 //	make contract URL=http://127.0.0.1:8080/v1 KEY=…
 //
@@ -23,21 +29,63 @@ func TestContract(t *testing.T) {
 		})
 		return
 	}
-	t.Run("memory", func(t *testing.T) { Run(t, inProcess(t, newHandler(t))) })
+	t.Run("memory", func(t *testing.T) { onStore(t, memory.New()) })
+	t.Run("sqlite", func(t *testing.T) {
+		s, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "petstore.db"), sqlite.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		onStore(t, s)
+	})
 }
 
-func newHandler(t *testing.T) http.Handler {
+func onStore(t *testing.T, store pets.Store) {
 	t.Helper()
-	h, err := program.NewHandler(memory.New())
+	h, server := newService(t, store)
+	server.URL = serve(t, h)
+	Run(t, server)
+}
+
+// newService returns the service on a store, and a key of each kind.
+func newService(t *testing.T, store pets.Store) (http.Handler, Server) {
+	t.Helper()
+	t.Cleanup(func() {
+		if err := store.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	create := func(change func(*pets.Key)) string {
+		k, token, err := keys.New("test", time.Now(), 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		change(&k)
+		if err := store.CreateKey(t.Context(), k); err != nil {
+			t.Fatal(err)
+		}
+		if k.Name == "revoked" {
+			if _, err := store.RevokeKey(t.Context(), k.ID, time.Now()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return token
+	}
+	h, err := program.NewHandler(store)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return h
+	return h, Server{
+		Key:         program.Key,
+		OtherKey:    create(func(*pets.Key) {}),
+		ReadOnlyKey: create(func(k *pets.Key) { k.ReadOnly = true }),
+		ExpiredKey:  create(func(k *pets.Key) { k.ExpiresAt = k.CreatedAt }),
+		RevokedKey:  create(func(k *pets.Key) { k.Name = "revoked" }),
+	}
 }
 
-func inProcess(t *testing.T, h http.Handler) Server {
+func serve(t *testing.T, h http.Handler) (url string) {
 	t.Helper()
 	s := program.NewServer(h)
 	t.Cleanup(s.Close)
-	return Server{URL: s.URL + "/v1", Key: program.Key, OtherKey: program.OtherKey, ReadOnlyKey: program.ReadOnlyKey}
+	return s.URL + "/v1"
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"example.com/petstore/internal/proof/program"
+	"example.com/petstore/internal/store/memory"
 )
 
 // collector is a runner that keeps what the cases report.
@@ -22,9 +23,10 @@ func (c *collector) Errorf(format string, args ...any) {
 }
 
 // findings returns what one group of cases reports about a service.
-func findings(t *testing.T, group string, h http.Handler) []string {
+func findings(t *testing.T, group string, h http.Handler, server Server) []string {
 	t.Helper()
-	s, err := newSuite(inProcess(t, h))
+	server.URL = serve(t, h)
+	s, err := newSuite(server)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -167,11 +169,11 @@ var faults = []fault{
 // TestFaults tests that the cases find the faults of a service, and report
 // nothing else.
 func TestFaults(t *testing.T) {
-	h := newHandler(t)
+	h, server := newService(t, memory.New())
 	for _, f := range faults {
 		t.Run(f.name, func(t *testing.T) {
 			t.Parallel()
-			found := findings(t, f.group, f.wrap(h))
+			found := findings(t, f.group, f.wrap(h), server)
 			if !strings.Contains(strings.Join(found, "\n"), f.finding) {
 				t.Errorf("%s: got %q, want a finding with %q", f.group, found, f.finding)
 			}
@@ -180,7 +182,7 @@ func TestFaults(t *testing.T) {
 	t.Run("none", func(t *testing.T) {
 		t.Parallel()
 		for _, g := range groups {
-			if found := findings(t, g.name, fault{}.wrap(h)); len(found) > 0 {
+			if found := findings(t, g.name, fault{}.wrap(h), server); len(found) > 0 {
 				t.Errorf("%s: got %q, want nothing", g.name, found)
 			}
 		}

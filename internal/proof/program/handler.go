@@ -4,29 +4,30 @@ import (
 	"context"
 	"net/http"
 	"net/http/httptest"
+	"time"
 
 	"github.com/labstack/echo/v4"
 
 	"example.com/petstore/gen"
 	"example.com/petstore/gen/api"
 	"example.com/petstore/internal/edge"
+	"example.com/petstore/internal/keys"
 	"example.com/petstore/internal/pets"
 	"example.com/petstore/internal/service"
 )
 
-// Keys that the service of NewHandler accepts beside Key.
-const (
-	OtherKey    = "another-api-key-for-the-tests"
-	ReadOnlyKey = "a-read-only-key-for-the-tests"
-)
-
-// NewHandler returns the service on a store, without a process around it.
-func NewHandler(store pets.PetStore) (http.Handler, error) {
+// NewHandler returns the service on a store, without a process around it. It
+// accepts Key and the keys of the store.
+func NewHandler(store pets.Store) (http.Handler, error) {
 	document, err := edge.ParseDocument(gen.Document)
 	if err != nil {
 		return nil, err
 	}
-	callers := map[string]edge.Caller{Key: {ID: "main"}, OtherKey: {ID: "other"}, ReadOnlyKey: {ID: "reader", ReadOnly: true}}
+	ring, err := keys.NewKeyring(store, []string{Key}, time.Now)
+	if err != nil {
+		return nil, err
+	}
+	tell := map[keys.Refusal]string{keys.Expired: "the API key has expired", keys.Revoked: "the API key was revoked"}
 	methods := service.New(store, document.Base, func(ctx context.Context) string { return edge.CallerOf(ctx).ID })
 	return edge.New(edge.Service{
 		Name:     "petstore",
@@ -35,15 +36,15 @@ func NewHandler(store pets.PetStore) (http.Handler, error) {
 		Register: func(r edge.Router, base string, operations map[string][]echo.MiddlewareFunc) {
 			api.RegisterHandlersWithOptions(r, api.NewStrictHandler(methods, nil), api.RegisterHandlersOptions{BaseURL: base, OperationMiddlewares: operations})
 		},
-		Authenticate: func(_ context.Context, key string) (edge.Caller, error) {
-			caller, ok := callers[key]
-			if !ok {
-				return edge.Caller{}, &edge.InvalidKey{Reason: "unknown"}
+		Authenticate: func(ctx context.Context, key string) (edge.Caller, error) {
+			grant, refusal, err := ring.Authenticate(ctx, key)
+			if err == nil && refusal != keys.Accepted {
+				err = &edge.InvalidKey{KeyID: grant.KeyID, Reason: string(refusal), Tell: tell[refusal]}
 			}
-			return caller, nil
+			return edge.Caller{ID: grant.KeyID, ReadOnly: grant.ReadOnly}, err
 		},
 		Problem: service.Problem,
-		Ready:   func(context.Context) error { return nil },
+		Ready:   store.Ping,
 		Weight:  service.Weight,
 	}, edge.Options{})
 }
