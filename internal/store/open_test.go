@@ -1,0 +1,74 @@
+package store_test
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"example.com/petstore/internal/pets"
+	"example.com/petstore/internal/store"
+)
+
+func TestOpen(t *testing.T) {
+	file := "sqlite:" + filepath.Join(t.TempDir(), "a:b c.db")
+	for address, kind := range map[string]string{"memory:": "memory", file: "sqlite"} {
+		if got := store.Kind(address); got != kind {
+			t.Errorf("Kind(%q): got %q, want %q", address, got, kind)
+		}
+		s, err := store.Open(t.Context(), address, store.Options{})
+		if err != nil {
+			t.Errorf("Open(%q): got error %v", address, err)
+			continue
+		}
+		if _, err := s.CreatePet(t.Context(), pets.NewPet{Name: "Rex", Status: pets.Sold}); err != nil {
+			t.Errorf("CreatePet in %q: got error %v", address, err)
+		}
+		if err := s.Close(); err != nil {
+			t.Errorf("Close of %q: got error %v", address, err)
+		}
+		if _, err := store.Open(t.Context(), address, store.Options{RequireSync: true}); err == nil || !strings.Contains(err.Error(), "--require-sync") {
+			t.Errorf("Open(%q) with RequireSync: got error %v, want one about --require-sync", address, err)
+		}
+	}
+	if s, err := store.Open(t.Context(), file+"2", store.Options{MustExist: true}); err == nil || s != nil {
+		t.Errorf("Open with MustExist: got %v, error %v, want only an error", s, err)
+	}
+}
+
+func TestOpenUnknown(t *testing.T) {
+	for _, address := range []string{
+		"", ":", "memory", "memory:x", "Memory:", "sqlite", "SQLITE:x", "pets.db", "/tmp/pets.db", "mysql:x", " sqlite:x",
+		"host=db user=pets password=SECRET", "postgres:SECRET", "postgresql:SECRET", "postgres:/pets:SECRET@db/pets",
+		"postgres//pets:SECRET@db/pets", "POSTGRES://pets:SECRET@db/pets", " postgres://pets:SECRET@db/pets",
+		"mysql://pets:SECRET@db/pets", "pets:SECRET@db", "pets:SECRET", "password=SECRET",
+		"sqlite:postgres://pets:SECRET@db/pets", "sqlite:postgres:/pets:SECRET@db", "sqlite:pets:SECRET@db", "sqlite:host=db Password = SECRET",
+	} {
+		s, err := store.Open(t.Context(), address, store.Options{RequireSync: true})
+		if err == nil || s != nil || !strings.Contains(err.Error(), store.Addresses) || strings.Contains(err.Error(), "SECRET") {
+			t.Errorf("Open(%q): got %v, error %v, want one that says which addresses there are, without a password", address, s, err)
+		}
+		if path, ok := store.SQLitePath(address); ok || path != "" || store.Kind(address) != "" || strings.Contains(store.Redact(address), "SECRET") {
+			t.Errorf("%q: got path %q, %v, kind %q, redacted %q, want none", address, path, ok, store.Kind(address), store.Redact(address))
+		}
+	}
+}
+
+func TestRedact(t *testing.T) {
+	for address, want := range map[string]string{
+		"memory:":                     "memory:",
+		"sqlite:pets.db":              "sqlite:pets.db",
+		"sqlite:/home/a@b/password:x": "sqlite:/home/a@b/password:x",
+		"pets.db":                     "pets.db",
+		"mysql:x":                     "mysql:…",
+		"host=db password=SECRET":     "…",
+		"postgres://pets:SECRET@db1:5432,db2/pets?sslmode=require": "postgres://pets:xxxxx@db1:5432,db2/pets?sslmode=require",
+	} {
+		if got := store.Redact(address); got != want {
+			t.Errorf("Redact(%q): got %q, want %q", address, got, want)
+		}
+	}
+	_, err := store.Open(t.Context(), "postgres://pets:SECRET@127.0.0.1:bad/pets", store.Options{})
+	if err == nil || strings.Contains(err.Error(), "SECRET") {
+		t.Errorf("Open with a bad port: got error %v, want one without the password", err)
+	}
+}
