@@ -39,7 +39,7 @@ type jsonBinder struct{}
 // Bind implements echo.Binder.
 func (jsonBinder) Bind(into any, c echo.Context) error {
 	if err := json.UnmarshalRead(c.Request().Body, into); err != nil {
-		return invalidBody("%s", describeDecoding(err))
+		return invalidBody(describeDecoding(err))
 	}
 	return nil
 }
@@ -60,7 +60,7 @@ func (d *Document) DecodeBody(operationID string, body []byte, into any) error {
 		return bodyProblem(err)
 	}
 	if err := json.Unmarshal(body, into); err != nil {
-		return invalidBody("%s", describeDecoding(err))
+		return invalidBody(describeDecoding(err))
 	}
 	return nil
 }
@@ -100,13 +100,13 @@ func bodyProblem(err error) *Problem {
 		return invalidBody("a body is required")
 	}
 	if _, ok := errors.AsType[*openapi3.SchemaError](err); ok {
-		return invalidBody("%s", describe(err, "the body"))
+		return invalidBody(describe(err, "the body"))
 	}
 	if _, ok := errors.AsType[*json.SemanticError](err); ok {
-		return invalidBody("%s", describeDecoding(err))
+		return invalidBody(describeDecoding(err))
 	}
 	if syntax, ok := errors.AsType[*jsontext.SyntacticError](err); ok {
-		return invalidBody("%s", describeSyntax(syntax))
+		return invalidBody(describeSyntax(syntax))
 	}
 	return &Problem{Status: http.StatusBadRequest, Code: "invalid_body", Message: "the body could not be read to its end", Cause: err}
 }

@@ -17,6 +17,7 @@ import (
 	"net/netip"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	"github.com/labstack/echo/v4"
 	"github.com/labstack/echo/v4/middleware"
@@ -73,7 +74,9 @@ type Server struct {
 	calls   *calls
 	rates   *middleware.RateLimiterMemoryStore // nil without a limit
 
-	stopping atomic.Bool // the process has been told to stop
+	certificate     *certificate  // nil without TLS
+	shutdownTimeout time.Duration // how long requests may take to end after the drain
+	stopping        atomic.Bool   // the process has been told to stop
 }
 
 // New returns a Server for a service. It fails if the document and the
@@ -88,7 +91,7 @@ func New(service Service, o Options) (*Server, error) {
 	if o.MaxInFlight == 0 {
 		o.MaxInFlight = 256
 	}
-	s := &Server{service: service, logger: o.Logger, echo: echo.New(), calls: newCalls(o.MaxInFlight)}
+	s := &Server{service: service, logger: o.Logger, echo: echo.New(), calls: newCalls(o.MaxInFlight), shutdownTimeout: 10 * time.Second}
 	s.metrics = newMetrics(s, o.Metrics)
 	if o.RateLimit > 0 {
 		s.rates = middleware.NewRateLimiterMemoryStoreWithConfig(middleware.RateLimiterMemoryStoreConfig{

@@ -26,16 +26,16 @@ func (p *Problem) Unwrap() error { return p.Cause }
 
 // Error constructors for the codes of the edge.
 
-func invalidParameter(format string, args ...any) *Problem {
-	return &Problem{Status: http.StatusBadRequest, Code: "invalid_parameter", Message: fmt.Sprintf(format, args...)}
+func invalidParameter(message string) *Problem {
+	return &Problem{Status: http.StatusBadRequest, Code: "invalid_parameter", Message: message}
 }
 
-func invalidRequest(format string, args ...any) *Problem {
-	return &Problem{Status: http.StatusBadRequest, Code: "invalid_request", Message: fmt.Sprintf(format, args...)}
+func invalidRequest(message string) *Problem {
+	return &Problem{Status: http.StatusBadRequest, Code: "invalid_request", Message: message}
 }
 
-func invalidBody(format string, args ...any) *Problem {
-	return &Problem{Status: http.StatusBadRequest, Code: "invalid_body", Message: fmt.Sprintf(format, args...)}
+func invalidBody(message string) *Problem {
+	return &Problem{Status: http.StatusBadRequest, Code: "invalid_body", Message: message}
 }
 
 func notFound(message string) *Problem {

@@ -73,7 +73,8 @@ func (s *Server) commonHeaders(next echo.HandlerFunc) echo.HandlerFunc {
 // recoverPanics makes a panic an error, with the stack for the log.
 func recoverPanics() echo.MiddlewareFunc {
 	return middleware.RecoverWithConfig(middleware.RecoverConfig{
-		DisableStackAll: true,
+		DisableStackAll:     true,
+		DisableErrorHandler: true, // accessLog handles it
 		LogErrorFunc: func(_ echo.Context, err error, stack []byte) error {
 			return internal(fmt.Errorf("panic: %w\n%s", err, stack))
 		},

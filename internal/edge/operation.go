@@ -9,7 +9,6 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
-	"strings"
 	"time"
 
 	"github.com/getkin/kin-openapi/openapi3filter"
@@ -49,7 +48,9 @@ func (s *Server) serveOperation(op *operation) echo.MiddlewareFunc {
 			}
 			defer release()
 
-			c.SetRequest(c.Request().WithContext(ctx))
+			r := c.Request()
+			defer c.SetRequest(r) // whose context tells the log whether the client left
+			c.SetRequest(r.WithContext(ctx))
 			if err := op.validate(c); err != nil {
 				return err
 			}
@@ -83,7 +84,7 @@ func (op *operation) validate(c echo.Context) error {
 	r := c.Request()
 	query, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil {
-		return invalidParameter("the query string is malformed: %% must be followed by two hexadecimal digits, and ; be written as %%3B")
+		return invalidParameter("the query string is malformed: % must be followed by two hexadecimal digits, and ; be written as %3B")
 	}
 	if err := op.checkTexts(c, query); err != nil {
 		return err
@@ -123,10 +124,9 @@ func requestProblem(err error) error {
 	case failed.Parameter == nil:
 		return bodyProblem(err)
 	case errors.Is(err, openapi3filter.ErrInvalidRequired):
-		return parameterProblem(failed.Parameter, "is required")
+		return parameterProblem(failed.Parameter, failed.Parameter.Name+" is required")
 	case errors.Is(err, openapi3filter.ErrInvalidEmptyValue):
-		return parameterProblem(failed.Parameter, "must not be empty")
+		return parameterProblem(failed.Parameter, failed.Parameter.Name+" must not be empty")
 	}
-	sentence := describe(failed.Err, failed.Parameter.Name)
-	return parameterProblem(failed.Parameter, strings.TrimPrefix(sentence, failed.Parameter.Name+" "))
+	return parameterProblem(failed.Parameter, describe(failed.Err, failed.Parameter.Name))
 }

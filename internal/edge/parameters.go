@@ -36,11 +36,11 @@ func (op *operation) checkTexts(c echo.Context, query url.Values) error {
 		if schema.Type.Is("array") && schema.Items != nil {
 			schema = schema.Items.Value
 		} else if len(values) > 1 {
-			return parameterProblem(p, "must be given only once")
+			return parameterProblem(p, p.Name+" must be given only once")
 		}
 		for _, text := range values {
 			if message := checkText(schema, text); message != "" {
-				return parameterProblem(p, message)
+				return parameterProblem(p, p.Name+" "+message)
 			}
 		}
 	}
@@ -69,9 +69,9 @@ func checkText(schema *openapi3.Schema, text string) string {
 }
 
 // parameterProblem returns the 400 for a parameter.
-func parameterProblem(p *openapi3.Parameter, message string) *Problem {
+func parameterProblem(p *openapi3.Parameter, sentence string) *Problem {
 	if p.In == openapi3.ParameterInHeader {
-		return invalidRequest("%s %s", p.Name, message)
+		return invalidRequest(sentence)
 	}
-	return invalidParameter("%s %s", p.Name, message)
+	return invalidParameter(sentence)
 }

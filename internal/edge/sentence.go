@@ -1,6 +1,7 @@
 package edge
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -51,13 +52,13 @@ func describeRule(e *openapi3.SchemaError) string {
 	case "format":
 		return "must be a valid " + s.Format
 	case "minLength":
-		return fmt.Sprintf("must have at least %d characters", s.MinLength)
+		return "must have at least " + counted(s.MinLength, "character")
 	case "maxLength":
-		return fmt.Sprintf("must have at most %d characters", *s.MaxLength)
+		return "must have at most " + counted(*s.MaxLength, "character")
 	case "minItems":
-		return fmt.Sprintf("must have at least %d items", s.MinItems)
+		return "must have at least " + counted(s.MinItems, "item")
 	case "maxItems":
-		return fmt.Sprintf("must have at most %d items", *s.MaxItems)
+		return "must have at most " + counted(*s.MaxItems, "item")
 	case "uniqueItems":
 		return "must not have the same item twice"
 	case "multipleOf":
@@ -90,31 +91,37 @@ func describeEnum(s *openapi3.Schema) string {
 	return "must be one of " + strings.Join(values, ", ")
 }
 
-// describeRange names the bounds of a number, which for an integer are those
-// of its format if the schema has none.
+// describeRange names the bounds of a number. Those of an integer are the
+// bounds of its format unless the schema has narrower ones.
 func describeRange(s *openapi3.Schema) string {
-	low, high := "", ""
+	low, high, kind := "", "", ""
+	if s.Type.Is("integer") {
+		low, high = bounds(s.Format == "int32")
+	}
+	if s.Type.Is("integer") && (s.Min == nil || s.Max == nil) {
+		kind = "an integer "
+	}
 	if s.Min != nil {
 		low = number(*s.Min)
 	}
 	if s.Max != nil {
 		high = number(*s.Max)
 	}
-	if low == "" && high == "" && s.Type.Is("integer") {
-		if s.Format == "int32" {
-			return fmt.Sprintf("must be an integer between %d and %d", math.MinInt32, math.MaxInt32)
-		}
-		return fmt.Sprintf("must be an integer between %d and %d", int64(math.MinInt64), int64(math.MaxInt64))
-	}
 	switch {
-	case high == "" && s.Type.Is("integer"):
-		return fmt.Sprintf("must be an integer between %s and %d", low, int64(math.MaxInt64))
 	case high == "":
 		return "must be at least " + low
 	case low == "":
 		return "must be at most " + high
 	}
-	return "must be between " + low + " and " + high
+	return "must be " + kind + "between " + low + " and " + high
+}
+
+// bounds returns the bounds of an int32 or int64.
+func bounds(int32 bool) (low, high string) {
+	if int32 {
+		return strconv.Itoa(math.MinInt32), strconv.Itoa(math.MaxInt32)
+	}
+	return strconv.FormatInt(math.MinInt64, 10), strconv.FormatInt(math.MaxInt64, 10)
 }
 
 func number(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }
@@ -135,34 +142,40 @@ func describeDecoding(err error) string {
 	switch {
 	case t == nil:
 		return where + " does not match the document"
-	case t.Kind() == reflect.Int32:
-		return where + fmt.Sprintf(" must be an integer between %d and %d, written in digits", math.MinInt32, math.MaxInt32)
-	case t.Kind() == reflect.Int || t.Kind() == reflect.Int64:
-		return where + fmt.Sprintf(" must be an integer between %d and %d, written in digits", int64(math.MinInt64), int64(math.MaxInt64))
-	case t.Kind() == reflect.Float64 || t.Kind() == reflect.Float32 || t.Kind() == reflect.Interface:
+	case t.Kind() == reflect.Int32, t.Kind() == reflect.Int64, t.Kind() == reflect.Int:
+		low, high := bounds(t.Kind() == reflect.Int32)
+		return where + " must be an integer between " + low + " and " + high + ", written in digits"
+	case t.Kind() == reflect.Float64, t.Kind() == reflect.Float32, t.Kind() == reflect.Interface:
 		return where + " has a number that is too large"
 	}
 	return where + " does not match the document"
 }
 
-// place writes the path to a value as in tags[2].name.
+// place writes the path to a value, as in tags[2].name.
 func place(root string, pointer []string) string {
-	if len(pointer) == 0 {
-		return root
-	}
 	var b strings.Builder
-	for _, step := range pointer {
-		if _, err := strconv.Atoi(step); err == nil {
-			b.WriteString("[" + step + "]")
-			continue
-		}
-		if b.Len() > 0 {
-			b.WriteByte('.')
-		}
+	for i, step := range pointer {
 		if len(step) > 64 {
-			step = "a property"
+			step = "a property" // which the client chose
 		}
-		b.WriteString(step)
+		switch _, err := strconv.Atoi(step); {
+		case err == nil && i == 0:
+			b.WriteString(root + "[" + step + "]")
+		case err == nil:
+			b.WriteString("[" + step + "]")
+		case i > 0:
+			b.WriteString("." + step)
+		default:
+			b.WriteString(step)
+		}
 	}
-	return b.String()
+	return cmp.Or(b.String(), root)
+}
+
+// counted returns a number of things, such as "1 item" and "2 items".
+func counted(n uint64, thing string) string {
+	if n != 1 {
+		thing += "s"
+	}
+	return fmt.Sprint(n, " ", thing)
 }

@@ -31,8 +31,6 @@ const (
 	writeTimeout  = 20 * time.Second
 	idleTimeout   = 2 * time.Minute
 	maxStreams    = 32 // of an HTTP/2 connection
-
-	shutdownTimeout = 10 * time.Second
 )
 
 // ServeOptions say how the process serves. Addr is required.
@@ -76,7 +74,7 @@ func (s *Server) Run(ctx context.Context, o ServeOptions) error {
 	served := make(chan error, 1)
 	go func() { served <- s.accept(server, listener) }()
 	address := "http://" + listener.Addr().String()
-	if server.TLSConfig != nil {
+	if s.certificate != nil {
 		address = "https://" + listener.Addr().String()
 	}
 	if o.Started != nil {
@@ -108,7 +106,7 @@ func (s *Server) stop(server *http.Server, drain time.Duration, signals <-chan o
 	ended := make(chan error, 1)
 	go func() {
 		time.Sleep(drain)
-		ctx, cancel := context.WithTimeout(context.Background(), shutdownTimeout)
+		ctx, cancel := context.WithTimeout(context.Background(), s.shutdownTimeout)
 		defer cancel()
 		ended <- server.Shutdown(ctx)
 	}()
@@ -142,14 +140,14 @@ func (s *Server) listen(ctx context.Context, o *ServeOptions) (*http.Server, net
 		ErrorLog:                     slog.NewLogLogger(s.logger.Handler(), slog.LevelWarn),
 	}
 	if o.CertFile != "" {
-		certificate, err := loadCertificate(o.CertFile, o.KeyFile, s.logger)
-		if err != nil {
+		var err error
+		if s.certificate, err = loadCertificate(o.CertFile, o.KeyFile, s.logger); err != nil {
 			return nil, nil, err
 		}
-		server.TLSConfig = &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: certificate.get}
+		server.TLSConfig = &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: s.certificate.get}
 		o.Registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 			Namespace: s.service.Name, Name: "tls_certificate_expiry_timestamp_seconds", Help: "When the certificate in use expires.",
-		}, func() float64 { return float64(certificate.expiry().Unix()) }))
+		}, func() float64 { return float64(s.certificate.expiry().Unix()) }))
 	}
 	l, err := listenTCP(ctx, o.Addr, "--addr")
 	if err != nil {
@@ -163,7 +161,7 @@ func (s *Server) listen(ctx context.Context, o *ServeOptions) (*http.Server, net
 }
 
 func (s *Server) accept(server *http.Server, l net.Listener) error {
-	if server.TLSConfig != nil {
+	if s.certificate != nil {
 		return server.ServeTLS(l, "", "")
 	}
 	return server.Serve(l)

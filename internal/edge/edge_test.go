@@ -1,0 +1,326 @@
+package edge
+
+import (
+	"bytes"
+	"context"
+	_ "embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/labstack/echo/v4"
+)
+
+//go:embed testdata/books.yaml
+var books []byte
+
+const (
+	testKey  = "the-key-of-the-tests"
+	readKey  = "a-key-that-may-read"
+	oldKey   = "a-key-that-expired"
+	brokeKey = "a-key-that-fails"
+)
+
+// book is the Go type of the schema Book.
+type book struct {
+	Title   string   `json:"title"`
+	Pages   *int64   `json:"pages"`
+	Edition *int32   `json:"edition"`
+	Price   *float64 `json:"price"`
+}
+
+// handlers are the operations of books.yaml as generated code would have them.
+type handlers map[string]echo.HandlerFunc
+
+func (h handlers) register(r Router, base string, m map[string][]echo.MiddlewareFunc) {
+	r.GET(base+"/books", h["listBooks"], m["listBooks"]...)
+	r.POST(base+"/books", h["addBook"], m["addBook"]...)
+	r.GET(base+"/books/:id", h["getBook"], m["getBook"]...)
+	r.GET(base+"/version", h["getVersion"], m["getVersion"]...)
+}
+
+func sendOK(c echo.Context) error { return c.JSON(http.StatusOK, "ok") }
+
+func newHandlers() handlers {
+	return handlers{
+		"listBooks": sendOK, "getBook": sendOK, "getVersion": sendOK,
+		"addBook": func(c echo.Context) error {
+			var b book
+			if err := c.Bind(&b); err != nil {
+				return err
+			}
+			return c.JSON(http.StatusCreated, b)
+		},
+	}
+}
+
+// testService returns a service of the books that these tests change.
+func testService(t *testing.T, h handlers) Service {
+	t.Helper()
+	document, err := ParseDocument(books)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return Service{
+		Name: "books", Version: "test", Document: document, Register: h.register,
+		Authenticate: func(_ context.Context, key string) (Caller, error) {
+			switch key {
+			case testKey:
+				return Caller{ID: "tester"}, nil
+			case readKey:
+				return Caller{ID: "reader", ReadOnly: true}, nil
+			case oldKey:
+				return Caller{}, &InvalidKey{KeyID: "old", Reason: "expired", Tell: "the API key has expired"}
+			case brokeKey:
+				return Caller{}, errors.New("no connection to the keys")
+			}
+			return Caller{}, &InvalidKey{Reason: "unknown"}
+		},
+		Problem: func(error) (int, string, string) { return 0, "", "" },
+		Ready:   func(context.Context) error { return nil },
+	}
+}
+
+// newServer returns a server of the books, and its log.
+func newServer(t *testing.T, h handlers, change func(*Service, *Options)) (*Server, *bytes.Buffer) {
+	t.Helper()
+	var log bytes.Buffer
+	service := testService(t, h)
+	o := Options{Logger: NewLogger(&log, false, slog.LevelDebug, regexp.MustCompile(`key_\w+`))}
+	if change != nil {
+		change(&service, &o)
+	}
+	s, err := New(service, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s, &log
+}
+
+func newRequest(method, target, body string) *http.Request {
+	var r io.Reader
+	if body != "" {
+		r = strings.NewReader(body)
+	}
+	request := httptest.NewRequest(method, target, r)
+	request.Header.Set("Authorization", "Bearer "+testKey)
+	if body != "" {
+		request.Header.Set("Content-Type", "application/json")
+	}
+	return request
+}
+
+func do(s http.Handler, r *http.Request) *httptest.ResponseRecorder {
+	w := httptest.NewRecorder()
+	s.ServeHTTP(w, r)
+	return w
+}
+
+// wantError checks the Error body of a response.
+func wantError(t *testing.T, w *httptest.ResponseRecorder, status int, code, message string) {
+	t.Helper()
+	var got errorBody
+	if err := json.Unmarshal(w.Body.Bytes(), &got); err != nil {
+		t.Fatalf("body: got %q, want an Error", w.Body)
+	}
+	if want := (errorBody{code, message, status}); w.Code != status || got != want {
+		t.Errorf("got status %d, %+v, want %+v", w.Code, got, want)
+	}
+}
+
+func TestNewRefuses(t *testing.T) {
+	for name, test := range map[string]struct {
+		document func(string) string
+		register func(r Router, base string, m map[string][]echo.MiddlewareFunc)
+		want     string
+	}{
+		"an invalid document":      {document: func(d string) string { return strings.Replace(d, "type: boolean", "type: bool", 1) }, want: "bool"},
+		"no document":              {document: func(string) string { return "" }, want: "openapi.yaml"},
+		"a server that is missing": {document: func(d string) string { return strings.Replace(d, "servers:", "x-servers:", 1) }, want: "servers is missing"},
+		"no operationId":           {document: func(d string) string { return strings.Replace(d, "operationId: getBook", "summary: x", 1) }, want: "operationId is missing"},
+		"a key in a cookie": {document: func(d string) string {
+			return strings.Replace(d, "{type: http, scheme: bearer}", "{type: apiKey, in: cookie, name: k}", 1)
+		}, want: "security must be"},
+		"a date that is none":           {document: func(d string) string { return strings.Replace(d, "'2030-12-05'", "'soon'", 1) }, want: "x-sunset must be a date"},
+		"a route without its operation": {document: func(d string) string { return strings.Replace(d, "operationId: getBook", "operationId: getTome", 1) }, want: "has no middleware"},
+		"an operation without a route": {register: func(r Router, base string, m map[string][]echo.MiddlewareFunc) {
+			r.GET(base+"/books", sendOK, m["listBooks"]...)
+		}, want: "operation getBook of the document is not registered"},
+		"a route that the document has not": {register: func(r Router, base string, m map[string][]echo.MiddlewareFunc) {
+			newHandlers().register(r, base, m)
+			r.DELETE(base+"/books", sendOK, m["addBook"]...)
+		}, want: "DELETE /v1/books is registered"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			service := testService(t, newHandlers())
+			if test.register != nil {
+				service.Register = test.register
+			}
+			var err error
+			if test.document != nil {
+				service.Document, err = ParseDocument([]byte(test.document(string(books))))
+			}
+			if err == nil {
+				_, err = New(service, Options{})
+			}
+			if err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("got error %v, want one with %q", err, test.want)
+			}
+		})
+	}
+}
+
+func TestAuthentication(t *testing.T) {
+	s, _ := newServer(t, newHandlers(), nil)
+	const challenge = `Bearer realm="books"`
+	for name, test := range map[string]struct {
+		header    []string
+		method    string
+		status    int
+		challenge string
+		message   string
+	}{
+		"none":           {nil, "GET", 401, challenge, ""},
+		"two":            {[]string{"Bearer " + testKey, "Bearer " + testKey}, "GET", 401, challenge, ""},
+		"basic":          {[]string{"Basic " + testKey}, "GET", 401, challenge, ""},
+		"no token":       {[]string{"Bearer"}, "GET", 401, challenge, ""},
+		"a space within": {[]string{"Bearer a b"}, "GET", 401, challenge, ""},
+		"wrong":          {[]string{"Bearer wrong"}, "GET", 401, challenge + `, error="invalid_token"`, ""},
+		"expired":        {[]string{"Bearer " + oldKey}, "GET", 401, challenge + `, error="invalid_token", error_description="the API key has expired"`, "the API key has expired"},
+		"unchecked":      {[]string{"Bearer " + brokeKey}, "GET", 503, "", "the service is unavailable; try again later"},
+		"lower case":     {[]string{"bearer " + testKey}, "GET", 200, "", ""},
+		"read":           {[]string{"Bearer " + readKey}, "HEAD", 200, "", ""},
+		"write":          {[]string{"Bearer " + readKey}, "POST", 403, challenge + `, error="insufficient_scope"`, "this API key may only read; the operation needs one that may write"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := httptest.NewRequest(test.method, "/v1/books", nil)
+			r.Header["Authorization"] = test.header
+			w := do(s, r)
+			if got := w.Header().Get("WWW-Authenticate"); w.Code != test.status || got != test.challenge {
+				t.Errorf("got status %d, challenge %q, want %d, %q", w.Code, got, test.status, test.challenge)
+			}
+			if test.message != "" && !strings.Contains(w.Body.String(), test.message) {
+				t.Errorf("body: got %s, want %q", w.Body, test.message)
+			}
+		})
+	}
+}
+
+// TestEveryRouteNeedsKey holds the generated map of middlewares to the
+// document: it fails open.
+func TestEveryRouteNeedsKey(t *testing.T) {
+	s, _ := newServer(t, newHandlers(), nil)
+	for _, route := range s.echo.Routes() {
+		if !strings.HasPrefix(route.Path, "/v1/") {
+			continue
+		}
+		want := http.StatusUnauthorized
+		if route.Path == "/v1/version" {
+			want = http.StatusOK
+		}
+		r := httptest.NewRequest(route.Method, strings.Replace(route.Path, ":id", "1", 1), nil)
+		if w := do(s, r); w.Code != want {
+			t.Errorf("%s %s without a key: got %d, want %d", route.Method, route.Path, w.Code, want)
+		}
+	}
+}
+
+func TestPaths(t *testing.T) {
+	s, _ := newServer(t, newHandlers(), nil)
+	for path, want := range map[string]int{
+		"/v1/books/7": 200, "/v1/books/%37": 200, "/v1/b%6Foks/7": 200,
+		"/v1/books/": 404, "/v1/books/1/2": 404, "/v1//books": 404, "/v1": 404, "/v1/boooks": 404, "/V1/books": 404,
+		"/v1/books/1%2F2": 400, "/v1/books/%2537": 400, "/v1/books/x": 400, "/v1/books/9223372036854775808": 400,
+	} {
+		if w := do(s, newRequest("GET", path, "")); w.Code != want {
+			t.Errorf("%s: got %d, want %d", path, w.Code, want)
+		}
+	}
+}
+
+func TestDeprecation(t *testing.T) {
+	s, _ := newServer(t, newHandlers(), nil)
+	for _, path := range []string{"/v1/books/1", "/v1/books/x"} {
+		header := do(s, newRequest("GET", path, "")).Header()
+		for name, want := range map[string]string{
+			"Deprecation": "@1767312000", "Sunset": "Thu, 05 Dec 2030 00:00:00 GMT",
+			"Link": `</docs#/books/getBook>; rel="deprecation"; type="text/html"`,
+		} {
+			if got := header.Get(name); got != want {
+				t.Errorf("%s: %s: got %q, want %q", path, name, got, want)
+			}
+		}
+	}
+	if got := do(s, newRequest("GET", "/v1/books", "")).Header().Get("Deprecation"); got != "" {
+		t.Errorf("another operation: got Deprecation %q, want none", got)
+	}
+}
+
+func TestHandlerFaults(t *testing.T) {
+	const failed = "the service failed to answer; its log has the details"
+	for name, test := range map[string]struct {
+		handler echo.HandlerFunc
+		status  int
+		message string
+		logged  string
+	}{
+		"panic":             {func(echo.Context) error { panic("a secret") }, 500, failed, "a secret"},
+		"no response":       {func(echo.Context) error { return nil }, 500, failed, "neither a response nor an error"},
+		"unknown error":     {func(echo.Context) error { return io.ErrUnexpectedEOF }, 500, failed, "unexpected EOF"},
+		"an error of Echo":  {func(echo.Context) error { return fmt.Errorf("binding: %w", echo.NewHTTPError(400, "strconv")) }, 500, failed, "strconv"},
+		"Echo's not found":  {func(echo.Context) error { return fmt.Errorf("wrapped: %w", echo.ErrNotFound) }, 404, "there is nothing at this path", ""},
+		"a service's error": {func(echo.Context) error { return fmt.Errorf("wrapped: %w", errTaken) }, 409, "the book is taken", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := newHandlers()
+			h["listBooks"] = test.handler
+			s, log := newServer(t, h, func(s *Service, _ *Options) {
+				s.Problem = func(err error) (int, string, string) {
+					if errors.Is(err, errTaken) {
+						return 409, "taken", "the book is taken"
+					}
+					return 0, "", ""
+				}
+			})
+			w := do(s, newRequest("GET", "/v1/books", ""))
+			if w.Code != test.status || !strings.Contains(w.Body.String(), test.message) || strings.Contains(w.Body.String(), "secret") {
+				t.Errorf("got %d, %s, want %d, %q", w.Code, w.Body, test.status, test.message)
+			}
+			if lines := strings.Count(log.String(), "\n"); lines != 1 || !strings.Contains(log.String(), test.logged) {
+				t.Errorf("log: got %d lines, %s, want one with %q", lines, log, test.logged)
+			}
+		})
+	}
+}
+
+var errTaken = errors.New("taken")
+
+func TestRequestID(t *testing.T) {
+	s, _ := newServer(t, newHandlers(), nil)
+	for id, keep := range map[string]bool{"abc-1.2_X": true, strings.Repeat("x", 64): true, "": false, strings.Repeat("x", 65): false, "a b": false, "ä": false} {
+		r := newRequest("GET", "/v1/books", "")
+		r.Header.Set("X-Request-Id", id)
+		got := do(s, r).Header().Get("X-Request-Id")
+		if (got == id) != keep || got == "" {
+			t.Errorf("%q: got %q, want it kept: %v", id, got, keep)
+		}
+	}
+}
+
+func TestLocalOrigins(t *testing.T) {
+	s, _ := newServer(t, newHandlers(), func(_ *Service, o *Options) { o.LocalOrigins = true })
+	for origin, want := range map[string]string{"http://localhost:3000": "http://localhost:3000", "https://127.0.0.1": "https://127.0.0.1", "http://localhost.example.com": "", "null": ""} {
+		r := newRequest("GET", "/v1/books", "")
+		r.Header.Set("Origin", origin)
+		if got := do(s, r).Header().Get("Access-Control-Allow-Origin"); got != want {
+			t.Errorf("%s: got %q, want %q", origin, got, want)
+		}
+	}
+}

@@ -1,0 +1,150 @@
+package edge
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/labstack/echo/v4"
+)
+
+func TestCalls(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCalls(1)
+		release, err := c.acquire(t.Context(), 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		// Two may wait; a third is refused at once.
+		outcomes := make(chan error, 2)
+		for range 2 {
+			go func() {
+				release, err := c.acquire(t.Context(), 0)
+				outcomes <- err
+				if err == nil {
+					release()
+				}
+			}()
+		}
+		synctest.Wait()
+		start := time.Now()
+		if _, err := c.acquire(t.Context(), 0); !errors.Is(err, errOverloaded) || time.Since(start) != 0 {
+			t.Errorf("with two waiting: got error %v after %v, want it refused at once", err, time.Since(start))
+		}
+		release()
+		for range 2 {
+			if err := <-outcomes; err != nil {
+				t.Errorf("waiting: got error %v, want a turn", err)
+			}
+		}
+		// A turn that does not come is given up.
+		release, err = c.acquire(t.Context(), 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer release()
+		start = time.Now()
+		if _, err := c.acquire(t.Context(), 0); !errors.Is(err, errOverloaded) || time.Since(start) != maxWait {
+			t.Errorf("without a turn: got error %v after %v, want it refused after %v", err, time.Since(start), maxWait)
+		}
+	})
+}
+
+func TestCallsWeight(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCalls(10)
+		release, err := c.acquire(t.Context(), maxWeight+1) // more than there is means all
+		if err != nil {
+			t.Fatal(err)
+		}
+		large := make(chan error)
+		go func() {
+			_, err := c.acquire(t.Context(), 1)
+			large <- err
+		}()
+		synctest.Wait()
+		start := time.Now()
+		if _, err := c.acquire(t.Context(), 0); err != nil || time.Since(start) != 0 {
+			t.Errorf("a small call beside large ones: got error %v after %v, want a turn at once", err, time.Since(start))
+		}
+		release()
+		if err := <-large; err != nil {
+			t.Errorf("a large call, once there is room: got error %v", err)
+		}
+	})
+}
+
+// TestOverload proves the order of refusals: a 503 comes before the body is
+// read and judged, and the slot is held until the response was written.
+func TestOverload(t *testing.T) {
+	begun, done := make(chan bool), make(chan bool)
+	h := newHandlers()
+	h["listBooks"] = func(c echo.Context) error {
+		begun <- true
+		<-done
+		return sendOK(c)
+	}
+	s, log := newServer(t, h, func(_ *Service, o *Options) { o.MaxInFlight = 1 })
+	first := make(chan *httptest.ResponseRecorder)
+	go func() { first <- do(s, newRequest("GET", "/v1/books", "")) }()
+	<-begun
+	s.calls.maxWaiting = 0
+	w := do(s, newRequest("POST", "/v1/books", "not JSON"))
+	wantError(t, w, 503, "unavailable", "the service is unavailable; try again later")
+	if got := w.Header().Get("Retry-After"); got != "1" {
+		t.Errorf("Retry-After: got %q, want 1", got)
+	}
+	if !strings.Contains(log.String(), `"level":"WARN"`) {
+		t.Errorf("log: got %s, want a warning", log)
+	}
+	done <- true
+	if w := <-first; w.Code != http.StatusOK {
+		t.Errorf("the first: got %d, want 200", w.Code)
+	}
+	if w := do(s, newRequest("GET", "/v1/books/1", "")); w.Code != http.StatusOK {
+		t.Errorf("afterwards: got %d, want 200", w.Code)
+	}
+}
+
+func TestWeightOfService(t *testing.T) {
+	h := newHandlers()
+	s, _ := newServer(t, h, func(s *Service, _ *Options) {
+		s.Weight = func(r *http.Request) int64 { return int64(len(r.URL.RawQuery)) }
+	})
+	if !s.calls.weights.TryAcquire(maxWeight) {
+		t.Fatal("the weights are in use")
+	}
+	r := newRequest("GET", "/v1/books?limit=5", "")
+	ctx, cancel := context.WithCancel(r.Context())
+	cancel()
+	if w := do(s, r.WithContext(ctx)); w.Code != http.StatusServiceUnavailable {
+		t.Errorf("a large response without room: got %d, want 503", w.Code)
+	}
+	if w := do(s, newRequest("GET", "/v1/books", "")); w.Code != http.StatusOK {
+		t.Errorf("a small response: got %d, want 200", w.Code)
+	}
+}
+
+func TestRateLimit(t *testing.T) {
+	s, _ := newServer(t, newHandlers(), func(_ *Service, o *Options) { o.RateLimit = 2 })
+	for i, want := range []int{200, 200, 429} {
+		if w := do(s, newRequest("GET", "/v1/books", "")); w.Code != want {
+			t.Errorf("request %d: got %d, want %d", i+1, w.Code, want)
+		}
+	}
+	w := do(s, newRequest("POST", "/v1/books", "not JSON"))
+	wantError(t, w, 429, "rate_limited", "too many requests with this API key; try again later")
+	if got := w.Header().Get("Retry-After"); got != "1" {
+		t.Errorf("Retry-After: got %q, want 1", got)
+	}
+	other := newRequest("GET", "/v1/books", "")
+	other.Header.Set("Authorization", "Bearer "+readKey)
+	if w := do(s, other); w.Code != http.StatusOK {
+		t.Errorf("another key: got %d, want 200", w.Code)
+	}
+}

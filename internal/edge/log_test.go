@@ -1,0 +1,136 @@
+package edge
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/netip"
+	"strings"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// logged decodes the only line of a log.
+func logged(t *testing.T, log string) map[string]any {
+	t.Helper()
+	var line map[string]any
+	if err := json.Unmarshal([]byte(log), &line); err != nil {
+		t.Fatalf("log: got %q, want one line of JSON", log)
+	}
+	return line
+}
+
+func TestAccessLog(t *testing.T) {
+	s, log := newServer(t, newHandlers(), func(_ *Service, o *Options) {
+		o.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")}
+	})
+	r := newRequest("POST", "/v1/books?api_key=secret-in-query", `{"title":"sec"}`)
+	r.Header.Set("X-Request-Id", "the-id")
+	r.Header.Set("X-Forwarded-For", "203.0.113.9, 198.51.100.7")
+	r.Header.Set("Cookie", "secret-in-header")
+	do(s, r)
+	line := logged(t, log.String())
+	for name, want := range map[string]any{
+		"level": "INFO", "msg": "request", "method": "POST", "route": "/v1/books", "path": "/v1/books",
+		"status": 201.0, "request_id": "the-id", "remote": "198.51.100.7", "key": "tester",
+	} {
+		if line[name] != want {
+			t.Errorf("%s: got %v, want %v", name, line[name], want)
+		}
+	}
+	if strings.Contains(log.String(), "sec\"") || strings.Contains(log.String(), "secret") {
+		t.Errorf("got %s, want no query, header or body", log)
+	}
+}
+
+func TestLogLevels(t *testing.T) {
+	ready := errors.New("the store is away")
+	s, log := newServer(t, newHandlers(), func(s *Service, _ *Options) {
+		s.Ready = func(context.Context) error { return ready }
+	})
+	line := func(r *http.Request) map[string]any {
+		log.Reset()
+		do(s, r)
+		return logged(t, log.String())
+	}
+	if got := line(newRequest("GET", "/livez", "")); got["level"] != "DEBUG" {
+		t.Errorf("a probe: got %v, want DEBUG", got)
+	}
+	if got := line(newRequest("GET", "/readyz", "")); got["level"] != "WARN" || got["error"] != "the store is away" {
+		t.Errorf("not ready: got %v, want WARN with the reason", got)
+	}
+	r := newRequest("GET", "/v1/books", "")
+	r.Header.Set("Authorization", "Bearer "+oldKey)
+	if got := line(r); got["level"] != "INFO" || got["reason"] != "expired" || got["key"] != "old" {
+		t.Errorf("an expired key: got %v, want INFO with reason and key", got)
+	}
+	r.Header.Set("Authorization", "Bearer "+brokeKey)
+	if got := line(r); got["level"] != "ERROR" || got["error"] != "no connection to the keys" {
+		t.Errorf("a key that cannot be checked: got %v, want ERROR with the cause", got)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if got := line(r.WithContext(ctx)); got["level"] != "INFO" {
+		t.Errorf("a client that left: got %v, want INFO", got)
+	}
+}
+
+func TestLogHidesKeys(t *testing.T) {
+	s, log := newServer(t, newHandlers(), nil)
+	do(s, newRequest("GET", "/v1/key_abc123", ""))
+	s.logger.Warn("failed", "error", errors.New("bad key_abc123"))
+	if strings.Contains(log.String(), "key_abc") || strings.Count(log.String(), "REDACTED") != 2 {
+		t.Errorf("got %s, want REDACTED for both keys", log)
+	}
+}
+
+func TestMetrics(t *testing.T) {
+	registry := prometheus.NewRegistry()
+	ready := error(nil)
+	s, _ := newServer(t, newHandlers(), func(s *Service, o *Options) {
+		o.Metrics = registry
+		s.Ready = func(context.Context) error { return ready }
+	})
+	do(s, newRequest("GET", "/v1/books", ""))
+	do(s, newRequest("GET", "/v1/books?limit=0", ""))
+	do(s, newRequest("GET", "/nowhere", ""))
+	for status, operation := range map[string]string{"200": "listBooks", "400": "listBooks", "404": "unknown"} {
+		if got := gather(t, registry, "books_http_request_duration_seconds", map[string]string{"operation": operation, "status": status}); got != 1 {
+			t.Errorf("%s %s: got %v requests, want 1", operation, status, got)
+		}
+	}
+	if got := gather(t, registry, "books_ready", nil); got != 1 {
+		t.Errorf("ready: got %v, want 1", got)
+	}
+	ready = errors.New("away")
+	if got := gather(t, registry, "books_ready", nil); got != 0 {
+		t.Errorf("not ready: got %v, want 0", got)
+	}
+}
+
+// gather returns the value of a gauge or counter, or the count of a histogram.
+func gather(t *testing.T, registry *prometheus.Registry, name string, labels map[string]string) float64 {
+	t.Helper()
+	families, err := registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, family := range families {
+		if family.GetName() != name {
+			continue
+		}
+	metrics:
+		for _, m := range family.GetMetric() {
+			for _, l := range m.GetLabel() {
+				if labels[l.GetName()] != l.GetValue() {
+					continue metrics
+				}
+			}
+			return m.GetGauge().GetValue() + m.GetCounter().GetValue() + float64(m.GetHistogram().GetSampleCount())
+		}
+	}
+	t.Fatalf("there is no metric %s with %v", name, labels)
+	return 0
+}

@@ -1,0 +1,308 @@
+package edge
+
+import (
+	"bufio"
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"math/big"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/labstack/echo/v4"
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// running is a server that runs in this process.
+type running struct {
+	server *Server
+	addr   string // host:port
+	ended  chan error
+}
+
+// start runs a server until the test ends.
+func start(t *testing.T, h handlers, o ServeOptions) *running {
+	t.Helper()
+	s, _ := newServer(t, h, func(_ *Service, o *Options) { o.Logger = slog.New(slog.DiscardHandler) })
+	s.shutdownTimeout = 200 * time.Millisecond
+	r := &running{server: s, ended: make(chan error, 1)}
+	started := make(chan string, 1)
+	o.Addr, o.Registry = "127.0.0.1:0", prometheus.NewRegistry()
+	o.Started = func(address string) { started <- address }
+	ctx, cancel := context.WithCancel(t.Context())
+	t.Cleanup(cancel)
+	go func() { r.ended <- s.Run(ctx, o) }()
+	select {
+	case address := <-started:
+		_, r.addr, _ = strings.Cut(address, "://")
+	case err := <-r.ended:
+		t.Fatal(err)
+	}
+	return r
+}
+
+// wait returns how the server ended.
+func (r *running) wait(t *testing.T) error {
+	t.Helper()
+	select {
+	case err := <-r.ended:
+		return err
+	case <-time.After(10 * time.Second):
+		t.Fatal("the server does not end")
+		return nil
+	}
+}
+
+// get sends a request of its own connection and returns the status and whether
+// the connection stays open.
+func (r *running) get(t *testing.T, path string) (status int, keepAlive bool) {
+	t.Helper()
+	client := &http.Client{Transport: &http.Transport{}}
+	defer client.CloseIdleConnections()
+	response, err := client.Get("http://" + r.addr + path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	return response.StatusCode, !response.Close
+}
+
+func signalSelf(t *testing.T, sig syscall.Signal) {
+	t.Helper()
+	if err := syscall.Kill(os.Getpid(), sig); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// The tests of signals are not parallel: each server of the process gets them.
+
+func TestDrain(t *testing.T) {
+	begun, done := make(chan bool), make(chan bool)
+	h := newHandlers()
+	h["getVersion"] = func(c echo.Context) error {
+		begun <- true
+		<-done
+		return sendOK(c)
+	}
+	r := start(t, h, ServeOptions{Drain: time.Hour})
+	if status, keepAlive := r.get(t, "/readyz"); status != 200 || !keepAlive {
+		t.Errorf("before: got %d, kept alive %v, want 200, true", status, keepAlive)
+	}
+	signalSelf(t, syscall.SIGTERM)
+	for {
+		status, keepAlive := r.get(t, "/readyz")
+		if status == http.StatusServiceUnavailable {
+			if keepAlive {
+				t.Error("draining: got a connection that stays open, want Connection: close")
+			}
+			break
+		}
+	}
+	slow := make(chan int)
+	go func() {
+		status, _ := r.get(t, "/v1/version")
+		slow <- status
+	}()
+	<-begun
+	done <- true
+	if got := <-slow; got != http.StatusOK {
+		t.Errorf("a request while draining: got %d, want 200", got)
+	}
+	signalSelf(t, syscall.SIGTERM) // a second signal does not wait for the drain
+	if err := r.wait(t); err != nil {
+		t.Errorf("got error %v, want none", err)
+	}
+}
+
+func TestInterruptSkipsDrain(t *testing.T) {
+	r := start(t, newHandlers(), ServeOptions{Drain: time.Hour})
+	signalSelf(t, syscall.SIGINT)
+	if err := r.wait(t); err != nil {
+		t.Errorf("got error %v, want none", err)
+	}
+}
+
+// TestSlowReaderDoesNotDelayStop ends a server while a client does not read
+// its response.
+func TestSlowReaderDoesNotDelayStop(t *testing.T) {
+	h := newHandlers()
+	writing := make(chan bool, 1)
+	h["getVersion"] = func(c echo.Context) error {
+		writing <- true
+		_, err := io.CopyN(c.Response(), zeros{}, 1<<30)
+		return err
+	}
+	r := start(t, h, ServeOptions{})
+	conn, err := net.Dial("tcp", r.addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	fmt.Fprintf(conn, "GET /v1/version HTTP/1.1\r\nHost: x\r\n\r\n")
+	<-writing
+	signalSelf(t, syscall.SIGTERM)
+	if err := r.wait(t); err != nil {
+		t.Errorf("got error %v, want none", err)
+	}
+}
+
+type zeros struct{}
+
+func (zeros) Read(p []byte) (int, error) { return len(p), nil }
+
+func TestServiceFailure(t *testing.T) {
+	failed := make(chan error, 1)
+	r := start(t, newHandlers(), ServeOptions{Failed: failed})
+	failed <- io.ErrShortWrite
+	if err := r.wait(t); !errors.Is(err, io.ErrShortWrite) {
+		t.Errorf("got error %v, want that of the service", err)
+	}
+}
+
+func TestListenErrors(t *testing.T) {
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	for addr, want := range map[string]string{
+		taken.Addr().String(): "another program does",
+		"127.0.0.1":           "choose another --addr",
+		"127.0.0.1:99999":     "choose another --addr",
+	} {
+		s, _ := newServer(t, newHandlers(), nil)
+		if err := s.Run(t.Context(), ServeOptions{Addr: addr, Registry: prometheus.NewRegistry()}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got error %v, want %q", addr, err, want)
+		}
+	}
+}
+
+func TestAdmin(t *testing.T) {
+	for _, profiles := range []bool{false, true} {
+		s, _ := newServer(t, newHandlers(), nil)
+		server, err := s.serveAdmin(t.Context(), ServeOptions{AdminAddr: "127.0.0.1:0", Profiles: profiles, Registry: prometheus.NewRegistry()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := map[string]int{"/metrics": 200, "/debug/pprof/": 404}
+		if profiles {
+			want["/debug/pprof/"] = 200
+		}
+		for path, status := range want {
+			if w := do(server.Handler, newRequest("GET", path, "")); w.Code != status {
+				t.Errorf("profiles %v: %s: got %d, want %d", profiles, path, w.Code, status)
+			}
+		}
+		server.Close()
+	}
+}
+
+func TestHeaderLimit(t *testing.T) {
+	r := start(t, newHandlers(), ServeOptions{})
+	for size, want := range map[int]string{15 << 10: "404", 24 << 10: "431"} {
+		conn, err := net.Dial("tcp", r.addr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprintf(conn, "GET /nowhere HTTP/1.1\r\nHost: x\r\nX-Filler: %s\r\n\r\n", strings.Repeat("x", size))
+		line, err := bufio.NewReader(conn).ReadString('\n')
+		if err != nil || !strings.Contains(line, want) {
+			t.Errorf("%d bytes: got %q, error %v, want %s", size, line, err, want)
+		}
+		conn.Close()
+	}
+}
+
+func TestCertificateReload(t *testing.T) {
+	dir := t.TempDir()
+	certFile, keyFile := filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
+	writeCertificate(t, certFile, keyFile, "old.example", time.Now().Add(time.Hour))
+	r := start(t, newHandlers(), ServeOptions{CertFile: certFile, KeyFile: keyFile})
+	served := func() string {
+		conn, err := tls.Dial("tcp", r.addr, &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"h2"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		if got := conn.ConnectionState().NegotiatedProtocol; got != "h2" {
+			t.Errorf("protocol: got %q, want h2", got)
+		}
+		return conn.ConnectionState().PeerCertificates[0].DNSNames[0]
+	}
+	if got := served(); got != "old.example" {
+		t.Errorf("got the certificate of %s, want old.example", got)
+	}
+	// While only one of the files is new, the old certificate stays in use.
+	writeCertificate(t, filepath.Join(dir, "new.pem"), keyFile, "new.example", time.Now().Add(time.Hour))
+	r.looksAgain()
+	if got := served(); got != "old.example" {
+		t.Errorf("with half a pair: got the certificate of %s, want old.example", got)
+	}
+	if err := os.Rename(filepath.Join(dir, "new.pem"), certFile); err != nil {
+		t.Fatal(err)
+	}
+	r.looksAgain()
+	if got := served(); got != "new.example" {
+		t.Errorf("got the certificate of %s, want new.example", got)
+	}
+}
+
+// looksAgain has the next handshake look at the files of the certificate.
+func (r *running) looksAgain() {
+	c := r.server.certificate
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.looked = time.Time{}
+}
+
+func TestCertificateErrors(t *testing.T) {
+	dir := t.TempDir()
+	certFile, keyFile, otherKey := filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem"), filepath.Join(dir, "other.pem")
+	writeCertificate(t, filepath.Join(dir, "x.pem"), otherKey, "x.example", time.Now().Add(time.Hour))
+	writeCertificate(t, certFile, keyFile, "x.example", time.Now().Add(-time.Hour))
+	for name, test := range map[string]struct{ cert, key, want string }{
+		"missing":     {filepath.Join(dir, "none.pem"), keyFile, "none.pem"},
+		"another key": {certFile, otherKey, "--tls-key"},
+		"expired":     {certFile, keyFile, "expired on"},
+	} {
+		if _, err := loadCertificate(test.cert, test.key, slog.New(slog.DiscardHandler)); err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s: got error %v, want %q", name, err, test.want)
+		}
+	}
+}
+
+func writeCertificate(t *testing.T, certFile, keyFile, name string, expires time.Time) {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{SerialNumber: big.NewInt(time.Now().UnixNano()), DNSNames: []string{name}, NotBefore: time.Now().Add(-2 * time.Hour), NotAfter: expires}
+	cert, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	private, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for file, block := range map[string]*pem.Block{certFile: {Type: "CERTIFICATE", Bytes: cert}, keyFile: {Type: "PRIVATE KEY", Bytes: private}} {
+		if err := os.WriteFile(file, pem.EncodeToMemory(block), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

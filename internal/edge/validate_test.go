@@ -1,0 +1,176 @@
+package edge
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+)
+
+func TestParameterMessages(t *testing.T) {
+	s, _ := newServer(t, newHandlers(), nil)
+	for query, want := range map[string]string{
+		"limit=1&limit=2":            "limit must be given only once",
+		"limit=0":                    "limit must be between 1 and 100",
+		"limit=99999999999999999999": "limit must be between 1 and 100",
+		"limit=":                     "limit must be an integer, written in digits",
+		"limit=%2B5":                 "limit must be an integer, written in digits",
+		"limit=05":                   "limit must be an integer, written in digits",
+		"limit=5.0":                  "limit must be an integer, written in digits",
+		"limit=1e1":                  "limit must be an integer, written in digits",
+		"year=2147483648":            "year must be an integer between -2147483648 and 2147483647",
+		"since=-1":                   "since must be an integer between 0 and 9223372036854775807",
+		"since=9223372036854775808":  "since must be an integer between 0 and 9223372036854775807",
+		"price=1,5":                  "price must be a number",
+		"price=0x1p3":                "price must be a number",
+		"price=11":                   "price must be at most 10.5",
+		"sold=T":                     "sold must be true or false",
+		"kind=":                      "kind must be one of novel, poem",
+		"kind=Novel":                 "kind must be one of novel, poem",
+		"tag=a&tag=b&tag=c":          "tag must have at most 2 items",
+		"tag=abcd":                   "tag[0] must have at most 3 characters",
+		"limit=%zz":                  "the query string is malformed: % must be followed by two hexadecimal digits, and ; be written as %3B",
+		"limit=5;x=1":                "the query string is malformed: % must be followed by two hexadecimal digits, and ; be written as %3B",
+	} {
+		t.Run(query, func(t *testing.T) {
+			wantError(t, do(s, newRequest("GET", "/v1/books?"+query, "")), 400, "invalid_parameter", want)
+		})
+	}
+	for _, query := range []string{"", "limit=100", "year=-5", "price=1e1", "sold=true", "tag=a&tag=b", "unknown=1&unknown=2"} {
+		if w := do(s, newRequest("GET", "/v1/books?"+query, "")); w.Code != http.StatusOK {
+			t.Errorf("%q: got %d, %s, want 200", query, w.Code, w.Body)
+		}
+	}
+}
+
+func TestHeaderMessages(t *testing.T) {
+	s, _ := newServer(t, newHandlers(), nil)
+	r := newRequest("GET", "/v1/books", "")
+	r.Header["X-Note"] = []string{"a", "b"}
+	wantError(t, do(s, r), 400, "invalid_request", "X-Note must be given only once")
+	r.Header["X-Note"] = []string{"A"}
+	wantError(t, do(s, r), 400, "invalid_request", "X-Note must match the pattern ^[a-z]+$")
+}
+
+var bodyMessages = map[string]string{
+	`{}`:                        "title is required",
+	`[]`:                        "the body must be an object",
+	`null`:                      "the body must not be null",
+	`{"Title":"a"}`:             "title is required",
+	`{"title":5}`:               "title must be a string",
+	`{"title":null}`:            "title must not be null",
+	`{"title":""}`:              "title must have at least 1 character",
+	`{"title":"abcdef"}`:        "title must have at most 5 characters",
+	`{"title":"a!"}`:            "title must not contain an exclamation mark",
+	`{"title":"a","pages":7.0}`: "pages must be an integer between -9223372036854775808 and 9223372036854775807, written in digits",
+	`{"title":"a","pages":1e2}`: "pages must be an integer between -9223372036854775808 and 9223372036854775807, written in digits",
+	`{"title":"a","pages":9223372036854775808}`:          "pages must be an integer between -9223372036854775808 and 9223372036854775807, written in digits",
+	`{"title":"a","pages":7.5}`:                          "pages must be an integer, written in digits",
+	`{"title":"a","pages":1e400}`:                        "pages has a number that is too large",
+	`{"title":"a","edition":0}`:                          "edition must be an integer between 1 and 2147483647",
+	`{"title":"a","price":0.25}`:                         "price must be a multiple of 0.5",
+	`{"title":"a","price":21}`:                           "price must be at most 20",
+	`{"title":"a","kind":"x"}`:                           "kind must be one of novel, poem",
+	`{"title":"a","tags":[]}`:                            "tags must have at least 1 item",
+	`{"title":"a","tags":["a","a"]}`:                     "tags must not have the same item twice",
+	`{"title":"a","tags":["a","B"]}`:                     "tags[1] must match the pattern ^[a-z]+$",
+	`{"title":"a","author":{}}`:                          "author.name is required",
+	`{"title":"a","author":{"name":"2020-01-01","x":1}}`: "author has a property that is not allowed",
+	`{"title":"a","title":"b"}`:                          "the body has the property title twice",
+	`{"title":"a"`:                                       "the body ends before its JSON does",
+	`{"title":"a"} x`:                                    "the body is not valid JSON in UTF-8: see byte 15",
+	`{"title":"a"}{}`:                                    "the body is not valid JSON in UTF-8: see byte 14",
+	"{\"title\":\"\xff\"}":                               "the body is not valid JSON in UTF-8: see byte 11",
+	`{"title":"\ud800"}`:                                 "the body is not valid JSON in UTF-8: see byte 11",
+	` `:                                                  "the body ends before its JSON does",
+}
+
+func TestBodyMessages(t *testing.T) {
+	s, _ := newServer(t, newHandlers(), nil)
+	for body, want := range bodyMessages {
+		t.Run(body, func(t *testing.T) {
+			wantError(t, do(s, newRequest("POST", "/v1/books", body)), 400, "invalid_body", want)
+			var b book
+			if err := s.service.Document.DecodeBody("addBook", []byte(body), &b); err == nil || err.Error() != want {
+				t.Errorf("DecodeBody: got error %v, want %q", err, want)
+			}
+		})
+	}
+	for _, body := range []string{`{"title":"a","TITLE":5}`, `{"title":"é🐕","note":null,"pages":-9223372036854775808}`} {
+		if w := do(s, newRequest("POST", "/v1/books", body)); w.Code != http.StatusCreated {
+			t.Errorf("%s: got %d, %s, want 201", body, w.Code, w.Body)
+		}
+	}
+	r := newRequest("POST", "/v1/books", "")
+	r.Header.Set("Content-Type", "application/json")
+	wantError(t, do(s, r), 400, "invalid_body", "a body is required")
+}
+
+func TestMediaType(t *testing.T) {
+	s, _ := newServer(t, newHandlers(), nil)
+	for name, test := range map[string]struct {
+		header http.Header
+		status int
+		answer string // the header that names what is accepted
+	}{
+		"json":       {http.Header{"Content-Type": {"application/json"}}, 201, ""},
+		"upper case": {http.Header{"Content-Type": {"Application/JSON; charset=utf-8"}}, 201, ""},
+		"identity":   {http.Header{"Content-Type": {"application/json"}, "Content-Encoding": {"identity"}}, 201, ""},
+		"none":       {http.Header{}, 415, "Accept"},
+		"text":       {http.Header{"Content-Type": {"text/plain"}}, 415, "Accept"},
+		"two":        {http.Header{"Content-Type": {"application/json", "application/json"}}, 415, "Accept"},
+		"unreadable": {http.Header{"Content-Type": {"application/json;;"}}, 415, "Accept"},
+		"compressed": {http.Header{"Content-Type": {"application/json"}, "Content-Encoding": {"gzip"}}, 415, "Accept-Encoding"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRequest("POST", "/v1/books", `{"title":"a"}`)
+			r.Header.Del("Content-Type")
+			for name, values := range test.header {
+				r.Header[name] = values
+			}
+			w := do(s, r)
+			if w.Code != test.status || test.answer != "" && w.Header().Get(test.answer) == "" {
+				t.Errorf("got %d, %v, want %d with %s", w.Code, w.Header(), test.status, test.answer)
+			}
+		})
+	}
+}
+
+func TestBodyLimit(t *testing.T) {
+	s, _ := newServer(t, newHandlers(), nil)
+	body := func(size int) string { return `{"title":"a"` + strings.Repeat(" ", size-13) + "}" }
+	for _, chunked := range []bool{false, true} {
+		for size, want := range map[int]int{maxBody: 201, maxBody + 1: 413} {
+			r := newRequest("POST", "/v1/books", body(size))
+			if chunked {
+				r.ContentLength = -1
+			}
+			if w := do(s, r); w.Code != want {
+				t.Errorf("%d bytes, chunked %v: got %d, want %d", size, chunked, w.Code, want)
+			}
+		}
+	}
+}
+
+// FuzzDecodeBody holds the decoder to what it promises: it never panics, and
+// what it accepts is accepted again after a round trip.
+func FuzzDecodeBody(f *testing.F) {
+	for body := range bodyMessages {
+		f.Add([]byte(body))
+	}
+	document, err := ParseDocument(books)
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Fuzz(func(t *testing.T, body []byte) {
+		var b book
+		if err := document.DecodeBody("addBook", body, &b); err != nil {
+			if strings.Contains(err.Error(), "Go ") || err.Error() == "" {
+				t.Errorf("%q: got error %q, want a sentence for a client", body, err)
+			}
+			return
+		}
+		if len(b.Title) == 0 || strings.ContainsRune(b.Title, '\uFFFD') && !strings.Contains(string(body), "\uFFFD") && !strings.Contains(strings.ToLower(string(body)), `\ufffd`) {
+			t.Errorf("%q: got title %q, want what was sent", body, b.Title)
+		}
+	})
+}
