@@ -16,14 +16,14 @@ func (o Options) csv(in io.Reader) (rowReader, error) {
 	r.FieldsPerRecord = -1
 	names, err := r.Read()
 	if errors.Is(err, io.EOF) {
-		return nil, &Error{Err: errors.New("the file is empty")}
+		return nil, errors.New("the file is empty")
 	}
 	if err != nil {
-		return nil, &Error{Err: err}
+		return nil, err
 	}
 	known, err := o.header(names)
 	if err != nil {
-		return nil, &Error{Line: 1, Err: err}
+		return nil, err
 	}
 	return func() (row Row, body []byte, err error) {
 		fields, err := r.Read()

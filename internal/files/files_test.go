@@ -43,15 +43,11 @@ func judge(body []byte) (pets.NewPet, error) {
 
 // read returns the rows of text, one a line: what was read, or why it was not.
 func read(text string, o files.Options) (rows []string) {
-	o.Judge = judge
+	o.Name, o.Judge = "pets", judge
 	for row, err := range files.Read(strings.NewReader(text), o) {
 		switch {
 		case err != nil:
-			line := 0
-			if e, ok := errors.AsType[*files.Error](err); ok {
-				line = e.Line
-			}
-			rows = append(rows, fmt.Sprintf("%d: error: %v", line, err))
+			rows = append(rows, err.Error())
 		case row.Err != nil:
 			rows = append(rows, fmt.Sprintf("%d: bad: %v", row.Line, row.Err))
 		default:
@@ -89,21 +85,21 @@ func TestRead(t *testing.T) {
 		"not UTF-8":          {"name,categoryId\na\xff,1\n", csv, []string{"2: bad: the row is not valid UTF-8"}},
 		"large":              {"name,categoryId\n" + large + ",1\nc,1\n", csv, []string{"2: bad: the row is larger than 65536 bytes", `3: 0 "c" 1 available`}},
 		"escapes make large": {"name,categoryId\n" + strings.Repeat("\x01", 11000) + ",1\n", csv, []string{"2: bad: the row is larger than 65536 bytes"}},
-		"missing column":     {"name,status\na,sold\n", csv, []string{"1: error: the first line names no column categoryId; it must name the columns, such as name,categoryId,status"}},
-		"case of a column":   {"Name,categoryId\na,1\n", csv, []string{"1: error: the first line names no column name; it must name the columns, such as name,categoryId,status"}},
-		"column twice":       {"name,categoryId,name\n", csv, []string{`1: error: the column "name" is there twice`}},
-		"empty":              {"", csv, []string{"0: error: the file is empty"}},
-		"array":              {` [{"name":"a"}]`, csv, []string{"0: error: the file is a JSON array; write one object a line instead, without brackets and commas between them"}},
+		"missing column":     {"name,status\na,sold\n", csv, []string{"pets: the first line names no column categoryId; it must name the columns, such as name,categoryId,status"}},
+		"case of a column":   {"Name,categoryId\na,1\n", csv, []string{"pets: the first line names no column name; it must name the columns, such as name,categoryId,status"}},
+		"column twice":       {"name,categoryId,name\n", csv, []string{`pets: the column "name" is there twice`}},
+		"empty":              {"", csv, []string{"pets: the file is empty"}},
+		"array":              {` [{"name":"a"}]`, csv, []string{"pets: the file is a JSON array; write one object a line instead, without brackets and commas between them"}},
 
 		"ndjson":         {`{"name":"Rex","categoryId":1,"status":"sold","id":"x"}` + "\n\n" + ` {"categoryId":2,"name":"a\r\nb"}` + "\r\n", csv, []string{`1: 0 "Rex" 1 sold`, `3: 0 "a\r\nb" 2 available`}},
 		"bad rows":       {`{"name":"Rex"}` + "\nx\n" + `{"name":"b","categoryId":2}`, files.Options{Format: files.NDJSON}, []string{"1: bad: a value is missing", "2: bad: a value is invalid", `3: 0 "b" 2 available`}},
-		"long line":      {`{"name":"a","categoryId":1}` + "\n" + large + large + "\n", csv, []string{`1: 0 "a" 1 available`, "2: error: the row is larger than 65536 bytes"}},
+		"long line":      {`{"name":"a","categoryId":1}` + "\n" + large + large + "\n", csv, []string{`1: 0 "a" 1 available`, "pets:2: the row is larger than 65536 bytes"}},
 		"large object":   {`{"name":"` + large + `","categoryId":1}`, csv, []string{"1: bad: the row is larger than 65536 bytes"}},
 		"no NDJSON":      {"", files.Options{Format: files.NDJSON}, nil},
 		"forced format":  {"name,categoryId\n", files.Options{Format: files.NDJSON}, []string{"1: bad: a value is invalid"}},
 		"ids":            {"id,name,categoryId\n3,a,1\n7,b,1\n", ids, []string{`2: 3 "a" 1 available`, `3: 7 "b" 1 available`}},
 		"bad ids":        {"id,name,categoryId\n3,a,1\n3,b,1\n0,b,1\nx,b,1\n1.0,b,1\n,b,1\n9007199254740992,b,1\n4,b,1\n", ids, []string{`2: 3 "a" 1 available`, "3: bad: id must be greater than the one before it, 3", "4: bad: id must be between 1 and 9007199254740991", "5: bad: id must be an integer between 1 and 9007199254740991", "6: bad: id must be an integer between 1 and 9007199254740991", "7: bad: id is required", "8: bad: id must be between 1 and 9007199254740991", `9: 4 "b" 1 available`}},
-		"no id column":   {"name,categoryId\na,1\n", ids, []string{"1: error: the first line names no column id; it must name the columns, such as name,categoryId,status"}},
+		"no id column":   {"name,categoryId\na,1\n", ids, []string{"pets: the first line names no column id; it must name the columns, such as name,categoryId,status"}},
 		"case of id":     {`{"ID":4,"name":"a","categoryId":1}`, ids, []string{"1: bad: id is required"}},
 		"largest export": {`{"id":1,"name":"` + large[:65536-28] + `","categoryId":1,"status":"available"}`, ids, []string{fmt.Sprintf(`1: 1 %q 1 available`, large[:65536-28])}},
 	} {
@@ -210,8 +206,8 @@ func TestReadError(t *testing.T) {
 	for name, text := range map[string]string{"at once": "", "csv": "name,categoryId\na,1\n", "ndjson": `{"name":"a","categoryId":1}` + "\n"} {
 		in := io.MultiReader(strings.NewReader(text), iotest.ErrReader(broken))
 		n, err := files.Check(files.Read(in, files.Options{Judge: judge}))
-		if e, ok := errors.AsType[*files.Error](err); n != 0 || !ok || !errors.Is(e, broken) {
-			t.Errorf("%s: got %d (%v), want an *Error that wraps broken", name, n, err)
+		if n != 0 || pets.KindOf(err) != pets.Invalid || !errors.Is(err, broken) {
+			t.Errorf("%s: got %d (%v), want Invalid, for broken", name, n, err)
 		}
 	}
 }

@@ -15,14 +15,18 @@ type Rejected struct {
 }
 
 func (r *Rejected) Error() string {
-	return fmt.Sprintf("%d of the %d rows are not acceptable", r.Bad, r.Good+r.Bad)
+	verb := "are"
+	if r.Bad == 1 {
+		verb = "is"
+	}
+	return fmt.Sprintf("%d of the %d rows %s not acceptable", r.Bad, r.Good+r.Bad, verb)
 }
 
 const maxFirst = 20
 
 // Import stores the pets of rows in one transaction and returns their number. It
-// fails with *Error if the file cannot be read, and with *Rejected if a row is
-// not acceptable; nothing is stored then. Other errors are those of the store.
+// fails with *Rejected if a row is not acceptable; nothing is stored then. Other
+// errors are those of rows and of the store.
 func Import(ctx context.Context, st pets.PetStore, rows iter.Seq2[Row, error], ids bool) (int, error) {
 	if ids {
 		return st.LoadWithIDs(ctx, acceptable(rows))

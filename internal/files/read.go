@@ -16,6 +16,7 @@ import (
 
 // Options says how to read a file.
 type Options struct {
+	Name   string // of the file, for errors
 	Format Format // "" means to tell it from the content
 	IDs    bool   // rows must have identifiers, which ascend; otherwise they are ignored
 
@@ -31,16 +32,6 @@ type Row struct {
 	Err  error // why the row is not acceptable, or nil
 }
 
-// Error says why a file cannot be read.
-type Error struct {
-	Line int // 0 for the file as a whole
-	Err  error
-}
-
-func (e *Error) Error() string { return e.Err.Error() }
-
-func (e *Error) Unwrap() error { return e.Err }
-
 // maxBody is the size of the largest body that a request may have. The row of an
 // export is larger by at most maxExtra, for the identifier and the status.
 const (
@@ -53,13 +44,14 @@ var errTooLarge = fmt.Errorf("the row is larger than %d bytes", maxBody)
 // rowReader returns the next row, with the JSON of its pet, or io.EOF.
 type rowReader func() (Row, []byte, error)
 
-// Read yields the rows of a file, those that are not acceptable too, up to the
-// first *Error.
+// Read yields the rows of a file, those that are not acceptable too. It ends with
+// an Invalid error, which begins with the name of the file, if the file cannot be
+// read.
 func Read(r io.Reader, o Options) iter.Seq2[Row, error] {
 	return func(yield func(Row, error) bool) {
 		next, err := o.open(bufio.NewReader(r))
 		if err != nil {
-			yield(Row{}, err)
+			yield(Row{}, o.errorAt(0, err))
 			return
 		}
 		last := int64(0)
@@ -69,7 +61,7 @@ func Read(r io.Reader, o Options) iter.Seq2[Row, error] {
 			case errors.Is(err, io.EOF):
 				return
 			case err != nil:
-				yield(row, &Error{Line: row.Line, Err: err})
+				yield(row, o.errorAt(row.Line, err))
 				return
 			case row.Err == nil:
 				row.Pet, row.Err = o.judge(body, last)
@@ -84,11 +76,19 @@ func Read(r io.Reader, o Options) iter.Seq2[Row, error] {
 	}
 }
 
+func (o Options) errorAt(line int, err error) error {
+	place := o.Name
+	if line > 0 {
+		place = fmt.Sprintf("%s:%d", o.Name, line)
+	}
+	return &pets.Error{Kind: pets.Invalid, Message: place, Err: err}
+}
+
 // open skips a byte order mark and tells the format.
 func (o Options) open(in *bufio.Reader) (rowReader, error) {
 	head, err := in.Peek(512)
 	if err != nil && !errors.Is(err, io.EOF) {
-		return nil, &Error{Err: err}
+		return nil, err
 	}
 	if text, found := bytes.CutPrefix(head, []byte("\ufeff")); found {
 		head = text
@@ -99,7 +99,7 @@ func (o Options) open(in *bufio.Reader) (rowReader, error) {
 	case o.Format == NDJSON, o.Format == "" && bytes.HasPrefix(head, []byte("{")):
 		return ndjson(in), nil
 	case o.Format == "" && bytes.HasPrefix(head, []byte("[")):
-		return nil, &Error{Err: errors.New("the file is a JSON array; write one object a line instead, without brackets and commas between them")}
+		return nil, errors.New("the file is a JSON array; write one object a line instead, without brackets and commas between them")
 	}
 	return o.csv(in)
 }

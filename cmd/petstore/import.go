@@ -1,0 +1,199 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"example.com/petstore/internal/files"
+	"example.com/petstore/internal/pets"
+	"example.com/petstore/internal/store"
+)
+
+// importConfig is the configuration of petstore import.
+type importConfig struct {
+	file, store    string
+	options        files.Options
+	dryRun, asJSON bool
+}
+
+func importCommand(env environment) *cobra.Command {
+	var cfg importConfig
+	cmd := &cobra.Command{
+		Use:   "import FILE",
+		Short: "Store the animals of a CSV or NDJSON file",
+		Long: `import stores the animals of FILE, or of standard input if FILE is -.
+
+The first line of CSV names the columns: name and categoryId, and status if
+there is one; an empty status means none. NDJSON has one object a line. Both are
+UTF-8. Other columns and properties are ignored, an id too. A row may take 64
+KiB. A carriage return before a line feed within a CSV field is lost; NDJSON
+keeps every name exactly.
+
+Every row must be what POST /v1/pets would accept. If some are not, import names
+the first 20 of them with line and reason, and stores nothing. All animals are
+stored in one transaction: the store has all of them or is as it was. Meanwhile,
+servers on the same SQLite file can read, but not write. An import that is run
+twice stores its animals twice.
+
+--restore brings back what "petstore export" wrote, with the same identifiers,
+into a store that holds no animals.`,
+		Example: `  petstore import pets.csv
+  petstore import --dry-run pets.ndjson
+  gzip -dc pets.csv.gz | petstore import -
+  petstore import --restore --store sqlite:new.db backup.csv`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			cfg.file = args[0]
+			return importPets(cmd.Context(), env, cfg)
+		},
+	}
+	flags := cmd.Flags()
+	addStoreFlag(flags, &cfg.store)
+	addFormatFlag(flags, &cfg.options.Format, "FILE's name or its content")
+	flags.BoolVar(&cfg.dryRun, "dry-run", false, "check the file and store nothing; the store is not opened")
+	flags.BoolVar(&cfg.options.IDs, "restore", false, "keep the identifiers of an export; the store must hold no animals")
+	addJSONFlag(flags, &cfg.asJSON)
+	return cmd
+}
+
+func addFormatFlag(flags *pflag.FlagSet, format *files.Format, otherwise string) {
+	addValue(flags, format, "format", "word", "", "csv or ndjson; by default that of "+otherwise, func(text string) (files.Format, error) {
+		if f := files.Format(text); f == "" || f == files.CSV || f == files.NDJSON {
+			return f, nil
+		}
+		return "", errors.New("give csv or ndjson")
+	})
+}
+
+func importPets(ctx context.Context, env environment, cfg importConfig) error {
+	if store.Kind(cfg.store) == "memory" {
+		return misuse("the store memory: keeps nothing between programs, so there is nothing to import into; use --store sqlite:PATH")
+	}
+	judge, err := newJudge()
+	if err != nil {
+		return err
+	}
+	ctx, stop := untilSignal(ctx)
+	defer stop()
+	in := env.stdin
+	if cfg.file == "-" {
+		cfg.options.Name = "standard input"
+	} else {
+		file, err := os.Open(cfg.file)
+		if err != nil {
+			return err
+		}
+		defer file.Close()
+		in, cfg.options.Name, cfg.options.Format = file, cfg.file, cmp.Or(cfg.options.Format, files.FormatOf(cfg.file))
+	}
+	p := newProgress(env, "importing")
+	cfg.options.Judge = func(body []byte) (pets.NewPet, error) {
+		p.step()
+		return judge(body)
+	}
+	n, err := cfg.run(ctx, env, files.Read(untilDone(ctx, in), cfg.options))
+	p.end()
+	rejected, ok := errors.AsType[*files.Rejected](err)
+	if !ok {
+		rejected = &files.Rejected{Good: n}
+	}
+	for _, row := range rejected.First {
+		fmt.Fprintln(env.stderr, printable(fmt.Sprintf("%s:%d: %v", cfg.options.Name, row.Line, row.Err)))
+	}
+	if more := rejected.Bad - len(rejected.First); more > 0 {
+		fmt.Fprintf(env.stderr, "and %d more\n", more)
+	}
+	if err == nil || ok && cfg.asJSON {
+		err = errors.Join(err, cfg.print(env, p, n, rejected))
+	}
+	return err
+}
+
+// run imports or checks rows. Its errors say whether animals were stored.
+func (cfg importConfig) run(ctx context.Context, env environment, rows iter.Seq2[files.Row, error]) (int, error) {
+	if cfg.dryRun {
+		n, err := files.Check(rows)
+		return n, explainImport(ctx, err)
+	}
+	st, err := store.Open(ctx, cfg.store, store.Options{Logger: newNotices(env)})
+	if err != nil {
+		return 0, fmt.Errorf("%w; nothing was imported", err)
+	}
+	return importInto(ctx, st, rows, cfg.options.IDs)
+}
+
+// importInto imports rows into st and closes it.
+func importInto(ctx context.Context, st pets.Store, rows iter.Seq2[files.Row, error], ids bool) (int, error) {
+	n, err := files.Import(ctx, st, rows, ids)
+	closing := st.Close()
+	if err == nil && closing != nil {
+		return n, fmt.Errorf("%s were stored, but closing the store failed: %w", counted(n, "animal"), closing)
+	}
+	return n, explainImport(ctx, err)
+}
+
+// explainImport adds to the error of an import whether animals were stored.
+func explainImport(ctx context.Context, err error) error {
+	_, rejected := errors.AsType[*files.Rejected](err)
+	switch kind := pets.KindOf(err); {
+	case err == nil:
+		return nil
+	case kind == pets.Internal && !rejected:
+		return fmt.Errorf("%w; the store has all of the animals or none: look before repeating the import, for example with petstore export", err)
+	case ctx.Err() != nil:
+		return interrupted(ctx, "interrupted; nothing was imported")
+	case kind == pets.Unavailable:
+		return fmt.Errorf("%w; nothing was imported, try again later", err)
+	}
+	return fmt.Errorf("%w; nothing was imported", err)
+}
+
+// print reports an import of n animals.
+func (cfg importConfig) print(env environment, p *progress, n int, rows *files.Rejected) error {
+	seconds := time.Since(p.began).Seconds()
+	if cfg.dryRun && !cfg.asJSON {
+		fmt.Fprintf(env.stderr, "checked %s of %s; nothing was stored (--dry-run)\n", counted(n, "animal"), printable(cfg.options.Name))
+		return nil
+	}
+	if !cfg.asJSON {
+		fmt.Fprintf(env.stderr, "imported %s into %s in %.1f s, %s\n", counted(n, "animal"), printable(store.Redact(cfg.store)), seconds, p.rate())
+		return nil
+	}
+	if cfg.dryRun {
+		n = 0
+	}
+	err := printJSON(env.stdout, struct {
+		File       string  `json:"file"`
+		Store      string  `json:"store"`
+		DryRun     bool    `json:"dryRun"`
+		Acceptable int     `json:"acceptable"`
+		Rejected   int     `json:"rejected"`
+		Imported   int     `json:"imported"`
+		Seconds    float64 `json:"seconds"`
+	}{cfg.file, store.Redact(cfg.store), cfg.dryRun, rows.Good, rows.Bad, n, seconds})
+	if err != nil {
+		return fmt.Errorf("%s were stored, but printing the result failed: %w", counted(n, "animal"), err)
+	}
+	return nil
+}
+
+// untilDone returns a reader of from that fails when ctx ends, even while from
+// waits for input.
+func untilDone(ctx context.Context, from io.Reader) io.Reader {
+	r, w := io.Pipe()
+	context.AfterFunc(ctx, func() { w.CloseWithError(ctx.Err()) })
+	go func() {
+		_, err := io.Copy(w, from)
+		w.CloseWithError(err)
+	}()
+	return r
+}

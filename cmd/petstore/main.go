@@ -1,0 +1,48 @@
+// Command petstore is the pet store service, with the commands to manage its
+// keys, animals and backups.
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+
+	"golang.org/x/term"
+)
+
+func main() {
+	isTerminal := func(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }
+	os.Exit(run(context.Background(), os.Args[1:], environment{
+		getenv:      os.Getenv,
+		stdin:       os.Stdin,
+		stdout:      os.Stdout,
+		stderr:      os.Stderr,
+		terminal:    isTerminal(os.Stderr),
+		interactive: isTerminal(os.Stdin) && isTerminal(os.Stdout) && isTerminal(os.Stderr),
+	}))
+}
+
+// environment is what a command sees of the process around it.
+type environment struct {
+	getenv         func(string) string
+	stdin          io.Reader
+	stdout, stderr io.Writer
+	terminal       bool // stderr is a terminal
+	interactive    bool // stdin, stdout and stderr are a terminal
+}
+
+// run runs one command and returns the exit status of the process.
+func run(ctx context.Context, args []string, env environment) int {
+	parsed := false
+	root := rootCommand(env, func() { parsed = true })
+	root.SetArgs(args)
+	err := root.ExecuteContext(ctx)
+	if err != nil && !parsed {
+		err = misuse("%w", err)
+	}
+	if err != nil {
+		fmt.Fprintln(env.stderr, "petstore: "+printable(err.Error()))
+	}
+	return exitStatus(err)
+}

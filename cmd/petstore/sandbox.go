@@ -1,0 +1,64 @@
+package main
+
+import (
+	"context"
+	_ "embed"
+	"fmt"
+	"strings"
+
+	"example.com/petstore/gen"
+	"example.com/petstore/gen/api"
+	"example.com/petstore/internal/edge"
+	"example.com/petstore/internal/files"
+	"example.com/petstore/internal/pets"
+	"example.com/petstore/internal/service"
+)
+
+// sandboxAnimals has 300 animals from the outcome records of the Austin Animal
+// Center, which the City of Austin publishes as open data. categoryId is 1 for
+// dogs, 2 for cats, 3 for birds, 4 for livestock and 5 for others.
+//
+//go:embed sandbox.csv
+var sandboxAnimals string
+
+func fillSandbox(ctx context.Context, st pets.PetStore) error {
+	judge, err := newJudge()
+	if err != nil {
+		return err
+	}
+	rows := files.Read(strings.NewReader(sandboxAnimals), files.Options{Name: "sandbox.csv", Format: files.CSV, Judge: judge})
+	_, err = files.Import(ctx, st, rows, false)
+	return err
+}
+
+// newJudge returns a function that judges and reads a body as createPet does.
+func newJudge() (func(body []byte) (pets.NewPet, error), error) {
+	document, err := edge.ParseDocument(gen.Document)
+	if err != nil {
+		return nil, err
+	}
+	return func(body []byte) (pets.NewPet, error) {
+		var p api.NewPet
+		if err := document.DecodeBody("createPet", body, &p); err != nil {
+			return pets.NewPet{}, err
+		}
+		return service.NewPet(p), nil
+	}, nil
+}
+
+// printSandbox prints how to use the sandbox, in a form that a shell reads.
+func printSandbox(ctx context.Context, env environment, st pets.KeyStore, fixed bool, address string) error {
+	text := fmt.Sprintf("PETSTORE_URL=%s%s\n", address, basePath)
+	if !fixed {
+		token, err := makeKey(ctx, st, "sandbox")
+		if err != nil {
+			return err
+		}
+		text += "PETSTORE_KEY=" + token + "\n"
+		if env.interactive {
+			text += "\nTry it from another terminal:\n\n" + curlLine(token, address) + "\n"
+		}
+	}
+	_, err := fmt.Fprint(env.stdout, text)
+	return err
+}

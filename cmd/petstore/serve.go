@@ -1,0 +1,265 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math"
+	"net/netip"
+	"net/url"
+	"regexp"
+	"runtime/debug"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/KimMachineGun/automemlimit/memlimit"
+	"github.com/labstack/echo/v4"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/spf13/cobra"
+
+	"example.com/petstore/gen"
+	"example.com/petstore/gen/api"
+	"example.com/petstore/internal/edge"
+	"example.com/petstore/internal/keys"
+	"example.com/petstore/internal/pets"
+	"example.com/petstore/internal/service"
+	"example.com/petstore/internal/store"
+)
+
+const defaultAddr = "127.0.0.1:8080"
+
+// serveConfig is the configuration of petstore serve.
+type serveConfig struct {
+	store                           string
+	mustExist, requireSync, sandbox bool
+	fixedKeys                       []string
+	edge                            edge.Options
+	serve                           edge.ServeOptions
+	logLevel, logFormat             string
+}
+
+func serveCommand(env environment) *cobra.Command {
+	var cfg serveConfig
+	cmd := &cobra.Command{
+		Use:   "serve",
+		Short: "Serve the operations of openapi.yaml",
+		Long: `serve serves the operations of openapi.yaml below /v1, the probes /livez and
+/readyz, the document at /openapi.yaml and /openapi.json, and a page to read it
+and try it out at /docs.
+
+Every operation needs an API key: make one with "petstore keys create NAME",
+also while the server runs. If the store has no key yet and a person sits at the
+terminal, the first start makes one and shows it.
+
+PETSTORE_API_KEYS adds fixed keys, separated by commas, each of at least 16
+characters of A-Z a-z 0-9 - . _ ~ + / (RFC 6750). PETSTORE_API_KEYS_FILE names a
+file of such keys, one on each line, which keeps them out of lists of processes
+and containers. Without a terminal, the store memory: has no other keys.
+
+--sandbox is for the tests of client teams: a store in memory with the same 300
+real animals at every start. Standard output has its address (PETSTORE_URL=…)
+and, unless there are fixed keys, an API key (PETSTORE_KEY=…). Scripts of pages
+at localhost may read its responses (CORS).
+
+SIGTERM ends the server without cutting a connection. It serves on for the time
+of --drain, while /readyz says no and every response asks its client to leave.
+SIGINT skips the drain. A second signal ends the server at once.`,
+		Example: `  petstore serve
+  petstore serve --addr :8080 --store sqlite:/srv/pets.db
+  petstore serve --store postgres://petstore@db1,db2/pets
+  petstore serve --sandbox`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) (err error) {
+			if cfg.fixedKeys, err = fixedKeys(env.getenv); err != nil {
+				return err
+			}
+			if err := cfg.check(cmd.Flags().Changed(storeFlag)); err != nil {
+				return usageError{err}
+			}
+			return serve(cmd.Context(), env, cfg)
+		},
+	}
+	flags := cmd.Flags()
+	addStoreFlag(flags, &cfg.store)
+	flags.BoolVar(&cfg.mustExist, "must-exist", false, "refuse to start if the SQLite file does not exist, instead of making one: its volume may not be mounted")
+	flags.BoolVar(&cfg.requireSync, "require-sync", false, "refuse to start if PostgreSQL would acknowledge a write that no standby has, or has no synchronous standby")
+	addListenFlag(flags, &cfg.serve.Addr, "addr", defaultAddr, "the address to listen on; :0 takes any free port")
+	addValue(flags, &cfg.edge.PublicURL, "public-url", "address", "", "the address that clients use if a proxy stands between, such as https://api.example.com/v1; links in responses become absolute", parsePublicURL)
+	flags.StringVar(&cfg.serve.CertFile, "tls-cert", "", "the `file` of a certificate and its chain (PEM), to serve HTTPS with HTTP/1.1 and HTTP/2; read again when it changes")
+	flags.StringVar(&cfg.serve.KeyFile, "tls-key", "", "the `file` of the private key of --tls-cert (PEM)")
+	addDurationFlag(flags, &cfg.serve.Drain, "drain", "5s", "how long to serve on after SIGTERM, so that load balancers turn away first")
+	flags.IntVar(&cfg.serve.MaxConnections, "max-connections", 1000, "how many connections may be open; others wait")
+	flags.IntVar(&cfg.edge.MaxInFlight, "max-in-flight", 256, "how many operations may be in progress; twice as many may wait, others get 503 at once")
+	flags.Float64Var(&cfg.edge.RateLimit, "rate-limit", 0, "how many requests a second an API key may make of this process, others get 429; 0 for any number")
+	addValue(flags, &cfg.edge.TrustedProxies, "trusted-proxies", "networks", "", "the proxies in front of this server, separated by commas, such as 127.0.0.1,10.0.0.0/8; their X-Forwarded-For has the client's address for the log", func(list string) ([]netip.Prefix, error) {
+		networks, err := parseNetworks(list)
+		return append(cfg.edge.TrustedProxies, networks...), err
+	})
+	addListenFlag(flags, &cfg.serve.AdminAddr, "admin-addr", "", "the address of /metrics for Prometheus, such as 127.0.0.1:9090; empty for no metrics")
+	flags.BoolVar(&cfg.serve.Profiles, "pprof", false, "serve /debug/pprof/ at --admin-addr too; profiles can hold secrets")
+	addWord(flags, &cfg.logLevel, "log-level", "info", "the least level to log: debug (probes too), info, warn or error", "debug", "info", "warn", "error")
+	addWord(flags, &cfg.logFormat, "log-format", "auto", "text, json, or auto, which is text at a terminal and json otherwise", "auto", "text", "json")
+	flags.BoolVar(&cfg.sandbox, "sandbox", false, "serve 300 animals from memory, with a new key, to scripts at localhost too; a restart resets it")
+	return cmd
+}
+
+// check completes the configuration and rejects flags that make no sense
+// together.
+func (cfg *serveConfig) check(storeGiven bool) error {
+	switch {
+	case (cfg.serve.CertFile == "") != (cfg.serve.KeyFile == ""):
+		return errors.New("--tls-cert and --tls-key need each other: the files of a certificate and its private key")
+	case cfg.serve.MaxConnections < 1 || cfg.edge.MaxInFlight < 1:
+		return errors.New("--max-connections and --max-in-flight must be 1 or more")
+	case !(cfg.edge.RateLimit >= 0) || math.IsInf(cfg.edge.RateLimit, 0):
+		return errors.New("--rate-limit must be 0 or more requests a second")
+	case cfg.serve.Profiles && cfg.serve.AdminAddr == "":
+		return errors.New("--pprof needs --admin-addr, where profiles are served")
+	case cfg.sandbox && (storeGiven || cfg.mustExist || cfg.requireSync):
+		return errors.New("--sandbox has a store of its own, in memory; leave out --store, --must-exist and --require-sync, and their variables")
+	case cfg.sandbox:
+		cfg.store, cfg.edge.LocalOrigins = "memory:", true
+	}
+	return nil
+}
+
+// parsePublicURL returns an address with the version segment, which may be left
+// out.
+func parsePublicURL(text string) (string, error) {
+	if text == "" {
+		return "", nil
+	}
+	u, err := url.Parse(text)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.User != nil || u.RawQuery != "" || strings.ContainsAny(text, "<>#?") {
+		return "", errors.New("give an http or https address without user, query or fragment, such as https://api.example.com/v1")
+	}
+	return strings.TrimSuffix(strings.TrimRight(text, "/"), basePath) + basePath, nil
+}
+
+// parseNetworks reads a list of networks. An address is a network of its own.
+func parseNetworks(list string) (networks []netip.Prefix, err error) {
+	for text := range strings.FieldsFuncSeq(list, func(r rune) bool { return r == ',' || r == ' ' }) {
+		prefix, err := netip.ParsePrefix(text)
+		if addr, addrErr := netip.ParseAddr(text); addrErr == nil {
+			prefix, err = addr.Prefix(addr.BitLen())
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%q is no address and no network, such as 127.0.0.1 or 10.0.0.0/8", text)
+		}
+		networks = append(networks, prefix.Masked())
+	}
+	return networks, nil
+}
+
+// serve runs the server until it is told to stop or cannot go on.
+func serve(ctx context.Context, env environment, cfg serveConfig) (err error) {
+	text := cfg.logFormat == "text" || cfg.logFormat == "auto" && env.terminal
+	var level slog.Level
+	_ = level.UnmarshalText([]byte(cfg.logLevel)) // the flag takes only levels
+	logger := edge.NewLogger(env.stderr, text, level, regexp.MustCompile(keys.TokenPattern))
+	tuneMemory(env.getenv, logger)
+	st, err := openServed(ctx, cfg, logger)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, st.Close()) }()
+
+	kind, registry := store.Kind(cfg.store), prometheus.NewRegistry()
+	registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "petstore_build_info", Help: "The program.", ConstLabels: prometheus.Labels{"version": programVersion(), "store": kind},
+	}, func() float64 { return 1 }))
+	observed := store.Observe(st, kind, registry)
+	keyring, err := keys.NewKeyring(observed, cfg.fixedKeys, time.Now)
+	if err != nil {
+		return err
+	}
+	registry.MustRegister(keyring)
+	cfg.edge.Logger, cfg.edge.Metrics, cfg.serve.Registry, cfg.serve.Failed = logger, registry, registry, st.Failed()
+	server, err := newServer(observed, keyring, cfg.edge)
+	if err != nil {
+		return err
+	}
+
+	showKey, err := cfg.needsKey(ctx, env, logger, observed)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	var recording sync.WaitGroup
+	recording.Go(func() { keyring.RecordUses(ctx, logger) })
+	defer recording.Wait() // before the store is closed
+	defer cancel()
+	var started error
+	cfg.serve.Started = func(address string) {
+		logger.Info("serving", "address", address+basePath, "docs", address+"/docs", "store", store.Redact(cfg.store), "version", programVersion())
+		if started = showKey(ctx, address); started != nil {
+			cancel()
+		}
+	}
+	err = server.Run(ctx, cfg.serve)
+	return errors.Join(started, err)
+}
+
+// openServed opens the store, and fills that of a sandbox.
+func openServed(ctx context.Context, cfg serveConfig, logger *slog.Logger) (pets.Store, error) {
+	ctx, stop := untilSignal(ctx) // later, the server takes signals
+	defer stop()
+	st, err := store.Open(ctx, cfg.store, store.Options{MustExist: cfg.mustExist, RequireSync: cfg.requireSync, Logger: logger})
+	if err != nil && ctx.Err() != nil {
+		err = interrupted(ctx, "interrupted")
+	}
+	if err == nil && cfg.sandbox {
+		err = fillSandbox(ctx, st)
+	}
+	return st, err
+}
+
+// newServer returns the service on a store and a keyring.
+func newServer(st pets.Store, keyring *keys.Keyring, o edge.Options) (*edge.Server, error) {
+	document, err := edge.ParseDocument(gen.Document)
+	if err != nil {
+		return nil, err
+	}
+	links := document.Base
+	if o.PublicURL != "" {
+		links = o.PublicURL
+	}
+	handler := api.NewStrictHandler(service.New(st, links, func(ctx context.Context) string { return edge.CallerOf(ctx).ID }), nil)
+	return edge.New(edge.Service{
+		Name: "petstore", Version: programVersion(), Document: document,
+		Register: func(r edge.Router, base string, operations map[string][]echo.MiddlewareFunc) {
+			api.RegisterHandlersWithOptions(r, handler, api.RegisterHandlersOptions{BaseURL: base, OperationMiddlewares: operations})
+		},
+		Authenticate: func(ctx context.Context, key string) (edge.Caller, error) { return authenticate(ctx, keyring, key) },
+		Problem:      service.Problem, Ready: st.Ping, Weight: service.Weight,
+	}, o)
+}
+
+func authenticate(ctx context.Context, keyring *keys.Keyring, key string) (edge.Caller, error) {
+	grant, refusal, err := keyring.Authenticate(ctx, key)
+	if err != nil || refusal == keys.Accepted {
+		return edge.Caller{ID: grant.KeyID, ReadOnly: grant.ReadOnly}, err
+	}
+	invalid := &edge.InvalidKey{KeyID: grant.KeyID, Reason: string(refusal)}
+	switch refusal {
+	case keys.Expired:
+		invalid.Tell = "the API key has expired"
+	case keys.Revoked:
+		invalid.Tell = "the API key was revoked"
+	}
+	return edge.Caller{}, invalid
+}
+
+// tuneMemory has Go collect garbage less often, and respect the memory limit of
+// the container, unless GOGC and GOMEMLIMIT say otherwise.
+func tuneMemory(getenv func(string) string, logger *slog.Logger) {
+	if getenv("GOGC") == "" {
+		debug.SetGCPercent(250)
+	}
+	_, err := memlimit.Set(memlimit.WithRatio(0.75)) // the rest is outside Go's count
+	if err != nil && !errors.Is(err, memlimit.ErrCgroupsNotSupported) && !errors.Is(err, memlimit.ErrNoCgroup) {
+		logger.Warn("the memory limit of the control group cannot be read; set GOMEMLIMIT to three quarters of it", "error", err)
+	}
+}
