@@ -2,12 +2,10 @@ package edge
 
 import (
 	"bytes"
-	"compress/gzip"
 	"crypto/sha256"
 	"embed"
 	"fmt"
 	"html/template"
-	"io"
 	"net/http"
 	"net/url"
 	"strings"
@@ -57,24 +55,16 @@ func (s *Server) addDocs(publicURL string) error {
 		return c.Redirect(http.StatusPermanentRedirect, ".."+docsPath)
 	})
 	for name, mediaType := range map[string]string{
-		"scalar.js": "text/javascript; charset=utf-8", "docs.js": "text/javascript; charset=utf-8",
+		"scalar.js.gz": "text/javascript; charset=utf-8", "docs.js": "text/javascript; charset=utf-8",
 		"docs.css": "text/css; charset=utf-8", "icon.svg": "image/svg+xml", "LICENSES.txt": "text/plain; charset=utf-8",
 	} {
-		content, err := readUI(name)
+		content, err := ui.ReadFile("ui/" + name)
 		if err != nil {
 			return err
 		}
-		add(docsPath+"/"+name, mediaType, content)
+		add(docsPath+"/"+strings.TrimSuffix(name, ".gz"), mediaType, content)
 	}
 	return nil
-}
-
-// readUI reads a file of the page; the bundle stays compressed.
-func readUI(name string) ([]byte, error) {
-	if name == "scalar.js" {
-		name += ".gz"
-	}
-	return ui.ReadFile("ui/" + name)
 }
 
 // contentPolicy says what a browser may do with the page, on which people
@@ -89,7 +79,8 @@ func contentPolicy(public *url.URL) string {
 		"; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 }
 
-// serveFile serves content, which may be compressed by gzip.
+// serveFile serves content, which may be compressed by gzip: every browser
+// accepts that.
 func serveFile(mediaType, policy string, content []byte) echo.HandlerFunc {
 	etag := fmt.Sprintf(`"%x"`, sha256.Sum256(content))
 	zipped := bytes.HasPrefix(content, []byte("\x1f\x8b"))
@@ -99,25 +90,11 @@ func serveFile(mediaType, policy string, content []byte) echo.HandlerFunc {
 		header.Set("Content-Security-Policy", policy)
 		header.Set("Referrer-Policy", "no-referrer")
 		header.Set("Cache-Control", "no-cache") // may be kept, if asked about each time
+		header.Set("Etag", etag)
 		if zipped {
-			header.Set("Vary", "Accept-Encoding")
-			if !strings.Contains(c.Request().Header.Get("Accept-Encoding"), "gzip") {
-				return sendUnzipped(c, content)
-			}
 			header.Set("Content-Encoding", "gzip")
 		}
-		header.Set("Etag", etag)
 		http.ServeContent(c.Response(), c.Request(), "", time.Time{}, bytes.NewReader(content))
 		return nil
 	}
-}
-
-func sendUnzipped(c echo.Context, content []byte) error {
-	r, err := gzip.NewReader(bytes.NewReader(content))
-	if err != nil {
-		return err
-	}
-	c.Response().WriteHeader(http.StatusOK)
-	_, err = io.Copy(c.Response(), r)
-	return err
 }

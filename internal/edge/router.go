@@ -43,40 +43,40 @@ func (r *router) add(method, path string, h echo.HandlerFunc, m []echo.Middlewar
 
 // These methods implement Router.
 
-func (r *router) CONNECT(path string, h echo.HandlerFunc, m ...echo.MiddlewareFunc) *echo.Route {
-	return r.add(http.MethodConnect, path, h, m)
+func (r *router) CONNECT(p string, h echo.HandlerFunc, m ...echo.MiddlewareFunc) *echo.Route {
+	return r.add("CONNECT", p, h, m)
 }
 
-func (r *router) DELETE(path string, h echo.HandlerFunc, m ...echo.MiddlewareFunc) *echo.Route {
-	return r.add(http.MethodDelete, path, h, m)
+func (r *router) DELETE(p string, h echo.HandlerFunc, m ...echo.MiddlewareFunc) *echo.Route {
+	return r.add("DELETE", p, h, m)
 }
 
-func (r *router) GET(path string, h echo.HandlerFunc, m ...echo.MiddlewareFunc) *echo.Route {
-	return r.add(http.MethodGet, path, h, m)
+func (r *router) GET(p string, h echo.HandlerFunc, m ...echo.MiddlewareFunc) *echo.Route {
+	return r.add("GET", p, h, m)
 }
 
-func (r *router) HEAD(path string, h echo.HandlerFunc, m ...echo.MiddlewareFunc) *echo.Route {
-	return r.add(http.MethodHead, path, h, m)
+func (r *router) HEAD(p string, h echo.HandlerFunc, m ...echo.MiddlewareFunc) *echo.Route {
+	return r.add("HEAD", p, h, m)
 }
 
-func (r *router) OPTIONS(path string, h echo.HandlerFunc, m ...echo.MiddlewareFunc) *echo.Route {
-	return r.add(http.MethodOptions, path, h, m)
+func (r *router) OPTIONS(p string, h echo.HandlerFunc, m ...echo.MiddlewareFunc) *echo.Route {
+	return r.add("OPTIONS", p, h, m)
 }
 
-func (r *router) PATCH(path string, h echo.HandlerFunc, m ...echo.MiddlewareFunc) *echo.Route {
-	return r.add(http.MethodPatch, path, h, m)
+func (r *router) PATCH(p string, h echo.HandlerFunc, m ...echo.MiddlewareFunc) *echo.Route {
+	return r.add("PATCH", p, h, m)
 }
 
-func (r *router) POST(path string, h echo.HandlerFunc, m ...echo.MiddlewareFunc) *echo.Route {
-	return r.add(http.MethodPost, path, h, m)
+func (r *router) POST(p string, h echo.HandlerFunc, m ...echo.MiddlewareFunc) *echo.Route {
+	return r.add("POST", p, h, m)
 }
 
-func (r *router) PUT(path string, h echo.HandlerFunc, m ...echo.MiddlewareFunc) *echo.Route {
-	return r.add(http.MethodPut, path, h, m)
+func (r *router) PUT(p string, h echo.HandlerFunc, m ...echo.MiddlewareFunc) *echo.Route {
+	return r.add("PUT", p, h, m)
 }
 
-func (r *router) TRACE(path string, h echo.HandlerFunc, m ...echo.MiddlewareFunc) *echo.Route {
-	return r.add(http.MethodTrace, path, h, m)
+func (r *router) TRACE(p string, h echo.HandlerFunc, m ...echo.MiddlewareFunc) *echo.Route {
+	return r.add("TRACE", p, h, m)
 }
 
 func ipNet(p netip.Prefix) *net.IPNet {
