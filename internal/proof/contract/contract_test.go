@@ -70,7 +70,7 @@ func newService(t *testing.T, store pets.Store) (http.Handler, Server) {
 		}
 		return token
 	}
-	h, err := program.NewHandler(store)
+	h, err := program.NewHandler(store, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -112,10 +112,4 @@ func (s *suite) root(t runner) {
 			}
 		})
 	}
-	t.Run("OPTIONS *", func(t reporter) {
-		got := s.send(t, request{method: "OPTIONS", target: "*"})
-		if got.StatusCode != 204 && got.StatusCode != 200 && got.StatusCode != 404 {
-			t.Errorf("status: got %d, want 204", got.StatusCode)
-		}
-	})
 }

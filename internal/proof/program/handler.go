@@ -2,6 +2,7 @@ package program
 
 import (
 	"context"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"time"
@@ -17,8 +18,8 @@ import (
 )
 
 // NewHandler returns the service on a store, without a process around it. It
-// accepts Key and the keys of the store.
-func NewHandler(store pets.Store) (http.Handler, error) {
+// accepts Key and the keys of the store. log may be nil.
+func NewHandler(store pets.Store, log *slog.Logger) (*edge.Server, error) {
 	document, err := edge.ParseDocument(gen.Document)
 	if err != nil {
 		return nil, err
@@ -46,7 +47,7 @@ func NewHandler(store pets.Store) (http.Handler, error) {
 		Problem: service.Problem,
 		Ready:   store.Ping,
 		Weight:  service.Weight,
-	}, edge.Options{})
+	}, edge.Options{Logger: log})
 }
 
 // NewServer serves a handler on a port of this machine until Close.

@@ -1,0 +1,277 @@
+package contract
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"example.com/petstore/internal/edge"
+	"example.com/petstore/internal/proof/program"
+	"example.com/petstore/internal/store/memory"
+)
+
+const (
+	host    = "Host: petstore\r\n"
+	auth    = "Authorization: Bearer " + program.Key + "\r\n"
+	isJSON  = "Content-Type: application/json\r\n"
+	expects = "Expect: 100-continue\r\n"
+	chunked = "Transfer-Encoding: chunked\r\n"
+	end     = "\r\n"
+)
+
+// ask returns a GET of target with the key.
+func ask(target string, header ...string) string {
+	return "GET " + target + " HTTP/1.1\r\n" + host + auth + strings.Join(header, "") + end
+}
+
+// add returns the head of a POST with the key, and what follows it.
+func add(body string, header ...string) string {
+	return "POST /v1/pets HTTP/1.1\r\n" + host + auth + isJSON + strings.Join(header, "") + end + body
+}
+
+func length(n int) string { return fmt.Sprintf("Content-Length: %d\r\n", n) }
+
+func chunk(body string) string { return fmt.Sprintf("%x\r\n%s\r\n", len(body), body) }
+
+// TestSocket sends bytes that HTTP clients do not send. The result of a case
+// is all that the server answers: the statuses, each followed by the code of
+// the Error body or "bare" if net/http answered before the service, and "open"
+// or "close" for the connection afterwards.
+func TestSocket(t *testing.T) {
+	addr, log := listen(t)
+	t.Run("cases", func(t *testing.T) {
+		for _, c := range socketCases {
+			t.Run(c.name, func(t *testing.T) {
+				t.Parallel()
+				if got := talk(t, addr, c.send, c.half); !regexp.MustCompile("^(" + c.want + ")$").MatchString(got) {
+					t.Errorf("%.200q: got %q, want %s", c.send, got, c.want)
+				}
+			})
+		}
+	})
+	if got := talk(t, addr, ask("/v1/pets"), false); got != "200 open" {
+		t.Errorf("a request after all: got %q, want 200 open", got)
+	}
+	for line := range strings.Lines(log.String()) {
+		if strings.Contains(line, "panic") || strings.Contains(line, `"level":"ERROR"`) || strings.Contains(line, program.Key) {
+			t.Errorf("log: got %s, want no panic, error or key", line)
+		}
+	}
+}
+
+// listen starts the server of the program on a free port.
+func listen(t *testing.T) (addr string, log *lockedBuffer) {
+	t.Helper()
+	log = &lockedBuffer{}
+	h, err := program.NewHandler(memory.New(), slog.New(slog.NewJSONHandler(log, nil)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	started, ended := make(chan string, 1), make(chan error, 1)
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() {
+		ended <- h.Run(ctx, edge.ServeOptions{Addr: "127.0.0.1:0", Registry: prometheus.NewRegistry(), Started: func(address string) { started <- address }})
+	}()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-ended; err != nil {
+			t.Errorf("the end of the server: got %v, want none", err)
+		}
+	})
+	select {
+	case address := <-started:
+		return strings.TrimPrefix(address, "http://"), log
+	case err := <-ended:
+		t.Fatal(err)
+		return "", nil
+	}
+}
+
+// lockedBuffer is a buffer for concurrent use.
+type lockedBuffer struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (b *lockedBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.Write(p)
+}
+
+func (b *lockedBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.String()
+}
+
+// sentinel is the request that follows the bytes of a case. If it is answered,
+// the connection was open.
+const sentinel = "GET /sentinel HTTP/1.1\r\nHost: petstore\r\nX-Request-Id: sentinel\r\nConnection: close\r\n\r\n"
+
+func talk(t *testing.T, addr, send string, half bool) string {
+	t.Helper()
+	conn, err := net.Dial("tcp", addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	if err := conn.SetDeadline(time.Now().Add(30 * time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	_, _ = io.WriteString(conn, send+sentinel) // the server may close before all is written
+	if half {
+		_ = conn.(*net.TCPConn).CloseWrite()
+	}
+	var got []string
+	for rest := bufio.NewReader(conn); ; {
+		method := http.MethodGet
+		if strings.HasPrefix(send, http.MethodHead) && len(got) == 0 {
+			method = http.MethodHead
+		}
+		resp, err := http.ReadResponse(rest, &http.Request{Method: method})
+		if timeout, ok := err.(net.Error); ok && timeout.Timeout() {
+			return strings.Join(append(got, "stalls"), " ")
+		}
+		if err != nil {
+			return strings.Join(append(got, "close"), " ")
+		}
+		if resp.Header.Get("X-Request-Id") == "sentinel" {
+			return strings.Join(append(got, "open"), " ")
+		}
+		got = append(got, fmt.Sprint(resp.StatusCode))
+		body, err := io.ReadAll(resp.Body)
+		var e struct{ Code string }
+		switch {
+		case err != nil:
+			got = append(got, "broken")
+		case resp.StatusCode >= 400 && resp.Header.Get("X-Request-Id") == "":
+			got = append(got, "bare")
+		case resp.StatusCode >= 400 && method != http.MethodHead:
+			if err := json.Unmarshal(body, &e); err != nil || e.Code == "" {
+				t.Errorf("body: got %q, want an Error", body)
+			}
+			got = append(got, e.Code)
+		}
+	}
+}
+
+var socketCases = []struct {
+	name, send, want string
+	half             bool // the client ends its side after the bytes
+}{
+	// Request lines.
+	{name: "no HTTP", send: "nonsense\r\n\r\n", want: "400 bare close"},
+	{name: "a TLS hello", send: "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n", want: "(400 bare )?close"},
+	{name: "HTTP/0.9", send: "GET /v1/pets\r\n\r\n", want: "400 bare close"},
+	{name: "HTTP/9.9", send: "GET /v1/pets HTTP/9.9\r\n" + host + end, want: "505 bare close"},
+	{name: "HTTP/2 preface", send: "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", want: "(4|5)[0-9]+ [a-z_]+ close"},
+	{name: "HTTP/2 preface and settings", send: "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\x00\x00\x00\x04\x00\x00\x00\x00\x00", want: "(4|5)[0-9]+ [a-z_]+ close"},
+	{name: "PRI", send: "PRI * HTTP/1.1\r\n" + host + end, want: "40[045] [a-z_]+ (open|close)"},
+	{name: "h2c upgrade", send: ask("/v1/pets", "Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABkAAQAoAAAAAIAAAAA\r\n"), want: "200 open"},
+	{name: "WebSocket", send: ask("/v1/pets", "Connection: Upgrade\r\nUpgrade: websocket\r\n"), want: "200 open"},
+	{name: "two spaces", send: "GET  /v1/pets HTTP/1.1\r\n" + host + end, want: "400 bare close"},
+	{name: "a space in the query", send: ask("/v1/pets?limit=1 2"), want: "400 bare close"},
+	{name: "a long method", send: strings.Repeat("A", 1000) + " /v1/pets HTTP/1.1\r\n" + host + end, want: "405 method_not_allowed open"},
+	{name: "an odd method", send: "!#$%&'*+-.^_`|~ /v1/pets HTTP/1.1\r\n" + host + end, want: "405 method_not_allowed open"},
+	{name: "an invalid method", send: "G(T /v1/pets HTTP/1.1\r\n" + host + end, want: "400 bare close"},
+	{name: "LF alone", send: "GET /v1/pets HTTP/1.1\nHost: petstore\nAuthorization: Bearer " + program.Key + "\n\n", want: "200 open"},
+
+	// Targets.
+	{name: "bad percent-encoding", send: ask("/v1/pets%zz"), want: "400 bare close"},
+	{name: "NUL in the path", send: ask("/v1/pets\x00"), want: "400 bare close"},
+	{name: "NUL in the path, encoded", send: ask("/v1/pets%00"), want: "404 not_found open"},
+	{name: "control character in the query", send: ask("/v1/pets?x=\x01"), want: "400 bare close"},
+	{name: "a fragment", send: ask("/v1/pets?limit=1#x"), want: "400 invalid_parameter open"},
+	{name: "not ASCII", send: ask("/é"), want: "404 not_found open"},
+	{name: "not ASCII in the query", send: ask("/v1/pets?x=é"), want: "200 open"},
+	{name: "two slashes", send: ask("//v1/pets"), want: "404 not_found open"},
+	{name: "a dot", send: ask("/./v1/pets"), want: "404 not_found open"},
+	{name: "two dots", send: ask("/v1/x/../pets"), want: "404 not_found open"},
+	{name: "two dots at the front", send: ask("/../v1/pets"), want: "404 not_found open"},
+	{name: "absolute", send: ask("http://other.example/v1/pets"), want: "200 open"},
+	{name: "absolute, other case", send: ask("HTTP://other.example:99/v1/pets"), want: "200 open"},
+	{name: "no slash", send: ask("v1/pets"), want: "400 bare close"},
+	{name: "CONNECT", send: "CONNECT example.com:443 HTTP/1.1\r\n" + host + end, want: "40[045] [a-z_]+ (open|close)"},
+	{name: "OPTIONS of all", send: "OPTIONS * HTTP/1.1\r\n" + host + end, want: "(204|404 not_found) open"},
+	{name: "GET of all", send: ask("*"), want: "40[04] [a-z_]+ (open|close)"},
+	{name: "a path of 15 KB", send: ask("/" + strings.Repeat("x", 15<<10)), want: "404 not_found open"},
+
+	// Headers.
+	{name: "no Host", send: "GET /livez HTTP/1.1\r\n\r\n", want: "400 bare close"},
+	{name: "two Hosts", send: ask("/livez", host), want: "400 bare close"},
+	{name: "an invalid Host", send: "GET /livez HTTP/1.1\r\nHost: a b\r\n\r\n", want: "400 bare close"},
+	{name: "a name with a space", send: ask("/livez", "Bad Name: 1\r\n"), want: "400 bare close"},
+	{name: "a space before the colon", send: "GET /v1/pets HTTP/1.1\r\n" + host + "Authorization : Bearer " + program.Key + "\r\n\r\n", want: "400 bare close"},
+	{name: "no colon", send: ask("/livez", "nonsense\r\n"), want: "400 bare close"},
+	{name: "NUL in a value", send: ask("/livez", "X: a\x00b\r\n"), want: "400 bare close"},
+	{name: "DEL in a value", send: add(frank, length(len(frank)), "Idempotency-Key: \x7f\r\n"), want: "400 bare close"},
+	{name: "a folded line", send: ask("/v1/pets", "X: a\r\n b\r\n"), want: "200 open"},
+	{name: "another case and more space", send: "GET /v1/pets HTTP/1.1\r\n" + host + "AUTHORIZATION:   Bearer " + program.Key + "  \r\n\r\n", want: "200 open"},
+	{name: "a tab in Authorization", send: "GET /v1/pets HTTP/1.1\r\n" + host + "Authorization: Bearer\t" + program.Key + "\r\n\r\n", want: "401 unauthorized open"},
+	{name: "12 KB", send: ask("/v1/pets", "X: "+strings.Repeat("x", 12<<10)+"\r\n"), want: "200 open"},
+	{name: "over 16 KiB", send: ask("/v1/pets", "X: "+strings.Repeat("x", 21<<10)+"\r\n"), want: "431 (bare|broken) close"},
+	{name: "over 16 KiB in many lines", send: ask("/v1/pets", strings.Repeat("X: xxxxxxxx\r\n", 3000)), want: "431 (bare|broken) close"},
+	{name: "Connection: close", send: ask("/v1/pets", "Connection: close\r\n"), want: "200 close"},
+
+	// HTTP/1.0.
+	{name: "HTTP/1.0", send: "GET /v1/pets HTTP/1.0\r\n" + auth + end, want: "200 close"},
+	{name: "HTTP/1.0, no key", send: "POST /v1/pets HTTP/1.0\r\n" + length(1) + end + "{", want: "401 unauthorized close"},
+	{name: "HTTP/1.0, kept alive", send: "GET /v1/pets HTTP/1.0\r\nConnection: keep-alive\r\n" + auth + end, want: "200 (open|close)"},
+	{name: "HTTP/1.0, chunked", send: "POST /v1/pets HTTP/1.0\r\n" + auth + isJSON + chunked + end + chunk(frank) + "0\r\n\r\n", want: "(201|400 [a-z_]+) close"},
+
+	// Several requests.
+	{name: "pipelined", send: ask("/v1/pets?limit=0") + ask("/v1/pets") + add(frank, length(len(frank))) + ask("/v1/pets/0"), want: "400 invalid_parameter 200 201 404 not_found open"},
+	{name: "HEAD, pipelined", send: strings.Replace(ask("/v1/pets"), "GET", "HEAD", 1) + ask("/v1/pets"), want: "200 200 open"},
+	{name: "pipelined after an unread body", send: "POST /v1/pets HTTP/1.1\r\n" + host + isJSON + length(len(frank)) + end + frank + ask("/v1/pets"), want: "401 unauthorized close"},
+
+	// Lengths.
+	{name: "the same length twice", send: add(frank, length(len(frank)), length(len(frank))), want: "201 open"},
+	{name: "two lengths", send: add(frank, length(len(frank)), length(1)), want: "400 bare close"},
+	{name: "a list of lengths", send: add(frank, "Content-Length: 31, 1\r\n"), want: "400 bare close"},
+	{name: "a negative length", send: add(frank, length(-1)), want: "400 bare close"},
+	{name: "a length with a sign", send: add(frank, "Content-Length: +31\r\n"), want: "400 bare close"},
+	{name: "a hexadecimal length", send: add(frank, "Content-Length: 0x1f\r\n"), want: "400 bare close"},
+	{name: "length and chunked", send: add(chunk(frank)+"0\r\n\r\n", length(5), chunked), want: "201 (open|close)"},
+	{name: "another coding", send: add(frank, "Transfer-Encoding: gzip\r\n"), want: "501 bare close"},
+	{name: "two codings", send: add(frank, "Transfer-Encoding: gzip, chunked\r\n"), want: "501 bare close"},
+
+	// Bodies.
+	{name: "chunked", send: add(chunk(frank[:9])+chunk(frank[9:])+"0\r\n\r\n", chunked), want: "201 (open|close)"},
+	{name: "chunked with extensions and a trailer", send: add(fmt.Sprintf("%x;a=b\r\n%s\r\n0\r\nX: y\r\n\r\n", len(frank), frank), chunked), want: "201 (open|close)"},
+	{name: "no chunk size", send: add("xyz\r\n", chunked), want: "400 invalid_body close"},
+	{name: "a negative chunk size", send: add("-1\r\n", chunked), want: "400 invalid_body close"},
+	{name: "a chunk size without end", send: add("ffffffffffffffffff\r\n", chunked), want: "400 invalid_body close"},
+	{name: "a chunk that is too long", send: add("5\r\nabcdefgh\r\n0\r\n\r\n", chunked), want: "400 invalid_body close"},
+	{name: "a body that ends early", send: add(frank, length(1000)), half: true, want: "400 invalid_body close"},
+	{name: "a chunked body that ends early", send: add(chunk(frank), chunked), half: true, want: "400 invalid_body close"},
+	{name: "a body for GET", send: ask("/v1/pets", length(8)) + "not JSON", want: "200 (open|close)"},
+	{name: "a body for a 404", send: "POST /nothing HTTP/1.1\r\n" + host + length(8) + end + "not JSON", want: "404 not_found (open|close)"},
+
+	// Bodies that are not read: the response does not wait for them.
+	{name: "no key", send: "POST /v1/pets HTTP/1.1\r\n" + host + isJSON + length(50000) + end, want: "401 unauthorized close"},
+	{name: "no key, chunked", send: "POST /v1/pets HTTP/1.1\r\n" + host + isJSON + chunked + end, want: "401 unauthorized close"},
+	{name: "no key, expecting", send: "POST /v1/pets HTTP/1.1\r\n" + host + isJSON + length(30) + expects + end, want: "401 unauthorized close"},
+	{name: "another type", send: strings.Replace(add("", length(50000)), "application/json", "text/plain", 1), want: "415 unsupported_media_type close"},
+	{name: "another type, expecting", send: strings.Replace(add("", length(30), expects), "application/json", "text/plain", 1), want: "415 unsupported_media_type close"},
+	{name: "compressed", send: add("", length(50000), "Content-Encoding: gzip\r\n"), want: "415 unsupported_media_type close"},
+	{name: "announced too long", send: add("", length(65537)), want: "413 payload_too_large close"},
+	{name: "announced far too long", send: add("", "Content-Length: 9223372036854775807\r\n"), want: "413 payload_too_large close"},
+	{name: "too long, expecting", send: add("", length(65537), expects), want: "413 payload_too_large close"},
+	{name: "chunks past the limit", send: add(chunk(padded(80_000)), chunked), want: "413 payload_too_large close"},
+	{name: "expected and sent", send: add(frank, length(len(frank)), expects), want: "100 201 open"},
+	{name: "another expectation", send: add("", length(30), "Expect: miracles\r\n"), want: "417 bare close"},
+}
