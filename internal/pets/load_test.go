@@ -1,0 +1,118 @@
+package pets_test
+
+import (
+	"errors"
+	"fmt"
+	"iter"
+	"strings"
+	"testing"
+	"time"
+
+	"example.com/petstore/internal/pets"
+)
+
+var errBroken = errors.New("the file broke off")
+
+// sequence yields all, errBroken, and one more.
+func sequence[P any](all ...P) iter.Seq2[P, error] {
+	return func(yield func(P, error) bool) {
+		for _, p := range all {
+			if !yield(p, nil) {
+				return
+			}
+		}
+		if yield(*new(P), errBroken) {
+			yield(*new(P), nil)
+		}
+	}
+}
+
+// collect returns the pets up to the first error.
+func collect(t *testing.T, seq iter.Seq2[pets.Pet, error]) (all []pets.Pet, last error) {
+	t.Helper()
+	for p, err := range seq {
+		if last != nil {
+			t.Errorf("got %+v, error %v after the error %v", p, err, last)
+		}
+		if last = err; err == nil {
+			all = append(all, p)
+		}
+	}
+	return all, last
+}
+
+func TestLoading(t *testing.T) {
+	good := pets.NewPet{Name: "Rex", CategoryID: 1, Status: pets.Sold}
+	all, err := collect(t, pets.Loading(sequence(good, good)))
+	if len(all) != 2 || all[0] != good.WithID(0) || err != errBroken {
+		t.Errorf("Loading: got %+v, error %v, want two pets and the same error", all, err)
+	}
+	all, err = collect(t, pets.Loading(sequence(good, pets.NewPet{Name: "\x00", Status: pets.Sold}, good)))
+	if len(all) != 1 || err == nil || pets.KindOf(err) != pets.Invalid || err.Error() != "animal 2: name must not contain U+0000" {
+		t.Errorf("Loading an invalid pet: got %+v, error %v, want one pet and Invalid of animal 2", all, err)
+	}
+}
+
+func TestLoadingWithIDs(t *testing.T) {
+	pet := func(id int64) pets.Pet { return pets.Pet{ID: id, Name: "Rex", Status: pets.Sold} }
+	all, err := collect(t, pets.LoadingWithIDs(sequence(pet(1), pet(5), pet(pets.MaxID))))
+	if len(all) != 3 || all[1] != pet(5) || err != errBroken {
+		t.Errorf("LoadingWithIDs: got %+v, error %v, want three pets and the same error", all, err)
+	}
+	for _, c := range []struct {
+		pet  pets.Pet
+		want string
+	}{
+		{pet(0), "id must be between 1 and 9007199254740991"},
+		{pet(-1), "id must be between"},
+		{pet(pets.MaxID + 1), "id must be between"},
+		{pet(5), "id must be greater than the one before it, 5"},
+		{pet(4), "id must be greater"},
+		{pets.Pet{ID: 6, Status: "lost"}, "animal 2: status"},
+	} {
+		all, err := collect(t, pets.LoadingWithIDs(sequence(pet(5), c.pet, pet(7))))
+		if len(all) != 1 || err == nil || pets.KindOf(err) != pets.Invalid || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("LoadingWithIDs of %+v: got %+v, error %v, want one pet and Invalid with %q", c.pet, all, err, c.want)
+		}
+	}
+}
+
+func TestKindOf(t *testing.T) {
+	cause := errors.New("cause")
+	err := &pets.Error{Kind: pets.Unavailable, Message: "away", Err: &pets.Error{Kind: pets.Invalid, Message: "inner", Err: cause}}
+	for _, c := range []struct {
+		err  error
+		want pets.Kind
+	}{
+		{nil, pets.Internal},
+		{cause, pets.Internal},
+		{err, pets.Unavailable},
+		{fmt.Errorf("outer: %w", err), pets.Unavailable},
+		{errors.Join(cause, pets.NoSuchPet(1)), pets.NotFound},
+	} {
+		if got := pets.KindOf(c.err); got != c.want {
+			t.Errorf("KindOf(%v): got %v, want %v", c.err, got, c.want)
+		}
+	}
+	if !errors.Is(err, cause) || err.Error() != "away: inner: cause" {
+		t.Errorf("error: got %q, want away: inner: cause", err)
+	}
+}
+
+func TestKeyState(t *testing.T) {
+	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	for _, c := range []struct {
+		expires, revoked time.Time
+		want             pets.KeyState
+	}{
+		{want: pets.KeyActive},
+		{expires: now.Add(1), want: pets.KeyActive},
+		{expires: now, want: pets.KeyExpired},
+		{revoked: now.Add(time.Hour), want: pets.KeyRevoked},
+		{expires: now, revoked: now, want: pets.KeyRevoked},
+	} {
+		if got := (pets.Key{ExpiresAt: c.expires, RevokedAt: c.revoked}).State(now); got != c.want {
+			t.Errorf("State of a key that expires %v and was revoked %v: got %v, want %v", c.expires, c.revoked, got, c.want)
+		}
+	}
+}
