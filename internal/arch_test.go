@@ -1,0 +1,133 @@
+// Package internal holds the program. Its test says which package may import
+// which.
+package internal
+
+import (
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+const module = "example.com/petstore/"
+
+// guarded are imports that a package may have only if the table allows them.
+// Packages of this module are always guarded, and those below an entry too.
+var guarded = []string{"net/http", "database/sql", "modernc.org", pgx, goose, echo, kin, "github.com/spf13/cobra", "testing"}
+
+const (
+	proof = "internal/proof"
+
+	echo  = "github.com/labstack/echo"
+	kin   = "github.com/getkin/kin-openapi"
+	pgx   = "github.com/jackc/pgx"
+	goose = "github.com/pressly/goose"
+)
+
+// rooms says what the code of each directory, and of those below it that are
+// not listed, may import of this module and of the guarded packages. Tests may
+// import what they like.
+var rooms = map[string][]string{
+	"gen":        {},
+	"gen/api":    {"net/http", echo},
+	"gen/client": {"net/http"},
+
+	"internal/pets":    {},
+	"internal/keys":    {"internal/pets"},
+	"internal/service": {"internal/pets", "gen/api", "net/http"},
+	"internal/edge":    {"net/http", echo, kin},
+	"internal/files":   {"internal/pets"},
+
+	"internal/store":          {"internal/pets", "internal/store/memory", "internal/store/sqlite", "internal/store/postgres"},
+	"internal/store/memory":   {"internal/pets"},
+	"internal/store/sqlite":   {"internal/pets", "database/sql", "modernc.org", goose},
+	"internal/store/postgres": {"internal/pets", "database/sql", pgx, goose},
+
+	"cmd/petstore": {
+		"gen", "gen/api", "internal/edge", "internal/files", "internal/keys", "internal/pets", "internal/service",
+		"internal/store", "internal/store/sqlite", "net/http", echo, "github.com/spf13/cobra",
+	},
+
+	// These are for tests alone, and internal/proof may import everything.
+	"internal/store/storetest":       {"internal/pets", "testing"},
+	"internal/store/postgres/pgtest": {pgx, "testing"},
+	proof:                            guarded,
+}
+
+func TestImports(t *testing.T) {
+	checked := map[string]bool{}
+	for _, top := range []string{"cmd", "gen", "internal"} {
+		err := fs.WalkDir(os.DirFS(".."), top, func(file string, d fs.DirEntry, err error) error {
+			if err != nil {
+				return err
+			}
+			if d.IsDir() && (d.Name() == "testdata" || file == "internal/old") {
+				return fs.SkipDir
+			}
+			if !strings.HasSuffix(file, ".go") || strings.HasSuffix(file, "_test.go") {
+				return nil
+			}
+			room := roomOf(path.Dir(file))
+			if checked[room] = true; room == "" {
+				t.Errorf("%s: got a package that is not in the table of rooms", file)
+				return nil
+			}
+			parsed, err := parser.ParseFile(token.NewFileSet(), "../"+file, nil, parser.ImportsOnly)
+			if err != nil {
+				return err
+			}
+			for _, spec := range parsed.Imports {
+				name, err := strconv.Unquote(spec.Path.Value)
+				if err != nil {
+					return err
+				}
+				if why := forbidden(room, name); why != "" {
+					t.Errorf("%s imports %s: %s", file, name, why)
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for room := range rooms {
+		if !checked[room] {
+			t.Errorf("%s: got no such package, want those in the table of rooms", room)
+		}
+	}
+}
+
+// roomOf returns the entry of rooms for a directory, or "".
+func roomOf(dir string) string {
+	for ; dir != "."; dir = path.Dir(dir) {
+		if _, found := rooms[dir]; found {
+			return dir
+		}
+	}
+	return ""
+}
+
+// forbidden returns why the code of a room may not import a package, or "".
+func forbidden(room, name string) string {
+	own, isOwn := strings.CutPrefix(name, module)
+	isStandard := !strings.Contains(strings.Split(name, "/")[0], ".")
+	switch {
+	case room == proof || isOwn && own == room:
+		return ""
+	case isOwn && !slices.Contains(rooms[room], roomOf(own)), below(name, guarded) && !below(name, rooms[room]):
+		return "only allowed are " + strings.Join(rooms[room], ", ")
+	case room == "internal/pets" && !isOwn && !isStandard:
+		return "only the standard library is allowed"
+	}
+	return ""
+}
+
+func below(name string, roots []string) bool {
+	return slices.ContainsFunc(roots, func(root string) bool { return name == root || strings.HasPrefix(name, root+"/") })
+}
