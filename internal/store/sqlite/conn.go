@@ -6,7 +6,6 @@ import (
 	"embed"
 	"fmt"
 	"io/fs"
-	"slices"
 	"strings"
 
 	"github.com/pressly/goose/v3"
@@ -87,68 +86,36 @@ func migrate(ctx context.Context, db *sql.DB) error {
 	if err := db.QueryRowContext(ctx, "PRAGMA journal_mode=WAL").Scan(&mode); err != nil {
 		return err
 	}
-	provider, err := newProvider(db)
+	files, err := fs.Sub(migrations, "migrations")
 	if err != nil {
 		return err
 	}
-	if _, err := provider.Up(ctx); err != nil {
-		return fmt.Errorf("the schema could not be made: %w", err)
+	provider, err := goose.NewProvider(goose.DialectSQLite3, db, files)
+	if err != nil {
+		return err
 	}
-	return nil
+	_, err = provider.Up(ctx)
+	return err
 }
 
-func newProvider(db *sql.DB) (*goose.Provider, error) {
-	files, err := fs.Sub(migrations, "migrations")
-	if err != nil {
-		return nil, err
-	}
-	return goose.NewProvider(goose.DialectSQLite3, db, files)
-}
+// schema is the newest version of migrations.
+const schema = 4
 
 // schemaVersion returns the version of the schema, 0 if there is none. It
-// rejects the tables of another program, and versions that this program does
-// not know.
+// rejects the tables of another program, and versions newer than schema.
 func schemaVersion(ctx context.Context, db *sql.DB) (version int64, err error) {
-	tables, err := tableNames(ctx, db)
-	if err != nil || len(tables) == 0 {
+	var tables, ours, goose int
+	err = db.QueryRowContext(ctx, `SELECT count(*), total(name IN ('pets', 'keys', 'goose_db_version')), total(name = 'goose_db_version')
+		FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite\_%' ESCAPE '\'`).Scan(&tables, &ours, &goose)
+	if err != nil || tables == 0 {
 		return 0, err
 	}
-	for _, ours := range []string{goose.DefaultTablename, "pets", "keys"} {
-		if !slices.Contains(tables, ours) && (len(tables) > 1 || ours == goose.DefaultTablename) {
-			return 0, errForeign
-		}
+	if goose == 0 || tables > 1 && ours < 3 {
+		return 0, errForeign
 	}
-	provider, err := newProvider(db)
-	if err != nil {
-		return 0, err
+	err = db.QueryRowContext(ctx, "SELECT coalesce(max(version_id), 0) FROM goose_db_version").Scan(&version)
+	if version > schema {
+		err = fmt.Errorf("its schema is at version %d and this program knows versions up to %d; run a newer petstore", version, schema)
 	}
-	sources := provider.ListSources()
-	oldest, newest := sources[0].Version, sources[len(sources)-1].Version
-	err = db.QueryRowContext(ctx, "SELECT coalesce(max(version_id), 0) FROM "+goose.DefaultTablename).Scan(&version)
-	switch {
-	case err != nil:
-		return 0, err
-	case version > newest:
-		return 0, fmt.Errorf("its schema is at version %d and this program knows versions up to %d; run a newer petstore", version, newest)
-	case version > 0 && version < oldest:
-		return 0, fmt.Errorf("its schema is at version %d and this program knows versions from %d; run an older petstore", version, oldest)
-	}
-	return version, nil
-}
-
-// tableNames returns the names of all tables but SQLite's own.
-func tableNames(ctx context.Context, db *sql.DB) (names []string, err error) {
-	rows, err := db.QueryContext(ctx, `SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite\_%' ESCAPE '\'`)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var name string
-		if err := rows.Scan(&name); err != nil {
-			return nil, err
-		}
-		names = append(names, name)
-	}
-	return names, rows.Err()
+	return version, err
 }

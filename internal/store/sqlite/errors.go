@@ -91,25 +91,25 @@ func nameOperation(err error) error {
 }
 
 // errForeign is the error of a database with tables of another program.
-var errForeign = errors.New("a database of another program")
+var errForeign = errors.New("is a database of another program, and was left as it is; choose another file")
+
+// openErrors has what to tell the operator of SQLite's codes.
+var openErrors = map[int]string{
+	lib.SQLITE_NOTADB:   "is not an SQLite database; choose another file",
+	lib.SQLITE_BUSY:     "is locked by another process; stop it or wait, then try again",
+	lib.SQLITE_CANTOPEN: "cannot be opened: it, or its folder, may not be read and written by this user",
+	lib.SQLITE_READONLY: "cannot be opened: it, or its folder, is read-only",
+}
 
 // explain makes a sentence for the operator of an error met while the database
 // at path was opened.
 func explain(path string, err error) error {
 	if errors.Is(err, errForeign) {
-		return fmt.Errorf("%s is %w, and was left as it is; choose another file", path, errForeign)
+		return fmt.Errorf("%s %w", path, errForeign)
 	}
-	switch _, primary := code(err); primary {
-	case lib.SQLITE_NOTADB:
-		return fmt.Errorf("%s is not an SQLite database; choose another file", path)
-	case lib.SQLITE_BUSY, lib.SQLITE_LOCKED:
-		return fmt.Errorf("%s is locked by another process; stop it or wait, then try again", path)
-	case lib.SQLITE_FULL:
-		return fmt.Errorf("cannot open %s: the disk is full", path)
-	case lib.SQLITE_CANTOPEN:
-		return fmt.Errorf("cannot open %s: it, or its folder, may not be read and written by this user", path)
-	case lib.SQLITE_READONLY:
-		return fmt.Errorf("cannot open %s: it, or its folder, is read-only", path)
+	_, primary := code(err)
+	if sentence, ok := openErrors[primary]; ok {
+		return fmt.Errorf("%s %s", path, sentence)
 	}
 	return fmt.Errorf("cannot open %s: %w", path, nameOperation(err))
 }

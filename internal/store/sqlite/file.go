@@ -24,92 +24,58 @@ const (
 )
 
 // prepareFile makes the file at path if there is none and o allows it, and
-// returns its name without symbolic links, where SQLite puts its other files.
+// returns its resolved name. The file has mode 0600, which SQLite gives the
+// other files too. A file that exists is not opened: closing it would give up
+// the locks that another Store of this process has on it.
 func prepareFile(path string, o Options) (file string, err error) {
-	log := o.Logger
-	if log == nil {
-		log = slog.New(slog.DiscardHandler)
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	if err := checkName(path); err != nil {
+	if file, err = resolve(path); err != nil {
 		return "", err
 	}
 	if !o.MustExist {
-		made, err := makeFile(path)
-		if err != nil {
-			return "", err
-		}
-		if made {
-			log.Info("made a new store", "path", absolute(path))
+		f, err := os.OpenFile(file, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+		switch {
+		case err == nil:
+			o.Logger.Info("made a new store", "path", absolute(path))
+			return file, f.Close()
+		case !errors.Is(err, fs.ErrExist):
+			return "", fmt.Errorf("cannot make the database: %w", err)
 		}
 	}
-	info, err := os.Stat(path)
-	if o.MustExist && (errors.Is(err, fs.ErrNotExist) || err == nil && info.Size() == 0) {
+	info, err := os.Stat(file)
+	switch {
+	case errors.Is(err, fs.ErrNotExist), err == nil && o.MustExist && info.Size() == 0:
 		return "", fmt.Errorf("there is no database at %s; mount its volume, or make one with: petstore keys create NAME --store sqlite:%s", absolute(path), path)
-	}
-	if file, err = findFile(path); err != nil {
-		return "", err
-	}
-	if info.Mode().Perm()&0o077 != 0 && runtime.GOOS != "windows" {
-		log.Warn(fmt.Sprintf("other users may open %s (mode %04o), which holds the hashes of keys; close it with: chmod 600 %s", absolute(path), info.Mode().Perm(), path))
+	case err != nil:
+		return "", fmt.Errorf("cannot open the database: %w", err)
+	case info.Mode().Perm()&0o077 != 0 && runtime.GOOS != "windows":
+		o.Logger.Warn(fmt.Sprintf("other users may open %s (mode %04o), which holds the hashes of keys; close it with: chmod 600 %s", absolute(path), info.Mode().Perm(), path))
 	}
 	return file, nil
 }
 
-// makeFile makes an empty file, with mode 0600, which SQLite gives its other
-// files too. It does not open a file that exists: closing it would give up the
-// locks that another Store of this process has on it.
-func makeFile(path string) (made bool, err error) {
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
-	switch {
-	case errors.Is(err, fs.ErrExist):
-		return false, nil
-	case errors.Is(err, fs.ErrNotExist):
-		return false, noFolder(path)
-	case err != nil:
-		return false, fmt.Errorf("cannot make the database: %w", err)
+// resolve returns the name of the file at path, which need not exist, without
+// symbolic links: SQLite puts its other files beside it.
+func resolve(path string) (string, error) {
+	if path == "" || strings.HasPrefix(path, ":") { // which SQLite does not take for a file
+		return "", fmt.Errorf("%q is not a file name; give sqlite:PATH, or memory: to keep nothing", path)
 	}
-	return true, f.Close()
-}
-
-// findFile returns the name of the file at path without symbolic links.
-func findFile(path string) (file string, err error) {
-	if err := checkName(path); err != nil {
-		return "", err
-	}
-	info, err := os.Stat(path)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return "", fmt.Errorf("there is no database %s; name the right one with --store", path)
-	case err != nil:
-		return "", fmt.Errorf("cannot open the database: %w", err)
-	case info.IsDir():
-		return "", fmt.Errorf("cannot open the database: %s is a directory", path)
-	}
-	return filepath.EvalSymlinks(path)
-}
-
-// placeFile is findFile for a file that need not exist; its folder must.
-func placeFile(path string) (file string, err error) {
-	if _, err := os.Lstat(path); path == "" || !errors.Is(err, fs.ErrNotExist) {
-		return findFile(path)
+	if info, err := os.Stat(path); err == nil {
+		if info.IsDir() {
+			return "", fmt.Errorf("cannot open the database: %s is a directory", path)
+		}
+		return filepath.EvalSymlinks(path)
 	}
 	dir, err := filepath.EvalSymlinks(filepath.Dir(path))
+	if errors.Is(err, fs.ErrNotExist) {
+		err = fmt.Errorf("its folder does not exist; make it with: mkdir -p %s", filepath.Dir(absolute(path)))
+	}
 	if err != nil {
-		return "", noFolder(path)
+		return "", fmt.Errorf("cannot open the database %s: %w", path, err)
 	}
-	return filepath.Join(dir, filepath.Base(path)), checkName(path)
-}
-
-// checkName rejects names that SQLite does not take for those of files.
-func checkName(path string) error {
-	if path == "" || strings.HasPrefix(path, ":") {
-		return fmt.Errorf("%q is not a file name; give sqlite:PATH, or memory: to keep nothing", path)
-	}
-	return nil
-}
-
-func noFolder(path string) error {
-	return fmt.Errorf("cannot make the database %s: its folder does not exist; make it with: mkdir -p %s", path, filepath.Dir(absolute(path)))
+	return filepath.Join(dir, filepath.Base(path)), nil
 }
 
 func absolute(path string) string {

@@ -29,7 +29,7 @@ func (s *Store) CreateKey(ctx context.Context, k pets.Key) error {
 
 // Key implements pets.KeyStore.
 func (s *Store) Key(ctx context.Context, id string) (k pets.Key, err error) {
-	err = s.read(func() error { return scanKey(s.selectKey.QueryRowContext(ctx, id), &k) })
+	err = s.read(ctx, func() error { return scanKey(s.selectKey.QueryRow(id), &k) })
 	if errors.Is(err, sql.ErrNoRows) {
 		err = pets.NoSuchKey(id)
 	}
@@ -38,8 +38,8 @@ func (s *Store) Key(ctx context.Context, id string) (k pets.Key, err error) {
 
 // Keys implements pets.KeyStore.
 func (s *Store) Keys(ctx context.Context) (keys []pets.Key, err error) {
-	err = s.read(func() error {
-		rows, err := s.readers.QueryContext(ctx, selectKeys)
+	err = s.read(ctx, func() error {
+		rows, err := s.readers.Query(selectKeys)
 		if err != nil {
 			return err
 		}

@@ -64,7 +64,7 @@ func (s *Store) CreatePet(ctx context.Context, p pets.NewPet) (pets.Pet, error) 
 
 // Pet implements pets.PetStore.
 func (s *Store) Pet(ctx context.Context, id int64) (p pets.Pet, err error) {
-	err = s.read(func() error { return scanPet(s.selectPet.QueryRowContext(ctx, id), &p) })
+	err = s.read(ctx, func() error { return scanPet(s.selectPet.QueryRow(id), &p) })
 	if errors.Is(err, sql.ErrNoRows) {
 		err = pets.NoSuchPet(id)
 	}
@@ -74,12 +74,12 @@ func (s *Store) Pet(ctx context.Context, id int64) (p pets.Pet, err error) {
 // Pets implements pets.PetStore. It asks for one row more than the page holds,
 // to know whether there are more.
 func (s *Store) Pets(ctx context.Context, q pets.Query) (page pets.Page, err error) {
-	err = s.read(func() error {
+	err = s.read(ctx, func() error {
 		stmt, args := s.selectPets, []any{q.After, q.Limit + 1}
 		if q.Status != "" {
 			stmt, args = s.selectPetsByStatus, []any{string(q.Status), q.After, q.Limit + 1}
 		}
-		rows, err := stmt.QueryContext(ctx, args...)
+		rows, err := stmt.Query(args...)
 		if err != nil {
 			return err
 		}

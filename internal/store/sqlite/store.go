@@ -39,6 +39,7 @@ type Store struct {
 	health  health
 	writer  *writer
 	readers *sql.DB
+	reading chan struct{} // holds a value for each reader in use
 
 	selectPet, selectPets, selectPetsByStatus, selectKey *sql.Stmt
 
@@ -108,6 +109,7 @@ func (s *Store) openReaders(ctx context.Context) (err error) {
 		return err
 	}
 	n := min(max(4, runtime.GOMAXPROCS(0)), 8)
+	s.reading = make(chan struct{}, n)
 	s.readers.SetMaxOpenConns(n)
 	s.readers.SetMaxIdleConns(n)
 	if err := checkPragmas(ctx, s.readers, readerPragmas); err != nil {
@@ -138,12 +140,22 @@ func (s *Store) release() error {
 	return errors.Join(append(errs, s.lock.Close())...)
 }
 
-// read calls f, which reads, and classifies its error.
-func (s *Store) read(f func() error) error {
+// read calls f, which reads, once a connection is free. f takes no context: it
+// reads at most a page, and to watch a context would take as long again.
+func (s *Store) read(ctx context.Context, f func() error) error {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	if s.closed {
 		return pets.ErrClosed
+	}
+	if ctx.Err() != nil {
+		return gaveUp(ctx.Err())
+	}
+	select {
+	case s.reading <- struct{}{}:
+		defer func() { <-s.reading }()
+	case <-ctx.Done():
+		return gaveUp(ctx.Err())
 	}
 	err := f()
 	s.health.note(err)
@@ -165,11 +177,11 @@ func (s *Store) write(ctx context.Context, f func(*tx) error) error {
 // nothing was written, and that the first page of a table is corrupt.
 func (s *Store) Ping(ctx context.Context) error {
 	var pet, key sql.NullString
-	err := s.read(func() error {
+	err := s.read(ctx, func() error {
 		if err := s.health.check(); err != nil {
 			return err
 		}
-		return s.readers.QueryRowContext(ctx, "SELECT (SELECT name FROM pets ORDER BY id DESC LIMIT 1), (SELECT name FROM keys LIMIT 1)").Scan(&pet, &key)
+		return s.readers.QueryRow("SELECT (SELECT name FROM pets ORDER BY id DESC LIMIT 1), (SELECT name FROM keys LIMIT 1)").Scan(&pet, &key)
 	})
 	if damage := s.health.damage.Load(); damage != nil && err != pets.ErrClosed {
 		return damage
@@ -192,8 +204,8 @@ func (s *Store) Stats(ctx context.Context) pets.Stats {
 		stats.LogBytes = info.Size()
 	}
 	var at sql.NullInt64
-	if err := s.read(func() error {
-		return s.readers.QueryRowContext(ctx, "SELECT max(finished_at) FROM backups").Scan(&at)
+	if err := s.read(ctx, func() error {
+		return s.readers.QueryRow("SELECT max(finished_at) FROM backups").Scan(&at)
 	}); err == nil {
 		stats.LastBackup = timeOrZero(at)
 	}

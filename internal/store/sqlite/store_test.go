@@ -1,23 +1,22 @@
 package sqlite_test
 
 import (
+	"bytes"
+	"context"
+	"database/sql"
+	"errors"
+	"log/slog"
+	"os"
 	"path/filepath"
+	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"example.com/petstore/internal/pets"
 	"example.com/petstore/internal/store/sqlite"
 	"example.com/petstore/internal/store/storetest"
 )
-
-func open(t testing.TB, path string) *sqlite.Store {
-	t.Helper()
-	s, err := sqlite.Open(t.Context(), path, sqlite.Options{})
-	if err != nil {
-		t.Fatalf("Open(%q): got error %v", path, err)
-	}
-	t.Cleanup(func() { _ = s.Close() })
-	return s
-}
 
 // stored is a store that knows its path.
 type stored struct {
@@ -28,7 +27,7 @@ type stored struct {
 func TestStore(t *testing.T) {
 	storetest.Run(t, storetest.Factory{
 		Open: func(t testing.TB) pets.Store {
-			path := filepath.Join(t.TempDir(), "pets.db")
+			path := newPath(t)
 			return stored{open(t, path), path}
 		},
 		Reopen: func(t testing.TB, s pets.Store) pets.Store {
@@ -39,4 +38,271 @@ func TestStore(t *testing.T) {
 			return stored{open(t, path), path}
 		},
 	})
+}
+
+func TestPaths(t *testing.T) {
+	for _, name := range []string{
+		"with spaces.db", "100%.db", "%41%00.db", "what?.db", "a?mode=memory", "#1.db", "a&b=c;d", "file:x", "ünï 🐈", `back\slash`, `"quotes'`, "+",
+	} {
+		path := filepath.Join(t.TempDir(), name)
+		for i := range 2 {
+			s := open(t, path)
+			if got := len(walk(t, s)); got != i {
+				t.Errorf("%q: got %d pets, want %d", name, got, i)
+			}
+			mustCreate(t, s, "Rex")
+			mustClose(t, s)
+			wantFiles(t, path, name, name+"-lock")
+		}
+	}
+	t.Chdir(t.TempDir())
+	mustClose(t, open(t, "pets.db"))
+	wantFiles(t, "pets.db", "pets.db", "pets.db-lock")
+}
+
+func TestMode(t *testing.T) {
+	path := newPath(t)
+	var log strings.Builder
+	o := sqlite.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))}
+	for _, want := range []string{"made a new store", "", "chmod 600"} {
+		log.Reset()
+		s, err := sqlite.Open(t.Context(), path, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := log.String(); !strings.Contains(got, want) || want == "" && got != "" {
+			t.Errorf("log: got %q, want %q", got, want)
+		}
+		mustCreate(t, s, "Rex")
+		for _, suffix := range []string{"", "-wal", "-shm", "-lock"} {
+			if info, err := os.Stat(path + suffix); err != nil || info.Mode() != 0o600 && want != "chmod 600" {
+				t.Errorf("%s: got %v, error %v, want mode 600", suffix, info, err)
+			}
+		}
+		mustClose(t, s)
+		if want == "" {
+			if err := os.Chmod(path, 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+func mustSQL(t testing.TB, path string) *sql.DB {
+	t.Helper()
+	db, err := sql.Open("sqlite", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return db
+}
+
+// sqlOn runs SQL on a file as another tool would.
+func sqlOn(t testing.TB, path string, queries ...string) {
+	t.Helper()
+	db := mustSQL(t, path)
+	for _, query := range queries {
+		if _, err := db.ExecContext(t.Context(), query); err != nil {
+			t.Errorf("%s: got error %v", query, err)
+		}
+	}
+	if err := db.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+func mustWrite(t testing.TB, path, content string) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestOpenRejects(t *testing.T) {
+	dir := t.TempDir()
+	in := func(name string) string { return filepath.Join(dir, name) }
+	mustWrite(t, in("notes"), strings.Repeat("all my notes\n", 1000))
+	mustWrite(t, in("empty"), "")
+	sqlOn(t, in("songs"), "CREATE TABLE songs (title TEXT)")
+	sqlOn(t, in("breeds"), "CREATE TABLE pets (breed TEXT)")
+	sqlOn(t, in("goose"), "CREATE TABLE goose_db_version (id INTEGER, version_id INTEGER)", "CREATE TABLE songs (title TEXT)")
+	mustClose(t, open(t, in("newer")))
+	sqlOn(t, in("newer"), "INSERT INTO goose_db_version (version_id, is_applied) VALUES (999, 1)")
+	for _, c := range []struct {
+		path, want string
+		mustExist  bool
+	}{
+		{path: "", want: "not a file name"},
+		{path: ":memory:", want: "not a file name"},
+		{path: dir, want: "is a directory"},
+		{path: in("notes"), want: "is not an SQLite database; choose another file"},
+		{path: in("notes/pets.db"), want: "not a directory"},
+		{path: in("missing/pets.db"), want: "its folder does not exist; make it with: mkdir -p " + in("missing")},
+		{path: in("songs"), want: "is a database of another program"},
+		{path: in("breeds"), want: "is a database of another program"},
+		{path: in("goose"), want: "is a database of another program"},
+		{path: in("newer"), want: "its schema is at version 999 and this program knows versions up to 4; run a newer petstore"},
+		{path: in("none"), want: "there is no database at " + in("none"), mustExist: true},
+		{path: in("empty"), want: "there is no database at " + in("empty"), mustExist: true},
+	} {
+		before, _ := os.ReadFile(c.path)
+		s, err := sqlite.Open(t.Context(), c.path, sqlite.Options{MustExist: c.mustExist})
+		if err == nil {
+			_ = s.Close()
+		}
+		wantError(t, "Open", err, c.want)
+		wantError(t, "Open", err, c.path)
+		if after, _ := os.ReadFile(c.path); !bytes.Equal(before, after) {
+			t.Errorf("%q: got the file changed, want it left alone", c.path)
+		}
+	}
+	if _, err := os.Stat(in("none")); err == nil {
+		t.Error("MustExist: got a file made, want none")
+	}
+	entries, err := os.ReadDir("/proc/self/fd")
+	for _, e := range entries {
+		if name, _ := os.Readlink("/proc/self/fd/" + e.Name()); strings.HasPrefix(name, dir) {
+			t.Errorf("open file: got %s (error %v), want none", name, err)
+		}
+	}
+}
+
+// Several processes, or here stores, may open a fresh file at once and share it.
+func TestOpenConcurrently(t *testing.T) {
+	path := newPath(t)
+	var stores [4]*sqlite.Store
+	var wg sync.WaitGroup
+	for i := range stores {
+		wg.Go(func() {
+			var err error
+			if stores[i], err = sqlite.Open(t.Context(), path, sqlite.Options{}); err != nil {
+				t.Errorf("Open: got error %v", err)
+				return
+			}
+			for range 20 {
+				if _, err := stores[i].CreatePet(t.Context(), rex("Rex")); err != nil {
+					t.Errorf("CreatePet: got error %v", err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	for _, s := range stores {
+		if got := len(walk(t, s)); got != 80 {
+			t.Errorf("got %d pets, want 80", got)
+		}
+		mustClose(t, s)
+	}
+	wantFiles(t, path, "pets.db", "pets.db-lock")
+}
+
+// replacements are what a slip of the operator does to a store in use.
+var replacements = map[string]func(path string) error{
+	"all removed": func(path string) error {
+		return errors.Join(os.Remove(path), os.Remove(path+"-wal"), os.Remove(path+"-shm"))
+	},
+	"index removed": func(path string) error { return os.Remove(path + "-shm") },
+	"log removed":   func(path string) error { return os.Remove(path + "-wal") },
+	"file replaced": func(path string) error {
+		content, err := os.ReadFile(path)
+		return errors.Join(err, os.WriteFile(path+".copy", content, 0o600), os.Rename(path+".copy", path))
+	},
+}
+
+func TestReplacedFile(t *testing.T) {
+	for what, replace := range replacements {
+		for _, ping := range []bool{false, true} {
+			path := newPath(t)
+			s := open(t, path)
+			before := mustCreate(t, s, "before")
+			if err := replace(path); err != nil {
+				t.Fatal(err)
+			}
+			const want = "was removed or replaced while it was in use"
+			if ping {
+				wantError(t, what+": Ping", s.Ping(t.Context()), want)
+			}
+			for range 2 {
+				_, err := s.CreatePet(t.Context(), rex("after"))
+				wantError(t, what+": CreatePet", err, want)
+				if pets.KindOf(err) != pets.Internal {
+					t.Errorf("%s: got %v, want internal", what, pets.KindOf(err))
+				}
+			}
+			wantError(t, what+": Ping", s.Ping(t.Context()), want)
+			select {
+			case err := <-s.Failed():
+				wantError(t, what+": Failed", err, want)
+			default:
+				t.Errorf("%s: got nothing from Failed, want an error", what)
+			}
+			if what == "index removed" {
+				ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond) // it looks again and again
+				_, err := sqlite.Open(ctx, path, sqlite.Options{})
+				cancel()
+				wantError(t, "Open beside it", err, path+"-shm was removed while another process uses the database")
+			}
+			mustClose(t, s)
+			if what == "index removed" || what == "log removed" { // the file has what was acknowledged
+				if got := walk(t, open(t, path))[before.ID]; got != before {
+					t.Errorf("%s: got %v, want %v", what, got, before)
+				}
+			}
+		}
+	}
+}
+
+func TestLinkReplaced(t *testing.T) {
+	path, other, link := newPath(t), newPath(t), newPath(t)
+	mustClose(t, open(t, path))
+	mustClose(t, open(t, other))
+	if err := os.Symlink(path, link); err != nil {
+		t.Fatal(err)
+	}
+	s := open(t, link)
+	mustCreate(t, s, "before")
+	wantFiles(t, link, "pets.db")
+	if err := errors.Join(os.Remove(link), os.Symlink(other, link)); err != nil {
+		t.Fatal(err)
+	}
+	_, err := s.CreatePet(t.Context(), rex("after"))
+	wantError(t, "CreatePet", err, "was removed or replaced")
+}
+
+// overwrite damages a page.
+func overwrite(t testing.TB, path string, page int64) {
+	t.Helper()
+	f, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if err == nil {
+		_, err = f.WriteAt(bytes.Repeat([]byte{0xa5}, 4096), (page-1)*4096)
+		err = errors.Join(err, f.Close())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestCorruption(t *testing.T) {
+	path := newPath(t)
+	mustClose(t, open(t, path))
+	damageLeaf(t, path, "keys")
+	s := open(t, path)
+	for range 2 {
+		wantError(t, "Ping", s.Ping(context.Background()), "the database is damaged; petstore verify says where")
+		if _, err := s.Keys(t.Context()); pets.KindOf(err) != pets.Internal {
+			t.Errorf("Keys: got error %v, want internal", err)
+		}
+	}
+	if got := s.Stats(t.Context()).Corruptions; got != 4 {
+		t.Errorf("Stats: got %d corruptions, want 4", got)
+	}
+	mustCreate(t, s, "in a sound table")
+	err := s.CreateKey(t.Context(), pets.Key{ID: "new"})
+	wantError(t, "CreateKey", err, "malformed")
+	wantError(t, "Failed", <-s.Failed(), "malformed")
+	_, err = s.CreatePet(t.Context(), rex("late"))
+	wantError(t, "CreatePet", err, "the database can no longer be written to")
+	if got := len(walk(t, s)); got != 1 {
+		t.Errorf("got %d pets, want 1: reading goes on", got)
+	}
 }

@@ -1,0 +1,138 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// Backup writes the database at path, as it is at one moment, to the file to,
+// beside servers that write. The file has its name once it is whole, read back
+// and on disk. force lets it replace a file.
+func Backup(ctx context.Context, path, to string, force bool, progress func(done, total int64)) (r Report, err error) {
+	if err := checkTarget(path, to, force); err != nil {
+		return Report{}, err
+	}
+	f, err := os.CreateTemp(filepath.Dir(to), "."+filepath.Base(to)+".*")
+	if err != nil {
+		return Report{}, fmt.Errorf("cannot write the backup: %w", err)
+	}
+	defer discard(f)
+	err = withSource(ctx, path, func(db *sql.DB) error {
+		if r, err = snapshot(ctx, db, f, progress); err != nil {
+			return err
+		}
+		if err := checkTarget(path, to, force); err != nil { // another program may have come meanwhile
+			return err
+		}
+		if err := errors.Join(os.Rename(f.Name(), to), syncDir(to)); err != nil {
+			return err
+		}
+		if info, _ := os.Stat(path + lockSuffix); info == nil {
+			return nil // a backup of a backup
+		}
+		_, err := db.Exec("INSERT INTO backups (finished_at) VALUES (?)", time.Now().Unix())
+		if err != nil {
+			return fmt.Errorf("the backup is whole, but its time could not be noted in the database: %w", err)
+		}
+		return nil
+	})
+	r.Path = to
+	return r, err
+}
+
+// checkTarget rejects a target that may not be replaced.
+func checkTarget(path, to string, force bool) error {
+	if ours, err := IsStoreFile(path, to); err != nil || ours {
+		return errors.Join(err, fmt.Errorf("%s is the database itself, or a part of it; choose another name", to))
+	}
+	if log, err := os.Stat(to + logSuffix); err == nil && log.Size() > 0 {
+		return fmt.Errorf("%s belongs to another database and would spoil the backup; choose another name", to+logSuffix)
+	}
+	info, err := os.Stat(to)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return err
+	case !info.Mode().IsRegular():
+		return fmt.Errorf("cannot write %s: it is there and not a file", to)
+	case !force:
+		return fmt.Errorf("%s is there already; choose another name, or replace it with --force", to)
+	}
+	return nil
+}
+
+// IsStoreFile reports whether candidate is the database at path or a file
+// beside it that belongs to it, by its name or because it is the same file.
+func IsStoreFile(path, candidate string) (bool, error) {
+	file, err := resolve(path)
+	if err != nil {
+		return false, err
+	}
+	name := candidate
+	if dir, err := filepath.EvalSymlinks(filepath.Dir(candidate)); err == nil {
+		name = filepath.Join(dir, filepath.Base(candidate))
+	}
+	there, statErr := os.Stat(candidate)
+	for _, suffix := range []string{"", logSuffix, indexSuffix, lockSuffix, "-journal"} {
+		if absolute(name) == absolute(file+suffix) {
+			return true, nil
+		}
+		if info, err := os.Stat(file + suffix); err == nil && statErr == nil && os.SameFile(info, there) {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// snapshot copies the database to f, reads the copy and writes it to disk.
+// VACUUM INTO is one transaction: it sees no later commit, and none makes it
+// begin anew. It also fails at most damage.
+func snapshot(ctx context.Context, db *sql.DB, f *os.File, progress func(done, total int64)) (r Report, err error) {
+	if _, err := schemaVersion(ctx, db); err != nil {
+		return Report{}, err
+	}
+	var total int64
+	if err := db.QueryRowContext(ctx, "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size").Scan(&total); err != nil {
+		return Report{}, err
+	}
+	done := make(chan error, 1)
+	go func() {
+		_, err := db.ExecContext(ctx, "VACUUM INTO ?", address(f.Name(), nil))
+		done <- err
+	}()
+	tick := time.NewTicker(100 * time.Millisecond)
+	defer tick.Stop()
+	for copying := true; copying; {
+		select {
+		case err = <-done:
+			copying = false
+		case <-tick.C:
+			if info, err := f.Stat(); err == nil {
+				tell(progress, min(info.Size(), total), total)
+			}
+		}
+	}
+	if err != nil {
+		return Report{}, err
+	}
+	tell(progress, total, total)
+	err = withDB("the copy", f.Name(), func(db *sql.DB) error {
+		r, err = inspect(ctx, db)
+		return err
+	}, "mode=ro", "immutable=1")
+	return r, errors.Join(err, f.Sync())
+}
+
+// discard closes and removes a file, unless it has another name by now.
+func discard(f *os.File) {
+	_ = f.Close()
+	_ = os.Remove(f.Name())
+	_ = os.Remove(f.Name() + "-journal")
+}

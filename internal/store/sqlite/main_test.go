@@ -1,0 +1,215 @@
+package sqlite_test
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"example.com/petstore/internal/pets"
+	"example.com/petstore/internal/store/sqlite"
+)
+
+// childEnv makes a process of this test binary play a part, with the arguments
+// as file names: to be killed, or to meet a disk that fails.
+const childEnv = "PETSTORE_TEST_CHILD"
+
+var children = map[string]func(ctx context.Context, names []string) error{
+	"create":  createAll,
+	"restore": restore,
+}
+
+func TestMain(m *testing.M) {
+	if play, ok := children[os.Getenv(childEnv)]; ok {
+		if err := play(context.Background(), os.Args[1:]); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
+
+// childCommand returns a process that plays a part, by way of the command in
+// wrapper, if there is one.
+func childCommand(t testing.TB, wrapper []string, part string, names ...string) *exec.Cmd {
+	t.Helper()
+	program, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	args := slices.Concat(wrapper, []string{program}, names)
+	c := exec.CommandContext(t.Context(), args[0], args[1:]...)
+	c.Env = append(os.Environ(), childEnv+"="+part, "GORACE=atexit_sleep_ms=0")
+	return c
+}
+
+// createAll creates pets from several goroutines until it fails, and prints
+// each that is acknowledged in one write. It closes the store then, as the
+// program does.
+func createAll(ctx context.Context, names []string) error {
+	s, err := sqlite.Open(ctx, names[0], sqlite.Options{})
+	if err != nil {
+		return err
+	}
+	errs := make([]error, 8)
+	var wg sync.WaitGroup
+	for i := range errs {
+		wg.Go(func() {
+			for n := 0; errs[i] == nil; n++ {
+				var p pets.Pet
+				p, errs[i] = s.CreatePet(ctx, pets.NewPet{
+					Name: fmt.Sprintf("%d/%d/%d %s", os.Getpid(), i, n, strings.Repeat("🐈", n%500)), CategoryID: int64(n), Status: pets.Sold,
+				})
+				if errs[i] == nil {
+					fmt.Printf("%d\t%d\t%s\n", p.ID, p.CategoryID, p.Name)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	select {
+	case err = <-s.Failed():
+	default:
+	}
+	return errors.Join(append(errs, err, s.Close())...)
+}
+
+func restore(ctx context.Context, names []string) error {
+	_, err := sqlite.Restore(ctx, names[0], names[1], true, nil)
+	return err
+}
+
+// ledger has the pets that were acknowledged, by their identifiers.
+type ledger map[int64]pets.Pet
+
+// add enters a line of createAll.
+func (l ledger) add(t testing.TB, line string) {
+	t.Helper()
+	f := strings.SplitN(strings.TrimSuffix(line, "\n"), "\t", 3)
+	if len(f) != 3 {
+		t.Fatalf("a line of the child: got %q, want three fields", line)
+	}
+	id, err := strconv.ParseInt(f[0], 10, 64)
+	category, err2 := strconv.ParseInt(f[1], 10, 64)
+	if err := errors.Join(err, err2); err != nil {
+		t.Fatal(err)
+	}
+	if before, twice := l[id]; twice {
+		t.Errorf("id %d: got it for %.40q and %.40q, want it once", id, before.Name, f[2])
+	}
+	l[id] = pets.Pet{ID: id, Name: f[2], CategoryID: category, Status: pets.Sold}
+}
+
+// read enters all lines up to the end.
+func (l ledger) read(t testing.TB, lines *bufio.Scanner) {
+	t.Helper()
+	for lines.Scan() {
+		l.add(t, lines.Text())
+	}
+}
+
+// check opens the store at path and wants all pets of the ledger in it, and the
+// file sound.
+func (l ledger) check(t testing.TB, path string) {
+	t.Helper()
+	s := open(t, path)
+	stored := walk(t, s)
+	lost := 0
+	for id, want := range l {
+		if got := stored[id]; got != want {
+			if lost++; lost < 3 {
+				t.Errorf("acknowledged pet %d: got %.80v, want %.80v", id, got, want)
+			}
+		}
+	}
+	if lost > 0 {
+		t.Errorf("got %d of %d acknowledged pets lost or changed, want 0", lost, len(l))
+	}
+	if err := s.Close(); err != nil {
+		t.Errorf("Close: got error %v", err)
+	}
+	if _, err := sqlite.Verify(t.Context(), path, nil); err != nil {
+		t.Errorf("Verify: got error %v", err)
+	}
+}
+
+func walk(t testing.TB, s pets.PetStore) map[int64]pets.Pet {
+	t.Helper()
+	all := map[int64]pets.Pet{}
+	for q := (pets.Query{Limit: 1000}); ; {
+		page, err := s.Pets(t.Context(), q)
+		if err != nil {
+			t.Fatalf("Pets: got error %v", err)
+		}
+		for _, p := range page.Pets {
+			all[p.ID], q.After = p, p.ID
+		}
+		if !page.More {
+			return all
+		}
+	}
+}
+
+func open(t testing.TB, path string) *sqlite.Store {
+	t.Helper()
+	s, err := sqlite.Open(t.Context(), path, sqlite.Options{})
+	if err != nil {
+		t.Fatalf("Open(%q): got error %v", path, err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	return s
+}
+
+func newPath(t testing.TB) string { return filepath.Join(t.TempDir(), "pets.db") }
+
+func rex(name string) pets.NewPet {
+	return pets.NewPet{Name: name, CategoryID: 1, Status: pets.Available}
+}
+
+func mustCreate(t testing.TB, s pets.PetStore, name string) pets.Pet {
+	t.Helper()
+	p, err := s.CreatePet(t.Context(), rex(name))
+	if err != nil {
+		t.Fatalf("CreatePet(%.40q): got error %v", name, err)
+	}
+	return p
+}
+
+func mustClose(t testing.TB, s *sqlite.Store) {
+	t.Helper()
+	if err := s.Close(); err != nil {
+		t.Errorf("Close: got error %v", err)
+	}
+}
+
+func wantError(t testing.TB, what string, err error, want string) {
+	t.Helper()
+	if err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("%s: got error %v, want %q in it", what, err, want)
+	}
+}
+
+// wantFiles wants just these files in the folder of path.
+func wantFiles(t testing.TB, path string, want ...string) {
+	t.Helper()
+	entries, err := os.ReadDir(filepath.Dir(path))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, e := range entries {
+		got = append(got, e.Name())
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("files: got %q, want %q", got, want)
+	}
+}

@@ -1,0 +1,99 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+)
+
+// Restore puts a copy of the backup from in the place of the database at path,
+// once the backup and the copy were verified. It fails while a process has the
+// database open. force lets it replace one that holds pets or cannot be read.
+//
+// The database is the old one until the rename, and the new one after it. What
+// is left of the old log then is not read: see recoverLog.
+func Restore(ctx context.Context, path, from string, force bool, progress func(done, total int64)) (r Report, err error) {
+	file, err := resolve(path)
+	if err != nil {
+		return Report{}, err
+	}
+	if err := checkBackup(path, from); err != nil {
+		return Report{}, err
+	}
+	lock := newLock(file)
+	defer lock.Close()
+	switch alone, err := lock.TryLock(); {
+	case err != nil:
+		return Report{}, fmt.Errorf("cannot lock %s: %w", path, err)
+	case !alone:
+		return Report{}, fmt.Errorf("a server, or a command, holds %s; stop it, then restore again", path)
+	}
+	if err := checkReplaceable(ctx, path, file); err != nil && !force {
+		return Report{}, err
+	}
+	f, err := os.OpenFile(file+"-restore", os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return Report{}, err
+	}
+	defer discard(f)
+	err = withSource(ctx, from, func(db *sql.DB) error {
+		if r, err = inspect(ctx, db); err == nil {
+			r, err = snapshot(ctx, db, f, progress)
+		}
+		return err
+	})
+	r.Path = from
+	if err != nil {
+		return r, fmt.Errorf("%s cannot be restored, and %s is as it was: %w", from, path, err)
+	}
+	if err := os.Rename(f.Name(), file); err != nil {
+		return r, fmt.Errorf("%s is as it was: %w", path, err)
+	}
+	if err := errors.Join(syncDir(file), removeLog(file)); err != nil {
+		return r, fmt.Errorf("%s is the new file, and whole, but a power cut may undo that: %w", path, err)
+	}
+	return r, nil
+}
+
+// checkBackup rejects what cannot be a backup of the database at path.
+func checkBackup(path, from string) error {
+	info, err := os.Stat(from)
+	if err != nil {
+		return fmt.Errorf("cannot read the backup: %w", err)
+	}
+	if info.Size() == 0 {
+		return fmt.Errorf("%s is empty, so it is no backup", from)
+	}
+	if ours, err := IsStoreFile(path, from); err != nil || ours {
+		return errors.Join(err, fmt.Errorf("%s is the database itself, and no backup of it", from))
+	}
+	return nil
+}
+
+// checkReplaceable returns an error if the database holds pets or cannot be
+// read. The caller has the lock alone.
+func checkReplaceable(ctx context.Context, path, file string) error {
+	if info, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) || err == nil && info.Size() == 0 {
+		return nil
+	}
+	var pets int64
+	err := recoverLog(file)
+	if err == nil {
+		err = withDB(path, file, func(db *sql.DB) error {
+			if _, err := schemaVersion(ctx, db); err != nil {
+				return err
+			}
+			return db.QueryRowContext(ctx, "SELECT count(*) FROM pets").Scan(&pets)
+		}, "mode=rw")
+	}
+	switch {
+	case err != nil:
+		return fmt.Errorf("%w; replace it with --force", err)
+	case pets > 0:
+		return fmt.Errorf("%s holds %d animals; replace it with --force, which loses those the backup does not have", path, pets)
+	}
+	return nil
+}

@@ -1,0 +1,368 @@
+package sqlite_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"example.com/petstore/internal/pets"
+	"example.com/petstore/internal/store/sqlite"
+)
+
+func mustBackup(t testing.TB, path, to string) sqlite.Report {
+	t.Helper()
+	r, err := sqlite.Backup(t.Context(), path, to, false, nil)
+	if err != nil {
+		t.Fatalf("Backup: got error %v", err)
+	}
+	return r
+}
+
+// backupOf returns a backup with pets of these names.
+func backupOf(t testing.TB, names ...string) string {
+	t.Helper()
+	path, to := newPath(t), filepath.Join(t.TempDir(), "backup.db")
+	s := open(t, path)
+	for _, name := range names {
+		mustCreate(t, s, name)
+	}
+	mustBackup(t, path, to)
+	return to
+}
+
+func TestBackup(t *testing.T) {
+	path, to, restored := newPath(t), filepath.Join(t.TempDir(), "backup.db"), newPath(t)
+	s := open(t, path)
+	key := pets.Key{ID: "abcdefgh", Name: "someone", CreatedAt: time.Unix(1e9, 0).UTC()}
+	once := rex("Rex")
+	once.Idempotency = pets.Idempotency{KeyID: key.ID, Key: "k1"}
+	pet, err := s.CreatePet(t.Context(), once)
+	if err := errors.Join(err, s.CreateKey(t.Context(), key)); err != nil {
+		t.Fatal(err)
+	}
+	if got := s.Stats(t.Context()).LastBackup; !got.IsZero() {
+		t.Errorf("LastBackup: got %v before there was one, want none", got)
+	}
+	began := time.Now().Truncate(time.Second)
+	r := mustBackup(t, path, to)
+	want := fmt.Sprintf(`{"file":%q,"schemaVersion":4,"animals":1,"keys":1,"bytes":%d,"problems":[]}`, to, r.Bytes)
+	if got, err := json.Marshal(r); err != nil || string(got) != want || r.Bytes == 0 {
+		t.Errorf("Report: got %s, error %v, want %s", got, err, want)
+	}
+	if got := s.Stats(t.Context()).LastBackup; got.Before(began) || got.After(time.Now()) {
+		t.Errorf("LastBackup: got %v, want about %v", got, began)
+	}
+	if info, err := os.Stat(to); err != nil || info.Mode() != 0o600 {
+		t.Errorf("backup: got %v, error %v, want mode 600", info, err)
+	}
+	if r, err := sqlite.Verify(t.Context(), to, nil); err != nil || r.Pets != 1 {
+		t.Errorf("Verify of the backup: got %+v, error %v, want one pet", r, err)
+	}
+	mustBackup(t, to, to+"2")
+	wantFiles(t, to, "backup.db", "backup.db2") // nothing else was made
+
+	if _, err := sqlite.Restore(t.Context(), restored, to, false, nil); err != nil {
+		t.Fatalf("Restore: got error %v", err)
+	}
+	wantFiles(t, restored, "pets.db", "pets.db-lock")
+	after := open(t, restored)
+	if got, err := after.Key(t.Context(), key.ID); err != nil || got != key {
+		t.Errorf("Key: got %v, error %v, want %v", got, err, key)
+	}
+	if got, err := after.CreatePet(t.Context(), once); err != nil || got != pet {
+		t.Errorf("CreatePet again: got %v, error %v, want %v", got, err, pet)
+	}
+}
+
+func TestBackupRejects(t *testing.T) {
+	path, dir := newPath(t), t.TempDir()
+	in := func(name string) string { return filepath.Join(dir, name) }
+	s := open(t, path)
+	mustCreate(t, s, "Rex")
+	mustWrite(t, in("there"), "notes")
+	mustWrite(t, in("spoilt-wal"), "of another")
+	if err := errors.Join(os.Symlink(path, in("link")), os.Link(path+"-wal", in("hard"))); err != nil {
+		t.Fatal(err)
+	}
+	part := "is the database itself, or a part of it"
+	for _, stopped := range []bool{false, true} {
+		if stopped { // there is no -wal then
+			mustClose(t, s)
+		}
+		for _, c := range []struct {
+			path, to, want string
+			force          bool
+		}{
+			{path, path, part, true},
+			{path, path + "-wal", part, true},
+			{path, path + "-shm", part, true},
+			{path, path + "-lock", part, true},
+			{path, filepath.Dir(path) + "/./pets.db-wal", part, true},
+			{path, in("link"), part, true},
+			{in("link"), path + "-wal", part, true},
+			{path, in("spoilt"), "belongs to another database", true},
+			{path, in("there"), "is there already", false},
+			{path, dir, "is there and not a file", true},
+			{path, in("missing/backup.db"), "no such file", true},
+			{in("none"), in("backup.db"), "there is no database", true},
+			{in("there"), in("backup.db"), "is not an SQLite database", true},
+		} {
+			_, err := sqlite.Backup(t.Context(), c.path, c.to, c.force, nil)
+			wantError(t, "Backup to "+c.to, err, c.want)
+		}
+		if ours, err := sqlite.IsStoreFile(path, in("hard")); ours == stopped || err != nil {
+			t.Errorf("IsStoreFile of a link to the log: got %v, error %v, want %v", ours, err, !stopped)
+		}
+	}
+	wantFiles(t, in("x"), "hard", "link", "spoilt-wal", "there")
+	if _, err := sqlite.Backup(t.Context(), path, in("there"), true, nil); err != nil {
+		t.Errorf("Backup with force: got error %v", err)
+	}
+	if got := len(walk(t, open(t, path))); got != 1 {
+		t.Errorf("got %d pets, want 1", got)
+	}
+}
+
+func TestBackupInterrupted(t *testing.T) {
+	path, to := newPath(t), filepath.Join(t.TempDir(), "backup.db")
+	s := open(t, path)
+	mustLoad(t, s, 20_000, strings.Repeat("x", 2000))
+	ctx, cancel := context.WithCancel(t.Context())
+	calls := 0
+	_, err := sqlite.Backup(ctx, path, to, false, func(done, total int64) {
+		if calls++; done > total || total < 40_000_000 {
+			t.Errorf("progress: got %d of %d", done, total)
+		}
+		cancel()
+	})
+	if err == nil || calls == 0 {
+		t.Errorf("got error %v after %d calls of progress, want it interrupted", err, calls)
+	}
+	wantFiles(t, to)
+}
+
+func mustLoad(t testing.TB, s pets.PetStore, n int, name string) {
+	t.Helper()
+	if _, err := s.Load(t.Context(), func(yield func(pets.NewPet, error) bool) {
+		for range n {
+			if !yield(rex(name), nil) {
+				return
+			}
+		}
+	}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// damageLeaf overwrites the last page of a table or an index that has rows.
+func damageLeaf(t testing.TB, path, name string) {
+	t.Helper()
+	db := mustSQL(t, path)
+	var page int64
+	err := db.QueryRow("SELECT max(pageno) FROM dbstat WHERE name = ? AND pagetype = 'leaf'", name).Scan(&page)
+	if err := errors.Join(err, db.Close()); err != nil {
+		t.Fatal(err)
+	}
+	overwrite(t, path, page)
+}
+
+func TestVerify(t *testing.T) {
+	path := newPath(t)
+	s := open(t, path)
+	mustLoad(t, s, 2000, strings.Repeat("x", 90))
+	if r, err := sqlite.Verify(t.Context(), path, nil); err != nil || r.Pets != 2000 || len(r.Problems) != 0 { // beside a server
+		t.Errorf("got %+v, error %v, want 2000 pets", r, err)
+	}
+	mustClose(t, s)
+	sound, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"pets", "pets_by_status", "keys"} {
+		mustWrite(t, path, string(sound))
+		damageLeaf(t, path, name)
+		r, err := sqlite.Verify(t.Context(), path, nil)
+		wantError(t, name, err, "is damaged")
+		if len(r.Problems) == 0 {
+			t.Errorf("%s: got no problems, want some", name)
+		}
+		to := filepath.Join(t.TempDir(), "backup.db")
+		if _, err := sqlite.Backup(t.Context(), path, to, false, nil); err == nil && name == "pets" {
+			t.Error("Backup of a damaged table: got none, want an error")
+		}
+		_, err = sqlite.Restore(t.Context(), newPath(t), path, false, nil)
+		wantError(t, "Restore of a damaged backup", err, "cannot be restored")
+	}
+}
+
+func TestRestoreRejects(t *testing.T) {
+	from, path := backupOf(t, "of the backup"), newPath(t)
+	dir := t.TempDir()
+	in := func(name string) string { return filepath.Join(dir, name) }
+	mustWrite(t, in("empty"), "")
+	mustWrite(t, in("text"), "my notes")
+	sqlOn(t, in("songs"), "CREATE TABLE songs (title TEXT)")
+	mustClose(t, open(t, in("newer")))
+	sqlOn(t, in("newer"), "INSERT INTO goose_db_version (version_id, is_applied) VALUES (999, 1)")
+	s := open(t, path)
+	_, err := sqlite.Restore(t.Context(), path, from, true, nil)
+	wantError(t, "while a server has it", err, "stop it, then restore again")
+	mustCreate(t, s, "Rex")
+	mustClose(t, s)
+	_, err = sqlite.Restore(t.Context(), path, from, false, nil)
+	wantError(t, "without force", err, "holds 1 animals; replace it with --force")
+	before, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for from, want := range map[string]string{
+		in("empty"): "is empty, so it is no backup",
+		in("text"):  "is not an SQLite database",
+		in("songs"): "is a database of another program",
+		in("newer"): "run a newer petstore",
+		in("none"):  "cannot read the backup",
+		path:        "is the database itself",
+	} {
+		_, err := sqlite.Restore(t.Context(), path, from, true, nil)
+		wantError(t, from, err, want)
+		if after, _ := os.ReadFile(path); !bytes.Equal(before, after) {
+			t.Errorf("%s: got the store changed, want it as it was", from)
+		}
+		wantFiles(t, path, "pets.db", "pets.db-lock")
+	}
+	mustWrite(t, path, strings.Repeat("junk ", 1000))
+	_, err = sqlite.Restore(t.Context(), path, from, false, nil)
+	wantError(t, "over junk", err, "replace it with --force")
+	if _, err := sqlite.Restore(t.Context(), path, from, true, nil); err != nil {
+		t.Errorf("over junk with force: got error %v", err)
+	}
+	if got := walk(t, open(t, path))[1].Name; got != "of the backup" {
+		t.Errorf("got %q, want the pet of the backup", got)
+	}
+}
+
+// killed returns the path of a store whose process was killed, so that what was
+// acknowledged is in its log.
+func killed(t testing.TB) (string, ledger) {
+	t.Helper()
+	path, l := newPath(t), ledger{}
+	c := childCommand(t, nil, "create", path)
+	out, err := c.StdoutPipe()
+	if err := errors.Join(err, c.Start()); err != nil {
+		t.Fatal(err)
+	}
+	lines := bufio.NewScanner(out)
+	for range 20 {
+		lines.Scan()
+		l.add(t, lines.Text())
+	}
+	if err := c.Process.Signal(syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	l.read(t, lines)
+	_ = c.Wait() // it was killed
+	if info, err := os.Stat(path + "-wal"); err != nil || info.Size() == 0 {
+		t.Fatalf("log: got %v, error %v, want one", info, err)
+	}
+	return path, l
+}
+
+// A log is never read into another file, whenever a restore is killed and
+// whatever kept the log from being copied before.
+func TestRestoreWithLog(t *testing.T) {
+	from := backupOf(t, "a", "b", "c")
+	for what, spoil := range map[string]func(path string) error{
+		"sound":      func(path string) error { return nil },
+		"unreadable": func(path string) error { return os.WriteFile(path, bytes.Repeat([]byte("junk"), 4096), 0o600) },
+		"empty":      func(path string) error { return os.WriteFile(path, nil, 0o600) },
+		"renamed": func(path string) error { // as if a restore was killed right after that
+			content, err := os.ReadFile(from)
+			return errors.Join(err, os.WriteFile(path+"-restore", content, 0o600), os.Rename(path+"-restore", path))
+		},
+	} {
+		for _, again := range []bool{true, false} {
+			path, _ := killed(t)
+			if err := spoil(path); err != nil {
+				t.Fatal(err)
+			}
+			if again {
+				if _, err := sqlite.Restore(t.Context(), path, from, true, nil); err != nil {
+					t.Errorf("%s: Restore: got error %v", what, err)
+				}
+				wantFiles(t, path, "pets.db", "pets.db-lock")
+			} else if what != "renamed" {
+				continue
+			}
+			if r, err := sqlite.Verify(t.Context(), path, nil); err != nil || r.Pets != 3 {
+				t.Errorf("%s: got %+v, error %v, want three pets", what, r, err)
+			}
+			if p := mustCreate(t, open(t, path), "next"); p.ID != 4 {
+				t.Errorf("%s: got id %d, want 4", what, p.ID)
+			}
+		}
+	}
+}
+
+func TestKill(t *testing.T) {
+	path, l := killed(t)
+	l.check(t, path)
+	for round := range 5 {
+		c := childCommand(t, nil, "create", path)
+		out, err := c.StdoutPipe()
+		if err := errors.Join(err, c.Start()); err != nil {
+			t.Fatal(err)
+		}
+		lines := bufio.NewScanner(out)
+		for range 300 * (round + 1) {
+			lines.Scan()
+			l.add(t, lines.Text())
+		}
+		if err := c.Process.Signal(syscall.SIGKILL); err != nil {
+			t.Fatal(err)
+		}
+		l.read(t, lines)
+		_ = c.Wait() // it was killed
+		l.check(t, path)
+	}
+}
+
+func TestBackupUnderLoad(t *testing.T) {
+	path, l := newPath(t), ledger{}
+	c := childCommand(t, nil, "create", path)
+	out, err := c.StdoutPipe()
+	if err := errors.Join(err, c.Start()); err != nil {
+		t.Fatal(err)
+	}
+	lines := bufio.NewScanner(out)
+	for i := range 5 {
+		for range 50 {
+			lines.Scan()
+			l.add(t, lines.Text())
+		}
+		to := filepath.Join(t.TempDir(), "backup.db")
+		mustBackup(t, path, to)
+		s := open(t, to)
+		stored := walk(t, s)
+		for id, want := range l {
+			if stored[id] != want {
+				t.Errorf("backup %d: got %.80v, want %.80v, acknowledged before", i, stored[id], want)
+			}
+		}
+		mustClose(t, s)
+	}
+	if err := c.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	l.read(t, lines)
+	_ = c.Wait() // it was killed
+	l.check(t, path)
+}

@@ -1,0 +1,104 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+)
+
+// Report describes a database all of which was read.
+type Report struct {
+	Path     string   `json:"file,omitempty"` // of the backup that was written or restored
+	Schema   int64    `json:"schemaVersion"`
+	Pets     int64    `json:"animals"` // 0 if there are problems
+	Keys     int64    `json:"keys"`    // likewise
+	Bytes    int64    `json:"bytes"`
+	Problems []string `json:"problems"` // SQLite's words for the damage
+}
+
+// Verify reads all of the database at path, beside servers, and changes nothing.
+// Its error names the damage, if there is any, which the Report has too.
+func Verify(ctx context.Context, path string, progress func(done, total int64)) (r Report, err error) {
+	err = withSource(ctx, path, func(db *sql.DB) error {
+		r, err = inspect(ctx, db)
+		tell(progress, r.Bytes, r.Bytes)
+		return err
+	})
+	return r, err
+}
+
+// withSource calls f with a connection that reads the database at path. A file
+// with no log and no lock beside it is a backup, and read as it is.
+func withSource(ctx context.Context, path string, f func(*sql.DB) error) error {
+	file, err := resolve(path)
+	if err != nil {
+		return err
+	}
+	if _, err := os.Stat(file); err != nil {
+		return fmt.Errorf("there is no database %s; name the right one with --store", path)
+	}
+	_, lockErr := os.Stat(file + lockSuffix)
+	_, logErr := os.Stat(file + logSuffix)
+	if lockErr != nil && logErr != nil {
+		return withDB(path, file, f, "mode=ro", "immutable=1")
+	}
+	lock, err := hold(ctx, file)
+	if err == nil {
+		defer lock.Close()
+		err = share(ctx, lock)
+	}
+	if err != nil {
+		return explain(path, err)
+	}
+	return withDB(path, file, f, "mode=rw")
+}
+
+// withDB calls f with a connection to the file and closes it. path is the name
+// for errors.
+func withDB(path, file string, f func(*sql.DB) error, parameters ...string) error {
+	db, err := connect(file, writerPragmas, parameters...)
+	if err != nil {
+		return err
+	}
+	if err = errors.Join(f(db), db.Close()); err != nil {
+		return explain(path, err)
+	}
+	return nil
+}
+
+// inspect reads all of a database.
+func inspect(ctx context.Context, db *sql.DB) (r Report, err error) {
+	r.Problems = []string{}
+	if r.Schema, err = schemaVersion(ctx, db); err != nil {
+		return r, err
+	}
+	if r.Schema == 0 {
+		return r, errors.New("there is nothing in it, not even a schema")
+	}
+	if err := db.QueryRowContext(ctx, "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size").Scan(&r.Bytes); err != nil {
+		return r, err
+	}
+	var found string
+	err = db.QueryRowContext(ctx, "SELECT group_concat(integrity_check, char(10)) FROM pragma_integrity_check").Scan(&found)
+	if isCorrupt(err) {
+		found, err = err.Error(), nil
+	}
+	if err != nil {
+		return r, err
+	}
+	if found != "ok" {
+		r.Problems = strings.Split(found, "\n")
+		return r, fmt.Errorf("it is damaged:\n%s", found)
+	}
+	return r, db.QueryRowContext(ctx, "SELECT (SELECT count(*) FROM pets), (SELECT count(*) FROM keys)").Scan(&r.Pets, &r.Keys)
+}
+
+// tell calls progress, which may be nil.
+func tell(progress func(done, total int64), done, total int64) {
+	if progress != nil {
+		progress(done, total)
+	}
+}
