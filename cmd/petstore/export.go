@@ -14,6 +14,7 @@ import (
 
 	"example.com/petstore/internal/files"
 	"example.com/petstore/internal/store"
+	"example.com/petstore/internal/store/sqlite"
 )
 
 func exportCommand(env environment) *cobra.Command {
@@ -66,6 +67,11 @@ a name is lost when it is read; NDJSON keeps every name exactly.`,
 func checkOutput(address, file string, force bool) error {
 	if file == "-" {
 		return nil
+	}
+	if path, ok := store.SQLitePath(address); ok {
+		if is, err := sqlite.IsStoreFile(path, file); err != nil || is {
+			return cmp.Or(err, fmt.Errorf("%s belongs to the store %s; choose another name", file, address))
+		}
 	}
 	info, err := os.Stat(file)
 	switch {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 
 	"golang.org/x/term"
 )
@@ -37,12 +38,14 @@ func run(ctx context.Context, args []string, env environment) int {
 	parsed := false
 	root := rootCommand(env, func() { parsed = true })
 	root.SetArgs(args)
-	err := root.ExecuteContext(ctx)
-	if err != nil && !parsed {
-		err = misuse("%w", err)
+	cmd, err := root.ExecuteContextC(ctx)
+	if err == nil {
+		return 0
 	}
-	if err != nil {
-		fmt.Fprintln(env.stderr, "petstore: "+printable(err.Error()))
+	text := "petstore: " + strings.TrimSpace(err.Error())
+	if !parsed {
+		text, err = text+"\nSee "+cmd.CommandPath()+" -h.", usageError{err}
 	}
+	fmt.Fprintln(env.stderr, printable(text))
 	return exitStatus(err)
 }

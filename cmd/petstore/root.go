@@ -35,7 +35,8 @@ Exit status:
 			return err
 		},
 	}
-	root.AddCommand(serveCommand(env), keysCommand(env), importCommand(env), exportCommand(env), healthCommand(), versionCommand(env))
+	root.AddCommand(serveCommand(env), keysCommand(env), importCommand(env), exportCommand(env), backupCommand(env),
+		restoreCommand(env), verifyCommand(env), healthCommand(), versionCommand(env))
 	root.SetIn(env.stdin)
 	root.SetOut(env.stdout)
 	root.SetErr(env.stderr)

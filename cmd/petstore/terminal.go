@@ -12,11 +12,11 @@ import (
 )
 
 // printable escapes what would move the cursor, colour the text or change its
-// direction at a terminal. Line feeds stay.
+// direction at a terminal.
 func printable(s string) string {
 	var b strings.Builder
 	for _, r := range s {
-		if r == '\n' || unicode.IsPrint(r) {
+		if r == '\n' || r == '\t' || unicode.IsPrint(r) {
 			b.WriteRune(r)
 		} else {
 			b.WriteString(strings.Trim(strconv.QuoteRune(r), "'"))
