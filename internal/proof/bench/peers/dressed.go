@@ -1,0 +1,104 @@
+package peers
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/getkin/kin-openapi/openapi3filter"
+	"github.com/getkin/kin-openapi/routers/gorillamux"
+	"github.com/labstack/echo/v4"
+
+	"example.com/petstore/gen"
+	"example.com/petstore/gen/api"
+)
+
+// newDressed returns the generated server behind one middleware that finds the
+// route and validates the request, as the documentation of oapi-codegen and
+// kin-openapi combines them, with the middlewares of equipped.
+func newDressed(s store) http.Handler {
+	doc := must(openapi3.NewLoader().LoadFromData(gen.Document))
+	doc.Servers = openapi3.Servers{{URL: "/v1"}}
+	router := must(gorillamux.NewRouter(doc))
+	e := newEcho()
+	e.Use(func(next echo.HandlerFunc) echo.HandlerFunc {
+		return func(c echo.Context) error {
+			route, params, err := router.FindRoute(c.Request())
+			if err != nil {
+				return echo.NewHTTPError(http.StatusNotFound, err.Error())
+			}
+			err = openapi3filter.ValidateRequest(c.Request().Context(), &openapi3filter.RequestValidationInput{
+				Request:    c.Request(),
+				PathParams: params,
+				Route:      route,
+				Options:    &openapi3filter.Options{AuthenticationFunc: openapi3filter.NoopAuthenticationFunc},
+			})
+			if err != nil {
+				return refuse(err.Error())
+			}
+			return next(c)
+		}
+	})
+	api.RegisterHandlersWithBaseURL(e, api.NewStrictHandler(dressed{s}, nil), "/v1")
+	return e
+}
+
+// dressed implements api.StrictServerInterface.
+type dressed struct{ store store }
+
+func toAPI(p Pet) api.Pet {
+	return api.Pet{ID: p.ID, Name: p.Name, CategoryID: p.CategoryID, Status: new(api.PetStatus(p.Status))}
+}
+
+func (d dressed) ListPets(ctx context.Context, r api.ListPetsRequestObject) (api.ListPetsResponseObject, error) {
+	limit, status, after := 20, "", int64(0)
+	if r.Params.Limit != nil {
+		limit = *r.Params.Limit
+	}
+	if r.Params.Status != nil {
+		status = string(*r.Params.Status)
+	}
+	if r.Params.After != nil {
+		after = *r.Params.After
+	}
+	pets, err := d.store.list(ctx, status, after, limit+1)
+	if err != nil {
+		return nil, err
+	}
+	var response api.ListPets200JSONResponse
+	if len(pets) > limit {
+		pets = pets[:limit]
+		response.Headers.Link = new(nextPage(pets, limit, status))
+	}
+	response.Body = make(api.Pets, len(pets))
+	for i, p := range pets {
+		response.Body[i] = toAPI(p)
+	}
+	return response, nil
+}
+
+func (d dressed) CreatePet(ctx context.Context, r api.CreatePetRequestObject) (api.CreatePetResponseObject, error) {
+	p := Pet{Name: r.Body.Name, CategoryID: r.Body.CategoryID, Status: "available"}
+	if r.Body.Status != nil {
+		p.Status = string(*r.Body.Status)
+	}
+	p, err := d.store.create(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	var response api.CreatePet201JSONResponse
+	response.Body, response.Headers.Location = toAPI(p), new(fmt.Sprintf("/v1/pets/%d", p.ID))
+	return response, nil
+}
+
+func (d dressed) GetPet(ctx context.Context, r api.GetPetRequestObject) (api.GetPetResponseObject, error) {
+	p, err := d.store.get(ctx, r.PetID)
+	if err != nil {
+		return nil, err
+	}
+	return api.GetPet200JSONResponse{
+		Body:    toAPI(p),
+		Headers: api.GetPet200ResponseHeaders{Deprecation: new(deprecation), Sunset: new(sunset)},
+	}, nil
+}

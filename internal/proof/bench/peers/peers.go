@@ -1,0 +1,95 @@
+// Package peers holds the servers that petstore is measured beside: the same
+// three operations, as other teams build them. A peer that cannot start panics.
+package peers
+
+import (
+	"context"
+	"encoding/json"
+	"iter"
+	"math/rand/v2"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/labstack/echo/v4"
+)
+
+// Key is the API key that the servers under measurement accept.
+const Key = "key-of-the-measurements"
+
+// Pet is the peers' record.
+type Pet struct {
+	ID         int64  `json:"id"`
+	Name       string `json:"name"`
+	CategoryID int64  `json:"categoryId"`
+	Status     string `json:"status"`
+}
+
+// Of the animals of the Austin Animal Center, three in four are sold.
+var statuses = [...]string{"available", "pending", "pending", "pending", "sold", "sold", "sold", "sold", "sold", "sold", "sold", "sold"}
+
+// Pets yields n pets with random names, the same ones at every call.
+func Pets(n int) iter.Seq[Pet] {
+	return func(yield func(Pet) bool) {
+		r := rand.New(rand.NewPCG(34, 0))
+		for range n {
+			name := make([]byte, 3+r.IntN(8))
+			for i := range name {
+				name[i] = byte('a' + r.IntN(26))
+			}
+			if !yield(Pet{Name: string(name), CategoryID: 1 + r.Int64N(5), Status: statuses[r.IntN(len(statuses))]}) {
+				return
+			}
+		}
+	}
+}
+
+// store is what a peer keeps pets in.
+type store interface {
+	create(ctx context.Context, p Pet) (Pet, error)
+	get(ctx context.Context, id int64) (Pet, error) // or errNoPet
+	list(ctx context.Context, status string, after int64, limit int) ([]Pet, error)
+}
+
+var errNoPet = echo.NewHTTPError(http.StatusNotFound, "there is no such pet")
+
+// Serve serves the peer with the given name until the process is killed. Its
+// store, "memory:", "sqlite:PATH" or "postgres://…", starts with n pets.
+func Serve(name, addr, address string, n int) error {
+	var s store
+	if path, ok := strings.CutPrefix(address, "sqlite:"); ok {
+		s = openSQLite(path, n)
+	} else if strings.HasPrefix(address, "postgres:") {
+		s = openPostgres(address, n)
+	} else {
+		s = newMemory(n)
+	}
+	h := map[string]func(store) http.Handler{"constant": newConstant, "dressed": newDressed, "equipped": newEquipped}[name](s)
+	server := &http.Server{Addr: addr, Handler: h, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: 30 * time.Second, IdleTimeout: 2 * time.Minute}
+	return server.ListenAndServe()
+}
+
+// newConstant returns a server whose responses were made beforehand: it shows
+// what net/http costs. It ignores the key, the query and the body.
+func newConstant(s store) http.Handler {
+	pets := must(s.list(context.Background(), "", 0, 20))
+	list, one := must(json.Marshal(pets)), must(json.Marshal(pets[0]))
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		status, body := http.StatusOK, one
+		if r.Method == http.MethodPost {
+			status = http.StatusCreated
+		} else if strings.HasSuffix(r.URL.Path, "/pets") {
+			body = list
+		}
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(status)
+		_, _ = w.Write(body)
+	})
+}
+
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}

@@ -1,0 +1,193 @@
+package peers
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"sync"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+	_ "modernc.org/sqlite" // the driver of database/sql
+)
+
+// memory keeps pets in a slice, where the pet with the identifier i is at i-1.
+type memory struct {
+	mu   sync.RWMutex
+	pets []Pet
+}
+
+func newMemory(n int) *memory {
+	m := &memory{}
+	for p := range Pets(n) {
+		must(m.create(context.Background(), p))
+	}
+	return m
+}
+
+func (m *memory) create(_ context.Context, p Pet) (Pet, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	p.ID = int64(len(m.pets)) + 1
+	m.pets = append(m.pets, p)
+	return p, nil
+}
+
+func (m *memory) get(_ context.Context, id int64) (Pet, error) {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	if id < 1 || id > int64(len(m.pets)) {
+		return Pet{}, errNoPet
+	}
+	return m.pets[id-1], nil
+}
+
+func (m *memory) list(_ context.Context, status string, after int64, limit int) ([]Pet, error) {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	out := make([]Pet, 0, limit)
+	for i := int(after); i < len(m.pets) && len(out) < limit; i++ {
+		if status == "" || m.pets[i].Status == status {
+			out = append(out, m.pets[i])
+		}
+	}
+	return out, nil
+}
+
+// sqlite keeps pets in a file. As the advice on SQLite goes, one connection
+// writes and others read, and statements are prepared.
+type sqlite struct {
+	write                      *sql.DB
+	insert, one, all, filtered *sql.Stmt
+}
+
+func openSQLite(path string, n int) *sqlite {
+	const settings = "?_txlock=immediate&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_pragma=busy_timeout(5000)"
+	write, read := must(sql.Open("sqlite", "file:"+path+settings)), must(sql.Open("sqlite", "file:"+path+settings))
+	write.SetMaxOpenConns(1)
+	read.SetMaxOpenConns(4)
+	read.SetMaxIdleConns(4)
+	must(write.Exec(`
+CREATE TABLE pets (
+	id          INTEGER PRIMARY KEY AUTOINCREMENT,
+	name        TEXT NOT NULL,
+	category_id INTEGER NOT NULL,
+	status      TEXT NOT NULL
+) STRICT;
+CREATE INDEX pets_status ON pets (status, id);`))
+	s := &sqlite{
+		write:    write,
+		insert:   must(write.Prepare(`INSERT INTO pets (name, category_id, status) VALUES (?, ?, ?)`)),
+		one:      must(read.Prepare(`SELECT id, name, category_id, status FROM pets WHERE id = ?`)),
+		all:      must(read.Prepare(`SELECT id, name, category_id, status FROM pets WHERE id > ? ORDER BY id LIMIT ?`)),
+		filtered: must(read.Prepare(`SELECT id, name, category_id, status FROM pets WHERE status = ? AND id > ? ORDER BY id LIMIT ?`)),
+	}
+	tx := must(write.Begin())
+	for p := range Pets(n) {
+		must(tx.Stmt(s.insert).Exec(p.Name, p.CategoryID, p.Status))
+	}
+	return must(s, tx.Commit())
+}
+
+func (s *sqlite) create(ctx context.Context, p Pet) (Pet, error) {
+	tx, err := s.write.BeginTx(ctx, nil)
+	if err != nil {
+		return Pet{}, err
+	}
+	defer tx.Rollback()
+	r, err := tx.StmtContext(ctx, s.insert).ExecContext(ctx, p.Name, p.CategoryID, p.Status)
+	if err != nil {
+		return Pet{}, err
+	}
+	if p.ID, err = r.LastInsertId(); err != nil {
+		return Pet{}, err
+	}
+	return p, tx.Commit()
+}
+
+func (s *sqlite) get(ctx context.Context, id int64) (p Pet, err error) {
+	err = s.one.QueryRowContext(ctx, id).Scan(&p.ID, &p.Name, &p.CategoryID, &p.Status)
+	if errors.Is(err, sql.ErrNoRows) {
+		return p, errNoPet
+	}
+	return p, err
+}
+
+func (s *sqlite) list(ctx context.Context, status string, after int64, limit int) ([]Pet, error) {
+	query, args := s.all, []any{after, limit}
+	if status != "" {
+		query, args = s.filtered, []any{status, after, limit}
+	}
+	rows, err := query.QueryContext(ctx, args...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	return scan(rows, limit)
+}
+
+// scan reads a list from the rows of database/sql or pgx.
+func scan(rows interface {
+	Next() bool
+	Scan(dest ...any) error
+	Err() error
+}, limit int,
+) ([]Pet, error) {
+	out := make([]Pet, 0, limit)
+	for rows.Next() {
+		var p Pet
+		if err := rows.Scan(&p.ID, &p.Name, &p.CategoryID, &p.Status); err != nil {
+			return nil, err
+		}
+		out = append(out, p)
+	}
+	return out, rows.Err()
+}
+
+// postgres keeps pets in a database, with one statement an operation.
+type postgres struct{ *pgxpool.Pool }
+
+func openPostgres(address string, n int) postgres {
+	ctx := context.Background()
+	pool := must(pgxpool.New(ctx, address))
+	must(pool.Exec(ctx, `
+CREATE TABLE pets (
+	id          bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+	name        text NOT NULL,
+	category_id bigint NOT NULL,
+	status      text NOT NULL
+);
+CREATE INDEX pets_status ON pets (status, id);`))
+	var rows [][]any
+	for p := range Pets(n) {
+		rows = append(rows, []any{p.Name, p.CategoryID, p.Status})
+	}
+	must(pool.CopyFrom(ctx, pgx.Identifier{"pets"}, []string{"name", "category_id", "status"}, pgx.CopyFromRows(rows)))
+	return postgres{pool}
+}
+
+func (s postgres) create(ctx context.Context, p Pet) (Pet, error) {
+	err := s.QueryRow(ctx, `INSERT INTO pets (name, category_id, status) VALUES ($1, $2, $3) RETURNING id`, p.Name, p.CategoryID, p.Status).Scan(&p.ID)
+	return p, err
+}
+
+func (s postgres) get(ctx context.Context, id int64) (p Pet, err error) {
+	err = s.QueryRow(ctx, `SELECT id, name, category_id, status FROM pets WHERE id = $1`, id).Scan(&p.ID, &p.Name, &p.CategoryID, &p.Status)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return p, errNoPet
+	}
+	return p, err
+}
+
+func (s postgres) list(ctx context.Context, status string, after int64, limit int) ([]Pet, error) {
+	query, args := `SELECT id, name, category_id, status FROM pets WHERE id > $1 ORDER BY id LIMIT $2`, []any{after, limit}
+	if status != "" {
+		query, args = `SELECT id, name, category_id, status FROM pets WHERE status = $1 AND id > $2 ORDER BY id LIMIT $3`, []any{status, after, limit}
+	}
+	rows, err := s.Query(ctx, query, args...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	return scan(rows, limit)
+}
