@@ -3,15 +3,15 @@
 package bench
 
 import (
-	"bufio"
+	"bytes"
 	"encoding/json"
 	"flag"
 	"fmt"
-	"io"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"testing"
 	"time"
 
@@ -24,27 +24,19 @@ var (
 	program = flag.String("petstore", "../../../.bin/petstore", "the program to measure")
 )
 
-const (
-	pets     = 20_000          // of each store
-	many     = 10_000_000      // of the large SQLite file
-	duration = 2 * time.Second // of each load
-)
-
-// TestMain also runs the peers: "peer NAME STORE ADDR PETS".
+// TestMain also runs the peers: "peer NAME STORE ADDR".
 func TestMain(m *testing.M) {
-	if args := os.Args; len(args) == 6 && args[1] == "peer" {
-		n, _ := strconv.Atoi(args[5])
-		fmt.Fprintln(os.Stderr, peers.Serve(args[2], args[3], args[4], n))
+	if args := os.Args; len(args) == 5 && args[1] == "peer" {
+		fmt.Fprintln(os.Stderr, peers.Serve(args[2], args[3], args[4]))
 		os.Exit(1)
 	}
 	os.Exit(pgtest.Main(m))
 }
 
-// BenchmarkPetstore writes the measured files.
+// BenchmarkPetstore writes the measured files, and with them the tables and charts.
 func BenchmarkPetstore(b *testing.B) {
 	b.Run("memory", func(b *testing.B) {
-		memory := func(string) string { return "memory:" }
-		beside(b, "memory", memory, "petstore", "dressed", "equipped", "constant")
+		beside(b, "memory", func(string) string { return "memory:" }, "petstore", "dressed", "equipped", "constant")
 	})
 	b.Run("sqlite", func(b *testing.B) {
 		file := func(name string) string { return "sqlite:" + filepath.Join(b.TempDir(), name) }
@@ -61,12 +53,14 @@ func BenchmarkPetstore(b *testing.B) {
 	b.Run("size", size)
 }
 
-// beside measures servers on stores of one kind. address returns the address of
-// an empty store.
-func beside(b *testing.B, kind string, address func(name string) string, names ...string) {
+// beside measures servers on stores of one kind, with 20,000 pets. store returns
+// the address of an empty one.
+func beside(b *testing.B, kind string, store func(name string) string, names ...string) {
 	var servers []*server
 	for _, name := range names {
-		servers = append(servers, startFilled(b, name, address(name), pets))
+		s := start(b, name, store(name))
+		s.fill(b, 20_000)
+		servers = append(servers, s)
 	}
 	m := newMeasured(kind, names...)
 	for _, l := range loads {
@@ -80,16 +74,24 @@ func size(b *testing.B) {
 	m := newMeasured("size", "10,000 pets", "10,000,000 pets")
 	starts := row{Name: "first response after the start", Unit: "ms", Results: map[string][]result{}}
 	var servers []*server
-	for i, n := range []int{10_000, many} {
+	for i, n := range []int{10_000, 10_000_000} {
 		name, store := m.Servers[i], "sqlite:"+filepath.Join(b.TempDir(), "pets.db")
-		importPets(b, store, n)
-		s := startPetstore(b, name, store)
+		csv := bytes.NewBufferString("name,categoryId,status\n")
+		for p := range peers.Pets(n) {
+			fmt.Fprintf(csv, "%s,%d,%s\n", p.Name, p.CategoryID, p.Status)
+		}
+		cmd := exec.Command(*program, "import", "-", "--format", "csv", "--store", store)
+		cmd.Stdin = csv
+		if out, err := cmd.CombinedOutput(); err != nil {
+			b.Fatalf("import: %v: %s", err, out)
+		}
+		s := start(b, "petstore", store)
 		for range *rounds {
 			s.stop()
-			s = startPetstore(b, name, store)
+			s = start(b, "petstore", store)
 			starts.Results[name] = append(starts.Results[name], result{Value: float64(s.first.Microseconds()) / 1e3})
 		}
-		s.pets = n
+		s.name, s.pets = name, n
 		servers = append(servers, s)
 	}
 	for _, l := range loads[:3] {
@@ -99,24 +101,6 @@ func size(b *testing.B) {
 	m.write(b)
 }
 
-// importPets has the program import n pets.
-func importPets(b *testing.B, store string, n int) {
-	r, w := io.Pipe()
-	go func() {
-		buffer := bufio.NewWriter(w)
-		fmt.Fprintln(buffer, "name,categoryId,status")
-		for p := range peers.Pets(n) {
-			fmt.Fprintf(buffer, "%s,%d,%s\n", p.Name, p.CategoryID, p.Status)
-		}
-		w.CloseWithError(buffer.Flush())
-	}()
-	cmd := exec.Command(*program, "import", "-", "--format", "csv", "--store", store)
-	cmd.Stdin = r
-	if out, err := cmd.CombinedOutput(); err != nil {
-		b.Fatalf("import: %v: %s", err, out)
-	}
-}
-
 // measure sends l to the servers in turns, round by round.
 func (m *measured) measure(b *testing.B, l load, servers []*server) {
 	fmt.Printf("%s: %s\n", m.Name, l.name)
@@ -124,7 +108,7 @@ func (m *measured) measure(b *testing.B, l load, servers []*server) {
 	for round := range *rounds {
 		for i := range servers {
 			s := servers[(i+round)%len(servers)]
-			did, err := l.run(b, s, duration, round)
+			did, err := l.run(b, s, 2*time.Second, round)
 			if err != nil {
 				b.Fatal(err)
 			}
@@ -140,18 +124,54 @@ func (m *measured) measure(b *testing.B, l load, servers []*server) {
 	m.Rows = append(m.Rows, r)
 }
 
-// write writes the measured file, the chart and the table of README.md.
 func (m *measured) write(b *testing.B) {
 	text, err := json.MarshalIndent(m, "", "\t")
-	if err == nil {
-		err = os.WriteFile("measured/"+m.Name+".json", append(text, '\n'), 0o644)
-	}
 	if err != nil {
 		b.Fatal(err)
 	}
+	write(b, "measured/"+m.Name+".json", string(text)+"\n")
 	for name, text := range report(b) {
-		if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
-			b.Fatal(err)
-		}
+		write(b, name, text)
+	}
+}
+
+func write(b *testing.B, file, text string) {
+	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+		b.Fatal(err)
+	}
+}
+
+// TestLoads sends the loads to the servers for a second, to see that both work.
+func TestLoads(t *testing.T) {
+	*program = filepath.Join(t.TempDir(), "petstore")
+	if out, err := exec.Command("go", "build", "-o", *program, "example.com/petstore/cmd/petstore").CombinedOutput(); err != nil {
+		t.Fatalf("go build: %v: %s", err, out)
+	}
+	for _, name := range []string{"petstore", "dressed", "equipped", "constant"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := start(t, name, "sqlite:"+filepath.Join(t.TempDir(), "pets.db"))
+			s.fill(t, 500)
+			for _, l := range loads[:4] {
+				if did, err := l.run(t, s, time.Second, 0); err != nil || did.Value == 0 || did.bytes == 0 {
+					t.Errorf("%s: got %+v and error %v", l.name, did, err)
+				}
+			}
+		})
+	}
+}
+
+// TestWrongStatus has a server answer a create with 200.
+func TestWrongStatus(t *testing.T) {
+	t.Parallel()
+	h := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	defer h.Close()
+	self, err := os.FindProcess(os.Getpid())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &server{name: "wrong", addr: h.Listener.Addr().String(), pets: 500, process: self}
+	if _, err := loads[3].run(t, s, time.Second, 0); err == nil {
+		t.Error("a load of creates answered with 200: got no error")
 	}
 }

@@ -4,6 +4,7 @@ package bench
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net"
@@ -28,47 +29,27 @@ type server struct {
 	process    *os.Process
 }
 
-// startFilled starts petstore or a peer, with n pets in an empty store.
-func startFilled(t testing.TB, name, store string, n int) *server {
+// start starts petstore or a peer on processor 0 and waits until it responds.
+// Its log goes to /dev/null.
+func start(t testing.TB, name, store string) *server {
 	t.Helper()
-	if name != "petstore" {
-		addr := freeAddr(t)
-		s := start(t, name, addr, os.Args[0], "peer", name, store, addr, strconv.Itoa(n))
-		s.pets = n
-		return s
-	}
-	s := startPetstore(t, name, store)
-	s.pets = n
-	var g errgroup.Group
-	g.SetLimit(16)
-	for p := range peers.Pets(n) {
-		g.Go(func() error {
-			return s.send("POST", fmt.Sprintf(`{"name":%q,"categoryId":%d,"status":%q}`, p.Name, p.CategoryID, p.Status), http.StatusCreated)
-		})
-	}
-	if err := g.Wait(); err != nil {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
 		t.Fatal(err)
 	}
-	return s
-}
-
-func startPetstore(t testing.TB, name, store string) *server {
-	t.Helper()
-	addr := freeAddr(t)
-	return start(t, name, addr, *program, "serve", "--addr", addr, "--store", store, "--log-format", "json")
-}
-
-// start starts a command on processor 0 and waits until it responds. Its log goes
-// to /dev/null.
-func start(t testing.TB, name, addr string, command ...string) *server {
-	t.Helper()
-	cmd := exec.Command("taskset", append([]string{"-c", "0"}, command...)...)
+	s := &server{name: name, addr: l.Addr().String()}
+	_ = l.Close()
+	command := []string{"-c", "0", os.Args[0], "peer", name, store, s.addr}
+	if name == "petstore" {
+		command = []string{"-c", "0", *program, "serve", "--store", store, "--addr", s.addr, "--log-format", "json"}
+	}
+	cmd := exec.Command("taskset", command...)
 	cmd.Env = append(os.Environ(), "PETSTORE_API_KEYS="+peers.Key)
 	began := time.Now()
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	s := &server{name: name, addr: addr, process: cmd.Process}
+	s.process = cmd.Process
 	t.Cleanup(s.stop)
 	for {
 		err := s.send("GET", "", http.StatusOK)
@@ -89,6 +70,22 @@ func (s *server) stop() {
 	_, _ = s.process.Wait()
 }
 
+// fill creates n pets.
+func (s *server) fill(t testing.TB, n int) {
+	t.Helper()
+	var g errgroup.Group
+	g.SetLimit(16)
+	for p := range peers.Pets(n) {
+		g.Go(func() error {
+			return s.send("POST", fmt.Sprintf(`{"name":%q,"categoryId":%d,"status":%q}`, p.Name, p.CategoryID, p.Status), http.StatusCreated)
+		})
+	}
+	if err := g.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	s.pets = n
+}
+
 var client = http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 16}, Timeout: 10 * time.Second}
 
 // send sends a request and fails unless the response has the status want.
@@ -97,8 +94,7 @@ func (s *server) send(method, body string, want int) error {
 	if err != nil {
 		return err
 	}
-	r.Header.Set("Authorization", "Bearer "+peers.Key)
-	r.Header.Set("Content-Type", "application/json")
+	r.Header = http.Header{"Authorization": {"Bearer " + peers.Key}, "Content-Type": {"application/json"}}
 	response, err := client.Do(r)
 	if err != nil {
 		return err
@@ -126,12 +122,50 @@ func (s *server) processorTime(t testing.TB) time.Duration {
 	return time.Duration(user+system) * 10 * time.Millisecond
 }
 
-func freeAddr(t testing.TB) string {
+// load is requests of wrk. Each client waits for a response before it sends the
+// next request.
+type load struct {
+	name      string
+	operation string // of load.lua
+	clients   int
+}
+
+var loads = []load{
+	{"list: a random page of 20", "list", 32},
+	{"filtered list: a random page of 20", "filtered", 32},
+	{"get: a random pet", "get", 32},
+	{"create: 32 clients", "create", 32},
+	{"create: 1 client", "create", 1},
+	{"the same list again and again, as a cache likes it", "same", 32},
+}
+
+// run sends l to s. It fails unless every response has the status of success.
+func (l load) run(t testing.TB, s *server, duration time.Duration, seed int) (result, error) {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
+	cmd := exec.Command("wrk", "-t1", fmt.Sprintf("-c%d", l.clients), fmt.Sprintf("-d%.0f", duration.Seconds()), "-s", "load.lua",
+		"http://"+s.addr, "--", l.operation, strconv.Itoa(s.pets), peers.Key, strconv.Itoa(seed))
+	before := s.processorTime(t)
+	out, err := cmd.CombinedOutput()
+	spent := s.processorTime(t) - before
+	var did struct {
+		Requests, Micros, Bytes, Errors float64
+		P99                             float64 `json:"p99_micros"`
+		Statuses                        map[string]float64
 	}
-	defer l.Close()
-	return l.Addr().String()
+	if err == nil {
+		out = bytes.TrimSpace(out)
+		err = json.Unmarshal(out[bytes.LastIndexByte(out, '\n')+1:], &did)
+	}
+	if err != nil {
+		return result{}, fmt.Errorf("wrk: %w: %s", err, out)
+	}
+	want := "200"
+	if l.operation == "create" {
+		want = "201"
+	}
+	if did.Errors > 0 || did.Requests == 0 || did.Statuses[want] != did.Requests {
+		return result{}, fmt.Errorf("%s: %s: %.0f requests, %.0f errors, statuses %v; all must be %s", s.name, l.name, did.Requests, did.Errors, did.Statuses, want)
+	}
+	n := did.Requests
+	return result{Value: float64(spent.Microseconds()) / n, PerSecond: n / did.Micros * 1e6, P99: did.P99 / 1e3, bytes: did.Bytes / n}, nil
 }

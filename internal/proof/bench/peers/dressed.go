@@ -47,21 +47,20 @@ func newDressed(s store) http.Handler {
 // dressed implements api.StrictServerInterface.
 type dressed struct{ store store }
 
+// or returns the value of an optional field.
+func or[T any](p *T, otherwise T) T {
+	if p == nil {
+		return otherwise
+	}
+	return *p
+}
+
 func toAPI(p Pet) api.Pet {
 	return api.Pet{ID: p.ID, Name: p.Name, CategoryID: p.CategoryID, Status: new(api.PetStatus(p.Status))}
 }
 
 func (d dressed) ListPets(ctx context.Context, r api.ListPetsRequestObject) (api.ListPetsResponseObject, error) {
-	limit, status, after := 20, "", int64(0)
-	if r.Params.Limit != nil {
-		limit = *r.Params.Limit
-	}
-	if r.Params.Status != nil {
-		status = string(*r.Params.Status)
-	}
-	if r.Params.After != nil {
-		after = *r.Params.After
-	}
+	limit, status, after := or(r.Params.Limit, 20), string(or(r.Params.Status, "")), or(r.Params.After, 0)
 	pets, err := d.store.list(ctx, status, after, limit+1)
 	if err != nil {
 		return nil, err
@@ -79,10 +78,7 @@ func (d dressed) ListPets(ctx context.Context, r api.ListPetsRequestObject) (api
 }
 
 func (d dressed) CreatePet(ctx context.Context, r api.CreatePetRequestObject) (api.CreatePetResponseObject, error) {
-	p := Pet{Name: r.Body.Name, CategoryID: r.Body.CategoryID, Status: "available"}
-	if r.Body.Status != nil {
-		p.Status = string(*r.Body.Status)
-	}
+	p := Pet{Name: r.Body.Name, CategoryID: r.Body.CategoryID, Status: string(or(r.Body.Status, "available"))}
 	p, err := d.store.create(ctx, p)
 	if err != nil {
 		return nil, err

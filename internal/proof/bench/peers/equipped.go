@@ -88,10 +88,7 @@ func (h equipped) create(c echo.Context) error {
 	if body.Name == nil || body.CategoryID == nil {
 		return refuse("name and categoryId are required")
 	}
-	p := Pet{Name: *body.Name, CategoryID: *body.CategoryID, Status: "available"}
-	if body.Status != nil {
-		p.Status = *body.Status
-	}
+	p := Pet{Name: *body.Name, CategoryID: *body.CategoryID, Status: or(body.Status, "available")}
 	if !validStatus(p.Status) {
 		return refuse("status must be one of available, pending, sold")
 	}

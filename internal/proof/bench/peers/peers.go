@@ -8,6 +8,7 @@ import (
 	"iter"
 	"math/rand/v2"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -25,9 +26,6 @@ type Pet struct {
 	Status     string `json:"status"`
 }
 
-// Of the animals of the Austin Animal Center, three in four are sold.
-var statuses = [...]string{"available", "pending", "pending", "pending", "sold", "sold", "sold", "sold", "sold", "sold", "sold", "sold"}
-
 // Pets yields n pets with random names, the same ones at every call.
 func Pets(n int) iter.Seq[Pet] {
 	return func(yield func(Pet) bool) {
@@ -37,7 +35,9 @@ func Pets(n int) iter.Seq[Pet] {
 			for i := range name {
 				name[i] = byte('a' + r.IntN(26))
 			}
-			if !yield(Pet{Name: string(name), CategoryID: 1 + r.Int64N(5), Status: statuses[r.IntN(len(statuses))]}) {
+			// Of the animals that shelters record, most are sold and few available.
+			status := []string{"available", "pending", "pending", "sold", "sold", "sold", "sold", "sold"}[r.IntN(8)]
+			if !yield(Pet{Name: string(name), CategoryID: 1 + r.Int64N(5), Status: status}) {
 				return
 			}
 		}
@@ -54,15 +54,13 @@ type store interface {
 var errNoPet = echo.NewHTTPError(http.StatusNotFound, "there is no such pet")
 
 // Serve serves the peer with the given name until the process is killed. Its
-// store, "memory:", "sqlite:PATH" or "postgres://…", starts with n pets.
-func Serve(name, addr, address string, n int) error {
-	var s store
+// store is empty: "memory:", "sqlite:PATH" or "postgres://…".
+func Serve(name, address, addr string) error {
+	var s store = &memory{}
 	if path, ok := strings.CutPrefix(address, "sqlite:"); ok {
-		s = openSQLite(path, n)
+		s = openSQLite(path)
 	} else if strings.HasPrefix(address, "postgres:") {
-		s = openPostgres(address, n)
-	} else {
-		s = newMemory(n)
+		s = openPostgres(address)
 	}
 	h := map[string]func(store) http.Handler{"constant": newConstant, "dressed": newDressed, "equipped": newEquipped}[name](s)
 	server := &http.Server{Addr: addr, Handler: h, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: 30 * time.Second, IdleTimeout: 2 * time.Minute}
@@ -71,8 +69,8 @@ func Serve(name, addr, address string, n int) error {
 
 // newConstant returns a server whose responses were made beforehand: it shows
 // what net/http costs. It ignores the key, the query and the body.
-func newConstant(s store) http.Handler {
-	pets := must(s.list(context.Background(), "", 0, 20))
+func newConstant(store) http.Handler {
+	pets := slices.Collect(Pets(20))
 	list, one := must(json.Marshal(pets)), must(json.Marshal(pets[0]))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		status, body := http.StatusOK, one

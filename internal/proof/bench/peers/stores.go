@@ -17,14 +17,6 @@ type memory struct {
 	pets []Pet
 }
 
-func newMemory(n int) *memory {
-	m := &memory{}
-	for p := range Pets(n) {
-		must(m.create(context.Background(), p))
-	}
-	return m
-}
-
 func (m *memory) create(_ context.Context, p Pet) (Pet, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -61,32 +53,22 @@ type sqlite struct {
 	insert, one, all, filtered *sql.Stmt
 }
 
-func openSQLite(path string, n int) *sqlite {
+func openSQLite(path string) *sqlite {
 	const settings = "?_txlock=immediate&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_pragma=busy_timeout(5000)"
 	write, read := must(sql.Open("sqlite", "file:"+path+settings)), must(sql.Open("sqlite", "file:"+path+settings))
 	write.SetMaxOpenConns(1)
 	read.SetMaxOpenConns(4)
 	read.SetMaxIdleConns(4)
 	must(write.Exec(`
-CREATE TABLE pets (
-	id          INTEGER PRIMARY KEY AUTOINCREMENT,
-	name        TEXT NOT NULL,
-	category_id INTEGER NOT NULL,
-	status      TEXT NOT NULL
-) STRICT;
+CREATE TABLE pets (id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL, category_id INTEGER NOT NULL, status TEXT NOT NULL) STRICT;
 CREATE INDEX pets_status ON pets (status, id);`))
-	s := &sqlite{
+	return &sqlite{
 		write:    write,
 		insert:   must(write.Prepare(`INSERT INTO pets (name, category_id, status) VALUES (?, ?, ?)`)),
 		one:      must(read.Prepare(`SELECT id, name, category_id, status FROM pets WHERE id = ?`)),
 		all:      must(read.Prepare(`SELECT id, name, category_id, status FROM pets WHERE id > ? ORDER BY id LIMIT ?`)),
 		filtered: must(read.Prepare(`SELECT id, name, category_id, status FROM pets WHERE status = ? AND id > ? ORDER BY id LIMIT ?`)),
 	}
-	tx := must(write.Begin())
-	for p := range Pets(n) {
-		must(tx.Stmt(s.insert).Exec(p.Name, p.CategoryID, p.Status))
-	}
-	return must(s, tx.Commit())
 }
 
 func (s *sqlite) create(ctx context.Context, p Pet) (Pet, error) {
@@ -147,22 +129,12 @@ func scan(rows interface {
 // postgres keeps pets in a database, with one statement an operation.
 type postgres struct{ *pgxpool.Pool }
 
-func openPostgres(address string, n int) postgres {
+func openPostgres(address string) postgres {
 	ctx := context.Background()
 	pool := must(pgxpool.New(ctx, address))
 	must(pool.Exec(ctx, `
-CREATE TABLE pets (
-	id          bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-	name        text NOT NULL,
-	category_id bigint NOT NULL,
-	status      text NOT NULL
-);
+CREATE TABLE pets (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, name text NOT NULL, category_id bigint NOT NULL, status text NOT NULL);
 CREATE INDEX pets_status ON pets (status, id);`))
-	var rows [][]any
-	for p := range Pets(n) {
-		rows = append(rows, []any{p.Name, p.CategoryID, p.Status})
-	}
-	must(pool.CopyFrom(ctx, pgx.Identifier{"pets"}, []string{"name", "category_id", "status"}, pgx.CopyFromRows(rows)))
 	return postgres{pool}
 }
 
