@@ -129,8 +129,9 @@ sdk: need-node need-python3 build ## generate clients for TypeScript and Python,
 attack: build ## measure the memory of the server under each known attack
 	go test -count=1 -v -tags attack -timeout 20m -run Attack ./internal/proof/...
 
-bench: need-wrk build ## measure beside peers on each store, and write the tables and charts
-	go run ./internal/proof/bench
+bench: need-wrk build ## measure beside peers (ROUNDS=7, ONLY=memory, sqlite, postgres or size), write tables and charts
+	@go test -c -tags wrk -o .bin/bench ./internal/proof/bench && cd internal/proof/bench && \
+	taskset -c 1 '$(CURDIR)/.bin/bench' -test.run '^$$' -test.bench 'Petstore/$(or $(ONLY),.)' -test.benchtime 1x -rounds $(or $(ROUNDS),7)
 
 docs-ui: need-node ## take the user interface of /docs from the npm package pinned in internal/edge/ui
 	@cd internal/edge/ui && npm ci --ignore-scripts && npm run build

@@ -143,6 +143,7 @@ func write(b *testing.B, file, text string) {
 
 // TestLoads sends the loads to the servers for a second, to see that both work.
 func TestLoads(t *testing.T) {
+	t.Parallel()
 	*program = filepath.Join(t.TempDir(), "petstore")
 	if out, err := exec.Command("go", "build", "-o", *program, "example.com/petstore/cmd/petstore").CombinedOutput(); err != nil {
 		t.Fatalf("go build: %v: %s", err, out)
