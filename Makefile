@@ -136,11 +136,14 @@ bench: need-wrk build ## measure beside peers (ROUNDS=7, ONLY=memory, sqlite, po
 docs-ui: need-node ## take the user interface of /docs from the npm package pinned in internal/edge/ui
 	@cd internal/edge/ui && npm ci --ignore-scripts && npm run build
 
-release: ## archives, packages, SBOMs and checksums in dist/ (FLAGS=: release for good)
+release: ## make archives, packages, SBOMs and checksums in .bin/dist
 	go run $(GORELEASER) release --clean $(FLAGS)
 FLAGS = --snapshot --skip=docker
 
-image: build ## build the image petstore:latest (IMAGE=podman or buildah: with that, else docker)
+release-check:
+	go run $(GORELEASER) check --quiet
+
+image: ## build the image petstore:latest (IMAGE=podman or buildah: with that, else docker)
 	@tmp=$$(mktemp -d) && trap 'rm -rf "$$tmp"' EXIT && dir="$$tmp/linux/$$(go env GOARCH)" && mkdir -p "$$dir" "$$tmp/.bin/data" && cp $(BIN) "$$dir" && \
 	$(or $(IMAGE),docker) build --tag petstore:latest --build-arg TARGETPLATFORM=linux/$$(go env GOARCH) $(IMAGE_FLAGS) --file deploy/Dockerfile "$$tmp"
 

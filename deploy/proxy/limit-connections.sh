@@ -1,7 +1,7 @@
 #!/bin/sh
-# Has the kernel refuse connections to HTTPS beyond 100 from one IPv4 address or
-# one IPv6 network of 64 bits. Run it as root at every start, before the proxy.
-# A second run changes nothing.
+# Makes the kernel refuse more than 100 connections to port 443 from one IPv4 address
+# or one IPv6 /64. Run it as root at each start of the machine; a second run changes
+# nothing.
 set -e
 limit() {
 	command=$1 mask=$2

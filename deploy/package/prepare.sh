@@ -1,0 +1,28 @@
+#!/bin/sh
+# Writes what a release has beside the program to .bin/package: completions for
+# shells, and the licences of all that is part of the program. .bin/data is the
+# empty folder of the image.
+set -e
+out=.bin/package
+rm -rf "$out" .bin/data
+mkdir -p "$out" .bin/data
+for shell in bash fish zsh; do
+	go run ./cmd/petstore completion "$shell" >"$out/petstore.$shell"
+done
+
+licenses() { # NAME FOLDER
+	find "$2" -maxdepth 1 -type f | grep -iE '/(licen[cs]es?|copying|notice|patents)[^/]*$' | sort | while read -r file; do
+		printf '==== %s: %s\n\n' "$1" "$(basename "$file")"
+		cat "$file"
+		printf '\n\n'
+	done
+}
+{
+	licenses Go "$(go env GOROOT)"
+	licenses /docs internal/edge/ui
+	for os in linux darwin windows; do
+		GOOS=$os CGO_ENABLED=0 go list -deps -f '{{with .Module}}{{if not .Main}}{{.Path}} {{.Version}} {{.Dir}}{{end}}{{end}}' ./cmd/petstore
+	done | sort -u | while read -r path version dir; do
+		licenses "$path $version" "$dir"
+	done
+} >"$out/THIRD_PARTY_LICENSES.txt"

@@ -1,0 +1,160 @@
+//go:build deploy
+
+package deploy
+
+import (
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestFiles runs the checker of each kind of file.
+func TestFiles(t *testing.T) {
+	dir := t.TempDir()
+	siteForNginx(t, dir, "127.0.0.1:443", [2]string{"127.0.0.1:8081", "127.0.0.1:8082"})
+	units := unitsIn(t, dir)
+	for name, command := range map[string]string{
+		"alerts":      "promtool check rules deploy/prometheus/alerts.yml",
+		"alert tests": "promtool test rules deploy/prometheus/alerts_test.yml",
+		"prometheus":  "promtool check config deploy/prometheus/prometheus.yml",
+		"Caddyfile":   "env HOME=" + dir + " caddy validate --adapter caddyfile --config deploy/proxy/Caddyfile",
+		"nginx.conf":  "nginx -t -p " + dir + " -c " + dir + "/nginx.conf",
+		"units":       "env SYSTEMD_UNIT_PATH=" + dir + ": systemd-analyze verify " + units,
+		"hardening":   "systemd-analyze security --offline=true --threshold=19 " + dir + "/petstore.service " + dir + "/petstore-backup.service",
+		"release":     "make release-check",
+		"scripts":     "sh -n deploy/package/prepare.sh deploy/package/postinstall.sh deploy/package/preremove.sh deploy/proxy/limit-connections.sh",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			words := strings.Fields(command)
+			if out := run(t, words[0], words[1:]...); name == "units" && out != "" {
+				t.Errorf("%s: got %s, want nothing", command, out)
+			}
+		})
+	}
+}
+
+// unitsIn copies the units to dir with the program as it is built here, and
+// returns their paths.
+func unitsIn(t *testing.T, dir string) string {
+	t.Helper()
+	files, err := filepath.Glob(root(t, "deploy", "systemd", "*.[st]*[er]"))
+	if err != nil || len(files) != 4 {
+		t.Fatalf("units: got %v (%v), want 4", files, err)
+	}
+	var paths []string
+	for _, file := range files {
+		path := filepath.Join(dir, filepath.Base(file))
+		write(t, path, strings.ReplaceAll(read(t, "deploy", "systemd", filepath.Base(file)), "/usr/bin/petstore ", petstore(t)+" "))
+		paths = append(paths, path)
+	}
+	return strings.Join(paths, " ")
+}
+
+// TestVariables looks for variables that nobody reads.
+func TestVariables(t *testing.T) {
+	known := run(t, petstore(t), "serve", "-h") + "PETSTORE_HOST PETSTORE_REPLICAS PETSTORE_IMAGE PETSTORE_PORT"
+	for _, file := range []string{"compose.yaml", "Dockerfile", "README.md", "kubernetes/deployment.yaml", "proxy/Caddyfile", "systemd/petstore.env", "systemd/petstore.service", "systemd/instance.conf"} {
+		for _, name := range regexp.MustCompile(`PETSTORE_[A-Z_]+`).FindAllString(read(t, "deploy", file), -1) {
+			if !strings.Contains(known, name) {
+				t.Errorf("deploy/%s: petstore serve does not read %s", file, name)
+			}
+		}
+	}
+}
+
+// TestMetrics looks for metrics in the alerts and the dashboard that the
+// service does not have, and for alerts without a test.
+func TestMetrics(t *testing.T) {
+	dir := t.TempDir()
+	file := "sqlite:" + dir + "/petstore.db"
+	run(t, petstore(t), "keys", "create", "first", "--store", file)
+	run(t, petstore(t), "backup", dir+"/backup.db", "--store", file)
+	makeCertificate(t, dir)
+	admin := freeAddress(t)
+	start(t, nil, petstore(t), "serve", "--addr", "127.0.0.1:0", "--admin-addr", admin, "--store", file, "--tls-cert", dir+"/cert.pem", "--tls-key", dir+"/key.pem")
+	waitFor(t, "http://"+admin+"/metrics")
+	_, metrics, err := send(newClient(), "GET", "http://"+admin+"/metrics", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Those of calls that have not been made, and of the other store.
+	metrics += read(t, "internal", "store", "metrics.go")
+	alerts, tests := read(t, "deploy", "prometheus", "alerts.yml"), read(t, "deploy", "prometheus", "alerts_test.yml")
+	asked := alerts + read(t, "deploy", "prometheus", "dashboard.json")
+	for _, name := range regexp.MustCompile(`\b(petstore|process|go)_[a-z_]+`).FindAllString(asked, -1) {
+		base := regexp.MustCompile(`_(count|bucket|sum)$`).ReplaceAllString(name, "")
+		if !strings.Contains(metrics, base) && !strings.Contains(metrics, `"`+strings.TrimPrefix(base, "petstore_")+`"`) {
+			t.Errorf("deploy/prometheus: the service has no metric %s", name)
+		}
+	}
+	for _, m := range regexp.MustCompile(`alert: (\w+)`).FindAllStringSubmatch(alerts, -1) {
+		if !strings.Contains(tests, `alertname="`+m[1]+`"`) {
+			t.Errorf("alerts_test.yml: no test of %s", m[1])
+		}
+	}
+}
+
+// TestManifests decodes the manifests by the API's types, and checks what they
+// must agree about.
+func TestManifests(t *testing.T) {
+	var all []map[string]any
+	if err := json.Unmarshal([]byte(run(t, "go", "-C", "internal/proof/deploy/manifests", "run", ".", root(t, "deploy", "kubernetes"))), &all); err != nil {
+		t.Fatal(err)
+	}
+	kinds := map[string]map[string]any{}
+	for _, m := range all {
+		kinds[m["kind"].(string)] = m
+	}
+	template := at(kinds["Deployment"], "spec", "template")
+	labels := fmt.Sprint(at(template, "metadata", "labels"))
+	for kind, selector := range map[string]any{
+		"Deployment":          at(kinds["Deployment"], "spec", "selector", "matchLabels"),
+		"Service":             at(kinds["Service"], "spec", "selector"),
+		"PodDisruptionBudget": at(kinds["PodDisruptionBudget"], "spec", "selector", "matchLabels"),
+		"NetworkPolicy":       at(kinds["NetworkPolicy"], "spec", "podSelector", "matchLabels"),
+	} {
+		if fmt.Sprint(selector) != labels {
+			t.Errorf("%s: got selector %v, want %s", kind, selector, labels)
+		}
+	}
+	if got, want := at(kinds["HorizontalPodAutoscaler"], "spec", "scaleTargetRef", "name"), at(kinds["Deployment"], "metadata", "name"); got != want {
+		t.Errorf("HorizontalPodAutoscaler: got target %v, want %v", got, want)
+	}
+	container := at(template, "spec", "containers").([]any)[0]
+	var ports []string
+	for _, p := range at(container, "ports").([]any) {
+		ports = append(ports, p.(map[string]any)["name"].(string))
+	}
+	text, _ := json.Marshal(all)
+	for _, m := range regexp.MustCompile(`"(?:targetPort|port)":"(\w+)"`).FindAllStringSubmatch(string(text), -1) {
+		if !slices.Contains(ports, m[1]) {
+			t.Errorf("got port %s, want one of the container's, %v", m[1], ports)
+		}
+	}
+	const shutdown = 10 * time.Second
+	for _, v := range at(container, "env").([]any) {
+		if at(v, "name") != "PETSTORE_DRAIN" {
+			continue
+		}
+		drain, err := time.ParseDuration(at(v, "value").(string))
+		grace := time.Duration(at(template, "spec", "terminationGracePeriodSeconds").(float64)) * time.Second
+		if err != nil || grace < drain+shutdown {
+			t.Errorf("terminationGracePeriodSeconds: got %v, want at least PETSTORE_DRAIN, %v (%v), and %v", grace, drain, err, shutdown)
+		}
+	}
+}
+
+// at returns the part of a manifest at a path, or nil.
+func at(value any, path ...string) any {
+	for _, name := range path {
+		m, _ := value.(map[string]any)
+		value = m[name]
+	}
+	return value
+}

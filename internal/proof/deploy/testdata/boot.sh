@@ -1,0 +1,45 @@
+# Boots systemd in namespaces of its own, on an overlay of this machine's files that
+# vanishes with it, and runs the script walk.sh of the folder $1 there. Its output is
+# in walk.out, its exit status in walk.status. Run it by
+#
+#   unshare --mount --pid --net --ipc --uts --cgroup --fork --kill-child sh boot.sh FOLDER
+set -e
+shared=$1
+top=$shared/top
+mkdir "$top"
+mount --make-rprivate /
+mount -t tmpfs tmpfs "$top"
+mkdir "$top/upper" "$top/work" "$top/root"
+mount -t overlay overlay -o "lowerdir=/,upperdir=$top/upper,workdir=$top/work" "$top/root"
+cd "$top/root"
+mount -t proc proc proc
+mount -t sysfs sysfs sys
+if [ -e /sys/fs/cgroup/cgroup.controllers ]; then
+	mount -t cgroup2 cgroup2 sys/fs/cgroup
+else
+	mount -t tmpfs tmpfs sys/fs/cgroup
+	mkdir sys/fs/cgroup/systemd
+	mount -t cgroup -o none,name=systemd cgroup sys/fs/cgroup/systemd
+fi
+mount -t tmpfs tmpfs run
+mount -t tmpfs tmpfs tmp
+mount --rbind /dev dev
+mkdir run/lock run/walk
+mount --bind "$shared" run/walk
+ip link set lo up
+cat >etc/systemd/system/walk.service <<'UNIT'
+[Unit]
+Requires=basic.target
+After=basic.target
+[Service]
+Type=oneshot
+WorkingDirectory=/run/walk
+ExecStart=/bin/bash -c 'bash -e -x walk.sh >walk.out 2>&1; status=$$?; journalctl --no-pager -n 60 >journal.out 2>&1; echo $$status >walk.status'
+UNIT
+# The units ask for user namespaces, which the kernel does not allow after chroot.
+mkdir run/old
+pivot_root . run/old
+cd /
+umount -l /run/old
+mount --make-rshared / # for credentials
+exec env container=podman /lib/systemd/systemd --unit=walk.service --show-status=0
