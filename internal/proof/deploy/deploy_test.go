@@ -18,15 +18,13 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
 )
 
-const (
-	patience = 90 * time.Second // the machine may be busy
-	apiKey   = "a-key-for-the-tests-of-deploy"
-)
+const apiKey = "a-key-for-the-tests-of-deploy"
 
 // root returns the absolute path of a file of the repository.
 func root(t *testing.T, path ...string) string {
@@ -56,22 +54,19 @@ func write(t *testing.T, path, text string) {
 	}
 }
 
-// replace replaces old, which text must contain.
-func replace(t *testing.T, text, old, by string) string {
+// replace replaces texts, which must occur, by the one after each.
+func replace(t *testing.T, text string, oldnew ...string) string {
 	t.Helper()
-	if !strings.Contains(text, old) {
-		t.Fatalf("the file does not contain %q, which the test replaces", old)
+	for i := 0; i < len(oldnew); i += 2 {
+		if !strings.Contains(text, oldnew[i]) {
+			t.Fatalf("got a file without %q, which the test replaces", oldnew[i])
+		}
 	}
-	return strings.ReplaceAll(text, old, by)
+	return strings.NewReplacer(oldnew...).Replace(text)
 }
 
-// run runs a program in the repository and returns its output.
-func run(t *testing.T, name string, args ...string) string {
-	t.Helper()
-	return runEnv(t, nil, name, args...)
-}
-
-func runEnv(t *testing.T, env []string, name string, args ...string) string {
+// run runs a program in the repository and returns its standard output.
+func run(t *testing.T, env []string, name string, args ...string) string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), name, args...)
 	cmd.Dir, cmd.Env = root(t), append(os.Environ(), env...)
@@ -80,77 +75,44 @@ func runEnv(t *testing.T, env []string, name string, args ...string) string {
 	if err := cmd.Run(); err != nil {
 		t.Fatalf("%s %s: %v\n%s%s", name, strings.Join(args, " "), err, tail(stdout.String()), tail(stderr.String()))
 	}
-	return stdout.String()
+	return strings.TrimSpace(stdout.String())
 }
 
 func tail(s string) string { return s[max(0, len(s)-6000):] }
 
-// process is a program that runs beside the test.
-type process struct {
-	cmd    *exec.Cmd
-	exited chan struct{}
-	mu     sync.Mutex
-	out    bytes.Buffer
-}
-
-// start starts a program, and ends it with the test.
-func start(t *testing.T, env []string, name string, args ...string) *process {
+// start starts a program beside the test. The function it returns sends
+// SIGTERM and waits for exit status 0.
+func start(t *testing.T, env []string, name string, args ...string) (stop func()) {
 	t.Helper()
-	p := &process{cmd: exec.Command(name, args...), exited: make(chan struct{})}
-	p.cmd.Env = append(os.Environ(), env...)
-	p.cmd.Stdout, p.cmd.Stderr = p, p
-	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	if err := p.cmd.Start(); err != nil {
+	var output bytes.Buffer // read after the end
+	cmd := exec.Command(name, args...)
+	cmd.Env, cmd.Stdout, cmd.Stderr = append(os.Environ(), env...), &output, &output
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	go func() {
-		_ = p.cmd.Wait() // its status is in ProcessState
-		close(p.exited)
-	}()
+	wait := sync.OnceValue(cmd.Wait)
 	t.Cleanup(func() {
-		_ = syscall.Kill(-p.cmd.Process.Pid, syscall.SIGKILL) // with its workers
-		<-p.exited
+		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // with its workers; they may have ended
+		_ = wait()
 		if t.Failed() {
-			t.Logf("%s wrote:\n%s", filepath.Base(name), tail(p.output()))
+			t.Logf("%s wrote:\n%s", filepath.Base(name), tail(output.String()))
 		}
 	})
-	return p
-}
-
-func (p *process) Write(b []byte) (int, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.out.Write(b)
-}
-
-func (p *process) output() string {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.out.String()
-}
-
-// stop sends SIGTERM and expects the process to exit with 0.
-func (p *process) stop(t *testing.T) {
-	t.Helper()
-	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {
-		t.Fatal(err)
-	}
-	select {
-	case <-p.exited:
-	case <-time.After(patience):
-		t.Fatal("the process did not end after SIGTERM")
-	}
-	if code := p.cmd.ProcessState.ExitCode(); code != 0 {
-		t.Errorf("exit status after SIGTERM: got %d, want 0", code)
+	return func() {
+		t.Helper()
+		if err := errors.Join(cmd.Process.Signal(syscall.SIGTERM), wait()); err != nil {
+			t.Errorf("%s after SIGTERM: got %v, want exit status 0", name, err)
+		}
 	}
 }
 
 // eventually waits until a condition holds.
-func eventually(t *testing.T, what string, condition func() bool) {
+func eventually(t *testing.T, limit time.Duration, what string, condition func() bool) {
 	t.Helper()
-	for end := time.Now().Add(patience); !condition(); time.Sleep(50 * time.Millisecond) {
+	for end := time.Now().Add(limit); !condition(); time.Sleep(50 * time.Millisecond) {
 		if time.Now().After(end) {
-			t.Fatalf("%s: not within %v", what, patience)
+			t.Fatalf("%s: not within %v", what, limit)
 		}
 	}
 }
@@ -171,26 +133,28 @@ func freeAddress(t *testing.T) string {
 }
 
 // serve starts "petstore serve" on address and waits until it is ready.
-func serve(t *testing.T, address string, args ...string) *process {
+func serve(t *testing.T, address string, args ...string) (stop func()) {
 	t.Helper()
-	p := start(t, []string{"PETSTORE_API_KEYS=" + apiKey}, petstore(t), append([]string{"serve", "--addr", address}, args...)...)
+	stop = start(t, []string{"PETSTORE_API_KEYS=" + apiKey}, petstore(t), append([]string{"serve", "--addr", address}, args...)...)
 	waitFor(t, "http://"+address+"/readyz")
-	return p
+	return stop
 }
 
-// waitFor waits until a GET of url is answered with 200.
-func waitFor(t *testing.T, url string) {
+// waitFor waits until a GET of url is answered with 200, and returns the body.
+func waitFor(t *testing.T, url string) (body string) {
 	t.Helper()
 	c := newClient()
 	defer c.CloseIdleConnections()
-	eventually(t, url, func() bool {
-		status, _, err := send(c, http.MethodGet, url, "")
+	eventually(t, time.Minute, url, func() bool {
+		status, text, err := send(c, http.MethodGet, url, "")
+		body = text
 		return err == nil && status == http.StatusOK
 	})
+	return body
 }
 
 func newClient() *http.Client {
-	return &http.Client{Timeout: patience, Transport: &http.Transport{
+	return &http.Client{Timeout: time.Minute, Transport: &http.Transport{
 		ForceAttemptHTTP2: true,
 		TLSClientConfig:   &tls.Config{InsecureSkipVerify: true}, // the certificates are the test's
 	}}
@@ -202,14 +166,50 @@ func send(c *http.Client, method, url, body string) (int, string, error) {
 	if err != nil {
 		return 0, "", err
 	}
-	request.Header.Set("Authorization", "Bearer "+apiKey)
-	if body != "" {
-		request.Header.Set("Content-Type", "application/json")
-	}
+	request.Header = http.Header{"Authorization": {"Bearer " + apiKey}, "Content-Type": {"application/json"}}
 	response, err := c.Do(request)
 	if err != nil {
 		return 0, "", err
 	}
 	text, err := io.ReadAll(response.Body)
 	return response.StatusCode, string(text), errors.Join(err, response.Body.Close())
+}
+
+// underLoad has eight clients create and list while during runs, and returns
+// how many pets they created. more waits for another 500 requests.
+func underLoad(t *testing.T, url string, during func(more func())) (created int64) {
+	t.Helper()
+	var (
+		clients         sync.WaitGroup
+		ended           atomic.Bool
+		done, successes atomic.Int64
+	)
+	for n := range 8 {
+		clients.Go(func() {
+			c := newClient() // with a connection of its own
+			defer c.CloseIdleConnections()
+			for i := n; !ended.Load(); i++ {
+				method, body, want := http.MethodGet, "", http.StatusOK
+				if i%2 == 0 {
+					method, body, want = http.MethodPost, `{"name":"Frank","categoryId":1}`, http.StatusCreated
+				}
+				if status, text, err := send(c, method, url+"/v1/pets", body); err != nil || status != want {
+					t.Errorf("%s: got %d %s (%v), want %d", method, status, text, err, want)
+				} else if method == http.MethodPost {
+					successes.Add(1)
+				}
+				done.Add(1)
+			}
+		})
+	}
+	defer clients.Wait()
+	defer ended.Store(true)
+	during(func() {
+		t.Helper()
+		until := done.Load() + 500
+		eventually(t, time.Minute, "more requests", func() bool { return done.Load() >= until })
+	})
+	ended.Store(true)
+	clients.Wait()
+	return successes.Load()
 }

@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 )
 
 // TestPackage makes the package for Debian, boots systemd on a copy of this
@@ -16,30 +17,31 @@ import (
 // deploy/README.md from the installation to the removal.
 func TestPackage(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
-	config := read(t, ".goreleaser.yaml")
-	config = replace(t, config, "goos: [linux, darwin, windows]", "goos: [linux]")
-	config = replace(t, config, "goarch: [amd64, arm64]", "goarch: ["+runtime.GOARCH+"]")
-	config = replace(t, config, "dist: .bin/dist", "dist: "+dir+"/dist")
-	config = replace(t, config, "formats: [deb, rpm]", "formats: [deb]")
-	write(t, dir+"/goreleaser.yaml", config)
-	run(t, "make", "release", "FLAGS=--snapshot --skip=docker,sbom,archive --config "+dir+"/goreleaser.yaml")
-
-	walk := t.TempDir()
+	dir, walk := t.TempDir(), t.TempDir()
+	write(t, dir+"/goreleaser.yaml", replace(t, read(t, ".goreleaser.yaml"),
+		"goos: [linux, darwin, windows]", "goos: [linux]", "goarch: [amd64, arm64]", "goarch: ["+runtime.GOARCH+"]",
+		"formats: [deb, rpm]", "formats: [deb]", "dist: .bin/dist", "dist: "+dir+"/dist"))
+	run(t, nil, "make", "release", "FLAGS=--snapshot --skip=docker,sbom,archive --config "+dir+"/goreleaser.yaml")
 	packages, err := filepath.Glob(dir + "/dist/*.deb")
 	if err != nil || len(packages) != 1 {
 		t.Fatalf("packages: got %v (%v), want one", packages, err)
 	}
-	run(t, "cp", packages[0], walk+"/petstore.deb")
-	run(t, "cp", root(t, "internal", "proof", "deploy", "testdata", "walk.sh"), walk)
-	start(t, nil, "unshare", "--mount", "--pid", "--net", "--ipc", "--uts", "--cgroup", "--fork", "--kill-child", "sh", "testdata/boot.sh", walk)
+	run(t, nil, "cp", packages[0], walk+"/petstore.deb")
+	run(t, nil, "cp", root(t, "internal", "proof", "deploy", "testdata", "walk.sh"), walk)
+
 	output := func(name string) string {
 		text, _ := os.ReadFile(filepath.Join(walk, name)) // it may not be there yet
 		return string(text)
 	}
-	eventually(t, "the end of walk.sh", func() bool { return output("walk.status") != "" })
-	if status := strings.TrimSpace(output("walk.status")); status != "0" {
-		t.Errorf("walk.sh: got status %s, want 0\n%s\nthe journal:\n%s", status, tail(output("walk.out")), tail(output("journal.out")))
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("walk.sh wrote:\n%s\nthe journal:\n%s", tail(output("walk.out")), tail(output("journal.out")))
+		}
+	})
+	start(t, nil, "unshare", "--mount", "--pid", "--net", "--ipc", "--uts", "--cgroup", "--fork", "--kill-child", "sh", "testdata/boot.sh", walk)
+	eventually(t, 6*time.Minute, "the end of walk.sh", func() bool { return output("walk.status") != "" })
+	if got := strings.TrimSpace(output("walk.status")); got != "0" {
+		t.Errorf("walk.sh: got status %s, want 0", got)
 	}
 }
 
@@ -52,30 +54,22 @@ func TestImage(t *testing.T) {
 	write(t, dir+"/storage.conf", fmt.Sprintf("[storage]\ndriver = \"vfs\"\ngraphroot = %q\nrunroot = %q\n", dir+"/root", dir+"/run"))
 	podman := func(args ...string) string {
 		t.Helper()
-		return strings.TrimSpace(runEnv(t, env, "podman", args...))
+		return run(t, env, "podman", args...)
 	}
-	runEnv(t, env, "make", "image", "IMAGE=buildah", "IMAGE_FLAGS=--isolation chroot --format docker")
+	run(t, env, "make", "image", "IMAGE=buildah", "IMAGE_FLAGS=--isolation chroot --format docker")
 
 	flags := []string{"run", "--network", "host", "--read-only", "--cap-drop", "all", "--volume", "pets:/data"}
-	key := podman(append(flags, "--rm", "petstore:latest", "keys", "create", "first")...)
-	if !strings.HasPrefix(key, "psk_") {
+	if key := podman(append(flags, "--rm", "petstore:latest", "keys", "create", "first")...); !strings.HasPrefix(key, "psk_") {
 		t.Errorf("keys create: got %q, want a key", key)
 	}
 	address := freeAddress(t)
 	id := podman(append(flags, "--detach", "--memory", "256m", "--env", "PETSTORE_ADDR="+address, "--env", "PETSTORE_API_KEYS="+apiKey, "petstore:latest")...)
-	t.Cleanup(func() {
-		if t.Failed() {
-			t.Log(podman("logs", id))
-		}
-	})
 	waitFor(t, "http://"+address+"/readyz")
 	podman("healthcheck", "run", id)
-	l := startLoad(t, "http://"+address)
-	l.more(t, 2000)
-	l.finish(t)
+	underLoad(t, "http://"+address, func(more func()) { more() })
 	podman("stop", "--time", "30", id)
 	if got := podman("inspect", "--format", "{{.Config.User}} {{.State.OOMKilled}} {{.State.ExitCode}}", id); got != "65532:65532 false 0" {
-		t.Errorf("user, killed for memory, exit status: got %s, want 65532:65532 false 0", got)
+		t.Errorf("user, killed for memory, exit status: got %s, want 65532:65532 false 0\n%s", got, podman("logs", id))
 	}
 	podman("rm", "--volumes", id)
 }

@@ -6,6 +6,7 @@ curl() { command curl -fsS --insecure "$@"; }
 # Install, and run on SQLite.
 apt-get install -y ./petstore.deb
 [ "$(stat -c '%U %G %a' /var/lib/petstore)" = 'petstore petstore 700' ]
+echo PETSTORE_DRAIN=1s >>/etc/petstore/petstore.env # to save time
 KEY=$(runuser -u petstore -- petstore keys create first --store sqlite:/var/lib/petstore/petstore.db)
 systemctl enable --now petstore petstore-backup.timer
 petstore health
