@@ -90,7 +90,7 @@ func checkOutput(address, file string, force bool) error {
 func exportPets(ctx context.Context, env environment, address, file string, format files.Format) error {
 	ctx, stop := untilSignal(ctx)
 	defer stop()
-	st, err := store.Open(ctx, address, store.Options{MustExist: true, Logger: newNotices(env)})
+	st, err := openStore(ctx, env, address, true)
 	if err != nil {
 		return err
 	}

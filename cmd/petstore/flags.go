@@ -1,8 +1,10 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"math"
 	"net"
 	"slices"
@@ -13,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"example.com/petstore/internal/pets"
 	"example.com/petstore/internal/store"
 )
 
@@ -62,6 +65,22 @@ const storeFlag, storeKinds = "store", "sqlite:PATH, postgres://USER:PASSWORD@HO
 // show the value, which may have a password.
 func addStoreFlag(flags *pflag.FlagSet, address *string) {
 	flags.StringVar(address, storeFlag, store.DefaultAddress, "the `address` of the store of animals and keys: "+storeKinds)
+}
+
+// openStore opens the store for a command that is no server.
+func openStore(ctx context.Context, env environment, address string, mustExist bool) (pets.Store, error) {
+	plain := &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+		if a.Key == slog.TimeKey || a.Key == slog.LevelKey {
+			return slog.Attr{}
+		}
+		return a
+	}}
+	logger := slog.New(slog.NewTextHandler(env.stderr, plain))
+	st, err := store.Open(ctx, address, store.Options{MustExist: mustExist, Logger: logger})
+	if err != nil && ctx.Err() != nil {
+		err = interrupted(ctx, "interrupted")
+	}
+	return st, err
 }
 
 func addJSONFlag(flags *pflag.FlagSet, asJSON *bool) {

@@ -124,7 +124,7 @@ func (cfg importConfig) run(ctx context.Context, env environment, rows iter.Seq2
 		n, err := files.Check(rows)
 		return n, explainImport(ctx, err)
 	}
-	st, err := store.Open(ctx, cfg.store, store.Options{Logger: newNotices(env)})
+	st, err := openStore(ctx, env, cfg.store, false)
 	if err != nil {
 		return 0, fmt.Errorf("%w; nothing was imported", err)
 	}
@@ -136,7 +136,7 @@ func importInto(ctx context.Context, st pets.Store, rows iter.Seq2[files.Row, er
 	n, err := files.Import(ctx, st, rows, ids)
 	closing := st.Close()
 	if err == nil && closing != nil {
-		return n, fmt.Errorf("%s were stored, but closing the store failed: %w", counted(n, "animal"), closing)
+		return n, fmt.Errorf("stored %s, but closing the store failed: %w", counted(n, "animal"), closing)
 	}
 	return n, explainImport(ctx, err)
 }
@@ -181,7 +181,7 @@ func (cfg importConfig) print(env environment, p *progress, n int, rows *files.R
 		Seconds    float64 `json:"seconds"`
 	}{cfg.file, store.Redact(cfg.store), cfg.dryRun, rows.Good, rows.Bad, n, seconds})
 	if err != nil {
-		return fmt.Errorf("%s were stored, but printing the result failed: %w", counted(n, "animal"), err)
+		return fmt.Errorf("stored %s, but printing the result failed: %w", counted(n, "animal"), err)
 	}
 	return nil
 }

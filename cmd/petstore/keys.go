@@ -160,7 +160,7 @@ func withKeys(ctx context.Context, env environment, address string, mustExist bo
 	}
 	ctx, stop := untilSignal(ctx)
 	defer stop()
-	s, err := store.Open(ctx, address, store.Options{MustExist: mustExist, Logger: newNotices(env)})
+	s, err := openStore(ctx, env, address, mustExist)
 	if err != nil {
 		return err
 	}

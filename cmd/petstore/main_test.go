@@ -22,8 +22,15 @@ import (
 // TestMain has the test binary be the program itself under the name petstore,
 // for scripts and for the tests that need a process.
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"petstore": main})
+	testscript.Main(tests{m}, map[string]func(){"petstore": main})
 }
+
+type tests struct{ *testing.M }
+
+func (t tests) Run() int { return runTests(t.M) }
+
+// runTests is another function if there is a PostgreSQL server to stop.
+var runTests = (*testing.M).Run
 
 // TestScripts runs testdata/script on SQLite. Beside testscript's own, the
 // scripts have these commands:

@@ -1,0 +1,229 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"iter"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"example.com/petstore/internal/edge"
+	"example.com/petstore/internal/files"
+	"example.com/petstore/internal/keys"
+	"example.com/petstore/internal/pets"
+	"example.com/petstore/internal/store/memory"
+)
+
+func TestParseDuration(t *testing.T) {
+	t.Parallel()
+	const day = 24 * time.Hour
+	for text, want := range map[string]time.Duration{
+		"5s": 5 * time.Second, "0s": 0, "0": 0, "30d": 30 * day, "1d12h": 36 * time.Hour, "1.5h": 90 * time.Minute, "106751d": 106751 * day,
+		"": -1, "d": -1, "30": -1, "-1s": -1, "1d-1h": -1, "+1s": -1, "1.5d": -1, "1h1d": -1, "106752d": -1, "106751d24h": -1, "99999999999999999999d": -1, "x": -1,
+	} {
+		got, err := parseDuration(text)
+		if want < 0 && err == nil || want >= 0 && (err != nil || got != want) {
+			t.Errorf("%q: got %v (%v), want %v", text, got, err, want)
+		}
+	}
+}
+
+func TestPrintable(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"Zoë 🐕\n": "Zoë 🐕\n", "\x1b[31mred": `\x1b[31mred`, "a\u202eb": `a\u202eb`, "'\r": `'\r`,
+	} {
+		if got := printable(text); got != want {
+			t.Errorf("%q: got %q, want %q", text, got, want)
+		}
+	}
+}
+
+// spoiledStore fails as told.
+type spoiledStore struct {
+	*memory.Store
+	load, close error
+}
+
+func (s spoiledStore) Load(ctx context.Context, all iter.Seq2[pets.NewPet, error]) (int, error) {
+	if s.load != nil {
+		return 0, s.load
+	}
+	return s.Store.Load(ctx, all)
+}
+
+func (s spoiledStore) Close() error { return errors.Join(s.Store.Close(), s.close) }
+
+// TestImportOutcome holds that a failed import says whether animals were
+// stored.
+func TestImportOutcome(t *testing.T) {
+	t.Parallel()
+	broken := errors.New("broken")
+	ended, cancel := context.WithCancelCause(t.Context())
+	cancel(&interruption{signal: syscall.SIGTERM})
+	const unknown = "the store has all of the animals or none: look before repeating the import, for example with petstore export"
+	for name, c := range map[string]struct {
+		ctx         context.Context
+		load, close error
+		n, status   int
+		want        string
+	}{
+		"stored":      {t.Context(), nil, nil, 1, 0, ""},
+		"close":       {t.Context(), nil, broken, 1, 1, "stored 1 animal, but closing the store failed: broken"},
+		"unknown":     {t.Context(), broken, broken, 0, 1, "broken; " + unknown},
+		"unavailable": {t.Context(), &pets.Error{Kind: pets.Unavailable, Message: "no disk"}, nil, 0, 1, "no disk; nothing was imported, try again later"},
+		"invalid":     {t.Context(), pets.ErrNotEmpty, nil, 0, 1, pets.ErrNotEmpty.Message + "; nothing was imported"},
+		"interrupted": {ended, &pets.Error{Kind: pets.Unavailable, Message: "ended"}, nil, 0, 143, "interrupted; nothing was imported"},
+		"at the end":  {ended, broken, nil, 0, 1, "broken; " + unknown},
+	} {
+		rows := files.Read(strings.NewReader("name,categoryId\nRex,1\n"), files.Options{Judge: func([]byte) (pets.NewPet, error) {
+			return pets.NewPet{Name: "Rex", Status: pets.Sold}, nil
+		}})
+		n, err := importInto(c.ctx, spoiledStore{memory.New(), c.load, c.close}, rows, false)
+		got := ""
+		if err != nil {
+			got = err.Error()
+		}
+		if n != c.n || got != c.want || exitStatus(err) != c.status {
+			t.Errorf("%s: got %d, %q, status %d, want %d, %q, status %d", name, n, got, exitStatus(err), c.n, c.want, c.status)
+		}
+	}
+}
+
+func TestAuthenticate(t *testing.T) {
+	t.Parallel()
+	st := memory.New()
+	now := time.Now()
+	for name, c := range map[string]struct {
+		made   time.Time
+		change func(id string) error
+		want   edge.InvalidKey
+	}{
+		"expired": {now.Add(-2 * time.Hour), func(string) error { return nil }, edge.InvalidKey{Reason: "expired", Tell: "the API key has expired"}},
+		"revoked": {now, func(id string) error {
+			_, err := st.RevokeKey(t.Context(), id, now)
+			return err
+		}, edge.InvalidKey{Reason: "revoked", Tell: "the API key was revoked"}},
+	} {
+		k, token, err := keys.New(name, c.made, time.Hour)
+		if err := errors.Join(err, st.CreateKey(t.Context(), k), c.change(k.ID)); err != nil {
+			t.Fatal(err)
+		}
+		ring, err := keys.NewKeyring(st, nil, time.Now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = authenticate(t.Context(), ring, token)
+		c.want.KeyID = k.ID
+		if got, ok := errors.AsType[*edge.InvalidKey](err); !ok || *got != c.want {
+			t.Errorf("%s: got %+v, want %+v", name, err, c.want)
+		}
+	}
+}
+
+func TestHealth(t *testing.T) {
+	t.Parallel()
+	status := http.StatusOK
+	h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/readyz" {
+			t.Errorf("path: got %s, want /readyz", r.URL.Path)
+		}
+		w.WriteHeader(status)
+	})
+	plain, secure := httptest.NewServer(h), httptest.NewTLSServer(h)
+	defer plain.Close()
+	defer secure.Close()
+	for _, c := range []struct{ status, want int }{{200, 0}, {503, 1}, {302, 1}} {
+		status = c.status
+		for _, args := range [][]string{
+			{"health", "--addr", plain.Listener.Addr().String()},
+			{"health", "--addr", secure.Listener.Addr().String(), "--tls-cert", "x.pem"},
+		} {
+			var stderr bytes.Buffer
+			got := run(t.Context(), args, environment{getenv: func(string) string { return "" }, stdout: io.Discard, stderr: &stderr})
+			if got != c.want {
+				t.Errorf("%v, %d: got %d (%s), want %d", args, c.status, got, &stderr, c.want)
+			}
+		}
+	}
+	for addr, want := range map[string]string{":80": "http://127.0.0.1:80/readyz", "0.0.0.0:80": "http://127.0.0.1:80/readyz", "[::]:80": "http://127.0.0.1:80/readyz", "[::1]:80": "http://[::1]:80/readyz", "host:80": "http://host:80/readyz"} {
+		if got := readyURL(addr, false); got != want {
+			t.Errorf("%s: got %s, want %s", addr, got, want)
+		}
+	}
+}
+
+// TestInterrupt holds the exit status of a command that a signal ends.
+func TestInterrupt(t *testing.T) {
+	t.Parallel()
+	for signal, want := range map[syscall.Signal]int{syscall.SIGINT: 130, syscall.SIGTERM: 143} {
+		cmd := exec.Command("petstore", "import", "-")
+		cmd.Dir = t.TempDir()
+		in, err := cmd.StdinPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		log, err := os.Create(filepath.Join(cmd.Dir, "log"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		cmd.Stderr = log
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = cmd.Process.Kill() })
+		if _, err := io.WriteString(in, "name,categoryId\nRex,1\n"); err != nil {
+			t.Fatal(err)
+		}
+		waitForText(t, log.Name(), "made a new store")
+		if err := cmd.Process.Signal(signal); err != nil {
+			t.Fatal(err)
+		}
+		_ = cmd.Wait() // its status counts
+		text, _ := os.ReadFile(log.Name())
+		if got := cmd.ProcessState.ExitCode(); got != want || !strings.Contains(string(text), "petstore: interrupted; nothing was imported\n") {
+			t.Errorf("%v: got %d, %s, want %d", signal, got, text, want)
+		}
+		_, _ = in.Close(), log.Close()
+	}
+}
+
+func waitForText(t *testing.T, file, text string) {
+	t.Helper()
+	for deadline := time.Now().Add(giveUp); ; time.Sleep(5 * time.Millisecond) {
+		got, err := os.ReadFile(file)
+		if err == nil && strings.Contains(string(got), text) {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("%s: got %s (%v), want %q", file, got, err, text)
+		}
+	}
+}
+
+// TestFullOutput holds that an import that was stored says so, although its
+// result cannot be printed.
+func TestFullOutput(t *testing.T) {
+	t.Parallel()
+	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer full.Close()
+	var stderr bytes.Buffer
+	got := run(t.Context(), []string{"import", "-", "--json", "--store", "sqlite:" + filepath.Join(t.TempDir(), "pets.db")}, environment{
+		getenv: func(string) string { return "" }, stdin: strings.NewReader("name,categoryId\nRex,1\n"), stdout: full, stderr: &stderr,
+	})
+	if want := "petstore: stored 1 animal, but printing the result failed: "; got != 1 || !strings.Contains(stderr.String(), want) {
+		t.Errorf("got %d, %s, want 1, %s", got, &stderr, want)
+	}
+}
