@@ -40,10 +40,11 @@ a name is lost when it is read; NDJSON keeps every name exactly.`,
 			if len(args) == 1 {
 				file = args[0]
 			}
+			if err := checkFormat(format); err != nil {
+				return err
+			}
 			format = cmp.Or(format, files.FormatOf(file))
 			switch {
-			case store.Kind(address) == "memory":
-				return misuse("the store memory: keeps nothing between programs, so there is nothing to export; use --store sqlite:PATH")
 			case format == "" && file == "-":
 				format = files.CSV
 			case format == "":

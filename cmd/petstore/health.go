@@ -28,18 +28,21 @@ The exit status is 0 if the server is ready, else 1.`,
 		Example: "  petstore health\n  petstore health --addr 127.0.0.1:8081",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := checkListen("addr", addr); err != nil {
+				return err
+			}
 			return askReady(cmd.Context(), readyURL(addr, certificate != ""))
 		},
 	}
 	flags := cmd.Flags()
-	addListenFlag(flags, &addr, "addr", defaultAddr, "the address that serve listens on")
+	flags.StringVar(&addr, "addr", defaultAddr, "the `address` that serve listens on")
 	flags.StringVar(&certificate, "tls-cert", "", "the `file` of the certificate that serve has, if any: the server is then asked by HTTPS")
 	return cmd
 }
 
 // readyURL returns where to ask a server that listens on addr.
 func readyURL(addr string, https bool) string {
-	host, port, _ := net.SplitHostPort(addr) // the flag was parsed
+	host, port, _ := net.SplitHostPort(addr) // it was checked
 	if ip := net.ParseIP(host); host == "" || ip.IsUnspecified() {
 		host = "127.0.0.1"
 	}

@@ -66,17 +66,16 @@ into a store that holds no animals.`,
 }
 
 func addFormatFlag(flags *pflag.FlagSet, format *files.Format, otherwise string) {
-	addValue(flags, format, "format", "word", "", "csv or ndjson; by default that of "+otherwise, func(text string) (files.Format, error) {
-		if f := files.Format(text); f == "" || f == files.CSV || f == files.NDJSON {
-			return f, nil
-		}
-		return "", errors.New("give csv or ndjson")
-	})
+	flags.StringVar((*string)(format), "format", "", "csv or ndjson; by default that of "+otherwise)
+}
+
+func checkFormat(format files.Format) error {
+	return checkWord("format", string(format), "", string(files.CSV), string(files.NDJSON))
 }
 
 func importPets(ctx context.Context, env environment, cfg importConfig) error {
-	if store.Kind(cfg.store) == "memory" {
-		return misuse("the store memory: keeps nothing between programs, so there is nothing to import into; use --store sqlite:PATH")
+	if err := checkFormat(cfg.options.Format); err != nil {
+		return err
 	}
 	judge, err := newJudge()
 	if err != nil {

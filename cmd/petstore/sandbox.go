@@ -47,17 +47,14 @@ func newJudge() (func(body []byte) (pets.NewPet, error), error) {
 }
 
 // printSandbox prints how to use the sandbox, in a form that a shell reads.
-func printSandbox(ctx context.Context, env environment, st pets.KeyStore, fixed bool, address string) error {
-	text := fmt.Sprintf("PETSTORE_URL=%s%s\n", address, basePath)
-	if !fixed {
+func printSandbox(ctx context.Context, env environment, st pets.KeyStore, makesKey bool, url string) error {
+	text := "PETSTORE_URL=" + url + "\n"
+	if makesKey {
 		token, err := makeKey(ctx, st, "sandbox")
 		if err != nil {
 			return err
 		}
 		text += "PETSTORE_KEY=" + token + "\n"
-		if env.interactive {
-			text += "\nTry it from another terminal:\n\n" + curlLine(token, address) + "\n"
-		}
 	}
 	_, err := fmt.Fprint(env.stdout, text)
 	return err

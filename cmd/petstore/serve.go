@@ -1,9 +1,9 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"math"
 	"net/netip"
@@ -38,6 +38,7 @@ type serveConfig struct {
 	edge                            edge.Options
 	serve                           edge.ServeOptions
 	logLevel, logFormat             string
+	proxies                         []string
 }
 
 func serveCommand(env environment) *cobra.Command {
@@ -76,7 +77,7 @@ SIGINT skips the drain. A second signal ends the server at once.`,
 				return err
 			}
 			if err := cfg.check(cmd.Flags().Changed(storeFlag)); err != nil {
-				return usageError{err}
+				return err
 			}
 			return serve(cmd.Context(), env, cfg)
 		},
@@ -85,79 +86,68 @@ SIGINT skips the drain. A second signal ends the server at once.`,
 	addStoreFlag(flags, &cfg.store)
 	flags.BoolVar(&cfg.mustExist, "must-exist", false, "refuse to start if the SQLite file does not exist, instead of making one: its volume may not be mounted")
 	flags.BoolVar(&cfg.requireSync, "require-sync", false, "refuse to start if PostgreSQL would acknowledge a write that no standby has, or has no synchronous standby")
-	addListenFlag(flags, &cfg.serve.Addr, "addr", defaultAddr, "the address to listen on; :0 takes any free port")
-	addValue(flags, &cfg.edge.PublicURL, "public-url", "address", "", "the address that clients use if a proxy stands between, such as https://api.example.com/v1; links in responses become absolute", parsePublicURL)
+	flags.StringVar(&cfg.serve.Addr, "addr", defaultAddr, "the `address` to listen on; :0 takes any free port")
+	flags.StringVar(&cfg.edge.PublicURL, "public-url", "", "the `address` that clients use if a proxy stands between, such as https://api.example.com/v1; links in responses become absolute")
 	flags.StringVar(&cfg.serve.CertFile, "tls-cert", "", "the `file` of a certificate and its chain (PEM), to serve HTTPS with HTTP/1.1 and HTTP/2; read again when it changes")
 	flags.StringVar(&cfg.serve.KeyFile, "tls-key", "", "the `file` of the private key of --tls-cert (PEM)")
-	addDurationFlag(flags, &cfg.serve.Drain, "drain", "5s", "how long to serve on after SIGTERM, so that load balancers turn away first")
+	flags.DurationVar(&cfg.serve.Drain, "drain", 5*time.Second, "how long to serve on after SIGTERM, so that load balancers turn away first")
 	flags.IntVar(&cfg.serve.MaxConnections, "max-connections", 1000, "how many connections may be open; others wait")
 	flags.IntVar(&cfg.edge.MaxInFlight, "max-in-flight", 256, "how many operations may be in progress; twice as many may wait, others get 503 at once")
 	flags.Float64Var(&cfg.edge.RateLimit, "rate-limit", 0, "how many requests a second an API key may make of this process, others get 429; 0 for any number")
-	addValue(flags, &cfg.edge.TrustedProxies, "trusted-proxies", "networks", "", "the proxies in front of this server, separated by commas, such as 127.0.0.1,10.0.0.0/8; their X-Forwarded-For has the client's address for the log", func(list string) ([]netip.Prefix, error) {
-		networks, err := parseNetworks(list)
-		return append(cfg.edge.TrustedProxies, networks...), err
-	})
-	addListenFlag(flags, &cfg.serve.AdminAddr, "admin-addr", "", "the address of /metrics for Prometheus, such as 127.0.0.1:9090; empty for no metrics")
+	flags.StringSliceVar(&cfg.proxies, "trusted-proxies", nil, "the `networks` of proxies in front of this server, separated by commas, such as 127.0.0.1,10.0.0.0/8; their X-Forwarded-For has the client's address for the log")
+	flags.StringVar(&cfg.serve.AdminAddr, "admin-addr", "", "the `address` of /metrics for Prometheus, such as 127.0.0.1:9090; empty for no metrics")
 	flags.BoolVar(&cfg.serve.Profiles, "pprof", false, "serve /debug/pprof/ at --admin-addr too; profiles can hold secrets")
-	addWord(flags, &cfg.logLevel, "log-level", "info", "the least level to log: debug (probes too), info, warn or error", "debug", "info", "warn", "error")
-	addWord(flags, &cfg.logFormat, "log-format", "auto", "text, json, or auto, which is text at a terminal and json otherwise", "auto", "text", "json")
+	flags.StringVar(&cfg.logLevel, "log-level", "info", "the least `level` to log: debug (probes too), info, warn or error")
+	flags.StringVar(&cfg.logFormat, "log-format", "auto", "text, json, or auto, which is text at a terminal and json otherwise")
 	flags.BoolVar(&cfg.sandbox, "sandbox", false, "serve 300 animals from memory, with a new key, to scripts at localhost too; a restart resets it")
 	return cmd
 }
 
-// check completes the configuration and rejects flags that make no sense
-// together.
+// check completes the configuration, and rejects values that make no sense
+// alone or together.
 func (cfg *serveConfig) check(storeGiven bool) error {
 	switch {
 	case (cfg.serve.CertFile == "") != (cfg.serve.KeyFile == ""):
-		return errors.New("--tls-cert and --tls-key need each other: the files of a certificate and its private key")
+		return misuse("--tls-cert and --tls-key need each other: the files of a certificate and its private key")
 	case cfg.serve.MaxConnections < 1 || cfg.edge.MaxInFlight < 1:
-		return errors.New("--max-connections and --max-in-flight must be 1 or more")
-	case !(cfg.edge.RateLimit >= 0) || math.IsInf(cfg.edge.RateLimit, 0):
-		return errors.New("--rate-limit must be 0 or more requests a second")
+		return misuse("--max-connections and --max-in-flight must be 1 or more")
+	case !(cfg.edge.RateLimit >= 0) || math.IsInf(cfg.edge.RateLimit, 0) || cfg.serve.Drain < 0:
+		return misuse("--rate-limit and --drain must be 0 or more")
 	case cfg.serve.Profiles && cfg.serve.AdminAddr == "":
-		return errors.New("--pprof needs --admin-addr, where profiles are served")
+		return misuse("--pprof needs --admin-addr, where profiles are served")
 	case cfg.sandbox && (storeGiven || cfg.mustExist || cfg.requireSync):
-		return errors.New("--sandbox has a store of its own, in memory; leave out --store, --must-exist and --require-sync, and their variables")
+		return misuse("--sandbox has a store of its own, in memory; leave out --store, --must-exist and --require-sync, and their variables")
 	case cfg.sandbox:
 		cfg.store, cfg.edge.LocalOrigins = "memory:", true
 	}
-	return nil
-}
-
-// parsePublicURL returns an address with the version segment, which may be left
-// out.
-func parsePublicURL(text string) (string, error) {
-	if text == "" {
-		return "", nil
-	}
-	u, err := url.Parse(text)
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.User != nil || u.RawQuery != "" || strings.ContainsAny(text, "<>#?") {
-		return "", errors.New("give an http or https address without user, query or fragment, such as https://api.example.com/v1")
-	}
-	return strings.TrimSuffix(strings.TrimRight(text, "/"), basePath) + basePath, nil
-}
-
-// parseNetworks reads a list of networks. An address is a network of its own.
-func parseNetworks(list string) (networks []netip.Prefix, err error) {
-	for text := range strings.FieldsFuncSeq(list, func(r rune) bool { return r == ',' || r == ' ' }) {
-		prefix, err := netip.ParsePrefix(text)
+	for _, text := range cfg.proxies {
+		network, err := netip.ParsePrefix(text)
 		if addr, addrErr := netip.ParseAddr(text); addrErr == nil {
-			prefix, err = addr.Prefix(addr.BitLen())
+			network, err = addr.Prefix(addr.BitLen())
 		}
 		if err != nil {
-			return nil, fmt.Errorf("%q is no address and no network, such as 127.0.0.1 or 10.0.0.0/8", text)
+			return badFlag("trusted-proxies", "%q is no address and no network, such as 127.0.0.1 or 10.0.0.0/8", text)
 		}
-		networks = append(networks, prefix.Masked())
+		cfg.edge.TrustedProxies = append(cfg.edge.TrustedProxies, network.Masked())
 	}
-	return networks, nil
+	if u, err := url.Parse(cfg.edge.PublicURL); cfg.edge.PublicURL != "" {
+		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.User != nil || strings.ContainsAny(cfg.edge.PublicURL, "<>#?") {
+			return badFlag("public-url", "give an http or https address without user, query or fragment, such as https://api.example.com/v1")
+		}
+		cfg.edge.PublicURL = strings.TrimSuffix(strings.TrimRight(cfg.edge.PublicURL, "/"), basePath) + basePath
+	}
+	err := cmp.Or(checkListen("addr", cfg.serve.Addr), checkWord("log-level", cfg.logLevel, "debug", "info", "warn", "error"), checkWord("log-format", cfg.logFormat, "auto", "text", "json"))
+	if err == nil && cfg.serve.AdminAddr != "" {
+		err = checkListen("admin-addr", cfg.serve.AdminAddr)
+	}
+	return err
 }
 
 // serve runs the server until it is told to stop or cannot go on.
 func serve(ctx context.Context, env environment, cfg serveConfig) (err error) {
 	text := cfg.logFormat == "text" || cfg.logFormat == "auto" && env.terminal
 	var level slog.Level
-	_ = level.UnmarshalText([]byte(cfg.logLevel)) // the flag takes only levels
+	_ = level.UnmarshalText([]byte(cfg.logLevel)) // it was checked
 	logger := edge.NewLogger(env.stderr, text, level, regexp.MustCompile(keys.TokenPattern))
 	tuneMemory(env.getenv, logger)
 	st, err := openServed(ctx, cfg, logger)
@@ -182,7 +172,7 @@ func serve(ctx context.Context, env environment, cfg serveConfig) (err error) {
 		return err
 	}
 
-	showKey, err := cfg.needsKey(ctx, env, logger, observed)
+	firstKey, err := cfg.needsKey(ctx, env, logger, observed)
 	if err != nil {
 		return err
 	}
@@ -194,7 +184,13 @@ func serve(ctx context.Context, env environment, cfg serveConfig) (err error) {
 	var started error
 	cfg.serve.Started = func(address string) {
 		logger.Info("serving", "address", address+basePath, "docs", address+"/docs", "store", store.Redact(cfg.store), "version", programVersion())
-		if started = showKey(ctx, address); started != nil {
+		switch {
+		case cfg.sandbox:
+			started = printSandbox(ctx, env, observed, len(cfg.fixedKeys) == 0, address+basePath)
+		case firstKey:
+			started = printFirstKey(ctx, env, observed, address)
+		}
+		if started != nil {
 			cancel()
 		}
 	}

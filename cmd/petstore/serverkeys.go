@@ -50,29 +50,23 @@ func fixedKeys(getenv func(string) string) ([]string, error) {
 	return fixed, nil
 }
 
-// needsKey makes sure that the server can be used: there is a key, or the log
-// says how to make one, or showKey makes one. showKey is called with the address
-// when the server has started.
-func (cfg serveConfig) needsKey(ctx context.Context, env environment, logger *slog.Logger, st pets.KeyStore) (showKey func(ctx context.Context, address string) error, err error) {
-	showKey = func(context.Context, string) error { return nil }
-	fixed := len(cfg.fixedKeys) > 0
-	if cfg.sandbox {
-		return func(ctx context.Context, address string) error { return printSandbox(ctx, env, st, fixed, address) }, nil
-	}
-	if fixed {
-		return showKey, nil
+// needsKey reports whether to make the first key for the person at the terminal.
+// If there is nobody, it logs how to make one.
+func (cfg serveConfig) needsKey(ctx context.Context, env environment, logger *slog.Logger, st pets.KeyStore) (bool, error) {
+	if cfg.sandbox || len(cfg.fixedKeys) > 0 {
+		return false, nil
 	}
 	existing, err := st.Keys(ctx)
 	switch {
 	case err != nil || len(existing) > 0:
+		return false, err
 	case env.interactive:
-		return func(ctx context.Context, address string) error { return printFirstKey(ctx, env, st, address) }, nil
+		return true, nil
 	case store.Kind(cfg.store) == "memory":
-		err = errors.New("the store memory: has no key, and none can be added later; set " + keysVariable)
-	default:
-		logger.Warn("the store has no API key yet, so every request is refused", "fix", "petstore keys create NAME --store "+store.Redact(cfg.store))
+		return false, errors.New("the store memory: has no key, and none can be added later; set " + keysVariable)
 	}
-	return showKey, err
+	logger.Warn("the store has no API key yet, so every request is refused", "fix", "petstore keys create NAME --store "+store.Redact(cfg.store))
+	return false, nil
 }
 
 // printFirstKey makes a key and shows it to the person at the terminal.
@@ -88,16 +82,12 @@ This store has no API key yet, so here is one. It is shown only this once:
 
 Try it from another terminal:
 
-%s
-or in a browser, at %s/docs
+  curl -H 'Authorization: Bearer %[1]s' %[2]s%[3]s/pets
 
-`, token, curlLine(token, address), address)
+or in a browser, at %[2]s/docs
+
+`, token, address, basePath)
 	return err
-}
-
-// curlLine returns a line for a shell that lists animals.
-func curlLine(token, address string) string {
-	return fmt.Sprintf("  curl -H 'Authorization: Bearer %s' %s%s/pets\n", token, address, basePath)
 }
 
 func makeKey(ctx context.Context, st pets.KeyStore, name string) (string, error) {

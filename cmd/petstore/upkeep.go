@@ -13,7 +13,7 @@ import (
 )
 
 func backupCommand(env environment) *cobra.Command {
-	u := upkeep{env: env, out: env.stderr, doing: "copying", outcome: "no backup was made", tools: "pg_basebackup copies a whole server, pg_dump one database"}
+	u := upkeep{env: env, out: env.stderr, doing: "copying"}
 	cmd := &cobra.Command{
 		Use:   "backup FILE",
 		Short: "Write a snapshot of an SQLite store to a file",
@@ -41,7 +41,7 @@ log beside the store grows by what servers write.`,
 }
 
 func restoreCommand(env environment) *cobra.Command {
-	u := upkeep{env: env, out: env.stderr, doing: "copying", outcome: "the store is as it was", tools: "pg_restore brings back what pg_dump wrote, and a copy by pg_basebackup is started as it is"}
+	u := upkeep{env: env, out: env.stderr, doing: "copying"}
 	cmd := &cobra.Command{
 		Use:   "restore FILE",
 		Short: "Put a backup in the place of an SQLite store",
@@ -68,7 +68,7 @@ server uses the store: stop it first. A store with animals is replaced only with
 }
 
 func verifyCommand(env environment) *cobra.Command {
-	u := upkeep{env: env, out: env.stdout, doing: "reading", outcome: "nothing was changed", tools: "pg_amcheck looks for damage in a database, pg_verifybackup in a copy"}
+	u := upkeep{env: env, out: env.stdout, doing: "reading"}
 	cmd := &cobra.Command{
 		Use:   "verify",
 		Short: "Look for damage in an SQLite store",
@@ -109,9 +109,9 @@ func (u *upkeep) run(ctx context.Context, f func(ctx context.Context, path strin
 	path, ok := store.SQLitePath(u.address)
 	switch {
 	case store.Kind(u.address) == "memory":
-		return errors.New("the store memory: keeps nothing between programs; use --store sqlite:PATH")
+		return errMemory
 	case !ok:
-		return fmt.Errorf("PostgreSQL has its own tools for this: %s; deploy/README.md shows how", u.tools)
+		return errors.New("PostgreSQL has its own tools for this, such as pg_basebackup, pg_dump and pg_amcheck; deploy/README.md shows how")
 	}
 	ctx, stop := untilSignal(ctx)
 	defer stop()
@@ -119,7 +119,7 @@ func (u *upkeep) run(ctx context.Context, f func(ctx context.Context, path strin
 	r, err := f(ctx, path, p.reach)
 	p.end()
 	if err != nil && ctx.Err() != nil {
-		return interrupted(ctx, "interrupted; "+u.outcome)
+		return interrupted(ctx, "interrupted; nothing was changed")
 	}
 	if u.asJSON && (err == nil || len(r.Problems) > 0) {
 		r.Problems = append([]string{}, r.Problems...) // [] and not null

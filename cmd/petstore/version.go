@@ -41,21 +41,20 @@ func versionLine() string {
 	return fmt.Sprintf("petstore %s (commit %s, %s, %s/%s)\n", programVersion(), programCommit(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
 }
 
-func programVersion() string {
-	info, _ := debug.ReadBuildInfo()
-	if info == nil {
-		return cmp.Or(version, "unknown")
-	}
-	return cmp.Or(version, info.Main.Version, "unknown")
-}
+func programVersion() string { return cmp.Or(version, buildInfo().Main.Version, "unknown") }
 
 func programCommit() string {
-	if info, ok := debug.ReadBuildInfo(); ok && commit == "" {
-		for _, setting := range info.Settings {
-			if setting.Key == "vcs.revision" {
-				return setting.Value
-			}
+	for _, setting := range buildInfo().Settings {
+		if setting.Key == "vcs.revision" {
+			return cmp.Or(commit, setting.Value)
 		}
 	}
 	return cmp.Or(commit, "unknown")
+}
+
+func buildInfo() *debug.BuildInfo {
+	if info, ok := debug.ReadBuildInfo(); ok {
+		return info
+	}
+	return &debug.BuildInfo{}
 }
