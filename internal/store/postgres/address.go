@@ -2,14 +2,11 @@ package postgres
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"net/url"
-	"regexp"
 	"strings"
 	"time"
-	"unicode"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 )
@@ -23,33 +20,31 @@ const (
 	// connect_timeout, and the ping of an idle connection. pgx tries the hosts
 	// one after the other, so it must be well below outageWait.
 	connectTimeout = 500 * time.Millisecond
+
+	// pingAfter is how long a connection may be idle until it is pinged before
+	// its next use. A statement sent to a server that died meanwhile would have
+	// an unknown outcome; one that is not sent is safe to refuse.
+	pingAfter = 20 * time.Millisecond
 )
 
 // parse reads the address. Its errors do not show the password.
 func parse(dsn string) (*pgxpool.Config, error) {
-	where := Redact(dsn)
 	config, err := pgxpool.ParseConfig(dsn)
-	if err != nil || where == hidden {
-		base, query, _ := strings.Cut(dsn, "?")
-		if _, baseErr := pgxpool.ParseConfig(base); err != nil && baseErr == nil && !strings.Contains(strings.ToLower(query), "pass") {
-			_, reason, _ := strings.Cut(err.Error(), "`: ")
-			return nil, fmt.Errorf("the store address %s has a parameter that is not accepted: %s", where, reason)
-		}
-		return nil, fmt.Errorf("the store address %s is malformed: give postgres://USER:PASSWORD@HOST:PORT,HOST:PORT/DATABASE, with %%40 for an @ in the password", where)
+	if err == nil && Redact(dsn) == hidden {
+		err = errors.New("`: an @ is where none can be")
 	}
-	switch attrs := parameter(dsn, "target_session_attrs"); attrs {
-	case "", "read-write", "primary":
-	default:
-		return nil, fmt.Errorf("the store address asks for target_session_attrs=%s, but only the primary is used: leave it out", attrs)
+	if err != nil {
+		_, reason, _ := strings.Cut(err.Error(), "`: ") // pgx repeats the address before it
+		return nil, fmt.Errorf("the store address is malformed: %s; give postgres://USER:PASSWORD@HOST:PORT,HOST:PORT/DATABASE, with %%40 for an @ in the password", reason)
 	}
-	c := config.ConnConfig
-	if parameter(dsn, "pool_max_conns") == "" {
+	if !strings.Contains(dsn, "pool_max_conns=") {
 		config.MaxConns = maxConns
 	}
-	if parameter(dsn, "default_query_exec_mode") == "" {
-		// Prepared statements do not survive PgBouncer's transaction pooling.
-		c.DefaultQueryExecMode = pgx.QueryExecModeCacheDescribe
+	config.PingTimeout = connectTimeout
+	config.ShouldPing = func(_ context.Context, p pgxpool.ShouldPingParams) bool {
+		return p.IdleDuration > pingAfter
 	}
+	c := config.ConnConfig
 	if c.ConnectTimeout == 0 {
 		c.ConnectTimeout = connectTimeout
 	}
@@ -57,58 +52,27 @@ func parse(dsn string) (*pgxpool.Config, error) {
 		c.RuntimeParams["application_name"] = "petstore"
 	}
 	c.RuntimeParams["client_encoding"] = "UTF8"
-	c.ValidateConnect = pgconn.ValidateConnectTargetSessionAttrsReadWrite
-	c.OnNotice = keepWarning
-	config.PingTimeout = connectTimeout
-	config.ShouldPing = func(_ context.Context, p pgxpool.ShouldPingParams) bool {
-		return p.IdleDuration > time.Second || readable(p.Conn.PgConn().Conn())
+	if c.ValidateConnect == nil { // no target_session_attrs in the address
+		c.ValidateConnect = pgconn.ValidateConnectTargetSessionAttrsReadWrite
 	}
+	c.OnNotice = keepWarning
 	return config, nil
 }
 
-// parameter returns a parameter of the address, or "".
-func parameter(dsn, name string) string {
-	_, query, _ := strings.Cut(dsn, "?")
-	values, _ := url.ParseQuery(query) // pgx has accepted it
-	return values.Get(name)
-}
-
-// hidden is shown for an address in which the password cannot be told apart.
 const hidden = "postgres://…"
 
-// hostsAndDatabase matches what follows the user and the password.
-var hostsAndDatabase = regexp.MustCompile(`^[^:/@]*(:\d+)?(,[^:/@]*(:\d+)?)*(/[^@]*)?$`)
-
-// Redact returns the address for log lines and messages, without the password.
+// Redact returns the address for log lines and messages: without the password
+// and the parameters, which may have one too. It hides the whole address if a
+// part of the password might be taken for another part.
 func Redact(dsn string) string {
-	scheme, rest, _ := strings.Cut(dsn, "://")
-	rest, query, hasQuery := strings.Cut(rest, "?")
+	address, query, _ := strings.Cut(dsn, "?")
+	scheme, rest, _ := strings.Cut(address, "://")
 	user, hosts, hasUser := strings.Cut(rest, "@")
-	if !hasUser {
-		user, hosts = "", rest
+	if _, err := pgconn.ParseConfig(dsn); err != nil || hasUser && strings.Contains(user, "/") || strings.Contains(hosts+query, "@") {
+		return hidden
 	}
-	if !hostsAndDatabase.MatchString(bracketed.ReplaceAllString(hosts, "ip")) || strings.Contains(query, "@") || strings.ContainsFunc(dsn, unicode.IsControl) {
-		return hidden // a part of the password may stand where another part should
+	if name, _, hasPassword := strings.Cut(user, ":"); hasUser && hasPassword {
+		return scheme + "://" + name + ":xxxxx@" + hosts
 	}
-	if name, _, hasPassword := strings.Cut(user, ":"); hasPassword {
-		user = name + ":xxxxx"
-	}
-	redacted := scheme + "://"
-	if hasUser {
-		redacted += user + "@"
-	}
-	redacted += hosts
-	for i, pair := range strings.Split(query, "&") {
-		name, _, _ := strings.Cut(pair, "=")
-		if plain, err := url.QueryUnescape(pair); err != nil || strings.Contains(strings.ToLower(plain), "pass") {
-			pair = name + "=xxxxx"
-		}
-		if hasQuery {
-			redacted += []string{"?", "&"}[min(i, 1)] + pair
-		}
-	}
-	return redacted
+	return address
 }
-
-// bracketed matches an IPv6 address.
-var bracketed = regexp.MustCompile(`\[[0-9A-Fa-f:.]+\]`)

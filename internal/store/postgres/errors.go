@@ -1,10 +1,8 @@
 package postgres
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -19,8 +17,12 @@ type outcome int
 const (
 	maybeExecuted outcome = iota // it was executed, or was not, or will be shortly
 	notExecuted                  // it was not, and may succeed later
-	invalid                      // it was not, and never will be: the server rejects a value
-	failed                       // it was not, and will not be until the database is repaired
+	failed                       // it was not, and will not be until something is repaired
+)
+
+var (
+	errNotAcquired = errors.New("no connection")
+	errWarned      = errors.New("the server warned during the write")
 )
 
 // outcomeOf classifies an error of attempt. An ERROR of the server means that
@@ -54,35 +56,23 @@ func outcomeOfServer(e *pgconn.PgError) outcome {
 		"26000", // invalid_sql_statement_name: another server behind a pooler
 		"0A000": // cached plan must not change result type
 		return notExecuted
-	case "2200H": // sequence_generator_limit_exceeded
-		return failed
 	}
 	switch e.Code[:min(2, len(e.Code))] {
 	case "08", "XX": // connection_exception, internal_error
 		return maybeExecuted
 	case "40", "53": // transaction_rollback, insufficient_resources
 		return notExecuted
-	case "22", "23": // data_exception, integrity_constraint_violation
-		return invalid
 	}
 	if e.SeverityUnlocalized == "ERROR" {
-		return failed // no such table or column, no right to it, and the like
+		return failed // no such table, no right to it, and values that Validate lets pass
 	}
 	return maybeExecuted
-}
-
-// isReadOnly reports whether the server has become a standby.
-func isReadOnly(err error) bool {
-	e, ok := errors.AsType[*pgconn.PgError](err)
-	return ok && e.Code == "25006"
 }
 
 // translate returns the domain's error for the last error of a call. unknown
 // says that an earlier attempt may have been executed.
 func translate(err error, o outcome, unknown bool) error {
 	switch {
-	case o == invalid:
-		return &pets.Error{Kind: pets.Invalid, Message: "the database does not accept a value", Err: err}
 	case o == failed:
 		return &pets.Error{Kind: pets.Internal, Message: "the database failed", Err: err}
 	case unknown:
@@ -91,48 +81,39 @@ func translate(err error, o outcome, unknown bool) error {
 	return &pets.Error{Kind: pets.Unavailable, Message: "the database is unavailable", Err: err}
 }
 
-// keepWarning stores the text of a WARNING in the connection, under the key
-// warning.
+// warning is where a connection keeps the text of the last WARNING.
+const warning = "petstore.warning"
+
 func keepWarning(c *pgconn.PgConn, n *pgconn.Notice) {
 	if n.SeverityUnlocalized == "WARNING" {
 		c.CustomData()[warning] = n.Message
 	}
 }
 
-const warning = "petstore.warning"
-
-// dialWords are the words of pgx and Go between a host and the reason why it
-// cannot be reached. They name the host twice more.
-var dialWords = regexp.MustCompile(` \([^)]*\): dial error: dial \w+ \S+: (connect: )?`)
+// failOnWarning runs f, and fails if the server warns meanwhile: the wait for a
+// standby may have been cancelled, and then the commit is on the primary alone
+// although the server reports success.
+func failOnWarning(c *pgconn.PgConn, f func() error) error {
+	delete(c.CustomData(), warning)
+	err := f()
+	if text, warned := c.CustomData()[warning]; warned && err == nil {
+		return fmt.Errorf("%w: %v", errWarned, text)
+	}
+	return err
+}
 
 // explainOpen makes one line for the operator of an error of Open.
 func explainOpen(dsn string, err error) error {
-	where := Redact(dsn)
+	lines := strings.FieldsFunc(err.Error(), func(r rune) bool { return r == '\n' || r == '\t' })
+	reason, hint := strings.Join(slices.Compact(lines), "; "), ""
 	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
-		switch e.Code {
-		case "28P01", "28000":
-			return fmt.Errorf("cannot open %s: the server refuses the user or the password", where)
-		case "3D000":
-			return fmt.Errorf("cannot open %s: there is no such database; create it with createdb -E UTF8", where)
-		case "42501":
-			return fmt.Errorf("cannot open %s: the user lacks a right (%s); make it the owner of the database", where, e.Message)
-		case "42704", "22023":
-			return fmt.Errorf("cannot open %s: the server does not know a parameter of the address: %s", where, e.Message)
-		case "53300":
-			return fmt.Errorf("cannot open %s: the server has no connection left; raise its max_connections or lower pool_max_conns", where)
-		}
+		reason, hint = e.Message, map[string]string{
+			"3D000": "; create it with createdb -E UTF8",
+			"42501": "; make the user the owner of the database",
+			"53300": "; raise the server's max_connections or lower pool_max_conns",
+		}[e.Code]
+	} else if _, ok := errors.AsType[*pgconn.ConnectError](err); ok {
+		reason = "no writable primary can be reached: " + reason
 	}
-	var reasons []string // pgx has a line for each way to connect, some of them twice
-	for line := range strings.Lines(strings.Replace(err.Error(), "`: ", "`:\n", 1)) {
-		if line = dialWords.ReplaceAllString(strings.TrimSpace(line), ": "); !slices.Contains(reasons, line) {
-			reasons = append(reasons, line)
-		}
-	}
-	if _, ok := errors.AsType[*pgconn.ConnectError](err); ok {
-		return fmt.Errorf("cannot open %s: no writable primary can be reached: %s", where, strings.Join(reasons[1:], "; "))
-	}
-	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
-		return fmt.Errorf("cannot open %s: the server did not respond in time", where)
-	}
-	return fmt.Errorf("cannot open %s: %s", where, strings.Join(reasons, "; "))
+	return fmt.Errorf("cannot open %s: %s%s", Redact(dsn), reason, hint)
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
 
 	"example.com/petstore/internal/pets"
 )
@@ -28,20 +29,14 @@ WHERE keys.id = used.id AND (keys.used_at IS NULL OR keys.used_at < used.at)`
 
 // CreateKey implements pets.KeyStore.
 func (s *Store) CreateKey(ctx context.Context, k pets.Key) error {
+	expires := pgtype.Timestamptz{Time: k.ExpiresAt, Valid: !k.ExpiresAt.IsZero()}
 	attempts, inserted := 0, false
 	err := s.write(ctx, func(ctx context.Context, c *pgx.Conn) error {
 		attempts++
-		err := c.QueryRow(ctx, insertKey, k.ID, k.Name, k.Hash[:], k.ReadOnly, k.CreatedAt, timeOrNull(k.ExpiresAt)).Scan(&inserted)
-		switch {
-		case errors.Is(err, pgx.ErrNoRows):
-			inserted, err = false, nil
-		case err == nil && attempts > 1:
-			inserted = true // by this attempt or an earlier one
-		}
-		return err
+		return c.QueryRow(ctx, insertKey, k.ID, k.Name, k.Hash[:], k.ReadOnly, k.CreatedAt, expires).Scan(&inserted)
 	})
-	if err == nil && !inserted {
-		err = &pets.Error{Kind: pets.Internal, Message: "there is a key with id " + k.ID + " already"}
+	if errors.Is(err, pgx.ErrNoRows) || err == nil && !inserted && attempts == 1 {
+		return &pets.Error{Kind: pets.Internal, Message: "there is a key with id " + k.ID + " already"}
 	}
 	return err
 }
@@ -57,21 +52,14 @@ func (s *Store) RevokeKey(ctx context.Context, id string, at time.Time) (pets.Ke
 }
 
 func oneKey(ctx context.Context, run func(context.Context, statement) error, id, query string, args ...any) (k pets.Key, err error) {
-	found := true
 	err = run(ctx, func(ctx context.Context, c *pgx.Conn) (err error) {
 		k, err = scanKey(c.QueryRow(ctx, query, args...))
-		if found = !errors.Is(err, pgx.ErrNoRows); !found {
-			return nil
-		}
 		return err
 	})
-	switch {
-	case err != nil:
-		return pets.Key{}, err
-	case !found:
-		return pets.Key{}, pets.NoSuchKey(id)
+	if errors.Is(err, pgx.ErrNoRows) {
+		err = pets.NoSuchKey(id)
 	}
-	return k, nil
+	return k, err
 }
 
 // Keys implements pets.KeyStore.
@@ -102,23 +90,9 @@ func (s *Store) RecordKeyUse(ctx context.Context, used map[string]time.Time) err
 
 func scanKey(row pgx.Row) (k pets.Key, err error) {
 	var hash []byte
-	var expires, revoked, used *time.Time
-	err = row.Scan(&k.ID, &k.Name, &hash, &k.ReadOnly, &k.CreatedAt, &expires, &revoked, &used)
+	var created, expires, revoked, used pgtype.Timestamptz // the zero time if NULL
+	err = row.Scan(&k.ID, &k.Name, &hash, &k.ReadOnly, &created, &expires, &revoked, &used)
 	copy(k.Hash[:], hash) // the schema allows no other length
-	k.CreatedAt, k.ExpiresAt, k.RevokedAt, k.UsedAt = k.CreatedAt.UTC(), timeOrZero(expires), timeOrZero(revoked), timeOrZero(used)
+	k.CreatedAt, k.ExpiresAt, k.RevokedAt, k.UsedAt = created.Time.UTC(), expires.Time.UTC(), revoked.Time.UTC(), used.Time.UTC()
 	return k, err
-}
-
-func timeOrNull(t time.Time) *time.Time {
-	if t.IsZero() {
-		return nil
-	}
-	return &t
-}
-
-func timeOrZero(t *time.Time) time.Time {
-	if t == nil {
-		return time.Time{}
-	}
-	return t.UTC()
 }

@@ -3,7 +3,6 @@ package postgres
 import (
 	"context"
 	"embed"
-	"errors"
 	"fmt"
 	"io/fs"
 	"time"
@@ -22,29 +21,39 @@ import (
 var migrations embed.FS
 
 const (
-	// migrateTimeout bounds a migration, and the wait for another replica's.
-	migrateTimeout = 5 * time.Minute
-
-	// migrateLock is the number of an advisory lock: "petstore" in ASCII.
-	migrateLock = 0x70657473746f7265
+	migrateTimeout = 5 * time.Minute    // of a migration, and of the wait for another replica's
+	migrateLock    = 0x70657473746f7265 // the number of an advisory lock: "petstore" in ASCII
 )
 
-// migrate brings the schema up to date, or waits until another replica has. It
-// refuses a schema that is newer than this program.
-func migrate(ctx context.Context, conn *pgx.Conn) (err error) {
+// migrate brings the schema up to date, or waits until another replica has. The
+// lock belongs to a transaction: goose's own belongs to a session, which
+// PgBouncer gives to another client between two transactions. No transaction
+// waits for it, because PgBouncer may have few connections.
+func migrate(ctx context.Context, conn *pgx.Conn) error {
 	ctx, cancel := context.WithTimeout(ctx, migrateTimeout)
 	defer cancel()
-	unlock, err := lockMigrations(ctx, conn)
-	if err != nil {
-		return err
+	for {
+		var locked bool
+		err := pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
+			err := tx.QueryRow(ctx, "SELECT pg_try_advisory_xact_lock($1)", int64(migrateLock)).Scan(&locked)
+			if err != nil || !locked {
+				return err
+			}
+			return up(ctx, conn.Config())
+		})
+		if err != nil || locked {
+			return err
+		}
+		sleep(ctx, 75*time.Millisecond)
 	}
-	defer unlock()
-	db := stdlib.OpenDB(*conn.Config())
-	defer func() { err = errors.Join(err, db.Close()) }()
-	files, err := fs.Sub(migrations, "migrations")
-	if err != nil {
-		return err
-	}
+}
+
+// up runs the migrations that are missing. It refuses a schema that is newer
+// than this program.
+func up(ctx context.Context, config *pgx.ConnConfig) error {
+	db := stdlib.OpenDB(*config)
+	defer db.Close()
+	files, _ := fs.Sub(migrations, "migrations") // a valid name
 	provider, err := goose.NewProvider(goose.DialectPostgres, db, files)
 	if err != nil {
 		return err
@@ -60,38 +69,4 @@ func migrate(ctx context.Context, conn *pgx.Conn) (err error) {
 		return fmt.Errorf("migration failed: %w", err)
 	}
 	return nil
-}
-
-// lockMigrations takes a lock that belongs to a transaction. Goose's own belongs
-// to a session, which PgBouncer gives to another client between transactions.
-// While another replica has the lock no transaction stays open, since PgBouncer
-// may have few connections.
-func lockMigrations(ctx context.Context, conn *pgx.Conn) (unlock func(), err error) {
-	for {
-		tx, err := conn.Begin(ctx)
-		if err != nil {
-			return nil, err
-		}
-		var locked bool
-		err = tx.QueryRow(ctx, "SELECT pg_try_advisory_xact_lock($1)", int64(migrateLock)).Scan(&locked)
-		if err == nil && locked {
-			return func() { _ = tx.Rollback(context.WithoutCancel(ctx)) }, nil
-		}
-		if err = errors.Join(err, tx.Rollback(ctx)); err != nil {
-			return nil, err
-		}
-		if !sleep(ctx, 75*time.Millisecond) {
-			return nil, ctx.Err()
-		}
-	}
-}
-
-// requireUTF8 refuses a database that cannot hold every name.
-func requireUTF8(ctx context.Context, conn *pgx.Conn) error {
-	var encoding string
-	err := conn.QueryRow(ctx, "SELECT current_setting('server_encoding')").Scan(&encoding)
-	if err == nil && encoding != "UTF8" {
-		err = fmt.Errorf("its encoding is %s and not UTF8; create it with ENCODING 'UTF8' TEMPLATE template0", encoding)
-	}
-	return err
 }

@@ -51,22 +51,14 @@ func (s *Store) CreatePet(ctx context.Context, p pets.NewPet) (pets.Pet, error) 
 }
 
 // Pet implements pets.PetStore.
-func (s *Store) Pet(ctx context.Context, id int64) (pets.Pet, error) {
-	var found pets.Pet
-	err := s.read(ctx, func(ctx context.Context, c *pgx.Conn) error {
-		err := c.QueryRow(ctx, selectPet, id).Scan(fields(&found)...)
-		if errors.Is(err, pgx.ErrNoRows) {
-			found, err = pets.Pet{}, nil
-		}
-		return err
+func (s *Store) Pet(ctx context.Context, id int64) (p pets.Pet, err error) {
+	err = s.read(ctx, func(ctx context.Context, c *pgx.Conn) error {
+		return c.QueryRow(ctx, selectPet, id).Scan(fields(&p)...)
 	})
-	switch {
-	case err != nil:
-		return pets.Pet{}, err
-	case found.ID == 0:
-		return pets.Pet{}, pets.NoSuchPet(id)
+	if errors.Is(err, pgx.ErrNoRows) {
+		err = pets.NoSuchPet(id)
 	}
-	return found, nil
+	return p, err
 }
 
 // Pets implements pets.PetStore. It selects one row more than the page holds, to
@@ -86,16 +78,13 @@ func (s *Store) Pets(ctx context.Context, q pets.Query) (pets.Page, error) {
 		if err != nil {
 			return err
 		}
-		defer rows.Close()
 		found = make([]pets.Pet, 0, q.Limit+1)
-		for rows.Next() {
-			var p pets.Pet
-			if err := rows.Scan(fields(&p)...); err != nil {
-				return err
-			}
+		var p pets.Pet
+		_, err = pgx.ForEachRow(rows, fields(&p), func() error {
 			found = append(found, p)
-		}
-		return rows.Err()
+			return nil
+		})
+		return err
 	})
 	if err != nil {
 		return pets.Page{}, err

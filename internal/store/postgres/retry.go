@@ -8,18 +8,15 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"example.com/petstore/internal/pets"
 )
 
 const (
-	// outageWait is how long a call that was not executed is tried again. It is
-	// longer than a promotion takes and shorter than a client waits for a 503.
-	outageWait = 3 * time.Second
-
-	// callTimeout bounds a call whose context has no deadline.
-	callTimeout = 10 * time.Second
+	outageWait  = 3 * time.Second  // how long a call is tried again while nothing was executed
+	callTimeout = 10 * time.Second // of a call whose context has no deadline
 
 	firstPause, lastPause = 5 * time.Millisecond, 80 * time.Millisecond
 )
@@ -34,60 +31,53 @@ func (s *Store) write(ctx context.Context, st statement) error { return s.run(ct
 // read runs a statement that changes nothing.
 func (s *Store) read(ctx context.Context, st statement) error { return s.run(ctx, false, st) }
 
-// run runs a statement until it succeeds, fails for good, or ctx ends. While
-// nothing has been executed it gives up after outageWait. Once a write may have
-// been executed it goes on, because only success can tell.
+// run runs a statement until it succeeds, has no row, fails for good, or ctx
+// ends. While nothing was executed it gives up after outageWait. Once a write
+// may have been executed it goes on, because only success can tell.
 func (s *Store) run(ctx context.Context, write bool, st statement) error {
-	if !s.begin() {
+	if s.closed.Load() {
 		return pets.ErrClosed
 	}
-	defer s.calls.Done()
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	unknown := false // whether an attempt may have changed the database
 	giveUp := time.Now().Add(outageWait)
+	unknown := false // whether an attempt may have changed the database
 	for pause := firstPause; ; pause = min(2*pause, lastPause) {
-		acquireBy := giveUp
-		if unknown {
-			acquireBy = time.Now().Add(callTimeout) // ctx ends before
+		err := s.attempt(ctx, write, giveUp, st)
+		if err == nil || errors.Is(err, pgx.ErrNoRows) {
+			return err
 		}
-		err := s.attempt(ctx, write, acquireBy, st)
-		if err == nil {
-			return nil
-		}
-		outcome := outcomeOf(err)
-		if outcome == maybeExecuted && write {
+		o := outcomeOf(err)
+		if o == maybeExecuted && write {
 			unknown = true
+			giveUp, _ = ctx.Deadline()
 		}
-		if outcome == invalid || outcome == failed || !unknown && time.Now().After(giveUp) || !sleep(ctx, pause) {
-			return translate(err, outcome, unknown)
+		if o == failed || time.Now().After(giveUp) || s.closed.Load() || !sleep(ctx, pause) {
+			return translate(err, o, unknown)
 		}
 	}
 }
 
-// attempt runs a statement once. A WARNING during a write is an error: the wait
-// for the standby may have been cancelled, and then the commit is on the primary
-// alone although the server reports success.
+// attempt runs a statement once.
 func (s *Store) attempt(ctx context.Context, write bool, acquireBy time.Time, st statement) error {
 	p := s.pools.Load()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(p.ctx, cancel)()
-
-	conn, err := s.acquire(ctx, p, write, acquireBy)
+	pooled, err := s.acquire(ctx, p, write, acquireBy)
 	if err != nil {
 		return fmt.Errorf("%w: %w", errNotAcquired, err)
 	}
-	defer conn.Release()
-	defer s.watch(ctx, p, serverOf(conn.Conn())).Stop()
-	data := conn.Conn().PgConn().CustomData()
-	delete(data, warning)
-	err = st(ctx, conn.Conn())
-	if text, warned := data[warning]; warned && write && err == nil {
-		err = fmt.Errorf("%w: %v", errWarned, text)
+	defer pooled.Release()
+	c := pooled.Conn()
+	defer s.watch(ctx, p, serverOf(c)).Stop()
+	if write {
+		err = failOnWarning(c.PgConn(), func() error { return st(ctx, c) })
+	} else {
+		err = st(ctx, c)
 	}
-	if isReadOnly(err) {
-		disconnect(conn.Conn()) // or the pool would use it again
+	if e, ok := errors.AsType[*pgconn.PgError](err); ok && e.Code == "25006" {
+		disconnect(c) // the server has become a standby, and the pool would use it again
 	}
 	return err
 }
@@ -112,8 +102,3 @@ func sleep(ctx context.Context, d time.Duration) bool {
 		return false
 	}
 }
-
-var (
-	errNotAcquired = errors.New("no connection")
-	errWarned      = errors.New("the server warned during the write")
-)

@@ -10,6 +10,7 @@ package postgres
 import (
 	"context"
 	"crypto/rand"
+	"fmt"
 	"log/slog"
 	"strconv"
 	"sync"
@@ -46,17 +47,17 @@ type Store struct {
 	keyPrefix string
 	keyNumber atomic.Int64
 
-	mu     sync.RWMutex // guards closed and the start of calls
-	closed bool
-	calls  sync.WaitGroup
-	ctx    context.Context // ends while Close runs
+	closed atomic.Bool
+	mu     sync.Mutex      // held while pools or closed change
+	ctx    context.Context // ends when the statements in progress must
 	cancel context.CancelFunc
 }
 
 const (
+	openTimeout  = 3 * time.Second // of each host, while no request waits
 	pingTimeout  = time.Second
 	statsTimeout = 500 * time.Millisecond
-	closeTimeout = 5 * time.Second // of each of the two steps of Close
+	closeTimeout = 5 * time.Second // of the statements in progress, and again of the connections
 )
 
 // Open opens the database at dsn, a postgres:// address with one host or
@@ -82,15 +83,32 @@ func Open(ctx context.Context, dsn string, o Options) (*Store, error) {
 	return s, nil
 }
 
-// prepare checks the database and brings its schema up to date.
+// prepare checks the database and brings its schema up to date. It adapts config
+// to a pooler, such as PgBouncer in transaction mode, which does not keep
+// prepared statements: behind one the process that serves a connection is not
+// the one that the connection was made to.
 func prepare(ctx context.Context, config *pgxpool.Config, sync bool) error {
-	conn, err := connect(ctx, config)
+	mode := config.ConnConfig.DefaultQueryExecMode
+	if mode == pgx.QueryExecModeCacheStatement { // the default of pgx
+		config.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeCacheDescribe
+	}
+	c := config.ConnConfig.Copy()
+	c.ConnectTimeout = max(c.ConnectTimeout, openTimeout)
+	conn, err := pgx.ConnectConfig(ctx, c)
 	if err != nil {
 		return err
 	}
 	defer disconnect(conn)
-	if err := requireUTF8(ctx, conn); err != nil {
+	var encoding string
+	var pid uint32
+	err = conn.QueryRow(ctx, "SELECT current_setting('server_encoding'), pg_backend_pid()").Scan(&encoding, &pid)
+	switch {
+	case err != nil:
 		return err
+	case encoding != "UTF8":
+		return fmt.Errorf("its encoding is %s and not UTF8; create it with ENCODING 'UTF8' TEMPLATE template0", encoding)
+	case pid == conn.PgConn().PID():
+		config.ConnConfig.DefaultQueryExecMode = mode
 	}
 	if sync {
 		if err := requireSync(ctx, conn); err != nil {
@@ -98,14 +116,6 @@ func prepare(ctx context.Context, config *pgxpool.Config, sync bool) error {
 		}
 	}
 	return migrate(ctx, conn)
-}
-
-// connect opens a connection outside the pools. It gives each host more time
-// than a request has.
-func connect(ctx context.Context, config *pgxpool.Config) (*pgx.Conn, error) {
-	c := config.ConnConfig.Copy()
-	c.ConnectTimeout = max(c.ConnectTimeout, 3*time.Second)
-	return pgx.ConnectConfig(ctx, c)
 }
 
 func disconnect(conn *pgx.Conn) {
@@ -119,16 +129,8 @@ func disconnect(conn *pgx.Conn) {
 func (s *Store) Ping(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, pingTimeout)
 	defer cancel()
-	var ready bool
-	err := s.read(ctx, func(ctx context.Context, c *pgx.Conn) error {
-		return c.QueryRow(ctx, `SELECT NOT pg_is_in_recovery()
-AND has_table_privilege('pets', 'SELECT, INSERT') AND has_table_privilege('keys', 'SELECT')`).Scan(&ready)
-	})
-	switch {
-	case err != nil:
-		return &pets.Error{Kind: pets.Unavailable, Message: "the database is unavailable", Err: err}
-	case !ready:
-		return &pets.Error{Kind: pets.Unavailable, Message: "the database is read-only, or its user lacks rights to the tables pets and keys"}
+	if _, err := s.Pet(ctx, 0); pets.KindOf(err) != pets.NotFound {
+		return &pets.Error{Kind: pets.Unavailable, Message: "the database does not serve requests", Err: err}
 	}
 	return nil
 }
@@ -157,36 +159,17 @@ func (s *Store) Stats(ctx context.Context) pets.Stats {
 // Close implements pets.Store. It takes up to 10 s if writes wait for a standby.
 func (s *Store) Close() error {
 	s.mu.Lock()
-	closed := s.closed
-	s.closed = true
+	closed := s.closed.Swap(true)
 	s.mu.Unlock()
-	if !closed {
-		within(closeTimeout, s.calls.Wait)
-		s.cancel()
-		within(closeTimeout, s.pools.Load().close)
+	if closed {
+		return nil
 	}
+	defer time.AfterFunc(closeTimeout, s.cancel).Stop()
+	ctx, done := context.WithTimeout(context.Background(), 2*closeTimeout)
+	go func() { s.pools.Load().close(); done() }()
+	<-ctx.Done()
+	s.cancel()
 	return nil
-}
-
-// begin registers a call, which ends with s.calls.Done, unless s is closed.
-func (s *Store) begin() bool {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	if s.closed {
-		return false
-	}
-	s.calls.Add(1)
-	return true
-}
-
-// within runs f and returns when f does, or after d.
-func within(d time.Duration, f func()) {
-	done := make(chan struct{})
-	go func() { f(); close(done) }()
-	select {
-	case <-done:
-	case <-time.After(d):
-	}
 }
 
 // newIdempotency returns an idempotency key that no other create has. No API

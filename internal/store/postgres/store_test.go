@@ -27,22 +27,26 @@ func open(t testing.TB, address string) *postgres.Store {
 }
 
 func TestStore(t *testing.T) {
+	t.Parallel()
+	storetest.Run(t, factory(func(t testing.TB) string { return pgtest.Database(t) }))
+}
+
+// factory makes stores in the databases whose addresses database returns.
+func factory(database func(testing.TB) string) storetest.Factory {
 	var addresses sync.Map
-	storetest.Run(t, storetest.Factory{
-		Open: func(t testing.TB) pets.Store {
-			address := pgtest.Database(t)
-			s := open(t, address)
-			addresses.Store(s, address)
-			return s
-		},
+	start := func(t testing.TB, address string) pets.Store {
+		s := open(t, address)
+		addresses.Store(s, address)
+		return s
+	}
+	return storetest.Factory{
+		Open: func(t testing.TB) pets.Store { return start(t, database(t)) },
 		Reopen: func(t testing.TB, s pets.Store) pets.Store {
 			if err := s.Close(); err != nil {
 				t.Errorf("Close: got error %v", err)
 			}
 			address, _ := addresses.Load(s)
-			again := open(t, address.(string))
-			addresses.Store(again, address)
-			return again
+			return start(t, address.(string))
 		},
-	})
+	}
 }

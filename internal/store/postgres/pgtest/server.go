@@ -225,23 +225,35 @@ func Address(database string, hosts ...string) string {
 }
 
 // signal sends a signal to all processes of the server, to the first one first
-// so that it starts no more.
-func (s *Server) signal(first, all syscall.Signal) {
+// so that it starts no more, and returns the others.
+func (s *Server) signal(first, all syscall.Signal) (children []string) {
 	pid := s.cmd.Process.Pid
 	_ = syscall.Kill(pid, first)
-	children, _ := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", pid, pid))
-	for _, child := range strings.Fields(string(children)) {
+	list, _ := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", pid, pid))
+	children = strings.Fields(string(list))
+	for _, child := range children {
 		n, _ := strconv.Atoi(child)
 		_ = syscall.Kill(n, all)
 	}
 	_ = syscall.Kill(pid, all)
+	return children
 }
 
 // Kill ends all processes of the server at once, as a power cut does.
 func (s *Server) Kill() {
-	if !s.ended() {
-		s.signal(syscall.SIGSTOP, syscall.SIGKILL)
-		<-s.done
+	if s.ended() {
+		return
+	}
+	children := s.signal(syscall.SIGSTOP, syscall.SIGKILL)
+	<-s.done
+	for _, child := range children {
+		for {
+			stat, err := os.ReadFile("/proc/" + child + "/stat")
+			if err != nil || strings.Contains(string(stat), ") Z ") {
+				break
+			}
+			time.Sleep(time.Millisecond)
+		}
 	}
 }
 

@@ -1,0 +1,119 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+func TestOutcomeOf(t *testing.T) {
+	server := func(severity string, codes ...string) (errs []error) {
+		for _, code := range codes {
+			errs = append(errs, &pgconn.PgError{SeverityUnlocalized: severity, Code: code})
+		}
+		return errs
+	}
+	for _, c := range []struct {
+		want outcome
+		errs []error
+	}{
+		{notExecuted, server("ERROR", "40001", "40P01", "25006", "53000", "53100", "53200", "53400", "55P03", "57014", "26000", "0A000")},
+		{notExecuted, server("FATAL", "57P03", "53300")},
+		{notExecuted, []error{
+			fmt.Errorf("%w: %w", errNotAcquired, context.DeadlineExceeded),
+			fmt.Errorf("%w: %w", errNotAcquired, server("FATAL", "28P01")[0]),
+			safe{},
+		}},
+		{maybeExecuted, server("FATAL", "57P01", "57P02", "57P05", "08006", "XX000")},
+		{maybeExecuted, server("ERROR", "40003", "08000", "08003", "XX000")},
+		{maybeExecuted, server("PANIC", "53100", "XX000", "58030")},
+		{maybeExecuted, []error{
+			io.EOF, io.ErrUnexpectedEOF, syscall.ECONNRESET, syscall.EPIPE, context.DeadlineExceeded, context.Canceled,
+			fmt.Errorf("%w: canceling wait", errWarned), pgconn.ErrConnClosed, errors.Join(safe{}, pgconn.ErrConnClosed),
+		}},
+		{failed, server("ERROR", "22021", "22001", "2200H", "23505", "42P01", "42501", "42703", "58P01")},
+	} {
+		for _, err := range c.errs {
+			if got := outcomeOf(err); got != c.want {
+				t.Errorf("%v: got outcome %d, want %d", err, got, c.want)
+			}
+			if got := outcomeOf(fmt.Errorf("wrapped: %w", err)); got != c.want {
+				t.Errorf("%v, wrapped: got outcome %d, want %d", err, got, c.want)
+			}
+		}
+	}
+}
+
+// safe is an error of pgx from before anything was sent.
+type safe struct{}
+
+func (safe) Error() string     { return "safe" }
+func (safe) SafeToRetry() bool { return true }
+
+const secret = "hunter2"
+
+func TestParseRejects(t *testing.T) {
+	for address, want := range map[string]string{
+		"postgres://pets:hunter2@127.0.0.1:port/pets":                      "malformed",
+		"postgres://pets:%zzhunter2@127.0.0.1/pets":                        "malformed",
+		"postgres://pets:p@hunter2@127.0.0.1/pets":                         "malformed",
+		"postgres://pets:12/hunter2@127.0.0.1/pets":                        "malformed",
+		"postgres://pets:12?hunter2@127.0.0.1/pets":                        "malformed",
+		"postgres://pets:hunter2":                                          "malformed",
+		"postgres://pets:hunter2@127.0.0.1:99999/pets?connect_timeout=1":   "malformed",
+		"postgres://127.0.0.1/pets?pool_max_conns=x&password=hunter2":      "pool_max_conns",
+		"postgres://127.0.0.1/pets?user=pets;password=hunter2":             "malformed",
+		"postgres://pets:hunter2@127.0.0.1/pets?sslmode=x":                 "sslmode",
+		"postgres://pets:hunter2@127.0.0.1/pets?default_query_exec_mode=x": "default_query_exec_mode",
+		"postgres://pets:hunter2@127.0.0.1/pets?a=b&pool_max_conns=0":      "pool_max_conns too small",
+		"postgres://pets:hunter2@127.0.0.1/pets?sslrootcert=/nowhere.pem":  "/nowhere.pem",
+	} {
+		_, err := parse(address)
+		if err == nil {
+			t.Errorf("%s: got no error, want one that says %q", address, want)
+		} else if text := err.Error(); !strings.Contains(text, want) || strings.Contains(text, secret) || strings.Contains(text, "\n") {
+			t.Errorf("%s: got error %q, want one line that says %q without the password", address, text, want)
+		}
+	}
+}
+
+func TestRedact(t *testing.T) {
+	for address, want := range map[string]string{
+		"postgres://localhost/pets":                              "postgres://localhost/pets",
+		"postgresql://pets@db1:5432,db2/pets":                    "postgresql://pets@db1:5432,db2/pets",
+		"postgres://pets:hunter2@db1,db2:1/pets?sslmode=disable": "postgres://pets:xxxxx@db1,db2:1/pets",
+		"postgres://pets:hunter2@[::1]:5432/pets":                "postgres://pets:xxxxx@[::1]:5432/pets",
+		"postgres://db/pets?password=hunter2":                    "postgres://db/pets",
+		"postgres://pets:p@hunter2@db/pets":                      hidden,
+		"postgres://pets:1/hunter2@db/pets":                      hidden,
+		"postgres://pets:1?hunter2@db/pets":                      hidden,
+		"postgres://pets:hunter2":                                hidden,
+	} {
+		if got := Redact(address); got != want {
+			t.Errorf("Redact(%q): got %q, want %q", address, got, want)
+		}
+	}
+}
+
+func TestParseDefaults(t *testing.T) {
+	config, err := parse("postgres://pets@db1,db2/pets")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if config.MaxConns != 16 || config.ConnConfig.ConnectTimeout != connectTimeout || config.ConnConfig.RuntimeParams["application_name"] != "petstore" {
+		t.Errorf("got %d connections, timeout %v, name %q", config.MaxConns, config.ConnConfig.ConnectTimeout, config.ConnConfig.RuntimeParams["application_name"])
+	}
+	config, err = parse("postgres://pets@db/pets?pool_max_conns=3&connect_timeout=2&application_name=a&target_session_attrs=primary")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if config.MaxConns != 3 || config.ConnConfig.ConnectTimeout.Seconds() != 2 || config.ConnConfig.RuntimeParams["application_name"] != "a" {
+		t.Errorf("got %d connections, timeout %v, name %q, want those of the address", config.MaxConns, config.ConnConfig.ConnectTimeout, config.ConnConfig.RuntimeParams["application_name"])
+	}
+}

@@ -1,0 +1,234 @@
+//go:build postgres
+
+package postgres_test
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"example.com/petstore/internal/pets"
+	"example.com/petstore/internal/store/postgres"
+	"example.com/petstore/internal/store/postgres/pgtest"
+)
+
+// requestTimeout is how long a request of the API may take.
+const requestTimeout = 8 * time.Second
+
+// TestFaultUnderLoad has the primary fail while 16 clients create pets. None of
+// them sees a failure, and each pet is there once on the server that remains.
+func TestFaultUnderLoad(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		fault func(t *testing.T, primary *pgtest.Server, link *proxy)
+	}{
+		{"kill", func(_ *testing.T, primary *pgtest.Server, _ *proxy) { primary.Kill() }},
+		{"hang", func(_ *testing.T, primary *pgtest.Server, _ *proxy) { primary.Hang() }},
+		{"partition", func(_ *testing.T, _ *pgtest.Server, link *proxy) { link.cut() }},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			primary, standby := pgtest.Pair(t)
+			link := newProxy(t, primary.Host())
+			s, err := postgres.Open(t.Context(), pgtest.Address("postgres", link.host(), standby.Host()), postgres.Options{RequireSync: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = s.Close() })
+			if stats := s.Stats(t.Context()); stats.SyncStandbys != 1 || stats.Connections == 0 {
+				t.Errorf("Stats: got %+v, want 1 standby and some connections", stats)
+			}
+			l := load(t, s)
+			l.wait(t)
+			c.fault(t, primary, link)
+			standby.Promote(t)
+			l.wait(t)
+			l.check(t, standby.Address("postgres"))
+			if s.Stats(t.Context()).Replaced == 0 && c.name != "kill" {
+				t.Errorf("Stats: got Replaced 0, want the pools replaced")
+			}
+		})
+	}
+}
+
+func TestRestartUnderLoad(t *testing.T) {
+	t.Parallel()
+	server := pgtest.Start(t)
+	s := open(t, server.Address("postgres"))
+	l := load(t, s)
+	for range 2 {
+		l.wait(t)
+		server.Kill()
+		server.Restart(t)
+	}
+	l.wait(t)
+	l.check(t, server.Address("postgres"))
+}
+
+// ledger creates pets and knows what was acknowledged.
+type ledger struct {
+	acknowledged atomic.Int64
+	ended        atomic.Bool
+	clients      sync.WaitGroup
+	ids          sync.Map // identifier of each acknowledged name
+}
+
+// load creates pets by 16 clients until check.
+func load(t *testing.T, s pets.Store) *ledger {
+	l := &ledger{}
+	for client := range 16 {
+		l.clients.Go(func() {
+			for n := 0; !l.ended.Load(); n++ {
+				name := fmt.Sprintf("pet %d of %d", n, client)
+				ctx, cancel := context.WithTimeout(t.Context(), requestTimeout)
+				p, err := s.CreatePet(ctx, pets.NewPet{Name: name, Status: pets.Available})
+				cancel()
+				if err != nil {
+					t.Errorf("CreatePet(%q): got error %v", name, err)
+					continue
+				}
+				l.ids.Store(name, p.ID)
+				l.acknowledged.Add(1)
+			}
+		})
+	}
+	t.Cleanup(func() { l.ended.Store(true); l.clients.Wait() })
+	return l
+}
+
+// wait waits until more pets are acknowledged.
+func (l *ledger) wait(t *testing.T) {
+	t.Helper()
+	want := l.acknowledged.Load() + 300
+	pgtest.Eventually(t, 10*time.Second, "300 more pets", func() bool { return l.acknowledged.Load() >= want })
+}
+
+// check ends the clients and compares what was acknowledged with a database.
+func (l *ledger) check(t *testing.T, address string) {
+	t.Helper()
+	l.ended.Store(true)
+	l.clients.Wait()
+	s := open(t, address)
+	stored := map[string]int64{}
+	for q := (pets.Query{Limit: 1000}); ; {
+		page, err := s.Pets(t.Context(), q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range page.Pets {
+			if stored[p.Name] != 0 {
+				t.Errorf("%s: got it twice, as %d and %d", p.Name, stored[p.Name], p.ID)
+			}
+			stored[p.Name], q.After = p.ID, p.ID
+		}
+		if !page.More {
+			break
+		}
+	}
+	for name, id := range l.ids.Range {
+		if stored[name.(string)] != id {
+			t.Errorf("%s: got id %d, want %d as acknowledged", name, stored[name.(string)], id)
+		}
+	}
+	t.Logf("%d acknowledged, %d stored", l.acknowledged.Load(), len(stored))
+}
+
+// proxy forwards connections until it is cut, and then nothing in either way.
+type proxy struct {
+	listener net.Listener
+	stopped  sync.RWMutex
+}
+
+func newProxy(t *testing.T, to string) *proxy {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &proxy{listener: l}
+	t.Cleanup(func() { _ = l.Close() })
+	go func() {
+		for {
+			client, err := l.Accept()
+			if err != nil {
+				return
+			}
+			t.Cleanup(func() { _ = client.Close() })
+			server, err := net.Dial("tcp", to)
+			if err != nil {
+				_ = client.Close()
+				continue
+			}
+			go p.forward(client, server)
+			go p.forward(server, client)
+		}
+	}()
+	return p
+}
+
+func (p *proxy) host() string { return p.listener.Addr().String() }
+
+func (p *proxy) cut() { p.stopped.Lock() }
+
+func (p *proxy) forward(from, to net.Conn) {
+	defer to.Close()
+	buffer := make([]byte, 32<<10)
+	for {
+		n, err := from.Read(buffer)
+		p.stopped.RLock() // for ever, once the proxy is cut
+		if n > 0 {
+			_, _ = to.Write(buffer[:n])
+		}
+		p.stopped.RUnlock()
+		if err != nil {
+			return
+		}
+	}
+}
+
+// TestOutage wants a definite error while the only server is down, also from
+// the first call after its death.
+func TestOutage(t *testing.T) {
+	t.Parallel()
+	server := pgtest.Start(t)
+	s := open(t, server.Address("postgres"))
+	create := func() error {
+		ctx, cancel := context.WithTimeout(t.Context(), requestTimeout)
+		defer cancel()
+		_, err := s.CreatePet(ctx, pets.NewPet{Name: "Rex", Status: pets.Sold})
+		return err
+	}
+	var calls sync.WaitGroup
+	for range 4 { // so that there are several idle connections
+		calls.Go(func() {
+			if err := create(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	calls.Wait()
+	server.Kill()
+	time.Sleep(50 * time.Millisecond) // after which idle connections are pinged before use
+	for range 6 {
+		calls.Go(func() {
+			began := time.Now()
+			if err := create(); pets.KindOf(err) != pets.Unavailable {
+				t.Errorf("CreatePet: got error %v (%v), want unavailable", err, pets.KindOf(err))
+			}
+			if took := time.Since(began); took > 4*time.Second {
+				t.Errorf("CreatePet: got the error after %v, want it within 4 s", took)
+			}
+		})
+	}
+	calls.Wait()
+	if err := s.Ping(t.Context()); pets.KindOf(err) != pets.Unavailable {
+		t.Errorf("Ping: got error %v, want unavailable", err)
+	}
+	server.Restart(t)
+	if err := create(); err != nil {
+		t.Errorf("CreatePet after the restart: got error %v", err)
+	}
+}
