@@ -17,13 +17,6 @@ func rexOnce() pets.NewPet {
 func testIdempotency(t *testing.T, f Factory) {
 	s := f.open(t)
 	first := mustCreate(t, s, rexOnce())
-	again := func() {
-		t.Helper()
-		if got := mustCreate(t, s, rexOnce()); got != first {
-			t.Errorf("the same again: got %v, want %v", got, first)
-		}
-	}
-	again()
 	for what, change := range map[string]func(*pets.NewPet){
 		"name":              func(p *pets.NewPet) { p.Name = "rex" },
 		"name with a space": func(p *pets.NewPet) { p.Name += " " },
@@ -38,7 +31,9 @@ func testIdempotency(t *testing.T, f Factory) {
 			t.Errorf("another %s: got %v beside the error, want no pet", what, pet)
 		}
 	}
-	again()
+	if got := mustCreate(t, s, rexOnce()); got != first {
+		t.Errorf("the same again: got %v, want %v", got, first)
+	}
 	created := map[int64]bool{first.ID: true}
 	others := []pets.Idempotency{
 		{},
@@ -57,12 +52,6 @@ func testIdempotency(t *testing.T, f Factory) {
 	}
 	if want := 1 + len(others); len(created) != want {
 		t.Errorf("other keys: got %d pets, want %d", len(created), want)
-	}
-	for _, p := range oddPets() {
-		p.Idempotency = pets.Idempotency{KeyID: "odd", Key: strconv.FormatInt(p.CategoryID, 10) + strconv.Itoa(len(p.Name))}
-		if a, b := mustCreate(t, s, p), mustCreate(t, s, p); a != b {
-			t.Errorf("the same again: got id %d, want %d", b.ID, a.ID)
-		}
 	}
 }
 

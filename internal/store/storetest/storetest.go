@@ -50,7 +50,6 @@ func Run(t *testing.T, f Factory) {
 		{"ContextEnded", testContextEnded},
 		{"ContextEndsDuringCreate", testContextEndsDuringCreate},
 		{"ContextEndsDuringLoad", testContextEndsDuringLoad},
-		{"Health", testHealth},
 		{"Close", testClose},
 		{"CloseWhileCreating", testCloseWhileCreating},
 		{"Reopen", testReopen},
