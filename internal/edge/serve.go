@@ -30,7 +30,7 @@ const (
 	readTimeout   = 4 * time.Second
 	writeTimeout  = 20 * time.Second
 	idleTimeout   = 2 * time.Minute
-	maxStreams    = 32 // of an HTTP/2 connection
+	maxStreams    = 16 // of an HTTP/2 connection
 )
 
 // ServeOptions say how the process serves. Addr is required.

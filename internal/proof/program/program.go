@@ -22,7 +22,7 @@ func Build(t testing.TB) string {
 		return path
 	}
 	path := filepath.Join(t.TempDir(), "petstore")
-	cmd := exec.Command("go", "build", "-o", path, "example.com/petstore/cmd/petstore")
+	cmd := exec.Command("go", "build", "-trimpath", "-o", path, "example.com/petstore/cmd/petstore")
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("building the program: %v\n%s", err, out)

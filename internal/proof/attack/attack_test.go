@@ -1,0 +1,259 @@
+//go:build attack
+
+// Package attack measures the memory of the program under attacks that cost
+// the attacker little. `make attack` runs it.
+package attack
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/pem"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"golang.org/x/net/http2"
+	"golang.org/x/net/http2/hpack"
+
+	"example.com/petstore/internal/proof/program"
+)
+
+// The memory limits of deploy/kubernetes and deploy/systemd. The program sees
+// the smaller one as it would in a pod.
+const (
+	podMemory  = 256 << 20
+	unitMemory = 400 << 20 // of 512 MB, the rest for the cache of files
+)
+
+// patience is how long a client with a key may wait for a response.
+const patience = 5 * time.Second
+
+// attackTime is how long an attack lasts.
+const attackTime = 8 * time.Second
+
+func TestAttack(t *testing.T) {
+	path := program.Build(t)
+	t.Setenv("GOMEMLIMIT", "230MiB") // as automemlimit sets it in the pod
+	for _, a := range []struct {
+		name        string
+		tls         bool
+		connections int
+		limit       int64
+		prepare     func(t *testing.T, s *program.Server)
+		attack      func(conn net.Conn)
+	}{
+		{name: "HTTP/2 streams without a window", tls: true, connections: 100, limit: podMemory, attack: streams},
+		{name: "unfinished headers", connections: 4000, limit: podMemory, attack: unfinishedHeader},
+		{name: "slow bodies of one key", connections: 4000, limit: podMemory, attack: slowBody},
+		{name: "slow readers of large pages", connections: 100, limit: unitMemory, prepare: largePets, attack: slowReader},
+	} {
+		t.Run(a.name, func(t *testing.T) {
+			args := []string{"--store", "memory:", "--log-level", "info"}
+			if a.tls {
+				args = append(args, certificate(t)...)
+			}
+			s := program.Serve(t, path, args...)
+			if a.prepare != nil {
+				a.prepare(t, s)
+			}
+			before := peak(t, s.PID)
+			kept, fresh := newClient(s.URL, true), newClient(s.URL, false)
+			kept.list(t) // before the attack
+			stop := swarm(s.Addr, a.tls, a.connections, a.attack)
+			var both sync.WaitGroup
+			for _, c := range []*client{kept, fresh} {
+				both.Go(func() {
+					for end := time.Now().Add(attackTime); time.Now().Before(end); {
+						c.list(t)
+					}
+				})
+			}
+			both.Wait()
+			stop()
+			after := peak(t, s.PID)
+			t.Logf("peak of memory: %d MiB before, %d MiB under attack; slowest response: %v on a kept connection, %v on a new one",
+				before>>20, after>>20, kept.slowest.Round(time.Millisecond), fresh.slowest.Round(time.Millisecond))
+			if after > a.limit {
+				t.Errorf("peak of memory: got %d MiB, want at most %d", after>>20, a.limit>>20)
+			}
+			if kept.slowest > patience {
+				t.Errorf("a client with a key: got a response after %v, want it within %v", kept.slowest, patience)
+			}
+		})
+	}
+}
+
+// peak returns the greatest memory that a process has used.
+func peak(t *testing.T, pid int) int64 {
+	t.Helper()
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(status)) {
+		if kib, ok := strings.CutPrefix(line, "VmHWM:"); ok {
+			n, err := strconv.ParseInt(strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(kib), "kB")), 10, 64)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return n << 10
+		}
+	}
+	t.Fatal("VmHWM: got none, want it in /proc")
+	return 0
+}
+
+// swarm attacks over n connections until stop.
+func swarm(addr string, secure bool, n int, attack func(net.Conn)) (stop func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	var all sync.WaitGroup
+	for range n {
+		all.Go(func() {
+			conn, err := new(net.Dialer).DialContext(ctx, "tcp", addr)
+			if err != nil {
+				return // the server takes no more
+			}
+			defer conn.Close()
+			context.AfterFunc(ctx, func() { _ = conn.Close() })
+			if secure {
+				conn = tls.Client(conn, &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"h2"}})
+			}
+			attack(conn)
+			<-ctx.Done()
+		})
+	}
+	return func() { cancel(); all.Wait() }
+}
+
+// client is a client with a key that repeats requests until they succeed.
+type client struct {
+	http.Client
+	url     string
+	slowest time.Duration
+}
+
+func newClient(url string, keepAlive bool) *client {
+	return &client{url: url + "/pets?limit=1", Client: http.Client{Transport: &http.Transport{
+		TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, ForceAttemptHTTP2: true, DisableKeepAlives: !keepAlive,
+	}}}
+}
+
+func (c *client) list(t *testing.T) {
+	for begin := time.Now(); ; time.Sleep(100 * time.Millisecond) { // between tries
+		r, err := http.NewRequest(http.MethodGet, c.url, nil)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		r.Header.Set("Authorization", "Bearer "+program.Key)
+		status := 0
+		if resp, err := c.Do(r); err == nil {
+			_, _ = io.Copy(io.Discard, resp.Body)
+			_ = resp.Body.Close()
+			status = resp.StatusCode
+		}
+		c.slowest = max(c.slowest, time.Since(begin))
+		if status == http.StatusOK || c.slowest > 4*patience {
+			return
+		}
+	}
+}
+
+// streams opens many streams whose responses may not be sent, each with a
+// header that needs a lot of memory.
+func streams(conn net.Conn) {
+	_, _ = conn.Write(streamFrames())
+	_, _ = io.Copy(io.Discard, conn)
+}
+
+var streamFrames = sync.OnceValue(func() []byte {
+	var frames, block bytes.Buffer
+	framer, encoder := http2.NewFramer(&frames, nil), hpack.NewEncoder(&block)
+	frames.WriteString(http2.ClientPreface)
+	_ = framer.WriteSettings(http2.Setting{ID: http2.SettingInitialWindowSize, Val: 0})
+	_ = framer.WriteSettingsAck()
+	for i := range 100 {
+		block.Reset()
+		for _, f := range [][2]string{{":method", "GET"}, {":scheme", "https"}, {":authority", "localhost"}, {":path", "/openapi.yaml"}} {
+			_ = encoder.WriteField(hpack.HeaderField{Name: f[0], Value: f[1]})
+		}
+		for j := range 900 { // short fields cost the most: about 90 bytes each beside their text
+			_ = encoder.WriteField(hpack.HeaderField{Name: fmt.Sprintf("x%d", j)})
+		}
+		_ = framer.WriteHeaders(http2.HeadersFrameParam{StreamID: uint32(2*i + 1), BlockFragment: block.Bytes(), EndStream: true, EndHeaders: true})
+	}
+	return frames.Bytes()
+})
+
+// unfinishedHeader sends 33 KB of a header that does not end.
+func unfinishedHeader(conn net.Conn) {
+	_, _ = io.WriteString(conn, "GET /v1/pets HTTP/1.1\r\nHost: localhost\r\nX: "+strings.Repeat("x", 33_000))
+	_, _ = io.Copy(io.Discard, conn)
+}
+
+// slowBody sends most of the largest body.
+func slowBody(conn net.Conn) {
+	_, _ = fmt.Fprintf(conn, "POST /v1/pets HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nContent-Length: 65536\r\n\r\n{\"name\":\"%s", program.Key, strings.Repeat("x", 60_000))
+	_, _ = io.Copy(io.Discard, conn)
+}
+
+// largePets adds pets with the longest names.
+func largePets(t *testing.T, s *program.Server) {
+	t.Helper()
+	for range 100 {
+		body := fmt.Sprintf(`{"name":%q,"categoryId":1}`, strings.Repeat("x", 65_000))
+		r, err := http.NewRequest(http.MethodPost, s.URL+"/pets", strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Authorization", "Bearer "+program.Key)
+		r.Header.Set("Content-Type", "application/json")
+		resp, err := http.DefaultClient.Do(r)
+		if err != nil || resp.StatusCode != http.StatusCreated {
+			t.Fatalf("adding a pet: got %v (%v), want 201", resp, err)
+		}
+		_ = resp.Body.Close()
+	}
+}
+
+// slowReader asks for the largest page and reads little of it.
+func slowReader(conn net.Conn) {
+	_, _ = fmt.Fprintf(conn, "GET /v1/pets?limit=100 HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\n\r\n", program.Key)
+	for some := make([]byte, 1024); ; {
+		if _, err := conn.Read(some); err != nil {
+			return
+		}
+		time.Sleep(100 * time.Millisecond) // this reader is slow on purpose
+	}
+}
+
+// certificate returns the flags for a self-signed certificate.
+func certificate(t *testing.T) []string {
+	t.Helper()
+	s := httptest.NewTLSServer(nil) // net/http/httptest has one
+	defer s.Close()
+	pair := s.TLS.Certificates[0]
+	key, err := x509.MarshalPKCS8PrivateKey(pair.PrivateKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	certFile, keyFile := filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
+	for file, block := range map[string]*pem.Block{certFile: {Type: "CERTIFICATE", Bytes: pair.Certificate[0]}, keyFile: {Type: "PRIVATE KEY", Bytes: key}} {
+		if err := os.WriteFile(file, pem.EncodeToMemory(block), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return []string{"--tls-cert", certFile, "--tls-key", keyFile}
+}
