@@ -4,8 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"mime"
 	"net/http"
+	"strconv"
 	"strings"
 
 	"github.com/getkin/kin-openapi/openapi3"
@@ -26,10 +28,35 @@ const jsonType = "application/json"
 // registry of decoders is global to the process.
 func init() {
 	openapi3filter.RegisterBodyDecoder(jsonType, func(body io.Reader, _ http.Header, _ *openapi3.SchemaRef, _ openapi3filter.EncodingFn) (any, error) {
-		var value any
-		err := json.UnmarshalRead(body, &value)
-		return value, err
+		data, err := io.ReadAll(body)
+		if err != nil {
+			return nil, err
+		}
+		return decodeJSON(data)
 	})
+}
+
+// decodeJSON decodes any JSON value. A number that a float64 cannot hold is
+// the greatest that it can: it may belong to an unknown property, which is
+// ignored.
+func decodeJSON(data []byte) (value any, err error) {
+	err = json.Unmarshal(data, &value)
+	if _, ok := errors.AsType[*json.SemanticError](err); ok {
+		err = json.Unmarshal(data, &value, json.WithUnmarshalers(json.UnmarshalFromFunc(decodeNumber)))
+	}
+	return value, err
+}
+
+func decodeNumber(d *jsontext.Decoder, value *any) error {
+	if d.PeekKind() != '0' {
+		return errors.ErrUnsupported // decoded as usual
+	}
+	token, err := d.ReadToken()
+	if err == nil {
+		f, _ := strconv.ParseFloat(token.String(), 64)
+		*value = min(max(f, -math.MaxFloat64), math.MaxFloat64)
+	}
+	return err
 }
 
 // jsonBinder is the echo.Binder with which the generated code decodes a body
@@ -52,8 +79,8 @@ func (d *Document) DecodeBody(operationID string, body []byte, into any) error {
 	if op == nil || op.body[jsonType] == nil {
 		return fmt.Errorf("the document has no operation %q with a JSON body", operationID)
 	}
-	var value any
-	if err := json.Unmarshal(body, &value); err != nil {
+	value, err := decodeJSON(body)
+	if err != nil {
 		return bodyProblem(err)
 	}
 	if err := op.body[jsonType].Value.VisitJSON(value, openapi3.VisitAsRequest()); err != nil {
@@ -101,9 +128,6 @@ func bodyProblem(err error) *Problem {
 	}
 	if _, ok := errors.AsType[*openapi3.SchemaError](err); ok {
 		return invalidBody(describe(err, "the body"))
-	}
-	if _, ok := errors.AsType[*json.SemanticError](err); ok {
-		return invalidBody(describeDecoding(err))
 	}
 	if syntax, ok := errors.AsType[*jsontext.SyntacticError](err); ok {
 		return invalidBody(describeSyntax(syntax))

@@ -126,6 +126,13 @@ func (s *Server) writeError(err error, c echo.Context) {
 	_ = c.Echo().JSONSerializer.Serialize(c, errorBody{p.Code, p.Message, p.Status}, "") // the client may be gone
 }
 
+// abandonBody closes the connection after the response. net/http would
+// otherwise read the rest of the body first, and wait for it.
+func abandonBody(c echo.Context) {
+	c.Response().Header().Set("Connection", "close")
+	_ = http.NewResponseController(c.Response()).SetReadDeadline(time.Now())
+}
+
 // leavesBodyUnread reports whether a response with this status to an HTTP/1
 // request is sent before its body was read.
 func leavesBodyUnread(r *http.Request, status int) bool {

@@ -49,6 +49,9 @@ func (s *Server) serveOperation(op *operation) echo.MiddlewareFunc {
 			defer release()
 
 			r := c.Request()
+			if op.body == nil && r.ContentLength != 0 && r.ProtoMajor == 1 {
+				abandonBody(c) // nobody reads it
+			}
 			defer c.SetRequest(r) // whose context tells the log whether the client left
 			c.SetRequest(r.WithContext(ctx))
 			if err := op.validate(c); err != nil {

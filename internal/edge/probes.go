@@ -31,9 +31,9 @@ func (s *Server) addProbes() {
 		}
 		return sendStatus(c, "ready")
 	})
-	s.addPage("/", "docs", func(c echo.Context) error {
+	s.echo.Any("/", func(c echo.Context) error {
 		c.Response().Header().Add("Vary", "Accept")
-		if strings.Contains(c.Request().Header.Get("Accept"), "text/html") {
+		if c.Request().Method == http.MethodGet && strings.Contains(c.Request().Header.Get("Accept"), "text/html") {
 			return c.Redirect(http.StatusFound, docsPath)
 		}
 		return notFound(fmt.Sprintf("there is nothing at this path; the operations are below %s, and %s explains them", s.service.Document.Base, docsPath))

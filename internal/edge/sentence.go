@@ -50,6 +50,9 @@ func describeRule(e *openapi3.SchemaError) string {
 		}
 		return "must match the pattern " + s.Pattern
 	case "format":
+		if s.Type.Is("integer") {
+			return describeRange(s)
+		}
 		return "must be a valid " + s.Format
 	case "minLength":
 		return "must have at least " + counted(s.MinLength, "character")
@@ -145,7 +148,7 @@ func describeDecoding(err error) string {
 	case t.Kind() == reflect.Int32, t.Kind() == reflect.Int64, t.Kind() == reflect.Int:
 		low, high := bounds(t.Kind() == reflect.Int32)
 		return where + " must be an integer between " + low + " and " + high + ", written in digits"
-	case t.Kind() == reflect.Float64, t.Kind() == reflect.Float32, t.Kind() == reflect.Interface:
+	case t.Kind() == reflect.Float64, t.Kind() == reflect.Float32:
 		return where + " has a number that is too large"
 	}
 	return where + " does not match the document"
