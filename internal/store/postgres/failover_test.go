@@ -34,6 +34,10 @@ func TestFaultUnderLoad(t *testing.T) {
 			t.Parallel()
 			primary, standby := pgtest.Pair(t)
 			link := newProxy(t, primary.Host())
+			if s, err := postgres.Open(t.Context(), standby.Address("postgres"), postgres.Options{}); err == nil {
+				_ = s.Close()
+				t.Errorf("Open of a standby alone: got a store, want an error")
+			}
 			s, err := postgres.Open(t.Context(), pgtest.Address("postgres", link.host(), standby.Host()), postgres.Options{RequireSync: true})
 			if err != nil {
 				t.Fatal(err)

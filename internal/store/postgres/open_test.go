@@ -3,7 +3,6 @@
 package postgres_test
 
 import (
-	"context"
 	"strings"
 	"sync"
 	"testing"
@@ -16,19 +15,18 @@ import (
 
 func TestOpenRejects(t *testing.T) {
 	t.Parallel()
-	primary, standby := pgtest.Pair(t)
-	here := primary.Address("postgres")
+	server := pgtest.Shared(t)
+	here := server.Address("postgres")
 	pgtest.Exec(t, here, "CREATE USER pets", "CREATE DATABASE latin ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0", "CREATE DATABASE newer")
-	open(t, primary.Address("newer"))
-	pgtest.Exec(t, primary.Address("newer"), "INSERT INTO goose_db_version (version_id, is_applied) VALUES (99, true)")
+	open(t, server.Address("newer"))
+	pgtest.Exec(t, server.Address("newer"), "INSERT INTO goose_db_version (version_id, is_applied) VALUES (99, true)")
 	asPets := strings.Replace(here, "postgres@", "pets:hunter2@", 1)
 	for address, want := range map[string]string{
 		"postgres://pets:hunter2@127.0.0.1:1,127.0.0.1:2/pets": "no writable primary can be reached",
 		"postgres://pets:hunter2@/pets?host=/nowhere":          "no writable primary can be reached",
-		standby.Address("postgres"):                            "no writable primary can be reached",
-		primary.Address("absent"):                              `database "absent" does not exist; create it with createdb`,
-		primary.Address("latin"):                               "its encoding is LATIN1 and not UTF8",
-		primary.Address("newer"):                               "its schema is at version 99 and this program knows versions up to 2; run a newer petstore",
+		server.Address("absent"):                               `database "absent" does not exist; create it with createdb`,
+		server.Address("latin"):                                "its encoding is LATIN1 and not UTF8",
+		server.Address("newer"):                                "its schema is at version 99 and this program knows versions up to 2; run a newer petstore",
 		here + "&nonsense=1":                                   `unrecognized configuration parameter "nonsense"`,
 		asPets:                                                 "permission denied for schema public; make the user the owner",
 	} {
@@ -38,24 +36,6 @@ func TestOpenRejects(t *testing.T) {
 			t.Errorf("%s: got a store, want an error", address)
 		} else if text := err.Error(); !strings.Contains(text, want) || strings.Contains(text, "hunter2") || strings.Contains(text, "\n") {
 			t.Errorf("%s: got error %q, want one line that says %q", address, text, want)
-		}
-	}
-	open(t, pgtest.Address("postgres", standby.Host(), primary.Host())) // the standby is passed over
-}
-
-func TestRequireSync(t *testing.T) {
-	t.Parallel()
-	server := pgtest.Start(t)
-	address := server.Address("postgres")
-	for _, c := range []struct{ parameters, names, want string }{
-		{"", "", "synchronous_standby_names is empty"},
-		{"", "absent", "no synchronous standby streams"},
-		{"&synchronous_commit=local", "absent", "synchronous_commit is local"},
-	} {
-		server.Configure(t, "synchronous_standby_names", c.names)
-		_, err := postgres.Open(t.Context(), address+c.parameters, postgres.Options{RequireSync: true})
-		if err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("names %q%s: got error %v, want one that says %q", c.names, c.parameters, err, c.want)
 		}
 	}
 }
@@ -115,80 +95,6 @@ func TestPingNotReady(t *testing.T) {
 		pgtest.Exec(t, address, "ALTER TABLE "+c.rename)
 		if err := s.Ping(t.Context()); pets.KindOf(err) != c.want || (err == nil) != (c.want == pets.Internal) {
 			t.Errorf("Ping after %s: got error %v", c.rename, err)
-		}
-	}
-}
-
-// TestCancelledWait cancels the wait for a standby, after which the server
-// reports success although no standby has the pet. Neither the create nor its
-// repetitions may be acknowledged.
-func TestCancelledWait(t *testing.T) {
-	t.Parallel()
-	for _, end := range []string{"pg_cancel_backend", "pg_terminate_backend"} {
-		t.Run(end, func(t *testing.T) {
-			t.Parallel()
-			server := pgtest.Start(t)
-			address := server.Address("postgres")
-			s := open(t, address)
-			server.Configure(t, "synchronous_standby_names", "absent")
-			rex := pets.NewPet{Name: "Rex", Status: pets.Sold, Idempotency: pets.Idempotency{KeyID: "mine", Key: "k1"}}
-			done := make(chan error, 1)
-			go func() {
-				_, err := s.CreatePet(t.Context(), rex)
-				done <- err
-			}()
-			for range 3 { // the insert and two repetitions
-				pgtest.Eventually(t, requestTimeout, "a wait for the standby", func() bool {
-					return pgtest.Query[int](t, address, "SELECT count(*) FROM (SELECT "+end+"(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep' OFFSET 0) ended") > 0
-				})
-			}
-			pgtest.Eventually(t, requestTimeout, "another wait", func() bool {
-				return pgtest.Query[bool](t, address, "SELECT EXISTS (SELECT FROM pg_stat_activity WHERE wait_event = 'SyncRep')")
-			})
-			select {
-			case err := <-done:
-				t.Fatalf("CreatePet: got error %v, want no answer yet", err)
-			default:
-			}
-			if err := s.Ping(t.Context()); err != nil {
-				t.Errorf("Ping while a write waits: got error %v", err)
-			}
-			server.Configure(t, "synchronous_standby_names", "")
-			if err := <-done; err != nil {
-				t.Errorf("CreatePet: got error %v, want the pet once nothing waits", err)
-			}
-			if n := pgtest.Query[int](t, address, "SELECT count(*) FROM pets"); n != 1 {
-				t.Errorf("got %d pets, want 1", n)
-			}
-		})
-	}
-}
-
-// TestWaitingWrites wants writes that wait for a standby to keep their
-// connections only, and reads to go on.
-func TestWaitingWrites(t *testing.T) {
-	t.Parallel()
-	server := pgtest.Start(t)
-	s := open(t, server.Address("postgres")+"&pool_max_conns=2")
-	server.Configure(t, "synchronous_standby_names", "absent")
-	kinds := make(chan pets.Kind, 3)
-	for range cap(kinds) {
-		go func() {
-			ctx, cancel := context.WithTimeout(t.Context(), requestTimeout/2)
-			defer cancel()
-			_, err := s.CreatePet(ctx, pets.NewPet{Name: "Rex", Status: pets.Sold})
-			kinds <- pets.KindOf(err)
-		}()
-	}
-	if kind := <-kinds; kind != pets.Unavailable {
-		t.Errorf("the write without a connection: got %v, want unavailable", kind)
-	}
-	if _, err := s.Pets(t.Context(), pets.Query{Limit: 1}); err != nil {
-		t.Errorf("Pets: got error %v", err)
-	}
-	for range 2 {
-		if kind := <-kinds; kind != pets.Internal {
-			t.Errorf("a write that waits: got %v, want internal, since its outcome is unknown", kind)
 		}
 	}
 }

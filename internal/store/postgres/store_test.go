@@ -28,7 +28,7 @@ func open(t testing.TB, address string) *postgres.Store {
 
 func TestStore(t *testing.T) {
 	t.Parallel()
-	storetest.Run(t, factory(func(t testing.TB) string { return pgtest.Database(t) }))
+	storetest.Run(t, factory(pgtest.Schema))
 }
 
 // factory makes stores in the databases whose addresses database returns.

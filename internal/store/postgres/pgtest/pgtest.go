@@ -49,6 +49,16 @@ func Database(t testing.TB, options ...string) string {
 	return Shared(t).Address(name)
 }
 
+// Schema returns the address of a new, empty schema in a database that tests
+// share. It takes a tenth of the time of Database.
+func Schema(t testing.TB) string {
+	t.Helper()
+	name := "test_" + strings.ToLower(rand.Text())
+	address := Shared(t).Address("postgres")
+	Exec(t, address, "CREATE SCHEMA "+name)
+	return address + "&search_path=" + name
+}
+
 // Exec runs statements on the database at address.
 func Exec(t testing.TB, address string, statements ...string) {
 	t.Helper()

@@ -60,7 +60,7 @@ func start(settings []string) (*Server, error) {
 var template = sync.OnceValues(func() (*Server, error) {
 	s, err := newServer()
 	if err == nil {
-		err = s.tool("initdb", "-D", s.data(), "-N", "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-instructions")
+		err = s.tool("initdb", "-D", s.data(), "-N", "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C", "--wal-segsize=1", "--no-instructions")
 	}
 	return s, err
 })
