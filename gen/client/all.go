@@ -1,17 +1,18 @@
-// Package client calls the pet store. The client is generated from openapi.yaml. By
-// hand beside it are WithKey, which adds the API key, All, which walks over the
-// pages, and Check, which tells a success from a refusal.
+// Package client calls the pet store. Most of it is generated from
+// openapi.yaml; WithKey, All and Check are written by hand.
 package client
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
+	"net/http"
+	"regexp"
 )
 
-// All returns every pet that params select, in ascending order of ID. It asks
-// for one page at a time, when the loop comes to it, and follows the links to
-// the next page until there is none:
+// All returns all pets that params select, in ascending order of ID. It
+// requests one page at a time, when the loop needs it:
 //
 //	for pet, err := range client.All(ctx, c, nil) {
 //		if err != nil {
@@ -20,68 +21,65 @@ import (
 //		fmt.Println(pet.ID, pet.Name)
 //	}
 //
-// Every pet acknowledged before the loop began comes exactly once, none comes
-// twice. The first error is the last thing yielded: a *ResponseError where the
-// service refused, ctx's error once ctx has ended. To go on after one, pass the
-// ID of the last pet as After. Ranging over the result again walks again.
+// Each pet that was there when the loop began comes exactly once, whatever is
+// added meanwhile. params.Limit is the size of a page.
 //
-// Limit is the size of a page, not of the walk; break ends that. Of a link only
-// the position is taken: filter and page size stay those of params, and the key
-// goes to no other address than the client's.
+// An error ends the loop. It is a *ResponseError if the service refused a
+// request. To continue later, pass the ID of the last pet as params.After.
 func All(ctx context.Context, c ClientWithResponsesInterface, params *ListPetsParams, editors ...RequestEditorFn) iter.Seq2[Pet, error] {
 	return func(yield func(Pet, error) bool) {
-		var ask ListPetsParams
+		var next ListPetsParams
 		if params != nil {
-			ask = *params
-		}
-		last := int64(-1) // the ID of the last pet, or where the walk begins
-		if ask.After != nil {
-			last = *ask.After
+			next = *params
 		}
 		for {
-			pets, next, err := page(ctx, c, ask, editors)
-			for _, pet := range pets {
-				if wrong := inOrder(ctx, last, pet); wrong != nil {
-					err = wrong
-					break
-				}
-				if last = pet.ID; !yield(pet, nil) {
-					return
-				}
-			}
-			if err == nil && next != nil && ask.After != nil && *next <= *ask.After {
-				err = fmt.Errorf("the page after %d names as the next one that after %d", *ask.After, *next)
-			}
+			pets, more, err := listPage(ctx, c, next, editors)
 			if err != nil {
 				yield(Pet{}, fmt.Errorf("listing the pets: %w", err))
 				return
 			}
-			if next == nil {
+			for _, pet := range pets {
+				if !yield(pet, nil) {
+					return
+				}
+			}
+			if !more {
 				return
 			}
-			ask.After = next
+			next.After = &pets[len(pets)-1].ID
 		}
 	}
 }
 
-// page asks for one page. It returns the pets and where the next page begins,
-// nil on the last.
-func page(ctx context.Context, c ClientWithResponsesInterface, ask ListPetsParams, editors []RequestEditorFn) ([]Pet, *int64, error) {
-	response, err := c.ListPetsWithResponse(ctx, &ask, editors...)
+// nextPage finds the link to the next page (RFC 8288). Its target is not
+// needed: a page continues after the last pet of the page before.
+var nextPage = regexp.MustCompile(`>[^<]*;\s*(?i:rel)\s*=\s*(?i:next\b|"([^"]*\s)?next[\s"])`)
+
+// listPage returns one page, and whether there are more. A page with more after
+// it must end after the one before, so that no server can make All endless.
+func listPage(ctx context.Context, c ClientWithResponsesInterface, params ListPetsParams, editors []RequestEditorFn) (pets Pets, more bool, err error) {
+	response, err := c.ListPetsWithResponse(ctx, &params, editors...)
 	if err != nil {
-		return nil, nil, err
+		return nil, false, err
 	}
 	if err := Check(response.JSON200, response.HTTPResponse, response.Body); err != nil {
-		return nil, nil, err
+		return nil, false, err
 	}
-	next, err := nextPage(response.HTTPResponse.Header.Values("Link"))
-	return *response.JSON200, next, err
+	pets = *response.JSON200
+	if !hasNextPage(response.HTTPResponse) {
+		return pets, false, nil
+	}
+	if len(pets) == 0 || params.After != nil && pets[len(pets)-1].ID <= *params.After {
+		return nil, false, errors.New("a page has a link to the next one, but no further pets")
+	}
+	return pets, true, nil
 }
 
-// inOrder returns why the walk cannot go on with pet after the ID last.
-func inOrder(ctx context.Context, last int64, pet Pet) error {
-	if pet.ID <= last {
-		return fmt.Errorf("pet %d came after pet %d, want ascending order", pet.ID, last)
+func hasNextPage(r *http.Response) bool {
+	for _, link := range r.Header.Values("Link") {
+		if nextPage.MatchString(link) {
+			return true
+		}
 	}
-	return ctx.Err()
+	return false
 }

@@ -8,14 +8,13 @@ import (
 	"time"
 )
 
-// ResponseError is a response that is not the success its request wanted. Find it
-// with errors.AsType or errors.As.
+// ResponseError is a response other than the expected success.
 type ResponseError struct {
 	Status     int           // the HTTP status
-	Code       string        // stable and meant for programs, such as not_found; empty where the response is not of the service
-	Message    string        // one sentence for the developer of the client
-	RequestID  string        // finds the request in the service's log; may be empty
-	RetryAfter time.Duration // how long the service asks to wait; 0 where it does not
+	Code       string        // stable and meant for programs, such as not_found; empty if the response is not the pet store's
+	Message    string        // a sentence for the developer of the client
+	RequestID  string        // identifies the request in the service's log; may be empty
+	RetryAfter time.Duration // how long to wait before trying again; 0 if the response does not say
 }
 
 func (e *ResponseError) Error() string {
@@ -25,31 +24,30 @@ func (e *ResponseError) Error() string {
 	return fmt.Sprintf("%d %s: %s", e.Status, e.Code, e.Message)
 }
 
-// Check returns nil where success, the part of a response that holds the wanted
-// body, is there, and a *ResponseError else:
+// Check returns a *ResponseError unless success, the decoded body of the
+// expected response, is set:
 //
-//	made, err := c.CreatePetWithResponse(ctx, nil, pet)
+//	created, err := c.CreatePetWithResponse(ctx, nil, pet)
 //	if err != nil {
-//		return err // no response came
+//		return err // there was no response
 //	}
-//	if err := client.Check(made.JSON201, made.HTTPResponse, made.Body); err != nil {
-//		return err // the service refused
+//	if err := client.Check(created.JSON201, created.HTTPResponse, created.Body); err != nil {
+//		return err // the service refused the request
 //	}
-//	fmt.Println(made.JSON201.ID)
+//	fmt.Println(created.JSON201.ID)
 func Check[T any](success *T, response *http.Response, body []byte) error {
 	if success != nil {
 		return nil
 	}
-	failed := &ResponseError{Status: response.StatusCode, RequestID: response.Header.Get("X-Request-Id")}
+	e := &ResponseError{Status: response.StatusCode, RequestID: response.Header.Get("X-Request-Id")}
 	if seconds, err := strconv.Atoi(response.Header.Get("Retry-After")); err == nil && seconds > 0 {
-		failed.RetryAfter = time.Duration(seconds) * time.Second
+		e.RetryAfter = time.Duration(seconds) * time.Second
 	}
 	var said Error
 	if json.Unmarshal(body, &said) == nil && said.Code != "" && said.Status == response.StatusCode {
-		failed.Code, failed.Message = said.Code, said.Message
-	} else {
-		// A proxy, or whatever else stands at that address.
-		failed.Message = fmt.Sprintf("got %q of type %q, want a response of the pet store", response.Status, response.Header.Get("Content-Type"))
+		e.Code, e.Message = said.Code, said.Message
+	} else { // for example from a proxy
+		e.Message = fmt.Sprintf("got %q of type %q, want a response of the pet store", response.Status, response.Header.Get("Content-Type"))
 	}
-	return failed
+	return e
 }

@@ -1,0 +1,221 @@
+package client_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"example.com/petstore/gen/client"
+	"example.com/petstore/internal/pets"
+	"example.com/petstore/internal/proof/program"
+	"example.com/petstore/internal/store/memory"
+)
+
+// newService serves a store with n pets, every third of them sold.
+func newService(t *testing.T, n int) (*memory.Store, string) {
+	t.Helper()
+	store := memory.New()
+	for i := range n {
+		status := pets.Available
+		if i%3 == 2 {
+			status = pets.Sold
+		}
+		if _, err := store.CreatePet(t.Context(), pets.NewPet{Name: "Rex", CategoryID: 1, Status: status}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	h, err := program.NewHandler(store, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := program.NewServer(h)
+	t.Cleanup(s.Close)
+	return store, s.URL + "/v1"
+}
+
+func newClient(t *testing.T, url, key string) *client.ClientWithResponses {
+	t.Helper()
+	c, err := client.NewClientWithResponses(url, client.WithKey(key))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func ids(all iter.Seq2[client.Pet, error]) (ids []int64, err error) {
+	for pet, err := range all {
+		if err != nil {
+			return ids, err
+		}
+		ids = append(ids, pet.ID)
+	}
+	return ids, nil
+}
+
+func TestAll(t *testing.T) {
+	_, url := newService(t, 9)
+	c := newClient(t, url, program.Key)
+	for name, test := range map[string]struct {
+		params *client.ListPetsParams
+		want   []int64
+	}{
+		"no parameters": {nil, []int64{1, 2, 3, 4, 5, 6, 7, 8, 9}},
+		"pages of 1":    {&client.ListPetsParams{Limit: new(1)}, []int64{1, 2, 3, 4, 5, 6, 7, 8, 9}},
+		"pages of 3":    {&client.ListPetsParams{Limit: new(3)}, []int64{1, 2, 3, 4, 5, 6, 7, 8, 9}},
+		"pages of 4":    {&client.ListPetsParams{Limit: new(4)}, []int64{1, 2, 3, 4, 5, 6, 7, 8, 9}},
+		"status":        {&client.ListPetsParams{Limit: new(2), Status: new(client.PetStatusSold)}, []int64{3, 6, 9}},
+		"after":         {&client.ListPetsParams{Limit: new(2), After: new(int64(6))}, []int64{7, 8, 9}},
+		"past the end":  {&client.ListPetsParams{After: new(int64(9))}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			all := client.All(t.Context(), c, test.params)
+			for range 2 { // a sequence may be used again
+				if got, err := ids(all); err != nil || !slices.Equal(got, test.want) {
+					t.Errorf("got %v (%v), want %v", got, err, test.want)
+				}
+			}
+		})
+	}
+}
+
+// TestAllLazy tests that pages are requested when the loop needs them.
+func TestAllLazy(t *testing.T) {
+	store, url := newService(t, 4)
+	var got []int64
+	for pet, err := range client.All(t.Context(), newClient(t, url, program.Key), &client.ListPetsParams{Limit: new(2)}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got = append(got, pet.ID); pet.ID == 1 {
+			if _, err := store.CreatePet(t.Context(), pets.NewPet{Name: "New", Status: pets.Sold}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if want := []int64{1, 2, 3, 4, 5}; !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+	for range client.All(t.Context(), newClient(t, url, program.Key), nil) {
+		break // must not panic
+	}
+}
+
+func TestAllRefused(t *testing.T) {
+	_, url := newService(t, 1)
+	for name, test := range map[string]struct {
+		key    string
+		params client.ListPetsParams
+		status int
+		code   string
+	}{
+		"a wrong key":   {"not-a-key-of-the-server", client.ListPetsParams{}, 401, "unauthorized"},
+		"a wrong limit": {program.Key, client.ListPetsParams{Limit: new(101)}, 400, "invalid_parameter"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, err := ids(client.All(t.Context(), newClient(t, url, test.key), &test.params))
+			e, ok := errors.AsType[*client.ResponseError](err)
+			if !ok || e.Status != test.status || e.Code != test.code || e.Message == "" || e.RequestID == "" || len(got) > 0 {
+				t.Errorf("got pets %v, error %#v, want %d %s", got, err, test.status, test.code)
+			}
+		})
+	}
+}
+
+// TestAllOtherServers tests what All makes of servers that are not the service.
+func TestAllOtherServers(t *testing.T) {
+	const two, next = `[{"id":1,"name":"a","categoryId":1},{"id":2,"name":"b","categoryId":1}]`, `</v1/pets?after=2>; rel="next"`
+	for name, test := range map[string]struct {
+		link, body, want string
+		pets             int
+	}{
+		"no link":              {"", two, "", 2},
+		"another link":         {`</docs>; rel="deprecation"`, two, "", 2},
+		"next in a title":      {`</docs>; rel="help"; title="rel=next"`, two, "", 2},
+		"the same page again":  {next, two, "no further pets", 2},
+		"an empty page":        {next, "[]", "no further pets", 0},
+		"not quoted":           {`</v1/pets?after=2>;rel=next`, two, "no further pets", 2},
+		"another case":         {`</v1/pets?after=2>; REL="NEXT"`, two, "no further pets", 2},
+		"a list of relations":  {`</v1/pets?after=2>; rel="start next"`, two, "no further pets", 2},
+		"the second of links":  {`</docs>; rel="help", </v1/pets?after=2>; rel="next"`, two, "no further pets", 2},
+		"not JSON":             {"", "<html>", "invalid character", 0},
+		"JSON of another kind": {"", "{}", "cannot unmarshal", 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Content-Type", "application/json")
+				w.Header().Set("Link", test.link)
+				fmt.Fprint(w, test.body)
+			}))
+			defer s.Close()
+			got, err := ids(client.All(t.Context(), newClient(t, s.URL, program.Key), nil))
+			if test.want == "" && err != nil || test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)) || len(got) != test.pets {
+				t.Errorf("got %d pets, error %v, want %d, %q", len(got), err, test.pets, test.want)
+			}
+		})
+	}
+}
+
+func TestAllContext(t *testing.T) {
+	_, url := newService(t, 3)
+	ctx, cancel := context.WithCancel(t.Context())
+	var last int64
+	var end error
+	for pet, err := range client.All(ctx, newClient(t, url, program.Key), &client.ListPetsParams{Limit: new(1)}) {
+		if last, end = max(last, pet.ID), err; last == 2 {
+			cancel()
+		}
+	}
+	cancel()
+	if last != 2 || !errors.Is(end, context.Canceled) {
+		t.Errorf("got pets up to %d, error %v, want 2 and context canceled", last, end)
+	}
+}
+
+func TestWithKey(t *testing.T) {
+	if _, err := client.NewClientWithResponses("http://127.0.0.1:8080/v1", client.WithKey("")); err == nil {
+		t.Error("an empty key: got no error, want one")
+	}
+	_, url := newService(t, 0)
+	created, err := newClient(t, url, program.Key).CreatePetWithResponse(t.Context(), nil, client.NewPet{Name: "Rex", CategoryID: 9007199254740993})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := client.Check(created.JSON201, created.HTTPResponse, created.Body); err != nil || created.JSON201.CategoryID != 9007199254740993 {
+		t.Errorf("created: got %s (%v), want the categoryId 9007199254740993", created.Body, err)
+	}
+}
+
+func TestCheck(t *testing.T) {
+	for name, test := range map[string]struct {
+		status     int
+		body, want string
+	}{
+		"the service's":               {418, `{"code":"not_yet_known","message":"A new code.","status":418}`, "418 not_yet_known: A new code."},
+		"a proxy's page":              {502, "<h1>Bad Gateway</h1>", `502: got "502 Bad Gateway" of type "text/plain"`},
+		"a proxy's JSON":              {502, `{"error":"no upstream"}`, `502: got "502 Bad Gateway"`},
+		"another status in the body":  {502, `{"code":"internal","message":"m","status":500}`, `502: got "502 Bad Gateway"`},
+		"a success of another server": {200, "<h1>Log in</h1>", `200: got "200 OK"`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			response := &http.Response{
+				StatusCode: test.status, Status: fmt.Sprintf("%d %s", test.status, http.StatusText(test.status)),
+				Header: http.Header{"Content-Type": {"text/plain"}, "Retry-After": {"7"}, "X-Request-Id": {"id"}},
+			}
+			err := client.Check[client.Pet](nil, response, []byte(test.body))
+			e, ok := errors.AsType[*client.ResponseError](err)
+			if !ok || !strings.HasPrefix(e.Error(), test.want) || e.RetryAfter != 7*time.Second || e.RequestID != "id" {
+				t.Errorf("got %#v, want %q", err, test.want)
+			}
+		})
+	}
+	if err := client.Check(&client.Pet{}, nil, nil); err != nil {
+		t.Errorf("a success: got %v, want nil", err)
+	}
+}

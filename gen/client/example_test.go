@@ -1,0 +1,74 @@
+package client_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log"
+
+	"example.com/petstore/gen/client"
+	"example.com/petstore/internal/proof/program"
+	"example.com/petstore/internal/store/memory"
+)
+
+const key = program.Key
+
+// serve starts an empty service for an example.
+func serve() (url string, stop func()) {
+	h, err := program.NewHandler(memory.New(), nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	s := program.NewServer(h)
+	return s.URL + "/v1", s.Close
+}
+
+func Example() {
+	url, stop := serve() // for you, http://127.0.0.1:8080/v1
+	defer stop()
+	ctx := context.Background()
+
+	c, err := client.NewClientWithResponses(url, client.WithKey(key))
+	if err != nil {
+		log.Fatal(err)
+	}
+	// The Idempotency-Key makes it safe to repeat the request.
+	params := client.CreatePetParams{IdempotencyKey: new("8e03978e-40d5-43dd-bc93-6894a57f9324")}
+	created, err := c.CreatePetWithResponse(ctx, &params, client.NewPet{Name: "Frank", CategoryID: 1})
+	if err != nil {
+		log.Fatal(err)
+	}
+	if err := client.Check(created.JSON201, created.HTTPResponse, created.Body); err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println("created", created.JSON201.ID)
+
+	for pet, err := range client.All(ctx, c, &client.ListPetsParams{Status: new(client.PetStatusAvailable)}) {
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println(pet.ID, pet.Name)
+	}
+	// Output:
+	// created 1
+	// 1 Frank
+}
+
+func ExampleResponseError() {
+	url, stop := serve()
+	defer stop()
+	c, err := client.NewClientWithResponses(url, client.WithKey(key))
+	if err != nil {
+		log.Fatal(err)
+	}
+
+	for _, err := range client.All(context.Background(), c, &client.ListPetsParams{Limit: new(101)}) {
+		if e, ok := errors.AsType[*client.ResponseError](err); ok {
+			fmt.Println(e.Status, e.Code)
+			fmt.Println(e.Message)
+		}
+	}
+	// Output:
+	// 400 invalid_parameter
+	// limit must be between 1 and 100
+}
