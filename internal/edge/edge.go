@@ -22,6 +22,7 @@ import (
 	"github.com/labstack/echo/v4"
 	"github.com/labstack/echo/v4/middleware"
 	"github.com/prometheus/client_golang/prometheus"
+	"go.opentelemetry.io/contrib/instrumentation/github.com/labstack/echo/otelecho"
 	"golang.org/x/time/rate"
 )
 
@@ -91,6 +92,9 @@ func New(service Service, o Options) (*Server, error) {
 	if o.MaxInFlight == 0 {
 		o.MaxInFlight = 256
 	}
+	if service.Weight == nil {
+		service.Weight = func(*http.Request) int64 { return 0 }
+	}
 	s := &Server{service: service, logger: o.Logger, echo: echo.New(), calls: newCalls(o.MaxInFlight), shutdownTimeout: 10 * time.Second}
 	s.metrics = newMetrics(s, o.Metrics)
 	if o.RateLimit > 0 {
@@ -115,8 +119,10 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.echo.Serv
 func (s *Server) routes(o Options) error {
 	e := s.echo
 	e.Pre(canonicalPath)
+	if tracing() {
+		e.Use(otelecho.Middleware(s.service.Name))
+	}
 	e.Use(
-		s.trace(),
 		requestID,
 		s.commonHeaders,
 		s.accessLog(),
@@ -142,10 +148,11 @@ func (s *Server) addOperations() error {
 	for id, op := range document.operations {
 		operations[id] = []echo.MiddlewareFunc{s.serveOperation(op)}
 	}
+	echoPath := strings.NewReplacer("{", ":", "}", "")
 	r := &router{echo: s.echo, registered: map[string]bool{}}
 	s.service.Register(r, document.Base, operations)
 	for _, op := range document.operations {
-		route := op.route.Method + " " + document.Base + echoPath(op.route.Path)
+		route := op.route.Method + " " + document.Base + echoPath.Replace(op.route.Path)
 		if !r.registered[route] {
 			r.errs = append(r.errs, fmt.Errorf("%s: operation %s of the document is not registered; run make generate", route, op.id))
 		}
@@ -155,18 +162,6 @@ func (s *Server) addOperations() error {
 		r.errs = append(r.errs, fmt.Errorf("%s is registered, but is no operation of the document; run make generate", route))
 	}
 	return errors.Join(r.errs...)
-}
-
-// echoPath returns the path of the document as Echo writes it: /pets/:id.
-func echoPath(path string) string {
-	return strings.NewReplacer("{", ":", "}", "").Replace(path)
-}
-
-func (s *Server) weight(r *http.Request) int64 {
-	if s.service.Weight == nil {
-		return 0
-	}
-	return s.service.Weight(r)
 }
 
 // clientAddress returns how the address of a client is found.

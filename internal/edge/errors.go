@@ -50,10 +50,6 @@ func unsupportedMediaType(message, header, value string) *Problem {
 	return &Problem{Status: http.StatusUnsupportedMediaType, Code: "unsupported_media_type", Message: message, Header: http.Header{header: {value}}}
 }
 
-func rateLimited() *Problem {
-	return &Problem{Status: http.StatusTooManyRequests, Code: "rate_limited", Message: "too many requests with this API key; try again later", Header: http.Header{"Retry-After": {"1"}}}
-}
-
 func unavailable(cause error) *Problem {
 	return &Problem{Status: http.StatusServiceUnavailable, Code: "unavailable", Message: "the service is unavailable; try again later", Header: http.Header{"Retry-After": {"1"}}, Cause: cause}
 }
@@ -116,12 +112,7 @@ func (s *Server) writeError(err error, c echo.Context) {
 		header.Set("Connection", "close")
 		_ = http.NewResponseController(c.Response()).SetReadDeadline(time.Now().Add(lingerTimeout))
 	}
-	if c.Request().Method == http.MethodHead {
-		header.Set("Content-Type", "application/json")
-		_ = c.NoContent(p.Status)
-		return
-	}
-	header.Set("Content-Type", "application/json")
+	header.Set("Content-Type", jsonType)
 	c.Response().WriteHeader(p.Status)
 	_ = c.Echo().JSONSerializer.Serialize(c, errorBody{p.Code, p.Message, p.Status}, "") // the client may be gone
 }

@@ -22,13 +22,13 @@ const (
 // NewLogger returns a logger that writes text or JSON, and hides what matches
 // keyPattern.
 func NewLogger(w io.Writer, text bool, level slog.Level, keyPattern *regexp.Regexp) *slog.Logger {
-	hide := func(s string) slog.Attr { return slog.String("", keyPattern.ReplaceAllString(s, "REDACTED")) }
+	hide := func(s string) slog.Value { return slog.StringValue(keyPattern.ReplaceAllString(s, "REDACTED")) }
 	o := &slog.HandlerOptions{Level: level, ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
 		switch v := a.Value.Any().(type) {
 		case string:
-			a.Value = hide(v).Value
+			a.Value = hide(v)
 		case error:
-			a.Value = hide(v.Error()).Value
+			a.Value = hide(v.Error())
 		}
 		return a
 	}}

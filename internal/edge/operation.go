@@ -41,7 +41,7 @@ func (s *Server) serveOperation(op *operation) echo.MiddlewareFunc {
 
 			ctx, cancel := context.WithTimeout(context.WithValue(c.Request().Context(), callerKey{}, caller), requestTimeout)
 			defer cancel()
-			release, err := s.calls.acquire(ctx, s.weight(c.Request()))
+			release, err := s.calls.acquire(ctx, s.service.Weight(c.Request()))
 			if err != nil {
 				s.metrics.shed.WithLabelValues("in_flight").Inc()
 				return unavailable(err)
@@ -74,11 +74,11 @@ func (s *Server) checkRate(sender string) error {
 	if s.rates == nil {
 		return nil
 	}
-	if allowed, _ := s.rates.Allow(sender); !allowed {
-		s.metrics.shed.WithLabelValues("rate").Inc()
-		return rateLimited()
+	if allowed, _ := s.rates.Allow(sender); allowed {
+		return nil
 	}
-	return nil
+	s.metrics.shed.WithLabelValues("rate").Inc()
+	return &Problem{Status: http.StatusTooManyRequests, Code: "rate_limited", Message: "too many requests with this API key; try again later", Header: http.Header{"Retry-After": {"1"}}}
 }
 
 // validate checks the request against the document. It does not apply
@@ -128,8 +128,6 @@ func requestProblem(err error) error {
 		return bodyProblem(err)
 	case errors.Is(err, openapi3filter.ErrInvalidRequired):
 		return parameterProblem(failed.Parameter, failed.Parameter.Name+" is required")
-	case errors.Is(err, openapi3filter.ErrInvalidEmptyValue):
-		return parameterProblem(failed.Parameter, failed.Parameter.Name+" must not be empty")
 	}
 	return parameterProblem(failed.Parameter, describe(failed.Err, failed.Parameter.Name))
 }

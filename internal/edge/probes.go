@@ -18,7 +18,7 @@ const readyTimeout = 2 * time.Second
 // that it can serve, and the path / for people who try it.
 func (s *Server) addProbes() {
 	s.addPage("/livez", "livez", func(c echo.Context) error {
-		return sendStatus(c, "alive")
+		return c.JSON(http.StatusOK, map[string]string{"status": "alive"})
 	})
 	s.addPage("/readyz", "readyz", func(c echo.Context) error {
 		if err := s.ready(c.Request().Context()); err != nil {
@@ -29,7 +29,7 @@ func (s *Server) addProbes() {
 			}
 			return p
 		}
-		return sendStatus(c, "ready")
+		return c.JSON(http.StatusOK, map[string]string{"status": "ready"})
 	})
 	s.echo.Any("/", func(c echo.Context) error {
 		c.Response().Header().Add("Vary", "Accept")
@@ -44,6 +44,7 @@ func (s *Server) addProbes() {
 func (s *Server) addPage(path, name string, h echo.HandlerFunc) {
 	s.echo.Match([]string{http.MethodGet, http.MethodHead}, path, func(c echo.Context) error {
 		c.Set(operationName, name)
+		c.Response().Header().Set("Cache-Control", "no-store")
 		return h(c)
 	})
 }
@@ -55,9 +56,4 @@ func (s *Server) ready(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
 	defer cancel()
 	return s.service.Ready(ctx)
-}
-
-func sendStatus(c echo.Context, status string) error {
-	c.Response().Header().Set("Cache-Control", "no-store")
-	return c.JSON(http.StatusOK, map[string]string{"status": status})
 }

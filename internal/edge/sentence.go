@@ -130,28 +130,23 @@ func bounds(int32 bool) (low, high string) {
 func number(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }
 
 // describeDecoding makes the client's sentence of an error from decoding a
-// body into its Go type. It is about a number that a float64 holds but the Go
-// type does not, since the schema has accepted the value.
+// body into its Go type. It is about an integer that is out of range or not
+// written as one, since the schema has accepted the value.
 func describeDecoding(err error) string {
 	e, ok := errors.AsType[*json.SemanticError](err)
-	if !ok {
+	if !ok || e.GoType == nil {
 		return "the body does not match the document"
 	}
 	where := place("the body", strings.FieldsFunc(string(e.JSONPointer), func(r rune) bool { return r == '/' }))
-	t := e.GoType
-	if t != nil && t.Kind() == reflect.Pointer {
-		t = t.Elem()
+	kind := e.GoType.Kind()
+	if kind == reflect.Pointer {
+		kind = e.GoType.Elem().Kind()
 	}
-	switch {
-	case t == nil:
+	if kind != reflect.Int && kind != reflect.Int64 && kind != reflect.Int32 {
 		return where + " does not match the document"
-	case t.Kind() == reflect.Int32, t.Kind() == reflect.Int64, t.Kind() == reflect.Int:
-		low, high := bounds(t.Kind() == reflect.Int32)
-		return where + " must be an integer between " + low + " and " + high + ", written in digits"
-	case t.Kind() == reflect.Float64, t.Kind() == reflect.Float32:
-		return where + " has a number that is too large"
 	}
-	return where + " does not match the document"
+	low, high := bounds(kind == reflect.Int32)
+	return where + " must be an integer between " + low + " and " + high + ", written in digits"
 }
 
 // place writes the path to a value, as in tags[2].name.

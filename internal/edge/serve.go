@@ -8,7 +8,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"net/http/pprof"
+	_ "net/http/pprof" // adds to http.DefaultServeMux
 	"os"
 	"os/signal"
 	"sync/atomic"
@@ -72,11 +72,13 @@ func (s *Server) Run(ctx context.Context, o ServeOptions) error {
 		defer admin.Close()
 	}
 	served := make(chan error, 1)
-	go func() { served <- s.accept(server, listener) }()
 	address := "http://" + listener.Addr().String()
+	serve := server.Serve
 	if s.certificate != nil {
 		address = "https://" + listener.Addr().String()
+		serve = func(l net.Listener) error { return server.ServeTLS(l, "", "") }
 	}
+	go func() { served <- serve(listener) }()
 	if o.Started != nil {
 		o.Started(address)
 	}
@@ -160,13 +162,6 @@ func (s *Server) listen(ctx context.Context, o *ServeOptions) (*http.Server, net
 	return server, netutil.LimitListener(l, o.MaxConnections), nil
 }
 
-func (s *Server) accept(server *http.Server, l net.Listener) error {
-	if s.certificate != nil {
-		return server.ServeTLS(l, "", "")
-	}
-	return server.Serve(l)
-}
-
 // countConnections adds the metrics of connections.
 func (s *Server) countConnections(server *http.Server, o *ServeOptions) {
 	var open atomic.Int64
@@ -195,11 +190,7 @@ func (s *Server) serveAdmin(ctx context.Context, o ServeOptions) (*http.Server, 
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", promhttp.HandlerFor(o.Registry, promhttp.HandlerOpts{ErrorLog: slog.NewLogLogger(s.logger.Handler(), slog.LevelError)}))
 	if o.Profiles {
-		mux.HandleFunc("/debug/pprof/", pprof.Index)
-		mux.HandleFunc("/debug/pprof/cmdline", pprof.Cmdline)
-		mux.HandleFunc("/debug/pprof/profile", pprof.Profile)
-		mux.HandleFunc("/debug/pprof/symbol", pprof.Symbol)
-		mux.HandleFunc("/debug/pprof/trace", pprof.Trace)
+		mux.Handle("/debug/pprof/", http.DefaultServeMux) // of net/http/pprof
 	}
 	l, err := listenTCP(ctx, o.AdminAddr, "--admin-addr")
 	if err != nil {

@@ -28,9 +28,6 @@ func loadCertificate(certFile, keyFile string, logger *slog.Logger) (*certificat
 	if err != nil {
 		return nil, fmt.Errorf("cannot use the certificate: %w; give a certificate and its unencrypted key, both in PEM form, with --tls-cert and --tls-key", err)
 	}
-	if now := time.Now(); now.After(pair.Leaf.NotAfter) {
-		return nil, fmt.Errorf("the certificate %s expired on %s; renew it, or give another one with --tls-cert and --tls-key", certFile, pair.Leaf.NotAfter.UTC().Format(time.DateTime))
-	}
 	c.current, c.stamp = pair, stamp
 	return c, nil
 }

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"os"
 
-	"github.com/labstack/echo/v4"
-	"go.opentelemetry.io/contrib/instrumentation/github.com/labstack/echo/otelecho"
 	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
 	"go.opentelemetry.io/otel/propagation"
@@ -15,17 +13,10 @@ import (
 	"go.opentelemetry.io/otel/semconv/v1.26.0"
 )
 
-// tracing reports whether the environment names a collector of traces.
+// tracing reports whether the environment names a collector of traces. If it
+// does, otelecho starts a span for each request.
 func tracing() bool {
 	return os.Getenv("OTEL_EXPORTER_OTLP_ENDPOINT") != "" || os.Getenv("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT") != ""
-}
-
-// trace starts a span for each request, if there is a collector.
-func (s *Server) trace() echo.MiddlewareFunc {
-	if !tracing() {
-		return func(next echo.HandlerFunc) echo.HandlerFunc { return next }
-	}
-	return otelecho.Middleware(s.service.Name)
 }
 
 // startTracing exports spans as the variables of OpenTelemetry say, such as
