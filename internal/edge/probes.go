@@ -33,7 +33,8 @@ func (s *Server) addProbes() {
 	})
 	s.echo.Any("/", func(c echo.Context) error {
 		c.Response().Header().Add("Vary", "Accept")
-		if c.Request().Method == http.MethodGet && strings.Contains(c.Request().Header.Get("Accept"), "text/html") {
+		method := c.Request().Method
+		if (method == http.MethodGet || method == http.MethodHead) && strings.Contains(c.Request().Header.Get("Accept"), "text/html") {
 			return c.Redirect(http.StatusFound, docsPath)
 		}
 		return notFound(fmt.Sprintf("there is nothing at this path; the operations are below %s, and %s explains them", s.service.Document.Base, docsPath))
