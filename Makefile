@@ -134,7 +134,11 @@ bench: need-wrk build ## measure beside peers (ROUNDS=7, ONLY=memory, sqlite, po
 	taskset -c 1 '$(CURDIR)/.bin/bench' -test.run '^$$' -test.bench 'Petstore/$(or $(ONLY),.)' -test.benchtime 1x -rounds $(or $(ROUNDS),7)
 
 docs-ui: need-node ## take the user interface of /docs from the npm package pinned in internal/edge/ui
-	@cd internal/edge/ui && npm ci --ignore-scripts && npm run build
+	@tmp=$$(mktemp -d) && trap 'rm -rf "$$tmp"' EXIT && cd internal/edge/ui && \
+	cp package.json package-lock.json .npmrc terms.mjs "$$tmp" && $(NPM_CI) --prefix "$$tmp" && \
+	gzip -9nc "$$tmp/node_modules/@scalar/api-reference/dist/browser/standalone.js" >scalar.js.gz && \
+	gzip -9nc "$$tmp/node_modules/axe-core/axe.min.js" >../../proof/browser/testdata/axe.js.gz && \
+	(cd "$$tmp" && node terms.mjs) >LICENSES.txt
 
 release: ## make archives, packages, SBOMs and checksums in .bin/dist
 	go run $(GORELEASER) release --clean $(FLAGS)

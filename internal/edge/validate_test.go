@@ -151,9 +151,9 @@ func TestBodyLimit(t *testing.T) {
 	}
 }
 
-// FuzzDecodeBody holds the decoder to what it promises: it never panics, and
+// FuzzBody holds the decoder to what it promises: it never panics, and
 // what it accepts is accepted again after a round trip.
-func FuzzDecodeBody(f *testing.F) {
+func FuzzBody(f *testing.F) {
 	for body := range bodyMessages {
 		f.Add([]byte(body))
 	}
