@@ -29,6 +29,9 @@ func TestFaultUnderLoad(t *testing.T) {
 		{"kill", func(_ *testing.T, primary *pgtest.Server, _ *proxy) { primary.Kill() }},
 		{"hang", func(_ *testing.T, primary *pgtest.Server, _ *proxy) { primary.Hang() }},
 		{"partition", func(_ *testing.T, _ *pgtest.Server, link *proxy) { link.cut() }},
+		{"demotion", func(t *testing.T, primary *pgtest.Server, _ *proxy) {
+			primary.Configure(t, "default_transaction_read_only", "on")
+		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -52,7 +55,7 @@ func TestFaultUnderLoad(t *testing.T) {
 			standby.Promote(t)
 			l.wait(t)
 			l.check(t, standby.Address("postgres"))
-			if s.Stats(t.Context()).Replaced == 0 && c.name != "kill" {
+			if s.Stats(t.Context()).Replaced == 0 && (c.name == "hang" || c.name == "partition") {
 				t.Errorf("Stats: got Replaced 0, want the pools replaced")
 			}
 		})
