@@ -34,7 +34,7 @@ func (h *health) note(err error) {
 
 // fail ends all writing, and returns the first reason for it.
 func (h *health) fail(cause error) error {
-	failure := &pets.Error{Kind: pets.Internal, Message: "the database can no longer be written to", Err: cause}
+	failure := &pets.Error{Kind: pets.Internal, Message: "the database can no longer be written to", Err: nameOperation(cause)}
 	if h.failure.CompareAndSwap(nil, failure) {
 		h.failed <- failure
 	}

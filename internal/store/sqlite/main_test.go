@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -52,19 +53,23 @@ func childCommand(t testing.TB, wrapper []string, part string, names ...string) 
 	return c
 }
 
-// createAll creates pets from several goroutines until it fails, and prints
-// each that is acknowledged in one write. It closes the store then, as the
-// program does.
+// createAll creates pets from several goroutines until it fails, or as many in
+// each as the second argument says, and prints each that is acknowledged in one
+// write. It closes the store then, as the program does.
 func createAll(ctx context.Context, names []string) error {
 	s, err := sqlite.Open(ctx, names[0], sqlite.Options{})
 	if err != nil {
 		return err
 	}
+	most := math.MaxInt
+	if len(names) > 1 {
+		most, _ = strconv.Atoi(names[1])
+	}
 	errs := make([]error, 8)
 	var wg sync.WaitGroup
 	for i := range errs {
 		wg.Go(func() {
-			for n := 0; errs[i] == nil; n++ {
+			for n := 0; errs[i] == nil && n < most; n++ {
 				var p pets.Pet
 				p, errs[i] = s.CreatePet(ctx, pets.NewPet{
 					Name: fmt.Sprintf("%d/%d/%d %s", os.Getpid(), i, n, strings.Repeat("🐈", n%500)), CategoryID: int64(n), Status: pets.Sold,

@@ -111,9 +111,8 @@ func (w *writer) run() {
 	defer close(w.ended)
 	expected := 1 // callers that may come back
 	for first := range w.jobs {
-		batch := w.gather(first, expected)
 		w.turn <- struct{}{}
-		n := w.runBatch(batch)
+		n := w.runBatch(w.gather(first, expected))
 		expected = min(n+len(w.jobs), maxBatch)
 		_ = w.checkpoint(checkpointPages) // health has its error
 		<-w.turn
@@ -244,7 +243,7 @@ func (w *writer) checkpoint(minPages int) error {
 		return nil
 	}
 	if !w.logFull {
-		return w.health.fail(fmt.Errorf("the log could not be folded into the file: %w", nameOperation(err)))
+		return w.health.fail(fmt.Errorf("the log could not be folded into the file: %w", err))
 	}
 	return err
 }

@@ -1,0 +1,123 @@
+//go:build faults
+
+package sqlite_test
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"example.com/petstore/internal/store/sqlite"
+)
+
+// strace returns the command that makes a system call on a file fail, or have
+// any other effect, from the nth time on, or at it.
+func strace(call, file, effect string) []string {
+	args := []string{"strace", "-f", "-qq", "-o", os.DevNull}
+	if file != "" {
+		args = append(args, "-P", file)
+	}
+	return append(args, "-e", "trace="+call, "-e", "inject="+call+":"+effect)
+}
+
+// TestFaults lets system calls on a file fail while pets are created. The
+// process must end and say why, or go on; nothing acknowledged may be lost.
+func TestFaults(t *testing.T) {
+	const none, eio = "", "disk I/O error"
+	for _, c := range []struct {
+		call, suffix, effect string
+		want                 string // in what the process says
+	}{
+		{"pwrite64", "-wal", "error=EIO:when=40+", eio},
+		{"pwrite64", "-wal", "error=EIO:when=40", eio},
+		{"fsync,fdatasync", "-wal", "error=EIO:when=20+", eio},
+		{"fsync,fdatasync", "-wal", "error=EIO:when=20", eio},
+		{"pwrite64", "", "error=EIO:when=20+", "the log could not be folded into the file: " + eio},
+		{"pwrite64", "", "error=EIO:when=200", "the log could not be folded into the file: " + eio},
+		{"fsync,fdatasync", "", "error=EIO", "the log could not be folded into the file: " + eio},
+		{"fsync,fdatasync", "", "error=EIO:when=1", "the log could not be folded into the file: " + eio},
+		{"ftruncate", "", "error=EIO", eio},
+		{"ftruncate", "-wal", "error=EIO", none},
+		{"ftruncate", "-shm", "error=EIO", none},
+		{"pwrite64", "-shm", "error=EIO", none},
+		{"unlink,unlinkat", "-wal", "error=EIO", none},
+		{"?open,openat", "", "error=EIO", "cannot make the database"},
+		{"?open,openat", "", "error=EIO:when=2+", "cannot be opened"},
+		{"?open,openat", "-wal", "error=EIO", "cannot open"},
+		{"?open,openat", "-shm", "error=EIO", "cannot be opened"},
+		{"?open,openat", "-lock", "error=EIO", "cannot open"},
+		{"pwrite64", "-wal", "error=ENOSPC:when=40+", "the disk is full"},
+		{"pwrite64", "", "error=ENOSPC:when=20+", "the disk is full"},
+	} {
+		t.Run(fmt.Sprint(c.call, c.suffix, " ", c.effect), func(t *testing.T) {
+			t.Parallel()
+			path, l := newPath(t), ledger{}
+			s := open(t, path)
+			mustCreate(t, s, "first")
+			mustClose(t, s)
+			cmd := childCommand(t, strace(c.call, path+c.suffix, c.effect), "create", path, "300")
+			var stderr bytes.Buffer
+			cmd.Stderr = &stderr
+			out, err := cmd.Output()
+			for line := range strings.Lines(string(out)) {
+				l.add(t, line)
+			}
+			said, _, _ := strings.Cut(stderr.String(), "\n")
+			t.Logf("%d acknowledged, %v, %s", len(l), err, said)
+			if c.want != none && err == nil || !strings.Contains(stderr.String(), c.want) {
+				t.Errorf("got exit %v and %q, want a failure with %q", err, said, c.want)
+			}
+			l.check(t, path)
+		})
+	}
+}
+
+// TestRestoreKilled kills a restore at each of its system calls that change
+// something, over a store that was left by a process that was killed. strace
+// counts the calls of each thread, so each kind of call has its turn.
+func TestRestoreKilled(t *testing.T) {
+	from := backupOf(t, "a", "b", "c")
+	old, l := killed(t)
+	for _, call := range []string{"?open,openat", "?write,pwrite64", "fsync,fdatasync", "ftruncate", "?rename,renameat,renameat2", "?unlink,unlinkat", "flock", "fcntl"} {
+		t.Run(call, func(t *testing.T) {
+			t.Parallel()
+			kills, states := 0, map[int]int{}
+			for done := false; !done; kills++ {
+				path := newPath(t)
+				for _, suffix := range []string{"", "-wal", "-shm", "-lock"} {
+					content, err := os.ReadFile(old + suffix)
+					if err != nil {
+						t.Fatal(err)
+					}
+					mustWrite(t, path+suffix, string(content))
+				}
+				err := childCommand(t, strace(call, "", fmt.Sprintf("signal=KILL:when=%d", kills+1)), "restore", path, from).Run()
+				if exit, ok := err.(*exec.ExitError); err != nil && !(ok && exit.ProcessState.ExitCode() != 1) {
+					t.Fatalf("got error %v, want it killed or done", err)
+				}
+				done = err == nil
+				want := l
+				stored := walk(t, open(t, path))
+				if len(stored) == 3 || done {
+					want = ledger{}
+					for i, name := range []string{"a", "b", "c"} {
+						want[int64(i+1)] = rex(name).WithID(int64(i + 1))
+					}
+				}
+				states[len(stored)]++
+				for id, p := range want {
+					if stored[id] != p {
+						t.Fatalf("killed at call %d: got %d pets without %.80v, want all old or all new ones", kills+1, len(stored), p)
+					}
+				}
+				if _, err := sqlite.Verify(t.Context(), path, nil); err != nil {
+					t.Errorf("killed at call %d: Verify: got error %v", kills+1, err)
+				}
+			}
+			t.Logf("killed %d times; pets found: %v", kills-1, states)
+		})
+	}
+}

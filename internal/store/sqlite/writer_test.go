@@ -1,0 +1,270 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"example.com/petstore/internal/pets"
+)
+
+// These tests run in bubbles of testing/synctest: synctest.Wait returns when
+// every caller waits for the writer, and the writer for the test.
+
+// inBubble calls f with a store in a bubble.
+func inBubble(t *testing.T, f func(t *testing.T, s *Store)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		s, err := Open(t.Context(), filepath.Join(t.TempDir(), "pets.db"), Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() {
+			if err := s.Close(); err != nil {
+				t.Errorf("Close: got error %v", err)
+			}
+		}()
+		f(t, s)
+	})
+}
+
+// call is a call of CreatePet in the background.
+type call struct {
+	pet  pets.Pet
+	err  error
+	done bool
+}
+
+func create(ctx context.Context, s *Store, n int, name string) []*call {
+	calls := make([]*call, n)
+	for i := range calls {
+		calls[i] = &call{}
+		go func() {
+			calls[i].pet, calls[i].err = s.CreatePet(ctx, pets.NewPet{Name: name, Status: pets.Sold})
+			calls[i].done = true
+		}()
+	}
+	synctest.Wait()
+	return calls
+}
+
+// settle lets the writer work until nobody comes back.
+func settle() {
+	time.Sleep(time.Second) // of the bubble
+	synctest.Wait()
+}
+
+// wantCreated wants just these pets in the store.
+func wantCreated(t *testing.T, s *Store, calls []*call) {
+	t.Helper()
+	seen := map[int64]bool{}
+	for i, c := range calls {
+		if got, err := s.Pet(t.Context(), c.pet.ID); !c.done || c.err != nil || err != nil || got != c.pet || seen[got.ID] {
+			t.Errorf("call %d: got %v (stored as %v, %v), error %v, done %v, want a pet", i, c.pet, got, err, c.err, c.done)
+		}
+		seen[c.pet.ID] = true
+	}
+	if page, err := s.Pets(t.Context(), pets.Query{Limit: 10000}); err != nil || len(page.Pets) != len(calls) {
+		t.Errorf("got %d pets, error %v, want %d", len(page.Pets), err, len(calls))
+	}
+}
+
+func wantUnavailable(t *testing.T, calls []*call) {
+	t.Helper()
+	for i, c := range calls {
+		if !c.done || pets.KindOf(c.err) != pets.Unavailable {
+			t.Errorf("call %d: got %v, error %v, done %v, want unavailable", i, c.pet, c.err, c.done)
+		}
+	}
+}
+
+func TestBatch(t *testing.T) {
+	for _, c := range []struct {
+		waiting int
+		commits uint64
+	}{{1, 1}, {100, 1}, {maxBatch, 1}, {maxBatch + 1, 2}, {3 * maxBatch, 3}} {
+		inBubble(t, func(t *testing.T, s *Store) {
+			s.writer.turn <- struct{}{}
+			calls := create(t.Context(), s, c.waiting, "Rex")
+			<-s.writer.turn
+			settle()
+			wantCreated(t, s, calls)
+			if got := s.Stats(t.Context()); got.Commits != c.commits || got.Writes != uint64(c.waiting) {
+				t.Errorf("%d calls: got %d commits of %d writes, want %d", c.waiting, got.Commits, got.Writes, c.commits)
+			}
+		})
+	}
+}
+
+// Callers who send their next write once they have the answer share commits.
+func TestCallersComeBack(t *testing.T) {
+	inBubble(t, func(t *testing.T, s *Store) {
+		var wg sync.WaitGroup
+		for i := range 32 {
+			wg.Go(func() {
+				time.Sleep(time.Duration(i%2) * returnTime / 2) // two halves
+				for range 50 {
+					if _, err := s.CreatePet(t.Context(), pets.NewPet{Status: pets.Sold}); err != nil {
+						t.Error(err)
+					}
+					time.Sleep(returnTime / 2)
+				}
+			})
+		}
+		wg.Wait()
+		if got := s.Stats(t.Context()); got.Writes != 1600 || got.Commits > 1600/25 {
+			t.Errorf("got %d writes in %d commits, want 1600, at least 25 in each", got.Writes, got.Commits)
+		}
+	})
+}
+
+func TestCallerLeaves(t *testing.T) {
+	inBubble(t, func(t *testing.T, s *Store) {
+		s.writer.turn <- struct{}{}
+		ctx, leave := context.WithCancel(t.Context())
+		leaving := create(ctx, s, 2*maxBatch, "leaving") // more than the channel holds
+		leave()
+		synctest.Wait()
+		wantUnavailable(t, leaving)
+		staying := create(t.Context(), s, 5, "staying")
+		<-s.writer.turn
+		settle()
+		wantCreated(t, s, staying)
+
+		// Once the write is begun, its outcome is told, and not before the commit.
+		ctx, leave = context.WithCancel(t.Context())
+		running := make(chan struct{})
+		s.writer.turn <- struct{}{}
+		late := create(ctx, s, 3, "late")
+		go func() { _ = s.write(context.Background(), func(*tx) error { <-running; return nil }) }()
+		synctest.Wait()
+		<-s.writer.turn
+		settle()
+		leave()
+		synctest.Wait()
+		for i, c := range late {
+			if c.done {
+				t.Errorf("call %d: got %v, error %v before the commit, want it waiting", i, c.pet, c.err)
+			}
+		}
+		close(running)
+		settle()
+		wantCreated(t, s, append(staying, late...))
+	})
+}
+
+// A job that fails, or has the commit fail, fails alone.
+func TestJobFails(t *testing.T) {
+	for what, fail := range map[string]func(tx *tx) error{
+		"statement": func(tx *tx) error { _, err := tx.Exec("INSERT INTO keys (id) VALUES ('x')"); return err },
+		"commit": func(tx *tx) error { // by a foreign key that is checked there
+			_, err := tx.Exec(`CREATE TABLE a (id INTEGER PRIMARY KEY);
+				CREATE TABLE b (a INTEGER REFERENCES a DEFERRABLE INITIALLY DEFERRED);
+				INSERT INTO b VALUES (1)`)
+			return err
+		},
+	} {
+		inBubble(t, func(t *testing.T, s *Store) {
+			s.writer.turn <- struct{}{}
+			calls := create(t.Context(), s, 5, "before")
+			var failed error
+			go func() { failed = s.write(context.Background(), fail) }()
+			synctest.Wait()
+			calls = append(calls, create(t.Context(), s, 5, "after")...)
+			<-s.writer.turn
+			settle()
+			if failed == nil || pets.KindOf(failed) != pets.Internal {
+				t.Errorf("%s: got error %v, want internal", what, failed)
+			}
+			wantCreated(t, s, calls)
+		})
+	}
+}
+
+// limitPages lets the database grow by so many pages: SQLite then says what it
+// says of a full disk.
+func limitPages(t *testing.T, s *Store, more int) {
+	t.Helper()
+	var pages int
+	if err := s.writer.db.QueryRow("PRAGMA page_count").Scan(&pages); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.writer.db.QueryRow(fmt.Sprintf("PRAGMA max_page_count = %d", pages+more)).Scan(&pages); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestFull(t *testing.T) {
+	inBubble(t, func(t *testing.T, s *Store) {
+		var created []*call
+		for range 3 {
+			limitPages(t, s, 20)
+			before := len(created)
+			for range 20 {
+				calls := create(t.Context(), s, 1, strings.Repeat("🐘", 1500))
+				settle()
+				if calls[0].err == nil {
+					created = append(created, calls...)
+					continue
+				}
+				wantUnavailable(t, calls)
+				if !s.Stats(t.Context()).DiskFull {
+					t.Error("Stats: got a disk that is not full, want full")
+				}
+			}
+			if n := len(created) - before; n == 0 || n == 20 {
+				t.Errorf("got %d of 20 created, want some", n)
+			}
+			if err := s.Ping(t.Context()); err != nil {
+				t.Errorf("Ping: got error %v", err)
+			}
+			wantCreated(t, s, created)
+		}
+		limitPages(t, s, 1000)
+		created = append(created, create(t.Context(), s, 5, "Rex")...)
+		settle()
+		wantCreated(t, s, created)
+		if s.Stats(t.Context()).DiskFull {
+			t.Error("Stats: got a full disk, want space again")
+		}
+	})
+}
+
+// The log begins anew when its pages are in the file, unless a reader is in it.
+func TestLogLength(t *testing.T) {
+	inBubble(t, func(t *testing.T, s *Store) {
+		const limit = 6 << 20
+		fill := func() int64 {
+			for range 50 {
+				create(t.Context(), s, 50, strings.Repeat("x", 5000))
+				settle()
+			}
+			return s.Stats(t.Context()).LogBytes
+		}
+		if got := fill(); got > limit {
+			t.Errorf("log: got %d bytes, want at most %d", got, limit)
+		}
+		reading, err := s.readers.BeginTx(t.Context(), &sql.TxOptions{ReadOnly: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := reading.Exec("SELECT count(*) FROM pets"); err != nil {
+			t.Fatal(err)
+		}
+		if got := fill(); got < 2*limit {
+			t.Errorf("log: got %d bytes while a reader needs it, want more than %d", got, 2*limit)
+		}
+		if err := reading.Rollback(); err != nil {
+			t.Fatal(err)
+		}
+		if got, limit := fill(), int64(16<<20); got > limit {
+			t.Errorf("log: got %d bytes after the reader, want at most %d", got, limit)
+		}
+	})
+}
