@@ -1,8 +1,6 @@
 package sqlite
 
 import (
-	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"sync/atomic"
@@ -12,7 +10,7 @@ import (
 
 // health is what a store has learnt about its file.
 type health struct {
-	names  fileNames
+	files  openedFiles
 	failed chan error // holds one error
 
 	failure     atomic.Pointer[pets.Error] // why nothing is written any more
@@ -56,7 +54,7 @@ func (h *health) check() error {
 	if failure := h.failure.Load(); failure != nil {
 		return failure
 	}
-	if err := h.names.check(); err != nil {
+	if err := h.files.check(); err != nil {
 		return h.fail(err)
 	}
 	return nil
@@ -68,48 +66,44 @@ func (h *health) check() error {
 // name of the database leads elsewhere, its -wal may be that of another file.
 func (h *health) mayClose() bool {
 	failure := h.failure.Load()
-	return failure == nil || isReplaced(failure) && h.names[:1].check() == nil
+	return failure == nil || isReplaced(failure) && h.files[:1].check() == nil
 }
 
-// fileNames are the names of the files that hold all that was acknowledged,
-// with the files that they led to when the store was opened.
-type fileNames []fileName
+// openedFiles are the files that hold all that was acknowledged, by their names,
+// as they were when the store was opened.
+type openedFiles []openedFile
 
-type fileName struct {
+type openedFile struct {
 	name string
 	info fs.FileInfo
 }
 
-func identify(names ...string) (all fileNames, err error) {
+func identify(names ...string) (files openedFiles, err error) {
 	for _, name := range names {
 		info, err := os.Stat(name)
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, fileName{name, info})
+		files = append(files, openedFile{name, info})
 	}
-	return all, nil
+	return files, nil
 }
 
 // replacedError says that a name leads to another file than before.
-type replacedError struct{ message string }
+type replacedError struct{ name string }
 
-func (e *replacedError) Error() string { return e.message }
+func (e *replacedError) Error() string {
+	return absolute(e.name) + " was removed or replaced while it was in use, so nothing more is acknowledged; put the right file in place and start again"
+}
 
 // check returns an error unless the names still lead to the same files. SQLite
 // itself would go on writing to a file that was removed. Opening the files here
 // and closing them would give up SQLite's locks.
-func (names fileNames) check() error {
-	for _, n := range names {
-		info, err := os.Stat(n.name)
-		if err == nil && os.SameFile(n.info, info) {
-			continue
+func (files openedFiles) check() error {
+	for _, f := range files {
+		if info, err := os.Stat(f.name); err != nil || !os.SameFile(f.info, info) {
+			return &replacedError{f.name}
 		}
-		what := "was removed or replaced while it was in use"
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			what = fmt.Sprintf("can no longer be looked at (%v)", err)
-		}
-		return &replacedError{fmt.Sprintf("%s %s, so nothing more is acknowledged; put the right file in place and start again", absolute(n.name), what)}
 	}
 	return nil
 }

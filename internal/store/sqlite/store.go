@@ -67,35 +67,21 @@ func Open(ctx context.Context, path string, o Options) (*Store, error) {
 	return s, nil
 }
 
-func (s *Store) open(ctx context.Context, path string) error {
-	db, err := connect(s.file, writerPragmas)
-	if err != nil {
-		return err
-	}
-	s.writer = newWriter(db, &s.health)
-	if err := migrate(ctx, db); err != nil {
-		return err
-	}
-	if err := checkPragmas(ctx, db, append(writerPragmas, walPragma)); err != nil {
-		return err
-	}
-	if err := s.writer.prepare(ctx); err != nil {
+func (s *Store) open(ctx context.Context, path string) (err error) {
+	if s.writer, err = openWriter(ctx, s.file, &s.health); err != nil {
 		return err
 	}
 	if err := s.openReaders(ctx); err != nil {
 		return err
 	}
 	// path may be a symbolic link, which may lead elsewhere one day.
-	if s.health.names, err = identify(path, s.file+logSuffix, s.file+indexSuffix); err != nil {
+	if s.health.files, err = identify(path, s.file+logSuffix, s.file+indexSuffix); err != nil {
 		return err
 	}
-	if err := syncDir(s.file); err != nil {
+	if err := errors.Join(syncDir(s.file), share(ctx, s.lock)); err != nil {
 		return err
 	}
-	if err := share(ctx, s.lock); err != nil {
-		return err
-	}
-	if err := s.health.names.check(); err != nil { // a restore may have come first
+	if err := s.health.files.check(); err != nil { // a restore may have come before share
 		return err
 	}
 	go s.writer.run()
@@ -116,10 +102,7 @@ func (s *Store) openReaders(ctx context.Context) (err error) {
 		return err
 	}
 	for stmt, query := range map[**sql.Stmt]string{
-		&s.selectPet:          selectPet,
-		&s.selectPets:         selectPets,
-		&s.selectPetsByStatus: selectPetsByStatus,
-		&s.selectKey:          selectKey,
+		&s.selectPet: selectPet, &s.selectPets: selectPets, &s.selectPetsByStatus: selectPetsByStatus, &s.selectKey: selectKey,
 	} {
 		if *stmt, err = s.readers.PrepareContext(ctx, query); err != nil {
 			return err

@@ -56,16 +56,23 @@ type tx struct {
 	insert *sql.Stmt
 }
 
-func newWriter(db *sql.DB, h *health) *writer {
-	return &writer{
+// openWriter opens the connection and brings the schema up to date.
+func openWriter(ctx context.Context, file string, h *health) (*writer, error) {
+	db, err := connect(file, writerPragmas)
+	if err != nil {
+		return nil, err
+	}
+	w := &writer{
 		db: db, health: h,
 		jobs: make(chan *job, maxBatch), ended: make(chan struct{}), turn: make(chan struct{}, 1),
 	}
-}
-
-func (w *writer) prepare(ctx context.Context) (err error) {
-	w.insert, err = w.db.PrepareContext(ctx, insertPet)
-	return err
+	if err = migrate(ctx, db); err == nil {
+		err = checkPragmas(ctx, db, append(writerPragmas, walPragma))
+	}
+	if err == nil {
+		w.insert, err = db.PrepareContext(ctx, insertPet)
+	}
+	return w, err
 }
 
 // write has the writer run f in a transaction and returns when it is committed.
@@ -119,27 +126,12 @@ func (w *writer) run() {
 	}
 }
 
-// gather returns a batch of first and all jobs that wait, and waits up to
+// gather returns a batch of first and the jobs that wait, and waits up to
 // returnTime while there are fewer than expected.
 func (w *writer) gather(first *job, expected int) []*job {
 	batch := []*job{first}
-	var late <-chan time.Time
-	for len(batch) < maxBatch {
-		select {
-		case j, ok := <-w.jobs:
-			if !ok {
-				return batch
-			}
-			batch = append(batch, j)
-			continue
-		default:
-		}
-		if len(batch) >= expected {
-			return batch
-		}
-		if late == nil {
-			late = time.After(returnTime)
-		}
+	late := time.After(returnTime)
+	for len(batch) < maxBatch && (len(batch) < expected || len(w.jobs) > 0) {
 		select {
 		case j, ok := <-w.jobs:
 			if !ok {
