@@ -58,7 +58,7 @@ func TestFaults(t *testing.T) {
 			s := open(t, path)
 			mustCreate(t, s, "first")
 			mustClose(t, s)
-			cmd := childCommand(t, strace(c.call, path+c.suffix, c.effect), "create", path, "300")
+			cmd := childCommand(t, strace(c.call, path+c.suffix, c.effect), "create", path, "150")
 			var stderr bytes.Buffer
 			cmd.Stderr = &stderr
 			out, err := cmd.Output()
@@ -70,8 +70,24 @@ func TestFaults(t *testing.T) {
 			if c.want != none && err == nil || !strings.Contains(stderr.String(), c.want) {
 				t.Errorf("got exit %v and %q, want a failure with %q", err, said, c.want)
 			}
+			if info, err := os.Stat(path + "-wal"); len(l) > 0 && strings.Contains(c.want, eio) && (err != nil || info.Size() == 0) {
+				t.Errorf("log: got %v, error %v, want it left as it was", info, err)
+			}
 			l.check(t, path)
 		})
+	}
+}
+
+// TestLogWrittenAnew checks that Open writes the log that a process left once
+// more: it fails if that cannot be done, and then loses nothing.
+func TestLogWrittenAnew(t *testing.T) {
+	for _, call := range []string{"pwrite64", "fsync"} {
+		path, l := killed(t)
+		out, err := childCommand(t, strace(call, path+"-wal", "error=EIO"), "create", path, "1").CombinedOutput()
+		if want := "cannot open " + path; err == nil || !strings.HasPrefix(string(out), want) {
+			t.Errorf("%s: got %q, error %v, want %q", call, out, err, want)
+		}
+		l.check(t, path)
 	}
 }
 

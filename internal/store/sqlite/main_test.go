@@ -53,6 +53,46 @@ func childCommand(t testing.TB, wrapper []string, part string, names ...string) 
 	return c
 }
 
+// startCreating starts a child that creates pets in the store at path.
+func startCreating(t testing.TB, path string) *creating {
+	t.Helper()
+	c := &creating{Cmd: childCommand(t, nil, "create", path)}
+	out, err := c.StdoutPipe()
+	if err := errors.Join(err, c.Start()); err != nil {
+		t.Fatal(err)
+	}
+	c.lines = bufio.NewScanner(out)
+	return c
+}
+
+type creating struct {
+	*exec.Cmd
+	lines *bufio.Scanner
+}
+
+// acknowledged enters the next n pets of the child into l.
+func (c *creating) acknowledged(t testing.TB, l ledger, n int) {
+	t.Helper()
+	for range n {
+		if !c.lines.Scan() {
+			t.Fatal("got the end of the child's output, want more pets")
+		}
+		l.add(t, c.lines.Text())
+	}
+}
+
+// kill kills the child and enters what it was told before.
+func (c *creating) kill(t testing.TB, l ledger) {
+	t.Helper()
+	if err := c.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	for c.lines.Scan() {
+		l.add(t, c.lines.Text())
+	}
+	_ = c.Wait() // it was killed
+}
+
 // createAll creates pets from several goroutines until it fails, or as many in
 // each as the second argument says, and prints each that is acknowledged in one
 // write. It closes the store then, as the program does.
@@ -70,12 +110,10 @@ func createAll(ctx context.Context, names []string) error {
 	for i := range errs {
 		wg.Go(func() {
 			for n := 0; errs[i] == nil && n < most; n++ {
+				name := fmt.Sprintf("%d/%d/%d", os.Getpid(), i, n)
 				var p pets.Pet
-				p, errs[i] = s.CreatePet(ctx, pets.NewPet{
-					Name: fmt.Sprintf("%d/%d/%d %s", os.Getpid(), i, n, strings.Repeat("🐈", n%500)), CategoryID: int64(n), Status: pets.Sold,
-				})
-				if errs[i] == nil {
-					fmt.Printf("%d\t%d\t%s\n", p.ID, p.CategoryID, p.Name)
+				if p, errs[i] = s.CreatePet(ctx, longPet(name, n)); errs[i] == nil {
+					fmt.Println(p.ID, n, name)
 				}
 			}
 		})
@@ -86,6 +124,11 @@ func createAll(ctx context.Context, names []string) error {
 	default:
 	}
 	return errors.Join(append(errs, err, s.Close())...)
+}
+
+// longPet returns a pet that may take some pages.
+func longPet(name string, n int) pets.NewPet {
+	return pets.NewPet{Name: name + strings.Repeat("🐈", n%5*500), CategoryID: int64(n), Status: pets.Sold}
 }
 
 func restore(ctx context.Context, names []string) error {
@@ -99,27 +142,16 @@ type ledger map[int64]pets.Pet
 // add enters a line of createAll.
 func (l ledger) add(t testing.TB, line string) {
 	t.Helper()
-	f := strings.SplitN(strings.TrimSuffix(line, "\n"), "\t", 3)
-	if len(f) != 3 {
-		t.Fatalf("a line of the child: got %q, want three fields", line)
-	}
-	id, err := strconv.ParseInt(f[0], 10, 64)
-	category, err2 := strconv.ParseInt(f[1], 10, 64)
-	if err := errors.Join(err, err2); err != nil {
-		t.Fatal(err)
+	var id int64
+	var n int
+	var name string
+	if _, err := fmt.Sscan(line, &id, &n, &name); err != nil {
+		t.Fatalf("a line of the child: got %q, want three words", line)
 	}
 	if before, twice := l[id]; twice {
-		t.Errorf("id %d: got it for %.40q and %.40q, want it once", id, before.Name, f[2])
+		t.Errorf("id %d: got it for %.40q and %q, want it once", id, before.Name, name)
 	}
-	l[id] = pets.Pet{ID: id, Name: f[2], CategoryID: category, Status: pets.Sold}
-}
-
-// read enters all lines up to the end.
-func (l ledger) read(t testing.TB, lines *bufio.Scanner) {
-	t.Helper()
-	for lines.Scan() {
-		l.add(t, lines.Text())
-	}
+	l[id] = longPet(name, n).WithID(id)
 }
 
 // check opens the store at path and wants all pets of the ledger in it, and the
@@ -132,7 +164,7 @@ func (l ledger) check(t testing.TB, path string) {
 	for id, want := range l {
 		if got := stored[id]; got != want {
 			if lost++; lost < 3 {
-				t.Errorf("acknowledged pet %d: got %.80v, want %.80v", id, got, want)
+				t.Errorf("acknowledged pet %d: got %.30v, want %.30v", id, got, want)
 			}
 		}
 	}

@@ -1,7 +1,6 @@
 package sqlite_test
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
@@ -10,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -255,21 +253,9 @@ func TestRestoreRejects(t *testing.T) {
 func killed(t testing.TB) (string, ledger) {
 	t.Helper()
 	path, l := newPath(t), ledger{}
-	c := childCommand(t, nil, "create", path)
-	out, err := c.StdoutPipe()
-	if err := errors.Join(err, c.Start()); err != nil {
-		t.Fatal(err)
-	}
-	lines := bufio.NewScanner(out)
-	for range 20 {
-		lines.Scan()
-		l.add(t, lines.Text())
-	}
-	if err := c.Process.Signal(syscall.SIGKILL); err != nil {
-		t.Fatal(err)
-	}
-	l.read(t, lines)
-	_ = c.Wait() // it was killed
+	c := startCreating(t, path)
+	c.acknowledged(t, l, 20)
+	c.kill(t, l)
 	if info, err := os.Stat(path + "-wal"); err != nil || info.Size() == 0 {
 		t.Fatalf("log: got %v, error %v, want one", info, err)
 	}
@@ -314,40 +300,20 @@ func TestRestoreWithLog(t *testing.T) {
 
 func TestKill(t *testing.T) {
 	path, l := killed(t)
-	l.check(t, path)
 	for round := range 5 {
-		c := childCommand(t, nil, "create", path)
-		out, err := c.StdoutPipe()
-		if err := errors.Join(err, c.Start()); err != nil {
-			t.Fatal(err)
-		}
-		lines := bufio.NewScanner(out)
-		for range 300 * (round + 1) {
-			lines.Scan()
-			l.add(t, lines.Text())
-		}
-		if err := c.Process.Signal(syscall.SIGKILL); err != nil {
-			t.Fatal(err)
-		}
-		l.read(t, lines)
-		_ = c.Wait() // it was killed
 		l.check(t, path)
+		c := startCreating(t, path)
+		c.acknowledged(t, l, 200*(round+1))
+		c.kill(t, l)
 	}
+	l.check(t, path)
 }
 
 func TestBackupUnderLoad(t *testing.T) {
 	path, l := newPath(t), ledger{}
-	c := childCommand(t, nil, "create", path)
-	out, err := c.StdoutPipe()
-	if err := errors.Join(err, c.Start()); err != nil {
-		t.Fatal(err)
-	}
-	lines := bufio.NewScanner(out)
+	c := startCreating(t, path)
 	for i := range 5 {
-		for range 50 {
-			lines.Scan()
-			l.add(t, lines.Text())
-		}
+		c.acknowledged(t, l, 50)
 		to := filepath.Join(t.TempDir(), "backup.db")
 		mustBackup(t, path, to)
 		s := open(t, to)
@@ -359,10 +325,6 @@ func TestBackupUnderLoad(t *testing.T) {
 		}
 		mustClose(t, s)
 	}
-	if err := c.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
-	l.read(t, lines)
-	_ = c.Wait() // it was killed
+	c.kill(t, l)
 	l.check(t, path)
 }
