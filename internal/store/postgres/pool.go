@@ -70,9 +70,7 @@ func (s *Store) replaceIfHung(p *pools, server string) {
 		return
 	}
 	defer p.asking.Store(false)
-	config := s.config.ConnConfig.Copy()
-	config.ConnectTimeout = max(config.ConnectTimeout, 2*connectTimeout)
-	conn, err := pgx.ConnectConfig(p.ctx, config)
+	conn, err := pgx.ConnectConfig(p.ctx, s.config.ConnConfig.Copy())
 	if err == nil {
 		now := serverOf(conn)
 		disconnect(conn)
