@@ -22,6 +22,20 @@ runuser -u petstore -- petstore restore --store sqlite:/var/lib/petstore/petstor
 systemctl start petstore
 curl -H "Authorization: Bearer $KEY" http://127.0.0.1:8080/v1/pets | grep Frank
 
+# Roll back, and keep what came after the backup.
+curl -H "Authorization: Bearer $KEY" -d '{"name": "Later", "categoryId": 1}' -H 'Content-Type: application/json' http://127.0.0.1:8080/v1/pets
+systemctl stop petstore
+(
+	cd /var/lib/petstore
+	petstore export --store sqlite:petstore.db later.ndjson
+	petstore restore --store sqlite:petstore.db --force "$backup"
+	sqlite3 petstore.db 'DELETE FROM pets; DELETE FROM sqlite_sequence'
+	petstore import --restore --store sqlite:petstore.db later.ndjson
+	chown petstore:petstore petstore.db*
+)
+systemctl start petstore
+curl -H "Authorization: Bearer $KEY" http://127.0.0.1:8080/v1/pets | grep 'Frank.*Later'
+
 # A failed backup starts the notice.
 rm -r /var/lib/petstore/backups
 touch /var/lib/petstore/backups
