@@ -127,7 +127,7 @@ sdk: need-node need-python3 build ## generate clients for TypeScript and Python,
 	go test -count=1 -tags sdk -timeout 10m ./internal/proof/sdk/...
 
 attack: build ## measure the memory of the server under each known attack
-	go test -count=1 -v -tags attack -timeout 20m -run Attack ./internal/proof/...
+	go test -count=1 -v -tags attack -timeout 20m ./internal/proof/attack
 
 bench: need-wrk build ## measure beside peers (ROUNDS=7, ONLY=memory, sqlite, postgres or size), write tables and charts
 	@go test -c -tags wrk -o .bin/bench ./internal/proof/bench && cd internal/proof/bench && \
