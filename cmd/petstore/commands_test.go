@@ -165,53 +165,35 @@ func TestHealth(t *testing.T) {
 // TestInterrupt holds the exit status of a command that a signal ends.
 func TestInterrupt(t *testing.T) {
 	t.Parallel()
+	rows := []byte("name,categoryId\n" + strings.Repeat("Rex,1\n", 50_000))
 	for signal, want := range map[syscall.Signal]int{syscall.SIGINT: 130, syscall.SIGTERM: 143} {
-		cmd := exec.Command("petstore", "import", "-")
-		cmd.Dir = t.TempDir()
-		in, err := cmd.StdinPipe()
-		if err != nil {
-			t.Fatal(err)
-		}
-		log, err := os.Create(filepath.Join(cmd.Dir, "log"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		cmd.Stderr = log
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { _ = cmd.Process.Kill() })
-		if _, err := io.WriteString(in, "name,categoryId\nRex,1\n"); err != nil {
-			t.Fatal(err)
-		}
-		waitForText(t, log.Name(), "made a new store")
-		if err := cmd.Process.Signal(signal); err != nil {
-			t.Fatal(err)
-		}
-		_ = cmd.Wait() // its status counts
-		text, _ := os.ReadFile(log.Name())
-		if got := cmd.ProcessState.ExitCode(); got != want || !strings.Contains(string(text), "petstore: interrupted; nothing was imported\n") {
-			t.Errorf("%v: got %d, %s, want %d", signal, got, text, want)
-		}
-		_, _ = in.Close(), log.Close()
-	}
-}
-
-func waitForText(t *testing.T, file, text string) {
-	t.Helper()
-	for deadline := time.Now().Add(giveUp); ; time.Sleep(5 * time.Millisecond) {
-		got, err := os.ReadFile(file)
-		if err == nil && strings.Contains(string(got), text) {
-			return
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("%s: got %s (%v), want %q", file, got, err, text)
+		for _, args := range [][]string{{"import", "-"}, {"import", "-", "--dry-run"}} {
+			ctx, cancel := context.WithTimeout(t.Context(), giveUp)
+			defer cancel()
+			cmd := exec.CommandContext(ctx, "petstore", args...)
+			var stderr bytes.Buffer
+			cmd.Dir, cmd.Stderr = t.TempDir(), &stderr
+			in, err := cmd.StdinPipe()
+			if err := errors.Join(err, cmd.Start()); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := in.Write(rows); err != nil { // more than a pipe holds
+				t.Fatal(err)
+			}
+			if err := cmd.Process.Signal(signal); err != nil {
+				t.Fatal(err)
+			}
+			_ = cmd.Wait() // its status counts
+			text := "petstore: interrupted; nothing was imported\n"
+			if got := cmd.ProcessState.ExitCode(); got != want || !strings.HasSuffix(stderr.String(), text) {
+				t.Errorf("%v, %v: got %d, %s, want %d, %s", args, signal, got, &stderr, want, text)
+			}
 		}
 	}
 }
 
-// TestFullOutput holds that an import that was stored says so, although its
-// result cannot be printed.
+// TestFullOutput holds that a command fails if its result cannot be printed,
+// and that an import that was stored says so.
 func TestFullOutput(t *testing.T) {
 	t.Parallel()
 	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
@@ -219,11 +201,16 @@ func TestFullOutput(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer full.Close()
-	var stderr bytes.Buffer
-	got := run(t.Context(), []string{"import", "-", "--json", "--store", "sqlite:" + filepath.Join(t.TempDir(), "pets.db")}, environment{
-		getenv: func(string) string { return "" }, stdin: strings.NewReader("name,categoryId\nRex,1\n"), stdout: full, stderr: &stderr,
-	})
-	if want := "petstore: stored 1 animal, but printing the result failed: "; got != 1 || !strings.Contains(stderr.String(), want) {
-		t.Errorf("got %d, %s, want 1, %s", got, &stderr, want)
+	for want, args := range map[string][]string{
+		"petstore: stored 1 animal, but printing the result failed: ": {"import", "-", "--json", "--store", "sqlite:" + filepath.Join(t.TempDir(), "pets.db")},
+		"petstore: write /dev/full: ":                                 {"serve", "--sandbox", "--addr", "127.0.0.1:0", "--drain", "0s"},
+	} {
+		var stderr bytes.Buffer
+		got := run(t.Context(), args, environment{
+			getenv: func(string) string { return "" }, stdin: strings.NewReader("name,categoryId\nRex,1\n"), stdout: full, stderr: &stderr,
+		})
+		if got != 1 || !strings.Contains(stderr.String(), want) {
+			t.Errorf("%v: got %d, %s, want 1, %s", args, got, &stderr, want)
+		}
 	}
 }

@@ -38,7 +38,7 @@ var runTests = (*testing.M).Run
 //	exits STATUS COMMAND...        run a command that ends with that status
 //	capture NAME REGEXP            set $NAME to the group of REGEXP in the standard output before
 //	serve ARGS...                  start a server on $STORE, or --sandbox; set $URL and $ADDR
-//	stop [STATUS]                  stop it with SIGTERM; its output is in serve.out and serve.err
+//	shutdown                       stop it by SIGTERM; its output is in serve.out and serve.err
 //	http STATUS METHOD PATH [BODY] send a request with $KEY, if any; its header and body are for stdout
 func TestScripts(t *testing.T) {
 	runScripts(t, "sqlite", func() string { return "sqlite:pets.db" })
@@ -61,7 +61,7 @@ func runScripts(t *testing.T, kind string, address func() string) {
 			return name == kind, nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits": exits, "capture": capture, "serve": startServer, "stop": stopServer, "http": request,
+			"exits": exits, "capture": capture, "serve": startServer, "shutdown": stopServer, "http": request,
 		},
 	})
 }
@@ -103,16 +103,12 @@ func startServer(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Setenv("ADDR", strings.TrimPrefix(s.url, "http://"))
 }
 
-func stopServer(ts *testscript.TestScript, _ bool, args []string) {
+func stopServer(ts *testscript.TestScript, _ bool, _ []string) {
 	s, _ := servers.Load(ts)
-	want := 0
-	if len(args) > 0 {
-		want, _ = strconv.Atoi(args[0])
-	}
 	status, err := s.(*server).stop(syscall.SIGTERM)
 	ts.Check(err)
-	if status != want {
-		ts.Fatalf("exit status: got %d, want %d", status, want)
+	if status != 0 {
+		ts.Fatalf("exit status: got %d, want 0", status)
 	}
 }
 

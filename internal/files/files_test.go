@@ -210,15 +210,19 @@ func TestReadError(t *testing.T) {
 	}
 }
 
-func TestExportError(t *testing.T) {
+func TestExportPages(t *testing.T) {
 	t.Parallel()
 	st := memory.New()
-	for range 3000 {
+	for range 2500 {
 		if _, err := st.CreatePet(t.Context(), pets.NewPet{Name: "a", Status: pets.Sold}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	for _, format := range []files.Format{files.CSV, files.NDJSON} {
+	for format, want := range map[files.Format]int{files.CSV: 2501, files.NDJSON: 2500} {
+		var out bytes.Buffer
+		if err := files.Export(t.Context(), st, &out, format, func() {}); err != nil || bytes.Count(out.Bytes(), []byte("\n")) != want {
+			t.Errorf("%s: got %d lines (%v), want %d", format, bytes.Count(out.Bytes(), []byte("\n")), err, want)
+		}
 		if err := files.Export(t.Context(), st, fullDisk{}, format, func() {}); !errors.Is(err, errFull) {
 			t.Errorf("%s: got %v, want the writer's error", format, err)
 		}

@@ -52,8 +52,8 @@ func Check(rows iter.Seq2[Row, error]) (int, error) {
 	return n, nil
 }
 
-// acceptable yields the pets of rows up to the first row that is not acceptable.
-// Then it reads the rest of the rows, and yields *Rejected.
+// acceptable yields the pets of the rows that are acceptable and, if some are
+// not, *Rejected at the end.
 func acceptable(rows iter.Seq2[Row, error]) iter.Seq2[pets.Pet, error] {
 	return func(yield func(pets.Pet, error) bool) {
 		var r Rejected
@@ -69,7 +69,7 @@ func acceptable(rows iter.Seq2[Row, error]) iter.Seq2[pets.Pet, error] {
 				continue
 			}
 			r.Good++
-			if r.Bad == 0 && !yield(row.Pet, nil) {
+			if !yield(row.Pet, nil) {
 				return
 			}
 		}
