@@ -14,7 +14,7 @@ const maxWeight = 800
 
 var errOverloaded = errors.New("too many requests are in progress")
 
-// calls bounds the operations in progress. Twice as many may wait. Large
+// calls bounds the operations in progress. As many may wait. Large
 // responses are bounded by their weight as well, before they take a place, so
 // that slow readers of large pages do not keep other requests waiting.
 type calls struct {
@@ -25,7 +25,7 @@ type calls struct {
 
 func newCalls(maxInFlight int) *calls {
 	n := int64(maxInFlight)
-	return &calls{places: semaphore.NewWeighted(n), weights: semaphore.NewWeighted(maxWeight), most: 3 * n}
+	return &calls{places: semaphore.NewWeighted(n), weights: semaphore.NewWeighted(maxWeight), most: 2 * n}
 }
 
 // acquire waits for the turn of a request. The caller must call release after

@@ -20,27 +20,23 @@ func TestCalls(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		// Two may wait; a third is refused at once.
-		outcomes := make(chan error, 2)
-		for range 2 {
-			go func() {
-				release, err := c.acquire(t.Context(), 0)
-				outcomes <- err
-				if err == nil {
-					release()
-				}
-			}()
-		}
+		// One may wait; another is refused at once.
+		outcomes := make(chan error, 1)
+		go func() {
+			release, err := c.acquire(t.Context(), 0)
+			outcomes <- err
+			if err == nil {
+				release()
+			}
+		}()
 		synctest.Wait()
 		start := time.Now()
 		if _, err := c.acquire(t.Context(), 0); !errors.Is(err, errOverloaded) || time.Since(start) != 0 {
-			t.Errorf("with two waiting: got error %v after %v, want it refused at once", err, time.Since(start))
+			t.Errorf("with one waiting: got error %v after %v, want it refused at once", err, time.Since(start))
 		}
 		release()
-		for range 2 {
-			if err := <-outcomes; err != nil {
-				t.Errorf("waiting: got error %v, want a turn", err)
-			}
+		if err := <-outcomes; err != nil {
+			t.Errorf("waiting: got error %v, want a turn", err)
 		}
 		// A turn that does not come is given up.
 		release, err = c.acquire(t.Context(), 0)

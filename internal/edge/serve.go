@@ -137,7 +137,7 @@ func (s *Server) listen(ctx context.Context, o *ServeOptions) (*http.Server, net
 		WriteTimeout:                 writeTimeout,
 		IdleTimeout:                  idleTimeout,
 		MaxHeaderBytes:               maxHeader,
-		HTTP2:                        &http.HTTP2Config{MaxConcurrentStreams: maxStreams},
+		HTTP2:                        &http.HTTP2Config{MaxConcurrentStreams: maxStreams, MaxReadFrameSize: 16 << 10, MaxReceiveBufferPerConnection: 64 << 10, MaxReceiveBufferPerStream: 64 << 10},
 		DisableGeneralOptionsHandler: true, // OPTIONS * is a request like others
 		ErrorLog:                     slog.NewLogLogger(s.logger.Handler(), slog.LevelWarn),
 	}
