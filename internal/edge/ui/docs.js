@@ -39,7 +39,7 @@ const editorName = (e) => {
 // selector and the attributes of its elements; null removes one.
 const mends = [
   ['button[aria-selected]:not([role=tab])', (e) => ({ 'aria-current': e.getAttribute('aria-selected') === 'true' ? 'location' : null, 'aria-selected': null })],
-  ['button[role=search], button[role=none]', () => ({ role: null })],
+  ['button[role=none]', () => ({ role: null })],
   ['button.group\\/copy-button', () => ({ 'aria-label': 'Copy' })],
   ['.cm-content[role=textbox]', (e) => ({ 'aria-label': editorName(e) })],
   ['tr input[type=checkbox]', (e) => ({ 'aria-label': `Send ${rowName(e)}` })],
@@ -59,8 +59,16 @@ const mend = () => {
   }
 }
 
+// On a narrow screen the response comes below the whole request, out of view.
+let shown = ''
+const showResponse = () => {
+  const summary = document.querySelector('.scalar-client .animate-response-children')
+  if (summary && summary.innerText !== shown) summary.closest('section').scrollIntoView()
+  shown = summary?.innerText
+}
+
 keepNumbersExact()
-new MutationObserver(mend).observe(document.body, { subtree: true, childList: true, characterData: true, attributeFilter: ['aria-selected', 'tabindex', 'role'] })
+new MutationObserver(() => { mend(); showResponse() }).observe(document.body, { subtree: true, childList: true, characterData: true, attributeFilter: ['aria-selected', 'tabindex', 'role'] })
 Scalar.createApiReference('#docs', {
   url: 'openapi.yaml',
   servers: servers(),
