@@ -92,7 +92,7 @@ SIGINT skips the drain. A second signal ends the server at once.`,
 	flags.StringVar(&cfg.serve.KeyFile, "tls-key", "", "the `file` of the private key of --tls-cert (PEM)")
 	flags.DurationVar(&cfg.serve.Drain, "drain", 5*time.Second, "how long to serve on after SIGTERM, so that load balancers turn away first")
 	flags.IntVar(&cfg.serve.MaxConnections, "max-connections", 1000, "how many connections may be open; others wait")
-	flags.IntVar(&cfg.edge.MaxInFlight, "max-in-flight", 256, "how many operations may be in progress; twice as many may wait, others get 503 at once")
+	flags.IntVar(&cfg.edge.MaxInFlight, "max-in-flight", 256, "how many operations may be in progress; as many may wait, others get 503 at once")
 	flags.Float64Var(&cfg.edge.RateLimit, "rate-limit", 0, "how many requests a second an API key may make of this process, others get 429; 0 for any number")
 	flags.StringSliceVar(&cfg.proxies, "trusted-proxies", nil, "the `networks` of proxies in front of this server, separated by commas, such as 127.0.0.1,10.0.0.0/8; their X-Forwarded-For has the client's address for the log")
 	flags.StringVar(&cfg.serve.AdminAddr, "admin-addr", "", "the `address` of /metrics for Prometheus, such as 127.0.0.1:9090; empty for no metrics")
@@ -148,7 +148,7 @@ func serve(ctx context.Context, env environment, cfg serveConfig) (err error) {
 	text := cfg.logFormat == "text" || cfg.logFormat == "auto" && env.terminal
 	var level slog.Level
 	_ = level.UnmarshalText([]byte(cfg.logLevel)) // it was checked
-	logger := edge.NewLogger(env.stderr, text, level, regexp.MustCompile(keys.TokenPattern))
+	logger := edge.NewLogger(env.stderr, text, level, regexp.MustCompile(`psk_\w+`)) // also a part of a key
 	tuneMemory(env.getenv, logger)
 	st, err := openServed(ctx, cfg, logger)
 	if err != nil {
