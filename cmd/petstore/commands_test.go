@@ -6,11 +6,10 @@ import (
 	"errors"
 	"io"
 	"iter"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -52,7 +51,10 @@ func TestPrintable(t *testing.T) {
 type spoiledStore struct {
 	*memory.Store
 	load, close error
+	failed      chan error
 }
+
+func (s spoiledStore) Failed() <-chan error { return s.failed }
 
 func (s spoiledStore) Load(ctx context.Context, all iter.Seq2[pets.NewPet, error]) (int, error) {
 	if s.load != nil {
@@ -88,7 +90,7 @@ func TestImportOutcome(t *testing.T) {
 		rows := files.Read(strings.NewReader("name,categoryId\nRex,1\n"), files.Options{Judge: func([]byte) (pets.NewPet, error) {
 			return pets.NewPet{Name: "Rex", Status: pets.Sold}, nil
 		}})
-		n, err := importInto(c.ctx, spoiledStore{memory.New(), c.load, c.close}, rows, false)
+		n, err := importInto(c.ctx, spoiledStore{memory.New(), c.load, c.close, nil}, rows, false)
 		got := ""
 		if err != nil {
 			got = err.Error()
@@ -127,6 +129,20 @@ func TestAuthenticate(t *testing.T) {
 		if got, ok := errors.AsType[*edge.InvalidKey](err); !ok || *got != c.want {
 			t.Errorf("%s: got %+v, want %+v", name, err, c.want)
 		}
+	}
+}
+
+// TestStoreFails holds that the server ends if the store can no longer vouch for
+// its writes.
+func TestStoreFails(t *testing.T) {
+	t.Parallel()
+	broken := errors.New("broken")
+	st := spoiledStore{Store: memory.New(), failed: make(chan error, 1)}
+	st.failed <- broken
+	cfg := serveConfig{sandbox: true, serve: edge.ServeOptions{Addr: "127.0.0.1:0"}}
+	err := serveStore(t.Context(), environment{stdout: io.Discard}, cfg, slog.New(slog.DiscardHandler), st)
+	if !errors.Is(err, broken) || exitStatus(err) != 1 {
+		t.Errorf("got %v, status %d, want broken, status 1", err, exitStatus(err))
 	}
 }
 
@@ -188,29 +204,6 @@ func TestInterrupt(t *testing.T) {
 			if got := cmd.ProcessState.ExitCode(); got != want || !strings.HasSuffix(stderr.String(), text) {
 				t.Errorf("%v, %v: got %d, %s, want %d, %s", args, signal, got, &stderr, want, text)
 			}
-		}
-	}
-}
-
-// TestFullOutput holds that a command fails if its result cannot be printed,
-// and that an import that was stored says so.
-func TestFullOutput(t *testing.T) {
-	t.Parallel()
-	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer full.Close()
-	for want, args := range map[string][]string{
-		"petstore: stored 1 animal, but printing the result failed: ": {"import", "-", "--json", "--store", "sqlite:" + filepath.Join(t.TempDir(), "pets.db")},
-		"petstore: write /dev/full: ":                                 {"serve", "--sandbox", "--addr", "127.0.0.1:0", "--drain", "0s"},
-	} {
-		var stderr bytes.Buffer
-		got := run(t.Context(), args, environment{
-			getenv: func(string) string { return "" }, stdin: strings.NewReader("name,categoryId\nRex,1\n"), stdout: full, stderr: &stderr,
-		})
-		if got != 1 || !strings.Contains(stderr.String(), want) {
-			t.Errorf("%v: got %d, %s, want 1, %s", args, got, &stderr, want)
 		}
 	}
 }

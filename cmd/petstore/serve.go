@@ -144,7 +144,7 @@ func (cfg *serveConfig) check(storeGiven bool) error {
 }
 
 // serve runs the server until it is told to stop or cannot go on.
-func serve(ctx context.Context, env environment, cfg serveConfig) (err error) {
+func serve(ctx context.Context, env environment, cfg serveConfig) error {
 	text := cfg.logFormat == "text" || cfg.logFormat == "auto" && env.terminal
 	var level slog.Level
 	_ = level.UnmarshalText([]byte(cfg.logLevel)) // it was checked
@@ -154,8 +154,10 @@ func serve(ctx context.Context, env environment, cfg serveConfig) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, st.Close()) }()
+	return errors.Join(serveStore(ctx, env, cfg, logger, st), st.Close())
+}
 
+func serveStore(ctx context.Context, env environment, cfg serveConfig, logger *slog.Logger, st pets.Store) error {
 	kind, registry := store.Kind(cfg.store), prometheus.NewRegistry()
 	registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "petstore_build_info", Help: "The program.", ConstLabels: prometheus.Labels{"version": programVersion(), "store": kind},
@@ -204,7 +206,7 @@ func openServed(ctx context.Context, cfg serveConfig, logger *slog.Logger) (pets
 	defer stop()
 	st, err := store.Open(ctx, cfg.store, store.Options{MustExist: cfg.mustExist, RequireSync: cfg.requireSync, Logger: logger})
 	if err != nil && ctx.Err() != nil {
-		err = interrupted(ctx, "interrupted")
+		return nil, interrupted(ctx, "interrupted")
 	}
 	if err == nil && cfg.sandbox {
 		err = fillSandbox(ctx, st)
