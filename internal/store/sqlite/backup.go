@@ -15,7 +15,11 @@ import (
 // beside servers that write. The file has its name once it is whole, read back
 // and on disk. force lets it replace a file.
 func Backup(ctx context.Context, path, to string, force bool, progress func(done, total int64)) (r Report, err error) {
-	if err := checkTarget(path, to, force); err != nil {
+	file, err := resolve(path)
+	if err == nil {
+		err = checkTarget(file, to, force)
+	}
+	if err != nil {
 		return Report{}, err
 	}
 	f, err := os.CreateTemp(filepath.Dir(to), "."+filepath.Base(to)+".*")
@@ -27,13 +31,13 @@ func Backup(ctx context.Context, path, to string, force bool, progress func(done
 		if r, err = snapshot(ctx, db, f, progress); err != nil {
 			return err
 		}
-		if err := checkTarget(path, to, force); err != nil { // another program may have come meanwhile
+		if err := checkTarget(file, to, force); err != nil { // another program may have come meanwhile
 			return err
 		}
 		if err := errors.Join(os.Rename(f.Name(), to), syncDir(to)); err != nil {
 			return err
 		}
-		if info, _ := os.Stat(path + lockSuffix); info == nil {
+		if info, _ := os.Stat(file + lockSuffix); info == nil {
 			return nil // a backup of a backup
 		}
 		_, err := db.Exec("INSERT INTO backups (finished_at) VALUES (?)", time.Now().Unix())
@@ -47,9 +51,11 @@ func Backup(ctx context.Context, path, to string, force bool, progress func(done
 }
 
 // checkTarget rejects a target that may not be replaced.
-func checkTarget(path, to string, force bool) error {
-	if ours, err := IsStoreFile(path, to); err != nil || ours {
-		return errors.Join(err, fmt.Errorf("%s is the database itself, or a part of it; choose another name", to))
+func checkTarget(file, to string, force bool) error {
+	if ours, err := IsStoreFile(file, to); err != nil {
+		return err
+	} else if ours {
+		return fmt.Errorf("%s is the database itself, or a part of it; choose another name", to)
 	}
 	if log, err := os.Stat(to + logSuffix); err == nil && log.Size() > 0 {
 		return fmt.Errorf("%s belongs to another database and would spoil the backup; choose another name", to+logSuffix)

@@ -195,9 +195,9 @@ func hasNoLog(file string) (bool, error) {
 	return string(header[:16]) == "SQLite format 3\x00" && header[18] == 1 && header[19] == 1, nil
 }
 
-// removeLog removes SQLite's files beside the database.
+// removeLog removes the log and its index.
 func removeLog(file string) error {
-	for _, suffix := range []string{logSuffix, indexSuffix, "-journal"} {
+	for _, suffix := range []string{logSuffix, indexSuffix} {
 		if err := os.Remove(file + suffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}

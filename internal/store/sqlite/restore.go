@@ -49,6 +49,11 @@ func Restore(ctx context.Context, path, from string, force bool, progress func(d
 	if err != nil {
 		return r, fmt.Errorf("%s cannot be restored, and %s is as it was: %w", from, path, err)
 	}
+	// SQLite removed the journal of a readable file; that of another must not be
+	// applied to the new one.
+	if err := os.Remove(file + "-journal"); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return r, fmt.Errorf("%s is as it was: %w", path, err)
+	}
 	if err := os.Rename(f.Name(), file); err != nil {
 		return r, fmt.Errorf("%s is as it was: %w", path, err)
 	}
@@ -67,10 +72,11 @@ func checkBackup(path, from string) error {
 	if info.Size() == 0 {
 		return fmt.Errorf("%s is empty, so it is no backup", from)
 	}
-	if ours, err := IsStoreFile(path, from); err != nil || ours {
-		return errors.Join(err, fmt.Errorf("%s is the database itself, and no backup of it", from))
+	ours, err := IsStoreFile(path, from)
+	if ours {
+		return fmt.Errorf("%s is the database itself, and no backup of it", from)
 	}
-	return nil
+	return err
 }
 
 // checkReplaceable returns an error if the database holds pets or cannot be

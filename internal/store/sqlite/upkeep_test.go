@@ -51,7 +51,11 @@ func TestBackup(t *testing.T) {
 		t.Errorf("LastBackup: got %v before there was one, want none", got)
 	}
 	began := time.Now().Truncate(time.Second)
-	r := mustBackup(t, path, to)
+	link := filepath.Join(t.TempDir(), "link.db")
+	if err := os.Symlink(path, link); err != nil {
+		t.Fatal(err)
+	}
+	r := mustBackup(t, link, to)
 	want := fmt.Sprintf(`{"file":%q,"schemaVersion":4,"animals":1,"keys":1,"bytes":%d,"problems":[]}`, to, r.Bytes)
 	if got, err := json.Marshal(r); err != nil || string(got) != want || r.Bytes == 0 {
 		t.Errorf("Report: got %s, error %v, want %s", got, err, want)
@@ -269,7 +273,10 @@ func TestRestoreWithLog(t *testing.T) {
 	for what, spoil := range map[string]func(path string) error{
 		"sound":      func(path string) error { return nil },
 		"unreadable": func(path string) error { return os.WriteFile(path, bytes.Repeat([]byte("junk"), 4096), 0o600) },
-		"empty":      func(path string) error { return os.WriteFile(path, nil, 0o600) },
+		"journal": func(path string) error { // a rollback journal of the old file
+			return errors.Join(os.WriteFile(path+"-journal", bytes.Repeat([]byte{0xd9, 0xd5, 0x05, 0xf9}, 4096), 0o600), os.WriteFile(path, []byte("junk"), 0o600))
+		},
+		"empty": func(path string) error { return os.WriteFile(path, nil, 0o600) },
 		"renamed": func(path string) error { // as if a restore was killed right after that
 			content, err := os.ReadFile(from)
 			return errors.Join(err, os.WriteFile(path+"-restore", content, 0o600), os.Rename(path+"-restore", path))
