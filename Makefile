@@ -110,7 +110,7 @@ breaking: ## fail if openapi.yaml breaks clients of the specification or of the 
 	@mkdir -p .bin; tag=$$(git describe --tags --abbrev=0 2>/dev/null) || exit 0; git show "$$tag:openapi.yaml" >.bin/released.yaml && $(BREAKING) .bin/released.yaml openapi.yaml
 
 contract: ## hold the service, or the server at URL with KEY, against the contract
-	go test -count=1 ./internal/proof/contract
+	go test -count=1 $(if $(URL),-run TestContract) ./internal/proof/contract
 
 .bin/schemathesis: $(FUZZER)/requirements.txt | need-python3
 	@python3 -m venv --clear $@ && $@/bin/pip install --quiet --disable-pip-version-check --require-hashes -r $< && touch $@
@@ -122,7 +122,7 @@ fuzz: build .bin/schemathesis ## random requests by Schemathesis, random bodies 
 	.bin/schemathesis/bin/python -m schemathesis.cli --config-file $(FUZZER)/schemathesis.toml run openapi.yaml --url "$$PETSTORE_URL" $(if $(SEED),--seed $(SEED))
 	go test -run '^$$' -fuzz FuzzBody -fuzztime $(FUZZTIME) ./internal/edge
 
-sdk: need-node need-python3 build ## generate clients for TypeScript and Python, and run theirs and Go's stories
+sdk: need-node need-python3 need-curl ## generate clients for TypeScript and Python, run them and the samples of openapi.yaml
 	go test -count=1 -tags sdk -timeout 10m ./internal/proof/sdk/...
 
 attack: build ## measure the memory of the server under each known attack

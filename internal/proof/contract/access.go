@@ -51,7 +51,6 @@ func (s *suite) authentication(t runner) {
 		{"upper case scheme", []string{"Authorization: BEARER " + s.Key}, ""},
 		{"no header", nil, noCredentials},
 		{"an empty header", []string{"Authorization:"}, noCredentials},
-		{"the scheme alone", []string{"Authorization: Bearer"}, noCredentials},
 		{"the key alone", []string{"Authorization: " + s.Key}, noCredentials},
 		{"another scheme", []string{"Authorization: Basic " + s.Key}, noCredentials},
 		{"a scheme that begins alike", []string{"Authorization: Bearers " + s.Key}, noCredentials},
@@ -60,17 +59,13 @@ func (s *suite) authentication(t runner) {
 		{"a good and a wrong header", []string{s.auth(), "Authorization: Bearer x"}, anyChallenge},
 		{"a wrong and a good header", []string{"Authorization: Bearer x", s.auth()}, anyChallenge},
 		{"a list", []string{s.auth() + ", Bearer " + s.Key}, anyChallenge},
-		{"two keys", []string{s.auth() + " " + s.Key}, anyChallenge},
-		{"quotes", []string{`Authorization: Bearer "` + s.Key + `"`}, anyChallenge},
 		{"invalid UTF-8", []string{"Authorization: Bearer \xff\xfe\xfd"}, anyChallenge},
 		{"Proxy-Authorization", []string{"Proxy-Authorization: Bearer " + s.Key}, noCredentials},
 		{"a cookie", []string{"Cookie: access_token=" + s.Key}, noCredentials},
 		{"an unknown key", []string{"Authorization: Bearer another-api-key-for-tests"}, invalidToken},
 		{"one character more", []string{s.auth() + "x"}, invalidToken},
-		{"one character less", []string{s.auth()[:len(s.auth())-1]}, invalidToken},
 		{"the key in upper case", []string{"Authorization: Bearer " + strings.ToUpper(s.Key)}, invalidToken},
 		{"a wrong checksum", []string{"Authorization: Bearer psk_AAAAAAAA_BBBBBBBBBBBBBBBBBBBBBBBBBBBBBBCCCCCC"}, invalidToken},
-		{"10 KB", []string{"Authorization: Bearer " + strings.Repeat("x", 10_000)}, invalidToken},
 	} {
 		t.Run(c.name, func(t reporter) {
 			r := request{method: "GET", target: s.base + "/pets?limit=1", header: c.header}

@@ -133,17 +133,14 @@ func (s *suite) idempotencyKey(t runner) {
 	for name, header := range map[string][]string{
 		"empty":          {""},
 		"twice":          {"k1", "k1"},
-		"empty quotes":   {`""`},
 		"a list":         {`k1, k2`},
 		"a quoted list":  {`"k1", "k2"`},
 		"an open quote":  {`"k1`},
-		"a late quote":   {`k1"`},
 		"a parameter":    {`"k1";a=b`},
 		"a wrong escape": {`"a\b"`},
 		"a tab":          {"a\tb"},
 		"not ASCII":      {"é"},
 		"256 characters": {strings.Repeat("k", 256)},
-		"256, quoted":    {`"` + strings.Repeat("k", 256) + `"`},
 	} {
 		t.Run(name, func(t reporter) {
 			r := s.post(frank)
@@ -164,7 +161,6 @@ func (s *suite) retry(t runner) {
 		"quoted":         {`"` + run + `b"`, run + "b"},
 		"spaces":         {`"` + run + ` c"`, run + " c"},
 		"escapes":        {`"` + run + `\\d"`, run + `\d`},
-		"other letters":  {`"` + run + `%41+;=?"`, run + `%41+;=?`},
 		"255 characters": {`"` + long + `"`, long},
 	} {
 		t.Run(name, func(t reporter) {
@@ -236,7 +232,7 @@ func (s *suite) coverage(t reporter) {
 			for status := range o.Responses.Map() {
 				caused := status != "429" && status < "500" && (status != "403" || s.ReadOnlyKey != "")
 				if visit := o.OperationID + " " + status; caused && !s.judge.seen[visit] {
-					t.Errorf("%s: got no such response, want a case with one", visit)
+					t.Errorf("%s: got no such response, want a case of this package to cause one", visit)
 				}
 			}
 		}
