@@ -1,10 +1,10 @@
-// Package program builds and starts the program for tests of the whole.
+// Package program makes servers for tests of the whole: the service on a store
+// in this process, or the program in a process of its own.
 package program
 
 import (
 	"bufio"
 	"encoding/json"
-	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -28,20 +28,6 @@ func Build(t testing.TB) string {
 		t.Fatalf("building the program: %v\n%s", err, out)
 	}
 	return path
-}
-
-// Run runs a command of the program and returns its standard output.
-func Run(t testing.TB, path string, args ...string) string {
-	t.Helper()
-	out, err := exec.Command(path, args...).Output()
-	if err != nil {
-		stderr := ""
-		if exit, ok := errors.AsType[*exec.ExitError](err); ok {
-			stderr = string(exit.Stderr)
-		}
-		t.Fatalf("petstore %s: %v\n%s", strings.Join(args, " "), err, stderr)
-	}
-	return strings.TrimSpace(string(out))
 }
 
 // Key is a fixed key of all servers that Serve starts.
