@@ -47,6 +47,27 @@ func TestPrintable(t *testing.T) {
 	}
 }
 
+func TestProgress(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		terminal bool
+		want     string
+	}{
+		{true, "\rcopying: 50 %, 2s\x1b[K\r\x1b[K"},
+		{false, ""},
+	} {
+		var stderr bytes.Buffer
+		p := newProgress(environment{stderr: &stderr, terminal: c.terminal}, "copying")
+		p.began = time.Now().Add(-2 * time.Second)
+		p.reach(1, 2)
+		p.reach(2, 2) // too soon to show
+		p.end()
+		if stderr.String() != c.want {
+			t.Errorf("terminal %t: got %q, want %q", c.terminal, &stderr, c.want)
+		}
+	}
+}
+
 // spoiledStore fails as told.
 type spoiledStore struct {
 	*memory.Store
@@ -181,7 +202,7 @@ func TestHealth(t *testing.T) {
 // TestInterrupt holds the exit status of a command that a signal ends.
 func TestInterrupt(t *testing.T) {
 	t.Parallel()
-	rows := []byte("name,categoryId\n" + strings.Repeat("Rex,1\n", 50_000))
+	rows := []byte("name,categoryId\n" + strings.Repeat("Rex,1\n", 12_000))
 	for signal, want := range map[syscall.Signal]int{syscall.SIGINT: 130, syscall.SIGTERM: 143} {
 		for _, args := range [][]string{{"import", "-"}, {"import", "-", "--dry-run"}} {
 			ctx, cancel := context.WithTimeout(t.Context(), giveUp)

@@ -143,7 +143,7 @@ type server struct {
 }
 
 // giveUp bounds all waiting; it passes only if something hangs.
-const giveUp = 30 * time.Second
+const giveUp = time.Minute
 
 var servingLine = regexp.MustCompile(`"msg":"serving","address":"(https?://[^"/]+)/v1"`)
 
