@@ -37,11 +37,10 @@ function response(status, headers, body)
 	bytes = bytes + #body
 end
 
-function done(summary, latency)
+function done(summary)
 	local statuses = {}
 	for status, n in pairs(threads[1]:get("counts")) do statuses[#statuses + 1] = string.format('"%d":%d', status, n) end
 	local e = summary.errors
-	print(string.format('{"requests":%d,"micros":%d,"p99_micros":%d,"errors":%d,"bytes":%d,"statuses":{%s}}',
-		summary.requests, summary.duration, latency:percentile(99), e.connect + e.read + e.write + e.timeout,
-		threads[1]:get("bytes"), table.concat(statuses, ",")))
+	print(string.format('{"requests":%d,"errors":%d,"bytes":%d,"statuses":{%s}}',
+		summary.requests, e.connect + e.read + e.write + e.timeout, threads[1]:get("bytes"), table.concat(statuses, ",")))
 end

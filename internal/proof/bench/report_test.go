@@ -1,7 +1,6 @@
 package bench
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"html"
@@ -25,19 +24,11 @@ type measured struct {
 	Rows    []row    `json:"rows"`
 }
 
-// row has the results of each server, one a round.
+// row has the values of each server, one a round.
 type row struct {
-	Name    string              `json:"name"`
-	Unit    string              `json:"unit"`
-	Results map[string][]result `json:"results"`
-}
-
-// result is what one server did for one load in one round.
-type result struct {
-	Value     float64 `json:"value"` // mostly the processor time a request
-	PerSecond float64 `json:"per_second,omitempty"`
-	P99       float64 `json:"p99_ms,omitempty"`
-	bytes     float64 // of the body of a response
+	Name   string               `json:"name"`
+	Unit   string               `json:"unit"`
+	Values map[string][]float64 `json:"values"`
 }
 
 func newMeasured(name string, servers ...string) *measured {
@@ -73,13 +64,11 @@ func report(t testing.TB) map[string]string {
 		if err != nil {
 			t.Fatal(err)
 		}
-		start, end := fmt.Sprintf("<!-- measured: %s -->\n", m.Name), "<!-- end -->\n"
-		before, rest, ok1 := bytes.Cut(readme, []byte(start))
-		_, after, ok2 := bytes.Cut(rest, []byte(end))
-		if !ok1 || !ok2 {
-			t.Fatalf("README.md has no place for %s: %s%s", m.Name, start, end)
+		place := regexp.MustCompile("(?s)(<!-- measured: " + m.Name + " -->\n).*?(<!-- end -->)")
+		if !place.Match(readme) {
+			t.Fatalf("README.md has no %s", place)
 		}
-		readme = fmt.Append(nil, string(before), start, m.table(), end, string(after))
+		readme = place.ReplaceAll(readme, []byte("${1}"+m.table()+"${2}"))
 		out[strings.TrimSuffix(file, ".json")+".svg"] = m.chart()
 	}
 	out["README.md"] = string(readme)
@@ -88,7 +77,7 @@ func report(t testing.TB) map[string]string {
 
 func (m *measured) table() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "![](measured/%s.svg)\n\n%s. %s. %d rounds.\n\n", m.Name, m.Taken, m.Machine, len(m.Rows[0].Results[m.Servers[0]]))
+	fmt.Fprintf(&b, "![](measured/%s.svg)\n\n%s. %s. %d rounds.\n\n", m.Name, m.Taken, m.Machine, len(m.Rows[0].Values[m.Servers[0]]))
 	fmt.Fprintf(&b, "| processor time a request | %s |", m.Servers[0])
 	for _, s := range m.Servers[1:] {
 		fmt.Fprintf(&b, " %s | ÷ %s |", s, m.Servers[0])
@@ -97,9 +86,9 @@ func (m *measured) table() string {
 	for _, r := range m.Rows {
 		fmt.Fprintf(&b, "| %s, %s", r.Name, r.Unit)
 		for i, s := range m.Servers {
-			fmt.Fprintf(&b, " | %s", spread(r.values(s), 1))
+			fmt.Fprintf(&b, " | %s", spread(r.Values[s], 1))
 			if i > 0 {
-				fmt.Fprintf(&b, " | %s", spread(r.ratios(s, m.Servers[0]), 2))
+				fmt.Fprintf(&b, " | %s", spread(ratios(r.Values[s], r.Values[m.Servers[0]]), 2))
 			}
 		}
 		b.WriteString(" |\n")
@@ -107,19 +96,11 @@ func (m *measured) table() string {
 	return b.String()
 }
 
-// values returns the values of a server, one a round.
-func (r row) values(server string) (values []float64) {
-	for _, did := range r.Results[server] {
-		values = append(values, did.Value)
-	}
-	return values
-}
-
-// ratios returns the values of a divided by those of b in the same round.
-func (r row) ratios(a, b string) []float64 {
-	out := r.values(a)
-	for i, v := range r.values(b) {
-		out[i] /= v
+// ratios returns each value of a divided by that of b in the same round.
+func ratios(a, b []float64) []float64 {
+	out := slices.Clone(a)
+	for i := range b {
+		out[i] /= b[i]
 	}
 	return out
 }
@@ -138,32 +119,30 @@ func quantile(values []float64, q float64) float64 {
 
 // chart draws a bar for the median of each server in each row.
 func (m *measured) chart() string {
-	const left, longest, step = 120, 540, 18
 	var b strings.Builder
-	y := step
+	y := 0
 	for _, r := range m.Rows {
+		y += 32
 		fmt.Fprintf(&b, "<text class=\"row\" x=\"8\" y=\"%d\">%s</text>\n", y, html.EscapeString(r.Name))
-		most := 0.0
+		longest := 0.0
 		for _, s := range m.Servers {
-			most = max(most, quantile(r.values(s), 0.5))
+			longest = max(longest, quantile(r.Values[s], 0.5))
 		}
 		for i, s := range m.Servers {
-			y += step
-			class := []string{"ours", "peer"}[min(i, 1)]
-			value := quantile(r.values(s), 0.5)
-			fmt.Fprintf(&b, "<text x=\"8\" y=\"%d\">%s</text>", y, s)
-			fmt.Fprintf(&b, "<rect class=\"%s\" x=\"%d\" y=\"%d\" width=\"%.0f\" height=\"12\"/>", class, left, y-10, value/most*longest)
-			fmt.Fprintf(&b, "<text x=\"%.0f\" y=\"%d\">%.1f %s</text>\n", left+6+value/most*longest, y, value, r.Unit)
+			y += 18
+			median := quantile(r.Values[s], 0.5)
+			width := 500 * median / longest
+			fmt.Fprintf(&b, `<text x="8" y="%d">%s</text><rect class="server%d" x="130" y="%d" width="%.0f" height="12"/>`, y, s, i, y-10, width)
+			fmt.Fprintf(&b, "<text x=\"%.0f\" y=\"%d\">%.1f %s</text>\n", 136+width, y, median, r.Unit)
 		}
-		y += 3 * step / 2
 	}
 	return fmt.Sprintf(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 760 %d" role="img" aria-label="Processor time a request: %s">
 <style>
 text { font: 12px system-ui, sans-serif; fill: #444 }
 .row { font-weight: 600 }
-.ours { fill: #2f7d4f } .peer { fill: #a9b4bd }
-@media (prefers-color-scheme: dark) { text { fill: #ccc } .ours { fill: #4caf7a } .peer { fill: #5d6872 } }
+rect { fill: #a9b4bd } .server0 { fill: #2f7d4f }
+@media (prefers-color-scheme: dark) { text { fill: #ccc } rect { fill: #5d6872 } .server0 { fill: #4caf7a } }
 </style>
 %s</svg>
-`, y, m.Name, b.String())
+`, y+16, m.Name, b.String())
 }

@@ -85,14 +85,11 @@ func (h equipped) create(c echo.Context) error {
 	if err := c.Bind(&body); err != nil {
 		return err
 	}
-	if body.Name == nil || body.CategoryID == nil {
-		return refuse("name and categoryId are required")
+	status := or(body.Status, "available")
+	if body.Name == nil || body.CategoryID == nil || !validStatus(status) {
+		return refuse("name and categoryId are required, and status must be available, pending or sold")
 	}
-	p := Pet{Name: *body.Name, CategoryID: *body.CategoryID, Status: or(body.Status, "available")}
-	if !validStatus(p.Status) {
-		return refuse("status must be one of available, pending, sold")
-	}
-	p, err := h.store.create(c.Request().Context(), p)
+	p, err := h.store.create(c.Request().Context(), Pet{Name: *body.Name, CategoryID: *body.CategoryID, Status: status})
 	if err != nil {
 		return err
 	}

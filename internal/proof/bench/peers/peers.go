@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -31,13 +32,10 @@ func Pets(n int) iter.Seq[Pet] {
 	return func(yield func(Pet) bool) {
 		r := rand.New(rand.NewPCG(34, 0))
 		for range n {
-			name := make([]byte, 3+r.IntN(8))
-			for i := range name {
-				name[i] = byte('a' + r.IntN(26))
-			}
+			name := strconv.FormatInt(1e5+r.Int64N(1e12), 36)
 			// Of the animals that shelters record, most are sold and few available.
 			status := []string{"available", "pending", "pending", "sold", "sold", "sold", "sold", "sold"}[r.IntN(8)]
-			if !yield(Pet{Name: string(name), CategoryID: 1 + r.Int64N(5), Status: status}) {
+			if !yield(Pet{Name: name, CategoryID: 1 + r.Int64N(5), Status: status}) {
 				return
 			}
 		}

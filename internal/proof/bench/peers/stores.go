@@ -46,12 +46,9 @@ func (m *memory) list(_ context.Context, status string, after int64, limit int) 
 	return out, nil
 }
 
-// sqlite keeps pets in a file. As the advice on SQLite goes, one connection
-// writes and others read, and statements are prepared.
-type sqlite struct {
-	write                      *sql.DB
-	insert, one, all, filtered *sql.Stmt
-}
+// sqlite keeps pets in a file, where one connection writes and others read. It
+// queries as the guide to database/sql does, without prepared statements.
+type sqlite struct{ write, read *sql.DB }
 
 func openSQLite(path string) *sqlite {
 	const settings = "?_txlock=immediate&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_pragma=busy_timeout(5000)"
@@ -62,13 +59,7 @@ func openSQLite(path string) *sqlite {
 	must(write.Exec(`
 CREATE TABLE pets (id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL, category_id INTEGER NOT NULL, status TEXT NOT NULL) STRICT;
 CREATE INDEX pets_status ON pets (status, id);`))
-	return &sqlite{
-		write:    write,
-		insert:   must(write.Prepare(`INSERT INTO pets (name, category_id, status) VALUES (?, ?, ?)`)),
-		one:      must(read.Prepare(`SELECT id, name, category_id, status FROM pets WHERE id = ?`)),
-		all:      must(read.Prepare(`SELECT id, name, category_id, status FROM pets WHERE id > ? ORDER BY id LIMIT ?`)),
-		filtered: must(read.Prepare(`SELECT id, name, category_id, status FROM pets WHERE status = ? AND id > ? ORDER BY id LIMIT ?`)),
-	}
+	return &sqlite{write, read}
 }
 
 func (s *sqlite) create(ctx context.Context, p Pet) (Pet, error) {
@@ -77,7 +68,7 @@ func (s *sqlite) create(ctx context.Context, p Pet) (Pet, error) {
 		return Pet{}, err
 	}
 	defer tx.Rollback()
-	r, err := tx.StmtContext(ctx, s.insert).ExecContext(ctx, p.Name, p.CategoryID, p.Status)
+	r, err := tx.ExecContext(ctx, `INSERT INTO pets (name, category_id, status) VALUES (?, ?, ?)`, p.Name, p.CategoryID, p.Status)
 	if err != nil {
 		return Pet{}, err
 	}
@@ -88,7 +79,7 @@ func (s *sqlite) create(ctx context.Context, p Pet) (Pet, error) {
 }
 
 func (s *sqlite) get(ctx context.Context, id int64) (p Pet, err error) {
-	err = s.one.QueryRowContext(ctx, id).Scan(&p.ID, &p.Name, &p.CategoryID, &p.Status)
+	err = s.read.QueryRowContext(ctx, `SELECT id, name, category_id, status FROM pets WHERE id = ?`, id).Scan(&p.ID, &p.Name, &p.CategoryID, &p.Status)
 	if errors.Is(err, sql.ErrNoRows) {
 		return p, errNoPet
 	}
@@ -96,11 +87,11 @@ func (s *sqlite) get(ctx context.Context, id int64) (p Pet, err error) {
 }
 
 func (s *sqlite) list(ctx context.Context, status string, after int64, limit int) ([]Pet, error) {
-	query, args := s.all, []any{after, limit}
+	query, args := `SELECT id, name, category_id, status FROM pets WHERE id > ? ORDER BY id LIMIT ?`, []any{after, limit}
 	if status != "" {
-		query, args = s.filtered, []any{status, after, limit}
+		query, args = `SELECT id, name, category_id, status FROM pets WHERE status = ? AND id > ? ORDER BY id LIMIT ?`, []any{status, after, limit}
 	}
-	rows, err := query.QueryContext(ctx, args...)
+	rows, err := s.read.QueryContext(ctx, query, args...)
 	if err != nil {
 		return nil, err
 	}
