@@ -109,7 +109,6 @@ func (s *server) send(method, body string, want int) error {
 // processorTime returns the time that the server has spent in user and kernel
 // mode: fields 14 and 15 of /proc/PID/stat, in ticks of 10 ms.
 func (s *server) processorTime(t testing.TB) time.Duration {
-	t.Helper()
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", s.process.Pid))
 	if err != nil {
 		t.Fatal(err)
@@ -142,7 +141,6 @@ var loads = []load{
 // run sends l to s. It returns the processor time a request, in µs, and the mean
 // size of the bodies of responses. It fails unless all have the status of l.
 func (l load) run(t testing.TB, s *server, duration time.Duration, seed int) (cpu, size float64, err error) {
-	t.Helper()
 	cmd := exec.Command("wrk", "-t1", fmt.Sprintf("-c%d", l.clients), fmt.Sprintf("-d%.0f", duration.Seconds()), "-s", "load.lua",
 		"http://"+s.addr, "--", l.operation, strconv.Itoa(s.pets), peers.Key, strconv.Itoa(seed))
 	before := s.processorTime(t)
