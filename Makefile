@@ -129,7 +129,7 @@ attack: build ## measure the memory of the server under each known attack
 	go test -count=1 -v -tags attack -timeout 20m ./internal/proof/attack
 
 bench: need-wrk build ## measure beside peers (ROUNDS=7, ONLY=memory, sqlite, postgres or size), write tables and charts
-	@go test -c -tags wrk -o .bin/bench ./internal/proof/bench && cd internal/proof/bench && \
+	@go test -c -tags wrk -o .bin/bench ./internal/proof/bench && cd internal/proof/bench && mkdir -p measured && \
 	taskset -c 1 '$(CURDIR)/.bin/bench' -test.run '^$$' -test.bench 'Petstore/$(or $(ONLY),.)' -test.benchtime 1x -rounds $(or $(ROUNDS),7)
 
 docs-ui: need-node ## take the user interface of /docs from the npm package pinned in internal/edge/ui
