@@ -147,7 +147,7 @@ func (cfg *serveConfig) check(storeGiven bool) error {
 func serve(ctx context.Context, env environment, cfg serveConfig) error {
 	text := cfg.logFormat == "text" || cfg.logFormat == "auto" && env.terminal
 	var level slog.Level
-	_ = level.UnmarshalText([]byte(cfg.logLevel)) // it was checked
+	_ = level.UnmarshalText([]byte(cfg.logLevel))                                    // it was checked
 	logger := edge.NewLogger(env.stderr, text, level, regexp.MustCompile(`psk_\w+`)) // also a part of a key
 	tuneMemory(env.getenv, logger)
 	st, err := openServed(ctx, cfg, logger)
