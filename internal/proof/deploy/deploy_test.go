@@ -54,7 +54,7 @@ func write(t *testing.T, path, text string) {
 	}
 }
 
-// replace replaces texts, which must occur, by the one after each.
+// replace replaces texts, which must occur, by the next ones.
 func replace(t *testing.T, text string, oldnew ...string) string {
 	t.Helper()
 	for i := 0; i < len(oldnew); i += 2 {
@@ -108,17 +108,16 @@ func start(t *testing.T, env []string, name string, args ...string) (stop func()
 }
 
 // eventually waits until a condition holds.
-func eventually(t *testing.T, limit time.Duration, what string, condition func() bool) {
+func eventually(t *testing.T, what string, condition func() bool) {
 	t.Helper()
-	for end := time.Now().Add(limit); !condition(); time.Sleep(50 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); !condition(); time.Sleep(50 * time.Millisecond) {
 		if time.Now().After(end) {
-			t.Fatalf("%s: not within %v", what, limit)
+			t.Fatalf("%s: not within a minute", what)
 		}
 	}
 }
 
-// freeAddress returns an address that nobody listens on, below the ports that
-// the kernel gives to clients.
+// freeAddress returns a free address, below the ports that clients are given.
 func freeAddress(t *testing.T) string {
 	t.Helper()
 	for range 1000 {
@@ -145,7 +144,7 @@ func waitFor(t *testing.T, url string) (body string) {
 	t.Helper()
 	c := newClient()
 	defer c.CloseIdleConnections()
-	eventually(t, time.Minute, url, func() bool {
+	eventually(t, url, func() bool {
 		status, text, err := send(c, http.MethodGet, url, "")
 		body = text
 		return err == nil && status == http.StatusOK
@@ -207,7 +206,7 @@ func underLoad(t *testing.T, url string, during func(more func())) (created int6
 	during(func() {
 		t.Helper()
 		until := done.Load() + 500
-		eventually(t, time.Minute, "more requests", func() bool { return done.Load() >= until })
+		eventually(t, "more requests", func() bool { return done.Load() >= until })
 	})
 	ended.Store(true)
 	clients.Wait()

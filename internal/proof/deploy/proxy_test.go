@@ -36,8 +36,7 @@ func TestRollingRestart(t *testing.T) {
 	}
 }
 
-// startCaddy runs deploy/proxy/Caddyfile for localhost, with ports and a folder
-// of the test.
+// startCaddy runs deploy/proxy/Caddyfile for localhost.
 func startCaddy(t *testing.T, replicas [2]string) string {
 	t.Helper()
 	dir, https := t.TempDir(), freeAddress(t)
@@ -62,8 +61,7 @@ func startNginx(t *testing.T, replicas [2]string) string {
 	return "https://" + address
 }
 
-// writeNginx writes nginx.conf to dir, a configuration with
-// deploy/proxy/nginx.conf.
+// writeNginx writes nginx.conf to dir, which includes deploy/proxy/nginx.conf.
 func writeNginx(t *testing.T, dir, address string, replicas [2]string) {
 	t.Helper()
 	makeCertificate(t, dir)

@@ -5,7 +5,6 @@ package main
 
 import (
 	"encoding/json"
-	"fmt"
 	"log"
 	"os"
 
@@ -20,18 +19,23 @@ import (
 )
 
 func main() {
-	log.SetFlags(0)
 	rendered, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(filesys.MakeFsOnDisk(), os.Args[1])
 	if err != nil {
 		log.Fatal(err)
 	}
 	var all []any
 	for _, r := range rendered.Resources() {
-		text, err := r.AsYAML()
-		if err != nil {
-			log.Fatal(err)
+		m, known := map[string]any{
+			"Deployment":              new(apps.Deployment),
+			"HorizontalPodAutoscaler": new(autoscaling.HorizontalPodAutoscaler),
+			"NetworkPolicy":           new(networking.NetworkPolicy),
+			"PodDisruptionBudget":     new(policy.PodDisruptionBudget),
+			"Service":                 new(core.Service),
+		}[r.GetKind()]
+		if !known {
+			log.Fatalf("%s: the kind is unknown; add its type", r.CurId())
 		}
-		m, err := typeOf(r.GetKind())
+		text, err := r.AsYAML()
 		if err == nil {
 			err = yaml.UnmarshalStrict(text, m)
 		}
@@ -43,20 +47,4 @@ func main() {
 	if err := json.NewEncoder(os.Stdout).Encode(all); err != nil {
 		log.Fatal(err)
 	}
-}
-
-func typeOf(kind string) (any, error) {
-	switch kind {
-	case "Deployment":
-		return new(apps.Deployment), nil
-	case "HorizontalPodAutoscaler":
-		return new(autoscaling.HorizontalPodAutoscaler), nil
-	case "NetworkPolicy":
-		return new(networking.NetworkPolicy), nil
-	case "PodDisruptionBudget":
-		return new(policy.PodDisruptionBudget), nil
-	case "Service":
-		return new(core.Service), nil
-	}
-	return nil, fmt.Errorf("unknown kind %s: add its type here", kind)
 }
