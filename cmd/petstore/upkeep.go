@@ -90,13 +90,11 @@ on a backup: --store sqlite:FILE.`,
 
 // upkeep is a command that reads or writes a whole SQLite file.
 type upkeep struct {
-	env             environment
-	address, file   string
-	force, asJSON   bool
-	doing           string
-	out             io.Writer // for the result
-	result, outcome string    // what is said of a success, and after an interruption
-	tools           string    // of PostgreSQL
+	env           environment
+	address, file string
+	force, asJSON bool
+	doing, result string    // what is said during the work, and after it
+	out           io.Writer // for the result
 }
 
 func (u *upkeep) addFlags(cmd *cobra.Command) {
