@@ -68,7 +68,7 @@ func report(t testing.TB) map[string]string {
 		if !place.Match(readme) {
 			t.Fatalf("README.md has no %s", place)
 		}
-		readme = place.ReplaceAll(readme, []byte("${1}"+m.table()+"${2}"))
+		readme = place.ReplaceAll(readme, []byte("${1}"+m.table()+"\n${2}"))
 		out[strings.TrimSuffix(file, ".json")+".svg"] = m.chart()
 	}
 	out["README.md"] = string(readme)
