@@ -58,19 +58,21 @@ func (s *suite) paging(t runner) {
 			}
 			added, _ := s.create(t, fmt.Sprintf(`{"name":"after","categoryId":1,"status":%q}`, "sold"))
 			var walked []pet
-			query := fmt.Sprintf("?limit=%d%s&after=%d", c.limit, filter, marker.ID)
+			last := marker.ID
+			query := fmt.Sprintf("?limit=%d%s&after=%d", c.limit, filter, last)
 			for query != "" {
 				page, next := s.list(t, query)
 				if n := len(page); n > c.limit || next != "" && n < c.limit || n == 0 && len(walked) > 0 {
 					t.Errorf("%s: got a page of %d with the link %q, want %d if another follows", query, n, next, c.limit)
 				}
-				walked = append(walked, page...)
-				if n := len(walked); n > 10_000 || n == 0 && next != "" {
-					t.Errorf("%s: got a walk without end", query)
+				if len(page) > 0 && page[0].ID <= last || len(page) == 0 && next != "" {
+					t.Errorf("%s: got %v, want pets after %d", query, page, last)
 					break
 				}
+				walked = append(walked, page...)
 				if next != "" {
-					if want := fmt.Sprintf("?limit=%d%s&after=%d", c.limit, filter, walked[len(walked)-1].ID); next != want {
+					last = page[len(page)-1].ID
+					if want := fmt.Sprintf("?limit=%d%s&after=%d", c.limit, filter, last); next != want {
 						t.Errorf("Link: got %s, want %s", next, want)
 						break
 					}
@@ -86,8 +88,8 @@ func (s *suite) paging(t runner) {
 				}
 			}
 			for _, p := range walked {
-				if c.status != "" && p.Status != c.status || p.ID <= marker.ID {
-					t.Errorf("walk: got %v, want only %s pets after %d", p, c.status, marker.ID)
+				if c.status != "" && p.Status != c.status {
+					t.Errorf("walk: got %v, want only %s pets", p, c.status)
 				}
 			}
 			if c.status == "" && count(walked, added) != 1 {
@@ -98,7 +100,7 @@ func (s *suite) paging(t runner) {
 	t.Run("while pets are added", func(t reporter) {
 		var walked []pet
 		query := fmt.Sprintf("?limit=2&after=%d", marker.ID)
-		for i := 0; query != ""; i++ {
+		for i := 0; query != "" && i < 10_000; i++ {
 			page, next := s.list(t, query)
 			walked, query = append(walked, page...), next
 			if i < 5 {
