@@ -49,7 +49,7 @@ FUZZER   := $(CONTRACT)/schemathesis
 FUZZTIME ?= 30s
 
 .DEFAULT_GOAL := help
-.PHONY: $(shell sed -n 's/^\([a-z-]*\):.*## .*/\1/p' Makefile) need-%
+.PHONY: $(shell sed -n 's/^\([a-z-]*\):.*## .*/\1/p' Makefile)
 
 help: ## print the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' Makefile
@@ -101,8 +101,8 @@ PACKAGE_python3 := python3 python3-venv
 lint-spec: .bin/linters ## all rules of Redocly on openapi.yaml
 	@REDOCLY_TELEMETRY=off REDOCLY_SUPPRESS_UPDATE_NOTICE=true .bin/linters/node_modules/.bin/redocly lint --format stylish --config $(LINTERS)/redocly.yaml openapi.yaml
 
-# breaking-levels.txt has the changes that oasdiff takes for harmless and we do not. Accepted changes are in
-# breaking-exceptions.txt, each with its reason.
+# breaking-levels.txt has changes that oasdiff takes for harmless and we do not.
+# Accepted changes are in breaking-exceptions.txt, each with its reason.
 BREAKING := go run $(OASDIFF) breaking --fail-on WARN --severity-levels $(CONTRACT)/breaking-levels.txt \
 	--err-ignore $(CONTRACT)/breaking-exceptions.txt --warn-ignore $(CONTRACT)/breaking-exceptions.txt
 breaking: ## fail if openapi.yaml breaks clients of the specification or of the last release
@@ -146,7 +146,7 @@ FLAGS = --snapshot --skip=docker
 release-check:
 	go run $(GORELEASER) check --quiet
 
-image: ## build the image petstore:latest (IMAGE=podman or buildah: with that, else docker)
+image: build ## build the image petstore:latest (IMAGE=podman or buildah: with that, else docker)
 	@tmp=$$(mktemp -d) && trap 'rm -rf "$$tmp"' EXIT && dir="$$tmp/linux/$$(go env GOARCH)" && mkdir -p "$$dir" "$$tmp/.bin/data" && cp $(BIN) "$$dir" && \
 	$(or $(IMAGE),docker) build --tag petstore:latest --build-arg TARGETPLATFORM=linux/$$(go env GOARCH) $(IMAGE_FLAGS) --file deploy/Dockerfile "$$tmp"
 
