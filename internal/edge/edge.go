@@ -15,6 +15,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/netip"
+	"net/url"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -49,10 +50,10 @@ type Service struct {
 	// Ready returns why the service cannot serve requests, or nil.
 	Ready func(ctx context.Context) error
 
-	// Weight returns how much memory the response to a request may need, in
+	// Weight returns how much memory the response to a query may need, in
 	// units of which all requests in progress may need 800. It is 0 for
 	// ordinary requests.
-	Weight func(r *http.Request) int64
+	Weight func(query url.Values) int64
 }
 
 // Options are set by the operator. Zero values are fine.
@@ -93,7 +94,7 @@ func New(service Service, o Options) (*Server, error) {
 		o.MaxInFlight = 256
 	}
 	if service.Weight == nil {
-		service.Weight = func(*http.Request) int64 { return 0 }
+		service.Weight = func(url.Values) int64 { return 0 }
 	}
 	s := &Server{service: service, logger: o.Logger, echo: echo.New(), calls: newCalls(o.MaxInFlight), shutdownTimeout: 10 * time.Second}
 	s.metrics = newMetrics(s, o.Metrics)

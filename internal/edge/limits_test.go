@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -116,7 +117,7 @@ func TestOverload(t *testing.T) {
 func TestWeightOfService(t *testing.T) {
 	h := newHandlers()
 	s, _ := newServer(t, h, func(s *Service, _ *Options) {
-		s.Weight = func(r *http.Request) int64 { return int64(len(r.URL.RawQuery)) }
+		s.Weight = func(query url.Values) int64 { return int64(len(query)) }
 	})
 	if !s.calls.weights.TryAcquire(maxWeight) {
 		t.Fatal("the weights are in use")

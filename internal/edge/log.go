@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net/http"
 	"regexp"
+	"strings"
 
 	"github.com/labstack/echo/v4"
 	"github.com/labstack/echo/v4/middleware"
@@ -20,15 +21,15 @@ const (
 )
 
 // NewLogger returns a logger that writes text or JSON, and hides what matches
-// keyPattern.
+// keyPattern, which must begin with a literal text.
 func NewLogger(w io.Writer, text bool, level slog.Level, keyPattern *regexp.Regexp) *slog.Logger {
-	hide := func(s string) slog.Value { return slog.StringValue(keyPattern.ReplaceAllString(s, "REDACTED")) }
+	prefix, _ := keyPattern.LiteralPrefix()
 	o := &slog.HandlerOptions{Level: level, ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
-		switch v := a.Value.Any().(type) {
-		case string:
-			a.Value = hide(v)
-		case error:
-			a.Value = hide(v.Error())
+		if a.Value.Kind() != slog.KindString && a.Value.Kind() != slog.KindAny {
+			return a
+		}
+		if s := a.Value.String(); strings.Contains(s, prefix) {
+			a.Value = slog.StringValue(keyPattern.ReplaceAllString(s, "REDACTED"))
 		}
 		return a
 	}}

@@ -9,6 +9,7 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
 
 	"github.com/getkin/kin-openapi/openapi3filter"
@@ -41,7 +42,7 @@ func (s *Server) serveOperation(op *operation) echo.MiddlewareFunc {
 
 			ctx, cancel := context.WithTimeout(context.WithValue(c.Request().Context(), callerKey{}, caller), requestTimeout)
 			defer cancel()
-			release, err := s.calls.acquire(ctx, s.service.Weight(c.Request()))
+			release, err := s.calls.acquire(ctx, s.service.Weight(c.QueryParams()))
 			if err != nil {
 				s.metrics.shed.WithLabelValues("in_flight").Inc()
 				return unavailable(err)
@@ -85,8 +86,8 @@ func (s *Server) checkRate(sender string) error {
 // defaults, which are the service's.
 func (op *operation) validate(c echo.Context) error {
 	r := c.Request()
-	query, err := url.ParseQuery(r.URL.RawQuery)
-	if err != nil {
+	query := c.QueryParams() // without what cannot be parsed
+	if strings.ContainsAny(r.URL.RawQuery, "%;") && !isQuery(r.URL.RawQuery) {
 		return invalidParameter("the query string is malformed: % must be followed by two hexadecimal digits, and ; be written as %3B")
 	}
 	if err := op.checkTexts(c, query); err != nil {
@@ -107,10 +108,15 @@ func (op *operation) validate(c echo.Context) error {
 	for i, name := range c.ParamNames() {
 		pathParams[name] = c.ParamValues()[i]
 	}
-	err = openapi3filter.ValidateRequest(r.Context(), &openapi3filter.RequestValidationInput{
+	err := openapi3filter.ValidateRequest(r.Context(), &openapi3filter.RequestValidationInput{
 		Request: r, PathParams: pathParams, QueryParams: query, Route: op.route, Options: filterOptions,
 	})
 	return requestProblem(err)
+}
+
+func isQuery(raw string) bool {
+	_, err := url.ParseQuery(raw)
+	return err == nil
 }
 
 var filterOptions = &openapi3filter.Options{SkipSettingDefaults: true}

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"strconv"
 	"strings"
 
@@ -81,8 +82,8 @@ func (s *Service) GetPet(ctx context.Context, request api.GetPetRequestObject) (
 
 // Weight returns how much memory a list may need, in pets. A pet is at most as
 // large as a request's body.
-func Weight(r *http.Request) int64 {
-	limit, err := strconv.ParseInt(r.URL.Query().Get("limit"), 10, 64)
+func Weight(query url.Values) int64 {
+	limit, err := strconv.ParseInt(query.Get("limit"), 10, 64)
 	if err != nil || limit <= defaultLimit || limit > 100 {
 		return 0
 	}
