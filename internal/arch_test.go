@@ -39,7 +39,7 @@ var rooms = map[string][]string{
 
 	"internal/pets":    {},
 	"internal/keys":    {"internal/pets"},
-	"internal/service": {"internal/pets", "gen/api", "net/http"},
+	"internal/service": {"internal/pets", "internal/keys", "internal/edge", "gen", "gen/api", "net/http", echo},
 	"internal/edge":    {"net/http", echo, kin},
 	"internal/files":   {"internal/pets"},
 
@@ -49,8 +49,8 @@ var rooms = map[string][]string{
 	"internal/store/postgres": {"internal/pets", "database/sql", pgx, goose},
 
 	"cmd/petstore": {
-		"gen", "gen/api", "internal/edge", "internal/files", "internal/keys", "internal/pets", "internal/service",
-		"internal/store", "internal/store/sqlite", "net/http", echo, "github.com/spf13/cobra",
+		"internal/edge", "internal/files", "internal/keys", "internal/pets", "internal/service",
+		"internal/store", "internal/store/sqlite", "net/http", "github.com/spf13/cobra",
 	},
 
 	// These are for tests alone, and internal/proof may import everything.

@@ -15,6 +15,7 @@ import (
 
 	"example.com/petstore/internal/files"
 	"example.com/petstore/internal/pets"
+	"example.com/petstore/internal/service"
 	"example.com/petstore/internal/store"
 )
 
@@ -77,7 +78,7 @@ func importPets(ctx context.Context, env environment, cfg importConfig) error {
 	if err := checkFormat(cfg.options.Format); err != nil {
 		return err
 	}
-	judge, err := newJudge()
+	judge, err := service.BodyDecoder()
 	if err != nil {
 		return err
 	}

@@ -6,9 +6,6 @@ import (
 	"fmt"
 	"strings"
 
-	"example.com/petstore/gen"
-	"example.com/petstore/gen/api"
-	"example.com/petstore/internal/edge"
 	"example.com/petstore/internal/files"
 	"example.com/petstore/internal/pets"
 	"example.com/petstore/internal/service"
@@ -22,28 +19,13 @@ import (
 var sandboxAnimals string
 
 func fillSandbox(ctx context.Context, st pets.PetStore) error {
-	judge, err := newJudge()
+	judge, err := service.BodyDecoder()
 	if err != nil {
 		return err
 	}
 	rows := files.Read(strings.NewReader(sandboxAnimals), files.Options{Name: "sandbox.csv", Format: files.CSV, Judge: judge})
 	_, err = files.Import(ctx, st, rows, false)
 	return err
-}
-
-// newJudge returns a function that judges and reads a body as createPet does.
-func newJudge() (func(body []byte) (pets.NewPet, error), error) {
-	document, err := edge.ParseDocument(gen.Document)
-	if err != nil {
-		return nil, err
-	}
-	return func(body []byte) (pets.NewPet, error) {
-		var p api.NewPet
-		if err := document.DecodeBody("createPet", body, &p); err != nil {
-			return pets.NewPet{}, err
-		}
-		return service.NewPet(p), nil
-	}, nil
 }
 
 // printSandbox prints how to use the sandbox, in a form that a shell reads.

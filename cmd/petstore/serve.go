@@ -15,12 +15,9 @@ import (
 	"time"
 
 	"github.com/KimMachineGun/automemlimit/memlimit"
-	"github.com/labstack/echo/v4"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/spf13/cobra"
 
-	"example.com/petstore/gen"
-	"example.com/petstore/gen/api"
 	"example.com/petstore/internal/edge"
 	"example.com/petstore/internal/keys"
 	"example.com/petstore/internal/pets"
@@ -169,7 +166,7 @@ func serveStore(ctx context.Context, env environment, cfg serveConfig, logger *s
 	}
 	registry.MustRegister(keyring)
 	cfg.edge.Logger, cfg.edge.Metrics, cfg.serve.Registry, cfg.serve.Failed = logger, registry, registry, st.Failed()
-	server, err := newServer(observed, keyring, cfg.edge)
+	server, err := service.Edge(observed, keyring, programVersion(), cfg.edge)
 	if err != nil {
 		return err
 	}
@@ -212,42 +209,6 @@ func openServed(ctx context.Context, cfg serveConfig, logger *slog.Logger) (pets
 		err = fillSandbox(ctx, st)
 	}
 	return st, err
-}
-
-// newServer returns the service on a store and a keyring.
-func newServer(st pets.Store, keyring *keys.Keyring, o edge.Options) (*edge.Server, error) {
-	document, err := edge.ParseDocument(gen.Document)
-	if err != nil {
-		return nil, err
-	}
-	links := document.Base
-	if o.PublicURL != "" {
-		links = o.PublicURL
-	}
-	handler := api.NewStrictHandler(service.New(st, links, func(ctx context.Context) string { return edge.CallerOf(ctx).ID }), nil)
-	return edge.New(edge.Service{
-		Name: "petstore", Version: programVersion(), Document: document,
-		Register: func(r edge.Router, base string, operations map[string][]echo.MiddlewareFunc) {
-			api.RegisterHandlersWithOptions(r, handler, api.RegisterHandlersOptions{BaseURL: base, OperationMiddlewares: operations})
-		},
-		Authenticate: func(ctx context.Context, key string) (edge.Caller, error) { return authenticate(ctx, keyring, key) },
-		Problem:      service.Problem, Ready: st.Ping, Weight: service.Weight,
-	}, o)
-}
-
-func authenticate(ctx context.Context, keyring *keys.Keyring, key string) (edge.Caller, error) {
-	grant, refusal, err := keyring.Authenticate(ctx, key)
-	if err != nil || refusal == keys.Accepted {
-		return edge.Caller{ID: grant.KeyID, ReadOnly: grant.ReadOnly}, err
-	}
-	invalid := &edge.InvalidKey{KeyID: grant.KeyID, Reason: string(refusal)}
-	switch refusal {
-	case keys.Expired:
-		invalid.Tell = "the API key has expired"
-	case keys.Revoked:
-		invalid.Tell = "the API key was revoked"
-	}
-	return edge.Caller{}, invalid
 }
 
 // tuneMemory has Go collect garbage less often, and respect the memory limit of
