@@ -4,15 +4,18 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"iter"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os/exec"
 	"strings"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"example.com/petstore/internal/edge"
@@ -25,8 +28,8 @@ func TestParseDuration(t *testing.T) {
 	t.Parallel()
 	const day = 24 * time.Hour
 	for text, want := range map[string]time.Duration{
-		"5s": 5 * time.Second, "0s": 0, "0": 0, "30d": 30 * day, "1d12h": 36 * time.Hour, "1.5h": 90 * time.Minute, "106751d": 106751 * day,
-		"": -1, "d": -1, "30": -1, "-1s": -1, "1d-1h": -1, "+1s": -1, "1.5d": -1, "1h1d": -1, "106752d": -1, "106751d24h": -1, "99999999999999999999d": -1, "x": -1,
+		"5s": 5 * time.Second, "0s": 0, "0": 0, "30d": 30 * day, "0d": 0, "1.5h": 90 * time.Minute, "65535d": 65535 * day,
+		"": -1, "d": -1, "30": -1, "-1d": -1, "+1d": -1, "1.5d": -1, "1d1h": -1, "65536d": -1, "x": -1,
 	} {
 		got, err := parseDuration(text)
 		if want < 0 && err == nil || want >= 0 && (err != nil || got != want) {
@@ -38,7 +41,7 @@ func TestParseDuration(t *testing.T) {
 func TestPrintable(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
-		"Zoë 🐕\n": "Zoë 🐕\n", "\x1b[31mred": `\x1b[31mred`, "a\u202eb": `a\u202eb`, "'\r": `'\r`,
+		"Zoë 🐕\n": "Zoë 🐕\n", "\x1b[31mred": "\ufffd[31mred", "a\u202eb": "a\ufffdb", "'\r": "'\ufffd",
 	} {
 		if got := printable(text); got != want {
 			t.Errorf("%q: got %q, want %q", text, got, want)
@@ -48,22 +51,18 @@ func TestPrintable(t *testing.T) {
 
 func TestProgress(t *testing.T) {
 	t.Parallel()
-	for _, c := range []struct {
-		terminal bool
-		want     string
-	}{
-		{true, "\rcopying: 50 %, 2s\x1b[K\r\x1b[K"},
-		{false, ""},
-	} {
-		var stderr bytes.Buffer
-		p := newProgress(environment{stderr: &stderr, terminal: c.terminal}, "copying")
-		p.began = time.Now().Add(-2 * time.Second)
-		p.reach(1, 2)
-		p.reach(2, 2) // too soon to show
-		p.end()
-		if stderr.String() != c.want {
-			t.Errorf("terminal %t: got %q, want %q", c.terminal, &stderr, c.want)
-		}
+	for terminal, want := range map[bool]string{true: "50 of 100 bytes\n", false: ""} {
+		synctest.Test(t, func(t *testing.T) {
+			var stderr bytes.Buffer
+			show := progress(environment{stderr: &stderr, terminal: terminal})
+			show("%d of %d bytes", 10, 100) // too soon
+			time.Sleep(2 * time.Second)
+			show("%d of %d bytes", 50, 100)
+			show("%d of %d bytes", 60, 100) // too soon
+			if stderr.String() != want {
+				t.Errorf("terminal %t: got %q, want %q", terminal, &stderr, want)
+			}
+		})
 	}
 }
 
@@ -102,7 +101,7 @@ func TestImportOutcome(t *testing.T) {
 		"stored":      {t.Context(), nil, nil, 1, 0, ""},
 		"close":       {t.Context(), nil, broken, 1, 1, "stored 1 animal, but closing the store failed: broken"},
 		"unknown":     {t.Context(), broken, broken, 0, 1, "broken; " + unknown},
-		"unavailable": {t.Context(), &pets.Error{Kind: pets.Unavailable, Message: "no disk"}, nil, 0, 1, "no disk; nothing was imported, try again later"},
+		"unavailable": {t.Context(), &pets.Error{Kind: pets.Unavailable, Message: "no disk"}, nil, 0, 1, "no disk; nothing was imported"},
 		"invalid":     {t.Context(), pets.ErrNotEmpty, nil, 0, 1, pets.ErrNotEmpty.Message + "; nothing was imported"},
 		"interrupted": {ended, &pets.Error{Kind: pets.Unavailable, Message: "ended"}, nil, 0, 143, "interrupted; nothing was imported"},
 		"at the end":  {ended, broken, nil, 0, 1, "broken; " + unknown},
@@ -111,12 +110,12 @@ func TestImportOutcome(t *testing.T) {
 			return pets.NewPet{Name: "Rex", Status: pets.Sold}, nil
 		}})
 		n, err := importInto(c.ctx, spoiledStore{memory.New(), c.load, c.close, nil}, rows, false)
-		got := ""
+		got, status := "", 0
 		if err != nil {
-			got = err.Error()
+			got, status = err.Error(), exitStatus(err)
 		}
-		if n != c.n || got != c.want || exitStatus(err) != c.status {
-			t.Errorf("%s: got %d, %q, status %d, want %d, %q, status %d", name, n, got, exitStatus(err), c.n, c.want, c.status)
+		if n != c.n || got != c.want || status != c.status {
+			t.Errorf("%s: got %d, %q, status %d, want %d, %q, status %d", name, n, got, status, c.n, c.want, c.status)
 		}
 	}
 }
@@ -151,6 +150,8 @@ func TestHealth(t *testing.T) {
 		status = c.status
 		for _, args := range [][]string{
 			{"health", "--addr", plain.Listener.Addr().String()},
+			{"health", "--addr", fmt.Sprint(":", plain.Listener.Addr().(*net.TCPAddr).Port)},
+			{"health", "--addr", fmt.Sprint("0.0.0.0:", plain.Listener.Addr().(*net.TCPAddr).Port)},
 			{"health", "--addr", secure.Listener.Addr().String(), "--tls-cert", "x.pem"},
 		} {
 			var stderr bytes.Buffer
@@ -158,11 +159,6 @@ func TestHealth(t *testing.T) {
 			if got != c.want {
 				t.Errorf("%v, %d: got %d (%s), want %d", args, c.status, got, &stderr, c.want)
 			}
-		}
-	}
-	for addr, want := range map[string]string{":80": "http://127.0.0.1:80/readyz", "0.0.0.0:80": "http://127.0.0.1:80/readyz", "[::]:80": "http://127.0.0.1:80/readyz", "[::1]:80": "http://[::1]:80/readyz", "host:80": "http://host:80/readyz"} {
-		if got := readyURL(addr, false); got != want {
-			t.Errorf("%s: got %s, want %s", addr, got, want)
 		}
 	}
 }

@@ -6,8 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
+	"path/filepath"
 
 	"github.com/natefinch/atomic"
 	"github.com/spf13/cobra"
@@ -24,15 +24,10 @@ func exportCommand(env environment) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "export [FILE]",
 		Short: "Write all animals to a CSV or NDJSON file",
-		Long: `export writes all animals, with their identifiers, to FILE, or to standard output
-if FILE is - or not given. "petstore import --restore" brings them back.
-
-It may run beside servers. Every animal that was acknowledged before it began is
-in the file once; some of those added meanwhile may be. FILE gets its name only
-when it is complete and on disk. In CSV, a carriage return before a line feed in
-a name is lost when it is read; NDJSON keeps every name exactly.`,
+		Long: `export writes all animals to FILE, or to standard output if FILE is - or not given.
+Servers may go on writing; what they add meanwhile may be missing. FILE appears
+only when it is complete. "petstore import --restore" brings it back.`,
 		Example: `  petstore export pets.csv
-  petstore export --store sqlite:/srv/pets.db pets.ndjson
   petstore export --format ndjson | grep '"sold"'`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -40,14 +35,10 @@ a name is lost when it is read; NDJSON keeps every name exactly.`,
 			if len(args) == 1 {
 				file = args[0]
 			}
-			if err := checkFormat(format); err != nil {
-				return err
+			if file == "-" {
+				format = cmp.Or(format, files.CSV)
 			}
-			format = cmp.Or(format, files.FormatOf(file))
-			switch {
-			case format == "" && file == "-":
-				format = files.CSV
-			case format == "":
+			if format = cmp.Or(format, files.FormatOf(file)); format == "" {
 				return misuse("the name %s does not tell the format: end it in .csv or .ndjson, or give --format", file)
 			}
 			if err := checkOutput(address, file, force); err != nil {
@@ -58,7 +49,7 @@ a name is lost when it is read; NDJSON keeps every name exactly.`,
 	}
 	flags := cmd.Flags()
 	addStoreFlag(flags, &address)
-	addFormatFlag(flags, &format, "FILE's name; csv for standard output")
+	addFormatFlag(flags, &format)
 	flags.BoolVar(&force, "force", false, "replace FILE if it exists")
 	return cmd
 }
@@ -76,16 +67,12 @@ func checkOutput(address, file string, force bool) error {
 	}
 	info, err := os.Stat(file)
 	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return nil
-	case err != nil:
-		return err
-	case !info.Mode().IsRegular():
-		return fmt.Errorf("cannot write %s: it exists and is not a file; to write to a pipe, redirect standard output", file)
-	case !force:
+	case err == nil && !info.Mode().IsRegular():
+		return fmt.Errorf("cannot write %s: it is no file; redirect standard output instead", file)
+	case err == nil && !force:
 		return fmt.Errorf("%s is there already; choose another name, or replace it with --force", file)
 	}
-	return nil
+	return nil // writing has the other errors
 }
 
 func exportPets(ctx context.Context, env environment, address, file string, format files.Format) error {
@@ -96,36 +83,40 @@ func exportPets(ctx context.Context, env environment, address, file string, form
 		return err
 	}
 	defer st.Close()
-	p := newProgress(env, "exporting")
-	export := func(w io.Writer) error { return files.Export(ctx, st, w, format, p.step) }
-	outcome := "nothing was exported"
+	n, show := 0, progress(env)
+	export := func(w io.Writer) error {
+		return files.Export(ctx, st, w, format, func() {
+			n++
+			show("%d animals so far", n)
+		})
+	}
 	if file == "-" {
-		outcome = "the output is not complete"
 		err = export(env.stdout)
 	} else {
 		err = replaceFile(file, export)
 	}
-	p.end()
-	if err != nil && ctx.Err() != nil {
-		return interrupted(ctx, "interrupted; "+outcome)
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return interrupted(ctx, "interrupted; the export is not complete")
+	case err != nil:
+		return fmt.Errorf("%w; the export is not complete", err)
 	}
-	if err != nil {
-		return fmt.Errorf("%w; %s", err, outcome)
-	}
-	fmt.Fprintf(env.stderr, "exported %s, %s\n", counted(p.rows, "animal"), p.rate())
+	fmt.Fprintf(env.stderr, "exported %s\n", counted(n, "animal"))
 	return nil
 }
 
 // replaceFile gives a file the content that write writes, all or nothing.
 func replaceFile(name string, write func(io.Writer) error) error {
-	r, w := io.Pipe()
-	written := make(chan error, 1)
-	go func() {
-		err := write(w)
-		w.CloseWithError(err)
-		written <- err
-	}()
-	err := atomic.WriteFile(name, r)
-	r.CloseWithError(err)
-	return cmp.Or(<-written, err)
+	f, err := os.CreateTemp(filepath.Dir(name), ".petstore-*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name())
+	if old, err := os.Stat(name); err == nil {
+		_ = f.Chmod(old.Mode()) // or 0600
+	}
+	if err := errors.Join(write(f), f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	return atomic.ReplaceFile(f.Name(), name)
 }

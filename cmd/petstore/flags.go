@@ -1,24 +1,38 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
-	"math"
+	"log/slog"
 	"net"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
-	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"example.com/petstore/internal/pets"
 	"example.com/petstore/internal/store"
 )
 
-// variableOf returns the environment variable that sets a flag, or "". A
-// variable outlasts the command that it was set for, so none forces, confirms
-// or changes the output of a command.
+const (
+	storeFlag  = "store"
+	storeKinds = "sqlite:PATH, postgres://USER:PASSWORD@HOST/DATABASE or memory:"
+)
+
+// addStoreFlag adds --store, which checkFlags checks.
+func addStoreFlag(flags *pflag.FlagSet, address *string) {
+	flags.StringVar(address, storeFlag, store.DefaultAddress, "the `address` of the store: "+storeKinds)
+}
+
+func addJSONFlag(flags *pflag.FlagSet, asJSON *bool) {
+	flags.BoolVar(asJSON, "json", false, "print the result as JSON")
+}
+
+// variableOf returns the environment variable that sets a flag, or "" for a flag
+// that forces, confirms or changes the output of one command.
 func variableOf(flag string) string {
 	if slices.Contains([]string{"help", "version", "force", "yes", "json"}, flag) {
 		return ""
@@ -26,23 +40,10 @@ func variableOf(flag string) string {
 	return "PETSTORE_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
 }
 
-// describeVariables adds the variable of each flag to the help of cmd and its
-// subcommands.
-func describeVariables(cmd *cobra.Command) {
-	cmd.Flags().SortFlags = false
-	cmd.Flags().VisitAll(func(f *pflag.Flag) {
-		if variable := variableOf(f.Name); variable != "" {
-			f.Usage += " [$" + variable + "]"
-		}
-	})
-	for _, sub := range cmd.Commands() {
-		describeVariables(sub)
-	}
-}
-
 // checkFlags sets the flags that the command line does not from their
-// variables, and checks the address of the store.
+// variables, and checks those that several commands have.
 func checkFlags(flags *pflag.FlagSet, getenv func(string) string) error {
+	words := map[string][]string{"format": {"", "csv", "ndjson"}, "log-format": {"auto", "text", "json"}}
 	var errs []error
 	flags.VisitAll(func(f *pflag.Flag) {
 		variable := variableOf(f.Name)
@@ -50,6 +51,9 @@ func checkFlags(flags *pflag.FlagSet, getenv func(string) string) error {
 			if err := flags.Set(f.Name, getenv(variable)); err != nil {
 				errs = append(errs, fmt.Errorf("%s: %w", variable, err))
 			}
+		}
+		if allowed := words[f.Name]; allowed != nil && !slices.Contains(allowed, f.Value.String()) {
+			errs = append(errs, badFlag(f.Name, "%q: give one of %s", f.Value, strings.Join(allowed, ", ")))
 		}
 		if f.Name == storeFlag && store.Kind(f.Value.String()) == "" {
 			errs = append(errs, badFlag(storeFlag, "unknown store %q: give %s", store.Redact(f.Value.String()), storeKinds))
@@ -71,28 +75,27 @@ func checkListen(flag, addr string) error {
 	return nil
 }
 
-func checkWord(flag, word string, words ...string) error {
-	if slices.Contains(words, word) {
-		return nil
+// parseDuration is time.ParseDuration, and also takes whole days: 30d.
+func parseDuration(text string) (time.Duration, error) {
+	if days, found := strings.CutSuffix(text, "d"); found {
+		if n, err := strconv.ParseUint(days, 10, 16); err == nil {
+			return time.Duration(n) * 24 * time.Hour, nil
+		}
 	}
-	return badFlag(flag, "%q: give one of %s", word, strings.Join(words, ", "))
+	return time.ParseDuration(text)
 }
 
-// parseDuration is time.ParseDuration for durations of 0 or more, which may
-// begin with days: 30d, 1d12h.
-func parseDuration(text string) (time.Duration, error) {
-	const day = 24 * time.Hour
-	days, rest, found := strings.Cut(text, "d")
-	if !found {
-		days, rest = "0", text
+// openStore opens the store for a command that is no server.
+func openStore(ctx context.Context, env environment, address string, mustExist bool) (pets.Store, error) {
+	if store.Kind(address) == "memory" {
+		return nil, errMemory
 	}
-	n, err := strconv.ParseUint(days, 10, 64)
-	total := time.Duration(0)
-	if err == nil && (rest != "" || !found) {
-		total, err = time.ParseDuration(rest)
+	logger := slog.New(slog.NewTextHandler(env.stderr, nil))
+	st, err := store.Open(ctx, address, store.Options{MustExist: mustExist, Logger: logger})
+	if err != nil && ctx.Err() != nil {
+		err = interrupted(ctx, "interrupted")
 	}
-	if err != nil || strings.ContainsAny(rest, "+-") || n > uint64((math.MaxInt64-total)/day) {
-		return 0, errors.New("give a number and its unit, such as 5s, 10m, 2h or 30d")
-	}
-	return total + time.Duration(n)*day, nil
+	return st, err
 }
+
+var errMemory = misuse("the store memory: keeps nothing between programs; use --store sqlite:PATH, or give a server keys by %s", keysVariable)

@@ -31,26 +31,16 @@ func importCommand(env environment) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "import FILE",
 		Short: "Store the animals of a CSV or NDJSON file",
-		Long: `import stores the animals of FILE, or of standard input if FILE is -.
+		Long: `import stores the animals of FILE, or of standard input if FILE is -, all of them
+in one transaction. The first line of CSV names the columns: name, categoryId and
+perhaps status. NDJSON has one object a line. Other columns and properties are
+ignored.
 
-The first line of CSV names the columns: name and categoryId, and status if
-there is one; an empty status means none. NDJSON has one object a line. Both are
-UTF-8. Other columns and properties are ignored, an id too. A row may take 64
-KiB. A carriage return before a line feed within a CSV field is lost; NDJSON
-keeps every name exactly.
-
-Every row must be what POST /v1/pets would accept. If some are not, import names
-the first 20 of them with line and reason, and stores nothing. All animals are
-stored in one transaction: the store has all of them or is as it was. Meanwhile,
-servers on the same SQLite file can read, but not write. An import that is run
-twice stores its animals twice.
-
---restore brings back what "petstore export" wrote, with the same identifiers,
-into a store that holds no animals.`,
+If POST /v1/pets would not accept every row, import names the first 20 bad ones
+and stores nothing. An import that is run twice stores its animals twice.`,
 		Example: `  petstore import pets.csv
-  petstore import --dry-run pets.ndjson
   gzip -dc pets.csv.gz | petstore import -
-  petstore import --restore --store sqlite:new.db backup.csv`,
+  petstore import --restore --store sqlite:new.db exported.csv`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			cfg.file = args[0]
@@ -59,25 +49,18 @@ into a store that holds no animals.`,
 	}
 	flags := cmd.Flags()
 	addStoreFlag(flags, &cfg.store)
-	addFormatFlag(flags, &cfg.options.Format, "FILE's name or its content")
-	flags.BoolVar(&cfg.dryRun, "dry-run", false, "check the file and store nothing; the store is not opened")
+	addFormatFlag(flags, &cfg.options.Format)
+	flags.BoolVar(&cfg.dryRun, "dry-run", false, "check the file and store nothing")
 	flags.BoolVar(&cfg.options.IDs, "restore", false, "keep the identifiers of an export; the store must hold no animals")
 	addJSONFlag(flags, &cfg.asJSON)
 	return cmd
 }
 
-func addFormatFlag(flags *pflag.FlagSet, format *files.Format, otherwise string) {
-	flags.StringVar((*string)(format), "format", "", "csv or ndjson; by default that of "+otherwise)
-}
-
-func checkFormat(format files.Format) error {
-	return checkWord("format", string(format), "", string(files.CSV), string(files.NDJSON))
+func addFormatFlag(flags *pflag.FlagSet, format *files.Format) {
+	flags.StringVar((*string)(format), "format", "", "csv or ndjson, if the name of FILE does not tell")
 }
 
 func importPets(ctx context.Context, env environment, cfg importConfig) error {
-	if err := checkFormat(cfg.options.Format); err != nil {
-		return err
-	}
 	judge, err := service.BodyDecoder()
 	if err != nil {
 		return err
@@ -95,13 +78,13 @@ func importPets(ctx context.Context, env environment, cfg importConfig) error {
 		defer file.Close()
 		in, cfg.options.Name, cfg.options.Format = file, cfg.file, cmp.Or(cfg.options.Format, files.FormatOf(cfg.file))
 	}
-	p := newProgress(env, "importing")
+	read, began, show := 0, time.Now(), progress(env)
 	cfg.options.Judge = func(body []byte) (pets.NewPet, error) {
-		p.step()
+		read++
+		show("%d rows so far", read)
 		return judge(body)
 	}
 	n, err := cfg.run(ctx, env, files.Read(untilDone(ctx, in), cfg.options))
-	p.end()
 	rejected, ok := errors.AsType[*files.Rejected](err)
 	if !ok {
 		rejected = &files.Rejected{Good: n}
@@ -109,13 +92,31 @@ func importPets(ctx context.Context, env environment, cfg importConfig) error {
 	for _, row := range rejected.First {
 		fmt.Fprintln(env.stderr, printable(fmt.Sprintf("%s:%d: %v", cfg.options.Name, row.Line, row.Err)))
 	}
-	if more := rejected.Bad - len(rejected.First); more > 0 {
-		fmt.Fprintf(env.stderr, "and %d more\n", more)
+	switch {
+	case err != nil && (!ok || !cfg.asJSON):
+		return err
+	case cfg.dryRun && !cfg.asJSON:
+		fmt.Fprintf(env.stderr, "checked %s of %s; nothing was stored (--dry-run)\n", counted(n, "animal"), printable(cfg.options.Name))
+		return nil
+	case !cfg.asJSON:
+		fmt.Fprintf(env.stderr, "imported %s into %s\n", counted(n, "animal"), printable(store.Redact(cfg.store)))
+		return nil
+	case cfg.dryRun:
+		n = 0
 	}
-	if err == nil || ok && cfg.asJSON {
-		err = errors.Join(err, cfg.print(env, p, n, rejected))
+	printing := printJSON(env.stdout, struct {
+		File       string  `json:"file"`
+		Store      string  `json:"store"`
+		DryRun     bool    `json:"dryRun"`
+		Acceptable int     `json:"acceptable"`
+		Rejected   int     `json:"rejected"`
+		Imported   int     `json:"imported"`
+		Seconds    float64 `json:"seconds"`
+	}{cfg.file, store.Redact(cfg.store), cfg.dryRun, rejected.Good, rejected.Bad, n, time.Since(began).Seconds()})
+	if printing != nil {
+		printing = fmt.Errorf("stored %s, but printing the result failed: %w", counted(n, "animal"), printing)
 	}
-	return err
+	return errors.Join(err, printing)
 }
 
 // run imports or checks rows. Its errors say whether animals were stored.
@@ -144,46 +145,15 @@ func importInto(ctx context.Context, st pets.Store, rows iter.Seq2[files.Row, er
 // explainImport adds to the error of an import whether animals were stored.
 func explainImport(ctx context.Context, err error) error {
 	_, rejected := errors.AsType[*files.Rejected](err)
-	switch kind := pets.KindOf(err); {
+	switch {
 	case err == nil:
 		return nil
-	case kind == pets.Internal && !rejected:
+	case pets.KindOf(err) == pets.Internal && !rejected:
 		return fmt.Errorf("%w; the store has all of the animals or none: look before repeating the import, for example with petstore export", err)
 	case ctx.Err() != nil:
 		return interrupted(ctx, "interrupted; nothing was imported")
-	case kind == pets.Unavailable:
-		return fmt.Errorf("%w; nothing was imported, try again later", err)
 	}
 	return fmt.Errorf("%w; nothing was imported", err)
-}
-
-// print reports an import of n animals.
-func (cfg importConfig) print(env environment, p *progress, n int, rows *files.Rejected) error {
-	seconds := time.Since(p.began).Seconds()
-	if cfg.dryRun && !cfg.asJSON {
-		fmt.Fprintf(env.stderr, "checked %s of %s; nothing was stored (--dry-run)\n", counted(n, "animal"), printable(cfg.options.Name))
-		return nil
-	}
-	if !cfg.asJSON {
-		fmt.Fprintf(env.stderr, "imported %s into %s in %.1f s, %s\n", counted(n, "animal"), printable(store.Redact(cfg.store)), seconds, p.rate())
-		return nil
-	}
-	if cfg.dryRun {
-		n = 0
-	}
-	err := printJSON(env.stdout, struct {
-		File       string  `json:"file"`
-		Store      string  `json:"store"`
-		DryRun     bool    `json:"dryRun"`
-		Acceptable int     `json:"acceptable"`
-		Rejected   int     `json:"rejected"`
-		Imported   int     `json:"imported"`
-		Seconds    float64 `json:"seconds"`
-	}{cfg.file, store.Redact(cfg.store), cfg.dryRun, rows.Good, rows.Bad, n, seconds})
-	if err != nil {
-		return fmt.Errorf("stored %s, but printing the result failed: %w", counted(n, "animal"), err)
-	}
-	return nil
 }
 
 // untilDone returns a reader of from that fails when ctx ends, even while from

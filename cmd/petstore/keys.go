@@ -5,7 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
+	"io"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -20,16 +20,9 @@ func keysCommand(env environment) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "keys",
 		Short: "Create, list and revoke API keys",
-		Long: `keys manages the API keys of a store, also while servers run on it: they notice
-within 5 seconds. A store keeps only a hash of each key.
-
-To replace a key, create another one, give it to its user, then revoke the old
-one. An Idempotency-Key belongs to the API key of its request, so clients should
-repeat a request with the key that they began with.
-
-Secret scanners find a leaked key by this regular expression:
-
-    ` + keys.TokenPattern,
+		Long: `keys manages the API keys of a store. Servers that run on it notice within 5
+seconds. To replace a key, create another one, and revoke the old one when its
+user has the new one.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
@@ -44,13 +37,9 @@ func keysCreateCommand(env environment) *cobra.Command {
 		Use:   "create NAME",
 		Short: "Make a key and print it, this once",
 		Long: `create makes an API key and prints it, and nothing else, on standard output. It
-cannot be shown again. NAME is a note of who uses the key. If there is no store
-yet, it is made.
-
-With --json the key is the property "key" of an object.`,
+cannot be shown again. NAME says who uses it.`,
 		Example: `  petstore keys create "nightly import" --expires-in 30d
-  petstore keys create dashboard --read-only
-  KEY=$(petstore keys create demo)`,
+  KEY=$(petstore keys create dashboard --read-only)`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			lifetime, err := parseDuration(expiresIn)
@@ -67,10 +56,9 @@ With --json the key is the property "key" of an object.`,
 					return err
 				}
 				if asJSON {
-					return printJSON(env.stdout, struct {
-						Token string `json:"key"`
-						keyJSON
-					}{token, newKeyJSON(k, time.Now())})
+					created := newKeyJSON(k, time.Now())
+					created.Token = token
+					return printJSON(env.stdout, created)
 				}
 				_, err := fmt.Fprintln(env.stdout, token)
 				return err
@@ -79,7 +67,7 @@ With --json the key is the property "key" of an object.`,
 	}
 	flags := cmd.Flags()
 	addStoreFlag(flags, &address)
-	flags.StringVar(&expiresIn, "expires-in", "0", "the `duration` for which the key works, such as 30d or 12h; 0 for ever")
+	flags.StringVar(&expiresIn, "expires-in", "0", "the `duration` that the key lasts, such as 30d or 12h; 0 for ever")
 	flags.BoolVar(&readOnly, "read-only", false, "the key may list and fetch animals, but add none")
 	addJSONFlag(flags, &asJSON)
 	return cmd
@@ -91,24 +79,21 @@ func keysListCommand(env environment) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List the keys, without their secrets",
-		Long: `list prints the keys of a store, oldest first. STATE is active, or the day that
-the key will expire, has expired or was revoked. USED is the day of its last
-use, which servers store within a minute. Days are in UTC.`,
-		Args: cobra.NoArgs,
+		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return withKeys(cmd.Context(), env, address, true, func(ctx context.Context, s pets.KeyStore) error {
 				all, err := s.Keys(ctx)
-				switch {
-				case err != nil:
+				if err != nil {
 					return err
-				case asJSON:
-					list := make([]keyJSON, 0, len(all)) // [] and not null
-					for _, k := range all {
-						list = append(list, newKeyJSON(k, time.Now()))
-					}
+				}
+				list := make([]keyJSON, 0, len(all)) // [] and not null
+				for _, k := range all {
+					list = append(list, newKeyJSON(k, time.Now()))
+				}
+				if asJSON {
 					return printJSON(env.stdout, list)
 				}
-				return printKeys(env, all, time.Now())
+				return printKeys(env.stdout, list)
 			})
 		},
 	}
@@ -123,11 +108,8 @@ func keysRevokeCommand(env environment) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "revoke ID|NAME",
 		Short: "Revoke a key for good",
-		Long: `revoke ends a key for good. The key is named by its ID, as "petstore keys list"
-shows it, or by its name if exactly one working key has it. Servers reject the
-key within 5 seconds. At a terminal, revoke asks first.`,
-		Example: `  petstore keys revoke 8Zk2mQ1x
-  petstore keys revoke "nightly import" --yes`,
+		Long: `revoke ends the key with that ID, or the only working one with that name. At a
+terminal it asks first.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return withKeys(cmd.Context(), env, address, true, func(ctx context.Context, s pets.KeyStore) error {
@@ -139,10 +121,10 @@ key within 5 seconds. At a terminal, revoke asks first.`,
 				if err == nil && env.interactive && !yes {
 					err = confirm(env, fmt.Sprintf("Revoke the key %s (%s) for good?", k.ID, printable(k.Name)))
 				}
-				if err != nil {
-					return err
+				if err == nil {
+					k, err = s.RevokeKey(ctx, k.ID, time.Now())
 				}
-				if k, err = s.RevokeKey(ctx, k.ID, time.Now()); err != nil {
+				if err != nil {
 					return err
 				}
 				fmt.Fprintf(env.stderr, "revoked %s (%s)\n", k.ID, printable(k.Name))
@@ -166,6 +148,7 @@ func withKeys(ctx context.Context, env environment, address string, mustExist bo
 
 // keyJSON is a key as --json prints it.
 type keyJSON struct {
+	Token     string        `json:"key,omitempty"` // only of a new key
 	ID        string        `json:"id"`
 	Name      string        `json:"name"`
 	State     pets.KeyState `json:"state"`
@@ -177,56 +160,44 @@ type keyJSON struct {
 }
 
 func newKeyJSON(k pets.Key, now time.Time) keyJSON {
-	return keyJSON{k.ID, k.Name, k.State(now), k.ReadOnly, k.CreatedAt, k.ExpiresAt, k.RevokedAt, k.UsedAt}
+	return keyJSON{"", k.ID, k.Name, k.State(now), k.ReadOnly, k.CreatedAt, k.ExpiresAt, k.RevokedAt, k.UsedAt}
 }
 
-func printKeys(env environment, all []pets.Key, now time.Time) error {
-	day := func(t time.Time, none string) string {
+func printKeys(out io.Writer, all []keyJSON) error {
+	day := func(t time.Time) string {
 		if t.IsZero() {
-			return none
+			return "never"
 		}
 		return t.UTC().Format(time.DateOnly)
 	}
-	table := tabwriter.NewWriter(env.stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "ID\tSTATE\tMAY\tUSED\tCREATED\tNAME")
+	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "ID\tSTATE\tMAY\tEXPIRES\tUSED\tCREATED\tNAME")
 	for _, k := range all {
-		state := string(k.State(now))
-		switch {
-		case k.State(now) == pets.KeyRevoked:
-			state += " " + day(k.RevokedAt, "")
-		case k.State(now) == pets.KeyExpired:
-			state += " " + day(k.ExpiresAt, "")
-		case !k.ExpiresAt.IsZero():
-			state = "until " + day(k.ExpiresAt, "")
-		}
 		may := "write"
 		if k.ReadOnly {
 			may = "read"
 		}
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\n", k.ID, state, may, day(k.UsedAt, "never"), day(k.CreatedAt, ""), printable(k.Name))
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", k.ID, k.State, may, day(k.ExpiresAt), day(k.UsedAt), day(k.CreatedAt), printable(k.Name))
 	}
 	return table.Flush()
 }
 
-// findKey returns the key with that ID, or else the working one with that name.
+// findKey returns the key with that ID, or else the only working one with that
+// name.
 func findKey(all []pets.Key, named string, now time.Time) (pets.Key, error) {
-	if i := slices.IndexFunc(all, func(k pets.Key) bool { return k.ID == named }); i >= 0 {
-		return all[i], nil
-	}
-	var ids []string
-	var found pets.Key
+	var found []pets.Key
 	for _, k := range all {
+		if k.ID == named {
+			return k, nil
+		}
 		if k.Name == named && k.State(now) == pets.KeyActive {
-			ids, found = append(ids, k.ID), k
+			found = append(found, k)
 		}
 	}
-	switch len(ids) {
-	case 0:
-		return pets.Key{}, fmt.Errorf("no key has the ID %q, and none that works has it as its name; petstore keys list shows the keys", named)
-	case 1:
-		return found, nil
+	if len(found) != 1 {
+		return pets.Key{}, fmt.Errorf("no key has the ID %q, and %d that work have it as their name; petstore keys list shows the IDs", named, len(found))
 	}
-	return pets.Key{}, fmt.Errorf("%d keys that work have the name %q; give the ID of one: %s", len(ids), named, strings.Join(ids, ", "))
+	return found[0], nil
 }
 
 // confirm asks the person at the terminal, and returns an error unless the

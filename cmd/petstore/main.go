@@ -3,12 +3,19 @@
 package main
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
+	"os/signal"
+	"runtime"
+	"runtime/debug"
 	"strings"
+	"syscall"
 
+	"github.com/spf13/cobra"
 	"golang.org/x/term"
 )
 
@@ -48,4 +55,133 @@ func run(ctx context.Context, args []string, env environment) int {
 	}
 	fmt.Fprintln(env.stderr, printable(text))
 	return exitStatus(err)
+}
+
+// rootCommand returns the command petstore. Errors before parsed is called are
+// errors of the command line.
+func rootCommand(env environment, parsed func()) *cobra.Command {
+	root := &cobra.Command{
+		Use:   "petstore",
+		Short: "A catalogue of animals over HTTP",
+		Long: `petstore is a catalogue of animals over HTTP. Start it with "petstore serve" and
+make an API key with "petstore keys create".
+
+Exit status:
+    0    done
+    1    it failed and said why
+    2    the command line or a variable is wrong
+    130  interrupted (SIGINT, Ctrl-C)
+    143  terminated (SIGTERM)`,
+		Version:       programVersion(),
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
+			err := checkFlags(cmd.Flags(), env.getenv)
+			if err == nil {
+				parsed()
+			}
+			return err
+		},
+	}
+	root.AddCommand(serveCommand(env), keysCommand(env), importCommand(env), exportCommand(env), backupCommand(env),
+		restoreCommand(env), verifyCommand(env), healthCommand(), versionCommand(env))
+	root.SetIn(env.stdin)
+	root.SetOut(env.stdout)
+	root.SetErr(env.stderr)
+	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages", ".FlagUsagesWrapped 100") + `
+A variable sets a flag that is not given, as PETSTORE_MAX_CONNECTIONS does
+--max-connections. None sets --force, --json and --yes.
+`)
+	return root
+}
+
+// usageError is a command line, or a variable, that makes no sense.
+type usageError struct{ error }
+
+func (u usageError) Unwrap() error { return u.error }
+
+func misuse(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
+
+// interruption is the error of a command that a signal ended.
+type interruption struct {
+	signal  syscall.Signal
+	message string
+}
+
+func (i *interruption) Error() string { return i.message }
+
+// untilSignal returns a context that SIGINT or SIGTERM ends, with an
+// *interruption as its cause. A second signal kills the program.
+func untilSignal(parent context.Context) (ctx context.Context, stop func()) {
+	ctx, cancel := context.WithCancelCause(parent)
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM)
+	go func() {
+		select {
+		case s := <-signals:
+			signal.Stop(signals)
+			cancel(&interruption{signal: s.(syscall.Signal), message: s.String()})
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, func() {
+		signal.Stop(signals)
+		cancel(nil)
+	}
+}
+
+// interrupted returns the error of a command whose context has ended.
+func interrupted(ctx context.Context, message string) error {
+	if i, ok := errors.AsType[*interruption](context.Cause(ctx)); ok {
+		return &interruption{signal: i.signal, message: message}
+	}
+	return errors.New(message)
+}
+
+// exitStatus returns the exit status of a process that fails with err.
+func exitStatus(err error) int {
+	if i, ok := errors.AsType[*interruption](err); ok {
+		return 128 + int(i.signal)
+	}
+	if _, ok := errors.AsType[usageError](err); ok {
+		return 2
+	}
+	return 1
+}
+
+// version and commit are set by the linker.
+var version, commit string
+
+func versionCommand(env environment) *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "version",
+		Short: "Print the version of the program",
+		Args:  cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			build := struct {
+				Version   string `json:"version"`
+				Commit    string `json:"commit"`
+				GoVersion string `json:"goVersion"`
+				OS        string `json:"os"`
+				Arch      string `json:"arch"`
+			}{programVersion(), cmp.Or(commit, "unknown"), runtime.Version(), runtime.GOOS, runtime.GOARCH}
+			if asJSON {
+				return printJSON(env.stdout, build)
+			}
+			_, err := fmt.Fprintf(env.stdout, "petstore %s (commit %s, %s, %s/%s)\n", build.Version, build.Commit, build.GoVersion, build.OS, build.Arch)
+			return err
+		},
+	}
+	addJSONFlag(cmd.Flags(), &asJSON)
+	return cmd
+}
+
+// programVersion returns the version that the linker has set, or else the one
+// that Go has recorded.
+func programVersion() string {
+	if info, ok := debug.ReadBuildInfo(); ok && version == "" {
+		return cmp.Or(info.Main.Version, "unknown")
+	}
+	return version
 }

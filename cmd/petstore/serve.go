@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -25,7 +24,10 @@ import (
 	"example.com/petstore/internal/store"
 )
 
-const defaultAddr = "127.0.0.1:8080"
+const (
+	defaultAddr = "127.0.0.1:8080"
+	basePath    = "/v1" // of the document's operations
+)
 
 // serveConfig is the configuration of petstore serve.
 type serveConfig struct {
@@ -34,7 +36,8 @@ type serveConfig struct {
 	fixedKeys                       []string
 	edge                            edge.Options
 	serve                           edge.ServeOptions
-	logLevel, logFormat             string
+	logLevel                        slog.Level
+	logFormat                       string
 	proxies                         []string
 }
 
@@ -43,31 +46,19 @@ func serveCommand(env environment) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "serve",
 		Short: "Serve the operations of openapi.yaml",
-		Long: `serve serves the operations of openapi.yaml below /v1, the probes /livez and
-/readyz, the document at /openapi.yaml and /openapi.json, and a page to read it
-and try it out at /docs.
-
-Every operation needs an API key: make one with "petstore keys create NAME",
-also while the server runs. If the store has no key yet and a person sits at the
-terminal, the first start makes one and shows it.
+		Long: `serve serves the operations below /v1, and a page to try them at /docs. Every
+operation needs an API key: make one with "petstore keys create NAME", also while
+the server runs.
 
 PETSTORE_API_KEYS adds fixed keys, separated by commas, each of at least 16
-characters of A-Z a-z 0-9 - . _ ~ + / (RFC 6750). PETSTORE_API_KEYS_FILE names a
-file of such keys, one on each line, which keeps them out of lists of processes
-and containers. Without a terminal, the store memory: has no other keys.
+characters; PETSTORE_API_KEYS_FILE names a file with one on each line.
 
---sandbox is for the tests of client teams: a store in memory with the same 300
-real animals at every start. Standard output has its address (PETSTORE_URL=…)
-and, unless there are fixed keys, an API key (PETSTORE_KEY=…). Scripts of pages
-at localhost may read its responses (CORS).
+--sandbox is for the tests of clients: 300 animals in memory, the same at every
+start. Standard output has PETSTORE_URL=… and PETSTORE_KEY=… for a shell.
 
-SIGTERM ends the server without cutting a connection. It serves on for the time
-of --drain, while /readyz says no and every response asks its client to leave.
-SIGINT skips the drain. A second signal ends the server at once.`,
-		Example: `  petstore serve
-  petstore serve --addr :8080 --store sqlite:/srv/pets.db
-  petstore serve --store postgres://petstore@db1,db2/pets
-  petstore serve --sandbox`,
+SIGTERM ends the server after --drain, SIGINT or a second signal at once.`,
+		Example: `  petstore serve --addr :8080 --store sqlite:/srv/pets.db
+  petstore serve --store postgres://petstore@db1,db2/pets`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
 			if cfg.fixedKeys, err = fixedKeys(env.getenv); err != nil {
@@ -81,22 +72,22 @@ SIGINT skips the drain. A second signal ends the server at once.`,
 	}
 	flags := cmd.Flags()
 	addStoreFlag(flags, &cfg.store)
-	flags.BoolVar(&cfg.mustExist, "must-exist", false, "refuse to start if the SQLite file does not exist, instead of making one: its volume may not be mounted")
-	flags.BoolVar(&cfg.requireSync, "require-sync", false, "refuse to start if PostgreSQL would acknowledge a write that no standby has, or has no synchronous standby")
+	flags.BoolVar(&cfg.mustExist, "must-exist", false, "refuse to make a new SQLite file: its volume may not be mounted")
+	flags.BoolVar(&cfg.requireSync, "require-sync", false, "refuse a PostgreSQL without synchronous standby, or that acknowledges writes without it")
 	flags.StringVar(&cfg.serve.Addr, "addr", defaultAddr, "the `address` to listen on; :0 takes any free port")
-	flags.StringVar(&cfg.edge.PublicURL, "public-url", "", "the `address` that clients use if a proxy stands between, such as https://api.example.com/v1; links in responses become absolute")
-	flags.StringVar(&cfg.serve.CertFile, "tls-cert", "", "the `file` of a certificate and its chain (PEM), to serve HTTPS with HTTP/1.1 and HTTP/2; read again when it changes")
+	flags.StringVar(&cfg.edge.PublicURL, "public-url", "", "the `address` of a proxy in front, such as https://api.example.com/v1, for links in responses")
+	flags.StringVar(&cfg.serve.CertFile, "tls-cert", "", "the `file` of a certificate and its chain (PEM), for HTTPS; read again when it changes")
 	flags.StringVar(&cfg.serve.KeyFile, "tls-key", "", "the `file` of the private key of --tls-cert (PEM)")
-	flags.DurationVar(&cfg.serve.Drain, "drain", 5*time.Second, "how long to serve on after SIGTERM, so that load balancers turn away first")
+	flags.DurationVar(&cfg.serve.Drain, "drain", 5*time.Second, "how long to serve on after SIGTERM, for load balancers to notice")
 	flags.IntVar(&cfg.serve.MaxConnections, "max-connections", 1000, "how many connections may be open; others wait")
-	flags.IntVar(&cfg.edge.MaxInFlight, "max-in-flight", 256, "how many operations may be in progress; as many may wait, others get 503 at once")
-	flags.Float64Var(&cfg.edge.RateLimit, "rate-limit", 0, "how many requests a second an API key may make of this process, others get 429; 0 for any number")
-	flags.StringSliceVar(&cfg.proxies, "trusted-proxies", nil, "the `networks` of proxies in front of this server, separated by commas, such as 127.0.0.1,10.0.0.0/8; their X-Forwarded-For has the client's address for the log")
-	flags.StringVar(&cfg.serve.AdminAddr, "admin-addr", "", "the `address` of /metrics for Prometheus, such as 127.0.0.1:9090; empty for no metrics")
+	flags.IntVar(&cfg.edge.MaxInFlight, "max-in-flight", 256, "how many operations may run, and as many wait; others get 503")
+	flags.Float64Var(&cfg.edge.RateLimit, "rate-limit", 0, "how many requests a second an API key may make, others get 429; 0 for any number")
+	flags.StringSliceVar(&cfg.proxies, "trusted-proxies", nil, "the `networks` of proxies whose X-Forwarded-For is believed, such as 127.0.0.1,10.0.0.0/8")
+	flags.StringVar(&cfg.serve.AdminAddr, "admin-addr", "", "the `address` of /metrics, such as 127.0.0.1:9090; empty for none")
 	flags.BoolVar(&cfg.serve.Profiles, "pprof", false, "serve /debug/pprof/ at --admin-addr too; profiles can hold secrets")
-	flags.StringVar(&cfg.logLevel, "log-level", "info", "the least `level` to log: debug (probes too), info, warn or error")
-	flags.StringVar(&cfg.logFormat, "log-format", "auto", "text, json, or auto, which is text at a terminal and json otherwise")
-	flags.BoolVar(&cfg.sandbox, "sandbox", false, "serve 300 animals from memory, with a new key, to scripts at localhost too; a restart resets it")
+	flags.TextVar(&cfg.logLevel, "log-level", slog.LevelInfo, "the least `level` to log: debug, info, warn or error")
+	flags.StringVar(&cfg.logFormat, "log-format", "auto", "text, json, or auto, which is text at a terminal")
+	flags.BoolVar(&cfg.sandbox, "sandbox", false, "serve 300 animals from memory, to pages at localhost too")
 	return cmd
 }
 
@@ -133,20 +124,20 @@ func (cfg *serveConfig) check(storeGiven bool) error {
 		}
 		cfg.edge.PublicURL = strings.TrimSuffix(strings.TrimRight(cfg.edge.PublicURL, "/"), basePath) + basePath
 	}
-	err := cmp.Or(checkListen("addr", cfg.serve.Addr), checkWord("log-level", cfg.logLevel, "debug", "info", "warn", "error"), checkWord("log-format", cfg.logFormat, "auto", "text", "json"))
-	if err == nil && cfg.serve.AdminAddr != "" {
-		err = checkListen("admin-addr", cfg.serve.AdminAddr)
+	if err := checkListen("addr", cfg.serve.Addr); err != nil || cfg.serve.AdminAddr == "" {
+		return err
 	}
-	return err
+	return checkListen("admin-addr", cfg.serve.AdminAddr)
 }
 
 // serve runs the server until it is told to stop or cannot go on.
 func serve(ctx context.Context, env environment, cfg serveConfig) error {
 	text := cfg.logFormat == "text" || cfg.logFormat == "auto" && env.terminal
-	var level slog.Level
-	_ = level.UnmarshalText([]byte(cfg.logLevel))                                    // it was checked
-	logger := edge.NewLogger(env.stderr, text, level, regexp.MustCompile(`psk_\w+`)) // also a part of a key
-	tuneMemory(env.getenv, logger)
+	logger := edge.NewLogger(env.stderr, text, cfg.logLevel, regexp.MustCompile(`psk_\w+`)) // also a part of a key
+	if env.getenv("GOGC") == "" {
+		debug.SetGCPercent(250)
+	}
+	_, _ = memlimit.Set(memlimit.WithRatio(0.75)) // of the container's memory; fails if that has no limit
 	st, err := openServed(ctx, cfg, logger)
 	if err != nil {
 		return err
@@ -171,7 +162,7 @@ func serveStore(ctx context.Context, env environment, cfg serveConfig, logger *s
 		return err
 	}
 
-	firstKey, err := cfg.needsKey(ctx, env, logger, observed)
+	makesKey, err := cfg.needsKey(ctx, env, logger, observed)
 	if err != nil {
 		return err
 	}
@@ -183,17 +174,11 @@ func serveStore(ctx context.Context, env environment, cfg serveConfig, logger *s
 	var started error
 	cfg.serve.Started = func(address string) {
 		logger.Info("serving", "address", address+basePath, "docs", address+"/docs", "store", store.Redact(cfg.store), "version", programVersion())
-		switch {
-		case cfg.sandbox:
-			started = printSandbox(ctx, env, observed, len(cfg.fixedKeys) == 0, address+basePath)
-		case firstKey:
-			started = printFirstKey(ctx, env, observed, address)
-		}
-		if started != nil {
+		if started = cfg.welcome(ctx, env.stdout, observed, makesKey, address); started != nil {
 			cancel()
 		}
 	}
-	err = server.Run(ctx, cfg.serve)
+	err = server.Run(ctx, cfg.serve) // calls Started
 	return errors.Join(started, err)
 }
 
@@ -209,16 +194,4 @@ func openServed(ctx context.Context, cfg serveConfig, logger *slog.Logger) (pets
 		err = fillSandbox(ctx, st)
 	}
 	return st, err
-}
-
-// tuneMemory has Go collect garbage less often, and respect the memory limit of
-// the container, unless GOGC and GOMEMLIMIT say otherwise.
-func tuneMemory(getenv func(string) string, logger *slog.Logger) {
-	if getenv("GOGC") == "" {
-		debug.SetGCPercent(250)
-	}
-	_, err := memlimit.Set(memlimit.WithRatio(0.75)) // the rest is outside Go's count
-	if err != nil && !errors.Is(err, memlimit.ErrCgroupsNotSupported) && !errors.Is(err, memlimit.ErrNoCgroup) {
-		logger.Warn("the memory limit of the control group cannot be read; set GOMEMLIMIT to three quarters of it", "error", err)
-	}
 }

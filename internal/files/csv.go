@@ -13,7 +13,6 @@ import (
 // csv reads the header, and returns a reader of an object a record.
 func (o Options) csv(in io.Reader) (rowReader, error) {
 	r := csv.NewReader(in)
-	r.FieldsPerRecord = -1
 	names, err := r.Read()
 	if errors.Is(err, io.EOF) {
 		return nil, errors.New("the file is empty")
@@ -34,10 +33,6 @@ func (o Options) csv(in io.Reader) (rowReader, error) {
 			return Row{}, nil, err
 		}
 		row.Line, _ = r.FieldPos(0)
-		if len(fields) != len(names) {
-			row.Err = fmt.Errorf("the row has %d fields, the first line %d", len(fields), len(names))
-			return row, nil, nil
-		}
 		body, row.Err = object(known, fields)
 		return row, body, nil
 	}, nil
@@ -46,11 +41,6 @@ func (o Options) csv(in io.Reader) (rowReader, error) {
 // header returns the columns of the file in their places. Those to ignore have
 // no name.
 func (o Options) header(names []string) ([]column, error) {
-	for i, name := range names {
-		if name != "" && slices.Contains(names[:i], name) {
-			return nil, fmt.Errorf("the column %.64q is there twice", name)
-		}
-	}
 	known := make([]column, len(names))
 	for _, c := range columns() {
 		place := slices.Index(names, c.name)

@@ -8,13 +8,12 @@ import (
 	"bufio"
 	"context"
 	"encoding/csv"
+	"encoding/json"
 	"fmt"
 	"io"
 	"path/filepath"
 	"reflect"
 	"strings"
-
-	"github.com/go-json-experiment/json"
 
 	"example.com/petstore/internal/pets"
 )
@@ -90,13 +89,9 @@ func Export(ctx context.Context, st pets.PetStore, w io.Writer, format Format, s
 
 func ndjsonWriter(w io.Writer) (write func(record) error, flush func() error) {
 	out := bufio.NewWriter(w)
-	return func(r record) error {
-		text, err := json.Marshal(r)
-		if err == nil {
-			_, err = out.Write(append(text, '\n'))
-		}
-		return err
-	}, out.Flush
+	lines := json.NewEncoder(out)
+	lines.SetEscapeHTML(false)
+	return func(r record) error { return lines.Encode(r) }, out.Flush
 }
 
 func csvWriter(w io.Writer) (write func(record) error, flush func() error) {

@@ -15,14 +15,8 @@ type Rejected struct {
 }
 
 func (r *Rejected) Error() string {
-	verb := "are"
-	if r.Bad == 1 {
-		verb = "is"
-	}
-	return fmt.Sprintf("%d of the %d rows %s not acceptable", r.Bad, r.Good+r.Bad, verb)
+	return fmt.Sprintf("rows not acceptable: %d of %d", r.Bad, r.Good+r.Bad)
 }
-
-const maxFirst = 20
 
 // Import stores the pets of rows in one transaction and returns their number. It
 // fails with *Rejected if a row is not acceptable; nothing is stored then. Other
@@ -63,7 +57,7 @@ func acceptable(rows iter.Seq2[Row, error]) iter.Seq2[pets.Pet, error] {
 				yield(pets.Pet{}, err)
 				return
 			case row.Err != nil:
-				if r.Bad++; r.Bad <= maxFirst {
+				if r.Bad++; r.Bad <= 20 {
 					r.First = append(r.First, row)
 				}
 				continue

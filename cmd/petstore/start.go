@@ -1,0 +1,117 @@
+package main
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"strings"
+	"time"
+
+	"example.com/petstore/internal/files"
+	"example.com/petstore/internal/keys"
+	"example.com/petstore/internal/pets"
+	"example.com/petstore/internal/service"
+	"example.com/petstore/internal/store"
+)
+
+// The variables of fixed keys. They are no flags, which a list of processes
+// shows.
+const (
+	keysVariable     = "PETSTORE_API_KEYS"
+	keysFileVariable = "PETSTORE_API_KEYS_FILE"
+)
+
+// fixedKeys returns the keys of PETSTORE_API_KEYS or of the file that
+// PETSTORE_API_KEYS_FILE names, separated by commas or white space.
+func fixedKeys(getenv func(string) string) ([]string, error) {
+	source, text := keysVariable, getenv(keysVariable)
+	if path := getenv(keysFileVariable); path != "" {
+		if text != "" {
+			return nil, misuse("both %s and %s are set; unset one of them", keysVariable, keysFileVariable)
+		}
+		content, err := os.ReadFile(path)
+		if err != nil {
+			return nil, misuse("%s: %w", keysFileVariable, err)
+		}
+		source, text = keysFileVariable+": "+path, string(content)
+	}
+	fixed := strings.Fields(strings.ReplaceAll(text, ",", " "))
+	if len(fixed) == 0 && source != keysVariable {
+		return nil, misuse("%s: there is no key in the file; put one on each line", source)
+	}
+	if _, err := keys.NewKeyring(nil, fixed, time.Now); err != nil {
+		return nil, misuse("%s: %w", source, err)
+	}
+	return fixed, nil
+}
+
+// needsKey reports whether to make a key and show it: for a sandbox, or for the
+// person at the terminal. If there is nobody, it logs how to make one.
+func (cfg serveConfig) needsKey(ctx context.Context, env environment, logger *slog.Logger, st pets.KeyStore) (bool, error) {
+	existing, err := st.Keys(ctx)
+	switch {
+	case err != nil || len(cfg.fixedKeys)+len(existing) > 0:
+		return false, err
+	case cfg.sandbox || env.interactive:
+		return true, nil
+	case store.Kind(cfg.store) == "memory":
+		return false, errors.New("the store memory: has no key, and none can be added later; set " + keysVariable)
+	}
+	logger.Warn("the store has no API key yet, so every request is refused", "fix", "petstore keys create NAME --store "+store.Redact(cfg.store))
+	return false, nil
+}
+
+// welcome prints the address and the key of a sandbox for a shell, or the first
+// key of a store for a person.
+func (cfg serveConfig) welcome(ctx context.Context, out io.Writer, st pets.KeyStore, makesKey bool, address string) error {
+	if !makesKey {
+		if cfg.sandbox {
+			_, err := fmt.Fprintf(out, "PETSTORE_URL=%s%s\n", address, basePath)
+			return err
+		}
+		return nil
+	}
+	k, token, err := keys.New("made by the first start", time.Now(), 0)
+	if err == nil {
+		err = st.CreateKey(ctx, k)
+	}
+	if err != nil {
+		return err
+	}
+	text := `
+The store had no API key, so here is one. It is shown only this once:
+
+  %[3]s
+
+Try it here, or in a browser at %[1]s/docs:
+
+  curl -H 'Authorization: Bearer %[3]s' %[1]s%[2]s/pets
+
+`
+	if cfg.sandbox {
+		text = "PETSTORE_URL=%s%s\nPETSTORE_KEY=%s\n"
+	}
+	_, err = fmt.Fprintf(out, text, address, basePath, token)
+	return err
+}
+
+// sandboxAnimals has 300 animals from the outcome records of the Austin Animal
+// Center, which the City of Austin publishes as open data. categoryId is 1 for
+// dogs, 2 for cats, 3 for birds, 4 for livestock and 5 for others.
+//
+//go:embed sandbox.csv
+var sandboxAnimals string
+
+func fillSandbox(ctx context.Context, st pets.PetStore) error {
+	judge, err := service.BodyDecoder()
+	if err != nil {
+		return err
+	}
+	rows := files.Read(strings.NewReader(sandboxAnimals), files.Options{Name: "sandbox.csv", Format: files.CSV, Judge: judge})
+	_, err = files.Import(ctx, st, rows, false)
+	return err
+}
