@@ -66,7 +66,7 @@ type jsonBinder struct{}
 // Bind implements echo.Binder.
 func (jsonBinder) Bind(into any, c echo.Context) error {
 	if err := json.UnmarshalRead(c.Request().Body, into); err != nil {
-		return invalidBody(describeDecoding(err))
+		return badRequest("invalid_body", describeDecoding(err))
 	}
 	return nil
 }
@@ -87,7 +87,7 @@ func (d *Document) DecodeBody(operationID string, body []byte, into any) error {
 		return bodyProblem(err)
 	}
 	if err := json.Unmarshal(body, into); err != nil {
-		return invalidBody(describeDecoding(err))
+		return badRequest("invalid_body", describeDecoding(err))
 	}
 	return nil
 }
@@ -124,13 +124,13 @@ func bodyProblem(err error) *Problem {
 		return payloadTooLarge()
 	}
 	if errors.Is(err, openapi3filter.ErrInvalidRequired) {
-		return invalidBody("a body is required")
+		return badRequest("invalid_body", "a body is required")
 	}
 	if _, ok := errors.AsType[*openapi3.SchemaError](err); ok {
-		return invalidBody(describe(err, "the body"))
+		return badRequest("invalid_body", describe(err, "the body"))
 	}
 	if syntax, ok := errors.AsType[*jsontext.SyntacticError](err); ok {
-		return invalidBody(describeSyntax(syntax))
+		return badRequest("invalid_body", describeSyntax(syntax))
 	}
 	return &Problem{Status: http.StatusBadRequest, Code: "invalid_body", Message: "the body could not be read to its end", Cause: err}
 }

@@ -26,16 +26,8 @@ func (p *Problem) Unwrap() error { return p.Cause }
 
 // Error constructors for the codes of the edge.
 
-func invalidParameter(message string) *Problem {
-	return &Problem{Status: http.StatusBadRequest, Code: "invalid_parameter", Message: message}
-}
-
-func invalidRequest(message string) *Problem {
-	return &Problem{Status: http.StatusBadRequest, Code: "invalid_request", Message: message}
-}
-
-func invalidBody(message string) *Problem {
-	return &Problem{Status: http.StatusBadRequest, Code: "invalid_body", Message: message}
+func badRequest(code, message string) *Problem {
+	return &Problem{Status: http.StatusBadRequest, Code: code, Message: message}
 }
 
 func notFound(message string) *Problem {

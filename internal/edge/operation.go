@@ -9,7 +9,6 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
-	"strings"
 	"time"
 
 	"github.com/getkin/kin-openapi/openapi3filter"
@@ -86,9 +85,9 @@ func (s *Server) checkRate(sender string) error {
 // defaults, which are the service's.
 func (op *operation) validate(c echo.Context) error {
 	r := c.Request()
-	query := c.QueryParams() // without what cannot be parsed
-	if strings.ContainsAny(r.URL.RawQuery, "%;") && !isQuery(r.URL.RawQuery) {
-		return invalidParameter("the query string is malformed: % must be followed by two hexadecimal digits, and ; be written as %3B")
+	query, err := url.ParseQuery(r.URL.RawQuery)
+	if err != nil {
+		return badRequest("invalid_parameter", "the query string is malformed: % must be followed by two hexadecimal digits, and ; be written as %3B")
 	}
 	if err := op.checkTexts(c, query); err != nil {
 		return err
@@ -108,15 +107,10 @@ func (op *operation) validate(c echo.Context) error {
 	for i, name := range c.ParamNames() {
 		pathParams[name] = c.ParamValues()[i]
 	}
-	err := openapi3filter.ValidateRequest(r.Context(), &openapi3filter.RequestValidationInput{
+	err = openapi3filter.ValidateRequest(r.Context(), &openapi3filter.RequestValidationInput{
 		Request: r, PathParams: pathParams, QueryParams: query, Route: op.route, Options: filterOptions,
 	})
 	return requestProblem(err)
-}
-
-func isQuery(raw string) bool {
-	_, err := url.ParseQuery(raw)
-	return err == nil
 }
 
 var filterOptions = &openapi3filter.Options{SkipSettingDefaults: true}

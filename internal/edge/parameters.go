@@ -71,7 +71,7 @@ func checkText(schema *openapi3.Schema, text string) string {
 // parameterProblem returns the 400 for a parameter.
 func parameterProblem(p *openapi3.Parameter, sentence string) *Problem {
 	if p.In == openapi3.ParameterInHeader {
-		return invalidRequest(sentence)
+		return badRequest("invalid_request", sentence)
 	}
-	return invalidParameter(sentence)
+	return badRequest("invalid_parameter", sentence)
 }

@@ -159,13 +159,25 @@ func newClient() *http.Client {
 	}}
 }
 
-// send makes a request with the key and returns the status and the body.
-func send(c *http.Client, method, url, body string) (int, string, error) {
+// send makes a request with the API key and returns the status and the body. A
+// POST that a proxy could not deliver is repeated, as the document says.
+func send(c *http.Client, method, url, body string) (status int, text string, err error) {
+	key := fmt.Sprint(rand.Uint64())
+	for range 5 {
+		status, text, err = sendOnce(c, method, url, body, key)
+		if method != http.MethodPost || status != http.StatusServiceUnavailable {
+			break
+		}
+	}
+	return status, text, err
+}
+
+func sendOnce(c *http.Client, method, url, body, key string) (int, string, error) {
 	request, err := http.NewRequest(method, url, strings.NewReader(body))
 	if err != nil {
 		return 0, "", err
 	}
-	request.Header = http.Header{"Authorization": {"Bearer " + apiKey}, "Content-Type": {"application/json"}}
+	request.Header = http.Header{"Authorization": {"Bearer " + apiKey}, "Content-Type": {"application/json"}, "Idempotency-Key": {key}}
 	response, err := c.Do(request)
 	if err != nil {
 		return 0, "", err

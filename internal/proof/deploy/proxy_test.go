@@ -11,7 +11,8 @@ import (
 )
 
 // TestRollingRestart restarts two replicas behind each proxy, one after the
-// other under load. No request may fail, and nothing acknowledged be lost.
+// other under load. No request may fail, except that nginx may leave it to the
+// client to repeat a POST, and nothing acknowledged may be lost or doubled.
 func TestRollingRestart(t *testing.T) {
 	for name, startProxy := range map[string]func(*testing.T, [2]string) string{"Caddy": startCaddy, "nginx": startNginx} {
 		t.Run(name, func(t *testing.T) {
