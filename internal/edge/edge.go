@@ -63,7 +63,7 @@ type Options struct {
 	PublicURL      string         // the address that clients use, if a proxy stands between
 	TrustedProxies []netip.Prefix // whose X-Forwarded-For is believed
 	MaxInFlight    int            // operations in progress; 0 means 256
-	RateLimit      float64        // requests a second of one key; 0 means any number
+	RateLimit      float64        // requests per second per key; 0 means no limit
 	LocalOrigins   bool           // pages at localhost may read responses (CORS)
 }
 

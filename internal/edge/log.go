@@ -39,7 +39,7 @@ func NewLogger(w io.Writer, text bool, level slog.Level, keyPattern *regexp.Rege
 	return slog.New(slog.NewJSONHandler(w, o))
 }
 
-// accessLog writes one line a request: the path, but no query, header or body.
+// accessLog writes one line per request: the path, but no query, header or body.
 func (s *Server) accessLog() echo.MiddlewareFunc {
 	return middleware.RequestLoggerWithConfig(middleware.RequestLoggerConfig{
 		HandleError: true, // so that the status is known

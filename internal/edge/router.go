@@ -22,8 +22,8 @@ type Router interface {
 	TRACE(path string, h echo.HandlerFunc, m ...echo.MiddlewareFunc) *echo.Route
 }
 
-// router notes what is registered, refuses routes without middleware, which
-// nobody would authenticate, and serves HEAD where it serves GET.
+// router notes what is registered, refuses routes without middleware: they
+// would need no key. It serves HEAD where it serves GET.
 type router struct {
 	echo       *echo.Echo
 	registered map[string]bool // "GET /v1/pets"

@@ -40,12 +40,15 @@ func newDressed(s store) http.Handler {
 			return next(c)
 		}
 	})
-	api.RegisterHandlersWithBaseURL(e, api.NewStrictHandler(dressed{s}, nil), "/v1")
+	api.RegisterHandlersWithBaseURL(e, api.NewStrictHandler(dressed{store: s}, nil), "/v1")
 	return e
 }
 
-// dressed implements api.StrictServerInterface.
-type dressed struct{ store store }
+// dressed implements the operations that are measured; others panic.
+type dressed struct {
+	api.StrictServerInterface
+	store store
+}
 
 // or returns the value of an optional field.
 func or[T any](p *T, otherwise T) T {
