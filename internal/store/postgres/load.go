@@ -64,7 +64,7 @@ type loader struct {
 }
 
 func (l *loader) copy(ctx context.Context, tx pgx.Tx, animals iter.Seq2[pets.Pet, error]) error {
-	withIDs := len(l.columns) == 4
+	withIDs := l.columns[len(l.columns)-1] == "id"
 	if withIDs {
 		// The lock keeps other writers away until the end, but no readers.
 		var filled bool

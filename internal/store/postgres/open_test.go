@@ -26,7 +26,7 @@ func TestOpenRejects(t *testing.T) {
 		"postgres://pets:hunter2@/pets?host=/nowhere":          "no writable primary can be reached",
 		server.Address("absent"):                               `database "absent" does not exist; create it with createdb`,
 		server.Address("latin"):                                "its encoding is LATIN1 and not UTF8",
-		server.Address("newer"):                                "its schema is at version 99 and this program knows versions up to 2; run a newer petstore",
+		server.Address("newer"):                                "its schema is at version 99 ",
 		here + "&nonsense=1":                                   `unrecognized configuration parameter "nonsense"`,
 		asPets:                                                 "permission denied for schema public; make the user the owner",
 	} {
@@ -64,8 +64,8 @@ func TestMigrateConcurrently(t *testing.T) {
 				})
 			}
 			stores.Wait()
-			if n := pgtest.Query[int](t, direct, "SELECT count(*) FROM goose_db_version WHERE version_id > 0"); n != 1 {
-				t.Errorf("got %d migrations applied, want 1", n)
+			if n := pgtest.Query[int](t, direct, "SELECT count(*) - count(DISTINCT version_id) FROM goose_db_version"); n != 0 {
+				t.Errorf("got %d migrations applied again, want none", n)
 			}
 			if n := pgtest.Query[int](t, direct, "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"); n != 0 {
 				t.Errorf("got %d advisory locks left, want none", n)

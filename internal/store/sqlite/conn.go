@@ -86,36 +86,38 @@ func migrate(ctx context.Context, db *sql.DB) error {
 	if err := db.QueryRowContext(ctx, "PRAGMA journal_mode=WAL").Scan(&mode); err != nil {
 		return err
 	}
-	files, err := fs.Sub(migrations, "migrations")
-	if err != nil {
-		return err
+	provider, err := newProvider(db)
+	if err == nil {
+		_, err = provider.Up(ctx)
 	}
-	provider, err := goose.NewProvider(goose.DialectSQLite3, db, files)
-	if err != nil {
-		return err
-	}
-	_, err = provider.Up(ctx)
 	return err
 }
 
-// schema is the newest version of migrations.
-const schema = 4
+func newProvider(db *sql.DB) (*goose.Provider, error) {
+	files, _ := fs.Sub(migrations, "migrations") // a valid name
+	return goose.NewProvider(goose.DialectSQLite3, db, files)
+}
 
 // schemaVersion returns the version of the schema, 0 if there is none. It
-// rejects the tables of another program, and versions newer than schema.
+// rejects the tables of another program, and versions newer than all migrations.
 func schemaVersion(ctx context.Context, db *sql.DB) (version int64, err error) {
-	var tables, ours, goose int
+	var tables, ours, versions int
 	err = db.QueryRowContext(ctx, `SELECT count(*), total(name IN ('pets', 'keys', 'goose_db_version')), total(name = 'goose_db_version')
-		FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite\_%' ESCAPE '\'`).Scan(&tables, &ours, &goose)
+		FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite\_%' ESCAPE '\'`).Scan(&tables, &ours, &versions)
 	if err != nil || tables == 0 {
 		return 0, err
 	}
-	if goose == 0 || tables > 1 && ours < 3 {
+	if versions == 0 || tables > 1 && ours < 3 {
 		return 0, errForeign
 	}
+	provider, err := newProvider(db)
+	if err != nil {
+		return 0, err
+	}
+	sources := provider.ListSources() // in the order of their versions
 	err = db.QueryRowContext(ctx, "SELECT coalesce(max(version_id), 0) FROM goose_db_version").Scan(&version)
-	if version > schema {
-		err = fmt.Errorf("its schema is at version %d and this program knows versions up to %d; run a newer petstore", version, schema)
+	if known := sources[len(sources)-1].Version; version > known {
+		err = fmt.Errorf("its schema is at version %d and this program knows versions up to %d; run a newer petstore", version, known)
 	}
 	return version, err
 }

@@ -95,8 +95,8 @@ func newLock(file string) *flock.Flock {
 	return flock.New(file+lockSuffix, flock.SetFlag(os.O_CREATE|os.O_RDWR), flock.SetPermissions(0o600))
 }
 
-// hold locks the database: alone if nobody else has it, so that the log can be
-// made safe and the schema made, else shared.
+// hold locks the database: exclusively if nobody has it, to recover the log and
+// migrate; otherwise shared.
 func hold(ctx context.Context, file string) (*flock.Flock, error) {
 	ctx, cancel := context.WithTimeout(ctx, lockTimeout)
 	defer cancel()
@@ -152,13 +152,13 @@ func indexRemoved(file string) bool {
 }
 
 // recoverLog makes the log of a process that was killed, or that ended after a
-// failed write, safe to read. After a failed fsync the kernel takes pages that
-// it has lost for written, so the log is written once more as it is read. The
-// caller has the lock alone: SQLite then makes a new index, and copies all of
-// the log into the file again.
+// failed write, safe to read. After a failed fsync the kernel may count lost
+// pages as written, so the log is written once more as it is read. The caller
+// has the lock alone: SQLite then makes a new index, and copies all of the log
+// into the file again.
 //
-// A log beside a file that never had one belongs to a file that was replaced by
-// a restore (which was killed), and is removed.
+// If the file never had a log, this one is left from before a restore that was
+// killed, and is removed.
 func recoverLog(file string) error {
 	log, err := os.OpenFile(file+logSuffix, os.O_RDWR, 0)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// Report describes a database all of which was read.
+// Report describes a database that was read completely.
 type Report struct {
 	Path     string   `json:"file,omitempty"` // of the backup that was written or restored
 	Schema   int64    `json:"schemaVersion"`
@@ -20,7 +20,7 @@ type Report struct {
 }
 
 // Verify reads all of the database at path, beside servers, and changes nothing.
-// Its error names the damage, if there is any, which the Report has too.
+// If there is damage, the error and the Report name it.
 func Verify(ctx context.Context, path string, progress func(done, total int64)) (r Report, err error) {
 	err = withSource(ctx, path, func(db *sql.DB) error {
 		r, err = inspect(ctx, db)

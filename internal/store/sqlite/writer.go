@@ -10,8 +10,7 @@ import (
 )
 
 const (
-	// maxBatch is how many writes share a commit at most, and so how long the
-	// first of them waits for the last.
+	// maxBatch is the most writes in one commit; it bounds how long the first waits.
 	maxBatch = 128
 
 	// returnTime is how long the callers of the last commit have to come back
@@ -19,8 +18,7 @@ const (
 	// turns, with twice the commits.
 	returnTime = 2 * time.Millisecond
 
-	// checkpointPages is the length of the log, 4 MiB, from which on it is
-	// copied into the file.
+	// A log of checkpointPages pages (4 MiB) is copied into the file.
 	checkpointPages = 1000
 )
 
@@ -215,10 +213,10 @@ func (w *writer) apply(tx *tx, batch []*job) error {
 }
 
 // checkpoint copies the log into the file if it has that many pages, as far as
-// no reader needs the file as it is. SQLite begins the log anew with the next
-// write for which no reader is in it; until then, checkpoint is called again
-// after every commit. Any error but a full disk ends all writing, because pages
-// may be lost that were acknowledged.
+// no reader needs the file as it is. SQLite restarts the log at the first write
+// while no reader uses it; until then, checkpoint is called again after every
+// commit. Any error but a full disk ends all writing, because pages may be lost
+// that were acknowledged.
 func (w *writer) checkpoint(minPages int) error {
 	if failure := w.health.failure.Load(); failure != nil {
 		return failure

@@ -94,7 +94,11 @@ func testLoadIsAtomic(t *testing.T, f Factory) {
 		})
 		loaded <- err
 	}()
-	<-last
+	select {
+	case <-last:
+	case err := <-loaded:
+		t.Fatalf("Load: got error %v before the last pet", err)
+	}
 	wantAll(t, s, before)
 	wantPet(t, s, before[0])
 
