@@ -60,7 +60,7 @@ type Service struct {
 type Options struct {
 	Logger         *slog.Logger
 	Metrics        *prometheus.Registry
-	PublicURL      string         // the address that clients use, if a proxy stands between
+	PublicURL      string         // the address that clients use, if there is a proxy in front
 	TrustedProxies []netip.Prefix // whose X-Forwarded-For is believed
 	MaxInFlight    int            // operations in progress; 0 means 256
 	RateLimit      float64        // requests per second per key; 0 means no limit
