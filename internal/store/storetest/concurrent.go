@@ -113,7 +113,7 @@ func testContextEndsDuringCreate(t *testing.T, f Factory) {
 	concurrently(8, func(i int) {
 		for moment := range 25 {
 			ctx, cancel := context.WithCancel(t.Context())
-			time.AfterFunc(time.Microsecond<<(moment/2), cancel)
+			time.AfterFunc(time.Microsecond<<(2*moment/3), cancel)
 			_ = l.create(ctx, t, s, fmt.Sprintf("pet %d of %d", moment, i))
 			cancel()
 		}
