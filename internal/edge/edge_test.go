@@ -274,7 +274,7 @@ func TestHandlerFaults(t *testing.T) {
 		"panic":             {func(echo.Context) error { panic("a secret") }, 500, failed, "a secret"},
 		"no response":       {func(echo.Context) error { return nil }, 500, failed, "neither a response nor an error"},
 		"unknown error":     {func(echo.Context) error { return io.ErrUnexpectedEOF }, 500, failed, "unexpected EOF"},
-		"an error of Echo":  {func(echo.Context) error { return fmt.Errorf("binding: %w", echo.NewHTTPError(400, "strconv")) }, 500, failed, "strconv"},
+		"an error of Echo":  {func(echo.Context) error { return fmt.Errorf("binding: %w", echo.NewHTTPError(400, "strconv")) }, 400, "a parameter has a value that cannot be read", ""},
 		"Echo's not found":  {func(echo.Context) error { return fmt.Errorf("wrapped: %w", echo.ErrNotFound) }, 404, "there is nothing at this path", ""},
 		"a service's error": {func(echo.Context) error { return fmt.Errorf("wrapped: %w", errTaken) }, 409, "the book is taken", ""},
 	} {

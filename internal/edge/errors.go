@@ -67,6 +67,8 @@ func (s *Server) problemOf(err error) *Problem {
 	}
 	if e, ok := errors.AsType[*echo.HTTPError](err); ok {
 		switch e.Code {
+		case http.StatusBadRequest: // the generated code cannot bind a parameter that the schema accepts
+			return &Problem{Status: e.Code, Code: "invalid_parameter", Message: "a parameter has a value that cannot be read", Cause: err}
 		case http.StatusNotFound:
 			return notFound("there is nothing at this path")
 		case http.StatusMethodNotAllowed:

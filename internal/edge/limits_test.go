@@ -95,7 +95,11 @@ func TestOverload(t *testing.T) {
 	s, log := newServer(t, h, func(_ *Service, o *Options) { o.MaxInFlight = 1 })
 	first := make(chan *httptest.ResponseRecorder)
 	go func() { first <- do(s, newRequest("GET", "/v1/books", "")) }()
-	<-begun
+	select {
+	case <-begun:
+	case w := <-first:
+		t.Fatalf("the first: got %d, %s, want it to wait", w.Code, w.Body)
+	}
 	s.calls.most = 1
 	w := do(s, newRequest("POST", "/v1/books", "not JSON"))
 	wantError(t, w, 503, "unavailable", "the service is unavailable; try again later")
@@ -141,7 +145,7 @@ func TestRateLimit(t *testing.T) {
 		}
 	}
 	w := do(s, newRequest("POST", "/v1/books", "not JSON"))
-	wantError(t, w, 429, "rate_limited", "too many requests with this API key; try again later")
+	wantError(t, w, 429, "rate_limited", "too many requests; try again later")
 	if got := w.Header().Get("Retry-After"); got != "1" {
 		t.Errorf("Retry-After: got %q, want 1", got)
 	}

@@ -78,7 +78,7 @@ func (s *Server) checkRate(sender string) error {
 		return nil
 	}
 	s.metrics.shed.WithLabelValues("rate").Inc()
-	return &Problem{Status: http.StatusTooManyRequests, Code: "rate_limited", Message: "too many requests with this API key; try again later", Header: http.Header{"Retry-After": {"1"}}}
+	return &Problem{Status: http.StatusTooManyRequests, Code: "rate_limited", Message: "too many requests; try again later", Header: http.Header{"Retry-After": {"1"}}}
 }
 
 // validate checks the request against the document. It does not apply

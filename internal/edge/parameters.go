@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"regexp"
 	"strconv"
+	"strings"
 
 	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/labstack/echo/v4"
@@ -33,10 +34,16 @@ func (op *operation) checkTexts(c echo.Context, query url.Values) error {
 			continue
 		}
 		schema := p.Schema.Value
-		if schema.Type.Is("array") && schema.Items != nil {
-			schema = schema.Items.Value
-		} else if len(values) > 1 {
+		isArray := schema.Type.Is("array") && schema.Items != nil
+		exploded := p.In == openapi3.ParameterInQuery && (p.Explode == nil || *p.Explode)
+		if len(values) > 1 && !(isArray && exploded) {
 			return parameterProblem(p, p.Name+" must be given only once")
+		}
+		if isArray {
+			schema = schema.Items.Value
+			if !exploded && len(values) > 0 {
+				values = strings.Split(strings.Join(values, ","), ",")
+			}
 		}
 		for _, text := range values {
 			if message := checkText(schema, text); message != "" {

@@ -130,8 +130,8 @@ func bounds(int32 bool) (low, high string) {
 func number(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }
 
 // describeDecoding makes the client's sentence of an error from decoding a
-// body into its Go type. It is about an integer that is out of range or not
-// written as one, since the schema has accepted the value.
+// body into its Go type. It is about a value that the schema accepts and the
+// type does not, such as 7.0 for an integer or the date 2026-02-30.
 func describeDecoding(err error) string {
 	e, ok := errors.AsType[*json.SemanticError](err)
 	if !ok || e.GoType == nil {
@@ -142,11 +142,14 @@ func describeDecoding(err error) string {
 	if kind == reflect.Pointer {
 		kind = e.GoType.Elem().Kind()
 	}
-	if kind != reflect.Int && kind != reflect.Int64 && kind != reflect.Int32 {
-		return where + " does not match the document"
+	switch kind {
+	case reflect.Int, reflect.Int64, reflect.Int32:
+		low, high := bounds(kind == reflect.Int32)
+		return where + " must be an integer between " + low + " and " + high + ", written in digits"
+	case reflect.Float64, reflect.Float32:
+		return where + " must be a smaller number"
 	}
-	low, high := bounds(kind == reflect.Int32)
-	return where + " must be an integer between " + low + " and " + high + ", written in digits"
+	return where + " must be a valid " + strings.ToLower(e.GoType.Name())
 }
 
 // place writes the path to a value, as in tags[2].name.

@@ -266,7 +266,7 @@ func (r *running) looksAgain() {
 	c := r.server.certificate
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.looked = time.Time{}
+	c.read = time.Time{}
 }
 
 func TestCertificateErrors(t *testing.T) {

@@ -1,10 +1,10 @@
 package edge
 
 import (
+	"bytes"
 	"crypto/tls"
 	"fmt"
 	"log/slog"
-	"os"
 	"sync"
 	"time"
 )
@@ -17,55 +17,38 @@ type certificate struct {
 
 	mu      sync.Mutex
 	current *tls.Certificate
-	stamp   [2]time.Time // of the files that were read last
-	looked  time.Time
+	read    time.Time // when the files were read last
+	failed  bool      // whether they could not be used then
 }
 
 // loadCertificate reads a certificate with its chain and its private key.
 func loadCertificate(certFile, keyFile string, logger *slog.Logger) (*certificate, error) {
-	c := &certificate{certFile: certFile, keyFile: keyFile, logger: logger, looked: time.Now()}
-	pair, stamp, err := c.read()
+	pair, err := tls.LoadX509KeyPair(certFile, keyFile)
 	if err != nil {
 		return nil, fmt.Errorf("cannot use the certificate: %w; give a certificate and its unencrypted key, both in PEM form, with --tls-cert and --tls-key", err)
 	}
-	c.current, c.stamp = pair, stamp
-	return c, nil
+	return &certificate{certFile: certFile, keyFile: keyFile, logger: logger, current: &pair, read: time.Now()}, nil
 }
 
-func (c *certificate) read() (pair *tls.Certificate, stamp [2]time.Time, err error) {
-	for i, file := range []string{c.certFile, c.keyFile} {
-		info, err := os.Stat(file)
-		if err != nil {
-			return nil, stamp, err
-		}
-		stamp[i] = info.ModTime()
-	}
-	loaded, err := tls.LoadX509KeyPair(c.certFile, c.keyFile)
-	return &loaded, stamp, err
-}
-
-// get is a tls.Config.GetCertificate. It looks at the files at most once a
+// get is a tls.Config.GetCertificate. It reads the files at most once a
 // second, and keeps the old certificate if the new one cannot be used, for
 // example because only one of the files has been written.
 func (c *certificate) get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if time.Since(c.looked) < time.Second {
+	if time.Since(c.read) < time.Second {
 		return c.current, nil
 	}
-	c.looked = time.Now()
-	pair, stamp, err := c.read()
+	c.read = time.Now()
+	pair, err := tls.LoadX509KeyPair(c.certFile, c.keyFile)
 	switch {
-	case stamp == c.stamp && err == nil:
-	case err != nil:
-		if stamp != c.stamp {
-			c.logger.Error("the new certificate cannot be used, the old one stays in use", "error", err, "expires", c.current.Leaf.NotAfter)
-		}
-		c.stamp = stamp
-	default:
-		c.current, c.stamp = pair, stamp
+	case err != nil && !c.failed:
+		c.logger.Error("the new certificate cannot be used, the old one stays in use", "error", err, "expires", c.current.Leaf.NotAfter)
+	case err == nil && !bytes.Equal(pair.Certificate[0], c.current.Certificate[0]):
+		c.current = &pair
 		c.logger.Info("a new certificate is in use", "file", c.certFile, "expires", pair.Leaf.NotAfter)
 	}
+	c.failed = err != nil
 	return c.current, nil
 }
 

@@ -28,6 +28,8 @@ func TestParameterMessages(t *testing.T) {
 		"kind=Novel":                 "kind must be one of novel, poem",
 		"tag=a&tag=b&tag=c":          "tag must have at most 2 items",
 		"tag=abcd":                   "tag[0] must have at most 3 characters",
+		"level=1,x":                  "level must be an integer, written in digits",
+		"level=1&level=2":            "level must be given only once",
 		"limit=%zz":                  "the query string is malformed: % must be followed by two hexadecimal digits, and ; be written as %3B",
 		"limit=5;x=1":                "the query string is malformed: % must be followed by two hexadecimal digits, and ; be written as %3B",
 	} {
@@ -35,7 +37,7 @@ func TestParameterMessages(t *testing.T) {
 			wantError(t, do(s, newRequest("GET", "/v1/books?"+query, "")), 400, "invalid_parameter", want)
 		})
 	}
-	for _, query := range []string{"", "limit=100", "year=-5", "price=1e1", "sold=true", "tag=a&tag=b", "unknown=1&unknown=2"} {
+	for _, query := range []string{"", "limit=100", "year=-5", "price=1e1", "level=1,2", "sold=true", "tag=a&tag=b", "unknown=1&unknown=2"} {
 		if w := do(s, newRequest("GET", "/v1/books?"+query, "")); w.Code != http.StatusOK {
 			t.Errorf("%q: got %d, %s, want 200", query, w.Code, w.Body)
 		}
