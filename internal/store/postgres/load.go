@@ -29,7 +29,7 @@ func (s *Store) load(ctx context.Context, animals iter.Seq2[pets.Pet, error], co
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(p.ctx, cancel)()
-	pooled, err := s.acquire(ctx, p, true, time.Now().Add(outageWait))
+	pooled, err := s.acquire(ctx, cancel, p, true, time.Now().Add(outageWait))
 	if err != nil {
 		return 0, translate(err, notExecuted, false)
 	}

@@ -51,13 +51,19 @@ func (p *pools) close() {
 func serverOf(c *pgx.Conn) string { return c.PgConn().Conn().RemoteAddr().String() }
 
 // watch asks every hangAfter, until ctx ends or the timer is stopped, whether
-// the server hangs.
-func (s *Store) watch(ctx context.Context, p *pools, server string) *time.Timer {
+// the server hangs. It calls cancel once the pools are replaced.
+func (s *Store) watch(ctx context.Context, cancel context.CancelFunc, p *pools, server func() string) *time.Timer {
 	return time.AfterFunc(hangAfter, func() {
-		for ctx.Err() == nil {
-			s.replaceIfHung(p, server)
-			sleep(ctx, hangAfter)
+		for p.ctx.Err() == nil {
+			s.replaceIfHung(p, server())
+			select {
+			case <-p.ctx.Done():
+			case <-ctx.Done():
+				return
+			case <-time.After(hangAfter):
+			}
 		}
+		cancel()
 	})
 }
 

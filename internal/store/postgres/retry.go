@@ -38,8 +38,11 @@ func (s *Store) run(ctx context.Context, write bool, st statement) error {
 	if s.closed.Load() {
 		return pets.ErrClosed
 	}
-	ctx, cancel := context.WithTimeout(ctx, callTimeout)
-	defer cancel()
+	if _, ok := ctx.Deadline(); !ok {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, callTimeout)
+		defer cancel()
+	}
 	giveUp := time.Now().Add(outageWait)
 	unknown := false // whether an attempt may have changed the database
 	for pause := firstPause; ; pause = min(2*pause, lastPause) {
@@ -63,14 +66,13 @@ func (s *Store) attempt(ctx context.Context, write bool, acquireBy time.Time, st
 	p := s.pools.Load()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	defer context.AfterFunc(p.ctx, cancel)()
-	pooled, err := s.acquire(ctx, p, write, acquireBy)
+	pooled, err := s.acquire(ctx, cancel, p, write, acquireBy)
 	if err != nil {
 		return fmt.Errorf("%w: %w", errNotAcquired, err)
 	}
 	defer pooled.Release()
 	c := pooled.Conn()
-	defer s.watch(ctx, p, serverOf(c)).Stop()
+	defer s.watch(ctx, cancel, p, func() string { return serverOf(c) }).Stop()
 	if write {
 		err = failOnWarning(c.PgConn(), func() error { return st(ctx, c) })
 	} else {
@@ -82,14 +84,14 @@ func (s *Store) attempt(ctx context.Context, write bool, acquireBy time.Time, st
 	return err
 }
 
-func (s *Store) acquire(ctx context.Context, p *pools, write bool, by time.Time) (*pgxpool.Conn, error) {
+// acquire acquires a connection, or cancels ctx.
+func (s *Store) acquire(ctx context.Context, cancel context.CancelFunc, p *pools, write bool, by time.Time) (*pgxpool.Conn, error) {
 	pool := p.reads
 	if write {
 		pool = p.writes
 	}
-	defer s.watch(ctx, p, p.server.Load().(string)).Stop()
-	ctx, cancel := context.WithDeadline(ctx, by)
-	defer cancel()
+	defer s.watch(ctx, cancel, p, func() string { return p.server.Load().(string) }).Stop()
+	defer time.AfterFunc(time.Until(by), cancel).Stop()
 	return pool.Acquire(ctx)
 }
 
