@@ -133,7 +133,7 @@ func (cfg *serveConfig) check(storeGiven bool) error {
 // serve runs the server until it is told to stop or cannot go on.
 func serve(ctx context.Context, env environment, cfg serveConfig) error {
 	text := cfg.logFormat == "text" || cfg.logFormat == "auto" && env.terminal
-	logger := edge.NewLogger(env.stderr, text, cfg.logLevel, regexp.MustCompile(`psk_\w+`)) // also a part of a key
+	logger := edge.NewLogger(env.stderr, text, cfg.logLevel, regexp.MustCompile(`psk_\w+`), cfg.fixedKeys...) // also a part of a key
 	if env.getenv("GOGC") == "" {
 		debug.SetGCPercent(250)
 	}

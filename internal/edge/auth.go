@@ -37,7 +37,7 @@ var bearerForm = regexp.MustCompile(`^[0-9A-Za-z._~+/-]+=*$`)
 
 // authenticate returns the caller of a request. If the key was recognised, the
 // caller has its ID even if there is an error.
-func (s *Server) authenticate(r *http.Request) (Caller, error) {
+func (s *Server) authenticate(ctx context.Context, r *http.Request) (Caller, error) {
 	values := r.Header["Authorization"]
 	if len(values) == 0 {
 		return Caller{}, s.unauthorized("", "", "missing")
@@ -47,7 +47,7 @@ func (s *Server) authenticate(r *http.Request) (Caller, error) {
 	if len(values) > 1 || !strings.EqualFold(scheme, "Bearer") || !bearerForm.MatchString(token) {
 		return Caller{}, s.unauthorized("", "", "malformed")
 	}
-	caller, err := s.service.Authenticate(r.Context(), token)
+	caller, err := s.service.Authenticate(ctx, token)
 	if invalid, ok := errors.AsType[*InvalidKey](err); ok {
 		return Caller{ID: invalid.KeyID}, s.unauthorized("invalid_token", invalid.Tell, invalid.Reason)
 	}

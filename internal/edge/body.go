@@ -1,6 +1,7 @@
 package edge
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -36,9 +37,9 @@ func init() {
 	})
 }
 
-// decodeJSON decodes any JSON value. A number that a float64 cannot hold is
-// the greatest that it can: it may belong to an unknown property, which is
-// ignored.
+// decodeJSON decodes any JSON value. A number too large for a float64 becomes
+// the largest one instead of an error, since it may be in an unknown property,
+// which is ignored.
 func decodeJSON(data []byte) (value any, err error) {
 	err = json.Unmarshal(data, &value)
 	if _, ok := errors.AsType[*json.SemanticError](err); ok {
@@ -65,7 +66,11 @@ type jsonBinder struct{}
 
 // Bind implements echo.Binder.
 func (jsonBinder) Bind(into any, c echo.Context) error {
-	if err := json.UnmarshalRead(c.Request().Body, into); err != nil {
+	body, err := io.ReadAll(c.Request().Body)
+	if err != nil || len(body) == 0 {
+		return cmp.Or(err, io.EOF) // the generated code expects EOF where a body is optional
+	}
+	if err := json.Unmarshal(body, into); err != nil {
 		return badRequest("invalid_body", describeDecoding(err))
 	}
 	return nil

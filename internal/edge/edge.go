@@ -13,6 +13,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/netip"
 	"net/url"
@@ -50,9 +51,8 @@ type Service struct {
 	// Ready returns why the service cannot serve requests, or nil.
 	Ready func(ctx context.Context) error
 
-	// Weight returns how much memory the response to a query may need, in
-	// units of which all requests in progress may need 800. It is 0 for
-	// ordinary requests.
+	// Weight returns the weight of a large response to a query, or 0. The
+	// weights of all requests in progress add up to at most 800.
 	Weight func(query url.Values) int64
 }
 
@@ -126,8 +126,8 @@ func (s *Server) routes(o Options) error {
 	e.Use(
 		requestID,
 		s.commonHeaders,
-		s.accessLog(),
 		s.metrics.observe,
+		s.accessLog(), // writes the responses to errors
 		recoverPanics(),
 		wholePath,
 	)
@@ -149,7 +149,7 @@ func (s *Server) addOperations() error {
 	for id, op := range document.operations {
 		operations[id] = []echo.MiddlewareFunc{s.serveOperation(op)}
 	}
-	echoPath := strings.NewReplacer("{", ":", "}", "")
+	echoPath := strings.NewReplacer(":", `\:`, "{", ":", "}", "")
 	r := &router{echo: s.echo, registered: map[string]bool{}}
 	s.service.Register(r, document.Base, operations)
 	for _, op := range document.operations {
@@ -172,7 +172,7 @@ func clientAddress(proxies []netip.Prefix) echo.IPExtractor {
 	}
 	trust := []echo.TrustOption{echo.TrustLoopback(false), echo.TrustLinkLocal(false), echo.TrustPrivateNet(false)}
 	for _, p := range proxies {
-		trust = append(trust, echo.TrustIPRange(ipNet(p)))
+		trust = append(trust, echo.TrustIPRange(&net.IPNet{IP: p.Addr().AsSlice(), Mask: net.CIDRMask(p.Bits(), p.Addr().BitLen())}))
 	}
 	return echo.ExtractIPFromXFFHeader(trust...)
 }

@@ -93,7 +93,7 @@ func newServer(t *testing.T, h handlers, change func(*Service, *Options)) (*Serv
 	t.Helper()
 	var log bytes.Buffer
 	service := testService(t, h)
-	o := Options{Logger: NewLogger(&log, false, slog.LevelDebug, regexp.MustCompile(`key_\w+`))}
+	o := Options{Logger: NewLogger(&log, false, slog.LevelDebug, regexp.MustCompile(`key_\w+`), testKey)}
 	if change != nil {
 		change(&service, &o)
 	}

@@ -50,18 +50,14 @@ func internal(cause error) *Problem {
 	return &Problem{Status: http.StatusInternalServerError, Code: "internal", Message: "the service failed to answer; its log has the details", Cause: cause}
 }
 
-// problemOf returns what the client is told about err. An error that nobody
-// knows is the service's fault.
+// problemOf returns the response to err. An unknown error is a 500.
 func (s *Server) problemOf(err error) *Problem {
 	if p, ok := errors.AsType[*Problem](err); ok {
 		return p
 	}
 	if status, code, message := s.service.Problem(err); status != 0 {
-		switch status {
-		case http.StatusServiceUnavailable:
+		if status == http.StatusServiceUnavailable {
 			return unavailable(err)
-		case http.StatusInternalServerError:
-			return internal(err)
 		}
 		return &Problem{Status: status, Code: code, Message: message, Cause: err}
 	}
@@ -85,7 +81,7 @@ type errorBody struct {
 	Status  int    `json:"status"`
 }
 
-// lingerTimeout limits how long a body that nobody reads is taken in.
+// lingerTimeout limits the wait for the rest of a body that is not read.
 const lingerTimeout = 500 * time.Millisecond
 
 // writeError is Echo's HTTPErrorHandler: it writes the response to every error.
@@ -98,32 +94,28 @@ func (s *Server) writeError(err error, c echo.Context) {
 	for name, values := range p.Header {
 		header[name] = values
 	}
-	if leavesBodyUnread(c.Request(), p.Status) {
-		// net/http would otherwise read the rest of the body first, and wait
-		// for it. So it does so after the response, and only for a short time:
-		// closing at once could reset the connection before the client has
-		// read the response.
-		header.Set("Connection", "close")
-		_ = http.NewResponseController(c.Response()).SetReadDeadline(time.Now().Add(lingerTimeout))
+	if r := c.Request(); r.ContentLength != 0 && r.ProtoMajor == 1 {
+		abandonBody(c, comesBeforeBody(p.Status))
 	}
 	header.Set("Content-Type", jsonType)
 	c.Response().WriteHeader(p.Status)
 	_ = c.Echo().JSONSerializer.Serialize(c, errorBody{p.Code, p.Message, p.Status}, "") // the client may be gone
 }
 
-// abandonBody closes the connection after the response. net/http would
-// otherwise read the rest of the body first, and wait for it.
-func abandonBody(c echo.Context) {
-	c.Response().Header().Set("Connection", "close")
-	_ = http.NewResponseController(c.Response()).SetReadDeadline(time.Now())
+// abandonBody has net/http wait only a short time for the rest of a body that
+// is not read, and then close the connection. With first, the response is sent
+// before the wait. Closing at once could reset the connection before the client
+// has read the response.
+func abandonBody(c echo.Context, first bool) {
+	if first {
+		c.Response().Header().Set("Connection", "close")
+	}
+	_ = http.NewResponseController(c.Response()).SetReadDeadline(time.Now().Add(lingerTimeout))
 }
 
-// leavesBodyUnread reports whether a response with this status to an HTTP/1
-// request is sent before its body was read.
-func leavesBodyUnread(r *http.Request, status int) bool {
-	if r.ContentLength == 0 || r.ProtoMajor != 1 {
-		return false
-	}
+// comesBeforeBody reports whether an error with this status is usually found
+// before the body was read.
+func comesBeforeBody(status int) bool {
 	switch status {
 	case http.StatusBadRequest, http.StatusUnprocessableEntity, http.StatusInternalServerError:
 		return false

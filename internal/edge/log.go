@@ -1,13 +1,13 @@
 package edge
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
 	"log/slog"
 	"net/http"
 	"regexp"
-	"strings"
 
 	"github.com/labstack/echo/v4"
 	"github.com/labstack/echo/v4/middleware"
@@ -20,23 +20,38 @@ const (
 	callerID      = "caller"
 )
 
-// NewLogger returns a logger that writes text or JSON, and hides what matches
-// keyPattern, which must begin with a literal text.
-func NewLogger(w io.Writer, text bool, level slog.Level, keyPattern *regexp.Regexp) *slog.Logger {
+// NewLogger returns a logger that writes text or JSON, and hides secrets and
+// what matches keyPattern, which must begin with a literal text.
+func NewLogger(w io.Writer, text bool, level slog.Level, keyPattern *regexp.Regexp, secrets ...string) *slog.Logger {
 	prefix, _ := keyPattern.LiteralPrefix()
-	o := &slog.HandlerOptions{Level: level, ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
-		if a.Value.Kind() != slog.KindString && a.Value.Kind() != slog.KindAny {
-			return a
-		}
-		if s := a.Value.String(); strings.Contains(s, prefix) {
-			a.Value = slog.StringValue(keyPattern.ReplaceAllString(s, "REDACTED"))
-		}
-		return a
-	}}
+	w = redactor{w, keyPattern, prefix, secrets}
+	o := &slog.HandlerOptions{Level: level}
 	if text {
 		return slog.New(slog.NewTextHandler(w, o))
 	}
 	return slog.New(slog.NewJSONHandler(w, o))
+}
+
+// redactor hides secrets, and what matches pattern, in the lines written to w.
+type redactor struct {
+	w       io.Writer
+	pattern *regexp.Regexp
+	prefix  string // of all that pattern matches
+	secrets []string
+}
+
+func (r redactor) Write(line []byte) (int, error) {
+	n := len(line)
+	if bytes.Contains(line, []byte(r.prefix)) {
+		line = r.pattern.ReplaceAllLiteral(line, []byte("REDACTED"))
+	}
+	for _, secret := range r.secrets {
+		if bytes.Contains(line, []byte(secret)) {
+			line = bytes.ReplaceAll(line, []byte(secret), []byte("REDACTED"))
+		}
+	}
+	_, err := r.w.Write(line)
+	return n, err
 }
 
 // accessLog writes one line per request: the path, but no query, header or body.
@@ -85,12 +100,12 @@ func (s *Server) logRequest(c echo.Context, v middleware.RequestLoggerValues) er
 func (s *Server) levelOf(c echo.Context, v middleware.RequestLoggerValues) slog.Level {
 	probe := c.Get(operationName) == "livez" || c.Get(operationName) == "readyz"
 	switch {
-	case errors.Is(c.Request().Context().Err(), context.Canceled):
-		return slog.LevelInfo // the client left
 	case v.Status == http.StatusServiceUnavailable && (probe || errors.Is(v.Error, errOverloaded)):
 		return slog.LevelWarn
 	case v.Status >= http.StatusInternalServerError:
 		return slog.LevelError
+	case errors.Is(c.Request().Context().Err(), context.Canceled):
+		return slog.LevelInfo // the client left
 	case probe:
 		return slog.LevelDebug
 	case v.Error != nil && v.Status < http.StatusBadRequest:

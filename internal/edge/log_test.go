@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/labstack/echo/v4"
 	"github.com/prometheus/client_golang/prometheus"
 )
 
@@ -47,7 +48,10 @@ func TestAccessLog(t *testing.T) {
 
 func TestLogLevels(t *testing.T) {
 	ready := errors.New("the store is away")
-	s, log := newServer(t, newHandlers(), func(s *Service, _ *Options) {
+	h := newHandlers()
+	h["listBooks"] = func(c echo.Context) error { return errors.Join(sendOK(c), errors.New("broken pipe")) }
+	h["getBook"] = func(echo.Context) error { panic("a fault") }
+	s, log := newServer(t, h, func(s *Service, _ *Options) {
 		s.Ready = func(context.Context) error { return ready }
 	})
 	line := func(r *http.Request) map[string]any {
@@ -72,17 +76,25 @@ func TestLogLevels(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
+	r = newRequest("GET", "/v1/books", "")
+	if got := line(r); got["level"] != "WARN" || got["error"] != "broken pipe" {
+		t.Errorf("a response cut short: got %v, want WARN with the cause", got)
+	}
 	if got := line(r.WithContext(ctx)); got["level"] != "INFO" {
 		t.Errorf("a client that left: got %v, want INFO", got)
+	}
+	if got := line(newRequest("GET", "/v1/books/1", "").WithContext(ctx)); got["level"] != "ERROR" || !strings.Contains(got["error"].(string), "a fault") {
+		t.Errorf("a panic without a client: got %v, want ERROR with the cause", got)
 	}
 }
 
 func TestLogHidesKeys(t *testing.T) {
 	s, log := newServer(t, newHandlers(), nil)
 	do(s, newRequest("GET", "/v1/key_abc123", ""))
+	do(s, newRequest("GET", "/v1/"+testKey, ""))
 	s.logger.Warn("failed", "error", errors.New("bad key_abc123"))
-	if strings.Contains(log.String(), "key_abc") || strings.Count(log.String(), "REDACTED") != 2 {
-		t.Errorf("got %s, want REDACTED for both keys", log)
+	if strings.Contains(log.String(), "key_abc") || strings.Contains(log.String(), testKey) || strings.Count(log.String(), "REDACTED") != 3 {
+		t.Errorf("got %s, want REDACTED for each key", log)
 	}
 }
 

@@ -12,7 +12,6 @@ import (
 
 // metrics are the figures of requests.
 type metrics struct {
-	server   *Server
 	requests *prometheus.HistogramVec
 	inFlight prometheus.Gauge
 	shed     *prometheus.CounterVec
@@ -21,7 +20,6 @@ type metrics struct {
 func newMetrics(s *Server, registry *prometheus.Registry) *metrics {
 	namespace := s.service.Name
 	m := &metrics{
-		server: s,
 		requests: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Namespace: namespace, Name: "http_request_duration_seconds",
 			Help:    "Time from the request's header to the end of its response.",
@@ -56,15 +54,11 @@ func (m *metrics) observe(next echo.HandlerFunc) echo.HandlerFunc {
 		m.inFlight.Inc()
 		err := next(c)
 		m.inFlight.Dec()
-		status := c.Response().Status
-		if err != nil && !c.Response().Committed {
-			status = m.server.problemOf(err).Status
-		}
 		operation, ok := c.Get(operationName).(string)
 		if !ok {
 			operation = "unknown"
 		}
-		m.requests.WithLabelValues(operation, strconv.Itoa(status)).Observe(time.Since(start).Seconds())
+		m.requests.WithLabelValues(operation, strconv.Itoa(c.Response().Status)).Observe(time.Since(start).Seconds())
 		return err
 	}
 }

@@ -11,9 +11,9 @@ import (
 	"github.com/labstack/echo/v4/middleware"
 )
 
-// canonicalPath has Echo route on the decoded path, so that percent-encoded
-// digits are digits. A path with an encoded slash stays as it is, since the
-// slash is no separator.
+// canonicalPath makes Echo route on the decoded path, so that /pets/%31 is
+// /pets/1. A path with an encoded slash is left alone, because %2F is not a
+// separator.
 func canonicalPath(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		u := c.Request().URL
@@ -24,8 +24,8 @@ func canonicalPath(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// wholePath makes a 404 of a path that Echo matches although it has more or
-// empty segments: the last parameter of a route runs over slashes.
+// wholePath returns 404 for a path with extra or empty segments. Echo matches
+// such paths, because the last parameter of a route may contain slashes.
 func wholePath(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		// For a 405 Echo sets the path of the route, but no parameters.

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"net/http"
 	"net/url"
 	"time"
@@ -24,23 +23,31 @@ func (s *Server) serveOperation(op *operation) echo.MiddlewareFunc {
 	return func(generated echo.HandlerFunc) echo.HandlerFunc {
 		return func(c echo.Context) error {
 			c.Set(operationName, op.id)
-			maps.Copy(c.Response().Header(), op.deprecation)
+			if op.deprecation != nil {
+				c.Response().Before(func() { // the generated code may set Link
+					for name, values := range op.deprecation {
+						c.Response().Header()[name] = append(c.Response().Header()[name], values...)
+					}
+				})
+			}
 
+			// The work goes on if the client leaves, since net/http takes one
+			// that has only closed its side of the connection for gone.
+			r := c.Request()
+			ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), requestTimeout)
+			defer cancel()
 			var caller Caller
 			if !op.public {
 				var err error
-				caller, err = s.authenticate(c.Request())
+				caller, err = s.authenticate(ctx, r)
 				c.Set(callerID, caller.ID)
 				if err != nil {
 					return err
 				}
 			}
-			if err := s.checkRate(cmp.Or(caller.ID, c.RealIP())); err != nil {
+			if err := s.checkRate(c, caller); err != nil {
 				return err
 			}
-
-			ctx, cancel := context.WithTimeout(context.WithValue(c.Request().Context(), callerKey{}, caller), requestTimeout)
-			defer cancel()
 			release, err := s.calls.acquire(ctx, s.service.Weight(c.QueryParams()))
 			if err != nil {
 				s.metrics.shed.WithLabelValues("in_flight").Inc()
@@ -48,12 +55,11 @@ func (s *Server) serveOperation(op *operation) echo.MiddlewareFunc {
 			}
 			defer release()
 
-			r := c.Request()
 			if op.body == nil && r.ContentLength != 0 && r.ProtoMajor == 1 {
-				abandonBody(c) // nobody reads it
+				abandonBody(c, true)
 			}
-			defer c.SetRequest(r) // whose context tells the log whether the client left
-			c.SetRequest(r.WithContext(ctx))
+			defer c.SetRequest(r) // accessLog checks its context to see whether the client left
+			c.SetRequest(r.WithContext(context.WithValue(ctx, callerKey{}, caller)))
 			if err := op.validate(c); err != nil {
 				return err
 			}
@@ -68,13 +74,13 @@ func (s *Server) serveOperation(op *operation) echo.MiddlewareFunc {
 	}
 }
 
-// checkRate counts a request of an API key, or of an address where no key is
-// needed.
-func (s *Server) checkRate(sender string) error {
+// checkRate counts a request against the limit of its API key, or of its
+// address if the operation needs no key.
+func (s *Server) checkRate(c echo.Context, caller Caller) error {
 	if s.rates == nil {
 		return nil
 	}
-	if allowed, _ := s.rates.Allow(sender); allowed {
+	if allowed, _ := s.rates.Allow(cmp.Or(caller.ID, c.RealIP())); allowed {
 		return nil
 	}
 	s.metrics.shed.WithLabelValues("rate").Inc()
@@ -85,6 +91,12 @@ func (s *Server) checkRate(sender string) error {
 // defaults, which are the service's.
 func (op *operation) validate(c echo.Context) error {
 	r := c.Request()
+	if r.URL.RawPath != "" { // see canonicalPath; from here on, parameters are decoded
+		for i, value := range c.ParamValues() {
+			c.ParamValues()[i], _ = url.PathUnescape(value)
+		}
+		r.URL.RawPath = ""
+	}
 	query, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil {
 		return badRequest("invalid_parameter", "the query string is malformed: % must be followed by two hexadecimal digits, and ; be written as %3B")
@@ -128,6 +140,8 @@ func requestProblem(err error) error {
 		return bodyProblem(err)
 	case errors.Is(err, openapi3filter.ErrInvalidRequired):
 		return parameterProblem(failed.Parameter, failed.Parameter.Name+" is required")
+	case errors.Is(err, openapi3filter.ErrInvalidEmptyValue):
+		return parameterProblem(failed.Parameter, failed.Parameter.Name+" must not be empty")
 	}
 	return parameterProblem(failed.Parameter, describe(failed.Err, failed.Parameter.Name))
 }

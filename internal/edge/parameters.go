@@ -1,11 +1,14 @@
 package edge
 
 import (
+	"cmp"
 	"net/http"
 	"net/url"
 	"regexp"
 	"strconv"
 	"strings"
+	"time"
+	"unicode/utf8"
 
 	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/labstack/echo/v4"
@@ -16,9 +19,9 @@ var (
 	numberForm  = regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?$`)
 )
 
-// checkTexts refuses parameters that openapi3filter reads more generously than
-// the contract: one that is given twice, of which it takes the first, and
-// numbers and booleans that are not written as in JSON.
+// checkTexts rejects parameters that openapi3filter accepts but the contract
+// does not: parameters given twice, and values that are not written as in JSON
+// or not in UTF-8.
 func (op *operation) checkTexts(c echo.Context, query url.Values) error {
 	for _, p := range op.params {
 		var values []string
@@ -30,19 +33,20 @@ func (op *operation) checkTexts(c echo.Context, query url.Values) error {
 		case openapi3.ParameterInPath:
 			values = []string{c.Param(p.Name)}
 		}
-		if p.Schema == nil {
+		form, err := p.SerializationMethod()
+		if p.Schema == nil || err != nil {
 			continue
 		}
 		schema := p.Schema.Value
 		isArray := schema.Type.Is("array") && schema.Items != nil
-		exploded := p.In == openapi3.ParameterInQuery && (p.Explode == nil || *p.Explode)
+		exploded := p.In == openapi3.ParameterInQuery && form.Explode
 		if len(values) > 1 && !(isArray && exploded) {
 			return parameterProblem(p, p.Name+" must be given only once")
 		}
 		if isArray {
 			schema = schema.Items.Value
 			if !exploded && len(values) > 0 {
-				values = strings.Split(strings.Join(values, ","), ",")
+				values = strings.Split(values[0], cmp.Or(separators[form.Style], ","))
 			}
 		}
 		for _, text := range values {
@@ -54,8 +58,19 @@ func (op *operation) checkTexts(c echo.Context, query url.Values) error {
 	return nil
 }
 
+// separators are between the items of arrays, by style; else it is a comma.
+var separators = map[string]string{openapi3.SerializationPipeDelimited: "|", openapi3.SerializationSpaceDelimited: " "}
+
+// layouts are how the formats of times are written.
+var layouts = map[string]string{"date": time.DateOnly, "date-time": time.RFC3339}
+
 // checkText returns what is wrong with the text of a parameter, or "".
 func checkText(schema *openapi3.Schema, text string) string {
+	for _, part := range schema.AllOf {
+		if message := checkText(part.Value, text); message != "" {
+			return message
+		}
+	}
 	switch {
 	case schema.Type.Is("integer") && !integerForm.MatchString(text):
 		return describeType(schema)
@@ -71,6 +86,12 @@ func checkText(schema *openapi3.Schema, text string) string {
 		return describeType(schema)
 	case schema.Type.Is("string") && text == "" && len(schema.Enum) > 0:
 		return describeEnum(schema)
+	case !utf8.ValidString(text):
+		return "must be in UTF-8"
+	case layouts[schema.Format] != "":
+		if _, err := time.Parse(layouts[schema.Format], text); err != nil {
+			return "must be a valid " + schema.Format
+		}
 	}
 	return ""
 }

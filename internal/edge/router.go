@@ -2,9 +2,7 @@ package edge
 
 import (
 	"fmt"
-	"net"
 	"net/http"
-	"net/netip"
 
 	"github.com/labstack/echo/v4"
 )
@@ -22,8 +20,8 @@ type Router interface {
 	TRACE(path string, h echo.HandlerFunc, m ...echo.MiddlewareFunc) *echo.Route
 }
 
-// router notes what is registered, refuses routes without middleware: they
-// would need no key. It serves HEAD where it serves GET.
+// router records the registered routes and rejects those without middleware,
+// because they would need no key. It serves HEAD wherever it serves GET.
 type router struct {
 	echo       *echo.Echo
 	registered map[string]bool // "GET /v1/pets"
@@ -46,39 +44,27 @@ func (r *router) add(method, path string, h echo.HandlerFunc, m []echo.Middlewar
 func (r *router) CONNECT(p string, h echo.HandlerFunc, m ...echo.MiddlewareFunc) *echo.Route {
 	return r.add("CONNECT", p, h, m)
 }
-
 func (r *router) DELETE(p string, h echo.HandlerFunc, m ...echo.MiddlewareFunc) *echo.Route {
 	return r.add("DELETE", p, h, m)
 }
-
 func (r *router) GET(p string, h echo.HandlerFunc, m ...echo.MiddlewareFunc) *echo.Route {
 	return r.add("GET", p, h, m)
 }
-
 func (r *router) HEAD(p string, h echo.HandlerFunc, m ...echo.MiddlewareFunc) *echo.Route {
 	return r.add("HEAD", p, h, m)
 }
-
 func (r *router) OPTIONS(p string, h echo.HandlerFunc, m ...echo.MiddlewareFunc) *echo.Route {
 	return r.add("OPTIONS", p, h, m)
 }
-
 func (r *router) PATCH(p string, h echo.HandlerFunc, m ...echo.MiddlewareFunc) *echo.Route {
 	return r.add("PATCH", p, h, m)
 }
-
 func (r *router) POST(p string, h echo.HandlerFunc, m ...echo.MiddlewareFunc) *echo.Route {
 	return r.add("POST", p, h, m)
 }
-
 func (r *router) PUT(p string, h echo.HandlerFunc, m ...echo.MiddlewareFunc) *echo.Route {
 	return r.add("PUT", p, h, m)
 }
-
 func (r *router) TRACE(p string, h echo.HandlerFunc, m ...echo.MiddlewareFunc) *echo.Route {
 	return r.add("TRACE", p, h, m)
-}
-
-func ipNet(p netip.Prefix) *net.IPNet {
-	return &net.IPNet{IP: p.Addr().AsSlice(), Mask: net.CIDRMask(p.Bits(), p.Addr().BitLen())}
 }

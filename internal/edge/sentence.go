@@ -138,11 +138,7 @@ func describeDecoding(err error) string {
 		return "the body does not match the document"
 	}
 	where := place("the body", strings.FieldsFunc(string(e.JSONPointer), func(r rune) bool { return r == '/' }))
-	kind := e.GoType.Kind()
-	if kind == reflect.Pointer {
-		kind = e.GoType.Elem().Kind()
-	}
-	switch kind {
+	switch kind := e.GoType.Kind(); kind {
 	case reflect.Int, reflect.Int64, reflect.Int32:
 		low, high := bounds(kind == reflect.Int32)
 		return where + " must be an integer between " + low + " and " + high + ", written in digits"

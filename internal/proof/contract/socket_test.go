@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -169,6 +170,27 @@ func talk(t *testing.T, addr, send string, half bool) string {
 	}
 }
 
+// TestHalfClosed sends whole requests and then ends the client's side. net/http
+// takes the client for gone.
+func TestHalfClosed(t *testing.T) {
+	t.Parallel()
+	addr, _ := listen(t)
+	for send, want := range map[string]string{ask("/v1/pets"): "HTTP/1.1 200 OK", add(frank, length(len(frank))): "HTTP/1.1 201 Created"} {
+		for range 20 { // whether net/http notices depends on time
+			conn, err := net.Dial("tcp", addr)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, err = io.WriteString(conn, send)
+			err = errors.Join(err, conn.(*net.TCPConn).CloseWrite(), conn.SetDeadline(time.Now().Add(30*time.Second)))
+			got, readErr := io.ReadAll(conn)
+			if err := errors.Join(err, readErr, conn.Close()); err != nil || !strings.HasPrefix(string(got), want) {
+				t.Errorf("%.30q: got %.30q and error %v, want %s", send, got, err, want)
+			}
+		}
+	}
+}
+
 var socketCases = []struct {
 	name, send, want string
 	half             bool // the client ends its side after the bytes
@@ -268,6 +290,7 @@ var socketCases = []struct {
 	{name: "another type", send: strings.Replace(add("", length(50000)), "application/json", "text/plain", 1), want: "415 unsupported_media_type close"},
 	{name: "another type, expecting", send: strings.Replace(add("", length(30), expects), "application/json", "text/plain", 1), want: "415 unsupported_media_type close"},
 	{name: "compressed", send: add("", length(50000), "Content-Encoding: gzip\r\n"), want: "415 unsupported_media_type close"},
+	{name: "a query to refuse", send: strings.Replace(add("", length(50000)), "pets", "pets?%zz", 1), want: "400 invalid_parameter close"},
 	{name: "announced too long", send: add("", length(65537)), want: "413 payload_too_large close"},
 	{name: "announced far too long", send: add("", "Content-Length: 9223372036854775807\r\n"), want: "413 payload_too_large close"},
 	{name: "too long, expecting", send: add("", length(65537), expects), want: "413 payload_too_large close"},
