@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/getkin/kin-openapi/openapi3filter"
@@ -24,10 +25,16 @@ const maxBody = 64 << 10
 // jsonType is the media type of errors and bodies.
 const jsonType = "application/json"
 
-// init has openapi3filter decode JSON strictly: duplicate keys, invalid UTF-8,
-// lone surrogates and trailing data are errors, and names match exactly. The
-// registry of decoders is global to the process.
+// init makes kin-openapi decode JSON strictly: duplicate keys, invalid UTF-8,
+// lone surrogates and trailing data are errors, and names match exactly. Dates
+// must exist. Decoders and formats are global to the process.
 func init() {
+	for format, layout := range map[string]string{"date": time.DateOnly, "date-time": time.RFC3339} {
+		openapi3.DefineStringFormatValidator(format, openapi3.NewCallbackValidator(func(text string) error {
+			_, err := time.Parse(layout, text)
+			return err
+		}))
+	}
 	openapi3filter.RegisterBodyDecoder(jsonType, func(body io.Reader, _ http.Header, _ *openapi3.SchemaRef, _ openapi3filter.EncodingFn) (any, error) {
 		data, err := io.ReadAll(body)
 		if err != nil {

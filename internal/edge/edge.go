@@ -25,10 +25,11 @@ import (
 	"github.com/labstack/echo/v4/middleware"
 	"github.com/prometheus/client_golang/prometheus"
 	"go.opentelemetry.io/contrib/instrumentation/github.com/labstack/echo/otelecho"
+	"golang.org/x/sync/singleflight"
 	"golang.org/x/time/rate"
 )
 
-// Service is what the edge serves. All fields are required except Weight.
+// Service is what the edge serves. All fields are required.
 type Service struct {
 	Name     string // one lower-case word; the realm of challenges and the namespace of metrics
 	Version  string // of the program
@@ -74,6 +75,7 @@ type Server struct {
 	echo    *echo.Echo
 	metrics *metrics
 	calls   *calls
+	probes  singleflight.Group                 // of readiness
 	rates   *middleware.RateLimiterMemoryStore // nil without a limit
 
 	certificate     *certificate  // nil without TLS
@@ -92,9 +94,6 @@ func New(service Service, o Options) (*Server, error) {
 	}
 	if o.MaxInFlight == 0 {
 		o.MaxInFlight = 256
-	}
-	if service.Weight == nil {
-		service.Weight = func(url.Values) int64 { return 0 }
 	}
 	s := &Server{service: service, logger: o.Logger, echo: echo.New(), calls: newCalls(o.MaxInFlight), shutdownTimeout: 10 * time.Second}
 	s.metrics = newMetrics(s, o.Metrics)

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -23,8 +24,6 @@ type Problem struct {
 func (p *Problem) Error() string { return p.Message }
 
 func (p *Problem) Unwrap() error { return p.Cause }
-
-// Error constructors for the codes of the edge.
 
 func badRequest(code, message string) *Problem {
 	return &Problem{Status: http.StatusBadRequest, Code: code, Message: message}
@@ -95,7 +94,8 @@ func (s *Server) writeError(err error, c echo.Context) {
 		header[name] = values
 	}
 	if r := c.Request(); r.ContentLength != 0 && r.ProtoMajor == 1 {
-		abandonBody(c, comesBeforeBody(p.Status))
+		// Other errors are usually found before the body was read.
+		abandonBody(c, !slices.Contains([]int{http.StatusBadRequest, http.StatusUnprocessableEntity, http.StatusInternalServerError}, p.Status))
 	}
 	header.Set("Content-Type", jsonType)
 	c.Response().WriteHeader(p.Status)
@@ -111,14 +111,4 @@ func abandonBody(c echo.Context, first bool) {
 		c.Response().Header().Set("Connection", "close")
 	}
 	_ = http.NewResponseController(c.Response()).SetReadDeadline(time.Now().Add(lingerTimeout))
-}
-
-// comesBeforeBody reports whether an error with this status is usually found
-// before the body was read.
-func comesBeforeBody(status int) bool {
-	switch status {
-	case http.StatusBadRequest, http.StatusUnprocessableEntity, http.StatusInternalServerError:
-		return false
-	}
-	return true
 }

@@ -1,6 +1,7 @@
 package edge
 
 import (
+	"cmp"
 	"context"
 	"strconv"
 	"time"
@@ -54,11 +55,8 @@ func (m *metrics) observe(next echo.HandlerFunc) echo.HandlerFunc {
 		m.inFlight.Inc()
 		err := next(c)
 		m.inFlight.Dec()
-		operation, ok := c.Get(operationName).(string)
-		if !ok {
-			operation = "unknown"
-		}
-		m.requests.WithLabelValues(operation, strconv.Itoa(c.Response().Status)).Observe(time.Since(start).Seconds())
+		operation, _ := c.Get(operationName).(string)
+		m.requests.WithLabelValues(cmp.Or(operation, "unknown"), strconv.Itoa(c.Response().Status)).Observe(time.Since(start).Seconds())
 		return err
 	}
 }

@@ -11,9 +11,6 @@ import (
 	"github.com/labstack/echo/v4"
 )
 
-// readyTimeout bounds one readiness check.
-const readyTimeout = 2 * time.Second
-
 // addProbes adds /livez, which says that the process runs, /readyz, which says
 // that it can serve, and the path / for people who try it.
 func (s *Server) addProbes() {
@@ -54,7 +51,10 @@ func (s *Server) ready(ctx context.Context) error {
 	if s.stopping.Load() {
 		return errors.New("the server is stopping")
 	}
-	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
-	defer cancel()
-	return s.service.Ready(ctx)
+	_, err, _ := s.probes.Do("", func() (any, error) { // probes need no key, so they share the check
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
+		defer cancel()
+		return nil, s.service.Ready(ctx)
+	})
+	return err
 }

@@ -30,6 +30,11 @@ func TestParameterMessages(t *testing.T) {
 		"tag=abcd":                   "tag[0] must have at most 3 characters",
 		"level=1,x":                  "level must be an integer, written in digits",
 		"level=1&level=2":            "level must be given only once",
+		"span=1|x":                   "span must be an integer, written in digits",
+		"span=1|2&span=3":            "span must be given only once",
+		"size=05":                    "size must be an integer, written in digits",
+		"from=2026-02-30":            "from must be a valid date",
+		"kind=%FF":                   "kind must be in UTF-8",
 		"limit=%zz":                  "the query string is malformed: % must be followed by two hexadecimal digits, and ; be written as %3B",
 		"limit=5;x=1":                "the query string is malformed: % must be followed by two hexadecimal digits, and ; be written as %3B",
 	} {
@@ -37,7 +42,7 @@ func TestParameterMessages(t *testing.T) {
 			wantError(t, do(s, newRequest("GET", "/v1/books?"+query, "")), 400, "invalid_parameter", want)
 		})
 	}
-	for _, query := range []string{"", "limit=100", "year=-5", "price=1e1", "level=1,2", "sold=true", "tag=a&tag=b", "unknown=1&unknown=2"} {
+	for _, query := range []string{"", "limit=100", "year=-5", "price=1e1", "level=1,2", "span=1|2", "size=5", "from=2024-02-29", "sold=true", "tag=a&tag=b", "unknown=1&unknown=2"} {
 		if w := do(s, newRequest("GET", "/v1/books?"+query, "")); w.Code != http.StatusOK {
 			t.Errorf("%q: got %d, %s, want 200", query, w.Code, w.Body)
 		}
@@ -51,6 +56,26 @@ func TestHeaderMessages(t *testing.T) {
 	wantError(t, do(s, r), 400, "invalid_request", "X-Note must be given only once")
 	r.Header["X-Note"] = []string{"A"}
 	wantError(t, do(s, r), 400, "invalid_request", "X-Note must match the pattern ^[a-z]+$")
+}
+
+// TestEncodedSlash checks that a parameter beside %2F is validated and passed on
+// decoded.
+func TestEncodedSlash(t *testing.T) {
+	s, _ := newServer(t, newHandlers(), nil)
+	for path, want := range map[string]string{"a%2Fb": `"a/b"`, "a%2F%41": `"a/A"`, "a%2F%00": "must match", "a%2Fbc": "at most 3"} {
+		if w := do(s, newRequest("PUT", "/v1/notes/"+path, "")); !strings.Contains(w.Body.String(), want) {
+			t.Errorf("%s: got %d, %s, want %s", path, w.Code, w.Body, want)
+		}
+	}
+}
+
+func TestOptionalBody(t *testing.T) {
+	s, _ := newServer(t, newHandlers(), nil)
+	for body, want := range map[string]string{"": `"a"`, `{"title":"b"}`: `"ab"`, `{}`: "title is required"} {
+		if w := do(s, newRequest("PUT", "/v1/notes/a", body)); !strings.Contains(w.Body.String(), want) {
+			t.Errorf("%q: got %d, %s, want %s", body, w.Code, w.Body, want)
+		}
+	}
 }
 
 var bodyMessages = map[string]string{
