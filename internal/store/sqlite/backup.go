@@ -11,9 +11,9 @@ import (
 	"time"
 )
 
-// Backup writes the database at path, as it is at one moment, to the file to,
-// beside servers that write. The file has its name once it is whole, read back
-// and on disk. force lets it replace a file.
+// Backup writes a snapshot of the database at path to the file named to, while
+// servers may write. The file gets its name once it is complete, verified and on
+// disk. With force, it may replace an existing file.
 func Backup(ctx context.Context, path, to string, force bool, progress func(done, total int64)) (r Report, err error) {
 	file, err := resolve(path)
 	if err == nil {
@@ -42,7 +42,7 @@ func Backup(ctx context.Context, path, to string, force bool, progress func(done
 		}
 		_, err := db.Exec("INSERT INTO backups (finished_at) VALUES (?)", time.Now().Unix())
 		if err != nil {
-			return fmt.Errorf("the backup is whole, but its time could not be noted in the database: %w", err)
+			return fmt.Errorf("the backup is complete, but its time could not be recorded in the database: %w", err)
 		}
 		return nil
 	})
@@ -67,7 +67,7 @@ func checkTarget(file, to string, force bool) error {
 	case err != nil:
 		return err
 	case !info.Mode().IsRegular():
-		return fmt.Errorf("cannot write %s: it is there and not a file", to)
+		return fmt.Errorf("cannot write %s: it is not a regular file", to)
 	case !force:
 		return fmt.Errorf("%s is there already; choose another name, or replace it with --force", to)
 	}
@@ -86,7 +86,7 @@ func IsStoreFile(path, candidate string) (bool, error) {
 		name = filepath.Join(dir, filepath.Base(candidate))
 	}
 	there, statErr := os.Stat(candidate)
-	for _, suffix := range []string{"", logSuffix, indexSuffix, lockSuffix, "-journal"} {
+	for _, suffix := range []string{"", logSuffix, indexSuffix, lockSuffix, "-journal", restoreSuffix, restoreSuffix + "-journal"} {
 		if absolute(name) == absolute(file+suffix) {
 			return true, nil
 		}
@@ -98,8 +98,8 @@ func IsStoreFile(path, candidate string) (bool, error) {
 }
 
 // snapshot copies the database to f, reads the copy and writes it to disk.
-// VACUUM INTO is one transaction: it sees no later commit, and none makes it
-// begin anew. It also fails at most damage.
+// VACUUM INTO is one transaction: it does not see later commits and is not
+// restarted by them. It also fails on most kinds of damage.
 func snapshot(ctx context.Context, db *sql.DB, f *os.File, progress func(done, total int64)) (r Report, err error) {
 	if _, err := schemaVersion(ctx, db); err != nil {
 		return Report{}, err
@@ -126,7 +126,7 @@ func snapshot(ctx context.Context, db *sql.DB, f *os.File, progress func(done, t
 		}
 	}
 	if err != nil {
-		return Report{}, err
+		return Report{}, fmt.Errorf("the copy in %s failed: %w", filepath.Dir(f.Name()), err)
 	}
 	tell(progress, total, total)
 	err = withDB("the copy", f.Name(), func(db *sql.DB) error {

@@ -11,11 +11,12 @@ import (
 	"github.com/pressly/goose/v3"
 )
 
-// pragma is a setting of a connection, and what SQLite answers once it took.
+// pragma is a setting of a connection, and the value that SQLite reports once it
+// is set.
 type pragma struct{ name, value, answer string }
 
-// The settings of connections. SQLite itself must not copy the log into the file
-// after a commit (wal_autocheckpoint), because it ignores what goes wrong.
+// The settings of connections. wal_autocheckpoint is off, because SQLite ignores
+// errors of the checkpoints it runs itself; see writer.checkpoint.
 var (
 	walPragma     = pragma{"journal_mode", "WAL", "wal"}
 	busyPragma    = pragma{"busy_timeout", "5000", "5000"}

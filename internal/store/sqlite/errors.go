@@ -21,18 +21,20 @@ func code(err error) (extended, primary int) {
 	return 0, 0
 }
 
-// classify makes an error of SQLite one of pets. Busy and full mean that nothing
-// was done, because the transaction was rolled back.
+// classify converts an error of SQLite to a *pets.Error. Busy and full mean that
+// nothing was done, because the transaction was rolled back. A failure to enlarge
+// the index may come after the commit was written to the log.
 func classify(err error) error {
 	if _, ok := errors.AsType[*pets.Error](err); ok || err == nil || errors.Is(err, sql.ErrNoRows) {
 		return err
 	}
+	_, primary := code(err)
 	switch {
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return gaveUp(err)
 	case isBusy(err):
 		return &pets.Error{Kind: pets.Unavailable, Message: "the database is locked by another process", Err: err}
-	case isFull(err):
+	case primary == lib.SQLITE_FULL:
 		return &pets.Error{Kind: pets.Unavailable, Message: "the disk is full", Err: err}
 	}
 	return &pets.Error{Kind: pets.Internal, Message: "the database failed", Err: nameOperation(err)}
@@ -55,7 +57,7 @@ func isReplaced(err error) bool {
 	return ok
 }
 
-// isFull reports whether there was no room for a page, and the file is as it was.
+// isFull reports whether there was no room for a page.
 func isFull(err error) bool {
 	extended, primary := code(err)
 	return primary == lib.SQLITE_FULL || extended == lib.SQLITE_IOERR_SHMSIZE
@@ -71,8 +73,8 @@ func isCorrupt(err error) bool {
 	return primary == lib.SQLITE_CORRUPT || primary == lib.SQLITE_NOTADB
 }
 
-// operations has what SQLite was doing, by its codes. Its message is the same
-// for all of them.
+// operations names what SQLite was doing for each code of an I/O error. SQLite's
+// own message is the same for all of them.
 var operations = map[int]string{
 	lib.SQLITE_IOERR_READ:       "reading",
 	lib.SQLITE_IOERR_SHORT_READ: "reading",
@@ -93,7 +95,7 @@ func nameOperation(err error) error {
 // errForeign is the error of a database with tables of another program.
 var errForeign = errors.New("is a database of another program, and was left as it is; choose another file")
 
-// openErrors has what to tell the operator of SQLite's codes.
+// openErrors explains SQLite's codes to the operator.
 var openErrors = map[int]string{
 	lib.SQLITE_NOTADB:   "is not an SQLite database; choose another file",
 	lib.SQLITE_BUSY:     "is locked by another process; stop it or wait, then try again",
@@ -101,8 +103,8 @@ var openErrors = map[int]string{
 	lib.SQLITE_READONLY: "cannot be opened: it, or its folder, is read-only",
 }
 
-// explain makes a sentence for the operator of an error met while the database
-// at path was opened.
+// explain turns an error of opening the database at path into one line for the
+// operator.
 func explain(path string, err error) error {
 	if errors.Is(err, errForeign) {
 		return fmt.Errorf("%s %w", path, errForeign)

@@ -21,6 +21,8 @@ const (
 	logSuffix   = "-wal"
 	indexSuffix = "-shm"
 	lockSuffix  = "-lock"
+
+	restoreSuffix = "-restore" // while a restore copies a backup
 )
 
 // prepareFile makes the file at path if there is none and o allows it, and
@@ -33,6 +35,9 @@ func prepareFile(path string, o Options) (file string, err error) {
 	}
 	if file, err = resolve(path); err != nil {
 		return "", err
+	}
+	if err := checkLoneLog(file); err != nil {
+		return "", fmt.Errorf("cannot open the database: %w", err)
 	}
 	if !o.MustExist {
 		f, err := os.OpenFile(file, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
@@ -101,7 +106,7 @@ func hold(ctx context.Context, file string) (*flock.Flock, error) {
 	ctx, cancel := context.WithTimeout(ctx, lockTimeout)
 	defer cancel()
 	lock := newLock(file)
-	busy := errors.New("another process starts on it or restores it; wait for its end")
+	busy := errors.New("another process is starting on it or restoring it; wait until it is done")
 	for {
 		alone, err := lock.TryLock()
 		if alone {
@@ -151,15 +156,29 @@ func indexRemoved(file string) bool {
 	return log == nil && errors.Is(index, fs.ErrNotExist)
 }
 
-// recoverLog makes the log of a process that was killed, or that ended after a
-// failed write, safe to read. After a failed fsync the kernel may count lost
-// pages as written, so the log is written once more as it is read. The caller
-// has the lock alone: SQLite then makes a new index, and copies all of the log
-// into the file again.
+// checkLoneLog returns an error if the database is missing or empty and its log
+// is not: SQLite would remove the log.
+func checkLoneLog(file string) error {
+	info, err := os.Stat(file)
+	log, logErr := os.Stat(file + logSuffix)
+	if (errors.Is(err, fs.ErrNotExist) || err == nil && info.Size() == 0) && logErr == nil && log.Size() > 0 {
+		return fmt.Errorf("%[1]s is missing or empty, but its log %[1]s%[2]s holds acknowledged writes; put the database back beside it, or remove the log", absolute(file), logSuffix)
+	}
+	return nil
+}
+
+// recoverLog makes the log left by a killed or failed process safe to read.
+// After a failed fsync the kernel may consider lost pages written, so recoverLog
+// rewrites the log with what it reads, and syncs it. The caller holds the lock
+// exclusively, so SQLite then builds a new index and copies the whole log into
+// the file again.
 //
 // If the file never had a log, this one is left from before a restore that was
 // killed, and is removed.
 func recoverLog(file string) error {
+	if err := checkLoneLog(file); err != nil {
+		return err
+	}
 	log, err := os.OpenFile(file+logSuffix, os.O_RDWR, 0)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -179,9 +198,10 @@ func recoverLog(file string) error {
 	return log.Sync()
 }
 
-// hasNoLog reports whether the header of the file says that it is used without a
-// log (https://www.sqlite.org/fileformat2.html#file_format_version_numbers). So
-// does that of a backup, until a store opens it.
+// hasNoLog reports whether the header of the file says that it has no
+// write-ahead log
+// (https://www.sqlite.org/fileformat2.html#file_format_version_numbers). That is
+// true of a backup until a store opens it.
 func hasNoLog(file string) (bool, error) {
 	f, err := os.Open(file)
 	if err != nil {

@@ -19,7 +19,7 @@ type health struct {
 	diskFull    atomic.Bool
 }
 
-// note keeps what err tells of the file.
+// note records what err says about the file.
 func (h *health) note(err error) {
 	switch {
 	case isCorrupt(err):
@@ -39,8 +39,7 @@ func (h *health) fail(cause error) error {
 	return h.failure.Load()
 }
 
-// judge notes an error of the writer. One after which no write can be vouched
-// for ends all writing.
+// judge records an error of the writer. A fatal error ends all writing.
 func (h *health) judge(err error) error {
 	h.note(err)
 	if isFatal(err) {
@@ -96,12 +95,14 @@ func (e *replacedError) Error() string {
 	return absolute(e.name) + " was removed or replaced while it was in use, so nothing more is acknowledged; put the right file in place and start again"
 }
 
-// check returns an error unless the names still lead to the same files. SQLite
-// itself would go on writing to a file that was removed. Opening the files here
-// and closing them would give up SQLite's locks.
+// check returns an error unless the names still lead to the same files, and the
+// first, the database, is not empty. SQLite itself would go on writing to a file
+// that was removed. Opening the files here and closing them would give up
+// SQLite's locks.
 func (files openedFiles) check() error {
-	for _, f := range files {
-		if info, err := os.Stat(f.name); err != nil || !os.SameFile(f.info, info) {
+	for i, f := range files {
+		info, err := os.Stat(f.name)
+		if err != nil || !os.SameFile(f.info, info) || i == 0 && info.Size() == 0 {
 			return &replacedError{f.name}
 		}
 	}

@@ -9,12 +9,12 @@ import (
 	"os"
 )
 
-// Restore puts a copy of the backup from in the place of the database at path,
-// once the backup and the copy were verified. It fails while a process has the
-// database open. force lets it replace one that holds pets or cannot be read.
+// Restore replaces the database at path with a copy of the backup named from,
+// after verifying both. It fails while a process has the database open, and,
+// without force, if the database holds pets or keys or cannot be read.
 //
-// The database is the old one until the rename, and the new one after it. What
-// is left of the old log then is not read: see recoverLog.
+// The database is the old one until the rename, and the new one after it. A log
+// left over from the old database is then ignored: see recoverLog.
 func Restore(ctx context.Context, path, from string, force bool, progress func(done, total int64)) (r Report, err error) {
 	file, err := resolve(path)
 	if err != nil {
@@ -29,12 +29,12 @@ func Restore(ctx context.Context, path, from string, force bool, progress func(d
 	case err != nil:
 		return Report{}, fmt.Errorf("cannot lock %s: %w", path, err)
 	case !alone:
-		return Report{}, fmt.Errorf("a server, or a command, holds %s; stop it, then restore again", path)
+		return Report{}, fmt.Errorf("a server or a command has %s open; stop it, then restore again", path)
 	}
 	if err := checkReplaceable(ctx, path, file); err != nil && !force {
 		return Report{}, err
 	}
-	f, err := os.OpenFile(file+"-restore", os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
+	f, err := os.OpenFile(file+restoreSuffix, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
 		return Report{}, err
 	}
@@ -49,8 +49,8 @@ func Restore(ctx context.Context, path, from string, force bool, progress func(d
 	if err != nil {
 		return r, fmt.Errorf("%s cannot be restored, and %s is as it was: %w", from, path, err)
 	}
-	// SQLite removed the journal of a readable file; that of another must not be
-	// applied to the new one.
+	// If the old file was readable, SQLite has removed its journal. Otherwise the
+	// journal must not be applied to the new file.
 	if err := os.Remove(file + "-journal"); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return r, fmt.Errorf("%s is as it was: %w", path, err)
 	}
@@ -79,27 +79,24 @@ func checkBackup(path, from string) error {
 	return err
 }
 
-// checkReplaceable returns an error if the database holds pets or cannot be
-// read. The caller has the lock alone.
+// checkReplaceable returns an error if the database holds pets or keys or cannot
+// be read. The caller has the lock alone.
 func checkReplaceable(ctx context.Context, path, file string) error {
-	if info, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) || err == nil && info.Size() == 0 {
-		return nil
-	}
-	var pets int64
+	var pets, keys int64
 	err := recoverLog(file)
-	if err == nil {
+	if info, statErr := os.Stat(file); err == nil && !errors.Is(statErr, fs.ErrNotExist) && (statErr != nil || info.Size() > 0) {
 		err = withDB(path, file, func(db *sql.DB) error {
 			if _, err := schemaVersion(ctx, db); err != nil {
 				return err
 			}
-			return db.QueryRowContext(ctx, "SELECT count(*) FROM pets").Scan(&pets)
+			return db.QueryRowContext(ctx, "SELECT (SELECT count(*) FROM pets), (SELECT count(*) FROM keys)").Scan(&pets, &keys)
 		}, "mode=rw")
 	}
 	switch {
 	case err != nil:
 		return fmt.Errorf("%w; replace it with --force", err)
-	case pets > 0:
-		return fmt.Errorf("%s holds %d animals; replace it with --force, which loses those the backup does not have", path, pets)
+	case pets+keys > 0:
+		return fmt.Errorf("%s holds %d animals and %d keys; replace it with --force, which loses those the backup does not have", path, pets, keys)
 	}
 	return nil
 }

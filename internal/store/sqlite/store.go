@@ -75,7 +75,7 @@ func (s *Store) open(ctx context.Context, path string) (err error) {
 		return err
 	}
 	// path may be a symbolic link, which may lead elsewhere one day.
-	if s.health.files, err = identify(path, s.file+logSuffix, s.file+indexSuffix); err != nil {
+	if s.health.files, err = identify(path, s.file+logSuffix, s.file+indexSuffix, s.file+lockSuffix); err != nil {
 		return err
 	}
 	if err := errors.Join(syncDir(s.file), share(ctx, s.lock)); err != nil {
@@ -88,16 +88,29 @@ func (s *Store) open(ctx context.Context, path string) (err error) {
 	return nil
 }
 
-// openReaders opens the connections for reading: as many as can work at once,
-// and a few, because some may wait for the disk.
+// openReaders opens one connection for reading per processor, but at least 4,
+// since some wait for the disk, and at most 8. It reads with each of them, because
+// SQLite opens the log at the first read, when the name may lead elsewhere.
 func (s *Store) openReaders(ctx context.Context) (err error) {
-	if s.readers, err = connect(s.file, readerPragmas); err != nil {
+	if s.readers, err = connect(s.file, readerPragmas, "mode=rw"); err != nil {
 		return err
 	}
 	n := min(max(4, runtime.GOMAXPROCS(0)), 8)
 	s.reading = make(chan struct{}, n)
 	s.readers.SetMaxOpenConns(n)
 	s.readers.SetMaxIdleConns(n)
+	conns := make([]*sql.Conn, n)
+	for i := range conns {
+		if conns[i], err = s.readers.Conn(ctx); err != nil {
+			return err
+		}
+		if _, err := conns[i].ExecContext(ctx, "SELECT * FROM sqlite_schema"); err != nil {
+			return err
+		}
+	}
+	for _, c := range conns {
+		_ = c.Close() // gives it back
+	}
 	if err := checkPragmas(ctx, s.readers, readerPragmas); err != nil {
 		return err
 	}
@@ -123,8 +136,8 @@ func (s *Store) release() error {
 	return errors.Join(append(errs, s.lock.Close())...)
 }
 
-// read calls f, which reads, once a connection is free. f takes no context: it
-// reads at most a page, and to watch a context would take as long again.
+// read calls f, which reads, once a connection is free. f takes no context: its
+// queries are short, and watching a context would double their cost.
 func (s *Store) read(ctx context.Context, f func() error) error {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -208,17 +221,16 @@ func (s *Store) Close() error {
 	s.closed = true
 	close(s.writer.jobs)
 	<-s.writer.ended
-	err := s.readers.Close()
 	if s.health.check() == nil {
 		_ = s.writer.checkpoint(0) // health has its error
 	}
 	if s.health.mayClose() {
-		return errors.Join(err, s.writer.db.Close(), s.lock.Close())
+		return s.release()
 	}
 	select {
 	case failure := <-s.health.failed: // nobody was told
-		return errors.Join(err, failure)
+		return failure
 	default:
-		return err
+		return nil
 	}
 }

@@ -202,6 +202,9 @@ var replacements = map[string]func(path string) error{
 		return errors.Join(os.Remove(path), os.Remove(path+"-wal"), os.Remove(path+"-shm"))
 	},
 	"index removed": func(path string) error { return os.Remove(path + "-shm") },
+	"lock removed":  func(path string) error { return os.Remove(path + "-lock") },
+	"file moved":    func(path string) error { return os.Rename(path, path+".moved") },
+	"file emptied":  func(path string) error { return os.Truncate(path, 0) },
 	"log removed":   func(path string) error { return os.Remove(path + "-wal") },
 	"file replaced": func(path string) error {
 		content, err := os.ReadFile(path)
@@ -242,8 +245,24 @@ func TestReplacedFile(t *testing.T) {
 				cancel()
 				wantError(t, "Open beside it", err, path+"-shm was removed while another process uses the database")
 			}
+			if strings.HasPrefix(what, "file") { // reading must not touch what lies there now
+				var reading sync.WaitGroup
+				for range 16 {
+					reading.Go(func() { _, _ = s.Pets(t.Context(), pets.Query{Limit: 1}) })
+				}
+				reading.Wait()
+			}
 			mustClose(t, s)
-			if what == "index removed" || what == "log removed" { // the file has what was acknowledged
+			if what == "file moved" || what == "file emptied" {
+				_, err := sqlite.Open(t.Context(), path, sqlite.Options{})
+				wantError(t, what+": Open", err, "is missing or empty, but its log")
+			}
+			if what == "file moved" {
+				if err := os.Rename(path+".moved", path); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if what == "file moved" || strings.HasSuffix(what, "k removed") { // what was acknowledged is there
 				if got := walk(t, open(t, path))[before.ID]; got != before {
 					t.Errorf("%s: got %v, want %v", what, got, before)
 				}

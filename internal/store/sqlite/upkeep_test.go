@@ -108,12 +108,13 @@ func TestBackupRejects(t *testing.T) {
 			{path, path + "-wal", part, true},
 			{path, path + "-shm", part, true},
 			{path, path + "-lock", part, true},
+			{path, path + "-restore", part, true},
 			{path, filepath.Dir(path) + "/./pets.db-wal", part, true},
 			{path, in("link"), part, true},
 			{in("link"), path + "-wal", part, true},
 			{path, in("spoilt"), "belongs to another database", true},
 			{path, in("there"), "is there already", false},
-			{path, dir, "is there and not a file", true},
+			{path, dir, "is not a regular file", true},
 			{path, in("missing/backup.db"), "no such file", true},
 			{in("none"), in("backup.db"), "there is no database", true},
 			{in("there"), in("backup.db"), "is not an SQLite database", true},
@@ -221,7 +222,7 @@ func TestRestoreRejects(t *testing.T) {
 	mustCreate(t, s, "Rex")
 	mustClose(t, s)
 	_, err = sqlite.Restore(t.Context(), path, from, false, nil)
-	wantError(t, "without force", err, "holds 1 animals; replace it with --force")
+	wantError(t, "without force", err, "holds 1 animals and 0 keys; replace it with --force")
 	before, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
@@ -240,6 +241,14 @@ func TestRestoreRejects(t *testing.T) {
 			t.Errorf("%s: got the store changed, want it as it was", from)
 		}
 		wantFiles(t, path, "pets.db", "pets.db-lock")
+	}
+	if err := os.Link(from, path+"-restore"); err != nil {
+		t.Fatal(err)
+	}
+	_, err = sqlite.Restore(t.Context(), path, path+"-restore", true, nil)
+	wantError(t, "from the name of a copy", err, "is the database itself")
+	if err := os.Remove(path + "-restore"); err != nil {
+		t.Fatal(err)
 	}
 	mustWrite(t, path, strings.Repeat("junk ", 1000))
 	_, err = sqlite.Restore(t.Context(), path, from, false, nil)
@@ -286,6 +295,12 @@ func TestRestoreWithLog(t *testing.T) {
 			path, _ := killed(t)
 			if err := spoil(path); err != nil {
 				t.Fatal(err)
+			}
+			if what == "empty" {
+				_, err := sqlite.Restore(t.Context(), path, from, false, nil)
+				wantError(t, "without force", err, "replace it with --force")
+				_, err = sqlite.Verify(t.Context(), path, nil)
+				wantError(t, "Verify", err, "is missing or empty, but its log")
 			}
 			if again {
 				if _, err := sqlite.Restore(t.Context(), path, from, true, nil); err != nil {

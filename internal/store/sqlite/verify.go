@@ -19,8 +19,8 @@ type Report struct {
 	Problems []string `json:"problems"` // SQLite's words for the damage
 }
 
-// Verify reads all of the database at path, beside servers, and changes nothing.
-// If there is damage, the error and the Report name it.
+// Verify reads all of the database at path, beside servers, and changes no
+// pet and no key. If there is damage, the error and the Report name it.
 func Verify(ctx context.Context, path string, progress func(done, total int64)) (r Report, err error) {
 	err = withSource(ctx, path, func(db *sql.DB) error {
 		r, err = inspect(ctx, db)
@@ -63,10 +63,18 @@ func withDB(path, file string, f func(*sql.DB) error, parameters ...string) erro
 	if err != nil {
 		return err
 	}
-	if err = errors.Join(f(db), db.Close()); err != nil {
+	defer db.Close()
+	if err := db.QueryRow("SELECT count(*) FROM sqlite_schema").Scan(new(int)); err != nil {
 		return explain(path, err)
 	}
-	return nil
+	switch err := f(db); {
+	case errors.Is(err, errForeign):
+		return explain(path, err)
+	case err != nil:
+		return fmt.Errorf("%s: %w", path, nameOperation(err))
+	default:
+		return nil
+	}
 }
 
 // inspect reads all of a database.
