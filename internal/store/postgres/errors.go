@@ -102,7 +102,7 @@ func failOnWarning(c *pgconn.PgConn, f func() error) error {
 	return err
 }
 
-// explainOpen makes one line for the operator of an error of Open.
+// explainOpen turns an error of Open into one line for the operator.
 func explainOpen(dsn string, err error) error {
 	lines := strings.FieldsFunc(err.Error(), func(r rune) bool { return r == '\n' || r == '\t' })
 	reason, hint := strings.Join(slices.Compact(lines), "; "), ""

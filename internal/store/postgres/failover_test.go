@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -24,12 +25,16 @@ const requestTimeout = 8 * time.Second
 func TestFaultUnderLoad(t *testing.T) {
 	for _, c := range []struct {
 		name  string
-		fault func(t *testing.T, primary *pgtest.Server, link *proxy)
+		fault func(t *testing.T, primary, standby *pgtest.Server, link *proxy)
 	}{
-		{"kill", func(_ *testing.T, primary *pgtest.Server, _ *proxy) { primary.Kill() }},
-		{"hang", func(_ *testing.T, primary *pgtest.Server, _ *proxy) { primary.Hang() }},
-		{"partition", func(_ *testing.T, _ *pgtest.Server, link *proxy) { link.cut() }},
-		{"demotion", func(t *testing.T, primary *pgtest.Server, _ *proxy) {
+		{"kill", func(_ *testing.T, primary, _ *pgtest.Server, _ *proxy) { primary.Kill() }},
+		{"hang", func(_ *testing.T, primary, _ *pgtest.Server, _ *proxy) { primary.Hang() }},
+		{"hang behind one address", func(_ *testing.T, primary, standby *pgtest.Server, link *proxy) {
+			primary.Hang()
+			link.to.Store(standby.Host())
+		}},
+		{"partition", func(_ *testing.T, _, _ *pgtest.Server, link *proxy) { link.cut() }},
+		{"demotion", func(t *testing.T, primary, _ *pgtest.Server, _ *proxy) {
 			primary.Configure(t, "default_transaction_read_only", "on")
 		}},
 	} {
@@ -41,7 +46,11 @@ func TestFaultUnderLoad(t *testing.T) {
 				_ = s.Close()
 				t.Errorf("Open of a standby alone: got a store, want an error")
 			}
-			s, err := postgres.Open(t.Context(), pgtest.Address("postgres", link.host(), standby.Host()), postgres.Options{RequireSync: true})
+			hosts := []string{link.host(), standby.Host()}
+			if c.name == "hang behind one address" {
+				hosts = hosts[:1]
+			}
+			s, err := postgres.Open(t.Context(), pgtest.Address("postgres", hosts...), postgres.Options{RequireSync: true})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -51,11 +60,11 @@ func TestFaultUnderLoad(t *testing.T) {
 			}
 			l := load(t, s)
 			l.wait(t)
-			c.fault(t, primary, link)
+			c.fault(t, primary, standby, link)
 			standby.Promote(t)
 			l.wait(t)
 			l.check(t, standby.Address("postgres"))
-			if s.Stats(t.Context()).Replaced == 0 && (c.name == "hang" || c.name == "partition") {
+			if s.Stats(t.Context()).Replaced == 0 && (strings.HasPrefix(c.name, "hang") || c.name == "partition") {
 				t.Errorf("Stats: got Replaced 0, want the pools replaced")
 			}
 		})
@@ -150,6 +159,7 @@ func (l *ledger) check(t *testing.T, address string) {
 // proxy forwards connections until it is cut, and then nothing in either way.
 type proxy struct {
 	listener net.Listener
+	to       atomic.Value // string: where it leads new connections
 	stopped  sync.RWMutex
 }
 
@@ -159,6 +169,7 @@ func newProxy(t *testing.T, to string) *proxy {
 		t.Fatal(err)
 	}
 	p := &proxy{listener: l}
+	p.to.Store(to)
 	t.Cleanup(func() { _ = l.Close() })
 	go func() {
 		for {
@@ -167,7 +178,7 @@ func newProxy(t *testing.T, to string) *proxy {
 				return
 			}
 			t.Cleanup(func() { _ = client.Close() })
-			server, err := net.Dial("tcp", to)
+			server, err := net.Dial("tcp", p.to.Load().(string))
 			if err != nil {
 				_ = client.Close()
 				continue

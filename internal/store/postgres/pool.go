@@ -3,6 +3,8 @@ package postgres
 import (
 	"context"
 	"errors"
+	"fmt"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -22,7 +24,7 @@ type pools struct {
 
 	ctx    context.Context // ends when the pools are replaced or the store is closed
 	cancel context.CancelFunc
-	server atomic.Value // string: the address of the server connected to last
+	server atomic.Value // string: the server connected to last
 	asking atomic.Bool
 }
 
@@ -31,9 +33,11 @@ func newPools(ctx context.Context, config *pgxpool.Config) (*pools, error) {
 	p.ctx, p.cancel = context.WithCancel(ctx)
 	p.server.Store("")
 	config = config.Copy()
-	config.AfterConnect = func(_ context.Context, c *pgx.Conn) error {
-		p.server.Store(serverOf(c))
-		return nil
+	config.AfterConnect = func(ctx context.Context, c *pgx.Conn) error {
+		server, err := identify(ctx, c)
+		c.PgConn().CustomData()[serverKey] = server
+		p.server.Store(server)
+		return err
 	}
 	var errs [2]error
 	p.writes, errs[0] = pgxpool.NewWithConfig(p.ctx, config)
@@ -48,7 +52,20 @@ func (p *pools) close() {
 	p.reads.Close()
 }
 
-func serverOf(c *pgx.Conn) string { return c.PgConn().Conn().RemoteAddr().String() }
+// serverKey is where a connection keeps the server that identify returned.
+const serverKey = "server"
+
+func serverOf(c *pgx.Conn) string { return c.PgConn().CustomData()[serverKey].(string) }
+
+// identify returns the address of a server and the time of its start, since an
+// address may lead to another server after a failover.
+func identify(ctx context.Context, c *pgx.Conn) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
+	defer cancel()
+	var started string
+	err := c.QueryRow(ctx, "SELECT pg_postmaster_start_time()::text", pgx.QueryExecModeSimpleProtocol).Scan(&started)
+	return fmt.Sprintf("%s, up since %s", c.PgConn().Conn().RemoteAddr(), started), err
+}
 
 // watch asks every hangAfter, until ctx ends or the timer is stopped, whether
 // the server hangs. It calls cancel once the pools are replaced.
@@ -69,22 +86,31 @@ func (s *Store) watch(ctx context.Context, cancel context.CancelFunc, p *pools, 
 
 // replaceIfHung replaces the pools p unless the server answers on a new
 // connection. A server that answers is only busy: its statements go on waiting,
-// for a lock or a standby. The pools are replaced as a whole because pgxpool
-// keeps the place of a dropped connection for up to 15 s if the server hangs.
+// for a lock or a standby. So is a pooler that accepts a login and then lets the
+// first statement wait. The pools are replaced as a whole because pgxpool keeps
+// the place of a dropped connection for up to 15 s if the server hangs.
 func (s *Store) replaceIfHung(p *pools, server string) {
 	if server == "" || !p.asking.CompareAndSwap(false, true) {
 		return
 	}
 	defer p.asking.Store(false)
-	conn, err := pgx.ConnectConfig(p.ctx, s.config.ConnConfig.Copy())
+	queued, now := false, ""
+	config := s.config.ConnConfig.Copy()
+	config.ValidateConnect = func(ctx context.Context, c *pgconn.PgConn) error {
+		err := s.config.ConnConfig.ValidateConnect(ctx, c)
+		queued = pgconn.Timeout(err)
+		return err
+	}
+	conn, err := pgx.ConnectConfig(p.ctx, config)
 	if err == nil {
-		now := serverOf(conn)
+		now, err = identify(p.ctx, conn)
+		queued = pgconn.Timeout(err)
 		disconnect(conn)
-		if now == server {
-			return
-		}
-	} else if e, ok := errors.AsType[*pgconn.PgError](err); ok && (e.Code[:2] == "53" || e.Code == "57P03") {
-		return // it only refuses another connection
+	}
+	e, ok := errors.AsType[*pgconn.PgError](err)
+	refused := ok && (strings.HasPrefix(e.Code, "53") || e.Code == "57P03") // it only refuses another connection
+	if now == server || queued || refused {
+		return
 	}
 	s.replace(p, server)
 }

@@ -31,9 +31,9 @@ func (s *Store) write(ctx context.Context, st statement) error { return s.run(ct
 // read runs a statement that changes nothing.
 func (s *Store) read(ctx context.Context, st statement) error { return s.run(ctx, false, st) }
 
-// run runs a statement until it succeeds, has no row, fails for good, or ctx
-// ends. While nothing was executed it gives up after outageWait. Once a write
-// may have been executed it goes on, because only success can tell.
+// run runs a statement until it succeeds or returns no row, fails for good, or
+// ctx ends. While nothing was executed it gives up after outageWait. Once a
+// write may have been executed it goes on, because only success can tell.
 func (s *Store) run(ctx context.Context, write bool, st statement) error {
 	if s.closed.Load() {
 		return pets.ErrClosed

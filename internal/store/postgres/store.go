@@ -83,10 +83,10 @@ func Open(ctx context.Context, dsn string, o Options) (*Store, error) {
 	return s, nil
 }
 
-// prepare checks the database and brings its schema up to date. It adapts config
-// to a pooler, such as PgBouncer in transaction mode, which does not keep
-// prepared statements: behind one the process that serves a connection is not
-// the one that the connection was made to.
+// prepare checks the database and brings its schema up to date. If the PID of
+// the backend is not the one announced on connecting, there is a pooler such as
+// PgBouncer in between; prepare then sets config not to keep prepared
+// statements.
 func prepare(ctx context.Context, config *pgxpool.Config, sync bool) error {
 	mode := config.ConnConfig.DefaultQueryExecMode
 	if mode == pgx.QueryExecModeCacheStatement { // the default of pgx
