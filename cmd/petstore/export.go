@@ -44,7 +44,7 @@ only when it is complete. "petstore import --restore" brings it back.`,
 			if err := checkOutput(address, file, force); err != nil {
 				return err
 			}
-			return exportPets(cmd.Context(), env, address, file, format)
+			return exportPets(cmd.Context(), env, address, file, format, force)
 		},
 	}
 	flags := cmd.Flags()
@@ -68,14 +68,14 @@ func checkOutput(address, file string, force bool) error {
 	info, err := os.Stat(file)
 	switch {
 	case err == nil && !info.Mode().IsRegular():
-		return fmt.Errorf("cannot write %s: it is no file; redirect standard output instead", file)
+		return fmt.Errorf("cannot write %s: it is not a regular file; redirect standard output instead", file)
 	case err == nil && !force:
 		return fmt.Errorf("%s is there already; choose another name, or replace it with --force", file)
 	}
 	return nil // writing has the other errors
 }
 
-func exportPets(ctx context.Context, env environment, address, file string, format files.Format) error {
+func exportPets(ctx context.Context, env environment, address, file string, format files.Format, force bool) error {
 	ctx, stop := untilSignal(ctx)
 	defer stop()
 	st, err := openStore(ctx, env, address, true)
@@ -93,7 +93,7 @@ func exportPets(ctx context.Context, env environment, address, file string, form
 	if file == "-" {
 		err = export(env.stdout)
 	} else {
-		err = replaceFile(file, export)
+		err = replaceFile(file, export, func() error { return checkOutput(address, file, force) })
 	}
 	switch {
 	case err != nil && ctx.Err() != nil:
@@ -105,8 +105,9 @@ func exportPets(ctx context.Context, env environment, address, file string, form
 	return nil
 }
 
-// replaceFile gives a file the content that write writes, all or nothing.
-func replaceFile(name string, write func(io.Writer) error) error {
+// replaceFile gives a file the content that write writes, all or nothing, unless
+// check fails after that.
+func replaceFile(name string, write func(io.Writer) error, check func() error) error {
 	f, err := os.CreateTemp(filepath.Dir(name), ".petstore-*")
 	if err != nil {
 		return err
@@ -116,6 +117,9 @@ func replaceFile(name string, write func(io.Writer) error) error {
 		_ = f.Chmod(old.Mode()) // or 0600
 	}
 	if err := errors.Join(write(f), f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	if err := check(); err != nil { // another program may have come meanwhile
 		return err
 	}
 	return atomic.ReplaceFile(f.Name(), name)

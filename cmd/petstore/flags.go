@@ -17,14 +17,11 @@ import (
 	"example.com/petstore/internal/store"
 )
 
-const (
-	storeFlag  = "store"
-	storeKinds = "sqlite:PATH, postgres://USER:PASSWORD@HOST/DATABASE or memory:"
-)
+const storeFlag = "store"
 
 // addStoreFlag adds --store, which checkFlags checks.
 func addStoreFlag(flags *pflag.FlagSet, address *string) {
-	flags.StringVar(address, storeFlag, store.DefaultAddress, "the `address` of the store: "+storeKinds)
+	flags.StringVar(address, storeFlag, store.DefaultAddress, "the `address` of the store: "+store.Addresses)
 }
 
 func addJSONFlag(flags *pflag.FlagSet, asJSON *bool) {
@@ -40,8 +37,8 @@ func variableOf(flag string) string {
 	return "PETSTORE_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
 }
 
-// checkFlags sets the flags that the command line does not from their
-// variables, and checks those that several commands have.
+// checkFlags sets flags that are not on the command line from their variables,
+// and checks the flags that several commands share.
 func checkFlags(flags *pflag.FlagSet, getenv func(string) string) error {
 	words := map[string][]string{"format": {"", "csv", "ndjson"}, "log-format": {"auto", "text", "json"}}
 	var errs []error
@@ -56,14 +53,13 @@ func checkFlags(flags *pflag.FlagSet, getenv func(string) string) error {
 			errs = append(errs, badFlag(f.Name, "%q: give one of %s", f.Value, strings.Join(allowed, ", ")))
 		}
 		if f.Name == storeFlag && store.Kind(f.Value.String()) == "" {
-			errs = append(errs, badFlag(storeFlag, "unknown store %q: give %s", store.Redact(f.Value.String()), storeKinds))
+			errs = append(errs, badFlag(storeFlag, "unknown store %q: give %s", store.Redact(f.Value.String()), store.Addresses))
 		}
 	})
 	return errors.Join(errs...)
 }
 
-// badFlag returns the error for a flag, or its variable, whose value makes no
-// sense.
+// badFlag returns the error for a flag, or its variable, with an invalid value.
 func badFlag(name, format string, args ...any) error {
 	return misuse("--%s or %s: %w", name, variableOf(name), fmt.Errorf(format, args...))
 }
@@ -85,7 +81,7 @@ func parseDuration(text string) (time.Duration, error) {
 	return time.ParseDuration(text)
 }
 
-// openStore opens the store for a command that is no server.
+// openStore opens the store for any command but serve.
 func openStore(ctx context.Context, env environment, address string, mustExist bool) (pets.Store, error) {
 	if store.Kind(address) == "memory" {
 		return nil, errMemory

@@ -14,8 +14,8 @@ func healthCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "health",
 		Short: "Ask the server on this machine whether it is ready",
-		Long: `health asks /readyz of the server on this machine. It reads the variables of
-serve. The exit status is 0 if the server is ready, else 1.`,
+		Long: `health asks /readyz of the server on this machine. It reads PETSTORE_ADDR and
+PETSTORE_TLS_CERT, as serve does. The exit status is 0 if the server is ready, else 1.`,
 		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			if err := checkListen("addr", addr); err != nil {

@@ -57,7 +57,7 @@ and stores nothing. An import that is run twice stores its animals twice.`,
 }
 
 func addFormatFlag(flags *pflag.FlagSet, format *files.Format) {
-	flags.StringVar((*string)(format), "format", "", "csv or ndjson, if the name of FILE does not tell")
+	flags.StringVar((*string)(format), "format", "", "csv or ndjson; by default, the format that the name of FILE ends in")
 }
 
 func importPets(ctx context.Context, env environment, cfg importConfig) error {

@@ -195,7 +195,7 @@ func findKey(all []pets.Key, named string, now time.Time) (pets.Key, error) {
 		}
 	}
 	if len(found) != 1 {
-		return pets.Key{}, fmt.Errorf("no key has the ID %q, and %d that work have it as their name; petstore keys list shows the IDs", named, len(found))
+		return pets.Key{}, fmt.Errorf("no key has the ID %q, and %d active keys have that name; petstore keys list shows the IDs", named, len(found))
 	}
 	return found[0], nil
 }

@@ -89,13 +89,13 @@ Exit status:
 	root.SetOut(env.stdout)
 	root.SetErr(env.stderr)
 	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages", ".FlagUsagesWrapped 100") + `
-A variable sets a flag that is not given, as PETSTORE_MAX_CONNECTIONS does
---max-connections. None sets --force, --json and --yes.
+An environment variable can also set a flag: PETSTORE_MAX_CONNECTIONS sets
+--max-connections. --force, --json and --yes have none.
 `)
 	return root
 }
 
-// usageError is a command line, or a variable, that makes no sense.
+// usageError is the error for an invalid command line or variable.
 type usageError struct{ error }
 
 func (u usageError) Unwrap() error { return u.error }

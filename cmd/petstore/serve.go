@@ -56,7 +56,8 @@ characters; PETSTORE_API_KEYS_FILE names a file with one on each line.
 --sandbox is for the tests of clients: 300 animals in memory, the same at every
 start. Standard output has PETSTORE_URL=… and PETSTORE_KEY=… for a shell.
 
-SIGTERM ends the server after --drain, SIGINT or a second signal at once.`,
+SIGTERM drains the server for --drain, and SIGINT skips that. Requests in progress
+then have 10 s. A second signal ends the server at once.`,
 		Example: `  petstore serve --addr :8080 --store sqlite:/srv/pets.db
   petstore serve --store postgres://petstore@db1,db2/pets`,
 		Args: cobra.NoArgs,
@@ -72,8 +73,8 @@ SIGTERM ends the server after --drain, SIGINT or a second signal at once.`,
 	}
 	flags := cmd.Flags()
 	addStoreFlag(flags, &cfg.store)
-	flags.BoolVar(&cfg.mustExist, "must-exist", false, "refuse to make a new SQLite file: its volume may not be mounted")
-	flags.BoolVar(&cfg.requireSync, "require-sync", false, "refuse a PostgreSQL without synchronous standby, or that acknowledges writes without it")
+	flags.BoolVar(&cfg.mustExist, "must-exist", false, "fail if the SQLite file does not exist, for example because its volume is not mounted")
+	flags.BoolVar(&cfg.requireSync, "require-sync", false, "refuse to start unless PostgreSQL has a synchronous standby and waits for it")
 	flags.StringVar(&cfg.serve.Addr, "addr", defaultAddr, "the `address` to listen on; :0 takes any free port")
 	flags.StringVar(&cfg.edge.PublicURL, "public-url", "", "the `address` that clients use if there is a proxy in front, such as https://api.example.com/v1")
 	flags.StringVar(&cfg.serve.CertFile, "tls-cert", "", "the `file` of a certificate and its chain (PEM), for HTTPS; read again when it changes")
@@ -87,16 +88,16 @@ SIGTERM ends the server after --drain, SIGINT or a second signal at once.`,
 	flags.BoolVar(&cfg.serve.Profiles, "pprof", false, "serve /debug/pprof/ at --admin-addr too; profiles can hold secrets")
 	flags.TextVar(&cfg.logLevel, "log-level", slog.LevelInfo, "the least `level` to log: debug, info, warn or error")
 	flags.StringVar(&cfg.logFormat, "log-format", "auto", "text, json, or auto, which is text at a terminal")
-	flags.BoolVar(&cfg.sandbox, "sandbox", false, "serve 300 animals from memory, to pages at localhost too")
+	flags.BoolVar(&cfg.sandbox, "sandbox", false, "serve 300 animals from memory, and let web pages on localhost use them (CORS)")
 	return cmd
 }
 
-// check completes the configuration, and rejects values that make no sense
-// alone or together.
+// check completes the configuration, and rejects values that are invalid alone
+// or together.
 func (cfg *serveConfig) check(storeGiven bool) error {
 	switch {
 	case (cfg.serve.CertFile == "") != (cfg.serve.KeyFile == ""):
-		return misuse("--tls-cert and --tls-key need each other: the files of a certificate and its private key")
+		return misuse("give both --tls-cert and --tls-key: the files of a certificate and its private key")
 	case cfg.serve.MaxConnections < 1 || cfg.edge.MaxInFlight < 1:
 		return misuse("--max-connections and --max-in-flight must be 1 or more")
 	case !(cfg.edge.RateLimit >= 0) || math.IsInf(cfg.edge.RateLimit, 0) || cfg.serve.Drain < 0:
@@ -114,7 +115,7 @@ func (cfg *serveConfig) check(storeGiven bool) error {
 			network, err = addr.Prefix(addr.BitLen())
 		}
 		if err != nil {
-			return badFlag("trusted-proxies", "%q is no address and no network, such as 127.0.0.1 or 10.0.0.0/8", text)
+			return badFlag("trusted-proxies", "%q is not an IP address or network, such as 127.0.0.1 or 10.0.0.0/8", text)
 		}
 		cfg.edge.TrustedProxies = append(cfg.edge.TrustedProxies, network.Masked())
 	}

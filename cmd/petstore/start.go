@@ -18,8 +18,8 @@ import (
 	"example.com/petstore/internal/store"
 )
 
-// The variables of fixed keys. They are no flags, which a list of processes
-// shows.
+// Variables for fixed keys. There are no flags for them, because ps shows
+// flags.
 const (
 	keysVariable     = "PETSTORE_API_KEYS"
 	keysFileVariable = "PETSTORE_API_KEYS_FILE"

@@ -29,12 +29,12 @@ go on writing. FILE appears only when it is complete, checked and on disk.`,
 }
 
 func restoreCommand(env environment) *cobra.Command {
-	return upkeepCommand(env, env.stderr, sqlite.Restore, "restored", "replace a store that holds animals, or cannot be read", &cobra.Command{
+	return upkeepCommand(env, env.stderr, sqlite.Restore, "restored", "replace a store even if it holds animals or keys or cannot be read", &cobra.Command{
 		Use:   "restore FILE",
 		Short: "Put a backup in the place of an SQLite store",
-		Long: `restore replaces the store by a copy of FILE, which "petstore backup" wrote, or
-makes the store if there is none. Stop servers first. The copy is checked before
-anything changes: whatever fails, the store is the old one or the new one.`,
+		Long: `restore replaces the store with a copy of FILE, a backup by "petstore backup", or
+creates the store. Stop servers first. The copy is checked before anything changes:
+if anything fails, you have either the old store or the new one.`,
 		Example: `  petstore restore petstore-2026-11-21.db
   petstore restore --store sqlite:/srv/pets.db --force /mnt/pets.db`,
 		Args: cobra.ExactArgs(1),
@@ -48,7 +48,7 @@ func verifyCommand(env environment) *cobra.Command {
 	return upkeepCommand(env, env.stdout, verify, "no damage was found in", "", &cobra.Command{
 		Use:   "verify",
 		Short: "Look for damage in an SQLite store",
-		Long: `verify reads all of a store, or of a backup, and changes nothing. Servers may go
+		Long: `verify reads all of a store, or of a backup, and changes no animal. Servers may go
 on. If there is damage, it says which, and the exit status is 1.`,
 		Example: "  petstore verify --store sqlite:petstore-2026-11-21.db",
 		Args:    cobra.NoArgs,

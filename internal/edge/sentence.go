@@ -13,8 +13,8 @@ import (
 	"github.com/go-json-experiment/json"
 )
 
-// describe makes the client's sentence of an error of kin-openapi's schema
-// validation. It starts with the place of the value below root.
+// describe describes a schema error of kin-openapi for the client. The sentence
+// starts with the path of the value below root.
 func describe(err error, root string) string {
 	e, ok := errors.AsType[*openapi3.SchemaError](err)
 	if !ok {
@@ -129,9 +129,9 @@ func bounds(int32 bool) (low, high string) {
 
 func number(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }
 
-// describeDecoding makes the client's sentence of an error from decoding a
-// body into its Go type. It is about a value that the schema accepts and the
-// type does not, such as 7.0 for an integer or the date 2026-02-30.
+// describeDecoding describes an error from decoding a body into its Go type for
+// the client. The value matches the schema but does not fit the type, such as
+// 7.0 for an integer or the date 2026-02-30.
 func describeDecoding(err error) string {
 	e, ok := errors.AsType[*json.SemanticError](err)
 	if !ok || e.GoType == nil {

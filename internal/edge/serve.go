@@ -22,8 +22,9 @@ import (
 )
 
 // The limits of a connection. A request must arrive within readTimeout, header
-// and body; its response must be written within writeTimeout after that. Load
-// balancers usually drop idle connections after a minute, before idleTimeout.
+// and body; its response must be written within writeTimeout of the end of the
+// header. Load balancers usually drop idle connections after a minute, before
+// idleTimeout.
 const (
 	maxHeader     = 16 << 10
 	headerTimeout = 3 * time.Second
@@ -33,7 +34,7 @@ const (
 	maxStreams    = 16 // of an HTTP/2 connection
 )
 
-// ServeOptions say how the process serves. Addr is required.
+// ServeOptions say how the process serves. Addr and Registry are required.
 type ServeOptions struct {
 	Addr              string        // host:port; port 0 takes any free port
 	CertFile, KeyFile string        // for HTTPS; PEM

@@ -10,9 +10,11 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// csv reads the header, and returns a reader of an object a record.
+// csv reads the header and returns a rowReader that makes a JSON object of each
+// record.
 func (o Options) csv(in io.Reader) (rowReader, error) {
-	r := csv.NewReader(in)
+	bounded := &boundedReader{in: in}
+	r := csv.NewReader(bounded)
 	names, err := r.Read()
 	if errors.Is(err, io.EOF) {
 		return nil, errors.New("the file is empty")
@@ -25,6 +27,7 @@ func (o Options) csv(in io.Reader) (rowReader, error) {
 		return nil, err
 	}
 	return func() (row Row, body []byte, err error) {
+		bounded.n = 0
 		fields, err := r.Read()
 		if e, ok := errors.AsType[*csv.ParseError](err); ok {
 			return Row{Line: e.StartLine, Err: e.Err}, nil, nil
@@ -38,14 +41,15 @@ func (o Options) csv(in io.Reader) (rowReader, error) {
 	}, nil
 }
 
-// header returns the columns of the file in their places. Those to ignore have
-// no name.
+// header returns the columns in file order. Ignored columns have no name.
 func (o Options) header(names []string) ([]column, error) {
 	known := make([]column, len(names))
 	for _, c := range columns() {
 		place := slices.Index(names, c.name)
 		switch {
 		case c.name == "id" && !o.IDs:
+		case place >= 0 && slices.Contains(names[place+1:], c.name):
+			return nil, fmt.Errorf("the first line names the column %s twice", c.name)
 		case place >= 0:
 			known[place] = c
 		case !c.optional:
@@ -75,4 +79,20 @@ func object(columns []column, fields []string) (body []byte, err error) {
 		}
 	}
 	return append(body, '}'), nil
+}
+
+// boundedReader fails when a record has grown much larger than a body, for
+// example because a quote is not closed.
+type boundedReader struct {
+	in io.Reader
+	n  int // bytes read since the last record
+}
+
+func (b *boundedReader) Read(p []byte) (int, error) {
+	if b.n > 4*maxBody {
+		return 0, errTooLarge
+	}
+	n, err := b.in.Read(p)
+	b.n += n
+	return n, err
 }

@@ -8,12 +8,14 @@ import (
 	"bufio"
 	"context"
 	"encoding/csv"
-	"encoding/json"
 	"fmt"
 	"io"
 	"path/filepath"
 	"reflect"
 	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 
 	"example.com/petstore/internal/pets"
 )
@@ -27,7 +29,7 @@ const (
 	NDJSON Format = "ndjson"
 )
 
-// FormatOf returns the format that the name of a file tells, or "".
+// FormatOf returns the format that a file name's extension stands for, or "".
 func FormatOf(name string) Format {
 	switch strings.ToLower(filepath.Ext(name)) {
 	case ".csv":
@@ -89,9 +91,8 @@ func Export(ctx context.Context, st pets.PetStore, w io.Writer, format Format, s
 
 func ndjsonWriter(w io.Writer) (write func(record) error, flush func() error) {
 	out := bufio.NewWriter(w)
-	lines := json.NewEncoder(out)
-	lines.SetEscapeHTML(false)
-	return func(r record) error { return lines.Encode(r) }, out.Flush
+	lines := jsontext.NewEncoder(out) // unlike encoding/json, it escapes only what it must
+	return func(r record) error { return json.MarshalEncode(lines, r) }, out.Flush
 }
 
 func csvWriter(w io.Writer) (write func(record) error, flush func() error) {
@@ -101,13 +102,15 @@ func csvWriter(w io.Writer) (write func(record) error, flush func() error) {
 		fields = append(fields, c.name)
 	}
 	_ = out.Write(fields) // flush returns its error
-	return func(r record) error {
-			for i, v := 0, reflect.ValueOf(r); i < v.NumField(); i++ {
-				fields[i] = fmt.Sprint(v.Field(i))
-			}
-			return out.Write(fields)
-		}, func() error {
-			out.Flush()
-			return out.Error()
+	write = func(r record) error {
+		for i, v := 0, reflect.ValueOf(r); i < v.NumField(); i++ {
+			fields[i] = fmt.Sprint(v.Field(i))
 		}
+		return out.Write(fields)
+	}
+	flush = func() error {
+		out.Flush()
+		return out.Error()
+	}
+	return write, flush
 }

@@ -87,6 +87,8 @@ func TestRead(t *testing.T) {
 		"escapes make large": {"name,categoryId\n" + strings.Repeat("\x01", 11000) + ",1\n", csv, []string{"2: bad: the row is larger than 65536 bytes"}},
 		"missing column":     {"name,status\na,sold\n", csv, []string{"pets: the first line names no column categoryId; it must name the columns, such as name,categoryId,status"}},
 		"case of a column":   {"Name,categoryId\na,1\n", csv, []string{"pets: the first line names no column name; it must name the columns, such as name,categoryId,status"}},
+		"a column twice":     {"name,categoryId,name\na,1,b\n", csv, []string{"pets: the first line names the column name twice"}},
+		"a quote for ever":   {"name,categoryId\na,1\n\"" + strings.Repeat(large, 5), csv, []string{`2: 0 "a" 1 available`, "pets: the row is larger than 65536 bytes"}},
 		"empty":              {"", csv, []string{"pets: the file is empty"}},
 		"array":              {` [{"name":"a"}]`, csv, []string{"pets: the file is a JSON array; write one object a line instead, without brackets and commas between them"}},
 
@@ -118,6 +120,7 @@ func TestRoundTrip(t *testing.T) {
 	names := rapid.OneOf(
 		rapid.String(),
 		rapid.StringOf(rapid.SampledFrom([]rune(" \t\r\n\",;'*=+-@\\/{}[]<>&\u2028\ufeff\ufffd🐕é\x01\x1a\x7f"))),
+		rapid.Just(strings.Repeat("\u2028", 21000)), // encoding/json would escape it
 		rapid.SampledFrom([]string{"", " ", "\r\n", "\r", "\n", `"`, `\.`, "NULL", "null", "=cmd|' /C calc'!A0"}),
 	).Filter(func(s string) bool { return !strings.ContainsRune(s, 0) })
 	rapid.Check(t, func(rt *rapid.T) {

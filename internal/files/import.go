@@ -63,7 +63,7 @@ func acceptable(rows iter.Seq2[Row, error]) iter.Seq2[pets.Pet, error] {
 				continue
 			}
 			r.Good++
-			if !yield(row.Pet, nil) {
+			if r.Bad == 0 && !yield(row.Pet, nil) {
 				return
 			}
 		}

@@ -44,9 +44,8 @@ var errTooLarge = fmt.Errorf("the row is larger than %d bytes", maxBody)
 // rowReader returns the next row, with the JSON of its pet, or io.EOF.
 type rowReader func() (Row, []byte, error)
 
-// Read yields the rows of a file, those that are not acceptable too. It ends with
-// an Invalid error, which begins with the name of the file, if the file cannot be
-// read.
+// Read yields all rows of a file, acceptable or not. If the file cannot be
+// read, the last error is Invalid and begins with the file's name.
 func Read(r io.Reader, o Options) iter.Seq2[Row, error] {
 	return func(yield func(Row, error) bool) {
 		next, err := o.open(bufio.NewReader(r))

@@ -14,10 +14,6 @@ import (
 	"example.com/petstore/internal/pets"
 )
 
-// TokenPattern is the regular expression of a token, for secret scanners and
-// redaction. ID checks the checksum too.
-const TokenPattern = `psk_[0-9A-Za-z]{8}_[0-9A-Za-z]{36}`
-
 // A token is psk_<id>_<secret><checksum>. The checksum is the CRC-32 of what
 // precedes it and rejects junk without a look-up. The secret has 178 bits, so
 // that a fast hash protects it well enough.

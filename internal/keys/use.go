@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// useInterval is how often uses are recorded. The documented limit is a minute.
+// useInterval is how often uses are recorded.
 const useInterval = 30 * time.Second
 
 // RecordUses records in the store when keys were last used, every 30 s until

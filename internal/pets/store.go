@@ -9,8 +9,9 @@ import (
 // Store keeps pets and API keys. Package storetest tests every implementation.
 //
 // All methods are safe for concurrent use and return soon after their context
-// ends. Any of them may fail with Unavailable, in which case nothing was done,
-// or with Internal; the comments mention only other kinds.
+// ends, or once a write that has begun is decided. Any of them may fail with
+// Unavailable, in which case nothing was done, or with Internal; the comments
+// mention only other kinds.
 type Store interface {
 	PetStore
 	KeyStore

@@ -80,8 +80,8 @@ func (s *Service) GetPet(ctx context.Context, request api.GetPetRequestObject) (
 	return api.GetPet200JSONResponse{Body: toPet(p)}, nil
 }
 
-// Weight returns how much memory a list may need, in pets. A pet is at most as
-// large as a request's body.
+// Weight returns the weight of a list with more pets than the default: its
+// limit.
 func Weight(query url.Values) int64 {
 	limit, err := strconv.ParseInt(query.Get("limit"), 10, 64)
 	if err != nil || limit <= defaultLimit || limit > 100 {

@@ -12,8 +12,8 @@ import (
 
 const namespace = "petstore"
 
-// Observe registers metrics of a store's calls, as far as requests make them,
-// and of its Stats. Calls of the returned store are measured.
+// Observe returns a store that measures the calls that requests make. It
+// registers those metrics and the store's Stats with reg.
 func Observe(s pets.Store, kind string, reg prometheus.Registerer) pets.Store {
 	durations := prometheus.NewHistogramVec(prometheus.HistogramOpts{
 		Namespace: namespace, Name: "store_call_duration_seconds", Help: "Duration of calls of the store.",

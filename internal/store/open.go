@@ -27,8 +27,8 @@ type Options struct {
 	Logger      *slog.Logger // may be nil
 }
 
-// Open opens the store at address. Unless it exists, Open makes it, and brings
-// its schema up to date. Errors do not show passwords.
+// Open opens the store at address, creates an SQLite file that does not exist,
+// and brings the schema up to date. Errors do not show passwords.
 func Open(ctx context.Context, address string, o Options) (pets.Store, error) {
 	kind := Kind(address)
 	if o.RequireSync && kind != "" && kind != "postgres" {

@@ -11,8 +11,8 @@ import (
 // and password=.
 var maySecret = regexp.MustCompile(`(?i)://|:.*@|pass\w*\s*=`)
 
-// Redact returns address for log lines and messages, without a password. Of an
-// address that Open does not accept it may leave just the scheme.
+// Redact returns address for log lines and messages, without a password. For an
+// address that Open rejects, it may return just the scheme.
 func Redact(address string) string {
 	if isPostgres(address) {
 		return postgres.Redact(address)

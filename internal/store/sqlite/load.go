@@ -7,7 +7,8 @@ import (
 	"example.com/petstore/internal/pets"
 )
 
-// anyPet looks in two tables: SQLite counts in its own the identifiers given.
+// anyPet also looks in sqlite_sequence, where SQLite keeps the largest
+// identifier ever assigned.
 const anyPet = "SELECT EXISTS (SELECT 1 FROM pets) OR EXISTS (SELECT 1 FROM sqlite_sequence WHERE name = 'pets' AND seq > 0)"
 
 // Load implements pets.PetStore. Other writers wait meanwhile.

@@ -212,11 +212,11 @@ func (w *writer) apply(tx *tx, batch []*job) error {
 	return w.health.check()
 }
 
-// checkpoint copies the log into the file if it has that many pages, as far as
-// no reader needs the file as it is. SQLite restarts the log at the first write
-// while no reader uses it; until then, checkpoint is called again after every
-// commit. Any error but a full disk ends all writing, because pages may be lost
-// that were acknowledged.
+// checkpoint copies the log into the file if the log has at least minPages
+// pages. It leaves out pages that a reader keeps it from copying; a later call
+// copies them. SQLite restarts the log at the first write when no reader uses
+// it. Any error other than busy or a full disk ends all writing, because
+// acknowledged pages may be lost.
 func (w *writer) checkpoint(minPages int) error {
 	if failure := w.health.failure.Load(); failure != nil {
 		return failure
@@ -233,7 +233,7 @@ func (w *writer) checkpoint(minPages int) error {
 		return nil
 	}
 	if !w.logFull {
-		return w.health.fail(fmt.Errorf("the log could not be folded into the file: %w", err))
+		return w.health.fail(fmt.Errorf("the log could not be copied into the file: %w", err))
 	}
 	return err
 }
