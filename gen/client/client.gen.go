@@ -282,10 +282,10 @@ type ClientInterface interface {
 	// ListPets List all animals
 	//
 	// Returns animals in ascending order of `id`, at most `limit` of them.
-	// If more follow, the `Link` header (RFC 8288) with `rel="next"` is the next
-	// page; follow it until a response comes without one. Such a walk returns
-	// every animal that was acknowledged before it began exactly once, whatever
-	// is added meanwhile.
+	// If more follow, the `Link` header (RFC 8288) with `rel="next"` points to the
+	// next page; follow it until a response has none. This returns every animal
+	// acknowledged before the first request exactly once, even while others are
+	// added.
 	//
 	// Corresponds with GET /pets (the `ListPets` operationId).
 	ListPets(ctx context.Context, params *ListPetsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -330,10 +330,10 @@ type ClientInterface interface {
 // ListPets List all animals
 //
 // Returns animals in ascending order of `id`, at most `limit` of them.
-// If more follow, the `Link` header (RFC 8288) with `rel="next"` is the next
-// page; follow it until a response comes without one. Such a walk returns
-// every animal that was acknowledged before it began exactly once, whatever
-// is added meanwhile.
+// If more follow, the `Link` header (RFC 8288) with `rel="next"` points to the
+// next page; follow it until a response has none. This returns every animal
+// acknowledged before the first request exactly once, even while others are
+// added.
 //
 // Corresponds with GET /pets (the `ListPets` operationId).
 func (c *Client) ListPets(ctx context.Context, params *ListPetsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -627,10 +627,10 @@ type ClientWithResponsesInterface interface {
 	// ListPetsWithResponse List all animals
 	//
 	// Returns animals in ascending order of `id`, at most `limit` of them.
-	// If more follow, the `Link` header (RFC 8288) with `rel="next"` is the next
-	// page; follow it until a response comes without one. Such a walk returns
-	// every animal that was acknowledged before it began exactly once, whatever
-	// is added meanwhile.
+	// If more follow, the `Link` header (RFC 8288) with `rel="next"` points to the
+	// next page; follow it until a response has none. This returns every animal
+	// acknowledged before the first request exactly once, even while others are
+	// added.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -1138,10 +1138,10 @@ func (r GetPetResponse) ContentType() string {
 // ListPetsWithResponse List all animals
 //
 // Returns animals in ascending order of `id`, at most `limit` of them.
-// If more follow, the `Link` header (RFC 8288) with `rel="next"` is the next
-// page; follow it until a response comes without one. Such a walk returns
-// every animal that was acknowledged before it began exactly once, whatever
-// is added meanwhile.
+// If more follow, the `Link` header (RFC 8288) with `rel="next"` points to the
+// next page; follow it until a response has none. This returns every animal
+// acknowledged before the first request exactly once, even while others are
+// added.
 //
 // Returns a wrapper object for the known response body format(s).
 //
