@@ -38,8 +38,8 @@ type Service struct {
 	// Register registers the generated routes below base, with the middleware
 	// of each operation:
 	//
-	//	api.RegisterHandlersWithOptions(r, handler, api.RegisterHandlersOptions{BaseURL: base, OperationMiddlewares: operations})
-	Register func(r Router, base string, operations map[string][]echo.MiddlewareFunc)
+	//	api.RegisterHandlersWithOptions(e, handler, api.RegisterHandlersOptions{BaseURL: base, OperationMiddlewares: operations})
+	Register func(e *echo.Echo, base string, operations map[string][]echo.MiddlewareFunc)
 
 	// Authenticate returns the caller with an API key, or an *InvalidKey. Any
 	// other error means that the key could not be checked, which is a 503.
@@ -140,28 +140,44 @@ func (s *Server) routes(o Options) error {
 	return s.addOperations()
 }
 
-// addOperations registers the generated routes and checks that each operation
-// of the document is among them, with its middleware.
+// addOperations registers the generated routes, and HEAD wherever there is GET.
+// It checks that the routes are the operations of the document, with their
+// middleware.
 func (s *Server) addOperations() error {
 	document := s.service.Document
 	operations := map[string][]echo.MiddlewareFunc{}
 	for id, op := range document.operations {
 		operations[id] = []echo.MiddlewareFunc{s.serveOperation(op)}
 	}
+	var heads []func()
+	var errs []error
+	registered := map[string]bool{} // "GET /v1/pets"
+	s.echo.OnAddRouteHandler = func(_ string, route echo.Route, h echo.HandlerFunc, m []echo.MiddlewareFunc) {
+		registered[route.Method+" "+route.Path] = true
+		if route.Method == http.MethodGet {
+			heads = append(heads, func() { s.echo.HEAD(route.Path, h, m...) })
+		}
+		if len(m) == 0 { // it would need no key
+			errs = append(errs, fmt.Errorf("%s %s has no middleware: its operationId is not in the document; run make generate", route.Method, route.Path))
+		}
+	}
+	s.service.Register(s.echo, document.Base, operations)
+	s.echo.OnAddRouteHandler = nil
+	for _, add := range heads {
+		add()
+	}
 	echoPath := strings.NewReplacer(":", `\:`, "{", ":", "}", "")
-	r := &router{echo: s.echo, registered: map[string]bool{}}
-	s.service.Register(r, document.Base, operations)
 	for _, op := range document.operations {
 		route := op.route.Method + " " + document.Base + echoPath.Replace(op.route.Path)
-		if !r.registered[route] {
-			r.errs = append(r.errs, fmt.Errorf("%s: operation %s of the document is not registered; run make generate", route, op.id))
+		if !registered[route] {
+			errs = append(errs, fmt.Errorf("%s: operation %s of the document is not registered; run make generate", route, op.id))
 		}
-		delete(r.registered, route)
+		delete(registered, route)
 	}
-	for route := range r.registered {
-		r.errs = append(r.errs, fmt.Errorf("%s is registered, but is no operation of the document; run make generate", route))
+	for route := range registered {
+		errs = append(errs, fmt.Errorf("%s is registered, but is no operation of the document; run make generate", route))
 	}
-	return errors.Join(r.errs...)
+	return errors.Join(errs...)
 }
 
 // clientAddress returns how the address of a client is found.

@@ -41,7 +41,7 @@ type book struct {
 // handlers are the operations of books.yaml as generated code would have them.
 type handlers map[string]echo.HandlerFunc
 
-func (h handlers) register(r Router, base string, m map[string][]echo.MiddlewareFunc) {
+func (h handlers) register(r *echo.Echo, base string, m map[string][]echo.MiddlewareFunc) {
 	r.GET(base+"/books", h["listBooks"], m["listBooks"]...)
 	r.POST(base+"/books", h["addBook"], m["addBook"]...)
 	r.GET(base+"/books/:id", h["getBook"], m["getBook"]...)
@@ -150,7 +150,7 @@ func wantError(t *testing.T, w *httptest.ResponseRecorder, status int, code, mes
 func TestNewRefuses(t *testing.T) {
 	for name, test := range map[string]struct {
 		document func(string) string
-		register func(r Router, base string, m map[string][]echo.MiddlewareFunc)
+		register func(r *echo.Echo, base string, m map[string][]echo.MiddlewareFunc)
 		want     string
 	}{
 		"an invalid document":      {document: func(d string) string { return strings.Replace(d, "type: boolean", "type: bool", 1) }, want: "bool"},
@@ -162,10 +162,10 @@ func TestNewRefuses(t *testing.T) {
 		}, want: "security must be"},
 		"a date that is none":           {document: func(d string) string { return strings.Replace(d, "'2030-12-05'", "'soon'", 1) }, want: "x-sunset must be a date"},
 		"a route without its operation": {document: func(d string) string { return strings.Replace(d, "operationId: getBook", "operationId: getTome", 1) }, want: "has no middleware"},
-		"an operation without a route": {register: func(r Router, base string, m map[string][]echo.MiddlewareFunc) {
+		"an operation without a route": {register: func(r *echo.Echo, base string, m map[string][]echo.MiddlewareFunc) {
 			r.GET(base+"/books", sendOK, m["listBooks"]...)
 		}, want: "operation getBook of the document is not registered"},
-		"a route that the document has not": {register: func(r Router, base string, m map[string][]echo.MiddlewareFunc) {
+		"a route that the document has not": {register: func(r *echo.Echo, base string, m map[string][]echo.MiddlewareFunc) {
 			newHandlers().register(r, base, m)
 			r.DELETE(base+"/books", sendOK, m["addBook"]...)
 		}, want: "DELETE /v1/books is registered"},

@@ -28,8 +28,8 @@ func Edge(store pets.Store, keyring *keys.Keyring, version string, o edge.Option
 		Name:     "petstore",
 		Version:  version,
 		Document: document,
-		Register: func(r edge.Router, base string, operations map[string][]echo.MiddlewareFunc) {
-			api.RegisterHandlersWithOptions(r, handler, api.RegisterHandlersOptions{BaseURL: base, OperationMiddlewares: operations})
+		Register: func(e *echo.Echo, base string, operations map[string][]echo.MiddlewareFunc) {
+			api.RegisterHandlersWithOptions(e, handler, api.RegisterHandlersOptions{BaseURL: base, OperationMiddlewares: operations})
 		},
 		Authenticate: func(ctx context.Context, key string) (edge.Caller, error) { return authenticate(ctx, keyring, key) },
 		Problem:      Problem,
