@@ -128,7 +128,7 @@ sdk: need-node need-python3 need-curl ## generate clients for TypeScript and Pyt
 attack: build ## measure the memory of the server under each known attack
 	go test -count=1 -v -tags attack -timeout 20m ./internal/proof/attack
 
-bench: need-wrk build ## measure beside peers (ROUNDS=7, ONLY=memory, sqlite, postgres or size), write tables and charts
+bench: need-wrk build ## compare with peers (ROUNDS=7, ONLY=memory, sqlite, postgres or size), write tables and charts
 	@go test -c -tags wrk -o .bin/bench ./internal/proof/bench && cd internal/proof/bench && mkdir -p measured && \
 	taskset -c 1 '$(CURDIR)/.bin/bench' -test.run '^$$' -test.bench 'Petstore/$(or $(ONLY),.)' -test.benchtime 1x -rounds $(or $(ROUNDS),7)
 
