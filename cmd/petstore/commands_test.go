@@ -66,7 +66,7 @@ func TestProgress(t *testing.T) {
 	}
 }
 
-// spoiledStore fails as told.
+// spoiledStore returns the errors in its fields.
 type spoiledStore struct {
 	*memory.Store
 	load, close error
@@ -84,7 +84,7 @@ func (s spoiledStore) Load(ctx context.Context, all iter.Seq2[pets.NewPet, error
 
 func (s spoiledStore) Close() error { return errors.Join(s.Store.Close(), s.close) }
 
-// TestImportOutcome holds that a failed import says whether animals were
+// TestImportOutcome checks that a failed import says whether animals were
 // stored.
 func TestImportOutcome(t *testing.T) {
 	t.Parallel()
@@ -120,7 +120,7 @@ func TestImportOutcome(t *testing.T) {
 	}
 }
 
-// TestStoreFails holds that the server ends if the store can no longer vouch for
+// TestStoreFails checks that the server ends if the store can no longer vouch for
 // its writes.
 func TestStoreFails(t *testing.T) {
 	t.Parallel()
@@ -163,7 +163,7 @@ func TestHealth(t *testing.T) {
 	}
 }
 
-// TestInterrupt holds the exit status of a command that a signal ends.
+// TestInterrupt checks the exit status of a command that a signal ends.
 func TestInterrupt(t *testing.T) {
 	t.Parallel()
 	rows := []byte("name,categoryId\n" + strings.Repeat("Rex,1\n", 12_000))

@@ -134,7 +134,7 @@ func TestTerminal(t *testing.T) {
 	}
 }
 
-// TestFullOutput holds that a command fails if its result cannot be printed,
+// TestFullOutput checks that a command fails if its result cannot be printed,
 // and that an import that was stored says so.
 func TestFullOutput(t *testing.T) {
 	t.Parallel()

@@ -113,7 +113,7 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// TestRoundTrip holds that an export restores every pet as it was. It fails if
+// TestRoundTrip checks that an export restores every pet as it was. It fails if
 // a new field of pets.Pet is written and not read, or the other way about.
 func TestRoundTrip(t *testing.T) {
 	t.Parallel()

@@ -187,8 +187,8 @@ func TestJobFails(t *testing.T) {
 	}
 }
 
-// limitPages lets the database grow by so many pages: SQLite then says what it
-// says of a full disk.
+// limitPages lets the database grow by at most more pages; SQLite then reports a
+// full disk.
 func limitPages(t *testing.T, s *Store, more int) {
 	t.Helper()
 	var pages int
