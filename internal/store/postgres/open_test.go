@@ -15,7 +15,7 @@ import (
 
 func TestOpenRejects(t *testing.T) {
 	t.Parallel()
-	server := pgtest.Shared(t)
+	server := pgtest.Start(t) // of its own, for a role and databases with these names
 	here := server.Address("postgres")
 	pgtest.Exec(t, here, "CREATE USER pets", "CREATE DATABASE latin ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0", "CREATE DATABASE newer")
 	open(t, server.Address("newer"))

@@ -69,10 +69,10 @@ func identify(ctx context.Context, c *pgx.Conn) (string, error) {
 
 // watch asks every hangAfter, until ctx ends or the timer is stopped, whether
 // the server hangs. It calls cancel once the pools are replaced.
-func (s *Store) watch(ctx context.Context, cancel context.CancelFunc, p *pools, server func() string) *time.Timer {
+func (s *Store) watch(ctx context.Context, cancel context.CancelFunc, p *pools, server string) *time.Timer {
 	return time.AfterFunc(hangAfter, func() {
 		for p.ctx.Err() == nil {
-			s.replaceIfHung(p, server())
+			s.replaceIfHung(p, server)
 			select {
 			case <-p.ctx.Done():
 			case <-ctx.Done():

@@ -72,7 +72,7 @@ func (s *Store) attempt(ctx context.Context, write bool, acquireBy time.Time, st
 	}
 	defer pooled.Release()
 	c := pooled.Conn()
-	defer s.watch(ctx, cancel, p, func() string { return serverOf(c) }).Stop()
+	defer s.watch(ctx, cancel, p, serverOf(c)).Stop()
 	if write {
 		err = failOnWarning(c.PgConn(), func() error { return st(ctx, c) })
 	} else {
@@ -90,7 +90,7 @@ func (s *Store) acquire(ctx context.Context, cancel context.CancelFunc, p *pools
 	if write {
 		pool = p.writes
 	}
-	defer s.watch(ctx, cancel, p, func() string { return p.server.Load().(string) }).Stop()
+	defer s.watch(ctx, cancel, p, p.server.Load().(string)).Stop()
 	defer time.AfterFunc(time.Until(by), cancel).Stop()
 	return pool.Acquire(ctx)
 }
