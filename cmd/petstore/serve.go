@@ -92,8 +92,7 @@ then have 10 s. A second signal ends the server at once.`,
 	return cmd
 }
 
-// check completes the configuration, and rejects values that are invalid alone
-// or together.
+// check completes and validates the configuration.
 func (cfg *serveConfig) check(storeGiven bool) error {
 	switch {
 	case (cfg.serve.CertFile == "") != (cfg.serve.KeyFile == ""):

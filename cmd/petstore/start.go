@@ -18,8 +18,7 @@ import (
 	"example.com/petstore/internal/store"
 )
 
-// Variables for fixed keys. There are no flags for them, because ps shows
-// flags.
+// Variables for fixed keys. They have no flags, because ps shows flags.
 const (
 	keysVariable     = "PETSTORE_API_KEYS"
 	keysFileVariable = "PETSTORE_API_KEYS_FILE"
