@@ -1,6 +1,6 @@
 # How we work on the pet store. `make` alone prints the targets.
-# Tools run at the versions pinned here, so go.mod holds only what the service
-# and its generator need.
+# Tools run at the versions pinned here, so go.mod holds only what the service,
+# its generator and its tests import.
 
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 GOFUMPT     := mvdan.cc/gofumpt@v0.12.0
@@ -35,8 +35,8 @@ space := $(subst ,, )
 # The race detector needs a C compiler. SQLite is C translated to Go, whose memory
 # the detector does not see, so it is built without: the tests run four times as fast.
 ifneq ($(shell command -v $$(go env CC) 2>/dev/null),)
-UNSEEN := modernc.org/sqlite/lib modernc.org/libc/... modernc.org/memory
-GOTEST := CGO_ENABLED=1 GORACE=atexit_sleep_ms=50 go test -race -vet=off -parallel 4 $(foreach pkg,$(UNSEEN),-gcflags=$(pkg)=-race=0)
+NO_RACE := modernc.org/sqlite/lib modernc.org/libc/... modernc.org/memory
+GOTEST := CGO_ENABLED=1 GORACE=atexit_sleep_ms=50 go test -race -vet=off -parallel 4 $(foreach pkg,$(NO_RACE),-gcflags=$(pkg)=-race=0)
 else
 GOTEST := go test -vet=off
 endif

@@ -16,9 +16,9 @@ import (
 
 const module = "example.com/petstore/"
 
-// guarded are imports that a package may have only if the table allows them.
-// Packages of this module are always guarded, and those below an entry too.
-var guarded = []string{"net/http", "database/sql", "modernc.org", pgx, goose, echo, kin, "github.com/spf13/cobra", "testing"}
+// restricted are imports that a package may have only if the table allows them.
+// Packages of this module are always restricted, and those below an entry too.
+var restricted = []string{"net/http", "database/sql", "modernc.org", pgx, goose, echo, kin, "github.com/spf13/cobra", "testing"}
 
 const (
 	proof = "internal/proof"
@@ -29,10 +29,10 @@ const (
 	goose = "github.com/pressly/goose"
 )
 
-// rooms says what the code of each directory, and of those below it that are
-// not listed, may import of this module and of the guarded packages. Tests may
+// allowed lists what the code of each directory, and of those below it that are
+// not listed, may import of this module and of the restricted packages. Tests may
 // import what they like.
-var rooms = map[string][]string{
+var allowed = map[string][]string{
 	"gen":        {},
 	"gen/api":    {"net/http", echo},
 	"gen/client": {"net/http"},
@@ -56,7 +56,7 @@ var rooms = map[string][]string{
 	// These are for tests alone, and internal/proof may import everything.
 	"internal/store/storetest":       {"internal/pets", "testing"},
 	"internal/store/postgres/pgtest": {pgx, "testing"},
-	proof:                            guarded,
+	proof:                            restricted,
 }
 
 func TestImports(t *testing.T) {
@@ -72,9 +72,9 @@ func TestImports(t *testing.T) {
 			if !strings.HasSuffix(file, ".go") || strings.HasSuffix(file, "_test.go") {
 				return nil
 			}
-			room := roomOf(path.Dir(file))
-			if checked[room] = true; room == "" {
-				t.Errorf("%s: got a package that is not in the table of rooms", file)
+			entry := entryOf(path.Dir(file))
+			if checked[entry] = true; entry == "" {
+				t.Errorf("%s: got a package that is not in the table", file)
 				return nil
 			}
 			parsed, err := parser.ParseFile(token.NewFileSet(), "../"+file, nil, parser.ImportsOnly)
@@ -86,7 +86,7 @@ func TestImports(t *testing.T) {
 				if err != nil {
 					return err
 				}
-				if why := forbidden(room, name); why != "" {
+				if why := forbidden(entry, name); why != "" {
 					t.Errorf("%s imports %s: %s", file, name, why)
 				}
 			}
@@ -96,33 +96,33 @@ func TestImports(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for room := range rooms {
-		if !checked[room] {
-			t.Errorf("%s: got no such package, want those in the table of rooms", room)
+	for entry := range allowed {
+		if !checked[entry] {
+			t.Errorf("%s: got no such package, want those in the table", entry)
 		}
 	}
 }
 
-// roomOf returns the entry of rooms for a directory, or "".
-func roomOf(dir string) string {
+// entryOf returns the entry of allowed for a directory, or "".
+func entryOf(dir string) string {
 	for ; dir != "."; dir = path.Dir(dir) {
-		if _, found := rooms[dir]; found {
+		if _, found := allowed[dir]; found {
 			return dir
 		}
 	}
 	return ""
 }
 
-// forbidden returns why the code of a room may not import a package, or "".
-func forbidden(room, name string) string {
+// forbidden returns why the code of an entry may not import a package, or "".
+func forbidden(entry, name string) string {
 	own, isOwn := strings.CutPrefix(name, module)
 	isStandard := !strings.Contains(strings.Split(name, "/")[0], ".")
 	switch {
-	case room == proof || isOwn && own == room:
+	case entry == proof || isOwn && own == entry:
 		return ""
-	case isOwn && !slices.Contains(rooms[room], roomOf(own)), below(name, guarded) && !below(name, rooms[room]):
-		return "only allowed are " + strings.Join(rooms[room], ", ")
-	case room == "internal/pets" && !isOwn && !isStandard:
+	case isOwn && !slices.Contains(allowed[entry], entryOf(own)), below(name, restricted) && !below(name, allowed[entry]):
+		return "only allowed are " + strings.Join(allowed[entry], ", ")
+	case entry == "internal/pets" && !isOwn && !isStandard:
 		return "only the standard library is allowed"
 	}
 	return ""

@@ -106,7 +106,7 @@ func TestImportOutcome(t *testing.T) {
 		"interrupted": {ended, &pets.Error{Kind: pets.Unavailable, Message: "ended"}, nil, 0, 143, "interrupted; nothing was imported"},
 		"at the end":  {ended, broken, nil, 0, 1, "broken; " + unknown},
 	} {
-		rows := files.Read(strings.NewReader("name,categoryId\nRex,1\n"), files.Options{Judge: func([]byte) (pets.NewPet, error) {
+		rows := files.Read(strings.NewReader("name,categoryId\nRex,1\n"), files.Options{Decode: func([]byte) (pets.NewPet, error) {
 			return pets.NewPet{Name: "Rex", Status: pets.Sold}, nil
 		}})
 		n, err := importInto(c.ctx, spoiledStore{memory.New(), c.load, c.close, nil}, rows, false)

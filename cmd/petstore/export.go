@@ -70,7 +70,7 @@ func checkOutput(address, file string, force bool) error {
 	case err == nil && !info.Mode().IsRegular():
 		return fmt.Errorf("cannot write %s: it is not a regular file; redirect standard output instead", file)
 	case err == nil && !force:
-		return fmt.Errorf("%s is there already; choose another name, or replace it with --force", file)
+		return fmt.Errorf("%s already exists; choose another name, or replace it with --force", file)
 	}
 	return nil // writing has the other errors
 }

@@ -33,11 +33,12 @@ func importCommand(env environment) *cobra.Command {
 		Short: "Store the animals of a CSV or NDJSON file",
 		Long: `import stores the animals of FILE, or of standard input if FILE is -, all of them
 in one transaction. The first line of CSV names the columns: name, categoryId and
-perhaps status. NDJSON has one object a line. Other columns and properties are
-ignored.
+optionally status. NDJSON has one object per line. Other columns and properties
+are ignored.
 
 If POST /v1/pets would not accept every row, import names the first 20 bad ones
-and stores nothing. An import that is run twice stores its animals twice.`,
+and stores nothing. An import that is run twice stores its animals twice. While
+it runs, SQLite takes no other writes: creates wait, and get a 503 after 5 s.`,
 		Example: `  petstore import pets.csv
   gzip -dc pets.csv.gz | petstore import -
   petstore import --restore --store sqlite:new.db exported.csv`,
@@ -61,7 +62,7 @@ func addFormatFlag(flags *pflag.FlagSet, format *files.Format) {
 }
 
 func importPets(ctx context.Context, env environment, cfg importConfig) error {
-	judge, err := service.BodyDecoder()
+	decode, err := service.BodyDecoder()
 	if err != nil {
 		return err
 	}
@@ -79,10 +80,10 @@ func importPets(ctx context.Context, env environment, cfg importConfig) error {
 		in, cfg.options.Name, cfg.options.Format = file, cfg.file, cmp.Or(cfg.options.Format, files.FormatOf(cfg.file))
 	}
 	read, began, show := 0, time.Now(), progress(env)
-	cfg.options.Judge = func(body []byte) (pets.NewPet, error) {
+	cfg.options.Decode = func(body []byte) (pets.NewPet, error) {
 		read++
 		show("%d rows so far", read)
-		return judge(body)
+		return decode(body)
 	}
 	n, err := cfg.run(ctx, env, files.Read(untilDone(ctx, in), cfg.options))
 	rejected, ok := errors.AsType[*files.Rejected](err)

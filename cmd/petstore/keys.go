@@ -35,7 +35,7 @@ func keysCreateCommand(env environment) *cobra.Command {
 	var readOnly, asJSON bool
 	cmd := &cobra.Command{
 		Use:   "create NAME",
-		Short: "Make a key and print it, this once",
+		Short: "Create a key and print it once",
 		Long: `create makes an API key and prints it, and nothing else, on standard output. It
 cannot be shown again. NAME says who uses it.`,
 		Example: `  petstore keys create "nightly import" --expires-in 30d
@@ -67,7 +67,7 @@ cannot be shown again. NAME says who uses it.`,
 	}
 	flags := cmd.Flags()
 	addStoreFlag(flags, &address)
-	flags.StringVar(&expiresIn, "expires-in", "0", "the `duration` that the key lasts, such as 30d or 12h; 0 for ever")
+	flags.StringVar(&expiresIn, "expires-in", "0", "the `duration` that the key lasts, such as 30d or 12h; 0 for no expiry")
 	flags.BoolVar(&readOnly, "read-only", false, "the key may list and fetch animals, but add none")
 	addJSONFlag(flags, &asJSON)
 	return cmd
@@ -107,7 +107,7 @@ func keysRevokeCommand(env environment) *cobra.Command {
 	var yes bool
 	cmd := &cobra.Command{
 		Use:   "revoke ID|NAME",
-		Short: "Revoke a key for good",
+		Short: "Revoke a key permanently",
 		Long: `revoke ends the key with that ID, or the only working one with that name. At a
 terminal it asks first.`,
 		Args: cobra.ExactArgs(1),
@@ -119,7 +119,7 @@ terminal it asks first.`,
 				}
 				k, err := findKey(all, args[0], time.Now())
 				if err == nil && env.interactive && !yes {
-					err = confirm(env, fmt.Sprintf("Revoke the key %s (%s) for good?", k.ID, printable(k.Name)))
+					err = confirm(env, fmt.Sprintf("Revoke the key %s (%s) permanently?", k.ID, printable(k.Name)))
 				}
 				if err == nil {
 					k, err = s.RevokeKey(ctx, k.ID, time.Now())

@@ -86,7 +86,7 @@ then have 10 s. A second signal ends the server at once.`,
 	flags.StringSliceVar(&cfg.proxies, "trusted-proxies", nil, "the `networks` of proxies whose X-Forwarded-For is believed, such as 127.0.0.1,10.0.0.0/8")
 	flags.StringVar(&cfg.serve.AdminAddr, "admin-addr", "", "the `address` of /metrics, such as 127.0.0.1:9090; empty for none")
 	flags.BoolVar(&cfg.serve.Profiles, "pprof", false, "serve /debug/pprof/ at --admin-addr too; profiles can hold secrets")
-	flags.TextVar(&cfg.logLevel, "log-level", slog.LevelInfo, "the least `level` to log: debug, info, warn or error")
+	flags.TextVar(&cfg.logLevel, "log-level", slog.LevelInfo, "the minimum `level` to log: debug, info, warn or error")
 	flags.StringVar(&cfg.logFormat, "log-format", "auto", "text, json, or auto, which is text at a terminal")
 	flags.BoolVar(&cfg.sandbox, "sandbox", false, "serve 300 animals from memory, and let web pages on localhost use them (CORS)")
 	return cmd
@@ -134,7 +134,7 @@ func (cfg *serveConfig) check(storeGiven bool) error {
 func serve(ctx context.Context, env environment, cfg serveConfig) error {
 	text := cfg.logFormat == "text" || cfg.logFormat == "auto" && env.terminal
 	logger := edge.NewLogger(env.stderr, text, cfg.logLevel, regexp.MustCompile(`psk_\w+`), cfg.fixedKeys...) // also a part of a key
-	if env.getenv("GOGC") == "" {
+	if env.getenv("GOGC") == "" { // the heap is small, and a list costs 5 to 10 % less
 		debug.SetGCPercent(250)
 	}
 	_, _ = memlimit.Set(memlimit.WithRatio(0.75)) // of the container's memory; fails if that has no limit
@@ -157,7 +157,7 @@ func serveStore(ctx context.Context, env environment, cfg serveConfig, logger *s
 	}
 	registry.MustRegister(keyring)
 	cfg.edge.Logger, cfg.edge.Metrics, cfg.serve.Registry, cfg.serve.Failed = logger, registry, registry, st.Failed()
-	server, err := service.Edge(observed, keyring, programVersion(), cfg.edge)
+	server, err := service.NewServer(observed, keyring, programVersion(), cfg.edge)
 	if err != nil {
 		return err
 	}
@@ -171,15 +171,11 @@ func serveStore(ctx context.Context, env environment, cfg serveConfig, logger *s
 	recording.Go(func() { keyring.RecordUses(ctx, logger) })
 	defer recording.Wait() // before the store is closed
 	defer cancel()
-	var started error
-	cfg.serve.Started = func(address string) {
+	cfg.serve.Started = func(address string) error {
 		logger.Info("serving", "address", address+basePath, "docs", address+"/docs", "store", store.Redact(cfg.store), "version", programVersion())
-		if started = cfg.welcome(ctx, env.stdout, observed, makesKey, address); started != nil {
-			cancel()
-		}
+		return cfg.welcome(ctx, env.stdout, observed, makesKey, address)
 	}
-	err = server.Run(ctx, cfg.serve) // calls Started
-	return errors.Join(started, err)
+	return server.Run(ctx, cfg.serve)
 }
 
 // openServed opens the store, and fills that of a sandbox.

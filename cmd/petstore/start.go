@@ -42,7 +42,7 @@ func fixedKeys(getenv func(string) string) ([]string, error) {
 	if len(fixed) == 0 && source != keysVariable {
 		return nil, misuse("%s: there is no key in the file; put one on each line", source)
 	}
-	if _, err := keys.NewKeyring(nil, fixed, time.Now); err != nil {
+	if err := keys.CheckFixed(fixed); err != nil {
 		return nil, misuse("%s: %w", source, err)
 	}
 	return fixed, nil
@@ -106,11 +106,11 @@ Try it here, or in a browser at %[1]s/docs:
 var sandboxAnimals string
 
 func fillSandbox(ctx context.Context, st pets.PetStore) error {
-	judge, err := service.BodyDecoder()
+	decode, err := service.BodyDecoder()
 	if err != nil {
 		return err
 	}
-	rows := files.Read(strings.NewReader(sandboxAnimals), files.Options{Name: "sandbox.csv", Format: files.CSV, Judge: judge})
+	rows := files.Read(strings.NewReader(sandboxAnimals), files.Options{Name: "sandbox.csv", Format: files.CSV, Decode: decode})
 	_, err = files.Import(ctx, st, rows, false)
 	return err
 }

@@ -125,7 +125,7 @@ func TestTerminal(t *testing.T) {
 		{"yes\n", `revoked \w{8} \(made by the first start\)`, 0},
 	} {
 		p := startAtTerminal(t, dir, "keys", "revoke", "made by the first start")
-		p.expect(t, `Revoke the key \w{8} \(made by the first start\) for good\? \[y/N\]`)
+		p.expect(t, `Revoke the key \w{8} \(made by the first start\) permanently\? \[y/N\]`)
 		if _, err := p.control.WriteString(c.answer); err != nil {
 			t.Fatal(err)
 		}

@@ -24,9 +24,9 @@ func CallerOf(ctx context.Context) Caller {
 
 // InvalidKey is the error of Service.Authenticate for a key that is not valid.
 type InvalidKey struct {
-	KeyID  string // if the key was recognised; for the log
-	Reason string // for the log, such as unknown, expired or revoked
-	Tell   string // what the client is told, such as "the API key has expired"; empty for the usual message
+	KeyID   string // if the key was recognised; for the log
+	Reason  string // for the log, such as unknown, expired or revoked
+	Message string // what the client is told, such as "the API key has expired"; empty for the usual message
 }
 
 func (e *InvalidKey) Error() string { return "the API key is not valid: " + e.Reason }
@@ -51,7 +51,7 @@ func (s *Server) authenticate(ctx context.Context, r *http.Request) (Caller, err
 	}
 	caller, err := s.service.Authenticate(ctx, token)
 	if invalid, ok := errors.AsType[*InvalidKey](err); ok {
-		return Caller{ID: invalid.KeyID}, s.unauthorized("invalid_token", invalid.Tell, invalid.Reason)
+		return Caller{ID: invalid.KeyID}, s.unauthorized("invalid_token", invalid.Message, invalid.Reason)
 	}
 	if err != nil {
 		return Caller{}, unavailable(err)

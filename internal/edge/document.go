@@ -32,7 +32,8 @@ type operation struct {
 	public bool                           // needs no key
 	body   map[string]*openapi3.SchemaRef // by media type; nil without a body
 
-	deprecation http.Header // what every response of a deprecated operation says
+	deprecation http.Header // of every response, if the operation is deprecated; else nil
+	anchor      string      // of the operation on the documentation page
 }
 
 // ParseDocument reads and checks a document. It fails if the document is
@@ -83,6 +84,7 @@ func (d *Document) newOperation(path string, item *openapi3.PathItem, method str
 	op := &operation{
 		id:     o.OperationID,
 		public: public,
+		anchor: anchor(o),
 		route:  &routers.Route{Spec: d.spec, Server: d.spec.Servers[0], Path: path, PathItem: item, Method: method, Operation: &validated},
 	}
 	for _, p := range slices.Concat(o.Parameters, item.Parameters) {
@@ -96,7 +98,9 @@ func (d *Document) newOperation(path string, item *openapi3.PathItem, method str
 			op.body[mediaType] = content.Schema
 		}
 	}
-	op.deprecation, err = deprecationHeader(o)
+	if o.Deprecated {
+		op.deprecation, err = deprecationHeader(o)
+	}
 	return op, err
 }
 
@@ -121,31 +125,41 @@ func (d *Document) isPublic(o *openapi3.Operation) (bool, error) {
 	return false, errors.New("security must be one bearer scheme, or [] for an operation without a key")
 }
 
-// deprecationHeader returns the Deprecation (RFC 9745), Sunset (RFC 8594) and
-// Link headers of a deprecated operation.
+// deprecationHeader returns the Deprecation (RFC 9745) and Sunset (RFC 8594)
+// headers of an operation.
 func deprecationHeader(o *openapi3.Operation) (http.Header, error) {
-	if !o.Deprecated {
-		return nil, nil
-	}
 	header := http.Header{}
-	for extension, set := range map[string]func(time.Time){
-		"x-deprecated-at": func(t time.Time) { header.Set("Deprecation", "@"+strconv.FormatInt(t.Unix(), 10)) },
-		"x-sunset":        func(t time.Time) { header.Set("Sunset", t.Format(http.TimeFormat)) },
-	} {
-		text, ok := o.Extensions[extension].(string)
-		if !ok {
-			continue
-		}
-		t, err := time.Parse(time.DateOnly, text)
-		if err != nil {
-			return nil, fmt.Errorf("%s must be a date such as 2030-12-05", extension)
-		}
-		set(t)
+	deprecated, err := date(o, "x-deprecated-at")
+	if !deprecated.IsZero() {
+		header.Set("Deprecation", "@"+strconv.FormatInt(deprecated.Unix(), 10))
 	}
+	sunset, err2 := date(o, "x-sunset")
+	if !sunset.IsZero() {
+		header.Set("Sunset", sunset.Format(http.TimeFormat))
+	}
+	return header, errors.Join(err, err2)
+}
+
+// date returns the date in an extension of an operation, or the zero Time if
+// there is none.
+func date(o *openapi3.Operation, extension string) (time.Time, error) {
+	value, ok := o.Extensions[extension]
+	if !ok {
+		return time.Time{}, nil
+	}
+	text, _ := value.(string)
+	t, err := time.Parse(time.DateOnly, text)
+	if err != nil {
+		return t, fmt.Errorf("%s must be a date such as 2030-12-05", extension)
+	}
+	return t, nil
+}
+
+// anchor returns where the documentation page describes an operation.
+func anchor(o *openapi3.Operation) string {
 	tag := "default"
 	if len(o.Tags) > 0 {
 		tag = o.Tags[0]
 	}
-	header.Set("Link", fmt.Sprintf(`<%s#/%s/%s>; rel="deprecation"; type="text/html"`, docsPath, url.PathEscape(tag), o.OperationID))
-	return header, nil
+	return "#/" + url.PathEscape(tag) + "/" + o.OperationID
 }

@@ -3,7 +3,7 @@
 // the documentation page and the process around them. It knows nothing of the
 // service behind the operations.
 //
-// A request walks through the middleware that routes lists, then through
+// A request passes through the middleware that routes lists, then through
 // serveOperation, then through the code that oapi-codegen generated, and every
 // error ends in writeError.
 package edge
@@ -13,10 +13,12 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"net"
 	"net/http"
 	"net/netip"
 	"net/url"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -70,13 +72,15 @@ type Options struct {
 
 // Server is an http.Handler that serves a document.
 type Server struct {
-	service Service
-	logger  *slog.Logger
-	echo    *echo.Echo
-	metrics *metrics
-	calls   *calls
-	probes  singleflight.Group                 // of readiness
-	rates   *middleware.RateLimiterMemoryStore // nil without a limit
+	service   Service
+	logger    *slog.Logger
+	echo      *echo.Echo
+	metrics   *metrics
+	calls     *calls
+	docs      string                             // where the documentation page is
+	probes    singleflight.Group                 // of readiness
+	rates     *middleware.RateLimiterMemoryStore // nil without a limit
+	rateRetry string                             // Retry-After of a request beyond its rate
 
 	certificate     *certificate  // nil without TLS
 	shutdownTimeout time.Duration // how long requests may take to end after the drain
@@ -96,10 +100,12 @@ func New(service Service, o Options) (*Server, error) {
 		o.MaxInFlight = 256
 	}
 	s := &Server{service: service, logger: o.Logger, echo: echo.New(), calls: newCalls(o.MaxInFlight), shutdownTimeout: 10 * time.Second}
+	s.docs = strings.TrimSuffix(o.PublicURL, service.Document.Base) + docsPath
 	s.metrics = newMetrics(s, o.Metrics)
 	if o.RateLimit > 0 {
+		s.rateRetry = strconv.Itoa(int(math.Ceil(1 / o.RateLimit)))
 		s.rates = middleware.NewRateLimiterMemoryStoreWithConfig(middleware.RateLimiterMemoryStoreConfig{
-			Rate: rate.Limit(o.RateLimit), Burst: max(1, int(o.RateLimit)),
+			Rate: rate.Limit(o.RateLimit), // and as many at once
 		})
 	}
 	s.echo.HTTPErrorHandler = s.writeError

@@ -88,7 +88,7 @@ func testService(t *testing.T, h handlers) Service {
 			case readKey:
 				return Caller{ID: "reader", ReadOnly: true}, nil
 			case oldKey:
-				return Caller{}, &InvalidKey{KeyID: "old", Reason: "expired", Tell: "the API key has expired"}
+				return Caller{}, &InvalidKey{KeyID: "old", Reason: "expired", Message: "the API key has expired"}
 			case brokeKey:
 				return Caller{}, errors.New("no connection to the keys")
 			}
@@ -277,6 +277,11 @@ func TestDeprecation(t *testing.T) {
 	}
 	if got := do(s, newRequest("GET", "/v1/books", "")).Header().Get("Deprecation"); got != "" {
 		t.Errorf("another operation: got Deprecation %q, want none", got)
+	}
+	s, _ = newServer(t, newHandlers(), func(_ *Service, o *Options) { o.PublicURL = "https://example.com/shop/v1" })
+	want := `<https://example.com/shop/docs#/books/getBook>; rel="deprecation"; type="text/html"`
+	if got := do(s, newRequest("GET", "/v1/books/1", "")).Header().Get("Link"); got != want {
+		t.Errorf("with a public address: got Link %q, want %q", got, want)
 	}
 }
 

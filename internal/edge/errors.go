@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"slices"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -94,21 +93,22 @@ func (s *Server) writeError(err error, c echo.Context) {
 		header[name] = values
 	}
 	if r := c.Request(); r.ContentLength != 0 && r.ProtoMajor == 1 {
-		// Other errors are usually found before the body was read.
-		abandonBody(c, !slices.Contains([]int{http.StatusBadRequest, http.StatusUnprocessableEntity, http.StatusInternalServerError}, p.Status))
+		limitBodyWait(c)
+		switch p.Status {
+		case http.StatusBadRequest, http.StatusUnprocessableEntity, http.StatusInternalServerError: // usually found in the body
+		default:
+			header.Set("Connection", "close")
+		}
 	}
 	header.Set("Content-Type", jsonType)
 	c.Response().WriteHeader(p.Status)
 	_ = c.Echo().JSONSerializer.Serialize(c, errorBody{p.Code, p.Message, p.Status}, "") // the client may be gone
 }
 
-// abandonBody has net/http wait only a short time for the rest of a body that
-// is not read, and then close the connection. With first, the response is sent
-// before the wait. Closing at once could reset the connection before the client
-// has read the response.
-func abandonBody(c echo.Context, first bool) {
-	if first {
-		c.Response().Header().Set("Connection", "close")
-	}
+// limitBodyWait makes net/http wait only a short time for a body that is not
+// read. It waits before it sends the response, or after it if the response says
+// Connection: close. Without the wait the connection could be reset before the
+// client has read the response.
+func limitBodyWait(c echo.Context) {
 	_ = http.NewResponseController(c.Response()).SetReadDeadline(time.Now().Add(lingerTimeout))
 }

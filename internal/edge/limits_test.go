@@ -39,7 +39,7 @@ func TestCalls(t *testing.T) {
 		if err := <-outcomes; err != nil {
 			t.Errorf("waiting: got error %v, want a turn", err)
 		}
-		// A turn that does not come is given up.
+		// A call whose turn does not come is refused.
 		release, err = c.acquire(t.Context(), 0)
 		if err != nil {
 			t.Fatal(err)
@@ -52,7 +52,7 @@ func TestCalls(t *testing.T) {
 				t.Errorf("without a turn: got error %v, want it refused", err)
 			}
 		}
-		if got := c.count.Load(); got != 1 || !c.weights.TryAcquire(maxWeight) {
+		if got := c.all.count.Load(); got != 1 || !c.large.TryAcquire(maxWeight) {
 			t.Errorf("afterwards: got %d in progress, want 1 and no weight", got)
 		}
 	})
@@ -60,24 +60,34 @@ func TestCalls(t *testing.T) {
 
 func TestCallsWeight(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := newCalls(10)
+		const n = 10
+		c := newCalls(n)
 		release, err := c.acquire(t.Context(), maxWeight+1) // more than there is means all
 		if err != nil {
 			t.Fatal(err)
 		}
 		large := make(chan error)
-		go func() {
-			_, err := c.acquire(t.Context(), 1)
-			large <- err
-		}()
+		for range n - 1 {
+			go func() {
+				_, err := c.acquire(t.Context(), 1)
+				large <- err
+			}()
+		}
 		synctest.Wait()
 		start := time.Now()
-		if _, err := c.acquire(t.Context(), 0); err != nil || time.Since(start) != 0 {
+		if _, err := c.acquire(t.Context(), 1); !errors.Is(err, errOverloaded) || time.Since(start) != 0 {
+			t.Errorf("one large call more than may wait: got error %v after %v, want it refused at once", err, time.Since(start))
+		}
+		if leave, err := c.acquire(t.Context(), 0); err != nil || time.Since(start) != 0 {
 			t.Errorf("a small call beside large ones: got error %v after %v, want a turn at once", err, time.Since(start))
+		} else {
+			leave()
 		}
 		release()
-		if err := <-large; err != nil {
-			t.Errorf("a large call, once there is room: got error %v", err)
+		for range n - 1 {
+			if err := <-large; err != nil {
+				t.Errorf("a large call, once there is room: got error %v", err)
+			}
 		}
 	})
 }
@@ -100,7 +110,7 @@ func TestOverload(t *testing.T) {
 	case w := <-first:
 		t.Fatalf("the first: got %d, %s, want it to wait", w.Code, w.Body)
 	}
-	s.calls.most = 1
+	s.calls.all.most = 1
 	w := do(s, newRequest("POST", "/v1/books", "not JSON"))
 	wantError(t, w, 503, "unavailable", "the service is unavailable; try again later")
 	if got := w.Header().Get("Retry-After"); got != "1" {
@@ -123,7 +133,7 @@ func TestWeightOfService(t *testing.T) {
 	s, _ := newServer(t, h, func(s *Service, _ *Options) {
 		s.Weight = func(query url.Values) int64 { return int64(len(query)) }
 	})
-	if !s.calls.weights.TryAcquire(maxWeight) {
+	if !s.calls.large.TryAcquire(maxWeight) {
 		t.Fatal("the weights are in use")
 	}
 	r := newRequest("GET", "/v1/books?limit=5", "")
@@ -148,6 +158,11 @@ func TestRateLimit(t *testing.T) {
 	wantError(t, w, 429, "rate_limited", "too many requests; try again later")
 	if got := w.Header().Get("Retry-After"); got != "1" {
 		t.Errorf("Retry-After: got %q, want 1", got)
+	}
+	slow, _ := newServer(t, newHandlers(), func(_ *Service, o *Options) { o.RateLimit = 0.3 })
+	do(slow, newRequest("GET", "/v1/books", ""))
+	if got := do(slow, newRequest("GET", "/v1/books", "")).Header().Get("Retry-After"); got != "4" {
+		t.Errorf("Retry-After at 0.3 requests a second: got %q, want 4", got)
 	}
 	other := newRequest("GET", "/v1/books", "")
 	other.Header.Set("Authorization", "Bearer "+readKey)

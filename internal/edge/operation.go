@@ -20,19 +20,24 @@ const requestTimeout = 8 * time.Second
 // serveOperation returns the middleware of one operation: everything that
 // happens between the router and the generated code, from top to bottom.
 func (s *Server) serveOperation(op *operation) echo.MiddlewareFunc {
+	deprecation := op.deprecation.Clone()
+	if deprecation != nil {
+		deprecation.Set("Link", fmt.Sprintf(`<%s%s>; rel="deprecation"; type="text/html"`, s.docs, op.anchor))
+	}
 	return func(generated echo.HandlerFunc) echo.HandlerFunc {
 		return func(c echo.Context) error {
 			c.Set(operationName, op.id)
-			if op.deprecation != nil {
+			if deprecation != nil {
 				c.Response().Before(func() { // the generated code may set Link
-					for name, values := range op.deprecation {
+					for name, values := range deprecation {
 						c.Response().Header()[name] = append(c.Response().Header()[name], values...)
 					}
 				})
 			}
 
-			// The work goes on if the client leaves, since net/http takes one
-			// that has only closed its side of the connection for gone.
+			// The work goes on if the client leaves, because net/http also
+			// cancels the context of a client that closed only its side of
+			// the connection.
 			r := c.Request()
 			ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), requestTimeout)
 			defer cancel()
@@ -56,7 +61,8 @@ func (s *Server) serveOperation(op *operation) echo.MiddlewareFunc {
 			defer release()
 
 			if op.body == nil && r.ContentLength != 0 && r.ProtoMajor == 1 {
-				abandonBody(c, true)
+				c.Response().Header().Set("Connection", "close")
+				limitBodyWait(c)
 			}
 			defer c.SetRequest(r) // accessLog checks its context to see whether the client left
 			c.SetRequest(r.WithContext(context.WithValue(ctx, callerKey{}, caller)))
@@ -84,7 +90,7 @@ func (s *Server) checkRate(c echo.Context, caller Caller) error {
 		return nil
 	}
 	s.metrics.shed.WithLabelValues("rate").Inc()
-	return &Problem{Status: http.StatusTooManyRequests, Code: "rate_limited", Message: "too many requests; try again later", Header: http.Header{"Retry-After": {"1"}}}
+	return &Problem{Status: http.StatusTooManyRequests, Code: "rate_limited", Message: "too many requests; try again later", Header: http.Header{"Retry-After": {s.rateRetry}}}
 }
 
 // validate checks the request against the document. It does not apply
@@ -101,7 +107,7 @@ func (op *operation) validate(c echo.Context) error {
 	if err != nil {
 		return badRequest("invalid_parameter", "the query string is malformed: % must be followed by two hexadecimal digits, and ; be written as %3B")
 	}
-	if err := op.checkTexts(c, query); err != nil {
+	if err := op.checkParameters(c, query); err != nil {
 		return err
 	}
 	if op.body != nil && (r.ContentLength != 0 || op.route.Operation.RequestBody.Value.Required) {

@@ -18,10 +18,10 @@ var (
 	numberForm  = regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?$`)
 )
 
-// checkTexts rejects parameters that openapi3filter accepts but the contract
+// checkParameters rejects parameters that openapi3filter accepts but the contract
 // does not: parameters given twice, and values that are not written as in JSON
 // or not in UTF-8.
-func (op *operation) checkTexts(c echo.Context, query url.Values) error {
+func (op *operation) checkParameters(c echo.Context, query url.Values) error {
 	for _, p := range op.params {
 		var values []string
 		switch p.In {
@@ -49,7 +49,7 @@ func (op *operation) checkTexts(c echo.Context, query url.Values) error {
 			}
 		}
 		for _, text := range values {
-			if message := checkText(schema, text); message != "" {
+			if message := checkValue(schema, text); message != "" {
 				return parameterProblem(p, p.Name+" "+message)
 			}
 		}
@@ -60,10 +60,10 @@ func (op *operation) checkTexts(c echo.Context, query url.Values) error {
 // separators are between the items of arrays, by style; else it is a comma.
 var separators = map[string]string{openapi3.SerializationPipeDelimited: "|", openapi3.SerializationSpaceDelimited: " "}
 
-// checkText returns what is wrong with the text of a parameter, or "".
-func checkText(schema *openapi3.Schema, text string) string {
+// checkValue returns what is wrong with the text of a parameter, or "".
+func checkValue(schema *openapi3.Schema, text string) string {
 	for _, part := range schema.AllOf {
-		if message := checkText(part.Value, text); message != "" {
+		if message := checkValue(part.Value, text); message != "" {
 			return message
 		}
 	}

@@ -43,8 +43,11 @@ type ServeOptions struct {
 	MaxConnections    int           // 0 means 1000
 	Drain             time.Duration // how long to serve on after SIGTERM
 	Registry          *prometheus.Registry
-	Failed            <-chan error         // ends the server with this error; may be nil
-	Started           func(address string) // called once with the address, such as http://127.0.0.1:8080
+	Failed            <-chan error // ends the server with this error; may be nil
+
+	// Started is called once with the address, such as http://127.0.0.1:8080. An
+	// error ends the server. It may be nil.
+	Started func(address string) error
 }
 
 // Run serves until ctx ends or the process receives SIGTERM or SIGINT, then
@@ -81,7 +84,9 @@ func (s *Server) Run(ctx context.Context, o ServeOptions) error {
 	}
 	go func() { served <- serve(listener) }()
 	if o.Started != nil {
-		o.Started(address)
+		if err := o.Started(address); err != nil {
+			return errors.Join(err, server.Close())
+		}
 	}
 	_, _ = daemon.SdNotify(false, daemon.SdNotifyReady) // no error matters without systemd
 
@@ -90,7 +95,7 @@ func (s *Server) Run(ctx context.Context, o ServeOptions) error {
 	case err := <-served:
 		return err
 	case err := <-o.Failed:
-		s.logger.Error("the service failed for good", "error", err)
+		s.logger.Error("the service failed permanently", "error", err)
 		return errors.Join(err, server.Close())
 	case <-ctx.Done():
 	case sig := <-signals:
@@ -121,7 +126,7 @@ func (s *Server) stop(server *http.Server, drain time.Duration, signals <-chan o
 		}
 		return err
 	case err := <-failed:
-		s.logger.Error("the service failed for good", "error", err)
+		s.logger.Error("the service failed permanently", "error", err)
 		return errors.Join(err, server.Close())
 	case <-signals:
 		s.logger.Warn("a second signal ended the server at once")
@@ -216,7 +221,7 @@ func (s *Server) serveAdmin(ctx context.Context, o ServeOptions) (*http.Server, 
 func listenTCP(ctx context.Context, addr, flag string) (net.Listener, error) {
 	l, err := new(net.ListenConfig).Listen(ctx, "tcp", addr)
 	if errors.Is(err, syscall.EADDRINUSE) {
-		return nil, fmt.Errorf("cannot listen on %s: another program does; stop it or choose another %s", addr, flag)
+		return nil, fmt.Errorf("%s is already in use; stop the other program or choose another %s", addr, flag)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("cannot listen: %w; choose another %s, such as 127.0.0.1:8080", err, flag)

@@ -42,7 +42,7 @@ func start(t *testing.T, h handlers, o ServeOptions) *running {
 	r := &running{server: s, ended: make(chan error, 1)}
 	started := make(chan string, 1)
 	o.Addr, o.Registry = "127.0.0.1:0", prometheus.NewRegistry()
-	o.Started = func(address string) { started <- address }
+	o.Started = func(address string) error { started <- address; return nil }
 	ctx, cancel := context.WithCancel(t.Context())
 	t.Cleanup(cancel)
 	go func() { r.ended <- s.Run(ctx, o) }()
@@ -180,7 +180,7 @@ func TestListenErrors(t *testing.T) {
 	}
 	defer taken.Close()
 	for addr, want := range map[string]string{
-		taken.Addr().String(): "another program does",
+		taken.Addr().String(): "is already in use",
 		"127.0.0.1":           "choose another --addr",
 		"127.0.0.1:99999":     "choose another --addr",
 	} {

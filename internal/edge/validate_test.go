@@ -94,6 +94,8 @@ var bodyMessages = map[string]string{
 	`{"title":"a","pages":7.5}`:                          "pages must be an integer, written in digits",
 	`{"title":"a","pages":1e400}`:                        "pages must be an integer between -9223372036854775808 and 9223372036854775807",
 	`{"title":"a","edition":0}`:                          "edition must be an integer between 1 and 2147483647",
+	`{"title":"a","weight":0}`:                           "weight must be greater than 0",
+	`{"title":"a","weight":9}`:                           "weight must be less than 9",
 	`{"title":"a","price":0.25}`:                         "price must be a multiple of 0.5",
 	`{"title":"a","price":21}`:                           "price must be at most 20",
 	`{"title":"a","kind":"x"}`:                           "kind must be one of novel, poem",

@@ -53,7 +53,7 @@ func (o Options) header(names []string) ([]column, error) {
 		case place >= 0:
 			known[place] = c
 		case !c.optional:
-			return nil, fmt.Errorf("the first line names no column %s; it must name the columns, such as name,categoryId,status", c.name)
+			return nil, fmt.Errorf("the header has no column %s; the first line must name the columns, such as name,categoryId,status", c.name)
 		}
 	}
 	return known, nil

@@ -20,8 +20,8 @@ import (
 	"example.com/petstore/internal/store/memory"
 )
 
-// judge stands in for the service's: it knows the types of the properties.
-func judge(body []byte) (pets.NewPet, error) {
+// decode stands in for the service's: it knows the types of the properties.
+func decode(body []byte) (pets.NewPet, error) {
 	var p struct {
 		Name       *string      `json:"name"`
 		CategoryID *int64       `json:"categoryId"`
@@ -43,7 +43,7 @@ func judge(body []byte) (pets.NewPet, error) {
 
 // read returns the rows of text, one a line: what was read, or why it was not.
 func read(text string, o files.Options) (rows []string) {
-	o.Name, o.Judge = "pets", judge
+	o.Name, o.Decode = "pets", decode
 	for row, err := range files.Read(strings.NewReader(text), o) {
 		switch {
 		case err != nil:
@@ -85,12 +85,12 @@ func TestRead(t *testing.T) {
 		"not UTF-8":          {"name,categoryId\na\xff,1\n", csv, []string{"2: bad: the row is not valid UTF-8"}},
 		"large":              {"name,categoryId\n" + large + ",1\nc,1\n", csv, []string{"2: bad: the row is larger than 65536 bytes", `3: 0 "c" 1 available`}},
 		"escapes make large": {"name,categoryId\n" + strings.Repeat("\x01", 11000) + ",1\n", csv, []string{"2: bad: the row is larger than 65536 bytes"}},
-		"missing column":     {"name,status\na,sold\n", csv, []string{"pets: the first line names no column categoryId; it must name the columns, such as name,categoryId,status"}},
-		"case of a column":   {"Name,categoryId\na,1\n", csv, []string{"pets: the first line names no column name; it must name the columns, such as name,categoryId,status"}},
+		"missing column":     {"name,status\na,sold\n", csv, []string{"pets: the header has no column categoryId; the first line must name the columns, such as name,categoryId,status"}},
+		"case of a column":   {"Name,categoryId\na,1\n", csv, []string{"pets: the header has no column name; the first line must name the columns, such as name,categoryId,status"}},
 		"a column twice":     {"name,categoryId,name\na,1,b\n", csv, []string{"pets: the first line names the column name twice"}},
 		"a quote for ever":   {"name,categoryId\na,1\n\"" + strings.Repeat(large, 5), csv, []string{`2: 0 "a" 1 available`, "pets: the row is larger than 65536 bytes"}},
 		"empty":              {"", csv, []string{"pets: the file is empty"}},
-		"array":              {` [{"name":"a"}]`, csv, []string{"pets: the file is a JSON array; write one object a line instead, without brackets and commas between them"}},
+		"array":              {` [{"name":"a"}]`, csv, []string{"pets: the file is a JSON array; write one object per line instead, without brackets and commas between them"}},
 
 		"ndjson":         {`{"name":"Rex","categoryId":1,"status":"sold","id":"x"}` + "\n\n" + ` {"categoryId":2,"name":"a\r\nb"}` + "\r\n", csv, []string{`1: 0 "Rex" 1 sold`, `3: 0 "a\r\nb" 2 available`}},
 		"bad rows":       {`{"name":"Rex"}` + "\nx\n" + `{"name":"b","categoryId":2}`, files.Options{Format: files.NDJSON}, []string{"1: bad: a value is missing", "2: bad: a value is invalid", `3: 0 "b" 2 available`}},
@@ -100,7 +100,7 @@ func TestRead(t *testing.T) {
 		"forced format":  {"name,categoryId\n", files.Options{Format: files.NDJSON}, []string{"1: bad: a value is invalid"}},
 		"ids":            {"id,name,categoryId\n3,a,1\n7,b,1\n", ids, []string{`2: 3 "a" 1 available`, `3: 7 "b" 1 available`}},
 		"bad ids":        {"id,name,categoryId\n3,a,1\n3,b,1\n0,b,1\nx,b,1\n1.0,b,1\n,b,1\n9007199254740992,b,1\n4,b,1\n", ids, []string{`2: 3 "a" 1 available`, "3: bad: id must be greater than the one before it, 3", "4: bad: id must be between 1 and 9007199254740991", "5: bad: id must be an integer between 1 and 9007199254740991", "6: bad: id must be an integer between 1 and 9007199254740991", "7: bad: id is required", "8: bad: id must be between 1 and 9007199254740991", `9: 4 "b" 1 available`}},
-		"no id column":   {"name,categoryId\na,1\n", ids, []string{"pets: the first line names no column id; it must name the columns, such as name,categoryId,status"}},
+		"no id column":   {"name,categoryId\na,1\n", ids, []string{"pets: the header has no column id; the first line must name the columns, such as name,categoryId,status"}},
 		"case of id":     {`{"ID":4,"name":"a","categoryId":1}`, ids, []string{"1: bad: id is required"}},
 		"largest export": {`{"id":1,"name":"` + large[:65536-28] + `","categoryId":1,"status":"available"}`, ids, []string{fmt.Sprintf(`1: 1 %q 1 available`, large[:65536-28])}},
 	} {
@@ -145,7 +145,7 @@ func TestRoundTrip(t *testing.T) {
 				rt.Fatalf("%s: got %d steps (%v), want %d", format, steps, err, len(want))
 			}
 			restored := memory.New()
-			rows := files.Read(&file, files.Options{Format: format, IDs: true, Judge: judge})
+			rows := files.Read(&file, files.Options{Format: format, IDs: true, Decode: decode})
 			if n, err := files.Import(t.Context(), restored, rows, true); err != nil || n != len(want) {
 				rt.Fatalf("%s: got %d (%v), want %d", format, n, err, len(want))
 			}
@@ -180,7 +180,7 @@ func TestImport(t *testing.T) {
 	t.Parallel()
 	st := memory.New()
 	imported := func(text string) (int, error) {
-		return files.Import(t.Context(), st, files.Read(strings.NewReader(text), files.Options{Judge: judge}), false)
+		return files.Import(t.Context(), st, files.Read(strings.NewReader(text), files.Options{Decode: decode}), false)
 	}
 	var rejected *files.Rejected
 	text := "name,categoryId\na,1\n" + strings.Repeat("b,x\n", 30) + "c,1\n"
@@ -205,7 +205,7 @@ func TestReadError(t *testing.T) {
 	broken := errors.New("broken")
 	for name, text := range map[string]string{"at once": "", "csv": "name,categoryId\na,1\n", "ndjson": `{"name":"a","categoryId":1}` + "\n"} {
 		in := io.MultiReader(strings.NewReader(text), iotest.ErrReader(broken))
-		n, err := files.Check(files.Read(in, files.Options{Judge: judge}))
+		n, err := files.Check(files.Read(in, files.Options{Decode: decode}))
 		if n != 0 || pets.KindOf(err) != pets.Invalid || !errors.Is(err, broken) {
 			t.Errorf("%s: got %d (%v), want Invalid, for broken", name, n, err)
 		}

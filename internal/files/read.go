@@ -20,9 +20,9 @@ type Options struct {
 	Format Format // "" means to tell it from the content
 	IDs    bool   // rows must have identifiers, which ascend; otherwise they are ignored
 
-	// Judge returns the pet that a request with this body would add, or the
+	// Decode returns the pet that a request with this body would add, or the
 	// sentence that its client would get.
-	Judge func(body []byte) (pets.NewPet, error)
+	Decode func(body []byte) (pets.NewPet, error)
 }
 
 // Row is a row of a file.
@@ -63,7 +63,7 @@ func Read(r io.Reader, o Options) iter.Seq2[Row, error] {
 				yield(row, o.errorAt(row.Line, err))
 				return
 			case row.Err == nil:
-				row.Pet, row.Err = o.judge(body, last)
+				row.Pet, row.Err = o.decode(body, last)
 			}
 			if row.Err == nil {
 				last = row.Pet.ID
@@ -98,17 +98,17 @@ func (o Options) open(in *bufio.Reader) (rowReader, error) {
 	case o.Format == NDJSON, o.Format == "" && bytes.HasPrefix(head, []byte("{")):
 		return ndjson(in), nil
 	case o.Format == "" && bytes.HasPrefix(head, []byte("[")):
-		return nil, errors.New("the file is a JSON array; write one object a line instead, without brackets and commas between them")
+		return nil, errors.New("the file is a JSON array; write one object per line instead, without brackets and commas between them")
 	}
 	return o.csv(in)
 }
 
-// judge returns the pet of a row, whose identifier must be greater than last.
-func (o Options) judge(body []byte, last int64) (pets.Pet, error) {
+// decode returns the pet of a row, whose identifier must be greater than last.
+func (o Options) decode(body []byte, last int64) (pets.Pet, error) {
 	if len(body) > maxBody && (!o.IDs || len(body) > maxBody+maxExtra) {
 		return pets.Pet{}, errTooLarge
 	}
-	p, err := o.Judge(body)
+	p, err := o.Decode(body)
 	if err != nil || !o.IDs {
 		return p.WithID(0), err
 	}
@@ -124,7 +124,7 @@ func (o Options) judge(body []byte, last int64) (pets.Pet, error) {
 	return p.WithID(*has.ID), pets.CheckNextID(*has.ID, last)
 }
 
-// ndjson reads one object a line and skips blank lines.
+// ndjson reads one object per line and skips blank lines.
 func ndjson(in io.Reader) rowReader {
 	lines := bufio.NewScanner(in)
 	lines.Buffer(nil, 2*maxBody) // reading ends at a longer line

@@ -66,21 +66,24 @@ type Grant struct {
 	ReadOnly bool
 }
 
-// Refusal is the reason why a token is refused.
-type Refusal string
+// Refusal is the error of Authenticate for a token that is not valid.
+type Refusal struct {
+	KeyID  string // if the key is known and the token has its secret
+	Reason string // Unknown, Expired or Revoked
+}
 
-// The refusals. An expired or revoked token has the right secret.
+// The reasons of a Refusal.
 const (
-	Accepted Refusal = ""
-	Unknown  Refusal = "unknown"
-	Expired  Refusal = "expired"
-	Revoked  Refusal = "revoked"
+	Unknown = "unknown"
+	Expired = "expired"
+	Revoked = "revoked"
 )
 
+func (r *Refusal) Error() string { return "the API key is " + r.Reason }
+
 // NewKeyring returns a keyring of the keys in store and of fixed tokens, which
-// work without the store, allow everything and never expire. It fails unless
-// each of them is a b64token of at least 16 characters; the error does not
-// repeat the token.
+// work without the store, allow everything and never expire. It fails if
+// CheckFixed does.
 func NewKeyring(store pets.KeyStore, fixed []string, now func() time.Time) (*Keyring, error) {
 	k := &Keyring{
 		store:   store,
@@ -93,50 +96,60 @@ func NewKeyring(store pets.KeyStore, fixed []string, now func() time.Time) (*Key
 		}, []string{"result"}),
 	}
 	k.hits, k.misses = k.lookups.WithLabelValues("hit"), k.lookups.WithLabelValues("miss")
-	for i, token := range fixed {
-		if len(token) < minFixedLength || !b64token.MatchString(token) {
-			return nil, fmt.Errorf("key %d of %d is unfit: a key must be at least %d characters of A-Z a-z 0-9 - . _ ~ + / with = only at its end", i+1, len(fixed), minFixedLength)
-		}
+	if err := CheckFixed(fixed); err != nil {
+		return nil, err
+	}
+	for _, token := range fixed {
 		hash := Hash(token)
 		k.fixed = append(k.fixed, fixedKey{id: "fixed-" + hex.EncodeToString(hash[:4]), hash: hash})
 	}
 	return k, nil
 }
 
-// Authenticate returns what a token allows, or why it is refused. The grant of
-// an expired or revoked key has only its ID. An error means that the store
-// could not be asked, so that nothing is known of the token.
-func (k *Keyring) Authenticate(ctx context.Context, token string) (Grant, Refusal, error) {
+// CheckFixed returns an error unless each fixed token is a b64token of at least
+// 16 characters. The error does not repeat the token.
+func CheckFixed(tokens []string) error {
+	for i, token := range tokens {
+		if len(token) < minFixedLength || !b64token.MatchString(token) {
+			return fmt.Errorf("key %d of %d is invalid: a key must be at least %d characters of A-Z a-z 0-9 - . _ ~ + / with = only at its end", i+1, len(tokens), minFixedLength)
+		}
+	}
+	return nil
+}
+
+// Authenticate returns what a token allows, or a *Refusal. Any other error means
+// that the store could not be asked, so that nothing is known of the token.
+func (k *Keyring) Authenticate(ctx context.Context, token string) (Grant, error) {
 	hash := Hash(token)
 	for _, f := range k.fixed {
 		if equal(f.hash, hash) {
-			return Grant{KeyID: f.id}, Accepted, nil
+			return Grant{KeyID: f.id}, nil
 		}
 	}
 	id, ok := ID(token)
 	if !ok {
-		return Grant{}, Unknown, nil
+		return Grant{}, &Refusal{Reason: Unknown}
 	}
 	key, err := k.key(ctx, id)
 	switch {
 	case pets.KindOf(err) == pets.NotFound:
-		return Grant{}, Unknown, nil
+		return Grant{}, &Refusal{Reason: Unknown}
 	case err != nil:
-		return Grant{}, Unknown, err
+		return Grant{}, err
 	case !equal(key.Hash, hash):
-		return Grant{}, Unknown, nil
+		return Grant{}, &Refusal{Reason: Unknown}
 	}
 	now := k.now()
 	switch key.State(now) {
 	case pets.KeyExpired:
-		return Grant{KeyID: id}, Expired, nil
+		return Grant{}, &Refusal{KeyID: id, Reason: Expired}
 	case pets.KeyRevoked:
-		return Grant{KeyID: id}, Revoked, nil
+		return Grant{}, &Refusal{KeyID: id, Reason: Revoked}
 	}
 	k.mu.Lock()
 	k.used[id] = now
 	k.mu.Unlock()
-	return Grant{KeyID: id, ReadOnly: key.ReadOnly}, Accepted, nil
+	return Grant{KeyID: id, ReadOnly: key.ReadOnly}, nil
 }
 
 func equal(a, b [sha256.Size]byte) bool { return subtle.ConstantTimeCompare(a[:], b[:]) == 1 }

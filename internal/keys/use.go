@@ -15,11 +15,10 @@ const useInterval = 30 * time.Second
 func (k *Keyring) RecordUses(ctx context.Context, log *slog.Logger) {
 	ticker := time.NewTicker(useInterval)
 	defer ticker.Stop()
-	for done := false; !done; {
+	for ctx.Err() == nil {
 		select {
 		case <-ticker.C:
 		case <-ctx.Done():
-			done = true
 		}
 		if err := k.recordUses(context.WithoutCancel(ctx)); err != nil {
 			log.Warn("the last uses of API keys were not stored", "error", err)

@@ -5,10 +5,10 @@ import (
 	"iter"
 )
 
-// Loading yields the pets that Load stores, with the identifier 0, up to the
-// first error. All stores use it, or LoadingWithIDs, so that they reject the
+// Validated yields the pets that Load stores, with the identifier 0, up to the
+// first error. All stores use it, or ValidatedWithIDs, so that they reject the
 // same input.
-func Loading(pets iter.Seq2[NewPet, error]) iter.Seq2[Pet, error] {
+func Validated(pets iter.Seq2[NewPet, error]) iter.Seq2[Pet, error] {
 	return func(yield func(Pet, error) bool) {
 		n := 0
 		for p, err := range pets {
@@ -23,9 +23,9 @@ func Loading(pets iter.Seq2[NewPet, error]) iter.Seq2[Pet, error] {
 	}
 }
 
-// LoadingWithIDs yields the pets that LoadWithIDs stores, up to the first
+// ValidatedWithIDs yields the pets that LoadWithIDs stores, up to the first
 // error.
-func LoadingWithIDs(pets iter.Seq2[Pet, error]) iter.Seq2[Pet, error] {
+func ValidatedWithIDs(pets iter.Seq2[Pet, error]) iter.Seq2[Pet, error] {
 	return func(yield func(Pet, error) bool) {
 		n, last := 0, int64(0)
 		for p, err := range pets {

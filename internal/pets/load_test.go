@@ -41,23 +41,23 @@ func collect(t *testing.T, seq iter.Seq2[pets.Pet, error]) (all []pets.Pet, last
 	return all, last
 }
 
-func TestLoading(t *testing.T) {
+func TestValidated(t *testing.T) {
 	good := pets.NewPet{Name: "Rex", CategoryID: 1, Status: pets.Sold}
-	all, err := collect(t, pets.Loading(sequence(good, good)))
+	all, err := collect(t, pets.Validated(sequence(good, good)))
 	if len(all) != 2 || all[0] != good.WithID(0) || err != errBroken {
-		t.Errorf("Loading: got %+v, error %v, want two pets and the same error", all, err)
+		t.Errorf("Validated: got %+v, error %v, want two pets and the same error", all, err)
 	}
-	all, err = collect(t, pets.Loading(sequence(good, pets.NewPet{Name: "\x00", Status: pets.Sold}, good)))
+	all, err = collect(t, pets.Validated(sequence(good, pets.NewPet{Name: "\x00", Status: pets.Sold}, good)))
 	if len(all) != 1 || err == nil || pets.KindOf(err) != pets.Invalid || err.Error() != "animal 2: name must not contain U+0000" {
-		t.Errorf("Loading an invalid pet: got %+v, error %v, want one pet and Invalid of animal 2", all, err)
+		t.Errorf("Validated an invalid pet: got %+v, error %v, want one pet and Invalid of animal 2", all, err)
 	}
 }
 
-func TestLoadingWithIDs(t *testing.T) {
+func TestValidatedWithIDs(t *testing.T) {
 	pet := func(id int64) pets.Pet { return pets.Pet{ID: id, Name: "Rex", Status: pets.Sold} }
-	all, err := collect(t, pets.LoadingWithIDs(sequence(pet(1), pet(5), pet(pets.MaxID))))
+	all, err := collect(t, pets.ValidatedWithIDs(sequence(pet(1), pet(5), pet(pets.MaxID))))
 	if len(all) != 3 || all[1] != pet(5) || err != errBroken {
-		t.Errorf("LoadingWithIDs: got %+v, error %v, want three pets and the same error", all, err)
+		t.Errorf("ValidatedWithIDs: got %+v, error %v, want three pets and the same error", all, err)
 	}
 	for _, c := range []struct {
 		pet  pets.Pet
@@ -70,9 +70,9 @@ func TestLoadingWithIDs(t *testing.T) {
 		{pet(4), "id must be greater"},
 		{pets.Pet{ID: 6, Status: "lost"}, "animal 2: status"},
 	} {
-		all, err := collect(t, pets.LoadingWithIDs(sequence(pet(5), c.pet, pet(7))))
+		all, err := collect(t, pets.ValidatedWithIDs(sequence(pet(5), c.pet, pet(7))))
 		if len(all) != 1 || err == nil || pets.KindOf(err) != pets.Invalid || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("LoadingWithIDs of %+v: got %+v, error %v, want one pet and Invalid with %q", c.pet, all, err, c.want)
+			t.Errorf("ValidatedWithIDs of %+v: got %+v, error %v, want one pet and Invalid with %q", c.pet, all, err, c.want)
 		}
 	}
 }

@@ -96,9 +96,9 @@ func (i Idempotency) validate() error {
 	return nil
 }
 
-// Repeats returns made, the pet that was created with p's idempotency key, if p
-// asks for the same pet again. Otherwise it returns a Reused error.
-func (p NewPet) Repeats(made Pet) (Pet, error) {
+// CheckRepeat returns made, the pet that was created with p's idempotency key,
+// if p asks for the same pet. Otherwise it returns a Reused error.
+func (p NewPet) CheckRepeat(made Pet) (Pet, error) {
 	if p.WithID(made.ID) != made {
 		return Pet{}, &Error{Kind: Reused, Message: "this Idempotency-Key was used for another animal; send a new key for a new animal"}
 	}

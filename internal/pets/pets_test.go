@@ -49,15 +49,15 @@ func TestWithDefaults(t *testing.T) {
 	}
 }
 
-func TestRepeats(t *testing.T) {
+func TestCheckRepeat(t *testing.T) {
 	made := pets.Pet{ID: 7, Name: "Rex", CategoryID: 1, Status: pets.Sold}
 	if got := made.WithoutID().WithID(7); got != made {
 		t.Errorf("WithoutID and WithID: got %+v, want %+v", got, made)
 	}
 	again := made.WithoutID()
 	again.Idempotency = pets.Idempotency{KeyID: "mine", Key: "k"}
-	if got, err := again.Repeats(made); err != nil || got != made {
-		t.Errorf("Repeats: got %+v, error %v, want %+v", got, err, made)
+	if got, err := again.CheckRepeat(made); err != nil || got != made {
+		t.Errorf("CheckRepeat: got %+v, error %v, want %+v", got, err, made)
 	}
 	for _, change := range []func(*pets.NewPet){
 		func(p *pets.NewPet) { p.Name = "rex" },
@@ -66,8 +66,8 @@ func TestRepeats(t *testing.T) {
 	} {
 		other := made.WithoutID()
 		change(&other)
-		if got, err := other.Repeats(made); err == nil || pets.KindOf(err) != pets.Reused || got != (pets.Pet{}) {
-			t.Errorf("Repeats of %+v: got %+v, error %v, want Reused", other, got, err)
+		if got, err := other.CheckRepeat(made); err == nil || pets.KindOf(err) != pets.Reused || got != (pets.Pet{}) {
+			t.Errorf("CheckRepeat of %+v: got %+v, error %v, want Reused", other, got, err)
 		}
 	}
 }

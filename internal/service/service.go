@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"example.com/petstore/gen/api"
+	"example.com/petstore/internal/edge"
 	"example.com/petstore/internal/pets"
 )
 
@@ -25,15 +26,8 @@ const defaultLimit = 20
 
 // Service serves the operations from a store.
 type Service struct {
-	store    pets.PetStore
-	base     string
-	callerID func(context.Context) string
-}
-
-// New returns a service on store. Links in responses begin with base, such as
-// /v1, and callerID returns the ID of the API key of a request.
-func New(store pets.PetStore, base string, callerID func(context.Context) string) *Service {
-	return &Service{store: store, base: base, callerID: callerID}
+	store pets.PetStore
+	base  string // of links in responses, such as /v1
 }
 
 // ListPets implements the operation listPets.
@@ -58,7 +52,7 @@ func (s *Service) ListPets(ctx context.Context, request api.ListPetsRequestObjec
 func (s *Service) CreatePet(ctx context.Context, request api.CreatePetRequestObject) (api.CreatePetResponseObject, error) {
 	p := NewPet(*request.Body)
 	if key := request.Params.IdempotencyKey; key != nil {
-		p.Idempotency = pets.Idempotency{KeyID: s.callerID(ctx), Key: unquote(*key)}
+		p.Idempotency = pets.Idempotency{KeyID: edge.CallerOf(ctx).ID, Key: unquote(*key)}
 	}
 	created, err := s.store.CreatePet(ctx, p)
 	if err != nil {

@@ -40,7 +40,7 @@ func BenchmarkPetstore(b *testing.B) {
 		beside(b, "memory", func(string) string { return "memory:" }, "constant")
 	})
 	b.Run("sqlite", func(b *testing.B) {
-		beside(b, "sqlite", func(name string) string { return "sqlite:" + filepath.Join(b.TempDir(), name) })
+		beside(b, "sqlite", func(name string) string { return "sqlite:" + filepath.Join(b.TempDir(), name) }, "prepared")
 	})
 	b.Run("postgres", func(b *testing.B) {
 		db := pgtest.Start(b, "fsync=on", "full_page_writes=on", "synchronous_commit=on", "max_wal_size=4GB", "autovacuum=off")
@@ -77,26 +77,27 @@ func beside(b *testing.B, kind string, store func(name string) string, more ...s
 func size(b *testing.B) {
 	m := newMeasured("size", "10,000 pets", "10,000,000 pets")
 	starts := row{Name: "first response after the start", Unit: "ms", Values: map[string][]float64{}}
-	var servers []*server
-	for i, n := range []int{10_000, 10_000_000} {
-		name, store := m.Servers[i], "sqlite:"+filepath.Join(b.TempDir(), "pets.db")
+	sizes, stores, servers := []int{10_000, 10_000_000}, make([]string, 2), make([]*server, 2)
+	for i, n := range sizes {
+		stores[i] = "sqlite:" + filepath.Join(b.TempDir(), "pets.db")
 		csv := bytes.NewBufferString("name,categoryId,status\n")
 		for p := range peers.Pets(n) {
 			fmt.Fprintf(csv, "%s,%d,%s\n", p.Name, p.CategoryID, p.Status)
 		}
-		cmd := exec.Command(*program, "import", "-", "--format", "csv", "--store", store)
+		cmd := exec.Command(*program, "import", "-", "--format", "csv", "--store", stores[i])
 		cmd.Stdin = csv
 		if out, err := cmd.CombinedOutput(); err != nil {
 			b.Fatalf("import: %v: %s", err, out)
 		}
-		s := start(b, "petstore", store)
-		for range *rounds {
-			s.stop()
-			s = start(b, "petstore", store)
-			starts.Values[name] = append(starts.Values[name], float64(s.first.Microseconds())/1e3)
+		servers[i] = start(b, "petstore", stores[i])
+	}
+	for range *rounds {
+		for i, name := range m.Servers {
+			servers[i].stop()
+			servers[i] = start(b, "petstore", stores[i])
+			servers[i].name, servers[i].pets = name, sizes[i]
+			starts.Values[name] = append(starts.Values[name], float64(servers[i].first.Microseconds())/1e3)
 		}
-		s.name, s.pets = name, n
-		servers = append(servers, s)
 	}
 	for _, l := range loads[:3] {
 		m.measure(b, l, servers)
@@ -145,7 +146,7 @@ func TestLoads(t *testing.T) {
 	if out, err := exec.Command("go", "build", "-o", *program, "example.com/petstore/cmd/petstore").CombinedOutput(); err != nil {
 		t.Fatalf("go build: %v: %s", err, out)
 	}
-	for _, name := range []string{"petstore", "dressed", "equipped", "constant"} {
+	for _, name := range []string{"petstore", "dressed", "equipped", "prepared", "constant"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := start(t, name, "sqlite:"+filepath.Join(t.TempDir(), "pets.db"))

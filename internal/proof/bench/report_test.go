@@ -47,13 +47,21 @@ func TestReport(t *testing.T) {
 	}
 }
 
-// report returns README.md with the tables, and the charts, by their file names.
+const frontPage = "../../../README.md"
+
+// report returns the pages with their tables, and the charts, by their file
+// names.
 func report(t testing.TB) map[string]string {
 	readme, err := os.ReadFile("README.md")
 	if err != nil {
 		t.Fatal(err)
 	}
+	front, err := os.ReadFile(frontPage)
+	if err != nil {
+		t.Fatal(err)
+	}
 	out := map[string]string{}
+	summary := "| store, peer | list | filtered list | get | create, 32 clients | create, 1 client |\n| --- | --: | --: | --: | --: | --: |\n"
 	files, _ := filepath.Glob("measured/*.json")
 	for _, file := range files {
 		var m measured
@@ -64,15 +72,39 @@ func report(t testing.TB) map[string]string {
 		if err != nil {
 			t.Fatal(err)
 		}
-		place := regexp.MustCompile("(?s)(<!-- measured: " + m.Name + " -->\n).*?(<!-- end -->)")
-		if !place.Match(readme) {
-			t.Fatalf("README.md has no %s", place)
-		}
-		readme = place.ReplaceAll(readme, []byte("${1}"+m.table()+"\n${2}"))
+		readme = replaceTable(t, readme, ": "+m.Name, m.table()+"\n")
+		summary += m.summary()
 		out[strings.TrimSuffix(file, ".json")+".svg"] = m.chart()
 	}
 	out["README.md"] = string(readme)
+	out[frontPage] = string(replaceTable(t, front, "", summary))
 	return out
+}
+
+// replaceTable replaces the table of a page.
+func replaceTable(t testing.TB, page []byte, name, table string) []byte {
+	place := regexp.MustCompile("(?s)(<!-- measured" + name + " -->\n).*?(<!-- end -->)")
+	if !place.Match(page) {
+		t.Fatalf("a page has no %s", place)
+	}
+	return place.ReplaceAll(page, []byte("${1}"+table+"${2}"))
+}
+
+// summary returns the line of the front page's table: what petstore costs
+// compared with the hand-written peer that prepares its statements.
+func (m *measured) summary() string {
+	kind, peer := map[string]string{"memory": "memory", "sqlite": "SQLite", "postgres": "PostgreSQL"}[m.Name], "equipped"
+	if kind == "" {
+		return ""
+	}
+	if slices.Contains(m.Servers, "prepared") {
+		peer = "prepared"
+	}
+	line := "| " + kind + ", `" + peer + "` |"
+	for _, r := range m.Rows[:5] {
+		line += fmt.Sprintf(" %.2f |", quantile(ratios(r.Values[m.Servers[0]], r.Values[peer]), 0.5))
+	}
+	return line + "\n"
 }
 
 func (m *measured) table() string {

@@ -135,7 +135,7 @@ var loads = []load{
 	{"get: a random pet", "get", 32, http.StatusOK},
 	{"create: 32 clients", "create", 32, http.StatusCreated},
 	{"create: 1 client", "create", 1, http.StatusCreated},
-	{"the same list again and again, as a cache likes it", "same", 32, http.StatusOK},
+	{"the same list every time", "same", 32, http.StatusOK},
 }
 
 // run sends l to s. It returns the processor time a request, in µs, and the mean

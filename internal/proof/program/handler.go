@@ -19,7 +19,7 @@ func NewHandler(store pets.Store, log *slog.Logger) (*edge.Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	return service.Edge(store, ring, "test", edge.Options{Logger: log})
+	return service.NewServer(store, ring, "test", edge.Options{Logger: log})
 }
 
 // NewServer serves a handler on a port of this machine until Close.

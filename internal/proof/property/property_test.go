@@ -91,7 +91,7 @@ func testProperties(t *testing.T, open func() pets.Store) {
 				}
 				imported := open()
 				defer imported.Close()
-				rows := files.Read(&file, files.Options{Format: format, IDs: withIDs, Judge: judge(t)})
+				rows := files.Read(&file, files.Options{Format: format, IDs: withIDs, Decode: decodeBody(t)})
 				if n, err := files.Import(t.Context(), imported, rows, withIDs); err != nil || n != len(created) {
 					t.Fatalf("Import: got %d, error %v, want %d", n, err, len(created))
 				}
@@ -107,8 +107,8 @@ func testProperties(t *testing.T, open func() pets.Store) {
 	}
 }
 
-// judge returns what decides on rows of files as createPet does on bodies.
-func judge(t *testing.T) func([]byte) (pets.NewPet, error) {
+// decodeBody returns what decides on rows of files as createPet does on bodies.
+func decodeBody(t *testing.T) func([]byte) (pets.NewPet, error) {
 	document, err := edge.ParseDocument(gen.Document)
 	if err != nil {
 		t.Fatal(err)

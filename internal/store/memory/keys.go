@@ -2,7 +2,6 @@ package memory
 
 import (
 	"context"
-	"maps"
 	"slices"
 	"time"
 
@@ -12,9 +11,10 @@ import (
 func (s *Store) CreateKey(ctx context.Context, k pets.Key) error {
 	return s.locked(ctx, func() error {
 		if _, taken := s.keys[k.ID]; taken {
-			return &pets.Error{Kind: pets.Internal, Message: "there is a key with this id already"}
+			return &pets.Error{Kind: pets.Internal, Message: "a key with this ID already exists"}
 		}
 		s.keys[k.ID] = k
+		s.keyIDs = append(s.keyIDs, k.ID)
 		return nil
 	})
 }
@@ -38,7 +38,10 @@ func (s *Store) key(id string) (pets.Key, error) {
 
 func (s *Store) Keys(ctx context.Context) (keys []pets.Key, err error) {
 	err = s.locked(ctx, func() error {
-		keys = slices.SortedFunc(maps.Values(s.keys), func(a, b pets.Key) int { return a.CreatedAt.Compare(b.CreatedAt) })
+		for _, id := range s.keyIDs {
+			keys = append(keys, s.keys[id])
+		}
+		slices.SortStableFunc(keys, func(a, b pets.Key) int { return a.CreatedAt.Compare(b.CreatedAt) })
 		return nil
 	})
 	return keys, err

@@ -8,7 +8,7 @@ import (
 )
 
 func (s *Store) Load(ctx context.Context, seq iter.Seq2[pets.NewPet, error]) (int, error) {
-	return s.load(ctx, pets.Loading(seq), func(all []pets.Pet) error {
+	return s.load(ctx, pets.Validated(seq), func(all []pets.Pet) error {
 		id, err := s.nextIDs(len(all))
 		for i := range all {
 			all[i].ID = id + int64(i)
@@ -18,7 +18,7 @@ func (s *Store) Load(ctx context.Context, seq iter.Seq2[pets.NewPet, error]) (in
 }
 
 func (s *Store) LoadWithIDs(ctx context.Context, seq iter.Seq2[pets.Pet, error]) (int, error) {
-	return s.load(ctx, pets.LoadingWithIDs(seq), func([]pets.Pet) error {
+	return s.load(ctx, pets.ValidatedWithIDs(seq), func([]pets.Pet) error {
 		if len(s.pets) > 0 {
 			return pets.ErrNotEmpty
 		}

@@ -14,7 +14,7 @@ func (s *Store) CreatePet(ctx context.Context, p pets.NewPet) (pet pets.Pet, err
 	}
 	err = s.locked(ctx, func() error {
 		if made, found := s.made[p.Idempotency]; found {
-			pet, err = p.Repeats(made)
+			pet, err = p.CheckRepeat(made)
 			return err
 		}
 		id, err := s.nextIDs(1)

@@ -18,6 +18,7 @@ type Store struct {
 	byStatus map[pets.Status][]pets.Pet // the same pets by status
 	made     map[pets.Idempotency]pets.Pet
 	keys     map[string]pets.Key
+	keyIDs   []string // in the order of creation
 }
 
 // New returns an empty store.
@@ -50,7 +51,7 @@ func (s *Store) locked(ctx context.Context, f func() error) error {
 		return pets.ErrClosed
 	}
 	if err := ctx.Err(); err != nil {
-		return &pets.Error{Kind: pets.Unavailable, Message: "the call was given up", Err: err}
+		return &pets.Error{Kind: pets.Unavailable, Message: "the request timed out or was canceled", Err: err}
 	}
 	return f()
 }

@@ -76,7 +76,7 @@ func translate(err error, o outcome, unknown bool) error {
 	case o == failed:
 		return &pets.Error{Kind: pets.Internal, Message: "the database failed", Err: err}
 	case unknown:
-		return &pets.Error{Kind: pets.Internal, Message: "the database has not said whether it stored the write", Err: err}
+		return &pets.Error{Kind: pets.Internal, Message: "the outcome of the write is unknown", Err: err}
 	}
 	return &pets.Error{Kind: pets.Unavailable, Message: "the database is unavailable", Err: err}
 }

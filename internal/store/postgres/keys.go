@@ -36,7 +36,7 @@ func (s *Store) CreateKey(ctx context.Context, k pets.Key) error {
 		return c.QueryRow(ctx, insertKey, k.ID, k.Name, k.Hash[:], k.ReadOnly, k.CreatedAt, expires).Scan(&inserted)
 	})
 	if errors.Is(err, pgx.ErrNoRows) || err == nil && !inserted && attempts == 1 {
-		return &pets.Error{Kind: pets.Internal, Message: "there is a key with id " + k.ID + " already"}
+		return &pets.Error{Kind: pets.Internal, Message: "a key with the ID " + k.ID + " already exists"}
 	}
 	return err
 }

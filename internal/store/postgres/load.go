@@ -12,12 +12,12 @@ import (
 
 // Load implements pets.PetStore.
 func (s *Store) Load(ctx context.Context, animals iter.Seq2[pets.NewPet, error]) (int, error) {
-	return s.load(ctx, pets.Loading(animals), "name", "category_id", "status")
+	return s.load(ctx, pets.Validated(animals), "name", "category_id", "status")
 }
 
 // LoadWithIDs implements pets.PetStore.
 func (s *Store) LoadWithIDs(ctx context.Context, animals iter.Seq2[pets.Pet, error]) (int, error) {
-	return s.load(ctx, pets.LoadingWithIDs(animals), "name", "category_id", "status", "id")
+	return s.load(ctx, pets.ValidatedWithIDs(animals), "name", "category_id", "status", "id")
 }
 
 // load copies pets in one transaction. It does not try again.
@@ -29,7 +29,7 @@ func (s *Store) load(ctx context.Context, animals iter.Seq2[pets.Pet, error], co
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(p.ctx, cancel)()
-	pooled, err := s.acquire(ctx, cancel, p, true, time.Now().Add(outageWait))
+	pooled, err := s.acquire(ctx, p, true, time.Now().Add(outageWait))
 	if err != nil {
 		return 0, translate(err, notExecuted, false)
 	}

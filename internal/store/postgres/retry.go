@@ -31,9 +31,10 @@ func (s *Store) write(ctx context.Context, st statement) error { return s.run(ct
 // read runs a statement that changes nothing.
 func (s *Store) read(ctx context.Context, st statement) error { return s.run(ctx, false, st) }
 
-// run runs a statement until it succeeds or returns no row, fails for good, or
+// run runs a statement until it succeeds or returns no row, fails permanently, or
 // ctx ends. While nothing was executed it gives up after outageWait. Once a
-// write may have been executed it goes on, because only success can tell.
+// write may have been executed it goes on, because only a
+// success tells whether it was.
 func (s *Store) run(ctx context.Context, write bool, st statement) error {
 	if s.closed.Load() {
 		return pets.ErrClosed
@@ -66,7 +67,7 @@ func (s *Store) attempt(ctx context.Context, write bool, acquireBy time.Time, st
 	p := s.pools.Load()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	pooled, err := s.acquire(ctx, cancel, p, write, acquireBy)
+	pooled, err := s.acquire(ctx, p, write, acquireBy)
 	if err != nil {
 		return fmt.Errorf("%w: %w", errNotAcquired, err)
 	}
@@ -84,14 +85,16 @@ func (s *Store) attempt(ctx context.Context, write bool, acquireBy time.Time, st
 	return err
 }
 
-// acquire acquires a connection, or cancels ctx.
-func (s *Store) acquire(ctx context.Context, cancel context.CancelFunc, p *pools, write bool, by time.Time) (*pgxpool.Conn, error) {
+// acquire acquires a connection, unless that takes too long or the pools are
+// replaced.
+func (s *Store) acquire(ctx context.Context, p *pools, write bool, by time.Time) (*pgxpool.Conn, error) {
+	ctx, cancel := context.WithDeadline(ctx, by)
+	defer cancel()
 	pool := p.reads
 	if write {
 		pool = p.writes
 	}
 	defer s.watch(ctx, cancel, p, p.server.Load().(string)).Stop()
-	defer time.AfterFunc(time.Until(by), cancel).Stop()
 	return pool.Acquire(ctx)
 }
 

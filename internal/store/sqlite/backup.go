@@ -69,7 +69,7 @@ func checkTarget(file, to string, force bool) error {
 	case !info.Mode().IsRegular():
 		return fmt.Errorf("cannot write %s: it is not a regular file", to)
 	case !force:
-		return fmt.Errorf("%s is there already; choose another name, or replace it with --force", to)
+		return fmt.Errorf("%s already exists; choose another name, or replace it with --force", to)
 	}
 	return nil
 }

@@ -41,7 +41,7 @@ func classify(err error) error {
 }
 
 func gaveUp(cause error) error {
-	return &pets.Error{Kind: pets.Unavailable, Message: "the call was given up", Err: cause}
+	return &pets.Error{Kind: pets.Unavailable, Message: "the request timed out or was canceled", Err: cause}
 }
 
 // isFatal reports whether no write may be acknowledged after err. A failed fsync
@@ -93,7 +93,7 @@ func nameOperation(err error) error {
 }
 
 // errForeign is the error of a database with tables of another program.
-var errForeign = errors.New("is a database of another program, and was left as it is; choose another file")
+var errForeign = errors.New("belongs to another program and was not changed; choose another file")
 
 // openErrors explains SQLite's codes to the operator.
 var openErrors = map[int]string{

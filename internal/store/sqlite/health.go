@@ -39,8 +39,8 @@ func (h *health) fail(cause error) error {
 	return h.failure.Load()
 }
 
-// judge records an error of the writer. A fatal error ends all writing.
-func (h *health) judge(err error) error {
+// record notes an error of the writer. A fatal error ends all writing.
+func (h *health) record(err error) error {
 	h.note(err)
 	if isFatal(err) {
 		return h.fail(err)
@@ -59,10 +59,11 @@ func (h *health) check() error {
 	return nil
 }
 
-// mayClose reports whether SQLite may close the file, and so copy the log and
-// remove it. After a failed write the log must stay for the next start. If only
-// the log or the index was removed, closing saves what was in the log. If the
-// name of the database leads elsewhere, its -wal may be that of another file.
+// mayClose reports whether the connections may be closed, which copies the log
+// into the file and removes it. After a failed write the log must stay for the
+// next start. If only the log or the index was removed, closing saves what the
+// log held. If the database itself was replaced, the log at its name may belong
+// to another file.
 func (h *health) mayClose() bool {
 	failure := h.failure.Load()
 	return failure == nil || isReplaced(failure) && h.files[:1].check() == nil

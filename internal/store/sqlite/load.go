@@ -13,12 +13,12 @@ const anyPet = "SELECT EXISTS (SELECT 1 FROM pets) OR EXISTS (SELECT 1 FROM sqli
 
 // Load implements pets.PetStore. Other writers wait meanwhile.
 func (s *Store) Load(ctx context.Context, all iter.Seq2[pets.NewPet, error]) (int, error) {
-	return s.load(ctx, pets.Loading(all), func(*tx) error { return nil })
+	return s.load(ctx, pets.Validated(all), func(*tx) error { return nil })
 }
 
 // LoadWithIDs implements pets.PetStore.
 func (s *Store) LoadWithIDs(ctx context.Context, all iter.Seq2[pets.Pet, error]) (int, error) {
-	return s.load(ctx, pets.LoadingWithIDs(all), func(tx *tx) error {
+	return s.load(ctx, pets.ValidatedWithIDs(all), func(tx *tx) error {
 		var held bool
 		if err := tx.QueryRow(anyPet).Scan(&held); err != nil {
 			return err

@@ -59,7 +59,7 @@ func (s *Store) CreatePet(ctx context.Context, p pets.NewPet) (pets.Pet, error) 
 	if err != nil {
 		return pets.Pet{}, err
 	}
-	return p.Repeats(made)
+	return p.CheckRepeat(made)
 }
 
 // Pet implements pets.PetStore.

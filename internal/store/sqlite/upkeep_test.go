@@ -113,7 +113,7 @@ func TestBackupRejects(t *testing.T) {
 			{path, in("link"), part, true},
 			{in("link"), path + "-wal", part, true},
 			{path, in("spoilt"), "belongs to another database", true},
-			{path, in("there"), "is there already", false},
+			{path, in("there"), "already exists", false},
 			{path, dir, "is not a regular file", true},
 			{path, in("missing/backup.db"), "no such file", true},
 			{in("none"), in("backup.db"), "there is no database", true},
@@ -230,7 +230,7 @@ func TestRestoreRejects(t *testing.T) {
 	for from, want := range map[string]string{
 		in("empty"): "is empty, so it is no backup",
 		in("text"):  "is not an SQLite database",
-		in("songs"): "is a database of another program",
+		in("songs"): "belongs to another program and was not changed",
 		in("newer"): "run a newer petstore",
 		in("none"):  "cannot read the backup",
 		path:        "is the database itself",

@@ -84,7 +84,7 @@ func inspect(ctx context.Context, db *sql.DB) (r Report, err error) {
 		return r, err
 	}
 	if r.Schema == 0 {
-		return r, errors.New("there is nothing in it, not even a schema")
+		return r, errors.New("the database is empty: it has no schema")
 	}
 	if err := db.QueryRowContext(ctx, "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size").Scan(&r.Bytes); err != nil {
 		return r, err

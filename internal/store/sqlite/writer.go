@@ -13,9 +13,9 @@ const (
 	// maxBatch is the most writes in one commit; it bounds how long the first waits.
 	maxBatch = 128
 
-	// returnTime is how long the callers of the last commit have to come back
-	// with their next writes. Without it two halves of the callers would take
-	// turns, with twice the commits.
+	// returnTime is how long a batch waits for the callers of the previous one
+	// to return. Without the wait, callers split into two batches that
+	// alternate, and the commits double.
 	returnTime = 2 * time.Millisecond
 
 	// A log of checkpointPages pages (4 MiB) is copied into the file.
@@ -186,7 +186,7 @@ func (w *writer) begin() (*tx, error) {
 	}
 	t, err := w.db.BeginTx(context.Background(), nil) // immediate, by the address
 	if err != nil {
-		return nil, w.health.judge(err)
+		return nil, w.health.record(err)
 	}
 	return &tx{Tx: t, insert: t.Stmt(w.insert)}, nil
 }
@@ -195,7 +195,7 @@ func (w *writer) begin() (*tx, error) {
 func (w *writer) apply(tx *tx, batch []*job) error {
 	for _, j := range batch {
 		if err := j.run(tx); err != nil {
-			err = w.health.judge(err)
+			err = w.health.record(err)
 			_ = tx.Rollback() // SQLite may have done it by itself
 			return err
 		}
@@ -204,7 +204,7 @@ func (w *writer) apply(tx *tx, batch []*job) error {
 		return tx.Rollback()
 	}
 	if err := tx.Commit(); err != nil {
-		return w.health.judge(err)
+		return w.health.record(err)
 	}
 	w.commits.Add(1)
 	w.writes.Add(uint64(len(batch)))

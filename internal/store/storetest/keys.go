@@ -63,11 +63,12 @@ func testKeys(t *testing.T, f Factory) {
 	limited := newKey("bbbbbbbb", noon)
 	limited.Name, limited.ReadOnly, limited.ExpiresAt = `d'où "🐕"`, true, noon.Add(90*time.Second)
 	young, old := newKey("aaaaaaaa", noon.Add(time.Second)), newKey("AAAAAAAA", noon.Add(-time.Second))
-	for _, k := range []pets.Key{limited, young, old} {
+	later := newKey("0aaaaaaa", noon) // within the same second
+	for _, k := range []pets.Key{limited, later, young, old} {
 		mustCreateKey(t, s, k)
 		wantKey(t, s, k)
 	}
-	wantKeys(t, s, old, limited, young) // oldest first
+	wantKeys(t, s, old, limited, later, young) // oldest first
 }
 
 func testKeyNotFound(t *testing.T, f Factory) {

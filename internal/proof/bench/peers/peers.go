@@ -56,11 +56,11 @@ var errNoPet = echo.NewHTTPError(http.StatusNotFound, "there is no such pet")
 func Serve(name, address, addr string) error {
 	var s store = &memory{}
 	if path, ok := strings.CutPrefix(address, "sqlite:"); ok {
-		s = openSQLite(path)
+		s = openSQLite(path, name == "prepared")
 	} else if strings.HasPrefix(address, "postgres:") {
 		s = openPostgres(address)
 	}
-	h := map[string]func(store) http.Handler{"constant": newConstant, "dressed": newDressed, "equipped": newEquipped}[name](s)
+	h := map[string]func(store) http.Handler{"constant": newConstant, "dressed": newDressed, "equipped": newEquipped, "prepared": newEquipped}[name](s)
 	server := &http.Server{Addr: addr, Handler: h, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: 30 * time.Second, IdleTimeout: 2 * time.Minute}
 	return server.ListenAndServe()
 }

@@ -46,11 +46,21 @@ func (m *memory) list(_ context.Context, status string, after int64, limit int) 
 	return out, nil
 }
 
-// sqlite keeps pets in a file, where one connection writes and others read. It
-// queries as the guide to database/sql does, without prepared statements.
-type sqlite struct{ write, read *sql.DB }
+const (
+	insertPet    = `INSERT INTO pets (name, category_id, status) VALUES (?, ?, ?)`
+	selectPet    = `SELECT id, name, category_id, status FROM pets WHERE id = ?`
+	selectPets   = `SELECT id, name, category_id, status FROM pets WHERE id > ? ORDER BY id LIMIT ?`
+	selectStatus = `SELECT id, name, category_id, status FROM pets WHERE status = ? AND id > ? ORDER BY id LIMIT ?`
+)
 
-func openSQLite(path string) *sqlite {
+// sqlite keeps pets in a file, where one connection writes and others read. It
+// queries as the guide to database/sql does, or with prepared statements.
+type sqlite struct {
+	write, read *sql.DB
+	prepared    map[string]*sql.Stmt // by their text
+}
+
+func openSQLite(path string, prepare bool) *sqlite {
 	const settings = "?_txlock=immediate&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_pragma=busy_timeout(5000)"
 	write, read := must(sql.Open("sqlite", "file:"+path+settings)), must(sql.Open("sqlite", "file:"+path+settings))
 	write.SetMaxOpenConns(1)
@@ -59,7 +69,30 @@ func openSQLite(path string) *sqlite {
 	must(write.Exec(`
 CREATE TABLE pets (id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL, category_id INTEGER NOT NULL, status TEXT NOT NULL) STRICT;
 CREATE INDEX pets_status ON pets (status, id);`))
-	return &sqlite{write, read}
+	s := &sqlite{write: write, read: read, prepared: map[string]*sql.Stmt{}}
+	if prepare {
+		s.prepared[insertPet] = must(write.Prepare(insertPet))
+		for _, query := range []string{selectPet, selectPets, selectStatus} {
+			s.prepared[query] = must(read.Prepare(query))
+		}
+	}
+	return s
+}
+
+// query selects up to limit pets.
+func (s *sqlite) query(ctx context.Context, limit int, query string, args ...any) ([]Pet, error) {
+	var rows *sql.Rows
+	var err error
+	if stmt := s.prepared[query]; stmt != nil {
+		rows, err = stmt.QueryContext(ctx, args...)
+	} else {
+		rows, err = s.read.QueryContext(ctx, query, args...)
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	return scan(rows, limit)
 }
 
 func (s *sqlite) create(ctx context.Context, p Pet) (Pet, error) {
@@ -68,7 +101,12 @@ func (s *sqlite) create(ctx context.Context, p Pet) (Pet, error) {
 		return Pet{}, err
 	}
 	defer tx.Rollback()
-	r, err := tx.ExecContext(ctx, `INSERT INTO pets (name, category_id, status) VALUES (?, ?, ?)`, p.Name, p.CategoryID, p.Status)
+	var r sql.Result
+	if stmt := s.prepared[insertPet]; stmt != nil {
+		r, err = tx.StmtContext(ctx, stmt).ExecContext(ctx, p.Name, p.CategoryID, p.Status)
+	} else {
+		r, err = tx.ExecContext(ctx, insertPet, p.Name, p.CategoryID, p.Status)
+	}
 	if err != nil {
 		return Pet{}, err
 	}
@@ -78,25 +116,22 @@ func (s *sqlite) create(ctx context.Context, p Pet) (Pet, error) {
 	return p, tx.Commit()
 }
 
-func (s *sqlite) get(ctx context.Context, id int64) (p Pet, err error) {
-	err = s.read.QueryRowContext(ctx, `SELECT id, name, category_id, status FROM pets WHERE id = ?`, id).Scan(&p.ID, &p.Name, &p.CategoryID, &p.Status)
-	if errors.Is(err, sql.ErrNoRows) {
-		return p, errNoPet
+func (s *sqlite) get(ctx context.Context, id int64) (Pet, error) {
+	pets, err := s.query(ctx, 1, selectPet, id)
+	if err != nil {
+		return Pet{}, err
 	}
-	return p, err
+	if len(pets) == 0 {
+		return Pet{}, errNoPet
+	}
+	return pets[0], nil
 }
 
 func (s *sqlite) list(ctx context.Context, status string, after int64, limit int) ([]Pet, error) {
-	query, args := `SELECT id, name, category_id, status FROM pets WHERE id > ? ORDER BY id LIMIT ?`, []any{after, limit}
-	if status != "" {
-		query, args = `SELECT id, name, category_id, status FROM pets WHERE status = ? AND id > ? ORDER BY id LIMIT ?`, []any{status, after, limit}
+	if status == "" {
+		return s.query(ctx, limit, selectPets, after, limit)
 	}
-	rows, err := s.read.QueryContext(ctx, query, args...)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	return scan(rows, limit)
+	return s.query(ctx, limit, selectStatus, status, after, limit)
 }
 
 // scan reads a list from the rows of database/sql or pgx.

@@ -42,8 +42,12 @@ func describeRule(e *openapi3.SchemaError) string {
 		return describeType(s)
 	case "enum":
 		return describeEnum(s)
-	case "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum":
+	case "minimum", "maximum":
 		return describeRange(s)
+	case "exclusiveMinimum":
+		return "must be greater than " + number(*cmp.Or(s.ExclusiveMin.Value, s.Min))
+	case "exclusiveMaximum":
+		return "must be less than " + number(*cmp.Or(s.ExclusiveMax.Value, s.Max))
 	case "pattern":
 		if message, ok := s.Extensions["x-pattern-message"].(string); ok {
 			return message
@@ -120,8 +124,8 @@ func describeRange(s *openapi3.Schema) string {
 }
 
 // bounds returns the bounds of an int32 or int64.
-func bounds(int32 bool) (low, high string) {
-	if int32 {
+func bounds(is32Bit bool) (low, high string) {
+	if is32Bit {
 		return strconv.Itoa(math.MinInt32), strconv.Itoa(math.MaxInt32)
 	}
 	return strconv.FormatInt(math.MinInt64, 10), strconv.FormatInt(math.MaxInt64, 10)

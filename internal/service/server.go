@@ -1,7 +1,9 @@
 package service
 
 import (
+	"cmp"
 	"context"
+	"errors"
 
 	"github.com/labstack/echo/v4"
 
@@ -12,18 +14,14 @@ import (
 	"example.com/petstore/internal/pets"
 )
 
-// Edge returns a server of the document's operations on a store. It accepts the
-// keys of the keyring.
-func Edge(store pets.Store, keyring *keys.Keyring, version string, o edge.Options) (*edge.Server, error) {
+// NewServer returns a server of the document's operations on a store. It accepts
+// the keys of the keyring.
+func NewServer(store pets.Store, keyring *keys.Keyring, version string, o edge.Options) (*edge.Server, error) {
 	document, err := edge.ParseDocument(gen.Document)
 	if err != nil {
 		return nil, err
 	}
-	base := document.Base
-	if o.PublicURL != "" {
-		base = o.PublicURL
-	}
-	handler := api.NewStrictHandler(New(store, base, func(ctx context.Context) string { return edge.CallerOf(ctx).ID }), nil)
+	handler := api.NewStrictHandler(&Service{store: store, base: cmp.Or(o.PublicURL, document.Base)}, nil)
 	return edge.New(edge.Service{
 		Name:     "petstore",
 		Version:  version,
@@ -39,16 +37,17 @@ func Edge(store pets.Store, keyring *keys.Keyring, version string, o edge.Option
 }
 
 func authenticate(ctx context.Context, keyring *keys.Keyring, key string) (edge.Caller, error) {
-	grant, refusal, err := keyring.Authenticate(ctx, key)
-	if err != nil || refusal == keys.Accepted {
+	grant, err := keyring.Authenticate(ctx, key)
+	refusal, ok := errors.AsType[*keys.Refusal](err)
+	if !ok {
 		return edge.Caller{ID: grant.KeyID, ReadOnly: grant.ReadOnly}, err
 	}
-	invalid := &edge.InvalidKey{KeyID: grant.KeyID, Reason: string(refusal)}
-	switch refusal {
+	invalid := &edge.InvalidKey{KeyID: refusal.KeyID, Reason: refusal.Reason}
+	switch refusal.Reason {
 	case keys.Expired:
-		invalid.Tell = "the API key has expired"
+		invalid.Message = "the API key has expired"
 	case keys.Revoked:
-		invalid.Tell = "the API key was revoked"
+		invalid.Message = "the API key was revoked"
 	}
 	return edge.Caller{}, invalid
 }

@@ -19,11 +19,11 @@ func TestAuthenticate(t *testing.T) {
 		change func(id string) error
 		want   edge.InvalidKey
 	}{
-		"expired": {now.Add(-2 * time.Hour), func(string) error { return nil }, edge.InvalidKey{Reason: "expired", Tell: "the API key has expired"}},
+		"expired": {now.Add(-2 * time.Hour), func(string) error { return nil }, edge.InvalidKey{Reason: "expired", Message: "the API key has expired"}},
 		"revoked": {now, func(id string) error {
 			_, err := st.RevokeKey(t.Context(), id, now)
 			return err
-		}, edge.InvalidKey{Reason: "revoked", Tell: "the API key was revoked"}},
+		}, edge.InvalidKey{Reason: "revoked", Message: "the API key was revoked"}},
 	} {
 		k, token, err := keys.New(name, c.made, time.Hour)
 		if err := errors.Join(err, st.CreateKey(t.Context(), k), c.change(k.ID)); err != nil {
