@@ -134,7 +134,8 @@ func (cfg *serveConfig) check(storeGiven bool) error {
 func serve(ctx context.Context, env environment, cfg serveConfig) error {
 	text := cfg.logFormat == "text" || cfg.logFormat == "auto" && env.terminal
 	logger := edge.NewLogger(env.stderr, text, cfg.logLevel, regexp.MustCompile(`psk_\w+`), cfg.fixedKeys...) // also a part of a key
-	if env.getenv("GOGC") == "" { // the heap is small, and a list costs 5 to 10 % less
+	if env.getenv("GOGC") == "" {
+		// The heap is small, and a list costs 5 to 10 % less.
 		debug.SetGCPercent(250)
 	}
 	_, _ = memlimit.Set(memlimit.WithRatio(0.75)) // of the container's memory; fails if that has no limit

@@ -117,6 +117,15 @@ func TestTerminal(t *testing.T) {
 	}
 	p.wantStatus(t, 0)
 
+	p = startAtTerminal(t, dir, "serve", "--addr", "127.0.0.1:0", "--drain", "1h")
+	for _, text := range []string{`msg=serving`, `msg=stopping`} {
+		p.expect(t, text)
+		if err := p.Process.Signal(syscall.SIGTERM); err != nil { // the second does not wait for the drain
+			t.Fatal(err)
+		}
+	}
+	p.wantStatus(t, -1)
+
 	for _, c := range []struct {
 		answer, want string
 		status       int

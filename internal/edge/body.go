@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"mime"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -107,24 +109,19 @@ func (d *Document) DecodeBody(operationID string, body []byte, into any) error {
 // checkMediaType refuses a body whose media type the operation does not take,
 // and writes the type in lower case, as the generated code compares it.
 func (op *operation) checkMediaType(header http.Header) error {
-	accepted := jsonType
-	if op.body[jsonType] == nil {
-		for mediaType := range op.body {
-			accepted = mediaType
-		}
-	}
+	accepted := strings.Join(slices.Sorted(maps.Keys(op.body)), ", ")
 	for _, coding := range header.Values("Content-Encoding") {
 		if coding != "" && !strings.EqualFold(coding, "identity") {
 			return unsupportedMediaType("the body must not be compressed", "Accept-Encoding", "identity")
 		}
 	}
-	values := header.Values("Content-Type")
-	if len(values) == 1 {
-		mediaType, params, err := mime.ParseMediaType(values[0])
-		if _, known := op.body[mediaType]; err == nil && known {
-			header.Set("Content-Type", mime.FormatMediaType(mediaType, params))
-			return nil
-		}
+	if len(header.Values("Content-Type")) > 1 {
+		return unsupportedMediaType("the Content-Type must be given only once", "Accept", accepted)
+	}
+	mediaType, params, err := mime.ParseMediaType(header.Get("Content-Type"))
+	if _, known := op.body[mediaType]; err == nil && known {
+		header.Set("Content-Type", mime.FormatMediaType(mediaType, params))
+		return nil
 	}
 	return unsupportedMediaType("the Content-Type must be "+accepted, "Accept", accepted)
 }
@@ -151,7 +148,7 @@ func bodyProblem(err error) *Problem {
 func describeSyntax(e *jsontext.SyntacticError) string {
 	switch {
 	case errors.Is(e, jsontext.ErrDuplicateName):
-		return "the body has the property " + place("", []string{e.JSONPointer.LastToken()}) + " twice"
+		return fmt.Sprintf("%s has the property %.64q twice", placeOf(e.JSONPointer.Parent()), e.JSONPointer.LastToken())
 	case errors.Is(e, io.ErrUnexpectedEOF), errors.Is(e, io.EOF):
 		return "the body ends before its JSON does"
 	}

@@ -6,11 +6,13 @@ import (
 	"fmt"
 	"math"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // describe describes a schema error of kin-openapi for the client. The sentence
@@ -141,7 +143,7 @@ func describeDecoding(err error) string {
 	if !ok || e.GoType == nil {
 		return "the body does not match the document"
 	}
-	where := place("the body", strings.FieldsFunc(string(e.JSONPointer), func(r rune) bool { return r == '/' }))
+	where := placeOf(e.JSONPointer)
 	switch kind := e.GoType.Kind(); kind {
 	case reflect.Int, reflect.Int64, reflect.Int32:
 		low, high := bounds(kind == reflect.Int32)
@@ -151,6 +153,9 @@ func describeDecoding(err error) string {
 	}
 	return where + " must be a valid " + strings.ToLower(e.GoType.Name())
 }
+
+// placeOf writes the path to a value in a body.
+func placeOf(p jsontext.Pointer) string { return place("the body", slices.Collect(p.Tokens())) }
 
 // place writes the path to a value, as in tags[2].name.
 func place(root string, pointer []string) string {

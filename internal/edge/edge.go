@@ -9,6 +9,7 @@
 package edge
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -83,6 +84,7 @@ type Server struct {
 	rateRetry string                             // Retry-After of a request beyond its rate
 
 	certificate     *certificate  // nil without TLS
+	readTimeout     time.Duration // for the body
 	shutdownTimeout time.Duration // how long requests may take to end after the drain
 	stopping        atomic.Bool   // the process has been told to stop
 }
@@ -96,10 +98,7 @@ func New(service Service, o Options) (*Server, error) {
 	if o.Metrics == nil {
 		o.Metrics = prometheus.NewRegistry()
 	}
-	if o.MaxInFlight == 0 {
-		o.MaxInFlight = 256
-	}
-	s := &Server{service: service, logger: o.Logger, echo: echo.New(), calls: newCalls(o.MaxInFlight), shutdownTimeout: 10 * time.Second}
+	s := &Server{service: service, logger: o.Logger, echo: echo.New(), calls: newCalls(cmp.Or(o.MaxInFlight, 256)), readTimeout: readTimeout, shutdownTimeout: 10 * time.Second}
 	s.docs = strings.TrimSuffix(o.PublicURL, service.Document.Base) + docsPath
 	s.metrics = newMetrics(s, o.Metrics)
 	if o.RateLimit > 0 {

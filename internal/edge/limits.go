@@ -30,24 +30,18 @@ func newCalls(maxInFlight int) *calls {
 // the response was written.
 func (c *calls) acquire(ctx context.Context, weight int64) (release func(), err error) {
 	weight = min(weight, maxWeight)
-	if weight > 0 {
-		if err := c.large.enter(ctx, weight); err != nil {
-			return nil, err
-		}
-	}
-	leave := func() {
-		if weight > 0 {
-			c.large.leave(weight)
-		}
-	}
-	if err := c.all.enter(ctx, 1); err != nil {
-		leave()
+	if err := c.large.enter(ctx, weight); err != nil {
 		return nil, err
 	}
-	return func() { c.all.leave(1); leave() }, nil
+	if err := c.all.enter(ctx, 1); err != nil {
+		c.large.leave(weight)
+		return nil, err
+	}
+	return func() { c.all.leave(1); c.large.leave(weight) }, nil
 }
 
-// queue is a semaphore that bounds how many hold it or wait for it.
+// queue is a semaphore that bounds how many hold it or wait for it. A request
+// with the weight 0 does neither.
 type queue struct {
 	*semaphore.Weighted
 	most  int64
@@ -55,6 +49,9 @@ type queue struct {
 }
 
 func (q *queue) enter(ctx context.Context, n int64) error {
+	if n == 0 {
+		return nil
+	}
 	if q.count.Add(1) > q.most || q.Acquire(ctx, n) != nil {
 		q.count.Add(-1)
 		return errOverloaded
@@ -63,6 +60,8 @@ func (q *queue) enter(ctx context.Context, n int64) error {
 }
 
 func (q *queue) leave(n int64) {
-	q.Release(n)
-	q.count.Add(-1)
+	if n > 0 {
+		q.Release(n)
+		q.count.Add(-1)
+	}
 }

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net/http"
 	"regexp"
+	"slices"
 
 	"github.com/labstack/echo/v4"
 	"github.com/labstack/echo/v4/middleware"
@@ -24,6 +25,8 @@ const (
 // what matches keyPattern, which must begin with a literal text.
 func NewLogger(w io.Writer, text bool, level slog.Level, keyPattern *regexp.Regexp, secrets ...string) *slog.Logger {
 	prefix, _ := keyPattern.LiteralPrefix()
+	// The longest first: others may be parts of it.
+	secrets = slices.SortedFunc(slices.Values(secrets), func(a, b string) int { return len(b) - len(a) })
 	w = redactor{w, keyPattern, prefix, secrets}
 	o := &slog.HandlerOptions{Level: level}
 	if text {

@@ -4,8 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"log/slog"
 	"net/http"
 	"net/netip"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -95,6 +97,11 @@ func TestLogHidesKeys(t *testing.T) {
 	s.logger.Warn("failed", "error", errors.New("bad key_abc123"))
 	if strings.Contains(log.String(), "key_abc") || strings.Contains(log.String(), testKey) || strings.Count(log.String(), "REDACTED") != 3 {
 		t.Errorf("got %s, want REDACTED for each key", log)
+	}
+	log.Reset()
+	NewLogger(log, false, slog.LevelInfo, regexp.MustCompile("key_"), "first", "first-and-more").Info("first-and-more")
+	if strings.Contains(log.String(), "more") {
+		t.Errorf("a secret that begins with another: got %s, want it hidden", log)
 	}
 }
 

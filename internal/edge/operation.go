@@ -60,7 +60,11 @@ func (s *Server) serveOperation(op *operation) echo.MiddlewareFunc {
 			}
 			defer release()
 
-			if op.body == nil && r.ContentLength != 0 && r.ProtoMajor == 1 {
+			switch {
+			case r.ContentLength == 0:
+			case op.body != nil: // the body has its time even if the request waited
+				_ = http.NewResponseController(c.Response()).SetReadDeadline(time.Now().Add(s.readTimeout))
+			case r.ProtoMajor == 1:
 				c.Response().Header().Set("Connection", "close")
 				limitBodyWait(c)
 			}
@@ -110,28 +114,33 @@ func (op *operation) validate(c echo.Context) error {
 	if err := op.checkParameters(c, query); err != nil {
 		return err
 	}
-	if op.body != nil && (r.ContentLength != 0 || op.route.Operation.RequestBody.Value.Required) {
-		if err := op.checkMediaType(r.Header); err != nil {
-			return err
-		}
-		if r.ContentLength > maxBody {
-			return payloadTooLarge()
-		}
-		// The filter closes the body, which net/http would take as a reason
-		// to read the rest of it.
-		r.Body = io.NopCloser(http.MaxBytesReader(c.Response().Writer, r.Body, maxBody))
-	}
 	pathParams := make(map[string]string, len(c.ParamNames()))
 	for i, name := range c.ParamNames() {
 		pathParams[name] = c.ParamValues()[i]
 	}
-	err = openapi3filter.ValidateRequest(r.Context(), &openapi3filter.RequestValidationInput{
+	input := &openapi3filter.RequestValidationInput{
 		Request: r, PathParams: pathParams, QueryParams: query, Route: op.route, Options: filterOptions,
-	})
-	return requestProblem(err)
+	}
+	if err := openapi3filter.ValidateRequest(r.Context(), input); err != nil {
+		return requestProblem(err)
+	}
+	if op.body == nil || r.ContentLength == 0 && !op.route.Operation.RequestBody.Value.Required {
+		return nil
+	}
+	if r.ContentLength > maxBody {
+		return payloadTooLarge()
+	}
+	if err := op.checkMediaType(r.Header); err != nil {
+		return err
+	}
+	// The filter closes the body, which net/http would take as a reason to read
+	// the rest of it.
+	r.Body = io.NopCloser(http.MaxBytesReader(c.Response().Writer, r.Body, maxBody))
+	return requestProblem(openapi3filter.ValidateRequestBody(r.Context(), input, op.route.Operation.RequestBody.Value))
 }
 
-var filterOptions = &openapi3filter.Options{SkipSettingDefaults: true}
+// The body is validated after the parameters, by a call of its own.
+var filterOptions = &openapi3filter.Options{SkipSettingDefaults: true, ExcludeRequestBody: true}
 
 // requestProblem makes a 400 of an error of openapi3filter.
 func requestProblem(err error) error {

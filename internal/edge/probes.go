@@ -21,18 +21,15 @@ func (s *Server) addProbes() {
 		if err := s.ready(c.Request().Context()); err != nil {
 			p := unavailable(err)
 			p.Message = "not ready; try again later"
-			if s.stopping.Load() {
-				p.Message = "not ready: stopping; try again later"
-			}
 			return p
 		}
 		return c.JSON(http.StatusOK, map[string]string{"status": "ready"})
 	})
-	s.echo.Any("/", func(c echo.Context) error {
+	s.echo.RouteNotFound("/", func(c echo.Context) error {
 		c.Response().Header().Add("Vary", "Accept")
 		method := c.Request().Method
 		if (method == http.MethodGet || method == http.MethodHead) && strings.Contains(c.Request().Header.Get("Accept"), "text/html") {
-			return c.Redirect(http.StatusFound, docsPath)
+			return c.Redirect(http.StatusFound, s.docs)
 		}
 		return notFound(fmt.Sprintf("there is nothing at this path; the operations are below %s, and %s explains them", s.service.Document.Base, docsPath))
 	})

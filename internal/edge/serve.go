@@ -1,6 +1,7 @@
 package edge
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -50,12 +51,12 @@ type ServeOptions struct {
 	Started func(address string) error
 }
 
-// Run serves until ctx ends or the process receives SIGTERM or SIGINT, then
-// drains and ends the server. A second signal ends it at once. It returns nil
-// if the server ended as it was told to.
+// Run serves until the process receives SIGTERM or SIGINT, then drains and ends
+// the server. A second signal kills the process. If ctx ends, the server ends
+// without the drain. Run returns nil if the server ended as it was told to.
 func (s *Server) Run(ctx context.Context, o ServeOptions) error {
 	signal.Ignore(syscall.SIGPIPE) // a log without a reader must not end the server
-	signals := make(chan os.Signal, 2)
+	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT)
 	defer signal.Stop(signals)
 
@@ -99,39 +100,34 @@ func (s *Server) Run(ctx context.Context, o ServeOptions) error {
 		return errors.Join(err, server.Close())
 	case <-ctx.Done():
 	case sig := <-signals:
+		signal.Stop(signals)
 		if sig == syscall.SIGINT {
 			drain = 0
 		}
 	}
-	return s.stop(server, drain, signals, o.Failed)
+	return s.stop(ctx, server, drain, o.Failed)
 }
 
 // stop drains and ends the server.
-func (s *Server) stop(server *http.Server, drain time.Duration, signals <-chan os.Signal, failed <-chan error) error {
+func (s *Server) stop(ctx context.Context, server *http.Server, drain time.Duration, failed <-chan error) error {
 	s.stopping.Store(true)
 	s.logger.Info("stopping", "drain", drain.String())
 	_, _ = daemon.SdNotify(false, daemon.SdNotifyStopping)
-	ended := make(chan error, 1)
-	go func() {
-		time.Sleep(drain)
-		ctx, cancel := context.WithTimeout(context.Background(), s.shutdownTimeout)
-		defer cancel()
-		ended <- server.Shutdown(ctx)
-	}()
 	select {
-	case err := <-ended:
-		if errors.Is(err, context.DeadlineExceeded) {
-			s.logger.Warn("some connections did not end in time and were closed")
-			err = server.Close()
-		}
-		return err
+	case <-time.After(drain):
+	case <-ctx.Done():
 	case err := <-failed:
 		s.logger.Error("the service failed permanently", "error", err)
 		return errors.Join(err, server.Close())
-	case <-signals:
-		s.logger.Warn("a second signal ended the server at once")
-		return server.Close()
 	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.shutdownTimeout)
+	defer cancel()
+	err := server.Shutdown(ctx)
+	if errors.Is(err, context.DeadlineExceeded) {
+		s.logger.Warn("some connections did not end in time and were closed")
+		err = server.Close()
+	}
+	return err
 }
 
 // listen loads the certificate, if there is one, and takes the port.
@@ -139,7 +135,7 @@ func (s *Server) listen(ctx context.Context, o *ServeOptions) (*http.Server, net
 	server := &http.Server{
 		Handler:                      s,
 		ReadHeaderTimeout:            headerTimeout,
-		ReadTimeout:                  readTimeout,
+		ReadTimeout:                  s.readTimeout,
 		WriteTimeout:                 writeTimeout,
 		IdleTimeout:                  idleTimeout,
 		MaxHeaderBytes:               maxHeader,
@@ -161,9 +157,7 @@ func (s *Server) listen(ctx context.Context, o *ServeOptions) (*http.Server, net
 	if err != nil {
 		return nil, nil, err
 	}
-	if o.MaxConnections == 0 {
-		o.MaxConnections = 1000
-	}
+	o.MaxConnections = cmp.Or(o.MaxConnections, 1000)
 	s.countConnections(server, o)
 	return server, netutil.LimitListener(l, o.MaxConnections), nil
 }
@@ -179,14 +173,13 @@ func (s *Server) countConnections(server *http.Server, o *ServeOptions) {
 			open.Add(-1)
 		}
 	}
-	limit := float64(o.MaxConnections)
 	o.Registry.MustRegister(
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 			Namespace: s.service.Name, Name: "connections", Help: "Open connections.",
 		}, func() float64 { return float64(open.Load()) }),
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 			Namespace: s.service.Name, Name: "connections_limit", Help: "Connections that may be open.",
-		}, func() float64 { return limit }),
+		}, func() float64 { return float64(o.MaxConnections) }),
 	)
 }
 

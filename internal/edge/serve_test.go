@@ -32,19 +32,20 @@ type running struct {
 	server *Server
 	addr   string // host:port
 	ended  chan error
+	cancel context.CancelFunc // ends the server without a drain
 }
 
 // start runs a server until the test ends.
 func start(t *testing.T, h handlers, o ServeOptions) *running {
 	t.Helper()
 	s, _ := newServer(t, h, func(_ *Service, o *Options) { o.Logger = slog.New(slog.DiscardHandler) })
-	s.shutdownTimeout = 200 * time.Millisecond
-	r := &running{server: s, ended: make(chan error, 1)}
+	s.shutdownTimeout, s.readTimeout = 200*time.Millisecond, time.Second
 	started := make(chan string, 1)
 	o.Addr, o.Registry = "127.0.0.1:0", prometheus.NewRegistry()
 	o.Started = func(address string) error { started <- address; return nil }
 	ctx, cancel := context.WithCancel(t.Context())
 	t.Cleanup(cancel)
+	r := &running{server: s, ended: make(chan error, 1), cancel: cancel}
 	go func() { r.ended <- s.Run(ctx, o) }()
 	select {
 	case address := <-started:
@@ -122,7 +123,7 @@ func TestDrain(t *testing.T) {
 	if got := <-slow; got != http.StatusOK {
 		t.Errorf("a request while draining: got %d, want 200", got)
 	}
-	signalSelf(t, syscall.SIGTERM) // a second signal does not wait for the drain
+	r.cancel()
 	if err := r.wait(t); err != nil {
 		t.Errorf("got error %v, want none", err)
 	}
@@ -133,6 +134,34 @@ func TestInterruptSkipsDrain(t *testing.T) {
 	signalSelf(t, syscall.SIGINT)
 	if err := r.wait(t); err != nil {
 		t.Errorf("got error %v, want none", err)
+	}
+}
+
+// TestBodyOfWaitingRequest sends a body that is larger than the buffer of the
+// connection, while the only place is taken for longer than a body may take.
+func TestBodyOfWaitingRequest(t *testing.T) {
+	h := newHandlers()
+	begun, done := make(chan bool), make(chan bool)
+	h["getVersion"] = func(c echo.Context) error {
+		begun <- true
+		<-done
+		return sendOK(c)
+	}
+	r := start(t, h, ServeOptions{})
+	r.server.calls = newCalls(1)
+	go func() { _, _ = http.Get("http://" + r.addr + "/v1/version") }()
+	<-begun
+	time.AfterFunc(r.server.readTimeout*3/2, func() { close(done) })
+	body := `{"title":"a","x":"` + strings.Repeat("x", 60_000) + `"}`
+	request := newRequest("POST", "http://"+r.addr+"/v1/books", body)
+	request.RequestURI = ""
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	if response.StatusCode != http.StatusCreated {
+		t.Errorf("got %s, want 201", response.Status)
 	}
 }
 

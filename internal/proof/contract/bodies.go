@@ -168,6 +168,14 @@ func (s *suite) mediaType(t runner) {
 			s.expect(t, r, want{status: 415, code: "unsupported_media_type", message: "Content-Type|body", header: c.want})
 		})
 	}
+	// Of several faults, a parameter comes first, then the size, then the type.
+	r := request{method: "POST", target: s.base + "/pets", header: []string{"Content-Type: text/plain", s.auth()}, body: padded(65_537)}
+	t.Run("too large", func(t reporter) {
+		s.expect(t, r, want{status: 413, code: "payload_too_large"})
+	})
+	t.Run("too large, with an invalid header", func(t reporter) {
+		s.expect(t, r.with(`Idempotency-Key: "`), want{status: 400, code: "invalid_request"})
+	})
 }
 
 var (

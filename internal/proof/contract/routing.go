@@ -100,6 +100,7 @@ func (s *suite) root(t runner) {
 	} {
 		t.Run(accept, func(t reporter) {
 			for _, method := range []string{"GET", "HEAD"} {
+				s.expect(t, request{method: "NEW", target: "/"}, want{status: 404, code: "not_found"})
 				r := request{method: method, target: "/", header: []string{"Accept: " + accept}}
 				if status == 404 {
 					s.expect(t, r, want{status: 404, code: "not_found", message: "/v1.*/docs|/docs.*/v1"})
