@@ -79,7 +79,7 @@ type errorBody struct {
 	Status  int    `json:"status"`
 }
 
-// lingerTimeout limits the wait for the rest of a body that is not read.
+// lingerTimeout limits the wait for the rest of a body.
 const lingerTimeout = 500 * time.Millisecond
 
 // writeError is Echo's HTTPErrorHandler: it writes the response to every error.
@@ -105,10 +105,10 @@ func (s *Server) writeError(err error, c echo.Context) {
 	_ = c.Echo().JSONSerializer.Serialize(c, errorBody{p.Code, p.Message, p.Status}, "") // the client may be gone
 }
 
-// limitBodyWait makes net/http wait only a short time for a body that is not
-// read. It waits before it sends the response, or after it if the response says
-// Connection: close. Without the wait the connection could be reset before the
-// client has read the response.
+// limitBodyWait makes net/http wait only a short time for the rest of a body. If
+// nobody reads it, net/http waits before it sends the response, or after it if
+// the response says Connection: close. Without that wait the connection could be
+// reset before the client has read the response.
 func limitBodyWait(c echo.Context) {
 	_ = http.NewResponseController(c.Response()).SetReadDeadline(time.Now().Add(lingerTimeout))
 }

@@ -53,6 +53,7 @@ func (s *Server) serveOperation(op *operation) echo.MiddlewareFunc {
 			if err := s.checkRate(c, caller); err != nil {
 				return err
 			}
+			arrived := time.Now()
 			release, err := s.calls.acquire(ctx, s.service.Weight(c.QueryParams()))
 			if err != nil {
 				s.metrics.shed.WithLabelValues("in_flight").Inc()
@@ -60,12 +61,10 @@ func (s *Server) serveOperation(op *operation) echo.MiddlewareFunc {
 			}
 			defer release()
 
-			switch {
-			case r.ContentLength == 0:
-			case op.body != nil: // the body has its time even if the request waited
-				_ = http.NewResponseController(c.Response()).SetReadDeadline(time.Now().Add(s.readTimeout))
-			case r.ProtoMajor == 1:
+			if op.body == nil && r.ContentLength != 0 && r.ProtoMajor == 1 { // nobody reads the body
 				c.Response().Header().Set("Connection", "close")
+				limitBodyWait(c)
+			} else if op.body != nil && time.Since(arrived) > s.readTimeout-lingerTimeout { // the wait has used its time
 				limitBodyWait(c)
 			}
 			defer c.SetRequest(r) // accessLog checks its context to see whether the client left

@@ -15,13 +15,17 @@ const useInterval = 30 * time.Second
 func (k *Keyring) RecordUses(ctx context.Context, log *slog.Logger) {
 	ticker := time.NewTicker(useInterval)
 	defer ticker.Stop()
-	for ctx.Err() == nil {
+	for {
 		select {
 		case <-ticker.C:
 		case <-ctx.Done():
 		}
+		done := ctx.Err() != nil
 		if err := k.recordUses(context.WithoutCancel(ctx)); err != nil {
 			log.Warn("the last uses of API keys were not stored", "error", err)
+		}
+		if done {
+			return
 		}
 	}
 }
