@@ -91,7 +91,7 @@ func TestImportOutcome(t *testing.T) {
 	broken := errors.New("broken")
 	ended, cancel := context.WithCancelCause(t.Context())
 	cancel(&interruption{signal: syscall.SIGTERM})
-	const unknown = "the store has all of the animals or none: look before repeating the import, for example with petstore export"
+	const unknown = "either all of the animals were stored or none: check before you repeat the import, for example with petstore export"
 	for name, c := range map[string]struct {
 		ctx         context.Context
 		load, close error
@@ -120,7 +120,7 @@ func TestImportOutcome(t *testing.T) {
 	}
 }
 
-// TestStoreFails checks that the server ends if the store can no longer vouch for
+// TestStoreFails checks that the server stops if the store can no longer vouch for
 // its writes.
 func TestStoreFails(t *testing.T) {
 	t.Parallel()
@@ -163,7 +163,7 @@ func TestHealth(t *testing.T) {
 	}
 }
 
-// TestInterrupt checks the exit status of a command that a signal ends.
+// TestInterrupt checks the exit status of a command that is ended by a signal.
 func TestInterrupt(t *testing.T) {
 	t.Parallel()
 	rows := []byte("name,categoryId\n" + strings.Repeat("Rex,1\n", 12_000))
@@ -184,7 +184,7 @@ func TestInterrupt(t *testing.T) {
 			if err := cmd.Process.Signal(signal); err != nil {
 				t.Fatal(err)
 			}
-			_ = cmd.Wait() // its status counts
+			_ = cmd.Wait() // the exit status is checked below
 			text := "petstore: interrupted; nothing was imported\n"
 			if got := cmd.ProcessState.ExitCode(); got != want || !strings.HasSuffix(stderr.String(), text) {
 				t.Errorf("%v, %v: got %d, %s, want %d, %s", args, signal, got, &stderr, want, text)

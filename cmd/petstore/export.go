@@ -24,9 +24,9 @@ func exportCommand(env environment) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "export [FILE]",
 		Short: "Write all animals to a CSV or NDJSON file",
-		Long: `export writes all animals to FILE, or to standard output if FILE is - or not given.
-Servers may go on writing; what they add meanwhile may be missing. FILE appears
-only when it is complete. "petstore import --restore" brings it back.`,
+		Long: `export writes all animals to FILE, or to standard output if FILE is - or omitted.
+Servers may keep writing; animals that they add meanwhile may be missing. FILE
+appears only when it is complete. "petstore import --restore" restores it.`,
 		Example: `  petstore export pets.csv
   petstore export --format ndjson | grep '"sold"'`,
 		Args: cobra.MaximumNArgs(1),
@@ -39,7 +39,7 @@ only when it is complete. "petstore import --restore" brings it back.`,
 				format = cmp.Or(format, files.CSV)
 			}
 			if format = cmp.Or(format, files.FormatOf(file)); format == "" {
-				return misuse("the name %s does not tell the format: end it in .csv or .ndjson, or give --format", file)
+				return misuse("cannot tell the format of %s from its name: end it in .csv or .ndjson, or set --format", file)
 			}
 			if err := checkOutput(address, file, force); err != nil {
 				return err
@@ -54,8 +54,8 @@ only when it is complete. "petstore import --restore" brings it back.`,
 	return cmd
 }
 
-// checkOutput returns an error unless file may be written: it must not exist,
-// unless it may be replaced, and never be a file of the store.
+// checkOutput returns an error if file belongs to the store, is not a regular
+// file, or exists and force is false.
 func checkOutput(address, file string, force bool) error {
 	if file == "-" {
 		return nil
@@ -72,7 +72,7 @@ func checkOutput(address, file string, force bool) error {
 	case err == nil && !force:
 		return fmt.Errorf("%s already exists; choose another name, or replace it with --force", file)
 	}
-	return nil // writing has the other errors
+	return nil // writing reports any other error
 }
 
 func exportPets(ctx context.Context, env environment, address, file string, format files.Format, force bool) error {
@@ -105,8 +105,8 @@ func exportPets(ctx context.Context, env environment, address, file string, form
 	return nil
 }
 
-// replaceFile gives a file the content that write writes, all or nothing, unless
-// check fails after that.
+// replaceFile atomically replaces the named file with what write writes, unless
+// check fails afterwards.
 func replaceFile(name string, write func(io.Writer) error, check func() error) error {
 	f, err := os.CreateTemp(filepath.Dir(name), ".petstore-*")
 	if err != nil {
@@ -114,12 +114,12 @@ func replaceFile(name string, write func(io.Writer) error, check func() error) e
 	}
 	defer os.Remove(f.Name())
 	if old, err := os.Stat(name); err == nil {
-		_ = f.Chmod(old.Mode()) // or 0600
+		_ = f.Chmod(old.Mode()) // a new file has 0600
 	}
 	if err := errors.Join(write(f), f.Sync(), f.Close()); err != nil {
 		return err
 	}
-	if err := check(); err != nil { // another program may have come meanwhile
+	if err := check(); err != nil { // another program may have created the file
 		return err
 	}
 	return atomic.ReplaceFile(f.Name(), name)

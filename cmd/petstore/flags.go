@@ -28,8 +28,8 @@ func addJSONFlag(flags *pflag.FlagSet, asJSON *bool) {
 	flags.BoolVar(asJSON, "json", false, "print the result as JSON")
 }
 
-// variableOf returns the environment variable that sets a flag, or "" for a flag
-// that forces, confirms or changes the output of one command.
+// variableOf returns the environment variable that sets a flag, or "" if there is
+// none.
 func variableOf(flag string) string {
 	if slices.Contains([]string{"help", "version", "force", "yes", "json"}, flag) {
 		return ""
@@ -37,8 +37,8 @@ func variableOf(flag string) string {
 	return "PETSTORE_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
 }
 
-// checkFlags sets flags that are not on the command line from their variables,
-// and checks the flags that several commands share.
+// checkFlags sets flags that are not on the command line from their environment
+// variables, and checks the flags that several commands share.
 func checkFlags(flags *pflag.FlagSet, getenv func(string) string) error {
 	words := map[string][]string{"format": {"", "csv", "ndjson"}, "log-format": {"auto", "text", "json"}}
 	var errs []error
@@ -50,28 +50,28 @@ func checkFlags(flags *pflag.FlagSet, getenv func(string) string) error {
 			}
 		}
 		if allowed := words[f.Name]; allowed != nil && !slices.Contains(allowed, f.Value.String()) {
-			errs = append(errs, badFlag(f.Name, "%q: give one of %s", f.Value, strings.Join(allowed, ", ")))
+			errs = append(errs, badFlag(f.Name, "%q: must be one of %s", f.Value, strings.Join(allowed, ", ")))
 		}
 		if f.Name == storeFlag && store.Kind(f.Value.String()) == "" {
-			errs = append(errs, badFlag(storeFlag, "unknown store %q: give %s", store.Redact(f.Value.String()), store.Addresses))
+			errs = append(errs, badFlag(storeFlag, "unknown store %q: use %s", store.Redact(f.Value.String()), store.Addresses))
 		}
 	})
 	return errors.Join(errs...)
 }
 
-// badFlag returns the error for a flag, or its variable, with an invalid value.
+// badFlag returns the error for an invalid value of a flag or its variable.
 func badFlag(name, format string, args ...any) error {
 	return misuse("--%s or %s: %w", name, variableOf(name), fmt.Errorf(format, args...))
 }
 
 func checkListen(flag, addr string) error {
 	if _, port, err := net.SplitHostPort(addr); err != nil || port == "" {
-		return badFlag(flag, "%q: give HOST:PORT, such as 127.0.0.1:8080, or :8080 for all addresses of this machine", addr)
+		return badFlag(flag, "%q: use HOST:PORT, such as 127.0.0.1:8080, or :8080 for all addresses of this machine", addr)
 	}
 	return nil
 }
 
-// parseDuration is time.ParseDuration, and also takes whole days: 30d.
+// parseDuration is like time.ParseDuration but also accepts whole days, as in 30d.
 func parseDuration(text string) (time.Duration, error) {
 	if days, found := strings.CutSuffix(text, "d"); found {
 		if n, err := strconv.ParseUint(days, 10, 16); err == nil {
@@ -81,7 +81,7 @@ func parseDuration(text string) (time.Duration, error) {
 	return time.ParseDuration(text)
 }
 
-// openStore opens the store for any command but serve.
+// openStore opens the store for all commands except serve.
 func openStore(ctx context.Context, env environment, address string, mustExist bool) (pets.Store, error) {
 	if store.Kind(address) == "memory" {
 		return nil, errMemory
@@ -94,4 +94,4 @@ func openStore(ctx context.Context, env environment, address string, mustExist b
 	return st, err
 }
 
-var errMemory = misuse("the store memory: keeps nothing between programs; use --store sqlite:PATH, or give a server keys by %s", keysVariable)
+var errMemory = misuse("the memory store exists only inside a server; use --store sqlite:PATH, or set %s to give a server keys", keysVariable)

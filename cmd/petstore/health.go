@@ -13,8 +13,8 @@ func healthCommand() *cobra.Command {
 	var addr, certificate string
 	cmd := &cobra.Command{
 		Use:   "health",
-		Short: "Ask the server on this machine whether it is ready",
-		Long: `health asks /readyz of the server on this machine. It reads PETSTORE_ADDR and
+		Short: "Check whether the server on this machine is ready",
+		Long: `health requests /readyz from the server on this machine. It reads PETSTORE_ADDR and
 PETSTORE_TLS_CERT, as serve does. The exit status is 0 if the server is ready, else 1.`,
 		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
@@ -30,17 +30,17 @@ PETSTORE_TLS_CERT, as serve does. The exit status is 0 if the server is ready, e
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&addr, "addr", defaultAddr, "the `address` that serve listens on")
-	flags.StringVar(&certificate, "tls-cert", "", "the `file` of serve's certificate, if any; asks by HTTPS")
+	flags.StringVar(&certificate, "tls-cert", "", "the `file` of serve's certificate, if any; the request then uses HTTPS")
 	return cmd
 }
 
 func askReady(url string) error {
-	// The certificate names the public host, not this machine, and nothing secret
-	// is sent, so it is not checked.
+	// The certificate is not checked: it names the public host, not this machine,
+	// and the request has no secrets.
 	transport := &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}} // #nosec G402
 	response, err := (&http.Client{Transport: transport, Timeout: 4 * time.Second}).Get(url)
 	if err != nil {
-		return fmt.Errorf("no response: %w; start the server, or name its address with --addr", err)
+		return fmt.Errorf("no response: %w; start the server, or set its address with --addr", err)
 	}
 	_ = response.Body.Close() // only the status counts
 	if response.StatusCode != http.StatusOK {

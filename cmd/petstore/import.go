@@ -31,14 +31,14 @@ func importCommand(env environment) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "import FILE",
 		Short: "Store the animals of a CSV or NDJSON file",
-		Long: `import stores the animals of FILE, or of standard input if FILE is -, all of them
-in one transaction. The first line of CSV names the columns: name, categoryId and
+		Long: `import stores the animals in FILE, or in standard input if FILE is -, in one
+transaction. The first line of a CSV file names the columns: name, categoryId and
 optionally status. NDJSON has one object per line. Other columns and properties
 are ignored.
 
-If POST /v1/pets would not accept every row, import names the first 20 bad ones
-and stores nothing. An import that is run twice stores its animals twice. While
-it runs, SQLite takes no other writes: creates wait, and get a 503 after 5 s.`,
+If POST /v1/pets would reject any of the rows, import lists the first 20 of those
+and stores nothing. Importing a file twice stores its animals twice. During an
+import, SQLite accepts no other writes: creates wait, and get a 503 after 5 s.`,
 		Example: `  petstore import pets.csv
   gzip -dc pets.csv.gz | petstore import -
   petstore import --restore --store sqlite:new.db exported.csv`,
@@ -58,7 +58,7 @@ it runs, SQLite takes no other writes: creates wait, and get a 503 after 5 s.`,
 }
 
 func addFormatFlag(flags *pflag.FlagSet, format *files.Format) {
-	flags.StringVar((*string)(format), "format", "", "csv or ndjson; by default, the format that the name of FILE ends in")
+	flags.StringVar((*string)(format), "format", "", "csv or ndjson; by default, taken from the extension of FILE")
 }
 
 func importPets(ctx context.Context, env environment, cfg importConfig) error {
@@ -143,22 +143,22 @@ func importInto(ctx context.Context, st pets.Store, rows iter.Seq2[files.Row, er
 	return n, explainImport(ctx, err)
 }
 
-// explainImport adds to the error of an import whether animals were stored.
+// explainImport adds to an import error whether animals were stored.
 func explainImport(ctx context.Context, err error) error {
 	_, rejected := errors.AsType[*files.Rejected](err)
 	switch {
 	case err == nil:
 		return nil
 	case pets.KindOf(err) == pets.Internal && !rejected:
-		return fmt.Errorf("%w; the store has all of the animals or none: look before repeating the import, for example with petstore export", err)
+		return fmt.Errorf("%w; either all of the animals were stored or none: check before you repeat the import, for example with petstore export", err)
 	case ctx.Err() != nil:
 		return interrupted(ctx, "interrupted; nothing was imported")
 	}
 	return fmt.Errorf("%w; nothing was imported", err)
 }
 
-// untilDone returns a reader of from that fails when ctx ends, even while from
-// waits for input.
+// untilDone returns a reader of from that fails when ctx ends, even during a
+// blocked read.
 func untilDone(ctx context.Context, from io.Reader) io.Reader {
 	r, w := io.Pipe()
 	context.AfterFunc(ctx, func() { w.CloseWithError(ctx.Err()) })

@@ -20,9 +20,9 @@ func keysCommand(env environment) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "keys",
 		Short: "Create, list and revoke API keys",
-		Long: `keys manages the API keys of a store. Servers that run on it notice within 5
-seconds. To replace a key, create another one, and revoke the old one when its
-user has the new one.`,
+		Long: `keys manages the API keys of a store. Running servers notice changes within 5
+seconds. To replace a key, create a new one, give it to its user, and then revoke
+the old one.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
@@ -36,8 +36,8 @@ func keysCreateCommand(env environment) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "create NAME",
 		Short: "Create a key and print it once",
-		Long: `create makes an API key and prints it, and nothing else, on standard output. It
-cannot be shown again. NAME says who uses it.`,
+		Long: `create adds an API key to the store and prints only the key to standard output.
+The key cannot be shown again. NAME says who uses it.`,
 		Example: `  petstore keys create "nightly import" --expires-in 30d
   KEY=$(petstore keys create dashboard --read-only)`,
 		Args: cobra.ExactArgs(1),
@@ -46,7 +46,7 @@ cannot be shown again. NAME says who uses it.`,
 			if err != nil {
 				return badFlag("expires-in", "%q: %w", expiresIn, err)
 			}
-			k, token, err := keys.New(args[0], time.Now(), lifetime) // before a store is made
+			k, token, err := keys.New(args[0], time.Now(), lifetime) // before a store is created
 			if err != nil {
 				return usageError{err}
 			}
@@ -67,8 +67,8 @@ cannot be shown again. NAME says who uses it.`,
 	}
 	flags := cmd.Flags()
 	addStoreFlag(flags, &address)
-	flags.StringVar(&expiresIn, "expires-in", "0", "the `duration` that the key lasts, such as 30d or 12h; 0 for no expiry")
-	flags.BoolVar(&readOnly, "read-only", false, "the key may list and fetch animals, but add none")
+	flags.StringVar(&expiresIn, "expires-in", "0", "the `duration` after which the key expires, such as 30d or 12h; 0 for never")
+	flags.BoolVar(&readOnly, "read-only", false, "allow the key to list and get animals, but not to add any")
 	addJSONFlag(flags, &asJSON)
 	return cmd
 }
@@ -86,7 +86,7 @@ func keysListCommand(env environment) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				list := make([]keyJSON, 0, len(all)) // [] and not null
+				list := make([]keyJSON, 0, len(all)) // [] instead of null
 				for _, k := range all {
 					list = append(list, newKeyJSON(k, time.Now()))
 				}
@@ -108,8 +108,8 @@ func keysRevokeCommand(env environment) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "revoke ID|NAME",
 		Short: "Revoke a key permanently",
-		Long: `revoke ends the key with that ID, or the only working one with that name. At a
-terminal it asks first.`,
+		Long: `revoke disables the key with the given ID, or the only active key with the given
+name. At a terminal it asks for confirmation.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return withKeys(cmd.Context(), env, address, true, func(ctx context.Context, s pets.KeyStore) error {
@@ -133,11 +133,11 @@ terminal it asks first.`,
 		},
 	}
 	addStoreFlag(cmd.Flags(), &address)
-	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask at a terminal")
+	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask for confirmation")
 	return cmd
 }
 
-// withKeys calls f with the keys of the store at an address.
+// withKeys opens the store at address and calls f with it.
 func withKeys(ctx context.Context, env environment, address string, mustExist bool, f func(context.Context, pets.KeyStore) error) error {
 	s, err := openStore(ctx, env, address, mustExist)
 	if err != nil {
@@ -148,7 +148,7 @@ func withKeys(ctx context.Context, env environment, address string, mustExist bo
 
 // keyJSON is a key as --json prints it.
 type keyJSON struct {
-	Token     string        `json:"key,omitempty"` // only of a new key
+	Token     string        `json:"key,omitempty"` // only for a new key
 	ID        string        `json:"id"`
 	Name      string        `json:"name"`
 	State     pets.KeyState `json:"state"`
@@ -182,8 +182,8 @@ func printKeys(out io.Writer, all []keyJSON) error {
 	return table.Flush()
 }
 
-// findKey returns the key with that ID, or else the only working one with that
-// name.
+// findKey returns the key with the ID named, or else the only active key with
+// that name.
 func findKey(all []pets.Key, named string, now time.Time) (pets.Key, error) {
 	var found []pets.Key
 	for _, k := range all {
@@ -200,8 +200,8 @@ func findKey(all []pets.Key, named string, now time.Time) (pets.Key, error) {
 	return found[0], nil
 }
 
-// confirm asks the person at the terminal, and returns an error unless the
-// answer is yes.
+// confirm asks question at the terminal and returns an error unless the answer is
+// yes.
 func confirm(env environment, question string) error {
 	fmt.Fprint(env.stderr, question+" [y/N] ")
 	line, _ := bufio.NewReader(env.stdin).ReadString('\n')

@@ -1,5 +1,5 @@
-// Command petstore is the pet store service, with the commands to manage its
-// keys, animals and backups.
+// Command petstore runs the pet store service and manages its keys, animals and
+// backups.
 package main
 
 import (
@@ -31,13 +31,13 @@ func main() {
 	}))
 }
 
-// environment is what a command sees of the process around it.
+// environment holds the environment variables and standard streams of a command.
 type environment struct {
 	getenv         func(string) string
 	stdin          io.Reader
 	stdout, stderr io.Writer
 	terminal       bool // stderr is a terminal
-	interactive    bool // stdin, stdout and stderr are a terminal
+	interactive    bool // stdin, stdout and stderr are terminals
 }
 
 // run runs one command and returns the exit status of the process.
@@ -57,19 +57,19 @@ func run(ctx context.Context, args []string, env environment) int {
 	return exitStatus(err)
 }
 
-// rootCommand returns the command petstore. Errors before parsed is called are
-// errors of the command line.
+// rootCommand returns the petstore command. It calls parsed once the command line
+// is valid; errors before that are usage errors.
 func rootCommand(env environment, parsed func()) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "petstore",
 		Short: "A catalogue of animals over HTTP",
 		Long: `petstore is a catalogue of animals over HTTP. Start it with "petstore serve" and
-make an API key with "petstore keys create".
+create an API key with "petstore keys create".
 
 Exit status:
-    0    done
-    1    it failed and said why
-    2    the command line or a variable is wrong
+    0    success
+    1    failure; standard error says why
+    2    the command line or an environment variable is invalid
     130  interrupted (SIGINT, Ctrl-C)
     143  terminated (SIGTERM)`,
 		Version:       programVersion(),
@@ -89,20 +89,20 @@ Exit status:
 	root.SetOut(env.stdout)
 	root.SetErr(env.stderr)
 	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages", ".FlagUsagesWrapped 100") + `
-An environment variable can also set a flag: PETSTORE_MAX_CONNECTIONS sets
---max-connections. --force, --json and --yes have none.
+Environment variables can also set flags: PETSTORE_MAX_CONNECTIONS sets
+--max-connections. --force, --json and --yes have no variable.
 `)
 	return root
 }
 
-// usageError is the error for an invalid command line or variable.
+// usageError is the error for an invalid command line or environment variable.
 type usageError struct{ error }
 
 func (u usageError) Unwrap() error { return u.error }
 
 func misuse(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
 
-// interruption is the error of a command that a signal ended.
+// interruption is the error of a command that was ended by a signal.
 type interruption struct {
 	signal  syscall.Signal
 	message string
@@ -110,7 +110,7 @@ type interruption struct {
 
 func (i *interruption) Error() string { return i.message }
 
-// untilSignal returns a context that SIGINT or SIGTERM ends, with an
+// untilSignal returns a context that is canceled on SIGINT or SIGTERM, with an
 // *interruption as its cause. A second signal kills the program.
 func untilSignal(parent context.Context) (ctx context.Context, stop func()) {
 	ctx, cancel := context.WithCancelCause(parent)
@@ -138,7 +138,7 @@ func interrupted(ctx context.Context, message string) error {
 	return errors.New(message)
 }
 
-// exitStatus returns the exit status of a process that fails with err.
+// exitStatus returns the exit status for an error.
 func exitStatus(err error) int {
 	if i, ok := errors.AsType[*interruption](err); ok {
 		return 128 + int(i.signal)
@@ -177,8 +177,8 @@ func versionCommand(env environment) *cobra.Command {
 	return cmd
 }
 
-// programVersion returns the version that the linker has set, or else the one
-// that Go has recorded.
+// programVersion returns the version set by the linker, or else the one recorded
+// by Go.
 func programVersion() string {
 	if info, ok := debug.ReadBuildInfo(); ok && version == "" {
 		return cmp.Or(info.Main.Version, "unknown")

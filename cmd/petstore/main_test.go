@@ -19,8 +19,8 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// TestMain has the test binary be the program itself under the name petstore,
-// for scripts and for the tests that need a process.
+// TestMain lets the test binary run as petstore, for scripts and for tests that
+// need a process.
 func TestMain(m *testing.M) {
 	testscript.Main(tests{m}, map[string]func(){"petstore": main})
 }
@@ -29,23 +29,23 @@ type tests struct{ *testing.M }
 
 func (t tests) Run() int { return runTests(t.M) }
 
-// runTests is another function if there is a PostgreSQL server to stop.
+// runTests is replaced if there is a PostgreSQL server to stop.
 var runTests = (*testing.M).Run
 
-// TestScripts runs testdata/script on SQLite. Beside testscript's own, the
-// scripts have these commands:
+// TestScripts runs testdata/script on SQLite. In addition to testscript's own
+// commands, scripts have these:
 //
-//	exits STATUS COMMAND...        run a command that ends with that status
-//	capture NAME REGEXP            set $NAME to the group of REGEXP in the standard output before
-//	serve ARGS...                  start a server on $STORE, or --sandbox; set $URL and $ADDR
-//	shutdown                       stop it by SIGTERM; its output is in serve.out and serve.err
-//	http STATUS METHOD PATH [BODY] send a request with $KEY, if any; its header and body are for stdout
+//	exits STATUS COMMAND...        run a command that must exit with STATUS
+//	capture NAME REGEXP            set $NAME to the group of REGEXP in the last standard output
+//	serve ARGS...                  start a server on $STORE, or with --sandbox; set $URL and $ADDR
+//	shutdown                       stop it with SIGTERM; its output is in serve.out and serve.err
+//	http STATUS METHOD PATH [BODY] send a request with $KEY, if set; the response goes to stdout
 func TestScripts(t *testing.T) {
 	runScripts(t, "sqlite", func() string { return "sqlite:pets.db" })
 }
 
-// runScripts runs the scripts on stores of a kind. address returns that of a new
-// one.
+// runScripts runs the scripts on a kind of store. address returns the address of a
+// new one.
 func runScripts(t *testing.T, kind string, address func() string) {
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script",
@@ -132,8 +132,8 @@ func request(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// server is petstore serve as a process. Its output is in the files serve.out
-// and serve.err.
+// server is a petstore serve process. Its output is in the files serve.out and
+// serve.err.
 type server struct {
 	dir    string
 	env    []string
@@ -142,14 +142,14 @@ type server struct {
 	exited chan struct{}
 }
 
-// giveUp bounds all waiting; it passes only if something hangs.
+// giveUp limits all waiting; it is reached only if something hangs.
 const giveUp = time.Minute
 
 var servingLine = regexp.MustCompile(`"msg":"serving","address":"(https?://[^"/]+)/v1"`)
 
 // start starts the server and waits until it serves.
 func (s *server) start(args ...string) error {
-	path, err := exec.LookPath("petstore") // that of testscript.Main
+	path, err := exec.LookPath("petstore") // the one that testscript.Main set up
 	if err != nil {
 		return err
 	}
@@ -180,7 +180,7 @@ func (s *server) start(args ...string) error {
 	return err
 }
 
-// waitFor waits until the log has a match.
+// waitFor waits until the log matches pattern.
 func (s *server) waitFor(pattern *regexp.Regexp) ([]string, error) {
 	for deadline := time.Now().Add(giveUp); ; time.Sleep(5 * time.Millisecond) {
 		text, err := os.ReadFile(filepath.Join(s.dir, "serve.err"))
@@ -192,7 +192,7 @@ func (s *server) waitFor(pattern *regexp.Regexp) ([]string, error) {
 		}
 		select {
 		case <-s.exited:
-			return nil, fmt.Errorf("the server ended: %s", text)
+			return nil, fmt.Errorf("the server exited: %s", text)
 		default:
 		}
 		if time.Now().After(deadline) {
@@ -211,11 +211,11 @@ func (s *server) stop(signal os.Signal) (int, error) {
 	case <-s.exited:
 		return s.cmd.ProcessState.ExitCode(), nil
 	case <-time.After(giveUp):
-		return 0, errors.New("the server does not end")
+		return 0, errors.New("the server did not exit")
 	}
 }
 
 func (s *server) kill() {
-	_ = s.cmd.Process.Kill() // it may have ended
+	_ = s.cmd.Process.Kill() // it may have exited
 	<-s.exited
 }

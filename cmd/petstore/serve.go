@@ -46,18 +46,18 @@ func serveCommand(env environment) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "serve",
 		Short: "Serve the operations of openapi.yaml",
-		Long: `serve serves the operations below /v1, and a page to try them at /docs. Every
-operation needs an API key: make one with "petstore keys create NAME", also while
-the server runs.
+		Long: `serve serves the operations under /v1, and a page to try them at /docs. Every
+operation needs an API key: create one with "petstore keys create NAME", before or
+while the server runs.
 
 PETSTORE_API_KEYS adds fixed keys, separated by commas, each of at least 16
-characters; PETSTORE_API_KEYS_FILE names a file with one on each line.
+characters; PETSTORE_API_KEYS_FILE names a file with one key on each line.
 
---sandbox is for the tests of clients: 300 animals in memory, the same at every
-start. Standard output has PETSTORE_URL=… and PETSTORE_KEY=… for a shell.
+--sandbox is for testing clients: it serves 300 animals from memory, the same at
+every start, and prints PETSTORE_URL=… and PETSTORE_KEY=… for a shell.
 
-SIGTERM drains the server for --drain, and SIGINT skips that. Requests in progress
-then have 10 s. A second signal ends the server at once.`,
+SIGTERM drains the server for --drain; SIGINT skips the drain. Requests in progress
+then have 10 s to finish. A second signal stops the server at once.`,
 		Example: `  petstore serve --addr :8080 --store sqlite:/srv/pets.db
   petstore serve --store postgres://petstore@db1,db2/pets`,
 		Args: cobra.NoArgs,
@@ -79,15 +79,15 @@ then have 10 s. A second signal ends the server at once.`,
 	flags.StringVar(&cfg.edge.PublicURL, "public-url", "", "the `address` that clients use if there is a proxy in front, such as https://api.example.com/v1")
 	flags.StringVar(&cfg.serve.CertFile, "tls-cert", "", "the `file` of a certificate and its chain (PEM), for HTTPS; read again when it changes")
 	flags.StringVar(&cfg.serve.KeyFile, "tls-key", "", "the `file` of the private key of --tls-cert (PEM)")
-	flags.DurationVar(&cfg.serve.Drain, "drain", 5*time.Second, "how long to serve on after SIGTERM: /readyz fails, and every response asks the client to reconnect")
+	flags.DurationVar(&cfg.serve.Drain, "drain", 5*time.Second, "how long to keep serving after SIGTERM, while /readyz fails and every response asks the client to reconnect")
 	flags.IntVar(&cfg.serve.MaxConnections, "max-connections", 1000, "how many connections may be open; others wait")
-	flags.IntVar(&cfg.edge.MaxInFlight, "max-in-flight", 256, "how many operations may run, and as many wait; others get 503")
-	flags.Float64Var(&cfg.edge.RateLimit, "rate-limit", 0, "the limit of requests per second per key, others get 429; 0 for none")
-	flags.StringSliceVar(&cfg.proxies, "trusted-proxies", nil, "the `networks` of proxies whose X-Forwarded-For is believed, such as 127.0.0.1,10.0.0.0/8")
+	flags.IntVar(&cfg.edge.MaxInFlight, "max-in-flight", 256, "how many operations may run at once; as many may wait, and others get 503")
+	flags.Float64Var(&cfg.edge.RateLimit, "rate-limit", 0, "how many requests per second each key may send; others get 429; 0 for no limit")
+	flags.StringSliceVar(&cfg.proxies, "trusted-proxies", nil, "the `networks` of proxies whose X-Forwarded-For is trusted, such as 127.0.0.1,10.0.0.0/8")
 	flags.StringVar(&cfg.serve.AdminAddr, "admin-addr", "", "the `address` of /metrics, such as 127.0.0.1:9090; empty for none")
 	flags.BoolVar(&cfg.serve.Profiles, "pprof", false, "serve /debug/pprof/ at --admin-addr too; profiles can hold secrets")
 	flags.TextVar(&cfg.logLevel, "log-level", slog.LevelInfo, "the minimum `level` to log: debug, info, warn or error")
-	flags.StringVar(&cfg.logFormat, "log-format", "auto", "text, json, or auto, which is text at a terminal")
+	flags.StringVar(&cfg.logFormat, "log-format", "auto", "text, json, or auto, which is text at a terminal and else json")
 	flags.BoolVar(&cfg.sandbox, "sandbox", false, "serve 300 animals from memory, and let web pages on localhost use them (CORS)")
 	return cmd
 }
@@ -96,7 +96,7 @@ then have 10 s. A second signal ends the server at once.`,
 func (cfg *serveConfig) check(storeGiven bool) error {
 	switch {
 	case (cfg.serve.CertFile == "") != (cfg.serve.KeyFile == ""):
-		return misuse("give both --tls-cert and --tls-key: the files of a certificate and its private key")
+		return misuse("set both --tls-cert and --tls-key: the files of a certificate and its private key")
 	case cfg.serve.MaxConnections < 1 || cfg.edge.MaxInFlight < 1:
 		return misuse("--max-connections and --max-in-flight must be 1 or more")
 	case !(cfg.edge.RateLimit >= 0) || math.IsInf(cfg.edge.RateLimit, 0) || cfg.serve.Drain < 0:
@@ -104,7 +104,7 @@ func (cfg *serveConfig) check(storeGiven bool) error {
 	case cfg.serve.Profiles && cfg.serve.AdminAddr == "":
 		return misuse("--pprof needs --admin-addr, where profiles are served")
 	case cfg.sandbox && (storeGiven || cfg.mustExist || cfg.requireSync):
-		return misuse("--sandbox has a store of its own, in memory; leave out --store, --must-exist and --require-sync, and their variables")
+		return misuse("--sandbox has its own store, in memory; omit --store, --must-exist and --require-sync, and their variables")
 	case cfg.sandbox:
 		cfg.store, cfg.edge.LocalOrigins = "memory:", true
 	}
@@ -120,7 +120,7 @@ func (cfg *serveConfig) check(storeGiven bool) error {
 	}
 	if u, err := url.Parse(cfg.edge.PublicURL); cfg.edge.PublicURL != "" {
 		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.User != nil || strings.ContainsAny(cfg.edge.PublicURL, "<>#?") {
-			return badFlag("public-url", "give an http or https address without user, query or fragment, such as https://api.example.com/v1")
+			return badFlag("public-url", "must be an http or https address without user, query or fragment, such as https://api.example.com/v1")
 		}
 		cfg.edge.PublicURL = strings.TrimSuffix(strings.TrimRight(cfg.edge.PublicURL, "/"), basePath) + basePath
 	}
@@ -130,15 +130,16 @@ func (cfg *serveConfig) check(storeGiven bool) error {
 	return checkListen("admin-addr", cfg.serve.AdminAddr)
 }
 
-// serve runs the server until it is told to stop or cannot go on.
+// serve runs the server until it is told to stop or fails.
 func serve(ctx context.Context, env environment, cfg serveConfig) error {
 	text := cfg.logFormat == "text" || cfg.logFormat == "auto" && env.terminal
-	logger := edge.NewLogger(env.stderr, text, cfg.logLevel, regexp.MustCompile(`psk_\w+`), cfg.fixedKeys...) // also a part of a key
+	// The pattern also matches part of a key.
+	logger := edge.NewLogger(env.stderr, text, cfg.logLevel, regexp.MustCompile(`psk_\w+`), cfg.fixedKeys...)
 	if env.getenv("GOGC") == "" {
 		// The heap is small, and a list costs 5 to 10 % less.
 		debug.SetGCPercent(250)
 	}
-	_, _ = memlimit.Set(memlimit.WithRatio(0.75)) // of the container's memory; fails if that has no limit
+	_, _ = memlimit.Set(memlimit.WithRatio(0.75)) // of the container's memory; fails if there is no limit
 	st, err := openServed(ctx, cfg, logger)
 	if err != nil {
 		return err
@@ -149,7 +150,7 @@ func serve(ctx context.Context, env environment, cfg serveConfig) error {
 func serveStore(ctx context.Context, env environment, cfg serveConfig, logger *slog.Logger, st pets.Store) error {
 	kind, registry := store.Kind(cfg.store), prometheus.NewRegistry()
 	registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "petstore_build_info", Help: "The program.", ConstLabels: prometheus.Labels{"version": programVersion(), "store": kind},
+		Name: "petstore_build_info", Help: "The version of the program and the kind of its store.", ConstLabels: prometheus.Labels{"version": programVersion(), "store": kind},
 	}, func() float64 { return 1 }))
 	observed := store.Observe(st, kind, registry)
 	keyring, err := keys.NewKeyring(observed, cfg.fixedKeys, time.Now)
@@ -179,9 +180,9 @@ func serveStore(ctx context.Context, env environment, cfg serveConfig, logger *s
 	return server.Run(ctx, cfg.serve)
 }
 
-// openServed opens the store, and fills that of a sandbox.
+// openServed opens the store, and fills it for a sandbox.
 func openServed(ctx context.Context, cfg serveConfig, logger *slog.Logger) (pets.Store, error) {
-	ctx, stop := untilSignal(ctx) // later, the server takes signals
+	ctx, stop := untilSignal(ctx) // later, the server handles signals
 	defer stop()
 	st, err := store.Open(ctx, cfg.store, store.Options{MustExist: cfg.mustExist, RequireSync: cfg.requireSync, Logger: logger})
 	if err != nil && ctx.Err() != nil {

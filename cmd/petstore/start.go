@@ -18,13 +18,14 @@ import (
 	"example.com/petstore/internal/store"
 )
 
-// Variables for fixed keys. They have no flags, because ps shows flags.
+// Environment variables for fixed keys. There are no flags for them, because ps
+// shows flags.
 const (
 	keysVariable     = "PETSTORE_API_KEYS"
 	keysFileVariable = "PETSTORE_API_KEYS_FILE"
 )
 
-// fixedKeys returns the keys of PETSTORE_API_KEYS or of the file that
+// fixedKeys returns the keys in PETSTORE_API_KEYS or in the file that
 // PETSTORE_API_KEYS_FILE names, separated by commas or white space.
 func fixedKeys(getenv func(string) string) ([]string, error) {
 	source, text := keysVariable, getenv(keysVariable)
@@ -48,8 +49,9 @@ func fixedKeys(getenv func(string) string) ([]string, error) {
 	return fixed, nil
 }
 
-// needsKey reports whether to make a key and show it: for a sandbox, or for the
-// person at the terminal. If there is nobody, it logs how to make one.
+// needsKey reports whether to create a first key and print it, which is done for
+// a sandbox or at a terminal. Elsewhere, if there is no key, it logs how to
+// create one.
 func (cfg serveConfig) needsKey(ctx context.Context, env environment, logger *slog.Logger, st pets.KeyStore) (bool, error) {
 	existing, err := st.Keys(ctx)
 	switch {
@@ -58,14 +60,14 @@ func (cfg serveConfig) needsKey(ctx context.Context, env environment, logger *sl
 	case cfg.sandbox || env.interactive:
 		return true, nil
 	case store.Kind(cfg.store) == "memory":
-		return false, errors.New("the store memory: has no key, and none can be added later; set " + keysVariable)
+		return false, errors.New("the memory store has no key, and none can be added later; set " + keysVariable)
 	}
 	logger.Warn("the store has no API key yet, so every request is refused", "fix", "petstore keys create NAME --store "+store.Redact(cfg.store))
 	return false, nil
 }
 
-// welcome prints the address and the key of a sandbox for a shell, or the first
-// key of a store for a person.
+// welcome prints the address and key of a sandbox as shell variables, or the
+// first key of a store for a person to read.
 func (cfg serveConfig) welcome(ctx context.Context, out io.Writer, st pets.KeyStore, makesKey bool, address string) error {
 	if !makesKey {
 		if cfg.sandbox {
@@ -86,7 +88,7 @@ The store had no API key, so here is one. It is shown only this once:
 
   %[3]s
 
-Try it here, or in a browser at %[1]s/docs:
+Try it with curl, or in a browser at %[1]s/docs:
 
   curl -H 'Authorization: Bearer %[3]s' %[1]s%[2]s/pets
 
@@ -98,7 +100,7 @@ Try it here, or in a browser at %[1]s/docs:
 	return err
 }
 
-// sandboxAnimals has 300 animals from the outcome records of the Austin Animal
+// sandboxAnimals holds 300 animals from the outcome records of the Austin Animal
 // Center, which the City of Austin publishes as open data. categoryId is 1 for
 // dogs, 2 for cats, 3 for birds, 4 for livestock and 5 for others.
 //

@@ -9,8 +9,8 @@ import (
 	"unicode"
 )
 
-// printable replaces what would move the cursor, colour the text or change its
-// direction at a terminal.
+// printable replaces characters that could move a terminal's cursor, colour the
+// text or change its direction.
 func printable(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r == '\n' || r == '\t' || unicode.IsPrint(r) {
@@ -35,8 +35,8 @@ func printJSON(out io.Writer, result any) error {
 	return e.Encode(result)
 }
 
-// progress returns a function that prints at a terminal how far long work is,
-// every two seconds.
+// progress returns a function that prints progress at a terminal, at most every
+// two seconds.
 func progress(env environment) func(format string, args ...any) {
 	printed := time.Now()
 	return func(format string, args ...any) {

@@ -66,7 +66,7 @@ func startAtTerminal(t *testing.T, dir string, args ...string) *terminal {
 	return p
 }
 
-// expect waits until the terminal shows a match, and returns its group.
+// expect waits until the terminal shows a match, and returns its last group.
 func (p *terminal) expect(t *testing.T, pattern string) string {
 	t.Helper()
 	r := regexp.MustCompile(pattern)
@@ -86,7 +86,7 @@ func (p *terminal) expect(t *testing.T, pattern string) string {
 
 func (p *terminal) wantStatus(t *testing.T, want int) {
 	t.Helper()
-	_ = p.Wait() // its status counts
+	_ = p.Wait() // the exit status is checked below
 	if got := p.ProcessState.ExitCode(); got != want {
 		t.Errorf("exit status: got %d, want %d", got, want)
 	}
@@ -144,7 +144,7 @@ func TestTerminal(t *testing.T) {
 }
 
 // TestFullOutput checks that a command fails if its result cannot be printed,
-// and that an import that was stored says so.
+// and that import then says that the animals were stored.
 func TestFullOutput(t *testing.T) {
 	t.Parallel()
 	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)

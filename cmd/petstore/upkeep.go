@@ -13,15 +13,16 @@ import (
 	"example.com/petstore/internal/store/sqlite"
 )
 
-// sqliteWork reads or writes a whole SQLite file.
+// sqliteWork is an operation on a whole SQLite file.
 type sqliteWork func(ctx context.Context, path, file string, force bool, progress func(done, total int64)) (sqlite.Report, error)
 
 func backupCommand(env environment) *cobra.Command {
 	return upkeepCommand(env, env.stderr, sqlite.Backup, "backed up", "replace FILE if it exists", &cobra.Command{
 		Use:   "backup FILE",
 		Short: "Write a snapshot of an SQLite store to a file",
-		Long: `backup writes the store as it is at one moment, with its keys, to FILE. Servers may
-go on writing. FILE appears only when it is complete, checked and on disk.`,
+		Long: `backup writes a consistent snapshot of the store, including its keys, to FILE.
+Servers may keep writing. FILE appears only when it is complete, checked and on
+disk.`,
 		Example: `  petstore backup petstore-$(date +%F).db
   petstore backup --store sqlite:/srv/pets.db --force /mnt/pets.db`,
 		Args: cobra.ExactArgs(1),
@@ -31,9 +32,9 @@ go on writing. FILE appears only when it is complete, checked and on disk.`,
 func restoreCommand(env environment) *cobra.Command {
 	return upkeepCommand(env, env.stderr, sqlite.Restore, "restored", "replace a store even if it holds animals or keys or cannot be read", &cobra.Command{
 		Use:   "restore FILE",
-		Short: "Put a backup in the place of an SQLite store",
-		Long: `restore replaces the store with a copy of FILE, a backup by "petstore backup", or
-creates the store. Stop servers first. The copy is checked before anything changes:
+		Short: "Replace an SQLite store with a backup",
+		Long: `restore replaces the store, or creates it, with a copy of FILE, a backup made by
+"petstore backup". Stop servers first. The copy is checked before anything changes:
 if anything fails, you have either the old store or the new one.`,
 		Example: `  petstore restore petstore-2026-11-21.db
   petstore restore --store sqlite:/srv/pets.db --force /mnt/pets.db`,
@@ -47,16 +48,16 @@ func verifyCommand(env environment) *cobra.Command {
 	}
 	return upkeepCommand(env, env.stdout, verify, "no damage was found in", "", &cobra.Command{
 		Use:   "verify",
-		Short: "Look for damage in an SQLite store",
-		Long: `verify reads all of a store, or of a backup, and changes no animal. Servers may go
-on. If there is damage, it says which, and the exit status is 1.`,
+		Short: "Check an SQLite store for damage",
+		Long: `verify reads a whole store or backup and changes no animals. Servers may keep
+running. If there is damage, verify reports it, and the exit status is 1.`,
 		Example: "  petstore verify --store sqlite:petstore-2026-11-21.db",
 		Args:    cobra.NoArgs,
 	})
 }
 
-// upkeepCommand completes cmd, which does the work on the file that its argument
-// names, and prints done, the store and its contents to out.
+// upkeepCommand completes cmd, which passes its argument, the name of a file, to
+// work and then prints done and a summary of the store to out.
 func upkeepCommand(env environment, out io.Writer, work sqliteWork, done, forceUsage string, cmd *cobra.Command) *cobra.Command {
 	var address string
 	var force, asJSON bool
@@ -81,7 +82,7 @@ func upkeepCommand(env environment, out io.Writer, work sqliteWork, done, forceU
 			return interrupted(ctx, "interrupted; nothing was changed")
 		}
 		if asJSON && (err == nil || len(r.Problems) > 0) {
-			r.Problems = append([]string{}, r.Problems...) // [] and not null
+			r.Problems = append([]string{}, r.Problems...) // [] instead of null
 			return errors.Join(err, printJSON(env.stdout, struct {
 				Store string `json:"store"`
 				sqlite.Report
