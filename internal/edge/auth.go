@@ -7,38 +7,39 @@ import (
 	"strings"
 )
 
-// Caller is who sent a request.
+// Caller identifies who sent a request.
 type Caller struct {
-	ID       string // of the API key; not secret, since it is logged
+	ID       string // of the API key; not a secret, because it is logged
 	ReadOnly bool   // the caller may only use operations that change nothing
 }
 
 type callerKey struct{}
 
-// CallerOf returns the caller of the operation with this context. It is the
+// CallerOf returns the caller of the operation whose context is ctx. It is the
 // zero Caller if the operation needs no key.
 func CallerOf(ctx context.Context) Caller {
 	caller, _ := ctx.Value(callerKey{}).(Caller)
 	return caller
 }
 
-// InvalidKey is the error of Service.Authenticate for a key that is not valid.
+// InvalidKey is the error that Service.Authenticate returns for an invalid key.
 type InvalidKey struct {
 	KeyID   string // if the key was recognised; for the log
 	Reason  string // for the log, such as unknown, expired or revoked
-	Message string // what the client is told, such as "the API key has expired"; empty for the usual message
+	Message string // for the client, such as "the API key has expired"; empty for the default message
 }
 
 func (e *InvalidKey) Error() string { return "the API key is not valid: " + e.Reason }
 
-// isBearerToken reports whether s is a token of RFC 6750, section 2.1.
+// isBearerToken reports whether s has the form of a bearer token (RFC 6750,
+// section 2.1).
 func isBearerToken(s string) bool {
 	s = strings.TrimRight(s, "=")
 	return s != "" && strings.Trim(s, "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz-._~+/") == ""
 }
 
 // authenticate returns the caller of a request. If the key was recognised, the
-// caller has its ID even if there is an error.
+// caller has its ID even when there is an error.
 func (s *Server) authenticate(ctx context.Context, r *http.Request) (Caller, error) {
 	values := r.Header["Authorization"]
 	if len(values) == 0 {
@@ -78,7 +79,7 @@ func (s *Server) unauthorized(fault, tell, reason string) *Problem {
 	return p
 }
 
-// challenge returns the WWW-Authenticate header of RFC 6750, section 3.
+// challenge returns a WWW-Authenticate header (RFC 6750, section 3).
 func (s *Server) challenge(fault, description string) http.Header {
 	value := `Bearer realm="` + s.service.Name + `"`
 	if fault != "" {

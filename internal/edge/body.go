@@ -21,15 +21,15 @@ import (
 	"github.com/labstack/echo/v4"
 )
 
-// maxBody is the largest body that is read, in bytes.
+// maxBody is the maximum size of a request body, in bytes.
 const maxBody = 64 << 10
 
-// jsonType is the media type of errors and bodies.
+// jsonType is the media type of bodies and errors.
 const jsonType = "application/json"
 
 // init makes kin-openapi decode JSON strictly: duplicate keys, invalid UTF-8,
-// lone surrogates and trailing data are errors, and names match exactly. Dates
-// must exist. Decoders and formats are global to the process.
+// lone surrogates and trailing data are errors, and names match exactly. It also
+// rejects dates that do not exist. Decoders and formats are global to the process.
 func init() {
 	for format, layout := range map[string]string{"date": time.DateOnly, "date-time": time.RFC3339} {
 		openapi3.DefineStringFormatValidator(format, openapi3.NewCallbackValidator(func(text string) error {
@@ -46,9 +46,9 @@ func init() {
 	})
 }
 
-// decodeJSON decodes any JSON value. A number too large for a float64 becomes
-// the largest one instead of an error, since it may be in an unknown property,
-// which is ignored.
+// decodeJSON decodes any JSON value. A number that overflows float64 becomes the
+// largest float64. It is not an error, because unknown properties are ignored and
+// it may be in one.
 func decodeJSON(data []byte) (value any, err error) {
 	err = json.Unmarshal(data, &value)
 	if _, ok := errors.AsType[*json.SemanticError](err); ok {
@@ -59,7 +59,7 @@ func decodeJSON(data []byte) (value any, err error) {
 
 func decodeNumber(d *jsontext.Decoder, value *any) error {
 	if d.PeekKind() != '0' {
-		return errors.ErrUnsupported // decoded as usual
+		return errors.ErrUnsupported // use the default
 	}
 	token, err := d.ReadToken()
 	if err == nil {
@@ -69,15 +69,15 @@ func decodeNumber(d *jsontext.Decoder, value *any) error {
 	return err
 }
 
-// jsonBinder is the echo.Binder with which the generated code decodes a body
-// into its Go type, by the same rules as the validation.
+// jsonBinder is the echo.Binder of the generated code. It decodes bodies by the
+// same rules as the validation.
 type jsonBinder struct{}
 
 // Bind implements echo.Binder.
 func (jsonBinder) Bind(into any, c echo.Context) error {
 	body, err := io.ReadAll(c.Request().Body)
 	if err != nil || len(body) == 0 {
-		return cmp.Or(err, io.EOF) // the generated code expects EOF where a body is optional
+		return cmp.Or(err, io.EOF) // the generated code expects EOF for a missing optional body
 	}
 	if err := json.Unmarshal(body, into); err != nil {
 		return badRequest("invalid_body", describeDecoding(err))
@@ -86,8 +86,7 @@ func (jsonBinder) Bind(into any, c echo.Context) error {
 }
 
 // DecodeBody validates the JSON body of an operation and decodes it into its Go
-// type, as if it had been sent in a request. Its error is a sentence for the
-// client.
+// type, as for a request. The error is written for the client.
 func (d *Document) DecodeBody(operationID string, body []byte, into any) error {
 	op := d.operations[operationID]
 	if op == nil || op.body[jsonType] == nil {
@@ -106,8 +105,9 @@ func (d *Document) DecodeBody(operationID string, body []byte, into any) error {
 	return nil
 }
 
-// checkMediaType refuses a body whose media type the operation does not take,
-// and writes the type in lower case, as the generated code compares it.
+// checkMediaType rejects a body that is compressed or whose media type the
+// operation does not accept. It rewrites the Content-Type in lower case, which the
+// generated code expects.
 func (op *operation) checkMediaType(header http.Header) error {
 	accepted := strings.Join(slices.Sorted(maps.Keys(op.body)), ", ")
 	for _, coding := range header.Values("Content-Encoding") {
@@ -141,16 +141,16 @@ func bodyProblem(err error) *Problem {
 	if syntax, ok := errors.AsType[*jsontext.SyntacticError](err); ok {
 		return badRequest("invalid_body", describeSyntax(syntax))
 	}
-	return &Problem{Status: http.StatusBadRequest, Code: "invalid_body", Message: "the body could not be read to its end", Cause: err}
+	return &Problem{Status: http.StatusBadRequest, Code: "invalid_body", Message: "the body could not be read completely", Cause: err}
 }
 
-// describeSyntax says where a body stops being JSON.
+// describeSyntax describes a JSON syntax error for the client.
 func describeSyntax(e *jsontext.SyntacticError) string {
 	switch {
 	case errors.Is(e, jsontext.ErrDuplicateName):
 		return fmt.Sprintf("%s has the property %.64q twice", placeOf(e.JSONPointer.Parent()), e.JSONPointer.LastToken())
 	case errors.Is(e, io.ErrUnexpectedEOF), errors.Is(e, io.EOF):
-		return "the body ends before its JSON does"
+		return "the JSON of the body is incomplete"
 	}
 	return fmt.Sprintf("the body is not valid JSON in UTF-8: see byte %d", e.ByteOffset+1)
 }

@@ -16,7 +16,7 @@ import (
 )
 
 // describe describes a schema error of kin-openapi for the client. The sentence
-// starts with the path of the value below root.
+// begins with the path to the value, or with root if the path is empty.
 func describe(err error, root string) string {
 	e, ok := errors.AsType[*openapi3.SchemaError](err)
 	if !ok {
@@ -32,7 +32,7 @@ func describe(err error, root string) string {
 	return place(root, e.JSONPointer()) + " " + describeRule(e)
 }
 
-// describeRule says what the rule of a schema error demands.
+// describeRule describes the rule that the value breaks.
 func describeRule(e *openapi3.SchemaError) string {
 	s := e.Schema
 	switch e.SchemaField {
@@ -100,8 +100,8 @@ func describeEnum(s *openapi3.Schema) string {
 	return "must be one of " + strings.Join(values, ", ")
 }
 
-// describeRange names the bounds of a number. Those of an integer are the
-// bounds of its format unless the schema has narrower ones.
+// describeRange describes the bounds of a number. An integer without a minimum or
+// maximum has the bound of its format instead.
 func describeRange(s *openapi3.Schema) string {
 	low, high, kind := "", "", ""
 	if s.Type.Is("integer") {
@@ -135,9 +135,9 @@ func bounds(is32Bit bool) (low, high string) {
 
 func number(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }
 
-// describeDecoding describes an error from decoding a body into its Go type for
-// the client. The value matches the schema but does not fit the type, such as
-// 7.0 for an integer or the date 2026-02-30.
+// describeDecoding describes for the client an error from decoding a body into its
+// Go type. The value matches the schema but does not fit the type, such as 7.0 for
+// an integer.
 func describeDecoding(err error) string {
 	e, ok := errors.AsType[*json.SemanticError](err)
 	if !ok || e.GoType == nil {
@@ -154,15 +154,15 @@ func describeDecoding(err error) string {
 	return where + " must be a valid " + strings.ToLower(e.GoType.Name())
 }
 
-// placeOf writes the path to a value in a body.
+// placeOf returns the path to a value in a body.
 func placeOf(p jsontext.Pointer) string { return place("the body", slices.Collect(p.Tokens())) }
 
-// place writes the path to a value, as in tags[2].name.
+// place returns the path to a value, such as tags[2].name.
 func place(root string, pointer []string) string {
 	var b strings.Builder
 	for i, step := range pointer {
 		if len(step) > 64 {
-			step = "a property" // which the client chose
+			step = "a property" // the client chose the name
 		}
 		switch _, err := strconv.Atoi(step); {
 		case err == nil && i == 0:
@@ -178,7 +178,7 @@ func place(root string, pointer []string) string {
 	return cmp.Or(b.String(), root)
 }
 
-// counted returns a number of things, such as "1 item" and "2 items".
+// counted returns n and its noun, such as "1 item" or "2 items".
 func counted(n uint64, thing string) string {
 	if n != 1 {
 		thing += "s"

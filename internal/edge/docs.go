@@ -14,17 +14,17 @@ import (
 	"github.com/labstack/echo/v4"
 )
 
-// docsPath is where the documentation page is.
+// docsPath is the path of the documentation page.
 const docsPath = "/docs"
 
-// ui is the page and the files that it loads. scalar.js.gz is Scalar's bundle
-// and LICENSES.txt its terms; "make docs-ui" takes the bundle from npm.
+// ui holds the page and the files that it loads. scalar.js.gz is Scalar's bundle
+// and LICENSES.txt has its licences; "make docs-ui" updates both from npm.
 //
 //go:embed ui/page.html ui/docs.js ui/docs.css ui/icon.svg ui/scalar.js.gz ui/LICENSES.txt
 var ui embed.FS
 
-// addDocs adds the document, byte for byte and as JSON, and the page that
-// explains it.
+// addDocs adds the document, byte for byte and as JSON, and the documentation
+// page.
 func (s *Server) addDocs(publicURL string) error {
 	document := s.service.Document
 	asJSON, err := document.spec.MarshalJSON()
@@ -67,9 +67,10 @@ func (s *Server) addDocs(publicURL string) error {
 	return nil
 }
 
-// contentPolicy says what a browser may do with the page, on which people
-// enter API keys: run this server's scripts, and send requests to this server
-// and its public address. Scalar has its styles in its script.
+// contentPolicy returns the Content-Security-Policy of the page. Because people
+// enter API keys there, the page may only run this server's scripts and send
+// requests to this server and its public address. Inline styles are allowed because
+// Scalar's script adds them.
 func contentPolicy(public *url.URL) string {
 	connect := "'self'"
 	if public.Host != "" {
@@ -79,8 +80,8 @@ func contentPolicy(public *url.URL) string {
 		"; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 }
 
-// serveFile serves content, which may be compressed by gzip: every browser
-// accepts that.
+// serveFile serves content. It may be compressed with gzip, which every browser
+// accepts.
 func serveFile(mediaType, policy string, content []byte) echo.HandlerFunc {
 	etag := fmt.Sprintf(`"%x"`, sha256.Sum256(content))
 	zipped := bytes.HasPrefix(content, []byte("\x1f\x8b"))
@@ -89,7 +90,7 @@ func serveFile(mediaType, policy string, content []byte) echo.HandlerFunc {
 		header.Set("Content-Type", mediaType)
 		header.Set("Content-Security-Policy", policy)
 		header.Set("Referrer-Policy", "no-referrer")
-		header.Set("Cache-Control", "no-cache") // may be kept, if asked about each time
+		header.Set("Cache-Control", "no-cache") // may be cached, but must be revalidated
 		header.Set("Etag", etag)
 		if zipped {
 			header.Set("Content-Encoding", "gzip")

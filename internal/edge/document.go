@@ -32,12 +32,12 @@ type operation struct {
 	public bool                           // needs no key
 	body   map[string]*openapi3.SchemaRef // by media type; nil without a body
 
-	deprecation http.Header // of every response, if the operation is deprecated; else nil
-	anchor      string      // of the operation on the documentation page
+	deprecation http.Header // added to every response; nil unless the operation is deprecated
+	anchor      string      // on the documentation page
 }
 
-// ParseDocument reads and checks a document. It fails if the document is
-// invalid or asks for something that the edge does not do.
+// ParseDocument parses and validates a document. It fails if the document is
+// invalid or needs something that the edge does not support.
 func ParseDocument(data []byte) (*Document, error) {
 	ctx := context.Background()
 	spec, err := openapi3.NewLoader().LoadFromData(data)
@@ -62,7 +62,7 @@ func ParseDocument(data []byte) (*Document, error) {
 				return nil, fmt.Errorf("openapi.yaml: %s %s: %w", method, path, err)
 			}
 			if d.operations[op.id] != nil {
-				return nil, fmt.Errorf("openapi.yaml: %s %s: the operationId %q is missing or used twice", method, path, op.id)
+				return nil, fmt.Errorf("openapi.yaml: %s %s: the operationId %q is used twice", method, path, op.id)
 			}
 			d.operations[op.id] = op
 		}
@@ -78,7 +78,7 @@ func (d *Document) newOperation(path string, item *openapi3.PathItem, method str
 	if err != nil {
 		return nil, err
 	}
-	// Authentication comes first and is not the filter's task.
+	// Authentication is done before the filter runs.
 	validated := *o
 	validated.Security = &openapi3.SecurityRequirements{}
 	op := &operation{
@@ -155,7 +155,7 @@ func date(o *openapi3.Operation, extension string) (time.Time, error) {
 	return t, nil
 }
 
-// anchor returns where the documentation page describes an operation.
+// anchor returns the URL fragment of an operation on the documentation page.
 func anchor(o *openapi3.Operation) string {
 	tag := "default"
 	if len(o.Tags) > 0 {

@@ -38,7 +38,7 @@ type book struct {
 	Price   *float64 `json:"price"`
 }
 
-// handlers are the operations of books.yaml as generated code would have them.
+// handlers are the operations of books.yaml, as in generated code.
 type handlers map[string]echo.HandlerFunc
 
 func (h handlers) register(r *echo.Echo, base string, m map[string][]echo.MiddlewareFunc) {
@@ -72,7 +72,7 @@ func newHandlers() handlers {
 	}
 }
 
-// testService returns a service of the books that these tests change.
+// testService returns the service of books.yaml.
 func testService(t *testing.T, h handlers) Service {
 	t.Helper()
 	document, err := ParseDocument(books)
@@ -100,7 +100,7 @@ func testService(t *testing.T, h handlers) Service {
 	}
 }
 
-// newServer returns a server of the books, and its log.
+// newServer returns a server of books.yaml, modified by change, and its log.
 func newServer(t *testing.T, h handlers, change func(*Service, *Options)) (*Server, *bytes.Buffer) {
 	t.Helper()
 	var log bytes.Buffer
@@ -153,19 +153,19 @@ func TestNewRefuses(t *testing.T) {
 		register func(r *echo.Echo, base string, m map[string][]echo.MiddlewareFunc)
 		want     string
 	}{
-		"an invalid document":      {document: func(d string) string { return strings.Replace(d, "type: boolean", "type: bool", 1) }, want: "bool"},
-		"no document":              {document: func(string) string { return "" }, want: "openapi.yaml"},
-		"a server that is missing": {document: func(d string) string { return strings.Replace(d, "servers:", "x-servers:", 1) }, want: "servers is missing"},
-		"no operationId":           {document: func(d string) string { return strings.Replace(d, "operationId: getBook", "summary: x", 1) }, want: "operationId is missing"},
+		"an invalid document": {document: func(d string) string { return strings.Replace(d, "type: boolean", "type: bool", 1) }, want: "bool"},
+		"no document":         {document: func(string) string { return "" }, want: "openapi.yaml"},
+		"no servers":          {document: func(d string) string { return strings.Replace(d, "servers:", "x-servers:", 1) }, want: "servers is missing"},
+		"no operationId":      {document: func(d string) string { return strings.Replace(d, "operationId: getBook", "summary: x", 1) }, want: "operationId is missing"},
 		"a key in a cookie": {document: func(d string) string {
 			return strings.Replace(d, "{type: http, scheme: bearer}", "{type: apiKey, in: cookie, name: k}", 1)
 		}, want: "security must be"},
-		"a date that is none":           {document: func(d string) string { return strings.Replace(d, "'2030-12-05'", "'soon'", 1) }, want: "x-sunset must be a date"},
-		"a route without its operation": {document: func(d string) string { return strings.Replace(d, "operationId: getBook", "operationId: getTome", 1) }, want: "has no middleware"},
+		"an invalid date":        {document: func(d string) string { return strings.Replace(d, "'2030-12-05'", "'soon'", 1) }, want: "x-sunset must be a date"},
+		"an unknown operationId": {document: func(d string) string { return strings.Replace(d, "operationId: getBook", "operationId: getTome", 1) }, want: "has no middleware"},
 		"an operation without a route": {register: func(r *echo.Echo, base string, m map[string][]echo.MiddlewareFunc) {
 			r.GET(base+"/books", sendOK, m["listBooks"]...)
 		}, want: "operation getBook of the document is not registered"},
-		"a route that the document has not": {register: func(r *echo.Echo, base string, m map[string][]echo.MiddlewareFunc) {
+		"a route without an operation": {register: func(r *echo.Echo, base string, m map[string][]echo.MiddlewareFunc) {
 			newHandlers().register(r, base, m)
 			r.DELETE(base+"/books", sendOK, m["addBook"]...)
 		}, want: "DELETE /v1/books is registered"},
@@ -226,7 +226,7 @@ func TestAuthentication(t *testing.T) {
 }
 
 // TestEveryRouteNeedsKey checks that no route is registered without its
-// middleware, since it would then need no key.
+// middleware, because it would then need no key.
 func TestEveryRouteNeedsKey(t *testing.T) {
 	s, _ := newServer(t, newHandlers(), nil)
 	for _, route := range s.echo.Routes() {

@@ -95,7 +95,7 @@ func (s *Server) writeError(err error, c echo.Context) {
 	if r := c.Request(); r.ContentLength != 0 && r.ProtoMajor == 1 {
 		limitBodyWait(c)
 		switch p.Status {
-		case http.StatusBadRequest, http.StatusUnprocessableEntity, http.StatusInternalServerError: // usually found in the body
+		case http.StatusBadRequest, http.StatusUnprocessableEntity, http.StatusInternalServerError: // usually found after the body was read
 		default:
 			header.Set("Connection", "close")
 		}
@@ -105,9 +105,9 @@ func (s *Server) writeError(err error, c echo.Context) {
 	_ = c.Echo().JSONSerializer.Serialize(c, errorBody{p.Code, p.Message, p.Status}, "") // the client may be gone
 }
 
-// limitBodyWait makes net/http wait only a short time for the rest of a body. If
-// nobody reads it, net/http waits before it sends the response, or after it if
-// the response says Connection: close. Without that wait the connection could be
+// limitBodyWait limits how long net/http waits for the rest of a body. If nobody
+// reads the body, net/http waits before it sends the response, or after it if
+// the response says Connection: close. Without any wait, the connection could be
 // reset before the client has read the response.
 func limitBodyWait(c echo.Context) {
 	_ = http.NewResponseController(c.Response()).SetReadDeadline(time.Now().Add(lingerTimeout))

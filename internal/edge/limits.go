@@ -8,26 +8,27 @@ import (
 	"golang.org/x/sync/semaphore"
 )
 
-// maxWeight is what all requests in progress may weigh; see Service.Weight.
+// maxWeight limits the total weight of the requests in progress; see
+// Service.Weight.
 const maxWeight = 800
 
 var errOverloaded = errors.New("too many requests are in progress")
 
-// calls bounds the operations in progress. Large responses wait for their weight
-// before they join the others, so that slow readers of large pages do not keep
-// other requests waiting.
+// calls limits the operations in progress. Operations with large responses first
+// wait in a queue of their own, so that slow readers of large pages do not hold up
+// other requests.
 type calls struct{ all, large *queue }
 
 func newCalls(maxInFlight int) *calls {
 	n := int64(maxInFlight)
 	return &calls{
-		all:   &queue{Weighted: semaphore.NewWeighted(n), most: 2 * n}, // as many wait as are in progress
+		all:   &queue{Weighted: semaphore.NewWeighted(n), most: 2 * n}, // as many may wait as may run
 		large: &queue{Weighted: semaphore.NewWeighted(maxWeight), most: n},
 	}
 }
 
-// acquire waits until the request may run. The caller must call release after
-// the response was written.
+// acquire waits until the request may run. The caller must call release once the
+// response is written.
 func (c *calls) acquire(ctx context.Context, weight int64) (release func(), err error) {
 	weight = min(weight, maxWeight)
 	if err := c.large.enter(ctx, weight); err != nil {
@@ -40,8 +41,8 @@ func (c *calls) acquire(ctx context.Context, weight int64) (release func(), err 
 	return func() { c.all.leave(1); c.large.leave(weight) }, nil
 }
 
-// queue is a semaphore that bounds how many hold it or wait for it. A request
-// with the weight 0 does neither.
+// queue is a semaphore with a limit on how many callers hold it or wait for it. A
+// caller of weight 0 does neither.
 type queue struct {
 	*semaphore.Weighted
 	most  int64

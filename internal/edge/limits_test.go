@@ -21,7 +21,7 @@ func TestCalls(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		// One may wait; another is refused at once.
+		// One call may wait; another is refused at once.
 		outcomes := make(chan error, 1)
 		go func() {
 			release, err := c.acquire(t.Context(), 0)
@@ -39,7 +39,7 @@ func TestCalls(t *testing.T) {
 		if err := <-outcomes; err != nil {
 			t.Errorf("waiting: got error %v, want a turn", err)
 		}
-		// A call whose turn does not come is refused.
+		// A call that does not get its turn is refused.
 		release, err = c.acquire(t.Context(), 0)
 		if err != nil {
 			t.Fatal(err)
@@ -62,7 +62,7 @@ func TestCallsWeight(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const n = 10
 		c := newCalls(n)
-		release, err := c.acquire(t.Context(), maxWeight+1) // more than there is means all
+		release, err := c.acquire(t.Context(), maxWeight+1) // capped at maxWeight
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -92,8 +92,8 @@ func TestCallsWeight(t *testing.T) {
 	})
 }
 
-// TestOverload proves the order of refusals: a 503 comes before the body is
-// read and judged, and the slot is held until the response was written.
+// TestOverload checks that a request is refused before its body is read, and that
+// a slot is held until the response is written.
 func TestOverload(t *testing.T) {
 	begun, done := make(chan bool), make(chan bool)
 	h := newHandlers()

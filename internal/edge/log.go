@@ -21,8 +21,8 @@ const (
 	callerID      = "caller"
 )
 
-// NewLogger returns a logger that writes text or JSON, and hides secrets and
-// what matches keyPattern, which must begin with a literal text.
+// NewLogger returns a logger that writes text or JSON. It redacts secrets and
+// matches of keyPattern, which must begin with literal text.
 func NewLogger(w io.Writer, text bool, level slog.Level, keyPattern *regexp.Regexp, secrets ...string) *slog.Logger {
 	prefix, _ := keyPattern.LiteralPrefix()
 	// The longest first: others may be parts of it.
@@ -35,11 +35,11 @@ func NewLogger(w io.Writer, text bool, level slog.Level, keyPattern *regexp.Rege
 	return slog.New(slog.NewJSONHandler(w, o))
 }
 
-// redactor hides secrets, and what matches pattern, in the lines written to w.
+// redactor replaces secrets and matches of pattern in the lines written to w.
 type redactor struct {
 	w       io.Writer
 	pattern *regexp.Regexp
-	prefix  string // of all that pattern matches
+	prefix  string // of all matches of pattern
 	secrets []string
 }
 
@@ -98,8 +98,8 @@ func (s *Server) logRequest(c echo.Context, v middleware.RequestLoggerValues) er
 	return nil
 }
 
-// levelOf returns the level of a request's line: an error if the service
-// failed, a warning if it had no room or was not ready, debug for probes.
+// levelOf returns the log level of a request: error if the service failed, warning
+// if it was overloaded or not ready, debug for probes.
 func (s *Server) levelOf(c echo.Context, v middleware.RequestLoggerValues) slog.Level {
 	probe := c.Get(operationName) == "livez" || c.Get(operationName) == "readyz"
 	switch {
@@ -112,12 +112,12 @@ func (s *Server) levelOf(c echo.Context, v middleware.RequestLoggerValues) slog.
 	case probe:
 		return slog.LevelDebug
 	case v.Error != nil && v.Status < http.StatusBadRequest:
-		return slog.LevelWarn // the response could not be written whole
+		return slog.LevelWarn // the response was not written completely
 	}
 	return slog.LevelInfo
 }
 
-// causeOf returns all that is known about an error.
+// causeOf returns the text of the cause of an error, or else of the error itself.
 func causeOf(err error) string {
 	if p, ok := errors.AsType[*Problem](err); ok && p.Cause != nil {
 		return p.Cause.Error()

@@ -11,7 +11,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 )
 
-// metrics are the figures of requests.
+// metrics holds the request metrics.
 type metrics struct {
 	requests *prometheus.HistogramVec
 	inFlight prometheus.Gauge

@@ -39,7 +39,7 @@ func wholePath(next echo.HandlerFunc) echo.HandlerFunc {
 
 var requestIDForm = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
 
-// requestID keeps the client's X-Request-Id if it is well-formed, and makes
+// requestID keeps the client's X-Request-Id if it is well-formed, and generates
 // one otherwise.
 func requestID(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
@@ -68,7 +68,7 @@ func (s *Server) commonHeaders(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// recoverPanics makes a panic an error, with the stack for the log.
+// recoverPanics turns a panic into an error, with the stack for the log.
 func recoverPanics() echo.MiddlewareFunc {
 	return middleware.RecoverWithConfig(middleware.RecoverConfig{
 		DisableStackAll:     true,
@@ -79,7 +79,7 @@ func recoverPanics() echo.MiddlewareFunc {
 	})
 }
 
-// allowLocalOrigins lets scripts of pages on this machine use the service.
+// allowLocalOrigins lets web pages on localhost use the service (CORS).
 func allowLocalOrigins() echo.MiddlewareFunc {
 	return middleware.CORSWithConfig(middleware.CORSConfig{
 		AllowOriginFunc: func(origin string) (bool, error) { return localOrigin.MatchString(origin), nil },

@@ -14,7 +14,7 @@ import (
 	"github.com/labstack/echo/v4"
 )
 
-// requestTimeout bounds the work on one request.
+// requestTimeout limits the work on one request.
 const requestTimeout = 8 * time.Second
 
 // serveOperation returns the middleware of one operation: everything that
@@ -28,16 +28,16 @@ func (s *Server) serveOperation(op *operation) echo.MiddlewareFunc {
 		return func(c echo.Context) error {
 			c.Set(operationName, op.id)
 			if deprecation != nil {
-				c.Response().Before(func() { // the generated code may set Link
+				c.Response().Before(func() { // append, because the generated code may set Link
 					for name, values := range deprecation {
 						c.Response().Header()[name] = append(c.Response().Header()[name], values...)
 					}
 				})
 			}
 
-			// The work goes on if the client leaves, because net/http also
-			// cancels the context of a client that closed only its side of
-			// the connection.
+			// The work continues if the context of the request is canceled,
+			// because net/http also cancels it if the client has closed only
+			// its side of the connection.
 			r := c.Request()
 			ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), requestTimeout)
 			defer cancel()
@@ -67,7 +67,7 @@ func (s *Server) serveOperation(op *operation) echo.MiddlewareFunc {
 			} else if op.body != nil && time.Since(arrived) > s.readTimeout-lingerTimeout { // the wait has used its time
 				limitBodyWait(c)
 			}
-			defer c.SetRequest(r) // accessLog checks its context to see whether the client left
+			defer c.SetRequest(r) // accessLog checks its context to see whether the client disconnected
 			c.SetRequest(r.WithContext(context.WithValue(ctx, callerKey{}, caller)))
 			if err := op.validate(c); err != nil {
 				return err
@@ -96,8 +96,8 @@ func (s *Server) checkRate(c echo.Context, caller Caller) error {
 	return &Problem{Status: http.StatusTooManyRequests, Code: "rate_limited", Message: "too many requests; try again later", Header: http.Header{"Retry-After": {s.rateRetry}}}
 }
 
-// validate checks the request against the document. It does not apply
-// defaults, which are the service's.
+// validate checks the request against the document. It leaves defaults to the
+// service.
 func (op *operation) validate(c echo.Context) error {
 	r := c.Request()
 	if r.URL.RawPath != "" { // see canonicalPath; from here on, parameters are decoded
@@ -108,7 +108,7 @@ func (op *operation) validate(c echo.Context) error {
 	}
 	query, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil {
-		return badRequest("invalid_parameter", "the query string is malformed: % must be followed by two hexadecimal digits, and ; be written as %3B")
+		return badRequest("invalid_parameter", "the query string is malformed: % must be followed by two hexadecimal digits, and ; must be written as %3B")
 	}
 	if err := op.checkParameters(c, query); err != nil {
 		return err
@@ -132,16 +132,15 @@ func (op *operation) validate(c echo.Context) error {
 	if err := op.checkMediaType(r.Header); err != nil {
 		return err
 	}
-	// The filter closes the body, which net/http would take as a reason to read
-	// the rest of it.
+	// The filter closes the body, and net/http would then read the rest of it.
 	r.Body = io.NopCloser(http.MaxBytesReader(c.Response().Writer, r.Body, maxBody))
 	return requestProblem(openapi3filter.ValidateRequestBody(r.Context(), input, op.route.Operation.RequestBody.Value))
 }
 
-// The body is validated after the parameters, by a call of its own.
+// The body is validated separately, after the parameters.
 var filterOptions = &openapi3filter.Options{SkipSettingDefaults: true, ExcludeRequestBody: true}
 
-// requestProblem makes a 400 of an error of openapi3filter.
+// requestProblem returns the response to an error of openapi3filter.
 func requestProblem(err error) error {
 	if err == nil {
 		return nil

@@ -57,7 +57,7 @@ func (op *operation) checkParameters(c echo.Context, query url.Values) error {
 	return nil
 }
 
-// separators are between the items of arrays, by style; else it is a comma.
+// separators are the separators of array items, by style. The default is a comma.
 var separators = map[string]string{openapi3.SerializationPipeDelimited: "|", openapi3.SerializationSpaceDelimited: " "}
 
 // checkValue returns what is wrong with the text of a parameter, or "".

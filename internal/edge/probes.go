@@ -11,8 +11,9 @@ import (
 	"github.com/labstack/echo/v4"
 )
 
-// addProbes adds /livez, which says that the process runs, /readyz, which says
-// that it can serve, and the path / for people who try it.
+// addProbes adds /livez, which reports that the process is running, and /readyz,
+// which reports whether it can serve requests. It also adds /, which redirects
+// browsers to the documentation.
 func (s *Server) addProbes() {
 	s.addPage("/livez", "livez", func(c echo.Context) error {
 		return c.JSON(http.StatusOK, map[string]string{"status": "alive"})
@@ -31,7 +32,7 @@ func (s *Server) addProbes() {
 		if (method == http.MethodGet || method == http.MethodHead) && strings.Contains(c.Request().Header.Get("Accept"), "text/html") {
 			return c.Redirect(http.StatusFound, s.docs)
 		}
-		return notFound(fmt.Sprintf("there is nothing at this path; the operations are below %s, and %s explains them", s.service.Document.Base, docsPath))
+		return notFound(fmt.Sprintf("there is nothing at this path; the operations are under %s, and %s describes them", s.service.Document.Base, docsPath))
 	})
 }
 
@@ -48,7 +49,7 @@ func (s *Server) ready(ctx context.Context) error {
 	if s.stopping.Load() {
 		return errors.New("the server is stopping")
 	}
-	_, err, _ := s.probes.Do("", func() (any, error) { // probes need no key, so they share the check
+	_, err, _ := s.probes.Do("", func() (any, error) { // concurrent probes share one check, because they need no key
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
 		defer cancel()
 		return nil, s.service.Ready(ctx)

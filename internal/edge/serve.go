@@ -22,38 +22,39 @@ import (
 	"golang.org/x/net/netutil"
 )
 
-// The limits of a connection. A request must arrive within readTimeout, header
-// and body; its response must be written within writeTimeout of the end of the
-// header. Load balancers usually drop idle connections after a minute, before
-// idleTimeout.
+// Connection limits. A request, header and body, must arrive within readTimeout,
+// and its response must be written within writeTimeout of the end of the header.
+// idleTimeout is longer than the minute after which load balancers usually drop
+// idle connections.
 const (
 	maxHeader     = 16 << 10
 	headerTimeout = 3 * time.Second
 	readTimeout   = 4 * time.Second
 	writeTimeout  = 20 * time.Second
 	idleTimeout   = 2 * time.Minute
-	maxStreams    = 16 // of an HTTP/2 connection
+	maxStreams    = 16 // per HTTP/2 connection
 )
 
-// ServeOptions say how the process serves. Addr and Registry are required.
+// ServeOptions are the options of Run. Addr and Registry are required.
 type ServeOptions struct {
 	Addr              string        // host:port; port 0 takes any free port
-	CertFile, KeyFile string        // for HTTPS; PEM
-	AdminAddr         string        // of metrics and profiles; empty for none
+	CertFile, KeyFile string        // PEM files for HTTPS; empty for HTTP
+	AdminAddr         string        // for metrics and profiles; empty for none
 	Profiles          bool          // serve /debug/pprof/ at AdminAddr
 	MaxConnections    int           // 0 means 1000
-	Drain             time.Duration // how long to serve on after SIGTERM
+	Drain             time.Duration // how long to keep serving after SIGTERM
 	Registry          *prometheus.Registry
-	Failed            <-chan error // ends the server with this error; may be nil
+	Failed            <-chan error // an error received here ends the server; may be nil
 
 	// Started is called once with the address, such as http://127.0.0.1:8080. An
 	// error ends the server. It may be nil.
 	Started func(address string) error
 }
 
-// Run serves until the process receives SIGTERM or SIGINT, then drains and ends
-// the server. A second signal kills the process. If ctx ends, the server ends
-// without the drain. Run returns nil if the server ended as it was told to.
+// Run serves until the process receives SIGTERM or SIGINT, then drains and stops
+// the server. A second signal kills the process. If ctx ends, Run stops the
+// server without draining it. Run returns nil if the server stopped because it
+// was told to.
 func (s *Server) Run(ctx context.Context, o ServeOptions) error {
 	signal.Ignore(syscall.SIGPIPE) // a log without a reader must not end the server
 	signals := make(chan os.Signal, 1)
@@ -89,7 +90,7 @@ func (s *Server) Run(ctx context.Context, o ServeOptions) error {
 			return errors.Join(err, server.Close())
 		}
 	}
-	_, _ = daemon.SdNotify(false, daemon.SdNotifyReady) // no error matters without systemd
+	_, _ = daemon.SdNotify(false, daemon.SdNotifyReady) // best effort
 
 	drain := o.Drain
 	select {
@@ -108,7 +109,7 @@ func (s *Server) Run(ctx context.Context, o ServeOptions) error {
 	return s.stop(ctx, server, drain, o.Failed)
 }
 
-// stop drains and ends the server.
+// stop drains and stops the server.
 func (s *Server) stop(ctx context.Context, server *http.Server, drain time.Duration, failed <-chan error) error {
 	s.stopping.Store(true)
 	s.logger.Info("stopping", "drain", drain.String())
@@ -130,7 +131,7 @@ func (s *Server) stop(ctx context.Context, server *http.Server, drain time.Durat
 	return err
 }
 
-// listen loads the certificate, if there is one, and takes the port.
+// listen loads the certificate, if there is one, and listens on o.Addr.
 func (s *Server) listen(ctx context.Context, o *ServeOptions) (*http.Server, net.Listener, error) {
 	server := &http.Server{
 		Handler:                      s,
@@ -140,7 +141,7 @@ func (s *Server) listen(ctx context.Context, o *ServeOptions) (*http.Server, net
 		IdleTimeout:                  idleTimeout,
 		MaxHeaderBytes:               maxHeader,
 		HTTP2:                        &http.HTTP2Config{MaxConcurrentStreams: maxStreams, MaxReadFrameSize: 16 << 10, MaxReceiveBufferPerConnection: 64 << 10, MaxReceiveBufferPerStream: 64 << 10},
-		DisableGeneralOptionsHandler: true, // OPTIONS * is a request like others
+		DisableGeneralOptionsHandler: true, // OPTIONS * is handled like other requests
 		ErrorLog:                     slog.NewLogLogger(s.logger.Handler(), slog.LevelWarn),
 	}
 	if o.CertFile != "" {
@@ -162,7 +163,7 @@ func (s *Server) listen(ctx context.Context, o *ServeOptions) (*http.Server, net
 	return server, netutil.LimitListener(l, o.MaxConnections), nil
 }
 
-// countConnections adds the metrics of connections.
+// countConnections adds the connection metrics.
 func (s *Server) countConnections(server *http.Server, o *ServeOptions) {
 	var open atomic.Int64
 	server.ConnState = func(_ net.Conn, state http.ConnState) {
@@ -183,13 +184,12 @@ func (s *Server) countConnections(server *http.Server, o *ServeOptions) {
 	)
 }
 
-// serveAdmin serves metrics, and profiles if asked for, on an address of its
-// own.
+// serveAdmin serves metrics, and profiles if enabled, on o.AdminAddr.
 func (s *Server) serveAdmin(ctx context.Context, o ServeOptions) (*http.Server, error) {
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", promhttp.HandlerFor(o.Registry, promhttp.HandlerOpts{ErrorLog: slog.NewLogLogger(s.logger.Handler(), slog.LevelError)}))
 	if o.Profiles {
-		mux.Handle("/debug/pprof/", http.DefaultServeMux) // of net/http/pprof
+		mux.Handle("/debug/pprof/", http.DefaultServeMux) // where net/http/pprof registers
 	}
 	l, err := listenTCP(ctx, o.AdminAddr, "--admin-addr")
 	if err != nil {
@@ -198,7 +198,7 @@ func (s *Server) serveAdmin(ctx context.Context, o ServeOptions) (*http.Server, 
 	admin := &http.Server{
 		Handler:           mux,
 		ReadHeaderTimeout: headerTimeout,
-		WriteTimeout:      2 * time.Minute, // a profile takes its time
+		WriteTimeout:      2 * time.Minute, // profiles take a while
 		IdleTimeout:       idleTimeout,
 		ErrorLog:          slog.NewLogLogger(s.logger.Handler(), slog.LevelWarn),
 	}

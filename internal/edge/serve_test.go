@@ -27,7 +27,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// running is a server that runs in this process.
+// running is a server in this process.
 type running struct {
 	server *Server
 	addr   string // host:port
@@ -63,13 +63,13 @@ func (r *running) wait(t *testing.T) error {
 	case err := <-r.ended:
 		return err
 	case <-time.After(10 * time.Second):
-		t.Fatal("the server does not end")
+		t.Fatal("the server did not stop")
 		return nil
 	}
 }
 
-// get sends a request of its own connection and returns the status and whether
-// the connection stays open.
+// get sends a request on a new connection and returns the status and whether the
+// connection stays open.
 func (r *running) get(t *testing.T, path string) (status int, keepAlive bool) {
 	t.Helper()
 	client := &http.Client{Transport: &http.Transport{}}
@@ -89,7 +89,8 @@ func signalSelf(t *testing.T, sig syscall.Signal) {
 	}
 }
 
-// The tests of signals are not parallel: each server of the process gets them.
+// Tests that send signals are not parallel, because every server in the process
+// receives them.
 
 func TestDrain(t *testing.T) {
 	begun, done := make(chan bool), make(chan bool)
@@ -165,8 +166,8 @@ func TestBodyOfWaitingRequest(t *testing.T) {
 	}
 }
 
-// TestSlowReaderDoesNotDelayStop ends a server while a client does not read
-// its response.
+// TestSlowReaderDoesNotDelayStop stops a server while a client is not reading its
+// response.
 func TestSlowReaderDoesNotDelayStop(t *testing.T) {
 	h := newHandlers()
 	writing := make(chan bool, 1)
@@ -275,7 +276,7 @@ func TestCertificateReload(t *testing.T) {
 	if got := served(); got != "old.example" {
 		t.Errorf("got the certificate of %s, want old.example", got)
 	}
-	// While only one of the files is new, the old certificate stays in use.
+	// If only one of the files is new, the old certificate stays in use.
 	writeCertificate(t, filepath.Join(dir, "new.pem"), keyFile, "new.example", time.Now().Add(time.Hour))
 	r.looksAgain()
 	if got := served(); got != "old.example" {
@@ -290,7 +291,7 @@ func TestCertificateReload(t *testing.T) {
 	}
 }
 
-// looksAgain has the next handshake look at the files of the certificate.
+// looksAgain makes the next handshake read the certificate files again.
 func (r *running) looksAgain() {
 	c := r.server.certificate
 	c.mu.Lock()

@@ -9,16 +9,15 @@ import (
 	"time"
 )
 
-// certificate is a TLS certificate whose files are read again when they
-// change.
+// certificate is a TLS certificate that is reloaded when its files change.
 type certificate struct {
 	certFile, keyFile string
 	logger            *slog.Logger
 
 	mu      sync.Mutex
 	current *tls.Certificate
-	read    time.Time // when the files were read last
-	failed  bool      // whether they could not be used then
+	read    time.Time // when the files were last read
+	failed  bool      // whether they could not be used
 }
 
 // loadCertificate reads a certificate with its chain and its private key.
@@ -30,9 +29,9 @@ func loadCertificate(certFile, keyFile string, logger *slog.Logger) (*certificat
 	return &certificate{certFile: certFile, keyFile: keyFile, logger: logger, current: &pair, read: time.Now()}, nil
 }
 
-// get is a tls.Config.GetCertificate. It reads the files at most once a
-// second, and keeps the old certificate if the new one cannot be used, for
-// example because only one of the files has been written.
+// get is a tls.Config.GetCertificate function. It reads the files at most once a
+// second, and keeps the old certificate if the new one cannot be used, for example
+// because only one of the files has been written.
 func (c *certificate) get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -43,7 +42,7 @@ func (c *certificate) get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	pair, err := tls.LoadX509KeyPair(c.certFile, c.keyFile)
 	switch {
 	case err != nil && !c.failed:
-		c.logger.Error("the new certificate cannot be used, the old one stays in use", "error", err, "expires", c.current.Leaf.NotAfter)
+		c.logger.Error("the new certificate cannot be used; the old one stays in use", "error", err, "expires", c.current.Leaf.NotAfter)
 	case err == nil && !bytes.Equal(pair.Certificate[0], c.current.Certificate[0]):
 		c.current = &pair
 		c.logger.Info("a new certificate is in use", "file", c.certFile, "expires", pair.Leaf.NotAfter)

@@ -13,13 +13,13 @@ import (
 	"go.opentelemetry.io/otel/semconv/v1.26.0"
 )
 
-// tracing reports whether the environment names a collector of traces. If it
-// does, otelecho starts a span for each request.
+// tracing reports whether the environment names a trace collector. If it does,
+// otelecho starts a span for each request.
 func tracing() bool {
 	return os.Getenv("OTEL_EXPORTER_OTLP_ENDPOINT") != "" || os.Getenv("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT") != ""
 }
 
-// startTracing exports spans as the variables of OpenTelemetry say, such as
+// startTracing exports spans, as configured by OpenTelemetry's variables such as
 // OTEL_EXPORTER_OTLP_ENDPOINT, until stop is called.
 func (s *Server) startTracing(ctx context.Context) (stop func(context.Context) error, err error) {
 	if !tracing() {

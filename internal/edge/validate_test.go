@@ -35,8 +35,8 @@ func TestParameterMessages(t *testing.T) {
 		"size=05":                    "size must be an integer, written in digits",
 		"from=2026-02-30":            "from must be a valid date",
 		"kind=%FF":                   "kind must be in UTF-8",
-		"limit=%zz":                  "the query string is malformed: % must be followed by two hexadecimal digits, and ; be written as %3B",
-		"limit=5;x=1":                "the query string is malformed: % must be followed by two hexadecimal digits, and ; be written as %3B",
+		"limit=%zz":                  "the query string is malformed: % must be followed by two hexadecimal digits, and ; must be written as %3B",
+		"limit=5;x=1":                "the query string is malformed: % must be followed by two hexadecimal digits, and ; must be written as %3B",
 	} {
 		t.Run(query, func(t *testing.T) {
 			wantError(t, do(s, newRequest("GET", "/v1/books?"+query, "")), 400, "invalid_parameter", want)
@@ -58,7 +58,7 @@ func TestHeaderMessages(t *testing.T) {
 	wantError(t, do(s, r), 400, "invalid_request", "X-Note must match the pattern ^[a-z]+$")
 }
 
-// TestEncodedSlash checks that a parameter beside %2F is validated and passed on
+// TestEncodedSlash checks that a parameter with %2F is validated and passed on
 // decoded.
 func TestEncodedSlash(t *testing.T) {
 	s, _ := newServer(t, newHandlers(), nil)
@@ -106,12 +106,12 @@ var bodyMessages = map[string]string{
 	`{"title":"a","author":{"name":"2020-01-01","x":1}}`: "author has a property that is not allowed",
 	`{"title":"a","title":"b"}`:                          `the body has the property "title" twice`,
 	`{"title":"a","author":{"1\n":1,"1\n":2}}`:           `author has the property "1\n" twice`,
-	`{"title":"a"`:                                       "the body ends before its JSON does",
+	`{"title":"a"`:                                       "the JSON of the body is incomplete",
 	`{"title":"a"} x`:                                    "the body is not valid JSON in UTF-8: see byte 15",
 	`{"title":"a"}{}`:                                    "the body is not valid JSON in UTF-8: see byte 14",
 	"{\"title\":\"\xff\"}":                               "the body is not valid JSON in UTF-8: see byte 11",
 	`{"title":"\ud800"}`:                                 "the body is not valid JSON in UTF-8: see byte 11",
-	` `:                                                  "the body ends before its JSON does",
+	` `:                                                  "the JSON of the body is incomplete",
 }
 
 func TestBodyMessages(t *testing.T) {
@@ -181,8 +181,8 @@ func TestBodyLimit(t *testing.T) {
 	}
 }
 
-// FuzzBody checks that the decoder never panics, that its errors are sentences
-// for clients, and that it keeps text as it was sent.
+// FuzzBody checks that the decoder never panics, that its errors are written for
+// clients, and that it keeps text as it was sent.
 func FuzzBody(f *testing.F) {
 	for body := range bodyMessages {
 		f.Add([]byte(body))

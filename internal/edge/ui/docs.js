@@ -1,11 +1,11 @@
-// Shows the document with Scalar, and mends what Scalar leaves out.
+// Shows the document with Scalar and fixes what Scalar lacks.
 'use strict'
 
 const place = document.querySelector('#docs').dataset
 const here = new URL(place.base.replace(/^\//, '') || '.', location.href).href.replace(/\/$/, '')
 
-// The document names the production and staging addresses. Requests that are
-// tried out go to the server that the page is from.
+// Requests from the page go to the server that served it, not to the production
+// and staging addresses in the document.
 const servers = () => {
   const all = [{ url: here, description: 'This server' }]
   if (place.public && place.public !== here) all.push({ url: place.public, description: 'Its public address' })
@@ -13,7 +13,7 @@ const servers = () => {
 }
 
 // JSON.parse rounds integers above 2^53, and Scalar shows what it parses.
-// Browsers with JSON.rawJSON can keep them.
+// Browsers with JSON.rawJSON can keep them exact.
 const keepNumbersExact = () => {
   const { parse, rawJSON } = JSON
   if (!rawJSON) return
@@ -24,7 +24,7 @@ const keepNumbersExact = () => {
 // The Link of a deprecated operation leads to #/books/getBook.
 const placeOfOperation = (hash) => hash.replace(/^#\/([^/]+)\/([^/]+)$/, '#tag/$1/$2')
 
-// Rows of the request editor have no label but their text.
+// Rows of the request editor have no label other than their text.
 const rowName = (e) => {
   const cells = [...e.closest('tr').querySelectorAll('td')]
   return cells.map((cell) => (cell.querySelector('.cm-placeholder') ? '' : cell.innerText.trim())).find(Boolean) || 'a new row'
@@ -51,7 +51,7 @@ const mend = () => {
   for (const [selector, attributes] of mends) {
     for (const element of document.querySelectorAll(selector)) {
       for (const [name, value] of Object.entries(attributes(element))) {
-        if (element.getAttribute(name) === value) continue // or the observer would never rest
+        if (element.getAttribute(name) === value) continue // else the observer would never stop
         if (value === null) element.removeAttribute(name)
         else element.setAttribute(name, value)
       }
@@ -59,7 +59,7 @@ const mend = () => {
   }
 }
 
-// On a narrow screen the response comes below the whole request, out of view.
+// On a narrow screen the response is below the whole request, out of view.
 let shown = ''
 const showResponse = () => {
   const summary = document.querySelector('.scalar-client .animate-response-children')
@@ -82,7 +82,7 @@ Scalar.createApiReference('#docs', {
   hideDarkModeToggle: true, // the page follows the system
   hideSearch: true,
   documentDownloadType: 'none',
-  withDefaultFonts: false, // no requests to others
+  withDefaultFonts: false, // no requests to other servers
   telemetry: false,
   agent: { disabled: true },
   hideClientButton: true,
