@@ -17,13 +17,13 @@ import (
 )
 
 const (
-	// A revoked key may work for cacheTTL and the time of one look-up. The
-	// documented limit is 5 s.
+	// A revoked key may work for at most cacheTTL and the time of one look-up.
+	// The documented limit is 5 s.
 	cacheTTL      = 2 * time.Second
 	lookupTimeout = 2 * time.Second
 
 	// maxUnknownLookups limits concurrent look-ups of keys that are not in
-	// the cache, so that made-up keys do not keep the store from its work.
+	// the cache, so that made-up keys cannot overload the store.
 	maxUnknownLookups = 16
 
 	minFixedLength = 16
@@ -32,8 +32,8 @@ const (
 // b64token is the form of a bearer token (RFC 6750, section 2.1).
 var b64token = regexp.MustCompile(`^[0-9A-Za-z._~+/-]+=*$`)
 
-// Keyring authenticates tokens. It caches keys of the store for 2 s, and
-// unknown ones not at all. It collects metrics of its cache.
+// Keyring authenticates tokens. It caches keys of the store for 2 s, but does not
+// cache unknown keys. It is a prometheus.Collector of cache metrics.
 type Keyring struct {
 	store pets.KeyStore
 	fixed []fixedKey
@@ -66,9 +66,9 @@ type Grant struct {
 	ReadOnly bool
 }
 
-// Refusal is the error of Authenticate for a token that is not valid.
+// Refusal is the error that Authenticate returns for an invalid token.
 type Refusal struct {
-	KeyID  string // if the key is known and the token has its secret
+	KeyID  string // empty unless the key exists and the token has its secret
 	Reason string // Unknown, Expired or Revoked
 }
 
@@ -81,8 +81,8 @@ const (
 
 func (r *Refusal) Error() string { return "the API key is " + r.Reason }
 
-// NewKeyring returns a keyring of the keys in store and of fixed tokens, which
-// work without the store, allow everything and never expire. It fails if
+// NewKeyring returns a keyring of the keys in store and of fixed tokens. Fixed
+// tokens need no store, may read and write, and never expire. NewKeyring fails if
 // CheckFixed does.
 func NewKeyring(store pets.KeyStore, fixed []string, now func() time.Time) (*Keyring, error) {
 	k := &Keyring{
@@ -118,7 +118,7 @@ func CheckFixed(tokens []string) error {
 }
 
 // Authenticate returns what a token allows, or a *Refusal. Any other error means
-// that the store could not be asked, so that nothing is known of the token.
+// that the store failed and the token could not be checked.
 func (k *Keyring) Authenticate(ctx context.Context, token string) (Grant, error) {
 	hash := Hash(token)
 	for _, f := range k.fixed {

@@ -89,7 +89,7 @@ func run(t *testing.T, f func(t *testing.T, f *fixture)) {
 	})
 }
 
-// create stores a key as change leaves it and returns its ID and token.
+// create stores a new key, modified by change, and returns its ID and token.
 func (f *fixture) create(lifetime time.Duration, change func(*pets.Key)) (id, token string) {
 	f.Helper()
 	k, token, err := keys.New("someone", time.Now(), lifetime)
@@ -133,7 +133,7 @@ func (f *fixture) wantLookups(want int) {
 func TestAuthenticateCached(t *testing.T) {
 	run(t, func(t *testing.T, f *fixture) {
 		id, token := f.create(0, nil)
-		for _, want := range []int{1, 1, 2, 2} { // uses do not prolong it
+		for _, want := range []int{1, 1, 2, 2} { // uses do not extend the caching
 			f.want(token, keys.Grant{KeyID: id})
 			f.wantLookups(want)
 			time.Sleep(cacheTTL / 2)
@@ -209,7 +209,7 @@ func TestAuthenticateStoreFails(t *testing.T) {
 	}
 }
 
-// Concurrent calls share a look-up, also if the first caller leaves.
+// Concurrent calls share a look-up, even if the first caller gives up.
 func TestAuthenticateConcurrent(t *testing.T) {
 	run(t, func(t *testing.T, f *fixture) {
 		id, token := f.create(0, nil)
@@ -225,7 +225,7 @@ func TestAuthenticateConcurrent(t *testing.T) {
 		close(f.gate)
 		synctest.Wait()
 		f.wantLookups(1)
-		time.Sleep(cacheTTL / 2) // the age counts from the beginning of the look-up
+		time.Sleep(cacheTTL / 2) // the entry expires cacheTTL after the look-up began
 		f.want(token, keys.Grant{KeyID: id})
 		f.wantLookups(2)
 	})

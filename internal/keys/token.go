@@ -1,4 +1,4 @@
-// Package keys makes API keys and authenticates requests by them.
+// Package keys creates API keys and authenticates their tokens.
 package keys
 
 import (
@@ -14,9 +14,9 @@ import (
 	"example.com/petstore/internal/pets"
 )
 
-// A token is psk_<id>_<secret><checksum>. The checksum is the CRC-32 of what
-// precedes it and rejects junk without a look-up. The secret has 178 bits, so
-// that a fast hash protects it well enough.
+// A token is psk_<id>_<secret><checksum>. The checksum is the CRC-32 of the text
+// before it, so that most invalid tokens are rejected without a look-up. The secret
+// has 178 random bits, so a fast hash is enough to protect it.
 const (
 	prefix         = "psk_"
 	idLength       = 8
@@ -27,9 +27,9 @@ const (
 	base62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 )
 
-// New makes a key that may do everything, and its token, which no store keeps.
-// A lifetime of 0 means that the key does not expire. New fails with Invalid
-// unless name has 1 to 100 printable characters.
+// New returns a new key that may read and write, and its token, which no store
+// keeps. A lifetime of 0 means that the key does not expire. New fails with Invalid
+// unless name has 1 to 100 printable characters and lifetime is not negative.
 func New(name string, now time.Time, lifetime time.Duration) (pets.Key, string, error) {
 	unprintable := strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsPrint(r) })
 	if n := utf8.RuneCountInString(name); n < 1 || n > 100 || unprintable || !utf8.ValidString(name) {
@@ -51,7 +51,7 @@ func New(name string, now time.Time, lifetime time.Duration) (pets.Key, string, 
 // Hash returns the hash by which a store recognises a token.
 func Hash(token string) [sha256.Size]byte { return sha256.Sum256([]byte(token)) }
 
-// ID returns the key ID in a token, if its form and checksum are right.
+// ID returns the key ID in a token, if the token has a valid form and checksum.
 func ID(token string) (id string, ok bool) {
 	if len(token) != tokenLength {
 		return "", false

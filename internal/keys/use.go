@@ -9,9 +9,8 @@ import (
 // useInterval is how often uses are recorded.
 const useInterval = 30 * time.Second
 
-// RecordUses records in the store when keys were last used, every 30 s until
-// ctx ends and once more then. A failure is logged and tried again the next
-// time.
+// RecordUses records in the store when keys were last used, every 30 s and once
+// more when ctx ends. It logs a failure and retries it the next time.
 func (k *Keyring) RecordUses(ctx context.Context, log *slog.Logger) {
 	ticker := time.NewTicker(useInterval)
 	defer ticker.Stop()
