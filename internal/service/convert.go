@@ -14,8 +14,8 @@ func NewPet(body api.NewPet) pets.NewPet {
 	return p.WithDefaults()
 }
 
-// petFields has the fields of api.Pet in their order, so that toPet does not
-// compile if the document adds a property that nobody fills.
+// petFields has the fields of api.Pet in the same order, so that toPet does not
+// compile if the document adds a property.
 type petFields struct {
 	ID         int64
 	Name       string
@@ -23,7 +23,7 @@ type petFields struct {
 	Status     *api.PetStatus
 }
 
-// toPet returns a pet as responses have it.
+// toPet converts a pet to its response type.
 func toPet(p pets.Pet) api.Pet {
 	status := api.PetStatus(p.Status)
 	return api.Pet(petFields{p.ID, p.Name, p.CategoryID, &status})

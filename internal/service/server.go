@@ -14,8 +14,8 @@ import (
 	"example.com/petstore/internal/pets"
 )
 
-// NewServer returns a server of the document's operations on a store. It accepts
-// the keys of the keyring.
+// NewServer returns a server of the document's operations on store. Requests are
+// authenticated by keyring.
 func NewServer(store pets.Store, keyring *keys.Keyring, version string, o edge.Options) (*edge.Server, error) {
 	document, err := edge.ParseDocument(gen.Document)
 	if err != nil {

@@ -1,7 +1,7 @@
 // Package service implements the strict interface that oapi-codegen generates
-// from the document: one method for each operationId. It validates nothing
-// that the document does, and returns either a generated success response or
-// an error, which Problem maps to HTTP.
+// from the document: one method for each operationId. The methods rely on requests
+// being validated, and return either a generated success response or an error,
+// which Problem maps to HTTP.
 package service
 
 import (
@@ -20,11 +20,11 @@ import (
 
 var _ api.StrictServerInterface = (*Service)(nil)
 
-// defaultLimit is the default of listPets' limit in the document. Validation
-// leaves requests as they are, so defaults are applied here.
+// defaultLimit is the default limit of listPets in the document. It is applied
+// here because validation does not set defaults.
 const defaultLimit = 20
 
-// Service serves the operations from a store.
+// Service implements the operations on a store.
 type Service struct {
 	store pets.PetStore
 	base  string // of links in responses, such as /v1
@@ -74,8 +74,8 @@ func (s *Service) GetPet(ctx context.Context, request api.GetPetRequestObject) (
 	return api.GetPet200JSONResponse{Body: toPet(p)}, nil
 }
 
-// Weight returns the weight of a list with more pets than the default: its
-// limit.
+// Weight returns the weight of a listPets request: its limit if that is above the
+// default, or else 0.
 func Weight(query url.Values) int64 {
 	limit, err := strconv.ParseInt(query.Get("limit"), 10, 64)
 	if err != nil || limit <= defaultLimit || limit > 100 {
@@ -104,8 +104,8 @@ func Problem(err error) (status int, code, message string) {
 	return 0, "", ""
 }
 
-// nextLink returns the link to the page after the one that ends with last (RFC
-// 8288).
+// nextLink returns the Link (RFC 8288) to the page that follows the pet with the ID
+// last.
 func (s *Service) nextLink(q pets.Query, last int64) string {
 	status := ""
 	if q.Status != "" {
@@ -114,8 +114,8 @@ func (s *Service) nextLink(q pets.Query, last int64) string {
 	return fmt.Sprintf(`<%s/pets?limit=%d%s&after=%d>; rel="next"`, s.base, q.Limit, status, last)
 }
 
-// unquote returns an Idempotency-Key without the quotes and escapes of RFC
-// 9651, section 3.3.3. The document has checked its form.
+// unquote returns an Idempotency-Key without the quotes and escapes of RFC 9651,
+// section 3.3.3. Its form has been validated.
 func unquote(key string) string {
 	if quoted, ok := strings.CutPrefix(key, `"`); ok {
 		return strings.NewReplacer(`\\`, `\`, `\"`, `"`).Replace(strings.TrimSuffix(quoted, `"`))
