@@ -10,8 +10,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// csv reads the header and returns a rowReader that makes a JSON object of each
-// record.
+// csv reads the header and returns a rowReader that converts each record to a JSON
+// object.
 func (o Options) csv(in io.Reader) (rowReader, error) {
 	bounded := &boundedReader{in: in}
 	r := csv.NewReader(bounded)
@@ -60,7 +60,7 @@ func (o Options) header(names []string) ([]column, error) {
 }
 
 // object returns the fields of a record as a JSON object. Empty fields are
-// omitted, except required texts.
+// omitted, except required text.
 func object(columns []column, fields []string) (body []byte, err error) {
 	body = append(body, '{')
 	for i, c := range columns {
@@ -81,8 +81,8 @@ func object(columns []column, fields []string) (body []byte, err error) {
 	return append(body, '}'), nil
 }
 
-// boundedReader fails when a record has grown much larger than a body, for
-// example because a quote is not closed.
+// boundedReader fails if a record is much larger than maxBody, for example because
+// a quote is not closed.
 type boundedReader struct {
 	in io.Reader
 	n  int // bytes read since the last record

@@ -29,7 +29,8 @@ const (
 	NDJSON Format = "ndjson"
 )
 
-// FormatOf returns the format that a file name's extension stands for, or "".
+// FormatOf returns the format for the extension of a file name, or "" if the
+// extension is unknown.
 func FormatOf(name string) Format {
 	switch strings.ToLower(filepath.Ext(name)) {
 	case ".csv":
@@ -40,8 +41,8 @@ func FormatOf(name string) Format {
 	return ""
 }
 
-// record is a pet as files have it. Its fields are those of pets.Pet, or Export
-// does not compile. CSV files need no column for a field with omitzero.
+// record is a pet in a file. Its fields must be those of pets.Pet, or Export does
+// not compile. Fields with omitzero are optional columns in CSV.
 type record struct {
 	ID         int64       `json:"id"`
 	Name       string      `json:"name"`
@@ -49,7 +50,7 @@ type record struct {
 	Status     pets.Status `json:"status,omitzero"`
 }
 
-// column is a field of record as a column of CSV.
+// column is the CSV column for a field of record.
 type column struct {
 	name     string
 	text     bool // a JSON string, not a number
@@ -91,7 +92,7 @@ func Export(ctx context.Context, st pets.PetStore, w io.Writer, format Format, s
 
 func ndjsonWriter(w io.Writer) (write func(record) error, flush func() error) {
 	out := bufio.NewWriter(w)
-	lines := jsontext.NewEncoder(out) // unlike encoding/json, it escapes only what it must
+	lines := jsontext.NewEncoder(out) // unlike encoding/json, it escapes only where required
 	return func(r record) error { return json.MarshalEncode(lines, r) }, out.Flush
 }
 

@@ -20,7 +20,8 @@ import (
 	"example.com/petstore/internal/store/memory"
 )
 
-// decode stands in for the service's: it knows the types of the properties.
+// decode stands in for the service's decoder: it knows the types of the
+// properties.
 func decode(body []byte) (pets.NewPet, error) {
 	var p struct {
 		Name       *string      `json:"name"`
@@ -41,7 +42,7 @@ func decode(body []byte) (pets.NewPet, error) {
 	return n, n.Validate()
 }
 
-// read returns the rows of text, one a line: what was read, or why it was not.
+// read returns a line for each row of text: its pet, or why it is invalid.
 func read(text string, o files.Options) (rows []string) {
 	o.Name, o.Decode = "pets", decode
 	for row, err := range files.Read(strings.NewReader(text), o) {
@@ -113,8 +114,8 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// TestRoundTrip checks that an export restores every pet as it was. It fails if
-// a new field of pets.Pet is written and not read, or the other way about.
+// TestRoundTrip checks that importing an export restores every pet. It fails if a
+// new field of pets.Pet is written but not read, or vice versa.
 func TestRoundTrip(t *testing.T) {
 	t.Parallel()
 	names := rapid.OneOf(

@@ -8,19 +8,19 @@ import (
 	"example.com/petstore/internal/pets"
 )
 
-// Rejected is the error for a file with rows that are not acceptable.
+// Rejected is the error for a file with invalid rows.
 type Rejected struct {
 	First     []Row // at most 20 of them
 	Good, Bad int   // rows
 }
 
 func (r *Rejected) Error() string {
-	return fmt.Sprintf("rows not acceptable: %d of %d", r.Bad, r.Good+r.Bad)
+	return fmt.Sprintf("invalid rows: %d of %d", r.Bad, r.Good+r.Bad)
 }
 
-// Import stores the pets of rows in one transaction and returns their number. It
-// fails with *Rejected if a row is not acceptable; nothing is stored then. Other
-// errors are those of rows and of the store.
+// Import stores the pets of rows in one transaction and returns their number. If
+// any row is invalid, it stores nothing and returns a *Rejected. Other errors come
+// from rows or the store.
 func Import(ctx context.Context, st pets.PetStore, rows iter.Seq2[Row, error], ids bool) (int, error) {
 	if ids {
 		return st.LoadWithIDs(ctx, acceptable(rows))
@@ -34,7 +34,7 @@ func Import(ctx context.Context, st pets.PetStore, rows iter.Seq2[Row, error], i
 	})
 }
 
-// Check returns what Import would, and stores nothing.
+// Check returns what Import would return, but stores nothing.
 func Check(rows iter.Seq2[Row, error]) (int, error) {
 	n := 0
 	for _, err := range acceptable(rows) {
@@ -46,8 +46,8 @@ func Check(rows iter.Seq2[Row, error]) (int, error) {
 	return n, nil
 }
 
-// acceptable yields the pets of the rows that are acceptable and, if some are
-// not, *Rejected at the end.
+// acceptable yields the pets of rows up to the first invalid row. If there is one,
+// it reads the rest and then yields a *Rejected.
 func acceptable(rows iter.Seq2[Row, error]) iter.Seq2[pets.Pet, error] {
 	return func(yield func(pets.Pet, error) bool) {
 		var r Rejected

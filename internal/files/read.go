@@ -17,11 +17,11 @@ import (
 // Options says how to read a file.
 type Options struct {
 	Name   string // of the file, for errors
-	Format Format // "" means to tell it from the content
-	IDs    bool   // rows must have identifiers, which ascend; otherwise they are ignored
+	Format Format // "" means detect it from the content
+	IDs    bool   // require ascending identifiers; if false, identifiers are ignored
 
-	// Decode returns the pet that a request with this body would add, or the
-	// sentence that its client would get.
+	// Decode returns the pet that a request with this body would add, or an
+	// error with the message that its client would get.
 	Decode func(body []byte) (pets.NewPet, error)
 }
 
@@ -29,11 +29,11 @@ type Options struct {
 type Row struct {
 	Line int // where it begins, from 1
 	Pet  pets.Pet
-	Err  error // why the row is not acceptable, or nil
+	Err  error // why the row is invalid, or nil
 }
 
-// maxBody is the size of the largest body that a request may have. The row of an
-// export is larger by at most maxExtra, for the identifier and the status.
+// maxBody is the maximum size of a request body. A row of an export may be larger
+// by up to maxExtra, because it also has the identifier and the status.
 const (
 	maxBody  = 64 << 10
 	maxExtra = 64
@@ -44,8 +44,8 @@ var errTooLarge = fmt.Errorf("the row is larger than %d bytes", maxBody)
 // rowReader returns the next row, with the JSON of its pet, or io.EOF.
 type rowReader func() (Row, []byte, error)
 
-// Read yields all rows of a file, acceptable or not. If the file cannot be
-// read, the last error is Invalid and begins with the file's name.
+// Read yields all rows of a file, valid or not. If the file cannot be read, it ends
+// with an Invalid error that begins with the file's name.
 func Read(r io.Reader, o Options) iter.Seq2[Row, error] {
 	return func(yield func(Row, error) bool) {
 		next, err := o.open(bufio.NewReader(r))
@@ -83,7 +83,7 @@ func (o Options) errorAt(line int, err error) error {
 	return &pets.Error{Kind: pets.Invalid, Message: place, Err: err}
 }
 
-// open skips a byte order mark and tells the format.
+// open skips a byte order mark and detects the format.
 func (o Options) open(in *bufio.Reader) (rowReader, error) {
 	head, err := in.Peek(512)
 	if err != nil && !errors.Is(err, io.EOF) {
@@ -103,7 +103,8 @@ func (o Options) open(in *bufio.Reader) (rowReader, error) {
 	return o.csv(in)
 }
 
-// decode returns the pet of a row, whose identifier must be greater than last.
+// decode returns the pet of a row. Its identifier, if read, must be greater than
+// last.
 func (o Options) decode(body []byte, last int64) (pets.Pet, error) {
 	if len(body) > maxBody && (!o.IDs || len(body) > maxBody+maxExtra) {
 		return pets.Pet{}, errTooLarge

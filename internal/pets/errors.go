@@ -14,7 +14,7 @@ const (
 	Invalid                 // the caller's value will never be accepted
 	NotFound                // there is no such pet or key
 	Reused                  // the idempotency key belongs to another pet
-	Unavailable             // nothing was done; trying again later is safe
+	Unavailable             // nothing was done; it is safe to try again later
 )
 
 func (k Kind) String() string {
@@ -69,5 +69,5 @@ func NoSuchKey(id string) error {
 // Errors that all stores share.
 var (
 	ErrClosed   = &Error{Kind: Unavailable, Message: "the store is closed"}
-	ErrNotEmpty = &Error{Kind: Invalid, Message: "the store holds animals already, and only an empty one can be restored into"}
+	ErrNotEmpty = &Error{Kind: Invalid, Message: "the store already holds animals; restore into an empty store"}
 )

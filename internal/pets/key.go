@@ -15,7 +15,7 @@ type Key struct {
 	CreatedAt time.Time
 	ExpiresAt time.Time // zero: never
 	RevokedAt time.Time // zero: not revoked
-	UsedAt    time.Time // when the key was last used, as far as the store knows; zero: never
+	UsedAt    time.Time // last recorded use; zero: never
 }
 
 // KeyState says whether a key works.

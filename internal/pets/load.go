@@ -51,8 +51,8 @@ func (p NewPet) loadable(n int) error {
 	return nil
 }
 
-// CheckNextID returns an Invalid error unless id may be the identifier of the
-// pet that is loaded after the one with the identifier last; 0 means none.
+// CheckNextID returns an Invalid error unless id is valid and greater than last,
+// the identifier of the pet loaded before it, or 0.
 func CheckNextID(id, last int64) error {
 	switch {
 	case id < 1 || id > MaxID:

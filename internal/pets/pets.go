@@ -31,7 +31,7 @@ type NewPet struct {
 	CategoryID int64
 	Status     Status // one of the statuses; see WithDefaults
 
-	Idempotency Idempotency // makes it safe to create again; not part of the pet
+	Idempotency Idempotency // makes it safe to repeat the creation; not part of the pet
 }
 
 // Pet is a stored pet. It never changes.
@@ -50,19 +50,18 @@ func (p NewPet) WithDefaults() NewPet {
 	return p
 }
 
-// WithID returns the pet that p becomes with the identifier id.
+// WithID returns p as a pet with the identifier id.
 func (p NewPet) WithID(id int64) Pet {
 	return Pet{ID: id, Name: p.Name, CategoryID: p.CategoryID, Status: p.Status}
 }
 
-// WithoutID returns p as it was before it had an identifier.
+// WithoutID returns p without its identifier.
 func (p Pet) WithoutID() NewPet {
 	return NewPet{Name: p.Name, CategoryID: p.CategoryID, Status: p.Status}
 }
 
-// Validate returns an Invalid error that names the first value that no store
-// accepts. The OpenAPI document states the same rules; Validate guards the
-// callers that do not come through it.
+// Validate returns an Invalid error for the first value that stores do not accept.
+// The OpenAPI document has the same rules; Validate is for callers that bypass it.
 func (p NewPet) Validate() error {
 	switch {
 	case !utf8.ValidString(p.Name):
@@ -75,8 +74,8 @@ func (p NewPet) Validate() error {
 	return p.Idempotency.validate()
 }
 
-// Idempotency identifies a create request that may be repeated without making
-// a second pet. The zero value means that the request has no such identity.
+// Idempotency identifies a create request, so that repeating it does not create a
+// second pet. The zero value means that the request has no idempotency key.
 type Idempotency struct {
 	KeyID string // the ID of the API key, which scopes Key
 	Key   string // 1 to 255 printable ASCII characters
@@ -96,8 +95,8 @@ func (i Idempotency) validate() error {
 	return nil
 }
 
-// CheckRepeat returns made, the pet that was created with p's idempotency key,
-// if p asks for the same pet. Otherwise it returns a Reused error.
+// CheckRepeat returns made, the pet that was created with p's idempotency key, if
+// it has the same values as p. Otherwise it returns a Reused error.
 func (p NewPet) CheckRepeat(made Pet) (Pet, error) {
 	if p.WithID(made.ID) != made {
 		return Pet{}, &Error{Kind: Reused, Message: "this Idempotency-Key was used for another animal; send a new key for a new animal"}
@@ -112,7 +111,7 @@ type Query struct {
 	Limit  int    // at most this many pets; at least 1
 }
 
-// Page is a part of a list of pets.
+// Page is one page of a list of pets.
 type Page struct {
 	Pets []Pet
 	More bool // whether further pets follow the last of Pets

@@ -8,22 +8,23 @@ import (
 
 // Store keeps pets and API keys. Package storetest tests every implementation.
 //
-// All methods are safe for concurrent use and return soon after their context
-// ends, or once a write that has begun is decided. Any of them may fail with
-// Unavailable, in which case nothing was done, or with Internal; the comments
-// mention only other kinds.
+// All methods are safe for concurrent use. They return soon after their context
+// ends, or once the outcome of a write in progress is known. Any of them may fail
+// with Unavailable, in which case nothing was done, or with Internal; the comments
+// below mention only other kinds.
 type Store interface {
 	PetStore
 	KeyStore
 
-	// Ping reports whether the store can serve requests, as /readyz asks. It
-	// fails if the store is unreachable, its file was replaced or is corrupt.
-	// A full disk is no failure, because reads still work.
+	// Ping reports whether the store can serve requests; /readyz calls it. It
+	// fails if the store is unreachable or if its file was replaced or is
+	// corrupt. A full disk is not a failure, because reads still work.
 	Ping(ctx context.Context) error
 
-	// Failed delivers one error if the store can no longer vouch for the
-	// writes it acknowledges, for example after a failed fsync. The program
-	// must then end. The channel is nil for stores that cannot fail this way.
+	// Failed returns a channel that delivers one error if the store can no
+	// longer vouch for the writes it acknowledges, for example after a failed
+	// fsync. The program must then exit. The channel is nil for stores that
+	// cannot fail this way.
 	Failed() <-chan error
 
 	// Close completes the writes in progress, rejects new ones and releases
@@ -81,22 +82,22 @@ type KeyStore interface {
 	Keys(ctx context.Context) ([]Key, error)
 
 	// RevokeKey marks a key as revoked and returns it, or NotFound. A key
-	// that is revoked already keeps its earlier time.
+	// that is already revoked keeps its earlier time.
 	RevokeKey(ctx context.Context, id string, at time.Time) (Key, error)
 
-	// RecordKeyUse stores when each key, named by its ID, was last used,
-	// unless a later time is stored already. It ignores unknown keys.
+	// RecordKeyUse stores when each key, given by its ID, was last used,
+	// unless a later time is already stored. It ignores unknown keys.
 	RecordKeyUse(ctx context.Context, used map[string]time.Time) error
 }
 
-// Stats are figures of a store for its operator. Fields that do not apply to
+// Stats holds figures about a store for its operator. Fields that do not apply to
 // a store are zero.
 type Stats struct {
 	// SQLite
 	LogBytes    int64     // size of the write-ahead log
 	Commits     uint64    // transactions committed since the store was opened
 	Writes      uint64    // writes in those transactions
-	Corruptions uint64    // calls that met a corrupt page
+	Corruptions uint64    // calls that found a corrupt page
 	DiskFull    bool      // whether the last write found the disk full
 	LastBackup  time.Time // end of the newest backup; zero if there is none
 
@@ -104,10 +105,10 @@ type Stats struct {
 	SyncStandbys int    // synchronous standbys of the primary; -1 if unknown
 	Connections  int    // open connections
 	InUse        int    // connections in use
-	Replaced     uint64 // times that a connection pool was replaced because the server hung
+	Replaced     uint64 // times a connection pool was replaced because the server hung
 }
 
-// StatsReporter is implemented by stores that have Stats. Stats does not wait
+// StatsReporter is implemented by stores that have Stats. The method does not wait
 // for writes.
 type StatsReporter interface {
 	Stats(ctx context.Context) Stats
