@@ -1,7 +1,7 @@
 // Package gen holds the code generated from openapi.yaml: the types and the
 // Echo server in gen/api, and the Go client in gen/client. "make generate"
-// writes it and "make drift" fails if it does not match the document. Only the
-// files of gen/client that do not end in .gen.go are written by hand.
+// writes it and "make drift" fails if it does not match the document. The files in
+// gen/client that do not end in .gen.go are written by hand.
 package gen
 
 import _ "embed"

@@ -1,4 +1,4 @@
-// Package client calls the pet store. Most of it is generated from
+// Package client is a client of the pet store. Most of it is generated from
 // openapi.yaml; WithKey, All and Check are written by hand.
 package client
 
@@ -21,8 +21,8 @@ import (
 //		fmt.Println(pet.ID, pet.Name)
 //	}
 //
-// Each pet that was there when the loop began comes exactly once, whatever is
-// added meanwhile. params.Limit is the size of a page.
+// Each pet that existed when the loop began is returned exactly once, even if
+// others are added meanwhile. params.Limit is the page size.
 //
 // An error ends the loop. It is a *ResponseError if the service refused a
 // request. To continue later, pass the ID of the last pet as params.After.
@@ -51,12 +51,12 @@ func All(ctx context.Context, c ClientWithResponsesInterface, params *ListPetsPa
 	}
 }
 
-// nextPage finds the link to the next page (RFC 8288). Its target is not
-// needed: a page continues after the last pet of the page before.
+// nextPage matches a link to the next page (RFC 8288). Its target is not used: the
+// next page starts after the last pet of this one.
 var nextPage = regexp.MustCompile(`>[^<]*;\s*(?i:rel)\s*=\s*(?i:next\b|"([^"]*\s)?next[\s"])`)
 
-// listPage returns one page, and whether there are more. A page with more after
-// it must end after the one before, so that no server can make All endless.
+// listPage returns one page and whether there are more. A page with a link to the
+// next one must have further pets, so that no server can make All loop forever.
 func listPage(ctx context.Context, c ClientWithResponsesInterface, params ListPetsParams, editors []RequestEditorFn) (pets Pets, more bool, err error) {
 	response, err := c.ListPetsWithResponse(ctx, &params, editors...)
 	if err != nil {

@@ -85,7 +85,7 @@ func TestAll(t *testing.T) {
 	}
 }
 
-// TestAllLazy tests that pages are requested when the loop needs them.
+// TestAllLazy tests that pages are requested only when the loop needs them.
 func TestAllLazy(t *testing.T) {
 	store, url := newService(t, 4)
 	var got []int64
@@ -128,7 +128,7 @@ func TestAllRefused(t *testing.T) {
 	}
 }
 
-// TestAllOtherServers tests what All makes of servers that are not the service.
+// TestAllOtherServers tests how All handles responses of other servers.
 func TestAllOtherServers(t *testing.T) {
 	const two, next = `[{"id":1,"name":"a","categoryId":1},{"id":2,"name":"b","categoryId":1}]`, `</v1/pets?after=2>; rel="next"`
 	for name, test := range map[string]struct {

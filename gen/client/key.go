@@ -6,8 +6,8 @@ import (
 	"net/http"
 )
 
-// WithKey sends the API key with every request (RFC 6750). It fails if the key
-// is empty:
+// WithKey returns an option that sends the API key with every request (RFC 6750).
+// It fails if the key is empty.
 //
 //	c, err := client.NewClientWithResponses("http://127.0.0.1:8080/v1", client.WithKey(os.Getenv("KEY")))
 func WithKey(key string) ClientOption {

@@ -11,7 +11,7 @@ import (
 // ResponseError is a response other than the expected success.
 type ResponseError struct {
 	Status     int           // the HTTP status
-	Code       string        // stable and meant for programs, such as not_found; empty if the response is not the pet store's
+	Code       string        // stable and meant for programs, such as not_found; empty if the response is not from the pet store
 	Message    string        // a sentence for the developer of the client
 	RequestID  string        // identifies the request in the service's log; may be empty
 	RetryAfter time.Duration // how long to wait before trying again; 0 if the response does not say
@@ -47,7 +47,7 @@ func Check[T any](success *T, response *http.Response, body []byte) error {
 	if json.Unmarshal(body, &said) == nil && said.Code != "" && said.Status == response.StatusCode {
 		e.Code, e.Message = said.Code, said.Message
 	} else { // for example from a proxy
-		e.Message = fmt.Sprintf("got %q of type %q, want a response of the pet store", response.Status, response.Header.Get("Content-Type"))
+		e.Message = fmt.Sprintf("got %q of type %q, want a response from the pet store", response.Status, response.Header.Get("Content-Type"))
 	}
 	return e
 }
