@@ -41,14 +41,14 @@ func (e PetStatus) Valid() bool {
 //
 // Example: {"code":"invalid_parameter","message":"limit must be between 1 and 100","status":400}
 type Error struct {
-	// Code Machine-readable error code: stable, lower_snake_case. The set is
-	// open; the tag `pets` has a table with the meaning of each.
+	// Code Machine-readable error code: stable, lower_snake_case. New codes may
+	// be added; the tag `pets` has a table with the meaning of each.
 	//
 	//
 	// Example: invalid_parameter
 	Code string `json:"code"`
 
-	// Message Human-readable description, for the client's developer.
+	// Message Human-readable description for the client's developer.
 	//
 	// Example: limit must be between 1 and 100
 	Message string `json:"message"`
@@ -59,7 +59,7 @@ type Error struct {
 	Status int `json:"status"`
 }
 
-// NewPet An animal to add. Its `status` is `available` unless given.
+// NewPet An animal to add. The default `status` is `available`.
 //
 // Example: {"categoryId":1,"name":"Frank","status":"pending"}
 type NewPet struct {
@@ -81,7 +81,7 @@ type NewPet struct {
 	Status *PetStatus `json:"status,omitempty"`
 }
 
-// Pet An animal as returned. It always has a `status`, which is `available`
+// Pet An animal in a response. It always has a `status`, which is `available`
 // if none was given when the animal was added.
 //
 // Example: {"categoryId":1,"id":1,"name":"Frank","status":"pending"}
@@ -147,7 +147,7 @@ type InvalidParameter = Error
 // Example: {"code":"invalid_parameter","message":"limit must be between 1 and 100","status":400}
 type PayloadTooLarge = Error
 
-// PetCreated An animal as returned. It always has a `status`, which is `available`
+// PetCreated An animal in a response. It always has a `status`, which is `available`
 // if none was given when the animal was added.
 //
 // Example: {"categoryId":1,"id":1,"name":"Frank","status":"pending"}
@@ -178,12 +178,11 @@ type ListPetsParams struct {
 	// Limit Maximum number of animals to return.
 	Limit *int `form:"limit,omitempty" json:"limit,omitempty"`
 
-	// Status Return only animals of this availability status.
+	// Status Return only animals with this availability status.
 	Status *PetStatus `form:"status,omitempty" json:"status,omitempty"`
 
-	// After Return only animals whose `id` is greater than this one, which is
-	// where the previous page ended. Past the last animal the page is
-	// empty.
+	// After Return only animals whose `id` is greater than this, such as the last
+	// `id` of the previous page. If there are none, the page is empty.
 	After *int64 `form:"after,omitempty" json:"after,omitempty"`
 }
 
@@ -192,13 +191,14 @@ type CreatePetParams struct {
 	// IdempotencyKey Makes it safe to repeat this request, whether the earlier one
 	// failed, succeeded or is still in progress. The same key with the
 	// same name, category and status returns the same animal; with
-	// another body the response is 422. Send a new random key with each
-	// animal, as in
+	// different values the response is a 422. Send a new random key with
+	// each animal, as in
 	// `Idempotency-Key: "8e03978e-40d5-43dd-bc93-6894a57f9324"`.
 	//
 	// The key is 1 to 255 printable ASCII characters, either in double
-	// quotes (a String of RFC 9651, in which \ precedes \ and "), or bare,
-	// without commas and double quotes. `"k1"` and `k1` are the same key.
+	// quotes (an RFC 9651 String, in which \ and " are escaped with \), or
+	// bare, without commas and double quotes. `"k1"` and `k1` are the same
+	// key.
 	IdempotencyKey *string `json:"Idempotency-Key,omitempty"`
 }
 
@@ -284,8 +284,8 @@ type ClientInterface interface {
 	// Returns animals in ascending order of `id`, at most `limit` of them.
 	// If more follow, the `Link` header (RFC 8288) with `rel="next"` points to the
 	// next page; follow it until a response has none. This returns every animal
-	// acknowledged before the first request exactly once, even while others are
-	// added.
+	// acknowledged before the first request exactly once, even if others are
+	// added meanwhile.
 	//
 	// Corresponds with GET /pets (the `ListPets` operationId).
 	ListPets(ctx context.Context, params *ListPetsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -332,8 +332,8 @@ type ClientInterface interface {
 // Returns animals in ascending order of `id`, at most `limit` of them.
 // If more follow, the `Link` header (RFC 8288) with `rel="next"` points to the
 // next page; follow it until a response has none. This returns every animal
-// acknowledged before the first request exactly once, even while others are
-// added.
+// acknowledged before the first request exactly once, even if others are
+// added meanwhile.
 //
 // Corresponds with GET /pets (the `ListPets` operationId).
 func (c *Client) ListPets(ctx context.Context, params *ListPetsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -629,8 +629,8 @@ type ClientWithResponsesInterface interface {
 	// Returns animals in ascending order of `id`, at most `limit` of them.
 	// If more follow, the `Link` header (RFC 8288) with `rel="next"` points to the
 	// next page; follow it until a response has none. This returns every animal
-	// acknowledged before the first request exactly once, even while others are
-	// added.
+	// acknowledged before the first request exactly once, even if others are
+	// added meanwhile.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -1140,8 +1140,8 @@ func (r GetPetResponse) ContentType() string {
 // Returns animals in ascending order of `id`, at most `limit` of them.
 // If more follow, the `Link` header (RFC 8288) with `rel="next"` points to the
 // next page; follow it until a response has none. This returns every animal
-// acknowledged before the first request exactly once, even while others are
-// added.
+// acknowledged before the first request exactly once, even if others are
+// added meanwhile.
 //
 // Returns a wrapper object for the known response body format(s).
 //
