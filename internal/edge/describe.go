@@ -135,9 +135,9 @@ func bounds(is32Bit bool) (low, high string) {
 
 func number(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }
 
-// describeDecoding describes for the client an error from decoding a body into its
-// Go type. The value matches the schema but does not fit the type, such as 7.0 for
-// an integer.
+// describeDecoding describes, for the client, an error from decoding a body into
+// its Go type. The value matches the schema but does not fit the type, such as 7.0
+// for an integer.
 func describeDecoding(err error) string {
 	e, ok := errors.AsType[*json.SemanticError](err)
 	if !ok || e.GoType == nil {

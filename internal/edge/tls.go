@@ -24,7 +24,7 @@ type certificate struct {
 func loadCertificate(certFile, keyFile string, logger *slog.Logger) (*certificate, error) {
 	pair, err := tls.LoadX509KeyPair(certFile, keyFile)
 	if err != nil {
-		return nil, fmt.Errorf("cannot use the certificate: %w; give a certificate and its unencrypted key, both in PEM form, with --tls-cert and --tls-key", err)
+		return nil, fmt.Errorf("cannot use the certificate: %w; set --tls-cert and --tls-key to a certificate and its unencrypted key, both in PEM form", err)
 	}
 	return &certificate{certFile: certFile, keyFile: keyFile, logger: logger, current: &pair, read: time.Now()}, nil
 }

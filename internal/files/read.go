@@ -14,7 +14,7 @@ import (
 	"example.com/petstore/internal/pets"
 )
 
-// Options says how to read a file.
+// Options are the options of Read.
 type Options struct {
 	Name   string // of the file, for errors
 	Format Format // "" means detect it from the content

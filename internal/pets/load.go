@@ -52,7 +52,7 @@ func (p NewPet) loadable(n int) error {
 }
 
 // CheckNextID returns an Invalid error unless id is valid and greater than last,
-// the identifier of the pet loaded before it, or 0.
+// the identifier of the pet loaded before it, or 0 if there is none.
 func CheckNextID(id, last int64) error {
 	switch {
 	case id < 1 || id > MaxID:

@@ -1,6 +1,6 @@
-// Package pets is the domain of the service: what a pet and an API key are,
-// what a store of them promises, and the kinds of errors. It imports only the
-// standard library and knows nothing of HTTP, SQL or the OpenAPI document.
+// Package pets defines the domain of the service: pets, API keys, the interface of
+// their store, and the kinds of errors. It imports only the standard library and
+// knows nothing about HTTP, SQL or the OpenAPI document.
 package pets
 
 import (
