@@ -40,7 +40,7 @@ func variableOf(flag string) string {
 // checkFlags sets flags that are not on the command line from their environment
 // variables, and checks the flags that several commands share.
 func checkFlags(flags *pflag.FlagSet, getenv func(string) string) error {
-	words := map[string][]string{"format": {"", "csv", "ndjson"}, "log-format": {"auto", "text", "json"}}
+	words := map[string][]string{"format": {"csv", "ndjson"}, "log-format": {"auto", "text", "json"}}
 	var errs []error
 	flags.VisitAll(func(f *pflag.Flag) {
 		variable := variableOf(f.Name)
@@ -49,7 +49,7 @@ func checkFlags(flags *pflag.FlagSet, getenv func(string) string) error {
 				errs = append(errs, fmt.Errorf("%s: %w", variable, err))
 			}
 		}
-		if allowed := words[f.Name]; allowed != nil && !slices.Contains(allowed, f.Value.String()) {
+		if allowed := words[f.Name]; allowed != nil && f.Value.String() != "" && !slices.Contains(allowed, f.Value.String()) {
 			errs = append(errs, badFlag(f.Name, "%q: must be one of %s", f.Value, strings.Join(allowed, ", ")))
 		}
 		if f.Name == storeFlag && store.Kind(f.Value.String()) == "" {

@@ -18,8 +18,7 @@ import (
 	"example.com/petstore/internal/store"
 )
 
-// Environment variables for fixed keys. There are no flags for them, because ps
-// shows flags.
+// Environment variables for fixed keys. They have no flags: ps shows flags.
 const (
 	keysVariable     = "PETSTORE_API_KEYS"
 	keysFileVariable = "PETSTORE_API_KEYS_FILE"
@@ -76,7 +75,7 @@ func (cfg serveConfig) welcome(ctx context.Context, out io.Writer, st pets.KeySt
 		}
 		return nil
 	}
-	k, token, err := keys.New("made by the first start", time.Now(), 0)
+	k, token, err := keys.New("created at first start", time.Now(), 0)
 	if err == nil {
 		err = st.CreateKey(ctx, k)
 	}

@@ -131,10 +131,10 @@ func TestTerminal(t *testing.T) {
 		status       int
 	}{
 		{"n\n", "petstore: nothing was revoked", 1},
-		{"yes\n", `revoked \w{8} \(made by the first start\)`, 0},
+		{"yes\n", `revoked \w{8} \(created at first start\)`, 0},
 	} {
-		p := startAtTerminal(t, dir, "keys", "revoke", "made by the first start")
-		p.expect(t, `Revoke the key \w{8} \(made by the first start\) permanently\? \[y/N\]`)
+		p := startAtTerminal(t, dir, "keys", "revoke", "created at first start")
+		p.expect(t, `Revoke the key \w{8} \(created at first start\) permanently\? \[y/N\]`)
 		if _, err := p.control.WriteString(c.answer); err != nil {
 			t.Fatal(err)
 		}

@@ -61,9 +61,6 @@ func ParseDocument(data []byte) (*Document, error) {
 			if err != nil {
 				return nil, fmt.Errorf("openapi.yaml: %s %s: %w", method, path, err)
 			}
-			if d.operations[op.id] != nil {
-				return nil, fmt.Errorf("openapi.yaml: %s %s: the operationId %q is used twice", method, path, op.id)
-			}
 			d.operations[op.id] = op
 		}
 	}

@@ -52,9 +52,8 @@ type ServeOptions struct {
 }
 
 // Run serves until the process receives SIGTERM or SIGINT, then drains and stops
-// the server. A second signal kills the process. If ctx ends, Run stops the
-// server without draining it. Run returns nil if the server stopped because it
-// was told to.
+// the server. A second signal kills the process. If ctx ends, there is no drain.
+// Run returns nil if the server stopped because it was told to.
 func (s *Server) Run(ctx context.Context, o ServeOptions) error {
 	signal.Ignore(syscall.SIGPIPE) // a log without a reader must not end the server
 	signals := make(chan os.Signal, 1)

@@ -43,7 +43,7 @@ func Open(ctx context.Context, address string, o Options) (pets.Store, error) {
 	case "memory":
 		return memory.New(), nil
 	}
-	return nil, fmt.Errorf("unknown store %q: give %s", Redact(address), Addresses)
+	return nil, fmt.Errorf("unknown store %q: use %s", Redact(address), Addresses)
 }
 
 // opened keeps a nil pointer from becoming an interface that is not nil.
