@@ -12,15 +12,15 @@ import (
 
 const namespace = "petstore"
 
-// Observe returns a store that measures the calls that requests make. It
-// registers those metrics and the store's Stats with reg.
+// Observe wraps s to measure the calls that requests make. It registers these
+// metrics and the store's Stats with reg.
 func Observe(s pets.Store, kind string, reg prometheus.Registerer) pets.Store {
 	durations := prometheus.NewHistogramVec(prometheus.HistogramOpts{
-		Namespace: namespace, Name: "store_call_duration_seconds", Help: "Duration of calls of the store.",
+		Namespace: namespace, Name: "store_call_duration_seconds", Help: "Duration of store calls.",
 		Buckets: []float64{.00005, .0001, .00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 8},
 	}, []string{"call"})
 	failures := prometheus.NewCounterVec(prometheus.CounterOpts{
-		Namespace: namespace, Name: "store_failures_total", Help: "Calls of the store that failed, by the kind of the error.",
+		Namespace: namespace, Name: "store_failures_total", Help: "Failed store calls, by kind of error.",
 	}, []string{"call", "kind"})
 	reg.MustRegister(durations, failures)
 	measured := func(name string) call {
@@ -36,8 +36,8 @@ func Observe(s pets.Store, kind string, reg prometheus.Registerer) pets.Store {
 	return &observed{s, measured("create"), measured("get"), measured("list"), measured("key")}
 }
 
-// call has the metrics of one method. Only failures of the store count, not
-// those of its callers.
+// call holds the metrics of one method. It counts failures of the store, not
+// errors of the caller.
 type call struct {
 	duration prometheus.Observer
 	failures map[pets.Kind]prometheus.Counter
@@ -86,7 +86,7 @@ func (o *observed) Key(ctx context.Context, id string) (pets.Key, error) {
 	return key, err
 }
 
-// figure is a metric of a field of pets.Stats.
+// figure is a metric computed from pets.Stats.
 type figure struct {
 	name, help string
 	valueType  prometheus.ValueType
@@ -102,20 +102,20 @@ const (
 	gauge   = prometheus.GaugeValue
 )
 
-// figures has the metrics of each kind of store.
+// figures lists the metrics of each kind of store.
 var figures = map[string][]figure{
 	"sqlite": {
 		{"sqlite_wal_bytes", "Size of the write-ahead log.", gauge, func(s pets.Stats) float64 { return float64(s.LogBytes) }},
-		{"sqlite_commits_total", "Transactions committed.", counter, func(s pets.Stats) float64 { return float64(s.Commits) }},
-		{"sqlite_writes_total", "Writes in the transactions committed.", counter, func(s pets.Stats) float64 { return float64(s.Writes) }},
-		{"sqlite_corruptions_total", "Calls that met a corrupt page.", counter, func(s pets.Stats) float64 { return float64(s.Corruptions) }},
-		{"sqlite_disk_full", "1 while the last write found the disk full.", gauge, func(s pets.Stats) float64 {
+		{"sqlite_commits_total", "Committed transactions.", counter, func(s pets.Stats) float64 { return float64(s.Commits) }},
+		{"sqlite_writes_total", "Writes in committed transactions.", counter, func(s pets.Stats) float64 { return float64(s.Writes) }},
+		{"sqlite_corruptions_total", "Calls that hit a corrupt page.", counter, func(s pets.Stats) float64 { return float64(s.Corruptions) }},
+		{"sqlite_disk_full", "1 if the last write found the disk full.", gauge, func(s pets.Stats) float64 {
 			if s.DiskFull {
 				return 1
 			}
 			return 0
 		}},
-		{"last_backup_timestamp_seconds", "End of the newest backup.", gauge, func(s pets.Stats) float64 {
+		{"last_backup_timestamp_seconds", "Time at which the newest backup finished.", gauge, func(s pets.Stats) float64 {
 			if s.LastBackup.IsZero() {
 				return math.NaN()
 			}
@@ -126,11 +126,11 @@ var figures = map[string][]figure{
 		{"postgres_connections", "Open connections.", gauge, func(s pets.Stats) float64 { return float64(s.Connections) }},
 		{"postgres_connections_in_use", "Connections in use.", gauge, func(s pets.Stats) float64 { return float64(s.InUse) }},
 		{"postgres_sync_standbys", "Synchronous standbys of the primary; -1 if unknown.", gauge, func(s pets.Stats) float64 { return float64(s.SyncStandbys) }},
-		{"postgres_pools_replaced_total", "Times that the connections were replaced because the server hung.", counter, func(s pets.Stats) float64 { return float64(s.Replaced) }},
+		{"postgres_pools_replaced_total", "Times the connections were replaced because the server hung.", counter, func(s pets.Stats) float64 { return float64(s.Replaced) }},
 	},
 }
 
-// statsTimeout is well below the timeout of a scrape.
+// statsTimeout is well below the usual scrape timeout.
 const statsTimeout = 2 * time.Second
 
 type statsCollector struct {

@@ -15,7 +15,7 @@ import (
 	"example.com/petstore/internal/store/storetest"
 )
 
-// brokenStore fails all measured calls with err and has stats.
+// brokenStore returns err from every measured call, and stats from Stats.
 type brokenStore struct {
 	pets.Store
 	err   error
@@ -33,7 +33,7 @@ func (s brokenStore) Pets(context.Context, pets.Query) (pets.Page, error) { retu
 func (s brokenStore) Key(context.Context, string) (pets.Key, error) { return pets.Key{}, s.err }
 func (s brokenStore) Stats(context.Context) pets.Stats              { return s.stats }
 
-// gather returns the values of all metrics, and the counts of histograms.
+// gather returns the value of every metric; for a histogram, its count.
 func gather(t *testing.T, reg *prometheus.Registry) map[string]float64 {
 	t.Helper()
 	families, err := reg.Gather()
@@ -68,7 +68,7 @@ func TestObserveCalls(t *testing.T) {
 			if n := got["store_call_duration_seconds "+call]; n != 1 {
 				t.Errorf("%s: got %v calls, want 1", call, n)
 			}
-			for _, k := range []pets.Kind{pets.Unavailable, pets.Internal} { // both from the start
+			for _, k := range []pets.Kind{pets.Unavailable, pets.Internal} { // both exist from the start
 				want := 0.0
 				if counted && k == kind {
 					want = 1

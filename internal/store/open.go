@@ -1,4 +1,4 @@
-// Package store opens the stores by their addresses.
+// Package store opens stores by address and exports their metrics.
 package store
 
 import (
@@ -14,21 +14,21 @@ import (
 	"example.com/petstore/internal/store/sqlite"
 )
 
-// DefaultAddress is the address of the store unless another is given.
+// DefaultAddress is the store address to use if none is given.
 const DefaultAddress = "sqlite:petstore.db"
 
-// Addresses are the forms of an address, for messages.
+// Addresses lists the forms of an address, for error messages.
 const Addresses = "sqlite:PATH, postgres://USER:PASSWORD@HOST/DATABASE or memory:"
 
-// Options are the options of Open. The zero value is fine.
+// Options configures Open. The zero value is valid.
 type Options struct {
-	MustExist   bool         // do not make an SQLite file that does not exist
+	MustExist   bool         // fail if the SQLite file does not exist
 	RequireSync bool         // fail unless a PostgreSQL server waits for a synchronous standby
 	Logger      *slog.Logger // may be nil
 }
 
-// Open opens the store at address, creates an SQLite file that does not exist,
-// and brings the schema up to date. Errors do not show passwords.
+// Open opens the store at address, creating the SQLite file if it does not
+// exist, and brings the schema up to date. Errors never contain the password.
 func Open(ctx context.Context, address string, o Options) (pets.Store, error) {
 	kind := Kind(address)
 	if o.RequireSync && kind != "" && kind != "postgres" {
@@ -46,7 +46,7 @@ func Open(ctx context.Context, address string, o Options) (pets.Store, error) {
 	return nil, fmt.Errorf("unknown store %q: use %s", Redact(address), Addresses)
 }
 
-// opened keeps a nil pointer from becoming an interface that is not nil.
+// opened returns a nil interface on error, not one that holds a nil pointer.
 func opened[S pets.Store](s S, err error) (pets.Store, error) {
 	if err != nil {
 		return nil, err
@@ -54,8 +54,8 @@ func opened[S pets.Store](s S, err error) (pets.Store, error) {
 	return s, nil
 }
 
-// Kind returns "sqlite", "postgres" or "memory", or "" if Open accepts no such
-// address.
+// Kind returns the kind of store at address: "sqlite", "postgres" or "memory",
+// or "" if address has none of the forms in Addresses.
 func Kind(address string) string {
 	if address == "memory:" {
 		return "memory"
@@ -73,9 +73,9 @@ func isPostgres(address string) bool {
 	return strings.HasPrefix(address, "postgres://") || strings.HasPrefix(address, "postgresql://")
 }
 
-// SQLitePath returns the path in the address of an SQLite store. It rejects
-// what looks like the address of a server, so that no password is shown as a
-// part of a path.
+// SQLitePath returns the path in the address of an SQLite store. It rejects a
+// path that looks like the address of a server, so that no password is ever
+// printed as part of a path.
 func SQLitePath(address string) (path string, ok bool) {
 	path, ok = strings.CutPrefix(address, "sqlite:")
 	if !ok || maySecret.MatchString(path) {

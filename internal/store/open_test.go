@@ -45,7 +45,7 @@ func TestOpenUnknown(t *testing.T) {
 	} {
 		s, err := store.Open(t.Context(), address, store.Options{RequireSync: true})
 		if err == nil || s != nil || !strings.Contains(err.Error(), store.Addresses) || strings.Contains(err.Error(), "SECRET") {
-			t.Errorf("Open(%q): got %v, error %v, want one that says which addresses there are, without a password", address, s, err)
+			t.Errorf("Open(%q): got %v, error %v, want one that lists the forms of an address, without a password", address, s, err)
 		}
 		if path, ok := store.SQLitePath(address); ok || path != "" || store.Kind(address) != "" || strings.Contains(store.Redact(address), "SECRET") {
 			t.Errorf("%q: got path %q, %v, kind %q, redacted %q, want none", address, path, ok, store.Kind(address), store.Redact(address))

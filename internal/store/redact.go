@@ -7,12 +7,12 @@ import (
 	"example.com/petstore/internal/store/postgres"
 )
 
-// maySecret matches texts in which a password may stand: a URL, user:password@
-// and password=.
+// maySecret matches strings that may contain a password: a URL, user:password@
+// or password=.
 var maySecret = regexp.MustCompile(`(?i)://|:.*@|pass\w*\s*=`)
 
-// Redact returns address for log lines and messages, without a password. For an
-// address that Open rejects, it may return just the scheme.
+// Redact returns address without its password, for logs and error messages. For
+// an address that Open rejects, it may return only the scheme.
 func Redact(address string) string {
 	if isPostgres(address) {
 		return postgres.Redact(address)
@@ -22,7 +22,7 @@ func Redact(address string) string {
 	}
 	scheme, _, found := strings.Cut(address, ":")
 	switch {
-	case strings.ContainsAny(scheme, "@= "): // as psql takes it, perhaps
+	case strings.ContainsAny(scheme, "@= "): // perhaps a connection string for psql
 		return "…"
 	case found:
 		return scheme + ":…"

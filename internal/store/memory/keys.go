@@ -27,7 +27,7 @@ func (s *Store) Key(ctx context.Context, id string) (k pets.Key, err error) {
 	return k, err
 }
 
-// key returns the key with the given ID. The caller holds mu.
+// key returns the key with the given ID. The caller must hold mu.
 func (s *Store) key(id string) (pets.Key, error) {
 	k, found := s.keys[id]
 	if !found {

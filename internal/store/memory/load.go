@@ -26,8 +26,8 @@ func (s *Store) LoadWithIDs(ctx context.Context, seq iter.Seq2[pets.Pet, error])
 	})
 }
 
-// load reads all pets and stores them after prepare, which is called with mu
-// locked. Other calls do not wait for seq.
+// load reads all of seq, then locks mu, calls prepare and stores the pets. It
+// does not hold mu while it reads.
 func (s *Store) load(ctx context.Context, seq iter.Seq2[pets.Pet, error], prepare func([]pets.Pet) error) (int, error) {
 	var all []pets.Pet
 	for p, err := range seq {

@@ -1,4 +1,4 @@
-// Package memory keeps pets and keys in memory. Nothing survives the process.
+// Package memory implements pets.Store in memory. Nothing survives the process.
 package memory
 
 import (
@@ -10,15 +10,15 @@ import (
 
 var _ pets.Store = (*Store)(nil)
 
-// Store is a pets.Store in memory.
+// Store is an in-memory pets.Store.
 type Store struct {
 	mu       sync.Mutex
 	closed   bool
-	pets     []pets.Pet                 // ascending by identifier; elements never change
+	pets     []pets.Pet                 // in ascending order of ID; elements never change
 	byStatus map[pets.Status][]pets.Pet // the same pets by status
 	made     map[pets.Idempotency]pets.Pet
 	keys     map[string]pets.Key
-	keyIDs   []string // in the order of creation
+	keyIDs   []string // in order of creation
 }
 
 // New returns an empty store.
@@ -43,7 +43,7 @@ func (s *Store) Close() error {
 	return nil
 }
 
-// locked calls f with mu locked, unless the store is closed or ctx has ended.
+// locked calls f with mu locked, unless the store is closed or ctx is done.
 func (s *Store) locked(ctx context.Context, f func() error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
