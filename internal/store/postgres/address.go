@@ -12,29 +12,29 @@ import (
 )
 
 const (
-	// maxConns is the size of each of the two pools unless the address has
+	// maxConns is the size of each of the two pools unless the address sets
 	// pool_max_conns. PostgreSQL allows 100 connections by default.
 	maxConns = 16
 
-	// connectTimeout bounds connecting to one host unless the address has
-	// connect_timeout, and the ping of an idle connection. pgx tries the hosts
-	// one after the other, so it must be well below outageWait.
+	// connectTimeout bounds connecting to one host, unless the address sets
+	// connect_timeout, and pinging an idle connection. pgx tries the hosts one
+	// after the other, so it must be well below outageWait.
 	connectTimeout = 500 * time.Millisecond
 
-	// pingAfter is how long a connection may be idle until it is pinged before
-	// its next use. A statement sent to a server that died meanwhile would have
-	// an unknown outcome; one that is not sent is safe to refuse.
+	// A connection that was idle for longer than pingAfter is pinged before it
+	// is used. If the server has died, the statement is then never sent and can
+	// safely be refused; once sent, its outcome would be unknown.
 	pingAfter = 20 * time.Millisecond
 )
 
-// parse reads the address. Its errors do not show the password.
+// parse parses dsn. Its errors never contain the password.
 func parse(dsn string) (*pgxpool.Config, error) {
 	config, err := pgxpool.ParseConfig(dsn)
 	if err == nil && Redact(dsn) == hidden {
-		err = errors.New("`: an @ is where none can be")
+		err = errors.New("`: unexpected @")
 	}
 	if err != nil {
-		_, reason, _ := strings.Cut(err.Error(), "`: ") // pgx repeats the address before it
+		_, reason, _ := strings.Cut(err.Error(), "`: ") // cut off the address, which pgx repeats
 		return nil, fmt.Errorf("the store address is malformed: %s; give postgres://USER:PASSWORD@HOST:PORT,HOST:PORT/DATABASE, with %%40 for an @ in the password", reason)
 	}
 	if !strings.Contains(dsn, "pool_max_conns=") {
@@ -61,9 +61,9 @@ func parse(dsn string) (*pgxpool.Config, error) {
 
 const hidden = "postgres://…"
 
-// Redact returns the address for log lines and messages: without the password
-// and the parameters, which may have one too. It hides the whole address if a
-// part of the password might be taken for another part.
+// Redact returns dsn for logs and error messages: without the password and the
+// parameters, which may also contain one. It hides the whole address if it
+// cannot tell where the password begins and ends.
 func Redact(dsn string) string {
 	address, query, _ := strings.Cut(dsn, "?")
 	scheme, rest, _ := strings.Cut(address, "://")

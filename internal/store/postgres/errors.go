@@ -11,13 +11,13 @@ import (
 	"example.com/petstore/internal/pets"
 )
 
-// outcome is what became of a statement that failed.
+// outcome is what happened to a statement that failed.
 type outcome int
 
 const (
-	maybeExecuted outcome = iota // it was executed, or was not, or will be shortly
-	notExecuted                  // it was not, and may succeed later
-	failed                       // it was not, and will not be until something is repaired
+	maybeExecuted outcome = iota // it may have been executed, or may still be
+	notExecuted                  // it was not executed; a retry may succeed
+	failed                       // it was not executed; retries fail until someone fixes the cause
 )
 
 var (
@@ -25,8 +25,8 @@ var (
 	errWarned      = errors.New("the server warned during the write")
 )
 
-// outcomeOf classifies an error of attempt. An ERROR of the server means that
-// it rolled back; a FATAL or a PANIC may come after the commit.
+// outcomeOf classifies an error from attempt. An ERROR from the server means
+// that it rolled back; a FATAL or PANIC may come after the commit.
 func outcomeOf(err error) outcome {
 	if errors.Is(err, errNotAcquired) {
 		return notExecuted
@@ -34,7 +34,8 @@ func outcomeOf(err error) outcome {
 	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
 		return outcomeOfServer(e)
 	}
-	// pgx calls "conn closed" safe even if the connection broke after sending.
+	// pgx calls "conn closed" safe to retry even if the connection broke after
+	// the statement was sent.
 	if pgconn.SafeToRetry(err) && !errors.Is(err, pgconn.ErrConnClosed) {
 		return notExecuted
 	}
@@ -64,13 +65,13 @@ func outcomeOfServer(e *pgconn.PgError) outcome {
 		return notExecuted
 	}
 	if e.SeverityUnlocalized == "ERROR" {
-		return failed // no such table, no right to it, and values that Validate lets pass
+		return failed // such as a missing table or privilege, or a value that Validate let through
 	}
 	return maybeExecuted
 }
 
-// translate returns the domain's error for the last error of a call. unknown
-// says that an earlier attempt may have been executed.
+// translate converts the last error of a call to a *pets.Error. unknown means
+// that an attempt may have been executed.
 func translate(err error, o outcome, unknown bool) error {
 	switch {
 	case o == failed:
@@ -81,7 +82,8 @@ func translate(err error, o outcome, unknown bool) error {
 	return &pets.Error{Kind: pets.Unavailable, Message: "the database is unavailable", Err: err}
 }
 
-// warning is where a connection keeps the text of the last WARNING.
+// warning is the key in a connection's CustomData for the text of the last
+// WARNING.
 const warning = "petstore.warning"
 
 func keepWarning(c *pgconn.PgConn, n *pgconn.Notice) {
@@ -90,9 +92,9 @@ func keepWarning(c *pgconn.PgConn, n *pgconn.Notice) {
 	}
 }
 
-// failOnWarning runs f, and fails if the server warns meanwhile: the wait for a
-// standby may have been cancelled, and then the commit is on the primary alone
-// although the server reports success.
+// failOnWarning calls f and fails if the server sent a WARNING meanwhile. Such a
+// warning may mean that the wait for a standby was canceled: the server reports
+// success, but the commit is only on the primary.
 func failOnWarning(c *pgconn.PgConn, f func() error) error {
 	delete(c.CustomData(), warning)
 	err := f()
@@ -102,7 +104,7 @@ func failOnWarning(c *pgconn.PgConn, f func() error) error {
 	return err
 }
 
-// explainOpen turns an error of Open into one line for the operator.
+// explainOpen formats an error from Open as one line for the operator.
 func explainOpen(dsn string, err error) error {
 	lines := strings.FieldsFunc(err.Error(), func(r rune) bool { return r == '\n' || r == '\t' })
 	reason, hint := strings.Join(slices.Compact(lines), "; "), ""

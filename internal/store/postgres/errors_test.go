@@ -50,7 +50,7 @@ func TestOutcomeOf(t *testing.T) {
 	}
 }
 
-// safe is an error of pgx from before anything was sent.
+// safe is a pgx error from before anything was sent.
 type safe struct{}
 
 func (safe) Error() string     { return "safe" }

@@ -17,11 +17,11 @@ import (
 	"example.com/petstore/internal/store/postgres/pgtest"
 )
 
-// requestTimeout is how long a request of the API may take.
+// requestTimeout is how long an API request may take.
 const requestTimeout = 8 * time.Second
 
-// TestFaultUnderLoad has the primary fail while 16 clients create pets. Each
-// pet that was acknowledged is there once on the server that remains.
+// TestFaultUnderLoad makes the primary fail while 16 clients create pets. The
+// remaining server must hold every acknowledged pet exactly once.
 func TestFaultUnderLoad(t *testing.T) {
 	for _, c := range []struct {
 		name  string
@@ -85,15 +85,15 @@ func TestRestartUnderLoad(t *testing.T) {
 	l.check(t, server.Address("postgres"))
 }
 
-// ledger creates pets and knows what was acknowledged.
+// ledger records the outcome of creates.
 type ledger struct {
 	acknowledged atomic.Int64
 	ended        atomic.Bool
 	clients      sync.WaitGroup
-	ids          sync.Map // identifier of each acknowledged name, and 0 of each refused one
+	ids          sync.Map // the identifier of each acknowledged name; 0 for a refused one
 }
 
-// load creates pets by 16 clients until check.
+// load creates pets from 16 clients until check is called.
 func load(t *testing.T, s pets.Store) *ledger {
 	l := &ledger{}
 	for client := range 16 {
@@ -119,14 +119,14 @@ func load(t *testing.T, s pets.Store) *ledger {
 	return l
 }
 
-// wait waits until more pets are acknowledged.
+// wait waits until 300 more pets are acknowledged.
 func (l *ledger) wait(t *testing.T) {
 	t.Helper()
 	want := l.acknowledged.Load() + 300
 	pgtest.Eventually(t, 10*time.Second, "300 more pets", func() bool { return l.acknowledged.Load() >= want })
 }
 
-// check ends the clients and compares what was acknowledged with a database.
+// check stops the clients and compares the ledger with the database at address.
 func (l *ledger) check(t *testing.T, address string) {
 	t.Helper()
 	l.ended.Store(true)
@@ -156,10 +156,11 @@ func (l *ledger) check(t *testing.T, address string) {
 	t.Logf("%d acknowledged, %d stored", l.acknowledged.Load(), len(stored))
 }
 
-// proxy forwards connections until it is cut, and then nothing in either way.
+// proxy forwards connections until cut is called, and then nothing in either
+// direction.
 type proxy struct {
 	listener net.Listener
-	to       atomic.Value // string: where it leads new connections
+	to       atomic.Value // string: the target of new connections
 	stopped  sync.RWMutex
 }
 
@@ -199,7 +200,7 @@ func (p *proxy) forward(from, to net.Conn) {
 	buffer := make([]byte, 32<<10)
 	for {
 		n, err := from.Read(buffer)
-		p.stopped.RLock() // for ever, once the proxy is cut
+		p.stopped.RLock() // blocks forever once the proxy is cut
 		if n > 0 {
 			_, _ = to.Write(buffer[:n])
 		}
@@ -210,8 +211,8 @@ func (p *proxy) forward(from, to net.Conn) {
 	}
 }
 
-// TestOutage wants a definite error while the only server is down, also from
-// the first call after its death.
+// TestOutage checks that creates fail with Unavailable while the only server is
+// down, including the first ones after its death.
 func TestOutage(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Start(t)

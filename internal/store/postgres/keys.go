@@ -16,8 +16,8 @@ import (
 const (
 	keyColumns = "id, name, hash, read_only, created_at, expires_at, revoked_at, used_at"
 
-	// insertKey writes its row again if an earlier attempt has inserted it, and
-	// returns no row if the ID belongs to another key.
+	// insertKey returns true if it inserted the key, false if the same key is
+	// already there, and no row if the ID belongs to another key.
 	insertKey = `INSERT INTO keys (id, name, hash, read_only, created_at, expires_at) VALUES ($1, $2, $3, $4, $5, $6)
 ON CONFLICT (id) DO UPDATE SET hash = excluded.hash WHERE keys.hash = excluded.hash RETURNING xmax = 0`
 	selectKey  = "SELECT " + keyColumns + " FROM keys WHERE id = $1"

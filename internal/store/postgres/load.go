@@ -20,7 +20,7 @@ func (s *Store) LoadWithIDs(ctx context.Context, animals iter.Seq2[pets.Pet, err
 	return s.load(ctx, pets.ValidatedWithIDs(animals), "name", "category_id", "status", "id")
 }
 
-// load copies pets in one transaction. It does not try again.
+// load copies pets in one transaction. It does not retry.
 func (s *Store) load(ctx context.Context, animals iter.Seq2[pets.Pet, error], columns ...string) (int, error) {
 	if s.closed.Load() {
 		return 0, pets.ErrClosed
@@ -50,7 +50,7 @@ func (s *Store) load(ctx context.Context, animals iter.Seq2[pets.Pet, error], co
 		return l.n, nil
 	case l.rejected != nil:
 		return 0, l.rejected
-	case !copied && o == maybeExecuted: // the connection ended, and the transaction with it
+	case !copied && o == maybeExecuted: // the connection broke, which ended the transaction
 		o = notExecuted
 	}
 	return 0, translate(err, o, o == maybeExecuted)
@@ -60,13 +60,13 @@ func (s *Store) load(ctx context.Context, animals iter.Seq2[pets.Pet, error], co
 type loader struct {
 	columns  []string // the last is id if the pets keep their identifiers
 	n        int
-	rejected error // the error that ended the pets, or ErrNotEmpty
+	rejected error // the error that animals yielded, or ErrNotEmpty
 }
 
 func (l *loader) copy(ctx context.Context, tx pgx.Tx, animals iter.Seq2[pets.Pet, error]) error {
 	withIDs := l.columns[len(l.columns)-1] == "id"
 	if withIDs {
-		// The lock keeps other writers away until the end, but no readers.
+		// Until the transaction ends, the lock blocks other writers, not readers.
 		var filled bool
 		_, err := tx.Exec(ctx, "LOCK TABLE pets IN SHARE ROW EXCLUSIVE MODE")
 		if err == nil {
@@ -94,7 +94,7 @@ func (l *loader) copy(ctx context.Context, tx pgx.Tx, animals iter.Seq2[pets.Pet
 	}
 	_, err := tx.CopyFrom(ctx, pgx.Identifier{"pets"}, l.columns, pgx.CopyFromFunc(row))
 	if err == nil && withIDs {
-		// The sequence never moves back, not even if the transaction rolls back.
+		// Never move the sequence back: a rollback does not undo setval.
 		_, err = tx.Exec(ctx, "SELECT setval('pets_id_seq', greatest($1, last_value), is_called OR $1 > 0) FROM pets_id_seq", last)
 	}
 	return err

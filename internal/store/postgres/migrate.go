@@ -12,23 +12,24 @@ import (
 	"github.com/pressly/goose/v3"
 )
 
-// Older replicas work beside newer ones, so a migration must leave every
-// statement of the version before it valid: it may add tables, indexes and
-// columns that are nullable or have a default, and drop only what that version
-// does not name.
+// During an upgrade, replicas of the previous version are still running, so a
+// migration must keep all their statements valid. It may add tables, indexes,
+// and columns that are nullable or have a default, and drop only what the
+// previous version does not name.
 //
 //go:embed migrations/*.sql
 var migrations embed.FS
 
 const (
-	migrateTimeout = 5 * time.Minute    // of a migration, and of the wait for another replica's
-	migrateLock    = 0x70657473746f7265 // the number of an advisory lock: "petstore" in ASCII
+	migrateTimeout = 5 * time.Minute    // for migrating or waiting for another replica to do so
+	migrateLock    = 0x70657473746f7265 // the key of an advisory lock: "petstore" in ASCII
 )
 
-// migrate brings the schema up to date, or waits until another replica has. The
-// lock belongs to a transaction: goose's own belongs to a session, which
-// PgBouncer gives to another client between two transactions. No transaction
-// waits for it, because PgBouncer may have few connections.
+// migrate brings the schema up to date, or waits until another replica has done
+// so. Its lock belongs to a transaction. goose's own lock belongs to a session,
+// which PgBouncer may give to another client after a transaction. migrate polls
+// for the lock because a waiting transaction would occupy a connection, of
+// which PgBouncer may have few.
 func migrate(ctx context.Context, conn *pgx.Conn) error {
 	ctx, cancel := context.WithTimeout(ctx, migrateTimeout)
 	defer cancel()
@@ -48,8 +49,7 @@ func migrate(ctx context.Context, conn *pgx.Conn) error {
 	}
 }
 
-// up runs the migrations that are missing. It refuses a schema that is newer
-// than this program.
+// up runs the missing migrations. It rejects a schema newer than this program.
 func up(ctx context.Context, config *pgx.ConnConfig) error {
 	db := stdlib.OpenDB(*config)
 	defer db.Close()

@@ -15,7 +15,7 @@ import (
 
 func TestOpenRejects(t *testing.T) {
 	t.Parallel()
-	server := pgtest.Start(t) // of its own, for a role and databases with these names
+	server := pgtest.Start(t) // not shared, because the role and the databases have fixed names
 	here := server.Address("postgres")
 	pgtest.Exec(t, here, "CREATE USER pets", "CREATE DATABASE latin ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0", "CREATE DATABASE newer")
 	open(t, server.Address("newer"))
@@ -25,7 +25,7 @@ func TestOpenRejects(t *testing.T) {
 		"postgres://pets:hunter2@127.0.0.1:1,127.0.0.1:2/pets": "no writable primary can be reached",
 		"postgres://pets:hunter2@/pets?host=/nowhere":          "no writable primary can be reached",
 		server.Address("absent"):                               `database "absent" does not exist; create it with createdb`,
-		server.Address("latin"):                                "its encoding is LATIN1 and not UTF8",
+		server.Address("latin"):                                "its encoding is LATIN1, not UTF8",
 		server.Address("newer"):                                "its schema is at version 99 ",
 		here + "&nonsense=1":                                   `unrecognized configuration parameter "nonsense"`,
 		asPets:                                                 "permission denied for schema public; make the user the owner",
@@ -40,7 +40,7 @@ func TestOpenRejects(t *testing.T) {
 	}
 }
 
-// TestMigrateConcurrently opens an empty database by eight stores at once,
+// TestMigrateConcurrently opens eight stores at once on an empty database,
 // directly and through a PgBouncer with few connections.
 func TestMigrateConcurrently(t *testing.T) {
 	t.Parallel()
@@ -83,7 +83,7 @@ func TestPgBouncer(t *testing.T) {
 	}))
 }
 
-// TestPingNotReady wants a store not ready if the database refuses its statements.
+// TestPingNotReady checks that Ping fails if the database rejects statements.
 func TestPingNotReady(t *testing.T) {
 	t.Parallel()
 	address := pgtest.Database(t)

@@ -15,8 +15,9 @@ const (
 	insertPet = `INSERT INTO pets (name, category_id, status, key_id, idempotency_key) VALUES ($1, $2, $3, $4, $5)
 ON CONFLICT (key_id, idempotency_key) WHERE idempotency_key IS NOT NULL DO NOTHING RETURNING id`
 
-	// selectMade also writes to the log, so that its commit waits until a
-	// standby has the pet: an earlier wait may have been cancelled.
+	// selectMade also writes to the write-ahead log, so that its commit waits
+	// until a standby has the pet: the wait after the insert may have been
+	// canceled.
 	selectMade = "SELECT " + petColumns + `, pg_logical_emit_message(true, 'petstore', '')
 FROM pets WHERE key_id = $1 AND idempotency_key = $2`
 
@@ -38,7 +39,7 @@ func (s *Store) CreatePet(ctx context.Context, p pets.NewPet) (pets.Pet, error) 
 		key := p.Idempotency
 		var id int64
 		err := c.QueryRow(ctx, insertPet, p.Name, p.CategoryID, string(p.Status), key.KeyID, key.Key).Scan(&id)
-		if errors.Is(err, pgx.ErrNoRows) { // the key has made a pet before
+		if errors.Is(err, pgx.ErrNoRows) { // the key has already created a pet
 			return c.QueryRow(ctx, selectMade, key.KeyID, key.Key).Scan(append(fields(&made), nil)...)
 		}
 		made = p.WithID(id)
@@ -62,10 +63,10 @@ func (s *Store) Pet(ctx context.Context, id int64) (p pets.Pet, err error) {
 }
 
 // Pets implements pets.PetStore. It selects one row more than the page holds, to
-// know whether there is a next page.
+// learn whether there is a next page.
 //
-// A pet may appear behind the place that a walk has reached, because identifiers
-// are assigned before the commit. Such a pet was not acknowledged when the walk
+// A walk may miss a pet that is committed behind it, because identifiers are
+// assigned before the commit. Such a pet was not acknowledged when the walk
 // began.
 func (s *Store) Pets(ctx context.Context, q pets.Query) (pets.Page, error) {
 	query, args := selectPets, []any{q.After, q.Limit + 1}
@@ -92,7 +93,7 @@ func (s *Store) Pets(ctx context.Context, q pets.Query) (pets.Page, error) {
 	return pets.Page{Pets: found[:min(q.Limit, len(found))], More: len(found) > q.Limit}, nil
 }
 
-// fields returns where the columns petColumns are scanned to.
+// fields returns the destinations for scanning petColumns.
 func fields(p *pets.Pet) []any {
 	return []any{&p.ID, &p.Name, &p.CategoryID, (*string)(&p.Status)}
 }

@@ -13,18 +13,18 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// hangAfter is how long a server may leave a statement without an answer until
-// it is asked whether it hangs.
+// hangAfter is how long a statement may go unanswered before watch checks
+// whether the server hangs.
 const hangAfter = 1500 * time.Millisecond
 
-// pools are the connections to one primary. Writes have their own, because
-// those that wait for a standby keep their connections.
+// pools holds the connections to one primary. Writes have a pool of their own
+// because a write that waits for a standby keeps its connection.
 type pools struct {
 	writes, reads *pgxpool.Pool
 
 	ctx    context.Context // ends when the pools are replaced or the store is closed
 	cancel context.CancelFunc
-	server atomic.Value // string: the server connected to last
+	server atomic.Value // string: the server of the newest connection
 	asking atomic.Bool
 }
 
@@ -45,20 +45,20 @@ func newPools(ctx context.Context, config *pgxpool.Config) (*pools, error) {
 	return p, errors.Join(errs[:]...)
 }
 
-// close waits for the statements in progress and closes the connections. The
-// latter takes 15 s if the server hangs.
+// close waits for statements in progress and closes the connections. Closing
+// them takes 15 s if the server hangs.
 func (p *pools) close() {
 	p.writes.Close()
 	p.reads.Close()
 }
 
-// serverKey is where a connection keeps the server that identify returned.
+// serverKey is the key in a connection's CustomData for the result of identify.
 const serverKey = "server"
 
 func serverOf(c *pgx.Conn) string { return c.PgConn().CustomData()[serverKey].(string) }
 
-// identify returns the address of a server and the time of its start, since an
-// address may lead to another server after a failover.
+// identify returns the address and start time of a server. The address alone is
+// not enough, because it may lead to another server after a failover.
 func identify(ctx context.Context, c *pgx.Conn) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
 	defer cancel()
@@ -67,8 +67,8 @@ func identify(ctx context.Context, c *pgx.Conn) (string, error) {
 	return fmt.Sprintf("%s, up since %s", c.PgConn().Conn().RemoteAddr(), started), err
 }
 
-// watch asks every hangAfter, until ctx ends or the timer is stopped, whether
-// the server hangs. It calls cancel once the pools are replaced.
+// watch checks every hangAfter whether the server hangs, until ctx is done or
+// the timer is stopped. It calls cancel once the pools are replaced.
 func (s *Store) watch(ctx context.Context, cancel context.CancelFunc, p *pools, server string) *time.Timer {
 	return time.AfterFunc(hangAfter, func() {
 		for p.ctx.Err() == nil {
@@ -84,11 +84,11 @@ func (s *Store) watch(ctx context.Context, cancel context.CancelFunc, p *pools, 
 	})
 }
 
-// replaceIfHung replaces the pools p unless the server answers on a new
-// connection. A server that answers is only busy: its statements go on waiting,
-// for a lock or a standby. So is a pooler that accepts a login and then lets the
-// first statement wait. The pools are replaced as a whole because pgxpool keeps
-// the place of a dropped connection for up to 15 s if the server hangs.
+// replaceIfHung replaces p unless the server answers on a new connection. A
+// server that answers is only busy: its statements keep waiting, for a lock or a
+// standby. A pooler that accepts a login but delays the first statement is also
+// only busy. The pools are replaced as a whole because pgxpool takes up to 15 s
+// to free the slot of a dropped connection if the server hangs.
 func (s *Store) replaceIfHung(p *pools, server string) {
 	if server == "" || !p.asking.CompareAndSwap(false, true) {
 		return
@@ -108,7 +108,7 @@ func (s *Store) replaceIfHung(p *pools, server string) {
 		disconnect(conn)
 	}
 	e, ok := errors.AsType[*pgconn.PgError](err)
-	refused := ok && (strings.HasPrefix(e.Code, "53") || e.Code == "57P03") // it only refuses another connection
+	refused := ok && (strings.HasPrefix(e.Code, "53") || e.Code == "57P03") // the server only refuses new connections
 	if now == server || queued || refused {
 		return
 	}
@@ -124,11 +124,11 @@ func (s *Store) replace(p *pools, server string) {
 	}
 	fresh, err := newPools(s.ctx, s.config)
 	if err != nil {
-		return // impossible: the same configuration has made pools before
+		return // impossible: the configuration has worked before
 	}
 	s.pools.Store(fresh)
 	s.replaced.Add(1)
-	s.log.Warn("the database does not answer; its connections are replaced", "server", server)
+	s.log.Warn("the database does not respond; replacing its connections", "server", server)
 	p.cancel()
 	go p.close()
 }

@@ -15,14 +15,14 @@ import (
 )
 
 const (
-	outageWait  = 3 * time.Second  // how long a call is tried again while nothing was executed
-	callTimeout = 10 * time.Second // of a call whose context has no deadline
+	outageWait  = 3 * time.Second  // how long to retry a call that was not executed
+	callTimeout = 10 * time.Second // for a call whose context has no deadline
 
 	firstPause, lastPause = 5 * time.Millisecond, 80 * time.Millisecond
 )
 
-// statement runs SQL on a connection. It may be called several times, and its
-// effects together must be those of one call.
+// statement runs SQL on a connection. It may be called several times, so it must
+// be idempotent.
 type statement func(context.Context, *pgx.Conn) error
 
 // write runs a statement that changes the database.
@@ -31,10 +31,10 @@ func (s *Store) write(ctx context.Context, st statement) error { return s.run(ct
 // read runs a statement that changes nothing.
 func (s *Store) read(ctx context.Context, st statement) error { return s.run(ctx, false, st) }
 
-// run runs a statement until it succeeds or returns no row, fails permanently, or
-// ctx ends. While nothing was executed it gives up after outageWait. Once a
-// write may have been executed it goes on, because only a
-// success tells whether it was.
+// run runs a statement until it succeeds, returns no row or fails permanently,
+// or until ctx is done. It gives up after outageWait as long as nothing was
+// executed. Once a write may have been executed, it keeps trying, because only
+// a success settles the outcome.
 func (s *Store) run(ctx context.Context, write bool, st statement) error {
 	if s.closed.Load() {
 		return pets.ErrClosed
@@ -80,12 +80,12 @@ func (s *Store) attempt(ctx context.Context, write bool, acquireBy time.Time, st
 		err = st(ctx, c)
 	}
 	if e, ok := errors.AsType[*pgconn.PgError](err); ok && e.Code == "25006" {
-		disconnect(c) // the server has become a standby, and the pool would use it again
+		disconnect(c) // the server is now a standby, and the pool would reuse the connection
 	}
 	return err
 }
 
-// acquire acquires a connection, unless that takes too long or the pools are
+// acquire acquires a connection from p. It gives up at the time by, or when p is
 // replaced.
 func (s *Store) acquire(ctx context.Context, p *pools, write bool, by time.Time) (*pgxpool.Conn, error) {
 	ctx, cancel := context.WithDeadline(ctx, by)
@@ -98,7 +98,7 @@ func (s *Store) acquire(ctx context.Context, p *pools, write bool, by time.Time)
 	return pool.Acquire(ctx)
 }
 
-// sleep waits about d and reports whether ctx still runs.
+// sleep waits for about d. It returns false if ctx is done.
 func sleep(ctx context.Context, d time.Duration) bool {
 	select {
 	case <-time.After(d/2 + rand.N(d)):

@@ -1,10 +1,9 @@
-// Package postgres keeps pets and keys in PostgreSQL, for any number of
-// processes at once.
+// Package postgres implements pets.Store on PostgreSQL. Any number of processes
+// may use a database at once.
 //
-// An acknowledged write is committed, as durably as the server commits: on a
-// synchronous standby too if the server waits for one. Every write can be
-// repeated without a second effect, so the store itself tries again when a
-// server fails or another takes its place; see retry.go.
+// An acknowledged write is committed, and is on a synchronous standby too if the
+// server waits for one. All writes except loads are idempotent, so the store
+// retries them when the server fails or another takes its place; see retry.go.
 package postgres
 
 import (
@@ -28,7 +27,7 @@ var (
 	_ pets.StatsReporter = (*Store)(nil)
 )
 
-// Options of Open. The zero value is valid.
+// Options configures Open. The zero value is valid.
 type Options struct {
 	RequireSync bool // refuse a server that does not wait for a synchronous standby
 	Logger      *slog.Logger
@@ -42,26 +41,26 @@ type Store struct {
 	pools    atomic.Pointer[pools]
 	replaced atomic.Uint64 // times that the pools were replaced
 
-	// Idempotency keys of creates whose client sent none: the prefix belongs to
-	// this Store, the number to one create.
+	// Idempotency keys for creates without one: the prefix is unique to this
+	// Store, the number to one create.
 	keyPrefix string
 	keyNumber atomic.Int64
 
 	closed atomic.Bool
 	mu     sync.Mutex      // held while pools or closed change
-	ctx    context.Context // ends when the statements in progress must
+	ctx    context.Context // canceled to end the statements in progress
 	cancel context.CancelFunc
 }
 
 const (
-	openTimeout  = 3 * time.Second // of each host, while no request waits
+	openTimeout  = 3 * time.Second // for each host; no request is waiting yet
 	pingTimeout  = time.Second
 	statsTimeout = 500 * time.Millisecond
-	closeTimeout = 5 * time.Second // of the statements in progress, and again of the connections
+	closeTimeout = 5 * time.Second // for statements in progress, and again for closing connections
 )
 
-// Open opens the database at dsn, a postgres:// address with one host or
-// several, and brings its schema up to date. Errors never show the password.
+// Open opens the database at dsn, a postgres:// address with one or more hosts,
+// and brings its schema up to date. Errors never contain the password.
 func Open(ctx context.Context, dsn string, o Options) (*Store, error) {
 	config, err := parse(dsn)
 	if err != nil {
@@ -83,10 +82,10 @@ func Open(ctx context.Context, dsn string, o Options) (*Store, error) {
 	return s, nil
 }
 
-// prepare checks the database and brings its schema up to date. If the PID of
-// the backend is not the one announced on connecting, there is a pooler such as
-// PgBouncer in between; prepare then sets config not to keep prepared
-// statements.
+// prepare checks the database and brings its schema up to date. If the backend's
+// PID differs from the one announced at login, there is a pooler such as
+// PgBouncer in between, and prepare changes config so that statements are not
+// kept prepared.
 func prepare(ctx context.Context, config *pgxpool.Config, sync bool) error {
 	mode := config.ConnConfig.DefaultQueryExecMode
 	if mode == pgx.QueryExecModeCacheStatement { // the default of pgx
@@ -106,7 +105,7 @@ func prepare(ctx context.Context, config *pgxpool.Config, sync bool) error {
 	case err != nil:
 		return err
 	case encoding != "UTF8":
-		return fmt.Errorf("its encoding is %s and not UTF8; create it with ENCODING 'UTF8' TEMPLATE template0", encoding)
+		return fmt.Errorf("its encoding is %s, not UTF8; create it with ENCODING 'UTF8' TEMPLATE template0", encoding)
 	case pid == conn.PgConn().PID():
 		config.ConnConfig.DefaultQueryExecMode = mode
 	}
@@ -124,8 +123,8 @@ func disconnect(conn *pgx.Conn) {
 	_ = conn.Close(ctx)
 }
 
-// Ping implements pets.Store. It asks by the connections for reads, because
-// those for writes may all wait for a standby.
+// Ping implements pets.Store. It uses a connection for reads, because all those
+// for writes may be waiting for a standby.
 func (s *Store) Ping(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, pingTimeout)
 	defer cancel()
@@ -135,7 +134,7 @@ func (s *Store) Ping(ctx context.Context) error {
 	return nil
 }
 
-// Failed implements pets.Store. A failed server is replaced by a new connection.
+// Failed implements pets.Store. After a server failure, the store reconnects.
 func (s *Store) Failed() <-chan error { return nil }
 
 // Stats implements pets.StatsReporter.
@@ -156,7 +155,8 @@ func (s *Store) Stats(ctx context.Context) pets.Stats {
 	return stats
 }
 
-// Close implements pets.Store. It takes up to 10 s if writes wait for a standby.
+// Close implements pets.Store. It takes up to 10 s if writes are waiting for a
+// standby.
 func (s *Store) Close() error {
 	s.mu.Lock()
 	closed := s.closed.Swap(true)
@@ -172,8 +172,8 @@ func (s *Store) Close() error {
 	return nil
 }
 
-// newIdempotency returns an idempotency key that no other create has. No API
-// key has the ID "server".
+// newIdempotency returns a unique idempotency key. No API key has the ID
+// "server".
 func (s *Store) newIdempotency() pets.Idempotency {
 	return pets.Idempotency{KeyID: "server", Key: s.keyPrefix + strconv.FormatInt(s.keyNumber.Add(1), 10)}
 }

@@ -15,7 +15,7 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(pgtest.Main(m)) }
 
-// open opens a store for the time of the test.
+// open opens a store and closes it when the test ends.
 func open(t testing.TB, address string) *postgres.Store {
 	t.Helper()
 	s, err := postgres.Open(t.Context(), address, postgres.Options{})
@@ -31,7 +31,7 @@ func TestStore(t *testing.T) {
 	storetest.Run(t, factory(pgtest.Schema))
 }
 
-// factory makes stores in the databases whose addresses database returns.
+// factory opens stores at the addresses that database returns.
 func factory(database func(testing.TB) string) storetest.Factory {
 	var addresses sync.Map
 	start := func(t testing.TB, address string) pets.Store {

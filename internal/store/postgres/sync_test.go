@@ -12,13 +12,13 @@ import (
 	"example.com/petstore/internal/store/postgres/pgtest"
 )
 
-// TestSync runs on a server that waits for a standby which is not there.
+// TestSync uses a server that waits for a standby that does not exist.
 func TestSync(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Start(t)
 	const waiting = "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep'"
 	set := func(t *testing.T, names string) { server.Configure(t, "synchronous_standby_names", names) }
-	// start opens a store in an empty database and has commits wait from then on.
+	// start opens a store on an empty database, then makes commits wait.
 	start := func(t *testing.T, name, parameters string) (*postgres.Store, string) {
 		set(t, "")
 		pgtest.Exec(t, server.Address("postgres"), "CREATE DATABASE "+name)
@@ -30,7 +30,7 @@ func TestSync(t *testing.T) {
 	t.Run("RequireSync", func(t *testing.T) {
 		for _, c := range []struct{ parameters, names, want string }{
 			{"", "", "synchronous_standby_names is empty"},
-			{"", "absent", "no synchronous standby streams"},
+			{"", "absent", "no synchronous standby is connected"},
 			{"&synchronous_commit=local", "absent", "synchronous_commit is local"},
 		} {
 			set(t, c.names)
@@ -41,8 +41,8 @@ func TestSync(t *testing.T) {
 		}
 	})
 
-	// Once the wait for a standby is cancelled the server reports success although
-	// no standby has the pet. Neither the create nor its repetitions may succeed.
+	// If the wait for a standby is canceled, the server reports success although
+	// no standby has the pet. Neither the create nor its retries may succeed.
 	for _, end := range []string{"pg_cancel_backend", "pg_terminate_backend"} {
 		t.Run(end, func(t *testing.T) {
 			s, address := start(t, end, "")
@@ -73,7 +73,7 @@ func TestSync(t *testing.T) {
 		})
 	}
 
-	// Writes that wait keep the connections for writes, and reads go on.
+	// Waiting writes occupy all connections for writes, but reads go on.
 	t.Run("reads", func(t *testing.T) {
 		s, address := start(t, "reads", "&pool_max_conns=2")
 		kinds := make(chan pets.Kind, 3)
@@ -92,7 +92,7 @@ func TestSync(t *testing.T) {
 		if err := s.Ping(t.Context()); err != nil {
 			t.Errorf("Ping: got error %v", err)
 		}
-		for i, want := range []pets.Kind{pets.Unavailable, pets.Internal, pets.Internal} { // the first has no connection
+		for i, want := range []pets.Kind{pets.Unavailable, pets.Internal, pets.Internal} { // the first to return got no connection
 			if kind := <-kinds; kind != want {
 				t.Errorf("write %d: got %v, want %v", i, kind, want)
 			}

@@ -18,8 +18,8 @@ import (
 
 var shared = sync.OnceValues(func() (*Server, error) { return start([]string{"max_connections=300"}) })
 
-// Main runs the tests of a package and removes what they share. Call it in
-// TestMain of every package that uses pgtest.
+// Main runs the tests of a package and removes all servers. Every package that
+// uses pgtest must call it from TestMain.
 func Main(m *testing.M) int {
 	defer func() {
 		for dir, s := range servers.Range {
@@ -40,8 +40,8 @@ func Shared(t testing.TB) *Server {
 	return s
 }
 
-// Database returns the address of a new, empty database on the shared server,
-// made with options of CREATE DATABASE.
+// Database creates an empty database on the shared server, with the given
+// options of CREATE DATABASE, and returns its address.
 func Database(t testing.TB, options ...string) string {
 	t.Helper()
 	name := "test_" + strings.ToLower(rand.Text())
@@ -49,8 +49,8 @@ func Database(t testing.TB, options ...string) string {
 	return Shared(t).Address(name)
 }
 
-// Schema returns the address of a new, empty schema in a database that tests
-// share. It takes a tenth of the time of Database.
+// Schema creates an empty schema in a database that tests share and returns its
+// address. It is ten times faster than Database.
 func Schema(t testing.TB) string {
 	t.Helper()
 	name := "test_" + strings.ToLower(rand.Text())
@@ -71,7 +71,7 @@ func Exec(t testing.TB, address string, statements ...string) {
 	}
 }
 
-// Query returns the one value of a query.
+// Query runs a query and returns its only value.
 func Query[T any](t testing.TB, address, query string, args ...any) (value T) {
 	t.Helper()
 	connected(t, address, func(ctx context.Context, c *pgx.Conn) {
@@ -94,8 +94,8 @@ func connected(t testing.TB, address string, f func(context.Context, *pgx.Conn))
 	f(ctx, c)
 }
 
-// Eventually waits until check holds, and fails the test if it does not within
-// the time.
+// Eventually waits until check returns true. It fails the test if that takes
+// longer than within.
 func Eventually(t testing.TB, within time.Duration, what string, check func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(within); !check(); time.Sleep(20 * time.Millisecond) {
@@ -105,8 +105,7 @@ func Eventually(t testing.TB, within time.Duration, what string, check func() bo
 	}
 }
 
-// Pooler starts a PgBouncer with transaction pooling before s and returns its
-// host and port.
+// Pooler starts a PgBouncer with transaction pooling in front of s.
 func (s *Server) Pooler(t testing.TB, settings ...string) *Server {
 	t.Helper()
 	p, err := newServer()

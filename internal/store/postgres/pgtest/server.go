@@ -1,7 +1,8 @@
 //go:build linux
 
-// Package pgtest gives tests throwaway PostgreSQL servers and PgBouncers from
-// the programs of this machine. It never skips: a test without them fails.
+// Package pgtest runs throwaway PostgreSQL and PgBouncer servers for tests, using
+// the programs installed on this machine. A test that lacks them fails; it is
+// never skipped.
 package pgtest
 
 import (
@@ -22,7 +23,7 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Server is a server on a port of its own. It is gone after the test.
+// Server is a server on a port of its own. It is removed when the test ends.
 type Server struct {
 	dir  string
 	port int
@@ -56,7 +57,8 @@ func start(settings []string) (*Server, error) {
 	return s, err
 }
 
-// template has the data that servers are copied from, which is faster than initdb.
+// template holds the data directory that new servers copy, which is faster than
+// running initdb for each.
 var template = sync.OnceValues(func() (*Server, error) {
 	s, err := newServer()
 	if err == nil {
@@ -65,7 +67,7 @@ var template = sync.OnceValues(func() (*Server, error) {
 	return s, err
 })
 
-// Standby starts a standby of s that streams from it under that name.
+// Standby starts a standby that streams from s under the given name.
 func (s *Server) Standby(t testing.TB, name string) *Server {
 	t.Helper()
 	b, err := newServer()
@@ -83,7 +85,7 @@ func (s *Server) Standby(t testing.TB, name string) *Server {
 	return b
 }
 
-// Pair starts a primary and its synchronous standby.
+// Pair starts a primary and a synchronous standby.
 func Pair(t testing.TB) (primary, standby *Server) {
 	t.Helper()
 	primary = Start(t)
@@ -111,7 +113,7 @@ func newServer() (*Server, error) {
 	return s, err
 }
 
-// servers are all servers by their folders.
+// servers maps directories to their servers.
 var servers sync.Map
 
 func freePort() (int, error) {
@@ -122,8 +124,8 @@ func freePort() (int, error) {
 	return l.Addr().(*net.TCPAddr).Port, l.Close()
 }
 
-// credential is the user postgres if this process is root, as which PostgreSQL
-// refuses to run.
+// credential returns the user postgres if this process runs as root, because
+// PostgreSQL refuses to run as root.
 func credential() *syscall.Credential {
 	u, err := user.Lookup("postgres")
 	if os.Getuid() != 0 || err != nil {
@@ -134,7 +136,8 @@ func credential() *syscall.Credential {
 	return &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}
 }
 
-// command returns a command of the server's user. It ends with the test binary.
+// command returns a command that runs as the server's user and ends with the
+// test binary.
 func (s *Server) command(program string, args ...string) *exec.Cmd {
 	for _, pattern := range []string{"/usr/lib/postgresql/*/bin/" + program, "/usr/sbin/" + program} {
 		if found, _ := filepath.Glob(pattern); len(found) > 0 {
@@ -157,8 +160,8 @@ func (s *Server) tool(program string, args ...string) error {
 
 func (s *Server) data() string { return filepath.Join(s.dir, "data") }
 
-// run starts the server and returns when it accepts connections. It is not
-// meant to survive the machine, so it need not sync files.
+// run starts the server and waits until it accepts connections. By default, the
+// server does not sync files: its data need not survive a crash of the machine.
 func (s *Server) run(settings ...string) error {
 	args := []string{"-D", s.data(), "-p", strconv.Itoa(s.port), "-h", "127.0.0.1", "-k", s.dir}
 	for _, setting := range append([]string{"fsync=off", "full_page_writes=off", "shared_buffers=32MB", "wal_retrieve_retry_interval=100ms"}, settings...) {
@@ -167,8 +170,8 @@ func (s *Server) run(settings ...string) error {
 	return s.launch("postgres", args, s.Address("postgres"))
 }
 
-// launch starts a program, again if it ends at once, and returns when it
-// accepts connections at address.
+// launch starts a program, restarts it if it ends, and returns once it accepts
+// connections at address.
 func (s *Server) launch(program string, args []string, address string) error {
 	log, err := os.Create(filepath.Join(s.dir, "log"))
 	if err != nil {
@@ -196,7 +199,7 @@ func (s *Server) launch(program string, args []string, address string) error {
 		}
 		if time.Now().After(deadline) {
 			text, _ := os.ReadFile(log.Name())
-			return fmt.Errorf("%s accepts no connections: %w: %s", program, err, text)
+			return fmt.Errorf("%s does not accept connections: %w: %s", program, err, text)
 		}
 	}
 }
@@ -216,7 +219,7 @@ func (s *Server) ended() bool {
 // Host returns the server's host and port.
 func (s *Server) Host() string { return "127.0.0.1:" + strconv.Itoa(s.port) }
 
-// Address returns the address of a database of the server.
+// Address returns the address of a database on the server.
 func (s *Server) Address(database string) string { return Address(database, s.Host()) }
 
 // Address returns the address of a database on one of several hosts.
@@ -224,8 +227,8 @@ func Address(database string, hosts ...string) string {
 	return "postgres://postgres@" + strings.Join(hosts, ",") + "/" + database + "?sslmode=disable"
 }
 
-// signal sends a signal to all processes of the server, to the first one first
-// so that it starts no more, and returns the others.
+// signal sends the signal first to the server's main process, so that it starts
+// no more children, and then all to every process. It returns the children.
 func (s *Server) signal(first, all syscall.Signal) (children []string) {
 	pid := s.cmd.Process.Pid
 	_ = syscall.Kill(pid, first)
@@ -239,7 +242,7 @@ func (s *Server) signal(first, all syscall.Signal) (children []string) {
 	return children
 }
 
-// Kill ends all processes of the server at once, as a power cut does.
+// Kill kills all processes of the server at once, like a power cut.
 func (s *Server) Kill() {
 	if s.ended() {
 		return
@@ -257,13 +260,13 @@ func (s *Server) Kill() {
 	}
 }
 
-// Hang stops the server, which keeps its connections and does not answer.
+// Hang suspends the server: its connections stay open, but it does not answer.
 func (s *Server) Hang() { s.signal(syscall.SIGSTOP, syscall.SIGSTOP) }
 
-// Resume ends a Hang.
+// Resume undoes Hang.
 func (s *Server) Resume() { s.signal(syscall.SIGCONT, syscall.SIGCONT) }
 
-// Restart starts a server again that was killed.
+// Restart starts a killed server again.
 func (s *Server) Restart(t testing.TB) {
 	t.Helper()
 	if err := s.run(); err != nil {
@@ -271,7 +274,7 @@ func (s *Server) Restart(t testing.TB) {
 	}
 }
 
-// Promote makes a standby the primary and returns when it takes writes.
+// Promote makes a standby the primary and returns once it accepts writes.
 func (s *Server) Promote(t testing.TB) {
 	t.Helper()
 	if err := s.tool("pg_ctl", "promote", "-D", s.data(), "-w", "-t", "30"); err != nil {
@@ -286,8 +289,8 @@ func (s *Server) Configure(t testing.TB, name, value string) {
 	Eventually(t, 10*time.Second, name+" "+value, func() bool {
 		return Query[string](t, s.Address("postgres"), "SELECT current_setting($1)", name) == value
 	})
-	// The checkpointer tells all sessions whether commits wait for a standby, at
-	// the latest before this checkpoint.
+	// The checkpointer tells all sessions whether commits wait for a standby. It
+	// has done so by the end of this checkpoint.
 	Exec(t, s.Address("postgres"), "CHECKPOINT")
 }
 
