@@ -11,9 +11,9 @@ import (
 	"time"
 )
 
-// Backup writes a snapshot of the database at path to the file named to, while
-// servers may write. The file gets its name once it is complete, verified and on
-// disk. With force, it may replace an existing file.
+// Backup writes a snapshot of the database at path to the file named to, even
+// while servers write. The file appears under that name only once it is complete,
+// verified and on disk. With force, it may replace an existing file.
 func Backup(ctx context.Context, path, to string, force bool, progress func(done, total int64)) (r Report, err error) {
 	file, err := resolve(path)
 	if err == nil {
@@ -31,7 +31,7 @@ func Backup(ctx context.Context, path, to string, force bool, progress func(done
 		if r, err = snapshot(ctx, db, f, progress); err != nil {
 			return err
 		}
-		if err := checkTarget(file, to, force); err != nil { // another program may have come meanwhile
+		if err := checkTarget(file, to, force); err != nil { // another program may have created it meanwhile
 			return err
 		}
 		if err := errors.Join(os.Rename(f.Name(), to), syncDir(to)); err != nil {
@@ -58,7 +58,7 @@ func checkTarget(file, to string, force bool) error {
 		return fmt.Errorf("%s is the database itself, or a part of it; choose another name", to)
 	}
 	if log, err := os.Stat(to + logSuffix); err == nil && log.Size() > 0 {
-		return fmt.Errorf("%s belongs to another database and would spoil the backup; choose another name", to+logSuffix)
+		return fmt.Errorf("%s belongs to another database and would corrupt the backup; choose another name", to+logSuffix)
 	}
 	info, err := os.Stat(to)
 	switch {
@@ -74,8 +74,8 @@ func checkTarget(file, to string, force bool) error {
 	return nil
 }
 
-// IsStoreFile reports whether candidate is the database at path or a file
-// beside it that belongs to it, by its name or because it is the same file.
+// IsStoreFile reports whether candidate is the database at path or one of the
+// files that belong to it, whether by name or because it is the same file.
 func IsStoreFile(path, candidate string) (bool, error) {
 	file, err := resolve(path)
 	if err != nil {
@@ -97,9 +97,9 @@ func IsStoreFile(path, candidate string) (bool, error) {
 	return false, nil
 }
 
-// snapshot copies the database to f, reads the copy and writes it to disk.
-// VACUUM INTO is one transaction: it does not see later commits and is not
-// restarted by them. It also fails on most kinds of damage.
+// snapshot copies the database to f, verifies the copy and syncs it to disk.
+// VACUUM INTO is one transaction: it does not see later commits, nor do they
+// make it start over. It also fails on most kinds of damage.
 func snapshot(ctx context.Context, db *sql.DB, f *os.File, progress func(done, total int64)) (r Report, err error) {
 	if _, err := schemaVersion(ctx, db); err != nil {
 		return Report{}, err
@@ -136,7 +136,7 @@ func snapshot(ctx context.Context, db *sql.DB, f *os.File, progress func(done, t
 	return r, errors.Join(err, f.Sync())
 }
 
-// discard closes and removes a file, unless it has another name by now.
+// discard closes f and removes it, unless it has been renamed.
 func discard(f *os.File) {
 	_ = f.Close()
 	_ = os.Remove(f.Name())

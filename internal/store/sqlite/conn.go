@@ -11,12 +11,12 @@ import (
 	"github.com/pressly/goose/v3"
 )
 
-// pragma is a setting of a connection, and the value that SQLite reports once it
-// is set.
+// pragma is a connection setting and the value that SQLite reports once it is
+// set.
 type pragma struct{ name, value, answer string }
 
-// The settings of connections. wal_autocheckpoint is off, because SQLite ignores
-// errors of the checkpoints it runs itself; see writer.checkpoint.
+// Connection settings. wal_autocheckpoint is off because SQLite ignores errors
+// of the checkpoints that it starts itself; see writer.checkpoint.
 var (
 	walPragma     = pragma{"journal_mode", "WAL", "wal"}
 	busyPragma    = pragma{"busy_timeout", "5000", "5000"}
@@ -30,13 +30,13 @@ var (
 	readerPragmas = []pragma{busyPragma, {"query_only", "1", "1"}}
 )
 
-// address returns the driver's address of the file. _error_rc keeps the errors
-// of other calls out of an error's text.
+// address returns the driver's address for the file. _error_rc keeps messages of
+// other calls out of the text of an error.
 func address(file string, pragmas []pragma, parameters ...string) string {
 	var b strings.Builder
 	b.WriteString("file:")
 	if strings.HasPrefix(file, "/") {
-		b.WriteString("//") // so that two slashes at the beginning are no host
+		b.WriteString("//") // so that two leading slashes are not taken for a host
 	}
 	b.WriteString(strings.NewReplacer("%", "%25", "?", "%3f", "#", "%23").Replace(file))
 	b.WriteString("?_txlock=immediate&_error_rc=1")
@@ -49,7 +49,7 @@ func address(file string, pragmas []pragma, parameters ...string) string {
 	return b.String()
 }
 
-// connect returns a pool of one connection, which does not end by itself.
+// connect returns a pool of one connection, which stays open.
 func connect(file string, pragmas []pragma, parameters ...string) (*sql.DB, error) {
 	db, err := sql.Open("sqlite", address(file, pragmas, parameters...))
 	if err != nil {
@@ -59,8 +59,8 @@ func connect(file string, pragmas []pragma, parameters ...string) (*sql.DB, erro
 	return db, nil
 }
 
-// checkPragmas reads the settings back, because SQLite ignores those that it
-// cannot apply.
+// checkPragmas reads the settings back, because SQLite silently ignores those
+// that it cannot apply.
 func checkPragmas(ctx context.Context, db *sql.DB, pragmas []pragma) error {
 	for _, p := range pragmas {
 		var got string
@@ -68,7 +68,7 @@ func checkPragmas(ctx context.Context, db *sql.DB, pragmas []pragma) error {
 			return err
 		}
 		if got != p.answer {
-			return fmt.Errorf("SQLite did not take the setting %s=%s: it reads %s; is the file on a network or read-only file system?", p.name, p.value, got)
+			return fmt.Errorf("SQLite did not apply the setting %s=%s: its value is %s; is the file on a network or read-only file system?", p.name, p.value, got)
 		}
 	}
 	return nil
@@ -77,8 +77,8 @@ func checkPragmas(ctx context.Context, db *sql.DB, pragmas []pragma) error {
 //go:embed migrations/*.sql
 var migrations embed.FS
 
-// migrate brings the schema up to date. It changes nothing in a database of
-// another program or of a newer version of this one.
+// migrate brings the schema up to date. It rejects, and does not change, a
+// database of another program or of a newer version of this one.
 func migrate(ctx context.Context, db *sql.DB) error {
 	if _, err := schemaVersion(ctx, db); err != nil {
 		return err
@@ -99,8 +99,8 @@ func newProvider(db *sql.DB) (*goose.Provider, error) {
 	return goose.NewProvider(goose.DialectSQLite3, db, files)
 }
 
-// schemaVersion returns the version of the schema, 0 if there is none. It
-// rejects the tables of another program, and versions newer than all migrations.
+// schemaVersion returns the version of the schema, or 0 if there is none. It
+// rejects tables of another program and versions newer than all migrations.
 func schemaVersion(ctx context.Context, db *sql.DB) (version int64, err error) {
 	var tables, ours, versions int
 	err = db.QueryRowContext(ctx, `SELECT count(*), total(name IN ('pets', 'keys', 'goose_db_version')), total(name = 'goose_db_version')
@@ -115,7 +115,7 @@ func schemaVersion(ctx context.Context, db *sql.DB) (version int64, err error) {
 	if err != nil {
 		return 0, err
 	}
-	sources := provider.ListSources() // in the order of their versions
+	sources := provider.ListSources() // in order of version
 	err = db.QueryRowContext(ctx, "SELECT coalesce(max(version_id), 0) FROM goose_db_version").Scan(&version)
 	if known := sources[len(sources)-1].Version; version > known {
 		err = fmt.Errorf("its schema is at version %d and this program knows versions up to %d; run a newer petstore", version, known)

@@ -12,8 +12,7 @@ import (
 	"example.com/petstore/internal/pets"
 )
 
-// code returns SQLite's extended result code in err and its primary one, or
-// zeros.
+// code returns SQLite's extended and primary result codes in err, or zeros.
 func code(err error) (extended, primary int) {
 	if e, ok := errors.AsType[*driver.Error](err); ok {
 		return e.Code(), e.Code() & 0xff
@@ -21,9 +20,9 @@ func code(err error) (extended, primary int) {
 	return 0, 0
 }
 
-// classify converts an error of SQLite to a *pets.Error. Busy and full mean that
+// classify converts an SQLite error to a *pets.Error. Busy and full mean that
 // nothing was done, because the transaction was rolled back. A failure to enlarge
-// the index may come after the commit was written to the log.
+// the index is Internal: it may occur after the commit was written to the log.
 func classify(err error) error {
 	if _, ok := errors.AsType[*pets.Error](err); ok || err == nil || errors.Is(err, sql.ErrNoRows) {
 		return err
@@ -45,7 +44,7 @@ func gaveUp(cause error) error {
 }
 
 // isFatal reports whether no write may be acknowledged after err. A failed fsync
-// cannot be repeated: the kernel may have dropped the pages, and would report
+// cannot be retried: the kernel may have dropped the pages, and would then report
 // the next fsync as a success.
 func isFatal(err error) bool {
 	_, primary := code(err)
@@ -57,7 +56,7 @@ func isReplaced(err error) bool {
 	return ok
 }
 
-// isFull reports whether there was no room for a page.
+// isFull reports whether the disk had no room for a page.
 func isFull(err error) bool {
 	extended, primary := code(err)
 	return primary == lib.SQLITE_FULL || extended == lib.SQLITE_IOERR_SHMSIZE
@@ -73,7 +72,7 @@ func isCorrupt(err error) bool {
 	return primary == lib.SQLITE_CORRUPT || primary == lib.SQLITE_NOTADB
 }
 
-// operations names what SQLite was doing for each code of an I/O error. SQLite's
+// operations names the failed operation for each code of an I/O error. SQLite's
 // own message is the same for all of them.
 var operations = map[int]string{
 	lib.SQLITE_IOERR_READ:       "reading",
@@ -92,18 +91,18 @@ func nameOperation(err error) error {
 	return err
 }
 
-// errForeign is the error of a database with tables of another program.
+// errForeign is returned for a database with tables of another program.
 var errForeign = errors.New("belongs to another program and was not changed; choose another file")
 
 // openErrors explains SQLite's codes to the operator.
 var openErrors = map[int]string{
 	lib.SQLITE_NOTADB:   "is not an SQLite database; choose another file",
 	lib.SQLITE_BUSY:     "is locked by another process; stop it or wait, then try again",
-	lib.SQLITE_CANTOPEN: "cannot be opened: it, or its folder, may not be read and written by this user",
-	lib.SQLITE_READONLY: "cannot be opened: it, or its folder, is read-only",
+	lib.SQLITE_CANTOPEN: "cannot be opened: this user may not read and write it or its folder",
+	lib.SQLITE_READONLY: "cannot be opened: it or its folder is read-only",
 }
 
-// explain turns an error of opening the database at path into one line for the
+// explain formats an error from opening the database at path as one line for the
 // operator.
 func explain(path string, err error) error {
 	if errors.Is(err, errForeign) {

@@ -13,8 +13,8 @@ import (
 	"example.com/petstore/internal/store/sqlite"
 )
 
-// strace returns the command that makes a system call on a file fail, or have
-// any other effect, from the nth time on, or at it.
+// strace returns the strace command that injects effect, such as an error, into
+// a system call: on one file, or on all if file is "".
 func strace(call, file, effect string) []string {
 	args := []string{"strace", "-f", "-qq", "-o", os.DevNull}
 	if file != "" {
@@ -23,13 +23,14 @@ func strace(call, file, effect string) []string {
 	return append(args, "-e", "trace="+call, "-e", "inject="+call+":"+effect)
 }
 
-// TestFaults lets system calls on a file fail while pets are created. The
-// process must end and say why, or go on; nothing acknowledged may be lost.
+// TestFaults makes system calls on a file fail while pets are created. The
+// process must either exit and say why or carry on, and no acknowledged pet may
+// be lost.
 func TestFaults(t *testing.T) {
 	const none, eio = "", "disk I/O error"
 	for _, c := range []struct {
 		call, suffix, effect string
-		want                 string // in what the process says
+		want                 string // in the process's error message
 	}{
 		{"pwrite64", "-wal", "error=EIO:when=40+", eio},
 		{"pwrite64", "-wal", "error=EIO:when=40", eio},
@@ -44,7 +45,7 @@ func TestFaults(t *testing.T) {
 		{"ftruncate", "-shm", "error=EIO", none},
 		{"pwrite64", "-shm", "error=EIO", none},
 		{"unlink,unlinkat", "-wal", "error=EIO", none},
-		{"?open,openat", "", "error=EIO", "cannot make the database"},
+		{"?open,openat", "", "error=EIO", "cannot create the database"},
 		{"?open,openat", "-wal", "error=EIO", "cannot open"},
 		{"?open,openat", "-shm", "error=EIO", "cannot be opened"},
 		{"?open,openat", "-lock", "error=EIO", "cannot open"},
@@ -77,8 +78,8 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// TestLogWrittenAnew checks that Open writes the log that a process left once
-// more: it fails if that cannot be done, and then loses nothing.
+// TestLogWrittenAnew checks that Open rewrites the log that a killed process
+// left. If it cannot, it must fail and lose nothing.
 func TestLogWrittenAnew(t *testing.T) {
 	for _, call := range []string{"pwrite64", "fsync"} {
 		path, l := killed(t)
@@ -90,9 +91,9 @@ func TestLogWrittenAnew(t *testing.T) {
 	}
 }
 
-// TestRestoreKilled kills a restore at each of its system calls that change
-// something, over a store that was left by a process that was killed. strace
-// counts the calls of each thread, so each kind of call has its turn.
+// TestRestoreKilled kills a restore at each system call that changes something.
+// The restore replaces a store that a killed process left. strace counts calls
+// per thread, so the test takes one kind of call at a time.
 func TestRestoreKilled(t *testing.T) {
 	from := backupOf(t, "a", "b", "c")
 	old, l := killed(t)

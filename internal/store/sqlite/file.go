@@ -16,19 +16,19 @@ import (
 	"github.com/gofrs/flock"
 )
 
-// The endings of the files beside the database.
+// The suffixes of the files beside the database.
 const (
 	logSuffix   = "-wal"
 	indexSuffix = "-shm"
 	lockSuffix  = "-lock"
 
-	restoreSuffix = "-restore" // while a restore copies a backup
+	restoreSuffix = "-restore" // exists while a restore copies a backup
 )
 
-// prepareFile makes the file at path if there is none and o allows it, and
-// returns its resolved name. The file has mode 0600, which SQLite gives the
-// other files too. A file that exists is not opened: closing it would give up
-// the locks that another Store of this process has on it.
+// prepareFile creates the file at path if it does not exist and o allows it, and
+// returns its resolved name. The file has mode 0600, which SQLite also gives to
+// the files beside it. An existing file is not opened: closing it would release
+// the locks that another Store of this process holds on it.
 func prepareFile(path string, o Options) (file string, err error) {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
@@ -43,28 +43,28 @@ func prepareFile(path string, o Options) (file string, err error) {
 		f, err := os.OpenFile(file, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 		switch {
 		case err == nil:
-			o.Logger.Info("made a new store", "path", absolute(path))
+			o.Logger.Info("created a new store", "path", absolute(path))
 			return file, f.Close()
 		case !errors.Is(err, fs.ErrExist):
-			return "", fmt.Errorf("cannot make the database: %w", err)
+			return "", fmt.Errorf("cannot create the database: %w", err)
 		}
 	}
 	info, err := os.Stat(file)
 	switch {
 	case errors.Is(err, fs.ErrNotExist), err == nil && o.MustExist && info.Size() == 0:
-		return "", fmt.Errorf("there is no database at %s; mount its volume, or make one with: petstore keys create NAME --store sqlite:%s", absolute(path), path)
+		return "", fmt.Errorf("there is no database at %s; mount its volume, or create one with: petstore keys create NAME --store sqlite:%s", absolute(path), path)
 	case err != nil:
 		return "", fmt.Errorf("cannot open the database: %w", err)
 	case info.Mode().Perm()&0o077 != 0 && runtime.GOOS != "windows":
-		o.Logger.Warn(fmt.Sprintf("other users may open %s (mode %04o), which holds the hashes of keys; close it with: chmod 600 %s", absolute(path), info.Mode().Perm(), path))
+		o.Logger.Warn(fmt.Sprintf("other users may open %s (mode %04o), which holds the hashes of API keys; restrict it with: chmod 600 %s", absolute(path), info.Mode().Perm(), path))
 	}
 	return file, nil
 }
 
-// resolve returns the name of the file at path, which need not exist, without
-// symbolic links: SQLite puts its other files beside it.
+// resolve returns path without symbolic links, because SQLite puts its other
+// files beside the file that they lead to. The file need not exist.
 func resolve(path string) (string, error) {
-	if path == "" || strings.HasPrefix(path, ":") { // which SQLite does not take for a file
+	if path == "" || strings.HasPrefix(path, ":") { // SQLite does not take these for files
 		return "", fmt.Errorf("%q is not a file name; give sqlite:PATH, or memory: to keep nothing", path)
 	}
 	if info, err := os.Stat(path); err == nil {
@@ -75,7 +75,7 @@ func resolve(path string) (string, error) {
 	}
 	dir, err := filepath.EvalSymlinks(filepath.Dir(path))
 	if errors.Is(err, fs.ErrNotExist) {
-		err = fmt.Errorf("its folder does not exist; make it with: mkdir -p %s", filepath.Dir(absolute(path)))
+		err = fmt.Errorf("its folder does not exist; create it with: mkdir -p %s", filepath.Dir(absolute(path)))
 	}
 	if err != nil {
 		return "", fmt.Errorf("cannot open the database %s: %w", path, err)
@@ -90,23 +90,24 @@ func absolute(path string) string {
 	return path
 }
 
-// lockTimeout is how long to wait for another process to start or to restore.
+// lockTimeout is how long to wait while another process starts or restores.
 const lockTimeout = 5 * time.Second
 
-// newLock returns the lock of the database, not yet held. Every open store
-// shares it, and a restore needs it alone. It is not SQLite's, which is held
-// only during transactions. Nothing removes the lock file.
+// newLock returns the lock of the database, not yet held. Every open store holds
+// it shared; a restore holds it exclusively. SQLite's own locks are held only
+// during transactions. The lock file is never removed.
 func newLock(file string) *flock.Flock {
 	return flock.New(file+lockSuffix, flock.SetFlag(os.O_CREATE|os.O_RDWR), flock.SetPermissions(0o600))
 }
 
-// hold locks the database: exclusively if nobody has it, to recover the log and
-// migrate; otherwise shared.
+// hold locks the database: exclusively if no other process holds the lock, so
+// that the caller may migrate, and otherwise shared. It recovers the log if the
+// lock is exclusive.
 func hold(ctx context.Context, file string) (*flock.Flock, error) {
 	ctx, cancel := context.WithTimeout(ctx, lockTimeout)
 	defer cancel()
 	lock := newLock(file)
-	busy := errors.New("another process is starting on it or restoring it; wait until it is done")
+	busy := errors.New("another process is opening or restoring it; wait until it is done")
 	for {
 		alone, err := lock.TryLock()
 		if alone {
@@ -115,7 +116,7 @@ func hold(ctx context.Context, file string) (*flock.Flock, error) {
 		shared := false
 		if err == nil && !alone {
 			if shared, err = lock.TryRLock(); shared && indexRemoved(file) {
-				busy = fmt.Errorf("%s was removed while another process uses the database; end that process first", file+indexSuffix)
+				busy = fmt.Errorf("%s was removed while another process uses the database; stop that process first", file+indexSuffix)
 				shared, err = false, lock.Unlock()
 			}
 		}
@@ -133,7 +134,8 @@ func hold(ctx context.Context, file string) (*flock.Flock, error) {
 	}
 }
 
-// share lets others share a lock that is held alone.
+// share replaces an exclusive lock with a shared one. In between, the lock is
+// not held.
 func share(ctx context.Context, lock *flock.Flock) error {
 	if !lock.Locked() {
 		return nil
@@ -147,17 +149,18 @@ func share(ctx context.Context, lock *flock.Flock) error {
 	return err
 }
 
-// indexRemoved reports whether the index is missing beside the log. A process
-// that opens the database then would make an index of its own, without the
-// locks of the others. A process that ends also removes the index first.
+// indexRemoved reports whether there is a log but no index. A process that opened
+// the database now would create a new index, without the locks that the others
+// hold. This also happens briefly when a process closes the database, because
+// SQLite removes the index before the log.
 func indexRemoved(file string) bool {
 	_, log := os.Stat(file + logSuffix)
 	_, index := os.Stat(file + indexSuffix)
 	return log == nil && errors.Is(index, fs.ErrNotExist)
 }
 
-// checkLoneLog returns an error if the database is missing or empty and its log
-// is not: SQLite would remove the log.
+// checkLoneLog returns an error if the database is missing or empty but its log
+// is not, because SQLite would remove the log.
 func checkLoneLog(file string) error {
 	info, err := os.Stat(file)
 	log, logErr := os.Stat(file + logSuffix)
@@ -169,12 +172,12 @@ func checkLoneLog(file string) error {
 
 // recoverLog makes the log left by a killed or failed process safe to read.
 // After a failed fsync the kernel may consider lost pages written, so recoverLog
-// rewrites the log with what it reads, and syncs it. The caller holds the lock
-// exclusively, so SQLite then builds a new index and copies the whole log into
+// rewrites the log with its own contents and syncs it. The caller must hold the
+// lock exclusively; SQLite then builds a new index and copies the whole log into
 // the file again.
 //
-// If the file never had a log, this one is left from before a restore that was
-// killed, and is removed.
+// If the file is a backup that never had a log, this log belongs to the file that
+// a killed restore replaced, and recoverLog removes it.
 func recoverLog(file string) error {
 	if err := checkLoneLog(file); err != nil {
 		return err
@@ -199,9 +202,8 @@ func recoverLog(file string) error {
 }
 
 // hasNoLog reports whether the header of the file says that it has no
-// write-ahead log
-// (https://www.sqlite.org/fileformat2.html#file_format_version_numbers). That is
-// true of a backup until a store opens it.
+// write-ahead log, which is true of a backup until a store opens it. See
+// https://www.sqlite.org/fileformat2.html#file_format_version_numbers.
 func hasNoLog(file string) (bool, error) {
 	f, err := os.Open(file)
 	if err != nil {
@@ -210,7 +212,7 @@ func hasNoLog(file string) (bool, error) {
 	defer f.Close()
 	var header [20]byte
 	if _, err := io.ReadFull(f, header[:]); err != nil {
-		return false, nil // not a database, as SQLite will say
+		return false, nil // not a database; SQLite will say so
 	}
 	return string(header[:16]) == "SQLite format 3\x00" && header[18] == 1 && header[19] == 1, nil
 }
@@ -225,9 +227,9 @@ func removeLog(file string) error {
 	return syncDir(file)
 }
 
-// syncDir writes the names in the folder of the file called name to disk.
+// syncDir syncs the directory of the file called name.
 func syncDir(name string) error {
-	if runtime.GOOS == "windows" { // which has no such call, and needs none
+	if runtime.GOOS == "windows" { // it has no such call, and needs none
 		return nil
 	}
 	dir, err := os.Open(filepath.Dir(name))

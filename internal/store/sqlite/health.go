@@ -8,13 +8,13 @@ import (
 	"example.com/petstore/internal/pets"
 )
 
-// health is what a store has learnt about its file.
+// health records the state of a store's file.
 type health struct {
 	files  openedFiles
 	failed chan error // holds one error
 
-	failure     atomic.Pointer[pets.Error] // why nothing is written any more
-	damage      atomic.Pointer[pets.Error] // why the server is not ready, though it reads
+	failure     atomic.Pointer[pets.Error] // why writing has stopped
+	damage      atomic.Pointer[pets.Error] // why the server is not ready, although reads still work
 	corruptions atomic.Uint64
 	diskFull    atomic.Bool
 }
@@ -30,7 +30,7 @@ func (h *health) note(err error) {
 	}
 }
 
-// fail ends all writing, and returns the first reason for it.
+// fail stops all writing and returns the first failure.
 func (h *health) fail(cause error) error {
 	failure := &pets.Error{Kind: pets.Internal, Message: "the database can no longer be written to", Err: nameOperation(cause)}
 	if h.failure.CompareAndSwap(nil, failure) {
@@ -39,7 +39,7 @@ func (h *health) fail(cause error) error {
 	return h.failure.Load()
 }
 
-// record notes an error of the writer. A fatal error ends all writing.
+// record notes an error of the writer. A fatal error stops all writing.
 func (h *health) record(err error) error {
 	h.note(err)
 	if isFatal(err) {
@@ -48,7 +48,7 @@ func (h *health) record(err error) error {
 	return err
 }
 
-// check returns why no write can be acknowledged, or nil.
+// check returns nil if writes can be acknowledged, or else the reason why not.
 func (h *health) check() error {
 	if failure := h.failure.Load(); failure != nil {
 		return failure
@@ -59,18 +59,18 @@ func (h *health) check() error {
 	return nil
 }
 
-// mayClose reports whether the connections may be closed, which copies the log
-// into the file and removes it. After a failed write the log must stay for the
-// next start. If only the log or the index was removed, closing saves what the
-// log held. If the database itself was replaced, the log at its name may belong
-// to another file.
+// mayClose reports whether the connections may be closed. Closing copies the log
+// into the file and removes the log. After a failed write, the log must stay for
+// the next start. If only the log or the index was removed, closing saves what
+// the log held. If the database itself was replaced, the log with its name may
+// belong to another file.
 func (h *health) mayClose() bool {
 	failure := h.failure.Load()
 	return failure == nil || isReplaced(failure) && h.files[:1].check() == nil
 }
 
-// openedFiles are the files that hold all that was acknowledged, by their names,
-// as they were when the store was opened.
+// openedFiles are the database and the files beside it, as they were when the
+// store was opened.
 type openedFiles []openedFile
 
 type openedFile struct {
@@ -89,16 +89,16 @@ func identify(names ...string) (files openedFiles, err error) {
 	return files, nil
 }
 
-// replacedError says that a name leads to another file than before.
+// replacedError reports that a name no longer leads to the same file.
 type replacedError struct{ name string }
 
 func (e *replacedError) Error() string {
-	return absolute(e.name) + " was removed or replaced while it was in use, so nothing more is acknowledged; put the right file in place and start again"
+	return absolute(e.name) + " was removed or replaced while it was in use, so writing has stopped; put the right file back and start again"
 }
 
-// check returns an error unless the names still lead to the same files, and the
-// first, the database, is not empty. SQLite itself would go on writing to a file
-// that was removed. Opening the files here and closing them would give up
+// check returns an error unless the names still lead to the same files and the
+// first one, the database, is not empty. SQLite itself would keep writing to a
+// removed file. check does not open the files, because closing them would release
 // SQLite's locks.
 func (files openedFiles) check() error {
 	for i, f := range files {

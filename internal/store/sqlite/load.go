@@ -7,11 +7,11 @@ import (
 	"example.com/petstore/internal/pets"
 )
 
-// anyPet also looks in sqlite_sequence, where SQLite keeps the largest
-// identifier ever assigned.
+// anyPet also looks in sqlite_sequence, where SQLite keeps the largest ID ever
+// assigned.
 const anyPet = "SELECT EXISTS (SELECT 1 FROM pets) OR EXISTS (SELECT 1 FROM sqlite_sequence WHERE name = 'pets' AND seq > 0)"
 
-// Load implements pets.PetStore. Other writers wait meanwhile.
+// Load implements pets.PetStore. Other writers wait until it is done.
 func (s *Store) Load(ctx context.Context, all iter.Seq2[pets.NewPet, error]) (int, error) {
 	return s.load(ctx, pets.Validated(all), func(*tx) error { return nil })
 }
@@ -30,14 +30,14 @@ func (s *Store) LoadWithIDs(ctx context.Context, all iter.Seq2[pets.Pet, error])
 	})
 }
 
-// load stores all in one transaction, after check has accepted it.
+// load calls check and stores all pets in one transaction.
 func (s *Store) load(ctx context.Context, all iter.Seq2[pets.Pet, error], check func(*tx) error) (n int, err error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	if s.closed {
 		return 0, pets.ErrClosed
 	}
-	var refused error // by all, not by the database
+	var refused error // an error from all, not from the database
 	err = s.writer.writeAlone(ctx, func(tx *tx) error {
 		if err := check(tx); err != nil {
 			return err

@@ -19,8 +19,8 @@ import (
 	"example.com/petstore/internal/store/sqlite"
 )
 
-// childEnv makes a process of this test binary play a part, with the arguments
-// as file names: to be killed, or to meet a disk that fails.
+// childEnv makes this test binary run one of children, with file names as
+// arguments, in a process that can be killed or given a failing disk.
 const childEnv = "PETSTORE_TEST_CHILD"
 
 var children = map[string]func(ctx context.Context, names []string) error{
@@ -39,8 +39,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// childCommand returns a process that plays a part, by way of the command in
-// wrapper, if there is one.
+// childCommand returns a command that runs the child called part, under the
+// command in wrapper if there is one.
 func childCommand(t testing.TB, wrapper []string, part string, names ...string) *exec.Cmd {
 	t.Helper()
 	program, err := os.Executable()
@@ -70,7 +70,7 @@ type creating struct {
 	lines *bufio.Scanner
 }
 
-// acknowledged enters the next n pets of the child into l.
+// acknowledged adds the next n pets of the child to l.
 func (c *creating) acknowledged(t testing.TB, l ledger, n int) {
 	t.Helper()
 	for range n {
@@ -81,7 +81,7 @@ func (c *creating) acknowledged(t testing.TB, l ledger, n int) {
 	}
 }
 
-// kill kills the child and enters what it was told before.
+// kill kills the child and adds the pets it had printed to l.
 func (c *creating) kill(t testing.TB, l ledger) {
 	t.Helper()
 	if err := c.Process.Kill(); err != nil {
@@ -93,9 +93,9 @@ func (c *creating) kill(t testing.TB, l ledger) {
 	_ = c.Wait() // it was killed
 }
 
-// createAll creates pets from several goroutines until it fails, or as many in
-// each as the second argument says, and prints each that is acknowledged in one
-// write. It closes the store then, as the program does.
+// createAll creates pets from several goroutines, each until it fails or has
+// created as many as the second argument says. It prints each acknowledged pet in
+// one write. At the end it closes the store, as the program does.
 func createAll(ctx context.Context, names []string) error {
 	s, err := sqlite.Open(ctx, names[0], sqlite.Options{})
 	if err != nil {
@@ -126,7 +126,7 @@ func createAll(ctx context.Context, names []string) error {
 	return errors.Join(append(errs, err, s.Close())...)
 }
 
-// longPet returns a pet that may take some pages.
+// longPet returns a pet that may fill several pages.
 func longPet(name string, n int) pets.NewPet {
 	return pets.NewPet{Name: name + strings.Repeat("🐈", n%5*500), CategoryID: int64(n), Status: pets.Sold}
 }
@@ -136,10 +136,10 @@ func restore(ctx context.Context, names []string) error {
 	return err
 }
 
-// ledger has the pets that were acknowledged, by their identifiers.
+// ledger holds the acknowledged pets by identifier.
 type ledger map[int64]pets.Pet
 
-// add enters a line of createAll.
+// add adds the pet in a line that createAll printed.
 func (l ledger) add(t testing.TB, line string) {
 	t.Helper()
 	var id int64
@@ -154,8 +154,8 @@ func (l ledger) add(t testing.TB, line string) {
 	l[id] = longPet(name, n).WithID(id)
 }
 
-// check opens the store at path and wants all pets of the ledger in it, and the
-// file sound.
+// check checks that the store at path holds all pets of the ledger and is not
+// damaged.
 func (l ledger) check(t testing.TB, path string) {
 	t.Helper()
 	s := open(t, path)
@@ -235,7 +235,7 @@ func wantError(t testing.TB, what string, err error, want string) {
 	}
 }
 
-// wantFiles wants just these files in the folder of path.
+// wantFiles checks that the directory of path contains exactly these files.
 func wantFiles(t testing.TB, path string, want ...string) {
 	t.Helper()
 	entries, err := os.ReadDir(filepath.Dir(path))

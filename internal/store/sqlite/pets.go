@@ -23,8 +23,8 @@ func scanPet(row scanner, p *pets.Pet) error {
 	return row.Scan(&p.ID, &p.Name, &p.CategoryID, (*string)(&p.Status))
 }
 
-// insertPet inserts p with the identifier id, or a new one if id is nil. It
-// returns 0 if the idempotency key was used before.
+// insertPet inserts p with the identifier id, or with a new one if id is nil, and
+// returns the identifier. It returns 0 if the idempotency key was used before.
 func (t *tx) insertPet(p pets.NewPet, id any) (int64, error) {
 	var keyID, key any
 	if !p.Idempotency.IsZero() {
@@ -71,8 +71,8 @@ func (s *Store) Pet(ctx context.Context, id int64) (p pets.Pet, err error) {
 	return p, err
 }
 
-// Pets implements pets.PetStore. It asks for one row more than the page holds,
-// to know whether there are more.
+// Pets implements pets.PetStore. It selects one row more than the page holds, to
+// learn whether there are more.
 func (s *Store) Pets(ctx context.Context, q pets.Query) (page pets.Page, err error) {
 	err = s.read(ctx, func() error {
 		stmt, args := s.selectPets, []any{q.After, q.Limit + 1}

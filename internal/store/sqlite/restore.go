@@ -10,11 +10,12 @@ import (
 )
 
 // Restore replaces the database at path with a copy of the backup named from,
-// after verifying both. It fails while a process has the database open, and,
-// without force, if the database holds pets or keys or cannot be read.
+// after verifying the backup and the copy. It fails while a process has the
+// database open. Without force, it also fails if the database holds pets or keys
+// or cannot be read.
 //
-// The database is the old one until the rename, and the new one after it. A log
-// left over from the old database is then ignored: see recoverLog.
+// A rename replaces the old database with the new one. A log left over from the
+// old database is ignored; see recoverLog.
 func Restore(ctx context.Context, path, from string, force bool, progress func(done, total int64)) (r Report, err error) {
 	file, err := resolve(path)
 	if err != nil {
@@ -47,40 +48,40 @@ func Restore(ctx context.Context, path, from string, force bool, progress func(d
 	})
 	r.Path = from
 	if err != nil {
-		return r, fmt.Errorf("%s cannot be restored, and %s is as it was: %w", from, path, err)
+		return r, fmt.Errorf("%s cannot be restored, and %s is unchanged: %w", from, path, err)
 	}
-	// If the old file was readable, SQLite has removed its journal. Otherwise the
-	// journal must not be applied to the new file.
+	// If the old file was readable, SQLite has already removed its journal. If it
+	// was not, the journal must not be applied to the new file.
 	if err := os.Remove(file + "-journal"); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return r, fmt.Errorf("%s is as it was: %w", path, err)
+		return r, fmt.Errorf("%s is unchanged: %w", path, err)
 	}
 	if err := os.Rename(f.Name(), file); err != nil {
-		return r, fmt.Errorf("%s is as it was: %w", path, err)
+		return r, fmt.Errorf("%s is unchanged: %w", path, err)
 	}
 	if err := errors.Join(syncDir(file), removeLog(file)); err != nil {
-		return r, fmt.Errorf("%s is the new file, and whole, but a power cut may undo that: %w", path, err)
+		return r, fmt.Errorf("%s is restored, but a power cut may undo that: %w", path, err)
 	}
 	return r, nil
 }
 
-// checkBackup rejects what cannot be a backup of the database at path.
+// checkBackup rejects a file that cannot be a backup of the database at path.
 func checkBackup(path, from string) error {
 	info, err := os.Stat(from)
 	if err != nil {
 		return fmt.Errorf("cannot read the backup: %w", err)
 	}
 	if info.Size() == 0 {
-		return fmt.Errorf("%s is empty, so it is no backup", from)
+		return fmt.Errorf("%s is empty, so it is not a backup", from)
 	}
 	ours, err := IsStoreFile(path, from)
 	if ours {
-		return fmt.Errorf("%s is the database itself, and no backup of it", from)
+		return fmt.Errorf("%s is the database itself, or a part of it, not a backup", from)
 	}
 	return err
 }
 
 // checkReplaceable returns an error if the database holds pets or keys or cannot
-// be read. The caller has the lock alone.
+// be read. The caller must hold the lock exclusively.
 func checkReplaceable(ctx context.Context, path, file string) error {
 	var pets, keys int64
 	err := recoverLog(file)
@@ -96,7 +97,7 @@ func checkReplaceable(ctx context.Context, path, file string) error {
 	case err != nil:
 		return fmt.Errorf("%w; replace it with --force", err)
 	case pets+keys > 0:
-		return fmt.Errorf("%s holds %d animals and %d keys; replace it with --force, which loses those the backup does not have", path, pets, keys)
+		return fmt.Errorf("%s holds %d animals and %d keys; replace it with --force, which loses those that are not in the backup", path, pets, keys)
 	}
 	return nil
 }

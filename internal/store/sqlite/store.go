@@ -1,10 +1,10 @@
-// Package sqlite keeps pets and keys in one SQLite file. Beside it lie SQLite's
-// write-ahead log (-wal) and the log's index (-shm), and the lock of this
-// package (-lock). Several processes on one machine may use the file at once.
+// Package sqlite implements pets.Store on a single SQLite file. Beside it are
+// SQLite's write-ahead log (-wal), the log's index (-shm), and this package's
+// lock file (-lock). Several processes on one machine may use the file at once.
 //
-// An acknowledged write has been through fsync. One goroutine does the writing
-// and commits all writes that wait together. Readers have connections of their
-// own.
+// An acknowledged write has been synced to disk. One goroutine commits all
+// waiting writes together; loads have transactions of their own. Readers use
+// separate connections.
 package sqlite
 
 import (
@@ -26,15 +26,15 @@ var (
 	_ pets.StatsReporter = (*Store)(nil)
 )
 
-// Options are the options of Open. The zero value is fine.
+// Options configures Open. The zero value is valid.
 type Options struct {
-	MustExist bool         // fail if there is no database, instead of making one
-	Logger    *slog.Logger // told of a new database and of one that others can read
+	MustExist bool         // fail if there is no database, instead of creating one
+	Logger    *slog.Logger // reports a new database and one that other users can read
 }
 
 // Store is a pets.Store in an SQLite file.
 type Store struct {
-	file    string // its path, without symbolic links
+	file    string // the path without symbolic links
 	lock    *flock.Flock
 	health  health
 	writer  *writer
@@ -47,10 +47,10 @@ type Store struct {
 	closed bool
 }
 
-// Open opens the database at path, makes it (mode 0600) if there is none and
-// brings its schema up to date. It rejects a database with a newer schema, one
-// of another program, and one that does not take the settings that durability
-// depends on.
+// Open opens the database at path, creating it with mode 0600 if there is none,
+// and brings its schema up to date. It rejects a database with a newer schema, a
+// database of another program, and one on which the settings that durability
+// depends on have no effect.
 func Open(ctx context.Context, path string, o Options) (*Store, error) {
 	file, err := prepareFile(path, o)
 	if err != nil {
@@ -74,14 +74,14 @@ func (s *Store) open(ctx context.Context, path string) (err error) {
 	if err := s.openReaders(ctx); err != nil {
 		return err
 	}
-	// path may be a symbolic link, which may lead elsewhere one day.
+	// path may be a symbolic link, which someone may change later.
 	if s.health.files, err = identify(path, s.file+logSuffix, s.file+indexSuffix, s.file+lockSuffix); err != nil {
 		return err
 	}
 	if err := errors.Join(syncDir(s.file), share(ctx, s.lock)); err != nil {
 		return err
 	}
-	if err := s.health.files.check(); err != nil { // a restore may have come before share
+	if err := s.health.files.check(); err != nil { // a restore may have run while share held no lock
 		return err
 	}
 	go s.writer.run()
@@ -89,8 +89,9 @@ func (s *Store) open(ctx context.Context, path string) (err error) {
 }
 
 // openReaders opens one connection for reading per processor, but at least 4,
-// since some wait for the disk, and at most 8. It reads with each of them, because
-// SQLite opens the log at the first read, when the name may lead elsewhere.
+// because some wait for the disk, and at most 8. It reads from each of them now,
+// because SQLite opens the log at the first read, and later its name may lead to
+// another file.
 func (s *Store) openReaders(ctx context.Context) (err error) {
 	if s.readers, err = connect(s.file, readerPragmas, "mode=rw"); err != nil {
 		return err
@@ -109,7 +110,7 @@ func (s *Store) openReaders(ctx context.Context) (err error) {
 		}
 	}
 	for _, c := range conns {
-		_ = c.Close() // gives it back
+		_ = c.Close() // returns it to the pool
 	}
 	if err := checkPragmas(ctx, s.readers, readerPragmas); err != nil {
 		return err
@@ -124,7 +125,7 @@ func (s *Store) openReaders(ctx context.Context) (err error) {
 	return nil
 }
 
-// release closes the connections and gives up the lock.
+// release closes the connections and releases the lock.
 func (s *Store) release() error {
 	var errs []error
 	if s.readers != nil {
@@ -136,7 +137,7 @@ func (s *Store) release() error {
 	return errors.Join(append(errs, s.lock.Close())...)
 }
 
-// read calls f, which reads, once a connection is free. f takes no context: its
+// read calls f once a connection for reading is free. f takes no context: its
 // queries are short, and watching a context would double their cost.
 func (s *Store) read(ctx context.Context, f func() error) error {
 	s.mu.RLock()
@@ -158,8 +159,8 @@ func (s *Store) read(ctx context.Context, f func() error) error {
 	return classify(err)
 }
 
-// write has the writer call f in a transaction. f may be called twice; only the
-// last call counts.
+// write makes the writer call f in a transaction. f may be called twice; only
+// the last call counts.
 func (s *Store) write(ctx context.Context, f func(*tx) error) error {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -169,7 +170,7 @@ func (s *Store) write(ctx context.Context, f func(*tx) error) error {
 	return s.writer.write(ctx, f)
 }
 
-// Ping implements pets.Store. It also notices that the file was replaced while
+// Ping implements pets.Store. It also detects that the file was replaced while
 // nothing was written, and that the first page of a table is corrupt.
 func (s *Store) Ping(ctx context.Context) error {
 	var pet, key sql.NullString
@@ -208,10 +209,10 @@ func (s *Store) Stats(ctx context.Context) pets.Stats {
 	return stats
 }
 
-// Close implements pets.Store. SQLite copies the log into the file when the last
-// connection is closed, ignores what goes wrong, and removes the log. So Close
-// copies the log first. After a failure it closes nothing: the log and the lock
-// stay as they are until the process ends.
+// Close implements pets.Store. When the last connection is closed, SQLite copies
+// the log into the file, ignores any error and removes the log. So Close copies
+// the log first. After a failure it closes nothing: the log and the lock stay as
+// they are until the process ends.
 func (s *Store) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -222,13 +223,13 @@ func (s *Store) Close() error {
 	close(s.writer.jobs)
 	<-s.writer.ended
 	if s.health.check() == nil {
-		_ = s.writer.checkpoint(0) // health has its error
+		_ = s.writer.checkpoint(0) // health records its error
 	}
 	if s.health.mayClose() {
 		return s.release()
 	}
 	select {
-	case failure := <-s.health.failed: // nobody was told
+	case failure := <-s.health.failed: // not yet reported
 		return failure
 	default:
 		return nil

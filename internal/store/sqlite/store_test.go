@@ -18,7 +18,7 @@ import (
 	"example.com/petstore/internal/store/storetest"
 )
 
-// stored is a store that knows its path.
+// stored is a store with its path.
 type stored struct {
 	*sqlite.Store
 	path string
@@ -64,7 +64,7 @@ func TestMode(t *testing.T) {
 	path := newPath(t)
 	var log strings.Builder
 	o := sqlite.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))}
-	for _, want := range []string{"made a new store", "", "chmod 600"} {
+	for _, want := range []string{"created a new store", "", "chmod 600"} {
 		log.Reset()
 		s, err := sqlite.Open(t.Context(), path, o)
 		if err != nil {
@@ -137,7 +137,7 @@ func TestOpenRejects(t *testing.T) {
 		{path: dir, want: "is a directory"},
 		{path: in("notes"), want: "is not an SQLite database; choose another file"},
 		{path: in("notes/pets.db"), want: "not a directory"},
-		{path: in("missing/pets.db"), want: "its folder does not exist; make it with: mkdir -p " + in("missing")},
+		{path: in("missing/pets.db"), want: "its folder does not exist; create it with: mkdir -p " + in("missing")},
 		{path: in("songs"), want: "belongs to another program and was not changed"},
 		{path: in("breeds"), want: "belongs to another program and was not changed"},
 		{path: in("goose"), want: "belongs to another program and was not changed"},
@@ -167,7 +167,7 @@ func TestOpenRejects(t *testing.T) {
 	}
 }
 
-// Several processes, or here stores, may open a fresh file at once and share it.
+// Several processes, here stores, may open a new file at once and share it.
 func TestOpenConcurrently(t *testing.T) {
 	path := newPath(t)
 	var stores [4]*sqlite.Store
@@ -196,7 +196,7 @@ func TestOpenConcurrently(t *testing.T) {
 	wantFiles(t, path, "pets.db", "pets.db-lock")
 }
 
-// replacements are what a slip of the operator does to a store in use.
+// replacements are mistakes that an operator may make with a store in use.
 var replacements = map[string]func(path string) error{
 	"all removed": func(path string) error {
 		return errors.Join(os.Remove(path), os.Remove(path+"-wal"), os.Remove(path+"-shm"))
@@ -240,12 +240,12 @@ func TestReplacedFile(t *testing.T) {
 				t.Errorf("%s: got nothing from Failed, want an error", what)
 			}
 			if what == "index removed" {
-				ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond) // it looks again and again
+				ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond) // Open keeps trying until then
 				_, err := sqlite.Open(ctx, path, sqlite.Options{})
 				cancel()
 				wantError(t, "Open beside it", err, path+"-shm was removed while another process uses the database")
 			}
-			if strings.HasPrefix(what, "file") { // reading must not touch what lies there now
+			if strings.HasPrefix(what, "file") { // reading must not touch the file that is there now
 				var reading sync.WaitGroup
 				for range 16 {
 					reading.Go(func() { _, _ = s.Pets(t.Context(), pets.Query{Limit: 1}) })
@@ -262,7 +262,7 @@ func TestReplacedFile(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			if what == "file moved" || strings.HasSuffix(what, "k removed") { // what was acknowledged is there
+			if what == "file moved" || strings.HasSuffix(what, "k removed") { // the acknowledged pet is still there
 				if got := walk(t, open(t, path))[before.ID]; got != before {
 					t.Errorf("%s: got %v, want %v", what, got, before)
 				}
@@ -322,6 +322,6 @@ func TestCorruption(t *testing.T) {
 	_, err = s.CreatePet(t.Context(), rex("late"))
 	wantError(t, "CreatePet", err, "the database can no longer be written to")
 	if got := len(walk(t, s)); got != 1 {
-		t.Errorf("got %d pets, want 1: reading goes on", got)
+		t.Errorf("got %d pets, want 1: reads still work", got)
 	}
 }

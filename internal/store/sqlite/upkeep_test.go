@@ -25,7 +25,7 @@ func mustBackup(t testing.TB, path, to string) sqlite.Report {
 	return r
 }
 
-// backupOf returns a backup with pets of these names.
+// backupOf returns the path of a backup that holds pets with these names.
 func backupOf(t testing.TB, names ...string) string {
 	t.Helper()
 	path, to := newPath(t), filepath.Join(t.TempDir(), "backup.db")
@@ -166,7 +166,7 @@ func mustLoad(t testing.TB, s pets.PetStore, n int, name string) {
 	}
 }
 
-// damageLeaf overwrites the last page of a table or an index that has rows.
+// damageLeaf overwrites the last leaf page of a table or an index.
 func damageLeaf(t testing.TB, path, name string) {
 	t.Helper()
 	db := mustSQL(t, path)
@@ -228,7 +228,7 @@ func TestRestoreRejects(t *testing.T) {
 		t.Fatal(err)
 	}
 	for from, want := range map[string]string{
-		in("empty"): "is empty, so it is no backup",
+		in("empty"): "is empty, so it is not a backup",
 		in("text"):  "is not an SQLite database",
 		in("songs"): "belongs to another program and was not changed",
 		in("newer"): "run a newer petstore",
@@ -261,8 +261,8 @@ func TestRestoreRejects(t *testing.T) {
 	}
 }
 
-// killed returns the path of a store whose process was killed, so that what was
-// acknowledged is in its log.
+// killed returns the path of a store whose process was killed, and the pets that
+// it acknowledged, which are in its log.
 func killed(t testing.TB) (string, ledger) {
 	t.Helper()
 	path, l := newPath(t), ledger{}
@@ -275,8 +275,8 @@ func killed(t testing.TB) (string, ledger) {
 	return path, l
 }
 
-// A log is never read into another file, whenever a restore is killed and
-// whatever kept the log from being copied before.
+// A log is never applied to another file, no matter when a restore is killed and
+// why the log was not copied before.
 func TestRestoreWithLog(t *testing.T) {
 	from := backupOf(t, "a", "b", "c")
 	for what, spoil := range map[string]func(path string) error{

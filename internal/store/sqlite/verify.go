@@ -9,18 +9,18 @@ import (
 	"strings"
 )
 
-// Report describes a database that was read completely.
+// Report describes a database that was read in full.
 type Report struct {
-	Path     string   `json:"file,omitempty"` // of the backup that was written or restored
+	Path     string   `json:"file,omitempty"` // the backup that was written or restored
 	Schema   int64    `json:"schemaVersion"`
 	Pets     int64    `json:"animals"` // 0 if there are problems
-	Keys     int64    `json:"keys"`    // likewise
+	Keys     int64    `json:"keys"`    // 0 if there are problems
 	Bytes    int64    `json:"bytes"`
-	Problems []string `json:"problems"` // SQLite's words for the damage
+	Problems []string `json:"problems"` // SQLite's descriptions of the damage
 }
 
-// Verify reads all of the database at path, beside servers, and changes no
-// pet and no key. If there is damage, the error and the Report name it.
+// Verify reads the whole database at path, even while servers use it, and changes
+// no pets or keys. If there is damage, the error and the Report describe it.
 func Verify(ctx context.Context, path string, progress func(done, total int64)) (r Report, err error) {
 	err = withSource(ctx, path, func(db *sql.DB) error {
 		r, err = inspect(ctx, db)
@@ -30,8 +30,8 @@ func Verify(ctx context.Context, path string, progress func(done, total int64)) 
 	return r, err
 }
 
-// withSource calls f with a connection that reads the database at path. A file
-// with no log and no lock beside it is a backup, and read as it is.
+// withSource calls f with a connection to the database at path. A file with
+// neither a log nor a lock beside it is a backup and is opened read-only.
 func withSource(ctx context.Context, path string, f func(*sql.DB) error) error {
 	file, err := resolve(path)
 	if err != nil {
@@ -56,8 +56,7 @@ func withSource(ctx context.Context, path string, f func(*sql.DB) error) error {
 	return withDB(path, file, f, "mode=rw")
 }
 
-// withDB calls f with a connection to the file and closes it. path is the name
-// for errors.
+// withDB calls f with a connection to the file and closes it. Errors name path.
 func withDB(path, file string, f func(*sql.DB) error, parameters ...string) error {
 	db, err := connect(file, writerPragmas, parameters...)
 	if err != nil {
@@ -77,7 +76,7 @@ func withDB(path, file string, f func(*sql.DB) error, parameters ...string) erro
 	}
 }
 
-// inspect reads all of a database.
+// inspect reads the whole database and reports on it.
 func inspect(ctx context.Context, db *sql.DB) (r Report, err error) {
 	r.Problems = []string{}
 	if r.Schema, err = schemaVersion(ctx, db); err != nil {

@@ -10,22 +10,23 @@ import (
 )
 
 const (
-	// maxBatch is the most writes in one commit; it bounds how long the first waits.
+	// maxBatch is the maximum number of writes in one commit. It bounds how long
+	// the first one waits.
 	maxBatch = 128
 
 	// returnTime is how long a batch waits for the callers of the previous one
-	// to return. Without the wait, callers split into two batches that
-	// alternate, and the commits double.
+	// to come back. Without the wait, callers split into two groups that
+	// alternate, which doubles the number of commits.
 	returnTime = 2 * time.Millisecond
 
-	// A log of checkpointPages pages (4 MiB) is copied into the file.
+	// Once the log has checkpointPages pages (4 MiB), it is copied into the file.
 	checkpointPages = 1000
 )
 
-// writer has the one connection that writes. Its goroutine takes the jobs that
-// wait, runs them in one transaction, commits and answers: one fsync for all of
-// them. It has no context: a caller that gives up must not undo the writes of
-// others.
+// writer owns the only connection that writes. Its goroutine runs all waiting
+// jobs in one transaction, so that they share one fsync, and then answers them.
+// The transaction has no context: a caller that gives up must not undo the writes
+// of others.
 type writer struct {
 	db     *sql.DB
 	health *health
@@ -34,7 +35,7 @@ type writer struct {
 	ended  chan struct{} // closed when all jobs are done, after jobs is closed
 	turn   chan struct{} // holds a value while the connection is in use
 
-	logFull bool // the disk was full when the log was to be copied
+	logFull bool // the disk was full at the last checkpoint
 
 	commits, writes atomic.Uint64
 }
@@ -42,8 +43,8 @@ type writer struct {
 // job is one caller's write.
 type job struct {
 	run   func(*tx) error
-	taken atomic.Bool // by the writer, which runs it, or by the caller, who left
-	done  chan error  // holds the answer
+	taken atomic.Bool // set by the writer to run the job, or by the caller to cancel it
+	done  chan error  // receives the result
 }
 
 func (j *job) take() bool { return j.taken.CompareAndSwap(false, true) }
@@ -73,9 +74,9 @@ func openWriter(ctx context.Context, file string, h *health) (*writer, error) {
 	return w, err
 }
 
-// write has the writer run f in a transaction and returns when it is committed.
-// If ctx ends before the job is begun, nothing is done; after that, write waits
-// for the outcome.
+// write makes the writer run f in a transaction and returns when it is committed.
+// If ctx is done before the writer takes the job, nothing is done; after that,
+// write waits for the outcome.
 func (w *writer) write(ctx context.Context, f func(*tx) error) error {
 	if ctx.Err() != nil {
 		return gaveUp(ctx.Err())
@@ -97,7 +98,7 @@ func (w *writer) write(ctx context.Context, f func(*tx) error) error {
 	return <-j.done
 }
 
-// writeAlone runs f, which may take long, in a transaction of its own and in the
+// writeAlone runs f, which may take long, in a transaction of its own, in the
 // caller's goroutine.
 func (w *writer) writeAlone(ctx context.Context, f func(*tx) error) error {
 	select {
@@ -107,11 +108,11 @@ func (w *writer) writeAlone(ctx context.Context, f func(*tx) error) error {
 	}
 	defer func() { <-w.turn }()
 	err := w.transact(f)
-	_ = w.checkpoint(checkpointPages) // health has its error
+	_ = w.checkpoint(checkpointPages) // health records its error
 	return classify(err)
 }
 
-// run runs the jobs until the channel is closed.
+// run runs jobs until the channel is closed.
 func (w *writer) run() {
 	defer close(w.ended)
 	expected := 1 // callers that may come back
@@ -119,13 +120,13 @@ func (w *writer) run() {
 		w.turn <- struct{}{}
 		n := w.runBatch(w.gather(first, expected))
 		expected = min(n+len(w.jobs), maxBatch)
-		_ = w.checkpoint(checkpointPages) // health has its error
+		_ = w.checkpoint(checkpointPages) // health records its error
 		<-w.turn
 	}
 }
 
-// gather returns a batch of first and the jobs that wait, and waits up to
-// returnTime while there are fewer than expected.
+// gather returns a batch of first and the waiting jobs. While there are fewer
+// than expected, it waits for more, up to returnTime.
 func (w *writer) gather(first *job, expected int) []*job {
 	batch := []*job{first}
 	late := time.After(returnTime)
@@ -144,7 +145,8 @@ func (w *writer) gather(first *job, expected int) []*job {
 }
 
 // runBatch runs the jobs in one transaction and answers them. If one fails, all
-// are undone and each is run alone. It returns how many callers had not left.
+// are rolled back and each is run alone. It returns the number of jobs whose
+// callers had not given up.
 func (w *writer) runBatch(batch []*job) int {
 	tx, err := w.begin()
 	batch = slices.DeleteFunc(batch, func(j *job) bool { return !j.take() })
@@ -173,8 +175,8 @@ func (w *writer) transact(f func(*tx) error) error {
 	return w.apply(tx, []*job{{run: f}})
 }
 
-// begin begins a transaction. It waits for other processes as long as SQLite
-// does.
+// begin begins a transaction. It waits for other processes up to SQLite's
+// busy_timeout.
 func (w *writer) begin() (*tx, error) {
 	if failure := w.health.failure.Load(); failure != nil {
 		return nil, failure
@@ -184,19 +186,19 @@ func (w *writer) begin() (*tx, error) {
 			return nil, err
 		}
 	}
-	t, err := w.db.BeginTx(context.Background(), nil) // immediate, by the address
+	t, err := w.db.BeginTx(context.Background(), nil) // immediate, as set in the address
 	if err != nil {
 		return nil, w.health.record(err)
 	}
 	return &tx{Tx: t, insert: t.Stmt(w.insert)}, nil
 }
 
-// apply runs the jobs and commits, or rolls back.
+// apply runs the jobs and commits. If one fails, it rolls back.
 func (w *writer) apply(tx *tx, batch []*job) error {
 	for _, j := range batch {
 		if err := j.run(tx); err != nil {
 			err = w.health.record(err)
-			_ = tx.Rollback() // SQLite may have done it by itself
+			_ = tx.Rollback() // SQLite may already have done so
 			return err
 		}
 	}
@@ -213,10 +215,10 @@ func (w *writer) apply(tx *tx, batch []*job) error {
 }
 
 // checkpoint copies the log into the file if the log has at least minPages
-// pages. It leaves out pages that a reader keeps it from copying; a later call
-// copies them. SQLite restarts the log at the first write when no reader uses
-// it. Any error other than busy or a full disk ends all writing, because
-// acknowledged pages may be lost.
+// pages. It skips pages that a reader keeps it from copying; a later call copies
+// them. SQLite restarts the log at the first write when no reader uses it. Any
+// error other than busy or a full disk stops all writing, because acknowledged
+// pages may be lost.
 func (w *writer) checkpoint(minPages int) error {
 	if failure := w.health.failure.Load(); failure != nil {
 		return failure
@@ -229,7 +231,7 @@ func (w *writer) checkpoint(minPages int) error {
 	}
 	w.logFull = isFull(err)
 	w.health.note(err)
-	if err == nil || isBusy(err) { // readers, or another process at the same work
+	if err == nil || isBusy(err) { // a reader, or a checkpoint by another process
 		return nil
 	}
 	if !w.logFull {

@@ -14,10 +14,10 @@ import (
 	"example.com/petstore/internal/pets"
 )
 
-// These tests run in bubbles of testing/synctest: synctest.Wait returns when
-// every caller waits for the writer, and the writer for the test.
+// These tests run in synctest bubbles: synctest.Wait returns when every caller
+// is waiting for the writer, and the writer for the test.
 
-// inBubble calls f with a store in a bubble.
+// inBubble calls f in a bubble, with an open store.
 func inBubble(t *testing.T, f func(t *testing.T, s *Store)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -34,7 +34,7 @@ func inBubble(t *testing.T, f func(t *testing.T, s *Store)) {
 	})
 }
 
-// call is a call of CreatePet in the background.
+// call is a CreatePet call in the background.
 type call struct {
 	pet  pets.Pet
 	err  error
@@ -54,13 +54,13 @@ func create(ctx context.Context, s *Store, n int, name string) []*call {
 	return calls
 }
 
-// settle lets the writer work until nobody comes back.
+// settle waits until the writer is idle.
 func settle() {
-	time.Sleep(time.Second) // of the bubble
+	time.Sleep(time.Second) // the bubble's time
 	synctest.Wait()
 }
 
-// wantCreated wants just these pets in the store.
+// wantCreated checks that the store holds exactly the pets of calls.
 func wantCreated(t *testing.T, s *Store, calls []*call) {
 	t.Helper()
 	seen := map[int64]bool{}
@@ -102,7 +102,7 @@ func TestBatch(t *testing.T) {
 	}
 }
 
-// Callers who send their next write once they have the answer share commits.
+// Callers that write again as soon as they have an answer share commits.
 func TestCallersComeBack(t *testing.T) {
 	inBubble(t, func(t *testing.T, s *Store) {
 		var wg sync.WaitGroup
@@ -137,7 +137,7 @@ func TestCallerLeaves(t *testing.T) {
 		settle()
 		wantCreated(t, s, staying)
 
-		// Once the write is begun, its outcome is told, and not before the commit.
+		// Once a write has begun, the caller gets its outcome, after the commit.
 		ctx, leave = context.WithCancel(t.Context())
 		running := make(chan struct{})
 		s.writer.turn <- struct{}{}
@@ -159,11 +159,11 @@ func TestCallerLeaves(t *testing.T) {
 	})
 }
 
-// A job that fails, or has the commit fail, fails alone.
+// A job that fails, or makes the commit fail, fails alone.
 func TestJobFails(t *testing.T) {
 	for what, fail := range map[string]func(tx *tx) error{
 		"statement": func(tx *tx) error { _, err := tx.Exec("INSERT INTO keys (id) VALUES ('x')"); return err },
-		"commit": func(tx *tx) error { // by a foreign key that is checked there
+		"commit": func(tx *tx) error { // through a foreign key that is checked then
 			_, err := tx.Exec(`CREATE TABLE a (id INTEGER PRIMARY KEY);
 				CREATE TABLE b (a INTEGER REFERENCES a DEFERRABLE INITIALLY DEFERRED);
 				INSERT INTO b VALUES (1)`)
@@ -187,8 +187,8 @@ func TestJobFails(t *testing.T) {
 	}
 }
 
-// limitPages lets the database grow by at most more pages; SQLite then reports a
-// full disk.
+// limitPages lets the database grow by at most more pages. After that, SQLite
+// reports a full disk.
 func limitPages(t *testing.T, s *Store, more int) {
 	t.Helper()
 	var pages int
@@ -215,7 +215,7 @@ func TestFull(t *testing.T) {
 				}
 				wantUnavailable(t, calls)
 				if !s.Stats(t.Context()).DiskFull {
-					t.Error("Stats: got a disk that is not full, want full")
+					t.Error("Stats: got DiskFull false, want true")
 				}
 			}
 			if n := len(created) - before; n == 0 || n == 20 {
@@ -231,12 +231,12 @@ func TestFull(t *testing.T) {
 		settle()
 		wantCreated(t, s, created)
 		if s.Stats(t.Context()).DiskFull {
-			t.Error("Stats: got a full disk, want space again")
+			t.Error("Stats: got DiskFull true, want false")
 		}
 	})
 }
 
-// The log begins anew when its pages are in the file, unless a reader is in it.
+// The log restarts when its pages are in the file, unless a reader is using it.
 func TestLogLength(t *testing.T) {
 	inBubble(t, func(t *testing.T, s *Store) {
 		const limit = 6 << 20

@@ -1,24 +1,24 @@
 -- +goose Up
--- AUTOINCREMENT, since without it the identifier of a removed last row would
--- be given out again. The bound is pets.MaxID. Statuses are compared one by
--- one, since SQLite builds a table of an IN list at every insert.
+-- Without AUTOINCREMENT, the identifier of a deleted last row would be reused.
+-- The upper bound is pets.MaxID. Statuses are compared one by one because SQLite
+-- would build a table of an IN list at every insert.
 CREATE TABLE pets (
     id              INTEGER PRIMARY KEY AUTOINCREMENT CHECK (id BETWEEN 1 AND 9007199254740991),
     name            TEXT    NOT NULL,
     category_id     INTEGER NOT NULL,
     status          TEXT    NOT NULL CHECK (status = 'available' OR status = 'pending' OR status = 'sold'),
-    -- The idempotent request that made the pet: its API key and its idempotency
-    -- key. Both, or neither.
+    -- The API key and idempotency key of the request that created the pet, or
+    -- both NULL.
     key_id          TEXT,
     idempotency_key TEXT CHECK ((idempotency_key IS NULL) = (key_id IS NULL))
 ) STRICT;
 
--- A page of one status is a walk along this index, wherever it begins.
+-- Every page of one status is a range of this index.
 CREATE INDEX pets_by_status ON pets (status, id);
 
 CREATE UNIQUE INDEX pets_by_idempotency_key ON pets (key_id, idempotency_key) WHERE idempotency_key IS NOT NULL;
 
--- Times are Unix seconds; used_at is behind by a minute at most.
+-- Times are in Unix seconds. used_at may lag by a minute.
 CREATE TABLE keys (
     id         TEXT    PRIMARY KEY,
     name       TEXT    NOT NULL,
@@ -30,5 +30,5 @@ CREATE TABLE keys (
     used_at    INTEGER
 ) STRICT;
 
--- When backups ended, in Unix seconds, so that their age can be watched.
+-- When backups finished, in Unix seconds, so that their age can be monitored.
 CREATE TABLE backups (finished_at INTEGER NOT NULL) STRICT;
