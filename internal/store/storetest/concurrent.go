@@ -12,15 +12,15 @@ import (
 	"example.com/petstore/internal/pets"
 )
 
-// ledger records what a store said of each pet, by its name.
+// ledger records which pets a store acknowledged and which it rejected.
 type ledger struct {
 	mu           sync.Mutex
 	acknowledged []pets.Pet
 	rejected     []string
 }
 
-// create creates a pet with a name of its own and records the result.
-// Internal, which leaves the outcome open, is allowed only if ctx has ended.
+// create creates a pet with a unique name and records the result. An Internal
+// error, which leaves the outcome open, is allowed only if ctx is done.
 func (l *ledger) create(ctx context.Context, t testing.TB, s pets.Store, name string) error {
 	pet, err := s.CreatePet(ctx, pets.NewPet{Name: name, Status: statusOf(len(name))})
 	l.mu.Lock()
@@ -36,8 +36,8 @@ func (l *ledger) create(ctx context.Context, t testing.TB, s pets.Store, name st
 	return err
 }
 
-// check walks the list and compares. Pets that are acknowledged meanwhile may
-// be missing.
+// check compares a walk over the pets with the ledger. Pets that are acknowledged
+// during the walk may be missing from it.
 func (l *ledger) check(t testing.TB, s pets.Store, status pets.Status) {
 	t.Helper()
 	l.mu.Lock()
@@ -57,12 +57,12 @@ func (l *ledger) check(t testing.TB, s pets.Store, status pets.Status) {
 	}
 	for _, name := range rejected {
 		if p, found := stored[name]; found {
-			t.Errorf("CreatePet failed with Unavailable: got %v stored all the same", p)
+			t.Errorf("CreatePet failed with Unavailable: got %v stored nevertheless", p)
 		}
 	}
 }
 
-// testPetsWhileCreating walks the list while others create and load.
+// testPetsWhileCreating walks the pets while other goroutines create and load.
 func testPetsWhileCreating(t *testing.T, f Factory) {
 	s := f.open(t)
 	const writers, creates, loads, loaded = 6, 20, 2, 50
@@ -105,7 +105,7 @@ func testPetsWhileCreating(t *testing.T, f Factory) {
 	}
 }
 
-// testContextEndsDuringCreate ends the context at different moments of a
+// testContextEndsDuringCreate cancels the context at different moments of a
 // create: while it waits, runs or is committed.
 func testContextEndsDuringCreate(t *testing.T, f Factory) {
 	s := f.open(t)
@@ -118,12 +118,12 @@ func testContextEndsDuringCreate(t *testing.T, f Factory) {
 			cancel()
 		}
 	})
-	_ = l.create(t.Context(), t, s, "last") // nothing is under way after it
+	_ = l.create(t.Context(), t, s, "last") // nothing is in progress after it
 	l.check(t, s, "")
 }
 
-// testCloseWhileCreating checks that creates which succeed before or during
-// Close are stored, and those that fail are not.
+// testCloseWhileCreating checks that pets whose creation succeeds before or
+// during Close are stored, and that the others are not.
 func testCloseWhileCreating(t *testing.T, f Factory) {
 	s := f.open(t)
 	const callers = 8

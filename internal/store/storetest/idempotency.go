@@ -28,7 +28,7 @@ func testIdempotency(t *testing.T, f Factory) {
 		pet, err := s.CreatePet(t.Context(), p)
 		wantKind(t, "another "+what, err, pets.Reused)
 		if pet != (pets.Pet{}) {
-			t.Errorf("another %s: got %v beside the error, want no pet", what, pet)
+			t.Errorf("another %s: got %v with the error, want no pet", what, pet)
 		}
 	}
 	if got := mustCreate(t, s, rexOnce()); got != first {
@@ -55,8 +55,8 @@ func testIdempotency(t *testing.T, f Factory) {
 	}
 }
 
-// testIdempotencyConcurrent sends each of many pets 16 times at once, and
-// different pets with one key.
+// testIdempotencyConcurrent creates each of several pets 16 times at once, then
+// different pets with the same key.
 func testIdempotencyConcurrent(t *testing.T, f Factory) {
 	s := f.open(t)
 	const keys, times = 20, 16

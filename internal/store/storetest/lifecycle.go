@@ -10,7 +10,7 @@ import (
 	"example.com/petstore/internal/pets"
 )
 
-// everyMethod calls each method with ctx and returns the errors.
+// everyMethod calls every method with ctx and returns the errors.
 func everyMethod(ctx context.Context, s pets.Store) map[string]error {
 	errs := map[string]error{"Ping": s.Ping(ctx)}
 	_, errs["CreatePet"] = s.CreatePet(ctx, pets.NewPet{Name: "late", Status: pets.Available})
@@ -79,8 +79,8 @@ func testReopen(t *testing.T, f Factory) {
 	}
 }
 
-// testContextEnded calls everything with a context that has ended. A store may
-// succeed all the same; a failure is Unavailable and has done nothing.
+// testContextEnded calls every method with a canceled context. A call may still
+// succeed; if it fails, it returns Unavailable and does nothing.
 func testContextEnded(t *testing.T, f Factory) {
 	s := f.open(t)
 	pet, key := mustCreate(t, s, rex()), mustCreateKey(t, s, newKey("abcdefgh", noon))

@@ -14,7 +14,7 @@ import (
 func testLoad(t *testing.T, f Factory) {
 	s := f.open(t)
 	all := []pets.Pet{mustCreate(t, s, rex())}
-	// More than a statement, a page or a buffer of any store holds.
+	// The last batch is larger than any store's statement, page or buffer.
 	for _, batch := range [][]pets.NewPet{nil, newPets(1), oddPets(), newPets(400)} {
 		all = append(all, mustLoad(t, s, batch)...)
 		pet := mustCreate(t, s, rex())
@@ -30,7 +30,7 @@ func testLoad(t *testing.T, f Factory) {
 	}
 }
 
-// testLoadFails checks that loads which fail leave the store empty.
+// testLoadFails checks that failed loads leave the store empty.
 func testLoadFails(t *testing.T, f Factory) {
 	s := f.open(t)
 	some := petsWithGaps(3)
@@ -70,11 +70,11 @@ func wantFailure(t testing.TB, what string, n int, err error, want pets.Kind) {
 	t.Helper()
 	wantKind(t, what, err, want)
 	if n != 0 {
-		t.Errorf("%s: got %d beside the error, want 0", what, n)
+		t.Errorf("%s: got %d with the error, want 0", what, n)
 	}
 }
 
-// testLoadIsAtomic reads and creates while a load is under way.
+// testLoadIsAtomic reads and creates while a load is in progress.
 func testLoadIsAtomic(t *testing.T, f Factory) {
 	s := f.open(t)
 	before := []pets.Pet{mustCreate(t, s, rex())}
@@ -102,7 +102,7 @@ func testLoadIsAtomic(t *testing.T, f Factory) {
 	wantAll(t, s, before)
 	wantPet(t, s, before[0])
 
-	// A create may have to wait for the load, but not longer than its context.
+	// A create may have to wait for the load, but not beyond its own deadline.
 	created := make(chan error, 1)
 	go func() {
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
@@ -122,7 +122,7 @@ func testLoadIsAtomic(t *testing.T, f Factory) {
 	if err := <-loaded; err != nil {
 		t.Fatalf("Load: got error %v", err)
 	}
-	mustCreate(t, s, rexOnce()) // again, or at last
+	mustCreate(t, s, rexOnce()) // a retry, or the first success
 	if got, want := len(mustWalk(t, s, "", 1000)), 2+n; got != want {
 		t.Errorf("after Load: got %d pets, want %d", got, want)
 	}
@@ -166,7 +166,7 @@ func testLoadWithIDsConcurrent(t *testing.T, f Factory) {
 		if err == nil {
 			loaded++
 		} else if !errors.Is(err, pets.ErrNotEmpty) && pets.KindOf(err) != pets.Unavailable {
-			t.Errorf("LoadWithIDs beside another: got error %v, want ErrNotEmpty", err)
+			t.Errorf("concurrent LoadWithIDs: got error %v, want ErrNotEmpty", err)
 		}
 	}
 	if loaded != 1 {

@@ -11,7 +11,7 @@ import (
 	"example.com/petstore/internal/pets"
 )
 
-// names are texts that some database, driver or encoding is known to change.
+// names are strings that some database, driver or encoding is known to change.
 var names = []string{
 	"",
 	" \t Rex \u00a0\n",
@@ -35,7 +35,7 @@ var names = []string{
 
 var categories = []int64{math.MinInt64, math.MinInt64 + 1, -1, 0, 1, math.MaxInt32 + 1, 1<<53 + 1, math.MaxInt64 - 1, math.MaxInt64}
 
-// oddPets returns a pet for each of names, categories and statuses.
+// oddPets returns pets that cover all names, categories and statuses.
 func oddPets() []pets.NewPet {
 	var all []pets.NewPet
 	for i := range max(len(names), len(categories)) {
@@ -47,7 +47,7 @@ func oddPets() []pets.NewPet {
 func testCreatePet(t *testing.T, f Factory) {
 	s := f.open(t)
 	var created []pets.Pet
-	for _, p := range append(oddPets(), rex(), rex()) { // equal pets are two pets
+	for _, p := range append(oddPets(), rex(), rex()) { // equal pets are stored twice
 		pet := mustCreate(t, s, p)
 		if slices.Contains(ids(created), pet.ID) {
 			t.Errorf("CreatePet: got id %d twice", pet.ID)
@@ -62,7 +62,7 @@ func testCreatePet(t *testing.T, f Factory) {
 		got, err := s.Pet(t.Context(), id)
 		wantKind(t, fmt.Sprintf("Pet(%d)", id), err, pets.NotFound)
 		if got != (pets.Pet{}) {
-			t.Errorf("Pet(%d): got %v beside the error, want no pet", id, got)
+			t.Errorf("Pet(%d): got %v with the error, want no pet", id, got)
 		}
 	}
 }
@@ -93,14 +93,14 @@ func testCreatePetInvalid(t *testing.T, f Factory) {
 		pet, err := s.CreatePet(t.Context(), p)
 		wantKind(t, what, err, pets.Invalid)
 		if pet != (pets.Pet{}) {
-			t.Errorf("%s: got %v beside the error, want no pet", what, pet)
+			t.Errorf("%s: got %v with the error, want no pet", what, pet)
 		}
 	}
 	wantAll(t, s, nil)
 }
 
-// testPets lists no pets, pets with gaps between the identifiers, and created
-// ones.
+// testPets lists an empty store, pets with gaps between their identifiers, and
+// created pets.
 func testPets(t *testing.T, f Factory) {
 	s := f.open(t)
 	for _, status := range filters {

@@ -12,7 +12,8 @@ import (
 	"example.com/petstore/internal/pets"
 )
 
-// testRandom calls a store and a model of it in the same way and compares.
+// testRandom makes the same random calls to a store and a model and compares the
+// results.
 func testRandom(t *testing.T, f Factory) {
 	for seed := range uint64(2) {
 		t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) {
@@ -74,7 +75,7 @@ func (m *model) newPet() pets.NewPet {
 
 func (m *model) create() {
 	p := m.newPet()
-	if m.IntN(2) == 0 { // of few keys, so that they meet, and mostly with the same pet
+	if m.IntN(2) == 0 { // few keys, so that they collide, and mostly with the same pet
 		p.Idempotency = pets.Idempotency{KeyID: pick(m.Rand, "mine", "yours"), Key: pick(m.Rand, "k", "K", " k", "~", "")}
 		if made, found := m.made[p.Idempotency]; found && m.IntN(4) > 0 {
 			p.Name, p.CategoryID, p.Status = made.Name, made.CategoryID, made.Status
@@ -126,7 +127,7 @@ func (m *model) load() {
 	wantKind(m, "Load", err, pets.Invalid)
 }
 
-// anyID returns the identifier of a pet, or one beside it or far from all.
+// anyID returns the identifier of a pet, one next to it, or one far from all.
 func (m *model) anyID() int64 {
 	if len(m.pets) > 0 && m.IntN(5) > 0 {
 		return m.pets[m.IntN(len(m.pets))].ID + pick[int64](m.Rand, -1, 0, 0, 1)

@@ -1,6 +1,6 @@
 // Package storetest tests implementations of pets.Store. It checks what the
-// comments of the interface promise, and nothing that is left open there, such
-// as gaps between identifiers.
+// comments of the interface promise and nothing that they leave open, such as
+// gaps between identifiers.
 package storetest
 
 import (
@@ -14,13 +14,13 @@ import (
 	"example.com/petstore/internal/pets"
 )
 
-// Factory makes the stores under test. Run closes them.
+// Factory opens the stores under test. Run closes them.
 type Factory struct {
-	// Open makes an empty store that shares nothing with the others.
+	// Open returns an empty store that shares nothing with the others.
 	Open func(t testing.TB) pets.Store
 
 	// Reopen closes s and opens a store on the same data. It is nil if the
-	// store keeps nothing.
+	// store does not keep its data.
 	Reopen func(t testing.TB, s pets.Store) pets.Store
 }
 
@@ -84,7 +84,7 @@ func mustClose(t testing.TB, s pets.Store) {
 	}
 }
 
-// The i-th of some statuses that take turns.
+// statusOf returns one of the statuses in turn.
 func statusOf(i int) pets.Status {
 	return []pets.Status{pets.Available, pets.Pending, pets.Sold}[i%3]
 }
@@ -94,7 +94,7 @@ var filters = []pets.Status{"", pets.Available, pets.Pending, pets.Sold}
 
 func rex() pets.NewPet { return pets.NewPet{Name: "Rex", CategoryID: 7, Status: pets.Sold} }
 
-// newPets returns n pets that differ.
+// newPets returns n different pets.
 func newPets(n int) []pets.NewPet {
 	all := make([]pets.NewPet, n)
 	for i := range all {
@@ -112,7 +112,7 @@ func petsWithGaps(n int) []pets.Pet {
 	return all
 }
 
-// sequence yields all, and then last if it is not nil.
+// sequence yields all, and then the error last if it is not nil.
 func sequence[P any](all []P, last error) iter.Seq2[P, error] {
 	return func(yield func(P, error) bool) {
 		for _, p := range all {
@@ -138,7 +138,7 @@ func mustCreate(t testing.TB, s pets.Store, p pets.NewPet) pets.Pet {
 	return pet
 }
 
-// mustLoad loads all, while nothing else writes, and returns them as stored.
+// mustLoad loads all and returns the stored pets. Nothing else may write to s.
 func mustLoad(t testing.TB, s pets.Store, all []pets.NewPet) []pets.Pet {
 	t.Helper()
 	before := len(mustWalk(t, s, "", 1000))
@@ -171,7 +171,7 @@ func wantPet(t testing.TB, s pets.Store, want pets.Pet) {
 	}
 }
 
-// wantPage compares a page with what it should show of all.
+// wantPage checks the page that q selects from a store that holds all.
 func wantPage(t testing.TB, s pets.Store, all []pets.Pet, q pets.Query) {
 	t.Helper()
 	want := ofStatus(all, q.Status)
@@ -184,7 +184,7 @@ func wantPage(t testing.TB, s pets.Store, all []pets.Pet, q pets.Query) {
 	}
 }
 
-// mustWalk returns all pets of a status, page by page.
+// mustWalk reads all pets with a status, page by page.
 func mustWalk(t testing.TB, s pets.Store, status pets.Status, limit int) []pets.Pet {
 	t.Helper()
 	var all []pets.Pet
@@ -210,7 +210,7 @@ func mustWalk(t testing.TB, s pets.Store, status pets.Status, limit int) []pets.
 	}
 }
 
-// wantAll checks that s holds just the pets of want.
+// wantAll checks that s holds exactly the pets in want.
 func wantAll(t testing.TB, s pets.Store, want []pets.Pet) {
 	t.Helper()
 	if got := mustWalk(t, s, "", 100); !slices.Equal(got, want) {
@@ -230,7 +230,7 @@ func ids(all []pets.Pet) []int64 {
 	return ids
 }
 
-// brief returns all in one line, with names shortened.
+// brief formats pets on one line, with shortened names.
 func brief(all []pets.Pet) string {
 	var b strings.Builder
 	for _, p := range all {
