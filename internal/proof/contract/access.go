@@ -12,7 +12,7 @@ const (
 	anyChallenge  = `^Bearer realm="petstore"(, error="invalid_token")?$`
 )
 
-// everyOperation tests what all operations of the document share.
+// everyOperation tests what all operations in the document have in common.
 func (s *suite) everyOperation(t runner) {
 	for template, item := range s.judge.document.Paths.Map() {
 		path := s.base + strings.NewReplacer("{", "", "}", "").Replace(template)
@@ -111,8 +111,8 @@ func (s *suite) authentication(t runner) {
 	}
 }
 
-// authenticationFirst tests that nothing is said of a request without a key
-// but that the key is missing, once there is an operation for it.
+// authenticationFirst tests that a request for an operation without a key gets
+// only a 401, whatever else is wrong with it.
 func (s *suite) authenticationFirst(t runner) {
 	for name, r := range map[string]request{
 		"query":      {method: "GET", target: s.base + "/pets?limit=0&%zz"},

@@ -1,7 +1,7 @@
-// Package contract tests a running service against openapi.yaml: a table of
-// requests with the responses that the document promises, and flows of several
-// requests. The service may be at any address and in use by others; the tests
-// leave a few dozen pets in it.
+// Package contract tests a running service against openapi.yaml: tables of
+// requests with the responses that the document promises, and sequences of
+// several requests. The service may be at any address and in use by others; the
+// tests leave about 100 pets in it.
 package contract
 
 import (
@@ -19,13 +19,13 @@ import (
 	"time"
 )
 
-// Server is the service under test. Cases that need one of the optional keys
-// are left out if it is empty.
+// Server is the service under test. Cases that need an optional key are skipped
+// if that key is empty.
 type Server struct {
 	URL string // for example http://127.0.0.1:8080/v1
 	Key string // a key that may read and add animals
 
-	OtherKey    string // another one
+	OtherKey    string // another such key
 	ReadOnlyKey string // a key that may only read
 	ExpiredKey  string
 	RevokedKey  string
@@ -45,7 +45,7 @@ func Run(t *testing.T, server Server) {
 	t.Run("Coverage", func(t *testing.T) { s.coverage(testRunner{t}) })
 }
 
-// groups are the parts of the contract, in the order in which Run tests them.
+// groups lists the parts of the contract in the order in which Run tests them.
 var groups = []struct {
 	name string
 	run  func(*suite, runner)
@@ -74,14 +74,14 @@ var groups = []struct {
 	{"Root", (*suite).root},
 }
 
-// runner runs the cases of a group and collects what they find. It is a
-// *testing.T, or the collector with which the judge itself is tested.
+// runner runs the cases of a group. It wraps a *testing.T, or it is the collector
+// with which the cases themselves are tested.
 type runner interface {
 	Run(name string, f func(reporter))
 	reporter
 }
 
-// reporter reports what is wrong in one case.
+// reporter reports errors in one case.
 type reporter interface {
 	Errorf(format string, args ...any)
 }
@@ -92,7 +92,7 @@ func (r testRunner) Run(name string, f func(reporter)) {
 	r.T.Run(name, func(t *testing.T) { f(t) })
 }
 
-// suite is a server with all that its cases share.
+// suite is a server with what its cases share.
 type suite struct {
 	Server
 	origin *url.URL
@@ -130,8 +130,8 @@ func newSuite(server Server) (*suite, error) {
 // request is one request of a case.
 type request struct {
 	method  string
-	target  string   // path and query, sent as they are
-	header  []string // as in "Name: value"
+	target  string   // path and query, sent unchanged
+	header  []string // lines such as "Name: value"
 	body    string
 	chunked bool // do not announce the length of the body
 }
@@ -150,7 +150,7 @@ const jsonType = "Content-Type: application/json"
 
 func (s *suite) auth() string { return "Authorization: Bearer " + s.Key }
 
-// get returns a request for a path below the base, with the key.
+// get returns a GET request for a path below the base, with the key.
 func (s *suite) get(target string, header ...string) request {
 	return request{method: http.MethodGet, target: s.base + target, header: append(header, s.auth())}
 }
@@ -166,8 +166,8 @@ type response struct {
 	body []byte
 }
 
-// send sends r and has the judge look at the response. If there is none, it
-// reports why and returns one with the status 0.
+// send sends r and lets the judge check the response. If there is none, it
+// reports why and returns a response with status 0.
 func (s *suite) send(t reporter, r request) response {
 	path, query, hasQuery := strings.Cut(r.target, "?")
 	out := &http.Request{
@@ -195,7 +195,7 @@ func (s *suite) send(t reporter, r request) response {
 	defer got.Body.Close()
 	body, err := io.ReadAll(got.Body)
 	if err != nil {
-		t.Errorf("%v: got a response that breaks off (%v)", r, err)
+		t.Errorf("%v: got an incomplete response (%v)", r, err)
 		return none
 	}
 	for _, wrong := range s.judge.check(r, got, body) {
@@ -204,12 +204,12 @@ func (s *suite) send(t reporter, r request) response {
 	return response{got, body}
 }
 
-// want is what a response must be. Empty fields are not compared.
+// want describes the expected response. Empty fields are not compared.
 type want struct {
 	status  int
 	code    string            // of the Error body
 	message string            // a regular expression
-	header  map[string]string // regular expressions by name; "" is absent
+	header  map[string]string // regular expressions by name; "" means absent
 }
 
 // expect sends r and compares the response with want.
@@ -224,7 +224,7 @@ func (s *suite) expect(t reporter, r request, w want) response {
 	}
 	var e struct{ Code, Message string }
 	if w.code != "" && r.method != http.MethodHead {
-		_ = json.Unmarshal(got.body, &e) // the judge reports what is no JSON
+		_ = json.Unmarshal(got.body, &e) // the judge reports invalid JSON
 		if e.Code != w.code {
 			t.Errorf("%v: code: got %q, want %q", r, e.Code, w.code)
 		}
@@ -244,7 +244,7 @@ func (s *suite) expect(t reporter, r request, w want) response {
 	return got
 }
 
-// pet is a Pet as clients see it. Integers keep all their digits.
+// pet is a Pet as clients see it.
 type pet struct {
 	ID         int64
 	Name       string
@@ -264,7 +264,7 @@ func (s *suite) create(t reporter, body string, header ...string) (pet, response
 	return p, got
 }
 
-// list returns the pets of a page, and the target of the link to the next one.
+// list returns the pets of a page and the query of the link to the next page.
 func (s *suite) list(t reporter, query string) (page []pet, next string) {
 	r := s.get("/pets" + query)
 	got := s.expect(t, r, want{status: http.StatusOK})

@@ -14,13 +14,13 @@ import (
 	"example.com/petstore/internal/store/sqlite"
 )
 
-// TestContract tests the service on the stores in memory and SQLite, or only
-// the server at URL:
+// TestContract tests the service on the memory and SQLite stores, or, if URL is
+// set, only the server there:
 //
 //	make contract URL=http://127.0.0.1:8080/v1 KEY=…
 //
-// READ_ONLY_KEY, OTHER_KEY, EXPIRED_KEY and REVOKED_KEY add the cases that need
-// them.
+// READ_ONLY_KEY, OTHER_KEY, EXPIRED_KEY and REVOKED_KEY enable the cases that
+// need them.
 func TestContract(t *testing.T) {
 	if url := os.Getenv("URL"); url != "" {
 		Run(t, Server{

@@ -37,8 +37,8 @@ func (s *suite) pets(t runner) {
 	}
 }
 
-// paging tests walks over pages: each pet that was there before comes once and
-// in ascending order, whatever is added meanwhile.
+// paging tests walks over pages: each pet that existed before is returned once,
+// and in ascending order, whatever is added meanwhile.
 func (s *suite) paging(t runner) {
 	marker, _ := s.create(t, `{"name":"paging","categoryId":1}`)
 	byStatus := map[string][]pet{}
@@ -156,7 +156,7 @@ func (s *suite) idempotencyKey(t runner) {
 
 // retry tests requests that are repeated with the same Idempotency-Key.
 func (s *suite) retry(t runner) {
-	run := fmt.Sprint(time.Now().UnixNano()) // another run must not find our keys
+	run := fmt.Sprint(time.Now().UnixNano()) // so that another run does not reuse these keys
 	long := run + strings.Repeat("k", 255-len(run))
 	for name, keys := range map[string][2]string{
 		"bare":           {run + "a", run + "a"},
@@ -226,8 +226,7 @@ func (s *suite) retry(t runner) {
 	})
 }
 
-// coverage tests that the cases have met every response that a client can
-// cause.
+// coverage tests that the cases have seen every response that a client can cause.
 func (s *suite) coverage(t reporter) {
 	for _, item := range s.judge.document.Paths.Map() {
 		for _, o := range item.Operations() {

@@ -22,12 +22,12 @@ import (
 	"example.com/petstore/gen"
 )
 
-// judge compares responses with openapi.yaml, whatever the request was.
+// judge checks responses against openapi.yaml, whatever the request was.
 type judge struct {
 	document *openapi3.T
 	base     string           // the path below which the operations are
-	codes    map[int][]string // the codes of the Error body by status
-	headers  []string         // all headers that the document has on any response
+	codes    map[int][]string // the codes of Error bodies, by status
+	headers  []string         // all headers that the document has for any response
 
 	mu   sync.Mutex
 	seen map[string]bool // operation and status, as in "getPet 404"
@@ -129,11 +129,11 @@ var statusHeaders = map[int]map[string]string{
 	http.StatusServiceUnavailable: {"Retry-After": `^[0-9]+$`},
 }
 
-// leak finds traces of the code behind the service in a message to a client.
+// leak matches traces of the implementation in a message to a client.
 var leak = regexp.MustCompile(`json:|jsontext|strconv|nmarshal|invalid character|[Ss]chema|openapi|echo|code=|internal=|0x|goroutine|\.go\b|` +
 	`(?i:\bsql|select |insert )|constraint|\bnil\b|panic|\bEOF\b|\btcp\b|/tmp|/home|/root|struct|float64|%!|map\[|context |petstore\.|psk_`)
 
-// errorBody checks the body of any response that is not a success.
+// errorBody checks the body of an error response.
 func (j *judge) errorBody(got *http.Response, body []byte) (wrong []string) {
 	add := func(format string, args ...any) { wrong = append(wrong, fmt.Sprintf(format, args...)) }
 	if v := got.Header.Values("Content-Type"); !slices.Equal(v, []string{"application/json"}) {
@@ -163,8 +163,8 @@ func (j *judge) errorBody(got *http.Response, body []byte) (wrong []string) {
 	return wrong
 }
 
-// find returns the path of the document that matches the path of a request,
-// or nil. An encoded slash separates nothing.
+// find returns the path of the document that matches the path of a request, or
+// nil. An encoded slash is not a separator.
 func (j *judge) find(path string) (string, *openapi3.PathItem) {
 	segments := strings.Split(path, "/")
 	for i, s := range segments {
@@ -242,8 +242,8 @@ func petStatus(body any) (wrong []string) {
 	return wrong
 }
 
-// deprecation checks that a deprecated operation, and no other, announces its
-// end in every response.
+// deprecation checks that every response of a deprecated operation, and no
+// other, announces its end.
 func deprecation(o *openapi3.Operation, got *http.Response) (wrong []string) {
 	want := map[string]string{"Deprecation": "^$", "Sunset": "^$"}
 	if o.Deprecated {
@@ -263,12 +263,12 @@ func deprecation(o *openapi3.Operation, got *http.Response) (wrong []string) {
 // date returns the date in an extension of an operation.
 func date(o *openapi3.Operation, extension string) time.Time {
 	text, _ := o.Extensions[extension].(string)
-	at, _ := time.Parse(time.DateOnly, text) // TestDates checks the document
+	at, _ := time.Parse(time.DateOnly, text) // the zero time if it is missing or invalid
 	return at
 }
 
-// allow checks that a response has the status and exactly the methods of the
-// path in Allow.
+// allow checks that a response has the given status and that Allow lists exactly
+// the methods of the path.
 func allow(got *http.Response, status int, item *openapi3.PathItem) (wrong []string) {
 	if got.StatusCode != status {
 		wrong = append(wrong, fmt.Sprintf("status: want %d", status))

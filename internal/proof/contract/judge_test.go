@@ -13,7 +13,7 @@ import (
 	"example.com/petstore/internal/store/memory"
 )
 
-// collector is a runner that keeps what the cases report.
+// collector is a runner that records what the cases report.
 type collector struct{ found []string }
 
 func (c *collector) Run(_ string, f func(reporter)) { f(c) }
@@ -44,7 +44,7 @@ func findings(t *testing.T, group string, h http.Handler, server Server) []strin
 // fault is one thing that a service does wrong. It may change the request
 // before the service sees it, and the response before the client does.
 type fault struct {
-	name, group, finding string // the group of cases that finds it, and a part of what that reports
+	name, group, finding string // group finds the fault; its report contains finding
 	request              func(*http.Request)
 	response             func(*http.Request, *httptest.ResponseRecorder)
 }
@@ -61,7 +61,7 @@ func (f fault) wrap(h http.Handler) http.Handler {
 			f.response(asked, rec)
 		}
 		header := rec.Header()
-		header.Del("Content-Length") // the body may be another
+		header.Del("Content-Length") // the body may have changed
 		maps.Copy(w.Header(), header)
 		w.WriteHeader(rec.Code)
 		_, _ = w.Write(rec.Body.Bytes())
@@ -163,7 +163,7 @@ var faults = []fault{
 	}},
 }
 
-// TestFaults tests that the cases find the faults of a service.
+// TestFaults tests that the cases find the faults in a service.
 func TestFaults(t *testing.T) {
 	h, server := newService(t, memory.New())
 	for _, f := range faults {

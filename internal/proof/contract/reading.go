@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// limit tests the bounds of the one parameter with bounds.
+// limit tests the bounds and the default of limit.
 func (s *suite) limit(t runner) {
 	for _, c := range []struct {
 		limit  string
@@ -37,7 +37,7 @@ func (s *suite) limit(t runner) {
 	})
 }
 
-// query tests query strings. A message names the parameter.
+// query tests query strings. Error messages must name the parameter.
 func (s *suite) query(t runner) {
 	for query, message := range map[string]string{
 		"limit=":                    "^limit ",
@@ -166,7 +166,7 @@ func (s *suite) head(t runner) {
 	})
 }
 
-// accept tests that JSON is sent to clients that do not ask for it.
+// accept tests that clients get JSON even if they do not ask for it.
 func (s *suite) accept(t runner) {
 	for _, accept := range []string{"text/html", "application/json;q=0", "image/*", "nonsense", ""} {
 		t.Run(accept, func(t reporter) {

@@ -28,7 +28,7 @@ func (s *suite) unknownPath(t runner) {
 	}
 }
 
-// method tests the methods of the paths that are not in the document.
+// method tests the methods of besidePaths.
 func (s *suite) method(t runner) {
 	for _, path := range besidePaths {
 		t.Run(path, func(t reporter) {
@@ -47,7 +47,7 @@ func (s *suite) method(t runner) {
 	}
 }
 
-// besidePaths are the paths beside the operations; no key is needed.
+// besidePaths are the paths that are not operations. They need no key.
 var besidePaths = []string{"/livez", "/readyz", "/openapi.yaml", "/openapi.json", "/docs"}
 
 func (s *suite) beside(t runner) {

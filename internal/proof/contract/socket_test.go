@@ -38,7 +38,7 @@ func ask(target string, header ...string) string {
 	return "GET " + target + " HTTP/1.1\r\n" + host + auth + strings.Join(header, "") + end
 }
 
-// add returns the head of a POST with the key, and what follows it.
+// add returns a POST with the key: its header, and then body as it is.
 func add(body string, header ...string) string {
 	return "POST /v1/pets HTTP/1.1\r\n" + host + auth + isJSON + strings.Join(header, "") + end + body
 }
@@ -47,10 +47,10 @@ func length(n int) string { return fmt.Sprintf("Content-Length: %d\r\n", n) }
 
 func chunk(body string) string { return fmt.Sprintf("%x\r\n%s\r\n", len(body), body) }
 
-// TestSocket sends bytes that HTTP clients do not send. The result of a case
-// is all that the server answers: the statuses, each followed by the code of
-// the Error body or "bare" if net/http answered before the service, and "open"
-// or "close" for the connection afterwards.
+// TestSocket sends bytes that HTTP clients do not send. The result of a case is a
+// summary of everything the server answers: each status, followed by the code of
+// an Error body, or by "bare" if net/http answered instead of the service; and
+// then "open" or "close" for the connection.
 func TestSocket(t *testing.T) {
 	addr, log := listen(t)
 	t.Run("cases", func(t *testing.T) {
@@ -73,7 +73,7 @@ func TestSocket(t *testing.T) {
 	}
 }
 
-// listen starts the server of the program on a free port.
+// listen starts the program's server on a free port.
 func listen(t *testing.T) (addr string, log *lockedBuffer) {
 	t.Helper()
 	log = &lockedBuffer{}
@@ -89,7 +89,7 @@ func listen(t *testing.T) (addr string, log *lockedBuffer) {
 	t.Cleanup(func() {
 		cancel()
 		if err := <-ended; err != nil {
-			t.Errorf("the end of the server: got %v, want none", err)
+			t.Errorf("Run: got error %v, want none", err)
 		}
 	})
 	select {
@@ -119,8 +119,8 @@ func (b *lockedBuffer) String() string {
 	return b.buf.String()
 }
 
-// sentinel is the request that follows the bytes of a case. If it is answered,
-// the connection was open.
+// sentinel is a request that follows the bytes of a case. If it is answered, the
+// connection was still open.
 const sentinel = "GET /sentinel HTTP/1.1\r\nHost: petstore\r\nX-Request-Id: sentinel\r\nConnection: close\r\n\r\n"
 
 func talk(t *testing.T, addr, send string, half bool) string {
@@ -133,7 +133,7 @@ func talk(t *testing.T, addr, send string, half bool) string {
 	if err := conn.SetDeadline(time.Now().Add(30 * time.Second)); err != nil {
 		t.Fatal(err)
 	}
-	_, _ = io.WriteString(conn, send+sentinel) // the server may close before all is written
+	_, _ = io.WriteString(conn, send+sentinel) // the server may close before everything is written
 	if half {
 		_ = conn.(*net.TCPConn).CloseWrite()
 	}
@@ -170,13 +170,13 @@ func talk(t *testing.T, addr, send string, half bool) string {
 	}
 }
 
-// TestHalfClosed sends whole requests and then ends the client's side. net/http
-// takes the client for gone.
+// TestHalfClosed sends whole requests and then closes the client's side of the
+// connection, which net/http takes for a client that is gone.
 func TestHalfClosed(t *testing.T) {
 	t.Parallel()
 	addr, _ := listen(t)
 	for send, want := range map[string]string{ask("/v1/pets"): "HTTP/1.1 200 OK", add(frank, length(len(frank))): "HTTP/1.1 201 Created"} {
-		for range 20 { // whether net/http notices depends on time
+		for range 20 { // whether net/http notices depends on timing
 			conn, err := net.Dial("tcp", addr)
 			if err != nil {
 				t.Fatal(err)
@@ -193,7 +193,7 @@ func TestHalfClosed(t *testing.T) {
 
 var socketCases = []struct {
 	name, send, want string
-	half             bool // the client ends its side after the bytes
+	half             bool // the client closes its side after sending
 }{
 	// Request lines.
 	{name: "no HTTP", send: "nonsense\r\n\r\n", want: "400 bare close"},
@@ -284,7 +284,7 @@ var socketCases = []struct {
 	{name: "a body for GET", send: ask("/v1/pets", length(8)) + "not JSON", want: "200 (open|close)"},
 	{name: "a body for a 404", send: "POST /nothing HTTP/1.1\r\n" + host + length(8) + end + "not JSON", want: "404 not_found (open|close)"},
 
-	// Bodies that are not read: the response does not wait for them.
+	// Bodies that are not read. The response does not wait for them.
 	{name: "no key", send: "POST /v1/pets HTTP/1.1\r\n" + host + isJSON + length(50000) + end, want: "401 unauthorized close"},
 	{name: "no key, chunked", send: "POST /v1/pets HTTP/1.1\r\n" + host + isJSON + chunked + end, want: "401 unauthorized close"},
 	{name: "no key, expecting", send: "POST /v1/pets HTTP/1.1\r\n" + host + isJSON + length(30) + expects + end, want: "401 unauthorized close"},

@@ -20,8 +20,8 @@ import (
 //go:embed specification.yaml
 var specification []byte
 
-// TestSpecification tests that nothing of the specification is renamed,
-// retyped or removed in openapi.yaml.
+// TestSpecification tests that openapi.yaml renames, retypes and removes nothing
+// in the specification.
 func TestSpecification(t *testing.T) {
 	for _, missing := range compare(t, gen.Document) {
 		t.Error(missing)
@@ -53,7 +53,7 @@ func TestSpecificationChanged(t *testing.T) {
 	} {
 		changed := bytes.Replace(gen.Document, []byte(c.old), []byte(c.by), 1)
 		if bytes.Equal(changed, gen.Document) {
-			t.Errorf("%q: got nothing to change in openapi.yaml, want it there", c.old)
+			t.Errorf("%q: got no such text in openapi.yaml, want it to replace", c.old)
 			continue
 		}
 		if got := strings.Join(compare(t, changed), "\n"); !strings.Contains(got, c.want) {
@@ -62,13 +62,13 @@ func TestSpecificationChanged(t *testing.T) {
 	}
 }
 
-// comparison walks over two documents at once.
+// comparison walks two documents at once.
 type comparison struct {
-	root    map[string]any // of the document that is compared, for its references
+	root    map[string]any // the root of the compared document, to resolve references
 	missing []string
 }
 
-// compare returns what document lacks of the specification.
+// compare returns how document differs from the specification.
 func compare(t *testing.T, document []byte) []string {
 	t.Helper()
 	var want, got map[string]any
@@ -93,7 +93,7 @@ func (c *comparison) add(path, format string, args ...any) {
 	c.missing = append(c.missing, strings.TrimPrefix(path, ".")+": "+fmt.Sprintf(format, args...))
 }
 
-// texts are for people, and may be worded in any way.
+// texts are properties for human readers, which may be worded differently.
 var texts = []string{"description", "summary", "title"}
 
 func (c *comparison) walk(path string, want, got any) {
@@ -134,8 +134,7 @@ func (c *comparison) walk(path string, want, got any) {
 	}
 }
 
-// parameters compares parameters by name. Others may be added if they are
-// optional.
+// parameters compares parameters by name. The document may add optional ones.
 func (c *comparison) parameters(path string, want, got []any) {
 	byName := map[any]map[string]any{}
 	for _, p := range got {
@@ -159,7 +158,7 @@ func (c *comparison) parameters(path string, want, got []any) {
 	}
 }
 
-// resolve follows the reference that an object may be.
+// resolve follows the reference if object is one.
 func (c *comparison) resolve(object map[string]any) map[string]any {
 	ref, ok := object["$ref"].(string)
 	if !ok {
@@ -172,7 +171,7 @@ func (c *comparison) resolve(object map[string]any) map[string]any {
 	return node
 }
 
-// overdue returns the operations that should have been removed before now.
+// overdue returns the deprecated operations whose sunset date is past at now.
 func overdue(t *testing.T, now time.Time) (ids []string) {
 	t.Helper()
 	document, err := loadDocument()
@@ -189,8 +188,8 @@ func overdue(t *testing.T, now time.Time) (ids []string) {
 	return ids
 }
 
-// TestSunset fails once an operation is past its sunset date and still there,
-// or if a deprecated operation has no such date.
+// TestSunset fails if an operation still exists after its sunset date, or if a
+// deprecated operation has no such date.
 func TestSunset(t *testing.T) {
 	for _, id := range overdue(t, time.Now()) {
 		t.Errorf("%s: got past its x-sunset, want it removed from openapi.yaml", id)

@@ -1,7 +1,7 @@
-"""Sends an Idempotency-Key with one body only.
+"""Sends each Idempotency-Key with one body only.
 
-Schemathesis repeats its keys with other bodies, which the service rejects with
-422. A schema cannot express that, so the optional header is dropped instead.
+Schemathesis reuses keys with other bodies, which the service rejects with 422. A
+schema cannot express that, so this hook drops the optional header instead.
 """
 
 import json
