@@ -34,7 +34,8 @@ func TestMain(m *testing.M) {
 	os.Exit(pgtest.Main(m))
 }
 
-// BenchmarkPetstore writes the measured files, and with them the tables and charts.
+// BenchmarkPetstore writes the measured files, and from them the tables and
+// charts.
 func BenchmarkPetstore(b *testing.B) {
 	b.Run("memory", func(b *testing.B) {
 		beside(b, "memory", func(string) string { return "memory:" }, "constant")
@@ -53,8 +54,8 @@ func BenchmarkPetstore(b *testing.B) {
 	b.Run("size", size)
 }
 
-// beside measures servers on stores of one kind, with 20,000 pets. store returns
-// the address of an empty one.
+// beside compares petstore with its peers on stores of one kind, with 20,000
+// pets. store returns the address of an empty one.
 func beside(b *testing.B, kind string, store func(name string) string, more ...string) {
 	m := newMeasured(kind, append([]string{"petstore", "dressed", "equipped"}, more...)...)
 	var servers []*server
@@ -106,8 +107,9 @@ func size(b *testing.B) {
 	m.write(b)
 }
 
-// measure sends l to the servers in turns, round by round. All but constant must
-// send responses of the same size, or they would not have the same duties.
+// measure sends l to each server in turn, round by round. It fails if responses
+// differ in size, except those of constant, because then the servers would not do
+// the same work.
 func (m *measured) measure(b *testing.B, l load, servers []*server) {
 	fmt.Printf("%s: %s\n", m.Name, l.name)
 	r := row{Name: l.name, Unit: "µs", Values: map[string][]float64{}}
@@ -120,7 +122,7 @@ func (m *measured) measure(b *testing.B, l load, servers []*server) {
 				b.Fatal(err)
 			}
 			if want = cmp.Or(want, size); s.name != "constant" && (size < want*0.9 || size > want*1.1) {
-				b.Fatalf("%s: %s: the responses have %.0f bytes, and those of others %.0f", l.name, s.name, size, want)
+				b.Fatalf("%s: %s: the responses have %.0f bytes, but those of the others have %.0f", l.name, s.name, size, want)
 			}
 			r.Values[s.name] = append(r.Values[s.name], cpu)
 		}
@@ -139,7 +141,7 @@ func (m *measured) write(b *testing.B) {
 	}
 }
 
-// TestLoads sends the loads to the servers for a second, to see that both work.
+// TestLoads sends each load to each server for a second, to check that both work.
 func TestLoads(t *testing.T) {
 	t.Parallel()
 	*program = filepath.Join(t.TempDir(), "petstore")

@@ -1,5 +1,5 @@
--- wrk runs this in its one thread: wrk … -s load.lua URL -- OPERATION PETS KEY SEED.
--- Every request differs, but those of the operation "same".
+-- wrk runs this in its only thread: wrk … -s load.lua URL -- OPERATION PETS KEY SEED.
+-- Requests are random, except those of the operation "same".
 local threads = {}
 local head, pets
 local statuses = {"available", "pending", "sold"}
@@ -16,7 +16,7 @@ end
 
 local function get(path) return "GET /v1/pets" .. path .. head .. "\r\n" end
 
--- The last pets are left out, so that most pages are full.
+-- Leaves out the last pets, so that most pages are full.
 local function after() return math.random(0, pets - 100) end
 
 operations = {

@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// measured is a measured file.
+// measured is the content of a file in the directory measured.
 type measured struct {
 	Name    string   `json:"name"`
 	Taken   string   `json:"taken"`
@@ -24,7 +24,7 @@ type measured struct {
 	Rows    []row    `json:"rows"`
 }
 
-// row has the values of each server, one a round.
+// row has the values of each server, one per round.
 type row struct {
 	Name   string               `json:"name"`
 	Unit   string               `json:"unit"`
@@ -38,19 +38,18 @@ func newMeasured(name string, servers ...string) *measured {
 	return &measured{Name: name, Taken: time.Now().Format(time.DateOnly), Machine: machine, Servers: servers}
 }
 
-// TestReport fails if the tables and charts are not those of the measured files.
+// TestReport fails if the tables and charts do not match the measured files.
 func TestReport(t *testing.T) {
 	for name, want := range report(t) {
 		if got, err := os.ReadFile(name); err != nil || string(got) != want {
-			t.Errorf("%s is not what the measured files say (error %v); run make bench", name, err)
+			t.Errorf("%s does not match the measured files (error %v); run make bench", name, err)
 		}
 	}
 }
 
 const frontPage = "../../../README.md"
 
-// report returns the pages with their tables, and the charts, by their file
-// names.
+// report returns the pages with their tables, and the charts, by file name.
 func report(t testing.TB) map[string]string {
 	readme, err := os.ReadFile("README.md")
 	if err != nil {
@@ -81,7 +80,7 @@ func report(t testing.TB) map[string]string {
 	return out
 }
 
-// replaceTable replaces the table of a page.
+// replaceTable replaces the named table in a page.
 func replaceTable(t testing.TB, page []byte, name, table string) []byte {
 	place := regexp.MustCompile("(?s)(<!-- measured" + name + " -->\n).*?(<!-- end -->)")
 	if !place.Match(page) {
@@ -90,8 +89,8 @@ func replaceTable(t testing.TB, page []byte, name, table string) []byte {
 	return place.ReplaceAll(page, []byte("${1}"+table+"${2}"))
 }
 
-// summary returns the line of the front page's table: what petstore costs
-// compared with the hand-written peer that prepares its statements.
+// summary returns a row of the front page's table: the cost of petstore relative
+// to the hand-written peer that prepares its statements.
 func (m *measured) summary() string {
 	kind, peer := map[string]string{"memory": "memory", "sqlite": "SQLite", "postgres": "PostgreSQL"}[m.Name], "equipped"
 	if kind == "" {

@@ -21,11 +21,11 @@ import (
 	"example.com/petstore/internal/proof/bench/peers"
 )
 
-// server is a process under measurement.
+// server is a server process that is measured.
 type server struct {
 	name, addr string
 	pets       int
-	first      time.Duration // from its start to the first response
+	first      time.Duration // from the start to the first response
 	process    *os.Process
 }
 
@@ -87,7 +87,8 @@ func (s *server) fill(t testing.TB, n int) {
 
 var client = http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 16}, Timeout: 10 * time.Second}
 
-// send sends a request and fails unless the response has the status want.
+// send sends a request. It returns an error unless the response has the status
+// want.
 func (s *server) send(method, body string, want int) error {
 	r, err := http.NewRequest(method, "http://"+s.addr+"/v1/pets", strings.NewReader(body))
 	if err != nil {
@@ -120,11 +121,11 @@ func (s *server) processorTime(t testing.TB) time.Duration {
 	return time.Duration(user+system) * 10 * time.Millisecond
 }
 
-// load is requests of wrk. Each client waits for a response before it sends the
-// next request.
+// load describes requests that wrk sends. Each client waits for a response
+// before it sends the next request.
 type load struct {
 	name      string
-	operation string // of load.lua
+	operation string // in load.lua
 	clients   int
 	status    int // of every response
 }
@@ -138,8 +139,9 @@ var loads = []load{
 	{"the same list every time", "same", 32, http.StatusOK},
 }
 
-// run sends l to s. It returns the processor time a request, in µs, and the mean
-// size of the bodies of responses. It fails unless all have the status of l.
+// run sends l to s. It returns the processor time per request, in µs, and the
+// mean size of a response body. It returns an error unless all responses have the
+// status of l.
 func (l load) run(t testing.TB, s *server, duration time.Duration, seed int) (cpu, size float64, err error) {
 	cmd := exec.Command("wrk", "-t1", fmt.Sprintf("-c%d", l.clients), fmt.Sprintf("-d%.0f", duration.Seconds()), "-s", "load.lua",
 		"http://"+s.addr, "--", l.operation, strconv.Itoa(s.pets), peers.Key, strconv.Itoa(seed))

@@ -14,9 +14,9 @@ import (
 	"example.com/petstore/gen/api"
 )
 
-// newDressed returns the generated server behind one middleware that finds the
-// route and validates the request, as the documentation of oapi-codegen and
-// kin-openapi combines them, with the middlewares of equipped.
+// newDressed returns the generated server behind the middleware of equipped and
+// one that finds the route and validates the request, as the documentation of
+// oapi-codegen and kin-openapi shows.
 func newDressed(s store) http.Handler {
 	doc := must(openapi3.NewLoader().LoadFromData(gen.Document))
 	doc.Servers = openapi3.Servers{{URL: "/v1"}}
@@ -44,13 +44,13 @@ func newDressed(s store) http.Handler {
 	return e
 }
 
-// dressed implements the operations that are measured; others panic.
+// dressed implements the measured operations. The others panic.
 type dressed struct {
 	api.StrictServerInterface
 	store store
 }
 
-// or returns the value of an optional field.
+// or returns *p, or otherwise if p is nil.
 func or[T any](p *T, otherwise T) T {
 	if p == nil {
 		return otherwise

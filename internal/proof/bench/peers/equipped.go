@@ -13,9 +13,9 @@ import (
 	"github.com/labstack/echo/v4/middleware"
 )
 
-// newEcho returns an Echo with its own middlewares for the duties of a deployed
-// service: request ids, a JSON log, recovery from panics, security headers, a
-// limit of the body, and an API key of which only the hash is kept.
+// newEcho returns an Echo server with the middleware that a deployed service
+// needs, all from Echo: request IDs, a JSON log, recovery from panics, security
+// headers, a body limit, and an API key of which only the hash is kept.
 func newEcho() *echo.Echo {
 	hash := sha256.Sum256([]byte(Key))
 	logger := slog.New(slog.NewJSONHandler(os.Stderr, nil))
@@ -44,8 +44,8 @@ func newEcho() *echo.Echo {
 	return e
 }
 
-// newEquipped returns the server that a team writes by hand with Echo, without
-// a document.
+// newEquipped returns a server as a team would write it by hand with Echo,
+// without an OpenAPI document.
 func newEquipped(s store) http.Handler {
 	e, h := newEcho(), equipped{s}
 	e.GET("/v1/pets", h.list)

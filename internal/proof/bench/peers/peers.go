@@ -1,5 +1,5 @@
-// Package peers holds the servers that petstore is measured beside: the same
-// three operations, as other teams build them. A peer that cannot start panics.
+// Package peers holds the servers that petstore is compared with: the same three
+// operations as other teams would build them. A peer that cannot start panics.
 package peers
 
 import (
@@ -16,7 +16,7 @@ import (
 	"github.com/labstack/echo/v4"
 )
 
-// Key is the API key that the servers under measurement accept.
+// Key is the API key that all measured servers accept.
 const Key = "key-of-the-measurements"
 
 // Pet is the peers' record.
@@ -27,13 +27,13 @@ type Pet struct {
 	Status     string `json:"status"`
 }
 
-// Pets yields n pets with random names, the same ones at every call.
+// Pets yields n pets with random names, the same ones on every call.
 func Pets(n int) iter.Seq[Pet] {
 	return func(yield func(Pet) bool) {
 		r := rand.New(rand.NewPCG(34, 0))
 		for range n {
 			name := strconv.FormatInt(1e5+r.Int64N(1e12), 36)
-			// Of the animals that shelters record, most are sold and few available.
+			// As in a shelter's records, most animals are sold and few available.
 			status := []string{"available", "pending", "pending", "sold", "sold", "sold", "sold", "sold"}[r.IntN(8)]
 			if !yield(Pet{Name: name, CategoryID: 1 + r.Int64N(5), Status: status}) {
 				return
@@ -51,8 +51,8 @@ type store interface {
 
 var errNoPet = echo.NewHTTPError(http.StatusNotFound, "there is no such pet")
 
-// Serve serves the peer with the given name until the process is killed. Its
-// store is empty: "memory:", "sqlite:PATH" or "postgres://…".
+// Serve runs the peer with the given name until the process is killed. address
+// names an empty store: "memory:", "sqlite:PATH" or "postgres://…".
 func Serve(name, address, addr string) error {
 	var s store = &memory{}
 	if path, ok := strings.CutPrefix(address, "sqlite:"); ok {
@@ -65,8 +65,8 @@ func Serve(name, address, addr string) error {
 	return server.ListenAndServe()
 }
 
-// newConstant returns a server whose responses were made beforehand: it shows
-// what net/http costs. It ignores the key, the query and the body.
+// newConstant returns a server with canned responses, which shows what net/http
+// costs. It ignores the key, the query and the body.
 func newConstant(store) http.Handler {
 	pets := slices.Collect(Pets(20))
 	list, one := must(json.Marshal(pets)), must(json.Marshal(pets[0]))

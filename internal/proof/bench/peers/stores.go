@@ -11,7 +11,7 @@ import (
 	_ "modernc.org/sqlite" // the driver of database/sql
 )
 
-// memory keeps pets in a slice, where the pet with the identifier i is at i-1.
+// memory keeps pets in a slice. The pet with the identifier i is at index i-1.
 type memory struct {
 	mu   sync.RWMutex
 	pets []Pet
@@ -53,11 +53,11 @@ const (
 	selectStatus = `SELECT id, name, category_id, status FROM pets WHERE status = ? AND id > ? ORDER BY id LIMIT ?`
 )
 
-// sqlite keeps pets in a file, where one connection writes and others read. It
-// queries as the guide to database/sql does, or with prepared statements.
+// sqlite keeps pets in a file. One connection writes, others read. It queries as
+// the database/sql guide does, or with prepared statements.
 type sqlite struct {
 	write, read *sql.DB
-	prepared    map[string]*sql.Stmt // by their text
+	prepared    map[string]*sql.Stmt // by query
 }
 
 func openSQLite(path string, prepare bool) *sqlite {
@@ -79,7 +79,7 @@ CREATE INDEX pets_status ON pets (status, id);`))
 	return s
 }
 
-// query selects up to limit pets.
+// query runs a query that selects up to limit pets.
 func (s *sqlite) query(ctx context.Context, limit int, query string, args ...any) ([]Pet, error) {
 	var rows *sql.Rows
 	var err error
@@ -134,7 +134,7 @@ func (s *sqlite) list(ctx context.Context, status string, after int64, limit int
 	return s.query(ctx, limit, selectStatus, status, after, limit)
 }
 
-// scan reads a list from the rows of database/sql or pgx.
+// scan reads pets from the rows of database/sql or pgx.
 func scan(rows interface {
 	Next() bool
 	Scan(dest ...any) error
@@ -152,7 +152,7 @@ func scan(rows interface {
 	return out, rows.Err()
 }
 
-// postgres keeps pets in a database, with one statement an operation.
+// postgres keeps pets in a database, with one statement per operation.
 type postgres struct{ *pgxpool.Pool }
 
 func openPostgres(address string) postgres {
