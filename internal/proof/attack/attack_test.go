@@ -1,7 +1,7 @@
 //go:build attack
 
-// Package attack measures the memory of the program under attacks that cost
-// the attacker little. `make attack` runs it.
+// Package attack measures the program's memory under attacks that are cheap for
+// the attacker. `make attack` runs it.
 package attack
 
 import (
@@ -29,11 +29,11 @@ import (
 	"example.com/petstore/internal/proof/program"
 )
 
-// The memory limits of deploy/kubernetes and deploy/systemd. The program sees
-// the smaller one as it would in a pod.
+// The memory limits in deploy/kubernetes and deploy/systemd. GOMEMLIMIT is set
+// for the smaller one.
 const (
 	podMemory  = 256 << 20
-	unitMemory = 400 << 20 // of 512 MB, the rest for the cache of files
+	unitMemory = 400 << 20 // of 512 MB; the rest is for the file cache
 )
 
 // patience is how long a client with a key may wait for a response.
@@ -44,7 +44,7 @@ const attackTime = 8 * time.Second
 
 func TestAttack(t *testing.T) {
 	path := program.Build(t)
-	t.Setenv("GOMEMLIMIT", "230MiB") // as automemlimit sets it in the pod
+	t.Setenv("GOMEMLIMIT", "230MiB") // nine tenths of podMemory
 	for _, a := range []struct {
 		name        string
 		tls         bool
@@ -94,7 +94,7 @@ func TestAttack(t *testing.T) {
 	}
 }
 
-// peak returns the greatest memory that a process has used.
+// peak returns the peak memory use of a process.
 func peak(t *testing.T, pid int) int64 {
 	t.Helper()
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
@@ -114,7 +114,7 @@ func peak(t *testing.T, pid int) int64 {
 	return 0
 }
 
-// swarm attacks over n connections until stop.
+// swarm attacks over n connections until stop is called.
 func swarm(addr string, secure bool, n int, attack func(net.Conn)) (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var all sync.WaitGroup
@@ -122,7 +122,7 @@ func swarm(addr string, secure bool, n int, attack func(net.Conn)) (stop func())
 		all.Go(func() {
 			conn, err := new(net.Dialer).DialContext(ctx, "tcp", addr)
 			if err != nil {
-				return // the server takes no more
+				return // the server accepts no more
 			}
 			defer conn.Close()
 			context.AfterFunc(ctx, func() { _ = conn.Close() })
@@ -170,8 +170,8 @@ func (c *client) list(t *testing.T) {
 	}
 }
 
-// streams opens many streams whose responses may not be sent, each with a
-// header that needs a lot of memory.
+// streams opens many streams, each with a header that needs a lot of memory, and
+// lets the server send no responses.
 func streams(conn net.Conn) {
 	_, _ = conn.Write(streamFrames())
 	_, _ = io.Copy(io.Discard, conn)
@@ -188,7 +188,7 @@ var streamFrames = sync.OnceValue(func() []byte {
 		for _, f := range [][2]string{{":method", "GET"}, {":scheme", "https"}, {":authority", "localhost"}, {":path", "/openapi.yaml"}} {
 			_ = encoder.WriteField(hpack.HeaderField{Name: f[0], Value: f[1]})
 		}
-		for j := range 900 { // short fields cost the most: about 90 bytes each beside their text
+		for j := range 900 { // short fields cost the most: about 90 bytes each besides their text
 			_ = encoder.WriteField(hpack.HeaderField{Name: fmt.Sprintf("x%d", j)})
 		}
 		_ = framer.WriteHeaders(http2.HeadersFrameParam{StreamID: uint32(2*i + 1), BlockFragment: block.Bytes(), EndStream: true, EndHeaders: true})
@@ -234,14 +234,14 @@ func slowReader(conn net.Conn) {
 		if _, err := conn.Read(some); err != nil {
 			return
 		}
-		time.Sleep(100 * time.Millisecond) // this reader is slow on purpose
+		time.Sleep(100 * time.Millisecond) // deliberately slow
 	}
 }
 
 // certificate returns the flags for a self-signed certificate.
 func certificate(t *testing.T) []string {
 	t.Helper()
-	s := httptest.NewTLSServer(nil) // net/http/httptest has one
+	s := httptest.NewTLSServer(nil) // it has a certificate
 	defer s.Close()
 	pair := s.TLS.Certificates[0]
 	key, err := x509.MarshalPKCS8PrivateKey(pair.PrivateKey)

@@ -31,7 +31,7 @@ var axe []byte
 // backgrounds are the colors of the page.
 var backgrounds = map[string]string{"light": "rgb(255, 255, 255)", "dark": "rgb(15, 15, 15)"}
 
-// TestDocs uses the page at /docs in Chromium.
+// TestDocs tests the page at /docs in Chromium.
 func TestDocs(t *testing.T) {
 	browser := start(t)
 	for _, test := range []struct {
@@ -90,7 +90,7 @@ func TestDocs(t *testing.T) {
 	})
 }
 
-// serve serves the service behind a proxy that removes a prefix.
+// serve starts the service behind a proxy that strips prefix.
 func serve(t *testing.T, prefix string) (url string) {
 	t.Helper()
 	h, err := program.NewHandler(memory.New(), nil)
@@ -107,7 +107,7 @@ func serve(t *testing.T, prefix string) (url string) {
 // start starts the browser that all tests share.
 func start(t *testing.T) context.Context {
 	t.Helper()
-	// Root has no sandbox.
+	// Chromium has no sandbox for root.
 	ctx, cancel := chromedp.NewExecAllocator(context.Background(), append(chromedp.DefaultExecAllocatorOptions[:], chromedp.NoSandbox)...)
 	t.Cleanup(cancel)
 	ctx, cancel = chromedp.NewContext(ctx)
@@ -118,14 +118,14 @@ func start(t *testing.T) context.Context {
 	return ctx
 }
 
-// tab is a tab of the browser with storage of its own.
+// tab is a browser tab with its own storage.
 type tab struct {
 	*testing.T
 	ctx context.Context
 }
 
-// newTab returns a tab whose console must stay empty. Violations of the
-// Content-Security-Policy and failed requests are written there, too.
+// newTab opens a tab and fails the test if anything appears on its console, such
+// as violations of the Content-Security-Policy and failed requests.
 func newTab(t *testing.T, browser context.Context) *tab {
 	t.Helper()
 	ctx, cancel := chromedp.NewContext(browser, chromedp.WithNewBrowserContext())
@@ -160,7 +160,8 @@ func (p *tab) do(steps ...chromedp.Action[chromedp.Void]) {
 	}
 }
 
-// eval returns the value of a JavaScript expression, or of its promise.
+// eval returns the value of a JavaScript expression, awaiting it if it is a
+// promise.
 func eval[T any](p *tab, expression string) T {
 	p.Helper()
 	value, err := chromedp.Run(p.ctx, chromedp.Evaluate[T](expression, chromedp.EvalAwaitPromise))
@@ -170,8 +171,8 @@ func eval[T any](p *tab, expression string) T {
 	return value
 }
 
-// until waits until a JavaScript condition holds. The page's policy forbids
-// the code of chromedp.Poll.
+// until waits until a JavaScript condition holds. The page's
+// Content-Security-Policy does not allow chromedp.Poll.
 func (p *tab) until(condition string) {
 	p.Helper()
 	for deadline := time.Now().Add(20 * time.Second); !eval[bool](p, "Boolean("+condition+")"); time.Sleep(20 * time.Millisecond) {
@@ -181,7 +182,7 @@ func (p *tab) until(condition string) {
 	}
 }
 
-// prefer sets the color scheme that the page is asked for.
+// prefer sets the user's preferred color scheme.
 func (p *tab) prefer(scheme string) {
 	p.Helper()
 	if _, err := chromedp.Call(p.ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
@@ -191,7 +192,7 @@ func (p *tab) prefer(scheme string) {
 	}
 }
 
-// testButton opens the window of an operation.
+// testButton selects the button that opens the window of an operation.
 func testButton(id string) chromedp.CSS {
 	return chromedp.CSS(`[id$="tag/pets/` + id + `"] .show-api-client-button`)
 }
@@ -204,8 +205,8 @@ const (
 	responseText = `(` + responseBody + `?.innerText ?? "").replace(/\s/g, "")`
 )
 
-// create sends a body until the response has want, since the editor takes the
-// text over with a delay. The response must come into view.
+// create sends a body until the response contains want, because the editor
+// applies typed text with a delay. The response must come into view.
 func (p *tab) create(body, want string) {
 	p.Helper()
 	editor := chromedp.CSS(`.scalar-client .cm-content[aria-label="Request body"]`)
@@ -220,8 +221,8 @@ func (p *tab) create(body, want string) {
 	p.until(`(({ x, y }) => ` + responseBody + `.contains(document.elementFromPoint(x + 20, y + 20)))(` + responseBody + `.getBoundingClientRect())`)
 }
 
-// wantPrivate looks at everything that outlives the page, and for requests to
-// other origins.
+// wantPrivate checks that nothing that outlives the page holds the key, and that
+// no request went to another origin.
 func (p *tab) wantPrivate() {
 	p.Helper()
 	stored := eval[string](p, `(async () => JSON.stringify([location.href, document.cookie, {...localStorage}, {...sessionStorage},
@@ -248,7 +249,7 @@ func (p *tab) loadAxe() {
 	eval[any](p, string(code)+"; null")
 }
 
-// wantAccessible checks a part of the page by the rules for WCAG A and AA.
+// wantAccessible checks a part of the page against the WCAG A and AA rules.
 func (p *tab) wantAccessible(part string) {
 	p.Helper()
 	for _, v := range eval[[]json.RawMessage](p, `document.getAnimations().forEach((a) => { try { a.finish() } catch { } }),

@@ -26,7 +26,7 @@ import (
 
 const apiKey = "a-key-for-the-tests-of-deploy"
 
-// root returns the absolute path of a file of the repository.
+// root returns the absolute path of a file in the repository.
 func root(t *testing.T, path ...string) string {
 	t.Helper()
 	abs, err := filepath.Abs(filepath.Join(append([]string{"..", "..", ".."}, path...)...))
@@ -54,7 +54,7 @@ func write(t *testing.T, path, text string) {
 	}
 }
 
-// replace replaces texts, which must occur, by the next ones.
+// replace replaces each old string, which must occur, with the new one after it.
 func replace(t *testing.T, text string, oldnew ...string) string {
 	t.Helper()
 	for i := 0; i < len(oldnew); i += 2 {
@@ -80,11 +80,11 @@ func run(t *testing.T, env []string, name string, args ...string) string {
 
 func tail(s string) string { return s[max(0, len(s)-6000):] }
 
-// start starts a program beside the test. The function it returns sends
-// SIGTERM and waits for exit status 0.
+// start starts a program in the background. The function it returns sends
+// SIGTERM and checks that the program exits with status 0.
 func start(t *testing.T, env []string, name string, args ...string) (stop func()) {
 	t.Helper()
-	var output bytes.Buffer // read after the end
+	var output bytes.Buffer // read only after the program has ended
 	cmd := exec.Command(name, args...)
 	cmd.Env, cmd.Stdout, cmd.Stderr = append(os.Environ(), env...), &output, &output
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
@@ -107,7 +107,7 @@ func start(t *testing.T, env []string, name string, args ...string) (stop func()
 	}
 }
 
-// eventually waits until a condition holds.
+// eventually waits until condition returns true.
 func eventually(t *testing.T, what string, condition func() bool) {
 	t.Helper()
 	for end := time.Now().Add(time.Minute); !condition(); time.Sleep(50 * time.Millisecond) {
@@ -117,7 +117,7 @@ func eventually(t *testing.T, what string, condition func() bool) {
 	}
 }
 
-// freeAddress returns a free address, below the ports that clients are given.
+// freeAddress returns an address with a free port, below the ephemeral ports.
 func freeAddress(t *testing.T) string {
 	t.Helper()
 	for range 1000 {
@@ -139,7 +139,7 @@ func serve(t *testing.T, address string, args ...string) (stop func()) {
 	return stop
 }
 
-// waitFor waits until a GET of url is answered with 200, and returns the body.
+// waitFor waits until a GET of url returns 200, and returns the body.
 func waitFor(t *testing.T, url string) (body string) {
 	t.Helper()
 	c := newClient()
@@ -155,12 +155,13 @@ func waitFor(t *testing.T, url string) (body string) {
 func newClient() *http.Client {
 	return &http.Client{Timeout: time.Minute, Transport: &http.Transport{
 		ForceAttemptHTTP2: true,
-		TLSClientConfig:   &tls.Config{InsecureSkipVerify: true}, // the certificates are the test's
+		TLSClientConfig:   &tls.Config{InsecureSkipVerify: true}, // the test's own certificates
 	}}
 }
 
-// send makes a request with the API key and returns the status and the body. A
-// POST that a proxy could not deliver is repeated, as the document says.
+// send sends a request with the API key and returns the status and the body of
+// the response. It retries a POST that a proxy could not deliver, as the document
+// recommends.
 func send(c *http.Client, method, url, body string) (status int, text string, err error) {
 	key := fmt.Sprint(rand.Uint64())
 	for range 5 {
@@ -186,8 +187,8 @@ func sendOnce(c *http.Client, method, url, body, key string) (int, string, error
 	return response.StatusCode, string(text), errors.Join(err, response.Body.Close())
 }
 
-// underLoad has eight clients create and list while during runs, and returns
-// how many pets they created. more waits for another 500 requests.
+// underLoad makes eight clients create and list pets while during runs, and
+// returns how many pets they created. more waits for another 500 requests.
 func underLoad(t *testing.T, url string, during func(more func())) (created int64) {
 	t.Helper()
 	var (
@@ -197,7 +198,7 @@ func underLoad(t *testing.T, url string, during func(more func())) (created int6
 	)
 	for n := range 8 {
 		clients.Go(func() {
-			c := newClient() // with a connection of its own
+			c := newClient() // with its own connection
 			defer c.CloseIdleConnections()
 			for i := n; !ended.Load(); i++ {
 				method, body, want := http.MethodGet, "", http.StatusOK

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// TestFiles runs the checker of each kind of file.
+// TestFiles runs the checker for each kind of file.
 func TestFiles(t *testing.T) {
 	dir := t.TempDir()
 	writeNginx(t, dir, "127.0.0.1:443", [2]string{"127.0.0.1:8081", "127.0.0.1:8082"})
@@ -35,7 +35,7 @@ func TestFiles(t *testing.T) {
 	}
 }
 
-// unitsIn copies the units to dir, with the program as it is built here, and
+// unitsIn copies the units to dir, makes them run the program built here, and
 // returns their paths.
 func unitsIn(t *testing.T, dir string) string {
 	t.Helper()
@@ -47,7 +47,7 @@ func unitsIn(t *testing.T, dir string) string {
 	return paths
 }
 
-// TestVariables looks for variables that nobody reads.
+// TestVariables looks for environment variables that nothing reads.
 func TestVariables(t *testing.T) {
 	known := run(t, nil, petstore(t), "serve", "-h") + "PETSTORE_HOST PETSTORE_REPLICAS PETSTORE_IMAGE PETSTORE_PORT"
 	for _, file := range []string{"compose.yaml", "Dockerfile", "README.md", "kubernetes/deployment.yaml", "proxy/Caddyfile", "systemd/petstore.env", "systemd/petstore.service", "systemd/instance.conf"} {
@@ -68,7 +68,7 @@ func TestMetrics(t *testing.T) {
 	run(t, nil, petstore(t), "keys", "create", "first", "--store", file)
 	run(t, nil, petstore(t), "backup", dir+"/backup.db", "--store", file)
 	start(t, nil, petstore(t), "serve", "--addr", "127.0.0.1:0", "--admin-addr", admin, "--store", file, "--tls-cert", dir+"/cert.pem", "--tls-key", dir+"/key.pem")
-	// A server on SQLite has no metrics of PostgreSQL, nor of calls that were not made.
+	// A server on SQLite has no PostgreSQL metrics, nor metrics of requests not made.
 	known := waitFor(t, "http://"+admin+"/metrics") + strings.NewReplacer(`{"`, "petstore_", `Name: "`, "petstore_").Replace(read(t, "internal", "store", "observe.go")) + "petstore_http_request_duration_seconds"
 	alerts, tests := read(t, "deploy", "prometheus", "alerts.yml"), read(t, "deploy", "prometheus", "alerts_test.yml")
 	for _, name := range regexp.MustCompile(`\b(petstore|process|go)_[a-z_]+`).FindAllString(alerts+read(t, "deploy", "prometheus", "dashboard.json"), -1) {
@@ -83,8 +83,8 @@ func TestMetrics(t *testing.T) {
 	}
 }
 
-// TestManifests decodes the manifests by the API's types, and checks what they
-// must agree about.
+// TestManifests decodes the manifests into the API's types and checks that they
+// agree with each other.
 func TestManifests(t *testing.T) {
 	var all []map[string]any
 	text := run(t, nil, "go", "-C", "internal/proof/deploy/manifests", "run", ".", root(t, "deploy", "kubernetes"))
@@ -119,7 +119,7 @@ func TestManifests(t *testing.T) {
 	}
 }
 
-// at returns the part of a manifest at a path, or nil.
+// at returns the part of a manifest at path, or nil.
 func at(value any, path string) any {
 	for name := range strings.SplitSeq(path, ".") {
 		m, _ := value.(map[string]any)

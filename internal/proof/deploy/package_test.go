@@ -12,9 +12,9 @@ import (
 	"time"
 )
 
-// TestPackage makes the package for Debian, boots systemd on a copy of this
-// system that vanishes, and runs testdata/walk.sh there: the commands of
-// deploy/README.md from the installation to the removal.
+// TestPackage builds the Debian package, boots systemd on a temporary overlay of
+// this system, and runs testdata/walk.sh there: the commands of deploy/README.md,
+// from installation to removal.
 func TestPackage(t *testing.T) {
 	t.Parallel()
 	dir, walk := t.TempDir(), t.TempDir()
@@ -37,7 +37,7 @@ func TestPackage(t *testing.T) {
 	}
 }
 
-// TestImage builds the image and runs it as deploy/Dockerfile says.
+// TestImage builds the image and runs it as described in deploy/Dockerfile.
 func TestImage(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

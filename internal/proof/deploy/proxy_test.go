@@ -11,8 +11,8 @@ import (
 )
 
 // TestRollingRestart restarts two replicas behind each proxy, one after the
-// other under load. No request may fail, except that nginx may leave it to the
-// client to repeat a POST, and nothing acknowledged may be lost or doubled.
+// other, under load. No request may fail, except that nginx may leave it to the
+// client to retry a POST. No acknowledged pet may be lost or duplicated.
 func TestRollingRestart(t *testing.T) {
 	for name, startProxy := range map[string]func(*testing.T, [2]string) string{"Caddy": startCaddy, "nginx": startNginx} {
 		t.Run(name, func(t *testing.T) {
@@ -62,7 +62,7 @@ func startNginx(t *testing.T, replicas [2]string) string {
 	return "https://" + address
 }
 
-// writeNginx writes nginx.conf to dir, which includes deploy/proxy/nginx.conf.
+// writeNginx writes to dir an nginx.conf that includes deploy/proxy/nginx.conf.
 func writeNginx(t *testing.T, dir, address string, replicas [2]string) {
 	t.Helper()
 	makeCertificate(t, dir)

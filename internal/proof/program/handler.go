@@ -12,8 +12,8 @@ import (
 	"example.com/petstore/internal/service"
 )
 
-// NewHandler returns the service on a store, without a process around it. It
-// accepts Key and the keys of the store. log may be nil.
+// NewHandler returns the service on a store, in this process. It accepts Key and
+// the keys in the store. log may be nil.
 func NewHandler(store pets.Store, log *slog.Logger) (*edge.Server, error) {
 	ring, err := keys.NewKeyring(store, []string{Key}, time.Now)
 	if err != nil {
@@ -22,7 +22,7 @@ func NewHandler(store pets.Store, log *slog.Logger) (*edge.Server, error) {
 	return service.NewServer(store, ring, "test", edge.Options{Logger: log})
 }
 
-// NewServer serves a handler on a port of this machine until Close.
+// NewServer serves h on a local port until the server is closed.
 func NewServer(h http.Handler) *httptest.Server {
 	s := httptest.NewUnstartedServer(h)
 	s.Config.DisableGeneralOptionsHandler = true

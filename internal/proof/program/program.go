@@ -1,5 +1,5 @@
-// Package program makes servers for tests of the whole: the service on a store
-// in this process, or the program in a process of its own.
+// Package program starts servers for tests of the whole program: the service in
+// this process, or the program in a process of its own.
 package program
 
 import (
@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// Build returns the path of the program, which it builds unless the variable
-// PROGRAM names one.
+// Build builds the program and returns its path. If the environment variable
+// PROGRAM is set, Build returns that instead.
 func Build(t testing.TB) string {
 	t.Helper()
 	if path := os.Getenv("PROGRAM"); path != "" {
@@ -30,7 +30,7 @@ func Build(t testing.TB) string {
 	return path
 }
 
-// Key is a fixed key of all servers that Serve starts.
+// Key is a fixed API key that all servers of this package accept.
 const Key = "an-api-key-for-the-tests"
 
 // Server is a running server.
@@ -50,8 +50,8 @@ func (s *Server) Log() string {
 	return s.log.String()
 }
 
-// Serve starts a server on a free port and waits until it serves. The end of
-// the test stops it.
+// Serve starts a server on a free port and waits until it serves. It stops the
+// server when the test ends.
 func Serve(t testing.TB, path string, args ...string) *Server {
 	t.Helper()
 	cmd := exec.Command(path, append([]string{"serve", "--addr", "127.0.0.1:0", "--log-format", "json", "--drain", "0s"}, args...)...)
@@ -86,7 +86,7 @@ func Serve(t testing.TB, path string, args ...string) *Server {
 		select {
 		case <-ended:
 		case <-time.After(20 * time.Second):
-			t.Error("the server does not stop")
+			t.Error("the server did not stop")
 			_ = cmd.Process.Kill()
 		}
 		_ = cmd.Wait()
@@ -94,9 +94,9 @@ func Serve(t testing.TB, path string, args ...string) *Server {
 	select {
 	case s.URL = <-serving:
 	case <-ended:
-		t.Fatalf("the server ended before it served:\n%s", s.Log())
+		t.Fatalf("the server exited before it served:\n%s", s.Log())
 	case <-time.After(20 * time.Second):
-		t.Fatalf("the server does not serve:\n%s", s.Log())
+		t.Fatalf("the server did not start to serve:\n%s", s.Log())
 	}
 	_, addr, _ := strings.Cut(s.URL, "://")
 	s.Addr, _, _ = strings.Cut(addr, "/")

@@ -10,8 +10,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// object returns a random valid object, in which optional properties may be
-// missing.
+// object returns a random valid object. Optional properties may be missing.
 func object(t *rapid.T, s *openapi3.Schema) map[string]any {
 	o := map[string]any{}
 	for _, name := range names(s) {
@@ -31,7 +30,7 @@ func names(s *openapi3.Schema) (all []string) {
 	return all
 }
 
-// value returns a random valid value of a schema. Integers are int64s.
+// value returns a random value that is valid for s. Integers are int64s.
 func value(t *rapid.T, name string, s *openapi3.Schema) any {
 	switch {
 	case s.Nullable && rapid.IntRange(0, 3).Draw(t, "null") == 0:
@@ -62,7 +61,7 @@ func value(t *rapid.T, name string, s *openapi3.Schema) any {
 		}
 		return items
 	}
-	t.Fatalf("this test cannot make values of %s yet: extend it", name)
+	t.Fatalf("this test cannot generate values of %s yet: extend it", name)
 	return nil
 }
 
@@ -73,11 +72,11 @@ func bound[N int64 | float64](limit *float64, otherwise N) N {
 	return N(*limit)
 }
 
-// odd are texts that a database, driver or encoding may change.
+// odd holds characters that a database, driver or encoding may change.
 var odd = []rune("0Aß\u0301🐕👩🏽‍🚀ש\u202e\u2028\n\t\x01\x7f\ufeff\"'\\,;=%&<\ufffd\U0010ffff")
 
-// text generates texts. None has a carriage return, which CSV does not keep
-// before a line feed.
+// text generates strings without carriage returns, which CSV loses before a line
+// feed.
 func text(s *openapi3.Schema) *rapid.Generator[string] {
 	longest := -1
 	if s.MaxLength != nil {

@@ -1,5 +1,5 @@
-// Package property follows every property of an animal through the program, as
-// the document has it. A property that is added needs no change here.
+// Package property follows every property that the document defines for an
+// animal through the program. A new property needs no change here.
 package property
 
 import (
@@ -44,12 +44,12 @@ func TestSQLite(t *testing.T) {
 	})
 }
 
-// pet is an animal as JSON has it, by the names of its properties.
+// pet is an animal as decoded from JSON: values by property name.
 type pet = map[string]any
 
-// testProperties adds random animals to a store and compares what is read of
-// them: one by one, in lists, by repeated requests, and after an export and an
-// import into other stores.
+// testProperties adds random animals to a store and checks that they come back
+// unchanged: from get, list and repeated requests, and after an export and an
+// import into another store.
 func testProperties(t *testing.T, open func() pets.Store) {
 	document, err := openapi3.NewLoader().LoadFromData(gen.Document)
 	if err != nil {
@@ -74,7 +74,7 @@ func testProperties(t *testing.T, open func() pets.Store) {
 		wantEqual(rt, "get", s.get(rt, fmt.Sprint("/pets/", idOf(p))), p)
 		page := s.get(rt, fmt.Sprintf("/pets?after=%d&limit=1", idOf(p)-1)).([]any)
 		wantEqual(rt, "list", page[0], p)
-		for _, name := range names(schema) { // each tells two animals apart
+		for _, name := range names(schema) { // any change makes another animal
 			other := maps.Clone(body)
 			other[name] = value(rt, "other "+name, schema.Properties[name].Value)
 			if !reflect.DeepEqual(normal(rt, other[name]), p[name]) {
@@ -107,7 +107,8 @@ func testProperties(t *testing.T, open func() pets.Store) {
 	}
 }
 
-// decodeBody returns what decides on rows of files as createPet does on bodies.
+// decodeBody returns a function that validates rows of files as createPet
+// validates bodies.
 func decodeBody(t *testing.T) func([]byte) (pets.NewPet, error) {
 	document, err := edge.ParseDocument(gen.Document)
 	if err != nil {
@@ -137,7 +138,7 @@ type fataler interface {
 	Fatalf(format string, args ...any)
 }
 
-// do sends a request and returns the body of the response.
+// do sends a request, checks the status and returns the decoded body.
 func (s server) do(t fataler, want int, r *http.Request) any {
 	t.Helper()
 	r.Header.Set("Authorization", "Bearer "+program.Key)
@@ -162,7 +163,7 @@ func (s server) get(t fataler, path string) any {
 	return s.do(t, http.StatusOK, httptest.NewRequest(http.MethodGet, "/v1"+path, nil))
 }
 
-// all returns all animals in the order of their identifiers.
+// all returns all animals in order of their identifiers.
 func (s server) all(t fataler) (all []pet) {
 	t.Helper()
 	for after := int64(0); ; {
@@ -198,7 +199,7 @@ func encode(t fataler, v any) []byte {
 	return text
 }
 
-// decode decodes JSON with numbers as they are written.
+// decode decodes JSON and keeps numbers as written.
 func decode(t fataler, text []byte) (v any) {
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.UseNumber()
@@ -208,7 +209,7 @@ func decode(t fataler, text []byte) (v any) {
 	return v
 }
 
-// normal returns v as JSON brings it back.
+// normal returns v after a round trip through JSON.
 func normal(t fataler, v any) any { return decode(t, encode(t, v)) }
 
 func idOf(p any) int64 {

@@ -1,9 +1,9 @@
 //go:build sdk
 
-// Package sdk generates clients from the served document, by one generator
-// each for TypeScript and Python, and uses them as a team would. It also runs
-// the code samples of the document. `make sdk` runs it; it needs Node.js with
-// npm, Python with venv, and curl.
+// Package sdk generates clients from the served document, one for TypeScript and
+// one for Python, and uses them as a team would. It also runs the code samples in
+// the document. `make sdk` runs it; it needs Node.js with npm, Python with venv,
+// and curl.
 package sdk
 
 import (
@@ -40,12 +40,12 @@ refused: 401 unauthorized
 refused: 404 not_found
 `
 
-// language is a language that the document has samples for. Its commands run
-// in a folder with the generated client.
+// language is a language for which the document has samples. Its commands run in
+// a directory with the generated client.
 type language struct {
-	name, ext string // the lang of x-codeSamples, and how the names of files end
+	name, ext string // the lang in x-codeSamples, and the extension of files
 	lock      string // the file with the versions of all packages, if there is a project
-	install   string // installs them in the folder TOOLS
+	install   string // installs them in the directory TOOLS
 	generate  string // generates the client
 	compile   string // compiles all programs
 	run       string // runs the program NAME
@@ -104,7 +104,7 @@ func TestSDK(t *testing.T) {
 	}
 }
 
-// variables returns the variables of the commands for a project.
+// variables returns the environment variables for a project's commands.
 func (l language) variables(t *testing.T) []string {
 	t.Helper()
 	project, err := filepath.Abs(filepath.Dir(l.lock))
@@ -114,8 +114,8 @@ func (l language) variables(t *testing.T) []string {
 	return []string{"PROJECT=" + project, "TOOLS=" + bin(t, filepath.Base(project))}
 }
 
-// prepare starts a server, and returns a folder with the client that is
-// generated from its document, and the address of the server.
+// prepare starts a server and generates a client from its document. It returns
+// the directory of the client and the address of the server.
 func (l language) prepare(t *testing.T) (dir, url string) {
 	t.Helper()
 	h, err := program.NewHandler(memory.New(), nil)
@@ -150,7 +150,7 @@ func (l language) prepare(t *testing.T) (dir, url string) {
 	return dir, s.URL + "/v1"
 }
 
-// bin returns a folder below .bin/sdk that is kept for the next run.
+// bin returns a directory below .bin/sdk that is kept for the next run.
 func bin(t *testing.T, name string) string {
 	t.Helper()
 	dir, err := filepath.Abs(filepath.Join("../../../.bin/sdk", name))
@@ -163,8 +163,8 @@ func bin(t *testing.T, name string) string {
 	return dir
 }
 
-// installed returns the command that installs the packages, unless those of
-// the lock file are installed.
+// installed returns the command that installs the packages in the lock file, or
+// "true" if they are already installed.
 func (l language) installed(t *testing.T) string {
 	t.Helper()
 	lock, err := os.ReadFile(l.lock)
@@ -200,7 +200,7 @@ func (l language) sample(t *testing.T, dir, operation string) string {
 	return ""
 }
 
-// goProgram returns the program that a sample in Go is a part of.
+// goProgram returns a complete program for a sample in Go.
 func goProgram(sample string) string {
 	return "package main\n\nimport (\n\t\"context\"\n\t\"crypto/rand\"\n\t\"fmt\"\n\t\"log\"\n\t\"os\"\n\n\t\"example.com/petstore/gen/client\"\n)\n\n" +
 		"func main() {\n\tctx, _ := context.Background(), rand.Text\n" + sample + "}\n"

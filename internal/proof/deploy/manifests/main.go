@@ -1,6 +1,6 @@
-// Command manifests renders a folder of Kubernetes manifests with kustomize,
-// decodes each into the API's own type, and prints them as a JSON array. It
-// fails on a field that the type does not have.
+// Command manifests renders a directory of Kubernetes manifests with kustomize,
+// decodes each into the API's own type, and prints them as a JSON array. It fails
+// on fields that the type does not have.
 package main
 
 import (
@@ -33,7 +33,7 @@ func main() {
 			"Service":                 new(core.Service),
 		}[r.GetKind()]
 		if !known {
-			log.Fatalf("%s: the kind is unknown; add its type", r.CurId())
+			log.Fatalf("%s: unknown kind; add its type", r.CurId())
 		}
 		text, err := r.AsYAML()
 		if err == nil {

@@ -1,6 +1,6 @@
-# Boots systemd in namespaces of its own, on an overlay of this machine's files that
-# vanishes with it, and runs the script walk.sh of the folder $1 there. Its output is
-# in walk.out, its exit status in walk.status. Run it by
+# Boots systemd in separate namespaces, on a temporary overlay of this machine's
+# files, and runs the script walk.sh in the directory $1. The output is in walk.out,
+# the exit status in walk.status. Run it with
 #
 #   unshare --mount --pid --net --ipc --uts --cgroup --fork --kill-child sh boot.sh FOLDER
 set -e
@@ -36,7 +36,7 @@ Type=oneshot
 WorkingDirectory=/run/walk
 ExecStart=/bin/bash -c 'bash -e -x walk.sh >walk.out 2>&1; status=$$?; journalctl --no-pager -n 60 >journal.out 2>&1; echo $$status >walk.status'
 UNIT
-# The units ask for user namespaces, which the kernel does not allow after chroot.
+# The units need user namespaces, which the kernel does not allow after chroot.
 mkdir run/old
 pivot_root . run/old
 cd /

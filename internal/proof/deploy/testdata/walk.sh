@@ -1,9 +1,9 @@
-# The commands of deploy/README.md, from the installation to the removal, on a
-# machine that runs systemd and has no network. boot.sh runs it with bash -e -x.
+# The commands of deploy/README.md, from installation to removal, for a machine that
+# runs systemd and has no network. boot.sh runs it with bash -e -x.
 fails() { if "$@"; then exit 1; fi; }
 curl() { command curl -fsS --insecure "$@"; }
 
-# Install, and run on SQLite.
+# Install and run on SQLite.
 apt-get install -y ./petstore.deb
 [ "$(stat -c '%U %G %a' /var/lib/petstore)" = 'petstore petstore 700' ]
 echo PETSTORE_DRAIN=1s >>/etc/petstore/petstore.env # to save time
@@ -13,7 +13,7 @@ petstore health
 curl -H "Authorization: Bearer $KEY" -d '{"name": "Frank", "categoryId": 1}' -H 'Content-Type: application/json' http://127.0.0.1:8080/v1/pets
 [ "$(stat -c '%U %a' /var/lib/petstore/petstore.db)" = 'petstore 600' ]
 
-# Back up, and restore.
+# Back up and restore.
 systemctl start petstore-backup
 backup=/var/lib/petstore/backups/petstore-$(date +%F).db
 petstore verify --store "sqlite:$backup"
@@ -22,7 +22,7 @@ runuser -u petstore -- petstore restore --store sqlite:/var/lib/petstore/petstor
 systemctl start petstore
 curl -H "Authorization: Bearer $KEY" http://127.0.0.1:8080/v1/pets | grep Frank
 
-# Roll back, and keep what came after the backup.
+# Roll back, but keep the animals added after the backup.
 curl -H "Authorization: Bearer $KEY" -d '{"name": "Later", "categoryId": 1}' -H 'Content-Type: application/json' http://127.0.0.1:8080/v1/pets
 systemctl stop petstore
 (
@@ -36,7 +36,7 @@ systemctl stop petstore
 systemctl start petstore
 curl -H "Authorization: Bearer $KEY" http://127.0.0.1:8080/v1/pets | grep 'Frank.*Later'
 
-# A failed backup starts the notice.
+# A failed backup triggers the notification.
 rm -r /var/lib/petstore/backups
 touch /var/lib/petstore/backups
 fails systemctl start petstore-backup

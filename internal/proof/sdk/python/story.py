@@ -13,7 +13,7 @@ client = AuthenticatedClient(base_url=base_url, token=os.environ["KEY"])
 
 
 def create(pet: NewPet, once: str) -> None:
-    """Add a pet. A request that is repeated with the same key adds one."""
+    """Add a pet. Repeating a request with the same key adds only one."""
     made = create_pet.sync(client=client, body=pet, idempotency_key=once)
     if isinstance(made, Error):
         print(f"refused: {made.status} {made.code}")
