@@ -1,5 +1,4 @@
-// Package internal holds the program. Its test says which package may import
-// which.
+// Package internal holds only a test, which checks which package imports which.
 package internal
 
 import (
@@ -16,8 +15,9 @@ import (
 
 const module = "example.com/petstore/"
 
-// restricted are imports that a package may have only if the table allows them.
-// Packages of this module are always restricted, and those below an entry too.
+// restricted lists imports that are forbidden unless allowed permits them. An
+// entry includes the packages below it. All packages of this module are
+// restricted.
 var restricted = []string{"net/http", "database/sql", "modernc.org", pgx, goose, echo, kin, "github.com/spf13/cobra", "testing"}
 
 const (
@@ -29,9 +29,8 @@ const (
 	goose = "github.com/pressly/goose"
 )
 
-// allowed lists what the code of each directory, and of those below it that are
-// not listed, may import of this module and of the restricted packages. Tests may
-// import what they like.
+// allowed lists the restricted packages that each directory, and the unlisted
+// directories below it, may import. Test files may import anything.
 var allowed = map[string][]string{
 	"gen":        {},
 	"gen/api":    {"net/http", echo},
@@ -53,7 +52,7 @@ var allowed = map[string][]string{
 		"internal/store", "internal/store/sqlite", "net/http", "github.com/spf13/cobra",
 	},
 
-	// These are for tests alone, and internal/proof may import everything.
+	// These are only for tests. internal/proof may import everything.
 	"internal/store/storetest":       {"internal/pets", "testing"},
 	"internal/store/postgres/pgtest": {pgx, "testing"},
 	proof:                            restricted,
@@ -74,7 +73,7 @@ func TestImports(t *testing.T) {
 			}
 			entry := entryOf(path.Dir(file))
 			if checked[entry] = true; entry == "" {
-				t.Errorf("%s: got a package that is not in the table", file)
+				t.Errorf("%s: got a package that allowed does not list", file)
 				return nil
 			}
 			parsed, err := parser.ParseFile(token.NewFileSet(), "../"+file, nil, parser.ImportsOnly)
@@ -98,7 +97,7 @@ func TestImports(t *testing.T) {
 	}
 	for entry := range allowed {
 		if !checked[entry] {
-			t.Errorf("%s: got no such package, want those in the table", entry)
+			t.Errorf("%s: got no such package, want it removed from allowed", entry)
 		}
 	}
 }
@@ -121,9 +120,9 @@ func forbidden(entry, name string) string {
 	case entry == proof || isOwn && own == entry:
 		return ""
 	case isOwn && !slices.Contains(allowed[entry], entryOf(own)), below(name, restricted) && !below(name, allowed[entry]):
-		return "only allowed are " + strings.Join(allowed[entry], ", ")
+		return "it may import only " + strings.Join(allowed[entry], ", ")
 	case entry == "internal/pets" && !isOwn && !isStandard:
-		return "only the standard library is allowed"
+		return "it may import only the standard library"
 	}
 	return ""
 }
