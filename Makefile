@@ -1,6 +1,5 @@
-# How we work on the pet store. `make` alone prints the targets.
-# Tools run at the versions pinned here, so go.mod holds only what the service,
-# its generator and its tests import.
+# `make` without arguments prints the targets. The versions of tools are pinned
+# here, so go.mod holds only what the service, its generator and its tests import.
 
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 GOFUMPT     := mvdan.cc/gofumpt@v0.12.0
@@ -15,16 +14,16 @@ VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unkn
 COMMIT  := $(shell git rev-parse HEAD 2>/dev/null || echo unknown)
 BIN     := .bin/petstore
 
-# The build tags of tests, and what each needs beside Go:
+# The build tags of tests, and what each needs besides Go:
 #   postgres  PostgreSQL and PgBouncer
 #   chromium  Chromium
 #   faults    strace
 #   wrk       wrk
 #   deploy    root on Debian and the tools of `make deploy-check`
 #   sdk       Node.js and Python with venv
-#   attack    minutes
-# `make test` sets the first four where the programs are installed. In CI they
-# are always set, so that a missing program fails.
+#   attack    several minutes
+# `make test` sets those of the first four whose programs are installed. In CI it
+# sets all four, so that a missing program is an error.
 ALL_TAGS := postgres,chromium,faults,wrk,deploy,sdk,attack
 has  = $(shell { [ -n "$$CI" ] || { PATH="$$PATH:/usr/sbin" && $(1); }; } >/dev/null 2>&1 && echo $(2))
 TAGS := $(call has,{ ls /usr/lib/postgresql/*/bin/initdb || command -v initdb; } && command -v pgbouncer,postgres) \
@@ -32,8 +31,9 @@ TAGS := $(call has,{ ls /usr/lib/postgresql/*/bin/initdb || command -v initdb; }
 comma := ,
 space := $(subst ,, )
 
-# The race detector needs a C compiler. SQLite is C translated to Go, whose memory
-# the detector does not see, so it is built without: the tests run four times as fast.
+# The race detector needs a C compiler. SQLite is C translated to Go, and the detector
+# does not see its memory, so it is built without -race: the tests run four times as
+# fast.
 ifneq ($(shell command -v $$(go env CC) 2>/dev/null),)
 NO_RACE := modernc.org/sqlite/lib modernc.org/libc/... modernc.org/memory
 GOTEST := CGO_ENABLED=1 GORACE=atexit_sleep_ms=50 go test -race -vet=off -parallel 4 $(foreach pkg,$(NO_RACE),-gcflags=$(pkg)=-race=0)
@@ -71,22 +71,22 @@ test-times: ## run all tests and list the slowest
 generate: ## write gen/ from openapi.yaml
 	go generate ./gen
 
-drift: ## fail if gen/ is not what openapi.yaml generates
+drift: ## fail if gen/ is not up to date with openapi.yaml
 	@tmp=$$(mktemp -d) && trap 'rm -rf "$$tmp"' EXIT && cp -R openapi.yaml tools.go go.mod go.sum gen "$$tmp" && \
 	find "$$tmp/gen" \( -name '*.gen.go' -o -name openapi.yaml \) -delete && touch "$$tmp/gen/api/openapi.yaml" && \
 	(cd "$$tmp" && go generate ./gen) && diff -ru gen "$$tmp/gen" || { echo 'gen/ is out of date: run make generate and commit it' >&2; exit 1; }
 
-lint: ## gofumpt, vet, staticcheck, deadcode
-	@out=$$(go run $(GOFUMPT) -l $$(git ls-files '*.go' ':!*.gen.go')) && [ -z "$$out" ] || { echo "run go run $(GOFUMPT) -w on"; echo "$$out"; exit 1; }
+lint: ## run gofumpt, vet, staticcheck and deadcode
+	@out=$$(go run $(GOFUMPT) -l $$(git ls-files '*.go' ':!*.gen.go')) && [ -z "$$out" ] || { echo "run go run $(GOFUMPT) -w on:"; echo "$$out"; exit 1; }
 	go vet ./...
 	go vet -tags $(ALL_TAGS) ./...
 	GOOS=windows CGO_ENABLED=0 go build ./...
 	go run $(STATICCHECK) -tags $(ALL_TAGS) ./...
 	@out=$$(go run $(DEADCODE) -tags $(ALL_TAGS) -test ./...) && [ -z "$$out" ] || { echo 'unreachable:'; echo "$$out"; exit 1; }
 
-# G101: names of secrets, no secrets. G115: conversions whose range is known.
-# G304: files that the operator names.
-vulnerabilities: ## govulncheck and gosec on the program; needs a network
+# G101 finds names of secrets, not secrets; G115, conversions whose range is known;
+# G304, files that the operator names.
+vulnerabilities: ## run govulncheck and gosec on the program; needs a network
 	go run $(GOVULNCHECK) ./cmd/petstore
 	go run $(GOSEC) -quiet -exclude-generated -exclude=G101,G115,G304 -exclude-dir=internal/proof -exclude-dir=internal/store/storetest ./...
 
@@ -98,24 +98,24 @@ PACKAGE_python3 := python3 python3-venv
 .bin/linters: $(LINTERS)/package.json $(LINTERS)/package-lock.json | need-node
 	@mkdir -p $@ && cp $^ $@ && $(NPM_CI) --prefix $@ && touch $@
 
-lint-spec: .bin/linters ## all rules of Redocly on openapi.yaml
+lint-spec: .bin/linters ## check openapi.yaml with all rules of Redocly
 	@REDOCLY_TELEMETRY=off REDOCLY_SUPPRESS_UPDATE_NOTICE=true .bin/linters/node_modules/.bin/redocly lint --format stylish --config $(LINTERS)/redocly.yaml openapi.yaml
 
-# breaking-levels.txt has changes that oasdiff takes for harmless and we do not.
-# Accepted changes are in breaking-exceptions.txt, each with its reason.
+# breaking-levels.txt lists changes that oasdiff considers harmless but we do not.
+# breaking-exceptions.txt lists accepted changes, each with its reason.
 BREAKING := go run $(OASDIFF) breaking --fail-on WARN --severity-levels $(CONTRACT)/breaking-levels.txt \
 	--err-ignore $(CONTRACT)/breaking-exceptions.txt --warn-ignore $(CONTRACT)/breaking-exceptions.txt
 breaking: ## fail if openapi.yaml breaks clients of the specification or of the last release
 	@$(BREAKING) $(CONTRACT)/specification.yaml openapi.yaml
 	@mkdir -p .bin; tag=$$(git describe --tags --abbrev=0 2>/dev/null) || exit 0; git show "$$tag:openapi.yaml" >.bin/released.yaml && $(BREAKING) .bin/released.yaml openapi.yaml
 
-contract: ## hold the service, or the server at URL with KEY, against the contract
+contract: ## test the service, or the server at URL with KEY, against the contract
 	go test -count=1 $(if $(URL),-run TestContract) ./internal/proof/contract
 
 .bin/schemathesis: $(FUZZER)/requirements.txt | need-python3
 	@python3 -m venv --clear $@ && $@/bin/pip install --quiet --disable-pip-version-check --require-hashes -r $< && touch $@
 
-fuzz: build .bin/schemathesis ## random requests by Schemathesis, random bodies for FUZZTIME (30s)
+fuzz: build .bin/schemathesis ## send random requests with Schemathesis, then random bodies for FUZZTIME (30s)
 	@$(BIN) serve --sandbox --addr 127.0.0.1:0 >.bin/sandbox.env 2>.bin/sandbox.log & server=$$!; trap 'kill $$server' EXIT; \
 	until grep -q PETSTORE_KEY .bin/sandbox.env; do kill -0 $$server || { cat .bin/sandbox.log; exit 1; }; sleep 0.1; done; \
 	. .bin/sandbox.env && export PETSTORE_KEY PYTHONPATH=$(FUZZER) PYTHONDONTWRITEBYTECODE=1 && \
@@ -125,32 +125,32 @@ fuzz: build .bin/schemathesis ## random requests by Schemathesis, random bodies 
 sdk: need-node need-python3 need-curl ## generate clients for TypeScript and Python, run them and the samples of openapi.yaml
 	go test -count=1 -tags sdk -timeout 10m ./internal/proof/sdk/...
 
-attack: build ## measure the memory of the server under each known attack
+attack: build ## measure the server's memory under known attacks
 	go test -count=1 -v -tags attack -timeout 20m ./internal/proof/attack
 
 bench: need-wrk build ## compare with peers (ROUNDS=7, ONLY=memory, sqlite, postgres or size), write tables and charts
 	@go test -c -tags wrk -o .bin/bench ./internal/proof/bench && cd internal/proof/bench && mkdir -p measured && \
 	taskset -c 1 '$(CURDIR)/.bin/bench' -test.run '^$$' -test.bench 'Petstore/$(or $(ONLY),.)' -test.benchtime 1x -rounds $(or $(ROUNDS),7)
 
-docs-ui: need-node ## take the user interface of /docs from the npm package pinned in internal/edge/ui
+docs-ui: need-node ## update the user interface of /docs from the npm package pinned in internal/edge/ui
 	@tmp=$$(mktemp -d) && trap 'rm -rf "$$tmp"' EXIT && cd internal/edge/ui && \
 	cp package.json package-lock.json .npmrc terms.mjs "$$tmp" && $(NPM_CI) --prefix "$$tmp" && \
 	gzip -9nc "$$tmp/node_modules/@scalar/api-reference/dist/browser/standalone.js" >scalar.js.gz && \
 	gzip -9nc "$$tmp/node_modules/axe-core/axe.min.js" >../../proof/browser/testdata/axe.js.gz && \
 	(cd "$$tmp" && node terms.mjs) >LICENSES.txt
 
-release: ## make archives, packages, SBOMs and checksums in .bin/dist
+release: ## build archives, packages, SBOMs and checksums in .bin/dist
 	go run $(GORELEASER) release --clean $(FLAGS)
 FLAGS = --snapshot --skip=docker
 
 release-check:
 	go run $(GORELEASER) check --quiet
 
-image: build ## build the image petstore:latest (IMAGE=podman or buildah: with that, else docker)
+image: build ## build the image petstore:latest with docker (or IMAGE=podman, IMAGE=buildah)
 	@tmp=$$(mktemp -d) && trap 'rm -rf "$$tmp"' EXIT && dir="$$tmp/linux/$$(go env GOARCH)" && mkdir -p "$$dir" "$$tmp/.bin/data" && cp $(BIN) "$$dir" && \
 	$(or $(IMAGE),docker) build --tag petstore:latest --build-arg TARGETPLATFORM=linux/$$(go env GOARCH) $(IMAGE_FLAGS) --file deploy/Dockerfile "$$tmp"
 
-deploy-check: build ## run what deploy/ has by its own tools; needs root on Debian
+deploy-check: build ## test deploy/ with the programs that operators use; needs root on Debian
 	go test -count=1 -tags deploy -timeout 10m $(if $(filter-out 0,$(shell id -u)),-exec 'sudo -E env PATH=$$PATH') ./internal/proof/deploy
 
-check: lint drift lint-spec breaking test sdk deploy-check ## all that CI checks
+check: lint drift lint-spec breaking test sdk deploy-check ## run everything that CI checks
