@@ -1,6 +1,6 @@
 #!/bin/sh
-# Makes the user petstore and the folder of its data. It starts and restarts
-# nothing, since replicas are restarted one after the other.
+# Creates the user petstore and its data directory. It starts and restarts
+# nothing: replicas should be restarted one after the other.
 set -e
 if ! getent passwd petstore >/dev/null; then
 	useradd --system --user-group --home-dir /var/lib/petstore --shell /usr/sbin/nologin petstore

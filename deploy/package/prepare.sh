@@ -1,7 +1,7 @@
 #!/bin/sh
-# Writes what a release has beside the program to .bin/package: completions for
-# shells, and the licences of all that is part of the program. .bin/data is the
-# empty folder of the image.
+# Writes what a release contains besides the program to .bin/package: shell
+# completions and the licences of everything in the program. .bin/data is the
+# image's empty data directory.
 set -e
 out=.bin/package
 rm -rf "$out" .bin/data

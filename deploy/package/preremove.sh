@@ -1,7 +1,7 @@
 #!/bin/sh
-# Stops and disables the service if the package is removed ("remove" of dpkg, 0 of
-# rpm), and not if another version takes its place. systemctl disable takes no
-# pattern, so the enabled replicas are listed.
+# Stops and disables the service if the package is removed ("remove" from dpkg, 0
+# from rpm), but not on an upgrade. systemctl disable takes no pattern, so the
+# script lists the enabled replicas.
 set -e
 case "$1" in
 remove | 0)

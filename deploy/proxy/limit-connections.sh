@@ -1,7 +1,6 @@
 #!/bin/sh
 # Makes the kernel refuse more than 100 connections to port 443 from one IPv4 address
-# or one IPv6 /64. Run it as root at each start of the machine; a second run changes
-# nothing.
+# or one IPv6 /64. Run it as root after each boot; a second run changes nothing.
 set -e
 limit() {
 	command=$1 mask=$2
