@@ -44,7 +44,7 @@ const attackTime = 8 * time.Second
 
 func TestAttack(t *testing.T) {
 	path := program.Build(t)
-	t.Setenv("GOMEMLIMIT", "230MiB") // nine tenths of podMemory
+	t.Setenv("GOMEMLIMIT", "192MiB") // three quarters of podMemory, as serve sets it there
 	for _, a := range []struct {
 		name        string
 		tls         bool
