@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"iter"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -29,12 +30,16 @@ func (s *Store) load(ctx context.Context, animals iter.Seq2[pets.Pet, error], co
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(p.ctx, cancel)()
-	pooled, err := s.acquire(ctx, p, true, time.Now().Add(outageWait))
+	var server atomic.Value // see watch
+	server.Store(p.server.Load())
+	defer s.watch(ctx, cancel, p, &server).Stop()
+	pooled, err := acquire(ctx, cancel, p, true, time.Now().Add(outageWait))
 	if err != nil {
 		return 0, translate(err, notExecuted, false)
 	}
 	defer pooled.Release()
 	conn := pooled.Conn()
+	server.Store(serverOf(conn))
 
 	l, copied := loader{columns: columns}, false
 	err = failOnWarning(conn.PgConn(), func() error {

@@ -68,8 +68,10 @@ func identify(ctx context.Context, c *pgx.Conn) (string, error) {
 }
 
 // watch checks every hangAfter whether the server hangs, until ctx is done or
-// the timer is stopped. It calls cancel once the pools are replaced.
-func (s *Store) watch(ctx context.Context, cancel context.CancelFunc, p *pools, server string) *time.Timer {
+// the timer is stopped. It calls cancel once the pools are replaced. server
+// holds the server that is waited for: at first the one connected to last, then
+// that of the connection in use.
+func (s *Store) watch(ctx context.Context, cancel context.CancelFunc, p *pools, server *atomic.Value) *time.Timer {
 	return time.AfterFunc(hangAfter, func() {
 		for p.ctx.Err() == nil {
 			s.replaceIfHung(p, server)
@@ -89,8 +91,8 @@ func (s *Store) watch(ctx context.Context, cancel context.CancelFunc, p *pools, 
 // standby. A pooler that accepts a login but delays the first statement is also
 // only busy. The pools are replaced as a whole because pgxpool takes up to 15 s
 // to free the slot of a dropped connection if the server hangs.
-func (s *Store) replaceIfHung(p *pools, server string) {
-	if server == "" || !p.asking.CompareAndSwap(false, true) {
+func (s *Store) replaceIfHung(p *pools, server *atomic.Value) {
+	if server.Load() == "" || !p.asking.CompareAndSwap(false, true) {
 		return
 	}
 	defer p.asking.Store(false)
@@ -109,10 +111,10 @@ func (s *Store) replaceIfHung(p *pools, server string) {
 	}
 	e, ok := errors.AsType[*pgconn.PgError](err)
 	refused := ok && (strings.HasPrefix(e.Code, "53") || e.Code == "57P03") // the server only refuses new connections
-	if now == server || queued || refused {
+	if now == server.Load() || queued || refused {
 		return
 	}
-	s.replace(p, server)
+	s.replace(p, server.Load().(string))
 }
 
 // replace makes new pools and closes p in the background.

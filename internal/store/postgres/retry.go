@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -67,13 +68,16 @@ func (s *Store) attempt(ctx context.Context, write bool, acquireBy time.Time, st
 	p := s.pools.Load()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	pooled, err := s.acquire(ctx, p, write, acquireBy)
+	var server atomic.Value // see watch
+	server.Store(p.server.Load())
+	defer s.watch(ctx, cancel, p, &server).Stop()
+	pooled, err := acquire(ctx, cancel, p, write, acquireBy)
 	if err != nil {
 		return fmt.Errorf("%w: %w", errNotAcquired, err)
 	}
 	defer pooled.Release()
 	c := pooled.Conn()
-	defer s.watch(ctx, cancel, p, serverOf(c)).Stop()
+	server.Store(serverOf(c))
 	if write {
 		err = failOnWarning(c.PgConn(), func() error { return st(ctx, c) })
 	} else {
@@ -85,16 +89,13 @@ func (s *Store) attempt(ctx context.Context, write bool, acquireBy time.Time, st
 	return err
 }
 
-// acquire acquires a connection from p. It gives up at the time by, or when p is
-// replaced.
-func (s *Store) acquire(ctx context.Context, p *pools, write bool, by time.Time) (*pgxpool.Conn, error) {
-	ctx, cancel := context.WithDeadline(ctx, by)
-	defer cancel()
+// acquire acquires a connection from p, or cancels ctx at the time by.
+func acquire(ctx context.Context, cancel context.CancelFunc, p *pools, write bool, by time.Time) (*pgxpool.Conn, error) {
 	pool := p.reads
 	if write {
 		pool = p.writes
 	}
-	defer s.watch(ctx, cancel, p, p.server.Load().(string)).Stop()
+	defer time.AfterFunc(time.Until(by), cancel).Stop()
 	return pool.Acquire(ctx)
 }
 
