@@ -36,10 +36,13 @@ type running struct {
 }
 
 // start runs a server until the test ends.
-func start(t *testing.T, h handlers, o ServeOptions) *running {
+func start(t *testing.T, h handlers, o ServeOptions, change ...func(*Server)) *running {
 	t.Helper()
 	s, _ := newServer(t, h, func(_ *Service, o *Options) { o.Logger = slog.New(slog.DiscardHandler) })
-	s.shutdownTimeout, s.readTimeout = 200*time.Millisecond, time.Second
+	s.shutdownTimeout = 200 * time.Millisecond
+	for _, f := range change {
+		f(s)
+	}
 	started := make(chan string, 1)
 	o.Addr, o.Registry = "127.0.0.1:0", prometheus.NewRegistry()
 	o.Started = func(address string) error { started <- address; return nil }
@@ -148,8 +151,7 @@ func TestBodyOfWaitingRequest(t *testing.T) {
 		<-done
 		return sendOK(c)
 	}
-	r := start(t, h, ServeOptions{})
-	r.server.calls = newCalls(1)
+	r := start(t, h, ServeOptions{}, func(s *Server) { s.calls, s.readTimeout = newCalls(1), time.Second })
 	go func() { _, _ = http.Get("http://" + r.addr + "/v1/version") }()
 	<-begun
 	time.AfterFunc(r.server.readTimeout*3/2, func() { close(done) })
