@@ -153,6 +153,7 @@ func TestHealth(t *testing.T) {
 			{"health", "--addr", fmt.Sprint(":", plain.Listener.Addr().(*net.TCPAddr).Port)},
 			{"health", "--addr", fmt.Sprint("0.0.0.0:", plain.Listener.Addr().(*net.TCPAddr).Port)},
 			{"health", "--addr", secure.Listener.Addr().String(), "--tls-cert", "x.pem"},
+			{"health", "--addr", "127.0.0.1:1", "--tls-cert", "x.pem", "--admin-addr", plain.Listener.Addr().String()},
 		} {
 			var stderr bytes.Buffer
 			got := run(t.Context(), args, environment{getenv: func(string) string { return "" }, stdout: io.Discard, stderr: &stderr})
@@ -160,6 +161,10 @@ func TestHealth(t *testing.T) {
 				t.Errorf("%v, %d: got %d (%s), want %d", args, c.status, got, &stderr, c.want)
 			}
 		}
+	}
+	err := askReady("http://" + secure.Listener.Addr().String())
+	if err == nil || !strings.Contains(err.Error(), "set --tls-cert or PETSTORE_TLS_CERT") {
+		t.Errorf("HTTPS without --tls-cert: got %v, want what is missing", err)
 	}
 }
 

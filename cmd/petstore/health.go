@@ -10,14 +10,22 @@ import (
 )
 
 func healthCommand() *cobra.Command {
-	var addr, certificate string
+	var addr, adminAddr, certificate string
 	cmd := &cobra.Command{
 		Use:   "health",
 		Short: "Check whether the server on this machine is ready",
-		Long: `health requests /readyz from the server on this machine. It reads PETSTORE_ADDR and
-PETSTORE_TLS_CERT, as serve does. The exit status is 0 if the server is ready, else 1.`,
+		Long: `health requests /readyz from the server on this machine: at its admin address, if
+one is set, or else at its public address. It reads PETSTORE_ADMIN_ADDR, PETSTORE_ADDR
+and PETSTORE_TLS_CERT, as serve does. The exit status is 0 if the server is ready,
+else 1.`,
 		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
+			if adminAddr != "" {
+				if err := checkListen("admin-addr", adminAddr); err != nil {
+					return err
+				}
+				return askReady("http://" + adminAddr + "/readyz")
+			}
 			if err := checkListen("addr", addr); err != nil {
 				return err
 			}
@@ -30,6 +38,7 @@ PETSTORE_TLS_CERT, as serve does. The exit status is 0 if the server is ready, e
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&addr, "addr", defaultAddr, "the `address` that serve listens on")
+	flags.StringVar(&adminAddr, "admin-addr", "", "the `address` of serve's --admin-addr, if any")
 	flags.StringVar(&certificate, "tls-cert", "", "the `file` of serve's certificate, if any; the request then uses HTTPS")
 	return cmd
 }
@@ -42,7 +51,10 @@ func askReady(url string) error {
 	if err != nil {
 		return fmt.Errorf("no response: %w; start the server, or set its address with --addr", err)
 	}
-	_ = response.Body.Close() // only the status counts
+	_ = response.Body.Close()                         // only the status counts
+	if response.StatusCode == http.StatusBadRequest { // net/http's answer to HTTP on a port for HTTPS
+		return fmt.Errorf("%s: the server speaks HTTPS; set --tls-cert or %s to the file of its certificate", url, variableOf("tls-cert"))
+	}
 	if response.StatusCode != http.StatusOK {
 		return fmt.Errorf("%s: the server is not ready (status %d); its log says why", url, response.StatusCode)
 	}

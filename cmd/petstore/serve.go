@@ -84,7 +84,7 @@ then have 10 s to finish. A second signal stops the server at once.`,
 	flags.IntVar(&cfg.edge.MaxInFlight, "max-in-flight", 256, "how many operations may run at once; as many may wait, and others get 503")
 	flags.Float64Var(&cfg.edge.RateLimit, "rate-limit", 0, "how many requests per second each key may send; others get 429; 0 for no limit")
 	flags.StringSliceVar(&cfg.proxies, "trusted-proxies", nil, "the `networks` of proxies whose X-Forwarded-For is trusted, such as 127.0.0.1,10.0.0.0/8")
-	flags.StringVar(&cfg.serve.AdminAddr, "admin-addr", "", "the `address` of /metrics, such as 127.0.0.1:9090; empty for none")
+	flags.StringVar(&cfg.serve.AdminAddr, "admin-addr", "", "the `address` of /metrics, /livez and /readyz, such as 127.0.0.1:9090; empty for none")
 	flags.BoolVar(&cfg.serve.Profiles, "pprof", false, "serve /debug/pprof/ at --admin-addr too; profiles can hold secrets")
 	flags.TextVar(&cfg.logLevel, "log-level", slog.LevelInfo, "the minimum `level` to log: debug, info, warn or error")
 	flags.StringVar(&cfg.logFormat, "log-format", "auto", "text, json, or auto, which is text at a terminal and else json")

@@ -92,7 +92,7 @@ func (s *Server) writeError(err error, c echo.Context) {
 	for name, values := range p.Header {
 		header[name] = values
 	}
-	if r := c.Request(); r.ContentLength != 0 && r.ProtoMajor == 1 {
+	if c.Request().ContentLength != 0 {
 		limitBodyWait(c)
 		switch p.Status {
 		case http.StatusBadRequest, http.StatusUnprocessableEntity, http.StatusInternalServerError: // usually found after the body was read

@@ -62,7 +62,7 @@ func (s *Server) commonHeaders(next echo.HandlerFunc) echo.HandlerFunc {
 			header.Set("Cache-Control", "no-store")
 		}
 		if s.stopping.Load() {
-			header.Set("Connection", "close") // on HTTP/2, net/http sends GOAWAY
+			header.Set("Connection", "close")
 		}
 		return next(c)
 	}

@@ -61,7 +61,7 @@ func (s *Server) serveOperation(op *operation) echo.MiddlewareFunc {
 			}
 			defer release()
 
-			if op.body == nil && r.ContentLength != 0 && r.ProtoMajor == 1 { // nobody reads the body
+			if op.body == nil && r.ContentLength != 0 { // nobody reads the body
 				c.Response().Header().Set("Connection", "close")
 				limitBodyWait(c)
 			} else if op.body != nil && time.Since(arrived) > s.readTimeout-lingerTimeout { // the wait has used its time

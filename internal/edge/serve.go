@@ -32,14 +32,13 @@ const (
 	readTimeout   = 4 * time.Second
 	writeTimeout  = 20 * time.Second
 	idleTimeout   = 2 * time.Minute
-	maxStreams    = 16 // per HTTP/2 connection
 )
 
 // ServeOptions are the options of Run. Addr and Registry are required.
 type ServeOptions struct {
 	Addr              string        // host:port; port 0 takes any free port
 	CertFile, KeyFile string        // PEM files for HTTPS; empty for HTTP
-	AdminAddr         string        // for metrics and profiles; empty for none
+	AdminAddr         string        // for metrics, probes and profiles; empty for none
 	Profiles          bool          // serve /debug/pprof/ at AdminAddr
 	MaxConnections    int           // 0 means 1000
 	Drain             time.Duration // how long to keep serving after SIGTERM
@@ -139,10 +138,11 @@ func (s *Server) listen(ctx context.Context, o *ServeOptions) (*http.Server, net
 		WriteTimeout:                 writeTimeout,
 		IdleTimeout:                  idleTimeout,
 		MaxHeaderBytes:               maxHeader,
-		HTTP2:                        &http.HTTP2Config{MaxConcurrentStreams: maxStreams, MaxReadFrameSize: 16 << 10, MaxReceiveBufferPerConnection: 64 << 10, MaxReceiveBufferPerStream: 64 << 10},
+		Protocols:                    new(http.Protocols),
 		DisableGeneralOptionsHandler: true, // OPTIONS * is handled like other requests
 		ErrorLog:                     slog.NewLogLogger(s.logger.Handler(), slog.LevelWarn),
 	}
+	server.Protocols.SetHTTP1(true) // HTTP/2 does not bound what streams hold, nor close connections that nobody reads
 	if o.CertFile != "" {
 		var err error
 		if s.certificate, err = loadCertificate(o.CertFile, o.KeyFile, s.logger); err != nil {
@@ -183,10 +183,13 @@ func (s *Server) countConnections(server *http.Server, o *ServeOptions) {
 	)
 }
 
-// serveAdmin serves metrics, and profiles if enabled, on o.AdminAddr.
+// serveAdmin serves metrics, the probes, and profiles if enabled, on o.AdminAddr,
+// where clients cannot take all connections.
 func (s *Server) serveAdmin(ctx context.Context, o ServeOptions) (*http.Server, error) {
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", promhttp.HandlerFor(o.Registry, promhttp.HandlerOpts{ErrorLog: slog.NewLogLogger(s.logger.Handler(), slog.LevelError)}))
+	mux.Handle("/livez", s)
+	mux.Handle("/readyz", s)
 	if o.Profiles {
 		mux.Handle("/debug/pprof/", http.DefaultServeMux) // where net/http/pprof registers
 	}

@@ -230,7 +230,7 @@ func TestAdmin(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		want := map[string]int{"/metrics": 200, "/debug/pprof/": 404}
+		want := map[string]int{"/metrics": 200, "/livez": 200, "/readyz": 200, "/debug/pprof/": 404, "/v1/version": 404}
 		if profiles {
 			want["/debug/pprof/"] = 200
 		}
@@ -265,13 +265,13 @@ func TestCertificateReload(t *testing.T) {
 	writeCertificate(t, certFile, keyFile, "old.example", time.Now().Add(time.Hour))
 	r := start(t, newHandlers(), ServeOptions{CertFile: certFile, KeyFile: keyFile})
 	served := func() string {
-		conn, err := tls.Dial("tcp", r.addr, &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"h2"}})
+		conn, err := tls.Dial("tcp", r.addr, &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"h2", "http/1.1"}})
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer conn.Close()
-		if got := conn.ConnectionState().NegotiatedProtocol; got != "h2" {
-			t.Errorf("protocol: got %q, want h2", got)
+		if got := conn.ConnectionState().NegotiatedProtocol; got != "http/1.1" {
+			t.Errorf("protocol: got %q, want http/1.1", got)
 		}
 		return conn.ConnectionState().PeerCertificates[0].DNSNames[0]
 	}

@@ -5,7 +5,6 @@
 package attack
 
 import (
-	"bytes"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -22,9 +21,6 @@ import (
 	"sync"
 	"testing"
 	"time"
-
-	"golang.org/x/net/http2"
-	"golang.org/x/net/http2/hpack"
 
 	"example.com/petstore/internal/proof/program"
 )
@@ -53,8 +49,7 @@ func TestAttack(t *testing.T) {
 		prepare     func(t *testing.T, s *program.Server)
 		attack      func(conn net.Conn)
 	}{
-		{name: "HTTP/2 streams without a window", tls: true, connections: 100, limit: podMemory, attack: streams},
-		{name: "unfinished headers", connections: 4000, limit: podMemory, attack: unfinishedHeader},
+		{name: "unfinished headers", tls: true, connections: 4000, limit: podMemory, attack: unfinishedHeader},
 		{name: "slow bodies of one key", connections: 4000, limit: podMemory, attack: slowBody},
 		{name: "slow readers of large pages", connections: 100, limit: unitMemory, prepare: largePets, attack: slowReader},
 	} {
@@ -127,7 +122,7 @@ func swarm(addr string, secure bool, n int, attack func(net.Conn)) (stop func())
 			defer conn.Close()
 			context.AfterFunc(ctx, func() { _ = conn.Close() })
 			if secure {
-				conn = tls.Client(conn, &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"h2"}})
+				conn = tls.Client(conn, &tls.Config{InsecureSkipVerify: true})
 			}
 			attack(conn)
 			<-ctx.Done()
@@ -145,7 +140,7 @@ type client struct {
 
 func newClient(url string, keepAlive bool) *client {
 	return &client{url: url + "/pets?limit=1", Client: http.Client{Transport: &http.Transport{
-		TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, ForceAttemptHTTP2: true, DisableKeepAlives: !keepAlive,
+		TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, DisableKeepAlives: !keepAlive,
 	}}}
 }
 
@@ -169,32 +164,6 @@ func (c *client) list(t *testing.T) {
 		}
 	}
 }
-
-// streams opens many streams, each with a header that needs a lot of memory, and
-// lets the server send no responses.
-func streams(conn net.Conn) {
-	_, _ = conn.Write(streamFrames())
-	_, _ = io.Copy(io.Discard, conn)
-}
-
-var streamFrames = sync.OnceValue(func() []byte {
-	var frames, block bytes.Buffer
-	framer, encoder := http2.NewFramer(&frames, nil), hpack.NewEncoder(&block)
-	frames.WriteString(http2.ClientPreface)
-	_ = framer.WriteSettings(http2.Setting{ID: http2.SettingInitialWindowSize, Val: 0})
-	_ = framer.WriteSettingsAck()
-	for i := range 100 {
-		block.Reset()
-		for _, f := range [][2]string{{":method", "GET"}, {":scheme", "https"}, {":authority", "localhost"}, {":path", "/openapi.yaml"}} {
-			_ = encoder.WriteField(hpack.HeaderField{Name: f[0], Value: f[1]})
-		}
-		for j := range 900 { // short fields cost the most: about 90 bytes each besides their text
-			_ = encoder.WriteField(hpack.HeaderField{Name: fmt.Sprintf("x%d", j)})
-		}
-		_ = framer.WriteHeaders(http2.HeadersFrameParam{StreamID: uint32(2*i + 1), BlockFragment: block.Bytes(), EndStream: true, EndHeaders: true})
-	}
-	return frames.Bytes()
-})
 
 // unfinishedHeader sends 33 KB of a header that does not end.
 func unfinishedHeader(conn net.Conn) {
