@@ -13,7 +13,6 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"example.com/petstore/internal/pets"
 	"example.com/petstore/internal/store"
 )
 
@@ -82,7 +81,7 @@ func parseDuration(text string) (time.Duration, error) {
 }
 
 // openStore opens the store for all commands except serve.
-func openStore(ctx context.Context, env environment, address string, mustExist bool) (pets.Store, error) {
+func openStore(ctx context.Context, env environment, address string, mustExist bool) (store.Store, error) {
 	if store.Kind(address) == "memory" {
 		return nil, errMemory
 	}

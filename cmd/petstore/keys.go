@@ -13,7 +13,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"example.com/petstore/internal/keys"
-	"example.com/petstore/internal/pets"
 )
 
 func keysCommand(env environment) *cobra.Command {
@@ -51,7 +50,7 @@ The key cannot be shown again. NAME says who uses it.`,
 				return usageError{err}
 			}
 			k.ReadOnly = readOnly
-			return withKeys(cmd.Context(), env, address, false, func(ctx context.Context, s pets.KeyStore) error {
+			return withKeys(cmd.Context(), env, address, false, func(ctx context.Context, s keys.Store) error {
 				if err := s.CreateKey(ctx, k); err != nil {
 					return err
 				}
@@ -81,7 +80,7 @@ func keysListCommand(env environment) *cobra.Command {
 		Short: "List the keys, without their secrets",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return withKeys(cmd.Context(), env, address, true, func(ctx context.Context, s pets.KeyStore) error {
+			return withKeys(cmd.Context(), env, address, true, func(ctx context.Context, s keys.Store) error {
 				all, err := s.Keys(ctx)
 				if err != nil {
 					return err
@@ -112,7 +111,7 @@ func keysRevokeCommand(env environment) *cobra.Command {
 name. At a terminal it asks for confirmation.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return withKeys(cmd.Context(), env, address, true, func(ctx context.Context, s pets.KeyStore) error {
+			return withKeys(cmd.Context(), env, address, true, func(ctx context.Context, s keys.Store) error {
 				all, err := s.Keys(ctx)
 				if err != nil {
 					return err
@@ -138,7 +137,7 @@ name. At a terminal it asks for confirmation.`,
 }
 
 // withKeys opens the store at address and calls f with it.
-func withKeys(ctx context.Context, env environment, address string, mustExist bool, f func(context.Context, pets.KeyStore) error) error {
+func withKeys(ctx context.Context, env environment, address string, mustExist bool, f func(context.Context, keys.Store) error) error {
 	s, err := openStore(ctx, env, address, mustExist)
 	if err != nil {
 		return err
@@ -148,18 +147,18 @@ func withKeys(ctx context.Context, env environment, address string, mustExist bo
 
 // keyJSON is a key as --json prints it.
 type keyJSON struct {
-	Token     string        `json:"key,omitempty"` // only for a new key
-	ID        string        `json:"id"`
-	Name      string        `json:"name"`
-	State     pets.KeyState `json:"state"`
-	ReadOnly  bool          `json:"readOnly"`
-	CreatedAt time.Time     `json:"createdAt"`
-	ExpiresAt time.Time     `json:"expiresAt,omitzero"`
-	RevokedAt time.Time     `json:"revokedAt,omitzero"`
-	UsedAt    time.Time     `json:"usedAt,omitzero"`
+	Token     string     `json:"key,omitempty"` // only for a new key
+	ID        string     `json:"id"`
+	Name      string     `json:"name"`
+	State     keys.State `json:"state"`
+	ReadOnly  bool       `json:"readOnly"`
+	CreatedAt time.Time  `json:"createdAt"`
+	ExpiresAt time.Time  `json:"expiresAt,omitzero"`
+	RevokedAt time.Time  `json:"revokedAt,omitzero"`
+	UsedAt    time.Time  `json:"usedAt,omitzero"`
 }
 
-func newKeyJSON(k pets.Key, now time.Time) keyJSON {
+func newKeyJSON(k keys.Key, now time.Time) keyJSON {
 	return keyJSON{"", k.ID, k.Name, k.State(now), k.ReadOnly, k.CreatedAt, k.ExpiresAt, k.RevokedAt, k.UsedAt}
 }
 
@@ -184,18 +183,18 @@ func printKeys(out io.Writer, all []keyJSON) error {
 
 // findKey returns the key with the ID named, or else the only active key with
 // that name.
-func findKey(all []pets.Key, named string, now time.Time) (pets.Key, error) {
-	var found []pets.Key
+func findKey(all []keys.Key, named string, now time.Time) (keys.Key, error) {
+	var found []keys.Key
 	for _, k := range all {
 		if k.ID == named {
 			return k, nil
 		}
-		if k.Name == named && k.State(now) == pets.KeyActive {
+		if k.Name == named && k.State(now) == keys.Active {
 			found = append(found, k)
 		}
 	}
 	if len(found) != 1 {
-		return pets.Key{}, fmt.Errorf("no key has the ID %q, and %d active keys have that name; petstore keys list shows the IDs", named, len(found))
+		return keys.Key{}, fmt.Errorf("no key has the ID %q, and %d active keys have that name; petstore keys list shows the IDs", named, len(found))
 	}
 	return found[0], nil
 }

@@ -19,7 +19,6 @@ import (
 
 	"example.com/petstore/internal/edge"
 	"example.com/petstore/internal/keys"
-	"example.com/petstore/internal/pets"
 	"example.com/petstore/internal/service"
 	"example.com/petstore/internal/store"
 )
@@ -147,17 +146,18 @@ func serve(ctx context.Context, env environment, cfg serveConfig) error {
 	return errors.Join(serveStore(ctx, env, cfg, logger, st), st.Close())
 }
 
-func serveStore(ctx context.Context, env environment, cfg serveConfig, logger *slog.Logger, st pets.Store) error {
-	kind, registry := store.Kind(cfg.store), prometheus.NewRegistry()
-	registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "petstore_build_info", Help: "The version of the program and the kind of its store.", ConstLabels: prometheus.Labels{"version": programVersion(), "store": kind},
+func serveStore(ctx context.Context, env environment, cfg serveConfig, logger *slog.Logger, st store.Store) error {
+	registry := prometheus.NewRegistry()
+	metrics := prometheus.WrapRegistererWithPrefix(service.Name+"_", registry)
+	metrics.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "build_info", Help: "The version of the program and the kind of its store.", ConstLabels: prometheus.Labels{"version": programVersion(), "store": store.Kind(cfg.store)},
 	}, func() float64 { return 1 }))
-	observed := store.Observe(st, kind, registry)
+	observed := store.Observe(st, metrics)
 	keyring, err := keys.NewKeyring(observed, cfg.fixedKeys, time.Now)
 	if err != nil {
 		return err
 	}
-	registry.MustRegister(keyring)
+	metrics.MustRegister(keyring)
 	cfg.edge.Logger, cfg.edge.Metrics, cfg.serve.Registry, cfg.serve.Failed = logger, registry, registry, st.Failed()
 	server, err := service.NewServer(observed, keyring, programVersion(), cfg.edge)
 	if err != nil {
@@ -181,7 +181,7 @@ func serveStore(ctx context.Context, env environment, cfg serveConfig, logger *s
 }
 
 // openServed opens the store, and fills it for a sandbox.
-func openServed(ctx context.Context, cfg serveConfig, logger *slog.Logger) (pets.Store, error) {
+func openServed(ctx context.Context, cfg serveConfig, logger *slog.Logger) (store.Store, error) {
 	ctx, stop := untilSignal(ctx) // later, the server handles signals
 	defer stop()
 	st, err := store.Open(ctx, cfg.store, store.Options{MustExist: cfg.mustExist, RequireSync: cfg.requireSync, Logger: logger})

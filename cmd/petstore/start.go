@@ -51,7 +51,7 @@ func fixedKeys(getenv func(string) string) ([]string, error) {
 // needsKey reports whether to create a first key and print it, which is done for
 // a sandbox or at a terminal. Elsewhere, if there is no key, it logs how to
 // create one.
-func (cfg serveConfig) needsKey(ctx context.Context, env environment, logger *slog.Logger, st pets.KeyStore) (bool, error) {
+func (cfg serveConfig) needsKey(ctx context.Context, env environment, logger *slog.Logger, st keys.Store) (bool, error) {
 	existing, err := st.Keys(ctx)
 	switch {
 	case err != nil || len(cfg.fixedKeys)+len(existing) > 0:
@@ -67,7 +67,7 @@ func (cfg serveConfig) needsKey(ctx context.Context, env environment, logger *sl
 
 // welcome prints the address and key of a sandbox as shell variables, or the
 // first key of a store for a person to read.
-func (cfg serveConfig) welcome(ctx context.Context, out io.Writer, st pets.KeyStore, makesKey bool, address string) error {
+func (cfg serveConfig) welcome(ctx context.Context, out io.Writer, st keys.Store, makesKey bool, address string) error {
 	if !makesKey {
 		if cfg.sandbox {
 			_, err := fmt.Fprintf(out, "PETSTORE_URL=%s%s\n", address, basePath)
@@ -106,7 +106,7 @@ Try it with curl, or in a browser at %[1]s/docs:
 //go:embed sandbox.csv
 var sandboxAnimals string
 
-func fillSandbox(ctx context.Context, st pets.PetStore) error {
+func fillSandbox(ctx context.Context, st pets.Store) error {
 	decode, err := service.BodyDecoder()
 	if err != nil {
 		return err

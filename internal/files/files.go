@@ -67,7 +67,7 @@ func columns() []column {
 }
 
 // Export writes all pets of the store to w and calls step after each.
-func Export(ctx context.Context, st pets.PetStore, w io.Writer, format Format, step func()) error {
+func Export(ctx context.Context, st pets.Store, w io.Writer, format Format, step func()) error {
 	write, flush := ndjsonWriter(w)
 	if format == CSV {
 		write, flush = csvWriter(w)

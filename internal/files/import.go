@@ -21,7 +21,7 @@ func (r *Rejected) Error() string {
 // Import stores the pets of rows in one transaction and returns their number. If
 // any row is invalid, it stores nothing and returns a *Rejected. Other errors come
 // from rows or the store.
-func Import(ctx context.Context, st pets.PetStore, rows iter.Seq2[Row, error], ids bool) (int, error) {
+func Import(ctx context.Context, st pets.Store, rows iter.Seq2[Row, error], ids bool) (int, error) {
 	if ids {
 		return st.LoadWithIDs(ctx, acceptable(rows))
 	}

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"regexp"
 	"sync"
@@ -12,8 +13,6 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"golang.org/x/sync/singleflight"
-
-	"example.com/petstore/internal/pets"
 )
 
 const (
@@ -35,7 +34,7 @@ var b64token = regexp.MustCompile(`^[0-9A-Za-z._~+/-]+=*$`)
 // Keyring authenticates tokens. It caches keys of the store for 2 s, but does not
 // cache unknown keys. It is a prometheus.Collector of cache metrics.
 type Keyring struct {
-	store pets.KeyStore
+	store Store
 	fixed []fixedKey
 	now   func() time.Time
 
@@ -50,41 +49,30 @@ type Keyring struct {
 	hits, misses prometheus.Counter
 }
 
+var errOverloaded = errors.New("too many unknown keys are being looked up")
+
 type fixedKey struct {
 	id   string
 	hash [sha256.Size]byte
 }
 
 type knownKey struct {
-	pets.Key
+	Key
 	asked time.Time // when its look-up began
-}
-
-// Grant is what an accepted token allows.
-type Grant struct {
-	KeyID    string
-	ReadOnly bool
 }
 
 // Refusal is the error that Authenticate returns for an invalid token.
 type Refusal struct {
 	KeyID  string // empty unless the key exists and the token has its secret
-	Reason string // Unknown, Expired or Revoked
+	Reason State  // Unknown, Expired or Revoked
 }
 
-// The reasons of a Refusal.
-const (
-	Unknown = "unknown"
-	Expired = "expired"
-	Revoked = "revoked"
-)
-
-func (r *Refusal) Error() string { return "the API key is " + r.Reason }
+func (r *Refusal) Error() string { return "the API key is " + string(r.Reason) }
 
 // NewKeyring returns a keyring of the keys in store and of fixed tokens. Fixed
 // tokens need no store, may read and write, and never expire. NewKeyring fails if
 // CheckFixed does.
-func NewKeyring(store pets.KeyStore, fixed []string, now func() time.Time) (*Keyring, error) {
+func NewKeyring(store Store, fixed []string, now func() time.Time) (*Keyring, error) {
 	k := &Keyring{
 		store:   store,
 		now:     now,
@@ -92,7 +80,7 @@ func NewKeyring(store pets.KeyStore, fixed []string, now func() time.Time) (*Key
 		known:   map[string]knownKey{},
 		used:    map[string]time.Time{},
 		lookups: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "petstore_key_cache_lookups_total", Help: "API keys found in the cache (hit) or looked up in the store (miss).",
+			Name: "key_cache_lookups_total", Help: "API keys found in the cache (hit) or looked up in the store (miss).",
 		}, []string{"result"}),
 	}
 	k.hits, k.misses = k.lookups.WithLabelValues("hit"), k.lookups.WithLabelValues("miss")
@@ -117,45 +105,42 @@ func CheckFixed(tokens []string) error {
 	return nil
 }
 
-// Authenticate returns what a token allows, or a *Refusal. Any other error means
+// Authenticate returns the key of a token, or a *Refusal. Any other error means
 // that the store failed and the token could not be checked.
-func (k *Keyring) Authenticate(ctx context.Context, token string) (Grant, error) {
+func (k *Keyring) Authenticate(ctx context.Context, token string) (Key, error) {
 	hash := Hash(token)
 	for _, f := range k.fixed {
 		if equal(f.hash, hash) {
-			return Grant{KeyID: f.id}, nil
+			return Key{ID: f.id}, nil
 		}
 	}
 	id, ok := ID(token)
 	if !ok {
-		return Grant{}, &Refusal{Reason: Unknown}
+		return Key{}, &Refusal{Reason: Unknown}
 	}
 	key, err := k.key(ctx, id)
 	switch {
-	case pets.KindOf(err) == pets.NotFound:
-		return Grant{}, &Refusal{Reason: Unknown}
+	case errors.Is(err, ErrNotFound):
+		return Key{}, &Refusal{Reason: Unknown}
 	case err != nil:
-		return Grant{}, err
+		return Key{}, err
 	case !equal(key.Hash, hash):
-		return Grant{}, &Refusal{Reason: Unknown}
+		return Key{}, &Refusal{Reason: Unknown}
 	}
 	now := k.now()
-	switch key.State(now) {
-	case pets.KeyExpired:
-		return Grant{}, &Refusal{KeyID: id, Reason: Expired}
-	case pets.KeyRevoked:
-		return Grant{}, &Refusal{KeyID: id, Reason: Revoked}
+	if state := key.State(now); state != Active {
+		return Key{}, &Refusal{KeyID: id, Reason: state}
 	}
 	k.mu.Lock()
 	k.used[id] = now
 	k.mu.Unlock()
-	return Grant{KeyID: id, ReadOnly: key.ReadOnly}, nil
+	return key, nil
 }
 
 func equal(a, b [sha256.Size]byte) bool { return subtle.ConstantTimeCompare(a[:], b[:]) == 1 }
 
 // key returns the key with the given ID from the cache or the store.
-func (k *Keyring) key(ctx context.Context, id string) (pets.Key, error) {
+func (k *Keyring) key(ctx context.Context, id string) (Key, error) {
 	k.mu.Lock()
 	key, known := k.known[id]
 	k.mu.Unlock()
@@ -172,18 +157,18 @@ func (k *Keyring) key(ctx context.Context, id string) (pets.Key, error) {
 		return k.lookup(ctx, id, known)
 	})
 	if err != nil {
-		return pets.Key{}, err
+		return Key{}, err
 	}
-	return v.(pets.Key), nil
+	return v.(Key), nil
 }
 
-func (k *Keyring) lookup(ctx context.Context, id string, known bool) (pets.Key, error) {
+func (k *Keyring) lookup(ctx context.Context, id string, known bool) (Key, error) {
 	if !known {
 		select {
 		case k.unknown <- struct{}{}:
 			defer func() { <-k.unknown }()
 		case <-ctx.Done():
-			return pets.Key{}, &pets.Error{Kind: pets.Unavailable, Message: "too many unknown keys are being looked up"}
+			return Key{}, errOverloaded
 		}
 	}
 	asked := k.now()
@@ -193,7 +178,7 @@ func (k *Keyring) lookup(ctx context.Context, id string, known bool) (pets.Key, 
 	switch {
 	case err == nil:
 		k.known[id] = knownKey{key, asked}
-	case pets.KindOf(err) == pets.NotFound:
+	case errors.Is(err, ErrNotFound):
 		delete(k.known, id)
 	}
 	return key, err

@@ -1,17 +1,15 @@
-// Package keys creates API keys and authenticates their tokens.
 package keys
 
 import (
 	"crypto/rand"
 	"crypto/sha256"
+	"errors"
 	"hash/crc32"
 	"math/big"
 	"strings"
 	"time"
 	"unicode"
 	"unicode/utf8"
-
-	"example.com/petstore/internal/pets"
 )
 
 // A token is psk_<id>_<secret><checksum>. The checksum is the CRC-32 of the text
@@ -28,20 +26,20 @@ const (
 )
 
 // New returns a new key that may read and write, and its token, which no store
-// keeps. A lifetime of 0 means that the key does not expire. New fails with Invalid
+// keeps. A lifetime of 0 means that the key does not expire. New fails
 // unless name has 1 to 100 printable characters and lifetime is not negative.
-func New(name string, now time.Time, lifetime time.Duration) (pets.Key, string, error) {
+func New(name string, now time.Time, lifetime time.Duration) (Key, string, error) {
 	unprintable := strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsPrint(r) })
 	if n := utf8.RuneCountInString(name); n < 1 || n > 100 || unprintable || !utf8.ValidString(name) {
-		return pets.Key{}, "", &pets.Error{Kind: pets.Invalid, Message: "the name of a key must be 1 to 100 printable characters"}
+		return Key{}, "", errors.New("the name of a key must be 1 to 100 printable characters")
 	}
 	if lifetime < 0 {
-		return pets.Key{}, "", &pets.Error{Kind: pets.Invalid, Message: "the lifetime of a key must not be negative"}
+		return Key{}, "", errors.New("the lifetime of a key must not be negative")
 	}
 	id := randomBase62(idLength)
 	body := prefix + id + "_" + randomBase62(secretLength)
 	token := body + checksum(body)
-	k := pets.Key{ID: id, Name: name, Hash: Hash(token), CreatedAt: now.UTC().Truncate(time.Second)}
+	k := Key{ID: id, Name: name, Hash: Hash(token), CreatedAt: now.UTC().Truncate(time.Second)}
 	if lifetime > 0 {
 		k.ExpiresAt = k.CreatedAt.Add(lifetime).Truncate(time.Second)
 	}

@@ -12,7 +12,7 @@ type Kind int
 const (
 	Internal    Kind = iota // the service failed; a write may or may not have happened
 	Invalid                 // the caller's value will never be accepted
-	NotFound                // there is no such pet or key
+	NotFound                // there is no such pet
 	Reused                  // the idempotency key belongs to another pet
 	Unavailable             // nothing was done; it is safe to try again later
 )
@@ -59,11 +59,6 @@ func KindOf(err error) Kind {
 // NoSuchPet returns the NotFound error for a pet.
 func NoSuchPet(id int64) error {
 	return &Error{Kind: NotFound, Message: fmt.Sprintf("there is no pet with id %d", id)}
-}
-
-// NoSuchKey returns the NotFound error for a key.
-func NoSuchKey(id string) error {
-	return &Error{Kind: NotFound, Message: fmt.Sprintf("there is no key with id %q", id)}
 }
 
 // Errors that all stores share.

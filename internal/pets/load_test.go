@@ -6,7 +6,6 @@ import (
 	"iter"
 	"strings"
 	"testing"
-	"time"
 
 	"example.com/petstore/internal/pets"
 )
@@ -96,23 +95,5 @@ func TestKindOf(t *testing.T) {
 	}
 	if !errors.Is(err, cause) || err.Error() != "away: inner: cause" {
 		t.Errorf("error: got %q, want away: inner: cause", err)
-	}
-}
-
-func TestKeyState(t *testing.T) {
-	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
-	for _, c := range []struct {
-		expires, revoked time.Time
-		want             pets.KeyState
-	}{
-		{want: pets.KeyActive},
-		{expires: now.Add(1), want: pets.KeyActive},
-		{expires: now, want: pets.KeyExpired},
-		{revoked: now.Add(time.Hour), want: pets.KeyRevoked},
-		{expires: now, revoked: now, want: pets.KeyRevoked},
-	} {
-		if got := (pets.Key{ExpiresAt: c.expires, RevokedAt: c.revoked}).State(now); got != c.want {
-			t.Errorf("State of a key that expires %v and was revoked %v: got %v, want %v", c.expires, c.revoked, got, c.want)
-		}
 	}
 }

@@ -1,5 +1,5 @@
-// Package pets defines the domain of the service: pets, API keys, the interface of
-// their store, and the kinds of errors. It imports only the standard library and
+// Package pets defines the domain of the service: pets, the interface of their
+// store, and the kinds of errors. It imports only the standard library and
 // knows nothing about HTTP, SQL or the OpenAPI document.
 package pets
 

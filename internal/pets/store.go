@@ -3,37 +3,16 @@ package pets
 import (
 	"context"
 	"iter"
-	"time"
 )
 
-// Store keeps pets and API keys. Package storetest tests every implementation.
+// Store keeps pets. Pets are never changed or removed. Package storetest tests
+// every implementation.
 //
 // All methods are safe for concurrent use. They return soon after their context
 // ends, or once the outcome of a write in progress is known. Any of them may fail
 // with Unavailable, in which case nothing was done, or with Internal; the comments
 // below mention only other kinds.
 type Store interface {
-	PetStore
-	KeyStore
-
-	// Ping reports whether the store can serve requests; /readyz calls it. It
-	// fails if the store is unreachable or if its file was replaced or is
-	// corrupt. A full disk is not a failure, because reads still work.
-	Ping(ctx context.Context) error
-
-	// Failed returns a channel that delivers one error if the store can no
-	// longer vouch for the writes it acknowledges, for example after a failed
-	// fsync. The program must then exit. The channel is nil for stores that
-	// cannot fail this way.
-	Failed() <-chan error
-
-	// Close completes the writes in progress, rejects new ones and releases
-	// all resources. Calls after the first do nothing.
-	Close() error
-}
-
-// PetStore keeps pets. Pets are never changed or removed.
-type PetStore interface {
 	// CreatePet stores p durably and returns it with its identifier.
 	// Identifiers start at 1, are never reused and may have gaps. If ctx ends
 	// before the pet is stored, either nothing was done (Unavailable) or the
@@ -67,49 +46,19 @@ type PetStore interface {
 	// identifiers ascend and lie between 1 and MaxID. Pets created later have
 	// greater identifiers.
 	LoadWithIDs(ctx context.Context, pets iter.Seq2[Pet, error]) (int, error)
-}
 
-// KeyStore keeps API keys. It knows only the hashes of their tokens.
-type KeyStore interface {
-	// CreateKey stores k, whose ID must be new.
-	CreateKey(ctx context.Context, k Key) error
+	// Ping reports whether the store can serve requests; /readyz calls it. It
+	// fails if the store is unreachable or if its file was replaced or is
+	// corrupt. A full disk is not a failure, because reads still work.
+	Ping(ctx context.Context) error
 
-	// Key returns the key with the given ID, even if it is revoked or
-	// expired, or NotFound.
-	Key(ctx context.Context, id string) (Key, error)
+	// Failed returns a channel that delivers one error if the store can no
+	// longer vouch for the writes it acknowledges, for example after a failed
+	// fsync. The program must then exit. The channel is nil for stores that
+	// cannot fail this way.
+	Failed() <-chan error
 
-	// Keys returns all keys, oldest first.
-	Keys(ctx context.Context) ([]Key, error)
-
-	// RevokeKey marks a key as revoked and returns it, or NotFound. A key
-	// that is already revoked keeps its earlier time.
-	RevokeKey(ctx context.Context, id string, at time.Time) (Key, error)
-
-	// RecordKeyUse stores when each key, given by its ID, was last used,
-	// unless a later time is already stored. It ignores unknown keys.
-	RecordKeyUse(ctx context.Context, used map[string]time.Time) error
-}
-
-// Stats holds figures about a store for its operator. Fields that do not apply to
-// a store are zero.
-type Stats struct {
-	// SQLite
-	LogBytes    int64     // size of the write-ahead log
-	Commits     uint64    // transactions committed since the store was opened
-	Writes      uint64    // writes in those transactions
-	Corruptions uint64    // calls that found a corrupt page
-	DiskFull    bool      // whether the last write found the disk full
-	LastBackup  time.Time // end of the newest backup; zero if there is none
-
-	// PostgreSQL
-	SyncStandbys int    // synchronous standbys of the primary; -1 if unknown
-	Connections  int    // open connections
-	InUse        int    // connections in use
-	Replaced     uint64 // times a connection pool was replaced because the server hung
-}
-
-// StatsReporter is implemented by stores that have Stats. The method does not wait
-// for writes.
-type StatsReporter interface {
-	Stats(ctx context.Context) Stats
+	// Close completes the writes in progress, rejects new ones and releases
+	// all resources. Calls after the first do nothing.
+	Close() error
 }

@@ -14,6 +14,10 @@ import (
 	"example.com/petstore/internal/pets"
 )
 
+// Name is the name of the service: the program, its metrics and the realm of its
+// challenges.
+const Name = "petstore"
+
 // NewServer returns a server of the document's operations on store. Requests are
 // authenticated by keyring.
 func NewServer(store pets.Store, keyring *keys.Keyring, version string, o edge.Options) (*edge.Server, error) {
@@ -23,7 +27,7 @@ func NewServer(store pets.Store, keyring *keys.Keyring, version string, o edge.O
 	}
 	handler := api.NewStrictHandler(&Service{store: store, base: cmp.Or(o.PublicURL, document.Base)}, nil)
 	return edge.New(edge.Service{
-		Name:     "petstore",
+		Name:     Name,
 		Version:  version,
 		Document: document,
 		Register: func(e *echo.Echo, base string, operations map[string][]echo.MiddlewareFunc) {
@@ -36,13 +40,13 @@ func NewServer(store pets.Store, keyring *keys.Keyring, version string, o edge.O
 	}, o)
 }
 
-func authenticate(ctx context.Context, keyring *keys.Keyring, key string) (edge.Caller, error) {
-	grant, err := keyring.Authenticate(ctx, key)
+func authenticate(ctx context.Context, keyring *keys.Keyring, token string) (edge.Caller, error) {
+	key, err := keyring.Authenticate(ctx, token)
 	refusal, ok := errors.AsType[*keys.Refusal](err)
 	if !ok {
-		return edge.Caller{ID: grant.KeyID, ReadOnly: grant.ReadOnly}, err
+		return edge.Caller{ID: key.ID, ReadOnly: key.ReadOnly}, err
 	}
-	invalid := &edge.InvalidKey{KeyID: refusal.KeyID, Reason: refusal.Reason}
+	invalid := &edge.InvalidKey{KeyID: refusal.KeyID, Reason: string(refusal.Reason)}
 	switch refusal.Reason {
 	case keys.Expired:
 		invalid.Message = "the API key has expired"

@@ -26,7 +26,7 @@ const defaultLimit = 20
 
 // Service implements the operations on a store.
 type Service struct {
-	store pets.PetStore
+	store pets.Store
 	base  string // of links in responses, such as /v1
 }
 

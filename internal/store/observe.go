@@ -2,155 +2,114 @@ package store
 
 import (
 	"context"
-	"math"
+	"errors"
+	"iter"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"example.com/petstore/internal/keys"
 	"example.com/petstore/internal/pets"
 )
 
-const namespace = "petstore"
-
-// Observe wraps s to measure the calls that requests make. It registers these
-// metrics and the store's Stats with reg.
-func Observe(s pets.Store, kind string, reg prometheus.Registerer) pets.Store {
-	durations := prometheus.NewHistogramVec(prometheus.HistogramOpts{
-		Namespace: namespace, Name: "store_call_duration_seconds", Help: "Duration of store calls.",
-		Buckets: []float64{.00005, .0001, .00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 8},
-	}, []string{"call"})
-	failures := prometheus.NewCounterVec(prometheus.CounterOpts{
-		Namespace: namespace, Name: "store_failures_total", Help: "Failed store calls, by kind of error.",
-	}, []string{"call", "kind"})
-	reg.MustRegister(durations, failures)
-	measured := func(name string) call {
-		c := call{duration: durations.WithLabelValues(name), failures: map[pets.Kind]prometheus.Counter{}}
+// Observe wraps s to measure its calls. It registers these metrics with reg, and
+// those of the store if it is a prometheus.Collector.
+func Observe(s Store, reg prometheus.Registerer) Store {
+	o := &observed{
+		next: s,
+		durations: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "store_call_duration_seconds", Help: "Duration of store calls.",
+			Buckets: []float64{.00005, .0001, .00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 8},
+		}, []string{"call"}),
+		failures: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "store_failures_total", Help: "Failed store calls, by kind of error.",
+		}, []string{"call", "kind"}),
+	}
+	for _, call := range []string{"create", "get", "list", "key"} { // those that requests make
 		for _, kind := range []pets.Kind{pets.Unavailable, pets.Internal} {
-			c.failures[kind] = failures.WithLabelValues(name, kind.String())
+			o.failures.WithLabelValues(call, kind.String())
 		}
-		return c
 	}
-	if r, ok := s.(pets.StatsReporter); ok {
-		reg.MustRegister(statsCollector{r, figures[kind]})
+	reg.MustRegister(o.durations, o.failures)
+	if c, ok := s.(prometheus.Collector); ok {
+		reg.MustRegister(c)
 	}
-	return &observed{s, measured("create"), measured("get"), measured("list"), measured("key")}
+	return o
 }
 
-// call holds the metrics of one method. It counts failures of the store, not
-// errors of the caller.
-type call struct {
-	duration prometheus.Observer
-	failures map[pets.Kind]prometheus.Counter
+// observed does not embed the store, so that no method goes unmeasured unseen.
+type observed struct {
+	next      Store
+	durations *prometheus.HistogramVec
+	failures  *prometheus.CounterVec
 }
 
-func (c call) done(start time.Time, err error) {
-	c.duration.Observe(time.Since(start).Seconds())
-	if err == nil {
+// done records a call. It counts failures of the store, not errors of the caller.
+func (o *observed) done(call string, start time.Time, err *error) {
+	o.durations.WithLabelValues(call).Observe(time.Since(start).Seconds())
+	if *err == nil || errors.Is(*err, keys.ErrNotFound) {
 		return
 	}
-	if counter, ok := c.failures[pets.KindOf(err)]; ok {
-		counter.Inc()
+	if kind := pets.KindOf(*err); kind == pets.Unavailable || kind == pets.Internal {
+		o.failures.WithLabelValues(call, kind.String()).Inc()
 	}
 }
 
-type observed struct {
-	pets.Store
-	create, get, list, key call
+func (o *observed) CreatePet(ctx context.Context, p pets.NewPet) (pet pets.Pet, err error) {
+	defer o.done("create", time.Now(), &err)
+	return o.next.CreatePet(ctx, p)
 }
 
-func (o *observed) CreatePet(ctx context.Context, p pets.NewPet) (pets.Pet, error) {
-	start := time.Now()
-	pet, err := o.Store.CreatePet(ctx, p)
-	o.create.done(start, err)
-	return pet, err
+func (o *observed) Pet(ctx context.Context, id int64) (pet pets.Pet, err error) {
+	defer o.done("get", time.Now(), &err)
+	return o.next.Pet(ctx, id)
 }
 
-func (o *observed) Pet(ctx context.Context, id int64) (pets.Pet, error) {
-	start := time.Now()
-	pet, err := o.Store.Pet(ctx, id)
-	o.get.done(start, err)
-	return pet, err
+func (o *observed) Pets(ctx context.Context, q pets.Query) (page pets.Page, err error) {
+	defer o.done("list", time.Now(), &err)
+	return o.next.Pets(ctx, q)
 }
 
-func (o *observed) Pets(ctx context.Context, q pets.Query) (pets.Page, error) {
-	start := time.Now()
-	page, err := o.Store.Pets(ctx, q)
-	o.list.done(start, err)
-	return page, err
+func (o *observed) Load(ctx context.Context, seq iter.Seq2[pets.NewPet, error]) (n int, err error) {
+	defer o.done("load", time.Now(), &err)
+	return o.next.Load(ctx, seq)
 }
 
-func (o *observed) Key(ctx context.Context, id string) (pets.Key, error) {
-	start := time.Now()
-	key, err := o.Store.Key(ctx, id)
-	o.key.done(start, err)
-	return key, err
+func (o *observed) LoadWithIDs(ctx context.Context, seq iter.Seq2[pets.Pet, error]) (n int, err error) {
+	defer o.done("load_with_ids", time.Now(), &err)
+	return o.next.LoadWithIDs(ctx, seq)
 }
 
-// figure is a metric computed from pets.Stats.
-type figure struct {
-	name, help string
-	valueType  prometheus.ValueType
-	value      func(pets.Stats) float64
+func (o *observed) CreateKey(ctx context.Context, k keys.Key) (err error) {
+	defer o.done("create_key", time.Now(), &err)
+	return o.next.CreateKey(ctx, k)
 }
 
-func (f figure) desc() *prometheus.Desc {
-	return prometheus.NewDesc(prometheus.BuildFQName(namespace, "", f.name), f.help, nil, nil)
+func (o *observed) Key(ctx context.Context, id string) (k keys.Key, err error) {
+	defer o.done("key", time.Now(), &err)
+	return o.next.Key(ctx, id)
 }
 
-const (
-	counter = prometheus.CounterValue
-	gauge   = prometheus.GaugeValue
-)
-
-// figures lists the metrics of each kind of store.
-var figures = map[string][]figure{
-	"sqlite": {
-		{"sqlite_wal_bytes", "Size of the write-ahead log.", gauge, func(s pets.Stats) float64 { return float64(s.LogBytes) }},
-		{"sqlite_commits_total", "Committed transactions.", counter, func(s pets.Stats) float64 { return float64(s.Commits) }},
-		{"sqlite_writes_total", "Writes in committed transactions.", counter, func(s pets.Stats) float64 { return float64(s.Writes) }},
-		{"sqlite_corruptions_total", "Calls that hit a corrupt page.", counter, func(s pets.Stats) float64 { return float64(s.Corruptions) }},
-		{"sqlite_disk_full", "1 if the last write found the disk full.", gauge, func(s pets.Stats) float64 {
-			if s.DiskFull {
-				return 1
-			}
-			return 0
-		}},
-		{"last_backup_timestamp_seconds", "Time at which the newest backup finished.", gauge, func(s pets.Stats) float64 {
-			if s.LastBackup.IsZero() {
-				return math.NaN()
-			}
-			return float64(s.LastBackup.Unix())
-		}},
-	},
-	"postgres": {
-		{"postgres_connections", "Open connections.", gauge, func(s pets.Stats) float64 { return float64(s.Connections) }},
-		{"postgres_connections_in_use", "Connections in use.", gauge, func(s pets.Stats) float64 { return float64(s.InUse) }},
-		{"postgres_sync_standbys", "Synchronous standbys of the primary; -1 if unknown.", gauge, func(s pets.Stats) float64 { return float64(s.SyncStandbys) }},
-		{"postgres_pools_replaced_total", "Times the connections were replaced because the server hung.", counter, func(s pets.Stats) float64 { return float64(s.Replaced) }},
-	},
+func (o *observed) Keys(ctx context.Context) (all []keys.Key, err error) {
+	defer o.done("list_keys", time.Now(), &err)
+	return o.next.Keys(ctx)
 }
 
-// statsTimeout is well below the usual scrape timeout.
-const statsTimeout = 2 * time.Second
-
-type statsCollector struct {
-	reporter pets.StatsReporter
-	figures  []figure
+func (o *observed) RevokeKey(ctx context.Context, id string, at time.Time) (k keys.Key, err error) {
+	defer o.done("revoke_key", time.Now(), &err)
+	return o.next.RevokeKey(ctx, id, at)
 }
 
-func (c statsCollector) Describe(ch chan<- *prometheus.Desc) {
-	for _, f := range c.figures {
-		ch <- f.desc()
-	}
+func (o *observed) RecordKeyUse(ctx context.Context, used map[string]time.Time) (err error) {
+	defer o.done("record_key_use", time.Now(), &err)
+	return o.next.RecordKeyUse(ctx, used)
 }
 
-func (c statsCollector) Collect(ch chan<- prometheus.Metric) {
-	ctx, cancel := context.WithTimeout(context.Background(), statsTimeout)
-	defer cancel()
-	stats := c.reporter.Stats(ctx)
-	for _, f := range c.figures {
-		if v := f.value(stats); !math.IsNaN(v) { // NaN: unknown
-			ch <- prometheus.MustNewConstMetric(f.desc(), f.valueType, v)
-		}
-	}
+func (o *observed) Ping(ctx context.Context) (err error) {
+	defer o.done("ping", time.Now(), &err)
+	return o.next.Ping(ctx)
 }
+
+func (o *observed) Failed() <-chan error { return o.next.Failed() }
+
+func (o *observed) Close() error { return o.next.Close() }

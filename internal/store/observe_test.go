@@ -3,35 +3,18 @@ package store_test
 import (
 	"context"
 	"fmt"
+	"reflect"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"example.com/petstore/internal/keys"
 	"example.com/petstore/internal/pets"
 	"example.com/petstore/internal/store"
 	"example.com/petstore/internal/store/memory"
 	"example.com/petstore/internal/store/storetest"
 )
-
-// brokenStore returns err from every measured call, and stats from Stats.
-type brokenStore struct {
-	pets.Store
-	err   error
-	stats pets.Stats
-}
-
-func (s brokenStore) CreatePet(context.Context, pets.NewPet) (pets.Pet, error) {
-	return pets.Pet{}, s.err
-}
-
-func (s brokenStore) Pet(context.Context, int64) (pets.Pet, error) { return pets.Pet{}, s.err }
-
-func (s brokenStore) Pets(context.Context, pets.Query) (pets.Page, error) { return pets.Page{}, s.err }
-
-func (s brokenStore) Key(context.Context, string) (pets.Key, error) { return pets.Key{}, s.err }
-func (s brokenStore) Stats(context.Context) pets.Stats              { return s.stats }
 
 // gather returns the value of every metric; for a histogram, its count.
 func gather(t *testing.T, reg *prometheus.Registry) map[string]float64 {
@@ -43,7 +26,7 @@ func gather(t *testing.T, reg *prometheus.Registry) map[string]float64 {
 	values := map[string]float64{}
 	for _, f := range families {
 		for _, m := range f.Metric {
-			name := strings.TrimPrefix(f.GetName(), "petstore_")
+			name := f.GetName()
 			for _, l := range m.Label {
 				name += " " + l.GetValue()
 			}
@@ -53,72 +36,91 @@ func gather(t *testing.T, reg *prometheus.Registry) map[string]float64 {
 	return values
 }
 
-func TestObserveCalls(t *testing.T) {
-	for kind, counted := range map[pets.Kind]bool{
-		pets.Unavailable: true, pets.Internal: true, pets.Invalid: false, pets.NotFound: false, pets.Reused: false,
-	} {
-		reg := prometheus.NewRegistry()
-		s := store.Observe(brokenStore{err: &pets.Error{Kind: kind}}, "memory", reg)
-		_, _ = s.CreatePet(t.Context(), pets.NewPet{})
-		_, _ = s.Pet(t.Context(), 1)
-		_, _ = s.Pets(t.Context(), pets.Query{})
-		_, _ = s.Key(t.Context(), "")
-		got := gather(t, reg)
-		for _, call := range []string{"create", "get", "list", "key"} {
-			if n := got["store_call_duration_seconds "+call]; n != 1 {
-				t.Errorf("%s: got %v calls, want 1", call, n)
-			}
-			for _, k := range []pets.Kind{pets.Unavailable, pets.Internal} { // both exist from the start
-				want := 0.0
-				if counted && k == kind {
-					want = 1
-				}
-				if n, found := got[fmt.Sprintf("store_failures_total %s %v", call, k)]; !found || n != want {
-					t.Errorf("%s fails with %v: got %v failures with %v (found %v), want %v", call, kind, n, k, found, want)
-				}
-			}
+// TestObserveEveryMethod calls each method that takes a context.
+func TestObserveEveryMethod(t *testing.T) {
+	closed := memory.New()
+	if err := closed.Close(); err != nil {
+		t.Fatal(err)
+	}
+	reg := prometheus.NewRegistry()
+	s := reflect.ValueOf(store.Observe(closed, reg))
+	methods := reflect.TypeFor[store.Store]()
+	for i := range methods.NumMethod() {
+		m := methods.Method(i)
+		if m.Type.NumIn() == 0 { // Close and Failed
+			continue
 		}
-		if want := 4 + 8; len(got) != want {
-			t.Errorf("got %d metrics, want %d: %v", len(got), want, got)
+		args := []reflect.Value{reflect.ValueOf(t.Context())}
+		for i := 1; i < m.Type.NumIn(); i++ {
+			arg := reflect.Zero(m.Type.In(i))
+			if arg.Kind() == reflect.Func {
+				arg = reflect.MakeFunc(arg.Type(), func([]reflect.Value) []reflect.Value { return nil })
+			}
+			args = append(args, arg)
+		}
+		before := calls(t, reg)
+		s.MethodByName(m.Name).Call(args)
+		if got := calls(t, reg) - before; got != 1 {
+			t.Errorf("%s: got %v calls measured, want 1", m.Name, got)
 		}
 	}
 }
 
-func TestObserveStats(t *testing.T) {
-	stats := pets.Stats{
-		LogBytes: 1, Commits: 2, Writes: 3, Corruptions: 4, DiskFull: true, LastBackup: time.Unix(6, 0),
-		SyncStandbys: -1, Connections: 7, InUse: 8, Replaced: 9,
+// calls returns the number of measured calls.
+func calls(t *testing.T, reg *prometheus.Registry) (n float64) {
+	for name, v := range gather(t, reg) {
+		if strings.HasPrefix(name, "store_call_duration_seconds ") {
+			n += v
+		}
 	}
-	for kind, want := range map[string]map[string]float64{
-		"sqlite": {
-			"sqlite_wal_bytes": 1, "sqlite_commits_total": 2, "sqlite_writes_total": 3, "sqlite_corruptions_total": 4,
-			"sqlite_disk_full": 1, "last_backup_timestamp_seconds": 6,
-		},
-		"postgres": {
-			"postgres_sync_standbys": -1, "postgres_connections": 7, "postgres_connections_in_use": 8, "postgres_pools_replaced_total": 9,
-		},
+	return n
+}
+
+// brokenStore returns err from Pet and Key, and has a metric of its own.
+type brokenStore struct {
+	store.Store
+	prometheus.Collector
+	err error
+}
+
+func (s brokenStore) Pet(context.Context, int64) (pets.Pet, error)  { return pets.Pet{}, s.err }
+func (s brokenStore) Key(context.Context, string) (keys.Key, error) { return keys.Key{}, s.err }
+
+func TestObserveFailures(t *testing.T) {
+	for err, want := range map[error]map[pets.Kind]float64{
+		nil:                                 {},
+		&pets.Error{Kind: pets.Unavailable}: {pets.Unavailable: 1},
+		&pets.Error{Kind: pets.Internal}:    {pets.Internal: 1},
+		&pets.Error{Kind: pets.Invalid}:     {},
+		&pets.Error{Kind: pets.NotFound}:    {},
+		&pets.Error{Kind: pets.Reused}:      {},
+		keys.ErrNotFound:                    {},
 	} {
 		reg := prometheus.NewRegistry()
-		store.Observe(brokenStore{stats: stats}, kind, reg)
+		own := prometheus.NewGauge(prometheus.GaugeOpts{Name: "own"})
+		s := store.Observe(brokenStore{memory.New(), own, err}, reg)
+		_, _ = s.Pet(t.Context(), 1)
+		_, _ = s.Key(t.Context(), "")
 		got := gather(t, reg)
-		for name, v := range want {
-			if g, found := got[name]; !found || g != v {
-				t.Errorf("%s: got %v (found %v), want %v", name, g, found, v)
+		for _, call := range []string{"create", "get", "list", "key"} { // of requests: each exists from the start
+			for _, kind := range []pets.Kind{pets.Unavailable, pets.Internal} {
+				want := want[kind]
+				if call == "create" || call == "list" {
+					want = 0
+				}
+				if n, found := got[fmt.Sprintf("store_failures_total %s %v", call, kind)]; !found || n != want {
+					t.Errorf("%s fails with %v: got %v failures with %v (found %v), want %v", call, err, n, kind, found, want)
+				}
 			}
 		}
-		if want := 4 + 8 + len(want); len(got) != want {
-			t.Errorf("%s: got %d metrics, want %d: %v", kind, len(got), want, got)
+		if _, found := got["own"]; !found || len(got) != 2+8+1 {
+			t.Errorf("got %d metrics, want 2 calls, 8 failures and the store's own: %v", len(got), got)
 		}
-	}
-	reg := prometheus.NewRegistry()
-	store.Observe(brokenStore{}, "sqlite", reg)
-	if v, found := gather(t, reg)["last_backup_timestamp_seconds"]; found {
-		t.Errorf("without a backup: got %v, want no metric", v)
 	}
 }
 
 func TestObservedStore(t *testing.T) {
-	storetest.Run(t, storetest.Factory{Open: func(testing.TB) pets.Store {
-		return store.Observe(memory.New(), "memory", prometheus.NewRegistry())
+	storetest.Run(t, storetest.Factory{Open: func(testing.TB) store.Store {
+		return store.Observe(memory.New(), prometheus.NewRegistry())
 	}})
 }

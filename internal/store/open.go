@@ -1,4 +1,4 @@
-// Package store opens stores by address and exports their metrics.
+// Package store opens stores by address and measures their calls.
 package store
 
 import (
@@ -8,11 +8,18 @@ import (
 	"log/slog"
 	"strings"
 
+	"example.com/petstore/internal/keys"
 	"example.com/petstore/internal/pets"
 	"example.com/petstore/internal/store/memory"
 	"example.com/petstore/internal/store/postgres"
 	"example.com/petstore/internal/store/sqlite"
 )
+
+// Store keeps pets and API keys.
+type Store interface {
+	pets.Store
+	keys.Store
+}
 
 // DefaultAddress is the store address to use if none is given.
 const DefaultAddress = "sqlite:petstore.db"
@@ -29,7 +36,7 @@ type Options struct {
 
 // Open opens the store at address, creating the SQLite file if it does not
 // exist, and brings the schema up to date. Errors never contain the password.
-func Open(ctx context.Context, address string, o Options) (pets.Store, error) {
+func Open(ctx context.Context, address string, o Options) (Store, error) {
 	kind := Kind(address)
 	if o.RequireSync && kind != "" && kind != "postgres" {
 		return nil, errors.New("only a postgres:// store can have a synchronous standby: leave out --require-sync")
@@ -47,7 +54,7 @@ func Open(ctx context.Context, address string, o Options) (pets.Store, error) {
 }
 
 // opened returns a nil interface on error, not one that holds a nil pointer.
-func opened[S pets.Store](s S, err error) (pets.Store, error) {
+func opened[S Store](s S, err error) (Store, error) {
 	if err != nil {
 		return nil, err
 	}

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"example.com/petstore/internal/keys"
-	"example.com/petstore/internal/pets"
 	"example.com/petstore/internal/proof/program"
+	"example.com/petstore/internal/store"
 	"example.com/petstore/internal/store/memory"
 	"example.com/petstore/internal/store/sqlite"
 )
@@ -39,47 +39,47 @@ func TestContract(t *testing.T) {
 	})
 }
 
-func onStore(t *testing.T, store pets.Store) {
+func onStore(t *testing.T, st store.Store) {
 	t.Helper()
-	h, server := newService(t, store)
+	h, server := newService(t, st)
 	server.URL = serve(t, h)
 	Run(t, server)
 }
 
 // newService returns the service on a store, and a key of each kind.
-func newService(t *testing.T, store pets.Store) (http.Handler, Server) {
+func newService(t *testing.T, st store.Store) (http.Handler, Server) {
 	t.Helper()
 	t.Cleanup(func() {
-		if err := store.Close(); err != nil {
+		if err := st.Close(); err != nil {
 			t.Error(err)
 		}
 	})
-	create := func(change func(*pets.Key)) string {
+	create := func(change func(*keys.Key)) string {
 		k, token, err := keys.New("test", time.Now(), 0)
 		if err != nil {
 			t.Fatal(err)
 		}
 		change(&k)
-		if err := store.CreateKey(t.Context(), k); err != nil {
+		if err := st.CreateKey(t.Context(), k); err != nil {
 			t.Fatal(err)
 		}
 		if k.Name == "revoked" {
-			if _, err := store.RevokeKey(t.Context(), k.ID, time.Now()); err != nil {
+			if _, err := st.RevokeKey(t.Context(), k.ID, time.Now()); err != nil {
 				t.Fatal(err)
 			}
 		}
 		return token
 	}
-	h, err := program.NewHandler(store, nil)
+	h, err := program.NewHandler(st, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return h, Server{
 		Key:         program.Key,
-		OtherKey:    create(func(*pets.Key) {}),
-		ReadOnlyKey: create(func(k *pets.Key) { k.ReadOnly = true }),
-		ExpiredKey:  create(func(k *pets.Key) { k.ExpiresAt = k.CreatedAt }),
-		RevokedKey:  create(func(k *pets.Key) { k.Name = "revoked" }),
+		OtherKey:    create(func(*keys.Key) {}),
+		ReadOnlyKey: create(func(k *keys.Key) { k.ReadOnly = true }),
+		ExpiredKey:  create(func(k *keys.Key) { k.ExpiresAt = k.CreatedAt }),
+		RevokedKey:  create(func(k *keys.Key) { k.Name = "revoked" }),
 	}
 }
 

@@ -69,7 +69,8 @@ func TestMetrics(t *testing.T) {
 	run(t, nil, petstore(t), "backup", dir+"/backup.db", "--store", file)
 	start(t, nil, petstore(t), "serve", "--addr", "127.0.0.1:0", "--admin-addr", admin, "--store", file, "--tls-cert", dir+"/cert.pem", "--tls-key", dir+"/key.pem")
 	// A server on SQLite has no PostgreSQL metrics, nor metrics of requests not made.
-	known := waitFor(t, "http://"+admin+"/metrics") + strings.NewReplacer(`{"`, "petstore_", `Name: "`, "petstore_").Replace(read(t, "internal", "store", "observe.go")) + "petstore_http_request_duration_seconds"
+	known := waitFor(t, "http://"+admin+"/metrics") + strings.NewReplacer(`NewDesc("`, "petstore_", `Name: "`, "petstore_").Replace(
+		read(t, "internal", "store", "observe.go")+read(t, "internal", "store", "postgres", "metrics.go")) + "petstore_http_request_duration_seconds"
 	alerts, tests := read(t, "deploy", "prometheus", "alerts.yml"), read(t, "deploy", "prometheus", "alerts_test.yml")
 	for _, name := range regexp.MustCompile(`\b(petstore|process|go)_[a-z_]+`).FindAllString(alerts+read(t, "deploy", "prometheus", "dashboard.json"), -1) {
 		if !strings.Contains(known, regexp.MustCompile(`_(count|bucket)$`).ReplaceAllString(name, "")) {

@@ -8,18 +8,18 @@ import (
 
 	"example.com/petstore/internal/edge"
 	"example.com/petstore/internal/keys"
-	"example.com/petstore/internal/pets"
 	"example.com/petstore/internal/service"
+	"example.com/petstore/internal/store"
 )
 
 // NewHandler returns the service on a store, in this process. It accepts Key and
 // the keys in the store. log may be nil.
-func NewHandler(store pets.Store, log *slog.Logger) (*edge.Server, error) {
-	ring, err := keys.NewKeyring(store, []string{Key}, time.Now)
+func NewHandler(st store.Store, log *slog.Logger) (*edge.Server, error) {
+	ring, err := keys.NewKeyring(st, []string{Key}, time.Now)
 	if err != nil {
 		return nil, err
 	}
-	return service.NewServer(store, ring, "test", edge.Options{Logger: log})
+	return service.NewServer(st, ring, "test", edge.Options{Logger: log})
 }
 
 // NewServer serves h on a local port until the server is closed.

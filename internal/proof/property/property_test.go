@@ -24,18 +24,19 @@ import (
 	"example.com/petstore/internal/pets"
 	"example.com/petstore/internal/proof/program"
 	"example.com/petstore/internal/service"
+	"example.com/petstore/internal/store"
 	"example.com/petstore/internal/store/memory"
 	"example.com/petstore/internal/store/sqlite"
 )
 
 func TestMemory(t *testing.T) {
 	t.Parallel()
-	testProperties(t, func() pets.Store { return memory.New() })
+	testProperties(t, func() store.Store { return memory.New() })
 }
 
 func TestSQLite(t *testing.T) {
 	t.Parallel()
-	testProperties(t, func() pets.Store {
+	testProperties(t, func() store.Store {
 		s, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "petstore.db"), sqlite.Options{})
 		if err != nil {
 			t.Fatal(err)
@@ -50,7 +51,7 @@ type pet = map[string]any
 // testProperties adds random animals to a store and checks that they come back
 // unchanged: from get, list and repeated requests, and after an export and an
 // import into another store.
-func testProperties(t *testing.T, open func() pets.Store) {
+func testProperties(t *testing.T, open func() store.Store) {
 	document, err := openapi3.NewLoader().LoadFromData(gen.Document)
 	if err != nil {
 		t.Fatal(err)
@@ -123,7 +124,7 @@ func decodeBody(t *testing.T) func([]byte) (pets.NewPet, error) {
 
 type server struct{ http.Handler }
 
-func newServer(t *testing.T, s pets.Store) server {
+func newServer(t *testing.T, s store.Store) server {
 	h, err := program.NewHandler(s, nil)
 	if err != nil {
 		t.Fatal(err)

@@ -5,10 +5,11 @@ import (
 	"slices"
 	"time"
 
+	"example.com/petstore/internal/keys"
 	"example.com/petstore/internal/pets"
 )
 
-func (s *Store) CreateKey(ctx context.Context, k pets.Key) error {
+func (s *Store) CreateKey(ctx context.Context, k keys.Key) error {
 	return s.locked(ctx, func() error {
 		if _, taken := s.keys[k.ID]; taken {
 			return &pets.Error{Kind: pets.Internal, Message: "a key with this ID already exists"}
@@ -19,7 +20,7 @@ func (s *Store) CreateKey(ctx context.Context, k pets.Key) error {
 	})
 }
 
-func (s *Store) Key(ctx context.Context, id string) (k pets.Key, err error) {
+func (s *Store) Key(ctx context.Context, id string) (k keys.Key, err error) {
 	err = s.locked(ctx, func() error {
 		k, err = s.key(id)
 		return err
@@ -28,26 +29,26 @@ func (s *Store) Key(ctx context.Context, id string) (k pets.Key, err error) {
 }
 
 // key returns the key with the given ID. The caller must hold mu.
-func (s *Store) key(id string) (pets.Key, error) {
+func (s *Store) key(id string) (keys.Key, error) {
 	k, found := s.keys[id]
 	if !found {
-		return pets.Key{}, pets.NoSuchKey(id)
+		return keys.Key{}, keys.ErrNotFound
 	}
 	return k, nil
 }
 
-func (s *Store) Keys(ctx context.Context) (keys []pets.Key, err error) {
+func (s *Store) Keys(ctx context.Context) (all []keys.Key, err error) {
 	err = s.locked(ctx, func() error {
 		for _, id := range s.keyIDs {
-			keys = append(keys, s.keys[id])
+			all = append(all, s.keys[id])
 		}
-		slices.SortStableFunc(keys, func(a, b pets.Key) int { return a.CreatedAt.Compare(b.CreatedAt) })
+		slices.SortStableFunc(all, func(a, b keys.Key) int { return a.CreatedAt.Compare(b.CreatedAt) })
 		return nil
 	})
-	return keys, err
+	return all, err
 }
 
-func (s *Store) RevokeKey(ctx context.Context, id string, at time.Time) (k pets.Key, err error) {
+func (s *Store) RevokeKey(ctx context.Context, id string, at time.Time) (k keys.Key, err error) {
 	err = s.locked(ctx, func() error {
 		if k, err = s.key(id); err == nil && k.RevokedAt.IsZero() {
 			k.RevokedAt = at.UTC().Truncate(time.Second)

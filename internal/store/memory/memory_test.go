@@ -3,11 +3,11 @@ package memory_test
 import (
 	"testing"
 
-	"example.com/petstore/internal/pets"
+	"example.com/petstore/internal/store"
 	"example.com/petstore/internal/store/memory"
 	"example.com/petstore/internal/store/storetest"
 )
 
 func TestStore(t *testing.T) {
-	storetest.Run(t, storetest.Factory{Open: func(testing.TB) pets.Store { return memory.New() }})
+	storetest.Run(t, storetest.Factory{Open: func(testing.TB) store.Store { return memory.New() }})
 }

@@ -1,23 +1,27 @@
-// Package memory implements pets.Store in memory. Nothing survives the process.
+// Package memory implements pets.Store and keys.Store in memory. Nothing survives the process.
 package memory
 
 import (
 	"context"
 	"sync"
 
+	"example.com/petstore/internal/keys"
 	"example.com/petstore/internal/pets"
 )
 
-var _ pets.Store = (*Store)(nil)
+var (
+	_ pets.Store = (*Store)(nil)
+	_ keys.Store = (*Store)(nil)
+)
 
-// Store is an in-memory pets.Store.
+// Store is a pets.Store and a keys.Store in memory.
 type Store struct {
 	mu       sync.Mutex
 	closed   bool
 	pets     []pets.Pet                 // in ascending order of ID; elements never change
 	byStatus map[pets.Status][]pets.Pet // the same pets by status
 	made     map[pets.Idempotency]pets.Pet
-	keys     map[string]pets.Key
+	keys     map[string]keys.Key
 	keyIDs   []string // in order of creation
 }
 
@@ -26,7 +30,7 @@ func New() *Store {
 	return &Store{
 		byStatus: map[pets.Status][]pets.Pet{},
 		made:     map[pets.Idempotency]pets.Pet{},
-		keys:     map[string]pets.Key{},
+		keys:     map[string]keys.Key{},
 	}
 }
 

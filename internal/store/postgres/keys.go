@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgtype"
 
+	"example.com/petstore/internal/keys"
 	"example.com/petstore/internal/pets"
 )
 
@@ -27,8 +28,8 @@ ON CONFLICT (id) DO UPDATE SET hash = excluded.hash WHERE keys.hash = excluded.h
 WHERE keys.id = used.id AND (keys.used_at IS NULL OR keys.used_at < used.at)`
 )
 
-// CreateKey implements pets.KeyStore.
-func (s *Store) CreateKey(ctx context.Context, k pets.Key) error {
+// CreateKey implements keys.Store.
+func (s *Store) CreateKey(ctx context.Context, k keys.Key) error {
 	expires := pgtype.Timestamptz{Time: k.ExpiresAt, Valid: !k.ExpiresAt.IsZero()}
 	attempts, inserted := 0, false
 	err := s.write(ctx, func(ctx context.Context, c *pgx.Conn) error {
@@ -41,41 +42,41 @@ func (s *Store) CreateKey(ctx context.Context, k pets.Key) error {
 	return err
 }
 
-// Key implements pets.KeyStore.
-func (s *Store) Key(ctx context.Context, id string) (pets.Key, error) {
+// Key implements keys.Store.
+func (s *Store) Key(ctx context.Context, id string) (keys.Key, error) {
 	return oneKey(ctx, s.read, id, selectKey, id)
 }
 
-// RevokeKey implements pets.KeyStore.
-func (s *Store) RevokeKey(ctx context.Context, id string, at time.Time) (pets.Key, error) {
+// RevokeKey implements keys.Store.
+func (s *Store) RevokeKey(ctx context.Context, id string, at time.Time) (keys.Key, error) {
 	return oneKey(ctx, s.write, id, revokeKey, id, at.UTC().Truncate(time.Second))
 }
 
-func oneKey(ctx context.Context, run func(context.Context, statement) error, id, query string, args ...any) (k pets.Key, err error) {
+func oneKey(ctx context.Context, run func(context.Context, statement) error, id, query string, args ...any) (k keys.Key, err error) {
 	err = run(ctx, func(ctx context.Context, c *pgx.Conn) (err error) {
 		k, err = scanKey(c.QueryRow(ctx, query, args...))
 		return err
 	})
 	if errors.Is(err, pgx.ErrNoRows) {
-		err = pets.NoSuchKey(id)
+		err = keys.ErrNotFound
 	}
 	return k, err
 }
 
-// Keys implements pets.KeyStore.
-func (s *Store) Keys(ctx context.Context) (keys []pets.Key, err error) {
+// Keys implements keys.Store.
+func (s *Store) Keys(ctx context.Context) (all []keys.Key, err error) {
 	err = s.read(ctx, func(ctx context.Context, c *pgx.Conn) error {
 		rows, err := c.Query(ctx, selectKeys)
 		if err != nil {
 			return err
 		}
-		keys, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (pets.Key, error) { return scanKey(row) })
+		all, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (keys.Key, error) { return scanKey(row) })
 		return err
 	})
-	return keys, err
+	return all, err
 }
 
-// RecordKeyUse implements pets.KeyStore.
+// RecordKeyUse implements keys.Store.
 func (s *Store) RecordKeyUse(ctx context.Context, used map[string]time.Time) error {
 	ids := slices.Sorted(maps.Keys(used))
 	times := make([]time.Time, len(ids))
@@ -88,7 +89,7 @@ func (s *Store) RecordKeyUse(ctx context.Context, used map[string]time.Time) err
 	})
 }
 
-func scanKey(row pgx.Row) (k pets.Key, err error) {
+func scanKey(row pgx.Row) (k keys.Key, err error) {
 	var hash []byte
 	var created, expires, revoked, used pgtype.Timestamptz // the zero time if NULL
 	err = row.Scan(&k.ID, &k.Name, &hash, &k.ReadOnly, &created, &expires, &revoked, &used)

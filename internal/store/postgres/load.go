@@ -11,12 +11,12 @@ import (
 	"example.com/petstore/internal/pets"
 )
 
-// Load implements pets.PetStore.
+// Load implements pets.Store.
 func (s *Store) Load(ctx context.Context, animals iter.Seq2[pets.NewPet, error]) (int, error) {
 	return s.load(ctx, pets.Validated(animals), "name", "category_id", "status")
 }
 
-// LoadWithIDs implements pets.PetStore.
+// LoadWithIDs implements pets.Store.
 func (s *Store) LoadWithIDs(ctx context.Context, animals iter.Seq2[pets.Pet, error]) (int, error) {
 	return s.load(ctx, pets.ValidatedWithIDs(animals), "name", "category_id", "status", "id")
 }

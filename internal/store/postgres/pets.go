@@ -26,7 +26,7 @@ FROM pets WHERE key_id = $1 AND idempotency_key = $2`
 	selectPetsByStatus = "SELECT " + petColumns + " FROM pets WHERE status = $1 AND id > $2 ORDER BY id LIMIT $3"
 )
 
-// CreatePet implements pets.PetStore.
+// CreatePet implements pets.Store.
 func (s *Store) CreatePet(ctx context.Context, p pets.NewPet) (pets.Pet, error) {
 	if err := p.Validate(); err != nil {
 		return pets.Pet{}, err
@@ -51,7 +51,7 @@ func (s *Store) CreatePet(ctx context.Context, p pets.NewPet) (pets.Pet, error) 
 	return p.CheckRepeat(made)
 }
 
-// Pet implements pets.PetStore.
+// Pet implements pets.Store.
 func (s *Store) Pet(ctx context.Context, id int64) (p pets.Pet, err error) {
 	err = s.read(ctx, func(ctx context.Context, c *pgx.Conn) error {
 		return c.QueryRow(ctx, selectPet, id).Scan(fields(&p)...)
@@ -62,7 +62,7 @@ func (s *Store) Pet(ctx context.Context, id int64) (p pets.Pet, err error) {
 	return p, err
 }
 
-// Pets implements pets.PetStore. It selects one row more than the page holds, to
+// Pets implements pets.Store. It selects one row more than the page holds, to
 // learn whether there is a next page.
 //
 // A walk may miss a pet that is committed behind it, because identifiers are

@@ -1,4 +1,4 @@
-// Package postgres implements pets.Store on PostgreSQL. Any number of processes
+// Package postgres implements pets.Store and keys.Store on PostgreSQL. Any number of processes
 // may use a database at once.
 //
 // An acknowledged write is committed, and is on a synchronous standby too if the
@@ -18,13 +18,16 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/prometheus/client_golang/prometheus"
 
+	"example.com/petstore/internal/keys"
 	"example.com/petstore/internal/pets"
 )
 
 var (
-	_ pets.Store         = (*Store)(nil)
-	_ pets.StatsReporter = (*Store)(nil)
+	_ pets.Store           = (*Store)(nil)
+	_ keys.Store           = (*Store)(nil)
+	_ prometheus.Collector = (*Store)(nil)
 )
 
 // Options configures Open. The zero value is valid.
@@ -33,7 +36,7 @@ type Options struct {
 	Logger      *slog.Logger
 }
 
-// Store is a pets.Store in a PostgreSQL database.
+// Store is a pets.Store and a keys.Store in a PostgreSQL database.
 type Store struct {
 	config *pgxpool.Config
 	log    *slog.Logger
@@ -136,24 +139,6 @@ func (s *Store) Ping(ctx context.Context) error {
 
 // Failed implements pets.Store. After a server failure, the store reconnects.
 func (s *Store) Failed() <-chan error { return nil }
-
-// Stats implements pets.StatsReporter.
-func (s *Store) Stats(ctx context.Context) pets.Stats {
-	ctx, cancel := context.WithTimeout(ctx, statsTimeout)
-	defer cancel()
-	stats := pets.Stats{SyncStandbys: -1, Replaced: s.replaced.Load()}
-	_ = s.read(ctx, func(ctx context.Context, c *pgx.Conn) (err error) {
-		stats.SyncStandbys, err = countSync(ctx, c)
-		return err
-	})
-	p := s.pools.Load()
-	for _, pool := range []*pgxpool.Pool{p.writes, p.reads} {
-		stat := pool.Stat()
-		stats.Connections += int(stat.TotalConns())
-		stats.InUse += int(stat.AcquiredConns())
-	}
-	return stats
-}
 
 // Close implements pets.Store. It takes up to 10 s if writes are waiting for a
 // standby.

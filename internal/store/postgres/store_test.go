@@ -7,7 +7,7 @@ import (
 	"sync"
 	"testing"
 
-	"example.com/petstore/internal/pets"
+	"example.com/petstore/internal/store"
 	"example.com/petstore/internal/store/postgres"
 	"example.com/petstore/internal/store/postgres/pgtest"
 	"example.com/petstore/internal/store/storetest"
@@ -34,14 +34,14 @@ func TestStore(t *testing.T) {
 // factory opens stores at the addresses that database returns.
 func factory(database func(testing.TB) string) storetest.Factory {
 	var addresses sync.Map
-	start := func(t testing.TB, address string) pets.Store {
+	start := func(t testing.TB, address string) store.Store {
 		s := open(t, address)
 		addresses.Store(s, address)
 		return s
 	}
 	return storetest.Factory{
-		Open: func(t testing.TB) pets.Store { return start(t, database(t)) },
-		Reopen: func(t testing.TB, s pets.Store) pets.Store {
+		Open: func(t testing.TB) store.Store { return start(t, database(t)) },
+		Reopen: func(t testing.TB, s store.Store) store.Store {
 			if err := s.Close(); err != nil {
 				t.Errorf("Close: got error %v", err)
 			}

@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"time"
 
-	"example.com/petstore/internal/pets"
+	"example.com/petstore/internal/keys"
 )
 
 const (
@@ -19,25 +19,25 @@ const (
 	recordUse  = "UPDATE keys SET used_at = ?1 WHERE id = ?2 AND (used_at IS NULL OR used_at < ?1)"
 )
 
-// CreateKey implements pets.KeyStore.
-func (s *Store) CreateKey(ctx context.Context, k pets.Key) error {
+// CreateKey implements keys.Store.
+func (s *Store) CreateKey(ctx context.Context, k keys.Key) error {
 	return s.write(ctx, func(tx *tx) error {
 		_, err := tx.Exec(insertKey, k.ID, k.Name, k.Hash[:], k.ReadOnly, k.CreatedAt.Unix(), unixOrNull(k.ExpiresAt))
 		return err
 	})
 }
 
-// Key implements pets.KeyStore.
-func (s *Store) Key(ctx context.Context, id string) (k pets.Key, err error) {
+// Key implements keys.Store.
+func (s *Store) Key(ctx context.Context, id string) (k keys.Key, err error) {
 	err = s.read(ctx, func() error { return scanKey(s.selectKey.QueryRow(id), &k) })
 	if errors.Is(err, sql.ErrNoRows) {
-		err = pets.NoSuchKey(id)
+		err = keys.ErrNotFound
 	}
 	return k, err
 }
 
-// Keys implements pets.KeyStore.
-func (s *Store) Keys(ctx context.Context) (keys []pets.Key, err error) {
+// Keys implements keys.Store.
+func (s *Store) Keys(ctx context.Context) (all []keys.Key, err error) {
 	err = s.read(ctx, func() error {
 		rows, err := s.readers.Query(selectKeys)
 		if err != nil {
@@ -45,19 +45,19 @@ func (s *Store) Keys(ctx context.Context) (keys []pets.Key, err error) {
 		}
 		defer rows.Close()
 		for rows.Next() {
-			var k pets.Key
+			var k keys.Key
 			if err := scanKey(rows, &k); err != nil {
 				return err
 			}
-			keys = append(keys, k)
+			all = append(all, k)
 		}
 		return rows.Err()
 	})
-	return keys, err
+	return all, err
 }
 
-// RevokeKey implements pets.KeyStore.
-func (s *Store) RevokeKey(ctx context.Context, id string, at time.Time) (k pets.Key, err error) {
+// RevokeKey implements keys.Store.
+func (s *Store) RevokeKey(ctx context.Context, id string, at time.Time) (k keys.Key, err error) {
 	found := true
 	err = s.write(ctx, func(tx *tx) error {
 		err := scanKey(tx.QueryRow(revokeKey, at.Unix(), id), &k)
@@ -68,14 +68,14 @@ func (s *Store) RevokeKey(ctx context.Context, id string, at time.Time) (k pets.
 	})
 	switch {
 	case err != nil:
-		return pets.Key{}, err
+		return keys.Key{}, err
 	case !found:
-		return pets.Key{}, pets.NoSuchKey(id)
+		return keys.Key{}, keys.ErrNotFound
 	}
 	return k, nil
 }
 
-// RecordKeyUse implements pets.KeyStore.
+// RecordKeyUse implements keys.Store.
 func (s *Store) RecordKeyUse(ctx context.Context, used map[string]time.Time) error {
 	return s.write(ctx, func(tx *tx) error {
 		for id, at := range used {
@@ -87,7 +87,7 @@ func (s *Store) RecordKeyUse(ctx context.Context, used map[string]time.Time) err
 	})
 }
 
-func scanKey(row scanner, k *pets.Key) error {
+func scanKey(row scanner, k *keys.Key) error {
 	var hash []byte
 	var created int64
 	var expires, revoked, used sql.NullInt64

@@ -11,12 +11,12 @@ import (
 // assigned.
 const anyPet = "SELECT EXISTS (SELECT 1 FROM pets) OR EXISTS (SELECT 1 FROM sqlite_sequence WHERE name = 'pets' AND seq > 0)"
 
-// Load implements pets.PetStore. Other writers wait until it is done.
+// Load implements pets.Store. Other writers wait until it is done.
 func (s *Store) Load(ctx context.Context, all iter.Seq2[pets.NewPet, error]) (int, error) {
 	return s.load(ctx, pets.Validated(all), func(*tx) error { return nil })
 }
 
-// LoadWithIDs implements pets.PetStore.
+// LoadWithIDs implements pets.Store.
 func (s *Store) LoadWithIDs(ctx context.Context, all iter.Seq2[pets.Pet, error]) (int, error) {
 	return s.load(ctx, pets.ValidatedWithIDs(all), func(tx *tx) error {
 		var held bool

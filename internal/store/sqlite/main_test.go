@@ -179,7 +179,7 @@ func (l ledger) check(t testing.TB, path string) {
 	}
 }
 
-func walk(t testing.TB, s pets.PetStore) map[int64]pets.Pet {
+func walk(t testing.TB, s pets.Store) map[int64]pets.Pet {
 	t.Helper()
 	all := map[int64]pets.Pet{}
 	for q := (pets.Query{Limit: 1000}); ; {
@@ -212,7 +212,7 @@ func rex(name string) pets.NewPet {
 	return pets.NewPet{Name: name, CategoryID: 1, Status: pets.Available}
 }
 
-func mustCreate(t testing.TB, s pets.PetStore, name string) pets.Pet {
+func mustCreate(t testing.TB, s pets.Store, name string) pets.Pet {
 	t.Helper()
 	p, err := s.CreatePet(t.Context(), rex(name))
 	if err != nil {

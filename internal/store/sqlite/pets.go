@@ -40,7 +40,7 @@ func (t *tx) insertPet(p pets.NewPet, id any) (int64, error) {
 	return result.LastInsertId()
 }
 
-// CreatePet implements pets.PetStore.
+// CreatePet implements pets.Store.
 func (s *Store) CreatePet(ctx context.Context, p pets.NewPet) (pets.Pet, error) {
 	if err := p.Validate(); err != nil {
 		return pets.Pet{}, err
@@ -62,7 +62,7 @@ func (s *Store) CreatePet(ctx context.Context, p pets.NewPet) (pets.Pet, error) 
 	return p.CheckRepeat(made)
 }
 
-// Pet implements pets.PetStore.
+// Pet implements pets.Store.
 func (s *Store) Pet(ctx context.Context, id int64) (p pets.Pet, err error) {
 	err = s.read(ctx, func() error { return scanPet(s.selectPet.QueryRow(id), &p) })
 	if errors.Is(err, sql.ErrNoRows) {
@@ -71,7 +71,7 @@ func (s *Store) Pet(ctx context.Context, id int64) (p pets.Pet, err error) {
 	return p, err
 }
 
-// Pets implements pets.PetStore. It selects one row more than the page holds, to
+// Pets implements pets.Store. It selects one row more than the page holds, to
 // learn whether there are more.
 func (s *Store) Pets(ctx context.Context, q pets.Query) (page pets.Page, err error) {
 	err = s.read(ctx, func() error {

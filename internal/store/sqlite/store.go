@@ -1,4 +1,4 @@
-// Package sqlite implements pets.Store on a single SQLite file. Beside it are
+// Package sqlite implements pets.Store and keys.Store on a single SQLite file. Beside it are
 // SQLite's write-ahead log (-wal), the log's index (-shm), and this package's
 // lock file (-lock). Several processes on one machine may use the file at once.
 //
@@ -12,18 +12,20 @@ import (
 	"database/sql"
 	"errors"
 	"log/slog"
-	"os"
 	"runtime"
 	"sync"
 
 	"github.com/gofrs/flock"
+	"github.com/prometheus/client_golang/prometheus"
 
+	"example.com/petstore/internal/keys"
 	"example.com/petstore/internal/pets"
 )
 
 var (
-	_ pets.Store         = (*Store)(nil)
-	_ pets.StatsReporter = (*Store)(nil)
+	_ pets.Store           = (*Store)(nil)
+	_ keys.Store           = (*Store)(nil)
+	_ prometheus.Collector = (*Store)(nil)
 )
 
 // Options configures Open. The zero value is valid.
@@ -32,7 +34,7 @@ type Options struct {
 	Logger    *slog.Logger // reports a new database and one that other users can read
 }
 
-// Store is a pets.Store in an SQLite file.
+// Store is a pets.Store and a keys.Store in an SQLite file.
 type Store struct {
 	file    string // the path without symbolic links
 	lock    *flock.Flock
@@ -188,26 +190,6 @@ func (s *Store) Ping(ctx context.Context) error {
 
 // Failed implements pets.Store.
 func (s *Store) Failed() <-chan error { return s.health.failed }
-
-// Stats implements pets.StatsReporter.
-func (s *Store) Stats(ctx context.Context) pets.Stats {
-	stats := pets.Stats{
-		Commits:     s.writer.commits.Load(),
-		Writes:      s.writer.writes.Load(),
-		Corruptions: s.health.corruptions.Load(),
-		DiskFull:    s.health.diskFull.Load(),
-	}
-	if info, err := os.Stat(s.file + logSuffix); err == nil {
-		stats.LogBytes = info.Size()
-	}
-	var at sql.NullInt64
-	if err := s.read(ctx, func() error {
-		return s.readers.QueryRow("SELECT max(finished_at) FROM backups").Scan(&at)
-	}); err == nil {
-		stats.LastBackup = timeOrZero(at)
-	}
-	return stats
-}
 
 // Close implements pets.Store. When the last connection is closed, SQLite copies
 // the log into the file, ignores any error and removes the log. So Close copies

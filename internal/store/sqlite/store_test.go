@@ -13,7 +13,9 @@ import (
 	"testing"
 	"time"
 
+	"example.com/petstore/internal/keys"
 	"example.com/petstore/internal/pets"
+	"example.com/petstore/internal/store"
 	"example.com/petstore/internal/store/sqlite"
 	"example.com/petstore/internal/store/storetest"
 )
@@ -26,11 +28,11 @@ type stored struct {
 
 func TestStore(t *testing.T) {
 	storetest.Run(t, storetest.Factory{
-		Open: func(t testing.TB) pets.Store {
+		Open: func(t testing.TB) store.Store {
 			path := newPath(t)
 			return stored{open(t, path), path}
 		},
-		Reopen: func(t testing.TB, s pets.Store) pets.Store {
+		Reopen: func(t testing.TB, s store.Store) store.Store {
 			if err := s.Close(); err != nil {
 				t.Errorf("Close: got error %v", err)
 			}
@@ -316,7 +318,7 @@ func TestCorruption(t *testing.T) {
 		t.Errorf("Stats: got %d corruptions, want 4", got)
 	}
 	mustCreate(t, s, "in a sound table")
-	err := s.CreateKey(t.Context(), pets.Key{ID: "new"})
+	err := s.CreateKey(t.Context(), keys.Key{ID: "new"})
 	wantError(t, "CreateKey", err, "malformed")
 	wantError(t, "Failed", <-s.Failed(), "malformed")
 	_, err = s.CreatePet(t.Context(), rex("late"))

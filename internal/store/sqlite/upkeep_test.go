@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"example.com/petstore/internal/keys"
 	"example.com/petstore/internal/pets"
 	"example.com/petstore/internal/store/sqlite"
 )
@@ -40,7 +41,7 @@ func backupOf(t testing.TB, names ...string) string {
 func TestBackup(t *testing.T) {
 	path, to, restored := newPath(t), filepath.Join(t.TempDir(), "backup.db"), newPath(t)
 	s := open(t, path)
-	key := pets.Key{ID: "abcdefgh", Name: "someone", CreatedAt: time.Unix(1e9, 0).UTC()}
+	key := keys.Key{ID: "abcdefgh", Name: "someone", CreatedAt: time.Unix(1e9, 0).UTC()}
 	once := rex("Rex")
 	once.Idempotency = pets.Idempotency{KeyID: key.ID, Key: "k1"}
 	pet, err := s.CreatePet(t.Context(), once)
@@ -153,7 +154,7 @@ func TestBackupInterrupted(t *testing.T) {
 	wantFiles(t, to)
 }
 
-func mustLoad(t testing.TB, s pets.PetStore, n int, name string) {
+func mustLoad(t testing.TB, s pets.Store, n int, name string) {
 	t.Helper()
 	if _, err := s.Load(t.Context(), func(yield func(pets.NewPet, error) bool) {
 		for range n {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"example.com/petstore/internal/pets"
+	"example.com/petstore/internal/store"
 )
 
 // ledger records which pets a store acknowledged and which it rejected.
@@ -21,7 +22,7 @@ type ledger struct {
 
 // create creates a pet with a unique name and records the result. An Internal
 // error, which leaves the outcome open, is allowed only if ctx is done.
-func (l *ledger) create(ctx context.Context, t testing.TB, s pets.Store, name string) error {
+func (l *ledger) create(ctx context.Context, t testing.TB, s store.Store, name string) error {
 	pet, err := s.CreatePet(ctx, pets.NewPet{Name: name, Status: statusOf(len(name))})
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -38,7 +39,7 @@ func (l *ledger) create(ctx context.Context, t testing.TB, s pets.Store, name st
 
 // check compares a walk over the pets with the ledger. Pets that are acknowledged
 // during the walk may be missing from it.
-func (l *ledger) check(t testing.TB, s pets.Store, status pets.Status) {
+func (l *ledger) check(t testing.TB, s store.Store, status pets.Status) {
 	t.Helper()
 	l.mu.Lock()
 	acknowledged, rejected := ofStatus(l.acknowledged, status), slices.Clone(l.rejected)

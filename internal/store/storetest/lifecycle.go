@@ -8,10 +8,11 @@ import (
 	"time"
 
 	"example.com/petstore/internal/pets"
+	"example.com/petstore/internal/store"
 )
 
 // everyMethod calls every method with ctx and returns the errors.
-func everyMethod(ctx context.Context, s pets.Store) map[string]error {
+func everyMethod(ctx context.Context, s store.Store) map[string]error {
 	errs := map[string]error{"Ping": s.Ping(ctx)}
 	_, errs["CreatePet"] = s.CreatePet(ctx, pets.NewPet{Name: "late", Status: pets.Available})
 	_, errs["Pet"] = s.Pet(ctx, 1)

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"example.com/petstore/internal/pets"
+	"example.com/petstore/internal/store"
 )
 
 // testRandom makes the same random calls to a store and a model and compares the
@@ -45,7 +46,7 @@ type model struct {
 	testing.TB
 	Factory
 	*rand.Rand
-	s       pets.Store
+	s       store.Store
 	pets    []pets.Pet // ascending by identifier
 	made    map[pets.Idempotency]pets.Pet
 	history []string

@@ -1,4 +1,4 @@
-// Package storetest tests implementations of pets.Store. It checks what the
+// Package storetest tests implementations of store.Store. It checks what the
 // comments of the interface promise and nothing that they leave open, such as
 // gaps between identifiers.
 package storetest
@@ -12,16 +12,17 @@ import (
 	"testing"
 
 	"example.com/petstore/internal/pets"
+	"example.com/petstore/internal/store"
 )
 
 // Factory opens the stores under test. Run closes them.
 type Factory struct {
 	// Open returns an empty store that shares nothing with the others.
-	Open func(t testing.TB) pets.Store
+	Open func(t testing.TB) store.Store
 
 	// Reopen closes s and opens a store on the same data. It is nil if the
 	// store does not keep its data.
-	Reopen func(t testing.TB, s pets.Store) pets.Store
+	Reopen func(t testing.TB, s store.Store) store.Store
 }
 
 // Run tests the stores of f. The tests run in parallel.
@@ -62,22 +63,22 @@ func Run(t *testing.T, f Factory) {
 	}
 }
 
-func (f Factory) open(t testing.TB) pets.Store {
+func (f Factory) open(t testing.TB) store.Store {
 	t.Helper()
 	return closeAtEnd(t, f.Open(t))
 }
 
-func (f Factory) reopen(t testing.TB, s pets.Store) pets.Store {
+func (f Factory) reopen(t testing.TB, s store.Store) store.Store {
 	t.Helper()
 	return closeAtEnd(t, f.Reopen(t, s))
 }
 
-func closeAtEnd(t testing.TB, s pets.Store) pets.Store {
+func closeAtEnd(t testing.TB, s store.Store) store.Store {
 	t.Cleanup(func() { mustClose(t, s) })
 	return s
 }
 
-func mustClose(t testing.TB, s pets.Store) {
+func mustClose(t testing.TB, s store.Store) {
 	t.Helper()
 	if err := s.Close(); err != nil {
 		t.Errorf("Close: got error %v, want nil", err)
@@ -126,7 +127,7 @@ func sequence[P any](all []P, last error) iter.Seq2[P, error] {
 	}
 }
 
-func mustCreate(t testing.TB, s pets.Store, p pets.NewPet) pets.Pet {
+func mustCreate(t testing.TB, s store.Store, p pets.NewPet) pets.Pet {
 	t.Helper()
 	pet, err := s.CreatePet(t.Context(), p)
 	if err != nil || pet != p.WithID(pet.ID) {
@@ -139,7 +140,7 @@ func mustCreate(t testing.TB, s pets.Store, p pets.NewPet) pets.Pet {
 }
 
 // mustLoad loads all and returns the stored pets. Nothing else may write to s.
-func mustLoad(t testing.TB, s pets.Store, all []pets.NewPet) []pets.Pet {
+func mustLoad(t testing.TB, s store.Store, all []pets.NewPet) []pets.Pet {
 	t.Helper()
 	before := len(mustWalk(t, s, "", 1000))
 	if n, err := s.Load(t.Context(), sequence(all, nil)); err != nil || n != len(all) {
@@ -157,14 +158,14 @@ func mustLoad(t testing.TB, s pets.Store, all []pets.NewPet) []pets.Pet {
 	return stored
 }
 
-func mustLoadWithIDs(t testing.TB, s pets.Store, all []pets.Pet) {
+func mustLoadWithIDs(t testing.TB, s store.Store, all []pets.Pet) {
 	t.Helper()
 	if n, err := s.LoadWithIDs(t.Context(), sequence(all, nil)); err != nil || n != len(all) {
 		t.Fatalf("LoadWithIDs: got %d, error %v, want %d", n, err, len(all))
 	}
 }
 
-func wantPet(t testing.TB, s pets.Store, want pets.Pet) {
+func wantPet(t testing.TB, s store.Store, want pets.Pet) {
 	t.Helper()
 	if got, err := s.Pet(t.Context(), want.ID); err != nil || got != want {
 		t.Errorf("Pet(%d): got %.80v, error %v, want %.80v", want.ID, got, err, want)
@@ -172,7 +173,7 @@ func wantPet(t testing.TB, s pets.Store, want pets.Pet) {
 }
 
 // wantPage checks the page that q selects from a store that holds all.
-func wantPage(t testing.TB, s pets.Store, all []pets.Pet, q pets.Query) {
+func wantPage(t testing.TB, s store.Store, all []pets.Pet, q pets.Query) {
 	t.Helper()
 	want := ofStatus(all, q.Status)
 	want = slices.DeleteFunc(want, func(p pets.Pet) bool { return p.ID <= q.After })
@@ -185,7 +186,7 @@ func wantPage(t testing.TB, s pets.Store, all []pets.Pet, q pets.Query) {
 }
 
 // mustWalk reads all pets with a status, page by page.
-func mustWalk(t testing.TB, s pets.Store, status pets.Status, limit int) []pets.Pet {
+func mustWalk(t testing.TB, s store.Store, status pets.Status, limit int) []pets.Pet {
 	t.Helper()
 	var all []pets.Pet
 	q := pets.Query{Status: status, Limit: limit}
@@ -211,7 +212,7 @@ func mustWalk(t testing.TB, s pets.Store, status pets.Status, limit int) []pets.
 }
 
 // wantAll checks that s holds exactly the pets in want.
-func wantAll(t testing.TB, s pets.Store, want []pets.Pet) {
+func wantAll(t testing.TB, s store.Store, want []pets.Pet) {
 	t.Helper()
 	if got := mustWalk(t, s, "", 100); !slices.Equal(got, want) {
 		t.Errorf("all pets: got %s, want %s", brief(got), brief(want))
