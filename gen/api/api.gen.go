@@ -156,6 +156,11 @@ type PetCreated = Pet
 // Example: {"code":"invalid_parameter","message":"limit must be between 1 and 100","status":400}
 type RateLimited = Error
 
+// RequestTimeout What went wrong.
+//
+// Example: {"code":"invalid_parameter","message":"limit must be between 1 and 100","status":400}
+type RequestTimeout = Error
+
 // Unauthorized What went wrong.
 //
 // Example: {"code":"invalid_parameter","message":"limit must be between 1 and 100","status":400}
@@ -428,6 +433,15 @@ type RateLimitedJSONResponse struct {
 	Headers RateLimitedResponseHeaders
 }
 
+type RequestTimeoutResponseHeaders struct {
+	XRequestID *string
+}
+type RequestTimeoutJSONResponse struct {
+	Body Error
+
+	Headers RequestTimeoutResponseHeaders
+}
+
 type UnauthorizedResponseHeaders struct {
 	WWWAuthenticate *string
 	XRequestID      *string
@@ -671,6 +685,23 @@ func (response CreatePet403JSONResponse) VisitCreatePetResponse(w http.ResponseW
 		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestID))
 	}
 	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreatePet408JSONResponse struct{ RequestTimeoutJSONResponse }
+
+func (response CreatePet408JSONResponse) VisitCreatePetResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.XRequestID != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestID))
+	}
+	w.WriteHeader(408)
 	_, err := buf.WriteTo(w)
 	return err
 }

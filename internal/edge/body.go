@@ -9,6 +9,7 @@ import (
 	"math"
 	"mime"
 	"net/http"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -21,8 +22,11 @@ import (
 	"github.com/labstack/echo/v4"
 )
 
-// maxBody is the maximum size of a request body, in bytes.
-const maxBody = 64 << 10
+// Limits of a request body: its size in bytes, and how deep its JSON may be nested.
+const (
+	maxBody  = 64 << 10
+	maxDepth = 100
+)
 
 // jsonType is the media type of bodies and errors.
 const jsonType = "application/json"
@@ -46,15 +50,38 @@ func init() {
 	})
 }
 
-// decodeJSON decodes any JSON value. A number that overflows float64 becomes the
+// decodeJSON decodes a JSON value that is nested at most maxDepth levels deep. A number that overflows float64 becomes the
 // largest float64. It is not an error, because unknown properties are ignored and
 // it may be in one.
 func decodeJSON(data []byte) (value any, err error) {
+	if nestsTooDeep(data) {
+		return nil, badRequest("invalid_body", fmt.Sprintf("the body must be nested at most %d levels deep", maxDepth))
+	}
 	err = json.Unmarshal(data, &value)
 	if _, ok := errors.AsType[*json.SemanticError](err); ok {
 		err = json.Unmarshal(data, &value, json.WithUnmarshalers(json.UnmarshalFromFunc(decodeNumber)))
 	}
 	return value, err
+}
+
+// nestsTooDeep reports whether JSON is nested more than maxDepth levels deep. The
+// stack of whatever decodes or validates it would grow with each level.
+func nestsTooDeep(data []byte) bool {
+	depth, quoted := 0, false
+	for i := 0; i < len(data) && depth <= maxDepth; i++ {
+		switch b := data[i]; {
+		case b == '"':
+			quoted = !quoted
+		case quoted && b == '\\':
+			i++
+		case quoted:
+		case b == '{' || b == '[':
+			depth++
+		case b == '}' || b == ']':
+			depth--
+		}
+	}
+	return depth > maxDepth
 }
 
 func decodeNumber(d *jsontext.Decoder, value *any) error {
@@ -126,9 +153,15 @@ func (op *operation) checkMediaType(header http.Header) error {
 	return unsupportedMediaType("the Content-Type must be "+accepted, "Accept", accepted)
 }
 
-// bodyProblem returns the 400 or 413 for a body that could not be read, is not
+// bodyProblem returns the 400, 408 or 413 for a body that could not be read, is not
 // JSON or does not match its schema.
 func bodyProblem(err error) *Problem {
+	if p, ok := errors.AsType[*Problem](err); ok {
+		return p
+	}
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		return &Problem{Status: http.StatusRequestTimeout, Code: "request_timeout", Message: "the body did not arrive in time; try again", Cause: err}
+	}
 	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		return payloadTooLarge()
 	}

@@ -12,6 +12,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"math"
 	"net"
@@ -119,7 +120,17 @@ func New(service Service, o Options) (*Server, error) {
 }
 
 // ServeHTTP implements http.Handler.
-func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.echo.ServeHTTP(w, r) }
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	s.echo.ServeHTTP(w, r)
+	if r.ContentLength != 0 && w.Header().Get("Connection") == "close" {
+		// net/http would close the connection at once, and a client that is still
+		// sending would get a reset in place of the response.
+		response := http.NewResponseController(w)
+		_ = response.Flush()
+		_ = response.SetReadDeadline(time.Now().Add(lingerTimeout))
+		_, _ = io.Copy(io.Discard, r.Body)
+	}
+}
 
 // routes adds the middleware, in the order in which it handles a request, and the
 // routes.

@@ -111,7 +111,8 @@ var bodyMessages = map[string]string{
 	`{"title":"a"}{}`:                                    "the body is not valid JSON in UTF-8: see byte 14",
 	"{\"title\":\"\xff\"}":                               "the body is not valid JSON in UTF-8: see byte 11",
 	`{"title":"\ud800"}`:                                 "the body is not valid JSON in UTF-8: see byte 11",
-	` `:                                                  "the JSON of the body is incomplete",
+	`{"title":"a","x":` + strings.Repeat("[", 100):       "the body must be nested at most 100 levels deep",
+	` `: "the JSON of the body is incomplete",
 }
 
 func TestBodyMessages(t *testing.T) {
@@ -125,7 +126,7 @@ func TestBodyMessages(t *testing.T) {
 			}
 		})
 	}
-	for _, body := range []string{`{"title":"a","TITLE":5}`, `{"title":"a","unknown":[1e400,-1e400]}`, `{"title":"é🐕","note":null,"pages":-9223372036854775808}`} {
+	for _, body := range []string{`{"title":"a","TITLE":5}`, `{"title":"a","unknown":[1e400,-1e400]}`, `{"title":"a","x":` + strings.Repeat("[", 99) + `"[{\"["` + strings.Repeat("]", 99) + `}`, `{"title":"é🐕","note":null,"pages":-9223372036854775808}`} {
 		if w := do(s, newRequest("POST", "/v1/books", body)); w.Code != http.StatusCreated {
 			t.Errorf("%s: got %d, %s, want 201", body, w.Code, w.Body)
 		}

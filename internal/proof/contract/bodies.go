@@ -66,7 +66,9 @@ func (s *suite) invalidBody(t runner) {
 		{"a lone high surrogate", `{"name":"\ud800","categoryId":1}`, "body|name"},
 		{"a lone low surrogate", `{"name":"\udc00","categoryId":1}`, "body|name"},
 		{"a lone surrogate in an unknown property", `{"name":"a","categoryId":1,"x":"\ud800"}`, "body"},
-		{"10001 levels", nested(10_001), "body|deep|level"},
+		{"101 levels", nested(101), "^the body must be nested at most 100 levels deep$"},
+		{"101 levels, all but one of them objects", strings.Repeat(`{"x":`, 100) + "[]" + strings.Repeat("}", 100), "100 levels"},
+		{"30000 levels", strings.Repeat(`[`, 30_000), "100 levels"},
 	} {
 		t.Run(c.name, func(t reporter) {
 			s.expect(t, s.post(c.body), want{status: 400, code: "invalid_body", message: c.message})
@@ -101,8 +103,9 @@ func (s *suite) validBody(t runner) {
 		{"status in another case", `{"name":"v","categoryId":1,"STATUS":"bogus"}`, pet{Name: "v", CategoryID: 1}},
 		{"other names in another case", `{"name":"v","categoryId":1,"NAME":"b","CategoryID":2,"categoryid":3}`, pet{Name: "v", CategoryID: 1}},
 		{"an id", `{"id":99,"name":"v","categoryId":1}`, pet{Name: "v", CategoryID: 1}},
+		{"brackets in a string", `{"name":"v","categoryId":1,"x":"` + strings.Repeat(`[{\"`, 101) + `"}`, pet{Name: "v", CategoryID: 1}},
 		{"unknown properties", `{"name":"v","categoryId":1,"x":{"y":[null,true]},"":0}`, pet{Name: "v", CategoryID: 1}},
-		{"10000 levels", nested(10_000), pet{Name: "a", CategoryID: 1}},
+		{"100 levels", nested(100), pet{Name: "a", CategoryID: 1}},
 		{"whitespace around", "\r\n\t " + `{"name":"v","categoryId":1}` + " \n", pet{Name: "v", CategoryID: 1}},
 		{"categoryId 0", `{"name":"v","categoryId":0}`, pet{Name: "v"}},
 		{"categoryId -1", `{"name":"v","categoryId":-1}`, pet{Name: "v", CategoryID: -1}},

@@ -227,11 +227,12 @@ func (s *suite) retry(t runner) {
 }
 
 // coverage tests that the cases have seen every response that a client can cause.
+// TestSocket causes the 408, because a proxy would wait for the body.
 func (s *suite) coverage(t reporter) {
 	for _, item := range s.judge.document.Paths.Map() {
 		for _, o := range item.Operations() {
 			for status := range o.Responses.Map() {
-				caused := status != "429" && status < "500" && (status != "403" || s.ReadOnlyKey != "")
+				caused := status != "408" && status != "429" && status < "500" && (status != "403" || s.ReadOnlyKey != "")
 				if visit := o.OperationID + " " + status; caused && !s.judge.seen[visit] {
 					t.Errorf("%s: got no such response, want a case of this package to cause one", visit)
 				}

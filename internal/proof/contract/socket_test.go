@@ -281,6 +281,8 @@ var socketCases = []struct {
 	{name: "a chunk that is too long", send: add("5\r\nabcdefgh\r\n0\r\n\r\n", chunked), want: "400 invalid_body close"},
 	{name: "a body that ends early", send: add(frank, length(1000)), half: true, want: "400 invalid_body close"},
 	{name: "a chunked body that ends early", send: add(chunk(frank), chunked), half: true, want: "400 invalid_body close"},
+	{name: "a body that does not arrive", send: add("{", length(50000)), want: "408 request_timeout close"},
+	{name: "a chunked body that does not arrive", send: add("c350\r\n{", chunked), want: "408 request_timeout close"},
 	{name: "a body for GET", send: ask("/v1/pets", length(8)) + "not JSON", want: "200 (open|close)"},
 	{name: "a body for a 404", send: "POST /nothing HTTP/1.1\r\n" + host + length(8) + end + "not JSON", want: "404 not_found (open|close)"},
 
