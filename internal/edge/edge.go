@@ -27,7 +27,6 @@ import (
 	"github.com/labstack/echo/v4"
 	"github.com/labstack/echo/v4/middleware"
 	"github.com/prometheus/client_golang/prometheus"
-	"go.opentelemetry.io/contrib/instrumentation/github.com/labstack/echo/otelecho"
 	"golang.org/x/sync/singleflight"
 	"golang.org/x/time/rate"
 )
@@ -138,7 +137,7 @@ func (s *Server) routes(o Options) error {
 	e := s.echo
 	e.Pre(canonicalPath)
 	if tracing() {
-		e.Use(otelecho.Middleware(s.service.Name))
+		e.Use(traceRequests())
 	}
 	e.Use(
 		requestID,

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"os"
 
+	"github.com/labstack/echo/v4"
+	"go.opentelemetry.io/contrib/instrumentation/net/http/otelhttp"
 	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
 	"go.opentelemetry.io/otel/propagation"
@@ -13,10 +15,22 @@ import (
 	"go.opentelemetry.io/otel/semconv/v1.26.0"
 )
 
-// tracing reports whether the environment names a trace collector. If it does,
-// otelecho starts a span for each request.
+// tracing reports whether the environment names a trace collector.
 func tracing() bool {
 	return os.Getenv("OTEL_EXPORTER_OTLP_ENDPOINT") != "" || os.Getenv("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT") != ""
+}
+
+// traceRequests starts a span for each request, which otelhttp names after the
+// method and the Pattern.
+func traceRequests() echo.MiddlewareFunc {
+	middleware := echo.WrapMiddleware(otelhttp.NewMiddleware(""))
+	return func(next echo.HandlerFunc) echo.HandlerFunc {
+		next = middleware(next)
+		return func(c echo.Context) error {
+			c.Request().Pattern = c.Path()
+			return next(c)
+		}
+	}
 }
 
 // startTracing exports spans, as configured by OpenTelemetry's variables such as
