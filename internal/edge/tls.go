@@ -26,12 +26,16 @@ func loadCertificate(certFile, keyFile string, logger *slog.Logger) (*certificat
 	if err != nil {
 		return nil, fmt.Errorf("cannot use the certificate: %w; set --tls-cert and --tls-key to a certificate and its unencrypted key, both in PEM form", err)
 	}
+	if expired(&pair) {
+		logger.Warn("the certificate has expired", "file", certFile, "expires", pair.Leaf.NotAfter)
+	}
 	return &certificate{certFile: certFile, keyFile: keyFile, logger: logger, current: &pair, read: time.Now()}, nil
 }
 
 // get is a tls.Config.GetCertificate function. It reads the files at most once a
 // second, and keeps the old certificate if the new one cannot be used, for example
-// because only one of the files has been written.
+// because only one of the files has been written or because it has expired and the
+// old one has not.
 func (c *certificate) get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -40,6 +44,9 @@ func (c *certificate) get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	}
 	c.read = time.Now()
 	pair, err := tls.LoadX509KeyPair(c.certFile, c.keyFile)
+	if err == nil && expired(&pair) && !expired(c.current) {
+		err = fmt.Errorf("%s expired at %s", c.certFile, pair.Leaf.NotAfter)
+	}
 	switch {
 	case err != nil && !c.failed:
 		c.logger.Error("the new certificate cannot be used; the old one stays in use", "error", err, "expires", c.current.Leaf.NotAfter)
@@ -50,6 +57,8 @@ func (c *certificate) get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	c.failed = err != nil
 	return c.current, nil
 }
+
+func expired(pair *tls.Certificate) bool { return time.Now().After(pair.Leaf.NotAfter) }
 
 // expiry returns when the certificate in use expires.
 func (c *certificate) expiry() time.Time {

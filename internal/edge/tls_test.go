@@ -1,0 +1,136 @@
+package edge
+
+import (
+	"bytes"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/pem"
+	"log/slog"
+	"math/big"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestCertificateReload(t *testing.T) {
+	dir := t.TempDir()
+	certFile, keyFile := filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
+	writeCertificate(t, certFile, keyFile, "old.example", time.Now().Add(time.Hour))
+	r := start(t, newHandlers(), ServeOptions{CertFile: certFile, KeyFile: keyFile})
+	served := func() string {
+		conn, err := tls.Dial("tcp", r.addr, &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"h2", "http/1.1"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		if got := conn.ConnectionState().NegotiatedProtocol; got != "http/1.1" {
+			t.Errorf("protocol: got %q, want http/1.1", got)
+		}
+		return conn.ConnectionState().PeerCertificates[0].DNSNames[0]
+	}
+	if got := served(); got != "old.example" {
+		t.Errorf("got the certificate of %s, want old.example", got)
+	}
+	// If only one of the files is new, the old certificate stays in use.
+	writeCertificate(t, filepath.Join(dir, "new.pem"), keyFile, "new.example", time.Now().Add(time.Hour))
+	r.looksAgain()
+	if got := served(); got != "old.example" {
+		t.Errorf("with half a pair: got the certificate of %s, want old.example", got)
+	}
+	if err := os.Rename(filepath.Join(dir, "new.pem"), certFile); err != nil {
+		t.Fatal(err)
+	}
+	r.looksAgain()
+	if got := served(); got != "new.example" {
+		t.Errorf("got the certificate of %s, want new.example", got)
+	}
+}
+
+// looksAgain makes the next handshake read the certificate files again.
+func (r *running) looksAgain() {
+	c := r.server.certificate
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.read = time.Time{}
+}
+
+func TestCertificateErrors(t *testing.T) {
+	dir := t.TempDir()
+	certFile, keyFile, otherKey := filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem"), filepath.Join(dir, "other.pem")
+	writeCertificate(t, filepath.Join(dir, "x.pem"), otherKey, "x.example", time.Now().Add(time.Hour))
+	writeCertificate(t, certFile, keyFile, "x.example", time.Now().Add(time.Hour))
+	for name, test := range map[string]struct{ cert, key, want string }{
+		"missing":     {filepath.Join(dir, "none.pem"), keyFile, "none.pem"},
+		"another key": {certFile, otherKey, "--tls-key"},
+	} {
+		if _, err := loadCertificate(test.cert, test.key, slog.New(slog.DiscardHandler)); err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s: got error %v, want %q", name, err, test.want)
+		}
+	}
+}
+
+// TestExpiredCertificate replaces certificates that expire in a number of hours.
+func TestExpiredCertificate(t *testing.T) {
+	for _, test := range []struct {
+		name               string
+		old, new           time.Duration
+		want, atStart, log string
+	}{
+		{"valid to expired", 1, -1, "old", "", "expired"},
+		{"expired to valid", -1, 1, "new", "the certificate has expired", "a new certificate is in use"},
+		{"expired to expired", -2, -1, "new", "the certificate has expired", "a new certificate is in use"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			dir := t.TempDir()
+			certFile, keyFile := filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
+			var log bytes.Buffer
+			writeCertificate(t, certFile, keyFile, "old", time.Now().Add(test.old*time.Hour))
+			c, err := loadCertificate(certFile, keyFile, slog.New(slog.NewTextHandler(&log, nil)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := log.String(); !strings.Contains(got, test.atStart) || (got == "") != (test.atStart == "") {
+				t.Errorf("log at the start: got %q, want %q", got, test.atStart)
+			}
+			log.Reset()
+			writeCertificate(t, certFile, keyFile, "new", time.Now().Add(test.new*time.Hour))
+			for range 2 { // a failure is logged once
+				c.read = time.Time{}
+				got, err := c.get(nil)
+				if err != nil || got.Leaf.DNSNames[0] != test.want {
+					t.Errorf("got the certificate of %s, error %v, want %s", got.Leaf.DNSNames, err, test.want)
+				}
+			}
+			if got := log.String(); !strings.Contains(got, test.log) || strings.Count(got, "\n") != 1 {
+				t.Errorf("log: got %q, want one line with %q", got, test.log)
+			}
+		})
+	}
+}
+
+func writeCertificate(t *testing.T, certFile, keyFile, name string, expires time.Time) {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{SerialNumber: big.NewInt(time.Now().UnixNano()), DNSNames: []string{name}, NotBefore: time.Now().Add(-2 * time.Hour), NotAfter: expires}
+	cert, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	private, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for file, block := range map[string]*pem.Block{certFile: {Type: "CERTIFICATE", Bytes: cert}, keyFile: {Type: "PRIVATE KEY", Bytes: private}} {
+		if err := os.WriteFile(file, pem.EncodeToMemory(block), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
