@@ -15,6 +15,7 @@ import (
 
 	"github.com/KimMachineGun/automemlimit/memlimit"
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/spf13/cobra"
 
 	"example.com/petstore/internal/edge"
@@ -23,10 +24,7 @@ import (
 	"example.com/petstore/internal/store"
 )
 
-const (
-	defaultAddr = "127.0.0.1:8080"
-	basePath    = "/v1" // of the document's operations
-)
+const defaultAddr = "127.0.0.1:8080"
 
 // serveConfig is the configuration of petstore serve.
 type serveConfig struct {
@@ -45,7 +43,7 @@ func serveCommand(env environment) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "serve",
 		Short: "Serve the operations of openapi.yaml",
-		Long: `serve serves the operations under /v1, and a page to try them at /docs. Every
+		Long: `serve serves the operations of openapi.yaml, and a page to try them at /docs. An
 operation needs an API key: create one with "petstore keys create NAME", before or
 while the server runs.
 
@@ -121,7 +119,6 @@ func (cfg *serveConfig) check(storeGiven bool) error {
 		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.User != nil || strings.ContainsAny(cfg.edge.PublicURL, "<>#?") {
 			return badFlag("public-url", "must be an http or https address without user, query or fragment, such as https://api.example.com/v1")
 		}
-		cfg.edge.PublicURL = strings.TrimSuffix(strings.TrimRight(cfg.edge.PublicURL, "/"), basePath) + basePath
 	}
 	if err := checkListen("addr", cfg.serve.Addr); err != nil || cfg.serve.AdminAddr == "" {
 		return err
@@ -148,6 +145,7 @@ func serve(ctx context.Context, env environment, cfg serveConfig) error {
 
 func serveStore(ctx context.Context, env environment, cfg serveConfig, logger *slog.Logger, st store.Store) error {
 	registry := prometheus.NewRegistry()
+	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	metrics := prometheus.WrapRegistererWithPrefix(service.Name+"_", registry)
 	metrics.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "build_info", Help: "The version of the program and the kind of its store.", ConstLabels: prometheus.Labels{"version": programVersion(), "store": store.Kind(cfg.store)},
@@ -158,8 +156,9 @@ func serveStore(ctx context.Context, env environment, cfg serveConfig, logger *s
 		return err
 	}
 	metrics.MustRegister(keyring)
-	cfg.edge.Logger, cfg.edge.Metrics, cfg.serve.Registry, cfg.serve.Failed = logger, registry, registry, st.Failed()
-	server, err := service.NewServer(observed, keyring, programVersion(), cfg.edge)
+	cfg.edge.Version, cfg.edge.Logger, cfg.edge.Metrics = programVersion(), logger, metrics
+	cfg.serve.Metrics, cfg.serve.Failed = registry, st.Failed()
+	server, err := service.NewServer(observed, keyring, cfg.edge)
 	if err != nil {
 		return err
 	}
@@ -174,8 +173,8 @@ func serveStore(ctx context.Context, env environment, cfg serveConfig, logger *s
 	defer recording.Wait() // before the store is closed
 	defer cancel()
 	cfg.serve.Started = func(address string) error {
-		logger.Info("serving", "address", address+basePath, "docs", address+"/docs", "store", store.Redact(cfg.store), "version", programVersion())
-		return cfg.welcome(ctx, env.stdout, observed, makesKey, address)
+		logger.Info("serving", "address", address+server.Base(), "docs", address+"/docs", "store", store.Redact(cfg.store), "version", programVersion())
+		return cfg.welcome(ctx, env.stdout, observed, makesKey, address, server.Base())
 	}
 	return server.Run(ctx, cfg.serve)
 }

@@ -67,10 +67,10 @@ func (cfg serveConfig) needsKey(ctx context.Context, env environment, logger *sl
 
 // welcome prints the address and key of a sandbox as shell variables, or the
 // first key of a store for a person to read.
-func (cfg serveConfig) welcome(ctx context.Context, out io.Writer, st keys.Store, makesKey bool, address string) error {
+func (cfg serveConfig) welcome(ctx context.Context, out io.Writer, st keys.Store, makesKey bool, address, base string) error {
 	if !makesKey {
 		if cfg.sandbox {
-			_, err := fmt.Fprintf(out, "PETSTORE_URL=%s%s\n", address, basePath)
+			_, err := fmt.Fprintf(out, "PETSTORE_URL=%s%s\n", address, base)
 			return err
 		}
 		return nil
@@ -95,7 +95,7 @@ Try it with curl, or in a browser at %[1]s/docs:
 	if cfg.sandbox {
 		text = "PETSTORE_URL=%s%s\nPETSTORE_KEY=%s\n"
 	}
-	_, err = fmt.Fprintf(out, text, address, basePath, token)
+	_, err = fmt.Fprintf(out, text, address, base, token)
 	return err
 }
 

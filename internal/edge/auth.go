@@ -22,14 +22,14 @@ func CallerOf(ctx context.Context) Caller {
 	return caller
 }
 
-// InvalidKey is the error that Service.Authenticate returns for an invalid key.
-type InvalidKey struct {
+// Refusal is the error that Service.Authenticate returns for an invalid key.
+type Refusal struct {
 	KeyID   string // if the key was recognised; for the log
 	Reason  string // for the log, such as unknown, expired or revoked
 	Message string // for the client, such as "the API key has expired"; empty for the default message
 }
 
-func (e *InvalidKey) Error() string { return "the API key is not valid: " + e.Reason }
+func (r *Refusal) Error() string { return "the API key is not valid: " + r.Reason }
 
 // isBearerToken reports whether s has the form of a bearer token (RFC 6750,
 // section 2.1).
@@ -51,11 +51,11 @@ func (s *Server) authenticate(ctx context.Context, r *http.Request) (Caller, err
 		return Caller{}, s.unauthorized("", "", "malformed")
 	}
 	caller, err := s.service.Authenticate(ctx, token)
-	if invalid, ok := errors.AsType[*InvalidKey](err); ok {
-		return Caller{ID: invalid.KeyID}, s.unauthorized("invalid_token", invalid.Message, invalid.Reason)
+	if refusal, ok := errors.AsType[*Refusal](err); ok {
+		return Caller{ID: refusal.KeyID}, s.unauthorized("invalid_token", refusal.Message, refusal.Reason)
 	}
 	if err != nil {
-		return Caller{}, unavailable(err)
+		return Caller{}, Unavailable(err)
 	}
 	if caller.ReadOnly && r.Method != http.MethodGet && r.Method != http.MethodHead {
 		return caller, &Problem{
@@ -81,7 +81,7 @@ func (s *Server) unauthorized(fault, tell, reason string) *Problem {
 
 // challenge returns a WWW-Authenticate header (RFC 6750, section 3).
 func (s *Server) challenge(fault, description string) http.Header {
-	value := `Bearer realm="` + s.service.Name + `"`
+	value := `Bearer realm="` + s.name + `"`
 	if fault != "" {
 		value += `, error="` + fault + `"`
 	}

@@ -26,7 +26,7 @@ var ui embed.FS
 // addDocs adds the document, byte for byte and as JSON, and the documentation
 // page.
 func (s *Server) addDocs(publicURL string) error {
-	document := s.service.Document
+	document := s.document
 	asJSON, err := document.spec.MarshalJSON()
 	if err != nil {
 		return fmt.Errorf("openapi.yaml as JSON: %w", err)

@@ -31,42 +31,41 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// Service is what the edge serves. All fields are required.
-type Service struct {
-	Name     string // one lower-case word; the realm of challenges and the namespace of metrics
-	Version  string // of the program
-	Document *Document
-
+// Service implements the operations of a document.
+type Service interface {
 	// Register registers the generated routes below base, with the middleware
 	// of each operation:
 	//
 	//	api.RegisterHandlersWithOptions(e, handler, api.RegisterHandlersOptions{BaseURL: base, OperationMiddlewares: operations})
-	Register func(e *echo.Echo, base string, operations map[string][]echo.MiddlewareFunc)
+	Register(e *echo.Echo, base string, operations map[string][]echo.MiddlewareFunc)
 
-	// Authenticate returns the caller that an API key identifies, or an
-	// *InvalidKey. Any other error means that the key could not be checked and
+	// Authenticate returns the caller that an API key identifies, or a
+	// *Refusal. Any other error means that the key could not be checked and
 	// results in a 503.
-	Authenticate func(ctx context.Context, key string) (Caller, error)
+	Authenticate(ctx context.Context, key string) (Caller, error)
 
-	// Problem returns the status, code and message for an error of the
-	// service. For an unknown error it returns status 0, and the response is a
-	// 500.
-	Problem func(err error) (status int, code, message string)
+	// Problem returns the response to an error of an operation, or nil for an
+	// unknown error, which results in a 500.
+	Problem(err error) *Problem
+
+	// ErrorBody returns the body of an error response.
+	ErrorBody(p *Problem) any
 
 	// Ready returns an error if the service cannot serve requests.
-	Ready func(ctx context.Context) error
+	Ready(ctx context.Context) error
 
-	// Weight returns the weight of the response to a query, which is 0 unless
+	// Weight returns the weight of the response to a request, which is 0 unless
 	// the response is large. The weights of all requests in progress add up to
 	// at most 800.
-	Weight func(query url.Values) int64
+	Weight(operationID string, query url.Values) int64
 }
 
-// Options are set by the operator. Zero values are fine.
+// Options configures a Server. Zero values are fine.
 type Options struct {
+	Name, Version  string // of the program; Name is the realm of challenges
 	Logger         *slog.Logger
-	Metrics        *prometheus.Registry
-	PublicURL      string         // the address that clients use, if there is a proxy in front
+	Metrics        prometheus.Registerer
+	PublicURL      string         // the address that clients use, with the document's base path, if there is a proxy in front
 	TrustedProxies []netip.Prefix // whose X-Forwarded-For is trusted
 	MaxInFlight    int            // operations in progress; 0 means 256
 	RateLimit      float64        // requests per second per key; 0 means no limit
@@ -75,7 +74,10 @@ type Options struct {
 
 // Server is an http.Handler that serves a document.
 type Server struct {
+	document  *Document
 	service   Service
+	name      string // of the program
+	version   string
 	logger    *slog.Logger
 	echo      *echo.Echo
 	metrics   *metrics
@@ -91,17 +93,20 @@ type Server struct {
 	stopping        atomic.Bool   // the process has been told to stop
 }
 
-// New returns a Server for a service. It fails if the document and the
-// generated code do not match.
-func New(service Service, o Options) (*Server, error) {
+// New returns a Server of a document, whose operations service implements. It
+// fails if the document and the generated code do not match.
+func New(document *Document, service Service, o Options) (*Server, error) {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	if o.Metrics == nil {
-		o.Metrics = prometheus.NewRegistry()
+		o.Metrics = prometheus.NewRegistry() // which nobody reads
 	}
-	s := &Server{service: service, logger: o.Logger, echo: echo.New(), calls: newCalls(cmp.Or(o.MaxInFlight, 256)), readTimeout: readTimeout, shutdownTimeout: 10 * time.Second}
-	s.docs = strings.TrimSuffix(o.PublicURL, service.Document.Base) + docsPath
+	s := &Server{
+		document: document, service: service, name: o.Name, version: o.Version, logger: o.Logger, echo: echo.New(),
+		calls: newCalls(cmp.Or(o.MaxInFlight, 256)), readTimeout: readTimeout, shutdownTimeout: 10 * time.Second,
+	}
+	s.docs = strings.TrimSuffix(o.PublicURL, s.document.Base) + docsPath
 	s.metrics = newMetrics(s, o.Metrics)
 	if o.RateLimit > 0 {
 		s.rateRetry = strconv.Itoa(int(math.Ceil(1 / o.RateLimit)))
@@ -117,6 +122,9 @@ func New(service Service, o Options) (*Server, error) {
 	}
 	return s, nil
 }
+
+// Base returns the path below which the operations are, such as /v1.
+func (s *Server) Base() string { return s.document.Base }
 
 // ServeHTTP implements http.Handler.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -161,9 +169,8 @@ func (s *Server) routes(o Options) error {
 // checks that the routes match the operations of the document and have their
 // middleware.
 func (s *Server) addOperations() error {
-	document := s.service.Document
 	operations := map[string][]echo.MiddlewareFunc{}
-	for id, op := range document.operations {
+	for id, op := range s.document.operations {
 		operations[id] = []echo.MiddlewareFunc{s.serveOperation(op)}
 	}
 	var heads []func()
@@ -178,14 +185,14 @@ func (s *Server) addOperations() error {
 			errs = append(errs, fmt.Errorf("%s %s has no middleware: its operationId is not in the document; run make generate", route.Method, route.Path))
 		}
 	}
-	s.service.Register(s.echo, document.Base, operations)
+	s.service.Register(s.echo, s.document.Base, operations)
 	s.echo.OnAddRouteHandler = nil
 	for _, add := range heads {
 		add()
 	}
 	echoPath := strings.NewReplacer(":", `\:`, "{", ":", "}", "")
-	for _, op := range document.operations {
-		route := op.route.Method + " " + document.Base + echoPath.Replace(op.route.Path)
+	for _, op := range s.document.operations {
+		route := op.route.Method + " " + s.document.Base + echoPath.Replace(op.route.Path)
 		if !registered[route] {
 			errs = append(errs, fmt.Errorf("%s: operation %s of the document is not registered; run make generate", route, op.id))
 		}

@@ -72,44 +72,69 @@ func newHandlers() handlers {
 	}
 }
 
-// testService returns the service of books.yaml.
-func testService(t *testing.T, h handlers) Service {
+// testService is the service of books.yaml.
+type testService struct {
+	document *Document
+	register func(r *echo.Echo, base string, m map[string][]echo.MiddlewareFunc)
+	problem  func(error) *Problem
+	ready    func() error
+	weight   func(operationID string, query url.Values) int64
+}
+
+// testError is the schema Error.
+type testError struct {
+	Code    string `json:"code"`
+	Message string `json:"message"`
+	Status  int    `json:"status"`
+}
+
+func (s *testService) Register(e *echo.Echo, base string, m map[string][]echo.MiddlewareFunc) {
+	s.register(e, base, m)
+}
+
+func (s *testService) Authenticate(_ context.Context, key string) (Caller, error) {
+	switch key {
+	case testKey:
+		return Caller{ID: "tester"}, nil
+	case readKey:
+		return Caller{ID: "reader", ReadOnly: true}, nil
+	case oldKey:
+		return Caller{}, &Refusal{KeyID: "old", Reason: "expired", Message: "the API key has expired"}
+	case brokeKey:
+		return Caller{}, errors.New("no connection to the keys")
+	}
+	return Caller{}, &Refusal{Reason: "unknown"}
+}
+
+func (s *testService) Problem(err error) *Problem                  { return s.problem(err) }
+func (s *testService) ErrorBody(p *Problem) any                    { return testError{p.Code, p.Message, p.Status} }
+func (s *testService) Ready(context.Context) error                 { return s.ready() }
+func (s *testService) Weight(operation string, q url.Values) int64 { return s.weight(operation, q) }
+
+func newService(t *testing.T, h handlers) *testService {
 	t.Helper()
 	document, err := ParseDocument(books)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return Service{
-		Name: "books", Version: "test", Document: document, Register: h.register,
-		Authenticate: func(_ context.Context, key string) (Caller, error) {
-			switch key {
-			case testKey:
-				return Caller{ID: "tester"}, nil
-			case readKey:
-				return Caller{ID: "reader", ReadOnly: true}, nil
-			case oldKey:
-				return Caller{}, &InvalidKey{KeyID: "old", Reason: "expired", Message: "the API key has expired"}
-			case brokeKey:
-				return Caller{}, errors.New("no connection to the keys")
-			}
-			return Caller{}, &InvalidKey{Reason: "unknown"}
-		},
-		Problem: func(error) (int, string, string) { return 0, "", "" },
-		Ready:   func(context.Context) error { return nil },
-		Weight:  func(url.Values) int64 { return 0 },
+	return &testService{
+		document: document, register: h.register,
+		problem: func(error) *Problem { return nil },
+		ready:   func() error { return nil },
+		weight:  func(string, url.Values) int64 { return 0 },
 	}
 }
 
 // newServer returns a server of books.yaml, modified by change, and its log.
-func newServer(t *testing.T, h handlers, change func(*Service, *Options)) (*Server, *bytes.Buffer) {
+func newServer(t *testing.T, h handlers, change func(*testService, *Options)) (*Server, *bytes.Buffer) {
 	t.Helper()
 	var log bytes.Buffer
-	service := testService(t, h)
-	o := Options{Logger: NewLogger(&log, false, slog.LevelDebug, regexp.MustCompile(`key_\w+`), testKey)}
+	service := newService(t, h)
+	o := Options{Name: "books", Logger: NewLogger(&log, false, slog.LevelDebug, regexp.MustCompile(`key_\w+`), testKey)}
 	if change != nil {
-		change(&service, &o)
+		change(service, &o)
 	}
-	s, err := New(service, o)
+	s, err := New(service.document, service, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -138,11 +163,11 @@ func do(s http.Handler, r *http.Request) *httptest.ResponseRecorder {
 // wantError checks the Error body of a response.
 func wantError(t *testing.T, w *httptest.ResponseRecorder, status int, code, message string) {
 	t.Helper()
-	var got errorBody
+	var got testError
 	if err := json.Unmarshal(w.Body.Bytes(), &got); err != nil {
 		t.Fatalf("body: got %q, want an Error", w.Body)
 	}
-	if want := (errorBody{code, message, status}); w.Code != status || got != want {
+	if want := (testError{code, message, status}); w.Code != status || got != want {
 		t.Errorf("got status %d, %+v, want %+v", w.Code, got, want)
 	}
 }
@@ -171,16 +196,16 @@ func TestNewRefuses(t *testing.T) {
 		}, want: "DELETE /v1/books is registered"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			service := testService(t, newHandlers())
+			service := newService(t, newHandlers())
 			if test.register != nil {
-				service.Register = test.register
+				service.register = test.register
 			}
 			var err error
 			if test.document != nil {
-				service.Document, err = ParseDocument([]byte(test.document(string(books))))
+				service.document, err = ParseDocument([]byte(test.document(string(books))))
 			}
 			if err == nil {
-				_, err = New(service, Options{})
+				_, err = New(service.document, service, Options{})
 			}
 			if err == nil || !strings.Contains(err.Error(), test.want) {
 				t.Errorf("got error %v, want one with %q", err, test.want)
@@ -278,7 +303,7 @@ func TestDeprecation(t *testing.T) {
 	if got := do(s, newRequest("GET", "/v1/books", "")).Header().Get("Deprecation"); got != "" {
 		t.Errorf("another operation: got Deprecation %q, want none", got)
 	}
-	s, _ = newServer(t, newHandlers(), func(_ *Service, o *Options) { o.PublicURL = "https://example.com/shop/v1" })
+	s, _ = newServer(t, newHandlers(), func(_ *testService, o *Options) { o.PublicURL = "https://example.com/shop/v1" })
 	want := `<https://example.com/shop/docs#/books/getBook>; rel="deprecation"; type="text/html"`
 	if got := do(s, newRequest("GET", "/v1/books/1", "")).Header().Get("Link"); got != want {
 		t.Errorf("with a public address: got Link %q, want %q", got, want)
@@ -303,12 +328,12 @@ func TestHandlerFaults(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			h := newHandlers()
 			h["listBooks"] = test.handler
-			s, log := newServer(t, h, func(s *Service, _ *Options) {
-				s.Problem = func(err error) (int, string, string) {
+			s, log := newServer(t, h, func(s *testService, _ *Options) {
+				s.problem = func(err error) *Problem {
 					if errors.Is(err, errTaken) {
-						return 409, "taken", "the book is taken"
+						return &Problem{Status: 409, Code: "taken", Message: "the book is taken", Cause: err}
 					}
-					return 0, "", ""
+					return nil
 				}
 			})
 			w := do(s, newRequest("GET", "/v1/books", ""))
@@ -337,7 +362,7 @@ func TestRequestID(t *testing.T) {
 }
 
 func TestLocalOrigins(t *testing.T) {
-	s, _ := newServer(t, newHandlers(), func(_ *Service, o *Options) { o.LocalOrigins = true })
+	s, _ := newServer(t, newHandlers(), func(_ *testService, o *Options) { o.LocalOrigins = true })
 	for origin, want := range map[string]string{"http://localhost:3000": "http://localhost:3000", "https://127.0.0.1": "https://127.0.0.1", "http://localhost.example.com": "", "null": ""} {
 		r := newRequest("GET", "/v1/books", "")
 		r.Header.Set("Origin", origin)

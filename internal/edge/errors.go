@@ -40,7 +40,8 @@ func unsupportedMediaType(message, header, value string) *Problem {
 	return &Problem{Status: http.StatusUnsupportedMediaType, Code: "unsupported_media_type", Message: message, Header: http.Header{header: {value}}}
 }
 
-func unavailable(cause error) *Problem {
+// Unavailable returns the 503 of a service that did nothing and may be asked again.
+func Unavailable(cause error) *Problem {
 	return &Problem{Status: http.StatusServiceUnavailable, Code: "unavailable", Message: "the service is unavailable; try again later", Header: http.Header{"Retry-After": {"1"}}, Cause: cause}
 }
 
@@ -53,11 +54,8 @@ func (s *Server) problemOf(err error) *Problem {
 	if p, ok := errors.AsType[*Problem](err); ok {
 		return p
 	}
-	if status, code, message := s.service.Problem(err); status != 0 {
-		if status == http.StatusServiceUnavailable {
-			return unavailable(err)
-		}
-		return &Problem{Status: status, Code: code, Message: message, Cause: err}
+	if p := s.service.Problem(err); p != nil {
+		return p
 	}
 	if e, ok := errors.AsType[*echo.HTTPError](err); ok {
 		switch e.Code {
@@ -70,13 +68,6 @@ func (s *Server) problemOf(err error) *Problem {
 		}
 	}
 	return internal(err)
-}
-
-// errorBody is the Error schema of every document that the edge serves.
-type errorBody struct {
-	Code    string `json:"code"`
-	Message string `json:"message"`
-	Status  int    `json:"status"`
 }
 
 // lingerTimeout limits the wait for the rest of a body.
@@ -102,7 +93,7 @@ func (s *Server) writeError(err error, c echo.Context) {
 	}
 	header.Set("Content-Type", jsonType)
 	c.Response().WriteHeader(p.Status)
-	_ = c.Echo().JSONSerializer.Serialize(c, errorBody{p.Code, p.Message, p.Status}, "") // the client may be gone
+	_ = c.Echo().JSONSerializer.Serialize(c, s.service.ErrorBody(p), "") // the client may be gone
 }
 
 // limitBodyWait limits how long net/http waits for the rest of a body. If nobody

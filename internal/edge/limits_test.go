@@ -102,7 +102,7 @@ func TestOverload(t *testing.T) {
 		<-done
 		return sendOK(c)
 	}
-	s, log := newServer(t, h, func(_ *Service, o *Options) { o.MaxInFlight = 1 })
+	s, log := newServer(t, h, func(_ *testService, o *Options) { o.MaxInFlight = 1 })
 	first := make(chan *httptest.ResponseRecorder)
 	go func() { first <- do(s, newRequest("GET", "/v1/books", "")) }()
 	select {
@@ -130,8 +130,8 @@ func TestOverload(t *testing.T) {
 
 func TestWeightOfService(t *testing.T) {
 	h := newHandlers()
-	s, _ := newServer(t, h, func(s *Service, _ *Options) {
-		s.Weight = func(query url.Values) int64 { return int64(len(query)) }
+	s, _ := newServer(t, h, func(s *testService, _ *Options) {
+		s.weight = func(_ string, query url.Values) int64 { return int64(len(query)) }
 	})
 	if !s.calls.large.TryAcquire(maxWeight) {
 		t.Fatal("the weights are in use")
@@ -148,7 +148,7 @@ func TestWeightOfService(t *testing.T) {
 }
 
 func TestRateLimit(t *testing.T) {
-	s, _ := newServer(t, newHandlers(), func(_ *Service, o *Options) { o.RateLimit = 2 })
+	s, _ := newServer(t, newHandlers(), func(_ *testService, o *Options) { o.RateLimit = 2 })
 	for i, want := range []int{200, 200, 429} {
 		if w := do(s, newRequest("GET", "/v1/books", "")); w.Code != want {
 			t.Errorf("request %d: got %d, want %d", i+1, w.Code, want)
@@ -159,7 +159,7 @@ func TestRateLimit(t *testing.T) {
 	if got := w.Header().Get("Retry-After"); got != "1" {
 		t.Errorf("Retry-After: got %q, want 1", got)
 	}
-	slow, _ := newServer(t, newHandlers(), func(_ *Service, o *Options) { o.RateLimit = 0.3 })
+	slow, _ := newServer(t, newHandlers(), func(_ *testService, o *Options) { o.RateLimit = 0.3 })
 	do(slow, newRequest("GET", "/v1/books", ""))
 	if got := do(slow, newRequest("GET", "/v1/books", "")).Header().Get("Retry-After"); got != "4" {
 		t.Errorf("Retry-After at 0.3 requests a second: got %q, want 4", got)

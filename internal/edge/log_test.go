@@ -26,7 +26,7 @@ func logged(t *testing.T, log string) map[string]any {
 }
 
 func TestAccessLog(t *testing.T) {
-	s, log := newServer(t, newHandlers(), func(_ *Service, o *Options) {
+	s, log := newServer(t, newHandlers(), func(_ *testService, o *Options) {
 		o.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")}
 	})
 	r := newRequest("POST", "/v1/books?api_key=secret-in-query", `{"title":"sec"}`)
@@ -53,8 +53,8 @@ func TestLogLevels(t *testing.T) {
 	h := newHandlers()
 	h["listBooks"] = func(c echo.Context) error { return errors.Join(sendOK(c), errors.New("broken pipe")) }
 	h["getBook"] = func(echo.Context) error { panic("a fault") }
-	s, log := newServer(t, h, func(s *Service, _ *Options) {
-		s.Ready = func(context.Context) error { return ready }
+	s, log := newServer(t, h, func(s *testService, _ *Options) {
+		s.ready = func() error { return ready }
 	})
 	line := func(r *http.Request) map[string]any {
 		log.Reset()
@@ -108,23 +108,23 @@ func TestLogHidesKeys(t *testing.T) {
 func TestMetrics(t *testing.T) {
 	registry := prometheus.NewRegistry()
 	ready := error(nil)
-	s, _ := newServer(t, newHandlers(), func(s *Service, o *Options) {
+	s, _ := newServer(t, newHandlers(), func(s *testService, o *Options) {
 		o.Metrics = registry
-		s.Ready = func(context.Context) error { return ready }
+		s.ready = func() error { return ready }
 	})
 	do(s, newRequest("GET", "/v1/books", ""))
 	do(s, newRequest("GET", "/v1/books?limit=0", ""))
 	do(s, newRequest("GET", "/nowhere", ""))
 	for status, operation := range map[string]string{"200": "listBooks", "400": "listBooks", "404": "unknown"} {
-		if got := gather(t, registry, "books_http_request_duration_seconds", map[string]string{"operation": operation, "status": status}); got != 1 {
+		if got := gather(t, registry, "http_request_duration_seconds", map[string]string{"operation": operation, "status": status}); got != 1 {
 			t.Errorf("%s %s: got %v requests, want 1", operation, status, got)
 		}
 	}
-	if got := gather(t, registry, "books_ready", nil); got != 1 {
+	if got := gather(t, registry, "ready", nil); got != 1 {
 		t.Errorf("ready: got %v, want 1", got)
 	}
 	ready = errors.New("away")
-	if got := gather(t, registry, "books_ready", nil); got != 0 {
+	if got := gather(t, registry, "ready", nil); got != 0 {
 		t.Errorf("not ready: got %v, want 0", got)
 	}
 }

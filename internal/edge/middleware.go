@@ -54,7 +54,7 @@ func requestID(next echo.HandlerFunc) echo.HandlerFunc {
 
 // commonHeaders sets the headers of every response.
 func (s *Server) commonHeaders(next echo.HandlerFunc) echo.HandlerFunc {
-	base := s.service.Document.Base
+	base := s.document.Base
 	return func(c echo.Context) error {
 		header := c.Response().Header()
 		header.Set("X-Content-Type-Options", "nosniff")

@@ -54,10 +54,10 @@ func (s *Server) serveOperation(op *operation) echo.MiddlewareFunc {
 				return err
 			}
 			arrived := time.Now()
-			release, err := s.calls.acquire(ctx, s.service.Weight(c.QueryParams()))
+			release, err := s.calls.acquire(ctx, s.service.Weight(op.id, c.QueryParams()))
 			if err != nil {
 				s.metrics.shed.WithLabelValues("in_flight").Inc()
-				return unavailable(err)
+				return Unavailable(err)
 			}
 			defer release()
 

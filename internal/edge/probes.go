@@ -20,7 +20,7 @@ func (s *Server) addProbes() {
 	})
 	s.addPage("/readyz", "readyz", func(c echo.Context) error {
 		if err := s.ready(c.Request().Context()); err != nil {
-			p := unavailable(err)
+			p := Unavailable(err)
 			p.Message = "not ready; try again later"
 			return p
 		}
@@ -32,7 +32,7 @@ func (s *Server) addProbes() {
 		if (method == http.MethodGet || method == http.MethodHead) && strings.Contains(c.Request().Header.Get("Accept"), "text/html") {
 			return c.Redirect(http.StatusFound, s.docs)
 		}
-		return notFound(fmt.Sprintf("there is nothing at this path; the operations are under %s, and %s describes them", s.service.Document.Base, docsPath))
+		return notFound(fmt.Sprintf("there is nothing at this path; the operations are under %s, and %s describes them", s.document.Base, docsPath))
 	})
 }
 

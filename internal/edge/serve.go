@@ -34,16 +34,16 @@ const (
 	idleTimeout   = 2 * time.Minute
 )
 
-// ServeOptions are the options of Run. Addr and Registry are required.
+// ServeOptions are the options of Run. Addr and Metrics are required.
 type ServeOptions struct {
-	Addr              string        // host:port; port 0 takes any free port
-	CertFile, KeyFile string        // PEM files for HTTPS; empty for HTTP
-	AdminAddr         string        // for metrics, probes and profiles; empty for none
-	Profiles          bool          // serve /debug/pprof/ at AdminAddr
-	MaxConnections    int           // 0 means 1000
-	Drain             time.Duration // how long to keep serving after SIGTERM
-	Registry          *prometheus.Registry
-	Failed            <-chan error // an error received here ends the server; may be nil
+	Addr              string              // host:port; port 0 takes any free port
+	CertFile, KeyFile string              // PEM files for HTTPS; empty for HTTP
+	AdminAddr         string              // for metrics, probes and profiles; empty for none
+	Profiles          bool                // serve /debug/pprof/ at AdminAddr
+	MaxConnections    int                 // 0 means 1000
+	Drain             time.Duration       // how long to keep serving after SIGTERM
+	Metrics           prometheus.Gatherer // served at AdminAddr
+	Failed            <-chan error        // an error received here ends the server; may be nil
 
 	// Started is called once with the address, such as http://127.0.0.1:8080. An
 	// error ends the server. It may be nil.
@@ -149,8 +149,8 @@ func (s *Server) listen(ctx context.Context, o *ServeOptions) (*http.Server, net
 			return nil, nil, err
 		}
 		server.TLSConfig = &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: s.certificate.get}
-		o.Registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-			Namespace: s.service.Name, Name: "tls_certificate_expiry_timestamp_seconds", Help: "When the certificate in use expires.",
+		s.metrics.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+			Name: "tls_certificate_expiry_timestamp_seconds", Help: "When the certificate in use expires.",
 		}, func() float64 { return float64(s.certificate.expiry().Unix()) }))
 	}
 	l, err := listenTCP(ctx, o.Addr, "--addr")
@@ -173,12 +173,12 @@ func (s *Server) countConnections(server *http.Server, o *ServeOptions) {
 			open.Add(-1)
 		}
 	}
-	o.Registry.MustRegister(
+	s.metrics.MustRegister(
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-			Namespace: s.service.Name, Name: "connections", Help: "Open connections.",
+			Name: "connections", Help: "Open connections.",
 		}, func() float64 { return float64(open.Load()) }),
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-			Namespace: s.service.Name, Name: "connections_limit", Help: "Connections that may be open.",
+			Name: "connections_limit", Help: "Connections that may be open.",
 		}, func() float64 { return float64(o.MaxConnections) }),
 	)
 }
@@ -187,7 +187,7 @@ func (s *Server) countConnections(server *http.Server, o *ServeOptions) {
 // where clients cannot take all connections.
 func (s *Server) serveAdmin(ctx context.Context, o ServeOptions) (*http.Server, error) {
 	mux := http.NewServeMux()
-	mux.Handle("GET /metrics", promhttp.HandlerFor(o.Registry, promhttp.HandlerOpts{ErrorLog: slog.NewLogLogger(s.logger.Handler(), slog.LevelError)}))
+	mux.Handle("GET /metrics", promhttp.HandlerFor(o.Metrics, promhttp.HandlerOpts{ErrorLog: slog.NewLogLogger(s.logger.Handler(), slog.LevelError)}))
 	mux.Handle("/livez", s)
 	mux.Handle("/readyz", s)
 	if o.Profiles {

@@ -30,13 +30,13 @@ type running struct {
 // start runs a server until the test ends.
 func start(t *testing.T, h handlers, o ServeOptions, change ...func(*Server)) *running {
 	t.Helper()
-	s, _ := newServer(t, h, func(_ *Service, o *Options) { o.Logger = slog.New(slog.DiscardHandler) })
+	s, _ := newServer(t, h, func(_ *testService, o *Options) { o.Logger = slog.New(slog.DiscardHandler) })
 	s.shutdownTimeout = 200 * time.Millisecond
 	for _, f := range change {
 		f(s)
 	}
 	started := make(chan string, 1)
-	o.Addr, o.Registry = "127.0.0.1:0", prometheus.NewRegistry()
+	o.Addr, o.Metrics = "127.0.0.1:0", prometheus.NewRegistry()
 	o.Started = func(address string) error { started <- address; return nil }
 	ctx, cancel := context.WithCancel(t.Context())
 	t.Cleanup(cancel)
@@ -209,7 +209,7 @@ func TestListenErrors(t *testing.T) {
 		"127.0.0.1:99999":     "choose another --addr",
 	} {
 		s, _ := newServer(t, newHandlers(), nil)
-		if err := s.Run(t.Context(), ServeOptions{Addr: addr, Registry: prometheus.NewRegistry()}); err == nil || !strings.Contains(err.Error(), want) {
+		if err := s.Run(t.Context(), ServeOptions{Addr: addr, Metrics: prometheus.NewRegistry()}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got error %v, want %q", addr, err, want)
 		}
 	}
@@ -218,7 +218,7 @@ func TestListenErrors(t *testing.T) {
 func TestAdmin(t *testing.T) {
 	for _, profiles := range []bool{false, true} {
 		s, _ := newServer(t, newHandlers(), nil)
-		server, err := s.serveAdmin(t.Context(), ServeOptions{AdminAddr: "127.0.0.1:0", Profiles: profiles, Registry: prometheus.NewRegistry()})
+		server, err := s.serveAdmin(t.Context(), ServeOptions{AdminAddr: "127.0.0.1:0", Profiles: profiles, Metrics: prometheus.NewRegistry()})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -44,7 +44,7 @@ func (s *Server) startTracing(ctx context.Context) (stop func(context.Context) e
 		return nil, fmt.Errorf("cannot export traces: %w", err)
 	}
 	about, err := resource.New(ctx, resource.WithAttributes(
-		semconv.ServiceName(s.service.Name), semconv.ServiceVersion(s.service.Version)), resource.WithFromEnv())
+		semconv.ServiceName(s.name), semconv.ServiceVersion(s.version)), resource.WithFromEnv())
 	if err != nil {
 		return nil, fmt.Errorf("cannot export traces: %w", err)
 	}

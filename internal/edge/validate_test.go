@@ -121,7 +121,7 @@ func TestBodyMessages(t *testing.T) {
 		t.Run(body, func(t *testing.T) {
 			wantError(t, do(s, newRequest("POST", "/v1/books", body)), 400, "invalid_body", want)
 			var b book
-			if err := s.service.Document.DecodeBody("addBook", []byte(body), &b); err == nil || err.Error() != want {
+			if err := s.document.DecodeBody("addBook", []byte(body), &b); err == nil || err.Error() != want {
 				t.Errorf("DecodeBody: got error %v, want %q", err, want)
 			}
 		})

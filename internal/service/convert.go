@@ -29,8 +29,8 @@ func toPet(p pets.Pet) api.Pet {
 	return api.Pet(petFields{p.ID, p.Name, p.CategoryID, &status})
 }
 
-func query(params api.ListPetsParams) pets.Query {
-	q := pets.Query{Limit: defaultLimit}
+func (o *operations) query(params api.ListPetsParams) pets.Query {
+	q := pets.Query{Limit: o.defaultLimit}
 	if params.Limit != nil {
 		q.Limit = *params.Limit
 	}

@@ -4,6 +4,10 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
 
 	"github.com/labstack/echo/v4"
 
@@ -18,42 +22,108 @@ import (
 // challenges.
 const Name = "petstore"
 
+var _ edge.Service = (*service)(nil)
+
+// service is what the edge needs beside the operations.
+type service struct {
+	operations             api.ServerInterface
+	store                  Store
+	keyring                *keys.Keyring
+	defaultLimit, maxLimit int64 // of listPets
+}
+
 // NewServer returns a server of the document's operations on store. Requests are
-// authenticated by keyring.
-func NewServer(store pets.Store, keyring *keys.Keyring, version string, o edge.Options) (*edge.Server, error) {
-	document, err := edge.ParseDocument(gen.Document)
+// authenticated by keyring. The public address may lack the document's base path.
+func NewServer(store Store, keyring *keys.Keyring, o edge.Options) (*edge.Server, error) {
+	return newServer(gen.Document, store, keyring, o)
+}
+
+func newServer(openapi []byte, store Store, keyring *keys.Keyring, o edge.Options) (*edge.Server, error) {
+	document, err := edge.ParseDocument(openapi)
 	if err != nil {
 		return nil, err
 	}
-	handler := api.NewStrictHandler(&Service{store: store, base: cmp.Or(o.PublicURL, document.Base)}, nil)
-	return edge.New(edge.Service{
-		Name:     Name,
-		Version:  version,
-		Document: document,
-		Register: func(e *echo.Echo, base string, operations map[string][]echo.MiddlewareFunc) {
-			api.RegisterHandlersWithOptions(e, handler, api.RegisterHandlersOptions{BaseURL: base, OperationMiddlewares: operations})
-		},
-		Authenticate: func(ctx context.Context, key string) (edge.Caller, error) { return authenticate(ctx, keyring, key) },
-		Problem:      Problem,
-		Ready:        store.Ping,
-		Weight:       Weight,
-	}, o)
+	o.Name = Name
+	if o.PublicURL != "" {
+		o.PublicURL = strings.TrimSuffix(strings.TrimRight(o.PublicURL, "/"), document.Base) + document.Base
+	}
+	s := &service{store: store, keyring: keyring}
+	if s.defaultLimit, s.maxLimit, err = document.Limits("listPets", "limit"); err != nil {
+		return nil, err
+	}
+	s.operations = api.NewStrictHandler(&operations{store, cmp.Or(o.PublicURL, document.Base), int(s.defaultLimit)}, nil)
+	return edge.New(document, s, o)
 }
 
-func authenticate(ctx context.Context, keyring *keys.Keyring, token string) (edge.Caller, error) {
-	key, err := keyring.Authenticate(ctx, token)
-	refusal, ok := errors.AsType[*keys.Refusal](err)
+// Register implements edge.Service.
+func (s *service) Register(e *echo.Echo, base string, middleware map[string][]echo.MiddlewareFunc) {
+	api.RegisterHandlersWithOptions(e, s.operations, api.RegisterHandlersOptions{BaseURL: base, OperationMiddlewares: middleware})
+}
+
+// Authenticate implements edge.Service.
+func (s *service) Authenticate(ctx context.Context, token string) (edge.Caller, error) {
+	key, err := s.keyring.Authenticate(ctx, token)
+	if refusal, ok := errors.AsType[*keys.Refusal](err); ok {
+		return edge.Caller{}, &edge.Refusal{KeyID: refusal.KeyID, Reason: string(refusal.Reason), Message: refusals[refusal.Reason]}
+	}
+	return edge.Caller{ID: key.ID, ReadOnly: key.ReadOnly}, err
+}
+
+// refusals are the messages for keys that once worked.
+var refusals = map[keys.State]string{
+	keys.Expired: "the API key has expired",
+	keys.Revoked: "the API key was revoked",
+}
+
+// problems are the responses to the kinds of errors; see edge.Unavailable for
+// pets.Unavailable. Any other kind is a 500.
+var problems = map[pets.Kind]edge.Problem{
+	pets.Invalid:  {Status: http.StatusBadRequest, Code: "invalid_body"},
+	pets.NotFound: {Status: http.StatusNotFound, Code: "not_found"},
+	pets.Reused:   {Status: http.StatusUnprocessableEntity, Code: "idempotency_key_reused"},
+}
+
+// Problem implements edge.Service.
+func (s *service) Problem(err error) *edge.Problem {
+	e, ok := errors.AsType[*pets.Error](err)
 	if !ok {
-		return edge.Caller{ID: key.ID, ReadOnly: key.ReadOnly}, err
+		return nil
 	}
-	invalid := &edge.InvalidKey{KeyID: refusal.KeyID, Reason: string(refusal.Reason)}
-	switch refusal.Reason {
-	case keys.Expired:
-		invalid.Message = "the API key has expired"
-	case keys.Revoked:
-		invalid.Message = "the API key was revoked"
+	if e.Kind == pets.Unavailable {
+		return edge.Unavailable(err)
 	}
-	return edge.Caller{}, invalid
+	p, ok := problems[e.Kind]
+	if !ok {
+		return nil
+	}
+	p.Message, p.Cause = e.Message, err
+	return &p
+}
+
+// errorFields has the fields of api.Error in the same order, so that ErrorBody does
+// not compile if the document changes them.
+type errorFields struct {
+	Code    string
+	Message string
+	Status  int
+}
+
+// ErrorBody implements edge.Service.
+func (s *service) ErrorBody(p *edge.Problem) any {
+	return api.Error(errorFields{p.Code, p.Message, p.Status})
+}
+
+// Ready implements edge.Service.
+func (s *service) Ready(ctx context.Context) error { return s.store.Ping(ctx) }
+
+// Weight implements edge.Service: the weight of a list is its limit, if that is
+// valid and above the default.
+func (s *service) Weight(operationID string, query url.Values) int64 {
+	limit, err := strconv.ParseInt(query.Get("limit"), 10, 64)
+	if operationID != "listPets" || err != nil || limit <= s.defaultLimit || limit > s.maxLimit {
+		return 0
+	}
+	return limit
 }
 
 // BodyDecoder returns a function that validates and decodes a body as createPet

@@ -17,13 +17,13 @@ func TestAuthenticate(t *testing.T) {
 	for name, c := range map[string]struct {
 		made   time.Time
 		change func(id string) error
-		want   edge.InvalidKey
+		want   edge.Refusal
 	}{
-		"expired": {now.Add(-2 * time.Hour), func(string) error { return nil }, edge.InvalidKey{Reason: "expired", Message: "the API key has expired"}},
+		"expired": {now.Add(-2 * time.Hour), func(string) error { return nil }, edge.Refusal{Reason: "expired", Message: "the API key has expired"}},
 		"revoked": {now, func(id string) error {
 			_, err := st.RevokeKey(t.Context(), id, now)
 			return err
-		}, edge.InvalidKey{Reason: "revoked", Message: "the API key was revoked"}},
+		}, edge.Refusal{Reason: "revoked", Message: "the API key was revoked"}},
 	} {
 		k, token, err := keys.New(name, c.made, time.Hour)
 		if err := errors.Join(err, st.CreateKey(t.Context(), k), c.change(k.ID)); err != nil {
@@ -33,9 +33,9 @@ func TestAuthenticate(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = authenticate(t.Context(), ring, token)
+		_, err = (&service{keyring: ring}).Authenticate(t.Context(), token)
 		c.want.KeyID = k.ID
-		if got, ok := errors.AsType[*edge.InvalidKey](err); !ok || *got != c.want {
+		if got, ok := errors.AsType[*edge.Refusal](err); !ok || *got != c.want {
 			t.Errorf("%s: got %+v, want %+v", name, err, c.want)
 		}
 	}

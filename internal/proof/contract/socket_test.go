@@ -84,7 +84,7 @@ func listen(t *testing.T) (addr string, log *lockedBuffer) {
 	started, ended := make(chan string, 1), make(chan error, 1)
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() {
-		ended <- h.Run(ctx, edge.ServeOptions{Addr: "127.0.0.1:0", Registry: prometheus.NewRegistry(), Started: func(address string) error { started <- address; return nil }})
+		ended <- h.Run(ctx, edge.ServeOptions{Addr: "127.0.0.1:0", Metrics: prometheus.NewRegistry(), Started: func(address string) error { started <- address; return nil }})
 	}()
 	t.Cleanup(func() {
 		cancel()

@@ -19,7 +19,7 @@ func NewHandler(st store.Store, log *slog.Logger) (*edge.Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	return service.NewServer(st, ring, "test", edge.Options{Logger: log})
+	return service.NewServer(st, ring, edge.Options{Logger: log})
 }
 
 // NewServer serves h on a local port until the server is closed.
