@@ -1,11 +1,13 @@
 package postgres
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"example.com/petstore/internal/pets"
@@ -92,16 +94,19 @@ func keepWarning(c *pgconn.PgConn, n *pgconn.Notice) {
 	}
 }
 
-// failOnWarning calls f and fails if the server sent a WARNING meanwhile. Such a
-// warning may mean that the wait for a standby was canceled: the server reports
-// success, but the commit is only on the primary.
-func failOnWarning(c *pgconn.PgConn, f func() error) error {
-	delete(c.CustomData(), warning)
-	err := f()
-	if text, warned := c.CustomData()[warning]; warned && err == nil {
-		return fmt.Errorf("%w: %v", errWarned, text)
+// failOnWarning returns a statement that fails if the server sends a WARNING
+// meanwhile. Such a warning may mean that the wait for a standby was canceled:
+// the server reports success, but the commit is only on the primary.
+func failOnWarning(st statement) statement {
+	return func(ctx context.Context, c *pgx.Conn) error {
+		data := c.PgConn().CustomData()
+		delete(data, warning)
+		err := st(ctx, c)
+		if text, warned := data[warning]; warned && err == nil {
+			return fmt.Errorf("%w: %v", errWarned, text)
+		}
+		return err
 	}
-	return err
 }
 
 // explainOpen formats an error from Open as one line for the operator.

@@ -6,7 +6,7 @@ import (
 	"context"
 	"fmt"
 	"net"
-	"strings"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -24,17 +24,18 @@ const requestTimeout = 8 * time.Second
 // remaining server must hold every acknowledged pet exactly once.
 func TestFaultUnderLoad(t *testing.T) {
 	for _, c := range []struct {
-		name  string
-		fault func(t *testing.T, primary, standby *pgtest.Server, link *proxy)
+		name   string
+		within time.Duration // from the promotion until writes go on; generous, but for a hang
+		fault  func(t *testing.T, primary, standby *pgtest.Server, link *proxy)
 	}{
-		{"kill", func(_ *testing.T, primary, _ *pgtest.Server, _ *proxy) { primary.Kill() }},
-		{"hang", func(_ *testing.T, primary, _ *pgtest.Server, _ *proxy) { primary.Hang() }},
-		{"hang behind one address", func(_ *testing.T, primary, standby *pgtest.Server, link *proxy) {
+		{"kill", 10 * time.Second, func(_ *testing.T, primary, _ *pgtest.Server, _ *proxy) { primary.Kill() }},
+		{"hang", 30 * time.Second, func(_ *testing.T, primary, _ *pgtest.Server, _ *proxy) { primary.Hang() }},
+		{"hang behind one address", 30 * time.Second, func(_ *testing.T, primary, standby *pgtest.Server, link *proxy) {
 			primary.Hang()
 			link.to.Store(standby.Host())
 		}},
-		{"partition", func(_ *testing.T, _, _ *pgtest.Server, link *proxy) { link.cut() }},
-		{"demotion", func(t *testing.T, primary, _ *pgtest.Server, _ *proxy) {
+		{"partition", 30 * time.Second, func(_ *testing.T, _, _ *pgtest.Server, link *proxy) { link.cut() }},
+		{"demotion", 10 * time.Second, func(t *testing.T, primary, _ *pgtest.Server, _ *proxy) {
 			primary.Configure(t, "default_transaction_read_only", "on")
 		}},
 	} {
@@ -55,18 +56,15 @@ func TestFaultUnderLoad(t *testing.T) {
 				t.Fatal(err)
 			}
 			t.Cleanup(func() { _ = s.Close() })
-			if stats := s.Stats(t.Context()); stats.SyncStandbys != 1 || stats.Connections == 0 {
-				t.Errorf("Stats: got %+v, want 1 standby and some connections", stats)
-			}
 			l := load(t, s)
-			l.wait(t)
+			l.wait(t, 10*time.Second, 300)
 			c.fault(t, primary, standby, link)
 			standby.Promote(t)
-			l.wait(t)
+			promoted := time.Now()
+			l.wait(t, c.within, 1)
+			t.Logf("the first pet after the promotion: %v", time.Since(promoted))
+			l.wait(t, c.within, 300)
 			l.check(t, standby.Address("postgres"))
-			if s.Stats(t.Context()).Replaced == 0 && (strings.HasPrefix(c.name, "hang") || c.name == "partition") {
-				t.Errorf("Stats: got Replaced 0, want the pools replaced")
-			}
 		})
 	}
 }
@@ -77,40 +75,37 @@ func TestRestartUnderLoad(t *testing.T) {
 	s := open(t, server.Address("postgres"))
 	l := load(t, s)
 	for range 2 {
-		l.wait(t)
+		l.wait(t, 10*time.Second, 300)
 		server.Kill()
 		server.Restart(t)
 	}
-	l.wait(t)
+	l.wait(t, 10*time.Second, 300)
 	l.check(t, server.Address("postgres"))
 }
 
 // ledger records the outcome of creates.
 type ledger struct {
-	acknowledged atomic.Int64
-	ended        atomic.Bool
-	clients      sync.WaitGroup
-	ids          sync.Map // the identifier of each acknowledged name; 0 for a refused one
+	acknowledged, unknown atomic.Int64
+
+	ended   atomic.Bool
+	clients sync.WaitGroup
+	ids     sync.Map // the identifier of each acknowledged name; 0 for a refused one
+	slowest [16]time.Duration
 }
 
-// load creates pets from 16 clients until check is called.
+// load creates pets from 16 clients until check is called. Every other client
+// sends idempotency keys, and repeats a create until it succeeds.
 func load(t *testing.T, s pets.Store) *ledger {
 	l := &ledger{}
-	for client := range 16 {
+	for client := range l.slowest {
 		l.clients.Go(func() {
 			for n := 0; !l.ended.Load(); n++ {
-				name := fmt.Sprintf("pet %d of %d", n, client)
-				ctx, cancel := context.WithTimeout(t.Context(), requestTimeout)
-				p, err := s.CreatePet(ctx, pets.NewPet{Name: name, Status: pets.Available})
-				cancel()
-				switch {
-				case err == nil:
-					l.ids.Store(name, p.ID)
-					l.acknowledged.Add(1)
-				case pets.KindOf(err) == pets.Unavailable:
-					l.ids.Store(name, int64(0)) // nothing was done
-				default:
-					t.Errorf("CreatePet(%q): got error %v", name, err)
+				p := newPet()
+				p.Name = fmt.Sprintf("pet %d of %d", n, client)
+				if client%2 == 0 {
+					p.Idempotency = pets.Idempotency{KeyID: "mine", Key: p.Name}
+				}
+				for !l.create(t, s, p, &l.slowest[client]) {
 				}
 			}
 		})
@@ -119,11 +114,36 @@ func load(t *testing.T, s pets.Store) *ledger {
 	return l
 }
 
-// wait waits until 300 more pets are acknowledged.
-func (l *ledger) wait(t *testing.T) {
+// create creates a pet once and records the outcome. It returns false if the
+// client repeats the request.
+func (l *ledger) create(t *testing.T, s pets.Store, p pets.NewPet, slowest *time.Duration) bool {
+	ctx, cancel := context.WithTimeout(t.Context(), requestTimeout)
+	defer cancel()
+	began := time.Now()
+	made, err := s.CreatePet(ctx, p)
+	*slowest = max(*slowest, time.Since(began))
+	keyed := !p.Idempotency.IsZero()
+	switch kind := pets.KindOf(err); {
+	case err == nil:
+		l.ids.Store(p.Name, made.ID)
+		l.acknowledged.Add(1)
+	case kind != pets.Unavailable && kind != pets.Internal:
+		t.Errorf("CreatePet(%q): got error %v", p.Name, err)
+	case keyed && t.Context().Err() == nil:
+		return false
+	case kind == pets.Unavailable:
+		l.ids.Store(p.Name, int64(0)) // nothing was done
+	default:
+		l.unknown.Add(1)
+	}
+	return true
+}
+
+// wait waits until n more pets are acknowledged.
+func (l *ledger) wait(t *testing.T, within time.Duration, n int64) {
 	t.Helper()
-	want := l.acknowledged.Load() + 300
-	pgtest.Eventually(t, 10*time.Second, "300 more pets", func() bool { return l.acknowledged.Load() >= want })
+	want := l.acknowledged.Load() + n
+	pgtest.Eventually(t, within, fmt.Sprintf("%d more pets", n), func() bool { return l.acknowledged.Load() >= want })
 }
 
 // check stops the clients and compares the ledger with the database at address.
@@ -153,7 +173,10 @@ func (l *ledger) check(t *testing.T, address string) {
 			t.Errorf("%s: got id %d, want %d", name, stored[name.(string)], id)
 		}
 	}
-	t.Logf("%d acknowledged, %d stored", l.acknowledged.Load(), len(stored))
+	if slowest := slices.Max(l.slowest[:]); slowest > 10*time.Second {
+		t.Errorf("CreatePet: got an answer after %v, want it within 10 s", slowest)
+	}
+	t.Logf("%d acknowledged, %d unknown, %d stored, slowest answer %v", l.acknowledged.Load(), l.unknown.Load(), len(stored), slices.Max(l.slowest[:]))
 }
 
 // proxy forwards connections until cut is called, and then nothing in either
@@ -220,7 +243,10 @@ func TestOutage(t *testing.T) {
 	create := func() error {
 		ctx, cancel := context.WithTimeout(t.Context(), requestTimeout)
 		defer cancel()
-		_, err := s.CreatePet(ctx, pets.NewPet{Name: "Rex", Status: pets.Sold})
+		_, err := s.CreatePet(ctx, newPet())
+		if ctx.Err() != nil {
+			t.Errorf("CreatePet: got no answer before the end of its context")
+		}
 		return err
 	}
 	var calls sync.WaitGroup
@@ -236,12 +262,8 @@ func TestOutage(t *testing.T) {
 	time.Sleep(50 * time.Millisecond) // after which idle connections are pinged before use
 	for range 6 {
 		calls.Go(func() {
-			began := time.Now()
 			if err := create(); pets.KindOf(err) != pets.Unavailable {
 				t.Errorf("CreatePet: got error %v (%v), want unavailable", err, pets.KindOf(err))
-			}
-			if took := time.Since(began); took > 4*time.Second {
-				t.Errorf("CreatePet: got the error after %v, want it within 4 s", took)
 			}
 		})
 	}

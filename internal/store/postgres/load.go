@@ -3,7 +3,6 @@ package postgres
 import (
 	"context"
 	"iter"
-	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -21,34 +20,25 @@ func (s *Store) LoadWithIDs(ctx context.Context, animals iter.Seq2[pets.Pet, err
 	return s.load(ctx, pets.ValidatedWithIDs(animals), "name", "category_id", "status", "id")
 }
 
-// load copies pets in one transaction. It does not retry.
+// load copies pets in one transaction. It does not retry, and ends only with ctx:
+// the pets may arrive slowly.
 func (s *Store) load(ctx context.Context, animals iter.Seq2[pets.Pet, error], columns ...string) (int, error) {
 	if s.closed.Load() {
 		return 0, pets.ErrClosed
 	}
-	p := s.pools.Load()
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	defer context.AfterFunc(p.ctx, cancel)()
-	var server atomic.Value // see watch
-	server.Store(p.server.Load())
-	defer s.watch(ctx, cancel, p, &server).Stop()
-	pooled, err := acquire(ctx, cancel, p, true, time.Now().Add(outageWait))
+	pooled, err := acquire(ctx, s.writes, time.Now().Add(outageWait))
 	if err != nil {
 		return 0, translate(err, notExecuted, false)
 	}
 	defer pooled.Release()
-	conn := pooled.Conn()
-	server.Store(serverOf(conn))
-
 	l, copied := loader{columns: columns}, false
-	err = failOnWarning(conn.PgConn(), func() error {
-		return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
+	err = failOnWarning(func(ctx context.Context, c *pgx.Conn) error {
+		return pgx.BeginFunc(ctx, c, func(tx pgx.Tx) error {
 			err := l.copy(ctx, tx, animals)
 			copied = err == nil
 			return err
 		})
-	})
+	})(ctx, pooled.Conn())
 	o := outcomeOf(err)
 	switch {
 	case err == nil:

@@ -4,55 +4,53 @@ import (
 	"context"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/prometheus/client_golang/prometheus"
 )
-
-// Stats holds figures about a store for its operator.
-type Stats struct {
-	SyncStandbys int    // synchronous standbys of the primary; -1 if unknown
-	Connections  int    // open connections
-	InUse        int    // connections in use
-	Replaced     uint64 // times a connection pool was replaced because the server hung
-}
-
-// Stats returns the figures of the store. It does not wait for writes.
-func (s *Store) Stats(ctx context.Context) Stats {
-	ctx, cancel := context.WithTimeout(ctx, statsTimeout)
-	defer cancel()
-	stats := Stats{SyncStandbys: -1, Replaced: s.replaced.Load()}
-	_ = s.read(ctx, func(ctx context.Context, c *pgx.Conn) (err error) {
-		stats.SyncStandbys, err = countSync(ctx, c)
-		return err
-	})
-	p := s.pools.Load()
-	for _, pool := range []*pgxpool.Pool{p.writes, p.reads} {
-		stat := pool.Stat()
-		stats.Connections += int(stat.TotalConns())
-		stats.InUse += int(stat.AcquiredConns())
-	}
-	return stats
-}
 
 var (
 	connections  = prometheus.NewDesc("postgres_connections", "Open connections.", nil, nil)
 	inUse        = prometheus.NewDesc("postgres_connections_in_use", "Connections in use.", nil, nil)
-	syncStandbys = prometheus.NewDesc("postgres_sync_standbys", "Synchronous standbys of the primary; -1 if unknown.", nil, nil)
-	replaced     = prometheus.NewDesc("postgres_pools_replaced_total", "Times the connections were replaced because the server hung.", nil, nil)
+	syncStandbys = prometheus.NewDesc("postgres_sync_standbys", "Synchronous standbys that commits wait for; -1 if unknown.", nil, nil)
+	syncRequired = prometheus.NewDesc("postgres_sync_required", "1 with --require-sync.", nil, nil)
 )
 
 // Describe implements prometheus.Collector.
 func (s *Store) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{connections, inUse, syncStandbys, replaced} {
+	for _, d := range []*prometheus.Desc{connections, inUse, syncStandbys, syncRequired} {
 		ch <- d
 	}
 }
 
 // Collect implements prometheus.Collector.
 func (s *Store) Collect(ch chan<- prometheus.Metric) {
-	stats := s.Stats(context.Background())
-	ch <- prometheus.MustNewConstMetric(connections, prometheus.GaugeValue, float64(stats.Connections))
-	ch <- prometheus.MustNewConstMetric(inUse, prometheus.GaugeValue, float64(stats.InUse))
-	ch <- prometheus.MustNewConstMetric(syncStandbys, prometheus.GaugeValue, float64(stats.SyncStandbys))
-	ch <- prometheus.MustNewConstMetric(replaced, prometheus.CounterValue, float64(stats.Replaced))
+	gauge := func(d *prometheus.Desc, v int) {
+		ch <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, float64(v))
+	}
+	writes, reads := s.writes.Stat(), s.reads.Stat()
+	gauge(connections, int(writes.TotalConns()+reads.TotalConns()))
+	gauge(inUse, int(writes.AcquiredConns()+reads.AcquiredConns()))
+	gauge(syncStandbys, s.countStandbys())
+	required := 0
+	if s.requireSync {
+		required = 1
+	}
+	gauge(syncRequired, required)
+}
+
+// countStandbys returns the number of synchronous standbys that commits wait for,
+// or -1 if it is unknown. It asks on a new connection, because those in the pools
+// keep the settings that their user had when they were opened.
+func (s *Store) countStandbys() int {
+	ctx, cancel := context.WithTimeout(context.Background(), collectTimeout)
+	defer cancel()
+	conn, err := pgx.ConnectConfig(ctx, s.reads.Config().ConnConfig)
+	if err != nil {
+		return -1
+	}
+	defer disconnect(conn)
+	d, err := readDurability(ctx, conn)
+	if err != nil {
+		return -1
+	}
+	return d.standbysWaitedFor()
 }

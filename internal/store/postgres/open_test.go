@@ -58,7 +58,7 @@ func TestMigrateConcurrently(t *testing.T) {
 						return
 					}
 					defer s.Close()
-					if _, err := s.CreatePet(t.Context(), pets.NewPet{Name: "Rex", Status: pets.Sold}); err != nil {
+					if _, err := s.CreatePet(t.Context(), newPet()); err != nil {
 						t.Errorf("CreatePet: got error %v", err)
 					}
 				})

@@ -31,16 +31,19 @@ func (s *Store) CreatePet(ctx context.Context, p pets.NewPet) (pets.Pet, error) 
 	if err := p.Validate(); err != nil {
 		return pets.Pet{}, err
 	}
+	run := s.write
+	var keyID, key *string // NULL without an idempotency key
 	if p.Idempotency.IsZero() {
-		p.Idempotency = s.newIdempotency()
+		run = s.writeOnce
+	} else {
+		keyID, key = &p.Idempotency.KeyID, &p.Idempotency.Key
 	}
 	var made pets.Pet
-	err := s.write(ctx, func(ctx context.Context, c *pgx.Conn) error {
-		key := p.Idempotency
+	err := run(ctx, func(ctx context.Context, c *pgx.Conn) error {
 		var id int64
-		err := c.QueryRow(ctx, insertPet, p.Name, p.CategoryID, string(p.Status), key.KeyID, key.Key).Scan(&id)
+		err := c.QueryRow(ctx, insertPet, p.Name, p.CategoryID, string(p.Status), keyID, key).Scan(&id)
 		if errors.Is(err, pgx.ErrNoRows) { // the key has already created a pet
-			return c.QueryRow(ctx, selectMade, key.KeyID, key.Key).Scan(append(fields(&made), nil)...)
+			return c.QueryRow(ctx, selectMade, keyID, key).Scan(append(fields(&made), nil)...)
 		}
 		made = p.WithID(id)
 		return err

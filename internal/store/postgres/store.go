@@ -1,18 +1,16 @@
-// Package postgres implements pets.Store and keys.Store on PostgreSQL. Any number of processes
-// may use a database at once.
+// Package postgres implements pets.Store and keys.Store on PostgreSQL. Any number
+// of processes may use a database at once.
 //
 // An acknowledged write is committed, and is on a synchronous standby too if the
-// server waits for one. All writes except loads are idempotent, so the store
-// retries them when the server fails or another takes its place; see retry.go.
+// server waits for one. When the server fails or another takes its place, the
+// store retries reads and idempotent writes, and other writes only if they were
+// not executed; see retry.go. A server that hangs keeps its connections for up to
+// 15 s after their statements ended, because pgx tries to close them in order.
 package postgres
 
 import (
 	"context"
-	"crypto/rand"
 	"fmt"
-	"log/slog"
-	"strconv"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -33,33 +31,22 @@ var (
 // Options configures Open. The zero value is valid.
 type Options struct {
 	RequireSync bool // refuse a server that does not wait for a synchronous standby
-	Logger      *slog.Logger
 }
 
-// Store is a pets.Store and a keys.Store in a PostgreSQL database.
+// Store is a pets.Store and a keys.Store in a PostgreSQL database. Writes have a
+// pool of their own because a write that waits for a standby keeps its connection.
 type Store struct {
-	config *pgxpool.Config
-	log    *slog.Logger
+	writes, reads *pgxpool.Pool
 
-	pools    atomic.Pointer[pools]
-	replaced atomic.Uint64 // times that the pools were replaced
-
-	// Idempotency keys for creates without one: the prefix is unique to this
-	// Store, the number to one create.
-	keyPrefix string
-	keyNumber atomic.Int64
-
-	closed atomic.Bool
-	mu     sync.Mutex      // held while pools or closed change
-	ctx    context.Context // canceled to end the statements in progress
-	cancel context.CancelFunc
+	requireSync bool // for the metric
+	closed      atomic.Bool
 }
 
 const (
-	openTimeout  = 3 * time.Second // for each host; no request is waiting yet
-	pingTimeout  = time.Second
-	statsTimeout = 500 * time.Millisecond
-	closeTimeout = 5 * time.Second // for statements in progress, and again for closing connections
+	openTimeout    = 3 * time.Second // for each host; no request is waiting yet
+	pingTimeout    = time.Second
+	collectTimeout = 2 * time.Second  // well below the usual scrape timeout
+	closeTimeout   = 10 * time.Second // for statements in progress
 )
 
 // Open opens the database at dsn, a postgres:// address with one or more hosts,
@@ -72,16 +59,14 @@ func Open(ctx context.Context, dsn string, o Options) (*Store, error) {
 	if err := prepare(ctx, config, o.RequireSync); err != nil {
 		return nil, explainOpen(dsn, err)
 	}
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
+	s := &Store{requireSync: o.RequireSync}
+	s.writes, err = pgxpool.NewWithConfig(ctx, config)
+	if err == nil {
+		s.reads, err = pgxpool.NewWithConfig(ctx, config)
 	}
-	s := &Store{config: config, log: o.Logger, keyPrefix: rand.Text() + "-"}
-	s.ctx, s.cancel = context.WithCancel(context.Background())
-	p, err := newPools(s.ctx, config)
 	if err != nil {
 		return nil, explainOpen(dsn, err)
 	}
-	s.pools.Store(p)
 	return s, nil
 }
 
@@ -89,7 +74,7 @@ func Open(ctx context.Context, dsn string, o Options) (*Store, error) {
 // PID differs from the one announced at login, there is a pooler such as
 // PgBouncer in between, and prepare changes config so that statements are not
 // kept prepared.
-func prepare(ctx context.Context, config *pgxpool.Config, sync bool) error {
+func prepare(ctx context.Context, config *pgxpool.Config, requireSync bool) error {
 	mode := config.ConnConfig.DefaultQueryExecMode
 	if mode == pgx.QueryExecModeCacheStatement { // the default of pgx
 		config.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeCacheDescribe
@@ -112,10 +97,12 @@ func prepare(ctx context.Context, config *pgxpool.Config, sync bool) error {
 	case pid == conn.PgConn().PID():
 		config.ConnConfig.DefaultQueryExecMode = mode
 	}
-	if sync {
-		if err := requireSync(ctx, conn); err != nil {
-			return err
-		}
+	d, err := readDurability(ctx, conn)
+	if err == nil {
+		err = d.check(requireSync, conn.Config().User)
+	}
+	if err != nil {
+		return err
 	}
 	return migrate(ctx, conn)
 }
@@ -140,25 +127,16 @@ func (s *Store) Ping(ctx context.Context) error {
 // Failed implements pets.Store. After a server failure, the store reconnects.
 func (s *Store) Failed() <-chan error { return nil }
 
-// Close implements pets.Store. It takes up to 10 s if writes are waiting for a
-// standby.
+// Close implements pets.Store. It waits for the statements in progress, but no
+// longer than closeTimeout.
 func (s *Store) Close() error {
-	s.mu.Lock()
-	closed := s.closed.Swap(true)
-	s.mu.Unlock()
-	if closed {
-		return nil
-	}
-	defer time.AfterFunc(closeTimeout, s.cancel).Stop()
-	ctx, done := context.WithTimeout(context.Background(), 2*closeTimeout)
-	go func() { s.pools.Load().close(); done() }()
+	s.closed.Store(true)
+	ctx, done := context.WithTimeout(context.Background(), closeTimeout)
+	go func() {
+		s.writes.Close()
+		s.reads.Close()
+		done()
+	}()
 	<-ctx.Done()
-	s.cancel()
 	return nil
-}
-
-// newIdempotency returns a unique idempotency key. No API key has the ID
-// "server".
-func (s *Store) newIdempotency() pets.Idempotency {
-	return pets.Idempotency{KeyID: "server", Key: s.keyPrefix + strconv.FormatInt(s.keyNumber.Add(1), 10)}
 }

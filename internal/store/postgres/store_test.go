@@ -7,6 +7,9 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/prometheus/client_golang/prometheus"
+
+	"example.com/petstore/internal/pets"
 	"example.com/petstore/internal/store"
 	"example.com/petstore/internal/store/postgres"
 	"example.com/petstore/internal/store/postgres/pgtest"
@@ -25,6 +28,9 @@ func open(t testing.TB, address string) *postgres.Store {
 	t.Cleanup(func() { _ = s.Close() })
 	return s
 }
+
+// newPet returns a pet that the store accepts.
+func newPet() pets.NewPet { return pets.NewPet{Name: "Rex", Status: pets.Sold} }
 
 func TestStore(t *testing.T) {
 	t.Parallel()
@@ -48,5 +54,47 @@ func factory(database func(testing.TB) string) storetest.Factory {
 			address, _ := addresses.Load(s)
 			return start(t, address.(string))
 		},
+	}
+}
+
+// figure returns a metric of s.
+func figure(t *testing.T, s *postgres.Store, name string) float64 {
+	t.Helper()
+	reg := prometheus.NewPedanticRegistry()
+	reg.MustRegister(s)
+	families, err := reg.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range families {
+		if f.GetName() == name {
+			return f.GetMetric()[0].GetGauge().GetValue()
+		}
+	}
+	t.Fatalf("there is no metric %s", name)
+	return 0
+}
+
+func TestMetrics(t *testing.T) {
+	t.Parallel()
+	primary, _ := pgtest.Pair(t)
+	for required, want := range map[bool]float64{false: 0, true: 1} {
+		s, err := postgres.Open(t.Context(), primary.Address("postgres"), postgres.Options{RequireSync: required})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = s.Close() })
+		if err := s.Ping(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if got := figure(t, s, "postgres_sync_required"); got != want {
+			t.Errorf("postgres_sync_required with RequireSync %v: got %v, want %v", required, got, want)
+		}
+		if n := figure(t, s, "postgres_connections"); n != 1 {
+			t.Errorf("postgres_connections: got %v, want 1", n)
+		}
+		if n := figure(t, s, "postgres_connections_in_use"); n != 0 {
+			t.Errorf("postgres_connections_in_use: got %v, want 0", n)
+		}
 	}
 }

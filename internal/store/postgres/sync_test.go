@@ -4,13 +4,69 @@ package postgres_test
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"example.com/petstore/internal/pets"
 	"example.com/petstore/internal/store/postgres"
 	"example.com/petstore/internal/store/postgres/pgtest"
 )
+
+// TestDurability checks which settings Open refuses, and that the metric tells of
+// the same settings if they change while a store is open.
+func TestDurability(t *testing.T) {
+	t.Parallel()
+	primary, _ := pgtest.Pair(t)
+	address := primary.Address("postgres")
+	pgtest.Exec(t, address, "CREATE USER stranger")
+	s := open(t, address)
+	refused := func(t *testing.T, address string, requireSync bool, want string) {
+		t.Helper()
+		s, err := postgres.Open(t.Context(), address, postgres.Options{RequireSync: requireSync})
+		if err == nil {
+			_ = s.Close()
+		}
+		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("Open with RequireSync %v: got error %v, want %q", requireSync, err, want)
+		}
+	}
+	for _, c := range []struct {
+		set, names      string // ALTER …, and synchronous_standby_names
+		plain, required string // parts of the error of Open, without and with RequireSync
+		standbys        float64
+	}{
+		{"", "one", "", "", 1},
+		{"ROLE postgres SET synchronous_commit = remote_write", "one", "", "", 1},
+		{"ROLE postgres SET synchronous_commit = off", "one", "synchronous_commit is off", "synchronous_commit is off", 0},
+		{"DATABASE postgres SET synchronous_commit = off", "one", "synchronous_commit is off", "synchronous_commit is off", 0},
+		{"ROLE postgres SET synchronous_commit = local", "one", "", "synchronous_commit is local", 0},
+		{"ROLE postgres SET client_min_messages = warning", "one", "", "", 1},
+		{"ROLE postgres SET client_min_messages = error", "one", "", "client_min_messages is error", 0},
+		{"", "", "", "synchronous_standby_names is empty", 0},
+		{"", "absent", "", "no synchronous standby is connected", 0},
+	} {
+		t.Run(c.set+" "+c.names, func(t *testing.T) {
+			if c.set != "" {
+				pgtest.Exec(t, address, "ALTER "+c.set)
+			}
+			primary.Configure(t, "synchronous_standby_names", c.names)
+			pgtest.Eventually(t, 10*time.Second, fmt.Sprintf("%v synchronous standbys", c.standbys), func() bool {
+				return figure(t, s, "postgres_sync_standbys") == c.standbys
+			})
+			refused(t, address, false, c.plain)
+			refused(t, address, true, c.required)
+			primary.Configure(t, "synchronous_standby_names", "one")
+			pgtest.Exec(t, address, "ALTER ROLE postgres RESET ALL", "ALTER DATABASE postgres RESET ALL")
+		})
+	}
+	refused(t, strings.Replace(address, "postgres@", "stranger@", 1), true, `GRANT pg_monitor TO "stranger"`)
+	primary.Configure(t, "synchronous_commit", "off")
+	if n := figure(t, s, "postgres_sync_standbys"); n != 0 {
+		t.Errorf("synchronous_commit off for the server: got %v synchronous standbys, want 0", n)
+	}
+}
 
 // TestSync uses a server that waits for a standby that does not exist.
 func TestSync(t *testing.T) {
@@ -27,35 +83,40 @@ func TestSync(t *testing.T) {
 		return s, server.Address(name)
 	}
 
-	t.Run("RequireSync", func(t *testing.T) {
-		for _, c := range []struct{ parameters, names, want string }{
-			{"", "", "synchronous_standby_names is empty"},
-			{"", "absent", "no synchronous standby is connected"},
-			{"&synchronous_commit=local", "absent", "synchronous_commit is local"},
-		} {
-			set(t, c.names)
-			_, err := postgres.Open(t.Context(), server.Address("postgres")+c.parameters, postgres.Options{RequireSync: true})
-			if err == nil || !strings.Contains(err.Error(), c.want) {
-				t.Errorf("names %q%s: got error %v, want one that says %q", c.names, c.parameters, err, c.want)
+	// The outcome of a create without an idempotency key is unknown once its wait
+	// is canceled. It is not executed again.
+	for _, end := range []string{"pg_cancel_backend", "pg_terminate_backend"} {
+		t.Run("once, "+end, func(t *testing.T) {
+			s, address := start(t, "once_"+end, "")
+			done := make(chan error, 1)
+			go func() {
+				_, err := s.CreatePet(t.Context(), newPet())
+				done <- err
+			}()
+			pgtest.Eventually(t, requestTimeout, "a wait for the standby", func() bool { return ended(t, address, end) })
+			if err := <-done; pets.KindOf(err) != pets.Internal {
+				t.Errorf("CreatePet: got error %v (%v), want Internal", err, pets.KindOf(err))
 			}
-		}
-	})
+			if n := pgtest.Query[int](t, address, "SELECT count(*) FROM pets WHERE key_id IS NULL AND idempotency_key IS NULL"); n != 1 {
+				t.Errorf("got %d pets, want 1", n)
+			}
+		})
+	}
 
 	// If the wait for a standby is canceled, the server reports success although
 	// no standby has the pet. Neither the create nor its retries may succeed.
 	for _, end := range []string{"pg_cancel_backend", "pg_terminate_backend"} {
 		t.Run(end, func(t *testing.T) {
 			s, address := start(t, end, "")
-			rex := pets.NewPet{Name: "Rex", Status: pets.Sold, Idempotency: pets.Idempotency{KeyID: "mine", Key: "k1"}}
+			rex := newPet()
+			rex.Idempotency = pets.Idempotency{KeyID: "mine", Key: "k1"}
 			done := make(chan error, 1)
 			go func() {
 				_, err := s.CreatePet(t.Context(), rex)
 				done <- err
 			}()
 			for range 3 { // the insert and two repetitions
-				pgtest.Eventually(t, requestTimeout, "a wait for the standby", func() bool {
-					return pgtest.Query[int](t, address, "SELECT count(*) FROM (SELECT "+end+"(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep' OFFSET 0) ended") > 0
-				})
+				pgtest.Eventually(t, requestTimeout, "a wait for the standby", func() bool { return ended(t, address, end) })
 			}
 			pgtest.Eventually(t, requestTimeout, "another wait", func() bool { return pgtest.Query[int](t, address, waiting) > 0 })
 			select {
@@ -81,7 +142,7 @@ func TestSync(t *testing.T) {
 			go func() {
 				ctx, cancel := context.WithTimeout(t.Context(), requestTimeout/2)
 				defer cancel()
-				_, err := s.CreatePet(ctx, pets.NewPet{Name: "Rex", Status: pets.Sold})
+				_, err := s.CreatePet(ctx, newPet())
 				kinds <- pets.KindOf(err)
 			}()
 		}
@@ -98,4 +159,10 @@ func TestSync(t *testing.T) {
 			}
 		}
 	})
+}
+
+// ended calls a function with the processes that wait for a standby, and reports
+// whether there was one.
+func ended(t *testing.T, address, function string) bool {
+	return pgtest.Query[int](t, address, "SELECT count(*) FROM (SELECT "+function+"(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep' OFFSET 0) ended") > 0
 }
