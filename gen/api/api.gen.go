@@ -199,8 +199,8 @@ type CreatePetParams struct {
 	// `Idempotency-Key: "8e03978e-40d5-43dd-bc93-6894a57f9324"`.
 	//
 	// The key is 1 to 255 printable ASCII characters, either in double
-	// quotes (an RFC 9651 String, in which \ and " are escaped with \), or
-	// bare, without commas and double quotes. `"k1"` and `k1` are the same
+	// quotes (an RFC 9651 String, in which `\` and `"` are escaped with `\`),
+	// or bare, without commas and double quotes. `"k1"` and `k1` are the same
 	// key.
 	IdempotencyKey *string `json:"Idempotency-Key,omitempty"`
 }
