@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os/exec"
+	"regexp"
 	"strings"
 	"syscall"
 	"testing"
@@ -21,6 +22,7 @@ import (
 	"example.com/petstore/internal/edge"
 	"example.com/petstore/internal/files"
 	"example.com/petstore/internal/pets"
+	"example.com/petstore/internal/service"
 	"example.com/petstore/internal/store/memory"
 )
 
@@ -34,6 +36,32 @@ func TestParseDuration(t *testing.T) {
 		got, err := parseDuration(text)
 		if want < 0 && err == nil || want >= 0 && (err != nil || got != want) {
 			t.Errorf("%q: got %v (%v), want %v", text, got, err, want)
+		}
+	}
+}
+
+// TestHelpNames checks that the texts call the program and its variables by their
+// names.
+func TestHelpNames(t *testing.T) {
+	t.Parallel()
+	root := rootCommand(environment{}, nil)
+	texts := []string{root.UsageTemplate()}
+	var commands []string
+	for _, c := range root.Commands() {
+		commands = append(commands, c.Name())
+		for _, c := range append(c.Commands(), c) {
+			texts = append(texts, c.Long, c.Example)
+		}
+	}
+	text := strings.Join(append(texts, root.Long), "\n")
+	for _, m := range regexp.MustCompile(`(?m)(?:^  |["(|] ?)(\w+) (?:`+strings.Join(commands, "|")+`)\b`).FindAllStringSubmatch(text, -1) {
+		if m[1] != service.Name {
+			t.Errorf("help: got %q, want the program called %s", m[0], service.Name)
+		}
+	}
+	for _, name := range regexp.MustCompile(`\b[A-Z]+_[A-Z_]+`).FindAllString(text, -1) {
+		if !strings.HasPrefix(name, variablePrefix) {
+			t.Errorf("help: got the variable %s, want it to begin with %s", name, variablePrefix)
 		}
 	}
 }

@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/natefinch/atomic"
 	"github.com/spf13/cobra"
 
 	"example.com/petstore/internal/files"
@@ -122,5 +121,5 @@ func replaceFile(name string, write func(io.Writer) error, check func() error) e
 	if err := check(); err != nil { // another program may have created the file
 		return err
 	}
-	return atomic.ReplaceFile(f.Name(), name)
+	return os.Rename(f.Name(), name)
 }

@@ -13,10 +13,14 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"example.com/petstore/internal/service"
 	"example.com/petstore/internal/store"
 )
 
 const storeFlag = "store"
+
+// variablePrefix begins the name of every environment variable.
+var variablePrefix = strings.ToUpper(service.Name) + "_"
 
 // addStoreFlag adds --store, which checkFlags checks.
 func addStoreFlag(flags *pflag.FlagSet, address *string) {
@@ -33,7 +37,7 @@ func variableOf(flag string) string {
 	if slices.Contains([]string{"help", "version", "force", "yes", "json"}, flag) {
 		return ""
 	}
-	return "PETSTORE_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
+	return variablePrefix + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
 }
 
 // checkFlags sets flags that are not on the command line from their environment

@@ -37,7 +37,7 @@ func keysCreateCommand(env environment) *cobra.Command {
 		Short: "Create a key and print it once",
 		Long: `create adds an API key to the store and prints only the key to standard output.
 The key cannot be shown again. NAME says who uses it.`,
-		Example: `  petstore keys create "nightly import" --expires-in 30d
+		Example: `  petstore keys create "nightly job" --expires-in 30d
   KEY=$(petstore keys create dashboard --read-only)`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -159,7 +159,10 @@ type keyJSON struct {
 }
 
 func newKeyJSON(k keys.Key, now time.Time) keyJSON {
-	return keyJSON{"", k.ID, k.Name, k.State(now), k.ReadOnly, k.CreatedAt, k.ExpiresAt, k.RevokedAt, k.UsedAt}
+	return keyJSON{
+		ID: k.ID, Name: k.Name, State: k.State(now), ReadOnly: k.ReadOnly,
+		CreatedAt: k.CreatedAt, ExpiresAt: k.ExpiresAt, RevokedAt: k.RevokedAt, UsedAt: k.UsedAt,
+	}
 }
 
 func printKeys(out io.Writer, all []keyJSON) error {

@@ -17,6 +17,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
+
+	"example.com/petstore/internal/service"
 )
 
 func main() {
@@ -49,7 +51,7 @@ func run(ctx context.Context, args []string, env environment) int {
 	if err == nil {
 		return 0
 	}
-	text := "petstore: " + strings.TrimSpace(err.Error())
+	text := service.Name + ": " + strings.TrimSpace(err.Error())
 	if !parsed {
 		text, err = text+"\nSee "+cmd.CommandPath()+" -h.", usageError{err}
 	}
@@ -61,7 +63,7 @@ func run(ctx context.Context, args []string, env environment) int {
 // is valid; errors before that are usage errors.
 func rootCommand(env environment, parsed func()) *cobra.Command {
 	root := &cobra.Command{
-		Use:   "petstore",
+		Use:   service.Name,
 		Short: "A catalogue of animals over HTTP",
 		Long: `petstore is a catalogue of animals over HTTP. Start it with "petstore serve" and
 create an API key with "petstore keys create".
@@ -169,7 +171,7 @@ func versionCommand(env environment) *cobra.Command {
 			if asJSON {
 				return printJSON(env.stdout, build)
 			}
-			_, err := fmt.Fprintf(env.stdout, "petstore %s (commit %s, %s, %s/%s)\n", build.Version, build.Commit, build.GoVersion, build.OS, build.Arch)
+			_, err := fmt.Fprintf(env.stdout, "%s %s (commit %s, %s, %s/%s)\n", service.Name, build.Version, build.Commit, build.GoVersion, build.OS, build.Arch)
 			return err
 		},
 	}

@@ -17,12 +17,14 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"example.com/petstore/internal/service"
 )
 
 // TestMain lets the test binary run as petstore, for scripts and for tests that
 // need a process.
 func TestMain(m *testing.M) {
-	testscript.Main(tests{m}, map[string]func(){"petstore": main})
+	testscript.Main(tests{m}, map[string]func(){service.Name: main})
 }
 
 type tests struct{ *testing.M }

@@ -7,7 +7,6 @@ import (
 	"math"
 	"net/netip"
 	"net/url"
-	"regexp"
 	"runtime/debug"
 	"strings"
 	"sync"
@@ -129,8 +128,7 @@ func (cfg *serveConfig) check(storeGiven bool) error {
 // serve runs the server until it is told to stop or fails.
 func serve(ctx context.Context, env environment, cfg serveConfig) error {
 	text := cfg.logFormat == "text" || cfg.logFormat == "auto" && env.terminal
-	// The pattern also matches part of a key.
-	logger := edge.NewLogger(env.stderr, text, cfg.logLevel, regexp.MustCompile(`psk_\w+`), cfg.fixedKeys...)
+	logger := edge.NewLogger(env.stderr, text, cfg.logLevel, keys.Pattern, cfg.fixedKeys...)
 	if env.getenv("GOGC") == "" {
 		// The heap is small, and a list costs 5 to 10 % less.
 		debug.SetGCPercent(250)
@@ -173,8 +171,11 @@ func serveStore(ctx context.Context, env environment, cfg serveConfig, logger *s
 	defer recording.Wait() // before the store is closed
 	defer cancel()
 	cfg.serve.Started = func(address string) error {
+		if err := cfg.welcome(ctx, env.stdout, observed, makesKey, address, server.Base()); err != nil {
+			return err
+		}
 		logger.Info("serving", "address", address+server.Base(), "docs", address+"/docs", "store", store.Redact(cfg.store), "version", programVersion())
-		return cfg.welcome(ctx, env.stdout, observed, makesKey, address, server.Base())
+		return nil
 	}
 	return server.Run(ctx, cfg.serve)
 }

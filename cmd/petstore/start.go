@@ -19,9 +19,9 @@ import (
 )
 
 // Environment variables for fixed keys. They have no flags: ps shows flags.
-const (
-	keysVariable     = "PETSTORE_API_KEYS"
-	keysFileVariable = "PETSTORE_API_KEYS_FILE"
+var (
+	keysVariable     = variablePrefix + "API_KEYS"
+	keysFileVariable = keysVariable + "_FILE"
 )
 
 // fixedKeys returns the keys in PETSTORE_API_KEYS or in the file that
@@ -61,7 +61,7 @@ func (cfg serveConfig) needsKey(ctx context.Context, env environment, logger *sl
 	case store.Kind(cfg.store) == "memory":
 		return false, errors.New("the memory store has no key, and none can be added later; set " + keysVariable)
 	}
-	logger.Warn("the store has no API key yet, so every request is refused", "fix", "petstore keys create NAME --store "+store.Redact(cfg.store))
+	logger.Warn("the store has no API key yet, so every request is refused", "fix", service.Name+" keys create NAME --store "+store.Redact(cfg.store))
 	return false, nil
 }
 
@@ -70,7 +70,7 @@ func (cfg serveConfig) needsKey(ctx context.Context, env environment, logger *sl
 func (cfg serveConfig) welcome(ctx context.Context, out io.Writer, st keys.Store, makesKey bool, address, base string) error {
 	if !makesKey {
 		if cfg.sandbox {
-			_, err := fmt.Fprintf(out, "PETSTORE_URL=%s%s\n", address, base)
+			_, err := fmt.Fprintf(out, "%sURL=%s%s\n", variablePrefix, address, base)
 			return err
 		}
 		return nil
@@ -93,9 +93,9 @@ Try it with curl, or in a browser at %[1]s/docs:
 
 `
 	if cfg.sandbox {
-		text = "PETSTORE_URL=%s%s\nPETSTORE_KEY=%s\n"
+		text = "%[4]sURL=%[1]s%[2]s\n%[4]sKEY=%[3]s\n"
 	}
-	_, err = fmt.Fprintf(out, text, address, base, token)
+	_, err = fmt.Fprintf(out, text, address, base, token, variablePrefix)
 	return err
 }
 

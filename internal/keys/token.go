@@ -6,6 +6,7 @@ import (
 	"errors"
 	"hash/crc32"
 	"math/big"
+	"regexp"
 	"strings"
 	"time"
 	"unicode"
@@ -24,6 +25,9 @@ const (
 
 	base62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 )
+
+// Pattern matches a token and also a part of one, to keep both out of a log.
+var Pattern = regexp.MustCompile(prefix + `\w+`)
 
 // New returns a new key that may read and write, and its token, which no store
 // keeps. A lifetime of 0 means that the key does not expire. New fails

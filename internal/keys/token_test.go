@@ -3,6 +3,7 @@ package keys_test
 import (
 	"fmt"
 	"hash/crc32"
+	"os"
 	"regexp"
 	"strings"
 	"testing"
@@ -25,12 +26,19 @@ func newKey(t *testing.T, lifetime time.Duration) (keys.Key, string) {
 }
 
 func TestNew(t *testing.T) {
-	pattern := regexp.MustCompile(`^psk_[0-9A-Za-z]{8}_[0-9A-Za-z]{36}$`)
+	page, err := os.ReadFile("../../.github/SECURITY.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	pattern := regexp.MustCompile("^" + regexp.MustCompile(`(?m)^\w+_\[.*}$`).FindString(string(page)) + "$")
 	seen := map[string]bool{}
 	for range 200 {
 		k, token := newKey(t, 0)
 		if id, ok := keys.ID(token); !ok || id != k.ID || !pattern.MatchString(token) || k.Hash != keys.Hash(token) {
 			t.Fatalf("New: got token %q of %+v, ID %q, %v", token, k, id, ok)
+		}
+		if keys.Pattern.FindString(token) != token || !keys.Pattern.MatchString(token[:20]) {
+			t.Errorf("Pattern: got no match of %q", token)
 		}
 		if seen[k.ID] || seen[token[13:43]] {
 			t.Errorf("New: got an ID or a secret twice: %q", token)
