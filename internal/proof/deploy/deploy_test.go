@@ -80,9 +80,9 @@ func run(t *testing.T, env []string, name string, args ...string) string {
 
 func tail(s string) string { return s[max(0, len(s)-6000):] }
 
-// start starts a program in the background. The function it returns sends
-// SIGTERM and checks that the program exits with status 0.
-func start(t *testing.T, env []string, name string, args ...string) (stop func()) {
+// start starts a program in the background. stop sends SIGTERM and checks that the
+// program exits with status 0; kill sends SIGKILL and waits.
+func start(t *testing.T, env []string, name string, args ...string) (stop, kill func()) {
 	t.Helper()
 	var output bytes.Buffer // read only after the program has ended
 	cmd := exec.Command(name, args...)
@@ -92,9 +92,12 @@ func start(t *testing.T, env []string, name string, args ...string) (stop func()
 		t.Fatal(err)
 	}
 	wait := sync.OnceValue(cmd.Wait)
-	t.Cleanup(func() {
+	kill = func() {
 		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // with its workers; they may have ended
 		_ = wait()
+	}
+	t.Cleanup(func() {
+		kill()
 		if t.Failed() {
 			t.Logf("%s wrote:\n%s", filepath.Base(name), tail(output.String()))
 		}
@@ -104,7 +107,7 @@ func start(t *testing.T, env []string, name string, args ...string) (stop func()
 		if err := errors.Join(cmd.Process.Signal(syscall.SIGTERM), wait()); err != nil {
 			t.Errorf("%s after SIGTERM: got %v, want exit status 0", name, err)
 		}
-	}
+	}, kill
 }
 
 // eventually waits until condition returns true.
@@ -132,11 +135,11 @@ func freeAddress(t *testing.T) string {
 }
 
 // serve starts "petstore serve" on address and waits until it is ready.
-func serve(t *testing.T, address string, args ...string) (stop func()) {
+func serve(t *testing.T, address string, args ...string) (stop, kill func()) {
 	t.Helper()
-	stop = start(t, []string{"PETSTORE_API_KEYS=" + apiKey}, petstore(t), append([]string{"serve", "--addr", address}, args...)...)
+	stop, kill = start(t, []string{"PETSTORE_API_KEYS=" + apiKey}, petstore(t), append([]string{"serve", "--addr", address}, args...)...)
 	waitFor(t, "http://"+address+"/readyz")
-	return stop
+	return stop, kill
 }
 
 // waitFor waits until a GET of url returns 200, and returns the body.
@@ -160,13 +163,13 @@ func newClient() *http.Client {
 }
 
 // send sends a request with the API key and returns the status and the body of
-// the response. It retries a POST that a proxy could not deliver, as the document
-// recommends.
+// the response. It repeats a POST that a proxy could not deliver or whose outcome is
+// unknown, as the document recommends.
 func send(c *http.Client, method, url, body string) (status int, text string, err error) {
 	key := fmt.Sprint(rand.Uint64())
 	for range 5 {
 		status, text, err = sendOnce(c, method, url, body, key)
-		if method != http.MethodPost || status != http.StatusServiceUnavailable {
+		if method != http.MethodPost || status != http.StatusServiceUnavailable && status != http.StatusInternalServerError {
 			break
 		}
 	}

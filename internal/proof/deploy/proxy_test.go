@@ -6,8 +6,12 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"net/http/httputil"
+	"net/url"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 )
 
 // TestRollingRestart restarts two replicas behind each proxy, one after the
@@ -19,7 +23,10 @@ func TestRollingRestart(t *testing.T) {
 			t.Parallel()
 			store := "sqlite:" + t.TempDir() + "/petstore.db"
 			replicas := [2]string{freeAddress(t), freeAddress(t)}
-			stops := [2]func(){serve(t, replicas[0], "--store", store), serve(t, replicas[1], "--store", store)}
+			var stops [2]func()
+			for i, replica := range replicas {
+				stops[i], _ = serve(t, replica, "--store", store)
+			}
 			url := startProxy(t, replicas)
 			created := underLoad(t, url, func(more func()) {
 				for i, stop := range stops {
@@ -35,6 +42,66 @@ func TestRollingRestart(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestReplicaLost kills the only replica behind each proxy after it has committed
+// a pet and before it has answered. The outcome is then unknown to the client,
+// which must not be told that nothing was done.
+func TestReplicaLost(t *testing.T) {
+	const pet = `{"name":"Frank","categoryId":1}`
+	for name, startProxy := range map[string]func(*testing.T, [2]string) string{"Caddy": startCaddy, "nginx": startNginx} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			store := "sqlite:" + t.TempDir() + "/petstore.db"
+			replica, relay := freeAddress(t), freeAddress(t)
+			_, kill := serve(t, replica, "--store", store)
+			lose := relayTo(t, relay, replica, kill)
+			url := startProxy(t, [2]string{relay, freeAddress(t)}) + "/v1/pets"
+			c := newClient()
+			if status, text, err := sendOnce(c, http.MethodPost, url, pet, "one"); err != nil || status != http.StatusCreated {
+				t.Fatalf("POST to the replica: got %d %s (%v), want 201", status, text, err)
+			}
+			lose.Store(true)
+			status, text, err := sendOnce(c, http.MethodPost, url, pet, "two")
+			if err != nil || status != http.StatusInternalServerError || !strings.Contains(text, `"code":"internal"`) {
+				t.Errorf("POST whose replica dies after the commit: got %d %s (%v), want 500 internal", status, text, err)
+			}
+			status, text, err = sendOnce(c, http.MethodGet, url, "", "")
+			if err != nil || status != http.StatusServiceUnavailable || !strings.Contains(text, `"code":"unavailable"`) {
+				t.Errorf("GET without a replica: got %d %s (%v), want 503 unavailable", status, text, err)
+			}
+			serve(t, replica, "--store", store)
+			if _, text, err := sendOnce(c, http.MethodGet, "http://"+replica+"/v1/pets", "", ""); strings.Count(text, `"id"`) != 2 {
+				t.Errorf("pets in the store: got %s (%v), want both", text, err)
+			}
+		})
+	}
+}
+
+// relayTo passes connections at address on to the replica. Once the result is set,
+// it calls kill instead of passing on a response to a POST, and ends.
+func relayTo(t *testing.T, address, replica string, kill func()) *atomic.Bool {
+	t.Helper()
+	var lose atomic.Bool
+	to := &httputil.ReverseProxy{
+		Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(&url.URL{Scheme: "http", Host: replica}) },
+		ModifyResponse: func(r *http.Response) error {
+			if lose.Load() && r.Request.Method == http.MethodPost {
+				kill()
+				panic(http.ErrAbortHandler) // closes the connection
+			}
+			return nil
+		},
+		ErrorHandler: func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) },
+	}
+	l, err := net.Listen("tcp", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := &http.Server{Handler: to, ReadHeaderTimeout: time.Minute}
+	t.Cleanup(func() { _ = server.Close() })
+	go func() { _ = server.Serve(l) }()
+	return &lose
 }
 
 // startCaddy runs deploy/proxy/Caddyfile for localhost.
