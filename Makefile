@@ -8,6 +8,7 @@ GOVULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.8.0
 GOSEC       := github.com/securego/gosec/v2/cmd/gosec@v2.29.0
 GOTESTSUM   := gotest.tools/gotestsum@v1.13.0
 OASDIFF     := github.com/oasdiff/oasdiff@v1.30.0
+NFPM        := github.com/goreleaser/nfpm/v2/cmd/nfpm@v2.45.0
 GORELEASER  := github.com/goreleaser/goreleaser/v2@v2.14.0
 
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
@@ -138,6 +139,9 @@ docs-ui: need-node ## update the user interface of /docs from the npm package pi
 	gzip -9nc "$$tmp/node_modules/@scalar/api-reference/dist/browser/standalone.js" >scalar.js.gz && \
 	gzip -9nc "$$tmp/node_modules/axe-core/axe.min.js" >../../proof/browser/testdata/axe.js.gz && \
 	(cd "$$tmp" && node terms.mjs) >LICENSES.txt
+
+package: build ## build the .deb and .rpm for this machine in .bin/dist
+	sh deploy/package/build.sh $(NFPM)
 
 release: ## build archives, packages, SBOMs and checksums in .bin/dist
 	go run $(GORELEASER) release --clean $(FLAGS)

@@ -7,7 +7,7 @@ out=.bin/package
 rm -rf "$out" .bin/data
 mkdir -p "$out" .bin/data
 for shell in bash fish zsh; do
-	go run ./cmd/petstore completion "$shell" >"$out/petstore.$shell"
+	CGO_ENABLED=0 go run -trimpath ./cmd/petstore completion "$shell" >"$out/petstore.$shell"
 done
 
 licenses() { # NAME FOLDER

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"strings"
 	"testing"
@@ -17,12 +18,19 @@ import (
 // from installation to removal.
 func TestPackage(t *testing.T) {
 	t.Parallel()
-	dir, walk := t.TempDir(), t.TempDir()
-	write(t, dir+"/goreleaser.yaml", replace(t, read(t, ".goreleaser.yaml"),
-		"goos: [linux, darwin, windows]", "goos: [linux]", "goarch: [amd64, arm64]", "goarch: ["+runtime.GOARCH+"]",
-		"formats: [deb, rpm]", "formats: [deb]", "dist: .bin/dist", "dist: "+dir+"/dist"))
-	run(t, nil, "make", "release", "FLAGS=--snapshot --skip=docker,sbom,archive --config "+dir+"/goreleaser.yaml")
-	run(t, nil, "sh", "-c", "cp "+dir+"/dist/*.deb "+walk+"/petstore.deb && cp internal/proof/deploy/testdata/walk.sh "+walk)
+	walk := t.TempDir()
+	run(t, nil, "make", "package")
+	version := run(t, nil, "sh", "deploy/package/version.sh")
+	built := root(t, ".bin", "dist", "petstore_"+version+"_"+runtime.GOARCH+".deb")
+	if page := regexp.MustCompile(`apt-get install (\.bin/dist/\S+)`).FindStringSubmatch(read(t, "deploy", "README.md")); page == nil {
+		t.Error("README.md: got no package to install, want the one that make package writes")
+	} else if matched, err := filepath.Match(root(t, page[1]), built); err != nil || !matched {
+		t.Errorf("README.md: got package %s (%v), want %s", page[1], err, built)
+	}
+	if got := run(t, nil, "sh", "-c", "rpm -qp --list --recommends .bin/dist/petstore-"+version+"-1.*.rpm"); !strings.Contains(got, "/usr/bin/petstore\n") || !strings.Contains(got, "\npsmisc") {
+		t.Errorf("contents of the .rpm: got %s, want the program and the recommended packages", got)
+	}
+	run(t, nil, "sh", "-c", "cp "+built+" "+walk+"/petstore.deb && cp internal/proof/deploy/testdata/walk.sh "+walk)
 
 	start(t, nil, "unshare", "--mount", "--pid", "--net", "--ipc", "--uts", "--cgroup", "--fork", "--kill-child", "sh", "testdata/boot.sh", walk)
 	output := func(name string) string {
@@ -34,6 +42,25 @@ func TestPackage(t *testing.T) {
 	}
 	if got := output("walk.status"); got != "0" {
 		t.Errorf("walk.sh: got status %q, want 0\n%s\nthe journal:\n%s", got, tail(output("walk.out")), tail(output("journal.out")))
+	}
+}
+
+// TestPackageVersion checks that versions sort as the commits do.
+func TestPackageVersion(t *testing.T) {
+	dir, script := t.TempDir(), root(t, "deploy", "package", "version.sh")
+	commit := `for i in 1 2 3 4 5 6 7 8 9 10 11; do git commit -q --allow-empty -m x; done; sh ` + script + "\n"
+	one := `git commit -q --allow-empty -m x; sh ` + script + "\n"
+	text := run(t, []string{"GIT_AUTHOR_NAME=x", "GIT_AUTHOR_EMAIL=x", "GIT_COMMITTER_NAME=x", "GIT_COMMITTER_EMAIL=x"}, "sh", "-ec",
+		"cd "+dir+"; git init -q\n"+one+commit+"git tag v1.0.0; sh "+script+"\n"+one+commit+"git tag v1.0.1; sh "+script)
+	versions := strings.Fields(text)
+	if len(versions) != 6 || versions[2] != "1.0.0" || !strings.HasPrefix(versions[0], "1.0.0~dev.1.") {
+		t.Fatalf("got versions %q, want two before 1.0.0, it, two after it, and 1.0.1", versions)
+	}
+	for i, later := range versions[1:] {
+		run(t, nil, "dpkg", "--compare-versions", versions[i], "lt", later)
+		if got := run(t, nil, "rpm", "--eval", fmt.Sprintf(`%%{lua:print(rpm.vercmp("%s", "%s"))}`, versions[i], later)); got != "-1" {
+			t.Errorf("rpm: comparing %s and %s: got %s, want -1", versions[i], later, got)
+		}
 	}
 }
 
