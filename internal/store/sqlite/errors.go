@@ -48,7 +48,7 @@ func gaveUp(cause error) error {
 // the next fsync as a success.
 func isFatal(err error) bool {
 	_, primary := code(err)
-	return isReplaced(err) || isCorrupt(err) || primary == lib.SQLITE_IOERR && !isFull(err)
+	return isReplaced(err) || primary == lib.SQLITE_IOERR && !isFull(err)
 }
 
 func isReplaced(err error) bool {

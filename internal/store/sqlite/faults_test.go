@@ -120,7 +120,7 @@ func TestRestoreKilled(t *testing.T) {
 				if len(stored) == 3 || done {
 					want = ledger{}
 					for i, name := range []string{"a", "b", "c"} {
-						want[int64(i+1)] = rex(name).WithID(int64(i + 1))
+						want[int64(i+1)] = newPet(name).WithID(int64(i + 1))
 					}
 				}
 				states[len(stored)]++

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"log/slog"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -30,9 +29,6 @@ const (
 // the files beside it. An existing file is not opened: closing it would release
 // the locks that another Store of this process holds on it.
 func prepareFile(path string, o Options) (file string, err error) {
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
 	if file, err = resolve(path); err != nil {
 		return "", err
 	}

@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"io/fs"
+	"log/slog"
 	"os"
 	"sync/atomic"
 
@@ -11,20 +12,26 @@ import (
 // health records the state of a store's file.
 type health struct {
 	files  openedFiles
+	logger *slog.Logger
 	failed chan error // holds one error
 
-	failure     atomic.Pointer[pets.Error] // why writing has stopped
-	damage      atomic.Pointer[pets.Error] // why the server is not ready, although reads still work
+	failure     atomic.Pointer[pets.Error] // why the process must end
+	damage      atomic.Pointer[pets.Error] // why nothing is written, although sound pages are read
 	corruptions atomic.Uint64
 	diskFull    atomic.Bool
 }
 
-// note records what err says about the file.
+// damageAdvice says what to do about a damaged file.
+const damageAdvice = "run petstore verify, which names the damaged tables, then restore a backup with petstore restore --force"
+
+// note records what err says about the file. The first damage is logged.
 func (h *health) note(err error) {
 	switch {
-	case isCorrupt(err):
+	case isCorrupt(err) && h.check() == nil: // a replaced file may look damaged
 		h.corruptions.Add(1)
-		h.damage.CompareAndSwap(nil, &pets.Error{Kind: pets.Unavailable, Message: "the database is damaged; petstore verify says where", Err: err})
+		if h.damage.CompareAndSwap(nil, &pets.Error{Kind: pets.Unavailable, Message: "the database is damaged", Err: err}) {
+			h.logger.Error("the database is damaged", "fix", damageAdvice, "error", err)
+		}
 	case isFull(err):
 		h.diskFull.Store(true)
 	}
@@ -39,13 +46,28 @@ func (h *health) fail(cause error) error {
 	return h.failure.Load()
 }
 
-// record notes an error of the writer. A fatal error stops all writing.
+// record notes an error of the writer, whose transaction was rolled back. A fatal
+// error or damage stops all writing.
 func (h *health) record(err error) error {
 	h.note(err)
-	if isFatal(err) {
+	switch {
+	case isFatal(err):
 		return h.fail(err)
+	case isCorrupt(err):
+		return h.writable()
 	}
 	return err
+}
+
+// writable returns nil if a write may be tried, or else the reason why not.
+func (h *health) writable() error {
+	if failure := h.failure.Load(); failure != nil {
+		return failure
+	}
+	if damage := h.damage.Load(); damage != nil {
+		return damage
+	}
+	return nil
 }
 
 // check returns nil if writes can be acknowledged, or else the reason why not.

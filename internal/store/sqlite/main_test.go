@@ -208,13 +208,13 @@ func open(t testing.TB, path string) *sqlite.Store {
 
 func newPath(t testing.TB) string { return filepath.Join(t.TempDir(), "pets.db") }
 
-func rex(name string) pets.NewPet {
+func newPet(name string) pets.NewPet {
 	return pets.NewPet{Name: name, CategoryID: 1, Status: pets.Available}
 }
 
 func mustCreate(t testing.TB, s pets.Store, name string) pets.Pet {
 	t.Helper()
-	p, err := s.CreatePet(t.Context(), rex(name))
+	p, err := s.CreatePet(t.Context(), newPet(name))
 	if err != nil {
 		t.Fatalf("CreatePet(%.40q): got error %v", name, err)
 	}

@@ -15,6 +15,7 @@ type Stats struct {
 	Commits     uint64    // transactions committed since the store was opened
 	Writes      uint64    // writes in those transactions
 	Corruptions uint64    // calls that found a corrupt page
+	Damaged     bool      // whether any call did
 	DiskFull    bool      // whether the last write found the disk full
 	LastBackup  time.Time // end of the newest backup; zero if there is none
 }
@@ -25,6 +26,7 @@ func (s *Store) Stats(ctx context.Context) Stats {
 		Commits:     s.writer.commits.Load(),
 		Writes:      s.writer.writes.Load(),
 		Corruptions: s.health.corruptions.Load(),
+		Damaged:     s.health.damage.Load() != nil,
 		DiskFull:    s.health.diskFull.Load(),
 	}
 	if info, err := os.Stat(s.file + logSuffix); err == nil {
@@ -47,13 +49,14 @@ var (
 	commits     = prometheus.NewDesc("sqlite_commits_total", "Committed transactions.", nil, nil)
 	writes      = prometheus.NewDesc("sqlite_writes_total", "Writes in committed transactions.", nil, nil)
 	corruptions = prometheus.NewDesc("sqlite_corruptions_total", "Calls that hit a corrupt page.", nil, nil)
+	damaged     = prometheus.NewDesc("sqlite_damaged", "1 if this process found a corrupt page: nothing more is written.", nil, nil)
 	diskFull    = prometheus.NewDesc("sqlite_disk_full", "1 if the last write found the disk full.", nil, nil)
 	lastBackup  = prometheus.NewDesc("last_backup_timestamp_seconds", "Time at which the newest backup finished.", nil, nil)
 )
 
 // Describe implements prometheus.Collector.
 func (s *Store) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{logBytes, commits, writes, corruptions, diskFull, lastBackup} {
+	for _, d := range []*prometheus.Desc{logBytes, commits, writes, corruptions, damaged, diskFull, lastBackup} {
 		ch <- d
 	}
 }
@@ -62,15 +65,19 @@ func (s *Store) Describe(ch chan<- *prometheus.Desc) {
 func (s *Store) Collect(ch chan<- prometheus.Metric) {
 	ctx, cancel := context.WithTimeout(context.Background(), collectTimeout)
 	defer cancel()
-	stats, full := s.Stats(ctx), 0.0
-	if stats.DiskFull {
-		full = 1
+	stats := s.Stats(ctx)
+	oneIf := func(b bool) float64 {
+		if b {
+			return 1
+		}
+		return 0
 	}
 	ch <- prometheus.MustNewConstMetric(logBytes, prometheus.GaugeValue, float64(stats.LogBytes))
 	ch <- prometheus.MustNewConstMetric(commits, prometheus.CounterValue, float64(stats.Commits))
 	ch <- prometheus.MustNewConstMetric(writes, prometheus.CounterValue, float64(stats.Writes))
 	ch <- prometheus.MustNewConstMetric(corruptions, prometheus.CounterValue, float64(stats.Corruptions))
-	ch <- prometheus.MustNewConstMetric(diskFull, prometheus.GaugeValue, full)
+	ch <- prometheus.MustNewConstMetric(damaged, prometheus.GaugeValue, oneIf(stats.Damaged))
+	ch <- prometheus.MustNewConstMetric(diskFull, prometheus.GaugeValue, oneIf(stats.DiskFull))
 	if !stats.LastBackup.IsZero() {
 		ch <- prometheus.MustNewConstMetric(lastBackup, prometheus.GaugeValue, float64(stats.LastBackup.Unix()))
 	}

@@ -31,7 +31,7 @@ var (
 // Options configures Open. The zero value is valid.
 type Options struct {
 	MustExist bool         // fail if there is no database, instead of creating one
-	Logger    *slog.Logger // reports a new database and one that other users can read
+	Logger    *slog.Logger // reports a new database, one that other users can read, and damage
 }
 
 // Store is a pets.Store and a keys.Store in an SQLite file.
@@ -54,12 +54,15 @@ type Store struct {
 // database of another program, and one on which the settings that durability
 // depends on have no effect.
 func Open(ctx context.Context, path string, o Options) (*Store, error) {
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
 	file, err := prepareFile(path, o)
 	if err != nil {
 		return nil, err
 	}
 	s := &Store{file: file}
-	s.health.failed = make(chan error, 1)
+	s.health.logger, s.health.failed = o.Logger, make(chan error, 1)
 	if s.lock, err = hold(ctx, file); err != nil {
 		return nil, explain(path, err)
 	}

@@ -182,7 +182,7 @@ func TestOpenConcurrently(t *testing.T) {
 				return
 			}
 			for range 20 {
-				if _, err := stores[i].CreatePet(t.Context(), rex("Rex")); err != nil {
+				if _, err := stores[i].CreatePet(t.Context(), newPet("Rex")); err != nil {
 					t.Errorf("CreatePet: got error %v", err)
 				}
 			}
@@ -228,7 +228,7 @@ func TestReplacedFile(t *testing.T) {
 				wantError(t, what+": Ping", s.Ping(t.Context()), want)
 			}
 			for range 2 {
-				_, err := s.CreatePet(t.Context(), rex("after"))
+				_, err := s.CreatePet(t.Context(), newPet("after"))
 				wantError(t, what+": CreatePet", err, want)
 				if pets.KindOf(err) != pets.Internal {
 					t.Errorf("%s: got %v, want internal", what, pets.KindOf(err))
@@ -286,7 +286,7 @@ func TestLinkReplaced(t *testing.T) {
 	if err := errors.Join(os.Remove(link), os.Symlink(other, link)); err != nil {
 		t.Fatal(err)
 	}
-	_, err := s.CreatePet(t.Context(), rex("after"))
+	_, err := s.CreatePet(t.Context(), newPet("after"))
 	wantError(t, "CreatePet", err, "was removed or replaced")
 }
 
@@ -303,27 +303,55 @@ func overwrite(t testing.TB, path string, page int64) {
 	}
 }
 
-func TestCorruption(t *testing.T) {
+// TestDamage checks that a damaged page, whether a read or a write finds it first,
+// ends all writing but not the process, and that sound pages are read.
+func TestDamage(t *testing.T) {
 	path := newPath(t)
-	mustClose(t, open(t, path))
-	damageLeaf(t, path, "keys")
 	s := open(t, path)
-	for range 2 {
-		wantError(t, "Ping", s.Ping(context.Background()), "the database is damaged; petstore verify says where")
-		if _, err := s.Keys(t.Context()); pets.KindOf(err) != pets.Internal {
-			t.Errorf("Keys: got error %v, want internal", err)
+	mustCreate(t, s, "Rex")
+	mustClose(t, s)
+	damageLeaf(t, path, "keys")
+	for what, find := range map[string]func(s *sqlite.Store) error{
+		"read": func(s *sqlite.Store) error {
+			_, err := s.Keys(t.Context())
+			return err
+		},
+		"ping":  func(s *sqlite.Store) error { return s.Ping(t.Context()) },
+		"write": func(s *sqlite.Store) error { return s.CreateKey(t.Context(), keys.Key{ID: "new"}) },
+	} {
+		var log strings.Builder
+		s, err := sqlite.Open(t.Context(), path, sqlite.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))}) // as after a restart
+		if err != nil {
+			t.Fatal(err)
 		}
-	}
-	if got := s.Stats(t.Context()).Corruptions; got != 4 {
-		t.Errorf("Stats: got %d corruptions, want 4", got)
-	}
-	mustCreate(t, s, "in a sound table")
-	err := s.CreateKey(t.Context(), keys.Key{ID: "new"})
-	wantError(t, "CreateKey", err, "malformed")
-	wantError(t, "Failed", <-s.Failed(), "malformed")
-	_, err = s.CreatePet(t.Context(), rex("late"))
-	wantError(t, "CreatePet", err, "the database can no longer be written to")
-	if got := len(walk(t, s)); got != 1 {
-		t.Errorf("got %d pets, want 1: reads still work", got)
+		before := s.Stats(t.Context())
+		if want := pets.Unavailable; what == "read" {
+			wantError(t, what, find(s), "malformed")
+		} else if err := find(s); pets.KindOf(err) != want {
+			t.Errorf("%s: got error %v, want %v", what, err, want)
+		}
+		for range 2 {
+			_, err = s.CreatePet(t.Context(), newPet("late"))
+			wantError(t, what+": CreatePet", err, "the database is damaged")
+			if pets.KindOf(err) != pets.Unavailable {
+				t.Errorf("%s: CreatePet: got error %v, want unavailable: nothing was done", what, err)
+			}
+			wantError(t, what+": Ping", s.Ping(t.Context()), "the database is damaged")
+		}
+		select {
+		case err := <-s.Failed():
+			t.Errorf("%s: Failed: got %v, want nothing", what, err)
+		default:
+		}
+		if got := len(walk(t, s)); got != 1 {
+			t.Errorf("%s: got %d pets, want 1", what, got)
+		}
+		if got := s.Stats(t.Context()); before.Damaged || !got.Damaged || got.Corruptions == 0 {
+			t.Errorf("%s: Stats: got %+v, then %+v, want damage", what, before, got)
+		}
+		if got := log.String(); strings.Count(got, "\n") != 1 || !strings.Contains(got, `level=ERROR msg="the database is damaged" fix="run petstore verify`) {
+			t.Errorf("%s: log: got %q, want one line that says what to do", what, got)
+		}
+		mustClose(t, s)
 	}
 }

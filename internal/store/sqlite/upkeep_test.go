@@ -42,7 +42,7 @@ func TestBackup(t *testing.T) {
 	path, to, restored := newPath(t), filepath.Join(t.TempDir(), "backup.db"), newPath(t)
 	s := open(t, path)
 	key := keys.Key{ID: "abcdefgh", Name: "someone", CreatedAt: time.Unix(1e9, 0).UTC()}
-	once := rex("Rex")
+	once := newPet("Rex")
 	once.Idempotency = pets.Idempotency{KeyID: key.ID, Key: "k1"}
 	pet, err := s.CreatePet(t.Context(), once)
 	if err := errors.Join(err, s.CreateKey(t.Context(), key)); err != nil {
@@ -158,7 +158,7 @@ func mustLoad(t testing.TB, s pets.Store, n int, name string) {
 	t.Helper()
 	if _, err := s.Load(t.Context(), func(yield func(pets.NewPet, error) bool) {
 		for range n {
-			if !yield(rex(name), nil) {
+			if !yield(newPet(name), nil) {
 				return
 			}
 		}

@@ -152,7 +152,7 @@ func (w *writer) runBatch(batch []*job) int {
 	batch = slices.DeleteFunc(batch, func(j *job) bool { return !j.take() })
 	if err == nil {
 		err = w.apply(tx, batch)
-		if err != nil && len(batch) > 1 && w.health.failure.Load() == nil {
+		if err != nil && len(batch) > 1 && w.health.writable() == nil {
 			for _, j := range batch {
 				j.done <- classify(w.transact(j.run))
 			}
@@ -178,8 +178,8 @@ func (w *writer) transact(f func(*tx) error) error {
 // begin begins a transaction. It waits for other processes up to SQLite's
 // busy_timeout.
 func (w *writer) begin() (*tx, error) {
-	if failure := w.health.failure.Load(); failure != nil {
-		return nil, failure
+	if err := w.health.writable(); err != nil {
+		return nil, err
 	}
 	if w.logFull {
 		if err := w.checkpoint(0); err != nil {
@@ -217,8 +217,8 @@ func (w *writer) apply(tx *tx, batch []*job) error {
 // checkpoint copies the log into the file if the log has at least minPages
 // pages. It skips pages that a reader keeps it from copying; a later call copies
 // them. SQLite restarts the log at the first write when no reader uses it. Any
-// error other than busy or a full disk stops all writing, because acknowledged
-// pages may be lost.
+// error other than busy, a full disk or damage is fatal, because acknowledged pages
+// may be lost.
 func (w *writer) checkpoint(minPages int) error {
 	if failure := w.health.failure.Load(); failure != nil {
 		return failure
@@ -230,12 +230,11 @@ func (w *writer) checkpoint(minPages int) error {
 		err = w.db.QueryRow("PRAGMA wal_checkpoint(PASSIVE)").Scan(&busy, &pages, &copied)
 	}
 	w.logFull = isFull(err)
-	w.health.note(err)
-	if err == nil || isBusy(err) { // a reader, or a checkpoint by another process
+	switch {
+	case err == nil || isBusy(err): // a reader, or a checkpoint by another process
 		return nil
+	case w.logFull || isCorrupt(err):
+		return w.health.record(err)
 	}
-	if !w.logFull {
-		return w.health.fail(fmt.Errorf("the log could not be copied into the file: %w", err))
-	}
-	return err
+	return w.health.fail(fmt.Errorf("the log could not be copied into the file: %w", err))
 }
