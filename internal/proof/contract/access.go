@@ -88,7 +88,7 @@ func (s *suite) authentication(t runner) {
 			{method: "GET", target: s.base + "/pets", header: []string{"Authorization: Bearer wrong-wrong-wrong-wrong"}},
 			{method: "GET", target: s.base + "/pets", header: []string{s.auth(), s.auth()}},
 			{method: "GET", target: s.base + "/pets/1"},
-			{method: "POST", target: s.base + "/pets", header: []string{jsonType}, body: frank},
+			{method: "POST", target: s.base + "/pets", header: []string{jsonType}, body: newBody()},
 		} {
 			bodies = append(bodies, s.expect(t, r, want{status: 401}).body)
 		}
@@ -121,7 +121,7 @@ func (s *suite) authenticationFirst(t runner) {
 		"body":       {method: "POST", target: s.base + "/pets", header: []string{jsonType}, body: "{"},
 		"media type": {method: "POST", target: s.base + "/pets", header: []string{"Content-Type: text/plain"}, body: "x"},
 		"body size":  {method: "POST", target: s.base + "/pets", header: []string{jsonType}, body: padded(65_537)},
-		"header":     {method: "POST", target: s.base + "/pets", header: []string{jsonType, "Idempotency-Key:"}, body: frank},
+		"header":     {method: "POST", target: s.base + "/pets", header: []string{jsonType, "Idempotency-Key:"}, body: newBody()},
 	} {
 		t.Run(name, func(t reporter) {
 			s.expect(t, r, want{status: 401, code: "unauthorized", header: map[string]string{"WWW-Authenticate": noCredentials}})
@@ -141,9 +141,9 @@ func (s *suite) readOnlyKey(t runner) {
 	})
 	// 403 comes before 400, 413 and 415.
 	for name, r := range map[string]request{
-		"valid body":   {header: []string{jsonType}, body: frank},
+		"valid body":   {header: []string{jsonType}, body: newBody()},
 		"invalid body": {header: []string{jsonType}, body: "{"},
-		"media type":   {header: []string{"Content-Type: text/plain"}, body: frank},
+		"media type":   {header: []string{"Content-Type: text/plain"}, body: newBody()},
 		"body size":    {header: []string{jsonType}, body: padded(65_537)},
 	} {
 		t.Run(name, func(t reporter) {

@@ -3,69 +3,82 @@ package contract
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 )
 
-const frank = `{"name":"Frank","categoryId":1}`
+// newBody returns a valid body. Each change is a property such as `"name":null`,
+// which replaces the property of that name or is added, or only a name in quotes,
+// which is left out.
+func newBody(changes ...string) string {
+	properties := []string{`"name":"Frank"`, `"categoryId":1`}
+	for _, change := range changes {
+		name, _, hasValue := strings.Cut(change, ":")
+		properties = slices.DeleteFunc(properties, func(p string) bool { return strings.HasPrefix(p, name+":") })
+		if hasValue {
+			properties = append(properties, change)
+		}
+	}
+	return "{" + strings.Join(properties, ",") + "}"
+}
 
 // nested returns a pet with an unknown property; the body is depth levels deep.
 func nested(depth int) string {
-	return `{"name":"a","categoryId":1,"x":` + strings.Repeat("[", depth-1) + strings.Repeat("]", depth-1) + `}`
+	return newBody(`"name":"a"`, `"x":`+strings.Repeat("[", depth-1)+strings.Repeat("]", depth-1))
 }
 
 // padded returns a pet whose body has exactly size bytes.
 func padded(size int) string {
-	const before, after = `{"categoryId":1,"name":"`, `"}`
-	return before + strings.Repeat("x", size-len(before)-len(after)) + after
+	return newBody(`"name":"` + strings.Repeat("x", size-len(newBody(`"name":""`))) + `"`)
 }
 
 func (s *suite) invalidBody(t runner) {
-	before, _ := s.create(t, frank)
+	before, _ := s.create(t, newBody())
 	for _, c := range []struct{ name, body, message string }{
 		{"nothing", "", "body"},
 		{"spaces", " \r\n\t ", "body"},
 		{"null", "null", "body must"},
-		{"an array", "[" + frank + "]", "body must be an object"},
+		{"an array", "[" + newBody() + "]", "body must be an object"},
 		{"a string", `"Frank"`, "body must be an object"},
 		{"an empty object", "{}", "(name|categoryId) is required"},
-		{"no name", `{"categoryId":1}`, "^name is required$"},
-		{"no categoryId", `{"name":"a"}`, "^categoryId is required$"},
-		{"name in another case", `{"NAME":"a","categoryId":1}`, "^name is required$"},
-		{"a null name", `{"name":null,"categoryId":1}`, "^name "},
-		{"a number as name", `{"name":1,"categoryId":1}`, "^name must be a string"},
-		{"U+0000 in name", `{"name":"a\u0000b","categoryId":1}`, "^name must not contain U.0000"},
-		{"U+0000 in name, raw", "{\"name\":\"a\x00b\",\"categoryId\":1}", "body"},
-		{"a line feed in name, raw", "{\"name\":\"a\nb\",\"categoryId\":1}", "body"},
-		{"a null categoryId", `{"name":"a","categoryId":null}`, "^categoryId must"},
-		{"a string as categoryId", `{"name":"a","categoryId":"1"}`, "^categoryId must be an integer"},
-		{"categoryId 7.0", `{"name":"a","categoryId":7.0}`, "^categoryId must be an integer"},
-		{"categoryId 1e2", `{"name":"a","categoryId":1e2}`, "^categoryId must be an integer"},
-		{"categoryId 1e400", `{"name":"a","categoryId":1e400}`, "^categoryId "},
-		{"categoryId 2^63", `{"name":"a","categoryId":9223372036854775808}`, "^categoryId must be"},
-		{"categoryId -2^63-1", `{"name":"a","categoryId":-9223372036854775809}`, "^categoryId must be"},
-		{"categoryId of 1000 digits", `{"name":"a","categoryId":` + strings.Repeat("9", 1000) + `}`, "^categoryId "},
-		{"categoryId 01", `{"name":"a","categoryId":01}`, "body"},
-		{"a null status", `{"name":"a","categoryId":1,"status":null}`, "^status must be one of available, pending, sold$"},
-		{"an empty status", `{"name":"a","categoryId":1,"status":""}`, "^status must be one of"},
-		{"an unknown status", `{"name":"a","categoryId":1,"status":"lost"}`, "^status must be one of"},
-		{"status in another case", `{"name":"a","categoryId":1,"status":"Sold"}`, "^status must be one of"},
-		{"name twice", `{"name":"a","categoryId":1,"name":"b"}`, `"?name"?.* (twice|once|repeat|dup)`},
-		{"name twice, once escaped", `{"name":"a","categoryId":1,"\u006eame":"b"}`, `"?name"?.* (twice|once|repeat|dup)`},
-		{"an unknown property twice", `{"name":"a","categoryId":1,"x":1,"x":1}`, `"?x"?.* (twice|once|repeat|dup)`},
-		{"a property twice, deep inside", `{"name":"a","categoryId":1,"x":[{"y":{"z":1,"z":2}}]}`, `z"?.* (twice|once|repeat|dup)`},
-		{"a second value", frank + frank, "body"},
-		{"trailing garbage", frank + "x", "body"},
-		{"a trailing NUL", frank + "\x00", "body"},
-		{"a trailing comma", `{"name":"a","categoryId":1,}`, "body"},
-		{"an early end", `{"name":"a","categoryId":1`, "body"},
-		{"a byte order mark", "\ufeff" + frank, "body"},
+		{"no name", newBody(`"name"`), "^name is required$"},
+		{"no categoryId", newBody(`"name":"a"`, `"categoryId"`), "^categoryId is required$"},
+		{"name in another case", newBody(`"name"`, `"NAME":"a"`), "^name is required$"},
+		{"a null name", newBody(`"name":null`), "^name "},
+		{"a number as name", newBody(`"name":1`), "^name must be a string"},
+		{"U+0000 in name", newBody(`"name":"a\u0000b"`), "^name must not contain U.0000"},
+		{"U+0000 in name, raw", newBody("\"name\":\"a\x00b\""), "body"},
+		{"a line feed in name, raw", newBody("\"name\":\"a\nb\""), "body"},
+		{"a null categoryId", newBody(`"name":"a"`, `"categoryId":null`), "^categoryId must"},
+		{"a string as categoryId", newBody(`"name":"a"`, `"categoryId":"1"`), "^categoryId must be an integer"},
+		{"categoryId 7.0", newBody(`"name":"a"`, `"categoryId":7.0`), "^categoryId must be an integer"},
+		{"categoryId 1e2", newBody(`"name":"a"`, `"categoryId":1e2`), "^categoryId must be an integer"},
+		{"categoryId 1e400", newBody(`"name":"a"`, `"categoryId":1e400`), "^categoryId "},
+		{"categoryId 2^63", newBody(`"name":"a"`, `"categoryId":9223372036854775808`), "^categoryId must be"},
+		{"categoryId -2^63-1", newBody(`"name":"a"`, `"categoryId":-9223372036854775809`), "^categoryId must be"},
+		{"categoryId of 1000 digits", newBody(`"name":"a"`, `"categoryId":`+strings.Repeat("9", 1000)), "^categoryId "},
+		{"categoryId 01", newBody(`"name":"a"`, `"categoryId":01`), "body"},
+		{"a null status", newBody(`"name":"a"`, `"status":null`), "^status must be one of available, pending, sold$"},
+		{"an empty status", newBody(`"name":"a"`, `"status":""`), "^status must be one of"},
+		{"an unknown status", newBody(`"name":"a"`, `"status":"lost"`), "^status must be one of"},
+		{"status in another case", newBody(`"name":"a"`, `"status":"Sold"`), "^status must be one of"},
+		{"name twice", newBody(`"name":"a","name":"b"`), `"?name"?.* (twice|once|repeat|dup)`},
+		{"name twice, once escaped", newBody(`"name":"a"`, `"\u006eame":"b"`), `"?name"?.* (twice|once|repeat|dup)`},
+		{"an unknown property twice", newBody(`"name":"a"`, `"x":1,"x":1`), `"?x"?.* (twice|once|repeat|dup)`},
+		{"a property twice, deep inside", newBody(`"name":"a"`, `"x":[{"y":{"z":1,"z":2}}]`), `z"?.* (twice|once|repeat|dup)`},
+		{"a second value", newBody() + newBody(), "body"},
+		{"trailing garbage", newBody() + "x", "body"},
+		{"a trailing NUL", newBody() + "\x00", "body"},
+		{"a trailing comma", strings.Replace(newBody(), "}", ",}", 1), "body"},
+		{"an early end", strings.TrimSuffix(newBody(), "}"), "body"},
+		{"a byte order mark", "\ufeff" + newBody(), "body"},
 		{"UTF-16", "{\x00}\x00", "body"},
-		{"invalid UTF-8", "{\"name\":\"\xff\",\"categoryId\":1}", "UTF-8"},
-		{"a surrogate in UTF-8", "{\"name\":\"\xed\xa0\x80\",\"categoryId\":1}", "UTF-8"},
-		{"invalid UTF-8 in an unknown property", "{\"name\":\"a\",\"categoryId\":1,\"\xff\":1}", "UTF-8"},
-		{"a lone high surrogate", `{"name":"\ud800","categoryId":1}`, "body|name"},
-		{"a lone low surrogate", `{"name":"\udc00","categoryId":1}`, "body|name"},
-		{"a lone surrogate in an unknown property", `{"name":"a","categoryId":1,"x":"\ud800"}`, "body"},
+		{"invalid UTF-8", newBody("\"name\":\"\xff\""), "UTF-8"},
+		{"a surrogate in UTF-8", newBody("\"name\":\"\xed\xa0\x80\""), "UTF-8"},
+		{"invalid UTF-8 in an unknown property", newBody(`"name":"a"`, "\"\xff\":1"), "UTF-8"},
+		{"a lone high surrogate", newBody(`"name":"\ud800"`), "body|name"},
+		{"a lone low surrogate", newBody(`"name":"\udc00"`), "body|name"},
+		{"a lone surrogate in an unknown property", newBody(`"name":"a"`, `"x":"\ud800"`), "body"},
 		{"101 levels", nested(101), "^the body must be nested at most 100 levels deep$"},
 		{"101 levels, all but one of them objects", strings.Repeat(`{"x":`, 100) + "[]" + strings.Repeat("}", 100), "100 levels"},
 		{"30000 levels", strings.Repeat(`[`, 30_000), "100 levels"},
@@ -89,29 +102,29 @@ func (s *suite) validBody(t runner) {
 		name, body string
 		want       pet
 	}{
-		{"required properties", `{"name":"v","categoryId":1}`, pet{Name: "v", CategoryID: 1}},
-		{"all properties", `{"name":"v","categoryId":1,"status":"sold"}`, pet{Name: "v", CategoryID: 1, Status: "sold"}},
-		{"an empty name", `{"name":"","categoryId":1}`, pet{CategoryID: 1}},
-		{"spaces in name", `{"name":"  v ","categoryId":1}`, pet{Name: "  v ", CategoryID: 1}},
-		{"a name that is not normalized", `{"name":"e\u0301","categoryId":1}`, pet{Name: "e\u0301", CategoryID: 1}},
-		{"noncharacters", `{"name":"\uffff\ufffe","categoryId":1}`, pet{Name: "\uffff\ufffe", CategoryID: 1}},
-		{"U+FFFD", `{"name":"\ufffd","categoryId":1}`, pet{Name: "\ufffd", CategoryID: 1}},
-		{"a surrogate pair", `{"name":"\ud83d\udc31","categoryId":1}`, pet{Name: "🐱", CategoryID: 1}},
-		{"control characters", `{"name":"\u0001\r\n\u007f\u2028","categoryId":1}`, pet{Name: "\u0001\r\n\u007f\u2028", CategoryID: 1}},
-		{"HTML", `{"name":"<b>&amp;\"\\/\/","categoryId":1}`, pet{Name: `<b>&amp;"\//`, CategoryID: 1}},
-		{"escaped property names", `{"\u006eame":"v","c\u0061tegoryId":1}`, pet{Name: "v", CategoryID: 1}},
-		{"status in another case", `{"name":"v","categoryId":1,"STATUS":"bogus"}`, pet{Name: "v", CategoryID: 1}},
-		{"other names in another case", `{"name":"v","categoryId":1,"NAME":"b","CategoryID":2,"categoryid":3}`, pet{Name: "v", CategoryID: 1}},
-		{"an id", `{"id":99,"name":"v","categoryId":1}`, pet{Name: "v", CategoryID: 1}},
-		{"brackets in a string", `{"name":"v","categoryId":1,"x":"` + strings.Repeat(`[{\"`, 101) + `"}`, pet{Name: "v", CategoryID: 1}},
-		{"unknown properties", `{"name":"v","categoryId":1,"x":{"y":[null,true]},"":0}`, pet{Name: "v", CategoryID: 1}},
+		{"required properties", newBody(`"name":"v"`), pet{Name: "v", CategoryID: 1}},
+		{"all properties", newBody(`"name":"v"`, `"status":"sold"`), pet{Name: "v", CategoryID: 1, Status: "sold"}},
+		{"an empty name", newBody(`"name":""`), pet{CategoryID: 1}},
+		{"spaces in name", newBody(`"name":"  v "`), pet{Name: "  v ", CategoryID: 1}},
+		{"a name that is not normalized", newBody(`"name":"e\u0301"`), pet{Name: "e\u0301", CategoryID: 1}},
+		{"noncharacters", newBody(`"name":"\uffff\ufffe"`), pet{Name: "\uffff\ufffe", CategoryID: 1}},
+		{"U+FFFD", newBody(`"name":"\ufffd"`), pet{Name: "\ufffd", CategoryID: 1}},
+		{"a surrogate pair", newBody(`"name":"\ud83d\udc31"`), pet{Name: "🐱", CategoryID: 1}},
+		{"control characters", newBody(`"name":"\u0001\r\n\u007f\u2028"`), pet{Name: "\u0001\r\n\u007f\u2028", CategoryID: 1}},
+		{"HTML", newBody(`"name":"<b>&amp;\"\\/\/"`), pet{Name: `<b>&amp;"\//`, CategoryID: 1}},
+		{"escaped property names", newBody(`"name"`, `"categoryId"`, `"\u006eame":"v"`, `"c\u0061tegoryId":1`), pet{Name: "v", CategoryID: 1}},
+		{"status in another case", newBody(`"name":"v"`, `"STATUS":"bogus"`), pet{Name: "v", CategoryID: 1}},
+		{"other names in another case", newBody(`"name":"v"`, `"NAME":"b"`, `"CategoryID":2`, `"categoryid":3`), pet{Name: "v", CategoryID: 1}},
+		{"an id", newBody(`"id":99`, `"name":"v"`), pet{Name: "v", CategoryID: 1}},
+		{"brackets in a string", newBody(`"name":"v"`, `"x":"`+strings.Repeat(`[{\"`, 101)+`"`), pet{Name: "v", CategoryID: 1}},
+		{"unknown properties", newBody(`"name":"v"`, `"x":{"y":[null,true]}`, `"":0`), pet{Name: "v", CategoryID: 1}},
 		{"100 levels", nested(100), pet{Name: "a", CategoryID: 1}},
-		{"whitespace around", "\r\n\t " + `{"name":"v","categoryId":1}` + " \n", pet{Name: "v", CategoryID: 1}},
-		{"categoryId 0", `{"name":"v","categoryId":0}`, pet{Name: "v"}},
-		{"categoryId -1", `{"name":"v","categoryId":-1}`, pet{Name: "v", CategoryID: -1}},
-		{"categoryId past 2^53", `{"name":"v","categoryId":9007199254740993}`, pet{Name: "v", CategoryID: 9007199254740993}},
-		{"the greatest categoryId", `{"name":"v","categoryId":9223372036854775807}`, pet{Name: "v", CategoryID: 9223372036854775807}},
-		{"the least categoryId", `{"name":"v","categoryId":-9223372036854775808}`, pet{Name: "v", CategoryID: -9223372036854775808}},
+		{"whitespace around", "\r\n\t " + newBody(`"name":"v"`) + " \n", pet{Name: "v", CategoryID: 1}},
+		{"categoryId 0", newBody(`"name":"v"`, `"categoryId":0`), pet{Name: "v"}},
+		{"categoryId -1", newBody(`"name":"v"`, `"categoryId":-1`), pet{Name: "v", CategoryID: -1}},
+		{"categoryId past 2^53", newBody(`"name":"v"`, `"categoryId":9007199254740993`), pet{Name: "v", CategoryID: 9007199254740993}},
+		{"the greatest categoryId", newBody(`"name":"v"`, `"categoryId":9223372036854775807`), pet{Name: "v", CategoryID: 9223372036854775807}},
+		{"the least categoryId", newBody(`"name":"v"`, `"categoryId":-9223372036854775808`), pet{Name: "v", CategoryID: -9223372036854775808}},
 	} {
 		t.Run(c.name, func(t reporter) {
 			if c.want.Status == "" {
@@ -163,7 +176,7 @@ func (s *suite) mediaType(t runner) {
 		{"gzip, later", []string{jsonType, "Content-Encoding: identity", "Content-Encoding: br"}, acceptIdentity},
 	} {
 		t.Run(c.name, func(t reporter) {
-			r := request{method: "POST", target: s.base + "/pets", header: append(c.header, s.auth()), body: frank}
+			r := request{method: "POST", target: s.base + "/pets", header: append(c.header, s.auth()), body: newBody()}
 			if c.want == nil {
 				s.expect(t, r, want{status: 201})
 				return

@@ -12,9 +12,9 @@ import (
 func (s *suite) pets(t runner) {
 	for _, status := range []string{"", "available", "pending", "sold"} {
 		t.Run(status, func(t reporter) {
-			body := fmt.Sprintf(`{"name":"pets %s","categoryId":-7}`, status)
+			body := newBody(`"categoryId":-7`)
 			if status != "" {
-				body = fmt.Sprintf(`{"name":"pets %s","categoryId":-7,"status":%q}`, status, status)
+				body = newBody(`"categoryId":-7`, fmt.Sprintf(`"status":%q`, status))
 			}
 			p, made := s.create(t, body)
 			if location := made.Header.Get("Location"); !strings.HasSuffix(location, fmt.Sprintf("%s/pets/%d", s.base, p.ID)) {
@@ -40,11 +40,11 @@ func (s *suite) pets(t runner) {
 // paging tests walks over pages: each pet that existed before is returned once,
 // and in ascending order, whatever is added meanwhile.
 func (s *suite) paging(t runner) {
-	marker, _ := s.create(t, `{"name":"paging","categoryId":1}`)
+	marker, _ := s.create(t, newBody())
 	byStatus := map[string][]pet{}
 	for i := range 15 {
 		status := []string{"available", "pending", "sold"}[i%3]
-		p, _ := s.create(t, fmt.Sprintf(`{"name":"paging","categoryId":%d,"status":%q}`, i, status))
+		p, _ := s.create(t, newBody(fmt.Sprintf(`"categoryId":%d`, i), fmt.Sprintf(`"status":%q`, status)))
 		byStatus[status], byStatus[""] = append(byStatus[status], p), append(byStatus[""], p)
 	}
 	for _, c := range []struct {
@@ -56,7 +56,7 @@ func (s *suite) paging(t runner) {
 			if c.status != "" {
 				filter = "&status=" + c.status
 			}
-			added, _ := s.create(t, fmt.Sprintf(`{"name":"after","categoryId":1,"status":%q}`, "sold"))
+			added, _ := s.create(t, newBody(`"status":"sold"`))
 			var walked []pet
 			last := marker.ID
 			query := fmt.Sprintf("?limit=%d%s&after=%d", c.limit, filter, last)
@@ -104,7 +104,7 @@ func (s *suite) paging(t runner) {
 			page, next := s.list(t, query)
 			walked, query = append(walked, page...), next
 			if i < 5 {
-				s.create(t, `{"name":"meanwhile","categoryId":1}`)
+				s.create(t, newBody())
 			}
 		}
 		for _, p := range byStatus[""] {
@@ -145,7 +145,7 @@ func (s *suite) idempotencyKey(t runner) {
 		"256 characters": {strings.Repeat("k", 256)},
 	} {
 		t.Run(name, func(t reporter) {
-			r := s.post(frank)
+			r := s.post(newBody())
 			for _, value := range header {
 				r = r.with("Idempotency-Key: " + value)
 			}
@@ -166,15 +166,16 @@ func (s *suite) retry(t runner) {
 		"255 characters": {`"` + long + `"`, long},
 	} {
 		t.Run(name, func(t reporter) {
-			first, made := s.create(t, frank, "Idempotency-Key: "+keys[0])
-			again, repeated := s.create(t, `{"categoryId":1, "status":"available","name":"Frank","x":1}`, "Idempotency-Key: "+keys[1])
+			body := newBody()
+			first, made := s.create(t, body, "Idempotency-Key: "+keys[0])
+			again, repeated := s.create(t, `{"x":1, "status":"available",`+body[1:], "Idempotency-Key: "+keys[1])
 			if again != first || !same(made.body, repeated.body) || made.Header.Get("Location") != repeated.Header.Get("Location") {
 				t.Errorf("the second time: got %s, want %s", repeated.body, made.body)
 			}
 			for _, other := range []string{
-				`{"name":"frank","categoryId":1}`,
-				`{"name":"Frank","categoryId":2}`,
-				`{"name":"Frank","categoryId":1,"status":"sold"}`,
+				strings.Replace(body, `"name":"`, `"name":"x`, 1),
+				strings.Replace(body, `"categoryId":`, `"categoryId":2`, 1),
+				`{"status":"sold",` + body[1:],
 			} {
 				s.expect(t, s.post(other, "Idempotency-Key: "+keys[0]), want{status: 422, code: "idempotency_key_reused", message: "Idempotency-Key"})
 			}
@@ -187,7 +188,7 @@ func (s *suite) retry(t runner) {
 			if key != "" {
 				header = []string{"Idempotency-Key: " + key}
 			}
-			p, _ := s.create(t, frank, header...)
+			p, _ := s.create(t, newBody(), header...)
 			if other, ok := seen[p.ID]; ok {
 				t.Errorf("key %q: got pet %d of key %q, want a new one", key, p.ID, other)
 			}
@@ -195,11 +196,11 @@ func (s *suite) retry(t runner) {
 		}
 	})
 	t.Run("at once", func(t reporter) {
-		ids := make([]int64, 8)
+		ids, body := make([]int64, 8), newBody()
 		var all sync.WaitGroup
 		for i := range ids {
 			all.Go(func() {
-				p, _ := s.create(t, frank, "Idempotency-Key: "+run+"once")
+				p, _ := s.create(t, body, "Idempotency-Key: "+run+"once")
 				ids[i] = p.ID
 			})
 		}
@@ -211,16 +212,16 @@ func (s *suite) retry(t runner) {
 	t.Run("an invalid body first", func(t reporter) {
 		key := "Idempotency-Key: " + run + "invalid"
 		s.expect(t, s.post("{", key), want{status: 400, code: "invalid_body"})
-		s.create(t, frank, key)
+		s.create(t, newBody(), key)
 	})
 	if s.OtherKey == "" {
 		return
 	}
 	t.Run("another API key", func(t reporter) {
-		mine, _ := s.create(t, frank, "Idempotency-Key: "+run+"scope")
+		mine, _ := s.create(t, newBody(), "Idempotency-Key: "+run+"scope")
 		other := *s
 		other.Key = s.OtherKey
-		if p, _ := other.create(t, frank, "Idempotency-Key: "+run+"scope"); p.ID == mine.ID {
+		if p, _ := other.create(t, newBody(), "Idempotency-Key: "+run+"scope"); p.ID == mine.ID {
 			t.Errorf("got pet %d for two API keys, want two pets", p.ID)
 		}
 	})

@@ -29,7 +29,7 @@ func (s *suite) limit(t runner) {
 	}
 	t.Run("default", func(t reporter) {
 		for range 21 {
-			s.create(t, `{"name":"limit","categoryId":1}`)
+			s.create(t, newBody())
 		}
 		if page, _ := s.list(t, ""); len(page) != 20 {
 			t.Errorf("without a limit: got %d pets, want 20", len(page))
@@ -127,7 +127,7 @@ func (s *suite) petID(t runner) {
 		})
 	}
 	t.Run("percent-encoded", func(t reporter) {
-		p, made := s.create(t, `{"name":"encoded","categoryId":1}`)
+		p, made := s.create(t, newBody())
 		var encoded strings.Builder
 		for _, digit := range fmt.Sprint(p.ID) {
 			fmt.Fprintf(&encoded, "%%%x", digit)

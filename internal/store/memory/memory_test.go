@@ -9,5 +9,8 @@ import (
 )
 
 func TestStore(t *testing.T) {
-	storetest.Run(t, storetest.Factory{Open: func(testing.TB) store.Store { return memory.New() }})
+	storetest.Run(t, storetest.Factory{
+		Open:   func(testing.TB) store.Store { return memory.New() },
+		Remove: func(_ testing.TB, s store.Store, id int64) { s.(*memory.Store).Remove(id) },
+	})
 }

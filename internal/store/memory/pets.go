@@ -33,18 +33,15 @@ func (s *Store) CreatePet(ctx context.Context, p pets.NewPet) (pet pets.Pet, err
 
 // nextIDs returns the first of n new identifiers. The caller must hold mu.
 func (s *Store) nextIDs(n int) (int64, error) {
-	var last int64
-	if len(s.pets) > 0 {
-		last = s.pets[len(s.pets)-1].ID
-	}
-	if pets.MaxID-last < int64(n) {
+	if pets.MaxID-s.lastID < int64(n) {
 		return 0, &pets.Error{Kind: pets.Internal, Message: "no identifiers are left"}
 	}
-	return last + 1, nil
+	return s.lastID + 1, nil
 }
 
 // add stores a pet with a new identifier. The caller must hold mu.
 func (s *Store) add(p pets.Pet) {
+	s.lastID = p.ID
 	s.pets = append(s.pets, p)
 	s.byStatus[p.Status] = append(s.byStatus[p.Status], p)
 }

@@ -20,6 +20,7 @@ type Store struct {
 	closed   bool
 	pets     []pets.Pet                 // in ascending order of ID; elements never change
 	byStatus map[pets.Status][]pets.Pet // the same pets by status
+	lastID   int64                      // the greatest ever given
 	made     map[pets.Idempotency]pets.Pet
 	keys     map[string]keys.Key
 	keyIDs   []string // in order of creation

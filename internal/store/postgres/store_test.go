@@ -3,6 +3,7 @@
 package postgres_test
 
 import (
+	"fmt"
 	"os"
 	"sync"
 	"testing"
@@ -53,6 +54,10 @@ func factory(database func(testing.TB) string) storetest.Factory {
 			}
 			address, _ := addresses.Load(s)
 			return start(t, address.(string))
+		},
+		Remove: func(t testing.TB, s store.Store, id int64) {
+			address, _ := addresses.Load(s)
+			pgtest.Exec(t, address.(string), fmt.Sprintf("DELETE FROM pets WHERE id = %d", id))
 		},
 	}
 }

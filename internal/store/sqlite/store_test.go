@@ -39,6 +39,15 @@ func TestStore(t *testing.T) {
 			path := s.(stored).path
 			return stored{open(t, path), path}
 		},
+		Remove: func(t testing.TB, s store.Store, id int64) {
+			db, err := sql.Open("sqlite", s.(stored).path)
+			if err == nil {
+				_, err = db.ExecContext(t.Context(), "DELETE FROM pets WHERE id = ?", id)
+			}
+			if err := errors.Join(err, db.Close()); err != nil {
+				t.Fatal(err)
+			}
+		},
 	})
 }
 

@@ -23,7 +23,7 @@ type ledger struct {
 // create creates a pet with a unique name and records the result. An Internal
 // error, which leaves the outcome open, is allowed only if ctx is done.
 func (l *ledger) create(ctx context.Context, t testing.TB, s store.Store, name string) error {
-	pet, err := s.CreatePet(ctx, pets.NewPet{Name: name, Status: statusOf(len(name))})
+	pet, err := s.CreatePet(ctx, named(name, statusOf(len(name))))
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	switch {
@@ -88,7 +88,7 @@ func testPetsWhileCreating(t *testing.T, f Factory) {
 		}
 		_, err := s.Load(t.Context(), func(yield func(pets.NewPet, error) bool) {
 			for n := range loaded {
-				if !yield(pets.NewPet{Name: fmt.Sprintf("loaded %d of %d", n, i), Status: statusOf(n)}, nil) {
+				if !yield(named(fmt.Sprintf("loaded %d of %d", n, i), statusOf(n)), nil) {
 					return
 				}
 			}

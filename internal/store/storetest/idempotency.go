@@ -8,22 +8,24 @@ import (
 	"example.com/petstore/internal/pets"
 )
 
-func rexOnce() pets.NewPet {
-	p := rex()
+// newPetOnce returns a valid pet with an idempotency key.
+func newPetOnce() pets.NewPet {
+	p := newPet()
 	p.Idempotency = pets.Idempotency{KeyID: "mine", Key: "k1"}
 	return p
 }
 
 func testIdempotency(t *testing.T, f Factory) {
 	s := f.open(t)
-	first := mustCreate(t, s, rexOnce())
+	once := newPetOnce()
+	first := mustCreate(t, s, once)
 	for what, change := range map[string]func(*pets.NewPet){
-		"name":              func(p *pets.NewPet) { p.Name = "rex" },
+		"name":              func(p *pets.NewPet) { p.Name = strings.ToUpper(p.Name) },
 		"name with a space": func(p *pets.NewPet) { p.Name += " " },
 		"category":          func(p *pets.NewPet) { p.CategoryID++ },
 		"status":            func(p *pets.NewPet) { p.Status = pets.Available },
 	} {
-		p := rexOnce()
+		p := once
 		change(&p)
 		pet, err := s.CreatePet(t.Context(), p)
 		wantKind(t, "another "+what, err, pets.Reused)
@@ -31,7 +33,7 @@ func testIdempotency(t *testing.T, f Factory) {
 			t.Errorf("another %s: got %v with the error, want no pet", what, pet)
 		}
 	}
-	if got := mustCreate(t, s, rexOnce()); got != first {
+	if got := mustCreate(t, s, once); got != first {
 		t.Errorf("the same again: got %v, want %v", got, first)
 	}
 	created := map[int64]bool{first.ID: true}
@@ -46,7 +48,7 @@ func testIdempotency(t *testing.T, f Factory) {
 		{KeyID: "mine", Key: strings.Repeat("k", 255)},
 	}
 	for _, i := range others {
-		p := rex()
+		p := newPet()
 		p.Idempotency = i
 		created[mustCreate(t, s, p).ID] = true
 	}
@@ -80,7 +82,7 @@ func testIdempotencyConcurrent(t *testing.T, f Factory) {
 
 	var errs [times]error
 	concurrently(times, func(i int) {
-		p := rexOnce()
+		p := newPetOnce()
 		p.CategoryID = int64(i)
 		_, errs[i] = s.CreatePet(t.Context(), p)
 	})

@@ -14,7 +14,7 @@ import (
 // everyMethod calls every method with ctx and returns the errors.
 func everyMethod(ctx context.Context, s store.Store) map[string]error {
 	errs := map[string]error{"Ping": s.Ping(ctx)}
-	_, errs["CreatePet"] = s.CreatePet(ctx, pets.NewPet{Name: "late", Status: pets.Available})
+	_, errs["CreatePet"] = s.CreatePet(ctx, newPet())
 	_, errs["Pet"] = s.Pet(ctx, 1)
 	_, errs["Pets"] = s.Pets(ctx, pets.Query{Limit: 1})
 	_, errs["Pets of a status"] = s.Pets(ctx, pets.Query{Status: pets.Sold, Limit: 1})
@@ -33,7 +33,7 @@ func testClose(t *testing.T, f Factory) {
 	if err := s.Ping(t.Context()); err != nil {
 		t.Errorf("Ping: got error %v, want nil", err)
 	}
-	pet, key := mustCreate(t, s, rex()), mustCreateKey(t, s, newKey("abcdefgh", noon))
+	pet, key := mustCreate(t, s, newPet()), mustCreateKey(t, s, newKey("abcdefgh", noon))
 	select {
 	case err := <-s.Failed():
 		t.Errorf("Failed: got %v, want nothing", err)
@@ -58,7 +58,8 @@ func testReopen(t *testing.T, f Factory) {
 	created := petsWithGaps(300)
 	mustLoadWithIDs(t, s, created)
 	s = f.reopen(t, s)
-	once := mustCreate(t, s, rexOnce())
+	repeated := newPetOnce()
+	once := mustCreate(t, s, repeated)
 	created = append(created, once)
 	created = append(created, mustLoad(t, s, oddPets()[:4])...)
 	key := mustCreateKey(t, s, newKey("abcdefgh", noon))
@@ -69,10 +70,10 @@ func testReopen(t *testing.T, f Factory) {
 		s = f.reopen(t, s)
 		wantAll(t, s, created)
 		wantKeys(t, s, key)
-		if got := mustCreate(t, s, rexOnce()); got != once {
+		if got := mustCreate(t, s, repeated); got != once {
 			t.Errorf("the same again after Reopen: got %v, want %v", got, once)
 		}
-		pet := mustCreate(t, s, rex())
+		pet := mustCreate(t, s, newPet())
 		if slices.Contains(ids(created), pet.ID) {
 			t.Errorf("CreatePet after Reopen: got id %d again", pet.ID)
 		}
@@ -84,7 +85,7 @@ func testReopen(t *testing.T, f Factory) {
 // succeed; if it fails, it returns Unavailable and does nothing.
 func testContextEnded(t *testing.T, f Factory) {
 	s := f.open(t)
-	pet, key := mustCreate(t, s, rex()), mustCreateKey(t, s, newKey("abcdefgh", noon))
+	pet, key := mustCreate(t, s, newPet()), mustCreateKey(t, s, newKey("abcdefgh", noon))
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	errs := everyMethod(ctx, s)
@@ -101,7 +102,7 @@ func testContextEnded(t *testing.T, f Factory) {
 	if errs["CreateKey"] != nil && errs["RevokeKey"] != nil && errs["RecordKeyUse"] != nil {
 		wantKeys(t, s, key)
 	}
-	mustCreate(t, s, rex())
+	mustCreate(t, s, newPet())
 }
 
 func testContextEndsDuringLoad(t *testing.T, f Factory) {

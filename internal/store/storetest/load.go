@@ -13,11 +13,11 @@ import (
 
 func testLoad(t *testing.T, f Factory) {
 	s := f.open(t)
-	all := []pets.Pet{mustCreate(t, s, rex())}
+	all := []pets.Pet{mustCreate(t, s, newPet())}
 	// The last batch is larger than any store's statement, page or buffer.
 	for _, batch := range [][]pets.NewPet{nil, newPets(1), oddPets(), newPets(400)} {
 		all = append(all, mustLoad(t, s, batch)...)
-		pet := mustCreate(t, s, rex())
+		pet := mustCreate(t, s, newPet())
 		if last := all[len(all)-1]; pet.ID <= last.ID {
 			t.Errorf("CreatePet after Load: got id %d, want one greater than %d", pet.ID, last.ID)
 		}
@@ -36,15 +36,15 @@ func testLoadFails(t *testing.T, f Factory) {
 	some := petsWithGaps(3)
 	end := some[2].ID
 	for _, last := range []pets.Pet{
-		{ID: end + 1, Name: "a\x00b", Status: pets.Sold},
-		{ID: end + 1, Name: "\xff", Status: pets.Sold},
-		{ID: end + 1},
-		{ID: end + 1, Status: "lost"},
-		{ID: end, Status: pets.Sold},
-		{ID: end - 1, Status: pets.Sold},
-		{ID: 0, Status: pets.Sold},
-		{ID: -1, Status: pets.Sold},
-		{ID: pets.MaxID + 1, Status: pets.Sold},
+		named("a\x00b", pets.Sold).WithID(end + 1),
+		named("\xff", pets.Sold).WithID(end + 1),
+		named("", "").WithID(end + 1),
+		named("", "lost").WithID(end + 1),
+		newPet().WithID(end),
+		newPet().WithID(end - 1),
+		newPet().WithID(0),
+		newPet().WithID(-1),
+		newPet().WithID(pets.MaxID + 1),
 	} {
 		what := fmt.Sprintf("with %.80v", last)
 		n, err := s.LoadWithIDs(t.Context(), sequence(append(petsWithGaps(3), last), nil))
@@ -77,7 +77,7 @@ func wantFailure(t testing.TB, what string, n int, err error, want pets.Kind) {
 // testLoadIsAtomic reads and creates while a load is in progress.
 func testLoadIsAtomic(t *testing.T, f Factory) {
 	s := f.open(t)
-	before := []pets.Pet{mustCreate(t, s, rex())}
+	before := []pets.Pet{mustCreate(t, s, newPet())}
 	const n = 1000
 	last, finish, loaded := make(chan struct{}), make(chan struct{}), make(chan error, 1)
 	go func() {
@@ -103,11 +103,11 @@ func testLoadIsAtomic(t *testing.T, f Factory) {
 	wantPet(t, s, before[0])
 
 	// A create may have to wait for the load, but not beyond its own deadline.
-	created := make(chan error, 1)
+	once, created := newPetOnce(), make(chan error, 1)
 	go func() {
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 		defer cancel()
-		_, err := s.CreatePet(ctx, rexOnce())
+		_, err := s.CreatePet(ctx, once)
 		created <- err
 	}()
 	select {
@@ -122,7 +122,7 @@ func testLoadIsAtomic(t *testing.T, f Factory) {
 	if err := <-loaded; err != nil {
 		t.Fatalf("Load: got error %v", err)
 	}
-	mustCreate(t, s, rexOnce()) // a retry, or the first success
+	mustCreate(t, s, once) // a retry, or the first success
 	if got, want := len(mustWalk(t, s, "", 1000)), 2+n; got != want {
 		t.Errorf("after Load: got %d pets, want %d", got, want)
 	}
@@ -142,11 +142,11 @@ func testLoadWithIDs(t *testing.T, f Factory) {
 		_, err := s.Pet(t.Context(), p.ID+1)
 		wantKind(t, "Pet between two", err, pets.NotFound)
 	}
-	n, err := s.LoadWithIDs(t.Context(), sequence([]pets.Pet{rex().WithID(pets.MaxID)}, nil))
+	n, err := s.LoadWithIDs(t.Context(), sequence([]pets.Pet{newPet().WithID(pets.MaxID)}, nil))
 	if n != 0 || !errors.Is(err, pets.ErrNotEmpty) {
 		t.Errorf("LoadWithIDs into a store with pets: got %d, error %v, want 0 and ErrNotEmpty", n, err)
 	}
-	pet := mustCreate(t, s, rex())
+	pet := mustCreate(t, s, newPet())
 	if last := all[len(all)-1]; pet.ID <= last.ID {
 		t.Errorf("CreatePet after LoadWithIDs: got id %d, want one greater than %d", pet.ID, last.ID)
 	}
@@ -177,14 +177,14 @@ func testLoadWithIDsConcurrent(t *testing.T, f Factory) {
 
 func testMaxID(t *testing.T, f Factory) {
 	s := f.open(t)
-	all := []pets.Pet{rex().WithID(pets.MaxID - 2)}
+	all := []pets.Pet{newPet().WithID(pets.MaxID - 2)}
 	mustLoadWithIDs(t, s, all)
 	n, err := s.Load(t.Context(), sequence(newPets(300), nil))
 	wantFailure(t, "Load of more pets than identifiers are left", n, err, pets.Internal)
 	wantAll(t, s, all)
 	for range 3 { // at most two; gaps are allowed
 		var pet pets.Pet
-		if pet, err = s.CreatePet(t.Context(), rex()); err != nil {
+		if pet, err = s.CreatePet(t.Context(), newPet()); err != nil {
 			break
 		}
 		all = append(all, pet)

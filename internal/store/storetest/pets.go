@@ -39,7 +39,9 @@ var categories = []int64{math.MinInt64, math.MinInt64 + 1, -1, 0, 1, math.MaxInt
 func oddPets() []pets.NewPet {
 	var all []pets.NewPet
 	for i := range max(len(names), len(categories)) {
-		all = append(all, pets.NewPet{Name: names[i%len(names)], CategoryID: categories[i%len(categories)], Status: statusOf(i)})
+		p := named(names[i%len(names)], statusOf(i))
+		p.CategoryID = categories[i%len(categories)]
+		all = append(all, p)
 	}
 	return all
 }
@@ -47,7 +49,7 @@ func oddPets() []pets.NewPet {
 func testCreatePet(t *testing.T, f Factory) {
 	s := f.open(t)
 	var created []pets.Pet
-	for _, p := range append(oddPets(), rex(), rex()) { // equal pets are stored twice
+	for _, p := range append(oddPets(), newPet(), newPet()) { // equal pets are stored twice
 		pet := mustCreate(t, s, p)
 		if slices.Contains(ids(created), pet.ID) {
 			t.Errorf("CreatePet: got id %d twice", pet.ID)
@@ -67,12 +69,41 @@ func testCreatePet(t *testing.T, f Factory) {
 	}
 }
 
+// testRemove checks that the identifier of a removed pet is never given again,
+// even if it was the greatest.
+func testRemove(t *testing.T, f Factory) {
+	s := f.open(t)
+	if f.Remove == nil {
+		return
+	}
+	last := mustCreate(t, s, newPet())
+	for i := range 4 {
+		f.Remove(t, s, last.ID)
+		_, err := s.Pet(t.Context(), last.ID)
+		wantKind(t, "Pet after its removal", err, pets.NotFound)
+		wantAll(t, s, nil)
+		if f.Reopen != nil {
+			s = f.reopen(t, s)
+		}
+		var next pets.Pet
+		if i%2 == 0 {
+			next = mustCreate(t, s, newPet())
+		} else {
+			next = mustLoad(t, s, newPets(1))[0]
+		}
+		if next.ID <= last.ID {
+			t.Errorf("after the removal of pet %d: got id %d, want a greater one", last.ID, next.ID)
+		}
+		last = next
+	}
+}
+
 func byID(a, b pets.Pet) int { return cmp.Compare(a.ID, b.ID) }
 
 func testCreatePetInvalid(t *testing.T, f Factory) {
 	s := f.open(t)
 	with := func(change func(*pets.NewPet)) pets.NewPet {
-		p := rex()
+		p := newPet()
 		p.Idempotency = pets.Idempotency{KeyID: "mine", Key: "k"}
 		change(&p)
 		return p

@@ -59,7 +59,8 @@ func (m *model) did(format string, args ...any) {
 func pick[V any](r *rand.Rand, from ...V) V { return from[r.IntN(len(from))] }
 
 func (m *model) newPet() pets.NewPet {
-	p := pets.NewPet{CategoryID: pick(m.Rand, append(categories, m.Int64())...), Status: statusOf(m.IntN(3))}
+	p := named("", statusOf(m.IntN(3)))
+	p.CategoryID = pick(m.Rand, append(categories, m.Int64())...)
 	for range m.IntN(3) {
 		p.Name += pick(m.Rand, append(slices.Clip(names[:len(names)-2]), "Rex", string(rune(m.IntN(0xd7ff)+1)))...)
 	}

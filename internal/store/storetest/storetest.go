@@ -23,6 +23,9 @@ type Factory struct {
 	// Reopen closes s and opens a store on the same data. It is nil if the
 	// store does not keep its data.
 	Reopen func(t testing.TB, s store.Store) store.Store
+
+	// Remove removes a pet, as no method does yet.
+	Remove func(t testing.TB, s store.Store, id int64)
 }
 
 // Run tests the stores of f. The tests run in parallel.
@@ -33,6 +36,7 @@ func Run(t *testing.T, f Factory) {
 	}{
 		{"CreatePet", testCreatePet},
 		{"CreatePetInvalid", testCreatePetInvalid},
+		{"Remove", testRemove},
 		{"Pets", testPets},
 		{"PetsWhileCreating", testPetsWhileCreating},
 		{"Idempotency", testIdempotency},
@@ -93,13 +97,22 @@ func statusOf(i int) pets.Status {
 // filters are the values of Query.Status.
 var filters = []pets.Status{"", pets.Available, pets.Pending, pets.Sold}
 
-func rex() pets.NewPet { return pets.NewPet{Name: "Rex", CategoryID: 7, Status: pets.Sold} }
+// newPet returns a valid pet. All others of this package are made from it.
+func newPet() pets.NewPet { return pets.NewPet{Name: "Rex", CategoryID: 7, Status: pets.Sold} }
+
+// named returns a valid pet with a name.
+func named(name string, status pets.Status) pets.NewPet {
+	p := newPet()
+	p.Name, p.Status = name, status
+	return p
+}
 
 // newPets returns n different pets.
 func newPets(n int) []pets.NewPet {
 	all := make([]pets.NewPet, n)
 	for i := range all {
-		all[i] = pets.NewPet{Name: fmt.Sprintf("pet %d", i), CategoryID: int64(i), Status: statusOf(i)}
+		all[i] = named(fmt.Sprintf("pet %d", i), statusOf(i))
+		all[i].CategoryID = int64(i)
 	}
 	return all
 }
