@@ -41,19 +41,22 @@ func collect(t *testing.T, seq iter.Seq2[pets.Pet, error]) (all []pets.Pet, last
 }
 
 func TestValidated(t *testing.T) {
-	good := pets.NewPet{Name: "Rex", CategoryID: 1, Status: pets.Sold}
+	good, bad := newPet(), newPet()
+	bad.Name = "\x00"
 	all, err := collect(t, pets.Validated(sequence(good, good)))
 	if len(all) != 2 || all[0] != good.WithID(0) || err != errBroken {
 		t.Errorf("Validated: got %+v, error %v, want two pets and the same error", all, err)
 	}
-	all, err = collect(t, pets.Validated(sequence(good, pets.NewPet{Name: "\x00", Status: pets.Sold}, good)))
+	all, err = collect(t, pets.Validated(sequence(good, bad, good)))
 	if len(all) != 1 || err == nil || pets.KindOf(err) != pets.Invalid || err.Error() != "animal 2: name must not contain U+0000" {
 		t.Errorf("Validated an invalid pet: got %+v, error %v, want one pet and Invalid of animal 2", all, err)
 	}
 }
 
 func TestValidatedWithIDs(t *testing.T) {
-	pet := func(id int64) pets.Pet { return pets.Pet{ID: id, Name: "Rex", Status: pets.Sold} }
+	pet := func(id int64) pets.Pet { return newPet().WithID(id) }
+	lost := pet(6)
+	lost.Status = "lost"
 	all, err := collect(t, pets.ValidatedWithIDs(sequence(pet(1), pet(5), pet(pets.MaxID))))
 	if len(all) != 3 || all[1] != pet(5) || err != errBroken {
 		t.Errorf("ValidatedWithIDs: got %+v, error %v, want three pets and the same error", all, err)
@@ -67,7 +70,7 @@ func TestValidatedWithIDs(t *testing.T) {
 		{pet(pets.MaxID + 1), "id must be between"},
 		{pet(5), "id must be greater than the one before it, 5"},
 		{pet(4), "id must be greater"},
-		{pets.Pet{ID: 6, Status: "lost"}, "animal 2: status"},
+		{lost, "animal 2: status"},
 	} {
 		all, err := collect(t, pets.ValidatedWithIDs(sequence(pet(5), c.pet, pet(7))))
 		if len(all) != 1 || err == nil || pets.KindOf(err) != pets.Invalid || !strings.Contains(err.Error(), c.want) {

@@ -8,49 +8,64 @@ import (
 	"example.com/petstore/internal/pets"
 )
 
+// newPet returns a valid pet.
+func newPet() pets.NewPet { return pets.NewPet{Name: "Rex", CategoryID: 1, Status: pets.Sold} }
+
 func TestValidate(t *testing.T) {
-	key := func(s string) pets.Idempotency { return pets.Idempotency{KeyID: "mine", Key: s} }
+	key := func(s string) func(*pets.NewPet) {
+		return func(p *pets.NewPet) { p.Idempotency = pets.Idempotency{KeyID: "mine", Key: s} }
+	}
+	name := func(s string) func(*pets.NewPet) { return func(p *pets.NewPet) { p.Name = s } }
+	status := func(s pets.Status) func(*pets.NewPet) { return func(p *pets.NewPet) { p.Status = s } }
 	for _, c := range []struct {
-		pet  pets.NewPet
-		want string // in the error; "" accepts the pet
+		change func(*pets.NewPet)
+		want   string // in the error; "" accepts the pet
 	}{
-		{pets.NewPet{Status: pets.Available}, ""},
-		{pets.NewPet{Name: "\u2028 🐕 \ufffd\U0010ffff", CategoryID: math.MinInt64, Status: pets.Pending}, ""},
-		{pets.NewPet{Name: strings.Repeat("x", 1<<20), CategoryID: math.MaxInt64, Status: pets.Sold}, ""},
-		{pets.NewPet{Status: pets.Sold, Idempotency: key(" ")}, ""},
-		{pets.NewPet{Status: pets.Sold, Idempotency: key(strings.Repeat("~", 255))}, ""},
-		{pets.NewPet{Status: pets.Sold, Idempotency: pets.Idempotency{Key: "k"}}, ""},
-		{pets.NewPet{Name: "a\x00", Status: pets.Sold}, "name must not contain U+0000"},
-		{pets.NewPet{Name: "\xff", Status: pets.Sold}, "name must be Unicode"},
-		{pets.NewPet{Name: "\xed\xa0\x80", Status: pets.Sold}, "name must be Unicode"},
-		{pets.NewPet{}, "status must be one of available, pending, sold"},
-		{pets.NewPet{Status: "Sold"}, "status must be one of"},
-		{pets.NewPet{Status: pets.Sold, Idempotency: key("")}, "idempotency key"},
-		{pets.NewPet{Status: pets.Sold, Idempotency: key("a\x1f")}, "idempotency key"},
-		{pets.NewPet{Status: pets.Sold, Idempotency: key("a\x7f")}, "idempotency key"},
-		{pets.NewPet{Status: pets.Sold, Idempotency: key("é")}, "idempotency key"},
-		{pets.NewPet{Status: pets.Sold, Idempotency: key(strings.Repeat("~", 256))}, "idempotency key"},
+		{name(""), ""},
+		{name("\u2028 🐕 \ufffd\U0010ffff"), ""},
+		{name(strings.Repeat("x", 1<<20)), ""},
+		{func(p *pets.NewPet) { p.CategoryID = math.MinInt64 }, ""},
+		{func(p *pets.NewPet) { p.CategoryID = math.MaxInt64 }, ""},
+		{status(pets.Available), ""},
+		{status(pets.Pending), ""},
+		{key(" "), ""},
+		{key(strings.Repeat("~", 255)), ""},
+		{func(p *pets.NewPet) { p.Idempotency.Key = "k" }, ""},
+		{name("a\x00"), "name must not contain U+0000"},
+		{name("\xff"), "name must be Unicode"},
+		{name("\xed\xa0\x80"), "name must be Unicode"},
+		{status(""), "status must be one of available, pending, sold"},
+		{status("Sold"), "status must be one of"},
+		{key(""), "idempotency key"},
+		{key("a\x1f"), "idempotency key"},
+		{key("a\x7f"), "idempotency key"},
+		{key("é"), "idempotency key"},
+		{key(strings.Repeat("~", 256)), "idempotency key"},
 	} {
-		err := c.pet.Validate()
+		p := newPet()
+		c.change(&p)
+		err := p.Validate()
 		switch {
 		case c.want == "" && err != nil:
-			t.Errorf("Validate of %.80q: got error %v", c.pet.Name, err)
+			t.Errorf("Validate of %.80q: got error %v", p.Name, err)
 		case c.want != "" && (err == nil || pets.KindOf(err) != pets.Invalid || !strings.Contains(err.Error(), c.want)):
-			t.Errorf("Validate of %+v: got error %v, want Invalid with %q", c.pet, err, c.want)
+			t.Errorf("Validate of %+v: got error %v, want Invalid with %q", p, err, c.want)
 		}
 	}
 }
 
 func TestWithDefaults(t *testing.T) {
 	for status, want := range map[pets.Status]pets.Status{"": pets.Available, pets.Sold: pets.Sold, "lost": "lost"} {
-		if got := (pets.NewPet{Name: "Rex", Status: status}).WithDefaults(); got != (pets.NewPet{Name: "Rex", Status: want}) {
+		p, filled := newPet(), newPet()
+		p.Status, filled.Status = status, want
+		if got := p.WithDefaults(); got != filled {
 			t.Errorf("WithDefaults with status %q: got %+v, want status %q", status, got, want)
 		}
 	}
 }
 
 func TestCheckRepeat(t *testing.T) {
-	made := pets.Pet{ID: 7, Name: "Rex", CategoryID: 1, Status: pets.Sold}
+	made := newPet().WithID(7)
 	if got := made.WithoutID().WithID(7); got != made {
 		t.Errorf("WithoutID and WithID: got %+v, want %+v", got, made)
 	}
