@@ -66,6 +66,12 @@ func TestHelpNames(t *testing.T) {
 	}
 }
 
+func TestMaxBody(t *testing.T) {
+	if files.MaxBody != edge.MaxBody {
+		t.Errorf("a row of a file may have %d bytes, want as many as a body, %d", files.MaxBody, edge.MaxBody)
+	}
+}
+
 func TestPrintable(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{

@@ -24,7 +24,7 @@ import (
 
 // Limits of a request body: its size in bytes, and how deep its JSON may be nested.
 const (
-	maxBody  = 64 << 10
+	MaxBody  = 64 << 10
 	maxDepth = 100
 )
 

@@ -33,7 +33,7 @@ func notFound(message string) *Problem {
 }
 
 func payloadTooLarge() *Problem {
-	return &Problem{Status: http.StatusRequestEntityTooLarge, Code: "payload_too_large", Message: fmt.Sprintf("the body is larger than %d bytes", maxBody)}
+	return &Problem{Status: http.StatusRequestEntityTooLarge, Code: "payload_too_large", Message: fmt.Sprintf("the body is larger than %d bytes", MaxBody)}
 }
 
 func unsupportedMediaType(message, header, value string) *Problem {

@@ -126,14 +126,14 @@ func (op *operation) validate(c echo.Context) error {
 	if op.body == nil || r.ContentLength == 0 && !op.route.Operation.RequestBody.Value.Required {
 		return nil
 	}
-	if r.ContentLength > maxBody {
+	if r.ContentLength > MaxBody {
 		return payloadTooLarge()
 	}
 	if err := op.checkMediaType(r.Header); err != nil {
 		return err
 	}
 	// The filter closes the body, and net/http would then read the rest of it.
-	r.Body = io.NopCloser(http.MaxBytesReader(c.Response().Writer, r.Body, maxBody))
+	r.Body = io.NopCloser(http.MaxBytesReader(c.Response().Writer, r.Body, MaxBody))
 	return requestProblem(openapi3filter.ValidateRequestBody(r.Context(), input, op.route.Operation.RequestBody.Value))
 }
 

@@ -170,7 +170,7 @@ func TestBodyLimit(t *testing.T) {
 	s, _ := newServer(t, newHandlers(), nil)
 	body := func(size int) string { return `{"title":"a"` + strings.Repeat(" ", size-13) + "}" }
 	for _, chunked := range []bool{false, true} {
-		for size, want := range map[int]int{maxBody: 201, maxBody + 1: 413} {
+		for size, want := range map[int]int{MaxBody: 201, MaxBody + 1: 413} {
 			r := newRequest("POST", "/v1/books", body(size))
 			if chunked {
 				r.ContentLength = -1

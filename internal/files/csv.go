@@ -81,7 +81,7 @@ func object(columns []column, fields []string) (body []byte, err error) {
 	return append(body, '}'), nil
 }
 
-// boundedReader fails if a record is much larger than maxBody, for example because
+// boundedReader fails if a record is much larger than MaxBody, for example because
 // a quote is not closed.
 type boundedReader struct {
 	in io.Reader
@@ -89,7 +89,7 @@ type boundedReader struct {
 }
 
 func (b *boundedReader) Read(p []byte) (int, error) {
-	if b.n > 4*maxBody {
+	if b.n > 4*MaxBody {
 		return 0, errTooLarge
 	}
 	n, err := b.in.Read(p)

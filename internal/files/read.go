@@ -32,14 +32,14 @@ type Row struct {
 	Err  error // why the row is invalid, or nil
 }
 
-// maxBody is the maximum size of a request body. A row of an export may be larger
+// MaxBody is the maximum size of a request body, as in package edge. A row of an export may be larger
 // by up to maxExtra, because it also has the identifier and the status.
 const (
-	maxBody  = 64 << 10
+	MaxBody  = 64 << 10
 	maxExtra = 64
 )
 
-var errTooLarge = fmt.Errorf("the row is larger than %d bytes", maxBody)
+var errTooLarge = fmt.Errorf("the row is larger than %d bytes", MaxBody)
 
 // rowReader returns the next row, with the JSON of its pet, or io.EOF.
 type rowReader func() (Row, []byte, error)
@@ -106,7 +106,7 @@ func (o Options) open(in *bufio.Reader) (rowReader, error) {
 // decode returns the pet of a row. Its identifier, if read, must be greater than
 // last.
 func (o Options) decode(body []byte, last int64) (pets.Pet, error) {
-	if len(body) > maxBody && (!o.IDs || len(body) > maxBody+maxExtra) {
+	if len(body) > MaxBody && (!o.IDs || len(body) > MaxBody+maxExtra) {
 		return pets.Pet{}, errTooLarge
 	}
 	p, err := o.Decode(body)
@@ -128,7 +128,7 @@ func (o Options) decode(body []byte, last int64) (pets.Pet, error) {
 // ndjson reads one object per line and skips blank lines.
 func ndjson(in io.Reader) rowReader {
 	lines := bufio.NewScanner(in)
-	lines.Buffer(nil, 2*maxBody) // reading ends at a longer line
+	lines.Buffer(nil, 2*MaxBody) // reading ends at a longer line
 	row := Row{}
 	return func() (Row, []byte, error) {
 		for lines.Scan() {
