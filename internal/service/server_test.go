@@ -1,12 +1,20 @@
 package service
 
 import (
+	"bytes"
+	"encoding/json"
 	"errors"
+	"fmt"
+	"net/http/httptest"
+	"net/url"
 	"testing"
 	"time"
 
+	"example.com/petstore/gen"
+	"example.com/petstore/gen/api"
 	"example.com/petstore/internal/edge"
 	"example.com/petstore/internal/keys"
+	"example.com/petstore/internal/pets"
 	"example.com/petstore/internal/store/memory"
 )
 
@@ -38,5 +46,50 @@ func TestAuthenticate(t *testing.T) {
 		if got, ok := errors.AsType[*edge.Refusal](err); !ok || *got != c.want {
 			t.Errorf("%s: got %+v, want %+v", name, err, c.want)
 		}
+	}
+}
+
+// TestLimit changes the default and the maximum of limit in the document only.
+func TestLimit(t *testing.T) {
+	t.Parallel()
+	const token, limits = "a-key-of-this-test", "maximum: 100\n            default: 20"
+	for text, want := range map[string]struct{ byDefault, most int }{limits: {20, 100}, "maximum: 30\n            default: 7": {7, 30}} {
+		st := memory.New()
+		for range want.most + 1 {
+			if _, err := st.CreatePet(t.Context(), pets.NewPet{Name: "Rex", Status: pets.Sold}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		ring, err := keys.NewKeyring(st, []string{token}, time.Now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := newServer(bytes.Replace(gen.Document, []byte(limits), []byte(text), 1), st, ring, edge.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for query, n := range map[string]int{"": want.byDefault, fmt.Sprint("?limit=", want.most): want.most, fmt.Sprint("?limit=", want.most+1): -1} {
+			r := httptest.NewRequest("GET", s.Base()+"/pets"+query, nil)
+			r.Header.Set("Authorization", "Bearer "+token)
+			w := httptest.NewRecorder()
+			s.ServeHTTP(w, r)
+			var page []api.Pet
+			if err := json.Unmarshal(w.Body.Bytes(), &page); (err != nil) != (n < 0) || n >= 0 && len(page) != n {
+				t.Errorf("%s, %q: got %d pets, status %d, want %d", text, query, len(page), w.Code, n)
+			}
+		}
+	}
+}
+
+func TestWeight(t *testing.T) {
+	t.Parallel()
+	s := &service{defaultLimit: 7, maxLimit: 30}
+	for limit, want := range map[string]int64{"": 0, "7": 0, "8": 8, "30": 30, "31": 0, "x": 0} {
+		if got := s.Weight("listPets", url.Values{"limit": {limit}}); got != want {
+			t.Errorf("limit %q: got weight %d, want %d", limit, got, want)
+		}
+	}
+	if got := s.Weight("getPet", url.Values{"limit": {"8"}}); got != 0 {
+		t.Errorf("another operation: got weight %d, want 0", got)
 	}
 }
