@@ -22,7 +22,7 @@ import (
 	"golang.org/x/net/netutil"
 )
 
-// Connection limits. A request, header and body, must arrive within readTimeout,
+// Limits of connections. A request, header and body, must arrive within readTimeout,
 // and its response must be written within writeTimeout of the end of the header.
 // idleTimeout is longer than the minute after which load balancers usually drop
 // idle connections.
@@ -34,14 +34,17 @@ const (
 	idleTimeout   = 2 * time.Minute
 )
 
+// DefaultMaxConnections is the default of ServeOptions.MaxConnections.
+const DefaultMaxConnections = 1000
+
 // ServeOptions are the options of Run. Addr and Metrics are required.
 type ServeOptions struct {
 	Addr              string              // host:port; port 0 takes any free port
 	CertFile, KeyFile string              // PEM files for HTTPS; empty for HTTP
 	AdminAddr         string              // for metrics, probes and profiles; empty for none
 	Profiles          bool                // serve /debug/pprof/ at AdminAddr
-	MaxConnections    int                 // 0 means 1000
-	Drain             time.Duration       // how long to keep serving after SIGTERM
+	MaxConnections    int                 // 0 means DefaultMaxConnections
+	Drain             time.Duration       // how long to keep serving after SIGTERM or SIGHUP
 	Metrics           prometheus.Gatherer // served at AdminAddr
 	Failed            <-chan error        // an error received here ends the server; may be nil
 
@@ -50,13 +53,16 @@ type ServeOptions struct {
 	Started func(address string) error
 }
 
-// Run serves until the process receives SIGTERM or SIGINT, then drains and stops
-// the server. A second signal kills the process. If ctx ends, there is no drain.
+// Run serves until the process receives SIGTERM, SIGHUP or SIGINT, then drains and
+// stops the server. A second signal kills the process. If ctx ends, there is no drain.
 // Run returns nil if the server stopped because it was told to.
 func (s *Server) Run(ctx context.Context, o ServeOptions) error {
 	signal.Ignore(syscall.SIGPIPE) // a log without a reader must not end the server
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT)
+	if !signal.Ignored(syscall.SIGHUP) { // as nohup does
+		signal.Notify(signals, syscall.SIGHUP)
+	}
 	defer signal.Stop(signals)
 
 	stopTracing, err := s.startTracing(ctx)
@@ -64,7 +70,11 @@ func (s *Server) Run(ctx context.Context, o ServeOptions) error {
 		return err
 	}
 	defer func() { _ = stopTracing(context.WithoutCancel(ctx)) }()
-	server, listener, err := s.listen(ctx, &o)
+	server, err := s.newHTTPServer(&o)
+	if err != nil {
+		return err
+	}
+	listener, err := listenTCP(ctx, o.Addr, "--addr")
 	if err != nil {
 		return err
 	}
@@ -76,15 +86,13 @@ func (s *Server) Run(ctx context.Context, o ServeOptions) error {
 		defer admin.Close()
 	}
 	served := make(chan error, 1)
-	address := "http://" + listener.Addr().String()
-	serve := server.Serve
-	if s.certificate != nil {
-		address = "https://" + listener.Addr().String()
-		serve = func(l net.Listener) error { return server.ServeTLS(l, "", "") }
-	}
-	go func() { served <- serve(listener) }()
+	go func() { served <- serve(server, listener, o.MaxConnections) }()
 	if o.Started != nil {
-		if err := o.Started(address); err != nil {
+		scheme := "http://"
+		if s.certificate != nil {
+			scheme = "https://"
+		}
+		if err := o.Started(scheme + reachable(listener)); err != nil {
 			return errors.Join(err, server.Close())
 		}
 	}
@@ -129,15 +137,15 @@ func (s *Server) stop(ctx context.Context, server *http.Server, drain time.Durat
 	return err
 }
 
-// listen loads the certificate, if there is one, and listens on o.Addr.
-func (s *Server) listen(ctx context.Context, o *ServeOptions) (*http.Server, net.Listener, error) {
+// newHTTPServer returns the server, and loads the certificate if there is one.
+func (s *Server) newHTTPServer(o *ServeOptions) (*http.Server, error) {
 	server := &http.Server{
 		Handler:                      s,
 		ReadHeaderTimeout:            headerTimeout,
 		ReadTimeout:                  s.readTimeout,
 		WriteTimeout:                 writeTimeout,
 		IdleTimeout:                  idleTimeout,
-		MaxHeaderBytes:               maxHeader,
+		MaxHeaderBytes:               maxHeader - 4096, // which net/http adds
 		Protocols:                    new(http.Protocols),
 		DisableGeneralOptionsHandler: true, // OPTIONS * is handled like other requests
 		ErrorLog:                     slog.NewLogLogger(s.logger.Handler(), slog.LevelWarn),
@@ -146,20 +154,34 @@ func (s *Server) listen(ctx context.Context, o *ServeOptions) (*http.Server, net
 	if o.CertFile != "" {
 		var err error
 		if s.certificate, err = loadCertificate(o.CertFile, o.KeyFile, s.logger); err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		server.TLSConfig = &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: s.certificate.get}
 		s.metrics.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 			Name: "tls_certificate_expiry_timestamp_seconds", Help: "When the certificate in use expires.",
 		}, func() float64 { return float64(s.certificate.expiry().Unix()) }))
 	}
-	l, err := listenTCP(ctx, o.Addr, "--addr")
-	if err != nil {
-		return nil, nil, err
-	}
-	o.MaxConnections = cmp.Or(o.MaxConnections, 1000)
+	o.MaxConnections = cmp.Or(o.MaxConnections, DefaultMaxConnections)
 	s.countConnections(server, o)
-	return server, netutil.LimitListener(l, o.MaxConnections), nil
+	return server, nil
+}
+
+// serve serves on l, with at most maxConnections open at a time.
+func serve(server *http.Server, l net.Listener, maxConnections int) error {
+	l = netutil.LimitListener(l, maxConnections)
+	if server.TLSConfig != nil {
+		return server.ServeTLS(l, "", "")
+	}
+	return server.Serve(l)
+}
+
+// reachable returns an address at which a client on this machine reaches l.
+func reachable(l net.Listener) string {
+	address := l.Addr().(*net.TCPAddr)
+	if address.IP.IsUnspecified() {
+		return fmt.Sprintf("127.0.0.1:%d", address.Port)
+	}
+	return address.String()
 }
 
 // countConnections adds the connection metrics.
@@ -209,7 +231,7 @@ func (s *Server) serveAdmin(ctx context.Context, o ServeOptions) (*http.Server, 
 			s.logger.Error("the admin server ended", "error", err)
 		}
 	}()
-	s.logger.Info("serving metrics", "address", "http://"+l.Addr().String()+"/metrics")
+	s.logger.Info("serving metrics", "address", "http://"+reachable(l)+"/metrics")
 	return admin, nil
 }
 
