@@ -131,7 +131,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.echo.ServeHTTP(w, r)
 	if r.ContentLength != 0 && w.Header().Get("Connection") == "close" {
 		// net/http would close the connection at once, and a client that is still
-		// sending would get a reset in place of the response.
+		// sending its body would get a reset in place of the response.
 		response := http.NewResponseController(w)
 		_ = response.Flush()
 		_ = response.SetReadDeadline(time.Now().Add(lingerTimeout))

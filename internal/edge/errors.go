@@ -1,9 +1,11 @@
 package edge
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
+	"strconv"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -83,23 +85,21 @@ func (s *Server) writeError(err error, c echo.Context) {
 	for name, values := range p.Header {
 		header[name] = values
 	}
-	if c.Request().ContentLength != 0 {
-		limitBodyWait(c)
-		switch p.Status {
-		case http.StatusBadRequest, http.StatusUnprocessableEntity, http.StatusInternalServerError: // usually found after the body was read
-		default:
+	if r := c.Request(); r.ContentLength != 0 {
+		usuallyRead := p.Status == http.StatusBadRequest || p.Status == http.StatusUnprocessableEntity || p.Status == http.StatusInternalServerError
+		if usuallyRead && !r.Close && r.ContentLength <= MaxBody {
+			limitBodyWait(c)
+		} else {
 			header.Set("Connection", "close")
 		}
 	}
-	header.Set("Content-Type", jsonType)
-	c.Response().WriteHeader(p.Status)
-	_ = c.Echo().JSONSerializer.Serialize(c, s.service.ErrorBody(p), "") // the client may be gone
+	body, _ := json.Marshal(s.service.ErrorBody(p))                 // a struct of strings and numbers
+	header.Set("Content-Length", strconv.Itoa(len(body)+len("\n"))) // so that the response is complete before ServeHTTP returns
+	_ = c.JSONBlob(p.Status, append(body, '\n'))                    // the client may be gone
 }
 
-// limitBodyWait limits how long net/http waits for the rest of a body. If nobody
-// reads the body, net/http waits before it sends the response, or after it if
-// the response says Connection: close. Without any wait, the connection could be
-// reset before the client has read the response.
+// limitBodyWait limits how long net/http waits for the rest of a body before it sends
+// the response.
 func limitBodyWait(c echo.Context) {
 	_ = http.NewResponseController(c.Response()).SetReadDeadline(time.Now().Add(lingerTimeout))
 }

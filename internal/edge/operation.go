@@ -63,7 +63,6 @@ func (s *Server) serveOperation(op *operation) echo.MiddlewareFunc {
 
 			if op.body == nil && r.ContentLength != 0 { // nobody reads the body
 				c.Response().Header().Set("Connection", "close")
-				limitBodyWait(c)
 			} else if op.body != nil && time.Since(arrived) > s.readTimeout-lingerTimeout { // the wait has used its time
 				limitBodyWait(c)
 			}

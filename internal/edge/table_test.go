@@ -1,0 +1,344 @@
+package edge
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/labstack/echo/v4"
+)
+
+// TestLimits measures every limit in the table of deploy/README.md. The table has
+// the expected values; a test of cmd/petstore compares them with the flags.
+func TestLimits(t *testing.T) {
+	page, err := os.ReadFile("../../deploy/README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, section, _ := strings.Cut(string(page), "\n## Limits\n")
+	section, _, _ = strings.Cut(section, "\n## ")
+	rows := regexp.MustCompile(`(?m)^\| ([^|]+) \| ([^|]+) \| [^|]*\|$`).FindAllStringSubmatch(section, -1)
+	for _, row := range rows[1:] { // the first has the headings
+		test := limits[row[1]]
+		if test == nil {
+			t.Errorf("%s: got no test of this limit", row[1])
+			continue
+		}
+		t.Run(row[1], func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) { test(t, amounts(row[2])) })
+		})
+	}
+	if len(rows) != 1+len(limits) {
+		t.Errorf("deploy/README.md: got %d limits, want the %d that are tested", len(rows)-1, len(limits))
+	}
+}
+
+var units = map[string]int64{"": 1, "KiB": 1 << 10, "ms": int64(time.Millisecond), "s": int64(time.Second), "min": int64(time.Minute)}
+
+// amounts returns the numbers, sizes and times in a text.
+func amounts(text string) (all []int64) {
+	for _, match := range regexp.MustCompile(`([0-9][0-9,]*)(?: (KiB|ms|s|min)\b)?`).FindAllStringSubmatch(text, -1) {
+		n, _ := strconv.ParseInt(strings.ReplaceAll(match[1], ",", ""), 10, 64) // digits
+		all = append(all, n*units[match[2]])
+	}
+	return all
+}
+
+// limits measure a limit, and compare it with the numbers of its row in the table.
+var limits = map[string]func(t *testing.T, want []int64){
+	"request header": func(t *testing.T, want []int64) {
+		l := listen(t, newHandlers(), nil)
+		for size, status := range map[int64]int64{want[0]: 200, want[0] + 1: want[1]} {
+			header := "GET /livez HTTP/1.1\r\nHost: x\r\nX-Filler: \r\n\r\n"
+			got, _ := l.send(t, strings.Replace(header, ": \r", ": "+strings.Repeat("x", int(size)-len(header))+"\r", 1))
+			wantAmount(t, fmt.Sprintf("status of %d bytes", size), int64(got), status)
+		}
+	},
+	"body": func(t *testing.T, want []int64) {
+		l := listen(t, newHandlers(), nil)
+		for size, status := range map[int64]int64{want[0]: 201, want[0] + 1: want[1]} {
+			body := `{"title":"a"` + strings.Repeat(" ", int(size)-13) + "}"
+			got, _ := l.send(t, post(fmt.Sprintf("Content-Length: %d", size))+body)
+			wantAmount(t, fmt.Sprintf("status of %d bytes", size), int64(got), status)
+			got, _ = l.send(t, post("Transfer-Encoding: chunked")+fmt.Sprintf("%x\r\n%s\r\n0\r\n\r\n", size, body))
+			wantAmount(t, fmt.Sprintf("status of %d bytes, chunked", size), int64(got), status)
+		}
+	},
+	"levels of nesting in a body": func(t *testing.T, want []int64) {
+		s, _ := newServer(t, newHandlers(), nil)
+		for depth, status := range map[int64]int64{want[0]: 201, want[0] + 1: want[1]} {
+			n := int(depth) - 1
+			w := do(s, newRequest("POST", "/v1/books", `{"title":"a","x":`+strings.Repeat("[", n)+strings.Repeat("]", n)+"}"))
+			wantAmount(t, fmt.Sprintf("status of %d levels", depth), int64(w.Code), status)
+		}
+	},
+	"animals per page": func(t *testing.T, want []int64) {
+		data, err := os.ReadFile("../../openapi.yaml")
+		if err != nil {
+			t.Fatal(err)
+		}
+		document, err := ParseDocument(data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range document.operations["listPets"].params {
+			if p.Name == "limit" {
+				wantAmount(t, "maximum in openapi.yaml", int64(*p.Schema.Value.Max), want[0])
+			}
+		}
+	},
+	"connections": func(t *testing.T, want []int64) {
+		l := listen(t, newHandlers(), nil)
+		conns := make([]net.Conn, want[0])
+		for i := range conns {
+			conns[i] = l.dial(t)
+		}
+		var accepted atomic.Bool
+		go func() {
+			l.dial(t)
+			accepted.Store(true)
+		}()
+		synctest.Wait()
+		if accepted.Load() {
+			t.Errorf("one more connection: got it accepted, want it to wait")
+		}
+		_ = conns[0].Close()
+		synctest.Wait()
+		if !accepted.Load() {
+			t.Error("one more connection, after another ended: got it waiting, want it accepted")
+		}
+	},
+	"calls in flight": func(t *testing.T, want []int64) {
+		var running atomic.Int64
+		done := make(chan bool)
+		h := newHandlers()
+		h["getVersion"] = func(c echo.Context) error {
+			running.Add(1)
+			<-done
+			return sendOK(c)
+		}
+		s, _ := newServer(t, h, nil)
+		for range 2 * want[0] {
+			go func() { _ = do(s, newRequest("GET", "/v1/version", "")) }()
+		}
+		synctest.Wait()
+		wantAmount(t, "running", running.Load(), want[0])
+		start := time.Now()
+		w := do(s, newRequest("GET", "/v1/version", ""))
+		wantAmount(t, "status of one more", int64(w.Code), want[1])
+		wantAmount(t, "wait of one more", int64(time.Since(start)), 0)
+		close(done)
+		synctest.Wait()
+		wantAmount(t, "running, in the end", running.Load(), 2*want[0])
+	},
+	"lists with a `limit` above 20": func(t *testing.T, want []int64) {
+		s, _ := newServer(t, newHandlers(), func(s *testService, _ *Options) {
+			s.weight = func(_ string, query url.Values) int64 { return int64(len(query.Get("limit"))) }
+		})
+		if !s.calls.large.TryAcquire(want[0] - 1) {
+			t.Fatalf("got too little room for %d", want[0]-1)
+		}
+		for weight, status := range map[string]int64{"1": 200, "10": want[1]} {
+			w := do(s, newRequest("GET", "/v1/books?limit="+weight, ""))
+			wantAmount(t, "status with limit="+weight, int64(w.Code), status)
+		}
+	},
+	"requests per second per key": func(t *testing.T, want []int64) { // see TestRateLimit
+		s, _ := newServer(t, newHandlers(), func(_ *testService, o *Options) { o.RateLimit = 1 })
+		do(s, newRequest("GET", "/v1/books", ""))
+		wantAmount(t, "status of the second", int64(do(s, newRequest("GET", "/v1/books", "")).Code), want[0])
+	},
+	"the header must arrive within": func(t *testing.T, want []int64) {
+		status, after := listen(t, newHandlers(), nil).send(t, "GET /livez HTTP/1.1\r\n")
+		wantAmount(t, "status", int64(status), 0)
+		wantAmount(t, "time", int64(after), want[0])
+	},
+	"the whole request within": func(t *testing.T, want []int64) {
+		status, after := listen(t, newHandlers(), nil).send(t, post("Content-Length: 20")+"{")
+		wantAmount(t, "time", int64(after), want[0])
+		wantAmount(t, "status", int64(status), want[1])
+	},
+	"the rest of a body that is not read": func(t *testing.T, want []int64) {
+		l := listen(t, newHandlers(), nil)
+		for request, status := range map[string]int64{
+			"GET /v1/version HTTP/1.1\r\nHost: x\r\nContent-Length: 20\r\n\r\n": 200, // whose document has no body
+			strings.Replace(post("Content-Length: 20"), testKey, "wrong", 1):    401,
+			strings.Replace(post("Content-Length: 20"), "books", "books?%", 1):  400,
+		} {
+			conn, start := l.dial(t), time.Now()
+			got := roundTrip(conn, request)
+			wantAmount(t, "status", int64(got), status)
+			_, _ = io.Copy(io.Discard, conn)
+			wantAmount(t, "time until the connection is closed", int64(time.Since(start)), want[0])
+		}
+	},
+	"work on a request": func(t *testing.T, want []int64) {
+		h := newHandlers()
+		h["getVersion"] = func(c echo.Context) error {
+			<-c.Request().Context().Done()
+			return sendOK(c)
+		}
+		_, after := listen(t, h, nil).send(t, "GET /v1/version HTTP/1.1\r\nHost: x\r\n\r\n")
+		wantAmount(t, "time", int64(after), want[0])
+	},
+	"the response must be read within": func(t *testing.T, want []int64) {
+		h := newHandlers()
+		ended := make(chan error, 1)
+		h["getVersion"] = func(c echo.Context) error {
+			_, err := io.CopyN(c.Response(), zeros{}, 1<<20)
+			ended <- err
+			return err
+		}
+		conn, start := listen(t, h, nil).dial(t), time.Now()
+		_, _ = io.WriteString(conn, "GET /v1/version HTTP/1.1\r\nHost: x\r\n\r\n")
+		if err := <-ended; err == nil {
+			t.Error("got a response that was written, want an error")
+		}
+		wantAmount(t, "time", int64(time.Since(start)), want[0])
+	},
+	"an idle connection": func(t *testing.T, want []int64) {
+		conn := listen(t, newHandlers(), nil).dial(t)
+		wantAmount(t, "status", int64(roundTrip(conn, "GET /livez HTTP/1.1\r\nHost: x\r\n\r\n")), 200)
+		start := time.Now()
+		_, _ = io.Copy(io.Discard, conn)
+		wantAmount(t, "time", int64(time.Since(start)), want[0])
+	},
+	"after SIGTERM": func(t *testing.T, want []int64) {
+		h := newHandlers()
+		h["getVersion"] = func(c echo.Context) error {
+			time.Sleep(time.Hour)
+			return sendOK(c)
+		}
+		l := listen(t, h, nil)
+		conn := l.dial(t)
+		_, _ = io.WriteString(conn, "GET /v1/version HTTP/1.1\r\nHost: x\r\n\r\n")
+		start := time.Now()
+		if err := l.server.stop(t.Context(), l.http, time.Duration(want[0]), nil); err != nil {
+			t.Error(err)
+		}
+		wantAmount(t, "time", int64(time.Since(start)), want[0]+want[1])
+	},
+}
+
+// TestRefusalArrives sends bodies that nobody reads, slowly. The connection must not be
+// closed before they are sent.
+func TestRefusalArrives(t *testing.T) {
+	length := post("Connection: close\r\nContent-Length: 40000")
+	for header, want := range map[string]int{
+		strings.Replace(length, testKey, "wrong", 1):                          401,
+		strings.Replace(length, "POST", "PUT", 1):                             405,
+		strings.Replace(length, "books", "nothing", 1):                        404,
+		strings.Replace(length, "books", "books?%", 1):                        400,
+		strings.Replace(length, "application/json", "text/plain", 1):          415,
+		strings.Replace(length, "40000", "70000", 1):                          413,
+		strings.Replace(length, "POST", "GET", 1):                             200,
+		strings.Replace(post("Content-Length: 70000"), "books", "books?%", 1): 400, // more than net/http reads before the response
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			conn := listen(t, newHandlers(), nil).dial(t)
+			go func() {
+				for _, data := range []string{header, "a", "a", "a", "a"} {
+					if _, err := io.WriteString(conn, data); err != nil {
+						t.Errorf("%d: %v", want, err)
+					}
+					time.Sleep(lingerTimeout / 5)
+				}
+				_ = conn.Close()
+			}()
+			wantAmount(t, "status", int64(roundTrip(conn, "")), int64(want))
+			_, _ = io.Copy(io.Discard, conn)
+		})
+	}
+}
+
+// wantAmount compares a number, or a time in nanoseconds.
+func wantAmount(t *testing.T, what string, got, want int64) {
+	t.Helper()
+	if got != want {
+		t.Errorf("%s: got %d, want %d", what, got, want)
+	}
+}
+
+// listener is a server whose connections are pipes, so that it can live in a bubble
+// of synctest.
+type listener struct {
+	server *Server
+	http   *http.Server
+	conns  chan net.Conn
+	closed chan struct{}
+}
+
+// listen serves until the test ends.
+func listen(t *testing.T, h handlers, change func(*testService, *Options)) *listener {
+	t.Helper()
+	s, _ := newServer(t, h, change)
+	var o ServeOptions
+	server, err := s.newHTTPServer(&o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := &listener{server: s, http: server, conns: make(chan net.Conn), closed: make(chan struct{})}
+	go func() { _ = serve(server, l, o.MaxConnections) }()
+	t.Cleanup(func() {
+		_ = server.Close()
+		time.Sleep(2 * time.Hour) // until all goroutines have ended
+	})
+	return l
+}
+
+func (l *listener) Accept() (net.Conn, error) {
+	select {
+	case conn := <-l.conns:
+		return conn, nil
+	case <-l.closed:
+		return nil, net.ErrClosed
+	}
+}
+
+func (l *listener) Close() error {
+	close(l.closed)
+	return nil
+}
+
+func (l *listener) Addr() net.Addr { return &net.TCPAddr{} }
+
+// dial returns a connection once the server has accepted it.
+func (l *listener) dial(t *testing.T) net.Conn {
+	client, server := net.Pipe()
+	l.conns <- server
+	t.Cleanup(func() { _ = client.Close() })
+	return client
+}
+
+// send sends data on a new connection. It returns the status of the response, 0 if
+// there is none, and how long it took.
+func (l *listener) send(t *testing.T, data string) (status int, after time.Duration) {
+	conn, start := l.dial(t), time.Now()
+	return roundTrip(conn, data), time.Since(start)
+}
+
+func roundTrip(conn net.Conn, data string) (status int) {
+	go func() { _, _ = io.WriteString(conn, data) }()
+	response, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	if err != nil {
+		return 0
+	}
+	_, _ = io.Copy(io.Discard, response.Body)
+	return response.StatusCode
+}
+
+// post returns the header of a request for addBook.
+func post(length string) string {
+	return "POST /v1/books HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer " + testKey + "\r\nContent-Type: application/json\r\n" + length + "\r\n\r\n"
+}
