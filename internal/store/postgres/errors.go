@@ -30,28 +30,30 @@ var (
 // outcomeOf classifies an error from attempt. An ERROR from the server means
 // that it rolled back; a FATAL or PANIC may come after the commit.
 func outcomeOf(err error) outcome {
-	if errors.Is(err, errNotAcquired) {
+	e, ok := errors.AsType[*pgconn.PgError](err)
+	switch {
+	case errors.Is(err, errNotAcquired):
 		return notExecuted
-	}
-	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
+	case ok:
 		return outcomeOfServer(e)
-	}
-	// pgx calls "conn closed" safe to retry even if the connection broke after
-	// the statement was sent.
-	if pgconn.SafeToRetry(err) && !errors.Is(err, pgconn.ErrConnClosed) {
+	case pgconn.SafeToRetry(err) && !errors.Is(err, pgconn.ErrConnClosed):
+		// pgx calls "conn closed" safe to retry even if the connection broke
+		// after the statement was sent.
 		return notExecuted
 	}
 	return maybeExecuted // EOF, reset, deadline, warning
 }
 
 func outcomeOfServer(e *pgconn.PgError) outcome {
-	if e.SeverityUnlocalized == "PANIC" {
-		return maybeExecuted // perhaps during the commit
+	class := e.Code[:min(2, len(e.Code))]
+	switch {
+	case e.SeverityUnlocalized == "PANIC", // perhaps during the commit
+		e.Code == "40003", class == "08", class == "XX": // statement_completion_unknown, connection_exception, internal_error
+		return maybeExecuted
+	case class == "40", class == "53": // transaction_rollback, insufficient_resources
+		return notExecuted
 	}
 	switch e.Code {
-	case "40003", // statement_completion_unknown
-		"57P01", "57P02", "57P05": // admin_shutdown, crash_shutdown, idle_session_timeout
-		return maybeExecuted
 	case "57P03", // cannot_connect_now
 		"57014", // query_canceled; after the commit it would be a WARNING
 		"25006", // read_only_sql_transaction: the server is no longer the primary
@@ -60,16 +62,10 @@ func outcomeOfServer(e *pgconn.PgError) outcome {
 		"0A000": // cached plan must not change result type
 		return notExecuted
 	}
-	switch e.Code[:min(2, len(e.Code))] {
-	case "08", "XX": // connection_exception, internal_error
-		return maybeExecuted
-	case "40", "53": // transaction_rollback, insufficient_resources
-		return notExecuted
-	}
 	if e.SeverityUnlocalized == "ERROR" {
 		return failed // such as a missing table or privilege, or a value that Validate let through
 	}
-	return maybeExecuted
+	return maybeExecuted // such as admin_shutdown
 }
 
 // translate converts the last error of a call to a *pets.Error. unknown means

@@ -17,10 +17,8 @@ import (
 const (
 	keyColumns = "id, name, hash, read_only, created_at, expires_at, revoked_at, used_at"
 
-	// insertKey returns true if it inserted the key, false if the same key is
-	// already there, and no row if the ID belongs to another key.
 	insertKey = `INSERT INTO keys (id, name, hash, read_only, created_at, expires_at) VALUES ($1, $2, $3, $4, $5, $6)
-ON CONFLICT (id) DO UPDATE SET hash = excluded.hash WHERE keys.hash = excluded.hash RETURNING xmax = 0`
+ON CONFLICT DO NOTHING RETURNING id`
 	selectKey  = "SELECT " + keyColumns + " FROM keys WHERE id = $1"
 	selectKeys = "SELECT " + keyColumns + " FROM keys ORDER BY created_at, stored"
 	revokeKey  = "UPDATE keys SET revoked_at = coalesce(revoked_at, $2) WHERE id = $1 RETURNING " + keyColumns
@@ -31,12 +29,10 @@ WHERE keys.id = used.id AND (keys.used_at IS NULL OR keys.used_at < used.at)`
 // CreateKey implements keys.Store.
 func (s *Store) CreateKey(ctx context.Context, k keys.Key) error {
 	expires := pgtype.Timestamptz{Time: k.ExpiresAt, Valid: !k.ExpiresAt.IsZero()}
-	attempts, inserted := 0, false
-	err := s.write(ctx, func(ctx context.Context, c *pgx.Conn) error {
-		attempts++
-		return c.QueryRow(ctx, insertKey, k.ID, k.Name, k.Hash[:], k.ReadOnly, k.CreatedAt, expires).Scan(&inserted)
+	err := s.writeOnce(ctx, func(ctx context.Context, c *pgx.Conn) error {
+		return c.QueryRow(ctx, insertKey, k.ID, k.Name, k.Hash[:], k.ReadOnly, k.CreatedAt, expires).Scan(&k.ID)
 	})
-	if errors.Is(err, pgx.ErrNoRows) || err == nil && !inserted && attempts == 1 {
+	if errors.Is(err, pgx.ErrNoRows) {
 		return &pets.Error{Kind: pets.Internal, Message: "a key with the ID " + k.ID + " already exists"}
 	}
 	return err
@@ -65,11 +61,8 @@ func oneKey(ctx context.Context, run func(context.Context, statement) error, id,
 
 // Keys implements keys.Store.
 func (s *Store) Keys(ctx context.Context) (all []keys.Key, err error) {
-	err = s.read(ctx, func(ctx context.Context, c *pgx.Conn) error {
-		rows, err := c.Query(ctx, selectKeys)
-		if err != nil {
-			return err
-		}
+	err = s.read(ctx, func(ctx context.Context, c *pgx.Conn) (err error) {
+		rows, _ := c.Query(ctx, selectKeys) // CollectRows returns the error
 		all, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (keys.Key, error) { return scanKey(row) })
 		return err
 	})

@@ -23,9 +23,6 @@ func (s *Store) LoadWithIDs(ctx context.Context, animals iter.Seq2[pets.Pet, err
 // load copies pets in one transaction. It does not retry, and ends only with ctx:
 // the pets may arrive slowly.
 func (s *Store) load(ctx context.Context, animals iter.Seq2[pets.Pet, error], columns ...string) (int, error) {
-	if s.closed.Load() {
-		return 0, pets.ErrClosed
-	}
 	pooled, err := acquire(ctx, s.writes, time.Now().Add(outageWait))
 	if err != nil {
 		return 0, translate(err, notExecuted, false)

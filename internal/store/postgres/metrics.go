@@ -21,36 +21,24 @@ func (s *Store) Describe(ch chan<- *prometheus.Desc) {
 	}
 }
 
-// Collect implements prometheus.Collector.
+// Collect implements prometheus.Collector. It asks for the standbys on a new
+// connection, because those in the pools keep the settings that the user had when
+// they were opened.
 func (s *Store) Collect(ch chan<- prometheus.Metric) {
-	gauge := func(d *prometheus.Desc, v int) {
-		ch <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, float64(v))
+	ctx, cancel := context.WithTimeout(context.Background(), pingTimeout)
+	defer cancel()
+	d := durability{standbys: -1}
+	if conn, err := pgx.ConnectConfig(ctx, s.reads.Config().ConnConfig); err == nil {
+		defer disconnect(conn)
+		d, _ = readDurability(ctx, conn)
 	}
 	writes, reads := s.writes.Stat(), s.reads.Stat()
-	gauge(connections, int(writes.TotalConns()+reads.TotalConns()))
-	gauge(inUse, int(writes.AcquiredConns()+reads.AcquiredConns()))
-	gauge(syncStandbys, s.countStandbys())
-	required := 0
-	if s.requireSync {
-		required = 1
+	for desc, v := range map[*prometheus.Desc]float64{
+		connections:  float64(writes.TotalConns() + reads.TotalConns()),
+		inUse:        float64(writes.AcquiredConns() + reads.AcquiredConns()),
+		syncStandbys: float64(d.standbys),
+		syncRequired: map[bool]float64{true: 1}[s.requireSync],
+	} {
+		ch <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, v)
 	}
-	gauge(syncRequired, required)
-}
-
-// countStandbys returns the number of synchronous standbys that commits wait for,
-// or -1 if it is unknown. It asks on a new connection, because those in the pools
-// keep the settings that their user had when they were opened.
-func (s *Store) countStandbys() int {
-	ctx, cancel := context.WithTimeout(context.Background(), collectTimeout)
-	defer cancel()
-	conn, err := pgx.ConnectConfig(ctx, s.reads.Config().ConnConfig)
-	if err != nil {
-		return -1
-	}
-	defer disconnect(conn)
-	d, err := readDurability(ctx, conn)
-	if err != nil {
-		return -1
-	}
-	return d.standbysWaitedFor()
 }

@@ -78,13 +78,10 @@ func (s *Store) Pets(ctx context.Context, q pets.Query) (pets.Page, error) {
 	}
 	var found []pets.Pet
 	err := s.read(ctx, func(ctx context.Context, c *pgx.Conn) error {
-		rows, err := c.Query(ctx, query, args...)
-		if err != nil {
-			return err
-		}
+		rows, _ := c.Query(ctx, query, args...) // ForEachRow returns the error
 		found = make([]pets.Pet, 0, q.Limit+1)
 		var p pets.Pet
-		_, err = pgx.ForEachRow(rows, fields(&p), func() error {
+		_, err := pgx.ForEachRow(rows, fields(&p), func() error {
 			found = append(found, p)
 			return nil
 		})

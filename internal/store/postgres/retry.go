@@ -10,8 +10,6 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
-
-	"example.com/petstore/internal/pets"
 )
 
 const (
@@ -25,9 +23,7 @@ const (
 type statement func(context.Context, *pgx.Conn) error
 
 // read runs a statement that changes nothing.
-func (s *Store) read(ctx context.Context, st statement) error {
-	return s.run(ctx, s.reads, true, st)
-}
+func (s *Store) read(ctx context.Context, st statement) error { return s.run(ctx, s.reads, true, st) }
 
 // write runs a statement that changes the database and may be executed twice.
 func (s *Store) write(ctx context.Context, st statement) error {
@@ -39,15 +35,11 @@ func (s *Store) writeOnce(ctx context.Context, st statement) error {
 	return s.run(ctx, s.writes, false, failOnWarning(st))
 }
 
-// run runs a statement until it succeeds, returns no row or fails permanently,
-// or until ctx is done. It gives up after outageWait as long as nothing was
-// executed. Once a write may have been executed, it keeps trying, because only
-// a success settles the outcome, or returns at once if the write is not
-// repeatable.
+// run runs a statement until it succeeds, returns no row or fails permanently. It
+// gives up after outageWait as long as nothing was executed. If a write may have
+// been executed, it gives up at once, or if the write is repeatable, when ctx is
+// done, because only a success settles the outcome.
 func (s *Store) run(ctx context.Context, pool *pgxpool.Pool, repeatable bool, st statement) error {
-	if s.closed.Load() {
-		return pets.ErrClosed
-	}
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	giveUp := time.Now().Add(outageWait)

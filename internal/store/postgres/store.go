@@ -42,12 +42,7 @@ type Store struct {
 	closed      atomic.Bool
 }
 
-const (
-	openTimeout    = 3 * time.Second // for each host; no request is waiting yet
-	pingTimeout    = time.Second
-	collectTimeout = 2 * time.Second  // well below the usual scrape timeout
-	closeTimeout   = 10 * time.Second // for statements in progress
-)
+const pingTimeout = time.Second // also for the metrics
 
 // Open opens the database at dsn, a postgres:// address with one or more hosts,
 // and brings its schema up to date. Errors never contain the password.
@@ -80,7 +75,7 @@ func prepare(ctx context.Context, config *pgxpool.Config, requireSync bool) erro
 		config.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeCacheDescribe
 	}
 	c := config.ConnConfig.Copy()
-	c.ConnectTimeout = max(c.ConnectTimeout, openTimeout)
+	c.ConnectTimeout = max(c.ConnectTimeout, outageWait) // no request is waiting yet
 	conn, err := pgx.ConnectConfig(ctx, c)
 	if err != nil {
 		return err
@@ -99,12 +94,12 @@ func prepare(ctx context.Context, config *pgxpool.Config, requireSync bool) erro
 	}
 	d, err := readDurability(ctx, conn)
 	if err == nil {
-		err = d.check(requireSync, conn.Config().User)
+		err = d.check(requireSync, c.User)
 	}
-	if err != nil {
-		return err
+	if err == nil {
+		err = migrate(ctx, conn)
 	}
-	return migrate(ctx, conn)
+	return err
 }
 
 func disconnect(conn *pgx.Conn) {
@@ -127,16 +122,12 @@ func (s *Store) Ping(ctx context.Context) error {
 // Failed implements pets.Store. After a server failure, the store reconnects.
 func (s *Store) Failed() <-chan error { return nil }
 
-// Close implements pets.Store. It waits for the statements in progress, but no
-// longer than closeTimeout.
+// Close implements pets.Store. It waits for the statements in progress, but not
+// for a server that hangs.
 func (s *Store) Close() error {
 	s.closed.Store(true)
-	ctx, done := context.WithTimeout(context.Background(), closeTimeout)
-	go func() {
-		s.writes.Close()
-		s.reads.Close()
-		done()
-	}()
+	ctx, done := context.WithTimeout(context.Background(), callTimeout)
+	go func() { s.writes.Close(); s.reads.Close(); done() }()
 	<-ctx.Done()
 	return nil
 }

@@ -9,61 +9,47 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// durability describes what protects the commits of a session against the loss
-// of the server.
+// durability describes what protects the commits of a session against the loss of
+// the server.
 type durability struct {
-	commit   string // synchronous_commit
-	messages string // client_min_messages
-	names    string // synchronous_standby_names
+	commit, messages, names string // synchronous_commit, client_min_messages, synchronous_standby_names
 
-	standbys int // synchronous standbys that stream from the server
-	hidden   int // standbys that the user may not see
+	standbys int // synchronous standbys that commits wait for; -1 if unknown
 }
 
-func readDurability(ctx context.Context, conn *pgx.Conn) (d durability, err error) {
-	err = conn.QueryRow(ctx, `SELECT current_setting('synchronous_commit'), current_setting('client_min_messages'),
-current_setting('synchronous_standby_names'), count(*) FILTER (WHERE sync_state IN ('sync', 'quorum')),
-count(*) FILTER (WHERE sync_state IS NULL) FROM pg_stat_replication`).Scan(&d.commit, &d.messages, &d.names, &d.standbys, &d.hidden)
+// readDurability counts no standby if commits do not wait for it, or if the server
+// does not send the WARNING that such a wait was canceled; see failOnWarning.
+func readDurability(ctx context.Context, conn *pgx.Conn) (durability, error) {
+	d := durability{standbys: -1}
+	err := conn.QueryRow(ctx, `SELECT sync, messages, names, CASE
+WHEN sync IN ('off', 'local') OR messages = 'error' THEN 0 WHEN standbys = 0 AND hidden > 0 THEN -1 ELSE standbys END
+FROM current_setting('synchronous_commit') AS sync, current_setting('client_min_messages') AS messages,
+current_setting('synchronous_standby_names') AS names, (SELECT count(*) FILTER (WHERE sync_state IN ('sync', 'quorum')) AS standbys,
+count(*) FILTER (WHERE sync_state IS NULL) AS hidden FROM pg_stat_replication) AS replication`).Scan(&d.commit, &d.messages, &d.names, &d.standbys)
 	return d, err
 }
 
-// check returns an error if acknowledged writes could be lost in a crash, or with
-// requireSync unless every commit waits for a synchronous standby and one is
-// connected.
+// check returns an error if a crash could lose acknowledged writes, or with
+// requireSync unless commits wait for a synchronous standby and one is connected.
 func (d durability) check(requireSync bool, user string) error {
+	var reason string
 	switch {
 	case d.commit == "off":
-		return errors.New("commits do not wait for the disk, because synchronous_commit is off for this user, database or server; set it to on")
+		return errors.New("a crash of the server would lose writes, because synchronous_commit is off for this server, database or user; set it to on")
 	case !requireSync:
 		return nil
 	case strings.TrimSpace(d.names) == "":
-		return errors.New("--require-sync: the server does not wait for a standby, because its synchronous_standby_names is empty; set it, or leave out --require-sync")
+		reason = "the server does not wait for a standby, because its synchronous_standby_names is empty; set it"
 	case d.commit == "local":
-		return errors.New("--require-sync: the server does not wait for a standby, because synchronous_commit is local for this user, database or server; set it to on, or leave out --require-sync")
-	case !d.waits():
-		return fmt.Errorf("--require-sync: a canceled wait for a standby would go unnoticed, because client_min_messages is %s for this user, database or server; set it to notice, or leave out --require-sync", d.messages)
-	case d.standbysWaitedFor() < 0:
-		return fmt.Errorf("--require-sync: the user may not see the server's standbys; run GRANT pg_monitor TO %q there, or leave out --require-sync", user)
-	case d.standbysWaitedFor() == 0:
-		return errors.New("--require-sync: no synchronous standby is connected to the server, which may be an old primary; start a standby, or leave out --require-sync")
+		reason = "the server does not wait for a standby, because synchronous_commit is local for this server, database or user; set it to on"
+	case d.messages == "error":
+		reason = "a canceled wait for a standby would go unnoticed, because client_min_messages is error for this server, database or user; set it to notice"
+	case d.standbys < 0:
+		reason = fmt.Sprintf("the user may not see the server's standbys; run GRANT pg_monitor TO %q there", user)
+	case d.standbys == 0:
+		reason = "no synchronous standby is connected to the server, which may be an old primary; start a standby"
+	default:
+		return nil
 	}
-	return nil
-}
-
-// waits reports whether commits wait for a synchronous standby, and whether the
-// server sends the WARNING that such a wait was canceled; see failOnWarning.
-func (d durability) waits() bool {
-	return d.commit != "off" && d.commit != "local" && d.messages != "error"
-}
-
-// standbysWaitedFor returns the number of synchronous standbys that commits wait for, or -1
-// if the user may not see them.
-func (d durability) standbysWaitedFor() int {
-	switch {
-	case !d.waits():
-		return 0
-	case d.standbys == 0 && d.hidden > 0:
-		return -1
-	}
-	return d.standbys
+	return fmt.Errorf("--require-sync: %s, or leave out --require-sync", reason)
 }
