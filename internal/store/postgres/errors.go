@@ -1,13 +1,11 @@
 package postgres
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"example.com/petstore/internal/pets"
@@ -78,31 +76,6 @@ func translate(err error, o outcome, unknown bool) error {
 		return &pets.Error{Kind: pets.Internal, Message: "the outcome of the write is unknown", Err: err}
 	}
 	return &pets.Error{Kind: pets.Unavailable, Message: "the database is unavailable", Err: err}
-}
-
-// warning is the key in a connection's CustomData for the text of the last
-// WARNING.
-const warning = "petstore.warning"
-
-func keepWarning(c *pgconn.PgConn, n *pgconn.Notice) {
-	if n.SeverityUnlocalized == "WARNING" {
-		c.CustomData()[warning] = n.Message
-	}
-}
-
-// failOnWarning returns a statement that fails if the server sends a WARNING
-// meanwhile. Such a warning may mean that the wait for a standby was canceled:
-// the server reports success, but the commit is only on the primary.
-func failOnWarning(st statement) statement {
-	return func(ctx context.Context, c *pgx.Conn) error {
-		data := c.PgConn().CustomData()
-		delete(data, warning)
-		err := st(ctx, c)
-		if text, warned := data[warning]; warned && err == nil {
-			return fmt.Errorf("%w: %v", errWarned, text)
-		}
-		return err
-	}
 }
 
 // explainOpen formats an error from Open as one line for the operator.

@@ -23,19 +23,14 @@ func (s *Store) LoadWithIDs(ctx context.Context, animals iter.Seq2[pets.Pet, err
 // load copies pets in one transaction. It does not retry, and ends only with ctx:
 // the pets may arrive slowly.
 func (s *Store) load(ctx context.Context, animals iter.Seq2[pets.Pet, error], columns ...string) (int, error) {
-	pooled, err := acquire(ctx, s.writes, time.Now().Add(outageWait))
-	if err != nil {
-		return 0, translate(err, notExecuted, false)
-	}
-	defer pooled.Release()
 	l, copied := loader{columns: columns}, false
-	err = failOnWarning(func(ctx context.Context, c *pgx.Conn) error {
+	err := s.attempt(ctx, s.writes, time.Now().Add(outageWait), func(ctx context.Context, c *pgx.Conn) error {
 		return pgx.BeginFunc(ctx, c, func(tx pgx.Tx) error {
 			err := l.copy(ctx, tx, animals)
 			copied = err == nil
 			return err
 		})
-	})(ctx, pooled.Conn())
+	})
 	o := outcomeOf(err)
 	switch {
 	case err == nil:

@@ -27,12 +27,12 @@ func (s *Store) read(ctx context.Context, st statement) error { return s.run(ctx
 
 // write runs a statement that changes the database and may be executed twice.
 func (s *Store) write(ctx context.Context, st statement) error {
-	return s.run(ctx, s.writes, true, failOnWarning(st))
+	return s.run(ctx, s.writes, true, st)
 }
 
 // writeOnce runs a statement that must not be executed twice.
 func (s *Store) writeOnce(ctx context.Context, st statement) error {
-	return s.run(ctx, s.writes, false, failOnWarning(st))
+	return s.run(ctx, s.writes, false, st)
 }
 
 // run runs a statement until it succeeds, returns no row or fails permanently. It
@@ -45,7 +45,7 @@ func (s *Store) run(ctx context.Context, pool *pgxpool.Pool, repeatable bool, st
 	giveUp := time.Now().Add(outageWait)
 	unknown := false // whether an attempt may have changed the database
 	for pause := firstPause; ; pause = min(2*pause, lastPause) {
-		err := attempt(ctx, pool, giveUp, st)
+		err := s.attempt(ctx, pool, giveUp, st)
 		if err == nil || errors.Is(err, pgx.ErrNoRows) {
 			return err
 		}
@@ -60,30 +60,38 @@ func (s *Store) run(ctx context.Context, pool *pgxpool.Pool, repeatable bool, st
 	}
 }
 
-// attempt runs a statement once.
-func attempt(ctx context.Context, pool *pgxpool.Pool, acquireBy time.Time, st statement) error {
-	pooled, err := acquire(ctx, pool, acquireBy)
+// attempt runs a statement once. A write fails if the server sends a WARNING
+// meanwhile. Such a warning may mean that the wait for a standby was canceled: the
+// server reports success, but the commit is only on the primary.
+func (s *Store) attempt(ctx context.Context, pool *pgxpool.Pool, acquireBy time.Time, st statement) error {
+	acquireCtx, cancel := context.WithDeadline(ctx, acquireBy)
+	defer cancel()
+	pooled, err := pool.Acquire(acquireCtx)
 	if err != nil {
-		return err
+		return fmt.Errorf("%w: %w", errNotAcquired, err)
 	}
 	defer pooled.Release()
 	c := pooled.Conn()
+	data := c.PgConn().CustomData()
+	delete(data, warning)
 	err = st(ctx, c)
+	if text, warned := data[warning]; warned && err == nil && pool == s.writes {
+		err = fmt.Errorf("%w: %v", errWarned, text)
+	}
 	if e, ok := errors.AsType[*pgconn.PgError](err); ok && e.Code == "25006" {
 		disconnect(c) // the server is now a standby, and the pool would reuse the connection
 	}
 	return err
 }
 
-// acquire acquires a connection, or fails with errNotAcquired.
-func acquire(ctx context.Context, pool *pgxpool.Pool, by time.Time) (*pgxpool.Conn, error) {
-	ctx, cancel := context.WithDeadline(ctx, by)
-	defer cancel()
-	c, err := pool.Acquire(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("%w: %w", errNotAcquired, err)
+// warning is the key in a connection's CustomData for the text of the last
+// WARNING.
+const warning = "petstore.warning"
+
+func keepWarning(c *pgconn.PgConn, n *pgconn.Notice) {
+	if n.SeverityUnlocalized == "WARNING" {
+		c.CustomData()[warning] = n.Message
 	}
-	return c, nil
 }
 
 // sleep waits for about d. It returns false if ctx is done.

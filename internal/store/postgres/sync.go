@@ -18,7 +18,7 @@ type durability struct {
 }
 
 // readDurability counts no standby if commits do not wait for it, or if the server
-// does not send the WARNING that such a wait was canceled; see failOnWarning.
+// does not send the WARNING that such a wait was canceled; see attempt.
 func readDurability(ctx context.Context, conn *pgx.Conn) (durability, error) {
 	d := durability{standbys: -1}
 	err := conn.QueryRow(ctx, `SELECT sync, messages, names, CASE
