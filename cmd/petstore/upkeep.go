@@ -79,7 +79,11 @@ func upkeepCommand(env environment, out io.Writer, work sqliteWork, done, forceU
 		show := progress(env)
 		r, err := work(ctx, path, strings.Join(args, ""), force, func(done, total int64) { show("%d of %d bytes", done, total) })
 		if err != nil && ctx.Err() != nil {
-			return interrupted(ctx, "interrupted; nothing was changed")
+			last := "interrupted before the end; nothing was changed"
+			if r.Path != "" || len(r.Problems) > 0 { // it was done before the signal
+				last = err.Error()
+			}
+			err = interrupted(ctx, last)
 		}
 		if asJSON && (err == nil || len(r.Problems) > 0) {
 			r.Problems = append([]string{}, r.Problems...) // [] instead of null

@@ -13,7 +13,8 @@ import (
 
 // Backup writes a snapshot of the database at path to the file named to, even
 // while servers write. The file appears under that name only once it is complete,
-// verified and on disk. With force, it may replace an existing file.
+// verified and on disk, and with an error only if Report.Path is set. With force,
+// it may replace an existing backup.
 func Backup(ctx context.Context, path, to string, force bool, progress func(done, total int64)) (r Report, err error) {
 	file, err := resolve(path)
 	if err == nil {
@@ -27,6 +28,7 @@ func Backup(ctx context.Context, path, to string, force bool, progress func(done
 		return Report{}, fmt.Errorf("cannot write the backup: %w", err)
 	}
 	defer discard(f)
+	giveToOwner(f, file)
 	err = withSource(ctx, path, func(db *sql.DB) error {
 		if r, err = snapshot(ctx, db, f, progress); err != nil {
 			return err
@@ -34,8 +36,12 @@ func Backup(ctx context.Context, path, to string, force bool, progress func(done
 		if err := checkTarget(file, to, force); err != nil { // another program may have created it meanwhile
 			return err
 		}
-		if err := errors.Join(os.Rename(f.Name(), to), syncDir(to)); err != nil {
+		if err := os.Rename(f.Name(), to); err != nil {
 			return err
+		}
+		r.Path = to
+		if err := syncDir(to); err != nil {
+			return fmt.Errorf("the backup is complete, but a power cut may undo that: %w", err)
 		}
 		if info, _ := os.Stat(file + lockSuffix); info == nil {
 			return nil // a backup of a backup
@@ -46,7 +52,6 @@ func Backup(ctx context.Context, path, to string, force bool, progress func(done
 		}
 		return nil
 	})
-	r.Path = to
 	return r, err
 }
 
@@ -57,8 +62,13 @@ func checkTarget(file, to string, force bool) error {
 	} else if ours {
 		return fmt.Errorf("%s is the database itself, or a part of it; choose another name", to)
 	}
-	if log, err := os.Stat(to + logSuffix); err == nil && log.Size() > 0 {
-		return fmt.Errorf("%s belongs to another database and would corrupt the backup; choose another name", to+logSuffix)
+	if err := checkSuffix(to); err != nil {
+		return fmt.Errorf("cannot write %s: %w", to, err)
+	}
+	for _, suffix := range []string{lockSuffix, logSuffix} {
+		if _, err := os.Stat(to + suffix); err == nil {
+			return fmt.Errorf("%s is a store, or was one, since %s is beside it; choose another name", to, to+suffix)
+		}
 	}
 	info, err := os.Stat(to)
 	switch {
@@ -86,7 +96,7 @@ func IsStoreFile(path, candidate string) (bool, error) {
 		name = filepath.Join(dir, filepath.Base(candidate))
 	}
 	there, statErr := os.Stat(candidate)
-	for _, suffix := range []string{"", logSuffix, indexSuffix, lockSuffix, "-journal", restoreSuffix, restoreSuffix + "-journal"} {
+	for _, suffix := range append([]string{"", restoreSuffix + journalSuffix}, suffixes...) {
 		if absolute(name) == absolute(file+suffix) {
 			return true, nil
 		}
@@ -140,5 +150,5 @@ func snapshot(ctx context.Context, db *sql.DB, f *os.File, progress func(done, t
 func discard(f *os.File) {
 	_ = f.Close()
 	_ = os.Remove(f.Name())
-	_ = os.Remove(f.Name() + "-journal")
+	_ = os.Remove(f.Name() + journalSuffix)
 }

@@ -22,7 +22,6 @@ var (
 	busyPragma    = pragma{"busy_timeout", "5000", "5000"}
 	writerPragmas = []pragma{
 		busyPragma,
-		{"foreign_keys", "1", "1"},
 		{"synchronous", "FULL", "2"},
 		{"journal_size_limit", "16777216", "16777216"},
 		{"wal_autocheckpoint", "0", "0"},

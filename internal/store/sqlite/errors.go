@@ -5,10 +5,13 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"os"
+	"syscall"
 
 	driver "modernc.org/sqlite"
 	lib "modernc.org/sqlite/lib"
 
+	"example.com/petstore/internal/keys"
 	"example.com/petstore/internal/pets"
 )
 
@@ -24,19 +27,28 @@ func code(err error) (extended, primary int) {
 // nothing was done, because the transaction was rolled back. A failure to enlarge
 // the index is Internal: it may occur after the commit was written to the log.
 func classify(err error) error {
-	if _, ok := errors.AsType[*pets.Error](err); ok || err == nil || errors.Is(err, sql.ErrNoRows) {
+	if _, ok := errors.AsType[*pets.Error](err); ok || err == nil || errors.Is(err, sql.ErrNoRows) || isRefusal(err) {
 		return err
 	}
-	_, primary := code(err)
+	extended, _ := code(err)
 	switch {
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return gaveUp(err)
 	case isBusy(err):
 		return &pets.Error{Kind: pets.Unavailable, Message: "the database is locked by another process", Err: err}
-	case primary == lib.SQLITE_FULL:
+	case isFull(err) && extended != lib.SQLITE_IOERR_SHMSIZE:
 		return &pets.Error{Kind: pets.Unavailable, Message: "the disk is full", Err: err}
 	}
 	return &pets.Error{Kind: pets.Internal, Message: "the database failed", Err: nameOperation(err)}
+}
+
+// isRefusal reports whether a write decided on err, which is the caller's fault,
+// before it changed anything. A refusal does not roll back the writes of others.
+func isRefusal(err error) bool {
+	if e, ok := errors.AsType[*pets.Error](err); ok {
+		return e.Kind != pets.Internal && e.Kind != pets.Unavailable
+	}
+	return errors.Is(err, keys.ErrNotFound)
 }
 
 func gaveUp(cause error) error {
@@ -59,7 +71,30 @@ func isReplaced(err error) bool {
 // isFull reports whether the disk had no room for a page.
 func isFull(err error) bool {
 	extended, primary := code(err)
-	return primary == lib.SQLITE_FULL || extended == lib.SQLITE_IOERR_SHMSIZE
+	return primary == lib.SQLITE_FULL || extended == lib.SQLITE_IOERR_SHMSIZE || errors.Is(err, errQuota)
+}
+
+// errQuota means that the disk has room, but not for the owner of the database.
+var errQuota = errors.New("the disk quota is used up")
+
+// checkQuota adds errQuota to a failed write if a write to the lock file, whose
+// contents have no meaning, also fails for want of room. SQLite tells a full disk
+// from a broken one, but not a quota.
+func checkQuota(file string, err error) error {
+	if extended, _ := code(err); extended != lib.SQLITE_IOERR_WRITE {
+		return err
+	}
+	f, openErr := os.OpenFile(file+lockSuffix, os.O_WRONLY|os.O_APPEND, 0)
+	if openErr != nil {
+		return err
+	}
+	defer f.Close()
+	_, writeErr := f.Write(make([]byte, 64<<10))
+	_ = f.Truncate(0)
+	if errors.Is(writeErr, syscall.EDQUOT) || errors.Is(writeErr, syscall.ENOSPC) {
+		return fmt.Errorf("%w: %w", errQuota, err)
+	}
+	return err
 }
 
 func isBusy(err error) bool {
@@ -96,7 +131,8 @@ var errForeign = errors.New("belongs to another program and was not changed; cho
 
 // openErrors explains SQLite's codes to the operator.
 var openErrors = map[int]string{
-	lib.SQLITE_NOTADB:   "is not an SQLite database; choose another file",
+	lib.SQLITE_NOTADB:   "is not an SQLite database; choose another file, or, if it was one, restore a backup with petstore restore --force",
+	lib.SQLITE_CORRUPT:  "is damaged; " + damageAdvice,
 	lib.SQLITE_BUSY:     "is locked by another process; stop it or wait, then try again",
 	lib.SQLITE_CANTOPEN: "cannot be opened: this user may not read and write it or its folder",
 	lib.SQLITE_READONLY: "cannot be opened: it or its folder is read-only",
@@ -109,6 +145,9 @@ func explain(path string, err error) error {
 		return fmt.Errorf("%s %w", path, errForeign)
 	}
 	_, primary := code(err)
+	if isFull(err) {
+		return fmt.Errorf("%s cannot be opened: the disk is full; free some space, then start again", path)
+	}
 	if sentence, ok := openErrors[primary]; ok {
 		return fmt.Errorf("%s %s", path, sentence)
 	}

@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -21,8 +22,11 @@ const (
 	indexSuffix = "-shm"
 	lockSuffix  = "-lock"
 
+	journalSuffix = "-journal" // SQLite's, of a file without a log
 	restoreSuffix = "-restore" // exists while a restore copies a backup
 )
+
+var suffixes = []string{logSuffix, indexSuffix, lockSuffix, journalSuffix, restoreSuffix}
 
 // prepareFile creates the file at path if it does not exist and o allows it, and
 // returns its resolved name. The file has mode 0600, which SQLite also gives to
@@ -32,7 +36,7 @@ func prepareFile(path string, o Options) (file string, err error) {
 	if file, err = resolve(path); err != nil {
 		return "", err
 	}
-	if err := checkLoneLog(file); err != nil {
+	if err := cmp.Or(checkNames(file), checkLoneLog(file)); err != nil {
 		return "", fmt.Errorf("cannot open the database: %w", err)
 	}
 	if !o.MustExist {
@@ -59,24 +63,71 @@ func prepareFile(path string, o Options) (file string, err error) {
 
 // resolve returns path without symbolic links, because SQLite puts its other
 // files beside the file that they lead to. The file need not exist.
-func resolve(path string) (string, error) {
+func resolve(path string) (file string, err error) {
 	if path == "" || strings.HasPrefix(path, ":") { // SQLite does not take these for files
 		return "", fmt.Errorf("%q is not a file name; give sqlite:PATH, or memory: to keep nothing", path)
 	}
-	if info, err := os.Stat(path); err == nil {
+	if info, statErr := os.Stat(path); statErr == nil {
 		if info.IsDir() {
 			return "", fmt.Errorf("cannot open the database: %s is a directory", path)
 		}
-		return filepath.EvalSymlinks(path)
+		file, err = filepath.EvalSymlinks(path)
+	} else {
+		file, err = filepath.EvalSymlinks(filepath.Dir(path))
+		if errors.Is(err, fs.ErrNotExist) {
+			err = fmt.Errorf("its folder does not exist; mount its volume, or create it with: mkdir -p %s", filepath.Dir(absolute(path)))
+		}
+		file = filepath.Join(file, filepath.Base(path))
 	}
-	dir, err := filepath.EvalSymlinks(filepath.Dir(path))
-	if errors.Is(err, fs.ErrNotExist) {
-		err = fmt.Errorf("its folder does not exist; create it with: mkdir -p %s", filepath.Dir(absolute(path)))
+	if err == nil {
+		err = errors.Join(checkSuffix(path), checkSuffix(file))
 	}
 	if err != nil {
 		return "", fmt.Errorf("cannot open the database %s: %w", path, err)
 	}
-	return filepath.Join(dir, filepath.Base(path)), nil
+	return file, nil
+}
+
+// checkSuffix rejects the name of a file that belongs to a database.
+func checkSuffix(name string) error {
+	for _, suffix := range suffixes {
+		if strings.HasSuffix(name, suffix) {
+			return fmt.Errorf("a name that ends in %s belongs to a file beside a database; choose another name", suffix)
+		}
+	}
+	return nil
+}
+
+// checkNames rejects a file with hard links: for each of its names, SQLite would
+// keep a log of its own.
+func checkNames(file string) error {
+	info, err := os.Stat(file)
+	if err != nil {
+		return nil // the caller opens it
+	}
+	if names, _, _ := identity(info); names > 1 {
+		return fmt.Errorf("%s has %d names (hard links), and stores opened under different names would destroy each other's pets; remove all names but one: find . -xdev -samefile %s", absolute(file), names, filepath.Base(file))
+	}
+	return nil
+}
+
+// createFile creates a file for the database, with mode 0600 and, if root creates it,
+// the owner of the database, so that the service can use it.
+func createFile(name, file string) (*os.File, error) {
+	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	if err == nil {
+		giveToOwner(f, file)
+	}
+	return f, err
+}
+
+// giveToOwner makes the owner of file the owner of f. Like SQLite, it only tries
+// to, and only as root.
+func giveToOwner(f *os.File, file string) {
+	if info, err := os.Stat(file); err == nil && os.Geteuid() == 0 {
+		_, uid, gid := identity(info)
+		_ = f.Chown(uid, gid)
+	}
 }
 
 func absolute(path string) string {
@@ -93,6 +144,9 @@ const lockTimeout = 5 * time.Second
 // it shared; a restore holds it exclusively. SQLite's own locks are held only
 // during transactions. The lock file is never removed.
 func newLock(file string) *flock.Flock {
+	if f, err := createFile(file+lockSuffix, file); err == nil {
+		_ = f.Close()
+	}
 	return flock.New(file+lockSuffix, flock.SetFlag(os.O_CREATE|os.O_RDWR), flock.SetPermissions(0o600))
 }
 
@@ -161,16 +215,17 @@ func checkLoneLog(file string) error {
 	info, err := os.Stat(file)
 	log, logErr := os.Stat(file + logSuffix)
 	if (errors.Is(err, fs.ErrNotExist) || err == nil && info.Size() == 0) && logErr == nil && log.Size() > 0 {
-		return fmt.Errorf("%[1]s is missing or empty, but its log %[1]s%[2]s holds acknowledged writes; put the database back beside it, or remove the log", absolute(file), logSuffix)
+		return fmt.Errorf("%[1]s is missing or empty, but its log %[1]s%[2]s holds acknowledged writes; put the database back beside it, or replace both with: petstore restore BACKUP --force", absolute(file), logSuffix)
 	}
 	return nil
 }
 
 // recoverLog makes the log left by a killed or failed process safe to read.
 // After a failed fsync the kernel may consider lost pages written, so recoverLog
-// rewrites the log with its own contents and syncs it. The caller must hold the
-// lock exclusively; SQLite then builds a new index and copies the whole log into
-// the file again.
+// rewrites the log with its own contents and syncs it, while it keeps other
+// programs from writing. When it closes the database, SQLite copies the log into
+// the file, unless another program uses it. The caller must hold the lock
+// exclusively.
 //
 // If the file is a backup that never had a log, this log belongs to the file that
 // a killed restore replaced, and recoverLog removes it.
@@ -178,23 +233,42 @@ func recoverLog(file string) error {
 	if err := checkLoneLog(file); err != nil {
 		return err
 	}
-	log, err := os.OpenFile(file+logSuffix, os.O_RDWR, 0)
-	if errors.Is(err, fs.ErrNotExist) {
+	if _, err := os.Stat(file + logSuffix); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	if err != nil {
-		return err
-	}
-	defer log.Close()
 	if restored, err := hasNoLog(file); err != nil {
 		return err
 	} else if restored {
 		return removeLog(file)
 	}
-	if _, err := io.Copy(io.NewOffsetWriter(log, 0), log); err != nil {
+	db, err := connect(file, writerPragmas, "mode=rw")
+	if err != nil {
 		return err
 	}
-	return log.Sync()
+	tx, err := db.Begin()
+	if err != nil {
+		return errors.Join(err, db.Close())
+	}
+	if err := rewrite(file + logSuffix); err != nil {
+		return err // closing the database would copy the log
+	}
+	return errors.Join(tx.Rollback(), db.Close())
+}
+
+// rewrite writes the contents of a file to it again and syncs it.
+func rewrite(name string) error {
+	f, err := os.OpenFile(name, os.O_RDWR, 0)
+	if errors.Is(err, fs.ErrNotExist) { // another program has just removed the log
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if _, err := io.Copy(io.NewOffsetWriter(f, 0), f); err != nil {
+		return err
+	}
+	return f.Sync()
 }
 
 // hasNoLog reports whether the header of the file says that it has no

@@ -11,6 +11,7 @@ import (
 
 // health records the state of a store's file.
 type health struct {
+	file   string
 	files  openedFiles
 	logger *slog.Logger
 	failed chan error // holds one error
@@ -49,6 +50,7 @@ func (h *health) fail(cause error) error {
 // record notes an error of the writer, whose transaction was rolled back. A fatal
 // error or damage stops all writing.
 func (h *health) record(err error) error {
+	err = checkQuota(h.file, err)
 	h.note(err)
 	switch {
 	case isFatal(err):

@@ -58,19 +58,15 @@ func (s *Store) Keys(ctx context.Context) (all []keys.Key, err error) {
 
 // RevokeKey implements keys.Store.
 func (s *Store) RevokeKey(ctx context.Context, id string, at time.Time) (k keys.Key, err error) {
-	found := true
 	err = s.write(ctx, func(tx *tx) error {
 		err := scanKey(tx.QueryRow(revokeKey, at.Unix(), id), &k)
 		if errors.Is(err, sql.ErrNoRows) {
-			found, err = false, nil
+			err = keys.ErrNotFound
 		}
 		return err
 	})
-	switch {
-	case err != nil:
+	if err != nil {
 		return keys.Key{}, err
-	case !found:
-		return keys.Key{}, keys.ErrNotFound
 	}
 	return k, nil
 }

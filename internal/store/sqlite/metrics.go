@@ -17,7 +17,7 @@ type Stats struct {
 	Corruptions uint64    // calls that found a corrupt page
 	Damaged     bool      // whether any call did
 	DiskFull    bool      // whether the last write found the disk full
-	LastBackup  time.Time // end of the newest backup; zero if there is none
+	LastBackup  time.Time // end of the last backup; zero if there is none
 }
 
 // Stats returns the figures of the store. It does not wait for writes.
@@ -34,7 +34,7 @@ func (s *Store) Stats(ctx context.Context) Stats {
 	}
 	var at sql.NullInt64
 	if err := s.read(ctx, func() error {
-		return s.readers.QueryRow("SELECT max(finished_at) FROM backups").Scan(&at)
+		return s.readers.QueryRow("SELECT finished_at FROM backups ORDER BY rowid DESC LIMIT 1").Scan(&at)
 	}); err == nil {
 		stats.LastBackup = timeOrZero(at)
 	}

@@ -48,18 +48,18 @@ func (s *Store) CreatePet(ctx context.Context, p pets.NewPet) (pets.Pet, error) 
 	var made pets.Pet
 	err := s.write(ctx, func(tx *tx) error {
 		id, err := tx.insertPet(p, nil)
-		if err != nil {
+		if made = p.WithID(id); err != nil || id != 0 {
 			return err
 		}
-		if made = p.WithID(id); id != 0 {
-			return nil
+		if err = scanPet(tx.QueryRow(selectPetMade, p.Idempotency.KeyID, p.Idempotency.Key), &made); err == nil {
+			made, err = p.CheckRepeat(made)
 		}
-		return scanPet(tx.QueryRow(selectPetMade, p.Idempotency.KeyID, p.Idempotency.Key), &made)
+		return err
 	})
 	if err != nil {
 		return pets.Pet{}, err
 	}
-	return p.CheckRepeat(made)
+	return made, nil
 }
 
 // Pet implements pets.Store.

@@ -1,27 +1,30 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
+	"runtime"
 )
 
 // Restore replaces the database at path with a copy of the backup named from,
-// after verifying the backup and the copy. It fails while a process has the
+// after verifying the backup and the copy. It fails while any program has the
 // database open. Without force, it also fails if the database holds pets or keys
-// or cannot be read.
+// or cannot be read. The database was replaced, even with an error, if Report.Path
+// is set.
 //
-// A rename replaces the old database with the new one. A log left over from the
-// old database is ignored; see recoverLog.
+// A rename replaces the old database with the new one. A log left over from an
+// unreadable database is ignored; see recoverLog.
 func Restore(ctx context.Context, path, from string, force bool, progress func(done, total int64)) (r Report, err error) {
 	file, err := resolve(path)
 	if err != nil {
 		return Report{}, err
 	}
-	if err := checkBackup(path, from); err != nil {
+	if err := cmp.Or(checkBackup(path, from), checkNames(file)); err != nil {
 		return Report{}, err
 	}
 	lock := newLock(file)
@@ -35,29 +38,46 @@ func Restore(ctx context.Context, path, from string, force bool, progress func(d
 	if err := checkReplaceable(ctx, path, file); err != nil && !force {
 		return Report{}, err
 	}
-	f, err := os.OpenFile(file+restoreSuffix, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
+	unchanged := func(err error) error {
+		return fmt.Errorf("%s cannot be restored, and %s is unchanged: %w", from, path, err)
+	}
+	if err := withSource(ctx, from, func(db *sql.DB) error {
+		r, err = inspect(ctx, db)
+		return err
+	}); err != nil {
+		return r, unchanged(err)
+	}
+	release, err := takeOver(file)
+	if err != nil {
+		return Report{}, fmt.Errorf("another program, such as a shell, has %s open; stop it, then restore again: %w", path, err)
+	}
+	defer release()
+	if err := os.Remove(file + restoreSuffix); err != nil && !errors.Is(err, fs.ErrNotExist) { // of a killed restore
+		return Report{}, err
+	}
+	f, err := createFile(file+restoreSuffix, file)
 	if err != nil {
 		return Report{}, err
 	}
 	defer discard(f)
-	err = withSource(ctx, from, func(db *sql.DB) error {
-		if r, err = inspect(ctx, db); err == nil {
-			r, err = snapshot(ctx, db, f, progress)
-		}
+	if err := withSource(ctx, from, func(db *sql.DB) error {
+		r, err = snapshot(ctx, db, f, progress)
 		return err
-	})
-	r.Path = from
-	if err != nil {
-		return r, fmt.Errorf("%s cannot be restored, and %s is unchanged: %w", from, path, err)
+	}); err != nil {
+		return r, unchanged(err)
 	}
 	// If the old file was readable, SQLite has already removed its journal. If it
 	// was not, the journal must not be applied to the new file.
-	if err := os.Remove(file + "-journal"); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return r, fmt.Errorf("%s is unchanged: %w", path, err)
+	if err := os.Remove(file + journalSuffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return r, unchanged(err)
+	}
+	if runtime.GOOS == "windows" { // it does not replace an open file
+		release()
 	}
 	if err := os.Rename(f.Name(), file); err != nil {
-		return r, fmt.Errorf("%s is unchanged: %w", path, err)
+		return r, unchanged(err)
 	}
+	r.Path = from
 	if err := errors.Join(syncDir(file), removeLog(file)); err != nil {
 		return r, fmt.Errorf("%s is restored, but a power cut may undo that: %w", path, err)
 	}
@@ -97,7 +117,41 @@ func checkReplaceable(ctx context.Context, path, file string) error {
 	case err != nil:
 		return fmt.Errorf("%w; replace it with --force", err)
 	case pets+keys > 0:
-		return fmt.Errorf("%s holds %d animals and %d keys; replace it with --force, which loses those that are not in the backup", path, pets, keys)
+		return fmt.Errorf("%s holds %d pet%s and %d key%s; replace it with --force, which loses those that are not in the backup", path, pets, plural(pets), keys, plural(keys))
 	}
 	return nil
+}
+
+func plural(n int64) string {
+	if n == 1 {
+		return ""
+	}
+	return "s"
+}
+
+// takeOver copies the log of the database into it, which fails with busy while
+// another program has it open, and keeps others from writing until release is
+// called. It does nothing to a file that SQLite cannot read.
+func takeOver(file string) (release func(), err error) {
+	release = func() {}
+	if info, err := os.Stat(file); err != nil || info.Size() == 0 {
+		return release, nil
+	}
+	db, err := connect(file, writerPragmas, "mode=rw")
+	if err != nil {
+		return release, err
+	}
+	var mode string
+	err = db.QueryRow("PRAGMA journal_mode=DELETE").Scan(&mode)
+	if err == nil {
+		var tx *sql.Tx
+		if tx, err = db.Begin(); err == nil {
+			return func() { _, _ = tx.Rollback(), db.Close() }, nil
+		}
+	}
+	_ = db.Close()
+	if !isBusy(err) {
+		err = nil
+	}
+	return release, err
 }

@@ -62,12 +62,12 @@ func Open(ctx context.Context, path string, o Options) (*Store, error) {
 		return nil, err
 	}
 	s := &Store{file: file}
-	s.health.logger, s.health.failed = o.Logger, make(chan error, 1)
+	s.health.file, s.health.logger, s.health.failed = file, o.Logger, make(chan error, 1)
 	if s.lock, err = hold(ctx, file); err != nil {
 		return nil, explain(path, err)
 	}
 	if err := s.open(ctx, path); err != nil {
-		return nil, explain(path, errors.Join(err, s.release()))
+		return nil, explain(path, errors.Join(checkQuota(file, err), s.release()))
 	}
 	return s, nil
 }

@@ -148,7 +148,7 @@ func TestOpenRejects(t *testing.T) {
 		{path: dir, want: "is a directory"},
 		{path: in("notes"), want: "is not an SQLite database; choose another file"},
 		{path: in("notes/pets.db"), want: "not a directory"},
-		{path: in("missing/pets.db"), want: "its folder does not exist; create it with: mkdir -p " + in("missing")},
+		{path: in("missing/pets.db"), want: "its folder does not exist; mount its volume, or create it with: mkdir -p " + in("missing")},
 		{path: in("songs"), want: "belongs to another program and was not changed"},
 		{path: in("breeds"), want: "belongs to another program and was not changed"},
 		{path: in("goose"), want: "belongs to another program and was not changed"},

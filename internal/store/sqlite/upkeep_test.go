@@ -113,7 +113,7 @@ func TestBackupRejects(t *testing.T) {
 			{path, filepath.Dir(path) + "/./pets.db-wal", part, true},
 			{path, in("link"), part, true},
 			{in("link"), path + "-wal", part, true},
-			{path, in("spoilt"), "belongs to another database", true},
+			{path, in("spoilt"), "is a store, or was one, since " + in("spoilt-wal"), true},
 			{path, in("there"), "already exists", false},
 			{path, dir, "is not a regular file", true},
 			{path, in("missing/backup.db"), "no such file", true},
@@ -223,7 +223,7 @@ func TestRestoreRejects(t *testing.T) {
 	mustCreate(t, s, "Rex")
 	mustClose(t, s)
 	_, err = sqlite.Restore(t.Context(), path, from, false, nil)
-	wantError(t, "without force", err, "holds 1 animals and 0 keys; replace it with --force")
+	wantError(t, "without force", err, "holds 1 pet and 0 keys; replace it with --force")
 	before, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)

@@ -31,7 +31,9 @@ func Verify(ctx context.Context, path string, progress func(done, total int64)) 
 }
 
 // withSource calls f with a connection to the database at path. A file with
-// neither a log nor a lock beside it is a backup and is opened read-only.
+// neither a log nor a lock beside it is a backup and is opened read-only. If its
+// header says that it has a log, it is the copy of a store, and SQLite would make
+// one.
 func withSource(ctx context.Context, path string, f func(*sql.DB) error) error {
 	file, err := resolve(path)
 	if err != nil {
@@ -43,7 +45,17 @@ func withSource(ctx context.Context, path string, f func(*sql.DB) error) error {
 	_, lockErr := os.Stat(file + lockSuffix)
 	_, logErr := os.Stat(file + logSuffix)
 	if lockErr != nil && logErr != nil {
-		return withDB(path, file, f, "mode=ro", "immutable=1")
+		switch backup, err := hasNoLog(file); {
+		case err != nil:
+			return explain(path, err)
+		case backup:
+			return withDB(path, file, f, "mode=ro")
+		case checkNames(file) == nil:
+			return withDB(path, file, f, "mode=ro", "immutable=1")
+		}
+	}
+	if err := checkNames(file); err != nil {
+		return explain(path, err)
 	}
 	lock, err := hold(ctx, file)
 	if err == nil {
@@ -88,19 +100,43 @@ func inspect(ctx context.Context, db *sql.DB) (r Report, err error) {
 	if err := db.QueryRowContext(ctx, "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size").Scan(&r.Bytes); err != nil {
 		return r, err
 	}
-	var found string
-	err = db.QueryRowContext(ctx, "SELECT group_concat(integrity_check, char(10)) FROM pragma_integrity_check").Scan(&found)
-	if isCorrupt(err) {
-		found, err = err.Error(), nil
-	}
-	if err != nil {
+	if r.Problems, err = integrityCheck(ctx, db); err != nil {
 		return r, err
 	}
-	if found != "ok" {
-		r.Problems = strings.Split(found, "\n")
-		return r, fmt.Errorf("it is damaged:\n%s", found)
+	if len(r.Problems) > 0 {
+		return r, fmt.Errorf("it is damaged:\n%s", strings.Join(r.Problems, "\n"))
 	}
 	return r, db.QueryRowContext(ctx, "SELECT (SELECT count(*) FROM pets), (SELECT count(*) FROM keys)").Scan(&r.Pets, &r.Keys)
+}
+
+// integrityCheck returns SQLite's descriptions of the damage. SQLite names a
+// table or an index by the number of its first page, which integrityCheck
+// replaces.
+func integrityCheck(ctx context.Context, db *sql.DB) (problems []string, err error) {
+	problems = []string{}
+	var names string
+	if err := db.QueryRowContext(ctx, "SELECT group_concat(format('Tree %d |%s %s |', rootpage, type, name), '') FROM sqlite_schema WHERE rootpage > 0").Scan(&names); err != nil {
+		return problems, err
+	}
+	named := strings.NewReplacer(append(strings.Split(strings.TrimSuffix(names, "|"), "|"), "Tree 1 ", "schema ")...)
+	rows, err := db.QueryContext(ctx, "PRAGMA integrity_check")
+	if err != nil {
+		return problems, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var found string
+		if err := rows.Scan(&found); err != nil {
+			return problems, err
+		}
+		if found != "ok" {
+			problems = append(problems, strings.Split(named.Replace(found), "\n")...)
+		}
+	}
+	if err = rows.Err(); isCorrupt(err) { // SQLite cannot read on
+		problems, err = append(problems, err.Error()), nil
+	}
+	return problems, err
 }
 
 // tell calls progress, which may be nil.

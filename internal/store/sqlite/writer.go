@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"fmt"
@@ -42,9 +43,10 @@ type writer struct {
 
 // job is one caller's write.
 type job struct {
-	run   func(*tx) error
-	taken atomic.Bool // set by the writer to run the job, or by the caller to cancel it
-	done  chan error  // receives the result
+	run     func(*tx) error
+	refused error       // the refusal that run returned; see isRefusal
+	taken   atomic.Bool // set by the writer to run the job, or by the caller to cancel it
+	done    chan error  // receives the result
 }
 
 func (j *job) take() bool { return j.taken.CompareAndSwap(false, true) }
@@ -75,6 +77,7 @@ func openWriter(ctx context.Context, file string, h *health) (*writer, error) {
 }
 
 // write makes the writer run f in a transaction and returns when it is committed.
+// f must refuse before it changes anything; see isRefusal.
 // If ctx is done before the writer takes the job, nothing is done; after that,
 // write waits for the outcome.
 func (w *writer) write(ctx context.Context, f func(*tx) error) error {
@@ -148,10 +151,18 @@ func (w *writer) gather(first *job, expected int) []*job {
 // are rolled back and each is run alone. It returns the number of jobs whose
 // callers had not given up.
 func (w *writer) runBatch(batch []*job) int {
-	tx, err := w.begin()
+	t, err := w.begin()
 	batch = slices.DeleteFunc(batch, func(j *job) bool { return !j.take() })
 	if err == nil {
-		err = w.apply(tx, batch)
+		err = w.apply(t, len(batch), func(t *tx) error {
+			for _, j := range batch {
+				err := j.run(t)
+				if j.refused = err; err != nil && !isRefusal(err) {
+					return err
+				}
+			}
+			return nil
+		})
 		if err != nil && len(batch) > 1 && w.health.writable() == nil {
 			for _, j := range batch {
 				j.done <- classify(w.transact(j.run))
@@ -161,7 +172,7 @@ func (w *writer) runBatch(batch []*job) int {
 	}
 	err = classify(err)
 	for _, j := range batch {
-		j.done <- err
+		j.done <- cmp.Or(err, j.refused)
 	}
 	return len(batch)
 }
@@ -172,7 +183,7 @@ func (w *writer) transact(f func(*tx) error) error {
 	if err != nil {
 		return err
 	}
-	return w.apply(tx, []*job{{run: f}})
+	return w.apply(tx, 1, f)
 }
 
 // begin begins a transaction. It waits for other processes up to SQLite's
@@ -193,23 +204,22 @@ func (w *writer) begin() (*tx, error) {
 	return &tx{Tx: t, insert: t.Stmt(w.insert)}, nil
 }
 
-// apply runs the jobs and commits. If one fails, it rolls back.
-func (w *writer) apply(tx *tx, batch []*job) error {
-	for _, j := range batch {
-		if err := j.run(tx); err != nil {
-			err = w.health.record(err)
-			_ = tx.Rollback() // SQLite may already have done so
-			return err
-		}
+// apply runs f, which does a number of writes, and commits. If f fails, it rolls
+// back.
+func (w *writer) apply(tx *tx, writes int, f func(*tx) error) error {
+	if err := f(tx); err != nil {
+		err = w.health.record(err)
+		_ = tx.Rollback() // SQLite may already have done so
+		return err
 	}
-	if len(batch) == 0 {
+	if writes == 0 {
 		return tx.Rollback()
 	}
 	if err := tx.Commit(); err != nil {
 		return w.health.record(err)
 	}
 	w.commits.Add(1)
-	w.writes.Add(uint64(len(batch)))
+	w.writes.Add(uint64(writes))
 	w.health.diskFull.Store(w.logFull)
 	return w.health.check()
 }
@@ -229,6 +239,7 @@ func (w *writer) checkpoint(minPages int) error {
 	if err == nil && pages >= minPages {
 		err = w.db.QueryRow("PRAGMA wal_checkpoint(PASSIVE)").Scan(&busy, &pages, &copied)
 	}
+	err = checkQuota(w.health.file, err)
 	w.logFull = isFull(err)
 	switch {
 	case err == nil || isBusy(err): // a reader, or a checkpoint by another process
