@@ -14,10 +14,10 @@ import (
 )
 
 // strace returns the strace command that injects effect, such as an error, into
-// a system call: on one file, or on all if file is "".
-func strace(call, file, effect string) []string {
+// a system call: on these files, or on all if there are none.
+func strace(call, effect string, files ...string) []string {
 	args := []string{"strace", "-f", "-qq", "-o", os.DevNull}
-	if file != "" {
+	for _, file := range files {
 		args = append(args, "-P", file)
 	}
 	return append(args, "-e", "trace="+call, "-e", "inject="+call+":"+effect)
@@ -46,11 +46,12 @@ func TestFaults(t *testing.T) {
 		{"pwrite64", "-shm", "error=EIO", none},
 		{"unlink,unlinkat", "-wal", "error=EIO", none},
 		{"?open,openat", "", "error=EIO", "cannot create the database"},
-		{"?open,openat", "-wal", "error=EIO", "cannot open"},
+		{"?open,openat", "-wal", "error=EIO", "cannot be opened"},
 		{"?open,openat", "-shm", "error=EIO", "cannot be opened"},
 		{"?open,openat", "-lock", "error=EIO", "cannot open"},
 		{"pwrite64", "-wal", "error=ENOSPC:when=40+", "the disk is full"},
 		{"pwrite64", "", "error=ENOSPC:when=20+", "the disk is full"},
+		{"pwrite64,write", "-wal -lock", "error=EDQUOT", "the disk is full"},
 	} {
 		t.Run(fmt.Sprint(c.call, c.suffix, " ", c.effect), func(t *testing.T) {
 			t.Parallel()
@@ -58,7 +59,11 @@ func TestFaults(t *testing.T) {
 			s := open(t, path)
 			mustCreate(t, s, "first")
 			mustClose(t, s)
-			cmd := childCommand(t, strace(c.call, path+c.suffix, c.effect), "create", path, "150")
+			var files []string
+			for suffix := range strings.SplitSeq(c.suffix, " ") {
+				files = append(files, path+suffix)
+			}
+			cmd := childCommand(t, strace(c.call, c.effect, files...), "create", path, "150")
 			var stderr bytes.Buffer
 			cmd.Stderr = &stderr
 			out, err := cmd.Output()
@@ -83,7 +88,7 @@ func TestFaults(t *testing.T) {
 func TestLogWrittenAnew(t *testing.T) {
 	for _, call := range []string{"pwrite64", "fsync"} {
 		path, l := killed(t)
-		out, err := childCommand(t, strace(call, path+"-wal", "error=EIO"), "create", path, "1").CombinedOutput()
+		out, err := childCommand(t, strace(call, "error=EIO", path+"-wal"), "create", path, "1").CombinedOutput()
 		if want := "cannot open " + path; err == nil || !strings.HasPrefix(string(out), want) {
 			t.Errorf("%s: got %q, error %v, want %q", call, out, err, want)
 		}
@@ -110,7 +115,7 @@ func TestRestoreKilled(t *testing.T) {
 					}
 					mustWrite(t, path+suffix, string(content))
 				}
-				err := childCommand(t, strace(call, "", fmt.Sprintf("signal=KILL:when=%d", kills+1)), "restore", path, from).Run()
+				err := childCommand(t, strace(call, fmt.Sprintf("signal=KILL:when=%d", kills+1)), "restore", path, from).Run()
 				if exit, ok := err.(*exec.ExitError); err != nil && !(ok && exit.ProcessState.ExitCode() != 1) {
 					t.Fatalf("got error %v, want it killed or done", err)
 				}

@@ -162,7 +162,7 @@ func TestCallerLeaves(t *testing.T) {
 // A job that fails, or makes the commit fail, fails alone.
 func TestJobFails(t *testing.T) {
 	for what, fail := range map[string]func(tx *tx) error{
-		"statement": func(tx *tx) error { _, err := tx.Exec("INSERT INTO keys (id) VALUES ('x')"); return err },
+		"statement":   func(tx *tx) error { _, err := tx.Exec("INSERT INTO keys (id) VALUES ('x')"); return err },
 		"transaction": func(tx *tx) error { return tx.Rollback() }, // the commit, if it is alone
 	} {
 		inBubble(t, func(t *testing.T, s *Store) {
