@@ -129,9 +129,9 @@ sdk: need-node need-python3 need-curl ## generate clients for TypeScript and Pyt
 attack: build ## measure the server's memory under known attacks
 	go test -count=1 -v -tags attack -timeout 20m ./internal/proof/attack
 
-bench: need-wrk build ## compare with peers (ROUNDS=7, ONLY=memory, sqlite, postgres or size), write tables and charts
+bench: need-wrk build ## compare with peers (ROUNDS=5, ONLY=memory, sqlite, postgres or size), write tables and charts
 	@go test -c -tags wrk -o .bin/bench ./internal/proof/bench && cd internal/proof/bench && mkdir -p measured && \
-	taskset -c 1 '$(CURDIR)/.bin/bench' -test.run '^$$' -test.bench 'Petstore/$(or $(ONLY),.)' -test.benchtime 1x -rounds $(or $(ROUNDS),7)
+	taskset -c 1 '$(CURDIR)/.bin/bench' -test.run '^$$' -test.bench 'Petstore/^($(or $(ONLY),memory|sqlite|postgres))$$' -test.benchtime 1x $(if $(ROUNDS),-rounds $(ROUNDS))
 
 docs-ui: need-node ## update the user interface of /docs from the npm package pinned in internal/edge/ui
 	@tmp=$$(mktemp -d) && trap 'rm -rf "$$tmp"' EXIT && cd internal/edge/ui && \

@@ -9,6 +9,8 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"math"
+	"math/rand/v2"
 	"net/http"
 	"os"
 	"os/exec"
@@ -21,8 +23,8 @@ import (
 )
 
 var (
-	rounds  = flag.Int("rounds", 7, "how often each load is sent to each server")
-	program = flag.String("petstore", "../../../.bin/petstore", "the program to measure")
+	rounds = flag.Int("rounds", 5, "how often each load is sent to each server")
+	binary = flag.String("petstore", "../../../.bin/petstore", "the program to measure")
 )
 
 // TestMain also runs the peers: "peer NAME STORE ADDR".
@@ -38,10 +40,10 @@ func TestMain(m *testing.M) {
 // charts.
 func BenchmarkPetstore(b *testing.B) {
 	b.Run("memory", func(b *testing.B) {
-		beside(b, "memory", func(string) string { return "memory:" }, "constant")
+		beside(b, "memory", func(string) string { return "memory:" }, peers.Constant)
 	})
 	b.Run("sqlite", func(b *testing.B) {
-		beside(b, "sqlite", func(name string) string { return "sqlite:" + filepath.Join(b.TempDir(), name) }, "prepared")
+		beside(b, "sqlite", func(name string) string { return "sqlite:" + filepath.Join(b.TempDir(), name) }, peers.Prepared)
 	})
 	b.Run("postgres", func(b *testing.B) {
 		db := pgtest.Start(b, "fsync=on", "full_page_writes=on", "synchronous_commit=on", "max_wal_size=4GB", "autovacuum=off")
@@ -57,10 +59,10 @@ func BenchmarkPetstore(b *testing.B) {
 // beside compares petstore with its peers on stores of one kind, with 20,000
 // pets. store returns the address of an empty one.
 func beside(b *testing.B, kind string, store func(name string) string, more ...string) {
-	m := newMeasured(kind, append([]string{"petstore", "dressed", "equipped"}, more...)...)
+	m := newMeasured(kind, append([]string{petstore, peers.Documented, peers.Plain}, more...)...)
 	var servers []*server
-	for _, name := range m.Servers {
-		address := store(name)
+	for i, name := range m.Servers {
+		address := store(fmt.Sprintf("server%d", i))
 		s := start(b, name, address)
 		s.fill(b, 20_000)
 		if kind == "postgres" {
@@ -68,66 +70,86 @@ func beside(b *testing.B, kind string, store func(name string) string, more ...s
 		}
 		servers = append(servers, s)
 	}
-	for _, l := range loads {
-		m.measure(b, l, servers)
+	for _, o := range operations {
+		m.measure(b, o, servers)
 	}
 	m.write(b)
 }
 
 // size measures petstore on a small SQLite file and on a large one.
 func size(b *testing.B) {
-	m := newMeasured("size", "10,000 pets", "10,000,000 pets")
+	m := newMeasured("size", "10,000,000 pets", "10,000 pets")
 	starts := row{Name: "first response after the start", Unit: "ms", Values: map[string][]float64{}}
-	sizes, stores, servers := []int{10_000, 10_000_000}, make([]string, 2), make([]*server, 2)
+	sizes, stores, servers := []int{10_000_000, 10_000}, make([]string, 2), make([]*server, 2)
 	for i, n := range sizes {
 		stores[i] = "sqlite:" + filepath.Join(b.TempDir(), "pets.db")
 		csv := bytes.NewBufferString("name,categoryId,status\n")
-		for p := range peers.Pets(n) {
+		for r := rand.New(rand.NewPCG(0, 0)); n > 0; n-- {
+			p := peers.RandomPet(r)
 			fmt.Fprintf(csv, "%s,%d,%s\n", p.Name, p.CategoryID, p.Status)
 		}
-		cmd := exec.Command(*program, "import", "-", "--format", "csv", "--store", stores[i])
+		cmd := exec.Command(*binary, "import", "-", "--format", "csv", "--store", stores[i])
 		cmd.Stdin = csv
 		if out, err := cmd.CombinedOutput(); err != nil {
 			b.Fatalf("import: %v: %s", err, out)
 		}
-		servers[i] = start(b, "petstore", stores[i])
+		servers[i] = start(b, petstore, stores[i])
 	}
 	for range *rounds {
 		for i, name := range m.Servers {
 			servers[i].stop()
-			servers[i] = start(b, "petstore", stores[i])
+			servers[i] = start(b, petstore, stores[i])
 			servers[i].name, servers[i].pets = name, sizes[i]
 			starts.Values[name] = append(starts.Values[name], float64(servers[i].first.Microseconds())/1e3)
 		}
 	}
-	for _, l := range loads[:3] {
-		m.measure(b, l, servers)
+	for _, o := range operations[:3] {
+		m.measure(b, o, servers)
 	}
 	m.Rows = append(m.Rows, starts)
 	m.write(b)
 }
 
-// measure sends l to each server in turn, round by round. It fails if responses
-// differ in size, except those of constant, because then the servers would not do
-// the same work.
-func (m *measured) measure(b *testing.B, l load, servers []*server) {
-	fmt.Printf("%s: %s\n", m.Name, l.name)
-	r := row{Name: l.name, Unit: "µs", Values: map[string][]float64{}}
-	want := 0.0 // the size of a response
+// maxRate is what the load can send from one processor, with room to spare.
+const maxRate = 8000
+
+// measure sends requests of an operation to each server in turn, round by round:
+// first as many as it can serve, then at half the rate of the slowest. It fails if
+// responses differ in size, except canned ones, because then the servers would not
+// do the same work.
+func (m *measured) measure(b *testing.B, o operation, servers []*server) {
+	fmt.Printf("%s: %s\n", m.Name, o.name)
+	most := row{Name: o.name, Unit: "requests/s", Values: map[string][]float64{}}
+	inTurn(b, servers, func(s *server, round int) error {
+		n, err := s.saturate(o, time.Second, round)
+		most.Values[s.name] = append(most.Values[s.name], n)
+		return err
+	})
+	rate := maxRate
+	for _, values := range most.Values {
+		rate = min(rate, max(1, int(quantile(values, 0.5)/2/100))*100)
+	}
+	paced, want := row{Name: o.name, Unit: "µs", Rate: rate, Values: map[string][]float64{}}, 0.0
+	inTurn(b, servers, func(s *server, round int) error {
+		cpu, size, err := s.pace(o, rate, 2*time.Second, round)
+		if want = cmp.Or(want, size); err == nil && s.name != peers.Constant && math.Abs(size-want) > want/10 {
+			return fmt.Errorf("%s: %s: the responses have %.0f bytes, but those of the others have %.0f", o.name, s.name, size, want)
+		}
+		paced.Values[s.name] = append(paced.Values[s.name], cpu)
+		return err
+	})
+	m.Saturated, m.Rows = append(m.Saturated, most), append(m.Rows, paced)
+}
+
+// inTurn calls f for each server in each round.
+func inTurn(b *testing.B, servers []*server, f func(s *server, round int) error) {
 	for round := range *rounds {
 		for i := range servers {
-			s := servers[(i+round)%len(servers)]
-			cpu, size, err := l.run(b, s, 2*time.Second, round)
-			if err != nil {
+			if err := f(servers[(i+round)%len(servers)], round); err != nil {
 				b.Fatal(err)
 			}
-			if want = cmp.Or(want, size); s.name != "constant" && (size < want*0.9 || size > want*1.1) {
-				b.Fatalf("%s: %s: the responses have %.0f bytes, but those of the others have %.0f", l.name, s.name, size, want)
-			}
-			r.Values[s.name] = append(r.Values[s.name], cpu)
 		}
 	}
-	m.Rows = append(m.Rows, r)
 }
 
 func (m *measured) write(b *testing.B) {
@@ -141,27 +163,33 @@ func (m *measured) write(b *testing.B) {
 	}
 }
 
-// TestLoads sends each load to each server for a second, to check that both work.
+// TestLoads sends requests of each operation to each server, to check that both
+// kinds of load work.
 func TestLoads(t *testing.T) {
 	t.Parallel()
-	*program = filepath.Join(t.TempDir(), "petstore")
-	if out, err := exec.Command("go", "build", "-o", *program, "example.com/petstore/cmd/petstore").CombinedOutput(); err != nil {
+	*binary = filepath.Join(t.TempDir(), "petstore")
+	if out, err := exec.Command("go", "build", "-o", *binary, "example.com/petstore/cmd/petstore").CombinedOutput(); err != nil {
 		t.Fatalf("go build: %v: %s", err, out)
 	}
-	for _, name := range []string{"petstore", "dressed", "equipped", "prepared", "constant"} {
+	for _, name := range []string{petstore, peers.Documented, peers.Plain, peers.Prepared, peers.Constant} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := start(t, name, "sqlite:"+filepath.Join(t.TempDir(), "pets.db"))
 			s.fill(t, 500)
-			for _, l := range loads[:4] {
-				if cpu, size, err := l.run(t, s, time.Second, 0); err != nil || cpu == 0 || size == 0 {
-					t.Errorf("%s: got %v µs, %v bytes and error %v", l.name, cpu, size, err)
+			for _, o := range operations {
+				if cpu, size, err := s.pace(o, 50, time.Second/5, 0); err != nil || cpu == 0 || size == 0 {
+					t.Errorf("%s: got %v µs, %v bytes and error %v", o.name, cpu, size, err)
+				}
+				if n, err := s.saturate(o, time.Second, 0); err != nil || n == 0 {
+					t.Errorf("%s: got %v requests per second and error %v", o.name, n, err)
 				}
 			}
-			wrong := loads[0]
-			wrong.status = http.StatusCreated
-			if _, _, err := wrong.run(t, s, time.Second, 0); err == nil {
-				t.Error("200 instead of 201: got no error")
+			wrong := operation{"wrong", http.StatusOK, func(*rand.Rand, int) request { return request{"GET", "/v1/cats", ""} }}
+			if _, _, err := s.pace(wrong, 50, time.Second/5, 0); err == nil && name != peers.Constant {
+				t.Error("pace: 404 instead of 200: got no error")
+			}
+			if _, err := s.saturate(wrong, time.Second, 0); err == nil && name != peers.Constant {
+				t.Error("saturate: 404 instead of 200: got no error")
 			}
 		})
 	}

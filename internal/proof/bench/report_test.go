@@ -13,21 +13,29 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"example.com/petstore/internal/proof/bench/peers"
 )
+
+// petstore is the name of the program among its peers.
+const petstore = "petstore"
 
 // measured is the content of a file in the directory measured.
 type measured struct {
 	Name    string   `json:"name"`
 	Taken   string   `json:"taken"`
 	Machine string   `json:"machine"`
-	Servers []string `json:"servers"` // the others are compared with the first
-	Rows    []row    `json:"rows"`
+	Servers []string `json:"servers"` // the first is compared with the others
+
+	Rows      []row `json:"rows"`      // at an equal rate
+	Saturated []row `json:"saturated"` // as many requests as the server can serve
 }
 
 // row has the values of each server, one per round.
 type row struct {
 	Name   string               `json:"name"`
 	Unit   string               `json:"unit"`
+	Rate   int                  `json:"rate,omitempty"` // requests per second
 	Values map[string][]float64 `json:"values"`
 }
 
@@ -60,7 +68,7 @@ func report(t testing.TB) map[string]string {
 		t.Fatal(err)
 	}
 	out := map[string]string{}
-	summary := "| store, peer | list | filtered list | get | create, 32 clients | create, 1 client |\n| --- | --: | --: | --: | --: | --: |\n"
+	summary := "| store | compared with | list | filtered list | get | create | create, saturated |\n| --- | --- | --: | --: | --: | --: | --: |\n"
 	files, _ := filepath.Glob("measured/*.json")
 	for _, file := range files {
 		var m measured
@@ -89,42 +97,69 @@ func replaceTable(t testing.TB, page []byte, name, table string) []byte {
 	return place.ReplaceAll(page, []byte("${1}"+table+"${2}"))
 }
 
-// summary returns a row of the front page's table: the cost of petstore relative
-// to the hand-written peer that prepares its statements.
+// stores are the names of the measured files on the front page.
+var stores = map[string]string{"memory": "memory", "postgres": "PostgreSQL", "sqlite": "SQLite"}
+
+// summary returns the rows of the front page's table: the cost of petstore divided
+// by that of a peer.
 func (m *measured) summary() string {
-	kind, peer := map[string]string{"memory": "memory", "sqlite": "SQLite", "postgres": "PostgreSQL"}[m.Name], "equipped"
-	if kind == "" {
+	if stores[m.Name] == "" {
 		return ""
 	}
-	if slices.Contains(m.Servers, "prepared") {
-		peer = "prepared"
+	var b strings.Builder
+	for _, peer := range m.Servers[1:] {
+		if peer == peers.Constant || peer == peers.Plain && slices.Contains(m.Servers, peers.Prepared) {
+			continue
+		}
+		fmt.Fprintf(&b, "| %s | %s |", stores[m.Name], peer)
+		for _, r := range m.Rows {
+			fmt.Fprintf(&b, " %s |", spread(ratios(r.Values[petstore], r.Values[peer])))
+		}
+		create := m.Saturated[len(m.Saturated)-1]
+		fmt.Fprintf(&b, " %s |\n", spread(ratios(create.Values[peer], create.Values[petstore]))) // times are inverse to rates
 	}
-	line := "| " + kind + ", `" + peer + "` |"
-	for _, r := range m.Rows[:5] {
-		line += fmt.Sprintf(" %.2f |", quantile(ratios(r.Values[m.Servers[0]], r.Values[peer]), 0.5))
-	}
-	return line + "\n"
+	return b.String()
 }
 
+// table returns the chart, how the figures were taken, and a table of them for
+// each kind of load.
 func (m *measured) table() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "![](measured/%s.svg)\n\n%s. %s. %d rounds.\n\n", m.Name, m.Taken, m.Machine, len(m.Rows[0].Values[m.Servers[0]]))
-	fmt.Fprintf(&b, "| processor time a request | %s |", m.Servers[0])
-	for _, s := range m.Servers[1:] {
-		fmt.Fprintf(&b, " %s | ÷ %s |", s, m.Servers[0])
+	b.WriteString("| processor time of a request |")
+	for i, s := range m.Servers {
+		fmt.Fprintf(&b, " %s |", s)
+		if i > 0 {
+			fmt.Fprintf(&b, " %s ÷ it |", m.Servers[0])
+		}
 	}
 	fmt.Fprintf(&b, "\n| --- |%s\n", strings.Repeat(" --: |", 2*len(m.Servers)-1))
 	for _, r := range m.Rows {
-		fmt.Fprintf(&b, "| %s, %s", r.Name, r.Unit)
+		fmt.Fprintf(&b, "| %s |", r.label())
 		for i, s := range m.Servers {
-			fmt.Fprintf(&b, " | %s", spread(r.Values[s], 1))
+			fmt.Fprintf(&b, " %s |", spread(r.Values[s]))
 			if i > 0 {
-				fmt.Fprintf(&b, " | %s", spread(ratios(r.Values[s], r.Values[m.Servers[0]]), 2))
+				fmt.Fprintf(&b, " %s |", spread(ratios(r.Values[m.Servers[0]], r.Values[s])))
 			}
 		}
-		b.WriteString(" |\n")
+		b.WriteString("\n")
+	}
+	fmt.Fprintf(&b, "\n| requests per second, saturated | %s |\n| --- |%s\n", strings.Join(m.Servers, " | "), strings.Repeat(" --: |", len(m.Servers)))
+	for _, r := range m.Saturated {
+		fmt.Fprintf(&b, "| %s |", r.Name)
+		for _, s := range m.Servers {
+			fmt.Fprintf(&b, " %.0f |", quantile(r.Values[s], 0.5))
+		}
+		b.WriteString("\n")
 	}
 	return b.String()
+}
+
+func (r row) label() string {
+	if r.Rate == 0 {
+		return r.Name + ", " + r.Unit
+	}
+	return fmt.Sprintf("%s, %d/s, %s", r.Name, r.Rate, r.Unit)
 }
 
 // ratios returns each value of a divided by that of b in the same round.
@@ -136,9 +171,9 @@ func ratios(a, b []float64) []float64 {
 	return out
 }
 
-// spread returns the median and the quartiles of values.
-func spread(values []float64, digits int) string {
-	return fmt.Sprintf("%.*f (%.*f–%.*f)", digits, quantile(values, 0.5), digits, quantile(values, 0.25), digits, quantile(values, 0.75))
+// spread returns the median of values, the lowest and the highest.
+func spread(values []float64) string {
+	return fmt.Sprintf("%.1f (%.1f–%.1f)", quantile(values, 0.5), slices.Min(values), slices.Max(values))
 }
 
 // quantile interpolates between the two values nearest to q.
@@ -154,7 +189,7 @@ func (m *measured) chart() string {
 	y := 0
 	for _, r := range m.Rows {
 		y += 32
-		fmt.Fprintf(&b, "<text class=\"row\" x=\"8\" y=\"%d\">%s</text>\n", y, html.EscapeString(r.Name))
+		fmt.Fprintf(&b, "<text class=\"row\" x=\"8\" y=\"%d\">%s</text>\n", y, html.EscapeString(r.label()))
 		longest := 0.0
 		for _, s := range m.Servers {
 			longest = max(longest, quantile(r.Values[s], 0.5))
@@ -162,12 +197,12 @@ func (m *measured) chart() string {
 		for i, s := range m.Servers {
 			y += 18
 			median := quantile(r.Values[s], 0.5)
-			width := 500 * median / longest
-			fmt.Fprintf(&b, `<text x="8" y="%d">%s</text><rect class="server%d" x="130" y="%d" width="%.0f" height="12"/>`, y, s, i, y-10, width)
-			fmt.Fprintf(&b, "<text x=\"%.0f\" y=\"%d\">%.1f %s</text>\n", 136+width, y, median, r.Unit)
+			width := 460 * median / longest
+			fmt.Fprintf(&b, `<text x="8" y="%d">%s</text><rect class="server%d" x="190" y="%d" width="%.0f" height="12"/>`, y, s, i, y-10, width)
+			fmt.Fprintf(&b, "<text x=\"%.0f\" y=\"%d\">%.1f %s</text>\n", 196+width, y, median, r.Unit)
 		}
 	}
-	return fmt.Sprintf(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 760 %d" role="img" aria-label="Processor time a request: %s">
+	return fmt.Sprintf(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 760 %d" role="img" aria-label="Processor time of a request: %s">
 <style>
 text { font: 12px system-ui, sans-serif; fill: #444 }
 .row { font-weight: 600 }

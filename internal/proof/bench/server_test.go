@@ -11,14 +11,15 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
 
+	vegeta "github.com/tsenart/vegeta/v12/lib"
 	"golang.org/x/sync/errgroup"
+	"golang.org/x/sys/unix"
 
-	"example.com/petstore/internal/proof/bench/peers"
+	"example.com/petstore/internal/proof/program"
 )
 
 // server is a server process that is measured.
@@ -39,11 +40,11 @@ func start(t testing.TB, name, store string) *server {
 	s := &server{name: name, addr: l.Addr().String()}
 	_ = l.Close()
 	command := []string{"-c", "0", os.Args[0], "peer", name, store, s.addr}
-	if name == "petstore" {
-		command = []string{"-c", "0", *program, "serve", "--store", store, "--addr", s.addr, "--log-format", "json"}
+	if name == petstore {
+		command = []string{"-c", "0", *binary, "serve", "--store", store, "--addr", s.addr, "--log-format", "json"}
 	}
 	cmd := exec.Command("taskset", command...) // its log goes to /dev/null
-	cmd.Env = append(os.Environ(), "PETSTORE_API_KEYS="+peers.Key)
+	cmd.Env = append(os.Environ(), "PETSTORE_API_KEYS="+program.Key, "GOGC=250")
 	began := time.Now()
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -51,7 +52,7 @@ func start(t testing.TB, name, store string) *server {
 	s.process = cmd.Process
 	t.Cleanup(s.stop)
 	for {
-		err := s.send("GET", "", http.StatusOK)
+		err := s.send(request{method: "GET", path: "/v1/pets"}, http.StatusOK)
 		if s.first = time.Since(began); err == nil {
 			return s
 		}
@@ -73,11 +74,9 @@ func (s *server) stop() {
 func (s *server) fill(t testing.TB, n int) {
 	t.Helper()
 	var g errgroup.Group
-	g.SetLimit(16)
-	for p := range peers.Pets(n) {
-		g.Go(func() error {
-			return s.send("POST", fmt.Sprintf(`{"name":%q,"categoryId":%d,"status":%q}`, p.Name, p.CategoryID, p.Status), http.StatusCreated)
-		})
+	g.SetLimit(connections)
+	for _, r := range create.requests(n, 0, 0) {
+		g.Go(func() error { return s.send(r, create.status) })
 	}
 	if err := g.Wait(); err != nil {
 		t.Fatal(err)
@@ -85,83 +84,101 @@ func (s *server) fill(t testing.TB, n int) {
 	s.pets = n
 }
 
-var client = http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 16}, Timeout: 10 * time.Second}
+var client = &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: connections}, Timeout: 10 * time.Second}
+
+var header = http.Header{"Authorization": {"Bearer " + program.Key}, "Content-Type": {"application/json"}}
 
 // send sends a request. It returns an error unless the response has the status
 // want.
-func (s *server) send(method, body string, want int) error {
-	r, err := http.NewRequest(method, "http://"+s.addr+"/v1/pets", strings.NewReader(body))
+func (s *server) send(r request, want int) error {
+	sent, err := http.NewRequest(r.method, "http://"+s.addr+r.path, strings.NewReader(r.body))
 	if err != nil {
 		return err
 	}
-	r.Header = http.Header{"Authorization": {"Bearer " + peers.Key}, "Content-Type": {"application/json"}}
-	response, err := client.Do(r)
+	sent.Header = header
+	response, err := client.Do(sent)
 	if err != nil {
 		return err
 	}
 	defer response.Body.Close()
 	if response.StatusCode != want {
-		return fmt.Errorf("%s: %s: the response is %s", s.name, method, response.Status)
+		return fmt.Errorf("%s: %s: the response is %s", s.name, r.method, response.Status)
 	}
 	_, err = io.Copy(io.Discard, response.Body)
 	return err
 }
 
 // processorTime returns the time that the server has spent in user and kernel
-// mode: fields 14 and 15 of /proc/PID/stat, in ticks of 10 ms.
-func (s *server) processorTime(t testing.TB) time.Duration {
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", s.process.Pid))
+// mode.
+func (s *server) processorTime() (time.Duration, error) {
+	var t unix.Timespec
+	err := unix.ClockGettime(int32(^s.process.Pid)<<3|2, &t) // as clock_getcpuclockid(3)
+	return time.Duration(t.Nano()), err
+}
+
+const connections = 32
+
+// pace sends requests of an operation at a rate per second. It returns the
+// processor time per request, in µs, and the mean size of a response body.
+func (s *server) pace(o operation, rate int, duration time.Duration, seed int) (cpu, size float64, err error) {
+	defer client.CloseIdleConnections()
+	requests, next := o.requests(int(float64(rate)*duration.Seconds()), s.pets, seed), 0
+	attacker := vegeta.NewAttacker(vegeta.Client(client), vegeta.Workers(connections), vegeta.MaxWorkers(connections))
+	targeter := func(t *vegeta.Target) error {
+		r := requests[next%len(requests)]
+		next++
+		t.Method, t.URL, t.Body, t.Header = r.method, "http://"+s.addr+r.path, []byte(r.body), header
+		return nil
+	}
+	began := time.Now()
+	before, err := s.processorTime()
 	if err != nil {
-		t.Fatal(err)
+		return 0, 0, err
 	}
-	_, text, _ = bytes.Cut(text, []byte(") "))
-	fields := strings.Fields(string(text))
-	user, _ := strconv.Atoi(fields[11])
-	system, _ := strconv.Atoi(fields[12])
-	return time.Duration(user+system) * 10 * time.Millisecond
-}
-
-// load describes requests that wrk sends. Each client waits for a response
-// before it sends the next request.
-type load struct {
-	name      string
-	operation string // in load.lua
-	clients   int
-	status    int // of every response
-}
-
-var loads = []load{
-	{"list: a random page of 20", "list", 32, http.StatusOK},
-	{"filtered list: a random page of 20", "filtered", 32, http.StatusOK},
-	{"get: a random pet", "get", 32, http.StatusOK},
-	{"create: 32 clients", "create", 32, http.StatusCreated},
-	{"create: 1 client", "create", 1, http.StatusCreated},
-	{"the same list every time", "same", 32, http.StatusOK},
-}
-
-// run sends l to s. It returns the processor time per request, in µs, and the
-// mean size of a response body. It returns an error unless all responses have the
-// status of l.
-func (l load) run(t testing.TB, s *server, duration time.Duration, seed int) (cpu, size float64, err error) {
-	cmd := exec.Command("wrk", "-t1", fmt.Sprintf("-c%d", l.clients), fmt.Sprintf("-d%.0f", duration.Seconds()), "-s", "load.lua",
-		"http://"+s.addr, "--", l.operation, strconv.Itoa(s.pets), peers.Key, strconv.Itoa(seed))
-	before := s.processorTime(t)
-	out, err := cmd.CombinedOutput()
-	spent := s.processorTime(t) - before
-	var did struct {
-		Requests, Bytes, Errors float64
-		Statuses                map[string]float64
+	n := 0.0
+	for result := range attacker.Attack(targeter, vegeta.ConstantPacer{Freq: rate, Per: time.Second}, duration, "") {
+		if int(result.Code) != o.status {
+			err = fmt.Errorf("%s: %s: got status %d %s, want %d", s.name, o.name, result.Code, result.Error, o.status)
+		}
+		n++
+		size += float64(result.BytesIn)
 	}
+	after, _ := s.processorTime()
+	if reached := n / time.Since(began).Seconds(); err == nil && reached < 0.9*float64(rate) {
+		err = fmt.Errorf("%s: %s: only %.0f of %d requests per second were sent", s.name, o.name, reached, rate)
+	}
+	return float64((after - before).Nanoseconds()) / 1e3 / n, size / n, err
+}
+
+// saturate has wrk send requests of an operation as fast as the server responds.
+// It returns how many per second.
+func (s *server) saturate(o operation, duration time.Duration, seed int) (float64, error) {
+	file, err := os.CreateTemp("", "requests")
+	if err != nil {
+		return 0, err
+	}
+	defer os.Remove(file.Name())
+	for _, r := range o.requests(20_000, s.pets, seed) {
+		fmt.Fprintln(file, r.method, r.path, r.body)
+	}
+	if err := file.Close(); err != nil {
+		return 0, err
+	}
+	args := []string{"-t1", fmt.Sprintf("-c%d", connections), fmt.Sprintf("-d%.0f", duration.Seconds()), "-s", "load.lua"}
+	for name, values := range header {
+		args = append(args, "-H", name+": "+values[0])
+	}
+	out, err := exec.Command("wrk", append(args, "http://"+s.addr, "--", file.Name())...).CombinedOutput()
+	var did struct{ Requests, Microseconds, Errors float64 }
 	if err == nil {
 		out = bytes.TrimSpace(out)
 		err = json.Unmarshal(out[bytes.LastIndexByte(out, '\n')+1:], &did)
 	}
 	if err != nil {
-		return 0, 0, fmt.Errorf("wrk: %w: %s", err, out)
+		return 0, fmt.Errorf("wrk: %w: %s", err, out)
 	}
-	n := did.Requests
-	if n == 0 || did.Errors > 0 || did.Statuses[strconv.Itoa(l.status)] != n {
-		return 0, 0, fmt.Errorf("%s: %s: %.0f requests, %.0f errors, statuses %v, but all must be %d", s.name, l.name, n, did.Errors, did.Statuses, l.status)
+	if did.Requests == 0 || did.Errors > 0 {
+		return 0, fmt.Errorf("%s: %s: %.0f requests, %.0f errors", s.name, o.name, did.Requests, did.Errors)
 	}
-	return float64(spent.Microseconds()) / n, did.Bytes / n, nil
+	return did.Requests / did.Microseconds * 1e6, nil
 }

@@ -5,10 +5,10 @@ package peers
 import (
 	"context"
 	"encoding/json"
-	"iter"
+	"io"
 	"math/rand/v2"
 	"net/http"
-	"slices"
+	"os"
 	"strconv"
 	"strings"
 	"time"
@@ -16,8 +16,13 @@ import (
 	"github.com/labstack/echo/v4"
 )
 
-// Key is the API key that all measured servers accept.
-const Key = "key-of-the-measurements"
+// The names of the peers.
+const (
+	Plain      = "plain Echo"
+	Prepared   = "plain Echo, prepared"
+	Documented = "oapi-codegen as documented"
+	Constant   = "net/http, constant"
+)
 
 // Pet is the peers' record.
 type Pet struct {
@@ -27,19 +32,11 @@ type Pet struct {
 	Status     string `json:"status"`
 }
 
-// Pets yields n pets with random names, the same ones on every call.
-func Pets(n int) iter.Seq[Pet] {
-	return func(yield func(Pet) bool) {
-		r := rand.New(rand.NewPCG(34, 0))
-		for range n {
-			name := strconv.FormatInt(1e5+r.Int64N(1e12), 36)
-			// As in a shelter's records, most animals are sold and few available.
-			status := []string{"available", "pending", "pending", "sold", "sold", "sold", "sold", "sold"}[r.IntN(8)]
-			if !yield(Pet{Name: name, CategoryID: 1 + r.Int64N(5), Status: status}) {
-				return
-			}
-		}
-	}
+// RandomPet returns a pet without an ID. As in a shelter's records, most animals
+// are sold and few available.
+func RandomPet(r *rand.Rand) Pet {
+	status := []string{"available", "pending", "pending", "sold", "sold", "sold", "sold", "sold"}[r.IntN(8)]
+	return Pet{Name: strconv.FormatInt(1e5+r.Int64N(1e12), 36), CategoryID: 1 + r.Int64N(5), Status: status}
 }
 
 // store is what a peer keeps pets in.
@@ -51,24 +48,39 @@ type store interface {
 
 var errNoPet = echo.NewHTTPError(http.StatusNotFound, "there is no such pet")
 
-// Serve runs the peer with the given name until the process is killed. address
-// names an empty store: "memory:", "sqlite:PATH" or "postgres://…".
-func Serve(name, address, addr string) error {
+// New returns the peer with the given name. It accepts program.Key. address names
+// an empty store: "memory:", "sqlite:PATH" or "postgres://…".
+func New(name, address string, log io.Writer) http.Handler {
 	var s store = &memory{}
 	if path, ok := strings.CutPrefix(address, "sqlite:"); ok {
-		s = openSQLite(path, name == "prepared")
+		s = openSQLite(path, name == Prepared)
 	} else if strings.HasPrefix(address, "postgres:") {
 		s = openPostgres(address)
 	}
-	h := map[string]func(store) http.Handler{"constant": newConstant, "dressed": newDressed, "equipped": newEquipped, "prepared": newEquipped}[name](s)
-	server := &http.Server{Addr: addr, Handler: h, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: 30 * time.Second, IdleTimeout: 2 * time.Minute}
+	switch name {
+	case Plain, Prepared:
+		return newPlain(s, log)
+	case Documented:
+		return newDocumented(s, log)
+	case Constant:
+		return newConstant()
+	}
+	panic("there is no peer " + name)
+}
+
+// Serve serves a peer until the process is killed.
+func Serve(name, address, addr string) error {
+	server := &http.Server{Addr: addr, Handler: New(name, address, os.Stderr), ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: 30 * time.Second, IdleTimeout: 2 * time.Minute}
 	return server.ListenAndServe()
 }
 
 // newConstant returns a server with canned responses, which shows what net/http
 // costs. It ignores the key, the query and the body.
-func newConstant(store) http.Handler {
-	pets := slices.Collect(Pets(20))
+func newConstant() http.Handler {
+	r, pets := rand.New(rand.NewPCG(0, 0)), make([]Pet, 20)
+	for i := range pets {
+		pets[i] = RandomPet(r)
+	}
 	list, one := must(json.Marshal(pets)), must(json.Marshal(pets[0]))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		status, body := http.StatusOK, one

@@ -4,21 +4,23 @@ import (
 	"crypto/sha256"
 	"crypto/subtle"
 	"fmt"
+	"io"
 	"log/slog"
 	"net/http"
-	"os"
 	"strconv"
 
 	"github.com/labstack/echo/v4"
 	"github.com/labstack/echo/v4/middleware"
+
+	"example.com/petstore/internal/proof/program"
 )
 
 // newEcho returns an Echo server with the middleware that a deployed service
 // needs, all from Echo: request IDs, a JSON log, recovery from panics, security
 // headers, a body limit, and an API key of which only the hash is kept.
-func newEcho() *echo.Echo {
-	hash := sha256.Sum256([]byte(Key))
-	logger := slog.New(slog.NewJSONHandler(os.Stderr, nil))
+func newEcho(log io.Writer) *echo.Echo {
+	hash := sha256.Sum256([]byte(program.Key))
+	logger := slog.New(slog.NewJSONHandler(log, nil))
 	e := echo.New()
 	e.Use(
 		middleware.RequestID(),
@@ -44,19 +46,19 @@ func newEcho() *echo.Echo {
 	return e
 }
 
-// newEquipped returns a server as a team would write it by hand with Echo,
+// newPlain returns a server as a team would write it by hand with Echo,
 // without an OpenAPI document.
-func newEquipped(s store) http.Handler {
-	e, h := newEcho(), equipped{s}
+func newPlain(s store, log io.Writer) http.Handler {
+	e, h := newEcho(log), plain{s}
 	e.GET("/v1/pets", h.list)
 	e.POST("/v1/pets", h.create)
 	e.GET("/v1/pets/:petId", h.get)
 	return e
 }
 
-type equipped struct{ store store }
+type plain struct{ store store }
 
-func (h equipped) list(c echo.Context) error {
+func (h plain) list(c echo.Context) error {
 	limit, after, status := 20, int64(0), ""
 	err := echo.QueryParamsBinder(c).Int("limit", &limit).Int64("after", &after).String("status", &status).BindError()
 	if err != nil {
@@ -76,7 +78,7 @@ func (h equipped) list(c echo.Context) error {
 	return c.JSON(http.StatusOK, pets)
 }
 
-func (h equipped) create(c echo.Context) error {
+func (h plain) create(c echo.Context) error {
 	var body struct {
 		Name       *string `json:"name"`
 		CategoryID *int64  `json:"categoryId"`
@@ -97,7 +99,7 @@ func (h equipped) create(c echo.Context) error {
 	return c.JSON(http.StatusCreated, p)
 }
 
-func (h equipped) get(c echo.Context) error {
+func (h plain) get(c echo.Context) error {
 	c.Response().Header().Set("Deprecation", deprecation)
 	c.Response().Header().Set("Sunset", sunset)
 	id, err := strconv.ParseInt(c.Param("petId"), 10, 64)

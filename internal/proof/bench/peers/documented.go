@@ -3,6 +3,7 @@ package peers
 import (
 	"context"
 	"fmt"
+	"io"
 	"net/http"
 
 	"github.com/getkin/kin-openapi/openapi3"
@@ -14,14 +15,14 @@ import (
 	"example.com/petstore/gen/api"
 )
 
-// newDressed returns the generated server behind the middleware of equipped and
+// newDocumented returns the generated server behind the middleware of newEcho and
 // one that finds the route and validates the request, as the documentation of
 // oapi-codegen and kin-openapi shows.
-func newDressed(s store) http.Handler {
+func newDocumented(s store, log io.Writer) http.Handler {
 	doc := must(openapi3.NewLoader().LoadFromData(gen.Document))
 	doc.Servers = openapi3.Servers{{URL: "/v1"}}
 	router := must(gorillamux.NewRouter(doc))
-	e := newEcho()
+	e := newEcho(log)
 	e.Use(func(next echo.HandlerFunc) echo.HandlerFunc {
 		return func(c echo.Context) error {
 			route, params, err := router.FindRoute(c.Request())
@@ -40,12 +41,12 @@ func newDressed(s store) http.Handler {
 			return next(c)
 		}
 	})
-	api.RegisterHandlersWithBaseURL(e, api.NewStrictHandler(dressed{store: s}, nil), "/v1")
+	api.RegisterHandlersWithBaseURL(e, api.NewStrictHandler(documented{store: s}, nil), "/v1")
 	return e
 }
 
-// dressed implements the measured operations. The others panic.
-type dressed struct {
+// documented implements the measured operations. The others panic.
+type documented struct {
 	api.StrictServerInterface
 	store store
 }
@@ -62,7 +63,7 @@ func toAPI(p Pet) api.Pet {
 	return api.Pet{ID: p.ID, Name: p.Name, CategoryID: p.CategoryID, Status: new(api.PetStatus(p.Status))}
 }
 
-func (d dressed) ListPets(ctx context.Context, r api.ListPetsRequestObject) (api.ListPetsResponseObject, error) {
+func (d documented) ListPets(ctx context.Context, r api.ListPetsRequestObject) (api.ListPetsResponseObject, error) {
 	limit, status, after := or(r.Params.Limit, 20), string(or(r.Params.Status, "")), or(r.Params.After, 0)
 	pets, err := d.store.list(ctx, status, after, limit+1)
 	if err != nil {
@@ -80,7 +81,7 @@ func (d dressed) ListPets(ctx context.Context, r api.ListPetsRequestObject) (api
 	return response, nil
 }
 
-func (d dressed) CreatePet(ctx context.Context, r api.CreatePetRequestObject) (api.CreatePetResponseObject, error) {
+func (d documented) CreatePet(ctx context.Context, r api.CreatePetRequestObject) (api.CreatePetResponseObject, error) {
 	p := Pet{Name: r.Body.Name, CategoryID: r.Body.CategoryID, Status: string(or(r.Body.Status, "available"))}
 	p, err := d.store.create(ctx, p)
 	if err != nil {
@@ -91,7 +92,7 @@ func (d dressed) CreatePet(ctx context.Context, r api.CreatePetRequestObject) (a
 	return response, nil
 }
 
-func (d dressed) GetPet(ctx context.Context, r api.GetPetRequestObject) (api.GetPetResponseObject, error) {
+func (d documented) GetPet(ctx context.Context, r api.GetPetRequestObject) (api.GetPetResponseObject, error) {
 	p, err := d.store.get(ctx, r.PetID)
 	if err != nil {
 		return nil, err
