@@ -23,10 +23,9 @@ type petFields struct {
 	Status     *api.PetStatus
 }
 
-// toPet converts a pet to its response type.
-func toPet(p pets.Pet) api.Pet {
-	status := api.PetStatus(p.Status)
-	return api.Pet(petFields{p.ID, p.Name, p.CategoryID, &status})
+// toPet converts a pet to its response type, which refers to its status.
+func toPet(p *pets.Pet) api.Pet {
+	return api.Pet(petFields{p.ID, p.Name, p.CategoryID, (*api.PetStatus)(&p.Status)})
 }
 
 func (o *operations) query(params api.ListPetsParams) pets.Query {

@@ -6,7 +6,6 @@ package service
 
 import (
 	"context"
-	"fmt"
 	"strconv"
 	"strings"
 
@@ -40,8 +39,8 @@ func (o *operations) ListPets(ctx context.Context, request api.ListPetsRequestOb
 		return nil, err
 	}
 	response := api.ListPets200JSONResponse{Body: make(api.Pets, len(page.Pets))}
-	for i, p := range page.Pets {
-		response.Body[i] = toPet(p)
+	for i := range page.Pets {
+		response.Body[i] = toPet(&page.Pets[i])
 	}
 	if page.More {
 		link := o.nextLink(q, page.Pets[len(page.Pets)-1].ID)
@@ -62,7 +61,7 @@ func (o *operations) CreatePet(ctx context.Context, request api.CreatePetRequest
 	}
 	location := o.base + "/pets/" + strconv.FormatInt(created.ID, 10)
 	return api.CreatePet201JSONResponse{PetCreatedJSONResponse: api.PetCreatedJSONResponse{
-		Body:    toPet(created),
+		Body:    toPet(&created),
 		Headers: api.PetCreatedResponseHeaders{Location: &location},
 	}}, nil
 }
@@ -73,7 +72,7 @@ func (o *operations) GetPet(ctx context.Context, request api.GetPetRequestObject
 	if err != nil {
 		return nil, err
 	}
-	return api.GetPet200JSONResponse{Body: toPet(p)}, nil
+	return api.GetPet200JSONResponse{Body: toPet(&p)}, nil
 }
 
 // nextLink returns the Link (RFC 8288) to the page that follows the pet with the ID
@@ -83,7 +82,7 @@ func (o *operations) nextLink(q pets.Query, last int64) string {
 	if q.Status != "" {
 		status = "&status=" + string(q.Status)
 	}
-	return fmt.Sprintf(`<%s/pets?limit=%d%s&after=%d>; rel="next"`, o.base, q.Limit, status, last)
+	return "<" + o.base + "/pets?limit=" + strconv.Itoa(q.Limit) + status + "&after=" + strconv.FormatInt(last, 10) + `>; rel="next"`
 }
 
 // unquote returns an Idempotency-Key without the quotes and escapes of RFC 9651,
