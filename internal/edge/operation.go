@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
 
 	"github.com/getkin/kin-openapi/openapi3filter"
@@ -28,9 +29,10 @@ func (s *Server) serveOperation(op *operation) echo.MiddlewareFunc {
 		return func(c echo.Context) error {
 			c.Set(operationName, op.id)
 			if deprecation != nil {
-				c.Response().Before(func() { // append, because the generated code may set Link
+				c.Response().Before(func() {
+					header := c.Response().Header()
 					for name, values := range deprecation {
-						c.Response().Header()[name] = append(c.Response().Header()[name], values...)
+						header[name] = append(values, header[name]...) // the generated code may have set Link
 					}
 				})
 			}
@@ -105,11 +107,11 @@ func (op *operation) validate(c echo.Context) error {
 		}
 		r.URL.RawPath = ""
 	}
-	query, err := url.ParseQuery(r.URL.RawQuery)
-	if err != nil {
+	// QueryParams omits what it cannot parse.
+	if _, err := url.QueryUnescape(r.URL.RawQuery); err != nil || strings.Contains(r.URL.RawQuery, ";") {
 		return badRequest("invalid_parameter", "the query string is malformed: % must be followed by two hexadecimal digits, and ; must be written as %3B")
 	}
-	if err := op.checkParameters(c, query); err != nil {
+	if err := op.checkParameters(c); err != nil {
 		return err
 	}
 	pathParams := make(map[string]string, len(c.ParamNames()))
@@ -117,7 +119,7 @@ func (op *operation) validate(c echo.Context) error {
 		pathParams[name] = c.ParamValues()[i]
 	}
 	input := &openapi3filter.RequestValidationInput{
-		Request: r, PathParams: pathParams, QueryParams: query, Route: op.route, Options: filterOptions,
+		Request: r, PathParams: pathParams, QueryParams: c.QueryParams(), Route: op.route, Options: filterOptions,
 	}
 	if err := openapi3filter.ValidateRequest(r.Context(), input); err != nil {
 		return requestProblem(err)

@@ -3,7 +3,6 @@ package edge
 import (
 	"cmp"
 	"net/http"
-	"net/url"
 	"regexp"
 	"strconv"
 	"strings"
@@ -21,23 +20,25 @@ var (
 // checkParameters rejects parameters that openapi3filter accepts but the contract
 // does not: parameters given twice, and values that are not written as in JSON
 // or not in UTF-8.
-func (op *operation) checkParameters(c echo.Context, query url.Values) error {
+func (op *operation) checkParameters(c echo.Context) error {
 	for _, p := range op.params {
 		var values []string
 		switch p.In {
 		case openapi3.ParameterInQuery:
-			values = query[p.Name]
+			values = c.QueryParams()[p.Name]
 		case openapi3.ParameterInHeader:
 			values = c.Request().Header[http.CanonicalHeaderKey(p.Name)]
 		case openapi3.ParameterInPath:
 			values = []string{c.Param(p.Name)}
 		}
-		form, err := p.SerializationMethod()
-		if p.Schema == nil || err != nil {
+		if p.Schema == nil {
 			continue
 		}
-		schema := p.Schema.Value
+		schema, form := p.Schema.Value, &openapi3.SerializationMethod{}
 		isArray := schema.Type.Is("array") && schema.Items != nil
+		if isArray {
+			form, _ = p.SerializationMethod() // fails only in an invalid document
+		}
 		exploded := p.In == openapi3.ParameterInQuery && form.Explode
 		if len(values) > 1 && !(isArray && exploded) {
 			return parameterProblem(p, p.Name+" must be given only once")
