@@ -1,22 +1,18 @@
 package edge
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"math"
 	"mime"
 	"net/http"
 	"os"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/getkin/kin-openapi/openapi3"
-	"github.com/getkin/kin-openapi/openapi3filter"
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/labstack/echo/v4"
@@ -31,9 +27,8 @@ const (
 // jsonType is the media type of bodies and errors.
 const jsonType = "application/json"
 
-// init makes kin-openapi decode JSON strictly: duplicate keys, invalid UTF-8,
-// lone surrogates and trailing data are errors, and names match exactly. It also
-// rejects dates that do not exist. Decoders and formats are global to the process.
+// init makes kin-openapi reject dates that do not exist. Formats are global to the
+// process.
 func init() {
 	for format, layout := range map[string]string{"date": time.DateOnly, "date-time": time.RFC3339} {
 		openapi3.DefineStringFormatValidator(format, openapi3.NewCallbackValidator(func(text string) error {
@@ -41,18 +36,12 @@ func init() {
 			return err
 		}))
 	}
-	openapi3filter.RegisterBodyDecoder(jsonType, func(body io.Reader, _ http.Header, _ *openapi3.SchemaRef, _ openapi3filter.EncodingFn) (any, error) {
-		data, err := io.ReadAll(body)
-		if err != nil {
-			return nil, err
-		}
-		return decodeJSON(data)
-	})
 }
 
-// decodeJSON decodes a JSON value that is nested at most maxDepth levels deep. A number that overflows float64 becomes the
-// largest float64. It is not an error, because unknown properties are ignored and
-// it may be in one.
+// decodeJSON decodes a JSON value that is nested at most maxDepth levels deep.
+// Duplicate keys, invalid UTF-8, lone surrogates and trailing data are errors. A
+// number that overflows float64 becomes the largest float64. It is not an error,
+// because unknown properties are ignored and it may be in one.
 func decodeJSON(data []byte) (value any, err error) {
 	if nestsTooDeep(data) {
 		return nil, badRequest("invalid_body", fmt.Sprintf("the body must be nested at most %d levels deep", maxDepth))
@@ -96,16 +85,23 @@ func decodeNumber(d *jsontext.Decoder, value *any) error {
 	return err
 }
 
-// jsonBinder is the echo.Binder of the generated code. It decodes bodies by the
-// same rules as the validation.
+// validBody is the key of a validated body in an echo.Context.
+const validBody = "body"
+
+// jsonBinder is the echo.Binder of the generated code.
 type jsonBinder struct{}
 
 // Bind implements echo.Binder.
 func (jsonBinder) Bind(into any, c echo.Context) error {
-	body, err := io.ReadAll(c.Request().Body)
-	if err != nil || len(body) == 0 {
-		return cmp.Or(err, io.EOF) // the generated code expects EOF for a missing optional body
+	body, _ := c.Get(validBody).([]byte)
+	if body == nil {
+		return io.EOF // as the generated code expects without an optional body
 	}
+	return decodeInto(into, body)
+}
+
+// decodeInto decodes a validated body into its Go type.
+func decodeInto(into any, body []byte) error {
 	if err := json.Unmarshal(body, into); err != nil {
 		return badRequest("invalid_body", describeDecoding(err))
 	}
@@ -116,41 +112,44 @@ func (jsonBinder) Bind(into any, c echo.Context) error {
 // type, as for a request. The error is written for the client.
 func (d *Document) DecodeBody(operationID string, body []byte, into any) error {
 	op := d.operations[operationID]
-	if op == nil || op.body[jsonType] == nil {
+	if op == nil || op.body == nil {
 		return fmt.Errorf("the document has no operation %q with a JSON body", operationID)
 	}
+	if err := op.checkBody(body); err != nil {
+		return err
+	}
+	return decodeInto(into, body)
+}
+
+// checkBody checks a body against its schema.
+func (op *operation) checkBody(body []byte) error {
 	value, err := decodeJSON(body)
+	if err == nil {
+		err = op.body.VisitJSON(value, openapi3.VisitAsRequest())
+	}
 	if err != nil {
 		return bodyProblem(err)
-	}
-	if err := op.body[jsonType].Value.VisitJSON(value, openapi3.VisitAsRequest()); err != nil {
-		return bodyProblem(err)
-	}
-	if err := json.Unmarshal(body, into); err != nil {
-		return badRequest("invalid_body", describeDecoding(err))
 	}
 	return nil
 }
 
-// checkMediaType rejects a body that is compressed or whose media type the
-// operation does not accept. It rewrites the Content-Type in lower case, which the
-// generated code expects.
-func (op *operation) checkMediaType(header http.Header) error {
-	accepted := strings.Join(slices.Sorted(maps.Keys(op.body)), ", ")
-	for _, coding := range header.Values("Content-Encoding") {
+// checkMediaType rejects a body that is compressed or no JSON.
+func checkMediaType(header http.Header) error {
+	for _, coding := range header["Content-Encoding"] {
 		if coding != "" && !strings.EqualFold(coding, "identity") {
 			return unsupportedMediaType("the body must not be compressed", "Accept-Encoding", "identity")
 		}
 	}
-	if len(header.Values("Content-Type")) > 1 {
-		return unsupportedMediaType("the Content-Type must be given only once", "Accept", accepted)
+	types := header["Content-Type"]
+	if len(types) > 1 {
+		return unsupportedMediaType("the Content-Type must be given only once", "Accept", jsonType)
 	}
-	mediaType, params, err := mime.ParseMediaType(header.Get("Content-Type"))
-	if _, known := op.body[mediaType]; err == nil && known {
-		header.Set("Content-Type", mime.FormatMediaType(mediaType, params))
-		return nil
+	if len(types) == 1 {
+		if mediaType, _, err := mime.ParseMediaType(types[0]); err == nil && mediaType == jsonType {
+			return nil
+		}
 	}
-	return unsupportedMediaType("the Content-Type must be "+accepted, "Accept", accepted)
+	return unsupportedMediaType("the Content-Type must be "+jsonType, "Accept", jsonType)
 }
 
 // bodyProblem returns the 400, 408 or 413 for a body that could not be read, is not
@@ -164,9 +163,6 @@ func bodyProblem(err error) *Problem {
 	}
 	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		return payloadTooLarge()
-	}
-	if errors.Is(err, openapi3filter.ErrInvalidRequired) {
-		return badRequest("invalid_body", "a body is required")
 	}
 	if _, ok := errors.AsType[*openapi3.SchemaError](err); ok {
 		return badRequest("invalid_body", describe(err, "the body"))

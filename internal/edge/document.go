@@ -29,8 +29,8 @@ type operation struct {
 	id     string
 	route  *routers.Route
 	params []*openapi3.Parameter
-	public bool                           // needs no key
-	body   map[string]*openapi3.SchemaRef // by media type; nil without a body
+	public bool             // needs no key
+	body   *openapi3.Schema // of the JSON body; nil without a body
 
 	deprecation http.Header // added to every response; nil unless the operation is deprecated
 	anchor      string      // on the documentation page
@@ -90,10 +90,11 @@ func (d *Document) newOperation(path string, item *openapi3.PathItem, method str
 		}
 	}
 	if o.RequestBody != nil {
-		op.body = map[string]*openapi3.SchemaRef{}
-		for mediaType, content := range o.RequestBody.Value.Content {
-			op.body[mediaType] = content.Schema
+		content := o.RequestBody.Value.Content[jsonType]
+		if content == nil || content.Schema == nil || len(o.RequestBody.Value.Content) > 1 {
+			return nil, errors.New("the body must be " + jsonType + " with a schema")
 		}
+		op.body = content.Schema.Value
 	}
 	if o.Deprecated {
 		op.deprecation, err = deprecationHeader(o)

@@ -124,18 +124,33 @@ func (op *operation) validate(c echo.Context) error {
 	if err := openapi3filter.ValidateRequest(r.Context(), input); err != nil {
 		return requestProblem(err)
 	}
-	if op.body == nil || r.ContentLength == 0 && !op.route.Operation.RequestBody.Value.Required {
+	return op.validateBody(c)
+}
+
+// validateBody reads the body, checks it against the document and keeps it for
+// jsonBinder.
+func (op *operation) validateBody(c echo.Context) error {
+	r, required := c.Request(), op.body != nil && op.route.Operation.RequestBody.Value.Required
+	if op.body == nil || r.ContentLength == 0 && !required {
 		return nil
 	}
 	if r.ContentLength > MaxBody {
 		return payloadTooLarge()
 	}
-	if err := op.checkMediaType(r.Header); err != nil {
+	if err := checkMediaType(r.Header); err != nil {
 		return err
 	}
-	// The filter closes the body, and net/http would then read the rest of it.
-	r.Body = io.NopCloser(http.MaxBytesReader(c.Response().Writer, r.Body, MaxBody))
-	return requestProblem(openapi3filter.ValidateRequestBody(r.Context(), input, op.route.Operation.RequestBody.Value))
+	body, err := io.ReadAll(http.MaxBytesReader(c.Response().Writer, r.Body, MaxBody))
+	switch {
+	case err != nil:
+		return bodyProblem(err)
+	case len(body) > 0:
+		c.Set(validBody, body)
+		return op.checkBody(body)
+	case required:
+		return badRequest("invalid_body", "a body is required")
+	}
+	return nil
 }
 
 // The body is validated separately, after the parameters.
@@ -148,10 +163,8 @@ func requestProblem(err error) error {
 	}
 	failed, ok := errors.AsType[*openapi3filter.RequestError](err)
 	switch {
-	case !ok:
+	case !ok || failed.Parameter == nil:
 		return err
-	case failed.Parameter == nil:
-		return bodyProblem(err)
 	case errors.Is(err, openapi3filter.ErrInvalidRequired):
 		return parameterProblem(failed.Parameter, failed.Parameter.Name+" is required")
 	case errors.Is(err, openapi3filter.ErrInvalidEmptyValue):
