@@ -128,6 +128,7 @@ func (s *Server) Base() string { return s.document.Base }
 
 // ServeHTTP implements http.Handler.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	canonicalPath(r.URL)
 	s.echo.ServeHTTP(w, r)
 	if r.ContentLength != 0 && w.Header().Get("Connection") == "close" {
 		// net/http would close the connection at once, and a client that is still
@@ -143,12 +144,10 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // routes.
 func (s *Server) routes(o Options) error {
 	e := s.echo
-	e.Pre(canonicalPath)
 	if tracing() {
 		e.Use(traceRequests())
 	}
 	e.Use(
-		requestID,
 		s.commonHeaders,
 		s.metrics.observe,
 		s.accessLog(), // also writes error responses

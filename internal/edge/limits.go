@@ -53,7 +53,7 @@ func (q *queue) enter(ctx context.Context, n int64) error {
 	if n == 0 {
 		return nil
 	}
-	if q.count.Add(1) > q.most || q.Acquire(ctx, n) != nil {
+	if q.count.Add(1) > q.most || !q.TryAcquire(n) && q.Acquire(ctx, n) != nil {
 		q.count.Add(-1)
 		return errOverloaded
 	}

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"regexp"
 	"slices"
+	"time"
 
 	"github.com/labstack/echo/v4"
 	"github.com/labstack/echo/v4/middleware"
@@ -94,7 +95,9 @@ func (s *Server) logRequest(c echo.Context, v middleware.RequestLoggerValues) er
 	if v.Error != nil && level > slog.LevelInfo {
 		attrs = append(attrs, slog.String("error", causeOf(v.Error)))
 	}
-	s.logger.LogAttrs(ctx, level, "request", attrs...)
+	record := slog.NewRecord(time.Now(), level, "request", 0) // Logger would look for its caller
+	record.AddAttrs(attrs...)
+	_ = s.logger.Handler().Handle(ctx, record)
 	return nil
 }
 

@@ -3,6 +3,8 @@ package edge
 import (
 	"crypto/rand"
 	"fmt"
+	"net/http"
+	"net/url"
 	"regexp"
 	"slices"
 	"strings"
@@ -14,13 +16,9 @@ import (
 // canonicalPath makes Echo route on the decoded path, so that /pets/%31 is
 // /pets/1. A path with an encoded slash is left alone, because %2F is not a
 // separator.
-func canonicalPath(next echo.HandlerFunc) echo.HandlerFunc {
-	return func(c echo.Context) error {
-		u := c.Request().URL
-		if !strings.Contains(strings.ToLower(u.RawPath), "%2f") {
-			u.RawPath = ""
-		}
-		return next(c)
+func canonicalPath(u *url.URL) {
+	if u.RawPath != "" && !strings.Contains(strings.ToLower(u.RawPath), "%2f") {
+		u.RawPath = ""
 	}
 }
 
@@ -39,27 +37,30 @@ func wholePath(next echo.HandlerFunc) echo.HandlerFunc {
 
 var requestIDForm = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
 
-// requestID keeps the client's X-Request-Id if it is well-formed, and generates
+// requestID returns the client's X-Request-Id if it is well-formed, and generates
 // one otherwise.
-func requestID(next echo.HandlerFunc) echo.HandlerFunc {
-	return func(c echo.Context) error {
-		id := c.Request().Header.Get(echo.HeaderXRequestID)
-		if id == "" || !requestIDForm.MatchString(id) {
-			id = rand.Text()
-		}
-		c.Response().Header().Set(echo.HeaderXRequestID, id)
-		return next(c)
+func requestID(r *http.Request) string {
+	if id := r.Header.Get(echo.HeaderXRequestID); id != "" && requestIDForm.MatchString(id) {
+		return id
 	}
+	return rand.Text()
 }
+
+// Header values that many responses share. Nobody changes them.
+var (
+	nosniff = []string{"nosniff"}
+	noStore = []string{"no-store"}
+)
 
 // commonHeaders sets the headers of every response.
 func (s *Server) commonHeaders(next echo.HandlerFunc) echo.HandlerFunc {
 	base := s.document.Base
 	return func(c echo.Context) error {
 		header := c.Response().Header()
-		header.Set("X-Content-Type-Options", "nosniff")
+		header[echo.HeaderXRequestID] = []string{requestID(c.Request())}
+		header[echo.HeaderXContentTypeOptions] = nosniff
 		if path := c.Request().URL.Path; path == base || strings.HasPrefix(path, base+"/") {
-			header.Set("Cache-Control", "no-store")
+			header[echo.HeaderCacheControl] = noStore
 		}
 		if s.stopping.Load() {
 			header.Set("Connection", "close")
