@@ -64,6 +64,7 @@ build: ## build .bin/petstore, one static binary
 test: ## run all tests, with PostgreSQL, Chromium, strace and wrk if installed
 	@echo 'tags: $(or $(strip $(TAGS)),none) (CONTRIBUTING.md says what each needs)'
 	$(GOTEST) ./...
+	go test -run Allocations ./internal/proof/bench # the race detector changes them
 
 test-times: ## run all tests and list the slowest
 	@mkdir -p .bin && $(GOTEST) -count=1 -json ./... >.bin/test.json || echo 'Some tests failed; see make test.'
