@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"syscall"
@@ -19,11 +20,14 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"example.com/petstore/internal/edge"
 	"example.com/petstore/internal/files"
 	"example.com/petstore/internal/pets"
 	"example.com/petstore/internal/service"
 	"example.com/petstore/internal/store/memory"
+	"example.com/petstore/internal/store/sqlite"
 )
 
 func TestParseDuration(t *testing.T) {
@@ -150,6 +154,68 @@ func TestImportOutcome(t *testing.T) {
 		}
 		if n != c.n || got != c.want || status != c.status {
 			t.Errorf("%s: got %d, %q, status %d, want %d, %q, status %d", name, n, got, status, c.n, c.want, c.status)
+		}
+	}
+}
+
+// input calls before at its first read.
+type input struct {
+	io.Reader
+	before func()
+}
+
+func (i *input) Read(p []byte) (int, error) {
+	if i.before != nil {
+		i.before()
+		i.before = nil
+	}
+	return i.Reader.Read(p)
+}
+
+// TestImportStalls checks that others can write while import waits for its input.
+func TestImportStalls(t *testing.T) {
+	t.Parallel()
+	address := "sqlite:" + filepath.Join(t.TempDir(), "pets.db")
+	var stderr bytes.Buffer
+	env := environment{getenv: func(string) string { return "" }, stdout: io.Discard, stderr: &stderr}
+	written := -1
+	env.stdin = &input{strings.NewReader("name,categoryId\nRex,1\n"), func() {
+		written = run(t.Context(), []string{"keys", "create", "meanwhile", "--store", address}, env)
+	}}
+	if got := run(t.Context(), []string{"import", "-", "--store", address}, env); got != 0 || written != 0 {
+		t.Errorf("import: got status %d, and the write during it %d, want 0: %s", got, written, &stderr)
+	}
+}
+
+// TestUpkeepOutcome checks that the last word of an interrupted command is true.
+func TestUpkeepOutcome(t *testing.T) {
+	t.Parallel()
+	ended, cancel := context.WithCancelCause(t.Context())
+	cancel(&interruption{signal: syscall.SIGINT})
+	for name, c := range map[string]struct {
+		report sqlite.Report
+		err    error
+		status int
+		want   string
+	}{
+		"undone":   {sqlite.Report{}, errors.New("canceled"), 130, "petstore: interrupted before the end; nothing was changed\n"},
+		"done":     {sqlite.Report{Path: "copy.db"}, errors.New("the backup is complete, but"), 130, "petstore: the backup is complete, but\n"},
+		"damaged":  {sqlite.Report{Problems: []string{"x"}}, errors.New("it is damaged"), 130, "petstore: it is damaged\n"},
+		"no error": {sqlite.Report{Path: "copy.db"}, nil, 0, "backed up sqlite:x: schema version 0, 0 animals, 0 keys, 0.0 MiB\n"},
+	} {
+		var stderr bytes.Buffer
+		env := environment{stderr: &stderr}
+		work := func(context.Context, string, string, bool, func(done, total int64)) (sqlite.Report, error) {
+			return c.report, c.err
+		}
+		cmd := upkeepCommand(env, &stderr, work, "backed up", "", &cobra.Command{SilenceUsage: true, SilenceErrors: true})
+		cmd.SetArgs([]string{"--store", "sqlite:x"})
+		err := cmd.ExecuteContext(ended)
+		if err != nil {
+			fmt.Fprintln(&stderr, "petstore:", err)
+		}
+		if got := stderr.String(); got != c.want || err != nil && exitStatus(err) != c.status {
+			t.Errorf("%s: got %q, status %d, want %q, status %d", name, got, exitStatus(err), c.want, c.status)
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"math"
 	"os"
 	"time"
 
@@ -37,8 +38,13 @@ optionally status. NDJSON has one object per line. Other columns and properties
 are ignored.
 
 If POST /v1/pets would reject any of the rows, import lists the first 20 of those
-and stores nothing. Importing a file twice stores its animals twice. During an
-import, SQLite accepts no other writes: creates wait, and get a 503 after 5 s.`,
+and stores nothing. Importing a file twice stores its animals twice. Standard input
+is first read to its end, into a temporary file. Then, until the import ends, SQLite
+accepts no other writes: creates wait, and get a 503 after 5 s.
+
+With --restore, pets that are created later get greater identifiers. An export does
+not say which pets were removed: if the newest were, their identifiers are given
+again. Only a backup keeps the counter.`,
 		Example: `  petstore import pets.csv
   gzip -dc pets.csv.gz | petstore import -
   petstore import --restore --store sqlite:new.db exported.csv`,
@@ -79,13 +85,21 @@ func importPets(ctx context.Context, env environment, cfg importConfig) error {
 		defer file.Close()
 		in, cfg.options.Name, cfg.options.Format = file, cfg.file, cmp.Or(cfg.options.Format, files.FormatOf(cfg.file))
 	}
+	file, remove, err := cfg.whole(ctx, in)
+	if err != nil {
+		return explainImport(ctx, err)
+	}
+	defer remove()
 	read, began, show := 0, time.Now(), progress(env)
 	cfg.options.Decode = func(body []byte) (pets.NewPet, error) {
 		read++
 		show("%d rows so far", read)
 		return decode(body)
 	}
-	n, err := cfg.run(ctx, env, files.Read(untilDone(ctx, in), cfg.options))
+	n, err := cfg.run(ctx, env, func() iter.Seq2[files.Row, error] {
+		read = 0
+		return files.Read(untilDone(ctx, io.NewSectionReader(file, 0, math.MaxInt64)), cfg.options)
+	})
 	rejected, ok := errors.AsType[*files.Rejected](err)
 	if !ok {
 		rejected = &files.Rejected{Good: n}
@@ -120,17 +134,39 @@ func importPets(ctx context.Context, env environment, cfg importConfig) error {
 	return errors.Join(err, printing)
 }
 
-// run imports or checks rows. Its errors say whether animals were stored.
-func (cfg importConfig) run(ctx context.Context, env environment, rows iter.Seq2[files.Row, error]) (int, error) {
-	if cfg.dryRun {
-		n, err := files.Check(rows)
+// whole returns in if it is a named regular file, or else a temporary file with
+// all that in holds, so that no transaction waits for input.
+func (cfg importConfig) whole(ctx context.Context, in io.Reader) (file *os.File, remove func(), err error) {
+	if file, ok := in.(*os.File); ok && cfg.file != "-" {
+		if info, err := file.Stat(); err == nil && info.Mode().IsRegular() {
+			return file, func() {}, nil
+		}
+	}
+	file, err = os.CreateTemp("", "petstore-import-*")
+	if err == nil {
+		remove = func() { _, _ = file.Close(), os.Remove(file.Name()) }
+		if _, err = io.Copy(file, untilDone(ctx, in)); err != nil {
+			remove()
+		}
+	}
+	if err != nil {
+		return nil, nil, &pets.Error{Kind: pets.Invalid, Message: cfg.options.Name, Err: err}
+	}
+	return file, remove, nil
+}
+
+// run checks the rows that read returns and then, from the start, imports them. A
+// store is created only for valid rows. Its errors say whether pets were stored.
+func (cfg importConfig) run(ctx context.Context, env environment, read func() iter.Seq2[files.Row, error]) (int, error) {
+	n, err := files.Check(read())
+	if err != nil || cfg.dryRun {
 		return n, explainImport(ctx, err)
 	}
 	st, err := openStore(ctx, env, cfg.store, false)
 	if err != nil {
 		return 0, fmt.Errorf("%w; nothing was imported", err)
 	}
-	return importInto(ctx, st, rows, cfg.options.IDs)
+	return importInto(ctx, st, read(), cfg.options.IDs)
 }
 
 // importInto imports rows into st and closes it.

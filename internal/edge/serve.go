@@ -103,8 +103,7 @@ func (s *Server) Run(ctx context.Context, o ServeOptions) error {
 	case err := <-served:
 		return err
 	case err := <-o.Failed:
-		s.logger.Error("the service failed permanently", "error", err)
-		return errors.Join(err, server.Close())
+		return s.fail(server, err)
 	case <-ctx.Done():
 	case sig := <-signals:
 		signal.Stop(signals)
@@ -124,8 +123,7 @@ func (s *Server) stop(ctx context.Context, server *http.Server, drain time.Durat
 	case <-time.After(drain):
 	case <-ctx.Done():
 	case err := <-failed:
-		s.logger.Error("the service failed permanently", "error", err)
-		return errors.Join(err, server.Close())
+		return s.fail(server, err)
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.shutdownTimeout)
 	defer cancel()
@@ -133,6 +131,19 @@ func (s *Server) stop(ctx context.Context, server *http.Server, drain time.Durat
 	if errors.Is(err, context.DeadlineExceeded) {
 		s.logger.Warn("some connections did not end in time and were closed")
 		err = server.Close()
+	}
+	return err
+}
+
+// fail stops the server because of err. Requests in progress, which now fail soon,
+// get their responses.
+func (s *Server) fail(server *http.Server, err error) error {
+	s.stopping.Store(true)
+	s.logger.Error("the service failed permanently", "error", err)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	if server.Shutdown(ctx) != nil {
+		_ = server.Close()
 	}
 	return err
 }

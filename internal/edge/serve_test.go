@@ -189,9 +189,28 @@ type zeros struct{}
 func (zeros) Read(p []byte) (int, error) { return len(p), nil }
 
 func TestServiceFailure(t *testing.T) {
-	failed := make(chan error, 1)
-	r := start(t, newHandlers(), ServeOptions{Failed: failed})
-	failed <- io.ErrShortWrite
+	failed, address := make(chan error), make(chan string, 1)
+	h := newHandlers()
+	h["getVersion"] = func(echo.Context) error {
+		failed <- io.ErrShortWrite
+		for to := <-address; ; { // until the server closes its listener
+			conn, err := net.Dial("tcp", to)
+			if err != nil {
+				return io.ErrShortWrite
+			}
+			_ = conn.Close()
+		}
+	}
+	r := start(t, h, ServeOptions{Failed: failed})
+	address <- r.addr
+	response, err := http.Get("http://" + r.addr + "/v1/version")
+	if err != nil {
+		t.Fatalf("a request in progress: got error %v, want a response", err)
+	}
+	_ = response.Body.Close()
+	if response.StatusCode != http.StatusInternalServerError {
+		t.Errorf("a request in progress: got %d, want 500", response.StatusCode)
+	}
 	if err := r.wait(t); !errors.Is(err, io.ErrShortWrite) {
 		t.Errorf("got error %v, want that of the service", err)
 	}
