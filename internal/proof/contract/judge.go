@@ -33,7 +33,7 @@ type judge struct {
 	seen map[string]bool // operation and status, as in "getPet 404"
 }
 
-var codeRow = regexp.MustCompile("(?m)^\\| ([0-9]{3}) \\| `([a-z_]+)` \\|")
+var codeRow = regexp.MustCompile("(?m)^\\| ([0-9]{3}) `([a-z_]+)` \\|")
 
 var loadDocument = sync.OnceValues(func() (*openapi3.T, error) {
 	return openapi3.NewLoader().LoadFromData(gen.Document)
