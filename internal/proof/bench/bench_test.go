@@ -129,16 +129,20 @@ func (m *measured) measure(b *testing.B, o operation, servers []*server) {
 	for _, values := range most.Values {
 		rate = min(rate, max(1, int(quantile(values, 0.5)/2/100))*100)
 	}
-	paced, want := row{Name: o.name, Unit: "µs", Rate: rate, Values: map[string][]float64{}}, 0.0
+	cost, size := row{Name: o.name, Unit: "µs", Rate: rate, Values: map[string][]float64{}}, 0.0
 	inTurn(b, servers, func(s *server, round int) error {
-		cpu, size, err := s.pace(o, rate, 2*time.Second, round)
-		if want = cmp.Or(want, size); err == nil && s.name != peers.Constant && math.Abs(size-want) > want/10 {
-			return fmt.Errorf("%s: %s: the responses have %.0f bytes, but those of the others have %.0f", o.name, s.name, size, want)
+		p, err := s.pace(o, rate, 2*time.Second, round)
+		cost.Values[s.name] = append(cost.Values[s.name], p.cpu)
+		size = cmp.Or(size, p.size)
+		switch {
+		case err == nil && p.rate < 0.9*float64(rate):
+			return fmt.Errorf("%s: %s: got %.0f requests per second instead of %d; is the machine busy?", s.name, o.name, p.rate, rate)
+		case err == nil && s.name != peers.Constant && math.Abs(p.size-size) > size/10:
+			return fmt.Errorf("%s: %s: the responses have %.0f bytes, but those of the others have %.0f", s.name, o.name, p.size, size)
 		}
-		paced.Values[s.name] = append(paced.Values[s.name], cpu)
 		return err
 	})
-	m.Saturated, m.Rows = append(m.Saturated, most), append(m.Rows, paced)
+	m.Saturated, m.Rows = append(m.Saturated, most), append(m.Rows, cost)
 }
 
 // inTurn calls f for each server in each round.
@@ -177,15 +181,15 @@ func TestLoads(t *testing.T) {
 			s := start(t, name, "sqlite:"+filepath.Join(t.TempDir(), "pets.db"))
 			s.fill(t, 500)
 			for _, o := range operations {
-				if cpu, size, err := s.pace(o, 50, time.Second/5, 0); err != nil || cpu == 0 || size == 0 {
-					t.Errorf("%s: got %v µs, %v bytes and error %v", o.name, cpu, size, err)
+				if p, err := s.pace(o, 50, time.Second/5, 0); err != nil || p.cpu == 0 || p.size == 0 || p.rate == 0 {
+					t.Errorf("%s: got %+v and error %v", o.name, p, err)
 				}
 				if n, err := s.saturate(o, time.Second, 0); err != nil || n == 0 {
 					t.Errorf("%s: got %v requests per second and error %v", o.name, n, err)
 				}
 			}
 			wrong := operation{"wrong", http.StatusOK, func(*rand.Rand, int) request { return request{"GET", "/v1/cats", ""} }}
-			if _, _, err := s.pace(wrong, 50, time.Second/5, 0); err == nil && name != peers.Constant {
+			if _, err := s.pace(wrong, 50, time.Second/5, 0); err == nil && name != peers.Constant {
 				t.Error("pace: 404 instead of 200: got no error")
 			}
 			if _, err := s.saturate(wrong, time.Second, 0); err == nil && name != peers.Constant {
