@@ -16,6 +16,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -101,6 +102,27 @@ func TestSDK(t *testing.T) {
 				})
 			}
 		})
+	}
+}
+
+// TestReadme compares the generators that the README names with those that TestSDK
+// runs.
+func TestReadme(t *testing.T) {
+	read := func(file string) string {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
+	readme := read("../../../README.md")
+	for _, m := range regexp.MustCompile(`"(openapi-[\w-]+|typescript)": "([\d.]+)"`).FindAllStringSubmatch(read("typescript/package.json"), -1) {
+		if want := " " + m[1] + "@" + m[2]; !strings.Contains(readme, want) {
+			t.Errorf("README.md: got none, want npm install%s", want)
+		}
+	}
+	if want := regexp.MustCompile(`openapi-python-client==[\d.]+`).FindString(read("python/requirements.txt")); want == "" || !strings.Contains(readme, "pip install "+want+"\n") {
+		t.Errorf("README.md: got none, want pip install %s", want)
 	}
 }
 
