@@ -40,7 +40,7 @@ func (s *Server) addDocs(publicURL string) error {
 		return err
 	}
 	var html bytes.Buffer
-	err = page.Execute(&html, map[string]string{"Title": document.spec.Info.Title, "Base": document.Base, "PublicURL": publicURL})
+	err = page.Execute(&html, map[string]string{"Title": document.spec.Info.Title, "Base": document.Base, "Server": document.spec.Servers[0].URL, "PublicURL": publicURL})
 	if err != nil {
 		return err
 	}

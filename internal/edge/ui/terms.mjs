@@ -1,17 +1,16 @@
 // Prints the licences of all packages in Scalar's bundle, for `make docs-ui`.
-// It runs where the packages are installed and reads the bundle's list of
-// modules.
+// It runs where the packages are installed and reads the bundle's source map.
 import { existsSync, readFileSync, readdirSync } from 'node:fs'
 
 const scalar = 'node_modules/@scalar/api-reference'
-const { modules } = JSON.parse(readFileSync(`${scalar}/dist/browser/webpack-stats.json`))
+const { sources } = JSON.parse(readFileSync(`${scalar}/dist/browser/standalone.js.map`))
 
 const inside = new Set(['@scalar/api-reference'])
-for (const { name } of modules) {
-  const own = name.match(/^\.\.\/([^/.]+)\/dist\//) // of Scalar's own repository
+for (const name of sources) {
+  const own = name.match(/^(?:\.\.\/)+([^/.]+)\/(?:dist|src)\//) // of Scalar's own repository
   const other = name.match(/.*\/node_modules\/((?:@[^/]+\/)?[^/]+)/)
-  if (own) inside.add(`@scalar/${own[1]}`)
-  else if (other) inside.add(other[1])
+  if (other) inside.add(other[1])
+  else if (own) inside.add(`@scalar/${own[1]}`)
 }
 
 // Scalar's packages come without its licence: https://github.com/scalar/scalar/blob/main/LICENSE
