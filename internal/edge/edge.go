@@ -54,9 +54,9 @@ type Service interface {
 	// Ready returns an error if the service cannot serve requests.
 	Ready(ctx context.Context) error
 
-	// Weight returns the weight of the response to a request, which is 0 unless
-	// the response is large. The weights of all requests in progress add up to
-	// at most 800.
+	// Weight returns the weight of the response to a request: how many objects it
+	// may have, or 0 if that is one. The weights of all requests in progress add
+	// up to at most maxWeight.
 	Weight(operationID string, query url.Values) int64
 }
 
@@ -67,7 +67,7 @@ type Options struct {
 	Metrics        prometheus.Registerer
 	PublicURL      string         // the address that clients use, with the document's base path, if there is a proxy in front
 	TrustedProxies []netip.Prefix // whose X-Forwarded-For is trusted
-	MaxInFlight    int            // operations in progress; 0 means 256
+	MaxInFlight    int            // operations in progress; 0 means DefaultMaxInFlight
 	RateLimit      float64        // requests per second per key; 0 means no limit
 	LocalOrigins   bool           // pages on localhost may read responses (CORS)
 }
@@ -104,7 +104,7 @@ func New(document *Document, service Service, o Options) (*Server, error) {
 	}
 	s := &Server{
 		document: document, service: service, name: o.Name, version: o.Version, logger: o.Logger, echo: echo.New(),
-		calls: newCalls(cmp.Or(o.MaxInFlight, 256)), readTimeout: readTimeout, shutdownTimeout: 10 * time.Second,
+		calls: newCalls(cmp.Or(o.MaxInFlight, DefaultMaxInFlight)), readTimeout: readTimeout, shutdownTimeout: 10 * time.Second,
 	}
 	s.docs = strings.TrimSuffix(o.PublicURL, s.document.Base) + docsPath
 	s.metrics = newMetrics(s, o.Metrics)

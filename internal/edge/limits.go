@@ -9,8 +9,11 @@ import (
 )
 
 // maxWeight limits the total weight of the requests in progress; see
-// Service.Weight.
-const maxWeight = 800
+// Service.Weight. A pet of 64 KiB whose characters are escaped takes 390 KB in JSON.
+const maxWeight = 200
+
+// DefaultMaxInFlight is the default of Options.MaxInFlight.
+const DefaultMaxInFlight = 256
 
 var errOverloaded = errors.New("too many requests are in progress")
 
@@ -23,7 +26,7 @@ func newCalls(maxInFlight int) *calls {
 	n := int64(maxInFlight)
 	return &calls{
 		all:   &queue{Weighted: semaphore.NewWeighted(n), most: 2 * n}, // as many may wait as may run
-		large: &queue{Weighted: semaphore.NewWeighted(maxWeight), most: n},
+		large: &queue{Weighted: semaphore.NewWeighted(maxWeight), most: 2 * n},
 	}
 }
 

@@ -1,7 +1,6 @@
 package edge
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -251,21 +250,5 @@ func TestAdmin(t *testing.T) {
 			}
 		}
 		server.Close()
-	}
-}
-
-func TestHeaderLimit(t *testing.T) {
-	r := start(t, newHandlers(), ServeOptions{})
-	for size, want := range map[int]string{15 << 10: "404", 24 << 10: "431"} {
-		conn, err := net.Dial("tcp", r.addr)
-		if err != nil {
-			t.Fatal(err)
-		}
-		fmt.Fprintf(conn, "GET /nowhere HTTP/1.1\r\nHost: x\r\nX-Filler: %s\r\n\r\n", strings.Repeat("x", size))
-		line, err := bufio.NewReader(conn).ReadString('\n')
-		if err != nil || !strings.Contains(line, want) {
-			t.Errorf("%d bytes: got %q, error %v, want %s", size, line, err, want)
-		}
-		conn.Close()
 	}
 }

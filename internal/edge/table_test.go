@@ -83,7 +83,7 @@ var limits = map[string]func(t *testing.T, want []int64){
 			wantAmount(t, fmt.Sprintf("status of %d levels", depth), int64(w.Code), status)
 		}
 	},
-	"animals per page": func(t *testing.T, want []int64) {
+	"pets per page": func(t *testing.T, want []int64) {
 		data, err := os.ReadFile("../../openapi.yaml")
 		if err != nil {
 			t.Fatal(err)
@@ -142,7 +142,7 @@ var limits = map[string]func(t *testing.T, want []int64){
 		synctest.Wait()
 		wantAmount(t, "running, in the end", running.Load(), 2*want[0])
 	},
-	"lists with a `limit` above 20": func(t *testing.T, want []int64) {
+	"pets in lists at a time": func(t *testing.T, want []int64) {
 		s, _ := newServer(t, newHandlers(), func(s *testService, _ *Options) {
 			s.weight = func(_ string, query url.Values) int64 { return int64(len(query.Get("limit"))) }
 		})

@@ -166,22 +166,6 @@ func TestMediaType(t *testing.T) {
 	}
 }
 
-func TestBodyLimit(t *testing.T) {
-	s, _ := newServer(t, newHandlers(), nil)
-	body := func(size int) string { return `{"title":"a"` + strings.Repeat(" ", size-13) + "}" }
-	for _, chunked := range []bool{false, true} {
-		for size, want := range map[int]int{MaxBody: 201, MaxBody + 1: 413} {
-			r := newRequest("POST", "/v1/books", body(size))
-			if chunked {
-				r.ContentLength = -1
-			}
-			if w := do(s, r); w.Code != want {
-				t.Errorf("%d bytes, chunked %v: got %d, want %d", size, chunked, w.Code, want)
-			}
-		}
-	}
-}
-
 // FuzzBody checks that the decoder never panics, that its errors are written for
 // clients, and that it keeps text as it was sent.
 func FuzzBody(f *testing.F) {

@@ -116,12 +116,15 @@ func (s *service) ErrorBody(p *edge.Problem) any {
 // Ready implements edge.Service.
 func (s *service) Ready(ctx context.Context) error { return s.store.Ping(ctx) }
 
-// Weight implements edge.Service: the weight of a list is its limit, if that is
-// valid and above the default.
+// Weight implements edge.Service: the weight of a list is its limit. Other responses
+// are one pet at most.
 func (s *service) Weight(operationID string, query url.Values) int64 {
-	limit, err := strconv.ParseInt(query.Get("limit"), 10, 64)
-	if operationID != "listPets" || err != nil || limit <= s.defaultLimit || limit > s.maxLimit {
+	if operationID != "listPets" {
 		return 0
+	}
+	limit, err := strconv.ParseInt(query.Get("limit"), 10, 64)
+	if err != nil || limit < 1 || limit > s.maxLimit {
+		return s.defaultLimit // also of a list that is refused
 	}
 	return limit
 }

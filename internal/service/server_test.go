@@ -84,7 +84,7 @@ func TestLimit(t *testing.T) {
 func TestWeight(t *testing.T) {
 	t.Parallel()
 	s := &service{defaultLimit: 7, maxLimit: 30}
-	for limit, want := range map[string]int64{"": 0, "7": 0, "8": 8, "30": 30, "31": 0, "x": 0} {
+	for limit, want := range map[string]int64{"": 7, "1": 1, "8": 8, "30": 30, "0": 7, "31": 7, "x": 7} {
 		if got := s.Weight("listPets", url.Values{"limit": {limit}}); got != want {
 			t.Errorf("limit %q: got weight %d, want %d", limit, got, want)
 		}
