@@ -50,10 +50,10 @@ func unitsIn(t *testing.T, dir string) string {
 // TestVariables looks for environment variables that nothing reads.
 func TestVariables(t *testing.T) {
 	known := run(t, nil, petstore(t), "serve", "-h") + "PETSTORE_HOST PETSTORE_REPLICAS PETSTORE_IMAGE PETSTORE_PORT"
-	for _, file := range []string{"compose.yaml", "Dockerfile", "README.md", "kubernetes/deployment.yaml", "proxy/Caddyfile", "systemd/petstore.env", "systemd/petstore.service", "systemd/instance.conf"} {
+	for _, file := range []string{"compose.yaml", "Dockerfile", "README.md", "postgres.md", "kubernetes/deployment.yaml", "proxy/Caddyfile", "systemd/petstore.env", "systemd/petstore.service", "systemd/instance.conf"} {
 		for _, name := range regexp.MustCompile(`PETSTORE_[A-Z_]+`).FindAllString(read(t, "deploy", file), -1) {
-			flag := "--" + strings.ToLower(strings.ReplaceAll(strings.TrimPrefix(name, "PETSTORE_"), "_", "-")) + " "
-			if !strings.Contains(known, name) && !strings.Contains(known, flag) {
+			flag := "--" + strings.ToLower(strings.ReplaceAll(strings.TrimPrefix(name, "PETSTORE_"), "_", "-"))
+			if !strings.Contains(known, name) && !regexp.MustCompile(flag+`[ [=]`).MatchString(known) {
 				t.Errorf("deploy/%s: petstore serve does not read %s", file, name)
 			}
 		}
@@ -80,6 +80,17 @@ func TestMetrics(t *testing.T) {
 	for _, m := range regexp.MustCompile(`alert: (\w+)`).FindAllStringSubmatch(alerts, -1) {
 		if !strings.Contains(tests, `alertname="`+m[1]+`"`) {
 			t.Errorf("alerts_test.yml: got no test of %s, want one", m[1])
+		}
+	}
+}
+
+// TestActions checks that each action is pinned by its commit.
+func TestActions(t *testing.T) {
+	for _, file := range []string{"check.yml", "release.yml", "weekly.yml"} {
+		for _, m := range regexp.MustCompile(`uses: ([^.\s]\S+)(.*)`).FindAllStringSubmatch(read(t, ".github", "workflows", file), -1) {
+			if !regexp.MustCompile(`@[0-9a-f]{40}$`).MatchString(m[1]) || !strings.HasPrefix(m[2], " # v") {
+				t.Errorf("%s: got %s%s, want a commit and its tag in a comment", file, m[1], m[2])
+			}
 		}
 	}
 }
