@@ -139,15 +139,15 @@ func promtool(t *testing.T, dir, before, under string, alerts []string) string {
 				pair[i] = "_"
 			}
 		}
-		fmt.Fprintf(&later, "  - {series: '%s', values: '%sx9 %sx1500'}\n", name, pair[0], pair[1])
-		fmt.Fprintf(&first, "  - {series: '%s', values: '%sx1500'}\n", name, pair[1])
+		fmt.Fprintf(&later, "  - {series: '%s', values: '%sx1 %sx300'}\n", name, pair[0], pair[1])
+		fmt.Fprintf(&first, "  - {series: '%s', values: '%sx300'}\n", name, pair[1])
 	}
 	expected := ""
 	for _, alert := range alerts {
 		expected += fmt.Sprintf("{labels: '{alertname=%q}', value: 1}, ", alert)
 	}
 	test := func(series, moments string) string {
-		text := "- interval: 1m\n  input_series:\n" + series + "  promql_expr_test:\n"
+		text := "- interval: 5m\n  input_series:\n" + series + "  promql_expr_test:\n"
 		for moment := range strings.FieldsSeq(moments) {
 			samples := expected
 			if moment == "5m" {

@@ -113,9 +113,9 @@ func start(t *testing.T, env []string, name string, args ...string) (stop, kill 
 // eventually waits until condition returns true.
 func eventually(t *testing.T, what string, condition func() bool) {
 	t.Helper()
-	for end := time.Now().Add(time.Minute); !condition(); time.Sleep(50 * time.Millisecond) {
+	for end := time.Now().Add(2 * time.Minute); !condition(); time.Sleep(50 * time.Millisecond) {
 		if time.Now().After(end) {
-			t.Fatalf("%s: not within a minute", what)
+			t.Fatalf("%s: not within two minutes", what)
 		}
 	}
 }

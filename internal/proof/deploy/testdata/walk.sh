@@ -140,7 +140,10 @@ printf '[Service]\nRestartSec=0.1s\n' >/run/systemd/system/petstore@8081.service
 systemctl daemon-reload
 systemctl stop postgresql petstore@8081
 systemctl start --no-block petstore@8081
-until [ "$(systemctl show --value -p NRestarts petstore@8081)" -gt 8 ]; do sleep 0.1; done
+until [ "$(systemctl show --value -p NRestarts petstore@8081)" -gt 8 ]; do
+	fails systemctl is-failed petstore@8081
+	sleep 0.1
+done
 journalctl -u petstore@8081 | grep 'no writable primary can be reached'
 systemctl start postgresql
 until petstore health --admin-addr 127.0.0.1:18081; do sleep 0.2; done
