@@ -144,7 +144,10 @@ func explain(path string, err error) error {
 	if errors.Is(err, errForeign) {
 		return fmt.Errorf("%s %w", path, errForeign)
 	}
-	_, primary := code(err)
+	extended, primary := code(err)
+	if extended == lib.SQLITE_IOERR_SHMSIZE {
+		return fmt.Errorf("%s cannot be opened: its index %s could not be written; if the disk is full, free some space, then start again", path, path+indexSuffix)
+	}
 	if isFull(err) {
 		return fmt.Errorf("%s cannot be opened: the disk is full; free some space, then start again", path)
 	}

@@ -51,6 +51,7 @@ func TestFaults(t *testing.T) {
 		{"?open,openat", "-lock", "error=EIO", "cannot open"},
 		{"pwrite64", "-wal", "error=ENOSPC:when=40+", "the disk is full"},
 		{"pwrite64", "", "error=ENOSPC:when=20+", "the disk is full"},
+		{"pwrite64", "-shm", "error=ENOSPC", "could not be written; if the disk is full"},
 		{"pwrite64,write", "-wal -lock", "error=EDQUOT", "the disk is full"},
 	} {
 		t.Run(fmt.Sprint(c.call, c.suffix, " ", c.effect), func(t *testing.T) {

@@ -3,6 +3,7 @@ package sqlite_test
 import (
 	"bufio"
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"math"
@@ -26,6 +27,7 @@ const childEnv = "PETSTORE_TEST_CHILD"
 var children = map[string]func(ctx context.Context, names []string) error{
 	"create":  createAll,
 	"restore": restore,
+	"shell":   insertAll,
 }
 
 func TestMain(m *testing.M) {
@@ -53,10 +55,11 @@ func childCommand(t testing.TB, wrapper []string, part string, names ...string) 
 	return c
 }
 
-// startCreating starts a child that creates pets in the store at path.
-func startCreating(t testing.TB, path string) *creating {
+// startCreating starts a child that creates pets in the store at path, with this
+// package or as another program.
+func startCreating(t testing.TB, part, path string) *creating {
 	t.Helper()
-	c := &creating{Cmd: childCommand(t, nil, "create", path)}
+	c := &creating{Cmd: childCommand(t, nil, part, path)}
 	out, err := c.StdoutPipe()
 	if err := errors.Join(err, c.Start()); err != nil {
 		t.Fatal(err)
@@ -124,6 +127,27 @@ func createAll(ctx context.Context, names []string) error {
 	default:
 	}
 	return errors.Join(append(errs, err, s.Close())...)
+}
+
+// insertAll creates pets as another program would, until it is killed.
+func insertAll(ctx context.Context, names []string) error {
+	db, err := sql.Open("sqlite", names[0])
+	if err != nil {
+		return err
+	}
+	db.SetMaxOpenConns(1)
+	if _, err := db.ExecContext(ctx, "PRAGMA busy_timeout = 60000"); err != nil {
+		return err
+	}
+	for n := 0; ; n++ {
+		p := longPet(fmt.Sprint("by-hand/", n), n)
+		result, err := db.ExecContext(ctx, "INSERT INTO pets (name, category_id, status) VALUES (?, ?, ?)", p.Name, p.CategoryID, p.Status)
+		if err != nil {
+			return err
+		}
+		id, _ := result.LastInsertId()
+		fmt.Println(id, n, fmt.Sprint("by-hand/", n))
+	}
 }
 
 // longPet returns a pet that may fill several pages.

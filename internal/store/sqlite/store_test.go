@@ -139,6 +139,16 @@ func TestOpenRejects(t *testing.T) {
 	sqlOn(t, in("goose"), "CREATE TABLE goose_db_version (id INTEGER, version_id INTEGER)", "CREATE TABLE songs (title TEXT)")
 	mustClose(t, open(t, in("newer")))
 	sqlOn(t, in("newer"), "INSERT INTO goose_db_version (version_id, is_applied) VALUES (999, 1)")
+	mustClose(t, open(t, in("one")))
+	mustClose(t, open(t, in("schemaless")))
+	damageLeaf(t, in("schemaless"), "goose_db_version")
+	if err := os.Link(in("one"), in("twin")); err != nil {
+		t.Fatal(err)
+	}
+	_, err := sqlite.Verify(t.Context(), in("twin"), nil)
+	wantError(t, "Verify", err, "has 2 names")
+	_, err = sqlite.Restore(t.Context(), in("twin"), backupOf(t, "a"), true, nil)
+	wantError(t, "Restore", err, "has 2 names")
 	for _, c := range []struct {
 		path, want string
 		mustExist  bool
@@ -153,6 +163,13 @@ func TestOpenRejects(t *testing.T) {
 		{path: in("breeds"), want: "belongs to another program and was not changed"},
 		{path: in("goose"), want: "belongs to another program and was not changed"},
 		{path: in("newer"), want: "its schema is at version 999 "},
+		{path: in("songs-wal"), want: "a name that ends in -wal belongs to a file beside a database"},
+		{path: in("songs-shm"), want: "a name that ends in -shm"},
+		{path: in("songs-lock"), want: "a name that ends in -lock"},
+		{path: in("songs-journal"), want: "a name that ends in -journal"},
+		{path: in("songs-restore"), want: "a name that ends in -restore"},
+		{path: in("twin"), want: "has 2 names (hard links)"},
+		{path: in("schemaless"), want: "is damaged; run petstore verify"},
 		{path: in("none"), want: "there is no database at " + in("none"), mustExist: true},
 		{path: in("empty"), want: "there is no database at " + in("empty"), mustExist: true},
 	} {
@@ -175,6 +192,17 @@ func TestOpenRejects(t *testing.T) {
 		if name, _ := os.Readlink("/proc/self/fd/" + e.Name()); strings.HasPrefix(name, dir) {
 			t.Errorf("open file: got %s (error %v), want none", name, err)
 		}
+	}
+}
+
+// The identifier of a removed pet is not given again.
+func TestRemovedPet(t *testing.T) {
+	path := newPath(t)
+	s := open(t, path)
+	last := mustCreate(t, s, "last")
+	sqlOn(t, path, "DELETE FROM pets")
+	if got := mustCreate(t, s, "next"); got.ID <= last.ID {
+		t.Errorf("got id %d after the removal of %d, want a greater one", got.ID, last.ID)
 	}
 }
 

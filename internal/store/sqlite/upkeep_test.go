@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -97,6 +98,8 @@ func TestBackupRejects(t *testing.T) {
 		t.Fatal(err)
 	}
 	part := "is the database itself, or a part of it"
+	other := newPath(t)
+	mustCreate(t, open(t, other), "of another server")
 	for _, stopped := range []bool{false, true} {
 		if stopped { // there is no -wal then
 			mustClose(t, s)
@@ -114,6 +117,8 @@ func TestBackupRejects(t *testing.T) {
 			{path, in("link"), part, true},
 			{in("link"), path + "-wal", part, true},
 			{path, in("spoilt"), "is a store, or was one, since " + in("spoilt-wal"), true},
+			{path, other, "is a store, or was one", true},
+			{path, other + "-wal", "a name that ends in -wal", true},
 			{path, in("there"), "already exists", false},
 			{path, dir, "is not a regular file", true},
 			{path, in("missing/backup.db"), "no such file", true},
@@ -196,6 +201,7 @@ func TestVerify(t *testing.T) {
 		damageLeaf(t, path, name)
 		r, err := sqlite.Verify(t.Context(), path, nil)
 		wantError(t, name, err, "is damaged")
+		wantError(t, name, err, " "+name)
 		if len(r.Problems) == 0 {
 			t.Errorf("%s: got no problems, want some", name)
 		}
@@ -206,6 +212,102 @@ func TestVerify(t *testing.T) {
 		_, err = sqlite.Restore(t.Context(), newPath(t), path, false, nil)
 		wantError(t, "Restore of a damaged backup", err, "cannot be restored")
 	}
+}
+
+// TestRestoreBesideShell restores while a shell has the file open.
+func TestRestoreBesideShell(t *testing.T) {
+	from, path := backupOf(t, "of the backup"), newPath(t)
+	mustClose(t, open(t, path))
+	shell := mustSQL(t, path)
+	defer shell.Close()
+	if err := shell.QueryRow("SELECT count(*) FROM pets").Scan(new(int)); err != nil {
+		t.Fatal(err)
+	}
+	r, err := sqlite.Restore(t.Context(), path, from, true, nil)
+	wantError(t, "Restore beside a shell", err, "another program, such as a shell, has "+path+" open")
+	if r.Path != "" {
+		t.Errorf("Report: got %+v, want no path: nothing was done", r)
+	}
+	if _, err := shell.Exec("INSERT INTO pets (name, category_id, status) VALUES ('by hand', 1, 'sold')"); err != nil {
+		t.Errorf("the shell: got error %v", err)
+	}
+	if err := shell.Close(); err != nil {
+		t.Error(err)
+	}
+	if got := walk(t, open(t, path))[1].Name; got != "by hand" {
+		t.Errorf("got %q, want the pet of the shell", got)
+	}
+}
+
+// TestBackupOutcome checks that the Report says that the backup is there although
+// its time cannot be recorded.
+func TestBackupOutcome(t *testing.T) {
+	t.Parallel()
+	path, to := newPath(t), filepath.Join(t.TempDir(), "backup.db")
+	mustCreate(t, open(t, path), "Rex")
+	shell := mustSQL(t, path)
+	defer shell.Close()
+	shell.SetMaxOpenConns(1)
+	if _, err := shell.Exec("BEGIN IMMEDIATE"); err != nil {
+		t.Fatal(err)
+	}
+	r, err := sqlite.Backup(t.Context(), path, to, false, nil)
+	wantError(t, "Backup", err, "the backup is complete, but its time could not be recorded")
+	if r.Path != to || r.Pets != 1 {
+		t.Errorf("Report: got %+v, want the backup", r)
+	}
+	if r, err := sqlite.Verify(t.Context(), to, nil); err != nil || r.Pets != 1 {
+		t.Errorf("Verify: got %+v, error %v, want one pet", r, err)
+	}
+	r, err = sqlite.Backup(t.Context(), path, to, false, nil)
+	wantError(t, "Backup again", err, "already exists")
+	if r.Path != "" {
+		t.Errorf("Report: got %+v, want no path: nothing was done", r)
+	}
+}
+
+// The last backup is the last one made, even if the clock was wrong before.
+func TestLastBackup(t *testing.T) {
+	path := newPath(t)
+	s := open(t, path)
+	sqlOn(t, path, "INSERT INTO backups (finished_at) VALUES (9000000000)")
+	mustBackup(t, path, filepath.Join(t.TempDir(), "backup.db"))
+	if got := s.Stats(t.Context()).LastBackup; got.After(time.Now()) {
+		t.Errorf("LastBackup: got %v, want the time of the last one", got)
+	}
+}
+
+// Files that root makes belong to the owner of the store.
+func TestOwner(t *testing.T) {
+	path, backup := newPath(t), filepath.Join(t.TempDir(), "backup.db")
+	s := open(t, path)
+	mustCreate(t, s, "Rex")
+	mustClose(t, s)
+	uid := os.Geteuid()
+	if uid == 0 {
+		uid = 65534
+		if err := errors.Join(os.Chown(path, uid, uid), os.Remove(path+"-lock")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s = open(t, path)
+	mustCreate(t, s, "Tom")
+	mustBackup(t, path, backup)
+	wantOwner := func(name string) {
+		t.Helper()
+		info, err := os.Stat(name)
+		if err != nil || int(info.Sys().(*syscall.Stat_t).Uid) != uid {
+			t.Errorf("%s: got %v, error %v, want the owner %d", name, info, err, uid)
+		}
+	}
+	for _, name := range []string{path + "-lock", path + "-wal", path + "-shm", backup} {
+		wantOwner(name)
+	}
+	mustClose(t, s)
+	if _, err := sqlite.Restore(t.Context(), path, backup, true, nil); err != nil {
+		t.Fatal(err)
+	}
+	wantOwner(path)
 }
 
 func TestRestoreRejects(t *testing.T) {
@@ -267,7 +369,7 @@ func TestRestoreRejects(t *testing.T) {
 func killed(t testing.TB) (string, ledger) {
 	t.Helper()
 	path, l := newPath(t), ledger{}
-	c := startCreating(t, path)
+	c := startCreating(t, "create", path)
 	c.acknowledged(t, l, 20)
 	c.kill(t, l)
 	if info, err := os.Stat(path + "-wal"); err != nil || info.Size() == 0 {
@@ -325,16 +427,29 @@ func TestKill(t *testing.T) {
 	path, l := killed(t)
 	for round := range 5 {
 		l.check(t, path)
-		c := startCreating(t, path)
+		c := startCreating(t, "create", path)
 		c.acknowledged(t, l, 200*(round+1))
 		c.kill(t, l)
 	}
 	l.check(t, path)
 }
 
+// Another program, which does not know this package's lock, may write meanwhile.
+func TestOtherProgram(t *testing.T) {
+	path, l := newPath(t), ledger{}
+	mustClose(t, open(t, path))
+	c := startCreating(t, "shell", path)
+	for range 100 {
+		c.acknowledged(t, l, 5)
+		mustClose(t, open(t, path))
+	}
+	c.kill(t, l)
+	l.check(t, path)
+}
+
 func TestBackupUnderLoad(t *testing.T) {
 	path, l := newPath(t), ledger{}
-	c := startCreating(t, path)
+	c := startCreating(t, "create", path)
 	for i := range 5 {
 		c.acknowledged(t, l, 50)
 		to := filepath.Join(t.TempDir(), "backup.db")

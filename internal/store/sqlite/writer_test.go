@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"example.com/petstore/internal/keys"
 	"example.com/petstore/internal/pets"
 )
 
@@ -41,12 +43,14 @@ type call struct {
 	done bool
 }
 
+func newPet(name string) pets.NewPet { return pets.NewPet{Name: name, Status: pets.Sold} }
+
 func create(ctx context.Context, s *Store, n int, name string) []*call {
 	calls := make([]*call, n)
 	for i := range calls {
 		calls[i] = &call{}
 		go func() {
-			calls[i].pet, calls[i].err = s.CreatePet(ctx, pets.NewPet{Name: name, Status: pets.Sold})
+			calls[i].pet, calls[i].err = s.CreatePet(ctx, newPet(name))
 			calls[i].done = true
 		}()
 	}
@@ -110,7 +114,7 @@ func TestCallersComeBack(t *testing.T) {
 			wg.Go(func() {
 				time.Sleep(time.Duration(i%2) * returnTime / 2) // two halves
 				for range 50 {
-					if _, err := s.CreatePet(t.Context(), pets.NewPet{Status: pets.Sold}); err != nil {
+					if _, err := s.CreatePet(t.Context(), newPet("Rex")); err != nil {
 						t.Error(err)
 					}
 					time.Sleep(returnTime / 2)
@@ -156,6 +160,27 @@ func TestCallerLeaves(t *testing.T) {
 		close(running)
 		settle()
 		wantCreated(t, s, append(staying, late...))
+	})
+}
+
+// A refusal is decided in the transaction of its neighbours, which keep it.
+func TestRefusal(t *testing.T) {
+	inBubble(t, func(t *testing.T, s *Store) {
+		s.writer.turn <- struct{}{}
+		calls := create(t.Context(), s, 2, "before")
+		var refused error
+		go func() { _, refused = s.RevokeKey(t.Context(), "none", time.Now()) }()
+		synctest.Wait()
+		calls = append(calls, create(t.Context(), s, 2, "after")...)
+		<-s.writer.turn
+		settle()
+		if !errors.Is(refused, keys.ErrNotFound) {
+			t.Errorf("got error %v, want not found", refused)
+		}
+		wantCreated(t, s, calls)
+		if got := s.Stats(t.Context()).Commits; got != 1 {
+			t.Errorf("got %d commits, want 1", got)
+		}
 	})
 }
 
