@@ -117,6 +117,11 @@ func TestManifests(t *testing.T) {
 		t.Errorf("HorizontalPodAutoscaler: got target %v, want %v", got, want)
 	}
 	container := at(kinds, "Deployment.spec.template.spec.containers").([]any)[0]
+	for _, probe := range []string{"startupProbe", "livenessProbe", "readinessProbe"} {
+		if got := at(container, probe+".httpGet.port"); got != "admin" {
+			t.Errorf("%s: got port %v, want admin, where clients cannot take all connections", probe, got)
+		}
+	}
 	ports := fmt.Sprint(at(container, "ports"))
 	for _, m := range regexp.MustCompile(`"(?:targetPort|port)":"(\w+)"`).FindAllStringSubmatch(text, -1) {
 		if !strings.Contains(ports, "name:"+m[1]+"]") {

@@ -50,6 +50,10 @@ mkdir -p /etc/systemd/system/caddy.service.d
 printf '[Service]\nEnvironment=PETSTORE_HOST=localhost PETSTORE_REPLICAS=127.0.0.1:8080\n' >/etc/systemd/system/caddy.service.d/host.conf
 systemctl daemon-reload && systemctl restart caddy
 sh /usr/share/doc/petstore/deploy/proxy/limit-connections.sh
+iptables -N DOCKER-USER
+ip6tables -N DOCKER-USER
+CHAIN=DOCKER-USER sh /usr/share/doc/petstore/deploy/proxy/limit-connections.sh
+for chain in INPUT DOCKER-USER; do iptables -S "$chain" | grep 'connlimit-above 100'; done
 until curl https://localhost/readyz; do sleep 1; done
 cp /usr/share/doc/petstore/deploy/prometheus/{prometheus,alerts}.yml /etc/prometheus/
 echo 'ARGS="--web.listen-address=127.0.0.1:9090"' >>/etc/default/prometheus
