@@ -131,7 +131,7 @@ func (m *measured) measure(b *testing.B, o operation, servers []*server) {
 	}
 	cost, size := row{Name: o.name, Unit: "µs", Rate: rate, Values: map[string][]float64{}}, 0.0
 	inTurn(b, servers, func(s *server, round int) error {
-		p, err := s.pace(o, rate, 2*time.Second, round)
+		p, err := s.pace(o, rate, 1500*time.Millisecond, round)
 		cost.Values[s.name] = append(cost.Values[s.name], p.cpu)
 		size = cmp.Or(size, p.size)
 		switch {
