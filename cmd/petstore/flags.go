@@ -6,11 +6,13 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"example.com/petstore/internal/service"
@@ -38,6 +40,29 @@ func variableOf(flag string) string {
 		return ""
 	}
 	return variablePrefix + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
+}
+
+// otherVariable matches variables that set no flag: fixed keys, what a sandbox prints,
+// and what Kubernetes sets for a Service with the program's name.
+var otherVariable = regexp.MustCompile(`^(URL|KEY|API_KEYS|API_KEYS_FILE|PORT|PORT_.*|SERVICE_HOST|SERVICE_PORT.*)$`)
+
+// warnUnknown names the variables that no command reads, which may be misspelt.
+func warnUnknown(root *cobra.Command, env environment) {
+	known := map[string]bool{}
+	var visit func(*cobra.Command)
+	visit = func(cmd *cobra.Command) {
+		cmd.LocalFlags().VisitAll(func(f *pflag.Flag) { known[variableOf(f.Name)] = true })
+		for _, c := range cmd.Commands() {
+			visit(c)
+		}
+	}
+	visit(root)
+	for _, entry := range env.environ {
+		name, _, _ := strings.Cut(entry, "=")
+		if own, found := strings.CutPrefix(name, variablePrefix); found && !known[name] && !otherVariable.MatchString(own) {
+			fmt.Fprintf(env.stderr, "%s: the environment variable %s is unknown and has no effect\n", root.Name(), printable(name))
+		}
+	}
 }
 
 // checkFlags sets flags that are not on the command line from their environment

@@ -25,6 +25,7 @@ func main() {
 	isTerminal := func(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }
 	os.Exit(run(context.Background(), os.Args[1:], environment{
 		getenv:      os.Getenv,
+		environ:     os.Environ(),
 		stdin:       os.Stdin,
 		stdout:      os.Stdout,
 		stderr:      os.Stderr,
@@ -36,6 +37,7 @@ func main() {
 // environment holds the environment variables and standard streams of a command.
 type environment struct {
 	getenv         func(string) string
+	environ        []string // NAME=value
 	stdin          io.Reader
 	stdout, stderr io.Writer
 	terminal       bool // stderr is a terminal
@@ -78,6 +80,7 @@ Exit status:
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
+			warnUnknown(cmd.Root(), env)
 			err := checkFlags(cmd.Flags(), env.getenv)
 			if err == nil {
 				parsed()

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"math"
 	"net/netip"
 	"net/url"
 	"runtime/debug"
@@ -93,10 +92,12 @@ func (cfg *serveConfig) check(storeGiven bool) error {
 	switch {
 	case (cfg.serve.CertFile == "") != (cfg.serve.KeyFile == ""):
 		return misuse("set both --tls-cert and --tls-key: the files of a certificate and its private key")
-	case cfg.serve.MaxConnections < 1 || cfg.edge.MaxInFlight < 1:
-		return misuse("--max-connections and --max-in-flight must be 1 or more")
-	case !(cfg.edge.RateLimit >= 0) || math.IsInf(cfg.edge.RateLimit, 0) || cfg.serve.Drain < 0:
-		return misuse("--rate-limit and --drain must be 0 or more")
+	case min(cfg.serve.MaxConnections, cfg.edge.MaxInFlight) < 1 || max(cfg.serve.MaxConnections, cfg.edge.MaxInFlight) > 1e6:
+		return misuse("--max-connections and --max-in-flight must be between 1 and 1000000")
+	case cfg.edge.RateLimit != 0 && !(cfg.edge.RateLimit >= 0.001 && cfg.edge.RateLimit <= 1e6):
+		return misuse("--rate-limit must be between 0.001 and 1000000, or 0 for no limit")
+	case cfg.serve.Drain < 0:
+		return misuse("--drain must be 0 or more")
 	case cfg.serve.Profiles && cfg.serve.AdminAddr == "":
 		return misuse("--pprof needs --admin-addr, where profiles are served")
 	case cfg.sandbox && (storeGiven || cfg.mustExist || cfg.requireSync):

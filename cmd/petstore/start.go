@@ -38,6 +38,9 @@ func fixedKeys(getenv func(string) string) ([]string, error) {
 		}
 		source, text = keysFileVariable+": "+path, string(content)
 	}
+	if strings.ContainsAny(text, "#\ufeff") {
+		return nil, misuse("%s: comments and a byte order mark are not supported; put only one key on each line", source)
+	}
 	fixed := strings.Fields(strings.ReplaceAll(text, ",", " "))
 	if len(fixed) == 0 && source != keysVariable {
 		return nil, misuse("%s: there is no key in the file; put one on each line", source)

@@ -46,10 +46,6 @@ func describeRule(e *openapi3.SchemaError) string {
 		return describeEnum(s)
 	case "minimum", "maximum":
 		return describeRange(s)
-	case "exclusiveMinimum":
-		return "must be greater than " + number(*cmp.Or(s.ExclusiveMin.Value, s.Min))
-	case "exclusiveMaximum":
-		return "must be less than " + number(*cmp.Or(s.ExclusiveMax.Value, s.Max))
 	case "pattern":
 		if message, ok := s.Extensions["x-pattern-message"].(string); ok {
 			return message
@@ -72,8 +68,6 @@ func describeRule(e *openapi3.SchemaError) string {
 		return "must not have the same item twice"
 	case "multipleOf":
 		return "must be a multiple of " + number(*s.MultipleOf)
-	case "properties":
-		return "has a property that is not allowed"
 	}
 	return "does not match the document"
 }

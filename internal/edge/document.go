@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -86,13 +87,16 @@ func (d *Document) newOperation(path string, item *openapi3.PathItem, method str
 	}
 	for _, p := range slices.Concat(o.Parameters, item.Parameters) {
 		if !slices.ContainsFunc(op.params, func(q *openapi3.Parameter) bool { return q.In == p.Value.In && q.Name == p.Value.Name }) {
+			if err := checkServed(p.Value); err != nil {
+				return nil, err
+			}
 			op.params = append(op.params, p.Value)
 		}
 	}
 	if o.RequestBody != nil {
 		content := o.RequestBody.Value.Content[jsonType]
 		if content == nil || content.Schema == nil || len(o.RequestBody.Value.Content) > 1 {
-			return nil, errors.New("the body must be " + jsonType + " with a schema")
+			return nil, fmt.Errorf("the body has %s; it must have %s with a schema, and nothing else", slices.Sorted(maps.Keys(o.RequestBody.Value.Content)), jsonType)
 		}
 		op.body = content.Schema.Value
 	}
@@ -132,7 +136,7 @@ func (d *Document) isPublic(o *openapi3.Operation) (bool, error) {
 			}
 		}
 	}
-	return false, errors.New("security must be one bearer scheme, or [] for an operation without a key")
+	return false, fmt.Errorf("security is %v; it must be one bearer scheme, or [] for an operation without a key", security)
 }
 
 // deprecationHeader returns the Deprecation (RFC 9745) and Sunset (RFC 8594)

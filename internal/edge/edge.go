@@ -111,7 +111,8 @@ func New(document *Document, service Service, o Options) (*Server, error) {
 	if o.RateLimit > 0 {
 		s.rateRetry = strconv.Itoa(int(math.Ceil(1 / o.RateLimit)))
 		s.rates = middleware.NewRateLimiterMemoryStoreWithConfig(middleware.RateLimiterMemoryStoreConfig{
-			Rate: rate.Limit(o.RateLimit), // the burst is the same, rounded up
+			Rate:      rate.Limit(o.RateLimit), // the burst is the same, rounded up
+			ExpiresIn: max(middleware.DefaultRateLimiterMemoryStoreConfig.ExpiresIn, time.Duration(float64(time.Second)/o.RateLimit)),
 		})
 	}
 	s.echo.HTTPErrorHandler = s.writeError
@@ -152,11 +153,11 @@ func (s *Server) routes(o Options) error {
 		s.metrics.observe,
 		s.accessLog(), // also writes error responses
 		recoverPanics(),
-		wholePath,
 	)
 	if o.LocalOrigins {
 		e.Use(allowLocalOrigins())
 	}
+	e.Use(wholePath)
 	s.addProbes()
 	if err := s.addDocs(o.PublicURL); err != nil {
 		return err

@@ -47,6 +47,7 @@ func (h handlers) register(r *echo.Echo, base string, m map[string][]echo.Middle
 	r.GET(base+"/books/:id", h["getBook"], m["getBook"]...)
 	r.GET(base+`/books\:count`, h["countBooks"], m["countBooks"]...)
 	r.PUT(base+"/notes/:name", h["setNote"], m["setNote"]...)
+	r.DELETE(base+"/notes/:name", h["removeNote"], m["removeNote"]...)
 	r.GET(base+"/version", h["getVersion"], m["getVersion"]...)
 }
 
@@ -55,6 +56,7 @@ func sendOK(c echo.Context) error { return c.JSON(http.StatusOK, "ok") }
 func newHandlers() handlers {
 	return handlers{
 		"listBooks": sendOK, "getBook": sendOK, "countBooks": sendOK, "getVersion": sendOK,
+		"removeNote": func(c echo.Context) error { return c.NoContent(http.StatusNoContent) },
 		"setNote": func(c echo.Context) error {
 			var b book
 			if err := c.Bind(&b); err != nil && !errors.Is(err, io.EOF) { // as in generated code
@@ -184,7 +186,15 @@ func TestNewRefuses(t *testing.T) {
 		"no operationId":      {document: func(d string) string { return strings.Replace(d, "operationId: getBook", "summary: x", 1) }, want: "operationId is missing"},
 		"a key in a cookie": {document: func(d string) string {
 			return strings.Replace(d, "{type: http, scheme: bearer}", "{type: apiKey, in: cookie, name: k}", 1)
-		}, want: "security must be"},
+		}, want: "security is [map[bearer:[]]]; it must be one bearer scheme"},
+		"another style": {document: func(d string) string {
+			return strings.Replace(d, "level, in: query, explode: false", "level, in: query, style: pipeDelimited, explode: false", 1)
+		}, want: "the parameter level has the style pipeDelimited"},
+		"a cookie": {document: func(d string) string { return strings.Replace(d, "X-Note, in: header", "X-Note, in: cookie", 1) }, want: "the parameter X-Note is in cookie"},
+		"an object as a parameter": {document: func(d string) string {
+			return strings.Replace(d, "sold, in: query, schema: {type: boolean}", "sold, in: query, schema: {type: object}", 1)
+		}, want: "the parameter sold must have a schema of a single value"},
+		"another media type":     {document: func(d string) string { return strings.Replace(d, "application/json", "text/csv", 1) }, want: "the body has [text/csv]"},
 		"an invalid date":        {document: func(d string) string { return strings.Replace(d, "'2030-12-05'", "'soon'", 1) }, want: "x-sunset must be a date"},
 		"an unknown operationId": {document: func(d string) string { return strings.Replace(d, "operationId: getBook", "operationId: getTome", 1) }, want: "has no middleware"},
 		"an operation without a route": {register: func(r *echo.Echo, base string, m map[string][]echo.MiddlewareFunc) {
@@ -322,7 +332,7 @@ func TestHandlerFaults(t *testing.T) {
 		"no response":       {func(echo.Context) error { return nil }, 500, failed, "neither a response nor an error"},
 		"unknown error":     {func(echo.Context) error { return io.ErrUnexpectedEOF }, 500, failed, "unexpected EOF"},
 		"an error of Echo":  {func(echo.Context) error { return fmt.Errorf("binding: %w", echo.NewHTTPError(400, "strconv")) }, 400, "a parameter has a value that cannot be read", ""},
-		"Echo's not found":  {func(echo.Context) error { return fmt.Errorf("wrapped: %w", echo.ErrNotFound) }, 404, "there is nothing at this path", ""},
+		"Echo's not found":  {func(echo.Context) error { return fmt.Errorf("wrapped: %w", echo.ErrNotFound) }, 404, "there is nothing at this path; the operations are under /v1, and /docs describes them", ""},
 		"a service's error": {func(echo.Context) error { return fmt.Errorf("wrapped: %w", errTaken) }, 409, "the book is taken", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -364,10 +374,17 @@ func TestRequestID(t *testing.T) {
 func TestLocalOrigins(t *testing.T) {
 	s, _ := newServer(t, newHandlers(), func(_ *testService, o *Options) { o.LocalOrigins = true })
 	for origin, want := range map[string]string{"http://localhost:3000": "http://localhost:3000", "https://127.0.0.1": "https://127.0.0.1", "http://localhost.example.com": "", "null": ""} {
-		r := newRequest("GET", "/v1/books", "")
-		r.Header.Set("Origin", origin)
-		if got := do(s, r).Header().Get("Access-Control-Allow-Origin"); got != want {
-			t.Errorf("%s: got %q, want %q", origin, got, want)
+		for request, status := range map[string]int{"GET /v1/books": 200, "GET /v1/books/": 404, "GET /x": 404, "PATCH /v1/books/1": 405} {
+			method, path, _ := strings.Cut(request, " ")
+			r := newRequest(method, path, "")
+			r.Header.Set("Origin", origin)
+			w := do(s, r)
+			if got := w.Header().Get("Access-Control-Allow-Origin"); got != want || w.Code != status {
+				t.Errorf("%s, %s: got %d, %q, want %d, %q", origin, request, w.Code, got, status, want)
+			}
+			if got := w.Header().Get("Access-Control-Expose-Headers"); want != "" && !strings.Contains(got, "Allow") {
+				t.Errorf("exposed headers: got %q, want Allow among them", got)
+			}
 		}
 	}
 }

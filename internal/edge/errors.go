@@ -30,10 +30,6 @@ func badRequest(code, message string) *Problem {
 	return &Problem{Status: http.StatusBadRequest, Code: code, Message: message}
 }
 
-func notFound(message string) *Problem {
-	return &Problem{Status: http.StatusNotFound, Code: "not_found", Message: message}
-}
-
 func payloadTooLarge() *Problem {
 	return &Problem{Status: http.StatusRequestEntityTooLarge, Code: "payload_too_large", Message: fmt.Sprintf("the body is larger than %d bytes", MaxBody)}
 }
@@ -64,7 +60,7 @@ func (s *Server) problemOf(err error) *Problem {
 		case http.StatusBadRequest: // the generated code cannot bind a parameter that the schema accepts
 			return &Problem{Status: e.Code, Code: "invalid_parameter", Message: "a parameter has a value that cannot be read", Cause: err}
 		case http.StatusNotFound:
-			return notFound("there is nothing at this path")
+			return &Problem{Status: e.Code, Code: "not_found", Message: fmt.Sprintf("there is nothing at this path; the operations are under %s, and %s describes them", s.document.Base, docsPath)}
 		case http.StatusMethodNotAllowed:
 			return &Problem{Status: e.Code, Code: "method_not_allowed", Message: "this path does not support the method; the Allow header lists those it does"}
 		}

@@ -153,3 +153,22 @@ func TestRateLimit(t *testing.T) {
 		t.Errorf("another key: got %d, want 200", w.Code)
 	}
 }
+
+// TestSlowRateLimit checks that a key is remembered until its next request is due.
+func TestSlowRateLimit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, _ := newServer(t, newHandlers(), func(_ *testService, o *Options) { o.RateLimit = 0.001 })
+		do(s, newRequest("GET", "/v1/books", ""))
+		time.Sleep(999 * time.Second)
+		other := newRequest("GET", "/v1/books", "")
+		other.Header.Set("Authorization", "Bearer "+readKey)
+		do(s, other) // old keys are forgotten with a request of any key
+		if w := do(s, newRequest("GET", "/v1/books", "")); w.Code != http.StatusTooManyRequests {
+			t.Errorf("a second too early: got %d, want 429", w.Code)
+		}
+		time.Sleep(time.Second)
+		if w := do(s, newRequest("GET", "/v1/books", "")); w.Code != http.StatusOK {
+			t.Errorf("in time: got %d, want 200", w.Code)
+		}
+	})
+}

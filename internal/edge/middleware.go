@@ -86,7 +86,7 @@ func allowLocalOrigins() echo.MiddlewareFunc {
 		AllowOriginFunc: func(origin string) (bool, error) { return localOrigin.MatchString(origin), nil },
 		AllowMethods:    []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"},
 		AllowHeaders:    []string{"Authorization", "Content-Type", "Idempotency-Key", "X-Request-Id"},
-		ExposeHeaders:   []string{"Link", "Location", "X-Request-Id", "Deprecation", "Sunset", "Retry-After", "WWW-Authenticate"},
+		ExposeHeaders:   []string{"Link", "Location", "X-Request-Id", "Deprecation", "Sunset", "Retry-After", "WWW-Authenticate", "Allow"},
 	})
 }
 

@@ -1,7 +1,7 @@
 package edge
 
 import (
-	"cmp"
+	"fmt"
 	"net/http"
 	"regexp"
 	"strconv"
@@ -31,22 +31,16 @@ func (op *operation) checkParameters(c echo.Context) error {
 		case openapi3.ParameterInPath:
 			values = []string{c.Param(p.Name)}
 		}
-		if p.Schema == nil {
-			continue
-		}
-		schema, form := p.Schema.Value, &openapi3.SerializationMethod{}
-		isArray := schema.Type.Is("array") && schema.Items != nil
-		if isArray {
-			form, _ = p.SerializationMethod() // fails only in an invalid document
-		}
-		exploded := p.In == openapi3.ParameterInQuery && form.Explode
+		schema := p.Schema.Value
+		isArray := schema.Type.Is("array")
+		exploded := p.In == openapi3.ParameterInQuery && (p.Explode == nil || *p.Explode)
 		if len(values) > 1 && !(isArray && exploded) {
 			return parameterProblem(p, p.Name+" must be given only once")
 		}
 		if isArray {
 			schema = schema.Items.Value
 			if !exploded && len(values) > 0 {
-				values = strings.Split(values[0], cmp.Or(separators[form.Style], ","))
+				values = strings.Split(values[0], ",")
 			}
 		}
 		for _, text := range values {
@@ -58,16 +52,22 @@ func (op *operation) checkParameters(c echo.Context) error {
 	return nil
 }
 
-// separators are the separators of array items, by style. The default is a comma.
-var separators = map[string]string{openapi3.SerializationPipeDelimited: "|", openapi3.SerializationSpaceDelimited: " "}
+// checkServed returns an error for a parameter that checkParameters cannot read.
+func checkServed(p *openapi3.Parameter) error {
+	styles := map[string]string{openapi3.ParameterInQuery: openapi3.SerializationForm, openapi3.ParameterInPath: openapi3.SerializationSimple, openapi3.ParameterInHeader: openapi3.SerializationSimple}
+	switch style := styles[p.In]; {
+	case style == "":
+		return fmt.Errorf("the parameter %s is in %s; it must be in query, path or header", p.Name, p.In)
+	case p.Style != "" && p.Style != style:
+		return fmt.Errorf("the parameter %s has the style %s; it must be %s", p.Name, p.Style, style)
+	case p.Schema == nil || p.Schema.Value.Type.Is("object"):
+		return fmt.Errorf("the parameter %s must have a schema of a single value or an array", p.Name)
+	}
+	return nil
+}
 
 // checkValue returns what is wrong with the text of a parameter, or "".
 func checkValue(schema *openapi3.Schema, text string) string {
-	for _, part := range schema.AllOf {
-		if message := checkValue(part.Value, text); message != "" {
-			return message
-		}
-	}
 	switch {
 	case schema.Type.Is("integer") && !integerForm.MatchString(text):
 		return describeType(schema)

@@ -3,7 +3,6 @@ package edge
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
 	"strings"
 	"time"
@@ -32,7 +31,7 @@ func (s *Server) addProbes() {
 		if (method == http.MethodGet || method == http.MethodHead) && strings.Contains(c.Request().Header.Get("Accept"), "text/html") {
 			return c.Redirect(http.StatusFound, s.docs)
 		}
-		return notFound(fmt.Sprintf("there is nothing at this path; the operations are under %s, and %s describes them", s.document.Base, docsPath))
+		return echo.ErrNotFound
 	})
 }
 

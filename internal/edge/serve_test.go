@@ -87,6 +87,12 @@ func signalSelf(t *testing.T, sig syscall.Signal) {
 // receives them.
 
 func TestDrain(t *testing.T) {
+	for _, sig := range []syscall.Signal{syscall.SIGTERM, syscall.SIGHUP} {
+		t.Run(sig.String(), func(t *testing.T) { testDrain(t, sig) })
+	}
+}
+
+func testDrain(t *testing.T, sig syscall.Signal) {
 	begun, done := make(chan bool), make(chan bool)
 	h := newHandlers()
 	h["getVersion"] = func(c echo.Context) error {
@@ -98,7 +104,7 @@ func TestDrain(t *testing.T) {
 	if status, keepAlive := r.get(t, "/readyz"); status != 200 || !keepAlive {
 		t.Errorf("before: got %d, kept alive %v, want 200, true", status, keepAlive)
 	}
-	signalSelf(t, syscall.SIGTERM)
+	signalSelf(t, sig)
 	for {
 		status, keepAlive := r.get(t, "/readyz")
 		if status == http.StatusServiceUnavailable {
