@@ -156,6 +156,6 @@ image: build ## build the image petstore:latest with docker (or IMAGE=podman, IM
 	$(or $(IMAGE),docker) build --tag petstore:latest --build-arg TARGETPLATFORM=linux/$$(go env GOARCH) $(IMAGE_FLAGS) --file deploy/Dockerfile "$$tmp"
 
 deploy-check: build ## test deploy/ with the programs that operators use; needs root on Debian
-	go test -count=1 -tags deploy -timeout 10m $(if $(filter-out 0,$(shell id -u)),-exec 'sudo -E env PATH=$$PATH') ./internal/proof/deploy
+	go test -count=1 -tags deploy -timeout 20m $(if $(filter-out 0,$(shell id -u)),-exec 'sudo -E env PATH=$$PATH') ./internal/proof/deploy
 
 check: lint drift lint-spec breaking test sdk deploy-check ## run everything that CI checks
