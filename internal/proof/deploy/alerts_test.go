@@ -15,75 +15,73 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-
-	"example.com/petstore/internal/store/postgres/pgtest"
 )
 
-func TestMain(m *testing.M) { os.Exit(pgtest.Main(m)) }
+const path = "/v1/pets"
+
+// fault is a fault of a store, and the alerts that tell of it.
+type fault struct {
+	alerts []string
+	// start returns the arguments of a server on a sound store and what makes it
+	// fail. A fault may need requests to url before the server sees it.
+	start func(t *testing.T) (args []string, fail func(c *http.Client, url string))
+}
+
+var faults = map[string]fault{
+	"damaged": {[]string{"PetstoreFileCorrupt", "PetstoreNotReady"}, func(t *testing.T) ([]string, func(*http.Client, string)) {
+		file := filled(t, t.TempDir())
+		return []string{"--store", "sqlite:" + file}, func(c *http.Client, url string) {
+			f, err := os.OpenFile(file, os.O_WRONLY, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			info, err := f.Stat()
+			if err == nil {
+				const schema = 16 * 4096 // pages that the server may have read
+				_, err = f.WriteAt(make([]byte, info.Size()-schema), schema)
+			}
+			if err != nil || f.Close() != nil {
+				t.Fatal(err)
+			}
+			_, _, _ = send(c, http.MethodGet, url+path+"?limit=100&after=2000", "") // only the metrics count
+		}
+	}},
+	"disk full": {[]string{"PetstoreDiskFull"}, func(t *testing.T) ([]string, func(*http.Client, string)) {
+		dir := t.TempDir()
+		if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=4m"); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = syscall.Unmount(dir, syscall.MNT_DETACH) })
+		file := filled(t, dir)
+		return []string{"--store", "sqlite:" + file}, func(c *http.Client, url string) {
+			write(t, dir+"/other", "")
+			fill, _ := os.OpenFile(dir+"/other", os.O_WRONLY, 0)
+			for err := error(nil); err == nil; {
+				_, err = fill.Write(make([]byte, 1024))
+			}
+			_ = fill.Close()
+			eventually(t, "a 503", func() bool {
+				status, _, _ := sendOnce(c, http.MethodPost, url+path, `{"name":"`+strings.Repeat("x", 5000)+`","categoryId":1}`, rand.Text())
+				return status == http.StatusServiceUnavailable
+			})
+		}
+	}},
+}
 
 // TestFaults feeds the alerts with the metrics of a real server before and under a
 // fault: the alert must not fire before, and must fire soon, a day later, and if the
 // first scrape shows the fault already.
 func TestFaults(t *testing.T) {
-	const path = "/v1/pets"
-	for name, test := range map[string]struct {
-		alerts []string
-		// start returns the arguments of a server on a sound store and what makes it
-		// fail. A fault may need requests to url before the server sees it.
-		start func(t *testing.T) (args []string, fault func(c *http.Client, url string))
-	}{
-		"damaged": {[]string{"PetstoreFileCorrupt", "PetstoreNotReady"}, func(t *testing.T) ([]string, func(*http.Client, string)) {
-			file := filled(t, t.TempDir())
-			return []string{"--store", "sqlite:" + file}, func(c *http.Client, url string) {
-				f, err := os.OpenFile(file, os.O_WRONLY, 0)
-				if err != nil {
-					t.Fatal(err)
-				}
-				info, err := f.Stat()
-				if err == nil {
-					const schema = 16 * 4096 // pages that the server may have read
-					_, err = f.WriteAt(make([]byte, info.Size()-schema), schema)
-				}
-				if err != nil || f.Close() != nil {
-					t.Fatal(err)
-				}
-				_, _, _ = send(c, http.MethodGet, url+path+"?limit=100&after=2000", "") // only the metrics count
-			}
-		}},
-		"disk full": {[]string{"PetstoreDiskFull"}, func(t *testing.T) ([]string, func(*http.Client, string)) {
-			dir := t.TempDir()
-			if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=4m"); err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(func() { _ = syscall.Unmount(dir, syscall.MNT_DETACH) })
-			file := filled(t, dir)
-			return []string{"--store", "sqlite:" + file}, func(c *http.Client, url string) {
-				write(t, dir+"/other", "")
-				fill, _ := os.OpenFile(dir+"/other", os.O_WRONLY, 0)
-				for err := error(nil); err == nil; {
-					_, err = fill.Write(make([]byte, 1024))
-				}
-				_ = fill.Close()
-				eventually(t, "a 503", func() bool {
-					status, _, _ := sendOnce(c, http.MethodPost, url+path, `{"name":"`+strings.Repeat("x", 5000)+`","categoryId":1}`, rand.Text())
-					return status == http.StatusServiceUnavailable
-				})
-			}
-		}},
-		"no standby": {[]string{"PetstoreNoSyncStandby"}, func(t *testing.T) ([]string, func(*http.Client, string)) {
-			primary, standby := pgtest.Pair(t)
-			return []string{"--store", primary.Address("postgres"), "--require-sync"}, func(*http.Client, string) { standby.Kill() }
-		}},
-	} {
+	for name, test := range faults {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			args, fault := test.start(t)
+			args, fail := test.start(t)
 			address, admin := freeAddress(t), freeAddress(t)
 			serve(t, address, append(args, "--admin-addr", admin)...)
 			metrics := "http://" + admin + "/metrics"
 			before := waitFor(t, metrics)
 			c := newClient()
-			fault(c, "http://"+address)
+			fail(c, "http://"+address)
 			dir, problem := t.TempDir(), ""
 			defer func() {
 				if problem != "" {

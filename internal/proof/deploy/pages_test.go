@@ -20,7 +20,12 @@ import (
 func TestTroubleshooting(t *testing.T) {
 	literals := literalsOf(t)
 	alerts, walk := read(t, "deploy", "prometheus", "alerts.yml"), read(t, "internal", "proof", "deploy", "testdata", "walk.sh")
-	for _, page := range []string{"README.md", "postgres.md"} {
+	pages, err := filepath.Glob(root(t, "deploy", "*.md"))
+	if err != nil || len(pages) == 0 {
+		t.Fatalf("deploy: got no pages (%v)", err)
+	}
+	for _, page := range pages {
+		page = filepath.Base(page)
 		_, table, found := strings.Cut(read(t, "deploy", page), "| symptom | in the log | do |\n|---|---|---|\n")
 		table, _, _ = strings.Cut(table, "\n\n")
 		rows := strings.Split(table, "\n")
