@@ -6,31 +6,16 @@ import (
 )
 
 // Kind classifies an error by what its caller can do about it.
-type Kind int
+type Kind string
 
-// The kinds of errors. An error without a kind is Internal.
+// The kinds of errors. An error of another type is Internal; see KindOf.
 const (
-	Internal    Kind = iota // the service failed; a write may or may not have happened
-	Invalid                 // the caller's value will never be accepted
-	NotFound                // there is no such pet
-	Reused                  // the idempotency key belongs to another pet
-	Unavailable             // nothing was done; it is safe to try again later
+	Internal    Kind = "internal"    // the service failed; a write may or may not have happened
+	Invalid     Kind = "invalid"     // the caller's value will never be accepted
+	NotFound    Kind = "not found"   // there is no such pet
+	Reused      Kind = "reused"      // the idempotency key belongs to another pet
+	Unavailable Kind = "unavailable" // nothing was done; it is safe to try again later
 )
-
-func (k Kind) String() string {
-	switch k {
-	case Invalid:
-		return "invalid"
-	case NotFound:
-		return "not found"
-	case Reused:
-		return "reused"
-	case Unavailable:
-		return "unavailable"
-	default:
-		return "internal"
-	}
-}
 
 // Error is an error with a kind.
 type Error struct {

@@ -100,17 +100,13 @@ func (s *service) Problem(err error) *edge.Problem {
 	return &p
 }
 
-// errorFields has the fields of api.Error in the same order, so that ErrorBody does
-// not compile if the document changes them.
-type errorFields struct {
-	Code    string
-	Message string
-	Status  int
-}
-
-// ErrorBody implements edge.Service.
+// ErrorBody implements edge.Service. It does not compile if the document changes
+// the properties of Error.
 func (s *service) ErrorBody(p *edge.Problem) any {
-	return api.Error(errorFields{p.Code, p.Message, p.Status})
+	return api.Error(struct {
+		Code, Message string
+		Status        int
+	}{p.Code, p.Message, p.Status})
 }
 
 // Ready implements edge.Service.

@@ -27,7 +27,7 @@ func Observe(s Store, reg prometheus.Registerer) Store {
 	}
 	for _, call := range []string{"create", "get", "list", "key"} { // those that requests make
 		for _, kind := range []pets.Kind{pets.Unavailable, pets.Internal} {
-			o.failures.WithLabelValues(call, kind.String())
+			o.failures.WithLabelValues(call, string(kind))
 		}
 	}
 	reg.MustRegister(o.durations, o.failures)
@@ -51,7 +51,7 @@ func (o *observed) done(call string, start time.Time, err *error) {
 		return
 	}
 	if kind := pets.KindOf(*err); kind == pets.Unavailable || kind == pets.Internal {
-		o.failures.WithLabelValues(call, kind.String()).Inc()
+		o.failures.WithLabelValues(call, string(kind)).Inc()
 	}
 }
 
