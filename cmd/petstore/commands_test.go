@@ -11,6 +11,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
@@ -294,6 +295,27 @@ func TestInterrupt(t *testing.T) {
 			if got := cmd.ProcessState.ExitCode(); got != want || !strings.HasSuffix(stderr.String(), text) {
 				t.Errorf("%v, %v: got %d, %s, want %d, %s", args, signal, got, &stderr, want, text)
 			}
+		}
+	}
+}
+
+// TestLimitFlags compares the table of limits in deploy/README.md with the flags. A
+// test of package edge measures the limits.
+func TestLimitFlags(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile("../../deploy/README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := regexp.MustCompile("(?m)^\\| [^|]+ \\| ([0-9,]+|off)( s)?\\b[^|]* \\| `--([a-z-]+)` \\|$").FindAllStringSubmatch(string(page), -1)
+	if len(rows) != 4 {
+		t.Errorf("got %d limits with flags, want 4", len(rows))
+	}
+	flags := serveCommand(environment{}).Flags()
+	for _, row := range rows {
+		want := strings.NewReplacer(",", "", "off", "0").Replace(row[1]) + strings.TrimSpace(row[2])
+		if got := flags.Lookup(row[3]).DefValue; got != want {
+			t.Errorf("--%s: got the default %s, want %s as in deploy/README.md", row[3], got, want)
 		}
 	}
 }
