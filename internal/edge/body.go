@@ -85,27 +85,34 @@ func decodeNumber(d *jsontext.Decoder, value *any) error {
 	return err
 }
 
-// validBody is the key of a validated body in an echo.Context.
-const validBody = "body"
+// binder is the echo.Binder of the generated code, which calls it after validate.
+type binder struct{ document *Document }
 
-// jsonBinder is the echo.Binder of the generated code.
-type jsonBinder struct{}
-
-// Bind implements echo.Binder.
-func (jsonBinder) Bind(into any, c echo.Context) error {
-	body, _ := c.Get(validBody).([]byte)
-	if body == nil {
-		return io.EOF // as the generated code expects without an optional body
+// Bind implements echo.Binder: it reads, validates and decodes the body of an
+// operation.
+func (b binder) Bind(into any, c echo.Context) error {
+	id, _ := c.Get(operationName).(string)
+	op, r := b.document.operations[id], c.Request()
+	required := op.route.Operation.RequestBody.Value.Required
+	if r.ContentLength == 0 && !required {
+		return io.EOF // as the generated code expects
 	}
-	return decodeInto(into, body)
-}
-
-// decodeInto decodes a validated body into its Go type.
-func decodeInto(into any, body []byte) error {
-	if err := json.Unmarshal(body, into); err != nil {
-		return badRequest("invalid_body", describeDecoding(err))
+	if r.ContentLength > MaxBody {
+		return payloadTooLarge()
 	}
-	return nil
+	if err := checkMediaType(r.Header); err != nil {
+		return err
+	}
+	body, err := io.ReadAll(http.MaxBytesReader(c.Response().Writer, r.Body, MaxBody))
+	switch {
+	case err != nil:
+		return bodyProblem(err)
+	case len(body) > 0:
+		return op.decodeBody(body, into)
+	case required:
+		return badRequest("invalid_body", "a body is required")
+	}
+	return io.EOF
 }
 
 // DecodeBody validates the JSON body of an operation and decodes it into its Go
@@ -115,20 +122,19 @@ func (d *Document) DecodeBody(operationID string, body []byte, into any) error {
 	if op == nil || op.body == nil {
 		return fmt.Errorf("the document has no operation %q with a JSON body", operationID)
 	}
-	if err := op.checkBody(body); err != nil {
-		return err
-	}
-	return decodeInto(into, body)
+	return op.decodeBody(body, into)
 }
 
-// checkBody checks a body against its schema.
-func (op *operation) checkBody(body []byte) error {
+func (op *operation) decodeBody(body []byte, into any) error {
 	value, err := decodeJSON(body)
 	if err == nil {
 		err = op.body.VisitJSON(value, openapi3.VisitAsRequest())
 	}
 	if err != nil {
 		return bodyProblem(err)
+	}
+	if err := json.Unmarshal(body, into); err != nil {
+		return badRequest("invalid_body", describeDecoding(err))
 	}
 	return nil
 }

@@ -116,7 +116,7 @@ func New(document *Document, service Service, o Options) (*Server, error) {
 		})
 	}
 	s.echo.HTTPErrorHandler = s.writeError
-	s.echo.Binder = jsonBinder{}
+	s.echo.Binder = binder{document}
 	s.echo.IPExtractor = clientAddress(o.TrustedProxies)
 	if err := s.routes(o); err != nil {
 		return nil, err

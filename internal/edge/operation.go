@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
 	"strings"
@@ -97,8 +96,8 @@ func (s *Server) checkRate(c echo.Context, caller Caller) error {
 	return &Problem{Status: http.StatusTooManyRequests, Code: "rate_limited", Message: "too many requests; try again later", Header: http.Header{"Retry-After": {s.rateRetry}}}
 }
 
-// validate checks the request against the document. It leaves defaults to the
-// service.
+// validate checks the parameters against the document. It leaves defaults to the
+// service, and the body to binder.
 func (op *operation) validate(c echo.Context) error {
 	r := c.Request()
 	if r.URL.RawPath != "" { // see canonicalPath; from here on, parameters are decoded
@@ -121,39 +120,10 @@ func (op *operation) validate(c echo.Context) error {
 	input := &openapi3filter.RequestValidationInput{
 		Request: r, PathParams: pathParams, QueryParams: c.QueryParams(), Route: op.route, Options: filterOptions,
 	}
-	if err := openapi3filter.ValidateRequest(r.Context(), input); err != nil {
-		return requestProblem(err)
-	}
-	return op.validateBody(c)
+	return requestProblem(openapi3filter.ValidateRequest(r.Context(), input))
 }
 
-// validateBody reads the body, checks it against the document and keeps it for
-// jsonBinder.
-func (op *operation) validateBody(c echo.Context) error {
-	r, required := c.Request(), op.body != nil && op.route.Operation.RequestBody.Value.Required
-	if op.body == nil || r.ContentLength == 0 && !required {
-		return nil
-	}
-	if r.ContentLength > MaxBody {
-		return payloadTooLarge()
-	}
-	if err := checkMediaType(r.Header); err != nil {
-		return err
-	}
-	body, err := io.ReadAll(http.MaxBytesReader(c.Response().Writer, r.Body, MaxBody))
-	switch {
-	case err != nil:
-		return bodyProblem(err)
-	case len(body) > 0:
-		c.Set(validBody, body)
-		return op.checkBody(body)
-	case required:
-		return badRequest("invalid_body", "a body is required")
-	}
-	return nil
-}
-
-// The body is validated separately, after the parameters.
+// binder validates the body.
 var filterOptions = &openapi3filter.Options{SkipSettingDefaults: true, ExcludeRequestBody: true}
 
 // requestProblem returns the response to an error of openapi3filter.
