@@ -30,18 +30,22 @@ func newCalls(maxInFlight int) *calls {
 	}
 }
 
-// acquire waits until the request may run. The caller must call release once the
-// response is written.
-func (c *calls) acquire(ctx context.Context, weight int64) (release func(), err error) {
-	weight = min(weight, maxWeight)
-	if err := c.large.enter(ctx, weight); err != nil {
-		return nil, err
+// acquire waits until a request of a weight may run. The caller must call release
+// with the same weight once the response is written.
+func (c *calls) acquire(ctx context.Context, weight int64) error {
+	if err := c.large.enter(ctx, min(weight, maxWeight)); err != nil {
+		return err
 	}
-	if err := c.all.enter(ctx, 1); err != nil {
-		c.large.leave(weight)
-		return nil, err
+	err := c.all.enter(ctx, 1)
+	if err != nil {
+		c.large.leave(min(weight, maxWeight))
 	}
-	return func() { c.all.leave(1); c.large.leave(weight) }, nil
+	return err
+}
+
+func (c *calls) release(weight int64) {
+	c.all.leave(1)
+	c.large.leave(min(weight, maxWeight))
 }
 
 // queue is a semaphore with a limit on how many callers hold it or wait for it. A

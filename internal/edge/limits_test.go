@@ -16,38 +16,36 @@ import (
 func TestCalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCalls(1)
-		release, err := c.acquire(t.Context(), 0)
-		if err != nil {
+		if err := c.acquire(t.Context(), 0); err != nil {
 			t.Fatal(err)
 		}
 		// One call may wait; another is refused at once.
 		outcomes := make(chan error, 1)
 		go func() {
-			release, err := c.acquire(t.Context(), 0)
+			err := c.acquire(t.Context(), 0)
 			outcomes <- err
 			if err == nil {
-				release()
+				c.release(0)
 			}
 		}()
 		synctest.Wait()
 		start := time.Now()
-		if _, err := c.acquire(t.Context(), 0); !errors.Is(err, errOverloaded) || time.Since(start) != 0 {
+		if err := c.acquire(t.Context(), 0); !errors.Is(err, errOverloaded) || time.Since(start) != 0 {
 			t.Errorf("with one waiting: got error %v after %v, want it refused at once", err, time.Since(start))
 		}
-		release()
+		c.release(0)
 		if err := <-outcomes; err != nil {
 			t.Errorf("waiting: got error %v, want a turn", err)
 		}
 		// A call that does not get its turn is refused.
-		release, err = c.acquire(t.Context(), 0)
-		if err != nil {
+		if err := c.acquire(t.Context(), 0); err != nil {
 			t.Fatal(err)
 		}
-		defer release()
+		defer c.release(0)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		for _, weight := range []int64{0, 1} {
-			if _, err := c.acquire(ctx, weight); !errors.Is(err, errOverloaded) {
+			if err := c.acquire(ctx, weight); !errors.Is(err, errOverloaded) {
 				t.Errorf("without a turn: got error %v, want it refused", err)
 			}
 		}
@@ -61,31 +59,30 @@ func TestCallsWeight(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const n = 10
 		c := newCalls(n)
-		release, err := c.acquire(t.Context(), maxWeight+1) // capped at maxWeight
-		if err != nil {
+		if err := c.acquire(t.Context(), maxWeight+1); err != nil { // capped at maxWeight
 			t.Fatal(err)
 		}
 		large := make(chan error)
 		for range 2*n - 1 {
 			go func() {
-				release, err := c.acquire(t.Context(), 1)
+				err := c.acquire(t.Context(), 1)
 				large <- err
 				if err == nil {
-					release()
+					c.release(1)
 				}
 			}()
 		}
 		synctest.Wait()
 		start := time.Now()
-		if _, err := c.acquire(t.Context(), 1); !errors.Is(err, errOverloaded) || time.Since(start) != 0 {
+		if err := c.acquire(t.Context(), 1); !errors.Is(err, errOverloaded) || time.Since(start) != 0 {
 			t.Errorf("one large call more than may wait: got error %v after %v, want it refused at once", err, time.Since(start))
 		}
-		if leave, err := c.acquire(t.Context(), 0); err != nil || time.Since(start) != 0 {
+		if err := c.acquire(t.Context(), 0); err != nil || time.Since(start) != 0 {
 			t.Errorf("a small call beside large ones: got error %v after %v, want a turn at once", err, time.Since(start))
 		} else {
-			leave()
+			c.release(0)
 		}
-		release()
+		c.release(maxWeight + 1)
 		for range 2*n - 1 {
 			if err := <-large; err != nil {
 				t.Errorf("a large call, once there is room: got error %v", err)

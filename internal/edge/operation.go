@@ -55,12 +55,12 @@ func (s *Server) serveOperation(op *operation) echo.MiddlewareFunc {
 				return err
 			}
 			arrived := time.Now()
-			release, err := s.calls.acquire(ctx, s.service.Weight(op.id, c.QueryParams()))
-			if err != nil {
+			weight := s.service.Weight(op.id, c.QueryParams())
+			if err := s.calls.acquire(ctx, weight); err != nil {
 				s.metrics.shed.WithLabelValues("in_flight").Inc()
 				return Unavailable(err)
 			}
-			defer release()
+			defer s.calls.release(weight)
 
 			if op.body == nil && r.ContentLength != 0 { // nobody reads the body
 				c.Response().Header().Set("Connection", "close")
