@@ -123,14 +123,14 @@ func (s spoiledStore) Load(ctx context.Context, all iter.Seq2[pets.NewPet, error
 
 func (s spoiledStore) Close() error { return errors.Join(s.Store.Close(), s.close) }
 
-// TestImportOutcome checks that a failed import says whether animals were
+// TestImportOutcome checks that a failed import says whether pets were
 // stored.
 func TestImportOutcome(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("broken")
 	ended, cancel := context.WithCancelCause(t.Context())
 	cancel(&interruption{signal: syscall.SIGTERM})
-	const unknown = "either all of the animals were stored or none: check before you repeat the import, for example with petstore export"
+	const unknown = "either all of the pets were stored or none: check before you repeat the import, for example with petstore export"
 	for name, c := range map[string]struct {
 		ctx         context.Context
 		load, close error
@@ -138,7 +138,7 @@ func TestImportOutcome(t *testing.T) {
 		want        string
 	}{
 		"stored":      {t.Context(), nil, nil, 1, 0, ""},
-		"close":       {t.Context(), nil, broken, 1, 1, "stored 1 animal, but closing the store failed: broken"},
+		"close":       {t.Context(), nil, broken, 1, 1, "stored 1 pet, but closing the store failed: broken"},
 		"unknown":     {t.Context(), broken, broken, 0, 1, "broken; " + unknown},
 		"unavailable": {t.Context(), &pets.Error{Kind: pets.Unavailable, Message: "no disk"}, nil, 0, 1, "no disk; nothing was imported"},
 		"invalid":     {t.Context(), pets.ErrNotEmpty, nil, 0, 1, pets.ErrNotEmpty.Message + "; nothing was imported"},
@@ -202,7 +202,7 @@ func TestUpkeepOutcome(t *testing.T) {
 		"undone":   {sqlite.Report{}, errors.New("canceled"), 130, "petstore: interrupted before the end; nothing was changed\n"},
 		"done":     {sqlite.Report{Path: "copy.db"}, errors.New("the backup is complete, but"), 130, "petstore: the backup is complete, but\n"},
 		"damaged":  {sqlite.Report{Problems: []string{"x"}}, errors.New("it is damaged"), 130, "petstore: it is damaged\n"},
-		"no error": {sqlite.Report{Path: "copy.db"}, nil, 0, "backed up sqlite:x: schema version 0, 0 animals, 0 keys, 0.0 MiB\n"},
+		"no error": {sqlite.Report{Path: "copy.db"}, nil, 0, "backed up sqlite:x: schema version 0, 0 pets, 0 keys, 0.0 MiB\n"},
 	} {
 		var stderr bytes.Buffer
 		env := environment{stderr: &stderr}

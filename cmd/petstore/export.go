@@ -22,9 +22,9 @@ func exportCommand(env environment) *cobra.Command {
 	var force bool
 	cmd := &cobra.Command{
 		Use:   "export [FILE]",
-		Short: "Write all animals to a CSV or NDJSON file",
-		Long: `export writes all animals to FILE, or to standard output if FILE is - or omitted.
-Servers may keep writing; animals that they add meanwhile may be missing. FILE
+		Short: "Write all pets to a CSV or NDJSON file",
+		Long: `export writes all pets to FILE, or to standard output if FILE is - or omitted.
+Servers may keep writing; pets that they add meanwhile may be missing. FILE
 appears only when it is complete. "petstore import --restore" restores it.`,
 		Example: `  petstore export pets.csv
   petstore export --format ndjson | grep '"sold"'`,
@@ -86,7 +86,7 @@ func exportPets(ctx context.Context, env environment, address, file string, form
 	export := func(w io.Writer) error {
 		return files.Export(ctx, st, w, format, func() {
 			n++
-			show("%d animals so far", n)
+			show("%d pets so far", n)
 		})
 	}
 	if file == "-" {
@@ -100,7 +100,7 @@ func exportPets(ctx context.Context, env environment, address, file string, form
 	case err != nil:
 		return fmt.Errorf("%w; the export is not complete", err)
 	}
-	fmt.Fprintf(env.stderr, "exported %s\n", counted(n, "animal"))
+	fmt.Fprintf(env.stderr, "exported %s\n", counted(n, "pet"))
 	return nil
 }
 

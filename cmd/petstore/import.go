@@ -31,14 +31,14 @@ func importCommand(env environment) *cobra.Command {
 	var cfg importConfig
 	cmd := &cobra.Command{
 		Use:   "import FILE",
-		Short: "Store the animals of a CSV or NDJSON file",
-		Long: `import stores the animals in FILE, or in standard input if FILE is -, in one
+		Short: "Store the pets of a CSV or NDJSON file",
+		Long: `import stores the pets in FILE, or in standard input if FILE is -, in one
 transaction. The first line of a CSV file names the columns: name, categoryId and
 optionally status. NDJSON has one object per line. Other columns and properties
 are ignored.
 
 If POST /v1/pets would reject any of the rows, import lists the first 20 of those
-and stores nothing. Importing a file twice stores its animals twice. Standard input
+and stores nothing. Importing a file twice stores its pets twice. Standard input
 is first read to its end, into a temporary file. Then, until the import ends, SQLite
 accepts no other writes: creates wait, and get a 503 after 5 s.
 
@@ -58,7 +58,7 @@ again. Only a backup keeps the counter.`,
 	addStoreFlag(flags, &cfg.store)
 	addFormatFlag(flags, &cfg.options.Format)
 	flags.BoolVar(&cfg.dryRun, "dry-run", false, "check the file and store nothing")
-	flags.BoolVar(&cfg.options.IDs, "restore", false, "keep the identifiers of an export; the store must hold no animals")
+	flags.BoolVar(&cfg.options.IDs, "restore", false, "keep the identifiers of an export; the store must hold no pets")
 	addJSONFlag(flags, &cfg.asJSON)
 	return cmd
 }
@@ -111,10 +111,10 @@ func importPets(ctx context.Context, env environment, cfg importConfig) error {
 	case err != nil && (!ok || !cfg.asJSON):
 		return err
 	case cfg.dryRun && !cfg.asJSON:
-		fmt.Fprintf(env.stderr, "checked %s of %s; nothing was stored (--dry-run)\n", counted(n, "animal"), printable(cfg.options.Name))
+		fmt.Fprintf(env.stderr, "checked %s of %s; nothing was stored (--dry-run)\n", counted(n, "pet"), printable(cfg.options.Name))
 		return nil
 	case !cfg.asJSON:
-		fmt.Fprintf(env.stderr, "imported %s into %s\n", counted(n, "animal"), printable(store.Redact(cfg.store)))
+		fmt.Fprintf(env.stderr, "imported %s into %s\n", counted(n, "pet"), printable(store.Redact(cfg.store)))
 		return nil
 	case cfg.dryRun:
 		n = 0
@@ -129,7 +129,7 @@ func importPets(ctx context.Context, env environment, cfg importConfig) error {
 		Seconds    float64 `json:"seconds"`
 	}{cfg.file, store.Redact(cfg.store), cfg.dryRun, rejected.Good, rejected.Bad, n, time.Since(began).Seconds()})
 	if printing != nil {
-		printing = fmt.Errorf("stored %s, but printing the result failed: %w", counted(n, "animal"), printing)
+		printing = fmt.Errorf("stored %s, but printing the result failed: %w", counted(n, "pet"), printing)
 	}
 	return errors.Join(err, printing)
 }
@@ -174,19 +174,19 @@ func importInto(ctx context.Context, st pets.Store, rows iter.Seq2[files.Row, er
 	n, err := files.Import(ctx, st, rows, ids)
 	closing := st.Close()
 	if err == nil && closing != nil {
-		return n, fmt.Errorf("stored %s, but closing the store failed: %w", counted(n, "animal"), closing)
+		return n, fmt.Errorf("stored %s, but closing the store failed: %w", counted(n, "pet"), closing)
 	}
 	return n, explainImport(ctx, err)
 }
 
-// explainImport adds to an import error whether animals were stored.
+// explainImport adds to an import error whether pets were stored.
 func explainImport(ctx context.Context, err error) error {
 	_, rejected := errors.AsType[*files.Rejected](err)
 	switch {
 	case err == nil:
 		return nil
 	case pets.KindOf(err) == pets.Internal && !rejected:
-		return fmt.Errorf("%w; either all of the animals were stored or none: check before you repeat the import, for example with petstore export", err)
+		return fmt.Errorf("%w; either all of the pets were stored or none: check before you repeat the import, for example with petstore export", err)
 	case ctx.Err() != nil:
 		return interrupted(ctx, "interrupted; nothing was imported")
 	}

@@ -67,7 +67,7 @@ The key cannot be shown again. NAME says who uses it.`,
 	flags := cmd.Flags()
 	addStoreFlag(flags, &address)
 	flags.StringVar(&expiresIn, "expires-in", "0", "the `duration` after which the key expires, such as 30d or 12h; 0 for never")
-	flags.BoolVar(&readOnly, "read-only", false, "allow the key to list and get animals, but not to add any")
+	flags.BoolVar(&readOnly, "read-only", false, "allow the key to list and get pets, but not to add any")
 	addJSONFlag(flags, &asJSON)
 	return cmd
 }

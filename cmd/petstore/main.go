@@ -1,4 +1,4 @@
-// Command petstore runs the pet store service and manages its keys, animals and
+// Command petstore runs the pet store service and manages its keys, pets and
 // backups.
 package main
 
@@ -66,8 +66,8 @@ func run(ctx context.Context, args []string, env environment) int {
 func rootCommand(env environment, parsed func()) *cobra.Command {
 	root := &cobra.Command{
 		Use:   service.Name,
-		Short: "A catalogue of animals over HTTP",
-		Long: `petstore is a catalogue of animals over HTTP. Start it with "petstore serve" and
+		Short: "A catalogue of pets over HTTP",
+		Long: `petstore is a catalogue of pets over HTTP. Start it with "petstore serve" and
 create an API key with "petstore keys create".
 
 Exit status:

@@ -48,7 +48,7 @@ while the server runs.
 PETSTORE_API_KEYS adds fixed keys, separated by commas, each of at least 16
 characters; PETSTORE_API_KEYS_FILE names a file with one key on each line.
 
---sandbox is for testing clients: it serves 300 animals from memory, the same at
+--sandbox is for testing clients: it serves 300 pets from memory, the same at
 every start, and prints PETSTORE_URL=… and PETSTORE_KEY=… for a shell.
 
 SIGTERM drains the server for --drain; SIGINT skips the drain. Requests in progress
@@ -83,7 +83,7 @@ then have 10 s to finish. A second signal stops the server at once.`,
 	flags.BoolVar(&cfg.serve.Profiles, "pprof", false, "serve /debug/pprof/ at --admin-addr too; profiles can hold secrets")
 	flags.TextVar(&cfg.logLevel, "log-level", slog.LevelInfo, "the minimum `level` to log: debug, info, warn or error")
 	flags.StringVar(&cfg.logFormat, "log-format", "auto", "text, json, or auto, which is text at a terminal and else json")
-	flags.BoolVar(&cfg.sandbox, "sandbox", false, "serve 300 animals from memory, and let web pages on localhost use them (CORS)")
+	flags.BoolVar(&cfg.sandbox, "sandbox", false, "serve 300 pets from memory, and let web pages on localhost use them (CORS)")
 	return cmd
 }
 

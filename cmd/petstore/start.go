@@ -102,19 +102,19 @@ Try it with curl, or in a browser at %[1]s/docs:
 	return err
 }
 
-// sandboxAnimals holds 300 animals from the outcome records of the Austin Animal
+// sandboxPets holds 300 pets from the outcome records of the Austin Animal
 // Center, which the City of Austin publishes as open data. categoryId is 1 for
 // dogs, 2 for cats, 3 for birds, 4 for livestock and 5 for others.
 //
 //go:embed sandbox.csv
-var sandboxAnimals string
+var sandboxPets string
 
 func fillSandbox(ctx context.Context, st pets.Store) error {
 	decode, err := service.BodyDecoder()
 	if err != nil {
 		return err
 	}
-	rows := files.Read(strings.NewReader(sandboxAnimals), files.Options{Name: "sandbox.csv", Format: files.CSV, Decode: decode})
+	rows := files.Read(strings.NewReader(sandboxPets), files.Options{Name: "sandbox.csv", Format: files.CSV, Decode: decode})
 	_, err = files.Import(ctx, st, rows, false)
 	return err
 }

@@ -144,7 +144,7 @@ func TestTerminal(t *testing.T) {
 }
 
 // TestFullOutput checks that a command fails if its result cannot be printed,
-// and that import then says that the animals were stored.
+// and that import then says that the pets were stored.
 func TestFullOutput(t *testing.T) {
 	t.Parallel()
 	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
@@ -153,8 +153,8 @@ func TestFullOutput(t *testing.T) {
 	}
 	defer full.Close()
 	for want, args := range map[string][]string{
-		"petstore: stored 1 animal, but printing the result failed: ": {"import", "-", "--json", "--store", "sqlite:" + filepath.Join(t.TempDir(), "pets.db")},
-		"petstore: write /dev/full: ":                                 {"serve", "--sandbox", "--addr", "127.0.0.1:0", "--drain", "0s"},
+		"petstore: stored 1 pet, but printing the result failed: ": {"import", "-", "--json", "--store", "sqlite:" + filepath.Join(t.TempDir(), "pets.db")},
+		"petstore: write /dev/full: ":                              {"serve", "--sandbox", "--addr", "127.0.0.1:0", "--drain", "0s"},
 	} {
 		var stderr bytes.Buffer
 		got := run(t.Context(), args, environment{

@@ -30,7 +30,7 @@ disk.`,
 }
 
 func restoreCommand(env environment) *cobra.Command {
-	return upkeepCommand(env, env.stderr, sqlite.Restore, "restored", "replace a store even if it holds animals or keys or cannot be read", &cobra.Command{
+	return upkeepCommand(env, env.stderr, sqlite.Restore, "restored", "replace a store even if it holds pets or keys or cannot be read", &cobra.Command{
 		Use:   "restore FILE",
 		Short: "Replace an SQLite store with a backup",
 		Long: `restore replaces the store, or creates it, with a copy of FILE, a backup made by
@@ -49,7 +49,7 @@ func verifyCommand(env environment) *cobra.Command {
 	return upkeepCommand(env, env.stdout, verify, "no damage was found in", "", &cobra.Command{
 		Use:   "verify",
 		Short: "Check an SQLite store for damage",
-		Long: `verify reads a whole store or backup and changes no animals. Servers may keep
+		Long: `verify reads a whole store or backup and changes no pets. Servers may keep
 running. If there is damage, verify reports it, and the exit status is 1.`,
 		Example: "  petstore verify --store sqlite:petstore-2026-11-21.db",
 		Args:    cobra.NoArgs,
@@ -94,7 +94,7 @@ func upkeepCommand(env environment, out io.Writer, work sqliteWork, done, forceU
 		}
 		if err == nil {
 			_, err = fmt.Fprintf(out, "%s %s: schema version %d, %s, %s, %.1f MiB\n", done, printable(store.Redact(address)), r.Schema,
-				counted(r.Pets, "animal"), counted(r.Keys, "key"), float64(r.Bytes)/(1<<20))
+				counted(r.Pets, "pet"), counted(r.Keys, "key"), float64(r.Bytes)/(1<<20))
 		}
 		return err
 	}

@@ -57,30 +57,30 @@ type Error struct {
 	Status int `json:"status"`
 }
 
-// NewPet An animal to add. The default `status` is `available`.
+// NewPet A pet to add. The default `status` is `available`.
 //
 // Example: {"categoryId":1,"name":"Frank","status":"pending"}
 type NewPet struct {
-	// Name The animal's name: any Unicode text without U+0000, returned code
+	// Name The pet's name: any Unicode text without U+0000, returned code
 	// point for code point.
 	//
 	//
 	// Example: Frank
 	Name string `json:"name"`
 
-	// CategoryID Identifier of the category the animal belongs to.
+	// CategoryID Identifier of the category the pet belongs to.
 	//
 	// Example: 1
 	CategoryID int64 `json:"categoryId"`
 
-	// Status Availability status of an animal.
+	// Status Availability status of a pet.
 	//
 	// Example: available
 	Status *PetStatus `json:"status,omitempty"`
 }
 
-// Pet An animal in a response. It always has a `status`, which is `available`
-// if none was given when the animal was added.
+// Pet A pet in a response. It always has a `status`, which is `available`
+// if none was given when the pet was added.
 //
 // Example: {"categoryId":1,"id":1,"name":"Frank","status":"pending"}
 type Pet struct {
@@ -89,28 +89,28 @@ type Pet struct {
 	// Example: 1
 	ID int64 `json:"id"`
 
-	// Name The animal's name.
+	// Name The pet's name.
 	//
 	// Example: Frank
 	Name string `json:"name"`
 
-	// CategoryID Identifier of the category the animal belongs to.
+	// CategoryID Identifier of the category the pet belongs to.
 	//
 	// Example: 1
 	CategoryID int64 `json:"categoryId"`
 
-	// Status Availability status of an animal.
+	// Status Availability status of a pet.
 	//
 	// Example: available
 	Status *PetStatus `json:"status,omitempty"`
 }
 
-// PetStatus Availability status of an animal.
+// PetStatus Availability status of a pet.
 //
 // Example: available
 type PetStatus string
 
-// Pets A page of animals, in ascending order of `id`.
+// Pets A page of pets, in ascending order of `id`.
 //
 // Example: [{"categoryId":1,"id":1,"name":"Frank","status":"pending"}]
 type Pets = []Pet
@@ -145,8 +145,8 @@ type InvalidParameter = Error
 // Example: {"code":"invalid_parameter","message":"limit must be between 1 and 100","status":400}
 type PayloadTooLarge = Error
 
-// PetCreated An animal in a response. It always has a `status`, which is `available`
-// if none was given when the animal was added.
+// PetCreated A pet in a response. It always has a `status`, which is `available`
+// if none was given when the pet was added.
 //
 // Example: {"categoryId":1,"id":1,"name":"Frank","status":"pending"}
 type PetCreated = Pet
@@ -178,13 +178,13 @@ type UnsupportedMediaType = Error
 
 // ListPetsParams defines parameters for ListPets.
 type ListPetsParams struct {
-	// Limit Maximum number of animals to return.
+	// Limit Maximum number of pets to return.
 	Limit *int `form:"limit,omitempty" json:"limit,omitempty"`
 
-	// Status Return only animals with this availability status.
+	// Status Return only pets with this availability status.
 	Status *PetStatus `form:"status,omitempty" json:"status,omitempty"`
 
-	// After Return only animals whose `id` is greater than this, such as the last
+	// After Return only pets whose `id` is greater than this, such as the last
 	// `id` of the previous page. If there are none, the page is empty.
 	After *int64 `form:"after,omitempty" json:"after,omitempty"`
 }
@@ -193,9 +193,9 @@ type ListPetsParams struct {
 type CreatePetParams struct {
 	// IdempotencyKey Makes it safe to repeat this request, whether the earlier one
 	// failed, succeeded or is still in progress. The same key with the
-	// same name, category and status returns the same animal; with
+	// same name, category and status returns the same pet; with
 	// different values the response is a 422. Send a new random key with
-	// each animal, as in
+	// each pet, as in
 	// `Idempotency-Key: "8e03978e-40d5-43dd-bc93-6894a57f9324"`.
 	//
 	// The key is 1 to 255 printable ASCII characters, either in double
@@ -210,13 +210,13 @@ type CreatePetJSONRequestBody = NewPet
 
 // ServerInterface represents all server handlers.
 type ServerInterface interface {
-	// ListPets List all animals
+	// ListPets List all pets
 	// (GET /pets)
 	ListPets(ctx echo.Context, params ListPetsParams) error
-	// CreatePet Add an animal
+	// CreatePet Add a pet
 	// (POST /pets)
 	CreatePet(ctx echo.Context, params CreatePetParams) error
-	// GetPet Get an animal
+	// GetPet Get a pet
 	// (GET /pets/{petId})
 	//
 	// Deprecated: Use GET /pets with a status filter instead.
@@ -1098,13 +1098,13 @@ func (response GetPet503JSONResponse) VisitGetPetResponse(w http.ResponseWriter)
 
 // StrictServerInterface represents all server handlers.
 type StrictServerInterface interface {
-	// ListPets List all animals
+	// ListPets List all pets
 	// (GET /pets)
 	ListPets(ctx context.Context, request ListPetsRequestObject) (ListPetsResponseObject, error)
-	// CreatePet Add an animal
+	// CreatePet Add a pet
 	// (POST /pets)
 	CreatePet(ctx context.Context, request CreatePetRequestObject) (CreatePetResponseObject, error)
-	// GetPet Get an animal
+	// GetPet Get a pet
 	// (GET /pets/{petId})
 	//
 	// Deprecated: Use GET /pets with a status filter instead.

@@ -59,30 +59,30 @@ type Error struct {
 	Status int `json:"status"`
 }
 
-// NewPet An animal to add. The default `status` is `available`.
+// NewPet A pet to add. The default `status` is `available`.
 //
 // Example: {"categoryId":1,"name":"Frank","status":"pending"}
 type NewPet struct {
-	// Name The animal's name: any Unicode text without U+0000, returned code
+	// Name The pet's name: any Unicode text without U+0000, returned code
 	// point for code point.
 	//
 	//
 	// Example: Frank
 	Name string `json:"name"`
 
-	// CategoryID Identifier of the category the animal belongs to.
+	// CategoryID Identifier of the category the pet belongs to.
 	//
 	// Example: 1
 	CategoryID int64 `json:"categoryId"`
 
-	// Status Availability status of an animal.
+	// Status Availability status of a pet.
 	//
 	// Example: available
 	Status *PetStatus `json:"status,omitempty"`
 }
 
-// Pet An animal in a response. It always has a `status`, which is `available`
-// if none was given when the animal was added.
+// Pet A pet in a response. It always has a `status`, which is `available`
+// if none was given when the pet was added.
 //
 // Example: {"categoryId":1,"id":1,"name":"Frank","status":"pending"}
 type Pet struct {
@@ -91,28 +91,28 @@ type Pet struct {
 	// Example: 1
 	ID int64 `json:"id"`
 
-	// Name The animal's name.
+	// Name The pet's name.
 	//
 	// Example: Frank
 	Name string `json:"name"`
 
-	// CategoryID Identifier of the category the animal belongs to.
+	// CategoryID Identifier of the category the pet belongs to.
 	//
 	// Example: 1
 	CategoryID int64 `json:"categoryId"`
 
-	// Status Availability status of an animal.
+	// Status Availability status of a pet.
 	//
 	// Example: available
 	Status *PetStatus `json:"status,omitempty"`
 }
 
-// PetStatus Availability status of an animal.
+// PetStatus Availability status of a pet.
 //
 // Example: available
 type PetStatus string
 
-// Pets A page of animals, in ascending order of `id`.
+// Pets A page of pets, in ascending order of `id`.
 //
 // Example: [{"categoryId":1,"id":1,"name":"Frank","status":"pending"}]
 type Pets = []Pet
@@ -147,8 +147,8 @@ type InvalidParameter = Error
 // Example: {"code":"invalid_parameter","message":"limit must be between 1 and 100","status":400}
 type PayloadTooLarge = Error
 
-// PetCreated An animal in a response. It always has a `status`, which is `available`
-// if none was given when the animal was added.
+// PetCreated A pet in a response. It always has a `status`, which is `available`
+// if none was given when the pet was added.
 //
 // Example: {"categoryId":1,"id":1,"name":"Frank","status":"pending"}
 type PetCreated = Pet
@@ -180,13 +180,13 @@ type UnsupportedMediaType = Error
 
 // ListPetsParams defines parameters for ListPets.
 type ListPetsParams struct {
-	// Limit Maximum number of animals to return.
+	// Limit Maximum number of pets to return.
 	Limit *int `form:"limit,omitempty" json:"limit,omitempty"`
 
-	// Status Return only animals with this availability status.
+	// Status Return only pets with this availability status.
 	Status *PetStatus `form:"status,omitempty" json:"status,omitempty"`
 
-	// After Return only animals whose `id` is greater than this, such as the last
+	// After Return only pets whose `id` is greater than this, such as the last
 	// `id` of the previous page. If there are none, the page is empty.
 	After *int64 `form:"after,omitempty" json:"after,omitempty"`
 }
@@ -195,9 +195,9 @@ type ListPetsParams struct {
 type CreatePetParams struct {
 	// IdempotencyKey Makes it safe to repeat this request, whether the earlier one
 	// failed, succeeded or is still in progress. The same key with the
-	// same name, category and status returns the same animal; with
+	// same name, category and status returns the same pet; with
 	// different values the response is a 422. Send a new random key with
-	// each animal, as in
+	// each pet, as in
 	// `Idempotency-Key: "8e03978e-40d5-43dd-bc93-6894a57f9324"`.
 	//
 	// The key is 1 to 255 printable ASCII characters, either in double
@@ -284,21 +284,21 @@ func WithRequestEditorFn(fn RequestEditorFn) ClientOption {
 // The interface specification for the client above.
 type ClientInterface interface {
 
-	// ListPets List all animals
+	// ListPets List all pets
 	//
-	// Returns animals in ascending order of `id`, at most `limit` of them.
+	// Returns pets in ascending order of `id`, at most `limit` of them.
 	// If more follow, the `Link` header (RFC 8288) with `rel="next"` points to the
-	// next page; follow it until a response has none. This returns every animal
+	// next page; follow it until a response has none. This returns every pet
 	// acknowledged before the first request exactly once, even if others are
 	// added meanwhile.
 	//
 	// Corresponds with GET /pets (the `ListPets` operationId).
 	ListPets(ctx context.Context, params *ListPetsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// CreatePetWithBody Add an animal
+	// CreatePetWithBody Add a pet
 	//
-	// Adds an animal and returns it with the `id` that the service assigned.
-	// When the response is 201, the animal is stored durably. The body may be
+	// Adds a pet and returns it with the `id` that the service assigned.
+	// When the response is 201, the pet is stored durably. The body may be
 	// up to 64 KiB long. With an `Idempotency-Key` the request can be repeated
 	// safely.
 	//
@@ -307,10 +307,10 @@ type ClientInterface interface {
 	// Corresponds with POST /pets (the `CreatePet` operationId).
 	CreatePetWithBody(ctx context.Context, params *CreatePetParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// CreatePet Add an animal
+	// CreatePet Add a pet
 	//
-	// Adds an animal and returns it with the `id` that the service assigned.
-	// When the response is 201, the animal is stored durably. The body may be
+	// Adds a pet and returns it with the `id` that the service assigned.
+	// When the response is 201, the pet is stored durably. The body may be
 	// up to 64 KiB long. With an `Idempotency-Key` the request can be repeated
 	// safely.
 	//
@@ -319,9 +319,9 @@ type ClientInterface interface {
 	// Corresponds with POST /pets (the `CreatePet` operationId).
 	CreatePet(ctx context.Context, params *CreatePetParams, body CreatePetJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// GetPet Get an animal
+	// GetPet Get a pet
 	//
-	// Returns one animal. Deprecated: use `GET /pets` with a `status` filter
+	// Returns one pet. Deprecated: use `GET /pets` with a `status` filter
 	// instead. Every response says so in the headers `Deprecation` and `Link`
 	// (RFC 9745) and `Sunset` (RFC 8594). The operation works unchanged until
 	// it is removed on 5 December 2030.
@@ -332,11 +332,11 @@ type ClientInterface interface {
 	GetPet(ctx context.Context, petID int64, reqEditors ...RequestEditorFn) (*http.Response, error)
 }
 
-// ListPets List all animals
+// ListPets List all pets
 //
-// Returns animals in ascending order of `id`, at most `limit` of them.
+// Returns pets in ascending order of `id`, at most `limit` of them.
 // If more follow, the `Link` header (RFC 8288) with `rel="next"` points to the
-// next page; follow it until a response has none. This returns every animal
+// next page; follow it until a response has none. This returns every pet
 // acknowledged before the first request exactly once, even if others are
 // added meanwhile.
 //
@@ -353,10 +353,10 @@ func (c *Client) ListPets(ctx context.Context, params *ListPetsParams, reqEditor
 	return c.Client.Do(req)
 }
 
-// CreatePetWithBody Add an animal
+// CreatePetWithBody Add a pet
 //
-// Adds an animal and returns it with the `id` that the service assigned.
-// When the response is 201, the animal is stored durably. The body may be
+// Adds a pet and returns it with the `id` that the service assigned.
+// When the response is 201, the pet is stored durably. The body may be
 // up to 64 KiB long. With an `Idempotency-Key` the request can be repeated
 // safely.
 //
@@ -375,10 +375,10 @@ func (c *Client) CreatePetWithBody(ctx context.Context, params *CreatePetParams,
 	return c.Client.Do(req)
 }
 
-// CreatePet Add an animal
+// CreatePet Add a pet
 //
-// Adds an animal and returns it with the `id` that the service assigned.
-// When the response is 201, the animal is stored durably. The body may be
+// Adds a pet and returns it with the `id` that the service assigned.
+// When the response is 201, the pet is stored durably. The body may be
 // up to 64 KiB long. With an `Idempotency-Key` the request can be repeated
 // safely.
 //
@@ -397,9 +397,9 @@ func (c *Client) CreatePet(ctx context.Context, params *CreatePetParams, body Cr
 	return c.Client.Do(req)
 }
 
-// GetPet Get an animal
+// GetPet Get a pet
 //
-// Returns one animal. Deprecated: use `GET /pets` with a `status` filter
+// Returns one pet. Deprecated: use `GET /pets` with a `status` filter
 // instead. Every response says so in the headers `Deprecation` and `Link`
 // (RFC 9745) and `Sunset` (RFC 8594). The operation works unchanged until
 // it is removed on 5 December 2030.
@@ -629,11 +629,11 @@ func WithBaseURL(baseURL string) ClientOption {
 // ClientWithResponsesInterface is the interface specification for the client with responses above.
 type ClientWithResponsesInterface interface {
 
-	// ListPetsWithResponse List all animals
+	// ListPetsWithResponse List all pets
 	//
-	// Returns animals in ascending order of `id`, at most `limit` of them.
+	// Returns pets in ascending order of `id`, at most `limit` of them.
 	// If more follow, the `Link` header (RFC 8288) with `rel="next"` points to the
-	// next page; follow it until a response has none. This returns every animal
+	// next page; follow it until a response has none. This returns every pet
 	// acknowledged before the first request exactly once, even if others are
 	// added meanwhile.
 	//
@@ -642,10 +642,10 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /pets (the `ListPets` operationId).
 	ListPetsWithResponse(ctx context.Context, params *ListPetsParams, reqEditors ...RequestEditorFn) (*ListPetsResponse, error)
 
-	// CreatePetWithBodyWithResponse Add an animal
+	// CreatePetWithBodyWithResponse Add a pet
 	//
-	// Adds an animal and returns it with the `id` that the service assigned.
-	// When the response is 201, the animal is stored durably. The body may be
+	// Adds a pet and returns it with the `id` that the service assigned.
+	// When the response is 201, the pet is stored durably. The body may be
 	// up to 64 KiB long. With an `Idempotency-Key` the request can be repeated
 	// safely.
 	//
@@ -654,10 +654,10 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /pets (the `CreatePet` operationId).
 	CreatePetWithBodyWithResponse(ctx context.Context, params *CreatePetParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreatePetResponse, error)
 
-	// CreatePetWithResponse Add an animal
+	// CreatePetWithResponse Add a pet
 	//
-	// Adds an animal and returns it with the `id` that the service assigned.
-	// When the response is 201, the animal is stored durably. The body may be
+	// Adds a pet and returns it with the `id` that the service assigned.
+	// When the response is 201, the pet is stored durably. The body may be
 	// up to 64 KiB long. With an `Idempotency-Key` the request can be repeated
 	// safely.
 	//
@@ -666,9 +666,9 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /pets (the `CreatePet` operationId).
 	CreatePetWithResponse(ctx context.Context, params *CreatePetParams, body CreatePetJSONRequestBody, reqEditors ...RequestEditorFn) (*CreatePetResponse, error)
 
-	// GetPetWithResponse Get an animal
+	// GetPetWithResponse Get a pet
 	//
-	// Returns one animal. Deprecated: use `GET /pets` with a `status` filter
+	// Returns one pet. Deprecated: use `GET /pets` with a `status` filter
 	// instead. Every response says so in the headers `Deprecation` and `Link`
 	// (RFC 9745) and `Sunset` (RFC 8594). The operation works unchanged until
 	// it is removed on 5 December 2030.
@@ -1154,11 +1154,11 @@ func (r GetPetResponse) ContentType() string {
 	return ""
 }
 
-// ListPetsWithResponse List all animals
+// ListPetsWithResponse List all pets
 //
-// Returns animals in ascending order of `id`, at most `limit` of them.
+// Returns pets in ascending order of `id`, at most `limit` of them.
 // If more follow, the `Link` header (RFC 8288) with `rel="next"` points to the
-// next page; follow it until a response has none. This returns every animal
+// next page; follow it until a response has none. This returns every pet
 // acknowledged before the first request exactly once, even if others are
 // added meanwhile.
 //
@@ -1173,10 +1173,10 @@ func (c *ClientWithResponses) ListPetsWithResponse(ctx context.Context, params *
 	return ParseListPetsResponse(rsp)
 }
 
-// CreatePetWithBodyWithResponse Add an animal
+// CreatePetWithBodyWithResponse Add a pet
 //
-// Adds an animal and returns it with the `id` that the service assigned.
-// When the response is 201, the animal is stored durably. The body may be
+// Adds a pet and returns it with the `id` that the service assigned.
+// When the response is 201, the pet is stored durably. The body may be
 // up to 64 KiB long. With an `Idempotency-Key` the request can be repeated
 // safely.
 //
@@ -1191,10 +1191,10 @@ func (c *ClientWithResponses) CreatePetWithBodyWithResponse(ctx context.Context,
 	return ParseCreatePetResponse(rsp)
 }
 
-// CreatePetWithResponse Add an animal
+// CreatePetWithResponse Add a pet
 //
-// Adds an animal and returns it with the `id` that the service assigned.
-// When the response is 201, the animal is stored durably. The body may be
+// Adds a pet and returns it with the `id` that the service assigned.
+// When the response is 201, the pet is stored durably. The body may be
 // up to 64 KiB long. With an `Idempotency-Key` the request can be repeated
 // safely.
 //
@@ -1209,9 +1209,9 @@ func (c *ClientWithResponses) CreatePetWithResponse(ctx context.Context, params 
 	return ParseCreatePetResponse(rsp)
 }
 
-// GetPetWithResponse Get an animal
+// GetPetWithResponse Get a pet
 //
-// Returns one animal. Deprecated: use `GET /pets` with a `status` filter
+// Returns one pet. Deprecated: use `GET /pets` with a `status` filter
 // instead. Every response says so in the headers `Deprecation` and `Link`
 // (RFC 9745) and `Sunset` (RFC 8594). The operation works unchanged until
 // it is removed on 5 December 2030.

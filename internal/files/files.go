@@ -1,4 +1,4 @@
-// Package files reads and writes animals as CSV and NDJSON.
+// Package files reads and writes pets as CSV and NDJSON.
 //
 // NDJSON keeps every name exactly. CSV loses a carriage return before a line
 // feed within a name.

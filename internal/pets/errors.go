@@ -49,5 +49,5 @@ func NoSuchPet(id int64) error {
 // Errors that all stores share.
 var (
 	ErrClosed   = &Error{Kind: Unavailable, Message: "the store is closed"}
-	ErrNotEmpty = &Error{Kind: Invalid, Message: "the store already holds animals; restore into an empty store"}
+	ErrNotEmpty = &Error{Kind: Invalid, Message: "the store already holds pets; restore into an empty store"}
 )

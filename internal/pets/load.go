@@ -46,7 +46,7 @@ func ValidatedWithIDs(pets iter.Seq2[Pet, error]) iter.Seq2[Pet, error] {
 
 func (p NewPet) loadable(n int) error {
 	if err := p.Validate(); err != nil {
-		return &Error{Kind: Invalid, Message: fmt.Sprintf("animal %d", n), Err: err}
+		return &Error{Kind: Invalid, Message: fmt.Sprintf("pet %d", n), Err: err}
 	}
 	return nil
 }

@@ -48,8 +48,8 @@ func TestValidated(t *testing.T) {
 		t.Errorf("Validated: got %+v, error %v, want two pets and the same error", all, err)
 	}
 	all, err = collect(t, pets.Validated(sequence(good, bad, good)))
-	if len(all) != 1 || err == nil || pets.KindOf(err) != pets.Invalid || err.Error() != "animal 2: name must not contain U+0000" {
-		t.Errorf("Validated an invalid pet: got %+v, error %v, want one pet and Invalid of animal 2", all, err)
+	if len(all) != 1 || err == nil || pets.KindOf(err) != pets.Invalid || err.Error() != "pet 2: name must not contain U+0000" {
+		t.Errorf("Validated an invalid pet: got %+v, error %v, want one pet and Invalid of pet 2", all, err)
 	}
 }
 
@@ -70,7 +70,7 @@ func TestValidatedWithIDs(t *testing.T) {
 		{pet(pets.MaxID + 1), "id must be between"},
 		{pet(5), "id must be greater than the one before it, 5"},
 		{pet(4), "id must be greater"},
-		{lost, "animal 2: status"},
+		{lost, "pet 2: status"},
 	} {
 		all, err := collect(t, pets.ValidatedWithIDs(sequence(pet(5), c.pet, pet(7))))
 		if len(all) != 1 || err == nil || pets.KindOf(err) != pets.Invalid || !strings.Contains(err.Error(), c.want) {

@@ -99,7 +99,7 @@ func (i Idempotency) validate() error {
 // it has the same values as p. Otherwise it returns a Reused error.
 func (p NewPet) CheckRepeat(made Pet) (Pet, error) {
 	if p.WithID(made.ID) != made {
-		return Pet{}, &Error{Kind: Reused, Message: "this Idempotency-Key was used for another animal; send a new key for a new animal"}
+		return Pet{}, &Error{Kind: Reused, Message: "this Idempotency-Key was used for another pet; send a new key for a new pet"}
 	}
 	return made, nil
 }

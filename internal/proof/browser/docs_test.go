@@ -120,7 +120,7 @@ func TestDocs(t *testing.T) {
 		p.do(chromedp.Navigate(origin + target))
 		const place = `document.querySelector('[id$="tag/pets/getPet"]')`
 		p.until(`Math.abs(` + place + `?.getBoundingClientRect().top) < 200`)
-		for _, want := range []string{"Deprecated\n", "Get an animal", "5 December 2030"} {
+		for _, want := range []string{"Deprecated\n", "Get a pet", "5 December 2030"} {
 			if got := eval[string](p, place+`.innerText`); !strings.Contains(got, want) {
 				t.Errorf("at %s: got %q, want %q in it", target, got, want)
 			}

@@ -23,7 +23,7 @@ import (
 // if that key is empty.
 type Server struct {
 	URL string // for example http://127.0.0.1:8080/v1
-	Key string // a key that may read and add animals
+	Key string // a key that may read and add pets
 
 	OtherKey    string // another such key
 	ReadOnlyKey string // a key that may only read

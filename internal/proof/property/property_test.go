@@ -1,5 +1,5 @@
 // Package property follows every property that the document defines for an
-// animal through the program. A new property needs no change here.
+// pet through the program. A new property needs no change here.
 package property
 
 import (
@@ -45,10 +45,10 @@ func TestSQLite(t *testing.T) {
 	})
 }
 
-// pet is an animal as decoded from JSON: values by property name.
+// pet is a pet as decoded from JSON: values by property name.
 type pet = map[string]any
 
-// testProperties adds random animals to a store and checks that they come back
+// testProperties adds random pets to a store and checks that they come back
 // unchanged: from get, list and repeated requests, and after an export and an
 // import into another store.
 func testProperties(t *testing.T, open func() store.Store) {
@@ -75,7 +75,7 @@ func testProperties(t *testing.T, open func() store.Store) {
 		wantEqual(rt, "get", s.get(rt, fmt.Sprint("/pets/", idOf(p))), p)
 		page := s.get(rt, fmt.Sprintf("/pets?after=%d&limit=1", idOf(p)-1)).([]any)
 		wantEqual(rt, "list", page[0], p)
-		for _, name := range names(schema) { // any change makes another animal
+		for _, name := range names(schema) { // any change makes another pet
 			other := maps.Clone(body)
 			other[name] = value(rt, "other "+name, schema.Properties[name].Value)
 			if !reflect.DeepEqual(normal(rt, other[name]), p[name]) {
@@ -164,7 +164,7 @@ func (s server) get(t fataler, path string) any {
 	return s.do(t, http.StatusOK, httptest.NewRequest(http.MethodGet, "/v1"+path, nil))
 }
 
-// all returns all animals in order of their identifiers.
+// all returns all pets in order of their identifiers.
 func (s server) all(t fataler) (all []pet) {
 	t.Helper()
 	for after := int64(0); ; {

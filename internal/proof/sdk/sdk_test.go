@@ -97,7 +97,7 @@ func TestSDK(t *testing.T) {
 						t.Errorf("got\n%swant\n%s", got, story)
 					}
 					if !strings.Contains(got, "Frank") {
-						t.Errorf("got %q, want the animal Frank", got)
+						t.Errorf("got %q, want the pet Frank", got)
 					}
 				})
 			}

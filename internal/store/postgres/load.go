@@ -11,22 +11,22 @@ import (
 )
 
 // Load implements pets.Store.
-func (s *Store) Load(ctx context.Context, animals iter.Seq2[pets.NewPet, error]) (int, error) {
-	return s.load(ctx, pets.Validated(animals), "name", "category_id", "status")
+func (s *Store) Load(ctx context.Context, all iter.Seq2[pets.NewPet, error]) (int, error) {
+	return s.load(ctx, pets.Validated(all), "name", "category_id", "status")
 }
 
 // LoadWithIDs implements pets.Store.
-func (s *Store) LoadWithIDs(ctx context.Context, animals iter.Seq2[pets.Pet, error]) (int, error) {
-	return s.load(ctx, pets.ValidatedWithIDs(animals), "name", "category_id", "status", "id")
+func (s *Store) LoadWithIDs(ctx context.Context, all iter.Seq2[pets.Pet, error]) (int, error) {
+	return s.load(ctx, pets.ValidatedWithIDs(all), "name", "category_id", "status", "id")
 }
 
 // load copies pets in one transaction. It does not retry, and ends only with ctx:
 // the pets may arrive slowly.
-func (s *Store) load(ctx context.Context, animals iter.Seq2[pets.Pet, error], columns ...string) (int, error) {
+func (s *Store) load(ctx context.Context, all iter.Seq2[pets.Pet, error], columns ...string) (int, error) {
 	l, copied := loader{columns: columns}, false
 	err := s.attempt(ctx, s.writes, time.Now().Add(outageWait), func(ctx context.Context, c *pgx.Conn) error {
 		return pgx.BeginFunc(ctx, c, func(tx pgx.Tx) error {
-			err := l.copy(ctx, tx, animals)
+			err := l.copy(ctx, tx, all)
 			copied = err == nil
 			return err
 		})
@@ -47,10 +47,10 @@ func (s *Store) load(ctx context.Context, animals iter.Seq2[pets.Pet, error], co
 type loader struct {
 	columns  []string // the last is id if the pets keep their identifiers
 	n        int
-	rejected error // the error that animals yielded, or ErrNotEmpty
+	rejected error // the error that all yielded, or ErrNotEmpty
 }
 
-func (l *loader) copy(ctx context.Context, tx pgx.Tx, animals iter.Seq2[pets.Pet, error]) error {
+func (l *loader) copy(ctx context.Context, tx pgx.Tx, all iter.Seq2[pets.Pet, error]) error {
 	withIDs := l.columns[len(l.columns)-1] == "id"
 	if withIDs {
 		// Until the transaction ends, the lock blocks other writers, not readers.
@@ -67,7 +67,7 @@ func (l *loader) copy(ctx context.Context, tx pgx.Tx, animals iter.Seq2[pets.Pet
 			return err
 		}
 	}
-	next, stop := iter.Pull2(animals)
+	next, stop := iter.Pull2(all)
 	defer stop()
 	var last int64
 	row := func() ([]any, error) {

@@ -13,8 +13,8 @@ import (
 type Report struct {
 	Path     string   `json:"file,omitempty"` // the backup that was written or restored
 	Schema   int64    `json:"schemaVersion"`
-	Pets     int64    `json:"animals"` // 0 if there are problems
-	Keys     int64    `json:"keys"`    // 0 if there are problems
+	Pets     int64    `json:"pets"` // 0 if there are problems
+	Keys     int64    `json:"keys"` // 0 if there are problems
 	Bytes    int64    `json:"bytes"`
 	Problems []string `json:"problems"` // SQLite's descriptions of the damage
 }

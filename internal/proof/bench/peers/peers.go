@@ -32,7 +32,7 @@ type Pet struct {
 	Status     string `json:"status"`
 }
 
-// RandomPet returns a pet without an ID. As in a shelter's records, most animals
+// RandomPet returns a pet without an ID. As in a shelter's records, most pets
 // are sold and few available.
 func RandomPet(r *rand.Rand) Pet {
 	status := []string{"available", "pending", "pending", "sold", "sold", "sold", "sold", "sold"}[r.IntN(8)]

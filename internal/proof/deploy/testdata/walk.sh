@@ -23,7 +23,7 @@ runuser -u petstore -- petstore restore --store sqlite:/var/lib/petstore/petstor
 systemctl start petstore
 curl -H "Authorization: Bearer $KEY" http://127.0.0.1:8080/v1/pets | grep Frank
 
-# Roll back, but keep the animals added after the backup.
+# Roll back, but keep the pets added after the backup.
 curl -H "Authorization: Bearer $KEY" -d '{"name": "Later", "categoryId": 1}' -H 'Content-Type: application/json' http://127.0.0.1:8080/v1/pets
 systemctl stop petstore
 (

@@ -11,7 +11,7 @@ if (!baseUrl || !key) throw new Error("set BASE_URL and KEY");
 const connect = (key: string) => createClient<paths>({ baseUrl, headers: { Authorization: `Bearer ${key}` } });
 const client = connect(key);
 
-// Repeating a request with the same key adds only one animal.
+// Repeating a request with the same key adds only one pet.
 async function create(pet: NewPet, once: string) {
   const { data, error } = await client.POST("/pets", { params: { header: { "Idempotency-Key": once } }, body: pet });
   console.log(error ? `refused: ${error.status} ${error.code}` : `created ${data.id} ${data.name} ${data.status}`);
