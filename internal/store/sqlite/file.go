@@ -80,7 +80,7 @@ func resolve(path string) (file string, err error) {
 		file = filepath.Join(file, filepath.Base(path))
 	}
 	if err == nil {
-		err = errors.Join(checkSuffix(path), checkSuffix(file))
+		err = cmp.Or(checkSuffix(path), checkSuffix(file))
 	}
 	if err != nil {
 		return "", fmt.Errorf("cannot open the database %s: %w", path, err)
