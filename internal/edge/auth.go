@@ -13,13 +13,13 @@ type Caller struct {
 	ReadOnly bool   // the caller may only use operations that change nothing
 }
 
-type callerKey struct{}
-
 // CallerOf returns the caller of the operation whose context is ctx. It is the
 // zero Caller if the operation needs no key.
 func CallerOf(ctx context.Context) Caller {
-	caller, _ := ctx.Value(callerKey{}).(Caller)
-	return caller
+	if o, ok := ctx.Value(callKey{}).(*call); ok {
+		return o.Caller
+	}
+	return Caller{}
 }
 
 // Refusal is the error that Service.Authenticate returns for an invalid key.

@@ -106,16 +106,16 @@ func (d *Document) newOperation(path string, item *openapi3.PathItem, method str
 	return op, err
 }
 
-// Limits returns the default and the maximum of an integer parameter.
-func (d *Document) Limits(operationID, parameter string) (byDefault, maximum int64, err error) {
+// Default returns the default of an integer parameter.
+func (d *Document) Default(operationID, parameter string) (int, error) {
 	if op := d.operations[operationID]; op != nil {
 		for _, p := range op.params {
-			if n, ok := p.Schema.Value.Default.(float64); ok && p.Name == parameter && p.Schema.Value.Max != nil {
-				return int64(n), int64(*p.Schema.Value.Max), nil
+			if n, ok := p.Schema.Value.Default.(float64); ok && p.Name == parameter {
+				return int(n), nil
 			}
 		}
 	}
-	return 0, 0, fmt.Errorf("openapi.yaml: the parameter %s of %s needs a default and a maximum", parameter, operationID)
+	return 0, fmt.Errorf("openapi.yaml: the parameter %s of %s needs a default", parameter, operationID)
 }
 
 // isPublic reports whether an operation needs no key. Otherwise it must need

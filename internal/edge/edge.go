@@ -18,7 +18,6 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
-	"net/url"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -53,11 +52,6 @@ type Service interface {
 
 	// Ready returns an error if the service cannot serve requests.
 	Ready(ctx context.Context) error
-
-	// Weight returns the weight of the response to a request: how many objects it
-	// may have, or 0 if that is one. The weights of all requests in progress add
-	// up to at most maxWeight.
-	Weight(operationID string, query url.Values) int64
 }
 
 // Options configures a Server. Zero values are fine.

@@ -11,7 +11,6 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
-	"net/url"
 	"regexp"
 	"slices"
 	"strings"
@@ -80,7 +79,6 @@ type testService struct {
 	register func(r *echo.Echo, base string, m map[string][]echo.MiddlewareFunc)
 	problem  func(error) *Problem
 	ready    func() error
-	weight   func(operationID string, query url.Values) int64
 }
 
 // testError is the schema Error.
@@ -108,10 +106,9 @@ func (s *testService) Authenticate(_ context.Context, key string) (Caller, error
 	return Caller{}, &Refusal{Reason: "unknown"}
 }
 
-func (s *testService) Problem(err error) *Problem                  { return s.problem(err) }
-func (s *testService) ErrorBody(p *Problem) any                    { return testError{p.Code, p.Message, p.Status} }
-func (s *testService) Ready(context.Context) error                 { return s.ready() }
-func (s *testService) Weight(operation string, q url.Values) int64 { return s.weight(operation, q) }
+func (s *testService) Problem(err error) *Problem  { return s.problem(err) }
+func (s *testService) ErrorBody(p *Problem) any    { return testError{p.Code, p.Message, p.Status} }
+func (s *testService) Ready(context.Context) error { return s.ready() }
 
 func newService(t *testing.T, h handlers) *testService {
 	t.Helper()
@@ -123,7 +120,6 @@ func newService(t *testing.T, h handlers) *testService {
 		document: document, register: h.register,
 		problem: func(error) *Problem { return nil },
 		ready:   func() error { return nil },
-		weight:  func(string, url.Values) int64 { return 0 },
 	}
 }
 

@@ -3,73 +3,81 @@ package edge
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync/atomic"
 
 	"golang.org/x/sync/semaphore"
 )
 
-// maxWeight limits the total weight of the requests in progress; see
-// Service.Weight. A pet of 64 KiB whose characters are escaped takes 390 KB in JSON.
-const maxWeight = 200
+const (
+	// DefaultMaxInFlight is the default of Options.MaxInFlight.
+	DefaultMaxInFlight = 256
 
-// DefaultMaxInFlight is the default of Options.MaxInFlight.
-const DefaultMaxInFlight = 256
+	// Responses of more than largeResponse bytes have at most maxLarge bytes
+	// together.
+	largeResponse = 32 << 10
+	maxLarge      = 48 << 20
+)
 
-var errOverloaded = errors.New("too many requests are in progress")
+var (
+	errOverloaded = errors.New("too many requests are in progress")
+	errNoRoom     = fmt.Errorf("%w: their large responses are read slowly", errOverloaded)
+)
 
-// calls limits the operations in progress. Operations with large responses first
-// wait in a queue of their own, so that slow readers of large pages do not hold up
-// other requests.
-type calls struct{ all, large *queue }
+// calls limits the operations in progress, and the memory that their responses take.
+type calls struct {
+	running *semaphore.Weighted
+	count   atomic.Int64 // of operations that run or wait
+	most    int64        // of count
+	large   *semaphore.Weighted
+}
 
 func newCalls(maxInFlight int) *calls {
 	n := int64(maxInFlight)
 	return &calls{
-		all:   &queue{Weighted: semaphore.NewWeighted(n), most: 2 * n}, // as many may wait as may run
-		large: &queue{Weighted: semaphore.NewWeighted(maxWeight), most: 2 * n},
+		running: semaphore.NewWeighted(n), most: 2 * n, // as many may wait as may run
+		large: semaphore.NewWeighted(maxLarge),
 	}
 }
 
-// acquire waits until a request of a weight may run. The caller must call release
-// with the same weight once the response is written.
-func (c *calls) acquire(ctx context.Context, weight int64) error {
-	if err := c.large.enter(ctx, min(weight, maxWeight)); err != nil {
-		return err
-	}
-	err := c.all.enter(ctx, 1)
-	if err != nil {
-		c.large.leave(min(weight, maxWeight))
-	}
-	return err
-}
-
-func (c *calls) release(weight int64) {
-	c.all.leave(1)
-	c.large.leave(min(weight, maxWeight))
-}
-
-// queue is a semaphore with a limit on how many callers hold it or wait for it. A
-// caller of weight 0 does neither.
-type queue struct {
-	*semaphore.Weighted
-	most  int64
-	count atomic.Int64
-}
-
-func (q *queue) enter(ctx context.Context, n int64) error {
-	if n == 0 {
-		return nil
-	}
-	if q.count.Add(1) > q.most || !q.TryAcquire(n) && q.Acquire(ctx, n) != nil {
-		q.count.Add(-1)
+// acquire waits until an operation may run. The caller must call release once the
+// response is written.
+func (c *calls) acquire(ctx context.Context) error {
+	if c.count.Add(1) > c.most || !c.running.TryAcquire(1) && c.running.Acquire(ctx, 1) != nil {
+		c.count.Add(-1)
 		return errOverloaded
 	}
 	return nil
 }
 
-func (q *queue) leave(n int64) {
-	if n > 0 {
-		q.Release(n)
-		q.count.Add(-1)
+func (c *calls) release(o *call) {
+	c.large.Release(o.reserved)
+	c.running.Release(1)
+	c.count.Add(-1)
+}
+
+// call is an operation in progress.
+type call struct {
+	Caller
+	server   *Server
+	reserved int64 // bytes of calls.large
+}
+
+type callKey struct{}
+
+// Reserve reserves memory for the response of the operation whose context is ctx,
+// before the response is encoded. It holds it until the client has read the
+// response, and fails if the clients of other large responses read slowly.
+func Reserve(ctx context.Context, bytes int64) error {
+	o, ok := ctx.Value(callKey{}).(*call)
+	if !ok || bytes <= largeResponse {
+		return nil
 	}
+	bytes = min(bytes, maxLarge-o.reserved)
+	if !o.server.calls.large.TryAcquire(bytes) {
+		o.server.metrics.shed.WithLabelValues("large").Inc()
+		return Unavailable(errNoRoom)
+	}
+	o.reserved += bytes
+	return nil
 }

@@ -16,77 +16,39 @@ import (
 func TestCalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCalls(1)
-		if err := c.acquire(t.Context(), 0); err != nil {
+		if err := c.acquire(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		// One call may wait; another is refused at once.
 		outcomes := make(chan error, 1)
 		go func() {
-			err := c.acquire(t.Context(), 0)
+			err := c.acquire(t.Context())
 			outcomes <- err
 			if err == nil {
-				c.release(0)
+				c.release(&call{})
 			}
 		}()
 		synctest.Wait()
 		start := time.Now()
-		if err := c.acquire(t.Context(), 0); !errors.Is(err, errOverloaded) || time.Since(start) != 0 {
+		if err := c.acquire(t.Context()); !errors.Is(err, errOverloaded) || time.Since(start) != 0 {
 			t.Errorf("with one waiting: got error %v after %v, want it refused at once", err, time.Since(start))
 		}
-		c.release(0)
+		c.release(&call{})
 		if err := <-outcomes; err != nil {
 			t.Errorf("waiting: got error %v, want a turn", err)
 		}
 		// A call that does not get its turn is refused.
-		if err := c.acquire(t.Context(), 0); err != nil {
+		if err := c.acquire(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		defer c.release(0)
+		defer c.release(&call{})
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		for _, weight := range []int64{0, 1} {
-			if err := c.acquire(ctx, weight); !errors.Is(err, errOverloaded) {
-				t.Errorf("without a turn: got error %v, want it refused", err)
-			}
+		if err := c.acquire(ctx); !errors.Is(err, errOverloaded) {
+			t.Errorf("without a turn: got error %v, want it refused", err)
 		}
-		if got := c.all.count.Load(); got != 1 || !c.large.TryAcquire(maxWeight) {
-			t.Errorf("afterwards: got %d in progress, want 1 and no weight", got)
-		}
-	})
-}
-
-func TestCallsWeight(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		const n = 10
-		c := newCalls(n)
-		if err := c.acquire(t.Context(), maxWeight+1); err != nil { // capped at maxWeight
-			t.Fatal(err)
-		}
-		large := make(chan error)
-		for range 2*n - 1 {
-			go func() {
-				err := c.acquire(t.Context(), 1)
-				large <- err
-				if err == nil {
-					c.release(1)
-				}
-			}()
-		}
-		synctest.Wait()
-		start := time.Now()
-		if err := c.acquire(t.Context(), 1); !errors.Is(err, errOverloaded) || time.Since(start) != 0 {
-			t.Errorf("one large call more than may wait: got error %v after %v, want it refused at once", err, time.Since(start))
-		}
-		if err := c.acquire(t.Context(), 0); err != nil || time.Since(start) != 0 {
-			t.Errorf("a small call beside large ones: got error %v after %v, want a turn at once", err, time.Since(start))
-		} else {
-			c.release(0)
-		}
-		c.release(maxWeight + 1)
-		for range 2*n - 1 {
-			if err := <-large; err != nil {
-				t.Errorf("a large call, once there is room: got error %v", err)
-			}
+		if got := c.count.Load(); got != 1 {
+			t.Errorf("afterwards: got %d in progress, want 1", got)
 		}
 	})
 }
@@ -109,7 +71,7 @@ func TestOverload(t *testing.T) {
 	case w := <-first:
 		t.Fatalf("the first: got %d, %s, want it to wait", w.Code, w.Body)
 	}
-	s.calls.all.most = 1
+	s.calls.most = 1
 	w := do(s, newRequest("POST", "/v1/books", "not JSON"))
 	wantError(t, w, 503, "unavailable", "the service is unavailable; try again later")
 	if got := w.Header().Get("Retry-After"); got != "1" {

@@ -43,6 +43,7 @@ func newMetrics(s *Server, registry prometheus.Registerer) *metrics {
 	})
 	m.shed.WithLabelValues("in_flight")
 	m.shed.WithLabelValues("rate")
+	m.shed.WithLabelValues("large")
 	registry.MustRegister(m.requests, m.inFlight, m.shed, ready)
 	return m
 }

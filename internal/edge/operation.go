@@ -55,12 +55,12 @@ func (s *Server) serveOperation(op *operation) echo.MiddlewareFunc {
 				return err
 			}
 			arrived := time.Now()
-			weight := s.service.Weight(op.id, c.QueryParams())
-			if err := s.calls.acquire(ctx, weight); err != nil {
+			if err := s.calls.acquire(ctx); err != nil {
 				s.metrics.shed.WithLabelValues("in_flight").Inc()
 				return Unavailable(err)
 			}
-			defer s.calls.release(weight)
+			running := &call{Caller: caller, server: s}
+			defer s.calls.release(running)
 
 			if op.body == nil && r.ContentLength != 0 { // nobody reads the body
 				c.Response().Header().Set("Connection", "close")
@@ -68,7 +68,7 @@ func (s *Server) serveOperation(op *operation) echo.MiddlewareFunc {
 				limitBodyWait(c)
 			}
 			defer c.SetRequest(r) // accessLog checks its context to see whether the client disconnected
-			c.SetRequest(r.WithContext(context.WithValue(ctx, callerKey{}, caller)))
+			c.SetRequest(r.WithContext(context.WithValue(ctx, callKey{}, running)))
 			if err := op.validate(c); err != nil {
 				return err
 			}

@@ -6,7 +6,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"net/url"
 	"os"
 	"regexp"
 	"strconv"
@@ -44,11 +43,11 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-var units = map[string]int64{"": 1, "KiB": 1 << 10, "ms": int64(time.Millisecond), "s": int64(time.Second), "min": int64(time.Minute)}
+var units = map[string]int64{"": 1, "KiB": 1 << 10, "MiB": 1 << 20, "ms": int64(time.Millisecond), "s": int64(time.Second), "min": int64(time.Minute)}
 
 // amounts returns the numbers, sizes and times in a text.
 func amounts(text string) (all []int64) {
-	for _, match := range regexp.MustCompile(`([0-9][0-9,]*)(?: (KiB|ms|s|min)\b)?`).FindAllStringSubmatch(text, -1) {
+	for _, match := range regexp.MustCompile(`([0-9][0-9,]*)(?: (KiB|MiB|ms|s|min)\b)?`).FindAllStringSubmatch(text, -1) {
 		n, _ := strconv.ParseInt(strings.ReplaceAll(match[1], ",", ""), 10, 64) // digits
 		all = append(all, n*units[match[2]])
 	}
@@ -142,17 +141,37 @@ var limits = map[string]func(t *testing.T, want []int64){
 		synctest.Wait()
 		wantAmount(t, "running, in the end", running.Load(), 2*want[0])
 	},
-	"pets in lists at a time": func(t *testing.T, want []int64) {
-		s, _ := newServer(t, newHandlers(), func(s *testService, _ *Options) {
-			s.weight = func(_ string, query url.Values) int64 { return int64(len(query.Get("limit"))) }
-		})
-		if !s.calls.large.TryAcquire(want[0] - 1) {
-			t.Fatalf("got too little room for %d", want[0]-1)
+	"large responses, over 32 KiB": func(t *testing.T, want []int64) { // the name has their size
+		size, done := make(chan int64), make(chan bool)
+		h := newHandlers()
+		h["getVersion"] = func(c echo.Context) error {
+			if err := Reserve(c.Request().Context(), <-size); err != nil {
+				return err
+			}
+			<-done
+			return sendOK(c)
 		}
-		for weight, status := range map[string]int64{"1": 200, "10": want[1]} {
-			w := do(s, newRequest("GET", "/v1/books?limit="+weight, ""))
-			wantAmount(t, "status with limit="+weight, int64(w.Code), status)
+		s, _ := newServer(t, h, nil)
+		statuses := make(chan int)
+		begin := func(bytes int64) {
+			go func() { statuses <- do(s, newRequest("GET", "/v1/version", "")).Code }()
+			size <- bytes
+			synctest.Wait()
 		}
+		begin(1 << 40) // as much as there is
+		begin(32 << 10)
+		begin(32<<10 + 1)
+		wantAmount(t, "status of a large one beside another", int64(<-statuses), want[1])
+		done <- true
+		done <- true
+		wantAmount(t, "status", int64(<-statuses+<-statuses), 400)
+		begin(want[0] - 40<<10)
+		begin(40 << 10)
+		begin(40 << 10)
+		wantAmount(t, "status of one that is too much", int64(<-statuses), want[1])
+		done <- true
+		done <- true
+		wantAmount(t, "status, after the others", int64(<-statuses+<-statuses), 400)
 	},
 	"requests per second per key": func(t *testing.T, want []int64) { // see TestRateLimit
 		s, _ := newServer(t, newHandlers(), func(_ *testService, o *Options) { o.RateLimit = 1 })

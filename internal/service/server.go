@@ -5,8 +5,6 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"net/url"
-	"strconv"
 	"strings"
 
 	"github.com/labstack/echo/v4"
@@ -26,10 +24,9 @@ var _ edge.Service = (*service)(nil)
 
 // service is what the edge needs beside the operations.
 type service struct {
-	operations             api.ServerInterface
-	store                  Store
-	keyring                *keys.Keyring
-	defaultLimit, maxLimit int64 // of listPets
+	operations api.ServerInterface
+	store      Store
+	keyring    *keys.Keyring
 }
 
 // NewServer returns a server of the document's operations on store. Requests are
@@ -47,12 +44,12 @@ func newServer(openapi []byte, store Store, keyring *keys.Keyring, o edge.Option
 	if o.PublicURL != "" {
 		o.PublicURL = strings.TrimSuffix(strings.TrimRight(o.PublicURL, "/"), document.Base) + document.Base
 	}
-	s := &service{store: store, keyring: keyring}
-	if s.defaultLimit, s.maxLimit, err = document.Limits("listPets", "limit"); err != nil {
+	defaultLimit, err := document.Default("listPets", "limit")
+	if err != nil {
 		return nil, err
 	}
-	s.operations = api.NewStrictHandler(&operations{store, cmp.Or(o.PublicURL, document.Base), int(s.defaultLimit)}, nil)
-	return edge.New(document, s, o)
+	handler := api.NewStrictHandler(&operations{store, cmp.Or(o.PublicURL, document.Base), defaultLimit}, nil)
+	return edge.New(document, &service{handler, store, keyring}, o)
 }
 
 // Register implements edge.Service.
@@ -111,19 +108,6 @@ func (s *service) ErrorBody(p *edge.Problem) any {
 
 // Ready implements edge.Service.
 func (s *service) Ready(ctx context.Context) error { return s.store.Ping(ctx) }
-
-// Weight implements edge.Service: the weight of a list is its limit. Other responses
-// are one pet at most.
-func (s *service) Weight(operationID string, query url.Values) int64 {
-	if operationID != "listPets" {
-		return 0
-	}
-	limit, err := strconv.ParseInt(query.Get("limit"), 10, 64)
-	if err != nil || limit < 1 || limit > s.maxLimit {
-		return s.defaultLimit // also of a list that is refused
-	}
-	return limit
-}
 
 // BodyDecoder returns a function that validates and decodes a body as createPet
 // does.

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http/httptest"
-	"net/url"
 	"testing"
 	"time"
 
@@ -78,18 +77,5 @@ func TestLimit(t *testing.T) {
 				t.Errorf("%s, %q: got %d pets, status %d, want %d", text, query, len(page), w.Code, n)
 			}
 		}
-	}
-}
-
-func TestWeight(t *testing.T) {
-	t.Parallel()
-	s := &service{defaultLimit: 7, maxLimit: 30}
-	for limit, want := range map[string]int64{"": 7, "1": 1, "8": 8, "30": 30, "0": 7, "31": 7, "x": 7} {
-		if got := s.Weight("listPets", url.Values{"limit": {limit}}); got != want {
-			t.Errorf("limit %q: got weight %d, want %d", limit, got, want)
-		}
-	}
-	if got := s.Weight("getPet", url.Values{"limit": {"8"}}); got != 0 {
-		t.Errorf("another operation: got weight %d, want 0", got)
 	}
 }

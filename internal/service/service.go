@@ -38,9 +38,13 @@ func (o *operations) ListPets(ctx context.Context, request api.ListPetsRequestOb
 	if err != nil {
 		return nil, err
 	}
-	response := api.ListPets200JSONResponse{Body: make(api.Pets, len(page.Pets))}
+	response, size := api.ListPets200JSONResponse{Body: make(api.Pets, len(page.Pets))}, int64(0)
 	for i := range page.Pets {
 		response.Body[i] = toPet(&page.Pets[i])
+		size += encodedSize(page.Pets[i].Name)
+	}
+	if err := edge.Reserve(ctx, size); err != nil {
+		return nil, err
 	}
 	if page.More {
 		link := o.nextLink(q, page.Pets[len(page.Pets)-1].ID)
@@ -54,6 +58,9 @@ func (o *operations) CreatePet(ctx context.Context, request api.CreatePetRequest
 	p := NewPet(*request.Body)
 	if key := request.Params.IdempotencyKey; key != nil {
 		p.Idempotency = pets.Idempotency{KeyID: edge.CallerOf(ctx).ID, Key: unquote(*key)}
+	}
+	if err := edge.Reserve(ctx, encodedSize(p.Name)); err != nil { // not once the pet exists
+		return nil, err
 	}
 	created, err := o.store.CreatePet(ctx, p)
 	if err != nil {
@@ -69,11 +76,18 @@ func (o *operations) CreatePet(ctx context.Context, request api.CreatePetRequest
 // GetPet implements the operation getPet.
 func (o *operations) GetPet(ctx context.Context, request api.GetPetRequestObject) (api.GetPetResponseObject, error) {
 	p, err := o.store.Pet(ctx, request.PetID)
+	if err == nil {
+		err = edge.Reserve(ctx, encodedSize(p.Name))
+	}
 	if err != nil {
 		return nil, err
 	}
 	return api.GetPet200JSONResponse{Body: toPet(&p)}, nil
 }
+
+// encodedSize returns the most bytes that a name takes in JSON: encoding/json writes
+// six for each <, > and &.
+func encodedSize(name string) int64 { return 6 * int64(len(name)) }
 
 // nextLink returns the Link (RFC 8288) to the page that follows the pet with the ID
 // last.
