@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -129,11 +130,11 @@ type paced struct {
 // server can serve.
 func (s *server) pace(o operation, rate int, duration time.Duration, seed int) (p paced, err error) {
 	defer client.CloseIdleConnections()
-	requests, next := o.requests(int(float64(rate)*duration.Seconds()), s.pets, seed), 0
+	requests := o.requests(int(float64(rate)*duration.Seconds()), s.pets, seed)
+	var sent atomic.Int64
 	attacker := vegeta.NewAttacker(vegeta.Client(client), vegeta.Workers(connections), vegeta.MaxWorkers(connections))
-	targeter := func(t *vegeta.Target) error {
-		r := requests[next%len(requests)]
-		next++
+	targeter := func(t *vegeta.Target) error { // called concurrently
+		r := requests[int(sent.Add(1)-1)%len(requests)]
 		t.Method, t.URL, t.Body, t.Header = r.method, "http://"+s.addr+r.path, []byte(r.body), header
 		return nil
 	}
