@@ -146,16 +146,11 @@ func checkMediaType(header http.Header) error {
 			return unsupportedMediaType("the body must not be compressed", "Accept-Encoding", "identity")
 		}
 	}
-	types := header["Content-Type"]
-	if len(types) > 1 {
-		return unsupportedMediaType("the Content-Type must be given only once", "Accept", jsonType)
+	mediaType, _, err := mime.ParseMediaType(strings.Join(header["Content-Type"], ","))
+	if err != nil || mediaType != jsonType {
+		return unsupportedMediaType("the Content-Type must be "+jsonType, "Accept", jsonType)
 	}
-	if len(types) == 1 {
-		if mediaType, _, err := mime.ParseMediaType(types[0]); err == nil && mediaType == jsonType {
-			return nil
-		}
-	}
-	return unsupportedMediaType("the Content-Type must be "+jsonType, "Accept", jsonType)
+	return nil
 }
 
 // bodyProblem returns the 400, 408 or 413 for a body that could not be read, is not

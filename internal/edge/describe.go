@@ -1,10 +1,8 @@
 package edge
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
-	"math"
 	"reflect"
 	"slices"
 	"strconv"
@@ -18,16 +16,12 @@ import (
 // describe describes a schema error of kin-openapi for the client. The sentence
 // begins with the path to the value, or with root if the path is empty.
 func describe(err error, root string) string {
-	e, ok := errors.AsType[*openapi3.SchemaError](err)
-	if !ok {
-		return root + " does not match the document"
+	var e *openapi3.SchemaError
+	for errors.As(err, &e) && e.SchemaField == "allOf" {
+		err = e.Origin
 	}
-	for e.SchemaField == "allOf" {
-		member, ok := errors.AsType[*openapi3.SchemaError](e.Origin)
-		if !ok {
-			break
-		}
-		e = member
+	if e == nil {
+		return root + " does not match the document"
 	}
 	return place(root, e.JSONPointer()) + " " + describeRule(e)
 }
@@ -43,7 +37,11 @@ func describeRule(e *openapi3.SchemaError) string {
 	case "type":
 		return describeType(s)
 	case "enum":
-		return describeEnum(s)
+		values := make([]string, len(s.Enum))
+		for i, v := range s.Enum {
+			values[i] = fmt.Sprint(v)
+		}
+		return "must be one of " + strings.Join(values, ", ")
 	case "minimum", "maximum":
 		return describeRange(s)
 	case "pattern":
@@ -53,17 +51,17 @@ func describeRule(e *openapi3.SchemaError) string {
 		return "must match the pattern " + s.Pattern
 	case "format":
 		if s.Type.Is("integer") {
-			return describeRange(s)
+			return describeType(s)
 		}
 		return "must be a valid " + s.Format
 	case "minLength":
-		return "must have at least " + counted(s.MinLength, "character")
+		return fmt.Sprintf("must have a length of at least %d", s.MinLength)
 	case "maxLength":
-		return "must have at most " + counted(*s.MaxLength, "character")
+		return fmt.Sprintf("must have a length of at most %d", *s.MaxLength)
 	case "minItems":
-		return "must have at least " + counted(s.MinItems, "item")
+		return fmt.Sprintf("must have a length of at least %d", s.MinItems)
 	case "maxItems":
-		return "must have at most " + counted(*s.MaxItems, "item")
+		return fmt.Sprintf("must have a length of at most %d", *s.MaxItems)
 	case "uniqueItems":
 		return "must not have the same item twice"
 	case "multipleOf":
@@ -75,56 +73,35 @@ func describeRule(e *openapi3.SchemaError) string {
 func describeType(s *openapi3.Schema) string {
 	switch {
 	case s.Type.Is("integer"):
-		return "must be an integer, written in digits"
+		return describeInteger(bits(s))
 	case s.Type.Is("boolean"):
 		return "must be true or false"
 	case s.Type.Is("array"), s.Type.Is("object"):
 		return "must be an " + s.Type.Slice()[0]
-	case s.Type != nil && len(s.Type.Slice()) > 0:
-		return "must be a " + s.Type.Slice()[0]
 	}
-	return "has the wrong type"
+	return "must be a " + strings.Join(s.Type.Slice(), " or ")
 }
 
-func describeEnum(s *openapi3.Schema) string {
-	values := make([]string, len(s.Enum))
-	for i, v := range s.Enum {
-		values[i] = fmt.Sprint(v)
+// bits returns the size of an integer.
+func bits(s *openapi3.Schema) int {
+	if s.Format == "int32" {
+		return 32
 	}
-	return "must be one of " + strings.Join(values, ", ")
+	return 64
 }
 
-// describeRange describes the bounds of a number. An integer without a minimum or
-// maximum has the bound of its format instead.
+func describeInteger(bits int) string {
+	return fmt.Sprintf("must be an integer of %d bits, written in digits", bits)
+}
+
 func describeRange(s *openapi3.Schema) string {
-	low, high, kind := "", "", ""
-	if s.Type.Is("integer") {
-		low, high = bounds(s.Format == "int32")
-	}
-	if s.Type.Is("integer") && (s.Min == nil || s.Max == nil) {
-		kind = "an integer "
-	}
-	if s.Min != nil {
-		low = number(*s.Min)
-	}
-	if s.Max != nil {
-		high = number(*s.Max)
-	}
 	switch {
-	case high == "":
-		return "must be at least " + low
-	case low == "":
-		return "must be at most " + high
+	case s.Max == nil:
+		return "must be at least " + number(*s.Min)
+	case s.Min == nil:
+		return "must be at most " + number(*s.Max)
 	}
-	return "must be " + kind + "between " + low + " and " + high
-}
-
-// bounds returns the bounds of an int32 or int64.
-func bounds(is32Bit bool) (low, high string) {
-	if is32Bit {
-		return strconv.Itoa(math.MinInt32), strconv.Itoa(math.MaxInt32)
-	}
-	return strconv.FormatInt(math.MinInt64, 10), strconv.FormatInt(math.MaxInt64, 10)
+	return "must be between " + number(*s.Min) + " and " + number(*s.Max)
 }
 
 func number(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }
@@ -134,18 +111,13 @@ func number(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }
 // for an integer.
 func describeDecoding(err error) string {
 	e, ok := errors.AsType[*json.SemanticError](err)
-	if !ok || e.GoType == nil {
+	switch {
+	case !ok:
 		return "the body does not match the document"
+	case e.GoType != nil && e.GoType.Kind() >= reflect.Int && e.GoType.Kind() <= reflect.Int64:
+		return placeOf(e.JSONPointer) + " " + describeInteger(e.GoType.Bits())
 	}
-	where := placeOf(e.JSONPointer)
-	switch kind := e.GoType.Kind(); kind {
-	case reflect.Int, reflect.Int64, reflect.Int32:
-		low, high := bounds(kind == reflect.Int32)
-		return where + " must be an integer between " + low + " and " + high + ", written in digits"
-	case reflect.Float64, reflect.Float32:
-		return where + " must be a smaller number"
-	}
-	return where + " must be a valid " + strings.ToLower(e.GoType.Name())
+	return placeOf(e.JSONPointer) + " does not match the document"
 }
 
 // placeOf returns the path to a value in a body.
@@ -153,29 +125,19 @@ func placeOf(p jsontext.Pointer) string { return place("the body", slices.Collec
 
 // place returns the path to a value, such as tags[2].name.
 func place(root string, pointer []string) string {
-	var b strings.Builder
-	for i, step := range pointer {
+	path := ""
+	for _, step := range pointer {
 		if len(step) > 64 {
 			step = "a property" // the client chose the name
 		}
-		switch _, err := strconv.Atoi(step); {
-		case err == nil && i == 0:
-			b.WriteString(root + "[" + step + "]")
-		case err == nil:
-			b.WriteString("[" + step + "]")
-		case i > 0:
-			b.WriteString("." + step)
-		default:
-			b.WriteString(step)
+		if _, err := strconv.Atoi(step); err == nil {
+			path += "[" + step + "]"
+		} else {
+			path += "." + step
 		}
 	}
-	return cmp.Or(b.String(), root)
-}
-
-// counted returns n and its noun, such as "1 item" or "2 items".
-func counted(n uint64, thing string) string {
-	if n != 1 {
-		thing += "s"
+	if property, ok := strings.CutPrefix(path, "."); ok {
+		return property
 	}
-	return fmt.Sprint(n, " ", thing)
+	return root + path
 }

@@ -31,10 +31,13 @@ const (
 
 // book is the Go type of the schema Book.
 type book struct {
-	Title   string   `json:"title"`
-	Pages   *int64   `json:"pages"`
-	Edition *int32   `json:"edition"`
-	Price   *float64 `json:"price"`
+	Title    string   `json:"title"`
+	Pages    *int64   `json:"pages"`
+	Edition  *int32   `json:"edition"`
+	Price    *float64 `json:"price"`
+	Chapters []struct {
+		Pages []int64 `json:"pages"`
+	} `json:"chapters"`
 }
 
 // handlers are the operations of books.yaml, as in generated code.
@@ -189,7 +192,10 @@ func TestNewRefuses(t *testing.T) {
 		"a cookie": {document: func(d string) string { return strings.Replace(d, "X-Note, in: header", "X-Note, in: cookie", 1) }, want: "the parameter X-Note is in cookie"},
 		"an object as a parameter": {document: func(d string) string {
 			return strings.Replace(d, "sold, in: query, schema: {type: boolean}", "sold, in: query, schema: {type: object}", 1)
-		}, want: "the parameter sold must have a schema of a single value"},
+		}, want: "the parameter sold must have the type string,"},
+		"a parameter without a type": {document: func(d string) string {
+			return strings.Replace(d, "items: {type: integer}", "items: {allOf: [{type: integer}]}", 1)
+		}, want: "the parameter level must have the type string,"},
 		"another media type":     {document: func(d string) string { return strings.Replace(d, "application/json", "text/csv", 1) }, want: "the body has [text/csv]"},
 		"an invalid date":        {document: func(d string) string { return strings.Replace(d, "'2030-12-05'", "'soon'", 1) }, want: "x-sunset must be a date"},
 		"an unknown operationId": {document: func(d string) string { return strings.Replace(d, "operationId: getBook", "operationId: getTome", 1) }, want: "has no middleware"},

@@ -60,31 +60,32 @@ func checkServed(p *openapi3.Parameter) error {
 		return fmt.Errorf("the parameter %s is in %s; it must be in query, path or header", p.Name, p.In)
 	case p.Style != "" && p.Style != style:
 		return fmt.Errorf("the parameter %s has the style %s; it must be %s", p.Name, p.Style, style)
-	case p.Schema == nil || p.Schema.Value.Type.Is("object"):
-		return fmt.Errorf("the parameter %s must have a schema of a single value or an array", p.Name)
+	case p.Schema == nil || !isSingle(p.Schema.Value) && !(p.Schema.Value.Type.Is("array") && isSingle(p.Schema.Value.Items.Value)):
+		return fmt.Errorf("the parameter %s must have the type string, integer, number or boolean, or be an array of one of them", p.Name)
 	}
 	return nil
 }
 
+func isSingle(s *openapi3.Schema) bool {
+	return s.Type.Is("string") || s.Type.Is("integer") || s.Type.Is("number") || s.Type.Is("boolean")
+}
+
 // checkValue returns what is wrong with the text of a parameter, or "".
 func checkValue(schema *openapi3.Schema, text string) string {
+	valid := true
 	switch {
-	case schema.Type.Is("integer") && !integerForm.MatchString(text):
-		return describeType(schema)
 	case schema.Type.Is("integer"):
-		bits := 64
-		if schema.Format == "int32" {
-			bits = 32
-		}
-		if _, err := strconv.ParseInt(text, 10, bits); err != nil {
-			return describeRange(schema)
-		}
-	case schema.Type.Is("number") && !numberForm.MatchString(text), schema.Type.Is("boolean") && text != "true" && text != "false":
-		return describeType(schema)
-	case schema.Type.Is("string") && text == "" && len(schema.Enum) > 0:
-		return describeEnum(schema)
+		_, err := strconv.ParseInt(text, 10, bits(schema))
+		valid = err == nil && integerForm.MatchString(text)
+	case schema.Type.Is("number"):
+		valid = numberForm.MatchString(text)
+	case schema.Type.Is("boolean"):
+		valid = text == "true" || text == "false"
 	case !utf8.ValidString(text):
 		return "must be in UTF-8"
+	}
+	if !valid {
+		return describeType(schema)
 	}
 	return ""
 }
