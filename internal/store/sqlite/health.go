@@ -16,10 +16,9 @@ type health struct {
 	logger *slog.Logger
 	failed chan error // holds one error
 
-	failure     atomic.Pointer[pets.Error] // why the process must end
-	damage      atomic.Pointer[pets.Error] // why nothing is written, although sound pages are read
-	corruptions atomic.Uint64
-	diskFull    atomic.Bool
+	failure  atomic.Pointer[pets.Error] // why the process must end
+	damage   atomic.Pointer[pets.Error] // why nothing is written, although sound pages are read
+	diskFull atomic.Bool
 }
 
 // damageAdvice says what to do about a damaged file.
@@ -29,7 +28,6 @@ const damageAdvice = "run petstore verify, which names the damaged tables, then 
 func (h *health) note(err error) {
 	switch {
 	case isCorrupt(err) && h.check() == nil: // a replaced file may look damaged
-		h.corruptions.Add(1)
 		if h.damage.CompareAndSwap(nil, &pets.Error{Kind: pets.Unavailable, Message: "the database is damaged", Err: err}) {
 			h.logger.Error("the database is damaged", "fix", damageAdvice, "error", err)
 		}

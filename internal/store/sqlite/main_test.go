@@ -16,6 +16,8 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"example.com/petstore/internal/pets"
 	"example.com/petstore/internal/store/sqlite"
 )
@@ -257,6 +259,22 @@ func wantError(t testing.TB, what string, err error, want string) {
 	if err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("%s: got error %v, want %q in it", what, err, want)
 	}
+}
+
+// metrics returns the figures of the store by name.
+func metrics(t testing.TB, s *sqlite.Store) map[string]float64 {
+	t.Helper()
+	registry := prometheus.NewPedanticRegistry()
+	registry.MustRegister(s)
+	families, err := registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	values := map[string]float64{}
+	for _, f := range families {
+		values[f.GetName()] = f.Metric[0].GetGauge().GetValue() + f.Metric[0].GetCounter().GetValue()
+	}
+	return values
 }
 
 // wantFiles checks that the directory of path contains exactly these files.

@@ -361,7 +361,7 @@ func TestDamage(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		before := s.Stats(t.Context())
+		before := metrics(t, s)["sqlite_damaged"]
 		if want := pets.Unavailable; what == "read" {
 			wantError(t, what, find(s), "malformed")
 		} else if err := find(s); pets.KindOf(err) != want {
@@ -383,8 +383,8 @@ func TestDamage(t *testing.T) {
 		if got := len(walk(t, s)); got != 1 {
 			t.Errorf("%s: got %d pets, want 1", what, got)
 		}
-		if got := s.Stats(t.Context()); before.Damaged || !got.Damaged || got.Corruptions == 0 {
-			t.Errorf("%s: Stats: got %+v, then %+v, want damage", what, before, got)
+		if after := metrics(t, s)["sqlite_damaged"]; before != 0 || after != 1 {
+			t.Errorf("%s: sqlite_damaged: got %v, then %v, want 0, then 1", what, before, after)
 		}
 		if got := log.String(); strings.Count(got, "\n") != 1 || !strings.Contains(got, `level=ERROR msg="the database is damaged" fix="run petstore verify`) {
 			t.Errorf("%s: log: got %q, want one line that says what to do", what, got)

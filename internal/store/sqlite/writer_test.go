@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -99,8 +100,8 @@ func TestBatch(t *testing.T) {
 			<-s.writer.turn
 			settle()
 			wantCreated(t, s, calls)
-			if got := s.Stats(t.Context()); got.Commits != c.commits || got.Writes != uint64(c.waiting) {
-				t.Errorf("%d calls: got %d commits of %d writes, want %d", c.waiting, got.Commits, got.Writes, c.commits)
+			if commits, writes := s.writer.commits.Load(), s.writer.writes.Load(); commits != c.commits || writes != uint64(c.waiting) {
+				t.Errorf("%d calls: got %d commits of %d writes, want %d", c.waiting, commits, writes, c.commits)
 			}
 		})
 	}
@@ -122,8 +123,8 @@ func TestCallersComeBack(t *testing.T) {
 			})
 		}
 		wg.Wait()
-		if got := s.Stats(t.Context()); got.Writes != 1600 || got.Commits > 1600/25 {
-			t.Errorf("got %d writes in %d commits, want 1600, at least 25 in each", got.Writes, got.Commits)
+		if commits, writes := s.writer.commits.Load(), s.writer.writes.Load(); writes != 1600 || commits > 1600/25 {
+			t.Errorf("got %d writes in %d commits, want 1600, at least 25 in each", writes, commits)
 		}
 	})
 }
@@ -178,7 +179,7 @@ func TestRefusal(t *testing.T) {
 			t.Errorf("got error %v, want not found", refused)
 		}
 		wantCreated(t, s, calls)
-		if got := s.Stats(t.Context()).Commits; got != 1 {
+		if got := s.writer.commits.Load(); got != 1 {
 			t.Errorf("got %d commits, want 1", got)
 		}
 	})
@@ -234,8 +235,8 @@ func TestFull(t *testing.T) {
 					continue
 				}
 				wantUnavailable(t, calls)
-				if !s.Stats(t.Context()).DiskFull {
-					t.Error("Stats: got DiskFull false, want true")
+				if !s.health.diskFull.Load() {
+					t.Error("diskFull: got false, want true")
 				}
 			}
 			if n := len(created) - before; n == 0 || n == 20 {
@@ -250,8 +251,8 @@ func TestFull(t *testing.T) {
 		created = append(created, create(t.Context(), s, 5, "Rex")...)
 		settle()
 		wantCreated(t, s, created)
-		if s.Stats(t.Context()).DiskFull {
-			t.Error("Stats: got DiskFull true, want false")
+		if s.health.diskFull.Load() {
+			t.Error("diskFull: got true, want false")
 		}
 	})
 }
@@ -265,7 +266,11 @@ func TestLogLength(t *testing.T) {
 				create(t.Context(), s, 50, strings.Repeat("x", 5000))
 				settle()
 			}
-			return s.Stats(t.Context()).LogBytes
+			info, err := os.Stat(s.file + logSuffix)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return info.Size()
 		}
 		if got := fill(); got > limit {
 			t.Errorf("log: got %d bytes, want at most %d", got, limit)
