@@ -206,7 +206,7 @@ func TestUpkeepOutcome(t *testing.T) {
 	} {
 		var stderr bytes.Buffer
 		env := environment{stderr: &stderr}
-		work := func(context.Context, string, string, bool, func(done, total int64)) (sqlite.Report, error) {
+		work := func(context.Context, string, string, bool) (sqlite.Report, error) {
 			return c.report, c.err
 		}
 		cmd := upkeepCommand(env, &stderr, work, "backed up", "", &cobra.Command{SilenceUsage: true, SilenceErrors: true})

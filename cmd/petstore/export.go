@@ -53,25 +53,13 @@ appears only when it is complete. "petstore import --restore" restores it.`,
 	return cmd
 }
 
-// checkOutput returns an error if file belongs to the store, is not a regular
-// file, or exists and force is false.
+// checkOutput returns an error if file must not be written to.
 func checkOutput(address, file string, force bool) error {
 	if file == "-" {
 		return nil
 	}
-	if path, ok := store.SQLitePath(address); ok {
-		if is, err := sqlite.IsStoreFile(path, file); err != nil || is {
-			return cmp.Or(err, fmt.Errorf("%s belongs to the store %s; choose another name", file, address))
-		}
-	}
-	info, err := os.Stat(file)
-	switch {
-	case err == nil && !info.Mode().IsRegular():
-		return fmt.Errorf("cannot write %s: it is not a regular file; redirect standard output instead", file)
-	case err == nil && !force:
-		return fmt.Errorf("%s already exists; choose another name, or replace it with --force", file)
-	}
-	return nil // writing reports any other error
+	path, _ := store.SQLitePath(address)
+	return sqlite.CheckTarget(path, file, force)
 }
 
 func exportPets(ctx context.Context, env environment, address, file string, format files.Format, force bool) error {

@@ -14,7 +14,7 @@ import (
 )
 
 // sqliteWork is an operation on a whole SQLite file.
-type sqliteWork func(ctx context.Context, path, file string, force bool, progress func(done, total int64)) (sqlite.Report, error)
+type sqliteWork func(ctx context.Context, path, file string, force bool) (sqlite.Report, error)
 
 func backupCommand(env environment) *cobra.Command {
 	return upkeepCommand(env, env.stderr, sqlite.Backup, "backed up", "replace FILE if it exists", &cobra.Command{
@@ -43,8 +43,8 @@ if anything fails, you have either the old store or the new one.`,
 }
 
 func verifyCommand(env environment) *cobra.Command {
-	verify := func(ctx context.Context, path, _ string, _ bool, progress func(done, total int64)) (sqlite.Report, error) {
-		return sqlite.Verify(ctx, path, progress)
+	verify := func(ctx context.Context, path, _ string, _ bool) (sqlite.Report, error) {
+		return sqlite.Verify(ctx, path)
 	}
 	return upkeepCommand(env, env.stdout, verify, "no damage was found in", "", &cobra.Command{
 		Use:   "verify",
@@ -76,8 +76,7 @@ func upkeepCommand(env environment, out io.Writer, work sqliteWork, done, forceU
 		}
 		ctx, stop := untilSignal(cmd.Context())
 		defer stop()
-		show := progress(env)
-		r, err := work(ctx, path, strings.Join(args, ""), force, func(done, total int64) { show("%d of %d bytes", done, total) })
+		r, err := work(ctx, path, strings.Join(args, ""), force)
 		if err != nil && ctx.Err() != nil {
 			last := "interrupted before the end; nothing was changed"
 			if r.Path != "" || len(r.Problems) > 0 { // it was done before the signal

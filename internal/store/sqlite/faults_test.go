@@ -135,7 +135,7 @@ func TestRestoreKilled(t *testing.T) {
 						t.Fatalf("killed at call %d: got %d pets without %.80v, want all old or all new ones", kills+1, len(stored), p)
 					}
 				}
-				if _, err := sqlite.Verify(t.Context(), path, nil); err != nil {
+				if _, err := sqlite.Verify(t.Context(), path); err != nil {
 					t.Errorf("killed at call %d: Verify: got error %v", kills+1, err)
 				}
 			}

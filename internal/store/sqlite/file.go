@@ -26,8 +26,6 @@ const (
 	restoreSuffix = "-restore" // exists while a restore copies a backup
 )
 
-var suffixes = []string{logSuffix, indexSuffix, lockSuffix, journalSuffix, restoreSuffix}
-
 // prepareFile creates the file at path if it does not exist and o allows it, and
 // returns its resolved name. The file has mode 0600, which SQLite also gives to
 // the files beside it. An existing file is not opened: closing it would release
@@ -62,14 +60,15 @@ func prepareFile(path string, o Options) (file string, err error) {
 }
 
 // resolve returns path without symbolic links, because SQLite puts its other
-// files beside the file that they lead to. The file need not exist.
+// files beside the file that they lead to. The file need not exist. resolve
+// rejects every path that cannot be a database's.
 func resolve(path string) (file string, err error) {
 	if path == "" || strings.HasPrefix(path, ":") { // SQLite does not take these for files
 		return "", fmt.Errorf("%q is not a file name; give sqlite:PATH, or memory: to keep nothing", path)
 	}
 	if info, statErr := os.Stat(path); statErr == nil {
-		if info.IsDir() {
-			return "", fmt.Errorf("cannot open the database: %s is a directory", path)
+		if !info.Mode().IsRegular() {
+			return "", fmt.Errorf("cannot open %s: it is not a regular file", path)
 		}
 		file, err = filepath.EvalSymlinks(path)
 	} else {
@@ -79,23 +78,15 @@ func resolve(path string) (file string, err error) {
 		}
 		file = filepath.Join(file, filepath.Base(path))
 	}
-	if err == nil {
-		err = cmp.Or(checkSuffix(path), checkSuffix(file))
-	}
-	if err != nil {
-		return "", fmt.Errorf("cannot open the database %s: %w", path, err)
-	}
-	return file, nil
-}
-
-// checkSuffix rejects the name of a file that belongs to a database.
-func checkSuffix(name string) error {
-	for _, suffix := range suffixes {
-		if strings.HasSuffix(name, suffix) {
-			return fmt.Errorf("a name that ends in %s belongs to a file beside a database; choose another name", suffix)
+	for _, suffix := range []string{logSuffix, indexSuffix, lockSuffix, journalSuffix, restoreSuffix} {
+		if err == nil && (strings.HasSuffix(path, suffix) || strings.HasSuffix(file, suffix)) {
+			err = fmt.Errorf("a name that ends in %s belongs to a file beside a database; choose another name", suffix)
 		}
 	}
-	return nil
+	if err != nil {
+		return "", fmt.Errorf("cannot open %s: %w", path, err)
+	}
+	return file, nil
 }
 
 // checkNames rejects a file with hard links: for each of its names, SQLite would

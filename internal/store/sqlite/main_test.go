@@ -158,7 +158,7 @@ func longPet(name string, n int) pets.NewPet {
 }
 
 func restore(ctx context.Context, names []string) error {
-	_, err := sqlite.Restore(ctx, names[0], names[1], true, nil)
+	_, err := sqlite.Restore(ctx, names[0], names[1], true)
 	return err
 }
 
@@ -200,7 +200,7 @@ func (l ledger) check(t testing.TB, path string) {
 	if err := s.Close(); err != nil {
 		t.Errorf("Close: got error %v", err)
 	}
-	if _, err := sqlite.Verify(t.Context(), path, nil); err != nil {
+	if _, err := sqlite.Verify(t.Context(), path); err != nil {
 		t.Errorf("Verify: got error %v", err)
 	}
 }

@@ -11,20 +11,25 @@ import (
 	"runtime"
 )
 
-// Restore replaces the database at path with a copy of the backup named from,
-// after verifying the backup and the copy. It fails while any program has the
-// database open. Without force, it also fails if the database holds pets or keys
-// or cannot be read. The database was replaced, even with an error, if Report.Path
-// is set.
+// Restore replaces the database at path with a verified copy of the backup named
+// from. It fails while any program has the database open. Without force, it also
+// fails if the database holds pets or keys or cannot be read. The database was
+// replaced, even with an error, if Report.Path is set.
 //
 // A rename replaces the old database with the new one. A log left over from an
 // unreadable database is ignored; see recoverLog.
-func Restore(ctx context.Context, path, from string, force bool, progress func(done, total int64)) (r Report, err error) {
+func Restore(ctx context.Context, path, from string, force bool) (r Report, err error) {
 	file, err := resolve(path)
 	if err != nil {
 		return Report{}, err
 	}
-	if err := cmp.Or(checkBackup(path, from), checkNames(file)); err != nil {
+	if source, err := resolve(from); err != nil || source == file {
+		return Report{}, cmp.Or(err, fmt.Errorf("%s is the database itself, not a backup", from))
+	}
+	if _, err := os.Stat(from); err != nil {
+		return Report{}, fmt.Errorf("cannot read the backup: %w", err)
+	}
+	if err := checkNames(file); err != nil {
 		return Report{}, err
 	}
 	lock := newLock(file)
@@ -38,20 +43,6 @@ func Restore(ctx context.Context, path, from string, force bool, progress func(d
 	if err := checkReplaceable(ctx, path, file); err != nil && !force {
 		return Report{}, err
 	}
-	unchanged := func(err error) error {
-		return fmt.Errorf("%s cannot be restored, and %s is unchanged: %w", from, path, err)
-	}
-	if err := withSource(ctx, from, func(db *sql.DB) error {
-		r, err = inspect(ctx, db)
-		return err
-	}); err != nil {
-		return r, unchanged(err)
-	}
-	release, err := takeOver(file)
-	if err != nil {
-		return Report{}, fmt.Errorf("another program, such as a shell, has %s open; stop it, then restore again: %w", path, err)
-	}
-	defer release()
 	if err := os.Remove(file + restoreSuffix); err != nil && !errors.Is(err, fs.ErrNotExist) { // of a killed restore
 		return Report{}, err
 	}
@@ -61,21 +52,26 @@ func Restore(ctx context.Context, path, from string, force bool, progress func(d
 	}
 	defer discard(f)
 	if err := withSource(ctx, from, func(db *sql.DB) error {
-		r, err = snapshot(ctx, db, f, progress)
+		r, err = snapshot(ctx, db, f)
 		return err
 	}); err != nil {
-		return r, unchanged(err)
+		return r, fmt.Errorf("%s cannot be restored, and %s is unchanged: %w", from, path, err)
 	}
+	release, err := takeOver(file)
+	if err != nil {
+		return Report{}, fmt.Errorf("another program, such as a shell, has %s open; stop it, then restore again: %w", path, err)
+	}
+	defer release()
 	// If the old file was readable, SQLite has already removed its journal. If it
 	// was not, the journal must not be applied to the new file.
 	if err := os.Remove(file + journalSuffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return r, unchanged(err)
+		return Report{}, err
 	}
 	if runtime.GOOS == "windows" { // it does not replace an open file
 		release()
 	}
 	if err := os.Rename(f.Name(), file); err != nil {
-		return r, unchanged(err)
+		return Report{}, err
 	}
 	r.Path = from
 	if err := errors.Join(syncDir(file), removeLog(file)); err != nil {
@@ -84,49 +80,27 @@ func Restore(ctx context.Context, path, from string, force bool, progress func(d
 	return r, nil
 }
 
-// checkBackup rejects a file that cannot be a backup of the database at path.
-func checkBackup(path, from string) error {
-	info, err := os.Stat(from)
-	if err != nil {
-		return fmt.Errorf("cannot read the backup: %w", err)
-	}
-	if info.Size() == 0 {
-		return fmt.Errorf("%s is empty, so it is not a backup", from)
-	}
-	ours, err := IsStoreFile(path, from)
-	if ours {
-		return fmt.Errorf("%s is the database itself, or a part of it, not a backup", from)
-	}
-	return err
-}
-
 // checkReplaceable returns an error if the database holds pets or keys or cannot
 // be read. The caller must hold the lock exclusively.
 func checkReplaceable(ctx context.Context, path, file string) error {
-	var pets, keys int64
 	err := recoverLog(file)
-	if info, statErr := os.Stat(file); err == nil && !errors.Is(statErr, fs.ErrNotExist) && (statErr != nil || info.Size() > 0) {
+	if info, statErr := os.Stat(file); err == nil && statErr == nil && info.Size() > 0 {
 		err = withDB(path, file, func(db *sql.DB) error {
 			if _, err := schemaVersion(ctx, db); err != nil {
 				return err
 			}
-			return db.QueryRowContext(ctx, "SELECT (SELECT count(*) FROM pets), (SELECT count(*) FROM keys)").Scan(&pets, &keys)
+			var pets, keys int
+			err := db.QueryRowContext(ctx, countAll).Scan(&pets, &keys)
+			if pets+keys > 0 {
+				err = fmt.Errorf("it holds data (pets: %d, keys: %d), and what is not in the backup would be lost", pets, keys)
+			}
+			return err
 		}, "mode=rw")
 	}
-	switch {
-	case err != nil:
-		return fmt.Errorf("%w; replace it with --force", err)
-	case pets+keys > 0:
-		return fmt.Errorf("%s holds %d pet%s and %d key%s; replace it with --force, which loses those that are not in the backup", path, pets, plural(pets), keys, plural(keys))
+	if err != nil {
+		err = fmt.Errorf("%w; replace it with --force", err)
 	}
-	return nil
-}
-
-func plural(n int64) string {
-	if n == 1 {
-		return ""
-	}
-	return "s"
+	return err
 }
 
 // takeOver copies the log of the database into it, which fails with busy while

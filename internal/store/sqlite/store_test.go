@@ -145,9 +145,9 @@ func TestOpenRejects(t *testing.T) {
 	if err := os.Link(in("one"), in("twin")); err != nil {
 		t.Fatal(err)
 	}
-	_, err := sqlite.Verify(t.Context(), in("twin"), nil)
+	_, err := sqlite.Verify(t.Context(), in("twin"))
 	wantError(t, "Verify", err, "has 2 names")
-	_, err = sqlite.Restore(t.Context(), in("twin"), backupOf(t, "a"), true, nil)
+	_, err = sqlite.Restore(t.Context(), in("twin"), backupOf(t, "a"), true)
 	wantError(t, "Restore", err, "has 2 names")
 	for _, c := range []struct {
 		path, want string
@@ -155,7 +155,7 @@ func TestOpenRejects(t *testing.T) {
 	}{
 		{path: "", want: "not a file name"},
 		{path: ":memory:", want: "not a file name"},
-		{path: dir, want: "is a directory"},
+		{path: dir, want: "is not a regular file"},
 		{path: in("notes"), want: "is not an SQLite database; choose another file"},
 		{path: in("notes/pets.db"), want: "not a directory"},
 		{path: in("missing/pets.db"), want: "its folder does not exist; mount its volume, or create it with: mkdir -p " + in("missing")},

@@ -21,10 +21,9 @@ type Report struct {
 
 // Verify reads the whole database at path, even while servers use it, and changes
 // no pets or keys. If there is damage, the error and the Report describe it.
-func Verify(ctx context.Context, path string, progress func(done, total int64)) (r Report, err error) {
+func Verify(ctx context.Context, path string) (r Report, err error) {
 	err = withSource(ctx, path, func(db *sql.DB) error {
 		r, err = inspect(ctx, db)
-		tell(progress, r.Bytes, r.Bytes)
 		return err
 	})
 	return r, err
@@ -44,18 +43,21 @@ func withSource(ctx context.Context, path string, f func(*sql.DB) error) error {
 	}
 	_, lockErr := os.Stat(file + lockSuffix)
 	_, logErr := os.Stat(file + logSuffix)
-	if lockErr != nil && logErr != nil {
-		switch backup, err := hasNoLog(file); {
-		case err != nil:
+	alone := lockErr != nil && logErr != nil
+	if alone {
+		backup, err := hasNoLog(file)
+		if err != nil {
 			return explain(path, err)
-		case backup:
+		}
+		if backup {
 			return withDB(path, file, f, "mode=ro")
-		case checkNames(file) == nil:
-			return withDB(path, file, f, "mode=ro", "immutable=1")
 		}
 	}
 	if err := checkNames(file); err != nil {
 		return explain(path, err)
+	}
+	if alone {
+		return withDB(path, file, f, "mode=ro", "immutable=1")
 	}
 	lock, err := hold(ctx, file)
 	if err == nil {
@@ -88,6 +90,8 @@ func withDB(path, file string, f func(*sql.DB) error, parameters ...string) erro
 	}
 }
 
+const countAll = "SELECT (SELECT count(*) FROM pets), (SELECT count(*) FROM keys)"
+
 // inspect reads the whole database and reports on it.
 func inspect(ctx context.Context, db *sql.DB) (r Report, err error) {
 	r.Problems = []string{}
@@ -106,7 +110,7 @@ func inspect(ctx context.Context, db *sql.DB) (r Report, err error) {
 	if len(r.Problems) > 0 {
 		return r, fmt.Errorf("it is damaged:\n%s", strings.Join(r.Problems, "\n"))
 	}
-	return r, db.QueryRowContext(ctx, "SELECT (SELECT count(*) FROM pets), (SELECT count(*) FROM keys)").Scan(&r.Pets, &r.Keys)
+	return r, db.QueryRowContext(ctx, countAll).Scan(&r.Pets, &r.Keys)
 }
 
 // integrityCheck returns SQLite's descriptions of the damage. SQLite names a
@@ -137,11 +141,4 @@ func integrityCheck(ctx context.Context, db *sql.DB) (problems []string, err err
 		problems, err = append(problems, err.Error()), nil
 	}
 	return problems, err
-}
-
-// tell calls progress, which may be nil.
-func tell(progress func(done, total int64), done, total int64) {
-	if progress != nil {
-		progress(done, total)
-	}
 }
