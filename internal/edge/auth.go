@@ -1,6 +1,7 @@
 package edge
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -68,15 +69,11 @@ func (s *Server) authenticate(ctx context.Context, r *http.Request) (Caller, err
 }
 
 func (s *Server) unauthorized(fault, tell, reason string) *Problem {
-	p := &Problem{
+	return &Problem{
 		Status: http.StatusUnauthorized, Code: "unauthorized",
-		Message: "a valid API key is required, sent as Authorization: Bearer API_KEY",
+		Message: cmp.Or(tell, "a valid API key is required, sent as Authorization: Bearer API_KEY"),
 		Header:  s.challenge(fault, tell), Reason: reason,
 	}
-	if tell != "" {
-		p.Message = tell
-	}
-	return p
 }
 
 // challenge returns a WWW-Authenticate header (RFC 6750, section 3).

@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -34,28 +33,33 @@ type operation struct {
 	body   *openapi3.Schema // of the JSON body; nil without a body
 
 	deprecation http.Header // added to every response; nil unless the operation is deprecated
-	anchor      string      // on the documentation page
 }
 
 // ParseDocument parses and validates a document. It fails if the document is
 // invalid or needs something that the edge does not support.
 func ParseDocument(data []byte) (*Document, error) {
-	ctx := context.Background()
 	spec, err := openapi3.NewLoader().LoadFromData(data)
-	if err != nil {
-		return nil, fmt.Errorf("openapi.yaml: %w", err)
+	if err == nil {
+		err = spec.Validate(context.Background())
 	}
-	if err := spec.Validate(ctx); err != nil {
+	if err != nil {
 		return nil, fmt.Errorf("openapi.yaml: %w", err)
 	}
 	if len(spec.Servers) == 0 {
 		return nil, errors.New("openapi.yaml: servers is missing")
 	}
-	server, err := url.Parse(spec.Servers[0].URL)
+	base, err := spec.Servers.BasePath()
 	if err != nil {
 		return nil, fmt.Errorf("openapi.yaml: the first server: %w", err)
 	}
-	d := &Document{Base: strings.TrimSuffix(server.Path, "/"), raw: data, spec: spec, operations: map[string]*operation{}}
+	if spec.Components != nil {
+		for name, scheme := range spec.Components.SecuritySchemes {
+			if scheme.Value.Type != "http" || !strings.EqualFold(scheme.Value.Scheme, "bearer") {
+				return nil, fmt.Errorf("openapi.yaml: the security scheme %s must be a bearer token", name)
+			}
+		}
+	}
+	d := &Document{Base: strings.TrimSuffix(base, "/"), raw: data, spec: spec, operations: map[string]*operation{}}
 	for path, item := range spec.Paths.Map() {
 		for method, o := range item.Operations() {
 			op, err := d.newOperation(path, item, method, o)
@@ -72,17 +76,19 @@ func (d *Document) newOperation(path string, item *openapi3.PathItem, method str
 	if o.OperationID == "" {
 		return nil, errors.New("the operationId is missing")
 	}
-	public, err := d.isPublic(o)
-	if err != nil {
-		return nil, err
+	security := d.spec.Security
+	if o.Security != nil {
+		security = *o.Security
+	}
+	if len(security) > 1 || len(security) == 1 && len(security[0]) != 1 {
+		return nil, fmt.Errorf("security is %v; it must be one bearer scheme, or [] for an operation without a key", security)
 	}
 	// Authentication is done before the filter runs.
 	validated := *o
 	validated.Security = &openapi3.SecurityRequirements{}
 	op := &operation{
 		id:     o.OperationID,
-		public: public,
-		anchor: anchor(o),
+		public: len(security) == 0,
 		route:  &routers.Route{Spec: d.spec, Server: d.spec.Servers[0], Path: path, PathItem: item, Method: method, Operation: &validated},
 	}
 	for _, p := range slices.Concat(o.Parameters, item.Parameters) {
@@ -101,9 +107,12 @@ func (d *Document) newOperation(path string, item *openapi3.PathItem, method str
 		op.body = content.Schema.Value
 	}
 	if o.Deprecated {
-		op.deprecation, err = deprecationHeader(o)
+		var err error
+		if op.deprecation, err = deprecationHeader(o); err != nil {
+			return nil, err
+		}
 	}
-	return op, err
+	return op, nil
 }
 
 // Default returns the default of an integer parameter.
@@ -118,62 +127,29 @@ func (d *Document) Default(operationID, parameter string) (int, error) {
 	return 0, fmt.Errorf("openapi.yaml: the parameter %s of %s needs a default", parameter, operationID)
 }
 
-// isPublic reports whether an operation needs no key. Otherwise it must need
-// exactly one bearer token.
-func (d *Document) isPublic(o *openapi3.Operation) (bool, error) {
-	security := d.spec.Security
-	if o.Security != nil {
-		security = *o.Security
-	}
-	if len(security) == 0 {
-		return true, nil
-	}
-	if len(security) == 1 && len(security[0]) == 1 {
-		for name := range security[0] {
-			scheme := d.spec.Components.SecuritySchemes[name]
-			if scheme != nil && scheme.Value.Type == "http" && strings.EqualFold(scheme.Value.Scheme, "bearer") {
-				return false, nil
-			}
-		}
-	}
-	return false, fmt.Errorf("security is %v; it must be one bearer scheme, or [] for an operation without a key", security)
-}
-
 // deprecationHeader returns the Deprecation (RFC 9745) and Sunset (RFC 8594)
 // headers of an operation.
 func deprecationHeader(o *openapi3.Operation) (http.Header, error) {
 	header := http.Header{}
-	deprecated, err := date(o, "x-deprecated-at")
-	if !deprecated.IsZero() {
-		header.Set("Deprecation", "@"+strconv.FormatInt(deprecated.Unix(), 10))
+	for extension, name := range map[string]string{"x-deprecated-at": "Deprecation", "x-sunset": "Sunset"} {
+		value, ok := o.Extensions[extension]
+		if !ok {
+			continue
+		}
+		text, _ := value.(string)
+		date, err := time.Parse(time.DateOnly, text)
+		if err != nil {
+			return nil, fmt.Errorf("%s must be a date such as 2030-12-05", extension)
+		}
+		header.Set(name, date.Format(http.TimeFormat))
+		if name == "Deprecation" {
+			header.Set(name, fmt.Sprint("@", date.Unix()))
+		}
 	}
-	sunset, err2 := date(o, "x-sunset")
-	if !sunset.IsZero() {
-		header.Set("Sunset", sunset.Format(http.TimeFormat))
-	}
-	return header, errors.Join(err, err2)
-}
-
-// date returns the date in an extension of an operation, or the zero Time if
-// there is none.
-func date(o *openapi3.Operation, extension string) (time.Time, error) {
-	value, ok := o.Extensions[extension]
-	if !ok {
-		return time.Time{}, nil
-	}
-	text, _ := value.(string)
-	t, err := time.Parse(time.DateOnly, text)
-	if err != nil {
-		return t, fmt.Errorf("%s must be a date such as 2030-12-05", extension)
-	}
-	return t, nil
+	return header, nil
 }
 
 // anchor returns the URL fragment of an operation on the documentation page.
 func anchor(o *openapi3.Operation) string {
-	tag := "default"
-	if len(o.Tags) > 0 {
-		tag = o.Tags[0]
-	}
-	return "#/" + url.PathEscape(tag) + "/" + o.OperationID
+	return "#/" + url.PathEscape(slices.Concat(o.Tags, []string{"default"})[0]) + "/" + o.OperationID
 }

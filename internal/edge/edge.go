@@ -167,16 +167,21 @@ func (s *Server) addOperations() error {
 	for id, op := range s.document.operations {
 		operations[id] = []echo.MiddlewareFunc{s.serveOperation(op)}
 	}
+	echoPath := strings.NewReplacer(":", `\:`, "{", ":", "}", "")
+	missing := map[string]bool{} // "GET /v1/pets"
+	for _, op := range s.document.operations {
+		missing[op.route.Method+" "+s.document.Base+echoPath.Replace(op.route.Path)] = true
+	}
 	var heads []func()
 	var errs []error
-	registered := map[string]bool{} // "GET /v1/pets"
 	s.echo.OnAddRouteHandler = func(_ string, route echo.Route, h echo.HandlerFunc, m []echo.MiddlewareFunc) {
-		registered[route.Method+" "+route.Path] = true
+		name := route.Method + " " + route.Path
+		if !missing[name] || len(m) == 0 { // the route would need no key
+			errs = append(errs, fmt.Errorf("%s is registered, but the document has no such operation, or with another operationId; run make generate", name))
+		}
+		delete(missing, name)
 		if route.Method == http.MethodGet {
 			heads = append(heads, func() { s.echo.HEAD(route.Path, h, m...) })
-		}
-		if len(m) == 0 { // the route would need no key
-			errs = append(errs, fmt.Errorf("%s %s has no middleware: its operationId is not in the document; run make generate", route.Method, route.Path))
 		}
 	}
 	s.service.Register(s.echo, s.document.Base, operations)
@@ -184,16 +189,8 @@ func (s *Server) addOperations() error {
 	for _, add := range heads {
 		add()
 	}
-	echoPath := strings.NewReplacer(":", `\:`, "{", ":", "}", "")
-	for _, op := range s.document.operations {
-		route := op.route.Method + " " + s.document.Base + echoPath.Replace(op.route.Path)
-		if !registered[route] {
-			errs = append(errs, fmt.Errorf("%s: operation %s of the document is not registered; run make generate", route, op.id))
-		}
-		delete(registered, route)
-	}
-	for route := range registered {
-		errs = append(errs, fmt.Errorf("%s is registered, but is not an operation of the document; run make generate", route))
+	for name := range missing {
+		errs = append(errs, fmt.Errorf("%s of the document is not registered; run make generate", name))
 	}
 	return errors.Join(errs...)
 }

@@ -185,7 +185,7 @@ func TestNewRefuses(t *testing.T) {
 		"no operationId":      {document: func(d string) string { return strings.Replace(d, "operationId: getBook", "summary: x", 1) }, want: "operationId is missing"},
 		"a key in a cookie": {document: func(d string) string {
 			return strings.Replace(d, "{type: http, scheme: bearer}", "{type: apiKey, in: cookie, name: k}", 1)
-		}, want: "security is [map[bearer:[]]]; it must be one bearer scheme"},
+		}, want: "the security scheme bearer must be a bearer token"},
 		"another style": {document: func(d string) string {
 			return strings.Replace(d, "level, in: query, explode: false", "level, in: query, style: pipeDelimited, explode: false", 1)
 		}, want: "the parameter level has the style pipeDelimited"},
@@ -198,10 +198,10 @@ func TestNewRefuses(t *testing.T) {
 		}, want: "the parameter level must have the type string,"},
 		"another media type":     {document: func(d string) string { return strings.Replace(d, "application/json", "text/csv", 1) }, want: "the body has [text/csv]"},
 		"an invalid date":        {document: func(d string) string { return strings.Replace(d, "'2030-12-05'", "'soon'", 1) }, want: "x-sunset must be a date"},
-		"an unknown operationId": {document: func(d string) string { return strings.Replace(d, "operationId: getBook", "operationId: getTome", 1) }, want: "has no middleware"},
+		"an unknown operationId": {document: func(d string) string { return strings.Replace(d, "operationId: getBook", "operationId: getTome", 1) }, want: "GET /v1/books/:id is registered, but the document has no such operation"},
 		"an operation without a route": {register: func(r *echo.Echo, base string, m map[string][]echo.MiddlewareFunc) {
 			r.GET(base+"/books", sendOK, m["listBooks"]...)
-		}, want: "operation getBook of the document is not registered"},
+		}, want: "GET /v1/books/:id of the document is not registered"},
 		"a route without an operation": {register: func(r *echo.Echo, base string, m map[string][]echo.MiddlewareFunc) {
 			newHandlers().register(r, base, m)
 			r.DELETE(base+"/books", sendOK, m["addBook"]...)

@@ -26,9 +26,6 @@ func newMetrics(s *Server, registry prometheus.Registerer) *metrics {
 			Help:    "Time from the request's header to the end of its response.",
 			Buckets: []float64{.00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 8},
 		}, []string{"operation", "status"}),
-		inFlight: prometheus.NewGauge(prometheus.GaugeOpts{
-			Name: "http_requests_in_flight", Help: "Requests in progress.",
-		}),
 		shed: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "requests_shed_total", Help: "Requests refused because of a limit.",
 		}, []string{"reason"}),
@@ -41,11 +38,19 @@ func newMetrics(s *Server, registry prometheus.Registerer) *metrics {
 		}
 		return 1
 	})
+	m.inFlight = m.gauge("http_requests_in_flight", "Requests in progress.")
 	m.shed.WithLabelValues("in_flight")
 	m.shed.WithLabelValues("rate")
 	m.shed.WithLabelValues("large")
-	registry.MustRegister(m.requests, m.inFlight, m.shed, ready)
+	registry.MustRegister(m.requests, m.shed, ready)
 	return m
+}
+
+// gauge registers and returns a gauge.
+func (m *metrics) gauge(name, help string) prometheus.Gauge {
+	g := prometheus.NewGauge(prometheus.GaugeOpts{Name: name, Help: help})
+	m.MustRegister(g)
+	return g
 }
 
 // observe is the middleware that counts and times requests.

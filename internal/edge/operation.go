@@ -22,7 +22,7 @@ const requestTimeout = 8 * time.Second
 func (s *Server) serveOperation(op *operation) echo.MiddlewareFunc {
 	deprecation := op.deprecation.Clone()
 	if deprecation != nil {
-		deprecation.Set("Link", fmt.Sprintf(`<%s%s>; rel="deprecation"; type="text/html"`, s.docs, op.anchor))
+		deprecation.Set("Link", fmt.Sprintf(`<%s%s>; rel="deprecation"; type="text/html"`, s.docs, anchor(op.route.Operation)))
 	}
 	return func(generated echo.HandlerFunc) echo.HandlerFunc {
 		return func(c echo.Context) error {

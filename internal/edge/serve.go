@@ -12,7 +12,6 @@ import (
 	_ "net/http/pprof" // adds to http.DefaultServeMux
 	"os"
 	"os/signal"
-	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -98,54 +97,54 @@ func (s *Server) Run(ctx context.Context, o ServeOptions) error {
 	}
 	_, _ = daemon.SdNotify(false, daemon.SdNotifyReady) // best effort
 
-	drain := o.Drain
+	var failure error
 	select {
 	case err := <-served:
 		return err
-	case err := <-o.Failed:
-		return s.fail(server, err)
+	case failure = <-o.Failed:
 	case <-ctx.Done():
 	case sig := <-signals:
 		signal.Stop(signals)
 		if sig == syscall.SIGINT {
-			drain = 0
+			o.Drain = 0
 		}
+		failure = s.drain(ctx, o.Drain, o.Failed)
 	}
-	return s.stop(ctx, server, drain, o.Failed)
+	return s.stop(server, failure)
 }
 
-// stop drains and stops the server.
-func (s *Server) stop(ctx context.Context, server *http.Server, drain time.Duration, failed <-chan error) error {
+// drain keeps serving for a while, while clients are told to go elsewhere. It ends
+// early with ctx, or with the error of a service that fails.
+func (s *Server) drain(ctx context.Context, d time.Duration, failed <-chan error) error {
 	s.stopping.Store(true)
-	s.logger.Info("stopping", "drain", drain.String())
+	s.logger.Info("stopping", "drain", d.String())
 	_, _ = daemon.SdNotify(false, daemon.SdNotifyStopping)
 	select {
-	case <-time.After(drain):
+	case <-time.After(d):
 	case <-ctx.Done():
 	case err := <-failed:
-		return s.fail(server, err)
+		return err
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.shutdownTimeout)
+	return nil
+}
+
+// stop stops the server once requests in progress have got their responses, which
+// takes a moment if the service has failed.
+func (s *Server) stop(server *http.Server, failure error) error {
+	s.stopping.Store(true)
+	timeout := s.shutdownTimeout
+	if failure != nil {
+		s.logger.Error("the service failed permanently", "error", failure)
+		timeout = time.Second
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), timeout)
 	defer cancel()
 	err := server.Shutdown(ctx)
 	if errors.Is(err, context.DeadlineExceeded) {
 		s.logger.Warn("some connections did not end in time and were closed")
 		err = server.Close()
 	}
-	return err
-}
-
-// fail stops the server because of err. Requests in progress, which now fail soon,
-// get their responses.
-func (s *Server) fail(server *http.Server, err error) error {
-	s.stopping.Store(true)
-	s.logger.Error("the service failed permanently", "error", err)
-	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
-	defer cancel()
-	if server.Shutdown(ctx) != nil {
-		_ = server.Close()
-	}
-	return err
+	return errors.Join(failure, err)
 }
 
 // newHTTPServer returns the server, and loads the certificate if there is one.
@@ -164,16 +163,14 @@ func (s *Server) newHTTPServer(o *ServeOptions) (*http.Server, error) {
 	server.Protocols.SetHTTP1(true) // HTTP/2 does not bound what streams hold, nor close connections that nobody reads
 	if o.CertFile != "" {
 		var err error
-		if s.certificate, err = loadCertificate(o.CertFile, o.KeyFile, s.logger); err != nil {
+		expiry := s.metrics.gauge("tls_certificate_expiry_timestamp_seconds", "When the certificate in use expires.")
+		if s.certificate, err = loadCertificate(o.CertFile, o.KeyFile, s.logger, expiry); err != nil {
 			return nil, err
 		}
 		server.TLSConfig = &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: s.certificate.get}
-		s.metrics.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-			Name: "tls_certificate_expiry_timestamp_seconds", Help: "When the certificate in use expires.",
-		}, func() float64 { return float64(s.certificate.expiry().Unix()) }))
 	}
 	o.MaxConnections = cmp.Or(o.MaxConnections, DefaultMaxConnections)
-	s.countConnections(server, o)
+	s.countConnections(server, o.MaxConnections)
 	return server, nil
 }
 
@@ -196,24 +193,17 @@ func reachable(l net.Listener) string {
 }
 
 // countConnections adds the connection metrics.
-func (s *Server) countConnections(server *http.Server, o *ServeOptions) {
-	var open atomic.Int64
+func (s *Server) countConnections(server *http.Server, limit int) {
+	open := s.metrics.gauge("connections", "Open connections.")
+	s.metrics.gauge("connections_limit", "Connections that may be open.").Set(float64(limit))
 	server.ConnState = func(_ net.Conn, state http.ConnState) {
 		switch state {
 		case http.StateNew:
-			open.Add(1)
+			open.Inc()
 		case http.StateClosed, http.StateHijacked:
-			open.Add(-1)
+			open.Dec()
 		}
 	}
-	s.metrics.MustRegister(
-		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-			Name: "connections", Help: "Open connections.",
-		}, func() float64 { return float64(open.Load()) }),
-		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-			Name: "connections_limit", Help: "Connections that may be open.",
-		}, func() float64 { return float64(o.MaxConnections) }),
-	)
 }
 
 // serveAdmin serves metrics, the probes, and profiles if enabled, on o.AdminAddr,

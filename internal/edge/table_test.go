@@ -2,6 +2,7 @@ package edge
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -243,7 +244,7 @@ var limits = map[string]func(t *testing.T, want []int64){
 		conn := l.dial(t)
 		_, _ = io.WriteString(conn, "GET /v1/version HTTP/1.1\r\nHost: x\r\n\r\n")
 		start := time.Now()
-		if err := l.server.stop(t.Context(), l.http, time.Duration(want[0]), nil); err != nil {
+		if err := errors.Join(l.server.drain(t.Context(), time.Duration(want[0]), nil), l.server.stop(l.http, nil)); err != nil {
 			t.Error(err)
 		}
 		wantAmount(t, "time", int64(time.Since(start)), want[0]+want[1])

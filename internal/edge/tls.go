@@ -7,12 +7,15 @@ import (
 	"log/slog"
 	"sync"
 	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
 )
 
 // certificate is a TLS certificate that is reloaded when its files change.
 type certificate struct {
 	certFile, keyFile string
 	logger            *slog.Logger
+	expiry            prometheus.Gauge // of current
 
 	mu      sync.Mutex
 	current *tls.Certificate
@@ -21,7 +24,7 @@ type certificate struct {
 }
 
 // loadCertificate reads a certificate with its chain and its private key.
-func loadCertificate(certFile, keyFile string, logger *slog.Logger) (*certificate, error) {
+func loadCertificate(certFile, keyFile string, logger *slog.Logger, expiry prometheus.Gauge) (*certificate, error) {
 	pair, err := tls.LoadX509KeyPair(certFile, keyFile)
 	if err != nil {
 		return nil, fmt.Errorf("cannot use the certificate: %w; set --tls-cert and --tls-key to a certificate and its unencrypted key, both in PEM form", err)
@@ -29,7 +32,8 @@ func loadCertificate(certFile, keyFile string, logger *slog.Logger) (*certificat
 	if expired(&pair) {
 		logger.Warn("the certificate has expired", "file", certFile, "expires", pair.Leaf.NotAfter)
 	}
-	return &certificate{certFile: certFile, keyFile: keyFile, logger: logger, current: &pair, read: time.Now()}, nil
+	expiry.Set(float64(pair.Leaf.NotAfter.Unix()))
+	return &certificate{certFile: certFile, keyFile: keyFile, logger: logger, expiry: expiry, current: &pair, read: time.Now()}, nil
 }
 
 // get is a tls.Config.GetCertificate function. It reads the files at most once a
@@ -52,6 +56,7 @@ func (c *certificate) get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 		c.logger.Error("the new certificate cannot be used; the old one stays in use", "error", err, "expires", c.current.Leaf.NotAfter)
 	case err == nil && !bytes.Equal(pair.Certificate[0], c.current.Certificate[0]):
 		c.current = &pair
+		c.expiry.Set(float64(pair.Leaf.NotAfter.Unix()))
 		c.logger.Info("a new certificate is in use", "file", c.certFile, "expires", pair.Leaf.NotAfter)
 	}
 	c.failed = err != nil
@@ -59,10 +64,3 @@ func (c *certificate) get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 }
 
 func expired(pair *tls.Certificate) bool { return time.Now().After(pair.Leaf.NotAfter) }
-
-// expiry returns when the certificate in use expires.
-func (c *certificate) expiry() time.Time {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.current.Leaf.NotAfter
-}

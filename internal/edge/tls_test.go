@@ -15,6 +15,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
 )
 
 func TestCertificateReload(t *testing.T) {
@@ -68,7 +70,7 @@ func TestCertificateErrors(t *testing.T) {
 		"missing":     {filepath.Join(dir, "none.pem"), keyFile, "none.pem"},
 		"another key": {certFile, otherKey, "--tls-key"},
 	} {
-		if _, err := loadCertificate(test.cert, test.key, slog.New(slog.DiscardHandler)); err == nil || !strings.Contains(err.Error(), test.want) {
+		if _, err := loadCertificate(test.cert, test.key, slog.New(slog.DiscardHandler), prometheus.NewGauge(prometheus.GaugeOpts{})); err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: got error %v, want %q", name, err, test.want)
 		}
 	}
@@ -90,7 +92,7 @@ func TestExpiredCertificate(t *testing.T) {
 			certFile, keyFile := filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
 			var log bytes.Buffer
 			writeCertificate(t, certFile, keyFile, "old", time.Now().Add(test.old*time.Hour))
-			c, err := loadCertificate(certFile, keyFile, slog.New(slog.NewTextHandler(&log, nil)))
+			c, err := loadCertificate(certFile, keyFile, slog.New(slog.NewTextHandler(&log, nil)), prometheus.NewGauge(prometheus.GaugeOpts{}))
 			if err != nil {
 				t.Fatal(err)
 			}
