@@ -20,22 +20,24 @@ import (
 // requestTimeout is how long an API request may take.
 const requestTimeout = 8 * time.Second
 
+// failoverTimeout is generous for all faults but a hang.
+const failoverTimeout = 30 * time.Second
+
 // TestFaultUnderLoad makes the primary fail while 16 clients create pets. The
 // remaining server must hold every acknowledged pet exactly once.
 func TestFaultUnderLoad(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
-		name   string
-		within time.Duration // from the promotion until writes go on; generous, but for a hang
-		fault  func(t *testing.T, primary, standby *pgtest.Server, link *proxy)
+		name  string
+		fault func(t *testing.T, primary, standby *pgtest.Server, link *proxy)
 	}{
-		{"kill", 10 * time.Second, func(_ *testing.T, primary, _ *pgtest.Server, _ *proxy) { primary.Kill() }},
-		{"hang", 30 * time.Second, func(_ *testing.T, primary, _ *pgtest.Server, _ *proxy) { primary.Hang() }},
-		{"hang behind one address", 30 * time.Second, func(_ *testing.T, primary, standby *pgtest.Server, link *proxy) {
+		{"kill", func(_ *testing.T, primary, _ *pgtest.Server, _ *proxy) { primary.Kill() }},
+		{"hang behind one address", func(_ *testing.T, primary, standby *pgtest.Server, link *proxy) {
 			primary.Hang()
 			link.to.Store(standby.Host())
 		}},
-		{"partition", 30 * time.Second, func(_ *testing.T, _, _ *pgtest.Server, link *proxy) { link.cut() }},
-		{"demotion", 10 * time.Second, func(t *testing.T, primary, _ *pgtest.Server, _ *proxy) {
+		{"partition", func(_ *testing.T, _, _ *pgtest.Server, link *proxy) { link.cut() }},
+		{"demotion", func(t *testing.T, primary, _ *pgtest.Server, _ *proxy) {
 			primary.Configure(t, "default_transaction_read_only", "on")
 		}},
 	} {
@@ -61,9 +63,9 @@ func TestFaultUnderLoad(t *testing.T) {
 			c.fault(t, primary, standby, link)
 			standby.Promote(t)
 			promoted := time.Now()
-			l.wait(t, c.within, 1)
+			l.wait(t, failoverTimeout, 1)
 			t.Logf("the first pet after the promotion: %v", time.Since(promoted))
-			l.wait(t, c.within, 300)
+			l.wait(t, failoverTimeout, 300)
 			l.check(t, standby.Address("postgres"))
 		})
 	}

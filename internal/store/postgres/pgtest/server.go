@@ -263,9 +263,6 @@ func (s *Server) Kill() {
 // Hang suspends the server: its connections stay open, but it does not answer.
 func (s *Server) Hang() { s.signal(syscall.SIGSTOP, syscall.SIGSTOP) }
 
-// Resume undoes Hang.
-func (s *Server) Resume() { s.signal(syscall.SIGCONT, syscall.SIGCONT) }
-
 // Restart starts a killed server again.
 func (s *Server) Restart(t testing.TB) {
 	t.Helper()
