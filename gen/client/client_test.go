@@ -107,27 +107,6 @@ func TestAllLazy(t *testing.T) {
 	}
 }
 
-func TestAllRefused(t *testing.T) {
-	_, url := newService(t, 1)
-	for name, test := range map[string]struct {
-		key    string
-		params client.ListPetsParams
-		status int
-		code   string
-	}{
-		"a wrong key":   {"not-a-key-of-the-server", client.ListPetsParams{}, 401, "unauthorized"},
-		"a wrong limit": {program.Key, client.ListPetsParams{Limit: new(101)}, 400, "invalid_parameter"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			got, err := ids(client.All(t.Context(), newClient(t, url, test.key), &test.params))
-			e, ok := errors.AsType[*client.ResponseError](err)
-			if !ok || e.Status != test.status || e.Code != test.code || e.Message == "" || e.RequestID == "" || len(got) > 0 {
-				t.Errorf("got pets %v, error %#v, want %d %s", got, err, test.status, test.code)
-			}
-		})
-	}
-}
-
 // TestAllOtherServers tests how All handles responses of other servers.
 func TestAllOtherServers(t *testing.T) {
 	const two, next = `[{"id":1,"name":"a","categoryId":1},{"id":2,"name":"b","categoryId":1}]`, `</v1/pets?after=2>; rel="next"`
