@@ -37,7 +37,7 @@ space := $(subst ,, )
 # fast.
 ifneq ($(shell command -v $$(go env CC) 2>/dev/null),)
 NO_RACE := modernc.org/sqlite/lib modernc.org/libc/... modernc.org/memory
-GOTEST := CGO_ENABLED=1 GORACE=atexit_sleep_ms=50 go test -race -vet=off -parallel 4 $(foreach pkg,$(NO_RACE),-gcflags=$(pkg)=-race=0)
+GOTEST := CGO_ENABLED=1 GORACE=atexit_sleep_ms=50 go test -race -vet=off -parallel 8 $(foreach pkg,$(NO_RACE),-gcflags=$(pkg)=-race=0)
 else
 GOTEST := go test -vet=off
 endif
@@ -156,6 +156,6 @@ image: build ## build the image petstore:latest with docker (or IMAGE=podman, IM
 	$(or $(IMAGE),docker) build --tag petstore:latest --build-arg TARGETPLATFORM=linux/$$(go env GOARCH) $(IMAGE_FLAGS) --file deploy/Dockerfile "$$tmp"
 
 deploy-check: build ## test deploy/ with the programs that operators use; needs root on Debian
-	go test -count=1 -tags deploy -timeout 20m $(if $(filter-out 0,$(shell id -u)),-exec 'sudo -E env PATH=$$PATH') ./internal/proof/deploy
+	go test -count=1 -tags deploy -parallel 8 -timeout 20m $(if $(filter-out 0,$(shell id -u)),-exec 'sudo -E env PATH=$$PATH') ./internal/proof/deploy
 
 check: lint drift lint-spec breaking test sdk deploy-check ## run everything that CI checks

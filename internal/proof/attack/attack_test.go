@@ -16,7 +16,6 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -46,7 +45,6 @@ func TestAttack(t *testing.T) {
 	}{
 		{name: "unfinished headers", tls: true, connections: 4000, attack: unfinishedHeader},
 		{name: "slow bodies of one key", connections: 4000, attack: slowBody},
-		{name: "nested bodies", connections: 1000, attack: nestedBody},
 		{name: "nested bodies", tls: true, connections: 1000, attack: nestedBody},
 		{name: "slow readers of pages of 20", connections: 1000, prepare: largePets, attack: slowReader("")},
 		{name: "slow readers of one pet", connections: 1000, prepare: largePets, attack: slowReader("/1")},
@@ -96,17 +94,12 @@ func peak(t *testing.T, pid int) int64 {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for line := range strings.Lines(string(status)) {
-		if kib, ok := strings.CutPrefix(line, "VmHWM:"); ok {
-			n, err := strconv.ParseInt(strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(kib), "kB")), 10, 64)
-			if err != nil {
-				t.Fatal(err)
-			}
-			return n << 10
-		}
+	_, rest, _ := strings.Cut(string(status), "VmHWM:")
+	var kib int64
+	if _, err := fmt.Sscanf(rest, "%d kB", &kib); err != nil {
+		t.Fatalf("VmHWM in /proc: %v", err)
 	}
-	t.Fatal("VmHWM: got none, want it in /proc")
-	return 0
+	return kib << 10
 }
 
 // swarm attacks over n connections until stop is called.

@@ -72,6 +72,7 @@ var faults = map[string]fault{
 // fault: the alert must not fire before, and must fire soon, a day later, and if the
 // first scrape shows the fault already.
 func TestFaults(t *testing.T) {
+	t.Parallel()
 	for name, test := range faults {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -13,6 +13,7 @@ import (
 
 // TestFiles runs the checker for each kind of file.
 func TestFiles(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	writeNginx(t, dir, "127.0.0.1:443", [2]string{"127.0.0.1:8081", "127.0.0.1:8082"})
 	units := unitsIn(t, dir)
@@ -62,6 +63,7 @@ func TestVariables(t *testing.T) {
 
 // TestMetrics looks for unknown metrics, and for alerts without a test.
 func TestMetrics(t *testing.T) {
+	t.Parallel()
 	dir, admin := t.TempDir(), freeAddress(t)
 	file := "sqlite:" + dir + "/petstore.db"
 	makeCertificate(t, dir)
@@ -98,6 +100,7 @@ func TestActions(t *testing.T) {
 // TestManifests decodes the manifests into the API's types and checks that they
 // agree with each other.
 func TestManifests(t *testing.T) {
+	t.Parallel()
 	var all []map[string]any
 	text := run(t, nil, "go", "-C", "internal/proof/deploy/manifests", "run", ".", root(t, "deploy", "kubernetes"))
 	if err := json.Unmarshal([]byte(text), &all); err != nil {

@@ -47,6 +47,7 @@ func TestPackage(t *testing.T) {
 
 // TestPackageVersion checks that versions sort as the commits do.
 func TestPackageVersion(t *testing.T) {
+	t.Parallel()
 	dir, script := t.TempDir(), root(t, "deploy", "package", "version.sh")
 	commit := `for i in 1 2 3 4 5 6 7 8 9 10 11; do git commit -q --allow-empty -m x; done; sh ` + script + "\n"
 	one := `git commit -q --allow-empty -m x; sh ` + script + "\n"

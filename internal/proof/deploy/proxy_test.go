@@ -18,6 +18,7 @@ import (
 // other, under load. No request may fail, except that nginx may leave it to the
 // client to retry a POST. No acknowledged pet may be lost or duplicated.
 func TestRollingRestart(t *testing.T) {
+	t.Parallel()
 	for name, startProxy := range map[string]func(*testing.T, [2]string) string{"Caddy": startCaddy, "nginx": startNginx} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -48,6 +49,7 @@ func TestRollingRestart(t *testing.T) {
 // a pet and before it has answered. The outcome is then unknown to the client,
 // which must not be told that nothing was done.
 func TestReplicaLost(t *testing.T) {
+	t.Parallel()
 	const pet = `{"name":"Frank","categoryId":1}`
 	for name, startProxy := range map[string]func(*testing.T, [2]string) string{"Caddy": startCaddy, "nginx": startNginx} {
 		t.Run(name, func(t *testing.T) {
