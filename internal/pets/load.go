@@ -8,47 +8,37 @@ import (
 // Validated yields the pets that Load stores, with the identifier 0, up to the
 // first error. All stores use it, or ValidatedWithIDs, so that they reject the
 // same input.
-func Validated(pets iter.Seq2[NewPet, error]) iter.Seq2[Pet, error] {
-	return func(yield func(Pet, error) bool) {
-		n := 0
-		for p, err := range pets {
-			n++
-			if err == nil {
-				err = p.loadable(n)
-			}
-			if !yield(p.WithID(0), err) || err != nil {
-				return
-			}
-		}
-	}
+func Validated(all iter.Seq2[NewPet, error]) iter.Seq2[Pet, error] {
+	return validated(all, func(p NewPet, _ int64) (Pet, error) { return p.WithID(0), p.Validate() })
 }
 
 // ValidatedWithIDs yields the pets that LoadWithIDs stores, up to the first
 // error.
-func ValidatedWithIDs(pets iter.Seq2[Pet, error]) iter.Seq2[Pet, error] {
+func ValidatedWithIDs(all iter.Seq2[Pet, error]) iter.Seq2[Pet, error] {
+	return validated(all, func(p Pet, last int64) (Pet, error) {
+		if err := p.WithoutID().Validate(); err != nil {
+			return p, err
+		}
+		return p, CheckNextID(p.ID, last)
+	})
+}
+
+// validated passes each pet to check, with the identifier of the one before it.
+func validated[P any](all iter.Seq2[P, error], check func(p P, last int64) (Pet, error)) iter.Seq2[Pet, error] {
 	return func(yield func(Pet, error) bool) {
-		n, last := 0, int64(0)
-		for p, err := range pets {
+		n, last := 0, Pet{}
+		for p, err := range all {
 			n++
 			if err == nil {
-				err = p.WithoutID().loadable(n)
+				if last, err = check(p, last.ID); err != nil {
+					err = &Error{Kind: Invalid, Message: fmt.Sprintf("pet %d", n), Err: err}
+				}
 			}
-			if err == nil {
-				err = CheckNextID(p.ID, last)
-			}
-			last = p.ID
-			if !yield(p, err) || err != nil {
+			if !yield(last, err) || err != nil {
 				return
 			}
 		}
 	}
-}
-
-func (p NewPet) loadable(n int) error {
-	if err := p.Validate(); err != nil {
-		return &Error{Kind: Invalid, Message: fmt.Sprintf("pet %d", n), Err: err}
-	}
-	return nil
 }
 
 // CheckNextID returns an Invalid error unless id is valid and greater than last,

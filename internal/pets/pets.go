@@ -63,6 +63,8 @@ func (p Pet) WithoutID() NewPet {
 // Validate returns an Invalid error for the first value that stores do not accept.
 // The OpenAPI document has the same rules; Validate is for callers that bypass it.
 func (p NewPet) Validate() error {
+	key := p.Idempotency.Key
+	unprintable := strings.ContainsFunc(key, func(r rune) bool { return r < ' ' || r > '~' })
 	switch {
 	case !utf8.ValidString(p.Name):
 		return &Error{Kind: Invalid, Message: "name must be Unicode text"}
@@ -70,8 +72,10 @@ func (p NewPet) Validate() error {
 		return &Error{Kind: Invalid, Message: "name must not contain U+0000"}
 	case !p.Status.Valid():
 		return &Error{Kind: Invalid, Message: "status must be one of available, pending, sold"}
+	case !p.Idempotency.IsZero() && (key == "" || len(key) > 255 || unprintable):
+		return &Error{Kind: Invalid, Message: "an idempotency key must be 1 to 255 printable ASCII characters"}
 	}
-	return p.Idempotency.validate()
+	return nil
 }
 
 // Idempotency identifies a create request, so that repeating it does not create a
@@ -83,17 +87,6 @@ type Idempotency struct {
 
 // IsZero reports whether i is the zero value.
 func (i Idempotency) IsZero() bool { return i == Idempotency{} }
-
-func (i Idempotency) validate() error {
-	if i.IsZero() {
-		return nil
-	}
-	unprintable := strings.ContainsFunc(i.Key, func(r rune) bool { return r < ' ' || r > '~' })
-	if i.Key == "" || len(i.Key) > 255 || unprintable {
-		return &Error{Kind: Invalid, Message: "an idempotency key must be 1 to 255 printable ASCII characters"}
-	}
-	return nil
-}
 
 // CheckRepeat returns made, the pet that was created with p's idempotency key, if
 // it has the same values as p. Otherwise it returns a Reused error.

@@ -14,18 +14,15 @@ func NewPet(body api.NewPet) pets.NewPet {
 	return p.WithDefaults()
 }
 
-// petFields has the fields of api.Pet in the same order, so that toPet does not
+// toPet converts a pet to its response type, which refers to its status. It does not
 // compile if the document adds a property.
-type petFields struct {
-	ID         int64
-	Name       string
-	CategoryID int64
-	Status     *api.PetStatus
-}
-
-// toPet converts a pet to its response type, which refers to its status.
 func toPet(p *pets.Pet) api.Pet {
-	return api.Pet(petFields{p.ID, p.Name, p.CategoryID, (*api.PetStatus)(&p.Status)})
+	return api.Pet(struct {
+		ID         int64
+		Name       string
+		CategoryID int64
+		Status     *api.PetStatus
+	}{p.ID, p.Name, p.CategoryID, (*api.PetStatus)(&p.Status)})
 }
 
 func (o *operations) query(params api.ListPetsParams) pets.Query {

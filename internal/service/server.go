@@ -83,14 +83,11 @@ var problems = map[pets.Kind]edge.Problem{
 // Problem implements edge.Service.
 func (s *service) Problem(err error) *edge.Problem {
 	e, ok := errors.AsType[*pets.Error](err)
-	if !ok {
-		return nil
-	}
-	if e.Kind == pets.Unavailable {
+	if ok && e.Kind == pets.Unavailable {
 		return edge.Unavailable(err)
 	}
-	p, ok := problems[e.Kind]
-	if !ok {
+	p, known := problems[pets.KindOf(err)]
+	if !known {
 		return nil
 	}
 	p.Message, p.Cause = e.Message, err
