@@ -35,7 +35,7 @@ var b64token = regexp.MustCompile(`^[0-9A-Za-z._~+/-]+=*$`)
 // cache unknown keys. It is a prometheus.Collector of cache metrics.
 type Keyring struct {
 	store Store
-	fixed []fixedKey
+	fixed []Key // only their IDs and hashes
 	now   func() time.Time
 
 	flights singleflight.Group
@@ -50,11 +50,6 @@ type Keyring struct {
 }
 
 var errOverloaded = errors.New("too many unknown keys are being looked up")
-
-type fixedKey struct {
-	id   string
-	hash [sha256.Size]byte
-}
 
 type knownKey struct {
 	Key
@@ -89,7 +84,7 @@ func NewKeyring(store Store, fixed []string, now func() time.Time) (*Keyring, er
 	}
 	for _, token := range fixed {
 		hash := Hash(token)
-		k.fixed = append(k.fixed, fixedKey{id: "fixed-" + hex.EncodeToString(hash[:4]), hash: hash})
+		k.fixed = append(k.fixed, Key{ID: "fixed-" + hex.EncodeToString(hash[:4]), Hash: hash})
 	}
 	return k, nil
 }
@@ -110,8 +105,8 @@ func CheckFixed(tokens []string) error {
 func (k *Keyring) Authenticate(ctx context.Context, token string) (Key, error) {
 	hash := Hash(token)
 	for _, f := range k.fixed {
-		if equal(f.hash, hash) {
-			return Key{ID: f.id}, nil
+		if equal(f.Hash, hash) {
+			return f, nil
 		}
 	}
 	id, ok := ID(token)
@@ -120,12 +115,10 @@ func (k *Keyring) Authenticate(ctx context.Context, token string) (Key, error) {
 	}
 	key, err := k.key(ctx, id)
 	switch {
-	case errors.Is(err, ErrNotFound):
+	case errors.Is(err, ErrNotFound), err == nil && !equal(key.Hash, hash):
 		return Key{}, &Refusal{Reason: Unknown}
 	case err != nil:
 		return Key{}, err
-	case !equal(key.Hash, hash):
-		return Key{}, &Refusal{Reason: Unknown}
 	}
 	now := k.now()
 	if state := key.State(now); state != Active {
