@@ -65,7 +65,7 @@ func checkOutput(address, file string, force bool) error {
 func exportPets(ctx context.Context, env environment, address, file string, format files.Format, force bool) error {
 	ctx, stop := untilSignal(ctx)
 	defer stop()
-	st, err := openStore(ctx, env, address, true)
+	st, err := openStore(ctx, env, address, store.Options{MustExist: true})
 	if err != nil {
 		return err
 	}
@@ -82,10 +82,10 @@ func exportPets(ctx context.Context, env environment, address, file string, form
 	} else {
 		err = replaceFile(file, export, func() error { return checkOutput(address, file, force) })
 	}
-	switch {
-	case err != nil && ctx.Err() != nil:
-		return interrupted(ctx, "interrupted; the export is not complete")
-	case err != nil:
+	if err != nil && ctx.Err() != nil {
+		err = context.Cause(ctx)
+	}
+	if err != nil {
 		return fmt.Errorf("%w; the export is not complete", err)
 	}
 	fmt.Fprintf(env.stderr, "exported %s\n", counted(n, "pet"))

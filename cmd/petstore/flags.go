@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -67,21 +68,27 @@ func warnUnknown(root *cobra.Command, env environment) {
 
 // checkFlags sets flags that are not on the command line from their environment
 // variables, and checks the flags that several commands share.
-func checkFlags(flags *pflag.FlagSet, getenv func(string) string) error {
+func checkFlags(cmd *cobra.Command, getenv func(string) string) error {
 	words := map[string][]string{"format": {"csv", "ndjson"}, "log-format": {"auto", "text", "json"}}
 	var errs []error
-	flags.VisitAll(func(f *pflag.Flag) {
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
 		variable := variableOf(f.Name)
 		if !f.Changed && variable != "" && getenv(variable) != "" {
-			if err := flags.Set(f.Name, getenv(variable)); err != nil {
+			if err := cmd.Flags().Set(f.Name, getenv(variable)); err != nil {
 				errs = append(errs, fmt.Errorf("%s: %w", variable, err))
 			}
 		}
 		if allowed := words[f.Name]; allowed != nil && f.Value.String() != "" && !slices.Contains(allowed, f.Value.String()) {
 			errs = append(errs, badFlag(f.Name, "%q: must be one of %s", f.Value, strings.Join(allowed, ", ")))
 		}
-		if f.Name == storeFlag && store.Kind(f.Value.String()) == "" {
+		if f.Name != storeFlag {
+			return
+		}
+		switch kind := store.Kind(f.Value.String()); {
+		case kind == "":
 			errs = append(errs, badFlag(storeFlag, "unknown store %q: use %s", store.Redact(f.Value.String()), store.Addresses))
+		case kind == "memory" && cmd.Name() != "serve":
+			errs = append(errs, misuse("the memory store exists only inside a server; use --store sqlite:PATH, or set %s to give a server keys", keysVariable))
 		}
 	})
 	return errors.Join(errs...)
@@ -109,17 +116,12 @@ func parseDuration(text string) (time.Duration, error) {
 	return time.ParseDuration(text)
 }
 
-// openStore opens the store for all commands except serve.
-func openStore(ctx context.Context, env environment, address string, mustExist bool) (store.Store, error) {
-	if store.Kind(address) == "memory" {
-		return nil, errMemory
-	}
-	logger := slog.New(slog.NewTextHandler(env.stderr, nil))
-	st, err := store.Open(ctx, address, store.Options{MustExist: mustExist, Logger: logger})
+// openStore opens a store, unless a signal ends ctx.
+func openStore(ctx context.Context, env environment, address string, o store.Options) (store.Store, error) {
+	o.Logger = cmp.Or(o.Logger, slog.New(slog.NewTextHandler(env.stderr, nil)))
+	st, err := store.Open(ctx, address, o)
 	if err != nil && ctx.Err() != nil {
-		err = interrupted(ctx, "interrupted")
+		err = context.Cause(ctx)
 	}
 	return st, err
 }
-
-var errMemory = misuse("the memory store exists only inside a server; use --store sqlite:PATH, or set %s to give a server keys", keysVariable)

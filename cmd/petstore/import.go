@@ -9,11 +9,11 @@ import (
 	"iter"
 	"math"
 	"os"
-	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"example.com/petstore/internal/edge"
 	"example.com/petstore/internal/files"
 	"example.com/petstore/internal/pets"
 	"example.com/petstore/internal/service"
@@ -39,18 +39,21 @@ are ignored.
 
 If POST /v1/pets would reject any of the rows, import lists the first 20 of those
 and stores nothing. Importing a file twice stores its pets twice. Standard input
-is first read to its end, into a temporary file. Then, until the import ends, SQLite
-accepts no other writes: creates wait, and get a 503 after 5 s.
+is first read to its end. Until the import ends, SQLite accepts no other writes:
+creates wait, and get a 503 after 5 s.
 
-With --restore, pets that are created later get greater identifiers. An export does
-not say which pets were removed: if the newest were, their identifiers are given
-again. Only a backup keeps the counter.`,
+With --restore, pets that are created later get greater identifiers. If the newest
+pets were removed before the export, theirs are given again: it has no counter, as
+a backup has.`,
 		Example: `  petstore import pets.csv
   gzip -dc pets.csv.gz | petstore import -
   petstore import --restore --store sqlite:new.db exported.csv`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			cfg.file = args[0]
+			cfg.file, cfg.options.Name = args[0], args[0]
+			if cfg.file == "-" {
+				cfg.options.Name = "standard input"
+			}
 			return importPets(cmd.Context(), env, cfg)
 		},
 	}
@@ -74,32 +77,33 @@ func importPets(ctx context.Context, env environment, cfg importConfig) error {
 	}
 	ctx, stop := untilSignal(ctx)
 	defer stop()
-	in := env.stdin
-	if cfg.file == "-" {
-		cfg.options.Name = "standard input"
-	} else {
-		file, err := os.Open(cfg.file)
-		if err != nil {
-			return err
-		}
-		defer file.Close()
-		in, cfg.options.Name, cfg.options.Format = file, cfg.file, cmp.Or(cfg.options.Format, files.FormatOf(cfg.file))
-	}
-	file, remove, err := cfg.whole(ctx, in)
+	file, remove, err := cfg.open(ctx, env.stdin)
 	if err != nil {
-		return explainImport(ctx, err)
+		return undone(ctx, err)
 	}
 	defer remove()
-	read, began, show := 0, time.Now(), progress(env)
+	read, show := 0, progress(env)
+	cfg.options.MaxBody = edge.MaxBody
 	cfg.options.Decode = func(body []byte) (pets.NewPet, error) {
 		read++
 		show("%d rows so far", read)
 		return decode(body)
 	}
-	n, err := cfg.run(ctx, env, func() iter.Seq2[files.Row, error] {
+	rows := func() iter.Seq2[files.Row, error] {
 		read = 0
 		return files.Read(untilDone(ctx, io.NewSectionReader(file, 0, math.MaxInt64)), cfg.options)
-	})
+	}
+	var st store.Store
+	n, err := files.Check(rows())
+	if err == nil && !cfg.dryRun { // a store is created only for valid rows
+		st, err = openStore(ctx, env, cfg.store, store.Options{})
+	}
+	switch {
+	case err != nil:
+		err = undone(ctx, err)
+	case st != nil:
+		n, err = importInto(ctx, st, rows(), cfg.options.IDs)
+	}
 	rejected, ok := errors.AsType[*files.Rejected](err)
 	if !ok {
 		rejected = &files.Rejected{Good: n}
@@ -108,87 +112,84 @@ func importPets(ctx context.Context, env environment, cfg importConfig) error {
 		fmt.Fprintln(env.stderr, printable(fmt.Sprintf("%s:%d: %v", cfg.options.Name, row.Line, row.Err)))
 	}
 	switch {
-	case err != nil && (!ok || !cfg.asJSON):
+	case cfg.asJSON && (err == nil || ok):
+		return errors.Join(err, cfg.printResult(env.stdout, rejected, n))
+	case err != nil:
 		return err
-	case cfg.dryRun && !cfg.asJSON:
-		fmt.Fprintf(env.stderr, "checked %s of %s; nothing was stored (--dry-run)\n", counted(n, "pet"), printable(cfg.options.Name))
-		return nil
-	case !cfg.asJSON:
-		fmt.Fprintf(env.stderr, "imported %s into %s\n", counted(n, "pet"), printable(store.Redact(cfg.store)))
-		return nil
 	case cfg.dryRun:
-		n = 0
+		fmt.Fprintf(env.stderr, "checked %s of %s; nothing was stored (--dry-run)\n", counted(n, "pet"), printable(cfg.options.Name))
+	default:
+		fmt.Fprintf(env.stderr, "imported %s into %s\n", counted(n, "pet"), printable(store.Redact(cfg.store)))
 	}
-	printing := printJSON(env.stdout, struct {
-		File       string  `json:"file"`
-		Store      string  `json:"store"`
-		DryRun     bool    `json:"dryRun"`
-		Acceptable int     `json:"acceptable"`
-		Rejected   int     `json:"rejected"`
-		Imported   int     `json:"imported"`
-		Seconds    float64 `json:"seconds"`
-	}{cfg.file, store.Redact(cfg.store), cfg.dryRun, rejected.Good, rejected.Bad, n, time.Since(began).Seconds()})
-	if printing != nil {
-		printing = fmt.Errorf("stored %s, but printing the result failed: %w", counted(n, "pet"), printing)
-	}
-	return errors.Join(err, printing)
+	return nil
 }
 
-// whole returns in if it is a named regular file, or else a temporary file with
-// all that in holds, so that no transaction waits for input.
-func (cfg importConfig) whole(ctx context.Context, in io.Reader) (file *os.File, remove func(), err error) {
-	if file, ok := in.(*os.File); ok && cfg.file != "-" {
-		if info, err := file.Stat(); err == nil && info.Mode().IsRegular() {
-			return file, func() {}, nil
+func (cfg importConfig) printResult(out io.Writer, rows *files.Rejected, imported int) error {
+	if cfg.dryRun {
+		imported = 0
+	}
+	err := printJSON(out, struct {
+		File       string `json:"file"`
+		Store      string `json:"store"`
+		DryRun     bool   `json:"dryRun"`
+		Acceptable int    `json:"acceptable"`
+		Rejected   int    `json:"rejected"`
+		Imported   int    `json:"imported"`
+	}{cfg.file, store.Redact(cfg.store), cfg.dryRun, rows.Good, rows.Bad, imported})
+	if err != nil {
+		return fmt.Errorf("stored %s, but printing the result failed: %w", counted(imported, "pet"), err)
+	}
+	return nil
+}
+
+// open returns FILE, or a temporary copy of it if it is not a regular file, so that no
+// transaction waits for input.
+func (cfg *importConfig) open(ctx context.Context, in io.Reader) (file *os.File, remove func(), err error) {
+	if cfg.file != "-" {
+		cfg.options.Format = cmp.Or(cfg.options.Format, files.FormatOf(cfg.file))
+		file, err := os.Open(cfg.file)
+		if err != nil {
+			return nil, nil, err
 		}
+		if info, err := file.Stat(); err == nil && info.Mode().IsRegular() {
+			return file, func() { _ = file.Close() }, nil
+		}
+		defer file.Close()
+		in = file
 	}
 	file, err = os.CreateTemp("", "petstore-import-*")
-	if err == nil {
-		remove = func() { _, _ = file.Close(), os.Remove(file.Name()) }
-		if _, err = io.Copy(file, untilDone(ctx, in)); err != nil {
-			remove()
-		}
-	}
 	if err != nil {
-		return nil, nil, &pets.Error{Kind: pets.Invalid, Message: cfg.options.Name, Err: err}
+		return nil, nil, err
+	}
+	remove = func() { _, _ = file.Close(), os.Remove(file.Name()) }
+	if _, err := io.Copy(file, untilDone(ctx, in)); err != nil {
+		remove()
+		return nil, nil, fmt.Errorf("%s: %w", cfg.options.Name, err)
 	}
 	return file, remove, nil
 }
 
-// run checks the rows that read returns and then, from the start, imports them. A
-// store is created only for valid rows. Its errors say whether pets were stored.
-func (cfg importConfig) run(ctx context.Context, env environment, read func() iter.Seq2[files.Row, error]) (int, error) {
-	n, err := files.Check(read())
-	if err != nil || cfg.dryRun {
-		return n, explainImport(ctx, err)
-	}
-	st, err := openStore(ctx, env, cfg.store, false)
-	if err != nil {
-		return 0, fmt.Errorf("%w; nothing was imported", err)
-	}
-	return importInto(ctx, st, read(), cfg.options.IDs)
-}
-
-// importInto imports rows into st and closes it.
+// importInto imports rows into st and closes it. Its errors say whether pets were
+// stored.
 func importInto(ctx context.Context, st pets.Store, rows iter.Seq2[files.Row, error], ids bool) (int, error) {
 	n, err := files.Import(ctx, st, rows, ids)
 	closing := st.Close()
-	if err == nil && closing != nil {
-		return n, fmt.Errorf("stored %s, but closing the store failed: %w", counted(n, "pet"), closing)
-	}
-	return n, explainImport(ctx, err)
-}
-
-// explainImport adds to an import error whether pets were stored.
-func explainImport(ctx context.Context, err error) error {
 	_, rejected := errors.AsType[*files.Rejected](err)
 	switch {
+	case err == nil && closing != nil:
+		return n, fmt.Errorf("stored %s, but closing the store failed: %w", counted(n, "pet"), closing)
 	case err == nil:
-		return nil
+		return n, nil
 	case pets.KindOf(err) == pets.Internal && !rejected:
-		return fmt.Errorf("%w; either all of the pets were stored or none: check before you repeat the import, for example with petstore export", err)
-	case ctx.Err() != nil:
-		return interrupted(ctx, "interrupted; nothing was imported")
+		return 0, fmt.Errorf("%w; either all of the pets were stored or none: check before you repeat the import, for example with petstore export", err)
+	}
+	return 0, undone(ctx, err)
+}
+
+// undone adds to err that nothing was imported.
+func undone(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		err = context.Cause(ctx)
 	}
 	return fmt.Errorf("%w; nothing was imported", err)
 }

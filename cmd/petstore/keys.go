@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -13,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"example.com/petstore/internal/keys"
+	"example.com/petstore/internal/store"
 )
 
 func keysCommand(env environment) *cobra.Command {
@@ -50,14 +52,12 @@ The key cannot be shown again. NAME says who uses it.`,
 				return usageError{err}
 			}
 			k.ReadOnly = readOnly
-			return withKeys(cmd.Context(), env, address, false, func(ctx context.Context, s keys.Store) error {
+			return withKeys(cmd.Context(), env, address, store.Options{}, func(ctx context.Context, s keys.Store) error {
 				if err := s.CreateKey(ctx, k); err != nil {
 					return err
 				}
 				if asJSON {
-					created := newKeyJSON(k, time.Now())
-					created.Token = token
-					return printJSON(env.stdout, created)
+					return printJSON(env.stdout, keyJSON{token, k, k.State(time.Now())})
 				}
 				_, err := fmt.Fprintln(env.stdout, token)
 				return err
@@ -80,14 +80,14 @@ func keysListCommand(env environment) *cobra.Command {
 		Short: "List the keys, without their secrets",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return withKeys(cmd.Context(), env, address, true, func(ctx context.Context, s keys.Store) error {
+			return withKeys(cmd.Context(), env, address, store.Options{MustExist: true}, func(ctx context.Context, s keys.Store) error {
 				all, err := s.Keys(ctx)
 				if err != nil {
 					return err
 				}
 				list := make([]keyJSON, 0, len(all)) // [] instead of null
 				for _, k := range all {
-					list = append(list, newKeyJSON(k, time.Now()))
+					list = append(list, keyJSON{"", k, k.State(time.Now())})
 				}
 				if asJSON {
 					return printJSON(env.stdout, list)
@@ -111,19 +111,23 @@ func keysRevokeCommand(env environment) *cobra.Command {
 name. At a terminal it asks for confirmation.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return withKeys(cmd.Context(), env, address, true, func(ctx context.Context, s keys.Store) error {
+			return withKeys(cmd.Context(), env, address, store.Options{MustExist: true}, func(ctx context.Context, s keys.Store) error {
 				all, err := s.Keys(ctx)
 				if err != nil {
 					return err
 				}
 				k, err := findKey(all, args[0], time.Now())
-				if err == nil && env.interactive && !yes {
-					err = confirm(env, fmt.Sprintf("Revoke the key %s (%s) permanently?", k.ID, printable(k.Name)))
-				}
-				if err == nil {
-					k, err = s.RevokeKey(ctx, k.ID, time.Now())
-				}
 				if err != nil {
+					return err
+				}
+				if env.interactive && !yes {
+					fmt.Fprintf(env.stderr, "Revoke the key %s (%s) permanently? [y/N] ", k.ID, printable(k.Name))
+					answer, _ := bufio.NewReader(env.stdin).ReadString('\n')
+					if !slices.Contains([]string{"y", "yes"}, strings.ToLower(strings.TrimSpace(answer))) {
+						return errors.New("nothing was revoked")
+					}
+				}
+				if _, err = s.RevokeKey(ctx, k.ID, time.Now()); err != nil {
 					return err
 				}
 				fmt.Fprintf(env.stderr, "revoked %s (%s)\n", k.ID, printable(k.Name))
@@ -137,8 +141,8 @@ name. At a terminal it asks for confirmation.`,
 }
 
 // withKeys opens the store at address and calls f with it.
-func withKeys(ctx context.Context, env environment, address string, mustExist bool, f func(context.Context, keys.Store) error) error {
-	s, err := openStore(ctx, env, address, mustExist)
+func withKeys(ctx context.Context, env environment, address string, o store.Options, f func(context.Context, keys.Store) error) error {
+	s, err := openStore(ctx, env, address, o)
 	if err != nil {
 		return err
 	}
@@ -147,22 +151,9 @@ func withKeys(ctx context.Context, env environment, address string, mustExist bo
 
 // keyJSON is a key as --json prints it.
 type keyJSON struct {
-	Token     string     `json:"key,omitempty"` // only for a new key
-	ID        string     `json:"id"`
-	Name      string     `json:"name"`
-	State     keys.State `json:"state"`
-	ReadOnly  bool       `json:"readOnly"`
-	CreatedAt time.Time  `json:"createdAt"`
-	ExpiresAt time.Time  `json:"expiresAt,omitzero"`
-	RevokedAt time.Time  `json:"revokedAt,omitzero"`
-	UsedAt    time.Time  `json:"usedAt,omitzero"`
-}
-
-func newKeyJSON(k keys.Key, now time.Time) keyJSON {
-	return keyJSON{
-		ID: k.ID, Name: k.Name, State: k.State(now), ReadOnly: k.ReadOnly,
-		CreatedAt: k.CreatedAt, ExpiresAt: k.ExpiresAt, RevokedAt: k.RevokedAt, UsedAt: k.UsedAt,
-	}
+	Token string `json:"key,omitempty"` // only for a new key
+	keys.Key
+	State keys.State `json:"state"`
 }
 
 func printKeys(out io.Writer, all []keyJSON) error {
@@ -200,15 +191,4 @@ func findKey(all []keys.Key, named string, now time.Time) (keys.Key, error) {
 		return keys.Key{}, fmt.Errorf("no key has the ID %q, and %d active keys have that name; petstore keys list shows the IDs", named, len(found))
 	}
 	return found[0], nil
-}
-
-// confirm asks question at the terminal and returns an error unless the answer is
-// yes.
-func confirm(env environment, question string) error {
-	fmt.Fprint(env.stderr, question+" [y/N] ")
-	line, _ := bufio.NewReader(env.stdin).ReadString('\n')
-	if answer := strings.ToLower(strings.TrimSpace(line)); answer != "y" && answer != "yes" {
-		return errors.New("nothing was revoked")
-	}
-	return nil
 }

@@ -74,14 +74,13 @@ Exit status:
     0    success
     1    failure; standard error says why
     2    the command line or an environment variable is invalid
-    130  interrupted (SIGINT, Ctrl-C)
-    143  terminated (SIGTERM)`,
+    129, 130, 143  ended by SIGHUP, SIGINT (Ctrl-C) or SIGTERM`,
 		Version:       programVersion(),
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
 			warnUnknown(cmd.Root(), env)
-			err := checkFlags(cmd.Flags(), env.getenv)
+			err := checkFlags(cmd, env.getenv)
 			if err == nil {
 				parsed()
 			}
@@ -90,7 +89,6 @@ Exit status:
 	}
 	root.AddCommand(serveCommand(env), keysCommand(env), importCommand(env), exportCommand(env), backupCommand(env),
 		restoreCommand(env), verifyCommand(env), healthCommand(), versionCommand(env))
-	root.SetIn(env.stdin)
 	root.SetOut(env.stdout)
 	root.SetErr(env.stderr)
 	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages", ".FlagUsagesWrapped 100") + `
@@ -103,29 +101,27 @@ Environment variables can also set flags: PETSTORE_MAX_CONNECTIONS sets
 // usageError is the error for an invalid command line or environment variable.
 type usageError struct{ error }
 
-func (u usageError) Unwrap() error { return u.error }
-
 func misuse(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
 
 // interruption is the error of a command that was ended by a signal.
-type interruption struct {
-	signal  syscall.Signal
-	message string
-}
+type interruption syscall.Signal
 
-func (i *interruption) Error() string { return i.message }
+func (interruption) Error() string { return "interrupted" }
 
-// untilSignal returns a context that is canceled on SIGINT or SIGTERM, with an
-// *interruption as its cause. A second signal kills the program.
+// untilSignal returns a context that is canceled on SIGINT, SIGTERM or SIGHUP, with
+// an interruption as its cause. A second signal kills the program.
 func untilSignal(parent context.Context) (ctx context.Context, stop func()) {
 	ctx, cancel := context.WithCancelCause(parent)
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM)
+	if !signal.Ignored(syscall.SIGHUP) { // as nohup does
+		signal.Notify(signals, syscall.SIGHUP)
+	}
 	go func() {
 		select {
 		case s := <-signals:
 			signal.Stop(signals)
-			cancel(&interruption{signal: s.(syscall.Signal), message: s.String()})
+			cancel(interruption(s.(syscall.Signal)))
 		case <-ctx.Done():
 		}
 	}()
@@ -135,18 +131,10 @@ func untilSignal(parent context.Context) (ctx context.Context, stop func()) {
 	}
 }
 
-// interrupted returns the error of a command whose context has ended.
-func interrupted(ctx context.Context, message string) error {
-	if i, ok := errors.AsType[*interruption](context.Cause(ctx)); ok {
-		return &interruption{signal: i.signal, message: message}
-	}
-	return errors.New(message)
-}
-
 // exitStatus returns the exit status for an error.
 func exitStatus(err error) int {
-	if i, ok := errors.AsType[*interruption](err); ok {
-		return 128 + int(i.signal)
+	if i, ok := errors.AsType[interruption](err); ok {
+		return 128 + int(i)
 	}
 	if _, ok := errors.AsType[usageError](err); ok {
 		return 2
@@ -158,28 +146,16 @@ func exitStatus(err error) int {
 var version, commit string
 
 func versionCommand(env environment) *cobra.Command {
-	var asJSON bool
-	cmd := &cobra.Command{
+	return &cobra.Command{
 		Use:   "version",
 		Short: "Print the version of the program",
 		Args:  cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			build := struct {
-				Version   string `json:"version"`
-				Commit    string `json:"commit"`
-				GoVersion string `json:"goVersion"`
-				OS        string `json:"os"`
-				Arch      string `json:"arch"`
-			}{programVersion(), cmp.Or(commit, "unknown"), runtime.Version(), runtime.GOOS, runtime.GOARCH}
-			if asJSON {
-				return printJSON(env.stdout, build)
-			}
-			_, err := fmt.Fprintf(env.stdout, "%s %s (commit %s, %s, %s/%s)\n", service.Name, build.Version, build.Commit, build.GoVersion, build.OS, build.Arch)
+			_, err := fmt.Fprintf(env.stdout, "%s %s (commit %s, %s, %s/%s)\n", service.Name, programVersion(),
+				cmp.Or(commit, "unknown"), runtime.Version(), runtime.GOOS, runtime.GOARCH)
 			return err
 		},
 	}
-	addJSONFlag(cmd.Flags(), &asJSON)
-	return cmd
 }
 
 // programVersion returns the version set by the linker, or else the one recorded

@@ -60,7 +60,7 @@ then have 10 s to finish. A second signal stops the server at once.`,
 			if cfg.fixedKeys, err = fixedKeys(env.getenv); err != nil {
 				return err
 			}
-			if err := cfg.check(cmd.Flags().Changed(storeFlag)); err != nil {
+			if err := cfg.check(cmd.Flags().Changed(storeFlag), env.interactive); err != nil {
 				return err
 			}
 			return serve(cmd.Context(), env, cfg)
@@ -88,7 +88,7 @@ then have 10 s to finish. A second signal stops the server at once.`,
 }
 
 // check completes and validates the configuration.
-func (cfg *serveConfig) check(storeGiven bool) error {
+func (cfg *serveConfig) check(storeGiven, interactive bool) error {
 	switch {
 	case (cfg.serve.CertFile == "") != (cfg.serve.KeyFile == ""):
 		return misuse("set both --tls-cert and --tls-key: the files of a certificate and its private key")
@@ -104,6 +104,8 @@ func (cfg *serveConfig) check(storeGiven bool) error {
 		return misuse("--sandbox has its own store, in memory; omit --store, --must-exist and --require-sync, and their variables")
 	case cfg.sandbox:
 		cfg.store, cfg.edge.LocalOrigins = "memory:", true
+	case store.Kind(cfg.store) == "memory" && len(cfg.fixedKeys) == 0 && !interactive:
+		return misuse("the memory store has no key, and none can be added later; set %s", keysVariable)
 	}
 	for _, text := range cfg.proxies {
 		network, err := netip.ParsePrefix(text)
@@ -131,11 +133,15 @@ func serve(ctx context.Context, env environment, cfg serveConfig) error {
 	text := cfg.logFormat == "text" || cfg.logFormat == "auto" && env.terminal
 	logger := edge.NewLogger(env.stderr, text, cfg.logLevel, keys.Pattern, cfg.fixedKeys...)
 	if env.getenv("GOGC") == "" {
-		// The heap is small, and a list costs 5 to 10 % less.
-		debug.SetGCPercent(250)
+		debug.SetGCPercent(250) // the heap is small, and a list costs 5 to 10 % less
 	}
 	_, _ = memlimit.Set(memlimit.WithRatio(0.75)) // of the container's memory; fails if there is no limit
-	st, err := openServed(ctx, cfg, logger)
+	opening, stop := untilSignal(ctx)             // later, the server handles signals
+	st, err := openStore(opening, env, cfg.store, store.Options{MustExist: cfg.mustExist, RequireSync: cfg.requireSync, Logger: logger})
+	if err == nil && cfg.sandbox {
+		err = fillSandbox(opening, st)
+	}
+	stop()
 	if err != nil {
 		return err
 	}
@@ -162,35 +168,17 @@ func serveStore(ctx context.Context, env environment, cfg serveConfig, logger *s
 		return err
 	}
 
-	makesKey, err := cfg.needsKey(ctx, env, logger, observed)
-	if err != nil {
-		return err
-	}
 	ctx, cancel := context.WithCancel(ctx)
 	var recording sync.WaitGroup
 	recording.Go(func() { keyring.RecordUses(ctx, logger) })
 	defer recording.Wait() // before the store is closed
 	defer cancel()
 	cfg.serve.Started = func(address string) error {
-		if err := cfg.welcome(ctx, env.stdout, observed, makesKey, address, server.Base()); err != nil {
+		if err := cfg.welcome(ctx, env, logger, observed, address, server.Base()); err != nil {
 			return err
 		}
 		logger.Info("serving", "address", address+server.Base(), "docs", address+"/docs", "store", store.Redact(cfg.store), "version", programVersion())
 		return nil
 	}
 	return server.Run(ctx, cfg.serve)
-}
-
-// openServed opens the store, and fills it for a sandbox.
-func openServed(ctx context.Context, cfg serveConfig, logger *slog.Logger) (store.Store, error) {
-	ctx, stop := untilSignal(ctx) // later, the server handles signals
-	defer stop()
-	st, err := store.Open(ctx, cfg.store, store.Options{MustExist: cfg.mustExist, RequireSync: cfg.requireSync, Logger: logger})
-	if err != nil && ctx.Err() != nil {
-		return nil, interrupted(ctx, "interrupted")
-	}
-	if err == nil && cfg.sandbox {
-		err = fillSandbox(ctx, st)
-	}
-	return st, err
 }

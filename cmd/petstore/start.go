@@ -3,14 +3,13 @@ package main
 import (
 	"context"
 	_ "embed"
-	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"os"
 	"strings"
 	"time"
 
+	"example.com/petstore/internal/edge"
 	"example.com/petstore/internal/files"
 	"example.com/petstore/internal/keys"
 	"example.com/petstore/internal/pets"
@@ -51,41 +50,42 @@ func fixedKeys(getenv func(string) string) ([]string, error) {
 	return fixed, nil
 }
 
-// needsKey reports whether to create a first key and print it, which is done for
-// a sandbox or at a terminal. Elsewhere, if there is no key, it logs how to
-// create one.
-func (cfg serveConfig) needsKey(ctx context.Context, env environment, logger *slog.Logger, st keys.Store) (bool, error) {
+// welcome prints the address and key of a sandbox as shell variables. If another
+// store has no key, it creates and prints one at a terminal, and elsewhere logs how
+// to create one.
+func (cfg serveConfig) welcome(ctx context.Context, env environment, logger *slog.Logger, st keys.Store, address, base string) error {
 	existing, err := st.Keys(ctx)
+	needsKey := len(cfg.fixedKeys)+len(existing) == 0
 	switch {
-	case err != nil || len(cfg.fixedKeys)+len(existing) > 0:
-		return false, err
-	case cfg.sandbox || env.interactive:
-		return true, nil
-	case store.Kind(cfg.store) == "memory":
-		return false, errors.New("the memory store has no key, and none can be added later; set " + keysVariable)
-	}
-	logger.Warn("the store has no API key yet, so every request is refused", "fix", service.Name+" keys create NAME --store "+store.Redact(cfg.store))
-	return false, nil
-}
-
-// welcome prints the address and key of a sandbox as shell variables, or the
-// first key of a store for a person to read.
-func (cfg serveConfig) welcome(ctx context.Context, out io.Writer, st keys.Store, makesKey bool, address, base string) error {
-	if !makesKey {
-		if cfg.sandbox {
-			_, err := fmt.Fprintf(out, "%sURL=%s%s\n", variablePrefix, address, base)
-			return err
-		}
+	case err != nil:
+		return err
+	case needsKey && !cfg.sandbox && !env.interactive:
+		logger.Warn("the store has no API key yet, so every request is refused", "fix", service.Name+" keys create NAME --store "+store.Redact(cfg.store))
 		return nil
 	}
-	k, token, err := keys.New("created at first start", time.Now(), 0)
-	if err == nil {
-		err = st.CreateKey(ctx, k)
+	text, token := "", ""
+	if cfg.sandbox {
+		text = "%[4]sURL=%[1]s%[2]s\n"
 	}
-	if err != nil {
-		return err
+	if needsKey {
+		var k keys.Key
+		if k, token, err = keys.New("created at first start", time.Now(), 0); err == nil {
+			err = st.CreateKey(ctx, k)
+		}
+		if err != nil {
+			return err
+		}
+		if cfg.sandbox {
+			text += "%[4]sKEY=%[3]s\n"
+		} else {
+			text = firstKey
+		}
 	}
-	text := `
+	_, err = fmt.Fprintf(env.stdout, text, address, base, token, variablePrefix)
+	return err
+}
+
+const firstKey = `
 The store had no API key, so here is one. It is shown only this once:
 
   %[3]s
@@ -95,12 +95,6 @@ Try it with curl, or in a browser at %[1]s/docs:
   curl -H 'Authorization: Bearer %[3]s' %[1]s%[2]s/pets
 
 `
-	if cfg.sandbox {
-		text = "%[4]sURL=%[1]s%[2]s\n%[4]sKEY=%[3]s\n"
-	}
-	_, err = fmt.Fprintf(out, text, address, base, token, variablePrefix)
-	return err
-}
 
 // sandboxPets holds 300 pets from the outcome records of the Austin Animal
 // Center, which the City of Austin publishes as open data. categoryId is 1 for
@@ -114,7 +108,7 @@ func fillSandbox(ctx context.Context, st pets.Store) error {
 	if err != nil {
 		return err
 	}
-	rows := files.Read(strings.NewReader(sandboxPets), files.Options{Name: "sandbox.csv", Format: files.CSV, Decode: decode})
+	rows := files.Read(strings.NewReader(sandboxPets), files.Options{Name: "sandbox.csv", Format: files.CSV, MaxBody: edge.MaxBody, Decode: decode})
 	_, err = files.Import(ctx, st, rows, false)
 	return err
 }

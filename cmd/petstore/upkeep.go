@@ -68,21 +68,17 @@ func upkeepCommand(env environment, out io.Writer, work sqliteWork, done, forceU
 	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		path, ok := store.SQLitePath(address)
-		switch {
-		case store.Kind(address) == "memory":
-			return errMemory
-		case !ok:
+		if !ok {
 			return errors.New("PostgreSQL has its own tools for this, such as pg_basebackup, pg_dump and pg_amcheck; deploy/README.md shows how")
 		}
 		ctx, stop := untilSignal(cmd.Context())
 		defer stop()
 		r, err := work(ctx, path, strings.Join(args, ""), force)
 		if err != nil && ctx.Err() != nil {
-			last := "interrupted before the end; nothing was changed"
-			if r.Path != "" || len(r.Problems) > 0 { // it was done before the signal
-				last = err.Error()
+			if r.Path == "" && len(r.Problems) == 0 {
+				err = errors.New("nothing was changed")
 			}
-			err = interrupted(ctx, last)
+			err = fmt.Errorf("%w; %w", context.Cause(ctx), err)
 		}
 		if asJSON && (err == nil || len(r.Problems) > 0) {
 			r.Problems = append([]string{}, r.Problems...) // [] instead of null

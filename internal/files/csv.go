@@ -13,7 +13,7 @@ import (
 // csv reads the header and returns a rowReader that converts each record to a JSON
 // object.
 func (o Options) csv(in io.Reader) (rowReader, error) {
-	bounded := &boundedReader{in: in}
+	bounded := &boundedReader{in: in, o: o}
 	r := csv.NewReader(bounded)
 	names, err := r.Read()
 	if errors.Is(err, io.EOF) {
@@ -85,12 +85,13 @@ func object(columns []column, fields []string) (body []byte, err error) {
 // a quote is not closed.
 type boundedReader struct {
 	in io.Reader
+	o  Options
 	n  int // bytes read since the last record
 }
 
 func (b *boundedReader) Read(p []byte) (int, error) {
-	if b.n > 4*MaxBody {
-		return 0, errTooLarge
+	if b.n > 4*b.o.MaxBody {
+		return 0, b.o.tooLarge()
 	}
 	n, err := b.in.Read(p)
 	b.n += n

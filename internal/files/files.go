@@ -109,9 +109,8 @@ func csvWriter(w io.Writer) (write func(record) error, flush func() error) {
 		}
 		return out.Write(fields)
 	}
-	flush = func() error {
+	return write, func() error {
 		out.Flush()
 		return out.Error()
 	}
-	return write, flush
 }

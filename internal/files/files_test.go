@@ -20,6 +20,8 @@ import (
 	"example.com/petstore/internal/store/memory"
 )
 
+const maxBody = 64 << 10
+
 // decode stands in for the service's decoder: it knows the types of the
 // properties.
 func decode(body []byte) (pets.NewPet, error) {
@@ -44,7 +46,7 @@ func decode(body []byte) (pets.NewPet, error) {
 
 // read returns a line for each row of text: its pet, or why it is invalid.
 func read(text string, o files.Options) (rows []string) {
-	o.Name, o.Decode = "pets", decode
+	o.Name, o.MaxBody, o.Decode = "pets", maxBody, decode
 	for row, err := range files.Read(strings.NewReader(text), o) {
 		switch {
 		case err != nil:
@@ -61,7 +63,7 @@ func read(text string, o files.Options) (rows []string) {
 func TestRead(t *testing.T) {
 	t.Parallel()
 	csv, ids := files.Options{}, files.Options{IDs: true}
-	large := strings.Repeat("x", 64<<10)
+	large := strings.Repeat("x", maxBody)
 	for name, c := range map[string]struct {
 		text string
 		o    files.Options
@@ -103,7 +105,7 @@ func TestRead(t *testing.T) {
 		"bad ids":        {"id,name,categoryId\n3,a,1\n3,b,1\n0,b,1\nx,b,1\n1.0,b,1\n,b,1\n9007199254740992,b,1\n4,b,1\n", ids, []string{`2: 3 "a" 1 available`, "3: bad: id must be greater than the one before it, 3", "4: bad: id must be between 1 and 9007199254740991", "5: bad: id must be an integer between 1 and 9007199254740991", "6: bad: id must be an integer between 1 and 9007199254740991", "7: bad: id is required", "8: bad: id must be between 1 and 9007199254740991", `9: 4 "b" 1 available`}},
 		"no id column":   {"name,categoryId\na,1\n", ids, []string{"pets: the header has no column id; the first line must name the columns, such as name,categoryId,status"}},
 		"case of id":     {`{"ID":4,"name":"a","categoryId":1}`, ids, []string{"1: bad: id is required"}},
-		"largest export": {`{"id":1,"name":"` + large[:65536-28] + `","categoryId":1,"status":"available"}`, ids, []string{fmt.Sprintf(`1: 1 %q 1 available`, large[:65536-28])}},
+		"largest export": {`{"id":1,"name":"` + large[:maxBody-28] + `","categoryId":1,"status":"available"}`, ids, []string{fmt.Sprintf(`1: 1 %q 1 available`, large[:maxBody-28])}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -146,7 +148,7 @@ func TestRoundTrip(t *testing.T) {
 				rt.Fatalf("%s: got %d steps (%v), want %d", format, steps, err, len(want))
 			}
 			restored := memory.New()
-			rows := files.Read(&file, files.Options{Format: format, IDs: true, Decode: decode})
+			rows := files.Read(&file, files.Options{Format: format, IDs: true, MaxBody: maxBody, Decode: decode})
 			if n, err := files.Import(t.Context(), restored, rows, true); err != nil || n != len(want) {
 				rt.Fatalf("%s: got %d (%v), want %d", format, n, err, len(want))
 			}
@@ -181,7 +183,7 @@ func TestImport(t *testing.T) {
 	t.Parallel()
 	st := memory.New()
 	imported := func(text string) (int, error) {
-		return files.Import(t.Context(), st, files.Read(strings.NewReader(text), files.Options{Decode: decode}), false)
+		return files.Import(t.Context(), st, files.Read(strings.NewReader(text), files.Options{MaxBody: maxBody, Decode: decode}), false)
 	}
 	var rejected *files.Rejected
 	text := "name,categoryId\na,1\n" + strings.Repeat("b,x\n", 30) + "c,1\n"
@@ -206,7 +208,7 @@ func TestReadError(t *testing.T) {
 	broken := errors.New("broken")
 	for name, text := range map[string]string{"at once": "", "csv": "name,categoryId\na,1\n", "ndjson": `{"name":"a","categoryId":1}` + "\n"} {
 		in := io.MultiReader(strings.NewReader(text), iotest.ErrReader(broken))
-		n, err := files.Check(files.Read(in, files.Options{Decode: decode}))
+		n, err := files.Check(files.Read(in, files.Options{MaxBody: maxBody, Decode: decode}))
 		if n != 0 || pets.KindOf(err) != pets.Invalid || !errors.Is(err, broken) {
 			t.Errorf("%s: got %d (%v), want Invalid, for broken", name, n, err)
 		}

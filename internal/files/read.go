@@ -16,9 +16,10 @@ import (
 
 // Options are the options of Read.
 type Options struct {
-	Name   string // of the file, for errors
-	Format Format // "" means detect it from the content
-	IDs    bool   // require ascending identifiers; if false, identifiers are ignored
+	Name    string // of the file, for errors
+	Format  Format // "" means detect it from the content
+	IDs     bool   // require ascending identifiers; if false, identifiers are ignored
+	MaxBody int    // the maximum size of a request body, and so of a row
 
 	// Decode returns the pet that a request with this body would add, or an
 	// error with the message that its client would get.
@@ -32,14 +33,8 @@ type Row struct {
 	Err  error // why the row is invalid, or nil
 }
 
-// MaxBody is the maximum size of a request body, as in package edge. A row of an export may be larger
-// by up to maxExtra, because it also has the identifier and the status.
-const (
-	MaxBody  = 64 << 10
-	maxExtra = 64
-)
-
-var errTooLarge = fmt.Errorf("the row is larger than %d bytes", MaxBody)
+// maxExtra is the size of the identifier and status in a row of an export.
+const maxExtra = 64
 
 // rowReader returns the next row, with the JSON of its pet, or io.EOF.
 type rowReader func() (Row, []byte, error)
@@ -83,6 +78,8 @@ func (o Options) errorAt(line int, err error) error {
 	return &pets.Error{Kind: pets.Invalid, Message: place, Err: err}
 }
 
+func (o Options) tooLarge() error { return fmt.Errorf("the row is larger than %d bytes", o.MaxBody) }
+
 // open skips a byte order mark and detects the format.
 func (o Options) open(in *bufio.Reader) (rowReader, error) {
 	head, err := in.Peek(512)
@@ -96,7 +93,7 @@ func (o Options) open(in *bufio.Reader) (rowReader, error) {
 	head = bytes.TrimSpace(head)
 	switch {
 	case o.Format == NDJSON, o.Format == "" && bytes.HasPrefix(head, []byte("{")):
-		return ndjson(in), nil
+		return o.ndjson(in), nil
 	case o.Format == "" && bytes.HasPrefix(head, []byte("[")):
 		return nil, errors.New("the file is a JSON array; write one object per line instead, without brackets and commas between them")
 	}
@@ -106,8 +103,8 @@ func (o Options) open(in *bufio.Reader) (rowReader, error) {
 // decode returns the pet of a row. Its identifier, if read, must be greater than
 // last.
 func (o Options) decode(body []byte, last int64) (pets.Pet, error) {
-	if len(body) > MaxBody && (!o.IDs || len(body) > MaxBody+maxExtra) {
-		return pets.Pet{}, errTooLarge
+	if len(body) > o.MaxBody && (!o.IDs || len(body) > o.MaxBody+maxExtra) {
+		return pets.Pet{}, o.tooLarge()
 	}
 	p, err := o.Decode(body)
 	if err != nil || !o.IDs {
@@ -126,20 +123,18 @@ func (o Options) decode(body []byte, last int64) (pets.Pet, error) {
 }
 
 // ndjson reads one object per line and skips blank lines.
-func ndjson(in io.Reader) rowReader {
+func (o Options) ndjson(in io.Reader) rowReader {
 	lines := bufio.NewScanner(in)
-	lines.Buffer(nil, 2*MaxBody) // reading ends at a longer line
+	lines.Buffer(nil, 2*o.MaxBody) // reading ends at a longer line
 	row := Row{}
 	return func() (Row, []byte, error) {
-		for lines.Scan() {
-			row.Line++
+		for row.Line++; lines.Scan(); row.Line++ {
 			if text := bytes.TrimSpace(lines.Bytes()); len(text) > 0 {
 				return row, text, nil
 			}
 		}
-		row.Line++
 		if errors.Is(lines.Err(), bufio.ErrTooLong) {
-			return row, nil, errTooLarge
+			return row, nil, o.tooLarge()
 		}
 		return row, nil, cmp.Or(lines.Err(), io.EOF)
 	}
