@@ -22,11 +22,6 @@ func newBody(changes ...string) string {
 	return "{" + strings.Join(properties, ",") + "}"
 }
 
-// nested returns a pet with an unknown property; the body is depth levels deep.
-func nested(depth int) string {
-	return newBody(`"name":"a"`, `"x":`+strings.Repeat("[", depth-1)+strings.Repeat("]", depth-1))
-}
-
 // padded returns a pet whose body has exactly size bytes.
 func padded(size int) string {
 	return newBody(`"name":"` + strings.Repeat("x", size-len(newBody(`"name":""`))) + `"`)
@@ -36,52 +31,31 @@ func (s *suite) invalidBody(t runner) {
 	before, _ := s.create(t, newBody())
 	for _, c := range []struct{ name, body, message string }{
 		{"nothing", "", "body"},
-		{"spaces", " \r\n\t ", "body"},
-		{"null", "null", "body must"},
 		{"an array", "[" + newBody() + "]", "body must be an object"},
-		{"a string", `"Frank"`, "body must be an object"},
 		{"an empty object", "{}", "(name|categoryId) is required"},
 		{"no name", newBody(`"name"`), "^name is required$"},
 		{"no categoryId", newBody(`"name":"a"`, `"categoryId"`), "^categoryId is required$"},
 		{"name in another case", newBody(`"name"`, `"NAME":"a"`), "^name is required$"},
-		{"a null name", newBody(`"name":null`), "^name "},
-		{"a number as name", newBody(`"name":1`), "^name must be a string"},
 		{"U+0000 in name", newBody(`"name":"a\u0000b"`), "^name must not contain U.0000"},
 		{"U+0000 in name, raw", newBody("\"name\":\"a\x00b\""), "body"},
-		{"a line feed in name, raw", newBody("\"name\":\"a\nb\""), "body"},
 		{"a null categoryId", newBody(`"name":"a"`, `"categoryId":null`), "^categoryId must"},
 		{"a string as categoryId", newBody(`"name":"a"`, `"categoryId":"1"`), "^categoryId must be an integer"},
 		{"categoryId 7.0", newBody(`"name":"a"`, `"categoryId":7.0`), "^categoryId must be an integer"},
-		{"categoryId 1e2", newBody(`"name":"a"`, `"categoryId":1e2`), "^categoryId must be an integer"},
-		{"categoryId 1e400", newBody(`"name":"a"`, `"categoryId":1e400`), "^categoryId "},
 		{"categoryId 2^63", newBody(`"name":"a"`, `"categoryId":9223372036854775808`), "^categoryId must be"},
 		{"categoryId -2^63-1", newBody(`"name":"a"`, `"categoryId":-9223372036854775809`), "^categoryId must be"},
-		{"categoryId of 1000 digits", newBody(`"name":"a"`, `"categoryId":`+strings.Repeat("9", 1000)), "^categoryId "},
 		{"categoryId 01", newBody(`"name":"a"`, `"categoryId":01`), "body"},
 		{"a null status", newBody(`"name":"a"`, `"status":null`), "^status must be one of available, pending, sold$"},
 		{"an empty status", newBody(`"name":"a"`, `"status":""`), "^status must be one of"},
 		{"an unknown status", newBody(`"name":"a"`, `"status":"lost"`), "^status must be one of"},
 		{"status in another case", newBody(`"name":"a"`, `"status":"Sold"`), "^status must be one of"},
 		{"name twice", newBody(`"name":"a","name":"b"`), `"?name"?.* (twice|once|repeat|dup)`},
-		{"name twice, once escaped", newBody(`"name":"a"`, `"\u006eame":"b"`), `"?name"?.* (twice|once|repeat|dup)`},
-		{"an unknown property twice", newBody(`"name":"a"`, `"x":1,"x":1`), `"?x"?.* (twice|once|repeat|dup)`},
-		{"a property twice, deep inside", newBody(`"name":"a"`, `"x":[{"y":{"z":1,"z":2}}]`), `z"?.* (twice|once|repeat|dup)`},
 		{"a second value", newBody() + newBody(), "body"},
-		{"trailing garbage", newBody() + "x", "body"},
-		{"a trailing NUL", newBody() + "\x00", "body"},
 		{"a trailing comma", strings.Replace(newBody(), "}", ",}", 1), "body"},
-		{"an early end", strings.TrimSuffix(newBody(), "}"), "body"},
 		{"a byte order mark", "\ufeff" + newBody(), "body"},
 		{"UTF-16", "{\x00}\x00", "body"},
 		{"invalid UTF-8", newBody("\"name\":\"\xff\""), "UTF-8"},
-		{"a surrogate in UTF-8", newBody("\"name\":\"\xed\xa0\x80\""), "UTF-8"},
-		{"invalid UTF-8 in an unknown property", newBody(`"name":"a"`, "\"\xff\":1"), "UTF-8"},
 		{"a lone high surrogate", newBody(`"name":"\ud800"`), "body|name"},
-		{"a lone low surrogate", newBody(`"name":"\udc00"`), "body|name"},
-		{"a lone surrogate in an unknown property", newBody(`"name":"a"`, `"x":"\ud800"`), "body"},
-		{"101 levels", nested(101), "^the body must be nested at most 100 levels deep$"},
 		{"101 levels, all but one of them objects", strings.Repeat(`{"x":`, 100) + "[]" + strings.Repeat("}", 100), "100 levels"},
-		{"30000 levels", strings.Repeat(`[`, 30_000), "100 levels"},
 	} {
 		t.Run(c.name, func(t reporter) {
 			s.expect(t, s.post(c.body), want{status: 400, code: "invalid_body", message: c.message})
@@ -116,9 +90,7 @@ func (s *suite) validBody(t runner) {
 		{"status in another case", newBody(`"name":"v"`, `"STATUS":"bogus"`), pet{Name: "v", CategoryID: 1}},
 		{"other names in another case", newBody(`"name":"v"`, `"NAME":"b"`, `"CategoryID":2`, `"categoryid":3`), pet{Name: "v", CategoryID: 1}},
 		{"an id", newBody(`"id":99`, `"name":"v"`), pet{Name: "v", CategoryID: 1}},
-		{"brackets in a string", newBody(`"name":"v"`, `"x":"`+strings.Repeat(`[{\"`, 101)+`"`), pet{Name: "v", CategoryID: 1}},
 		{"unknown properties", newBody(`"name":"v"`, `"x":{"y":[null,true]}`, `"":0`), pet{Name: "v", CategoryID: 1}},
-		{"100 levels", nested(100), pet{Name: "a", CategoryID: 1}},
 		{"whitespace around", "\r\n\t " + newBody(`"name":"v"`) + " \n", pet{Name: "v", CategoryID: 1}},
 		{"categoryId 0", newBody(`"name":"v"`, `"categoryId":0`), pet{Name: "v"}},
 		{"categoryId -1", newBody(`"name":"v"`, `"categoryId":-1`), pet{Name: "v", CategoryID: -1}},
@@ -144,36 +116,17 @@ func (s *suite) validBody(t runner) {
 	}
 }
 
-func (s *suite) bodySize(t runner) {
-	for _, chunked := range []bool{false, true} {
-		at, over := s.post(padded(65_536)), s.post(padded(65_537))
-		at.chunked, over.chunked = chunked, chunked
-		t.Run(fmt.Sprintf("65536 bytes, chunked %t", chunked), func(t reporter) {
-			s.expect(t, at, want{status: 201})
-		})
-		t.Run(fmt.Sprintf("65537 bytes, chunked %t", chunked), func(t reporter) {
-			s.expect(t, over, want{status: 413, code: "payload_too_large", message: "65536 bytes"})
-		})
-	}
-}
-
 func (s *suite) mediaType(t runner) {
 	for _, c := range []struct {
 		name   string
 		header []string
 		want   map[string]string // of the 415; nil if the body is accepted
 	}{
-		{"in another case", []string{"Content-Type: Application/JSON; charset=utf-8"}, nil},
-		{"a quoted charset", []string{`Content-Type: application/json;charset="UTF-8"`}, nil},
-		{"another parameter", []string{"Content-Type: application/json; profile=x"}, nil},
 		{"none", nil, acceptJSON},
-		{"empty", []string{"Content-Type:"}, acceptJSON},
 		{"text", []string{"Content-Type: text/plain"}, acceptJSON},
 		{"another kind of JSON", []string{"Content-Type: application/vnd.api+json"}, acceptJSON},
-		{"a form", []string{"Content-Type: application/x-www-form-urlencoded"}, acceptJSON},
 		{"twice", []string{jsonType, "Content-Type: text/plain"}, acceptJSON},
 		{"gzip", []string{jsonType, "Content-Encoding: gzip"}, acceptIdentity},
-		{"gzip, later", []string{jsonType, "Content-Encoding: identity", "Content-Encoding: br"}, acceptIdentity},
 	} {
 		t.Run(c.name, func(t reporter) {
 			r := request{method: "POST", target: s.base + "/pets", header: append(c.header, s.auth()), body: newBody()}
