@@ -158,4 +158,7 @@ image: build ## build the image petstore:latest with docker (or IMAGE=podman, IM
 deploy-check: build ## test deploy/ with the programs that operators use; needs root on Debian
 	go test -count=1 -tags deploy -parallel 8 -timeout 20m $(if $(filter-out 0,$(shell id -u)),-exec 'sudo -E env PATH=$$PATH') ./internal/proof/deploy
 
-check: lint drift lint-spec breaking test sdk deploy-check ## run everything that CI checks
+check: ## run everything that CI checks
+	@for target in lint drift lint-spec breaking test sdk deploy-check; do \
+		echo "$$(date +%T) make $$target"; $(MAKE) --no-print-directory $$target || exit 1; \
+	done; echo "$$(date +%T) all checks passed"
