@@ -15,6 +15,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -34,13 +35,12 @@ const patience = 5 * time.Second
 const attackTime = 8 * time.Second
 
 func TestAttack(t *testing.T) {
-	path := program.Build(t)
 	t.Setenv("GOMEMLIMIT", "192MiB") // three quarters of podMemory, as serve sets it there
 	for _, a := range []struct {
 		name        string
 		tls         bool
 		connections int
-		prepare     func(t *testing.T, s *program.Server)
+		prepare     func(t *testing.T, url string)
 		attack      func(conn net.Conn)
 	}{
 		{name: "unfinished headers", tls: true, connections: 4000, attack: unfinishedHeader},
@@ -51,19 +51,21 @@ func TestAttack(t *testing.T) {
 		{name: "slow readers of pages of 100", connections: 1000, prepare: largePets, attack: slowReader("?limit=100")},
 	} {
 		t.Run(a.name, func(t *testing.T) {
-			args := []string{"--store", "memory:", "--log-level", "info"}
+			scheme, args := "http", []string(nil)
 			if a.tls {
-				args = append(args, certificate(t)...)
+				scheme, args = "https", certificate(t)
 			}
-			s := program.Serve(t, path, args...)
+			pid, addr := serve(t, args...)
+			url := scheme + "://" + addr + "/v1/pets"
+			newClient(url, false).list(t) // waits for the start
 			if a.prepare != nil {
-				a.prepare(t, s)
+				a.prepare(t, url)
 			}
-			before := peak(t, s.PID)
-			url := s.URL + "/pets?after=100" // without the large pets
+			before := peak(t, pid)
+			url += "?after=100" // without the large pets
 			kept, fresh := newClient(url, true), newClient(url, false)
 			kept.list(t) // before the attack
-			stop := swarm(s.Addr, a.tls, a.connections, a.attack)
+			stop := swarm(addr, a.tls, a.connections, a.attack)
 			var both sync.WaitGroup
 			for _, c := range []*client{kept, fresh} {
 				both.Go(func() {
@@ -74,7 +76,7 @@ func TestAttack(t *testing.T) {
 			}
 			both.Wait()
 			stop()
-			after := peak(t, s.PID)
+			after := peak(t, pid)
 			t.Logf("peak of memory: %d MiB before, %d MiB under attack; slowest response: %v on a kept connection, %v on a new one",
 				before>>20, after>>20, kept.slowest.Round(time.Millisecond), fresh.slowest.Round(time.Millisecond))
 			if after > podMemory {
@@ -85,6 +87,27 @@ func TestAttack(t *testing.T) {
 			}
 		})
 	}
+}
+
+// serve starts the program that make attack builds.
+func serve(t *testing.T, args ...string) (pid int, addr string) {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	addr = l.Addr().String()
+	_ = l.Close()
+	cmd := exec.Command("../../../.bin/petstore", append([]string{"serve", "--store", "memory:", "--addr", addr}, args...)...)
+	cmd.Env = append(os.Environ(), "PETSTORE_API_KEYS="+program.Key)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	})
+	return cmd.Process.Pid, addr
 }
 
 // peak returns the peak memory use of a process.
@@ -171,11 +194,11 @@ func slowBody(conn net.Conn) {
 }
 
 // largePets adds pets with the longest names.
-func largePets(t *testing.T, s *program.Server) {
+func largePets(t *testing.T, url string) {
 	t.Helper()
 	for range 100 {
 		body := fmt.Sprintf(`{"name":%q,"categoryId":1}`, strings.Repeat("<", 65_000)) // six bytes each in JSON
-		r, err := http.NewRequest(http.MethodPost, s.URL+"/pets", strings.NewReader(body))
+		r, err := http.NewRequest(http.MethodPost, url, strings.NewReader(body))
 		if err != nil {
 			t.Fatal(err)
 		}

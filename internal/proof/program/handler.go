@@ -1,3 +1,4 @@
+// Package program puts the service together for tests, in this process.
 package program
 
 import (
@@ -11,6 +12,9 @@ import (
 	"example.com/petstore/internal/service"
 	"example.com/petstore/internal/store"
 )
+
+// Key is a fixed API key that the handlers of this package accept.
+const Key = "an-api-key-for-the-tests"
 
 // NewHandler returns the service on a store, in this process. It accepts Key and
 // the keys in the store. log may be nil.
