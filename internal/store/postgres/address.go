@@ -49,7 +49,7 @@ func parse(dsn string) (*pgxpool.Config, error) {
 		c.ConnectTimeout = connectTimeout
 	}
 	if c.RuntimeParams["application_name"] == "" {
-		c.RuntimeParams["application_name"] = "petstore"
+		c.RuntimeParams["application_name"] = name
 	}
 	c.RuntimeParams["client_encoding"] = "UTF8"
 	if c.ValidateConnect == nil { // no target_session_attrs in the address

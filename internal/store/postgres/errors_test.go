@@ -106,7 +106,7 @@ func TestParseDefaults(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if config.MaxConns != 16 || config.ConnConfig.ConnectTimeout != connectTimeout || config.ConnConfig.RuntimeParams["application_name"] != "petstore" {
+	if config.MaxConns != 16 || config.ConnConfig.ConnectTimeout != connectTimeout || config.ConnConfig.RuntimeParams["application_name"] != name {
 		t.Errorf("got %d connections, timeout %v, name %q", config.MaxConns, config.ConnConfig.ConnectTimeout, config.ConnConfig.RuntimeParams["application_name"])
 	}
 	config, err = parse("postgres://pets@db/pets?pool_max_conns=3&connect_timeout=2&application_name=a&target_session_attrs=primary")

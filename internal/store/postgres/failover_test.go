@@ -71,20 +71,6 @@ func TestFaultUnderLoad(t *testing.T) {
 	}
 }
 
-func TestRestartUnderLoad(t *testing.T) {
-	t.Parallel()
-	server := pgtest.Start(t)
-	s := open(t, server.Address("postgres"))
-	l := load(t, s)
-	for range 2 {
-		l.wait(t, 10*time.Second, 300)
-		server.Kill()
-		server.Restart(t)
-	}
-	l.wait(t, 10*time.Second, 300)
-	l.check(t, server.Address("postgres"))
-}
-
 // ledger records the outcome of creates.
 type ledger struct {
 	acknowledged, unknown atomic.Int64

@@ -18,7 +18,7 @@ ON CONFLICT (key_id, idempotency_key) WHERE idempotency_key IS NOT NULL DO NOTHI
 	// selectMade also writes to the write-ahead log, so that its commit waits
 	// until a standby has the pet: the wait after the insert may have been
 	// canceled.
-	selectMade = "SELECT " + petColumns + `, pg_logical_emit_message(true, 'petstore', '')
+	selectMade = "SELECT " + petColumns + `, pg_logical_emit_message(true, '` + name + `', '')
 FROM pets WHERE key_id = $1 AND idempotency_key = $2`
 
 	selectPet          = "SELECT " + petColumns + " FROM pets WHERE id = $1"

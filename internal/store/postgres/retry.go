@@ -86,7 +86,7 @@ func (s *Store) attempt(ctx context.Context, pool *pgxpool.Pool, acquireBy time.
 
 // warning is the key in a connection's CustomData for the text of the last
 // WARNING.
-const warning = "petstore.warning"
+const warning = "warning"
 
 func keepWarning(c *pgconn.PgConn, n *pgconn.Notice) {
 	if n.SeverityUnlocalized == "WARNING" {

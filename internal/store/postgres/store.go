@@ -28,6 +28,9 @@ var (
 	_ prometheus.Collector = (*Store)(nil)
 )
 
+// name is how the server's views and log call this program.
+const name = "petstore"
+
 // Options configures Open. The zero value is valid.
 type Options struct {
 	RequireSync bool // refuse a server that does not wait for a synchronous standby
