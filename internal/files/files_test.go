@@ -12,37 +12,18 @@ import (
 	"testing"
 	"testing/iotest"
 
-	"github.com/go-json-experiment/json"
 	"pgregory.net/rapid"
 
+	"example.com/petstore/internal/edge"
 	"example.com/petstore/internal/files"
 	"example.com/petstore/internal/pets"
+	"example.com/petstore/internal/service"
 	"example.com/petstore/internal/store/memory"
 )
 
-const maxBody = 64 << 10
+const maxBody = edge.MaxBody
 
-// decode stands in for the service's decoder: it knows the types of the
-// properties.
-func decode(body []byte) (pets.NewPet, error) {
-	var p struct {
-		Name       *string      `json:"name"`
-		CategoryID *int64       `json:"categoryId"`
-		Status     *pets.Status `json:"status"`
-	}
-	if err := json.Unmarshal(body, &p); err != nil {
-		return pets.NewPet{}, errors.New("a value is invalid")
-	}
-	if p.Name == nil || p.CategoryID == nil {
-		return pets.NewPet{}, errors.New("a value is missing")
-	}
-	n := pets.NewPet{Name: *p.Name, CategoryID: *p.CategoryID}
-	if p.Status != nil {
-		n.Status = *p.Status
-	}
-	n = n.WithDefaults()
-	return n, n.Validate()
-}
+var decode, _ = service.BodyDecoder()
 
 // read returns a line for each row of text: its pet, or why it is invalid.
 func read(text string, o files.Options) (rows []string) {
@@ -81,7 +62,7 @@ func TestRead(t *testing.T) {
 		"empty name":         {"name,categoryId\n,1\n", csv, []string{`2: 0 "" 1 available`}},
 		"number for text":    {"name,categoryId\n17,1\n", csv, []string{`2: 0 "17" 1 available`}},
 		"exact number":       {"name,categoryId\na,9007199254740993\n", csv, []string{`2: 0 "a" 9007199254740993 available`}},
-		"text for number":    {"name,categoryId\na,x\na,null\na,\na,1\n", csv, []string{"2: bad: a value is invalid", "3: bad: a value is invalid", "4: bad: a value is missing", `5: 0 "a" 1 available`}},
+		"text for number":    {"name,categoryId\na,x\na,null\na,\na,1\n", csv, []string{"2: bad: categoryId must be an integer of 64 bits, written in digits", "3: bad: categoryId must be an integer of 64 bits, written in digits", "4: bad: categoryId is required", `5: 0 "a" 1 available`}},
 		"fields":             {"name,categoryId\na\na,1,2\nb,1\n", csv, []string{"2: bad: wrong number of fields", "3: bad: wrong number of fields", `4: 0 "b" 1 available`}},
 		"stray quote":        {"name,categoryId\na\"b,1\nc,1\n", csv, []string{`2: bad: bare " in non-quoted-field`, `3: 0 "c" 1 available`}},
 		"open quote":         {"name,categoryId\n\"a,1\nc,1\n", csv, []string{`2: bad: extraneous or missing " in quoted-field`}},
@@ -96,11 +77,11 @@ func TestRead(t *testing.T) {
 		"array":              {` [{"name":"a"}]`, csv, []string{"pets: the file is a JSON array; write one object per line instead, without brackets and commas between them"}},
 
 		"ndjson":         {`{"name":"Rex","categoryId":1,"status":"sold","id":"x"}` + "\n\n" + ` {"categoryId":2,"name":"a\r\nb"}` + "\r\n", csv, []string{`1: 0 "Rex" 1 sold`, `3: 0 "a\r\nb" 2 available`}},
-		"bad rows":       {`{"name":"Rex"}` + "\nx\n" + `{"name":"b","categoryId":2}`, files.Options{Format: files.NDJSON}, []string{"1: bad: a value is missing", "2: bad: a value is invalid", `3: 0 "b" 2 available`}},
+		"bad rows":       {`{"name":"Rex"}` + "\nx\n" + `{"name":"b","categoryId":2}`, files.Options{Format: files.NDJSON}, []string{"1: bad: categoryId is required", "2: bad: the body is not valid JSON in UTF-8: see byte 1", `3: 0 "b" 2 available`}},
 		"long line":      {`{"name":"a","categoryId":1}` + "\n" + large + large + "\n", csv, []string{`1: 0 "a" 1 available`, "pets:2: the row is larger than 65536 bytes"}},
 		"large object":   {`{"name":"` + large + `","categoryId":1}`, csv, []string{"1: bad: the row is larger than 65536 bytes"}},
 		"no NDJSON":      {"", files.Options{Format: files.NDJSON}, nil},
-		"forced format":  {"name,categoryId\n", files.Options{Format: files.NDJSON}, []string{"1: bad: a value is invalid"}},
+		"forced format":  {"name,categoryId\n", files.Options{Format: files.NDJSON}, []string{"1: bad: the body is not valid JSON in UTF-8: see byte 2"}},
 		"ids":            {"id,name,categoryId\n3,a,1\n7,b,1\n", ids, []string{`2: 3 "a" 1 available`, `3: 7 "b" 1 available`}},
 		"bad ids":        {"id,name,categoryId\n3,a,1\n3,b,1\n0,b,1\nx,b,1\n1.0,b,1\n,b,1\n9007199254740992,b,1\n4,b,1\n", ids, []string{`2: 3 "a" 1 available`, "3: bad: id must be greater than the one before it, 3", "4: bad: id must be between 1 and 9007199254740991", "5: bad: id must be an integer between 1 and 9007199254740991", "6: bad: id must be an integer between 1 and 9007199254740991", "7: bad: id is required", "8: bad: id must be between 1 and 9007199254740991", `9: 4 "b" 1 available`}},
 		"no id column":   {"name,categoryId\na,1\n", ids, []string{"pets: the header has no column id; the first line must name the columns, such as name,categoryId,status"}},
