@@ -1,14 +1,15 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -92,24 +93,59 @@ func capture(ts *testscript.TestScript, _ bool, args []string) {
 // servers are the running servers of the scripts.
 var servers sync.Map
 
+type server struct {
+	*exec.Cmd
+	exited chan struct{}
+}
+
+// giveUp limits all waiting; it is reached only if something hangs.
+const giveUp = 2 * time.Minute
+
+var servingLine = regexp.MustCompile(`"msg":"serving","address":"(https?://[^"/]+)/v1"`)
+
 func startServer(ts *testscript.TestScript, _ bool, args []string) {
-	args = append([]string{"--addr", "127.0.0.1:0", "--drain", "0s"}, args...)
-	s := &server{dir: ts.MkAbs("."), env: []string{"PETSTORE_API_KEYS=" + ts.Getenv("PETSTORE_API_KEYS")}}
-	if !strings.Contains(strings.Join(args, " "), "--sandbox") {
-		s.env = append(s.env, "PETSTORE_STORE="+ts.Getenv("STORE"))
+	out, err := os.Create(ts.MkAbs("serve.out"))
+	ts.Check(err)
+	defer out.Close()
+	log, err := os.Create(ts.MkAbs("serve.err"))
+	ts.Check(err)
+	defer log.Close()
+	ctx, cancel := context.WithTimeout(context.Background(), giveUp)
+	s := server{exec.CommandContext(ctx, "petstore", append([]string{"serve", "--addr", "127.0.0.1:0", "--drain", "0s"}, args...)...), make(chan struct{})}
+	s.Dir, s.Stdout, s.Stderr = ts.MkAbs("."), out, log
+	s.Env = append(os.Environ(), "PETSTORE_API_KEYS="+ts.Getenv("PETSTORE_API_KEYS"))
+	if !slices.Contains(args, "--sandbox") {
+		s.Env = append(s.Env, "PETSTORE_STORE="+ts.Getenv("STORE"))
 	}
-	ts.Check(s.start(args...))
+	ts.Check(s.Start())
+	go func() {
+		_ = s.Wait() // stopServer checks the exit status
+		close(s.exited)
+	}()
 	servers.Store(ts, s)
-	ts.Defer(s.kill)
-	ts.Setenv("URL", s.url)
-	ts.Setenv("ADDR", strings.TrimPrefix(s.url, "http://"))
+	ts.Defer(func() { cancel(); <-s.exited })
+	for {
+		text := ts.ReadFile("serve.err")
+		if match := servingLine.FindStringSubmatch(text); match != nil {
+			ts.Setenv("URL", match[1])
+			ts.Setenv("ADDR", strings.TrimPrefix(match[1], "http://"))
+			return
+		}
+		select {
+		case <-s.exited:
+			ts.Fatalf("the server exited: %s", text)
+		case <-time.After(5 * time.Millisecond):
+		}
+	}
 }
 
 func stopServer(ts *testscript.TestScript, _ bool, _ []string) {
-	s, _ := servers.Load(ts)
-	status, err := s.(*server).stop(syscall.SIGTERM)
-	ts.Check(err)
-	if status != 0 {
+	http.DefaultClient.CloseIdleConnections()
+	value, _ := servers.Load(ts)
+	s := value.(server)
+	ts.Check(s.Process.Signal(syscall.SIGTERM))
+	<-s.exited
+	if status := s.ProcessState.ExitCode(); status != 0 {
 		ts.Fatalf("exit status: got %d, want 0", status)
 	}
 }
@@ -132,92 +168,4 @@ func request(ts *testscript.TestScript, _ bool, args []string) {
 	if got := strconv.Itoa(response.StatusCode); got != args[0] {
 		ts.Fatalf("status: got %s, want %s", got, args[0])
 	}
-}
-
-// server is a petstore serve process. Its output is in the files serve.out and
-// serve.err.
-type server struct {
-	dir    string
-	env    []string
-	url    string // such as http://127.0.0.1:8080
-	cmd    *exec.Cmd
-	exited chan struct{}
-}
-
-// giveUp limits all waiting; it is reached only if something hangs.
-const giveUp = time.Minute
-
-var servingLine = regexp.MustCompile(`"msg":"serving","address":"(https?://[^"/]+)/v1"`)
-
-// start starts the server and waits until it serves.
-func (s *server) start(args ...string) error {
-	path, err := exec.LookPath("petstore") // the one that testscript.Main set up
-	if err != nil {
-		return err
-	}
-	out, err := os.Create(filepath.Join(s.dir, "serve.out"))
-	if err != nil {
-		return err
-	}
-	defer out.Close()
-	log, err := os.Create(filepath.Join(s.dir, "serve.err"))
-	if err != nil {
-		return err
-	}
-	defer log.Close()
-	s.cmd = exec.Command(path, append([]string{"serve"}, args...)...)
-	s.cmd.Dir, s.cmd.Env, s.cmd.Stdout, s.cmd.Stderr = s.dir, append(os.Environ(), s.env...), out, log
-	if err := s.cmd.Start(); err != nil {
-		return err
-	}
-	s.exited = make(chan struct{})
-	go func() {
-		_ = s.cmd.Wait()
-		close(s.exited)
-	}()
-	match, err := s.waitFor(servingLine)
-	if err == nil {
-		s.url = match[1]
-	}
-	return err
-}
-
-// waitFor waits until the log matches pattern.
-func (s *server) waitFor(pattern *regexp.Regexp) ([]string, error) {
-	for deadline := time.Now().Add(giveUp); ; time.Sleep(5 * time.Millisecond) {
-		text, err := os.ReadFile(filepath.Join(s.dir, "serve.err"))
-		if err != nil {
-			return nil, err
-		}
-		if match := pattern.FindStringSubmatch(string(text)); match != nil {
-			return match, nil
-		}
-		select {
-		case <-s.exited:
-			return nil, fmt.Errorf("the server exited: %s", text)
-		default:
-		}
-		if time.Now().After(deadline) {
-			return nil, fmt.Errorf("log: got %s, want a match of %s", text, pattern)
-		}
-	}
-}
-
-// stop sends a signal and returns the exit status.
-func (s *server) stop(signal os.Signal) (int, error) {
-	http.DefaultClient.CloseIdleConnections()
-	if err := s.cmd.Process.Signal(signal); err != nil {
-		return 0, err
-	}
-	select {
-	case <-s.exited:
-		return s.cmd.ProcessState.ExitCode(), nil
-	case <-time.After(giveUp):
-		return 0, errors.New("the server did not exit")
-	}
-}
-
-func (s *server) kill() {
-	_ = s.cmd.Process.Kill() // it may have exited
-	<-s.exited
 }
