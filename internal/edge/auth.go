@@ -32,13 +32,6 @@ type Refusal struct {
 
 func (r *Refusal) Error() string { return "the API key is not valid: " + r.Reason }
 
-// isBearerToken reports whether s has the form of a bearer token (RFC 6750,
-// section 2.1).
-func isBearerToken(s string) bool {
-	s = strings.TrimRight(s, "=")
-	return s != "" && strings.Trim(s, "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz-._~+/") == ""
-}
-
 // authenticate returns the caller of a request. If the key was recognised, the
 // caller has its ID even when there is an error.
 func (s *Server) authenticate(ctx context.Context, r *http.Request) (Caller, error) {
@@ -48,7 +41,7 @@ func (s *Server) authenticate(ctx context.Context, r *http.Request) (Caller, err
 	}
 	scheme, token, _ := strings.Cut(values[0], " ")
 	token = strings.TrimLeft(token, " ")
-	if len(values) > 1 || !strings.EqualFold(scheme, "Bearer") || !isBearerToken(token) {
+	if len(values) > 1 || !strings.EqualFold(scheme, "Bearer") || token == "" {
 		return Caller{}, s.unauthorized("", "", "malformed")
 	}
 	caller, err := s.service.Authenticate(ctx, token)
@@ -78,7 +71,7 @@ func (s *Server) unauthorized(fault, tell, reason string) *Problem {
 
 // challenge returns a WWW-Authenticate header (RFC 6750, section 3).
 func (s *Server) challenge(fault, description string) http.Header {
-	value := `Bearer realm="` + s.name + `"`
+	value := `Bearer realm="` + s.options.Name + `"`
 	if fault != "" {
 		value += `, error="` + fault + `"`
 	}

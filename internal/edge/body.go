@@ -1,14 +1,14 @@
 package edge
 
 import (
+	"bytes"
+	encodingjson "encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"mime"
 	"net/http"
 	"os"
-	"strconv"
 	"strings"
 	"time"
 
@@ -27,8 +27,7 @@ const (
 // jsonType is the media type of bodies and errors.
 const jsonType = "application/json"
 
-// init makes kin-openapi reject dates that do not exist. Formats are global to the
-// process.
+// init makes kin-openapi reject dates that do not exist, in the whole process.
 func init() {
 	for format, layout := range map[string]string{"date": time.DateOnly, "date-time": time.RFC3339} {
 		openapi3.DefineStringFormatValidator(format, openapi3.NewCallbackValidator(func(text string) error {
@@ -39,16 +38,16 @@ func init() {
 }
 
 // decodeJSON decodes a JSON value that is nested at most maxDepth levels deep.
-// Duplicate keys, invalid UTF-8, lone surrogates and trailing data are errors. A
-// number that overflows float64 becomes the largest float64. It is not an error,
-// because unknown properties are ignored and it may be in one.
+// Duplicate keys, invalid UTF-8, lone surrogates and trailing data are errors.
 func decodeJSON(data []byte) (value any, err error) {
 	if nestsTooDeep(data) {
 		return nil, badRequest("invalid_body", fmt.Sprintf("the body must be nested at most %d levels deep", maxDepth))
 	}
 	err = json.Unmarshal(data, &value)
-	if _, ok := errors.AsType[*json.SemanticError](err); ok {
-		err = json.Unmarshal(data, &value, json.WithUnmarshalers(json.UnmarshalFromFunc(decodeNumber)))
+	if _, ok := errors.AsType[*json.SemanticError](err); ok { // a number overflows float64, maybe in an unknown property
+		d := encodingjson.NewDecoder(bytes.NewReader(data))
+		d.UseNumber()
+		err = d.Decode(&value)
 	}
 	return value, err
 }
@@ -73,23 +72,10 @@ func nestsTooDeep(data []byte) bool {
 	return depth > maxDepth
 }
 
-func decodeNumber(d *jsontext.Decoder, value *any) error {
-	if d.PeekKind() != '0' {
-		return errors.ErrUnsupported // use the default
-	}
-	token, err := d.ReadToken()
-	if err == nil {
-		f, _ := strconv.ParseFloat(token.String(), 64)
-		*value = min(max(f, -math.MaxFloat64), math.MaxFloat64)
-	}
-	return err
-}
-
 // binder is the echo.Binder of the generated code, which calls it after validate.
 type binder struct{ document *Document }
 
-// Bind implements echo.Binder: it reads, validates and decodes the body of an
-// operation.
+// Bind implements echo.Binder: it reads, validates and decodes a body.
 func (b binder) Bind(into any, c echo.Context) error {
 	id, _ := c.Get(operationName).(string)
 	op, r := b.document.operations[id], c.Request()

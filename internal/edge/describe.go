@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/getkin/kin-openapi/openapi3filter"
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -20,7 +21,10 @@ func describe(err error, root string) string {
 	for errors.As(err, &e) && e.SchemaField == "allOf" {
 		err = e.Origin
 	}
-	if e == nil {
+	switch {
+	case errors.Is(err, openapi3filter.ErrInvalidRequired):
+		return root + " is required"
+	case e == nil:
 		return root + " does not match the document"
 	}
 	return place(root, e.JSONPointer()) + " " + describeRule(e)
@@ -106,9 +110,8 @@ func describeRange(s *openapi3.Schema) string {
 
 func number(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }
 
-// describeDecoding describes, for the client, an error from decoding a body into
-// its Go type. The value matches the schema but does not fit the type, such as 7.0
-// for an integer.
+// describeDecoding describes, for the client, a value that matches the schema but
+// does not fit its Go type, such as 7.0 for an integer.
 func describeDecoding(err error) string {
 	e, ok := errors.AsType[*json.SemanticError](err)
 	switch {

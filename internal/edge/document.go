@@ -45,12 +45,9 @@ func ParseDocument(data []byte) (*Document, error) {
 	if err != nil {
 		return nil, fmt.Errorf("openapi.yaml: %w", err)
 	}
-	if len(spec.Servers) == 0 {
-		return nil, errors.New("openapi.yaml: servers is missing")
-	}
 	base, err := spec.Servers.BasePath()
-	if err != nil {
-		return nil, fmt.Errorf("openapi.yaml: the first server: %w", err)
+	if err != nil || len(spec.Servers) == 0 {
+		return nil, errors.New("openapi.yaml: servers is missing, or the first is not a URL")
 	}
 	if spec.Components != nil {
 		for name, scheme := range spec.Components.SecuritySchemes {

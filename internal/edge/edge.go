@@ -14,11 +14,9 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"math"
 	"net"
 	"net/http"
 	"net/netip"
-	"strconv"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -68,18 +66,16 @@ type Options struct {
 
 // Server is an http.Handler that serves a document.
 type Server struct {
-	document  *Document
-	service   Service
-	name      string // of the program
-	version   string
-	logger    *slog.Logger
-	echo      *echo.Echo
-	metrics   *metrics
-	calls     *calls
-	docs      string                             // address of the documentation page
-	probes    singleflight.Group                 // shared readiness checks
-	rates     *middleware.RateLimiterMemoryStore // nil without a limit
-	rateRetry string                             // Retry-After of a request over the limit
+	document *Document
+	service  Service
+	options  Options
+	logger   *slog.Logger
+	echo     *echo.Echo
+	metrics  *metrics
+	calls    *calls
+	docs     string                             // address of the documentation page
+	probes   singleflight.Group                 // shared readiness checks
+	rates    *middleware.RateLimiterMemoryStore // nil without a limit
 
 	certificate     *certificate  // nil without TLS
 	readTimeout     time.Duration // for the body
@@ -97,13 +93,12 @@ func New(document *Document, service Service, o Options) (*Server, error) {
 		o.Metrics = prometheus.NewRegistry() // which nobody reads
 	}
 	s := &Server{
-		document: document, service: service, name: o.Name, version: o.Version, logger: o.Logger, echo: echo.New(),
+		document: document, service: service, options: o, logger: o.Logger, echo: echo.New(),
 		calls: newCalls(cmp.Or(o.MaxInFlight, DefaultMaxInFlight)), readTimeout: readTimeout, shutdownTimeout: 10 * time.Second,
 	}
 	s.docs = strings.TrimSuffix(o.PublicURL, s.document.Base) + docsPath
 	s.metrics = newMetrics(s, o.Metrics)
 	if o.RateLimit > 0 {
-		s.rateRetry = strconv.Itoa(int(math.Ceil(1 / o.RateLimit)))
 		s.rates = middleware.NewRateLimiterMemoryStoreWithConfig(middleware.RateLimiterMemoryStoreConfig{
 			Rate:      rate.Limit(o.RateLimit), // the burst is the same, rounded up
 			ExpiresIn: max(middleware.DefaultRateLimiterMemoryStoreConfig.ExpiresIn, time.Duration(float64(time.Second)/o.RateLimit)),
@@ -112,7 +107,7 @@ func New(document *Document, service Service, o Options) (*Server, error) {
 	s.echo.HTTPErrorHandler = s.writeError
 	s.echo.Binder = binder{document}
 	s.echo.IPExtractor = clientAddress(o.TrustedProxies)
-	if err := s.routes(o); err != nil {
+	if err := s.routes(); err != nil {
 		return nil, err
 	}
 	return s, nil
@@ -137,7 +132,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // routes adds the middleware, in the order in which it handles a request, and the
 // routes.
-func (s *Server) routes(o Options) error {
+func (s *Server) routes() error {
 	e := s.echo
 	if tracing() {
 		e.Use(traceRequests())
@@ -148,12 +143,12 @@ func (s *Server) routes(o Options) error {
 		s.accessLog(), // also writes error responses
 		recoverPanics(),
 	)
-	if o.LocalOrigins {
+	if s.options.LocalOrigins {
 		e.Use(allowLocalOrigins())
 	}
 	e.Use(wholePath)
 	s.addProbes()
-	if err := s.addDocs(o.PublicURL); err != nil {
+	if err := s.addDocs(); err != nil {
 		return err
 	}
 	return s.addOperations()

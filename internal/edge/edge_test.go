@@ -240,7 +240,7 @@ func TestAuthentication(t *testing.T) {
 		"two":            {[]string{"Bearer " + testKey, "Bearer " + testKey}, "GET", 401, challenge, ""},
 		"basic":          {[]string{"Basic " + testKey}, "GET", 401, challenge, ""},
 		"no token":       {[]string{"Bearer"}, "GET", 401, challenge, ""},
-		"a space within": {[]string{"Bearer a b"}, "GET", 401, challenge, ""},
+		"a space within": {[]string{"Bearer a b"}, "GET", 401, challenge + `, error="invalid_token"`, ""},
 		"wrong":          {[]string{"Bearer wrong"}, "GET", 401, challenge + `, error="invalid_token"`, ""},
 		"expired":        {[]string{"Bearer " + oldKey}, "GET", 401, challenge + `, error="invalid_token", error_description="the API key has expired"`, "the API key has expired"},
 		"unchecked":      {[]string{"Bearer " + brokeKey}, "GET", 503, "", "the service is unavailable; try again later"},

@@ -11,12 +11,11 @@ import (
 	"github.com/labstack/echo/v4"
 )
 
-// Problem is an error as the client sees it: a status, a stable code and a
-// sentence for the client's developer.
+// Problem is an error as the client sees it.
 type Problem struct {
 	Status  int
-	Code    string
-	Message string
+	Code    string      // stable
+	Message string      // for the client's developer
 	Header  http.Header // added to the response; may be nil
 	Cause   error       // for the log only; may be nil
 	Reason  string      // one word for the log, such as expired; may be empty
@@ -94,8 +93,7 @@ func (s *Server) writeError(err error, c echo.Context) {
 	_ = c.JSONBlob(p.Status, append(body, '\n'))                    // the client may be gone
 }
 
-// limitBodyWait limits how long net/http waits for the rest of a body before it sends
-// the response.
+// limitBodyWait limits how long net/http waits for a body before it sends the response.
 func limitBodyWait(c echo.Context) {
 	_ = http.NewResponseController(c.Response()).SetReadDeadline(time.Now().Add(lingerTimeout))
 }

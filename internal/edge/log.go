@@ -89,11 +89,17 @@ func (s *Server) logRequest(c echo.Context, v middleware.RequestLoggerValues) er
 	if span := trace.SpanContextFromContext(ctx); span.IsValid() {
 		attrs = append(attrs, slog.String("trace_id", span.TraceID().String()), slog.String("span_id", span.SpanID().String()))
 	}
-	if p, ok := errors.AsType[*Problem](v.Error); ok && p.Reason != "" {
-		attrs = append(attrs, slog.String("reason", p.Reason))
+	cause := v.Error
+	if p, ok := errors.AsType[*Problem](v.Error); ok {
+		if p.Reason != "" {
+			attrs = append(attrs, slog.String("reason", p.Reason))
+		}
+		if p.Cause != nil {
+			cause = p.Cause
+		}
 	}
-	if v.Error != nil && level > slog.LevelInfo {
-		attrs = append(attrs, slog.String("error", causeOf(v.Error)))
+	if cause != nil && level > slog.LevelInfo {
+		attrs = append(attrs, slog.String("error", cause.Error()))
 	}
 	record := slog.NewRecord(time.Now(), level, "request", 0) // Logger would look for its caller
 	record.AddAttrs(attrs...)
@@ -118,12 +124,4 @@ func (s *Server) levelOf(c echo.Context, v middleware.RequestLoggerValues) slog.
 		return slog.LevelWarn // the response was not written completely
 	}
 	return slog.LevelInfo
-}
-
-// causeOf returns the text of the cause of an error, or else of the error itself.
-func causeOf(err error) string {
-	if p, ok := errors.AsType[*Problem](err); ok && p.Cause != nil {
-		return p.Cause.Error()
-	}
-	return err.Error()
 }

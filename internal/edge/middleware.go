@@ -37,8 +37,7 @@ func wholePath(next echo.HandlerFunc) echo.HandlerFunc {
 
 var requestIDForm = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
 
-// requestID returns the client's X-Request-Id if it is well-formed, and generates
-// one otherwise.
+// requestID returns the client's X-Request-Id if it is well-formed, or else a new one.
 func requestID(r *http.Request) string {
 	if id := r.Header.Get(echo.HeaderXRequestID); id != "" && requestIDForm.MatchString(id) {
 		return id

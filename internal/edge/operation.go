@@ -3,14 +3,11 @@ package edge
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
+	"math"
 	"net/http"
-	"net/url"
-	"strings"
 	"time"
 
-	"github.com/getkin/kin-openapi/openapi3filter"
 	"github.com/labstack/echo/v4"
 )
 
@@ -36,9 +33,8 @@ func (s *Server) serveOperation(op *operation) echo.MiddlewareFunc {
 				})
 			}
 
-			// The work continues if the context of the request is canceled,
-			// because net/http also cancels it if the client has closed only
-			// its side of the connection.
+			// net/http also cancels the context of a request if the client has
+			// closed only its side of the connection.
 			r := c.Request()
 			ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), requestTimeout)
 			defer cancel()
@@ -93,52 +89,6 @@ func (s *Server) checkRate(c echo.Context, caller Caller) error {
 		return nil
 	}
 	s.metrics.shed.WithLabelValues("rate").Inc()
-	return &Problem{Status: http.StatusTooManyRequests, Code: "rate_limited", Message: "too many requests; try again later", Header: http.Header{"Retry-After": {s.rateRetry}}}
-}
-
-// validate checks the parameters against the document. It leaves defaults to the
-// service, and the body to binder.
-func (op *operation) validate(c echo.Context) error {
-	r := c.Request()
-	if r.URL.RawPath != "" { // see canonicalPath; from here on, parameters are decoded
-		for i, value := range c.ParamValues() {
-			c.ParamValues()[i], _ = url.PathUnescape(value)
-		}
-		r.URL.RawPath = ""
-	}
-	// QueryParams omits what it cannot parse.
-	if _, err := url.QueryUnescape(r.URL.RawQuery); err != nil || strings.Contains(r.URL.RawQuery, ";") {
-		return badRequest("invalid_parameter", "the query string is malformed: % must be followed by two hexadecimal digits, and ; must be written as %3B")
-	}
-	if err := op.checkParameters(c); err != nil {
-		return err
-	}
-	pathParams := make(map[string]string, len(c.ParamNames()))
-	for i, name := range c.ParamNames() {
-		pathParams[name] = c.ParamValues()[i]
-	}
-	input := &openapi3filter.RequestValidationInput{
-		Request: r, PathParams: pathParams, QueryParams: c.QueryParams(), Route: op.route, Options: filterOptions,
-	}
-	return requestProblem(openapi3filter.ValidateRequest(r.Context(), input))
-}
-
-// binder validates the body.
-var filterOptions = &openapi3filter.Options{SkipSettingDefaults: true, ExcludeRequestBody: true}
-
-// requestProblem returns the response to an error of openapi3filter.
-func requestProblem(err error) error {
-	if err == nil {
-		return nil
-	}
-	failed, ok := errors.AsType[*openapi3filter.RequestError](err)
-	switch {
-	case !ok || failed.Parameter == nil:
-		return err
-	case errors.Is(err, openapi3filter.ErrInvalidRequired):
-		return parameterProblem(failed.Parameter, failed.Parameter.Name+" is required")
-	case errors.Is(err, openapi3filter.ErrInvalidEmptyValue):
-		return parameterProblem(failed.Parameter, failed.Parameter.Name+" must not be empty")
-	}
-	return parameterProblem(failed.Parameter, describe(failed.Err, failed.Parameter.Name))
+	retry := fmt.Sprint(math.Ceil(1 / s.options.RateLimit))
+	return &Problem{Status: http.StatusTooManyRequests, Code: "rate_limited", Message: "too many requests; try again later", Header: http.Header{"Retry-After": {retry}}}
 }

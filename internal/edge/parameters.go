@@ -1,14 +1,17 @@
 package edge
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"regexp"
 	"strconv"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/getkin/kin-openapi/openapi3filter"
 	"github.com/labstack/echo/v4"
 )
 
@@ -17,9 +20,41 @@ var (
 	numberForm  = regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?$`)
 )
 
-// checkParameters rejects parameters that openapi3filter accepts but the contract
-// does not: parameters given twice, and values that are not written as in JSON
-// or not in UTF-8.
+// validate checks the parameters against the document. It leaves defaults to the
+// service, and the body to binder.
+func (op *operation) validate(c echo.Context) error {
+	r := c.Request()
+	if r.URL.RawPath != "" { // see canonicalPath; from here on, parameters are decoded
+		for i, value := range c.ParamValues() {
+			c.ParamValues()[i], _ = url.PathUnescape(value)
+		}
+		r.URL.RawPath = ""
+	}
+	// QueryParams omits what it cannot parse.
+	if _, err := url.QueryUnescape(r.URL.RawQuery); err != nil || strings.Contains(r.URL.RawQuery, ";") {
+		return badRequest("invalid_parameter", "the query string is malformed: % must be followed by two hexadecimal digits, and ; must be written as %3B")
+	}
+	if err := op.checkParameters(c); err != nil {
+		return err
+	}
+	pathParams := make(map[string]string, len(c.ParamNames()))
+	for i, name := range c.ParamNames() {
+		pathParams[name] = c.ParamValues()[i]
+	}
+	err := openapi3filter.ValidateRequest(r.Context(), &openapi3filter.RequestValidationInput{
+		Request: r, PathParams: pathParams, QueryParams: c.QueryParams(), Route: op.route, Options: filterOptions,
+	})
+	if failed, ok := errors.AsType[*openapi3filter.RequestError](err); ok && failed.Parameter != nil {
+		return parameterProblem(failed.Parameter, describe(failed.Err, failed.Parameter.Name))
+	}
+	return err
+}
+
+// binder validates the body.
+var filterOptions = &openapi3filter.Options{SkipSettingDefaults: true, ExcludeRequestBody: true}
+
+// checkParameters rejects what openapi3filter accepts: parameters given twice, and
+// values that are not written as in JSON or not in UTF-8.
 func (op *operation) checkParameters(c echo.Context) error {
 	for _, p := range op.params {
 		var values []string
@@ -72,20 +107,15 @@ func isSingle(s *openapi3.Schema) bool {
 
 // checkValue returns what is wrong with the text of a parameter, or "".
 func checkValue(schema *openapi3.Schema, text string) string {
-	valid := true
 	switch {
 	case schema.Type.Is("integer"):
-		_, err := strconv.ParseInt(text, 10, bits(schema))
-		valid = err == nil && integerForm.MatchString(text)
-	case schema.Type.Is("number"):
-		valid = numberForm.MatchString(text)
-	case schema.Type.Is("boolean"):
-		valid = text == "true" || text == "false"
+		if _, err := strconv.ParseInt(text, 10, bits(schema)); err != nil || !integerForm.MatchString(text) {
+			return describeType(schema)
+		}
+	case schema.Type.Is("number") && !numberForm.MatchString(text), schema.Type.Is("boolean") && text != "true" && text != "false":
+		return describeType(schema)
 	case !utf8.ValidString(text):
 		return "must be in UTF-8"
-	}
-	if !valid {
-		return describeType(schema)
 	}
 	return ""
 }

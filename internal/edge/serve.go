@@ -21,10 +21,9 @@ import (
 	"golang.org/x/net/netutil"
 )
 
-// Limits of connections. A request, header and body, must arrive within readTimeout,
-// and its response must be written within writeTimeout of the end of the header.
-// idleTimeout is longer than the minute after which load balancers usually drop
-// idle connections.
+// Limits of connections. A whole request must arrive within readTimeout, and its
+// response must be written within writeTimeout of the end of the header. idleTimeout
+// is longer than that of load balancers, which is usually a minute.
 const (
 	maxHeader     = 16 << 10
 	headerTimeout = 3 * time.Second
@@ -36,7 +35,7 @@ const (
 // DefaultMaxConnections is the default of ServeOptions.MaxConnections.
 const DefaultMaxConnections = 1000
 
-// ServeOptions are the options of Run. Addr and Metrics are required.
+// ServeOptions are the options of Run. Addr, Metrics and Started are required.
 type ServeOptions struct {
 	Addr              string              // host:port; port 0 takes any free port
 	CertFile, KeyFile string              // PEM files for HTTPS; empty for HTTP
@@ -47,8 +46,8 @@ type ServeOptions struct {
 	Metrics           prometheus.Gatherer // served at AdminAddr
 	Failed            <-chan error        // an error received here ends the server; may be nil
 
-	// Started is called once with the address, such as http://127.0.0.1:8080. An
-	// error ends the server. It may be nil.
+	// Started is called with the address, such as http://127.0.0.1:8080. An error
+	// ends the server.
 	Started func(address string) error
 }
 
@@ -86,14 +85,12 @@ func (s *Server) Run(ctx context.Context, o ServeOptions) error {
 	}
 	served := make(chan error, 1)
 	go func() { served <- serve(server, listener, o.MaxConnections) }()
-	if o.Started != nil {
-		scheme := "http://"
-		if s.certificate != nil {
-			scheme = "https://"
-		}
-		if err := o.Started(scheme + reachable(listener)); err != nil {
-			return errors.Join(err, server.Close())
-		}
+	scheme := "http://"
+	if s.certificate != nil {
+		scheme = "https://"
+	}
+	if err := o.Started(scheme + reachable(listener)); err != nil {
+		return errors.Join(err, server.Close())
 	}
 	_, _ = daemon.SdNotify(false, daemon.SdNotifyReady) // best effort
 
@@ -170,7 +167,16 @@ func (s *Server) newHTTPServer(o *ServeOptions) (*http.Server, error) {
 		server.TLSConfig = &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: s.certificate.get}
 	}
 	o.MaxConnections = cmp.Or(o.MaxConnections, DefaultMaxConnections)
-	s.countConnections(server, o.MaxConnections)
+	s.metrics.gauge("connections_limit", "Connections that may be open.").Set(float64(o.MaxConnections))
+	open := s.metrics.gauge("connections", "Open connections.")
+	server.ConnState = func(_ net.Conn, state http.ConnState) {
+		switch state {
+		case http.StateNew:
+			open.Inc()
+		case http.StateClosed, http.StateHijacked:
+			open.Dec()
+		}
+	}
 	return server, nil
 }
 
@@ -190,20 +196,6 @@ func reachable(l net.Listener) string {
 		return fmt.Sprintf("127.0.0.1:%d", address.Port)
 	}
 	return address.String()
-}
-
-// countConnections adds the connection metrics.
-func (s *Server) countConnections(server *http.Server, limit int) {
-	open := s.metrics.gauge("connections", "Open connections.")
-	s.metrics.gauge("connections_limit", "Connections that may be open.").Set(float64(limit))
-	server.ConnState = func(_ net.Conn, state http.ConnState) {
-		switch state {
-		case http.StateNew:
-			open.Inc()
-		case http.StateClosed, http.StateHijacked:
-			open.Dec()
-		}
-	}
 }
 
 // serveAdmin serves metrics, the probes, and profiles if enabled, on o.AdminAddr,

@@ -37,9 +37,8 @@ func loadCertificate(certFile, keyFile string, logger *slog.Logger, expiry prome
 }
 
 // get is a tls.Config.GetCertificate function. It reads the files at most once a
-// second, and keeps the old certificate if the new one cannot be used, for example
-// because only one of the files has been written or because it has expired and the
-// old one has not.
+// second, and keeps the old certificate if only one of the files has been written or
+// only the new certificate has expired.
 func (c *certificate) get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -2,6 +2,7 @@ package edge
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 
@@ -40,12 +41,9 @@ func (s *Server) startTracing(ctx context.Context) (stop func(context.Context) e
 		return func(context.Context) error { return nil }, nil
 	}
 	exporter, err := otlptracehttp.New(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("cannot export traces: %w", err)
-	}
-	about, err := resource.New(ctx, resource.WithAttributes(
-		semconv.ServiceName(s.name), semconv.ServiceVersion(s.version)), resource.WithFromEnv())
-	if err != nil {
+	about, err2 := resource.New(ctx, resource.WithAttributes(
+		semconv.ServiceName(s.options.Name), semconv.ServiceVersion(s.options.Version)), resource.WithFromEnv())
+	if err := errors.Join(err, err2); err != nil {
 		return nil, fmt.Errorf("cannot export traces: %w", err)
 	}
 	provider := trace.NewTracerProvider(trace.WithBatcher(exporter), trace.WithResource(about))

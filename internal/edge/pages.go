@@ -2,8 +2,10 @@ package edge
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"embed"
+	"errors"
 	"fmt"
 	"html/template"
 	"net/http"
@@ -23,24 +25,66 @@ const docsPath = "/docs"
 //go:embed ui/page.html ui/docs.js ui/docs.css ui/icon.svg ui/scalar.js.gz ui/LICENSES.txt
 var ui embed.FS
 
-// addDocs adds the document, byte for byte and as JSON, and the documentation
-// page.
-func (s *Server) addDocs(publicURL string) error {
+var page = template.Must(template.ParseFS(ui, "ui/page.html"))
+
+// addProbes adds /livez and /readyz, which report that the process runs and whether
+// it can serve requests, and /, which redirects browsers to the documentation.
+func (s *Server) addProbes() {
+	s.addPage("/livez", "livez", func(c echo.Context) error {
+		return c.JSON(http.StatusOK, map[string]string{"status": "alive"})
+	})
+	s.addPage("/readyz", "readyz", func(c echo.Context) error {
+		if err := s.ready(c.Request().Context()); err != nil {
+			p := Unavailable(err)
+			p.Message = "not ready; try again later"
+			return p
+		}
+		return c.JSON(http.StatusOK, map[string]string{"status": "ready"})
+	})
+	s.echo.RouteNotFound("/", func(c echo.Context) error {
+		c.Response().Header().Add("Vary", "Accept")
+		method := c.Request().Method
+		if (method == http.MethodGet || method == http.MethodHead) && strings.Contains(c.Request().Header.Get("Accept"), "text/html") {
+			return c.Redirect(http.StatusFound, s.docs)
+		}
+		return echo.ErrNotFound
+	})
+}
+
+// addPage adds a page that needs no key.
+func (s *Server) addPage(path, name string, h echo.HandlerFunc) {
+	s.echo.Match([]string{http.MethodGet, http.MethodHead}, path, func(c echo.Context) error {
+		c.Set(operationName, name)
+		c.Response().Header().Set("Cache-Control", "no-store")
+		return h(c)
+	})
+}
+
+func (s *Server) ready(ctx context.Context) error {
+	if s.stopping.Load() {
+		return errors.New("the server is stopping")
+	}
+	_, err, _ := s.probes.Do("", func() (any, error) { // concurrent probes share one check, because they need no key
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
+		defer cancel()
+		return nil, s.service.Ready(ctx)
+	})
+	return err
+}
+
+// addDocs adds the document, byte for byte and as JSON, and its page.
+func (s *Server) addDocs() error {
 	document := s.document
 	asJSON, err := document.spec.MarshalJSON()
 	if err != nil {
 		return fmt.Errorf("openapi.yaml as JSON: %w", err)
 	}
-	public, err := url.Parse(publicURL)
+	public, err := url.Parse(s.options.PublicURL)
 	if err != nil || strings.ContainsAny(public.Host, ";,") {
-		return fmt.Errorf("the public address %q is not a URL", publicURL)
-	}
-	page, err := template.ParseFS(ui, "ui/page.html")
-	if err != nil {
-		return err
+		return fmt.Errorf("the public address %q is not a URL", s.options.PublicURL)
 	}
 	var html bytes.Buffer
-	err = page.Execute(&html, map[string]string{"Title": document.spec.Info.Title, "Base": document.Base, "Server": document.spec.Servers[0].URL, "PublicURL": publicURL})
+	err = page.Execute(&html, map[string]string{"Title": document.spec.Info.Title, "Base": document.Base, "Server": document.spec.Servers[0].URL, "PublicURL": s.options.PublicURL})
 	if err != nil {
 		return err
 	}
@@ -67,16 +111,15 @@ func (s *Server) addDocs(publicURL string) error {
 	return nil
 }
 
-// contentPolicy returns the Content-Security-Policy of the page. Because people
-// enter API keys there, the page may only run this server's scripts and send
-// requests to this server and its public address. Inline styles are allowed because
-// Scalar's script adds them.
+// contentPolicy returns the Content-Security-Policy of the page. Because people enter
+// API keys there, it may only run this server's scripts and send requests to this
+// server and its public address. Scalar's script adds inline styles.
 func contentPolicy(public *url.URL) string {
-	connect := "'self'"
+	origin := ""
 	if public.Host != "" {
-		connect += " " + public.Scheme + "://" + public.Host
+		origin = " " + public.Scheme + "://" + public.Host
 	}
-	return "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src " + connect +
+	return "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'self'" + origin +
 		"; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 }
 
