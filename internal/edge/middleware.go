@@ -13,9 +13,8 @@ import (
 	"github.com/labstack/echo/v4/middleware"
 )
 
-// canonicalPath makes Echo route on the decoded path, so that /pets/%31 is
-// /pets/1. A path with an encoded slash is left alone, because %2F is not a
-// separator.
+// canonicalPath makes Echo route on the decoded path, so that /pets/%31 is /pets/1,
+// unless it has an encoded slash, which is not a separator.
 func canonicalPath(u *url.URL) {
 	if u.RawPath != "" && !strings.Contains(strings.ToLower(u.RawPath), "%2f") {
 		u.RawPath = ""

@@ -34,8 +34,7 @@ func traceRequests() echo.MiddlewareFunc {
 	}
 }
 
-// startTracing exports spans, as configured by OpenTelemetry's variables such as
-// OTEL_EXPORTER_OTLP_ENDPOINT, until stop is called.
+// startTracing exports spans, as OpenTelemetry's variables say, until stop is called.
 func (s *Server) startTracing(ctx context.Context) (stop func(context.Context) error, err error) {
 	if !tracing() {
 		return func(context.Context) error { return nil }, nil
