@@ -153,33 +153,25 @@ func TestImportOutcome(t *testing.T) {
 	}
 }
 
-// input calls before at its first read.
-type input struct {
-	io.Reader
-	before func()
-}
-
-func (i *input) Read(p []byte) (int, error) {
-	if i.before != nil {
-		i.before()
-		i.before = nil
-	}
-	return i.Reader.Read(p)
-}
-
 // TestImportStalls checks that others can write while import waits for its input.
 func TestImportStalls(t *testing.T) {
 	t.Parallel()
 	address := "sqlite:" + filepath.Join(t.TempDir(), "pets.db")
-	var stderr bytes.Buffer
-	env := environment{getenv: func(string) string { return "" }, stdout: io.Discard, stderr: &stderr}
-	written := -1
-	env.stdin = &input{strings.NewReader("name,categoryId\nRex,1\n"), func() {
-		written = run(t.Context(), []string{"keys", "create", "meanwhile", "--store", address}, env)
-	}}
-	if got := run(t.Context(), []string{"import", "-", "--store", address}, env); got != 0 || written != 0 {
-		t.Errorf("import: got status %d, and the write during it %d, want 0: %s", got, written, &stderr)
+	petstore := func(in io.Reader, args ...string) {
+		var stderr bytes.Buffer
+		env := environment{getenv: func(string) string { return "" }, stdin: in, stdout: io.Discard, stderr: &stderr}
+		if got := run(t.Context(), append(args, "--store", address), env); got != 0 {
+			t.Errorf("%v: got status %d, want 0: %s", args, got, &stderr)
+		}
 	}
+	in, out := io.Pipe()
+	go func() {
+		_, _ = io.WriteString(out, "name,categoryId\n") // until import reads it
+		petstore(nil, "keys", "create", "meanwhile")
+		_, _ = io.WriteString(out, "Rex,1\n")
+		_ = out.Close()
+	}()
+	petstore(in, "import", "-")
 }
 
 // TestUpkeepOutcome checks that the last word of an interrupted command is true.

@@ -13,9 +13,9 @@ import (
 
 const key = program.Key
 
-// serve starts an empty service for an example.
-func serve() (url string, stop func()) {
-	h, err := program.NewHandler(memory.New(), nil)
+// serve starts a service on a store.
+func serve(store *memory.Store) (url string, stop func()) {
+	h, err := program.NewHandler(store, nil)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -24,7 +24,7 @@ func serve() (url string, stop func()) {
 }
 
 func Example() {
-	url, stop := serve() // for you, http://127.0.0.1:8080/v1
+	url, stop := serve(memory.New()) // for you, http://127.0.0.1:8080/v1
 	defer stop()
 	ctx := context.Background()
 
@@ -55,7 +55,7 @@ func Example() {
 }
 
 func ExampleResponseError() {
-	url, stop := serve()
+	url, stop := serve(memory.New())
 	defer stop()
 	c, err := client.NewClientWithResponses(url, client.WithKey(key))
 	if err != nil {

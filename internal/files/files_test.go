@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"iter"
 	"math"
 	"slices"
 	"strings"
@@ -119,7 +118,14 @@ func TestRoundTrip(t *testing.T) {
 				Status:     rapid.SampledFrom([]pets.Status{pets.Available, pets.Pending, pets.Sold}).Draw(rt, "status"),
 			})
 		}
-		if _, err := st.LoadWithIDs(t.Context(), withNil(want)); err != nil {
+		all := func(yield func(pets.Pet, error) bool) {
+			for _, p := range want {
+				if !yield(p, nil) {
+					return
+				}
+			}
+		}
+		if _, err := st.LoadWithIDs(t.Context(), all); err != nil {
 			rt.Fatal(err)
 		}
 		for _, format := range []files.Format{files.CSV, files.NDJSON} {
@@ -148,16 +154,6 @@ func TestRoundTrip(t *testing.T) {
 			}
 		}
 	})
-}
-
-func withNil(all []pets.Pet) iter.Seq2[pets.Pet, error] {
-	return func(yield func(pets.Pet, error) bool) {
-		for _, p := range all {
-			if !yield(p, nil) {
-				return
-			}
-		}
-	}
 }
 
 func TestImport(t *testing.T) {
@@ -204,22 +200,19 @@ func TestExportPages(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	errFull := errors.New("the disk is full")
+	disk, full := io.Pipe()
+	_ = disk.CloseWithError(errFull)
 	for format, want := range map[files.Format]int{files.CSV: 2501, files.NDJSON: 2500} {
 		var out bytes.Buffer
 		if err := files.Export(t.Context(), st, &out, format, func() {}); err != nil || bytes.Count(out.Bytes(), []byte("\n")) != want {
 			t.Errorf("%s: got %d lines (%v), want %d", format, bytes.Count(out.Bytes(), []byte("\n")), err, want)
 		}
-		if err := files.Export(t.Context(), st, fullDisk{}, format, func() {}); !errors.Is(err, errFull) {
+		if err := files.Export(t.Context(), st, full, format, func() {}); !errors.Is(err, errFull) {
 			t.Errorf("%s: got %v, want the writer's error", format, err)
 		}
 	}
 }
-
-var errFull = errors.New("the disk is full")
-
-type fullDisk struct{}
-
-func (fullDisk) Write([]byte) (int, error) { return 0, errFull }
 
 func TestFormatOf(t *testing.T) {
 	t.Parallel()

@@ -102,18 +102,17 @@ func TestRedact(t *testing.T) {
 }
 
 func TestParseDefaults(t *testing.T) {
-	config, err := parse("postgres://pets@db1,db2/pets")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if config.MaxConns != 16 || config.ConnConfig.ConnectTimeout != connectTimeout || config.ConnConfig.RuntimeParams["application_name"] != name {
-		t.Errorf("got %d connections, timeout %v, name %q", config.MaxConns, config.ConnConfig.ConnectTimeout, config.ConnConfig.RuntimeParams["application_name"])
-	}
-	config, err = parse("postgres://pets@db/pets?pool_max_conns=3&connect_timeout=2&application_name=a&target_session_attrs=primary")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if config.MaxConns != 3 || config.ConnConfig.ConnectTimeout.Seconds() != 2 || config.ConnConfig.RuntimeParams["application_name"] != "a" {
-		t.Errorf("got %d connections, timeout %v, name %q, want those of the address", config.MaxConns, config.ConnConfig.ConnectTimeout, config.ConnConfig.RuntimeParams["application_name"])
+	for address, want := range map[string]string{
+		"postgres://pets@db1,db2/pets": "16 500ms petstore",
+		"postgres://pets@db/pets?pool_max_conns=3&connect_timeout=2&application_name=a&target_session_attrs=primary": "3 2s a",
+	} {
+		config, err := parse(address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := config.ConnConfig
+		if got := fmt.Sprintln(config.MaxConns, c.ConnectTimeout, c.RuntimeParams["application_name"]); got != want+"\n" {
+			t.Errorf("%s: got %q, want %q", address, got, want)
+		}
 	}
 }
