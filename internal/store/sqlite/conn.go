@@ -11,27 +11,16 @@ import (
 	"github.com/pressly/goose/v3"
 )
 
-// pragma is a connection setting and the value that SQLite reports once it is
-// set.
-type pragma struct{ name, value, answer string }
-
 // Connection settings. wal_autocheckpoint is off because SQLite ignores errors
 // of the checkpoints that it starts itself; see writer.checkpoint.
 var (
-	walPragma     = pragma{"journal_mode", "WAL", "wal"}
-	busyPragma    = pragma{"busy_timeout", "5000", "5000"}
-	writerPragmas = []pragma{
-		busyPragma,
-		{"synchronous", "FULL", "2"},
-		{"journal_size_limit", "16777216", "16777216"},
-		{"wal_autocheckpoint", "0", "0"},
-	}
-	readerPragmas = []pragma{busyPragma, {"query_only", "1", "1"}}
+	writerPragmas = []string{"busy_timeout=5000", "synchronous=FULL", "journal_size_limit=16777216", "wal_autocheckpoint=0"}
+	readerPragmas = []string{"busy_timeout=5000", "query_only=1"}
 )
 
 // address returns the driver's address for the file. _error_rc keeps messages of
 // other calls out of the text of an error.
-func address(file string, pragmas []pragma, parameters ...string) string {
+func address(file string, pragmas []string, parameters ...string) string {
 	var b strings.Builder
 	b.WriteString("file:")
 	if strings.HasPrefix(file, "/") {
@@ -40,7 +29,7 @@ func address(file string, pragmas []pragma, parameters ...string) string {
 	b.WriteString(strings.NewReplacer("%", "%25", "?", "%3f", "#", "%23").Replace(file))
 	b.WriteString("?_txlock=immediate&_error_rc=1")
 	for _, p := range pragmas {
-		fmt.Fprintf(&b, "&_pragma=%s(%s)", p.name, p.value)
+		b.WriteString("&_pragma=" + p)
 	}
 	for _, p := range parameters {
 		b.WriteString("&" + p)
@@ -49,28 +38,13 @@ func address(file string, pragmas []pragma, parameters ...string) string {
 }
 
 // connect returns a pool of one connection, which stays open.
-func connect(file string, pragmas []pragma, parameters ...string) (*sql.DB, error) {
+func connect(file string, pragmas []string, parameters ...string) (*sql.DB, error) {
 	db, err := sql.Open("sqlite", address(file, pragmas, parameters...))
 	if err != nil {
 		return nil, err
 	}
 	db.SetMaxOpenConns(1)
 	return db, nil
-}
-
-// checkPragmas reads the settings back, because SQLite silently ignores those
-// that it cannot apply.
-func checkPragmas(ctx context.Context, db *sql.DB, pragmas []pragma) error {
-	for _, p := range pragmas {
-		var got string
-		if err := db.QueryRowContext(ctx, "PRAGMA "+p.name).Scan(&got); err != nil {
-			return err
-		}
-		if got != p.answer {
-			return fmt.Errorf("SQLite did not apply the setting %s=%s: its value is %s; is the file on a network or read-only file system?", p.name, p.value, got)
-		}
-	}
-	return nil
 }
 
 //go:embed migrations/*.sql
@@ -85,6 +59,9 @@ func migrate(ctx context.Context, db *sql.DB) error {
 	var mode string
 	if err := db.QueryRowContext(ctx, "PRAGMA journal_mode=WAL").Scan(&mode); err != nil {
 		return err
+	}
+	if mode != "wal" { // SQLite reports no error
+		return fmt.Errorf("SQLite cannot write a log beside it (journal mode %s); is it on a network file system?", mode)
 	}
 	provider, err := newProvider(db)
 	if err == nil {

@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -39,7 +40,7 @@ func classify(err error) error {
 	case isFull(err) && extended != lib.SQLITE_IOERR_SHMSIZE:
 		return &pets.Error{Kind: pets.Unavailable, Message: "the disk is full", Err: err}
 	}
-	return &pets.Error{Kind: pets.Internal, Message: "the database failed", Err: nameOperation(err)}
+	return &pets.Error{Kind: pets.Internal, Message: "the database failed", Err: err}
 }
 
 // isRefusal reports whether a write decided on err, which is the caller's fault,
@@ -60,12 +61,7 @@ func gaveUp(cause error) error {
 // the next fsync as a success.
 func isFatal(err error) bool {
 	_, primary := code(err)
-	return isReplaced(err) || primary == lib.SQLITE_IOERR && !isFull(err)
-}
-
-func isReplaced(err error) bool {
-	_, ok := errors.AsType[*replacedError](err)
-	return ok
+	return errors.Is(err, errReplaced) || primary == lib.SQLITE_IOERR && !isFull(err)
 }
 
 // isFull reports whether the disk had no room for a page.
@@ -77,21 +73,15 @@ func isFull(err error) bool {
 // errQuota means that the disk has room, but not for the owner of the database.
 var errQuota = errors.New("the disk quota is used up")
 
-// checkQuota adds errQuota to a failed write if a write to the lock file, whose
-// contents have no meaning, also fails for want of room. SQLite tells a full disk
-// from a broken one, but not a quota.
+// checkQuota adds errQuota to a failed write if writing to the lock file fails for
+// want of room too. SQLite tells only a full disk from a broken one.
 func checkQuota(file string, err error) error {
 	if extended, _ := code(err); extended != lib.SQLITE_IOERR_WRITE {
 		return err
 	}
-	f, openErr := os.OpenFile(file+lockSuffix, os.O_WRONLY|os.O_APPEND, 0)
-	if openErr != nil {
-		return err
-	}
-	defer f.Close()
-	_, writeErr := f.Write(make([]byte, 64<<10))
-	_ = f.Truncate(0)
-	if errors.Is(writeErr, syscall.EDQUOT) || errors.Is(writeErr, syscall.ENOSPC) {
+	probe := os.WriteFile(file+lockSuffix, make([]byte, 64<<10), 0o600)
+	_ = os.Truncate(file+lockSuffix, 0)
+	if errors.Is(probe, syscall.EDQUOT) || errors.Is(probe, syscall.ENOSPC) {
 		return fmt.Errorf("%w: %w", errQuota, err)
 	}
 	return err
@@ -107,52 +97,32 @@ func isCorrupt(err error) bool {
 	return primary == lib.SQLITE_CORRUPT || primary == lib.SQLITE_NOTADB
 }
 
-// operations names the failed operation for each code of an I/O error. SQLite's
-// own message is the same for all of them.
-var operations = map[int]string{
-	lib.SQLITE_IOERR_READ:       "reading",
-	lib.SQLITE_IOERR_SHORT_READ: "reading",
-	lib.SQLITE_IOERR_WRITE:      "writing",
-	lib.SQLITE_IOERR_FSYNC:      "fsync",
-	lib.SQLITE_IOERR_DIR_FSYNC:  "fsync of the folder",
-	lib.SQLITE_IOERR_TRUNCATE:   "truncating",
-}
-
-func nameOperation(err error) error {
-	extended, _ := code(err)
-	if operation, ok := operations[extended]; ok {
-		return fmt.Errorf("%w, %s", err, operation)
-	}
-	return err
-}
-
 // errForeign is returned for a database with tables of another program.
 var errForeign = errors.New("belongs to another program and was not changed; choose another file")
 
 // openErrors explains SQLite's codes to the operator.
 var openErrors = map[int]string{
-	lib.SQLITE_NOTADB:   "is not an SQLite database; choose another file, or, if it was one, restore a backup with petstore restore --force",
-	lib.SQLITE_CORRUPT:  "is damaged; " + damageAdvice,
-	lib.SQLITE_BUSY:     "is locked by another process; stop it or wait, then try again",
-	lib.SQLITE_CANTOPEN: "cannot be opened: this user may not read and write it or its folder",
-	lib.SQLITE_READONLY: "cannot be opened: it or its folder is read-only",
+	lib.SQLITE_NOTADB:        "is not an SQLite database; choose another file, or, if it was one, restore a backup with petstore restore --force",
+	lib.SQLITE_CORRUPT:       "is damaged; " + damageAdvice,
+	lib.SQLITE_BUSY:          "is locked by another process; stop it or wait, then try again",
+	lib.SQLITE_CANTOPEN:      "cannot be opened: this user may not read and write it or its folder",
+	lib.SQLITE_READONLY:      "cannot be opened: it or its folder is read-only",
+	lib.SQLITE_FULL:          "cannot be opened: the disk is full; free some space, then start again",
+	lib.SQLITE_IOERR_SHMSIZE: "cannot be opened: its index " + indexSuffix + " could not be written; if the disk is full, free some space, then start again",
 }
 
 // explain formats an error from opening the database at path as one line for the
 // operator.
 func explain(path string, err error) error {
-	if errors.Is(err, errForeign) {
-		return fmt.Errorf("%s %w", path, errForeign)
-	}
 	extended, primary := code(err)
-	if extended == lib.SQLITE_IOERR_SHMSIZE {
-		return fmt.Errorf("%s cannot be opened: its index %s could not be written; if the disk is full, free some space, then start again", path, path+indexSuffix)
+	if errors.Is(err, errQuota) {
+		primary = lib.SQLITE_FULL
 	}
-	if isFull(err) {
-		return fmt.Errorf("%s cannot be opened: the disk is full; free some space, then start again", path)
-	}
-	if sentence, ok := openErrors[primary]; ok {
+	switch sentence := cmp.Or(openErrors[extended], openErrors[primary]); {
+	case errors.Is(err, errForeign):
+		return fmt.Errorf("%s %w", path, errForeign)
+	case sentence != "":
 		return fmt.Errorf("%s %s", path, sentence)
 	}
-	return fmt.Errorf("cannot open %s: %w", path, nameOperation(err))
+	return fmt.Errorf("cannot open %s: %w", path, err)
 }

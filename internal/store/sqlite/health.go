@@ -1,6 +1,8 @@
 package sqlite
 
 import (
+	"errors"
+	"fmt"
 	"io/fs"
 	"log/slog"
 	"os"
@@ -38,7 +40,7 @@ func (h *health) note(err error) {
 
 // fail stops all writing and returns the first failure.
 func (h *health) fail(cause error) error {
-	failure := &pets.Error{Kind: pets.Internal, Message: "the database can no longer be written to", Err: nameOperation(cause)}
+	failure := &pets.Error{Kind: pets.Internal, Message: "the database can no longer be written to", Err: cause}
 	if h.failure.CompareAndSwap(nil, failure) {
 		h.failed <- failure
 	}
@@ -88,7 +90,7 @@ func (h *health) check() error {
 // belong to another file.
 func (h *health) mayClose() bool {
 	failure := h.failure.Load()
-	return failure == nil || isReplaced(failure) && h.files[:1].check() == nil
+	return failure == nil || errors.Is(failure, errReplaced) && h.files[:1].check() == nil
 }
 
 // openedFiles are the database and the files beside it, as they were when the
@@ -111,12 +113,8 @@ func identify(names ...string) (files openedFiles, err error) {
 	return files, nil
 }
 
-// replacedError reports that a name no longer leads to the same file.
-type replacedError struct{ name string }
-
-func (e *replacedError) Error() string {
-	return absolute(e.name) + " was removed or replaced while it was in use, so writing has stopped; put the right file back and start again"
-}
+// errReplaced reports that a name no longer leads to the same file.
+var errReplaced = errors.New("was removed or replaced while it was in use, so writing has stopped; put the right file back and start again")
 
 // check returns an error unless the names still lead to the same files and the
 // first one, the database, is not empty. SQLite itself would keep writing to a
@@ -126,7 +124,7 @@ func (files openedFiles) check() error {
 	for i, f := range files {
 		info, err := os.Stat(f.name)
 		if err != nil || !os.SameFile(f.info, info) || i == 0 && info.Size() == 0 {
-			return &replacedError{f.name}
+			return fmt.Errorf("%s %w", absolute(f.name), errReplaced)
 		}
 	}
 	return nil

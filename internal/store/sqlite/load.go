@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
 	"iter"
 
@@ -13,25 +14,16 @@ const anyPet = "SELECT EXISTS (SELECT 1 FROM pets) OR EXISTS (SELECT 1 FROM sqli
 
 // Load implements pets.Store. Other writers wait until it is done.
 func (s *Store) Load(ctx context.Context, all iter.Seq2[pets.NewPet, error]) (int, error) {
-	return s.load(ctx, pets.Validated(all), func(*tx) error { return nil })
+	return s.load(ctx, pets.Validated(all), false)
 }
 
 // LoadWithIDs implements pets.Store.
 func (s *Store) LoadWithIDs(ctx context.Context, all iter.Seq2[pets.Pet, error]) (int, error) {
-	return s.load(ctx, pets.ValidatedWithIDs(all), func(tx *tx) error {
-		var held bool
-		if err := tx.QueryRow(anyPet).Scan(&held); err != nil {
-			return err
-		}
-		if held {
-			return pets.ErrNotEmpty
-		}
-		return nil
-	})
+	return s.load(ctx, pets.ValidatedWithIDs(all), true)
 }
 
-// load calls check and stores all pets in one transaction.
-func (s *Store) load(ctx context.Context, all iter.Seq2[pets.Pet, error], check func(*tx) error) (n int, err error) {
+// load stores all pets in one transaction.
+func (s *Store) load(ctx context.Context, all iter.Seq2[pets.Pet, error], mustBeEmpty bool) (n int, err error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	if s.closed {
@@ -39,8 +31,12 @@ func (s *Store) load(ctx context.Context, all iter.Seq2[pets.Pet, error], check 
 	}
 	var refused error // an error from all, not from the database
 	err = s.writer.writeAlone(ctx, func(tx *tx) error {
-		if err := check(tx); err != nil {
+		var held bool
+		if err := tx.QueryRow(anyPet).Scan(&held); err != nil {
 			return err
+		}
+		if held && mustBeEmpty {
+			return pets.ErrNotEmpty
 		}
 		for p, err := range all {
 			if err == nil && ctx.Err() != nil {
@@ -61,10 +57,7 @@ func (s *Store) load(ctx context.Context, all iter.Seq2[pets.Pet, error], check 
 		}
 		return nil
 	})
-	if refused != nil {
-		return 0, refused
-	}
-	if err != nil {
+	if err = cmp.Or(refused, err); err != nil {
 		return 0, err
 	}
 	return n, nil

@@ -107,25 +107,16 @@ func checkReplaceable(ctx context.Context, path, file string) error {
 // another program has it open, and keeps others from writing until release is
 // called. It does nothing to a file that SQLite cannot read.
 func takeOver(file string) (release func(), err error) {
-	release = func() {}
 	if info, err := os.Stat(file); err != nil || info.Size() == 0 {
-		return release, nil
+		return func() {}, nil
 	}
 	db, err := connect(file, writerPragmas, "mode=rw")
 	if err != nil {
-		return release, err
+		return nil, err
 	}
-	var mode string
-	err = db.QueryRow("PRAGMA journal_mode=DELETE").Scan(&mode)
-	if err == nil {
-		var tx *sql.Tx
-		if tx, err = db.Begin(); err == nil {
-			return func() { _, _ = tx.Rollback(), db.Close() }, nil
-		}
+	_, err = db.Exec("PRAGMA journal_mode=DELETE; BEGIN IMMEDIATE")
+	if isBusy(err) {
+		return nil, errors.Join(err, db.Close())
 	}
-	_ = db.Close()
-	if !isBusy(err) {
-		err = nil
-	}
-	return release, err
+	return func() { _ = db.Close() }, nil
 }

@@ -51,8 +51,7 @@ type Store struct {
 
 // Open opens the database at path, creating it with mode 0600 if there is none,
 // and brings its schema up to date. It rejects a database with a newer schema, a
-// database of another program, and one on which the settings that durability
-// depends on have no effect.
+// database of another program, and one that cannot have a write-ahead log.
 func Open(ctx context.Context, path string, o Options) (*Store, error) {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
@@ -105,25 +104,20 @@ func (s *Store) openReaders(ctx context.Context) (err error) {
 	s.reading = make(chan struct{}, n)
 	s.readers.SetMaxOpenConns(n)
 	s.readers.SetMaxIdleConns(n)
-	conns := make([]*sql.Conn, n)
-	for i := range conns {
-		if conns[i], err = s.readers.Conn(ctx); err != nil {
-			return err
-		}
-		if _, err := conns[i].ExecContext(ctx, "SELECT * FROM sqlite_schema"); err != nil {
-			return err
-		}
-	}
-	for _, c := range conns {
-		_ = c.Close() // returns it to the pool
-	}
-	if err := checkPragmas(ctx, s.readers, readerPragmas); err != nil {
-		return err
-	}
 	for stmt, query := range map[**sql.Stmt]string{
 		&s.selectPet: selectPet, &s.selectPets: selectPets, &s.selectPetsByStatus: selectPetsByStatus, &s.selectKey: selectKey,
 	} {
 		if *stmt, err = s.readers.PrepareContext(ctx, query); err != nil {
+			return err
+		}
+	}
+	for range n {
+		c, err := s.readers.Conn(ctx)
+		if err != nil {
+			return err
+		}
+		defer c.Close() // returns it to the pool
+		if _, err := c.ExecContext(ctx, "SELECT * FROM sqlite_schema"); err != nil {
 			return err
 		}
 	}

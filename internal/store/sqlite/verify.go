@@ -84,7 +84,7 @@ func withDB(path, file string, f func(*sql.DB) error, parameters ...string) erro
 	case errors.Is(err, errForeign):
 		return explain(path, err)
 	case err != nil:
-		return fmt.Errorf("%s: %w", path, nameOperation(err))
+		return fmt.Errorf("%s: %w", path, err)
 	default:
 		return nil
 	}

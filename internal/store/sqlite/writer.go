@@ -68,9 +68,6 @@ func openWriter(ctx context.Context, file string, h *health) (*writer, error) {
 		jobs: make(chan *job, maxBatch), ended: make(chan struct{}), turn: make(chan struct{}, 1),
 	}
 	if err = migrate(ctx, db); err == nil {
-		err = checkPragmas(ctx, db, append(writerPragmas, walPragma))
-	}
-	if err == nil {
 		w.insert, err = db.PrepareContext(ctx, insertPet)
 	}
 	return w, err
@@ -211,9 +208,6 @@ func (w *writer) apply(tx *tx, writes int, f func(*tx) error) error {
 		err = w.health.record(err)
 		_ = tx.Rollback() // SQLite may already have done so
 		return err
-	}
-	if writes == 0 {
-		return tx.Rollback()
 	}
 	if err := tx.Commit(); err != nil {
 		return w.health.record(err)
