@@ -98,7 +98,7 @@ func isCorrupt(err error) bool {
 }
 
 // errForeign is returned for a database with tables of another program.
-var errForeign = errors.New("belongs to another program and was not changed; choose another file")
+var errForeign = errors.New("it belongs to another program and was not changed; choose another file")
 
 // openErrors explains SQLite's codes to the operator.
 var openErrors = map[int]string{
@@ -118,10 +118,7 @@ func explain(path string, err error) error {
 	if errors.Is(err, errQuota) {
 		primary = lib.SQLITE_FULL
 	}
-	switch sentence := cmp.Or(openErrors[extended], openErrors[primary]); {
-	case errors.Is(err, errForeign):
-		return fmt.Errorf("%s %w", path, errForeign)
-	case sentence != "":
+	if sentence := cmp.Or(openErrors[extended], openErrors[primary]); sentence != "" {
 		return fmt.Errorf("%s %s", path, sentence)
 	}
 	return fmt.Errorf("cannot open %s: %w", path, err)

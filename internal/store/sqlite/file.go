@@ -26,10 +26,9 @@ const (
 	restoreSuffix = "-restore" // exists while a restore copies a backup
 )
 
-// prepareFile creates the file at path if it does not exist and o allows it, and
-// returns its resolved name. The file has mode 0600, which SQLite also gives to
-// the files beside it. An existing file is not opened: closing it would release
-// the locks that another Store of this process holds on it.
+// prepareFile creates the file at path if it does not exist and o allows it. SQLite
+// gives its mode to the files beside it. An existing file is not opened: closing it
+// would release the locks of another Store of this process.
 func prepareFile(path string, o Options) (file string, err error) {
 	if file, err = resolve(path); err != nil {
 		return "", err
@@ -41,30 +40,31 @@ func prepareFile(path string, o Options) (file string, err error) {
 		f, err := os.OpenFile(file, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 		switch {
 		case err == nil:
-			o.Logger.Info("created a new store", "path", absolute(path))
+			o.Logger.Info("created a new store", "path", file)
 			return file, f.Close()
 		case !errors.Is(err, fs.ErrExist):
 			return "", fmt.Errorf("cannot create the database: %w", err)
 		}
 	}
 	info, err := os.Stat(file)
-	switch {
-	case errors.Is(err, fs.ErrNotExist), err == nil && o.MustExist && info.Size() == 0:
-		return "", fmt.Errorf("there is no database at %s; mount its volume, or create one with: petstore keys create NAME --store sqlite:%s", absolute(path), path)
-	case err != nil:
-		return "", fmt.Errorf("cannot open the database: %w", err)
-	case info.Mode().Perm()&0o077 != 0 && runtime.GOOS != "windows":
-		o.Logger.Warn(fmt.Sprintf("other users may open %s (mode %04o), which holds the hashes of API keys; restrict it with: chmod 600 %s", absolute(path), info.Mode().Perm(), path))
+	if err != nil || o.MustExist && info.Size() == 0 {
+		return "", fmt.Errorf("there is no database at %s; mount its volume, or create one with: petstore keys create NAME --store sqlite:%s", file, path)
+	}
+	if info.Mode().Perm()&0o077 != 0 && runtime.GOOS != "windows" {
+		o.Logger.Warn(fmt.Sprintf("other users may open %s (mode %04o), which holds the hashes of API keys; restrict it with: chmod 600 %s", file, info.Mode().Perm(), path))
 	}
 	return file, nil
 }
 
-// resolve returns path without symbolic links, because SQLite puts its other
-// files beside the file that they lead to. The file need not exist. resolve
-// rejects every path that cannot be a database's.
+// resolve returns the full path without symbolic links, because SQLite puts its
+// other files there. It rejects every path that cannot be a database's. The file
+// need not exist.
 func resolve(path string) (file string, err error) {
 	if path == "" || strings.HasPrefix(path, ":") { // SQLite does not take these for files
 		return "", fmt.Errorf("%q is not a file name; give sqlite:PATH, or memory: to keep nothing", path)
+	}
+	if path, err = filepath.Abs(path); err != nil {
+		return "", err
 	}
 	if info, statErr := os.Stat(path); statErr == nil {
 		if !info.Mode().IsRegular() {
@@ -74,7 +74,7 @@ func resolve(path string) (file string, err error) {
 	} else {
 		file, err = filepath.EvalSymlinks(filepath.Dir(path))
 		if errors.Is(err, fs.ErrNotExist) {
-			err = fmt.Errorf("its folder does not exist; mount its volume, or create it with: mkdir -p %s", filepath.Dir(absolute(path)))
+			err = fmt.Errorf("its folder does not exist; mount its volume, or create it with: mkdir -p %s", filepath.Dir(path))
 		}
 		file = filepath.Join(file, filepath.Base(path))
 	}
@@ -97,13 +97,12 @@ func checkNames(file string) error {
 		return nil // the caller opens it
 	}
 	if names, _, _ := identity(info); names > 1 {
-		return fmt.Errorf("%s has %d names (hard links), and stores opened under different names would destroy each other's pets; remove all names but one: find . -xdev -samefile %s", absolute(file), names, filepath.Base(file))
+		return fmt.Errorf("%s has %d names (hard links), and stores opened under different names would destroy each other's pets; remove all names but one: find . -xdev -samefile %s", file, names, filepath.Base(file))
 	}
 	return nil
 }
 
-// createFile creates a file for the database, with mode 0600 and, if root creates it,
-// the owner of the database, so that the service can use it.
+// createFile creates a file that the service can use even if root creates it.
 func createFile(name, file string) (*os.File, error) {
 	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	if err == nil {
@@ -121,19 +120,11 @@ func giveToOwner(f *os.File, file string) {
 	}
 }
 
-func absolute(path string) string {
-	if full, err := filepath.Abs(path); err == nil {
-		return full
-	}
-	return path
-}
-
 // lockTimeout is how long to wait while another process starts or restores.
 const lockTimeout = 5 * time.Second
 
 // newLock returns the lock of the database, not yet held. Every open store holds
-// it shared; a restore holds it exclusively. SQLite's own locks are held only
-// during transactions. The lock file is never removed.
+// it shared, a restore exclusively. The lock file is never removed.
 func newLock(file string) *flock.Flock {
 	if f, err := createFile(file+lockSuffix, file); err == nil {
 		_ = f.Close()
@@ -191,9 +182,8 @@ func share(ctx context.Context, lock *flock.Flock) error {
 }
 
 // indexRemoved reports whether there is a log but no index. A process that opened
-// the database now would create a new index, without the locks that the others
-// hold. This also happens briefly when a process closes the database, because
-// SQLite removes the index before the log.
+// the database now would create a new index, without the locks of the others. It
+// is also true for a moment when a process closes the database.
 func indexRemoved(file string) bool {
 	_, log := os.Stat(file + logSuffix)
 	_, index := os.Stat(file + indexSuffix)
@@ -206,17 +196,15 @@ func checkLoneLog(file string) error {
 	info, err := os.Stat(file)
 	log, logErr := os.Stat(file + logSuffix)
 	if (errors.Is(err, fs.ErrNotExist) || err == nil && info.Size() == 0) && logErr == nil && log.Size() > 0 {
-		return fmt.Errorf("%[1]s is missing or empty, but its log %[1]s%[2]s holds acknowledged writes; put the database back beside it, or replace both with: petstore restore BACKUP --force", absolute(file), logSuffix)
+		return fmt.Errorf("%[1]s is missing or empty, but its log %[1]s%[2]s holds acknowledged writes; put the database back beside it, or replace both with: petstore restore BACKUP --force", file, logSuffix)
 	}
 	return nil
 }
 
-// recoverLog makes the log left by a killed or failed process safe to read.
-// After a failed fsync the kernel may consider lost pages written, so recoverLog
-// rewrites the log with its own contents and syncs it, while it keeps other
-// programs from writing. When it closes the database, SQLite copies the log into
-// the file, unless another program uses it. The caller must hold the lock
-// exclusively.
+// recoverLog makes the log left by a killed or failed process safe to read. After
+// a failed fsync the kernel may consider lost pages written, so recoverLog rewrites
+// the log while SQLite's lock keeps other programs from writing. Closing copies it
+// into the file. The caller must hold the lock exclusively.
 //
 // If the file is a backup that never had a log, this log belongs to the file that
 // a killed restore replaced, and recoverLog removes it.
@@ -232,10 +220,7 @@ func recoverLog(file string) error {
 	} else if restored {
 		return removeLog(file)
 	}
-	db, err := connect(file, writerPragmas, "mode=rw")
-	if err != nil {
-		return err
-	}
+	db := connect(file, writerPragmas, "mode=rw")
 	tx, err := db.Begin()
 	if err != nil {
 		return errors.Join(err, db.Close())

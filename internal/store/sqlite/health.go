@@ -83,16 +83,6 @@ func (h *health) check() error {
 	return nil
 }
 
-// mayClose reports whether the connections may be closed. Closing copies the log
-// into the file and removes the log. After a failed write, the log must stay for
-// the next start. If only the log or the index was removed, closing saves what
-// the log held. If the database itself was replaced, the log with its name may
-// belong to another file.
-func (h *health) mayClose() bool {
-	failure := h.failure.Load()
-	return failure == nil || errors.Is(failure, errReplaced) && h.files[:1].check() == nil
-}
-
 // openedFiles are the database and the files beside it, as they were when the
 // store was opened.
 type openedFiles []openedFile
@@ -117,14 +107,13 @@ func identify(names ...string) (files openedFiles, err error) {
 var errReplaced = errors.New("was removed or replaced while it was in use, so writing has stopped; put the right file back and start again")
 
 // check returns an error unless the names still lead to the same files and the
-// first one, the database, is not empty. SQLite itself would keep writing to a
-// removed file. check does not open the files, because closing them would release
-// SQLite's locks.
+// first, the database, is not empty. SQLite would keep writing to a removed file.
+// check does not open the files: closing them would release SQLite's locks.
 func (files openedFiles) check() error {
 	for i, f := range files {
 		info, err := os.Stat(f.name)
 		if err != nil || !os.SameFile(f.info, info) || i == 0 && info.Size() == 0 {
-			return fmt.Errorf("%s %w", absolute(f.name), errReplaced)
+			return fmt.Errorf("%s %w", f.name, errReplaced)
 		}
 	}
 	return nil

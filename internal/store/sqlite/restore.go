@@ -43,9 +43,7 @@ func Restore(ctx context.Context, path, from string, force bool) (r Report, err 
 	if err := checkReplaceable(ctx, path, file); err != nil && !force {
 		return Report{}, err
 	}
-	if err := os.Remove(file + restoreSuffix); err != nil && !errors.Is(err, fs.ErrNotExist) { // of a killed restore
-		return Report{}, err
-	}
+	_ = os.Remove(file + restoreSuffix) // of a killed restore
 	f, err := createFile(file+restoreSuffix, file)
 	if err != nil {
 		return Report{}, err
@@ -110,10 +108,7 @@ func takeOver(file string) (release func(), err error) {
 	if info, err := os.Stat(file); err != nil || info.Size() == 0 {
 		return func() {}, nil
 	}
-	db, err := connect(file, writerPragmas, "mode=rw")
-	if err != nil {
-		return nil, err
-	}
+	db := connect(file, writerPragmas, "mode=rw")
 	_, err = db.Exec("PRAGMA journal_mode=DELETE; BEGIN IMMEDIATE")
 	if isBusy(err) {
 		return nil, errors.Join(err, db.Close())

@@ -8,6 +8,7 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -53,9 +54,7 @@ type Store struct {
 // and brings its schema up to date. It rejects a database with a newer schema, a
 // database of another program, and one that cannot have a write-ahead log.
 func Open(ctx context.Context, path string, o Options) (*Store, error) {
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
+	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	file, err := prepareFile(path, o)
 	if err != nil {
 		return nil, err
@@ -92,14 +91,11 @@ func (s *Store) open(ctx context.Context, path string) (err error) {
 	return nil
 }
 
-// openReaders opens one connection for reading per processor, but at least 4,
-// because some wait for the disk, and at most 8. It reads from each of them now,
-// because SQLite opens the log at the first read, and later its name may lead to
-// another file.
+// openReaders opens a connection for reading per processor, within limits. It
+// reads from each, because SQLite opens the log at the first read, and later its
+// name may lead to another file.
 func (s *Store) openReaders(ctx context.Context) (err error) {
-	if s.readers, err = connect(s.file, readerPragmas, "mode=rw"); err != nil {
-		return err
-	}
+	s.readers = connect(s.file, readerPragmas, "mode=rw")
 	n := min(max(4, runtime.GOMAXPROCS(0)), 8)
 	s.reading = make(chan struct{}, n)
 	s.readers.SetMaxOpenConns(n)
@@ -190,8 +186,8 @@ func (s *Store) Failed() <-chan error { return s.health.failed }
 
 // Close implements pets.Store. When the last connection is closed, SQLite copies
 // the log into the file, ignores any error and removes the log. So Close copies
-// the log first. After a failure it closes nothing: the log and the lock stay as
-// they are until the process ends.
+// the log first, and closes nothing after a failure or if the log may belong to
+// another file. If only the log was removed, closing saves what it held.
 func (s *Store) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -204,12 +200,13 @@ func (s *Store) Close() error {
 	if s.health.check() == nil {
 		_ = s.writer.checkpoint(0) // health records its error
 	}
-	if s.health.mayClose() {
+	failure := s.health.failure.Load()
+	if failure == nil || errors.Is(failure, errReplaced) && s.health.files[:1].check() == nil {
 		return s.release()
 	}
 	select {
-	case failure := <-s.health.failed: // not yet reported
-		return failure
+	case err := <-s.health.failed: // not yet reported
+		return err
 	default:
 		return nil
 	}

@@ -60,7 +60,7 @@ func TestBackup(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := mustBackup(t, link, to)
-	want := fmt.Sprintf(`{"file":%q,"schemaVersion":%d,"pets":1,"keys":1,"bytes":%d,"problems":[]}`, to, r.Schema, r.Bytes)
+	want := fmt.Sprintf(`{"file":%q,"schemaVersion":%d,"pets":1,"keys":1,"bytes":%d,"problems":null}`, to, r.Schema, r.Bytes)
 	if got, err := json.Marshal(r); err != nil || string(got) != want || r.Schema == 0 || r.Bytes == 0 {
 		t.Errorf("Report: got %s, error %v, want %s", got, err, want)
 	}

@@ -30,9 +30,8 @@ func Verify(ctx context.Context, path string) (r Report, err error) {
 }
 
 // withSource calls f with a connection to the database at path. A file with
-// neither a log nor a lock beside it is a backup and is opened read-only. If its
-// header says that it has a log, it is the copy of a store, and SQLite would make
-// one.
+// neither a log nor a lock beside it is opened read-only: it is a backup, or else
+// the copy of a store, for which SQLite would make a log.
 func withSource(ctx context.Context, path string, f func(*sql.DB) error) error {
 	file, err := resolve(path)
 	if err != nil {
@@ -72,29 +71,21 @@ func withSource(ctx context.Context, path string, f func(*sql.DB) error) error {
 
 // withDB calls f with a connection to the file and closes it. Errors name path.
 func withDB(path, file string, f func(*sql.DB) error, parameters ...string) error {
-	db, err := connect(file, writerPragmas, parameters...)
-	if err != nil {
-		return err
-	}
+	db := connect(file, writerPragmas, parameters...)
 	defer db.Close()
 	if err := db.QueryRow("SELECT count(*) FROM sqlite_schema").Scan(new(int)); err != nil {
 		return explain(path, err)
 	}
-	switch err := f(db); {
-	case errors.Is(err, errForeign):
-		return explain(path, err)
-	case err != nil:
+	if err := f(db); err != nil {
 		return fmt.Errorf("%s: %w", path, err)
-	default:
-		return nil
 	}
+	return nil
 }
 
 const countAll = "SELECT (SELECT count(*) FROM pets), (SELECT count(*) FROM keys)"
 
 // inspect reads the whole database and reports on it.
 func inspect(ctx context.Context, db *sql.DB) (r Report, err error) {
-	r.Problems = []string{}
 	if r.Schema, err = schemaVersion(ctx, db); err != nil {
 		return r, err
 	}
@@ -113,11 +104,9 @@ func inspect(ctx context.Context, db *sql.DB) (r Report, err error) {
 	return r, db.QueryRowContext(ctx, countAll).Scan(&r.Pets, &r.Keys)
 }
 
-// integrityCheck returns SQLite's descriptions of the damage. SQLite names a
-// table or an index by the number of its first page, which integrityCheck
-// replaces.
+// integrityCheck returns SQLite's descriptions of the damage, with the names of
+// tables and indexes instead of the numbers of their first pages.
 func integrityCheck(ctx context.Context, db *sql.DB) (problems []string, err error) {
-	problems = []string{}
 	var names string
 	if err := db.QueryRowContext(ctx, "SELECT group_concat(format('Tree %d |%s %s |', rootpage, type, name), '') FROM sqlite_schema WHERE rootpage > 0").Scan(&names); err != nil {
 		return problems, err

@@ -15,9 +15,8 @@ const (
 	// the first one waits.
 	maxBatch = 128
 
-	// returnTime is how long a batch waits for the callers of the previous one
-	// to come back. Without the wait, callers split into two groups that
-	// alternate, which doubles the number of commits.
+	// returnTime is how long a batch waits for the callers of the previous one.
+	// Without it, callers split into two groups, which doubles the commits.
 	returnTime = 2 * time.Millisecond
 
 	// Once the log has checkpointPages pages (4 MiB), it is copied into the file.
@@ -25,9 +24,8 @@ const (
 )
 
 // writer owns the only connection that writes. Its goroutine runs all waiting
-// jobs in one transaction, so that they share one fsync, and then answers them.
-// The transaction has no context: a caller that gives up must not undo the writes
-// of others.
+// jobs in one transaction, which shares one fsync. The transaction has no context:
+// a caller that gives up must not undo the writes of others.
 type writer struct {
 	db     *sql.DB
 	health *health
@@ -59,24 +57,21 @@ type tx struct {
 
 // openWriter opens the connection and brings the schema up to date.
 func openWriter(ctx context.Context, file string, h *health) (*writer, error) {
-	db, err := connect(file, writerPragmas)
-	if err != nil {
-		return nil, err
-	}
+	db := connect(file, writerPragmas)
 	w := &writer{
 		db: db, health: h,
 		jobs: make(chan *job, maxBatch), ended: make(chan struct{}), turn: make(chan struct{}, 1),
 	}
-	if err = migrate(ctx, db); err == nil {
+	err := migrate(ctx, db)
+	if err == nil {
 		w.insert, err = db.PrepareContext(ctx, insertPet)
 	}
 	return w, err
 }
 
-// write makes the writer run f in a transaction and returns when it is committed.
-// f must refuse before it changes anything; see isRefusal.
-// If ctx is done before the writer takes the job, nothing is done; after that,
-// write waits for the outcome.
+// write makes the writer run f, which must refuse before it changes anything, and
+// returns when it is committed. If ctx is done before the writer takes the job,
+// nothing is done; after that, write waits for the outcome.
 func (w *writer) write(ctx context.Context, f func(*tx) error) error {
 	if ctx.Err() != nil {
 		return gaveUp(ctx.Err())
@@ -98,8 +93,7 @@ func (w *writer) write(ctx context.Context, f func(*tx) error) error {
 	return <-j.done
 }
 
-// writeAlone runs f, which may take long, in a transaction of its own, in the
-// caller's goroutine.
+// writeAlone runs f, which may take long, in a transaction of its own.
 func (w *writer) writeAlone(ctx context.Context, f func(*tx) error) error {
 	select {
 	case w.turn <- struct{}{}:
@@ -183,8 +177,7 @@ func (w *writer) transact(f func(*tx) error) error {
 	return w.apply(tx, 1, f)
 }
 
-// begin begins a transaction. It waits for other processes up to SQLite's
-// busy_timeout.
+// begin begins a transaction, unless nothing may be written.
 func (w *writer) begin() (*tx, error) {
 	if err := w.health.writable(); err != nil {
 		return nil, err
@@ -201,8 +194,7 @@ func (w *writer) begin() (*tx, error) {
 	return &tx{Tx: t, insert: t.Stmt(w.insert)}, nil
 }
 
-// apply runs f, which does a number of writes, and commits. If f fails, it rolls
-// back.
+// apply runs f, which does a number of writes, and commits or rolls back.
 func (w *writer) apply(tx *tx, writes int, f func(*tx) error) error {
 	if err := f(tx); err != nil {
 		err = w.health.record(err)
@@ -218,11 +210,9 @@ func (w *writer) apply(tx *tx, writes int, f func(*tx) error) error {
 	return w.health.check()
 }
 
-// checkpoint copies the log into the file if the log has at least minPages
-// pages. It skips pages that a reader keeps it from copying; a later call copies
-// them. SQLite restarts the log at the first write when no reader uses it. Any
-// error other than busy, a full disk or damage is fatal, because acknowledged pages
-// may be lost.
+// checkpoint copies the log into the file if it has at least minPages pages. A
+// later call copies those that readers still need. An error other than busy, a
+// full disk or damage is fatal, because acknowledged pages may be lost.
 func (w *writer) checkpoint(minPages int) error {
 	if failure := w.health.failure.Load(); failure != nil {
 		return failure
