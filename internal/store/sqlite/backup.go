@@ -45,8 +45,7 @@ func Backup(ctx context.Context, path, to string, force bool) (r Report, err err
 		if info, _ := os.Stat(file + lockSuffix); info == nil {
 			return nil // a backup of a backup
 		}
-		_, err := db.ExecContext(ctx, "INSERT INTO backups (finished_at) VALUES (?)", time.Now().Unix())
-		if err != nil {
+		if _, err := db.ExecContext(ctx, "INSERT INTO backups (finished_at) VALUES (?)", time.Now().Unix()); err != nil {
 			return fmt.Errorf("the backup is complete, but its time could not be recorded in the database: %w", err)
 		}
 		return nil

@@ -56,9 +56,8 @@ func gaveUp(cause error) error {
 	return &pets.Error{Kind: pets.Unavailable, Message: "the request timed out or was canceled", Err: cause}
 }
 
-// isFatal reports whether no write may be acknowledged after err. A failed fsync
-// cannot be retried: the kernel may have dropped the pages, and would then report
-// the next fsync as a success.
+// isFatal reports whether no write may be acknowledged after err. After a failed
+// fsync the kernel may drop the pages and report the next fsync as a success.
 func isFatal(err error) bool {
 	_, primary := code(err)
 	return errors.Is(err, errReplaced) || primary == lib.SQLITE_IOERR && !isFull(err)

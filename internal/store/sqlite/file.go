@@ -141,21 +141,19 @@ func hold(ctx context.Context, file string) (*flock.Flock, error) {
 	lock := newLock(file)
 	busy := errors.New("another process is opening or restoring it; wait until it is done")
 	for {
-		alone, err := lock.TryLock()
-		if alone {
+		held, err := lock.TryLock()
+		if held {
 			err = recoverLog(file)
-		}
-		shared := false
-		if err == nil && !alone {
-			if shared, err = lock.TryRLock(); shared && indexRemoved(file) {
+		} else if err == nil {
+			if held, err = lock.TryRLock(); held && indexRemoved(file) {
 				busy = fmt.Errorf("%s was removed while another process uses the database; stop that process first", file+indexSuffix)
-				shared, err = false, lock.Unlock()
+				held, err = false, lock.Unlock()
 			}
 		}
-		switch {
-		case err != nil:
+		if err != nil {
 			return nil, errors.Join(err, lock.Close())
-		case alone || shared:
+		}
+		if held {
 			return lock, nil
 		}
 		select {

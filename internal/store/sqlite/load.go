@@ -42,15 +42,10 @@ func (s *Store) load(ctx context.Context, all iter.Seq2[pets.Pet, error], mustBe
 			if err == nil && ctx.Err() != nil {
 				err = gaveUp(ctx.Err())
 			}
-			if err != nil {
-				refused = err
+			if refused = err; err != nil {
 				return err
 			}
-			var id any
-			if p.ID != 0 {
-				id = p.ID
-			}
-			if _, err := tx.insertPet(p.WithoutID(), id); err != nil {
+			if _, err := tx.insertPet(p.WithoutID(), p.ID); err != nil {
 				return err
 			}
 			n++

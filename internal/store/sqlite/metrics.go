@@ -8,9 +8,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// collectTimeout is well below the usual scrape timeout.
-const collectTimeout = 2 * time.Second
-
 var (
 	logBytes   = prometheus.NewDesc("sqlite_wal_bytes", "Size of the write-ahead log.", nil, nil)
 	commits    = prometheus.NewDesc("sqlite_commits_total", "Committed transactions.", nil, nil)
@@ -40,7 +37,7 @@ func (s *Store) Collect(ch chan<- prometheus.Metric) {
 	if info, err := os.Stat(s.file + logSuffix); err == nil {
 		send(logBytes, prometheus.GaugeValue, float64(info.Size()))
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), collectTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second) // well below a scrape's
 	defer cancel()
 	var at int64
 	if s.read(ctx, func() error {

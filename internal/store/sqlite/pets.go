@@ -10,7 +10,7 @@ import (
 
 const (
 	petColumns         = "id, name, category_id, status"
-	insertPet          = "INSERT INTO pets (" + petColumns + ", key_id, idempotency_key) VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"
+	insertPet          = "INSERT INTO pets (" + petColumns + ", key_id, idempotency_key) VALUES (nullif(?, 0), ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"
 	selectPetMade      = "SELECT " + petColumns + " FROM pets WHERE key_id = ? AND idempotency_key = ?"
 	selectPet          = "SELECT " + petColumns + " FROM pets WHERE id = ?"
 	selectPets         = "SELECT " + petColumns + " FROM pets WHERE id > ? ORDER BY id LIMIT ?"
@@ -23,9 +23,9 @@ func scanPet(row scanner, p *pets.Pet) error {
 	return row.Scan(&p.ID, &p.Name, &p.CategoryID, (*string)(&p.Status))
 }
 
-// insertPet inserts p with the identifier id, or with a new one if id is nil, and
+// insertPet inserts p with the identifier id, or with a new one if id is 0, and
 // returns the identifier. It returns 0 if the idempotency key was used before.
-func (t *tx) insertPet(p pets.NewPet, id any) (int64, error) {
+func (t *tx) insertPet(p pets.NewPet, id int64) (int64, error) {
 	var keyID, key any
 	if !p.Idempotency.IsZero() {
 		keyID, key = p.Idempotency.KeyID, p.Idempotency.Key
@@ -47,7 +47,7 @@ func (s *Store) CreatePet(ctx context.Context, p pets.NewPet) (pets.Pet, error) 
 	}
 	var made pets.Pet
 	err := s.write(ctx, func(tx *tx) error {
-		id, err := tx.insertPet(p, nil)
+		id, err := tx.insertPet(p, 0)
 		if made = p.WithID(id); err != nil || id != 0 {
 			return err
 		}

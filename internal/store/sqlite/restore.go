@@ -26,10 +26,8 @@ func Restore(ctx context.Context, path, from string, force bool) (r Report, err 
 	if source, err := resolve(from); err != nil || source == file {
 		return Report{}, cmp.Or(err, fmt.Errorf("%s is the database itself, not a backup", from))
 	}
-	if _, err := os.Stat(from); err != nil {
-		return Report{}, fmt.Errorf("cannot read the backup: %w", err)
-	}
-	if err := checkNames(file); err != nil {
+	_, err = os.Stat(from)
+	if err := cmp.Or(err, checkNames(file)); err != nil {
 		return Report{}, err
 	}
 	lock := newLock(file)
@@ -60,8 +58,7 @@ func Restore(ctx context.Context, path, from string, force bool) (r Report, err 
 		return Report{}, fmt.Errorf("another program, such as a shell, has %s open; stop it, then restore again: %w", path, err)
 	}
 	defer release()
-	// If the old file was readable, SQLite has already removed its journal. If it
-	// was not, the journal must not be applied to the new file.
+	// The journal of an unreadable file must not be applied to the new one.
 	if err := os.Remove(file + journalSuffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return Report{}, err
 	}

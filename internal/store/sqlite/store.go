@@ -1,10 +1,9 @@
-// Package sqlite implements pets.Store and keys.Store on a single SQLite file. Beside it are
-// SQLite's write-ahead log (-wal), the log's index (-shm), and this package's
-// lock file (-lock). Several processes on one machine may use the file at once.
+// Package sqlite implements pets.Store and keys.Store on a single SQLite file,
+// which several processes on one machine may use at once. Beside it are SQLite's
+// write-ahead log (-wal), its index (-shm), and this package's lock file (-lock).
 //
-// An acknowledged write has been synced to disk. One goroutine commits all
-// waiting writes together; loads have transactions of their own. Readers use
-// separate connections.
+// An acknowledged write has been synced to disk. One goroutine commits all waiting
+// writes together; loads have transactions of their own.
 package sqlite
 
 import (
@@ -81,14 +80,11 @@ func (s *Store) open(ctx context.Context, path string) (err error) {
 	if s.health.files, err = identify(path, s.file+logSuffix, s.file+indexSuffix, s.file+lockSuffix); err != nil {
 		return err
 	}
-	if err := errors.Join(syncDir(s.file), share(ctx, s.lock)); err != nil {
-		return err
+	err = errors.Join(syncDir(s.file), share(ctx, s.lock))
+	if err = cmp.Or(err, s.health.files.check()); err == nil { // a restore may have run while share held no lock
+		go s.writer.run()
 	}
-	if err := s.health.files.check(); err != nil { // a restore may have run while share held no lock
-		return err
-	}
-	go s.writer.run()
-	return nil
+	return err
 }
 
 // openReaders opens a connection for reading per processor, within limits. It
@@ -168,12 +164,11 @@ func (s *Store) write(ctx context.Context, f func(*tx) error) error {
 // Ping implements pets.Store. It also detects that the file was replaced while
 // nothing was written, and that the first page of a table is corrupt.
 func (s *Store) Ping(ctx context.Context) error {
-	var pet, key sql.NullString
 	err := s.read(ctx, func() error {
 		if err := s.health.check(); err != nil {
 			return err
 		}
-		return s.readers.QueryRow("SELECT (SELECT name FROM pets ORDER BY id DESC LIMIT 1), (SELECT name FROM keys LIMIT 1)").Scan(&pet, &key)
+		return s.readers.QueryRow("SELECT (SELECT name FROM pets ORDER BY id DESC LIMIT 1), (SELECT name FROM keys LIMIT 1)").Scan(new(sql.NullString), new(sql.NullString))
 	})
 	if damage := s.health.damage.Load(); damage != nil && err != pets.ErrClosed {
 		return damage

@@ -107,6 +107,24 @@ func TestBatch(t *testing.T) {
 	}
 }
 
+// SQLite ignores a setting that it does not know.
+func TestSettings(t *testing.T) {
+	inBubble(t, func(t *testing.T, s *Store) {
+		for db, settings := range map[*sql.DB][]string{
+			s.writer.db: {"busy_timeout=5000", "synchronous=2", "journal_size_limit=16777216", "wal_autocheckpoint=0", "journal_mode=wal"},
+			s.readers:   {"busy_timeout=5000", "query_only=1"},
+		} {
+			for _, setting := range settings {
+				name, want, _ := strings.Cut(setting, "=")
+				var got string
+				if err := db.QueryRow("PRAGMA " + name).Scan(&got); err != nil || got != want {
+					t.Errorf("%s: got %s, error %v, want %s", name, got, err, want)
+				}
+			}
+		}
+	})
+}
+
 // Callers that write again as soon as they have an answer share commits.
 func TestCallersComeBack(t *testing.T) {
 	inBubble(t, func(t *testing.T, s *Store) {
