@@ -58,7 +58,6 @@ func Run(t *testing.T, f Factory) {
 		{"Close", testClose},
 		{"CloseWhileCreating", testCloseWhileCreating},
 		{"Reopen", testReopen},
-		{"Random", testRandom},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
