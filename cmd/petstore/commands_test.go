@@ -13,6 +13,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -254,8 +255,9 @@ func TestHealth(t *testing.T) {
 // TestInterrupt checks the exit status of a command that is ended by a signal.
 func TestInterrupt(t *testing.T) {
 	t.Parallel()
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP) // else commands would ignore it under nohup, too
 	rows := []byte("name,categoryId\n" + strings.Repeat("Rex,1\n", 12_000))
-	for signal, want := range map[syscall.Signal]int{syscall.SIGHUP: 129, syscall.SIGINT: 130, syscall.SIGTERM: 143} {
+	for sig, want := range map[syscall.Signal]int{syscall.SIGHUP: 129, syscall.SIGINT: 130, syscall.SIGTERM: 143} {
 		for _, args := range [][]string{{"import", "-"}, {"import", "-", "--dry-run"}} {
 			ctx, cancel := context.WithTimeout(t.Context(), giveUp)
 			defer cancel()
@@ -269,13 +271,13 @@ func TestInterrupt(t *testing.T) {
 			if _, err := in.Write(rows); err != nil { // more than a pipe holds
 				t.Fatal(err)
 			}
-			if err := cmd.Process.Signal(signal); err != nil {
+			if err := cmd.Process.Signal(sig); err != nil {
 				t.Fatal(err)
 			}
 			_ = cmd.Wait() // the exit status is checked below
 			text := "petstore: interrupted; nothing was imported\n"
 			if got := cmd.ProcessState.ExitCode(); got != want || !strings.HasSuffix(stderr.String(), text) {
-				t.Errorf("%v, %v: got %d, %s, want %d, %s", args, signal, got, &stderr, want, text)
+				t.Errorf("%v, %v: got %d, %s, want %d, %s", args, sig, got, &stderr, want, text)
 			}
 		}
 	}

@@ -71,9 +71,9 @@ func rootCommand(env environment, parsed func()) *cobra.Command {
 create an API key with "petstore keys create".
 
 Exit status:
-    0    success
-    1    failure; standard error says why
-    2    the command line or an environment variable is invalid
+    0              success
+    1              failure; standard error says why
+    2              the command line or an environment variable is invalid
     129, 130, 143  ended by SIGHUP, SIGINT (Ctrl-C) or SIGTERM`,
 		Version:       programVersion(),
 		SilenceUsage:  true,
