@@ -92,7 +92,7 @@ func testProperties(t *testing.T, open func() store.Store) {
 				}
 				imported := open()
 				defer imported.Close()
-				rows := files.Read(&file, files.Options{Format: format, IDs: withIDs, Decode: decodeBody(t)})
+				rows := files.Read(&file, files.Options{Format: format, IDs: withIDs, MaxBody: edge.MaxBody, Decode: decodeBody(t)})
 				if n, err := files.Import(t.Context(), imported, rows, withIDs); err != nil || n != len(created) {
 					t.Fatalf("Import: got %d, error %v, want %d", n, err, len(created))
 				}
