@@ -187,9 +187,10 @@ func TestServiceFailure(t *testing.T) {
 	if err != nil {
 		t.Fatalf("a request in progress: got error %v, want a response", err)
 	}
+	body, err := io.ReadAll(response.Body)
 	_ = response.Body.Close()
-	if response.StatusCode != http.StatusInternalServerError {
-		t.Errorf("a request in progress: got %d, want 500", response.StatusCode)
+	if want := `{"code":"internal","message":`; response.StatusCode != http.StatusInternalServerError || !strings.HasPrefix(string(body), want) {
+		t.Errorf("a request in progress: got %d %s (error %v), want 500 %s", response.StatusCode, body, err, want)
 	}
 	if err := r.wait(t); !errors.Is(err, io.ErrShortWrite) {
 		t.Errorf("got error %v, want that of the service", err)

@@ -137,7 +137,7 @@ func TestBackupRejects(t *testing.T) {
 func TestBackupInterrupted(t *testing.T) {
 	path, dir := newPath(t), t.TempDir()
 	s := open(t, path)
-	mustLoad(t, s, 20_000, strings.Repeat("x", 2000))
+	mustLoad(t, s, 20_000, 2000)
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() {
@@ -158,8 +158,10 @@ func TestBackupInterrupted(t *testing.T) {
 	wantFiles(t, filepath.Join(dir, "x"))
 }
 
-func mustLoad(t testing.TB, s pets.Store, n int, name string) {
+// mustLoad fills the store with n pets of so many bytes each.
+func mustLoad(t testing.TB, s pets.Store, n, bytes int) {
 	t.Helper()
+	name := strings.Repeat("x", bytes)
 	if _, err := s.Load(t.Context(), func(yield func(pets.NewPet, error) bool) {
 		for range n {
 			if !yield(newPet(name), nil) {
@@ -186,7 +188,7 @@ func damageLeaf(t testing.TB, path, name string) {
 func TestVerify(t *testing.T) {
 	path := newPath(t)
 	s := open(t, path)
-	mustLoad(t, s, 2000, strings.Repeat("x", 90))
+	mustLoad(t, s, 2000, 90)
 	if r, err := sqlite.Verify(t.Context(), path); err != nil || r.Pets != 2000 || len(r.Problems) != 0 { // beside a server
 		t.Errorf("got %+v, error %v, want 2000 pets", r, err)
 	}
@@ -438,8 +440,8 @@ func TestOtherProgram(t *testing.T) {
 	path, l := newPath(t), ledger{}
 	mustClose(t, open(t, path))
 	c := startCreating(t, "shell", path)
-	for range 30 {
-		c.acknowledged(t, l, 5)
+	for range 100 {
+		c.acknowledged(t, l, 1)
 		mustClose(t, open(t, path))
 	}
 	c.kill(t, l)

@@ -226,6 +226,37 @@ func TestJobFails(t *testing.T) {
 	}
 }
 
+// A job that runs again because another one failed returns nothing of its first run.
+func TestJobRunsTwice(t *testing.T) {
+	inBubble(t, func(t *testing.T, s *Store) {
+		if err := s.CreateKey(t.Context(), keys.Key{ID: "k"}); err != nil {
+			t.Fatal(err)
+		}
+		s.writer.turn <- struct{}{}
+		runs := 0
+		go func() {
+			_ = s.write(context.Background(), func(tx *tx) (err error) {
+				if runs++; runs == 2 {
+					_, err = tx.Exec("DELETE FROM keys")
+				}
+				return err
+			})
+		}()
+		synctest.Wait()
+		var revoked keys.Key
+		var err error
+		go func() { revoked, err = s.RevokeKey(t.Context(), "k", time.Now()) }()
+		synctest.Wait()
+		go func() { _ = s.write(context.Background(), func(*tx) error { return errors.New("fails") }) }()
+		synctest.Wait()
+		<-s.writer.turn
+		settle()
+		if runs != 2 || !errors.Is(err, keys.ErrNotFound) || revoked != (keys.Key{}) {
+			t.Errorf("got %+v, error %v after %d runs, want not found after 2", revoked, err, runs)
+		}
+	})
+}
+
 // limitPages lets the database grow by at most more pages. After that, SQLite
 // reports a full disk.
 func limitPages(t *testing.T, s *Store, more int) {
