@@ -48,8 +48,12 @@ func askReady(url string) error {
 		return fmt.Errorf("no response: %w; start the server, or set its address with --addr", err)
 	}
 	_ = response.Body.Close()
-	if response.StatusCode != http.StatusOK {
+	switch response.StatusCode {
+	case http.StatusOK:
+		return nil
+	case http.StatusBadRequest: // net/http's answer to HTTP where it expects HTTPS
+		return fmt.Errorf("%s: the server speaks HTTPS; set --tls-cert or %s to the file of its certificate", url, variableOf("tls-cert"))
+	default:
 		return fmt.Errorf("%s: the server is not ready (status %d); its log says why", url, response.StatusCode)
 	}
-	return nil
 }

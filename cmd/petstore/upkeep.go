@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -69,10 +70,15 @@ func upkeepCommand(env environment, out io.Writer, work sqliteWork, done, forceU
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		path, ok := store.SQLitePath(address)
 		if !ok {
-			return errors.New("PostgreSQL has its own tools for this, such as pg_basebackup, pg_dump and pg_amcheck; deploy/README.md shows how")
+			return errors.New("PostgreSQL has its own tools for this, such as pg_basebackup, pg_dump and pg_amcheck; deploy/postgres.md shows how")
 		}
 		ctx, stop := untilSignal(cmd.Context())
 		defer stop()
+		go func(began time.Time) { // a large file takes a while
+			for show := progress(env); ctx.Err() == nil; time.Sleep(time.Second) {
+				show("working for %v so far", time.Since(began).Round(time.Second))
+			}
+		}(time.Now())
 		r, err := work(ctx, path, strings.Join(args, ""), force)
 		if err != nil && ctx.Err() != nil {
 			if r.Path == "" && len(r.Problems) == 0 {
