@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"embed"
@@ -12,8 +13,7 @@ import (
 	"github.com/pressly/goose/v3"
 )
 
-// Connection settings. wal_autocheckpoint is off because SQLite ignores errors
-// of the checkpoints that it starts itself; see writer.checkpoint.
+// SQLite ignores errors of checkpoints that it starts itself; see writer.checkpoint.
 var (
 	writerPragmas = []string{"busy_timeout=5000", "synchronous=FULL", "journal_size_limit=16777216", "wal_autocheckpoint=0"}
 	readerPragmas = []string{"busy_timeout=5000", "query_only=1"}
@@ -45,12 +45,13 @@ func migrate(ctx context.Context, db *sql.DB) error {
 	if _, err := schemaVersion(ctx, db); err != nil {
 		return err
 	}
-	var mode string
-	if err := db.QueryRowContext(ctx, "PRAGMA journal_mode=WAL").Scan(&mode); err != nil {
+	var mode, level string
+	err := cmp.Or(db.QueryRowContext(ctx, "PRAGMA journal_mode=WAL").Scan(&mode), db.QueryRowContext(ctx, "PRAGMA synchronous").Scan(&level))
+	if err != nil {
 		return err
 	}
-	if mode != "wal" { // SQLite reports no error
-		return fmt.Errorf("SQLite cannot write a log beside it (journal mode %s); is it on a network file system?", mode)
+	if mode != "wal" || level != "2" { // SQLite reports no error
+		return fmt.Errorf("SQLite did not apply its settings (journal mode %s, synchronous %s); is it on a network file system?", mode, level)
 	}
 	provider, err := newProvider(db)
 	if err == nil {
