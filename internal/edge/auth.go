@@ -32,6 +32,9 @@ type Refusal struct {
 
 func (r *Refusal) Error() string { return "the API key is not valid: " + r.Reason }
 
+// b64token has the characters of a bearer token but = (RFC 6750, section 2.1).
+const b64token = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz-._~+/"
+
 // authenticate returns the caller of a request. If the key was recognised, the
 // caller has its ID even when there is an error.
 func (s *Server) authenticate(ctx context.Context, r *http.Request) (Caller, error) {
@@ -41,7 +44,8 @@ func (s *Server) authenticate(ctx context.Context, r *http.Request) (Caller, err
 	}
 	scheme, token, _ := strings.Cut(values[0], " ")
 	token = strings.TrimLeft(token, " ")
-	if len(values) > 1 || !strings.EqualFold(scheme, "Bearer") || token == "" {
+	bare := strings.TrimRight(token, "=")
+	if len(values) > 1 || !strings.EqualFold(scheme, "Bearer") || bare == "" || strings.Trim(bare, b64token) != "" {
 		return Caller{}, s.unauthorized("", "", "malformed")
 	}
 	caller, err := s.service.Authenticate(ctx, token)

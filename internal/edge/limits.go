@@ -12,9 +12,7 @@ import (
 const (
 	// DefaultMaxInFlight is the default of Options.MaxInFlight.
 	DefaultMaxInFlight = 256
-
-	// Responses of more than largeResponse bytes have at most maxLarge bytes
-	// together.
+	// Responses of more than largeResponse bytes have maxLarge bytes at most together.
 	largeResponse = 32 << 10
 	maxLarge      = 48 << 20
 )
@@ -65,9 +63,8 @@ type call struct {
 
 type callKey struct{}
 
-// Reserve reserves memory for the response of the operation whose context is ctx,
-// before the response is encoded. It holds it until the client has read the
-// response, and fails if the clients of other large responses read slowly.
+// Reserve reserves memory for the response of the operation whose context is ctx, until
+// it is written. It fails if the clients of other large responses read slowly.
 func Reserve(ctx context.Context, bytes int64) error {
 	o, ok := ctx.Value(callKey{}).(*call)
 	if !ok || bytes <= largeResponse {
