@@ -51,7 +51,7 @@ characters; PETSTORE_API_KEYS_FILE names a file with one key on each line.
 --sandbox is for testing clients: it serves 300 pets from memory, the same at
 every start, and prints PETSTORE_URL=… and PETSTORE_KEY=… for a shell.
 
-SIGTERM drains the server for --drain; SIGINT skips the drain. Requests in progress
+SIGTERM drains the server for --drain; SIGINT skips the drain. Requests in flight
 then have 10 s to finish. A second signal stops the server at once.`,
 		Example: `  petstore serve --addr :8080 --store sqlite:/srv/pets.db
   petstore serve --store postgres://petstore@db1,db2/pets`,
@@ -76,7 +76,7 @@ then have 10 s to finish. A second signal stops the server at once.`,
 	flags.StringVar(&cfg.serve.KeyFile, "tls-key", "", "the `file` of the private key of --tls-cert (PEM)")
 	flags.DurationVar(&cfg.serve.Drain, "drain", 5*time.Second, "how long to keep serving after SIGTERM, while /readyz fails and every response asks the client to reconnect")
 	flags.IntVar(&cfg.serve.MaxConnections, "max-connections", edge.DefaultMaxConnections, "how many connections may be open; others wait")
-	flags.IntVar(&cfg.edge.MaxInFlight, "max-in-flight", edge.DefaultMaxInFlight, "how many operations may run at once; as many may wait, and others get 503")
+	flags.IntVar(&cfg.edge.MaxInFlight, "max-in-flight", edge.DefaultMaxInFlight, "how many requests may be in flight; as many may wait, and others get 503")
 	flags.Float64Var(&cfg.edge.RateLimit, "rate-limit", 0, "how many requests per second each key may send; others get 429; 0 for no limit")
 	flags.StringSliceVar(&cfg.proxies, "trusted-proxies", nil, "the `networks` of proxies whose X-Forwarded-For is trusted, such as 127.0.0.1,10.0.0.0/8")
 	flags.StringVar(&cfg.serve.AdminAddr, "admin-addr", "", "the `address` of /metrics, /livez and /readyz, such as 127.0.0.1:9090; empty for none")

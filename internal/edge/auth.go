@@ -17,7 +17,7 @@ type Caller struct {
 // CallerOf returns the caller of the operation whose context is ctx. It is the
 // zero Caller if the operation needs no key.
 func CallerOf(ctx context.Context) Caller {
-	if o, ok := ctx.Value(callKey{}).(*call); ok {
+	if o, ok := ctx.Value(requestKey{}).(*request); ok {
 		return o.Caller
 	}
 	return Caller{}

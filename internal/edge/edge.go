@@ -59,7 +59,7 @@ type Options struct {
 	Metrics        prometheus.Registerer
 	PublicURL      string         // the address that clients use, with the document's base path, if there is a proxy in front
 	TrustedProxies []netip.Prefix // whose X-Forwarded-For is trusted
-	MaxInFlight    int            // operations in progress; 0 means DefaultMaxInFlight
+	MaxInFlight    int            // requests in flight; 0 means DefaultMaxInFlight
 	RateLimit      float64        // requests per second per key; 0 means no limit
 	LocalOrigins   bool           // pages on localhost may read responses (CORS)
 }
@@ -72,7 +72,7 @@ type Server struct {
 	logger   *slog.Logger
 	echo     *echo.Echo
 	metrics  *metrics
-	calls    *calls
+	inFlight *inFlight
 	docs     string                             // address of the documentation page
 	probes   singleflight.Group                 // shared readiness checks
 	rates    *middleware.RateLimiterMemoryStore // nil without a limit
@@ -94,7 +94,7 @@ func New(document *Document, service Service, o Options) (*Server, error) {
 	}
 	s := &Server{
 		document: document, service: service, options: o, logger: o.Logger, echo: echo.New(),
-		calls: newCalls(cmp.Or(o.MaxInFlight, DefaultMaxInFlight)), readTimeout: readTimeout, shutdownTimeout: 10 * time.Second,
+		inFlight: newInFlight(cmp.Or(o.MaxInFlight, DefaultMaxInFlight)), readTimeout: readTimeout, shutdownTimeout: 10 * time.Second,
 	}
 	s.docs = strings.TrimSuffix(o.PublicURL, s.document.Base) + docsPath
 	s.metrics = newMetrics(s, o.Metrics)

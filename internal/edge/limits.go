@@ -18,29 +18,29 @@ const (
 )
 
 var (
-	errOverloaded = errors.New("too many requests are in progress")
+	errOverloaded = errors.New("too many requests are in flight")
 	errNoRoom     = fmt.Errorf("%w: their large responses are read slowly", errOverloaded)
 )
 
-// calls limits the operations in progress, and the memory that their responses take.
-type calls struct {
+// inFlight limits the requests to operations, and the memory that their responses take.
+type inFlight struct {
 	running *semaphore.Weighted
-	count   atomic.Int64 // of operations that run or wait
+	count   atomic.Int64 // of requests that run or wait
 	most    int64        // of count
 	large   *semaphore.Weighted
 }
 
-func newCalls(maxInFlight int) *calls {
+func newInFlight(maxInFlight int) *inFlight {
 	n := int64(maxInFlight)
-	return &calls{
+	return &inFlight{
 		running: semaphore.NewWeighted(n), most: 2 * n, // as many may wait as may run
 		large: semaphore.NewWeighted(maxLarge),
 	}
 }
 
-// acquire waits until an operation may run. The caller must call release once the
+// acquire waits until a request may run. The caller must call release once the
 // response is written.
-func (c *calls) acquire(ctx context.Context) error {
+func (c *inFlight) acquire(ctx context.Context) error {
 	if c.count.Add(1) > c.most || !c.running.TryAcquire(1) && c.running.Acquire(ctx, 1) != nil {
 		c.count.Add(-1)
 		return errOverloaded
@@ -48,30 +48,30 @@ func (c *calls) acquire(ctx context.Context) error {
 	return nil
 }
 
-func (c *calls) release(o *call) {
+func (c *inFlight) release(o *request) {
 	c.large.Release(o.reserved)
 	c.running.Release(1)
 	c.count.Add(-1)
 }
 
-// call is an operation in progress.
-type call struct {
+// request is a request to an operation.
+type request struct {
 	Caller
 	server   *Server
-	reserved int64 // bytes of calls.large
+	reserved int64 // bytes of inFlight.large
 }
 
-type callKey struct{}
+type requestKey struct{}
 
 // Reserve reserves memory for the response of the operation whose context is ctx, until
 // it is written. It fails if the clients of other large responses read slowly.
 func Reserve(ctx context.Context, bytes int64) error {
-	o, ok := ctx.Value(callKey{}).(*call)
+	o, ok := ctx.Value(requestKey{}).(*request)
 	if !ok || bytes <= largeResponse {
 		return nil
 	}
 	bytes = min(bytes, maxLarge-o.reserved)
-	if !o.server.calls.large.TryAcquire(bytes) {
+	if !o.server.inFlight.large.TryAcquire(bytes) {
 		o.server.metrics.shed.WithLabelValues("large").Inc()
 		return Unavailable(errNoRoom)
 	}

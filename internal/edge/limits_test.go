@@ -10,17 +10,17 @@ import (
 	"time"
 )
 
-// TestNoTurn checks that a call that waits too long is refused, and forgotten.
+// TestNoTurn checks that a request that waits too long is refused, and forgotten.
 func TestNoTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := newCalls(1)
+		c := newInFlight(1)
 		if err := c.acquire(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		if err := c.acquire(ctx); !errors.Is(err, errOverloaded) || c.count.Load() != 1 {
-			t.Errorf("got error %v and %d calls, want it refused and 1", err, c.count.Load())
+			t.Errorf("got error %v and %d requests, want it refused and 1", err, c.count.Load())
 		}
 	})
 }
@@ -28,7 +28,7 @@ func TestNoTurn(t *testing.T) {
 // TestOverload checks that a request is refused before its body is read.
 func TestOverload(t *testing.T) {
 	s, log := newServer(t, newHandlers(), nil)
-	s.calls.most = 0
+	s.inFlight.most = 0
 	w := do(s, newRequest("POST", "/v1/books", "not JSON"))
 	wantError(t, w, 503, "unavailable", "the service is unavailable; try again later")
 	if got := w.Header().Get("Retry-After"); got != "1" {

@@ -38,7 +38,7 @@ func newMetrics(s *Server, registry prometheus.Registerer) *metrics {
 		}
 		return 1
 	})
-	m.inFlight = m.gauge("http_requests_in_flight", "Requests in progress.")
+	m.inFlight = m.gauge("http_requests_in_flight", "Requests in flight.")
 	m.shed.WithLabelValues("in_flight")
 	m.shed.WithLabelValues("rate")
 	m.shed.WithLabelValues("large")

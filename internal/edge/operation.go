@@ -51,12 +51,12 @@ func (s *Server) serveOperation(op *operation) echo.MiddlewareFunc {
 				return err
 			}
 			arrived := time.Now()
-			if err := s.calls.acquire(ctx); err != nil {
+			if err := s.inFlight.acquire(ctx); err != nil {
 				s.metrics.shed.WithLabelValues("in_flight").Inc()
 				return Unavailable(err)
 			}
-			running := &call{Caller: caller, server: s}
-			defer s.calls.release(running)
+			running := &request{Caller: caller, server: s}
+			defer s.inFlight.release(running)
 
 			if op.body == nil && r.ContentLength != 0 { // nobody reads the body
 				c.Response().Header().Set("Connection", "close")
@@ -64,7 +64,7 @@ func (s *Server) serveOperation(op *operation) echo.MiddlewareFunc {
 				limitBodyWait(c)
 			}
 			defer c.SetRequest(r) // accessLog checks its context to see whether the client disconnected
-			c.SetRequest(r.WithContext(context.WithValue(ctx, callKey{}, running)))
+			c.SetRequest(r.WithContext(context.WithValue(ctx, requestKey{}, running)))
 			if err := op.validate(c); err != nil {
 				return err
 			}

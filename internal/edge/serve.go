@@ -125,7 +125,7 @@ func (s *Server) drain(ctx context.Context, d time.Duration, failed <-chan error
 	return nil
 }
 
-// stop stops the server once requests in progress have got their responses, which
+// stop stops the server once requests in flight have got their responses, which
 // takes a moment if the service has failed.
 func (s *Server) stop(server *http.Server, failure error) error {
 	s.stopping.Store(true)

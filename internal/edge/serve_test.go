@@ -151,7 +151,7 @@ func TestBodyOfWaitingRequest(t *testing.T) {
 		<-done
 		return sendOK(c)
 	}
-	r := start(t, h, ServeOptions{}, func(s *Server) { s.calls, s.readTimeout = newCalls(1), time.Second })
+	r := start(t, h, ServeOptions{}, func(s *Server) { s.inFlight, s.readTimeout = newInFlight(1), time.Second })
 	go func() { _, _ = http.Get("http://" + r.addr + "/v1/version") }()
 	<-begun
 	time.AfterFunc(r.server.readTimeout*3/2, func() { close(done) })

@@ -119,7 +119,7 @@ var limits = map[string]func(t *testing.T, want []int64){
 			t.Error("one more connection, after another ended: got it waiting, want it accepted")
 		}
 	},
-	"calls in flight": func(t *testing.T, want []int64) {
+	"requests in flight": func(t *testing.T, want []int64) {
 		var running atomic.Int64
 		done := make(chan bool)
 		h := newHandlers()
