@@ -174,7 +174,7 @@ func newTab(t *testing.T, browser context.Context) *tab {
 	t.Helper()
 	ctx, cancel := chromedp.NewContext(browser, chromedp.WithNewBrowserContext())
 	t.Cleanup(cancel)
-	ctx, cancel = context.WithTimeout(ctx, 2*time.Minute)
+	ctx, cancel = context.WithTimeout(ctx, 4*time.Minute)
 	t.Cleanup(cancel)
 	p := &tab{T: t, ctx: ctx}
 	p.do()
@@ -219,7 +219,7 @@ func eval[T any](p *tab, expression string) T {
 // Content-Security-Policy does not allow chromedp.Poll.
 func (p *tab) until(condition string) {
 	p.Helper()
-	for deadline := time.Now().Add(20 * time.Second); !eval[bool](p, "Boolean("+condition+")"); time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); !eval[bool](p, "Boolean("+condition+")"); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			p.Fatalf("%s never held; the page ends with %s", condition, eval[string](p, `document.body.innerText.slice(-1500)`))
 		}
