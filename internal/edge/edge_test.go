@@ -186,6 +186,9 @@ func TestNewRefuses(t *testing.T) {
 		"a key in a cookie": {document: func(d string) string {
 			return strings.Replace(d, "{type: http, scheme: bearer}", "{type: apiKey, in: cookie, name: k}", 1)
 		}, want: "the security scheme bearer must be a bearer token"},
+		"basic authentication": {document: func(d string) string {
+			return strings.Replace(d, "{type: http, scheme: bearer}", "{type: http, scheme: basic}", 1)
+		}, want: "the security scheme bearer must be a bearer token"},
 		"another style": {document: func(d string) string {
 			return strings.Replace(d, "level, in: query, explode: false", "level, in: query, style: pipeDelimited, explode: false", 1)
 		}, want: "the parameter level has the style pipeDelimited"},
