@@ -115,7 +115,7 @@ func TestSync(t *testing.T) {
 				_, err := s.CreatePet(t.Context(), rex)
 				done <- err
 			}()
-			for range 3 { // the insert and two repetitions
+			for range 3 { // the insert and two repeats
 				pgtest.Eventually(t, requestTimeout, "a wait for the standby", func() bool { return ended(t, address, end) })
 			}
 			pgtest.Eventually(t, requestTimeout, "another wait", func() bool { return pgtest.Query[int](t, address, waiting) > 0 })

@@ -195,17 +195,6 @@ func TestOpenRejects(t *testing.T) {
 	}
 }
 
-// The identifier of a removed pet is not given again.
-func TestRemovedPet(t *testing.T) {
-	path := newPath(t)
-	s := open(t, path)
-	last := mustCreate(t, s, "last")
-	sqlOn(t, path, "DELETE FROM pets")
-	if got := mustCreate(t, s, "next"); got.ID <= last.ID {
-		t.Errorf("got id %d after the removal of %d, want a greater one", got.ID, last.ID)
-	}
-}
-
 // Several processes, here stores, may open a new file at once and share it.
 func TestOpenConcurrently(t *testing.T) {
 	path := newPath(t)
