@@ -192,11 +192,10 @@ func TestUpkeepOutcome(t *testing.T) {
 		"no error": {sqlite.Report{Path: "copy.db"}, nil, 0, "backed up sqlite:x: schema version 0, 0 pets, 0 keys, 0.0 MiB\n"},
 	} {
 		var stderr bytes.Buffer
-		env := environment{stderr: &stderr}
 		work := func(context.Context, string, string, bool) (sqlite.Report, error) {
 			return c.report, c.err
 		}
-		cmd := upkeepCommand(env, &stderr, work, "backed up", "", &cobra.Command{SilenceUsage: true, SilenceErrors: true})
+		cmd := upkeepCommand(environment{stderr: &stderr}, &stderr, work, "backed up", "", &cobra.Command{SilenceUsage: true, SilenceErrors: true})
 		cmd.SetArgs([]string{"--store", "sqlite:x"})
 		err := cmd.ExecuteContext(ended)
 		if err != nil {

