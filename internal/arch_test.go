@@ -1,4 +1,4 @@
-// Package internal holds only a test, which checks which package imports which.
+// Package internal holds only tests, of the imports and of the pages.
 package internal
 
 import (

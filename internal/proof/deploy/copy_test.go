@@ -1,0 +1,23 @@
+//go:build deploy
+
+package deploy
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestMakeItYours runs the commands of CONTRIBUTING.md that rename a copy, and the
+// tests of the copy.
+func TestMakeItYours(t *testing.T) {
+	t.Parallel()
+	_, section, _ := strings.Cut(read(t, ".github", "CONTRIBUTING.md"), "## Make it yours")
+	_, section, _ = strings.Cut(section, "```sh\n")
+	commands, _, _ := strings.Cut(section, "```")
+	dir := t.TempDir()
+	run(t, nil, "git", "clone", "-q", ".", dir)
+	run(t, nil, "sh", "-ec", "cd "+dir+"\n"+commands+`
+		git add -A
+		go test ./...
+		! { git ls-files; git grep --cached -I '' ':!*LICENSE*' ':!*-lock.json' ':!*.sum'; } | grep -iE 'p[e]t|p[s]k'`)
+}
