@@ -57,7 +57,7 @@ func (cfg serveConfig) welcome(ctx context.Context, env environment, logger *slo
 	existing, err := st.Keys(ctx)
 	needsKey := len(cfg.fixedKeys)+len(existing) == 0
 	switch {
-	case err != nil:
+	case err != nil, !needsKey && !cfg.sandbox: // nothing to print
 		return err
 	case needsKey && !cfg.sandbox && !env.interactive:
 		logger.Warn("the store has no API key yet, so every request is refused", "fix", service.Name+" keys create NAME --store "+store.Redact(cfg.store))
