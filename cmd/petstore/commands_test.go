@@ -154,6 +154,19 @@ func TestImportOutcome(t *testing.T) {
 	}
 }
 
+// TestKeyOutcome checks that a failed write of a key says whether it was done.
+func TestKeyOutcome(t *testing.T) {
+	t.Parallel()
+	for want, err := range map[string]error{
+		"locked; no key was revoked": &pets.Error{Kind: pets.Unavailable, Message: "locked"},
+		"broken; it is unknown whether the key was revoked: petstore keys list shows it": errors.New("broken"),
+	} {
+		if got := outcome(err, "revoked"); got.Error() != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
+
 // TestImportStalls checks that others can write while import waits for its input.
 func TestImportStalls(t *testing.T) {
 	t.Parallel()

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -30,10 +31,7 @@ appears only when it is complete. "petstore import --restore" restores it.`,
   petstore export --format ndjson | grep '"sold"'`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			file := "-"
-			if len(args) == 1 {
-				file = args[0]
-			}
+			file := cmp.Or(strings.Join(args, ""), "-")
 			if file == "-" {
 				format = cmp.Or(format, files.CSV)
 			}
@@ -82,11 +80,8 @@ func exportPets(ctx context.Context, env environment, address, file string, form
 	} else {
 		err = replaceFile(file, export, func() error { return checkOutput(address, file, force) })
 	}
-	if err != nil && ctx.Err() != nil {
-		err = context.Cause(ctx)
-	}
 	if err != nil {
-		return fmt.Errorf("%w; the export is not complete", err)
+		return fmt.Errorf("%w; the export is not complete", cmp.Or(context.Cause(ctx), err))
 	}
 	fmt.Fprintf(env.stderr, "exported %s\n", counted(n, "pet"))
 	return nil

@@ -50,14 +50,11 @@ var otherVariable = regexp.MustCompile(`^(URL|KEY|API_KEYS|API_KEYS_FILE|PORT|PO
 // warnUnknown names the variables that no command reads, which may be misspelt.
 func warnUnknown(root *cobra.Command, env environment) {
 	known := map[string]bool{}
-	var visit func(*cobra.Command)
-	visit = func(cmd *cobra.Command) {
-		cmd.LocalFlags().VisitAll(func(f *pflag.Flag) { known[variableOf(f.Name)] = true })
-		for _, c := range cmd.Commands() {
-			visit(c)
+	for _, c := range root.Commands() {
+		for _, c := range append([]*cobra.Command{c}, c.Commands()...) {
+			c.LocalFlags().VisitAll(func(f *pflag.Flag) { known[variableOf(f.Name)] = true })
 		}
 	}
-	visit(root)
 	for _, entry := range env.environ {
 		name, _, _ := strings.Cut(entry, "=")
 		if own, found := strings.CutPrefix(name, variablePrefix); found && !known[name] && !otherVariable.MatchString(own) {
@@ -120,8 +117,8 @@ func parseDuration(text string) (time.Duration, error) {
 func openStore(ctx context.Context, env environment, address string, o store.Options) (store.Store, error) {
 	o.Logger = cmp.Or(o.Logger, slog.New(slog.NewTextHandler(env.stderr, nil)))
 	st, err := store.Open(ctx, address, o)
-	if err != nil && ctx.Err() != nil {
-		err = context.Cause(ctx)
+	if err != nil {
+		err = cmp.Or(context.Cause(ctx), err)
 	}
 	return st, err
 }

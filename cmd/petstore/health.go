@@ -16,7 +16,7 @@ func healthCommand() *cobra.Command {
 		Short: "Check whether the server on this machine is ready",
 		Long: `health requests /readyz from the server on this machine, at its admin address if it
 has one. It reads PETSTORE_ADMIN_ADDR, PETSTORE_ADDR and PETSTORE_TLS_CERT, as serve
-does. The exit status is 0 if the server is ready, else 1.`,
+does. The exit status is 0 only if the server is ready.`,
 		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			scheme, flag, listen := "http", "admin-addr", adminAddr

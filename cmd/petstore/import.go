@@ -40,7 +40,7 @@ are ignored.
 If POST /v1/pets would reject any of the rows, import lists the first 20 of those
 and stores nothing. Importing a file twice stores its pets twice. Standard input
 is first read to its end. Until the import ends, SQLite accepts no other writes:
-creates wait, and get a 503 after 5 s.
+creates wait, and get a 503 within 8 s.
 
 With --restore, pets that are created later get greater identifiers. If the newest
 pets were removed before the export, theirs are given again: it has no counter, as
@@ -128,18 +128,14 @@ func (cfg importConfig) printResult(out io.Writer, rows *files.Rejected, importe
 	if cfg.dryRun {
 		imported = 0
 	}
-	err := printJSON(out, struct {
+	return printed("stored "+counted(imported, "pet"), printJSON(out, struct {
 		File       string `json:"file"`
 		Store      string `json:"store"`
 		DryRun     bool   `json:"dryRun"`
 		Acceptable int    `json:"acceptable"`
 		Rejected   int    `json:"rejected"`
 		Imported   int    `json:"imported"`
-	}{cfg.file, store.Redact(cfg.store), cfg.dryRun, rows.Good, rows.Bad, imported})
-	if err != nil {
-		return fmt.Errorf("stored %s, but printing the result failed: %w", counted(imported, "pet"), err)
-	}
-	return nil
+	}{cfg.file, store.Redact(cfg.store), cfg.dryRun, rows.Good, rows.Bad, imported}))
 }
 
 // open returns FILE, or a temporary copy of it if it is not a regular file, so that no
@@ -188,10 +184,7 @@ func importInto(ctx context.Context, st pets.Store, rows iter.Seq2[files.Row, er
 
 // undone adds to err that nothing was imported.
 func undone(ctx context.Context, err error) error {
-	if ctx.Err() != nil {
-		err = context.Cause(ctx)
-	}
-	return fmt.Errorf("%w; nothing was imported", err)
+	return fmt.Errorf("%w; nothing was imported", cmp.Or(context.Cause(ctx), err))
 }
 
 // untilDone returns a reader of from that fails when ctx ends, even during a

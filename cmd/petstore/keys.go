@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"example.com/petstore/internal/keys"
+	"example.com/petstore/internal/pets"
 	"example.com/petstore/internal/store"
 )
 
@@ -54,13 +56,14 @@ The key cannot be shown again. NAME says who uses it.`,
 			k.ReadOnly = readOnly
 			return withKeys(cmd.Context(), env, address, store.Options{}, func(ctx context.Context, s keys.Store) error {
 				if err := s.CreateKey(ctx, k); err != nil {
-					return err
+					return outcome(err, "created")
 				}
+				done := "created the key " + k.ID
 				if asJSON {
-					return printJSON(env.stdout, keyJSON{token, k, k.State(time.Now())})
+					return printed(done, printJSON(env.stdout, keyJSON{token, k, k.State(time.Now())}))
 				}
 				_, err := fmt.Fprintln(env.stdout, token)
-				return err
+				return printed(done, err)
 			})
 		},
 	}
@@ -128,7 +131,7 @@ name. At a terminal it asks for confirmation.`,
 					}
 				}
 				if _, err = s.RevokeKey(ctx, k.ID, time.Now()); err != nil {
-					return err
+					return outcome(err, "revoked")
 				}
 				fmt.Fprintf(env.stderr, "revoked %s (%s)\n", k.ID, printable(k.Name))
 				return nil
@@ -146,7 +149,16 @@ func withKeys(ctx context.Context, env environment, address string, o store.Opti
 	if err != nil {
 		return err
 	}
-	return errors.Join(f(ctx, s), s.Close())
+	err = f(ctx, s)
+	return cmp.Or(err, s.Close()) // which may return the same failure
+}
+
+// outcome adds to the error of a write whether a key was changed.
+func outcome(err error, done string) error {
+	if pets.KindOf(err) == pets.Internal {
+		return fmt.Errorf("%w; it is unknown whether the key was %s: petstore keys list shows it", err, done)
+	}
+	return fmt.Errorf("%w; no key was %s", err, done)
 }
 
 // keyJSON is a key as --json prints it.
@@ -165,12 +177,9 @@ func printKeys(out io.Writer, all []keyJSON) error {
 	}
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "ID\tSTATE\tMAY\tEXPIRES\tUSED\tCREATED\tNAME")
+	may := map[bool]string{false: "write", true: "read"}
 	for _, k := range all {
-		may := "write"
-		if k.ReadOnly {
-			may = "read"
-		}
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", k.ID, k.State, may, day(k.ExpiresAt), day(k.UsedAt), day(k.CreatedAt), printable(k.Name))
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", k.ID, k.State, may[k.ReadOnly], day(k.ExpiresAt), day(k.UsedAt), day(k.CreatedAt), printable(k.Name))
 	}
 	return table.Flush()
 }

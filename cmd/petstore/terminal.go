@@ -35,6 +35,14 @@ func printJSON(out io.Writer, result any) error {
 	return e.Encode(result)
 }
 
+// printed adds to an error from printing a result what was done.
+func printed(done string, err error) error {
+	if err != nil {
+		err = fmt.Errorf("%s, but printing the result failed: %w", done, err)
+	}
+	return err
+}
+
 // progress returns a function that prints progress at a terminal, at most every
 // two seconds.
 func progress(env environment) func(format string, args ...any) {

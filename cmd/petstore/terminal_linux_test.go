@@ -6,9 +6,7 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"regexp"
-	"strings"
 	"sync"
 	"syscall"
 	"testing"
@@ -140,28 +138,5 @@ func TestTerminal(t *testing.T) {
 		}
 		p.expect(t, c.want)
 		p.wantStatus(t, c.status)
-	}
-}
-
-// TestFullOutput checks that a command fails if its result cannot be printed,
-// and that import then says that the pets were stored.
-func TestFullOutput(t *testing.T) {
-	t.Parallel()
-	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer full.Close()
-	for want, args := range map[string][]string{
-		"petstore: stored 1 pet, but printing the result failed: ": {"import", "-", "--json", "--store", "sqlite:" + filepath.Join(t.TempDir(), "pets.db")},
-		"petstore: write /dev/full: ":                              {"serve", "--sandbox", "--addr", "127.0.0.1:0", "--drain", "0s"},
-	} {
-		var stderr bytes.Buffer
-		got := run(t.Context(), args, environment{
-			getenv: func(string) string { return "" }, stdin: strings.NewReader("name,categoryId\nRex,1\n"), stdout: full, stderr: &stderr,
-		})
-		if got != 1 || !strings.Contains(stderr.String(), want) {
-			t.Errorf("%v: got %d, %s, want 1, %s", args, got, &stderr, want)
-		}
 	}
 }

@@ -88,10 +88,10 @@ func upkeepCommand(env environment, out io.Writer, work sqliteWork, done, forceU
 		}
 		if asJSON && (err == nil || len(r.Problems) > 0) {
 			r.Problems = append([]string{}, r.Problems...) // [] instead of null
-			return errors.Join(err, printJSON(env.stdout, struct {
+			return errors.Join(err, printed("done", printJSON(env.stdout, struct {
 				Store string `json:"store"`
 				sqlite.Report
-			}{store.Redact(address), r}))
+			}{store.Redact(address), r})))
 		}
 		if err == nil {
 			_, err = fmt.Fprintf(out, "%s %s: schema version %d, %s, %s, %.1f MiB\n", done, printable(store.Redact(address)), r.Schema,
