@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -16,10 +17,7 @@ import (
 // it may replace an existing backup.
 func Backup(ctx context.Context, path, to string, force bool) (r Report, err error) {
 	file, err := resolve(path)
-	if err == nil {
-		err = CheckTarget(file, to, force)
-	}
-	if err != nil {
+	if err := cmp.Or(err, CheckTarget(file, to, force)); err != nil {
 		return Report{}, err
 	}
 	f, err := os.CreateTemp(filepath.Dir(to), "."+filepath.Base(to)+".*")
@@ -65,14 +63,12 @@ func CheckTarget(path, to string, force bool) error {
 			return fmt.Errorf("%s is a store, or was one, since %s is beside it; choose another name", to, file+suffix)
 		}
 	}
-	info, err := os.Stat(to)
-	if err != nil {
-		return nil // writing reports any error but that there is no file
-	}
-	if store, err := os.Stat(path); err == nil && os.SameFile(store, info) {
+	store, _ := os.Stat(path)
+	info, _ := os.Stat(to) // writing reports any error but that there is no file
+	switch {
+	case os.SameFile(store, info):
 		return fmt.Errorf("%s is the database itself; choose another name", to)
-	}
-	if !force {
+	case info != nil && !force:
 		return fmt.Errorf("%s already exists; choose another name, or replace it with --force", to)
 	}
 	return nil

@@ -199,24 +199,32 @@ func checkLoneLog(file string) error {
 	return nil
 }
 
+// checkLog returns an error if the log belongs to another database: if the file is
+// missing, empty, or a backup, which has no log before a store opens it. SQLite
+// would remove the log or apply it to the backup. The caller must hold the lock
+// exclusively.
+func checkLog(file string) error {
+	err := checkLoneLog(file)
+	if log, logErr := os.Stat(file + logSuffix); err != nil || logErr != nil || log.Size() == 0 {
+		return err
+	}
+	backup, err := hasNoLog(file)
+	if backup {
+		err = fmt.Errorf("%[1]s is a backup, but its log %[1]s%[2]s holds acknowledged writes of the database that was there before; put that database back, or replace both with: petstore restore BACKUP --force", file, logSuffix)
+	}
+	return err
+}
+
 // recoverLog makes the log left by a killed or failed process safe to read. After
 // a failed fsync the kernel may consider lost pages written, so recoverLog rewrites
 // the log while SQLite's lock keeps other programs from writing. Closing copies it
 // into the file. The caller must hold the lock exclusively.
-//
-// If the file is a backup that never had a log, this log belongs to the file that
-// a killed restore replaced, and recoverLog removes it.
 func recoverLog(file string) error {
-	if err := checkLoneLog(file); err != nil {
+	if err := checkLog(file); err != nil {
 		return err
 	}
 	if _, err := os.Stat(file + logSuffix); errors.Is(err, fs.ErrNotExist) {
 		return nil
-	}
-	if restored, err := hasNoLog(file); err != nil {
-		return err
-	} else if restored {
-		return removeLog(file)
 	}
 	db := connect(file, writerPragmas, "mode=rw")
 	tx, err := db.Begin()
@@ -255,20 +263,16 @@ func hasNoLog(file string) (bool, error) {
 	}
 	defer f.Close()
 	var header [20]byte
-	if _, err := io.ReadFull(f, header[:]); err != nil {
-		return false, nil // not a database; SQLite will say so
-	}
+	_, _ = io.ReadFull(f, header[:]) // a short file is not a database; SQLite will say so
 	return string(header[:16]) == "SQLite format 3\x00" && header[18] == 1 && header[19] == 1, nil
 }
 
-// removeLog removes the log and its index.
-func removeLog(file string) error {
-	for _, suffix := range []string{logSuffix, indexSuffix} {
-		if err := os.Remove(file + suffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
+// remove removes a file if it exists.
+func remove(name string) error {
+	if err := os.Remove(name); !errors.Is(err, fs.ErrNotExist) {
+		return err
 	}
-	return syncDir(file)
+	return nil
 }
 
 // syncDir syncs the directory of the file called name.

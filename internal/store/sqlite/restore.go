@@ -6,7 +6,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"runtime"
 )
@@ -16,8 +15,9 @@ import (
 // fails if the database holds pets or keys or cannot be read. The database was
 // replaced, even with an error, if Report.Path is set.
 //
-// A rename replaces the old database with the new one. A log left over from an
-// unreadable database is ignored; see recoverLog.
+// A rename replaces the old database with the new one. The log of an unreadable
+// database is removed after that. A restore that is killed in between must be
+// repeated with force, because nothing else removes a log; see checkLog.
 func Restore(ctx context.Context, path, from string, force bool) (r Report, err error) {
 	file, err := resolve(path)
 	if err != nil {
@@ -59,7 +59,7 @@ func Restore(ctx context.Context, path, from string, force bool) (r Report, err 
 	}
 	defer release()
 	// The journal of an unreadable file must not be applied to the new one.
-	if err := os.Remove(file + journalSuffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := remove(file + journalSuffix); err != nil {
 		return Report{}, err
 	}
 	if runtime.GOOS == "windows" { // it does not replace an open file
@@ -69,7 +69,7 @@ func Restore(ctx context.Context, path, from string, force bool) (r Report, err 
 		return Report{}, err
 	}
 	r.Path = from
-	if err := errors.Join(syncDir(file), removeLog(file)); err != nil {
+	if err := errors.Join(syncDir(file), remove(file+logSuffix), remove(file+indexSuffix), syncDir(file)); err != nil {
 		return r, fmt.Errorf("%s is restored, but a power cut may undo that: %w", path, err)
 	}
 	return r, nil
@@ -100,9 +100,9 @@ func checkReplaceable(ctx context.Context, path, file string) error {
 
 // takeOver copies the log of the database into it, which fails with busy while
 // another program has it open, and keeps others from writing until release is
-// called. It does nothing to a file that SQLite cannot read.
+// called. It does nothing to a file that SQLite cannot read or to another's log.
 func takeOver(file string) (release func(), err error) {
-	if info, err := os.Stat(file); err != nil || info.Size() == 0 {
+	if info, err := os.Stat(file); err != nil || info.Size() == 0 || checkLog(file) != nil {
 		return func() {}, nil
 	}
 	db := connect(file, writerPragmas, "mode=rw")
