@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http/httptest"
+	"reflect"
 	"testing"
 	"time"
 
@@ -75,6 +76,21 @@ func TestLimit(t *testing.T) {
 			var page []api.Pet
 			if err := json.Unmarshal(w.Body.Bytes(), &page); (err != nil) != (n < 0) || n >= 0 && len(page) != n {
 				t.Errorf("%s, %q: got %d pets, status %d, want %d", text, query, len(page), w.Code, n)
+			}
+		}
+	}
+}
+
+// TestEncodedSize checks that every text of a pet counts.
+func TestEncodedSize(t *testing.T) {
+	var p pets.Pet
+	v := reflect.ValueOf(&p).Elem()
+	for i := range v.NumField() {
+		if f := v.Field(i); f.Kind() == reflect.String && f.Type() != reflect.TypeFor[pets.Status]() {
+			before := encodedSize(p)
+			f.SetString("<<")
+			if got := encodedSize(p) - before; got < int64(len(`\u003c\u003c`)) {
+				t.Errorf("%s: got %d bytes for two characters, want 12", v.Type().Field(i).Name, got)
 			}
 		}
 	}

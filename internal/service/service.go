@@ -41,7 +41,7 @@ func (o *operations) ListPets(ctx context.Context, request api.ListPetsRequestOb
 	response, size := api.ListPets200JSONResponse{Body: make(api.Pets, len(page.Pets))}, int64(0)
 	for i := range page.Pets {
 		response.Body[i] = toPet(&page.Pets[i])
-		size += encodedSize(page.Pets[i].Name)
+		size += encodedSize(page.Pets[i])
 	}
 	if err := edge.Reserve(ctx, size); err != nil {
 		return nil, err
@@ -59,7 +59,7 @@ func (o *operations) CreatePet(ctx context.Context, request api.CreatePetRequest
 	if key := request.Params.IdempotencyKey; key != nil {
 		p.Idempotency = pets.Idempotency{KeyID: edge.CallerOf(ctx).ID, Key: unquote(*key)}
 	}
-	if err := edge.Reserve(ctx, encodedSize(p.Name)); err != nil { // not once the pet exists
+	if err := edge.Reserve(ctx, encodedSize(p.WithID(0))); err != nil { // not once the pet exists
 		return nil, err
 	}
 	created, err := o.store.CreatePet(ctx, p)
@@ -77,7 +77,7 @@ func (o *operations) CreatePet(ctx context.Context, request api.CreatePetRequest
 func (o *operations) GetPet(ctx context.Context, request api.GetPetRequestObject) (api.GetPetResponseObject, error) {
 	p, err := o.store.Pet(ctx, request.PetID)
 	if err == nil {
-		err = edge.Reserve(ctx, encodedSize(p.Name))
+		err = edge.Reserve(ctx, encodedSize(p))
 	}
 	if err != nil {
 		return nil, err
@@ -85,9 +85,9 @@ func (o *operations) GetPet(ctx context.Context, request api.GetPetRequestObject
 	return api.GetPet200JSONResponse{Body: toPet(&p)}, nil
 }
 
-// encodedSize returns the most bytes that a name takes in JSON: encoding/json writes
-// six for each <, > and &.
-func encodedSize(name string) int64 { return 6 * int64(len(name)) }
+// encodedSize returns the most bytes that the texts of a pet take in JSON:
+// encoding/json writes six for each <, > and &.
+func encodedSize(p pets.Pet) int64 { return 6 * int64(len(p.Name)) }
 
 // nextLink returns the Link (RFC 8288) to the page that follows the pet with the ID
 // last.

@@ -13,7 +13,10 @@ func TestMakeItYours(t *testing.T) {
 	t.Parallel()
 	_, section, _ := strings.Cut(read(t, ".github", "CONTRIBUTING.md"), "## Make it yours")
 	_, section, _ = strings.Cut(section, "```sh\n")
-	commands, _, _ := strings.Cut(section, "```")
+	commands, _, found := strings.Cut(section, "```")
+	if !found {
+		t.Fatal("CONTRIBUTING.md: got no commands")
+	}
 	dir := t.TempDir()
 	run(t, nil, "git", "clone", "-q", ".", dir)
 	run(t, nil, "sh", "-ec", "cd "+dir+"\n"+commands+`

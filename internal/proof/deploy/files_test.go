@@ -51,11 +51,11 @@ func unitsIn(t *testing.T, dir string) string {
 // TestVariables looks for environment variables that nothing reads.
 func TestVariables(t *testing.T) {
 	known := run(t, nil, petstore(t), "serve", "-h") + "PETSTORE_HOST PETSTORE_REPLICAS PETSTORE_IMAGE PETSTORE_PORT"
-	for _, file := range []string{"compose.yaml", "Dockerfile", "README.md", "postgres.md", "kubernetes/deployment.yaml", "proxy/Caddyfile", "systemd/petstore.env", "systemd/petstore.service", "systemd/instance.conf"} {
-		for _, name := range regexp.MustCompile(`PETSTORE_[A-Z_]+`).FindAllString(read(t, "deploy", file), -1) {
+	for _, file := range strings.Fields(run(t, nil, "git", "ls-files", "deploy")) {
+		for _, name := range regexp.MustCompile(`PETSTORE_[A-Z_]+`).FindAllString(read(t, file), -1) {
 			flag := "--" + strings.ToLower(strings.ReplaceAll(strings.TrimPrefix(name, "PETSTORE_"), "_", "-"))
 			if !strings.Contains(known, name) && !regexp.MustCompile(flag+`[ [=]`).MatchString(known) {
-				t.Errorf("deploy/%s: petstore serve does not read %s", file, name)
+				t.Errorf("%s: petstore serve does not read %s", file, name)
 			}
 		}
 	}
