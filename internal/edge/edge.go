@@ -89,9 +89,6 @@ func New(document *Document, service Service, o Options) (*Server, error) {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	if o.Metrics == nil {
-		o.Metrics = prometheus.NewRegistry() // which nobody reads
-	}
 	s := &Server{
 		document: document, service: service, options: o, logger: o.Logger, echo: echo.New(),
 		inFlight: newInFlight(cmp.Or(o.MaxInFlight, DefaultMaxInFlight)), readTimeout: readTimeout, shutdownTimeout: 10 * time.Second,
@@ -159,12 +156,10 @@ func (s *Server) routes() error {
 // middleware.
 func (s *Server) addOperations() error {
 	operations := map[string][]echo.MiddlewareFunc{}
+	missing := map[string]bool{} // "GET /v1/pets"
+	echoPath := strings.NewReplacer(":", `\:`, "{", ":", "}", "")
 	for id, op := range s.document.operations {
 		operations[id] = []echo.MiddlewareFunc{s.serveOperation(op)}
-	}
-	echoPath := strings.NewReplacer(":", `\:`, "{", ":", "}", "")
-	missing := map[string]bool{} // "GET /v1/pets"
-	for _, op := range s.document.operations {
 		missing[op.route.Method+" "+s.document.Base+echoPath.Replace(op.route.Path)] = true
 	}
 	var heads []func()

@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"regexp"
 	"slices"
-	"time"
 
 	"github.com/labstack/echo/v4"
 	"github.com/labstack/echo/v4/middleware"
@@ -22,13 +21,12 @@ const (
 	callerID      = "caller"
 )
 
-// NewLogger returns a logger that writes text or JSON. It redacts secrets and
-// matches of keyPattern, which must begin with literal text.
+// NewLogger returns a logger that writes text or JSON. It redacts secrets and matches
+// of keyPattern.
 func NewLogger(w io.Writer, text bool, level slog.Level, keyPattern *regexp.Regexp, secrets ...string) *slog.Logger {
-	prefix, _ := keyPattern.LiteralPrefix()
 	// The longest first: others may be parts of it.
 	secrets = slices.SortedFunc(slices.Values(secrets), func(a, b string) int { return len(b) - len(a) })
-	w = redactor{w, keyPattern, prefix, secrets}
+	w = redactor{w, keyPattern, secrets}
 	o := &slog.HandlerOptions{Level: level}
 	if text {
 		return slog.New(slog.NewTextHandler(w, o))
@@ -40,22 +38,18 @@ func NewLogger(w io.Writer, text bool, level slog.Level, keyPattern *regexp.Rege
 type redactor struct {
 	w       io.Writer
 	pattern *regexp.Regexp
-	prefix  string // of all matches of pattern
 	secrets []string
 }
 
 func (r redactor) Write(line []byte) (int, error) {
-	n := len(line)
-	if bytes.Contains(line, []byte(r.prefix)) {
-		line = r.pattern.ReplaceAllLiteral(line, []byte("REDACTED"))
-	}
+	redacted := r.pattern.ReplaceAllLiteral(line, []byte("REDACTED"))
 	for _, secret := range r.secrets {
-		if bytes.Contains(line, []byte(secret)) {
-			line = bytes.ReplaceAll(line, []byte(secret), []byte("REDACTED"))
+		if bytes.Contains(redacted, []byte(secret)) {
+			redacted = bytes.ReplaceAll(redacted, []byte(secret), []byte("REDACTED"))
 		}
 	}
-	_, err := r.w.Write(line)
-	return n, err
+	_, err := r.w.Write(redacted)
+	return len(line), err
 }
 
 // accessLog writes one line per request: the path, but no query, header or body.
@@ -71,9 +65,6 @@ func (s *Server) accessLog() echo.MiddlewareFunc {
 func (s *Server) logRequest(c echo.Context, v middleware.RequestLoggerValues) error {
 	ctx := c.Request().Context()
 	level := s.levelOf(c, v)
-	if !s.logger.Enabled(ctx, level) {
-		return nil
-	}
 	key, _ := c.Get(callerID).(string)
 	attrs := []slog.Attr{
 		slog.String("method", v.Method),
@@ -101,9 +92,7 @@ func (s *Server) logRequest(c echo.Context, v middleware.RequestLoggerValues) er
 	if cause != nil && level > slog.LevelInfo {
 		attrs = append(attrs, slog.String("error", cause.Error()))
 	}
-	record := slog.NewRecord(time.Now(), level, "request", 0) // Logger would look for its caller
-	record.AddAttrs(attrs...)
-	_ = s.logger.Handler().Handle(ctx, record)
+	s.logger.LogAttrs(ctx, level, "request", attrs...)
 	return nil
 }
 

@@ -8,29 +8,31 @@ import (
 
 	"github.com/labstack/echo/v4"
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 )
 
 // metrics holds the request metrics, and registers others.
 type metrics struct {
-	prometheus.Registerer
+	auto     promauto.Factory
 	requests *prometheus.HistogramVec
 	inFlight prometheus.Gauge
 	shed     *prometheus.CounterVec
 }
 
 func newMetrics(s *Server, registry prometheus.Registerer) *metrics {
+	auto := promauto.With(registry)
 	m := &metrics{
-		Registerer: registry,
-		requests: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+		auto: auto,
+		requests: auto.NewHistogramVec(prometheus.HistogramOpts{
 			Name:    "http_request_duration_seconds",
 			Help:    "Time from the request's header to the end of its response.",
 			Buckets: []float64{.00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 8},
 		}, []string{"operation", "status"}),
-		shed: prometheus.NewCounterVec(prometheus.CounterOpts{
+		shed: auto.NewCounterVec(prometheus.CounterOpts{
 			Name: "requests_shed_total", Help: "Requests refused because of a limit.",
 		}, []string{"reason"}),
 	}
-	ready := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+	auto.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "ready", Help: "1 if /readyz says ready, else 0.",
 	}, func() float64 {
 		if s.ready(context.Background()) != nil {
@@ -42,15 +44,12 @@ func newMetrics(s *Server, registry prometheus.Registerer) *metrics {
 	m.shed.WithLabelValues("in_flight")
 	m.shed.WithLabelValues("rate")
 	m.shed.WithLabelValues("large")
-	registry.MustRegister(m.requests, m.shed, ready)
 	return m
 }
 
 // gauge registers and returns a gauge.
 func (m *metrics) gauge(name, help string) prometheus.Gauge {
-	g := prometheus.NewGauge(prometheus.GaugeOpts{Name: name, Help: help})
-	m.MustRegister(g)
-	return g
+	return m.auto.NewGauge(prometheus.GaugeOpts{Name: name, Help: help})
 }
 
 // observe is the middleware that counts and times requests.

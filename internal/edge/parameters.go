@@ -15,10 +15,7 @@ import (
 	"github.com/labstack/echo/v4"
 )
 
-var (
-	integerForm = regexp.MustCompile(`^-?(0|[1-9][0-9]*)$`)
-	numberForm  = regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?$`)
-)
+var numberForm = regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?$`)
 
 // validate checks the parameters against the document. It leaves defaults to the
 // service, and the body to binder.
@@ -109,7 +106,7 @@ func isSingle(s *openapi3.Schema) bool {
 func checkValue(schema *openapi3.Schema, text string) string {
 	switch {
 	case schema.Type.Is("integer"):
-		if _, err := strconv.ParseInt(text, 10, bits(schema)); err != nil || !integerForm.MatchString(text) {
+		if _, err := strconv.ParseInt(text, 10, bits(schema)); err != nil || !numberForm.MatchString(text) {
 			return describeType(schema)
 		}
 	case schema.Type.Is("number") && !numberForm.MatchString(text), schema.Type.Is("boolean") && text != "true" && text != "false":
