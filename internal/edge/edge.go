@@ -116,7 +116,12 @@ func (s *Server) Base() string { return s.document.Base }
 // ServeHTTP implements http.Handler.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	canonicalPath(r.URL)
-	s.echo.ServeHTTP(w, r)
+	if headerSize(r) > maxHeader { // net/http accepts up to 4 KiB more on a kept connection
+		w.Header().Set("Connection", "close")
+		http.Error(w, "431 Request Header Fields Too Large", http.StatusRequestHeaderFieldsTooLarge)
+	} else {
+		s.echo.ServeHTTP(w, r)
+	}
 	if r.ContentLength != 0 && w.Header().Get("Connection") == "close" {
 		// net/http would close the connection at once, and a client that is still
 		// sending its body would get a reset in place of the response.

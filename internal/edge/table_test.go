@@ -60,9 +60,12 @@ var limits = map[string]func(t *testing.T, want []int64){
 	"request header": func(t *testing.T, want []int64) {
 		l := listen(t, newHandlers(), nil)
 		for size, status := range map[int64]int64{want[0]: 200, want[0] + 1: want[1]} {
-			header := "GET /livez HTTP/1.1\r\nHost: x\r\nX-Filler: \r\n\r\n"
-			got, _ := l.send(t, strings.Replace(header, ": \r", ": "+strings.Repeat("x", int(size)-len(header))+"\r", 1))
-			wantAmount(t, fmt.Sprintf("status of %d bytes", size), int64(got), status)
+			header, body := "GET /livez HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\nX-Filler: \r\n\r\n", "0\r\n\r\n"
+			long := strings.Replace(header, ": \r", ": "+strings.Repeat("x", int(size)-len(header))+"\r", 1) + body
+			first, kept := l.dial(t), l.dial(t)
+			wantAmount(t, fmt.Sprintf("status of %d bytes", size), int64(roundTrip(first, long)), status)
+			wantAmount(t, "status of a first request", int64(roundTrip(kept, header+body)), 200)
+			wantAmount(t, fmt.Sprintf("status of %d bytes on a kept connection", size), int64(roundTrip(kept, long)), status)
 		}
 	},
 	"body": func(t *testing.T, want []int64) {
@@ -247,7 +250,8 @@ var limits = map[string]func(t *testing.T, want []int64){
 		if err := errors.Join(l.server.drain(t.Context(), time.Duration(want[0]), nil), l.server.stop(l.http, nil)); err != nil {
 			t.Error(err)
 		}
-		wantAmount(t, "time", int64(time.Since(start)), want[0]+want[1])
+		_, _ = io.Copy(io.Discard, conn)
+		wantAmount(t, "time until the connection is closed", int64(time.Since(start)), want[0]+want[1])
 	},
 }
 

@@ -243,6 +243,7 @@ var socketCases = []struct {
 	{name: "12 KB", send: ask("/v1/pets", "X: "+strings.Repeat("x", 12<<10)+"\r\n"), want: "200 open"},
 	{name: "over 16 KiB", send: ask("/v1/pets", "X: "+strings.Repeat("x", 21<<10)+"\r\n"), want: "431 (bare|broken) close"},
 	{name: "over 16 KiB in many lines", send: ask("/v1/pets", strings.Repeat("X: xxxxxxxx\r\n", 3000)), want: "431 (bare|broken) close"},
+	{name: "over 16 KiB, pipelined", send: ask("/v1/pets") + ask("/v1/pets", "X: "+strings.Repeat("x", 17<<10)+"\r\n"), want: "200 431 (bare|broken) close"},
 	{name: "a range and a condition that cannot be met", send: ask("/openapi.yaml", "Range: bytes=99999999-\r\nIf-Match: \"x\"\r\n"), want: "200 open"},
 	{name: "Connection: close", send: ask("/v1/pets", "Connection: close\r\n"), want: "200 close"},
 
