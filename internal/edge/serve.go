@@ -215,6 +215,7 @@ func (s *Server) serveAdmin(ctx context.Context, o ServeOptions) (*http.Server, 
 	admin := &http.Server{
 		Handler:           mux,
 		ReadHeaderTimeout: headerTimeout,
+		ReadTimeout:       2 * time.Minute, // also ends what a handler does
 		WriteTimeout:      2 * time.Minute, // profiles take a while
 		IdleTimeout:       idleTimeout,
 		ErrorLog:          slog.NewLogLogger(s.logger.Handler(), slog.LevelWarn),

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -93,14 +94,7 @@ func TestDrain(t *testing.T) {
 }
 
 func testDrain(t *testing.T, sig syscall.Signal) {
-	begun, done := make(chan bool), make(chan bool)
-	h := newHandlers()
-	h["getVersion"] = func(c echo.Context) error {
-		begun <- true
-		<-done
-		return sendOK(c)
-	}
-	r := start(t, h, ServeOptions{Drain: time.Hour})
+	r := start(t, newHandlers(), ServeOptions{Drain: time.Hour})
 	if status, keepAlive := r.get(t, "/readyz"); status != 200 || !keepAlive {
 		t.Errorf("before: got %d, kept alive %v, want 200, true", status, keepAlive)
 	}
@@ -114,15 +108,8 @@ func testDrain(t *testing.T, sig syscall.Signal) {
 			break
 		}
 	}
-	slow := make(chan int)
-	go func() {
-		status, _ := r.get(t, "/v1/version")
-		slow <- status
-	}()
-	<-begun
-	done <- true
-	if got := <-slow; got != http.StatusOK {
-		t.Errorf("a request while draining: got %d, want 200", got)
+	if status, _ := r.get(t, "/v1/version"); status != http.StatusOK {
+		t.Errorf("a request while draining: got %d, want 200", status)
 	}
 	r.cancel()
 	if err := r.wait(t); err != nil {
@@ -220,6 +207,14 @@ func TestAdmin(t *testing.T) {
 				t.Errorf("profiles %v: %s: got %d, want %d", profiles, path, w.Code, status)
 			}
 		}
+		synctest.Test(t, func(t *testing.T) {
+			l := &listener{conns: make(chan net.Conn), closed: make(chan struct{})}
+			again := &http.Server{Handler: server.Handler, ReadTimeout: server.ReadTimeout, WriteTimeout: server.WriteTimeout}
+			go func() { _ = again.Serve(l) }()
+			_, after := l.send(t, "GET /metrics HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n")
+			wantAmount(t, "time of a request without its body", int64(after), int64(2*time.Minute))
+			_ = again.Close()
+		})
 		server.Close()
 	}
 }
