@@ -52,7 +52,7 @@ func (r redactor) Write(line []byte) (int, error) {
 	return len(line), err
 }
 
-// accessLog writes one line per request: the path, but no query, header or body.
+// accessLog writes one line per request: the path, but no query, body or key.
 func (s *Server) accessLog() echo.MiddlewareFunc {
 	return middleware.RequestLoggerWithConfig(middleware.RequestLoggerConfig{
 		HandleError: true, // so that the status is known
