@@ -38,7 +38,8 @@ appears only when it is complete. "petstore import --restore" restores it.`,
 			if format = cmp.Or(format, files.FormatOf(file)); format == "" {
 				return misuse("cannot tell the format of %s from its name: end it in .csv or .ndjson, or set --format", file)
 			}
-			if err := checkOutput(address, file, force); err != nil {
+			file, err := checkOutput(address, file, force)
+			if err != nil {
 				return err
 			}
 			return exportPets(cmd.Context(), env, address, file, format, force)
@@ -51,10 +52,10 @@ appears only when it is complete. "petstore import --restore" restores it.`,
 	return cmd
 }
 
-// checkOutput returns an error if file must not be written to.
-func checkOutput(address, file string, force bool) error {
+// checkOutput returns the name to write to, or an error if that is not allowed.
+func checkOutput(address, file string, force bool) (string, error) {
 	if file == "-" {
-		return nil
+		return file, nil
 	}
 	path, _ := store.SQLitePath(address)
 	return sqlite.CheckTarget(path, file, force)
@@ -78,7 +79,7 @@ func exportPets(ctx context.Context, env environment, address, file string, form
 	if file == "-" {
 		err = export(env.stdout)
 	} else {
-		err = replaceFile(file, export, func() error { return checkOutput(address, file, force) })
+		err = replaceFile(file, export, func() (string, error) { return checkOutput(address, file, force) })
 	}
 	if err != nil {
 		return fmt.Errorf("%w; the export is not complete", cmp.Or(context.Cause(ctx), err))
@@ -89,7 +90,7 @@ func exportPets(ctx context.Context, env environment, address, file string, form
 
 // replaceFile atomically replaces the named file with what write writes, unless
 // check fails afterwards.
-func replaceFile(name string, write func(io.Writer) error, check func() error) error {
+func replaceFile(name string, write func(io.Writer) error, check func() (string, error)) error {
 	f, err := os.CreateTemp(filepath.Dir(name), ".petstore-*")
 	if err != nil {
 		return err
@@ -101,7 +102,7 @@ func replaceFile(name string, write func(io.Writer) error, check func() error) e
 	if err := errors.Join(write(f), f.Sync(), f.Close()); err != nil {
 		return err
 	}
-	if err := check(); err != nil { // another program may have created the file
+	if _, err := check(); err != nil { // another program may have created the file
 		return err
 	}
 	return os.Rename(f.Name(), name)

@@ -17,10 +17,11 @@ import (
 // it may replace an existing backup.
 func Backup(ctx context.Context, path, to string, force bool) (r Report, err error) {
 	file, err := resolve(path)
-	if err := cmp.Or(err, CheckTarget(file, to, force)); err != nil {
+	target, targetErr := CheckTarget(file, to, force)
+	if err := cmp.Or(err, targetErr); err != nil {
 		return Report{}, err
 	}
-	f, err := os.CreateTemp(filepath.Dir(to), "."+filepath.Base(to)+".*")
+	f, err := os.CreateTemp(filepath.Dir(target), "."+filepath.Base(target)+".*")
 	if err != nil {
 		return Report{}, fmt.Errorf("cannot write the backup: %w", err)
 	}
@@ -30,14 +31,14 @@ func Backup(ctx context.Context, path, to string, force bool) (r Report, err err
 		if r, err = snapshot(ctx, db, f); err != nil {
 			return err
 		}
-		if err := CheckTarget(file, to, force); err != nil { // another program may have created it meanwhile
+		if _, err := CheckTarget(file, target, force); err != nil { // another program may have created it meanwhile
 			return err
 		}
-		if err := os.Rename(f.Name(), to); err != nil {
+		if err := os.Rename(f.Name(), target); err != nil {
 			return err
 		}
 		r.Path = to
-		if err := syncDir(to); err != nil {
+		if err := syncDir(target); err != nil {
 			return fmt.Errorf("the backup is complete, but a power cut may undo that: %w", err)
 		}
 		if info, _ := os.Stat(file + lockSuffix); info == nil {
@@ -51,27 +52,27 @@ func Backup(ctx context.Context, path, to string, force bool) (r Report, err err
 	return r, err
 }
 
-// CheckTarget rejects a name to which a command must not write, such as that of
+// CheckTarget returns the name of the file to write, which is where a symbolic
+// link leads. It rejects a name to which a command must not write, such as that of
 // the database at path, of any other store, or, without force, of any file.
-func CheckTarget(path, to string, force bool) error {
-	file, err := resolve(to)
-	if err != nil {
-		return err
+func CheckTarget(path, to string, force bool) (file string, err error) {
+	if file, err = resolve(to); err != nil {
+		return "", err
 	}
-	for _, suffix := range []string{lockSuffix, logSuffix} {
+	for _, suffix := range []string{lockSuffix, logSuffix, journalSuffix} {
 		if _, err := os.Stat(file + suffix); err == nil {
-			return fmt.Errorf("%s is a store, or was one, since %s is beside it; choose another name", to, file+suffix)
+			return "", fmt.Errorf("%s may be a store, because %s is beside it; choose another name", to, file+suffix)
 		}
 	}
 	store, _ := os.Stat(path)
-	info, _ := os.Stat(to) // writing reports any error but that there is no file
+	info, _ := os.Stat(file) // writing reports any error but that there is no file
 	switch {
 	case os.SameFile(store, info):
-		return fmt.Errorf("%s is the database itself; choose another name", to)
+		return "", fmt.Errorf("%s is the database itself; choose another name", to)
 	case info != nil && !force:
-		return fmt.Errorf("%s already exists; choose another name, or replace it with --force", to)
+		return "", fmt.Errorf("%s already exists; choose another name, or replace it with --force", to)
 	}
-	return nil
+	return file, nil
 }
 
 // snapshot copies the database to f, verifies the copy and syncs it to disk.

@@ -71,6 +71,8 @@ func resolve(path string) (file string, err error) {
 			return "", fmt.Errorf("cannot open %s: it is not a regular file", path)
 		}
 		file, err = filepath.EvalSymlinks(path)
+	} else if _, linkErr := os.Lstat(path); linkErr == nil {
+		err = errors.New("it is a symbolic link to nothing; mount its volume")
 	} else {
 		file, err = filepath.EvalSymlinks(filepath.Dir(path))
 		if errors.Is(err, fs.ErrNotExist) {
@@ -204,15 +206,10 @@ func checkLoneLog(file string) error {
 // would remove the log or apply it to the backup. The caller must hold the lock
 // exclusively.
 func checkLog(file string) error {
-	err := checkLoneLog(file)
-	if log, logErr := os.Stat(file + logSuffix); err != nil || logErr != nil || log.Size() == 0 {
-		return err
+	if log, err := os.Stat(file + logSuffix); err == nil && log.Size() > 0 && hasNoLog(file) {
+		return fmt.Errorf("%[1]s is a backup, but its log %[1]s%[2]s holds acknowledged writes of the database that was there before; put that database back, or replace both with: petstore restore BACKUP --force", file, logSuffix)
 	}
-	backup, err := hasNoLog(file)
-	if backup {
-		err = fmt.Errorf("%[1]s is a backup, but its log %[1]s%[2]s holds acknowledged writes of the database that was there before; put that database back, or replace both with: petstore restore BACKUP --force", file, logSuffix)
-	}
-	return err
+	return checkLoneLog(file)
 }
 
 // recoverLog makes the log left by a killed or failed process safe to read. After
@@ -254,17 +251,16 @@ func rewrite(name string) error {
 }
 
 // hasNoLog reports whether the header of the file says that it has no
-// write-ahead log, which is true of a backup until a store opens it. See
+// write-ahead log, which is true of a backup until a store opens it. SQLite will
+// report a file that cannot be read. See
 // https://www.sqlite.org/fileformat2.html#file_format_version_numbers.
-func hasNoLog(file string) (bool, error) {
-	f, err := os.Open(file)
-	if err != nil {
-		return false, err
-	}
-	defer f.Close()
+func hasNoLog(file string) bool {
 	var header [20]byte
-	_, _ = io.ReadFull(f, header[:]) // a short file is not a database; SQLite will say so
-	return string(header[:16]) == "SQLite format 3\x00" && header[18] == 1 && header[19] == 1, nil
+	if f, err := os.Open(file); err == nil {
+		_, _ = io.ReadFull(f, header[:])
+		_ = f.Close()
+	}
+	return string(header[:16]) == "SQLite format 3\x00" && header[18] == 1 && header[19] == 1
 }
 
 // remove removes a file if it exists.

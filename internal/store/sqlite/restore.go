@@ -39,7 +39,7 @@ func Restore(ctx context.Context, path, from string, force bool) (r Report, err 
 		return Report{}, fmt.Errorf("a server or a command has %s open; stop it, then restore again", path)
 	}
 	if err := checkReplaceable(ctx, path, file); err != nil && !force {
-		return Report{}, err
+		return Report{}, fmt.Errorf("%w; replace it with --force", err)
 	}
 	_ = os.Remove(file + restoreSuffix) // of a killed restore
 	f, err := createFile(file+restoreSuffix, file)
@@ -91,9 +91,6 @@ func checkReplaceable(ctx context.Context, path, file string) error {
 			}
 			return err
 		}, "mode=rw")
-	}
-	if err != nil {
-		err = fmt.Errorf("%w; replace it with --force", err)
 	}
 	return err
 }

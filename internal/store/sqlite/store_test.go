@@ -135,7 +135,7 @@ func TestOpenRejects(t *testing.T) {
 	mustClose(t, open(t, in("one")))
 	mustClose(t, open(t, in("schemaless")))
 	damageLeaf(t, in("schemaless"), "goose_db_version")
-	if err := os.Link(in("one"), in("twin")); err != nil {
+	if err := errors.Join(os.Link(in("one"), in("twin")), os.Symlink("gone", in("dangling"))); err != nil {
 		t.Fatal(err)
 	}
 	_, err := sqlite.Verify(t.Context(), in("twin"))
@@ -162,6 +162,7 @@ func TestOpenRejects(t *testing.T) {
 		{path: in("songs-journal"), want: "a name that ends in -journal"},
 		{path: in("songs-restore"), want: "a name that ends in -restore"},
 		{path: in("twin"), want: "has 2 names (hard links)"},
+		{path: in("dangling"), want: "is a symbolic link to nothing; mount its volume"},
 		{path: in("schemaless"), want: "is damaged; run petstore verify"},
 		{path: in("none"), want: "there is no database at " + in("none"), mustExist: true},
 		{path: in("empty"), want: "there is no database at " + in("empty"), mustExist: true},

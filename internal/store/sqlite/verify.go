@@ -43,14 +43,8 @@ func withSource(ctx context.Context, path string, f func(*sql.DB) error) error {
 	_, lockErr := os.Stat(file + lockSuffix)
 	_, logErr := os.Stat(file + logSuffix)
 	alone := lockErr != nil && logErr != nil
-	if alone {
-		backup, err := hasNoLog(file)
-		if err != nil {
-			return explain(path, err)
-		}
-		if backup {
-			return withDB(path, file, f, "mode=ro")
-		}
+	if alone && hasNoLog(file) {
+		return withDB(path, file, f, "mode=ro")
 	}
 	if err := checkNames(file); err != nil {
 		return explain(path, err)
