@@ -83,7 +83,7 @@ func snapshot(ctx context.Context, db *sql.DB, f *os.File) (r Report, err error)
 		return Report{}, err
 	}
 	if _, err := db.ExecContext(ctx, "VACUUM INTO ?", address(f.Name(), nil)); err != nil {
-		return Report{}, fmt.Errorf("the copy in %s failed: %w", filepath.Dir(f.Name()), err)
+		return Report{}, fmt.Errorf("copying it to %s failed: %w", filepath.Dir(f.Name()), err)
 	}
 	err = withDB("the copy", f.Name(), func(db *sql.DB) error {
 		r, err = inspect(ctx, db)

@@ -102,7 +102,7 @@ var errForeign = errors.New("it belongs to another program and was not changed; 
 // openErrors explains SQLite's codes to the operator.
 var openErrors = map[int]string{
 	lib.SQLITE_NOTADB:        "is not an SQLite database; choose another file, or, if it was one, restore a backup with petstore restore --force",
-	lib.SQLITE_CORRUPT:       "is damaged; " + damageAdvice,
+	lib.SQLITE_CORRUPT:       "is damaged; restore a backup with petstore restore --force",
 	lib.SQLITE_BUSY:          "is locked by another process; stop it or wait, then try again",
 	lib.SQLITE_CANTOPEN:      "cannot be opened: this user may not read and write it or its folder",
 	lib.SQLITE_READONLY:      "cannot be opened: it or its folder is read-only",

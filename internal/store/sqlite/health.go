@@ -24,7 +24,7 @@ type health struct {
 }
 
 // damageAdvice says what to do about a damaged file.
-const damageAdvice = "run petstore verify, which names the damaged tables, then restore a backup with petstore restore --force"
+const damageAdvice = "run petstore verify to see what is damaged, then restore a sound backup with petstore restore --force"
 
 // note records what err says about the file. The first damage is logged.
 func (h *health) note(err error) {

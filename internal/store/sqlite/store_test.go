@@ -163,7 +163,7 @@ func TestOpenRejects(t *testing.T) {
 		{path: in("songs-restore"), want: "a name that ends in -restore"},
 		{path: in("twin"), want: "has 2 names (hard links)"},
 		{path: in("dangling"), want: "is a symbolic link to nothing; mount its volume"},
-		{path: in("schemaless"), want: "is damaged; run petstore verify"},
+		{path: in("schemaless"), want: "is damaged; restore a backup"},
 		{path: in("none"), want: "there is no database at " + in("none"), mustExist: true},
 		{path: in("empty"), want: "there is no database at " + in("empty"), mustExist: true},
 	} {

@@ -70,29 +70,37 @@ func withDB(path, file string, f func(*sql.DB) error, parameters ...string) erro
 	if err := db.QueryRow("SELECT count(*) FROM sqlite_schema").Scan(new(int)); err != nil {
 		return explain(path, err)
 	}
-	if err := f(db); err != nil {
-		return fmt.Errorf("%s: %w", path, err)
+	err := f(db)
+	if isCorrupt(err) {
+		err = fmt.Errorf("it is damaged; %s: %w", damageAdvice, err)
 	}
-	return nil
+	if err != nil {
+		err = fmt.Errorf("%s: %w", path, err)
+	}
+	return err
 }
 
 const countAll = "SELECT (SELECT count(*) FROM pets), (SELECT count(*) FROM keys)"
 
 // inspect reads the whole database and reports on it.
 func inspect(ctx context.Context, db *sql.DB) (r Report, err error) {
-	if r.Schema, err = schemaVersion(ctx, db); err != nil {
+	r.Schema, err = schemaVersion(ctx, db)
+	switch {
+	case isCorrupt(err):
+		r.Problems = append(r.Problems, err.Error())
+	case err != nil:
 		return r, err
-	}
-	if r.Schema == 0 {
+	case r.Schema == 0:
 		return r, errors.New("the database is empty: it has no schema")
 	}
 	if err := db.QueryRowContext(ctx, "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size").Scan(&r.Bytes); err != nil {
 		return r, err
 	}
-	if r.Problems, err = integrityCheck(ctx, db); err != nil {
+	problems, err := integrityCheck(ctx, db)
+	if err != nil {
 		return r, err
 	}
-	if len(r.Problems) > 0 {
+	if r.Problems = append(r.Problems, problems...); len(r.Problems) > 0 {
 		return r, fmt.Errorf("it is damaged:\n%s", strings.Join(r.Problems, "\n"))
 	}
 	return r, db.QueryRowContext(ctx, countAll).Scan(&r.Pets, &r.Keys)
