@@ -24,14 +24,15 @@ func code(err error) (extended, primary int) {
 	return 0, 0
 }
 
-// classify converts an SQLite error to a *pets.Error. Busy and full mean that
-// nothing was done, because the transaction was rolled back. A failure to enlarge
-// the index is Internal: it may occur after the commit was written to the log.
+// classify converts an SQLite error to a *pets.Error. Busy, full and
+// read-only mean that nothing was done, because the transaction was rolled back. A
+// failure to enlarge the index is Internal: it may occur after the commit was
+// written to the log.
 func classify(err error) error {
 	if _, ok := errors.AsType[*pets.Error](err); ok || err == nil || errors.Is(err, sql.ErrNoRows) || isRefusal(err) {
 		return err
 	}
-	extended, _ := code(err)
+	extended, primary := code(err)
 	switch {
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return gaveUp(err)
@@ -39,6 +40,8 @@ func classify(err error) error {
 		return &pets.Error{Kind: pets.Unavailable, Message: "the database is locked by another process", Err: err}
 	case isFull(err) && extended != lib.SQLITE_IOERR_SHMSIZE:
 		return &pets.Error{Kind: pets.Unavailable, Message: "the disk is full", Err: err}
+	case primary == lib.SQLITE_READONLY:
+		return &pets.Error{Kind: pets.Unavailable, Message: "the database is read-only", Err: err}
 	}
 	return &pets.Error{Kind: pets.Internal, Message: "the database failed", Err: err}
 }
