@@ -210,7 +210,7 @@ func TestVerify(t *testing.T) {
 			t.Errorf("%s: got no problems, want some", name)
 		}
 		if _, err := sqlite.Backup(t.Context(), path, newPath(t), false); name == "pets" || name == "goose_db_version" {
-			wantError(t, "Backup of a damaged "+name, err, path+": it is damaged; run petstore verify")
+			wantError(t, "Backup of a damaged "+name, err, path+": a damaged page was found; run petstore verify")
 		}
 		_, err = sqlite.Restore(t.Context(), newPath(t), path, false)
 		wantError(t, "Restore of a damaged backup", err, "cannot be restored")

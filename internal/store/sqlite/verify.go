@@ -72,7 +72,7 @@ func withDB(path, file string, f func(*sql.DB) error, parameters ...string) erro
 	}
 	err := f(db)
 	if isCorrupt(err) {
-		err = fmt.Errorf("it is damaged; %s: %w", damageAdvice, err)
+		err = fmt.Errorf("a damaged page was found; %s: %w", damageAdvice, err)
 	}
 	if err != nil {
 		err = fmt.Errorf("%s: %w", path, err)
