@@ -46,7 +46,7 @@ func Database(t testing.TB, options ...string) string {
 	t.Helper()
 	name := "test_" + strings.ToLower(rand.Text())
 	Exec(t, Shared(t).Address("postgres"), "CREATE DATABASE "+name+" "+strings.Join(options, " "))
-	return Shared(t).Address(name)
+	return Shared(t).Address(name) + "&connect_timeout=20" // for a busy machine
 }
 
 // Schema creates an empty schema in a database that tests share and returns its
@@ -56,7 +56,7 @@ func Schema(t testing.TB) string {
 	name := "test_" + strings.ToLower(rand.Text())
 	address := Shared(t).Address("postgres")
 	Exec(t, address, "CREATE SCHEMA "+name)
-	return address + "&search_path=" + name
+	return address + "&connect_timeout=20&search_path=" + name
 }
 
 // Exec runs statements on the database at address.
