@@ -158,8 +158,8 @@ func TestImportOutcome(t *testing.T) {
 func TestKeyOutcome(t *testing.T) {
 	t.Parallel()
 	for want, err := range map[string]error{
-		"locked; no key was revoked": &pets.Error{Kind: pets.Unavailable, Message: "locked"},
-		"broken; it is unknown whether the key was revoked: petstore keys list shows it": errors.New("broken"),
+		"locked; no key was revoked":                                   &pets.Error{Kind: pets.Unavailable, Message: "locked"},
+		"broken; petstore keys list shows whether the key was revoked": errors.New("broken"),
 	} {
 		if got := outcome(err, "revoked"); got.Error() != want {
 			t.Errorf("got %q, want %q", got, want)

@@ -8,7 +8,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -31,7 +30,7 @@ appears only when it is complete. "petstore import --restore" restores it.`,
   petstore export --format ndjson | grep '"sold"'`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			file := cmp.Or(strings.Join(args, ""), "-")
+			file := append(args, "-")[0]
 			if file == "-" {
 				format = cmp.Or(format, files.CSV)
 			}
@@ -79,7 +78,7 @@ func exportPets(ctx context.Context, env environment, address, file string, form
 	if file == "-" {
 		err = export(env.stdout)
 	} else {
-		err = replaceFile(file, export, func() (string, error) { return checkOutput(address, file, force) })
+		err = replaceFile(file, export, func() error { _, err := checkOutput(address, file, force); return err })
 	}
 	if err != nil {
 		return fmt.Errorf("%w; the export is not complete", cmp.Or(context.Cause(ctx), err))
@@ -90,7 +89,7 @@ func exportPets(ctx context.Context, env environment, address, file string, form
 
 // replaceFile atomically replaces the named file with what write writes, unless
 // check fails afterwards.
-func replaceFile(name string, write func(io.Writer) error, check func() (string, error)) error {
+func replaceFile(name string, write func(io.Writer) error, check func() error) error {
 	f, err := os.CreateTemp(filepath.Dir(name), ".petstore-*")
 	if err != nil {
 		return err
@@ -102,7 +101,7 @@ func replaceFile(name string, write func(io.Writer) error, check func() (string,
 	if err := errors.Join(write(f), f.Sync(), f.Close()); err != nil {
 		return err
 	}
-	if _, err := check(); err != nil { // another program may have created the file
+	if err := check(); err != nil { // another program may have created the file
 		return err
 	}
 	return os.Rename(f.Name(), name)

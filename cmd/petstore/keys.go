@@ -156,7 +156,7 @@ func withKeys(ctx context.Context, env environment, address string, o store.Opti
 // outcome adds to the error of a write whether a key was changed.
 func outcome(err error, done string) error {
 	if pets.KindOf(err) == pets.Internal {
-		return fmt.Errorf("%w; it is unknown whether the key was %s: petstore keys list shows it", err, done)
+		return fmt.Errorf("%w; petstore keys list shows whether the key was %s", err, done)
 	}
 	return fmt.Errorf("%w; no key was %s", err, done)
 }

@@ -74,7 +74,7 @@ Exit status:
     0              success
     1              failure; standard error says why
     2              the command line or an environment variable is invalid
-    129, 130, 143  interrupted by SIGHUP, SIGINT (Ctrl-C) or SIGTERM; serve stops with 0`,
+    129, 130, 143  interrupted by SIGHUP, SIGINT (Ctrl-C) or SIGTERM; serve, once it listens, stops with 0`,
 		Version:       programVersion(),
 		SilenceUsage:  true,
 		SilenceErrors: true,

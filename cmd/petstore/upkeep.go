@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -88,7 +89,7 @@ func upkeepCommand(env environment, out io.Writer, work sqliteWork, done, forceU
 		}
 		if asJSON && (err == nil || len(r.Problems) > 0) {
 			r.Problems = append([]string{}, r.Problems...) // [] instead of null
-			return errors.Join(err, printed("done", printJSON(env.stdout, struct {
+			return cmp.Or(err, printed(done+" "+store.Redact(address), printJSON(env.stdout, struct {
 				Store string `json:"store"`
 				sqlite.Report
 			}{store.Redact(address), r})))

@@ -106,7 +106,7 @@ func (s *Server) levelOf(c echo.Context, v middleware.RequestLoggerValues) slog.
 	case v.Status >= http.StatusInternalServerError:
 		return slog.LevelError
 	case errors.Is(c.Request().Context().Err(), context.Canceled):
-		return slog.LevelInfo // the client left
+		return slog.LevelInfo // the client left, or readTimeout has passed
 	case probe:
 		return slog.LevelDebug
 	case v.Error != nil && v.Status < http.StatusBadRequest:

@@ -81,7 +81,7 @@ func TestLimit(t *testing.T) {
 	}
 }
 
-// TestEncodedSize checks that every text of a pet counts.
+// TestEncodedSize checks that every string of a pet counts.
 func TestEncodedSize(t *testing.T) {
 	var p pets.Pet
 	v := reflect.ValueOf(&p).Elem()

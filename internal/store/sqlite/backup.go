@@ -88,7 +88,7 @@ func snapshot(ctx context.Context, db *sql.DB, f *os.File) (r Report, err error)
 	err = withDB("the copy", f.Name(), func(db *sql.DB) error {
 		r, err = inspect(ctx, db)
 		return err
-	}, "mode=ro", "immutable=1")
+	}, "mode=rw") // SQLite checks no constraints of a file that it opens for reading
 	return r, errors.Join(err, f.Sync())
 }
 

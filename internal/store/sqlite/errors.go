@@ -24,10 +24,9 @@ func code(err error) (extended, primary int) {
 	return 0, 0
 }
 
-// classify converts an SQLite error to a *pets.Error. Busy, full and
-// read-only mean that nothing was done, because the transaction was rolled back. A
-// failure to enlarge the index is Internal: it may occur after the commit was
-// written to the log.
+// classify converts an SQLite error to a *pets.Error. Busy, full and read-only mean
+// that nothing was done, because the transaction was rolled back. A failure to enlarge
+// the index is Internal: it may occur after the commit was written to the log.
 func classify(err error) error {
 	if _, ok := errors.AsType[*pets.Error](err); ok || err == nil || errors.Is(err, sql.ErrNoRows) || isRefusal(err) {
 		return err

@@ -71,7 +71,7 @@ func resolve(path string) (file string, err error) {
 			return "", fmt.Errorf("cannot open %s: it is not a regular file", path)
 		}
 		file, err = filepath.EvalSymlinks(path)
-	} else if _, linkErr := os.Lstat(path); linkErr == nil {
+	} else if _, linkErr := os.Lstat(path); linkErr == nil && errors.Is(statErr, fs.ErrNotExist) {
 		err = errors.New("it is a symbolic link to nothing; mount its volume")
 	} else {
 		file, err = filepath.EvalSymlinks(filepath.Dir(path))
@@ -251,8 +251,7 @@ func rewrite(name string) error {
 }
 
 // hasNoLog reports whether the header of the file says that it has no
-// write-ahead log, which is true of a backup until a store opens it. SQLite will
-// report a file that cannot be read. See
+// write-ahead log, which is true of a backup until a store opens it. See
 // https://www.sqlite.org/fileformat2.html#file_format_version_numbers.
 func hasNoLog(file string) bool {
 	var header [20]byte

@@ -39,7 +39,7 @@ func Restore(ctx context.Context, path, from string, force bool) (r Report, err 
 		return Report{}, fmt.Errorf("a server or a command has %s open; stop it, then restore again", path)
 	}
 	if err := checkReplaceable(ctx, path, file); err != nil && !force {
-		return Report{}, fmt.Errorf("%w; replace it with --force", err)
+		return Report{}, err
 	}
 	_ = os.Remove(file + restoreSuffix) // of a killed restore
 	f, err := createFile(file+restoreSuffix, file)
@@ -70,7 +70,7 @@ func Restore(ctx context.Context, path, from string, force bool) (r Report, err 
 	}
 	r.Path = from
 	if err := errors.Join(syncDir(file), remove(file+logSuffix), remove(file+indexSuffix), syncDir(file)); err != nil {
-		return r, fmt.Errorf("%s is restored, but a power cut may undo that: %w", path, err)
+		return r, fmt.Errorf("%s is restored, but that may not last; restore it again with --force: %w", path, err)
 	}
 	return r, nil
 }
@@ -78,21 +78,23 @@ func Restore(ctx context.Context, path, from string, force bool) (r Report, err 
 // checkReplaceable returns an error if the database holds pets or keys or cannot
 // be read. The caller must hold the lock exclusively.
 func checkReplaceable(ctx context.Context, path, file string) error {
-	err := recoverLog(file)
-	if info, statErr := os.Stat(file); err == nil && statErr == nil && info.Size() > 0 {
-		err = withDB(path, file, func(db *sql.DB) error {
-			if _, err := schemaVersion(ctx, db); err != nil {
-				return err
-			}
-			var pets, keys int
-			err := db.QueryRowContext(ctx, countAll).Scan(&pets, &keys)
-			if pets+keys > 0 {
-				err = fmt.Errorf("it holds data (pets: %d, keys: %d), and what is not in the backup would be lost", pets, keys)
-			}
-			return err
-		}, "mode=rw")
+	if err := recoverLog(file); err != nil {
+		return explain(path, err)
 	}
-	return err
+	if info, err := os.Stat(file); err != nil || info.Size() == 0 {
+		return nil
+	}
+	return withDB(path, file, func(db *sql.DB) error {
+		if _, err := schemaVersion(ctx, db); err != nil {
+			return err
+		}
+		var pets, keys int
+		err := db.QueryRowContext(ctx, countAll).Scan(&pets, &keys)
+		if pets+keys > 0 {
+			err = fmt.Errorf("it holds data (pets: %d, keys: %d), and what is not in the backup would be lost; replace it with --force", pets, keys)
+		}
+		return err
+	}, "mode=rw")
 }
 
 // takeOver copies the log of the database into it, which fails with busy while

@@ -196,10 +196,10 @@ func TestVerify(t *testing.T) {
 		t.Errorf("got %+v, error %v, want 2000 pets", r, err)
 	}
 	mustClose(t, s)
-	sound, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	sound, _ := os.ReadFile(path)
+	sqlOn(t, path, "PRAGMA ignore_check_constraints = ON; UPDATE pets SET status = 'lost' WHERE id = 1")
+	_, err := sqlite.Backup(t.Context(), path, newPath(t), false)
+	wantError(t, "Backup of a wrong status", err, "CHECK constraint failed in pets")
 	for _, name := range []string{"pets", "pets_by_status", "keys", "goose_db_version"} {
 		mustWrite(t, path, string(sound))
 		damageLeaf(t, path, name)
@@ -210,7 +210,7 @@ func TestVerify(t *testing.T) {
 			t.Errorf("%s: got no problems, want some", name)
 		}
 		if _, err := sqlite.Backup(t.Context(), path, newPath(t), false); name == "pets" || name == "goose_db_version" {
-			wantError(t, "Backup of a damaged "+name, err, path+": a damaged page was found; run petstore verify")
+			wantError(t, "Backup of a damaged "+name, err, path+": a damaged page was found; petstore verify")
 		}
 		_, err = sqlite.Restore(t.Context(), newPath(t), path, false)
 		wantError(t, "Restore of a damaged backup", err, "cannot be restored")
@@ -352,7 +352,7 @@ func TestRestoreRejects(t *testing.T) {
 	}
 	mustWrite(t, path, strings.Repeat("junk ", 1000))
 	_, err = sqlite.Restore(t.Context(), path, from, false)
-	wantError(t, "over junk", err, "replace it with --force")
+	wantError(t, "over junk", err, "restore a backup with petstore restore --force")
 	if _, err := sqlite.Restore(t.Context(), path, from, true); err != nil {
 		t.Errorf("over junk with force: got error %v", err)
 	}
@@ -399,7 +399,7 @@ func TestRestoreWithLog(t *testing.T) {
 			_, err := sqlite.Open(t.Context(), path, sqlite.Options{})
 			wantError(t, what+": Open", err, want)
 			_, err = sqlite.Restore(t.Context(), path, from, false)
-			wantError(t, what+": Restore without force", err, "replace it with --force")
+			wantError(t, what+": Restore without force", err, "petstore restore BACKUP --force")
 			if got, err := os.ReadFile(path + "-wal"); !bytes.Equal(got, log) {
 				t.Errorf("%s: got the log changed, error %v, want it as it was", what, err)
 			}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 )
 
@@ -29,9 +30,9 @@ func Verify(ctx context.Context, path string) (r Report, err error) {
 	return r, err
 }
 
-// withSource calls f with a connection to the database at path. A file with
-// neither a log nor a lock beside it is opened read-only: it is a backup, or else
-// the copy of a store, for which SQLite would make a log.
+// withSource calls f with a connection to the database at path. A file with neither
+// a log nor a lock beside it, a backup or the copy of a store, is opened read-only,
+// lest SQLite make a log for it. SQLite does not check its constraints then.
 func withSource(ctx context.Context, path string, f func(*sql.DB) error) error {
 	file, err := resolve(path)
 	if err != nil {
@@ -72,7 +73,7 @@ func withDB(path, file string, f func(*sql.DB) error, parameters ...string) erro
 	}
 	err := f(db)
 	if isCorrupt(err) {
-		err = fmt.Errorf("a damaged page was found; %s: %w", damageAdvice, err)
+		err = fmt.Errorf("a damaged page was found; petstore verify --store sqlite:%s shows what is damaged: %w", path, err)
 	}
 	if err != nil {
 		err = fmt.Errorf("%s: %w", path, err)
@@ -100,7 +101,7 @@ func inspect(ctx context.Context, db *sql.DB) (r Report, err error) {
 	if err != nil {
 		return r, err
 	}
-	if r.Problems = append(r.Problems, problems...); len(r.Problems) > 0 {
+	if r.Problems = slices.Compact(append(problems, r.Problems...)); len(r.Problems) > 0 {
 		return r, fmt.Errorf("it is damaged:\n%s", strings.Join(r.Problems, "\n"))
 	}
 	return r, db.QueryRowContext(ctx, countAll).Scan(&r.Pets, &r.Keys)
