@@ -138,7 +138,7 @@ func TestImportOutcome(t *testing.T) {
 		"unavailable": {t.Context(), &pets.Error{Kind: pets.Unavailable, Message: "no disk"}, nil, 0, 1, "no disk; nothing was imported"},
 		"invalid":     {t.Context(), pets.ErrNotEmpty, nil, 0, 1, pets.ErrNotEmpty.Message + "; nothing was imported"},
 		"interrupted": {ended, &pets.Error{Kind: pets.Unavailable, Message: "ended"}, nil, 0, 143, "interrupted; nothing was imported"},
-		"at the end":  {ended, broken, nil, 0, 1, "broken; " + unknown},
+		"at the end":  {ended, broken, nil, 0, 143, "interrupted; " + unknown},
 	} {
 		rows := files.Read(strings.NewReader("name,categoryId\nRex,1\n"), files.Options{MaxBody: 100, Decode: func([]byte) (pets.NewPet, error) {
 			return pets.NewPet{Name: "Rex", Status: pets.Sold}, nil

@@ -177,7 +177,7 @@ func importInto(ctx context.Context, st pets.Store, rows iter.Seq2[files.Row, er
 	case err == nil:
 		return n, nil
 	case pets.KindOf(err) == pets.Internal && !rejected:
-		return 0, fmt.Errorf("%w; either all of the pets were stored or none: check before you repeat the import, for example with petstore export", err)
+		return 0, fmt.Errorf("%w; either all of the pets were stored or none: check before you repeat the import, for example with petstore export", cmp.Or(context.Cause(ctx), err))
 	}
 	return 0, undone(ctx, err)
 }

@@ -86,7 +86,7 @@ func explainOpen(dsn string, err error) error {
 		reason, hint = e.Message, map[string]string{
 			"3D000": "; create it with createdb -E UTF8",
 			"42501": "; make the user the owner of the database",
-			"53300": "; raise the server's max_connections or lower pool_max_conns",
+			"53300": "; raise the server's max_connections or the limit of the user or database, or lower pool_max_conns",
 		}[e.Code]
 	} else if _, ok := errors.AsType[*pgconn.ConnectError](err); ok {
 		reason = "no writable primary can be reached: " + reason

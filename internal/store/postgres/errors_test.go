@@ -56,6 +56,16 @@ type safe struct{}
 func (safe) Error() string     { return "safe" }
 func (safe) SafeToRetry() bool { return true }
 
+// TestKeepWarning checks that a warning before the commit, for weeks, is not kept.
+func TestKeepWarning(t *testing.T) {
+	config, _ := parse("postgres://db/pets")
+	c, _ := pgconn.Construct(&pgconn.HijackedConn{Config: &config.ConnConfig.Config, CustomData: map[string]any{}})
+	keepWarning(c, &pgconn.Notice{SeverityUnlocalized: "WARNING", Routine: "GetNewTransactionId"})
+	if kept := c.CustomData(); len(kept) > 0 {
+		t.Errorf("got %v kept, want nothing", kept)
+	}
+}
+
 const secret = "hunter2"
 
 func TestParseRejects(t *testing.T) {

@@ -20,9 +20,6 @@ import (
 // requestTimeout is how long an API request may take.
 const requestTimeout = 8 * time.Second
 
-// failoverTimeout is generous for all faults but a hang.
-const failoverTimeout = 30 * time.Second
-
 // TestFaultUnderLoad makes the primary fail while 16 clients create pets. The
 // remaining server must hold every acknowledged pet exactly once.
 func TestFaultUnderLoad(t *testing.T) {
@@ -62,9 +59,7 @@ func TestFaultUnderLoad(t *testing.T) {
 			l.wait(t, time.Minute, 300)
 			c.fault(t, primary, standby, link)
 			standby.Promote(t)
-			promoted := time.Now()
-			l.wait(t, failoverTimeout, 1)
-			t.Logf("the first pet after the promotion: %v", time.Since(promoted))
+			l.wait(t, 30*time.Second, 1) // generous for all faults but a hang
 			l.wait(t, time.Minute, 300)
 			l.check(t, standby.Address("postgres"))
 		})

@@ -88,8 +88,10 @@ func (s *Store) attempt(ctx context.Context, pool *pgxpool.Pool, acquireBy time.
 // WARNING.
 const warning = "warning"
 
+// keepWarning keeps every WARNING but the one that transaction IDs will run out, which
+// comes with each write for weeks and is sent before the commit.
 func keepWarning(c *pgconn.PgConn, n *pgconn.Notice) {
-	if n.SeverityUnlocalized == "WARNING" {
+	if n.SeverityUnlocalized == "WARNING" && n.Routine != "GetNewTransactionId" {
 		c.CustomData()[warning] = n.Message
 	}
 }

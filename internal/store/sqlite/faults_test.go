@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -47,7 +48,7 @@ func TestFaults(t *testing.T) {
 		{"pwrite64", "-shm", "error=EIO", none},
 		{"unlink,unlinkat", "-wal", "error=EIO", none},
 		{"?open,openat", "", "error=EIO", "cannot create the database"},
-		{"?open", "", "error=EACCES:when=1", "the database is read-only"}, // SQLite's own, on amd64
+		{"?open", "", "error=EACCES:when=1", " read"}, // "is read-only", or "may not read" if another thread goes on
 		{"?open,openat", "-wal", "error=EIO", "cannot be opened"},
 		{"?open,openat", "-shm", "error=EIO", "cannot be opened"},
 		{"?open,openat", "-lock", "error=EIO", "cannot open"},
@@ -111,12 +112,8 @@ func TestRestoreKilled(t *testing.T) {
 			kills, states := 0, map[int]int{}
 			for done := false; !done; kills++ {
 				path := newPath(t)
-				for _, suffix := range []string{"", "-wal", "-shm", "-lock"} {
-					content, err := os.ReadFile(old + suffix)
-					if err != nil {
-						t.Fatal(err)
-					}
-					mustWrite(t, path+suffix, string(content))
+				if err := exec.Command("cp", old, old+"-wal", old+"-shm", old+"-lock", filepath.Dir(path)).Run(); err != nil {
+					t.Fatal(err)
 				}
 				err := childCommand(t, strace(call, fmt.Sprintf("signal=KILL:when=%d", kills+1)), "restore", path, from).Run()
 				if exit, ok := err.(*exec.ExitError); err != nil && !(ok && exit.ProcessState.ExitCode() != 1) {
