@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -245,8 +246,8 @@ func TestOutage(t *testing.T) {
 	time.Sleep(50 * time.Millisecond) // after which idle connections are pinged before use
 	for range 6 {
 		calls.Go(func() {
-			if err := create(); pets.KindOf(err) != pets.Unavailable {
-				t.Errorf("CreatePet: got error %v (%v), want unavailable", err, pets.KindOf(err))
+			if err := create(); pets.KindOf(err) != pets.Unavailable || !strings.Contains(err.Error(), "connection refused") {
+				t.Errorf("CreatePet: got error %v (%v), want unavailable, with the cause", err, pets.KindOf(err))
 			}
 		})
 	}

@@ -44,18 +44,22 @@ func (s *Store) run(ctx context.Context, pool *pgxpool.Pool, repeatable bool, st
 	defer cancel()
 	giveUp := time.Now().Add(outageWait)
 	unknown := false // whether an attempt may have changed the database
+	var cause error  // of the failure, which the last attempt may not learn in time
 	for pause := firstPause; ; pause = min(2*pause, lastPause) {
 		err := s.attempt(ctx, pool, giveUp, st)
 		if err == nil || errors.Is(err, pgx.ErrNoRows) {
 			return err
 		}
 		o := outcomeOf(err)
+		if cause == nil || !errors.Is(err, errNotAcquired) || !errors.Is(err, context.DeadlineExceeded) {
+			cause = err
+		}
 		if o == maybeExecuted && pool == s.writes {
 			unknown = true
 			giveUp, _ = ctx.Deadline()
 		}
 		if o == failed || unknown && !repeatable || time.Now().After(giveUp) || s.closed.Load() || !sleep(ctx, pause) {
-			return translate(err, o, unknown)
+			return translate(cause, o, unknown)
 		}
 	}
 }
