@@ -74,7 +74,7 @@ then have 10 s to finish. A second signal stops the server at once.`,
 	flags.StringVar(&cfg.edge.PublicURL, "public-url", "", "the `address` that clients use if there is a proxy in front, such as https://api.example.com/v1")
 	flags.StringVar(&cfg.serve.CertFile, "tls-cert", "", "the `file` of a certificate and its chain (PEM), for HTTPS; read again when it changes")
 	flags.StringVar(&cfg.serve.KeyFile, "tls-key", "", "the `file` of the private key of --tls-cert (PEM)")
-	flags.DurationVar(&cfg.serve.Drain, "drain", 5*time.Second, "how long to keep serving after SIGTERM, while /readyz fails and every response asks the client to reconnect")
+	flags.DurationVar(&cfg.serve.Drain, "drain", 5*time.Second, "how long to keep serving after SIGTERM, while /readyz fails and responses ask the clients to reconnect")
 	flags.IntVar(&cfg.serve.MaxConnections, "max-connections", edge.DefaultMaxConnections, "how many connections may be open; others wait")
 	flags.IntVar(&cfg.edge.MaxInFlight, "max-in-flight", edge.DefaultMaxInFlight, "how many requests may be in flight; as many may wait, and others get 503")
 	flags.Float64Var(&cfg.edge.RateLimit, "rate-limit", 0, "how many requests per second each key may send; others get 429; 0 for no limit")

@@ -47,7 +47,7 @@ func decodeJSON(data []byte) (value any, err error) {
 	if _, ok := errors.AsType[*json.SemanticError](err); ok { // a number overflows float64, maybe in an unknown property
 		d := encodingjson.NewDecoder(bytes.NewReader(data))
 		d.UseNumber()
-		err = d.Decode(&value)
+		err = errors.Join(json.Unmarshal(data, new(jsontext.Value)), d.Decode(&value)) // the second allows faulty JSON
 	}
 	return value, err
 }

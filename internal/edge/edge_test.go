@@ -368,6 +368,7 @@ func TestRequestID(t *testing.T) {
 
 func TestLocalOrigins(t *testing.T) {
 	s, _ := newServer(t, newHandlers(), func(_ *testService, o *Options) { o.LocalOrigins = true })
+	wantError(t, do(s, newRequest("OPTIONS", "/x", "")), 404, "not_found", "there is nothing at this path; the operations are under /v1, and /docs describes them")
 	for origin, want := range map[string]string{"http://localhost:3000": "http://localhost:3000", "https://127.0.0.1": "https://127.0.0.1", "http://localhost.example.com": "", "null": ""} {
 		for request, status := range map[string]int{"GET /v1/books": 200, "GET /v1/books/": 404, "GET /x": 404, "PATCH /v1/books/1": 405} {
 			method, path, _ := strings.Cut(request, " ")

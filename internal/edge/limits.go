@@ -46,10 +46,8 @@ type inFlight struct {
 
 func newInFlight(maxInFlight int) *inFlight {
 	n := int64(maxInFlight)
-	return &inFlight{
-		running: semaphore.NewWeighted(n), most: 2 * n, // as many may wait as may run
-		large: semaphore.NewWeighted(maxLarge),
-	}
+	// As many may wait as may run.
+	return &inFlight{running: semaphore.NewWeighted(n), most: 2 * n, large: semaphore.NewWeighted(maxLarge)}
 }
 
 // acquire waits until a request may run. The caller must call release once the

@@ -81,6 +81,7 @@ func recoverPanics() echo.MiddlewareFunc {
 // allowLocalOrigins lets web pages on localhost use the service (CORS).
 func allowLocalOrigins() echo.MiddlewareFunc {
 	return middleware.CORSWithConfig(middleware.CORSConfig{
+		Skipper:         func(c echo.Context) bool { return c.Request().Header.Get(echo.HeaderOrigin) == "" },
 		AllowOriginFunc: func(origin string) (bool, error) { return localOrigin.MatchString(origin), nil },
 		AllowMethods:    []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"},
 		AllowHeaders:    []string{"Authorization", "Content-Type", "Idempotency-Key", "X-Request-Id"},

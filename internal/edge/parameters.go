@@ -28,8 +28,8 @@ func (op *operation) validate(c echo.Context) error {
 		r.URL.RawPath = ""
 	}
 	// QueryParams omits what it cannot parse.
-	if _, err := url.QueryUnescape(r.URL.RawQuery); err != nil || strings.Contains(r.URL.RawQuery, ";") {
-		return badRequest("invalid_parameter", "the query string is malformed: % must be followed by two hexadecimal digits, and ; must be written as %3B")
+	if _, err := url.ParseQuery(r.URL.RawQuery); err != nil {
+		return badRequest("invalid_parameter", "the query string is malformed or has too many parameters: % must be followed by two hexadecimal digits, and ; must be written as %3B")
 	}
 	if err := op.checkParameters(c); err != nil {
 		return err
