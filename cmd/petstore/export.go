@@ -46,7 +46,7 @@ appears only when it is complete. "petstore import --restore" restores it.`,
 	}
 	flags := cmd.Flags()
 	addStoreFlag(flags, &address)
-	addFormatFlag(flags, &format)
+	addFormatFlag(flags, &format, "")
 	flags.BoolVar(&force, "force", false, "replace FILE if it exists")
 	return cmd
 }

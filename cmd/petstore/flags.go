@@ -97,7 +97,8 @@ func badFlag(name, format string, args ...any) error {
 }
 
 func checkListen(flag, addr string) error {
-	if _, port, err := net.SplitHostPort(addr); err != nil || port == "" {
+	_, port, err := net.SplitHostPort(addr)
+	if _, portErr := strconv.ParseUint(port, 10, 16); cmp.Or(err, portErr) != nil {
 		return badFlag(flag, "%q: use HOST:PORT, such as 127.0.0.1:8080, or :8080 for all addresses of this machine", addr)
 	}
 	return nil
@@ -106,9 +107,8 @@ func checkListen(flag, addr string) error {
 // parseDuration is like time.ParseDuration but also accepts whole days, as in 30d.
 func parseDuration(text string) (time.Duration, error) {
 	if days, found := strings.CutSuffix(text, "d"); found {
-		if n, err := strconv.ParseUint(days, 10, 16); err == nil {
-			return time.Duration(n) * 24 * time.Hour, nil
-		}
+		n, err := strconv.ParseUint(days, 10, 16)
+		return time.Duration(n) * 24 * time.Hour, errors.Unwrap(err)
 	}
 	return time.ParseDuration(text)
 }

@@ -29,7 +29,7 @@ does. The exit status is 0 only if the server is ready.`,
 			if err := checkListen(flag, listen); err != nil {
 				return err
 			}
-			return askReady(scheme + "://" + listen + "/readyz")
+			return askReady(flag, scheme+"://"+listen+"/readyz")
 		},
 	}
 	flags := cmd.Flags()
@@ -39,13 +39,13 @@ does. The exit status is 0 only if the server is ready.`,
 	return cmd
 }
 
-func askReady(url string) error {
+func askReady(flag, url string) error {
 	// The certificate is not checked: it names the public host, not this machine,
 	// and the request has no secrets.
 	transport := &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}} // #nosec G402
 	response, err := (&http.Client{Transport: transport, Timeout: 4 * time.Second}).Get(url)
 	if err != nil {
-		return fmt.Errorf("no response: %w; start the server, or set its address with --addr", err)
+		return fmt.Errorf("no response: %w; start the server, or correct --%s or --tls-cert", err, flag)
 	}
 	_ = response.Body.Close()
 	switch response.StatusCode {

@@ -59,15 +59,15 @@ a backup has.`,
 	}
 	flags := cmd.Flags()
 	addStoreFlag(flags, &cfg.store)
-	addFormatFlag(flags, &cfg.options.Format)
+	addFormatFlag(flags, &cfg.options.Format, " or the content")
 	flags.BoolVar(&cfg.dryRun, "dry-run", false, "check the file and store nothing")
 	flags.BoolVar(&cfg.options.IDs, "restore", false, "keep the identifiers of an export; the store must hold no pets")
 	addJSONFlag(flags, &cfg.asJSON)
 	return cmd
 }
 
-func addFormatFlag(flags *pflag.FlagSet, format *files.Format) {
-	flags.StringVar((*string)(format), "format", "", "csv or ndjson; by default, taken from the extension of FILE")
+func addFormatFlag(flags *pflag.FlagSet, format *files.Format, source string) {
+	flags.StringVar((*string)(format), "format", "", "csv or ndjson; by default, taken from the extension of FILE"+source)
 }
 
 func importPets(ctx context.Context, env environment, cfg importConfig) error {

@@ -71,7 +71,7 @@ func upkeepCommand(env environment, out io.Writer, work sqliteWork, done, forceU
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		path, ok := store.SQLitePath(address)
 		if !ok {
-			return errors.New("PostgreSQL has its own tools for this, such as pg_basebackup, pg_dump and pg_amcheck; deploy/postgres.md shows how")
+			return errors.New("PostgreSQL has its own tools for this, such as pg_basebackup, pg_dump and pg_amcheck; see deploy/postgres.md")
 		}
 		ctx, stop := untilSignal(cmd.Context())
 		defer stop()

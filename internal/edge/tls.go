@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -36,9 +37,8 @@ func loadCertificate(certFile, keyFile string, logger *slog.Logger, expiry prome
 	return &certificate{certFile: certFile, keyFile: keyFile, logger: logger, expiry: expiry, current: &pair, read: time.Now()}, nil
 }
 
-// get is a tls.Config.GetCertificate function. It reads the files at most once a
-// second, and keeps the old certificate if only one of the files has been written or
-// only the new certificate has expired.
+// get implements tls.Config.GetCertificate. It reads the files at most once a second,
+// and keeps the old pair while the new one does not match, or if only it has expired.
 func (c *certificate) get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -53,7 +53,7 @@ func (c *certificate) get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	switch {
 	case err != nil && !c.failed:
 		c.logger.Error("the new certificate cannot be used; the old one stays in use", "error", err, "expires", c.current.Leaf.NotAfter)
-	case err == nil && !bytes.Equal(pair.Certificate[0], c.current.Certificate[0]):
+	case err == nil && !slices.EqualFunc(pair.Certificate, c.current.Certificate, bytes.Equal):
 		c.current = &pair
 		c.expiry.Set(float64(pair.Leaf.NotAfter.Unix()))
 		c.logger.Info("a new certificate is in use", "file", c.certFile, "expires", pair.Leaf.NotAfter)

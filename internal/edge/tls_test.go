@@ -35,9 +35,6 @@ func TestCertificateReload(t *testing.T) {
 		}
 		return conn.ConnectionState().PeerCertificates[0].DNSNames[0]
 	}
-	if got := served(); got != "old.example" {
-		t.Errorf("got the certificate of %s, want old.example", got)
-	}
 	// If only one of the files is new, the old certificate stays in use.
 	writeCertificate(t, filepath.Join(dir, "new.pem"), keyFile, "new.example", time.Now().Add(time.Hour))
 	r.looksAgain()
@@ -53,6 +50,14 @@ func TestCertificateReload(t *testing.T) {
 	r.looksAgain()
 	if got := served(); got != "new.example" {
 		t.Errorf("got the certificate of %s, want new.example", got)
+	}
+	chain, _ := os.ReadFile(certFile)
+	if err := os.WriteFile(certFile, append(chain, chain...), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r.looksAgain()
+	if c, _ := r.server.certificate.get(nil); len(c.Certificate) != 2 {
+		t.Errorf("with a chain of two: got %d certificates", len(c.Certificate))
 	}
 }
 

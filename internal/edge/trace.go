@@ -47,6 +47,7 @@ func (s *Server) startTracing(ctx context.Context) (stop func(context.Context) e
 	}
 	provider := trace.NewTracerProvider(trace.WithBatcher(exporter), trace.WithResource(about))
 	otel.SetTracerProvider(provider)
+	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { s.logger.Warn("traces", "error", err) }))
 	otel.SetTextMapPropagator(propagation.TraceContext{})
 	return provider.Shutdown, nil
 }

@@ -1,12 +1,15 @@
 package edge
 
 import (
+	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"sync"
 	"testing"
+
+	"go.opentelemetry.io/otel"
 )
 
 func TestTraces(t *testing.T) {
@@ -33,6 +36,9 @@ func TestTraces(t *testing.T) {
 	}
 	if err := stop(t.Context()); err != nil {
 		t.Fatal(err)
+	}
+	if otel.Handle(errors.New("refused")); !strings.Contains(log.String(), `"level":"WARN","msg":"traces","error":"refused"`) {
+		t.Errorf("log: got %q, want a failed export in it", log)
 	}
 	mu.Lock()
 	defer mu.Unlock()

@@ -135,36 +135,6 @@ func TestBodyMessages(t *testing.T) {
 	wantError(t, do(s, r), 400, "invalid_body", "a body is required")
 }
 
-func TestMediaType(t *testing.T) {
-	s, _ := newServer(t, newHandlers(), nil)
-	for name, test := range map[string]struct {
-		header http.Header
-		status int
-		answer string // the header that names what is accepted
-	}{
-		"json":       {http.Header{"Content-Type": {"application/json"}}, 201, ""},
-		"upper case": {http.Header{"Content-Type": {"Application/JSON; charset=utf-8"}}, 201, ""},
-		"identity":   {http.Header{"Content-Type": {"application/json"}, "Content-Encoding": {"identity"}}, 201, ""},
-		"none":       {http.Header{}, 415, "Accept"},
-		"text":       {http.Header{"Content-Type": {"text/plain"}}, 415, "Accept"},
-		"two":        {http.Header{"Content-Type": {"application/json", "application/json"}}, 415, "Accept"},
-		"unreadable": {http.Header{"Content-Type": {"application/json;;"}}, 415, "Accept"},
-		"compressed": {http.Header{"Content-Type": {"application/json"}, "Content-Encoding": {"gzip"}}, 415, "Accept-Encoding"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			r := newRequest("POST", "/v1/books", `{"title":"a"}`)
-			r.Header.Del("Content-Type")
-			for name, values := range test.header {
-				r.Header[name] = values
-			}
-			w := do(s, r)
-			if w.Code != test.status || test.answer != "" && w.Header().Get(test.answer) == "" {
-				t.Errorf("got %d, %v, want %d with %s", w.Code, w.Header(), test.status, test.answer)
-			}
-		})
-	}
-}
-
 // FuzzBody checks that the decoder never panics, that its errors are written for
 // clients, and that it keeps text as it was sent.
 func FuzzBody(f *testing.F) {

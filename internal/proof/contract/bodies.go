@@ -122,7 +122,11 @@ func (s *suite) mediaType(t runner) {
 		header []string
 		want   map[string]string // of the 415; nil if the body is accepted
 	}{
+		{"upper case", []string{"Content-Type: Application/JSON; charset=utf-8"}, nil},
+		{"identity", []string{jsonType, "Content-Encoding: identity"}, nil},
 		{"none", nil, acceptJSON},
+		{"unreadable", []string{"Content-Type: application/json;;"}, acceptJSON},
+		{"the same twice", []string{jsonType, jsonType}, acceptJSON},
 		{"text", []string{"Content-Type: text/plain"}, acceptJSON},
 		{"another kind of JSON", []string{"Content-Type: application/vnd.api+json"}, acceptJSON},
 		{"twice", []string{jsonType, "Content-Type: text/plain"}, acceptJSON},

@@ -61,7 +61,7 @@ func prepareFile(path string, o Options) (file string, err error) {
 // need not exist.
 func resolve(path string) (file string, err error) {
 	if path == "" || strings.HasPrefix(path, ":") { // SQLite does not take these for files
-		return "", fmt.Errorf("%q is not a file name; give sqlite:PATH, or memory: to keep nothing", path)
+		return "", fmt.Errorf("%q is not a file name; give the path of a file", path)
 	}
 	if path, err = filepath.Abs(path); err != nil {
 		return "", err
