@@ -71,7 +71,7 @@ func resolve(path string) (file string, err error) {
 			return "", fmt.Errorf("cannot open %s: it is not a regular file", path)
 		}
 		file, err = filepath.EvalSymlinks(path)
-	} else if _, linkErr := os.Lstat(path); linkErr == nil && errors.Is(statErr, fs.ErrNotExist) {
+	} else if link, _ := os.Lstat(path); link != nil && link.Mode()&fs.ModeSymlink != 0 && errors.Is(statErr, fs.ErrNotExist) {
 		err = errors.New("it is a symbolic link to nothing; mount its volume")
 	} else {
 		file, err = filepath.EvalSymlinks(filepath.Dir(path))
