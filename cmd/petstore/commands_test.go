@@ -262,7 +262,7 @@ func TestHealth(t *testing.T) {
 			}
 		}
 	}
-	if err := askReady("addr", "http://"+secure.Listener.Addr().String()); err == nil || !strings.Contains(err.Error(), "--tls-cert or PETSTORE_TLS_CERT") {
+	if err := askReady("http://"+secure.Listener.Addr().String(), ""); err == nil || !strings.Contains(err.Error(), "--tls-cert or PETSTORE_TLS_CERT") {
 		t.Errorf("HTTPS without --tls-cert: got %v, want what is missing", err)
 	}
 }

@@ -19,9 +19,9 @@ has one. It reads PETSTORE_ADMIN_ADDR, PETSTORE_ADDR and PETSTORE_TLS_CERT, as s
 does. The exit status is 0 only if the server is ready.`,
 		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			scheme, flag, listen := "http", "admin-addr", adminAddr
+			scheme, flag, listen, fix := "http", "admin-addr", adminAddr, "--admin-addr"
 			if adminAddr == "" {
-				flag, listen = "addr", addr
+				flag, listen, fix = "addr", addr, "--addr or --tls-cert"
 				if certificate != "" {
 					scheme = "https"
 				}
@@ -29,7 +29,7 @@ does. The exit status is 0 only if the server is ready.`,
 			if err := checkListen(flag, listen); err != nil {
 				return err
 			}
-			return askReady(flag, scheme+"://"+listen+"/readyz")
+			return askReady(scheme+"://"+listen+"/readyz", fix)
 		},
 	}
 	flags := cmd.Flags()
@@ -39,13 +39,13 @@ does. The exit status is 0 only if the server is ready.`,
 	return cmd
 }
 
-func askReady(flag, url string) error {
+func askReady(url, fix string) error {
 	// The certificate is not checked: it names the public host, not this machine,
 	// and the request has no secrets.
 	transport := &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}} // #nosec G402
 	response, err := (&http.Client{Transport: transport, Timeout: 4 * time.Second}).Get(url)
 	if err != nil {
-		return fmt.Errorf("no response: %w; start the server, or correct --%s or --tls-cert", err, flag)
+		return fmt.Errorf("no response: %w; start the server, or correct %s", err, fix)
 	}
 	_ = response.Body.Close()
 	switch response.StatusCode {

@@ -35,6 +35,9 @@ func TestCertificateReload(t *testing.T) {
 		}
 		return conn.ConnectionState().PeerCertificates[0].DNSNames[0]
 	}
+	if got := served(); got != "old.example" {
+		t.Errorf("got the certificate of %s, want old.example", got)
+	}
 	// If only one of the files is new, the old certificate stays in use.
 	writeCertificate(t, filepath.Join(dir, "new.pem"), keyFile, "new.example", time.Now().Add(time.Hour))
 	r.looksAgain()

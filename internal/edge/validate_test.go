@@ -13,6 +13,10 @@ func TestParameterMessages(t *testing.T) {
 		"limit=1&limit=2":                       "limit must be given only once",
 		"limit=0":                               "limit must be between 1 and 100",
 		"limit=99999999999999999999":            "limit must be an integer of 64 bits, written in digits",
+		"limit=":                                "limit must be an integer of 64 bits, written in digits",
+		"limit=%2B5":                            "limit must be an integer of 64 bits, written in digits",
+		"limit=5.0":                             "limit must be an integer of 64 bits, written in digits",
+		"limit=1e1":                             "limit must be an integer of 64 bits, written in digits",
 		"limit=05":                              "limit must be an integer of 64 bits, written in digits",
 		"year=2147483648":                       "year must be an integer of 32 bits, written in digits",
 		"since=-1":                              "since must be at least 0",
@@ -29,6 +33,7 @@ func TestParameterMessages(t *testing.T) {
 		"level=1&level=2":                       "level must be given only once",
 		"from=2026-02-30":                       "from must be a valid date",
 		"kind=%FF":                              "kind must be in UTF-8",
+		"limit=5;x=1":                           malformed,
 		"limit=%zz":                             malformed,
 		"limit=0" + strings.Repeat("&", 10_000): malformed,
 	} {

@@ -60,7 +60,9 @@ func TestFaultUnderLoad(t *testing.T) {
 			l.wait(t, time.Minute, 300)
 			c.fault(t, primary, standby, link)
 			standby.Promote(t)
+			promoted := time.Now()
 			l.wait(t, 30*time.Second, 1) // generous for all faults but a hang
+			t.Logf("the first pet after the promotion: %v", time.Since(promoted))
 			l.wait(t, time.Minute, 300)
 			l.check(t, standby.Address("postgres"))
 		})

@@ -23,15 +23,12 @@ type health struct {
 	diskFull atomic.Bool
 }
 
-// damageAdvice says what to do about a damaged file.
-const damageAdvice = "run petstore verify to see what is damaged, then restore a sound backup with petstore restore --force"
-
 // note records what err says about the file. The first damage is logged.
 func (h *health) note(err error) {
 	switch {
 	case isCorrupt(err) && h.check() == nil: // a replaced file may look damaged
 		if h.damage.CompareAndSwap(nil, &pets.Error{Kind: pets.Unavailable, Message: "the database is damaged", Err: err}) {
-			h.logger.Error("the database is damaged", "fix", damageAdvice, "error", err)
+			h.logger.Error("the database is damaged", "fix", "run petstore verify to see what is damaged, then restore a sound backup with petstore restore --force", "error", err)
 		}
 	case isFull(err):
 		h.diskFull.Store(true)

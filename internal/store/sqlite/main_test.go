@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -102,6 +103,7 @@ func (c *creating) kill(t testing.TB, l ledger) {
 // created as many as the second argument says. It prints each acknowledged pet in
 // one write. At the end it closes the store, as the program does.
 func createAll(ctx context.Context, names []string) error {
+	runtime.LockOSThread() // for strace, which counts calls per thread
 	s, err := sqlite.Open(ctx, names[0], sqlite.Options{})
 	if err != nil {
 		return err

@@ -210,7 +210,7 @@ func TestVerify(t *testing.T) {
 			t.Errorf("%s: got no problems, want some", name)
 		}
 		if _, err := sqlite.Backup(t.Context(), path, newPath(t), false); name == "pets" || name == "goose_db_version" {
-			wantError(t, "Backup of a damaged "+name, err, path+": a damaged page was found; petstore verify")
+			wantError(t, "Backup of a damaged "+name, err, path+": a damaged page was found; petstore verify --store sqlite:"+path+" shows")
 		}
 		_, err = sqlite.Restore(t.Context(), newPath(t), path, false)
 		wantError(t, "Restore of a damaged backup", err, "cannot be restored")
@@ -342,7 +342,7 @@ func TestRestoreRejects(t *testing.T) {
 	} {
 		_, err := sqlite.Restore(t.Context(), path, from, true)
 		wantError(t, from, err, want)
-		if after, _ := os.ReadFile(path); !bytes.Equal(before, after) {
+		if after, err := os.ReadFile(path); err != nil || !bytes.Equal(before, after) {
 			t.Errorf("%s: got the store changed, want it as it was", from)
 		}
 		wantFiles(t, path, "pets.db", "pets.db-lock")
