@@ -109,7 +109,7 @@ BREAKING := go run $(OASDIFF) breaking --fail-on WARN --severity-levels $(CONTRA
 	--err-ignore $(CONTRACT)/breaking-exceptions.txt --warn-ignore $(CONTRACT)/breaking-exceptions.txt
 breaking: ## fail if openapi.yaml breaks clients of the specification or of the last release
 	@$(BREAKING) $(CONTRACT)/specification.yaml openapi.yaml
-	@mkdir -p .bin; tag=$$(git describe --tags --abbrev=0 2>/dev/null) || exit 0; git show "$$tag:openapi.yaml" >.bin/released.yaml && $(BREAKING) .bin/released.yaml openapi.yaml
+	@mkdir -p .bin; tag=$$(git describe --tags --match 'v*' --abbrev=0 2>/dev/null) || exit 0; git show "$$tag:openapi.yaml" >.bin/released.yaml && $(BREAKING) .bin/released.yaml openapi.yaml
 
 contract: ## test the service, or the server at URL with KEY, against the contract
 	go test -count=1 $(if $(URL),-run TestContract) ./internal/proof/contract
