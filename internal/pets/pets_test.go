@@ -6,10 +6,15 @@ import (
 	"testing"
 
 	"example.com/petstore/internal/pets"
+	"example.com/petstore/internal/proof/example"
 )
 
 // newPet returns a valid pet.
-func newPet() pets.NewPet { return pets.NewPet{Name: "Rex", CategoryID: 1, Status: pets.Sold} }
+func newPet() pets.NewPet {
+	p := example.Pet()
+	p.Status = pets.Sold
+	return p
+}
 
 func TestValidate(t *testing.T) {
 	key := func(s string) func(*pets.NewPet) {

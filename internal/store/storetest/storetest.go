@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"example.com/petstore/internal/pets"
+	"example.com/petstore/internal/proof/example"
 	"example.com/petstore/internal/store"
 )
 
@@ -97,7 +98,11 @@ func statusOf(i int) pets.Status {
 var filters = []pets.Status{"", pets.Available, pets.Pending, pets.Sold}
 
 // newPet returns a valid pet. All others of this package are made from it.
-func newPet() pets.NewPet { return pets.NewPet{Name: "Rex", CategoryID: 7, Status: pets.Sold} }
+func newPet() pets.NewPet {
+	p := example.Pet()
+	p.Status = pets.Sold
+	return p
+}
 
 // named returns a valid pet with a name.
 func named(name string, status pets.Status) pets.NewPet {
