@@ -322,7 +322,9 @@ type ClientInterface interface {
 	// GetPet Get a pet
 	//
 	// Returns one pet. Deprecated: use `GET /pets` with a `status` filter
-	// instead. Every response says so in the headers `Deprecation` and `Link`
+	// instead. If only the identifier is known, `GET /pets?after=ID-1&limit=1`,
+	// such as `after=41&limit=1` for pet 42, returns that pet, or a later one if
+	// there is no pet 42. Every response says so in the headers `Deprecation` and `Link`
 	// (RFC 9745) and `Sunset` (RFC 8594). The operation works unchanged until
 	// it is removed on 5 December 2030.
 	//
@@ -400,7 +402,9 @@ func (c *Client) CreatePet(ctx context.Context, params *CreatePetParams, body Cr
 // GetPet Get a pet
 //
 // Returns one pet. Deprecated: use `GET /pets` with a `status` filter
-// instead. Every response says so in the headers `Deprecation` and `Link`
+// instead. If only the identifier is known, `GET /pets?after=ID-1&limit=1`,
+// such as `after=41&limit=1` for pet 42, returns that pet, or a later one if
+// there is no pet 42. Every response says so in the headers `Deprecation` and `Link`
 // (RFC 9745) and `Sunset` (RFC 8594). The operation works unchanged until
 // it is removed on 5 December 2030.
 //
@@ -448,7 +452,7 @@ func NewListPetsRequest(server string, params *ListPetsParams) (*http.Request, e
 
 		if params.Limit != nil {
 
-			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "limit", *params.Limit, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "limit", *params.Limit, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: "int32"}); err != nil {
 				return nil, err
 			} else {
 				for _, qp := range strings.Split(queryFrag, "&") {
@@ -669,7 +673,9 @@ type ClientWithResponsesInterface interface {
 	// GetPetWithResponse Get a pet
 	//
 	// Returns one pet. Deprecated: use `GET /pets` with a `status` filter
-	// instead. Every response says so in the headers `Deprecation` and `Link`
+	// instead. If only the identifier is known, `GET /pets?after=ID-1&limit=1`,
+	// such as `after=41&limit=1` for pet 42, returns that pet, or a later one if
+	// there is no pet 42. Every response says so in the headers `Deprecation` and `Link`
 	// (RFC 9745) and `Sunset` (RFC 8594). The operation works unchanged until
 	// it is removed on 5 December 2030.
 	//
@@ -1212,7 +1218,9 @@ func (c *ClientWithResponses) CreatePetWithResponse(ctx context.Context, params 
 // GetPetWithResponse Get a pet
 //
 // Returns one pet. Deprecated: use `GET /pets` with a `status` filter
-// instead. Every response says so in the headers `Deprecation` and `Link`
+// instead. If only the identifier is known, `GET /pets?after=ID-1&limit=1`,
+// such as `after=41&limit=1` for pet 42, returns that pet, or a later one if
+// there is no pet 42. Every response says so in the headers `Deprecation` and `Link`
 // (RFC 9745) and `Sunset` (RFC 8594). The operation works unchanged until
 // it is removed on 5 December 2030.
 //
