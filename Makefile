@@ -10,6 +10,8 @@ GOTESTSUM   := gotest.tools/gotestsum@v1.13.0
 OASDIFF     := github.com/oasdiff/oasdiff@v1.30.0
 NFPM        := github.com/goreleaser/nfpm/v2/cmd/nfpm@v2.45.0
 GORELEASER  := github.com/goreleaser/goreleaser/v2@v2.14.0
+# The newer of the two supported releases of Go; go.mod names the older.
+NEXT_GO     := go1.27.4
 
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
 COMMIT  := $(shell git rev-parse HEAD 2>/dev/null || echo unknown)
@@ -50,10 +52,13 @@ FUZZER   := $(CONTRACT)/schemathesis
 FUZZTIME ?= 30s
 
 .DEFAULT_GOAL := help
-.PHONY: $(shell sed -n 's/^\([a-z-]*\):.*## .*/\1/p' Makefile)
+.NOTPARALLEL: # check and check-all run one target after the other
+.PHONY: help run build test test-times test-next generate drift lint vulnerabilities lint-spec breaking contract fuzz \
+	sdk attack bench docs-ui package release release-check image deploy-check check check-all
 
+# The targets up to make check use only Go, git, and what the shell has built in.
 help: ## print the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' Makefile
+	@while IFS= read -r line; do case $$line in [a-z]*:*'## '*) printf '  make %-15s %s\n' "$${line%%:*}" "$${line##*## }";; esac; done <Makefile
 
 run: build ## serve http://127.0.0.1:8080 from petstore.db
 	@exec $(BIN) serve
@@ -62,9 +67,13 @@ build: ## build .bin/petstore, one static binary
 	@CGO_ENABLED=0 go build -trimpath -ldflags '-s -w -X main.version=$(VERSION) -X main.commit=$(COMMIT)' -o $(BIN) ./cmd/petstore
 
 test: ## run all tests, with PostgreSQL, Chromium, strace and wrk if installed
-	@echo 'tags: $(or $(strip $(TAGS)),none) (CONTRIBUTING.md says what each needs)'
+	@$(info tags: $(or $(strip $(TAGS)),none) (CONTRIBUTING.md says what each needs))
 	$(GOTEST) ./...
 	go test -run Allocations ./internal/proof/bench # the race detector changes them
+
+test-next: ## run vet and the tests that need nothing but Go with the newer release of Go
+	GOTOOLCHAIN=$(NEXT_GO) go vet ./...
+	GOTOOLCHAIN=$(NEXT_GO) go test ./...
 
 test-times: ## run all tests and list the slowest
 	@mkdir -p .bin && $(GOTEST) -count=1 -json ./... >.bin/test.json || echo 'Some tests failed; see make test.'
@@ -73,10 +82,13 @@ test-times: ## run all tests and list the slowest
 generate: ## write gen/ from openapi.yaml
 	go generate ./gen
 
+# A copy of what is not generated goes to .bin/drift, by an index of its own.
 drift: ## fail if gen/ is not up to date with openapi.yaml
-	@tmp=$$(mktemp -d) && trap 'rm -rf "$$tmp"' EXIT && cp -R openapi.yaml tools.go go.mod go.sum gen "$$tmp" && \
-	find "$$tmp/gen" \( -name '*.gen.go' -o -name openapi.yaml \) -delete && touch "$$tmp/gen/api/openapi.yaml" && \
-	(cd "$$tmp" && go generate ./gen) && diff -ru gen "$$tmp/gen" || { echo 'gen/ is out of date: run make generate and commit it' >&2; exit 1; }
+	@git clean -qfdx .bin/drift
+	@export GIT_INDEX_FILE="$$(git rev-parse --git-path drift.index)" && git read-tree --empty && \
+	git add openapi.yaml tools.go go.mod go.sum gen ':!*.gen.go' && git checkout-index --all --prefix=.bin/drift/
+	@cd .bin/drift && go generate ./gen
+	@git --no-pager diff --no-index gen .bin/drift/gen || { echo 'gen/ is not up to date: run make generate and commit it' >&2; exit 1; }
 
 lint: ## run gofumpt, vet, staticcheck and deadcode
 	@out=$$(go run $(GOFUMPT) -l $$(git ls-files '*.go' ':!*.gen.go')) && [ -z "$$out" ] || { echo "run go run $(GOFUMPT) -w on:"; echo "$$out"; exit 1; }
@@ -92,12 +104,27 @@ vulnerabilities: ## run govulncheck and gosec on the program; needs a network
 	go run $(GOVULNCHECK) ./cmd/petstore
 	go run $(GOSEC) -quiet -exclude-generated -exclude=G101,G115,G304 -exclude-dir=internal/proof -exclude-dir=internal/store/storetest ./...
 
+# need-PROGRAM fails unless the program is there, and says how to get it.
 need-%:
-	@command -v $* >/dev/null || { echo 'This needs $*. On Debian: apt install $(or $(PACKAGE_$*),$*)' >&2; exit 1; }
-PACKAGE_node := nodejs npm
-PACKAGE_python3 := python3 python3-venv
+	@PATH="$$PATH:/usr/sbin:/sbin" && command -v $* >/dev/null || \
+	{ echo 'This needs $*. On Debian: apt-get install $(or $(PACKAGES_$*),$*)' >&2; exit 1; }
+PACKAGES_npm       := nodejs npm
+PACKAGES_ip        := iproute2
+PACKAGES_promtool  := prometheus
+PACKAGES_systemctl := systemd
+PACKAGES_taskset   := util-linux
+need-venv: need-python3
+	@python3 -c 'import ensurepip' 2>/dev/null || { echo 'This needs venv of Python. On Debian: apt-get install python3-venv' >&2; exit 1; }
+need-postgres:
+	@command -v initdb >/dev/null || ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || \
+	{ echo 'This needs PostgreSQL. On Debian: apt-get install postgresql' >&2; exit 1; }
+need-root:
+	@[ "$$(id -u)" = 0 ] || command -v sudo >/dev/null || { echo 'This needs root, or sudo.' >&2; exit 1; }
 
-.bin/linters: $(LINTERS)/package.json $(LINTERS)/package-lock.json | need-node
+NEEDS_SDK    := need-npm need-venv need-curl
+NEEDS_DEPLOY := need-root $(addprefix need-,dpkg systemctl ip iptables podman buildah runc catatonit nginx caddy promtool rpm sqlite3 curl openssl)
+
+.bin/linters: $(LINTERS)/package.json $(LINTERS)/package-lock.json | need-npm
 	@mkdir -p $@ && cp $^ $@ && $(NPM_CI) --prefix $@ && touch $@
 
 lint-spec: .bin/linters ## check openapi.yaml with all rules of Redocly
@@ -114,7 +141,7 @@ breaking: ## fail if openapi.yaml breaks clients of the specification or of the 
 contract: ## test the service, or the server at URL with KEY, against the contract
 	go test -count=1 $(if $(URL),-run TestContract) ./internal/proof/contract
 
-.bin/schemathesis: $(FUZZER)/requirements.txt | need-python3
+.bin/schemathesis: $(FUZZER)/requirements.txt | need-venv
 	@python3 -m venv --clear $@ && $@/bin/pip install --quiet --disable-pip-version-check --require-hashes -r $< && touch $@
 
 fuzz: build .bin/schemathesis ## send random requests with Schemathesis, then random bodies for FUZZTIME (30s)
@@ -124,17 +151,17 @@ fuzz: build .bin/schemathesis ## send random requests with Schemathesis, then ra
 	.bin/schemathesis/bin/python -m schemathesis.cli --config-file $(FUZZER)/schemathesis.toml run openapi.yaml --url "$$PETSTORE_URL" $(if $(SEED),--seed $(SEED))
 	go test -run '^$$' -fuzz FuzzBody -fuzztime $(FUZZTIME) ./internal/edge
 
-sdk: need-node need-python3 need-curl ## generate clients for TypeScript and Python, run them and the samples of openapi.yaml
+sdk: $(NEEDS_SDK) ## generate clients for TypeScript and Python, run them and the samples of openapi.yaml
 	go test -count=1 -tags sdk -timeout 10m ./internal/proof/sdk/...
 
 attack: build ## measure the server's memory under known attacks
 	go test -count=1 -v -tags attack -timeout 20m ./internal/proof/attack
 
-bench: need-wrk build ## compare with peers (ROUNDS=5, ONLY=memory, sqlite, postgres or size), write tables and charts
+bench: need-wrk need-taskset need-postgres build ## compare with peers (ROUNDS=5, ONLY=memory, sqlite, postgres or size), write tables and charts
 	@go test -c -tags wrk -o .bin/bench ./internal/proof/bench && cd internal/proof/bench && mkdir -p measured && \
 	taskset -c 1 '$(CURDIR)/.bin/bench' -test.run '^$$' -test.bench 'Petstore/^($(or $(ONLY),memory|sqlite|postgres))$$' -test.benchtime 1x $(if $(ROUNDS),-rounds $(ROUNDS))
 
-docs-ui: need-node ## update the user interface of /docs from the npm package pinned in internal/edge/ui
+docs-ui: need-npm ## update the user interface of /docs from the npm package pinned in internal/edge/ui
 	@tmp=$$(mktemp -d) && trap 'rm -rf "$$tmp"' EXIT && cd internal/edge/ui && \
 	cp package.json package-lock.json .npmrc terms.mjs "$$tmp" && $(NPM_CI) --prefix "$$tmp" && \
 	gzip -9nc "$$tmp/node_modules/@scalar/api-reference/dist/browser/standalone.js" >scalar.js.gz && \
@@ -151,14 +178,13 @@ FLAGS = --snapshot --skip=docker
 release-check:
 	go run $(GORELEASER) check --quiet
 
-image: build ## build the image petstore:latest with docker (or IMAGE=podman, IMAGE=buildah)
+image: need-$(or $(IMAGE),docker) build ## build the image petstore:latest with docker (or IMAGE=podman, IMAGE=buildah)
 	@tmp=$$(mktemp -d) && trap 'rm -rf "$$tmp"' EXIT && dir="$$tmp/linux/$$(go env GOARCH)" && mkdir -p "$$dir" "$$tmp/.bin/data" && cp $(BIN) "$$dir" && \
 	$(or $(IMAGE),docker) build --tag petstore:latest --build-arg TARGETPLATFORM=linux/$$(go env GOARCH) $(IMAGE_FLAGS) --file deploy/Dockerfile "$$tmp"
 
-deploy-check: build ## test deploy/ with the programs that operators use; needs root on Debian
+deploy-check: $(NEEDS_DEPLOY) build ## test deploy/ with the programs that operators use; needs root on Debian
 	go test -count=1 -tags deploy -parallel 8 -timeout 20m $(if $(filter-out 0,$(shell id -u)),-exec 'sudo -E env PATH=$$PATH') ./internal/proof/deploy
 
-check: ## run everything that CI checks
-	@for target in lint drift lint-spec breaking test sdk deploy-check; do \
-		echo "$$(date +%T) make $$target"; $(MAKE) --no-print-directory $$target || exit 1; \
-	done; echo "$$(date +%T) all checks passed"
+check: lint drift test ## lint, drift and test: what to run before a commit; needs only Go, git and make
+
+check-all: $(NEEDS_SDK) $(NEEDS_DEPLOY) check lint-spec breaking sdk deploy-check test-next ## run everything that CI runs

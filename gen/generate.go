@@ -6,7 +6,7 @@ package gen
 
 import _ "embed"
 
-//go:generate cp ../openapi.yaml api/openapi.yaml
+//go:generate go run copy.go
 //go:generate go run github.com/oapi-codegen/oapi-codegen/v2/cmd/oapi-codegen -config server.cfg.yaml ../openapi.yaml
 //go:generate go run github.com/oapi-codegen/oapi-codegen/v2/cmd/oapi-codegen -config client.cfg.yaml ../openapi.yaml
 
