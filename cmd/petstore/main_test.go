@@ -39,7 +39,7 @@ var runTests = (*testing.M).Run
 // commands, scripts have these:
 //
 //	exits STATUS COMMAND...        run a command that must exit with STATUS
-//	capture NAME REGEXP            set $NAME to the group of REGEXP in the last standard output
+//	capture NAME FILE REGEXP       set $NAME to the group of REGEXP in a file, or in stdout
 //	serve ARGS...                  start a server on $STORE, or with --sandbox; set $URL and $ADDR
 //	shutdown                       stop it with SIGTERM; its output is in serve.out and serve.err
 //	http STATUS METHOD PATH [BODY] send a request with $KEY, if set; the response goes to stdout
@@ -83,9 +83,9 @@ func exits(ts *testscript.TestScript, _ bool, args []string) {
 }
 
 func capture(ts *testscript.TestScript, _ bool, args []string) {
-	match := regexp.MustCompile(args[1]).FindStringSubmatch(ts.ReadFile("stdout"))
+	match := regexp.MustCompile(args[2]).FindStringSubmatch(ts.ReadFile(args[1]))
 	if len(match) < 2 {
-		ts.Fatalf("standard output: got no match of %s", args[1])
+		ts.Fatalf("%s: got no match of %s", args[1], args[2])
 	}
 	ts.Setenv(args[0], match[1])
 }
