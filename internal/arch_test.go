@@ -47,7 +47,7 @@ var allowed = map[string][]string{
 
 	"cmd/petstore": {
 		"internal/edge", "internal/files", "internal/keys", "internal/pets", "internal/service",
-		"internal/store", "internal/store/sqlite", "net/http", "github.com/spf13/cobra",
+		"internal/store", "internal/store/postgres", "internal/store/sqlite", "net/http", "github.com/spf13/cobra",
 	},
 
 	// These are only for tests. internal/proof may import everything.

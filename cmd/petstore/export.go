@@ -57,7 +57,8 @@ func checkOutput(address, file string, force bool) (string, error) {
 		return file, nil
 	}
 	path, _ := store.SQLitePath(address)
-	return sqlite.CheckTarget(path, file, force)
+	file, err := sqlite.CheckTarget(path, file, force)
+	return file, advise(err, address)
 }
 
 func exportPets(ctx context.Context, env environment, address, file string, format files.Format, force bool) error {

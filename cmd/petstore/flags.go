@@ -118,7 +118,7 @@ func openStore(ctx context.Context, env environment, address string, o store.Opt
 	o.Logger = cmp.Or(o.Logger, slog.New(slog.NewTextHandler(env.stderr, nil)))
 	st, err := store.Open(ctx, address, o)
 	if err != nil {
-		err = cmp.Or(context.Cause(ctx), err)
+		err = cmp.Or(context.Cause(ctx), advise(err, address))
 	}
 	return st, err
 }

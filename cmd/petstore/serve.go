@@ -180,5 +180,5 @@ func serveStore(ctx context.Context, env environment, cfg serveConfig, logger *s
 		logger.Info("serving", "address", address+server.Base(), "docs", address+"/docs", "store", store.Redact(cfg.store), "version", programVersion())
 		return nil
 	}
-	return server.Run(ctx, cfg.serve)
+	return advise(server.Run(ctx, cfg.serve), cfg.store)
 }

@@ -81,6 +81,7 @@ func upkeepCommand(env environment, out io.Writer, work sqliteWork, done, forceU
 			}
 		}(time.Now())
 		r, err := work(ctx, path, strings.Join(args, ""), force)
+		err = advise(err, address)
 		if err != nil && ctx.Err() != nil {
 			if r.Path == "" && len(r.Problems) == 0 {
 				err = errors.New("nothing was changed")

@@ -72,7 +72,7 @@ func (s *Server) Run(ctx context.Context, o ServeOptions) error {
 	if err != nil {
 		return err
 	}
-	listener, err := listenTCP(ctx, o.Addr, "--addr")
+	listener, err := listenTCP(ctx, o.Addr, ErrListen)
 	if err != nil {
 		return err
 	}
@@ -208,7 +208,7 @@ func (s *Server) serveAdmin(ctx context.Context, o ServeOptions) (*http.Server, 
 	if o.Profiles {
 		mux.Handle("/debug/pprof/", http.DefaultServeMux) // where net/http/pprof registers
 	}
-	l, err := listenTCP(ctx, o.AdminAddr, "--admin-addr")
+	l, err := listenTCP(ctx, o.AdminAddr, ErrListenAdmin)
 	if err != nil {
 		return nil, err
 	}
@@ -229,13 +229,21 @@ func (s *Server) serveAdmin(ctx context.Context, o ServeOptions) (*http.Server, 
 	return admin, nil
 }
 
-func listenTCP(ctx context.Context, addr, flag string) (net.Listener, error) {
+// Faults of the options of Run.
+var (
+	ErrListen      = errors.New("cannot listen")
+	ErrListenAdmin = errors.New("cannot listen for metrics and probes")
+	ErrCertificate = errors.New("cannot use the certificate")
+)
+
+// listenTCP wraps fault if it cannot listen.
+func listenTCP(ctx context.Context, addr string, fault error) (net.Listener, error) {
 	l, err := new(net.ListenConfig).Listen(ctx, "tcp", addr)
 	if errors.Is(err, syscall.EADDRINUSE) {
-		return nil, fmt.Errorf("%s is already in use; stop the other program or choose another %s", addr, flag)
+		err = fmt.Errorf("%s is already in use", addr)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("cannot listen: %w; choose another %s, such as 127.0.0.1:8080", err, flag)
+		return nil, fmt.Errorf("%w: %w", fault, err)
 	}
 	return l, nil
 }

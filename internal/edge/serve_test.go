@@ -183,7 +183,7 @@ func TestServiceFailure(t *testing.T) {
 
 func TestListenError(t *testing.T) {
 	s, _ := newServer(t, newHandlers(), nil)
-	if err := s.Run(t.Context(), ServeOptions{Addr: "127.0.0.1:99999"}); err == nil || !strings.Contains(err.Error(), "choose another --addr") {
+	if err := s.Run(t.Context(), ServeOptions{Addr: "127.0.0.1:99999"}); !errors.Is(err, ErrListen) {
 		t.Errorf("got error %v, want advice", err)
 	}
 }

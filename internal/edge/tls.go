@@ -28,7 +28,7 @@ type certificate struct {
 func loadCertificate(certFile, keyFile string, logger *slog.Logger, expiry prometheus.Gauge) (*certificate, error) {
 	pair, err := tls.LoadX509KeyPair(certFile, keyFile)
 	if err != nil {
-		return nil, fmt.Errorf("cannot use the certificate: %w; set --tls-cert and --tls-key to a certificate and its unencrypted key, both in PEM form", err)
+		return nil, fmt.Errorf("%w: %w", ErrCertificate, err)
 	}
 	if expired(&pair) {
 		logger.Warn("the certificate has expired", "file", certFile, "expires", pair.Leaf.NotAfter)

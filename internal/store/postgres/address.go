@@ -35,7 +35,7 @@ func parse(dsn string) (*pgxpool.Config, error) {
 	}
 	if err != nil {
 		_, reason, _ := strings.Cut(err.Error(), "`: ") // cut off the address, which pgx repeats
-		return nil, fmt.Errorf("the store address is malformed: %s; give postgres://USER:PASSWORD@HOST:PORT,HOST:PORT/DATABASE, with %%40 for an @ in the password", reason)
+		return nil, fmt.Errorf("%w: %s", ErrAddress, reason)
 	}
 	if !strings.Contains(dsn, "pool_max_conns=") {
 		config.MaxConns = maxConns

@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -78,18 +79,38 @@ func translate(err error, o outcome, unknown bool) error {
 	return &pets.Error{Kind: pets.Unavailable, Message: "the database is unavailable", Err: err}
 }
 
-// explainOpen formats an error from Open as one line for the operator.
+// Faults for which the command line has advice.
+var (
+	ErrAddress            = errors.New("the store address is malformed")
+	ErrNoDatabase         = errors.New("no such database")
+	ErrDenied             = errors.New("permission denied")
+	ErrTooManyConnections = errors.New("too many connections")
+	ErrEncoding           = errors.New("its encoding is not UTF8")
+	ErrNewer              = errors.New("is newer than this program")
+	ErrNotSynchronous     = errors.New("--require-sync")
+)
+
+// openErrors are the faults by PostgreSQL's codes.
+var openErrors = map[string]error{"3D000": ErrNoDatabase, "42501": ErrDenied, "53300": ErrTooManyConnections}
+
+// openError is an error of Open as one line for the operator. It may wrap a fault.
+type openError struct {
+	text  string
+	cause error
+}
+
+func (e *openError) Error() string { return e.text }
+
+func (e *openError) Unwrap() error { return e.cause }
+
+// explainOpen formats an error from Open as one line.
 func explainOpen(dsn string, err error) error {
 	lines := strings.FieldsFunc(err.Error(), func(r rune) bool { return r == '\n' || r == '\t' })
-	reason, hint := strings.Join(slices.Compact(lines), "; "), ""
+	reason := strings.Join(slices.Compact(lines), "; ")
 	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
-		reason, hint = e.Message, map[string]string{
-			"3D000": "; create it with createdb -E UTF8",
-			"42501": "; make the user the owner of the database",
-			"53300": "; raise the server's max_connections or the limit of the user or database, or lower pool_max_conns",
-		}[e.Code]
+		reason, err = e.Message, cmp.Or(openErrors[e.Code], err)
 	} else if _, ok := errors.AsType[*pgconn.ConnectError](err); ok {
 		reason = "no writable primary can be reached: " + reason
 	}
-	return fmt.Errorf("cannot open %s: %s%s", Redact(dsn), reason, hint)
+	return &openError{fmt.Sprintf("cannot open %s: %s", Redact(dsn), reason), err}
 }

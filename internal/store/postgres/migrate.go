@@ -63,7 +63,7 @@ func up(ctx context.Context, config *pgx.ConnConfig) error {
 		return err
 	}
 	if version > known {
-		return fmt.Errorf("its schema is at version %d and this program knows versions up to %d; run a newer %s", version, known, name)
+		return fmt.Errorf("its schema is at version %d and %w, which knows versions up to %d", version, ErrNewer, known)
 	}
 	if _, err = provider.Up(ctx); err != nil {
 		return fmt.Errorf("migration failed: %w", err)

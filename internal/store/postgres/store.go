@@ -91,7 +91,7 @@ func prepare(ctx context.Context, config *pgxpool.Config, requireSync bool) erro
 	case err != nil:
 		return err
 	case encoding != "UTF8":
-		return fmt.Errorf("its encoding is %s, not UTF8; create it with ENCODING 'UTF8' TEMPLATE template0", encoding)
+		return fmt.Errorf("%w but %s", ErrEncoding, encoding)
 	case pid == conn.PgConn().PID():
 		config.ConnConfig.DefaultQueryExecMode = mode
 	}

@@ -51,5 +51,5 @@ func (d durability) check(requireSync bool, user string) error {
 	default:
 		return nil
 	}
-	return fmt.Errorf("--require-sync: %s, or leave out --require-sync", reason)
+	return fmt.Errorf("%w: %s", ErrNotSynchronous, reason)
 }

@@ -61,16 +61,16 @@ func CheckTarget(path, to string, force bool) (file string, err error) {
 	}
 	for _, suffix := range []string{lockSuffix, logSuffix, journalSuffix} {
 		if _, err := os.Stat(file + suffix); err == nil {
-			return "", fmt.Errorf("%s may be a store, because %s is beside it; choose another name", to, file+suffix)
+			return "", fmt.Errorf("%s may be %w, because %s is beside it", to, ErrStoreFile, file+suffix)
 		}
 	}
 	store, _ := os.Stat(path)
 	info, _ := os.Stat(file) // writing reports any error but that there is no file
 	switch {
 	case os.SameFile(store, info):
-		return "", fmt.Errorf("%s is the database itself; choose another name", to)
+		return "", fmt.Errorf("%s is the database itself, %w", to, ErrStoreFile)
 	case info != nil && !force:
-		return "", fmt.Errorf("%s already exists; choose another name, or replace it with --force", to)
+		return "", fmt.Errorf("%s %w", to, ErrExists)
 	}
 	return file, nil
 }

@@ -75,7 +75,7 @@ func schemaVersion(ctx context.Context, db *sql.DB) (version int64, err error) {
 		return 0, err
 	}
 	if versions == 0 || tables > 1 && ours < 3 {
-		return 0, errForeign
+		return 0, ErrForeign
 	}
 	provider, err := newProvider(db)
 	if err != nil {
@@ -84,7 +84,7 @@ func schemaVersion(ctx context.Context, db *sql.DB) (version int64, err error) {
 	sources := provider.ListSources() // in order of version
 	err = db.QueryRowContext(ctx, "SELECT coalesce(max(version_id), 0) FROM goose_db_version").Scan(&version)
 	if known := sources[len(sources)-1].Version; version > known {
-		err = fmt.Errorf("its schema is at version %d and this program knows versions up to %d; run a newer petstore", version, known)
+		err = fmt.Errorf("its schema is at version %d and %w, which knows versions up to %d", version, ErrNewer, known)
 	}
 	return version, err
 }

@@ -62,7 +62,7 @@ func gaveUp(cause error) error {
 // fsync the kernel may drop the pages and report the next fsync as a success.
 func isFatal(err error) bool {
 	_, primary := code(err)
-	return errors.Is(err, errReplaced) || primary == lib.SQLITE_IOERR && !isFull(err)
+	return errors.Is(err, ErrReplaced) || primary == lib.SQLITE_IOERR && !isFull(err)
 }
 
 // isFull reports whether the disk had no room for a page.
@@ -98,18 +98,38 @@ func isCorrupt(err error) bool {
 	return primary == lib.SQLITE_CORRUPT || primary == lib.SQLITE_NOTADB
 }
 
-// errForeign is returned for a database with tables of another program.
-var errForeign = errors.New("it belongs to another program and was not changed; choose another file")
+// Faults for which the command line has advice.
+var (
+	ErrNoDatabase  = errors.New("there is no database")
+	ErrNoFolder    = errors.New("its folder does not exist")
+	ErrDangling    = errors.New("it is a symbolic link to nothing")
+	ErrStoreFile   = errors.New("a file of a store")
+	ErrExists      = errors.New("already exists")
+	ErrForeign     = errors.New("it belongs to another program and was not changed")
+	ErrNotSQLite   = errors.New("is not an SQLite database")
+	ErrDamaged     = errors.New("is damaged")
+	ErrDamagedPage = errors.New("a damaged page was found")
+	ErrNewer       = errors.New("is newer than this program")
+	ErrLoneLog     = errors.New("holds acknowledged writes")
+	ErrLocked      = errors.New("is locked by another process")
+	ErrOpening     = errors.New("another process is opening or restoring it")
+	ErrInUse       = errors.New("while another process uses the database")
+	ErrOpen        = errors.New("has it open")
+	ErrFull        = errors.New("cannot be opened: the disk is full")
+	ErrHoldsData   = errors.New("what is not in the backup would be lost")
+	ErrMayNotLast  = errors.New("that may not last")
+	ErrReplaced    = errors.New("was removed or replaced while it was in use, so writing has stopped")
+)
 
 // openErrors explains SQLite's codes to the operator.
-var openErrors = map[int]string{
-	lib.SQLITE_NOTADB:        "is not an SQLite database; choose another file, or, if it was one, restore a backup with petstore restore --force",
-	lib.SQLITE_CORRUPT:       "is damaged; restore a backup with petstore restore --force",
-	lib.SQLITE_BUSY:          "is locked by another process; stop it or wait, then try again",
-	lib.SQLITE_CANTOPEN:      "cannot be opened: this user may not read and write it or its folder",
-	lib.SQLITE_READONLY:      "cannot be opened: it or its folder is read-only",
-	lib.SQLITE_FULL:          "cannot be opened: the disk is full; free some space, then start again",
-	lib.SQLITE_IOERR_SHMSIZE: "cannot be opened: its index " + indexSuffix + " could not be written; if the disk is full, free some space, then start again",
+var openErrors = map[int]error{
+	lib.SQLITE_NOTADB:        ErrNotSQLite,
+	lib.SQLITE_CORRUPT:       ErrDamaged,
+	lib.SQLITE_BUSY:          ErrLocked,
+	lib.SQLITE_CANTOPEN:      errors.New("cannot be opened: this user may not read and write it or its folder"),
+	lib.SQLITE_READONLY:      errors.New("cannot be opened: it or its folder is read-only"),
+	lib.SQLITE_FULL:          ErrFull,
+	lib.SQLITE_IOERR_SHMSIZE: fmt.Errorf("%w, or its index %s could not be written", ErrFull, indexSuffix),
 }
 
 // explain formats an error from opening the database at path as one line for the
@@ -119,8 +139,8 @@ func explain(path string, err error) error {
 	if errors.Is(err, errQuota) {
 		primary = lib.SQLITE_FULL
 	}
-	if sentence := cmp.Or(openErrors[extended], openErrors[primary]); sentence != "" {
-		return fmt.Errorf("%s %s", path, sentence)
+	if known := cmp.Or(openErrors[extended], openErrors[primary]); known != nil {
+		return fmt.Errorf("%s %w", path, known)
 	}
 	return fmt.Errorf("cannot open %s: %w", path, err)
 }

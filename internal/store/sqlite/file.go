@@ -48,7 +48,7 @@ func prepareFile(path string, o Options) (file string, err error) {
 	}
 	info, err := os.Stat(file)
 	if err != nil || o.MustExist && info.Size() == 0 {
-		return "", fmt.Errorf("there is no database at %s; mount its volume, or create one with: petstore keys create NAME --store sqlite:%s", file, path)
+		return "", fmt.Errorf("%w at %s", ErrNoDatabase, file)
 	}
 	if info.Mode().Perm()&0o077 != 0 && runtime.GOOS != "windows" {
 		o.Logger.Warn(fmt.Sprintf("other users may open %s (mode %04o), which holds the hashes of API keys; restrict it with: chmod 600 %s", file, info.Mode().Perm(), path))
@@ -72,17 +72,17 @@ func resolve(path string) (file string, err error) {
 		}
 		file, err = filepath.EvalSymlinks(path)
 	} else if link, _ := os.Lstat(path); link != nil && link.Mode()&fs.ModeSymlink != 0 && errors.Is(statErr, fs.ErrNotExist) {
-		err = errors.New("it is a symbolic link to nothing; mount its volume")
+		err = ErrDangling
 	} else {
 		file, err = filepath.EvalSymlinks(filepath.Dir(path))
 		if errors.Is(err, fs.ErrNotExist) {
-			err = fmt.Errorf("its folder does not exist; mount its volume, or create it with: mkdir -p %s", filepath.Dir(path))
+			err = ErrNoFolder
 		}
 		file = filepath.Join(file, filepath.Base(path))
 	}
 	for _, suffix := range []string{logSuffix, indexSuffix, lockSuffix, journalSuffix, restoreSuffix} {
 		if err == nil && (strings.HasSuffix(path, suffix) || strings.HasSuffix(file, suffix)) {
-			err = fmt.Errorf("a name that ends in %s belongs to a file beside a database; choose another name", suffix)
+			err = fmt.Errorf("a name that ends in %s is that of %w", suffix, ErrStoreFile)
 		}
 	}
 	if err != nil {
@@ -141,14 +141,14 @@ func hold(ctx context.Context, file string) (*flock.Flock, error) {
 	ctx, cancel := context.WithTimeout(ctx, lockTimeout)
 	defer cancel()
 	lock := newLock(file)
-	busy := errors.New("another process is opening or restoring it; wait until it is done")
+	busy := ErrOpening
 	for {
 		held, err := lock.TryLock()
 		if held {
 			err = recoverLog(file)
 		} else if err == nil {
 			if held, err = lock.TryRLock(); held && indexRemoved(file) {
-				busy = fmt.Errorf("%s was removed while another process uses the database; stop that process first", file+indexSuffix)
+				busy = fmt.Errorf("%s was removed %w", file+indexSuffix, ErrInUse)
 				held, err = false, lock.Unlock()
 			}
 		}
@@ -196,7 +196,7 @@ func checkLoneLog(file string) error {
 	info, err := os.Stat(file)
 	log, logErr := os.Stat(file + logSuffix)
 	if (errors.Is(err, fs.ErrNotExist) || err == nil && info.Size() == 0) && logErr == nil && log.Size() > 0 {
-		return fmt.Errorf("%[1]s is missing or empty, but its log %[1]s%[2]s holds acknowledged writes; put the database back beside it, or replace both with: petstore restore BACKUP --force", file, logSuffix)
+		return fmt.Errorf("%s is missing or empty, but its log %s %w", file, file+logSuffix, ErrLoneLog)
 	}
 	return nil
 }
@@ -207,7 +207,7 @@ func checkLoneLog(file string) error {
 // exclusively.
 func checkLog(file string) error {
 	if log, err := os.Stat(file + logSuffix); err == nil && log.Size() > 0 && hasNoLog(file) {
-		return fmt.Errorf("%[1]s is a backup, but its log %[1]s%[2]s holds acknowledged writes of the database that was there before; put that database back, or replace both with: petstore restore BACKUP --force", file, logSuffix)
+		return fmt.Errorf("%s is a backup, but its log %s %w of the database that was there before", file, file+logSuffix, ErrLoneLog)
 	}
 	return checkLoneLog(file)
 }

@@ -1,7 +1,6 @@
 package sqlite
 
 import (
-	"errors"
 	"fmt"
 	"io/fs"
 	"log/slog"
@@ -100,9 +99,6 @@ func identify(names ...string) (files openedFiles, err error) {
 	return files, nil
 }
 
-// errReplaced reports that a name no longer leads to the same file.
-var errReplaced = errors.New("was removed or replaced while it was in use, so writing has stopped; put the right file back and start again")
-
 // check returns an error unless the names still lead to the same files and the
 // first, the database, is not empty. SQLite would keep writing to a removed file.
 // check does not open the files: closing them would release SQLite's locks.
@@ -110,7 +106,7 @@ func (files openedFiles) check() error {
 	for i, f := range files {
 		info, err := os.Stat(f.name)
 		if err != nil || !os.SameFile(f.info, info) || i == 0 && info.Size() == 0 {
-			return fmt.Errorf("%s %w", f.name, errReplaced)
+			return fmt.Errorf("%s %w", f.name, ErrReplaced)
 		}
 	}
 	return nil

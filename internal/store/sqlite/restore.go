@@ -36,7 +36,7 @@ func Restore(ctx context.Context, path, from string, force bool) (r Report, err 
 	case err != nil:
 		return Report{}, fmt.Errorf("cannot lock %s: %w", path, err)
 	case !alone:
-		return Report{}, fmt.Errorf("a server or a command has %s open; stop it, then restore again", path)
+		return Report{}, fmt.Errorf("%s: a server or a command %w", path, ErrOpen)
 	}
 	if err := checkReplaceable(ctx, path, file); err != nil && !force {
 		return Report{}, err
@@ -55,7 +55,7 @@ func Restore(ctx context.Context, path, from string, force bool) (r Report, err 
 	}
 	release, err := takeOver(file)
 	if err != nil {
-		return Report{}, fmt.Errorf("another program, such as a shell, has %s open; stop it, then restore again: %w", path, err)
+		return Report{}, fmt.Errorf("%s: another program, such as a shell, %w: %w", path, ErrOpen, err)
 	}
 	defer release()
 	// The journal of an unreadable file must not be applied to the new one.
@@ -70,7 +70,7 @@ func Restore(ctx context.Context, path, from string, force bool) (r Report, err 
 	}
 	r.Path = from
 	if err := errors.Join(syncDir(file), remove(file+logSuffix), remove(file+indexSuffix), syncDir(file)); err != nil {
-		return r, fmt.Errorf("%s is restored, but that may not last; restore it again with --force: %w", path, err)
+		return r, fmt.Errorf("%s is restored, but %w: %w", path, ErrMayNotLast, err)
 	}
 	return r, nil
 }
@@ -91,7 +91,7 @@ func checkReplaceable(ctx context.Context, path, file string) error {
 		var pets, keys int
 		err := db.QueryRowContext(ctx, countAll).Scan(&pets, &keys)
 		if pets+keys > 0 {
-			err = fmt.Errorf("it holds data (pets: %d, keys: %d), and what is not in the backup would be lost; replace it with --force", pets, keys)
+			err = fmt.Errorf("it holds data (pets: %d, keys: %d), and %w", pets, keys, ErrHoldsData)
 		}
 		return err
 	}, "mode=rw")

@@ -196,7 +196,7 @@ func (s *Store) Close() error {
 		_ = s.writer.checkpoint(0) // health records its error
 	}
 	failure := s.health.failure.Load()
-	if failure == nil || errors.Is(failure, errReplaced) && s.health.files[:1].check() == nil {
+	if failure == nil || errors.Is(failure, ErrReplaced) && s.health.files[:1].check() == nil {
 		return s.release()
 	}
 	select {

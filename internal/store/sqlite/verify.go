@@ -39,7 +39,7 @@ func withSource(ctx context.Context, path string, f func(*sql.DB) error) error {
 		return err
 	}
 	if _, err := os.Stat(file); err != nil {
-		return fmt.Errorf("there is no database %s; name the right one with --store", path)
+		return fmt.Errorf("%w at %s", ErrNoDatabase, path)
 	}
 	_, lockErr := os.Stat(file + lockSuffix)
 	_, logErr := os.Stat(file + logSuffix)
@@ -73,7 +73,7 @@ func withDB(path, file string, f func(*sql.DB) error, parameters ...string) erro
 	}
 	err := f(db)
 	if isCorrupt(err) {
-		err = fmt.Errorf("a damaged page was found; petstore verify --store sqlite:%s shows what is damaged: %w", path, err)
+		err = fmt.Errorf("%w: %w", ErrDamagedPage, err)
 	}
 	if err != nil {
 		err = fmt.Errorf("%s: %w", path, err)
@@ -102,7 +102,7 @@ func inspect(ctx context.Context, db *sql.DB) (r Report, err error) {
 		return r, err
 	}
 	if r.Problems = slices.Compact(append(problems, r.Problems...)); len(r.Problems) > 0 {
-		return r, fmt.Errorf("it is damaged:\n%s", strings.Join(r.Problems, "\n"))
+		return r, fmt.Errorf("it %w:\n%s", ErrDamaged, strings.Join(r.Problems, "\n"))
 	}
 	return r, db.QueryRowContext(ctx, countAll).Scan(&r.Pets, &r.Keys)
 }
