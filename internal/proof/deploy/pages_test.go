@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -91,20 +92,21 @@ func literalsOf(t *testing.T) literals {
 	return all
 }
 
-// find returns "", or why text does not tell where it comes from. A single word must
-// be a literal of its own.
+// find returns "", or why text does not tell where it comes from. A literal that is
+// text counts before those that contain it, and a single word must be a literal.
 func (l literals) find(text string) string {
-	files := map[string]string{} // by package
+	all := slices.Clone(l[text])
 	for literal, paths := range l {
-		if literal != text && !(strings.Contains(text, " ") && strings.Contains(literal, text)) {
-			continue
+		if len(l[text]) == 0 && strings.Contains(text, " ") && strings.Contains(literal, text) {
+			all = append(all, paths...)
 		}
-		for _, path := range paths {
-			if other := files[filepath.Dir(path)]; other != "" && other != path {
-				return "both " + other + " and " + path + " print it"
-			}
-			files[filepath.Dir(path)] = path
+	}
+	files := map[string]string{} // by package
+	for _, path := range all {
+		if other := files[filepath.Dir(path)]; other != "" && other != path {
+			return "both " + other + " and " + path + " print it"
 		}
+		files[filepath.Dir(path)] = path
 	}
 	if len(files) == 0 {
 		return "nothing prints it"
