@@ -4,6 +4,9 @@
 package pets
 
 import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/json"
 	"strings"
 	"unicode/utf8"
 )
@@ -25,13 +28,13 @@ func (s Status) Valid() bool { return s == Available || s == Pending || s == Sol
 // integer that JavaScript's numbers represent exactly.
 const MaxID = 1<<53 - 1
 
-// NewPet is a pet before it has an identifier.
+// NewPet is a pet before it has an identifier. The tags are for Fingerprint.
 type NewPet struct {
-	Name       string // any Unicode text without U+0000
-	CategoryID int64
-	Status     Status // one of the statuses; see WithDefaults
+	Name       string `json:",omitzero"` // any Unicode text without U+0000
+	CategoryID int64  `json:",omitzero"`
+	Status     Status `json:",omitzero"` // one of the statuses; see WithDefaults
 
-	Idempotency Idempotency // makes it safe to repeat the creation; not part of the pet
+	Idempotency Idempotency `json:"-"` // makes it safe to repeat the creation; not part of the pet
 }
 
 // Pet is a stored pet. It never changes.
@@ -88,13 +91,21 @@ type Idempotency struct {
 // IsZero reports whether i is the zero value.
 func (i Idempotency) IsZero() bool { return i == Idempotency{} }
 
-// CheckRepeat returns made, the pet that was created with p's idempotency key, if
-// it has the same values as p. Otherwise it returns a Reused error.
-func (p NewPet) CheckRepeat(made Pet) (Pet, error) {
-	if p.WithID(made.ID) != made {
-		return Pet{}, &Error{Kind: Reused, Message: "this Idempotency-Key was used for another pet; send a new key for a new pet"}
+// Fingerprint identifies the values of p. It leaves out zero values, so a new field
+// does not change the fingerprints of pets without it.
+func (p NewPet) Fingerprint() []byte {
+	text, _ := json.Marshal(p) // its fields are plain values
+	sum := sha256.Sum256(text)
+	return sum[:]
+}
+
+// CheckRepeat returns a Reused error unless fingerprint, of the request that first
+// used p's idempotency key, is p's.
+func (p NewPet) CheckRepeat(fingerprint []byte) error {
+	if !bytes.Equal(p.Fingerprint(), fingerprint) {
+		return &Error{Kind: Reused, Message: "this Idempotency-Key was used for another pet; send a new key for a new pet"}
 	}
-	return made, nil
+	return nil
 }
 
 // Query selects pets.

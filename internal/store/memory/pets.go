@@ -14,8 +14,11 @@ func (s *Store) CreatePet(ctx context.Context, p pets.NewPet) (pet pets.Pet, err
 	}
 	err = s.locked(ctx, func() error {
 		if made, found := s.made[p.Idempotency]; found {
-			pet, err = p.CheckRepeat(made)
-			return err
+			if err := p.CheckRepeat(made.WithoutID().Fingerprint()); err != nil {
+				return err
+			}
+			pet = made
+			return nil
 		}
 		id, err := s.nextIDs(1)
 		if err != nil {

@@ -52,7 +52,7 @@ func (s *Store) CreatePet(ctx context.Context, p pets.NewPet) (pets.Pet, error) 
 			return err
 		}
 		if err = scanPet(tx.QueryRow(selectPetMade, p.Idempotency.KeyID, p.Idempotency.Key), &made); err == nil {
-			made, err = p.CheckRepeat(made)
+			err = p.CheckRepeat(made.WithoutID().Fingerprint())
 		}
 		return err
 	})
