@@ -24,6 +24,7 @@ const (
 var (
 	errNotAcquired = errors.New("no connection")
 	errWarned      = errors.New("the server warned during the write")
+	errUnsettled   = errors.New("the pet of the idempotency key is not visible") // its commit goes on, or it was removed
 )
 
 // outcomeOf classifies an error from attempt. An ERROR from the server means
@@ -40,7 +41,7 @@ func outcomeOf(err error) outcome {
 		// after the statement was sent.
 		return notExecuted
 	}
-	return maybeExecuted // EOF, reset, deadline, warning
+	return maybeExecuted // EOF, reset, deadline, warning, errUnsettled
 }
 
 func outcomeOfServer(e *pgconn.PgError) outcome {

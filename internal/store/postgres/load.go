@@ -57,7 +57,7 @@ func (l *loader) copy(ctx context.Context, tx pgx.Tx, all iter.Seq2[pets.Pet, er
 		var filled bool
 		_, err := tx.Exec(ctx, "LOCK TABLE pets IN SHARE ROW EXCLUSIVE MODE")
 		if err == nil {
-			err = tx.QueryRow(ctx, "SELECT EXISTS (SELECT FROM pets)").Scan(&filled)
+			err = tx.QueryRow(ctx, "SELECT EXISTS (SELECT 1 FROM pets)").Scan(&filled)
 		}
 		if filled {
 			l.rejected = pets.ErrNotEmpty

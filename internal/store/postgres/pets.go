@@ -12,14 +12,17 @@ import (
 const (
 	petColumns = "id, name, category_id, status"
 
-	insertPet = `INSERT INTO pets (name, category_id, status, key_id, idempotency_key) VALUES ($1, $2, $3, $4, $5)
-ON CONFLICT (key_id, idempotency_key) WHERE idempotency_key IS NOT NULL DO NOTHING RETURNING id`
+	insertPet = "INSERT INTO pets (name, category_id, status) VALUES ($1, $2, $3) RETURNING id"
 
-	// selectMade also writes to the write-ahead log, so that its commit waits
-	// until a standby has the pet: the wait after the insert may have been
-	// canceled.
-	selectMade = "SELECT " + petColumns + `, pg_logical_emit_message(true, '` + name + `', '')
-FROM pets WHERE key_id = $1 AND idempotency_key = $2`
+	insertIdempotencyKey = `INSERT INTO idempotency_keys (key, key_id, fingerprint, pet_id) VALUES ($1, $2, $3, nextval('pets_id_seq'))
+ON CONFLICT DO NOTHING RETURNING pet_id`
+	insertPetWithID = "INSERT INTO pets (name, category_id, status, id) OVERRIDING SYSTEM VALUE VALUES ($1, $2, $3, $4)"
+
+	// These also write to the write-ahead log, so that their commits wait until a
+	// standby has the rows: the wait after the insert may have been canceled.
+	logged               = ", pg_logical_emit_message(true, '" + name + "', '')"
+	selectIdempotencyKey = "SELECT pet_id, fingerprint" + logged + " FROM idempotency_keys WHERE key = $1 AND key_id = $2"
+	selectMade           = "SELECT " + petColumns + logged + " FROM pets WHERE id = $1"
 
 	selectPet          = "SELECT " + petColumns + " FROM pets WHERE id = $1"
 	selectPets         = "SELECT " + petColumns + " FROM pets WHERE id > $1 ORDER BY id LIMIT $2"
@@ -31,27 +34,59 @@ func (s *Store) CreatePet(ctx context.Context, p pets.NewPet) (pets.Pet, error) 
 	if err := p.Validate(); err != nil {
 		return pets.Pet{}, err
 	}
-	run := s.write
-	var keyID, key *string // NULL without an idempotency key
-	if p.Idempotency.IsZero() {
-		run = s.writeOnce
-	} else {
-		keyID, key = &p.Idempotency.KeyID, &p.Idempotency.Key
-	}
 	var made pets.Pet
-	err := run(ctx, func(ctx context.Context, c *pgx.Conn) error {
-		var id int64
-		err := c.QueryRow(ctx, insertPet, p.Name, p.CategoryID, string(p.Status), keyID, key).Scan(&id)
-		if errors.Is(err, pgx.ErrNoRows) { // the key has already created a pet
-			return c.QueryRow(ctx, selectMade, keyID, key).Scan(append(fields(&made), nil)...)
+	var err error
+	if p.Idempotency.IsZero() {
+		err = s.writeOnce(ctx, func(ctx context.Context, c *pgx.Conn) error {
+			var id int64
+			err := c.QueryRow(ctx, insertPet, p.Name, p.CategoryID, string(p.Status)).Scan(&id)
+			made = p.WithID(id)
+			return err
+		})
+	} else {
+		var fingerprint []byte // of the first request with the key
+		err = s.write(ctx, func(ctx context.Context, c *pgx.Conn) (err error) {
+			made, fingerprint, err = createOnce(ctx, c, p)
+			return err
+		})
+		if err == nil {
+			err = p.CheckRepeat(fingerprint)
 		}
-		made = p.WithID(id)
-		return err
-	})
+	}
 	if err != nil {
 		return pets.Pet{}, err
 	}
-	return p.CheckRepeat(made)
+	return made, nil
+}
+
+// createOnce creates p unless its idempotency key has created a pet, which it then
+// returns with the fingerprint of that request. A new pet takes two round trips. The
+// tables may be on different nodes of a Citus cluster.
+func createOnce(ctx context.Context, c *pgx.Conn, p pets.NewPet) (made pets.Pet, fingerprint []byte, err error) {
+	key, keyID, fingerprint := p.Idempotency.Key, p.Idempotency.KeyID, p.Fingerprint()
+	var id int64
+	var begin, end pgx.Batch
+	begin.Queue("BEGIN")
+	begin.Queue(insertIdempotencyKey, key, keyID, fingerprint).QueryRow(func(row pgx.Row) error { return row.Scan(&id) })
+	err = c.SendBatch(ctx, &begin).Close()
+	if err == nil {
+		end.Queue(insertPetWithID, p.Name, p.CategoryID, string(p.Status), id)
+		end.Queue("COMMIT")
+		return p.WithID(id), fingerprint, c.SendBatch(ctx, &end).Close()
+	}
+	if !errors.Is(err, pgx.ErrNoRows) {
+		return made, nil, err
+	}
+	if _, err = c.Exec(ctx, "ROLLBACK"); err == nil {
+		err = c.QueryRow(ctx, selectIdempotencyKey, key, keyID).Scan(&id, &fingerprint, nil)
+	}
+	if err == nil {
+		err = c.QueryRow(ctx, selectMade, id).Scan(append(fields(&made), nil)...)
+	}
+	if errors.Is(err, pgx.ErrNoRows) {
+		err = errUnsettled
+	}
+	return made, fingerprint, err
 }
 
 // Pet implements pets.Store.

@@ -2,21 +2,26 @@
 -- The upper bound is pets.MaxID. A sequence never returns a number twice, not
 -- even after a crash or a failover.
 CREATE TABLE pets (
-    id              bigint GENERATED ALWAYS AS IDENTITY (MINVALUE 1 MAXVALUE 9007199254740991 NO CYCLE) PRIMARY KEY,
-    name            text   NOT NULL,
-    category_id     bigint NOT NULL,
-    status          text   NOT NULL CHECK (status IN ('available', 'pending', 'sold')),
-    -- The API key and idempotency key of the request that created the pet, or
-    -- both NULL. COLLATE "C" compares bytes.
-    key_id          text   COLLATE "C",
-    idempotency_key text   COLLATE "C",
-    CHECK ((idempotency_key IS NULL) = (key_id IS NULL))
+    id          bigint GENERATED ALWAYS AS IDENTITY (MINVALUE 1 MAXVALUE 9007199254740991 NO CYCLE) PRIMARY KEY,
+    name        text   NOT NULL,
+    category_id bigint NOT NULL,
+    status      text   NOT NULL CHECK (status IN ('available', 'pending', 'sold'))
 );
 
 -- Every page of one status is a range of this index.
 CREATE INDEX pets_by_status ON pets (status, id);
 
-CREATE UNIQUE INDEX pets_by_idempotency_key ON pets (key_id, idempotency_key) WHERE idempotency_key IS NOT NULL;
+-- The idempotency keys of creates, each with the API key that sent it, its pet, and
+-- a hash of the request. COLLATE "C" compares bytes. On Citus, key decides the node
+-- of a row and id that of a pet, and each must be part of every unique index.
+CREATE TABLE idempotency_keys (
+    key         text        COLLATE "C",
+    key_id      text        COLLATE "C",
+    pet_id      bigint      NOT NULL,
+    fingerprint bytea       NOT NULL,
+    created_at  timestamptz NOT NULL DEFAULT now(),
+    PRIMARY KEY (key, key_id)
+);
 
 -- stored orders keys created in the same second. used_at may lag by a minute.
 CREATE TABLE keys (
