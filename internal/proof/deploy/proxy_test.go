@@ -57,9 +57,16 @@ func TestReplicaLost(t *testing.T) {
 			store := "sqlite:" + t.TempDir() + "/petstore.db"
 			replica, relay := freeAddress(t), freeAddress(t)
 			_, kill := serve(t, replica, "--store", store)
-			lose := relayTo(t, relay, replica, kill)
+			lose, stopRelay := relayTo(t, relay, replica, kill)
 			url := startProxy(t, [2]string{relay, freeAddress(t)}) + "/v1/pets"
 			c := newClient()
+			if status, _, err := sendOnce(c, http.MethodDelete, url, "", ""); err != nil || status != http.StatusInternalServerError {
+				t.Errorf("DELETE whose response is lost: got %d (%v), want 500", status, err)
+			}
+			eventually(t, "a replica", func() bool { // nginx asks no replica for 2 s after a failure
+				status, _, err := sendOnce(c, http.MethodGet, url, "", "")
+				return err == nil && status == http.StatusOK
+			})
 			if status, text, err := sendOnce(c, http.MethodPost, url, pet, "one"); err != nil || status != http.StatusCreated {
 				t.Fatalf("POST to the replica: got %d %s (%v), want 201", status, text, err)
 			}
@@ -68,9 +75,12 @@ func TestReplicaLost(t *testing.T) {
 			if err != nil || status != http.StatusInternalServerError || !strings.Contains(text, `"code":"internal"`) {
 				t.Errorf("POST whose replica dies after the commit: got %d %s (%v), want 500 internal", status, text, err)
 			}
-			status, text, err = sendOnce(c, http.MethodGet, url, "", "")
-			if err != nil || status != http.StatusServiceUnavailable || !strings.Contains(text, `"code":"unavailable"`) {
-				t.Errorf("GET without a replica: got %d %s (%v), want 503 unavailable", status, text, err)
+			stopRelay()
+			for _, method := range []string{http.MethodGet, http.MethodPost} {
+				status, text, err = sendOnce(c, method, url, pet, "three")
+				if err != nil || status != http.StatusServiceUnavailable || !strings.Contains(text, `"code":"unavailable"`) {
+					t.Errorf("%s without a replica: got %d %s (%v), want 503 unavailable", method, status, text, err)
+				}
 			}
 			serve(t, replica, "--store", store)
 			if _, text, err := sendOnce(c, http.MethodGet, "http://"+replica+"/v1/pets", "", ""); strings.Count(text, `"id"`) != 2 {
@@ -80,14 +90,18 @@ func TestReplicaLost(t *testing.T) {
 	}
 }
 
-// relayTo passes connections at address on to the replica. Once the result is set,
-// it calls kill instead of passing on a response to a POST, and ends.
-func relayTo(t *testing.T, address, replica string, kill func()) *atomic.Bool {
+// relayTo passes connections at address on to the replica, but loses the responses to a
+// DELETE. Once lose is set, it calls kill instead of passing on the response to a POST.
+// Without the replica, it closes each connection that has a request; stop refuses them.
+func relayTo(t *testing.T, address, replica string, kill func()) (lose *atomic.Bool, stop func()) {
 	t.Helper()
-	var lose atomic.Bool
+	lose = new(atomic.Bool)
 	to := &httputil.ReverseProxy{
 		Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(&url.URL{Scheme: "http", Host: replica}) },
 		ModifyResponse: func(r *http.Response) error {
+			if r.Request.Method == http.MethodDelete {
+				panic(http.ErrAbortHandler)
+			}
 			if lose.Load() && r.Request.Method == http.MethodPost {
 				kill()
 				panic(http.ErrAbortHandler) // closes the connection
@@ -103,7 +117,7 @@ func relayTo(t *testing.T, address, replica string, kill func()) *atomic.Bool {
 	server := &http.Server{Handler: to, ReadHeaderTimeout: time.Minute}
 	t.Cleanup(func() { _ = server.Close() })
 	go func() { _ = server.Serve(l) }()
-	return &lose
+	return lose, func() { _ = server.Close() }
 }
 
 // startCaddy runs deploy/proxy/Caddyfile for localhost.
@@ -137,7 +151,7 @@ func writeNginx(t *testing.T, dir, address string, replicas [2]string) {
 	makeCertificate(t, dir)
 	write(t, dir+"/site.conf", replace(t, read(t, "deploy", "proxy", "nginx.conf"),
 		"127.0.0.1:8081", replicas[0], "127.0.0.1:8082", replicas[1],
-		"\tlisten [::]:443 ssl http2;\n", "", "listen 443", "listen "+address,
+		"\tlisten [::]:443 ssl http2;\n", "", "\tlisten [::]:80;\n", "", "listen 80", "listen "+freeAddress(t), "listen 443", "listen "+address,
 		"/etc/letsencrypt/live/pets.example.com/fullchain.pem", dir+"/cert.pem",
 		"/etc/letsencrypt/live/pets.example.com/privkey.pem", dir+"/key.pem"))
 	write(t, dir+"/nginx.conf", fmt.Sprintf(`
