@@ -46,7 +46,10 @@ func TestTroubleshooting(t *testing.T) {
 				t.Errorf("deploy/%s: got a row with neither a text nor an alert: %s", page, row)
 			}
 			for _, text := range texts {
-				want := strings.Trim(strings.TrimPrefix(text[1], `"reason":`), `"`)
+				want := text[1]
+				if reason, found := strings.CutPrefix(want, `"reason":`); found {
+					want = strings.Trim(reason, `"`)
+				}
 				part := strings.Trim(want, "…")
 				if problem := literals.find(part, part != want); problem != "" && !strings.Contains(walk, "grep '"+part+"'") {
 					t.Errorf("deploy/%s: %q: %s", page, text[1], problem)

@@ -1,15 +1,27 @@
 # The commands of deploy/README.md and deploy/postgres.md, from installation to removal, for a machine that
 # runs systemd and has no network. boot.sh runs it with bash -e -x.
 fails() { if "$@"; then exit 1; fi; }
+# page FILE HEADING PATTERN prints the block of commands under a heading of a page that
+# has a line with the pattern, for this machine; run runs it.
+page() {
+	awk -v heading="$2" -v pattern="$3" '/^#+ / && !code { on = substr($0, index($0, " ") + 1) == heading }
+		/^```/ { if (code && found) { printf "%s", block; exit } code = on && /console/; block = ""; found = 0; next }
+		code { if ($0 ~ pattern) found = 1; sub(/^[#$] /, ""); block = block $0 "\n" }' "/run/walk/deploy/$1" |
+		sed "s/pets\.example\.com/localhost/g; s/2026-11-21/$(date +%F)/; s|\./petstore_1.0.0_amd64.deb|/run/walk/.bin/dist/petstore_*.deb|"
+}
+run() {
+	commands=$(page "$@")
+	[ -n "$commands" ]
+	eval "$commands"
+}
+mkdir -p /etc/apt/apt.conf.d && echo 'APT::Get::Assume-Yes "true";' >/etc/apt/apt.conf.d/99walk
 curl() { command curl -fsS --insecure "$@"; }
 
 # Install and run on SQLite.
-apt-get install -y ./petstore.deb
+run README.md 'Install and run' 'keys create' >first.out
+KEY=$(grep '^psk_' first.out)
 [ "$(stat -c '%U %G %a' /var/lib/petstore)" = 'petstore petstore 700' ]
 echo PETSTORE_DRAIN=1s >>/etc/petstore/petstore.env # to save time
-KEY=$(runuser -u petstore -- petstore keys create first --store sqlite:/var/lib/petstore/petstore.db)
-systemctl enable --now petstore petstore-backup.timer
-petstore health
 petstore health --admin-addr 127.0.0.1:18080
 curl -H "Authorization: Bearer $KEY" -d '{"name": "Frank", "categoryId": 1}' -H 'Content-Type: application/json' http://127.0.0.1:8080/v1/pets
 [ "$(stat -c '%U %a' /var/lib/petstore/petstore.db)" = 'petstore 600' ]
@@ -17,24 +29,17 @@ curl -H "Authorization: Bearer $KEY" -d '{"name": "Frank", "categoryId": 1}' -H 
 # Back up and restore.
 systemctl start petstore-backup
 backup=/var/lib/petstore/backups/petstore-$(date +%F).db
-petstore verify --store "sqlite:$backup"
-systemctl stop petstore
-runuser -u petstore -- petstore restore --store sqlite:/var/lib/petstore/petstore.db --force "$backup"
-systemctl start petstore
+run README.md 'Backup and restore' 'petstore verify .*backups'
 curl -H "Authorization: Bearer $KEY" http://127.0.0.1:8080/v1/pets | grep Frank
+
+# A key that may not write.
+READONLY=$(petstore keys create reader --read-only --store sqlite:/var/lib/petstore/petstore.db)
+fails curl -H "Authorization: Bearer $READONLY" -d '{"name": "Frank", "categoryId": 1}' -H 'Content-Type: application/json' http://127.0.0.1:8080/v1/pets
+journalctl -u petstore | grep '"status":403'
 
 # Roll back, but keep the pets added after the backup.
 curl -H "Authorization: Bearer $KEY" -d '{"name": "Later", "categoryId": 1}' -H 'Content-Type: application/json' http://127.0.0.1:8080/v1/pets
-systemctl stop petstore
-(
-	cd /var/lib/petstore
-	petstore verify --store sqlite:petstore.db && petstore export --store sqlite:petstore.db later.ndjson
-	petstore restore --store sqlite:petstore.db --force "$backup"
-	sqlite3 petstore.db 'DELETE FROM pets; DELETE FROM sqlite_sequence'
-	petstore import --restore --store sqlite:petstore.db later.ndjson
-	chown petstore:petstore petstore.db*
-)
-systemctl start petstore
+(run README.md 'Upgrade and roll back' later.ndjson)
 curl -H "Authorization: Bearer $KEY" http://127.0.0.1:8080/v1/pets | grep 'Frank.*Later'
 
 # Remove a pet for legal reasons: its name is in no page of the file.
@@ -57,38 +62,35 @@ rm /var/lib/petstore/backups
 until journalctl -u petstore-backup-failed -p err | grep 'backup of the pet store failed'; do sleep 0.2; done
 
 # Open to the public behind Caddy, and watched.
-cp /usr/share/doc/petstore/deploy/proxy/Caddyfile /etc/caddy/Caddyfile
-mkdir -p /etc/systemd/system/caddy.service.d
-printf '[Service]\nEnvironment=PETSTORE_HOST=localhost PETSTORE_REPLICAS=127.0.0.1:8080\n' >/etc/systemd/system/caddy.service.d/host.conf
-systemctl daemon-reload && systemctl restart caddy
-sh /usr/share/doc/petstore/deploy/proxy/limit-connections.sh
+run README.md 'Open to the public' limit-connections
 iptables -N DOCKER-USER
 ip6tables -N DOCKER-USER
 CHAIN=DOCKER-USER sh /usr/share/doc/petstore/deploy/proxy/limit-connections.sh
 for chain in INPUT DOCKER-USER; do iptables -S "$chain" | grep 'connlimit-above 100'; done
 until curl https://localhost/readyz; do sleep 1; done
+fails curl --interface 127.0.0.2 https://localhost/from-another
+journalctl -u petstore | grep '"path":"/from-another".*"remote":"127.0.0.2"'
 cp /usr/share/doc/petstore/deploy/prometheus/{prometheus,alerts}.yml /etc/prometheus/
 echo 'ARGS="--web.listen-address=127.0.0.1:9090"' >>/etc/default/prometheus
 systemctl restart prometheus
 until promtool query instant http://127.0.0.1:9090 'sum(petstore_ready)' | grep '=> 1'; do sleep 1; done
+curl http://127.0.0.1:9090/api/v1/rules | grep '"interval":15,'
 until curl http://127.0.0.1:9090/api/v1/alertmanagers | grep 127.0.0.1:9093; do sleep 1; done
 
 # Save what can be read of a damaged file, without a backup.
 seq 3000 | sed 's/.*/{"name": "number & of many, so that the file has many pages", "categoryId": 1}/' >pets.ndjson
 runuser -u petstore -- petstore import --format ndjson --store sqlite:/var/lib/petstore/petstore.db - <pets.ndjson
 systemctl stop petstore
-runuser -u petstore -- sh -ex <<'EOF'
 cd /var/lib/petstore
 all=$(sqlite3 petstore.db 'SELECT count(*) FROM pets')
 dd if=/dev/urandom of=petstore.db bs=4096 seek=30 count=1 conv=notrunc
-if petstore verify --store sqlite:petstore.db; then exit 1; fi
-sqlite3 petstore.db .dump | sed 's/^ROLLBACK.*/COMMIT;/' | sqlite3 saved.db
-petstore verify --store sqlite:saved.db
-saved=$(sqlite3 saved.db 'SELECT count(*) FROM pets')
+fails petstore verify --store sqlite:petstore.db
+(run README.md 'Backup and restore' dump)
+saved=$(sqlite3 petstore.db 'SELECT count(*) FROM pets')
 echo "saved $saved of $all pets"
 [ "$saved" -gt $((all * 9 / 10)) ]
-petstore restore --store sqlite:petstore.db --force saved.db
-EOF
+[ -e damaged/petstore.db ]
+cd /run/walk
 systemctl start petstore
 curl -H "Authorization: Bearer $KEY" http://127.0.0.1:8080/v1/pets | grep Frank
 
@@ -96,27 +98,37 @@ curl -H "Authorization: Bearer $KEY" http://127.0.0.1:8080/v1/pets | grep Frank
 certificate() {
 	openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 1 -subj "/CN=$1" -keyout "$2/key.pem" -out "$2/cert.pem"
 }
-shows() { openssl s_client -connect 127.0.0.1:8080 </dev/null 2>&1 | grep "subject=CN = $1"; }
+shows() { openssl s_client -connect 127.0.0.1:443 </dev/null 2>&1 | grep "subject=CN = $1"; }
 install -d -o petstore -m 700 /srv/pets
 echo 'PETSTORE_STORE=sqlite:/srv/pets/pets.db' >>/etc/petstore/petstore.env
 runuser -u petstore -- petstore keys create first --store sqlite:/srv/pets/pets.db
+systemctl restart petstore || true # without ReadWritePaths
+until journalctl -u petstore | grep 'read-only file system'; do sleep 0.2; done
 for unit in petstore petstore-backup; do
 	mkdir -p "/etc/systemd/system/$unit.service.d"
 	printf '[Service]\nReadWritePaths=/srv/pets\n' >"/etc/systemd/system/$unit.service.d/override.conf"
 done
-echo 'Environment=PETSTORE_TLS_CERT=/etc/petstore/tls/cert.pem PETSTORE_TLS_KEY=/etc/petstore/tls/key.pem' >>/etc/systemd/system/petstore.service.d/override.conf
-install -d -g petstore -m 750 /etc/petstore/tls
-certificate one /etc/petstore/tls
-chgrp petstore /etc/petstore/tls/key.pem
-chmod 640 /etc/petstore/tls/key.pem
 systemctl daemon-reload
 systemctl restart petstore
 systemctl start petstore-backup
 petstore verify --store "sqlite:$backup" | grep ' 0 '
+
+# The server itself has the certificate and port 443. A renewal is noticed.
+systemctl stop caddy
+live=/etc/letsencrypt/live/localhost
+mkdir -p $live
+renew() {
+	certificate "$1" $live
+	mv $live/cert.pem $live/fullchain.pem
+	mv $live/key.pem $live/privkey.pem
+}
+renew one
+run README.md 'Open to the public' CAP_NET_BIND_SERVICE
 shows one
-certificate two /etc/petstore/tls
+renew two
+RENEWED_LINEAGE=$live /etc/letsencrypt/renewal-hooks/deploy/petstore
 until shows two; do sleep 0.2; done
-sed -i 's|/etc/petstore/tls/|%d/secrets_|g' /etc/systemd/system/petstore.service.d/override.conf
+sed -i 's|/etc/petstore/tls/|${CREDENTIALS_DIRECTORY}/secrets_|g' /etc/systemd/system/petstore.service.d/https.conf
 systemctl daemon-reload
 for name in three four; do
 	certificate $name /etc/petstore/secrets
@@ -129,16 +141,9 @@ systemctl daemon-reload
 # PostgreSQL with two replicas behind Caddy.
 systemctl disable --now petstore petstore-backup.timer
 systemctl start postgresql
-PASSWORD=$(openssl rand -hex 16)
-runuser -u postgres -- psql -c "CREATE ROLE petstore LOGIN PASSWORD '$PASSWORD'"
-runuser -u postgres -- createdb -O petstore -E UTF8 -T template0 pets
-install -m 600 /dev/stdin /etc/petstore/secrets/pgpass <<<"localhost:5432:*:petstore:$PASSWORD"
-echo 'PETSTORE_STORE=postgres://petstore@localhost/pets' >>/etc/petstore/petstore.env
-echo 'PETSTORE_PUBLIC_URL=https://localhost/v1' >>/etc/petstore/petstore.env
-echo 'PETSTORE_TRUSTED_PROXIES=127.0.0.1' >>/etc/petstore/petstore.env
+run postgres.md 'Two replicas on one machine' createdb >first.out
+KEY=$(grep '^psk_' first.out)
 export PGPASSFILE=/etc/petstore/secrets/pgpass
-KEY=$(petstore keys create first --store postgres://petstore@localhost/pets)
-systemctl enable --now petstore@8081 petstore@8082
 petstore health --admin-addr 127.0.0.1:18081
 PGPASSWORD=wrong petstore keys list --store postgres://petstore@localhost/pets 2>&1 | grep 'password authentication failed'
 printf '[Service]\nEnvironment=PETSTORE_HOST=localhost\n' >/etc/systemd/system/caddy.service.d/host.conf
@@ -165,8 +170,7 @@ systemctl start postgresql
 until petstore health --admin-addr 127.0.0.1:18081; do sleep 0.2; done
 
 # Roll back on PostgreSQL, but keep the pets added after the dump.
-runuser -u postgres -- sh -c 'cd /tmp && pg_dump -Fc -f pets.dump pets && createdb -O petstore -E UTF8 -T template0 restored &&
-	pg_restore --exit-on-error --single-transaction --no-owner --role petstore -d restored pets.dump'
+(run postgres.md 'Backup and restore' pg_dump)
 until curl -H "Authorization: Bearer $KEY" -d '{"name": "Later", "categoryId": 1}' -H 'Content-Type: application/json' https://localhost/v1/pets; do sleep 1; done
 systemctl stop petstore@8081 petstore@8082
 petstore export --store postgres://petstore@localhost/pets later.ndjson
@@ -178,7 +182,7 @@ until curl https://localhost/readyz; do sleep 1; done
 curl -H "Authorization: Bearer $KEY" https://localhost/v1/pets | grep 'Ginger.*Later'
 
 # Upgrade, one replica after the other.
-apt-get install -y --reinstall ./petstore.deb
+apt-get install --reinstall ./.bin/dist/petstore_*.deb
 for port in 8081 8082; do
 	systemctl restart petstore@$port
 	sleep 3
@@ -187,9 +191,12 @@ curl -H "Authorization: Bearer $KEY" https://localhost/v1/pets | grep Ginger
 journalctl -u 'petstore*' | grep 'petstore@8082'
 
 # Remove.
-apt-get remove -y petstore
+apt-get remove petstore
 for unit in petstore@8081 petstore@8082 petstore petstore-backup.timer; do
 	fails systemctl is-active "$unit"
 done
 fails ls /etc/systemd/system/*.wants/petstore*
+[ -e /var/lib/petstore/petstore.db ]
+apt-get purge petstore
+[ ! -e /etc/petstore/petstore.env ]
 [ -e /var/lib/petstore/petstore.db ]
