@@ -7,7 +7,7 @@ page() {
 	awk -v heading="$2" -v pattern="$3" '/^#+ / && !code { on = substr($0, index($0, " ") + 1) == heading }
 		/^```/ { if (code && found) { printf "%s", block; exit } code = on && /console/; block = ""; found = 0; next }
 		code { if ($0 ~ pattern) found = 1; sub(/^[#$] /, ""); block = block $0 "\n" }' "/run/walk/deploy/$1" |
-		sed "s/pets\.example\.com/localhost/g; s/2026-11-21/$(date +%F)/; s|\./petstore_1.0.0_amd64.deb|/run/walk/.bin/dist/petstore_*.deb|"
+		sed "s/apt-get install \([a-z]\)/apt-get install --no-upgrade \1/; s/pets\.example\.com/localhost/g; s/2026-11-21/$(date +%F)/; s|\./petstore_1.0.0_amd64.deb|/run/walk/.bin/dist/petstore_*.deb|"
 }
 run() {
 	commands=$(page "$@")
