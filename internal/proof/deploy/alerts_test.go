@@ -156,7 +156,7 @@ func promtool(t *testing.T, dir, before, under string, alerts []string) string {
 		}
 		return text
 	}
-	write(t, dir+"/test.yml", "rule_files: ["+root(t, "deploy", "prometheus", "alerts.yml")+"]\nevaluation_interval: 5m\ntests:\n"+
+	write(t, dir+"/test.yml", "rule_files: ["+root(t, "deploy", "prometheus")+"/alerts.yml, "+root(t, "deploy", "prometheus")+"/alerts_postgres.yml]\nevaluation_interval: 5m\ntests:\n"+
 		test(later.String(), "5m 30m 24h50m")+test(first.String(), "30m 24h50m"))
 	if out, err := exec.CommandContext(t.Context(), "promtool", "test", "rules", dir+"/test.yml").CombinedOutput(); err != nil {
 		return string(out)

@@ -20,7 +20,7 @@ import (
 // provokes it. The alerts that a row names exist.
 func TestTroubleshooting(t *testing.T) {
 	literals := literalsOf(t)
-	alerts, walk := read(t, "deploy", "prometheus", "alerts.yml"), read(t, "internal", "proof", "deploy", "testdata", "walk.sh")
+	alerts, walk := read(t, "deploy", "prometheus", "alerts.yml")+read(t, "deploy", "prometheus", "alerts_postgres.yml"), read(t, "internal", "proof", "deploy", "testdata", "walk.sh")
 	pages, err := filepath.Glob(root(t, "deploy", "*.md"))
 	if err != nil || len(pages) == 0 {
 		t.Fatalf("deploy: got no pages (%v)", err)

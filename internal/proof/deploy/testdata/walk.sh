@@ -70,7 +70,7 @@ for chain in INPUT DOCKER-USER; do iptables -S "$chain" | grep 'connlimit-above 
 until curl https://localhost/readyz; do sleep 1; done
 fails curl --interface 127.0.0.2 https://localhost/from-another
 journalctl -u petstore | grep '"path":"/from-another".*"remote":"127.0.0.2"'
-cp /usr/share/doc/petstore/deploy/prometheus/{prometheus,alerts}.yml /etc/prometheus/
+cp /usr/share/doc/petstore/deploy/prometheus/{prometheus,alerts*}.yml /etc/prometheus/
 echo 'ARGS="--web.listen-address=127.0.0.1:9090"' >>/etc/default/prometheus
 systemctl restart prometheus
 until promtool query instant http://127.0.0.1:9090 'sum(petstore_ready)' | grep '=> 1'; do sleep 1; done
