@@ -22,8 +22,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/spf13/cobra"
-
 	"example.com/petstore/internal/edge"
 	"example.com/petstore/internal/files"
 	"example.com/petstore/internal/pets"
@@ -125,7 +123,7 @@ func TestImportOutcome(t *testing.T) {
 	broken := errors.New("broken")
 	ended, cancel := context.WithCancelCause(t.Context())
 	cancel(interruption(syscall.SIGTERM))
-	const unknown = "either all of the pets were stored or none: check before you repeat the import, for example with petstore export"
+	const unknown = "either all of the pets were stored or none: check before you repeat the import, for example with petstore export --store sqlite:x"
 	for name, c := range map[string]struct {
 		ctx         context.Context
 		load, close error
@@ -143,7 +141,7 @@ func TestImportOutcome(t *testing.T) {
 		rows := files.Read(strings.NewReader("name,categoryId\nRex,1\n"), files.Options{MaxBody: 100, Decode: func([]byte) (pets.NewPet, error) {
 			return pets.NewPet{Name: "Rex", Status: pets.Sold}, nil
 		}})
-		n, err := importInto(c.ctx, spoiledStore{memory.New(), c.load, c.close, nil}, rows, false)
+		n, err := importConfig{store: "sqlite:x"}.importInto(c.ctx, spoiledStore{memory.New(), c.load, c.close, nil}, rows)
 		got, status := "", 0
 		if err != nil {
 			got, status = err.Error(), exitStatus(err)
@@ -158,12 +156,39 @@ func TestImportOutcome(t *testing.T) {
 func TestKeyOutcome(t *testing.T) {
 	t.Parallel()
 	for want, err := range map[string]error{
-		"locked; no key was revoked":                                   &pets.Error{Kind: pets.Unavailable, Message: "locked"},
-		"broken; petstore keys list shows whether the key was revoked": errors.New("broken"),
+		"locked; no key was revoked": &pets.Error{Kind: pets.Unavailable, Message: "locked"},
+		"broken; petstore keys list --store sqlite:x shows whether the key was revoked": errors.New("broken"),
 	} {
-		if got := outcome(err, "revoked"); got.Error() != want {
+		if got := keyOutcome(t.Context(), err, "revoked", "sqlite:x"); got.Error() != want {
 			t.Errorf("got %q, want %q", got, want)
 		}
+	}
+}
+
+// slowStore calls meanwhile while pets are read.
+type slowStore struct {
+	*memory.Store
+	meanwhile func()
+}
+
+func (s slowStore) Pets(ctx context.Context, q pets.Query) (pets.Page, error) {
+	s.meanwhile()
+	return s.Store.Pets(ctx, q)
+}
+
+// TestExportTarget checks that export does not replace a file that another program
+// creates meanwhile.
+func TestExportTarget(t *testing.T) {
+	t.Parallel()
+	cfg := exportConfig{store: "sqlite:x", file: filepath.Join(t.TempDir(), "pets.csv"), format: files.CSV}
+	st := slowStore{memory.New(), func() {
+		if err := os.WriteFile(cfg.file, []byte("of another program"), 0o600); err != nil {
+			t.Error(err)
+		}
+	}}
+	err := cfg.export(t.Context(), environment{stderr: io.Discard}, st)
+	if content, _ := os.ReadFile(cfg.file); !errors.Is(err, sqlite.ErrExists) || string(content) != "of another program" {
+		t.Errorf("got error %v and the file %q, want %v and the file of the other program", err, content, sqlite.ErrExists)
 	}
 }
 
@@ -205,12 +230,9 @@ func TestUpkeepOutcome(t *testing.T) {
 		"no error": {sqlite.Report{Path: "copy.db"}, nil, 0, "backed up sqlite:x: schema version 0, 0 pets, 0 keys, 0.0 MiB\n"},
 	} {
 		var stderr bytes.Buffer
-		work := func(context.Context, string, string, bool) (sqlite.Report, error) {
-			return c.report, c.err
-		}
-		cmd := upkeepCommand(environment{stderr: &stderr}, &stderr, work, "backed up", "", &cobra.Command{SilenceUsage: true, SilenceErrors: true})
-		cmd.SetArgs([]string{"--store", "sqlite:x"})
-		err := cmd.ExecuteContext(ended)
+		cfg, env := upkeepConfig{store: "sqlite:x"}, environment{stderr: &stderr}
+		report, err := cfg.run(ended, env, func(context.Context, string) (sqlite.Report, error) { return c.report, c.err })
+		err = cfg.print(env, &stderr, "backed up", report, err)
 		if err != nil {
 			fmt.Fprintln(&stderr, "petstore:", err)
 		}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,14 +11,20 @@ import (
 	"github.com/spf13/cobra"
 
 	"example.com/petstore/internal/files"
+	"example.com/petstore/internal/pets"
 	"example.com/petstore/internal/store"
 	"example.com/petstore/internal/store/sqlite"
 )
 
+// exportConfig is the configuration of petstore export.
+type exportConfig struct {
+	store, file string // "-" is standard output
+	format      files.Format
+	force       bool
+}
+
 func exportCommand(env environment) *cobra.Command {
-	var address string
-	var format files.Format
-	var force bool
+	cfg := exportConfig{file: "-"}
 	cmd := &cobra.Command{
 		Use:   "export [FILE]",
 		Short: "Write all pets to a CSV or NDJSON file",
@@ -30,80 +35,89 @@ appears only when it is complete. "petstore import --restore" restores it.`,
   petstore export --format ndjson | grep '"sold"'`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			file := append(args, "-")[0]
-			if file == "-" {
-				format = cmp.Or(format, files.CSV)
+			if len(args) > 0 {
+				cfg.file = args[0]
 			}
-			if format = cmp.Or(format, files.FormatOf(file)); format == "" {
-				return misuse("cannot tell the format of %s from its name: end it in .csv or .ndjson, or set --format", file)
+			if cfg.format == "" {
+				cfg.format = files.FormatOf(cfg.file)
 			}
-			file, err := checkOutput(address, file, force)
+			if cfg.format == "" && cfg.file == "-" {
+				cfg.format = files.CSV
+			}
+			if cfg.format == "" {
+				return misuse("cannot tell the format of %s from its name: end it in .csv or .ndjson, or set --format", cfg.file)
+			}
+			if err := cfg.checkTarget(); err != nil {
+				return err
+			}
+			st, err := openStore(cmd.Context(), env, cfg.store, store.Options{MustExist: true})
 			if err != nil {
 				return err
 			}
-			return exportPets(cmd.Context(), env, address, file, format, force)
+			defer st.Close()
+			return cfg.export(cmd.Context(), env, st)
 		},
 	}
 	flags := cmd.Flags()
-	addStoreFlag(flags, &address)
-	addFormatFlag(flags, &format, "")
-	flags.BoolVar(&force, "force", false, "replace FILE if it exists")
+	addStoreFlag(flags, &cfg.store)
+	addFormatFlag(flags, &cfg.format, "")
+	flags.BoolVar(&cfg.force, "force", false, "replace FILE if it exists")
 	return cmd
 }
 
-// checkOutput returns the name to write to, or an error if that is not allowed.
-func checkOutput(address, file string, force bool) (string, error) {
-	if file == "-" {
-		return file, nil
+// checkTarget returns an error if FILE may not be written. It follows a symbolic link.
+func (cfg *exportConfig) checkTarget() error {
+	if cfg.file == "-" {
+		return nil
 	}
-	path, _ := store.SQLitePath(address)
-	file, err := sqlite.CheckTarget(path, file, force)
-	return file, advise(err, address)
+	path, _ := store.SQLitePath(cfg.store)
+	file, err := sqlite.CheckTarget(path, cfg.file, cfg.force)
+	if err != nil {
+		return advise(err, cfg.store)
+	}
+	cfg.file = file
+	return nil
 }
 
-func exportPets(ctx context.Context, env environment, address, file string, format files.Format, force bool) error {
+func (cfg *exportConfig) export(ctx context.Context, env environment, st pets.Store) error {
 	ctx, stop := untilSignal(ctx)
 	defer stop()
-	st, err := openStore(ctx, env, address, store.Options{MustExist: true})
-	if err != nil {
-		return err
-	}
-	defer st.Close()
 	n, show := 0, progress(env)
-	export := func(w io.Writer) error {
-		return files.Export(ctx, st, w, format, func() {
+	write := func(w io.Writer) error {
+		return files.Export(ctx, st, w, cfg.format, func() {
 			n++
 			show("%d pets so far", n)
 		})
 	}
-	if file == "-" {
-		err = export(env.stdout)
+	var err error
+	if cfg.file == "-" {
+		err = write(env.stdout)
 	} else {
-		err = replaceFile(file, export, func() error { _, err := checkOutput(address, file, force); return err })
+		err = cfg.replaceFile(write)
 	}
 	if err != nil {
-		return fmt.Errorf("%w; the export is not complete", cmp.Or(context.Cause(ctx), err))
+		return outcome(ctx, err, "the export is not complete")
 	}
 	fmt.Fprintf(env.stderr, "exported %s\n", counted(n, "pet"))
 	return nil
 }
 
-// replaceFile atomically replaces the named file with what write writes, unless
-// check fails afterwards.
-func replaceFile(name string, write func(io.Writer) error, check func() error) error {
-	f, err := os.CreateTemp(filepath.Dir(name), ".petstore-*")
+// replaceFile atomically replaces FILE with what write writes. It checks the target
+// again before that, because another program may have created it meanwhile.
+func (cfg *exportConfig) replaceFile(write func(io.Writer) error) error {
+	f, err := os.CreateTemp(filepath.Dir(cfg.file), ".petstore-*")
 	if err != nil {
 		return err
 	}
 	defer os.Remove(f.Name())
-	if old, err := os.Stat(name); err == nil {
+	if old, err := os.Stat(cfg.file); err == nil {
 		_ = f.Chmod(old.Mode()) // a new file has 0600
 	}
 	if err := errors.Join(write(f), f.Sync(), f.Close()); err != nil {
 		return err
 	}
-	if err := check(); err != nil { // another program may have created the file
+	if err := cfg.checkTarget(); err != nil {
 		return err
 	}
-	return os.Rename(f.Name(), name)
+	return os.Rename(f.Name(), cfg.file)
 }

@@ -45,7 +45,7 @@ func variableOf(flag string) string {
 
 // otherVariable matches variables that set no flag: fixed keys, what a sandbox prints,
 // and what Kubernetes sets for a Service with the program's name.
-var otherVariable = regexp.MustCompile(`^(URL|KEY|API_KEYS|API_KEYS_FILE|PORT|PORT_.*|SERVICE_HOST|SERVICE_PORT.*)$`)
+var otherVariable = regexp.MustCompile(`^(URL|KEY|READ_ONLY_KEY|API_KEYS|API_KEYS_FILE|PORT|PORT_.*|SERVICE_HOST|SERVICE_PORT.*)$`)
 
 // warnUnknown names the variables that no command reads, which may be misspelt.
 func warnUnknown(root *cobra.Command, env environment) {
@@ -63,32 +63,54 @@ func warnUnknown(root *cobra.Command, env environment) {
 	}
 }
 
-// checkFlags sets flags that are not on the command line from their environment
-// variables, and checks the flags that several commands share.
-func checkFlags(cmd *cobra.Command, getenv func(string) string) error {
-	words := map[string][]string{"format": {"csv", "ndjson"}, "log-format": {"auto", "text", "json"}}
+// setFromVariables sets flags that are not on the command line from their
+// environment variables.
+func setFromVariables(flags *pflag.FlagSet, getenv func(string) string) error {
 	var errs []error
-	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+	flags.VisitAll(func(f *pflag.Flag) {
 		variable := variableOf(f.Name)
-		if !f.Changed && variable != "" && getenv(variable) != "" {
-			if err := cmd.Flags().Set(f.Name, getenv(variable)); err != nil {
-				errs = append(errs, fmt.Errorf("%s: %w", variable, err))
-			}
-		}
-		if allowed := words[f.Name]; allowed != nil && f.Value.String() != "" && !slices.Contains(allowed, f.Value.String()) {
-			errs = append(errs, badFlag(f.Name, "%q: must be one of %s", f.Value, strings.Join(allowed, ", ")))
-		}
-		if f.Name != storeFlag {
+		if f.Changed || variable == "" || getenv(variable) == "" {
 			return
 		}
-		switch kind := store.Kind(f.Value.String()); {
-		case kind == "":
-			errs = append(errs, badFlag(storeFlag, "unknown store %q: use %s", store.Redact(f.Value.String()), store.Addresses))
-		case kind == "memory" && cmd.Name() != "serve":
-			errs = append(errs, misuse("the memory store exists only inside a server; use --store sqlite:PATH, or set %s to give a server keys", keysVariable))
+		if err := flags.Set(f.Name, getenv(variable)); err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", variable, err))
 		}
 	})
 	return errors.Join(errs...)
+}
+
+// checkFlags checks the flags that several commands share.
+func checkFlags(cmd *cobra.Command) error {
+	if f := cmd.Flags().Lookup("format"); f != nil && f.Value.String() != "" {
+		if err := checkWord(f, "csv", "ndjson"); err != nil {
+			return err
+		}
+	}
+	if f := cmd.Flags().Lookup("log-format"); f != nil {
+		if err := checkWord(f, "auto", "text", "json"); err != nil {
+			return err
+		}
+	}
+	f := cmd.Flags().Lookup(storeFlag)
+	if f == nil {
+		return nil
+	}
+	switch store.Kind(f.Value.String()) {
+	case "":
+		return badFlag(storeFlag, "unknown store %q: use %s", store.Redact(f.Value.String()), store.Addresses)
+	case "memory":
+		if cmd.Name() != "serve" {
+			return misuse("the memory store exists only inside a server; use --store sqlite:PATH, or set %s to give a server keys", keysVariable)
+		}
+	}
+	return nil
+}
+
+func checkWord(f *pflag.Flag, allowed ...string) error {
+	if !slices.Contains(allowed, f.Value.String()) {
+		return badFlag(f.Name, "%q: must be one of %s", f.Value, strings.Join(allowed, ", "))
+	}
+	return nil
 }
 
 // badFlag returns the error for an invalid value of a flag or its variable.
@@ -98,7 +120,10 @@ func badFlag(name, format string, args ...any) error {
 
 func checkListen(flag, addr string) error {
 	_, port, err := net.SplitHostPort(addr)
-	if _, portErr := strconv.ParseUint(port, 10, 16); cmp.Or(err, portErr) != nil {
+	if err == nil {
+		_, err = strconv.ParseUint(port, 10, 16)
+	}
+	if err != nil {
 		return badFlag(flag, "%q: use HOST:PORT, such as 127.0.0.1:8080, or :8080 for all addresses of this machine", addr)
 	}
 	return nil
@@ -115,7 +140,9 @@ func parseDuration(text string) (time.Duration, error) {
 
 // openStore opens a store, unless a signal ends ctx.
 func openStore(ctx context.Context, env environment, address string, o store.Options) (store.Store, error) {
-	o.Logger = cmp.Or(o.Logger, slog.New(slog.NewTextHandler(env.stderr, nil)))
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.NewTextHandler(env.stderr, nil))
+	}
 	st, err := store.Open(ctx, address, o)
 	if err != nil {
 		err = cmp.Or(context.Cause(ctx), advise(err, address))

@@ -71,15 +71,44 @@ func addFormatFlag(flags *pflag.FlagSet, format *files.Format, source string) {
 }
 
 func importPets(ctx context.Context, env environment, cfg importConfig) error {
-	decode, err := service.BodyDecoder()
-	if err != nil {
-		return err
-	}
 	ctx, stop := untilSignal(ctx)
 	defer stop()
+	n, err := cfg.importFile(ctx, env)
+	rejected, isRejected := errors.AsType[*files.Rejected](err)
+	if isRejected {
+		for _, row := range rejected.First {
+			fmt.Fprintln(env.stderr, printable(fmt.Sprintf("%s:%d: %v", cfg.options.Name, row.Line, row.Err)))
+		}
+	}
+	switch {
+	case cfg.asJSON && isRejected:
+		return errors.Join(err, cfg.printResult(env.stdout, rejected.Good, rejected.Bad, 0))
+	case err != nil:
+		return err
+	case cfg.asJSON && cfg.dryRun:
+		return cfg.printResult(env.stdout, n, 0, 0)
+	case cfg.asJSON:
+		return cfg.printResult(env.stdout, n, 0, n)
+	case cfg.dryRun:
+		fmt.Fprintf(env.stderr, "checked %s of %s; nothing was stored (--dry-run)\n", counted(n, "pet"), printable(cfg.options.Name))
+	default:
+		fmt.Fprintf(env.stderr, "imported %s into %s\n", counted(n, "pet"), printable(store.Redact(cfg.store)))
+	}
+	return nil
+}
+
+const nothingImported = "nothing was imported"
+
+// importFile checks all rows and then, unless it is a dry run, stores them. It returns
+// how many there are. A store is created only for valid rows.
+func (cfg importConfig) importFile(ctx context.Context, env environment) (int, error) {
+	decode, err := service.BodyDecoder()
+	if err != nil {
+		return 0, err
+	}
 	file, remove, err := cfg.open(ctx, env.stdin)
 	if err != nil {
-		return undone(ctx, err)
+		return 0, outcome(ctx, err, nothingImported)
 	}
 	defer remove()
 	read, show := 0, progress(env)
@@ -93,41 +122,21 @@ func importPets(ctx context.Context, env environment, cfg importConfig) error {
 		read = 0
 		return files.Read(untilDone(ctx, io.NewSectionReader(file, 0, math.MaxInt64)), cfg.options)
 	}
-	var st store.Store
 	n, err := files.Check(rows())
-	if err == nil && !cfg.dryRun { // a store is created only for valid rows
-		st, err = openStore(ctx, env, cfg.store, store.Options{})
+	if err != nil {
+		return 0, outcome(ctx, err, nothingImported)
 	}
-	switch {
-	case err != nil:
-		err = undone(ctx, err)
-	case st != nil:
-		n, err = importInto(ctx, st, rows(), cfg.options.IDs)
+	if cfg.dryRun {
+		return n, nil
 	}
-	rejected, ok := errors.AsType[*files.Rejected](err)
-	if !ok {
-		rejected = &files.Rejected{Good: n}
+	st, err := openStore(ctx, env, cfg.store, store.Options{})
+	if err != nil {
+		return 0, outcome(ctx, err, nothingImported)
 	}
-	for _, row := range rejected.First {
-		fmt.Fprintln(env.stderr, printable(fmt.Sprintf("%s:%d: %v", cfg.options.Name, row.Line, row.Err)))
-	}
-	switch {
-	case cfg.asJSON && (err == nil || ok):
-		return errors.Join(err, cfg.printResult(env.stdout, rejected, n))
-	case err != nil:
-		return err
-	case cfg.dryRun:
-		fmt.Fprintf(env.stderr, "checked %s of %s; nothing was stored (--dry-run)\n", counted(n, "pet"), printable(cfg.options.Name))
-	default:
-		fmt.Fprintf(env.stderr, "imported %s into %s\n", counted(n, "pet"), printable(store.Redact(cfg.store)))
-	}
-	return nil
+	return cfg.importInto(ctx, st, rows())
 }
 
-func (cfg importConfig) printResult(out io.Writer, rows *files.Rejected, imported int) error {
-	if cfg.dryRun {
-		imported = 0
-	}
+func (cfg importConfig) printResult(out io.Writer, acceptable, rejected, imported int) error {
 	return printed("stored "+counted(imported, "pet"), printJSON(out, struct {
 		File       string `json:"file"`
 		Store      string `json:"store"`
@@ -135,7 +144,7 @@ func (cfg importConfig) printResult(out io.Writer, rows *files.Rejected, importe
 		Acceptable int    `json:"acceptable"`
 		Rejected   int    `json:"rejected"`
 		Imported   int    `json:"imported"`
-	}{cfg.file, store.Redact(cfg.store), cfg.dryRun, rows.Good, rows.Bad, imported}))
+	}{cfg.file, store.Redact(cfg.store), cfg.dryRun, acceptable, rejected, imported}))
 }
 
 // open returns FILE, or a temporary copy of it if it is not a regular file, so that no
@@ -167,24 +176,20 @@ func (cfg *importConfig) open(ctx context.Context, in io.Reader) (file *os.File,
 
 // importInto imports rows into st and closes it. Its errors say whether pets were
 // stored.
-func importInto(ctx context.Context, st pets.Store, rows iter.Seq2[files.Row, error], ids bool) (int, error) {
-	n, err := files.Import(ctx, st, rows, ids)
-	closing := st.Close()
-	_, rejected := errors.AsType[*files.Rejected](err)
-	switch {
-	case err == nil && closing != nil:
-		return n, fmt.Errorf("stored %s, but closing the store failed: %w", counted(n, "pet"), closing)
-	case err == nil:
-		return n, nil
-	case pets.KindOf(err) == pets.Internal && !rejected:
-		return 0, fmt.Errorf("%w; either all of the pets were stored or none: check before you repeat the import, for example with petstore export", cmp.Or(context.Cause(ctx), err))
+func (cfg importConfig) importInto(ctx context.Context, st pets.Store, rows iter.Seq2[files.Row, error]) (int, error) {
+	n, err := files.Import(ctx, st, rows, cfg.options.IDs)
+	closeErr := st.Close()
+	if err == nil && closeErr != nil {
+		return n, fmt.Errorf("stored %s, but closing the store failed: %w", counted(n, "pet"), closeErr)
 	}
-	return 0, undone(ctx, err)
-}
-
-// undone adds to err that nothing was imported.
-func undone(ctx context.Context, err error) error {
-	return fmt.Errorf("%w; nothing was imported", cmp.Or(context.Cause(ctx), err))
+	if err == nil {
+		return n, nil
+	}
+	if _, isRejected := errors.AsType[*files.Rejected](err); !isRejected && pets.KindOf(err) == pets.Internal {
+		return 0, outcome(ctx, err, "either all of the pets were stored or none: check before you repeat the import, for example with "+
+			service.Name+" export --store "+store.Redact(cfg.store))
+	}
+	return 0, outcome(ctx, err, nothingImported)
 }
 
 // untilDone returns a reader of from that fails when ctx ends, even during a

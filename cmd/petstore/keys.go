@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -16,6 +15,7 @@ import (
 
 	"example.com/petstore/internal/keys"
 	"example.com/petstore/internal/pets"
+	"example.com/petstore/internal/service"
 	"example.com/petstore/internal/store"
 )
 
@@ -56,7 +56,7 @@ The key cannot be shown again. NAME says who uses it.`,
 			k.ReadOnly = readOnly
 			return withKeys(cmd.Context(), env, address, store.Options{}, func(ctx context.Context, s keys.Store) error {
 				if err := s.CreateKey(ctx, k); err != nil {
-					return outcome(err, "created")
+					return keyOutcome(ctx, err, "created", address)
 				}
 				done := "created the key " + k.ID
 				if asJSON {
@@ -121,17 +121,17 @@ name. At a terminal it asks for confirmation.`,
 				}
 				k, err := findKey(all, args[0], time.Now())
 				if err != nil {
-					return err
+					return fmt.Errorf("%w; %s shows the IDs", err, keysList(address))
 				}
 				if env.interactive && !yes {
 					fmt.Fprintf(env.stderr, "Revoke the key %s (%s) permanently? [y/N] ", k.ID, printable(k.Name))
 					answer, _ := bufio.NewReader(env.stdin).ReadString('\n')
-					if !slices.Contains([]string{"y", "yes"}, strings.ToLower(strings.TrimSpace(answer))) {
+					if answer = strings.ToLower(strings.TrimSpace(answer)); answer != "y" && answer != "yes" {
 						return errors.New("nothing was revoked")
 					}
 				}
 				if _, err = s.RevokeKey(ctx, k.ID, time.Now()); err != nil {
-					return outcome(err, "revoked")
+					return keyOutcome(ctx, err, "revoked", address)
 				}
 				fmt.Fprintf(env.stderr, "revoked %s (%s)\n", k.ID, printable(k.Name))
 				return nil
@@ -153,12 +153,17 @@ func withKeys(ctx context.Context, env environment, address string, o store.Opti
 	return cmp.Or(err, s.Close()) // which may return the same failure
 }
 
-// outcome adds to the error of a write whether a key was changed.
-func outcome(err error, done string) error {
+// keyOutcome adds to the error of a write whether a key was changed.
+func keyOutcome(ctx context.Context, err error, done, address string) error {
 	if pets.KindOf(err) == pets.Internal {
-		return fmt.Errorf("%w; petstore keys list shows whether the key was %s", err, done)
+		return outcome(ctx, err, keysList(address)+" shows whether the key was "+done)
 	}
-	return fmt.Errorf("%w; no key was %s", err, done)
+	return outcome(ctx, err, "no key was "+done)
+}
+
+// keysList returns the command that lists the keys of a store.
+func keysList(address string) string {
+	return service.Name + " keys list --store " + store.Redact(address)
 }
 
 // keyJSON is a key as --json prints it.
@@ -177,9 +182,12 @@ func printKeys(out io.Writer, all []keyJSON) error {
 	}
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "ID\tSTATE\tMAY\tEXPIRES\tUSED\tCREATED\tNAME")
-	may := map[bool]string{false: "write", true: "read"}
 	for _, k := range all {
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", k.ID, k.State, may[k.ReadOnly], day(k.ExpiresAt), day(k.UsedAt), day(k.CreatedAt), printable(k.Name))
+		may := "write"
+		if k.ReadOnly {
+			may = "read"
+		}
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", k.ID, k.State, may, day(k.ExpiresAt), day(k.UsedAt), day(k.CreatedAt), printable(k.Name))
 	}
 	return table.Flush()
 }
@@ -197,7 +205,7 @@ func findKey(all []keys.Key, named string, now time.Time) (keys.Key, error) {
 		}
 	}
 	if len(found) != 1 {
-		return keys.Key{}, fmt.Errorf("no key has the ID %q, and %d active keys have that name; petstore keys list shows the IDs", named, len(found))
+		return keys.Key{}, fmt.Errorf("no key has the ID %q, and %d active keys have that name", named, len(found))
 	}
 	return found[0], nil
 }

@@ -54,8 +54,9 @@ func run(ctx context.Context, args []string, env environment) int {
 		return 0
 	}
 	text := service.Name + ": " + strings.TrimSpace(err.Error())
-	if !parsed {
-		text, err = text+"\nSee "+cmd.CommandPath()+" -h.", usageError{err}
+	if !parsed { // cobra's own errors have no type
+		err = usageError{err}
+		text += "\nSee " + cmd.CommandPath() + " -h."
 	}
 	fmt.Fprintln(env.stderr, printable(text))
 	return exitStatus(err)
@@ -80,11 +81,14 @@ Exit status:
 		SilenceErrors: true,
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
 			warnUnknown(cmd.Root(), env)
-			err := checkFlags(cmd, env.getenv)
-			if err == nil {
-				parsed()
+			if err := setFromVariables(cmd.Flags(), env.getenv); err != nil {
+				return err
 			}
-			return err
+			if err := checkFlags(cmd); err != nil {
+				return err
+			}
+			parsed()
+			return nil
 		},
 	}
 	root.AddCommand(serveCommand(env), keysCommand(env), importCommand(env), exportCommand(env), backupCommand(env),

@@ -49,7 +49,8 @@ PETSTORE_API_KEYS adds fixed keys, separated by commas, each of at least 16
 characters; PETSTORE_API_KEYS_FILE names a file with one key on each line.
 
 --sandbox is for testing clients: it serves 300 pets from memory, the same at
-every start, and prints PETSTORE_URL=… and PETSTORE_KEY=… for a shell.
+every start, and prints PETSTORE_URL, PETSTORE_KEY and PETSTORE_READ_ONLY_KEY, whose
+creates get a 403, as variables for a shell.
 
 SIGTERM drains the server for --drain; SIGINT skips the drain. Requests in flight
 then have 10 s to finish. A second signal stops the server at once.`,
@@ -92,9 +93,11 @@ func (cfg *serveConfig) check(storeGiven, interactive bool) error {
 	switch {
 	case (cfg.serve.CertFile == "") != (cfg.serve.KeyFile == ""):
 		return misuse("set both --tls-cert and --tls-key: the files of a certificate and its private key")
-	case min(cfg.serve.MaxConnections, cfg.edge.MaxInFlight) < 1 || max(cfg.serve.MaxConnections, cfg.edge.MaxInFlight) > 1e6:
-		return misuse("--max-connections and --max-in-flight must be between 1 and 1000000")
-	case cfg.edge.RateLimit != 0 && !(cfg.edge.RateLimit >= 0.001 && cfg.edge.RateLimit <= 1e6):
+	case cfg.serve.MaxConnections < 1 || cfg.serve.MaxConnections > 1e6:
+		return misuse("--max-connections must be between 1 and 1000000")
+	case cfg.edge.MaxInFlight < 1 || cfg.edge.MaxInFlight > 1e6:
+		return misuse("--max-in-flight must be between 1 and 1000000")
+	case cfg.edge.RateLimit != 0 && !(cfg.edge.RateLimit >= 0.001 && cfg.edge.RateLimit <= 1e6): // NaN too
 		return misuse("--rate-limit must be between 0.001 and 1000000, or 0 for no limit")
 	case cfg.serve.Drain < 0:
 		return misuse("--drain must be 0 or more")
@@ -108,24 +111,35 @@ func (cfg *serveConfig) check(storeGiven, interactive bool) error {
 		return misuse("the memory store has no key, and none can be added later; set %s", keysVariable)
 	}
 	for _, text := range cfg.proxies {
-		network, err := netip.ParsePrefix(text)
-		if addr, addrErr := netip.ParseAddr(text); addrErr == nil {
-			network, err = addr.Prefix(addr.BitLen())
-		}
+		network, err := parseNetwork(text)
 		if err != nil {
 			return badFlag("trusted-proxies", "%q is not an IP address or network, such as 127.0.0.1 or 10.0.0.0/8", text)
 		}
-		cfg.edge.TrustedProxies = append(cfg.edge.TrustedProxies, network.Masked())
+		cfg.edge.TrustedProxies = append(cfg.edge.TrustedProxies, network)
 	}
-	if u, err := url.Parse(cfg.edge.PublicURL); cfg.edge.PublicURL != "" {
-		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.User != nil || strings.ContainsAny(cfg.edge.PublicURL, "<>#?") {
-			return badFlag("public-url", "must be an http or https address without user, query or fragment, such as https://api.example.com/v1")
+	if cfg.edge.PublicURL != "" && !isPublicURL(cfg.edge.PublicURL) {
+		return badFlag("public-url", "must be an http or https address without user, query or fragment, such as https://api.example.com/v1")
+	}
+	if cfg.serve.AdminAddr != "" {
+		if err := checkListen("admin-addr", cfg.serve.AdminAddr); err != nil {
+			return err
 		}
 	}
-	if err := checkListen("addr", cfg.serve.Addr); err != nil || cfg.serve.AdminAddr == "" {
-		return err
+	return checkListen("addr", cfg.serve.Addr)
+}
+
+// parseNetwork parses a network such as 10.0.0.0/8, or an address as a network of one.
+func parseNetwork(text string) (netip.Prefix, error) {
+	if addr, err := netip.ParseAddr(text); err == nil {
+		return addr.Prefix(addr.BitLen())
 	}
-	return checkListen("admin-addr", cfg.serve.AdminAddr)
+	network, err := netip.ParsePrefix(text)
+	return network.Masked(), err
+}
+
+func isPublicURL(text string) bool {
+	u, err := url.Parse(text)
+	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Hostname() != "" && u.User == nil && !strings.ContainsAny(text, "<>#?")
 }
 
 // serve runs the server until it is told to stop or fails.
@@ -173,8 +187,13 @@ func serveStore(ctx context.Context, env environment, cfg serveConfig, logger *s
 	recording.Go(func() { keyring.RecordUses(ctx, logger) })
 	defer recording.Wait() // before the store is closed
 	defer cancel()
-	cfg.serve.Started = func(address string) error {
-		if err := cfg.welcome(ctx, env, logger, observed, address, server.Base()); err != nil {
+	cfg.serve.Started = func(address string) (err error) {
+		if cfg.sandbox {
+			err = cfg.printSandbox(ctx, env.stdout, observed, address+server.Base())
+		} else {
+			err = cfg.offerKey(ctx, env, logger, observed, address, server.Base())
+		}
+		if err != nil {
 			return err
 		}
 		logger.Info("serving", "address", address+server.Base(), "docs", address+"/docs", "store", store.Redact(cfg.store), "version", programVersion())

@@ -4,6 +4,7 @@ import (
 	"context"
 	_ "embed"
 	"fmt"
+	"io"
 	"log/slog"
 	"os"
 	"strings"
@@ -50,51 +51,53 @@ func fixedKeys(getenv func(string) string) ([]string, error) {
 	return fixed, nil
 }
 
-// welcome prints the address and key of a sandbox as shell variables. If another
-// store has no key, it creates and prints one at a terminal, and elsewhere logs how
-// to create one.
-func (cfg serveConfig) welcome(ctx context.Context, env environment, logger *slog.Logger, st keys.Store, address, base string) error {
-	existing, err := st.Keys(ctx)
-	needsKey := len(cfg.fixedKeys)+len(existing) == 0
-	switch {
-	case err != nil, !needsKey && !cfg.sandbox: // nothing to print
+// printSandbox prints the address and keys of a sandbox as shell variables. It prints
+// no keys if there are fixed ones.
+func (cfg serveConfig) printSandbox(ctx context.Context, out io.Writer, st keys.Store, url string) error {
+	_, err := fmt.Fprintf(out, "%sURL=%s\n", variablePrefix, url)
+	if err != nil || len(cfg.fixedKeys) > 0 {
 		return err
-	case needsKey && !cfg.sandbox && !env.interactive:
-		logger.Warn("the store has no API key yet, so every request is refused", "fix", service.Name+" keys create NAME --store "+store.Redact(cfg.store))
-		return nil
 	}
-	text, token := "", ""
-	if cfg.sandbox {
-		text = "%[4]sURL=%[1]s%[2]s\n"
+	token, err := createKey(ctx, st, "sandbox", false)
+	if err != nil {
+		return err
 	}
-	if needsKey {
-		var k keys.Key
-		if k, token, err = keys.New("created at first start", time.Now(), 0); err == nil {
-			err = st.CreateKey(ctx, k)
-		}
-		if err != nil {
-			return err
-		}
-		if cfg.sandbox {
-			text += "%[4]sKEY=%[3]s\n"
-		} else {
-			text = firstKey
-		}
+	readOnly, err := createKey(ctx, st, "read-only", true)
+	if err != nil {
+		return err
 	}
-	_, err = fmt.Fprintf(env.stdout, text, address, base, token, variablePrefix)
+	_, err = fmt.Fprintf(out, "%sREAD_ONLY_KEY=%s\n%sKEY=%s\n", variablePrefix, readOnly, variablePrefix, token)
 	return err
 }
 
-const firstKey = `
-The store had no API key, so here is one. It is shown only this once:
+// offerKey creates and prints a key at a terminal if the store has none. Elsewhere it
+// logs how to create one.
+func (cfg serveConfig) offerKey(ctx context.Context, env environment, logger *slog.Logger, st keys.Store, address, base string) error {
+	existing, err := st.Keys(ctx)
+	if err != nil || len(cfg.fixedKeys)+len(existing) > 0 {
+		return err
+	}
+	if !env.interactive {
+		logger.Warn("the store has no API key yet, so every request is refused", "fix", service.Name+" keys create NAME --store "+store.Redact(cfg.store))
+		return nil
+	}
+	token, err := createKey(ctx, st, "created at first start", false)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(env.stdout, "\nThe store had no API key, so here is one. It is shown only this once:\n\n  %s\n\n", token)
+	_, err = fmt.Fprintf(env.stdout, "Try it with curl, or in a browser at %s/docs:\n\n  curl -H 'Authorization: Bearer %s' %s%s/pets\n\n", address, token, address, base)
+	return err
+}
 
-  %[3]s
-
-Try it with curl, or in a browser at %[1]s/docs:
-
-  curl -H 'Authorization: Bearer %[3]s' %[1]s%[2]s/pets
-
-`
+func createKey(ctx context.Context, st keys.Store, name string, readOnly bool) (token string, err error) {
+	k, token, err := keys.New(name, time.Now(), 0)
+	if err != nil {
+		return "", err
+	}
+	k.ReadOnly = readOnly
+	return token, st.CreateKey(ctx, k)
+}
 
 // sandboxPets holds 300 pets from the outcome records of the Austin Animal
 // Center, which the City of Austin publishes as open data. categoryId is 1 for

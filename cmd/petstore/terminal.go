@@ -1,6 +1,8 @@
 package main
 
 import (
+	"cmp"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -35,12 +37,18 @@ func printJSON(out io.Writer, result any) error {
 	return e.Encode(result)
 }
 
+// outcome adds to the error of a command what it has done. If a signal ended ctx, the
+// error is that.
+func outcome(ctx context.Context, err error, done string) error {
+	return fmt.Errorf("%w; %s", cmp.Or(context.Cause(ctx), err), done)
+}
+
 // printed adds to an error from printing a result what was done.
 func printed(done string, err error) error {
 	if err != nil {
-		err = fmt.Errorf("%s, but printing the result failed: %w", done, err)
+		return fmt.Errorf("%s, but printing the result failed: %w", done, err)
 	}
-	return err
+	return nil
 }
 
 // progress returns a function that prints progress at a terminal, at most every
