@@ -23,15 +23,6 @@ func CallerOf(ctx context.Context) Caller {
 	return Caller{}
 }
 
-// Refusal is the error that Service.Authenticate returns for an invalid key.
-type Refusal struct {
-	KeyID   string // if the key was recognised; for the log
-	Reason  string // for the log, such as unknown, expired or revoked
-	Message string // for the client, such as "the API key has expired"; empty for the default message
-}
-
-func (r *Refusal) Error() string { return "the API key is not valid: " + r.Reason }
-
 // b64token has the characters of a bearer token but = (RFC 6750, section 2.1).
 const b64token = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz-._~+/"
 
@@ -49,8 +40,8 @@ func (s *Server) authenticate(ctx context.Context, r *http.Request) (Caller, err
 		return Caller{}, s.unauthorized("", "", "malformed")
 	}
 	caller, err := s.service.Authenticate(ctx, token)
-	if refusal, ok := errors.AsType[*Refusal](err); ok {
-		return Caller{ID: refusal.KeyID}, s.unauthorized("invalid_token", refusal.Message, refusal.Reason)
+	if p, ok := errors.AsType[*Problem](err); ok {
+		return caller, s.unauthorized("invalid_token", p.Message, p.Reason)
 	}
 	if err != nil {
 		return Caller{}, Unavailable(err)

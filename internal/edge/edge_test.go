@@ -102,11 +102,11 @@ func (s *testService) Authenticate(_ context.Context, key string) (Caller, error
 	case readKey:
 		return Caller{ID: "reader", ReadOnly: true}, nil
 	case oldKey:
-		return Caller{}, &Refusal{KeyID: "old", Reason: "expired", Message: "the API key has expired"}
+		return Caller{ID: "old"}, &Problem{Reason: "expired", Message: "the API key has expired"}
 	case brokeKey:
 		return Caller{}, errors.New("no connection to the keys")
 	}
-	return Caller{}, &Refusal{Reason: "unknown"}
+	return Caller{}, &Problem{Reason: "unknown"}
 }
 
 func (s *testService) Problem(err error) *Problem  { return s.problem(err) }

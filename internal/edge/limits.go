@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"sync/atomic"
 
 	"golang.org/x/sync/semaphore"
@@ -22,19 +21,6 @@ var (
 	errOverloaded = errors.New("too many requests are in flight")
 	errNoRoom     = fmt.Errorf("%w: their large responses are read slowly", errOverloaded)
 )
-
-// headerSize returns the size of a request's header as clients usually write it, with
-// a space after each colon.
-func headerSize(r *http.Request) int {
-	size := len(r.Method) + len(r.RequestURI) + len(r.Proto) + len(r.Host) + len("  \r\nHost: \r\n\r\n")
-	size += len(r.TransferEncoding) * len("Transfer-Encoding: chunked\r\n") // net/http removes this one
-	for name, values := range r.Header {
-		for _, value := range values {
-			size += len(name) + len(value) + len(": \r\n")
-		}
-	}
-	return size
-}
 
 // inFlight limits the requests to operations, and the memory that their responses take.
 type inFlight struct {

@@ -18,7 +18,6 @@ import (
 	"github.com/coreos/go-systemd/v22/daemon"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
-	"golang.org/x/net/netutil"
 )
 
 // Limits of connections. A whole request must arrive within readTimeout, and its
@@ -84,7 +83,7 @@ func (s *Server) Run(ctx context.Context, o ServeOptions) error {
 		defer admin.Close()
 	}
 	served := make(chan error, 1)
-	go func() { served <- serve(server, listener, o.MaxConnections) }()
+	go func() { served <- s.serve(server, listener) }()
 	scheme := "http://"
 	if s.certificate != nil {
 		scheme = "https://"
@@ -167,22 +166,42 @@ func (s *Server) newHTTPServer(o *ServeOptions) (*http.Server, error) {
 		server.TLSConfig = &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: s.certificate.get}
 	}
 	o.MaxConnections = cmp.Or(o.MaxConnections, DefaultMaxConnections)
+	s.connections = make(chan struct{}, o.MaxConnections)
 	s.metrics.gauge("connections_limit", "Connections that may be open.").Set(float64(o.MaxConnections))
 	open := s.metrics.gauge("connections", "Open connections.")
 	server.ConnState = func(_ net.Conn, state http.ConnState) {
 		switch state {
 		case http.StateNew:
 			open.Inc()
-		case http.StateClosed, http.StateHijacked:
+		case http.StateClosed:
 			open.Dec()
+			<-s.connections
 		}
 	}
 	return server, nil
 }
 
-// serve serves on l, with at most maxConnections open at a time.
-func serve(server *http.Server, l net.Listener, maxConnections int) error {
-	l = netutil.LimitListener(l, maxConnections)
+// limitListener accepts a connection only once there is room in open, from which the
+// server's ConnState hook removes it. The connections are those of the Listener itself:
+// one that wraps them, such as netutil.LimitListener, hides CloseWrite from net/http,
+// which then cannot end a response to a client that is still sending.
+type limitListener struct {
+	net.Listener
+	open chan struct{}
+}
+
+func (l limitListener) Accept() (net.Conn, error) {
+	l.open <- struct{}{}
+	conn, err := l.Listener.Accept()
+	if err != nil {
+		<-l.open
+	}
+	return conn, err
+}
+
+// serve serves on l, with at most cap(s.connections) open at a time.
+func (s *Server) serve(server *http.Server, l net.Listener) error {
+	l = limitListener{l, s.connections}
 	if server.TLSConfig != nil {
 		return server.ServeTLS(l, "", "")
 	}

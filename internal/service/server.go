@@ -61,7 +61,7 @@ func (s *service) Register(e *echo.Echo, base string, middleware map[string][]ec
 func (s *service) Authenticate(ctx context.Context, token string) (edge.Caller, error) {
 	key, err := s.keyring.Authenticate(ctx, token)
 	if refusal, ok := errors.AsType[*keys.Refusal](err); ok {
-		return edge.Caller{}, &edge.Refusal{KeyID: refusal.KeyID, Reason: string(refusal.Reason), Message: refusals[refusal.Reason]}
+		return edge.Caller{ID: refusal.KeyID}, &edge.Problem{Reason: string(refusal.Reason), Message: refusals[refusal.Reason]}
 	}
 	return edge.Caller{ID: key.ID, ReadOnly: key.ReadOnly}, err
 }

@@ -25,13 +25,13 @@ func TestAuthenticate(t *testing.T) {
 	for name, c := range map[string]struct {
 		made   time.Time
 		change func(id string) error
-		want   edge.Refusal
+		want   edge.Problem
 	}{
-		"expired": {now.Add(-2 * time.Hour), func(string) error { return nil }, edge.Refusal{Reason: "expired", Message: "the API key has expired"}},
+		"expired": {now.Add(-2 * time.Hour), func(string) error { return nil }, edge.Problem{Reason: "expired", Message: "the API key has expired"}},
 		"revoked": {now, func(id string) error {
 			_, err := st.RevokeKey(t.Context(), id, now)
 			return err
-		}, edge.Refusal{Reason: "revoked", Message: "the API key was revoked"}},
+		}, edge.Problem{Reason: "revoked", Message: "the API key was revoked"}},
 	} {
 		k, token, err := keys.New(name, c.made, time.Hour)
 		if err := errors.Join(err, st.CreateKey(t.Context(), k), c.change(k.ID)); err != nil {
@@ -41,10 +41,10 @@ func TestAuthenticate(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = (&service{keyring: ring}).Authenticate(t.Context(), token)
-		c.want.KeyID = k.ID
-		if got, ok := errors.AsType[*edge.Refusal](err); !ok || *got != c.want {
-			t.Errorf("%s: got %+v, want %+v", name, err, c.want)
+		caller, err := (&service{keyring: ring}).Authenticate(t.Context(), token)
+		got, ok := errors.AsType[*edge.Problem](err)
+		if !ok || got.Reason != c.want.Reason || got.Message != c.want.Message || caller.ID != k.ID {
+			t.Errorf("%s: got caller %+v, error %+v, want %+v of the key %s", name, caller, err, c.want, k.ID)
 		}
 	}
 }
