@@ -13,7 +13,7 @@ const (
 	Internal    Kind = "internal"    // the service failed; a write may or may not have happened
 	Invalid     Kind = "invalid"     // the caller's value will never be accepted
 	NotFound    Kind = "not found"   // there is no such pet
-	Reused      Kind = "reused"      // the idempotency key belongs to another pet
+	Reused      Kind = "reused"      // the idempotency key was used with other values
 	Unavailable Kind = "unavailable" // nothing was done; it is safe to try again later
 )
 

@@ -37,7 +37,7 @@ type NewPet struct {
 	Idempotency Idempotency `json:"-"` // makes it safe to repeat the creation; not part of the pet
 }
 
-// Pet is a stored pet. It never changes.
+// Pet is a stored pet.
 type Pet struct {
 	ID         int64 // 1 to MaxID
 	Name       string

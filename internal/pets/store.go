@@ -5,8 +5,7 @@ import (
 	"iter"
 )
 
-// Store keeps pets. Pets are never changed or removed. Package storetest tests
-// every implementation.
+// Store keeps pets. Package storetest tests every implementation.
 //
 // All methods are safe for concurrent use. They return soon after their context
 // ends, or once the outcome of a write in progress is known. Any of them may fail
@@ -19,10 +18,10 @@ type Store interface {
 	// outcome is unknown (Internal).
 	//
 	// All calls with the same p.Idempotency, concurrent or not, in this
-	// process or another, create one pet and return it.
+	// process or another, create one pet and return it as it is stored now.
 	//
 	// It fails with Invalid if p.Validate does, and with Reused if the
-	// idempotency key created a different pet.
+	// idempotency key was first used with other values; see CheckRepeat.
 	CreatePet(ctx context.Context, p NewPet) (Pet, error)
 
 	// Pet returns the pet with the identifier id, or NotFound.

@@ -1,18 +1,11 @@
 package memory
 
-import (
-	"slices"
+import "example.com/petstore/internal/pets"
 
-	"example.com/petstore/internal/pets"
-)
-
-// Remove removes a pet, for tests.
-func (s *Store) Remove(id int64) {
+// Change changes a stored pet, for tests.
+func (s *Store) Change(p pets.Pet) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	gone := func(p pets.Pet) bool { return p.ID == id }
-	s.pets = slices.DeleteFunc(s.pets, gone)
-	for status, all := range s.byStatus {
-		s.byStatus[status] = slices.DeleteFunc(all, gone)
-	}
+	i, _ := s.find(p.ID)
+	s.pets[i] = p
 }

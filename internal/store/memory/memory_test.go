@@ -3,6 +3,7 @@ package memory_test
 import (
 	"testing"
 
+	"example.com/petstore/internal/pets"
 	"example.com/petstore/internal/store"
 	"example.com/petstore/internal/store/memory"
 	"example.com/petstore/internal/store/storetest"
@@ -11,6 +12,6 @@ import (
 func TestStore(t *testing.T) {
 	storetest.Run(t, storetest.Factory{
 		Open:   func(testing.TB) store.Store { return memory.New() },
-		Remove: func(_ testing.TB, s store.Store, id int64) { s.(*memory.Store).Remove(id) },
+		Change: func(_ testing.TB, s store.Store, p pets.Pet) { s.(*memory.Store).Change(p) },
 	})
 }

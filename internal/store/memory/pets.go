@@ -13,12 +13,12 @@ func (s *Store) CreatePet(ctx context.Context, p pets.NewPet) (pet pets.Pet, err
 		return pets.Pet{}, err
 	}
 	err = s.locked(ctx, func() error {
-		if made, found := s.made[p.Idempotency]; found {
-			if err := p.CheckRepeat(made.WithoutID().Fingerprint()); err != nil {
+		if first, found := s.requests[p.Idempotency]; found {
+			if err := p.CheckRepeat(first.fingerprint); err != nil {
 				return err
 			}
-			pet = made
-			return nil
+			pet, err = s.pet(first.petID)
+			return err
 		}
 		id, err := s.nextIDs(1)
 		if err != nil {
@@ -27,7 +27,7 @@ func (s *Store) CreatePet(ctx context.Context, p pets.NewPet) (pet pets.Pet, err
 		pet = p.WithID(id)
 		s.add(pet)
 		if !p.Idempotency.IsZero() {
-			s.made[p.Idempotency] = pet
+			s.requests[p.Idempotency] = request{p.Fingerprint(), id}
 		}
 		return nil
 	})
@@ -46,35 +46,47 @@ func (s *Store) nextIDs(n int) (int64, error) {
 func (s *Store) add(p pets.Pet) {
 	s.lastID = p.ID
 	s.pets = append(s.pets, p)
-	s.byStatus[p.Status] = append(s.byStatus[p.Status], p)
 }
 
-func compareID(p pets.Pet, id int64) int { return cmp.Compare(p.ID, id) }
+// find returns the index in s.pets of the first pet whose identifier is at least
+// id, and whether it is id. The caller must hold mu.
+func (s *Store) find(id int64) (int, bool) {
+	return slices.BinarySearchFunc(s.pets, id, func(p pets.Pet, id int64) int { return cmp.Compare(p.ID, id) })
+}
+
+// pet returns the pet with the identifier id. The caller must hold mu.
+func (s *Store) pet(id int64) (pets.Pet, error) {
+	i, found := s.find(id)
+	if !found {
+		return pets.Pet{}, pets.NoSuchPet(id)
+	}
+	return s.pets[i], nil
+}
 
 func (s *Store) Pet(ctx context.Context, id int64) (pet pets.Pet, err error) {
 	err = s.locked(ctx, func() error {
-		i, found := slices.BinarySearchFunc(s.pets, id, compareID)
-		if !found {
-			return pets.NoSuchPet(id)
-		}
-		pet = s.pets[i]
-		return nil
+		pet, err = s.pet(id)
+		return err
 	})
 	return pet, err
 }
 
 func (s *Store) Pets(ctx context.Context, q pets.Query) (page pets.Page, err error) {
 	err = s.locked(ctx, func() error {
-		all := s.pets
-		if q.Status != "" {
-			all = s.byStatus[q.Status]
-		}
-		i, found := slices.BinarySearchFunc(all, q.After, compareID)
+		i, found := s.find(q.After)
 		if found {
 			i++
 		}
-		n := min(q.Limit, len(all)-i)
-		page = pets.Page{Pets: slices.Clone(all[i : i+n]), More: i+n < len(all)}
+		for _, p := range s.pets[i:] {
+			if q.Status != "" && p.Status != q.Status {
+				continue
+			}
+			if len(page.Pets) == q.Limit {
+				page.More = true
+				break
+			}
+			page.Pets = append(page.Pets, p)
+		}
 		return nil
 	})
 	return page, err

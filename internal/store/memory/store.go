@@ -18,21 +18,22 @@ var (
 type Store struct {
 	mu       sync.Mutex
 	closed   bool
-	pets     []pets.Pet                 // in ascending order of ID; elements never change
-	byStatus map[pets.Status][]pets.Pet // the same pets by status
-	lastID   int64                      // the greatest ever given
-	made     map[pets.Idempotency]pets.Pet
+	pets     []pets.Pet // in ascending order of ID
+	lastID   int64      // the greatest ever given
+	requests map[pets.Idempotency]request
 	keys     map[string]keys.Key
 	keyIDs   []string // in order of creation
 }
 
+// request is a create request with an idempotency key.
+type request struct {
+	fingerprint []byte
+	petID       int64
+}
+
 // New returns an empty store.
 func New() *Store {
-	return &Store{
-		byStatus: map[pets.Status][]pets.Pet{},
-		made:     map[pets.Idempotency]pets.Pet{},
-		keys:     map[string]keys.Key{},
-	}
+	return &Store{requests: map[pets.Idempotency]request{}, keys: map[string]keys.Key{}}
 }
 
 func (s *Store) Ping(ctx context.Context) error {

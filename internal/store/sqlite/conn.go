@@ -36,6 +36,17 @@ func connect(file string, pragmas []string, parameters ...string) *sql.DB {
 	return db
 }
 
+// prepare prepares the statements.
+func prepare(ctx context.Context, db *sql.DB, statements map[string]**sql.Stmt) error {
+	for query, stmt := range statements {
+		var err error
+		if *stmt, err = db.PrepareContext(ctx, query); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 //go:embed migrations/*.sql
 var migrations embed.FS
 

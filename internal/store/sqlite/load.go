@@ -45,7 +45,7 @@ func (s *Store) load(ctx context.Context, all iter.Seq2[pets.Pet, error], mustBe
 			if refused = err; err != nil {
 				return err
 			}
-			if _, err := tx.insertPet(p.WithoutID(), p.ID); err != nil {
+			if _, err := tx.create(p.WithoutID(), p.ID); err != nil {
 				return err
 			}
 			n++

@@ -10,11 +10,13 @@ import (
 
 const (
 	petColumns         = "id, name, category_id, status"
-	insertPet          = "INSERT INTO pets (" + petColumns + ", key_id, idempotency_key) VALUES (nullif(?, 0), ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"
-	selectPetMade      = "SELECT " + petColumns + " FROM pets WHERE key_id = ? AND idempotency_key = ?"
+	insertPet          = "INSERT INTO pets (" + petColumns + ") VALUES (nullif(?, 0), ?, ?, ?)"
 	selectPet          = "SELECT " + petColumns + " FROM pets WHERE id = ?"
 	selectPets         = "SELECT " + petColumns + " FROM pets WHERE id > ? ORDER BY id LIMIT ?"
 	selectPetsByStatus = "SELECT " + petColumns + " FROM pets WHERE status = ? AND id > ? ORDER BY id LIMIT ?"
+
+	insertIdempotencyKey = "INSERT INTO idempotency_keys (key, key_id, pet_id, fingerprint) VALUES (?, ?, ?, ?)"
+	selectIdempotencyKey = "SELECT pet_id, fingerprint FROM idempotency_keys WHERE key = ? AND key_id = ?"
 )
 
 type scanner interface{ Scan(dest ...any) error }
@@ -23,36 +25,17 @@ func scanPet(row scanner, p *pets.Pet) error {
 	return row.Scan(&p.ID, &p.Name, &p.CategoryID, (*string)(&p.Status))
 }
 
-// insertPet inserts p with the identifier id, or with a new one if id is 0, and
-// returns the identifier. It returns 0 if the idempotency key was used before.
-func (t *tx) insertPet(p pets.NewPet, id int64) (int64, error) {
-	var keyID, key any
-	if !p.Idempotency.IsZero() {
-		keyID, key = p.Idempotency.KeyID, p.Idempotency.Key
-	}
-	result, err := t.insert.Exec(id, p.Name, p.CategoryID, string(p.Status), keyID, key)
-	if err != nil {
-		return 0, err
-	}
-	if n, err := result.RowsAffected(); err != nil || n == 0 {
-		return 0, err
-	}
-	return result.LastInsertId()
-}
-
 // CreatePet implements pets.Store.
 func (s *Store) CreatePet(ctx context.Context, p pets.NewPet) (pets.Pet, error) {
 	if err := p.Validate(); err != nil {
 		return pets.Pet{}, err
 	}
 	var made pets.Pet
-	err := s.write(ctx, func(tx *tx) error {
-		id, err := tx.insertPet(p, 0)
-		if made = p.WithID(id); err != nil || id != 0 {
-			return err
-		}
-		if err = scanPet(tx.QueryRow(selectPetMade, p.Idempotency.KeyID, p.Idempotency.Key), &made); err == nil {
-			err = p.CheckRepeat(made.WithoutID().Fingerprint())
+	err := s.write(ctx, func(tx *tx) (err error) {
+		if p.Idempotency.IsZero() {
+			made, err = tx.create(p, 0)
+		} else {
+			made, err = tx.createOnce(p)
 		}
 		return err
 	})
@@ -60,6 +43,41 @@ func (s *Store) CreatePet(ctx context.Context, p pets.NewPet) (pets.Pet, error) 
 		return pets.Pet{}, err
 	}
 	return made, nil
+}
+
+// create inserts p with the identifier id, or with a new one if id is 0.
+func (t *tx) create(p pets.NewPet, id int64) (pets.Pet, error) {
+	result, err := t.insertPet.Exec(id, p.Name, p.CategoryID, string(p.Status))
+	if err != nil {
+		return pets.Pet{}, err
+	}
+	id, err = result.LastInsertId()
+	return p.WithID(id), err
+}
+
+// createOnce inserts p, or returns the pet that its idempotency key has created.
+func (t *tx) createOnce(p pets.NewPet) (made pets.Pet, err error) {
+	key, keyID := p.Idempotency.Key, p.Idempotency.KeyID
+	var id int64
+	var fingerprint []byte
+	err = t.selectIdempotencyKey.QueryRow(key, keyID).Scan(&id, &fingerprint)
+	if errors.Is(err, sql.ErrNoRows) {
+		if made, err = t.create(p, 0); err == nil {
+			_, err = t.insertIdempotencyKey.Exec(key, keyID, made.ID, p.Fingerprint())
+		}
+		return made, err
+	}
+	if err == nil {
+		err = p.CheckRepeat(fingerprint)
+	}
+	if err != nil {
+		return made, err
+	}
+	err = scanPet(t.QueryRow(selectPet, id), &made)
+	if errors.Is(err, sql.ErrNoRows) {
+		err = pets.NoSuchPet(id)
+	}
+	return made, err
 }
 
 // Pet implements pets.Store.

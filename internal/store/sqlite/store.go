@@ -96,12 +96,11 @@ func (s *Store) openReaders(ctx context.Context) (err error) {
 	s.reading = make(chan struct{}, n)
 	s.readers.SetMaxOpenConns(n)
 	s.readers.SetMaxIdleConns(n)
-	for stmt, query := range map[**sql.Stmt]string{
-		&s.selectPet: selectPet, &s.selectPets: selectPets, &s.selectPetsByStatus: selectPetsByStatus, &s.selectKey: selectKey,
-	} {
-		if *stmt, err = s.readers.PrepareContext(ctx, query); err != nil {
-			return err
-		}
+	err = prepare(ctx, s.readers, map[string]**sql.Stmt{
+		selectPet: &s.selectPet, selectPets: &s.selectPets, selectPetsByStatus: &s.selectPetsByStatus, selectKey: &s.selectKey,
+	})
+	if err != nil {
+		return err
 	}
 	for range n {
 		c, err := s.readers.Conn(ctx)

@@ -38,8 +38,8 @@ func TestStore(t *testing.T) {
 			mustClose(t, old.Store)
 			return stored{open(t, old.path), old.path}
 		},
-		Remove: func(t testing.TB, s store.Store, id int64) {
-			sqlOn(t, s.(stored).path, fmt.Sprint("DELETE FROM pets WHERE id = ", id))
+		Change: func(t testing.TB, s store.Store, p pets.Pet) {
+			sqlOn(t, s.(stored).path, fmt.Sprintf("UPDATE pets SET name = '%s', category_id = %d, status = '%s' WHERE id = %d", p.Name, p.CategoryID, p.Status, p.ID))
 		},
 	})
 }

@@ -29,10 +29,11 @@ const (
 type writer struct {
 	db     *sql.DB
 	health *health
-	insert *sql.Stmt
 	jobs   chan *job
 	ended  chan struct{} // closed when all jobs are done, after jobs is closed
 	turn   chan struct{} // holds a value while the connection is in use
+
+	insertPet, insertIdempotencyKey, selectIdempotencyKey *sql.Stmt
 
 	logFull bool // the disk was full at the last checkpoint
 
@@ -49,10 +50,10 @@ type job struct {
 
 func (j *job) take() bool { return j.taken.CompareAndSwap(false, true) }
 
-// tx is a transaction of the writer, with its prepared statement.
+// tx is a transaction of the writer, with its prepared statements.
 type tx struct {
 	*sql.Tx
-	insert *sql.Stmt
+	insertPet, insertIdempotencyKey, selectIdempotencyKey *sql.Stmt
 }
 
 // openWriter opens the connection and brings the schema up to date.
@@ -62,11 +63,12 @@ func openWriter(ctx context.Context, file string, h *health) (*writer, error) {
 		db: db, health: h,
 		jobs: make(chan *job, maxBatch), ended: make(chan struct{}), turn: make(chan struct{}, 1),
 	}
-	err := migrate(ctx, db)
-	if err == nil {
-		w.insert, err = db.PrepareContext(ctx, insertPet)
+	if err := migrate(ctx, db); err != nil {
+		return w, err
 	}
-	return w, err
+	return w, prepare(ctx, db, map[string]**sql.Stmt{
+		insertPet: &w.insertPet, insertIdempotencyKey: &w.insertIdempotencyKey, selectIdempotencyKey: &w.selectIdempotencyKey,
+	})
 }
 
 // write makes the writer run f, which must refuse before it changes anything, and
@@ -191,7 +193,10 @@ func (w *writer) begin() (*tx, error) {
 	if err != nil {
 		return nil, w.health.record(err)
 	}
-	return &tx{Tx: t, insert: t.Stmt(w.insert)}, nil
+	return &tx{
+		Tx: t, insertPet: t.Stmt(w.insertPet),
+		insertIdempotencyKey: t.Stmt(w.insertIdempotencyKey), selectIdempotencyKey: t.Stmt(w.selectIdempotencyKey),
+	}, nil
 }
 
 // apply runs f, which does a number of writes, and commits or rolls back.

@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -55,6 +56,38 @@ func testIdempotency(t *testing.T, f Factory) {
 	if want := 1 + len(others); len(created) != want {
 		t.Errorf("other keys: got %d pets, want %d", len(created), want)
 	}
+}
+
+// testIdempotencyAfterChange repeats a request whose pet was changed since: it is
+// compared with the first request and answered with the pet as it is stored now.
+func testIdempotencyAfterChange(t *testing.T, f Factory) {
+	if f.Change == nil {
+		return
+	}
+	s := f.open(t)
+	once := newPetOnce()
+	first := mustCreate(t, s, once)
+	changed := named("renamed", pets.Pending).WithID(first.ID)
+	f.Change(t, s, changed)
+	wantPet(t, s, changed)
+	for _, status := range filters {
+		if got, want := mustWalk(t, s, status, 10), ofStatus([]pets.Pet{changed}, status); !slices.Equal(got, want) {
+			t.Errorf("walk of status %q: got %v, want %v", status, got, want)
+		}
+	}
+	for range 2 {
+		if got, err := s.CreatePet(t.Context(), once); err != nil || got != changed {
+			t.Errorf("the same again: got %v, error %v, want %v", got, err, changed)
+		}
+		other := changed.WithoutID()
+		other.Idempotency = once.Idempotency
+		_, err := s.CreatePet(t.Context(), other)
+		wantKind(t, "a request for the changed pet", err, pets.Reused)
+		if f.Reopen != nil {
+			s = f.reopen(t, s)
+		}
+	}
+	wantAll(t, s, []pets.Pet{changed})
 }
 
 // testIdempotencyConcurrent creates each of several pets 16 times at once, then

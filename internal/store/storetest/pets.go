@@ -69,35 +69,6 @@ func testCreatePet(t *testing.T, f Factory) {
 	}
 }
 
-// testRemove checks that the identifier of a removed pet is never given again,
-// even if it was the greatest.
-func testRemove(t *testing.T, f Factory) {
-	s := f.open(t)
-	if f.Remove == nil {
-		return
-	}
-	last := mustCreate(t, s, newPet())
-	for i := range 4 {
-		f.Remove(t, s, last.ID)
-		_, err := s.Pet(t.Context(), last.ID)
-		wantKind(t, "Pet after its removal", err, pets.NotFound)
-		wantAll(t, s, nil)
-		if f.Reopen != nil {
-			s = f.reopen(t, s)
-		}
-		var next pets.Pet
-		if i%2 == 0 {
-			next = mustCreate(t, s, newPet())
-		} else {
-			next = mustLoad(t, s, newPets(1))[0]
-		}
-		if next.ID <= last.ID {
-			t.Errorf("after the removal of pet %d: got id %d, want a greater one", last.ID, next.ID)
-		}
-		last = next
-	}
-}
-
 func byID(a, b pets.Pet) int { return cmp.Compare(a.ID, b.ID) }
 
 // testCreatePetInvalid checks that the store validates pets, with and without an

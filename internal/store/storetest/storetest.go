@@ -25,8 +25,9 @@ type Factory struct {
 	// store does not keep its data.
 	Reopen func(t testing.TB, s store.Store) store.Store
 
-	// Remove removes a pet, as no method does yet.
-	Remove func(t testing.TB, s store.Store, id int64)
+	// Change gives the stored pet with p's identifier the values of p, as no
+	// method does yet. It is nil if the test cannot reach the data.
+	Change func(t testing.TB, s store.Store, p pets.Pet)
 }
 
 // Run tests the stores of f. The tests run in parallel.
@@ -37,10 +38,10 @@ func Run(t *testing.T, f Factory) {
 	}{
 		{"CreatePet", testCreatePet},
 		{"CreatePetInvalid", testCreatePetInvalid},
-		{"Remove", testRemove},
 		{"Pets", testPets},
 		{"PetsWhileCreating", testPetsWhileCreating},
 		{"Idempotency", testIdempotency},
+		{"IdempotencyAfterChange", testIdempotencyAfterChange},
 		{"IdempotencyConcurrent", testIdempotencyConcurrent},
 		{"Load", testLoad},
 		{"LoadFails", testLoadFails},

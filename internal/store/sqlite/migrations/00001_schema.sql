@@ -3,22 +3,27 @@
 -- The upper bound is pets.MaxID. Statuses are compared one by one because SQLite
 -- would build a table of an IN list at every insert.
 CREATE TABLE pets (
-    id              INTEGER PRIMARY KEY AUTOINCREMENT CHECK (id BETWEEN 1 AND 9007199254740991),
-    name            TEXT    NOT NULL,
-    category_id     INTEGER NOT NULL,
-    status          TEXT    NOT NULL CHECK (status = 'available' OR status = 'pending' OR status = 'sold'),
-    -- The API key and idempotency key of the request that created the pet, or
-    -- both NULL.
-    key_id          TEXT,
-    idempotency_key TEXT CHECK ((idempotency_key IS NULL) = (key_id IS NULL))
+    id          INTEGER PRIMARY KEY AUTOINCREMENT CHECK (id BETWEEN 1 AND 9007199254740991),
+    name        TEXT    NOT NULL,
+    category_id INTEGER NOT NULL,
+    status      TEXT    NOT NULL CHECK (status = 'available' OR status = 'pending' OR status = 'sold')
 ) STRICT;
 
 -- Every page of one status is a range of this index.
 CREATE INDEX pets_by_status ON pets (status, id);
 
-CREATE UNIQUE INDEX pets_by_idempotency_key ON pets (key_id, idempotency_key) WHERE idempotency_key IS NOT NULL;
+-- The idempotency keys of creates, each with the API key that sent it, its pet, and
+-- a hash of the request. Times are in Unix seconds.
+CREATE TABLE idempotency_keys (
+    key         TEXT    NOT NULL,
+    key_id      TEXT    NOT NULL,
+    pet_id      INTEGER NOT NULL,
+    fingerprint BLOB    NOT NULL,
+    created_at  INTEGER NOT NULL DEFAULT (unixepoch()),
+    PRIMARY KEY (key, key_id)
+) STRICT, WITHOUT ROWID;
 
--- Times are in Unix seconds. used_at may lag by a minute.
+-- used_at may lag by a minute.
 CREATE TABLE keys (
     id         TEXT    PRIMARY KEY,
     name       TEXT    NOT NULL,
@@ -30,5 +35,5 @@ CREATE TABLE keys (
     used_at    INTEGER
 ) STRICT;
 
--- When backups finished, in Unix seconds, so that their age can be monitored.
+-- When backups finished, so that their age can be monitored.
 CREATE TABLE backups (finished_at INTEGER NOT NULL) STRICT;
