@@ -67,6 +67,7 @@ func createOnce(ctx context.Context, c *pgx.Conn, p pets.NewPet) (made pets.Pet,
 	var id int64
 	var begin, end pgx.Batch
 	begin.Queue("BEGIN")
+	begin.Queue("SET LOCAL client_min_messages = debug1") // see keepWarning
 	begin.Queue(insertIdempotencyKey, key, keyID, fingerprint).QueryRow(func(row pgx.Row) error { return row.Scan(&id) })
 	err = c.SendBatch(ctx, &begin).Close()
 	if err == nil {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -93,9 +94,10 @@ func (s *Store) attempt(ctx context.Context, pool *pgxpool.Pool, acquireBy time.
 const warning = "warning"
 
 // keepWarning keeps every WARNING but the one that transaction IDs will run out, which
-// comes with each write for weeks and is sent before the commit.
+// comes with each write for weeks and is sent before the commit. Citus passes those
+// of its nodes on as DEBUG, but with their code, which is of class 01.
 func keepWarning(c *pgconn.PgConn, n *pgconn.Notice) {
-	if n.SeverityUnlocalized == "WARNING" && n.Routine != "GetNewTransactionId" {
+	if (n.SeverityUnlocalized == "WARNING" || strings.HasPrefix(n.Code, "01")) && n.Routine != "GetNewTransactionId" {
 		c.CustomData()[warning] = n.Message
 	}
 }

@@ -95,14 +95,16 @@ func prepare(ctx context.Context, config *pgxpool.Config, requireSync bool) erro
 	case pid == conn.PgConn().PID():
 		config.ConnConfig.DefaultQueryExecMode = mode
 	}
-	d, err := readDurability(ctx, conn)
-	if err == nil {
-		err = d.check(requireSync, c.User)
+	nodes, err := readDurability(ctx, conn)
+	if err != nil {
+		return err
 	}
-	if err == nil {
-		err = migrate(ctx, conn)
+	for _, d := range nodes {
+		if err := d.check(requireSync, c.User); err != nil {
+			return err
+		}
 	}
-	return err
+	return migrate(ctx, conn)
 }
 
 func disconnect(conn *pgx.Conn) {

@@ -2,7 +2,7 @@ package postgres
 
 import (
 	"context"
-	"errors"
+	"encoding/json"
 	"fmt"
 	"strings"
 
@@ -10,23 +10,50 @@ import (
 )
 
 // durability describes what protects the commits of a session against the loss of
-// the server.
+// a server.
 type durability struct {
-	commit, messages, names string // synchronous_commit, client_min_messages, synchronous_standby_names
+	Commit   string `json:"sync"`     // synchronous_commit
+	Messages string `json:"messages"` // client_min_messages
+	Names    string `json:"names"`    // synchronous_standby_names
+	Standbys int    `json:"standbys"` // synchronous standbys that commits wait for; -1 if unknown
 
-	standbys int // synchronous standbys that commits wait for; -1 if unknown
+	server string // for messages
 }
 
-// readDurability counts no standby if commits do not wait for it, or if the server
-// does not send the WARNING that such a wait was canceled; see attempt.
-func readDurability(ctx context.Context, conn *pgx.Conn) (durability, error) {
-	d := durability{standbys: -1}
-	err := conn.QueryRow(ctx, `SELECT sync, messages, names, CASE
-WHEN sync IN ('off', 'local') OR messages = 'error' THEN 0 WHEN standbys = 0 AND hidden > 0 THEN -1 ELSE standbys END
+// selectDurability returns a durability as JSON. It counts no standby if commits do
+// not wait for it, or if the server does not send the WARNING that such a wait was
+// canceled; see attempt.
+const selectDurability = `SELECT row_to_json(d)::text FROM (SELECT sync, messages, names, CASE
+WHEN sync IN ('off', 'local') OR messages = 'error' THEN 0 WHEN standbys = 0 AND hidden > 0 THEN -1 ELSE standbys END AS standbys
 FROM current_setting('synchronous_commit') AS sync, current_setting('client_min_messages') AS messages,
 current_setting('synchronous_standby_names') AS names, (SELECT count(*) FILTER (WHERE sync_state IN ('sync', 'quorum')) AS standbys,
-count(*) FILTER (WHERE sync_state IS NULL) AS hidden FROM pg_stat_replication) AS replication`).Scan(&d.commit, &d.messages, &d.names, &d.standbys)
-	return d, err
+count(*) FILTER (WHERE sync_state IS NULL) AS hidden FROM pg_stat_replication) AS replication) AS d`
+
+// readDurability returns the durability of the server, and with Citus that of every
+// node, of which some may be unreachable.
+func readDurability(ctx context.Context, conn *pgx.Conn) (all []durability, err error) {
+	query := "SELECT 'the server', (" + selectDurability + ")"
+	var citus bool
+	err = conn.QueryRow(ctx, "SELECT EXISTS (SELECT FROM pg_extension WHERE extname = 'citus')").Scan(&citus)
+	if citus {
+		query += ` UNION ALL SELECT format('the node %s:%s', nodename, nodeport), CASE WHEN success THEN result END
+FROM run_command_on_all_nodes($$` + selectDurability + `$$) JOIN pg_dist_node USING (nodeid)`
+	}
+	if err != nil {
+		return nil, err
+	}
+	rows, _ := conn.Query(ctx, query) // ForEachRow returns the error
+	var server string
+	var text *string // NULL if the node is unreachable
+	_, err = pgx.ForEachRow(rows, []any{&server, &text}, func() error {
+		d := durability{Standbys: -1, server: server}
+		all = append(all, d)
+		if text == nil {
+			return nil
+		}
+		return json.Unmarshal([]byte(*text), &all[len(all)-1])
+	})
+	return all, err
 }
 
 // check returns an error if a crash could lose acknowledged writes, or with
@@ -34,20 +61,22 @@ count(*) FILTER (WHERE sync_state IS NULL) AS hidden FROM pg_stat_replication) A
 func (d durability) check(requireSync bool, user string) error {
 	var reason string
 	switch {
-	case d.commit == "off":
-		return errors.New("a crash of the server would lose writes, because synchronous_commit is off for this server, database or user; set it to on")
+	case d.Commit == "off":
+		return fmt.Errorf("a crash of %s would lose writes, because synchronous_commit is off for this server, database or user; set it to on", d.server)
 	case !requireSync:
 		return nil
-	case strings.TrimSpace(d.names) == "":
-		reason = "the server does not wait for a standby, because its synchronous_standby_names is empty; set it"
-	case d.commit == "local":
-		reason = "the server does not wait for a standby, because synchronous_commit is local for this server, database or user; set it to on"
-	case d.messages == "error":
-		reason = "a canceled wait for a standby would go unnoticed, because client_min_messages is error for this server, database or user; set it to notice"
-	case d.standbys < 0:
-		reason = fmt.Sprintf("the user may not see the server's standbys; run GRANT pg_monitor TO %q there", user)
-	case d.standbys == 0:
-		reason = "no synchronous standby is connected to the server, which may be an old primary; start a standby"
+	case d.Commit == "":
+		reason = d.server + " cannot be reached"
+	case strings.TrimSpace(d.Names) == "":
+		reason = d.server + " does not wait for a standby, because its synchronous_standby_names is empty; set it"
+	case d.Commit == "local":
+		reason = d.server + " does not wait for a standby, because synchronous_commit is local for this server, database or user; set it to on"
+	case d.Messages == "error":
+		reason = "a canceled wait for a standby of " + d.server + " would go unnoticed, because client_min_messages is error for this server, database or user; set it to notice"
+	case d.Standbys < 0:
+		reason = fmt.Sprintf("the user may not see the standbys of %s; run GRANT pg_monitor TO %q there", d.server, user)
+	case d.Standbys == 0:
+		reason = "no synchronous standby is connected to " + d.server + ", which may be an old primary; start a standby"
 	default:
 		return nil
 	}
