@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -16,6 +17,7 @@ import (
 	"example.com/petstore/internal/edge"
 	"example.com/petstore/internal/files"
 	"example.com/petstore/internal/pets"
+	"example.com/petstore/internal/proof/example"
 	"example.com/petstore/internal/service"
 	"example.com/petstore/internal/store/memory"
 )
@@ -38,6 +40,18 @@ func read(text string, o files.Options) (rows []string) {
 		}
 	}
 	return rows
+}
+
+// TestReadExample reads a pet with every required property of the document.
+func TestReadExample(t *testing.T) {
+	t.Parallel()
+	for name, text := range map[string]string{"csv": example.Header() + example.Row(), "ndjson": example.Body()} {
+		for row, err := range files.Read(strings.NewReader(text), files.Options{Name: name, MaxBody: maxBody, Decode: decode}) {
+			if err := errors.Join(err, row.Err); err != nil || !reflect.DeepEqual(row.Pet.WithoutID(), example.Pet()) {
+				t.Errorf("%s: got %+v, error %v, want %+v", name, row.Pet, err, example.Pet())
+			}
+		}
+	}
 }
 
 func TestRead(t *testing.T) {

@@ -15,6 +15,7 @@ import (
 	"example.com/petstore/internal/edge"
 	"example.com/petstore/internal/keys"
 	"example.com/petstore/internal/pets"
+	"example.com/petstore/internal/proof/example"
 	"example.com/petstore/internal/store/memory"
 )
 
@@ -52,11 +53,14 @@ func TestAuthenticate(t *testing.T) {
 // TestLimit changes the default and the maximum of limit in the document only.
 func TestLimit(t *testing.T) {
 	t.Parallel()
-	const token, limits = "a-key-of-this-test", "maximum: 100\n            default: 20"
-	for text, want := range map[string]struct{ byDefault, most int }{limits: {20, 100}, "maximum: 30\n            default: 7": {7, 30}} {
+	const token, form = "a-key-of-this-test", "maximum: %d\n            default: %d"
+	schema := example.Parameter("limit")
+	most, byDefault := int(*schema.Max), int(schema.Default.(float64))
+	limits := fmt.Sprintf(form, most, byDefault)
+	for text, want := range map[string]struct{ byDefault, most int }{limits: {byDefault, most}, fmt.Sprintf(form, 30, 7): {7, 30}} {
 		st := memory.New()
 		for range want.most + 1 {
-			if _, err := st.CreatePet(t.Context(), pets.NewPet{Name: "Rex", Status: pets.Sold}); err != nil {
+			if _, err := st.CreatePet(t.Context(), example.Pet()); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -69,7 +73,7 @@ func TestLimit(t *testing.T) {
 			t.Fatal(err)
 		}
 		for query, n := range map[string]int{"": want.byDefault, fmt.Sprint("?limit=", want.most): want.most, fmt.Sprint("?limit=", want.most+1): -1} {
-			r := httptest.NewRequest("GET", s.Base()+"/pets"+query, nil)
+			r := httptest.NewRequest("GET", example.Base()+"/pets"+query, nil)
 			r.Header.Set("Authorization", "Bearer "+token)
 			w := httptest.NewRecorder()
 			s.ServeHTTP(w, r)
