@@ -1,5 +1,3 @@
-// Package property follows every property that the document defines for an
-// pet through the program. A new property needs no change here.
 package property
 
 import (
@@ -11,17 +9,15 @@ import (
 	"net/http/httptest"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strconv"
 	"testing"
 
-	"github.com/getkin/kin-openapi/openapi3"
 	"pgregory.net/rapid"
 
-	"example.com/petstore/gen"
-	"example.com/petstore/gen/api"
 	"example.com/petstore/internal/edge"
 	"example.com/petstore/internal/files"
-	"example.com/petstore/internal/pets"
+	"example.com/petstore/internal/proof/example"
 	"example.com/petstore/internal/proof/program"
 	"example.com/petstore/internal/service"
 	"example.com/petstore/internal/store"
@@ -52,18 +48,18 @@ type pet = map[string]any
 // unchanged: from get, list and repeated requests, and after an export and an
 // import into another store.
 func testProperties(t *testing.T, open func() store.Store) {
-	document, err := openapi3.NewLoader().LoadFromData(gen.Document)
+	schema := example.Document().Components.Schemas["NewPet"].Value
+	decode, err := service.BodyDecoder()
 	if err != nil {
 		t.Fatal(err)
 	}
-	schema := document.Components.Schemas["NewPet"].Value
 	store := open()
 	defer store.Close()
 	s := newServer(t, store)
 	var created []pet
 	rapid.Check(t, func(rt *rapid.T) {
 		key := strconv.Itoa(len(created))
-		body := object(rt, schema)
+		body := Object(schema).Draw(rt, "body")
 		p := s.create(rt, key, body, http.StatusCreated)
 		created = append(created, p)
 		for name, v := range body {
@@ -75,9 +71,9 @@ func testProperties(t *testing.T, open func() store.Store) {
 		wantEqual(rt, "get", s.get(rt, fmt.Sprint("/pets/", idOf(p))), p)
 		page := s.get(rt, fmt.Sprintf("/pets?after=%d&limit=1", idOf(p)-1)).([]any)
 		wantEqual(rt, "list", page[0], p)
-		for _, name := range names(schema) { // any change makes another pet
+		for _, name := range slices.Sorted(maps.Keys(schema.Properties)) { // any change makes another pet
 			other := maps.Clone(body)
-			other[name] = value(rt, "other "+name, schema.Properties[name].Value)
+			other[name] = Value(schema.Properties[name].Value).Draw(rt, "other "+name)
 			if !reflect.DeepEqual(normal(rt, other[name]), p[name]) {
 				s.create(rt, key, other, http.StatusUnprocessableEntity)
 			}
@@ -92,7 +88,7 @@ func testProperties(t *testing.T, open func() store.Store) {
 				}
 				imported := open()
 				defer imported.Close()
-				rows := files.Read(&file, files.Options{Format: format, IDs: withIDs, MaxBody: edge.MaxBody, Decode: decodeBody(t)})
+				rows := files.Read(&file, files.Options{Format: format, IDs: withIDs, MaxBody: edge.MaxBody, Decode: decode})
 				if n, err := files.Import(t.Context(), imported, rows, withIDs); err != nil || n != len(created) {
 					t.Fatalf("Import: got %d, error %v, want %d", n, err, len(created))
 				}
@@ -105,20 +101,6 @@ func testProperties(t *testing.T, open func() store.Store) {
 				}
 			})
 		}
-	}
-}
-
-// decodeBody returns a function that validates rows of files as createPet
-// validates bodies.
-func decodeBody(t *testing.T) func([]byte) (pets.NewPet, error) {
-	document, err := edge.ParseDocument(gen.Document)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return func(body []byte) (pets.NewPet, error) {
-		var p api.NewPet
-		err := document.DecodeBody("createPet", body, &p)
-		return service.NewPet(p), err
 	}
 }
 
@@ -153,7 +135,7 @@ func (s server) do(t fataler, want int, r *http.Request) any {
 
 func (s server) create(t fataler, key string, body pet, want int) pet {
 	t.Helper()
-	r := httptest.NewRequest(http.MethodPost, "/v1/pets", bytes.NewReader(encode(t, body)))
+	r := httptest.NewRequest(http.MethodPost, example.Base()+"/pets", bytes.NewReader(encode(t, body)))
 	r.Header.Set("Content-Type", "application/json")
 	r.Header.Set("Idempotency-Key", key)
 	return s.do(t, want, r).(pet)
@@ -161,14 +143,14 @@ func (s server) create(t fataler, key string, body pet, want int) pet {
 
 func (s server) get(t fataler, path string) any {
 	t.Helper()
-	return s.do(t, http.StatusOK, httptest.NewRequest(http.MethodGet, "/v1"+path, nil))
+	return s.do(t, http.StatusOK, httptest.NewRequest(http.MethodGet, example.Base()+path, nil))
 }
 
 // all returns all pets in order of their identifiers.
 func (s server) all(t fataler) (all []pet) {
 	t.Helper()
 	for after := int64(0); ; {
-		page := s.get(t, fmt.Sprintf("/pets?limit=100&after=%d", after)).([]any)
+		page := s.get(t, fmt.Sprintf("/pets?limit=%.0f&after=%d", *example.Parameter("limit").Max, after)).([]any)
 		if len(page) == 0 {
 			return all
 		}
