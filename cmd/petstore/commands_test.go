@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"errors"
@@ -41,6 +42,36 @@ func TestParseDuration(t *testing.T) {
 		if want < 0 && err == nil || want >= 0 && (err != nil || got != want) {
 			t.Errorf("%q: got %v (%v), want %v", text, got, err, want)
 		}
+	}
+}
+
+// TestLogWithoutReader checks that a server goes on if nobody reads its log any more.
+func TestLogWithoutReader(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithTimeout(t.Context(), giveUp)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, service.Name, "serve", "--sandbox", "--addr", "127.0.0.1:0", "--drain", "0s")
+	log, err := cmd.StderrPipe()
+	if err = errors.Join(err, cmd.Start()); err != nil {
+		t.Fatal(err)
+	}
+	var address []string
+	for lines := bufio.NewScanner(log); address == nil && lines.Scan(); {
+		address = servingLine.FindStringSubmatch(lines.Text())
+	}
+	if address == nil {
+		t.Fatal("the server did not start")
+	}
+	_ = log.Close()
+	for range 2 {
+		response, err := http.Get(address[1] + "/nothing")
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = response.Body.Close()
+	}
+	if err := errors.Join(cmd.Process.Signal(syscall.SIGTERM), cmd.Wait()); err != nil {
+		t.Errorf("got error %v, want none", err)
 	}
 }
 

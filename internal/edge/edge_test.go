@@ -81,7 +81,7 @@ type testService struct {
 	document *Document
 	register func(r *echo.Echo, base string, m map[string][]echo.MiddlewareFunc)
 	problem  func(error) *Problem
-	ready    func() error
+	ready    func(context.Context) error
 }
 
 // testError is the schema Error.
@@ -109,9 +109,9 @@ func (s *testService) Authenticate(_ context.Context, key string) (Caller, error
 	return Caller{}, &Problem{Reason: "unknown"}
 }
 
-func (s *testService) Problem(err error) *Problem  { return s.problem(err) }
-func (s *testService) ErrorBody(p *Problem) any    { return testError{p.Code, p.Message, p.Status} }
-func (s *testService) Ready(context.Context) error { return s.ready() }
+func (s *testService) Problem(err error) *Problem      { return s.problem(err) }
+func (s *testService) ErrorBody(p *Problem) any        { return testError{p.Code, p.Message, p.Status} }
+func (s *testService) Ready(ctx context.Context) error { return s.ready(ctx) }
 
 func newService(t *testing.T, h handlers) *testService {
 	t.Helper()
@@ -122,7 +122,7 @@ func newService(t *testing.T, h handlers) *testService {
 	return &testService{
 		document: document, register: h.register,
 		problem: func(error) *Problem { return nil },
-		ready:   func() error { return nil },
+		ready:   func(context.Context) error { return nil },
 	}
 }
 
@@ -304,6 +304,9 @@ func TestDeprecation(t *testing.T) {
 				t.Errorf("%s: %s: got %q, want %q", path, name, got, want)
 			}
 		}
+	}
+	if links := do(s, newRequest("GET", "/v1/books/1", "")).Header().Values("Link"); len(links) != 2 || links[1] != `</v1/books>; rel="up"` {
+		t.Errorf("got Link %q, want the handler's own too", links)
 	}
 	if got := do(s, newRequest("GET", "/v1/books", "")).Header().Get("Deprecation"); got != "" {
 		t.Errorf("another operation: got Deprecation %q, want none", got)

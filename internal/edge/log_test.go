@@ -55,7 +55,7 @@ func TestLogLevels(t *testing.T) {
 	h["listBooks"] = func(c echo.Context) error { return errors.Join(sendOK(c), errors.New("broken pipe")) }
 	h["getBook"] = func(echo.Context) error { panic("a fault") }
 	s, log := newServer(t, h, func(s *testService, _ *Options) {
-		s.ready = func() error { return ready }
+		s.ready = func(context.Context) error { return ready }
 	})
 	line := func(r *http.Request) map[string]any {
 		log.Reset()
@@ -111,7 +111,7 @@ func TestMetrics(t *testing.T) {
 	ready := error(nil)
 	s, _ := newServer(t, newHandlers(), func(s *testService, o *Options) {
 		o.Metrics = registry
-		s.ready = func() error { return ready }
+		s.ready = func(context.Context) error { return ready }
 	})
 	do(s, newRequest("GET", "/v1/books", ""))
 	do(s, newRequest("GET", "/v1/books?limit=0", ""))

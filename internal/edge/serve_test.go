@@ -188,6 +188,26 @@ func TestListenError(t *testing.T) {
 	}
 }
 
+// TestReadyDeadline checks that a store that does not answer is not ready, soon.
+func TestReadyDeadline(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, _ := newServer(t, newHandlers(), func(s *testService, _ *Options) {
+			s.ready = func(ctx context.Context) error {
+				select {
+				case <-ctx.Done():
+					return ctx.Err()
+				case <-time.After(time.Minute):
+					return nil
+				}
+			}
+		})
+		start := time.Now()
+		w := do(s, newRequest("GET", "/readyz", ""))
+		wantAmount(t, "status", int64(w.Code), http.StatusServiceUnavailable)
+		wantTime(t, "time", time.Since(start), int64(2*time.Second))
+	})
+}
+
 func TestAdmin(t *testing.T) {
 	for _, profiles := range []bool{false, true} {
 		s, _ := newServer(t, newHandlers(), nil)
