@@ -6,8 +6,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"os"
-	"syscall"
 
 	driver "modernc.org/sqlite"
 	lib "modernc.org/sqlite/lib"
@@ -24,9 +22,10 @@ func code(err error) (extended, primary int) {
 	return 0, 0
 }
 
-// classify converts an SQLite error to a *pets.Error. Busy, full and read-only mean
-// that nothing was done, because the transaction was rolled back. A failure to enlarge
-// the index is Internal: it may occur after the commit was written to the log.
+// classify converts an SQLite error to a *pets.Error. Unavailable means that the
+// transaction was rolled back, also after a failed write: only the last write of a
+// transaction makes its part of the log valid. Other errors, such as a failure to
+// enlarge the index, may come after that.
 func classify(err error) error {
 	if _, ok := errors.AsType[*pets.Error](err); ok || err == nil || errors.Is(err, sql.ErrNoRows) || isRefusal(err) {
 		return err
@@ -37,8 +36,10 @@ func classify(err error) error {
 		return gaveUp(err)
 	case isBusy(err):
 		return &pets.Error{Kind: pets.Unavailable, Message: "the database is locked by another process", Err: err}
-	case isFull(err) && extended != lib.SQLITE_IOERR_SHMSIZE:
+	case primary == lib.SQLITE_FULL:
 		return &pets.Error{Kind: pets.Unavailable, Message: "the disk is full", Err: err}
+	case extended == lib.SQLITE_IOERR_WRITE:
+		return &pets.Error{Kind: pets.Unavailable, Message: "the disk is full or cannot be written", Err: err}
 	case primary == lib.SQLITE_READONLY:
 		return &pets.Error{Kind: pets.Unavailable, Message: "the database is read-only", Err: err}
 	}
@@ -61,31 +62,15 @@ func gaveUp(cause error) error {
 // isFatal reports whether no write may be acknowledged after err. After a failed
 // fsync the kernel may drop the pages and report the next fsync as a success.
 func isFatal(err error) bool {
-	_, primary := code(err)
-	return errors.Is(err, ErrReplaced) || primary == lib.SQLITE_IOERR && !isFull(err)
+	extended, _ := code(err)
+	return errors.Is(err, ErrReplaced) || extended == lib.SQLITE_IOERR_FSYNC || extended == lib.SQLITE_IOERR_DIR_FSYNC
 }
 
-// isFull reports whether the disk had no room for a page.
+// isFull reports whether the disk did not take what was written. SQLite does not
+// tell a used-up quota from a disk that fails.
 func isFull(err error) bool {
 	extended, primary := code(err)
-	return primary == lib.SQLITE_FULL || extended == lib.SQLITE_IOERR_SHMSIZE || errors.Is(err, errQuota)
-}
-
-// errQuota means that the disk has room, but not for the owner of the database.
-var errQuota = errors.New("the disk quota is used up")
-
-// checkQuota adds errQuota to a failed write if writing to the lock file fails for
-// want of room too. SQLite tells only a full disk from a broken one.
-func checkQuota(file string, err error) error {
-	if extended, _ := code(err); extended != lib.SQLITE_IOERR_WRITE {
-		return err
-	}
-	probe := os.WriteFile(file+lockSuffix, make([]byte, 64<<10), 0o600)
-	_ = os.Truncate(file+lockSuffix, 0)
-	if errors.Is(probe, syscall.EDQUOT) || errors.Is(probe, syscall.ENOSPC) {
-		return fmt.Errorf("%w: %w", errQuota, err)
-	}
-	return err
+	return primary == lib.SQLITE_FULL || extended == lib.SQLITE_IOERR_WRITE || extended == lib.SQLITE_IOERR_SHMSIZE
 }
 
 func isBusy(err error) bool {
@@ -129,6 +114,7 @@ var openErrors = map[int]error{
 	lib.SQLITE_CANTOPEN:      errors.New("cannot be opened: this user may not read and write it or its folder"),
 	lib.SQLITE_READONLY:      errors.New("cannot be opened: it or its folder is read-only"),
 	lib.SQLITE_FULL:          ErrFull,
+	lib.SQLITE_IOERR_WRITE:   fmt.Errorf("%w, or cannot be written", ErrFull),
 	lib.SQLITE_IOERR_SHMSIZE: fmt.Errorf("%w, or its index %s could not be written", ErrFull, indexSuffix),
 }
 
@@ -136,9 +122,6 @@ var openErrors = map[int]error{
 // operator.
 func explain(path string, err error) error {
 	extended, primary := code(err)
-	if errors.Is(err, errQuota) {
-		primary = lib.SQLITE_FULL
-	}
 	if known := cmp.Or(openErrors[extended], openErrors[primary]); known != nil {
 		return fmt.Errorf("%s %w", path, known)
 	}

@@ -10,9 +10,9 @@ import (
 	"example.com/petstore/internal/pets"
 )
 
-// health records the state of a store's file.
+// health is what a store knows about its file. Errors of the database go through
+// record. A write asks writable before it begins and check after its commit.
 type health struct {
-	file   string
 	files  openedFiles
 	logger *slog.Logger
 	failed chan error // holds one error
@@ -22,16 +22,25 @@ type health struct {
 	diskFull atomic.Bool
 }
 
-// note records what err says about the file. The first damage is logged.
-func (h *health) note(err error) {
+// record records what err says about the file and returns the error to answer with.
+// The first damage is logged.
+func (h *health) record(err error) error {
 	switch {
-	case isCorrupt(err) && h.check() == nil: // a replaced file may look damaged
-		if h.damage.CompareAndSwap(nil, &pets.Error{Kind: pets.Unavailable, Message: "the database is damaged", Err: err}) {
-			h.logger.Error("the database is damaged", "fix", "run petstore verify to see what is damaged, then restore a sound backup with petstore restore --force", "error", err)
+	case isFatal(err):
+		return h.fail(err)
+	case isCorrupt(err):
+		if failure := h.check(); failure != nil { // a replaced file may look damaged
+			return failure
 		}
+		damage := &pets.Error{Kind: pets.Unavailable, Message: "the database is damaged", Err: err}
+		if h.damage.CompareAndSwap(nil, damage) {
+			h.logger.Error(damage.Message, "fix", "run petstore verify to see what is damaged, then restore a sound backup with petstore restore --force", "error", err)
+		}
+		return h.damage.Load()
 	case isFull(err):
 		h.diskFull.Store(true)
 	}
+	return err
 }
 
 // fail stops all writing and returns the first failure.
@@ -43,38 +52,24 @@ func (h *health) fail(cause error) error {
 	return h.failure.Load()
 }
 
-// record notes an error of the writer, whose transaction was rolled back. A fatal
-// error or damage stops all writing.
-func (h *health) record(err error) error {
-	err = checkQuota(h.file, err)
-	h.note(err)
-	switch {
-	case isFatal(err):
-		return h.fail(err)
-	case isCorrupt(err):
-		return h.writable()
-	}
-	return err
-}
-
-// writable returns nil if a write may be tried, or else the reason why not.
-func (h *health) writable() error {
-	if failure := h.failure.Load(); failure != nil {
-		return failure
-	}
-	if damage := h.damage.Load(); damage != nil {
-		return damage
-	}
-	return nil
-}
-
-// check returns nil if writes can be acknowledged, or else the reason why not.
+// check returns nil if a commit can be acknowledged, or else the reason why not.
 func (h *health) check() error {
 	if failure := h.failure.Load(); failure != nil {
 		return failure
 	}
 	if err := h.files.check(); err != nil {
 		return h.fail(err)
+	}
+	return nil
+}
+
+// writable returns nil if a write may begin, or else the reason why not.
+func (h *health) writable() error {
+	if err := h.check(); err != nil {
+		return err
+	}
+	if damage := h.damage.Load(); damage != nil {
+		return damage
 	}
 	return nil
 }

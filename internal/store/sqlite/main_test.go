@@ -29,6 +29,7 @@ const childEnv = "PETSTORE_TEST_CHILD"
 
 var children = map[string]func(ctx context.Context, names []string) error{
 	"create":  createAll,
+	"exit":    createUntilFull,
 	"restore": restore,
 	"shell":   insertAll,
 }
@@ -131,6 +132,28 @@ func createAll(ctx context.Context, names []string) error {
 	default:
 	}
 	return errors.Join(append(errs, err, s.Close())...)
+}
+
+// createUntilFull creates pets until one is refused, and then exits as if it were
+// killed: without closing the store.
+func createUntilFull(ctx context.Context, names []string) error {
+	runtime.LockOSThread()
+	s, err := sqlite.Open(ctx, names[0], sqlite.Options{})
+	if err != nil {
+		return err
+	}
+	for n := 0; n < 20; n++ {
+		name := fmt.Sprint("alone/", n)
+		p, err := s.CreatePet(ctx, longPet(name, n))
+		if pets.KindOf(err) == pets.Unavailable {
+			os.Exit(0)
+		}
+		if err != nil {
+			return err
+		}
+		fmt.Println(p.ID, n, name)
+	}
+	return errors.New("no pet was refused")
 }
 
 // insertAll creates pets as another program would, until it is killed.

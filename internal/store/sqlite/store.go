@@ -59,12 +59,12 @@ func Open(ctx context.Context, path string, o Options) (*Store, error) {
 		return nil, err
 	}
 	s := &Store{file: file}
-	s.health.file, s.health.logger, s.health.failed = file, o.Logger, make(chan error, 1)
+	s.health.logger, s.health.failed = o.Logger, make(chan error, 1)
 	if s.lock, err = hold(ctx, file); err != nil {
 		return nil, explain(path, err)
 	}
 	if err := s.open(ctx, path); err != nil {
-		return nil, explain(path, errors.Join(checkQuota(file, err), s.release()))
+		return nil, explain(path, errors.Join(err, s.release()))
 	}
 	return s, nil
 }
@@ -145,7 +145,7 @@ func (s *Store) read(ctx context.Context, f func() error) error {
 		return gaveUp(ctx.Err())
 	}
 	err := f()
-	s.health.note(err)
+	_ = s.health.record(err)
 	return classify(err)
 }
 
@@ -163,16 +163,11 @@ func (s *Store) write(ctx context.Context, f func(*tx) error) error {
 // Ping implements pets.Store. It also detects that the file was replaced while
 // nothing was written, and that the first page of a table is corrupt.
 func (s *Store) Ping(ctx context.Context) error {
-	err := s.read(ctx, func() error {
-		if err := s.health.check(); err != nil {
-			return err
-		}
-		return s.readers.QueryRow("SELECT (SELECT name FROM pets ORDER BY id DESC LIMIT 1), (SELECT name FROM keys LIMIT 1)").Scan(new(sql.NullString), new(sql.NullString))
+	return s.read(ctx, func() error {
+		err := s.readers.QueryRow("SELECT (SELECT name FROM pets ORDER BY id DESC LIMIT 1), (SELECT name FROM keys LIMIT 1)").Scan(new(sql.NullString), new(sql.NullString))
+		_ = s.health.record(err)
+		return cmp.Or(s.health.writable(), err)
 	})
-	if damage := s.health.damage.Load(); damage != nil && err != pets.ErrClosed {
-		return damage
-	}
-	return err
 }
 
 // Failed implements pets.Store.

@@ -97,7 +97,7 @@ func inspect(ctx context.Context, db *sql.DB) (r Report, err error) {
 	if err := db.QueryRowContext(ctx, "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size").Scan(&r.Bytes); err != nil {
 		return r, err
 	}
-	problems, err := integrityCheck(ctx, db)
+	problems, err := findProblems(ctx, db)
 	if err != nil {
 		return r, err
 	}
@@ -107,27 +107,25 @@ func inspect(ctx context.Context, db *sql.DB) (r Report, err error) {
 	return r, db.QueryRowContext(ctx, countAll).Scan(&r.Pets, &r.Keys)
 }
 
-// integrityCheck returns SQLite's descriptions of the damage, with the names of
-// tables and indexes instead of the numbers of their first pages.
-func integrityCheck(ctx context.Context, db *sql.DB) (problems []string, err error) {
-	var names string
-	if err := db.QueryRowContext(ctx, "SELECT group_concat(format('Tree %d |%s %s |', rootpage, type, name), '') FROM sqlite_schema WHERE rootpage > 0").Scan(&names); err != nil {
-		return problems, err
-	}
-	named := strings.NewReplacer(append(strings.Split(strings.TrimSuffix(names, "|"), "|"), "Tree 1 ", "schema ")...)
-	rows, err := db.QueryContext(ctx, "PRAGMA integrity_check")
+// integrityCheck runs SQLite's check, and names the tables and indexes that are trees
+// with a number in its descriptions of the damage.
+const integrityCheck = `SELECT integrity_check || coalesce((
+	SELECT ' (' || group_concat(type || ' ' || name, ', ') || ')' FROM sqlite_schema WHERE integrity_check LIKE '%Tree ' || rootpage || ' %'
+), '') FROM pragma_integrity_check WHERE integrity_check <> 'ok'`
+
+// findProblems returns SQLite's descriptions of the damage.
+func findProblems(ctx context.Context, db *sql.DB) (problems []string, err error) {
+	rows, err := db.QueryContext(ctx, integrityCheck)
 	if err != nil {
-		return problems, err
+		return nil, err
 	}
 	defer rows.Close()
 	for rows.Next() {
 		var found string
 		if err := rows.Scan(&found); err != nil {
-			return problems, err
+			return nil, err
 		}
-		if found != "ok" {
-			problems = append(problems, strings.Split(named.Replace(found), "\n")...)
-		}
+		problems = append(problems, strings.Split(found, "\n")...)
 	}
 	if err = rows.Err(); isCorrupt(err) { // SQLite cannot read on
 		problems, err = append(problems, err.Error()), nil

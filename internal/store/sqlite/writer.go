@@ -8,6 +8,8 @@ import (
 	"slices"
 	"sync/atomic"
 	"time"
+
+	lib "modernc.org/sqlite/lib"
 )
 
 const (
@@ -228,8 +230,8 @@ func (w *writer) checkpoint(minPages int) error {
 	if err == nil && pages >= minPages {
 		err = w.db.QueryRow("PRAGMA wal_checkpoint(PASSIVE)").Scan(&busy, &pages, &copied)
 	}
-	err = checkQuota(w.health.file, err)
-	w.logFull = isFull(err)
+	extended, _ := code(err)
+	w.logFull = isFull(err) && extended != lib.SQLITE_IOERR_WRITE
 	switch {
 	case err == nil || isBusy(err): // a reader, or a checkpoint by another process
 		return nil
