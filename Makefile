@@ -19,18 +19,19 @@ BIN     := .bin/petstore
 
 # The build tags of tests, and what each needs besides Go:
 #   postgres  PostgreSQL and PgBouncer
+#   citus     the extension Citus of the PostgreSQL used for tests; set with postgres
 #   chromium  Chromium
 #   faults    strace
 #   wrk       wrk
 #   deploy    root on Debian and the tools of `make deploy-check`
 #   sdk       Node.js and Python with venv
 #   attack    several minutes
-# `make test` sets those of the first four whose programs are installed. In CI it
-# sets all four, so that a missing program is an error.
-ALL_TAGS := postgres,chromium,faults,wrk,deploy,sdk,attack
+# `make test` sets those of the first five whose programs are installed. In CI it
+# sets all but citus, which Debian lacks, so that a missing program is an error.
+ALL_TAGS := postgres,citus,chromium,faults,wrk,deploy,sdk,attack
 has  = $(shell { [ -n "$$CI" ] || { PATH="$$PATH:/usr/sbin" && $(1); }; } >/dev/null 2>&1 && echo $(2))
 TAGS := $(call has,{ ls /usr/lib/postgresql/*/bin/initdb || command -v initdb; } && command -v pgbouncer,postgres) \
-	$(call has,command -v chromium,chromium) $(call has,command -v strace,faults) $(call has,command -v wrk,wrk)
+	$(shell ls /usr/share/postgresql/*/extension/citus.control >/dev/null 2>&1 && echo citus) $(call has,command -v chromium,chromium) $(call has,command -v strace,faults) $(call has,command -v wrk,wrk)
 comma := ,
 space := $(subst ,, )
 

@@ -23,6 +23,7 @@ const (
 
 var (
 	errNotAcquired = errors.New("no connection")
+	errRolledBack  = errors.New("the transaction was rolled back")
 	errWarned      = errors.New("the server warned during the write")
 	errUnsettled   = errors.New("the pet of the idempotency key is not visible") // its commit goes on, or it was removed
 )
@@ -32,7 +33,7 @@ var (
 func outcomeOf(err error) outcome {
 	e, ok := errors.AsType[*pgconn.PgError](err)
 	switch {
-	case errors.Is(err, errNotAcquired):
+	case errors.Is(err, errNotAcquired), errors.Is(err, errRolledBack):
 		return notExecuted
 	case ok:
 		return outcomeOfServer(e)

@@ -94,7 +94,7 @@ func TestSync(t *testing.T) {
 				done <- err
 			}()
 			pgtest.Eventually(t, requestTimeout, "a wait for the standby", func() bool { return ended(t, address, end) })
-			if err := <-done; pets.KindOf(err) != pets.Internal {
+			if err := <-done; err == nil || pets.KindOf(err) != pets.Internal {
 				t.Errorf("CreatePet: got error %v (%v), want Internal", err, pets.KindOf(err))
 			}
 			if n := pgtest.Query[int](t, address, "SELECT count(*) FROM pets "); n != 1 {

@@ -25,10 +25,11 @@ import (
 
 // Server is a server on a port of its own. It is removed when the test ends.
 type Server struct {
-	dir  string
-	port int
-	cmd  *exec.Cmd
-	done chan struct{} // closed when the process has ended
+	dir      string
+	port     int
+	settings []string
+	cmd      *exec.Cmd
+	done     chan struct{} // closed when the process has ended
 }
 
 // Start starts an empty server with settings such as "max_connections=10".
@@ -52,7 +53,8 @@ func start(settings []string) (*Server, error) {
 		err = s.tool("cp", "-a", from.data(), s.data())
 	}
 	if err == nil {
-		err = s.run(settings...)
+		s.settings = settings
+		err = s.run()
 	}
 	return s, err
 }
@@ -76,6 +78,7 @@ func (s *Server) Standby(t testing.TB, name string) *Server {
 			"-d", fmt.Sprintf("host=127.0.0.1 port=%d user=postgres application_name=%s", s.port, name))
 	}
 	if err == nil {
+		b.settings = s.settings
 		err = b.run()
 	}
 	if err != nil {
@@ -162,9 +165,9 @@ func (s *Server) data() string { return filepath.Join(s.dir, "data") }
 
 // run starts the server and waits until it accepts connections. By default, the
 // server does not sync files: its data need not survive a crash of the machine.
-func (s *Server) run(settings ...string) error {
+func (s *Server) run() error {
 	args := []string{"-D", s.data(), "-p", strconv.Itoa(s.port), "-h", "127.0.0.1", "-k", s.dir}
-	for _, setting := range append([]string{"fsync=off", "full_page_writes=off", "shared_buffers=32MB", "wal_retrieve_retry_interval=100ms"}, settings...) {
+	for _, setting := range append([]string{"fsync=off", "full_page_writes=off", "shared_buffers=32MB", "wal_retrieve_retry_interval=100ms"}, s.settings...) {
 		args = append(args, "-c", setting)
 	}
 	return s.launch("postgres", args, s.Address("postgres"))

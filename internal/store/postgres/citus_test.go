@@ -1,0 +1,160 @@
+//go:build postgres && citus
+
+package postgres_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"example.com/petstore/internal/pets"
+	"example.com/petstore/internal/store/postgres"
+	"example.com/petstore/internal/store/postgres/pgtest"
+	"example.com/petstore/internal/store/storetest"
+)
+
+func TestCitus(t *testing.T) {
+	t.Parallel()
+	coordinator := pgtest.Cluster(t, 2)[0]
+	storetest.Run(t, factory(func(t testing.TB) string {
+		return coordinator.Distributed(t, func(address string) { open(t, address) })
+	}))
+}
+
+// TestCitusPage distributes 10,000 stored pets by the page's statements while a
+// store is open, and removes old idempotency keys.
+func TestCitusPage(t *testing.T) {
+	t.Parallel()
+	const n = 10_000
+	once := newPet()
+	once.Idempotency = pets.Idempotency{KeyID: "mine", Key: "k1"}
+	var s *postgres.Store
+	var first pets.Pet
+	address := pgtest.Cluster(t, 2)[0].Distributed(t, func(address string) {
+		s = open(t, address)
+		_, err := s.Load(t.Context(), func(yield func(pets.NewPet, error) bool) {
+			for range n - 1 {
+				if !yield(newPet(), nil) {
+					return
+				}
+			}
+		})
+		if err == nil {
+			first, err = s.CreatePet(t.Context(), once)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	})
+	repeat := func() pets.Pet {
+		t.Helper()
+		p, err := s.CreatePet(t.Context(), once)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	if got := repeat(); got != first {
+		t.Errorf("the same again: got %v, want %v", got, first)
+	}
+	if got := pgtest.Query[int](t, address, "SELECT count(*) FROM pets"); got != n {
+		t.Errorf("got %d pets, want %d", got, n)
+	}
+	var plan []map[string]map[string]any
+	plan = pgtest.Query[[]map[string]map[string]any](t, address, "EXPLAIN (FORMAT JSON) SELECT * FROM pets WHERE id = 7")
+	if text := fmt.Sprint(plan); !strings.Contains(text, "Task Count:1 ") {
+		t.Errorf("the plan for one pet: got %s, want one task", text)
+	}
+
+	remove := pgtest.Page(t, "DELETE FROM idempotency_keys")
+	age := func(days int) {
+		pgtest.Exec(t, address, fmt.Sprintf("UPDATE idempotency_keys SET created_at = now() - interval '%d days'", days), remove[0])
+	}
+	age(6)
+	if got := repeat(); got != first {
+		t.Errorf("six days later: got %v, want %v", got, first)
+	}
+	age(8)
+	if got := repeat(); got == first {
+		t.Errorf("after the removal of its key: got the pet %v again, want another", got)
+	}
+}
+
+// TestCitusKill kills each node of a cluster under load.
+func TestCitusKill(t *testing.T) {
+	t.Parallel()
+	nodes := pgtest.Cluster(t, 2)
+	address := nodes[0].Distributed(t, func(address string) { open(t, address) })
+	l := load(t, open(t, address))
+	for range 2 {
+		for _, node := range nodes {
+			l.wait(t, time.Minute, 300)
+			node.Kill()
+			time.Sleep(300 * time.Millisecond) // under load
+			node.Restart(t)
+		}
+	}
+	l.wait(t, time.Minute, 300)
+	l.check(t, address)
+}
+
+// TestCitusDurability checks that a worker's settings are refused and told by the
+// metric, and that no create succeeds whose wait for a worker's standby was canceled.
+func TestCitusDurability(t *testing.T) {
+	t.Parallel()
+	nodes := pgtest.Cluster(t, 1)
+	worker := nodes[1]
+	address := nodes[0].Distributed(t, func(address string) { open(t, address) })
+	s := open(t, address)
+	refused := func(requireSync bool, want string) {
+		t.Helper()
+		s, err := postgres.Open(t.Context(), address, postgres.Options{RequireSync: requireSync})
+		if err == nil {
+			_ = s.Close()
+		}
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("Open with RequireSync %v: got error %v, want %q", requireSync, err, want)
+		}
+	}
+	nodes[0].Standby(t, "one")
+	nodes[0].Configure(t, "synchronous_standby_names", "one")
+	pgtest.Eventually(t, 10*time.Second, "a synchronous standby", func() bool {
+		return pgtest.Query[bool](t, nodes[0].Address("postgres"), "SELECT EXISTS (SELECT FROM pg_stat_replication WHERE sync_state = 'sync')")
+	})
+	refused(true, "the node "+worker.Host()+" does not wait for a standby")
+	if n := figure(t, s, "postgres_sync_standbys"); n != 0 {
+		t.Errorf("postgres_sync_standbys: got %v, want 0", n)
+	}
+	worker.Configure(t, "synchronous_standby_names", "absent")
+	for _, key := range []string{"", "k1"} {
+		p := newPet()
+		if key != "" {
+			p.Idempotency = pets.Idempotency{KeyID: "mine", Key: key}
+		}
+		done := make(chan error, 1)
+		go func() {
+			ctx, cancel := context.WithTimeout(t.Context(), requestTimeout)
+			defer cancel()
+			_, err := s.CreatePet(ctx, p)
+			done <- err
+		}()
+		var err error
+		pgtest.Eventually(t, 2*requestTimeout, "an answer", func() bool {
+			ended(t, worker.Address("postgres"), "pg_cancel_backend")
+			select {
+			case err = <-done:
+				return true
+			default:
+				return false
+			}
+		})
+		if err == nil || pets.KindOf(err) != pets.Internal {
+			t.Errorf("CreatePet with key %q: got error %v (%v), want Internal", key, err, pets.KindOf(err))
+		}
+	}
+	worker.Configure(t, "synchronous_standby_names", "")
+	worker.Configure(t, "synchronous_commit", "off")
+	refused(false, "a crash of the node "+worker.Host())
+}
