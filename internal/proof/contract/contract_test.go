@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"example.com/petstore/internal/keys"
+	"example.com/petstore/internal/proof/example"
 	"example.com/petstore/internal/proof/program"
 	"example.com/petstore/internal/store"
 	"example.com/petstore/internal/store/memory"
@@ -87,5 +88,5 @@ func serve(t *testing.T, h http.Handler) (url string) {
 	t.Helper()
 	s := program.NewServer(h)
 	t.Cleanup(s.Close)
-	return s.URL + "/v1"
+	return s.URL + example.Base()
 }

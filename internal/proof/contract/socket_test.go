@@ -20,6 +20,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"example.com/petstore/internal/edge"
+	"example.com/petstore/internal/proof/example"
 	"example.com/petstore/internal/proof/program"
 	"example.com/petstore/internal/store/memory"
 )
@@ -180,7 +181,7 @@ func talk(t *testing.T, addr, send string, half bool) string {
 func TestHalfClosed(t *testing.T) {
 	t.Parallel()
 	addr, _ := listen(t)
-	for send, want := range map[string]string{ask("/v1/pets"): "HTTP/1.1 200 OK", sized(newBody()): "HTTP/1.1 201 Created"} {
+	for send, want := range map[string]string{ask("/v1/pets"): "HTTP/1.1 200 OK", sized(example.Body()): "HTTP/1.1 201 Created"} {
 		for range 20 { // whether net/http notices depends on timing
 			conn, err := net.Dial("tcp", addr)
 			if err != nil {
@@ -236,7 +237,7 @@ var socketCases = []struct {
 	// Headers.
 	{name: "no Host", send: "GET /livez HTTP/1.1\r\n\r\n", want: "400 bare close"},
 	{name: "a space before the colon", send: "GET /v1/pets HTTP/1.1\r\n" + host + "Authorization : Bearer " + program.Key + "\r\n\r\n", want: "400 bare close"},
-	{name: "DEL in a value", send: sized(newBody(), "Idempotency-Key: \x7f\r\n"), want: "400 bare close"},
+	{name: "DEL in a value", send: sized(example.Body(), "Idempotency-Key: \x7f\r\n"), want: "400 bare close"},
 	{name: "a folded line", send: ask("/v1/pets", "X: a\r\n b\r\n"), want: "200 open"},
 	{name: "another case and more space", send: "GET /v1/pets HTTP/1.1\r\n" + host + "AUTHORIZATION:   Bearer " + program.Key + "  \r\n\r\n", want: "200 open"},
 	{name: "a tab in Authorization", send: "GET /v1/pets HTTP/1.1\r\n" + host + "Authorization: Bearer\t" + program.Key + "\r\n\r\n", want: "401 unauthorized open"},
@@ -251,28 +252,28 @@ var socketCases = []struct {
 	{name: "HTTP/1.0", send: "GET /v1/pets HTTP/1.0\r\n" + auth + end, want: "200 close"},
 	{name: "HTTP/1.0, no key", send: "POST /v1/pets HTTP/1.0\r\n" + length(1) + end + "{", want: "401 unauthorized close"},
 	{name: "HTTP/1.0, kept alive", send: "GET /v1/pets HTTP/1.0\r\nConnection: keep-alive\r\n" + auth + end, want: "200 (open|close)"},
-	{name: "HTTP/1.0, chunked", send: "POST /v1/pets HTTP/1.0\r\n" + auth + isJSON + chunked + end + chunk(newBody()) + "0\r\n\r\n", want: "(201|400 [a-z_]+) close"},
+	{name: "HTTP/1.0, chunked", send: "POST /v1/pets HTTP/1.0\r\n" + auth + isJSON + chunked + end + chunk(example.Body()) + "0\r\n\r\n", want: "(201|400 [a-z_]+) close"},
 
 	// Several requests.
-	{name: "pipelined", send: ask("/v1/pets?limit=0") + ask("/v1/pets") + sized(newBody()) + ask("/v1/pets/0"), want: "400 invalid_parameter 200 201 404 not_found open"},
+	{name: "pipelined", send: ask("/v1/pets?limit=0") + ask("/v1/pets") + sized(example.Body()) + ask("/v1/pets/0"), want: "400 invalid_parameter 200 201 404 not_found open"},
 	{name: "HEAD, pipelined", send: strings.Replace(ask("/v1/pets"), "GET", "HEAD", 1) + ask("/v1/pets"), want: "200 200 open"},
-	{name: "pipelined after an unread body", send: strings.Replace(sized(newBody()), auth, "", 1) + ask("/v1/pets"), want: "401 unauthorized close"},
+	{name: "pipelined after an unread body", send: strings.Replace(sized(example.Body()), auth, "", 1) + ask("/v1/pets"), want: "401 unauthorized close"},
 
 	// Lengths.
-	{name: "the same length twice", send: sized(newBody(), length(len(newBody()))), want: "201 open"},
-	{name: "two lengths", send: sized(newBody(), length(1)), want: "400 bare close"},
-	{name: "a list of lengths", send: add(newBody(), "Content-Length: 31, 1\r\n"), want: "400 bare close"},
-	{name: "length and chunked", send: add(chunk(newBody())+"0\r\n\r\n", length(5), chunked), want: "201 (open|close)"},
-	{name: "two codings", send: add(newBody(), "Transfer-Encoding: gzip, chunked\r\n"), want: "501 bare close"},
+	{name: "the same length twice", send: sized(example.Body(), length(len(example.Body()))), want: "201 open"},
+	{name: "two lengths", send: sized(example.Body(), length(1)), want: "400 bare close"},
+	{name: "a list of lengths", send: add(example.Body(), "Content-Length: 31, 1\r\n"), want: "400 bare close"},
+	{name: "length and chunked", send: add(chunk(example.Body())+"0\r\n\r\n", length(5), chunked), want: "201 (open|close)"},
+	{name: "two codings", send: add(example.Body(), "Transfer-Encoding: gzip, chunked\r\n"), want: "501 bare close"},
 
 	// Bodies.
-	{name: "chunked", send: add(chunk("{")+chunk(newBody()[1:])+"0\r\n\r\n", chunked), want: "201 (open|close)"},
-	{name: "chunked with extensions and a trailer", send: add(strings.Replace(chunk(newBody()), "\r\n", ";a=b\r\n", 1)+"0\r\nX: y\r\n\r\n", chunked), want: "201 (open|close)"},
+	{name: "chunked", send: add(chunk("{")+chunk(example.Body()[1:])+"0\r\n\r\n", chunked), want: "201 (open|close)"},
+	{name: "chunked with extensions and a trailer", send: add(strings.Replace(chunk(example.Body()), "\r\n", ";a=b\r\n", 1)+"0\r\nX: y\r\n\r\n", chunked), want: "201 (open|close)"},
 	{name: "no chunk size", send: add("xyz\r\n", chunked), want: "400 invalid_body close"},
 	{name: "a chunk size without end", send: add("ffffffffffffffffff\r\n", chunked), want: "400 invalid_body close"},
 	{name: "a chunk that is too long", send: add("5\r\nabcdefgh\r\n0\r\n\r\n", chunked), want: "400 invalid_body close"},
-	{name: "a body that ends early", send: add(newBody(), length(1000)), half: true, want: "400 invalid_body close"},
-	{name: "a chunked body that ends early", send: add(chunk(newBody()), chunked), half: true, want: "400 invalid_body close"},
+	{name: "a body that ends early", send: add(example.Body(), length(1000)), half: true, want: "400 invalid_body close"},
+	{name: "a chunked body that ends early", send: add(chunk(example.Body()), chunked), half: true, want: "400 invalid_body close"},
 	{name: "a body that does not arrive", send: add("{", length(50000)), want: "408 request_timeout close"},
 	{name: "a chunked body that does not arrive", send: add("c350\r\n{", chunked), want: "408 request_timeout close"},
 	{name: "a body for GET", send: ask("/v1/pets", length(8)) + "not JSON", want: "200 (open|close)"},
@@ -289,7 +290,7 @@ var socketCases = []struct {
 	{name: "announced too long", send: add("", length(65537)), want: "413 payload_too_large close"},
 	{name: "announced far too long", send: add("", "Content-Length: 9223372036854775807\r\n"), want: "413 payload_too_large close"},
 	{name: "too long, expecting", send: add("", length(65537), expects), want: "413 payload_too_large close"},
-	{name: "chunks past the limit", send: add(chunk(padded(80_000)), chunked), want: "413 payload_too_large close"},
-	{name: "expected and sent", send: sized(newBody(), expects), want: "100 201 open"},
+	{name: "chunks past the limit", send: add(chunk(strings.Repeat(" ", 80_000)), chunked), want: "413 payload_too_large close"},
+	{name: "expected and sent", send: sized(example.Body(), expects), want: "100 201 open"},
 	{name: "another expectation", send: add("", length(30), "Expect: miracles\r\n"), want: "417 bare close"},
 }
