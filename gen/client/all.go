@@ -1,5 +1,5 @@
 // Package client is a client of the pet store. Most of it is generated from
-// openapi.yaml; WithKey, All and Check are written by hand.
+// openapi.yaml; WithKey, WithRetries, All and Check are written by hand.
 package client
 
 import (
@@ -7,8 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"net/http"
 	"regexp"
+	"strings"
 )
 
 // All returns all pets that params select, in ascending order of ID. It
@@ -66,20 +66,11 @@ func listPage(ctx context.Context, c ClientWithResponsesInterface, params ListPe
 		return nil, false, err
 	}
 	pets = *response.JSON200
-	if !hasNextPage(response.HTTPResponse) {
+	if !nextPage.MatchString(strings.Join(response.HTTPResponse.Header.Values("Link"), ", ")) {
 		return pets, false, nil
 	}
 	if len(pets) == 0 || params.After != nil && pets[len(pets)-1].ID <= *params.After {
 		return nil, false, errors.New("a page has a link to the next one, but no further pets")
 	}
 	return pets, true, nil
-}
-
-func hasNextPage(r *http.Response) bool {
-	for _, link := range r.Header.Values("Link") {
-		if nextPage.MatchString(link) {
-			return true
-		}
-	}
-	return false
 }

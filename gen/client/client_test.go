@@ -2,6 +2,7 @@ package client_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
@@ -14,25 +15,33 @@ import (
 
 	"example.com/petstore/gen/client"
 	"example.com/petstore/internal/pets"
+	"example.com/petstore/internal/proof/example"
 	"example.com/petstore/internal/store/memory"
 )
 
-// newService serves a store with n pets, every third of them sold.
-func newService(t *testing.T, n int) (*memory.Store, string) {
+// newService serves a store with n pets, every third of them sold, behind proxies.
+func newService(t *testing.T, n int, proxies ...func(http.Handler) http.Handler) (*memory.Store, string) {
 	t.Helper()
 	store := memory.New()
 	for i := range n {
-		status := pets.Available
+		p := example.Pet()
 		if i%3 == 2 {
-			status = pets.Sold
+			p.Status = pets.Sold
 		}
-		if _, err := store.CreatePet(t.Context(), pets.NewPet{Name: "Rex", CategoryID: 1, Status: status}); err != nil {
+		if _, err := store.CreatePet(t.Context(), p); err != nil {
 			t.Fatal(err)
 		}
 	}
-	url, stop := serve(store)
+	url, stop := serve(store, proxies...)
 	t.Cleanup(stop)
 	return store, url
+}
+
+func newPet() (body client.NewPet) {
+	if err := json.Unmarshal([]byte(example.Body()), &body); err != nil {
+		panic(err)
+	}
+	return body
 }
 
 func newClient(t *testing.T, url string) *client.ClientWithResponses {
@@ -88,7 +97,7 @@ func TestAllLazy(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got = append(got, pet.ID); pet.ID == 1 {
-			if _, err := store.CreatePet(t.Context(), pets.NewPet{Name: "New", Status: pets.Sold}); err != nil {
+			if _, err := store.CreatePet(t.Context(), example.Pet()); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -156,7 +165,9 @@ func TestWithKey(t *testing.T) {
 		t.Error("an empty key: got no error, want one")
 	}
 	_, url := newService(t, 0)
-	created, err := newClient(t, url).CreatePetWithResponse(t.Context(), nil, client.NewPet{Name: "Rex", CategoryID: 9007199254740993})
+	body := newPet()
+	body.CategoryID = 9007199254740993
+	created, err := newClient(t, url).CreatePetWithResponse(t.Context(), nil, body)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,22 +5,28 @@ import (
 	"errors"
 	"fmt"
 	"log"
+	"net/http"
 
 	"example.com/petstore/gen/client"
+	"example.com/petstore/internal/proof/example"
 	"example.com/petstore/internal/proof/program"
 	"example.com/petstore/internal/store/memory"
 )
 
 const key = program.Key
 
-// serve starts a service on a store.
-func serve(store *memory.Store) (url string, stop func()) {
-	h, err := program.NewHandler(store, nil)
+// serve starts a service on a store, behind proxies.
+func serve(store *memory.Store, proxies ...func(http.Handler) http.Handler) (url string, stop func()) {
+	service, err := program.NewHandler(store, nil)
 	if err != nil {
 		log.Fatal(err)
 	}
+	var h http.Handler = service
+	for _, proxy := range proxies {
+		h = proxy(h)
+	}
 	s := program.NewServer(h)
-	return s.URL + "/v1", s.Close
+	return s.URL + example.Base(), s.Close
 }
 
 func Example() {

@@ -39,10 +39,7 @@ func Check[T any](success *T, response *http.Response, body []byte) error {
 	if success != nil {
 		return nil
 	}
-	e := &ResponseError{Status: response.StatusCode, RequestID: response.Header.Get("X-Request-Id")}
-	if seconds, err := strconv.Atoi(response.Header.Get("Retry-After")); err == nil && seconds > 0 {
-		e.RetryAfter = time.Duration(seconds) * time.Second
-	}
+	e := &ResponseError{Status: response.StatusCode, RequestID: response.Header.Get("X-Request-Id"), RetryAfter: retryAfter(response)}
 	var said Error
 	if json.Unmarshal(body, &said) == nil && said.Code != "" && said.Status == response.StatusCode {
 		e.Code, e.Message = said.Code, said.Message
@@ -50,4 +47,14 @@ func Check[T any](success *T, response *http.Response, body []byte) error {
 		e.Message = fmt.Sprintf("got %q of type %q, want a response from the pet store", response.Status, response.Header.Get("Content-Type"))
 	}
 	return e
+}
+
+// retryAfter returns the value of the header Retry-After; 0 if it has none.
+func retryAfter(r *http.Response) time.Duration {
+	value := r.Header.Get("Retry-After")
+	if date, err := http.ParseTime(value); err == nil {
+		return max(0, time.Until(date))
+	}
+	seconds, _ := strconv.ParseInt(value, 10, 32) // the greatest if it is out of range
+	return max(0, time.Duration(seconds)*time.Second)
 }
