@@ -26,9 +26,8 @@ func Backup(ctx context.Context, path, to string, force bool) (r Report, err err
 		return Report{}, fmt.Errorf("cannot write the backup: %w", err)
 	}
 	defer discard(f)
-	giveToOwner(f, file)
 	err = withSource(ctx, path, func(db *sql.DB) error {
-		if r, err = snapshot(ctx, db, f); err != nil {
+		if r, err = snapshot(ctx, db, f, file); err != nil {
 			return err
 		}
 		if _, err := CheckTarget(file, target, force); err != nil { // another program may have created it meanwhile
@@ -75,10 +74,11 @@ func CheckTarget(path, to string, force bool) (file string, err error) {
 	return file, nil
 }
 
-// snapshot copies the database to f, verifies the copy and syncs it to disk.
-// VACUUM INTO is one transaction: it does not see later commits, nor do they
-// make it start over. It also fails on most kinds of damage.
-func snapshot(ctx context.Context, db *sql.DB, f *os.File) (r Report, err error) {
+// snapshot copies the database to f, verifies the copy, gives it the owner of the
+// database called file and syncs it to disk. VACUUM INTO is one transaction: it does
+// not see later commits, nor do they make it start over. It also fails on most kinds
+// of damage.
+func snapshot(ctx context.Context, db *sql.DB, f *os.File, file string) (r Report, err error) {
 	if _, err := schemaVersion(ctx, db); err != nil {
 		return Report{}, err
 	}
@@ -89,6 +89,9 @@ func snapshot(ctx context.Context, db *sql.DB, f *os.File) (r Report, err error)
 		r, err = inspect(ctx, db)
 		return err
 	}, "mode=rw") // SQLite checks no constraints of a file that it opens for reading
+	// Earlier, Linux would not let SQLite open the file in a folder such as /tmp.
+	uid, gid := ownerOf(file)
+	setOwner(f, uid, gid)
 	return r, errors.Join(err, f.Sync())
 }
 

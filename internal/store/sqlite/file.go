@@ -37,7 +37,7 @@ func prepareFile(path string, o Options) (file string, err error) {
 		return "", fmt.Errorf("cannot open the database: %w", err)
 	}
 	if !o.MustExist {
-		f, err := os.OpenFile(file, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+		f, err := createFile(file, file)
 		switch {
 		case err == nil:
 			o.Logger.Info("created a new store", "path", file)
@@ -47,8 +47,11 @@ func prepareFile(path string, o Options) (file string, err error) {
 		}
 	}
 	info, err := os.Stat(file)
-	if err != nil || o.MustExist && info.Size() == 0 {
+	if errors.Is(err, fs.ErrNotExist) || err == nil && o.MustExist && info.Size() == 0 {
 		return "", fmt.Errorf("%w at %s", ErrNoDatabase, file)
+	}
+	if err != nil {
+		return "", fmt.Errorf("cannot open the database: %w", err)
 	}
 	if info.Mode().Perm()&0o077 != 0 && runtime.GOOS != "windows" {
 		o.Logger.Warn(fmt.Sprintf("other users may open %s (mode %04o), which holds the hashes of API keys; restrict it with: chmod 600 %s", file, info.Mode().Perm(), path))
@@ -104,20 +107,33 @@ func checkNames(file string) error {
 	return nil
 }
 
-// createFile creates a file that the service can use even if root creates it.
+// createFile creates the database called file, or one of the files beside it. What
+// root creates belongs to the owner of the database, so that the service can use it.
 func createFile(name, file string) (*os.File, error) {
+	uid, gid := ownerOf(file)
 	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	if err == nil {
-		giveToOwner(f, file)
+		setOwner(f, uid, gid)
 	}
 	return f, err
 }
 
-// giveToOwner makes the owner of file the owner of f. Like SQLite, it only tries
-// to, and only as root.
-func giveToOwner(f *os.File, file string) {
-	if info, err := os.Stat(file); err == nil && os.Geteuid() == 0 {
-		_, uid, gid := identity(info)
+// ownerOf returns the owner of the database, or of its folder if there is none yet.
+func ownerOf(file string) (uid, gid int) {
+	info, err := os.Stat(file)
+	if err != nil {
+		info, err = os.Stat(filepath.Dir(file))
+	}
+	if err != nil {
+		return -1, -1
+	}
+	_, uid, gid = identity(info)
+	return uid, gid
+}
+
+// setOwner changes the owner of f. Like SQLite, it only tries to, and only as root.
+func setOwner(f *os.File, uid, gid int) {
+	if os.Geteuid() == 0 {
 		_ = f.Chown(uid, gid)
 	}
 }

@@ -42,13 +42,13 @@ func Restore(ctx context.Context, path, from string, force bool) (r Report, err 
 		return Report{}, err
 	}
 	_ = os.Remove(file + restoreSuffix) // of a killed restore
-	f, err := createFile(file+restoreSuffix, file)
+	f, err := os.OpenFile(file+restoreSuffix, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return Report{}, err
 	}
 	defer discard(f)
 	if err := withSource(ctx, from, func(db *sql.DB) error {
-		r, err = snapshot(ctx, db, f)
+		r, err = snapshot(ctx, db, f, file)
 		return err
 	}); err != nil {
 		return r, fmt.Errorf("%s cannot be restored, and %s is unchanged: %w", from, path, err)

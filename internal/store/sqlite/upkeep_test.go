@@ -283,37 +283,33 @@ func TestLastBackup(t *testing.T) {
 	}
 }
 
-// Files that root makes belong to the owner of the store.
+// Files that root makes belong to the owner of the store, and those of a new store to
+// the owner of its folder.
 func TestOwner(t *testing.T) {
-	path, backup := newPath(t), filepath.Join(t.TempDir(), "backup.db")
-	s := open(t, path)
-	mustCreate(t, s, "Rex")
-	mustClose(t, s)
+	path, restored, backup := newPath(t), newPath(t), filepath.Join(t.TempDir(), "backup.db")
+	err := os.Chmod(filepath.Dir(backup), os.ModeSticky|0o777) // like /tmp
 	uid := os.Geteuid()
 	if uid == 0 {
 		uid = 65534
-		if err := errors.Join(os.Chown(path, uid, uid), os.Remove(path+"-lock")); err != nil {
+		err = errors.Join(err, os.Chown(filepath.Dir(path), uid, uid), os.Chown(filepath.Dir(restored), uid, uid))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := open(t, path)
+	mustCreate(t, s, "Rex")
+	mustBackup(t, path, backup)
+	for range 2 { // the second has a store to replace
+		if _, err := sqlite.Restore(t.Context(), restored, backup, true); err != nil {
 			t.Fatal(err)
 		}
 	}
-	s = open(t, path)
-	mustCreate(t, s, "Tom")
-	mustBackup(t, path, backup)
-	wantOwner := func(name string) {
-		t.Helper()
+	for _, name := range []string{path, path + "-lock", path + "-wal", path + "-shm", backup, restored, restored + "-lock"} {
 		info, err := os.Stat(name)
 		if err != nil || int(info.Sys().(*syscall.Stat_t).Uid) != uid {
 			t.Errorf("%s: got %v, error %v, want the owner %d", name, info, err, uid)
 		}
 	}
-	for _, name := range []string{path + "-lock", path + "-wal", path + "-shm", backup} {
-		wantOwner(name)
-	}
-	mustClose(t, s)
-	if _, err := sqlite.Restore(t.Context(), path, backup, true); err != nil {
-		t.Fatal(err)
-	}
-	wantOwner(path)
 }
 
 func TestRestoreRejects(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"slices"
 	"strings"
@@ -38,8 +39,10 @@ func withSource(ctx context.Context, path string, f func(*sql.DB) error) error {
 	if err != nil {
 		return err
 	}
-	if _, err := os.Stat(file); err != nil {
+	if _, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("%w at %s", ErrNoDatabase, path)
+	} else if err != nil {
+		return err
 	}
 	_, lockErr := os.Stat(file + lockSuffix)
 	_, logErr := os.Stat(file + logSuffix)
