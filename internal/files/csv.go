@@ -71,9 +71,9 @@ func object(columns []column, fields []string) (body []byte, err error) {
 			body = append(body, ',')
 		}
 		body = append(body, `"`+c.name+`":`...)
-		number := jsontext.Value(fields[i])
-		if !c.text && number.Kind() == '0' && number.IsValid() {
-			body = append(body, number...)
+		value := jsontext.Value(fields[i])
+		if !c.text && value.IsValid() && value.Kind() != 'n' {
+			body = append(body, value...)
 		} else if body, err = jsontext.AppendQuote(body, fields[i]); err != nil {
 			return nil, errors.New("the row is not valid UTF-8")
 		}

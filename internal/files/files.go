@@ -8,7 +8,6 @@ import (
 	"bufio"
 	"context"
 	"encoding/csv"
-	"fmt"
 	"io"
 	"path/filepath"
 	"reflect"
@@ -53,7 +52,7 @@ type record struct {
 // column is the CSV column for a field of record.
 type column struct {
 	name     string
-	text     bool // a JSON string, not a number
+	text     bool // a JSON string; the cells of other columns hold JSON
 	optional bool
 }
 
@@ -61,7 +60,8 @@ func columns() []column {
 	var all []column
 	for _, f := range reflect.VisibleFields(reflect.TypeFor[record]()) {
 		name, option, _ := strings.Cut(f.Tag.Get("json"), ",")
-		all = append(all, column{name: name, text: f.Type.Kind() == reflect.String, optional: option == "omitzero"})
+		zero, _ := json.Marshal(reflect.Zero(f.Type).Interface())
+		all = append(all, column{name: name, text: jsontext.Value(zero).Kind() == '"', optional: option == "omitzero"})
 	}
 	return all
 }
@@ -98,14 +98,15 @@ func ndjsonWriter(w io.Writer) (write func(record) error, flush func() error) {
 
 func csvWriter(w io.Writer) (write func(record) error, flush func() error) {
 	out := csv.NewWriter(w)
-	var fields []string
-	for _, c := range columns() {
-		fields = append(fields, c.name)
+	all := columns()
+	fields := make([]string, len(all))
+	for i, c := range all {
+		fields[i] = c.name
 	}
 	_ = out.Write(fields) // flush returns its error
 	write = func(r record) error {
-		for i, v := 0, reflect.ValueOf(r); i < v.NumField(); i++ {
-			fields[i] = fmt.Sprint(v.Field(i))
+		for i, c := range all {
+			fields[i] = c.cell(reflect.ValueOf(r).Field(i))
 		}
 		return out.Write(fields)
 	}
@@ -113,4 +114,20 @@ func csvWriter(w io.Writer) (write func(record) error, flush func() error) {
 		out.Flush()
 		return out.Error()
 	}
+}
+
+// cell returns the text of a string, or JSON. An optional zero value is left out.
+func (c column) cell(v reflect.Value) string {
+	switch {
+	case v.Kind() == reflect.String:
+		return v.String()
+	case c.optional && v.IsZero():
+		return ""
+	}
+	value, _ := json.Marshal(v.Interface()) // fields of a pet can be encoded
+	if !c.text {
+		return string(value)
+	}
+	text, _ := jsontext.AppendUnquote(nil, value)
+	return string(text)
 }
