@@ -129,6 +129,16 @@ func TestLogWrittenAnew(t *testing.T) {
 	}
 }
 
+// TestFolderNotSynced makes the fsync of the folder fail. SQLite would ignore that,
+// and a power cut could then take a new store away.
+func TestFolderNotSynced(t *testing.T) {
+	path := newPath(t)
+	out, err := childCommand(t, strace("fsync,fdatasync", "error=EIO", filepath.Dir(path)), "create", path, "1").CombinedOutput()
+	if want := "cannot open " + path; err == nil || !strings.HasPrefix(string(out), want) {
+		t.Errorf("got %q, error %v, want %q", out, err, want)
+	}
+}
+
 // TestRestoreKilled kills a restore at each system call that changes something.
 // The restore replaces a store that a killed process left. strace counts calls
 // per thread, so the test takes one kind of call at a time.
