@@ -62,8 +62,7 @@ func TestCitusPage(t *testing.T) {
 	if got := pgtest.Query[int](t, address, "SELECT count(*) FROM pets"); got != n {
 		t.Errorf("got %d pets, want %d", got, n)
 	}
-	var plan []map[string]map[string]any
-	plan = pgtest.Query[[]map[string]map[string]any](t, address, "EXPLAIN (FORMAT JSON) SELECT * FROM pets WHERE id = 7")
+	plan := pgtest.Query[[]map[string]map[string]any](t, address, "EXPLAIN (FORMAT JSON) SELECT * FROM pets WHERE id = 7")
 	if text := fmt.Sprint(plan); !strings.Contains(text, "Task Count:1 ") {
 		t.Errorf("the plan for one pet: got %s, want one task", text)
 	}
