@@ -90,9 +90,11 @@ func (b binder) Bind(into any, c echo.Context) error {
 		return err
 	}
 	body, err := io.ReadAll(http.MaxBytesReader(c.Response().Writer, r.Body, MaxBody))
-	switch {
-	case err != nil:
+	if err != nil {
 		return bodyProblem(err)
+	}
+	c.Set(bodyRead, true)
+	switch {
 	case len(body) > 0:
 		return op.decodeBody(body, into)
 	case required:

@@ -122,8 +122,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	canonicalPath(r.URL)
 	s.echo.ServeHTTP(w, r)
 	if r.ContentLength != 0 && w.Header().Get("Connection") == "close" {
-		// net/http would close the connection at once, and a client that is still
-		// sending its body would get a reset in place of the response.
+		// If the client too sent Connection: close, net/http would close the connection
+		// at once, and reset it while the client is still sending its body.
 		response := http.NewResponseController(w)
 		_ = response.Flush()
 		_ = response.SetReadDeadline(time.Now().Add(lingerTimeout))

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/http"
 	"strconv"
-	"time"
 
 	"github.com/labstack/echo/v4"
 )
@@ -67,9 +66,6 @@ func (s *Server) problemOf(err error) *Problem {
 	return internal(err)
 }
 
-// lingerTimeout limits the wait for the rest of a body.
-const lingerTimeout = 500 * time.Millisecond
-
 // writeError is Echo's HTTPErrorHandler: it writes the response to every error.
 func (s *Server) writeError(err error, c echo.Context) {
 	if c.Response().Committed {
@@ -80,20 +76,10 @@ func (s *Server) writeError(err error, c echo.Context) {
 	for name, values := range p.Header {
 		header[name] = values
 	}
-	if r := c.Request(); r.ContentLength != 0 {
-		usuallyRead := p.Status == http.StatusBadRequest || p.Status == http.StatusUnprocessableEntity || p.Status == http.StatusInternalServerError
-		if usuallyRead && !r.Close && r.ContentLength <= MaxBody {
-			limitBodyWait(c)
-		} else {
-			header.Set("Connection", "close")
-		}
+	if c.Request().ContentLength != 0 && c.Get(bodyRead) == nil {
+		header.Set("Connection", "close") // else net/http would wait for the body before it sends the response
 	}
 	body, _ := json.Marshal(s.service.ErrorBody(p))                 // a struct of strings and numbers
 	header.Set("Content-Length", strconv.Itoa(len(body)+len("\n"))) // so that the response is complete before ServeHTTP returns
 	_ = c.JSONBlob(p.Status, append(body, '\n'))                    // the client may be gone
-}
-
-// limitBodyWait limits how long net/http waits for a body before it sends the response.
-func limitBodyWait(c echo.Context) {
-	_ = http.NewResponseController(c.Response()).SetReadDeadline(time.Now().Add(lingerTimeout))
 }

@@ -15,10 +15,11 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// Keys of values in an echo.Context, for the log and the metrics.
+// Keys of values in an echo.Context.
 const (
 	operationName = "operation"
 	callerID      = "caller"
+	bodyRead      = "body read" // set once the whole body has been read
 )
 
 // NewLogger returns a logger that writes text or JSON. It redacts secrets and matches

@@ -61,7 +61,7 @@ func (s *Server) serveOperation(op *operation) echo.MiddlewareFunc {
 			if op.body == nil && r.ContentLength != 0 { // nobody reads the body
 				c.Response().Header().Set("Connection", "close")
 			} else if op.body != nil && time.Since(arrived) > s.readTimeout-lingerTimeout { // the wait has used its time
-				limitBodyWait(c)
+				_ = http.NewResponseController(c.Response()).SetReadDeadline(time.Now().Add(lingerTimeout))
 			}
 			defer c.SetRequest(r) // accessLog checks its context to see whether the client disconnected
 			c.SetRequest(r.WithContext(context.WithValue(ctx, requestKey{}, running)))

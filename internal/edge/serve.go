@@ -29,6 +29,7 @@ const (
 	readTimeout   = 4 * time.Second
 	writeTimeout  = 20 * time.Second
 	idleTimeout   = 2 * time.Minute
+	lingerTimeout = 500 * time.Millisecond // for the rest of a body that is not read
 )
 
 // DefaultMaxConnections is the default of ServeOptions.MaxConnections.

@@ -9,8 +9,10 @@ import (
 	"crypto/x509"
 	"encoding/pem"
 	"errors"
+	"io"
 	"log/slog"
 	"math/big"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -62,6 +64,29 @@ func TestCertificateReload(t *testing.T) {
 	r.looksAgain()
 	if c, _ := r.server.certificate.get(nil); len(c.Certificate) != 2 {
 		t.Errorf("with a chain of two: got %d certificates", len(c.Certificate))
+	}
+}
+
+// TestRefusedHeader sends more of a header than net/http reads. The connection must not
+// be reset before its response is read.
+func TestRefusedHeader(t *testing.T) {
+	dir := t.TempDir()
+	certFile, keyFile := filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
+	writeCertificate(t, certFile, keyFile, "example", time.Now().Add(time.Hour))
+	for _, o := range []ServeOptions{{}, {CertFile: certFile, KeyFile: keyFile}} {
+		conn, err := net.Dial("tcp", start(t, newHandlers(), o).addr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		if o.CertFile != "" {
+			conn = tls.Client(conn, &tls.Config{InsecureSkipVerify: true})
+		}
+		_, _ = io.WriteString(conn, "GET / HTTP/1.1\r\nX: "+strings.Repeat("x", 4*maxHeader))
+		response, err := io.ReadAll(conn)
+		if err != nil || !strings.HasPrefix(string(response), "HTTP/1.1 431 ") {
+			t.Errorf("got %q, error %v, want 431", response, err)
+		}
 	}
 }
 
