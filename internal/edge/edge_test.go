@@ -311,8 +311,8 @@ func TestDeprecation(t *testing.T) {
 	if got := do(s, newRequest("GET", "/v1/books", "")).Header().Get("Deprecation"); got != "" {
 		t.Errorf("another operation: got Deprecation %q, want none", got)
 	}
-	s, _ = newServer(t, newHandlers(), func(_ *testService, o *Options) { o.PublicURL = "https://example.com/shop/v1" })
-	want := `<https://example.com/shop/docs#/books/getBook>; rel="deprecation"; type="text/html"`
+	s, _ = newServer(t, newHandlers(), func(_ *testService, o *Options) { o.PublicURL = "https://example.com/shop1/v1" })
+	want := `<https://example.com/shop1/docs#/books/getBook>; rel="deprecation"; type="text/html"`
 	if got := do(s, newRequest("GET", "/v1/books/1", "")).Header().Get("Link"); got != want {
 		t.Errorf("with a public address: got Link %q, want %q", got, want)
 	}
