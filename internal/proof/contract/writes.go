@@ -3,7 +3,6 @@ package contract
 import (
 	"encoding/json"
 	"fmt"
-	"maps"
 	"net/http"
 	"net/url"
 	"reflect"
@@ -38,15 +37,9 @@ func (s *suite) writes(t runner) {
 			case o.method == http.MethodPost && !isItem:
 				c.isRead(t, c.add(t, 1))
 			case (o.method == http.MethodPut || o.method == http.MethodPatch) && isItem:
-				made := c.add(t, 2)
-				c.isRead(t, c.change(t, o, made))
+				c.isRead(t, c.change(t, o))
 			case o.method == http.MethodDelete && isItem:
-				removed, other := c.add(t, 3), c.add(t, 4)
-				r := s.request(o, fmt.Sprint(removed["id"])).with(s.auth())
-				s.expect(t, r, want{status: o.success()})
-				c.isGone(t, removed)
-				c.isRead(t, other)
-				s.send(t, r) // the judge knows what the second time may get
+				c.remove(t, o)
 			default:
 				t.Errorf("%s: got no flow, want one in writes", o.OperationID)
 			}
@@ -93,33 +86,60 @@ func (c collection) add(t reporter, seed int) resource {
 	return made
 }
 
-// change gives every property another value and returns the resource as it now is.
-func (c collection) change(t reporter, o operation, made resource) resource {
-	sent := resource{}
-	for name, p := range o.body.Properties {
-		for seed := range 100 {
-			v := property.Value(p.Value).Example(seed)
-			if v != nil && !reflect.DeepEqual(normal(v), made[name]) {
-				sent[name] = v
-				break
+// change gives every property of a resource another value and returns the resource as
+// it now is.
+func (c collection) change(t reporter, o operation) resource {
+	var sent resource
+	made, got := c.accepted(t, o, func(r *request, made resource) {
+		sent = resource{}
+		for name, p := range o.body.Properties {
+			for seed := range 100 {
+				v := property.Value(p.Value).Example(seed)
+				if v != nil && !reflect.DeepEqual(normal(v), made[name]) {
+					sent[name] = v
+					break
+				}
 			}
 		}
-	}
-	r := c.request(o, fmt.Sprint(made["id"])).with(c.auth())
-	r.body = encode(sent)
-	got := c.expect(t, r, want{status: o.success()})
-	changed := maps.Clone(made)
-	for name, v := range sent {
-		if !o.body.Properties[name].Value.WriteOnly {
-			changed[name] = normal(v)
-		}
-	}
+		r.body = encode(sent)
+	})
 	if len(got.body) > 0 {
 		answer := decode(got.body)
 		has(t, o.OperationID+", the answer", answer, o.body, sent)
-		changed = answer
+		return answer
 	}
-	return changed
+	for name, v := range sent {
+		if !o.body.Properties[name].Value.WriteOnly {
+			made[name] = normal(v)
+		}
+	}
+	return made
+}
+
+// remove removes a resource, but no other.
+func (c collection) remove(t reporter, o operation) {
+	other := c.add(t, 100)
+	removed, _ := c.accepted(t, o, func(*request, resource) {})
+	c.isGone(t, removed)
+	c.isRead(t, other)
+	c.send(t, c.request(o, fmt.Sprint(removed["id"])).with(c.auth())) // the judge knows what the second time may get
+}
+
+// accepted sends a request for one new resource after another until the answer is no
+// conflict.
+func (c collection) accepted(t reporter, o operation, prepare func(*request, resource)) (made resource, got response) {
+	for seed := range 20 {
+		made = c.add(t, seed)
+		r := c.request(o, fmt.Sprint(made["id"])).with(c.auth())
+		prepare(&r, made)
+		if got = c.send(t, r); got.StatusCode != http.StatusConflict {
+			break
+		}
+	}
+	if got.StatusCode != o.success() {
+		t.Errorf("%s: got status %d %.200s, want %d", o.OperationID, got.StatusCode, got.body, o.success())
+	}
+	return made, got
 }
 
 // isRead checks that a resource is read as it is by get, list and filters.
