@@ -31,7 +31,7 @@ func (s *Store) Collect(ch chan<- prometheus.Metric) {
 	standbys := -1 // of the worst node
 	if conn, err := pgx.ConnectConfig(ctx, s.reads.Config().ConnConfig); err == nil {
 		defer disconnect(conn)
-		if nodes, err := readDurability(ctx, conn); err == nil {
+		if nodes, err := readDurability(ctx, conn, s.citus); err == nil {
 			standbys = slices.MinFunc(nodes, func(a, b durability) int { return a.Standbys - b.Standbys }).Standbys
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"example.com/petstore/internal/pets"
 )
@@ -14,9 +15,8 @@ const (
 
 	insertPet = "INSERT INTO pets (name, category_id, status) VALUES ($1, $2, $3) RETURNING id"
 
-	insertIdempotencyKey = `INSERT INTO idempotency_keys (key, key_id, fingerprint, pet_id) VALUES ($1, $2, $3, nextval('pets_id_seq'))
-ON CONFLICT DO NOTHING RETURNING pet_id`
-	insertPetWithID = "INSERT INTO pets (name, category_id, status, id) OVERRIDING SYSTEM VALUE VALUES ($1, $2, $3, $4)"
+	insertIdempotencyKey = "INSERT INTO idempotency_keys (key, key_id, fingerprint, pet_id) VALUES ($1, $2, $3, nextval('pets_id_seq'))"
+	insertItsPet         = "INSERT INTO pets (name, category_id, status, id) OVERRIDING SYSTEM VALUE VALUES ($1, $2, $3, currval('pets_id_seq')) RETURNING id"
 
 	// These also write to the write-ahead log, so that their commits wait until a
 	// standby has the rows: the wait after the insert may have been canceled.
@@ -46,7 +46,7 @@ func (s *Store) CreatePet(ctx context.Context, p pets.NewPet) (pets.Pet, error) 
 	} else {
 		var fingerprint []byte // of the first request with the key
 		err = s.write(ctx, func(ctx context.Context, c *pgx.Conn) (err error) {
-			made, fingerprint, err = createOnce(ctx, c, p)
+			made, fingerprint, err = s.createOnce(ctx, c, p)
 			return err
 		})
 		if err == nil {
@@ -60,23 +60,22 @@ func (s *Store) CreatePet(ctx context.Context, p pets.NewPet) (pets.Pet, error) 
 }
 
 // createOnce creates p unless its idempotency key has created a pet, which it then
-// returns with the fingerprint of that request. A new pet takes two round trips. The
-// tables may be on different nodes of a Citus cluster.
-func createOnce(ctx context.Context, c *pgx.Conn, p pets.NewPet) (made pets.Pet, fingerprint []byte, err error) {
+// returns with the fingerprint of that request. On Citus, the two rows may be on
+// different nodes.
+func (s *Store) createOnce(ctx context.Context, c *pgx.Conn, p pets.NewPet) (made pets.Pet, fingerprint []byte, err error) {
 	key, keyID, fingerprint := p.Idempotency.Key, p.Idempotency.KeyID, p.Fingerprint()
 	var id int64
-	var begin, end pgx.Batch
-	begin.Queue("BEGIN")
-	begin.Queue("SET LOCAL client_min_messages = debug1") // see keepWarning
-	begin.Queue(insertIdempotencyKey, key, keyID, fingerprint).QueryRow(func(row pgx.Row) error { return row.Scan(&id) })
-	err = c.SendBatch(ctx, &begin).Close()
-	if err == nil {
-		end.Queue(insertPetWithID, p.Name, p.CategoryID, string(p.Status), id)
-		end.Queue("COMMIT")
-		return p.WithID(id), fingerprint, c.SendBatch(ctx, &end).Close()
+	var b pgx.Batch // one round trip
+	b.Queue("BEGIN")
+	if s.citus {
+		b.Queue("SET LOCAL client_min_messages = debug1") // see keepWarning
 	}
-	if !errors.Is(err, pgx.ErrNoRows) {
-		return made, nil, err
+	b.Queue(insertIdempotencyKey, key, keyID, fingerprint)
+	b.Queue(insertItsPet, p.Name, p.CategoryID, string(p.Status)).QueryRow(func(row pgx.Row) error { return row.Scan(&id) })
+	b.Queue("COMMIT")
+	err = c.SendBatch(ctx, &b).Close()
+	if e, ok := errors.AsType[*pgconn.PgError](err); !ok || e.Code != "23505" { // unique_violation
+		return p.WithID(id), fingerprint, err
 	}
 	if _, err = c.Exec(ctx, "ROLLBACK"); err == nil {
 		err = c.QueryRow(ctx, selectIdempotencyKey, key, keyID).Scan(&id, &fingerprint, nil)

@@ -41,6 +41,7 @@ type Options struct {
 type Store struct {
 	writes, reads *pgxpool.Pool
 
+	citus       bool // the extension is installed
 	requireSync bool // for the metric
 	closed      atomic.Bool
 }
@@ -54,10 +55,10 @@ func Open(ctx context.Context, dsn string, o Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := prepare(ctx, config, o.RequireSync); err != nil {
+	s := &Store{requireSync: o.RequireSync}
+	if err := s.prepare(ctx, config); err != nil {
 		return nil, explainOpen(dsn, err)
 	}
-	s := &Store{requireSync: o.RequireSync}
 	s.writes, err = pgxpool.NewWithConfig(ctx, config)
 	if err == nil {
 		s.reads, err = pgxpool.NewWithConfig(ctx, config)
@@ -72,7 +73,7 @@ func Open(ctx context.Context, dsn string, o Options) (*Store, error) {
 // PID differs from the one announced at login, there is a pooler such as
 // PgBouncer in between, and prepare changes config so that statements are not
 // kept prepared.
-func prepare(ctx context.Context, config *pgxpool.Config, requireSync bool) error {
+func (s *Store) prepare(ctx context.Context, config *pgxpool.Config) error {
 	mode := config.ConnConfig.DefaultQueryExecMode
 	if mode == pgx.QueryExecModeCacheStatement { // the default of pgx
 		config.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeCacheDescribe
@@ -86,7 +87,8 @@ func prepare(ctx context.Context, config *pgxpool.Config, requireSync bool) erro
 	defer disconnect(conn)
 	var encoding string
 	var pid uint32
-	err = conn.QueryRow(ctx, "SELECT current_setting('server_encoding'), pg_backend_pid()").Scan(&encoding, &pid)
+	err = conn.QueryRow(ctx, `SELECT current_setting('server_encoding'), pg_backend_pid(),
+EXISTS (SELECT 1 FROM pg_extension WHERE extname = 'citus')`).Scan(&encoding, &pid, &s.citus)
 	switch {
 	case err != nil:
 		return err
@@ -95,12 +97,12 @@ func prepare(ctx context.Context, config *pgxpool.Config, requireSync bool) erro
 	case pid == conn.PgConn().PID():
 		config.ConnConfig.DefaultQueryExecMode = mode
 	}
-	nodes, err := readDurability(ctx, conn)
+	nodes, err := readDurability(ctx, conn, s.citus)
 	if err != nil {
 		return err
 	}
 	for _, d := range nodes {
-		if err := d.check(requireSync, c.User); err != nil {
+		if err := d.check(s.requireSync, c.User); err != nil {
 			return err
 		}
 	}

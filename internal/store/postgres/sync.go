@@ -31,16 +31,11 @@ count(*) FILTER (WHERE sync_state IS NULL) AS hidden FROM pg_stat_replication) A
 
 // readDurability returns the durability of the server, and with Citus that of every
 // node, of which some may be unreachable.
-func readDurability(ctx context.Context, conn *pgx.Conn) (all []durability, err error) {
+func readDurability(ctx context.Context, conn *pgx.Conn, citus bool) (all []durability, err error) {
 	query := "SELECT 'the server', (" + selectDurability + ")"
-	var citus bool
-	err = conn.QueryRow(ctx, "SELECT EXISTS (SELECT FROM pg_extension WHERE extname = 'citus')").Scan(&citus)
 	if citus {
 		query += ` UNION ALL SELECT format('the node %s:%s', nodename, nodeport), CASE WHEN success THEN result END
 FROM run_command_on_all_nodes($$` + selectDurability + `$$) JOIN pg_dist_node USING (nodeid)`
-	}
-	if err != nil {
-		return nil, err
 	}
 	rows, _ := conn.Query(ctx, query) // ForEachRow returns the error
 	var server string
