@@ -1,7 +1,6 @@
 package postgres
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -20,11 +19,6 @@ const (
 	// connect_timeout, and pinging an idle connection. pgx tries the hosts one
 	// after the other, so it must be well below outageWait.
 	connectTimeout = 500 * time.Millisecond
-
-	// A connection that was idle for longer than pingAfter is pinged before it
-	// is used. If the server has died, the statement is then never sent and can
-	// safely be refused; once sent, its outcome would be unknown.
-	pingAfter = 20 * time.Millisecond
 )
 
 // parse parses dsn. Its errors never contain the password.
@@ -41,9 +35,6 @@ func parse(dsn string) (*pgxpool.Config, error) {
 		config.MaxConns = maxConns
 	}
 	config.PingTimeout = connectTimeout
-	config.ShouldPing = func(_ context.Context, p pgxpool.ShouldPingParams) bool {
-		return p.IdleDuration > pingAfter
-	}
 	c := config.ConnConfig
 	if c.ConnectTimeout == 0 {
 		c.ConnectTimeout = connectTimeout
