@@ -113,6 +113,19 @@ func (d *Document) newOperation(path string, item *openapi3.PathItem, method str
 	return op, nil
 }
 
+// withServer returns the document with another address of its first server. The rest of
+// its text stays, also where it has the old address.
+func (d *Document) withServer(address string) (*Document, error) {
+	const key = "\nservers:"
+	before, servers, _ := strings.Cut(string(d.raw), key)
+	old := d.spec.Servers[0].URL
+	edited, err := ParseDocument([]byte(before + key + strings.Replace(servers, old, address, 1)))
+	if err != nil || edited.spec.Servers[0].URL != address {
+		return nil, fmt.Errorf("openapi.yaml: the address of the first server, %s, cannot be replaced by %s", old, address)
+	}
+	return edited, nil
+}
+
 // Default returns the default of an integer parameter.
 func (d *Document) Default(operationID, parameter string) (int, error) {
 	if op := d.operations[operationID]; op != nil {

@@ -318,6 +318,38 @@ func TestDeprecation(t *testing.T) {
 	}
 }
 
+// TestPublicURL checks that the served document names the public address as its first
+// server, in each style of YAML, and that the rest of the text stays.
+func TestPublicURL(t *testing.T) {
+	const old, public = "http://127.0.0.1:8080/v1", "https://example.com/shop/v1"
+	text := strings.Replace(string(books), "title: Books", "title: Books at "+old, 1) + "# " + old + "\n"
+	for _, address := range []string{old, "'" + old + "'", `"` + old + `"`} {
+		quoted := strings.Replace(text, "url: "+old, "url: "+address, 1)
+		serve := func(path, publicURL string) string {
+			s, _ := newServer(t, newHandlers(), func(s *testService, o *Options) {
+				s.document, _ = ParseDocument([]byte(quoted))
+				o.PublicURL = publicURL
+			})
+			return do(s, newRequest("GET", path, "")).Body.String()
+		}
+		if got := serve("/openapi.yaml", ""); got != quoted {
+			t.Errorf("without a public address: got %s, want the document", got)
+		}
+		want := strings.Replace(quoted, "url: "+address, "url: "+strings.Replace(address, old, public, 1), 1)
+		if got := serve("/openapi.yaml", public); got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
+		parsed, err := ParseDocument([]byte(serve("/openapi.json", public)))
+		if err != nil || parsed.spec.Servers[0].URL != public {
+			t.Errorf("as JSON: got %v, error %v, want the server %s", parsed, err, public)
+		}
+	}
+	service := newService(t, newHandlers())
+	if _, err := New(service.document, service, Options{PublicURL: "https://example.com/v1:"}); err == nil {
+		t.Error("an address that is no YAML: got no error")
+	}
+}
+
 func TestHandlerFaults(t *testing.T) {
 	const failed = "the service failed to answer; its log has the details"
 	for name, test := range map[string]struct {

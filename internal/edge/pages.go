@@ -72,16 +72,22 @@ func (s *Server) ready(ctx context.Context) error {
 	return err
 }
 
-// addDocs adds the document, byte for byte and as JSON, and its page.
+// addDocs adds the document, byte for byte and as JSON, and its page. If there is a
+// public address, it is that of the first server.
 func (s *Server) addDocs() error {
-	document := s.document
-	asJSON, err := document.spec.MarshalJSON()
-	if err != nil {
-		return fmt.Errorf("openapi.yaml as JSON: %w", err)
-	}
 	public, err := url.Parse(s.options.PublicURL)
 	if err != nil || strings.ContainsAny(public.Host, ";,") {
 		return fmt.Errorf("the public address %q is not a URL", s.options.PublicURL)
+	}
+	document, served := s.document, s.document
+	if s.options.PublicURL != "" {
+		if served, err = document.withServer(s.options.PublicURL); err != nil {
+			return err
+		}
+	}
+	asJSON, err := served.spec.MarshalJSON()
+	if err != nil {
+		return fmt.Errorf("openapi.yaml as JSON: %w", err)
 	}
 	var html bytes.Buffer
 	err = page.Execute(&html, map[string]string{"Title": document.spec.Info.Title, "Base": document.Base, "Server": document.spec.Servers[0].URL, "PublicURL": s.options.PublicURL})
@@ -92,7 +98,7 @@ func (s *Server) addDocs() error {
 	add := func(path, mediaType string, content []byte) {
 		s.addPage(path, "docs", serveFile(mediaType, policy, content))
 	}
-	add("/openapi.yaml", "application/yaml", document.raw)
+	add("/openapi.yaml", "application/yaml", served.raw)
 	add("/openapi.json", "application/json", asJSON)
 	add(docsPath, "text/html; charset=utf-8", html.Bytes())
 	s.addPage(docsPath+"/", "docs", func(c echo.Context) error {

@@ -8,8 +8,8 @@ const here = new URL(place.base.replace(/^\//, '') || '.', location.href).href.r
 // the addresses in the document. Samples have the one that clients use.
 const show = (text) => Scalar.createApiReference('#docs', {
   content: text.replaceAll(place.server, place.public || here),
-  servers: [{ url: here, description: 'This server' }, { url: place.public, description: 'Its public address' }]
-    .filter(({ url }, i) => url && (i === 0 || url !== here)),
+  servers: [{ url: place.public, description: 'The public address' }, { url: here, description: 'This server' }]
+    .filter(({ url }, i) => i === 0 ? url : url !== place.public),
   redirect: (hash) => hash.replace(/^#\/([^/]+)\/([^/]+)$/, '#tag/$1/$2'), // the Link of a deprecated operation leads to #/pets/getPet
   generateOperationSlug: ({ operationId }) => operationId,
   persistAuth: false, // an API key is forgotten with the page

@@ -108,6 +108,9 @@ func TestDocs(t *testing.T) {
 		p.do(chromedp.Navigate(serve(t, "", public) + "/docs#/pets/createPet"))
 		p.until(`document.querySelectorAll(".show-api-client-button").length === 3`)
 		p.wantAddresses(public)
+		if got := eval[string](p, `document.body.innerText`); !strings.Contains(got, "Server:\n"+public) {
+			t.Errorf("got %s, want the server %s", got, public)
+		}
 	})
 	t.Run("deprecation", func(t *testing.T) {
 		origin := serve(t, "", "")
