@@ -30,7 +30,6 @@ var advice = []struct {
 	{sqlite.ErrLoneLog, "put the database back beside it, or replace both with: petstore restore BACKUP --force STORE"},
 	{sqlite.ErrLocked, "stop that process or wait, then try again"},
 	{sqlite.ErrOpening, "wait until that is done"},
-	{sqlite.ErrInUse, "stop that process first"},
 	{sqlite.ErrOpen, "stop it, then restore again"},
 	{sqlite.ErrFull, "free some space, then start again"},
 	{sqlite.ErrHoldsData, "replace it with --force"},

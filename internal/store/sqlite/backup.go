@@ -26,7 +26,7 @@ func Backup(ctx context.Context, path, to string, force bool) (r Report, err err
 		return Report{}, fmt.Errorf("cannot write the backup: %w", err)
 	}
 	defer discard(f)
-	err = withSource(ctx, path, func(db *sql.DB) error {
+	err = withSource(path, func(db *sql.DB) error {
 		if r, err = snapshot(ctx, db, f, file); err != nil {
 			return err
 		}

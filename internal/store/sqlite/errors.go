@@ -98,7 +98,6 @@ var (
 	ErrLoneLog     = errors.New("holds acknowledged writes")
 	ErrLocked      = errors.New("is locked by another process")
 	ErrOpening     = errors.New("another process is opening or restoring it")
-	ErrInUse       = errors.New("while another process uses the database")
 	ErrOpen        = errors.New("has it open")
 	ErrFull        = errors.New("cannot be opened: the disk is full")
 	ErrHoldsData   = errors.New("what is not in the backup would be lost")

@@ -150,42 +150,23 @@ func newLock(file string) *flock.Flock {
 	return flock.New(file+lockSuffix, flock.SetFlag(os.O_CREATE|os.O_RDWR), flock.SetPermissions(0o600))
 }
 
-// hold locks the database: exclusively if no other process holds the lock, so
-// that the caller may migrate, and otherwise shared. It recovers the log if the
-// lock is exclusive.
-func hold(ctx context.Context, file string) (*flock.Flock, error) {
-	ctx, cancel := context.WithTimeout(ctx, lockTimeout)
-	defer cancel()
-	lock := newLock(file)
-	busy := ErrOpening
-	for {
-		held, err := lock.TryLock()
-		if held {
-			err = recoverLog(file)
-		} else if err == nil {
-			if held, err = lock.TryRLock(); held && indexRemoved(file) {
-				busy = fmt.Errorf("%s was removed %w", file+indexSuffix, ErrInUse)
-				held, err = false, lock.Unlock()
-			}
-		}
-		if err != nil {
-			return nil, errors.Join(err, lock.Close())
-		}
-		if held {
-			return lock, nil
-		}
-		select {
-		case <-ctx.Done():
-			return nil, errors.Join(busy, lock.Close())
-		case <-time.After(10 * time.Millisecond):
-		}
+// hold locks the database: exclusively if no other process holds the lock, so that
+// the caller may migrate, and otherwise shared. It recovers the log if the lock is
+// exclusive.
+func hold(ctx context.Context, lock *flock.Flock, file string) error {
+	alone, err := lock.TryLock()
+	if err != nil {
+		return err
 	}
+	if alone {
+		return recoverLog(file)
+	}
+	return share(ctx, lock)
 }
 
-// share replaces an exclusive lock with a shared one. In between, the lock is
-// not held.
+// share makes the lock a shared one. In between, an exclusive lock is not held.
 func share(ctx context.Context, lock *flock.Flock) error {
-	if !lock.Locked() {
+	if lock.RLocked() {
 		return nil
 	}
 	if err := lock.Unlock(); err != nil {
@@ -194,16 +175,10 @@ func share(ctx context.Context, lock *flock.Flock) error {
 	ctx, cancel := context.WithTimeout(ctx, lockTimeout)
 	defer cancel()
 	_, err := lock.TryRLockContext(ctx, 10*time.Millisecond)
+	if errors.Is(err, context.DeadlineExceeded) {
+		return ErrOpening
+	}
 	return err
-}
-
-// indexRemoved reports whether there is a log but no index. A process that opened
-// the database now would create a new index, without the locks of the others. It
-// is also true for a moment when a process closes the database.
-func indexRemoved(file string) bool {
-	_, log := os.Stat(file + logSuffix)
-	_, index := os.Stat(file + indexSuffix)
-	return log == nil && errors.Is(index, fs.ErrNotExist)
 }
 
 // checkLoneLog returns an error if the database is missing or empty but its log

@@ -38,8 +38,10 @@ func Restore(ctx context.Context, path, from string, force bool) (r Report, err 
 	case !alone:
 		return Report{}, fmt.Errorf("%s: a server or a command %w", path, ErrOpen)
 	}
-	if err := checkReplaceable(ctx, path, file); err != nil && !force {
-		return Report{}, err
+	if !force {
+		if err := checkReplaceable(ctx, path, file); err != nil {
+			return Report{}, err
+		}
 	}
 	_ = os.Remove(file + restoreSuffix) // of a killed restore
 	f, err := os.OpenFile(file+restoreSuffix, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
@@ -47,7 +49,7 @@ func Restore(ctx context.Context, path, from string, force bool) (r Report, err 
 		return Report{}, err
 	}
 	defer discard(f)
-	if err := withSource(ctx, from, func(db *sql.DB) error {
+	if err := withSource(from, func(db *sql.DB) error {
 		r, err = snapshot(ctx, db, f, file)
 		return err
 	}); err != nil {
@@ -78,7 +80,7 @@ func Restore(ctx context.Context, path, from string, force bool) (r Report, err 
 // checkReplaceable returns an error if the database holds pets or keys or cannot
 // be read. The caller must hold the lock exclusively.
 func checkReplaceable(ctx context.Context, path, file string) error {
-	if err := recoverLog(file); err != nil {
+	if err := checkLog(file); err != nil {
 		return explain(path, err)
 	}
 	if info, err := os.Stat(file); err != nil || info.Size() == 0 {

@@ -58,11 +58,8 @@ func Open(ctx context.Context, path string, o Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{file: file}
+	s := &Store{file: file, lock: newLock(file)}
 	s.health.logger, s.health.failed = o.Logger, make(chan error, 1)
-	if s.lock, err = hold(ctx, file); err != nil {
-		return nil, explain(path, err)
-	}
 	if err := s.open(ctx, path); err != nil {
 		return nil, explain(path, errors.Join(err, s.release()))
 	}
@@ -70,6 +67,9 @@ func Open(ctx context.Context, path string, o Options) (*Store, error) {
 }
 
 func (s *Store) open(ctx context.Context, path string) (err error) {
+	if err := hold(ctx, s.lock, s.file); err != nil {
+		return err
+	}
 	if s.writer, err = openWriter(ctx, s.file, &s.health); err != nil {
 		return err
 	}
@@ -187,7 +187,7 @@ func (s *Store) Close() error {
 	close(s.writer.jobs)
 	<-s.writer.ended
 	if s.health.check() == nil {
-		_ = s.writer.checkpoint(0) // health records its error
+		s.writer.checkpoint(0)
 	}
 	failure := s.health.failure.Load()
 	if failure == nil || errors.Is(failure, ErrReplaced) && s.health.files[:1].check() == nil {

@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -24,7 +25,7 @@ type Report struct {
 // Verify reads the whole database at path, even while servers use it, and changes
 // no pets or keys. If there is damage, the error and the Report describe it.
 func Verify(ctx context.Context, path string) (r Report, err error) {
-	err = withSource(ctx, path, func(db *sql.DB) error {
+	err = withSource(path, func(db *sql.DB) error {
 		r, err = inspect(ctx, db)
 		return err
 	})
@@ -34,7 +35,7 @@ func Verify(ctx context.Context, path string) (r Report, err error) {
 // withSource calls f with a connection to the database at path. A file with neither
 // a log nor a lock beside it, a backup or the copy of a store, is opened read-only,
 // lest SQLite make a log for it. SQLite does not check its constraints then.
-func withSource(ctx context.Context, path string, f func(*sql.DB) error) error {
+func withSource(path string, f func(*sql.DB) error) error {
 	file, err := resolve(path)
 	if err != nil {
 		return err
@@ -50,19 +51,11 @@ func withSource(ctx context.Context, path string, f func(*sql.DB) error) error {
 	if alone && hasNoLog(file) {
 		return withDB(path, file, f, "mode=ro")
 	}
-	if err := checkNames(file); err != nil {
+	if err := cmp.Or(checkNames(file), checkLog(file)); err != nil {
 		return explain(path, err)
 	}
 	if alone {
 		return withDB(path, file, f, "mode=ro", "immutable=1")
-	}
-	lock, err := hold(ctx, file)
-	if err == nil {
-		defer lock.Close()
-		err = share(ctx, lock)
-	}
-	if err != nil {
-		return explain(path, err)
 	}
 	return withDB(path, file, f, "mode=rw")
 }

@@ -37,8 +37,6 @@ type writer struct {
 
 	insertPet, insertIdempotencyKey, selectIdempotencyKey *sql.Stmt
 
-	logFull bool // the disk was full at the last checkpoint
-
 	commits, writes atomic.Uint64
 }
 
@@ -106,7 +104,7 @@ func (w *writer) writeAlone(ctx context.Context, f func(*tx) error) error {
 	}
 	defer func() { <-w.turn }()
 	err := w.transact(f)
-	_ = w.checkpoint(checkpointPages) // health records its error
+	w.checkpoint(checkpointPages)
 	return classify(err)
 }
 
@@ -118,7 +116,7 @@ func (w *writer) run() {
 		w.turn <- struct{}{}
 		n := w.runBatch(w.gather(first, expected))
 		expected = min(n+len(w.jobs), maxBatch)
-		_ = w.checkpoint(checkpointPages) // health records its error
+		w.checkpoint(checkpointPages)
 		<-w.turn
 	}
 }
@@ -186,11 +184,6 @@ func (w *writer) begin() (*tx, error) {
 	if err := w.health.writable(); err != nil {
 		return nil, err
 	}
-	if w.logFull {
-		if err := w.checkpoint(0); err != nil {
-			return nil, err
-		}
-	}
 	t, err := w.db.BeginTx(context.Background(), nil) // immediate, as set in the address
 	if err != nil {
 		return nil, w.health.record(err)
@@ -213,16 +206,16 @@ func (w *writer) apply(tx *tx, writes int, f func(*tx) error) error {
 	}
 	w.commits.Add(1)
 	w.writes.Add(uint64(writes))
-	w.health.diskFull.Store(w.logFull)
+	w.health.diskFull.Store(false)
 	return w.health.check()
 }
 
 // checkpoint copies the log into the file if it has at least minPages pages. A
-// later call copies those that readers still need. An error other than busy, a
-// full disk or damage is fatal, because acknowledged pages may be lost.
-func (w *writer) checkpoint(minPages int) error {
-	if failure := w.health.failure.Load(); failure != nil {
-		return failure
+// later call copies those that readers still need, or that found the disk full. Any
+// other error ends the process, because acknowledged pages may be lost.
+func (w *writer) checkpoint(minPages int) {
+	if w.health.failure.Load() != nil {
+		return
 	}
 	var busy bool
 	var pages, copied int
@@ -231,12 +224,11 @@ func (w *writer) checkpoint(minPages int) error {
 		err = w.db.QueryRow("PRAGMA wal_checkpoint(PASSIVE)").Scan(&busy, &pages, &copied)
 	}
 	extended, _ := code(err)
-	w.logFull = isFull(err) && extended != lib.SQLITE_IOERR_WRITE
 	switch {
 	case err == nil || isBusy(err): // a reader, or a checkpoint by another process
-		return nil
-	case w.logFull || isCorrupt(err):
-		return w.health.record(err)
+	case isFull(err) && extended != lib.SQLITE_IOERR_WRITE, isCorrupt(err):
+		_ = w.health.record(err)
+	default:
+		_ = w.health.fail(fmt.Errorf("the log could not be copied into the file: %w", err))
 	}
-	return w.health.fail(fmt.Errorf("the log could not be copied into the file: %w", err))
 }
