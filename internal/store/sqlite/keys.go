@@ -18,7 +18,6 @@ const (
 	recordUse  = "UPDATE keys SET used_at = ?1 WHERE id = ?2 AND (used_at IS NULL OR used_at < ?1)"
 )
 
-// CreateKey implements keys.Store.
 func (s *Store) CreateKey(ctx context.Context, k keys.Key) error {
 	return s.write(ctx, func(tx *tx) error {
 		_, err := tx.Exec(insertKey, k.ID, k.Name, k.Hash[:], k.ReadOnly, k.CreatedAt.Unix(), unixOrNull(k.ExpiresAt))
@@ -26,7 +25,6 @@ func (s *Store) CreateKey(ctx context.Context, k keys.Key) error {
 	})
 }
 
-// Key implements keys.Store.
 func (s *Store) Key(ctx context.Context, id string) (k keys.Key, err error) {
 	err = s.read(ctx, func() error { return scanKey(s.selectKey.QueryRow(id), &k) })
 	if errors.Is(err, sql.ErrNoRows) {
@@ -35,7 +33,6 @@ func (s *Store) Key(ctx context.Context, id string) (k keys.Key, err error) {
 	return k, err
 }
 
-// Keys implements keys.Store.
 func (s *Store) Keys(ctx context.Context) (all []keys.Key, err error) {
 	err = s.read(ctx, func() error {
 		rows, err := s.readers.Query(selectKeys)
@@ -55,7 +52,6 @@ func (s *Store) Keys(ctx context.Context) (all []keys.Key, err error) {
 	return all, err
 }
 
-// RevokeKey implements keys.Store.
 func (s *Store) RevokeKey(ctx context.Context, id string, at time.Time) (k keys.Key, err error) {
 	err = s.write(ctx, func(tx *tx) error {
 		err := scanKey(tx.QueryRow(revokeKey, at.Unix(), id), &k)
@@ -70,7 +66,6 @@ func (s *Store) RevokeKey(ctx context.Context, id string, at time.Time) (k keys.
 	return k, nil
 }
 
-// RecordKeyUse implements keys.Store.
 func (s *Store) RecordKeyUse(ctx context.Context, used map[string]time.Time) error {
 	return s.write(ctx, func(tx *tx) error {
 		for id, at := range used {

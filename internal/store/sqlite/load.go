@@ -17,7 +17,6 @@ func (s *Store) Load(ctx context.Context, all iter.Seq2[pets.NewPet, error]) (in
 	return s.load(ctx, pets.Validated(all), false)
 }
 
-// LoadWithIDs implements pets.Store.
 func (s *Store) LoadWithIDs(ctx context.Context, all iter.Seq2[pets.Pet, error]) (int, error) {
 	return s.load(ctx, pets.ValidatedWithIDs(all), true)
 }

@@ -17,7 +17,6 @@ var (
 	lastBackup = prometheus.NewDesc("last_backup_timestamp_seconds", "Time at which the newest backup finished.", nil, nil)
 )
 
-// Describe implements prometheus.Collector.
 func (s *Store) Describe(ch chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{logBytes, commits, writes, damaged, diskFull, lastBackup} {
 		ch <- d

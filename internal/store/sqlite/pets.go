@@ -25,7 +25,6 @@ func scanPet(row scanner, p *pets.Pet) error {
 	return row.Scan(&p.ID, &p.Name, &p.CategoryID, (*string)(&p.Status))
 }
 
-// CreatePet implements pets.Store.
 func (s *Store) CreatePet(ctx context.Context, p pets.NewPet) (pets.Pet, error) {
 	if err := p.Validate(); err != nil {
 		return pets.Pet{}, err
@@ -80,7 +79,6 @@ func (t *tx) createOnce(p pets.NewPet) (made pets.Pet, err error) {
 	return made, err
 }
 
-// Pet implements pets.Store.
 func (s *Store) Pet(ctx context.Context, id int64) (p pets.Pet, err error) {
 	err = s.read(ctx, func() error { return scanPet(s.selectPet.QueryRow(id), &p) })
 	if errors.Is(err, sql.ErrNoRows) {

@@ -170,7 +170,6 @@ func (s *Store) Ping(ctx context.Context) error {
 	})
 }
 
-// Failed implements pets.Store.
 func (s *Store) Failed() <-chan error { return s.health.failed }
 
 // Close implements pets.Store. When the last connection is closed, SQLite copies
