@@ -14,7 +14,6 @@ import (
 // Status is the availability of a pet.
 type Status string
 
-// The statuses of a pet.
 const (
 	Available Status = "available"
 	Pending   Status = "pending"
@@ -88,7 +87,6 @@ type Idempotency struct {
 	Key   string // 1 to 255 printable ASCII characters
 }
 
-// IsZero reports whether i is the zero value.
 func (i Idempotency) IsZero() bool { return i == Idempotency{} }
 
 // Fingerprint identifies the values of p. It leaves out zero values, so a new field

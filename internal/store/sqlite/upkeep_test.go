@@ -272,17 +272,6 @@ func TestBackupOutcome(t *testing.T) {
 	}
 }
 
-// The last backup is the last one made, even if the clock was wrong before.
-func TestLastBackup(t *testing.T) {
-	path := newPath(t)
-	s := open(t, path)
-	sqlOn(t, path, "INSERT INTO backups (finished_at) VALUES (9000000000)")
-	mustBackup(t, path, filepath.Join(t.TempDir(), "backup.db"))
-	if got := int64(metrics(t, s)[lastBackup]); got > time.Now().Unix() {
-		t.Errorf("%s: got %v, want the time of the last one", lastBackup, got)
-	}
-}
-
 // Files that root makes belong to the owner of the store, and those of a new store to
 // the owner of its folder.
 func TestOwner(t *testing.T) {
