@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -60,26 +61,33 @@ func (s *Store) CreatePet(ctx context.Context, p pets.NewPet) (pets.Pet, error) 
 }
 
 // createOnce creates p unless its idempotency key has created a pet, which it then
-// returns with the fingerprint of that request. On Citus, the two rows may be on
-// different nodes.
+// returns with the fingerprint of that request. It sends one batch, which is a
+// transaction. On Citus, where the two rows may be on different nodes, this has to
+// be said.
 func (s *Store) createOnce(ctx context.Context, c *pgx.Conn, p pets.NewPet) (made pets.Pet, fingerprint []byte, err error) {
 	key, keyID, fingerprint := p.Idempotency.Key, p.Idempotency.KeyID, p.Fingerprint()
 	var id int64
-	var b pgx.Batch // one round trip
-	b.Queue("BEGIN")
+	var b pgx.Batch
 	if s.citus {
+		b.Queue("BEGIN")
 		b.Queue("SET LOCAL client_min_messages = debug1") // see keepWarning
 	}
 	b.Queue(insertIdempotencyKey, key, keyID, fingerprint)
 	b.Queue(insertItsPet, p.Name, p.CategoryID, string(p.Status)).QueryRow(func(row pgx.Row) error { return row.Scan(&id) })
-	b.Queue("COMMIT")
+	if s.citus {
+		b.Queue("COMMIT")
+	}
 	err = c.SendBatch(ctx, &b).Close()
+	if err != nil && c.PgConn().TxStatus() == 'E' { // the COMMIT was not executed
+		if outcomeOf(err) == maybeExecuted {
+			err = fmt.Errorf("%w: %w", errRolledBack, err)
+		}
+		_, _ = c.Exec(ctx, "ROLLBACK")
+	}
 	if e, ok := errors.AsType[*pgconn.PgError](err); !ok || e.Code != "23505" { // unique_violation
 		return p.WithID(id), fingerprint, err
 	}
-	if _, err = c.Exec(ctx, "ROLLBACK"); err == nil {
-		err = c.QueryRow(ctx, selectIdempotencyKey, key, keyID).Scan(&id, &fingerprint, nil)
-	}
+	err = c.QueryRow(ctx, selectIdempotencyKey, key, keyID).Scan(&id, &fingerprint, nil)
 	if err == nil {
 		err = c.QueryRow(ctx, selectMade, id).Scan(append(fields(&made), nil)...)
 	}

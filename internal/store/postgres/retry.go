@@ -83,12 +83,6 @@ func (s *Store) attempt(ctx context.Context, pool *pgxpool.Pool, acquireBy time.
 	if text, warned := data[warning]; warned && err == nil && pool == s.writes {
 		err = fmt.Errorf("%w: %v", errWarned, text)
 	}
-	if err != nil && c.PgConn().TxStatus() == 'E' { // the COMMIT was not executed
-		if outcomeOf(err) == maybeExecuted {
-			err = fmt.Errorf("%w: %w", errRolledBack, err)
-		}
-		_, _ = c.Exec(ctx, "ROLLBACK")
-	}
 	if e, ok := errors.AsType[*pgconn.PgError](err); ok && e.Code == "25006" {
 		disconnect(c) // the server is now a standby, and the pool would reuse the connection
 	}
