@@ -21,6 +21,8 @@ func TestMakeItYours(t *testing.T) {
 	run(t, nil, "git", "clone", "-q", ".", dir)
 	run(t, nil, "sh", "-ec", "cd "+dir+"\n"+commands+`
 		git add -A
+		go vet ./...
 		go test ./...
+		! git grep --cached -nIE '(^|[^a-z])/v[1]\b' ':!*-lock.json' ':!*.sum'
 		! { git ls-files; git grep --cached -I '' ':!*LICENSE*' ':!*-lock.json' ':!*.sum'; } | grep -iE 'p[e]t|p[s]k'`)
 }
