@@ -21,8 +21,10 @@ func TestMakeItYours(t *testing.T) {
 	run(t, nil, "git", "clone", "-q", ".", dir)
 	run(t, nil, "sh", "-ec", "cd "+dir+"\n"+commands+`
 		git add -A
+		make drift
 		go vet ./...
 		go test ./...
-		! git grep --cached -nIE '(^|[^a-z])/v[1]\b' ':!*-lock.json' ':!*.sum'
+		grep -q '^apiVersion: apps/v[1]$' deploy/kubernetes/*.yaml
+		git grep --cached -nIE '(^|[^a-z])/v[1]\b' ':!*-lock.json' ':!*.sum' && exit 1
 		! { git ls-files; git grep --cached -I '' ':!*LICENSE*' ':!*-lock.json' ':!*.sum'; } | grep -iE 'p[e]t|p[s]k'`)
 }
