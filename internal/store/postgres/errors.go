@@ -1,7 +1,6 @@
 package postgres
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -88,6 +87,7 @@ var (
 	ErrDenied             = errors.New("permission denied")
 	ErrTooManyConnections = errors.New("too many connections")
 	ErrEncoding           = errors.New("its encoding is not UTF8")
+	ErrMayNotMigrate      = errors.New("its schema is out of date, and the user may not change it")
 	ErrNewer              = errors.New("is newer than this program")
 	ErrNotSynchronous     = errors.New("--require-sync")
 )
@@ -95,24 +95,16 @@ var (
 // openErrors are the faults by PostgreSQL's codes.
 var openErrors = map[string]error{"3D000": ErrNoDatabase, "42501": ErrDenied, "53300": ErrTooManyConnections}
 
-// openError is an error of Open as one line for the operator. It may wrap a fault.
-type openError struct {
-	text  string
-	cause error
-}
-
-func (e *openError) Error() string { return e.text }
-
-func (e *openError) Unwrap() error { return e.cause }
-
 // explainOpen formats an error from Open as one line.
 func explainOpen(dsn string, err error) error {
-	lines := strings.FieldsFunc(err.Error(), func(r rune) bool { return r == '\n' || r == '\t' })
-	reason := strings.Join(slices.Compact(lines), "; ")
 	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
-		reason, err = e.Message, cmp.Or(openErrors[e.Code], err)
-	} else if _, ok := errors.AsType[*pgconn.ConnectError](err); ok {
-		reason = "no writable primary can be reached: " + reason
+		err = errors.New(e.Message)
+		if kind := openErrors[e.Code]; kind != nil {
+			err = fmt.Errorf("%w: %s", kind, e.Message)
+		}
+	} else if e, ok := errors.AsType[*pgconn.ConnectError](err); ok { // one line for each host
+		lines := strings.FieldsFunc(e.Error(), func(r rune) bool { return r == '\n' || r == '\t' })
+		err = fmt.Errorf("no writable primary can be reached: %s", strings.Join(slices.Compact(lines), "; "))
 	}
-	return &openError{fmt.Sprintf("cannot open %s: %s", Redact(dsn), reason), err}
+	return fmt.Errorf("cannot open %s: %w", Redact(dsn), err)
 }

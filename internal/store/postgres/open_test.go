@@ -3,10 +3,13 @@
 package postgres_test
 
 import (
+	"errors"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
+	"example.com/petstore/internal/keys"
 	"example.com/petstore/internal/pets"
 	"example.com/petstore/internal/store/postgres"
 	"example.com/petstore/internal/store/postgres/pgtest"
@@ -38,6 +41,51 @@ func TestOpenRejects(t *testing.T) {
 			t.Errorf("%s: got error %q, want one line that says %q", address, text, want)
 		}
 	}
+}
+
+// TestLeastPrivilege serves as the role that the page creates, once the owner has
+// brought the schema up to date.
+func TestLeastPrivilege(t *testing.T) {
+	t.Parallel()
+	server := pgtest.Start(t) // not shared, because the role has a fixed name
+	owner := server.Address("postgres")
+	address := strings.Replace(owner, "postgres@", "petstore_serve@", 1)
+	refused := func() {
+		t.Helper()
+		if s, err := postgres.Open(t.Context(), address, postgres.Options{}); !errors.Is(err, postgres.ErrMayNotMigrate) {
+			t.Errorf("Open: got %v, error %v, want ErrMayNotMigrate", s, err)
+		}
+	}
+	for _, want := range []int64{0, 1} {
+		if from, to, err := postgres.Migrate(t.Context(), owner); from != want || to != 1 || err != nil {
+			t.Errorf("Migrate: got versions %d to %d, error %v, want %d to 1", from, to, err, want)
+		}
+	}
+	grants := pgtest.Page(t, "GRANT")
+	pgtest.Exec(t, owner, grants[0])
+	refused()
+	pgtest.Exec(t, owner, grants[1:]...)
+	if err := open(t, owner).CreateKey(t.Context(), keys.Key{ID: "mine", Name: "mine"}); err != nil {
+		t.Fatal(err)
+	}
+	s, keyed := open(t, address), newPet()
+	keyed.Idempotency = pets.Idempotency{KeyID: "mine", Key: "k1"}
+	for _, p := range []pets.NewPet{newPet(), keyed, keyed} {
+		if _, err := s.CreatePet(t.Context(), p); err != nil {
+			t.Errorf("CreatePet: got error %v", err)
+		}
+	}
+	if page, err := s.Pets(t.Context(), pets.Query{Limit: 10}); err != nil || len(page.Pets) != 2 {
+		t.Errorf("Pets: got %v, error %v, want 2 pets", page, err)
+	}
+	if _, err := s.Key(t.Context(), "mine"); err != nil {
+		t.Errorf("Key: got error %v", err)
+	}
+	if err := s.RecordKeyUse(t.Context(), map[string]time.Time{"mine": time.Now()}); err != nil {
+		t.Errorf("RecordKeyUse: got error %v", err)
+	}
+	pgtest.Exec(t, owner, "DELETE FROM goose_db_version WHERE version_id = 1")
+	refused()
 }
 
 // TestMigrateConcurrently opens eight stores at once on an empty database,

@@ -41,8 +41,9 @@ type Options struct {
 type Store struct {
 	writes, reads *pgxpool.Pool
 
-	citus       bool // the extension is installed
-	requireSync bool // for the metric
+	citus       bool  // the extension is installed
+	requireSync bool  // for the metric
+	from, to    int64 // the version of the schema before and after Open
 	closed      atomic.Bool
 }
 
@@ -106,7 +107,8 @@ EXISTS (SELECT 1 FROM pg_extension WHERE extname = 'citus')`).Scan(&encoding, &p
 			return err
 		}
 	}
-	return migrate(ctx, conn)
+	s.from, s.to, err = migrate(ctx, conn)
+	return err
 }
 
 func disconnect(conn *pgx.Conn) {
