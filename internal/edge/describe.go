@@ -46,8 +46,8 @@ func describeRule(e *openapi3.SchemaError) string {
 			values[i] = fmt.Sprint(v)
 		}
 		return "must be one of " + strings.Join(values, ", ")
-	case "minimum", "maximum":
-		return describeRange(s)
+	case "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum":
+		return describeRange(s, e.SchemaField)
 	case "pattern":
 		if message, ok := s.Extensions["x-pattern-message"].(string); ok {
 			return message
@@ -98,14 +98,22 @@ func describeInteger(bits int) string {
 	return fmt.Sprintf("must be an integer of %d bits, written in digits", bits)
 }
 
-func describeRange(s *openapi3.Schema) string {
-	switch {
-	case s.Max == nil:
-		return "must be at least " + number(*s.Min)
-	case s.Min == nil:
-		return "must be at most " + number(*s.Max)
+// describeRange describes the range of a number, or only the bound that is broken if
+// one of the bounds is exclusive or missing.
+func describeRange(s *openapi3.Schema, broken string) string {
+	if s.Min != nil && s.Max != nil && !s.ExclusiveMin.IsTrue() && !s.ExclusiveMax.IsTrue() {
+		return "must be between " + number(*s.Min) + " and " + number(*s.Max)
 	}
-	return "must be between " + number(*s.Min) + " and " + number(*s.Max)
+	switch broken {
+	case "minimum":
+		return "must be at least " + number(*s.Min)
+	case "maximum":
+		return "must be at most " + number(*s.Max)
+	case "exclusiveMinimum":
+		return "must be more than " + number(*s.Min)
+	default:
+		return "must be less than " + number(*s.Max)
+	}
 }
 
 func number(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }
