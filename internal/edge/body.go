@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"os"
 	"strings"
-	"time"
 
 	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/go-json-experiment/json"
@@ -27,14 +26,51 @@ const (
 // jsonType is the media type of bodies and errors.
 const jsonType = "application/json"
 
-// init makes kin-openapi reject dates that do not exist, in the whole process.
-func init() {
-	for format, layout := range map[string]string{"date": time.DateOnly, "date-time": time.RFC3339} {
-		openapi3.DefineStringFormatValidator(format, openapi3.NewCallbackValidator(func(text string) error {
-			_, err := time.Parse(layout, text)
-			return err
-		}))
+// binder is the echo.Binder of the generated code, which calls it after validate.
+type binder struct{ document *Document }
+
+// Bind implements echo.Binder: it reads, validates and decodes a body.
+func (b binder) Bind(into any, c echo.Context) error {
+	id, _ := c.Get(operationName).(string)
+	required := b.document.operations[id].route.Operation.RequestBody.Value.Required
+	r := c.Request()
+	if r.ContentLength == 0 && !required {
+		return io.EOF // as the generated code expects
 	}
+	if r.ContentLength > MaxBody {
+		return payloadTooLarge()
+	}
+	if err := checkMediaType(r.Header); err != nil {
+		return err
+	}
+	body, err := io.ReadAll(http.MaxBytesReader(c.Response().Writer, r.Body, MaxBody))
+	if err != nil {
+		return bodyProblem(err)
+	}
+	c.Set(bodyRead, true)
+	if len(body) == 0 && required {
+		return badRequest("invalid_body", "a body is required")
+	}
+	if len(body) == 0 {
+		return io.EOF
+	}
+	return b.document.DecodeBody(id, body, into)
+}
+
+// DecodeBody validates the JSON body of an operation and decodes it into its Go
+// type, as for a request. The error is written for the client.
+func (d *Document) DecodeBody(operationID string, body []byte, into any) error {
+	value, err := decodeJSON(body)
+	if err == nil {
+		err = d.operations[operationID].body.VisitJSON(value, openapi3.VisitAsRequest())
+	}
+	if err != nil {
+		return bodyProblem(err)
+	}
+	if err := json.Unmarshal(body, into); err != nil {
+		return badRequest("invalid_body", describeDecoding(err))
+	}
+	return nil
 }
 
 // decodeJSON decodes a JSON value that is nested at most maxDepth levels deep.
@@ -55,76 +91,13 @@ func decodeJSON(data []byte) (value any, err error) {
 // nestsTooDeep reports whether JSON is nested more than maxDepth levels deep. The
 // stack of whatever decodes or validates it would grow with each level.
 func nestsTooDeep(data []byte) bool {
-	depth, quoted := 0, false
-	for i := 0; i < len(data) && depth <= maxDepth; i++ {
-		switch b := data[i]; {
-		case b == '"':
-			quoted = !quoted
-		case quoted && b == '\\':
-			i++
-		case quoted:
-		case b == '{' || b == '[':
-			depth++
-		case b == '}' || b == ']':
-			depth--
+	d := jsontext.NewDecoder(bytes.NewBuffer(data))
+	for d.StackDepth() <= maxDepth {
+		if _, err := d.ReadToken(); err != nil {
+			return false
 		}
 	}
-	return depth > maxDepth
-}
-
-// binder is the echo.Binder of the generated code, which calls it after validate.
-type binder struct{ document *Document }
-
-// Bind implements echo.Binder: it reads, validates and decodes a body.
-func (b binder) Bind(into any, c echo.Context) error {
-	id, _ := c.Get(operationName).(string)
-	op, r := b.document.operations[id], c.Request()
-	required := op.route.Operation.RequestBody.Value.Required
-	if r.ContentLength == 0 && !required {
-		return io.EOF // as the generated code expects
-	}
-	if r.ContentLength > MaxBody {
-		return payloadTooLarge()
-	}
-	if err := checkMediaType(r.Header); err != nil {
-		return err
-	}
-	body, err := io.ReadAll(http.MaxBytesReader(c.Response().Writer, r.Body, MaxBody))
-	if err != nil {
-		return bodyProblem(err)
-	}
-	c.Set(bodyRead, true)
-	switch {
-	case len(body) > 0:
-		return op.decodeBody(body, into)
-	case required:
-		return badRequest("invalid_body", "a body is required")
-	}
-	return io.EOF
-}
-
-// DecodeBody validates the JSON body of an operation and decodes it into its Go
-// type, as for a request. The error is written for the client.
-func (d *Document) DecodeBody(operationID string, body []byte, into any) error {
-	op := d.operations[operationID]
-	if op == nil || op.body == nil {
-		return fmt.Errorf("the document has no operation %q with a JSON body", operationID)
-	}
-	return op.decodeBody(body, into)
-}
-
-func (op *operation) decodeBody(body []byte, into any) error {
-	value, err := decodeJSON(body)
-	if err == nil {
-		err = op.body.VisitJSON(value, openapi3.VisitAsRequest())
-	}
-	if err != nil {
-		return bodyProblem(err)
-	}
-	if err := json.Unmarshal(body, into); err != nil {
-		return badRequest("invalid_body", describeDecoding(err))
-	}
-	return nil
+	return true
 }
 
 // checkMediaType rejects a body that is compressed or no JSON.
