@@ -15,7 +15,10 @@ const (
 	selectPets         = "SELECT " + petColumns + " FROM pets WHERE id > ? ORDER BY id LIMIT ?"
 	selectPetsByStatus = "SELECT " + petColumns + " FROM pets WHERE status = ? AND id > ? ORDER BY id LIMIT ?"
 
-	insertIdempotencyKey = "INSERT INTO idempotency_keys (key, key_id, pet_id, fingerprint) VALUES (?, ?, ?, ?)"
+	// The pet's identifier is the next one of AUTOINCREMENT.
+	insertIdempotencyKey = `INSERT INTO idempotency_keys (pet_id, key, key_id, fingerprint)
+		SELECT coalesce(max(seq), 0) + 1, ?, ?, ? FROM sqlite_sequence WHERE name = 'pets'
+		ON CONFLICT (key, key_id) DO NOTHING`
 	selectIdempotencyKey = "SELECT pet_id, fingerprint FROM idempotency_keys WHERE key = ? AND key_id = ?"
 )
 
@@ -29,12 +32,16 @@ func (s *Store) CreatePet(ctx context.Context, p pets.NewPet) (pets.Pet, error) 
 	if err := p.Validate(); err != nil {
 		return pets.Pet{}, err
 	}
+	var fingerprint []byte // computed here, because everyone waits for the writer
+	if !p.Idempotency.IsZero() {
+		fingerprint = p.Fingerprint()
+	}
 	var made pets.Pet
 	err := s.write(ctx, func(tx *tx) (err error) {
-		if p.Idempotency.IsZero() {
+		if fingerprint == nil {
 			made, err = tx.create(p, 0)
 		} else {
-			made, err = tx.createOnce(p)
+			made, err = tx.createOnce(p, fingerprint)
 		}
 		return err
 	})
@@ -55,21 +62,21 @@ func (t *tx) create(p pets.NewPet, id int64) (pets.Pet, error) {
 }
 
 // createOnce inserts p, or returns the pet that its idempotency key has created.
-func (t *tx) createOnce(p pets.NewPet) (made pets.Pet, err error) {
+func (t *tx) createOnce(p pets.NewPet, fingerprint []byte) (made pets.Pet, err error) {
 	key, keyID := p.Idempotency.Key, p.Idempotency.KeyID
-	var id int64
-	var fingerprint []byte
-	err = t.selectIdempotencyKey.QueryRow(key, keyID).Scan(&id, &fingerprint)
-	if errors.Is(err, sql.ErrNoRows) {
-		if made, err = t.create(p, 0); err == nil {
-			_, err = t.insertIdempotencyKey.Exec(key, keyID, made.ID, p.Fingerprint())
-		}
+	result, err := t.insertIdempotencyKey.Exec(key, keyID, fingerprint)
+	if err != nil {
 		return made, err
 	}
-	if err == nil {
-		err = p.CheckRepeat(fingerprint)
+	if inserted, _ := result.RowsAffected(); inserted > 0 { // this driver has no errors here
+		id, _ := result.LastInsertId()
+		return t.create(p, id)
 	}
-	if err != nil {
+	var id int64
+	if err := t.QueryRow(selectIdempotencyKey, key, keyID).Scan(&id, &fingerprint); err != nil {
+		return made, err
+	}
+	if err := p.CheckRepeat(fingerprint); err != nil {
 		return made, err
 	}
 	err = scanPet(t.QueryRow(selectPet, id), &made)

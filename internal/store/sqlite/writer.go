@@ -35,7 +35,7 @@ type writer struct {
 	ended  chan struct{} // closed when all jobs are done, after jobs is closed
 	turn   chan struct{} // holds a value while the connection is in use
 
-	insertPet, insertIdempotencyKey, selectIdempotencyKey *sql.Stmt
+	insertPet, insertIdempotencyKey *sql.Stmt
 
 	commits, writes atomic.Uint64
 }
@@ -53,7 +53,7 @@ func (j *job) take() bool { return j.taken.CompareAndSwap(false, true) }
 // tx is a transaction of the writer, with its prepared statements.
 type tx struct {
 	*sql.Tx
-	insertPet, insertIdempotencyKey, selectIdempotencyKey *sql.Stmt
+	insertPet, insertIdempotencyKey *sql.Stmt
 }
 
 // openWriter opens the connection and brings the schema up to date.
@@ -67,7 +67,7 @@ func openWriter(ctx context.Context, file string, h *health) (*writer, error) {
 		return w, err
 	}
 	return w, prepare(ctx, db, map[string]**sql.Stmt{
-		insertPet: &w.insertPet, insertIdempotencyKey: &w.insertIdempotencyKey, selectIdempotencyKey: &w.selectIdempotencyKey,
+		insertPet: &w.insertPet, insertIdempotencyKey: &w.insertIdempotencyKey,
 	})
 }
 
@@ -189,8 +189,7 @@ func (w *writer) begin() (*tx, error) {
 		return nil, w.health.record(err)
 	}
 	return &tx{
-		Tx: t, insertPet: t.Stmt(w.insertPet),
-		insertIdempotencyKey: t.Stmt(w.insertIdempotencyKey), selectIdempotencyKey: t.Stmt(w.selectIdempotencyKey),
+		Tx: t, insertPet: t.Stmt(w.insertPet), insertIdempotencyKey: t.Stmt(w.insertIdempotencyKey),
 	}, nil
 }
 
