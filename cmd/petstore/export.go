@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -18,7 +19,7 @@ import (
 
 // exportConfig is the configuration of petstore export.
 type exportConfig struct {
-	store, file string // "-" is standard output
+	store, file string // the file "-" is standard output
 	format      files.Format
 	force       bool
 }
@@ -38,15 +39,6 @@ appears only when it is complete. "petstore import --restore" restores it.`,
 			if len(args) > 0 {
 				cfg.file = args[0]
 			}
-			if cfg.format == "" {
-				cfg.format = files.FormatOf(cfg.file)
-			}
-			if cfg.format == "" && cfg.file == "-" {
-				cfg.format = files.CSV
-			}
-			if cfg.format == "" {
-				return misuse("cannot tell the format of %s from its name: end it in .csv or .ndjson, or set --format", cfg.file)
-			}
 			if err := cfg.checkTarget(); err != nil {
 				return err
 			}
@@ -60,7 +52,7 @@ appears only when it is complete. "petstore import --restore" restores it.`,
 	}
 	flags := cmd.Flags()
 	addStoreFlag(flags, &cfg.store)
-	addFormatFlag(flags, &cfg.format, "")
+	addFormatFlag(flags, &cfg.format, "csv")
 	flags.BoolVar(&cfg.force, "force", false, "replace FILE if it exists")
 	return cmd
 }
@@ -80,14 +72,9 @@ func (cfg *exportConfig) checkTarget() error {
 }
 
 func (cfg *exportConfig) export(ctx context.Context, env environment, st pets.Store) error {
-	ctx, stop := untilSignal(ctx)
-	defer stop()
-	n, show := 0, progress(env)
+	n, format := 0, cmp.Or(cfg.format, files.FormatOf(cfg.file), files.CSV)
 	write := func(w io.Writer) error {
-		return files.Export(ctx, st, w, cfg.format, func() {
-			n++
-			show("%d pets so far", n)
-		})
+		return files.Export(ctx, st, w, format, func() { n++ })
 	}
 	var err error
 	if cfg.file == "-" {
@@ -96,7 +83,8 @@ func (cfg *exportConfig) export(ctx context.Context, env environment, st pets.St
 		err = cfg.replaceFile(write)
 	}
 	if err != nil {
-		return outcome(ctx, err, "the export is not complete")
+		const undone = "the export is not complete"
+		return outcome(ctx, err, undone, undone)
 	}
 	fmt.Fprintf(env.stderr, "exported %s\n", counted(n, "pet"))
 	return nil

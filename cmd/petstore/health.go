@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"crypto/tls"
 	"fmt"
 	"net/http"
@@ -18,18 +19,15 @@ func healthCommand() *cobra.Command {
 has one. It reads PETSTORE_ADMIN_ADDR, PETSTORE_ADDR and PETSTORE_TLS_CERT, as serve
 does. The exit status is 0 only if the server is ready.`,
 		Args: cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error {
-			scheme, flag, listen, fix := "http", "admin-addr", adminAddr, "--admin-addr"
-			if adminAddr == "" {
-				flag, listen, fix = "addr", addr, "--addr or --tls-cert"
-				if certificate != "" {
-					scheme = "https"
-				}
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			switch {
+			case adminAddr != "":
+				return askReady(cmd.Context(), "http://"+adminAddr+"/readyz")
+			case certificate != "":
+				return askReady(cmd.Context(), "https://"+addr+"/readyz")
+			default:
+				return askReady(cmd.Context(), "http://"+addr+"/readyz")
 			}
-			if err := checkListen(flag, listen); err != nil {
-				return err
-			}
-			return askReady(scheme+"://"+listen+"/readyz", fix)
 		},
 	}
 	flags := cmd.Flags()
@@ -39,21 +37,21 @@ does. The exit status is 0 only if the server is ready.`,
 	return cmd
 }
 
-func askReady(url, fix string) error {
+func askReady(ctx context.Context, url string) error {
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
+	if err != nil {
+		return err
+	}
 	// The certificate is not checked: it names the public host, not this machine,
 	// and the request has no secrets.
 	transport := &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}} // #nosec G402
-	response, err := (&http.Client{Transport: transport, Timeout: 4 * time.Second}).Get(url)
+	response, err := (&http.Client{Transport: transport, Timeout: 4 * time.Second}).Do(r)
 	if err != nil {
-		return fmt.Errorf("no response: %w; start the server, or correct %s", err, fix)
+		return fmt.Errorf("no response: %w; start the server, or correct --addr, --admin-addr or --tls-cert", err)
 	}
 	_ = response.Body.Close()
-	switch response.StatusCode {
-	case http.StatusOK:
-		return nil
-	case http.StatusBadRequest: // net/http's answer to HTTP where it expects HTTPS
-		return fmt.Errorf("%s: the server speaks HTTPS; set --tls-cert or %s to the file of its certificate", url, variableOf("tls-cert"))
-	default:
+	if response.StatusCode != http.StatusOK {
 		return fmt.Errorf("%s: the server is not ready (status %d); its log says why", url, response.StatusCode)
 	}
+	return nil
 }

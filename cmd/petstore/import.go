@@ -15,16 +15,15 @@ import (
 
 	"example.com/petstore/internal/edge"
 	"example.com/petstore/internal/files"
-	"example.com/petstore/internal/pets"
 	"example.com/petstore/internal/service"
 	"example.com/petstore/internal/store"
 )
 
 // importConfig is the configuration of petstore import.
 type importConfig struct {
-	file, store    string
-	options        files.Options
-	dryRun, asJSON bool
+	file, store     string
+	format          files.Format
+	restore, dryRun bool
 }
 
 func importCommand(env environment) *cobra.Command {
@@ -50,146 +49,95 @@ a backup has.`,
   petstore import --restore --store sqlite:new.db exported.csv`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			cfg.file, cfg.options.Name = args[0], args[0]
-			if cfg.file == "-" {
-				cfg.options.Name = "standard input"
-			}
-			return importPets(cmd.Context(), env, cfg)
+			cfg.file = args[0]
+			return cfg.run(cmd.Context(), env)
 		},
 	}
 	flags := cmd.Flags()
 	addStoreFlag(flags, &cfg.store)
-	addFormatFlag(flags, &cfg.options.Format, " or the content")
+	addFormatFlag(flags, &cfg.format, "that of the content")
 	flags.BoolVar(&cfg.dryRun, "dry-run", false, "check the file and store nothing")
-	flags.BoolVar(&cfg.options.IDs, "restore", false, "keep the identifiers of an export; the store must hold no pets")
-	addJSONFlag(flags, &cfg.asJSON)
+	flags.BoolVar(&cfg.restore, "restore", false, "keep the identifiers of an export; the store must hold no pets")
 	return cmd
 }
 
-func addFormatFlag(flags *pflag.FlagSet, format *files.Format, source string) {
-	flags.StringVar((*string)(format), "format", "", "csv or ndjson; by default, taken from the extension of FILE"+source)
-}
-
-func importPets(ctx context.Context, env environment, cfg importConfig) error {
-	ctx, stop := untilSignal(ctx)
-	defer stop()
-	n, err := cfg.importFile(ctx, env)
-	rejected, isRejected := errors.AsType[*files.Rejected](err)
-	if isRejected {
-		for _, row := range rejected.First {
-			fmt.Fprintln(env.stderr, printable(fmt.Sprintf("%s:%d: %v", cfg.options.Name, row.Line, row.Err)))
+// addFormatFlag adds --format.
+func addFormatFlag(flags *pflag.FlagSet, format *files.Format, otherwise string) {
+	flags.Func("format", "csv or ndjson; by default, that of FILE's extension, or else "+otherwise, func(text string) error {
+		*format = files.Format(text)
+		if *format != files.CSV && *format != files.NDJSON {
+			return errors.New("must be csv or ndjson")
 		}
-	}
-	switch {
-	case cfg.asJSON && isRejected:
-		return errors.Join(err, cfg.printResult(env.stdout, rejected.Good, rejected.Bad, 0))
-	case err != nil:
-		return err
-	case cfg.asJSON && cfg.dryRun:
-		return cfg.printResult(env.stdout, n, 0, 0)
-	case cfg.asJSON:
-		return cfg.printResult(env.stdout, n, 0, n)
-	case cfg.dryRun:
-		fmt.Fprintf(env.stderr, "checked %s of %s; nothing was stored (--dry-run)\n", counted(n, "pet"), printable(cfg.options.Name))
-	default:
-		fmt.Fprintf(env.stderr, "imported %s into %s\n", counted(n, "pet"), printable(store.Redact(cfg.store)))
-	}
-	return nil
+		return nil
+	})
 }
 
-const nothingImported = "nothing was imported"
-
-// importFile checks all rows and then, unless it is a dry run, stores them. It returns
-// how many there are. A store is created only for valid rows.
-func (cfg importConfig) importFile(ctx context.Context, env environment) (int, error) {
+// run checks all rows and then, unless it is a dry run, stores them. It opens the
+// store, and so perhaps creates one, only for valid rows.
+func (cfg importConfig) run(ctx context.Context, env environment) error {
+	const undone = "nothing was imported"
 	decode, err := service.BodyDecoder()
 	if err != nil {
-		return 0, err
+		return err
 	}
-	file, remove, err := cfg.open(ctx, env.stdin)
+	name := cfg.file
+	if name == "-" {
+		name = "standard input"
+	}
+	file, err := openInput(ctx, cfg.file, env.stdin)
 	if err != nil {
-		return 0, outcome(ctx, err, nothingImported)
+		return outcome(ctx, err, undone, undone)
 	}
-	defer remove()
-	read, show := 0, progress(env)
-	cfg.options.MaxBody = edge.MaxBody
-	cfg.options.Decode = func(body []byte) (pets.NewPet, error) {
-		read++
-		show("%d rows so far", read)
-		return decode(body)
+	defer file.Close()
+	if file.Name() != cfg.file { // a temporary copy
+		defer os.Remove(file.Name())
 	}
 	rows := func() iter.Seq2[files.Row, error] {
-		read = 0
-		return files.Read(untilDone(ctx, io.NewSectionReader(file, 0, math.MaxInt64)), cfg.options)
+		return files.Read(untilDone(ctx, io.NewSectionReader(file, 0, math.MaxInt64)),
+			files.Options{Name: name, Format: cmp.Or(cfg.format, files.FormatOf(cfg.file)), IDs: cfg.restore, MaxBody: edge.MaxBody, Decode: decode})
 	}
 	n, err := files.Check(rows())
+	if rejected, ok := errors.AsType[*files.Rejected](err); ok {
+		for _, row := range rejected.First {
+			fmt.Fprintln(env.stderr, printable(fmt.Sprintf("%s:%d: %v", name, row.Line, row.Err)))
+		}
+	}
 	if err != nil {
-		return 0, outcome(ctx, err, nothingImported)
+		return outcome(ctx, err, undone, undone)
 	}
 	if cfg.dryRun {
-		return n, nil
+		fmt.Fprintf(env.stderr, "checked %s of %s; nothing was stored (--dry-run)\n", counted(n, "pet"), printable(name))
+		return nil
 	}
 	st, err := openStore(ctx, env, cfg.store, store.Options{})
 	if err != nil {
-		return 0, outcome(ctx, err, nothingImported)
+		return outcome(ctx, err, undone, undone)
 	}
-	return cfg.importInto(ctx, st, rows())
-}
-
-func (cfg importConfig) printResult(out io.Writer, acceptable, rejected, imported int) error {
-	return printed("stored "+counted(imported, "pet"), printJSON(out, struct {
-		File       string `json:"file"`
-		Store      string `json:"store"`
-		DryRun     bool   `json:"dryRun"`
-		Acceptable int    `json:"acceptable"`
-		Rejected   int    `json:"rejected"`
-		Imported   int    `json:"imported"`
-	}{cfg.file, store.Redact(cfg.store), cfg.dryRun, acceptable, rejected, imported}))
-}
-
-// open returns FILE, or a temporary copy of it if it is not a regular file, so that no
-// transaction waits for input.
-func (cfg *importConfig) open(ctx context.Context, in io.Reader) (file *os.File, remove func(), err error) {
-	if cfg.file != "-" {
-		cfg.options.Format = cmp.Or(cfg.options.Format, files.FormatOf(cfg.file))
-		file, err := os.Open(cfg.file)
-		if err != nil {
-			return nil, nil, err
-		}
-		if info, err := file.Stat(); err == nil && info.Mode().IsRegular() {
-			return file, func() { _ = file.Close() }, nil
-		}
-		defer file.Close()
-		in = file
-	}
-	file, err = os.CreateTemp("", "petstore-import-*")
-	if err != nil {
-		return nil, nil, err
-	}
-	remove = func() { _, _ = file.Close(), os.Remove(file.Name()) }
-	if _, err := io.Copy(file, untilDone(ctx, in)); err != nil {
-		remove()
-		return nil, nil, fmt.Errorf("%s: %w", cfg.options.Name, err)
-	}
-	return file, remove, nil
-}
-
-// importInto imports rows into st and closes it. Its errors say whether pets were
-// stored.
-func (cfg importConfig) importInto(ctx context.Context, st pets.Store, rows iter.Seq2[files.Row, error]) (int, error) {
-	n, err := files.Import(ctx, st, rows, cfg.options.IDs)
+	n, err = files.Import(ctx, st, rows(), cfg.restore)
 	closeErr := st.Close()
-	if err == nil && closeErr != nil {
-		return n, fmt.Errorf("stored %s, but closing the store failed: %w", counted(n, "pet"), closeErr)
+	address := store.Redact(cfg.store)
+	if err != nil {
+		return outcome(ctx, err, undone, "either all of the pets were stored or none: check before you repeat the import, for example with "+
+			service.Name+" export --store "+address)
 	}
-	if err == nil {
-		return n, nil
+	fmt.Fprintf(env.stderr, "imported %s into %s\n", counted(n, "pet"), printable(address))
+	return closeErr
+}
+
+// openInput opens a file, or copies standard input to a temporary one, which can be read
+// twice and keeps no transaction waiting.
+func openInput(ctx context.Context, name string, in io.Reader) (*os.File, error) {
+	if name != "-" {
+		return os.Open(name)
 	}
-	if _, isRejected := errors.AsType[*files.Rejected](err); !isRejected && pets.KindOf(err) == pets.Internal {
-		return 0, outcome(ctx, err, "either all of the pets were stored or none: check before you repeat the import, for example with "+
-			service.Name+" export --store "+store.Redact(cfg.store))
+	temp, err := os.CreateTemp("", "petstore-import-*")
+	if err != nil {
+		return nil, err
 	}
-	return 0, outcome(ctx, err, nothingImported)
+	if _, err := io.Copy(temp, untilDone(ctx, in)); err != nil {
+		return nil, errors.Join(err, temp.Close(), os.Remove(temp.Name()))
+	}
+	return temp, nil
 }
 
 // untilDone returns a reader of from that fails when ctx ends, even during a

@@ -1,20 +1,17 @@
 package main
 
 import (
-	"bufio"
 	"cmp"
 	"context"
-	"errors"
+	"encoding/json"
 	"fmt"
 	"io"
-	"strings"
 	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"example.com/petstore/internal/keys"
-	"example.com/petstore/internal/pets"
 	"example.com/petstore/internal/service"
 	"example.com/petstore/internal/store"
 )
@@ -34,44 +31,44 @@ the old one.`,
 }
 
 func keysCreateCommand(env environment) *cobra.Command {
-	var address, expiresIn string
+	var address string
+	var lifetime time.Duration
 	var readOnly, asJSON bool
 	cmd := &cobra.Command{
 		Use:   "create NAME",
 		Short: "Create a key and print it once",
 		Long: `create adds an API key to the store and prints only the key to standard output.
 The key cannot be shown again. NAME says who uses it.`,
-		Example: `  petstore keys create "nightly job" --expires-in 30d
+		Example: `  petstore keys create "nightly job" --expires-in 720h
   KEY=$(petstore keys create dashboard --read-only)`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			lifetime, err := parseDuration(expiresIn)
-			if err != nil {
-				return badFlag("expires-in", "%q: %w", expiresIn, err)
-			}
 			k, token, err := keys.New(args[0], time.Now(), lifetime) // before a store is created
 			if err != nil {
-				return usageError{err}
+				return misuse("%w", err)
 			}
 			k.ReadOnly = readOnly
 			return withKeys(cmd.Context(), env, address, store.Options{}, func(ctx context.Context, s keys.Store) error {
 				if err := s.CreateKey(ctx, k); err != nil {
 					return keyOutcome(ctx, err, "created", address)
 				}
-				done := "created the key " + k.ID
 				if asJSON {
-					return printed(done, printJSON(env.stdout, keyJSON{token, k, k.State(time.Now())}))
+					err = printJSON(env.stdout, keyJSON{token, k, k.State(time.Now())})
+				} else {
+					_, err = fmt.Fprintln(env.stdout, token)
 				}
-				_, err := fmt.Fprintln(env.stdout, token)
-				return printed(done, err)
+				if err != nil {
+					return fmt.Errorf("created the key %s, but printing the result failed: %w", k.ID, err)
+				}
+				return nil
 			})
 		},
 	}
 	flags := cmd.Flags()
 	addStoreFlag(flags, &address)
-	flags.StringVar(&expiresIn, "expires-in", "0", "the `duration` after which the key expires, such as 30d or 12h; 0 for never")
+	flags.DurationVar(&lifetime, "expires-in", 0, "the `duration` after which the key expires, such as 720h; 0 for never")
 	flags.BoolVar(&readOnly, "read-only", false, "allow the key to list and get pets, but not to add any")
-	addJSONFlag(flags, &asJSON)
+	flags.BoolVar(&asJSON, "json", false, "print the key and its properties as JSON")
 	return cmd
 }
 
@@ -100,18 +97,17 @@ func keysListCommand(env environment) *cobra.Command {
 		},
 	}
 	addStoreFlag(cmd.Flags(), &address)
-	addJSONFlag(cmd.Flags(), &asJSON)
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print the keys as JSON")
 	return cmd
 }
 
 func keysRevokeCommand(env environment) *cobra.Command {
 	var address string
-	var yes bool
 	cmd := &cobra.Command{
 		Use:   "revoke ID|NAME",
 		Short: "Revoke a key permanently",
 		Long: `revoke disables the key with the given ID, or the only active key with the given
-name. At a terminal it asks for confirmation.`,
+name.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return withKeys(cmd.Context(), env, address, store.Options{MustExist: true}, func(ctx context.Context, s keys.Store) error {
@@ -123,13 +119,6 @@ name. At a terminal it asks for confirmation.`,
 				if err != nil {
 					return fmt.Errorf("%w; %s shows the IDs", err, keysList(address))
 				}
-				if env.interactive && !yes {
-					fmt.Fprintf(env.stderr, "Revoke the key %s (%s) permanently? [y/N] ", k.ID, printable(k.Name))
-					answer, _ := bufio.NewReader(env.stdin).ReadString('\n')
-					if answer = strings.ToLower(strings.TrimSpace(answer)); answer != "y" && answer != "yes" {
-						return errors.New("nothing was revoked")
-					}
-				}
 				if _, err = s.RevokeKey(ctx, k.ID, time.Now()); err != nil {
 					return keyOutcome(ctx, err, "revoked", address)
 				}
@@ -139,7 +128,6 @@ name. At a terminal it asks for confirmation.`,
 		},
 	}
 	addStoreFlag(cmd.Flags(), &address)
-	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask for confirmation")
 	return cmd
 }
 
@@ -155,10 +143,7 @@ func withKeys(ctx context.Context, env environment, address string, o store.Opti
 
 // keyOutcome adds to the error of a write whether a key was changed.
 func keyOutcome(ctx context.Context, err error, done, address string) error {
-	if pets.KindOf(err) == pets.Internal {
-		return outcome(ctx, err, keysList(address)+" shows whether the key was "+done)
-	}
-	return outcome(ctx, err, "no key was "+done)
+	return outcome(ctx, err, "no key was "+done, keysList(address)+" shows whether the key was "+done)
 }
 
 // keysList returns the command that lists the keys of a store.
@@ -171,6 +156,13 @@ type keyJSON struct {
 	Token string `json:"key,omitempty"` // only for a new key
 	keys.Key
 	State keys.State `json:"state"`
+}
+
+func printJSON(out io.Writer, result any) error {
+	e := json.NewEncoder(out)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	return e.Encode(result)
 }
 
 func printKeys(out io.Writer, all []keyJSON) error {

@@ -14,18 +14,19 @@ import (
 	"runtime/debug"
 	"strings"
 	"syscall"
+	"unicode"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"example.com/petstore/internal/pets"
 	"example.com/petstore/internal/service"
 )
 
 func main() {
 	isTerminal := func(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }
-	os.Exit(run(context.Background(), os.Args[1:], environment{
+	os.Exit(run(untilSignal(context.Background()), os.Args[1:], environment{
 		getenv:      os.Getenv,
-		environ:     os.Environ(),
 		stdin:       os.Stdin,
 		stdout:      os.Stdout,
 		stderr:      os.Stderr,
@@ -37,7 +38,6 @@ func main() {
 // environment holds the environment variables and standard streams of a command.
 type environment struct {
 	getenv         func(string) string
-	environ        []string // NAME=value
 	stdin          io.Reader
 	stdout, stderr io.Writer
 	terminal       bool // stderr is a terminal
@@ -53,13 +53,19 @@ func run(ctx context.Context, args []string, env environment) int {
 	if err == nil {
 		return 0
 	}
+	if e, ok := errors.AsType[statusError](context.Cause(ctx)); ok && !errors.Is(err, e) { // interrupted
+		err = e
+	}
 	text := service.Name + ": " + strings.TrimSpace(err.Error())
 	if !parsed { // cobra's own errors have no type
-		err = usageError{err}
+		err = misuse("%w", err)
 		text += "\nSee " + cmd.CommandPath() + " -h."
 	}
 	fmt.Fprintln(env.stderr, printable(text))
-	return exitStatus(err)
+	if e, ok := errors.AsType[statusError](err); ok {
+		return e.status
+	}
+	return 1
 }
 
 // rootCommand returns the petstore command. It calls parsed once the command line
@@ -80,11 +86,10 @@ Exit status:
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
-			warnUnknown(cmd.Root(), env)
 			if err := setFromVariables(cmd.Flags(), env.getenv); err != nil {
 				return err
 			}
-			if err := checkFlags(cmd); err != nil {
+			if err := checkStore(cmd); err != nil {
 				return err
 			}
 			parsed()
@@ -97,24 +102,23 @@ Exit status:
 	root.SetErr(env.stderr)
 	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages", ".FlagUsagesWrapped 100") + `
 Environment variables can also set flags: PETSTORE_MAX_CONNECTIONS sets
---max-connections. --force, --json and --yes have no variable.
+--max-connections. --force and --json have no variable.
 `)
 	return root
 }
 
-// usageError is the error for an invalid command line or environment variable.
-type usageError struct{ error }
+// statusError is an error with an exit status of its own.
+type statusError struct {
+	error
+	status int
+}
 
-func misuse(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
+// misuse returns the error for an invalid command line or environment variable.
+func misuse(format string, args ...any) error { return statusError{fmt.Errorf(format, args...), 2} }
 
-// interruption is the error of a command that was ended by a signal.
-type interruption syscall.Signal
-
-func (interruption) Error() string { return "interrupted" }
-
-// untilSignal returns a context that is canceled on SIGINT, SIGTERM or SIGHUP, with
-// an interruption as its cause. A second signal kills the program.
-func untilSignal(parent context.Context) (ctx context.Context, stop func()) {
+// untilSignal returns a context that SIGINT, SIGTERM or SIGHUP cancels, with a
+// statusError as its cause. A second signal kills the program.
+func untilSignal(parent context.Context) context.Context {
 	ctx, cancel := context.WithCancelCause(parent)
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM)
@@ -122,28 +126,21 @@ func untilSignal(parent context.Context) (ctx context.Context, stop func()) {
 		signal.Notify(signals, syscall.SIGHUP)
 	}
 	go func() {
-		select {
-		case s := <-signals:
-			signal.Stop(signals)
-			cancel(interruption(s.(syscall.Signal)))
-		case <-ctx.Done():
-		}
-	}()
-	return ctx, func() {
+		s := <-signals
 		signal.Stop(signals)
-		cancel(nil)
-	}
+		cancel(statusError{errors.New("interrupted"), 128 + int(s.(syscall.Signal))})
+	}()
+	return ctx
 }
 
-// exitStatus returns the exit status for an error.
-func exitStatus(err error) int {
-	if i, ok := errors.AsType[interruption](err); ok {
-		return 128 + int(i)
+// outcome adds to the error of a command whether something was done. The text unknown
+// is for errors of a store that do not tell.
+func outcome(ctx context.Context, err error, undone, unknown string) error {
+	text := undone
+	if pets.KindOf(err) == pets.Internal {
+		text = unknown
 	}
-	if _, ok := errors.AsType[usageError](err); ok {
-		return 2
-	}
-	return 1
+	return fmt.Errorf("%w; %s", cmp.Or(context.Cause(ctx), err), text)
 }
 
 // version and commit are set by the linker.
@@ -169,4 +166,23 @@ func programVersion() string {
 		return cmp.Or(info.Main.Version, "unknown")
 	}
 	return version
+}
+
+// printable replaces characters that could move a terminal's cursor, colour the
+// text or change its direction.
+func printable(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r == '\n' || r == '\t' || unicode.IsPrint(r) {
+			return r
+		}
+		return unicode.ReplacementChar
+	}, s)
+}
+
+// counted returns n and its noun: 1 pet, 2 pets.
+func counted[N int | int64](n N, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
 }

@@ -1,14 +1,18 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
 	"net/netip"
 	"net/url"
+	"os/signal"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/KimMachineGun/automemlimit/memlimit"
@@ -33,7 +37,6 @@ type serveConfig struct {
 	serve                           edge.ServeOptions
 	logLevel                        slog.Level
 	logFormat                       string
-	proxies                         []string
 }
 
 func serveCommand(env environment) *cobra.Command {
@@ -72,14 +75,20 @@ then have 10 s to finish. A second signal stops the server at once.`,
 	flags.BoolVar(&cfg.mustExist, "must-exist", false, "fail if the SQLite file does not exist, for example because its volume is not mounted")
 	flags.BoolVar(&cfg.requireSync, "require-sync", false, "refuse to start unless PostgreSQL has a synchronous standby and waits for it")
 	flags.StringVar(&cfg.serve.Addr, "addr", defaultAddr, "the `address` to listen on; :0 takes any free port")
-	flags.StringVar(&cfg.edge.PublicURL, "public-url", "", "the `address` that clients use if there is a proxy in front, such as https://api.example.com/v1")
+	flags.Func("public-url", "the `address` that clients use if there is a proxy in front, such as https://api.example.com/v1", func(text string) error {
+		cfg.edge.PublicURL = text
+		return checkPublicURL(text)
+	})
 	flags.StringVar(&cfg.serve.CertFile, "tls-cert", "", "the `file` of a certificate and its chain (PEM), for HTTPS; read again when it changes")
 	flags.StringVar(&cfg.serve.KeyFile, "tls-key", "", "the `file` of the private key of --tls-cert (PEM)")
 	flags.DurationVar(&cfg.serve.Drain, "drain", 5*time.Second, "how long to keep serving after SIGTERM, while /readyz fails and responses ask the clients to reconnect")
 	flags.IntVar(&cfg.serve.MaxConnections, "max-connections", edge.DefaultMaxConnections, "how many connections may be open; others wait")
 	flags.IntVar(&cfg.edge.MaxInFlight, "max-in-flight", edge.DefaultMaxInFlight, "how many requests may be in flight; as many may wait, and others get 503")
 	flags.Float64Var(&cfg.edge.RateLimit, "rate-limit", 0, "how many requests per second each key may send; others get 429; 0 for no limit")
-	flags.StringSliceVar(&cfg.proxies, "trusted-proxies", nil, "the `networks` of proxies whose X-Forwarded-For is trusted, such as 127.0.0.1,10.0.0.0/8")
+	flags.Func("trusted-proxies", "the `networks` of proxies whose X-Forwarded-For is trusted, such as 127.0.0.1,10.0.0.0/8", func(text string) (err error) {
+		cfg.edge.TrustedProxies, err = parseNetworks(text)
+		return err
+	})
 	flags.StringVar(&cfg.serve.AdminAddr, "admin-addr", "", "the `address` of /metrics, /livez and /readyz, such as 127.0.0.1:9090; empty for none")
 	flags.BoolVar(&cfg.serve.Profiles, "pprof", false, "serve /debug/pprof/ at --admin-addr too; profiles can hold secrets")
 	flags.TextVar(&cfg.logLevel, "log-level", slog.LevelInfo, "the minimum `level` to log: debug, info, warn or error")
@@ -93,14 +102,12 @@ func (cfg *serveConfig) check(storeGiven, interactive bool) error {
 	switch {
 	case (cfg.serve.CertFile == "") != (cfg.serve.KeyFile == ""):
 		return misuse("set both --tls-cert and --tls-key: the files of a certificate and its private key")
-	case cfg.serve.MaxConnections < 1 || cfg.serve.MaxConnections > 1e6:
-		return misuse("--max-connections must be between 1 and 1000000")
-	case cfg.edge.MaxInFlight < 1 || cfg.edge.MaxInFlight > 1e6:
-		return misuse("--max-in-flight must be between 1 and 1000000")
+	case min(cfg.serve.MaxConnections, cfg.edge.MaxInFlight) < 1 || max(cfg.serve.MaxConnections, cfg.edge.MaxInFlight) > 1e6:
+		return misuse("--max-connections and --max-in-flight must be between 1 and 1000000")
 	case cfg.edge.RateLimit != 0 && !(cfg.edge.RateLimit >= 0.001 && cfg.edge.RateLimit <= 1e6): // NaN too
 		return misuse("--rate-limit must be between 0.001 and 1000000, or 0 for no limit")
-	case cfg.serve.Drain < 0:
-		return misuse("--drain must be 0 or more")
+	case !slices.Contains([]string{"auto", "text", "json"}, cfg.logFormat):
+		return misuse("--log-format must be auto, text or json")
 	case cfg.serve.Profiles && cfg.serve.AdminAddr == "":
 		return misuse("--pprof needs --admin-addr, where profiles are served")
 	case cfg.sandbox && (storeGiven || cfg.mustExist || cfg.requireSync):
@@ -110,36 +117,31 @@ func (cfg *serveConfig) check(storeGiven, interactive bool) error {
 	case store.Kind(cfg.store) == "memory" && len(cfg.fixedKeys) == 0 && !interactive:
 		return misuse("the memory store has no key, and none can be added later; set %s", keysVariable)
 	}
-	for _, text := range cfg.proxies {
-		network, err := parseNetwork(text)
+	return nil
+}
+
+// parseNetworks parses a list of networks such as 10.0.0.0/8, and of addresses.
+func parseNetworks(list string) (networks []netip.Prefix, err error) {
+	for text := range strings.SplitSeq(list, ",") {
+		addr, err := netip.ParseAddr(text)
+		network := netip.PrefixFrom(addr, addr.BitLen())
 		if err != nil {
-			return badFlag("trusted-proxies", "%q is not an IP address or network, such as 127.0.0.1 or 10.0.0.0/8", text)
+			network, err = netip.ParsePrefix(text)
 		}
-		cfg.edge.TrustedProxies = append(cfg.edge.TrustedProxies, network)
-	}
-	if cfg.edge.PublicURL != "" && !isPublicURL(cfg.edge.PublicURL) {
-		return badFlag("public-url", "must be an http or https address without user, query or fragment, such as https://api.example.com/v1")
-	}
-	if cfg.serve.AdminAddr != "" {
-		if err := checkListen("admin-addr", cfg.serve.AdminAddr); err != nil {
-			return err
+		if err != nil {
+			return nil, err
 		}
+		networks = append(networks, network.Masked())
 	}
-	return checkListen("addr", cfg.serve.Addr)
+	return networks, nil
 }
 
-// parseNetwork parses a network such as 10.0.0.0/8, or an address as a network of one.
-func parseNetwork(text string) (netip.Prefix, error) {
-	if addr, err := netip.ParseAddr(text); err == nil {
-		return addr.Prefix(addr.BitLen())
-	}
-	network, err := netip.ParsePrefix(text)
-	return network.Masked(), err
-}
-
-func isPublicURL(text string) bool {
+func checkPublicURL(text string) error {
 	u, err := url.Parse(text)
-	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Hostname() != "" && u.User == nil && !strings.ContainsAny(text, "<>#?")
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.User != nil || strings.ContainsAny(text, "<>#?") {
+		return errors.New("must be an http or https address without user, query or fragment, such as https://api.example.com/v1")
+	}
+	return nil
 }
 
 // serve runs the server until it is told to stop or fails.
@@ -150,13 +152,12 @@ func serve(ctx context.Context, env environment, cfg serveConfig) error {
 		debug.SetGCPercent(250) // the heap is small, and a list costs 5 to 10 % less
 	}
 	_, _ = memlimit.Set(memlimit.WithRatio(0.75)) // of the container's memory; fails if there is no limit
-	opening, stop := untilSignal(ctx)             // later, the server handles signals
-	st, err := openStore(opening, env, cfg.store, store.Options{MustExist: cfg.mustExist, RequireSync: cfg.requireSync, Logger: logger})
+	st, err := openStore(ctx, env, cfg.store, store.Options{MustExist: cfg.mustExist, RequireSync: cfg.requireSync, Logger: logger})
 	if err == nil && cfg.sandbox {
-		err = fillSandbox(opening, st)
+		err = fillSandbox(ctx, st)
 	}
-	stop()
-	if err != nil {
+	signal.Reset(syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP) // the server handles them
+	if err := cmp.Or(context.Cause(ctx), err); err != nil {
 		return err
 	}
 	return errors.Join(serveStore(ctx, env, cfg, logger, st), st.Close())
@@ -189,7 +190,7 @@ func serveStore(ctx context.Context, env environment, cfg serveConfig, logger *s
 	defer cancel()
 	cfg.serve.Started = func(address string) (err error) {
 		if cfg.sandbox {
-			err = cfg.printSandbox(ctx, env.stdout, observed, address+server.Base())
+			err = printSandbox(ctx, env.stdout, observed, address+server.Base())
 		} else {
 			err = cfg.offerKey(ctx, env, logger, observed, address, server.Base())
 		}

@@ -38,26 +38,15 @@ func fixedKeys(getenv func(string) string) ([]string, error) {
 		}
 		source, text = keysFileVariable+": "+path, string(content)
 	}
-	if strings.ContainsAny(text, "#\ufeff") {
-		return nil, misuse("%s: comments and a byte order mark are not supported; put only one key on each line", source)
-	}
 	fixed := strings.Fields(strings.ReplaceAll(text, ",", " "))
-	if len(fixed) == 0 && source != keysVariable {
-		return nil, misuse("%s: there is no key in the file; put one on each line", source)
-	}
 	if err := keys.CheckFixed(fixed); err != nil {
 		return nil, misuse("%s: %w", source, err)
 	}
 	return fixed, nil
 }
 
-// printSandbox prints the address and keys of a sandbox as shell variables. It prints
-// no keys if there are fixed ones.
-func (cfg serveConfig) printSandbox(ctx context.Context, out io.Writer, st keys.Store, url string) error {
-	_, err := fmt.Fprintf(out, "%sURL=%s\n", variablePrefix, url)
-	if err != nil || len(cfg.fixedKeys) > 0 {
-		return err
-	}
+// printSandbox prints the address of a sandbox and new keys as shell variables.
+func printSandbox(ctx context.Context, out io.Writer, st keys.Store, url string) error {
 	token, err := createKey(ctx, st, "sandbox", false)
 	if err != nil {
 		return err
@@ -66,8 +55,12 @@ func (cfg serveConfig) printSandbox(ctx context.Context, out io.Writer, st keys.
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(out, "%sREAD_ONLY_KEY=%s\n%sKEY=%s\n", variablePrefix, readOnly, variablePrefix, token)
-	return err
+	for _, variable := range []string{"URL=" + url, "READ_ONLY_KEY=" + readOnly, "KEY=" + token} {
+		if _, err := fmt.Fprintln(out, variablePrefix+variable); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // offerKey creates and prints a key at a terminal if the store has none. Elsewhere it

@@ -123,20 +123,4 @@ func TestTerminal(t *testing.T) {
 		}
 	}
 	p.wantStatus(t, -1)
-
-	for _, c := range []struct {
-		answer, want string
-		status       int
-	}{
-		{"n\n", "petstore: nothing was revoked", 1},
-		{"yes\n", `revoked \w{8} \(created at first start\)`, 0},
-	} {
-		p := startAtTerminal(t, dir, "keys", "revoke", "created at first start")
-		p.expect(t, `Revoke the key \w{8} \(created at first start\) permanently\? \[y/N\]`)
-		if _, err := p.control.WriteString(c.answer); err != nil {
-			t.Fatal(err)
-		}
-		p.expect(t, c.want)
-		p.wantStatus(t, c.status)
-	}
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -13,14 +12,9 @@ import (
 	"example.com/petstore/internal/store/sqlite"
 )
 
-// upkeepConfig is the configuration of a command on a whole SQLite file.
-type upkeepConfig struct {
-	store         string
-	force, asJSON bool
-}
-
 func backupCommand(env environment) *cobra.Command {
-	var cfg upkeepConfig
+	var address string
+	var force bool
 	cmd := &cobra.Command{
 		Use:   "backup FILE",
 		Short: "Write a snapshot of an SQLite store to a file",
@@ -31,20 +25,19 @@ disk.`,
   petstore backup --store sqlite:/srv/pets.db --force /mnt/pets.db`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			r, err := cfg.run(cmd.Context(), env, func(ctx context.Context, path string) (sqlite.Report, error) {
-				return sqlite.Backup(ctx, path, args[0], cfg.force)
+			return upkeep(cmd.Context(), env.stderr, address, "backed up", func(ctx context.Context, path string) (sqlite.Report, error) {
+				return sqlite.Backup(ctx, path, args[0], force)
 			})
-			return cfg.print(env, env.stderr, "backed up", r, err)
 		},
 	}
-	addStoreFlag(cmd.Flags(), &cfg.store)
-	addJSONFlag(cmd.Flags(), &cfg.asJSON)
-	cmd.Flags().BoolVar(&cfg.force, "force", false, "replace FILE if it exists")
+	addStoreFlag(cmd.Flags(), &address)
+	cmd.Flags().BoolVar(&force, "force", false, "replace FILE if it exists")
 	return cmd
 }
 
 func restoreCommand(env environment) *cobra.Command {
-	var cfg upkeepConfig
+	var address string
+	var force bool
 	cmd := &cobra.Command{
 		Use:   "restore FILE",
 		Short: "Replace an SQLite store with a backup",
@@ -55,20 +48,18 @@ if anything fails, you have either the old store or the new one.`,
   petstore restore --store sqlite:/srv/pets.db --force /mnt/pets.db`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			r, err := cfg.run(cmd.Context(), env, func(ctx context.Context, path string) (sqlite.Report, error) {
-				return sqlite.Restore(ctx, path, args[0], cfg.force)
+			return upkeep(cmd.Context(), env.stderr, address, "restored", func(ctx context.Context, path string) (sqlite.Report, error) {
+				return sqlite.Restore(ctx, path, args[0], force)
 			})
-			return cfg.print(env, env.stderr, "restored", r, err)
 		},
 	}
-	addStoreFlag(cmd.Flags(), &cfg.store)
-	addJSONFlag(cmd.Flags(), &cfg.asJSON)
-	cmd.Flags().BoolVar(&cfg.force, "force", false, "replace a store even if it holds pets or keys or cannot be read")
+	addStoreFlag(cmd.Flags(), &address)
+	cmd.Flags().BoolVar(&force, "force", false, "replace a store even if it holds pets or keys or cannot be read")
 	return cmd
 }
 
 func verifyCommand(env environment) *cobra.Command {
-	var cfg upkeepConfig
+	var address string
 	cmd := &cobra.Command{
 		Use:   "verify",
 		Short: "Check an SQLite store for damage",
@@ -77,54 +68,30 @@ running. If there is damage, verify reports it, and the exit status is 1.`,
 		Example: "  petstore verify --store sqlite:petstore-2026-11-21.db",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			r, err := cfg.run(cmd.Context(), env, sqlite.Verify)
-			return cfg.print(env, env.stdout, "no damage was found in", r, err)
+			return upkeep(cmd.Context(), env.stdout, address, "no damage was found in", sqlite.Verify)
 		},
 	}
-	addStoreFlag(cmd.Flags(), &cfg.store)
-	addJSONFlag(cmd.Flags(), &cfg.asJSON)
+	addStoreFlag(cmd.Flags(), &address)
 	return cmd
 }
 
-// run calls work with the path of the store, and shows at a terminal that it goes on.
-func (cfg upkeepConfig) run(ctx context.Context, env environment, work func(ctx context.Context, path string) (sqlite.Report, error)) (sqlite.Report, error) {
-	path, ok := store.SQLitePath(cfg.store)
+// upkeep calls work with the path of an SQLite store and prints to out what was done.
+func upkeep(ctx context.Context, out io.Writer, address, done string, work func(ctx context.Context, path string) (sqlite.Report, error)) error {
+	path, ok := store.SQLitePath(address)
 	if !ok {
-		return sqlite.Report{}, errors.New("PostgreSQL has its own tools for this, such as pg_basebackup, pg_dump and pg_amcheck; see deploy/postgres.md")
+		return errors.New("PostgreSQL has its own tools for this, such as pg_basebackup, pg_dump and pg_amcheck; see deploy/postgres.md")
 	}
-	ctx, stop := untilSignal(ctx)
-	defer stop()
-	go func() {
-		began, show := time.Now(), progress(env)
-		for ctx.Err() == nil {
-			show("working for %v so far", time.Since(began).Round(time.Second))
-			time.Sleep(time.Second)
-		}
-	}()
 	r, err := work(ctx, path)
-	if err == nil || ctx.Err() == nil {
-		return r, advise(err, cfg.store)
-	}
-	if r.Path == "" && len(r.Problems) == 0 {
-		err = errors.New("nothing was changed")
-	}
-	return r, fmt.Errorf("%w; %w", context.Cause(ctx), err)
-}
-
-// print prints the report as JSON, or what was done as a line to out. It returns err.
-func (cfg upkeepConfig) print(env environment, out io.Writer, done string, r sqlite.Report, err error) error {
-	address := store.Redact(cfg.store)
-	if cfg.asJSON && (err == nil || len(r.Problems) > 0) {
-		r.Problems = append([]string{}, r.Problems...) // [] instead of null
-		return errors.Join(err, printed(done+" "+address, printJSON(env.stdout, struct {
-			Store string `json:"store"`
-			sqlite.Report
-		}{address, r})))
-	}
-	if err != nil {
+	switch {
+	case err == nil:
+		_, err = fmt.Fprintf(out, "%s %s: schema version %d, %s, %s, %.1f MiB\n", done, printable(address), r.Schema,
+			counted(r.Pets, "pet"), counted(r.Keys, "key"), float64(r.Bytes)/(1<<20))
 		return err
+	case ctx.Err() == nil:
+		return advise(err, address)
+	case r.Path == "" && len(r.Problems) == 0:
+		return fmt.Errorf("%w; nothing was changed", context.Cause(ctx))
+	default:
+		return fmt.Errorf("%w; %w", context.Cause(ctx), err)
 	}
-	_, err = fmt.Fprintf(out, "%s %s: schema version %d, %s, %s, %.1f MiB\n", done, printable(address), r.Schema,
-		counted(r.Pets, "pet"), counted(r.Keys, "key"), float64(r.Bytes)/(1<<20))
-	return err
 }
