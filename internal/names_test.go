@@ -140,6 +140,7 @@ func TestPrefixes(t *testing.T) {
 		}
 	}
 	check(".github/SECURITY.md", keyPattern, prefix)
+	check("openapi.yaml", regexp.MustCompile(`Bearer (\w+)_…`), prefix)
 	for _, file := range []string{"deploy/README.md", "deploy/systemd/petstore.env"} {
 		check(file, publicURL, example.Base())
 	}

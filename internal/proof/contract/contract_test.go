@@ -1,12 +1,14 @@
 package contract
 
 import (
+	"bytes"
 	"net/http"
 	"os"
 	"path/filepath"
 	"testing"
 	"time"
 
+	"example.com/petstore/gen"
 	"example.com/petstore/internal/keys"
 	"example.com/petstore/internal/proof/example"
 	"example.com/petstore/internal/proof/program"
@@ -55,33 +57,31 @@ func newService(t *testing.T, st store.Store) (http.Handler, Server) {
 			t.Error(err)
 		}
 	})
-	create := func(change func(*keys.Key)) string {
-		k, token, err := keys.New("test", time.Now(), 0)
-		if err != nil {
-			t.Fatal(err)
-		}
-		change(&k)
-		if err := st.CreateKey(t.Context(), k); err != nil {
-			t.Fatal(err)
-		}
-		if k.Name == "revoked" {
-			if _, err := st.RevokeKey(t.Context(), k.ID, time.Now()); err != nil {
-				t.Fatal(err)
-			}
-		}
-		return token
-	}
 	h, err := program.NewHandler(st, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return h, Server{
-		Key:         program.Key,
-		OtherKey:    create(func(*keys.Key) {}),
-		ReadOnlyKey: create(func(k *keys.Key) { k.ReadOnly = true }),
-		ExpiredKey:  create(func(k *keys.Key) { k.ExpiresAt = k.CreatedAt }),
-		RevokedKey:  create(func(k *keys.Key) { k.Name = "revoked" }),
+	create := func(readOnly bool, lifetime time.Duration) (id, token string) {
+		k, token, err := keys.New("test", time.Now().Add(-time.Hour), lifetime)
+		if err != nil {
+			t.Fatal(err)
+		}
+		k.ReadOnly = readOnly
+		if err := st.CreateKey(t.Context(), k); err != nil {
+			t.Fatal(err)
+		}
+		return k.ID, token
 	}
+	server := Server{Key: program.Key}
+	_, server.OtherKey = create(false, 0)
+	_, server.ReadOnlyKey = create(true, 0)
+	_, server.ExpiredKey = create(false, time.Minute)
+	id, token := create(false, 0)
+	server.RevokedKey = token
+	if _, err := st.RevokeKey(t.Context(), id, time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	return h, server
 }
 
 func serve(t *testing.T, h http.Handler) (url string) {
@@ -89,4 +89,20 @@ func serve(t *testing.T, h http.Handler) (url string) {
 	s := program.NewServer(h)
 	t.Cleanup(s.Close)
 	return s.URL + example.Base()
+}
+
+// TestDocument fails if gen/ is of another document, or if an operation still exists
+// after its sunset date.
+func TestDocument(t *testing.T) {
+	document, err := os.ReadFile("../../../openapi.yaml")
+	if err != nil || !bytes.Equal(document, gen.Document) {
+		t.Errorf("gen/api/openapi.yaml: got a text other than openapi.yaml (%v); run make generate", err)
+	}
+	for _, item := range example.Document().Paths.Map() {
+		for _, o := range item.Operations() {
+			if sunset := date(o, "x-sunset"); o.Deprecated && time.Now().After(sunset) {
+				t.Errorf("%s: got the x-sunset %v, want one in the future, or the operation removed", o.OperationID, sunset)
+			}
+		}
+	}
 }

@@ -1,116 +1,132 @@
 package contract
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
+	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
 
 	"example.com/petstore/internal/proof/example"
+	"example.com/petstore/internal/proof/property"
 )
 
-// paging tests walks over pages: each pet that existed before is returned once,
-// and in ascending order. Package storetest walks while pets are added.
-func (s *suite) paging(t runner) {
-	marker, _ := s.create(t, example.Body())
-	byStatus := map[string][]pet{}
-	for i := range 15 {
-		status := statuses()[i%3]
-		p, _ := s.create(t, example.Body(fmt.Sprintf(`"categoryId":%d`, i), fmt.Sprintf(`"status":%q`, status)))
-		byStatus[status], byStatus[""] = append(byStatus[status], p), append(byStatus[""], p)
-	}
-	most := int(*example.Parameter("limit").Max)
-	for _, c := range []struct {
-		status string
-		limit  int
-	}{{"", 1}, {"", 2}, {"", 7}, {"", most}, {"sold", 2}, {"pending", 1}, {"available", most}} {
-		t.Run(fmt.Sprintf("status=%s,limit=%d", c.status, c.limit), func(t reporter) {
-			filter := ""
-			if c.status != "" {
-				filter = "&status=" + c.status
-			}
-			var walked []pet
-			last := marker.ID
-			query := fmt.Sprintf("?limit=%d%s&after=%d", c.limit, filter, last)
-			for query != "" {
-				page, next := s.list(t, query)
-				if n := len(page); n > c.limit || next != "" && n < c.limit || n == 0 && len(walked) > 0 {
-					t.Errorf("%s: got a page of %d with the link %q, want %d if another follows", query, n, next, c.limit)
-				}
-				if len(page) > 0 && page[0].ID <= last || len(page) == 0 && next != "" {
-					t.Errorf("%s: got %v, want pets after %d", query, page, last)
-					break
-				}
-				walked = append(walked, page...)
-				if next != "" {
-					last = page[len(page)-1].ID
-					if want := fmt.Sprintf("?limit=%d%s&after=%d", c.limit, filter, last); next != want {
-						t.Errorf("Link: got %s, want %s", next, want)
-						break
-					}
-				}
-				query = next
-			}
-			if !slices.IsSortedFunc(walked, func(a, b pet) int { return int(a.ID - b.ID) }) {
-				t.Errorf("walk: got %v, want ascending ids", walked)
-			}
-			for _, p := range byStatus[c.status] {
-				if n := count(walked, p); n != 1 {
-					t.Errorf("walk: got pet %d %d times, want once", p.ID, n)
-				}
-			}
-			for _, p := range walked {
-				if c.status != "" && p.Status != c.status {
-					t.Errorf("walk: got %v, want only %s pets", p, c.status)
-				}
-			}
-		})
-	}
-	t.Run("unknown parameters", func(t reporter) {
-		_, next := s.list(t, fmt.Sprintf("?other=1&limit=1&after=%d&x=y", marker.ID))
-		if want := fmt.Sprintf("?limit=1&after=%d", byStatus[""][0].ID); next != want {
-			t.Errorf("Link: got %s, want %s", next, want)
-		}
-	})
+// resource is a resource as decoded from JSON, with numbers as written.
+type resource = map[string]any
+
+func decode(text []byte) resource {
+	r, _ := property.Decode(string(text)).(resource) // check reports another body
+	return r
 }
 
-func count(all []pet, p pet) (n int) {
-	for _, other := range all {
-		if other == p {
-			n++
-		}
-	}
+func idOf(r resource) int64 {
+	id, _ := r["id"].(json.Number)
+	n, _ := id.Int64()
 	return n
 }
 
-// idempotencyKey tests the form of the header.
-func (s *suite) idempotencyKey(t runner) {
-	for name, header := range map[string][]string{
-		"empty":          {""},
-		"twice":          {"k1", "k1"},
-		"a list":         {`k1, k2`},
-		"a quoted list":  {`"k1", "k2"`},
-		"a parameter":    {`"k1";a=b`},
-		"a wrong escape": {`"a\b"`},
-		"a tab":          {"a\tb"},
-		"not ASCII":      {"é"},
-		"an open quote":  {`"k1`},
-		"256 characters": {strings.Repeat("k", 256)},
+// create adds the pet in body and returns it.
+func (s *suite) create(t T, body string, header ...string) resource {
+	return decode(s.expect(t, s.post(body, header...), want{status: http.StatusCreated}).body)
+}
+
+// list returns the pets of a page and the query of the link to the next page.
+func (s *suite) list(t T, query string) (page []resource, next string) {
+	got := s.expect(t, s.get("/pets"+query), want{status: http.StatusOK})
+	all, _ := property.Decode(string(got.body)).([]any)
+	for _, p := range all {
+		page = append(page, p.(resource))
+	}
+	if m := regexp.MustCompile(`^<[^<>?]+(\?[^<>]*)>; rel="next"$`).FindStringSubmatch(got.Header.Get("Link")); m != nil {
+		next = m[1]
+	}
+	return page, next
+}
+
+// validBody tests that a pet is returned as it was sent.
+func (s *suite) validBody(t T) {
+	c := s.collection("/pets")
+	for _, body := range []string{
+		example.Body(),
+		example.Body(`"status":"sold"`),
+		example.Body(`"name":""`),
+		example.Body(`"name":"  v "`),
+		example.Body(`"name":"e\u0301"`), // not normalized
+		example.Body(`"name":"\u0001\r\n\u007f\u2028"`),
+		example.Body(`"id":99`),
+		example.Body(`"x":{"y":[null,true]}`, `"":0`),
+		example.Body(`"categoryId":9007199254740993`), // past 2^53
+		example.Body(`"categoryId":9223372036854775807`),
+		example.Body(`"categoryId":-9223372036854775808`),
 	} {
-		t.Run(name, func(t reporter) {
-			r := s.post(example.Body())
-			for _, value := range header {
-				r = r.with("Idempotency-Key: " + value)
+		t.Run(body, func(t T) {
+			made := c.add(t, body)
+			c.isRead(t, made, true)
+			if want := statuses()[0]; !strings.Contains(body, `"status"`) && made["status"] != want {
+				t.Errorf("without a status: got %v, want %s", made["status"], want)
 			}
-			s.expect(t, r, want{status: 400, code: "invalid_request", message: "^Idempotency-Key "})
 		})
 	}
 }
 
+// paging tests walks over pages: each pet that existed before is returned once,
+// and in ascending order. Package storetest walks while pets are added.
+func (s *suite) paging(t T) {
+	limit := example.Parameter("limit")
+	most, byDefault := int(*limit.Max), int(limit.Default.(float64))
+	marker := idOf(s.create(t, example.Body()))
+	ids := map[string][]int64{}
+	for i := range byDefault + 1 {
+		status := statuses()[i%len(statuses())]
+		id := idOf(s.create(t, example.Body(fmt.Sprintf(`"status":%q`, status))))
+		ids["&status="+status], ids[""] = append(ids["&status="+status], id), append(ids[""], id)
+	}
+	for filter, created := range ids {
+		for _, limit := range []int{1, 7, most} {
+			query := fmt.Sprintf("?limit=%d%s&after=%d", limit, filter, marker)
+			t.Run(query, func(t T) {
+				isOther := func(id int64) bool { return !slices.Contains(ids[""], id) }
+				if got := slices.DeleteFunc(s.walk(t, query, limit), isOther); !slices.Equal(got, created) {
+					t.Errorf("walk: got %v, want %v", got, created)
+				}
+			})
+		}
+		link := map[string]string{"Link": fmt.Sprintf(`^<[^<>?]*%s/pets\?limit=1%s&after=%d>; rel="next"$`, s.base, filter, created[0])}
+		s.expect(t, s.get(fmt.Sprintf("/pets?other=1&limit=1%s&after=%d&x=y", filter, marker)), want{status: http.StatusOK, header: link})
+	}
+	if page, _ := s.list(t, ""); len(page) != byDefault {
+		t.Errorf("without a limit: got %d pets, want %d", len(page), byDefault)
+	}
+}
+
+// walk follows the links to the next pages and returns the identifiers.
+func (s *suite) walk(t T, query string, limit int) (ids []int64) {
+	for query != "" {
+		page, next := s.list(t, query)
+		for i, p := range page {
+			if i == 0 && len(ids) > 0 && idOf(p) <= ids[len(ids)-1] {
+				t.Errorf("%s: got pet %d, want pets after those of the page before", query, idOf(p))
+				return ids
+			}
+			ids = append(ids, idOf(p))
+		}
+		if len(page) > limit || next != "" && len(page) < limit {
+			t.Errorf("%s: got a page of %d with the link %q, want %d if another follows", query, len(page), next, limit)
+			return ids
+		}
+		query = next
+	}
+	return ids
+}
+
 // retry tests requests that are repeated with the same Idempotency-Key.
-func (s *suite) retry(t runner) {
+func (s *suite) retry(t T) {
 	run := fmt.Sprint(time.Now().UnixNano()) // so that another run does not reuse these keys
 	long := run + strings.Repeat("k", 255-len(run))
+	body := example.Body()
 	for name, keys := range map[string][2]string{
 		"bare":           {run + "a", run + "a"},
 		"quoted":         {`"` + run + `b"`, run + "b"},
@@ -118,45 +134,31 @@ func (s *suite) retry(t runner) {
 		"escapes":        {`"` + run + `\\d"`, run + `\d`},
 		"255 characters": {`"` + long + `"`, long},
 	} {
-		t.Run(name, func(t reporter) {
-			body := example.Body()
-			first, made := s.create(t, body, "Idempotency-Key: "+keys[0])
-			again, repeated := s.create(t, `{"x":1, "status":"available",`+body[1:], "Idempotency-Key: "+keys[1])
-			if again != first || !same(made.body, repeated.body) || made.Header.Get("Location") != repeated.Header.Get("Location") {
-				t.Errorf("the second time: got %s, want %s", repeated.body, made.body)
+		t.Run(name, func(t T) {
+			s.expect(t, s.post("{", "Idempotency-Key: "+keys[0]), want{status: 400, code: "invalid_body"}) // which uses no key
+			first := s.expect(t, s.post(body, "Idempotency-Key: "+keys[0]), want{status: http.StatusCreated})
+			again := s.expect(t, s.post(`{"x":1, "status":"available",`+body[1:], "Idempotency-Key: "+keys[1]), want{status: http.StatusCreated})
+			if !bytes.Equal(again.body, first.body) || again.Header.Get("Location") != first.Header.Get("Location") {
+				t.Errorf("the second time: got %s, want %s", again.body, first.body)
 			}
 			other := s.post(`{"status":"sold",`+body[1:], "Idempotency-Key: "+keys[0])
 			s.expect(t, other, want{status: 422, code: "idempotency_key_reused", message: "Idempotency-Key"})
 		})
 	}
-	t.Run("another key", func(t reporter) {
-		seen := map[int64]string{}
-		for _, key := range []string{"", "", `"` + run + `A"`, `"` + run + `\\A"`, `"` + run + `\"A"`, run + "a1"} {
-			var header []string
-			if key != "" {
-				header = []string{"Idempotency-Key: " + key}
-			}
-			p, _ := s.create(t, example.Body(), header...)
-			if other, ok := seen[p.ID]; ok {
-				t.Errorf("key %q: got pet %d of key %q, want a new one", key, p.ID, other)
-			}
-			seen[p.ID] = key
+	t.Run("another key", func(t T) {
+		var ids []int64
+		for _, key := range []string{`"` + run + `A"`, `"` + run + `\\A"`, `"` + run + `\"A"`, run + "a1"} {
+			ids = append(ids, idOf(s.create(t, body, "Idempotency-Key: "+key)))
 		}
-	})
-	t.Run("an invalid body first", func(t reporter) {
-		key := "Idempotency-Key: " + run + "invalid"
-		s.expect(t, s.post("{", key), want{status: 400, code: "invalid_body"})
-		s.create(t, example.Body(), key)
-	})
-	if s.OtherKey == "" {
-		return
-	}
-	t.Run("another API key", func(t reporter) {
-		mine, _ := s.create(t, example.Body(), "Idempotency-Key: "+run+"scope")
-		other := *s
-		other.Key = s.OtherKey
-		if p, _ := other.create(t, example.Body(), "Idempotency-Key: "+run+"scope"); p.ID == mine.ID {
-			t.Errorf("got pet %d for two API keys, want two pets", p.ID)
+		ids = append(ids, idOf(s.create(t, body)), idOf(s.create(t, body)))
+		if s.OtherKey != "" {
+			other := *s
+			other.Key = s.OtherKey
+			ids = append(ids, idOf(other.create(t, body, "Idempotency-Key: "+run+"a1")))
+		}
+		slices.Sort(ids)
+		if n := len(slices.Compact(slices.Clone(ids))); n != len(ids) {
+			t.Errorf("got the pets %d, want a new one for each Idempotency-Key and API key", ids)
 		}
 	})
 }

@@ -2,7 +2,6 @@ package contract
 
 import (
 	"cmp"
-	"encoding/json"
 	"net/http"
 	"slices"
 	"strings"
@@ -21,7 +20,7 @@ type operation struct {
 
 // operations returns the operations of the document in a fixed order.
 func (s *suite) operations() (all []operation) {
-	for template, item := range s.judge.document.Paths.Map() {
+	for template, item := range s.document.Paths.Map() {
 		for method, o := range item.Operations() {
 			op := operation{Operation: o, method: method, template: template}
 			if o.RequestBody != nil {
@@ -48,16 +47,6 @@ func (o operation) collection() (template string, isItem bool) {
 // isOpen reports whether the operation needs no key.
 func (o operation) isOpen() bool { return o.Security != nil && len(*o.Security) == 0 }
 
-// success returns the status of the documented success.
-func (o operation) success() int {
-	for status := http.StatusOK; status < 300; status++ {
-		if o.Responses.Status(status) != nil {
-			return status
-		}
-	}
-	return 0
-}
-
 // request returns a valid request without a key. Each parameter of the path is id.
 func (s *suite) request(o operation, id string) request {
 	segments := strings.Split(o.template, "/")
@@ -68,103 +57,64 @@ func (s *suite) request(o operation, id string) request {
 	}
 	r := request{method: o.method, target: s.base + strings.Join(segments, "/")}
 	if o.body != nil {
-		r.header, r.body = []string{jsonType}, encode(property.Value(o.body).Example(1))
+		r.header, r.body = []string{jsonType}, property.Encode(property.Value(o.body).Example(1))
 	}
 	return r
 }
 
-// encode returns v as JSON.
-func encode(v any) string {
-	text, err := json.Marshal(v)
-	if err != nil {
-		panic(err) // values of the document can be encoded
-	}
-	return string(text)
-}
-
-const greatestID = "9223372036854775807" // no resource has it
-
-// faultyRequests returns a request for each fault that is the same in all operations,
-// without a key, and what it gets with one.
-func (s *suite) faultyRequests(o operation) map[string]faulty {
-	r := s.request(o, greatestID)
-	query := r
+// faulty returns the faults of a request that are the same in all operations, without a
+// key, and what each gets with one.
+func (s *suite) faulty(o operation) (rows []row) {
+	valid := s.request(o, greatest)
+	query := valid
 	query.target += "?%zz"
-	all := map[string]faulty{"query": {query, want{status: 400, code: "invalid_parameter"}}}
 	if strings.Contains(o.template, "{") {
-		all["identifier"] = faulty{s.request(o, "x"), want{status: 400, code: "invalid_parameter", message: "must be an integer"}}
-		all["unknown"] = faulty{r, want{status: 404, code: "not_found"}}
+		rows = append(rows,
+			row{"identifier", s.request(o, "x"), want{status: 400, code: "invalid_parameter", message: "must be an integer"}},
+			row{"unknown", valid, want{status: 404, code: "not_found"}})
 	}
 	if o.body != nil {
-		body, media, size := r, r, r
+		body, media, size := valid, valid, valid
 		body.body = "{"
 		media.header = []string{"Content-Type: text/plain"}
 		size.body += strings.Repeat(" ", maxBody)
-		all["body"] = faulty{body, want{status: 400, code: "invalid_body"}}
-		all["media type"] = faulty{media, want{status: 415, code: "unsupported_media_type", header: acceptJSON}}
-		all["body size"] = faulty{size, want{status: 413, code: "payload_too_large"}}
-		size.header = media.header // the size is checked before the type
-		all["body size, media type"] = faulty{size, want{status: 413, code: "payload_too_large"}}
+		size.header, query.header, query.body = media.header, media.header, size.body // the query is checked before the size, and that before the type
+		rows = append(rows,
+			row{"body", body, want{status: 400, code: "invalid_body"}},
+			row{"media type", media, want{status: 415, code: "unsupported_media_type", header: map[string]string{"Accept": "^application/json$"}}},
+			row{"body size", size, want{status: 413, code: "payload_too_large"}})
 	}
-	return all
-}
-
-type faulty struct {
-	request request
-	want    want
+	return append(rows, row{"query", query, want{status: 400, code: "invalid_parameter"}})
 }
 
 // everyOperation tests what all operations have in common: the faults of a request,
 // after a missing key and a key that may not write.
-func (s *suite) everyOperation(t runner) {
+func (s *suite) everyOperation() (rows []row) {
 	for _, o := range s.operations() {
-		requests := s.faultyRequests(o)
-		for name, f := range requests {
-			t.Run(o.OperationID+" "+name, func(t reporter) {
-				s.expect(t, f.request.with(s.auth()), f.want)
-			})
+		faulty := s.faulty(o)
+		for _, f := range faulty {
+			rows = append(rows, row{o.OperationID + " " + f.name, f.request.with(bearer(s.Key)), f.want})
 		}
-		requests["valid"] = faulty{request: s.request(o, "1")}
-		for name, f := range requests {
+		for _, f := range append(faulty, row{name: "valid", request: s.request(o, "1")}) {
 			if o.isOpen() {
 				break
 			}
-			t.Run(o.OperationID+" "+name+" without a key", func(t reporter) {
-				s.expect(t, f.request, want{status: 401, code: "unauthorized", header: map[string]string{"WWW-Authenticate": noCredentials}})
-			})
-			if s.ReadOnlyKey == "" || o.method == http.MethodGet {
-				continue
+			rows = append(rows, row{o.OperationID + " " + f.name + " without a key", f.request, want{status: 401, code: "unauthorized", header: map[string]string{"WWW-Authenticate": noCredentials}}})
+			if s.ReadOnlyKey != "" && o.method != http.MethodGet {
+				rows = append(rows, row{o.OperationID + " " + f.name + " with a key that may only read", f.request.with(bearer(s.ReadOnlyKey)), want{status: 403, code: "forbidden"}})
 			}
-			t.Run(o.OperationID+" "+name+" with a key that may only read", func(t reporter) {
-				s.expect(t, f.request.with("Authorization: Bearer "+s.ReadOnlyKey), want{status: 403, code: "forbidden"})
-			})
 		}
 	}
-	for template, item := range s.judge.document.Paths.Map() {
-		path := s.base + strings.NewReplacer("{", "", "}", "").Replace(template)
-		for _, method := range []string{"PUT", "PATCH", "DELETE", "TRACE", "FOO", "get"} {
-			if item.Operations()[method] != nil {
-				continue
-			}
-			t.Run(method+" "+template, func(t reporter) {
-				for _, header := range [][]string{nil, {s.auth()}} {
-					s.expect(t, request{method: method, target: path, header: header}, want{status: 405, code: "method_not_allowed"})
-				}
-			})
-		}
-		t.Run("OPTIONS "+template, func(t reporter) {
-			s.expect(t, request{method: http.MethodOptions, target: path}, want{status: 204})
-		})
-	}
+	return rows
 }
 
 // coverage tests that the cases have seen every response that a client can cause.
 // TestSocket causes the 408, because a proxy would wait for the body.
-func (s *suite) coverage(t reporter) {
+func (s *suite) coverage(t T) {
 	for _, o := range s.operations() {
 		for status := range o.Responses.Map() {
 			caused := status != "408" && status != "429" && status < "500" && (status != "403" || s.ReadOnlyKey != "")
-			if visit := o.OperationID + " " + status; caused && !s.judge.seen[visit] {
+			if visit := o.OperationID + " " + status; caused && !s.seen[visit] {
 				t.Errorf("%s: got no such response, want a case of this package to cause one", visit)
 			}
 		}

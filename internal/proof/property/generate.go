@@ -3,6 +3,7 @@
 package property
 
 import (
+	"encoding/json"
 	"maps"
 	"math"
 	"slices"
@@ -107,4 +108,23 @@ func text(s *openapi3.Schema) *rapid.Generator[string] {
 
 func moment(layout string) *rapid.Generator[string] {
 	return rapid.Map(rapid.Int64Range(0, 1<<32), func(seconds int64) string { return time.Unix(seconds, 0).UTC().Format(layout) })
+}
+
+// Encode returns v as JSON.
+func Encode(v any) string {
+	text, err := json.Marshal(v)
+	if err != nil {
+		panic(err) // values of the document can be encoded
+	}
+	return string(text)
+}
+
+// Decode decodes JSON and keeps numbers as written. It returns nil if text is no JSON.
+func Decode(text string) (v any) {
+	d := json.NewDecoder(strings.NewReader(text))
+	d.UseNumber()
+	if d.Decode(&v) != nil {
+		return nil
+	}
+	return v
 }
