@@ -30,13 +30,14 @@ const defaultAddr = "127.0.0.1:8080"
 
 // serveConfig is the configuration of petstore serve.
 type serveConfig struct {
-	store                           string
-	mustExist, requireSync, sandbox bool
-	fixedKeys                       []string
-	edge                            edge.Options
-	serve                           edge.ServeOptions
-	logLevel                        slog.Level
-	logFormat                       string
+	store     string
+	open      store.Options
+	sandbox   bool
+	fixedKeys []string
+	edge      edge.Options
+	serve     edge.ServeOptions
+	logLevel  slog.Level
+	logFormat string
 }
 
 func serveCommand(env environment) *cobra.Command {
@@ -72,8 +73,8 @@ then have 10 s to finish. A second signal stops the server at once.`,
 	}
 	flags := cmd.Flags()
 	addStoreFlag(flags, &cfg.store)
-	flags.BoolVar(&cfg.mustExist, "must-exist", false, "fail if the SQLite file does not exist, for example because its volume is not mounted")
-	flags.BoolVar(&cfg.requireSync, "require-sync", false, "refuse to start unless PostgreSQL has a synchronous standby and waits for it")
+	flags.BoolVar(&cfg.open.MustExist, "must-exist", false, "fail if the SQLite file does not exist, for example because its volume is not mounted")
+	flags.BoolVar(&cfg.open.RequireSync, "require-sync", false, "refuse to start unless PostgreSQL has a synchronous standby and waits for it")
 	flags.StringVar(&cfg.serve.Addr, "addr", defaultAddr, "the `address` to listen on; :0 takes any free port")
 	flags.Func("public-url", "the `address` that clients use if there is a proxy in front, such as https://api.example.com/v1", func(text string) error {
 		cfg.edge.PublicURL = text
@@ -110,8 +111,10 @@ func (cfg *serveConfig) check(storeGiven, interactive bool) error {
 		return misuse("--log-format must be auto, text or json")
 	case cfg.serve.Profiles && cfg.serve.AdminAddr == "":
 		return misuse("--pprof needs --admin-addr, where profiles are served")
-	case cfg.sandbox && (storeGiven || cfg.mustExist || cfg.requireSync):
+	case cfg.sandbox && (storeGiven || cfg.open != store.Options{}):
 		return misuse("--sandbox has its own store, in memory; omit --store, --must-exist and --require-sync, and their variables")
+	case cfg.open.RequireSync && store.Kind(cfg.store) != "postgres":
+		return misuse("--require-sync needs a postgres:// store, the only one with standbys")
 	case cfg.sandbox:
 		cfg.store, cfg.edge.LocalOrigins = "memory:", true
 	case store.Kind(cfg.store) == "memory" && len(cfg.fixedKeys) == 0 && !interactive:
@@ -152,7 +155,8 @@ func serve(ctx context.Context, env environment, cfg serveConfig) error {
 		debug.SetGCPercent(250) // the heap is small, and a list costs 5 to 10 % less
 	}
 	_, _ = memlimit.Set(memlimit.WithRatio(0.75)) // of the container's memory; fails if there is no limit
-	st, err := openStore(ctx, env, cfg.store, store.Options{MustExist: cfg.mustExist, RequireSync: cfg.requireSync, Logger: logger})
+	cfg.open.Logger = logger
+	st, err := openStore(ctx, env, cfg.store, cfg.open)
 	if err == nil && cfg.sandbox {
 		err = fillSandbox(ctx, st)
 	}

@@ -3,7 +3,6 @@ package store
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"strings"
@@ -37,11 +36,7 @@ type Options struct {
 // Open opens the store at address, creating the SQLite file if it does not
 // exist, and brings the schema up to date. Errors never contain the password.
 func Open(ctx context.Context, address string, o Options) (Store, error) {
-	kind := Kind(address)
-	if o.RequireSync && kind != "" && kind != "postgres" {
-		return nil, errors.New("only a postgres:// store can have a synchronous standby: leave out --require-sync")
-	}
-	switch kind {
+	switch Kind(address) {
 	case "sqlite":
 		path, _ := SQLitePath(address)
 		return opened(sqlite.Open(ctx, path, sqlite.Options{MustExist: o.MustExist, Logger: o.Logger}))

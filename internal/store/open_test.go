@@ -26,9 +26,6 @@ func TestOpen(t *testing.T) {
 		if err := s.Close(); err != nil {
 			t.Errorf("Close of %q: got error %v", address, err)
 		}
-		if _, err := store.Open(t.Context(), address, store.Options{RequireSync: true}); err == nil || !strings.Contains(err.Error(), "--require-sync") {
-			t.Errorf("Open(%q) with RequireSync: got error %v, want one about --require-sync", address, err)
-		}
 	}
 	if s, err := store.Open(t.Context(), file+"2", store.Options{MustExist: true}); err == nil || s != nil {
 		t.Errorf("Open with MustExist: got %v, error %v, want only an error", s, err)
@@ -43,7 +40,7 @@ func TestOpenUnknown(t *testing.T) {
 		"mysql://pets:SECRET@db/pets", "pets:SECRET@db", "pets:SECRET", "password=SECRET",
 		"sqlite:postgres://pets:SECRET@db/pets", "sqlite:postgres:/pets:SECRET@db", "sqlite:pets:SECRET@db", "sqlite:host=db Password = SECRET",
 	} {
-		s, err := store.Open(t.Context(), address, store.Options{RequireSync: true})
+		s, err := store.Open(t.Context(), address, store.Options{})
 		if err == nil || s != nil || !strings.Contains(err.Error(), store.Addresses) || strings.Contains(err.Error(), "SECRET") {
 			t.Errorf("Open(%q): got %v, error %v, want one that lists the forms of an address, without a password", address, s, err)
 		}

@@ -13,7 +13,7 @@ import (
 )
 
 // TestPackage builds the Debian package, boots systemd on a temporary overlay of
-// this system, and runs testdata/walk.sh there, which runs the commands of the pages,
+// this system, and runs testdata/walk*.sh there, which run the commands of the pages,
 // from installation to removal.
 func TestPackage(t *testing.T) {
 	t.Parallel()
@@ -24,7 +24,7 @@ func TestPackage(t *testing.T) {
 	if got := run(t, nil, "sh", "-c", "rpm -qp --list --recommends .bin/dist/petstore-"+version+"-1.*.rpm"); !strings.Contains(got, "/usr/bin/petstore\n") || !strings.Contains(got, "\npsmisc") {
 		t.Errorf("contents of the .rpm: got %s, want the program and the recommended packages", got)
 	}
-	run(t, nil, "sh", "-c", "mkdir -p "+walk+"/.bin/dist "+walk+"/deploy; cp "+built+" "+walk+"/.bin/dist; cp deploy/*.md "+walk+"/deploy; cp internal/proof/deploy/testdata/walk.sh "+walk)
+	run(t, nil, "sh", "-c", "mkdir -p "+walk+"/.bin/dist "+walk+"/deploy; cp "+built+" "+walk+"/.bin/dist; cp deploy/*.md "+walk+"/deploy; cp internal/proof/deploy/testdata/walk*.sh "+walk)
 
 	start(t, nil, "unshare", "--mount", "--pid", "--net", "--ipc", "--uts", "--cgroup", "--fork", "--kill-child", "sh", "testdata/boot.sh", walk)
 	output := func(name string) string {

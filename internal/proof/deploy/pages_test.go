@@ -16,11 +16,11 @@ import (
 )
 
 // TestTroubleshooting ties each row of the tables for 3 a.m. to the code: its text is
-// in a string literal of the program, in one file of a package, or testdata/walk.sh
-// provokes it. The alerts that a row names exist.
+// in a string literal of the program, in one file of a package, or testdata/walk*.sh
+// provoke it. The alerts that a row names exist.
 func TestTroubleshooting(t *testing.T) {
 	literals := literalsOf(t)
-	alerts, walk := read(t, "deploy", "prometheus", "alerts.yml")+read(t, "deploy", "prometheus", "alerts_postgres.yml"), read(t, "internal", "proof", "deploy", "testdata", "walk.sh")
+	files := run(t, nil, "sh", "-c", "cat deploy/prometheus/alerts*.yml internal/proof/deploy/testdata/walk*.sh")
 	pages, err := filepath.Glob(root(t, "deploy", "*.md"))
 	if err != nil || len(pages) == 0 {
 		t.Fatalf("deploy: got no pages (%v)", err)
@@ -37,7 +37,7 @@ func TestTroubleshooting(t *testing.T) {
 			columns := strings.Split(strings.Trim(row, "|"), "|")
 			names := regexp.MustCompile("`(Petstore\\w+)`").FindAllStringSubmatch(columns[0], -1)
 			for _, name := range names {
-				if !strings.Contains(alerts, "alert: "+name[1]+"\n") {
+				if !strings.Contains(files, "alert: "+name[1]+"\n") {
 					t.Errorf("deploy/%s: there is no alert %s", page, name[1])
 				}
 			}
@@ -51,7 +51,7 @@ func TestTroubleshooting(t *testing.T) {
 					want = strings.Trim(reason, `"`)
 				}
 				part := strings.Trim(want, "…")
-				if problem := literals.find(part, part != want); problem != "" && !strings.Contains(walk, "grep '"+part+"'") {
+				if problem := literals.find(part, part != want); problem != "" && !strings.Contains(files, "grep '"+part+"'") {
 					t.Errorf("deploy/%s: %q: %s", page, text[1], problem)
 				}
 			}
