@@ -3,12 +3,16 @@ package edge
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"net/http"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/labstack/echo/v4"
+	"golang.org/x/sync/semaphore"
 )
 
 // requestTimeout limits the work on one request.
@@ -91,4 +95,92 @@ func (s *Server) checkRate(c echo.Context, caller Caller) error {
 	s.metrics.shed.WithLabelValues("rate").Inc()
 	retry := fmt.Sprint(math.Ceil(1 / s.options.RateLimit))
 	return &Problem{Status: http.StatusTooManyRequests, Code: "rate_limited", Message: "too many requests; try again later", Header: http.Header{"Retry-After": {retry}}}
+}
+
+const (
+	// DefaultMaxInFlight is the default of Options.MaxInFlight.
+	DefaultMaxInFlight = 256
+	// Responses of more than largeResponse bytes have maxLarge bytes at most together.
+	largeResponse = 32 << 10
+	maxLarge      = 48 << 20
+)
+
+var (
+	errOverloaded = errors.New("too many requests are in flight")
+	errNoRoom     = fmt.Errorf("%w: their large responses are read slowly", errOverloaded)
+)
+
+// inFlight limits the requests to operations, and the memory that their responses take.
+type inFlight struct {
+	running *semaphore.Weighted
+	count   atomic.Int64 // of requests that run or wait
+	most    int64        // of count
+
+	mu      sync.Mutex
+	large   int64            // bytes of large responses
+	largeOf map[string]int64 // the part of each caller
+}
+
+func newInFlight(maxInFlight int) *inFlight {
+	n := int64(maxInFlight)
+	// As many may wait as may run.
+	return &inFlight{running: semaphore.NewWeighted(n), most: 2 * n, largeOf: map[string]int64{}}
+}
+
+// acquire waits until a request may run. The caller must call release once the
+// response is written.
+func (f *inFlight) acquire(ctx context.Context) error {
+	if f.count.Add(1) > f.most || f.running.Acquire(ctx, 1) != nil {
+		f.count.Add(-1)
+		return errOverloaded
+	}
+	return nil
+}
+
+func (f *inFlight) release(r *request) {
+	if r.reserved > 0 {
+		f.mu.Lock()
+		f.large -= r.reserved
+		if f.largeOf[r.ID] -= r.reserved; f.largeOf[r.ID] == 0 {
+			delete(f.largeOf, r.ID)
+		}
+		f.mu.Unlock()
+	}
+	f.running.Release(1)
+	f.count.Add(-1)
+}
+
+// reserve reserves memory for the large response to r, if there is enough. The
+// responses to one caller get at most half of it, unless there is only one.
+func (f *inFlight) reserve(r *request, bytes int64) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	own := f.largeOf[r.ID]
+	if f.large+bytes > maxLarge || own > 0 && own+bytes > maxLarge/2 {
+		return false
+	}
+	f.large += bytes
+	f.largeOf[r.ID] += bytes
+	r.reserved += bytes
+	return true
+}
+
+// request is a request to an operation.
+type request struct {
+	Caller
+	server   *Server
+	reserved int64 // bytes of inFlight.large
+}
+
+type requestKey struct{}
+
+// Reserve reserves memory for the response of the operation whose context is ctx, until
+// it is written. It fails if the clients of other large responses read slowly.
+func Reserve(ctx context.Context, bytes int64) error {
+	r, ok := ctx.Value(requestKey{}).(*request)
+	if !ok || bytes <= largeResponse || r.server.inFlight.reserve(r, min(bytes, maxLarge)) {
+		return nil
+	}
+	r.server.metrics.shed.WithLabelValues("large").Inc()
+	return Unavailable(errNoRoom)
 }

@@ -161,9 +161,10 @@ var limits = map[string]func(t *testing.T, want []int64){
 		wantAmount(t, "running, in the end", running.Load(), 2*want[0])
 	},
 	"large responses, over 32 KiB": func(t *testing.T, want []int64) { // the name has their size
+		total, ofKey, refused := want[0], want[1], want[2]
 		size, done := make(chan int64), make(chan bool)
 		h := newHandlers()
-		h["getVersion"] = func(c echo.Context) error {
+		h["listBooks"] = func(c echo.Context) error {
 			if err := Reserve(c.Request().Context(), <-size); err != nil {
 				return err
 			}
@@ -171,30 +172,35 @@ var limits = map[string]func(t *testing.T, want []int64){
 			return sendOK(c)
 		}
 		s, _ := newServer(t, h, nil)
-		statuses := make(chan int)
-		begin := func(bytes int64) {
-			go func() { statuses <- do(s, newRequest("GET", "/v1/version", "")).Code }()
+		statuses := make(chan int, 3)
+		begin := func(key string, bytes int64) {
+			r := newRequest("GET", "/v1/books", "")
+			r.Header.Set("Authorization", "Bearer "+key)
+			go func() { statuses <- do(s, r).Code }()
 			size <- bytes
 			synctest.Wait()
 		}
-		begin(1 << 40) // as much as there is
-		begin(32 << 10)
-		begin(32<<10 + 1)
-		wantAmount(t, "status of a large one beside another", int64(<-statuses), want[1])
-		done <- true
-		done <- true
-		for range 2 {
-			wantAmount(t, "status", int64(<-statuses), 200)
+		for first, second := range map[int64]int64{
+			1 << 40: 0, // one alone may take all
+			ofKey:   total - ofKey,
+		} {
+			begin(testKey, first)
+			begin(readKey, second)
+			for _, key := range []string{testKey, readKey} {
+				begin(key, 32<<10+1)
+				wantAmount(t, "status of one more", int64(<-statuses), refused)
+			}
+			for range 2 {
+				done <- true
+				wantAmount(t, "status", int64(<-statuses), 200)
+			}
 		}
-		begin(want[0] - 40<<10)
-		begin(40 << 10)
-		begin(40 << 10)
-		wantAmount(t, "status of one that is too much", int64(<-statuses), want[1])
+		begin(testKey, ofKey)
+		begin(testKey, 32<<10+1)
+		wantAmount(t, "status of too much for one key", int64(<-statuses), refused)
+		begin(readKey, ofKey)
 		done <- true
 		done <- true
-		for range 2 {
-			wantAmount(t, "status, after the others", int64(<-statuses), 200)
-		}
 	},
 	"requests per second per key": func(t *testing.T, want []int64) { // see TestRateLimit
 		s, _ := newServer(t, newHandlers(), func(_ *testService, o *Options) { o.RateLimit = 1 })
