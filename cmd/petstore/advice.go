@@ -40,7 +40,7 @@ var advice = []struct {
 	{postgres.ErrEncoding, "create one with: createdb -O petstore -E UTF8 -T template0 NAME"},
 	{postgres.ErrDenied, "make the user the owner of the database"},
 	{postgres.ErrTooManyConnections, "raise the server's max_connections or the limit of the user or database, or lower pool_max_conns"},
-	{postgres.ErrMayNotMigrate, "start it once as the owner of its tables, and give the user the privileges in deploy/postgres.md"},
+	{postgres.ErrMayNotMigrate, "with the owner of its tables as the user, run: petstore migrate STORE"},
 	{postgres.ErrNewer, "run a newer petstore"},
 	{postgres.ErrNotSynchronous, "or leave out --require-sync"},
 	{edge.ErrListen, "stop the other program, or choose another --addr, such as " + defaultAddr},

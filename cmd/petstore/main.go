@@ -97,7 +97,7 @@ Exit status:
 		},
 	}
 	root.AddCommand(serveCommand(env), keysCommand(env), importCommand(env), exportCommand(env), backupCommand(env),
-		restoreCommand(env), verifyCommand(env), healthCommand(), versionCommand(env))
+		restoreCommand(env), verifyCommand(env), migrateCommand(env), healthCommand(), versionCommand(env))
 	root.SetOut(env.stdout)
 	root.SetErr(env.stderr)
 	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages", ".FlagUsagesWrapped 100") + `
