@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"fmt"
@@ -20,14 +21,11 @@ has one. It reads PETSTORE_ADMIN_ADDR, PETSTORE_ADDR and PETSTORE_TLS_CERT, as s
 does. The exit status is 0 only if the server is ready.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			switch {
-			case adminAddr != "":
-				return askReady(cmd.Context(), "http://"+adminAddr+"/readyz")
-			case certificate != "":
-				return askReady(cmd.Context(), "https://"+addr+"/readyz")
-			default:
-				return askReady(cmd.Context(), "http://"+addr+"/readyz")
+			url := "http://" + cmp.Or(adminAddr, addr) + "/readyz"
+			if adminAddr == "" && certificate != "" {
+				url = "https://" + addr + "/readyz"
 			}
+			return askReady(cmd.Context(), url)
 		},
 	}
 	flags := cmd.Flags()

@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"text/tabwriter"
@@ -33,7 +32,7 @@ the old one.`,
 func keysCreateCommand(env environment) *cobra.Command {
 	var address string
 	var lifetime time.Duration
-	var readOnly, asJSON bool
+	var readOnly bool
 	cmd := &cobra.Command{
 		Use:   "create NAME",
 		Short: "Create a key and print it once",
@@ -52,13 +51,8 @@ The key cannot be shown again. NAME says who uses it.`,
 				if err := s.CreateKey(ctx, k); err != nil {
 					return keyOutcome(ctx, err, "created", address)
 				}
-				if asJSON {
-					err = printJSON(env.stdout, keyJSON{token, k, k.State(time.Now())})
-				} else {
-					_, err = fmt.Fprintln(env.stdout, token)
-				}
-				if err != nil {
-					return fmt.Errorf("created the key %s, but printing the result failed: %w", k.ID, err)
+				if _, err := fmt.Fprintln(env.stdout, token); err != nil {
+					return fmt.Errorf("created the key %s, but printing it failed: %w", k.ID, err)
 				}
 				return nil
 			})
@@ -68,13 +62,11 @@ The key cannot be shown again. NAME says who uses it.`,
 	addStoreFlag(flags, &address)
 	flags.DurationVar(&lifetime, "expires-in", 0, "the `duration` after which the key expires, such as 720h; 0 for never")
 	flags.BoolVar(&readOnly, "read-only", false, "allow the key to list and get pets, but not to add any")
-	flags.BoolVar(&asJSON, "json", false, "print the key and its properties as JSON")
 	return cmd
 }
 
 func keysListCommand(env environment) *cobra.Command {
 	var address string
-	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List the keys, without their secrets",
@@ -85,19 +77,11 @@ func keysListCommand(env environment) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				list := make([]keyJSON, 0, len(all)) // [] instead of null
-				for _, k := range all {
-					list = append(list, keyJSON{"", k, k.State(time.Now())})
-				}
-				if asJSON {
-					return printJSON(env.stdout, list)
-				}
-				return printKeys(env.stdout, list)
+				return printKeys(env.stdout, all)
 			})
 		},
 	}
 	addStoreFlag(cmd.Flags(), &address)
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print the keys as JSON")
 	return cmd
 }
 
@@ -151,21 +135,7 @@ func keysList(address string) string {
 	return service.Name + " keys list --store " + store.Redact(address)
 }
 
-// keyJSON is a key as --json prints it.
-type keyJSON struct {
-	Token string `json:"key,omitempty"` // only for a new key
-	keys.Key
-	State keys.State `json:"state"`
-}
-
-func printJSON(out io.Writer, result any) error {
-	e := json.NewEncoder(out)
-	e.SetEscapeHTML(false)
-	e.SetIndent("", "  ")
-	return e.Encode(result)
-}
-
-func printKeys(out io.Writer, all []keyJSON) error {
+func printKeys(out io.Writer, all []keys.Key) error {
 	day := func(t time.Time) string {
 		if t.IsZero() {
 			return "never"
@@ -179,7 +149,7 @@ func printKeys(out io.Writer, all []keyJSON) error {
 		if k.ReadOnly {
 			may = "read"
 		}
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", k.ID, k.State, may, day(k.ExpiresAt), day(k.UsedAt), day(k.CreatedAt), printable(k.Name))
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", k.ID, k.State(time.Now()), may, day(k.ExpiresAt), day(k.UsedAt), day(k.CreatedAt), printable(k.Name))
 	}
 	return table.Flush()
 }

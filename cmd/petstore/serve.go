@@ -38,6 +38,7 @@ type serveConfig struct {
 	serve     edge.ServeOptions
 	logLevel  slog.Level
 	logFormat string
+	proxies   []string
 }
 
 func serveCommand(env environment) *cobra.Command {
@@ -76,20 +77,14 @@ then have 10 s to finish. A second signal stops the server at once.`,
 	flags.BoolVar(&cfg.open.MustExist, "must-exist", false, "fail if the SQLite file does not exist, for example because its volume is not mounted")
 	flags.BoolVar(&cfg.open.RequireSync, "require-sync", false, "refuse to start unless PostgreSQL has a synchronous standby and waits for it")
 	flags.StringVar(&cfg.serve.Addr, "addr", defaultAddr, "the `address` to listen on; :0 takes any free port")
-	flags.Func("public-url", "the `address` that clients use if there is a proxy in front, such as https://api.example.com/v1", func(text string) error {
-		cfg.edge.PublicURL = text
-		return checkPublicURL(text)
-	})
+	flags.StringVar(&cfg.edge.PublicURL, "public-url", "", "the `address` that clients use if there is a proxy in front, such as https://api.example.com/v1")
 	flags.StringVar(&cfg.serve.CertFile, "tls-cert", "", "the `file` of a certificate and its chain (PEM), for HTTPS; read again when it changes")
 	flags.StringVar(&cfg.serve.KeyFile, "tls-key", "", "the `file` of the private key of --tls-cert (PEM)")
 	flags.DurationVar(&cfg.serve.Drain, "drain", 5*time.Second, "how long to keep serving after SIGTERM, while /readyz fails and responses ask the clients to reconnect")
 	flags.IntVar(&cfg.serve.MaxConnections, "max-connections", edge.DefaultMaxConnections, "how many connections may be open; others wait")
 	flags.IntVar(&cfg.edge.MaxInFlight, "max-in-flight", edge.DefaultMaxInFlight, "how many requests may be in flight; as many may wait, and others get 503")
 	flags.Float64Var(&cfg.edge.RateLimit, "rate-limit", 0, "how many requests per second each key may send; others get 429; 0 for no limit")
-	flags.Func("trusted-proxies", "the `networks` of proxies whose X-Forwarded-For is trusted, such as 127.0.0.1,10.0.0.0/8", func(text string) (err error) {
-		cfg.edge.TrustedProxies, err = parseNetworks(text)
-		return err
-	})
+	flags.StringSliceVar(&cfg.proxies, "trusted-proxies", nil, "the `networks` of proxies whose X-Forwarded-For is trusted, such as 127.0.0.1,10.0.0.0/8")
 	flags.StringVar(&cfg.serve.AdminAddr, "admin-addr", "", "the `address` of /metrics, /livez and /readyz, such as 127.0.0.1:9090; empty for none")
 	flags.BoolVar(&cfg.serve.Profiles, "pprof", false, "serve /debug/pprof/ at --admin-addr too; profiles can hold secrets")
 	flags.TextVar(&cfg.logLevel, "log-level", slog.LevelInfo, "the minimum `level` to log: debug, info, warn or error")
@@ -111,6 +106,8 @@ func (cfg *serveConfig) check(storeGiven, interactive bool) error {
 		return misuse("--log-format must be auto, text or json")
 	case cfg.serve.Profiles && cfg.serve.AdminAddr == "":
 		return misuse("--pprof needs --admin-addr, where profiles are served")
+	case cfg.edge.PublicURL != "" && !isPublicURL(cfg.edge.PublicURL):
+		return misuse("--public-url must be an http or https address without user, query or fragment, such as https://api.example.com/v1")
 	case cfg.sandbox && (storeGiven || cfg.open != store.Options{}):
 		return misuse("--sandbox has its own store, in memory; omit --store, --must-exist and --require-sync, and their variables")
 	case cfg.open.RequireSync && store.Kind(cfg.store) != "postgres":
@@ -120,31 +117,27 @@ func (cfg *serveConfig) check(storeGiven, interactive bool) error {
 	case store.Kind(cfg.store) == "memory" && len(cfg.fixedKeys) == 0 && !interactive:
 		return misuse("the memory store has no key, and none can be added later; set %s", keysVariable)
 	}
+	for _, text := range cfg.proxies {
+		network, err := parseNetwork(text)
+		if err != nil {
+			return misuse("--trusted-proxies: %w", err)
+		}
+		cfg.edge.TrustedProxies = append(cfg.edge.TrustedProxies, network)
+	}
 	return nil
 }
 
-// parseNetworks parses a list of networks such as 10.0.0.0/8, and of addresses.
-func parseNetworks(list string) (networks []netip.Prefix, err error) {
-	for text := range strings.SplitSeq(list, ",") {
-		addr, err := netip.ParseAddr(text)
-		network := netip.PrefixFrom(addr, addr.BitLen())
-		if err != nil {
-			network, err = netip.ParsePrefix(text)
-		}
-		if err != nil {
-			return nil, err
-		}
-		networks = append(networks, network.Masked())
+// parseNetwork parses a network such as 10.0.0.0/8, or an address as a network of one.
+func parseNetwork(text string) (netip.Prefix, error) {
+	if addr, err := netip.ParseAddr(text); err == nil {
+		return addr.Prefix(addr.BitLen())
 	}
-	return networks, nil
+	return netip.ParsePrefix(text)
 }
 
-func checkPublicURL(text string) error {
+func isPublicURL(text string) bool {
 	u, err := url.Parse(text)
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.User != nil || strings.ContainsAny(text, "<>#?") {
-		return errors.New("must be an http or https address without user, query or fragment, such as https://api.example.com/v1")
-	}
-	return nil
+	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Hostname() != "" && u.User == nil && !strings.ContainsAny(text, "<>#?")
 }
 
 // serve runs the server until it is told to stop or fails.
