@@ -32,7 +32,6 @@ var advice = []struct {
 	{sqlite.ErrOpening, "wait until that is done"},
 	{sqlite.ErrOpen, "stop it, then restore again"},
 	{sqlite.ErrFull, "free some space, then start again"},
-	{sqlite.ErrHoldsData, "replace it with --force"},
 	{sqlite.ErrMayNotLast, "restore it again with --force"},
 	{sqlite.ErrReplaced, "put the right file back and start again"},
 	{postgres.ErrAddress, "give postgres://USER:PASSWORD@HOST:PORT,HOST:PORT/DATABASE, with %40 for an @ in the password"},

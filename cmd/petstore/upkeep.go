@@ -55,7 +55,7 @@ if anything fails, you have either the old store or the new one.`,
 		},
 	}
 	addStoreFlag(cmd.Flags(), &address)
-	cmd.Flags().BoolVar(&force, "force", false, "replace a store even if it holds pets or keys or cannot be read")
+	cmd.Flags().BoolVar(&force, "force", false, "replace the store if it exists")
 	return cmd
 }
 

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"time"
 )
 
@@ -51,6 +52,89 @@ func Backup(ctx context.Context, path, to string, force bool) (r Report, err err
 	return r, err
 }
 
+// Restore replaces the database at path with a verified copy of the backup named
+// from. It fails while any program has the database open, and, without force, if
+// there is a database. It was replaced, even with an error, if Report.Path is set.
+func Restore(ctx context.Context, path, from string, force bool) (r Report, err error) {
+	file, err := resolve(path)
+	source, sourceErr := resolve(from)
+	if err := cmp.Or(err, sourceErr); err != nil {
+		return Report{}, err
+	}
+	_, err = os.Stat(source)
+	if err := cmp.Or(err, checkNames(file)); err != nil {
+		return Report{}, err
+	}
+	if source == file {
+		return Report{}, fmt.Errorf("%s is the database itself, not a backup", from)
+	}
+	lock := newLock(file)
+	defer lock.Close()
+	switch alone, err := lock.TryLock(); {
+	case err != nil:
+		return Report{}, fmt.Errorf("cannot lock %s: %w", path, err)
+	case !alone:
+		return Report{}, fmt.Errorf("%s: a server or a command %w", path, ErrOpen)
+	}
+	if !force {
+		if err := checkLoneLog(file); err != nil {
+			return Report{}, err
+		}
+		if info, _ := os.Stat(file); info != nil && info.Size() > 0 {
+			return Report{}, fmt.Errorf("%s %w", path, ErrExists)
+		}
+	}
+	_ = os.Remove(file + restoreSuffix) // of a killed restore
+	f, err := os.OpenFile(file+restoreSuffix, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return Report{}, err
+	}
+	defer discard(f)
+	if err := withSource(from, func(db *sql.DB) error {
+		r, err = snapshot(ctx, db, f, file)
+		return err
+	}); err != nil {
+		return r, fmt.Errorf("%s cannot be restored, and %s is unchanged: %w", from, path, err)
+	}
+	release, err := takeOver(file)
+	if err != nil {
+		return Report{}, fmt.Errorf("%s: another program, such as a shell, %w: %w", path, ErrOpen, err)
+	}
+	defer release()
+	// SQLite would apply the journal of an unreadable file to the new one.
+	if err := remove(file + journalSuffix); err != nil {
+		return Report{}, err
+	}
+	if runtime.GOOS == "windows" { // it does not replace an open file
+		release()
+	}
+	if err := os.Rename(f.Name(), file); err != nil {
+		return Report{}, err
+	}
+	r.Path = from
+	// A restore that is killed before the log of an unreadable file is removed must be
+	// repeated with force; see checkLog.
+	if err := errors.Join(syncDir(file), remove(file+logSuffix), remove(file+indexSuffix), syncDir(file)); err != nil {
+		return r, fmt.Errorf("%s is restored, but %w: %w", path, ErrMayNotLast, err)
+	}
+	return r, nil
+}
+
+// takeOver copies the log of the database into it, which fails with busy while
+// another program has it open, and keeps others from writing until release is
+// called. It does nothing to a file that SQLite cannot read or to another's log.
+func takeOver(file string) (release func(), err error) {
+	if info, err := os.Stat(file); err != nil || info.Size() == 0 || checkLog(file) != nil {
+		return func() {}, nil
+	}
+	db := connect(file, writerPragmas)
+	_, err = db.Exec("PRAGMA journal_mode=DELETE; BEGIN IMMEDIATE")
+	if isBusy(err) {
+		return nil, errors.Join(err, db.Close())
+	}
+	return func() { _ = db.Close() }, nil
+}
+
 // CheckTarget returns the name of the file to write, which is where a symbolic
 // link leads. It rejects a name to which a command must not write, such as that of
 // the database at path, of any other store, or, without force, of any file.
@@ -82,13 +166,13 @@ func snapshot(ctx context.Context, db *sql.DB, f *os.File, file string) (r Repor
 	if _, err := schemaVersion(ctx, db); err != nil {
 		return Report{}, err
 	}
-	if _, err := db.ExecContext(ctx, "VACUUM INTO ?", address(f.Name(), nil)); err != nil {
+	if _, err := db.ExecContext(ctx, "VACUUM INTO ?", address(f.Name())); err != nil {
 		return Report{}, fmt.Errorf("copying it to %s failed: %w", filepath.Dir(f.Name()), err)
 	}
 	err = withDB("the copy", f.Name(), func(db *sql.DB) error {
 		r, err = inspect(ctx, db)
 		return err
-	}, "mode=rw") // SQLite checks no constraints of a file that it opens for reading
+	})
 	// Earlier, Linux would not let SQLite open the file in a folder such as /tmp.
 	uid, gid := ownerOf(file)
 	setOwner(f, uid, gid)

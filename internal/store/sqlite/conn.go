@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io/fs"
 	"net/url"
-	"strings"
 
 	"github.com/pressly/goose/v3"
 )
@@ -19,19 +18,16 @@ var (
 	readerPragmas = []string{"busy_timeout=5000", "query_only=1"}
 )
 
-// address returns the driver's address for the file. _error_rc keeps messages of
-// other calls out of the text of an error.
-func address(file string, pragmas []string, parameters ...string) string {
-	parameters = append([]string{"_txlock=immediate", "_error_rc=1"}, parameters...)
-	for _, p := range pragmas {
-		parameters = append(parameters, "_pragma="+p)
-	}
-	return "file:" + (&url.URL{Path: file}).EscapedPath() + "?" + strings.Join(parameters, "&")
+// address returns the driver's address for an existing file. _error_rc keeps messages
+// of other calls out of the text of an error.
+func address(file string, pragmas ...string) string {
+	query := url.Values{"mode": {"rw"}, "_txlock": {"immediate"}, "_error_rc": {"1"}, "_pragma": pragmas}
+	return "file:" + (&url.URL{Path: file}).EscapedPath() + "?" + query.Encode()
 }
 
 // connect returns a pool of one connection, which stays open.
-func connect(file string, pragmas []string, parameters ...string) *sql.DB {
-	db, _ := sql.Open("sqlite", address(file, pragmas, parameters...)) // fails only without the driver
+func connect(file string, pragmas []string) *sql.DB {
+	db, _ := sql.Open("sqlite", address(file, pragmas...)) // fails only without the driver
 	db.SetMaxOpenConns(1)
 	return db
 }

@@ -100,7 +100,6 @@ var (
 	ErrOpening     = errors.New("another process is opening or restoring it")
 	ErrOpen        = errors.New("has it open")
 	ErrFull        = errors.New("cannot be opened: the disk is full")
-	ErrHoldsData   = errors.New("what is not in the backup would be lost")
 	ErrMayNotLast  = errors.New("that may not last")
 	ErrReplaced    = errors.New("was removed or replaced while it was in use, so writing has stopped")
 )

@@ -214,7 +214,7 @@ func recoverLog(file string) error {
 	if _, err := os.Stat(file + logSuffix); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	db := connect(file, writerPragmas, "mode=rw")
+	db := connect(file, writerPragmas)
 	tx, err := db.Begin()
 	if err != nil {
 		return errors.Join(err, db.Close())

@@ -91,7 +91,7 @@ func (s *Store) open(ctx context.Context, path string) (err error) {
 // reads from each, because SQLite opens the log at the first read, and later its
 // name may lead to another file.
 func (s *Store) openReaders(ctx context.Context) (err error) {
-	s.readers = connect(s.file, readerPragmas, "mode=rw")
+	s.readers = connect(s.file, readerPragmas)
 	n := min(max(4, runtime.GOMAXPROCS(0)), 8)
 	s.reading = make(chan struct{}, n)
 	s.readers.SetMaxOpenConns(n)

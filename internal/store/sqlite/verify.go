@@ -32,9 +32,7 @@ func Verify(ctx context.Context, path string) (r Report, err error) {
 	return r, err
 }
 
-// withSource calls f with a connection to the database at path. A file with neither
-// a log nor a lock beside it, a backup or the copy of a store, is opened read-only,
-// lest SQLite make a log for it. SQLite does not check its constraints then.
+// withSource calls f with a connection to the database at path.
 func withSource(path string, f func(*sql.DB) error) error {
 	file, err := resolve(path)
 	if err != nil {
@@ -42,27 +40,16 @@ func withSource(path string, f func(*sql.DB) error) error {
 	}
 	if _, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("%w at %s", ErrNoDatabase, path)
-	} else if err != nil {
-		return err
-	}
-	_, lockErr := os.Stat(file + lockSuffix)
-	_, logErr := os.Stat(file + logSuffix)
-	alone := lockErr != nil && logErr != nil
-	if alone && hasNoLog(file) {
-		return withDB(path, file, f, "mode=ro")
 	}
 	if err := cmp.Or(checkNames(file), checkLog(file)); err != nil {
 		return explain(path, err)
 	}
-	if alone {
-		return withDB(path, file, f, "mode=ro", "immutable=1")
-	}
-	return withDB(path, file, f, "mode=rw")
+	return withDB(path, file, f)
 }
 
 // withDB calls f with a connection to the file and closes it. Errors name path.
-func withDB(path, file string, f func(*sql.DB) error, parameters ...string) error {
-	db := connect(file, writerPragmas, parameters...)
+func withDB(path, file string, f func(*sql.DB) error) error {
+	db := connect(file, writerPragmas)
 	defer db.Close()
 	if err := db.QueryRow("SELECT count(*) FROM sqlite_schema").Scan(new(int)); err != nil {
 		return explain(path, err)
