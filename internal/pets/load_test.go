@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -44,7 +45,7 @@ func TestValidated(t *testing.T) {
 	good, bad := newPet(), newPet()
 	bad.Name = "\x00"
 	all, err := collect(t, pets.Validated(sequence(good, good)))
-	if len(all) != 2 || all[0] != good.WithID(0) || err != errBroken {
+	if len(all) != 2 || !reflect.DeepEqual(all[0], good.WithID(0)) || err != errBroken {
 		t.Errorf("Validated: got %+v, error %v, want two pets and the same error", all, err)
 	}
 	all, err = collect(t, pets.Validated(sequence(good, bad, good)))
@@ -58,7 +59,7 @@ func TestValidatedWithIDs(t *testing.T) {
 	lost := pet(6)
 	lost.Status = "lost"
 	all, err := collect(t, pets.ValidatedWithIDs(sequence(pet(1), pet(5), pet(pets.MaxID))))
-	if len(all) != 3 || all[1] != pet(5) || err != errBroken {
+	if len(all) != 3 || !reflect.DeepEqual(all[1], pet(5)) || err != errBroken {
 		t.Errorf("ValidatedWithIDs: got %+v, error %v, want three pets and the same error", all, err)
 	}
 	for _, c := range []struct {

@@ -64,7 +64,7 @@ func TestWithDefaults(t *testing.T) {
 	for status, want := range map[pets.Status]pets.Status{"": pets.Available, pets.Sold: pets.Sold, "lost": "lost"} {
 		p, filled := newPet(), newPet()
 		p.Status, filled.Status = status, want
-		if got := p.WithDefaults(); got != filled {
+		if got := p.WithDefaults(); !reflect.DeepEqual(got, filled) {
 			t.Errorf("WithDefaults with status %q: got %+v, want status %q", status, got, want)
 		}
 	}
@@ -72,7 +72,7 @@ func TestWithDefaults(t *testing.T) {
 
 func TestCheckRepeat(t *testing.T) {
 	made := newPet().WithID(7)
-	if got := made.WithoutID().WithID(7); got != made {
+	if got := made.WithoutID().WithID(7); !reflect.DeepEqual(got, made) {
 		t.Errorf("WithoutID and WithID: got %+v, want %+v", got, made)
 	}
 	again := made.WithoutID()

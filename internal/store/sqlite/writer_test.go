@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"sync"
 	"testing"
@@ -70,7 +71,7 @@ func wantCreated(t *testing.T, s *Store, calls []*call) {
 	t.Helper()
 	seen := map[int64]bool{}
 	for i, c := range calls {
-		if got, err := s.Pet(t.Context(), c.pet.ID); !c.done || c.err != nil || err != nil || got != c.pet || seen[got.ID] {
+		if got, err := s.Pet(t.Context(), c.pet.ID); !c.done || c.err != nil || err != nil || !reflect.DeepEqual(got, c.pet) || seen[got.ID] {
 			t.Errorf("call %d: got %v (stored as %v, %v), error %v, done %v, want a pet", i, c.pet, got, err, c.err, c.done)
 		}
 		seen[c.pet.ID] = true

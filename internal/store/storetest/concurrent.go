@@ -52,7 +52,7 @@ func (l *ledger) check(t testing.TB, s store.Store, status pets.Status) {
 		stored[p.Name] = p
 	}
 	for _, p := range acknowledged {
-		if stored[p.Name] != p {
+		if !equal(stored[p.Name], p) {
 			t.Errorf("walk of status %q: got %v, want the acknowledged %v", status, stored[p.Name], p)
 		}
 	}

@@ -30,11 +30,11 @@ func testIdempotency(t *testing.T, f Factory) {
 		change(&p)
 		pet, err := s.CreatePet(t.Context(), p)
 		wantKind(t, "another "+what, err, pets.Reused)
-		if pet != (pets.Pet{}) {
+		if !equal(pet, pets.Pet{}) {
 			t.Errorf("another %s: got %v with the error, want no pet", what, pet)
 		}
 	}
-	if got := mustCreate(t, s, once); got != first {
+	if got := mustCreate(t, s, once); !equal(got, first) {
 		t.Errorf("the same again: got %v, want %v", got, first)
 	}
 	created := map[int64]bool{first.ID: true}
@@ -71,12 +71,12 @@ func testIdempotencyAfterChange(t *testing.T, f Factory) {
 	f.Change(t, s, changed)
 	wantPet(t, s, changed)
 	for _, status := range filters {
-		if got, want := mustWalk(t, s, status, 10), ofStatus([]pets.Pet{changed}, status); !slices.Equal(got, want) {
+		if got, want := mustWalk(t, s, status, 10), ofStatus([]pets.Pet{changed}, status); !slices.EqualFunc(got, want, equal) {
 			t.Errorf("walk of status %q: got %v, want %v", status, got, want)
 		}
 	}
 	for range 2 {
-		if got, err := s.CreatePet(t.Context(), once); err != nil || got != changed {
+		if got, err := s.CreatePet(t.Context(), once); err != nil || !equal(got, changed) {
 			t.Errorf("the same again: got %v, error %v, want %v", got, err, changed)
 		}
 		other := changed.WithoutID()
@@ -107,7 +107,7 @@ func testIdempotencyConcurrent(t *testing.T, f Factory) {
 		}
 	})
 	for i := range created {
-		if created[i] != created[0] {
+		if !slices.EqualFunc(created[i][:], created[0][:], equal) {
 			t.Errorf("caller %d: got %v, want the same pets as caller 0, %v", i, created[i], created[0])
 		}
 	}

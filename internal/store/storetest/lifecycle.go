@@ -70,7 +70,7 @@ func testReopen(t *testing.T, f Factory) {
 		s = f.reopen(t, s)
 		wantAll(t, s, created)
 		wantKeys(t, s, key)
-		if got := mustCreate(t, s, repeated); got != once {
+		if got := mustCreate(t, s, repeated); !equal(got, once) {
 			t.Errorf("the same again after Reopen: got %v, want %v", got, once)
 		}
 		pet := mustCreate(t, s, newPet())

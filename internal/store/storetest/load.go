@@ -24,7 +24,7 @@ func testLoad(t *testing.T, f Factory) {
 		all = append(all, pet)
 	}
 	for _, status := range filters {
-		if got, want := mustWalk(t, s, status, 100), ofStatus(all, status); !slices.Equal(got, want) {
+		if got, want := mustWalk(t, s, status, 100), ofStatus(all, status); !slices.EqualFunc(got, want, equal) {
 			t.Errorf("walk of status %q: got %d pets, want %d", status, len(got), len(want))
 		}
 	}
