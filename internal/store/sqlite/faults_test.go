@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -169,7 +170,7 @@ func TestRestoreKilled(t *testing.T) {
 				}
 				states[len(stored)]++
 				for id, p := range want {
-					if stored[id] != p {
+					if !reflect.DeepEqual(stored[id], p) {
 						t.Fatalf("killed at call %d: got %d pets without %.80v, want all old or all new ones", kills+1, len(stored), p)
 					}
 				}

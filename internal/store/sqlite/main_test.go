@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"reflect"
 	"runtime"
 	"slices"
 	"strconv"
@@ -213,7 +214,7 @@ func (l ledger) check(t testing.TB, path string) {
 	stored := walk(t, s)
 	lost := 0
 	for id, want := range l {
-		if got := stored[id]; got != want {
+		if got := stored[id]; !reflect.DeepEqual(got, want) {
 			if lost++; lost < 3 {
 				t.Errorf("acknowledged pet %d: got %.30v, want %.30v", id, got, want)
 			}

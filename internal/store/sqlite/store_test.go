@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"sync"
 	"testing"
@@ -277,7 +278,7 @@ func TestReplacedFile(t *testing.T) {
 				}
 			}
 			if what == "file moved" || strings.HasSuffix(what, "k removed") { // the acknowledged pet is still there
-				if got := walk(t, open(t, path))[before.ID]; got != before {
+				if got := walk(t, open(t, path))[before.ID]; !reflect.DeepEqual(got, before) {
 					t.Errorf("%s: got %v, want %v", what, got, before)
 				}
 			}

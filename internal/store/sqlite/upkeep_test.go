@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"syscall"
 	"testing"
@@ -84,7 +85,7 @@ func TestBackup(t *testing.T) {
 	if got, err := after.Key(t.Context(), key.ID); err != nil || got != key {
 		t.Errorf("Key: got %v, error %v, want %v", got, err, key)
 	}
-	if got, err := after.CreatePet(t.Context(), once); err != nil || got != pet {
+	if got, err := after.CreatePet(t.Context(), once); err != nil || !reflect.DeepEqual(got, pet) {
 		t.Errorf("CreatePet again: got %v, error %v, want %v", got, err, pet)
 	}
 }
