@@ -172,7 +172,7 @@ func TestUpkeepOutcome(t *testing.T) {
 	}{
 		"interrupted; nothing was changed":         {sqlite.Report{}, errors.New("canceled")},
 		"interrupted; the backup is complete, but": {sqlite.Report{Path: "copy.db"}, errors.New("the backup is complete, but")},
-		"interrupted; it is damaged":               {sqlite.Report{Problems: []string{"x"}}, errors.New("it is damaged")},
+		"interrupted; it is damaged":               {sqlite.Report{}, fmt.Errorf("it %w", sqlite.ErrDamaged)},
 		"<nil>":                                    {sqlite.Report{Path: "copy.db"}, nil},
 	} {
 		err := upkeep(ended, io.Discard, "sqlite:x", "", func(context.Context, string) (sqlite.Report, error) { return c.report, c.err })

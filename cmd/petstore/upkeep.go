@@ -126,7 +126,7 @@ func upkeep(ctx context.Context, out io.Writer, address, done string, work func(
 		return err
 	case ctx.Err() == nil:
 		return advise(err, address)
-	case r.Path == "" && len(r.Problems) == 0:
+	case r.Path == "" && !errors.Is(err, sqlite.ErrDamaged):
 		return fmt.Errorf("%w; nothing was changed", context.Cause(ctx))
 	default:
 		return fmt.Errorf("%w; %w", context.Cause(ctx), err)

@@ -163,9 +163,6 @@ func CheckTarget(path, to string, force bool) (file string, err error) {
 // not see later commits, nor do they make it start over. It also fails on most kinds
 // of damage.
 func snapshot(ctx context.Context, db *sql.DB, f *os.File, file string) (r Report, err error) {
-	if _, err := schemaVersion(ctx, db); err != nil {
-		return Report{}, err
-	}
 	if _, err := db.ExecContext(ctx, "VACUUM INTO ?", address(f.Name())); err != nil {
 		return Report{}, fmt.Errorf("copying it to %s failed: %w", filepath.Dir(f.Name()), err)
 	}

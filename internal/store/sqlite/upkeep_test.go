@@ -3,9 +3,7 @@ package sqlite_test
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -61,9 +59,8 @@ func TestBackup(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := mustBackup(t, link, to)
-	want := fmt.Sprintf(`{"file":%q,"schemaVersion":%d,"pets":1,"keys":1,"bytes":%d,"problems":null}`, to, r.Schema, r.Bytes)
-	if got, err := json.Marshal(r); err != nil || string(got) != want || r.Schema == 0 || r.Bytes == 0 {
-		t.Errorf("Report: got %s, error %v, want %s", got, err, want)
+	if r.Path != to || r.Schema == 0 || r.Pets != 1 || r.Keys != 1 || r.Bytes == 0 {
+		t.Errorf("Report: got %+v, want one pet and one key in %s", r, to)
 	}
 	if got := int64(metrics(t, s)[lastBackup]); got < began || got > time.Now().Unix() {
 		t.Errorf("%s: got %v, want about %v", lastBackup, got, began)
@@ -193,7 +190,7 @@ func TestVerify(t *testing.T) {
 	path := newPath(t)
 	s := open(t, path)
 	mustLoad(t, s, 2000, 90)
-	if r, err := sqlite.Verify(t.Context(), path); err != nil || r.Pets != 2000 || len(r.Problems) != 0 { // beside a server
+	if r, err := sqlite.Verify(t.Context(), path); err != nil || r.Pets != 2000 { // beside a server
 		t.Errorf("got %+v, error %v, want 2000 pets", r, err)
 	}
 	mustClose(t, s)
@@ -204,12 +201,9 @@ func TestVerify(t *testing.T) {
 	for _, name := range []string{"pets", "pets_by_status", "keys", "goose_db_version"} {
 		mustWrite(t, path, string(sound))
 		damageLeaf(t, path, name)
-		r, err := sqlite.Verify(t.Context(), path)
+		_, err := sqlite.Verify(t.Context(), path)
 		wantError(t, name, err, "is damaged")
 		wantError(t, name, err, " "+name)
-		if len(r.Problems) == 0 {
-			t.Errorf("%s: got no problems, want some", name)
-		}
 		if _, err := sqlite.Backup(t.Context(), path, newPath(t), false); name == "pets" || name == "goose_db_version" {
 			wantError(t, "Backup of a damaged "+name, err, path+": a damaged page was found: ")
 		}

@@ -8,22 +8,17 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"slices"
 	"strings"
 )
 
 // Report describes a database that was read in full.
 type Report struct {
-	Path     string   `json:"file,omitempty"` // the backup that was written or restored
-	Schema   int64    `json:"schemaVersion"`
-	Pets     int64    `json:"pets"` // 0 if there are problems
-	Keys     int64    `json:"keys"` // 0 if there are problems
-	Bytes    int64    `json:"bytes"`
-	Problems []string `json:"problems"` // SQLite's descriptions of the damage
+	Path                      string // the backup that was written or restored
+	Schema, Pets, Keys, Bytes int64
 }
 
 // Verify reads the whole database at path, even while servers use it, and changes
-// no pets or keys. If there is damage, the error and the Report describe it.
+// no pets or keys. The error describes all damage.
 func Verify(ctx context.Context, path string) (r Report, err error) {
 	err = withSource(path, func(db *sql.DB) error {
 		r, err = inspect(ctx, db)
@@ -64,30 +59,19 @@ func withDB(path, file string, f func(*sql.DB) error) error {
 	return err
 }
 
-const countAll = "SELECT (SELECT count(*) FROM pets), (SELECT count(*) FROM keys)"
-
 // inspect reads the whole database and reports on it.
 func inspect(ctx context.Context, db *sql.DB) (r Report, err error) {
-	r.Schema, err = schemaVersion(ctx, db)
-	switch {
-	case isCorrupt(err):
-		r.Problems = append(r.Problems, err.Error())
-	case err != nil:
+	if err := checkIntegrity(ctx, db); err != nil {
 		return r, err
-	case r.Schema == 0:
+	}
+	if r.Schema, err = schemaVersion(ctx, db); err != nil {
+		return r, err
+	}
+	if r.Schema == 0 {
 		return r, errors.New("the database is empty: it has no schema")
 	}
-	if err := db.QueryRowContext(ctx, "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size").Scan(&r.Bytes); err != nil {
-		return r, err
-	}
-	problems, err := findProblems(ctx, db)
-	if err != nil {
-		return r, err
-	}
-	if r.Problems = slices.Compact(append(problems, r.Problems...)); len(r.Problems) > 0 {
-		return r, fmt.Errorf("it %w:\n%s", ErrDamaged, strings.Join(r.Problems, "\n"))
-	}
-	return r, db.QueryRowContext(ctx, countAll).Scan(&r.Pets, &r.Keys)
+	return r, db.QueryRowContext(ctx, `SELECT (SELECT count(*) FROM pets), (SELECT count(*) FROM keys), page_count * page_size
+		FROM pragma_page_count, pragma_page_size`).Scan(&r.Pets, &r.Keys, &r.Bytes)
 }
 
 // integrityCheck runs SQLite's check, and names the tables and indexes that are trees
@@ -96,22 +80,23 @@ const integrityCheck = `SELECT integrity_check || coalesce((
 	SELECT ' (' || group_concat(type || ' ' || name, ', ') || ')' FROM sqlite_schema WHERE integrity_check LIKE '%Tree ' || rootpage || ' %'
 ), '') FROM pragma_integrity_check WHERE integrity_check <> 'ok'`
 
-// findProblems returns SQLite's descriptions of the damage.
-func findProblems(ctx context.Context, db *sql.DB) (problems []string, err error) {
+// checkIntegrity returns an error that describes all damage.
+func checkIntegrity(ctx context.Context, db *sql.DB) error {
 	rows, err := db.QueryContext(ctx, integrityCheck)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer rows.Close()
+	var problems []string
 	for rows.Next() {
 		var found string
 		if err := rows.Scan(&found); err != nil {
-			return nil, err
+			return err
 		}
-		problems = append(problems, strings.Split(found, "\n")...)
+		problems = append(problems, found)
 	}
-	if err = rows.Err(); isCorrupt(err) { // SQLite cannot read on
-		problems, err = append(problems, err.Error()), nil
+	if len(problems) > 0 { // SQLite may be unable to read on
+		return fmt.Errorf("it %w:\n%s", ErrDamaged, strings.Join(problems, "\n"))
 	}
-	return problems, err
+	return rows.Err()
 }
