@@ -173,7 +173,7 @@ func serveStore(ctx context.Context, env environment, cfg serveConfig, logger *s
 		return err
 	}
 	metrics.MustRegister(keyring)
-	cfg.edge.Version, cfg.edge.Logger, cfg.edge.Metrics = programVersion(), logger, metrics
+	cfg.edge.Logger, cfg.edge.Metrics = logger, metrics
 	cfg.serve.Metrics, cfg.serve.Failed = registry, st.Failed()
 	server, err := service.NewServer(observed, keyring, cfg.edge)
 	if err != nil {

@@ -66,10 +66,6 @@ func describeRule(e *openapi3.SchemaError) string {
 		return fmt.Sprintf("must have a length of at least %d", s.MinItems)
 	case "maxItems":
 		return fmt.Sprintf("must have a length of at most %d", *s.MaxItems)
-	case "uniqueItems":
-		return "must not have the same item twice"
-	case "multipleOf":
-		return "must be a multiple of " + number(*s.MultipleOf)
 	}
 	return "does not match the document"
 }

@@ -11,6 +11,7 @@ package edge
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -18,6 +19,9 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"net/url"
+	"regexp"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -57,7 +61,7 @@ type Service interface {
 
 // Options configures a Server. Zero values are fine.
 type Options struct {
-	Name, Version  string // of the program; Name is the realm of challenges
+	Name           string // of the realm of challenges
 	Logger         *slog.Logger
 	Metrics        prometheus.Registerer
 	PublicURL      string         // the address that clients use, with the document's base path, if there is a proxy in front
@@ -131,6 +135,14 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
+// canonicalPath makes Echo route on the decoded path, so that /pets/%31 is /pets/1,
+// unless it has an encoded slash, which is not a separator.
+func canonicalPath(u *url.URL) {
+	if u.RawPath != "" && !strings.Contains(strings.ToLower(u.RawPath), "%2f") {
+		u.RawPath = ""
+	}
+}
+
 // routes adds the middleware, in the order in which it handles a request, and the
 // routes.
 func (s *Server) routes() error {
@@ -153,6 +165,70 @@ func (s *Server) routes() error {
 		return err
 	}
 	return s.addOperations()
+}
+
+// commonHeaders sets the headers of every response.
+func (s *Server) commonHeaders(next echo.HandlerFunc) echo.HandlerFunc {
+	base := s.document.Base
+	return func(c echo.Context) error {
+		header := c.Response().Header()
+		header.Set("X-Request-Id", requestID(c.Request()))
+		header.Set("X-Content-Type-Options", "nosniff")
+		if path := c.Request().URL.Path; path == base || strings.HasPrefix(path, base+"/") {
+			header.Set("Cache-Control", "no-store")
+		}
+		if s.stopping.Load() {
+			header.Set("Connection", "close")
+		}
+		return next(c)
+	}
+}
+
+var requestIDForm = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
+
+// requestID returns the client's X-Request-Id if it is well-formed, or else a new one.
+func requestID(r *http.Request) string {
+	if id := r.Header.Get("X-Request-Id"); requestIDForm.MatchString(id) {
+		return id
+	}
+	return rand.Text()
+}
+
+// recoverPanics turns a panic into an error, with the stack for the log.
+func recoverPanics() echo.MiddlewareFunc {
+	return middleware.RecoverWithConfig(middleware.RecoverConfig{
+		DisableStackAll:     true,
+		DisableErrorHandler: true, // accessLog handles it
+		LogErrorFunc: func(_ echo.Context, err error, stack []byte) error {
+			return internal(fmt.Errorf("panic: %w\n%s", err, stack))
+		},
+	})
+}
+
+// allowLocalOrigins lets web pages on localhost use the service (CORS).
+func allowLocalOrigins() echo.MiddlewareFunc {
+	return middleware.CORSWithConfig(middleware.CORSConfig{
+		Skipper:         func(c echo.Context) bool { return c.Request().Header.Get(echo.HeaderOrigin) == "" },
+		AllowOriginFunc: func(origin string) (bool, error) { return localOrigin.MatchString(origin), nil },
+		AllowMethods:    []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"},
+		AllowHeaders:    []string{"Authorization", "Content-Type", "Idempotency-Key", "X-Request-Id"},
+		ExposeHeaders:   []string{"Link", "Location", "X-Request-Id", "Deprecation", "Sunset", "Retry-After", "WWW-Authenticate", "Allow"},
+	})
+}
+
+var localOrigin = regexp.MustCompile(`^https?://(localhost|127\.0\.0\.1|\[::1\])(:[0-9]+)?$`)
+
+// wholePath returns 404 for a path with extra or empty segments. Echo matches
+// such paths, because the last parameter of a route may contain slashes.
+func wholePath(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		// For a 405 Echo sets the path of the route, but no parameters.
+		segments := strings.Count(echo.GetPath(c.Request()), "/")
+		if strings.Count(c.Path(), "/") != segments || slices.Contains(c.ParamValues(), "") {
+			return echo.ErrNotFound
+		}
+		return next(c)
+	}
 }
 
 // addOperations registers the generated routes, and a HEAD route for each GET. It

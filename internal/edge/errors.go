@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"strconv"
 
@@ -73,9 +74,7 @@ func (s *Server) writeError(err error, c echo.Context) {
 	}
 	p := s.problemOf(err)
 	header := c.Response().Header()
-	for name, values := range p.Header {
-		header[name] = values
-	}
+	maps.Copy(header, p.Header)
 	if c.Request().ContentLength != 0 && c.Get(bodyRead) == nil {
 		header.Set("Connection", "close") // else net/http would wait for the body before it sends the response
 	}

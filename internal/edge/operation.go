@@ -138,31 +138,12 @@ func (f *inFlight) acquire(ctx context.Context) error {
 }
 
 func (f *inFlight) release(r *request) {
-	if r.reserved > 0 {
-		f.mu.Lock()
-		f.large -= r.reserved
-		if f.largeOf[r.ID] -= r.reserved; f.largeOf[r.ID] == 0 {
-			delete(f.largeOf, r.ID)
-		}
-		f.mu.Unlock()
-	}
+	f.mu.Lock()
+	f.large -= r.reserved
+	f.largeOf[r.ID] -= r.reserved
+	f.mu.Unlock()
 	f.running.Release(1)
 	f.count.Add(-1)
-}
-
-// reserve reserves memory for the large response to r, if there is enough. The
-// responses to one caller get at most half of it, unless there is only one.
-func (f *inFlight) reserve(r *request, bytes int64) bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	own := f.largeOf[r.ID]
-	if f.large+bytes > maxLarge || own > 0 && own+bytes > maxLarge/2 {
-		return false
-	}
-	f.large += bytes
-	f.largeOf[r.ID] += bytes
-	r.reserved += bytes
-	return true
 }
 
 // request is a request to an operation.
@@ -175,12 +156,24 @@ type request struct {
 type requestKey struct{}
 
 // Reserve reserves memory for the response of the operation whose context is ctx, until
-// it is written. It fails if the clients of other large responses read slowly.
+// it is written. It fails if other large responses are read slowly. Those to one caller
+// get at most half of the memory, unless there is only one.
 func Reserve(ctx context.Context, bytes int64) error {
 	r, ok := ctx.Value(requestKey{}).(*request)
-	if !ok || bytes <= largeResponse || r.server.inFlight.reserve(r, min(bytes, maxLarge)) {
+	if !ok || bytes <= largeResponse {
 		return nil
 	}
-	r.server.metrics.shed.WithLabelValues("large").Inc()
-	return Unavailable(errNoRoom)
+	bytes = min(bytes, maxLarge)
+	f := r.server.inFlight
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	own := f.largeOf[r.ID]
+	if f.large+bytes > maxLarge || own > 0 && own+bytes > maxLarge/2 {
+		r.server.metrics.shed.WithLabelValues("large").Inc()
+		return Unavailable(errNoRoom)
+	}
+	f.large += bytes
+	f.largeOf[r.ID] += bytes
+	r.reserved += bytes
+	return nil
 }

@@ -7,7 +7,6 @@ import (
 	"net/url"
 	"regexp"
 	"strconv"
-	"strings"
 	"unicode/utf8"
 
 	"github.com/getkin/kin-openapi/openapi3"
@@ -64,16 +63,10 @@ func (op *operation) checkParameters(c echo.Context) error {
 			values = []string{c.Param(p.Name)}
 		}
 		schema := p.Schema.Value
-		isArray := schema.Type.Is("array")
-		exploded := p.In == openapi3.ParameterInQuery && (p.Explode == nil || *p.Explode)
-		if len(values) > 1 && !(isArray && exploded) {
-			return parameterProblem(p, p.Name+" must be given only once")
-		}
-		if isArray {
+		if schema.Type.Is("array") {
 			schema = schema.Items.Value
-			if !exploded && len(values) > 0 {
-				values = strings.Split(values[0], ",")
-			}
+		} else if len(values) > 1 {
+			return parameterProblem(p, p.Name+" must be given only once")
 		}
 		for _, text := range values {
 			if message := checkValue(schema, text); message != "" {
@@ -86,14 +79,16 @@ func (op *operation) checkParameters(c echo.Context) error {
 
 // checkServed returns an error for a parameter that checkParameters cannot read.
 func checkServed(p *openapi3.Parameter) error {
-	styles := map[string]string{openapi3.ParameterInQuery: openapi3.SerializationForm, openapi3.ParameterInPath: openapi3.SerializationSimple, openapi3.ParameterInHeader: openapi3.SerializationSimple}
-	switch style := styles[p.In]; {
-	case style == "":
-		return fmt.Errorf("the parameter %s is in %s; it must be in query, path or header", p.Name, p.In)
-	case p.Style != "" && p.Style != style:
-		return fmt.Errorf("the parameter %s has the style %s; it must be %s", p.Name, p.Style, style)
-	case p.Schema == nil || !isSingle(p.Schema.Value) && !(p.Schema.Value.Type.Is("array") && isSingle(p.Schema.Value.Items.Value)):
-		return fmt.Errorf("the parameter %s must have the type string, integer, number or boolean, or be an array of one of them", p.Name)
+	method, err := p.SerializationMethod()
+	if err != nil || p.Schema == nil || p.In == openapi3.ParameterInCookie || method.Style != openapi3.SerializationForm && method.Style != openapi3.SerializationSimple {
+		return fmt.Errorf("the parameter %s must have a schema, and be in query, path or header in the usual style", p.Name)
+	}
+	schema := p.Schema.Value
+	if schema.Type.Is("array") && p.In == openapi3.ParameterInQuery && method.Explode { // ?tag=a&tag=b
+		schema = schema.Items.Value
+	}
+	if !isSingle(schema) {
+		return fmt.Errorf("the parameter %s must have the type string, integer, number or boolean, or in the query be an exploded array of one of them", p.Name)
 	}
 	return nil
 }

@@ -29,8 +29,7 @@ func TestParameterMessages(t *testing.T) {
 		"kind=Novel":                            "kind must be one of novel, poem",
 		"tag=a&tag=b&tag=c":                     "tag must have a length of at most 2",
 		"tag=abcd":                              "tag[0] must have a length of at most 3",
-		"level=1,x":                             "level must be an integer of 64 bits, written in digits",
-		"level=1&level=2":                       "level must be given only once",
+		"level=1&level=x":                       "level must be an integer of 64 bits, written in digits",
 		"from=2026-02-30":                       "from must be a valid date",
 		"kind=%FF":                              "kind must be in UTF-8",
 		"limit=5;x=1":                           malformed,
@@ -41,7 +40,7 @@ func TestParameterMessages(t *testing.T) {
 			wantError(t, do(s, newRequest("GET", "/v1/books?"+query, "")), 400, "invalid_parameter", want)
 		})
 	}
-	for _, query := range []string{"", "limit=100", "year=-5", "price=1e1", "level=1,2", "from=2024-02-29", "sold=true", "tag=a&tag=b", "unknown=1&unknown=2"} {
+	for _, query := range []string{"", "limit=100", "year=-5", "price=1e1", "level=1&level=2", "from=2024-02-29", "sold=true", "tag=a&tag=b", "unknown=1&unknown=2"} {
 		if w := do(s, newRequest("GET", "/v1/books?"+query, "")); w.Code != http.StatusOK {
 			t.Errorf("%q: got %d, %s, want 200", query, w.Code, w.Body)
 		}
@@ -98,7 +97,6 @@ var bodyMessages = map[string]string{
 	`{"title":"a","pages":7.5}`:                                "pages must be an integer of 64 bits, written in digits",
 	`{"title":"a","pages":1e400}`:                              "pages must be an integer of 64 bits, written in digits",
 	`{"title":"a","edition":0}`:                                "edition must be at least 1",
-	`{"title":"a","price":0.25}`:                               "price must be a multiple of 0.5",
 	`{"title":"a","price":21}`:                                 "price must be at most 20",
 	`{"title":"a","weight":0}`:                                 "weight must be more than 0",
 	`{"title":"a","weight":101}`:                               "weight must be at most 100",
@@ -106,7 +104,6 @@ var bodyMessages = map[string]string{
 	`{"title":"a","discount":-1}`:                              "discount must be at least 0",
 	`{"title":"a","kind":"x"}`:                                 "kind must be one of novel, poem",
 	`{"title":"a","tags":[]}`:                                  "tags must have a length of at least 1",
-	`{"title":"a","tags":["a","a"]}`:                           "tags must not have the same item twice",
 	`{"title":"a","tags":["a","B"]}`:                           "tags[1] must match the pattern ^[a-z]+$",
 	`{"title":"a","author":{}}`:                                "author.name is required",
 	`{"title":"a","chapters":[{"title":"b"},{}]}`:              "chapters[1].title is required",

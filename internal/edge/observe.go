@@ -2,16 +2,28 @@ package edge
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
+	"os"
 	"regexp"
 	"slices"
+	"strconv"
+	"time"
 
 	"github.com/labstack/echo/v4"
 	"github.com/labstack/echo/v4/middleware"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
+	"go.opentelemetry.io/contrib/instrumentation/net/http/otelhttp"
+	"go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
+	"go.opentelemetry.io/otel/propagation"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
 )
 
@@ -65,7 +77,7 @@ func (s *Server) accessLog() echo.MiddlewareFunc {
 
 func (s *Server) logRequest(c echo.Context, v middleware.RequestLoggerValues) error {
 	ctx := c.Request().Context()
-	level := s.levelOf(c, v)
+	level := levelOf(c, v)
 	key, _ := c.Get(callerID).(string)
 	attrs := []slog.Attr{
 		slog.String("method", v.Method),
@@ -99,7 +111,7 @@ func (s *Server) logRequest(c echo.Context, v middleware.RequestLoggerValues) er
 
 // levelOf returns the log level of a request: error if the service failed, warning
 // if it was overloaded or not ready, debug for probes.
-func (s *Server) levelOf(c echo.Context, v middleware.RequestLoggerValues) slog.Level {
+func levelOf(c echo.Context, v middleware.RequestLoggerValues) slog.Level {
 	probe := c.Get(operationName) == "livez" || c.Get(operationName) == "readyz"
 	switch {
 	case v.Status == http.StatusServiceUnavailable && (probe || errors.Is(v.Error, errOverloaded)):
@@ -114,4 +126,89 @@ func (s *Server) levelOf(c echo.Context, v middleware.RequestLoggerValues) slog.
 		return slog.LevelWarn // the response was not written completely
 	}
 	return slog.LevelInfo
+}
+
+// metrics holds the request metrics, and registers others.
+type metrics struct {
+	auto     promauto.Factory
+	requests *prometheus.HistogramVec
+	inFlight prometheus.Gauge
+	shed     *prometheus.CounterVec
+}
+
+func newMetrics(s *Server, registry prometheus.Registerer) *metrics {
+	auto := promauto.With(registry)
+	m := &metrics{
+		auto: auto,
+		requests: auto.NewHistogramVec(prometheus.HistogramOpts{
+			Name:    "http_request_duration_seconds",
+			Help:    "Time from the request's header to the end of its response.",
+			Buckets: []float64{.00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 8},
+		}, []string{"operation", "status"}),
+		shed: auto.NewCounterVec(prometheus.CounterOpts{
+			Name: "requests_shed_total", Help: "Requests refused because of a limit.",
+		}, []string{"reason"}),
+	}
+	auto.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "ready", Help: "1 if /readyz says ready, else 0.",
+	}, func() float64 {
+		if s.ready(context.Background()) != nil {
+			return 0
+		}
+		return 1
+	})
+	m.inFlight = m.gauge("http_requests_in_flight", "Requests in flight.")
+	m.shed.WithLabelValues("in_flight")
+	m.shed.WithLabelValues("rate")
+	m.shed.WithLabelValues("large")
+	return m
+}
+
+// gauge registers and returns a gauge.
+func (m *metrics) gauge(name, help string) prometheus.Gauge {
+	return m.auto.NewGauge(prometheus.GaugeOpts{Name: name, Help: help})
+}
+
+// observe is the middleware that counts and times requests.
+func (m *metrics) observe(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		start := time.Now()
+		m.inFlight.Inc()
+		err := next(c)
+		m.inFlight.Dec()
+		operation, _ := c.Get(operationName).(string)
+		m.requests.WithLabelValues(cmp.Or(operation, "unknown"), strconv.Itoa(c.Response().Status)).Observe(time.Since(start).Seconds())
+		return err
+	}
+}
+
+// tracing reports whether the environment names a trace collector.
+func tracing() bool {
+	return os.Getenv("OTEL_EXPORTER_OTLP_ENDPOINT") != "" || os.Getenv("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT") != ""
+}
+
+// traceRequests starts a span for each request, which otelhttp names after the
+// method and the Pattern.
+func traceRequests() echo.MiddlewareFunc {
+	traced := echo.WrapMiddleware(otelhttp.NewMiddleware(""))
+	return func(next echo.HandlerFunc) echo.HandlerFunc {
+		next = traced(next)
+		return func(c echo.Context) error {
+			c.Request().Pattern = c.Path()
+			return next(c)
+		}
+	}
+}
+
+// startTracing exports spans, as OpenTelemetry's variables say, until stop is called.
+func (s *Server) startTracing(ctx context.Context) (stop func(context.Context) error, err error) {
+	exporter, err := otlptracehttp.New(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("cannot export traces: %w", err)
+	}
+	provider := sdktrace.NewTracerProvider(sdktrace.WithBatcher(exporter))
+	otel.SetTracerProvider(provider)
+	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { s.logger.Warn("traces", "error", err) }))
+	otel.SetTextMapPropagator(propagation.TraceContext{})
+	return provider.Shutdown, nil
 }
