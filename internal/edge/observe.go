@@ -57,9 +57,7 @@ type redactor struct {
 func (r redactor) Write(line []byte) (int, error) {
 	redacted := r.pattern.ReplaceAllLiteral(line, []byte("REDACTED"))
 	for _, secret := range r.secrets {
-		if bytes.Contains(redacted, []byte(secret)) {
-			redacted = bytes.ReplaceAll(redacted, []byte(secret), []byte("REDACTED"))
-		}
+		redacted = bytes.ReplaceAll(redacted, []byte(secret), []byte("REDACTED"))
 	}
 	_, err := r.w.Write(redacted)
 	return len(line), err

@@ -35,9 +35,7 @@ func (s *Server) addProbes() {
 	})
 	s.addPage("/readyz", "readyz", func(c echo.Context) error {
 		if err := s.ready(c.Request().Context()); err != nil {
-			p := Unavailable(err)
-			p.Message = "not ready; try again later"
-			return p
+			return Unavailable(err)
 		}
 		return c.JSON(http.StatusOK, map[string]string{"status": "ready"})
 	})

@@ -1,7 +1,6 @@
 package edge
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"crypto/tls"
@@ -13,7 +12,6 @@ import (
 	_ "net/http/pprof" // adds to http.DefaultServeMux
 	"os"
 	"os/signal"
-	"slices"
 	"sync"
 	"syscall"
 	"time"
@@ -164,9 +162,9 @@ func (s *Server) newHTTPServer(o *ServeOptions) (*http.Server, error) {
 	}
 	server.Protocols.SetHTTP1(true) // HTTP/2 does not bound what streams hold, nor close connections that nobody reads
 	if o.CertFile != "" {
-		var err error
 		expiry := s.metrics.gauge("tls_certificate_expiry_timestamp_seconds", "When the certificate in use expires.")
-		if s.certificate, err = loadCertificate(o.CertFile, o.KeyFile, s.logger, expiry); err != nil {
+		s.certificate = &certificate{certFile: o.CertFile, keyFile: o.KeyFile, logger: s.logger, expiry: expiry}
+		if err := s.certificate.load(); err != nil {
 			return nil, err
 		}
 		server.TLSConfig = &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: s.certificate.get}
@@ -264,9 +262,6 @@ var (
 // listenTCP wraps fault if it cannot listen.
 func listenTCP(ctx context.Context, addr string, fault error) (net.Listener, error) {
 	l, err := new(net.ListenConfig).Listen(ctx, "tcp", addr)
-	if errors.Is(err, syscall.EADDRINUSE) {
-		err = fmt.Errorf("%s is already in use", addr)
-	}
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", fault, err)
 	}
@@ -285,42 +280,34 @@ type certificate struct {
 	failed  bool      // whether they could not be used
 }
 
-// loadCertificate reads a certificate with its chain and its private key.
-func loadCertificate(certFile, keyFile string, logger *slog.Logger, expiry prometheus.Gauge) (*certificate, error) {
-	pair, err := tls.LoadX509KeyPair(certFile, keyFile)
+// load reads the certificate with its chain and its private key.
+func (c *certificate) load() error {
+	c.read = time.Now()
+	pair, err := tls.LoadX509KeyPair(c.certFile, c.keyFile)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrCertificate, err)
+		return fmt.Errorf("%w: %w", ErrCertificate, err)
 	}
-	if expired(&pair) {
-		logger.Warn("the certificate has expired", "file", certFile, "expires", pair.Leaf.NotAfter)
-	}
-	expiry.Set(float64(pair.Leaf.NotAfter.Unix()))
-	return &certificate{certFile: certFile, keyFile: keyFile, logger: logger, expiry: expiry, current: &pair, read: time.Now()}, nil
+	c.current = &pair
+	c.expiry.Set(float64(pair.Leaf.NotAfter.Unix()))
+	return nil
 }
 
 // get implements tls.Config.GetCertificate. It reads the files at most once a second,
-// and keeps the old pair while the new one does not match, or if only it has expired.
+// and keeps the old pair while the new one does not match.
 func (c *certificate) get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if time.Since(c.read) < time.Second {
 		return c.current, nil
 	}
-	c.read = time.Now()
-	pair, err := tls.LoadX509KeyPair(c.certFile, c.keyFile)
-	if err == nil && expired(&pair) && !expired(c.current) {
-		err = fmt.Errorf("%s expired at %s", c.certFile, pair.Leaf.NotAfter)
+	old := c.current.Leaf
+	err := c.load()
+	if err != nil && !c.failed {
+		c.logger.Error("the new certificate cannot be used; the old one stays in use", "error", err, "expires", old.NotAfter)
 	}
-	switch {
-	case err != nil && !c.failed:
-		c.logger.Error("the new certificate cannot be used; the old one stays in use", "error", err, "expires", c.current.Leaf.NotAfter)
-	case err == nil && !slices.EqualFunc(pair.Certificate, c.current.Certificate, bytes.Equal):
-		c.current = &pair
-		c.expiry.Set(float64(pair.Leaf.NotAfter.Unix()))
-		c.logger.Info("a new certificate is in use", "file", c.certFile, "expires", pair.Leaf.NotAfter)
+	if !c.current.Leaf.Equal(old) {
+		c.logger.Info("a new certificate is in use", "file", c.certFile, "expires", c.current.Leaf.NotAfter)
 	}
 	c.failed = err != nil
 	return c.current, nil
 }
-
-func expired(pair *tls.Certificate) bool { return time.Now().After(pair.Leaf.NotAfter) }

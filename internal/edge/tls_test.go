@@ -1,7 +1,6 @@
 package edge
 
 import (
-	"bytes"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -10,7 +9,6 @@ import (
 	"encoding/pem"
 	"errors"
 	"io"
-	"log/slog"
 	"math/big"
 	"net"
 	"os"
@@ -18,8 +16,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/prometheus/client_golang/prometheus"
 )
 
 func TestCertificateReload(t *testing.T) {
@@ -47,7 +43,7 @@ func TestCertificateReload(t *testing.T) {
 	if got := served(); got != "old.example" {
 		t.Errorf("with half a pair: got the certificate of %s, want old.example", got)
 	}
-	if _, err := loadCertificate(certFile, keyFile, nil, nil); !errors.Is(err, ErrCertificate) {
+	if err := (&certificate{certFile: certFile, keyFile: keyFile}).load(); !errors.Is(err, ErrCertificate) {
 		t.Errorf("half a pair at the start: got error %v, want %v", err, ErrCertificate)
 	}
 	if err := os.Rename(filepath.Join(dir, "new.pem"), certFile); err != nil {
@@ -96,45 +92,6 @@ func (r *running) looksAgain() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.read = time.Time{}
-}
-
-// TestExpiredCertificate replaces certificates that expire in a number of hours.
-func TestExpiredCertificate(t *testing.T) {
-	for _, test := range []struct {
-		name               string
-		old, new           time.Duration
-		want, atStart, log string
-	}{
-		{"valid to expired", 1, -1, "old", "", "expired"},
-		{"expired to valid", -1, 1, "new", "the certificate has expired", "a new certificate is in use"},
-		{"expired to expired", -2, -1, "new", "the certificate has expired", "a new certificate is in use"},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			dir := t.TempDir()
-			certFile, keyFile := filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
-			var log bytes.Buffer
-			writeCertificate(t, certFile, keyFile, "old", time.Now().Add(test.old*time.Hour))
-			c, err := loadCertificate(certFile, keyFile, slog.New(slog.NewTextHandler(&log, nil)), prometheus.NewGauge(prometheus.GaugeOpts{}))
-			if err != nil {
-				t.Fatal(err)
-			}
-			if got := log.String(); !strings.Contains(got, test.atStart) || (got == "") != (test.atStart == "") {
-				t.Errorf("log at the start: got %q, want %q", got, test.atStart)
-			}
-			log.Reset()
-			writeCertificate(t, certFile, keyFile, "new", time.Now().Add(test.new*time.Hour))
-			for range 2 { // a failure is logged once
-				c.read = time.Time{}
-				got, err := c.get(nil)
-				if err != nil || got.Leaf.DNSNames[0] != test.want {
-					t.Errorf("got the certificate of %s, error %v, want %s", got.Leaf.DNSNames, err, test.want)
-				}
-			}
-			if got := log.String(); !strings.Contains(got, test.log) || strings.Count(got, "\n") != 1 {
-				t.Errorf("log: got %q, want one line with %q", got, test.log)
-			}
-		})
-	}
 }
 
 func writeCertificate(t *testing.T, certFile, keyFile, name string, expires time.Time) {
