@@ -83,8 +83,7 @@ func (cfg *exportConfig) export(ctx context.Context, env environment, st pets.St
 		err = cfg.replaceFile(write)
 	}
 	if err != nil {
-		const undone = "the export is not complete"
-		return outcome(ctx, err, undone, undone)
+		return fmt.Errorf("%w; the export is not complete", cmp.Or(context.Cause(ctx), err))
 	}
 	fmt.Fprintf(env.stderr, "exported %s\n", counted(n, "pet"))
 	return nil

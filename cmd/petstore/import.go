@@ -61,7 +61,6 @@ a backup has.`,
 	return cmd
 }
 
-// addFormatFlag adds --format.
 func addFormatFlag(flags *pflag.FlagSet, format *files.Format, otherwise string) {
 	flags.Func("format", "csv or ndjson; by default, that of FILE's extension, or else "+otherwise, func(text string) error {
 		*format = files.Format(text)

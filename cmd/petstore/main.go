@@ -121,8 +121,7 @@ func addStoreFlag(flags *pflag.FlagSet, address *string) {
 	flags.StringVar(address, storeFlag, store.DefaultAddress, "the `address` of the store: "+store.Addresses)
 }
 
-// variableOf returns the environment variable that sets a flag, or "" if there is
-// none.
+// variableOf returns the environment variable of a flag, or "" if it has none.
 func variableOf(flag string) string {
 	if slices.Contains([]string{"help", "version", "force"}, flag) {
 		return ""
@@ -130,8 +129,7 @@ func variableOf(flag string) string {
 	return variablePrefix + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
 }
 
-// setFromVariables sets flags that are not on the command line from their
-// environment variables.
+// setFromVariables sets flags that were not given from their environment variables.
 func setFromVariables(flags *pflag.FlagSet, getenv func(string) string) error {
 	var errs []error
 	flags.VisitAll(func(f *pflag.Flag) {

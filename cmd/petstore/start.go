@@ -55,12 +55,8 @@ func printSandbox(ctx context.Context, out io.Writer, st keys.Store, url string)
 	if err != nil {
 		return err
 	}
-	for _, variable := range []string{"URL=" + url, "READ_ONLY_KEY=" + readOnly, "KEY=" + token} {
-		if _, err := fmt.Fprintln(out, variablePrefix+variable); err != nil {
-			return err
-		}
-	}
-	return nil
+	_, err = fmt.Fprint(out, variablePrefix, "URL=", url, "\n", variablePrefix, "READ_ONLY_KEY=", readOnly, "\n", variablePrefix, "KEY=", token, "\n")
+	return err
 }
 
 // offerKey creates and prints a key at a terminal if the store has none. Elsewhere it

@@ -2,9 +2,8 @@ package main
 
 import (
 	"bytes"
-	"fmt"
+	"io"
 	"net/http"
-	"os"
 	"os/exec"
 	"regexp"
 	"sync"
@@ -12,13 +11,12 @@ import (
 	"testing"
 	"time"
 
-	"golang.org/x/sys/unix"
+	"github.com/creack/pty"
 )
 
 // terminal is a process whose input and output are a terminal.
 type terminal struct {
 	*exec.Cmd
-	control *os.File
 
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -26,59 +24,36 @@ type terminal struct {
 
 func startAtTerminal(t *testing.T, dir string, args ...string) *terminal {
 	t.Helper()
-	control, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
+	p := &terminal{Cmd: exec.Command("petstore", args...)}
+	p.Dir = dir
+	control, err := pty.Start(p.Cmd)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = control.Close() })
-	if err := unix.IoctlSetPointerInt(int(control.Fd()), unix.TIOCSPTLCK, 0); err != nil {
-		t.Fatal(err)
-	}
-	number, err := unix.IoctlGetInt(int(control.Fd()), unix.TIOCGPTN)
-	if err != nil {
-		t.Fatal(err)
-	}
-	tty, err := os.OpenFile(fmt.Sprintf("/dev/pts/%d", number), os.O_RDWR|unix.O_NOCTTY, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer tty.Close()
-	p := &terminal{Cmd: exec.Command("petstore", args...), control: control}
-	p.Dir, p.Stdin, p.Stdout, p.Stderr = dir, tty, tty, tty
-	if err := p.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = p.Process.Kill() })
-	go func() {
-		b := make([]byte, 4096)
-		for {
-			n, err := control.Read(b)
-			p.mu.Lock()
-			p.text.Write(b[:n])
-			p.mu.Unlock()
-			if err != nil {
-				return
-			}
-		}
-	}()
+	t.Cleanup(func() { _, _ = control.Close(), p.Process.Kill() })
+	go func() { _, _ = io.Copy(p, control) }()
 	return p
+}
+
+func (p *terminal) Write(b []byte) (int, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.text.Write(b)
 }
 
 // expect waits until the terminal shows a match, and returns its last group.
 func (p *terminal) expect(t *testing.T, pattern string) string {
 	t.Helper()
-	r := regexp.MustCompile(pattern)
+	r, text := regexp.MustCompile(pattern), ""
 	for deadline := time.Now().Add(giveUp); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
 		p.mu.Lock()
-		match := r.FindStringSubmatch(p.text.String())
+		text = p.text.String()
 		p.mu.Unlock()
-		if match != nil {
+		if match := r.FindStringSubmatch(text); match != nil {
 			return match[len(match)-1]
 		}
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	t.Fatalf("terminal: got %q, want a match of %s", p.text.String(), pattern)
+	t.Fatalf("terminal: got %q, want a match of %s", text, pattern)
 	return ""
 }
 

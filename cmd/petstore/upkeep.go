@@ -88,23 +88,20 @@ the owner of the tables before they start.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if store.Kind(address) == "sqlite" {
 				st, err := openStore(cmd.Context(), env, address, store.Options{MustExist: true})
-				if err == nil {
-					err = st.Close()
+				if err != nil {
+					return err
 				}
-				if err == nil {
-					_, err = fmt.Fprintln(env.stdout, "the schema is up to date")
-				}
-				return err
+				fmt.Fprintln(env.stdout, "the schema is up to date")
+				return st.Close()
 			}
 			from, to, err := postgres.Migrate(cmd.Context(), address)
-			switch {
-			case err != nil:
+			if err != nil {
 				return advise(err, address)
-			case from == to:
-				_, err = fmt.Fprintf(env.stdout, "the schema is at version %d\n", to)
-			default:
-				_, err = fmt.Fprintf(env.stdout, "migrated the schema from version %d to %d\n", from, to)
 			}
+			if from < to {
+				fmt.Fprintf(env.stdout, "migrated from version %d to %d\n", from, to)
+			}
+			_, err = fmt.Fprintf(env.stdout, "the schema is at version %d\n", to)
 			return err
 		},
 	}
