@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"log/slog"
 	"regexp"
 	"sync"
 	"time"
@@ -36,7 +37,6 @@ var b64token = regexp.MustCompile(`^[0-9A-Za-z._~+/-]+=*$`)
 type Keyring struct {
 	store Store
 	fixed []Key // only their IDs and hashes
-	now   func() time.Time
 
 	flights singleflight.Group
 	unknown chan struct{} // one element for each look-up of an unknown key
@@ -45,8 +45,7 @@ type Keyring struct {
 	known map[string]knownKey
 	used  map[string]time.Time // not yet recorded in the store
 
-	lookups      *prometheus.CounterVec
-	hits, misses prometheus.Counter
+	lookups *prometheus.CounterVec
 }
 
 var errOverloaded = errors.New("too many unknown keys are being looked up")
@@ -67,10 +66,9 @@ func (r *Refusal) Error() string { return "the API key is " + string(r.Reason) }
 // NewKeyring returns a keyring of the keys in store and of fixed tokens. Fixed
 // tokens need no store, may read and write, and never expire. NewKeyring fails if
 // CheckFixed does.
-func NewKeyring(store Store, fixed []string, now func() time.Time) (*Keyring, error) {
+func NewKeyring(store Store, fixed []string) (*Keyring, error) {
 	k := &Keyring{
 		store:   store,
-		now:     now,
 		unknown: make(chan struct{}, maxUnknownLookups),
 		known:   map[string]knownKey{},
 		used:    map[string]time.Time{},
@@ -78,7 +76,6 @@ func NewKeyring(store Store, fixed []string, now func() time.Time) (*Keyring, er
 			Name: "key_cache_lookups_total", Help: "API keys found in the cache (hit) or looked up in the store (miss).",
 		}, []string{"result"}),
 	}
-	k.hits, k.misses = k.lookups.WithLabelValues("hit"), k.lookups.WithLabelValues("miss")
 	if err := CheckFixed(fixed); err != nil {
 		return nil, err
 	}
@@ -120,7 +117,7 @@ func (k *Keyring) Authenticate(ctx context.Context, token string) (Key, error) {
 	case err != nil:
 		return Key{}, err
 	}
-	now := k.now()
+	now := time.Now()
 	if state := key.State(now); state != Active {
 		return Key{}, &Refusal{KeyID: id, Reason: state}
 	}
@@ -137,11 +134,11 @@ func (k *Keyring) key(ctx context.Context, id string) (Key, error) {
 	k.mu.Lock()
 	key, known := k.known[id]
 	k.mu.Unlock()
-	if known && k.now().Sub(key.asked) < cacheTTL {
-		k.hits.Inc()
+	if known && time.Since(key.asked) < cacheTTL {
+		k.lookups.WithLabelValues("hit").Inc()
 		return key.Key, nil
 	}
-	k.misses.Inc()
+	k.lookups.WithLabelValues("miss").Inc()
 	// Concurrent callers share one look-up, so it must not end with the
 	// context of the first.
 	v, err, _ := k.flights.Do(id, func() (any, error) {
@@ -164,7 +161,7 @@ func (k *Keyring) lookup(ctx context.Context, id string, known bool) (Key, error
 			return Key{}, errOverloaded
 		}
 	}
-	asked := k.now()
+	asked := time.Now()
 	key, err := k.store.Key(ctx, id)
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -182,3 +179,49 @@ func (k *Keyring) Describe(ch chan<- *prometheus.Desc) { k.lookups.Describe(ch) 
 
 // Collect implements prometheus.Collector.
 func (k *Keyring) Collect(ch chan<- prometheus.Metric) { k.lookups.Collect(ch) }
+
+// useInterval is how often uses are recorded.
+const useInterval = 30 * time.Second
+
+// RecordUses records in the store when keys were last used, every 30 s and once
+// more when ctx ends. It logs a failure and retries it the next time.
+func (k *Keyring) RecordUses(ctx context.Context, log *slog.Logger) {
+	ticker := time.NewTicker(useInterval)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+		}
+		done := ctx.Err() != nil
+		if err := k.recordUses(context.WithoutCancel(ctx)); err != nil {
+			log.Warn("the last uses of API keys were not stored", "error", err)
+		}
+		if done {
+			return
+		}
+	}
+}
+
+func (k *Keyring) recordUses(ctx context.Context) error {
+	k.mu.Lock()
+	used := k.used
+	k.used = map[string]time.Time{}
+	k.mu.Unlock()
+	if len(used) == 0 {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, lookupTimeout)
+	defer cancel()
+	err := k.store.RecordKeyUse(ctx, used)
+	if err != nil {
+		k.mu.Lock()
+		defer k.mu.Unlock()
+		for id, at := range used {
+			if _, again := k.used[id]; !again {
+				k.used[id] = at
+			}
+		}
+	}
+	return err
+}

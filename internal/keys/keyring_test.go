@@ -82,7 +82,7 @@ type fixture struct {
 func run(t *testing.T, f func(t *testing.T, f *fixture)) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &fakeStore{Store: memory.New()}
-		k, err := keys.NewKeyring(s, []string{"another-fixed-key", fixedToken}, time.Now)
+		k, err := keys.NewKeyring(s, []string{"another-fixed-key", fixedToken})
 		if err != nil {
 			t.Fatalf("NewKeyring: got error %v", err)
 		}
@@ -279,7 +279,7 @@ func TestUnknownLookupsLimited(t *testing.T) {
 
 func TestFixedKeys(t *testing.T) {
 	for _, token := range []string{"0123456789abcdef", strings.Repeat("x", 500), "AZaz09-._~+/AZaz", "0123456789abcd=="} {
-		k, err := keys.NewKeyring(nil, []string{token, token}, time.Now)
+		k, err := keys.NewKeyring(nil, []string{token, token})
 		if err != nil {
 			t.Errorf("NewKeyring(%q): got error %v", token, err)
 			continue
@@ -290,7 +290,7 @@ func TestFixedKeys(t *testing.T) {
 		}
 	}
 	for _, token := range []string{"", "secret", "0123456789abcde", "================", "0123456789 abcdef", "0123456789abcdef\n", "0123456789=abcdef", "0123456789abcdéf", "0123456789,abcdef"} {
-		_, err := keys.NewKeyring(nil, []string{fixedToken, token, "third"}, time.Now)
+		_, err := keys.NewKeyring(nil, []string{fixedToken, token, "third"})
 		if err == nil || !strings.Contains(err.Error(), "key 2 of 3") || strings.Contains(err.Error(), fixedToken) || token != "" && strings.Contains(err.Error(), token) {
 			t.Errorf("NewKeyring(%q): got error %v, want it to say key 2 of 3 and no key", token, err)
 		}

@@ -25,17 +25,17 @@ var _ edge.Service = (*service)(nil)
 // service is what the edge needs beside the operations.
 type service struct {
 	operations api.ServerInterface
-	store      Store
+	store      pets.Store
 	keyring    *keys.Keyring
 }
 
 // NewServer returns a server of the document's operations on store. Requests are
 // authenticated by keyring. The public address may lack the document's base path.
-func NewServer(store Store, keyring *keys.Keyring, o edge.Options) (*edge.Server, error) {
+func NewServer(store pets.Store, keyring *keys.Keyring, o edge.Options) (*edge.Server, error) {
 	return newServer(gen.Document, store, keyring, o)
 }
 
-func newServer(openapi []byte, store Store, keyring *keys.Keyring, o edge.Options) (*edge.Server, error) {
+func newServer(openapi []byte, store pets.Store, keyring *keys.Keyring, o edge.Options) (*edge.Server, error) {
 	document, err := edge.ParseDocument(openapi)
 	if err != nil {
 		return nil, err

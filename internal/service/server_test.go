@@ -38,7 +38,7 @@ func TestAuthenticate(t *testing.T) {
 		if err := errors.Join(err, st.CreateKey(t.Context(), k), c.change(k.ID)); err != nil {
 			t.Fatal(err)
 		}
-		ring, err := keys.NewKeyring(st, nil, time.Now)
+		ring, err := keys.NewKeyring(st, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -64,7 +64,7 @@ func TestLimit(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		ring, err := keys.NewKeyring(st, []string{token}, time.Now)
+		ring, err := keys.NewKeyring(st, []string{token})
 		if err != nil {
 			t.Fatal(err)
 		}

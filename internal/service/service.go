@@ -16,17 +16,9 @@ import (
 
 var _ api.StrictServerInterface = (*operations)(nil)
 
-// Store is what the service needs of its store; see pets.Store.
-type Store interface {
-	CreatePet(ctx context.Context, p pets.NewPet) (pets.Pet, error)
-	Pet(ctx context.Context, id int64) (pets.Pet, error)
-	Pets(ctx context.Context, q pets.Query) (pets.Page, error)
-	Ping(ctx context.Context) error
-}
-
 // operations implements the operations of the document.
 type operations struct {
-	store        Store
+	store        pets.Store
 	base         string // of links in responses, such as /v1
 	defaultLimit int    // of listPets; validation does not set defaults
 }
@@ -107,4 +99,38 @@ func unquote(key string) string {
 		return strings.NewReplacer(`\\`, `\`, `\"`, `"`).Replace(strings.TrimSuffix(quoted, `"`))
 	}
 	return key
+}
+
+// NewPet returns the pet that a request body describes, with defaults.
+func NewPet(body api.NewPet) pets.NewPet {
+	p := pets.NewPet{Name: body.Name, CategoryID: body.CategoryID}
+	if body.Status != nil {
+		p.Status = pets.Status(*body.Status)
+	}
+	return p.WithDefaults()
+}
+
+// toPet converts a pet to its response type, which refers to its status. It does not
+// compile if the document adds a property.
+func toPet(p *pets.Pet) api.Pet {
+	return api.Pet(struct {
+		ID         int64
+		Name       string
+		CategoryID int64
+		Status     *api.PetStatus
+	}{p.ID, p.Name, p.CategoryID, (*api.PetStatus)(&p.Status)})
+}
+
+func (o *operations) query(params api.ListPetsParams) pets.Query {
+	q := pets.Query{Limit: o.defaultLimit}
+	if params.Limit != nil {
+		q.Limit = *params.Limit
+	}
+	if params.Status != nil {
+		q.Status = pets.Status(*params.Status)
+	}
+	if params.After != nil {
+		q.After = *params.After
+	}
+	return q
 }

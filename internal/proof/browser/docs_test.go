@@ -136,7 +136,7 @@ func TestDocs(t *testing.T) {
 func serve(t *testing.T, prefix, public string) (url string) {
 	t.Helper()
 	st := memory.New()
-	ring, err := keys.NewKeyring(st, []string{program.Key}, time.Now)
+	ring, err := keys.NewKeyring(st, []string{program.Key})
 	if err != nil {
 		t.Fatal(err)
 	}

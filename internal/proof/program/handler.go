@@ -5,7 +5,6 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
-	"time"
 
 	"example.com/petstore/internal/edge"
 	"example.com/petstore/internal/keys"
@@ -19,7 +18,7 @@ const Key = "an-api-key-for-the-tests"
 // NewHandler returns the service on a store, in this process. It accepts Key and
 // the keys in the store. log may be nil.
 func NewHandler(st store.Store, log *slog.Logger) (*edge.Server, error) {
-	ring, err := keys.NewKeyring(st, []string{Key}, time.Now)
+	ring, err := keys.NewKeyring(st, []string{Key})
 	if err != nil {
 		return nil, err
 	}
