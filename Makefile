@@ -13,7 +13,7 @@ GORELEASER  := github.com/goreleaser/goreleaser/v2@v2.14.0
 # The newer of the two supported releases of Go; go.mod names the older.
 NEXT_GO     := go1.27.4
 
-VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
+VERSION := $(shell sh deploy/package/version.sh)
 COMMIT  := $(shell git rev-parse HEAD 2>/dev/null || echo unknown)
 BIN     := .bin/petstore
 
@@ -55,7 +55,7 @@ FUZZTIME ?= 30s
 .DEFAULT_GOAL := help
 .NOTPARALLEL: # check and check-all run one target after the other
 .PHONY: help run build test test-times test-next generate drift lint vulnerabilities lint-spec breaking contract fuzz \
-	sdk attack bench docs-ui package release release-check image deploy-check check check-all
+	sdk attack bench docs-ui package pack release release-check image deploy-check check check-all
 
 # The targets up to make check use only Go, git, and what the shell has built in.
 help: ## print the targets
@@ -123,7 +123,7 @@ need-root:
 	@[ "$$(id -u)" = 0 ] || command -v sudo >/dev/null || { echo 'This needs root, or sudo.' >&2; exit 1; }
 
 NEEDS_SDK    := need-npm need-venv need-curl
-NEEDS_DEPLOY := need-root $(addprefix need-,dpkg systemctl ip iptables podman buildah runc catatonit nginx caddy promtool rpm sqlite3 curl openssl)
+NEEDS_DEPLOY := need-root $(addprefix need-,dpkg systemctl ip iptables podman buildah runc catatonit nginx caddy promtool rpm lintian sqlite3 curl openssl)
 
 .bin/linters: $(LINTERS)/package.json $(LINTERS)/package-lock.json | need-npm
 	@mkdir -p $@ && cp $^ $@ && $(NPM_CI) --prefix $@ && touch $@
@@ -169,8 +169,15 @@ docs-ui: need-npm ## update the user interface of /docs from the npm package pin
 	gzip -9nc "$$tmp/node_modules/axe-core/axe.min.js" >../../proof/browser/testdata/axe.js.gz && \
 	(cd "$$tmp" && node terms.mjs) >LICENSES.txt
 
+# .goreleaser.yaml runs "make pack" for each program of a release.
+package release: export VERSION := $(VERSION)
 package: build ## build the .deb and .rpm for this machine in .bin/dist
-	sh deploy/package/build.sh $(NFPM)
+	sh deploy/package/prepare.sh
+	@$(MAKE) --no-print-directory pack PROGRAM=$(BIN) ARCH=$$(go env GOARCH)
+
+pack:
+	@mkdir -p .bin/dist && export SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) && for format in deb rpm; do \
+	GOOS= GOARCH= go run $(NFPM) package --config deploy/package/nfpm.yaml --packager $$format --target .bin/dist || exit 1; done
 
 release: ## build archives, packages, SBOMs and checksums in .bin/dist
 	go run $(GORELEASER) release --clean $(FLAGS)

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Writes what a release contains besides the program to .bin/package: shell
-# completions and the licences of everything in the program. .bin/data is the
-# image's empty data directory.
+# completions, the manual page, Debian's changelog for VERSION, and the licences of
+# everything in the program. .bin/data is the image's empty data directory.
 set -e
 out=.bin/package
 rm -rf "$out" .bin/data
@@ -9,6 +9,9 @@ mkdir -p "$out" .bin/data
 for shell in bash fish zsh; do
 	CGO_ENABLED=0 go run -trimpath ./cmd/petstore completion "$shell" >"$out/petstore.$shell"
 done
+gzip -9nc deploy/package/petstore.1 >"$out/petstore.1.gz"
+printf 'petstore (%s) stable; urgency=medium\n\n  * .github/CHANGELOG.md in the source lists the changes.\n\n -- Pet Store maintainers <petstore@example.com>  %s\n' \
+	"$VERSION" "$(git log -1 --format=%cD)" | gzip -9n >"$out/changelog.gz"
 
 licenses() { # NAME FOLDER
 	find "$2" -maxdepth 1 -type f | grep -iE '/(licen[cs]es?|copying|notice|patents)[^/]*$' | sort | while read -r file; do

@@ -1,6 +1,18 @@
 #!/bin/sh
-# Prints the version of a package built here: 1.2.3 at the tag v1.2.3, 1.2.3+4.gHASH
+# Prints the version of what is built here: 1.2.3 at the tag v1.2.3, 1.2.3+4.gHASH
 # four commits later, and 1.0.0~dev.4.gHASH, which sorts before 1.0.0, without a tag.
-tag=$(git describe --tags --match 'v[0-9]*' 2>/dev/null) ||
-	tag=1.0.0~dev.$(git rev-list --count HEAD).g$(git rev-parse --short HEAD)
-echo "${tag#v}" | sed 's/-\([0-9]*\)-g/+\1.g/'
+# Changes that are not committed add ".dirty".
+if version=$(git describe --tags --match 'v[0-9]*' --dirty=.dirty 2>/dev/null); then
+	version=${version#v}
+	case $version in
+	*-g*)
+		since=${version%-g*} # 1.2.3-4
+		version=${since%-*}+${since##*-}.g${version##*-g}
+		;;
+	esac
+elif count=$(git rev-list --count HEAD 2>/dev/null); then
+	version=1.0.0~dev.$count.g$(git describe --always --dirty=.dirty --exclude '*')
+else
+	version=unknown
+fi
+echo "$version"

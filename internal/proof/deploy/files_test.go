@@ -22,7 +22,7 @@ func TestFiles(t *testing.T) {
 		"units":       "env SYSTEMD_UNIT_PATH=" + dir + ": systemd-analyze verify --recursive-errors=no" + units,
 		"hardening":   "systemd-analyze security --offline=true --threshold=19 " + dir + "/petstore.service " + dir + "/petstore-backup.service",
 		"release":     "make release-check",
-		"scripts":     "sh -n deploy/package/prepare.sh deploy/package/postinstall.sh deploy/package/preremove.sh deploy/package/build.sh deploy/package/version.sh deploy/proxy/limit-connections.sh",
+		"scripts":     "for file in deploy/*/*.sh; do sh -n $file || exit 1; done",
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -21,6 +21,7 @@ func TestPackage(t *testing.T) {
 	run(t, nil, "make", "package")
 	version := run(t, nil, "sh", "deploy/package/version.sh")
 	built := root(t, ".bin", "dist", "petstore_"+version+"_"+runtime.GOARCH+".deb")
+	run(t, nil, "lintian", "--fail-on", "error,warning", built)
 	if got := run(t, nil, "sh", "-c", "rpm -qp --list --recommends .bin/dist/petstore-"+version+"-1.*.rpm"); !strings.Contains(got, "/usr/bin/petstore\n") || !strings.Contains(got, "\npsmisc") {
 		t.Errorf("contents of the .rpm: got %s, want the program and the recommended packages", got)
 	}
