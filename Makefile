@@ -43,6 +43,7 @@ NO_RACE := modernc.org/sqlite/lib modernc.org/libc/... modernc.org/memory
 GOTEST := CGO_ENABLED=1 GORACE=atexit_sleep_ms=50 go test -race -vet=off -parallel 8 $(foreach pkg,$(NO_RACE),-gcflags=$(pkg)=-race=0)
 else
 GOTEST := go test -vet=off
+NO_CC  := No race detector: it needs a C compiler. On Debian: apt-get install gcc libc6-dev
 endif
 GOTEST += -tags '$(subst $(space),$(comma),$(strip $(TAGS)))' -timeout 10m
 
@@ -68,7 +69,7 @@ build: ## build .bin/petstore, one static binary
 	@CGO_ENABLED=0 go build -trimpath -ldflags '-s -w -X main.version=$(VERSION) -X main.commit=$(COMMIT)' -o $(BIN) ./cmd/petstore
 
 test: ## run all tests, with PostgreSQL, Chromium, strace and wrk if installed
-	@$(info tags: $(or $(strip $(TAGS)),none) (CONTRIBUTING.md says what each needs))
+	@$(info tags: $(or $(strip $(TAGS)),none) (CONTRIBUTING.md says what each needs))$(if $(NO_CC),$(info $(NO_CC)))
 	$(GOTEST) ./...
 	go test -run Allocations ./internal/proof/bench # the race detector changes them
 
