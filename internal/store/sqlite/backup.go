@@ -22,33 +22,31 @@ func Backup(ctx context.Context, path, to string, force bool) (r Report, err err
 	if err := cmp.Or(err, targetErr); err != nil {
 		return Report{}, err
 	}
-	f, err := os.CreateTemp(filepath.Dir(target), "."+filepath.Base(target)+".*")
+	f, r, err := writeCopy(ctx, path, target, file)
 	if err != nil {
 		return Report{}, fmt.Errorf("cannot write the backup: %w", err)
 	}
 	defer discard(f)
+	if _, err := CheckTarget(file, target, force); err != nil { // another program may have created it meanwhile
+		return Report{}, err
+	}
+	if err := os.Rename(f.Name(), target); err != nil {
+		return Report{}, err
+	}
+	r.Path = to
+	if err := syncDir(target); err != nil {
+		return r, fmt.Errorf("the backup is complete, but a power cut may undo that: %w", err)
+	}
+	if info, _ := os.Stat(file + lockSuffix); info == nil {
+		return r, nil // a backup of a backup
+	}
 	err = withSource(path, func(db *sql.DB) error {
-		if r, err = snapshot(ctx, db, f, file); err != nil {
-			return err
-		}
-		if _, err := CheckTarget(file, target, force); err != nil { // another program may have created it meanwhile
-			return err
-		}
-		if err := os.Rename(f.Name(), target); err != nil {
-			return err
-		}
-		r.Path = to
-		if err := syncDir(target); err != nil {
-			return fmt.Errorf("the backup is complete, but a power cut may undo that: %w", err)
-		}
-		if info, _ := os.Stat(file + lockSuffix); info == nil {
-			return nil // a backup of a backup
-		}
-		if _, err := db.ExecContext(ctx, "INSERT INTO backups (finished_at) VALUES (?)", time.Now().Unix()); err != nil {
-			return fmt.Errorf("the backup is complete, but its time could not be recorded in the database: %w", err)
-		}
-		return nil
+		_, err := db.ExecContext(ctx, "INSERT INTO backups (finished_at) VALUES (?)", time.Now().Unix())
+		return err
 	})
+	if err != nil {
+		err = fmt.Errorf("the backup is complete, but its time could not be recorded in the database: %w", err)
+	}
 	return r, err
 }
 
@@ -84,18 +82,11 @@ func Restore(ctx context.Context, path, from string, force bool) (r Report, err 
 			return Report{}, fmt.Errorf("%s %w", path, ErrExists)
 		}
 	}
-	_ = os.Remove(file + restoreSuffix) // of a killed restore
-	f, err := os.OpenFile(file+restoreSuffix, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	f, r, err := writeCopy(ctx, from, file, file)
 	if err != nil {
-		return Report{}, err
+		return Report{}, fmt.Errorf("%s cannot be restored, and %s is unchanged: %w", from, path, err)
 	}
 	defer discard(f)
-	if err := withSource(from, func(db *sql.DB) error {
-		r, err = snapshot(ctx, db, f, file)
-		return err
-	}); err != nil {
-		return r, fmt.Errorf("%s cannot be restored, and %s is unchanged: %w", from, path, err)
-	}
 	release, err := takeOver(file)
 	if err != nil {
 		return Report{}, fmt.Errorf("%s: another program, such as a shell, %w: %w", path, ErrOpen, err)
@@ -158,22 +149,29 @@ func CheckTarget(path, to string, force bool) (file string, err error) {
 	return file, nil
 }
 
-// snapshot copies the database to f, verifies the copy, gives it the owner of the
-// database called file and syncs it to disk. VACUUM INTO is one transaction: it does
-// not see later commits, nor do they make it start over. It also fails on most kinds
-// of damage.
-func snapshot(ctx context.Context, db *sql.DB, f *os.File, file string) (r Report, err error) {
-	if _, err := db.ExecContext(ctx, "VACUUM INTO ?", address(f.Name())); err != nil {
-		return Report{}, fmt.Errorf("copying it to %s failed: %w", filepath.Dir(f.Name()), err)
+// writeCopy writes a verified copy of the database at path to a new file beside target,
+// with the owner of the database called owner, and syncs it. VACUUM INTO is one
+// transaction: it sees no later commits, nor do they make it start over.
+func writeCopy(ctx context.Context, path, target, owner string) (f *os.File, r Report, err error) {
+	f, err = os.CreateTemp(filepath.Dir(target), "."+filepath.Base(target)+".*")
+	if err != nil {
+		return nil, r, err
 	}
-	err = withDB("the copy", f.Name(), func(db *sql.DB) error {
-		r, err = inspect(ctx, db)
-		return err
+	err = withSource(path, func(db *sql.DB) error {
+		if _, err := db.ExecContext(ctx, "VACUUM INTO ?", address(f.Name())); err != nil {
+			return fmt.Errorf("copying it to %s failed: %w", filepath.Dir(target), err)
+		}
+		return withDB("the copy", f.Name(), func(db *sql.DB) error {
+			r, err = inspect(ctx, db)
+			return err
+		})
 	})
 	// Earlier, Linux would not let SQLite open the file in a folder such as /tmp.
-	uid, gid := ownerOf(file)
-	setOwner(f, uid, gid)
-	return r, errors.Join(err, f.Sync())
+	setOwner(f, owner)
+	if err = cmp.Or(err, f.Sync()); err != nil {
+		discard(f)
+	}
+	return f, r, err
 }
 
 // discard closes f and removes it, unless it has been renamed.

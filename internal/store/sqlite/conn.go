@@ -43,6 +43,24 @@ func prepare(ctx context.Context, db *sql.DB, statements map[string]**sql.Stmt) 
 	return nil
 }
 
+type scanner interface{ Scan(dest ...any) error }
+
+// collect scans the rows of a query, up to the first error.
+func collect[T any](rows *sql.Rows, err error, scan func(scanner, *T) error) (all []T, _ error) {
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var v T
+		if err := scan(rows, &v); err != nil {
+			return all, err
+		}
+		all = append(all, v)
+	}
+	return all, rows.Err()
+}
+
 //go:embed migrations/*.sql
 var migrations embed.FS
 

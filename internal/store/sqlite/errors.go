@@ -6,6 +6,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 
 	driver "modernc.org/sqlite"
 	lib "modernc.org/sqlite/lib"
@@ -22,6 +23,12 @@ func code(err error) (extended, primary int) {
 	return 0, 0
 }
 
+// hasCode reports whether the extended or the primary result code in err is among codes.
+func hasCode(err error, codes ...int) bool {
+	extended, primary := code(err)
+	return extended != 0 && (slices.Contains(codes, extended) || slices.Contains(codes, primary))
+}
+
 // classify converts an SQLite error to a *pets.Error. Unavailable means that the
 // transaction was rolled back, also after a failed write: only the last write of a
 // transaction makes its part of the log valid. Other errors, such as a failure to
@@ -30,17 +37,16 @@ func classify(err error) error {
 	if _, ok := errors.AsType[*pets.Error](err); ok || err == nil || errors.Is(err, sql.ErrNoRows) || isRefusal(err) {
 		return err
 	}
-	extended, primary := code(err)
 	switch {
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return gaveUp(err)
 	case isBusy(err):
 		return &pets.Error{Kind: pets.Unavailable, Message: "the database is locked by another process", Err: err}
-	case primary == lib.SQLITE_FULL:
+	case hasCode(err, lib.SQLITE_FULL):
 		return &pets.Error{Kind: pets.Unavailable, Message: "the disk is full", Err: err}
-	case extended == lib.SQLITE_IOERR_WRITE:
+	case hasCode(err, lib.SQLITE_IOERR_WRITE):
 		return &pets.Error{Kind: pets.Unavailable, Message: "the disk is full or cannot be written", Err: err}
-	case primary == lib.SQLITE_READONLY:
+	case hasCode(err, lib.SQLITE_READONLY):
 		return &pets.Error{Kind: pets.Unavailable, Message: "the database is read-only", Err: err}
 	}
 	return &pets.Error{Kind: pets.Internal, Message: "the database failed", Err: err}
@@ -62,26 +68,18 @@ func gaveUp(cause error) error {
 // isFatal reports whether no write may be acknowledged after err. After a failed
 // fsync the kernel may drop the pages and report the next fsync as a success.
 func isFatal(err error) bool {
-	extended, _ := code(err)
-	return errors.Is(err, ErrReplaced) || extended == lib.SQLITE_IOERR_FSYNC || extended == lib.SQLITE_IOERR_DIR_FSYNC
+	return errors.Is(err, ErrReplaced) || hasCode(err, lib.SQLITE_IOERR_FSYNC, lib.SQLITE_IOERR_DIR_FSYNC)
 }
 
 // isFull reports whether the disk did not take what was written. SQLite does not
 // tell a used-up quota from a disk that fails.
 func isFull(err error) bool {
-	extended, primary := code(err)
-	return primary == lib.SQLITE_FULL || extended == lib.SQLITE_IOERR_WRITE || extended == lib.SQLITE_IOERR_SHMSIZE
+	return hasCode(err, lib.SQLITE_FULL, lib.SQLITE_IOERR_WRITE, lib.SQLITE_IOERR_SHMSIZE)
 }
 
-func isBusy(err error) bool {
-	_, primary := code(err)
-	return primary == lib.SQLITE_BUSY || primary == lib.SQLITE_LOCKED
-}
+func isBusy(err error) bool { return hasCode(err, lib.SQLITE_BUSY, lib.SQLITE_LOCKED) }
 
-func isCorrupt(err error) bool {
-	_, primary := code(err)
-	return primary == lib.SQLITE_CORRUPT || primary == lib.SQLITE_NOTADB
-}
+func isCorrupt(err error) bool { return hasCode(err, lib.SQLITE_CORRUPT, lib.SQLITE_NOTADB) }
 
 // Faults for which the command line has advice.
 var (

@@ -23,40 +23,30 @@ const (
 	lockSuffix  = "-lock"
 
 	journalSuffix = "-journal" // SQLite's, of a file without a log
-	restoreSuffix = "-restore" // exists while a restore copies a backup
 )
 
-// prepareFile creates the file at path if it does not exist and o allows it. SQLite
-// gives its mode to the files beside it. An existing file is not opened: closing it
-// would release the locks of another Store of this process.
-func prepareFile(path string, o Options) (file string, err error) {
-	if file, err = resolve(path); err != nil {
-		return "", err
-	}
+// prepareFile creates the file if it does not exist and o allows it. SQLite gives its
+// mode to the files beside it. An existing file is not opened: closing it would release
+// the locks of another Store of this process.
+func prepareFile(file string, o Options) error {
 	if err := cmp.Or(checkNames(file), checkLoneLog(file)); err != nil {
-		return "", fmt.Errorf("cannot open the database: %w", err)
+		return err
 	}
 	if !o.MustExist {
-		f, err := createFile(file, file)
-		switch {
-		case err == nil:
+		f, err := createFile(file, filepath.Dir(file))
+		if err == nil {
 			o.Logger.Info("created a new store", "path", file)
-			return file, f.Close()
-		case !errors.Is(err, fs.ErrExist):
-			return "", fmt.Errorf("cannot create the database: %w", err)
+			return f.Close()
+		}
+		if !errors.Is(err, fs.ErrExist) {
+			return err
 		}
 	}
 	info, err := os.Stat(file)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && o.MustExist && info.Size() == 0 {
-		return "", fmt.Errorf("%w at %s", ErrNoDatabase, file)
+		return fmt.Errorf("%w at %s", ErrNoDatabase, file)
 	}
-	if err != nil {
-		return "", fmt.Errorf("cannot open the database: %w", err)
-	}
-	if info.Mode().Perm()&0o077 != 0 && runtime.GOOS != "windows" {
-		o.Logger.Warn(fmt.Sprintf("other users may open %s (mode %04o), which holds the hashes of API keys; restrict it with: chmod 600 %s", file, info.Mode().Perm(), path))
-	}
-	return file, nil
+	return err
 }
 
 // resolve returns the full path without symbolic links, because SQLite puts its
@@ -66,25 +56,25 @@ func resolve(path string) (file string, err error) {
 	if path == "" || strings.HasPrefix(path, ":") { // SQLite does not take these for files
 		return "", fmt.Errorf("%q is not a file name; give the path of a file", path)
 	}
-	if path, err = filepath.Abs(path); err != nil {
-		return "", err
-	}
-	if info, statErr := os.Stat(path); statErr == nil {
-		if !info.Mode().IsRegular() {
-			return "", fmt.Errorf("cannot open %s: it is not a regular file", path)
-		}
+	path, err = filepath.Abs(path)
+	info, statErr := os.Stat(path)
+	_, linkErr := os.Lstat(path)
+	switch {
+	case err != nil:
+	case statErr == nil && !info.Mode().IsRegular():
+		err = errors.New("it is not a regular file")
+	case statErr == nil:
 		file, err = filepath.EvalSymlinks(path)
-	} else if link, _ := os.Lstat(path); link != nil && link.Mode()&fs.ModeSymlink != 0 && errors.Is(statErr, fs.ErrNotExist) {
+	case linkErr == nil && errors.Is(statErr, fs.ErrNotExist):
 		err = ErrDangling
-	} else {
-		file, err = filepath.EvalSymlinks(filepath.Dir(path))
-		if errors.Is(err, fs.ErrNotExist) {
+	default:
+		if file, err = filepath.EvalSymlinks(filepath.Dir(path)); errors.Is(err, fs.ErrNotExist) {
 			err = ErrNoFolder
 		}
 		file = filepath.Join(file, filepath.Base(path))
 	}
-	for _, suffix := range []string{logSuffix, indexSuffix, lockSuffix, journalSuffix, restoreSuffix} {
-		if err == nil && (strings.HasSuffix(path, suffix) || strings.HasSuffix(file, suffix)) {
+	for _, suffix := range []string{logSuffix, indexSuffix, lockSuffix, journalSuffix} {
+		if err == nil && strings.HasSuffix(file, suffix) {
 			err = fmt.Errorf("a name that ends in %s is that of %w", suffix, ErrStoreFile)
 		}
 	}
@@ -107,33 +97,24 @@ func checkNames(file string) error {
 	return nil
 }
 
-// createFile creates the database called file, or one of the files beside it. What
-// root creates belongs to the owner of the database, so that the service can use it.
-func createFile(name, file string) (*os.File, error) {
-	uid, gid := ownerOf(file)
+// createFile creates a file with the owner of the one called like; see setOwner.
+func createFile(name, like string) (*os.File, error) {
 	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	if err == nil {
-		setOwner(f, uid, gid)
+		setOwner(f, like)
 	}
 	return f, err
 }
 
-// ownerOf returns the owner of the database, or of its folder if there is none yet.
-func ownerOf(file string) (uid, gid int) {
-	info, err := os.Stat(file)
+// setOwner gives what root made the owner of the file called like, or of its folder if
+// there is none, so that the service can use it. Like SQLite, it only tries to.
+func setOwner(f *os.File, like string) {
+	info, err := os.Stat(like)
 	if err != nil {
-		info, err = os.Stat(filepath.Dir(file))
+		info, err = os.Stat(filepath.Dir(like))
 	}
-	if err != nil {
-		return -1, -1
-	}
-	_, uid, gid = identity(info)
-	return uid, gid
-}
-
-// setOwner changes the owner of f. Like SQLite, it only tries to, and only as root.
-func setOwner(f *os.File, uid, gid int) {
-	if os.Geteuid() == 0 {
+	if err == nil && os.Geteuid() == 0 {
+		_, uid, gid := identity(info)
 		_ = f.Chown(uid, gid)
 	}
 }
@@ -150,18 +131,17 @@ func newLock(file string) *flock.Flock {
 	return flock.New(file+lockSuffix, flock.SetFlag(os.O_CREATE|os.O_RDWR), flock.SetPermissions(0o600))
 }
 
-// hold locks the database: exclusively if no other process holds the lock, so that
-// the caller may migrate, and otherwise shared. It recovers the log if the lock is
-// exclusive.
+// hold locks the database and recovers its log. The lock is shared if others hold it.
 func hold(ctx context.Context, lock *flock.Flock, file string) error {
 	alone, err := lock.TryLock()
-	if err != nil {
+	switch {
+	case err != nil:
 		return err
-	}
-	if alone {
+	case alone:
 		return recoverLog(file)
+	default:
+		return share(ctx, lock)
 	}
-	return share(ctx, lock)
 }
 
 // share makes the lock a shared one. In between, an exclusive lock is not held.
@@ -203,42 +183,34 @@ func checkLog(file string) error {
 	return checkLoneLog(file)
 }
 
-// recoverLog makes the log left by a killed or failed process safe to read. After
-// a failed fsync the kernel may consider lost pages written, so recoverLog rewrites
-// the log while SQLite's lock keeps other programs from writing. Closing copies it
-// into the file. The caller must hold the lock exclusively.
+// recoverLog writes the log that a killed or failed process left anew, while SQLite's
+// lock keeps other programs from writing: after a failed fsync, the kernel may consider
+// lost pages written. Closing copies the log into the file. The caller must hold the
+// lock exclusively.
 func recoverLog(file string) error {
 	if err := checkLog(file); err != nil {
 		return err
 	}
-	if _, err := os.Stat(file + logSuffix); errors.Is(err, fs.ErrNotExist) {
+	log, err := os.OpenFile(file+logSuffix, os.O_RDWR, 0)
+	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
+	if err != nil {
+		return err
+	}
+	defer log.Close()
 	db := connect(file, writerPragmas)
 	tx, err := db.Begin()
 	if err != nil {
 		return errors.Join(err, db.Close())
 	}
-	if err := rewrite(file + logSuffix); err != nil {
+	if _, err = io.Copy(io.NewOffsetWriter(log, 0), log); err == nil {
+		err = log.Sync()
+	}
+	if err != nil {
 		return err // closing the database would copy the log
 	}
 	return errors.Join(tx.Rollback(), db.Close())
-}
-
-// rewrite writes the contents of a file to it again and syncs it.
-func rewrite(name string) error {
-	f, err := os.OpenFile(name, os.O_RDWR, 0)
-	if errors.Is(err, fs.ErrNotExist) { // another program has just removed the log
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	if _, err := io.Copy(io.NewOffsetWriter(f, 0), f); err != nil {
-		return err
-	}
-	return f.Sync()
 }
 
 // hasNoLog reports whether the header of the file says that it has no

@@ -17,7 +17,7 @@ import (
 // health is what a store knows about its file. Errors of the database go through
 // record. A write asks writable before it begins and check after its commit.
 type health struct {
-	files  openedFiles
+	files  []openedFile // the database first
 	logger *slog.Logger
 	failed chan error // holds one error
 
@@ -61,7 +61,7 @@ func (h *health) check() error {
 	if failure := h.failure.Load(); failure != nil {
 		return failure
 	}
-	if err := h.files.check(); err != nil {
+	if err := replaced(h.files); err != nil {
 		return h.fail(err)
 	}
 	return nil
@@ -78,16 +78,13 @@ func (h *health) writable() error {
 	return nil
 }
 
-// openedFiles are the database and the files beside it, as they were when the
-// store was opened.
-type openedFiles []openedFile
-
+// openedFile is the database or a file beside it, as it was when the store was opened.
 type openedFile struct {
 	name string
 	info fs.FileInfo
 }
 
-func identify(names ...string) (files openedFiles, err error) {
+func identify(names ...string) (files []openedFile, err error) {
 	for _, name := range names {
 		info, err := os.Stat(name)
 		if err != nil {
@@ -98,10 +95,10 @@ func identify(names ...string) (files openedFiles, err error) {
 	return files, nil
 }
 
-// check returns an error unless the names still lead to the same files and the
+// replaced returns an error unless the names still lead to the same files and the
 // first, the database, is not empty. SQLite would keep writing to a removed file.
-// check does not open the files: closing them would release SQLite's locks.
-func (files openedFiles) check() error {
+// The files are not opened: closing them would release SQLite's locks.
+func replaced(files []openedFile) error {
 	for i, f := range files {
 		info, err := os.Stat(f.name)
 		if err != nil || !os.SameFile(f.info, info) || i == 0 && info.Size() == 0 {

@@ -36,18 +36,8 @@ func (s *Store) Key(ctx context.Context, id string) (k keys.Key, err error) {
 func (s *Store) Keys(ctx context.Context) (all []keys.Key, err error) {
 	err = s.read(ctx, func() error {
 		rows, err := s.readers.Query(selectKeys)
-		if err != nil {
-			return err
-		}
-		defer rows.Close()
-		for rows.Next() {
-			var k keys.Key
-			if err := scanKey(rows, &k); err != nil {
-				return err
-			}
-			all = append(all, k)
-		}
-		return rows.Err()
+		all, err = collect(rows, err, scanKey)
+		return err
 	})
 	return all, err
 }
@@ -60,10 +50,7 @@ func (s *Store) RevokeKey(ctx context.Context, id string, at time.Time) (k keys.
 		}
 		return err
 	})
-	if err != nil {
-		return keys.Key{}, err
-	}
-	return k, nil
+	return k, err
 }
 
 func (s *Store) RecordKeyUse(ctx context.Context, used map[string]time.Time) error {

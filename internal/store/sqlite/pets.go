@@ -24,8 +24,6 @@ const (
 	selectIdempotencyKey = "SELECT pet_id, fingerprint FROM idempotency_keys WHERE key = ? AND key_id = ?"
 )
 
-type scanner interface{ Scan(dest ...any) error }
-
 func scanPet(row scanner, p *pets.Pet) error {
 	return row.Scan(&p.ID, &p.Name, &p.CategoryID, (*string)(&p.Status))
 }
@@ -105,19 +103,8 @@ func (s *Store) Pets(ctx context.Context, q pets.Query) (page pets.Page, err err
 			stmt, args = s.selectPetsByStatus, []any{string(q.Status), q.After, q.Limit + 1}
 		}
 		rows, err := stmt.Query(args...)
-		if err != nil {
-			return err
-		}
-		defer rows.Close()
-		page.Pets = make([]pets.Pet, 0, min(q.Limit, 1000)+1)
-		for rows.Next() {
-			var p pets.Pet
-			if err := scanPet(rows, &p); err != nil {
-				return err
-			}
-			page.Pets = append(page.Pets, p)
-		}
-		return rows.Err()
+		page.Pets, err = collect(rows, err, scanPet)
+		return err
 	})
 	if err != nil {
 		return pets.Page{}, err

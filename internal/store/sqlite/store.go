@@ -54,12 +54,15 @@ type Store struct {
 // database of another program, and one that cannot have a write-ahead log.
 func Open(ctx context.Context, path string, o Options) (*Store, error) {
 	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
-	file, err := prepareFile(path, o)
+	file, err := resolve(path)
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{file: file, lock: newLock(file)}
+	s := &Store{file: file}
 	s.health.logger, s.health.failed = o.Logger, make(chan error, 1)
+	if err := prepareFile(file, o); err != nil {
+		return nil, explain(path, err)
+	}
 	if err := s.open(ctx, path); err != nil {
 		return nil, explain(path, errors.Join(err, s.release()))
 	}
@@ -67,6 +70,7 @@ func Open(ctx context.Context, path string, o Options) (*Store, error) {
 }
 
 func (s *Store) open(ctx context.Context, path string) (err error) {
+	s.lock = newLock(s.file)
 	if err := hold(ctx, s.lock, s.file); err != nil {
 		return err
 	}
@@ -81,15 +85,14 @@ func (s *Store) open(ctx context.Context, path string) (err error) {
 		return err
 	}
 	err = errors.Join(syncDir(s.file), share(ctx, s.lock))
-	if err = cmp.Or(err, s.health.files.check()); err == nil { // a restore may have run while share held no lock
+	if err = cmp.Or(err, s.health.check()); err == nil { // a restore may have run while share held no lock
 		go s.writer.run()
 	}
 	return err
 }
 
-// openReaders opens a connection for reading per processor, within limits. It
-// reads from each, because SQLite opens the log at the first read, and later its
-// name may lead to another file.
+// openReaders opens a connection for reading per processor, within limits, and reads
+// from each: if the file were emptied before its first read, SQLite would remove the log.
 func (s *Store) openReaders(ctx context.Context) (err error) {
 	s.readers = connect(s.file, readerPragmas)
 	n := min(max(4, runtime.GOMAXPROCS(0)), 8)
@@ -135,9 +138,6 @@ func (s *Store) read(ctx context.Context, f func() error) error {
 	if s.closed {
 		return pets.ErrClosed
 	}
-	if ctx.Err() != nil {
-		return gaveUp(ctx.Err())
-	}
 	select {
 	case s.reading <- struct{}{}:
 		defer func() { <-s.reading }()
@@ -172,10 +172,9 @@ func (s *Store) Ping(ctx context.Context) error {
 
 func (s *Store) Failed() <-chan error { return s.health.failed }
 
-// Close implements pets.Store. When the last connection is closed, SQLite copies
-// the log into the file, ignores any error and removes the log. So Close copies
-// the log first, and closes nothing after a failure or if the log may belong to
-// another file. If only the log was removed, closing saves what it held.
+// Close implements pets.Store. The last connection to close would copy the log into
+// the file and ignore errors. So Close copies it first, and closes nothing after a
+// failure or if the file was replaced. If only the log was, closing saves what it held.
 func (s *Store) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -189,7 +188,7 @@ func (s *Store) Close() error {
 		s.writer.checkpoint(0)
 	}
 	failure := s.health.failure.Load()
-	if failure == nil || errors.Is(failure, ErrReplaced) && s.health.files[:1].check() == nil {
+	if failure == nil || errors.Is(failure, ErrReplaced) && replaced(s.health.files[:1]) == nil {
 		return s.release()
 	}
 	select {

@@ -83,20 +83,9 @@ const integrityCheck = `SELECT integrity_check || coalesce((
 // checkIntegrity returns an error that describes all damage.
 func checkIntegrity(ctx context.Context, db *sql.DB) error {
 	rows, err := db.QueryContext(ctx, integrityCheck)
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	var problems []string
-	for rows.Next() {
-		var found string
-		if err := rows.Scan(&found); err != nil {
-			return err
-		}
-		problems = append(problems, found)
-	}
+	problems, err := collect(rows, err, func(row scanner, problem *string) error { return row.Scan(problem) })
 	if len(problems) > 0 { // SQLite may be unable to read on
 		return fmt.Errorf("it %w:\n%s", ErrDamaged, strings.Join(problems, "\n"))
 	}
-	return rows.Err()
+	return err
 }

@@ -75,9 +75,6 @@ func openWriter(ctx context.Context, file string, h *health) (*writer, error) {
 // returns when it is committed. If ctx is done before the writer takes the job,
 // nothing is done; after that, write waits for the outcome.
 func (w *writer) write(ctx context.Context, f func(*tx) error) error {
-	if ctx.Err() != nil {
-		return gaveUp(ctx.Err())
-	}
 	j := &job{run: f, done: make(chan error, 1)}
 	select {
 	case w.jobs <- j:
@@ -222,10 +219,9 @@ func (w *writer) checkpoint(minPages int) {
 	if err == nil && pages >= minPages {
 		err = w.db.QueryRow("PRAGMA wal_checkpoint(PASSIVE)").Scan(&busy, &pages, &copied)
 	}
-	extended, _ := code(err)
 	switch {
 	case err == nil || isBusy(err): // a reader, or a checkpoint by another process
-	case isFull(err) && extended != lib.SQLITE_IOERR_WRITE, isCorrupt(err):
+	case hasCode(err, lib.SQLITE_FULL), isCorrupt(err):
 		_ = w.health.record(err)
 	default:
 		_ = w.health.fail(fmt.Errorf("the log could not be copied into the file: %w", err))
