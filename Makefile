@@ -6,28 +6,19 @@ GOFUMPT     := mvdan.cc/gofumpt@v0.12.0
 DEADCODE    := golang.org/x/tools/cmd/deadcode@v0.52.0
 GOVULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.8.0
 GOSEC       := github.com/securego/gosec/v2/cmd/gosec@v2.29.0
-GOTESTSUM   := gotest.tools/gotestsum@v1.13.0
 OASDIFF     := github.com/oasdiff/oasdiff@v1.30.0
 NFPM        := github.com/goreleaser/nfpm/v2/cmd/nfpm@v2.45.0
 GORELEASER  := github.com/goreleaser/goreleaser/v2@v2.14.0
 # The newer of the two supported releases of Go; go.mod names the older.
 NEXT_GO     := go1.27.4
 
-VERSION := $(shell sh deploy/package/version.sh)
+VERSION := $(shell . deploy/package/version.sh)
 COMMIT  := $(shell git rev-parse HEAD 2>/dev/null || echo unknown)
 BIN     := .bin/petstore
 
-# The build tags of tests, and what each needs besides Go:
-#   postgres  PostgreSQL and PgBouncer
-#   citus     the extension Citus of the PostgreSQL used for tests; set with postgres
-#   chromium  Chromium
-#   faults    strace
-#   wrk       wrk
-#   deploy    root on Debian and the tools of `make deploy-check`
-#   sdk       Node.js and Python with venv
-#   attack    several minutes
-# `make test` sets those of the first five whose programs are installed. In CI it
-# sets all but citus, which Debian lacks, so that a missing program is an error.
+# The build tags of tests; CONTRIBUTING.md says what each needs. `make test` sets those
+# of the first five whose programs are installed. In CI it sets all but citus, which
+# Debian lacks, so that a missing program is an error.
 ALL_TAGS := postgres,citus,chromium,faults,wrk,deploy,sdk,attack
 has  = $(shell { [ -n "$$CI" ] || { PATH="$$PATH:/usr/sbin" && $(1); }; } >/dev/null 2>&1 && echo $(2))
 TAGS := $(call has,{ ls /usr/lib/postgresql/*/bin/initdb || command -v initdb; } && command -v pgbouncer,postgres) \
@@ -55,7 +46,7 @@ FUZZTIME ?= 30s
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL: # check and check-all run one target after the other
-.PHONY: help run build test test-times test-next generate drift lint vulnerabilities lint-spec breaking contract fuzz \
+.PHONY: help run build test test-next generate drift lint vulnerabilities lint-spec breaking contract fuzz \
 	sdk attack bench docs-ui package pack release release-check image deploy-check check check-all
 
 # The targets up to make check use only Go, git, and what the shell has built in.
@@ -76,10 +67,6 @@ test: ## run all tests, with PostgreSQL, Chromium, strace and wrk if installed
 test-next: ## run vet and the tests that need nothing but Go with the newer release of Go
 	GOTOOLCHAIN=$(NEXT_GO) go vet ./...
 	GOTOOLCHAIN=$(NEXT_GO) go test ./...
-
-test-times: ## run all tests and list the slowest
-	@mkdir -p .bin && $(GOTEST) -count=1 -json ./... >.bin/test.json || echo 'Some tests failed; see make test.'
-	@go run $(GOTESTSUM) tool slowest --jsonfile .bin/test.json --threshold 1s --num 20
 
 generate: ## write gen/ from openapi.yaml
 	go generate ./gen
@@ -114,7 +101,6 @@ PACKAGES_npm       := nodejs npm
 PACKAGES_ip        := iproute2
 PACKAGES_promtool  := prometheus
 PACKAGES_systemctl := systemd
-PACKAGES_taskset   := util-linux
 need-venv: need-python3
 	@python3 -c 'import ensurepip' 2>/dev/null || { echo 'This needs venv of Python. On Debian: apt-get install python3-venv' >&2; exit 1; }
 need-postgres:
@@ -159,7 +145,7 @@ sdk: $(NEEDS_SDK) ## generate clients for TypeScript and Python, run them and th
 attack: build ## measure the server's memory under known attacks
 	go test -count=1 -v -tags attack -timeout 20m ./internal/proof/attack
 
-bench: need-wrk need-taskset need-postgres build ## compare with peers (ROUNDS=5, ONLY=memory, sqlite, postgres or size), write tables and charts
+bench: need-wrk need-postgres build ## compare with peers (ROUNDS=5, ONLY=memory, sqlite, postgres or size), write tables and charts
 	@go test -c -tags wrk -o .bin/bench ./internal/proof/bench && cd internal/proof/bench && mkdir -p measured && \
 	taskset -c 1 '$(CURDIR)/.bin/bench' -test.run '^$$' -test.bench 'Petstore/^($(or $(ONLY),memory|sqlite|postgres))$$' -test.benchtime 1x $(if $(ROUNDS),-rounds $(ROUNDS))
 
