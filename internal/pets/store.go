@@ -20,7 +20,8 @@ type Store interface {
 	// outcome is unknown (Internal).
 	//
 	// All calls with the same p.Idempotency, concurrent or not, in this
-	// process or another, create one pet and return it as it is stored now.
+	// process or another, create one pet and return it as it is stored now, or
+	// fail with ErrRemoved if an operator has removed it.
 	//
 	// It fails with Invalid if p.Validate does, and with Reused if the
 	// idempotency key was first used with other values; see CheckRepeat.
@@ -108,6 +109,7 @@ func NoSuchPet(id int64) error {
 // Errors that all stores share.
 var (
 	ErrClosed   = &Error{Kind: Unavailable, Message: "the store is closed"}
+	ErrRemoved  = &Error{Kind: Reused, Message: "the pet of this Idempotency-Key was removed; send a new key for a new pet"}
 	ErrNotEmpty = &Error{Kind: Invalid, Message: "the store already holds pets; restore into an empty store"}
 )
 

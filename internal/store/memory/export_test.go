@@ -1,6 +1,10 @@
 package memory
 
-import "example.com/petstore/internal/pets"
+import (
+	"slices"
+
+	"example.com/petstore/internal/pets"
+)
 
 // Change changes a stored pet, for tests.
 func (s *Store) Change(p pets.Pet) {
@@ -8,4 +12,12 @@ func (s *Store) Change(p pets.Pet) {
 	defer s.mu.Unlock()
 	i, _ := s.find(p.ID)
 	s.pets[i] = p
+}
+
+// Remove removes a stored pet, for tests.
+func (s *Store) Remove(id int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	i, _ := s.find(id)
+	s.pets = slices.Delete(s.pets, i, i+1)
 }

@@ -13,5 +13,6 @@ func TestStore(t *testing.T) {
 	storetest.Run(t, storetest.Factory{
 		Open:   func(testing.TB) store.Store { return memory.New() },
 		Change: func(_ testing.TB, s store.Store, p pets.Pet) { s.(*memory.Store).Change(p) },
+		Remove: func(_ testing.TB, s store.Store, id int64) { s.(*memory.Store).Remove(id) },
 	})
 }

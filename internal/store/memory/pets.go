@@ -17,8 +17,10 @@ func (s *Store) CreatePet(ctx context.Context, p pets.NewPet) (pet pets.Pet, err
 			if err := p.CheckRepeat(first.fingerprint); err != nil {
 				return err
 			}
-			pet, err = s.pet(first.petID)
-			return err
+			if pet, err = s.pet(first.petID); err != nil {
+				return pets.ErrRemoved
+			}
+			return nil
 		}
 		id, err := s.nextIDs(1)
 		if err != nil {

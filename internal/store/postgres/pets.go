@@ -53,6 +53,9 @@ func (s *Store) CreatePet(ctx context.Context, p pets.NewPet) (pets.Pet, error) 
 		if err == nil {
 			err = p.CheckRepeat(fingerprint)
 		}
+		if err == nil && made.ID == 0 {
+			err = pets.ErrRemoved
+		}
 	}
 	if err != nil {
 		return pets.Pet{}, err
@@ -61,9 +64,9 @@ func (s *Store) CreatePet(ctx context.Context, p pets.NewPet) (pets.Pet, error) 
 }
 
 // createOnce creates p unless its idempotency key has created a pet, which it then
-// returns with the fingerprint of that request. It sends one batch, which is a
-// transaction. On Citus, where the two rows may be on different nodes, this has to
-// be said.
+// returns with the fingerprint of that request; the pet is zero if it was removed. It
+// sends one batch, which is a transaction. On Citus, where the two rows may be on
+// different nodes, this has to be said.
 func (s *Store) createOnce(ctx context.Context, c *pgx.Conn, p pets.NewPet) (made pets.Pet, fingerprint []byte, err error) {
 	key, keyID, fingerprint := p.Idempotency.Key, p.Idempotency.KeyID, p.Fingerprint()
 	var id int64
@@ -90,6 +93,9 @@ func (s *Store) createOnce(ctx context.Context, c *pgx.Conn, p pets.NewPet) (mad
 	err = c.QueryRow(ctx, selectIdempotencyKey, key, keyID).Scan(&id, &fingerprint, nil)
 	if err == nil {
 		err = c.QueryRow(ctx, selectMade, id).Scan(append(fields(&made), nil)...)
+		if errors.Is(err, pgx.ErrNoRows) && !s.citus {
+			return pets.Pet{}, fingerprint, nil
+		}
 	}
 	if errors.Is(err, pgx.ErrNoRows) {
 		err = errUnsettled

@@ -59,6 +59,10 @@ func factory(database func(testing.TB) string) storetest.Factory {
 			address, _ := addresses.Load(s)
 			pgtest.Exec(t, address.(string), fmt.Sprintf("UPDATE pets SET name = '%s', category_id = %d, status = '%s' WHERE id = %d", p.Name, p.CategoryID, p.Status, p.ID))
 		},
+		Remove: func(t testing.TB, s store.Store, id int64) {
+			address, _ := addresses.Load(s)
+			pgtest.Exec(t, address.(string), fmt.Sprintf("DELETE FROM pets WHERE id = %d", id))
+		},
 	}
 }
 

@@ -81,7 +81,7 @@ func (t *tx) createOnce(p pets.NewPet, fingerprint []byte) (made pets.Pet, err e
 	}
 	err = scanPet(t.QueryRow(selectPet, id), &made)
 	if errors.Is(err, sql.ErrNoRows) {
-		err = pets.NoSuchPet(id)
+		err = pets.ErrRemoved
 	}
 	return made, err
 }

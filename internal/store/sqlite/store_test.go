@@ -40,6 +40,9 @@ func TestStore(t *testing.T) {
 		Change: func(t testing.TB, s store.Store, p pets.Pet) {
 			sqlOn(t, s.(stored).path, fmt.Sprintf("UPDATE pets SET name = '%s', category_id = %d, status = '%s' WHERE id = %d", p.Name, p.CategoryID, p.Status, p.ID))
 		},
+		Remove: func(t testing.TB, s store.Store, id int64) {
+			sqlOn(t, s.(stored).path, fmt.Sprintf("DELETE FROM pets WHERE id = %d", id))
+		},
 	})
 }
 

@@ -90,6 +90,23 @@ func testIdempotencyAfterChange(t *testing.T, f Factory) {
 	wantAll(t, s, []pets.Pet{changed})
 }
 
+// testIdempotencyAfterRemoval repeats a request whose pet was removed since, which
+// does not bring it back.
+func testIdempotencyAfterRemoval(t *testing.T, f Factory) {
+	if f.Remove == nil {
+		return
+	}
+	s := f.open(t)
+	once := newPetOnce()
+	first := mustCreate(t, s, once)
+	f.Remove(t, s, first.ID)
+	_, err := s.CreatePet(t.Context(), once)
+	wantKind(t, "the same again", err, pets.Reused)
+	if next := mustCreate(t, s, newPet()); next.ID <= first.ID {
+		t.Errorf("another pet: got id %d, want one greater than %d", next.ID, first.ID)
+	}
+}
+
 // testIdempotencyConcurrent creates each of several pets 16 times at once, then
 // different pets with the same key.
 func testIdempotencyConcurrent(t *testing.T, f Factory) {

@@ -29,6 +29,9 @@ type Factory struct {
 	// Change gives the stored pet with p's identifier the values of p, as no
 	// method does yet. It is nil if the test cannot reach the data.
 	Change func(t testing.TB, s store.Store, p pets.Pet)
+
+	// Remove removes a stored pet, as operators do. It may be nil, too.
+	Remove func(t testing.TB, s store.Store, id int64)
 }
 
 // Run tests the stores of f. The tests run in parallel.
@@ -43,6 +46,7 @@ func Run(t *testing.T, f Factory) {
 		{"PetsWhileCreating", testPetsWhileCreating},
 		{"Idempotency", testIdempotency},
 		{"IdempotencyAfterChange", testIdempotencyAfterChange},
+		{"IdempotencyAfterRemoval", testIdempotencyAfterRemoval},
 		{"IdempotencyConcurrent", testIdempotencyConcurrent},
 		{"Load", testLoad},
 		{"LoadFails", testLoadFails},
