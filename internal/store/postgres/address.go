@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -36,12 +37,8 @@ func parse(dsn string) (*pgxpool.Config, error) {
 	}
 	config.PingTimeout = connectTimeout
 	c := config.ConnConfig
-	if c.ConnectTimeout == 0 {
-		c.ConnectTimeout = connectTimeout
-	}
-	if c.RuntimeParams["application_name"] == "" {
-		c.RuntimeParams["application_name"] = name
-	}
+	c.ConnectTimeout = cmp.Or(c.ConnectTimeout, connectTimeout)
+	c.RuntimeParams["application_name"] = cmp.Or(c.RuntimeParams["application_name"], name)
 	c.RuntimeParams["client_encoding"] = "UTF8"
 	if c.ValidateConnect == nil { // no target_session_attrs in the address
 		c.ValidateConnect = pgconn.ValidateConnectTargetSessionAttrsReadWrite

@@ -30,42 +30,39 @@ var (
 // outcomeOf classifies an error from attempt. An ERROR from the server means
 // that it rolled back; a FATAL or PANIC may come after the commit.
 func outcomeOf(err error) outcome {
-	e, ok := errors.AsType[*pgconn.PgError](err)
-	switch {
-	case errors.Is(err, errNotAcquired), errors.Is(err, errRolledBack):
-		return notExecuted
-	case ok:
-		return outcomeOfServer(e)
-	case pgconn.SafeToRetry(err) && !errors.Is(err, pgconn.ErrConnClosed):
-		// pgx calls "conn closed" safe to retry even if the connection broke
-		// after the statement was sent.
+	if errors.Is(err, errNotAcquired) || errors.Is(err, errRolledBack) {
 		return notExecuted
 	}
-	return maybeExecuted // EOF, reset, deadline, warning, errUnsettled
-}
-
-func outcomeOfServer(e *pgconn.PgError) outcome {
+	e, ok := errors.AsType[*pgconn.PgError](err)
+	if !ok {
+		// pgx calls "conn closed" safe to retry even if the connection broke
+		// after the statement was sent.
+		if pgconn.SafeToRetry(err) && !errors.Is(err, pgconn.ErrConnClosed) {
+			return notExecuted
+		}
+		return maybeExecuted // EOF, reset, deadline, warning, errUnsettled
+	}
 	class := e.Code[:min(2, len(e.Code))]
 	switch {
 	case e.SeverityUnlocalized == "PANIC", // perhaps during the commit
 		e.Code == "40003", class == "08", class == "XX": // statement_completion_unknown, connection_exception, internal_error
 		return maybeExecuted
-	case class == "40", class == "53": // transaction_rollback, insufficient_resources
+	case class == "40", class == "53", slices.Contains(retryable, e.Code): // transaction_rollback, insufficient_resources
 		return notExecuted
-	}
-	switch e.Code {
-	case "57P03", // cannot_connect_now
-		"57014", // query_canceled; after the commit it would be a WARNING
-		"25006", // read_only_sql_transaction: the server is no longer the primary
-		"55P03", // lock_not_available
-		"26000", // invalid_sql_statement_name: another server behind a pooler
-		"0A000": // cached plan must not change result type
-		return notExecuted
-	}
-	if e.SeverityUnlocalized == "ERROR" {
+	case e.SeverityUnlocalized == "ERROR":
 		return failed // such as a missing table or privilege, or a value that Validate let through
 	}
 	return maybeExecuted // such as admin_shutdown
+}
+
+// retryable are the codes of other errors of statements that were not executed.
+var retryable = []string{
+	"57P03", // cannot_connect_now
+	"57014", // query_canceled; after the commit it would be a WARNING
+	"25006", // read_only_sql_transaction: the server is no longer the primary
+	"55P03", // lock_not_available
+	"26000", // invalid_sql_statement_name: another server behind a pooler
+	"0A000", // feature_not_supported: cached plan must not change result type
 }
 
 // translate converts the last error of a call to a *pets.Error. unknown means

@@ -11,14 +11,12 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 
 	"example.com/petstore/internal/keys"
-	"example.com/petstore/internal/pets"
 )
 
 const (
 	keyColumns = "id, name, hash, read_only, created_at, expires_at, revoked_at, used_at"
 
-	insertKey = `INSERT INTO keys (id, name, hash, read_only, created_at, expires_at) VALUES ($1, $2, $3, $4, $5, $6)
-ON CONFLICT DO NOTHING RETURNING id`
+	insertKey  = "INSERT INTO keys (id, name, hash, read_only, created_at, expires_at) VALUES ($1, $2, $3, $4, $5, $6)"
 	selectKey  = "SELECT " + keyColumns + " FROM keys WHERE id = $1"
 	selectKeys = "SELECT " + keyColumns + " FROM keys ORDER BY created_at, stored"
 	revokeKey  = "UPDATE keys SET revoked_at = coalesce(revoked_at, $2) WHERE id = $1 RETURNING " + keyColumns
@@ -26,24 +24,18 @@ ON CONFLICT DO NOTHING RETURNING id`
 WHERE keys.id = used.id AND (keys.used_at IS NULL OR keys.used_at < used.at)`
 )
 
-// CreateKey implements keys.Store.
 func (s *Store) CreateKey(ctx context.Context, k keys.Key) error {
 	expires := pgtype.Timestamptz{Time: k.ExpiresAt, Valid: !k.ExpiresAt.IsZero()}
-	err := s.writeOnce(ctx, func(ctx context.Context, c *pgx.Conn) error {
-		return c.QueryRow(ctx, insertKey, k.ID, k.Name, k.Hash[:], k.ReadOnly, k.CreatedAt, expires).Scan(&k.ID)
+	return s.writeOnce(ctx, func(ctx context.Context, c *pgx.Conn) error {
+		_, err := c.Exec(ctx, insertKey, k.ID, k.Name, k.Hash[:], k.ReadOnly, k.CreatedAt, expires)
+		return err
 	})
-	if errors.Is(err, pgx.ErrNoRows) {
-		return &pets.Error{Kind: pets.Internal, Message: "a key with the ID " + k.ID + " already exists"}
-	}
-	return err
 }
 
-// Key implements keys.Store.
 func (s *Store) Key(ctx context.Context, id string) (keys.Key, error) {
 	return oneKey(ctx, s.read, id, selectKey, id)
 }
 
-// RevokeKey implements keys.Store.
 func (s *Store) RevokeKey(ctx context.Context, id string, at time.Time) (keys.Key, error) {
 	return oneKey(ctx, s.write, id, revokeKey, id, at.UTC().Truncate(time.Second))
 }
@@ -59,7 +51,6 @@ func oneKey(ctx context.Context, run func(context.Context, statement) error, id,
 	return k, err
 }
 
-// Keys implements keys.Store.
 func (s *Store) Keys(ctx context.Context) (all []keys.Key, err error) {
 	err = s.read(ctx, func(ctx context.Context, c *pgx.Conn) (err error) {
 		rows, _ := c.Query(ctx, selectKeys) // CollectRows returns the error
@@ -69,7 +60,6 @@ func (s *Store) Keys(ctx context.Context) (all []keys.Key, err error) {
 	return all, err
 }
 
-// RecordKeyUse implements keys.Store.
 func (s *Store) RecordKeyUse(ctx context.Context, used map[string]time.Time) error {
 	ids := slices.Sorted(maps.Keys(used))
 	times := make([]time.Time, len(ids))

@@ -15,7 +15,6 @@ var (
 	syncRequired = prometheus.NewDesc("postgres_sync_required", "1 with --require-sync.", nil, nil)
 )
 
-// Describe implements prometheus.Collector.
 func (s *Store) Describe(ch chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{connections, inUse, syncStandbys, syncRequired} {
 		ch <- d
@@ -26,7 +25,7 @@ func (s *Store) Describe(ch chan<- *prometheus.Desc) {
 // connection, because those in the pools keep the settings that the user had when
 // they were opened.
 func (s *Store) Collect(ch chan<- prometheus.Metric) {
-	ctx, cancel := context.WithTimeout(context.Background(), pingTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), outageWait)
 	defer cancel()
 	standbys := -1 // of the worst node
 	if conn, err := pgx.ConnectConfig(ctx, s.reads.Config().ConnConfig); err == nil {

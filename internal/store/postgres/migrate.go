@@ -22,10 +22,7 @@ import (
 //go:embed migrations/*.sql
 var migrations embed.FS
 
-const (
-	migrateTimeout = 5 * time.Minute    // for migrating or waiting for another replica to do so
-	migrateLock    = 0x70657473746f7265 // the key of an advisory lock: "petstore" in ASCII
-)
+const migrateLock int64 = 0x70657473746f7265 // the key of an advisory lock: "petstore" in ASCII
 
 // Migrate brings the schema of the database at dsn up to date, as Open does, and
 // returns its versions before and after.
@@ -43,12 +40,10 @@ func Migrate(ctx context.Context, dsn string) (from, to int64, err error) {
 // for the lock because a waiting transaction would occupy a connection, of
 // which PgBouncer may have few.
 func migrate(ctx context.Context, conn *pgx.Conn) (from, to int64, err error) {
-	ctx, cancel := context.WithTimeout(ctx, migrateTimeout)
-	defer cancel()
 	for {
 		var locked bool
 		err = pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
-			err := tx.QueryRow(ctx, "SELECT pg_try_advisory_xact_lock($1)", int64(migrateLock)).Scan(&locked)
+			err := tx.QueryRow(ctx, "SELECT pg_try_advisory_xact_lock($1)", migrateLock).Scan(&locked)
 			if err == nil && locked {
 				from, to, err = up(ctx, conn.Config())
 			}
@@ -57,7 +52,7 @@ func migrate(ctx context.Context, conn *pgx.Conn) (from, to int64, err error) {
 		if err != nil || locked {
 			return from, to, err
 		}
-		sleep(ctx, 75*time.Millisecond)
+		time.Sleep(75 * time.Millisecond)
 	}
 }
 

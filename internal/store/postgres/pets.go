@@ -30,31 +30,25 @@ const (
 	selectPetsByStatus = "SELECT " + petColumns + " FROM pets WHERE status = $1 AND id > $2 ORDER BY id LIMIT $3"
 )
 
-// CreatePet implements pets.Store.
-func (s *Store) CreatePet(ctx context.Context, p pets.NewPet) (pets.Pet, error) {
+func (s *Store) CreatePet(ctx context.Context, p pets.NewPet) (made pets.Pet, err error) {
 	if err := p.Validate(); err != nil {
 		return pets.Pet{}, err
 	}
-	var made pets.Pet
-	var err error
 	if p.Idempotency.IsZero() {
 		err = s.writeOnce(ctx, func(ctx context.Context, c *pgx.Conn) error {
-			var id int64
-			err := c.QueryRow(ctx, insertPet, p.Name, p.CategoryID, string(p.Status)).Scan(&id)
-			made = p.WithID(id)
-			return err
+			return c.QueryRow(ctx, insertPet, p.Name, p.CategoryID, string(p.Status)).Scan(&made.ID)
 		})
+		made = p.WithID(made.ID)
 	} else {
 		var fingerprint []byte // of the first request with the key
 		err = s.write(ctx, func(ctx context.Context, c *pgx.Conn) (err error) {
 			made, fingerprint, err = s.createOnce(ctx, c, p)
 			return err
 		})
-		if err == nil {
-			err = p.CheckRepeat(fingerprint)
-		}
-		if err == nil && made.ID == 0 {
+		if errors.Is(err, pgx.ErrNoRows) {
 			err = pets.ErrRemoved
+		} else if err == nil {
+			err = p.CheckRepeat(fingerprint)
 		}
 	}
 	if err != nil {
@@ -64,9 +58,9 @@ func (s *Store) CreatePet(ctx context.Context, p pets.NewPet) (pets.Pet, error) 
 }
 
 // createOnce creates p unless its idempotency key has created a pet, which it then
-// returns with the fingerprint of that request; the pet is zero if it was removed. It
-// sends one batch, which is a transaction. On Citus, where the two rows may be on
-// different nodes, this has to be said.
+// returns with the fingerprint of that request, or pgx.ErrNoRows if it was removed.
+// The batch is a transaction by itself, but on Citus, where its rows may be on
+// different nodes.
 func (s *Store) createOnce(ctx context.Context, c *pgx.Conn, p pets.NewPet) (made pets.Pet, fingerprint []byte, err error) {
 	key, keyID, fingerprint := p.Idempotency.Key, p.Idempotency.KeyID, p.Fingerprint()
 	var id int64
@@ -93,17 +87,13 @@ func (s *Store) createOnce(ctx context.Context, c *pgx.Conn, p pets.NewPet) (mad
 	err = c.QueryRow(ctx, selectIdempotencyKey, key, keyID).Scan(&id, &fingerprint, nil)
 	if err == nil {
 		err = c.QueryRow(ctx, selectMade, id).Scan(append(fields(&made), nil)...)
-		if errors.Is(err, pgx.ErrNoRows) && !s.citus {
-			return pets.Pet{}, fingerprint, nil
-		}
 	}
-	if errors.Is(err, pgx.ErrNoRows) {
+	if errors.Is(err, pgx.ErrNoRows) && s.citus {
 		err = errUnsettled
 	}
 	return made, fingerprint, err
 }
 
-// Pet implements pets.Store.
 func (s *Store) Pet(ctx context.Context, id int64) (p pets.Pet, err error) {
 	err = s.read(ctx, func(ctx context.Context, c *pgx.Conn) error {
 		return c.QueryRow(ctx, selectPet, id).Scan(fields(&p)...)

@@ -14,10 +14,9 @@ import (
 )
 
 const (
-	outageWait  = 3 * time.Second  // how long to retry a call that was not executed
+	outageWait  = 3 * time.Second  // how long to wait for a connection, and to retry a call that was not executed
 	callTimeout = 10 * time.Second // for a call whose context has no earlier deadline
-
-	firstPause, lastPause = 5 * time.Millisecond, 80 * time.Millisecond
+	retryPause  = 50 * time.Millisecond
 )
 
 // statement runs SQL on a connection. It may be called several times.
@@ -27,9 +26,7 @@ type statement func(context.Context, *pgx.Conn) error
 func (s *Store) read(ctx context.Context, st statement) error { return s.run(ctx, s.reads, true, st) }
 
 // write runs a statement that changes the database and may be executed twice.
-func (s *Store) write(ctx context.Context, st statement) error {
-	return s.run(ctx, s.writes, true, st)
-}
+func (s *Store) write(ctx context.Context, st statement) error { return s.run(ctx, s.writes, true, st) }
 
 // writeOnce runs a statement that must not be executed twice.
 func (s *Store) writeOnce(ctx context.Context, st statement) error {
@@ -43,11 +40,11 @@ func (s *Store) writeOnce(ctx context.Context, st statement) error {
 func (s *Store) run(ctx context.Context, pool *pgxpool.Pool, repeatable bool, st statement) error {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	giveUp := time.Now().Add(outageWait)
+	began := time.Now()
 	unknown := false // whether an attempt may have changed the database
 	var cause error  // of the failure, which the last attempt may not learn in time
-	for pause := firstPause; ; pause = min(2*pause, lastPause) {
-		err := s.attempt(ctx, pool, giveUp, st)
+	for {
+		err := s.attempt(ctx, pool, st)
 		if err == nil || errors.Is(err, pgx.ErrNoRows) {
 			return err
 		}
@@ -57,19 +54,20 @@ func (s *Store) run(ctx context.Context, pool *pgxpool.Pool, repeatable bool, st
 		}
 		if o == maybeExecuted && pool == s.writes {
 			unknown = true
-			giveUp, _ = ctx.Deadline()
 		}
-		if o == failed || unknown && !repeatable || time.Now().After(giveUp) || s.closed.Load() || !sleep(ctx, pause) {
+		waited := !unknown && time.Since(began) > outageWait
+		if o == failed || unknown && !repeatable || waited || s.closed.Load() || ctx.Err() != nil {
 			return translate(cause, o, unknown)
 		}
+		time.Sleep(retryPause/2 + rand.N(retryPause))
 	}
 }
 
 // attempt runs a statement once. A write fails if the server sends a WARNING
 // meanwhile. Such a warning may mean that the wait for a standby was canceled: the
 // server reports success, but the commit is only on the primary.
-func (s *Store) attempt(ctx context.Context, pool *pgxpool.Pool, acquireBy time.Time, st statement) error {
-	acquireCtx, cancel := context.WithDeadline(ctx, acquireBy)
+func (s *Store) attempt(ctx context.Context, pool *pgxpool.Pool, st statement) error {
+	acquireCtx, cancel := context.WithTimeout(ctx, outageWait)
 	defer cancel()
 	pooled, err := pool.Acquire(acquireCtx)
 	if err != nil {
@@ -99,15 +97,5 @@ const warning = "warning"
 func keepWarning(c *pgconn.PgConn, n *pgconn.Notice) {
 	if (n.SeverityUnlocalized == "WARNING" || strings.HasPrefix(n.Code, "01")) && n.Routine != "GetNewTransactionId" {
 		c.CustomData()[warning] = n.Message
-	}
-}
-
-// sleep waits for about d. It returns false if ctx is done.
-func sleep(ctx context.Context, d time.Duration) bool {
-	select {
-	case <-time.After(d/2 + rand.N(d)):
-		return ctx.Err() == nil
-	case <-ctx.Done():
-		return false
 	}
 }

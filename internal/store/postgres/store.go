@@ -12,21 +12,15 @@ import (
 	"context"
 	"fmt"
 	"sync/atomic"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/prometheus/client_golang/prometheus"
 
-	"example.com/petstore/internal/keys"
 	"example.com/petstore/internal/pets"
 )
 
-var (
-	_ pets.Store           = (*Store)(nil)
-	_ keys.Store           = (*Store)(nil)
-	_ prometheus.Collector = (*Store)(nil)
-)
+var _ prometheus.Collector = (*Store)(nil)
 
 // name is how the server's views and log call this program.
 const name = "petstore"
@@ -47,8 +41,6 @@ type Store struct {
 	closed      atomic.Bool
 }
 
-const pingTimeout = time.Second // also for the metrics
-
 // Open opens the database at dsn, a postgres:// address with one or more hosts,
 // and brings its schema up to date. Errors never contain the password.
 func Open(ctx context.Context, dsn string, o Options) (*Store, error) {
@@ -57,10 +49,10 @@ func Open(ctx context.Context, dsn string, o Options) (*Store, error) {
 		return nil, err
 	}
 	s := &Store{requireSync: o.RequireSync}
-	if err := s.prepare(ctx, config); err != nil {
-		return nil, explainOpen(dsn, err)
+	err = s.prepare(ctx, config)
+	if err == nil {
+		s.writes, err = pgxpool.NewWithConfig(ctx, config)
 	}
-	s.writes, err = pgxpool.NewWithConfig(ctx, config)
 	if err == nil {
 		s.reads, err = pgxpool.NewWithConfig(ctx, config)
 	}
@@ -79,9 +71,7 @@ func (s *Store) prepare(ctx context.Context, config *pgxpool.Config) error {
 	if mode == pgx.QueryExecModeCacheStatement { // the default of pgx
 		config.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeCacheDescribe
 	}
-	c := config.ConnConfig.Copy()
-	c.ConnectTimeout = max(c.ConnectTimeout, outageWait) // no request is waiting yet
-	conn, err := pgx.ConnectConfig(ctx, c)
+	conn, err := pgx.ConnectConfig(ctx, config.ConnConfig)
 	if err != nil {
 		return err
 	}
@@ -103,7 +93,7 @@ EXISTS (SELECT 1 FROM pg_extension WHERE extname = 'citus')`).Scan(&encoding, &p
 		return err
 	}
 	for _, d := range nodes {
-		if err := d.check(s.requireSync, c.User); err != nil {
+		if err := d.check(s.requireSync, config.ConnConfig.User); err != nil {
 			return err
 		}
 	}
@@ -120,8 +110,6 @@ func disconnect(conn *pgx.Conn) {
 // Ping implements pets.Store. It uses a connection for reads, because all those
 // for writes may be waiting for a standby.
 func (s *Store) Ping(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, pingTimeout)
-	defer cancel()
 	if _, err := s.Pet(ctx, 0); pets.KindOf(err) != pets.NotFound {
 		return &pets.Error{Kind: pets.Unavailable, Message: "the database does not serve requests", Err: err}
 	}
