@@ -60,6 +60,7 @@ var faults = map[string]struct {
 	"no Location":            {group: "Writes", finding: "Location: got", old: "Location:", by: "X:"},
 	"no request id":          {group: "Paths", finding: "X-Request-Id: got []", old: "X-Request-Id:", by: "X:"},
 	"a message of a library": {group: "Parameters", finding: "nothing internal", old: "must be an integer", by: "strconv.ParseInt: invalid"},
+	"a key in a message":     {group: "Authentication", finding: "nothing internal", old: "API_KEY", by: unknownKey},
 	"another code":           {group: "Parameters", finding: "code: got", old: "invalid_parameter", by: "bad_parameter"},
 	"no challenge":           {group: "Authentication", finding: "WWW-Authenticate: got", old: "Www-Authenticate:", by: "X:"},
 	"a 401 that says why":    {group: "Authentication", finding: "want that of the other cases", old: `error="invalid_token"`, by: "error=\"invalid_token\"\r\n\r\n{}"},

@@ -137,6 +137,9 @@ func (s *suite) headers() (rows []row) {
 	return rows
 }
 
+// unknownKey has the form of a key.
+var _, unknownKey, _ = keys.New("unknown", time.Now(), 0)
+
 const noCredentials = `^Bearer realm="petstore"$`
 
 // authentication tests which credentials are accepted, and that all others get the same
@@ -144,7 +147,6 @@ const noCredentials = `^Bearer realm="petstore"$`
 func (s *suite) authentication(t T) {
 	const none, invalid, either = noCredentials, `^Bearer realm="petstore", error="invalid_token"$`, `^Bearer realm="petstore"(, error="invalid_token")?$`
 	key := bearer(s.Key)
-	_, unknown, _ := keys.New("unknown", time.Now(), 0) // the arguments are valid
 	first := ""
 	for _, c := range []struct {
 		name      string
@@ -161,8 +163,8 @@ func (s *suite) authentication(t T) {
 		{name: "a cookie", header: []string{"Cookie: access_token=" + s.Key}, challenge: none},
 		{name: "for a proxy", header: []string{"Proxy-" + key}, challenge: none},
 		{name: "in the URL", query: "&access_token=" + s.Key + "&api_key=" + s.Key + "&Authorization=Bearer%20" + s.Key, challenge: none},
-		{name: "an unknown key", header: []string{bearer(unknown)}, challenge: invalid},
-		{name: "a wrong checksum", header: []string{bearer(unknown[:len(unknown)-6] + "AAAAAA")}, challenge: invalid},
+		{name: "an unknown key", header: []string{bearer(unknownKey)}, challenge: invalid},
+		{name: "a wrong checksum", header: []string{bearer(unknownKey[:len(unknownKey)-6] + "AAAAAA")}, challenge: invalid},
 		{name: "another form", header: []string{bearer("another-api-key-for-tests")}, challenge: invalid},
 		{name: "one character more", header: []string{key + "x"}, challenge: invalid},
 		{name: "in upper case", header: []string{bearer(strings.ToUpper(s.Key))}, challenge: invalid},
