@@ -29,10 +29,9 @@ func hasCode(err error, codes ...int) bool {
 	return extended != 0 && (slices.Contains(codes, extended) || slices.Contains(codes, primary))
 }
 
-// classify converts an SQLite error to a *pets.Error. Unavailable means that the
-// transaction was rolled back, also after a failed write: only the last write of a
-// transaction makes its part of the log valid. Other errors, such as a failure to
-// enlarge the index, may come after that.
+// classify converts an SQLite error to a *pets.Error. A failed write is Unavailable,
+// because only the last write of a transaction makes its part of the log valid. Other
+// errors, such as a failure to enlarge the index, may come after that.
 func classify(err error) error {
 	if _, ok := errors.AsType[*pets.Error](err); ok || err == nil || errors.Is(err, sql.ErrNoRows) || isRefusal(err) {
 		return err
@@ -114,8 +113,7 @@ var openErrors = map[int]error{
 	lib.SQLITE_IOERR_SHMSIZE: fmt.Errorf("%w, or its index %s could not be written", ErrFull, indexSuffix),
 }
 
-// explain formats an error from opening the database at path as one line for the
-// operator.
+// explain formats an error from opening the database at path for the operator.
 func explain(path string, err error) error {
 	extended, primary := code(err)
 	if known := cmp.Or(openErrors[extended], openErrors[primary]); known != nil {

@@ -18,10 +18,9 @@ import (
 
 // The suffixes of the files beside the database.
 const (
-	logSuffix   = "-wal"
-	indexSuffix = "-shm"
-	lockSuffix  = "-lock"
-
+	logSuffix     = "-wal"
+	indexSuffix   = "-shm"
+	lockSuffix    = "-lock"
 	journalSuffix = "-journal" // SQLite's, of a file without a log
 )
 
@@ -49,9 +48,8 @@ func prepareFile(file string, o Options) error {
 	return err
 }
 
-// resolve returns the full path without symbolic links, because SQLite puts its
-// other files there. It rejects every path that cannot be a database's. The file
-// need not exist.
+// resolve returns the full path without symbolic links, where SQLite puts its other
+// files. It rejects every path that cannot be a database's. The file need not exist.
 func resolve(path string) (file string, err error) {
 	if path == "" || strings.HasPrefix(path, ":") { // SQLite does not take these for files
 		return "", fmt.Errorf("%q is not a file name; give the path of a file", path)
@@ -131,20 +129,7 @@ func newLock(file string) *flock.Flock {
 	return flock.New(file+lockSuffix, flock.SetFlag(os.O_CREATE|os.O_RDWR), flock.SetPermissions(0o600))
 }
 
-// hold locks the database and recovers its log. The lock is shared if others hold it.
-func hold(ctx context.Context, lock *flock.Flock, file string) error {
-	alone, err := lock.TryLock()
-	switch {
-	case err != nil:
-		return err
-	case alone:
-		return recoverLog(file)
-	default:
-		return share(ctx, lock)
-	}
-}
-
-// share makes the lock a shared one. In between, an exclusive lock is not held.
+// share makes the lock a shared one. In between, it is not held.
 func share(ctx context.Context, lock *flock.Flock) error {
 	if lock.RLocked() {
 		return nil
@@ -173,9 +158,8 @@ func checkLoneLog(file string) error {
 }
 
 // checkLog returns an error if the log belongs to another database: if the file is
-// missing, empty, or a backup, which has no log before a store opens it. SQLite
-// would remove the log or apply it to the backup. The caller must hold the lock
-// exclusively.
+// missing, empty, or a backup, which has no log before a store opens it. SQLite would
+// remove the log or apply it to the backup.
 func checkLog(file string) error {
 	if log, err := os.Stat(file + logSuffix); err == nil && log.Size() > 0 && hasNoLog(file) {
 		return fmt.Errorf("%s is a backup, but its log %s %w of the database that was there before", file, file+logSuffix, ErrLoneLog)
@@ -213,9 +197,8 @@ func recoverLog(file string) error {
 	return errors.Join(tx.Rollback(), db.Close())
 }
 
-// hasNoLog reports whether the header of the file says that it has no
-// write-ahead log, which is true of a backup until a store opens it. See
-// https://www.sqlite.org/fileformat2.html#file_format_version_numbers.
+// hasNoLog reports whether the header of the file says that it has no write-ahead log;
+// see https://www.sqlite.org/fileformat2.html#file_format_version_numbers.
 func hasNoLog(file string) bool {
 	var header [20]byte
 	if f, err := os.Open(file); err == nil {
@@ -223,14 +206,6 @@ func hasNoLog(file string) bool {
 		_ = f.Close()
 	}
 	return string(header[:16]) == "SQLite format 3\x00" && header[18] == 1 && header[19] == 1
-}
-
-// remove removes a file if it exists.
-func remove(name string) error {
-	if err := os.Remove(name); !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	return nil
 }
 
 // syncDir syncs the directory of the file called name.

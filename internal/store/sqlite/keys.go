@@ -20,7 +20,8 @@ const (
 
 func (s *Store) CreateKey(ctx context.Context, k keys.Key) error {
 	return s.write(ctx, func(tx *tx) error {
-		_, err := tx.Exec(insertKey, k.ID, k.Name, k.Hash[:], k.ReadOnly, k.CreatedAt.Unix(), unixOrNull(k.ExpiresAt))
+		expires := sql.NullInt64{Int64: k.ExpiresAt.Unix(), Valid: !k.ExpiresAt.IsZero()}
+		_, err := tx.Exec(insertKey, k.ID, k.Name, k.Hash[:], k.ReadOnly, k.CreatedAt.Unix(), expires)
 		return err
 	})
 }
@@ -75,10 +76,6 @@ func scanKey(row scanner, k *keys.Key) error {
 	k.CreatedAt = time.Unix(created, 0).UTC()
 	k.ExpiresAt, k.RevokedAt, k.UsedAt = timeOrZero(expires), timeOrZero(revoked), timeOrZero(used)
 	return nil
-}
-
-func unixOrNull(t time.Time) sql.NullInt64 {
-	return sql.NullInt64{Int64: t.Unix(), Valid: !t.IsZero()}
 }
 
 func timeOrZero(n sql.NullInt64) time.Time {

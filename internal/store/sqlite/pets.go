@@ -115,8 +115,7 @@ func (s *Store) Pets(ctx context.Context, q pets.Query) (page pets.Page, err err
 	return page, nil
 }
 
-// anyPet also looks in sqlite_sequence, where SQLite keeps the largest ID ever
-// assigned.
+// sqlite_sequence has the largest ID ever assigned.
 const anyPet = "SELECT EXISTS (SELECT 1 FROM pets) OR EXISTS (SELECT 1 FROM sqlite_sequence WHERE name = 'pets' AND seq > 0)"
 
 // Load implements pets.Store. Other writers wait until it is done.

@@ -31,7 +31,7 @@ var (
 // Options configures Open. The zero value is valid.
 type Options struct {
 	MustExist bool         // fail if there is no database, instead of creating one
-	Logger    *slog.Logger // reports a new database, one that other users can read, and damage
+	Logger    *slog.Logger // reports a new database, and damage
 }
 
 // Store is a pets.Store and a keys.Store in an SQLite file.
@@ -58,23 +58,29 @@ func Open(ctx context.Context, path string, o Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{file: file}
-	s.health.logger, s.health.failed = o.Logger, make(chan error, 1)
 	if err := prepareFile(file, o); err != nil {
 		return nil, explain(path, err)
 	}
+	s := &Store{file: file, lock: newLock(file), readers: connect(file, readerPragmas)}
+	s.health.logger, s.health.failed = o.Logger, make(chan error, 1)
+	s.writer = newWriter(file, &s.health)
 	if err := s.open(ctx, path); err != nil {
 		return nil, explain(path, errors.Join(err, s.release()))
 	}
 	return s, nil
 }
 
-func (s *Store) open(ctx context.Context, path string) (err error) {
-	s.lock = newLock(s.file)
-	if err := hold(ctx, s.lock, s.file); err != nil {
+func (s *Store) open(ctx context.Context, path string) error {
+	alone, err := s.lock.TryLock()
+	if err == nil && alone {
+		err = recoverLog(s.file)
+	} else if err == nil {
+		err = share(ctx, s.lock)
+	}
+	if err != nil {
 		return err
 	}
-	if s.writer, err = openWriter(ctx, s.file, &s.health); err != nil {
+	if err := s.writer.open(ctx); err != nil {
 		return err
 	}
 	if err := s.openReaders(ctx); err != nil {
@@ -93,13 +99,12 @@ func (s *Store) open(ctx context.Context, path string) (err error) {
 
 // openReaders opens a connection for reading per processor, within limits, and reads
 // from each: if the file were emptied before its first read, SQLite would remove the log.
-func (s *Store) openReaders(ctx context.Context) (err error) {
-	s.readers = connect(s.file, readerPragmas)
+func (s *Store) openReaders(ctx context.Context) error {
 	n := min(max(4, runtime.GOMAXPROCS(0)), 8)
 	s.reading = make(chan struct{}, n)
 	s.readers.SetMaxOpenConns(n)
 	s.readers.SetMaxIdleConns(n)
-	err = prepare(ctx, s.readers, map[string]**sql.Stmt{
+	err := prepare(ctx, s.readers, map[string]**sql.Stmt{
 		selectPet: &s.selectPet, selectPets: &s.selectPets, selectPetsByStatus: &s.selectPetsByStatus, selectKey: &s.selectKey,
 	})
 	if err != nil {
@@ -120,14 +125,7 @@ func (s *Store) openReaders(ctx context.Context) (err error) {
 
 // release closes the connections and releases the lock.
 func (s *Store) release() error {
-	var errs []error
-	if s.readers != nil {
-		errs = append(errs, s.readers.Close())
-	}
-	if s.writer != nil {
-		errs = append(errs, s.writer.db.Close())
-	}
-	return errors.Join(append(errs, s.lock.Close())...)
+	return errors.Join(s.readers.Close(), s.writer.db.Close(), s.lock.Close())
 }
 
 // read calls f once a connection for reading is free. f takes no context: its
@@ -149,8 +147,7 @@ func (s *Store) read(ctx context.Context, f func() error) error {
 	return classify(err)
 }
 
-// write makes the writer call f in a transaction. f may be called twice; only
-// the last call counts.
+// write makes the writer call f in a transaction, perhaps twice: the last call counts.
 func (s *Store) write(ctx context.Context, f func(*tx) error) error {
 	s.mu.RLock()
 	defer s.mu.RUnlock()

@@ -13,21 +13,18 @@ import (
 )
 
 const (
-	// maxBatch is the maximum number of writes in one commit. It bounds how long
-	// the first one waits.
-	maxBatch = 128
+	maxBatch = 128 // writes in one commit, which bounds how long the first one waits
 
 	// returnTime is how long a batch waits for the callers of the previous one.
 	// Without it, callers split into two groups, which doubles the commits.
 	returnTime = 2 * time.Millisecond
 
-	// Once the log has checkpointPages pages (4 MiB), it is copied into the file.
-	checkpointPages = 1000
+	checkpointPages = 1000 // of the log (4 MiB), after which it is copied into the file
 )
 
-// writer owns the only connection that writes. Its goroutine runs all waiting
-// jobs in one transaction, which shares one fsync. The transaction has no context:
-// a caller that gives up must not undo the writes of others.
+// writer owns the only connection that writes. Its goroutine runs all waiting jobs in
+// one transaction. That has no context: a caller that gives up must not undo the writes
+// of others.
 type writer struct {
 	db     *sql.DB
 	health *health
@@ -56,24 +53,24 @@ type tx struct {
 	insertPet, insertIdempotencyKey *sql.Stmt
 }
 
-// openWriter opens the connection and brings the schema up to date.
-func openWriter(ctx context.Context, file string, h *health) (*writer, error) {
-	db := connect(file, writerPragmas)
-	w := &writer{
-		db: db, health: h,
+func newWriter(file string, h *health) *writer {
+	return &writer{
+		db: connect(file, writerPragmas), health: h,
 		jobs: make(chan *job, maxBatch), ended: make(chan struct{}), turn: make(chan struct{}, 1),
 	}
-	if err := migrate(ctx, db); err != nil {
-		return w, err
+}
+
+// open brings the schema up to date and prepares the statements.
+func (w *writer) open(ctx context.Context) error {
+	if err := migrate(ctx, w.db); err != nil {
+		return err
 	}
-	return w, prepare(ctx, db, map[string]**sql.Stmt{
-		insertPet: &w.insertPet, insertIdempotencyKey: &w.insertIdempotencyKey,
-	})
+	return prepare(ctx, w.db, map[string]**sql.Stmt{insertPet: &w.insertPet, insertIdempotencyKey: &w.insertIdempotencyKey})
 }
 
 // write makes the writer run f, which must refuse before it changes anything, and
-// returns when it is committed. If ctx is done before the writer takes the job,
-// nothing is done; after that, write waits for the outcome.
+// returns when it is committed. If ctx ends before the writer takes the job, nothing is
+// done.
 func (w *writer) write(ctx context.Context, f func(*tx) error) error {
 	j := &job{run: f, done: make(chan error, 1)}
 	select {
@@ -105,7 +102,6 @@ func (w *writer) writeAlone(ctx context.Context, f func(*tx) error) error {
 	return classify(err)
 }
 
-// run runs jobs until the channel is closed.
 func (w *writer) run() {
 	defer close(w.ended)
 	expected := 1 // callers that may come back
