@@ -16,7 +16,7 @@ import (
 // those of the store if it is a prometheus.Collector.
 func Observe(s Store, reg prometheus.Registerer) Store {
 	o := &observed{
-		next: s,
+		Store: s,
 		durations: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "store_call_duration_seconds", Help: "Duration of store calls.",
 			Buckets: []float64{.00005, .0001, .00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 8},
@@ -37,9 +37,8 @@ func Observe(s Store, reg prometheus.Registerer) Store {
 	return o
 }
 
-// observed does not embed the store, so that no method goes unmeasured unseen.
 type observed struct {
-	next      Store
+	Store
 	durations *prometheus.HistogramVec
 	failures  *prometheus.CounterVec
 }
@@ -57,59 +56,55 @@ func (o *observed) done(call string, start time.Time, err *error) {
 
 func (o *observed) CreatePet(ctx context.Context, p pets.NewPet) (pet pets.Pet, err error) {
 	defer o.done("create", time.Now(), &err)
-	return o.next.CreatePet(ctx, p)
+	return o.Store.CreatePet(ctx, p)
 }
 
 func (o *observed) Pet(ctx context.Context, id int64) (pet pets.Pet, err error) {
 	defer o.done("get", time.Now(), &err)
-	return o.next.Pet(ctx, id)
+	return o.Store.Pet(ctx, id)
 }
 
 func (o *observed) Pets(ctx context.Context, q pets.Query) (page pets.Page, err error) {
 	defer o.done("list", time.Now(), &err)
-	return o.next.Pets(ctx, q)
+	return o.Store.Pets(ctx, q)
 }
 
 func (o *observed) Load(ctx context.Context, seq iter.Seq2[pets.NewPet, error]) (n int, err error) {
 	defer o.done("load", time.Now(), &err)
-	return o.next.Load(ctx, seq)
+	return o.Store.Load(ctx, seq)
 }
 
 func (o *observed) LoadWithIDs(ctx context.Context, seq iter.Seq2[pets.Pet, error]) (n int, err error) {
 	defer o.done("load_with_ids", time.Now(), &err)
-	return o.next.LoadWithIDs(ctx, seq)
+	return o.Store.LoadWithIDs(ctx, seq)
 }
 
 func (o *observed) CreateKey(ctx context.Context, k keys.Key) (err error) {
 	defer o.done("create_key", time.Now(), &err)
-	return o.next.CreateKey(ctx, k)
+	return o.Store.CreateKey(ctx, k)
 }
 
 func (o *observed) Key(ctx context.Context, id string) (k keys.Key, err error) {
 	defer o.done("key", time.Now(), &err)
-	return o.next.Key(ctx, id)
+	return o.Store.Key(ctx, id)
 }
 
 func (o *observed) Keys(ctx context.Context) (all []keys.Key, err error) {
 	defer o.done("list_keys", time.Now(), &err)
-	return o.next.Keys(ctx)
+	return o.Store.Keys(ctx)
 }
 
 func (o *observed) RevokeKey(ctx context.Context, id string, at time.Time) (k keys.Key, err error) {
 	defer o.done("revoke_key", time.Now(), &err)
-	return o.next.RevokeKey(ctx, id, at)
+	return o.Store.RevokeKey(ctx, id, at)
 }
 
 func (o *observed) RecordKeyUse(ctx context.Context, used map[string]time.Time) (err error) {
 	defer o.done("record_key_use", time.Now(), &err)
-	return o.next.RecordKeyUse(ctx, used)
+	return o.Store.RecordKeyUse(ctx, used)
 }
 
 func (o *observed) Ping(ctx context.Context) (err error) {
 	defer o.done("ping", time.Now(), &err)
-	return o.next.Ping(ctx)
+	return o.Store.Ping(ctx)
 }
-
-func (o *observed) Failed() <-chan error { return o.next.Failed() }
-
-func (o *observed) Close() error { return o.next.Close() }

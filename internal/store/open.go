@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"regexp"
 	"strings"
 
 	"example.com/petstore/internal/keys"
@@ -59,29 +60,41 @@ func opened[S Store](s S, err error) (Store, error) {
 // Kind returns the kind of store at address: "sqlite", "postgres" or "memory",
 // or "" if address has none of the forms in Addresses.
 func Kind(address string) string {
-	if address == "memory:" {
-		return "memory"
-	}
-	if isPostgres(address) {
-		return "postgres"
-	}
-	if _, ok := SQLitePath(address); ok {
+	_, isFile := SQLitePath(address)
+	switch {
+	case isFile:
 		return "sqlite"
+	case strings.HasPrefix(address, "postgres://"), strings.HasPrefix(address, "postgresql://"):
+		return "postgres"
+	case address == "memory:":
+		return "memory"
 	}
 	return ""
 }
 
-func isPostgres(address string) bool {
-	return strings.HasPrefix(address, "postgres://") || strings.HasPrefix(address, "postgresql://")
-}
+// maySecret matches what may contain a password: a URL, user:password@ or password=.
+var maySecret = regexp.MustCompile(`(?i)://|:.*@|pass\w*\s*=`)
 
-// SQLitePath returns the path in the address of an SQLite store. It rejects a
-// path that looks like the address of a server, so that no password is ever
-// printed as part of a path.
+// SQLitePath returns the path in the address of an SQLite store. It rejects what looks
+// like the address of a server, so that no password is printed as part of a path.
 func SQLitePath(address string) (path string, ok bool) {
 	path, ok = strings.CutPrefix(address, "sqlite:")
 	if !ok || maySecret.MatchString(path) {
 		return "", false
 	}
 	return path, true
+}
+
+// Redact returns address without its password, and of one that Open rejects the scheme.
+func Redact(address string) string {
+	scheme, _, found := strings.Cut(address, ":")
+	switch kind := Kind(address); {
+	case kind == "postgres":
+		return postgres.Redact(address)
+	case kind == "" && strings.ContainsAny(scheme, "@= "): // perhaps a connection string for psql
+		return "…"
+	case kind == "" && found:
+		return scheme + ":…"
+	}
+	return address
 }

@@ -2,6 +2,7 @@ package memory
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"time"
 
@@ -11,37 +12,35 @@ import (
 
 func (s *Store) CreateKey(ctx context.Context, k keys.Key) error {
 	return s.locked(ctx, func() error {
-		if _, taken := s.keys[k.ID]; taken {
+		if slices.ContainsFunc(s.keys, func(old keys.Key) bool { return old.ID == k.ID }) {
 			return &pets.Error{Kind: pets.Internal, Message: "a key with this ID already exists"}
 		}
-		s.keys[k.ID] = k
-		s.keyIDs = append(s.keyIDs, k.ID)
+		s.keys = append(s.keys, k)
 		return nil
 	})
 }
 
-func (s *Store) Key(ctx context.Context, id string) (k keys.Key, err error) {
-	err = s.locked(ctx, func() error {
-		k, err = s.key(id)
-		return err
+// withKey calls f with the key that has the given ID.
+func (s *Store) withKey(ctx context.Context, id string, f func(k *keys.Key)) error {
+	return s.locked(ctx, func() error {
+		for i := range s.keys {
+			if s.keys[i].ID == id {
+				f(&s.keys[i])
+				return nil
+			}
+		}
+		return keys.ErrNotFound
 	})
-	return k, err
 }
 
-// key returns the key with the given ID. The caller must hold mu.
-func (s *Store) key(id string) (keys.Key, error) {
-	k, found := s.keys[id]
-	if !found {
-		return keys.Key{}, keys.ErrNotFound
-	}
-	return k, nil
+func (s *Store) Key(ctx context.Context, id string) (k keys.Key, err error) {
+	err = s.withKey(ctx, id, func(found *keys.Key) { k = *found })
+	return k, err
 }
 
 func (s *Store) Keys(ctx context.Context) (all []keys.Key, err error) {
 	err = s.locked(ctx, func() error {
-		for _, id := range s.keyIDs {
-			all = append(all, s.keys[id])
-		}
+		all = slices.Clone(s.keys)
 		slices.SortStableFunc(all, func(a, b keys.Key) int { return a.CreatedAt.Compare(b.CreatedAt) })
 		return nil
 	})
@@ -49,25 +48,26 @@ func (s *Store) Keys(ctx context.Context) (all []keys.Key, err error) {
 }
 
 func (s *Store) RevokeKey(ctx context.Context, id string, at time.Time) (k keys.Key, err error) {
-	err = s.locked(ctx, func() error {
-		if k, err = s.key(id); err == nil && k.RevokedAt.IsZero() {
-			k.RevokedAt = at.UTC().Truncate(time.Second)
-			s.keys[id] = k
+	err = s.withKey(ctx, id, func(found *keys.Key) {
+		if found.RevokedAt.IsZero() {
+			found.RevokedAt = at.UTC().Truncate(time.Second)
 		}
-		return err
+		k = *found
 	})
 	return k, err
 }
 
 func (s *Store) RecordKeyUse(ctx context.Context, used map[string]time.Time) error {
-	return s.locked(ctx, func() error {
-		for id, at := range used {
-			at = at.UTC().Truncate(time.Second)
-			if k, found := s.keys[id]; found && at.After(k.UsedAt) {
+	for id, at := range used {
+		at = at.UTC().Truncate(time.Second)
+		err := s.withKey(ctx, id, func(k *keys.Key) {
+			if at.After(k.UsedAt) {
 				k.UsedAt = at
-				s.keys[id] = k
 			}
+		})
+		if err != nil && !errors.Is(err, keys.ErrNotFound) {
+			return err
 		}
-		return nil
-	})
+	}
+	return nil
 }

@@ -3,6 +3,7 @@ package memory
 import (
 	"cmp"
 	"context"
+	"iter"
 	"slices"
 
 	"example.com/petstore/internal/pets"
@@ -17,9 +18,11 @@ func (s *Store) CreatePet(ctx context.Context, p pets.NewPet) (pet pets.Pet, err
 			if err := p.CheckRepeat(first.fingerprint); err != nil {
 				return err
 			}
-			if pet, err = s.pet(first.petID); err != nil {
+			i, found := s.find(first.petID)
+			if !found {
 				return pets.ErrRemoved
 			}
+			pet = s.pets[i]
 			return nil
 		}
 		id, err := s.nextIDs(1)
@@ -56,19 +59,14 @@ func (s *Store) find(id int64) (int, bool) {
 	return slices.BinarySearchFunc(s.pets, id, func(p pets.Pet, id int64) int { return cmp.Compare(p.ID, id) })
 }
 
-// pet returns the pet with the identifier id. The caller must hold mu.
-func (s *Store) pet(id int64) (pets.Pet, error) {
-	i, found := s.find(id)
-	if !found {
-		return pets.Pet{}, pets.NoSuchPet(id)
-	}
-	return s.pets[i], nil
-}
-
 func (s *Store) Pet(ctx context.Context, id int64) (pet pets.Pet, err error) {
 	err = s.locked(ctx, func() error {
-		pet, err = s.pet(id)
-		return err
+		i, found := s.find(id)
+		if !found {
+			return pets.NoSuchPet(id)
+		}
+		pet = s.pets[i]
+		return nil
 	})
 	return pet, err
 }
@@ -92,4 +90,46 @@ func (s *Store) Pets(ctx context.Context, q pets.Query) (page pets.Page, err err
 		return nil
 	})
 	return page, err
+}
+
+func (s *Store) Load(ctx context.Context, all iter.Seq2[pets.NewPet, error]) (int, error) {
+	return s.load(ctx, pets.Validated(all), false)
+}
+
+func (s *Store) LoadWithIDs(ctx context.Context, all iter.Seq2[pets.Pet, error]) (int, error) {
+	return s.load(ctx, pets.ValidatedWithIDs(all), true)
+}
+
+// load stores the pets of seq. It does not hold mu while it reads them.
+func (s *Store) load(ctx context.Context, seq iter.Seq2[pets.Pet, error], withIDs bool) (int, error) {
+	var all []pets.Pet
+	for p, err := range seq {
+		if err == nil {
+			err = s.Ping(ctx)
+		}
+		if err != nil {
+			return 0, err
+		}
+		all = append(all, p)
+	}
+	err := s.locked(ctx, func() error {
+		if withIDs && len(s.pets) > 0 {
+			return pets.ErrNotEmpty
+		}
+		id, err := s.nextIDs(len(all))
+		if err != nil {
+			return err
+		}
+		for i, p := range all {
+			if !withIDs {
+				p.ID = id + int64(i)
+			}
+			s.add(p)
+		}
+		return nil
+	})
+	if err != nil {
+		return 0, err
+	}
+	return len(all), nil
 }

@@ -21,8 +21,7 @@ type Store struct {
 	pets     []pets.Pet // in ascending order of ID
 	lastID   int64      // the greatest ever given
 	requests map[pets.Idempotency]request
-	keys     map[string]keys.Key
-	keyIDs   []string // in order of creation
+	keys     []keys.Key // in order of creation
 }
 
 // request is a create request with an idempotency key.
@@ -33,7 +32,7 @@ type request struct {
 
 // New returns an empty store.
 func New() *Store {
-	return &Store{requests: map[pets.Idempotency]request{}, keys: map[string]keys.Key{}}
+	return &Store{requests: map[pets.Idempotency]request{}}
 }
 
 func (s *Store) Ping(ctx context.Context) error {
