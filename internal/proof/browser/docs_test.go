@@ -69,7 +69,7 @@ func TestDocs(t *testing.T) {
 			p.prefer(test.schemes[0])
 			origin := serve(t, test.prefix, "")
 			p.do(chromedp.Navigate(origin + "/docs/#/pets/createPet"))
-			p.until(everyOperation())
+			p.until(firstOperations())
 			p.loadAxe()
 			check := func(part string) {
 				for _, scheme := range test.schemes {
@@ -107,7 +107,7 @@ func TestDocs(t *testing.T) {
 		const public = "https://pets.example/v1"
 		p := newTab(t, browser)
 		p.do(chromedp.Navigate(serve(t, "", public) + "/docs#/pets/createPet"))
-		p.until(everyOperation())
+		p.until(firstOperations())
 		p.wantAddresses(public)
 		if got := eval[string](p, `document.body.innerText`); !strings.Contains(got, "Server:\n"+public) {
 			t.Errorf("got %s, want the server %s", got, public)
@@ -348,11 +348,12 @@ func (p *tab) findings(part string, found map[string]bool) {
 	}
 }
 
-// everyOperation holds once the page shows every operation of the document.
-func everyOperation() string {
+// firstOperations holds once the page shows the operations of the document, or the
+// first three: it shows others only when they are scrolled to.
+func firstOperations() string {
 	n := 0
 	for _, item := range example.Document().Paths.Map() {
 		n += len(item.Operations())
 	}
-	return fmt.Sprintf(`document.querySelectorAll(".show-api-client-button").length === %d`, n)
+	return fmt.Sprintf(`document.querySelectorAll(".show-api-client-button").length >= %d`, min(n, 3))
 }
