@@ -17,5 +17,6 @@ func TestContractCitus(t *testing.T) {
 		}
 		return s
 	}
-	onStore(t, open(pgtest.Cluster(t, 2)[0].Distributed(t, func(address string) { _ = open(address).Close() })))
+	address := pgtest.Cluster(t, 2)[0].Distributed(t, func(address string) { _ = open(address).Close() })
+	newSuiteOn(t, open(address)).run(t)
 }

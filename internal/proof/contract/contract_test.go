@@ -26,27 +26,35 @@ import (
 // need them.
 func TestContract(t *testing.T) {
 	if url := os.Getenv("URL"); url != "" {
-		Run(t, Server{
+		newSuite(t, Server{
 			URL: url, Key: os.Getenv("KEY"), OtherKey: os.Getenv("OTHER_KEY"),
 			ReadOnlyKey: os.Getenv("READ_ONLY_KEY"), ExpiredKey: os.Getenv("EXPIRED_KEY"), RevokedKey: os.Getenv("REVOKED_KEY"),
-		})
+		}).run(t)
 		return
 	}
-	t.Run("memory", func(t *testing.T) { onStore(t, memory.New()) })
-	t.Run("sqlite", func(t *testing.T) {
+	for name, open := range stores {
+		t.Run(name, func(t *testing.T) { newSuiteOn(t, open(t)).run(t) })
+	}
+}
+
+// stores opens an empty store of each kind.
+var stores = map[string]func(*testing.T) store.Store{
+	"memory": func(*testing.T) store.Store { return memory.New() },
+	"sqlite": func(t *testing.T) store.Store {
 		s, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "petstore.db"), sqlite.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		onStore(t, s)
-	})
+		return s
+	},
 }
 
-func onStore(t *testing.T, st store.Store) {
+// newSuiteOn serves a store until the test ends.
+func newSuiteOn(t *testing.T, st store.Store) *suite {
 	t.Helper()
 	h, server := newService(t, st)
 	server.URL = serve(t, h)
-	Run(t, server)
+	return newSuite(t, server)
 }
 
 // newService returns the service on a store, and a key of each kind.

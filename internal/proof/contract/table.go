@@ -70,7 +70,7 @@ func (s *suite) parameters() (rows []row) {
 	} {
 		rows = append(rows, row{request: s.get("/pets?" + query), want: want{status: 200}})
 	}
-	return append(rows, row{request: s.get("/pets?after=" + greatest), want: want{status: 200, body: `^\[\]\s*$`, header: map[string]string{"Link": ""}}})
+	return append(rows, row{request: s.get("/pets?after=" + greatest), want: want{status: 200, body: "[]", header: map[string]string{"Link": ""}}})
 }
 
 // invalidBody tests that bodies are refused and add nothing.
@@ -219,9 +219,9 @@ func (s *suite) paths() (rows []row) {
 	for path, w := range map[string]want{
 		"/livez":        {},
 		"/readyz":       {},
-		"/openapi.yaml": {header: map[string]string{"Content-Type": "^application/(openapi\\+)?yaml"}, body: "^" + regexp.QuoteMeta(string(gen.Document)) + "$"},
-		"/openapi.json": {header: map[string]string{"Content-Type": "^application/(openapi\\+)?json"}, body: "^" + regexp.QuoteMeta(property.Encode(example.Document()))},
-		"/docs":         {header: map[string]string{"Content-Type": "^text/html", "Content-Security-Policy": "default-src"}, body: regexp.QuoteMeta(s.document.Info.Title)},
+		"/openapi.yaml": {header: map[string]string{"Content-Type": "^application/(openapi\\+)?yaml", "Content-Length": fmt.Sprintf("^%d$", len(gen.Document))}, body: string(gen.Document)},
+		"/openapi.json": {header: map[string]string{"Content-Type": "^application/(openapi\\+)?json"}, body: property.Encode(example.Document())},
+		"/docs":         {header: map[string]string{"Content-Type": "^text/html", "Content-Security-Policy": "default-src"}, body: s.document.Info.Title},
 	} {
 		w.status = 200
 		rows = append(rows, row{request: request{method: "GET", target: path}, want: w})
