@@ -1,14 +1,23 @@
 package edge
 
 import (
+	"bytes"
 	"cmp"
 	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/pem"
 	"errors"
 	"io"
 	"log/slog"
-	"net"
+	"math/big"
 	"net/http"
 	"os"
+	"path/filepath"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -51,18 +60,6 @@ func start(t *testing.T, h handlers, o ServeOptions, change ...func(*Server)) *r
 	return r
 }
 
-// wait returns how the server ended.
-func (r *running) wait(t *testing.T) error {
-	t.Helper()
-	select {
-	case err := <-r.ended:
-		return err
-	case <-time.After(10 * time.Second):
-		t.Fatal("the server did not stop")
-		return nil
-	}
-}
-
 // get sends a request on a new connection and returns the status and whether the
 // connection stays open.
 func (r *running) get(t *testing.T, path string) (status int, keepAlive bool) {
@@ -75,13 +72,6 @@ func (r *running) get(t *testing.T, path string) (status int, keepAlive bool) {
 	}
 	defer response.Body.Close()
 	return response.StatusCode, !response.Close
-}
-
-func signalSelf(t *testing.T, sig syscall.Signal) {
-	t.Helper()
-	if err := syscall.Kill(os.Getpid(), sig); err != nil {
-		t.Fatal(err)
-	}
 }
 
 // Tests that send signals are not parallel, because every server in the process
@@ -98,7 +88,7 @@ func testDrain(t *testing.T, sig syscall.Signal) {
 	if status, keepAlive := r.get(t, "/readyz"); status != 200 || !keepAlive {
 		t.Errorf("before: got %d, kept alive %v, want 200, true", status, keepAlive)
 	}
-	signalSelf(t, sig)
+	_ = syscall.Kill(os.Getpid(), sig)
 	for status := 0; status != http.StatusServiceUnavailable; {
 		status, _ = r.get(t, "/readyz")
 	}
@@ -109,7 +99,7 @@ func testDrain(t *testing.T, sig syscall.Signal) {
 		t.Errorf("a request while draining: got %d, want 200", status)
 	}
 	r.cancel()
-	if err := r.wait(t); err != nil {
+	if err := <-r.ended; err != nil {
 		t.Errorf("got error %v, want none", err)
 	}
 }
@@ -119,72 +109,29 @@ func TestInterruptSkipsDrain(t *testing.T) {
 	if !strings.HasPrefix(r.addr, "127.0.0.1:") {
 		t.Errorf("on all interfaces: got the address %s, want one to call", r.addr)
 	}
-	signalSelf(t, syscall.SIGINT)
-	if err := r.wait(t); err != nil {
+	_ = syscall.Kill(os.Getpid(), syscall.SIGINT)
+	if err := <-r.ended; err != nil {
 		t.Errorf("got error %v, want none", err)
 	}
 }
 
-// TestBodyOfWaitingRequest sends a body that is larger than the buffer of the
-// connection, while the only place is taken for longer than a body may take.
-func TestBodyOfWaitingRequest(t *testing.T) {
-	h := newHandlers()
-	begun, done := make(chan bool), make(chan bool)
-	h["getVersion"] = func(c echo.Context) error {
-		begun <- true
-		<-done
-		return sendOK(c)
-	}
-	r := start(t, h, ServeOptions{}, func(s *Server) { s.inFlight, s.readTimeout = newInFlight(1), time.Second })
-	go func() { _, _ = http.Get("http://" + r.addr + "/v1/version") }()
-	<-begun
-	time.AfterFunc(r.server.readTimeout*3/2, func() { close(done) })
-	body := `{"title":"a","x":"` + strings.Repeat("x", 60_000) + `"}`
-	request := newRequest("POST", "http://"+r.addr+"/v1/books", body)
-	request.RequestURI = ""
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer response.Body.Close()
-	if response.StatusCode != http.StatusCreated {
-		t.Errorf("got %s, want 201", response.Status)
-	}
-}
-
 func TestServiceFailure(t *testing.T) {
-	failed, address := make(chan error), make(chan string, 1)
+	var r *running
+	failed := make(chan error)
 	h := newHandlers()
 	h["getVersion"] = func(echo.Context) error {
 		failed <- io.ErrShortWrite
-		for to := <-address; ; { // until the server closes its listener
-			conn, err := net.Dial("tcp", to)
-			if err != nil {
-				return io.ErrShortWrite
-			}
-			_ = conn.Close()
+		for !r.server.stopping.Load() {
+			runtime.Gosched()
 		}
+		return io.ErrShortWrite
 	}
-	r := start(t, h, ServeOptions{Failed: failed})
-	address <- r.addr
-	response, err := http.Get("http://" + r.addr + "/v1/version")
-	if err != nil {
-		t.Fatalf("a request in progress: got error %v, want a response", err)
+	r = start(t, h, ServeOptions{Failed: failed})
+	if status, _ := r.get(t, "/v1/version"); status != http.StatusInternalServerError {
+		t.Errorf("a request in progress: got status %d, want 500", status)
 	}
-	body, err := io.ReadAll(response.Body)
-	_ = response.Body.Close()
-	if want := `{"code":"internal","message":`; response.StatusCode != http.StatusInternalServerError || !strings.HasPrefix(string(body), want) {
-		t.Errorf("a request in progress: got %d %s (error %v), want 500 %s", response.StatusCode, body, err, want)
-	}
-	if err := r.wait(t); !errors.Is(err, io.ErrShortWrite) {
+	if err := <-r.ended; !errors.Is(err, io.ErrShortWrite) {
 		t.Errorf("got error %v, want that of the service", err)
-	}
-}
-
-func TestListenError(t *testing.T) {
-	s, _ := newServer(t, newHandlers(), nil)
-	if err := s.Run(t.Context(), ServeOptions{Addr: "127.0.0.1:99999"}); !errors.Is(err, ErrListen) {
-		t.Errorf("got error %v, want advice", err)
 	}
 }
 
@@ -193,46 +140,96 @@ func TestReadyDeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, _ := newServer(t, newHandlers(), func(s *testService, _ *Options) {
 			s.ready = func(ctx context.Context) error {
-				select {
-				case <-ctx.Done():
-					return ctx.Err()
-				case <-time.After(time.Minute):
-					return nil
-				}
+				<-ctx.Done()
+				return ctx.Err()
 			}
 		})
 		start := time.Now()
-		w := do(s, newRequest("GET", "/readyz", ""))
-		wantAmount(t, "status", int64(w.Code), http.StatusServiceUnavailable)
+		wantAmount(t, "status", do(s, newRequest("GET", "/readyz", "")).Code, http.StatusServiceUnavailable)
 		wantTime(t, "time", time.Since(start), int64(2*time.Second))
 	})
 }
 
 func TestAdmin(t *testing.T) {
-	for _, profiles := range []bool{false, true} {
+	for profiles, want := range map[bool]int{false: 404, true: 200} {
 		s, _ := newServer(t, newHandlers(), nil)
 		server, err := s.serveAdmin(t.Context(), ServeOptions{AdminAddr: "127.0.0.1:0", Profiles: profiles, Metrics: prometheus.NewRegistry()})
 		if err != nil {
 			t.Fatal(err)
 		}
-		want := map[string]int{"/metrics": 200, "/livez": 200, "/readyz": 200, "/debug/pprof/": 404, "/v1/version": 404}
-		if profiles {
-			want["/debug/pprof/"] = 200
-		}
-		for path, status := range want {
+		defer server.Close()
+		for path, status := range map[string]int{"/metrics": 200, "/livez": 200, "/readyz": 200, "/debug/pprof/": want, "/v1/version": 404} {
 			if w := do(server.Handler, newRequest("GET", path, "")); w.Code != status {
 				t.Errorf("profiles %v: %s: got %d, want %d", profiles, path, w.Code, status)
 			}
 		}
-		synctest.Test(t, func(t *testing.T) {
-			l := &listener{conns: make(chan net.Conn), closed: make(chan struct{})}
-			again := &http.Server{Handler: server.Handler, ReadTimeout: server.ReadTimeout, WriteTimeout: server.WriteTimeout}
-			go func() { _ = again.Serve(l) }()
-			_, after := l.send(t, "GET /metrics HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n")
-			wantTime(t, "time of a request without its body", after, int64(2*time.Minute))
-			_ = again.Close()
-			time.Sleep(time.Hour) // until all goroutines have ended
-		})
-		server.Close()
+	}
+}
+
+func TestCertificate(t *testing.T) {
+	dir := t.TempDir()
+	certFile, keyFile := filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
+	writeCertificate(t, certFile, keyFile, "old.example")
+	var log bytes.Buffer
+	r := start(t, newHandlers(), ServeOptions{CertFile: certFile, KeyFile: keyFile}, func(s *Server) { s.logger = slog.New(slog.NewTextHandler(&log, nil)) })
+	c := r.server.certificate
+	dial := func() *tls.Conn {
+		c.mu.Lock()
+		c.read = time.Time{} // so that the handshake reads the files again
+		c.mu.Unlock()
+		conn, err := tls.Dial("tcp", r.addr, &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"h2", "http/1.1"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = conn.Close() })
+		return conn
+	}
+	want := func(name string) {
+		t.Helper()
+		state := dial().ConnectionState()
+		if got := state.PeerCertificates[0].DNSNames[0]; got != name || state.NegotiatedProtocol != "http/1.1" {
+			t.Errorf("got the certificate of %s and %s, want %s and http/1.1", got, state.NegotiatedProtocol, name)
+		}
+	}
+	want("old.example")
+	writeCertificate(t, filepath.Join(dir, "new.pem"), keyFile, "new.example") // half a pair
+	want("old.example")
+	want("old.example")
+	if err := (&certificate{certFile: certFile, keyFile: keyFile}).load(); !errors.Is(err, ErrCertificate) {
+		t.Errorf("half a pair at the start: got error %v, want %v", err, ErrCertificate)
+	}
+	if err := os.Rename(filepath.Join(dir, "new.pem"), certFile); err != nil {
+		t.Fatal(err)
+	}
+	want("new.example")
+	c.mu.Lock()
+	for _, line := range []string{"the new certificate cannot be used", "a new certificate is in use"} {
+		if strings.Count(log.String(), line) != 1 {
+			t.Errorf("log: got %s, want %q once", log.String(), line)
+		}
+	}
+	c.mu.Unlock()
+
+	// The connection must not be reset before the response to too large a header is read.
+	conn := dial()
+	_, _ = io.WriteString(conn, "GET / HTTP/1.1\r\nX: "+strings.Repeat("x", 4*maxHeader))
+	if response, err := io.ReadAll(conn); err != nil || !strings.HasPrefix(string(response), "HTTP/1.1 431 ") {
+		t.Errorf("a large header: got %q, error %v, want 431", response, err)
+	}
+}
+
+func writeCertificate(t *testing.T, certFile, keyFile, name string) {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), DNSNames: []string{name}, NotAfter: time.Now().Add(time.Hour)}
+	cert, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
+	private, err2 := x509.MarshalPKCS8PrivateKey(key)
+	err3 := os.WriteFile(certFile, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: cert}), 0o600)
+	err4 := os.WriteFile(keyFile, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: private}), 0o600)
+	if err := errors.Join(err, err2, err3, err4); err != nil {
+		t.Fatal(err)
 	}
 }

@@ -1,0 +1,173 @@
+package edge
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/labstack/echo/v4"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"go.opentelemetry.io/otel"
+)
+
+// logged decodes the only line of a log.
+func logged(t *testing.T, log string) map[string]any {
+	t.Helper()
+	var line map[string]any
+	if err := json.Unmarshal([]byte(log), &line); err != nil {
+		t.Fatalf("log: got %q, want one line of JSON", log)
+	}
+	return line
+}
+
+func TestAccessLog(t *testing.T) {
+	s, log := newServer(t, newHandlers(), func(_ *testService, o *Options) {
+		o.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")}
+	})
+	r := newRequest("POST", "/v1/books?api_key=secret-in-query", `{"title":"sec"}`)
+	r.Header.Set("X-Request-Id", "the-id")
+	r.Header.Set("X-Forwarded-For", "203.0.113.9, 198.51.100.7")
+	r.Header.Set("Cookie", "secret-in-header")
+	do(s, r)
+	line := logged(t, log.String())
+	for name, want := range map[string]any{
+		"level": "INFO", "msg": "request", "method": "POST", "route": "/v1/books", "path": "/v1/books",
+		"status": 201.0, "request_id": "the-id", "remote": "198.51.100.7", "key": "tester",
+	} {
+		if line[name] != want {
+			t.Errorf("%s: got %v, want %v", name, line[name], want)
+		}
+	}
+	if strings.Contains(log.String(), "sec\"") || strings.Contains(log.String(), "secret") {
+		t.Errorf("got %s, want no query, header or body", log)
+	}
+}
+
+func TestLogLevels(t *testing.T) {
+	h := newHandlers()
+	h["listBooks"] = func(c echo.Context) error { return errors.Join(sendOK(c), errors.New("broken pipe")) }
+	h["getBook"] = func(echo.Context) error { panic("a fault") }
+	s, log := newServer(t, h, func(s *testService, _ *Options) {
+		s.ready = func(context.Context) error { return errors.New("the store is away") }
+	})
+	left, leave := context.WithCancel(t.Context())
+	leave()
+	for name, test := range map[string]struct {
+		path, key   string
+		ctx         context.Context
+		level, want string // want is the reason or in the error
+	}{
+		"a probe":                      {"/livez", testKey, t.Context(), "DEBUG", ""},
+		"not ready":                    {"/readyz", testKey, t.Context(), "WARN", "the store is away"},
+		"an expired key":               {"/v1/books", oldKey, t.Context(), "INFO", "expired"},
+		"a key that cannot be checked": {"/v1/books", brokeKey, t.Context(), "ERROR", "no connection to the keys"},
+		"a response cut short":         {"/v1/books", testKey, t.Context(), "WARN", "broken pipe"},
+		"a client that left":           {"/v1/books", testKey, left, "INFO", ""},
+		"a panic without a client":     {"/v1/books/1", testKey, left, "ERROR", "a fault"},
+	} {
+		log.Reset()
+		r := newRequest("GET", test.path, "").WithContext(test.ctx)
+		r.Header.Set("Authorization", "Bearer "+test.key)
+		w := do(s, r)
+		line := logged(t, log.String())
+		why, _ := line["error"].(string)
+		if reason, ok := line["reason"].(string); ok {
+			why = reason
+		}
+		if line["level"] != test.level || !strings.Contains(why, test.want) || test.want == "" && why != "" {
+			t.Errorf("%s: got %v, want %s with %q", name, line, test.level, test.want)
+		}
+		if test.key == brokeKey && w.Code != http.StatusServiceUnavailable {
+			t.Errorf("%s: got status %d, want 503", name, w.Code)
+		}
+	}
+}
+
+func TestLogHidesKeys(t *testing.T) {
+	s, log := newServer(t, newHandlers(), nil)
+	do(s, newRequest("GET", "/v1/key_abc123", ""))
+	do(s, newRequest("GET", "/v1/"+testKey, ""))
+	s.logger.Warn("failed", "error", errors.New("bad key_abc123"))
+	if strings.Contains(log.String(), "key_abc") || strings.Contains(log.String(), testKey) || strings.Count(log.String(), "REDACTED") != 3 {
+		t.Errorf("got %s, want REDACTED for each key", log)
+	}
+	log.Reset()
+	NewLogger(log, false, slog.LevelInfo, regexp.MustCompile("key_"), "first", "first-and-more").Info("first-and-more")
+	if strings.Contains(log.String(), "more") {
+		t.Errorf("a secret that begins with another: got %s, want it hidden", log)
+	}
+}
+
+func TestMetrics(t *testing.T) {
+	registry := prometheus.NewRegistry()
+	ready := error(nil)
+	s, _ := newServer(t, newHandlers(), func(s *testService, o *Options) {
+		o.Metrics = registry
+		s.ready = func(context.Context) error { return ready }
+	})
+	wantScrape := func(want string) {
+		t.Helper()
+		got := do(promhttp.HandlerFor(registry, promhttp.HandlerOpts{}), newRequest("GET", "/metrics", "")).Body.String()
+		if !strings.Contains(got, want) {
+			t.Errorf("got %s, want %s in it", got, want)
+		}
+	}
+	for path, want := range map[string]string{
+		"/v1/books":         `{operation="listBooks",status="200"} 1`,
+		"/v1/books?limit=0": `{operation="listBooks",status="400"} 1`,
+		"/nowhere":          `{operation="unknown",status="404"} 1`,
+	} {
+		do(s, newRequest("GET", path, ""))
+		wantScrape(want)
+	}
+	wantScrape("\nready 1\n")
+	ready = errors.New("away")
+	wantScrape("\nready 0\n")
+}
+
+func TestTraces(t *testing.T) {
+	var mu sync.Mutex
+	var exported strings.Builder
+	collector := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		defer mu.Unlock()
+		_, _ = io.Copy(&exported, r.Body)
+	}))
+	defer collector.Close()
+	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", collector.URL)
+	s, log := newServer(t, newHandlers(), nil)
+	stop, err := s.startTracing(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := newRequest("GET", "/v1/books/7", "")
+	const id = "4bf92f3577b34da6a3ce929d0e0e4736"
+	r.Header.Set("Traceparent", "00-"+id+"-00f067aa0ba902b7-01")
+	do(s, r)
+	if got := logged(t, log.String())["trace_id"]; got != id {
+		t.Errorf("trace_id in the log: got %v, want %s of the client", got, id)
+	}
+	if err := stop(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if otel.Handle(errors.New("refused")); !strings.Contains(log.String(), `"level":"WARN","msg":"traces","error":"refused"`) {
+		t.Errorf("log: got %q, want a failed export in it", log)
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	for _, want := range []string{"GET /v1/books/:id", "http.response.status_code"} {
+		if !strings.Contains(exported.String(), want) {
+			t.Errorf("got %q, want %q in it", exported.String(), want)
+		}
+	}
+}
