@@ -4,7 +4,6 @@ package sqlite_test
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -181,17 +180,4 @@ func TestRestoreKilled(t *testing.T) {
 			t.Logf("killed %d times; pets found: %v", kills-1, states)
 		})
 	}
-}
-
-// TestRestoreFails makes a restore fail that replaces a backup beside the log of
-// another store. Put back, that store must have all its pets.
-func TestRestoreFails(t *testing.T) {
-	path, l := killed(t)
-	err := errors.Join(os.Rename(path, path+".old"), os.Rename(backupOf(t, "other"), path))
-	_, failure := childCommand(t, strace("?rename,renameat,renameat2", "error=EIO"), "restore", path, backupOf(t, "new")).Output()
-	wantError(t, "Restore", failure, "exit status 1")
-	if err := errors.Join(err, os.Rename(path+".old", path)); err != nil {
-		t.Fatal(err)
-	}
-	l.check(t, path)
 }

@@ -25,10 +25,9 @@ const (
 )
 
 // prepareFile creates the file if it does not exist and o allows it. SQLite gives its
-// mode to the files beside it. An existing file is not opened: closing it would release
-// the locks of another Store of this process.
+// mode to the files beside it.
 func prepareFile(file string, o Options) error {
-	if err := cmp.Or(checkNames(file), checkLoneLog(file)); err != nil {
+	if err := cmp.Or(checkNames(file), checkLog(file)); err != nil {
 		return err
 	}
 	if !o.MustExist {
@@ -146,25 +145,22 @@ func share(ctx context.Context, lock *flock.Flock) error {
 	return err
 }
 
-// checkLoneLog returns an error if the database is missing or empty but its log
-// is not, because SQLite would remove the log.
-func checkLoneLog(file string) error {
-	info, err := os.Stat(file)
-	log, logErr := os.Stat(file + logSuffix)
-	if (errors.Is(err, fs.ErrNotExist) || err == nil && info.Size() == 0) && logErr == nil && log.Size() > 0 {
-		return fmt.Errorf("%s is missing or empty, but its log %s %w", file, file+logSuffix, ErrLoneLog)
-	}
-	return nil
-}
-
 // checkLog returns an error if the log belongs to another database: if the file is
 // missing, empty, or a backup, which has no log before a store opens it. SQLite would
 // remove the log or apply it to the backup.
 func checkLog(file string) error {
-	if log, err := os.Stat(file + logSuffix); err == nil && log.Size() > 0 && hasNoLog(file) {
+	log, err := os.Stat(file + logSuffix)
+	if err != nil || log.Size() == 0 {
+		return nil
+	}
+	info, err := os.Stat(file)
+	switch {
+	case errors.Is(err, fs.ErrNotExist) || err == nil && info.Size() == 0:
+		return fmt.Errorf("%s is missing or empty, but its log %s %w", file, file+logSuffix, ErrLoneLog)
+	case hasNoLog(file):
 		return fmt.Errorf("%s is a backup, but its log %s %w of the database that was there before", file, file+logSuffix, ErrLoneLog)
 	}
-	return checkLoneLog(file)
+	return nil
 }
 
 // recoverLog writes the log that a killed or failed process left anew, while SQLite's
@@ -172,9 +168,6 @@ func checkLog(file string) error {
 // lost pages written. Closing copies the log into the file. The caller must hold the
 // lock exclusively.
 func recoverLog(file string) error {
-	if err := checkLog(file); err != nil {
-		return err
-	}
 	log, err := os.OpenFile(file+logSuffix, os.O_RDWR, 0)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil

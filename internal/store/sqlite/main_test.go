@@ -21,6 +21,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"example.com/petstore/internal/pets"
+	"example.com/petstore/internal/proof/example"
 	"example.com/petstore/internal/store/sqlite"
 )
 
@@ -60,8 +61,12 @@ func childCommand(t testing.TB, wrapper []string, part string, names ...string) 
 	return c
 }
 
-// startCreating starts a child that creates pets in the store at path, with this
-// package or as another program.
+// creating is a child that creates pets until it is killed.
+type creating struct {
+	*exec.Cmd
+	lines *bufio.Scanner
+}
+
 func startCreating(t testing.TB, part, path string) *creating {
 	t.Helper()
 	c := &creating{Cmd: childCommand(t, nil, part, path)}
@@ -71,11 +76,6 @@ func startCreating(t testing.TB, part, path string) *creating {
 	}
 	c.lines = bufio.NewScanner(out)
 	return c
-}
-
-type creating struct {
-	*exec.Cmd
-	lines *bufio.Scanner
 }
 
 // acknowledged adds the next n pets of the child to l.
@@ -117,15 +117,7 @@ func createAll(ctx context.Context, names []string) error {
 	errs := make([]error, 8)
 	var wg sync.WaitGroup
 	for i := range errs {
-		wg.Go(func() {
-			for n := 0; errs[i] == nil && n < most; n++ {
-				name := fmt.Sprintf("%d/%d/%d", os.Getpid(), i, n)
-				var p pets.Pet
-				if p, errs[i] = s.CreatePet(ctx, longPet(name, n)); errs[i] == nil {
-					fmt.Println(p.ID, n, name)
-				}
-			}
-		})
+		wg.Go(func() { errs[i] = create(ctx, s, fmt.Sprintf("%d/%d", os.Getpid(), i), most) })
 	}
 	wg.Wait()
 	select {
@@ -143,44 +135,41 @@ func createUntilFull(ctx context.Context, names []string) error {
 	if err != nil {
 		return err
 	}
-	for n := 0; n < 20; n++ {
-		name := fmt.Sprint("alone/", n)
+	if err = create(ctx, s, "alone", 20); pets.KindOf(err) == pets.Unavailable {
+		os.Exit(0)
+	}
+	return fmt.Errorf("no pet was refused: %w", err)
+}
+
+func create(ctx context.Context, s *sqlite.Store, name string, most int) error {
+	for n := range most {
 		p, err := s.CreatePet(ctx, longPet(name, n))
-		if pets.KindOf(err) == pets.Unavailable {
-			os.Exit(0)
-		}
 		if err != nil {
 			return err
 		}
 		fmt.Println(p.ID, n, name)
 	}
-	return errors.New("no pet was refused")
+	return nil
 }
 
 // insertAll creates pets as another program would, until it is killed.
 func insertAll(ctx context.Context, names []string) error {
-	db, err := sql.Open("sqlite", names[0])
-	if err != nil {
-		return err
-	}
-	db.SetMaxOpenConns(1)
-	if _, err := db.ExecContext(ctx, "PRAGMA busy_timeout = 60000"); err != nil {
-		return err
-	}
-	for n := 0; ; n++ {
-		p := longPet(fmt.Sprint("by-hand/", n), n)
-		result, err := db.ExecContext(ctx, "INSERT INTO pets (name, category_id, status) VALUES (?, ?, ?)", p.Name, p.CategoryID, p.Status)
-		if err != nil {
-			return err
+	db, err := sql.Open("sqlite", "file:"+names[0]+"?_pragma=busy_timeout(60000)")
+	for n := 0; err == nil; n++ {
+		p, id := longPet("by-hand", n), 0
+		err = db.QueryRowContext(ctx, "INSERT INTO pets (name, category_id, status) VALUES (?, ?, ?) RETURNING id", p.Name, p.CategoryID, p.Status).Scan(&id)
+		if err == nil {
+			fmt.Println(id, n, "by-hand")
 		}
-		id, _ := result.LastInsertId()
-		fmt.Println(id, n, fmt.Sprint("by-hand/", n))
 	}
+	return err
 }
 
 // longPet returns a pet that may fill several pages.
 func longPet(name string, n int) pets.NewPet {
-	return pets.NewPet{Name: name + strings.Repeat("🐈", n%5*500), CategoryID: int64(n), Status: pets.Sold}
+	p := newPet(fmt.Sprint(name, "/", n, strings.Repeat("🐈", n%5*500)))
+	p.CategoryID = int64(n)
+	return p
 }
 
 func restore(ctx context.Context, names []string) error {
@@ -191,7 +180,7 @@ func restore(ctx context.Context, names []string) error {
 // ledger holds the acknowledged pets by identifier.
 type ledger map[int64]pets.Pet
 
-// add adds the pet in a line that createAll printed.
+// add adds the pet in a line that a child printed.
 func (l ledger) add(t testing.TB, line string) {
 	t.Helper()
 	var id int64
@@ -223,9 +212,7 @@ func (l ledger) check(t testing.TB, path string) {
 	if lost > 0 {
 		t.Errorf("got %d of %d acknowledged pets lost or changed, want 0", lost, len(l))
 	}
-	if err := s.Close(); err != nil {
-		t.Errorf("Close: got error %v", err)
-	}
+	mustClose(t, s)
 	if _, err := sqlite.Verify(t.Context(), path); err != nil {
 		t.Errorf("Verify: got error %v", err)
 	}
@@ -233,19 +220,15 @@ func (l ledger) check(t testing.TB, path string) {
 
 func walk(t testing.TB, s pets.Store) map[int64]pets.Pet {
 	t.Helper()
-	all := map[int64]pets.Pet{}
-	for q := (pets.Query{Limit: 1000}); ; {
-		page, err := s.Pets(t.Context(), q)
-		if err != nil {
-			t.Fatalf("Pets: got error %v", err)
-		}
-		for _, p := range page.Pets {
-			all[p.ID], q.After = p, p.ID
-		}
-		if !page.More {
-			return all
-		}
+	page, err := s.Pets(t.Context(), pets.Query{Limit: math.MaxInt32})
+	if err != nil {
+		t.Fatalf("Pets: got error %v", err)
 	}
+	all := map[int64]pets.Pet{}
+	for _, p := range page.Pets {
+		all[p.ID] = p
+	}
+	return all
 }
 
 func open(t testing.TB, path string) *sqlite.Store {
@@ -261,7 +244,9 @@ func open(t testing.TB, path string) *sqlite.Store {
 func newPath(t testing.TB) string { return filepath.Join(t.TempDir(), "pets.db") }
 
 func newPet(name string) pets.NewPet {
-	return pets.NewPet{Name: name, CategoryID: 1, Status: pets.Available}
+	p := example.Pet()
+	p.Name = name
+	return p
 }
 
 func mustCreate(t testing.TB, s pets.Store, name string) pets.Pet {
@@ -287,22 +272,6 @@ func wantError(t testing.TB, what string, err error, want string) {
 	}
 }
 
-// metrics returns the figures of the store by name.
-func metrics(t testing.TB, s *sqlite.Store) map[string]float64 {
-	t.Helper()
-	registry := prometheus.NewPedanticRegistry()
-	registry.MustRegister(s)
-	families, err := registry.Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
-	values := map[string]float64{}
-	for _, f := range families {
-		values[f.GetName()] = f.Metric[0].GetGauge().GetValue() + f.Metric[0].GetCounter().GetValue()
-	}
-	return values
-}
-
 // wantFiles checks that the directory of path contains exactly these files.
 func wantFiles(t testing.TB, path string, want ...string) {
 	t.Helper()
@@ -316,5 +285,43 @@ func wantFiles(t testing.TB, path string, want ...string) {
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("files: got %q, want %q", got, want)
+	}
+}
+
+// figure returns the value of a metric of the store, or 0 if there is none.
+func figure(t testing.TB, s *sqlite.Store, name string) float64 {
+	t.Helper()
+	registry := prometheus.NewPedanticRegistry()
+	registry.MustRegister(s)
+	families, err := registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range families {
+		if f.GetName() == name {
+			return f.Metric[0].GetGauge().GetValue()
+		}
+	}
+	return 0
+}
+
+// sqlOn runs SQL on a file as another tool would.
+func sqlOn(t testing.TB, path string, queries ...string) {
+	t.Helper()
+	db, err := sql.Open("sqlite", path)
+	for _, query := range queries {
+		if err == nil {
+			_, err = db.ExecContext(t.Context(), query)
+		}
+	}
+	if err := errors.Join(err, db.Close()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func mustWrite(t testing.TB, path, content string) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+		t.Fatal(err)
 	}
 }

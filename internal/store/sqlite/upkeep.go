@@ -82,7 +82,7 @@ func Restore(ctx context.Context, path, from string, force bool) (r Report, err 
 		return Report{}, fmt.Errorf("%s: a server or a command %w", path, ErrOpen)
 	}
 	if !force {
-		if err := checkLoneLog(file); err != nil {
+		if err := checkLog(file); err != nil {
 			return Report{}, err
 		}
 		if info, _ := os.Stat(file); info != nil && info.Size() > 0 {

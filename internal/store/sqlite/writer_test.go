@@ -16,12 +16,11 @@ import (
 
 	"example.com/petstore/internal/keys"
 	"example.com/petstore/internal/pets"
+	"example.com/petstore/internal/proof/example"
 )
 
-// These tests run in synctest bubbles: synctest.Wait returns when every caller
-// is waiting for the writer, and the writer for the test.
-
-// inBubble calls f in a bubble, with an open store.
+// inBubble calls f with an open store in a synctest bubble: synctest.Wait returns when
+// every caller is waiting for the writer, and the writer for the test.
 func inBubble(t *testing.T, f func(t *testing.T, s *Store)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -40,21 +39,17 @@ func inBubble(t *testing.T, f func(t *testing.T, s *Store)) {
 
 // call is a CreatePet call in the background.
 type call struct {
-	pet  pets.Pet
-	err  error
-	done bool
+	pet pets.Pet
+	err error
 }
 
-func newPet(name string) pets.NewPet { return pets.NewPet{Name: name, Status: pets.Sold} }
-
-func create(ctx context.Context, s *Store, n int, name string) []*call {
+func create(t *testing.T, s *Store, n int, name string) []*call {
 	calls := make([]*call, n)
+	p := example.Pet()
+	p.Name = name
 	for i := range calls {
 		calls[i] = &call{}
-		go func() {
-			calls[i].pet, calls[i].err = s.CreatePet(ctx, newPet(name))
-			calls[i].done = true
-		}()
+		go func() { calls[i].pet, calls[i].err = s.CreatePet(t.Context(), p) }()
 	}
 	synctest.Wait()
 	return calls
@@ -69,42 +64,13 @@ func settle() {
 // wantCreated checks that the store holds exactly the pets of calls.
 func wantCreated(t *testing.T, s *Store, calls []*call) {
 	t.Helper()
-	seen := map[int64]bool{}
 	for i, c := range calls {
-		if got, err := s.Pet(t.Context(), c.pet.ID); !c.done || c.err != nil || err != nil || !reflect.DeepEqual(got, c.pet) || seen[got.ID] {
-			t.Errorf("call %d: got %v (stored as %v, %v), error %v, done %v, want a pet", i, c.pet, got, err, c.err, c.done)
+		if got, err := s.Pet(t.Context(), c.pet.ID); c.err != nil || err != nil || !reflect.DeepEqual(got, c.pet) {
+			t.Errorf("call %d: got %v (stored as %v, %v), error %v, want a pet", i, c.pet, got, err, c.err)
 		}
-		seen[c.pet.ID] = true
 	}
 	if page, err := s.Pets(t.Context(), pets.Query{Limit: 10000}); err != nil || len(page.Pets) != len(calls) {
 		t.Errorf("got %d pets, error %v, want %d", len(page.Pets), err, len(calls))
-	}
-}
-
-func wantUnavailable(t *testing.T, calls []*call) {
-	t.Helper()
-	for i, c := range calls {
-		if !c.done || pets.KindOf(c.err) != pets.Unavailable {
-			t.Errorf("call %d: got %v, error %v, done %v, want unavailable", i, c.pet, c.err, c.done)
-		}
-	}
-}
-
-func TestBatch(t *testing.T) {
-	for _, c := range []struct {
-		waiting int
-		commits uint64
-	}{{1, 1}, {100, 1}, {maxBatch, 1}, {maxBatch + 1, 2}, {3 * maxBatch, 3}} {
-		inBubble(t, func(t *testing.T, s *Store) {
-			s.writer.turn <- struct{}{}
-			calls := create(t.Context(), s, c.waiting, "Rex")
-			<-s.writer.turn
-			settle()
-			wantCreated(t, s, calls)
-			if commits, writes := s.writer.commits.Load(), s.writer.writes.Load(); commits != c.commits || writes != uint64(c.waiting) {
-				t.Errorf("%d calls: got %d commits of %d writes, want %d", c.waiting, commits, writes, c.commits)
-			}
-		})
 	}
 }
 
@@ -134,7 +100,7 @@ func TestCallersComeBack(t *testing.T) {
 			wg.Go(func() {
 				time.Sleep(time.Duration(i%2) * returnTime / 2) // two halves
 				for range 50 {
-					if _, err := s.CreatePet(t.Context(), newPet("Rex")); err != nil {
+					if _, err := s.CreatePet(t.Context(), example.Pet()); err != nil {
 						t.Error(err)
 					}
 					time.Sleep(returnTime / 2)
@@ -148,122 +114,64 @@ func TestCallersComeBack(t *testing.T) {
 	})
 }
 
-func TestCallerLeaves(t *testing.T) {
-	inBubble(t, func(t *testing.T, s *Store) {
-		s.writer.turn <- struct{}{}
-		ctx, leave := context.WithCancel(t.Context())
-		leaving := create(ctx, s, 2*maxBatch, "leaving") // more than the channel holds
-		leave()
-		synctest.Wait()
-		wantUnavailable(t, leaving)
-		staying := create(t.Context(), s, 5, "staying")
-		<-s.writer.turn
-		settle()
-		wantCreated(t, s, staying)
-
-		// Once a write has begun, the caller gets its outcome, after the commit.
-		ctx, leave = context.WithCancel(t.Context())
-		running := make(chan struct{})
-		s.writer.turn <- struct{}{}
-		late := create(ctx, s, 3, "late")
-		go func() { _ = s.write(context.Background(), func(*tx) error { <-running; return nil }) }()
-		synctest.Wait()
-		<-s.writer.turn
-		settle()
-		leave()
-		synctest.Wait()
-		for i, c := range late {
-			if c.done {
-				t.Errorf("call %d: got %v, error %v before the commit, want it waiting", i, c.pet, c.err)
-			}
-		}
-		close(running)
-		settle()
-		wantCreated(t, s, append(staying, late...))
-	})
-}
-
-// A refusal is decided in the transaction of its neighbours, which keep it.
-func TestRefusal(t *testing.T) {
-	inBubble(t, func(t *testing.T, s *Store) {
-		s.writer.turn <- struct{}{}
-		calls := create(t.Context(), s, 2, "before")
-		var refused error
-		go func() { _, refused = s.RevokeKey(t.Context(), "none", time.Now()) }()
-		synctest.Wait()
-		calls = append(calls, create(t.Context(), s, 2, "after")...)
-		<-s.writer.turn
-		settle()
-		if !errors.Is(refused, keys.ErrNotFound) {
-			t.Errorf("got error %v, want not found", refused)
-		}
-		wantCreated(t, s, calls)
-		if got := s.writer.commits.Load(); got != 1 {
-			t.Errorf("got %d commits, want 1", got)
-		}
-	})
-}
-
-// A job that fails, or makes the commit fail, fails alone.
+// A write that is refused, fails or makes the commit fail does so alone.
 func TestJobFails(t *testing.T) {
-	for what, fail := range map[string]func(tx *tx) error{
-		"statement":   func(tx *tx) error { _, err := tx.Exec("INSERT INTO keys (id) VALUES ('x')"); return err },
-		"transaction": func(tx *tx) error { return tx.Rollback() }, // the commit, if it is alone
+	for what, c := range map[string]struct {
+		run     func(tx *tx) error
+		commits uint64 // of it and ten others at once
+	}{
+		"refusal":     {func(*tx) error { return keys.ErrNotFound }, 1},
+		"statement":   {func(tx *tx) error { _, err := tx.Exec("INSERT INTO keys (id) VALUES ('x')"); return err }, 10},
+		"transaction": {func(tx *tx) error { return tx.Rollback() }, 10}, // the commit, if it is alone
 	} {
 		inBubble(t, func(t *testing.T, s *Store) {
 			s.writer.turn <- struct{}{}
-			calls := create(t.Context(), s, 5, "before")
+			calls := create(t, s, 5, "before")
 			var failed error
-			go func() { failed = s.write(context.Background(), fail) }()
+			go func() { failed = s.write(context.Background(), c.run) }()
 			synctest.Wait()
-			calls = append(calls, create(t.Context(), s, 5, "after")...)
+			calls = append(calls, create(t, s, 5, "after")...)
 			<-s.writer.turn
 			settle()
-			if failed == nil || pets.KindOf(failed) != pets.Internal {
-				t.Errorf("%s: got error %v, want internal", what, failed)
+			if failed == nil || pets.KindOf(failed) != pets.Internal || errors.Is(failed, keys.ErrNotFound) != (what == "refusal") {
+				t.Errorf("%s: got error %v", what, failed)
 			}
 			wantCreated(t, s, calls)
+			if got := s.writer.commits.Load(); got != c.commits {
+				t.Errorf("%s: got %d commits, want %d", what, got, c.commits)
+			}
 		})
 	}
 }
 
-// limitPages lets the database grow by at most more pages. After that, SQLite
-// reports a full disk.
-func limitPages(t *testing.T, s *Store, more int) {
-	t.Helper()
-	var pages int
-	if err := s.writer.db.QueryRow("PRAGMA page_count").Scan(&pages); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.writer.db.QueryRow(fmt.Sprintf("PRAGMA max_page_count = %d", pages+more)).Scan(&pages); err != nil {
-		t.Fatal(err)
-	}
-}
-
+// TestFull limits the number of pages, after which SQLite reports a full disk.
 func TestFull(t *testing.T) {
 	inBubble(t, func(t *testing.T, s *Store) {
-		limitPages(t, s, 20)
-		var created []*call
-		for range 20 {
-			calls := create(t.Context(), s, 1, strings.Repeat("🐘", 1500))
-			settle()
-			if calls[0].err == nil {
-				created = append(created, calls...)
-				continue
-			}
-			wantUnavailable(t, calls)
-			if !s.health.diskFull.Load() {
-				t.Error("diskFull: got false, want true")
+		limit := func(pages int) {
+			if err := s.writer.db.QueryRow(fmt.Sprintf("PRAGMA max_page_count = %d", pages)).Scan(new(int)); err != nil {
+				t.Fatal(err)
 			}
 		}
-		if n := len(created); n == 0 || n == 20 {
-			t.Errorf("got %d of 20 created, want some", n)
+		limit(30)
+		var created []*call
+		for range 40 {
+			calls := create(t, s, 1, strings.Repeat("🐘", 1500))
+			settle()
+			err := calls[0].err
+			if err == nil {
+				created = append(created, calls...)
+			} else if pets.KindOf(err) != pets.Unavailable || !s.health.diskFull.Load() {
+				t.Errorf("CreatePet: got error %v, want unavailable, and told by the metric", err)
+			}
+		}
+		if n := len(created); n == 0 || n == 40 {
+			t.Errorf("got %d of 40 created, want some", n)
 		}
 		if err := s.Ping(t.Context()); err != nil {
 			t.Errorf("Ping: got error %v", err)
 		}
-		limitPages(t, s, 1000)
-		created = append(created, create(t.Context(), s, 5, "Rex")...)
+		limit(1000)
+		created = append(created, create(t, s, 5, "Rex")...)
 		settle()
 		wantCreated(t, s, created)
 		if s.health.diskFull.Load() {
@@ -275,36 +183,27 @@ func TestFull(t *testing.T) {
 // The log restarts when its pages are in the file, unless a reader is using it.
 func TestLogLength(t *testing.T) {
 	inBubble(t, func(t *testing.T, s *Store) {
-		const limit = 6 << 20
-		fill := func() int64 {
+		fill := func(what string, least, most int64) {
 			for range 50 {
-				create(t.Context(), s, 50, strings.Repeat("x", 5000))
+				create(t, s, 50, strings.Repeat("x", 5000))
 				settle()
 			}
-			info, err := os.Stat(s.file + logSuffix)
-			if err != nil {
-				t.Fatal(err)
+			if info, err := os.Stat(s.file + logSuffix); err != nil || info.Size() < least || info.Size() > most {
+				t.Errorf("%s: got the log %v, error %v, want %d to %d bytes", what, info, err, least, most)
 			}
-			return info.Size()
 		}
-		if got := fill(); got > limit {
-			t.Errorf("log: got %d bytes, want at most %d", got, limit)
-		}
+		fill("no reader", 0, 6<<20)
 		reading, err := s.readers.BeginTx(t.Context(), &sql.TxOptions{ReadOnly: true})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := reading.Exec("SELECT count(*) FROM pets"); err != nil {
+		if err := reading.QueryRow("SELECT count(*) FROM pets").Scan(new(int)); err != nil {
 			t.Fatal(err)
 		}
-		if got := fill(); got < 2*limit {
-			t.Errorf("log: got %d bytes while a reader needs it, want more than %d", got, 2*limit)
-		}
+		fill("a reader", 12<<20, 1<<40)
 		if err := reading.Rollback(); err != nil {
 			t.Fatal(err)
 		}
-		if got, limit := fill(), int64(16<<20); got > limit {
-			t.Errorf("log: got %d bytes after the reader, want at most %d", got, limit)
-		}
+		fill("after it", 0, 16<<20)
 	})
 }
