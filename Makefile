@@ -153,7 +153,6 @@ docs-ui: need-npm ## update the user interface of /docs from the npm package pin
 	@tmp=$$(mktemp -d) && trap 'rm -rf "$$tmp"' EXIT && cd internal/edge/ui && \
 	cp package.json package-lock.json .npmrc terms.mjs "$$tmp" && $(NPM_CI) --prefix "$$tmp" && \
 	gzip -9nc "$$tmp/node_modules/@scalar/api-reference/dist/browser/standalone.js" >scalar.js.gz && \
-	gzip -9nc "$$tmp/node_modules/axe-core/axe.min.js" >../../proof/browser/testdata/axe.js.gz && \
 	(cd "$$tmp" && node terms.mjs) >LICENSES.txt
 
 # .goreleaser.yaml runs "make pack" for each program of a release.
