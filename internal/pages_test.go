@@ -63,8 +63,8 @@ func TestPages(t *testing.T) {
 }
 
 // words are those with an underscore in deploy/prometheus that are no metrics of the
-// program: metrics of every process, labels, and settings of PostgreSQL in sentences.
-const words = " process_start_time_seconds process_cpu_seconds_total process_resident_memory_bytes " +
+// program: metrics of every process and of exporters, labels, and settings of PostgreSQL in sentences.
+const words = " http_2xx probe_success probe_ssl_earliest_cert_expiry node_textfile_mtime_seconds process_start_time_seconds process_cpu_seconds_total process_resident_memory_bytes " +
 	"in_flight synchronous_commit client_min_messages pg_monitor "
 
 // TestMetricNames checks that the alerts, their tests and the dashboards name only

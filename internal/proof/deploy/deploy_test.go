@@ -24,7 +24,10 @@ import (
 	"time"
 )
 
-const apiKey = "a-key-for-the-tests-of-deploy"
+const (
+	path   = "/v1/pets"
+	apiKey = "a-key-for-the-tests-of-deploy"
+)
 
 // root returns the absolute path of a file in the repository.
 func root(t *testing.T, path ...string) string {

@@ -3,7 +3,6 @@
 package deploy
 
 import (
-	"regexp"
 	"strings"
 	"testing"
 )
@@ -41,34 +40,4 @@ func unitsIn(t *testing.T, dir string) string {
 		paths += " " + dir + "/" + unit
 	}
 	return paths
-}
-
-// TestVariables looks for environment variables that nothing reads.
-func TestVariables(t *testing.T) {
-	known := run(t, nil, petstore(t), "serve", "-h") + "PETSTORE_HOST PETSTORE_REPLICAS PETSTORE_IMAGE PETSTORE_PORT"
-	for _, file := range strings.Fields(run(t, nil, "git", "ls-files", "deploy")) {
-		for _, name := range regexp.MustCompile(`PETSTORE_[A-Z_]+`).FindAllString(read(t, file), -1) {
-			flag := "--" + strings.ToLower(strings.ReplaceAll(strings.TrimPrefix(name, "PETSTORE_"), "_", "-"))
-			if !strings.Contains(known, name) && !regexp.MustCompile(flag+`[ [=]`).MatchString(known) {
-				t.Errorf("%s: petstore serve does not read %s", file, name)
-			}
-		}
-	}
-}
-
-// TestAlertTests looks for alerts without a test.
-func TestAlertTests(t *testing.T) {
-	alerts, tests := "", ""
-	for _, file := range strings.Fields(run(t, nil, "git", "ls-files", "deploy/prometheus/alerts*.yml")) {
-		if text := read(t, file); strings.HasSuffix(file, "_test.yml") {
-			tests += text
-		} else {
-			alerts += text
-		}
-	}
-	for _, m := range regexp.MustCompile(`alert: (\w+)`).FindAllStringSubmatch(alerts, -1) {
-		if !strings.Contains(tests, `alertname="`+m[1]+`"`) {
-			t.Errorf("deploy/prometheus: got no test of %s, want one", m[1])
-		}
-	}
 }

@@ -1,10 +1,8 @@
-// Command manifests renders a directory of Kubernetes manifests with kustomize,
-// decodes each into the API's own type, and prints them as a JSON array. It fails
-// on fields that the type does not have.
+// Command manifests renders a directory of Kubernetes manifests with kustomize, and
+// decodes each into the API's own type. It fails on fields that the type does not have.
 package main
 
 import (
-	"encoding/json"
 	"log"
 	"os"
 
@@ -23,28 +21,20 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	var all []any
+	kinds := map[string]any{
+		"Deployment":              new(apps.Deployment),
+		"HorizontalPodAutoscaler": new(autoscaling.HorizontalPodAutoscaler),
+		"NetworkPolicy":           new(networking.NetworkPolicy),
+		"PodDisruptionBudget":     new(policy.PodDisruptionBudget),
+		"Service":                 new(core.Service),
+	}
 	for _, r := range rendered.Resources() {
-		m, known := map[string]any{
-			"Deployment":              new(apps.Deployment),
-			"HorizontalPodAutoscaler": new(autoscaling.HorizontalPodAutoscaler),
-			"NetworkPolicy":           new(networking.NetworkPolicy),
-			"PodDisruptionBudget":     new(policy.PodDisruptionBudget),
-			"Service":                 new(core.Service),
-		}[r.GetKind()]
-		if !known {
-			log.Fatalf("%s: unknown kind; add its type", r.CurId())
-		}
 		text, err := r.AsYAML()
 		if err == nil {
-			err = yaml.UnmarshalStrict(text, m)
+			err = yaml.UnmarshalStrict(text, kinds[r.GetKind()]) // an error for a kind without a type
 		}
 		if err != nil {
 			log.Fatalf("%s: %v", r.CurId(), err)
 		}
-		all = append(all, m)
-	}
-	if err := json.NewEncoder(os.Stdout).Encode(all); err != nil {
-		log.Fatal(err)
 	}
 }

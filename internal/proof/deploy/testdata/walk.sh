@@ -29,7 +29,8 @@ curl http://127.0.0.1:18080/metrics | grep -F "version=\"$version\""
 curl -H "Authorization: Bearer $KEY" -d '{"name": "Frank", "categoryId": 1}' -H 'Content-Type: application/json' http://127.0.0.1:8080/v1/pets
 [ "$(stat -c '%U %a' /var/lib/petstore/petstore.db)" = 'petstore 600' ]
 
-# Back up and restore.
+# A second server on the same port, and a backup.
+petstore serve --store sqlite:/var/lib/petstore/petstore.db 2>&1 | grep 'address already in use'
 systemctl start petstore-backup
 backup=/var/lib/petstore/backups/petstore-$(date +%F).db
 run README.md 'Backup and restore' 'petstore verify .*backups'
@@ -62,7 +63,7 @@ rm -r /var/lib/petstore/backups
 touch /var/lib/petstore/backups
 fails systemctl start petstore-backup
 rm /var/lib/petstore/backups
-until journalctl -u petstore-backup-failed -p err | grep 'backup of the pet store failed'; do sleep 0.2; done
+until journalctl -u petstore-backup-failed -p err | grep 'The backup of the pet store failed'; do sleep 0.2; done
 
 # Open to the public behind Caddy, and watched.
 run README.md 'Open to the public' limit-connections
@@ -73,11 +74,15 @@ for chain in INPUT DOCKER-USER; do iptables -S "$chain" | grep 'connlimit-above 
 until curl https://localhost/readyz; do sleep 1; done
 fails curl --interface 127.0.0.2 https://localhost/from-another
 journalctl -u petstore | grep '"path":"/from-another".*"remote":"127.0.0.2"'
-cp /usr/share/doc/petstore/deploy/prometheus/{prometheus,alerts*}.yml /etc/prometheus/
+cp /var/lib/caddy/.local/share/caddy/pki/authorities/local/root.crt /usr/local/share/ca-certificates/caddy.crt
+update-ca-certificates
+systemctl start prometheus-blackbox-exporter prometheus-node-exporter # as their installation does
 echo 'ARGS="--web.listen-address=127.0.0.1:9090"' >>/etc/default/prometheus
-systemctl restart prometheus
+run README.md 'What to watch' petstore-proxy
 until promtool query instant http://127.0.0.1:9090 'sum(petstore_ready)' | grep '=> 1'; do sleep 1; done
 curl http://127.0.0.1:9090/api/v1/rules | grep '"interval":15,'
+until promtool query instant http://127.0.0.1:9090 probe_success | grep '=> 1'; do sleep 1; done
+until curl http://127.0.0.1:9090/api/v1/alerts | grep PetstoreProxyCertificateExpires; do sleep 1; done # Caddy's own lasts for hours
 until curl http://127.0.0.1:9090/api/v1/alertmanagers | grep 127.0.0.1:9093; do sleep 1; done
 
 # Save what can be read of a damaged file, without a backup.
@@ -97,14 +102,18 @@ cd /run/walk
 systemctl start petstore
 curl -H "Authorization: Bearer $KEY" http://127.0.0.1:8080/v1/pets | grep Frank
 
-# A store elsewhere, and certificates: files that are reloaded, and copies of secrets.
+# A store elsewhere, made by root, and certificates: files that are reloaded, and copies of secrets.
 certificate() {
 	openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 1 -subj "/CN=$1" -keyout "$2/key.pem" -out "$2/cert.pem"
 }
 shows() { openssl s_client -connect 127.0.0.1:443 </dev/null 2>&1 | grep "subject=CN = $1"; }
-install -d -o petstore -m 700 /srv/pets
+mkdir /srv/pets
+mount -t tmpfs -o size=4m,mode=700,uid=petstore,gid=petstore tmpfs /srv/pets
 echo 'PETSTORE_STORE=sqlite:/srv/pets/pets.db' >>/etc/petstore/petstore.env
-runuser -u petstore -- petstore keys create first --store sqlite:/srv/pets/pets.db
+petstore keys create first --store sqlite:/srv/pets/pets.db
+petstore backup --store sqlite:/srv/pets/pets.db /tmp/pets.db
+petstore restore --store sqlite:/srv/pets/restored.db /tmp/pets.db
+[ "$(stat -c %U /srv/pets/{pets,restored}.db /tmp/pets.db | uniq)" = petstore ]
 systemctl restart petstore || true # without ReadWritePaths
 until journalctl -u petstore | grep 'read-only file system'; do sleep 0.2; done
 for unit in petstore petstore-backup; do
@@ -115,6 +124,19 @@ systemctl daemon-reload
 systemctl restart petstore
 systemctl start petstore-backup
 petstore verify --store "sqlite:$backup" | grep ' 0 '
+
+# The disk is full, until space is freed.
+KEY=$(petstore keys create full --store sqlite:/srv/pets/pets.db)
+create() {
+	curl -H "Authorization: Bearer $KEY" -d "{\"name\": \"$(printf %05000d)\", \"categoryId\": 1}" -H 'Content-Type: application/json' http://127.0.0.1:8080/v1/pets -o /dev/null
+}
+create
+dd if=/dev/zero of=/srv/pets/fill bs=1024 || true
+while create; do :; done
+journalctl -u petstore | grep '"status":503.*the disk is full'
+until curl http://127.0.0.1:9090/api/v1/alerts | grep PetstoreDiskFull; do sleep 1; done
+rm /srv/pets/fill
+create
 
 # The server itself has the certificate and port 443. A renewal is noticed.
 systemctl stop caddy

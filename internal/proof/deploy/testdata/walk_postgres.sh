@@ -12,7 +12,7 @@ printf '[Service]\nEnvironment=PETSTORE_HOST=localhost\n' >/etc/systemd/system/c
 systemctl daemon-reload && systemctl restart caddy
 until curl https://localhost/readyz; do sleep 1; done
 curl -H "Authorization: Bearer $KEY" -d '{"name": "Ginger", "categoryId": 1}' -H 'Content-Type: application/json' https://localhost/v1/pets
-sed -i "s/'127.0.0.1:18080'/'127.0.0.1:18081', '127.0.0.1:18082'/" /etc/prometheus/prometheus.yml && systemctl restart prometheus
+run postgres.md 'Two replicas on one machine' prometheus
 until promtool query instant http://127.0.0.1:9090 'sum(petstore_ready)' | grep '=> 2'; do sleep 1; done
 
 # PostgreSQL is away when a replica starts, for more tries than systemd allows by
@@ -31,8 +31,10 @@ journalctl -u petstore@8081 | grep 'no writable primary can be reached'
 systemctl start postgresql
 until petstore health --admin-addr 127.0.0.1:18081; do sleep 0.2; done
 
-# Roll back on PostgreSQL, but keep the pets added after the dump.
-(run postgres.md 'Backup and restore' pg_dump)
+# Back up, and roll back on PostgreSQL, but keep the pets added after the dump.
+run postgres.md 'Backup and restore' node-exporter
+(run postgres.md 'Backup and restore' pg_restore)
+until promtool query instant http://127.0.0.1:9090 'time() - node_textfile_mtime_seconds{file=~".*/petstore-dump.prom"} < 100' | grep '=>'; do sleep 1; done
 until curl -H "Authorization: Bearer $KEY" -d '{"name": "Later", "categoryId": 1}' -H 'Content-Type: application/json' https://localhost/v1/pets; do sleep 1; done
 systemctl stop petstore@8081 petstore@8082
 petstore export --store postgres://petstore@localhost/pets later.ndjson
