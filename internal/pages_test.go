@@ -107,21 +107,23 @@ func TestPrefixes(t *testing.T) {
 		t.Fatal(err)
 	}
 	prefix, _, _ := strings.Cut(token, "_")
-	publicURL := `PUBLIC_URL[=:] ?https://[^/\s]+(/[^\s']*)`
-	for _, c := range []struct{ file, pattern, want string }{
+	publicURL := `PUBLIC_URL[=:] ?https://(?:\$\{[^}]*\}|[^/\s]+)(/[^\s']*)`
+	for _, c := range []struct{ files, pattern, want string }{
 		{".github/SECURITY.md", `(\w+)_\[0-9A-Za-z\]`, prefix},
 		{"openapi.yaml", `Bearer (\w+)_…`, prefix},
-		{"deploy/README.md", publicURL, example.Base()},
+		{"deploy/*.*", publicURL, example.Base()},
 		{"deploy/systemd/petstore.env", publicURL, example.Base()},
 	} {
-		all := regexp.MustCompile(c.pattern).FindAllStringSubmatch(read(t, c.file)[c.file], -1)
-		if len(all) == 0 {
-			t.Errorf("%s: got no %s", c.file, c.pattern)
-		}
-		for _, m := range all {
-			if m[1] != c.want {
-				t.Errorf("%s: got %s in %s, want %s", c.file, m[1], m[0], c.want)
+		found := 0
+		for file, text := range read(t, c.files) {
+			for _, m := range regexp.MustCompile(c.pattern).FindAllStringSubmatch(text, -1) {
+				if found++; m[1] != c.want {
+					t.Errorf("%s: got %s in %s, want %s", file, m[1], m[0], c.want)
+				}
 			}
+		}
+		if found == 0 {
+			t.Errorf("%s: got no %s", c.files, c.pattern)
 		}
 	}
 }
