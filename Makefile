@@ -98,6 +98,7 @@ need-%:
 	@PATH="$$PATH:/usr/sbin:/sbin" && command -v $* >/dev/null || \
 	{ echo 'This needs $*. On Debian: apt-get install $(or $(PACKAGES_$*),$*)' >&2; exit 1; }
 PACKAGES_npm       := nodejs npm
+PACKAGES_docker    := docker.io
 PACKAGES_ip        := iproute2
 PACKAGES_promtool  := prometheus
 PACKAGES_systemctl := systemd
@@ -132,7 +133,7 @@ contract: ## test the service, or the server at URL with KEY, against the contra
 .bin/schemathesis: $(FUZZER)/requirements.txt | need-venv
 	@python3 -m venv --clear $@ && $@/bin/pip install --quiet --disable-pip-version-check --require-hashes -r $< && touch $@
 
-fuzz: build .bin/schemathesis ## send random requests with Schemathesis, then random bodies for FUZZTIME (30s)
+fuzz: .bin/schemathesis build ## send random requests with Schemathesis, then random bodies for FUZZTIME (30s)
 	@$(BIN) serve --sandbox --addr 127.0.0.1:0 >.bin/sandbox.env 2>.bin/sandbox.log & server=$$!; trap 'kill $$server' EXIT; \
 	until grep -q PETSTORE_KEY .bin/sandbox.env; do kill -0 $$server || { cat .bin/sandbox.log; exit 1; }; sleep 0.1; done; \
 	. .bin/sandbox.env && export PETSTORE_KEY PYTHONPATH=$(FUZZER) PYTHONDONTWRITEBYTECODE=1 && \
