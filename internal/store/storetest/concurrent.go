@@ -66,7 +66,7 @@ func (l *ledger) check(t testing.TB, s store.Store, status pets.Status) {
 // testPetsWhileCreating walks the pets while other goroutines create and load.
 func testPetsWhileCreating(t *testing.T, f Factory) {
 	s := f.open(t)
-	const writers, creates, loads, loaded = 6, 20, 2, 50
+	const writers, creates, loaded = 6, 20, 50
 	var (
 		l       ledger
 		running atomic.Int32
@@ -83,26 +83,15 @@ func testPetsWhileCreating(t *testing.T, f Factory) {
 		for n := range creates {
 			_ = l.create(t.Context(), t, s, fmt.Sprintf("pet %d of %d", n, i))
 		}
-		if i >= loads {
-			return
-		}
-		_, err := s.Load(t.Context(), func(yield func(pets.NewPet, error) bool) {
-			for n := range loaded {
-				if !yield(named(fmt.Sprintf("loaded %d of %d", n, i), statusOf(n)), nil) {
-					return
-				}
+		if i == 0 {
+			if _, err := s.Load(t.Context(), sequence(newPets(loaded), nil)); err != nil {
+				t.Errorf("Load: got error %v", err)
 			}
-		})
-		if err != nil {
-			t.Errorf("Load: got error %v", err)
 		}
 	})
 	l.check(t, s, "")
-	if len(l.rejected) > 0 {
-		t.Errorf("CreatePet: got Unavailable for %q", l.rejected)
-	}
-	if got, want := len(mustWalk(t, s, "", 100)), writers*creates+loads*loaded; got != want {
-		t.Errorf("at the end: got %d pets, want %d", got, want)
+	if got, want := len(mustWalk(t, s, "", 100)), writers*creates+loaded; got != want {
+		t.Errorf("at the end: got %d pets, want %d, without %q", got, want, l.rejected)
 	}
 }
 
@@ -128,33 +117,22 @@ func testContextEndsDuringCreate(t *testing.T, f Factory) {
 func testCloseWhileCreating(t *testing.T, f Factory) {
 	s := f.open(t)
 	const callers = 8
-	var (
-		l            ledger
-		begun, ended sync.WaitGroup
-		closed       atomic.Bool
-	)
-	begun.Add(callers)
-	for i := range callers {
-		ended.Go(func() {
-			for n := 0; ; n++ {
-				late := closed.Load()
-				err := l.create(t.Context(), t, s, fmt.Sprintf("pet %d of %d", n, i))
-				if n == 2 {
-					begun.Done()
-				}
-				if late && err == nil {
-					t.Error("CreatePet after Close: got a pet, want an error")
-				}
-				if n >= 2 && err != nil || late {
-					return
-				}
+	var l ledger
+	created := make(chan struct{}, 3*callers)
+	go func() {
+		for range cap(created) {
+			<-created
+		}
+		mustClose(t, s)
+	}()
+	concurrently(callers, func(i int) {
+		for n := 0; l.create(t.Context(), t, s, fmt.Sprintf("pet %d of %d", n, i)) == nil; n++ {
+			select {
+			case created <- struct{}{}:
+			default:
 			}
-		})
-	}
-	begun.Wait()
-	mustClose(t, s)
-	closed.Store(true)
-	ended.Wait()
+		}
+	})
 	if f.Reopen != nil {
 		l.check(t, f.reopen(t, s), "")
 	}
