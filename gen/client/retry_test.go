@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -22,33 +23,23 @@ import (
 func lossy(h http.Handler) http.Handler {
 	var attempts sync.Map
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		n, _ := attempts.LoadOrStore(r.URL.String()+r.Header.Get("Idempotency-Key"), new(int))
-		attempt := n.(*int)
-		*attempt++
-		if *attempt == 1 {
+		n, _ := attempts.LoadOrStore(r.URL.String()+r.Header.Get("Idempotency-Key"), new(atomic.Int32))
+		switch n.(*atomic.Int32).Add(1) {
+		case 1:
 			panic(http.ErrAbortHandler)
-		}
-		rec := httptest.NewRecorder()
-		h.ServeHTTP(rec, r)
-		if *attempt == 2 {
+		case 2:
+			h.ServeHTTP(httptest.NewRecorder(), r)
 			panic(http.ErrAbortHandler)
+		case 3:
+			w.Header().Set("Content-Length", "65536") // more than there is
 		}
-		for name, values := range rec.Header() {
-			w.Header()[name] = values
-		}
-		w.WriteHeader(rec.Code)
-		if *attempt == 3 {
-			_, _ = w.Write(rec.Body.Bytes()[:1])
-			_ = http.NewResponseController(w).Flush()
-			panic(http.ErrAbortHandler)
-		}
-		_, _ = w.Write(rec.Body.Bytes())
+		h.ServeHTTP(w, r)
 	})
 }
 
 func TestRetriesLostConnections(t *testing.T) {
 	t.Parallel()
-	_, url := newService(t, 0, lossy)
+	url := newService(t, 0, lossy)
 	c, err := client.NewClientWithResponses(url, client.WithKey(key), client.WithRetries(3))
 	if err != nil {
 		t.Fatal(err)

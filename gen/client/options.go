@@ -2,13 +2,28 @@ package client
 
 import (
 	"bytes"
+	"context"
 	"crypto/rand"
+	"errors"
 	"io"
 	mathrand "math/rand/v2"
 	"net/http"
 	"slices"
 	"time"
 )
+
+// WithKey returns an option that sends the API key, which must not be empty (RFC 6750).
+func WithKey(key string) ClientOption {
+	return func(c *Client) error {
+		if key == "" {
+			return errors.New("the API key is empty; create one with: petstore keys create NAME")
+		}
+		return WithRequestEditorFn(func(_ context.Context, r *http.Request) error {
+			r.Header.Set("Authorization", "Bearer "+key)
+			return nil
+		})(c)
+	}
+}
 
 // WithRetries returns an option that repeats a request up to n times if there is no
 // response or if it is a 408, 429, 500 or 503. It repeats requests with an idempotent

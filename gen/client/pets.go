@@ -1,0 +1,108 @@
+// Package client is a client of the pet store. Most of it is generated from
+// openapi.yaml; WithKey, WithRetries, All and Check are written by hand.
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// All returns all pets that params select, in ascending order of ID. It requests one
+// page at a time, when the loop needs it. Each pet that existed when the loop began is
+// returned exactly once, even if others are added meanwhile.
+//
+// An error ends the loop. It is a *ResponseError if the service refused a request. To
+// continue later, pass the ID of the last pet as params.After.
+func All(ctx context.Context, c ClientWithResponsesInterface, params *ListPetsParams, editors ...RequestEditorFn) iter.Seq2[Pet, error] {
+	return func(yield func(Pet, error) bool) {
+		var next ListPetsParams
+		if params != nil {
+			next = *params
+		}
+		for {
+			pets, more, err := listPage(ctx, c, next, editors)
+			if err != nil {
+				yield(Pet{}, fmt.Errorf("listing the pets: %w", err))
+				return
+			}
+			for _, pet := range pets {
+				if !yield(pet, nil) {
+					return
+				}
+			}
+			if !more {
+				return
+			}
+			next.After = &pets[len(pets)-1].ID
+		}
+	}
+}
+
+// listPage returns one page and whether there are more. A page with a link to the
+// next one must have further pets, so that no server can make All loop forever.
+func listPage(ctx context.Context, c ClientWithResponsesInterface, params ListPetsParams, editors []RequestEditorFn) (pets Pets, more bool, err error) {
+	response, err := c.ListPetsWithResponse(ctx, &params, editors...)
+	if err != nil {
+		return nil, false, err
+	}
+	if err := Check(response.JSON200, response.HTTPResponse, response.Body); err != nil {
+		return nil, false, err
+	}
+	pets = *response.JSON200
+	if !strings.Contains(strings.Join(response.HTTPResponse.Header.Values("Link"), ", "), `; rel="next"`) {
+		return pets, false, nil
+	}
+	if len(pets) == 0 || params.After != nil && pets[len(pets)-1].ID <= *params.After {
+		return nil, false, errors.New("a page has a link to the next one, but no further pets")
+	}
+	return pets, true, nil
+}
+
+// ResponseError is a response other than the expected success.
+type ResponseError struct {
+	Status     int           // the HTTP status
+	Code       string        // stable and meant for programs, such as not_found; empty if the response is not from the pet store
+	Message    string        // a sentence for the developer of the client
+	RequestID  string        // identifies the request in the service's log; may be empty
+	RetryAfter time.Duration // how long to wait before trying again; 0 if the response does not say
+}
+
+func (e *ResponseError) Error() string {
+	if e.Code == "" {
+		return fmt.Sprintf("%d: %s", e.Status, e.Message)
+	}
+	return fmt.Sprintf("%d %s: %s", e.Status, e.Code, e.Message)
+}
+
+// Check returns a *ResponseError unless success, the decoded body of the expected
+// response, is set.
+func Check[T any](success *T, response *http.Response, body []byte) error {
+	if success != nil {
+		return nil
+	}
+	e := &ResponseError{Status: response.StatusCode, RequestID: response.Header.Get("X-Request-Id"), RetryAfter: retryAfter(response)}
+	var said Error
+	if json.Unmarshal(body, &said) == nil && said.Code != "" && said.Status == response.StatusCode {
+		e.Code, e.Message = said.Code, said.Message
+	} else { // for example from a proxy
+		e.Message = fmt.Sprintf("got %q of type %q, want a response from the pet store", response.Status, response.Header.Get("Content-Type"))
+	}
+	return e
+}
+
+// retryAfter returns the value of the header Retry-After; 0 if it has none.
+func retryAfter(r *http.Response) time.Duration {
+	value := r.Header.Get("Retry-After")
+	if date, err := http.ParseTime(value); err == nil {
+		return max(0, time.Until(date))
+	}
+	seconds, _ := strconv.ParseInt(value, 10, 32) // the greatest if it is out of range
+	return max(0, time.Duration(seconds)*time.Second)
+}
