@@ -60,7 +60,7 @@ func ID(token string) (id string, ok bool) {
 	}
 	body, sum := token[:tokenLength-checksumLength], token[tokenLength-checksumLength:]
 	id, secret, found := strings.Cut(strings.TrimPrefix(body, prefix), "_")
-	if !found || len(id) != idLength || len(secret) != secretLength || strings.Trim(id+secret, base62) != "" || checksum(body) != sum {
+	if !found || len(secret) != secretLength || strings.Trim(id+secret, base62) != "" || checksum(body) != sum {
 		return "", false
 	}
 	return id, true

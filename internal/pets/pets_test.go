@@ -1,6 +1,8 @@
 package pets_test
 
 import (
+	"errors"
+	"fmt"
 	"math"
 	"reflect"
 	"strings"
@@ -104,5 +106,27 @@ func TestFingerprintTags(t *testing.T) {
 		if got := field.Tag.Get("json"); got != want {
 			t.Errorf("NewPet.%s: got the tag json:%q, want %q", field.Name, got, want)
 		}
+	}
+}
+
+func TestKindOf(t *testing.T) {
+	cause := errors.New("cause")
+	err := &pets.Error{Kind: pets.Unavailable, Message: "away", Err: &pets.Error{Kind: pets.Invalid, Message: "inner", Err: cause}}
+	for _, c := range []struct {
+		err  error
+		want pets.Kind
+	}{
+		{nil, pets.Internal},
+		{cause, pets.Internal},
+		{err, pets.Unavailable},
+		{fmt.Errorf("outer: %w", err), pets.Unavailable},
+		{errors.Join(cause, pets.NoSuchPet(1)), pets.NotFound},
+	} {
+		if got := pets.KindOf(c.err); got != c.want {
+			t.Errorf("KindOf(%v): got %v, want %v", c.err, got, c.want)
+		}
+	}
+	if !errors.Is(err, cause) || err.Error() != "away: inner: cause" {
+		t.Errorf("error: got %q, want away: inner: cause", err)
 	}
 }

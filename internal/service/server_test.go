@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http/httptest"
+	"os"
 	"reflect"
 	"testing"
 	"time"
@@ -50,12 +51,17 @@ func TestAuthenticate(t *testing.T) {
 	}
 }
 
-// TestLimit changes the default and the maximum of limit in the document only.
+// TestLimit changes the default and the maximum of limit in the document only. The page
+// for operators says the maximum too.
 func TestLimit(t *testing.T) {
 	t.Parallel()
 	const token, form = "a-key-of-this-test", "maximum: %d\n            default: %d"
 	schema := example.Parameter("limit")
 	most, byDefault := int(*schema.Max), int(schema.Default.(float64))
+	page, err := os.ReadFile("../../deploy/README.md")
+	if want := fmt.Sprintf("A page of the list has at most %d pets.", most); err != nil || !bytes.Contains(page, []byte(want)) {
+		t.Errorf("deploy/README.md: error %v, want %q in it", err, want)
+	}
 	limits := fmt.Sprintf(form, most, byDefault)
 	for text, want := range map[string]struct{ byDefault, most int }{limits: {byDefault, most}, fmt.Sprintf(form, 30, 7): {7, 30}} {
 		st := memory.New()
