@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -23,16 +24,18 @@ func testLoad(t *testing.T, f Factory) {
 	}
 }
 
-// testLoadFails checks that failed loads leave the store empty. Package pets tests
-// the rules.
+// testLoadFails checks that failed loads leave the store empty.
 func testLoadFails(t *testing.T, f Factory) {
 	s := f.open(t)
 	some := petsWithGaps(3)
 	end := some[2].ID
 	invalid := named("a\x00b", pets.Sold)
-	for _, last := range []pets.Pet{invalid.WithID(end + 1), newPet().WithID(end), newPet().WithID(pets.MaxID + 1)} {
+	for _, last := range []pets.Pet{invalid.WithID(end + 1), newPet().WithID(0), newPet().WithID(end - 1), newPet().WithID(end), newPet().WithID(pets.MaxID + 1)} {
 		n, err := s.LoadWithIDs(t.Context(), sequence(append(petsWithGaps(3), last), nil))
 		wantFailure(t, fmt.Sprintf("LoadWithIDs with %v", last), n, err, pets.Invalid)
+		if err != nil && !strings.HasPrefix(err.Error(), "pet 4: ") {
+			t.Errorf("LoadWithIDs with %v: got error %v, want one that names pet 4", last, err)
+		}
 	}
 	n, err := s.Load(t.Context(), sequence(append(newPets(3), invalid), nil))
 	wantFailure(t, "Load of an invalid pet", n, err, pets.Invalid)
