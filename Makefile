@@ -47,7 +47,7 @@ FUZZTIME ?= 30s
 .DEFAULT_GOAL := help
 .NOTPARALLEL: # check and check-all run one target after the other
 .PHONY: help run build test test-next generate drift lint vulnerabilities lint-spec breaking contract fuzz \
-	sdk attack bench docs-ui package pack release release-check image deploy-check check check-all
+	sdk attack bench bench-citus docs-ui package pack release release-check image deploy-check check check-all
 
 # The targets up to make check use only Go, git, and what the shell has built in.
 help: ## print the targets
@@ -146,9 +146,13 @@ sdk: $(NEEDS_SDK) ## generate clients for TypeScript and Python, run them and th
 attack: build ## measure the server's memory under known attacks
 	go test -count=1 -v -tags attack -timeout 20m ./internal/proof/attack
 
-bench: need-wrk need-postgres build ## compare with peers (ROUNDS=5, ONLY=memory, sqlite, postgres or size), write tables and charts
-	@go test -c -tags wrk -o .bin/bench ./internal/proof/bench && cd internal/proof/bench && mkdir -p measured && \
-	taskset -c 1 '$(CURDIR)/.bin/bench' -test.run '^$$' -test.bench 'Petstore/^($(or $(ONLY),memory|sqlite|postgres))$$' -test.benchtime 1x $(if $(ROUNDS),-rounds $(ROUNDS))
+bench: need-wrk build ## compare with peers (ROUNDS=5, ONLY=memory or sqlite), write tables
+	@go test -c -tags wrk -o .bin/bench ./internal/proof/bench && cd internal/proof/bench && \
+	taskset -c 1 '$(CURDIR)/.bin/bench' -test.run '^$$' -test.bench 'Petstore/^($(or $(ONLY),memory|sqlite))$$' -test.benchtime 1x $(if $(ROUNDS),-rounds $(ROUNDS))
+
+bench-citus: need-postgres ## compare one PostgreSQL with Citus (ROUNDS=5), write the table
+	@go test -c -tags wrk,citus -o .bin/bench ./internal/proof/bench && cd internal/proof/bench && \
+	'$(CURDIR)/.bin/bench' -test.run '^$$' -test.bench Citus -test.benchtime 1x -test.timeout 0 $(if $(ROUNDS),-rounds $(ROUNDS))
 
 docs-ui: need-npm ## update the user interface of /docs from the npm package pinned in internal/edge/ui
 	@tmp=$$(mktemp -d) && trap 'rm -rf "$$tmp"' EXIT && cd internal/edge/ui && \

@@ -27,7 +27,7 @@ func TestCitus(t *testing.T) {
 }
 
 // TestCitusPage distributes 10,000 stored pets by the page's statements while a
-// store is open, and removes old idempotency keys.
+// store is open, opens one on a worker, and removes old idempotency keys.
 func TestCitusPage(t *testing.T) {
 	t.Parallel()
 	const n = 10_000
@@ -35,7 +35,8 @@ func TestCitusPage(t *testing.T) {
 	once.Idempotency = pets.Idempotency{KeyID: "mine", Key: "k1"}
 	var s *postgres.Store
 	var first pets.Pet
-	address := pgtest.Cluster(t, 2)[0].Distributed(t, func(address string) {
+	nodes := pgtest.Cluster(t, 2)
+	address := nodes[0].Distributed(t, func(address string) {
 		s = open(t, address)
 		_, err := s.Load(t.Context(), func(yield func(pets.NewPet, error) bool) {
 			for range n - 1 {
@@ -69,6 +70,16 @@ func TestCitusPage(t *testing.T) {
 	if text := fmt.Sprint(plan); !strings.Contains(text, "Task Count:1 ") {
 		t.Errorf("the plan for one pet: got %s, want one task", text)
 	}
+
+	once.Idempotency.Key = "k2"
+	made, err := open(t, strings.Replace(address, nodes[0].Host(), nodes[1].Host(), 1)).CreatePet(t.Context(), once)
+	if err != nil || made.ID != 1<<48+1 {
+		t.Errorf("CreatePet on a worker: got %v, error %v, want the id 281474976710657", made, err)
+	}
+	if got := repeat(); !reflect.DeepEqual(got, made) {
+		t.Errorf("the same again on the coordinator: got %v, want %v", got, made)
+	}
+	once.Idempotency.Key = "k1"
 
 	remove := pgtest.Page(t, "DELETE FROM idempotency_keys")
 	age := func(days int) {
@@ -110,22 +121,12 @@ func TestCitusDurability(t *testing.T) {
 	worker := nodes[1]
 	address := nodes[0].Distributed(t, func(address string) { open(t, address) })
 	s := open(t, address)
-	refused := func(requireSync bool, want string) {
-		t.Helper()
-		s, err := postgres.Open(t.Context(), address, postgres.Options{RequireSync: requireSync})
-		if err == nil {
-			_ = s.Close()
-		}
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("Open with RequireSync %v: got error %v, want %q", requireSync, err, want)
-		}
-	}
 	nodes[0].Standby(t, "one")
 	nodes[0].Configure(t, "synchronous_standby_names", "one")
 	pgtest.Eventually(t, 10*time.Second, "a synchronous standby", func() bool {
 		return pgtest.Query[bool](t, nodes[0].Address("postgres"), "SELECT EXISTS (SELECT FROM pg_stat_replication WHERE sync_state = 'sync')")
 	})
-	refused(true, "the node "+worker.Host()+" does not wait for a standby")
+	refuses(t, address, true, "the node "+worker.Host()+" does not wait for a standby")
 	if n := figure(t, s, "postgres_sync_standbys"); n != 0 {
 		t.Errorf("postgres_sync_standbys: got %v, want 0", n)
 	}
@@ -158,5 +159,8 @@ func TestCitusDurability(t *testing.T) {
 	}
 	worker.Configure(t, "synchronous_standby_names", "")
 	worker.Configure(t, "synchronous_commit", "off")
-	refused(false, "a crash of the node "+worker.Host())
+	refuses(t, address, false, "a crash of the node "+worker.Host())
+	worker.Kill()
+	refuses(t, address, true, "the node "+worker.Host()+" cannot be reached")
+	open(t, address)
 }

@@ -5,8 +5,8 @@ package postgres_test
 import (
 	"fmt"
 	"os"
-	"sync"
 	"testing"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -38,31 +38,62 @@ func TestStore(t *testing.T) {
 	storetest.Run(t, factory(pgtest.Schema))
 }
 
+// opened is a store with its address.
+type opened struct {
+	store.Store
+	address string
+}
+
 // factory opens stores at the addresses that database returns.
 func factory(database func(testing.TB) string) storetest.Factory {
-	var addresses sync.Map
-	start := func(t testing.TB, address string) store.Store {
-		s := open(t, address)
-		addresses.Store(s, address)
-		return s
-	}
+	start := func(t testing.TB, address string) store.Store { return opened{open(t, address), address} }
 	return storetest.Factory{
 		Open: func(t testing.TB) store.Store { return start(t, database(t)) },
 		Reopen: func(t testing.TB, s store.Store) store.Store {
 			if err := s.Close(); err != nil {
 				t.Errorf("Close: got error %v", err)
 			}
-			address, _ := addresses.Load(s)
-			return start(t, address.(string))
+			return start(t, s.(opened).address)
 		},
 		Change: func(t testing.TB, s store.Store, p pets.Pet) {
-			address, _ := addresses.Load(s)
-			pgtest.Exec(t, address.(string), fmt.Sprintf("UPDATE pets SET name = '%s', category_id = %d, status = '%s' WHERE id = %d", p.Name, p.CategoryID, p.Status, p.ID))
+			pgtest.Exec(t, s.(opened).address, fmt.Sprintf("UPDATE pets SET name = '%s', category_id = %d, status = '%s' WHERE id = %d", p.Name, p.CategoryID, p.Status, p.ID))
 		},
 		Remove: func(t testing.TB, s store.Store, id int64) {
-			address, _ := addresses.Load(s)
-			pgtest.Exec(t, address.(string), fmt.Sprintf("DELETE FROM pets WHERE id = %d", id))
+			pgtest.Exec(t, s.(opened).address, fmt.Sprintf("DELETE FROM pets WHERE id = %d", id))
 		},
+	}
+}
+
+// TestLoadStalls loads pets that arrive more slowly than any request may last.
+func TestLoadStalls(t *testing.T) {
+	t.Parallel()
+	n, err := open(t, pgtest.Schema(t)).Load(t.Context(), func(yield func(pets.NewPet, error) bool) {
+		_ = yield(newPet(), nil)
+		time.Sleep(11 * time.Second)
+		_ = yield(newPet(), nil)
+	})
+	if n != 2 || err != nil {
+		t.Errorf("Load: got %d pets, error %v, want 2", n, err)
+	}
+}
+
+// TestRestoreEmptied checks that no identifier is given again after a restore into a
+// table that was emptied.
+func TestRestoreEmptied(t *testing.T) {
+	t.Parallel()
+	address := pgtest.Schema(t)
+	s := open(t, address)
+	var last pets.Pet
+	for range 2 {
+		p, err := s.CreatePet(t.Context(), newPet())
+		if err != nil || p.ID <= last.ID {
+			t.Fatalf("CreatePet: got %v, error %v, want an id greater than %d", p, err, last.ID)
+		}
+		last = p
+		pgtest.Exec(t, address, "DELETE FROM pets")
+		if _, err := s.LoadWithIDs(t.Context(), func(yield func(pets.Pet, error) bool) { yield(newPet().WithID(1), nil) }); err != nil {
+			t.Fatalf("LoadWithIDs: got error %v", err)
+		}
 	}
 }
 
@@ -82,28 +113,4 @@ func figure(t *testing.T, s *postgres.Store, name string) float64 {
 	}
 	t.Fatalf("there is no metric %s", name)
 	return 0
-}
-
-func TestMetrics(t *testing.T) {
-	t.Parallel()
-	primary, _ := pgtest.Pair(t)
-	for required, want := range map[bool]float64{false: 0, true: 1} {
-		s, err := postgres.Open(t.Context(), primary.Address("postgres"), postgres.Options{RequireSync: required})
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { _ = s.Close() })
-		if err := s.Ping(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		if got := figure(t, s, "postgres_sync_required"); got != want {
-			t.Errorf("postgres_sync_required with RequireSync %v: got %v, want %v", required, got, want)
-		}
-		if n := figure(t, s, "postgres_connections"); n != 1 {
-			t.Errorf("postgres_connections: got %v, want 1", n)
-		}
-		if n := figure(t, s, "postgres_connections_in_use"); n != 0 {
-			t.Errorf("postgres_connections_in_use: got %v, want 0", n)
-		}
-	}
 }

@@ -22,16 +22,6 @@ func TestDurability(t *testing.T) {
 	address := primary.Address("postgres")
 	pgtest.Exec(t, address, "CREATE USER stranger")
 	s := open(t, address)
-	refused := func(t *testing.T, address string, requireSync bool, want string) {
-		t.Helper()
-		s, err := postgres.Open(t.Context(), address, postgres.Options{RequireSync: requireSync})
-		if err == nil {
-			_ = s.Close()
-		}
-		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
-			t.Errorf("Open with RequireSync %v: got error %v, want %q", requireSync, err, want)
-		}
-	}
 	for _, c := range []struct {
 		set, names      string // ALTER …, and synchronous_standby_names
 		plain, required string // parts of the error of Open, without and with RequireSync
@@ -55,16 +45,31 @@ func TestDurability(t *testing.T) {
 			pgtest.Eventually(t, 10*time.Second, fmt.Sprintf("%v synchronous standbys", c.standbys), func() bool {
 				return figure(t, s, "postgres_sync_standbys") == c.standbys
 			})
-			refused(t, address, false, c.plain)
-			refused(t, address, true, c.required)
+			refuses(t, address, false, c.plain)
+			refuses(t, address, true, c.required)
 			primary.Configure(t, "synchronous_standby_names", "one")
 			pgtest.Exec(t, address, "ALTER ROLE postgres RESET ALL", "ALTER DATABASE postgres RESET ALL")
 		})
 	}
-	refused(t, strings.Replace(address, "postgres@", "stranger@", 1), true, `GRANT pg_monitor TO "stranger"`)
+	refuses(t, strings.Replace(address, "postgres@", "stranger@", 1), true, `GRANT pg_monitor TO "stranger"`)
 	primary.Configure(t, "synchronous_commit", "off")
 	if n := figure(t, s, "postgres_sync_standbys"); n != 0 {
 		t.Errorf("synchronous_commit off for the server: got %v synchronous standbys, want 0", n)
+	}
+}
+
+// refuses checks the error of Open; want is a part of it, or empty.
+func refuses(t *testing.T, address string, requireSync bool, want string) {
+	t.Helper()
+	s, err := postgres.Open(t.Context(), address, postgres.Options{RequireSync: requireSync})
+	if err == nil {
+		if got := figure(t, s, "postgres_sync_required"); (got == 1) != requireSync {
+			t.Errorf("postgres_sync_required with RequireSync %v: got %v", requireSync, got)
+		}
+		_ = s.Close()
+	}
+	if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+		t.Errorf("Open with RequireSync %v: got error %v, want %q", requireSync, err, want)
 	}
 }
 
@@ -83,53 +88,41 @@ func TestSync(t *testing.T) {
 		return s, server.Address(name)
 	}
 
-	// The outcome of a create without an idempotency key is unknown once its wait
-	// is canceled. It is not executed again.
+	// If the wait for a standby is canceled, the server reports success although no
+	// standby has the pet. The outcome is then unknown. A create with an idempotency
+	// key goes on, and neither it nor its repeats may succeed.
 	for _, end := range []string{"pg_cancel_backend", "pg_terminate_backend"} {
-		t.Run("once, "+end, func(t *testing.T) {
-			s, address := start(t, "once_"+end, "")
+		t.Run(end, func(t *testing.T) {
+			s, address := start(t, end, "")
 			done := make(chan error, 1)
-			go func() {
-				_, err := s.CreatePet(t.Context(), newPet())
+			create := func(key pets.Idempotency) {
+				p := newPet()
+				p.Idempotency = key
+				_, err := s.CreatePet(t.Context(), p)
 				done <- err
-			}()
+			}
+			go create(pets.Idempotency{})
 			pgtest.Eventually(t, requestTimeout, "a wait for the standby", func() bool { return ended(t, address, end) })
 			if err := <-done; err == nil || pets.KindOf(err) != pets.Internal {
 				t.Errorf("CreatePet: got error %v (%v), want Internal", err, pets.KindOf(err))
 			}
-			if n := pgtest.Query[int](t, address, "SELECT count(*) FROM pets "); n != 1 {
-				t.Errorf("got %d pets, want 1", n)
-			}
-		})
-	}
 
-	// If the wait for a standby is canceled, the server reports success although
-	// no standby has the pet. Neither the create nor its retries may succeed.
-	for _, end := range []string{"pg_cancel_backend", "pg_terminate_backend"} {
-		t.Run(end, func(t *testing.T) {
-			s, address := start(t, end, "")
-			rex := newPet()
-			rex.Idempotency = pets.Idempotency{KeyID: "mine", Key: "k1"}
-			done := make(chan error, 1)
-			go func() {
-				_, err := s.CreatePet(t.Context(), rex)
-				done <- err
-			}()
+			go create(pets.Idempotency{KeyID: "mine", Key: "k1"})
 			for range 3 { // the insert and two repeats
 				pgtest.Eventually(t, requestTimeout, "a wait for the standby", func() bool { return ended(t, address, end) })
 			}
 			pgtest.Eventually(t, requestTimeout, "another wait", func() bool { return pgtest.Query[int](t, address, waiting) > 0 })
 			select {
 			case err := <-done:
-				t.Fatalf("CreatePet: got error %v, want no answer yet", err)
+				t.Fatalf("CreatePet with a key: got error %v, want no answer yet", err)
 			default:
 			}
 			set(t, "")
 			if err := <-done; err != nil {
-				t.Errorf("CreatePet: got error %v, want the pet once nothing waits", err)
+				t.Errorf("CreatePet with a key: got error %v, want the pet once nothing waits", err)
 			}
-			if n := pgtest.Query[int](t, address, "SELECT count(*) FROM pets"); n != 1 {
-				t.Errorf("got %d pets, want 1", n)
+			if n := pgtest.Query[int](t, address, "SELECT count(*) FROM pets"); n != 2 {
+				t.Errorf("got %d pets, want 2", n)
 			}
 		})
 	}

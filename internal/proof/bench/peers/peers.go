@@ -4,7 +4,6 @@ package peers
 
 import (
 	"context"
-	"encoding/json"
 	"io"
 	"math/rand/v2"
 	"net/http"
@@ -19,9 +18,7 @@ import (
 // The names of the peers.
 const (
 	Plain      = "plain Echo"
-	Prepared   = "plain Echo, prepared"
 	Documented = "oapi-codegen as documented"
-	Constant   = "net/http, constant"
 )
 
 // Pet is the peers' record.
@@ -49,50 +46,22 @@ type store interface {
 var errNoPet = echo.NewHTTPError(http.StatusNotFound, "there is no such pet")
 
 // New returns the peer with the given name. It accepts program.Key. address names
-// an empty store: "memory:", "sqlite:PATH" or "postgres://…".
+// an empty store: "memory:" or "sqlite:PATH".
 func New(name, address string, log io.Writer) http.Handler {
 	var s store = &memory{}
 	if path, ok := strings.CutPrefix(address, "sqlite:"); ok {
-		s = openSQLite(path, name == Prepared)
-	} else if strings.HasPrefix(address, "postgres:") {
-		s = openPostgres(address)
+		s = openSQLite(path)
 	}
-	switch name {
-	case Plain, Prepared:
+	if name == Plain {
 		return newPlain(s, log)
-	case Documented:
-		return newDocumented(s, log)
-	case Constant:
-		return newConstant()
 	}
-	panic("there is no peer " + name)
+	return newDocumented(s, log)
 }
 
 // Serve serves a peer until the process is killed.
 func Serve(name, address, addr string) error {
 	server := &http.Server{Addr: addr, Handler: New(name, address, os.Stderr), ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: 30 * time.Second, IdleTimeout: 2 * time.Minute}
 	return server.ListenAndServe()
-}
-
-// newConstant returns a server with canned responses, which shows what net/http
-// costs. It ignores the key, the query and the body.
-func newConstant() http.Handler {
-	r, pets := rand.New(rand.NewPCG(0, 0)), make([]Pet, 20)
-	for i := range pets {
-		pets[i] = RandomPet(r)
-	}
-	list, one := must(json.Marshal(pets)), must(json.Marshal(pets[0]))
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		status, body := http.StatusOK, one
-		if r.Method == http.MethodPost {
-			status = http.StatusCreated
-		} else if strings.HasSuffix(r.URL.Path, "/pets") {
-			body = list
-		}
-		w.Header().Set("Content-Type", "application/json")
-		w.WriteHeader(status)
-		_, _ = w.Write(body)
-	})
 }
 
 func must[T any](v T, err error) T {

@@ -15,7 +15,7 @@ func Cluster(t testing.TB, workers int) (nodes []*Server) {
 	t.Helper()
 	add := "citus_set_coordinator_host"
 	for range 1 + workers {
-		s := Start(t, "shared_preload_libraries=citus", "max_connections=300", "max_prepared_transactions=600", "citus.recover_2pc_interval=1s")
+		s := Start(t, "shared_preload_libraries=citus", "max_connections=300", "max_prepared_transactions=600", "citus.recover_2pc_interval=1s", "citus.max_adaptive_executor_pool_size=1")
 		nodes = append(nodes, s)
 		Exec(t, s.Address("postgres"), "CREATE EXTENSION citus")
 		Exec(t, nodes[0].Address("postgres"), fmt.Sprintf("SELECT %s('127.0.0.1', %d)", add, s.port))
