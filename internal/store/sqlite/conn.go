@@ -45,18 +45,17 @@ func prepare(ctx context.Context, db *sql.DB, statements map[string]**sql.Stmt) 
 
 type scanner interface{ Scan(dest ...any) error }
 
-// collect scans the rows of a query, up to the first error.
-func collect[T any](rows *sql.Rows, err error, scan func(scanner, *T) error) (all []T, _ error) {
+// collect appends the rows of a query to all, up to the first error.
+func collect[T any](all []T, rows *sql.Rows, err error, scan func(scanner, *T) error) ([]T, error) {
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
 	for rows.Next() {
-		var v T
-		if err := scan(rows, &v); err != nil {
+		all = append(all, *new(T))
+		if err := scan(rows, &all[len(all)-1]); err != nil {
 			return all, err
 		}
-		all = append(all, v)
 	}
 	return all, rows.Err()
 }

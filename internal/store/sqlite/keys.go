@@ -37,7 +37,7 @@ func (s *Store) Key(ctx context.Context, id string) (k keys.Key, err error) {
 func (s *Store) Keys(ctx context.Context) (all []keys.Key, err error) {
 	err = s.read(ctx, func() error {
 		rows, err := s.readers.Query(selectKeys)
-		all, err = collect(rows, err, scanKey)
+		all, err = collect(all, rows, err, scanKey)
 		return err
 	})
 	return all, err

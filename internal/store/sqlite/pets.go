@@ -103,7 +103,7 @@ func (s *Store) Pets(ctx context.Context, q pets.Query) (page pets.Page, err err
 			stmt, args = s.selectPetsByStatus, []any{string(q.Status), q.After, q.Limit + 1}
 		}
 		rows, err := stmt.Query(args...)
-		page.Pets, err = collect(rows, err, scanPet)
+		page.Pets, err = collect(make([]pets.Pet, 0, min(q.Limit, 1000)+1), rows, err, scanPet)
 		return err
 	})
 	if err != nil {
