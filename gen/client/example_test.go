@@ -5,35 +5,18 @@ import (
 	"errors"
 	"fmt"
 	"log"
-	"net/http"
 
 	"example.com/petstore/gen/client"
 	"example.com/petstore/internal/proof/example"
 	"example.com/petstore/internal/proof/program"
-	"example.com/petstore/internal/store/memory"
 )
 
-const key = program.Key
-
-// serve starts a service on a store, behind proxies.
-func serve(store *memory.Store, proxies ...func(http.Handler) http.Handler) (url string, stop func()) {
-	service, err := program.NewHandler(store, nil)
-	if err != nil {
-		log.Fatal(err)
-	}
-	var h http.Handler = service
-	for _, proxy := range proxies {
-		h = proxy(h)
-	}
-	s := program.NewServer(h)
-	return s.URL + example.Base(), s.Close
-}
-
 func Example() {
-	url, stop := serve(memory.New()) // for you, http://127.0.0.1:8080/v1
-	defer stop()
-	ctx := context.Background()
+	s := program.NewServer(newService(0))
+	defer s.Close()
+	url, key := s.URL+example.Base(), program.Key // for you, http://127.0.0.1:8080/v1 and a key
 
+	ctx := context.Background()
 	c, err := client.NewClientWithResponses(url, client.WithKey(key), client.WithRetries(3))
 	if err != nil {
 		log.Fatal(err)

@@ -2,6 +2,7 @@ package client_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -16,6 +17,7 @@ import (
 	"time"
 
 	"example.com/petstore/gen/client"
+	"example.com/petstore/internal/proof/example"
 )
 
 // lossy serves h but loses the connection of each request three times: before h runs,
@@ -39,26 +41,25 @@ func lossy(h http.Handler) http.Handler {
 
 func TestRetriesLostConnections(t *testing.T) {
 	t.Parallel()
-	url := newService(t, 0, lossy)
-	c, err := client.NewClientWithResponses(url, client.WithKey(key), client.WithRetries(3))
-	if err != nil {
+	c := newClient(t, lossy(newService(0)), client.WithRetries(3))
+	var body client.NewPet
+	if err := json.Unmarshal([]byte(example.Body(`"categoryId":9007199254740993`)), &body); err != nil {
 		t.Fatal(err)
 	}
-	want := []int64{1, 2, 3, 4}
 	var all sync.WaitGroup
-	for range want {
+	for range 4 {
 		all.Go(func() {
-			created, err := c.CreatePetWithResponse(t.Context(), nil, newPet())
+			created, err := c.CreatePetWithResponse(t.Context(), nil, body)
 			if err != nil {
 				t.Error(err)
-			} else if err := client.Check(created.JSON201, created.HTTPResponse, created.Body); err != nil {
-				t.Error(err)
+			} else if err := client.Check(created.JSON201, created.HTTPResponse, created.Body); err != nil || created.JSON201.CategoryID != body.CategoryID {
+				t.Errorf("got %s (%v), want the categoryId %d", created.Body, err, body.CategoryID)
 			}
 		})
 	}
 	all.Wait()
-	if got, err := ids(client.All(t.Context(), c, &client.ListPetsParams{Limit: new(2)})); err != nil || !slices.Equal(got, want) {
-		t.Errorf("got the pets %v (%v), want %v", got, err, want)
+	if got, err := ids(client.All(t.Context(), c, &client.ListPetsParams{Limit: new(2)})); err != nil || !slices.Equal(got, []int64{1, 2, 3, 4}) {
+		t.Errorf("got the pets %v (%v), want 1 to 4", got, err)
 	}
 }
 
@@ -106,7 +107,6 @@ func TestRetries(t *testing.T) {
 		{"PUT", "stream", []int{500}, "1", "500", 1, 0, 0}, // its body cannot be sent again
 		{"POST", "", []int{0, 503}, "1", "200", 3, time.Second, 2 * time.Second},
 		{"POST", "", []int{400}, "1", "400", 1, 0, 0},
-		{"POST", "", []int{502}, "1", "502", 1, 0, 0},
 	} {
 		t.Run(fmt.Sprintf("%s %s %v %s", test.method, test.key, test.statuses, test.after), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
