@@ -1,5 +1,4 @@
-// Package example makes valid pets for tests from the document. A property that
-// becomes required is added there alone, with an example.
+// Package example makes valid pets for tests from the document.
 //
 //	example.Body()                     // {"name":"Frank","categoryId":1}
 //	example.Body(`"name":"Tom"`)       // with another name
@@ -25,7 +24,7 @@ import (
 	"example.com/petstore/internal/pets"
 )
 
-// Document returns openapi.yaml. Callers must not change it.
+// Document returns openapi.yaml, which callers must not change.
 var Document = sync.OnceValue(func() *openapi3.T {
 	return must(openapi3.NewLoader().LoadFromData(gen.Document))
 })
