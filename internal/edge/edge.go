@@ -99,7 +99,7 @@ func New(document *Document, service Service, o Options) (*Server, error) {
 	}
 	s := &Server{
 		document: document, service: service, options: o, logger: o.Logger, echo: echo.New(),
-		inFlight: newInFlight(cmp.Or(o.MaxInFlight, DefaultMaxInFlight)), readTimeout: readTimeout, shutdownTimeout: 10 * time.Second,
+		inFlight: newInFlight(int64(cmp.Or(o.MaxInFlight, DefaultMaxInFlight))), readTimeout: readTimeout, shutdownTimeout: 10 * time.Second,
 	}
 	s.docs = strings.TrimSuffix(o.PublicURL, s.document.Base) + docsPath
 	s.metrics = newMetrics(s, o.Metrics)

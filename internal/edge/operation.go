@@ -65,7 +65,8 @@ func (s *Server) serveOperation(op *operation) echo.MiddlewareFunc {
 
 			if op.body == nil && r.ContentLength != 0 { // nobody reads the body
 				c.Response().Header().Set("Connection", "close")
-			} else if op.body != nil && time.Since(arrived) > s.readTimeout-lingerTimeout { // the wait has used its time
+			}
+			if op.body != nil && time.Since(arrived) > s.readTimeout-lingerTimeout { // the wait has used its time
 				_ = http.NewResponseController(c.Response()).SetReadDeadline(time.Now().Add(lingerTimeout))
 			}
 			defer c.SetRequest(r) // accessLog checks its context to see whether the client disconnected
@@ -175,9 +176,8 @@ type inFlight struct {
 	largeOf map[string]int64 // the part of each caller
 }
 
-func newInFlight(maxInFlight int) *inFlight {
-	n := int64(maxInFlight)
-	// As many may wait as may run.
+// newInFlight lets n requests run, and as many wait.
+func newInFlight(n int64) *inFlight {
 	return &inFlight{running: semaphore.NewWeighted(n), most: 2 * n, largeOf: map[string]int64{}}
 }
 

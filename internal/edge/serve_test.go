@@ -166,6 +166,37 @@ func TestAdmin(t *testing.T) {
 	}
 }
 
+// TestRefusalArrives sends bodies that nobody reads, slowly. The connection must not be
+// closed before they are sent.
+func TestRefusalArrives(t *testing.T) {
+	length := post("Connection: close\r\nContent-Length: 40000")
+	for header, want := range map[string]int{
+		strings.Replace(length, testKey, "wrong", 1):                          401,
+		strings.Replace(length, "POST", "PUT", 1):                             405,
+		strings.Replace(length, "books", "nothing", 1):                        404,
+		strings.Replace(length, "books", "books?%", 1):                        400,
+		strings.Replace(length, "application/json", "text/plain", 1):          415,
+		strings.Replace(length, "40000", "70000", 1):                          413,
+		strings.Replace(length, "POST", "GET", 1):                             200,
+		strings.Replace(post("Content-Length: 70000"), "books", "books?%", 1): 400, // more than net/http reads before the response
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			conn := listen(t, newHandlers(), nil).dial(t)
+			go func() {
+				for _, data := range []string{header, "a", "a", "a", "a"} {
+					if _, err := io.WriteString(conn, data); err != nil {
+						t.Errorf("%d: %v", want, err)
+					}
+					time.Sleep(lingerTimeout / 5)
+				}
+				_ = conn.Close()
+			}()
+			wantAmount(t, "status", roundTrip(conn, ""), int64(want))
+			_, _ = io.Copy(io.Discard, conn)
+		})
+	}
+}
+
 func TestCertificate(t *testing.T) {
 	dir := t.TempDir()
 	certFile, keyFile := filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
