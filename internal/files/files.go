@@ -1,7 +1,5 @@
-// Package files reads and writes pets as CSV and NDJSON.
-//
-// NDJSON keeps every name exactly. CSV loses a carriage return before a line
-// feed within a name.
+// Package files reads and writes pets as CSV and NDJSON. CSV loses a carriage return
+// before a line feed within a name.
 package files
 
 import (
@@ -118,16 +116,12 @@ func csvWriter(w io.Writer) (write func(record) error, flush func() error) {
 
 // cell returns the text of a string, or JSON. An optional zero value is left out.
 func (c column) cell(v reflect.Value) string {
-	switch {
-	case v.Kind() == reflect.String:
-		return v.String()
-	case c.optional && v.IsZero():
+	if c.optional && v.IsZero() {
 		return ""
 	}
 	value, _ := json.Marshal(v.Interface()) // fields of a pet can be encoded
-	if !c.text {
-		return string(value)
+	if c.text {
+		value, _ = jsontext.AppendUnquote(nil, value)
 	}
-	text, _ := jsontext.AppendUnquote(nil, value)
-	return string(text)
+	return string(value)
 }
