@@ -30,7 +30,7 @@ func TestFlood(t *testing.T) {
 				attack(t, strings.TrimPrefix(url, "https://"))
 			}
 			c := newClient()
-			c.Timeout = 5 * time.Second
+			c.Timeout = 15 * time.Second
 			c.Transport.(*http.Transport).DialContext = (&net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 2)}}).DialContext
 			for end := time.Now().Add(10 * time.Second); time.Now().Before(end); time.Sleep(200 * time.Millisecond) {
 				if status, text, err := send(c, http.MethodGet, url+path, ""); err != nil || status != http.StatusOK {

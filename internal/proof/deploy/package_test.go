@@ -32,7 +32,7 @@ func TestPackage(t *testing.T) {
 		text, _ := os.ReadFile(filepath.Join(walk, name)) // it may not be there yet
 		return strings.TrimSpace(string(text))
 	}
-	for end := time.Now().Add(6 * time.Minute); output("walk.status") == "" && time.Now().Before(end); {
+	for end := time.Now().Add(12 * time.Minute); output("walk.status") == "" && time.Now().Before(end); {
 		time.Sleep(100 * time.Millisecond)
 	}
 	if got := output("walk.status"); got != "0" {
