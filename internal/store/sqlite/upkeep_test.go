@@ -300,12 +300,12 @@ func TestRestoreWithLog(t *testing.T) {
 func TestKill(t *testing.T) {
 	path, l := newPath(t), ledger{}
 	var processes []*creating
-	for round := range 5 {
+	for round := range 4 {
 		for len(processes) < 3 {
 			processes = append(processes, startCreating(t, "create", path))
 		}
 		for _, c := range processes {
-			c.acknowledged(t, l, 50*(round+1))
+			c.acknowledged(t, l, 30*(round+1))
 		}
 		l.check(t, mustBackup(t, path, newPath(t)).Path)
 		processes[0].kill(t, l)
@@ -323,7 +323,7 @@ func TestOtherProgram(t *testing.T) {
 	path, l := newPath(t), ledger{}
 	mustClose(t, open(t, path))
 	c := startCreating(t, "shell", path)
-	for range 100 {
+	for range 40 {
 		c.acknowledged(t, l, 1)
 		mustClose(t, open(t, path))
 	}
