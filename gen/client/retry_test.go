@@ -95,6 +95,7 @@ func TestRetries(t *testing.T) {
 		{"GET", "", []int{408, 429, 500}, "7", "200", 4, 21 * time.Second, 32 * time.Second},
 		{"GET", "", []int{503}, "Sat, 01 Jan 2000 00:00:09 GMT", "200", 2, 9 * time.Second, 14 * time.Second},
 		{"GET", "", []int{503}, "99999999999", "503", 1, 0, 0},
+		{"GET", "", []int{503}, "61", "503", 1, 0, 0},
 		{"GET", "", []int{503, 503, 503, 503}, "0", "503", 4, 0, 1},
 		{"GET", "", []int{0, 0, 503}, "", "200", 4, 700 * time.Millisecond, 1050 * time.Millisecond},
 		{"GET", "", []int{0, 0, 0, 0}, "", "lost", 4, 700 * time.Millisecond, 1050 * time.Millisecond},
