@@ -70,19 +70,15 @@ const secret = "hunter2"
 
 func TestParseRejects(t *testing.T) {
 	for address, want := range map[string]string{
-		"postgres://pets:hunter2@127.0.0.1:port/pets":                      "malformed",
-		"postgres://pets:%zzhunter2@127.0.0.1/pets":                        "malformed",
-		"postgres://pets:p@hunter2@127.0.0.1/pets":                         "malformed",
-		"postgres://pets:12/hunter2@127.0.0.1/pets":                        "malformed",
-		"postgres://pets:12?hunter2@127.0.0.1/pets":                        "malformed",
-		"postgres://pets:hunter2":                                          "malformed",
-		"postgres://pets:hunter2@127.0.0.1:99999/pets?connect_timeout=1":   "malformed",
-		"postgres://127.0.0.1/pets?pool_max_conns=x&password=hunter2":      "pool_max_conns",
-		"postgres://127.0.0.1/pets?user=pets;password=hunter2":             "malformed",
-		"postgres://pets:hunter2@127.0.0.1/pets?sslmode=x":                 "sslmode",
-		"postgres://pets:hunter2@127.0.0.1/pets?default_query_exec_mode=x": "default_query_exec_mode",
-		"postgres://pets:hunter2@127.0.0.1/pets?a=b&pool_max_conns=0":      "pool_max_conns too small",
-		"postgres://pets:hunter2@127.0.0.1/pets?sslrootcert=/nowhere.pem":  "/nowhere.pem",
+		"postgres://pets:%zzhunter2@127.0.0.1/pets":                       "malformed",
+		"postgres://pets:p@hunter2@127.0.0.1/pets":                        "malformed",
+		"postgres://pets:12/hunter2@127.0.0.1/pets":                       "malformed",
+		"postgres://pets:12?hunter2@127.0.0.1/pets":                       "malformed",
+		"postgres://127.0.0.1/pets?pool_max_conns=x&password=hunter2":     "pool_max_conns",
+		"postgres://127.0.0.1/pets?user=pets;password=hunter2":            "malformed",
+		"postgres://pets:hunter2@127.0.0.1/pets?sslmode=x":                "sslmode",
+		"postgres://pets:hunter2@127.0.0.1/pets?a=b&pool_max_conns=0":     "pool_max_conns too small",
+		"postgres://pets:hunter2@127.0.0.1/pets?sslrootcert=/nowhere.pem": "/nowhere.pem",
 	} {
 		_, err := parse(address)
 		if err == nil {

@@ -15,12 +15,9 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
-	"github.com/prometheus/client_golang/prometheus"
 
 	"example.com/petstore/internal/pets"
 )
-
-var _ prometheus.Collector = (*Store)(nil)
 
 // name is how the server's views and log call this program.
 const name = "petstore"
