@@ -23,6 +23,7 @@ import (
 	"example.com/petstore/internal/edge"
 	"example.com/petstore/internal/files"
 	"example.com/petstore/internal/pets"
+	"example.com/petstore/internal/proof/example"
 	"example.com/petstore/internal/service"
 	"example.com/petstore/internal/store/memory"
 	"example.com/petstore/internal/store/sqlite"
@@ -215,7 +216,7 @@ func TestHealth(t *testing.T) {
 func TestInterrupt(t *testing.T) {
 	t.Parallel()
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP) // else commands would ignore it under nohup, too
-	rows := []byte("name,categoryId\n" + strings.Repeat("Rex,1\n", 12_000))
+	rows := []byte(example.Header() + strings.Repeat(example.Row(), 12_000))
 	for sig, want := range map[syscall.Signal]int{syscall.SIGHUP: 129, syscall.SIGINT: 130, syscall.SIGTERM: 143} {
 		for _, args := range [][]string{{"import", "-"}, {"import", "-", "--dry-run"}} {
 			ctx, cancel := context.WithTimeout(t.Context(), giveUp)
