@@ -62,7 +62,6 @@ build: ## build .bin/petstore, one static binary
 test: ## run all tests, with PostgreSQL, Chromium, strace and wrk if installed
 	@$(info tags: $(or $(strip $(TAGS)),none) (CONTRIBUTING.md says what each needs))$(if $(NO_CC),$(info $(NO_CC)))
 	$(GOTEST) ./...
-	go test -run Allocations ./internal/proof/bench # the race detector changes them
 
 test-next: ## run vet and the tests that need nothing but Go with the newer release of Go
 	GOTOOLCHAIN=$(NEXT_GO) go vet ./...

@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"io"
-	"net/http"
 	"os/exec"
 	"regexp"
 	"sync"
@@ -72,19 +71,6 @@ func TestTerminal(t *testing.T) {
 	address := p.expect(t, `msg=serving address=(http://\S+)/v1`)
 	key := p.expect(t, `shown only this once:\s+(psk_\w+)\s`)
 	p.expect(t, `curl -H 'Authorization: Bearer `+key+`' `+address+`/v1/pets`)
-	r, err := http.NewRequest(http.MethodGet, address+"/v1/pets", http.NoBody)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r.Header.Set("Authorization", "Bearer "+key)
-	response, err := http.DefaultClient.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	_ = response.Body.Close()
-	if response.StatusCode != http.StatusOK {
-		t.Errorf("status: got %d, want 200", response.StatusCode)
-	}
 	if err := p.Process.Signal(syscall.SIGINT); err != nil { // without the drain
 		t.Fatal(err)
 	}

@@ -1,36 +1,11 @@
 package store_test
 
 import (
-	"path/filepath"
 	"strings"
 	"testing"
 
-	"example.com/petstore/internal/pets"
 	"example.com/petstore/internal/store"
 )
-
-func TestOpen(t *testing.T) {
-	file := "sqlite:" + filepath.Join(t.TempDir(), "a:b c.db")
-	for address, kind := range map[string]string{"memory:": "memory", file: "sqlite"} {
-		if got := store.Kind(address); got != kind {
-			t.Errorf("Kind(%q): got %q, want %q", address, got, kind)
-		}
-		s, err := store.Open(t.Context(), address, store.Options{})
-		if err != nil {
-			t.Errorf("Open(%q): got error %v", address, err)
-			continue
-		}
-		if _, err := s.CreatePet(t.Context(), pets.NewPet{Name: "Rex", Status: pets.Sold}); err != nil {
-			t.Errorf("CreatePet in %q: got error %v", address, err)
-		}
-		if err := s.Close(); err != nil {
-			t.Errorf("Close of %q: got error %v", address, err)
-		}
-	}
-	if s, err := store.Open(t.Context(), file+"2", store.Options{MustExist: true}); err == nil || s != nil {
-		t.Errorf("Open with MustExist: got %v, error %v, want only an error", s, err)
-	}
-}
 
 func TestOpenUnknown(t *testing.T) {
 	for _, address := range []string{
