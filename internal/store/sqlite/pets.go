@@ -17,9 +17,10 @@ const (
 	selectPets         = "SELECT " + petColumns + " FROM pets WHERE id > ? ORDER BY id LIMIT ?"
 	selectPetsByStatus = "SELECT " + petColumns + " FROM pets WHERE status = ? AND id > ? ORDER BY id LIMIT ?"
 
-	// The pet's identifier is the next one of AUTOINCREMENT.
+	// The pet's identifier is the next one of AUTOINCREMENT, which no row of pets is
+	// above, even if the row of sqlite_sequence was lost.
 	insertIdempotencyKey = `INSERT INTO idempotency_keys (pet_id, key, key_id, fingerprint)
-		SELECT coalesce(max(seq), 0) + 1, ?, ?, ? FROM sqlite_sequence WHERE name = 'pets'
+		SELECT max(coalesce(max(seq), 0), (SELECT coalesce(max(id), 0) FROM pets)) + 1, ?, ?, ? FROM sqlite_sequence WHERE name = 'pets'
 		ON CONFLICT (key, key_id) DO NOTHING`
 	selectIdempotencyKey = "SELECT pet_id, fingerprint FROM idempotency_keys WHERE key = ? AND key_id = ?"
 )

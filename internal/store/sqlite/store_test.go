@@ -46,6 +46,25 @@ func TestStore(t *testing.T) {
 	})
 }
 
+// A damaged file's .dump may lack the row that AUTOINCREMENT keeps. With and without an
+// idempotency key, a pet then gets an identifier above all others.
+func TestSequenceLost(t *testing.T) {
+	path := newPath(t)
+	s := open(t, path)
+	mustCreate(t, s, "removed")
+	last := mustCreate(t, s, "last").ID
+	sqlOn(t, path, "DELETE FROM pets WHERE name = 'removed'")
+	for _, key := range []string{"k1", "", "k2"} {
+		sqlOn(t, path, "DELETE FROM sqlite_sequence")
+		p := newPet("Rex")
+		p.Idempotency.Key = key
+		made, err := s.CreatePet(t.Context(), p)
+		if last++; err != nil || made.ID != last {
+			t.Errorf("key %q: got id %d, error %v, want %d", key, made.ID, err, last)
+		}
+	}
+}
+
 func TestPaths(t *testing.T) {
 	for _, name := range []string{"with spaces.db", "100%.db", "%41%00.db", "a?mode=memory", "#1.db", "a&b=c;d", "file:x", "ünï 🐈", `back\slash`, `"quotes'`, "+"} {
 		path := filepath.Join(t.TempDir(), name)
