@@ -17,8 +17,11 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"example.com/petstore/internal/edge"
 	"example.com/petstore/internal/files"
@@ -82,6 +85,21 @@ func TestHelpNames(t *testing.T) {
 	}
 }
 
+func TestProgress(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var stderr bytes.Buffer
+		env := environment{stderr: &stderr, pets: new(atomic.Int64)}
+		time.AfterFunc(3*time.Second, func() { env.pets.Store(7) })
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		defer cancel()
+		showProgress(ctx, env)
+		if want := "working for 2s\nworking for 4s, 7 pets so far\n"; stderr.String() != want {
+			t.Errorf("got %q, want %q", &stderr, want)
+		}
+	})
+}
+
 func TestPrintable(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
@@ -135,7 +153,7 @@ func TestExportTarget(t *testing.T) {
 			t.Error(err)
 		}
 	}}
-	err := cfg.export(t.Context(), environment{stderr: io.Discard}, st)
+	err := cfg.export(t.Context(), environment{stderr: io.Discard, pets: new(atomic.Int64)}, st)
 	if content, _ := os.ReadFile(cfg.file); !errors.Is(err, sqlite.ErrExists) || string(content) != "of another program" {
 		t.Errorf("got error %v and the file %q, want %v and the file of the other program", err, content, sqlite.ErrExists)
 	}

@@ -72,9 +72,9 @@ func (cfg *exportConfig) checkTarget() error {
 }
 
 func (cfg *exportConfig) export(ctx context.Context, env environment, st pets.Store) error {
-	n, format := 0, cmp.Or(cfg.format, files.FormatOf(cfg.file), files.CSV)
+	format := cmp.Or(cfg.format, files.FormatOf(cfg.file), files.CSV)
 	write := func(w io.Writer) error {
-		return files.Export(ctx, st, w, format, func() { n++ })
+		return files.Export(ctx, st, w, format, func() { env.pets.Add(1) })
 	}
 	var err error
 	if cfg.file == "-" {
@@ -85,7 +85,7 @@ func (cfg *exportConfig) export(ctx context.Context, env environment, st pets.St
 	if err != nil {
 		return fmt.Errorf("%w; the export is not complete", cmp.Or(context.Cause(ctx), err))
 	}
-	fmt.Fprintf(env.stderr, "exported %s\n", counted(n, "pet"))
+	fmt.Fprintf(env.stderr, "exported %s\n", counted(env.pets.Load(), "pet"))
 	return nil
 }
 

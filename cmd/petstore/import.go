@@ -15,6 +15,7 @@ import (
 
 	"example.com/petstore/internal/edge"
 	"example.com/petstore/internal/files"
+	"example.com/petstore/internal/pets"
 	"example.com/petstore/internal/service"
 	"example.com/petstore/internal/store"
 )
@@ -91,9 +92,14 @@ func (cfg importConfig) run(ctx context.Context, env environment) error {
 	if file.Name() != cfg.file { // a temporary copy
 		defer os.Remove(file.Name())
 	}
+	decodeRow := func(body []byte) (pets.NewPet, error) {
+		env.pets.Add(1)
+		return decode(body)
+	}
 	rows := func() iter.Seq2[files.Row, error] {
+		env.pets.Store(0)
 		return files.Read(untilDone(ctx, io.NewSectionReader(file, 0, math.MaxInt64)),
-			files.Options{Name: name, Format: cmp.Or(cfg.format, files.FormatOf(cfg.file)), IDs: cfg.restore, MaxBody: edge.MaxBody, Decode: decode})
+			files.Options{Name: name, Format: cmp.Or(cfg.format, files.FormatOf(cfg.file)), IDs: cfg.restore, MaxBody: edge.MaxBody, Decode: decodeRow})
 	}
 	n, err := files.Check(rows())
 	if rejected, ok := errors.AsType[*files.Rejected](err); ok {

@@ -15,7 +15,9 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"syscall"
+	"time"
 	"unicode"
 
 	"github.com/spf13/cobra"
@@ -46,10 +48,15 @@ type environment struct {
 	stdout, stderr io.Writer
 	terminal       bool // stderr is a terminal
 	interactive    bool // stdin, stdout and stderr are terminals
+
+	pets *atomic.Int64 // how many the command has read or written
 }
 
 // run runs one command and returns the exit status of the process.
 func run(ctx context.Context, args []string, env environment) int {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	env.pets = new(atomic.Int64)
 	parsed := false
 	root := rootCommand(env, func() { parsed = true })
 	root.SetArgs(args)
@@ -97,6 +104,9 @@ Exit status:
 				return err
 			}
 			parsed()
+			if env.terminal && cmd.Name() != "serve" {
+				go showProgress(cmd.Context(), env)
+			}
 			return nil
 		},
 	}
@@ -205,6 +215,25 @@ func outcome(ctx context.Context, err error, undone, unknown string) error {
 		text = unknown
 	}
 	return fmt.Errorf("%w; %s", cmp.Or(context.Cause(ctx), err), text)
+}
+
+// showProgress prints, every two seconds until ctx ends, how long a command has worked
+// and how many pets it has read or written.
+func showProgress(ctx context.Context, env environment) {
+	tick := time.NewTicker(2 * time.Second)
+	defer tick.Stop()
+	for began := time.Now(); ; {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+			text := fmt.Sprintf("working for %v", time.Since(began).Round(time.Second))
+			if n := env.pets.Load(); n > 0 {
+				text += ", " + counted(n, "pet") + " so far"
+			}
+			fmt.Fprintln(env.stderr, text)
+		}
+	}
 }
 
 // version and commit are set by the linker.
