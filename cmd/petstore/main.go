@@ -220,19 +220,16 @@ func outcome(ctx context.Context, err error, undone, unknown string) error {
 // showProgress prints, every two seconds until ctx ends, how long a command has worked
 // and how many pets it has read or written.
 func showProgress(ctx context.Context, env environment) {
-	tick := time.NewTicker(2 * time.Second)
-	defer tick.Stop()
-	for began := time.Now(); ; {
-		select {
-		case <-ctx.Done():
+	began := time.Now()
+	for range time.Tick(2 * time.Second) {
+		if ctx.Err() != nil {
 			return
-		case <-tick.C:
-			text := fmt.Sprintf("working for %v", time.Since(began).Round(time.Second))
-			if n := env.pets.Load(); n > 0 {
-				text += ", " + counted(n, "pet") + " so far"
-			}
-			fmt.Fprintln(env.stderr, text)
 		}
+		text := fmt.Sprintf("working for %v", time.Since(began).Round(time.Second))
+		if n := env.pets.Load(); n > 0 {
+			text += ", " + counted(n, "pet") + " so far"
+		}
+		fmt.Fprintln(env.stderr, text)
 	}
 }
 

@@ -75,6 +75,28 @@ running. If there is damage, verify reports it, and the exit status is 1.`,
 	return cmd
 }
 
+func migrateCommand(env environment) *cobra.Command {
+	var address string
+	cmd := &cobra.Command{
+		Use:   "migrate",
+		Short: "Bring the schema of a store up to date",
+		Long: `migrate brings the schema of the store up to date, as all commands that use the
+store do. It is for servers whose PostgreSQL user may not change the schema: run it as
+the owner of the tables before they start.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			st, err := openStore(cmd.Context(), env, address, store.Options{MustExist: true})
+			if err != nil {
+				return err
+			}
+			_, err = fmt.Fprintln(env.stdout, "the schema is up to date")
+			return errors.Join(err, st.Close())
+		},
+	}
+	addStoreFlag(cmd.Flags(), &address)
+	return cmd
+}
+
 // upkeep calls work with the path of an SQLite store and prints to out what was done.
 func upkeep(ctx context.Context, out io.Writer, address, done string, work func(ctx context.Context, path string) (sqlite.Report, error)) error {
 	path, ok := store.SQLitePath(address)

@@ -42,7 +42,7 @@ func Open(ctx context.Context, address string, o Options) (Store, error) {
 		path, _ := SQLitePath(address)
 		return opened(sqlite.Open(ctx, path, sqlite.Options{MustExist: o.MustExist, Logger: o.Logger}))
 	case "postgres":
-		return opened(postgres.Open(ctx, address, postgres.Options{RequireSync: o.RequireSync}))
+		return opened(postgres.Open(ctx, address, postgres.Options{RequireSync: o.RequireSync, Logger: o.Logger}))
 	case "memory":
 		return memory.New(), nil
 	}

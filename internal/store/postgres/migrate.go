@@ -24,16 +24,6 @@ var migrations embed.FS
 
 const migrateLock int64 = 0x70657473746f7265 // the key of an advisory lock: "petstore" in ASCII
 
-// Migrate brings the schema of the database at dsn up to date, as Open does, and
-// returns its versions before and after.
-func Migrate(ctx context.Context, dsn string) (from, to int64, err error) {
-	s, err := Open(ctx, dsn, Options{})
-	if err != nil {
-		return 0, 0, err
-	}
-	return s.from, s.to, s.Close()
-}
-
 // migrate brings the schema up to date, or waits until another replica has done
 // so. Its lock belongs to a transaction. goose's own lock belongs to a session,
 // which PgBouncer may give to another client after a transaction. migrate polls

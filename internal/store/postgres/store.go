@@ -9,8 +9,10 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"log/slog"
 	"sync/atomic"
 
 	"github.com/jackc/pgx/v5"
@@ -24,7 +26,8 @@ const name = "petstore"
 
 // Options configures Open. The zero value is valid.
 type Options struct {
-	RequireSync bool // refuse a server that does not wait for a synchronous standby
+	RequireSync bool         // refuse a server that does not wait for a synchronous standby
+	Logger      *slog.Logger // reports a migration; may be nil
 }
 
 // Store is a pets.Store and a keys.Store in a PostgreSQL database. Writes have a
@@ -32,9 +35,8 @@ type Options struct {
 type Store struct {
 	writes, reads *pgxpool.Pool
 
-	citus       bool  // the extension is installed
-	requireSync bool  // for the metric
-	from, to    int64 // the version of the schema before and after Open
+	citus       bool // the extension is installed
+	requireSync bool // for the metric
 	closed      atomic.Bool
 }
 
@@ -46,7 +48,7 @@ func Open(ctx context.Context, dsn string, o Options) (*Store, error) {
 		return nil, err
 	}
 	s := &Store{requireSync: o.RequireSync}
-	err = s.prepare(ctx, config)
+	err = s.prepare(ctx, config, cmp.Or(o.Logger, slog.New(slog.DiscardHandler)))
 	if err == nil {
 		s.writes, err = pgxpool.NewWithConfig(ctx, config)
 	}
@@ -63,7 +65,7 @@ func Open(ctx context.Context, dsn string, o Options) (*Store, error) {
 // PID differs from the one announced at login, there is a pooler such as
 // PgBouncer in between, and prepare changes config so that statements are not
 // kept prepared.
-func (s *Store) prepare(ctx context.Context, config *pgxpool.Config) error {
+func (s *Store) prepare(ctx context.Context, config *pgxpool.Config, logger *slog.Logger) error {
 	mode := config.ConnConfig.DefaultQueryExecMode
 	if mode == pgx.QueryExecModeCacheStatement { // the default of pgx
 		config.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeCacheDescribe
@@ -94,7 +96,10 @@ EXISTS (SELECT 1 FROM pg_extension WHERE extname = 'citus')`).Scan(&encoding, &p
 			return err
 		}
 	}
-	s.from, s.to, err = migrate(ctx, conn)
+	from, to, err := migrate(ctx, conn)
+	if err == nil && from < to {
+		logger.Info("migrated the schema", "from", from, "to", to)
+	}
 	return err
 }
 
