@@ -54,8 +54,8 @@ func resolve(path string) (file string, err error) {
 		return "", fmt.Errorf("%q is not a file name; give the path of a file", path)
 	}
 	path, err = filepath.Abs(path)
+	_, linkErr := os.Lstat(path) // before Stat: another process may create the file in between
 	info, statErr := os.Stat(path)
-	_, linkErr := os.Lstat(path)
 	switch {
 	case err != nil:
 	case statErr == nil && !info.Mode().IsRegular():
