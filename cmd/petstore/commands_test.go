@@ -60,31 +60,6 @@ func TestLogWithoutReader(t *testing.T) {
 	}
 }
 
-// TestHelpNames checks the names of the program and its variables in the texts.
-func TestHelpNames(t *testing.T) {
-	t.Parallel()
-	root := rootCommand(environment{}, nil)
-	texts := []string{root.UsageTemplate()}
-	var commands []string
-	for _, c := range root.Commands() {
-		commands = append(commands, c.Name())
-		for _, c := range append(c.Commands(), c) {
-			texts = append(texts, c.Long, c.Example)
-		}
-	}
-	text := strings.Join(append(texts, root.Long), "\n")
-	for _, m := range regexp.MustCompile(`(?m)(?:^  |["(|] ?)(\w+) (?:`+strings.Join(commands, "|")+`)\b`).FindAllStringSubmatch(text, -1) {
-		if m[1] != service.Name {
-			t.Errorf("help: got %q, want the program called %s", m[0], service.Name)
-		}
-	}
-	for _, name := range regexp.MustCompile(`\b[A-Z]+_[A-Z_]+`).FindAllString(text, -1) {
-		if !strings.HasPrefix(name, variablePrefix) {
-			t.Errorf("help: got the variable %s, want it to begin with %s", name, variablePrefix)
-		}
-	}
-}
-
 func TestProgress(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

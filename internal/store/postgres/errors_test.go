@@ -106,19 +106,3 @@ func TestRedact(t *testing.T) {
 		}
 	}
 }
-
-func TestParseDefaults(t *testing.T) {
-	for address, want := range map[string]string{
-		"postgres://pets@db1,db2/pets": "16 500ms petstore",
-		"postgres://pets@db/pets?pool_max_conns=3&connect_timeout=2&application_name=a&target_session_attrs=primary": "3 2s a",
-	} {
-		config, err := parse(address)
-		if err != nil {
-			t.Fatal(err)
-		}
-		c := config.ConnConfig
-		if got := fmt.Sprintln(config.MaxConns, c.ConnectTimeout, c.RuntimeParams["application_name"]); got != want+"\n" {
-			t.Errorf("%s: got %q, want %q", address, got, want)
-		}
-	}
-}
