@@ -1,6 +1,7 @@
 package edge
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"reflect"
@@ -58,14 +59,10 @@ func describeRule(e *openapi3.SchemaError) string {
 			return describeType(s)
 		}
 		return "must be a valid " + s.Format
-	case "minLength":
-		return fmt.Sprintf("must have a length of at least %d", s.MinLength)
-	case "maxLength":
-		return fmt.Sprintf("must have a length of at most %d", *s.MaxLength)
-	case "minItems":
-		return fmt.Sprintf("must have a length of at least %d", s.MinItems)
-	case "maxItems":
-		return fmt.Sprintf("must have a length of at most %d", *s.MaxItems)
+	case "minLength", "minItems":
+		return fmt.Sprintf("must have a length of at least %d", max(s.MinLength, s.MinItems))
+	case "maxLength", "maxItems":
+		return fmt.Sprintf("must have a length of at most %d", *cmp.Or(s.MaxLength, s.MaxItems))
 	}
 	return "does not match the document"
 }

@@ -99,9 +99,6 @@ func (s *Server) addDocs() error {
 	add("/openapi.yaml", "application/yaml", served.raw)
 	add("/openapi.json", "application/json", asJSON)
 	add(docsPath, "text/html; charset=utf-8", html.Bytes())
-	s.addPage(docsPath+"/", "docs", func(c echo.Context) error {
-		return c.Redirect(http.StatusPermanentRedirect, ".."+docsPath)
-	})
 	for name, mediaType := range map[string]string{
 		"scalar.js.gz": "text/javascript; charset=utf-8", "docs.js": "text/javascript; charset=utf-8",
 		"docs.css": "text/css; charset=utf-8", "icon.svg": "image/svg+xml", "LICENSES.txt": "text/plain; charset=utf-8",

@@ -190,13 +190,12 @@ func decodeJSON(data []byte) (value any, err error) {
 	if nestsTooDeep(data) {
 		return nil, badRequest("invalid_body", fmt.Sprintf("the body must be nested at most %d levels deep", maxDepth))
 	}
-	err = json.Unmarshal(data, &value)
-	if _, ok := errors.AsType[*json.SemanticError](err); ok { // a number overflows float64, maybe in an unknown property
-		d := encodingjson.NewDecoder(bytes.NewReader(data))
-		d.UseNumber()
-		err = errors.Join(json.Unmarshal(data, new(jsontext.Value)), d.Decode(&value)) // the second allows faulty JSON
+	if err := json.Unmarshal(data, new(jsontext.Value)); err != nil { // encoding/json allows faulty JSON
+		return nil, err
 	}
-	return value, err
+	d := encodingjson.NewDecoder(bytes.NewReader(data))
+	d.UseNumber() // a number may overflow float64, perhaps in an unknown property
+	return value, d.Decode(&value)
 }
 
 // nestsTooDeep reports whether JSON is nested more than maxDepth levels deep. The

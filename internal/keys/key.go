@@ -4,9 +4,16 @@ package keys
 
 import (
 	"context"
+	"crypto/rand"
 	"crypto/sha256"
 	"errors"
+	"hash/crc32"
+	"math/big"
+	"regexp"
+	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 )
 
 // Key is an API key as a store keeps it: enough to recognise its token, but
@@ -68,4 +75,76 @@ type Store interface {
 	// RecordKeyUse stores when each key, given by its ID, was last used,
 	// unless a later time is already stored. It ignores unknown keys.
 	RecordKeyUse(ctx context.Context, used map[string]time.Time) error
+}
+
+// A token is psk_<id>_<secret><checksum>. The checksum is the CRC-32 of the text
+// before it, so that most invalid tokens are rejected without a look-up. The secret
+// has 178 random bits, so a fast hash is enough to protect it.
+const (
+	prefix         = "psk_"
+	idLength       = 8
+	secretLength   = 30
+	checksumLength = 6
+	tokenLength    = len(prefix) + idLength + 1 + secretLength + checksumLength
+
+	base62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+)
+
+// Pattern matches a token and also a part of one, to keep both out of a log.
+var Pattern = regexp.MustCompile(prefix + `\w+`)
+
+// New returns a new key that may read and write, and its token, which no store
+// keeps. A lifetime of 0 means that the key does not expire. New fails
+// unless name has 1 to 100 printable characters and lifetime is not negative.
+func New(name string, now time.Time, lifetime time.Duration) (Key, string, error) {
+	unprintable := strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsPrint(r) })
+	if n := utf8.RuneCountInString(name); n < 1 || n > 100 || unprintable || !utf8.ValidString(name) {
+		return Key{}, "", errors.New("the name of a key must be 1 to 100 printable characters")
+	}
+	if lifetime < 0 {
+		return Key{}, "", errors.New("the lifetime of a key must not be negative")
+	}
+	id := randomBase62(idLength)
+	body := prefix + id + "_" + randomBase62(secretLength)
+	token := body + checksum(body)
+	k := Key{ID: id, Name: name, Hash: Hash(token), CreatedAt: now.UTC().Truncate(time.Second)}
+	if lifetime > 0 {
+		k.ExpiresAt = k.CreatedAt.Add(lifetime).Truncate(time.Second)
+	}
+	return k, token, nil
+}
+
+// Hash returns the hash by which a store recognises a token.
+func Hash(token string) [sha256.Size]byte { return sha256.Sum256([]byte(token)) }
+
+// ID returns the key ID in a token, if the token has a valid form and checksum.
+func ID(token string) (id string, ok bool) {
+	if len(token) != tokenLength {
+		return "", false
+	}
+	body, sum := token[:tokenLength-checksumLength], token[tokenLength-checksumLength:]
+	id, secret, found := strings.Cut(strings.TrimPrefix(body, prefix), "_")
+	if !found || len(secret) != secretLength || strings.Trim(id+secret, base62) != "" || checksum(body) != sum {
+		return "", false
+	}
+	return id, true
+}
+
+func randomBase62(n int) string {
+	out := make([]byte, n)
+	for i := range out {
+		digit, _ := rand.Int(rand.Reader, big.NewInt(int64(len(base62)))) // never fails
+		out[i] = base62[digit.Int64()]
+	}
+	return string(out)
+}
+
+func checksum(body string) string {
+	sum := crc32.ChecksumIEEE([]byte(body))
+	var digits [checksumLength]byte
+	for i := len(digits) - 1; i >= 0; i-- {
+		digits[i] = base62[sum%62]
+		sum /= 62
+	}
+	return string(digits[:])
 }

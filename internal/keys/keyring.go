@@ -76,6 +76,8 @@ func NewKeyring(store Store, fixed []string) (*Keyring, error) {
 			Name: "key_cache_lookups_total", Help: "API keys found in the cache (hit) or looked up in the store (miss).",
 		}, []string{"result"}),
 	}
+	k.lookups.WithLabelValues("hit") // so that they exist from the start
+	k.lookups.WithLabelValues("miss")
 	if err := CheckFixed(fixed); err != nil {
 		return nil, err
 	}

@@ -25,7 +25,8 @@ type operations struct {
 
 // ListPets implements the operation listPets.
 func (o *operations) ListPets(ctx context.Context, request api.ListPetsRequestObject) (api.ListPetsResponseObject, error) {
-	q := o.query(request.Params)
+	params := request.Params
+	q := pets.Query{Limit: valueOr(params.Limit, o.defaultLimit), Status: pets.Status(valueOr(params.Status, "")), After: valueOr(params.After, 0)}
 	page, err := o.store.Pets(ctx, q)
 	if err != nil {
 		return nil, err
@@ -103,11 +104,7 @@ func unquote(key string) string {
 
 // NewPet returns the pet that a request body describes, with defaults.
 func NewPet(body api.NewPet) pets.NewPet {
-	p := pets.NewPet{Name: body.Name, CategoryID: body.CategoryID}
-	if body.Status != nil {
-		p.Status = pets.Status(*body.Status)
-	}
-	return p.WithDefaults()
+	return pets.NewPet{Name: body.Name, CategoryID: body.CategoryID, Status: pets.Status(valueOr(body.Status, ""))}.WithDefaults()
 }
 
 // toPet converts a pet to its response type, which refers to its status. It does not
@@ -121,16 +118,10 @@ func toPet(p *pets.Pet) api.Pet {
 	}{p.ID, p.Name, p.CategoryID, (*api.PetStatus)(&p.Status)})
 }
 
-func (o *operations) query(params api.ListPetsParams) pets.Query {
-	q := pets.Query{Limit: o.defaultLimit}
-	if params.Limit != nil {
-		q.Limit = *params.Limit
+// valueOr returns *p, or otherwise if p is nil.
+func valueOr[T any](p *T, otherwise T) T {
+	if p == nil {
+		return otherwise
 	}
-	if params.Status != nil {
-		q.Status = pets.Status(*params.Status)
-	}
-	if params.After != nil {
-		q.After = *params.After
-	}
-	return q
+	return *p
 }

@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"errors"
-	"iter"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -12,8 +11,8 @@ import (
 	"example.com/petstore/internal/pets"
 )
 
-// Observe wraps s to measure its calls. It registers these metrics with reg, and
-// those of the store if it is a prometheus.Collector.
+// Observe wraps s to measure the calls that a running server makes. It registers these
+// metrics with reg, and those of the store if it is a prometheus.Collector.
 func Observe(s Store, reg prometheus.Registerer) Store {
 	o := &observed{
 		Store: s,
@@ -69,34 +68,9 @@ func (o *observed) Pets(ctx context.Context, q pets.Query) (page pets.Page, err 
 	return o.Store.Pets(ctx, q)
 }
 
-func (o *observed) Load(ctx context.Context, seq iter.Seq2[pets.NewPet, error]) (n int, err error) {
-	defer o.done("load", time.Now(), &err)
-	return o.Store.Load(ctx, seq)
-}
-
-func (o *observed) LoadWithIDs(ctx context.Context, seq iter.Seq2[pets.Pet, error]) (n int, err error) {
-	defer o.done("load_with_ids", time.Now(), &err)
-	return o.Store.LoadWithIDs(ctx, seq)
-}
-
-func (o *observed) CreateKey(ctx context.Context, k keys.Key) (err error) {
-	defer o.done("create_key", time.Now(), &err)
-	return o.Store.CreateKey(ctx, k)
-}
-
 func (o *observed) Key(ctx context.Context, id string) (k keys.Key, err error) {
 	defer o.done("key", time.Now(), &err)
 	return o.Store.Key(ctx, id)
-}
-
-func (o *observed) Keys(ctx context.Context) (all []keys.Key, err error) {
-	defer o.done("list_keys", time.Now(), &err)
-	return o.Store.Keys(ctx)
-}
-
-func (o *observed) RevokeKey(ctx context.Context, id string, at time.Time) (k keys.Key, err error) {
-	defer o.done("revoke_key", time.Now(), &err)
-	return o.Store.RevokeKey(ctx, id, at)
 }
 
 func (o *observed) RecordKeyUse(ctx context.Context, used map[string]time.Time) (err error) {
