@@ -34,10 +34,9 @@ func (t *table) write(b *testing.B, place string) {
 	info, _ := os.ReadFile("/proc/cpuinfo")
 	processors := regexp.MustCompile(`model name\s*: (.*)`).FindAllSubmatch(info, -1)
 	load, _ := os.ReadFile("/proc/loadavg")
-	average, _, _ := strings.Cut(string(load), " ")
 	var text strings.Builder
 	fmt.Fprintf(&text, "%s. %d × %s, %s, load average %s. %d rounds.\n\n", time.Now().Format(time.DateOnly), len(processors), processors[0][1],
-		runtime.Version(), average, len(t.rates[t.operations[0]+t.servers[0]]))
+		runtime.Version(), strings.Fields(string(load))[0], len(t.rates[t.operations[0]+t.servers[0]]))
 	first := t.servers[0]
 	fmt.Fprintf(&text, "| requests per second | %s |", first)
 	for _, s := range t.servers[1:] {
