@@ -16,6 +16,7 @@ import (
 	"math/big"
 	"net/http"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -78,6 +79,7 @@ func (r *running) get(t *testing.T, path string) (status int, keepAlive bool) {
 // receives them.
 
 func TestDrain(t *testing.T) {
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP) // which is ignored under nohup
 	for _, sig := range []syscall.Signal{syscall.SIGTERM, syscall.SIGHUP} {
 		t.Run(sig.String(), func(t *testing.T) { testDrain(t, sig) })
 	}
