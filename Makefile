@@ -110,7 +110,7 @@ need-root:
 	@[ "$$(id -u)" = 0 ] || command -v sudo >/dev/null || { echo 'This needs root, or sudo.' >&2; exit 1; }
 
 NEEDS_SDK    := need-npm need-venv need-curl
-NEEDS_DEPLOY := need-root $(addprefix need-,dpkg systemctl ip iptables podman buildah runc catatonit nginx caddy promtool prometheus-node-exporter prometheus-blackbox-exporter rpm lintian sqlite3 curl openssl)
+NEEDS_DEPLOY := need-root $(addprefix need-,dpkg systemctl ip iptables podman buildah runc catatonit nginx caddy promtool prometheus-alertmanager prometheus-blackbox-exporter prometheus-node-exporter rpm lintian sqlite3 curl openssl)
 
 .bin/linters: $(LINTERS)/package.json $(LINTERS)/package-lock.json | need-npm
 	@mkdir -p $@ && cp $^ $@ && $(NPM_CI) --prefix $@ && touch $@
