@@ -1,6 +1,4 @@
-// Shows the document with Scalar. Faults for which it has no option: on a phone, the body
-// of a response is below the fold and the form is 44 pixels too wide; a hint about the
-// Esc key covers the label of the editor of a body.
+// Shows the document with Scalar. docs.css mends faults for which it has no option.
 'use strict'
 
 const place = document.querySelector('#docs').dataset

@@ -50,6 +50,9 @@ func TestDocs(t *testing.T) {
 			p.focus(`[id$="tag/pets/createPet"] .show-api-client-button`)
 			p.do(chromedp.KeyEvent(kb.Enter))
 			p.create(example.Body(`"categoryId":9007199254740993`), `"categoryId":9007199254740993`)
+			const shown = `(([body, form]) => body.top < innerHeight - 100 && form.width <= innerWidth)(
+				['.response-section-content-body', '.request-section-content .cm-editor'].map((s) => document.querySelector(s).getBoundingClientRect()))`
+			p.until(shown) // the response beside or over the form
 			const others = `performance.getEntriesByType("resource").map((e) => e.name).filter((name) => new URL(name).origin !== location.origin)`
 			if got := eval[[]string](p, others); len(got) > 0 {
 				t.Errorf("requests to other origins: got %v, want none", got)
