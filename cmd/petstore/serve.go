@@ -177,10 +177,7 @@ func serveStore(ctx context.Context, env environment, cfg serveConfig, logger *s
 		Name: "build_info", Help: "The version of the program and the kind of its store.", ConstLabels: prometheus.Labels{"version": programVersion(), "store": store.Kind(cfg.store)},
 	}, func() float64 { return 1 }))
 	observed := store.Observe(st, metrics)
-	keyring, err := keys.NewKeyring(observed, cfg.fixedKeys)
-	if err != nil {
-		return err
-	}
+	keyring := keys.NewKeyring(observed, cfg.fixedKeys)
 	metrics.MustRegister(keyring)
 	cfg.edge.Logger, cfg.edge.Metrics = logger, metrics
 	cfg.serve.Metrics, cfg.serve.Failed = registry, st.Failed()

@@ -98,10 +98,9 @@ func New(document *Document, service Service, o Options) (*Server, error) {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	s := &Server{
-		document: document, service: service, options: o, logger: o.Logger, echo: echo.New(),
+		document: document, service: service, options: o, logger: o.Logger, echo: echo.New(), docs: strings.TrimSuffix(o.PublicURL, document.Base) + docsPath,
 		inFlight: newInFlight(int64(cmp.Or(o.MaxInFlight, DefaultMaxInFlight))), readTimeout: readTimeout, shutdownTimeout: 10 * time.Second,
 	}
-	s.docs = strings.TrimSuffix(o.PublicURL, s.document.Base) + docsPath
 	s.metrics = newMetrics(s, o.Metrics)
 	if o.RateLimit > 0 {
 		s.rates = middleware.NewRateLimiterMemoryStoreWithConfig(middleware.RateLimiterMemoryStoreConfig{

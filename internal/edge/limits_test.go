@@ -161,7 +161,8 @@ var limits = map[string]func(t *testing.T, want []int64){
 		size, done := make(chan int64), make(chan bool)
 		h := newHandlers()
 		h["listBooks"] = func(c echo.Context) error {
-			if err := Reserve(c.Request().Context(), <-size); err != nil {
+			ctx, n := c.Request().Context(), <-size
+			if err := errors.Join(Reserve(ctx, n/2), Reserve(ctx, n)); err != nil { // the second replaces the first
 				return err
 			}
 			<-done

@@ -225,24 +225,23 @@ func CallerOf(ctx context.Context) Caller {
 }
 
 // Reserve reserves memory for the response of the operation whose context is ctx, until
-// it is written. It fails if other large responses are read slowly. Those to one caller
-// get at most half of the memory, unless there is only one.
+// it is written, in place of what it had reserved. It fails if other large responses are
+// read slowly. Those to one caller get at most half of the memory, unless there is only one.
 func Reserve(ctx context.Context, bytes int64) error {
 	r, ok := ctx.Value(requestKey{}).(*request)
 	if !ok || bytes <= largeResponse {
 		return nil
 	}
-	bytes = min(bytes, maxLarge)
 	f := r.server.inFlight
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	own := f.largeOf[r.ID]
-	if f.large+bytes > maxLarge || own > 0 && own+bytes > maxLarge/2 {
+	more := min(bytes, maxLarge) - r.reserved
+	if own := f.largeOf[r.ID]; f.large+more > maxLarge || own > r.reserved && own+more > maxLarge/2 {
 		r.server.metrics.shed.WithLabelValues("large").Inc()
 		return Unavailable(errNoRoom)
 	}
-	f.large += bytes
-	f.largeOf[r.ID] += bytes
-	r.reserved += bytes
+	f.large += more
+	f.largeOf[r.ID] += more
+	r.reserved += more
 	return nil
 }

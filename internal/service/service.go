@@ -31,13 +31,12 @@ func (o *operations) ListPets(ctx context.Context, request api.ListPetsRequestOb
 	if err != nil {
 		return nil, err
 	}
-	response, size := api.ListPets200JSONResponse{Body: make(api.Pets, len(page.Pets))}, int64(0)
+	if err := reserve(ctx, page.Pets...); err != nil {
+		return nil, err
+	}
+	response := api.ListPets200JSONResponse{Body: make(api.Pets, len(page.Pets))}
 	for i := range page.Pets {
 		response.Body[i] = toPet(&page.Pets[i])
-		size += encodedSize(page.Pets[i])
-	}
-	if err := edge.Reserve(ctx, size); err != nil {
-		return nil, err
 	}
 	if page.More {
 		link := o.nextLink(q, page.Pets[len(page.Pets)-1].ID)
@@ -52,7 +51,7 @@ func (o *operations) CreatePet(ctx context.Context, request api.CreatePetRequest
 	if key := request.Params.IdempotencyKey; key != nil {
 		p.Idempotency = pets.Idempotency{KeyID: edge.CallerOf(ctx).ID, Key: unquote(*key)}
 	}
-	if err := edge.Reserve(ctx, encodedSize(p.WithID(0))); err != nil { // not once the pet exists
+	if err := reserve(ctx, p.WithID(0)); err != nil { // not once the pet exists
 		return nil, err
 	}
 	created, err := o.store.CreatePet(ctx, p)
@@ -70,7 +69,7 @@ func (o *operations) CreatePet(ctx context.Context, request api.CreatePetRequest
 func (o *operations) GetPet(ctx context.Context, request api.GetPetRequestObject) (api.GetPetResponseObject, error) {
 	p, err := o.store.Pet(ctx, request.PetID)
 	if err == nil {
-		err = edge.Reserve(ctx, encodedSize(p))
+		err = reserve(ctx, p)
 	}
 	if err != nil {
 		return nil, err
@@ -78,10 +77,37 @@ func (o *operations) GetPet(ctx context.Context, request api.GetPetRequestObject
 	return api.GetPet200JSONResponse{Body: toPet(&p)}, nil
 }
 
-// encodedSize returns the most bytes that the texts of a pet take in JSON:
-// encoding/json writes six for each <, > and &. It does not look at the texts, so that
-// a refusal costs little.
-func encodedSize(p pets.Pet) int64 { return 6 * int64(len(p.Name)) }
+// reserve reserves memory for a response with pets: for their texts as they are, so that
+// a refusal costs little, and then for the characters that are longer in JSON.
+func reserve(ctx context.Context, list ...pets.Pet) error {
+	all, size := texts(list), 0
+	for _, text := range all {
+		size += len(text)
+	}
+	for _, text := range all {
+		size += 5 * escapes(text)
+	}
+	return edge.Reserve(ctx, int64(size))
+}
+
+// texts returns what may make a response large.
+func texts(list []pets.Pet) (all []string) {
+	for i := range list {
+		all = append(all, list[i].Name)
+	}
+	return all
+}
+
+// escapes counts the characters that may take up to five bytes more in JSON. Those from
+// U+2000 to U+2FFF, two of which do, begin with E2.
+func escapes(text string) (n int) {
+	for i := range len(text) {
+		if c := text[i]; c < ' ' || c == '"' || c == '&' || c == '<' || c == '>' || c == '\\' || c == 0xe2 {
+			n++
+		}
+	}
+	return n
+}
 
 // nextLink returns the Link (RFC 8288) to the page that follows the pet with the ID
 // last.

@@ -75,10 +75,7 @@ func TestDocs(t *testing.T) {
 func serve(t *testing.T, prefix, public string) (url string) {
 	t.Helper()
 	st := memory.New()
-	ring, err := keys.NewKeyring(st, []string{program.Key})
-	if err != nil {
-		t.Fatal(err)
-	}
+	ring := keys.NewKeyring(st, []string{program.Key})
 	h, err := service.NewServer(st, ring, edge.Options{PublicURL: public})
 	if err != nil {
 		t.Fatal(err)

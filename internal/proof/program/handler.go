@@ -18,11 +18,7 @@ const Key = "an-api-key-for-the-tests"
 // NewHandler returns the service on a store, in this process. It accepts Key and
 // the keys in the store. log may be nil.
 func NewHandler(st store.Store, log *slog.Logger) (*edge.Server, error) {
-	ring, err := keys.NewKeyring(st, []string{Key})
-	if err != nil {
-		return nil, err
-	}
-	return service.NewServer(st, ring, edge.Options{Logger: log})
+	return service.NewServer(st, keys.NewKeyring(st, []string{Key}), edge.Options{Logger: log})
 }
 
 // NewServer serves h on a local port until the server is closed.
