@@ -5,6 +5,7 @@ import (
 	"os"
 	"path"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -96,6 +97,21 @@ func TestMetricNames(t *testing.T) {
 	}
 	if found < 50 {
 		t.Errorf("got %d names of metrics, want those of the alerts and dashboards", found)
+	}
+}
+
+// TestOperationNames checks that alerts and panels of operations name all of the document.
+func TestOperationNames(t *testing.T) {
+	ids := regexp.MustCompile(`\n      operationId: (\w+)\n`).FindAllStringSubmatch(read(t, "openapi.yaml")["openapi.yaml"], -1)
+	names := regexp.MustCompile(`operation=~\\*"([\w|]+)`)
+	for file, text := range read(t, "deploy/prometheus/*") {
+		for _, m := range names.FindAllStringSubmatch(text, -1) {
+			for _, id := range ids {
+				if named := strings.Split(m[1], "|"); len(named) != len(ids) || !slices.Contains(named, id[1]) {
+					t.Errorf("%s: got %s, want the %d operations, with %s", file, m[1], len(ids), id[1])
+				}
+			}
+		}
 	}
 }
 

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -23,7 +22,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"example.com/petstore/internal/edge"
 	"example.com/petstore/internal/files"
 	"example.com/petstore/internal/pets"
 	"example.com/petstore/internal/proof/example"
@@ -152,27 +150,6 @@ func TestUpkeepOutcome(t *testing.T) {
 		if got := fmt.Sprint(err); got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}
-	}
-}
-
-// failedStore reports a failure.
-type failedStore struct {
-	*memory.Store
-	failed chan error
-}
-
-func (s failedStore) Failed() <-chan error { return s.failed }
-
-// TestStoreFails checks that the server stops if the store fails.
-func TestStoreFails(t *testing.T) {
-	t.Parallel()
-	broken := errors.New("broken")
-	st := failedStore{memory.New(), make(chan error, 1)}
-	st.failed <- broken
-	cfg := serveConfig{sandbox: true, serve: edge.ServeOptions{Addr: "127.0.0.1:0"}}
-	err := serveStore(t.Context(), environment{stdout: io.Discard}, cfg, slog.New(slog.DiscardHandler), st)
-	if !errors.Is(err, broken) {
-		t.Errorf("got %v, want broken", err)
 	}
 }
 

@@ -42,6 +42,7 @@ var runTests = (*testing.M).Run
 //	capture NAME FILE REGEXP       set $NAME to the group of REGEXP in a file, or in stdout
 //	serve ARGS...                  start a server on $STORE, or with --sandbox; set $URL and $ADDR
 //	shutdown                       stop it with SIGTERM; its output is in serve.out and serve.err
+//	! shutdown                     wait until it fails by itself
 //	http STATUS METHOD PATH [BODY] send a request with $KEY, if set; the response goes to stdout
 func TestScripts(t *testing.T) {
 	runScripts(t, "sqlite", func() string { return "sqlite:pets.db" })
@@ -64,7 +65,7 @@ func runScripts(t *testing.T, kind string, address func() string) {
 			return name == kind, nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits": exits, "capture": capture, "serve": startServer, "shutdown": stopServer, "http": request,
+			"exits": exits, "capture": capture, "serve": startServer, "shutdown": shutdown, "http": request,
 		},
 	})
 }
@@ -119,7 +120,7 @@ func startServer(ts *testscript.TestScript, _ bool, args []string) {
 	}
 	ts.Check(s.Start())
 	go func() {
-		_ = s.Wait() // stopServer checks the exit status
+		_ = s.Wait() // shutdown checks the exit status
 		close(s.exited)
 	}()
 	servers.Store(ts, s)
@@ -139,14 +140,16 @@ func startServer(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-func stopServer(ts *testscript.TestScript, _ bool, _ []string) {
+func shutdown(ts *testscript.TestScript, fails bool, _ []string) {
 	http.DefaultClient.CloseIdleConnections()
 	value, _ := servers.Load(ts)
 	s := value.(server)
-	ts.Check(s.Process.Signal(syscall.SIGTERM))
+	if !fails {
+		ts.Check(s.Process.Signal(syscall.SIGTERM))
+	}
 	<-s.exited
-	if status := s.ProcessState.ExitCode(); status != 0 {
-		ts.Fatalf("exit status: got %d, want 0", status)
+	if status := s.ProcessState.ExitCode(); (status != 0) != fails {
+		ts.Fatalf("exit status: got %d, want failure: %v", status, fails)
 	}
 }
 

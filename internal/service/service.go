@@ -78,32 +78,32 @@ func (o *operations) GetPet(ctx context.Context, request api.GetPetRequestObject
 }
 
 // reserve reserves memory for a response with pets: for their texts as they are, so that
-// a refusal costs little, and then for the characters that are longer in JSON.
+// a refusal costs little, and then for what these take at most in JSON.
 func reserve(ctx context.Context, list ...pets.Pet) error {
-	all, size := texts(list), 0
-	for _, text := range all {
-		size += len(text)
+	for _, measure := range []func(string) int{length, lengthInJSON} {
+		size := 0
+		for i := range list {
+			eachText(&list[i], func(text string) { size += measure(text) })
+		}
+		if err := edge.Reserve(ctx, int64(size)); err != nil {
+			return err
+		}
 	}
-	for _, text := range all {
-		size += 5 * escapes(text)
-	}
-	return edge.Reserve(ctx, int64(size))
+	return nil
 }
 
-// texts returns what may make a response large.
-func texts(list []pets.Pet) (all []string) {
-	for i := range list {
-		all = append(all, list[i].Name)
-	}
-	return all
-}
+// eachText calls f with every text that may make the response with a pet large.
+func eachText(p *pets.Pet, f func(text string)) { f(p.Name) }
 
-// escapes counts the characters that may take up to five bytes more in JSON. Those from
-// U+2000 to U+2FFF, two of which do, begin with E2.
-func escapes(text string) (n int) {
+func length(text string) int { return len(text) + len(`"",`) }
+
+// lengthInJSON counts six bytes for a character that encoding/json may escape. Those
+// from U+2000 to U+2FFF, of which it escapes two, begin with E2.
+func lengthInJSON(text string) int {
+	n := length(text)
 	for i := range len(text) {
 		if c := text[i]; c < ' ' || c == '"' || c == '&' || c == '<' || c == '>' || c == '\\' || c == 0xe2 {
-			n++
+			n += 5
 		}
 	}
 	return n

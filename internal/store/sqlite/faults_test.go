@@ -170,7 +170,7 @@ func TestRestoreKilled(t *testing.T) {
 				states[len(stored)]++
 				for id, p := range want {
 					if !reflect.DeepEqual(stored[id], p) {
-						t.Fatalf("killed at call %d: got %d pets without %.80v, want all old or all new ones", kills+1, len(stored), p)
+						t.Fatalf("killed at call %d: got %d pets without %.80s, want all old or all new ones", kills+1, len(stored), fmt.Sprint(p))
 					}
 				}
 				if _, err := sqlite.Verify(t.Context(), path); err != nil {

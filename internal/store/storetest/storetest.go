@@ -147,7 +147,7 @@ func mustCreate(t testing.TB, s store.Store, p pets.NewPet) pets.Pet {
 	t.Helper()
 	pet, err := s.CreatePet(t.Context(), p)
 	if err != nil || !equal(pet, p.WithID(pet.ID)) || pet.ID < 1 || pet.ID > pets.MaxID {
-		t.Fatalf("CreatePet(%.80v): got %.80v, error %v, want the pet", p, pet, err)
+		t.Fatalf("CreatePet: got %.500s, error %v, want %.500s", fmt.Sprint(pet), err, fmt.Sprint(p))
 	}
 	return pet
 }
@@ -160,10 +160,8 @@ func mustLoad(t testing.TB, s store.Store, all []pets.NewPet) []pets.Pet {
 		t.Fatalf("Load: got %d, error %v, want %d", n, err, len(all))
 	}
 	stored := mustWalk(t, s, "", 1000)[before:]
-	for i := range max(len(stored), len(all)) {
-		if i >= len(stored) || i >= len(all) || !equal(stored[i], all[i].WithID(stored[i].ID)) {
-			t.Fatalf("after Load: got %.2000v, want %.2000v", stored, all)
-		}
+	if !slices.EqualFunc(stored, all, func(p pets.Pet, want pets.NewPet) bool { return equal(p, want.WithID(p.ID)) }) {
+		t.Fatalf("after Load: got %.2000s, want %.2000s", fmt.Sprint(stored), fmt.Sprint(all))
 	}
 	return stored
 }
@@ -178,7 +176,7 @@ func mustLoadWithIDs(t testing.TB, s store.Store, all []pets.Pet) {
 func wantPet(t testing.TB, s store.Store, want pets.Pet) {
 	t.Helper()
 	if got, err := s.Pet(t.Context(), want.ID); err != nil || !equal(got, want) {
-		t.Errorf("Pet(%d): got %.80v, error %v, want %.80v", want.ID, got, err, want)
+		t.Errorf("Pet: got %.500s, error %v, want %.500s", fmt.Sprint(got), err, fmt.Sprint(want))
 	}
 }
 
@@ -218,7 +216,7 @@ func wantAll(t testing.TB, s store.Store, want []pets.Pet) {
 func wantWalk(t testing.TB, s store.Store, all []pets.Pet, status pets.Status, limit int) {
 	t.Helper()
 	if got, want := mustWalk(t, s, status, limit), ofStatus(all, status); !slices.EqualFunc(got, want, equal) {
-		t.Errorf("walk of status %q by %d: got %d pets %.2000v, want %d pets %.2000v", status, limit, len(got), got, len(want), want)
+		t.Errorf("walk of status %q by %d: got %d pets %.2000s, want %d pets %.2000s", status, limit, len(got), fmt.Sprint(got), len(want), fmt.Sprint(want))
 	}
 }
 
