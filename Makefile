@@ -17,12 +17,12 @@ COMMIT  := $(shell git rev-parse HEAD 2>/dev/null || echo unknown)
 BIN     := .bin/petstore
 
 # The build tags of tests; CONTRIBUTING.md says what each needs. `make test` sets those
-# of the first five whose programs are installed. In CI it sets all but citus, which
+# of the first four whose programs are installed. In CI it sets all but citus, which
 # Debian lacks, so that a missing program is an error.
 ALL_TAGS := postgres,citus,chromium,faults,wrk,deploy,sdk,attack
 has  = $(shell { [ -n "$$CI" ] || { PATH="$$PATH:/usr/sbin" && $(1); }; } >/dev/null 2>&1 && echo $(2))
 TAGS := $(call has,{ ls /usr/lib/postgresql/*/bin/initdb || command -v initdb; } && command -v pgbouncer,postgres) \
-	$(shell ls /usr/share/postgresql/*/extension/citus.control >/dev/null 2>&1 && echo citus) $(call has,command -v chromium,chromium) $(call has,command -v strace,faults) $(call has,command -v wrk,wrk)
+	$(shell ls /usr/share/postgresql/*/extension/citus.control >/dev/null 2>&1 && echo citus) $(call has,command -v chromium,chromium) $(call has,command -v strace,faults)
 comma := ,
 space := $(subst ,, )
 
@@ -59,7 +59,7 @@ run: build ## serve http://127.0.0.1:8080 from petstore.db
 build: ## build .bin/petstore, one static binary
 	@CGO_ENABLED=0 go build -trimpath -ldflags '-s -w -X main.version=$(VERSION) -X main.commit=$(COMMIT)' -o $(BIN) ./cmd/petstore
 
-test: ## run all tests, with PostgreSQL, Chromium, strace and wrk if installed
+test: ## run all tests, with PostgreSQL, Chromium and strace if installed
 	@$(info tags: $(or $(strip $(TAGS)),none) (CONTRIBUTING.md says what each needs))$(if $(NO_CC),$(info $(NO_CC)))
 	$(GOTEST) ./...
 
