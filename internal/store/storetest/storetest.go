@@ -25,8 +25,8 @@ type Factory struct {
 	// store does not keep its data.
 	Reopen func(t testing.TB, s store.Store) store.Store
 
-	// Change gives the stored pet with p's identifier the values of p, as no
-	// method does yet. It is nil if the test cannot reach the data.
+	// Change gives the stored pet with p's identifier the values of p, as
+	// operators may. It is nil if the test cannot reach the data.
 	Change func(t testing.TB, s store.Store, p pets.Pet)
 
 	// Remove removes a stored pet, as operators do. It may be nil, too.
