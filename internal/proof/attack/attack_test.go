@@ -37,7 +37,7 @@ var path = example.Base() + "/pets"
 func TestAttack(t *testing.T) {
 	t.Setenv("GOMEMLIMIT", "192MiB") // three quarters of podMemory, as serve sets it there
 	t.Setenv("PETSTORE_API_KEYS", program.Key)
-	certFile, keyFile := certificate(t)
+	pair := certificate(t)
 	nested := strings.Repeat(`{"a":`, 9000) + "1" + strings.Repeat("}", 9000)
 	for name, attack := range map[string]struct {
 		connections int
@@ -56,7 +56,7 @@ func TestAttack(t *testing.T) {
 			cmd := exec.CommandContext(t.Context(), "../../../.bin/petstore", "serve", "--store", "memory:", "--addr", addr)
 			url := "http://" + addr + path
 			if attack.tls {
-				cmd.Args = append(cmd.Args, "--tls-cert", certFile, "--tls-key", keyFile)
+				cmd.Args = append(cmd.Args, "--tls-cert", pair, "--tls-key", pair)
 				url = "https://" + addr + path
 			}
 			if err := cmd.Start(); err != nil {
@@ -149,21 +149,16 @@ func header(method, target string, length int) string {
 		method, path+target, program.Key, length)
 }
 
-// certificate writes the files of a self-signed certificate.
-func certificate(t *testing.T) (certFile, keyFile string) {
-	t.Helper()
+// certificate writes a self-signed certificate and its key to a file.
+func certificate(t *testing.T) (file string) {
 	s := httptest.NewTLSServer(nil) // it has a certificate
 	defer s.Close()
 	pair := s.TLS.Certificates[0]
 	key, err := x509.MarshalPKCS8PrivateKey(pair.PrivateKey)
-	write := func(name, kind string, data []byte) string {
-		file := filepath.Join(t.TempDir(), name)
-		err = errors.Join(err, os.WriteFile(file, pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: data}), 0o600))
-		return file
-	}
-	certFile, keyFile = write("cert.pem", "CERTIFICATE", pair.Certificate[0]), write("key.pem", "PRIVATE KEY", key)
-	if err != nil {
+	text := append(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: pair.Certificate[0]}), pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: key})...)
+	file = filepath.Join(t.TempDir(), "pair.pem")
+	if err := errors.Join(err, os.WriteFile(file, text, 0o600)); err != nil {
 		t.Fatal(err)
 	}
-	return certFile, keyFile
+	return file
 }

@@ -2,6 +2,7 @@ package contract
 
 import (
 	"bytes"
+	"errors"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -71,11 +72,8 @@ func newService(t *testing.T, st store.Store) (http.Handler, Server) {
 	}
 	create := func(readOnly bool, lifetime time.Duration) (id, token string) {
 		k, token, err := keys.New("test", time.Now().Add(-time.Hour), lifetime)
-		if err != nil {
-			t.Fatal(err)
-		}
 		k.ReadOnly = readOnly
-		if err := st.CreateKey(t.Context(), k); err != nil {
+		if err := errors.Join(err, st.CreateKey(t.Context(), k)); err != nil {
 			t.Fatal(err)
 		}
 		return k.ID, token

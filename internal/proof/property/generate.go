@@ -64,7 +64,7 @@ func value(t *rapid.T, s *openapi3.Schema) any {
 		return Object(s).Draw(t, "object")
 	case s.Type.Is("array"):
 		if s.MaxItems == nil {
-			t.Fatalf("a list has no maxItems, want one: its texts are counted, not its memory")
+			t.Fatalf("a list needs maxItems, because only its texts count in the memory of a response")
 		}
 		least := int(s.MinItems)
 		return rapid.SliceOfN(Value(s.Items.Value), least, min(least+3, int(*s.MaxItems))).Draw(t, "array")
