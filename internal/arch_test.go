@@ -28,13 +28,13 @@ var importers = map[string][]string{
 
 	"gen":                     {"internal/service"},
 	"internal/edge":           {"cmd/petstore", "internal/service"},
-	"internal/files":          {"cmd/petstore"},
 	"internal/keys":           {"cmd/petstore", "internal/service", "internal/store", "internal/store/memory", "internal/store/sqlite", "internal/store/postgres", "internal/store/storetest"},
 	"internal/service":        {"cmd/petstore"},
-	"internal/store":          {"cmd/petstore"},
-	"internal/store/memory":   {"internal/store"},
-	"internal/store/sqlite":   {"cmd/petstore", "internal/store"},
-	"internal/store/postgres": {"cmd/petstore", "internal/store"},
+	"internal/store":          {"cmd/petstore", "internal/store/address", "internal/store/memory", "internal/store/sqlite", "internal/store/postgres", "internal/store/storetest"},
+	"internal/store/address":  {"cmd/petstore"},
+	"internal/store/memory":   {"internal/store/address"},
+	"internal/store/sqlite":   {"cmd/petstore", "internal/store/address"},
+	"internal/store/postgres": {"cmd/petstore", "internal/store/address"},
 	"internal/proof":          {"internal/store/storetest"},
 }
 

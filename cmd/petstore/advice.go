@@ -7,7 +7,7 @@ import (
 
 	"example.com/petstore/internal/edge"
 	"example.com/petstore/internal/service"
-	"example.com/petstore/internal/store"
+	"example.com/petstore/internal/store/address"
 	"example.com/petstore/internal/store/postgres"
 	"example.com/petstore/internal/store/sqlite"
 )
@@ -48,10 +48,10 @@ var advice = []struct {
 }
 
 // advise adds to an error what to do about it, if there is advice.
-func advise(err error, address string) error {
+func advise(err error, addr string) error {
 	for _, a := range advice {
 		if errors.Is(err, a.about) {
-			text := strings.NewReplacer("petstore ", service.Name+" ", "STORE", "--store "+store.Redact(address)).Replace(a.text)
+			text := strings.NewReplacer("petstore ", service.Name+" ", "STORE", "--store "+address.Redact(addr)).Replace(a.text)
 			return fmt.Errorf("%w; %s", err, text)
 		}
 	}

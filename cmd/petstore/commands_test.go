@@ -12,8 +12,6 @@ import (
 	"net/http/httptest"
 	"os"
 	"os/exec"
-	"os/signal"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"sync/atomic"
@@ -22,11 +20,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"example.com/petstore/internal/files"
 	"example.com/petstore/internal/pets"
-	"example.com/petstore/internal/proof/example"
 	"example.com/petstore/internal/service"
-	"example.com/petstore/internal/store/memory"
 	"example.com/petstore/internal/store/sqlite"
 )
 
@@ -105,33 +100,6 @@ func TestOutcome(t *testing.T) {
 	}
 }
 
-// slowStore calls meanwhile while pets are read.
-type slowStore struct {
-	*memory.Store
-	meanwhile func()
-}
-
-func (s slowStore) Pets(ctx context.Context, q pets.Query) (pets.Page, error) {
-	s.meanwhile()
-	return s.Store.Pets(ctx, q)
-}
-
-// TestExportTarget checks that export does not replace a file that another program
-// creates meanwhile.
-func TestExportTarget(t *testing.T) {
-	t.Parallel()
-	cfg := exportConfig{store: "sqlite:x", file: filepath.Join(t.TempDir(), "pets.csv"), format: files.CSV}
-	st := slowStore{memory.New(), func() {
-		if err := os.WriteFile(cfg.file, []byte("of another program"), 0o600); err != nil {
-			t.Error(err)
-		}
-	}}
-	err := cfg.export(t.Context(), environment{stderr: io.Discard, pets: new(atomic.Int64)}, st)
-	if content, _ := os.ReadFile(cfg.file); !errors.Is(err, sqlite.ErrExists) || string(content) != "of another program" {
-		t.Errorf("got error %v and the file %q, want %v and the file of the other program", err, content, sqlite.ErrExists)
-	}
-}
-
 // TestUpkeepOutcome checks that the last word of an interrupted command is true.
 func TestUpkeepOutcome(t *testing.T) {
 	t.Parallel()
@@ -176,43 +144,6 @@ func TestHealth(t *testing.T) {
 			got := run(t.Context(), args, environment{getenv: func(string) string { return "" }, stderr: &stderr})
 			if got != want {
 				t.Errorf("%v, %d: got %d (%s), want %d", args, answer, got, &stderr, want)
-			}
-		}
-	}
-}
-
-// TestInterrupt checks that others can write while import waits for its input, and the
-// exit status of a command that is ended by a signal.
-func TestInterrupt(t *testing.T) {
-	t.Parallel()
-	signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP) // else commands would ignore it under nohup, too
-	rows := []byte(example.Header() + strings.Repeat(example.Row(), 12_000))
-	for sig, want := range map[syscall.Signal]int{syscall.SIGHUP: 129, syscall.SIGINT: 130, syscall.SIGTERM: 143} {
-		for _, args := range [][]string{{"import", "-"}, {"import", "-", "--dry-run"}} {
-			ctx, cancel := context.WithTimeout(t.Context(), giveUp)
-			defer cancel()
-			cmd := exec.CommandContext(ctx, "petstore", args...)
-			var stderr bytes.Buffer
-			cmd.Dir, cmd.Stderr = t.TempDir(), &stderr
-			in, err := cmd.StdinPipe()
-			if err := errors.Join(err, cmd.Start()); err != nil {
-				t.Fatal(err)
-			}
-			if _, err := in.Write(rows); err != nil { // more than a pipe holds
-				t.Fatal(err)
-			}
-			other := exec.CommandContext(ctx, "petstore", "keys", "create", "meanwhile")
-			other.Dir = cmd.Dir
-			if out, err := other.CombinedOutput(); err != nil {
-				t.Errorf("keys create: got error %v, want none: %s", err, out)
-			}
-			if err := cmd.Process.Signal(sig); err != nil {
-				t.Fatal(err)
-			}
-			_ = cmd.Wait() // the exit status is checked below
-			text := "petstore: interrupted; nothing was imported\n"
-			if got := cmd.ProcessState.ExitCode(); got != want || !strings.HasSuffix(stderr.String(), text) {
-				t.Errorf("%v, %v: got %d, %s, want %d, %s", args, sig, got, &stderr, want, text)
 			}
 		}
 	}

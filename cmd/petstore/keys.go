@@ -12,7 +12,7 @@ import (
 
 	"example.com/petstore/internal/keys"
 	"example.com/petstore/internal/service"
-	"example.com/petstore/internal/store"
+	"example.com/petstore/internal/store/address"
 )
 
 func keysCommand(env environment) *cobra.Command {
@@ -30,7 +30,7 @@ the old one.`,
 }
 
 func keysCreateCommand(env environment) *cobra.Command {
-	var address string
+	var addr string
 	var lifetime time.Duration
 	var readOnly bool
 	cmd := &cobra.Command{
@@ -47,9 +47,9 @@ The key cannot be shown again. NAME says who uses it.`,
 				return misuse("%w", err)
 			}
 			k.ReadOnly = readOnly
-			return withKeys(cmd.Context(), env, address, store.Options{}, func(ctx context.Context, s keys.Store) error {
+			return withKeys(cmd.Context(), env, addr, address.Options{}, func(ctx context.Context, s keys.Store) error {
 				if err := s.CreateKey(ctx, k); err != nil {
-					return keyOutcome(ctx, err, "created", address)
+					return keyOutcome(ctx, err, "created", addr)
 				}
 				if _, err := fmt.Fprintln(env.stdout, token); err != nil {
 					return fmt.Errorf("created the key %s, but printing it failed: %w", k.ID, err)
@@ -59,20 +59,20 @@ The key cannot be shown again. NAME says who uses it.`,
 		},
 	}
 	flags := cmd.Flags()
-	addStoreFlag(flags, &address)
+	addStoreFlag(flags, &addr)
 	flags.DurationVar(&lifetime, "expires-in", 0, "the `duration` after which the key expires, such as 720h; 0 for never")
 	flags.BoolVar(&readOnly, "read-only", false, "allow the key to list and get pets, but not to add any")
 	return cmd
 }
 
 func keysListCommand(env environment) *cobra.Command {
-	var address string
+	var addr string
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List the keys, without their secrets",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return withKeys(cmd.Context(), env, address, store.Options{MustExist: true}, func(ctx context.Context, s keys.Store) error {
+			return withKeys(cmd.Context(), env, addr, address.Options{MustExist: true}, func(ctx context.Context, s keys.Store) error {
 				all, err := s.Keys(ctx)
 				if err != nil {
 					return err
@@ -81,12 +81,12 @@ func keysListCommand(env environment) *cobra.Command {
 			})
 		},
 	}
-	addStoreFlag(cmd.Flags(), &address)
+	addStoreFlag(cmd.Flags(), &addr)
 	return cmd
 }
 
 func keysRevokeCommand(env environment) *cobra.Command {
-	var address string
+	var addr string
 	cmd := &cobra.Command{
 		Use:   "revoke ID|NAME",
 		Short: "Revoke a key permanently",
@@ -94,30 +94,30 @@ func keysRevokeCommand(env environment) *cobra.Command {
 name.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return withKeys(cmd.Context(), env, address, store.Options{MustExist: true}, func(ctx context.Context, s keys.Store) error {
+			return withKeys(cmd.Context(), env, addr, address.Options{MustExist: true}, func(ctx context.Context, s keys.Store) error {
 				all, err := s.Keys(ctx)
 				if err != nil {
 					return err
 				}
 				k, err := findKey(all, args[0], time.Now())
 				if err != nil {
-					return fmt.Errorf("%w; %s shows the IDs", err, keysList(address))
+					return fmt.Errorf("%w; %s shows the IDs", err, keysList(addr))
 				}
 				if _, err = s.RevokeKey(ctx, k.ID, time.Now()); err != nil {
-					return keyOutcome(ctx, err, "revoked", address)
+					return keyOutcome(ctx, err, "revoked", addr)
 				}
 				fmt.Fprintf(env.stderr, "revoked %s (%s)\n", k.ID, printable(k.Name))
 				return nil
 			})
 		},
 	}
-	addStoreFlag(cmd.Flags(), &address)
+	addStoreFlag(cmd.Flags(), &addr)
 	return cmd
 }
 
-// withKeys opens the store at address and calls f with it.
-func withKeys(ctx context.Context, env environment, address string, o store.Options, f func(context.Context, keys.Store) error) error {
-	s, err := openStore(ctx, env, address, o)
+// withKeys opens the store at addr and calls f with it.
+func withKeys(ctx context.Context, env environment, addr string, o address.Options, f func(context.Context, keys.Store) error) error {
+	s, err := openStore(ctx, env, addr, o)
 	if err != nil {
 		return err
 	}
@@ -126,13 +126,13 @@ func withKeys(ctx context.Context, env environment, address string, o store.Opti
 }
 
 // keyOutcome adds to the error of a write whether a key was changed.
-func keyOutcome(ctx context.Context, err error, done, address string) error {
-	return outcome(ctx, err, "no key was "+done, keysList(address)+" shows whether the key was "+done)
+func keyOutcome(ctx context.Context, err error, done, addr string) error {
+	return outcome(ctx, err, "no key was "+done, keysList(addr)+" shows whether the key was "+done)
 }
 
 // keysList returns the command that lists the keys of a store.
-func keysList(address string) string {
-	return service.Name + " keys list --store " + store.Redact(address)
+func keysList(addr string) string {
+	return service.Name + " keys list --store " + address.Redact(addr)
 }
 
 func printKeys(out io.Writer, all []keys.Key) error {

@@ -27,6 +27,7 @@ import (
 	"example.com/petstore/internal/pets"
 	"example.com/petstore/internal/service"
 	"example.com/petstore/internal/store"
+	"example.com/petstore/internal/store/address"
 )
 
 func main() {
@@ -110,7 +111,7 @@ Exit status:
 			return nil
 		},
 	}
-	root.AddCommand(serveCommand(env), keysCommand(env), importCommand(env), exportCommand(env), backupCommand(env),
+	root.AddCommand(serveCommand(env), keysCommand(env), backupCommand(env),
 		restoreCommand(env), verifyCommand(env), migrateCommand(env), healthCommand(), versionCommand(env))
 	root.SetOut(env.stdout)
 	root.SetErr(env.stderr)
@@ -127,8 +128,8 @@ const storeFlag = "store"
 var variablePrefix = strings.ToUpper(service.Name) + "_"
 
 // addStoreFlag adds --store, which checkStore checks.
-func addStoreFlag(flags *pflag.FlagSet, address *string) {
-	flags.StringVar(address, storeFlag, store.DefaultAddress, "the `address` of the store: "+store.Addresses)
+func addStoreFlag(flags *pflag.FlagSet, addr *string) {
+	flags.StringVar(addr, storeFlag, address.Default, "the `address` of the store: "+address.Forms)
 }
 
 // variableOf returns the environment variable of a flag, or "" if it has none.
@@ -161,9 +162,9 @@ func checkStore(cmd *cobra.Command) error {
 	if f == nil {
 		return nil
 	}
-	switch store.Kind(f.Value.String()) {
+	switch address.Kind(f.Value.String()) {
 	case "":
-		return misuse("--store or %s: unknown store %q: use %s", variableOf(storeFlag), store.Redact(f.Value.String()), store.Addresses)
+		return misuse("--store or %s: unknown store %q: use %s", variableOf(storeFlag), address.Redact(f.Value.String()), address.Forms)
 	case "memory":
 		if cmd.Name() != "serve" {
 			return misuse("the memory store exists only inside a server; use --store sqlite:PATH, or set %s to give a server keys", keysVariable)
@@ -173,12 +174,12 @@ func checkStore(cmd *cobra.Command) error {
 }
 
 // openStore opens a store, and adds advice to its errors.
-func openStore(ctx context.Context, env environment, address string, o store.Options) (store.Store, error) {
+func openStore(ctx context.Context, env environment, addr string, o address.Options) (store.Store, error) {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.NewTextHandler(env.stderr, nil))
 	}
-	st, err := store.Open(ctx, address, o)
-	return st, advise(err, address)
+	st, err := address.Open(ctx, addr, o)
+	return st, advise(err, addr)
 }
 
 // statusError is an error with an exit status of its own.

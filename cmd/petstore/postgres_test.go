@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"example.com/petstore/internal/store"
+	"example.com/petstore/internal/store/address"
 	"example.com/petstore/internal/store/postgres/pgtest"
 )
 
@@ -19,13 +19,13 @@ func TestScriptsOnPostgres(t *testing.T) {
 // TestPostgresAdvice checks that an error of PostgreSQL comes with advice.
 func TestPostgresAdvice(t *testing.T) {
 	t.Parallel()
-	for address, want := range map[string]string{
+	for addr, want := range map[string]string{
 		pgtest.Shared(t).Address("absent"): `database "absent" does not exist; create it with: createdb -O petstore -E UTF8 -T template0 NAME`,
 		"postgres://a@b@c/d":               "the store address is malformed: unexpected @; give postgres://USER:PASSWORD@HOST",
 	} {
-		_, err := openStore(t.Context(), environment{stderr: t.Output()}, address, store.Options{})
+		_, err := openStore(t.Context(), environment{stderr: t.Output()}, addr, address.Options{})
 		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: got error %v, want %q in it", address, err, want)
+			t.Errorf("%s: got error %v, want %q in it", addr, err, want)
 		}
 	}
 }

@@ -26,11 +26,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"example.com/petstore/internal/edge"
-	"example.com/petstore/internal/files"
 	"example.com/petstore/internal/keys"
 	"example.com/petstore/internal/pets"
 	"example.com/petstore/internal/service"
 	"example.com/petstore/internal/store"
+	"example.com/petstore/internal/store/address"
 )
 
 const defaultAddr = "127.0.0.1:8080"
@@ -38,7 +38,7 @@ const defaultAddr = "127.0.0.1:8080"
 // serveConfig is the configuration of petstore serve.
 type serveConfig struct {
 	store     string
-	open      store.Options
+	open      address.Options
 	sandbox   bool
 	fixedKeys []string
 	edge      edge.Options
@@ -122,13 +122,13 @@ func (cfg *serveConfig) check(storeGiven, interactive bool) error {
 		return misuse("--pprof needs --admin-addr, where profiles are served")
 	case cfg.edge.PublicURL != "" && !isPublicURL(cfg.edge.PublicURL):
 		return misuse("--public-url must be an http or https address without user, query or fragment, such as https://api.example.com/v1")
-	case cfg.sandbox && (storeGiven || cfg.open != store.Options{}):
+	case cfg.sandbox && (storeGiven || cfg.open != address.Options{}):
 		return misuse("--sandbox has its own store, in memory; omit --store, --must-exist and --require-sync, and their variables")
-	case cfg.open.RequireSync && store.Kind(cfg.store) != "postgres":
+	case cfg.open.RequireSync && address.Kind(cfg.store) != "postgres":
 		return misuse("--require-sync needs a postgres:// store, the only one with standbys")
 	case cfg.sandbox:
 		cfg.store, cfg.edge.LocalOrigins = "memory:", true
-	case store.Kind(cfg.store) == "memory" && len(cfg.fixedKeys) == 0 && !interactive:
+	case address.Kind(cfg.store) == "memory" && len(cfg.fixedKeys) == 0 && !interactive:
 		return misuse("the memory store has no key, and none can be added later; set %s", keysVariable)
 	}
 	for _, text := range cfg.proxies {
@@ -174,7 +174,7 @@ func serveStore(ctx context.Context, env environment, cfg serveConfig, logger *s
 	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	metrics := prometheus.WrapRegistererWithPrefix(service.Name+"_", registry)
 	metrics.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "build_info", Help: "The version of the program and the kind of its store.", ConstLabels: prometheus.Labels{"version": programVersion(), "store": store.Kind(cfg.store)},
+		Name: "build_info", Help: "The version of the program and the kind of its store.", ConstLabels: prometheus.Labels{"version": programVersion(), "store": address.Kind(cfg.store)},
 	}, func() float64 { return 1 }))
 	observed := store.Observe(st, metrics)
 	keyring := keys.NewKeyring(observed, cfg.fixedKeys)
@@ -191,16 +191,16 @@ func serveStore(ctx context.Context, env environment, cfg serveConfig, logger *s
 	recording.Go(func() { keyring.RecordUses(ctx, logger) })
 	defer recording.Wait() // before the store is closed
 	defer cancel()
-	cfg.serve.Started = func(address string) (err error) {
+	cfg.serve.Started = func(url string) (err error) {
 		if cfg.sandbox {
-			err = printSandbox(ctx, env.stdout, observed, address+server.Base())
+			err = printSandbox(ctx, env.stdout, observed, url+server.Base())
 		} else {
-			err = cfg.offerKey(ctx, env, logger, observed, address, server.Base())
+			err = cfg.offerKey(ctx, env, logger, observed, url, server.Base())
 		}
 		if err != nil {
 			return err
 		}
-		logger.Info("serving", "address", address+server.Base(), "docs", address+"/docs", "store", store.Redact(cfg.store), "version", programVersion())
+		logger.Info("serving", "address", url+server.Base(), "docs", url+"/docs", "store", address.Redact(cfg.store), "version", programVersion())
 		return nil
 	}
 	return advise(server.Run(ctx, cfg.serve), cfg.store)
@@ -249,13 +249,13 @@ func printSandbox(ctx context.Context, out io.Writer, st keys.Store, url string)
 
 // offerKey creates and prints a key at a terminal if the store has none. Elsewhere it
 // logs how to create one.
-func (cfg serveConfig) offerKey(ctx context.Context, env environment, logger *slog.Logger, st keys.Store, address, base string) error {
+func (cfg serveConfig) offerKey(ctx context.Context, env environment, logger *slog.Logger, st keys.Store, url, base string) error {
 	existing, err := st.Keys(ctx)
 	if err != nil || len(cfg.fixedKeys)+len(existing) > 0 {
 		return err
 	}
 	if !env.interactive {
-		logger.Warn("the store has no API key yet, so every request is refused", "fix", service.Name+" keys create NAME --store "+store.Redact(cfg.store))
+		logger.Warn("the store has no API key yet, so every request is refused", "fix", service.Name+" keys create NAME --store "+address.Redact(cfg.store))
 		return nil
 	}
 	token, err := createKey(ctx, st, "created at first start", false)
@@ -263,7 +263,7 @@ func (cfg serveConfig) offerKey(ctx context.Context, env environment, logger *sl
 		return err
 	}
 	fmt.Fprintf(env.stdout, "\nThe store had no API key, so here is one. It is shown only this once:\n\n  %s\n\n", token)
-	_, err = fmt.Fprintf(env.stdout, "Try it with curl, or in a browser at %s/docs:\n\n  curl -H 'Authorization: Bearer %s' %s%s/pets\n\n", address, token, address, base)
+	_, err = fmt.Fprintf(env.stdout, "Try it with curl, or in a browser at %s/docs:\n\n  curl -H 'Authorization: Bearer %s' %s%s/pets\n\n", url, token, url, base)
 	return err
 }
 
@@ -280,15 +280,23 @@ func createKey(ctx context.Context, st keys.Store, name string, readOnly bool) (
 // Center, which the City of Austin publishes as open data. categoryId is 1 for
 // dogs, 2 for cats, 3 for birds, 4 for livestock and 5 for others.
 //
-//go:embed sandbox.csv
+//go:embed sandbox.ndjson
 var sandboxPets string
 
+// fillSandbox adds them as clients would.
 func fillSandbox(ctx context.Context, st pets.Store) error {
 	decode, err := service.BodyDecoder()
 	if err != nil {
 		return err
 	}
-	rows := files.Read(strings.NewReader(sandboxPets), files.Options{Name: "sandbox.csv", Format: files.CSV, MaxBody: edge.MaxBody, Decode: decode})
-	_, err = files.Import(ctx, st, rows, false)
-	return err
+	for body := range strings.Lines(sandboxPets) {
+		p, err := decode([]byte(body))
+		if err != nil {
+			return err
+		}
+		if _, err := st.CreatePet(ctx, p, pets.IdempotencyKey{}); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -8,12 +8,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"example.com/petstore/internal/store"
+	"example.com/petstore/internal/store/address"
 	"example.com/petstore/internal/store/sqlite"
 )
 
 func backupCommand(env environment) *cobra.Command {
-	var address string
+	var addr string
 	var force bool
 	cmd := &cobra.Command{
 		Use:   "backup FILE",
@@ -25,18 +25,18 @@ disk.`,
   petstore backup --store sqlite:/srv/pets.db --force /mnt/pets.db`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return upkeep(cmd.Context(), env.stderr, address, "backed up", func(ctx context.Context, path string) (sqlite.Report, error) {
+			return upkeep(cmd.Context(), env.stderr, addr, "backed up", func(ctx context.Context, path string) (sqlite.Report, error) {
 				return sqlite.Backup(ctx, path, args[0], force)
 			})
 		},
 	}
-	addStoreFlag(cmd.Flags(), &address)
+	addStoreFlag(cmd.Flags(), &addr)
 	cmd.Flags().BoolVar(&force, "force", false, "replace FILE if it exists")
 	return cmd
 }
 
 func restoreCommand(env environment) *cobra.Command {
-	var address string
+	var addr string
 	var force bool
 	cmd := &cobra.Command{
 		Use:   "restore FILE",
@@ -48,18 +48,18 @@ if anything fails, you have either the old store or the new one.`,
   petstore restore --store sqlite:/srv/pets.db --force /mnt/pets.db`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return upkeep(cmd.Context(), env.stderr, address, "restored", func(ctx context.Context, path string) (sqlite.Report, error) {
+			return upkeep(cmd.Context(), env.stderr, addr, "restored", func(ctx context.Context, path string) (sqlite.Report, error) {
 				return sqlite.Restore(ctx, path, args[0], force)
 			})
 		},
 	}
-	addStoreFlag(cmd.Flags(), &address)
+	addStoreFlag(cmd.Flags(), &addr)
 	cmd.Flags().BoolVar(&force, "force", false, "replace the store if it exists")
 	return cmd
 }
 
 func verifyCommand(env environment) *cobra.Command {
-	var address string
+	var addr string
 	cmd := &cobra.Command{
 		Use:   "verify",
 		Short: "Check an SQLite store for damage",
@@ -68,15 +68,15 @@ running. If there is damage, verify reports it, and the exit status is 1.`,
 		Example: "  petstore verify --store sqlite:petstore-2026-11-21.db",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return upkeep(cmd.Context(), env.stdout, address, "no damage was found in", sqlite.Verify)
+			return upkeep(cmd.Context(), env.stdout, addr, "no damage was found in", sqlite.Verify)
 		},
 	}
-	addStoreFlag(cmd.Flags(), &address)
+	addStoreFlag(cmd.Flags(), &addr)
 	return cmd
 }
 
 func migrateCommand(env environment) *cobra.Command {
-	var address string
+	var addr string
 	cmd := &cobra.Command{
 		Use:   "migrate",
 		Short: "Bring the schema of a store up to date",
@@ -85,7 +85,7 @@ store do. It is for servers whose PostgreSQL user may not change the schema: run
 the owner of the tables before they start.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			st, err := openStore(cmd.Context(), env, address, store.Options{MustExist: true})
+			st, err := openStore(cmd.Context(), env, addr, address.Options{MustExist: true})
 			if err != nil {
 				return err
 			}
@@ -93,24 +93,24 @@ the owner of the tables before they start.`,
 			return errors.Join(err, st.Close())
 		},
 	}
-	addStoreFlag(cmd.Flags(), &address)
+	addStoreFlag(cmd.Flags(), &addr)
 	return cmd
 }
 
 // upkeep calls work with the path of an SQLite store and prints to out what was done.
-func upkeep(ctx context.Context, out io.Writer, address, done string, work func(ctx context.Context, path string) (sqlite.Report, error)) error {
-	path, ok := store.SQLitePath(address)
+func upkeep(ctx context.Context, out io.Writer, addr, done string, work func(ctx context.Context, path string) (sqlite.Report, error)) error {
+	path, ok := address.SQLitePath(addr)
 	if !ok {
 		return errors.New("PostgreSQL has its own tools for this, such as pg_basebackup, pg_dump and pg_amcheck; see deploy/postgres.md")
 	}
 	r, err := work(ctx, path)
 	switch {
 	case err == nil:
-		_, err = fmt.Fprintf(out, "%s %s: schema version %d, %s, %s, %.1f MiB\n", done, printable(address), r.Schema,
+		_, err = fmt.Fprintf(out, "%s %s: schema version %d, %s, %s, %.1f MiB\n", done, printable(addr), r.Schema,
 			counted(r.Pets, "pet"), counted(r.Keys, "key"), float64(r.Bytes)/(1<<20))
 		return err
 	case ctx.Err() == nil:
-		return advise(err, address)
+		return advise(err, addr)
 	case r.Path == "" && !errors.Is(err, sqlite.ErrDamaged):
 		return fmt.Errorf("%w; nothing was changed", context.Cause(ctx))
 	default:

@@ -26,7 +26,7 @@ func newService(n int) http.Handler {
 		if i%3 == 2 {
 			p.Status = pets.Sold
 		}
-		if _, err := store.CreatePet(context.Background(), p); err != nil {
+		if _, err := store.CreatePet(context.Background(), p, pets.IdempotencyKey{}); err != nil {
 			panic(err)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"strings"
+	"time"
 	"unicode/utf8"
 )
 
@@ -27,22 +28,25 @@ func (s Status) Valid() bool { return s == Available || s == Pending || s == Sol
 // integer that JavaScript's numbers represent exactly.
 const MaxID = 1<<53 - 1
 
-// NewPet is a pet before it has an identifier. The tags are for Fingerprint.
+// NewPet is what a client says about a pet. The tags are for Fingerprint.
 type NewPet struct {
 	Name       string `json:",omitzero"` // any Unicode text without U+0000
 	CategoryID int64  `json:",omitzero"`
 	Status     Status `json:",omitzero"` // one of the statuses; see WithDefaults
-
-	Idempotency Idempotency `json:"-"` // makes it safe to repeat the creation; not part of the pet
 }
 
 // Pet is a stored pet.
 type Pet struct {
-	ID         int64 // 1 to MaxID
-	Name       string
-	CategoryID int64
-	Status     Status
+	ID int64 // 1 to MaxID
+	NewPet
 }
+
+// text is a text that a client chose.
+type text struct{ name, value string }
+
+// texts returns the texts of p. Validate checks each of them, and a page ends where
+// they get long.
+func (p *NewPet) texts() []text { return []text{{"name", p.Name}} }
 
 // WithDefaults returns p with the status Available if it has none.
 func (p NewPet) WithDefaults() NewPet {
@@ -52,42 +56,48 @@ func (p NewPet) WithDefaults() NewPet {
 	return p
 }
 
-// WithID returns p as a pet with the identifier id.
-func (p NewPet) WithID(id int64) Pet {
-	return Pet{ID: id, Name: p.Name, CategoryID: p.CategoryID, Status: p.Status}
-}
-
-// WithoutID returns p without its identifier.
-func (p Pet) WithoutID() NewPet {
-	return NewPet{Name: p.Name, CategoryID: p.CategoryID, Status: p.Status}
-}
-
 // Validate returns an Invalid error for the first value that stores do not accept.
 // The OpenAPI document has the same rules; Validate is for callers that bypass it.
 func (p NewPet) Validate() error {
-	key := p.Idempotency.Key
-	unprintable := strings.ContainsFunc(key, func(r rune) bool { return r < ' ' || r > '~' })
-	switch {
-	case !utf8.ValidString(p.Name):
-		return &Error{Kind: Invalid, Message: "name must be Unicode text"}
-	case strings.ContainsRune(p.Name, 0):
-		return &Error{Kind: Invalid, Message: "name must not contain U+0000"}
-	case !p.Status.Valid():
+	for _, t := range p.texts() {
+		if !utf8.ValidString(t.value) {
+			return &Error{Kind: Invalid, Message: t.name + " must be Unicode text"}
+		}
+		if strings.ContainsRune(t.value, 0) {
+			return &Error{Kind: Invalid, Message: t.name + " must not contain U+0000"}
+		}
+	}
+	if !p.Status.Valid() {
 		return &Error{Kind: Invalid, Message: "status must be one of available, pending, sold"}
-	case !p.Idempotency.IsZero() && (key == "" || len(key) > 255 || unprintable):
+	}
+	return nil
+}
+
+// IdempotencyKey identifies a create request, so that repeating it does not create a
+// second pet. The zero value means that the request has none.
+type IdempotencyKey struct {
+	KeyID string // the ID of the API key, which scopes Key
+	Key   string // 1 to 255 printable ASCII characters
+}
+
+func (k IdempotencyKey) IsZero() bool { return k == IdempotencyKey{} }
+
+// Validate returns an Invalid error for a key that stores do not accept.
+func (k IdempotencyKey) Validate() error {
+	unprintable := strings.ContainsFunc(k.Key, func(r rune) bool { return r < ' ' || r > '~' })
+	if !k.IsZero() && (k.Key == "" || len(k.Key) > 255 || unprintable) {
 		return &Error{Kind: Invalid, Message: "an idempotency key must be 1 to 255 printable ASCII characters"}
 	}
 	return nil
 }
 
-// Idempotency identifies a create request, so that repeating it does not create a
-// second pet. The zero value means that the request has no idempotency key.
-type Idempotency struct {
-	KeyID string // the ID of the API key, which scopes Key
-	Key   string // 1 to 255 printable ASCII characters
+// KeyedRequest is a create request that a store remembers by its idempotency key.
+type KeyedRequest struct {
+	IdempotencyKey
+	PetID       int64
+	Fingerprint []byte    // of the request; see NewPet.Fingerprint
+	CreatedAt   time.Time // in UTC and whole seconds
 }
-
-func (i Idempotency) IsZero() bool { return i == Idempotency{} }
 
 // Fingerprint identifies the values of p. It leaves out zero values, so a new field
 // does not change the fingerprints of pets without it.
@@ -98,7 +108,7 @@ func (p NewPet) Fingerprint() []byte {
 }
 
 // CheckRepeat returns a Reused error unless fingerprint, of the request that first
-// used p's idempotency key, is p's.
+// used an idempotency key, is p's.
 func (p NewPet) CheckRepeat(fingerprint []byte) error {
 	if !bytes.Equal(p.Fingerprint(), fingerprint) {
 		return &Error{Kind: Reused, Message: "this Idempotency-Key was used for another pet; send a new key for a new pet"}
@@ -113,8 +123,27 @@ type Query struct {
 	Limit  int    // at most this many pets; at least 1
 }
 
-// Page is one page of a list of pets.
+// MaxPageText is the size in bytes of texts with which a page ends, whatever its limit.
+const MaxPageText = 32 << 10
+
+// Page is one page of a list of pets. Stores build it with Add.
 type Page struct {
 	Pets []Pet
 	More bool // whether further pets follow the last of Pets
+
+	textSize int
+}
+
+// Add adds the next pet that the query selects, and reports whether it fit. A page is
+// full with limit pets, or with the pet that brings its texts to MaxPageText bytes.
+func (page *Page) Add(p Pet, limit int) bool {
+	if len(page.Pets) == limit || page.textSize >= MaxPageText {
+		page.More = true
+		return false
+	}
+	for _, t := range p.texts() {
+		page.textSize += len(t.value)
+	}
+	page.Pets = append(page.Pets, p)
+	return true
 }

@@ -20,9 +20,6 @@ func newPet() pets.NewPet {
 }
 
 func TestValidate(t *testing.T) {
-	key := func(s string) func(*pets.NewPet) {
-		return func(p *pets.NewPet) { p.Idempotency = pets.Idempotency{KeyID: "mine", Key: s} }
-	}
 	name := func(s string) func(*pets.NewPet) { return func(p *pets.NewPet) { p.Name = s } }
 	status := func(s pets.Status) func(*pets.NewPet) { return func(p *pets.NewPet) { p.Status = s } }
 	for _, c := range []struct {
@@ -36,19 +33,11 @@ func TestValidate(t *testing.T) {
 		{func(p *pets.NewPet) { p.CategoryID = math.MaxInt64 }, ""},
 		{status(pets.Available), ""},
 		{status(pets.Pending), ""},
-		{key(" "), ""},
-		{key(strings.Repeat("~", 255)), ""},
-		{func(p *pets.NewPet) { p.Idempotency.Key = "k" }, ""},
 		{name("a\x00"), "name must not contain U+0000"},
 		{name("\xff"), "name must be Unicode"},
 		{name("\xed\xa0\x80"), "name must be Unicode"},
 		{status(""), "status must be one of available, pending, sold"},
 		{status("Sold"), "status must be one of"},
-		{key(""), "idempotency key"},
-		{key("a\x1f"), "idempotency key"},
-		{key("a\x7f"), "idempotency key"},
-		{key("é"), "idempotency key"},
-		{key(strings.Repeat("~", 256)), "idempotency key"},
 	} {
 		p := newPet()
 		c.change(&p)
@@ -72,14 +61,23 @@ func TestWithDefaults(t *testing.T) {
 	}
 }
 
-func TestCheckRepeat(t *testing.T) {
-	made := newPet().WithID(7)
-	if got := made.WithoutID().WithID(7); !reflect.DeepEqual(got, made) {
-		t.Errorf("WithoutID and WithID: got %+v, want %+v", got, made)
+func TestIdempotencyKey(t *testing.T) {
+	for key, valid := range map[string]bool{
+		"k": true, " ": true, strings.Repeat("~", 255): true,
+		"": false, "a\x1f": false, "a\x7f": false, "é": false, strings.Repeat("~", 256): false,
+	} {
+		err := pets.IdempotencyKey{KeyID: "mine", Key: key}.Validate()
+		if valid != (err == nil) || !valid && pets.KindOf(err) != pets.Invalid {
+			t.Errorf("Validate of %.20q: got error %v, want valid: %v", key, err, valid)
+		}
 	}
-	again := made.WithoutID()
-	again.Idempotency = pets.Idempotency{KeyID: "mine", Key: "k"}
-	if err := again.CheckRepeat(made.WithoutID().Fingerprint()); err != nil {
+	if err := (pets.IdempotencyKey{}).Validate(); err != nil {
+		t.Errorf("Validate of no key: got error %v", err)
+	}
+}
+
+func TestCheckRepeat(t *testing.T) {
+	if err := newPet().CheckRepeat(newPet().Fingerprint()); err != nil {
 		t.Errorf("CheckRepeat: got error %v", err)
 	}
 	for _, change := range []func(*pets.NewPet){
@@ -87,9 +85,9 @@ func TestCheckRepeat(t *testing.T) {
 		func(p *pets.NewPet) { p.CategoryID++ },
 		func(p *pets.NewPet) { p.Status = pets.Available },
 	} {
-		other := made.WithoutID()
+		other := newPet()
 		change(&other)
-		if err := other.CheckRepeat(made.WithoutID().Fingerprint()); err == nil || pets.KindOf(err) != pets.Reused {
+		if err := other.CheckRepeat(newPet().Fingerprint()); err == nil || pets.KindOf(err) != pets.Reused {
 			t.Errorf("CheckRepeat of %+v: got error %v, want Reused", other, err)
 		}
 	}
@@ -99,12 +97,43 @@ func TestCheckRepeat(t *testing.T) {
 // that a new one does not change the fingerprints of pets without it.
 func TestFingerprintTags(t *testing.T) {
 	for field := range reflect.TypeFor[pets.NewPet]().Fields() {
-		want := ",omitzero"
-		if field.Name == "Idempotency" {
-			want = "-"
-		}
-		if got := field.Tag.Get("json"); got != want {
+		if got, want := field.Tag.Get("json"), ",omitzero"; got != want {
 			t.Errorf("NewPet.%s: got the tag json:%q, want %q", field.Name, got, want)
+		}
+	}
+}
+
+func TestPage(t *testing.T) {
+	const most = pets.MaxPageText
+	for _, c := range []struct {
+		sizes []int // of the names
+		limit int
+		want  int // pets on the page
+	}{
+		{nil, 3, 0},
+		{[]int{1, 1, 1}, 3, 3},
+		{[]int{1, 1, 1, 1}, 3, 3},
+		{[]int{most - 1, 0, 1, 0}, 9, 3},
+		{[]int{most, 0}, 9, 1},
+		{[]int{2 * most, 2 * most}, 9, 1},
+		{[]int{0, 0, 2 * most}, 9, 3},
+	} {
+		var page pets.Page
+		for i, size := range c.sizes {
+			p := newPet()
+			p.Name = strings.Repeat("x", size)
+			if got, want := page.Add(pets.Pet{ID: int64(i + 1), NewPet: p}, c.limit), i < c.want; got != want {
+				t.Errorf("%v by %d, Add of pet %d: got %v, want %v", c.sizes, c.limit, i+1, got, want)
+			}
+			if page.More != (i >= c.want) {
+				t.Errorf("%v by %d, after pet %d: got more %v", c.sizes, c.limit, i+1, page.More)
+			}
+			if page.More {
+				break
+			}
+		}
+		if len(page.Pets) != c.want {
+			t.Errorf("%v by %d: got %d pets, want %d", c.sizes, c.limit, len(page.Pets), c.want)
 		}
 	}
 }

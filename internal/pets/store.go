@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
+	"time"
 )
 
 // Store keeps pets. Package storetest tests every implementation.
@@ -19,35 +19,27 @@ type Store interface {
 	// before the pet is stored, either nothing was done (Unavailable) or the
 	// outcome is unknown (Internal).
 	//
-	// All calls with the same p.Idempotency, concurrent or not, in this
+	// All calls with the same idempotency key, concurrent or not, in this
 	// process or another, create one pet and return it as it is stored now, or
-	// fail with ErrRemoved if an operator has removed it.
+	// fail with ErrRemoved if an operator has removed it. The zero key is none.
 	//
-	// It fails with Invalid if p.Validate does, and with Reused if the
-	// idempotency key was first used with other values; see CheckRepeat.
-	CreatePet(ctx context.Context, p NewPet) (Pet, error)
+	// It fails with Invalid if Validate of p or key does, and with Reused if
+	// the key was first used with other values; see CheckRepeat.
+	CreatePet(ctx context.Context, p NewPet, key IdempotencyKey) (Pet, error)
 
 	// Pet returns the pet with the identifier id, or NotFound.
 	Pet(ctx context.Context, id int64) (Pet, error)
 
-	// Pets returns the first q.Limit pets that q selects, in ascending order
-	// of their identifiers. A walk that passes the last identifier of each
-	// page as the next q.After returns every pet acknowledged before the walk
-	// began exactly once.
+	// Pets returns the page of pets that q selects, in ascending order of their
+	// identifiers; see Page.Add for where it ends. A walk that passes the last
+	// identifier of each page as the next q.After returns every pet
+	// acknowledged before the walk began exactly once.
 	Pets(ctx context.Context, q Query) (Page, error)
 
-	// Load stores all of pets in one transaction and in their order, and
-	// returns their number: either all are stored durably or none. It stops
-	// at the first error that pets yields and returns it unchanged. It fails
-	// with Invalid if a pet's Validate does. Internal means that either all
-	// or none are stored. pets must not use the store.
-	Load(ctx context.Context, pets iter.Seq2[NewPet, error]) (int, error)
-
-	// LoadWithIDs is like Load for pets that keep their identifiers. It fails
-	// with ErrNotEmpty if the store holds pets, and with Invalid unless the
-	// identifiers ascend and lie between 1 and MaxID. Pets created later have
-	// greater identifiers.
-	LoadWithIDs(ctx context.Context, pets iter.Seq2[Pet, error]) (int, error)
+	// ForgetIdempotencyKeys forgets some of the idempotency keys that were first
+	// used before a time, and returns how many: 0 if none are left. It does
+	// not hold up other calls.
+	ForgetIdempotencyKeys(ctx context.Context, before time.Time) (int, error)
 
 	// Ping reports whether the store can serve requests; /readyz calls it. It
 	// fails if the store is unreachable or if its file was replaced or is
@@ -106,57 +98,8 @@ func NoSuchPet(id int64) error {
 	return &Error{Kind: NotFound, Message: fmt.Sprintf("there is no pet with id %d", id)}
 }
 
-// Errors that all stores share.
+// Errors that stores share.
 var (
-	ErrClosed   = &Error{Kind: Unavailable, Message: "the store is closed"}
-	ErrRemoved  = &Error{Kind: Reused, Message: "the pet of this Idempotency-Key was removed; send a new key for a new pet"}
-	ErrNotEmpty = &Error{Kind: Invalid, Message: "the store already holds pets; restore into an empty store"}
+	ErrClosed  = &Error{Kind: Unavailable, Message: "the store is closed"}
+	ErrRemoved = &Error{Kind: Reused, Message: "the pet of this Idempotency-Key was removed; send a new key for a new pet"}
 )
-
-// Validated yields the pets that Load stores, with the identifier 0, up to the
-// first error. All stores use it, or ValidatedWithIDs, so that they reject the
-// same input.
-func Validated(all iter.Seq2[NewPet, error]) iter.Seq2[Pet, error] {
-	return validated(all, func(p NewPet, _ int64) (Pet, error) { return p.WithID(0), p.Validate() })
-}
-
-// ValidatedWithIDs yields the pets that LoadWithIDs stores, up to the first
-// error.
-func ValidatedWithIDs(all iter.Seq2[Pet, error]) iter.Seq2[Pet, error] {
-	return validated(all, func(p Pet, last int64) (Pet, error) {
-		if err := p.WithoutID().Validate(); err != nil {
-			return p, err
-		}
-		return p, CheckNextID(p.ID, last)
-	})
-}
-
-// validated passes each pet to check, with the identifier of the one before it.
-func validated[P any](all iter.Seq2[P, error], check func(p P, last int64) (Pet, error)) iter.Seq2[Pet, error] {
-	return func(yield func(Pet, error) bool) {
-		n, last := 0, Pet{}
-		for p, err := range all {
-			n++
-			if err == nil {
-				if last, err = check(p, last.ID); err != nil {
-					err = &Error{Kind: Invalid, Message: fmt.Sprintf("pet %d", n), Err: err}
-				}
-			}
-			if !yield(last, err) || err != nil {
-				return
-			}
-		}
-	}
-}
-
-// CheckNextID returns an Invalid error unless id is valid and greater than last,
-// the identifier of the pet loaded before it, or 0 if there is none.
-func CheckNextID(id, last int64) error {
-	switch {
-	case id < 1 || id > MaxID:
-		return &Error{Kind: Invalid, Message: fmt.Sprintf("id must be between 1 and %d", int64(MaxID))}
-	case id <= last:
-		return &Error{Kind: Invalid, Message: fmt.Sprintf("id must be greater than the one before it, %d", last)}
-	}
-	return nil
-}

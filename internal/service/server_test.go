@@ -7,10 +7,8 @@ import (
 	"fmt"
 	"net/http/httptest"
 	"os"
-	"reflect"
 	"testing"
 	"time"
-	"unicode"
 
 	"example.com/petstore/gen"
 	"example.com/petstore/gen/api"
@@ -63,7 +61,7 @@ func TestLimit(t *testing.T) {
 	for text, want := range map[string]struct{ byDefault, most int }{limits: {byDefault, most}, fmt.Sprintf(form, 30, 7): {7, 30}} {
 		st := memory.New()
 		for range want.most + 1 {
-			if _, err := st.CreatePet(t.Context(), example.Pet()); err != nil {
+			if _, err := st.CreatePet(t.Context(), example.Pet(), pets.IdempotencyKey{}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -80,45 +78,6 @@ func TestLimit(t *testing.T) {
 			if err := json.Unmarshal(w.Body.Bytes(), &page); (err != nil) != (n < 0) || n >= 0 && len(page) != n {
 				t.Errorf("%s, %q: got %d pets, status %d, want %d", text, query, len(page), w.Code, n)
 			}
-		}
-	}
-}
-
-// TestEachText checks that every string of a pet counts.
-func TestEachText(t *testing.T) {
-	var p pets.Pet
-	want := fill(reflect.ValueOf(&p).Elem())
-	eachText(&p, func(string) { want-- })
-	if want != 0 {
-		t.Errorf("got %d texts of %+v too few", want, p)
-	}
-}
-
-// fill sets pointers and lists, and returns how many strings v has.
-func fill(v reflect.Value) (texts int) {
-	switch {
-	case v.Type() == reflect.TypeFor[string](): // no enum
-		return 1
-	case v.Kind() == reflect.Pointer:
-		v.Set(reflect.New(v.Type().Elem()))
-		return fill(v.Elem())
-	case v.Kind() == reflect.Slice:
-		v.Set(reflect.MakeSlice(v.Type(), 1, 1))
-		return fill(v.Index(0))
-	case v.Kind() == reflect.Struct:
-		for _, f := range v.Fields() {
-			texts += fill(f)
-		}
-	}
-	return texts
-}
-
-func TestLengthInJSON(t *testing.T) {
-	t.Parallel()
-	for r := range rune(0x10000) {
-		text, err := json.Marshal(string(r))
-		if got, want := lengthInJSON(string(r)), len(text)+len(","); err != nil || got < want || got > want && unicode.IsLetter(r) && r < 0x2000 {
-			t.Errorf("%q: got %d bytes, error %v, want %d", r, got, err, want)
 		}
 	}
 }

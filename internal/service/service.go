@@ -31,9 +31,6 @@ func (o *operations) ListPets(ctx context.Context, request api.ListPetsRequestOb
 	if err != nil {
 		return nil, err
 	}
-	if err := reserve(ctx, page.Pets...); err != nil {
-		return nil, err
-	}
 	response := api.ListPets200JSONResponse{Body: make(api.Pets, len(page.Pets))}
 	for i := range page.Pets {
 		response.Body[i] = toPet(&page.Pets[i])
@@ -47,14 +44,11 @@ func (o *operations) ListPets(ctx context.Context, request api.ListPetsRequestOb
 
 // CreatePet implements the operation createPet.
 func (o *operations) CreatePet(ctx context.Context, request api.CreatePetRequestObject) (api.CreatePetResponseObject, error) {
-	p := NewPet(*request.Body)
-	if key := request.Params.IdempotencyKey; key != nil {
-		p.Idempotency = pets.Idempotency{KeyID: edge.CallerOf(ctx).ID, Key: unquote(*key)}
+	var key pets.IdempotencyKey
+	if request.Params.IdempotencyKey != nil {
+		key = pets.IdempotencyKey{KeyID: edge.CallerOf(ctx).ID, Key: unquote(*request.Params.IdempotencyKey)}
 	}
-	if err := reserve(ctx, p.WithID(0)); err != nil { // not once the pet exists
-		return nil, err
-	}
-	created, err := o.store.CreatePet(ctx, p)
+	created, err := o.store.CreatePet(ctx, NewPet(*request.Body), key)
 	if err != nil {
 		return nil, err
 	}
@@ -68,45 +62,10 @@ func (o *operations) CreatePet(ctx context.Context, request api.CreatePetRequest
 // GetPet implements the operation getPet.
 func (o *operations) GetPet(ctx context.Context, request api.GetPetRequestObject) (api.GetPetResponseObject, error) {
 	p, err := o.store.Pet(ctx, request.PetID)
-	if err == nil {
-		err = reserve(ctx, p)
-	}
 	if err != nil {
 		return nil, err
 	}
 	return api.GetPet200JSONResponse{Body: toPet(&p)}, nil
-}
-
-// reserve reserves memory for a response with pets: for their texts as they are, so that
-// a refusal costs little, and then for what these take at most in JSON.
-func reserve(ctx context.Context, list ...pets.Pet) error {
-	for _, measure := range []func(string) int{length, lengthInJSON} {
-		size := 0
-		for i := range list {
-			eachText(&list[i], func(text string) { size += measure(text) })
-		}
-		if err := edge.Reserve(ctx, int64(size)); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// eachText calls f with every text that may make the response with a pet large.
-func eachText(p *pets.Pet, f func(text string)) { f(p.Name) }
-
-func length(text string) int { return len(text) + len(`"",`) }
-
-// lengthInJSON counts six bytes for a character that encoding/json may escape. Those
-// from U+2000 to U+2FFF, of which it escapes two, begin with E2.
-func lengthInJSON(text string) int {
-	n := length(text)
-	for i := range len(text) {
-		if c := text[i]; c < ' ' || c == '"' || c == '&' || c == '<' || c == '>' || c == '\\' || c == 0xe2 {
-			n += 5
-		}
-	}
-	return n
 }
 
 // nextLink returns the Link (RFC 8288) to the page that follows the pet with the ID

@@ -53,9 +53,9 @@ func (o *observed) done(call string, start time.Time, err *error) {
 	}
 }
 
-func (o *observed) CreatePet(ctx context.Context, p pets.NewPet) (pet pets.Pet, err error) {
+func (o *observed) CreatePet(ctx context.Context, p pets.NewPet, key pets.IdempotencyKey) (pet pets.Pet, err error) {
 	defer o.done("create", time.Now(), &err)
-	return o.Store.CreatePet(ctx, p)
+	return o.Store.CreatePet(ctx, p, key)
 }
 
 func (o *observed) Pet(ctx context.Context, id int64) (pet pets.Pet, err error) {
@@ -66,6 +66,11 @@ func (o *observed) Pet(ctx context.Context, id int64) (pet pets.Pet, err error) 
 func (o *observed) Pets(ctx context.Context, q pets.Query) (page pets.Page, err error) {
 	defer o.done("list", time.Now(), &err)
 	return o.Store.Pets(ctx, q)
+}
+
+func (o *observed) ForgetIdempotencyKeys(ctx context.Context, before time.Time) (n int, err error) {
+	defer o.done("forget_idempotency_keys", time.Now(), &err)
+	return o.Store.ForgetIdempotencyKeys(ctx, before)
 }
 
 func (o *observed) Key(ctx context.Context, id string) (k keys.Key, err error) {

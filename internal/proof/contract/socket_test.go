@@ -107,30 +107,6 @@ func TestSocket(t *testing.T) {
 	}
 }
 
-// TestSlowReader checks that a client that reads slowly hinders only large responses.
-func TestSlowReader(t *testing.T) {
-	st, p := memory.New(), example.Pet()
-	p.Name = strings.Repeat("<", 60_000)
-	for range 100 {
-		if _, err := st.CreatePet(t.Context(), p); err != nil {
-			t.Fatal(err)
-		}
-	}
-	s, tt := newSuiteOn(t, st), testT{t}
-	all, large := s.get("/pets?limit=100"), s.post(example.Body(fmt.Sprintf(`"name":%q`, p.Name)))
-	slow, err := net.Dial("tcp", s.origin.Host)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer slow.Close()
-	_, _ = io.WriteString(slow, ask(all.target))
-	_, _ = slow.Read(make([]byte, 1)) // and no more
-	for _, r := range []request{all, s.get("/pets/1"), large} {
-		s.expect(tt, r, want{status: http.StatusServiceUnavailable, code: "unavailable"})
-	}
-	s.expect(tt, s.get("/pets?after=100"), want{status: http.StatusOK})
-}
-
 // sentinel is a request that follows the bytes of a case. If it is answered, the
 // connection was still open.
 const sentinel = "GET /sentinel HTTP/1.1\r\nHost: petstore\r\nX-Request-Id: sentinel\r\nConnection: close\r\n\r\n"

@@ -102,7 +102,7 @@ func serve(t *testing.T) (url string, store *memory.Store) {
 	p := example.Pet()
 	for n := 1; p.Name != lastPet; n++ {
 		p.Name = fmt.Sprintf("pet %d.", n)
-		if _, err := store.CreatePet(t.Context(), p); err != nil {
+		if _, err := store.CreatePet(t.Context(), p, pets.IdempotencyKey{}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -3,54 +3,63 @@ package memory
 import (
 	"cmp"
 	"context"
-	"iter"
 	"slices"
+	"time"
 
 	"example.com/petstore/internal/pets"
 )
 
-func (s *Store) CreatePet(ctx context.Context, p pets.NewPet) (pet pets.Pet, err error) {
+func (s *Store) CreatePet(ctx context.Context, p pets.NewPet, key pets.IdempotencyKey) (pet pets.Pet, err error) {
 	if err := p.Validate(); err != nil {
 		return pets.Pet{}, err
 	}
+	if err := key.Validate(); err != nil {
+		return pets.Pet{}, err
+	}
 	err = s.locked(ctx, func() error {
-		if first, found := s.requests[p.Idempotency]; found {
-			if err := p.CheckRepeat(first.fingerprint); err != nil {
+		if first, found := s.byKey[key]; found {
+			if err := p.CheckRepeat(first.Fingerprint); err != nil {
 				return err
 			}
-			i, found := s.find(first.petID)
+			i, found := s.find(first.PetID)
 			if !found {
 				return pets.ErrRemoved
 			}
 			pet = s.pets[i]
 			return nil
 		}
-		id, err := s.nextIDs(1)
-		if err != nil {
-			return err
+		if s.lastID == pets.MaxID {
+			return &pets.Error{Kind: pets.Internal, Message: "no identifiers are left"}
 		}
-		pet = p.WithID(id)
-		s.add(pet)
-		if !p.Idempotency.IsZero() {
-			s.requests[p.Idempotency] = request{p.Fingerprint(), id}
+		s.lastID++
+		pet = pets.Pet{ID: s.lastID, NewPet: p}
+		s.pets = append(s.pets, pet)
+		if !key.IsZero() {
+			now := time.Now().UTC().Truncate(time.Second)
+			s.remember(pets.KeyedRequest{IdempotencyKey: key, PetID: pet.ID, Fingerprint: p.Fingerprint(), CreatedAt: now})
 		}
 		return nil
 	})
 	return pet, err
 }
 
-// nextIDs returns the first of n new identifiers. The caller must hold mu.
-func (s *Store) nextIDs(n int) (int64, error) {
-	if pets.MaxID-s.lastID < int64(n) {
-		return 0, &pets.Error{Kind: pets.Internal, Message: "no identifiers are left"}
-	}
-	return s.lastID + 1, nil
+// remember stores a request with the greatest PetID. The caller must hold mu.
+func (s *Store) remember(r pets.KeyedRequest) {
+	s.requests = append(s.requests, r)
+	s.byKey[r.IdempotencyKey] = r
 }
 
-// add stores a pet with a new identifier. The caller must hold mu.
-func (s *Store) add(p pets.Pet) {
-	s.lastID = p.ID
-	s.pets = append(s.pets, p)
+func (s *Store) ForgetIdempotencyKeys(ctx context.Context, before time.Time) (n int, err error) {
+	const most = 1000
+	err = s.locked(ctx, func() error {
+		for n < min(most, len(s.requests)) && s.requests[n].CreatedAt.Before(before) {
+			delete(s.byKey, s.requests[n].IdempotencyKey)
+			n++
+		}
+		s.requests = s.requests[n:]
+		return nil
+	})
+	return n, err
 }
 
 // find returns the index in s.pets of the first pet whose identifier is at least
@@ -78,58 +87,11 @@ func (s *Store) Pets(ctx context.Context, q pets.Query) (page pets.Page, err err
 			i++
 		}
 		for _, p := range s.pets[i:] {
-			if q.Status != "" && p.Status != q.Status {
-				continue
-			}
-			if len(page.Pets) == q.Limit {
-				page.More = true
+			if (q.Status == "" || p.Status == q.Status) && !page.Add(p, q.Limit) {
 				break
 			}
-			page.Pets = append(page.Pets, p)
 		}
 		return nil
 	})
 	return page, err
-}
-
-func (s *Store) Load(ctx context.Context, all iter.Seq2[pets.NewPet, error]) (int, error) {
-	return s.load(ctx, pets.Validated(all), false)
-}
-
-func (s *Store) LoadWithIDs(ctx context.Context, all iter.Seq2[pets.Pet, error]) (int, error) {
-	return s.load(ctx, pets.ValidatedWithIDs(all), true)
-}
-
-// load stores the pets of seq. It does not hold mu while it reads them.
-func (s *Store) load(ctx context.Context, seq iter.Seq2[pets.Pet, error], withIDs bool) (int, error) {
-	var all []pets.Pet
-	for p, err := range seq {
-		if err == nil {
-			err = s.Ping(ctx)
-		}
-		if err != nil {
-			return 0, err
-		}
-		all = append(all, p)
-	}
-	err := s.locked(ctx, func() error {
-		if withIDs && len(s.pets) > 0 {
-			return pets.ErrNotEmpty
-		}
-		id, err := s.nextIDs(len(all))
-		if err != nil {
-			return err
-		}
-		for i, p := range all {
-			if !withIDs {
-				p.ID = id + int64(i)
-			}
-			s.add(p)
-		}
-		return nil
-	})
-	if err != nil {
-		return 0, err
-	}
-	return len(all), nil
 }

@@ -1,4 +1,4 @@
-// Package memory implements pets.Store and keys.Store in memory. Nothing survives the process.
+// Package memory implements store.Store in memory. Nothing survives the process.
 package memory
 
 import (
@@ -7,32 +7,25 @@ import (
 
 	"example.com/petstore/internal/keys"
 	"example.com/petstore/internal/pets"
+	"example.com/petstore/internal/store"
 )
 
-var (
-	_ pets.Store = (*Store)(nil)
-	_ keys.Store = (*Store)(nil)
-)
+var _ store.Store = (*Store)(nil)
 
-// Store is a pets.Store and a keys.Store in memory.
+// Store is a store.Store in memory.
 type Store struct {
 	mu       sync.Mutex
 	closed   bool
-	pets     []pets.Pet // in ascending order of ID
-	lastID   int64      // the greatest ever given
-	requests map[pets.Idempotency]request
+	pets     []pets.Pet          // in ascending order of ID
+	lastID   int64               // the greatest ever given
+	requests []pets.KeyedRequest // in ascending order of PetID
+	byKey    map[pets.IdempotencyKey]pets.KeyedRequest
 	keys     []keys.Key // in order of creation
-}
-
-// request is a create request with an idempotency key.
-type request struct {
-	fingerprint []byte
-	petID       int64
 }
 
 // New returns an empty store.
 func New() *Store {
-	return &Store{requests: map[pets.Idempotency]request{}}
+	return &Store{byKey: map[pets.IdempotencyKey]pets.KeyedRequest{}}
 }
 
 func (s *Store) Ping(ctx context.Context) error {

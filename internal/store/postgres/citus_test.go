@@ -31,30 +31,21 @@ func TestCitus(t *testing.T) {
 func TestCitusPage(t *testing.T) {
 	t.Parallel()
 	const n = 10_000
-	once := newPet()
-	once.Idempotency = pets.Idempotency{KeyID: "mine", Key: "k1"}
+	once := pets.IdempotencyKey{KeyID: "mine", Key: "k1"}
 	var s *postgres.Store
 	var first pets.Pet
 	nodes := pgtest.Cluster(t, 2)
 	address := nodes[0].Distributed(t, func(address string) {
 		s = open(t, address)
-		_, err := s.Load(t.Context(), func(yield func(pets.NewPet, error) bool) {
-			for range n - 1 {
-				if !yield(newPet(), nil) {
-					return
-				}
-			}
-		})
-		if err == nil {
-			first, err = s.CreatePet(t.Context(), once)
-		}
-		if err != nil {
+		storetest.Fill(t, s, n-1, newPet())
+		var err error
+		if first, err = s.CreatePet(t.Context(), newPet(), once); err != nil {
 			t.Fatal(err)
 		}
 	})
 	repeat := func() pets.Pet {
 		t.Helper()
-		p, err := s.CreatePet(t.Context(), once)
+		p, err := s.CreatePet(t.Context(), newPet(), once)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -71,15 +62,15 @@ func TestCitusPage(t *testing.T) {
 		t.Errorf("the plan for one pet: got %s, want one task", text)
 	}
 
-	once.Idempotency.Key = "k2"
-	made, err := open(t, strings.Replace(address, nodes[0].Host(), nodes[1].Host(), 1)).CreatePet(t.Context(), once)
+	once.Key = "k2"
+	made, err := open(t, strings.Replace(address, nodes[0].Host(), nodes[1].Host(), 1)).CreatePet(t.Context(), newPet(), once)
 	if err != nil || made.ID != 1<<48+1 {
 		t.Errorf("CreatePet on a worker: got %v, error %v, want the id 281474976710657", made, err)
 	}
 	if got := repeat(); !reflect.DeepEqual(got, made) {
 		t.Errorf("the same again on the coordinator: got %v, want %v", got, made)
 	}
-	once.Idempotency.Key = "k1"
+	once.Key = "k1"
 
 	remove := pgtest.Page(t, "DELETE FROM idempotency_keys")
 	age := func(days int) {
@@ -132,15 +123,11 @@ func TestCitusDurability(t *testing.T) {
 	}
 	worker.Configure(t, "synchronous_standby_names", "absent")
 	for _, key := range []string{"", "k1"} {
-		p := newPet()
-		if key != "" {
-			p.Idempotency = pets.Idempotency{KeyID: "mine", Key: key}
-		}
 		done := make(chan error, 1)
 		go func() {
 			ctx, cancel := context.WithTimeout(t.Context(), requestTimeout)
 			defer cancel()
-			_, err := s.CreatePet(ctx, p)
+			_, err := s.CreatePet(ctx, newPet(), pets.IdempotencyKey{Key: key})
 			done <- err
 		}()
 		var err error

@@ -71,12 +71,12 @@ func load(t *testing.T, s pets.Store) *ledger {
 	for client := range 16 {
 		l.clients.Go(func() {
 			for n := 0; !l.ended.Load(); n++ {
-				p := newPet()
+				p, key := newPet(), pets.IdempotencyKey{}
 				p.Name = fmt.Sprintf("pet %d of %d", n, client)
 				if client%2 == 0 {
-					p.Idempotency = pets.Idempotency{KeyID: "mine", Key: p.Name}
+					key = pets.IdempotencyKey{KeyID: "mine", Key: p.Name}
 				}
-				for !l.create(t, s, p) {
+				for !l.create(t, s, p, key) {
 				}
 			}
 		})
@@ -87,11 +87,11 @@ func load(t *testing.T, s pets.Store) *ledger {
 
 // create creates a pet once and records the outcome. It returns false if the
 // client repeats the request.
-func (l *ledger) create(t *testing.T, s pets.Store, p pets.NewPet) bool {
+func (l *ledger) create(t *testing.T, s pets.Store, p pets.NewPet, key pets.IdempotencyKey) bool {
 	ctx, cancel := context.WithTimeout(t.Context(), requestTimeout)
 	defer cancel()
 	began := time.Now()
-	made, err := s.CreatePet(ctx, p)
+	made, err := s.CreatePet(ctx, p, key)
 	if took := time.Since(began); took > 10*time.Second {
 		t.Errorf("CreatePet: got an answer after %v, want it within 10 s", took)
 	}
@@ -101,7 +101,7 @@ func (l *ledger) create(t *testing.T, s pets.Store, p pets.NewPet) bool {
 		l.acknowledged.Add(1)
 	case kind != pets.Unavailable && kind != pets.Internal:
 		t.Errorf("CreatePet(%q): got error %v", p.Name, err)
-	case !p.Idempotency.IsZero() && t.Context().Err() == nil:
+	case !key.IsZero() && t.Context().Err() == nil:
 		return false
 	case kind == pets.Unavailable:
 		l.ids.Store(p.Name, int64(0)) // nothing was done
@@ -155,7 +155,7 @@ func TestOutage(t *testing.T) {
 	create := func() error {
 		ctx, cancel := context.WithTimeout(t.Context(), requestTimeout)
 		defer cancel()
-		_, err := s.CreatePet(ctx, newPet())
+		_, err := s.CreatePet(ctx, newPet(), pets.IdempotencyKey{})
 		if ctx.Err() != nil {
 			t.Errorf("CreatePet: got no answer before the end of its context")
 		}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -13,23 +14,33 @@ import (
 	"example.com/petstore/internal/keys"
 )
 
-const (
-	keyColumns = "id, name, hash, read_only, created_at, expires_at, revoked_at, used_at"
+var keyColumns = []string{"id", "name", "hash", "read_only", "created_at", "expires_at", "revoked_at", "used_at"}
 
-	insertKey  = "INSERT INTO keys (id, name, hash, read_only, created_at, expires_at) VALUES ($1, $2, $3, $4, $5, $6)"
-	selectKey  = "SELECT " + keyColumns + " FROM keys WHERE id = $1"
-	selectKeys = "SELECT " + keyColumns + " FROM keys ORDER BY created_at, stored"
-	revokeKey  = "UPDATE keys SET revoked_at = coalesce(revoked_at, $2) WHERE id = $1 RETURNING " + keyColumns
+var (
+	keyList    = strings.Join(keyColumns, ", ")
+	insertKey  = "INSERT INTO keys (" + keyList + ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8)"
+	selectKey  = "SELECT " + keyList + " FROM keys WHERE id = $1"
+	selectKeys = "SELECT " + keyList + " FROM keys ORDER BY created_at, stored"
+	revokeKey  = "UPDATE keys SET revoked_at = coalesce(revoked_at, $2) WHERE id = $1 RETURNING " + keyList
 	recordUse  = `UPDATE keys SET used_at = used.at FROM unnest($1::text[], $2::timestamptz[]) AS used (id, at)
 WHERE keys.id = used.id AND (keys.used_at IS NULL OR keys.used_at < used.at)`
 )
 
 func (s *Store) CreateKey(ctx context.Context, k keys.Key) error {
-	expires := pgtype.Timestamptz{Time: k.ExpiresAt, Valid: !k.ExpiresAt.IsZero()}
 	return s.writeOnce(ctx, func(ctx context.Context, c *pgx.Conn) error {
-		_, err := c.Exec(ctx, insertKey, k.ID, k.Name, k.Hash[:], k.ReadOnly, k.CreatedAt, expires)
+		_, err := c.Exec(ctx, insertKey, keyValues(k)...)
 		return err
 	})
+}
+
+// keyValues returns the values of keyColumns.
+func keyValues(k keys.Key) []any {
+	return []any{k.ID, k.Name, k.Hash[:], k.ReadOnly, k.CreatedAt, timestamp(k.ExpiresAt), timestamp(k.RevokedAt), timestamp(k.UsedAt)}
+}
+
+// timestamp returns NULL for the zero time.
+func timestamp(t time.Time) pgtype.Timestamptz {
+	return pgtype.Timestamptz{Time: t, Valid: !t.IsZero()}
 }
 
 func (s *Store) Key(ctx context.Context, id string) (keys.Key, error) {

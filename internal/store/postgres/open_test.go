@@ -64,10 +64,9 @@ func TestLeastPrivilege(t *testing.T) {
 	if err := migrated.CreateKey(t.Context(), keys.Key{ID: "mine", Name: "mine"}); err != nil {
 		t.Fatal(err)
 	}
-	s, keyed := open(t, address), newPet()
-	keyed.Idempotency = pets.Idempotency{KeyID: "mine", Key: "k1"}
-	for _, p := range []pets.NewPet{newPet(), keyed, keyed} {
-		if _, err := s.CreatePet(t.Context(), p); err != nil {
+	s, key := open(t, address), pets.IdempotencyKey{KeyID: "mine", Key: "k1"}
+	for _, key := range []pets.IdempotencyKey{{}, key, key} {
+		if _, err := s.CreatePet(t.Context(), newPet(), key); err != nil {
 			t.Errorf("CreatePet: got error %v", err)
 		}
 	}
@@ -102,7 +101,7 @@ func TestMigrateConcurrently(t *testing.T) {
 						return
 					}
 					defer s.Close()
-					if _, err := s.CreatePet(t.Context(), newPet()); err != nil {
+					if _, err := s.CreatePet(t.Context(), newPet(), pets.IdempotencyKey{}); err != nil {
 						t.Errorf("CreatePet: got error %v", err)
 					}
 				})

@@ -1,4 +1,4 @@
-// Package postgres implements pets.Store and keys.Store on PostgreSQL. Any number
+// Package postgres implements store.Store on PostgreSQL. Any number
 // of processes may use a database at once.
 //
 // An acknowledged write is committed, and is on a synchronous standby too if the
@@ -19,7 +19,10 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"example.com/petstore/internal/pets"
+	"example.com/petstore/internal/store"
 )
+
+var _ store.Store = (*Store)(nil)
 
 // name is how the server's views and log call this program.
 const name = "petstore"
@@ -30,7 +33,7 @@ type Options struct {
 	Logger      *slog.Logger // reports a migration; may be nil
 }
 
-// Store is a pets.Store and a keys.Store in a PostgreSQL database. Writes have a
+// Store is a store.Store in a PostgreSQL database. Writes have a
 // pool of their own because a write that waits for a standby keeps its connection.
 type Store struct {
 	writes, reads *pgxpool.Pool

@@ -12,6 +12,7 @@ import (
 
 	"example.com/petstore/internal/pets"
 	"example.com/petstore/internal/store"
+	"example.com/petstore/internal/store/memory"
 	"example.com/petstore/internal/store/postgres"
 	"example.com/petstore/internal/store/postgres/pgtest"
 	"example.com/petstore/internal/store/storetest"
@@ -64,36 +65,26 @@ func factory(database func(testing.TB) string) storetest.Factory {
 	}
 }
 
-// TestLoadStalls loads pets that arrive more slowly than any request may last.
-func TestLoadStalls(t *testing.T) {
+// TestFillStalls fills a store with pets that arrive more slowly than any request may last.
+func TestFillStalls(t *testing.T) {
 	t.Parallel()
-	n, err := open(t, pgtest.Schema(t)).Load(t.Context(), func(yield func(pets.NewPet, error) bool) {
-		_ = yield(newPet(), nil)
-		time.Sleep(11 * time.Second)
-		_ = yield(newPet(), nil)
+	from := memory.New()
+	storetest.Fill(t, from, 2, newPet())
+	s := open(t, pgtest.Schema(t))
+	err := from.Snapshot(t.Context(), func(snapshot store.Snapshot) error {
+		all := snapshot.Pets
+		snapshot.Pets = func(yield func(pets.Pet, error) bool) {
+			for p, err := range all {
+				time.Sleep(6 * time.Second)
+				if !yield(p, err) {
+					return
+				}
+			}
+		}
+		return s.Fill(t.Context(), snapshot)
 	})
-	if n != 2 || err != nil {
-		t.Errorf("Load: got %d pets, error %v, want 2", n, err)
-	}
-}
-
-// TestRestoreEmptied checks that no identifier is given again after a restore into a
-// table that was emptied.
-func TestRestoreEmptied(t *testing.T) {
-	t.Parallel()
-	address := pgtest.Schema(t)
-	s := open(t, address)
-	var last pets.Pet
-	for range 2 {
-		p, err := s.CreatePet(t.Context(), newPet())
-		if err != nil || p.ID <= last.ID {
-			t.Fatalf("CreatePet: got %v, error %v, want an id greater than %d", p, err, last.ID)
-		}
-		last = p
-		pgtest.Exec(t, address, "DELETE FROM pets")
-		if _, err := s.LoadWithIDs(t.Context(), func(yield func(pets.Pet, error) bool) { yield(newPet().WithID(1), nil) }); err != nil {
-			t.Fatalf("LoadWithIDs: got error %v", err)
-		}
+	if page, listErr := s.Pets(t.Context(), pets.Query{Limit: 10}); err != nil || listErr != nil || len(page.Pets) != 2 {
+		t.Errorf("Fill: got %v, errors %v and %v, want 2 pets", page.Pets, err, listErr)
 	}
 }
 

@@ -95,19 +95,17 @@ func TestSync(t *testing.T) {
 		t.Run(end, func(t *testing.T) {
 			s, address := start(t, end, "")
 			done := make(chan error, 1)
-			create := func(key pets.Idempotency) {
-				p := newPet()
-				p.Idempotency = key
-				_, err := s.CreatePet(t.Context(), p)
+			create := func(key pets.IdempotencyKey) {
+				_, err := s.CreatePet(t.Context(), newPet(), key)
 				done <- err
 			}
-			go create(pets.Idempotency{})
+			go create(pets.IdempotencyKey{})
 			pgtest.Eventually(t, requestTimeout, "a wait for the standby", func() bool { return ended(t, address, end) })
 			if err := <-done; err == nil || pets.KindOf(err) != pets.Internal {
 				t.Errorf("CreatePet: got error %v (%v), want Internal", err, pets.KindOf(err))
 			}
 
-			go create(pets.Idempotency{KeyID: "mine", Key: "k1"})
+			go create(pets.IdempotencyKey{KeyID: "mine", Key: "k1"})
 			for range 3 { // the insert and two repeats
 				pgtest.Eventually(t, requestTimeout, "a wait for the standby", func() bool { return ended(t, address, end) })
 			}
@@ -135,7 +133,7 @@ func TestSync(t *testing.T) {
 			go func() {
 				ctx, cancel := context.WithTimeout(t.Context(), requestTimeout/2)
 				defer cancel()
-				_, err := s.CreatePet(ctx, newPet())
+				_, err := s.CreatePet(ctx, newPet(), pets.IdempotencyKey{})
 				kinds <- pets.KindOf(err)
 			}()
 		}

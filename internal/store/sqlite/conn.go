@@ -7,6 +7,7 @@ import (
 	"embed"
 	"fmt"
 	"io/fs"
+	"iter"
 	"net/url"
 
 	"github.com/pressly/goose/v3"
@@ -45,19 +46,35 @@ func prepare(ctx context.Context, db *sql.DB, statements map[string]**sql.Stmt) 
 
 type scanner interface{ Scan(dest ...any) error }
 
-// collect appends the rows of a query to all, up to the first error.
-func collect[T any](all []T, rows *sql.Rows, err error, scan func(scanner, *T) error) ([]T, error) {
+// scanned yields the rows of a query, up to the first error, and closes them.
+func scanned[T any](rows *sql.Rows, scan func(scanner, *T) error) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		defer rows.Close()
+		for rows.Next() {
+			var v T
+			err := scan(rows, &v)
+			if !yield(v, err) || err != nil {
+				return
+			}
+		}
+		if err := rows.Err(); err != nil {
+			yield(*new(T), err)
+		}
+	}
+}
+
+// collect returns the rows of a query up to the first error.
+func collect[T any](rows *sql.Rows, err error, scan func(scanner, *T) error) (all []T, _ error) {
 	if err != nil {
 		return nil, err
 	}
-	defer rows.Close()
-	for rows.Next() {
-		all = append(all, *new(T))
-		if err := scan(rows, &all[len(all)-1]); err != nil {
+	for v, err := range scanned(rows, scan) {
+		if err != nil {
 			return all, err
 		}
+		all = append(all, v)
 	}
-	return all, rows.Err()
+	return all, nil
 }
 
 //go:embed migrations/*.sql

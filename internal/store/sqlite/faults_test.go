@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"example.com/petstore/internal/pets"
 	"example.com/petstore/internal/store/sqlite"
 )
 
@@ -164,7 +165,7 @@ func TestRestoreKilled(t *testing.T) {
 				if len(stored) == 3 || done {
 					want = ledger{}
 					for i, name := range []string{"a", "b", "c"} {
-						want[int64(i+1)] = newPet(name).WithID(int64(i + 1))
+						want[int64(i+1)] = pets.Pet{ID: int64(i + 1), NewPet: newPet(name)}
 					}
 				}
 				states[len(stored)]++

@@ -11,7 +11,7 @@ import (
 
 const (
 	keyColumns = "id, name, hash, read_only, created_at, expires_at, revoked_at, used_at"
-	insertKey  = "INSERT INTO keys (id, name, hash, read_only, created_at, expires_at) VALUES (?, ?, ?, ?, ?, ?)"
+	insertKey  = "INSERT INTO keys (" + keyColumns + ") VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
 	selectKey  = "SELECT " + keyColumns + " FROM keys WHERE id = ?"
 	selectKeys = "SELECT " + keyColumns + " FROM keys ORDER BY created_at, rowid"
 	revokeKey  = "UPDATE keys SET revoked_at = coalesce(revoked_at, ?) WHERE id = ? RETURNING " + keyColumns
@@ -20,10 +20,15 @@ const (
 
 func (s *Store) CreateKey(ctx context.Context, k keys.Key) error {
 	return s.write(ctx, func(tx *tx) error {
-		expires := sql.NullInt64{Int64: k.ExpiresAt.Unix(), Valid: !k.ExpiresAt.IsZero()}
-		_, err := tx.Exec(insertKey, k.ID, k.Name, k.Hash[:], k.ReadOnly, k.CreatedAt.Unix(), expires)
+		_, err := tx.Exec(insertKey, keyValues(k)...)
 		return err
 	})
+}
+
+// keyValues returns the values of keyColumns.
+func keyValues(k keys.Key) []any {
+	seconds := func(t time.Time) sql.NullInt64 { return sql.NullInt64{Int64: t.Unix(), Valid: !t.IsZero()} }
+	return []any{k.ID, k.Name, k.Hash[:], k.ReadOnly, k.CreatedAt.Unix(), seconds(k.ExpiresAt), seconds(k.RevokedAt), seconds(k.UsedAt)}
 }
 
 func (s *Store) Key(ctx context.Context, id string) (k keys.Key, err error) {
@@ -37,7 +42,7 @@ func (s *Store) Key(ctx context.Context, id string) (k keys.Key, err error) {
 func (s *Store) Keys(ctx context.Context) (all []keys.Key, err error) {
 	err = s.read(ctx, func() error {
 		rows, err := s.readers.Query(selectKeys)
-		all, err = collect(all, rows, err, scanKey)
+		all, err = collect(rows, err, scanKey)
 		return err
 	})
 	return all, err

@@ -143,7 +143,7 @@ func createUntilFull(ctx context.Context, names []string) error {
 
 func create(ctx context.Context, s *sqlite.Store, name string, most int) error {
 	for n := range most {
-		p, err := s.CreatePet(ctx, longPet(name, n))
+		p, err := s.CreatePet(ctx, longPet(name, n), pets.IdempotencyKey{})
 		if err != nil {
 			return err
 		}
@@ -192,7 +192,7 @@ func (l ledger) add(t testing.TB, line string) {
 	if before, twice := l[id]; twice {
 		t.Errorf("id %d: got it for %.40q and %q, want it once", id, before.Name, name)
 	}
-	l[id] = longPet(name, n).WithID(id)
+	l[id] = pets.Pet{ID: id, NewPet: longPet(name, n)}
 }
 
 // check checks that the store at path holds all pets of the ledger and is not
@@ -220,15 +220,20 @@ func (l ledger) check(t testing.TB, path string) {
 
 func walk(t testing.TB, s pets.Store) map[int64]pets.Pet {
 	t.Helper()
-	page, err := s.Pets(t.Context(), pets.Query{Limit: math.MaxInt32})
-	if err != nil {
-		t.Fatalf("Pets: got error %v", err)
-	}
 	all := map[int64]pets.Pet{}
-	for _, p := range page.Pets {
-		all[p.ID] = p
+	for q := (pets.Query{Limit: 1000}); ; {
+		page, err := s.Pets(t.Context(), q)
+		if err != nil {
+			t.Fatalf("Pets: got error %v", err)
+		}
+		for _, p := range page.Pets {
+			all[p.ID] = p
+			q.After = p.ID
+		}
+		if !page.More {
+			return all
+		}
 	}
-	return all
 }
 
 func open(t testing.TB, path string) *sqlite.Store {
@@ -251,7 +256,7 @@ func newPet(name string) pets.NewPet {
 
 func mustCreate(t testing.TB, s pets.Store, name string) pets.Pet {
 	t.Helper()
-	p, err := s.CreatePet(t.Context(), newPet(name))
+	p, err := s.CreatePet(t.Context(), newPet(name), pets.IdempotencyKey{})
 	if err != nil {
 		t.Fatalf("CreatePet(%.40q): got error %v", name, err)
 	}

@@ -1,48 +1,83 @@
 package sqlite
 
 import (
-	"cmp"
 	"context"
 	"database/sql"
 	"errors"
-	"iter"
+	"strings"
+	"time"
 
 	"example.com/petstore/internal/pets"
 )
 
-const (
-	petColumns         = "id, name, category_id, status"
-	insertPet          = "INSERT INTO pets (" + petColumns + ") VALUES (nullif(?, 0), ?, ?, ?)"
-	selectPet          = "SELECT " + petColumns + " FROM pets WHERE id = ?"
-	selectPets         = "SELECT " + petColumns + " FROM pets WHERE id > ? ORDER BY id LIMIT ?"
-	selectPetsByStatus = "SELECT " + petColumns + " FROM pets WHERE status = ? AND id > ? ORDER BY id LIMIT ?"
+// petColumns are the columns of a pet beside id, each with its field.
+var petColumns = []struct {
+	name  string
+	field func(*pets.NewPet) any // a pointer
+}{
+	{"name", func(p *pets.NewPet) any { return &p.Name }},
+	{"category_id", func(p *pets.NewPet) any { return &p.CategoryID }},
+	{"status", func(p *pets.NewPet) any { return &p.Status }},
+}
 
+var (
+	insertPet          = "INSERT INTO pets (" + idAndColumns() + ") VALUES (nullif(?, 0)" + strings.Repeat(", ?", len(petColumns)) + ")"
+	selectPet          = "SELECT " + idAndColumns() + " FROM pets WHERE id = ?"
+	selectPets         = "SELECT " + idAndColumns() + " FROM pets WHERE id > ? ORDER BY id LIMIT ?"
+	selectPetsByStatus = "SELECT " + idAndColumns() + " FROM pets WHERE status = ? AND id > ? ORDER BY id LIMIT ?"
+)
+
+const (
 	// The pet's identifier is the next one of AUTOINCREMENT, which no row of pets is
 	// above, even if the row of sqlite_sequence was lost.
 	insertIdempotencyKey = `INSERT INTO idempotency_keys (pet_id, key, key_id, fingerprint)
 		SELECT max(coalesce(max(seq), 0), (SELECT coalesce(max(id), 0) FROM pets)) + 1, ?, ?, ? FROM sqlite_sequence WHERE name = 'pets'
 		ON CONFLICT (key, key_id) DO NOTHING`
 	selectIdempotencyKey = "SELECT pet_id, fingerprint FROM idempotency_keys WHERE key = ? AND key_id = ?"
+
+	// Identifiers of pets are in the order of time.
+	deleteIdempotencyKeys = `DELETE FROM idempotency_keys WHERE created_at < ?
+		AND pet_id IN (SELECT pet_id FROM idempotency_keys ORDER BY pet_id LIMIT 500)`
 )
 
-func scanPet(row scanner, p *pets.Pet) error {
-	return row.Scan(&p.ID, &p.Name, &p.CategoryID, (*string)(&p.Status))
+// idAndColumns returns the names of all columns of a pet.
+func idAndColumns() string {
+	list := "id"
+	for _, c := range petColumns {
+		list += ", " + c.name
+	}
+	return list
 }
 
-func (s *Store) CreatePet(ctx context.Context, p pets.NewPet) (pets.Pet, error) {
+// values returns p's identifier and fields, as arguments and destinations for
+// idAndColumns.
+func values(p *pets.Pet) []any {
+	all := []any{&p.ID}
+	for _, c := range petColumns {
+		all = append(all, c.field(&p.NewPet))
+	}
+	return all
+}
+
+func scanPet(row scanner, p *pets.Pet) error { return row.Scan(values(p)...) }
+
+func (s *Store) CreatePet(ctx context.Context, p pets.NewPet, key pets.IdempotencyKey) (pets.Pet, error) {
 	if err := p.Validate(); err != nil {
 		return pets.Pet{}, err
 	}
+	if err := key.Validate(); err != nil {
+		return pets.Pet{}, err
+	}
 	var fingerprint []byte // computed here, because everyone waits for the writer
-	if !p.Idempotency.IsZero() {
+	if !key.IsZero() {
 		fingerprint = p.Fingerprint()
 	}
 	var made pets.Pet
 	err := s.write(ctx, func(tx *tx) (err error) {
-		if fingerprint == nil {
-			made, err = tx.create(p, 0)
+		if key.IsZero() {
+			made, err = tx.create(pets.Pet{NewPet: p})
 		} else {
-			made, err = tx.createOnce(p, fingerprint)
+			made, err = tx.createOnce(p, key, fingerprint)
 		}
 		return err
 	})
@@ -52,29 +87,28 @@ func (s *Store) CreatePet(ctx context.Context, p pets.NewPet) (pets.Pet, error) 
 	return made, nil
 }
 
-// create inserts p with the identifier id, or with a new one if id is 0.
-func (t *tx) create(p pets.NewPet, id int64) (pets.Pet, error) {
-	result, err := t.insertPet.Exec(id, p.Name, p.CategoryID, string(p.Status))
+// create inserts p, with a new identifier if it has none.
+func (t *tx) create(p pets.Pet) (pets.Pet, error) {
+	result, err := t.insertPet.Exec(values(&p)...)
 	if err != nil {
 		return pets.Pet{}, err
 	}
-	id, err = result.LastInsertId()
-	return p.WithID(id), err
+	p.ID, err = result.LastInsertId()
+	return p, err
 }
 
 // createOnce inserts p, or returns the pet that its idempotency key has created.
-func (t *tx) createOnce(p pets.NewPet, fingerprint []byte) (made pets.Pet, err error) {
-	key, keyID := p.Idempotency.Key, p.Idempotency.KeyID
-	result, err := t.insertIdempotencyKey.Exec(key, keyID, fingerprint)
+func (t *tx) createOnce(p pets.NewPet, key pets.IdempotencyKey, fingerprint []byte) (made pets.Pet, err error) {
+	result, err := t.insertIdempotencyKey.Exec(key.Key, key.KeyID, fingerprint)
 	if err != nil {
 		return made, err
 	}
 	if inserted, _ := result.RowsAffected(); inserted > 0 { // this driver has no errors here
 		id, _ := result.LastInsertId()
-		return t.create(p, id)
+		return t.create(pets.Pet{ID: id, NewPet: p})
 	}
 	var id int64
-	if err := t.QueryRow(selectIdempotencyKey, key, keyID).Scan(&id, &fingerprint); err != nil {
+	if err := t.QueryRow(selectIdempotencyKey, key.Key, key.KeyID).Scan(&id, &fingerprint); err != nil {
 		return made, err
 	}
 	if err := p.CheckRepeat(fingerprint); err != nil {
@@ -87,6 +121,18 @@ func (t *tx) createOnce(p pets.NewPet, fingerprint []byte) (made pets.Pet, err e
 	return made, err
 }
 
+func (s *Store) ForgetIdempotencyKeys(ctx context.Context, before time.Time) (int, error) {
+	var n int64
+	err := s.write(ctx, func(tx *tx) error {
+		result, err := tx.Exec(deleteIdempotencyKeys, before.Unix())
+		if err == nil {
+			n, err = result.RowsAffected()
+		}
+		return err
+	})
+	return int(n), err
+}
+
 func (s *Store) Pet(ctx context.Context, id int64) (p pets.Pet, err error) {
 	err = s.read(ctx, func() error { return scanPet(s.selectPet.QueryRow(id), &p) })
 	if errors.Is(err, sql.ErrNoRows) {
@@ -95,7 +141,7 @@ func (s *Store) Pet(ctx context.Context, id int64) (p pets.Pet, err error) {
 	return p, err
 }
 
-// Pets implements pets.Store. It selects one row more than the page holds, to
+// Pets implements pets.Store. It selects one row more than the page may hold, to
 // learn whether there are more.
 func (s *Store) Pets(ctx context.Context, q pets.Query) (page pets.Page, err error) {
 	err = s.read(ctx, func() error {
@@ -104,62 +150,21 @@ func (s *Store) Pets(ctx context.Context, q pets.Query) (page pets.Page, err err
 			stmt, args = s.selectPetsByStatus, []any{string(q.Status), q.After, q.Limit + 1}
 		}
 		rows, err := stmt.Query(args...)
-		page.Pets, err = collect(make([]pets.Pet, 0, min(q.Limit, 1000)+1), rows, err, scanPet)
-		return err
+		if err != nil {
+			return err
+		}
+		for p, err := range scanned(rows, scanPet) {
+			if err != nil {
+				return err
+			}
+			if !page.Add(p, q.Limit) {
+				break
+			}
+		}
+		return nil
 	})
 	if err != nil {
 		return pets.Page{}, err
 	}
-	if len(page.Pets) > q.Limit {
-		page.Pets, page.More = page.Pets[:q.Limit:q.Limit], true
-	}
 	return page, nil
-}
-
-// sqlite_sequence has the largest ID ever assigned.
-const anyPet = "SELECT EXISTS (SELECT 1 FROM pets) OR EXISTS (SELECT 1 FROM sqlite_sequence WHERE name = 'pets' AND seq > 0)"
-
-// Load implements pets.Store. Other writers wait until it is done.
-func (s *Store) Load(ctx context.Context, all iter.Seq2[pets.NewPet, error]) (int, error) {
-	return s.load(ctx, pets.Validated(all), false)
-}
-
-func (s *Store) LoadWithIDs(ctx context.Context, all iter.Seq2[pets.Pet, error]) (int, error) {
-	return s.load(ctx, pets.ValidatedWithIDs(all), true)
-}
-
-// load stores all pets in one transaction.
-func (s *Store) load(ctx context.Context, all iter.Seq2[pets.Pet, error], mustBeEmpty bool) (n int, err error) {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	if s.closed {
-		return 0, pets.ErrClosed
-	}
-	var refused error // an error from all, not from the database
-	err = s.writer.writeAlone(ctx, func(tx *tx) error {
-		var held bool
-		if err := tx.QueryRow(anyPet).Scan(&held); err != nil {
-			return err
-		}
-		if held && mustBeEmpty {
-			return pets.ErrNotEmpty
-		}
-		for p, err := range all {
-			if err == nil && ctx.Err() != nil {
-				err = gaveUp(ctx.Err())
-			}
-			if refused = err; err != nil {
-				return err
-			}
-			if _, err := tx.create(p.WithoutID(), p.ID); err != nil {
-				return err
-			}
-			n++
-		}
-		return nil
-	})
-	if err = cmp.Or(refused, err); err != nil {
-		return 0, err
-	}
-	return n, nil
 }

@@ -1,9 +1,9 @@
-// Package sqlite implements pets.Store and keys.Store on a single SQLite file,
+// Package sqlite implements store.Store on a single SQLite file,
 // which several processes on one machine may use at once. Beside it are SQLite's
 // write-ahead log (-wal), its index (-shm), and this package's lock file (-lock).
 //
 // An acknowledged write has been synced to disk. One goroutine commits all waiting
-// writes together; loads have transactions of their own.
+// writes together; Fill has a transaction of its own.
 package sqlite
 
 import (
@@ -18,13 +18,12 @@ import (
 	"github.com/gofrs/flock"
 	"github.com/prometheus/client_golang/prometheus"
 
-	"example.com/petstore/internal/keys"
 	"example.com/petstore/internal/pets"
+	"example.com/petstore/internal/store"
 )
 
 var (
-	_ pets.Store           = (*Store)(nil)
-	_ keys.Store           = (*Store)(nil)
+	_ store.Store          = (*Store)(nil)
 	_ prometheus.Collector = (*Store)(nil)
 )
 
@@ -34,7 +33,7 @@ type Options struct {
 	Logger    *slog.Logger // reports a new database, and damage
 }
 
-// Store is a pets.Store and a keys.Store in an SQLite file.
+// Store is a store.Store in an SQLite file.
 type Store struct {
 	file    string // the path without symbolic links
 	lock    *flock.Flock

@@ -56,9 +56,7 @@ func TestSequenceLost(t *testing.T) {
 	sqlOn(t, path, "DELETE FROM pets WHERE name = 'removed'")
 	for _, key := range []string{"k1", "", "k2"} {
 		sqlOn(t, path, "DELETE FROM sqlite_sequence")
-		p := newPet("Rex")
-		p.Idempotency.Key = key
-		made, err := s.CreatePet(t.Context(), p)
+		made, err := s.CreatePet(t.Context(), newPet("Rex"), pets.IdempotencyKey{Key: key})
 		if last++; err != nil || made.ID != last {
 			t.Errorf("key %q: got id %d, error %v, want %d", key, made.ID, err, last)
 		}
@@ -186,7 +184,7 @@ func TestReplacedFile(t *testing.T) {
 				wantError(t, what+": Ping", s.Ping(t.Context()), want)
 			}
 			for range 2 {
-				_, err := s.CreatePet(t.Context(), newPet("after"))
+				_, err := s.CreatePet(t.Context(), newPet("after"), pets.IdempotencyKey{})
 				wantError(t, what+": CreatePet", err, want)
 				if pets.KindOf(err) != pets.Internal {
 					t.Errorf("%s: got %v, want internal", what, pets.KindOf(err))
@@ -254,7 +252,7 @@ func TestDamage(t *testing.T) {
 		}
 		before := figure(t, s, "sqlite_damaged")
 		wantError(t, what, find(s), "malformed")
-		_, err = s.CreatePet(t.Context(), newPet("late"))
+		_, err = s.CreatePet(t.Context(), newPet("late"), pets.IdempotencyKey{})
 		for _, err := range []error{err, s.Ping(t.Context())} {
 			wantError(t, what, err, "the database is damaged")
 			if pets.KindOf(err) != pets.Unavailable {

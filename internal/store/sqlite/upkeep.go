@@ -253,7 +253,7 @@ const integrityCheck = `SELECT integrity_check || coalesce((
 // checkIntegrity returns an error that describes all damage.
 func checkIntegrity(ctx context.Context, db *sql.DB) error {
 	rows, err := db.QueryContext(ctx, integrityCheck)
-	problems, err := collect(nil, rows, err, func(row scanner, problem *string) error { return row.Scan(problem) })
+	problems, err := collect(rows, err, func(row scanner, problem *string) error { return row.Scan(problem) })
 	if len(problems) > 0 { // SQLite may be unable to read on
 		return fmt.Errorf("it %w:\n%s", ErrDamaged, strings.Join(problems, "\n"))
 	}

@@ -14,6 +14,7 @@ import (
 	"example.com/petstore/internal/keys"
 	"example.com/petstore/internal/pets"
 	"example.com/petstore/internal/store/sqlite"
+	"example.com/petstore/internal/store/storetest"
 )
 
 func mustBackup(t testing.TB, path, to string) sqlite.Report {
@@ -51,9 +52,8 @@ func TestBackup(t *testing.T) {
 	path, to, restored := newPath(t), filepath.Join(t.TempDir(), "backup.db"), newPath(t)
 	s := open(t, path)
 	key := keys.Key{ID: "abcdefgh", Name: "someone", CreatedAt: time.Unix(1e9, 0).UTC()}
-	once := newPet("Rex")
-	once.Idempotency = pets.Idempotency{KeyID: key.ID, Key: "k1"}
-	pet, err := s.CreatePet(t.Context(), once)
+	once := pets.IdempotencyKey{KeyID: key.ID, Key: "k1"}
+	pet, err := s.CreatePet(t.Context(), newPet("Rex"), once)
 	if err := errors.Join(err, s.CreateKey(t.Context(), key)); err != nil {
 		t.Fatal(err)
 	}
@@ -79,7 +79,7 @@ func TestBackup(t *testing.T) {
 	if got, err := after.Key(t.Context(), key.ID); err != nil || got != key {
 		t.Errorf("Key: got %v, error %v, want %v", got, err, key)
 	}
-	if got, err := after.CreatePet(t.Context(), once); err != nil || got.ID != pet.ID {
+	if got, err := after.CreatePet(t.Context(), newPet("Rex"), once); err != nil || got.ID != pet.ID {
 		t.Errorf("CreatePet again: got %v, error %v, want %v", got, err, pet)
 	}
 }
@@ -124,26 +124,10 @@ func TestBackupRejects(t *testing.T) {
 	wantPets(t, in("there"), 1)
 }
 
-// mustLoad fills the store with n pets with names of so many bytes.
-func mustLoad(t testing.TB, s pets.Store, n, bytes int) {
-	t.Helper()
-	pet := newPet(strings.Repeat("x", bytes))
-	_, err := s.Load(t.Context(), func(yield func(pets.NewPet, error) bool) {
-		for range n {
-			if !yield(pet, nil) {
-				return
-			}
-		}
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
 func TestVerify(t *testing.T) {
 	path := newPath(t)
 	s := open(t, path)
-	mustLoad(t, s, 2000, 90)
+	storetest.Fill(t, s, 2000, newPet(strings.Repeat("x", 90)))
 	wantPets(t, path, 2000) // beside a server
 	mustClose(t, s)
 	sound, _ := os.ReadFile(path)

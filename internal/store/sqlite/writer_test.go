@@ -49,7 +49,7 @@ func create(t *testing.T, s *Store, n int, name string) []*call {
 	p.Name = name
 	for i := range calls {
 		calls[i] = &call{}
-		go func() { calls[i].pet, calls[i].err = s.CreatePet(t.Context(), p) }()
+		go func() { calls[i].pet, calls[i].err = s.CreatePet(t.Context(), p, pets.IdempotencyKey{}) }()
 	}
 	synctest.Wait()
 	return calls
@@ -100,7 +100,7 @@ func TestCallersComeBack(t *testing.T) {
 			wg.Go(func() {
 				time.Sleep(time.Duration(i%2) * returnTime / 2) // two halves
 				for range 50 {
-					if _, err := s.CreatePet(t.Context(), example.Pet()); err != nil {
+					if _, err := s.CreatePet(t.Context(), example.Pet(), pets.IdempotencyKey{}); err != nil {
 						t.Error(err)
 					}
 					time.Sleep(returnTime / 2)

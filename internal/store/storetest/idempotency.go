@@ -5,33 +5,28 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"example.com/petstore/internal/pets"
 )
 
-// newPetOnce returns a valid pet with an idempotency key.
-func newPetOnce() pets.NewPet {
-	p := newPet()
-	p.Idempotency = pets.Idempotency{KeyID: "mine", Key: "k1"}
-	return p
-}
+var mine = pets.IdempotencyKey{KeyID: "mine", Key: "k1"}
 
 func testIdempotency(t *testing.T, f Factory) {
 	s := f.open(t)
-	once := newPetOnce()
-	first := mustCreate(t, s, once)
-	other := once // package pets tests the comparison
+	first := mustCreateOnce(t, s, newPet(), mine)
+	other := newPet() // package pets tests the comparison
 	other.Name += " "
-	pet, err := s.CreatePet(t.Context(), other)
+	pet, err := s.CreatePet(t.Context(), other, mine)
 	wantKind(t, "another name", err, pets.Reused)
 	if !equal(pet, pets.Pet{}) {
 		t.Errorf("another name: got %v with the error, want no pet", pet)
 	}
-	if got := mustCreate(t, s, once); !equal(got, first) {
+	if got := mustCreateOnce(t, s, newPet(), mine); !equal(got, first) {
 		t.Errorf("the same again: got %v, want %v", got, first)
 	}
 	all := []pets.Pet{first}
-	for _, other := range []pets.Idempotency{
+	for _, other := range []pets.IdempotencyKey{
 		{},
 		{},
 		{KeyID: "yours", Key: "k1"},
@@ -41,9 +36,7 @@ func testIdempotency(t *testing.T, f Factory) {
 		{KeyID: "mine", Key: " k1"},
 		{KeyID: "mine", Key: strings.Repeat("k", 255)},
 	} {
-		p := newPet()
-		p.Idempotency = other
-		all = append(all, mustCreate(t, s, p))
+		all = append(all, mustCreateOnce(t, s, newPet(), other))
 	}
 	slices.SortFunc(all, byID)
 	wantAll(t, s, all)
@@ -57,21 +50,18 @@ func testIdempotencyAfterChange(t *testing.T, f Factory) {
 		return
 	}
 	s := f.open(t)
-	once := newPetOnce()
-	first := mustCreate(t, s, once)
-	changed := named("renamed", pets.Pending).WithID(first.ID)
+	first := mustCreateOnce(t, s, newPet(), mine)
+	changed := pets.Pet{ID: first.ID, NewPet: named("renamed", pets.Pending)}
 	f.Change(t, s, changed)
 	for range 2 {
 		wantPet(t, s, changed)
 		for _, status := range filters {
 			wantWalk(t, s, []pets.Pet{changed}, status, 10)
 		}
-		if got, err := s.CreatePet(t.Context(), once); err != nil || !equal(got, changed) {
+		if got, err := s.CreatePet(t.Context(), newPet(), mine); err != nil || !equal(got, changed) {
 			t.Errorf("the same again: got %v, error %v, want %v", got, err, changed)
 		}
-		other := changed.WithoutID()
-		other.Idempotency = once.Idempotency
-		_, err := s.CreatePet(t.Context(), other)
+		_, err := s.CreatePet(t.Context(), changed.NewPet, mine)
 		wantKind(t, "a request for the changed pet", err, pets.Reused)
 		if f.Reopen != nil {
 			s = f.reopen(t, s)
@@ -81,7 +71,7 @@ func testIdempotencyAfterChange(t *testing.T, f Factory) {
 		return
 	}
 	f.Remove(t, s, first.ID)
-	_, err := s.CreatePet(t.Context(), once)
+	_, err := s.CreatePet(t.Context(), newPet(), mine)
 	wantKind(t, "the same again after the removal", err, pets.Reused)
 	if next := mustCreate(t, s, newPet()); next.ID <= first.ID {
 		t.Errorf("another pet: got id %d, want one greater than %d", next.ID, first.ID)
@@ -96,8 +86,7 @@ func testIdempotencyConcurrent(t *testing.T, f Factory) {
 	concurrently(times, func(i int) {
 		for n, p := range newPets(keys) {
 			p.CategoryID += int64(i % 2)
-			p.Idempotency = pets.Idempotency{KeyID: "mine", Key: strconv.Itoa(n)}
-			pet, err := s.CreatePet(t.Context(), p)
+			pet, err := s.CreatePet(t.Context(), p, pets.IdempotencyKey{KeyID: "mine", Key: strconv.Itoa(n)})
 			if err != nil {
 				wantKind(t, "another pet with the key", err, pets.Reused)
 			}
@@ -116,5 +105,25 @@ func testIdempotencyConcurrent(t *testing.T, f Factory) {
 				t.Errorf("caller %d: got %v, want %v only for who asked for it", i, got, p)
 			}
 		}
+	}
+}
+
+func testForgetIdempotencyKeys(t *testing.T, f Factory) {
+	s := f.open(t)
+	first := mustCreateOnce(t, s, newPet(), mine)
+	if n, err := s.ForgetIdempotencyKeys(t.Context(), time.Now().Add(-time.Hour)); err != nil || n != 0 {
+		t.Errorf("ForgetIdempotencyKeys: got %d, error %v, want 0, because the key is new", n, err)
+	}
+	if got := mustCreateOnce(t, s, newPet(), mine); !equal(got, first) {
+		t.Errorf("the same again: got %v, want %v", got, first)
+	}
+	for _, want := range []int{1, 0} {
+		if n, err := s.ForgetIdempotencyKeys(t.Context(), time.Now().Add(time.Hour)); err != nil || n != want {
+			t.Errorf("ForgetIdempotencyKeys: got %d, error %v, want %d", n, err, want)
+		}
+	}
+	wantAll(t, s, []pets.Pet{first})
+	if next := mustCreateOnce(t, s, newPet(), mine); next.ID <= first.ID {
+		t.Errorf("after it was forgotten: got id %d, want another pet", next.ID)
 	}
 }

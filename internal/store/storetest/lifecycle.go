@@ -14,12 +14,13 @@ import (
 // everyMethod calls every method with ctx and returns the errors.
 func everyMethod(ctx context.Context, s store.Store) map[string]error {
 	errs := map[string]error{"Ping": s.Ping(ctx)}
-	_, errs["CreatePet"] = s.CreatePet(ctx, newPet())
+	_, errs["CreatePet"] = s.CreatePet(ctx, newPet(), pets.IdempotencyKey{})
 	_, errs["Pet"] = s.Pet(ctx, 1)
 	_, errs["Pets"] = s.Pets(ctx, pets.Query{Limit: 1})
 	_, errs["Pets of a status"] = s.Pets(ctx, pets.Query{Status: pets.Sold, Limit: 1})
-	_, errs["Load"] = s.Load(ctx, sequence(newPets(1), nil))
-	_, errs["LoadWithIDs"] = s.LoadWithIDs(ctx, sequence(petsWithGaps(1), nil))
+	_, errs["ForgetIdempotencyKeys"] = s.ForgetIdempotencyKeys(ctx, noon)
+	errs["Snapshot"] = s.Snapshot(ctx, func(store.Snapshot) error { return nil })
+	errs["Fill"] = s.Fill(ctx, snapshot(petsWithGaps(1)))
 	errs["CreateKey"] = s.CreateKey(ctx, newKey("latelate", noon))
 	_, errs["Key"] = s.Key(ctx, "abcdefgh")
 	_, errs["Keys"] = s.Keys(ctx)
@@ -56,12 +57,13 @@ func testReopen(t *testing.T, f Factory) {
 	}
 	s := f.open(t)
 	all := petsWithGaps(300)
-	mustLoadWithIDs(t, s, all)
+	mustFill(t, s, all)
 	s = f.reopen(t, s)
-	repeated := newPetOnce()
-	once := mustCreate(t, s, repeated)
+	once := mustCreateOnce(t, s, newPet(), mine)
 	all = append(all, once)
-	all = append(all, mustLoad(t, s, oddPets()[:4])...)
+	for _, p := range oddPets()[:4] {
+		all = append(all, mustCreate(t, s, p))
+	}
 	key := mustCreateKey(t, s, newKey("abcdefgh", noon))
 	key.UsedAt = noon.Add(time.Minute)
 	mustRecordUse(t, s, map[string]time.Time{key.ID: key.UsedAt})
@@ -73,7 +75,7 @@ func testReopen(t *testing.T, f Factory) {
 		s = f.reopen(t, s)
 		wantAll(t, s, all)
 		wantKeys(t, s, key)
-		if got := mustCreate(t, s, repeated); !equal(got, once) {
+		if got := mustCreateOnce(t, s, newPet(), mine); !equal(got, once) {
 			t.Errorf("the same again after Reopen: got %v, want %v", got, once)
 		}
 		all = append(all, mustCreate(t, s, newPet()))
@@ -92,12 +94,12 @@ func testContextEnded(t *testing.T, f Factory) {
 	errs := everyMethod(ctx, s)
 	for what, err := range errs {
 		switch {
-		case what == "LoadWithIDs" && errors.Is(err, pets.ErrNotEmpty):
+		case what == "Fill" && errors.Is(err, store.ErrNotEmpty):
 		case err != nil:
 			wantKind(t, what+" with an ended context", err, pets.Unavailable)
 		}
 	}
-	if errs["CreatePet"] != nil && errs["Load"] != nil {
+	if errs["CreatePet"] != nil {
 		wantAll(t, s, []pets.Pet{pet})
 	}
 	if errs["CreateKey"] != nil && errs["RevokeKey"] != nil && errs["RecordKeyUse"] != nil {

@@ -66,13 +66,15 @@ func testCreatePet(t *testing.T, f Factory) {
 		wantKind(t, fmt.Sprintf("Pet(%d)", id), err, pets.NotFound)
 	}
 	invalid := named("\x00", pets.Sold) // package pets tests the rules
-	for _, invalid.Idempotency = range []pets.Idempotency{{}, {KeyID: "mine", Key: "k"}} {
-		pet, err := s.CreatePet(t.Context(), invalid)
+	for _, key := range []pets.IdempotencyKey{{}, mine} {
+		pet, err := s.CreatePet(t.Context(), invalid, key)
 		wantKind(t, "CreatePet of an invalid pet", err, pets.Invalid)
 		if !equal(pet, pets.Pet{}) {
 			t.Errorf("CreatePet: got %v with the error, want no pet", pet)
 		}
 	}
+	_, err := s.CreatePet(t.Context(), newPet(), pets.IdempotencyKey{KeyID: "mine"})
+	wantKind(t, "CreatePet with an invalid key", err, pets.Invalid)
 	wantAll(t, s, slices.SortedFunc(maps.Values(created), byID))
 }
 
@@ -86,7 +88,7 @@ func testPets(t *testing.T, f Factory) {
 		wantPage(t, s, nil, pets.Query{Status: status, Limit: 1})
 	}
 	all := petsWithGaps(11)
-	mustLoadWithIDs(t, s, all)
+	mustFill(t, s, all)
 	for range 2 {
 		afters := []int64{math.MinInt64, -1, 0, pets.MaxID, math.MaxInt64}
 		for _, p := range all {
@@ -119,5 +121,34 @@ func wantPage(t testing.TB, s store.Store, all []pets.Pet, q pets.Query) {
 	got, err := s.Pets(t.Context(), q)
 	if err != nil || !slices.EqualFunc(got.Pets, want, equal) || got.More != more {
 		t.Errorf("Pets(%+v): got %+v, error %v, want %v, more %v", q, got, err, want, more)
+	}
+}
+
+// testPageText lists pets whose names fill a page before its limit does.
+func testPageText(t *testing.T, f Factory) {
+	s := f.open(t)
+	var all []pets.Pet
+	for range 5 {
+		all = append(all, mustCreate(t, s, named(strings.Repeat("é", pets.MaxPageText/4), pets.Sold)))
+	}
+	for _, status := range []pets.Status{"", pets.Sold} {
+		for _, c := range []struct {
+			after int64
+			limit int
+			want  []pets.Pet
+			more  bool
+		}{
+			{0, 100, all[:2], true},
+			{0, 1, all[:1], true},
+			{all[1].ID, 100, all[2:4], true},
+			{all[2].ID, 100, all[3:], false},
+			{all[3].ID, 100, all[4:], false},
+		} {
+			got, err := s.Pets(t.Context(), pets.Query{Status: status, After: c.after, Limit: c.limit})
+			if err != nil || !slices.EqualFunc(got.Pets, c.want, equal) || got.More != c.more {
+				t.Errorf("Pets after %d by %d: got %d pets, more %v, error %v, want %d, %v", c.after, c.limit, len(got.Pets), got.More, err, len(c.want), c.more)
+			}
+		}
+		wantWalk(t, s, all, status, 100)
 	}
 }

@@ -1,5 +1,5 @@
-// Package store opens stores by address and measures their calls.
-package store
+// Package address opens stores by their addresses.
+package address
 
 import (
 	"context"
@@ -8,24 +8,17 @@ import (
 	"regexp"
 	"strings"
 
-	"example.com/petstore/internal/keys"
-	"example.com/petstore/internal/pets"
+	"example.com/petstore/internal/store"
 	"example.com/petstore/internal/store/memory"
 	"example.com/petstore/internal/store/postgres"
 	"example.com/petstore/internal/store/sqlite"
 )
 
-// Store keeps pets and API keys.
-type Store interface {
-	pets.Store
-	keys.Store
-}
+// Default is the address to use if none is given.
+const Default = "sqlite:petstore.db"
 
-// DefaultAddress is the store address to use if none is given.
-const DefaultAddress = "sqlite:petstore.db"
-
-// Addresses lists the forms of an address, for error messages.
-const Addresses = "sqlite:PATH, postgres://USER:PASSWORD@HOST/DATABASE or memory:"
+// Forms lists the forms of an address, for error messages.
+const Forms = "sqlite:PATH, postgres://USER:PASSWORD@HOST/DATABASE or memory:"
 
 // Options configures Open. The zero value is valid.
 type Options struct {
@@ -36,7 +29,7 @@ type Options struct {
 
 // Open opens the store at address, creating the SQLite file if it does not
 // exist, and brings the schema up to date. Errors never contain the password.
-func Open(ctx context.Context, address string, o Options) (Store, error) {
+func Open(ctx context.Context, address string, o Options) (store.Store, error) {
 	switch Kind(address) {
 	case "sqlite":
 		path, _ := SQLitePath(address)
@@ -46,11 +39,11 @@ func Open(ctx context.Context, address string, o Options) (Store, error) {
 	case "memory":
 		return memory.New(), nil
 	}
-	return nil, fmt.Errorf("unknown store %q: use %s", Redact(address), Addresses)
+	return nil, fmt.Errorf("unknown store %q: use %s", Redact(address), Forms)
 }
 
 // opened returns a nil interface on error, not one that holds a nil pointer.
-func opened[S Store](s S, err error) (Store, error) {
+func opened[S store.Store](s S, err error) (store.Store, error) {
 	if err != nil {
 		return nil, err
 	}
@@ -58,7 +51,7 @@ func opened[S Store](s S, err error) (Store, error) {
 }
 
 // Kind returns the kind of store at address: "sqlite", "postgres" or "memory",
-// or "" if address has none of the forms in Addresses.
+// or "" if address has none of the forms in Forms.
 func Kind(address string) string {
 	_, isFile := SQLitePath(address)
 	switch {

@@ -1,0 +1,65 @@
+// Package store is the contract of stores: they keep pets and API keys, and their whole
+// content can be copied from one to another. Package storetest tests every
+// implementation, and package address opens them.
+package store
+
+import (
+	"context"
+	"fmt"
+	"iter"
+
+	"example.com/petstore/internal/keys"
+	"example.com/petstore/internal/pets"
+)
+
+// Store keeps pets and API keys.
+type Store interface {
+	pets.Store
+	keys.Store
+
+	// Snapshot calls f with the content of the store at one moment, while other
+	// calls go on. It returns f's error unchanged.
+	Snapshot(ctx context.Context, f func(Snapshot) error) error
+
+	// Fill stores a snapshot of another store in one transaction, durably: all of
+	// it or, with an error, nothing. It returns an error of the snapshot unchanged,
+	// and fails with ErrNotEmpty if the store is not as it was created, and with
+	// Invalid for a pet that CreatePet would not store. Internal means that
+	// either all or nothing is stored.
+	Fill(ctx context.Context, s Snapshot) error
+}
+
+// Snapshot is the whole content of a store. Its sequences must be read at most once,
+// one after the other in the order of the fields, and end with their first error.
+type Snapshot struct {
+	LastID   int64                               // the greatest identifier ever given to a pet; 0 if none was
+	Pets     iter.Seq2[pets.Pet, error]          // in ascending order of their identifiers
+	Requests iter.Seq2[pets.KeyedRequest, error] // in ascending order of the identifiers of their pets
+	Keys     iter.Seq2[keys.Key, error]          // oldest first
+}
+
+// ValidPets yields s.Pets up to the first that CreatePet would not store.
+func (s Snapshot) ValidPets() iter.Seq2[pets.Pet, error] {
+	return func(yield func(pets.Pet, error) bool) {
+		last := int64(0)
+		for p, err := range s.Pets {
+			if err == nil {
+				err = p.Validate()
+			}
+			if err == nil && (p.ID <= last || p.ID > s.LastID || p.ID > pets.MaxID) {
+				err = &pets.Error{Kind: pets.Invalid, Message: "its identifier is out of order or out of range"}
+			}
+			if pets.KindOf(err) == pets.Invalid {
+				err = &pets.Error{Kind: pets.Invalid, Message: fmt.Sprintf("pet %d", p.ID), Err: err}
+			}
+			if !yield(p, err) || err != nil {
+				return
+			}
+			last = p.ID
+		}
+	}
+}
+
+// ErrNotEmpty is the error of Fill for a store that holds or has held a pet, or holds
+// an API key or an idempotency key.
+var ErrNotEmpty = &pets.Error{Kind: pets.Invalid, Message: "the store is not empty; copy into a new one"}

@@ -1,0 +1,228 @@
+package storetest
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"reflect"
+	"testing"
+	"time"
+
+	"example.com/petstore/internal/keys"
+	"example.com/petstore/internal/pets"
+	"example.com/petstore/internal/store"
+)
+
+// snapshot returns one of a store that has only all.
+func snapshot(all []pets.Pet) store.Snapshot {
+	s := store.Snapshot{Pets: sequence(all, nil), Requests: sequence[pets.KeyedRequest](nil, nil), Keys: sequence[keys.Key](nil, nil)}
+	if len(all) > 0 {
+		s.LastID = all[len(all)-1].ID
+	}
+	return s
+}
+
+// Fill fills an empty store with n times p.
+func Fill(t testing.TB, s store.Store, n int, p pets.NewPet) {
+	t.Helper()
+	all := make([]pets.Pet, n)
+	for i := range all {
+		all[i] = pets.Pet{ID: int64(i + 1), NewPet: p}
+	}
+	mustFill(t, s, all)
+}
+
+func mustFill(t testing.TB, s store.Store, all []pets.Pet) {
+	t.Helper()
+	if err := s.Fill(t.Context(), snapshot(all)); err != nil {
+		t.Fatalf("Fill: got error %v", err)
+	}
+}
+
+// content is a Snapshot that was read.
+type content struct {
+	LastID   int64
+	Pets     []pets.Pet
+	Requests []pets.KeyedRequest
+	Keys     []keys.Key
+}
+
+func contentOf(t testing.TB, s store.Store) (c content) {
+	t.Helper()
+	err := s.Snapshot(t.Context(), func(s store.Snapshot) error {
+		c = content{s.LastID, all(t, s.Pets), all(t, s.Requests), all(t, s.Keys)}
+		return nil
+	})
+	if err != nil {
+		t.Fatalf("Snapshot: got error %v", err)
+	}
+	return c
+}
+
+func all[T any](t testing.TB, seq iter.Seq2[T, error]) (values []T) {
+	t.Helper()
+	for v, err := range seq {
+		if err != nil {
+			t.Fatalf("Snapshot: got error %v", err)
+		}
+		values = append(values, v)
+	}
+	return values
+}
+
+// fillAllKinds makes records of every kind, and gaps between identifiers if f can.
+func fillAllKinds(t *testing.T, f Factory, s store.Store) {
+	for _, p := range append(oddPets(), newPets(300)...) {
+		mustCreate(t, s, p)
+	}
+	once := mustCreateOnce(t, s, newPet(), mine)
+	removed := mustCreateOnce(t, s, newPet(), pets.IdempotencyKey{KeyID: "yours", Key: "k1"})
+	if f.Remove != nil {
+		f.Remove(t, s, once.ID-1)
+		f.Remove(t, s, removed.ID) // the last one
+	}
+	limited := newKey("bbbbbbbb", noon)
+	limited.ReadOnly, limited.ExpiresAt = true, noon.Add(time.Hour)
+	for _, k := range []keys.Key{limited, newKey("aaaaaaaa", noon), newKey("cccccccc", noon)} {
+		mustCreateKey(t, s, k)
+	}
+	mustRecordUse(t, s, map[string]time.Time{"aaaaaaaa": noon.Add(time.Minute)})
+	if _, err := s.RevokeKey(t.Context(), "cccccccc", noon.Add(time.Hour)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// testCopy copies a store with records of every kind.
+func testCopy(t *testing.T, f Factory) {
+	from, to := f.open(t), f.open(t)
+	fillAllKinds(t, f, from)
+	if err := from.Snapshot(t.Context(), func(s store.Snapshot) error { return to.Fill(t.Context(), s) }); err != nil {
+		t.Fatalf("copying: got error %v", err)
+	}
+	for range 2 {
+		got, want := contentOf(t, to), contentOf(t, from)
+		if len(want.Pets) < 300 || len(want.Requests) != 2 || len(want.Keys) != 3 || !reflect.DeepEqual(got, want) {
+			t.Fatalf("the copy: got %.3000v, want %.3000v", got, want)
+		}
+		if f.Reopen == nil {
+			break
+		}
+		to = f.reopen(t, to)
+	}
+	last := contentOf(t, from).LastID
+	mustCreateOnce(t, to, newPet(), mine) // a repeated request
+	if next := mustCreate(t, to, newPet()); next.ID <= last {
+		t.Errorf("CreatePet in the copy: got id %d, want one greater than %d", next.ID, last)
+	}
+	if err := to.Fill(t.Context(), snapshot(nil)); !errors.Is(err, store.ErrNotEmpty) {
+		t.Errorf("Fill of a store with pets: got error %v, want ErrNotEmpty", err)
+	}
+	keyed := f.open(t)
+	mustCreateKey(t, keyed, newKey("aaaaaaaa", noon))
+	if err := keyed.Fill(t.Context(), snapshot(nil)); !errors.Is(err, store.ErrNotEmpty) {
+		t.Errorf("Fill of a store with an API key: got error %v, want ErrNotEmpty", err)
+	}
+}
+
+// testSnapshot writes to the store while it is read.
+func testSnapshot(t *testing.T, f Factory) {
+	s := f.open(t)
+	before := mustCreate(t, s, newPet())
+	stop := errors.New("stop")
+	err := s.Snapshot(t.Context(), func(snapshot store.Snapshot) error {
+		mustCreateOnce(t, s, newPet(), mine)
+		mustCreateKey(t, s, newKey("aaaaaaaa", noon))
+		if snapshot.LastID != before.ID {
+			t.Errorf("Snapshot: got the last id %d, want %d", snapshot.LastID, before.ID)
+		}
+		if n := len(all(t, snapshot.Pets)) + len(all(t, snapshot.Requests)) + len(all(t, snapshot.Keys)); n != 1 {
+			t.Errorf("Snapshot: got %d records, want 1", n)
+		}
+		return stop
+	})
+	if err != stop {
+		t.Errorf("Snapshot: got error %v, want that of the function", err)
+	}
+	if got := contentOf(t, s); len(got.Pets) != 2 || len(got.Requests) != 1 || len(got.Keys) != 1 {
+		t.Errorf("after Snapshot: got %v", got)
+	}
+}
+
+// testFillFails checks that a failed Fill stores nothing.
+func testFillFails(t *testing.T, f Factory) {
+	s := f.open(t)
+	some, broken := petsWithGaps(3), errors.New("the source broke off")
+	end := some[2].ID
+	with := func(change func(*store.Snapshot)) store.Snapshot {
+		s := snapshot(append(some, pets.Pet{ID: end + 1, NewPet: newPet()}))
+		change(&s)
+		return s
+	}
+	for _, last := range []pets.Pet{
+		{ID: end + 1, NewPet: named("a\x00b", pets.Sold)},
+		{ID: 0, NewPet: newPet()},
+		{ID: end, NewPet: newPet()},
+		{ID: pets.MaxID + 1, NewPet: newPet()},
+	} {
+		err := s.Fill(t.Context(), with(func(s *store.Snapshot) { s.Pets, s.LastID = sequence(append(some, last), nil), max(end, last.ID) }))
+		wantKind(t, "Fill with an invalid pet", err, pets.Invalid)
+	}
+	for name, from := range map[string]store.Snapshot{
+		"pets":     with(func(s *store.Snapshot) { s.Pets = sequence(some, broken) }),
+		"requests": with(func(s *store.Snapshot) { s.Requests = sequence[pets.KeyedRequest](nil, broken) }),
+		"keys":     with(func(s *store.Snapshot) { s.Keys = sequence([]keys.Key{newKey("aaaaaaaa", noon)}, broken) }),
+	} {
+		if err := s.Fill(t.Context(), from); err != broken {
+			t.Errorf("Fill from %s that break off: got error %v, want the same error", name, err)
+		}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	err := s.Fill(ctx, with(func(s *store.Snapshot) {
+		s.Pets = func(yield func(pets.Pet, error) bool) {
+			cancel()
+			yield(some[0], nil)
+		}
+	}))
+	wantKind(t, "Fill with a context that ends", err, pets.Unavailable)
+	wantAll(t, s, nil)
+	mustFill(t, s, some)
+	wantAll(t, s, some)
+}
+
+// testFillConcurrent fills a store several times at once.
+func testFillConcurrent(t *testing.T, f Factory) {
+	s := f.open(t)
+	mustFill(t, s, nil) // which leaves it empty
+	some := petsWithGaps(30)
+	var errs [4]error
+	concurrently(len(errs), func(i int) { errs[i] = s.Fill(t.Context(), snapshot(some)) })
+	filled := 0
+	for _, err := range errs {
+		if err == nil {
+			filled++
+		} else if !errors.Is(err, store.ErrNotEmpty) && pets.KindOf(err) != pets.Unavailable {
+			t.Errorf("concurrent Fill: got error %v, want ErrNotEmpty", err)
+		}
+	}
+	if filled != 1 {
+		t.Errorf("Fill: got %d that succeeded, want 1: %v", filled, errs)
+	}
+	wantAll(t, s, some)
+}
+
+func testMaxID(t *testing.T, f Factory) {
+	s := f.open(t)
+	stored := []pets.Pet{{ID: pets.MaxID - 2, NewPet: newPet()}}
+	mustFill(t, s, stored)
+	var err error
+	for range 3 { // at most two; gaps are allowed
+		var pet pets.Pet
+		if pet, err = s.CreatePet(t.Context(), newPet(), pets.IdempotencyKey{}); err != nil {
+			break
+		}
+		stored = append(stored, pet)
+	}
+	wantKind(t, "CreatePet after the last identifier", err, pets.Internal)
+	wantAll(t, s, stored)
+}
