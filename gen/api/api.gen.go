@@ -36,8 +36,6 @@ func (e PetStatus) Valid() bool {
 }
 
 // Error What went wrong.
-//
-// Example: {"code":"invalid_parameter","message":"limit must be between 1 and 100","status":400}
 type Error struct {
 	// Code Machine-readable error code: stable, lower_snake_case. New codes may
 	// be added; the tag `pets` has a table with the meaning of each.
@@ -58,8 +56,6 @@ type Error struct {
 }
 
 // NewPet A pet to add. The default `status` is `available`.
-//
-// Example: {"categoryId":1,"name":"Frank","status":"pending"}
 type NewPet struct {
 	// Name The pet's name: any Unicode text without U+0000, returned code
 	// point for code point.
@@ -73,7 +69,7 @@ type NewPet struct {
 	// Example: 1
 	CategoryID int64 `json:"categoryId"`
 
-	// Status Availability status of a pet.
+	// Status Availability status of a pet. Version 1 gets no further values.
 	//
 	// Example: available
 	Status *PetStatus `json:"status,omitempty"`
@@ -81,8 +77,6 @@ type NewPet struct {
 
 // Pet A pet in a response. It always has a `status`, which is `available`
 // if none was given when the pet was added.
-//
-// Example: {"categoryId":1,"id":1,"name":"Frank","status":"pending"}
 type Pet struct {
 	// ID Unique identifier assigned by the service on creation; never reused.
 	//
@@ -99,86 +93,57 @@ type Pet struct {
 	// Example: 1
 	CategoryID int64 `json:"categoryId"`
 
-	// Status Availability status of a pet.
+	// Status Availability status of a pet. Version 1 gets no further values.
 	//
 	// Example: available
 	Status *PetStatus `json:"status,omitempty"`
 }
 
-// PetStatus Availability status of a pet.
+// PetStatus Availability status of a pet. Version 1 gets no further values.
 //
 // Example: available
 type PetStatus string
 
 // Pets A page of pets, in ascending order of `id`.
-//
-// Example: [{"categoryId":1,"id":1,"name":"Frank","status":"pending"}]
 type Pets = []Pet
 
 // Forbidden What went wrong.
-//
-// Example: {"code":"invalid_parameter","message":"limit must be between 1 and 100","status":400}
 type Forbidden = Error
 
 // IdempotencyKeyReused What went wrong.
-//
-// Example: {"code":"invalid_parameter","message":"limit must be between 1 and 100","status":400}
 type IdempotencyKeyReused = Error
 
 // Internal What went wrong.
-//
-// Example: {"code":"invalid_parameter","message":"limit must be between 1 and 100","status":400}
 type Internal = Error
 
 // InvalidBody What went wrong.
-//
-// Example: {"code":"invalid_parameter","message":"limit must be between 1 and 100","status":400}
 type InvalidBody = Error
 
 // InvalidParameter What went wrong.
-//
-// Example: {"code":"invalid_parameter","message":"limit must be between 1 and 100","status":400}
 type InvalidParameter = Error
 
 // PayloadTooLarge What went wrong.
-//
-// Example: {"code":"invalid_parameter","message":"limit must be between 1 and 100","status":400}
 type PayloadTooLarge = Error
 
-// PetCreated A pet in a response. It always has a `status`, which is `available`
-// if none was given when the pet was added.
-//
-// Example: {"categoryId":1,"id":1,"name":"Frank","status":"pending"}
-type PetCreated = Pet
-
 // RateLimited What went wrong.
-//
-// Example: {"code":"invalid_parameter","message":"limit must be between 1 and 100","status":400}
 type RateLimited = Error
 
 // RequestTimeout What went wrong.
-//
-// Example: {"code":"invalid_parameter","message":"limit must be between 1 and 100","status":400}
 type RequestTimeout = Error
 
 // Unauthorized What went wrong.
-//
-// Example: {"code":"invalid_parameter","message":"limit must be between 1 and 100","status":400}
 type Unauthorized = Error
 
 // Unavailable What went wrong.
-//
-// Example: {"code":"invalid_parameter","message":"limit must be between 1 and 100","status":400}
 type Unavailable = Error
 
 // UnsupportedMediaType What went wrong.
-//
-// Example: {"code":"invalid_parameter","message":"limit must be between 1 and 100","status":400}
 type UnsupportedMediaType = Error
 
 // ListPetsParams defines parameters for ListPets.
 type ListPetsParams struct {
-	// Limit Maximum number of pets to return.
+	// Limit Maximum number of pets to return, 20 by default. A page may be shorter:
+	// it also ends with the pet that brings the names to 32 KiB in UTF-8.
 	Limit *int `form:"limit,omitempty" json:"limit,omitempty"`
 
 	// Status Return only pets with this availability status.
@@ -195,13 +160,11 @@ type CreatePetParams struct {
 	// failed, succeeded or is still in progress. The same key with the
 	// same name, category and status returns the same pet; with
 	// different values the response is a 422. Send a new random key with
-	// each pet, as in
-	// `Idempotency-Key: "8e03978e-40d5-43dd-bc93-6894a57f9324"`.
+	// each pet, such as a UUID.
 	//
 	// The key is 1 to 255 printable ASCII characters, either in double
 	// quotes (an RFC 9651 String, in which `\` and `"` are escaped with `\`),
-	// or bare, without commas and double quotes. `"k1"` and `k1` are the same
-	// key.
+	// or bare, without commas and double quotes. `"k1"` and `k1` are one key.
 	IdempotencyKey *string `json:"Idempotency-Key,omitempty"`
 }
 
@@ -413,18 +376,8 @@ type PayloadTooLargeJSONResponse struct {
 	Headers PayloadTooLargeResponseHeaders
 }
 
-type PetCreatedResponseHeaders struct {
-	Location   *string
-	XRequestID *string
-}
-type PetCreatedJSONResponse struct {
-	Body Pet
-
-	Headers PetCreatedResponseHeaders
-}
-
 type RateLimitedResponseHeaders struct {
-	RetryAfter *int
+	RetryAfter *string
 	XRequestID *string
 }
 type RateLimitedJSONResponse struct {
@@ -453,7 +406,7 @@ type UnauthorizedJSONResponse struct {
 }
 
 type UnavailableResponseHeaders struct {
-	RetryAfter *int
+	RetryAfter *string
 	XRequestID *string
 }
 type UnavailableJSONResponse struct {
@@ -612,7 +565,15 @@ type CreatePetResponseObject interface {
 	VisitCreatePetResponse(w http.ResponseWriter) error
 }
 
-type CreatePet201JSONResponse struct{ PetCreatedJSONResponse }
+type CreatePet201ResponseHeaders struct {
+	Location   *string
+	XRequestID *string
+}
+
+type CreatePet201JSONResponse struct {
+	Body    Pet
+	Headers CreatePet201ResponseHeaders
+}
 
 func (response CreatePet201JSONResponse) VisitCreatePetResponse(w http.ResponseWriter) error {
 
@@ -983,7 +944,7 @@ func (response GetPet404JSONResponse) VisitGetPetResponse(w http.ResponseWriter)
 type GetPet429ResponseHeaders struct {
 	Deprecation *string
 	Link        *string
-	RetryAfter  *int
+	RetryAfter  *string
 	Sunset      *string
 	XRequestID  *string
 }
@@ -1059,7 +1020,7 @@ func (response GetPet500JSONResponse) VisitGetPetResponse(w http.ResponseWriter)
 type GetPet503ResponseHeaders struct {
 	Deprecation *string
 	Link        *string
-	RetryAfter  *int
+	RetryAfter  *string
 	Sunset      *string
 	XRequestID  *string
 }

@@ -38,8 +38,6 @@ func (e PetStatus) Valid() bool {
 }
 
 // Error What went wrong.
-//
-// Example: {"code":"invalid_parameter","message":"limit must be between 1 and 100","status":400}
 type Error struct {
 	// Code Machine-readable error code: stable, lower_snake_case. New codes may
 	// be added; the tag `pets` has a table with the meaning of each.
@@ -60,8 +58,6 @@ type Error struct {
 }
 
 // NewPet A pet to add. The default `status` is `available`.
-//
-// Example: {"categoryId":1,"name":"Frank","status":"pending"}
 type NewPet struct {
 	// Name The pet's name: any Unicode text without U+0000, returned code
 	// point for code point.
@@ -75,7 +71,7 @@ type NewPet struct {
 	// Example: 1
 	CategoryID int64 `json:"categoryId"`
 
-	// Status Availability status of a pet.
+	// Status Availability status of a pet. Version 1 gets no further values.
 	//
 	// Example: available
 	Status *PetStatus `json:"status,omitempty"`
@@ -83,8 +79,6 @@ type NewPet struct {
 
 // Pet A pet in a response. It always has a `status`, which is `available`
 // if none was given when the pet was added.
-//
-// Example: {"categoryId":1,"id":1,"name":"Frank","status":"pending"}
 type Pet struct {
 	// ID Unique identifier assigned by the service on creation; never reused.
 	//
@@ -101,86 +95,57 @@ type Pet struct {
 	// Example: 1
 	CategoryID int64 `json:"categoryId"`
 
-	// Status Availability status of a pet.
+	// Status Availability status of a pet. Version 1 gets no further values.
 	//
 	// Example: available
 	Status *PetStatus `json:"status,omitempty"`
 }
 
-// PetStatus Availability status of a pet.
+// PetStatus Availability status of a pet. Version 1 gets no further values.
 //
 // Example: available
 type PetStatus string
 
 // Pets A page of pets, in ascending order of `id`.
-//
-// Example: [{"categoryId":1,"id":1,"name":"Frank","status":"pending"}]
 type Pets = []Pet
 
 // Forbidden What went wrong.
-//
-// Example: {"code":"invalid_parameter","message":"limit must be between 1 and 100","status":400}
 type Forbidden = Error
 
 // IdempotencyKeyReused What went wrong.
-//
-// Example: {"code":"invalid_parameter","message":"limit must be between 1 and 100","status":400}
 type IdempotencyKeyReused = Error
 
 // Internal What went wrong.
-//
-// Example: {"code":"invalid_parameter","message":"limit must be between 1 and 100","status":400}
 type Internal = Error
 
 // InvalidBody What went wrong.
-//
-// Example: {"code":"invalid_parameter","message":"limit must be between 1 and 100","status":400}
 type InvalidBody = Error
 
 // InvalidParameter What went wrong.
-//
-// Example: {"code":"invalid_parameter","message":"limit must be between 1 and 100","status":400}
 type InvalidParameter = Error
 
 // PayloadTooLarge What went wrong.
-//
-// Example: {"code":"invalid_parameter","message":"limit must be between 1 and 100","status":400}
 type PayloadTooLarge = Error
 
-// PetCreated A pet in a response. It always has a `status`, which is `available`
-// if none was given when the pet was added.
-//
-// Example: {"categoryId":1,"id":1,"name":"Frank","status":"pending"}
-type PetCreated = Pet
-
 // RateLimited What went wrong.
-//
-// Example: {"code":"invalid_parameter","message":"limit must be between 1 and 100","status":400}
 type RateLimited = Error
 
 // RequestTimeout What went wrong.
-//
-// Example: {"code":"invalid_parameter","message":"limit must be between 1 and 100","status":400}
 type RequestTimeout = Error
 
 // Unauthorized What went wrong.
-//
-// Example: {"code":"invalid_parameter","message":"limit must be between 1 and 100","status":400}
 type Unauthorized = Error
 
 // Unavailable What went wrong.
-//
-// Example: {"code":"invalid_parameter","message":"limit must be between 1 and 100","status":400}
 type Unavailable = Error
 
 // UnsupportedMediaType What went wrong.
-//
-// Example: {"code":"invalid_parameter","message":"limit must be between 1 and 100","status":400}
 type UnsupportedMediaType = Error
 
 // ListPetsParams defines parameters for ListPets.
 type ListPetsParams struct {
-	// Limit Maximum number of pets to return.
+	// Limit Maximum number of pets to return, 20 by default. A page may be shorter:
+	// it also ends with the pet that brings the names to 32 KiB in UTF-8.
 	Limit *int `form:"limit,omitempty" json:"limit,omitempty"`
 
 	// Status Return only pets with this availability status.
@@ -197,13 +162,11 @@ type CreatePetParams struct {
 	// failed, succeeded or is still in progress. The same key with the
 	// same name, category and status returns the same pet; with
 	// different values the response is a 422. Send a new random key with
-	// each pet, as in
-	// `Idempotency-Key: "8e03978e-40d5-43dd-bc93-6894a57f9324"`.
+	// each pet, such as a UUID.
 	//
 	// The key is 1 to 255 printable ASCII characters, either in double
 	// quotes (an RFC 9651 String, in which `\` and `"` are escaped with `\`),
-	// or bare, without commas and double quotes. `"k1"` and `k1` are the same
-	// key.
+	// or bare, without commas and double quotes. `"k1"` and `k1` are one key.
 	IdempotencyKey *string `json:"Idempotency-Key,omitempty"`
 }
 
@@ -288,9 +251,10 @@ type ClientInterface interface {
 	//
 	// Returns pets in ascending order of `id`, at most `limit` of them.
 	// If more follow, the `Link` header (RFC 8288) with `rel="next"` points to the
-	// next page; follow it until a response has none. This returns every pet
-	// acknowledged before the first request exactly once, even if others are
-	// added meanwhile.
+	// next page; follow it until a response has none. A client that cannot read
+	// headers repeats the request with `after` set to the last `id` until a page
+	// is empty. This returns every pet acknowledged before the first request
+	// exactly once, even if others are added meanwhile.
 	//
 	// Corresponds with GET /pets (the `ListPets` operationId).
 	ListPets(ctx context.Context, params *ListPetsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -338,9 +302,10 @@ type ClientInterface interface {
 //
 // Returns pets in ascending order of `id`, at most `limit` of them.
 // If more follow, the `Link` header (RFC 8288) with `rel="next"` points to the
-// next page; follow it until a response has none. This returns every pet
-// acknowledged before the first request exactly once, even if others are
-// added meanwhile.
+// next page; follow it until a response has none. A client that cannot read
+// headers repeats the request with `after` set to the last `id` until a page
+// is empty. This returns every pet acknowledged before the first request
+// exactly once, even if others are added meanwhile.
 //
 // Corresponds with GET /pets (the `ListPets` operationId).
 func (c *Client) ListPets(ctx context.Context, params *ListPetsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -637,9 +602,10 @@ type ClientWithResponsesInterface interface {
 	//
 	// Returns pets in ascending order of `id`, at most `limit` of them.
 	// If more follow, the `Link` header (RFC 8288) with `rel="next"` points to the
-	// next page; follow it until a response has none. This returns every pet
-	// acknowledged before the first request exactly once, even if others are
-	// added meanwhile.
+	// next page; follow it until a response has none. A client that cannot read
+	// headers repeats the request with `after` set to the last `id` until a page
+	// is empty. This returns every pet acknowledged before the first request
+	// exactly once, even if others are added meanwhile.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -706,7 +672,7 @@ type ListPetsResponse401Headers struct {
 
 // ListPetsResponse429Headers the declared response headers of an HTTP 429 response for ListPets
 type ListPetsResponse429Headers struct {
-	RetryAfter *int
+	RetryAfter *string
 	XRequestID *string
 }
 
@@ -717,7 +683,7 @@ type ListPetsResponse500Headers struct {
 
 // ListPetsResponse503Headers the declared response headers of an HTTP 503 response for ListPets
 type ListPetsResponse503Headers struct {
-	RetryAfter *int
+	RetryAfter *string
 	XRequestID *string
 }
 
@@ -856,7 +822,7 @@ type CreatePetResponse422Headers struct {
 
 // CreatePetResponse429Headers the declared response headers of an HTTP 429 response for CreatePet
 type CreatePetResponse429Headers struct {
-	RetryAfter *int
+	RetryAfter *string
 	XRequestID *string
 }
 
@@ -867,7 +833,7 @@ type CreatePetResponse500Headers struct {
 
 // CreatePetResponse503Headers the declared response headers of an HTTP 503 response for CreatePet
 type CreatePetResponse503Headers struct {
-	RetryAfter *int
+	RetryAfter *string
 	XRequestID *string
 }
 
@@ -875,7 +841,7 @@ type CreatePetResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
 	// JSON201 the response for an HTTP 201 `application/json` response
-	JSON201 *PetCreated
+	JSON201 *Pet
 	// JSON400 the response for an HTTP 400 `application/json` response
 	JSON400 *InvalidBody
 	// JSON401 the response for an HTTP 401 `application/json` response
@@ -921,7 +887,7 @@ type CreatePetResponse struct {
 }
 
 // GetJSON201 returns the response for an HTTP 201 `application/json` response
-func (r CreatePetResponse) GetJSON201() *PetCreated {
+func (r CreatePetResponse) GetJSON201() *Pet {
 	return r.JSON201
 }
 
@@ -1041,7 +1007,7 @@ type GetPetResponse404Headers struct {
 type GetPetResponse429Headers struct {
 	Deprecation *string
 	Link        *string
-	RetryAfter  *int
+	RetryAfter  *string
 	Sunset      *string
 	XRequestID  *string
 }
@@ -1058,7 +1024,7 @@ type GetPetResponse500Headers struct {
 type GetPetResponse503Headers struct {
 	Deprecation *string
 	Link        *string
-	RetryAfter  *int
+	RetryAfter  *string
 	Sunset      *string
 	XRequestID  *string
 }
@@ -1164,9 +1130,10 @@ func (r GetPetResponse) ContentType() string {
 //
 // Returns pets in ascending order of `id`, at most `limit` of them.
 // If more follow, the `Link` header (RFC 8288) with `rel="next"` points to the
-// next page; follow it until a response has none. This returns every pet
-// acknowledged before the first request exactly once, even if others are
-// added meanwhile.
+// next page; follow it until a response has none. A client that cannot read
+// headers repeats the request with `after` set to the last `id` until a page
+// is empty. This returns every pet acknowledged before the first request
+// exactly once, even if others are added meanwhile.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -1343,8 +1310,8 @@ func ParseListPetsResponse(rsp *http.Response) (*ListPetsResponse, error) {
 	case rsp.StatusCode == 429:
 		var headers ListPetsResponse429Headers
 		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
-			var value int
-			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
 				return nil, err
 			}
 			headers.RetryAfter = &value
@@ -1370,8 +1337,8 @@ func ParseListPetsResponse(rsp *http.Response) (*ListPetsResponse, error) {
 	case rsp.StatusCode == 503:
 		var headers ListPetsResponse503Headers
 		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
-			var value int
-			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
 				return nil, err
 			}
 			headers.RetryAfter = &value
@@ -1404,7 +1371,7 @@ func ParseCreatePetResponse(rsp *http.Response) (*CreatePetResponse, error) {
 
 	switch {
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
-		var dest PetCreated
+		var dest Pet
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
 		}
@@ -1601,8 +1568,8 @@ func ParseCreatePetResponse(rsp *http.Response) (*CreatePetResponse, error) {
 	case rsp.StatusCode == 429:
 		var headers CreatePetResponse429Headers
 		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
-			var value int
-			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
 				return nil, err
 			}
 			headers.RetryAfter = &value
@@ -1628,8 +1595,8 @@ func ParseCreatePetResponse(rsp *http.Response) (*CreatePetResponse, error) {
 	case rsp.StatusCode == 503:
 		var headers CreatePetResponse503Headers
 		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
-			var value int
-			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
 				return nil, err
 			}
 			headers.RetryAfter = &value
@@ -1861,8 +1828,8 @@ func ParseGetPetResponse(rsp *http.Response) (*GetPetResponse, error) {
 			headers.Link = &value
 		}
 		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
-			var value int
-			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
 				return nil, err
 			}
 			headers.RetryAfter = &value
@@ -1930,8 +1897,8 @@ func ParseGetPetResponse(rsp *http.Response) (*GetPetResponse, error) {
 			headers.Link = &value
 		}
 		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
-			var value int
-			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
 				return nil, err
 			}
 			headers.RetryAfter = &value

@@ -53,10 +53,10 @@ func (o *operations) CreatePet(ctx context.Context, request api.CreatePetRequest
 		return nil, err
 	}
 	location := o.base + "/pets/" + strconv.FormatInt(created.ID, 10)
-	return api.CreatePet201JSONResponse{PetCreatedJSONResponse: api.PetCreatedJSONResponse{
+	return api.CreatePet201JSONResponse{
 		Body:    toPet(&created),
-		Headers: api.PetCreatedResponseHeaders{Location: &location},
-	}}, nil
+		Headers: api.CreatePet201ResponseHeaders{Location: &location},
+	}, nil
 }
 
 // GetPet implements the operation getPet.
