@@ -18,7 +18,7 @@ var importers = map[string][]string{
 	"github.com/getkin/kin-openapi": {"internal/edge"},
 	"github.com/labstack/echo":      {"gen/api", "internal/edge", "internal/service"},
 	"github.com/spf13/cobra":        {"cmd/petstore"},
-	"net/http":                      {"gen/api", "gen/client", "cmd/petstore", "internal/edge", "internal/service"},
+	"net/http":                      {"gen/api", "gen/client", "cmd/petstore", "internal/edge", "internal/server", "internal/service"},
 	"testing":                       {"internal/store/storetest", "internal/store/postgres/pgtest"},
 
 	"database/sql":             {"internal/store/sqlite"},
@@ -29,6 +29,8 @@ var importers = map[string][]string{
 	"gen":                     {"internal/service"},
 	"internal/edge":           {"cmd/petstore", "internal/service"},
 	"internal/keys":           {"cmd/petstore", "internal/service", "internal/store", "internal/store/memory", "internal/store/sqlite", "internal/store/postgres", "internal/store/storetest"},
+	"internal/pets":           {"cmd/petstore", "internal/service", "internal/store", "internal/store/memory", "internal/store/sqlite", "internal/store/postgres", "internal/store/storetest"},
+	"internal/server":         {"cmd/petstore"},
 	"internal/service":        {"cmd/petstore"},
 	"internal/store":          {"cmd/petstore", "internal/store/address", "internal/store/memory", "internal/store/sqlite", "internal/store/postgres", "internal/store/storetest"},
 	"internal/store/address":  {"cmd/petstore"},

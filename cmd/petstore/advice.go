@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strings"
 
-	"example.com/petstore/internal/edge"
 	"example.com/petstore/internal/service"
 	"example.com/petstore/internal/store/address"
 	"example.com/petstore/internal/store/postgres"
@@ -42,9 +41,6 @@ var advice = []struct {
 	{postgres.ErrMayNotMigrate, "with the owner of its tables as the user, run: petstore migrate STORE"},
 	{postgres.ErrNewer, "run a newer petstore"},
 	{postgres.ErrNotSynchronous, "or leave out --require-sync"},
-	{edge.ErrListen, "stop the other program, or choose another --addr, such as " + defaultAddr},
-	{edge.ErrListenAdmin, "stop the other program, or choose another --admin-addr, such as 127.0.0.1:9090"},
-	{edge.ErrCertificate, "set --tls-cert and --tls-key to a certificate and its unencrypted key, both in PEM form"},
 }
 
 // advise adds to an error what to do about it, if there is advice.

@@ -20,7 +20,7 @@ func TestAdvice(t *testing.T) {
 		t.Fatal(err)
 	}
 	exported := regexp.MustCompile(`(?m)^\t(?:var )?(Err[A-Z]\w*) += errors\.New`)
-	for _, dir := range []string{"store/sqlite", "store/postgres", "edge"} {
+	for _, dir := range []string{"store/sqlite", "store/postgres"} {
 		files, _ := filepath.Glob("../../internal/" + dir + "/*.go")
 		for _, file := range files {
 			text, err := os.ReadFile(file)

@@ -12,8 +12,6 @@ import (
 	"net/http/httptest"
 	"os"
 	"os/exec"
-	"regexp"
-	"strings"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -21,6 +19,7 @@ import (
 	"time"
 
 	"example.com/petstore/internal/pets"
+	"example.com/petstore/internal/server"
 	"example.com/petstore/internal/service"
 	"example.com/petstore/internal/store/sqlite"
 )
@@ -84,7 +83,7 @@ func TestOutcome(t *testing.T) {
 	t.Parallel()
 	broken, locked := errors.New("broken"), &pets.Error{Kind: pets.Unavailable, Message: "locked"}
 	ended, cancel := context.WithCancelCause(t.Context())
-	cancel(statusError{errors.New("interrupted"), 130})
+	cancel(server.Interrupted{Signal: syscall.SIGINT})
 	if got := run(ended, []string{"keys", "list", "--store", "sqlite:none.db"}, environment{getenv: os.Getenv, stderr: t.Output()}); got != 130 {
 		t.Errorf("keys list: got status %d, want 130", got)
 	}
@@ -145,27 +144,6 @@ func TestHealth(t *testing.T) {
 			if got != want {
 				t.Errorf("%v, %d: got %d (%s), want %d", args, answer, got, &stderr, want)
 			}
-		}
-	}
-}
-
-// TestLimitFlags compares the table of limits in deploy/README.md with the flags. A
-// test of package edge measures the limits.
-func TestLimitFlags(t *testing.T) {
-	t.Parallel()
-	page, err := os.ReadFile("../../deploy/README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	rows := regexp.MustCompile("(?m)^\\| [^|]+ \\| ([0-9,]+|off)( s)?\\b[^|]* \\| `--([a-z-]+)` \\|$").FindAllStringSubmatch(string(page), -1)
-	if len(rows) != 4 {
-		t.Errorf("got %d limits with flags, want 4", len(rows))
-	}
-	flags := serveCommand(environment{}).Flags()
-	for _, row := range rows {
-		want := strings.NewReplacer(",", "", "off", "0").Replace(row[1]) + strings.TrimSpace(row[2])
-		if got := flags.Lookup(row[3]).DefValue; got != want {
-			t.Errorf("--%s: got the default %s, want %s as in deploy/README.md", row[3], got, want)
 		}
 	}
 }

@@ -10,13 +10,11 @@ import (
 	"io"
 	"log/slog"
 	"os"
-	"os/signal"
 	"runtime"
 	"runtime/debug"
 	"slices"
 	"strings"
 	"sync/atomic"
-	"syscall"
 	"time"
 	"unicode"
 
@@ -25,6 +23,7 @@ import (
 	"golang.org/x/term"
 
 	"example.com/petstore/internal/pets"
+	"example.com/petstore/internal/server"
 	"example.com/petstore/internal/service"
 	"example.com/petstore/internal/store"
 	"example.com/petstore/internal/store/address"
@@ -32,7 +31,7 @@ import (
 
 func main() {
 	isTerminal := func(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }
-	os.Exit(run(untilSignal(context.Background()), os.Args[1:], environment{
+	os.Exit(run(server.UntilSignal(context.Background()), os.Args[1:], environment{
 		getenv:      os.Getenv,
 		stdin:       os.Stdin,
 		stdout:      os.Stdout,
@@ -65,8 +64,8 @@ func run(ctx context.Context, args []string, env environment) int {
 	if err == nil {
 		return 0
 	}
-	if e, ok := errors.AsType[statusError](context.Cause(ctx)); ok && !errors.Is(err, e) { // interrupted
-		err = e
+	if cause, ok := errors.AsType[server.Interrupted](context.Cause(ctx)); ok && !errors.Is(err, cause) && cmd.Name() != "serve" {
+		err = cause
 	}
 	text := service.Name + ": " + strings.TrimSpace(err.Error())
 	if !parsed { // cobra's own errors have no type
@@ -76,6 +75,9 @@ func run(ctx context.Context, args []string, env environment) int {
 	fmt.Fprintln(env.stderr, printable(text))
 	if e, ok := errors.AsType[statusError](err); ok {
 		return e.status
+	}
+	if e, ok := errors.AsType[server.Interrupted](err); ok {
+		return 128 + int(e.Signal)
 	}
 	return 1
 }
@@ -190,23 +192,6 @@ type statusError struct {
 
 // misuse returns the error for an invalid command line or environment variable.
 func misuse(format string, args ...any) error { return statusError{fmt.Errorf(format, args...), 2} }
-
-// untilSignal returns a context that SIGINT, SIGTERM or SIGHUP cancels, with a
-// statusError as its cause. A second signal kills the program.
-func untilSignal(parent context.Context) context.Context {
-	ctx, cancel := context.WithCancelCause(parent)
-	signals := make(chan os.Signal, 1)
-	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM)
-	if !signal.Ignored(syscall.SIGHUP) { // as nohup does
-		signal.Notify(signals, syscall.SIGHUP)
-	}
-	go func() {
-		s := <-signals
-		signal.Stop(signals)
-		cancel(statusError{errors.New("interrupted"), 128 + int(s.(syscall.Signal))})
-	}()
-	return ctx
-}
 
 // outcome adds to the error of a command whether something was done. The text unknown
 // is for errors of a store that do not tell.

@@ -94,7 +94,7 @@ func capture(ts *testscript.TestScript, _ bool, args []string) {
 // servers are the running servers of the scripts.
 var servers sync.Map
 
-type server struct {
+type serverProcess struct {
 	*exec.Cmd
 	exited chan struct{}
 }
@@ -112,7 +112,7 @@ func startServer(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(err)
 	defer log.Close()
 	ctx, cancel := context.WithTimeout(context.Background(), giveUp)
-	s := server{exec.CommandContext(ctx, "petstore", append([]string{"serve", "--addr", "127.0.0.1:0", "--drain", "0s"}, args...)...), make(chan struct{})}
+	s := serverProcess{exec.CommandContext(ctx, "petstore", append([]string{"serve", "--addr", "127.0.0.1:0", "--drain", "0s"}, args...)...), make(chan struct{})}
 	s.Dir, s.Stdout, s.Stderr = ts.MkAbs("."), out, log
 	s.Env = append(os.Environ(), "PETSTORE_API_KEYS="+ts.Getenv("PETSTORE_API_KEYS"))
 	if !slices.Contains(args, "--sandbox") {
@@ -143,7 +143,7 @@ func startServer(ts *testscript.TestScript, _ bool, args []string) {
 func shutdown(ts *testscript.TestScript, fails bool, _ []string) {
 	http.DefaultClient.CloseIdleConnections()
 	value, _ := servers.Load(ts)
-	s := value.(server)
+	s := value.(serverProcess)
 	if !fails {
 		ts.Check(s.Process.Signal(syscall.SIGTERM))
 	}

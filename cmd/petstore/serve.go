@@ -12,15 +12,11 @@ import (
 	"net/netip"
 	"net/url"
 	"os"
-	"os/signal"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
-	"syscall"
 	"time"
 
-	"github.com/KimMachineGun/automemlimit/memlimit"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/spf13/cobra"
@@ -28,6 +24,7 @@ import (
 	"example.com/petstore/internal/edge"
 	"example.com/petstore/internal/keys"
 	"example.com/petstore/internal/pets"
+	"example.com/petstore/internal/server"
 	"example.com/petstore/internal/service"
 	"example.com/petstore/internal/store"
 	"example.com/petstore/internal/store/address"
@@ -41,11 +38,19 @@ type serveConfig struct {
 	open      address.Options
 	sandbox   bool
 	fixedKeys []string
-	edge      edge.Options
-	serve     edge.ServeOptions
-	logLevel  slog.Level
-	logFormat string
-	proxies   []string
+
+	addr, publicURL   string
+	certFile, keyFile string
+	drain             time.Duration
+	maxConnections    int
+	maxInFlight       int
+	rateLimit         float64
+	proxies           []string
+	trustedProxies    []netip.Prefix // parsed from proxies
+	adminAddr         string
+	profiles          bool
+	logLevel          slog.Level
+	logFormat         string
 }
 
 func serveCommand(env environment) *cobra.Command {
@@ -83,17 +88,17 @@ then have 10 s to finish. A second signal stops the server at once.`,
 	addStoreFlag(flags, &cfg.store)
 	flags.BoolVar(&cfg.open.MustExist, "must-exist", false, "fail if the SQLite file does not exist, for example because its volume is not mounted")
 	flags.BoolVar(&cfg.open.RequireSync, "require-sync", false, "refuse to start unless PostgreSQL has a synchronous standby and waits for it")
-	flags.StringVar(&cfg.serve.Addr, "addr", defaultAddr, "the `address` to listen on; :0 takes any free port")
-	flags.StringVar(&cfg.edge.PublicURL, "public-url", "", "the `address` that clients use if there is a proxy in front, such as https://api.example.com/v1")
-	flags.StringVar(&cfg.serve.CertFile, "tls-cert", "", "the `file` of a certificate and its chain (PEM), for HTTPS; read again when it changes")
-	flags.StringVar(&cfg.serve.KeyFile, "tls-key", "", "the `file` of the private key of --tls-cert (PEM)")
-	flags.DurationVar(&cfg.serve.Drain, "drain", 5*time.Second, "how long to keep serving after SIGTERM, while /readyz fails and responses ask the clients to reconnect")
-	flags.IntVar(&cfg.serve.MaxConnections, "max-connections", edge.DefaultMaxConnections, "how many connections may be open; others wait")
-	flags.IntVar(&cfg.edge.MaxInFlight, "max-in-flight", edge.DefaultMaxInFlight, "how many requests may be in flight; as many may wait, and others get 503")
-	flags.Float64Var(&cfg.edge.RateLimit, "rate-limit", 0, "how many requests per second each key may send; others get 429; 0 for no limit")
+	flags.StringVar(&cfg.addr, "addr", defaultAddr, "the `address` to listen on; :0 takes any free port")
+	flags.StringVar(&cfg.publicURL, "public-url", "", "the `address` that clients use if there is a proxy in front, such as https://api.example.com/v1")
+	flags.StringVar(&cfg.certFile, "tls-cert", "", "the `file` of a certificate and its chain (PEM), for HTTPS; read again when it changes")
+	flags.StringVar(&cfg.keyFile, "tls-key", "", "the `file` of the private key of --tls-cert (PEM)")
+	flags.DurationVar(&cfg.drain, "drain", 5*time.Second, "how long to keep serving after SIGTERM, while /readyz fails and responses ask the clients to reconnect")
+	flags.IntVar(&cfg.maxConnections, "max-connections", server.DefaultMaxConnections, "how many connections may be open; others wait")
+	flags.IntVar(&cfg.maxInFlight, "max-in-flight", edge.DefaultMaxInFlight, "how many requests may be in flight, three quarters of them with one key; as many may wait, and others get 503")
+	flags.Float64Var(&cfg.rateLimit, "rate-limit", 0, "how many requests per second each key may send; others get 429; 0 for no limit")
 	flags.StringSliceVar(&cfg.proxies, "trusted-proxies", nil, "the `networks` of proxies whose X-Forwarded-For is trusted, such as 127.0.0.1,10.0.0.0/8")
-	flags.StringVar(&cfg.serve.AdminAddr, "admin-addr", "", "the `address` of /metrics, /livez and /readyz, such as 127.0.0.1:9090; empty for none")
-	flags.BoolVar(&cfg.serve.Profiles, "pprof", false, "serve /debug/pprof/ at --admin-addr too; profiles can hold secrets")
+	flags.StringVar(&cfg.adminAddr, "admin-addr", "", "the `address` of /metrics, /livez and /readyz, such as 127.0.0.1:9090; empty for none")
+	flags.BoolVar(&cfg.profiles, "pprof", false, "serve /debug/pprof/ at --admin-addr too; profiles can hold secrets")
 	flags.TextVar(&cfg.logLevel, "log-level", slog.LevelInfo, "the minimum `level` to log: debug, info, warn or error")
 	flags.StringVar(&cfg.logFormat, "log-format", "auto", "text, json, or auto, which is text at a terminal and else json")
 	flags.BoolVar(&cfg.sandbox, "sandbox", false, "serve 300 pets from memory, and let web pages on localhost use them (CORS)")
@@ -102,32 +107,32 @@ then have 10 s to finish. A second signal stops the server at once.`,
 
 // check completes and validates the configuration.
 func (cfg *serveConfig) check(storeGiven, interactive bool) error {
-	for _, addr := range []string{cfg.serve.Addr, cmp.Or(cfg.serve.AdminAddr, defaultAddr)} {
+	for _, addr := range []string{cfg.addr, cmp.Or(cfg.adminAddr, defaultAddr)} {
 		if _, _, err := net.SplitHostPort(addr); err != nil {
 			return misuse("--addr and --admin-addr must be HOST:PORT, such as %s: %w", defaultAddr, err)
 		}
 	}
 	switch {
-	case cfg.serve.Drain < 0:
+	case cfg.drain < 0:
 		return misuse("--drain must not be negative")
-	case (cfg.serve.CertFile == "") != (cfg.serve.KeyFile == ""):
+	case (cfg.certFile == "") != (cfg.keyFile == ""):
 		return misuse("set both --tls-cert and --tls-key: the files of a certificate and its private key")
-	case min(cfg.serve.MaxConnections, cfg.edge.MaxInFlight) < 1 || max(cfg.serve.MaxConnections, cfg.edge.MaxInFlight) > 1e6:
+	case min(cfg.maxConnections, cfg.maxInFlight) < 1 || max(cfg.maxConnections, cfg.maxInFlight) > 1e6:
 		return misuse("--max-connections and --max-in-flight must be between 1 and 1000000")
-	case cfg.edge.RateLimit != 0 && !(cfg.edge.RateLimit >= 0.001 && cfg.edge.RateLimit <= 1e6): // NaN too
+	case cfg.rateLimit != 0 && !(cfg.rateLimit >= 0.001 && cfg.rateLimit <= 1e6): // NaN too
 		return misuse("--rate-limit must be between 0.001 and 1000000, or 0 for no limit")
 	case !slices.Contains([]string{"auto", "text", "json"}, cfg.logFormat):
 		return misuse("--log-format must be auto, text or json")
-	case cfg.serve.Profiles && cfg.serve.AdminAddr == "":
+	case cfg.profiles && cfg.adminAddr == "":
 		return misuse("--pprof needs --admin-addr, where profiles are served")
-	case cfg.edge.PublicURL != "" && !isPublicURL(cfg.edge.PublicURL):
+	case cfg.publicURL != "" && !isPublicURL(cfg.publicURL):
 		return misuse("--public-url must be an http or https address without user, query or fragment, such as https://api.example.com/v1")
 	case cfg.sandbox && (storeGiven || cfg.open != address.Options{}):
 		return misuse("--sandbox has its own store, in memory; omit --store, --must-exist and --require-sync, and their variables")
 	case cfg.open.RequireSync && address.Kind(cfg.store) != "postgres":
 		return misuse("--require-sync needs a postgres:// store, the only one with standbys")
 	case cfg.sandbox:
-		cfg.store, cfg.edge.LocalOrigins = "memory:", true
+		cfg.store = "memory:"
 	case address.Kind(cfg.store) == "memory" && len(cfg.fixedKeys) == 0 && !interactive:
 		return misuse("the memory store has no key, and none can be added later; set %s", keysVariable)
 	}
@@ -139,7 +144,7 @@ func (cfg *serveConfig) check(storeGiven, interactive bool) error {
 		if err != nil {
 			return misuse("--trusted-proxies: %q is no network, such as 10.0.0.0/8, and no address", text)
 		}
-		cfg.edge.TrustedProxies = append(cfg.edge.TrustedProxies, network)
+		cfg.trustedProxies = append(cfg.trustedProxies, network)
 	}
 	return nil
 }
@@ -153,57 +158,82 @@ func isPublicURL(text string) bool {
 func serve(ctx context.Context, env environment, cfg serveConfig) error {
 	text := cfg.logFormat == "text" || cfg.logFormat == "auto" && env.terminal
 	logger := edge.NewLogger(env.stderr, text, cfg.logLevel, keys.Pattern, cfg.fixedKeys...)
-	if env.getenv("GOGC") == "" {
-		debug.SetGCPercent(250) // the heap is small, and a list costs 5 to 10 % less
-	}
-	_, _ = memlimit.Set(memlimit.WithRatio(0.75)) // of the container's memory; fails if there is no limit
 	cfg.open.Logger = logger
 	st, err := openStore(ctx, env, cfg.store, cfg.open)
 	if err == nil && cfg.sandbox {
 		err = fillSandbox(ctx, st)
 	}
-	signal.Reset(syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP) // the server handles them
-	if err := cmp.Or(context.Cause(ctx), err); err != nil {
+	if err != nil {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
 		return err
 	}
-	return errors.Join(serveStore(ctx, env, cfg, logger, st), st.Close())
+	return errors.Join(advise(serveStore(ctx, env, cfg, logger, st), cfg.store), st.Close())
 }
 
+// serveStore listens, puts the handler and the server together, and runs them until
+// ctx ends.
 func serveStore(ctx context.Context, env environment, cfg serveConfig, logger *slog.Logger, st store.Store) error {
+	listener, err := net.Listen("tcp", cfg.addr)
+	if err != nil {
+		return fmt.Errorf("--addr: %w", err)
+	}
+	defer listener.Close()
+	var admin net.Listener
+	if cfg.adminAddr != "" {
+		if admin, err = net.Listen("tcp", cfg.adminAddr); err != nil {
+			return fmt.Errorf("--admin-addr: %w", err)
+		}
+		defer admin.Close()
+	}
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	metrics := prometheus.WrapRegistererWithPrefix(service.Name+"_", registry)
 	metrics.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "build_info", Help: "The version of the program and the kind of its store.", ConstLabels: prometheus.Labels{"version": programVersion(), "store": address.Kind(cfg.store)},
+		Name: "build_info", Help: "The version of the program and the kind of its store.",
+		ConstLabels: prometheus.Labels{"version": programVersion(), "store": address.Kind(cfg.store)},
 	}, func() float64 { return 1 }))
 	observed := store.Observe(st, metrics)
 	keyring := keys.NewKeyring(observed, cfg.fixedKeys)
-	metrics.MustRegister(keyring)
-	cfg.edge.Logger, cfg.edge.Metrics = logger, metrics
-	cfg.serve.Metrics, cfg.serve.Failed = registry, st.Failed()
-	server, err := service.NewServer(observed, keyring, cfg.edge)
+	handler, err := service.NewHandler(observed, keyring, edge.Options{
+		Logger: logger, Metrics: metrics, PublicURL: cfg.publicURL, TrustedProxies: cfg.trustedProxies,
+		MaxInFlight: cfg.maxInFlight, RateLimit: cfg.rateLimit, LocalOrigins: cfg.sandbox,
+	})
+	if err != nil {
+		return err
+	}
+	srv, err := server.New(server.Options{
+		Handler: handler, Stopping: handler.Stopping, Failed: st.Failed(),
+		Listener: listener, CertFile: cfg.certFile, KeyFile: cfg.keyFile,
+		MaxConnections: cfg.maxConnections, Drain: cfg.drain,
+		Admin: admin, Gatherer: registry, Profiles: cfg.profiles,
+		Logger: logger, Metrics: metrics,
+	})
 	if err != nil {
 		return err
 	}
 
-	ctx, cancel := context.WithCancel(ctx)
+	working, done := context.WithCancel(context.WithoutCancel(ctx)) // signals do not end it
 	var recording sync.WaitGroup
-	recording.Go(func() { keyring.RecordUses(ctx, logger) })
+	recording.Go(func() { keyring.RecordUses(working, logger) })
 	defer recording.Wait() // before the store is closed
-	defer cancel()
-	cfg.serve.Started = func(url string) (err error) {
-		if cfg.sandbox {
-			err = printSandbox(ctx, env.stdout, observed, url+server.Base())
-		} else {
-			err = cfg.offerKey(ctx, env, logger, observed, url, server.Base())
-		}
-		if err != nil {
-			return err
-		}
-		logger.Info("serving", "address", url+server.Base(), "docs", url+"/docs", "store", address.Redact(cfg.store), "version", programVersion())
-		return nil
+	defer done()
+	url := server.URL(listener, cfg.certFile != "")
+	if cfg.sandbox {
+		err = printSandbox(working, env.stdout, observed, url+handler.Base())
+	} else {
+		err = cfg.offerKey(working, env, logger, observed, url, handler.Base())
 	}
-	return advise(server.Run(ctx, cfg.serve), cfg.store)
+	if err != nil {
+		return err
+	}
+	if admin != nil {
+		logger.Info("serving metrics", "address", server.URL(admin, false)+"/metrics")
+	}
+	logger.Info("serving", "address", url+handler.Base(), "docs", url+"/docs",
+		"store", address.Redact(cfg.store), "version", programVersion())
+	return srv.Run(ctx)
 }
 
 // Environment variables for fixed keys. They have no flags: ps shows flags.

@@ -100,6 +100,8 @@ func (s *testService) Authenticate(_ context.Context, key string) (Caller, error
 		return Caller{ID: "tester"}, nil
 	case readKey:
 		return Caller{ID: "reader", ReadOnly: true}, nil
+	case "other-1", "other-2":
+		return Caller{ID: key}, nil
 	case oldKey:
 		return Caller{ID: "old"}, &Problem{Reason: "expired", Message: "the API key has expired"}
 	case brokeKey:
@@ -129,8 +131,8 @@ func newService(t *testing.T, h handlers) *testService {
 	return &testService{document: document, register: h.register, ready: func(context.Context) error { return nil }}
 }
 
-// newServer returns a server of books.yaml, modified by change, and its log.
-func newServer(t *testing.T, h handlers, change func(*testService, *Options)) (*Server, *bytes.Buffer) {
+// newHandler returns the handler of books.yaml, modified by change, and its log.
+func newHandler(t *testing.T, h handlers, change func(*testService, *Options)) (*Handler, *bytes.Buffer) {
 	t.Helper()
 	var log bytes.Buffer
 	service := newService(t, h)
@@ -220,7 +222,7 @@ func TestNewRefuses(t *testing.T) {
 
 // TestMalformedKey has the forms of Authorization that the contract's tests have not.
 func TestMalformedKey(t *testing.T) {
-	s, _ := newServer(t, newHandlers(), nil)
+	s, _ := newHandler(t, newHandlers(), nil)
 	for _, header := range []string{"", "Bearer", "Bearer a b", "Bearer ==", "Bearer " + testKey + " "} {
 		r := newRequest("GET", "/v1/books", "")
 		r.Header.Set("Authorization", header)
@@ -239,7 +241,7 @@ func TestDeprecationLink(t *testing.T) {
 		return sendOK(c)
 	}
 	for public, docs := range map[string]string{"": "/docs", "https://example.com/shop1/v1": "https://example.com/shop1/docs"} {
-		s, _ := newServer(t, h, func(_ *testService, o *Options) { o.PublicURL = public })
+		s, _ := newHandler(t, h, func(_ *testService, o *Options) { o.PublicURL = public })
 		want := []string{"<" + docs + `#/books/getBook>; rel="deprecation"; type="text/html"`, `</v1/books>; rel="up"`}
 		for range 2 {
 			if got := do(s, newRequest("GET", "/v1/books/1", "")).Header().Values("Link"); !slices.Equal(got, want) {
@@ -257,7 +259,7 @@ func TestPublicURL(t *testing.T) {
 	for _, address := range []string{old, "'" + old + "'", `"` + old + `"`} {
 		quoted := strings.Replace(text, "url: "+old, "url: "+address, 1)
 		serve := func(path, publicURL string) string {
-			s, _ := newServer(t, newHandlers(), func(s *testService, o *Options) {
+			s, _ := newHandler(t, newHandlers(), func(s *testService, o *Options) {
 				s.document, _ = ParseDocument([]byte(quoted))
 				o.PublicURL = publicURL
 			})
@@ -299,7 +301,7 @@ func TestHandlerFaults(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			h := newHandlers()
 			h["listBooks"] = test.handler
-			s, log := newServer(t, h, nil)
+			s, log := newHandler(t, h, nil)
 			w := do(s, newRequest("GET", "/v1/books", ""))
 			if w.Code != test.status || !strings.Contains(w.Body.String(), test.message) || strings.Contains(w.Body.String(), "secret") {
 				t.Errorf("got %d, %s, want %d, %q", w.Code, w.Body, test.status, test.message)
@@ -312,7 +314,7 @@ func TestHandlerFaults(t *testing.T) {
 }
 
 func TestLocalOrigins(t *testing.T) {
-	s, _ := newServer(t, newHandlers(), func(_ *testService, o *Options) { o.LocalOrigins = true })
+	s, _ := newHandler(t, newHandlers(), func(_ *testService, o *Options) { o.LocalOrigins = true })
 	for origin, want := range map[string]string{"http://localhost:3000": "http://localhost:3000", "https://127.0.0.1": "https://127.0.0.1", "http://localhost.example.com": "", "null": "", "": ""} {
 		for request, status := range map[string]int{"GET /v1/books": 200, "GET /v1/books/": 404, "OPTIONS /x": 404, "PATCH /v1/books/1": 405} {
 			method, path, _ := strings.Cut(request, " ")

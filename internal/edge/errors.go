@@ -47,11 +47,11 @@ func internal(cause error) *Problem {
 }
 
 // problemOf returns the response to err. An unknown error is a 500.
-func (s *Server) problemOf(err error) *Problem {
+func (h *Handler) problemOf(err error) *Problem {
 	if p, ok := errors.AsType[*Problem](err); ok {
 		return p
 	}
-	if p := s.service.Problem(err); p != nil {
+	if p := h.service.Problem(err); p != nil {
 		return p
 	}
 	if e, ok := errors.AsType[*echo.HTTPError](err); ok {
@@ -59,7 +59,7 @@ func (s *Server) problemOf(err error) *Problem {
 		case http.StatusBadRequest: // the generated code cannot bind a parameter that the schema accepts
 			return &Problem{Status: e.Code, Code: "invalid_parameter", Message: "a parameter has a value that cannot be read", Cause: err}
 		case http.StatusNotFound:
-			return &Problem{Status: e.Code, Code: "not_found", Message: fmt.Sprintf("there is nothing at this path; the operations are under %s, and %s describes them", s.document.Base, docsPath)}
+			return &Problem{Status: e.Code, Code: "not_found", Message: fmt.Sprintf("there is nothing at this path; the operations are under %s, and %s describes them", h.document.Base, docsPath)}
 		case http.StatusMethodNotAllowed:
 			return &Problem{Status: e.Code, Code: "method_not_allowed", Message: "this path does not support the method; the Allow header lists those it does"}
 		}
@@ -68,17 +68,17 @@ func (s *Server) problemOf(err error) *Problem {
 }
 
 // writeError is Echo's HTTPErrorHandler: it writes the response to every error.
-func (s *Server) writeError(err error, c echo.Context) {
+func (h *Handler) writeError(err error, c echo.Context) {
 	if c.Response().Committed {
 		return
 	}
-	p := s.problemOf(err)
+	p := h.problemOf(err)
 	header := c.Response().Header()
 	maps.Copy(header, p.Header)
-	if c.Request().ContentLength != 0 && c.Get(bodyRead) == nil {
+	if c.Request().ContentLength != 0 && c.Get(requestBody) == nil {
 		header.Set("Connection", "close") // else net/http would wait for the body before it sends the response
 	}
-	body, _ := json.Marshal(s.service.ErrorBody(p))                 // a struct of strings and numbers
-	header.Set("Content-Length", strconv.Itoa(len(body)+len("\n"))) // so that the response is complete before ServeHTTP returns
+	body, _ := json.Marshal(h.service.ErrorBody(p))                 // a struct of strings and numbers
+	header.Set("Content-Length", strconv.Itoa(len(body)+len("\n"))) // so that it is complete before ServeHTTP returns
 	_ = c.JSONBlob(p.Status, append(body, '\n'))                    // the client may be gone
 }

@@ -5,33 +5,26 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
-	"os"
 	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/labstack/echo/v4"
 	"github.com/labstack/echo/v4/middleware"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"
-	"go.opentelemetry.io/contrib/instrumentation/net/http/otelhttp"
-	"go.opentelemetry.io/otel"
-	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
-	"go.opentelemetry.io/otel/propagation"
-	sdktrace "go.opentelemetry.io/otel/sdk/trace"
-	"go.opentelemetry.io/otel/trace"
 )
 
 // Keys of values in an echo.Context.
 const (
 	operationName = "operation"
 	callerID      = "caller"
-	bodyRead      = "body read" // set once the whole body has been read
+	requestBody   = "body" // set once the whole body has been read
 )
 
 // NewLogger returns a logger that writes text or JSON. It redacts secrets and matches
@@ -64,16 +57,16 @@ func (r redactor) Write(line []byte) (int, error) {
 }
 
 // accessLog writes one line per request: the path, but no query, body or key.
-func (s *Server) accessLog() echo.MiddlewareFunc {
+func (h *Handler) accessLog() echo.MiddlewareFunc {
 	return middleware.RequestLoggerWithConfig(middleware.RequestLoggerConfig{
 		HandleError: true, // so that the status is known
 		LogMethod:   true, LogURIPath: true, LogRoutePath: true, LogStatus: true, LogLatency: true,
 		LogResponseSize: true, LogRemoteIP: true, LogError: true,
-		LogValuesFunc: s.logRequest,
+		LogValuesFunc: h.logRequest,
 	})
 }
 
-func (s *Server) logRequest(c echo.Context, v middleware.RequestLoggerValues) error {
+func (h *Handler) logRequest(c echo.Context, v middleware.RequestLoggerValues) error {
 	ctx := c.Request().Context()
 	level := levelOf(c, v)
 	key, _ := c.Get(callerID).(string)
@@ -88,8 +81,8 @@ func (s *Server) logRequest(c echo.Context, v middleware.RequestLoggerValues) er
 		slog.String("remote", v.RemoteIP),
 		slog.String("key", key),
 	}
-	if span := trace.SpanContextFromContext(ctx); span.IsValid() {
-		attrs = append(attrs, slog.String("trace_id", span.TraceID().String()), slog.String("span_id", span.SpanID().String()))
+	if id := traceID(c.Request().Header["Traceparent"]); id != "" {
+		attrs = append(attrs, slog.String("trace_id", id))
 	}
 	cause := v.Error
 	if p, ok := errors.AsType[*Problem](v.Error); ok {
@@ -103,8 +96,23 @@ func (s *Server) logRequest(c echo.Context, v middleware.RequestLoggerValues) er
 	if cause != nil && level > slog.LevelInfo {
 		attrs = append(attrs, slog.String("error", cause.Error()))
 	}
-	s.logger.LogAttrs(ctx, level, "request", attrs...)
+	h.logger.LogAttrs(ctx, level, "request", attrs...)
 	return nil
+}
+
+var traceparentForm = regexp.MustCompile(`^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}(-.*)?$`)
+
+// traceID returns the trace ID of a traceparent header (W3C Trace Context, section
+// 3.2), or "" if the header is missing, repeated or malformed.
+func traceID(headers []string) string {
+	if len(headers) != 1 {
+		return ""
+	}
+	m := traceparentForm.FindStringSubmatch(headers[0])
+	if m == nil || m[1] == "ff" || m[1] == "00" && m[4] != "" || strings.Trim(m[2], "0") == "" || strings.Trim(m[3], "0") == "" {
+		return ""
+	}
+	return m[2]
 }
 
 // levelOf returns the log level of a request: error if the service failed, warning
@@ -126,18 +134,16 @@ func levelOf(c echo.Context, v middleware.RequestLoggerValues) slog.Level {
 	return slog.LevelInfo
 }
 
-// metrics holds the request metrics, and registers others.
+// metrics holds the request metrics.
 type metrics struct {
-	auto     promauto.Factory
 	requests *prometheus.HistogramVec
 	inFlight prometheus.Gauge
 	shed     *prometheus.CounterVec
 }
 
-func newMetrics(s *Server, registry prometheus.Registerer) *metrics {
+func newMetrics(h *Handler, registry prometheus.Registerer) *metrics {
 	auto := promauto.With(registry)
 	m := &metrics{
-		auto: auto,
 		requests: auto.NewHistogramVec(prometheus.HistogramOpts{
 			Name:    "http_request_duration_seconds",
 			Help:    "Time from the request's header to the end of its response.",
@@ -150,21 +156,16 @@ func newMetrics(s *Server, registry prometheus.Registerer) *metrics {
 	auto.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "ready", Help: "1 if /readyz says ready, else 0.",
 	}, func() float64 {
-		if s.ready(context.Background()) != nil {
+		if h.ready(context.Background()) != nil {
 			return 0
 		}
 		return 1
 	})
-	m.inFlight = m.gauge("http_requests_in_flight", "Requests in flight.")
+	m.inFlight = auto.NewGauge(prometheus.GaugeOpts{Name: "http_requests_in_flight", Help: "Requests in flight."})
 	m.shed.WithLabelValues("in_flight")
 	m.shed.WithLabelValues("rate")
-	m.shed.WithLabelValues("large")
+	m.shed.WithLabelValues("share")
 	return m
-}
-
-// gauge registers and returns a gauge.
-func (m *metrics) gauge(name, help string) prometheus.Gauge {
-	return m.auto.NewGauge(prometheus.GaugeOpts{Name: name, Help: help})
 }
 
 // observe is the middleware that counts and times requests.
@@ -178,35 +179,4 @@ func (m *metrics) observe(next echo.HandlerFunc) echo.HandlerFunc {
 		m.requests.WithLabelValues(cmp.Or(operation, "unknown"), strconv.Itoa(c.Response().Status)).Observe(time.Since(start).Seconds())
 		return err
 	}
-}
-
-// tracing reports whether the environment names a trace collector.
-func tracing() bool {
-	return os.Getenv("OTEL_EXPORTER_OTLP_ENDPOINT") != "" || os.Getenv("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT") != ""
-}
-
-// traceRequests starts a span for each request, which otelhttp names after the
-// method and the Pattern.
-func traceRequests() echo.MiddlewareFunc {
-	traced := echo.WrapMiddleware(otelhttp.NewMiddleware(""))
-	return func(next echo.HandlerFunc) echo.HandlerFunc {
-		next = traced(next)
-		return func(c echo.Context) error {
-			c.Request().Pattern = c.Path()
-			return next(c)
-		}
-	}
-}
-
-// startTracing exports spans, as OpenTelemetry's variables say, until stop is called.
-func (s *Server) startTracing(ctx context.Context) (stop func(context.Context) error, err error) {
-	exporter, err := otlptracehttp.New(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("cannot export traces: %w", err)
-	}
-	provider := sdktrace.NewTracerProvider(sdktrace.WithBatcher(exporter))
-	otel.SetTracerProvider(provider)
-	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { s.logger.Warn("traces", "error", err) }))
-	otel.SetTextMapPropagator(propagation.TraceContext{})
-	return provider.Shutdown, nil
 }

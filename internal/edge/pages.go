@@ -29,57 +29,57 @@ var page = template.Must(template.ParseFS(ui, "ui/page.html"))
 
 // addProbes adds /livez and /readyz, which report that the process runs and whether
 // it can serve requests, and /, which redirects browsers to the documentation.
-func (s *Server) addProbes() {
-	s.addPage("/livez", "livez", func(c echo.Context) error {
+func (h *Handler) addProbes() {
+	h.addPage("/livez", "livez", func(c echo.Context) error {
 		return c.JSON(http.StatusOK, map[string]string{"status": "alive"})
 	})
-	s.addPage("/readyz", "readyz", func(c echo.Context) error {
-		if err := s.ready(c.Request().Context()); err != nil {
+	h.addPage("/readyz", "readyz", func(c echo.Context) error {
+		if err := h.ready(c.Request().Context()); err != nil {
 			return Unavailable(err)
 		}
 		return c.JSON(http.StatusOK, map[string]string{"status": "ready"})
 	})
-	s.echo.RouteNotFound("/", func(c echo.Context) error {
+	h.echo.RouteNotFound("/", func(c echo.Context) error {
 		c.Response().Header().Add("Vary", "Accept")
 		method := c.Request().Method
 		if (method == http.MethodGet || method == http.MethodHead) && strings.Contains(c.Request().Header.Get("Accept"), "text/html") {
-			return c.Redirect(http.StatusFound, s.docs)
+			return c.Redirect(http.StatusFound, h.docs)
 		}
 		return echo.ErrNotFound
 	})
 }
 
 // addPage adds a page that needs no key.
-func (s *Server) addPage(path, name string, h echo.HandlerFunc) {
-	s.echo.Match([]string{http.MethodGet, http.MethodHead}, path, func(c echo.Context) error {
+func (h *Handler) addPage(path, name string, handle echo.HandlerFunc) {
+	h.echo.Match([]string{http.MethodGet, http.MethodHead}, path, func(c echo.Context) error {
 		c.Set(operationName, name)
 		c.Response().Header().Set("Cache-Control", "no-store")
-		return h(c)
+		return handle(c)
 	})
 }
 
-func (s *Server) ready(ctx context.Context) error {
-	if s.stopping.Load() {
+func (h *Handler) ready(ctx context.Context) error {
+	if h.stopping.Load() {
 		return errors.New("the server is stopping")
 	}
-	_, err, _ := s.probes.Do("", func() (any, error) { // concurrent probes share one check, because they need no key
+	_, err, _ := h.probes.Do("", func() (any, error) { // concurrent probes share one check, because they need no key
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
 		defer cancel()
-		return nil, s.service.Ready(ctx)
+		return nil, h.service.Ready(ctx)
 	})
 	return err
 }
 
 // addDocs adds the document, byte for byte and as JSON, and its page. If there is a
 // public address, it is that of the first server.
-func (s *Server) addDocs() error {
-	public, err := url.Parse(s.options.PublicURL)
+func (h *Handler) addDocs() error {
+	public, err := url.Parse(h.options.PublicURL)
 	if err != nil || strings.ContainsAny(public.Host, ";,") {
-		return fmt.Errorf("the public address %q is not a URL", s.options.PublicURL)
+		return fmt.Errorf("the public address %q is not a URL", h.options.PublicURL)
 	}
-	document, served := s.document, s.document
-	if s.options.PublicURL != "" {
-		if served, err = document.withServer(s.options.PublicURL); err != nil {
+	document, served := h.document, h.document
+	if h.options.PublicURL != "" {
+		if served, err = document.withServer(h.options.PublicURL); err != nil {
 			return err
 		}
 	}
@@ -88,13 +88,13 @@ func (s *Server) addDocs() error {
 		return fmt.Errorf("openapi.yaml as JSON: %w", err)
 	}
 	var html bytes.Buffer
-	err = page.Execute(&html, map[string]string{"Title": document.spec.Info.Title, "Base": document.Base, "Server": document.spec.Servers[0].URL, "PublicURL": s.options.PublicURL})
+	err = page.Execute(&html, map[string]string{"Title": document.spec.Info.Title, "Base": document.Base, "Server": document.spec.Servers[0].URL, "PublicURL": h.options.PublicURL})
 	if err != nil {
 		return err
 	}
 	policy := contentPolicy(public)
 	add := func(path, mediaType string, content []byte) {
-		s.addPage(path, "docs", serveFile(mediaType, policy, content))
+		h.addPage(path, "docs", serveFile(mediaType, policy, content))
 	}
 	add("/openapi.yaml", "application/yaml", served.raw)
 	add("/openapi.json", "application/json", asJSON)

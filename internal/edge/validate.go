@@ -137,16 +137,21 @@ func parameterProblem(p *openapi3.Parameter, sentence string) *Problem {
 	return badRequest("invalid_parameter", sentence)
 }
 
-// binder is the echo.Binder of the generated code, which calls it after validate.
-type binder struct{ document *Document }
-
-// Bind implements echo.Binder: it reads, validates and decodes a body.
-func (b binder) Bind(into any, c echo.Context) error {
-	id, _ := c.Get(operationName).(string)
-	required := b.document.operations[id].route.Operation.RequestBody.Value.Required
+// read validates the parameters of a request, and reads the body for binder.
+func (op *operation) read(c echo.Context) error {
+	if err := op.validate(c); err != nil {
+		return err
+	}
 	r := c.Request()
+	if op.body == nil {
+		if r.ContentLength != 0 { // nobody reads the body
+			c.Response().Header().Set("Connection", "close")
+		}
+		return nil
+	}
+	required := op.route.Operation.RequestBody.Value.Required
 	if r.ContentLength == 0 && !required {
-		return io.EOF // as the generated code expects
+		return nil
 	}
 	if r.ContentLength > MaxBody {
 		return payloadTooLarge()
@@ -158,10 +163,21 @@ func (b binder) Bind(into any, c echo.Context) error {
 	if err != nil {
 		return bodyProblem(err)
 	}
-	c.Set(bodyRead, true)
+	c.Set(requestBody, body)
 	if len(body) == 0 && required {
 		return badRequest("invalid_body", "a body is required")
 	}
+	return nil
+}
+
+// binder is the echo.Binder of the generated code, which calls it after read.
+type binder struct{ document *Document }
+
+// Bind implements echo.Binder: it validates and decodes a body. For no body it returns
+// io.EOF, as the generated code expects.
+func (b binder) Bind(into any, c echo.Context) error {
+	id, _ := c.Get(operationName).(string)
+	body, _ := c.Get(requestBody).([]byte)
 	if len(body) == 0 {
 		return io.EOF
 	}

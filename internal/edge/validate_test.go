@@ -8,7 +8,7 @@ import (
 
 func TestParameterMessages(t *testing.T) {
 	const malformed = "the query string is malformed or has too many parameters: % must be followed by two hexadecimal digits, and ; must be written as %3B"
-	s, _ := newServer(t, newHandlers(), nil)
+	s, _ := newHandler(t, newHandlers(), nil)
 	for query, want := range map[string]string{
 		"limit=99999999999999999999":            "limit must be an integer of 64 bits, written in digits",
 		"year=2147483648":                       "year must be an integer of 32 bits, written in digits",
@@ -39,7 +39,7 @@ func TestParameterMessages(t *testing.T) {
 // TestPaths has methods, optional bodies, and names with %2F, which are validated and
 // passed on decoded.
 func TestPaths(t *testing.T) {
-	s, _ := newServer(t, newHandlers(), nil)
+	s, _ := newHandler(t, newHandlers(), nil)
 	for _, test := range []struct {
 		method, path, body string
 		status             int
@@ -92,7 +92,7 @@ var bodyMessages = map[string]string{
 }
 
 func TestBodyMessages(t *testing.T) {
-	s, _ := newServer(t, newHandlers(), nil)
+	s, _ := newHandler(t, newHandlers(), nil)
 	for body, want := range bodyMessages {
 		t.Run(body, func(t *testing.T) {
 			wantError(t, do(s, newRequest("POST", "/v1/books", body)), 400, "invalid_body", want)

@@ -12,7 +12,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
 	"golang.org/x/sync/singleflight"
 )
 
@@ -31,7 +30,7 @@ const (
 var b64token = regexp.MustCompile(`^[0-9A-Za-z._~+/-]+=*$`)
 
 // Keyring authenticates tokens. It caches keys of the store for 2 s, but does not
-// cache unknown keys. It is a prometheus.Collector of cache metrics.
+// cache unknown keys.
 type Keyring struct {
 	store Store
 	fixed []Key // only their IDs and hashes
@@ -42,8 +41,6 @@ type Keyring struct {
 	mu    sync.Mutex
 	known map[string]knownKey
 	used  map[string]time.Time // not yet recorded in the store
-
-	lookups *prometheus.CounterVec
 }
 
 var errOverloaded = errors.New("too many unknown keys are being looked up")
@@ -69,12 +66,7 @@ func NewKeyring(store Store, fixed []string) *Keyring {
 		unknown: make(chan struct{}, maxUnknownLookups),
 		known:   map[string]knownKey{},
 		used:    map[string]time.Time{},
-		lookups: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "key_cache_lookups_total", Help: "API keys found in the cache (hit) or looked up in the store (miss).",
-		}, []string{"result"}),
 	}
-	k.lookups.WithLabelValues("hit") // so that they exist from the start
-	k.lookups.WithLabelValues("miss")
 	for _, token := range fixed {
 		hash := Hash(token)
 		k.fixed = append(k.fixed, Key{ID: "fixed-" + hex.EncodeToString(hash[:4]), Hash: hash})
@@ -131,10 +123,8 @@ func (k *Keyring) key(ctx context.Context, id string) (Key, error) {
 	key, known := k.known[id]
 	k.mu.Unlock()
 	if known && time.Since(key.asked) < cacheTTL {
-		k.lookups.WithLabelValues("hit").Inc()
 		return key.Key, nil
 	}
-	k.lookups.WithLabelValues("miss").Inc()
 	// Concurrent callers share one look-up, so it must not end with the
 	// context of the first.
 	v, err, _ := k.flights.Do(id, func() (any, error) {
@@ -169,12 +159,6 @@ func (k *Keyring) lookup(ctx context.Context, id string, known bool) (Key, error
 	}
 	return key, err
 }
-
-// Describe implements prometheus.Collector.
-func (k *Keyring) Describe(ch chan<- *prometheus.Desc) { k.lookups.Describe(ch) }
-
-// Collect implements prometheus.Collector.
-func (k *Keyring) Collect(ch chan<- prometheus.Metric) { k.lookups.Collect(ch) }
 
 // useInterval is how often uses are recorded.
 const useInterval = 30 * time.Second

@@ -75,7 +75,7 @@ func TestDocs(t *testing.T) {
 func serve(t *testing.T, prefix, public string) (url string) {
 	t.Helper()
 	st := memory.New()
-	h, err := service.NewServer(st, keys.NewKeyring(st, []string{program.Key}), edge.Options{PublicURL: public})
+	h, err := service.NewHandler(st, keys.NewKeyring(st, []string{program.Key}), edge.Options{PublicURL: public})
 	if err != nil {
 		t.Fatal(err)
 	}

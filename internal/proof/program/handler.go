@@ -17,8 +17,8 @@ const Key = "an-api-key-for-the-tests"
 
 // NewHandler returns the service on a store, in this process. It accepts Key and
 // the keys in the store. log may be nil.
-func NewHandler(st store.Store, log *slog.Logger) (*edge.Server, error) {
-	return service.NewServer(st, keys.NewKeyring(st, []string{Key}), edge.Options{Logger: log})
+func NewHandler(st store.Store, log *slog.Logger) (*edge.Handler, error) {
+	return service.NewHandler(st, keys.NewKeyring(st, []string{Key}), edge.Options{Logger: log})
 }
 
 // NewServer serves h on a local port until the server is closed.

@@ -29,13 +29,13 @@ type service struct {
 	keyring    *keys.Keyring
 }
 
-// NewServer returns a server of the document's operations on store. Requests are
+// NewHandler returns the handler of the document's operations on store. Requests are
 // authenticated by keyring. The public address may lack the document's base path.
-func NewServer(store pets.Store, keyring *keys.Keyring, o edge.Options) (*edge.Server, error) {
-	return newServer(gen.Document, store, keyring, o)
+func NewHandler(store pets.Store, keyring *keys.Keyring, o edge.Options) (*edge.Handler, error) {
+	return newHandler(gen.Document, store, keyring, o)
 }
 
-func newServer(openapi []byte, store pets.Store, keyring *keys.Keyring, o edge.Options) (*edge.Server, error) {
+func newHandler(openapi []byte, store pets.Store, keyring *keys.Keyring, o edge.Options) (*edge.Handler, error) {
 	document, err := edge.ParseDocument(openapi)
 	if err != nil {
 		return nil, err

@@ -1,0 +1,162 @@
+package server
+
+import (
+	"context"
+	"go/version"
+	"io"
+	"net"
+	"runtime"
+	"strings"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// inBubble calls f with a server and its listener in a bubble of synctest.
+func inBubble(t *testing.T, f func(t *testing.T, s *Server, l *pipes)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		l := &pipes{conns: make(chan net.Conn), addr: &net.TCPAddr{}}
+		s, _ := newServer(t, Options{Listener: l, Drain: 5 * time.Second})
+		go func() { _ = s.serve() }()
+		t.Cleanup(func() {
+			_ = s.http.Close()
+			time.Sleep(time.Hour) // until all goroutines have ended
+		})
+		f(t, s, l)
+	})
+}
+
+// TestHeaderLimit checks the limits of a header: 16 KiB, on a kept connection 20 KiB,
+// and since Go 1.27 500 fields.
+func TestHeaderLimit(t *testing.T) {
+	sized := func(size int) string {
+		return request("GET /ok", "X: "+strings.Repeat("x", size-len(request("GET /ok", "X: \r\n"))), "\r\n")
+	}
+	inBubble(t, func(t *testing.T, _ *Server, l *pipes) {
+		for size, want := range map[int]int{16 << 10: 200, 16<<10 + 1: 431} {
+			if got := roundTrip(l.dial(t), sized(size)); got != want {
+				t.Errorf("%d bytes: got status %d, want %d", size, got, want)
+			}
+		}
+		for size, want := range map[int]int{16 << 10: 200, 20<<10 + 1: 431} {
+			conn := l.dial(t)
+			if first, got := roundTrip(conn, request("GET /ok")), roundTrip(conn, sized(size)); first != 200 || got != want {
+				t.Errorf("%d bytes on a kept connection: got status %d, then %d, want 200, then %d", size, first, got, want)
+			}
+		}
+		most := 200
+		if version.Compare(runtime.Version(), "go1.27") >= 0 {
+			most = 431
+		}
+		for n, want := range map[int]int{500: 200, 501: most} {
+			if got := roundTrip(l.dial(t), request("GET /ok", strings.Repeat("X: 1\r\n", n-1))); got != want { // one is Host
+				t.Errorf("%d fields: got status %d, want %d", n, got, want)
+			}
+		}
+	})
+}
+
+func TestConnectionLimit(t *testing.T) {
+	inBubble(t, func(t *testing.T, _ *Server, l *pipes) {
+		conns := make([]net.Conn, 1000)
+		for i := range conns {
+			conns[i] = l.dial(t)
+		}
+		accepted := make(chan net.Conn, 1)
+		go func() { accepted <- l.dial(t) }()
+		synctest.Wait()
+		if len(accepted) != 0 {
+			t.Error("one more connection: got it accepted, want it to wait")
+		}
+		_ = conns[0].Close()
+		synctest.Wait()
+		if len(accepted) != 1 {
+			t.Error("one more connection, after another ended: got it waiting, want it accepted")
+		}
+	})
+}
+
+// TestTimeouts checks when a connection ends on which the client does not go on.
+func TestTimeouts(t *testing.T) {
+	for name, c := range map[string]struct {
+		send   string
+		status int
+		after  time.Duration
+	}{
+		"a header":                        {"GET /ok HTTP/1.1\r\n", 0, 3 * time.Second},
+		"a body":                          {request("POST /read", "Content-Length: 20\r\n") + "{", 408, 4 * time.Second},
+		"a body that is not read":         {request("POST /refuse", "Content-Length: 20\r\n"), 401, 500 * time.Millisecond},
+		"a chunked body that is not read": {request("POST /refuse", "Transfer-Encoding: chunked\r\n"), 401, 500 * time.Millisecond},
+		"the next request":                {request("GET /ok"), 200, 2 * time.Minute},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T, _ *Server, l *pipes) {
+				conn, begin := l.dial(t), time.Now()
+				if got := roundTrip(conn, c.send); got != c.status {
+					t.Errorf("got status %d, want %d", got, c.status)
+				}
+				_, _ = io.Copy(io.Discard, conn)
+				wantTime(t, begin, c.after)
+			})
+		})
+	}
+	t.Run("reading the response", func(t *testing.T) {
+		inBubble(t, func(t *testing.T, s *Server, l *pipes) {
+			begin := time.Now()
+			_, _ = io.WriteString(l.dial(t), request("GET /large"))
+			<-s.options.Handler.(*testHandler).running // has failed to write
+			wantTime(t, begin, 20*time.Second)
+		})
+	})
+	t.Run("the stop", func(t *testing.T) {
+		inBubble(t, func(t *testing.T, s *Server, l *pipes) {
+			conn, begin := l.dial(t), time.Now()
+			_, _ = io.WriteString(conn, request("GET /hang"))
+			ctx, cancel := context.WithCancelCause(t.Context())
+			cancel(Interrupted{syscall.SIGTERM})
+			if err := s.stop(s.drain(ctx)); err != nil {
+				t.Error(err)
+			}
+			_, _ = io.Copy(io.Discard, conn)
+			wantTime(t, begin, 15*time.Second)
+			close(s.options.Handler.(*testHandler).done)
+		})
+	})
+}
+
+// wantTime checks that something ended after a time limit, and soon after it: net/http
+// waits a little before it closes a connection.
+func wantTime(t *testing.T, begin time.Time, want time.Duration) {
+	t.Helper()
+	if got := time.Since(begin); got < want || got > want+2*time.Second {
+		t.Errorf("got %v, want %v, or up to 2 s more", got, want)
+	}
+}
+
+// TestRefusalArrives sends a body that nobody reads, slowly. The connection must not be
+// closed before it is sent.
+func TestRefusalArrives(t *testing.T) {
+	for _, headers := range []string{
+		"Content-Length: 5\r\n", "Content-Length: 70000\r\n", // which is more than net/http reads before the response
+		"Connection: close\r\nContent-Length: 40000\r\n", "Connection: close\r\nTransfer-Encoding: chunked\r\n",
+	} {
+		inBubble(t, func(t *testing.T, _ *Server, l *pipes) {
+			conn := l.dial(t)
+			go func() {
+				for _, data := range []string{request("POST /refuse", headers), "4", "\r", "\n", "a"} {
+					if _, err := io.WriteString(conn, data); err != nil {
+						t.Errorf("%s: %v", headers, err)
+					}
+					time.Sleep(100 * time.Millisecond)
+				}
+				_ = conn.Close()
+			}()
+			if got := roundTrip(conn, ""); got != 401 {
+				t.Errorf("%s: got status %d, want 401", headers, got)
+			}
+			_, _ = io.Copy(io.Discard, conn)
+		})
+	}
+}

@@ -1,0 +1,99 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	_ "net/http/pprof" // adds to http.DefaultServeMux
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+)
+
+// URL returns the address at which a client on this machine reaches l, such as
+// http://127.0.0.1:8080.
+func URL(l net.Listener, secure bool) string {
+	scheme := "http://"
+	if secure {
+		scheme = "https://"
+	}
+	address := l.Addr().(*net.TCPAddr)
+	if address.IP.IsUnspecified() {
+		return scheme + fmt.Sprintf("127.0.0.1:%d", address.Port)
+	}
+	return scheme + address.String()
+}
+
+// limitListener accepts a connection only once there is room in open, from which the
+// server's ConnState hook removes it. The connections are those of the Listener itself:
+// one that wraps them, such as netutil.LimitListener, hides CloseWrite from net/http,
+// which then cannot end a response to a client that is still sending.
+type limitListener struct {
+	net.Listener
+	open chan struct{}
+}
+
+func (l limitListener) Accept() (net.Conn, error) {
+	l.open <- struct{}{}
+	conn, err := l.Listener.Accept()
+	if err != nil {
+		<-l.open
+	}
+	return conn, err
+}
+
+// serveAdmin serves metrics, the handler's probes, and profiles if enabled, where
+// clients cannot take all connections.
+func (s *Server) serveAdmin() *http.Server {
+	o := s.options
+	metrics := promhttp.HandlerOpts{ErrorLog: slog.NewLogLogger(o.Logger.Handler(), slog.LevelError)}
+	mux := http.NewServeMux()
+	mux.Handle("GET /metrics", promhttp.HandlerFor(o.Gatherer, metrics))
+	mux.Handle("/livez", o.Handler)
+	mux.Handle("/readyz", o.Handler)
+	if o.Profiles {
+		mux.Handle("/debug/pprof/", http.DefaultServeMux) // where net/http/pprof registers
+	}
+	admin := &http.Server{
+		Handler:           mux,
+		ReadHeaderTimeout: headerTimeout,
+		ReadTimeout:       2 * time.Minute, // also ends what a handler does
+		WriteTimeout:      2 * time.Minute, // profiles take a while
+		IdleTimeout:       idleTimeout,
+		ErrorLog:          slog.NewLogLogger(o.Logger.Handler(), slog.LevelWarn),
+	}
+	go func() {
+		if err := admin.Serve(o.Admin); !errors.Is(err, http.ErrServerClosed) {
+			o.Logger.Error("the admin server ended", "error", err)
+		}
+	}()
+	return admin
+}
+
+// Interrupted is the cause of a context that UntilSignal has canceled.
+type Interrupted struct{ Signal syscall.Signal }
+
+func (Interrupted) Error() string { return "interrupted" }
+
+// UntilSignal returns a context that SIGINT, SIGTERM or SIGHUP cancels, with an
+// Interrupted as its cause. A second signal kills the process.
+func UntilSignal(parent context.Context) context.Context {
+	ctx, cancel := context.WithCancelCause(parent)
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM)
+	if !signal.Ignored(syscall.SIGHUP) { // as nohup does
+		signal.Notify(signals, syscall.SIGHUP)
+	}
+	go func() {
+		s := <-signals
+		signal.Stop(signals)
+		cancel(Interrupted{s.(syscall.Signal)})
+	}()
+	return ctx
+}

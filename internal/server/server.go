@@ -1,0 +1,206 @@
+// Package server runs an http.Handler as a process: TLS, limits of connections, an
+// admin address, signals, and a stop that lets requests end. It knows nothing about
+// what the handler serves.
+package server
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"os/signal"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/coreos/go-systemd/v22/daemon"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
+)
+
+// Limits of connections. A whole request must arrive within readTimeout, and its
+// response must be written within writeTimeout of the end of the header. idleTimeout
+// is longer than that of load balancers, which is usually a minute.
+const (
+	maxHeader       = 16 << 10
+	headerTimeout   = 3 * time.Second
+	readTimeout     = 4 * time.Second
+	writeTimeout    = 20 * time.Second
+	idleTimeout     = 2 * time.Minute
+	lingerTimeout   = 500 * time.Millisecond // for the rest of a body that is not read
+	shutdownTimeout = 10 * time.Second       // for requests to end after the drain
+)
+
+// DefaultMaxConnections is the usual value of Options.MaxConnections.
+const DefaultMaxConnections = 1000
+
+// Options configures a Server. Fields are required unless they say otherwise.
+type Options struct {
+	Handler        http.Handler
+	Listener       net.Listener // where Handler is served
+	MaxConnections int
+	Drain          time.Duration // how long to keep serving after SIGTERM or SIGHUP
+
+	// Stopping tells the handler that the server has begun to stop.
+	Stopping func()
+
+	// Failed receives an error when the service has failed for good, which
+	// ends the server. It may be nil.
+	Failed <-chan error
+
+	CertFile, KeyFile string // PEM files for HTTPS; empty for HTTP
+
+	Admin    net.Listener        // where metrics, probes and profiles are served; nil for none
+	Gatherer prometheus.Gatherer // of the metrics
+	Profiles bool                // serve /debug/pprof/ at Admin
+
+	Logger  *slog.Logger
+	Metrics prometheus.Registerer // for those of connections and of the certificate
+}
+
+// Server serves a handler until it is told to stop.
+type Server struct {
+	options     Options
+	http        *http.Server
+	connections chan struct{} // holds a value for each open connection
+	stopping    atomic.Bool
+}
+
+// New returns a Server. It fails if the certificate cannot be used.
+func New(o Options) (*Server, error) {
+	s := &Server{options: o, connections: make(chan struct{}, o.MaxConnections)}
+	s.http = &http.Server{
+		Handler:                      http.HandlerFunc(s.serveHTTP),
+		ConnState:                    s.connState(),
+		ReadHeaderTimeout:            headerTimeout,
+		ReadTimeout:                  readTimeout,
+		WriteTimeout:                 writeTimeout,
+		IdleTimeout:                  idleTimeout,
+		MaxHeaderBytes:               maxHeader - 4096, // which net/http adds
+		Protocols:                    new(http.Protocols),
+		DisableGeneralOptionsHandler: true, // OPTIONS * is handled like other requests
+		ErrorLog:                     slog.NewLogLogger(o.Logger.Handler(), slog.LevelWarn),
+	}
+	s.http.Protocols.SetHTTP1(true) // HTTP/2 does not bound what streams hold, nor close connections that nobody reads
+	if o.CertFile != "" {
+		c, err := loadCertificate(o)
+		if err != nil {
+			return nil, err
+		}
+		s.http.TLSConfig = &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: c.get}
+	}
+	return s, nil
+}
+
+// Run serves until ctx ends or the service fails. If SIGTERM or SIGHUP has ended ctx,
+// it drains first; see UntilSignal. Run returns nil if the server stopped because it
+// was told to.
+func (s *Server) Run(ctx context.Context) error {
+	signal.Ignore(syscall.SIGPIPE) // a log without a reader must not end the server
+	if s.options.Admin != nil {
+		admin := s.serveAdmin()
+		defer admin.Close()
+	}
+	served := make(chan error, 1)
+	go func() { served <- s.serve() }()
+	_, _ = daemon.SdNotify(false, daemon.SdNotifyReady) // best effort
+	select {
+	case err := <-served:
+		return err
+	case err := <-s.options.Failed:
+		return s.stop(err)
+	case <-ctx.Done():
+		return s.stop(s.drain(ctx))
+	}
+}
+
+// serve accepts connections, with at most cap(s.connections) open at a time.
+func (s *Server) serve() error {
+	l := limitListener{s.options.Listener, s.connections}
+	if s.http.TLSConfig != nil {
+		return s.http.ServeTLS(l, "", "")
+	}
+	return s.http.Serve(l)
+}
+
+// serveHTTP calls the handler. While the server stops, and after an HTTP/1.0 or chunked
+// request, the connection is closed: net/http removes a length that contradicts the
+// coding, and what it takes for the next request may be part of this one's body for a
+// proxy in front (RFC 9112, section 6.1).
+func (s *Server) serveHTTP(w http.ResponseWriter, r *http.Request) {
+	if s.stopping.Load() || !r.ProtoAtLeast(1, 1) || len(r.TransferEncoding) > 0 {
+		w.Header().Set("Connection", "close")
+	}
+	s.options.Handler.ServeHTTP(w, r)
+	if r.ContentLength != 0 && w.Header().Get("Connection") == "close" {
+		// If the client too sent Connection: close, net/http would close the connection
+		// at once, and reset it while the client is still sending its body.
+		response := http.NewResponseController(w)
+		_ = response.Flush()
+		_ = response.SetReadDeadline(time.Now().Add(lingerTimeout))
+		_, _ = io.Copy(io.Discard, r.Body)
+	}
+}
+
+// drain keeps serving for a while after a signal, while clients are told to go
+// elsewhere. It returns early with the error of a service that fails.
+func (s *Server) drain(ctx context.Context) error {
+	s.beginStop()
+	drain := s.options.Drain
+	cause, ok := errors.AsType[Interrupted](context.Cause(ctx))
+	if !ok || cause.Signal == syscall.SIGINT {
+		drain = 0
+	}
+	s.options.Logger.Info("stopping", "drain", drain.String())
+	select {
+	case <-time.After(drain):
+		return nil
+	case err := <-s.options.Failed:
+		return err
+	}
+}
+
+func (s *Server) beginStop() {
+	s.stopping.Store(true)
+	s.options.Stopping()
+	_, _ = daemon.SdNotify(false, daemon.SdNotifyStopping)
+}
+
+// stop stops the server once requests in flight have got their responses, which
+// takes a moment if the service has failed.
+func (s *Server) stop(failure error) error {
+	timeout := shutdownTimeout
+	if failure != nil {
+		s.beginStop()
+		s.options.Logger.Error("the service failed permanently", "error", failure)
+		timeout = time.Second
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), timeout)
+	defer cancel()
+	err := s.http.Shutdown(ctx)
+	if errors.Is(err, context.DeadlineExceeded) {
+		s.options.Logger.Warn("some connections did not end in time and were closed")
+		err = s.http.Close()
+	}
+	return errors.Join(failure, err)
+}
+
+// connState returns a hook that counts connections and makes room for those that wait.
+func (s *Server) connState() func(net.Conn, http.ConnState) {
+	auto := promauto.With(s.options.Metrics)
+	limit := auto.NewGauge(prometheus.GaugeOpts{Name: "connections_limit", Help: "Connections that may be open."})
+	limit.Set(float64(cap(s.connections)))
+	open := auto.NewGauge(prometheus.GaugeOpts{Name: "connections", Help: "Open connections."})
+	return func(_ net.Conn, state http.ConnState) {
+		switch state {
+		case http.StateNew:
+			open.Inc()
+		case http.StateClosed:
+			open.Dec()
+			<-s.connections
+		}
+	}
+}
