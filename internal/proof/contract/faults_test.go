@@ -75,6 +75,7 @@ var faults = map[string]struct {
 	"the filter ignored":     {group: "Paging", finding: "walk: got", request: query("status=", "other=")},
 	"after ignored":          {group: "Paging", finding: "want pets after", request: query("after=", "other=")},
 	"a limit too many":       {group: "Parameters", finding: "want 400", request: query(fmt.Sprint("limit=", *example.Parameter("limit").Max+1), "")},
+	"a page too short":       {group: "Paging", finding: "if another follows", request: query("limit=7", "limit=6")},
 	"another default":        {group: "Paging", finding: "without a limit", request: func(r *http.Request) { r.URL.RawQuery = cmp.Or(r.URL.RawQuery, "limit=1") }},
 	"repeated creates":       {group: "Retry", finding: "the second time", request: func(r *http.Request) { r.Header.Del("Idempotency-Key") }},
 	"an open operation":      {group: "EveryOperation", finding: "want 401", request: func(r *http.Request) { r.Header.Set("Authorization", "Bearer "+program.Key) }},

@@ -105,13 +105,40 @@ func (s *suite) paging(t T) {
 	if page, _ := s.list(t, ""); len(page) != byDefault {
 		t.Errorf("without a limit: got %d pets, want %d", len(page), byDefault)
 	}
+	status := fmt.Sprintf(`"status":%q`, statuses()[1])
+	marker = idOf(s.create(t, example.Body()))
+	sizes := []int{maxPageText - 1, 1, maxPageText - 1, 0, 1, maxPageText, 3, maxPageText - 2}
+	for _, size := range sizes {
+		name := strings.Repeat("é", size/2) + strings.Repeat("x", size%2)
+		s.create(t, example.Body(status, fmt.Sprintf(`"name":%q`, name)))
+	}
+	for _, filter := range []string{"", "&status=" + statuses()[1]} {
+		query := fmt.Sprintf("?limit=%d%s&after=%d", most, filter, marker)
+		if all := s.walk(t, query, most); len(all) != len(sizes) {
+			t.Errorf("%s: got %d pets with long names, want %d", query, len(all), len(sizes))
+		}
+	}
 }
 
-// walk follows the links to the next pages and returns all pets.
+// maxPageText is the size of names in bytes of UTF-8 with which a page ends.
+const maxPageText = 32 << 10
+
+// walk follows the links to the next pages and returns all pets. It checks where each
+// page ends: with as many pets as limit, or with the one that brings the names to
+// maxPageText.
 func (s *suite) walk(t T, query string, limit int) (all []resource) {
 	for query != "" {
 		page, next := s.list(t, query)
-		if len(page) > limit || next != "" && len(page) < limit {
+		full, text := false, 0
+		for i, p := range page {
+			if full {
+				t.Errorf("%s: got a page of %d, want it to end with the %dth", query, len(page), i)
+				return all
+			}
+			text += len(p["name"].(string))
+			full = i+1 == limit || text >= maxPageText
+		}
+		if next != "" && !full {
 			t.Errorf("%s: got a page of %d with the link %q, want %d if another follows", query, len(page), next, limit)
 			return all
 		}
