@@ -31,6 +31,7 @@ type operation struct {
 	params []*openapi3.Parameter
 	public bool             // needs no key
 	body   *openapi3.Schema // of the JSON body; nil without a body
+	media  string           // the media type of the body
 
 	deprecation http.Header // added to every response; nil unless the operation is deprecated
 }
@@ -98,11 +99,11 @@ func (d *Document) newOperation(path string, item *openapi3.PathItem, method str
 		}
 	}
 	if o.RequestBody != nil {
-		content := o.RequestBody.Value.Content[jsonType]
-		if content == nil || content.Schema == nil || len(o.RequestBody.Value.Content) > 1 {
-			return nil, fmt.Errorf("the body has %s; it must have %s with a schema, and nothing else", slices.Sorted(maps.Keys(o.RequestBody.Value.Content)), jsonType)
+		types := slices.Sorted(maps.Keys(o.RequestBody.Value.Content))
+		if len(types) != 1 || !jsonTypes.MatchString(types[0]) || o.RequestBody.Value.Content[types[0]].Schema == nil {
+			return nil, fmt.Errorf("the body has %s; it must have one of application/json and application/…+json, with a schema", types)
 		}
-		op.body = content.Schema.Value
+		op.media, op.body = types[0], o.RequestBody.Value.Content[types[0]].Schema.Value
 	}
 	if o.Deprecated {
 		var err error

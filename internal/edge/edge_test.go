@@ -49,6 +49,7 @@ func (h handlers) register(r *echo.Echo, base string, m map[string][]echo.Middle
 	r.GET(base+"/books/:id", h["getBook"], m["getBook"]...)
 	r.GET(base+`/books\:count`, h["countBooks"], m["countBooks"]...)
 	r.PUT(base+"/notes/:name", h["setNote"], m["setNote"]...)
+	r.PATCH(base+"/notes/:name", h["setNote"], m["changeNote"]...)
 	r.DELETE(base+"/notes/:name", h["removeNote"], m["removeNote"]...)
 	r.GET(base+"/version", h["getVersion"], m["getVersion"]...)
 }
@@ -189,6 +190,7 @@ func TestNewRefuses(t *testing.T) {
 		"an object as a parameter":   {"sold, in: query, schema: {type: boolean}", "sold, in: query, schema: {type: object}", "the parameter sold must have the type string,"},
 		"a parameter without a type": {"items: {type: integer}", "items: {allOf: [{type: integer}]}", "the parameter level must have the type string,"},
 		"another media type":         {"application/json", "text/csv", "the body has [text/csv]"},
+		"two media types":            {"requestBody: {content: {application/json: {schema", "requestBody: {content: {text/plain: {}, application/json: {schema", "the body has [application/json text/plain]"},
 		"an invalid date":            {"'2030-12-05'", "'soon'", "x-sunset must be a date"},
 		"an unknown operationId":     {"operationId: getBook", "operationId: getTome", "GET /v1/books/:id is registered, but the document has no such operation"},
 	} {

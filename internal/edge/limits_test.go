@@ -224,13 +224,15 @@ func TestUnreadBody(t *testing.T) {
 		method, path, key, mediaType string
 		length, status               int
 	}{
-		"no such path":       {path: "/v1/nothing", status: 404},
-		"no such method":     {method: "PUT", status: 405},
-		"a wrong key":        {key: "wrong", status: 401},
-		"a malformed query":  {path: "/v1/books?%", status: 400},
-		"another media type": {mediaType: "text/plain", status: 415},
-		"a long body":        {length: MaxBody + 1, status: 413},
-		"a body for GET":     {method: "GET", status: 200},
+		"no such path":        {path: "/v1/nothing", status: 404},
+		"no such method":      {method: "PUT", status: 405},
+		"a wrong key":         {key: "wrong", status: 401},
+		"a malformed query":   {path: "/v1/books?%", status: 400},
+		"another media type":  {mediaType: "text/plain", status: 415},
+		"the type of a patch": {mediaType: "application/merge-patch+json", status: 415},
+		"no type of a patch":  {method: "PATCH", path: "/v1/notes/a", status: 415},
+		"a long body":         {length: MaxBody + 1, status: 413},
+		"a body for GET":      {method: "GET", status: 200},
 	} {
 		r := newRequest(cmp.Or(c.method, "POST"), cmp.Or(c.path, "/v1/books"), "")
 		r.Header.Set("Content-Type", cmp.Or(c.mediaType, "application/json"))

@@ -28,10 +28,11 @@ const (
 	maxDepth = 100
 )
 
-// jsonType is the media type of bodies and errors.
-const jsonType = "application/json"
-
-var numberForm = regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?$`)
+var (
+	// jsonTypes matches the media types that a body may have.
+	jsonTypes  = regexp.MustCompile(`^application/([a-z0-9.-]+\+)?json$`)
+	numberForm = regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?$`)
+)
 
 // validate checks the parameters against the document. It leaves defaults to the
 // service, and the body to binder.
@@ -156,7 +157,7 @@ func (op *operation) read(c echo.Context) error {
 	if r.ContentLength > MaxBody {
 		return payloadTooLarge()
 	}
-	if err := checkMediaType(r.Header); err != nil {
+	if err := op.checkMediaType(r.Header); err != nil {
 		return err
 	}
 	body, err := io.ReadAll(http.MaxBytesReader(c.Response().Writer, r.Body, MaxBody))
@@ -226,16 +227,16 @@ func nestsTooDeep(data []byte) bool {
 	return true
 }
 
-// checkMediaType rejects a body that is compressed or no JSON.
-func checkMediaType(header http.Header) error {
+// checkMediaType rejects a body that is compressed or of another media type.
+func (op *operation) checkMediaType(header http.Header) error {
 	for _, coding := range header["Content-Encoding"] {
 		if coding != "" && !strings.EqualFold(coding, "identity") {
 			return unsupportedMediaType("the body must not be compressed", "Accept-Encoding", "identity")
 		}
 	}
 	mediaType, _, err := mime.ParseMediaType(strings.Join(header["Content-Type"], ","))
-	if err != nil || mediaType != jsonType {
-		return unsupportedMediaType("the Content-Type must be "+jsonType, "Accept", jsonType)
+	if err != nil || mediaType != op.media {
+		return unsupportedMediaType("the Content-Type must be "+op.media, "Accept", op.media)
 	}
 	return nil
 }

@@ -110,6 +110,11 @@ func TestBodyMessages(t *testing.T) {
 	r := newRequest("POST", "/v1/books", "")
 	r.Header.Set("Content-Type", "application/json")
 	wantError(t, do(s, r), 400, "invalid_body", "a body is required")
+	r = newRequest("PATCH", "/v1/notes/a", `{"title":"b"}`)
+	r.Header.Set("Content-Type", "application/merge-patch+json")
+	if w := do(s, r); w.Code != http.StatusOK {
+		t.Errorf("a patch: got %d, %s, want 200", w.Code, w.Body)
+	}
 }
 
 // FuzzBody checks that the decoder never panics, that its errors are written for
