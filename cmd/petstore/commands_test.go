@@ -12,6 +12,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"os/exec"
+	"strings"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -144,6 +145,45 @@ func TestHealth(t *testing.T) {
 			if got != want {
 				t.Errorf("%v, %d: got %d (%s), want %d", args, answer, got, &stderr, want)
 			}
+		}
+	}
+}
+
+// TestPublicURL checks that an address that clients cannot be given as it is, is refused
+// with one that they can.
+func TestPublicURL(t *testing.T) {
+	t.Parallel()
+	const example = "https://api.example.com/v1"
+	for text, want := range map[string]string{
+		"http://bücher.example:27420/v1": "http://xn--bcher-kva.example:27420/v1",
+		"https://ex.com/a b/v1":          "https://ex.com/a%20b/v1",
+		"https://h/é/v1":                 "https://h/%C3%A9/v1",
+		`https://h/\/v1`:                 "https://h/%5C/v1",
+		"https://h/v1 ":                  "https://h/v1",
+		"https://h/a;b/v1":               example,
+		`http://a"b.example/v1`:          example,
+		"https://h/%zz":                  example,
+		"https://h/v1\n":                 "https://h/v1",
+		"https://u:p@h/v1":               "https://h/v1",
+		"https://h/v1?x":                 "https://h/v1",
+		"https://h/v1#":                  "https://h/v1",
+		"https://$(id)/v1":               example,
+		"https://h:80:80/v1":             example,
+		"https://[::1%25eth0]/v1":        example,
+		"https://-h/v1":                  example,
+		"https:///v1":                    example,
+		"h/v1":                           example,
+		"ftp://h/v1":                     example,
+	} {
+		var stderr bytes.Buffer
+		got := run(t.Context(), []string{"serve", "--sandbox", "--public-url", text}, environment{getenv: func(string) string { return "" }, stderr: &stderr})
+		if got != 2 || !strings.HasSuffix(stderr.String(), "such as "+want+"\n") {
+			t.Errorf("%q: got status %d, %s, want 2 and %s", text, got, &stderr, want)
+		}
+	}
+	for _, text := range []string{example, "http://127.0.0.1:8080", "HTTPS://Pets.Example.com/", "https://[2001:db8::1]:8443/shop%20a/v1", "https://pet_store/~a/v1/"} {
+		if !publicURLForm.MatchString(text) {
+			t.Errorf("%q: got it refused, want it allowed", text)
 		}
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"net/netip"
 	"net/url"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -20,6 +21,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/spf13/cobra"
+	"golang.org/x/net/idna"
 
 	"example.com/petstore/internal/edge"
 	"example.com/petstore/internal/keys"
@@ -47,6 +49,7 @@ type serveConfig struct {
 	rateLimit         float64
 	proxies           []string
 	trustedProxies    []netip.Prefix // parsed from proxies
+	allowOrigins      []string
 	adminAddr         string
 	profiles          bool
 	logLevel          slog.Level
@@ -97,6 +100,7 @@ then have 10 s to finish. A second signal stops the server at once.`,
 	flags.IntVar(&cfg.maxInFlight, "max-in-flight", edge.DefaultMaxInFlight, "how many requests may be in flight, three quarters of them with one key; as many may wait, and others get 503")
 	flags.Float64Var(&cfg.rateLimit, "rate-limit", 0, "how many requests per second each key may send; others get 429; 0 for no limit")
 	flags.StringSliceVar(&cfg.proxies, "trusted-proxies", nil, "the `networks` of proxies whose X-Forwarded-For is trusted, such as 127.0.0.1,10.0.0.0/8")
+	flags.StringSliceVar(&cfg.allowOrigins, "allow-origins", nil, "the `origins` of web pages that may use the operations (CORS), such as https://app.example.com")
 	flags.StringVar(&cfg.adminAddr, "admin-addr", "", "the `address` of /metrics, /livez and /readyz, such as 127.0.0.1:9090; empty for none")
 	flags.BoolVar(&cfg.profiles, "pprof", false, "serve /debug/pprof/ at --admin-addr too; profiles can hold secrets")
 	flags.TextVar(&cfg.logLevel, "log-level", slog.LevelInfo, "the minimum `level` to log: debug, info, warn or error")
@@ -125,8 +129,8 @@ func (cfg *serveConfig) check(storeGiven, interactive bool) error {
 		return misuse("--log-format must be auto, text or json")
 	case cfg.profiles && cfg.adminAddr == "":
 		return misuse("--pprof needs --admin-addr, where profiles are served")
-	case cfg.publicURL != "" && !isPublicURL(cfg.publicURL):
-		return misuse("--public-url must be an http or https address without user, query or fragment, such as https://api.example.com/v1")
+	case cfg.publicURL != "" && !publicURLForm.MatchString(cfg.publicURL):
+		return misuse("--public-url must be a URI without user, query or fragment, such as %s", encodedURL(cfg.publicURL))
 	case cfg.sandbox && (storeGiven || cfg.open != address.Options{}):
 		return misuse("--sandbox has its own store, in memory; omit --store, --must-exist and --require-sync, and their variables")
 	case cfg.open.RequireSync && address.Kind(cfg.store) != "postgres":
@@ -135,6 +139,11 @@ func (cfg *serveConfig) check(storeGiven, interactive bool) error {
 		cfg.store = "memory:"
 	case address.Kind(cfg.store) == "memory" && len(cfg.fixedKeys) == 0 && !interactive:
 		return misuse("the memory store has no key, and none can be added later; set %s", keysVariable)
+	}
+	for _, origin := range cfg.allowOrigins {
+		if !originForm.MatchString(origin) || strings.ToLower(origin) != origin {
+			return misuse("--allow-origins: %q is no origin as browsers send it, such as https://app.example.com", origin)
+		}
 	}
 	for _, text := range cfg.proxies {
 		network, err := netip.ParsePrefix(text)
@@ -149,9 +158,28 @@ func (cfg *serveConfig) check(storeGiven, interactive bool) error {
 	return nil
 }
 
-func isPublicURL(text string) bool {
-	u, err := url.Parse(text)
-	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Hostname() != "" && u.User == nil && !strings.ContainsAny(text, "<>#?")
+// The forms of an origin as browsers send it, and of a public URL: a URI (RFC 3986) in
+// ASCII, which can stand in a header, in YAML and in a shell command as it is.
+const host = `([0-9A-Za-z]([0-9A-Za-z._-]*[0-9A-Za-z])?|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?`
+
+var (
+	originForm    = regexp.MustCompile(`^https?://` + host + `$`)
+	publicURLForm = regexp.MustCompile(`^(?i:https?)://` + host + `(/([0-9A-Za-z._~-]|%[0-9A-Fa-f]{2})*)*$`)
+)
+
+// encodedURL returns a public URL as a URI, or an example if it has no such form.
+func encodedURL(text string) string {
+	if u, err := url.Parse(strings.TrimSpace(text)); err == nil {
+		host, err := idna.Lookup.ToASCII(u.Hostname())
+		if u.Port() != "" {
+			host += ":" + u.Port()
+		}
+		encoded := u.Scheme + "://" + host + u.EscapedPath()
+		if err == nil && publicURLForm.MatchString(encoded) {
+			return encoded
+		}
+	}
+	return "https://api.example.com/v1"
 }
 
 // serve runs the server until it is told to stop or fails.
@@ -187,6 +215,7 @@ func serveStore(ctx context.Context, env environment, cfg serveConfig, logger *s
 		}
 		defer admin.Close()
 	}
+	url := server.URL(listener, cfg.certFile != "")
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	metrics := prometheus.WrapRegistererWithPrefix(service.Name+"_", registry)
@@ -197,8 +226,8 @@ func serveStore(ctx context.Context, env environment, cfg serveConfig, logger *s
 	observed := store.Observe(st, metrics)
 	keyring := keys.NewKeyring(observed, cfg.fixedKeys)
 	handler, err := service.NewHandler(observed, keyring, edge.Options{
-		Logger: logger, Metrics: metrics, PublicURL: cfg.publicURL, TrustedProxies: cfg.trustedProxies,
-		MaxInFlight: cfg.maxInFlight, RateLimit: cfg.rateLimit, LocalOrigins: cfg.sandbox,
+		Logger: logger, Metrics: metrics, URL: url, PublicURL: cfg.publicURL, TrustedProxies: cfg.trustedProxies,
+		MaxInFlight: cfg.maxInFlight, RateLimit: cfg.rateLimit, AllowOrigins: cfg.allowOrigins, LocalOrigins: cfg.sandbox,
 	})
 	if err != nil {
 		return err
@@ -219,7 +248,6 @@ func serveStore(ctx context.Context, env environment, cfg serveConfig, logger *s
 	recording.Go(func() { keyring.RecordUses(working, logger) })
 	defer recording.Wait() // before the store is closed
 	defer done()
-	url := server.URL(listener, cfg.certFile != "")
 	if cfg.sandbox {
 		err = printSandbox(working, env.stdout, observed, url+handler.Base())
 	} else {

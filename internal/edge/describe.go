@@ -15,9 +15,10 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// describe describes a schema error of kin-openapi for the client. The sentence
-// begins with the path to the value, or with root if the path is empty.
-func describe(err error, root string) string {
+// describe describes, for the client, a schema error of kin-openapi in a value of the
+// given schema. The sentence begins with the path to what is wrong, or with root if it
+// is the value itself.
+func describe(err error, root string, schema *openapi3.Schema) string {
 	var e *openapi3.SchemaError
 	for errors.As(err, &e) && e.SchemaField == "allOf" {
 		err = e.Origin
@@ -28,7 +29,28 @@ func describe(err error, root string) string {
 	case e == nil:
 		return root + " does not match the document"
 	}
-	return place(root, e.JSONPointer()) + " " + describeRule(e)
+	subject := place(root, e.JSONPointer())
+	switch {
+	case e.Value != nil:
+		return subject + " " + describeRule(e)
+	case isOptional(schema, e.JSONPointer()):
+		return subject + " must not be null; it may be left out"
+	}
+	return subject + " must not be null"
+}
+
+// isOptional reports whether the property at a path of properties may be left out.
+func isOptional(s *openapi3.Schema, path []string) bool {
+	optional := false
+	for _, name := range path {
+		property := s.Properties[name]
+		if property == nil {
+			return false
+		}
+		optional = !slices.Contains(s.Required, name)
+		s = property.Value
+	}
+	return optional
 }
 
 // describeRule describes the rule that the value breaks.
@@ -37,9 +59,10 @@ func describeRule(e *openapi3.SchemaError) string {
 	switch e.SchemaField {
 	case "required":
 		return "is required"
-	case "nullable":
-		return "must not be null"
 	case "type":
+		if kind := kindOf(e.Value); kind != "" {
+			return strings.TrimSuffix(describeType(s), inDigits) + ", not " + kind
+		}
 		return describeType(s)
 	case "enum":
 		values := make([]string, len(s.Enum))
@@ -48,7 +71,10 @@ func describeRule(e *openapi3.SchemaError) string {
 		}
 		return "must be one of " + strings.Join(values, ", ")
 	case "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum":
-		return describeRange(s, e.SchemaField)
+		if s.Min != nil && s.Max != nil && !s.ExclusiveMin.IsTrue() && !s.ExclusiveMax.IsTrue() {
+			return "must be between " + number(*s.Min) + " and " + number(*s.Max)
+		}
+		return strings.TrimPrefix(e.Reason, "number ")
 	case "pattern":
 		if message, ok := s.Extensions["x-pattern-message"].(string); ok {
 			return message
@@ -87,26 +113,25 @@ func bits(s *openapi3.Schema) int {
 	return 64
 }
 
+const inDigits = ", written in digits"
+
 func describeInteger(bits int) string {
-	return fmt.Sprintf("must be an integer of %d bits, written in digits", bits)
+	return fmt.Sprintf("must be an integer of %d bits%s", bits, inDigits)
 }
 
-// describeRange describes the range of a number, or only the bound that is broken if
-// one of the bounds is exclusive or missing.
-func describeRange(s *openapi3.Schema, broken string) string {
-	if s.Min != nil && s.Max != nil && !s.ExclusiveMin.IsTrue() && !s.ExclusiveMax.IsTrue() {
-		return "must be between " + number(*s.Min) + " and " + number(*s.Max)
+// kindOf names the type of a JSON value that is no number.
+func kindOf(value any) string {
+	switch value.(type) {
+	case string:
+		return "a string"
+	case bool:
+		return "a boolean"
+	case []any:
+		return "an array"
+	case map[string]any:
+		return "an object"
 	}
-	switch broken {
-	case "minimum":
-		return "must be at least " + number(*s.Min)
-	case "maximum":
-		return "must be at most " + number(*s.Max)
-	case "exclusiveMinimum":
-		return "must be more than " + number(*s.Min)
-	default:
-		return "must be less than " + number(*s.Max)
-	}
+	return ""
 }
 
 func number(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }

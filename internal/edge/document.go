@@ -1,6 +1,7 @@
 package edge
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -114,17 +115,22 @@ func (d *Document) newOperation(path string, item *openapi3.PathItem, method str
 	return op, nil
 }
 
-// withServer returns the document with another address of its first server. The rest of
-// its text stays, also where it has the old address.
-func (d *Document) withServer(address string) (*Document, error) {
-	const key = "\nservers:"
-	before, servers, _ := strings.Cut(string(d.raw), key)
-	old := d.spec.Servers[0].URL
-	edited, err := ParseDocument([]byte(before + key + strings.Replace(servers, old, address, 1)))
-	if err != nil || edited.spec.Servers[0].URL != address {
-		return nil, fmt.Errorf("openapi.yaml: the address of the first server, %s, cannot be replaced by %s", old, address)
+// at returns the document with another address wherever it has that of its first server.
+func (d *Document) at(address string) (*Document, error) {
+	return ParseDocument(bytes.ReplaceAll(d.raw, []byte(d.spec.Servers[0].URL), []byte(address)))
+}
+
+// responseHeaders returns the names of the headers of all responses.
+func (d *Document) responseHeaders() []string {
+	names := map[string]bool{}
+	for _, op := range d.operations {
+		for _, response := range op.route.Operation.Responses.Map() {
+			for name := range response.Value.Headers {
+				names[name] = true
+			}
+		}
 	}
-	return edited, nil
+	return slices.Sorted(maps.Keys(names))
 }
 
 // Default returns the default of an integer parameter.

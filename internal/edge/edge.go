@@ -14,7 +14,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net"
 	"net/http"
 	"net/netip"
 	"net/url"
@@ -62,11 +61,13 @@ type Options struct {
 	Name           string // of the realm of challenges
 	Logger         *slog.Logger
 	Metrics        prometheus.Registerer
-	PublicURL      string         // the address that clients use, with the document's base path, if there is a proxy in front
+	URL            string         // where the handler is served, such as http://127.0.0.1:8080; for the document
+	PublicURL      string         // a URI that clients use instead, with the document's base path, if there is a proxy in front
 	TrustedProxies []netip.Prefix // whose X-Forwarded-For is trusted
 	MaxInFlight    int            // requests in flight; 0 means DefaultMaxInFlight
 	RateLimit      float64        // requests per second per key; 0 means no limit
-	LocalOrigins   bool           // pages on localhost may read responses (CORS)
+	AllowOrigins   []string       // whose pages may use the operations (CORS)
+	LocalOrigins   bool           // so may pages on localhost
 }
 
 // Handler is the http.Handler of a document.
@@ -142,8 +143,8 @@ func (h *Handler) routes() error {
 		h.accessLog(), // also writes error responses
 		recoverPanics(),
 	)
-	if h.options.LocalOrigins {
-		e.Use(allowLocalOrigins())
+	if o := h.options; o.LocalOrigins || len(o.AllowOrigins) > 0 {
+		e.Use(h.allowOrigins())
 	}
 	e.Use(wholePath)
 	h.addProbes()
@@ -188,14 +189,17 @@ func recoverPanics() echo.MiddlewareFunc {
 	})
 }
 
-// allowLocalOrigins lets web pages on localhost use the service (CORS).
-func allowLocalOrigins() echo.MiddlewareFunc {
+// allowOrigins lets the pages of some origins use the operations (CORS), with any
+// header that they ask for.
+func (h *Handler) allowOrigins() echo.MiddlewareFunc {
+	o := h.options
 	return middleware.CORSWithConfig(middleware.CORSConfig{
-		Skipper:         func(c echo.Context) bool { return c.Request().Header.Get(echo.HeaderOrigin) == "" },
-		AllowOriginFunc: func(origin string) (bool, error) { return localOrigin.MatchString(origin), nil },
-		AllowMethods:    []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"},
-		AllowHeaders:    []string{"Authorization", "Content-Type", "Idempotency-Key", "X-Request-Id"},
-		ExposeHeaders:   []string{"Link", "Location", "X-Request-Id", "Deprecation", "Sunset", "Retry-After", "WWW-Authenticate", "Allow"},
+		Skipper: func(c echo.Context) bool { return c.Request().Header.Get(echo.HeaderOrigin) == "" },
+		AllowOriginFunc: func(origin string) (bool, error) {
+			return slices.Contains(o.AllowOrigins, origin) || o.LocalOrigins && localOrigin.MatchString(origin), nil
+		},
+		AllowMethods:  []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"},
+		ExposeHeaders: append(h.document.responseHeaders(), "Allow"),
 	})
 }
 
@@ -248,15 +252,29 @@ func (h *Handler) addOperations() error {
 	return errors.Join(errs...)
 }
 
-// clientAddress returns an extractor of client addresses. It trusts X-Forwarded-For
-// only from proxies.
+// clientAddress returns an extractor of client addresses: that of the connection or, if
+// it is a proxy's, the last one in X-Forwarded-For that is not.
 func clientAddress(proxies []netip.Prefix) echo.IPExtractor {
-	if len(proxies) == 0 {
-		return echo.ExtractIPDirect()
+	return func(r *http.Request) string {
+		client, _ := parseAddress(r.RemoteAddr)
+		hops := strings.Split(strings.Join(r.Header["X-Forwarded-For"], ","), ",")
+		for _, hop := range slices.Backward(hops) {
+			address, err := parseAddress(strings.TrimSpace(hop))
+			trusted := slices.ContainsFunc(proxies, func(p netip.Prefix) bool { return p.Contains(client) })
+			if err != nil || !trusted {
+				break
+			}
+			client = address
+		}
+		return client.String()
 	}
-	trust := []echo.TrustOption{echo.TrustLoopback(false), echo.TrustLinkLocal(false), echo.TrustPrivateNet(false)}
-	for _, p := range proxies {
-		trust = append(trust, echo.TrustIPRange(&net.IPNet{IP: p.Addr().AsSlice(), Mask: net.CIDRMask(p.Bits(), p.Addr().BitLen())}))
+}
+
+// parseAddress parses an IP address, which may have a port.
+func parseAddress(text string) (netip.Addr, error) {
+	if withPort, err := netip.ParseAddrPort(text); err == nil {
+		return withPort.Addr().Unmap(), nil
 	}
-	return echo.ExtractIPFromXFFHeader(trust...)
+	address, err := netip.ParseAddr(strings.Trim(text, "[]"))
+	return address.Unmap(), err
 }

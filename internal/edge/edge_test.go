@@ -11,6 +11,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"regexp"
 	"slices"
 	"strings"
@@ -253,35 +254,30 @@ func TestDeprecationLink(t *testing.T) {
 	}
 }
 
-// TestPublicURL checks that the served document names the public address as its first
-// server, in each style of YAML, and that the rest of the text stays.
-func TestPublicURL(t *testing.T) {
-	const old, public = "http://127.0.0.1:8080/v1", "https://example.com/shop/v1"
-	text := strings.Replace(string(books), "title: Books", "title: Books at "+old, 1) + "# " + old + "\n"
-	for _, address := range []string{old, "'" + old + "'", `"` + old + `"`} {
-		quoted := strings.Replace(text, "url: "+old, "url: "+address, 1)
-		serve := func(path, publicURL string) string {
-			s, _ := newHandler(t, newHandlers(), func(s *testService, o *Options) {
-				s.document, _ = ParseDocument([]byte(quoted))
-				o.PublicURL = publicURL
-			})
-			return do(s, newRequest("GET", path, "")).Body.String()
+// TestServedDocument checks that the document has the address of the handler wherever it
+// has that of its first server, and else its own.
+func TestServedDocument(t *testing.T) {
+	const old = "http://127.0.0.1:8080/v1"
+	text := strings.Replace(string(books), "title: Books", "title: Books at "+old, 1) + "# curl " + old + "/books\n"
+	for _, c := range []struct{ url, public, want string }{
+		{"", "", old},
+		{"https://192.0.2.1:443", "", "https://192.0.2.1:443/v1"},
+		{"http://[::1]:80", "", "http://[::1]:80/v1"},
+		{"", "https://example.com/shop/v1", "https://example.com/shop/v1"},
+		{"http://127.0.0.1:8081", "https://example.com/shop%20a/v1", "https://example.com/shop%20a/v1"},
+	} {
+		s, _ := newHandler(t, newHandlers(), func(s *testService, o *Options) {
+			s.document, _ = ParseDocument([]byte(text))
+			o.URL, o.PublicURL = c.url, c.public
+		})
+		got := do(s, newRequest("GET", "/openapi.yaml", "")).Body.String()
+		if want := strings.ReplaceAll(text, old, c.want); got != want {
+			t.Errorf("%+v: got %s, want %s", c, got, want)
 		}
-		if got := serve("/openapi.yaml", ""); got != quoted {
-			t.Errorf("without a public address: got %s, want the document", got)
+		parsed, err := ParseDocument(do(s, newRequest("GET", "/openapi.json", "")).Body.Bytes())
+		if err != nil || parsed.spec.Servers[0].URL != c.want || !strings.HasSuffix(parsed.spec.Info.Title, c.want) {
+			t.Errorf("%+v, as JSON: got %+v, error %v, want the address", c, parsed.spec, err)
 		}
-		want := strings.Replace(quoted, "url: "+address, "url: "+strings.Replace(address, old, public, 1), 1)
-		if got := serve("/openapi.yaml", public); got != want {
-			t.Errorf("got %s, want %s", got, want)
-		}
-		parsed, err := ParseDocument([]byte(serve("/openapi.json", public)))
-		if err != nil || parsed.spec.Servers[0].URL != public {
-			t.Errorf("as JSON: got %v, error %v, want the server %s", parsed, err, public)
-		}
-	}
-	service := newService(t, newHandlers())
-	if _, err := New(service.document, service, Options{PublicURL: "https://example.com/v1:"}); err == nil {
-		t.Error("an address that is no YAML: got no error")
 	}
 }
 
@@ -315,23 +311,69 @@ func TestHandlerFaults(t *testing.T) {
 	}
 }
 
-func TestLocalOrigins(t *testing.T) {
-	s, _ := newHandler(t, newHandlers(), func(_ *testService, o *Options) { o.LocalOrigins = true })
-	for origin, want := range map[string]string{"http://localhost:3000": "http://localhost:3000", "https://127.0.0.1": "https://127.0.0.1", "http://localhost.example.com": "", "null": "", "": ""} {
-		for request, status := range map[string]int{"GET /v1/books": 200, "GET /v1/books/": 404, "OPTIONS /x": 404, "PATCH /v1/books/1": 405} {
-			method, path, _ := strings.Cut(request, " ")
-			if method == "OPTIONS" && origin != "" {
-				continue // CORS answers it
+// TestOrigins checks which pages may read responses, whatever these are.
+func TestOrigins(t *testing.T) {
+	const app = "https://app.example.com"
+	for _, c := range []struct {
+		origin             string
+		ofApp, ofLocalhost bool // whether the options AllowOrigins and LocalOrigins allow it
+	}{
+		{app, true, false}, {"http://localhost:3000", false, true}, {"https://127.0.0.1", false, true}, {"http://[::1]:80", false, true},
+		{app + ":8443", false, false}, {"http://app.example.com", false, false}, {"http://localhost.example.com", false, false}, {"null", false, false}, {"", false, false},
+	} {
+		for local, allowed := range map[bool]bool{false: c.ofApp, true: c.ofLocalhost} {
+			s, _ := newHandler(t, newHandlers(), func(_ *testService, o *Options) {
+				if o.LocalOrigins = local; !local {
+					o.AllowOrigins = []string{"https://other.example.com", app}
+				}
+			})
+			want := ""
+			if allowed {
+				want = c.origin
 			}
-			r := newRequest(method, path, "")
-			r.Header.Set("Origin", origin)
-			w := do(s, r)
-			if got := w.Header().Get("Access-Control-Allow-Origin"); got != want || w.Code != status {
-				t.Errorf("%s, %s: got %d, %q, want %d, %q", origin, request, w.Code, got, status, want)
+			for request, status := range map[string]int{"GET /v1/books": 200, "GET /v1/books/": 404, "PATCH /v1/books/1": 405, "OPTIONS /v1/books": 204} {
+				method, path, _ := strings.Cut(request, " ")
+				r := newRequest(method, path, "")
+				r.Header.Set("Origin", c.origin)
+				r.Header.Set("Access-Control-Request-Headers", "authorization,traceparent,baggage")
+				w := do(s, r)
+				if got := w.Header().Get("Access-Control-Allow-Origin"); got != want || w.Code != status {
+					t.Errorf("%s, %s: got %d, %q, want %d, %q", c.origin, request, w.Code, got, status, want)
+				}
+				header, list := "Access-Control-Expose-Headers", "Deprecation,Link,X-Request-Id,Allow"
+				if method == "OPTIONS" {
+					header, list = "Access-Control-Allow-Headers", "authorization,traceparent,baggage"
+				}
+				if got := w.Header().Get(header); allowed && got != list {
+					t.Errorf("%s, %s: %s: got %q, want %q", c.origin, request, header, got, list)
+				}
 			}
-			if got := w.Header().Get("Access-Control-Expose-Headers"); want != "" && !strings.Contains(got, "Allow") {
-				t.Errorf("exposed headers: got %q, want Allow among them", got)
-			}
+		}
+	}
+}
+
+func TestClientAddress(t *testing.T) {
+	for _, c := range []struct{ connection, forwarded, want string }{
+		{"192.0.2.1:5", "203.0.113.9, 198.51.100.7", "198.51.100.7"},
+		{"192.0.2.1:5", "203.0.113.7:51234", "203.0.113.7"},
+		{"192.0.2.1:5", "[2001:db8::1]:443", "2001:db8::1"},
+		{"192.0.2.1:5", "2001:db8::1", "2001:db8::1"},
+		{"192.0.2.1:5", "[2001:db8::1]", "2001:db8::1"},
+		{"192.0.2.1:5", "::ffff:203.0.113.7", "203.0.113.7"},
+		{"192.0.2.1:5", "198.51.100.7,192.0.2.3:80, 192.0.2.2", "198.51.100.7"},
+		{"192.0.2.1:5", "198.51.100.7|192.0.2.2", "198.51.100.7"}, // two headers
+		{"192.0.2.1:5", "198.51.100.7, unknown, 192.0.2.2", "192.0.2.2"},
+		{"192.0.2.1:5", "192.0.2.3", "192.0.2.3"},
+		{"192.0.2.1:5", "", "192.0.2.1"},
+		{"198.51.100.1:5", "203.0.113.7", "198.51.100.1"},
+		{"[2001:db8::2]:5", "203.0.113.7", "2001:db8::2"},
+		{"[::ffff:192.0.2.1]:5", "203.0.113.7", "203.0.113.7"},
+	} {
+		r := newRequest("GET", "/", "")
+		r.RemoteAddr = c.connection
+		r.Header["X-Forwarded-For"] = strings.Split(c.forwarded, "|")
+		if got := clientAddress([]netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")})(r); got != c.want {
+			t.Errorf("%s, %q: got %s, want %s", c.connection, c.forwarded, got, c.want)
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
@@ -13,6 +14,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/labstack/echo/v4"
 	"github.com/labstack/echo/v4/middleware"
@@ -28,7 +31,7 @@ const (
 )
 
 // NewLogger returns a logger that writes text or JSON. It redacts secrets and matches
-// of keyPattern.
+// of keyPattern, and escapes what a terminal or a reader of logs would not show.
 func NewLogger(w io.Writer, text bool, level slog.Level, keyPattern *regexp.Regexp, secrets ...string) *slog.Logger {
 	// The longest first: others may be parts of it.
 	secrets = slices.SortedFunc(slices.Values(secrets), func(a, b string) int { return len(b) - len(a) })
@@ -52,8 +55,26 @@ func (r redactor) Write(line []byte) (int, error) {
 	for _, secret := range r.secrets {
 		redacted = bytes.ReplaceAll(redacted, []byte(secret), []byte("REDACTED"))
 	}
-	_, err := r.w.Write(redacted)
+	_, err := r.w.Write(escape(redacted))
 	return len(line), err
+}
+
+// escape escapes, as JSON does, the control characters from U+007F on and those that
+// change the direction of text.
+func escape(line []byte) []byte {
+	hidden := func(r rune) bool { return r >= 0x7f && r <= 0x9f || unicode.Is(unicode.Bidi_Control, r) }
+	if !bytes.ContainsFunc(line, hidden) {
+		return line
+	}
+	var escaped []byte
+	for _, r := range string(line) {
+		if hidden(r) {
+			escaped = fmt.Appendf(escaped, `\u%04x`, r)
+		} else {
+			escaped = utf8.AppendRune(escaped, r)
+		}
+	}
+	return escaped
 }
 
 // accessLog writes one line per request: the path, but no query, body or key.

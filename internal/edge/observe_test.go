@@ -1,6 +1,7 @@
 package edge
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -10,6 +11,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"unicode"
 
 	"github.com/labstack/echo/v4"
 	"github.com/prometheus/client_golang/prometheus"
@@ -101,6 +103,22 @@ func TestLogHidesKeys(t *testing.T) {
 	NewLogger(log, false, slog.LevelInfo, regexp.MustCompile("key_"), "first", "first-and-more").Info("first-and-more")
 	if strings.Contains(log.String(), "more") {
 		t.Errorf("a secret that begins with another: got %s, want it hidden", log)
+	}
+}
+
+// TestLogEscapes checks that a path cannot hide its line from those who read the log.
+func TestLogEscapes(t *testing.T) {
+	const hidden = "\x00\x1b\x7f\u0080\u009b31m\u061c\u200e\u200f\u202a\u202e\u2066\u2069"
+	for _, text := range []bool{false, true} {
+		var log bytes.Buffer
+		NewLogger(&log, text, slog.LevelInfo, regexp.MustCompile("key_")).Info("request", "path", "/é"+hidden+"\xff", hidden, 1)
+		line := strings.TrimSuffix(log.String(), "\n")
+		if strings.ContainsFunc(line, func(r rune) bool { return !unicode.IsPrint(r) }) || !strings.Contains(line, "é") {
+			t.Errorf("text %v: got %q, want no hidden character and the others as they are", text, line)
+		}
+		if !text && logged(t, line)["path"] != "/é"+hidden+"\ufffd" {
+			t.Errorf("got %s, want JSON of the path", line)
+		}
 	}
 }
 

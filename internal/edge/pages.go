@@ -2,6 +2,7 @@ package edge
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"embed"
@@ -70,17 +71,18 @@ func (h *Handler) ready(ctx context.Context) error {
 	return err
 }
 
-// addDocs adds the document, byte for byte and as JSON, and its page. If there is a
-// public address, it is that of the first server.
+// addDocs adds the document, as text and as JSON, and its page. Where the document has
+// the address of its first server, they have the one at which this handler is served.
 func (h *Handler) addDocs() error {
 	public, err := url.Parse(h.options.PublicURL)
-	if err != nil || strings.ContainsAny(public.Host, ";,") {
-		return fmt.Errorf("the public address %q is not a URL", h.options.PublicURL)
+	if err != nil {
+		return fmt.Errorf("the public address: %w", err)
 	}
-	document, served := h.document, h.document
-	if h.options.PublicURL != "" {
-		if served, err = document.withServer(h.options.PublicURL); err != nil {
-			return err
+	served := h.document
+	if h.options.URL != "" || h.options.PublicURL != "" {
+		address := cmp.Or(h.options.PublicURL, h.options.URL+h.document.Base)
+		if served, err = h.document.at(address); err != nil {
+			return fmt.Errorf("with the address %s: %w", address, err)
 		}
 	}
 	asJSON, err := served.spec.MarshalJSON()
@@ -88,7 +90,9 @@ func (h *Handler) addDocs() error {
 		return fmt.Errorf("openapi.yaml as JSON: %w", err)
 	}
 	var html bytes.Buffer
-	err = page.Execute(&html, map[string]string{"Title": document.spec.Info.Title, "Base": document.Base, "Server": document.spec.Servers[0].URL, "PublicURL": h.options.PublicURL})
+	err = page.Execute(&html, map[string]string{
+		"Title": served.spec.Info.Title, "Base": h.document.Base, "PublicURL": h.options.PublicURL,
+	})
 	if err != nil {
 		return err
 	}

@@ -59,7 +59,7 @@ func (op *operation) validate(c echo.Context) error {
 		Request: r, PathParams: pathParams, QueryParams: c.QueryParams(), Route: op.route, Options: filterOptions,
 	})
 	if failed, ok := errors.AsType[*openapi3filter.RequestError](err); ok && failed.Parameter != nil {
-		return parameterProblem(failed.Parameter, describe(failed.Err, failed.Parameter.Name))
+		return parameterProblem(failed.Parameter, describe(failed.Err, failed.Parameter.Name, failed.Parameter.Schema.Value))
 	}
 	return err
 }
@@ -162,7 +162,7 @@ func (op *operation) read(c echo.Context) error {
 	}
 	body, err := io.ReadAll(http.MaxBytesReader(c.Response().Writer, r.Body, MaxBody))
 	if err != nil {
-		return bodyProblem(err)
+		return bodyProblem(err, op.body)
 	}
 	c.Set(requestBody, body)
 	if len(body) == 0 && required {
@@ -188,12 +188,13 @@ func (b binder) Bind(into any, c echo.Context) error {
 // DecodeBody validates the JSON body of an operation and decodes it into its Go
 // type, as for a request. The error is written for the client.
 func (d *Document) DecodeBody(operationID string, body []byte, into any) error {
+	schema := d.operations[operationID].body
 	value, err := decodeJSON(body)
 	if err == nil {
-		err = d.operations[operationID].body.VisitJSON(value, openapi3.VisitAsRequest())
+		err = schema.VisitJSON(value, openapi3.VisitAsRequest())
 	}
 	if err != nil {
-		return bodyProblem(err)
+		return bodyProblem(err, schema)
 	}
 	if err := json.Unmarshal(body, into); err != nil {
 		return badRequest("invalid_body", describeDecoding(err))
@@ -241,9 +242,9 @@ func (op *operation) checkMediaType(header http.Header) error {
 	return nil
 }
 
-// bodyProblem returns the 400, 408 or 413 for a body that could not be read, is not
-// JSON or does not match its schema.
-func bodyProblem(err error) *Problem {
+// bodyProblem returns the 400, 408 or 413 for a body that could not be read, is not JSON
+// or does not match schema.
+func bodyProblem(err error, schema *openapi3.Schema) *Problem {
 	if p, ok := errors.AsType[*Problem](err); ok {
 		return p
 	}
@@ -254,7 +255,7 @@ func bodyProblem(err error) *Problem {
 		return payloadTooLarge()
 	}
 	if _, ok := errors.AsType[*openapi3.SchemaError](err); ok {
-		return badRequest("invalid_body", describe(err, "the body"))
+		return badRequest("invalid_body", describe(err, "the body", schema))
 	}
 	if syntax, ok := errors.AsType[*jsontext.SyntacticError](err); ok {
 		return badRequest("invalid_body", describeSyntax(syntax))

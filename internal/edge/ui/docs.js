@@ -5,9 +5,9 @@ const place = document.querySelector('#docs').dataset
 const here = new URL(place.base.replace(/^\//, '') || '.', location.href).href.replace(/\/$/, '')
 
 // Requests go to the server that served the page or to its public address, not to
-// the addresses in the document. Samples have the one that clients use.
-const show = (text) => Scalar.createApiReference('#docs', {
-  content: text.replaceAll(place.server, place.public || here),
+// the addresses in the document.
+const show = (content) => Scalar.createApiReference('#docs', {
+  content,
   servers: [{ url: place.public, description: 'The public address' }, { url: here, description: 'This server' }]
     .filter(({ url }, i) => i === 0 ? url : url !== place.public),
   redirect: (hash) => hash.replace(/^#\/([^/]+)\/([^/]+)$/, '#tag/$1/$2'), // the Link of a deprecated operation leads to #/pets/getPet

@@ -26,8 +26,9 @@ import (
 // Server is the service under test. Cases that need an optional key are left out
 // if that key is empty.
 type Server struct {
-	URL string // for example http://127.0.0.1:8080/v1
-	Key string // a key that may read and add pets
+	URL     string // for example http://127.0.0.1:8080/v1
+	Address string // what the served document says of it
+	Key     string // a key that may read and add pets
 
 	OtherKey    string // another such key
 	ReadOnlyKey string // a key that may only read

@@ -28,7 +28,7 @@ import (
 func TestContract(t *testing.T) {
 	if url := os.Getenv("URL"); url != "" {
 		newSuite(t, Server{
-			URL: url, Key: os.Getenv("KEY"), OtherKey: os.Getenv("OTHER_KEY"),
+			URL: url, Address: url, Key: os.Getenv("KEY"), OtherKey: os.Getenv("OTHER_KEY"),
 			ReadOnlyKey: os.Getenv("READ_ONLY_KEY"), ExpiredKey: os.Getenv("EXPIRED_KEY"), RevokedKey: os.Getenv("REVOKED_KEY"),
 		}).run(t)
 		return
@@ -78,7 +78,7 @@ func newService(t *testing.T, st store.Store) (http.Handler, Server) {
 		}
 		return k.ID, token
 	}
-	server := Server{Key: program.Key}
+	server := Server{Address: example.Document().Servers[0].URL, Key: program.Key}
 	_, server.OtherKey = create(false, 0)
 	_, server.ReadOnlyKey = create(true, 0)
 	_, server.ExpiredKey = create(false, time.Minute)
