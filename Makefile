@@ -47,7 +47,7 @@ FUZZTIME ?= 30s
 .DEFAULT_GOAL := help
 .NOTPARALLEL: # check and check-all run one target after the other
 .PHONY: help run build test test-next generate drift lint vulnerabilities lint-spec breaking contract fuzz \
-	sdk attack bench bench-citus docs-ui package pack release release-check image deploy-check check check-all
+	sdk attack bench docs-ui package pack release release-check image deploy-check check check-all
 
 # The targets up to make check use only Go, git, and what the shell has built in.
 help: ## print the targets
@@ -82,7 +82,6 @@ lint: ## run gofumpt, vet, staticcheck and deadcode
 	@out=$$(go run $(GOFUMPT) -l $$(git ls-files '*.go' ':!*.gen.go')) && [ -z "$$out" ] || { echo "run go run $(GOFUMPT) -w on:"; echo "$$out"; exit 1; }
 	go vet ./...
 	go vet -tags $(ALL_TAGS) ./...
-	GOOS=windows CGO_ENABLED=0 go build ./...
 	go run $(STATICCHECK) -tags $(ALL_TAGS) ./...
 	@out=$$(go run $(DEADCODE) -tags $(ALL_TAGS) -test ./...) && [ -z "$$out" ] || { echo 'unreachable:'; echo "$$out"; exit 1; }
 
@@ -103,14 +102,11 @@ PACKAGES_promtool  := prometheus
 PACKAGES_systemctl := systemd
 need-venv: need-python3
 	@python3 -c 'import ensurepip' 2>/dev/null || { echo 'This needs venv of Python. On Debian: apt-get install python3-venv' >&2; exit 1; }
-need-postgres:
-	@command -v initdb >/dev/null || ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || \
-	{ echo 'This needs PostgreSQL. On Debian: apt-get install postgresql' >&2; exit 1; }
 need-root:
 	@[ "$$(id -u)" = 0 ] || command -v sudo >/dev/null || { echo 'This needs root, or sudo.' >&2; exit 1; }
 
 NEEDS_SDK    := need-npm need-venv need-curl
-NEEDS_DEPLOY := need-root $(addprefix need-,dpkg systemctl ip iptables podman buildah runc catatonit nginx caddy promtool prometheus-alertmanager prometheus-blackbox-exporter prometheus-node-exporter rpm lintian sqlite3 curl openssl)
+NEEDS_DEPLOY := need-root $(addprefix need-,dpkg systemctl ip podman buildah runc catatonit nginx promtool sqlite3 curl openssl)
 
 .bin/linters: $(LINTERS)/package.json $(LINTERS)/package-lock.json | need-npm
 	@mkdir -p $@ && cp $^ $@ && $(NPM_CI) --prefix $@ && touch $@
@@ -149,10 +145,6 @@ bench: need-wrk build ## compare with peers (ROUNDS=5, ONLY=memory or sqlite), w
 	@go test -c -tags wrk -o .bin/bench ./internal/proof/bench && cd internal/proof/bench && \
 	taskset -c 1 '$(CURDIR)/.bin/bench' -test.run '^$$' -test.bench 'Petstore/^($(or $(ONLY),memory|sqlite))$$' -test.benchtime 1x $(if $(ROUNDS),-rounds $(ROUNDS))
 
-bench-citus: need-postgres ## compare one PostgreSQL with Citus (ROUNDS=5), write the table
-	@go test -c -tags wrk,citus -o .bin/bench ./internal/proof/bench && cd internal/proof/bench && \
-	'$(CURDIR)/.bin/bench' -test.run '^$$' -test.bench Citus -test.benchtime 1x -test.timeout 0 $(if $(ROUNDS),-rounds $(ROUNDS))
-
 docs-ui: need-npm ## update the user interface of /docs from the npm package pinned in internal/edge/ui
 	@tmp=$$(mktemp -d) && trap 'rm -rf "$$tmp"' EXIT && cd internal/edge/ui && \
 	cp package.json package-lock.json .npmrc terms.mjs "$$tmp" && $(NPM_CI) --prefix "$$tmp" && \
@@ -161,13 +153,13 @@ docs-ui: need-npm ## update the user interface of /docs from the npm package pin
 
 # .goreleaser.yaml runs "make pack" for each program of a release.
 package release: export VERSION := $(VERSION)
-package: build ## build the .deb and .rpm for this machine in .bin/dist
+package: build ## build the .deb for this machine in .bin/dist
 	sh deploy/package/prepare.sh
 	@$(MAKE) --no-print-directory pack PROGRAM=$(BIN) ARCH=$$(go env GOARCH)
 
 pack:
-	@mkdir -p .bin/dist && export SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) && for format in deb rpm; do \
-	GOOS= GOARCH= go run $(NFPM) package --config deploy/package/nfpm.yaml --packager $$format --target .bin/dist || exit 1; done
+	@mkdir -p .bin/dist && export SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) && \
+	GOOS= GOARCH= go run $(NFPM) package --config deploy/package/nfpm.yaml --packager deb --target .bin/dist
 
 release: ## build archives, packages, SBOMs and checksums in .bin/dist
 	go run $(GORELEASER) release --clean $(FLAGS)

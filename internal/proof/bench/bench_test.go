@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	"example.com/petstore/internal/proof/bench/peers"
-	"example.com/petstore/internal/store/postgres/pgtest"
 )
 
 var rounds = flag.Int("rounds", 5, "how often each load is sent to each server")
@@ -21,7 +20,7 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, peers.Serve(args[2], args[3], args[4]))
 		os.Exit(1)
 	}
-	os.Exit(pgtest.Main(m))
+	os.Exit(m.Run())
 }
 
 // BenchmarkPetstore compares petstore with its peers on stores with 20,000 pets.
