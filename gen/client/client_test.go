@@ -120,7 +120,10 @@ func TestAllOtherServers(t *testing.T) {
 		"JSON of another kind": {"", "{}", "cannot unmarshal", 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c := newClient(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			c := newClient(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if got, want := r.FormValue("limit"), fmt.Sprint(*example.Parameter("limit").Max); got != want {
+					t.Errorf("limit: got %s, want %s", got, want)
+				}
 				w.Header().Set("Content-Type", "application/json")
 				w.Header().Set("Link", test.link)
 				fmt.Fprint(w, test.body)

@@ -14,9 +14,9 @@ import (
 	"time"
 )
 
-// All returns all pets that params select, in ascending order of ID. It requests one
-// page at a time, when the loop needs it. Each pet that existed when the loop began is
-// returned exactly once, even if others are added meanwhile.
+// All returns all pets that params select, in ascending order of ID. It requests a page
+// of 100, or of params.Limit, when the loop needs it. Each pet that existed when the loop
+// began is returned exactly once, even if others are added meanwhile.
 //
 // An error ends the loop. It is a *ResponseError if the service refused a request. To
 // continue later, pass the ID of the last pet as params.After.
@@ -25,6 +25,9 @@ func All(ctx context.Context, c ClientWithResponsesInterface, params *ListPetsPa
 		var next ListPetsParams
 		if params != nil {
 			next = *params
+		}
+		if next.Limit == nil {
+			next.Limit = new(100) // the maximum
 		}
 		for {
 			pets, more, err := listPage(ctx, c, next, editors)

@@ -1,18 +1,17 @@
 package client_test
 
 import (
+	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
-	"net/http/httptest"
+	"regexp"
 	"slices"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
+	"testing/iotest"
 	"testing/synctest"
 	"time"
 
@@ -20,124 +19,128 @@ import (
 	"example.com/petstore/internal/proof/example"
 )
 
-// lossy serves h but loses the connection of each request three times: before h runs,
-// after it, and in the middle of the response.
-func lossy(h http.Handler) http.Handler {
-	var attempts sync.Map
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		n, _ := attempts.LoadOrStore(r.URL.String()+r.Header.Get("Idempotency-Key"), new(atomic.Int32))
-		switch n.(*atomic.Int32).Add(1) {
-		case 1:
-			panic(http.ErrAbortHandler)
-		case 2:
-			h.ServeHTTP(httptest.NewRecorder(), r)
-			panic(http.ErrAbortHandler)
-		case 3:
-			w.Header().Set("Content-Length", "65536") // more than there is
-		}
-		h.ServeHTTP(w, r)
-	})
-}
+// What a transport does instead of answering with a status.
+const (
+	lost     = iota // loses the request
+	cut             // loses the connection in the middle of the response
+	hangs           // does not answer
+	canceled        // answers 503, and the caller goes away while the client waits
+)
 
-func TestRetriesLostConnections(t *testing.T) {
-	t.Parallel()
-	c := newClient(t, lossy(newService(0)), client.WithRetries(3))
-	var body client.NewPet
-	if err := json.Unmarshal([]byte(example.Body(`"categoryId":9007199254740993`)), &body); err != nil {
-		t.Fatal(err)
-	}
-	var all sync.WaitGroup
-	for range 4 {
-		all.Go(func() {
-			created, err := c.CreatePetWithResponse(t.Context(), nil, body)
-			if err != nil {
-				t.Error(err)
-			} else if err := client.Check(created.JSON201, created.HTTPResponse, created.Body); err != nil || created.JSON201.CategoryID != body.CategoryID {
-				t.Errorf("got %s (%v), want the categoryId %d", created.Body, err, body.CategoryID)
-			}
-		})
-	}
-	all.Wait()
-	if got, err := ids(client.All(t.Context(), c, &client.ListPetsParams{Limit: new(2)})); err != nil || !slices.Equal(got, []int64{1, 2, 3, 4}) {
-		t.Errorf("got the pets %v (%v), want 1 to 4", got, err)
-	}
-}
-
-// doer answers requests with these statuses, each with a Retry-After, and then with 200.
-type doer struct {
+// transport answers requests with these statuses, each with a Retry-After, and then with 200.
+type transport struct {
 	statuses []int
 	after    string
-	seen     []string
+	cancel   context.CancelFunc
+	seen     []string // the Idempotency-Key and the body of each request
 }
 
-func (d *doer) Do(r *http.Request) (*http.Response, error) {
-	body, err := io.ReadAll(r.Body)
-	d.seen = append(d.seen, r.Header.Get("Idempotency-Key")+" "+string(body))
-	status := http.StatusOK
-	if n := len(d.seen); n <= len(d.statuses) {
-		status = d.statuses[n-1]
+func (tr *transport) RoundTrip(r *http.Request) (*http.Response, error) {
+	sent, err := io.ReadAll(r.Body)
+	tr.seen = append(tr.seen, r.Header.Get("Idempotency-Key")+" "+string(sent))
+	status, body := http.StatusOK, io.Reader(strings.NewReader("{}"))
+	if n := len(tr.seen); n <= len(tr.statuses) {
+		status = tr.statuses[n-1]
 	}
-	if status == 0 {
+	switch status {
+	case lost:
 		return nil, errors.New("lost")
+	case cut:
+		status, body = http.StatusOK, iotest.ErrReader(io.ErrUnexpectedEOF)
+	case hangs:
+		<-r.Context().Done()
+		return nil, r.Context().Err()
+	case canceled:
+		status = http.StatusServiceUnavailable
+		time.AfterFunc(time.Millisecond, tr.cancel)
 	}
-	return &http.Response{StatusCode: status, Header: http.Header{"Retry-After": {d.after}}, Body: io.NopCloser(strings.NewReader("{}"))}, err
+	return &http.Response{StatusCode: status, Header: http.Header{"Retry-After": {tr.after}}, Body: io.NopCloser(body)}, err
+}
+
+type retryTest struct {
+	request, key string
+	answers      []int
+	after        string
+	deadline     time.Duration // none if 0
+	want         string        // a regular expression for the status or the error
+	requests     int           // how many are sent
+	least, most  time.Duration // how long they take
 }
 
 func TestRetries(t *testing.T) {
-	for _, test := range []struct {
-		method, key string
-		statuses    []int
-		after       string
-		want        string        // the status or the error
-		requests    int           // how many were sent
-		least, most time.Duration // how long they took
-	}{
-		{"GET", "", []int{408, 429, 500}, "7", "200", 4, 21 * time.Second, 32 * time.Second},
-		{"GET", "", []int{503}, "Sat, 01 Jan 2000 00:00:09 GMT", "200", 2, 9 * time.Second, 14 * time.Second},
-		{"GET", "", []int{503}, "99999999999", "503", 1, 0, 0},
-		{"GET", "", []int{503}, "61", "503", 1, 0, 0},
-		{"GET", "", []int{503, 503, 503, 503}, "0", "503", 4, 0, 1},
-		{"GET", "", []int{0, 0, 503}, "", "200", 4, 700 * time.Millisecond, 1050 * time.Millisecond},
-		{"GET", "", []int{0, 0, 0, 0}, "", "lost", 4, 700 * time.Millisecond, 1050 * time.Millisecond},
-		{"GET", "", []int{503, 503}, "35", "context deadline exceeded", 2, time.Minute, time.Minute},
-		{"PUT", "", []int{500}, "1", "200", 2, time.Second, 2 * time.Second},
-		{"DELETE", "", []int{500}, "1", "200", 2, time.Second, 2 * time.Second},
-		{"POST", "k1", []int{500}, "1", "200", 2, time.Second, 2 * time.Second},
-		{"PATCH", "k1", []int{500}, "1", "200", 2, time.Second, 2 * time.Second},
-		{"PATCH", "", []int{500}, "1", "500", 1, 0, 0},
-		{"PUT", "stream", []int{500}, "1", "500", 1, 0, 0}, // its body cannot be sent again
-		{"POST", "", []int{0, 503}, "1", "200", 3, time.Second, 2 * time.Second},
-		{"POST", "", []int{400}, "1", "400", 1, 0, 0},
-	} {
-		t.Run(fmt.Sprintf("%s %s %v %s", test.method, test.key, test.statuses, test.after), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				d := &doer{statuses: test.statuses, after: test.after}
-				c, err := client.NewClient("", client.WithHTTPClient(d), client.WithRetries(3))
-				if err != nil {
-					t.Fatal(err)
-				}
-				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-				defer cancel()
-				r, _ := http.NewRequestWithContext(ctx, test.method, "http://petstore.example/v1/pets", strings.NewReader("body"))
-				if test.key != "" {
-					r.Header.Set("Idempotency-Key", test.key)
-				}
-				if test.key == "stream" {
-					r.GetBody = nil
-				}
-				start := time.Now()
-				response, err := c.Client.Do(r)
-				got := fmt.Sprint(err)
-				if err == nil {
-					got = fmt.Sprint(response.StatusCode)
-				}
-				if took := time.Since(start); got != test.want || len(d.seen) != test.requests || took < test.least || took > test.most {
-					t.Errorf("got %s after %d requests in %v, want %s after %d in %v to %v", got, len(d.seen), took, test.want, test.requests, test.least, test.most)
-				}
-				if key, body, _ := strings.Cut(d.seen[0], " "); len(slices.Compact(d.seen)) != 1 || body != "body" || (test.method == "POST" || test.key != "") != (key != "") || test.key != "" && key != test.key {
-					t.Errorf("got the keys and bodies %q, want the same each time", d.seen)
-				}
-			})
+	const ms, s = time.Millisecond, time.Second
+	const failed = `"http://petstore.example/v1/pets": `
+	tests := []retryTest{
+		{"GET /pets", "", []int{408, 429, 500}, "7", 0, "200", 4, 21 * s, 32 * s},
+		{"GET /pets", "", []int{503}, "Sat, 01 Jan 2000 00:00:09 GMT", 0, "200", 2, 9 * s, 14 * s},
+		{"GET /pets", "", []int{503}, "99999999999", 0, "503", 1, 0, 0},
+		{"GET /pets", "", []int{503}, "61", 0, "503", 1, 0, 0},
+		{"GET /pets", "", []int{503, 503, 503, 503}, "0", 0, "503", 4, 0, 1},
+		{"GET /pets", "", []int{lost, cut, 503}, "", 0, "200", 4, 700 * ms, 1050 * ms},
+		{"GET /pets", "", []int{503, lost, lost, lost}, "", 0, failed + "lost$", 4, 700 * ms, 1050 * ms},
+		{"GET /pets", "", []int{cut, cut, cut, cut}, "", 0, failed + "unexpected EOF$", 4, 700 * ms, 1050 * ms},
+		{"GET /pets", "", []int{429}, "30", 3 * s, "429", 1, 0, 0}, // a wait past the deadline
+		{"GET /pets", "", []int{503, 503}, "35", 60 * s, "503", 2, 35 * s, 53 * s},
+		{"GET /pets", "", []int{lost}, "", 50 * ms, failed + "lost$", 1, 0, 0},
+		{"GET /pets", "", []int{hangs}, "", 0, "200", 2, 10 * s, 11 * s}, // until the client's timeout
+		{"GET /pets", "", []int{hangs}, "", 5 * s, failed + "context deadline exceeded$", 1, 5 * s, 5 * s},
+		{"GET /pets", "", []int{503, hangs}, "1", 5 * s, failed + "context deadline exceeded; before that: 503", 2, 5 * s, 5 * s},
+		{"GET /pets", "", []int{lost, hangs}, "", 5 * s, failed + "context deadline exceeded; before that: .*" + failed + "lost", 2, 5 * s, 5 * s},
+		{"GET /pets", "", []int{500, canceled}, "1", 0, failed + "context canceled; before that: 503", 2, s, 2 * s},
+		{"PUT /pets", "", []int{500}, "1", 0, "200", 2, s, 2 * s},
+		{"PUT /pets", "stream", []int{500}, "1", 0, "500", 1, 0, 0}, // its body cannot be sent again
+		{"DELETE /pets", "", []int{500}, "1", 0, "200", 2, s, 2 * s},
+		{"PATCH /pets", "k1", []int{500}, "1", 0, "500", 1, 0, 0},
+		{"POST /pets", "k1", []int{500}, "1", 0, "200", 2, s, 2 * s},
+		{"POST /pets", "", []int{lost, 503}, "1", 0, "200", 3, s, 2 * s},
+		{"POST /pets", "", []int{400}, "1", 0, "400", 1, 0, 0},
+		{"POST /pets/1/sales", "k1", []int{500}, "1", 0, "500", 1, 0, 0}, // takes no such key
+	}
+	for path, item := range example.Document().Paths.Map() {
+		if o := item.Post; o != nil && o.Parameters.GetByInAndName("header", "Idempotency-Key") != nil {
+			tests = append(tests, retryTest{"POST " + path, "", []int{500}, "1", 0, "200", 2, s, 2 * s})
+		} else if o != nil {
+			tests = append(tests, retryTest{"POST " + path, "", []int{500}, "1", 0, "500", 1, 0, 0})
+		}
+	}
+	for _, test := range tests {
+		t.Run(fmt.Sprint(test.request, test.key, test.answers, test.after), func(t *testing.T) {
+			synctest.Test(t, test.run)
 		})
+	}
+}
+
+func (test retryTest) run(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), cmp.Or(test.deadline, time.Hour))
+	defer cancel()
+	tr := &transport{statuses: test.answers, after: test.after, cancel: cancel}
+	c, err := client.NewClient("", client.WithRetries(3), client.WithHTTPClient(&http.Client{Transport: tr, Timeout: 10 * time.Second}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	method, path, _ := strings.Cut(test.request, " ")
+	r, _ := http.NewRequestWithContext(ctx, method, "http://petstore.example/v1"+path, strings.NewReader("body"))
+	if test.key != "" {
+		r.Header.Set("Idempotency-Key", test.key)
+	}
+	if test.key == "stream" {
+		r.GetBody = nil
+	}
+	start := time.Now()
+	_ = c.RequestEditors[0](ctx, r) // what a generated method does
+	response, err := c.Client.Do(r)
+	took, got := time.Since(start), fmt.Sprint(err)
+	if err == nil {
+		got = fmt.Sprint(response.StatusCode)
+	}
+	if !regexp.MustCompile(test.want).MatchString(got) || len(tr.seen) != test.requests || took < test.least || took > test.most {
+		t.Errorf("got %s after %d requests in %v, want %s after %d in %v to %v", got, len(tr.seen), took, test.want, test.requests, test.least, test.most)
+	}
+	if e, ok := errors.AsType[*client.ResponseError](err); ok != strings.Contains(test.want, ": 503") || ok && e.RetryAfter != time.Second {
+		t.Errorf("got %#v, want the last response in it", err)
+	}
+	key, body, _ := strings.Cut(tr.seen[0], " ")
+	if len(slices.Compact(tr.seen)) != 1 || body != "body" || test.key != "" && key != test.key || method == http.MethodPost && test.requests > 1 && key == "" {
+		t.Errorf("got the keys and bodies %q, want the same each time", tr.seen)
 	}
 }
