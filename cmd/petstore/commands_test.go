@@ -12,6 +12,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"os/exec"
+	"regexp"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -50,6 +51,28 @@ func TestLogWithoutReader(t *testing.T) {
 	_ = response.Body.Close()
 	if err := errors.Join(cmd.Process.Signal(syscall.SIGTERM), cmd.Wait()); err != nil {
 		t.Errorf("got error %v, want none", err)
+	}
+}
+
+// TestAdvice checks that the commands in the advice exist and name the store.
+func TestAdvice(t *testing.T) {
+	t.Parallel()
+	root := rootCommand(environment{}, nil)
+	command := regexp.MustCompile(`: ` + service.Name + ` (\w+) .*--store sqlite:p.db$`)
+	for _, a := range advice {
+		got := advise(fmt.Errorf("start: %w", a.about), "sqlite:p.db").Error()
+		if !strings.HasPrefix(got, "start: "+a.about.Error()+"; ") {
+			t.Errorf("%v: got %q, want the error and advice", a.about, got)
+		}
+		if !strings.Contains(a.text, "STORE") {
+			continue
+		}
+		m := command.FindStringSubmatch(got)
+		if m == nil {
+			t.Errorf("%v: got %q, want a command with --store", a.about, got)
+		} else if c, _, err := root.Find(m[1:]); err != nil || c == root {
+			t.Errorf("%v: got %q, want a command of the program", a.about, got)
+		}
 	}
 }
 

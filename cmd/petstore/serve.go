@@ -89,7 +89,7 @@ then have 10 s to finish. A second signal stops the server at once.`,
 	}
 	flags := cmd.Flags()
 	addStoreFlag(flags, &cfg.store)
-	flags.BoolVar(&cfg.open.MustExist, "must-exist", false, "fail if the SQLite file does not exist, for example because its volume is not mounted")
+	flags.BoolVar(&cfg.open.MustExist, "must-exist", false, "fail if there is no store, for example because its volume is not mounted")
 	flags.BoolVar(&cfg.open.RequireSync, "require-sync", false, "refuse to start unless PostgreSQL has a synchronous standby and waits for it")
 	flags.StringVar(&cfg.addr, "addr", defaultAddr, "the `address` to listen on; :0 takes any free port")
 	flags.StringVar(&cfg.publicURL, "public-url", "", "the `address` that clients use if there is a proxy in front, such as https://api.example.com/v1")
@@ -244,9 +244,10 @@ func serveStore(ctx context.Context, env environment, cfg serveConfig, logger *s
 	}
 
 	working, done := context.WithCancel(context.WithoutCancel(ctx)) // signals do not end it
-	var recording sync.WaitGroup
-	recording.Go(func() { keyring.RecordUses(working, logger) })
-	defer recording.Wait() // before the store is closed
+	var background sync.WaitGroup
+	background.Go(func() { keyring.RecordUses(working, logger) })
+	background.Go(func() { store.ForgetIdempotencyKeys(working, observed, logger) })
+	defer background.Wait() // before the store is closed
 	defer done()
 	if cfg.sandbox {
 		err = printSandbox(working, env.stdout, observed, url+handler.Base())

@@ -5,6 +5,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 
@@ -27,6 +28,13 @@ type Store interface {
 	// Invalid for a pet that CreatePet would not store. Internal means that
 	// either all or nothing is stored.
 	Fill(ctx context.Context, s Snapshot) error
+}
+
+// Reader reads a store as it is: it creates, migrates and writes nothing.
+type Reader interface {
+	Keys(ctx context.Context) ([]keys.Key, error)
+	Snapshot(ctx context.Context, f func(Snapshot) error) error
+	Close() error
 }
 
 // Snapshot is the whole content of a store. Its sequences must be read at most once,
@@ -59,6 +67,13 @@ func (s Snapshot) ValidPets() iter.Seq2[pets.Pet, error] {
 		}
 	}
 }
+
+// Errors of opening a store.
+var (
+	ErrNoStore  = errors.New("there is no store")
+	ErrOutdated = errors.New("its schema is older than this program's")
+	ErrNewer    = errors.New("its schema is newer than this program")
+)
 
 // ErrNotEmpty is the error of Fill for a store that holds or has held a pet, or holds
 // an API key or an idempotency key.

@@ -3,10 +3,12 @@ package address
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"regexp"
 	"strings"
+	"unicode"
 
 	"example.com/petstore/internal/store"
 	"example.com/petstore/internal/store/memory"
@@ -22,40 +24,55 @@ const Forms = "sqlite:PATH, postgres://USER:PASSWORD@HOST/DATABASE or memory:"
 
 // Options configures Open. The zero value is valid.
 type Options struct {
-	MustExist   bool         // fail if the SQLite file does not exist
+	MustExist   bool         // fail if there is no store, instead of creating one
 	RequireSync bool         // fail unless a PostgreSQL server waits for a synchronous standby
 	Logger      *slog.Logger // may be nil
 }
 
-// Open opens the store at address, creating the SQLite file if it does not
-// exist, and brings the schema up to date. Errors never contain the password.
+// Open opens the store at address, creating it if it does not exist, and brings its
+// schema up to date. Its errors, like those of the other functions, never contain the
+// password.
 func Open(ctx context.Context, address string, o Options) (store.Store, error) {
 	switch Kind(address) {
 	case "sqlite":
 		path, _ := SQLitePath(address)
-		return opened(sqlite.Open(ctx, path, sqlite.Options{MustExist: o.MustExist, Logger: o.Logger}))
+		return sqlite.Open(ctx, path, sqlite.Options{MustExist: o.MustExist, Logger: o.Logger})
 	case "postgres":
-		return opened(postgres.Open(ctx, address, postgres.Options{RequireSync: o.RequireSync, Logger: o.Logger}))
+		return postgres.Open(ctx, address, postgres.Options{RequireSync: o.RequireSync, Logger: o.Logger})
 	case "memory":
 		return memory.New(), nil
 	}
-	return nil, fmt.Errorf("unknown store %q: use %s", Redact(address), Forms)
+	return nil, Check(address)
 }
 
-// opened returns a nil interface on error, not one that holds a nil pointer.
-func opened[S store.Store](s S, err error) (store.Store, error) {
-	if err != nil {
-		return nil, err
-	}
-	return s, nil
+// OpenReader opens the store at address as it is. A memory store has none.
+func OpenReader(ctx context.Context, address string) (store.Reader, error) {
+	return Open(ctx, address, Options{MustExist: true})
 }
+
+// Check returns an error unless address has one of the forms.
+func Check(address string) error {
+	switch {
+	case strings.ContainsFunc(address, unicode.IsControl):
+		return errors.New("the address of a store has a control character, such as a line feed at its end")
+	case Kind(address) == "":
+		return fmt.Errorf("unknown store %q: use %s", Redact(address), Forms)
+	}
+	return nil
+}
+
+// serverAddress matches what looks like the address of a server with a password, which
+// must not be printed as a path.
+var serverAddress = regexp.MustCompile(`(?i)^[a-z][a-z0-9+.-]*:(//|.*@)`)
 
 // Kind returns the kind of store at address: "sqlite", "postgres" or "memory",
-// or "" if address has none of the forms in Forms.
+// or "" if Check fails.
 func Kind(address string) string {
-	_, isFile := SQLitePath(address)
+	path, isFile := strings.CutPrefix(address, "sqlite:")
 	switch {
-	case isFile:
+	case strings.ContainsFunc(address, unicode.IsControl):
+		return ""
+	case isFile && !serverAddress.MatchString(path):
 		return "sqlite"
 	case strings.HasPrefix(address, "postgres://"), strings.HasPrefix(address, "postgresql://"):
 		return "postgres"
@@ -65,17 +82,9 @@ func Kind(address string) string {
 	return ""
 }
 
-// maySecret matches what may contain a password: a URL, user:password@ or password=.
-var maySecret = regexp.MustCompile(`(?i)://|:.*@|pass\w*\s*=`)
-
-// SQLitePath returns the path in the address of an SQLite store. It rejects what looks
-// like the address of a server, so that no password is printed as part of a path.
+// SQLitePath returns the path in the address of an SQLite store.
 func SQLitePath(address string) (path string, ok bool) {
-	path, ok = strings.CutPrefix(address, "sqlite:")
-	if !ok || maySecret.MatchString(path) {
-		return "", false
-	}
-	return path, true
+	return strings.TrimPrefix(address, "sqlite:"), Kind(address) == "sqlite"
 }
 
 // Redact returns address without its password, and of one that Open rejects the scheme.

@@ -13,6 +13,7 @@ import (
 
 	"example.com/petstore/internal/keys"
 	"example.com/petstore/internal/pets"
+	"example.com/petstore/internal/store"
 )
 
 // code returns SQLite's extended and primary result codes in err, or zeros.
@@ -82,7 +83,7 @@ func isCorrupt(err error) bool { return hasCode(err, lib.SQLITE_CORRUPT, lib.SQL
 
 // Faults for which the command line has advice.
 var (
-	ErrNoDatabase  = errors.New("there is no database")
+	ErrNoDatabase  = store.ErrNoStore
 	ErrNoFolder    = errors.New("its folder does not exist")
 	ErrDangling    = errors.New("it is a symbolic link to nothing")
 	ErrStoreFile   = errors.New("a file of a store")

@@ -116,8 +116,8 @@ func TestOpenRejects(t *testing.T) {
 		{path: in("twin"), want: "has 2 names (hard links)"},
 		{path: in("dangling"), want: "is a symbolic link to nothing"},
 		{path: in("schemaless"), want: "is damaged"},
-		{path: in("none"), want: "there is no database at " + in("none"), mustExist: true},
-		{path: in("empty"), want: "there is no database at " + in("empty"), mustExist: true},
+		{path: in("none"), want: "there is no store at " + in("none"), mustExist: true},
+		{path: in("empty"), want: "there is no store at " + in("empty"), mustExist: true},
 	} {
 		before, _ := os.ReadFile(c.path)
 		s, err := sqlite.Open(t.Context(), c.path, sqlite.Options{MustExist: c.mustExist})
