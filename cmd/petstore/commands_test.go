@@ -80,11 +80,11 @@ func TestProgress(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var stderr bytes.Buffer
-		env := environment{stderr: &stderr, pets: new(atomic.Int64)}
-		time.AfterFunc(3*time.Second, func() { env.pets.Store(7) })
+		var copied atomic.Int64
+		time.AfterFunc(3*time.Second, func() { copied.Store(7) })
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 		defer cancel()
-		showProgress(ctx, env)
+		showProgress(ctx, &stderr, &copied)
 		if want := "working for 2s\nworking for 4s, 7 pets so far\n"; stderr.String() != want {
 			t.Errorf("got %q, want %q", &stderr, want)
 		}
@@ -94,7 +94,8 @@ func TestProgress(t *testing.T) {
 func TestPrintable(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
-		"Zoë 🐕\n": "Zoë 🐕\n", "\x1b[31mred": "\ufffd[31mred", "a\u202eb": "a\ufffdb", "'\r": "'\ufffd",
+		"Zoë 🐕\n": "Zoë 🐕\n", "\x1b[31mred": `\u001b[31mred`, "a\u202eb": `a\u202eb`, "'\r": `'\u000d`,
+		"\x7f\u009b31m": `\u007f\u009b31m`, "\U000e0041": `\udb40\udc41`,
 	} {
 		if got := printable(text); got != want {
 			t.Errorf("%q: got %q, want %q", text, got, want)
@@ -102,8 +103,8 @@ func TestPrintable(t *testing.T) {
 	}
 }
 
-// TestOutcome checks that a failed write says whether it was done.
-func TestOutcome(t *testing.T) {
+// TestLastWord checks that a failed write says whether it was done.
+func TestLastWord(t *testing.T) {
 	t.Parallel()
 	broken, locked := errors.New("broken"), &pets.Error{Kind: pets.Unavailable, Message: "locked"}
 	ended, cancel := context.WithCancelCause(t.Context())
@@ -112,10 +113,9 @@ func TestOutcome(t *testing.T) {
 		t.Errorf("keys list: got status %d, want 130", got)
 	}
 	for want, got := range map[string]error{
-		"locked; no key was created": keyOutcome(t.Context(), locked, "created", "sqlite:x"),
-		"broken; petstore keys list --store sqlite:x shows whether the key was revoked": keyOutcome(t.Context(), broken, "revoked", "sqlite:x"),
-		"interrupted; undone":  outcome(ended, locked, "undone", "unknown"),
-		"interrupted; unknown": outcome(ended, broken, "undone", "unknown"),
+		"locked; no key was created": keyError(t.Context(), locked, "created", "sqlite:x"),
+		"broken; petstore keys list --store sqlite:x shows whether the key was revoked": keyError(t.Context(), broken, "revoked", "sqlite:x"),
+		"interrupted; no key was created":                                               keyError(ended, locked, "created", "sqlite:x"),
 	} {
 		if got.Error() != want {
 			t.Errorf("got %q, want %q", got, want)

@@ -1,16 +1,20 @@
 package main
 
 import (
-	"cmp"
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"strconv"
+	"strings"
 	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"example.com/petstore/internal/keys"
+	"example.com/petstore/internal/pets"
 	"example.com/petstore/internal/service"
 	"example.com/petstore/internal/store/address"
 )
@@ -38,7 +42,7 @@ func keysCreateCommand(env environment) *cobra.Command {
 		Short: "Create a key and print it once",
 		Long: `create adds an API key to the store and prints only the key to standard output.
 The key cannot be shown again. NAME says who uses it.`,
-		Example: `  petstore keys create "nightly job" --expires-in 720h
+		Example: `  petstore keys create "nightly job" --expires-in 30d
   KEY=$(petstore keys create dashboard --read-only)`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -47,9 +51,9 @@ The key cannot be shown again. NAME says who uses it.`,
 				return misuse("%w", err)
 			}
 			k.ReadOnly = readOnly
-			return withKeys(cmd.Context(), env, addr, address.Options{}, func(ctx context.Context, s keys.Store) error {
+			return withKeys(cmd.Context(), env, addr, address.Options{}, "created", func(ctx context.Context, s keys.Store) error {
 				if err := s.CreateKey(ctx, k); err != nil {
-					return keyOutcome(ctx, err, "created", addr)
+					return keyError(ctx, err, "created", addr)
 				}
 				if _, err := fmt.Fprintln(env.stdout, token); err != nil {
 					return fmt.Errorf("created the key %s, but printing it failed: %w", k.ID, err)
@@ -60,28 +64,55 @@ The key cannot be shown again. NAME says who uses it.`,
 	}
 	flags := cmd.Flags()
 	addStoreFlag(flags, &addr)
-	flags.DurationVar(&lifetime, "expires-in", 0, "the `duration` after which the key expires, such as 720h; 0 for never")
+	flags.Func("expires-in", "the `duration` after which the key expires, such as 30d or 12h; else it never does", func(text string) (err error) {
+		lifetime, err = parseDays(text)
+		return err
+	})
 	flags.BoolVar(&readOnly, "read-only", false, "allow the key to list and get pets, but not to add any")
 	return cmd
 }
 
+// parseDays parses a number of days, such as 30d, or a duration as Go writes it.
+func parseDays(text string) (time.Duration, error) {
+	days, isDays := strings.CutSuffix(text, "d")
+	n, err := strconv.ParseUint(days, 10, 16)
+	if isDays && err == nil {
+		return time.Duration(n) * 24 * time.Hour, nil
+	}
+	d, err := time.ParseDuration(text)
+	if err != nil || d < 0 {
+		return 0, errors.New("it must be a duration such as 30d, 12h or 90m")
+	}
+	return d, nil
+}
+
 func keysListCommand(env environment) *cobra.Command {
 	var addr string
+	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List the keys, without their secrets",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return withKeys(cmd.Context(), env, addr, address.Options{MustExist: true}, func(ctx context.Context, s keys.Store) error {
-				all, err := s.Keys(ctx)
-				if err != nil {
-					return err
-				}
-				return printKeys(env.stdout, all)
-			})
+			s, err := address.OpenReader(cmd.Context(), addr)
+			if err != nil {
+				return advise(err, addr)
+			}
+			all, err := s.Keys(cmd.Context())
+			if closeErr := s.Close(); err == nil {
+				err = closeErr
+			}
+			switch {
+			case err != nil:
+				return err
+			case asJSON:
+				return printJSON(env.stdout, all)
+			}
+			return printKeys(env.stdout, all)
 		},
 	}
 	addStoreFlag(cmd.Flags(), &addr)
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print a JSON array, with times to the second")
 	return cmd
 }
 
@@ -94,7 +125,7 @@ func keysRevokeCommand(env environment) *cobra.Command {
 name.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return withKeys(cmd.Context(), env, addr, address.Options{MustExist: true}, func(ctx context.Context, s keys.Store) error {
+			return withKeys(cmd.Context(), env, addr, address.Options{MustExist: true}, "revoked", func(ctx context.Context, s keys.Store) error {
 				all, err := s.Keys(ctx)
 				if err != nil {
 					return err
@@ -104,7 +135,7 @@ name.`,
 					return fmt.Errorf("%w; %s shows the IDs", err, keysList(addr))
 				}
 				if _, err = s.RevokeKey(ctx, k.ID, time.Now()); err != nil {
-					return keyOutcome(ctx, err, "revoked", addr)
+					return keyError(ctx, err, "revoked", addr)
 				}
 				fmt.Fprintf(env.stderr, "revoked %s (%s)\n", k.ID, printable(k.Name))
 				return nil
@@ -115,19 +146,26 @@ name.`,
 	return cmd
 }
 
-// withKeys opens the store at addr and calls f with it.
-func withKeys(ctx context.Context, env environment, addr string, o address.Options, f func(context.Context, keys.Store) error) error {
+// withKeys opens the store at addr and calls f, which changes a key, with it. done is
+// what it does.
+func withKeys(ctx context.Context, env environment, addr string, o address.Options, done string, f func(context.Context, keys.Store) error) error {
 	s, err := openStore(ctx, env, addr, o)
 	if err != nil {
-		return err
+		return lastWord(ctx, err, "no key was "+done)
 	}
 	err = f(ctx, s)
-	return cmp.Or(err, s.Close()) // which may return the same failure
+	if closeErr := s.Close(); err == nil { // else it may be the same failure
+		err = closeErr
+	}
+	return err
 }
 
-// keyOutcome adds to the error of a write whether a key was changed.
-func keyOutcome(ctx context.Context, err error, done, addr string) error {
-	return outcome(ctx, err, "no key was "+done, keysList(addr)+" shows whether the key was "+done)
+// keyError adds to the error of a write whether a key was changed.
+func keyError(ctx context.Context, err error, done, addr string) error {
+	if pets.KindOf(err) == pets.Internal {
+		return lastWord(ctx, err, keysList(addr)+" shows whether the key was "+done)
+	}
+	return lastWord(ctx, err, "no key was "+done)
 }
 
 // keysList returns the command that lists the keys of a store.
@@ -152,6 +190,30 @@ func printKeys(out io.Writer, all []keys.Key) error {
 		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", k.ID, k.State(time.Now()), may, day(k.ExpiresAt), day(k.UsedAt), day(k.CreatedAt), printable(k.Name))
 	}
 	return table.Flush()
+}
+
+// printJSON prints what printKeys does.
+func printJSON(out io.Writer, all []keys.Key) error {
+	type row struct {
+		ID        string     `json:"id"`
+		Name      string     `json:"name"`
+		State     keys.State `json:"state"`
+		ReadOnly  bool       `json:"readOnly"`
+		CreatedAt time.Time  `json:"createdAt"`
+		ExpiresAt time.Time  `json:"expiresAt,omitzero"`
+		RevokedAt time.Time  `json:"revokedAt,omitzero"`
+		UsedAt    time.Time  `json:"usedAt,omitzero"`
+	}
+	rows := make([]row, 0, len(all)) // [] rather than null
+	for _, k := range all {
+		rows = append(rows, row{k.ID, k.Name, k.State(time.Now()), k.ReadOnly, k.CreatedAt, k.ExpiresAt, k.RevokedAt, k.UsedAt})
+	}
+	text, err := json.MarshalIndent(rows, "", "  ")
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintln(out, printable(string(text)))
+	return err
 }
 
 // findKey returns the key with the ID named, or else the only active key with

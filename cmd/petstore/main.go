@@ -17,12 +17,12 @@ import (
 	"sync/atomic"
 	"time"
 	"unicode"
+	"unicode/utf16"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	"golang.org/x/term"
 
-	"example.com/petstore/internal/pets"
 	"example.com/petstore/internal/server"
 	"example.com/petstore/internal/service"
 	"example.com/petstore/internal/store"
@@ -48,15 +48,12 @@ type environment struct {
 	stdout, stderr io.Writer
 	terminal       bool // stderr is a terminal
 	interactive    bool // stdin, stdout and stderr are terminals
-
-	pets *atomic.Int64 // how many the command has read or written
 }
 
 // run runs one command and returns the exit status of the process.
 func run(ctx context.Context, args []string, env environment) int {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	env.pets = new(atomic.Int64)
 	parsed := false
 	root := rootCommand(env, func() { parsed = true })
 	root.SetArgs(args)
@@ -85,6 +82,7 @@ func run(ctx context.Context, args []string, env environment) int {
 // rootCommand returns the petstore command. It calls parsed once the command line
 // is valid; errors before that are usage errors.
 func rootCommand(env environment, parsed func()) *cobra.Command {
+	var copied atomic.Int64
 	root := &cobra.Command{
 		Use:   service.Name,
 		Short: "A catalogue of pets over HTTP",
@@ -96,30 +94,31 @@ Exit status:
     1              failure; standard error says why
     2              the command line or an environment variable is invalid
     129, 130, 143  interrupted by SIGHUP, SIGINT (Ctrl-C) or SIGTERM; serve, once it listens, stops with 0`,
-		Version:       programVersion(),
+		Version: fmt.Sprintf("%s (commit %s, %s, %s/%s)", programVersion(), cmp.Or(commit, "unknown"),
+			runtime.Version(), runtime.GOOS, runtime.GOARCH),
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
 			if err := setFromVariables(cmd.Flags(), env.getenv); err != nil {
 				return err
 			}
-			if err := checkStore(cmd); err != nil {
+			if err := checkAddresses(cmd); err != nil {
 				return err
 			}
 			parsed()
 			if env.terminal && cmd.Name() != "serve" {
-				go showProgress(cmd.Context(), env)
+				go showProgress(cmd.Context(), env.stderr, &copied)
 			}
 			return nil
 		},
 	}
-	root.AddCommand(serveCommand(env), keysCommand(env), backupCommand(env),
-		restoreCommand(env), verifyCommand(env), migrateCommand(env), healthCommand(), versionCommand(env))
+	root.AddCommand(serveCommand(env), keysCommand(env), backupCommand(env), restoreCommand(env),
+		verifyCommand(env), copyCommand(env, &copied), migrateCommand(env), healthCommand())
 	root.SetOut(env.stdout)
 	root.SetErr(env.stderr)
 	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages", ".FlagUsagesWrapped 100") + `
-Environment variables can also set flags, except --force: PETSTORE_MAX_CONNECTIONS
-sets --max-connections.
+Environment variables can also set flags, except --force, --from and --to:
+PETSTORE_MAX_CONNECTIONS sets --max-connections.
 `)
 	return root
 }
@@ -129,14 +128,23 @@ const storeFlag = "store"
 // variablePrefix begins the name of every environment variable.
 var variablePrefix = strings.ToUpper(service.Name) + "_"
 
-// addStoreFlag adds --store, which checkStore checks.
+// addStoreFlag adds --store.
 func addStoreFlag(flags *pflag.FlagSet, addr *string) {
-	flags.StringVar(addr, storeFlag, address.Default, "the `address` of the store: "+address.Forms)
+	addAddressFlag(flags, addr, storeFlag, address.Default, "the `address` of the store: "+address.Forms)
+}
+
+// isAddress annotates flags that hold the address of a store.
+const isAddress = "address"
+
+// addAddressFlag adds a flag that checkAddresses checks.
+func addAddressFlag(flags *pflag.FlagSet, addr *string, name, value, usage string) {
+	flags.StringVar(addr, name, value, usage)
+	_ = flags.SetAnnotation(name, isAddress, nil) // the flag exists
 }
 
 // variableOf returns the environment variable of a flag, or "" if it has none.
 func variableOf(flag string) string {
-	if slices.Contains([]string{"help", "version", "force"}, flag) {
+	if slices.Contains([]string{"help", "version", "force", "from", "to"}, flag) {
 		return ""
 	}
 	return variablePrefix + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
@@ -157,22 +165,25 @@ func setFromVariables(flags *pflag.FlagSet, getenv func(string) string) error {
 	return errors.Join(errs...)
 }
 
-// checkStore checks --store, if the command has it. Its errors, unlike those of pflag,
-// do not repeat a password.
-func checkStore(cmd *cobra.Command) error {
-	f := cmd.Flags().Lookup(storeFlag)
-	if f == nil {
-		return nil
-	}
-	switch address.Kind(f.Value.String()) {
-	case "":
-		return misuse("--store or %s: unknown store %q: use %s", variableOf(storeFlag), address.Redact(f.Value.String()), address.Forms)
-	case "memory":
-		if cmd.Name() != "serve" {
-			return misuse("the memory store exists only inside a server; use --store sqlite:PATH, or set %s to give a server keys", keysVariable)
+// checkAddresses checks the addresses of stores in the flags. Its errors, unlike those
+// of pflag, do not repeat a password.
+func checkAddresses(cmd *cobra.Command) (err error) {
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		if _, ok := f.Annotations[isAddress]; !ok || err != nil {
+			return
 		}
-	}
-	return nil
+		name := "--" + f.Name
+		if variable := variableOf(f.Name); variable != "" {
+			name += " or " + variable
+		}
+		switch addr := f.Value.String(); {
+		case address.Check(addr) != nil:
+			err = misuse("%s: %w", name, address.Check(addr))
+		case address.Kind(addr) == "memory" && cmd.Name() != "serve":
+			err = misuse("%s: the memory store exists only inside a server, which gets its keys from %s", name, keysVariable)
+		}
+	})
+	return err
 }
 
 // openStore opens a store, and adds advice to its errors.
@@ -193,47 +204,33 @@ type statusError struct {
 // misuse returns the error for an invalid command line or environment variable.
 func misuse(format string, args ...any) error { return statusError{fmt.Errorf(format, args...), 2} }
 
-// outcome adds to the error of a command whether something was done. The text unknown
-// is for errors of a store that do not tell.
-func outcome(ctx context.Context, err error, undone, unknown string) error {
-	text := undone
-	if pets.KindOf(err) == pets.Internal {
-		text = unknown
+// lastWord adds to the error of a command what was done. The cause of an interruption
+// replaces the error.
+func lastWord(ctx context.Context, err error, done string) error {
+	if cause := context.Cause(ctx); cause != nil {
+		err = cause
 	}
-	return fmt.Errorf("%w; %s", cmp.Or(context.Cause(ctx), err), text)
+	return fmt.Errorf("%w; %s", err, done)
 }
 
 // showProgress prints, every two seconds until ctx ends, how long a command has worked
-// and how many pets it has read or written.
-func showProgress(ctx context.Context, env environment) {
+// and how many pets it has copied.
+func showProgress(ctx context.Context, out io.Writer, copied *atomic.Int64) {
 	began := time.Now()
 	for range time.Tick(2 * time.Second) {
 		if ctx.Err() != nil {
 			return
 		}
 		text := fmt.Sprintf("working for %v", time.Since(began).Round(time.Second))
-		if n := env.pets.Load(); n > 0 {
+		if n := copied.Load(); n > 0 {
 			text += ", " + counted(n, "pet") + " so far"
 		}
-		fmt.Fprintln(env.stderr, text)
+		fmt.Fprintln(out, text)
 	}
 }
 
 // version and commit are set by the linker.
 var version, commit string
-
-func versionCommand(env environment) *cobra.Command {
-	return &cobra.Command{
-		Use:   "version",
-		Short: "Print the version of the program",
-		Args:  cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error {
-			_, err := fmt.Fprintf(env.stdout, "%s %s (commit %s, %s, %s/%s)\n", service.Name, programVersion(),
-				cmp.Or(commit, "unknown"), runtime.Version(), runtime.GOOS, runtime.GOARCH)
-			return err
-		},
-	}
-}
 
 // programVersion returns the version set by the linker, or else the one recorded
 // by Go.
@@ -244,15 +241,20 @@ func programVersion() string {
 	return version
 }
 
-// printable replaces characters that could move a terminal's cursor, colour the
-// text or change its direction.
+// printable escapes, as JSON does, characters that could move a terminal's cursor,
+// colour the text or change its direction.
 func printable(s string) string {
-	return strings.Map(func(r rune) rune {
+	var b strings.Builder
+	for _, r := range s {
 		if r == '\n' || r == '\t' || unicode.IsPrint(r) {
-			return r
+			b.WriteRune(r)
+			continue
 		}
-		return unicode.ReplacementChar
-	}, s)
+		for _, unit := range utf16.Encode([]rune{r}) {
+			fmt.Fprintf(&b, `\u%04x`, unit)
+		}
+	}
+	return b.String()
 }
 
 // counted returns n and its noun: 1 pet, 2 pets.

@@ -45,16 +45,17 @@ var runTests = (*testing.M).Run
 //	! shutdown                     wait until it fails by itself
 //	http STATUS METHOD PATH [BODY] send a request with $KEY, if set; the response goes to stdout
 func TestScripts(t *testing.T) {
-	runScripts(t, "sqlite", func() string { return "sqlite:pets.db" })
+	runScripts(t, "sqlite", func(name string) string { return "sqlite:" + name + ".db" })
 }
 
 // runScripts runs the scripts on a kind of store. address returns the address of a
 // new one.
-func runScripts(t *testing.T, kind string, address func() string) {
+func runScripts(t *testing.T, kind string, address func(name string) string) {
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script",
 		Setup: func(env *testscript.Env) error {
-			env.Setenv("STORE", address())
+			env.Setenv("STORE", address("pets"))
+			env.Setenv("EMPTY", address("empty"))
 			env.Setenv("PETSTORE_STORE", env.Getenv("STORE"))
 			return nil
 		},

@@ -13,7 +13,7 @@ import (
 func init() { runTests = pgtest.Main }
 
 func TestScriptsOnPostgres(t *testing.T) {
-	runScripts(t, "postgres", func() string { return pgtest.Database(t) })
+	runScripts(t, "postgres", func(string) string { return pgtest.Database(t) })
 }
 
 // TestPostgresAdvice checks that an error of PostgreSQL comes with advice.

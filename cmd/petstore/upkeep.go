@@ -79,13 +79,13 @@ func migrateCommand(env environment) *cobra.Command {
 	var addr string
 	cmd := &cobra.Command{
 		Use:   "migrate",
-		Short: "Bring the schema of a store up to date",
+		Short: "Make a store, or bring its schema up to date",
 		Long: `migrate brings the schema of the store up to date, as all commands that use the
 store do. It is for servers whose PostgreSQL user may not change the schema: run it as
 the owner of the tables before they start.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			st, err := openStore(cmd.Context(), env, addr, address.Options{MustExist: true})
+			st, err := openStore(cmd.Context(), env, addr, address.Options{})
 			if err != nil {
 				return err
 			}

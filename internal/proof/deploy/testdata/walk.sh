@@ -24,7 +24,7 @@ KEY=$(grep '^psk_' first.out)
 echo PETSTORE_DRAIN=1s >>/etc/petstore/petstore.env # to save time
 petstore health --admin-addr 127.0.0.1:18080
 version=$(dpkg-query -W -f '${Version}' petstore)
-petstore version | grep -F "petstore $version ("
+petstore --version | grep -F "petstore version $version ("
 curl http://127.0.0.1:18080/metrics | grep -F "version=\"$version\""
 curl -H "Authorization: Bearer $KEY" -d '{"name": "Frank", "categoryId": 1}' -H 'Content-Type: application/json' http://127.0.0.1:8080/v1/pets
 [ "$(stat -c '%U %a' /var/lib/petstore/petstore.db)" = 'petstore 600' ]
