@@ -106,7 +106,7 @@ need-root:
 	@[ "$$(id -u)" = 0 ] || command -v sudo >/dev/null || { echo 'This needs root, or sudo.' >&2; exit 1; }
 
 NEEDS_SDK    := need-npm need-venv need-curl
-NEEDS_DEPLOY := need-root $(addprefix need-,dpkg systemctl ip podman buildah runc catatonit nginx promtool sqlite3 curl openssl)
+NEEDS_DEPLOY := need-root $(addprefix need-,dpkg systemctl ip podman runc nginx promtool sqlite3 curl openssl)
 
 .bin/linters: $(LINTERS)/package.json $(LINTERS)/package-lock.json | need-npm
 	@mkdir -p $@ && cp $^ $@ && $(NPM_CI) --prefix $@ && touch $@
@@ -168,7 +168,7 @@ FLAGS = --snapshot --skip=docker
 release-check:
 	go run $(GORELEASER) check --quiet
 
-image: need-$(or $(IMAGE),docker) build ## build the image petstore:latest with docker (or IMAGE=podman, IMAGE=buildah)
+image: need-$(or $(IMAGE),docker) build ## build the image petstore:latest with docker (or IMAGE=podman)
 	@tmp=$$(mktemp -d) && trap 'rm -rf "$$tmp"' EXIT && dir="$$tmp/linux/$$(go env GOARCH)" && mkdir -p "$$dir" "$$tmp/.bin/data" && cp $(BIN) "$$dir" && \
 	$(or $(IMAGE),docker) build --tag petstore:latest --build-arg TARGETPLATFORM=linux/$$(go env GOARCH) $(IMAGE_FLAGS) --file deploy/Dockerfile "$$tmp"
 

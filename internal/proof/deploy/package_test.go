@@ -92,7 +92,7 @@ func TestImage(t *testing.T) {
 		t.Helper()
 		return run(t, env, "podman", args...)
 	}
-	run(t, env, "make", "image", "IMAGE=buildah", "IMAGE_FLAGS=--isolation chroot --format docker")
+	run(t, env, "make", "image", "IMAGE=podman", "IMAGE_FLAGS=--isolation chroot --format docker")
 
 	flags := []string{"run", "--network", "host", "--read-only", "--cap-drop", "all", "--volume", "pets:/data"}
 	if key := podman(append(flags, "--rm", "petstore:latest", "keys", "create", "first")...); !strings.HasPrefix(key, "psk_") {
