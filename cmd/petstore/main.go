@@ -98,7 +98,7 @@ Exit status:
 			runtime.Version(), runtime.GOOS, runtime.GOARCH),
 		SilenceUsage:  true,
 		SilenceErrors: true,
-		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
+		PersistentPreRunE: func(cmd *cobra.Command, args []string) error {
 			if err := setFromVariables(cmd.Flags(), env.getenv); err != nil {
 				return err
 			}
@@ -106,7 +106,13 @@ Exit status:
 				return err
 			}
 			parsed()
-			if env.terminal && cmd.Name() != "serve" {
+			if cmd.Name() == "serve" {
+				return nil
+			}
+			if err := leaveRoot(cmd, args, env); err != nil {
+				return err
+			}
+			if env.terminal {
 				go showProgress(cmd.Context(), env.stderr, &copied)
 			}
 			return nil
@@ -165,25 +171,32 @@ func setFromVariables(flags *pflag.FlagSet, getenv func(string) string) error {
 	return errors.Join(errs...)
 }
 
-// checkAddresses checks the addresses of stores in the flags. Its errors, unlike those
-// of pflag, do not repeat a password.
-func checkAddresses(cmd *cobra.Command) (err error) {
+// addressFlags returns the flags that hold the address of a store.
+func addressFlags(cmd *cobra.Command) (flags []*pflag.Flag) {
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
-		if _, ok := f.Annotations[isAddress]; !ok || err != nil {
-			return
+		if _, ok := f.Annotations[isAddress]; ok {
+			flags = append(flags, f)
 		}
-		name := "--" + f.Name
+	})
+	return flags
+}
+
+// checkAddresses checks the addresses of stores. Its errors, unlike those of pflag, do
+// not repeat a password.
+func checkAddresses(cmd *cobra.Command) error {
+	for _, f := range addressFlags(cmd) {
+		name, addr := "--"+f.Name, f.Value.String()
 		if variable := variableOf(f.Name); variable != "" {
 			name += " or " + variable
 		}
-		switch addr := f.Value.String(); {
-		case address.Check(addr) != nil:
-			err = misuse("%s: %w", name, address.Check(addr))
-		case address.Kind(addr) == "memory" && cmd.Name() != "serve":
-			err = misuse("%s: the memory store exists only inside a server, which gets its keys from %s", name, keysVariable)
+		if err := address.Check(addr); err != nil {
+			return misuse("%s: %w", name, err)
 		}
-	})
-	return err
+		if address.Kind(addr) == "memory" && cmd.Name() != "serve" {
+			return misuse("%s: the memory store exists only inside a server, which gets its keys from %s", name, keysVariable)
+		}
+	}
+	return nil
 }
 
 // openStore opens a store, and adds advice to its errors.

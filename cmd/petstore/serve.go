@@ -187,6 +187,9 @@ func serve(ctx context.Context, env environment, cfg serveConfig) error {
 	text := cfg.logFormat == "text" || cfg.logFormat == "auto" && env.terminal
 	logger := edge.NewLogger(env.stderr, text, cfg.logLevel, keys.Pattern, cfg.fixedKeys...)
 	cfg.open.Logger = logger
+	if err := refuseRoot(cfg.store); err != nil {
+		return err
+	}
 	st, err := openStore(ctx, env, cfg.store, cfg.open)
 	if err == nil && cfg.sandbox {
 		err = fillSandbox(ctx, st)
