@@ -2,15 +2,12 @@
 //
 //	example.Body()                     // {"name":"Frank","categoryId":1}
 //	example.Body(`"name":"Tom"`)       // with another name
-//	example.Header() + example.Row()   // CSV, with a column for each property
 //	p := example.Pet(); p.Name = "Tom" // a pets.NewPet, with defaults
 //	example.Base() + "/pets"           // /v1/pets
 //	*example.Parameter("limit").Max    // of the query of listPets
 package example
 
 import (
-	"cmp"
-	"encoding/csv"
 	"encoding/json"
 	"fmt"
 	"net/url"
@@ -43,13 +40,10 @@ func Parameter(name string) *openapi3.Schema {
 // change is a property such as `"name":null`, which replaces the one of that name or
 // is added, or only a name in quotes, which is left out.
 func Body(changes ...string) string {
-	schema := newPet()
-	values, _ := schema.Example.(map[string]any)
+	schema := Document().Components.Schemas["NewPet"].Value
 	var properties []string
-	for _, name := range names(schema) {
-		if slices.Contains(schema.Required, name) {
-			properties = append(properties, fmt.Sprintf("%q:%s", name, must(json.Marshal(cmp.Or(values[name], schema.Properties[name].Value.Example)))))
-		}
+	for _, name := range schema.Required {
+		properties = append(properties, fmt.Sprintf("%q:%s", name, must(json.Marshal(schema.Properties[name].Value.Example))))
 	}
 	for _, change := range changes {
 		name, _, hasValue := strings.Cut(change, ":")
@@ -61,23 +55,6 @@ func Body(changes ...string) string {
 	return "{" + strings.Join(properties, ",") + "}"
 }
 
-// Header returns the first line of a CSV file.
-func Header() string { return line(names(newPet())) }
-
-// Row returns a line of a CSV file with the pet of Body.
-func Row(changes ...string) string {
-	var values map[string]json.RawMessage
-	check(json.Unmarshal([]byte(Body(changes...)), &values))
-	fields := names(newPet())
-	for i, name := range fields {
-		fields[i] = string(values[name])
-		if strings.HasPrefix(fields[i], `"`) {
-			check(json.Unmarshal(values[name], &fields[i]))
-		}
-	}
-	return line(fields)
-}
-
 // Pet returns the pet of Body. The names of its fields are those of the properties,
 // whatever their case.
 func Pet() (p pets.NewPet) {
@@ -85,28 +62,6 @@ func Pet() (p pets.NewPet) {
 	d.DisallowUnknownFields()
 	check(d.Decode(&p))
 	return p.WithDefaults()
-}
-
-func newPet() *openapi3.Schema { return Document().Components.Schemas["NewPet"].Value }
-
-// names returns the properties in the order of x-order, those without it last.
-func names(schema *openapi3.Schema) (all []string) {
-	order := func(name string) float64 {
-		x, _ := schema.Properties[name].Value.Extensions["x-order"].(float64)
-		return cmp.Or(x, 1000)
-	}
-	for name := range schema.Properties {
-		all = append(all, name)
-	}
-	slices.SortFunc(all, func(a, b string) int { return cmp.Or(cmp.Compare(order(a), order(b)), cmp.Compare(a, b)) })
-	return all
-}
-
-func line(fields []string) string {
-	var b strings.Builder
-	w := csv.NewWriter(&b)
-	check(w.WriteAll([][]string{fields}))
-	return b.String()
 }
 
 func must[T any](v T, err error) T {
