@@ -48,8 +48,12 @@ func askReady(ctx context.Context, url string) error {
 		return fmt.Errorf("no response: %w; start the server, or correct --addr, --admin-addr or --tls-cert", err)
 	}
 	_ = response.Body.Close()
-	if response.StatusCode != http.StatusOK {
+	switch response.StatusCode {
+	case http.StatusOK:
+		return nil
+	case http.StatusBadRequest:
+		return fmt.Errorf("%s: the server expects HTTPS; set --tls-cert or its variable, as for serve", url)
+	default:
 		return fmt.Errorf("%s: the server is not ready (status %d); its log says why", url, response.StatusCode)
 	}
-	return nil
 }
