@@ -195,18 +195,12 @@ func printKeys(out io.Writer, all []keys.Key) error {
 // printJSON prints what printKeys does.
 func printJSON(out io.Writer, all []keys.Key) error {
 	type row struct {
-		ID        string     `json:"id"`
-		Name      string     `json:"name"`
-		State     keys.State `json:"state"`
-		ReadOnly  bool       `json:"readOnly"`
-		CreatedAt time.Time  `json:"createdAt"`
-		ExpiresAt time.Time  `json:"expiresAt,omitzero"`
-		RevokedAt time.Time  `json:"revokedAt,omitzero"`
-		UsedAt    time.Time  `json:"usedAt,omitzero"`
+		keys.Key
+		State keys.State `json:"state"`
 	}
 	rows := make([]row, 0, len(all)) // [] rather than null
 	for _, k := range all {
-		rows = append(rows, row{k.ID, k.Name, k.State(time.Now()), k.ReadOnly, k.CreatedAt, k.ExpiresAt, k.RevokedAt, k.UsedAt})
+		rows = append(rows, row{k, k.State(time.Now())})
 	}
 	text, err := json.MarshalIndent(rows, "", "  ")
 	if err != nil {

@@ -19,14 +19,14 @@ import (
 // Key is an API key as a store keeps it: enough to recognise its token, but
 // not enough to make one. Times are in UTC and whole seconds.
 type Key struct {
-	ID        string // part of the token, not secret
-	Name      string // the operator's note of who uses the key
-	Hash      [sha256.Size]byte
-	ReadOnly  bool // the key may only use operations that change nothing
-	CreatedAt time.Time
-	ExpiresAt time.Time // zero: never
-	RevokedAt time.Time // zero: not revoked
-	UsedAt    time.Time // last recorded use; zero: never
+	ID        string            `json:"id"`   // part of the token, not secret
+	Name      string            `json:"name"` // the operator's note of who uses the key
+	Hash      [sha256.Size]byte `json:"-"`
+	ReadOnly  bool              `json:"readOnly"` // the key may only use operations that change nothing
+	CreatedAt time.Time         `json:"createdAt"`
+	ExpiresAt time.Time         `json:"expiresAt,omitzero"` // zero: never
+	RevokedAt time.Time         `json:"revokedAt,omitzero"` // zero: not revoked
+	UsedAt    time.Time         `json:"usedAt,omitzero"`    // last recorded use; zero: never
 }
 
 // State says whether a key works.

@@ -8,11 +8,10 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"regexp"
 	"sync"
 	"time"
-
-	"golang.org/x/sync/singleflight"
 )
 
 const (
@@ -35,7 +34,6 @@ type Keyring struct {
 	store Store
 	fixed []Key // only their IDs and hashes
 
-	flights singleflight.Group
 	unknown chan struct{} // one element for each look-up of an unknown key
 
 	mu    sync.Mutex
@@ -120,25 +118,14 @@ func equal(a, b [sha256.Size]byte) bool { return subtle.ConstantTimeCompare(a[:]
 // key returns the key with the given ID from the cache or the store.
 func (k *Keyring) key(ctx context.Context, id string) (Key, error) {
 	k.mu.Lock()
-	key, known := k.known[id]
+	cached, known := k.known[id]
 	k.mu.Unlock()
-	if known && time.Since(key.asked) < cacheTTL {
-		return key.Key, nil
+	asked := time.Now()
+	if known && asked.Sub(cached.asked) < cacheTTL {
+		return cached.Key, nil
 	}
-	// Concurrent callers share one look-up, so it must not end with the
-	// context of the first.
-	v, err, _ := k.flights.Do(id, func() (any, error) {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lookupTimeout)
-		defer cancel()
-		return k.lookup(ctx, id, known)
-	})
-	if err != nil {
-		return Key{}, err
-	}
-	return v.(Key), nil
-}
-
-func (k *Keyring) lookup(ctx context.Context, id string, known bool) (Key, error) {
+	ctx, cancel := context.WithTimeout(ctx, lookupTimeout)
+	defer cancel()
 	if !known {
 		select {
 		case k.unknown <- struct{}{}:
@@ -147,7 +134,6 @@ func (k *Keyring) lookup(ctx context.Context, id string, known bool) (Key, error
 			return Key{}, errOverloaded
 		}
 	}
-	asked := time.Now()
 	key, err := k.store.Key(ctx, id)
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -185,8 +171,7 @@ func (k *Keyring) RecordUses(ctx context.Context, log *slog.Logger) {
 
 func (k *Keyring) recordUses(ctx context.Context) error {
 	k.mu.Lock()
-	used := k.used
-	k.used = map[string]time.Time{}
+	used := maps.Clone(k.used)
 	k.mu.Unlock()
 	if len(used) == 0 {
 		return nil
@@ -194,14 +179,10 @@ func (k *Keyring) recordUses(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, lookupTimeout)
 	defer cancel()
 	err := k.store.RecordKeyUse(ctx, used)
-	if err != nil {
+	if err == nil {
 		k.mu.Lock()
-		defer k.mu.Unlock()
-		for id, at := range used {
-			if _, again := k.used[id]; !again {
-				k.used[id] = at
-			}
-		}
+		maps.DeleteFunc(k.used, func(id string, at time.Time) bool { return at.Equal(used[id]) })
+		k.mu.Unlock()
 	}
 	return err
 }

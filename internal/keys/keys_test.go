@@ -169,27 +169,6 @@ func TestStoreAway(t *testing.T) {
 	})
 }
 
-// TestSharedLookup checks that concurrent calls share a look-up, even if the first
-// caller gives up.
-func TestSharedLookup(t *testing.T) {
-	run(t, func(t *testing.T, f fixture) {
-		id, token := f.create(0)
-		f.gate = make(chan struct{})
-		ctx, leave := context.WithCancel(t.Context())
-		go func() { _, _ = f.Authenticate(ctx, token) }()
-		synctest.Wait()
-		for range 10 {
-			go f.want(token, id, 1)
-		}
-		leave()
-		time.Sleep(cacheTTL / 2)
-		close(f.gate)
-		synctest.Wait()
-		time.Sleep(cacheTTL / 2) // the entry expires cacheTTL after the look-up began
-		f.want(token, id, 2)
-	})
-}
-
 // TestUnknownLookups checks that few unknown keys are looked up at a time, that a known
 // key does not wait for them, and that a store that hangs does not keep any for long.
 func TestUnknownLookups(t *testing.T) {
