@@ -9,6 +9,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
 	"example.com/petstore/internal/keys"
 	"example.com/petstore/internal/pets"
 	"example.com/petstore/internal/store/postgres"
@@ -78,6 +81,23 @@ func TestLeastPrivilege(t *testing.T) {
 	}
 	if err := s.RecordKeyUse(t.Context(), map[string]time.Time{"mine": time.Now()}); err != nil {
 		t.Errorf("RecordKeyUse: got error %v", err)
+	}
+	pgtest.Exec(t, address, "DELETE FROM idempotency_keys")
+	statements := []string{"INSERT INTO keys (id) VALUES ('other')", "DELETE FROM keys", "UPDATE pets SET name = ''", "DELETE FROM pets"}
+	columns := pgtest.Query[[]string](t, owner, "SELECT array_agg(attname::text) FROM pg_attribute WHERE attrelid = 'keys'::regclass AND attnum > 0 AND attname <> 'used_at'")
+	for _, column := range columns {
+		statements = append(statements, "UPDATE keys SET "+column+" = DEFAULT")
+	}
+	role, err := pgx.Connect(t.Context(), address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer role.Close(t.Context())
+	for _, statement := range statements {
+		_, err := role.Exec(t.Context(), statement)
+		if e, ok := errors.AsType[*pgconn.PgError](err); !ok || e.Code != "42501" {
+			t.Errorf("%s: got error %v, want permission denied", statement, err)
+		}
 	}
 	pgtest.Exec(t, owner, "DELETE FROM goose_db_version WHERE version_id = (SELECT max(version_id) FROM goose_db_version)")
 	refused()

@@ -57,10 +57,13 @@ fails grep 'unwanted 050' $store*
 as sqlite3 -safe -readonly -csv -header $store 'SELECT * FROM pets' | grep '^1,Frank,1,available'
 systemctl start petstore
 
-# A failed backup triggers the notification.
+# A failed backup triggers the notification, and a link does not lead it elsewhere.
+mkdir -m 755 /srv/planted
 rm -r /var/lib/petstore/backups
-touch /var/lib/petstore/backups
+as ln -s /srv/planted /var/lib/petstore/backups
 fails systemctl start petstore-backup
+[ "$(stat -c '%U %a' /srv/planted)" = 'root 755' ]
+[ -z "$(ls /srv/planted)" ]
 rm /var/lib/petstore/backups
 until journalctl -u petstore-backup-failed -p err | grep 'The backup of the pet store failed'; do sleep 0.2; done
 

@@ -13,6 +13,14 @@ until curl https://localhost/readyz; do sleep 1; done
 create "$KEY" Ginger https://localhost
 grep -c 'server 127.0.0.1:808[12] fail_timeout=2s;' /etc/nginx/conf.d/petstore.conf | grep 2
 
+# The store on SQLite moves to another database, and back.
+runuser -u postgres -- createdb -O petstore -E UTF8 -T template0 moved
+copy=$(page postgres.md 'Move from SQLite, and back' copy | sed '/systemctl/d')
+eval "${copy/localhost\/pets/localhost\/moved}"
+PGPASSWORD=$(cut -d: -f5 $PGPASSFILE) as petstore copy --from postgres://petstore@localhost/moved --to sqlite:/var/lib/petstore/back.db
+all='SELECT * FROM pets; SELECT id, hash FROM keys; SELECT seq FROM sqlite_sequence'
+[ "$(as sqlite3 -safe $store "$all")" = "$(as sqlite3 -safe /var/lib/petstore/back.db "$all")" ]
+
 # PostgreSQL is away when a replica starts, for more tries than systemd allows by
 # default, and comes back.
 [ "$(systemctl show --value -p RestartUSec petstore@8081)" = 5s ]
