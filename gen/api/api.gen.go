@@ -142,8 +142,8 @@ type UnsupportedMediaType = Error
 
 // ListPetsParams defines parameters for ListPets.
 type ListPetsParams struct {
-	// Limit Maximum number of pets to return, 20 by default. A page may be shorter:
-	// it also ends with the pet that brings the names to 32 KiB in UTF-8.
+	// Limit Maximum number of pets to return, 20 by default. A page ends earlier with the
+	// pet that brings the names to 32 KiB in UTF-8; the `Link` says whether more follow.
 	Limit *int `form:"limit,omitempty" json:"limit,omitempty"`
 
 	// Status Return only pets with this availability status.
