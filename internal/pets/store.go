@@ -42,8 +42,8 @@ type Store interface {
 	ForgetIdempotencyKeys(ctx context.Context, before time.Time) (int, error)
 
 	// Ping reports whether the store can serve requests; /readyz calls it. It
-	// fails if the store is unreachable or if its file was replaced or is
-	// corrupt. A full disk is not a failure, because reads still work.
+	// fails if the store is unreachable or if its file was replaced. A full disk
+	// or a damaged page is not a failure, because reads still work.
 	Ping(ctx context.Context) error
 
 	// Failed returns a channel that delivers one error if the store can no

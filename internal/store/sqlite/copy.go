@@ -7,13 +7,13 @@ import (
 	"iter"
 	"time"
 
-	"example.com/petstore/internal/keys"
 	"example.com/petstore/internal/pets"
 	"example.com/petstore/internal/store"
 )
 
 const (
-	selectLastID   = "SELECT max((SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'pets'), (SELECT coalesce(max(id), 0) FROM pets))"
+	selectLastID = `SELECT max((SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'pets'),
+		(SELECT coalesce(max(id), 0) FROM pets))`
 	selectRequests = "SELECT key, key_id, pet_id, fingerprint, created_at FROM idempotency_keys ORDER BY pet_id"
 	insertRequest  = "INSERT INTO idempotency_keys (key, key_id, pet_id, fingerprint, created_at) VALUES (?, ?, ?, ?, ?)"
 	setLastID      = "DELETE FROM sqlite_sequence WHERE name = 'pets'; INSERT INTO sqlite_sequence (name, seq) VALUES ('pets', ?)"
@@ -21,43 +21,52 @@ const (
 		OR EXISTS (SELECT 1 FROM sqlite_sequence WHERE name = 'pets' AND seq > 0)`
 )
 
-// Snapshot implements store.Store.
+var selectAllPets = "SELECT " + idAndColumns() + " FROM pets ORDER BY id"
+
+// Snapshot implements store.Store. It has a connection of its own, so neither other
+// calls nor Close wait for it.
 func (s *Store) Snapshot(ctx context.Context, f func(store.Snapshot) error) error {
-	var stopped error // f's error
-	err := s.read(ctx, func() error {
-		tx, err := s.readers.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
-		if err != nil {
-			return err
-		}
-		defer tx.Rollback()
-		var last int64
-		if err := tx.QueryRow(selectLastID).Scan(&last); err != nil {
-			return err
-		}
-		stopped = f(store.Snapshot{
-			LastID:   last,
-			Pets:     queried(tx, "SELECT "+idAndColumns()+" FROM pets ORDER BY id", scanPet),
-			Requests: queried(tx, selectRequests, scanRequest),
-			Keys:     queried(tx, selectKeys, scanKey),
-		})
-		return nil
+	var r *Reader
+	err := s.read(ctx, func() (err error) {
+		r, err = newReader(ctx, s.file, besideServer)
+		return err
 	})
 	if err != nil {
 		return err
 	}
-	return stopped
+	defer r.Close()
+	return r.Snapshot(ctx, f)
+}
+
+// Snapshot implements store.Reader.
+func (r *Reader) Snapshot(ctx context.Context, f func(store.Snapshot) error) error {
+	tx, err := r.db.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
+	if err != nil {
+		return r.classify(err)
+	}
+	defer tx.Rollback()
+	var last int64
+	if err := tx.QueryRowContext(ctx, selectLastID).Scan(&last); err != nil {
+		return r.classify(err)
+	}
+	return f(store.Snapshot{
+		LastID:   last,
+		Pets:     queried(ctx, r, tx, selectAllPets, scanPet),
+		Requests: queried(ctx, r, tx, selectRequests, scanRequest),
+		Keys:     queried(ctx, r, tx, selectKeys, scanKey),
+	})
 }
 
 // queried yields the rows of a query, up to the first error.
-func queried[T any](tx *sql.Tx, query string, scan func(scanner, *T) error) iter.Seq2[T, error] {
+func queried[T any](ctx context.Context, r *Reader, tx *sql.Tx, query string, scan func(scanner, *T) error) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
-		rows, err := tx.Query(query)
+		rows, err := tx.QueryContext(ctx, query)
 		if err != nil {
-			yield(*new(T), classify(err))
+			yield(*new(T), r.classify(err))
 			return
 		}
 		for v, err := range scanned(rows, scan) {
-			if !yield(v, classify(err)) {
+			if !yield(v, r.classify(err)) {
 				return
 			}
 		}
@@ -78,7 +87,7 @@ func (s *Store) Fill(ctx context.Context, from store.Snapshot) error {
 	if s.closed {
 		return pets.ErrClosed
 	}
-	var refused error // an error of the snapshot, not of the database
+	var broken error // an error of the snapshot, which is none of this database
 	err := s.writer.writeAlone(ctx, func(tx *tx) error {
 		var filled bool
 		if err := tx.QueryRow(isFilled).Scan(&filled); err != nil {
@@ -87,49 +96,54 @@ func (s *Store) Fill(ctx context.Context, from store.Snapshot) error {
 		if filled {
 			return store.ErrNotEmpty
 		}
-		err := insertAll(ctx, from.ValidPets(), &refused, func(p pets.Pet) error {
-			_, err := tx.create(p)
-			return err
-		})
-		if err != nil {
-			return err
-		}
-		if from.LastID > 0 {
-			if _, err := tx.Exec(setLastID, from.LastID); err != nil {
+		for p := range intact(ctx, from.ValidPets(), &broken) {
+			if _, err := tx.create(p); err != nil {
 				return err
 			}
 		}
-		err = insertAll(ctx, from.Requests, &refused, func(r pets.KeyedRequest) error {
-			_, err := tx.Exec(insertRequest, r.Key, r.KeyID, r.PetID, r.Fingerprint, r.CreatedAt.Unix())
-			return err
-		})
-		if err != nil {
-			return err
+		for r := range intact(ctx, from.Requests, &broken) {
+			if _, err := tx.Exec(insertRequest, r.Key, r.KeyID, r.PetID, r.Fingerprint, r.CreatedAt.Unix()); err != nil {
+				return err
+			}
 		}
-		return insertAll(ctx, from.Keys, &refused, func(k keys.Key) error {
-			_, err := tx.Exec(insertKey, keyValues(k)...)
-			return err
-		})
+		for k := range intact(ctx, from.Keys, &broken) {
+			if _, err := tx.Exec(insertKey, keyValues(k)...); err != nil {
+				return err
+			}
+		}
+		if broken != nil {
+			return errors.New("the snapshot ended early")
+		}
+		if from.LastID == 0 {
+			return nil
+		}
+		_, err := tx.Exec(setLastID, from.LastID)
+		return err
 	})
-	if refused != nil {
-		return refused
+	if broken != nil {
+		return broken
 	}
 	return err
 }
 
-// insertAll calls insert for each of all. It sets refused to an error of all or of ctx.
-func insertAll[T any](ctx context.Context, all iter.Seq2[T, error], refused *error, insert func(T) error) error {
-	for v, err := range all {
-		if err == nil && ctx.Err() != nil {
-			err = gaveUp(ctx.Err())
+// intact yields the values of all up to the first error or the end of ctx, which it
+// stores in broken. It yields none if there is an error already.
+func intact[T any](ctx context.Context, all iter.Seq2[T, error], broken *error) iter.Seq[T] {
+	return func(yield func(T) bool) {
+		if *broken != nil {
+			return
 		}
-		if err != nil {
-			*refused = err
-			return errors.New("the snapshot ended early")
-		}
-		if err := insert(v); err != nil {
-			return err
+		for v, err := range all {
+			if err == nil && ctx.Err() != nil {
+				err = gaveUp(ctx.Err())
+			}
+			if err != nil {
+				*broken = err
+				return
+			}
+			if !yield(v) {
+				return
+			}
 		}
 	}
-	return nil
 }

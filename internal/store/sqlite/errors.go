@@ -1,7 +1,6 @@
 package sqlite
 
 import (
-	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -13,7 +12,6 @@ import (
 
 	"example.com/petstore/internal/keys"
 	"example.com/petstore/internal/pets"
-	"example.com/petstore/internal/store"
 )
 
 // code returns SQLite's extended and primary result codes in err, or zeros.
@@ -41,7 +39,7 @@ func classify(err error) error {
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return gaveUp(err)
 	case isBusy(err):
-		return &pets.Error{Kind: pets.Unavailable, Message: "the database is locked by another process", Err: err}
+		return &pets.Error{Kind: pets.Unavailable, Message: "the store is busy, or another program has locked it", Err: err}
 	case hasCode(err, lib.SQLITE_FULL):
 		return &pets.Error{Kind: pets.Unavailable, Message: "the disk is full", Err: err}
 	case hasCode(err, lib.SQLITE_IOERR_WRITE):
@@ -68,7 +66,7 @@ func gaveUp(cause error) error {
 // isFatal reports whether no write may be acknowledged after err. After a failed
 // fsync the kernel may drop the pages and report the next fsync as a success.
 func isFatal(err error) bool {
-	return errors.Is(err, ErrReplaced) || hasCode(err, lib.SQLITE_IOERR_FSYNC, lib.SQLITE_IOERR_DIR_FSYNC)
+	return errors.Is(err, errReplaced) || hasCode(err, lib.SQLITE_IOERR_FSYNC, lib.SQLITE_IOERR_DIR_FSYNC)
 }
 
 // isFull reports whether the disk did not take what was written. SQLite does not
@@ -81,44 +79,28 @@ func isBusy(err error) bool { return hasCode(err, lib.SQLITE_BUSY, lib.SQLITE_LO
 
 func isCorrupt(err error) bool { return hasCode(err, lib.SQLITE_CORRUPT, lib.SQLITE_NOTADB) }
 
-// Faults for which the command line has advice.
+// Errors for which the command line has advice.
 var (
-	ErrNoDatabase  = store.ErrNoStore
-	ErrNoFolder    = errors.New("its folder does not exist")
-	ErrDangling    = errors.New("it is a symbolic link to nothing")
-	ErrStoreFile   = errors.New("a file of a store")
-	ErrExists      = errors.New("already exists")
-	ErrForeign     = errors.New("it belongs to another program and was not changed")
-	ErrNotSQLite   = errors.New("is not an SQLite database")
-	ErrDamaged     = errors.New("is damaged")
-	ErrDamagedPage = errors.New("a damaged page was found")
-	ErrNewer       = errors.New("is newer than this program")
-	ErrLoneLog     = errors.New("holds acknowledged writes")
-	ErrLocked      = errors.New("is locked by another process")
-	ErrOpening     = errors.New("another process is opening or restoring it")
-	ErrOpen        = errors.New("has it open")
-	ErrFull        = errors.New("cannot be opened: the disk is full")
-	ErrMayNotLast  = errors.New("that may not last")
-	ErrReplaced    = errors.New("was removed or replaced while it was in use, so writing has stopped")
+	ErrExists  = errors.New("already exists")
+	ErrDamaged = errors.New("is damaged")
+	ErrLoneLog = errors.New("holds acknowledged writes")
 )
 
-// openErrors explains SQLite's codes to the operator.
-var openErrors = map[int]error{
-	lib.SQLITE_NOTADB:        ErrNotSQLite,
-	lib.SQLITE_CORRUPT:       ErrDamaged,
-	lib.SQLITE_BUSY:          ErrLocked,
-	lib.SQLITE_CANTOPEN:      errors.New("cannot be opened: permission denied for it or its folder, or the disk failed"),
-	lib.SQLITE_READONLY:      errors.New("cannot be opened: permission denied for it or its folder"),
-	lib.SQLITE_FULL:          ErrFull,
-	lib.SQLITE_IOERR_WRITE:   fmt.Errorf("%w, or cannot be written", ErrFull),
-	lib.SQLITE_IOERR_SHMSIZE: fmt.Errorf("%w, or its index %s could not be written", ErrFull, indexSuffix),
-}
+var errReplaced = errors.New("was removed or replaced while it was in use, so writing has stopped")
 
 // explain formats an error from opening the database at path for the operator.
 func explain(path string, err error) error {
-	extended, primary := code(err)
-	if known := cmp.Or(openErrors[extended], openErrors[primary]); known != nil {
-		return fmt.Errorf("%s %w", path, known)
+	switch {
+	case hasCode(err, lib.SQLITE_NOTADB):
+		return fmt.Errorf("%s is not an SQLite database", path)
+	case isCorrupt(err):
+		return fmt.Errorf("%s %w", path, ErrDamaged)
+	case isBusy(err):
+		return fmt.Errorf("%s is locked: the store is busy, or another program has locked it; try again", path)
+	case hasCode(err, lib.SQLITE_CANTOPEN, lib.SQLITE_READONLY):
+		return fmt.Errorf("%s cannot be opened: permission denied for it or its folder, or the disk failed", path)
+	case isFull(err):
+		return fmt.Errorf("%s cannot be opened: the disk is full or cannot be written", path)
 	}
 	return fmt.Errorf("cannot open %s: %w", path, err)
 }

@@ -16,6 +16,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -34,6 +35,7 @@ var children = map[string]func(ctx context.Context, names []string) error{
 	"exit":    createUntilFull,
 	"restore": restore,
 	"shell":   insertAll,
+	"read":    readAs,
 }
 
 func TestMain(m *testing.M) {
@@ -156,13 +158,26 @@ func create(ctx context.Context, s *sqlite.Store, name string, most int) error {
 func insertAll(ctx context.Context, names []string) error {
 	db, err := sql.Open("sqlite", "file:"+names[0]+"?_pragma=busy_timeout(60000)")
 	for n := 0; err == nil; n++ {
-		p, id := longPet("by-hand", n), 0
-		err = db.QueryRowContext(ctx, "INSERT INTO pets (name, category_id, status) VALUES (?, ?, ?) RETURNING id", p.Name, p.CategoryID, p.Status).Scan(&id)
+		var made sql.Result
+		made, err = db.ExecContext(ctx, sqlite.InsertPet, sqlite.Values(pets.Pet{NewPet: longPet("by-hand", n)})...)
 		if err == nil {
+			id, _ := made.LastInsertId()
 			fmt.Println(id, n, "by-hand")
 		}
 	}
 	return err
+}
+
+// dropPrivileges makes this process one of a user who owns nothing.
+func dropPrivileges() error {
+	const nobody = 65534
+	if err := syscall.Setgroups(nil); err != nil {
+		return err
+	}
+	if err := syscall.Setgid(nobody); err != nil {
+		return err
+	}
+	return syscall.Setuid(nobody)
 }
 
 // longPet returns a pet that may fill several pages.
@@ -314,6 +329,18 @@ func sqlOn(t testing.TB, path string, queries ...string) {
 		if err == nil {
 			_, err = db.ExecContext(t.Context(), query)
 		}
+	}
+	if err := errors.Join(err, db.Close()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// insertOn inserts a pet as another tool would.
+func insertOn(t testing.TB, path string, p pets.Pet) {
+	t.Helper()
+	db, err := sql.Open("sqlite", path)
+	if err == nil {
+		_, err = db.ExecContext(t.Context(), sqlite.InsertPet, sqlite.Values(p)...)
 	}
 	if err := errors.Join(err, db.Close()); err != nil {
 		t.Fatal(err)

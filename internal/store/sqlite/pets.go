@@ -21,10 +21,14 @@ var petColumns = []struct {
 }
 
 var (
-	insertPet          = "INSERT INTO pets (" + idAndColumns() + ") VALUES (nullif(?, 0)" + strings.Repeat(", ?", len(petColumns)) + ")"
-	selectPet          = "SELECT " + idAndColumns() + " FROM pets WHERE id = ?"
-	selectPets         = "SELECT " + idAndColumns() + " FROM pets WHERE id > ? ORDER BY id LIMIT ?"
-	selectPetsByStatus = "SELECT " + idAndColumns() + " FROM pets WHERE status = ? AND id > ? ORDER BY id LIMIT ?"
+	insertPet = "INSERT INTO pets (" + idAndColumns() + ") VALUES (nullif(?, 0)" +
+		strings.Repeat(", ?", len(petColumns)) + ")"
+	selectPet  = "SELECT " + idAndColumns() + " FROM pets WHERE id = ?"
+	selectPets = "SELECT " + idAndColumns() + " FROM pets WHERE id > ? ORDER BY id LIMIT ?"
+
+	// With statistics (ANALYZE), SQLite may prefer to scan pets in the order of id.
+	selectPetsByStatus = "SELECT " + idAndColumns() + " FROM pets INDEXED BY pets_by_status" +
+		" WHERE status = ? AND id > ? ORDER BY id LIMIT ?"
 )
 
 const (
@@ -37,7 +41,7 @@ const (
 
 	// Identifiers of pets are in the order of time.
 	deleteIdempotencyKeys = `DELETE FROM idempotency_keys WHERE created_at < ?
-		AND pet_id IN (SELECT pet_id FROM idempotency_keys ORDER BY pet_id LIMIT 500)`
+		AND pet_id IN (SELECT pet_id FROM idempotency_keys ORDER BY pet_id LIMIT 50)`
 )
 
 // idAndColumns returns the names of all columns of a pet.

@@ -1,15 +1,12 @@
 package sqlite
 
 import (
-	"cmp"
 	"context"
 	"database/sql"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"time"
 )
@@ -25,16 +22,19 @@ type Report struct {
 // and on disk, and with an error only if Report.Path is set. force allows replacing one.
 func Backup(ctx context.Context, path, to string, force bool) (r Report, err error) {
 	file, err := resolve(path)
-	target, targetErr := CheckTarget(file, to, force)
-	if err := cmp.Or(err, targetErr); err != nil {
+	if err != nil {
+		return Report{}, explain(path, err)
+	}
+	target, err := checkTarget(file, to, force)
+	if err != nil {
 		return Report{}, err
 	}
-	f, r, err := writeCopy(ctx, path, target, file)
+	f, r, err := writeCopy(ctx, path, target)
 	if err != nil {
 		return Report{}, fmt.Errorf("cannot write the backup: %w", err)
 	}
 	defer discard(f)
-	if _, err := CheckTarget(file, target, force); err != nil { // another program may have created it meanwhile
+	if _, err := checkTarget(file, target, force); err != nil { // another program may have created it meanwhile
 		return Report{}, err
 	}
 	if err := os.Rename(f.Name(), target); err != nil {
@@ -44,17 +44,26 @@ func Backup(ctx context.Context, path, to string, force bool) (r Report, err err
 	if err := syncDir(target); err != nil {
 		return r, fmt.Errorf("the backup is complete, but a power cut may undo that: %w", err)
 	}
-	if info, _ := os.Stat(file + lockSuffix); info == nil {
-		return r, nil // a backup of a backup
+	if err := recordBackup(ctx, file); err != nil {
+		return r, fmt.Errorf("the backup is complete, but its time could not be recorded in the database: %w", err)
 	}
-	err = withSource(path, func(db *sql.DB) error {
-		_, err := db.ExecContext(ctx, "INSERT INTO backups (finished_at) VALUES (?)", time.Now().Unix())
+	return r, nil
+}
+
+// recordBackup records the time of a backup in a store that this process may write. If
+// the store has a log, the connection ends with the process; see Reader.Close.
+func recordBackup(ctx context.Context, file string) error {
+	hasLog := holdsLog(file)
+	switch _, indexErr := os.Stat(file + indexSuffix); {
+	case !mayWrite(file), !hasLog && hasNoLog(file), hasLog && indexErr != nil: // a backup of any kind
+		return nil
+	}
+	db := connect(file, toWrite)
+	_, err := db.ExecContext(ctx, "INSERT INTO backups (finished_at) VALUES (?)", time.Now().Unix())
+	if hasLog {
 		return err
-	})
-	if err != nil {
-		err = fmt.Errorf("the backup is complete, but its time could not be recorded in the database: %w", err)
 	}
-	return r, err
+	return errors.Join(err, db.Close())
 }
 
 // Restore replaces the database at path with a verified copy of the backup named
@@ -62,16 +71,18 @@ func Backup(ctx context.Context, path, to string, force bool) (r Report, err err
 // there is a database. It was replaced, even with an error, if Report.Path is set.
 func Restore(ctx context.Context, path, from string, force bool) (r Report, err error) {
 	file, err := resolve(path)
-	source, sourceErr := resolve(from)
-	if err := cmp.Or(err, sourceErr); err != nil {
-		return Report{}, err
+	if err != nil {
+		return Report{}, explain(path, err)
 	}
-	_, err = os.Stat(source)
-	if err := cmp.Or(err, checkNames(file)); err != nil {
-		return Report{}, err
+	source, err := resolve(from)
+	if err != nil {
+		return Report{}, explain(from, err)
 	}
 	if source == file {
 		return Report{}, fmt.Errorf("%s is the database itself, not a backup", from)
+	}
+	if err := checkExists(source); err != nil { // before a lock is made
+		return Report{}, err
 	}
 	lock := newLock(file)
 	defer lock.Close()
@@ -79,51 +90,60 @@ func Restore(ctx context.Context, path, from string, force bool) (r Report, err 
 	case err != nil:
 		return Report{}, fmt.Errorf("cannot lock %s: %w", path, err)
 	case !alone:
-		return Report{}, fmt.Errorf("%s: a server or a command %w", path, ErrOpen)
+		return Report{}, fmt.Errorf("%s: a server or a command has it open; stop it first", path)
 	}
-	if !force {
-		if err := checkLog(file); err != nil {
-			return Report{}, err
-		}
-		if info, _ := os.Stat(file); info != nil && info.Size() > 0 {
-			return Report{}, fmt.Errorf("%s %w", path, ErrExists)
-		}
+	err = checkFile(file)
+	if err != nil && !(force && errors.Is(err, ErrLoneLog)) {
+		return Report{}, explain(path, err)
 	}
-	f, r, err := writeCopy(ctx, from, file, file)
+	if info, _ := os.Stat(file); !force && info != nil && info.Size() > 0 {
+		return Report{}, fmt.Errorf("%s %w", path, ErrExists)
+	}
+	f, r, err := writeCopy(ctx, from, file)
 	if err != nil {
 		return Report{}, fmt.Errorf("%s cannot be restored, and %s is unchanged: %w", from, path, err)
 	}
 	defer discard(f)
 	old, err := takeOver(file)
 	if err != nil {
-		return Report{}, fmt.Errorf("%s: another program, such as a shell, %w: %w", path, ErrOpen, err)
+		return Report{}, fmt.Errorf("%s: another program, such as a shell, has it open; stop it first: %w", path, err)
 	}
 	defer old.Close()
 	// SQLite would apply the journal of an unreadable file to the new one.
 	if err := os.RemoveAll(file + journalSuffix); err != nil {
 		return Report{}, err
 	}
-	if runtime.GOOS == "windows" { // it does not replace an open file
-		_ = old.Close()
-	}
 	if err := os.Rename(f.Name(), file); err != nil {
 		return Report{}, err
 	}
 	r.Path = from
-	// A restore that is killed before the log of an unreadable file is removed must be
-	// repeated with force; see checkLog.
-	if err := errors.Join(syncDir(file), os.RemoveAll(file+logSuffix), os.RemoveAll(file+indexSuffix), syncDir(file)); err != nil {
-		return r, fmt.Errorf("%s is restored, but %w: %w", path, ErrMayNotLast, err)
+	if err := removeLog(file); err != nil {
+		return r, fmt.Errorf("%s is restored, but a power cut may undo that; restore it again with --force: %w", path, err)
 	}
 	return r, nil
+}
+
+// removeLog removes the log of an unreadable file that was replaced, durably. A restore
+// that is killed before must be repeated with force; see checkFile.
+func removeLog(file string) error {
+	if err := syncDir(file); err != nil {
+		return err
+	}
+	if err := os.RemoveAll(file + logSuffix); err != nil {
+		return err
+	}
+	if err := os.RemoveAll(file + indexSuffix); err != nil {
+		return err
+	}
+	return syncDir(file)
 }
 
 // takeOver copies the log of the database into it, which fails with busy while another
 // program has it open, and keeps others from writing until the connection is closed. It
 // does nothing to a file that SQLite cannot read or to another's log.
 func takeOver(file string) (*sql.DB, error) {
-	db := connect(file, writerPragmas)
-	if info, err := os.Stat(file); err != nil || info.Size() == 0 || checkLog(file) != nil {
+	db := connect(file, toWrite)
+	if checkExists(file) != nil || checkFile(file) != nil {
 		return db, nil
 	}
 	if _, err := db.Exec("PRAGMA journal_mode=DELETE; BEGIN IMMEDIATE"); isBusy(err) {
@@ -132,52 +152,54 @@ func takeOver(file string) (*sql.DB, error) {
 	return db, nil
 }
 
-// CheckTarget returns the name of the file to write, which is where a symbolic
-// link leads. It rejects a name to which a command must not write, such as that of
-// the database at path, of any other store, or, without force, of any file.
-func CheckTarget(path, to string, force bool) (file string, err error) {
-	if file, err = resolve(to); err != nil {
-		return "", err
+// checkTarget returns the name of the file to write, which is where a symbolic link
+// leads. It rejects that of the database called file, of any other store, or, without
+// force, of any file.
+func checkTarget(file, to string, force bool) (target string, err error) {
+	target, err = resolve(to)
+	if err != nil {
+		return "", explain(to, err)
 	}
 	for _, suffix := range []string{lockSuffix, logSuffix, journalSuffix} {
-		if _, err := os.Stat(file + suffix); err == nil {
-			return "", fmt.Errorf("%s may be %w, because %s is beside it", to, ErrStoreFile, file+suffix)
+		if _, err := os.Stat(target + suffix); err == nil {
+			return "", fmt.Errorf("%s may be a file of a store, because %s is beside it", to, target+suffix)
 		}
 	}
-	store, _ := os.Stat(path)
-	info, _ := os.Stat(file) // writing reports any error but that there is no file
+	database, _ := os.Stat(file)
+	info, _ := os.Stat(target) // writing reports any error but that there is no file
 	switch {
-	case os.SameFile(store, info):
-		return "", fmt.Errorf("%s is the database itself, %w", to, ErrStoreFile)
+	case os.SameFile(database, info):
+		return "", fmt.Errorf("%s is the database itself", to)
 	case info != nil && !force:
 		return "", fmt.Errorf("%s %w", to, ErrExists)
 	}
-	return file, nil
+	return target, nil
 }
 
 // writeCopy writes a verified copy of the database at path to a new file beside target,
-// with the owner of the database called owner, and syncs it. VACUUM INTO is one
-// transaction: it sees no later commits, nor do they make it start over.
-func writeCopy(ctx context.Context, path, target, owner string) (f *os.File, r Report, err error) {
+// and syncs it. VACUUM INTO is one transaction: it sees no later commits, nor do they
+// make it start over.
+func writeCopy(ctx context.Context, path, target string) (f *os.File, r Report, err error) {
+	source, err := openFile(ctx, path)
+	if err != nil {
+		return nil, r, err
+	}
+	defer source.Close()
 	f, err = os.CreateTemp(filepath.Dir(target), "."+filepath.Base(target)+".*")
 	if err != nil {
 		return nil, r, err
 	}
-	err = withSource(path, func(db *sql.DB) error {
-		if _, err := db.ExecContext(ctx, "VACUUM INTO ?", address(f.Name())); err != nil {
-			return fmt.Errorf("copying it to %s failed: %w", filepath.Dir(target), err)
-		}
-		return withDB("the copy", f.Name(), func(db *sql.DB) error {
-			r, err = inspect(ctx, db)
-			return err
-		})
-	})
-	// Earlier, Linux would not let SQLite open the file in a folder such as /tmp.
-	setOwner(f, owner)
-	if err = cmp.Or(err, f.Sync()); err != nil {
-		discard(f)
+	_, err = source.db.ExecContext(ctx, "VACUUM INTO ?", f.Name())
+	if err != nil {
+		err = fmt.Errorf("copying it to %s failed: %w", filepath.Dir(target), named(path, err))
+	} else if r, err = Verify(ctx, f.Name()); err == nil {
+		err = f.Sync()
 	}
-	return f, r, err
+	if err != nil {
+		discard(f)
+		return nil, Report{}, err
+	}
+	return f, r, nil
 }
 
 // discard closes f and removes it, unless it has been renamed.
@@ -188,45 +210,26 @@ func discard(f *os.File) {
 }
 
 // Verify reads the whole database at path, even while servers use it, and changes
-// no pets or keys. The error describes all damage.
+// nothing. The error describes all damage.
 func Verify(ctx context.Context, path string) (r Report, err error) {
-	err = withSource(path, func(db *sql.DB) error {
-		r, err = inspect(ctx, db)
-		return err
-	})
-	return r, err
+	source, err := openFile(ctx, path)
+	if err != nil {
+		return r, err
+	}
+	defer source.Close()
+	r, err = inspect(ctx, source.db)
+	return r, named(path, err)
 }
 
-// withSource calls f with a connection to the database at path.
-func withSource(path string, f func(*sql.DB) error) error {
-	file, err := resolve(path)
-	if err != nil {
-		return err
+// named adds the path to an error of a query, and says if it found damage.
+func named(path string, err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case isCorrupt(err):
+		return fmt.Errorf("%s %w: %w", path, ErrDamaged, err)
 	}
-	if _, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("%w at %s", ErrNoDatabase, path)
-	}
-	if err := cmp.Or(checkNames(file), checkLog(file)); err != nil {
-		return explain(path, err)
-	}
-	return withDB(path, file, f)
-}
-
-// withDB calls f with a connection to the file and closes it. Errors name path.
-func withDB(path, file string, f func(*sql.DB) error) error {
-	db := connect(file, writerPragmas)
-	defer db.Close()
-	if err := db.QueryRow("SELECT count(*) FROM sqlite_schema").Scan(new(int)); err != nil {
-		return explain(path, err)
-	}
-	err := f(db)
-	if isCorrupt(err) {
-		err = fmt.Errorf("%w: %w", ErrDamagedPage, err)
-	}
-	if err != nil {
-		err = fmt.Errorf("%s: %w", path, err)
-	}
-	return err
+	return fmt.Errorf("%s: %w", path, err)
 }
 
 // inspect reads the whole database and reports on it.

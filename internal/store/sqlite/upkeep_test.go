@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -167,19 +166,9 @@ func TestRestoreBesideShell(t *testing.T) {
 	wantPets(t, path, 0)
 }
 
-// Others may not open a store's files. Those that root makes belong to the owner of the
-// store, and those of a new store to the owner of its folder.
-func TestOwner(t *testing.T) {
+// Others may not open a store's files.
+func TestModes(t *testing.T) {
 	path, restored, backup := newPath(t), newPath(t), filepath.Join(t.TempDir(), "backup.db")
-	err := os.Chmod(filepath.Dir(backup), os.ModeSticky|0o777) // like /tmp
-	uid := os.Geteuid()
-	if uid == 0 {
-		uid = 65534
-		err = errors.Join(err, os.Chown(filepath.Dir(path), uid, uid), os.Chown(filepath.Dir(restored), uid, uid))
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
 	mustCreate(t, open(t, path), "Rex")
 	mustBackup(t, path, backup)
 	for range 2 { // the second has a store to replace
@@ -188,9 +177,8 @@ func TestOwner(t *testing.T) {
 		}
 	}
 	for _, name := range []string{path, path + "-lock", path + "-wal", path + "-shm", backup, restored, restored + "-lock"} {
-		info, err := os.Stat(name)
-		if err != nil || info.Mode() != 0o600 || int(info.Sys().(*syscall.Stat_t).Uid) != uid {
-			t.Errorf("%s: got %v, error %v, want mode 600 and the owner %d", name, info, err, uid)
+		if info, err := os.Stat(name); err != nil || info.Mode() != 0o600 {
+			t.Errorf("%s: got %v, error %v, want mode 600", name, info, err)
 		}
 	}
 }
@@ -210,10 +198,10 @@ func TestRestoreRejects(t *testing.T) {
 	wantError(t, "without force", err, path+" already exists")
 	before, _ := os.ReadFile(path)
 	for from, want := range map[string]string{
-		in("empty"): "the database is empty",
+		in("empty"): "there is no store at",
 		in("text"):  "is not an SQLite database",
 		in("songs"): "belongs to another program and was not changed",
-		in("none"):  "none: no such file",
+		in("none"):  "there is no store at",
 		path:        "is the database itself",
 	} {
 		_, err := sqlite.Restore(t.Context(), path, from, true)

@@ -27,7 +27,7 @@ const (
 // of others.
 type writer struct {
 	db     *sql.DB
-	health *health
+	faults *faults
 	jobs   chan *job
 	ended  chan struct{} // closed when all jobs are done, after jobs is closed
 	turn   chan struct{} // holds a value while the connection is in use
@@ -53,19 +53,11 @@ type tx struct {
 	insertPet, insertIdempotencyKey *sql.Stmt
 }
 
-func newWriter(file string, h *health) *writer {
+func newWriter(file string, f *faults) *writer {
 	return &writer{
-		db: connect(file, writerPragmas), health: h,
+		db: connect(file, toWrite), faults: f,
 		jobs: make(chan *job, maxBatch), ended: make(chan struct{}), turn: make(chan struct{}, 1),
 	}
-}
-
-// open brings the schema up to date and prepares the statements.
-func (w *writer) open(ctx context.Context) error {
-	if err := migrate(ctx, w.db); err != nil {
-		return err
-	}
-	return prepare(ctx, w.db, map[string]**sql.Stmt{insertPet: &w.insertPet, insertIdempotencyKey: &w.insertIdempotencyKey})
 }
 
 // write makes the writer run f, which must refuse before it changes anything, and
@@ -149,7 +141,7 @@ func (w *writer) runBatch(batch []*job) int {
 			}
 			return nil
 		})
-		if err != nil && len(batch) > 1 && w.health.writable() == nil {
+		if err != nil && len(batch) > 1 && w.faults.writable() == nil {
 			for _, j := range batch {
 				j.done <- classify(w.transact(j.run))
 			}
@@ -174,12 +166,12 @@ func (w *writer) transact(f func(*tx) error) error {
 
 // begin begins a transaction, unless nothing may be written.
 func (w *writer) begin() (*tx, error) {
-	if err := w.health.writable(); err != nil {
+	if err := w.faults.writable(); err != nil {
 		return nil, err
 	}
 	t, err := w.db.BeginTx(context.Background(), nil) // immediate, as set in the address
 	if err != nil {
-		return nil, w.health.record(err)
+		return nil, w.faults.record(err)
 	}
 	return &tx{
 		Tx: t, insertPet: t.Stmt(w.insertPet), insertIdempotencyKey: t.Stmt(w.insertIdempotencyKey),
@@ -189,24 +181,24 @@ func (w *writer) begin() (*tx, error) {
 // apply runs f, which does a number of writes, and commits or rolls back.
 func (w *writer) apply(tx *tx, writes int, f func(*tx) error) error {
 	if err := f(tx); err != nil {
-		err = w.health.record(err)
+		err = w.faults.record(err)
 		_ = tx.Rollback() // SQLite may already have done so
 		return err
 	}
 	if err := tx.Commit(); err != nil {
-		return w.health.record(err)
+		return w.faults.record(err)
 	}
 	w.commits.Add(1)
 	w.writes.Add(uint64(writes))
-	w.health.diskFull.Store(false)
-	return w.health.check()
+	w.faults.diskFull.Store(false)
+	return w.faults.check()
 }
 
 // checkpoint copies the log into the file if it has at least minPages pages. A
 // later call copies those that readers still need, or that found the disk full. Any
 // other error ends the process, because acknowledged pages may be lost.
 func (w *writer) checkpoint(minPages int) {
-	if w.health.failure.Load() != nil {
+	if w.faults.failure.Load() != nil {
 		return
 	}
 	var busy bool
@@ -218,8 +210,8 @@ func (w *writer) checkpoint(minPages int) {
 	switch {
 	case err == nil || isBusy(err): // a reader, or a checkpoint by another process
 	case hasCode(err, lib.SQLITE_FULL), isCorrupt(err):
-		_ = w.health.record(err)
+		_ = w.faults.record(err)
 	default:
-		_ = w.health.fail(fmt.Errorf("the log could not be copied into the file: %w", err))
+		_ = w.faults.fail(fmt.Errorf("the log could not be copied into the file: %w", err))
 	}
 }

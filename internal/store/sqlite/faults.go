@@ -1,0 +1,106 @@
+package sqlite
+
+import (
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"sync/atomic"
+
+	"example.com/petstore/internal/pets"
+)
+
+// faults is what a store knows about faults of its file. Errors of the database go
+// through record. A write asks writable before it begins and check after its commit.
+type faults struct {
+	files  []openedFile // the database first
+	logger *slog.Logger
+	failed chan error // holds one error
+
+	failure  atomic.Pointer[pets.Error] // why the process must end
+	damage   atomic.Pointer[pets.Error] // why nothing is written, although sound pages are read
+	diskFull atomic.Bool
+}
+
+// record records what err says about the file and returns the error to answer with.
+// The first damage is logged.
+func (f *faults) record(err error) error {
+	switch {
+	case isFatal(err):
+		return f.fail(err)
+	case isCorrupt(err):
+		if failure := f.check(); failure != nil { // a replaced file may look damaged
+			return failure
+		}
+		damage := &pets.Error{Kind: pets.Unavailable, Message: "the database is damaged", Err: err}
+		if f.damage.CompareAndSwap(nil, damage) {
+			f.logger.Error(damage.Message, "error", err, "fix",
+				"run petstore verify to see what is damaged, then restore a sound backup with petstore restore --force")
+		}
+		return f.damage.Load()
+	case isFull(err):
+		f.diskFull.Store(true)
+	}
+	return err
+}
+
+// fail stops all writing and returns the first failure.
+func (f *faults) fail(cause error) error {
+	failure := &pets.Error{Kind: pets.Internal, Message: "the database can no longer be written to", Err: cause}
+	if f.failure.CompareAndSwap(nil, failure) {
+		f.failed <- failure
+	}
+	return f.failure.Load()
+}
+
+// check returns nil if a commit can be acknowledged, or else the reason why not.
+func (f *faults) check() error {
+	if failure := f.failure.Load(); failure != nil {
+		return failure
+	}
+	if err := replaced(f.files); err != nil {
+		return f.fail(err)
+	}
+	return nil
+}
+
+// writable returns nil if a write may begin, or else the reason why not.
+func (f *faults) writable() error {
+	if err := f.check(); err != nil {
+		return err
+	}
+	if damage := f.damage.Load(); damage != nil {
+		return damage
+	}
+	return nil
+}
+
+// openedFile is the database or a file beside it, as it was when the store was opened.
+type openedFile struct {
+	name string
+	info fs.FileInfo
+}
+
+func identify(names ...string) (files []openedFile, err error) {
+	for _, name := range names {
+		info, err := os.Stat(name)
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, openedFile{name, info})
+	}
+	return files, nil
+}
+
+// replaced returns an error unless the names still lead to the same files and the
+// first, the database, is not empty. SQLite would keep writing to a removed file.
+// The files are not opened: closing them would release SQLite's locks.
+func replaced(files []openedFile) error {
+	for i, f := range files {
+		info, err := os.Stat(f.name)
+		if err != nil || !os.SameFile(f.info, info) || i == 0 && info.Size() == 0 {
+			return fmt.Errorf("%s %w", f.name, errReplaced)
+		}
+	}
+	return nil
+}

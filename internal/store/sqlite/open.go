@@ -1,0 +1,415 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"embed"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/gofrs/flock"
+	"github.com/pressly/goose/v3"
+
+	"example.com/petstore/internal/store"
+)
+
+// The suffixes of the files beside the database.
+const (
+	logSuffix     = "-wal"
+	indexSuffix   = "-shm" // of the log
+	lockSuffix    = "-lock"
+	journalSuffix = "-journal" // SQLite's, of a file without a log
+)
+
+// lockTimeout is how long to wait while another process opens or restores the store.
+const lockTimeout = 5 * time.Second
+
+// longLog is the size of a log that takes a while to read.
+const longLog = 64 << 20
+
+// Options configures Open. The zero value is valid.
+type Options struct {
+	MustExist bool         // fail if there is no store, instead of creating one
+	Logger    *slog.Logger // reports a new store, a long log, and damage; may be nil
+}
+
+// Open opens the store at path, or creates it with mode 0600, and brings its schema up
+// to date. It rejects, and does not change, a database of another program, one with a
+// newer schema, and one that cannot have a write-ahead log.
+func Open(ctx context.Context, path string, o Options) (*Store, error) {
+	file, err := resolve(path)
+	if err != nil {
+		return nil, explain(path, err)
+	}
+	s := newStore(file, o.Logger)
+	if err := s.open(ctx, path, o); err != nil {
+		return nil, explain(path, errors.Join(err, s.release()))
+	}
+	return s, nil
+}
+
+// Migrate brings the schema of the store at path to a version, or to the newest if it is
+// 0, and returns the versions before and after. It creates a store if there is none. For
+// a lower version, nothing else may have the store open.
+func Migrate(ctx context.Context, path string, version int64, logger *slog.Logger) (from, to int64, err error) {
+	file, err := resolve(path)
+	if err != nil {
+		return 0, 0, explain(path, err)
+	}
+	s := newStore(file, logger)
+	err = s.connect(ctx, false)
+	if err == nil {
+		from, to, err = s.migrate(ctx, version)
+	}
+	if err != nil {
+		return 0, 0, explain(path, errors.Join(err, s.release()))
+	}
+	return from, to, s.finish()
+}
+
+// newStore returns a store that is not yet open. The caller must release it.
+func newStore(file string, logger *slog.Logger) *Store {
+	if logger == nil {
+		logger = slog.New(slog.DiscardHandler)
+	}
+	s := &Store{file: file, lock: newLock(file), readers: connect(file, toRead)}
+	s.faults.logger, s.faults.failed = logger, make(chan error, 1)
+	s.writer = newWriter(file, &s.faults)
+	return s
+}
+
+func (s *Store) open(ctx context.Context, path string, o Options) error {
+	if err := s.connect(ctx, o.MustExist); err != nil {
+		return err
+	}
+	if _, _, err := s.migrate(ctx, 0); err != nil {
+		return err
+	}
+	if err := s.prepare(ctx); err != nil {
+		return err
+	}
+	return s.start(ctx, path)
+}
+
+// connect checks the file, or creates it, and locks it. If no other process has it, it
+// recovers the log.
+func (s *Store) connect(ctx context.Context, mustExist bool) error {
+	if err := checkFile(s.file); err != nil {
+		return err
+	}
+	if mustExist {
+		if err := checkExists(s.file); err != nil {
+			return err
+		}
+	} else if err := s.create(); err != nil {
+		return err
+	}
+	alone, err := s.lock.TryLock()
+	if err != nil {
+		return err
+	}
+	if alone {
+		return s.recoverLog()
+	}
+	return share(ctx, s.lock)
+}
+
+// resolve returns the full path without symbolic links, where SQLite puts its other
+// files. It rejects every path that cannot be a database's. The file need not exist.
+func resolve(path string) (file string, err error) {
+	if path == "" || strings.HasPrefix(path, ":") { // SQLite does not take these for files
+		return "", errors.New("it is not a file name; give the path of a file")
+	}
+	path, err = filepath.Abs(path)
+	if err != nil {
+		return "", err
+	}
+	_, linkErr := os.Lstat(path) // before Stat: another process may create the file in between
+	info, err := os.Stat(path)
+	switch {
+	case err == nil && !info.Mode().IsRegular():
+		return "", errors.New("it is not a regular file")
+	case err == nil:
+		file, err = filepath.EvalSymlinks(path)
+	case linkErr == nil && errors.Is(err, fs.ErrNotExist):
+		return "", errors.New("it is a symbolic link to nothing")
+	default:
+		file, err = filepath.EvalSymlinks(filepath.Dir(path))
+		if errors.Is(err, fs.ErrNotExist) {
+			return "", errors.New("its folder does not exist")
+		}
+		file = filepath.Join(file, filepath.Base(path))
+	}
+	for _, suffix := range []string{logSuffix, indexSuffix, lockSuffix, journalSuffix} {
+		if strings.HasSuffix(file, suffix) {
+			return "", fmt.Errorf("a name that ends in %s is that of a file of a store", suffix)
+		}
+	}
+	return file, err
+}
+
+// checkFile rejects a file that SQLite would read wrongly: one with hard links, since
+// each of its names has a log of its own, and one beside the log of another, which SQLite
+// would remove or apply to it. It may be missing.
+func checkFile(file string) error {
+	info, err := os.Stat(file)
+	if err == nil && info.Sys().(*syscall.Stat_t).Nlink > 1 {
+		return fmt.Errorf("it has several names (hard links), and stores opened under different names would destroy "+
+			"each other's pets; remove all names but one: find . -xdev -samefile %s", filepath.Base(file))
+	}
+	log, logErr := os.Stat(file + logSuffix)
+	switch {
+	case logErr != nil || log.Size() == 0:
+		return nil
+	case errors.Is(err, fs.ErrNotExist) || err == nil && info.Size() == 0:
+		return fmt.Errorf("it is missing or empty, but its log %s %w", file+logSuffix, ErrLoneLog)
+	case hasNoLog(file): // a backup, which has no log before a store opens it
+		return fmt.Errorf("it is a backup, but its log %s %w of the database that was there before", file+logSuffix, ErrLoneLog)
+	}
+	return nil
+}
+
+// hasNoLog reports whether the header of the file says that it has no write-ahead log;
+// see https://www.sqlite.org/fileformat2.html#file_format_version_numbers.
+func hasNoLog(file string) bool {
+	var header [20]byte
+	if f, err := os.Open(file); err == nil {
+		_, _ = io.ReadFull(f, header[:])
+		_ = f.Close()
+	}
+	return string(header[:16]) == "SQLite format 3\x00" && header[18] == 1 && header[19] == 1
+}
+
+// create creates the file if there is none. SQLite gives its mode to the files beside it.
+func (s *Store) create() error {
+	f, err := os.OpenFile(s.file, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	if errors.Is(err, fs.ErrExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	s.faults.logger.Info("created a new store", "path", s.file)
+	return f.Close()
+}
+
+// checkExists returns store.ErrNoStore if the file is missing or empty.
+func checkExists(file string) error {
+	info, err := os.Stat(file)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && info.Size() == 0 {
+		return fmt.Errorf("%w at %s", store.ErrNoStore, file)
+	}
+	return err
+}
+
+// newLock returns the lock of the database, not yet held. Every open store holds it
+// shared, and a restore exclusively. A process that opens a store and finds nobody there
+// holds it exclusively until the store is open. The lock file is never removed.
+func newLock(file string) *flock.Flock {
+	return flock.New(file+lockSuffix, flock.SetFlag(os.O_CREATE|os.O_RDWR), flock.SetPermissions(0o600))
+}
+
+// share makes the lock a shared one. In between, it is not held.
+func share(ctx context.Context, lock *flock.Flock) error {
+	if lock.RLocked() {
+		return nil
+	}
+	if err := lock.Unlock(); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, lockTimeout)
+	defer cancel()
+	_, err := lock.TryRLockContext(ctx, 10*time.Millisecond)
+	if errors.Is(err, context.DeadlineExceeded) {
+		return errors.New("another process is opening or restoring it; wait until that is done")
+	}
+	return err
+}
+
+// recoverLog writes the log that a killed or failed process left anew and copies it into
+// the file: after a failed fsync, the kernel may consider lost pages written. SQLite's
+// lock keeps other programs from writing meanwhile. The caller must hold s.lock
+// exclusively.
+func (s *Store) recoverLog() error {
+	log, err := os.OpenFile(s.file+logSuffix, os.O_RDWR, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	if info, err := log.Stat(); err == nil && info.Size() > longLog {
+		s.faults.logger.Info("reading the log that the last process left, which may take a while",
+			"path", log.Name(), "bytes", info.Size())
+	}
+	db := connect(s.file, toWrite)
+	tx, err := db.Begin()
+	if err != nil {
+		return errors.Join(err, db.Close())
+	}
+	if _, err = io.Copy(io.NewOffsetWriter(log, 0), log); err == nil {
+		err = log.Sync()
+	}
+	if err != nil {
+		return err // closing the database would copy the log
+	}
+	return errors.Join(tx.Rollback(), db.Close())
+}
+
+//go:embed migrations/*.sql
+var embedded embed.FS
+
+var migrations fs.FS = embedded // tests add one
+
+// migrate is Migrate for a file that s has connected to.
+func (s *Store) migrate(ctx context.Context, version int64) (from, to int64, err error) {
+	db := s.writer.db
+	from, err = schemaVersion(ctx, db)
+	if err != nil {
+		return 0, 0, err
+	}
+	var mode, level string
+	if err := db.QueryRowContext(ctx, "PRAGMA journal_mode=WAL").Scan(&mode); err != nil {
+		return 0, 0, err
+	}
+	if err := db.QueryRowContext(ctx, "PRAGMA synchronous").Scan(&level); err != nil {
+		return 0, 0, err
+	}
+	if mode != "wal" || level != "2" { // SQLite reports no error
+		return 0, 0, fmt.Errorf("SQLite did not apply its settings (journal mode %s, synchronous %s); "+
+			"is it on a network file system?", mode, level)
+	}
+	provider, newest, err := newProvider(db)
+	if err != nil {
+		return 0, 0, err
+	}
+	if version == 0 {
+		version = newest
+	}
+	switch {
+	case version < 1 || version > newest:
+		err = fmt.Errorf("this program knows the versions 1 to %d of the schema", newest)
+	case version > from:
+		_, err = provider.UpTo(ctx, version)
+	case version < from && !s.lock.Locked():
+		err = errors.New("a server or a command has it open; stop it first")
+	case version < from:
+		_, err = provider.DownTo(ctx, version)
+	}
+	return from, version, err
+}
+
+// newProvider returns what migrates the database, and the newest version.
+func newProvider(db *sql.DB) (p *goose.Provider, newest int64, err error) {
+	files, err := fs.Sub(migrations, "migrations")
+	if err != nil {
+		return nil, 0, err
+	}
+	p, err = goose.NewProvider(goose.DialectSQLite3, db, files)
+	if err != nil {
+		return nil, 0, err
+	}
+	sources := p.ListSources() // in order of version
+	return p, sources[len(sources)-1].Version, nil
+}
+
+// schemaVersion returns the version of the schema, or 0 if there is none. It rejects
+// tables of another program and versions newer than all migrations.
+func schemaVersion(ctx context.Context, db *sql.DB) (version int64, err error) {
+	var tables, ours, versions int
+	err = db.QueryRowContext(ctx, `SELECT count(*), total(name IN ('pets', 'keys', 'goose_db_version')), total(name = 'goose_db_version')
+		FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite\_%' ESCAPE '\'`).Scan(&tables, &ours, &versions)
+	if err != nil || tables == 0 {
+		return 0, err
+	}
+	if versions == 0 || tables > 1 && ours < 3 {
+		return 0, errors.New("it belongs to another program and was not changed")
+	}
+	err = db.QueryRowContext(ctx, "SELECT coalesce(max(version_id), 0) FROM goose_db_version").Scan(&version)
+	if err != nil {
+		return 0, err
+	}
+	_, newest, err := newProvider(db)
+	if err == nil && version > newest {
+		err = fmt.Errorf("%w (version %d, and this one knows versions up to %d)", store.ErrNewer, version, newest)
+	}
+	return version, err
+}
+
+// prepare prepares the statements, and opens a connection for reading per processor,
+// within limits. It reads from each: if the file were emptied before the first read of a
+// connection, SQLite would remove the log.
+func (s *Store) prepare(ctx context.Context) error {
+	err := prepare(ctx, s.writer.db, map[string]**sql.Stmt{
+		insertPet: &s.writer.insertPet, insertIdempotencyKey: &s.writer.insertIdempotencyKey,
+	})
+	if err != nil {
+		return err
+	}
+	n := min(max(4, runtime.GOMAXPROCS(0)), 8)
+	s.reading = make(chan struct{}, n)
+	s.readers.SetMaxOpenConns(n)
+	s.readers.SetMaxIdleConns(n)
+	err = prepare(ctx, s.readers, map[string]**sql.Stmt{
+		selectPet: &s.selectPet, selectPets: &s.selectPets,
+		selectPetsByStatus: &s.selectPetsByStatus, selectKey: &s.selectKey,
+	})
+	if err != nil {
+		return err
+	}
+	for range n {
+		c, err := s.readers.Conn(ctx)
+		if err != nil {
+			return err
+		}
+		defer c.Close() // returns it to the pool
+		if _, err := c.ExecContext(ctx, "SELECT * FROM sqlite_schema"); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// start shares the lock and starts the writer, unless the file was replaced meanwhile.
+// path may be a symbolic link, which someone may change later.
+func (s *Store) start(ctx context.Context, path string) (err error) {
+	s.faults.files, err = identify(path, s.file+logSuffix, s.file+indexSuffix, s.file+lockSuffix)
+	if err != nil {
+		return err
+	}
+	if err := syncDir(s.file); err != nil {
+		return err
+	}
+	if err := share(ctx, s.lock); err != nil {
+		return err
+	}
+	if err := s.faults.check(); err != nil { // a restore may have run while share held no lock
+		return err
+	}
+	go s.writer.run()
+	return nil
+}
+
+// syncDir syncs the directory of the file called name. Some network file systems cannot
+// do that, and need not.
+func syncDir(name string) error {
+	dir, err := os.Open(filepath.Dir(name))
+	if err != nil {
+		return err
+	}
+	err = dir.Sync()
+	if errors.Is(err, syscall.EINVAL) || errors.Is(err, errors.ErrUnsupported) {
+		err = nil
+	}
+	return errors.Join(err, dir.Close())
+}

@@ -1,0 +1,150 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"syscall"
+
+	lib "modernc.org/sqlite/lib"
+
+	"example.com/petstore/internal/keys"
+	"example.com/petstore/internal/store"
+)
+
+// Reader reads a store as it is: in use, left by a killed process, or a backup, also on
+// read-only media. It changes no file.
+type Reader struct {
+	file     string
+	db       *sql.DB
+	mayWrite bool // SQLite may; see Close
+	outdated bool // the schema is older than this program's
+}
+
+// The options of connections that change nothing.
+var (
+	// SQLite only maps the index of the log. If no process keeps it up to date, SQLite
+	// makes one in memory. Closing the connection never copies the log.
+	besideServer = url.Values{"mode": {"ro"}, "readonly_shm": {"1"}, "_pragma": {"busy_timeout=5000"}}
+
+	// There is no log. SQLite makes an empty one and removes it.
+	withoutLog = url.Values{"mode": {"rw"}, "_pragma": {"busy_timeout=5000"}}
+
+	// SQLite makes no file for the index of the log if it locks everybody out.
+	withoutIndex = url.Values{"mode": {"rw"}, "_pragma": {"busy_timeout=5000", "locking_mode=exclusive"}}
+
+	// SQLite takes no lock and ignores a log.
+	immutable = url.Values{"mode": {"ro"}, "immutable": {"1"}}
+)
+
+// OpenReader opens the store at path as it is.
+func OpenReader(ctx context.Context, path string) (*Reader, error) {
+	r, err := openFile(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	version, err := schemaVersion(ctx, r.db)
+	if err == nil && version == 0 {
+		err = fmt.Errorf("%w at %s", store.ErrNoStore, r.file)
+	}
+	var newest int64
+	if err == nil {
+		_, newest, err = newProvider(r.db)
+	}
+	if err != nil {
+		return nil, explain(path, errors.Join(err, r.Close()))
+	}
+	r.outdated = version < newest
+	return r, nil
+}
+
+// openFile opens the file at path, whatever its schema.
+func openFile(ctx context.Context, path string) (*Reader, error) {
+	file, err := resolve(path)
+	if err != nil {
+		return nil, explain(path, err)
+	}
+	if err := checkFile(file); err != nil {
+		return nil, explain(path, err)
+	}
+	if err := checkExists(file); err != nil {
+		return nil, explain(path, err)
+	}
+	options, err := optionsFor(file)
+	if err != nil {
+		return nil, explain(path, err)
+	}
+	r, err := newReader(ctx, file, options)
+	if err != nil {
+		return nil, explain(path, err)
+	}
+	return r, nil
+}
+
+// optionsFor returns the options with which SQLite changes nothing.
+func optionsFor(file string) (url.Values, error) {
+	_, logErr := os.Stat(file + logSuffix)
+	_, indexErr := os.Stat(file + indexSuffix)
+	hasLog := holdsLog(file)
+	switch {
+	case hasLog && !mayWrite(file):
+		return nil, fmt.Errorf("it has a log, %s, and cannot be read where nothing can be written; "+
+			"copy both files to a folder that can be written", file+logSuffix)
+	case logErr == nil && indexErr == nil:
+		return besideServer, nil
+	case hasLog:
+		return withoutIndex, nil
+	case mayWrite(file):
+		return withoutLog, nil
+	}
+	return immutable, nil
+}
+
+// holdsLog reports whether there is a log that is not empty.
+func holdsLog(file string) bool {
+	info, err := os.Stat(file + logSuffix)
+	return err == nil && info.Size() > 0
+}
+
+// mayWrite reports whether this process may write to the file and make others beside it.
+func mayWrite(file string) bool {
+	const writing = 2 // W_OK
+	return syscall.Access(file, writing) == nil && syscall.Access(filepath.Dir(file), writing) == nil
+}
+
+// newReader connects to the file.
+func newReader(ctx context.Context, file string, options url.Values) (*Reader, error) {
+	r := &Reader{file: file, db: connect(file, options), mayWrite: options.Get("mode") == "rw"}
+	if err := r.db.QueryRowContext(ctx, "SELECT count(*) FROM sqlite_schema").Scan(new(int)); err != nil {
+		return nil, errors.Join(err, r.Close())
+	}
+	return r, nil
+}
+
+// Keys implements store.Reader.
+func (r *Reader) Keys(ctx context.Context) ([]keys.Key, error) {
+	rows, err := r.db.QueryContext(ctx, selectKeys)
+	all, err := collect(rows, err, scanKey)
+	return all, r.classify(err)
+}
+
+// classify returns ErrOutdated for a query that an older schema cannot answer.
+func (r *Reader) classify(err error) error {
+	if r.outdated && hasCode(err, lib.SQLITE_ERROR) {
+		return fmt.Errorf("%s: %w", r.file, store.ErrOutdated)
+	}
+	return classify(err)
+}
+
+// Close closes the connection, unless SQLite would then copy the log into the file, as it
+// does with the last connection that may write. Such a connection ends with the process.
+func (r *Reader) Close() error {
+	if r.mayWrite && holdsLog(r.file) {
+		return nil
+	}
+	return r.db.Close()
+}
