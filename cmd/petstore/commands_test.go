@@ -137,7 +137,7 @@ func TestUpkeepOutcome(t *testing.T) {
 		"interrupted; it is damaged":               {sqlite.Report{}, fmt.Errorf("it %w", sqlite.ErrDamaged)},
 		"<nil>":                                    {sqlite.Report{Path: "copy.db"}, nil},
 	} {
-		err := upkeep(ended, io.Discard, "sqlite:x", "", func(context.Context, string) (sqlite.Report, error) { return c.report, c.err })
+		err := upkeep(ended, io.Discard, "sqlite:x", "", func(string) (sqlite.Report, error) { return c.report, c.err })
 		if got := fmt.Sprint(err); got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}

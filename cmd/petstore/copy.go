@@ -35,7 +35,7 @@ out of the command line.`,
 			return copyStore(cmd.Context(), env, from, to, copied)
 		},
 	}
-	addAddressFlag(cmd.Flags(), &from, "from", "", "the `address` of the store to copy, as of --store")
+	addAddressFlag(cmd.Flags(), &from, "from", "", "the `address` of the store to copy, such as sqlite:/srv/pets.db")
 	addAddressFlag(cmd.Flags(), &to, "to", "", "the `address` of an empty or a new store")
 	return cmd
 }

@@ -51,7 +51,8 @@ The key cannot be shown again. NAME says who uses it.`,
 				return misuse("%w", err)
 			}
 			k.ReadOnly = readOnly
-			return withKeys(cmd.Context(), env, addr, address.Options{}, "created", func(ctx context.Context, s keys.Store) error {
+			ctx := cmd.Context()
+			return changeKey(ctx, env, addr, address.Options{}, "created", func(s keys.Store) error {
 				if err := s.CreateKey(ctx, k); err != nil {
 					return keyError(ctx, err, "created", addr)
 				}
@@ -64,7 +65,8 @@ The key cannot be shown again. NAME says who uses it.`,
 	}
 	flags := cmd.Flags()
 	addStoreFlag(flags, &addr)
-	flags.Func("expires-in", "the `duration` after which the key expires, such as 30d or 12h; else it never does", func(text string) (err error) {
+	usage := "the `duration` after which the key expires, such as 30d or 12h; else it never does"
+	flags.Func("expires-in", usage, func(text string) (err error) {
 		lifetime, err = parseDays(text)
 		return err
 	})
@@ -125,7 +127,8 @@ func keysRevokeCommand(env environment) *cobra.Command {
 name.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return withKeys(cmd.Context(), env, addr, address.Options{MustExist: true}, "revoked", func(ctx context.Context, s keys.Store) error {
+			ctx := cmd.Context()
+			return changeKey(ctx, env, addr, address.Options{MustExist: true}, "revoked", func(s keys.Store) error {
 				all, err := s.Keys(ctx)
 				if err != nil {
 					return err
@@ -146,16 +149,19 @@ name.`,
 	return cmd
 }
 
-// withKeys opens the store at addr and calls f, which changes a key, with it. done is
-// what it does.
-func withKeys(ctx context.Context, env environment, addr string, o address.Options, done string, f func(context.Context, keys.Store) error) error {
+// changeKey opens the store at addr and calls f, which changes a key in it. done is what
+// f does.
+func changeKey(ctx context.Context, env environment, addr string, o address.Options, done string,
+	f func(keys.Store) error,
+) error {
 	s, err := openStore(ctx, env, addr, o)
 	if err != nil {
 		return lastWord(ctx, err, "no key was "+done)
 	}
-	err = f(ctx, s)
-	if closeErr := s.Close(); err == nil { // else it may be the same failure
-		err = closeErr
+	err = f(s)
+	closing := s.Close()
+	if err == nil && closing != nil {
+		return fmt.Errorf("the key was %s, but closing the store failed: %w", done, closing)
 	}
 	return err
 }
@@ -187,7 +193,8 @@ func printKeys(out io.Writer, all []keys.Key) error {
 		if k.ReadOnly {
 			may = "read"
 		}
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", k.ID, k.State(time.Now()), may, day(k.ExpiresAt), day(k.UsedAt), day(k.CreatedAt), printable(k.Name))
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", k.ID, k.State(time.Now()), may,
+			day(k.ExpiresAt), day(k.UsedAt), day(k.CreatedAt), printable(k.Name))
 	}
 	return table.Flush()
 }

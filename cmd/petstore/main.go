@@ -33,7 +33,6 @@ func main() {
 	isTerminal := func(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }
 	os.Exit(run(server.UntilSignal(context.Background()), os.Args[1:], environment{
 		getenv:      os.Getenv,
-		stdin:       os.Stdin,
 		stdout:      os.Stdout,
 		stderr:      os.Stderr,
 		terminal:    isTerminal(os.Stderr),
@@ -44,7 +43,6 @@ func main() {
 // environment holds the environment variables and standard streams of a command.
 type environment struct {
 	getenv         func(string) string
-	stdin          io.Reader
 	stdout, stderr io.Writer
 	terminal       bool // stderr is a terminal
 	interactive    bool // stdin, stdout and stderr are terminals
@@ -61,20 +59,22 @@ func run(ctx context.Context, args []string, env environment) int {
 	if err == nil {
 		return 0
 	}
-	if cause, ok := errors.AsType[server.Interrupted](context.Cause(ctx)); ok && !errors.Is(err, cause) && cmd.Name() != "serve" {
+	cause, interrupted := errors.AsType[server.Interrupted](context.Cause(ctx))
+	if interrupted && !errors.Is(err, cause) && cmd.Name() != "serve" {
 		err = cause
 	}
 	text := service.Name + ": " + strings.TrimSpace(err.Error())
-	if !parsed { // cobra's own errors have no type
-		err = misuse("%w", err)
+	_, isUsage := errors.AsType[usageError](err)
+	if !parsed {
+		isUsage = true // cobra's own errors have no type
 		text += "\nSee " + cmd.CommandPath() + " -h."
 	}
 	fmt.Fprintln(env.stderr, printable(text))
-	if e, ok := errors.AsType[statusError](err); ok {
-		return e.status
-	}
-	if e, ok := errors.AsType[server.Interrupted](err); ok {
-		return 128 + int(e.Signal)
+	switch {
+	case isUsage:
+		return 2
+	case errors.Is(err, cause):
+		return 128 + int(cause.Signal)
 	}
 	return 1
 }
@@ -208,14 +208,10 @@ func openStore(ctx context.Context, env environment, addr string, o address.Opti
 	return st, advise(err, addr)
 }
 
-// statusError is an error with an exit status of its own.
-type statusError struct {
-	error
-	status int
-}
+// usageError is the error for an invalid command line or environment variable.
+type usageError struct{ error }
 
-// misuse returns the error for an invalid command line or environment variable.
-func misuse(format string, args ...any) error { return statusError{fmt.Errorf(format, args...), 2} }
+func misuse(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
 
 // lastWord adds to the error of a command what was done. The cause of an interruption
 // replaces the error.

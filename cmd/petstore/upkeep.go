@@ -25,8 +25,8 @@ disk.`,
   petstore backup --store sqlite:/srv/pets.db --force /mnt/pets.db`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return upkeep(cmd.Context(), env.stderr, addr, "backed up", func(ctx context.Context, path string) (sqlite.Report, error) {
-				return sqlite.Backup(ctx, path, args[0], force)
+			return upkeep(cmd.Context(), env.stderr, addr, "backed up", func(path string) (sqlite.Report, error) {
+				return sqlite.Backup(cmd.Context(), path, args[0], force)
 			})
 		},
 	}
@@ -48,8 +48,8 @@ if anything fails, you have either the old store or the new one.`,
   petstore restore --store sqlite:/srv/pets.db --force /mnt/pets.db`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return upkeep(cmd.Context(), env.stderr, addr, "restored", func(ctx context.Context, path string) (sqlite.Report, error) {
-				return sqlite.Restore(ctx, path, args[0], force)
+			return upkeep(cmd.Context(), env.stderr, addr, "restored", func(path string) (sqlite.Report, error) {
+				return sqlite.Restore(cmd.Context(), path, args[0], force)
 			})
 		},
 	}
@@ -68,7 +68,9 @@ running. If there is damage, verify reports it, and the exit status is 1.`,
 		Example: "  petstore verify --store sqlite:petstore-2026-11-21.db",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return upkeep(cmd.Context(), env.stdout, addr, "no damage was found in", sqlite.Verify)
+			return upkeep(cmd.Context(), env.stdout, addr, "no damage was found in", func(path string) (sqlite.Report, error) {
+				return sqlite.Verify(cmd.Context(), path)
+			})
 		},
 	}
 	addStoreFlag(cmd.Flags(), &addr)
@@ -98,12 +100,12 @@ the owner of the tables before they start.`,
 }
 
 // upkeep calls work with the path of an SQLite store and prints to out what was done.
-func upkeep(ctx context.Context, out io.Writer, addr, done string, work func(ctx context.Context, path string) (sqlite.Report, error)) error {
+func upkeep(ctx context.Context, out io.Writer, addr, done string, work func(path string) (sqlite.Report, error)) error {
 	path, ok := address.SQLitePath(addr)
 	if !ok {
-		return errors.New("PostgreSQL has its own tools for this, such as pg_basebackup, pg_dump and pg_amcheck; see deploy/postgres.md")
+		return errors.New("PostgreSQL has its own tools for this, such as pg_basebackup, pg_dump and pg_amcheck")
 	}
-	r, err := work(ctx, path)
+	r, err := work(path)
 	switch {
 	case err == nil:
 		_, err = fmt.Fprintf(out, "%s %s: schema version %d, %s, %s, %.1f MiB\n", done, printable(addr), r.Schema,

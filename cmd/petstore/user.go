@@ -55,7 +55,8 @@ func leaveRoot(cmd *cobra.Command, args []string, env environment) error {
 func refuseRoot(addr string) error {
 	if owners := ownersOf(addr); os.Geteuid() == 0 && len(owners) > 0 {
 		name, _ := owners[0].lookUp()
-		return fmt.Errorf("%s belongs to the user %s: run the server as that user, for example with runuser -u %s --", owners[0].path, name, name)
+		return fmt.Errorf("%s belongs to the user %s: run the server as that user, for example with runuser -u %s --",
+			owners[0].path, name, name)
 	}
 	return nil
 }
