@@ -45,6 +45,10 @@ func (l limitListener) Accept() (net.Conn, error) {
 	if err != nil {
 		<-l.open
 	}
+	if tcp, ok := conn.(*net.TCPConn); ok { // else the kernel may hold megabytes for a client that does not read
+		_ = tcp.SetReadBuffer(socketBuffer)
+		_ = tcp.SetWriteBuffer(socketBuffer)
+	}
 	return conn, err
 }
 

@@ -32,6 +32,7 @@ const (
 	idleTimeout     = 2 * time.Minute
 	lingerTimeout   = 500 * time.Millisecond // for the rest of a body that is not read
 	shutdownTimeout = 10 * time.Second       // for requests to end after the drain
+	socketBuffer    = 32 << 10               // each way; Linux doubles it
 )
 
 // DefaultMaxConnections is the usual value of Options.MaxConnections.
