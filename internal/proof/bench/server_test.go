@@ -25,6 +25,7 @@ import (
 type server struct {
 	name, addr string
 	pets       int
+	process    *os.Process
 }
 
 // start starts petstore or a peer on processor 0 and waits until it responds.
@@ -40,14 +41,15 @@ func start(t *testing.B, name, store string) *server {
 	if name == "petstore" {
 		command = []string{"-c", "0", "../../../.bin/petstore", "serve", "--store", store, "--addr", s.addr, "--log-format", "json"}
 	}
-	cmd := exec.CommandContext(t.Context(), "taskset", command...) // its log goes to /dev/null
-	cmd.Env = append(os.Environ(), "PETSTORE_API_KEYS="+program.Key)
+	cmd := exec.Command("taskset", command...) // its log goes to /dev/null
+	cmd.Env = append(os.Environ(), "PETSTORE_API_KEYS="+program.Key, "GOGC=250")
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = cmd.Wait() }) // the context has killed it
+	s.process = cmd.Process
+	t.Cleanup(s.stop)
 	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(10 * time.Millisecond) {
-		err := s.send([]string{"GET", "/v1/pets", ""}, http.StatusOK)
+		err := s.send(request{method: "GET", path: "/v1/pets"}, http.StatusOK)
 		if err == nil {
 			return s
 		}
@@ -55,6 +57,13 @@ func start(t *testing.B, name, store string) *server {
 			t.Fatalf("%s does not respond: %v", name, err)
 		}
 	}
+}
+
+func (s *server) stop() {
+	_ = s.process.Signal(os.Interrupt)
+	kill := time.AfterFunc(5*time.Second, func() { _ = s.process.Kill() })
+	defer kill.Stop()
+	_, _ = s.process.Wait()
 }
 
 // fill creates n pets.
@@ -77,8 +86,8 @@ var header = http.Header{"Authorization": {"Bearer " + program.Key}, "Content-Ty
 
 // send sends a request. It returns an error unless the response has the status
 // want.
-func (s *server) send(r []string, want int) error {
-	sent, err := http.NewRequest(r[0], "http://"+s.addr+r[1], strings.NewReader(r[2]))
+func (s *server) send(r request, want int) error {
+	sent, err := http.NewRequest(r.method, "http://"+s.addr+r.path, strings.NewReader(r.body))
 	if err != nil {
 		return err
 	}
@@ -89,7 +98,7 @@ func (s *server) send(r []string, want int) error {
 	}
 	defer response.Body.Close()
 	if response.StatusCode != want {
-		return fmt.Errorf("%s: %s: the response is %s", s.name, r[0], response.Status)
+		return fmt.Errorf("%s: %s: the response is %s", s.name, r.method, response.Status)
 	}
 	_, err = io.Copy(io.Discard, response.Body)
 	return err
@@ -102,7 +111,7 @@ const connections = 32
 func (s *server) saturate(b *testing.B, o operation, seed int) float64 {
 	var lines strings.Builder
 	for _, r := range o.requests(20_000, s.pets, seed) {
-		fmt.Fprintln(&lines, strings.Join(r, " "))
+		fmt.Fprintln(&lines, r.method, r.path, r.body)
 	}
 	file := filepath.Join(b.TempDir(), "requests")
 	if err := os.WriteFile(file, []byte(lines.String()), 0o644); err != nil {

@@ -30,7 +30,7 @@ func TestContract(t *testing.T) {
 		newSuite(t, Server{
 			URL: url, Address: url, Key: os.Getenv("KEY"), OtherKey: os.Getenv("OTHER_KEY"),
 			ReadOnlyKey: os.Getenv("READ_ONLY_KEY"), ExpiredKey: os.Getenv("EXPIRED_KEY"), RevokedKey: os.Getenv("REVOKED_KEY"),
-		}).run(t)
+		}, example.Document()).run(t)
 		return
 	}
 	for name, open := range stores {
@@ -55,7 +55,7 @@ func newSuiteOn(t *testing.T, st store.Store) *suite {
 	t.Helper()
 	h, server := newService(t, st)
 	server.URL = serve(t, h)
-	return newSuite(t, server)
+	return newSuite(t, server, example.Document())
 }
 
 // newService returns the service on a store, and a key of each kind.

@@ -6,16 +6,17 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/getkin/kin-openapi/openapi3"
 
+	"example.com/petstore/gen"
 	"example.com/petstore/internal/proof/example"
 	"example.com/petstore/internal/proof/program"
 	"example.com/petstore/internal/proof/property"
@@ -32,11 +33,10 @@ func (c *collector) Errorf(format string, args ...any) {
 }
 
 // findings returns what one group of cases reports about a service.
-func findings(t *testing.T, group string, h http.Handler, server Server, change func(*suite)) string {
+func findings(t *testing.T, group string, h http.Handler, server Server, document *openapi3.T) string {
 	t.Helper()
 	server.URL = serve(t, h)
-	s := newSuite(t, server)
-	change(s)
+	s := newSuite(t, server, document)
 	c := &collector{}
 	for _, g := range groups {
 		if g.name == group {
@@ -55,32 +55,33 @@ var faults = map[string]struct {
 }{
 	"another success":        {group: "Writes", finding: "status is not supported", old: " 200 OK", by: " 206 Partial Content"},
 	"a field renamed":        {group: "Writes", finding: `"categoryId" is missing`, old: `"categoryId"`, by: `"category"`},
-	"no status in Pet":       {group: "Writes", finding: `"status" is missing`, old: `"status":"`, by: `"state":"`},
-	"rounded integers":       {group: "ValidBody", finding: "created, categoryId: got 9007199254740992", old: "9007199254740993", by: "9007199254740992"},
+	"no default":             {group: "Writes", finding: "status: got <nil>, want available", old: `"status":"available"`, by: `"state":"available"`},
 	"no Location":            {group: "Writes", finding: "Location: got", old: "Location:", by: "X:"},
+	"a deprecated create":    {group: "Writes", finding: "Deprecation: got", old: "X-Request-Id:", by: "Deprecation: @1795219200\r\nX-Request-Id:"},
 	"no request id":          {group: "Paths", finding: "X-Request-Id: got []", old: "X-Request-Id:", by: "X:"},
-	"a message of a library": {group: "Parameters", finding: "nothing internal", old: "must be an integer", by: "strconv.ParseInt: invalid"},
+	"another document":       {group: "Paths", finding: "body: got", old: "openapi: 3", by: "openapi:  3"},
+	"a message of a library": {group: "EveryOperation", finding: "nothing internal", old: "must be an integer", by: "strconv.ParseInt: invalid"},
+	"another code":           {group: "EveryOperation", finding: "code: got", old: "invalid_parameter", by: "bad_parameter"},
+	"no Deprecation":         {group: "EveryOperation", finding: "Deprecation: got", old: "Deprecation:", by: "X:"},
 	"a key in a message":     {group: "Authentication", finding: "nothing internal", old: "API_KEY", by: unknownKey},
-	"another code":           {group: "Parameters", finding: "code: got", old: "invalid_parameter", by: "bad_parameter"},
 	"no challenge":           {group: "Authentication", finding: "WWW-Authenticate: got", old: "Www-Authenticate:", by: "X:"},
 	"a 401 that says why":    {group: "Authentication", finding: "want that of the other cases", old: `error="invalid_token"`, by: "error=\"invalid_token\"\r\n\r\n{}"},
 	"no Allow":               {group: "Methods", finding: "Allow: got", old: "Allow:", by: "X:"},
-	"no Deprecation":         {group: "Parameters", finding: "Deprecation: got", old: "Deprecation:", by: "X:"},
-	"a deprecated create":    {group: "Writes", finding: "Deprecation: got", old: "X-Request-Id:", by: "Deprecation: @1795219200\r\nX-Request-Id:"},
-	"no Link":                {group: "Paging", finding: "walk: got", old: "Link:", by: "X:"},
-	"a Link with no filter":  {group: "Paging", finding: "Link: got", old: "&status=" + statuses()[1], by: ""},
-	"another document":       {group: "Paths", finding: "body: got", old: "openapi: 3", by: "openapi:  3"},
+	"no Link":                {group: "Lists", finding: "walk: got", old: "Link:", by: "X:"},
+	"a Link without filter":  {group: "Lists", finding: "no property by which it selects", old: "&status=" + statuses[1], by: ""},
 	"an unseen response":     {group: "Coverage", finding: "getPet 404: got no such response"},
 
-	"the filter ignored":     {group: "Paging", finding: "walk: got", request: query("status=", "other=")},
-	"after ignored":          {group: "Paging", finding: "want pets after", request: query("after=", "other=")},
-	"a limit too many":       {group: "Parameters", finding: "want 400", request: query(fmt.Sprint("limit=", *example.Parameter("limit").Max+1), "")},
-	"a page too short":       {group: "Paging", finding: "if another follows", request: query("limit=7", "limit=6")},
-	"another default":        {group: "Paging", finding: "without a limit", request: func(r *http.Request) { r.URL.RawQuery = cmp.Or(r.URL.RawQuery, "limit=1") }},
+	"the filter ignored":     {group: "Lists", finding: "no property by which it selects", request: query("status=", "other=")},
+	"after ignored":          {group: "Lists", finding: "got a link to it", request: query("after=", "other=")},
+	"a limit too many":       {group: "EveryOperation", finding: "want 400", request: query("limit=101", "")},
+	"another limit":          {group: "Lists", finding: "if another follows", request: query("limit=7", "limit=6")},
+	"another default":        {group: "Lists", finding: "if another follows", request: func(r *http.Request) { r.URL.RawQuery = cmp.Or(r.URL.RawQuery, "limit=1") }},
 	"repeated creates":       {group: "Retry", finding: "the second time", request: func(r *http.Request) { r.Header.Del("Idempotency-Key") }},
 	"an open operation":      {group: "EveryOperation", finding: "want 401", request: func(r *http.Request) { r.Header.Set("Authorization", "Bearer "+program.Key) }},
 	"two keys taken for one": {group: "Authentication", finding: "want 401", request: func(r *http.Request) { r.Header.Set("Authorization", r.Header.Get("Authorization")) }},
 }
+
+var statuses = texts(example.Parameter("status").Enum)
 
 func query(old, by string) func(*http.Request) {
 	return func(r *http.Request) { r.URL.RawQuery = strings.ReplaceAll(r.URL.RawQuery, old, by) }
@@ -107,84 +108,112 @@ func TestFaults(t *testing.T) {
 			_ = conn.Close()
 		})
 		t.Run(name, func(t *testing.T) {
-			if found := findings(t, f.group, faulty, server, func(*suite) {}); !strings.Contains(found, f.finding) {
+			if found := findings(t, f.group, faulty, server, example.Document()); !strings.Contains(found, f.finding) {
 				t.Errorf("%s: got %q, want a finding with %q", f.group, found, f.finding)
 			}
 		})
 	}
 }
 
-// shelf returns a service with PUT and DELETE, which may have one fault.
+// shelf returns a service with PUT, PATCH and DELETE of pets, and with notes below each.
+// It may have one fault.
 func shelf(fault string) http.Handler {
-	var all []resource
-	answer := func(w http.ResponseWriter, status int, v any) {
-		w.WriteHeader(status)
-		_, _ = io.WriteString(w, property.Encode(v))
-	}
-	read := func(r *http.Request) resource {
+	all, removed, last := map[string]resource{}, map[string]resource{}, 0
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		path, status := r.URL.Path, http.StatusOK
 		text, _ := io.ReadAll(r.Body)
-		return decode(string(text))
-	}
-	mux, path := http.NewServeMux(), example.Base()+"/pets"
-	mux.HandleFunc("POST "+path, func(w http.ResponseWriter, r *http.Request) {
-		p := read(r)
-		p["id"] = json.Number(fmt.Sprint(len(all) + 1))
-		all = append(all, p)
-		w.Header().Set("Location", fmt.Sprintf("%s/%v", path, p["id"]))
-		answer(w, http.StatusCreated, p)
-	})
-	mux.HandleFunc("GET "+path, func(w http.ResponseWriter, r *http.Request) {
-		page, status := []resource{}, r.FormValue("status")
-		for i, p := range all {
-			matches := (status == "" || p["status"] == status) && fmt.Sprint(i) == r.FormValue("after")
-			if matches && (p["removed"] == nil || fault == "leaves" && status != "") {
-				page = append(page, p)
-			}
+		sent := decode(text)
+		answer := any(all[path])
+		pet, isNotes := strings.CutSuffix(path, "/notes")
+		isList := isNotes || strings.HasSuffix(path, "/pets")
+		var numbers struct{ CategoryID int64 }
+		valid := sent != nil && json.Unmarshal(text, &numbers) == nil || r.Method == http.MethodGet || r.Method == http.MethodDelete
+		for name, p := range example.Document().Components.Schemas["NewPet"].Value.Properties {
+			_, isSent := sent[name]
+			valid = valid && (!isSent && r.Method != http.MethodPut || p.Value.VisitJSON(sent[name]) == nil)
 		}
-		answer(w, http.StatusOK, page)
-	})
-	mux.HandleFunc(path+"/{id}", func(w http.ResponseWriter, r *http.Request) {
-		i := slices.IndexFunc(all, func(p resource) bool { return fmt.Sprint(p["id"]) == r.PathValue("id") && p["removed"] == nil })
 		switch {
-		case i < 0:
-			answer(w, http.StatusNotFound, nil)
-		case r.Method == http.MethodPut:
-			p := read(r)
-			p["id"] = all[i]["id"]
-			answer(w, http.StatusOK, p)
-			if fault == "forgets" {
-				p["categoryId"] = all[i]["categoryId"]
+		case !valid:
+			status = http.StatusBadRequest
+		case !isList && all[path] == nil, isNotes && all[pet] == nil && (r.Method == http.MethodPost || fault != "orphans"):
+			status = http.StatusNotFound
+		case isList && r.Method == http.MethodPost:
+			last++
+			path = fmt.Sprint(path, "/", last)
+			added := resource{"status": statuses[0]}
+			maps.Copy(added, sent)
+			added["id"], status = json.Number(fmt.Sprint(last)), http.StatusCreated
+			all[path], answer = added, added
+			w.Header().Set("Location", path)
+		case isList:
+			page, filter := []resource{}, r.FormValue("status")
+			for in, p := range all {
+				if path == in[:strings.LastIndex(in, "/")] && (filter == "" || p["status"] == filter) {
+					page = append(page, p)
+				}
 			}
-			all[i] = p
+			if removed[path] != nil && fault == "leaves" && removed[path]["status"] == filter {
+				page = append(page, removed[path])
+			}
+			answer = page
 		case r.Method == http.MethodDelete:
-			all[i]["removed"] = true
-			w.WriteHeader(http.StatusNoContent)
-		default:
-			answer(w, http.StatusOK, all[i])
+			removed[path[:strings.LastIndex(path, "/")]] = all[path]
+			delete(all, path)
+			status = http.StatusNoContent
+		case r.Method != http.MethodGet:
+			changed := resource{"status": statuses[0]}
+			if r.Method == http.MethodPatch && fault != "resets" {
+				maps.Copy(changed, all[path])
+			}
+			maps.Copy(changed, sent)
+			changed["id"] = all[path]["id"]
+			if fault == "forgets" {
+				changed["categoryId"] = all[path]["categoryId"]
+			}
+			all[path], answer = changed, changed
+		}
+		w.WriteHeader(status)
+		if status != http.StatusNoContent {
+			_, _ = io.WriteString(w, property.Encode(answer))
 		}
 	})
-	return mux
 }
 
-// TestWrites tests that a PUT that forgets a property, a DELETE that leaves a pet in a
-// filtered list, and an operation of an unknown form are found.
+// TestWrites tests that faults of a PUT, a PATCH and a DELETE are found, those of a list
+// below each pet, and an operation of an unknown form.
 func TestWrites(t *testing.T) {
 	for fault, want := range map[string]string{
 		"":        "",
 		"forgets": "read by get, categoryId: got",
+		"resets":  "the answer of patchPet, name: got <nil>",
 		"leaves":  "read by list with status=",
+		"orphans": "/pets/{petId}/notes, read by list: got",
 		"unknown": "sellPet: got no flow",
 	} {
-		found := findings(t, "Writes", shelf(fault), Server{Key: "any"}, func(s *suite) {
-			item, create := s.document.Paths.Value("/pets/{petId}"), s.document.Paths.Value("/pets").Post
-			item.Put = &openapi3.Operation{OperationID: "putPet", RequestBody: create.RequestBody, Responses: item.Get.Responses}
-			item.Delete = &openapi3.Operation{OperationID: "deletePet", Responses: openapi3.NewResponses(openapi3.WithStatus(http.StatusNoContent, item.Get.Responses.Status(http.StatusOK)))}
-			if fault == "unknown" {
-				s.document.Paths.Set("/pets/{petId}/sale", &openapi3.PathItem{Post: &openapi3.Operation{OperationID: "sellPet"}})
-			}
+		document, err := openapi3.NewLoader().LoadFromData(gen.Document)
+		if err != nil {
+			t.Fatal(err)
+		}
+		item, pets := document.Paths.Value("/pets/{petId}"), document.Paths.Value("/pets")
+		with := func(id string, body *openapi3.RequestBodyRef, status int, answer *openapi3.ResponseRef) *openapi3.Operation {
+			return &openapi3.Operation{OperationID: id, RequestBody: body, Responses: openapi3.NewResponses(openapi3.WithStatus(status, answer)), Parameters: item.Get.Parameters}
+		}
+		one, body := item.Get.Responses.Status(http.StatusOK), pets.Post.RequestBody
+		item.Put, item.Patch = with("putPet", body, http.StatusOK, one), with("patchPet", body, http.StatusOK, one)
+		item.Delete = with("deletePet", nil, http.StatusNoContent, one)
+		note := &openapi3.SchemaRef{Ref: "#/components/schemas/Note", Value: document.Components.Schemas["Pet"].Value}
+		list := openapi3.NewResponse().WithJSONSchemaRef(&openapi3.SchemaRef{Value: &openapi3.Schema{Type: &openapi3.Types{"array"}, Items: note}})
+		document.Paths.Set("/pets/{petId}/notes", &openapi3.PathItem{
+			Get:  with("listNotes", nil, http.StatusOK, &openapi3.ResponseRef{Value: list}),
+			Post: with("createNote", body, http.StatusCreated, one),
 		})
-		if of := strings.Join(regexp.MustCompile(`.*(read by|no flow).*`).FindAllString(found, -1), "\n"); !strings.Contains(of, want) || want == "" && of != "" {
-			t.Errorf("%s: got %q, want %q", fault, of, want)
+		if fault == "unknown" {
+			document.Paths.Set("/pets/{petId}/sale", &openapi3.PathItem{Post: with("sellPet", nil, http.StatusOK, one)})
+		}
+		found := findings(t, "Writes", shelf(fault), Server{Key: "any"}, document)
+		relevant := strings.Join(regexp.MustCompile(`.*(read by|no flow|the answer of).*`).FindAllString(found, -1), "\n")
+		if !strings.Contains(relevant, want) || want == "" && relevant != "" {
+			t.Errorf("%s: got %q, want %q", fault, relevant, want)
 		}
 	}
 }

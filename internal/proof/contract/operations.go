@@ -3,6 +3,7 @@ package contract
 import (
 	"cmp"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 
@@ -15,16 +16,23 @@ import (
 type operation struct {
 	*openapi3.Operation
 	method, template string
+	parameters       []*openapi3.Parameter
+	media            string           // of the body
 	body             *openapi3.Schema // nil if it has none
 }
 
 // operations returns the operations of the document in a fixed order.
-func (s *suite) operations() (all []operation) {
-	for template, item := range s.document.Paths.Map() {
+func operations(document *openapi3.T) (all []operation) {
+	for template, item := range document.Paths.Map() {
 		for method, o := range item.Operations() {
 			op := operation{Operation: o, method: method, template: template}
+			for _, p := range slices.Concat(item.Parameters, o.Parameters) {
+				op.parameters = append(op.parameters, p.Value)
+			}
 			if o.RequestBody != nil {
-				op.body = o.RequestBody.Value.Content["application/json"].Schema.Value
+				for media, content := range o.RequestBody.Value.Content {
+					op.media, op.body = media, content.Schema.Value
+				}
 			}
 			all = append(all, op)
 		}
@@ -35,67 +43,159 @@ func (s *suite) operations() (all []operation) {
 	return all
 }
 
-// collection returns the template without its last parameter, and whether it has one.
-func (o operation) collection() (template string, isItem bool) {
-	i := strings.LastIndex(o.template, "/{")
-	if i < 0 || !strings.HasSuffix(o.template, "}") {
-		return o.template, false
+// parameter returns a parameter, or nil.
+func (o operation) parameter(in, name string) *openapi3.Parameter {
+	i := slices.IndexFunc(o.parameters, func(p *openapi3.Parameter) bool { return p.In == in && p.Name == name })
+	if i < 0 {
+		return nil
 	}
-	return o.template[:i], true
+	return o.parameters[i]
 }
 
-// request returns a valid request without a key. Each parameter of the path is id.
-func (s *suite) request(o operation, id string) request {
-	segments := strings.Split(o.template, "/")
-	for i := range segments {
-		if strings.HasPrefix(segments[i], "{") {
-			segments[i] = id
+// answer returns the schema of the body of a success; nil if it has none.
+func (o operation) answer() *openapi3.SchemaRef {
+	for status, r := range o.Responses.Map() {
+		if content := r.Value.Content["application/json"]; strings.HasPrefix(status, "2") && content != nil {
+			return content.Schema
 		}
 	}
-	r := request{method: o.method, target: s.base + strings.Join(segments, "/")}
+	return nil
+}
+
+// collection is a path with a list, and what can be done with its resources.
+type collection struct {
+	*suite
+	list   operation
+	create operation            // without a method if the document has none
+	item   string               // the template of one resource; empty if there is none
+	items  map[string]operation // of item, by method
+	parent *collection          // each of whose resources has such a list; nil if there is one list
+	schema *openapi3.SchemaRef  // of a resource
+	id     string               // the property that identifies a resource
+}
+
+// collections returns the collections of the document, parents first.
+func (s *suite) newCollections() (all []*collection) {
+	for _, o := range s.operations {
+		if schema := o.answer(); o.method != http.MethodGet || schema == nil || !schema.Value.Type.Is("array") {
+			continue
+		}
+		c := &collection{suite: s, list: o, items: map[string]operation{}, schema: o.answer().Value.Items, id: "id"}
+		if i := strings.LastIndex(o.template, "}"); i >= 0 {
+			j := slices.IndexFunc(all, func(p *collection) bool { return p.item == o.template[:i+1] })
+			if j < 0 {
+				continue // writes reports its operations
+			}
+			c.parent = all[j]
+		}
+		short := o.template[strings.LastIndex(o.template, "/"):] // /books/{bookId}/loans and /loans/{loanId}
+		for _, o := range s.operations {
+			i := strings.LastIndex(o.template, "/{")
+			switch {
+			case o.template == c.list.template && o.method == http.MethodPost:
+				c.create = o
+			case i >= 0 && (o.template[:i] == c.list.template || o.template[:i] == short) && strings.HasSuffix(o.template, "}"):
+				c.item, c.items[o.method] = o.template, o
+				if name := o.template[i+2 : len(o.template)-1]; c.schema.Value.Properties[name] != nil {
+					c.id = name
+				}
+			}
+		}
+		all = append(all, c)
+	}
+	return all
+}
+
+// request returns a valid request without a key to an address below the base.
+func (s *suite) request(o operation, path string) request {
+	r := request{method: o.method, target: s.base + path}
 	if o.body != nil {
-		r.header, r.body = []string{jsonType}, property.Encode(property.Value(o.body).Example(1))
+		r.header, r.body = []string{"Content-Type: " + o.media}, property.Encode(property.Value(o.body).Example(1))
 	}
 	return r
+}
+
+// unknown returns an address of an operation. The identifiers are valid, but if the
+// template has any, there is no such resource. One of them may be given.
+func (o operation) unknown(name, text string) string {
+	path := o.template
+	for _, p := range o.parameters {
+		if p.In == openapi3.ParameterInPath {
+			id := property.Unknown(p.Schema.Value)[0]
+			if p.Name == name {
+				id = text
+			}
+			path = strings.ReplaceAll(path, "{"+p.Name+"}", url.PathEscape(id))
+		}
+	}
+	return path
 }
 
 // faulty returns the faults of a request that are the same in all operations, without a
 // key, and what each gets with one.
 func (s *suite) faulty(o operation) (rows []row) {
-	valid := s.request(o, greatest)
+	valid := s.request(o, o.unknown("", ""))
 	query := valid
 	query.target += "?%zz"
-	if strings.Contains(o.template, "{") {
-		rows = append(rows,
-			row{"identifier", s.request(o, "x"), want{status: 400, code: "invalid_parameter", message: "must be an integer"}},
-			row{"unknown", valid, want{status: 404, code: "not_found"}})
+	for _, p := range o.parameters {
+		w := want{status: 400, code: "invalid_parameter", message: "^" + p.Name + " "}
+		for _, text := range property.InvalidText(p.Schema.Value) {
+			switch {
+			case p.In == openapi3.ParameterInPath && text != "":
+				rows = append(rows, row{p.Name + "=" + text, s.request(o, o.unknown(p.Name, text)), w})
+			case p.In == openapi3.ParameterInQuery:
+				rows = append(rows, row{p.Name + "=" + text, valid.query(p.Name, text), w})
+			}
+		}
+		switch {
+		case p.In == openapi3.ParameterInPath:
+			for _, text := range property.Unknown(p.Schema.Value) {
+				rows = append(rows, row{"unknown " + p.Name + "=" + text, s.request(o, o.unknown(p.Name, text)), want{status: 404, code: "not_found"}})
+			}
+		case p.In == openapi3.ParameterInQuery && !p.Schema.Value.Type.Is("array"):
+			text := property.Text(property.Value(p.Schema.Value).Example(1))
+			rows = append(rows, row{p.Name + " twice", valid.query(p.Name, text).query(p.Name, text), w})
+		}
 	}
 	if o.body != nil {
-		body, media, size := valid, valid, valid
-		body.body = "{"
-		media.header = []string{"Content-Type: text/plain"}
+		size, media := valid, "^"+strings.ReplaceAll(o.media, "+", `\+`)+"$"
 		size.body += strings.Repeat(" ", maxBody)
-		size.header, query.header, query.body = media.header, media.header, size.body // the query is checked before the size, and that before the type
-		rows = append(rows,
-			row{"body", body, want{status: 400, code: "invalid_body"}},
-			row{"media type", media, want{status: 415, code: "unsupported_media_type", header: map[string]string{"Accept": "^application/json$"}}},
-			row{"body size", size, want{status: 413, code: "payload_too_large"}})
+		size.header, query.header, query.body = nil, nil, size.body // the query is checked before the size, and that before the type
+		rows = append(rows, row{"body size", size, want{status: 413, code: "payload_too_large"}})
+		for _, other := range []string{"text/plain", "application/json", "application/merge-patch+json", "application/vnd.api+json", "application/json;;", ""} {
+			if r := valid; other != o.media {
+				r.header = []string{"Content-Type: " + other}
+				rows = append(rows, row{"media type " + other, r, want{status: 415, code: "unsupported_media_type", message: "Content-Type", header: map[string]string{"Accept": media}}})
+			}
+		}
+		r := valid.with("Content-Encoding: gzip")
+		rows = append(rows, row{"compressed", r, want{status: 415, code: "unsupported_media_type", header: map[string]string{"Accept-Encoding": "^identity$"}}})
 	}
 	return append(rows, row{"query", query, want{status: 400, code: "invalid_parameter"}})
 }
 
+// public are the operations that need no key. All others do, whatever the document says.
+var public = []string{}
+
 // everyOperation tests what all operations have in common: the faults of a request,
 // after a missing key and a key that may not write.
 func (s *suite) everyOperation() (rows []row) {
-	for _, o := range s.operations() {
+	for _, o := range s.operations {
 		faulty := s.faulty(o)
 		for _, f := range faulty {
-			rows = append(rows, row{o.OperationID + " " + f.name, f.request.with(bearer(s.Key)), f.want})
-		}
-		for _, f := range append(faulty, row{name: "valid", request: s.request(o, "1")}) {
-			if o.Security != nil && len(*o.Security) == 0 {
-				break // it needs no key
+			r := f.request.with(bearer(s.Key))
+			if slices.Contains(public, o.OperationID) {
+				r = f.request
 			}
+			rows = append(rows, row{o.OperationID + " " + f.name, r, f.want})
+		}
+		if slices.Contains(public, o.OperationID) {
+			if valid := s.request(o, o.template); !strings.Contains(o.template, "{") && o.method == http.MethodGet {
+				rows = append(rows, row{o.OperationID, valid, want{status: http.StatusOK}})
+			}
+			continue
+		}
+		for _, f := range append(faulty, row{name: "valid", request: s.request(o, o.unknown("", ""))}) {
 			rows = append(rows, row{o.OperationID + " " + f.name + " without a key", f.request, want{status: 401, code: "unauthorized", header: map[string]string{"WWW-Authenticate": noCredentials}}})
 			if s.ReadOnlyKey != "" && o.method != http.MethodGet {
 				rows = append(rows, row{o.OperationID + " " + f.name + " with a key that may only read", f.request.with(bearer(s.ReadOnlyKey)), want{status: 403, code: "forbidden"}})
@@ -108,7 +208,7 @@ func (s *suite) everyOperation() (rows []row) {
 // coverage tests that the cases have seen every response that a client can cause.
 // TestSocket causes the 408, because a proxy would wait for the body.
 func (s *suite) coverage(t T) {
-	for _, o := range s.operations() {
+	for _, o := range s.operations {
 		for status := range o.Responses.Map() {
 			caused := status != "408" && status != "429" && status < "500" && (status != "403" || s.ReadOnlyKey != "")
 			if visit := o.OperationID + " " + status; caused && !s.seen[visit] {

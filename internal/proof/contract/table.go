@@ -3,10 +3,11 @@ package contract
 import (
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/getkin/kin-openapi/openapi3"
 
 	"example.com/petstore/gen"
 	"example.com/petstore/internal/keys"
@@ -17,124 +18,31 @@ import (
 // maxBody is the size of a body that the document promises.
 const maxBody = 64 << 10
 
-// greatest is the greatest int64. No resource has it as its identifier.
+// greatest is the greatest int64.
 const greatest = "9223372036854775807"
 
-// statuses returns the values that a status may have.
-func statuses() (all []string) {
-	for _, status := range example.Parameter("status").Enum {
-		all = append(all, status.(string))
-	}
-	return all
-}
-
-// parameters tests query strings and identifiers. Error messages name the parameter.
-func (s *suite) parameters() (rows []row) {
-	limit := example.Parameter("limit")
-	least, most := int(*limit.Min), int(*limit.Max)
-	outside := fmt.Sprintf("^limit must be .*between %d and %d$", least, most)
-	for _, c := range [][2]string{
-		{"?limit=-1", outside},
-		{fmt.Sprint("?limit=", least-1), outside},
-		{fmt.Sprint("?limit=", most+1), outside},
-		{"?limit=", "^limit must be an integer"},
-		{"?limit=ten", "^limit must be an integer"},
-		{"?limit=%2B5", "^limit must be an integer"},
-		{"?limit=05", "^limit must be an integer"},
-		{"?limit=5.0", "^limit must be an integer"},
-		{"?limit=1e1", "^limit must be an integer"},
-		{"?limit=1&limit=1", "^limit must be given only once"},
-		{"?status=", "^status "},
-		{"?status=lost", "^status must be one of " + strings.Join(statuses(), ", ") + "$"},
-		{"?after=-1", "^after must be"},
-		{"?%zz", "query"},
-		{"?%", "query"},
-		{"?limit=5;x=1", "query|limit"},
-		{"/9223372036854775808", "^petId must be an integer"},
-		{"/x", "^petId must be an integer"},
-		{"/+5", "^petId must be an integer"},
-		{"/05", "^petId must be an integer"},
-		{"/5.0", "^petId must be an integer"},
-		{"/1%2F2", "^petId must be an integer"},
-		{"/%EF%BC%95", "^petId must be an integer"}, // a full-width 5
-	} {
-		rows = append(rows, row{request: s.get("/pets" + c[0]), want: want{status: 400, code: "invalid_parameter", message: c[1]}})
-	}
-	for path, id := range map[string]string{"/pets/0": "0", "/pets/-1": "-1", "/pets/" + greatest: greatest, "/pets/%30": "0", fmt.Sprintf("/%%%x%s/0", "pets"[:1], "pets"[1:]): "0"} {
-		rows = append(rows, row{request: s.get(path), want: want{status: 404, code: "not_found", message: "^there is no pet with id " + id + "$"}})
-	}
-	first := statuses()[0]
-	for _, query := range []string{
-		"", "&", fmt.Sprint("limit=", least), fmt.Sprint("limit=", most), "after=0", "after=9007199254740993", fmt.Sprintf("status=%%%x%s", first[0], first[1:]), "limit=5&after=1&status=" + first,
-		"limit=2&other=1", "other=1&other=2", "limit=2&=x", "LIMIT=", "limit[]=0", "limit%20=0", "%00=%ff", "Status=lost",
-		strings.Repeat("x&", 3000) + "limit=2",
-	} {
-		rows = append(rows, row{request: s.get("/pets?" + query), want: want{status: 200}})
-	}
-	return append(rows, row{request: s.get("/pets?after=" + greatest), want: want{status: 200, body: "[]", header: map[string]string{"Link": ""}}})
-}
-
-// invalidBody tests that bodies are refused and add nothing.
-func (s *suite) invalidBody(t T) {
-	before := s.create(t, example.Body())
-	for _, c := range []struct{ name, body, message string }{
-		{"nothing", "", "body"},
-		{"an empty object", "{}", "(name|categoryId) is required"},
-		{"an array", "[" + example.Body(`"name":"a"`) + "]", "^the body must be an object, not an array$"},
-		{"incomplete", "{", "incomplete"},
-		{"a second value", example.Body(`"name":"a"`) + " {}", "JSON"},
-		{"no name", example.Body(`"name"`), "^name is required$"},
-		{"no categoryId", example.Body(`"name":"a"`, `"categoryId"`), "^categoryId is required$"},
-		{"name in another case", example.Body(`"name"`, `"NAME":"a"`), "^name is required$"},
-		{"U+0000 in name", example.Body(`"name":"a\u0000b"`), "^name must not contain U.0000"},
-		{"categoryId 7.0", example.Body(`"name":"a"`, `"categoryId":7.0`), "^categoryId must be an integer"},
-		{"categoryId 1e2", example.Body(`"name":"a"`, `"categoryId":1e2`), "^categoryId must be an integer"},
-		{"categoryId 2^63", example.Body(`"name":"a"`, `"categoryId":9223372036854775808`), "^categoryId must be"},
-		{"a null status", example.Body(`"name":"a"`, `"status":null`), "^status must not be null; it may be left out$"},
-		{"categoryId as a string", example.Body(`"name":"a"`, `"categoryId":"1"`), "^categoryId must be an integer of 64 bits, not a string$"},
-		{"an unknown status", example.Body(`"name":"a"`, `"status":"lost"`), "^status must be one of"},
-		{"name twice", example.Body(`"name":"a","name":"b"`), `"?name"?.* (twice|once|repeat|dup)`},
-		{"invalid UTF-8", example.Body("\"name\":\"\xff\""), "UTF-8"},
-		{"a lone surrogate", example.Body(`"name":"\ud800"`), "UTF-8"},
-		{"a byte order mark", "\ufeff" + example.Body(`"name":"a"`), "UTF-8"},
-		{"UTF-16", "\xff\xfe" + regexp.MustCompile(".").ReplaceAllString(example.Body(`"name":"a"`), "$0\x00"), "UTF-8"},
-		{"101 levels, all but one of them objects", strings.Repeat(`{"x":`, 100) + "[]" + strings.Repeat("}", 100), "100 levels"},
-	} {
-		t.Run(c.name, func(t T) {
-			s.expect(t, s.post(c.body), want{status: 400, code: "invalid_body", message: c.message})
-		})
-	}
-	page, _ := s.list(t, fmt.Sprintf("?after=%d", idOf(before)))
-	if i := slices.IndexFunc(page, func(p resource) bool { return p["name"] == "a" }); i >= 0 {
-		t.Errorf("list: got %v, want no pet of an invalid body", page[i])
-	}
-}
-
-// headers tests those of createPet that describe its body, and Idempotency-Key.
+// headers tests those that describe a body, and Idempotency-Key.
 func (s *suite) headers() (rows []row) {
-	created := want{status: 201}
-	notJSON := want{status: 415, code: "unsupported_media_type", message: "Content-Type", header: map[string]string{"Accept": "^application/json$"}}
-	compressed := want{status: 415, code: "unsupported_media_type", message: "body", header: map[string]string{"Accept-Encoding": "^identity$"}}
-	for _, c := range []struct {
-		header string
-		want   want
-	}{
-		{"Content-Type: Application/JSON; charset=utf-8", created},
-		{jsonType + "\nContent-Encoding: identity", created},
-		{"X: no type", notJSON},
-		{"Content-Type: application/json;;", notJSON},
-		{jsonType + "\n" + jsonType, notJSON},
-		{"Content-Type: application/vnd.api+json", notJSON},
-		{jsonType + "\nContent-Type: text/plain", notJSON},
-		{jsonType + "\nContent-Encoding: gzip", compressed},
-	} {
-		lines := append(strings.Split(c.header, "\n"), bearer(s.Key))
-		rows = append(rows, row{c.header, request{"POST", s.base + "/pets", lines, example.Body()}, c.want})
-	}
-	for _, key := range []string{"", "k1\nIdempotency-Key: k1", "k1, k2", `"k1", "k2"`, `"k1";a=b`, `"a\b"`, "a\tb", "é", `"k1`, strings.Repeat("k", 256)} {
-		lines := strings.Split("Idempotency-Key: "+key, "\n")
-		r := s.post(example.Body()+strings.Repeat(" ", maxBody), lines...) // headers are checked before the body
-		rows = append(rows, row{fmt.Sprintf("Idempotency-Key: %.20s", key), r, want{status: 400, code: "invalid_request", message: "^Idempotency-Key "}})
+	for _, c := range s.collections {
+		if c.create.method == "" || c.parent != nil {
+			continue
+		}
+		r := c.to(c.create, c.path(nil))
+		for _, line := range []string{"Content-Type: " + strings.Replace(c.create.media, "json", "JSON", 1) + "; charset=utf-8", "Content-Encoding: identity"} {
+			typed := r.with(line)
+			if strings.HasPrefix(line, "Content-Type") {
+				typed.header = []string{line, bearer(s.Key)}
+			}
+			rows = append(rows, row{line, typed, want{status: 201}})
+		}
+		rows = append(rows, row{"two types", r.with("Content-Type: text/plain"), want{status: 415}})
+		if c.create.parameter(openapi3.ParameterInHeader, "Idempotency-Key") == nil {
+			continue
+		}
+		r.body += strings.Repeat(" ", maxBody) // headers are checked before the body
+		for _, key := range []string{"", "k1\nIdempotency-Key: k1", "k1, k2", `"k1", "k2"`, `"k1";a=b`, `"a\b"`, "a\tb", "é", `"k1`, strings.Repeat("k", 256)} {
+			rows = append(rows, row{fmt.Sprintf("Idempotency-Key: %.20s", key), r.with(strings.Split("Idempotency-Key: "+key, "\n")...), want{status: 400, code: "invalid_request", message: "^Idempotency-Key "}})
+		}
 	}
 	return rows
 }
@@ -173,7 +81,7 @@ func (s *suite) authentication(t T) {
 		{name: "invalid UTF-8", header: []string{key + "\xff"}, challenge: either},
 	} {
 		t.Run(c.name, func(t T) {
-			r := request{method: "GET", target: s.base + "/pets?limit=1" + c.query, header: c.header}
+			r := request{method: "GET", target: s.base + s.collections[0].list.template + "?limit=1" + c.query, header: c.header}
 			if c.challenge == "" {
 				s.expect(t, r, want{status: 200})
 				return
@@ -198,7 +106,7 @@ func (s *suite) authentication(t T) {
 				challenge := `^Bearer realm="petstore", error="invalid_token", error_description="[^"]*` + reason + `[^"]*"$`
 				w = want{status: 401, code: "unauthorized", message: reason, header: map[string]string{"WWW-Authenticate": challenge}}
 			}
-			s.expect(t, request{method: "GET", target: s.base + "/pets", header: []string{bearer(key)}}, w)
+			s.expect(t, request{method: "GET", target: s.base + s.collections[0].list.template, header: []string{bearer(key)}}, w)
 		})
 	}
 }
@@ -208,10 +116,11 @@ var besidePaths = []string{"/livez", "/readyz", "/openapi.yaml", "/openapi.json"
 
 // paths tests what is not an operation, and headers that change nothing.
 func (s *suite) paths() (rows []row) {
+	list := s.collections[0].list.template
 	for _, path := range []string{
-		s.base, s.base + "/", s.base + "x/pets", strings.ToUpper(s.base) + "/pets", "/pets", s.base + "/petsx", s.base + "/Pets",
-		"/store/orders", s.base + "/store/orders", s.base + "/pets/", s.base + "/pets/1/", s.base + "/pets/1/2", s.base + "//pets", "/%2F" + s.base[1:] + "/pets",
-		s.base + "/pets%2F1", s.base + "/pets%00", s.base + "/pets;x", s.base + "/*", "/*", "/livezx", "/readyz/1", "/openapi.yml",
+		s.base, s.base + "/", s.base + "x" + list, strings.ToUpper(s.base) + list, list, s.base + list + "x", s.base + strings.ToUpper(list),
+		"/store/orders", s.base + "/store/orders", s.base + list + "/", s.base + list + "/1/", s.base + list + "/1/2", s.base + "/" + list, "/%2F" + s.base[1:] + list,
+		s.base + list + "%2F1", s.base + list + "%00", s.base + list + ";x", s.base + "/*", "/*", "/livezx", "/readyz/1", "/openapi.yml",
 		"/metrics", "/debug/pprof/", "/favicon.ico", "/" + strings.Repeat("x", 8000),
 	} {
 		for _, method := range []string{"GET", "POST", "DELETE"} {
@@ -243,14 +152,21 @@ func (s *suite) paths() (rows []row) {
 		}
 		rows = append(rows,
 			row{"/ with " + header, request{method: "GET", target: "/", header: []string{header}}, w},
-			row{"a list with " + header, s.get("/pets?limit=1", header), want{status: 200}},
-			row{"no pet with " + header, s.get("/pets/0", header), want{status: 404, code: "not_found"}})
+			row{"a list with " + header, s.get(list+"?limit=1", header), want{status: 200}},
+			row{"an invalid limit with " + header, s.get(list+"?limit=0", header), want{status: 400}})
 	}
+	for _, query := range []string{"", "&", "limit=2&other=1", "other=1&other=2", "limit=2&=x", "LIMIT=", "limit[]=0", "limit%20=0", "%00=%ff", "l%69mit=2", strings.Repeat("x&", 3000) + "limit=2"} {
+		rows = append(rows, row{request: s.get(list + "?" + query), want: want{status: 200}})
+	}
+	for _, query := range []string{"%zz", "%", "limit=5;x=1"} {
+		rows = append(rows, row{request: s.get(list + "?" + query), want: want{status: 400, code: "invalid_parameter", message: "query|limit"}})
+	}
+	rows = append(rows, row{request: s.get(fmt.Sprintf("/%%%x%s?limit=0", list[1], list[2:])), want: want{status: 400}})
 	for _, id := range []string{"", "a b", "ä", strings.Repeat("x", 65)} { // check knows which may be kept
-		rows = append(rows, row{fmt.Sprintf("request id %q", id), s.get("/pets/0", "X-Request-Id: "+id), want{status: 404}})
+		rows = append(rows, row{fmt.Sprintf("request id %q", id), s.get(list, "X-Request-Id: "+id), want{status: 200}})
 	}
 	for _, id := range []string{"abc-1.2_X", strings.Repeat("x", 64)} {
-		rows = append(rows, row{fmt.Sprintf("request id %q", id), s.get("/pets/0", "X-Request-Id: "+id), want{status: 404, header: map[string]string{"X-Request-Id": "^" + id + "$"}}})
+		rows = append(rows, row{fmt.Sprintf("request id %q", id), s.get(list, "X-Request-Id: "+id), want{status: 200, header: map[string]string{"X-Request-Id": "^" + id + "$"}}})
 	}
 	return rows
 }

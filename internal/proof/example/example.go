@@ -9,9 +9,9 @@ package example
 
 import (
 	"encoding/json"
-	"fmt"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -36,20 +36,14 @@ func Parameter(name string) *openapi3.Schema {
 	return Document().Paths.Value("/pets").Get.Parameters.GetByInAndName("query", name).Schema.Value
 }
 
-// Body returns a body for createPet, with the properties that are required. Each
-// change is a property such as `"name":null`, which replaces the one of that name or
-// is added, or only a name in quotes, which is left out.
-func Body(changes ...string) string {
+// Body returns a body for createPet with properties such as `"name":"Tom"`, and with
+// examples of those that are required.
+func Body(properties ...string) string {
 	schema := Document().Components.Schemas["NewPet"].Value
-	var properties []string
 	for _, name := range schema.Required {
-		properties = append(properties, fmt.Sprintf("%q:%s", name, must(json.Marshal(schema.Properties[name].Value.Example))))
-	}
-	for _, change := range changes {
-		name, _, hasValue := strings.Cut(change, ":")
-		properties = slices.DeleteFunc(properties, func(p string) bool { return strings.HasPrefix(p, name+":") })
-		if hasValue {
-			properties = append(properties, change)
+		quoted := strconv.Quote(name) + ":"
+		if !slices.ContainsFunc(properties, func(p string) bool { return strings.HasPrefix(p, quoted) }) {
+			properties = append(properties, quoted+string(must(json.Marshal(schema.Properties[name].Value.Example))))
 		}
 	}
 	return "{" + strings.Join(properties, ",") + "}"
@@ -57,20 +51,19 @@ func Body(changes ...string) string {
 
 // Pet returns the pet of Body. The names of its fields are those of the properties,
 // whatever their case.
-func Pet() (p pets.NewPet) {
+func Pet() pets.NewPet {
+	var p pets.NewPet
 	d := json.NewDecoder(strings.NewReader(Body()))
 	d.DisallowUnknownFields()
-	check(d.Decode(&p))
+	if err := d.Decode(&p); err != nil {
+		panic(err)
+	}
 	return p.WithDefaults()
 }
 
 func must[T any](v T, err error) T {
-	check(err)
-	return v
-}
-
-func check(err error) {
 	if err != nil {
 		panic(err)
 	}
+	return v
 }

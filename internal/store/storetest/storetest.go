@@ -49,7 +49,6 @@ func Run(t *testing.T, f Factory) {
 		{"Copy", testCopy},
 		{"Snapshot", testSnapshot},
 		{"FillFails", testFillFails},
-		{"FillNotEmpty", testFillNotEmpty},
 		{"FillConcurrent", testFillConcurrent},
 		{"PageText", testPageText},
 		{"MaxID", testMaxID},
