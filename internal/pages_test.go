@@ -78,7 +78,7 @@ func TestPages(t *testing.T) {
 		{"variable", manifests, strings.ToUpper(service.Name) + `_([A-Z_]+)`, func(_, name, _ string) bool {
 			return quoted(strings.ToLower(strings.ReplaceAll(name, "_", "-"))) || strings.Contains(source.String(), strings.ToUpper(service.Name)+"_"+name)
 		}},
-		{"alert", pages, "`(P[a-z]+[A-Z]\\w+)`", func(_, name, _ string) bool { return strings.Contains(rules.String(), "alert: "+name+"\n") }},
+		{"alert", pages, "`(" + strings.ToUpper(service.Name[:1]) + service.Name[1:] + "[A-Z]\\w+)`", func(_, name, _ string) bool { return strings.Contains(rules.String(), "alert: "+name+"\n") }},
 		{"metric", pages, "`(" + service.Name + "(?:_[a-z]+){2,})`", func(_, name, _ string) bool { return metric(name) }},
 		// A name in quotes after = is the value of a label, one with a bracket or a colon a
 		// function or a key of YAML.
