@@ -12,6 +12,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"sync/atomic"
@@ -26,31 +27,101 @@ import (
 	"example.com/petstore/internal/store/sqlite"
 )
 
-// TestLogWithoutReader checks that a server goes on if nobody reads its log any more.
-func TestLogWithoutReader(t *testing.T) {
-	t.Parallel()
+// logged is a server whose log is a pipe.
+type logged struct {
+	*exec.Cmd
+	log     io.ReadCloser // what follows the line "serving"
+	address string
+	key     string
+}
+
+const fixedKey = "0123456789abcdef"
+
+func startLogged(t *testing.T, args ...string) logged {
+	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), giveUp)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, service.Name, "serve", "--sandbox", "--addr", "127.0.0.1:0", "--drain", "0s")
+	t.Cleanup(cancel)
+	cmd := exec.CommandContext(ctx, service.Name, append([]string{"serve", "--addr", "127.0.0.1:0", "--drain", "0s"}, args...)...)
+	cmd.Env = append(os.Environ(), keysVariable+"="+fixedKey)
 	log, err := cmd.StderrPipe()
 	if err = errors.Join(err, cmd.Start()); err != nil {
 		t.Fatal(err)
 	}
-	var address []string
-	for lines := bufio.NewScanner(log); address == nil && lines.Scan(); {
-		address = servingLine.FindStringSubmatch(lines.Text())
+	for lines := bufio.NewScanner(log); lines.Scan(); {
+		if address := servingLine.FindStringSubmatch(lines.Text()); address != nil {
+			return logged{cmd, log, address[1], fixedKey}
+		}
 	}
-	if address == nil {
-		t.Fatal("the server did not start")
-	}
-	_ = log.Close()
-	response, err := http.Get(address[1] + "/nothing")
+	t.Fatal("the server did not start")
+	return logged{}
+}
+
+// send returns the body of the response to a request with the key, or the error.
+func (s logged) send(method, path, body string) string {
+	r, err := http.NewRequest(method, s.address+path, strings.NewReader(body))
 	if err != nil {
-		t.Fatal(err)
+		return err.Error()
 	}
-	_ = response.Body.Close()
-	if err := errors.Join(cmd.Process.Signal(syscall.SIGTERM), cmd.Wait()); err != nil {
+	r.Header.Set("Authorization", "Bearer "+s.key)
+	r.Header.Set("Content-Type", "application/json")
+	response, err := http.DefaultClient.Do(r)
+	if err != nil {
+		return err.Error()
+	}
+	defer response.Body.Close()
+	text, _ := io.ReadAll(response.Body)
+	return string(text)
+}
+
+// TestLogWithoutReader checks that a server goes on if the reader of its log is gone.
+func TestLogWithoutReader(t *testing.T) {
+	t.Parallel()
+	s := startLogged(t, "--store", "memory:")
+	_ = s.log.Close()
+	if got := s.send("GET", "/v1/pets", ""); got != "[]\n" {
+		t.Errorf("got %s, want []", got)
+	}
+	if err := errors.Join(s.Process.Signal(syscall.SIGTERM), s.Wait()); err != nil {
 		t.Errorf("got error %v, want none", err)
+	}
+}
+
+// TestBlockedLog checks that a server whose log is not read says that it is not ready,
+// and ends all the same. Requests that wait for the log have no response then.
+func TestBlockedLog(t *testing.T) {
+	t.Parallel()
+	for name, end := range map[string]func(s logged, file string) error{
+		"a signal": func(s logged, _ string) error { return s.Process.Signal(syscall.SIGTERM) },
+		"a failure": func(s logged, file string) error {
+			err := os.Rename(file, file+"x")
+			go s.send("POST", "/v1/pets", `{"name":"Rex","categoryId":1}`)
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			file := filepath.Join(t.TempDir(), "pets.db")
+			s := startLogged(t, "--store", "sqlite:"+file)
+			for range 20 { // more than the pipe holds
+				go s.send("GET", "/"+strings.Repeat("x", 8000), "")
+			}
+			for !strings.Contains(s.send("GET", "/readyz", ""), "the log cannot be written") {
+				time.Sleep(50 * time.Millisecond) // between tries
+			}
+			if err := end(s, file); err != nil {
+				t.Fatal(err)
+			}
+			wantStopped(t, s)
+		})
+	}
+}
+
+// wantStopped checks that a server ends by itself, and not successfully.
+func wantStopped(t *testing.T, s logged) {
+	t.Helper()
+	_ = s.Wait() // the exit status is checked below
+	if got := s.ProcessState.ExitCode(); got != 1 {
+		t.Errorf("exit status: got %d, want 1", got)
 	}
 }
 

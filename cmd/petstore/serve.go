@@ -15,13 +15,13 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/spf13/cobra"
 	"golang.org/x/net/idna"
+	"golang.org/x/sync/errgroup"
 
 	"example.com/petstore/internal/edge"
 	"example.com/petstore/internal/keys"
@@ -73,7 +73,8 @@ every start, and prints PETSTORE_URL, PETSTORE_KEY and PETSTORE_READ_ONLY_KEY, w
 creates get a 403, as variables for a shell.
 
 SIGTERM drains the server for --drain; SIGINT skips the drain. Requests in flight
-then have 10 s to finish. A second signal stops the server at once.`,
+then have 10 s to finish, and the process ends 2 s later, whatever hangs. A second
+signal stops the server at once.`,
 		Example: `  petstore serve --addr :8080 --store sqlite:/srv/pets.db
   petstore serve --store postgres://petstore@db1,db2/pets`,
 		Args: cobra.NoArgs,
@@ -182,10 +183,21 @@ func encodedURL(text string) string {
 	return "https://api.example.com/v1"
 }
 
+// stopTime is how long the process may take to end, once the drain is over.
+const stopTime = 12 * time.Second
+
+// endInTime ends the process in time whatever hangs: PostgreSQL, a disk, or a log that
+// nobody reads. What is acknowledged is stored.
+func (cfg serveConfig) endInTime() {
+	time.AfterFunc(cfg.drain+stopTime, func() { os.Exit(1) })
+}
+
 // serve runs the server until it is told to stop or fails.
 func serve(ctx context.Context, env environment, cfg serveConfig) error {
+	context.AfterFunc(ctx, cfg.endInTime)
 	text := cfg.logFormat == "text" || cfg.logFormat == "auto" && env.terminal
-	logger := edge.NewLogger(env.stderr, text, cfg.logLevel, keys.Pattern, cfg.fixedKeys...)
+	log := &server.LogWriter{Writer: env.stderr}
+	logger := edge.NewLogger(log, text, cfg.logLevel, keys.Pattern, cfg.fixedKeys...)
 	cfg.open.Logger = logger
 	if err := refuseRoot(cfg.store); err != nil {
 		return err
@@ -200,12 +212,12 @@ func serve(ctx context.Context, env environment, cfg serveConfig) error {
 		}
 		return err
 	}
-	return errors.Join(advise(serveStore(ctx, env, cfg, logger, st), cfg.store), st.Close())
+	return errors.Join(advise(serveStore(ctx, env, cfg, log, logger, st), cfg.store), st.Close())
 }
 
 // serveStore listens, puts the handler and the server together, and runs them until
 // ctx ends.
-func serveStore(ctx context.Context, env environment, cfg serveConfig, logger *slog.Logger, st store.Store) error {
+func serveStore(ctx context.Context, env environment, cfg serveConfig, log *server.LogWriter, logger *slog.Logger, st store.Store) (err error) {
 	listener, err := net.Listen("tcp", cfg.addr)
 	if err != nil {
 		return fmt.Errorf("--addr: %w", err)
@@ -229,14 +241,15 @@ func serveStore(ctx context.Context, env environment, cfg serveConfig, logger *s
 	observed := store.Observe(st, metrics)
 	keyring := keys.NewKeyring(observed, cfg.fixedKeys)
 	handler, err := service.NewHandler(observed, keyring, edge.Options{
-		Logger: logger, Metrics: metrics, URL: url, PublicURL: cfg.publicURL, TrustedProxies: cfg.trustedProxies,
+		Logger: logger, LogBlocked: log.Blocked, Metrics: metrics, URL: url, PublicURL: cfg.publicURL, TrustedProxies: cfg.trustedProxies,
 		MaxInFlight: cfg.maxInFlight, RateLimit: cfg.rateLimit, AllowOrigins: cfg.allowOrigins, LocalOrigins: cfg.sandbox,
 	})
 	if err != nil {
 		return err
 	}
 	srv, err := server.New(server.Options{
-		Handler: handler, Stopping: handler.Stopping, Failed: st.Failed(),
+		Handler: handler, Failed: st.Failed(),
+		Stopping: func() { cfg.endInTime(); handler.Stopping() }, // also after a failure
 		Listener: listener, CertFile: cfg.certFile, KeyFile: cfg.keyFile,
 		MaxConnections: cfg.maxConnections, Drain: cfg.drain,
 		Admin: admin, Gatherer: registry, Profiles: cfg.profiles,
@@ -247,11 +260,13 @@ func serveStore(ctx context.Context, env environment, cfg serveConfig, logger *s
 	}
 
 	working, done := context.WithCancel(context.WithoutCancel(ctx)) // signals do not end it
-	var background sync.WaitGroup
-	background.Go(func() { keyring.RecordUses(working, logger) })
-	background.Go(func() { store.ForgetIdempotencyKeys(working, observed, logger) })
-	defer background.Wait() // before the store is closed
-	defer done()
+	var background errgroup.Group
+	background.Go(func() error { return keyring.RecordUses(working, logger) })
+	background.Go(func() error { store.ForgetIdempotencyKeys(working, observed, logger); return nil })
+	defer func() {
+		done()
+		err = errors.Join(err, background.Wait()) // before the store is closed
+	}()
 	if cfg.sandbox {
 		err = printSandbox(working, env.stdout, observed, url+handler.Base())
 	} else {

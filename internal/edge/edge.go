@@ -60,6 +60,7 @@ type Service interface {
 type Options struct {
 	Name           string // of the realm of challenges
 	Logger         *slog.Logger
+	LogBlocked     func() bool // reports whether the log cannot be written; may be nil
 	Metrics        prometheus.Registerer
 	URL            string         // where the handler is served, such as http://127.0.0.1:8080; for the document
 	PublicURL      string         // a URI that clients use instead, with the document's base path, if there is a proxy in front
@@ -88,6 +89,9 @@ type Handler struct {
 // New returns the Handler of a document, whose operations service implements. It
 // fails if the document and the generated code do not match.
 func New(document *Document, service Service, o Options) (*Handler, error) {
+	if o.LogBlocked == nil {
+		o.LogBlocked = func() bool { return false }
+	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}

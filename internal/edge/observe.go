@@ -89,6 +89,9 @@ func (h *Handler) accessLog() echo.MiddlewareFunc {
 
 func (h *Handler) logRequest(c echo.Context, v middleware.RequestLoggerValues) error {
 	ctx := c.Request().Context()
+	if isProbe(c) && h.options.LogBlocked() {
+		return nil // the probe must not wait too
+	}
 	level := levelOf(c, v)
 	key, _ := c.Get(callerID).(string)
 	attrs := []slog.Attr{
@@ -136,18 +139,21 @@ func traceID(headers []string) string {
 	return m[2]
 }
 
+func isProbe(c echo.Context) bool {
+	return c.Get(operationName) == "livez" || c.Get(operationName) == "readyz"
+}
+
 // levelOf returns the log level of a request: error if the service failed, warning
 // if it was overloaded or not ready, debug for probes.
 func levelOf(c echo.Context, v middleware.RequestLoggerValues) slog.Level {
-	probe := c.Get(operationName) == "livez" || c.Get(operationName) == "readyz"
 	switch {
-	case v.Status == http.StatusServiceUnavailable && (probe || errors.Is(v.Error, errOverloaded)):
+	case v.Status == http.StatusServiceUnavailable && (isProbe(c) || errors.Is(v.Error, errOverloaded)):
 		return slog.LevelWarn
 	case v.Status >= http.StatusInternalServerError:
 		return slog.LevelError
 	case errors.Is(c.Request().Context().Err(), context.Canceled):
 		return slog.LevelInfo // the client left, or readTimeout has passed
-	case probe:
+	case isProbe(c):
 		return slog.LevelDebug
 	case v.Error != nil && v.Status < http.StatusBadRequest:
 		return slog.LevelWarn // the response was not written completely

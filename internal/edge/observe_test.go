@@ -51,6 +51,23 @@ func TestAccessLog(t *testing.T) {
 	}
 }
 
+// TestBlockedLog checks that /readyz tells of a log that cannot be written, and that
+// probes do not wait for it.
+func TestBlockedLog(t *testing.T) {
+	s, log := newHandler(t, newHandlers(), func(_ *testService, o *Options) {
+		o.LogBlocked = func() bool { return true }
+	})
+	for path, want := range map[string]int{"/readyz": 503, "/livez": 200} {
+		w := do(s, newRequest("GET", path, ""))
+		if w.Code != want || want == 503 && !strings.Contains(w.Body.String(), "the log cannot be written") {
+			t.Errorf("%s: got %d, %s, want %d, and why", path, w.Code, w.Body, want)
+		}
+	}
+	if log.Len() > 0 {
+		t.Errorf("got %s, want no line", log)
+	}
+}
+
 func TestLogLevels(t *testing.T) {
 	h := newHandlers()
 	h["listBooks"] = func(c echo.Context) error { return errors.Join(sendOK(c), errors.New("broken pipe")) }

@@ -36,7 +36,7 @@ func (h *Handler) addProbes() {
 	})
 	h.addPage("/readyz", "readyz", func(c echo.Context) error {
 		if err := h.ready(c.Request().Context()); err != nil {
-			return Unavailable(err)
+			return err
 		}
 		return c.JSON(http.StatusOK, map[string]string{"status": "ready"})
 	})
@@ -59,16 +59,29 @@ func (h *Handler) addPage(path, name string, handle echo.HandlerFunc) {
 	})
 }
 
+// ready returns the response of /readyz if the server is not ready.
 func (h *Handler) ready(ctx context.Context) error {
-	if h.stopping.Load() {
-		return errors.New("the server is stopping")
+	switch {
+	case h.stopping.Load():
+		return notReady("the server is stopping")
+	case h.options.LogBlocked():
+		return notReady("the log cannot be written")
 	}
 	_, err, _ := h.probes.Do("", func() (any, error) { // concurrent probes share one check, because they need no key
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
 		defer cancel()
 		return nil, h.service.Ready(ctx)
 	})
-	return err
+	if err != nil {
+		return Unavailable(err)
+	}
+	return nil
+}
+
+func notReady(why string) error {
+	p := Unavailable(errors.New(why))
+	p.Message = why
+	return p
 }
 
 // addDocs adds the document, as text and as JSON, and its page. Where the document has

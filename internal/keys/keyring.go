@@ -150,8 +150,9 @@ func (k *Keyring) key(ctx context.Context, id string) (Key, error) {
 const useInterval = 30 * time.Second
 
 // RecordUses records in the store when keys were last used, every 30 s and once
-// more when ctx ends. It logs a failure and retries it the next time.
-func (k *Keyring) RecordUses(ctx context.Context, log *slog.Logger) {
+// more when ctx ends. It logs a failure and retries it the next time, and returns that
+// of the last time.
+func (k *Keyring) RecordUses(ctx context.Context, log *slog.Logger) error {
 	ticker := time.NewTicker(useInterval)
 	defer ticker.Stop()
 	for {
@@ -160,11 +161,12 @@ func (k *Keyring) RecordUses(ctx context.Context, log *slog.Logger) {
 		case <-ctx.Done():
 		}
 		done := ctx.Err() != nil
-		if err := k.recordUses(context.WithoutCancel(ctx)); err != nil {
-			log.Warn("the last uses of API keys were not stored", "error", err)
-		}
+		err := k.recordUses(context.WithoutCancel(ctx))
 		if done {
-			return
+			return err
+		}
+		if err != nil {
+			log.Warn(err.Error())
 		}
 	}
 }
@@ -178,11 +180,11 @@ func (k *Keyring) recordUses(ctx context.Context) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, lookupTimeout)
 	defer cancel()
-	err := k.store.RecordKeyUse(ctx, used)
-	if err == nil {
-		k.mu.Lock()
-		maps.DeleteFunc(k.used, func(id string, at time.Time) bool { return at.Equal(used[id]) })
-		k.mu.Unlock()
+	if err := k.store.RecordKeyUse(ctx, used); err != nil {
+		return fmt.Errorf("the last uses of API keys were not stored: %w", err)
 	}
-	return err
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	maps.DeleteFunc(k.used, func(id string, at time.Time) bool { return at.Equal(used[id]) })
+	return nil
 }

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"bufio"
 	"bytes"
 	"crypto/ecdsa"
 	"crypto/elliptic"
@@ -12,6 +13,8 @@ import (
 	"io"
 	"log/slog"
 	"math/big"
+	"net"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -70,11 +73,52 @@ func TestTLS(t *testing.T) {
 	if got := conn.ConnectionState().NegotiatedProtocol; got != "http/1.1" {
 		t.Errorf("got %s, want http/1.1", got)
 	}
+	_, _ = io.WriteString(conn, request("HEAD /ok"))
+	reader := bufio.NewReader(conn)
+	response, err := http.ReadResponse(reader, &http.Request{Method: http.MethodHead})
+	if err != nil || response.Header.Get("Strict-Transport-Security") == "" {
+		t.Errorf("got %v, error %v, want Strict-Transport-Security", response, err)
+	}
 	// The connection must not be reset before the response to too large a header is read.
 	_, _ = io.WriteString(conn, "GET / HTTP/1.1\r\nX: "+strings.Repeat("x", 4*maxHeader))
-	if response, err := io.ReadAll(conn); err != nil || !strings.HasPrefix(string(response), "HTTP/1.1 431 ") {
+	if response, err := io.ReadAll(reader); err != nil || !strings.HasPrefix(string(response), "HTTP/1.1 431 ") {
 		t.Errorf("a large header: got %q, error %v, want 431", response, err)
 	}
+}
+
+// TestHandshakeErrors checks that clients that leave are no warnings.
+func TestHandshakeErrors(t *testing.T) {
+	dir := t.TempDir()
+	certFile, keyFile := filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
+	writeCertificate(t, certFile, keyFile, "pets.example")
+	lines, log := io.Pipe()
+	r := start(t, Options{
+		CertFile: certFile, KeyFile: keyFile,
+		Logger: slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug})),
+	})
+	scanner := bufio.NewScanner(lines)
+	for name, c := range map[string]struct {
+		send, level string
+		leave       func(*net.TCPConn) error
+	}{
+		"nothing":     {"", "DEBUG", (*net.TCPConn).Close},
+		"a part":      {"\x16\x03\x01\x02\x00\x01", "DEBUG", (*net.TCPConn).CloseWrite},
+		"a reset":     {"", "DEBUG", func(c *net.TCPConn) error { return errors.Join(c.SetLinger(0), c.Close()) }},
+		"plain HTTP":  {request("GET /ok"), "DEBUG", (*net.TCPConn).CloseWrite},
+		"other bytes": {strings.Repeat("x", 100), "WARN", (*net.TCPConn).CloseWrite},
+	} {
+		conn, err := net.Dial("tcp", r.addr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		_, _ = io.WriteString(conn, c.send)
+		_ = c.leave(conn.(*net.TCPConn))
+		if !scanner.Scan() || !strings.Contains(scanner.Text(), "level="+c.level) || !strings.Contains(scanner.Text(), "TLS handshake error") {
+			t.Errorf("%s: got %s, want the error as %s", name, scanner.Text(), c.level)
+		}
+	}
+	_ = lines.Close()
 }
 
 func writeCertificate(t *testing.T, certFile, keyFile, name string) {

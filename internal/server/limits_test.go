@@ -2,8 +2,10 @@ package server
 
 import (
 	"context"
+	"errors"
 	"go/version"
 	"io"
+	"log/slog"
 	"net"
 	"runtime"
 	"strings"
@@ -59,7 +61,7 @@ func TestHeaderLimit(t *testing.T) {
 }
 
 func TestConnectionLimit(t *testing.T) {
-	inBubble(t, func(t *testing.T, _ *Server, l *pipes) {
+	inBubble(t, func(t *testing.T, s *Server, l *pipes) {
 		conns := make([]net.Conn, 1000)
 		for i := range conns {
 			conns[i] = l.dial(t)
@@ -75,7 +77,28 @@ func TestConnectionLimit(t *testing.T) {
 		if len(accepted) != 1 {
 			t.Error("one more connection, after another ended: got it waiting, want it accepted")
 		}
+		if err := s.stop(t.Context(), nil); err != nil { // while no more connections are accepted
+			t.Errorf("the stop: %v", err)
+		}
 	})
+}
+
+// TestMaxConnections checks that the limit of open files bounds that of connections.
+func TestMaxConnections(t *testing.T) {
+	var old syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &old); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = syscall.Setrlimit(syscall.RLIMIT_NOFILE, &old) }()
+	for files, want := range map[uint64]int{64: 32, 100: 50, 1000: 936, 1100: 1000} {
+		if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &syscall.Rlimit{Cur: files, Max: old.Max}); err != nil {
+			t.Fatal(err)
+		}
+		s, _ := newServer(t, Options{MaxConnections: 1000})
+		if got := cap(s.connections); got != want {
+			t.Errorf("%d files: got %d connections, want %d", files, got, want)
+		}
+	}
 }
 
 // TestTimeouts checks when a connection ends on which the client does not go on.
@@ -110,19 +133,50 @@ func TestTimeouts(t *testing.T) {
 			wantTime(t, begin, 20*time.Second)
 		})
 	})
-	t.Run("the stop", func(t *testing.T) {
-		inBubble(t, func(t *testing.T, s *Server, l *pipes) {
-			conn, begin := l.dial(t), time.Now()
-			_, _ = io.WriteString(conn, request("GET /hang"))
-			ctx, cancel := context.WithCancelCause(t.Context())
-			cancel(Interrupted{syscall.SIGTERM})
-			if err := s.stop(s.drain(ctx)); err != nil {
-				t.Error(err)
-			}
-			_, _ = io.Copy(io.Discard, conn)
-			wantTime(t, begin, 15*time.Second)
-			close(s.options.Handler.(*testHandler).done)
+	// A client that does not read its response is no failure of the server.
+	for path, fails := range map[string]bool{"/hang": true, "/large": false} {
+		t.Run("the stop, "+path, func(t *testing.T) {
+			inBubble(t, func(t *testing.T, s *Server, l *pipes) {
+				conn, begin := l.dial(t), time.Now()
+				_, _ = io.WriteString(conn, request("GET "+path))
+				ctx, cancel := context.WithCancelCause(t.Context())
+				cancel(Interrupted{syscall.SIGTERM})
+				if err := s.stop(ctx, nil); (err != nil) != fails {
+					t.Errorf("got error %v, want one: %v", err, fails)
+				}
+				_, _ = io.Copy(io.Discard, conn)
+				wantTime(t, begin, 15*time.Second)
+				close(s.options.Handler.(*testHandler).done)
+			})
 		})
+	}
+}
+
+// TestBlockedLog checks that a log that nobody reads is noticed, and does not hold up
+// the stop.
+func TestBlockedLog(t *testing.T) {
+	inBubble(t, func(t *testing.T, s *Server, _ *pipes) {
+		r, w := io.Pipe()
+		log := &LogWriter{Writer: w}
+		s.options.Logger = slog.New(slog.NewTextHandler(log, nil))
+		for after, want := range map[time.Duration]bool{4 * time.Second: false, 6 * time.Second: true} {
+			go s.options.Logger.Info("a line")
+			time.Sleep(after)
+			if got := log.Blocked(); got != want {
+				t.Errorf("after %v: got blocked %v, want %v", after, got, want)
+			}
+			_, _ = r.Read(make([]byte, 1024))
+			synctest.Wait()
+			if log.Blocked() {
+				t.Error("got blocked after the line was read")
+			}
+		}
+		begin := time.Now()
+		if err := s.stop(t.Context(), io.ErrShortWrite); !errors.Is(err, io.ErrShortWrite) {
+			t.Errorf("got error %v, want that of the service", err)
+		}
+		wantTime(t, begin, time.Second)
+		_ = r.Close()
 	})
 }
 

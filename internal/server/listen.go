@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log"
 	"log/slog"
 	"net"
 	"net/http"
@@ -36,11 +37,16 @@ func URL(l net.Listener, secure bool) string {
 // which then cannot end a response to a client that is still sending.
 type limitListener struct {
 	net.Listener
-	open chan struct{}
+	open   chan struct{}
+	closed chan struct{}
 }
 
 func (l limitListener) Accept() (net.Conn, error) {
-	l.open <- struct{}{}
+	select {
+	case l.open <- struct{}{}:
+	case <-l.closed:
+		return nil, net.ErrClosed
+	}
 	conn, err := l.Listener.Accept()
 	if err != nil {
 		<-l.open
@@ -50,6 +56,27 @@ func (l limitListener) Accept() (net.Conn, error) {
 		_ = tcp.SetWriteBuffer(socketBuffer)
 	}
 	return conn, err
+}
+
+// Close is called once, by net/http.
+func (l limitListener) Close() error {
+	close(l.closed)
+	return l.Listener.Close()
+}
+
+// maxConnections returns Options.MaxConnections, or less if the process may not open as
+// many files: the store and the admin address need some.
+func maxConnections(o Options) int {
+	var files syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &files); err != nil {
+		return o.MaxConnections
+	}
+	limit := int(min(files.Cur, 1<<30)) // it may be infinite
+	most := max(limit-reservedFiles, limit/2)
+	if o.MaxConnections > most {
+		o.Logger.Warn("fewer connections than configured, because the process may open few files", "connections", most, "files", limit)
+	}
+	return min(o.MaxConnections, most)
 }
 
 // serveAdmin serves metrics, the handler's probes, and profiles if enabled, where
@@ -70,7 +97,7 @@ func (s *Server) serveAdmin() *http.Server {
 		ReadTimeout:       2 * time.Minute, // also ends what a handler does
 		WriteTimeout:      2 * time.Minute, // profiles take a while
 		IdleTimeout:       idleTimeout,
-		ErrorLog:          slog.NewLogLogger(o.Logger.Handler(), slog.LevelWarn),
+		ErrorLog:          log.New(errorLog{o.Logger}, "", 0),
 	}
 	go func() {
 		if err := admin.Serve(o.Admin); !errors.Is(err, http.ErrServerClosed) {
@@ -86,8 +113,10 @@ type Interrupted struct{ Signal syscall.Signal }
 func (Interrupted) Error() string { return "interrupted" }
 
 // UntilSignal returns a context that SIGINT, SIGTERM or SIGHUP cancels, with an
-// Interrupted as its cause. A second signal kills the process.
+// Interrupted as its cause. A second signal kills the process. SIGPIPE is ignored: a log
+// without a reader must not end a server.
 func UntilSignal(parent context.Context) context.Context {
+	signal.Ignore(syscall.SIGPIPE)
 	ctx, cancel := context.WithCancelCause(parent)
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM)

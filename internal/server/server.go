@@ -7,11 +7,12 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"fmt"
 	"io"
+	"log"
 	"log/slog"
 	"net"
 	"net/http"
-	"os/signal"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -38,17 +39,17 @@ const (
 // DefaultMaxConnections is the usual value of Options.MaxConnections.
 const DefaultMaxConnections = 1000
 
+const reservedFiles = 64 // of the process's limit of open files, not for connections
+
 // Options configures a Server. Fields are required unless they say otherwise.
 type Options struct {
 	Handler        http.Handler
-	Listener       net.Listener // where Handler is served
-	MaxConnections int
+	Listener       net.Listener  // where Handler is served
+	MaxConnections int           // less if the process may not open as many files
 	Drain          time.Duration // how long to keep serving after SIGTERM or SIGHUP
+	Stopping       func()        // called when the server begins to stop
 
-	// Stopping tells the handler that the server has begun to stop.
-	Stopping func()
-
-	// Failed receives an error when the service has failed for good, which
+	// Failed receives an error when the service has failed permanently, which
 	// ends the server. It may be nil.
 	Failed <-chan error
 
@@ -68,11 +69,12 @@ type Server struct {
 	http        *http.Server
 	connections chan struct{} // holds a value for each open connection
 	stopping    atomic.Bool
+	unanswered  atomic.Int64 // requests that no response is being sent to
 }
 
 // New returns a Server. It fails if the certificate cannot be used.
 func New(o Options) (*Server, error) {
-	s := &Server{options: o, connections: make(chan struct{}, o.MaxConnections)}
+	s := &Server{options: o, connections: make(chan struct{}, maxConnections(o))}
 	s.http = &http.Server{
 		Handler:                      http.HandlerFunc(s.serveHTTP),
 		ConnState:                    s.connState(),
@@ -83,7 +85,7 @@ func New(o Options) (*Server, error) {
 		MaxHeaderBytes:               maxHeader - 4096, // which net/http adds
 		Protocols:                    new(http.Protocols),
 		DisableGeneralOptionsHandler: true, // OPTIONS * is handled like other requests
-		ErrorLog:                     slog.NewLogLogger(o.Logger.Handler(), slog.LevelWarn),
+		ErrorLog:                     log.New(errorLog{o.Logger}, "", 0),
 	}
 	s.http.Protocols.SetHTTP1(true) // HTTP/2 does not bound what streams hold, nor close connections that nobody reads
 	if o.CertFile != "" {
@@ -98,9 +100,8 @@ func New(o Options) (*Server, error) {
 
 // Run serves until ctx ends or the service fails. If SIGTERM or SIGHUP has ended ctx,
 // it drains first; see UntilSignal. Run returns nil if the server stopped because it
-// was told to.
+// was told to and every request had its response.
 func (s *Server) Run(ctx context.Context) error {
-	signal.Ignore(syscall.SIGPIPE) // a log without a reader must not end the server
 	if s.options.Admin != nil {
 		admin := s.serveAdmin()
 		defer admin.Close()
@@ -111,16 +112,16 @@ func (s *Server) Run(ctx context.Context) error {
 	select {
 	case err := <-served:
 		return err
-	case err := <-s.options.Failed:
-		return s.stop(err)
+	case failure := <-s.options.Failed:
+		return s.stop(ctx, failure)
 	case <-ctx.Done():
-		return s.stop(s.drain(ctx))
+		return s.stop(ctx, nil)
 	}
 }
 
 // serve accepts connections, with at most cap(s.connections) open at a time.
 func (s *Server) serve() error {
-	l := limitListener{s.options.Listener, s.connections}
+	l := limitListener{s.options.Listener, s.connections, make(chan struct{})}
 	if s.http.TLSConfig != nil {
 		return s.http.ServeTLS(l, "", "")
 	}
@@ -135,7 +136,12 @@ func (s *Server) serveHTTP(w http.ResponseWriter, r *http.Request) {
 	if s.stopping.Load() || !r.ProtoAtLeast(1, 1) || len(r.TransferEncoding) > 0 {
 		w.Header().Set("Connection", "close")
 	}
-	s.options.Handler.ServeHTTP(w, r)
+	if r.TLS != nil {
+		w.Header().Set("Strict-Transport-Security", "max-age=31536000")
+	}
+	s.unanswered.Add(1)
+	defer s.unanswered.Add(-1)
+	s.options.Handler.ServeHTTP(responseWriter{w, s}, r)
 	if r.ContentLength != 0 && w.Header().Get("Connection") == "close" {
 		// If the client too sent Connection: close, net/http would close the connection
 		// at once, and reset it while the client is still sending its body.
@@ -146,47 +152,79 @@ func (s *Server) serveHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
+// responseWriter does not count a request as unanswered while it waits for the client
+// to read.
+type responseWriter struct {
+	http.ResponseWriter
+	server *Server
+}
+
+func (w responseWriter) Write(p []byte) (int, error) {
+	w.server.unanswered.Add(-1)
+	defer w.server.unanswered.Add(1)
+	return w.ResponseWriter.Write(p)
+}
+
+// Unwrap is for http.ResponseController.
+func (w responseWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+// stop drains the server unless the service has failed, and stops it once requests in
+// flight have got their responses, which takes a moment if the service has failed.
+func (s *Server) stop(ctx context.Context, failure error) error {
+	s.stopping.Store(true)
+	s.options.Stopping()
+	_, _ = daemon.SdNotify(false, daemon.SdNotifyStopping)
+	if failure == nil {
+		failure = s.drain(ctx)
+	}
+	timeout := shutdownTimeout
+	if failure != nil {
+		s.log(slog.LevelError, "the service failed permanently", "error", failure)
+		timeout = time.Second
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), timeout)
+	defer cancel()
+	err := s.http.Shutdown(ctx)
+	if errors.Is(err, context.DeadlineExceeded) {
+		err = nil
+		if n := s.unanswered.Load(); n > 0 {
+			err = fmt.Errorf("requests without a response when the server stopped: %d", n)
+		}
+		_ = s.http.Close() // has no listener left to close
+	}
+	return errors.Join(failure, err)
+}
+
 // drain keeps serving for a while after a signal, while clients are told to go
 // elsewhere. It returns early with the error of a service that fails.
 func (s *Server) drain(ctx context.Context) error {
-	s.beginStop()
 	drain := s.options.Drain
 	cause, ok := errors.AsType[Interrupted](context.Cause(ctx))
 	if !ok || cause.Signal == syscall.SIGINT {
 		drain = 0
 	}
-	s.options.Logger.Info("stopping", "drain", drain.String())
+	drained := time.After(drain)
+	s.log(slog.LevelInfo, "stopping", "drain", drain.String())
 	select {
-	case <-time.After(drain):
+	case <-drained:
 		return nil
 	case err := <-s.options.Failed:
 		return err
 	}
 }
 
-func (s *Server) beginStop() {
-	s.stopping.Store(true)
-	s.options.Stopping()
-	_, _ = daemon.SdNotify(false, daemon.SdNotifyStopping)
-}
-
-// stop stops the server once requests in flight have got their responses, which
-// takes a moment if the service has failed.
-func (s *Server) stop(failure error) error {
-	timeout := shutdownTimeout
-	if failure != nil {
-		s.beginStop()
-		s.options.Logger.Error("the service failed permanently", "error", failure)
-		timeout = time.Second
+// log writes a line while the server stops, which a log that nobody reads holds up for
+// only a second.
+func (s *Server) log(level slog.Level, message string, args ...any) {
+	written := make(chan struct{})
+	go func() {
+		s.options.Logger.Log(context.Background(), level, message, args...)
+		close(written)
+	}()
+	select {
+	case <-written:
+	case <-time.After(time.Second):
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), timeout)
-	defer cancel()
-	err := s.http.Shutdown(ctx)
-	if errors.Is(err, context.DeadlineExceeded) {
-		s.options.Logger.Warn("some connections did not end in time and were closed")
-		err = s.http.Close()
-	}
-	return errors.Join(failure, err)
 }
 
 // connState returns a hook that counts connections and makes room for those that wait.

@@ -11,9 +11,11 @@ package postgres
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"sync/atomic"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -124,12 +126,16 @@ func (s *Store) Ping(ctx context.Context) error {
 // Failed implements pets.Store. After a server failure, the store reconnects.
 func (s *Store) Failed() <-chan error { return nil }
 
-// Close implements pets.Store. It waits for the statements in progress, but not
-// for a server that hangs.
+// Close implements pets.Store. It waits for the statements in progress, but for a
+// server that hangs only callTimeout.
 func (s *Store) Close() error {
 	s.closed.Store(true)
-	ctx, done := context.WithTimeout(context.Background(), callTimeout)
-	go func() { s.writes.Close(); s.reads.Close(); done() }()
-	<-ctx.Done()
-	return nil
+	closed := make(chan struct{})
+	go func() { s.writes.Close(); s.reads.Close(); close(closed) }()
+	select {
+	case <-closed:
+		return nil
+	case <-time.After(callTimeout):
+		return errors.New("the connections to PostgreSQL could not be closed in time")
+	}
 }

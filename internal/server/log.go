@@ -1,0 +1,50 @@
+package server
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"log/slog"
+	"regexp"
+	"sync/atomic"
+	"time"
+)
+
+// logPatience is how long a line of the log may take to be written.
+const logPatience = 5 * time.Second
+
+// LogWriter writes to a log, and knows whether somebody reads it. Its calls to Write
+// must not overlap, as those of a slog.Handler do not.
+type LogWriter struct {
+	io.Writer
+	began atomic.Pointer[time.Time] // of the Write in progress, if any
+}
+
+func (w *LogWriter) Write(line []byte) (int, error) {
+	now := time.Now()
+	w.began.Store(&now)
+	defer w.began.Store(nil)
+	return w.Writer.Write(line)
+}
+
+// Blocked reports whether a line could not be written for 5 s.
+func (w *LogWriter) Blocked() bool {
+	began := w.began.Load()
+	return began != nil && time.Since(*began) > logPatience
+}
+
+// errorLog is a writer for an http.Server's ErrorLog. Clients that leave during the
+// TLS handshake, as probes of the port do, are not worth a warning.
+type errorLog struct{ logger *slog.Logger }
+
+var clientLeft = regexp.MustCompile(`TLS handshake error .*(EOF|connection reset by peer|broken pipe|client sent an HTTP request to an HTTPS server)$`)
+
+func (l errorLog) Write(line []byte) (int, error) {
+	text := bytes.TrimSpace(line)
+	level := slog.LevelWarn
+	if clientLeft.Match(text) {
+		level = slog.LevelDebug
+	}
+	l.logger.Log(context.Background(), level, string(text))
+	return len(line), nil
+}
