@@ -25,7 +25,7 @@ func TestPostgresAdvice(t *testing.T) {
 	t.Parallel()
 	for addr, want := range map[string]string{
 		pgtest.Shared(t).Address("absent"): `database "absent" does not exist; create it with: createdb -O petstore -E UTF8 -T template0 NAME`,
-		"postgres://a@b@c/d":               "the store address is malformed: unexpected @; give postgres://USER:PASSWORD@HOST",
+		"postgres://a@b@c/d":               "the store address is malformed: unexpected @; in a password, write @ as %40",
 	} {
 		_, err := openStore(t.Context(), environment{stderr: t.Output()}, addr, address.Options{})
 		if err == nil || !strings.Contains(err.Error(), want) {

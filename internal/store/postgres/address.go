@@ -16,10 +16,15 @@ const (
 	// pool_max_conns. PostgreSQL allows 100 connections by default.
 	maxConns = 16
 
-	// connectTimeout bounds connecting to one host, unless the address sets
-	// connect_timeout, and pinging an idle connection. pgx tries the hosts one
-	// after the other, so it must be well below outageWait.
-	connectTimeout = 500 * time.Millisecond
+	// maxIdleTime is how long a connection is kept unused unless the address sets
+	// pool_max_conn_idle_time: other processes may want it.
+	maxIdleTime = time.Minute
+
+	// connectTimeout bounds connecting to one host, with the login and the check of
+	// the session, unless the address sets connect_timeout, and pinging an idle
+	// connection. pgx tries the hosts one after the other, so it must be well below
+	// outageWait.
+	connectTimeout = time.Second
 )
 
 // parse parses dsn. Its errors never contain the password.
@@ -30,19 +35,19 @@ func parse(dsn string) (*pgxpool.Config, error) {
 	}
 	if err != nil {
 		_, reason, _ := strings.Cut(err.Error(), "`: ") // cut off the address, which pgx repeats
-		return nil, fmt.Errorf("%w: %s", ErrAddress, reason)
+		return nil, fmt.Errorf("the store address is malformed: %s; in a password, write @ as %%40", reason)
 	}
 	if !strings.Contains(dsn, "pool_max_conns=") {
 		config.MaxConns = maxConns
+	}
+	if !strings.Contains(dsn, "pool_max_conn_idle_time=") {
+		config.MaxConnIdleTime = maxIdleTime
 	}
 	config.PingTimeout = connectTimeout
 	c := config.ConnConfig
 	c.ConnectTimeout = cmp.Or(c.ConnectTimeout, connectTimeout)
 	c.RuntimeParams["application_name"] = cmp.Or(c.RuntimeParams["application_name"], name)
 	c.RuntimeParams["client_encoding"] = "UTF8"
-	if c.ValidateConnect == nil { // no target_session_attrs in the address
-		c.ValidateConnect = pgconn.ValidateConnectTargetSessionAttrsReadWrite
-	}
 	c.OnNotice = keepWarning
 	return config, nil
 }

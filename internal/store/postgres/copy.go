@@ -11,38 +11,46 @@ import (
 	"example.com/petstore/internal/store"
 )
 
-const (
-	selectLastID   = "SELECT greatest((SELECT CASE WHEN is_called THEN last_value ELSE 0 END FROM pets_id_seq), (SELECT max(id) FROM pets))"
-	selectRequests = "SELECT key, key_id, pet_id, fingerprint, created_at FROM idempotency_keys ORDER BY pet_id"
+var (
+	selectLastID   = "SELECT greatest((SELECT CASE WHEN is_called THEN last_value ELSE 0 END FROM SCHEMA.pets_id_seq), (SELECT max(id) FROM SCHEMA.pets))"
+	selectRequests = "SELECT key, key_id, pet_id, fingerprint, created_at FROM SCHEMA.idempotency_keys ORDER BY pet_id"
+
+	lockTables = "LOCK TABLE SCHEMA.pets, SCHEMA.keys, SCHEMA.idempotency_keys IN SHARE ROW EXCLUSIVE MODE"
 
 	// A rollback does not undo setval, so this is the last statement before the commit.
-	setLastID = "SELECT setval('pets_id_seq', greatest($1, last_value)) FROM pets_id_seq"
+	setLastID = "SELECT setval(" + sequence + ", greatest($1, last_value)) FROM SCHEMA.pets_id_seq"
 )
+
+// areFilled say whether the store is not as it was created. Each is one query, for Citus.
+var areFilled = []string{
+	"SELECT EXISTS (SELECT 1 FROM SCHEMA.pets)",
+	"SELECT EXISTS (SELECT 1 FROM SCHEMA.keys)",
+	"SELECT EXISTS (SELECT 1 FROM SCHEMA.idempotency_keys)",
+	"SELECT is_called FROM SCHEMA.pets_id_seq",
+}
 
 // Snapshot implements store.Store. On Citus, the nodes have no common snapshot.
 func (s *Store) Snapshot(ctx context.Context, f func(store.Snapshot) error) error {
 	var stopped error // f's error
 	err := s.attempt(ctx, s.reads, func(ctx context.Context, c *pgx.Conn) error {
-		options := pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}
-		return pgx.BeginTxFunc(ctx, c, options, func(tx pgx.Tx) error {
+		return pgx.BeginTxFunc(ctx, c, withoutTimeouts("ISOLATION LEVEL REPEATABLE READ READ ONLY"), func(tx pgx.Tx) error {
 			var last int64
-			if err := tx.QueryRow(ctx, selectLastID).Scan(&last); err != nil {
+			if err := tx.QueryRow(ctx, s.sql(selectLastID)).Scan(&last); err != nil {
 				return err
 			}
 			stopped = f(store.Snapshot{
 				LastID:   last,
-				Pets:     queried(ctx, tx, "SELECT id, "+columns+" FROM pets ORDER BY id", scanPet),
-				Requests: queried(ctx, tx, selectRequests, scanRequest),
-				Keys:     queried(ctx, tx, selectKeys, scanKey),
+				Pets:     queried(ctx, tx, s.sql("SELECT id, "+columns+" FROM SCHEMA.pets ORDER BY id"), scanPet),
+				Requests: queried(ctx, tx, s.sql(selectRequests), scanRequest),
+				Keys:     queried(ctx, tx, s.sql(selectKeys), scanKey),
 			})
-			return nil
+			return stopped
 		})
 	})
-	if err != nil {
-		o := outcomeOf(err)
-		return translate(err, o, false)
+	if stopped != nil || err == nil {
+		return stopped
 	}
-	return stopped
+	return translate(err, effectOf(err), false)
 }
 
 // queried yields the rows of a query, up to the first error.
@@ -52,12 +60,16 @@ func queried[T any](ctx context.Context, tx pgx.Tx, query string, scan func(pgx.
 		defer rows.Close()
 		for rows.Next() {
 			v, err := scan(rows)
-			if !yield(v, err) || err != nil {
+			if err != nil {
+				yield(v, translate(err, effectOf(err), false))
+				return
+			}
+			if !yield(v, nil) {
 				return
 			}
 		}
 		if err := rows.Err(); err != nil {
-			yield(*new(T), translate(err, outcomeOf(err), false))
+			yield(*new(T), translate(err, effectOf(err), false))
 		}
 	}
 }
@@ -76,79 +88,79 @@ func scanRequest(row pgx.Row) (r pets.KeyedRequest, err error) {
 // Fill implements store.Store. It does not retry, and ends only with ctx: the snapshot
 // may arrive slowly. Until it ends, the lock blocks other writers, not readers.
 func (s *Store) Fill(ctx context.Context, from store.Snapshot) error {
-	var refused error   // an error of the snapshot, not of the database
+	var refused error   // by the snapshot, or because the store is not empty
 	committing := false // everything was sent
 	err := s.attempt(ctx, s.writes, func(ctx context.Context, c *pgx.Conn) error {
-		return pgx.BeginFunc(ctx, c, func(tx pgx.Tx) error {
-			if err := lockEmpty(ctx, tx); err != nil {
-				return err
-			}
-			names := []string{"id"}
-			for _, c := range petColumns {
-				names = append(names, c.name)
-			}
-			err := copyInto(ctx, tx, "pets", names, from.ValidPets(), &refused, func(p pets.Pet) []any { return idAndValues(&p) })
+		return pgx.BeginTxFunc(ctx, c, withoutTimeouts(""), func(tx pgx.Tx) error {
+			empty, err := s.lockEmpty(ctx, tx)
 			if err != nil {
 				return err
 			}
-			names = []string{"key", "key_id", "pet_id", "fingerprint", "created_at"}
-			err = copyInto(ctx, tx, "idempotency_keys", names, from.Requests, &refused, func(r pets.KeyedRequest) []any {
+			if !empty {
+				refused = store.ErrNotEmpty
+				return refused
+			}
+			copied := []string{"id"}
+			for _, c := range petColumns {
+				copied = append(copied, c.name)
+			}
+			err = copyInto(ctx, tx, pgx.Identifier{s.schema, "pets"}, copied, from.ValidPets(), &refused, func(p pets.Pet) []any { return idAndValues(&p) })
+			if err != nil {
+				return err
+			}
+			copied = []string{"key", "key_id", "pet_id", "fingerprint", "created_at"}
+			err = copyInto(ctx, tx, pgx.Identifier{s.schema, "idempotency_keys"}, copied, from.Requests, &refused, func(r pets.KeyedRequest) []any {
 				return []any{r.Key, r.KeyID, r.PetID, r.Fingerprint, r.CreatedAt}
 			})
 			if err != nil {
 				return err
 			}
-			if err := copyInto(ctx, tx, "keys", keyColumns, from.Keys, &refused, keyValues); err != nil {
+			err = copyInto(ctx, tx, pgx.Identifier{s.schema, "keys"}, keyColumns, from.Keys, &refused, keyValues)
+			if err != nil {
 				return err
 			}
 			committing = true
 			if from.LastID > 0 {
-				_, err = tx.Exec(ctx, setLastID, from.LastID)
+				_, err = tx.Exec(ctx, s.sql(setLastID), from.LastID)
 			}
 			return err
 		})
 	})
-	o := outcomeOf(err)
 	switch {
 	case err == nil:
 		return nil
 	case refused != nil:
 		return refused
-	case pets.KindOf(err) == pets.Invalid:
-		return err
-	case !committing && o == maybeExecuted: // the connection broke, which ended the transaction
-		o = notExecuted
 	}
-	return translate(err, o, o == maybeExecuted)
+	e := effectOf(err)
+	if !committing && e == maybeExecuted { // the connection broke, which ended the transaction
+		e = notExecuted
+	}
+	return translate(err, e, e == maybeExecuted)
 }
 
-// lockEmpty locks all tables against writing, or returns ErrNotEmpty.
-func lockEmpty(ctx context.Context, tx pgx.Tx) error {
-	if _, err := tx.Exec(ctx, "LOCK TABLE pets, keys, idempotency_keys IN SHARE ROW EXCLUSIVE MODE"); err != nil {
-		return err
+// lockEmpty locks all tables against writing and reports whether the store is empty.
+func (s *Store) lockEmpty(ctx context.Context, tx pgx.Tx) (bool, error) {
+	if _, err := tx.Exec(ctx, s.sql(lockTables)); err != nil {
+		return false, err
 	}
-	for _, query := range []string{
-		"SELECT EXISTS (SELECT 1 FROM pets)",
-		"SELECT EXISTS (SELECT 1 FROM keys)",
-		"SELECT EXISTS (SELECT 1 FROM idempotency_keys)",
-		"SELECT is_called FROM pets_id_seq",
-	} {
+	for _, query := range areFilled {
 		var filled bool
-		if err := tx.QueryRow(ctx, query).Scan(&filled); err != nil {
-			return err
-		}
-		if filled {
-			return store.ErrNotEmpty
+		if err := tx.QueryRow(ctx, s.sql(query)).Scan(&filled); err != nil || filled {
+			return false, err
 		}
 	}
-	return nil
+	return true, nil
 }
 
-// copyInto copies rows into a table. It sets refused to an error of all.
-func copyInto[T any](ctx context.Context, tx pgx.Tx, table string, columns []string, all iter.Seq2[T, error], refused *error, values func(T) []any) error {
+// copyInto copies rows into a table. It sets refused to an error of all, of which pgx
+// returns only the text.
+func copyInto[T any](
+	ctx context.Context, tx pgx.Tx, table pgx.Identifier, columns []string, all iter.Seq2[T, error], refused *error, values func(T) []any,
+) error {
 	next, stop := iter.Pull2(all)
 	defer stop()
-	_, err := tx.CopyFrom(ctx, pgx.Identifier{table}, columns, pgx.CopyFromFunc(func() ([]any, error) {
+	_, err := tx.CopyFrom(ctx, table, columns, pgx.CopyFromFunc(func() ([]any, error) {
 		v, err, more := next()
 		if err != nil || !more {
 			*refused = err

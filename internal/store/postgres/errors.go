@@ -6,18 +6,19 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"example.com/petstore/internal/pets"
 )
 
-// outcome is what happened to a statement that failed.
-type outcome int
+// effect is what a statement that failed has done.
+type effect int
 
 const (
-	maybeExecuted outcome = iota // it may have been executed, or may still be
-	notExecuted                  // it was not executed; a retry may succeed
-	failed                       // it was not executed; retries fail until someone fixes the cause
+	maybeExecuted effect = iota // it may have been executed, or may still be
+	notExecuted                 // it was not executed; a retry may succeed
+	rejected                    // retries fail until someone fixes the cause
 )
 
 var (
@@ -27,11 +28,14 @@ var (
 	errUnsettled   = errors.New("the pet of the idempotency key is not visible") // its commit goes on, or it was removed
 )
 
-// outcomeOf classifies an error from attempt. An ERROR from the server means
+// effectOf classifies an error from attempt. An ERROR from the server means
 // that it rolled back; a FATAL or PANIC may come after the commit.
-func outcomeOf(err error) outcome {
+func effectOf(err error) effect {
 	if errors.Is(err, errNotAcquired) || errors.Is(err, errRolledBack) {
 		return notExecuted
+	}
+	if _, unreadable := errors.AsType[pgx.ScanArgError](err); unreadable {
+		return rejected // such as text in a format that a setting of the user has changed
 	}
 	e, ok := errors.AsType[*pgconn.PgError](err)
 	if !ok {
@@ -50,7 +54,7 @@ func outcomeOf(err error) outcome {
 	case class == "40", class == "53", slices.Contains(retryable, e.Code): // transaction_rollback, insufficient_resources
 		return notExecuted
 	case e.SeverityUnlocalized == "ERROR":
-		return failed // such as a missing table or privilege, or a value that Validate let through
+		return rejected // such as a missing table or privilege, or a value that Validate let through
 	}
 	return maybeExecuted // such as admin_shutdown
 }
@@ -67,9 +71,9 @@ var retryable = []string{
 
 // translate converts the last error of a call to a *pets.Error. unknown means
 // that an attempt may have been executed.
-func translate(err error, o outcome, unknown bool) error {
+func translate(err error, e effect, unknown bool) error {
 	switch {
-	case o == failed:
+	case e == rejected:
 		return &pets.Error{Kind: pets.Internal, Message: "the database failed", Err: err}
 	case unknown:
 		return &pets.Error{Kind: pets.Internal, Message: "the outcome of the write is unknown", Err: err}
@@ -77,31 +81,36 @@ func translate(err error, o outcome, unknown bool) error {
 	return &pets.Error{Kind: pets.Unavailable, Message: "the database is unavailable", Err: err}
 }
 
-// Faults for which the command line has advice.
+// Errors of opening a database.
 var (
-	ErrAddress            = errors.New("the store address is malformed")
-	ErrNoDatabase         = errors.New("no such database")
-	ErrDenied             = errors.New("permission denied")
-	ErrTooManyConnections = errors.New("too many connections")
-	ErrEncoding           = errors.New("its encoding is not UTF8")
-	ErrMayNotMigrate      = errors.New("its schema is out of date, and the user may not change it")
-	ErrNewer              = errors.New("is newer than this program")
-	ErrNotSynchronous     = errors.New("--require-sync")
+	ErrNoDatabase    = errors.New("no such database")
+	ErrMayNotMigrate = errors.New("its schema is out of date, and the user may not change it")
 )
 
-// openErrors are the faults by PostgreSQL's codes.
-var openErrors = map[string]error{"3D000": ErrNoDatabase, "42501": ErrDenied, "53300": ErrTooManyConnections}
-
-// explainOpen formats an error from Open as one line.
-func explainOpen(dsn string, err error) error {
+// codeOf returns the code of an error of the server, or "".
+func codeOf(err error) string {
 	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
+		return e.Code
+	}
+	return ""
+}
+
+// explainOpen formats an error of opening the database at dsn as one line.
+func explainOpen(dsn string, err error) error {
+	if err == nil {
+		return nil
+	}
+	timedOut := pgconn.Timeout(err)
+	if e, ok := errors.AsType[*pgconn.PgError](err); ok && e.Code == "3D000" { // invalid_catalog_name
+		err = fmt.Errorf("%w: %s", ErrNoDatabase, e.Message)
+	} else if ok {
 		err = errors.New(e.Message)
-		if kind := openErrors[e.Code]; kind != nil {
-			err = fmt.Errorf("%w: %s", kind, e.Message)
-		}
 	} else if e, ok := errors.AsType[*pgconn.ConnectError](err); ok { // one line for each host
 		lines := strings.FieldsFunc(e.Error(), func(r rune) bool { return r == '\n' || r == '\t' })
 		err = fmt.Errorf("no writable primary can be reached: %s", strings.Join(slices.Compact(lines), "; "))
+	}
+	if timedOut {
+		err = fmt.Errorf("%w; if the network is slow, set connect_timeout=SECONDS in the address", err)
 	}
 	return fmt.Errorf("cannot open %s: %w", Redact(dsn), err)
 }

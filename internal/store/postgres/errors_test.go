@@ -8,11 +8,15 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+
+	"example.com/petstore/internal/pets"
 )
 
-func TestOutcomeOf(t *testing.T) {
+func TestEffectOf(t *testing.T) {
 	server := func(severity string, codes ...string) (errs []error) {
 		for _, code := range codes {
 			errs = append(errs, &pgconn.PgError{SeverityUnlocalized: severity, Code: code})
@@ -20,7 +24,7 @@ func TestOutcomeOf(t *testing.T) {
 		return errs
 	}
 	for _, c := range []struct {
-		want outcome
+		want effect
 		errs []error
 	}{
 		{notExecuted, server("ERROR", "40001", "40P01", "25006", "53000", "53100", "53200", "53400", "55P03", "57014", "26000", "0A000")},
@@ -37,15 +41,38 @@ func TestOutcomeOf(t *testing.T) {
 			io.EOF, io.ErrUnexpectedEOF, syscall.ECONNRESET, syscall.EPIPE, context.DeadlineExceeded, context.Canceled,
 			fmt.Errorf("%w: canceling wait", errWarned), pgconn.ErrConnClosed, errors.Join(safe{}, pgconn.ErrConnClosed),
 		}},
-		{failed, server("ERROR", "22021", "22001", "2200H", "23505", "42P01", "42501", "42703", "58P01")},
+		{rejected, server("ERROR", "22021", "22001", "2200H", "23505", "42P01", "42501", "42703", "58P01")},
+		{rejected, []error{pgx.ScanArgError{Err: errors.New("invalid hex format")}}},
 	} {
 		for _, err := range c.errs {
-			if got := outcomeOf(err); got != c.want {
-				t.Errorf("%v: got outcome %d, want %d", err, got, c.want)
+			if got := effectOf(err); got != c.want {
+				t.Errorf("%v: got effect %d, want %d", err, got, c.want)
 			}
-			if got := outcomeOf(fmt.Errorf("wrapped: %w", err)); got != c.want {
-				t.Errorf("%v, wrapped: got outcome %d, want %d", err, got, c.want)
+			if got := effectOf(fmt.Errorf("wrapped: %w", err)); got != c.want {
+				t.Errorf("%v, wrapped: got effect %d, want %d", err, got, c.want)
 			}
+		}
+	}
+}
+
+// TestPingBridges checks for how long Ping succeeds while the server is unreachable.
+func TestPingBridges(t *testing.T) {
+	s, start := &Store{}, time.Now()
+	for _, c := range []struct {
+		after time.Duration
+		kind  pets.Kind
+		want  bool
+	}{
+		{0, pets.NotFound, true},
+		{time.Hour, pets.Unavailable, true},
+		{time.Hour + bridgedOutage - 1, pets.Unavailable, true},
+		{time.Hour + bridgedOutage, pets.Unavailable, false},
+		{2 * time.Hour, pets.NotFound, true},
+		{3 * time.Hour, pets.Unavailable, true},
+		{3 * time.Hour, pets.Internal, false},
+	} {
+		if got := s.pingSucceeds(c.kind, start.Add(c.after)); got != c.want {
+			t.Errorf("%v after %v: got %v, want %v", c.kind, c.after, got, c.want)
 		}
 	}
 }

@@ -18,17 +18,17 @@ var keyColumns = []string{"id", "name", "hash", "read_only", "created_at", "expi
 
 var (
 	keyList    = strings.Join(keyColumns, ", ")
-	insertKey  = "INSERT INTO keys (" + keyList + ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8)"
-	selectKey  = "SELECT " + keyList + " FROM keys WHERE id = $1"
-	selectKeys = "SELECT " + keyList + " FROM keys ORDER BY created_at, stored"
-	revokeKey  = "UPDATE keys SET revoked_at = coalesce(revoked_at, $2) WHERE id = $1 RETURNING " + keyList
-	recordUse  = `UPDATE keys SET used_at = used.at FROM unnest($1::text[], $2::timestamptz[]) AS used (id, at)
-WHERE keys.id = used.id AND (keys.used_at IS NULL OR keys.used_at < used.at)`
+	insertKey  = "INSERT INTO SCHEMA.keys (" + keyList + ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8)"
+	selectKey  = "SELECT " + keyList + " FROM SCHEMA.keys WHERE id = $1"
+	selectKeys = "SELECT " + keyList + " FROM SCHEMA.keys ORDER BY created_at, stored"
+	revokeKey  = "UPDATE SCHEMA.keys SET revoked_at = coalesce(revoked_at, $2) WHERE id = $1 RETURNING " + keyList
+	recordUse  = `UPDATE SCHEMA.keys AS stored SET used_at = used.at FROM unnest($1::text[], $2::timestamptz[]) AS used (id, at)
+WHERE stored.id = used.id AND (stored.used_at IS NULL OR stored.used_at < used.at)`
 )
 
 func (s *Store) CreateKey(ctx context.Context, k keys.Key) error {
 	return s.writeOnce(ctx, func(ctx context.Context, c *pgx.Conn) error {
-		_, err := c.Exec(ctx, insertKey, keyValues(k)...)
+		_, err := c.Exec(ctx, s.sql(insertKey), keyValues(k)...)
 		return err
 	})
 }
@@ -44,11 +44,11 @@ func timestamp(t time.Time) pgtype.Timestamptz {
 }
 
 func (s *Store) Key(ctx context.Context, id string) (keys.Key, error) {
-	return oneKey(ctx, s.read, id, selectKey, id)
+	return oneKey(ctx, s.read, id, s.sql(selectKey), id)
 }
 
 func (s *Store) RevokeKey(ctx context.Context, id string, at time.Time) (keys.Key, error) {
-	return oneKey(ctx, s.write, id, revokeKey, id, at.UTC().Truncate(time.Second))
+	return oneKey(ctx, s.write, id, s.sql(revokeKey), id, at.UTC().Truncate(time.Second))
 }
 
 func oneKey(ctx context.Context, run func(context.Context, statement) error, id, query string, args ...any) (k keys.Key, err error) {
@@ -64,7 +64,7 @@ func oneKey(ctx context.Context, run func(context.Context, statement) error, id,
 
 func (s *Store) Keys(ctx context.Context) (all []keys.Key, err error) {
 	err = s.read(ctx, func(ctx context.Context, c *pgx.Conn) (err error) {
-		rows, _ := c.Query(ctx, selectKeys) // CollectRows returns the error
+		rows, _ := c.Query(ctx, s.sql(selectKeys)) // CollectRows returns the error
 		all, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (keys.Key, error) { return scanKey(row) })
 		return err
 	})
@@ -78,7 +78,7 @@ func (s *Store) RecordKeyUse(ctx context.Context, used map[string]time.Time) err
 		times[i] = used[id].UTC().Truncate(time.Second)
 	}
 	return s.write(ctx, func(ctx context.Context, c *pgx.Conn) error {
-		_, err := c.Exec(ctx, recordUse, ids, times)
+		_, err := c.Exec(ctx, s.sql(recordUse), ids, times)
 		return err
 	})
 }

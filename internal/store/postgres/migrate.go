@@ -1,69 +1,193 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 	"embed"
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/pressly/goose/v3"
+
+	"example.com/petstore/internal/store"
 )
 
 // During an upgrade, replicas of the previous version are still running, so a
 // migration must keep all their statements valid. It may add tables, indexes,
 // and columns that are nullable or have a default, and drop only what the
-// previous version does not name.
+// previous version does not name. Each but the first has a Down.
 //
 //go:embed migrations/*.sql
-var migrations embed.FS
+var embedded embed.FS
 
-const migrateLock int64 = 0x70657473746f7265 // the key of an advisory lock: "petstore" in ASCII
+// migrations has the files of embedded at its top.
+var migrations, _ = fs.Sub(embedded, "migrations")
 
-// migrate brings the schema up to date, or waits until another replica has done
-// so. Its lock belongs to a transaction. goose's own lock belongs to a session,
-// which PgBouncer may give to another client after a transaction. migrate polls
-// for the lock because a waiting transaction would occupy a connection, of
-// which PgBouncer may have few.
-func migrate(ctx context.Context, conn *pgx.Conn) (from, to int64, err error) {
-	for {
-		var locked bool
-		err = pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
-			err := tx.QueryRow(ctx, "SELECT pg_try_advisory_xact_lock($1)", migrateLock).Scan(&locked)
-			if err == nil && locked {
-				from, to, err = up(ctx, conn.Config())
-			}
-			return err
-		})
-		if err != nil || locked {
-			return from, to, err
+func lastVersion(files fs.FS) int64 {
+	names, _ := fs.Glob(files, "*.sql") // in order
+	version, _ := goose.NumericComponent(names[len(names)-1])
+	return version
+}
+
+// look returns the session of conn with the version of the store in the first schema of
+// its search path, and an error if another schema of it holds a store.
+func look(ctx context.Context, conn *pgx.Conn) (session, error) {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	s, err := readSession(ctx, conn.PgConn())
+	switch {
+	case err != nil:
+		return s, err
+	case s.schema == "":
+		return s, errors.New("the search path has no schema that the user may use")
+	case s.hidden != "":
+		return s, fmt.Errorf("the schema %q is before %q in the search path, which holds a store; name the one to use with search_path=SCHEMA in the address, or for the user with ALTER ROLE", s.schema, s.hidden)
+	case !s.stored:
+		return s, nil
+	}
+	table := pgx.Identifier{s.schema, "goose_db_version"}.Sanitize()
+	return s, mayNotMigrate(conn.QueryRow(ctx, "SELECT max(version_id) FROM "+table).Scan(&s.version))
+}
+
+// mayNotMigrate explains a missing privilege.
+func mayNotMigrate(err error) error {
+	if e, ok := errors.AsType[*pgconn.PgError](err); ok && e.Code == "42501" { // insufficient_privilege
+		return fmt.Errorf("%w: %s", ErrMayNotMigrate, e.Message)
+	}
+	return err
+}
+
+// checkVersion returns an error unless there is a store of the newest version.
+func (s session) checkVersion(newest int64) error {
+	switch {
+	case s.version == 0:
+		return fmt.Errorf("%w in the schema %q", store.ErrNoStore, s.schema)
+	case s.version < newest:
+		return fmt.Errorf("%w: version %d, not %d", store.ErrOutdated, s.version, newest)
+	case s.version > newest:
+		return fmt.Errorf("%w: version %d, not %d", store.ErrNewer, s.version, newest)
+	}
+	return nil
+}
+
+// Migrate brings the schema of the store at dsn to a version, 1 or greater, or to the
+// newest if it is 0. It creates the store if there is none. A lower version than that of
+// the store drops what later ones have added.
+func Migrate(ctx context.Context, dsn string, version int64, logger *slog.Logger) (from, to int64, err error) {
+	err = connect(ctx, dsn, true, func(_ *pgxpool.Config, conn *pgx.Conn) (err error) {
+		from, to, err = migrate(ctx, conn, migrations, version, lockWait, logger)
+		return err
+	})
+	return from, to, err
+}
+
+const (
+	migrateLock int64 = 0x70657473746f7265 // the key of an advisory lock: "petstore" in ASCII
+
+	lockPause  = 75 * time.Millisecond
+	lockNotice = 5 * time.Second // until a line tells who holds the lock
+	lockWait   = time.Minute
+)
+
+// migrate brings the schema to a version of files, or waits until another process has
+// done so. It polls for the lock because a waiting transaction would occupy a
+// connection, of which PgBouncer may have few.
+func migrate(
+	ctx context.Context, conn *pgx.Conn, files fs.FS, version int64, wait time.Duration, logger *slog.Logger,
+) (from, to int64, err error) {
+	newest := lastVersion(files)
+	to = cmp.Or(version, newest)
+	if to < 1 || to > newest {
+		return 0, 0, fmt.Errorf("there is no version %d of the schema, only 1 to %d", to, newest)
+	}
+	holder := ""
+	for began := time.Now(); ; {
+		seen, err := look(ctx, conn)
+		switch {
+		case err != nil:
+			return 0, 0, err
+		case seen.version > newest:
+			return 0, 0, seen.checkVersion(newest)
+		case seen.version == to:
+			return to, to, nil
 		}
-		time.Sleep(75 * time.Millisecond)
+		changed, err := tryChange(ctx, conn, files, seen, to)
+		switch {
+		case err != nil:
+			return 0, 0, mayNotMigrate(err)
+		case changed:
+			logger.Info("migrated the schema", "from", seen.version, "to", to)
+			return seen.version, to, nil
+		case time.Since(began) > wait:
+			return 0, 0, fmt.Errorf("its schema must be migrated, but the lock for that is held by %s", holder)
+		case holder == "" && time.Since(began) > lockNotice:
+			holder = lockHolder(ctx, conn)
+			logger.Warn("waiting for the lock of migrations", "held by", holder)
+		}
+		time.Sleep(lockPause)
 	}
 }
 
-// up runs the missing migrations. It rejects a schema newer than this program.
-func up(ctx context.Context, config *pgx.ConnConfig) (from, to int64, err error) {
-	db := stdlib.OpenDB(*config)
-	defer db.Close()
-	files, _ := fs.Sub(migrations, "migrations") // a valid name
-	provider, err := goose.NewProvider(goose.DialectPostgres, db, files)
-	if err != nil {
-		return 0, 0, err
+// tryChange changes the schema to a version, or returns false if another process holds
+// the lock. The lock belongs to a transaction. goose's own lock belongs
+// to a session, which PgBouncer may give to another client after a transaction.
+func tryChange(ctx context.Context, conn *pgx.Conn, files fs.FS, seen session, to int64) (changed bool, err error) {
+	err = pgx.BeginTxFunc(ctx, conn, withoutTimeouts(""), func(tx pgx.Tx) error {
+		err := tx.QueryRow(ctx, "SELECT pg_try_advisory_xact_lock($1)", migrateLock).Scan(&changed)
+		if err != nil || !changed {
+			return err
+		}
+		config := conn.Config()
+		if !seen.pooled { // PgBouncer would refuse this
+			config.RuntimeParams["idle_in_transaction_session_timeout"] = "0"
+		}
+		db := stdlib.OpenDB(*config)
+		defer db.Close()
+		provider, err := goose.NewProvider(goose.DialectPostgres, db, files)
+		if err != nil {
+			return err
+		}
+		if to < seen.version {
+			_, err = provider.DownTo(ctx, to)
+		} else {
+			_, err = provider.UpTo(ctx, to)
+		}
+		if err != nil {
+			return err
+		}
+		seen, err = look(ctx, conn)
+		if err == nil && seen.version != to {
+			err = fmt.Errorf("the table goose_db_version in the schema %q is another program's", seen.schema)
+		}
+		return err
+	})
+	return changed, err
+}
+
+// withoutTimeouts begins a transaction that may last longer than the user's settings
+// allow. PostgreSQL before 17 has no transaction_timeout.
+func withoutTimeouts(mode string) pgx.TxOptions {
+	return pgx.TxOptions{BeginQuery: "BEGIN " + mode + `; SELECT set_config(name, '0', true) FROM pg_settings
+WHERE name IN ('idle_in_transaction_session_timeout', 'statement_timeout', 'transaction_timeout')`}
+}
+
+const selectHolder = `SELECT format('process %s (%s of %s at %s, %s since %s); pg_terminate_backend(%1$s) ends it', pid,
+application_name, usename, coalesce(host(client_addr), 'its socket'), state, date_trunc('second', state_change))
+FROM pg_locks LEFT JOIN pg_stat_activity USING (pid) WHERE locktype = 'advisory' AND granted AND objsubid = 1
+AND (classid::bigint << 32 | objid::bigint) = $1
+AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`
+
+// lockHolder describes who holds the lock, as far as the user may see it.
+func lockHolder(ctx context.Context, conn *pgx.Conn) (text string) {
+	if err := conn.QueryRow(ctx, selectHolder, migrateLock).Scan(&text); err != nil {
+		return "another process: " + err.Error()
 	}
-	from, to, err = provider.GetVersions(ctx)
-	if err == nil && from > to {
-		return 0, 0, fmt.Errorf("its schema is at version %d and %w, which knows versions up to %d", from, ErrNewer, to)
-	}
-	if err == nil {
-		_, err = provider.Up(ctx)
-	}
-	if e, ok := errors.AsType[*pgconn.PgError](err); ok && e.Code == "42501" { // insufficient_privilege
-		return 0, 0, fmt.Errorf("%w: %s", ErrMayNotMigrate, e.Message)
-	}
-	return from, to, err
+	return text
 }

@@ -4,6 +4,9 @@ package postgres_test
 
 import (
 	"errors"
+	"fmt"
+	"log/slog"
+	"reflect"
 	"strings"
 	"sync"
 	"testing"
@@ -14,6 +17,7 @@ import (
 
 	"example.com/petstore/internal/keys"
 	"example.com/petstore/internal/pets"
+	"example.com/petstore/internal/store"
 	"example.com/petstore/internal/store/postgres"
 	"example.com/petstore/internal/store/postgres/pgtest"
 	"example.com/petstore/internal/store/storetest"
@@ -31,8 +35,8 @@ func TestOpenRejects(t *testing.T) {
 		"postgres://pets:hunter2@127.0.0.1:1,127.0.0.1:2/pets": "no writable primary can be reached",
 		"postgres://pets:hunter2@/pets?host=/nowhere":          "no writable primary can be reached",
 		server.Address("absent"):                               `database "absent" does not exist`,
-		server.Address("latin"):                                "its encoding is not UTF8 but LATIN1",
-		server.Address("newer"):                                "its schema is at version 99 ",
+		server.Address("latin"):                                "the encoding of the database is not UTF8 but LATIN1",
+		server.Address("newer"):                                "its schema is newer than this program: version 99, not 1",
 		here + "&nonsense=1":                                   `unrecognized configuration parameter "nonsense"`,
 		asPets:                                                 "permission denied for schema public",
 	} {
@@ -101,6 +105,135 @@ func TestLeastPrivilege(t *testing.T) {
 	}
 	pgtest.Exec(t, owner, "DELETE FROM goose_db_version WHERE version_id = (SELECT max(version_id) FROM goose_db_version)")
 	refused()
+}
+
+// TestNoStore checks that nothing is created where there must be a store.
+func TestNoStore(t *testing.T) {
+	t.Parallel()
+	address := pgtest.Schema(t)
+	for range 2 {
+		_, readErr := postgres.OpenReader(t.Context(), address)
+		_, err := postgres.Open(t.Context(), address, postgres.Options{MustExist: true})
+		if !errors.Is(err, store.ErrNoStore) || !errors.Is(readErr, store.ErrNoStore) {
+			t.Errorf("Open and OpenReader: got errors %v and %v, want ErrNoStore", err, readErr)
+		}
+	}
+	open(t, address)
+	r, err := postgres.OpenReader(t.Context(), address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	if all, err := r.Keys(t.Context()); err != nil || len(all) > 0 {
+		t.Errorf("Keys: got %v, error %v", all, err)
+	}
+	pgtest.Exec(t, address, "INSERT INTO goose_db_version (version_id, is_applied) VALUES (99, true)")
+	if _, err := postgres.OpenReader(t.Context(), address); !errors.Is(err, store.ErrNewer) {
+		t.Errorf("OpenReader: got error %v, want ErrNewer", err)
+	}
+}
+
+// TestHiddenStore puts a schema with the user's name before that of a store.
+func TestHiddenStore(t *testing.T) {
+	t.Parallel()
+	address := pgtest.Database(t)
+	s := open(t, address)
+	var made []pets.Pet
+	create := func() {
+		t.Helper()
+		for _, key := range []pets.IdempotencyKey{{KeyID: "mine", Key: fmt.Sprint(len(made))}, {}} {
+			p, err := s.CreatePet(t.Context(), newPet(), key)
+			if err != nil {
+				t.Fatal(err)
+			}
+			made = append(made, p)
+		}
+		if page, err := s.Pets(t.Context(), pets.Query{Limit: 100}); err != nil || !reflect.DeepEqual(page.Pets, made) {
+			t.Errorf("Pets: got %v, error %v, want %v", page.Pets, err, made)
+		}
+	}
+	refused := func() {
+		t.Helper()
+		_, openErr := postgres.Open(t.Context(), address, postgres.Options{})
+		_, readErr := postgres.OpenReader(t.Context(), address)
+		_, _, migrateErr := postgres.Migrate(t.Context(), address, 0, slog.New(slog.DiscardHandler))
+		for _, err := range []error{openErr, readErr, migrateErr} {
+			if err == nil || !strings.Contains(err.Error(), `the schema "postgres" is before "public"`) {
+				t.Errorf("got error %v, want one that names both schemas", err)
+			}
+		}
+	}
+	create()
+	pgtest.Exec(t, address, "CREATE SCHEMA postgres", "CREATE TABLE postgres.goose_db_version (id int)", "CREATE TABLE postgres.pets (id int)")
+	create()
+	refused()
+	pgtest.Exec(t, address, "DROP SCHEMA postgres CASCADE", "CREATE SCHEMA postgres")
+	open(t, address+"&search_path=postgres")
+	create()
+	pgtest.Exec(t, address, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'petstore'")
+	refused()
+	create()
+	s = open(t, address+"&search_path=public")
+	create()
+}
+
+// TestTooManyConnections writes after reads have taken all the connections that a role may
+// have, and reads after that.
+func TestTooManyConnections(t *testing.T) {
+	t.Parallel()
+	server := pgtest.Start(t) // not shared, because the role has a fixed name
+	pgtest.Exec(t, server.Address("postgres"), "CREATE ROLE few LOGIN CONNECTION LIMIT 4", "CREATE SCHEMA few AUTHORIZATION few")
+	s := open(t, strings.Replace(server.Address("postgres"), "postgres@", "few@", 1))
+	list := func() error {
+		_, err := s.Pets(t.Context(), pets.Query{Limit: 1})
+		return err
+	}
+	create := func() error {
+		_, err := s.CreatePet(t.Context(), newPet(), pets.IdempotencyKey{})
+		return err
+	}
+	for _, call := range []func() error{list, create, list} {
+		var clients sync.WaitGroup
+		for range 4 {
+			clients.Go(func() {
+				if err := call(); err != nil {
+					t.Errorf("got error %v", err)
+				}
+			})
+		}
+		clients.Wait()
+	}
+}
+
+// TestLaggingSequence creates pets whose identifiers are taken, as after a restore without
+// the sequence.
+func TestLaggingSequence(t *testing.T) {
+	t.Parallel()
+	address := pgtest.Schema(t)
+	s := open(t, address)
+	pgtest.Exec(t, address, "INSERT INTO pets (id, name, category_id, status) OVERRIDING SYSTEM VALUE SELECT n, 'Rex', 1, 'sold' FROM generate_series(1, 2) n")
+	for _, key := range []pets.IdempotencyKey{{}, {KeyID: "mine", Key: "k1"}} {
+		if _, err := s.CreatePet(t.Context(), newPet(), key); err == nil || pets.KindOf(err) != pets.Internal || !strings.Contains(err.Error(), "setval") {
+			t.Errorf("CreatePet with %v: got error %v (%v), want Internal with setval", key, err, pets.KindOf(err))
+		}
+	}
+	if p, err := s.CreatePet(t.Context(), newPet(), pets.IdempotencyKey{KeyID: "mine", Key: "k1"}); err != nil || p.ID != 3 {
+		t.Errorf("CreatePet, then: got %v, error %v, want the id 3", p, err)
+	}
+}
+
+// TestUnreadable reads values that the server sends in another text format.
+func TestUnreadable(t *testing.T) {
+	t.Parallel()
+	for _, mode := range []string{"exec", "simple_protocol"} {
+		s := open(t, pgtest.Schema(t)+"&bytea_output=escape&default_query_exec_mode="+mode)
+		if err := s.CreateKey(t.Context(), keys.Key{ID: "mine", Name: "mine"}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.Key(t.Context(), "mine"); err == nil || pets.KindOf(err) != pets.Internal || !strings.Contains(err.Error(), "hash") {
+			t.Errorf("Key with %s: got error %v (%v), want Internal with the name of the column", mode, err, pets.KindOf(err))
+		}
+	}
 }
 
 // TestMigrateConcurrently opens eight stores at once on an empty database,

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -25,25 +26,36 @@ var petColumns = []struct {
 var (
 	columns, parameters = columnList() // name, category_id, status and $1, $2, $3
 
-	insertPet = "INSERT INTO pets (" + columns + ") VALUES (" + parameters + ") RETURNING id"
+	insertPet = "INSERT INTO SCHEMA.pets (" + columns + ") VALUES (" + parameters + ") RETURNING id"
 
-	insertIdempotencyKey = "INSERT INTO idempotency_keys (key, key_id, fingerprint, pet_id) VALUES ($1, $2, $3, nextval('pets_id_seq'))"
-	insertItsPet         = "INSERT INTO pets (id, " + columns + ") OVERRIDING SYSTEM VALUE VALUES (currval('pets_id_seq'), " + parameters + ") RETURNING id"
+	insertIdempotencyKey = "INSERT INTO SCHEMA.idempotency_keys (key, key_id, fingerprint, pet_id) VALUES ($1, $2, $3, nextval(" + sequence + "))"
+	insertItsPet         = "INSERT INTO SCHEMA.pets (id, " + columns + ") OVERRIDING SYSTEM VALUE VALUES (currval(" + sequence + "), " + parameters + ") RETURNING id"
+	sequence             = "$name$SCHEMA.pets_id_seq$name$"
 
 	// These also write to the write-ahead log, so that their commits wait until a
 	// standby has the rows: the wait after the insert may have been canceled.
 	logged               = ", pg_logical_emit_message(true, '" + name + "', '')"
-	selectIdempotencyKey = "SELECT pet_id, fingerprint" + logged + " FROM idempotency_keys WHERE key = $1 AND key_id = $2"
-	selectMade           = "SELECT id, " + columns + logged + " FROM pets WHERE id = $1"
+	selectIdempotencyKey = "SELECT pet_id, fingerprint" + logged + " FROM SCHEMA.idempotency_keys WHERE key = $1 AND key_id = $2"
+	selectMade           = "SELECT id, " + columns + logged + " FROM SCHEMA.pets WHERE id = $1"
 
-	selectPet          = "SELECT id, " + columns + " FROM pets WHERE id = $1"
-	selectPets         = "SELECT id, " + columns + " FROM pets WHERE id > $1 ORDER BY id LIMIT $2"
-	selectPetsByStatus = "SELECT id, " + columns + " FROM pets WHERE status = $1 AND id > $2 ORDER BY id LIMIT $3"
+	selectPet  = "SELECT id, " + columns + " FROM SCHEMA.pets WHERE id = $1"
+	selectPets = "SELECT id, " + columns + " FROM SCHEMA.pets WHERE id > $1 ORDER BY id LIMIT $2"
 
-	// Rows that another replica is deleting are skipped.
-	deleteIdempotencyKeys = `DELETE FROM idempotency_keys WHERE (key, key_id) IN
-(SELECT key, key_id FROM idempotency_keys WHERE created_at < $1 LIMIT 1000 FOR UPDATE SKIP LOCKED)`
+	// Only the index of both columns has this order. With status = $1, the planner may
+	// scan the primary key for pets of the status, all of which may be at its end.
+	selectPetsByStatus = "SELECT id, " + columns + " FROM SCHEMA.pets WHERE (status, id) > ($1, $2) AND status <= $1 ORDER BY status, id LIMIT $3"
+
+	selectOldIdempotencyKeys = "SELECT key FROM SCHEMA.idempotency_keys WHERE created_at < $1 ORDER BY created_at LIMIT 1000"
+	deleteIdempotencyKeys    = "DELETE FROM SCHEMA.idempotency_keys WHERE key = ANY ($1) AND created_at < $2"
 )
+
+// sql returns a statement on the tables of the store. It names their schema, because
+// PostgreSQL looks names up anew when a schema or a table appears: a new schema with the
+// name of the user, first in the default search path, would replace them for open
+// connections, too.
+func (s *Store) sql(statement string) string {
+	return strings.ReplaceAll(statement, "SCHEMA", pgx.Identifier{s.schema}.Sanitize())
+}
 
 // columnList returns the names of petColumns and the parameters for their values.
 func columnList() (names, parameters string) {
@@ -79,7 +91,7 @@ func (s *Store) CreatePet(ctx context.Context, p pets.NewPet, key pets.Idempoten
 	if key.IsZero() {
 		made.NewPet = p
 		err = s.writeOnce(ctx, func(ctx context.Context, c *pgx.Conn) error {
-			return c.QueryRow(ctx, insertPet, values(&p)...).Scan(&made.ID)
+			return explainInsert(c.QueryRow(ctx, s.sql(insertPet), values(&p)...).Scan(&made.ID))
 		})
 	} else {
 		var fingerprint []byte // of the first request with the key
@@ -106,29 +118,33 @@ func (s *Store) CreatePet(ctx context.Context, p pets.NewPet, key pets.Idempoten
 func (s *Store) createOnce(ctx context.Context, c *pgx.Conn, p pets.NewPet, key pets.IdempotencyKey) (made pets.Pet, fingerprint []byte, err error) {
 	fingerprint = p.Fingerprint()
 	var id int64
+	repeated := true // the key is in use, if it violates the table's only unique index
 	var b pgx.Batch
 	if s.citus {
 		b.Queue("BEGIN")
 		b.Queue("SET LOCAL client_min_messages = debug1") // see keepWarning
 	}
-	b.Queue(insertIdempotencyKey, key.Key, key.KeyID, fingerprint)
-	b.Queue(insertItsPet, values(&p)...).QueryRow(func(row pgx.Row) error { return row.Scan(&id) })
+	b.Queue(s.sql(insertIdempotencyKey), key.Key, key.KeyID, fingerprint).Exec(func(pgconn.CommandTag) error {
+		repeated = false
+		return nil
+	})
+	b.Queue(s.sql(insertItsPet), values(&p)...).QueryRow(func(row pgx.Row) error { return row.Scan(&id) })
 	if s.citus {
 		b.Queue("COMMIT")
 	}
 	err = c.SendBatch(ctx, &b).Close()
 	if err != nil && c.PgConn().TxStatus() == 'E' { // the COMMIT was not executed
-		if outcomeOf(err) == maybeExecuted {
+		if effectOf(err) == maybeExecuted {
 			err = fmt.Errorf("%w: %w", errRolledBack, err)
 		}
 		_, _ = c.Exec(ctx, "ROLLBACK")
 	}
-	if e, ok := errors.AsType[*pgconn.PgError](err); !ok || e.Code != "23505" { // unique_violation
-		return pets.Pet{ID: id, NewPet: p}, fingerprint, err
+	if !repeated || codeOf(err) != uniqueViolation {
+		return pets.Pet{ID: id, NewPet: p}, fingerprint, explainInsert(err)
 	}
-	err = c.QueryRow(ctx, selectIdempotencyKey, key.Key, key.KeyID).Scan(&id, &fingerprint, nil)
+	err = c.QueryRow(ctx, s.sql(selectIdempotencyKey), key.Key, key.KeyID).Scan(&id, &fingerprint, nil)
 	if err == nil {
-		err = c.QueryRow(ctx, selectMade, id).Scan(append(idAndValues(&made), nil)...)
+		err = c.QueryRow(ctx, s.sql(selectMade), id).Scan(append(idAndValues(&made), nil)...)
 	}
 	if errors.Is(err, pgx.ErrNoRows) && s.citus {
 		err = errUnsettled
@@ -136,10 +152,28 @@ func (s *Store) createOnce(ctx context.Context, c *pgx.Conn, p pets.NewPet, key 
 	return made, fingerprint, err
 }
 
+const uniqueViolation = "23505"
+
+// explainInsert adds to an error of inserting a pet what the operator can do.
+func explainInsert(err error) error {
+	if codeOf(err) == uniqueViolation {
+		return fmt.Errorf("the next number of pets_id_seq is that of a stored pet; raise it with setval: %w", err)
+	}
+	return err
+}
+
+// ForgetIdempotencyKeys implements pets.Store. A key is old for every API key that used
+// it then, so the pair need not be compared.
 func (s *Store) ForgetIdempotencyKeys(ctx context.Context, before time.Time) (n int, err error) {
 	err = s.write(ctx, func(ctx context.Context, c *pgx.Conn) error {
-		tag, err := c.Exec(ctx, deleteIdempotencyKeys, before)
-		n = int(tag.RowsAffected())
+		rows, _ := c.Query(ctx, s.sql(selectOldIdempotencyKeys), before) // CollectRows returns the error
+		old, err := pgx.CollectRows(rows, pgx.RowTo[string])
+		if err != nil || len(old) == 0 {
+			n = 0
+			return err
+		}
+		n = len(old)
+		_, err = c.Exec(ctx, s.sql(deleteIdempotencyKeys), old, before)
 		return err
 	})
 	return n, err
@@ -147,7 +181,7 @@ func (s *Store) ForgetIdempotencyKeys(ctx context.Context, before time.Time) (n 
 
 func (s *Store) Pet(ctx context.Context, id int64) (p pets.Pet, err error) {
 	err = s.read(ctx, func(ctx context.Context, c *pgx.Conn) error {
-		return c.QueryRow(ctx, selectPet, id).Scan(idAndValues(&p)...)
+		return c.QueryRow(ctx, s.sql(selectPet), id).Scan(idAndValues(&p)...)
 	})
 	if errors.Is(err, pgx.ErrNoRows) {
 		err = pets.NoSuchPet(id)
@@ -168,7 +202,7 @@ func (s *Store) Pets(ctx context.Context, q pets.Query) (page pets.Page, err err
 	}
 	err = s.read(ctx, func(ctx context.Context, c *pgx.Conn) error {
 		page = pets.Page{}
-		rows, _ := c.Query(ctx, query, args...) // rows.Err returns the error
+		rows, _ := c.Query(ctx, s.sql(query), args...) // rows.Err returns the error
 		defer rows.Close()
 		for rows.Next() {
 			var p pets.Pet

@@ -17,6 +17,8 @@ const (
 	outageWait  = 3 * time.Second  // how long to wait for a connection, and to retry a call that was not executed
 	callTimeout = 10 * time.Second // for a call whose context has no earlier deadline
 	retryPause  = 50 * time.Millisecond
+
+	bridgedOutage = 30 * time.Second // how long Ping succeeds while the server is unreachable
 )
 
 // statement runs SQL on a connection. It may be called several times.
@@ -48,16 +50,16 @@ func (s *Store) run(ctx context.Context, pool *pgxpool.Pool, repeatable bool, st
 		if err == nil || errors.Is(err, pgx.ErrNoRows) {
 			return err
 		}
-		o := outcomeOf(err)
+		e := effectOf(err)
 		if cause == nil || !errors.Is(err, errNotAcquired) || !errors.Is(err, context.DeadlineExceeded) {
 			cause = err
 		}
-		if o == maybeExecuted && pool == s.writes {
+		if e == maybeExecuted && pool == s.writes {
 			unknown = true
 		}
 		waited := !unknown && time.Since(began) > outageWait
-		if o == failed || unknown && !repeatable || waited || s.closed.Load() || ctx.Err() != nil {
-			return translate(cause, o, unknown)
+		if e == rejected || unknown && !repeatable || waited || s.closed.Load() || ctx.Err() != nil {
+			return translate(cause, e, unknown)
 		}
 		time.Sleep(retryPause/2 + rand.N(retryPause))
 	}
@@ -70,6 +72,9 @@ func (s *Store) attempt(ctx context.Context, pool *pgxpool.Pool, st statement) e
 	acquireCtx, cancel := context.WithTimeout(ctx, outageWait)
 	defer cancel()
 	pooled, err := pool.Acquire(acquireCtx)
+	if codeOf(err) == "53300" { // too_many_connections
+		s.otherPool(pool).Reset() // which may hold them unused
+	}
 	if err != nil {
 		return fmt.Errorf("%w: %w", errNotAcquired, err)
 	}
@@ -81,10 +86,17 @@ func (s *Store) attempt(ctx context.Context, pool *pgxpool.Pool, st statement) e
 	if text, warned := data[warning]; warned && err == nil && pool == s.writes {
 		err = fmt.Errorf("%w: %v", errWarned, text)
 	}
-	if e, ok := errors.AsType[*pgconn.PgError](err); ok && e.Code == "25006" {
+	if codeOf(err) == "25006" { // read_only_sql_transaction
 		disconnect(c) // the server is now a standby, and the pool would reuse the connection
 	}
 	return err
+}
+
+func (s *Store) otherPool(pool *pgxpool.Pool) *pgxpool.Pool {
+	if pool == s.reads {
+		return s.writes
+	}
+	return s.reads
 }
 
 // warning is the key in a connection's CustomData for the text of the last

@@ -14,6 +14,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -31,6 +32,7 @@ const name = "petstore"
 
 // Options configures Open. The zero value is valid.
 type Options struct {
+	MustExist   bool         // fail if there is no store, instead of creating one
 	RequireSync bool         // refuse a server that does not wait for a synchronous standby
 	Logger      *slog.Logger // reports a migration; may be nil
 }
@@ -39,73 +41,88 @@ type Options struct {
 // pool of their own because a write that waits for a standby keeps its connection.
 type Store struct {
 	writes, reads *pgxpool.Pool
+	schema        string // of the tables
 
 	citus       bool // the extension is installed
 	requireSync bool // for the metric
 	closed      atomic.Bool
+
+	mu               sync.Mutex
+	unreachableSince time.Time // according to Ping; zero if it is reachable
 }
 
 // Open opens the database at dsn, a postgres:// address with one or more hosts,
 // and brings its schema up to date. Errors never contain the password.
 func Open(ctx context.Context, dsn string, o Options) (*Store, error) {
-	config, err := parse(dsn)
+	s, err := open(ctx, dsn, true, func(conn *pgx.Conn, seen session) error {
+		if o.RequireSync {
+			if err := seen.checkSync(); err != nil {
+				return fmt.Errorf("--require-sync: %w", err)
+			}
+		}
+		err := seen.checkVersion(lastVersion(migrations))
+		if errors.Is(err, store.ErrOutdated) || errors.Is(err, store.ErrNoStore) && !o.MustExist {
+			_, _, err = migrate(ctx, conn, migrations, 0, lockWait, cmp.Or(o.Logger, slog.New(slog.DiscardHandler)))
+		}
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{requireSync: o.RequireSync}
-	err = s.prepare(ctx, config, cmp.Or(o.Logger, slog.New(slog.DiscardHandler)))
-	if err == nil {
-		s.writes, err = pgxpool.NewWithConfig(ctx, config)
-	}
-	if err == nil {
-		s.reads, err = pgxpool.NewWithConfig(ctx, config)
-	}
-	if err != nil {
-		return nil, explainOpen(dsn, err)
-	}
+	s.requireSync = o.RequireSync
 	return s, nil
 }
 
-// prepare checks the database and brings its schema up to date. If the backend's
-// PID differs from the one announced at login, there is a pooler such as
-// PgBouncer in between, and prepare changes config so that statements are not
-// kept prepared.
-func (s *Store) prepare(ctx context.Context, config *pgxpool.Config, logger *slog.Logger) error {
-	mode := config.ConnConfig.DefaultQueryExecMode
-	if mode == pgx.QueryExecModeCacheStatement { // the default of pgx
-		config.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeCacheDescribe
-	}
-	conn, err := pgx.ConnectConfig(ctx, config.ConnConfig)
-	if err != nil {
-		return err
-	}
-	defer disconnect(conn)
-	var encoding string
-	var pid uint32
-	err = conn.QueryRow(ctx, `SELECT current_setting('server_encoding'), pg_backend_pid(),
-EXISTS (SELECT 1 FROM pg_extension WHERE extname = 'citus')`).Scan(&encoding, &pid, &s.citus)
-	switch {
-	case err != nil:
-		return err
-	case encoding != "UTF8":
-		return fmt.Errorf("%w but %s", ErrEncoding, encoding)
-	case pid == conn.PgConn().PID():
-		config.ConnConfig.DefaultQueryExecMode = mode
-	}
-	nodes, err := readDurability(ctx, conn, s.citus)
-	if err != nil {
-		return err
-	}
-	for _, d := range nodes {
-		if err := d.check(s.requireSync, config.ConnConfig.User); err != nil {
+// OpenReader opens the store at dsn as it is: it creates and migrates nothing.
+func OpenReader(ctx context.Context, dsn string) (store.Reader, error) {
+	return open(ctx, dsn, false, func(_ *pgx.Conn, seen session) error { return seen.checkVersion(lastVersion(migrations)) })
+}
+
+// open opens the store at dsn once prepare has accepted its database. With writes, it
+// rejects a server that may lose them.
+func open(ctx context.Context, dsn string, writes bool, prepare func(*pgx.Conn, session) error) (s *Store, err error) {
+	err = connect(ctx, dsn, writes, func(config *pgxpool.Config, conn *pgx.Conn) error {
+		seen, err := look(ctx, conn)
+		if err != nil {
 			return err
 		}
+		if err := prepare(conn, seen); err != nil {
+			return err
+		}
+		if seen.pooled {
+			config.ConnConfig.DefaultQueryExecMode = conn.Config().DefaultQueryExecMode
+		}
+		s = &Store{schema: seen.schema, citus: seen.citus}
+		config.ConnConfig.ValidateConnect = validate(false)
+		if s.reads, err = pgxpool.NewWithConfig(ctx, config); err != nil {
+			return err
+		}
+		config = config.Copy()
+		config.ConnConfig.ValidateConnect = validate(true)
+		s.writes, err = pgxpool.NewWithConfig(ctx, config)
+		return err
+	})
+	return s, err
+}
+
+// connect calls f with a connection to the database at dsn and the configuration of its
+// pools. The connection keeps no statement prepared, as if there were a pooler.
+func connect(ctx context.Context, dsn string, writes bool, f func(*pgxpool.Config, *pgx.Conn) error) error {
+	config, err := parse(dsn)
+	if err != nil {
+		return err
 	}
-	from, to, err := migrate(ctx, conn)
-	if err == nil && from < to {
-		logger.Info("migrated the schema", "from", from, "to", to)
+	first := config.ConnConfig.Copy()
+	first.ValidateConnect = validate(writes)
+	if first.DefaultQueryExecMode == pgx.QueryExecModeCacheStatement { // the default of pgx
+		first.DefaultQueryExecMode = pgx.QueryExecModeCacheDescribe
 	}
-	return err
+	conn, err := pgx.ConnectConfig(ctx, first)
+	if err == nil {
+		err = f(config, conn)
+		disconnect(conn)
+	}
+	return explainOpen(dsn, err)
 }
 
 func disconnect(conn *pgx.Conn) {
@@ -115,12 +132,30 @@ func disconnect(conn *pgx.Conn) {
 }
 
 // Ping implements pets.Store. It uses a connection for reads, because all those
-// for writes may be waiting for a standby.
+// for writes may be waiting for a standby. All processes share the database, so it
+// succeeds while the server has been unreachable for less than bridgedOutage.
 func (s *Store) Ping(ctx context.Context) error {
-	if _, err := s.Pet(ctx, 0); pets.KindOf(err) != pets.NotFound {
-		return &pets.Error{Kind: pets.Unavailable, Message: "the database does not serve requests", Err: err}
+	_, err := s.Pet(ctx, 0)
+	kind := pets.KindOf(err)
+	if s.pingSucceeds(kind, time.Now()) {
+		return nil
 	}
-	return nil
+	return &pets.Error{Kind: pets.Unavailable, Message: "the database does not serve requests", Err: err}
+}
+
+// pingSucceeds reports whether Ping succeeds if looking for a pet that does not exist
+// ended with an error of a kind at the time now.
+func (s *Store) pingSucceeds(kind pets.Kind, now time.Time) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if kind != pets.Unavailable || s.closed.Load() {
+		s.unreachableSince = time.Time{}
+		return kind == pets.NotFound
+	}
+	if s.unreachableSince.IsZero() {
+		s.unreachableSince = now
+	}
+	return now.Sub(s.unreachableSince) < bridgedOutage
 }
 
 // Failed implements pets.Store. After a server failure, the store reconnects.

@@ -4,7 +4,6 @@ package postgres_test
 
 import (
 	"context"
-	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -14,62 +13,74 @@ import (
 	"example.com/petstore/internal/store/postgres/pgtest"
 )
 
-// TestDurability checks which settings Open refuses, and that the metric tells of
-// the same settings if they change while a store is open.
+// TestDurability checks which settings Open refuses, and that the metric tells the same.
 func TestDurability(t *testing.T) {
 	t.Parallel()
-	primary, _ := pgtest.Pair(t)
-	address := primary.Address("postgres")
-	pgtest.Exec(t, address, "CREATE USER stranger")
+	server := pgtest.Start(t)
+	address := server.Address("postgres")
 	s := open(t, address)
+	const off, local, empty, hidden = "synchronous_commit is off", "synchronous_commit is local", "synchronous_standby_names is empty", "client_min_messages is error"
 	for _, c := range []struct {
 		set, names      string // ALTER …, and synchronous_standby_names
 		plain, required string // parts of the error of Open, without and with RequireSync
-		standbys        float64
 	}{
-		{"", "one", "", "", 1},
-		{"ROLE postgres SET synchronous_commit = remote_write", "one", "", "", 1},
-		{"ROLE postgres SET synchronous_commit = off", "one", "synchronous_commit is off", "synchronous_commit is off", 0},
-		{"DATABASE postgres SET synchronous_commit = off", "one", "synchronous_commit is off", "synchronous_commit is off", 0},
-		{"ROLE postgres SET synchronous_commit = local", "one", "", "synchronous_commit is local", 0},
-		{"ROLE postgres SET client_min_messages = warning", "one", "", "", 1},
-		{"ROLE postgres SET client_min_messages = error", "one", "", "client_min_messages is error", 0},
-		{"", "", "", "synchronous_standby_names is empty", 0},
-		{"", "absent", "", "no synchronous standby is connected", 0},
+		{"", "one", "", ""},
+		{"", "", "", empty},
+		{"ROLE postgres SET synchronous_commit = remote_write", "one", "", ""},
+		{"ROLE postgres SET synchronous_commit = off", "one", off, off},
+		{"DATABASE postgres SET synchronous_commit = off", "one", off, off},
+		{"ROLE postgres SET synchronous_commit = local", "one", "", local},
+		{"ROLE postgres SET client_min_messages = warning", "one", "", ""},
+		{"ROLE postgres SET client_min_messages = error", "one", "", hidden},
 	} {
 		t.Run(c.set+" "+c.names, func(t *testing.T) {
 			if c.set != "" {
 				pgtest.Exec(t, address, "ALTER "+c.set)
 			}
-			primary.Configure(t, "synchronous_standby_names", c.names)
-			pgtest.Eventually(t, 10*time.Second, fmt.Sprintf("%v synchronous standbys", c.standbys), func() bool {
-				return figure(t, s, "postgres_sync_standbys") == c.standbys
-			})
-			refuses(t, address, false, c.plain)
-			refuses(t, address, true, c.required)
-			primary.Configure(t, "synchronous_standby_names", "one")
+			server.Configure(t, "synchronous_standby_names", c.names)
+			refuses(t, address, postgres.Options{}, c.plain, c.required == "")
+			refuses(t, address, postgres.Options{RequireSync: true}, c.required, true)
+			server.Configure(t, "synchronous_standby_names", "")
 			pgtest.Exec(t, address, "ALTER ROLE postgres RESET ALL", "ALTER DATABASE postgres RESET ALL")
 		})
 	}
-	refuses(t, strings.Replace(address, "postgres@", "stranger@", 1), true, `GRANT pg_monitor TO "stranger"`)
-	primary.Configure(t, "synchronous_commit", "off")
-	if n := figure(t, s, "postgres_sync_standbys"); n != 0 {
-		t.Errorf("synchronous_commit off for the server: got %v synchronous standbys, want 0", n)
+	for _, c := range []struct {
+		setting, value string
+		want           float64
+	}{{"synchronous_standby_names", "one", 1}, {"synchronous_commit", "local", 0}, {"synchronous_standby_names", "", 0}} {
+		server.Configure(t, c.setting, c.value)
+		pgtest.Eventually(t, 10*time.Second, "postgres_sync", func() bool { return figures(t, s)["postgres_sync"] == c.want })
+	}
+
+	// New connections are checked, too. Only those for writes are refused.
+	s = open(t, address)
+	pgtest.Exec(t, address, "ALTER ROLE postgres SET synchronous_commit = off")
+	if _, err := s.CreatePet(t.Context(), newPet(), pets.IdempotencyKey{}); pets.KindOf(err) != pets.Unavailable || !strings.Contains(err.Error(), off) {
+		t.Errorf("CreatePet: got error %v, want Unavailable: %s", err, off)
+	}
+	if _, err := s.Pets(t.Context(), pets.Query{Limit: 1}); err != nil {
+		t.Errorf("Pets: got error %v", err)
+	}
+	server.Kill()
+	if got, told := figures(t, s)["postgres_sync"]; told {
+		t.Errorf("postgres_sync without a server: got %v, want none", got)
 	}
 }
 
-// refuses checks the error of Open; want is a part of it, or empty.
-func refuses(t *testing.T, address string, requireSync bool, want string) {
+// refuses checks that Open fails with an error that contains want, or if that is empty,
+// what the metrics say.
+func refuses(t *testing.T, address string, o postgres.Options, want string, sync bool) {
 	t.Helper()
-	s, err := postgres.Open(t.Context(), address, postgres.Options{RequireSync: requireSync})
+	s, err := postgres.Open(t.Context(), address, o)
 	if err == nil {
-		if got := figure(t, s, "postgres_sync_required"); (got == 1) != requireSync {
-			t.Errorf("postgres_sync_required with RequireSync %v: got %v", requireSync, got)
+		number := map[bool]float64{true: 1}
+		if got := figures(t, s); got["postgres_sync_required"] != number[o.RequireSync] || got["postgres_sync"] != number[sync] {
+			t.Errorf("the metrics with %+v: got %v, want sync %v", o, got, sync)
 		}
 		_ = s.Close()
 	}
 	if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
-		t.Errorf("Open with RequireSync %v: got error %v, want %q", requireSync, err, want)
+		t.Errorf("Open with %+v: got error %v, want %q", o, err, want)
 	}
 }
 

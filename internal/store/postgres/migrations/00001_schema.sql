@@ -23,6 +23,9 @@ CREATE TABLE idempotency_keys (
     PRIMARY KEY (key, key_id)
 );
 
+-- The oldest are deleted every hour.
+CREATE INDEX idempotency_keys_by_time ON idempotency_keys (created_at);
+
 -- stored orders keys created in the same second. used_at may lag by a minute.
 CREATE TABLE keys (
     id         text COLLATE "C" PRIMARY KEY,

@@ -142,16 +142,26 @@ func credential() *syscall.Credential {
 // command returns a command that runs as the server's user and ends with the
 // test binary.
 func (s *Server) command(program string, args ...string) *exec.Cmd {
-	for _, pattern := range []string{"/usr/lib/postgresql/*/bin/" + program, "/usr/sbin/" + program} {
-		if found, _ := filepath.Glob(pattern); len(found) > 0 {
-			program = found[len(found)-1]
-		}
-	}
-	cmd := exec.Command(program, args...)
+	cmd := exec.Command(located(program), args...)
 	cmd.Dir = s.dir
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "LC_ALL=C", "TZ=UTC"}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: credential(), Pdeathsig: syscall.SIGQUIT}
 	return cmd
+}
+
+// located returns the path of a program: beside the initdb in PATH, so that any release
+// can be tested, or where Debian has it.
+func located(program string) string {
+	patterns := []string{"/usr/lib/postgresql/*/bin/" + program, "/usr/sbin/" + program}
+	if initdb, err := exec.LookPath("initdb"); err == nil {
+		patterns = append([]string{filepath.Join(filepath.Dir(initdb), program)}, patterns...)
+	}
+	for _, pattern := range patterns {
+		if found, _ := filepath.Glob(pattern); len(found) > 0 {
+			return found[len(found)-1]
+		}
+	}
+	return program
 }
 
 func (s *Server) tool(program string, args ...string) error {
