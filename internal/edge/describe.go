@@ -60,8 +60,8 @@ func describeRule(e *openapi3.SchemaError) string {
 	case "required":
 		return "is required"
 	case "type":
-		if kind := kindOf(e.Value); kind != "" {
-			return strings.TrimSuffix(describeType(s), inDigits) + ", not " + kind
+		if _, isString := e.Value.(string); isString {
+			return strings.TrimSuffix(describeType(s), inDigits) + ", not a string"
 		}
 		return describeType(s)
 	case "enum":
@@ -117,21 +117,6 @@ const inDigits = ", written in digits"
 
 func describeInteger(bits int) string {
 	return fmt.Sprintf("must be an integer of %d bits%s", bits, inDigits)
-}
-
-// kindOf names the type of a JSON value that is no number.
-func kindOf(value any) string {
-	switch value.(type) {
-	case string:
-		return "a string"
-	case bool:
-		return "a boolean"
-	case []any:
-		return "an array"
-	case map[string]any:
-		return "an object"
-	}
-	return ""
 }
 
 func number(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }

@@ -60,8 +60,8 @@ func ParseDocument(data []byte) (*Document, error) {
 	}
 	d := &Document{Base: strings.TrimSuffix(base, "/"), raw: data, spec: spec, operations: map[string]*operation{}}
 	for path, item := range spec.Paths.Map() {
-		for method, o := range item.Operations() {
-			op, err := d.newOperation(path, item, method, o)
+		for method := range item.Operations() {
+			op, err := d.newOperation(path, item, method)
 			if err != nil {
 				return nil, fmt.Errorf("openapi.yaml: %s %s: %w", method, path, err)
 			}
@@ -71,7 +71,8 @@ func ParseDocument(data []byte) (*Document, error) {
 	return d, nil
 }
 
-func (d *Document) newOperation(path string, item *openapi3.PathItem, method string, o *openapi3.Operation) (*operation, error) {
+func (d *Document) newOperation(path string, item *openapi3.PathItem, method string) (*operation, error) {
+	o := item.Operations()[method]
 	if o.OperationID == "" {
 		return nil, errors.New("the operationId is missing")
 	}
@@ -80,7 +81,7 @@ func (d *Document) newOperation(path string, item *openapi3.PathItem, method str
 		security = *o.Security
 	}
 	if len(security) > 1 || len(security) == 1 && len(security[0]) != 1 {
-		return nil, fmt.Errorf("security is %v; it must be one bearer scheme, or [] for an operation without a key", security)
+		return nil, fmt.Errorf("security must be one bearer scheme, or [] for an operation without a key, not %v", security)
 	}
 	// Authentication is done before the filter runs. Given a security requirement and a
 	// no-op AuthenticationFunc, kin-openapi would read the body first.
@@ -89,20 +90,25 @@ func (d *Document) newOperation(path string, item *openapi3.PathItem, method str
 	op := &operation{
 		id:     o.OperationID,
 		public: len(security) == 0,
-		route:  &routers.Route{Spec: d.spec, Server: d.spec.Servers[0], Path: path, PathItem: item, Method: method, Operation: &validated},
+		route: &routers.Route{
+			Spec: d.spec, Server: d.spec.Servers[0],
+			Path: path, PathItem: item, Method: method, Operation: &validated,
+		},
 	}
 	for _, p := range slices.Concat(o.Parameters, item.Parameters) {
-		if !slices.ContainsFunc(op.params, func(q *openapi3.Parameter) bool { return q.In == p.Value.In && q.Name == p.Value.Name }) {
-			if err := checkServed(p.Value); err != nil {
-				return nil, err
-			}
-			op.params = append(op.params, p.Value)
+		same := func(q *openapi3.Parameter) bool { return q.In == p.Value.In && q.Name == p.Value.Name }
+		if slices.ContainsFunc(op.params, same) {
+			continue // the operation's own replaces that of its path
 		}
+		if err := checkServed(p.Value); err != nil {
+			return nil, err
+		}
+		op.params = append(op.params, p.Value)
 	}
 	if o.RequestBody != nil {
 		types := slices.Sorted(maps.Keys(o.RequestBody.Value.Content))
 		if len(types) != 1 || !jsonTypes.MatchString(types[0]) || o.RequestBody.Value.Content[types[0]].Schema == nil {
-			return nil, fmt.Errorf("the body has %s; it must have one of application/json and application/…+json, with a schema", types)
+			return nil, fmt.Errorf("the body has %s; it must have application/json or application/…+json, with a schema", types)
 		}
 		op.media, op.body = types[0], o.RequestBody.Value.Content[types[0]].Schema.Value
 	}
@@ -118,19 +124,6 @@ func (d *Document) newOperation(path string, item *openapi3.PathItem, method str
 // at returns the document with another address wherever it has that of its first server.
 func (d *Document) at(address string) (*Document, error) {
 	return ParseDocument(bytes.ReplaceAll(d.raw, []byte(d.spec.Servers[0].URL), []byte(address)))
-}
-
-// responseHeaders returns the names of the headers of all responses.
-func (d *Document) responseHeaders() []string {
-	names := map[string]bool{}
-	for _, op := range d.operations {
-		for _, response := range op.route.Operation.Responses.Map() {
-			for name := range response.Value.Headers {
-				names[name] = true
-			}
-		}
-	}
-	return slices.Sorted(maps.Keys(names))
 }
 
 // Default returns the default of an integer parameter.

@@ -35,7 +35,8 @@ type Service interface {
 	// Register registers the generated routes below base, with the middleware
 	// of each operation:
 	//
-	//	api.RegisterHandlersWithOptions(e, handler, api.RegisterHandlersOptions{BaseURL: base, OperationMiddlewares: operations})
+	//	api.RegisterHandlersWithOptions(e, handler,
+	//		api.RegisterHandlersOptions{BaseURL: base, OperationMiddlewares: operations})
 	Register(e *echo.Echo, base string, operations map[string][]echo.MiddlewareFunc)
 
 	// Authenticate returns the caller that an API key identifies. For an
@@ -62,8 +63,8 @@ type Options struct {
 	Logger         *slog.Logger
 	LogBlocked     func() bool // reports whether the log cannot be written; may be nil
 	Metrics        prometheus.Registerer
-	URL            string         // where the handler is served, such as http://127.0.0.1:8080; for the document
-	PublicURL      string         // a URI that clients use instead, with the document's base path, if there is a proxy in front
+	URL            string         // where the handler is served, such as http://127.0.0.1:8080
+	PublicURL      string         // where clients reach the document's base path through a proxy, a URI
 	TrustedProxies []netip.Prefix // whose X-Forwarded-For is trusted
 	MaxInFlight    int            // requests in flight; 0 means DefaultMaxInFlight
 	RateLimit      float64        // requests per second per key; 0 means no limit
@@ -203,7 +204,7 @@ func (h *Handler) allowOrigins() echo.MiddlewareFunc {
 			return slices.Contains(o.AllowOrigins, origin) || o.LocalOrigins && localOrigin.MatchString(origin), nil
 		},
 		AllowMethods:  []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"},
-		ExposeHeaders: append(h.document.responseHeaders(), "Allow"),
+		ExposeHeaders: []string{"*"}, // keys are no credentials that a browser adds
 	})
 }
 
@@ -238,7 +239,7 @@ func (h *Handler) addOperations() error {
 	h.echo.OnAddRouteHandler = func(_ string, route echo.Route, handle echo.HandlerFunc, m []echo.MiddlewareFunc) {
 		name := route.Method + " " + route.Path
 		if !missing[name] || len(m) == 0 { // the route would need no key
-			errs = append(errs, fmt.Errorf("%s is registered, but the document has no such operation, or with another operationId; run make generate", name))
+			errs = append(errs, fmt.Errorf("%s is registered, but not in the document with its operationId; run make generate", name))
 		}
 		delete(missing, name)
 		if route.Method == http.MethodGet {

@@ -30,20 +30,32 @@ func badRequest(code, message string) *Problem {
 }
 
 func payloadTooLarge() *Problem {
-	return &Problem{Status: http.StatusRequestEntityTooLarge, Code: "payload_too_large", Message: fmt.Sprintf("the body is larger than %d bytes", MaxBody)}
+	return &Problem{
+		Status: http.StatusRequestEntityTooLarge, Code: "payload_too_large",
+		Message: fmt.Sprintf("the body is larger than %d bytes", MaxBody),
+	}
 }
 
 func unsupportedMediaType(message, header, value string) *Problem {
-	return &Problem{Status: http.StatusUnsupportedMediaType, Code: "unsupported_media_type", Message: message, Header: http.Header{header: {value}}}
+	return &Problem{
+		Status: http.StatusUnsupportedMediaType, Code: "unsupported_media_type",
+		Message: message, Header: http.Header{header: {value}},
+	}
 }
 
 // Unavailable returns the 503 of a service that did nothing and may be asked again.
 func Unavailable(cause error) *Problem {
-	return &Problem{Status: http.StatusServiceUnavailable, Code: "unavailable", Message: "the service is unavailable; try again later", Header: http.Header{"Retry-After": {"1"}}, Cause: cause}
+	return &Problem{
+		Status: http.StatusServiceUnavailable, Code: "unavailable", Message: "the service is unavailable; try again later",
+		Header: http.Header{"Retry-After": {"1"}}, Cause: cause,
+	}
 }
 
 func internal(cause error) *Problem {
-	return &Problem{Status: http.StatusInternalServerError, Code: "internal", Message: "the service failed to answer; its log has the details", Cause: cause}
+	return &Problem{
+		Status: http.StatusInternalServerError, Code: "internal",
+		Message: "the service failed to answer; its log has the details", Cause: cause,
+	}
 }
 
 // problemOf returns the response to err. An unknown error is a 500.
@@ -54,17 +66,24 @@ func (h *Handler) problemOf(err error) *Problem {
 	if p := h.service.Problem(err); p != nil {
 		return p
 	}
-	if e, ok := errors.AsType[*echo.HTTPError](err); ok {
-		switch e.Code {
-		case http.StatusBadRequest: // the generated code cannot bind a parameter that the schema accepts
-			return &Problem{Status: e.Code, Code: "invalid_parameter", Message: "a parameter has a value that cannot be read", Cause: err}
-		case http.StatusNotFound:
-			return &Problem{Status: e.Code, Code: "not_found", Message: fmt.Sprintf("there is nothing at this path; the operations are under %s, and %s describes them", h.document.Base, docsPath)}
-		case http.StatusMethodNotAllowed:
-			return &Problem{Status: e.Code, Code: "method_not_allowed", Message: "this path does not support the method; the Allow header lists those it does"}
-		}
+	e, ok := errors.AsType[*echo.HTTPError](err)
+	if !ok {
+		return internal(err)
 	}
-	return internal(err)
+	p := &Problem{Status: e.Code, Cause: err}
+	switch e.Code {
+	case http.StatusBadRequest: // the generated code cannot bind a parameter that the schema accepts
+		p.Code, p.Message = "invalid_parameter", "a parameter has a value that cannot be read"
+	case http.StatusNotFound:
+		p.Code = "not_found"
+		p.Message = "there is nothing at this path; the operations are under " + h.document.Base + ", and " + docsPath + " describes them"
+	case http.StatusMethodNotAllowed:
+		p.Code = "method_not_allowed"
+		p.Message = "this path does not support the method; the Allow header lists those it does"
+	default:
+		return internal(err)
+	}
+	return p
 }
 
 // writeError is Echo's HTTPErrorHandler: it writes the response to every error.

@@ -16,56 +16,49 @@ var (
 	errShare      = fmt.Errorf("%w with this API key", errOverloaded)
 )
 
-// inFlight limits the requests to operations that run at a time, and how many of them
-// are of one API key, or of one address if there is no key.
+// inFlight limits the requests to operations: limit of them run at a time, and as many
+// wait. Those of one API key, or of one address if there is no key, are a share: it runs
+// at most three quarters of limit, and has at most one and a half times limit.
 type inFlight struct {
+	limit   int
 	running chan struct{} // holds a value for each request that runs
-	count   atomic.Int64  // of requests that run, or wait to be put in running
-	most    int64         // of count
+	count   atomic.Int64  // of requests that run, or wait for those of other shares
 
-	mu            sync.Mutex
-	shares        map[string]*share // of those that have requests
-	shareRunning  int               // how many requests of a share may run
-	shareRequests int               // how many a share may have
+	mu     sync.Mutex
+	shares map[string]*share // by API key or address
 }
 
-// share holds the requests of one API key or address.
 type share struct {
-	id       string
 	requests int           // guarded by inFlight.mu
-	running  chan struct{} // holds a value for each request that runs, or waits for a place among all
+	running  chan struct{} // holds a value for each request in inFlight.count
 }
 
-// newInFlight lets n requests run, and as many wait. A share runs at most three
-// quarters of n, and has at most one and a half times n.
-func newInFlight(n int) *inFlight {
-	return &inFlight{
-		running: make(chan struct{}, n), most: 2 * int64(n),
-		shares: map[string]*share{}, shareRunning: (3*n + 3) / 4, shareRequests: (3*n + 1) / 2,
-	}
+func newInFlight(limit int) *inFlight {
+	return &inFlight{limit: limit, running: make(chan struct{}, limit), shares: map[string]*share{}}
 }
 
-// enter counts a request as one of the share of id. The caller must call leave.
+// enter adds a request to the share of id until leave is called.
 func (f *inFlight) enter(id string) (*share, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	s := f.shares[id]
 	if s == nil {
-		s = &share{id: id, running: make(chan struct{}, f.shareRunning)}
+		s = &share{running: make(chan struct{}, (3*f.limit+3)/4)}
 		f.shares[id] = s
 	}
-	if s.requests == f.shareRequests {
+	if s.requests == (3*f.limit+1)/2 {
 		return nil, errShare
 	}
 	s.requests++
 	return s, nil
 }
 
-func (f *inFlight) leave(s *share) {
+func (f *inFlight) leave(id string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	s := f.shares[id]
 	if s.requests--; s.requests == 0 {
-		delete(f.shares, s.id)
+		delete(f.shares, id)
 	}
 }
 
@@ -77,7 +70,7 @@ func (f *inFlight) acquire(ctx context.Context, s *share) error {
 	case <-ctx.Done():
 		return errShare
 	}
-	if f.count.Add(1) <= f.most {
+	if f.count.Add(1) <= 2*int64(f.limit) {
 		select {
 		case f.running <- struct{}{}:
 			return nil

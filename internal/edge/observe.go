@@ -133,7 +133,10 @@ func traceID(headers []string) string {
 		return ""
 	}
 	m := traceparentForm.FindStringSubmatch(headers[0])
-	if m == nil || m[1] == "ff" || m[1] == "00" && m[4] != "" || strings.Trim(m[2], "0") == "" || strings.Trim(m[3], "0") == "" {
+	if m == nil || m[1] == "ff" || m[1] == "00" && m[4] != "" {
+		return ""
+	}
+	if strings.Trim(m[2], "0") == "" || strings.Trim(m[3], "0") == "" {
 		return ""
 	}
 	return m[2]
@@ -203,7 +206,8 @@ func (m *metrics) observe(next echo.HandlerFunc) echo.HandlerFunc {
 		err := next(c)
 		m.inFlight.Dec()
 		operation, _ := c.Get(operationName).(string)
-		m.requests.WithLabelValues(cmp.Or(operation, "unknown"), strconv.Itoa(c.Response().Status)).Observe(time.Since(start).Seconds())
+		histogram := m.requests.WithLabelValues(cmp.Or(operation, "unknown"), strconv.Itoa(c.Response().Status))
+		histogram.Observe(time.Since(start).Seconds())
 		return err
 	}
 }

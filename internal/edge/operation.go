@@ -21,7 +21,8 @@ const requestTimeout = 8 * time.Second
 func (h *Handler) serveOperation(op *operation) echo.MiddlewareFunc {
 	deprecation := op.deprecation.Clone()
 	if deprecation != nil {
-		deprecation.Set("Link", fmt.Sprintf(`<%s%s>; rel="deprecation"; type="text/html"`, h.docs, anchor(op.route.Operation)))
+		page := h.docs + anchor(op.route.Operation)
+		deprecation.Set("Link", fmt.Sprintf(`<%s>; rel="deprecation"; type="text/html"`, page))
 	}
 	return func(generated echo.HandlerFunc) echo.HandlerFunc {
 		return func(c echo.Context) error {
@@ -57,7 +58,7 @@ func (h *Handler) serveOperation(op *operation) echo.MiddlewareFunc {
 			if err != nil {
 				return h.overloaded(err)
 			}
-			defer h.inFlight.leave(own)
+			defer h.inFlight.leave(limited)
 			invalid := op.read(c)
 			if err := h.inFlight.acquire(ctx, own); err != nil {
 				return h.overloaded(err)

@@ -46,7 +46,8 @@ func (op *operation) validate(c echo.Context) error {
 	}
 	// QueryParams omits what it cannot parse.
 	if _, err := url.ParseQuery(r.URL.RawQuery); err != nil {
-		return badRequest("invalid_parameter", "the query string is malformed or has too many parameters: % must be followed by two hexadecimal digits, and ; must be written as %3B")
+		return badRequest("invalid_parameter", "the query string is malformed or has too many parameters: "+
+			"% must be followed by two hexadecimal digits, and ; must be written as %3B")
 	}
 	if err := op.checkParameters(c); err != nil {
 		return err
@@ -59,7 +60,8 @@ func (op *operation) validate(c echo.Context) error {
 		Request: r, PathParams: pathParams, QueryParams: c.QueryParams(), Route: op.route, Options: filterOptions,
 	})
 	if failed, ok := errors.AsType[*openapi3filter.RequestError](err); ok && failed.Parameter != nil {
-		return parameterProblem(failed.Parameter, describe(failed.Err, failed.Parameter.Name, failed.Parameter.Schema.Value))
+		p := failed.Parameter
+		return parameterProblem(p, describe(failed.Err, p.Name, p.Schema.Value))
 	}
 	return err
 }
@@ -97,22 +99,22 @@ func (op *operation) checkParameters(c echo.Context) error {
 
 // checkServed returns an error for a parameter that checkParameters cannot read.
 func checkServed(p *openapi3.Parameter) error {
+	served := false
 	method, err := p.SerializationMethod()
-	if err != nil || p.Schema == nil || p.In == openapi3.ParameterInCookie || method.Style != openapi3.SerializationForm && method.Style != openapi3.SerializationSimple {
-		return fmt.Errorf("the parameter %s must have a schema, and be in query, path or header in the usual style", p.Name)
+	if err == nil && p.Schema != nil && p.In != openapi3.ParameterInCookie {
+		schema := p.Schema.Value
+		if schema.Type.Is("array") && p.In == openapi3.ParameterInQuery && method.Explode { // ?tag=a&tag=b
+			schema = schema.Items.Value
+		}
+		t := schema.Type
+		single := t.Is("string") || t.Is("integer") || t.Is("number") || t.Is("boolean")
+		served = single && (method.Style == openapi3.SerializationForm || method.Style == openapi3.SerializationSimple)
 	}
-	schema := p.Schema.Value
-	if schema.Type.Is("array") && p.In == openapi3.ParameterInQuery && method.Explode { // ?tag=a&tag=b
-		schema = schema.Items.Value
-	}
-	if !isSingle(schema) {
-		return fmt.Errorf("the parameter %s must have the type string, integer, number or boolean, or in the query be an exploded array of one of them", p.Name)
+	if !served {
+		return fmt.Errorf("the parameter %s must be a string, integer, number or boolean in query, path or header, "+
+			"or an exploded array of one of these in the query", p.Name)
 	}
 	return nil
-}
-
-func isSingle(s *openapi3.Schema) bool {
-	return s.Type.Is("string") || s.Type.Is("integer") || s.Type.Is("number") || s.Type.Is("boolean")
 }
 
 // checkValue returns what is wrong with the text of a parameter, or "".
@@ -122,7 +124,9 @@ func checkValue(schema *openapi3.Schema, text string) string {
 		if _, err := strconv.ParseInt(text, 10, bits(schema)); err != nil || !numberForm.MatchString(text) {
 			return describeType(schema)
 		}
-	case schema.Type.Is("number") && !numberForm.MatchString(text), schema.Type.Is("boolean") && text != "true" && text != "false":
+	case schema.Type.Is("number") && !numberForm.MatchString(text):
+		return describeType(schema)
+	case schema.Type.Is("boolean") && text != "true" && text != "false":
 		return describeType(schema)
 	case !utf8.ValidString(text):
 		return "must be in UTF-8"
@@ -249,7 +253,10 @@ func bodyProblem(err error, schema *openapi3.Schema) *Problem {
 		return p
 	}
 	if errors.Is(err, os.ErrDeadlineExceeded) {
-		return &Problem{Status: http.StatusRequestTimeout, Code: "request_timeout", Message: "the body did not arrive in time; try again", Cause: err}
+		return &Problem{
+			Status: http.StatusRequestTimeout, Code: "request_timeout",
+			Message: "the body did not arrive in time; try again", Cause: err,
+		}
 	}
 	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		return payloadTooLarge()
@@ -260,7 +267,9 @@ func bodyProblem(err error, schema *openapi3.Schema) *Problem {
 	if syntax, ok := errors.AsType[*jsontext.SyntacticError](err); ok {
 		return badRequest("invalid_body", describeSyntax(syntax))
 	}
-	return &Problem{Status: http.StatusBadRequest, Code: "invalid_body", Message: "the body could not be read completely", Cause: err}
+	p := badRequest("invalid_body", "the body could not be read completely")
+	p.Cause = err
+	return p
 }
 
 // describeSyntax describes a JSON syntax error for the client.

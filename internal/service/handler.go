@@ -54,14 +54,16 @@ func newHandler(openapi []byte, store pets.Store, keyring *keys.Keyring, o edge.
 
 // Register implements edge.Service.
 func (s *service) Register(e *echo.Echo, base string, middleware map[string][]echo.MiddlewareFunc) {
-	api.RegisterHandlersWithOptions(e, s.operations, api.RegisterHandlersOptions{BaseURL: base, OperationMiddlewares: middleware})
+	api.RegisterHandlersWithOptions(e, s.operations,
+		api.RegisterHandlersOptions{BaseURL: base, OperationMiddlewares: middleware})
 }
 
 // Authenticate implements edge.Service.
 func (s *service) Authenticate(ctx context.Context, token string) (edge.Caller, error) {
 	key, err := s.keyring.Authenticate(ctx, token)
 	if refusal, ok := errors.AsType[*keys.Refusal](err); ok {
-		return edge.Caller{ID: refusal.KeyID}, &edge.Problem{Reason: string(refusal.Reason), Message: refusals[refusal.Reason]}
+		problem := &edge.Problem{Reason: string(refusal.Reason), Message: refusals[refusal.Reason]}
+		return edge.Caller{ID: refusal.KeyID}, problem
 	}
 	return edge.Caller{ID: key.ID, ReadOnly: key.ReadOnly}, err
 }

@@ -26,7 +26,10 @@ type operations struct {
 // ListPets implements the operation listPets.
 func (o *operations) ListPets(ctx context.Context, request api.ListPetsRequestObject) (api.ListPetsResponseObject, error) {
 	params := request.Params
-	q := pets.Query{Limit: valueOr(params.Limit, o.defaultLimit), Status: pets.Status(valueOr(params.Status, "")), After: valueOr(params.After, 0)}
+	q := pets.Query{
+		Limit: valueOr(params.Limit, o.defaultLimit), Status: pets.Status(valueOr(params.Status, "")),
+		After: valueOr(params.After, 0),
+	}
 	page, err := o.store.Pets(ctx, q)
 	if err != nil {
 		return nil, err
@@ -71,11 +74,12 @@ func (o *operations) GetPet(ctx context.Context, request api.GetPetRequestObject
 // nextLink returns the Link (RFC 8288) to the page that follows the pet with the ID
 // last.
 func (o *operations) nextLink(q pets.Query, last int64) string {
-	status := ""
+	query := "limit=" + strconv.Itoa(q.Limit)
 	if q.Status != "" {
-		status = "&status=" + string(q.Status)
+		query += "&status=" + string(q.Status)
 	}
-	return "<" + o.base + "/pets?limit=" + strconv.Itoa(q.Limit) + status + "&after=" + strconv.FormatInt(last, 10) + `>; rel="next"`
+	query += "&after=" + strconv.FormatInt(last, 10)
+	return "<" + o.base + "/pets?" + query + `>; rel="next"`
 }
 
 // unquote returns an Idempotency-Key without the quotes and escapes of RFC 9651,
@@ -89,7 +93,8 @@ func unquote(key string) string {
 
 // NewPet returns the pet that a request body describes, with defaults.
 func NewPet(body api.NewPet) pets.NewPet {
-	return pets.NewPet{Name: body.Name, CategoryID: body.CategoryID, Status: pets.Status(valueOr(body.Status, ""))}.WithDefaults()
+	status := pets.Status(valueOr(body.Status, ""))
+	return pets.NewPet{Name: body.Name, CategoryID: body.CategoryID, Status: status}.WithDefaults()
 }
 
 // toPet converts a pet to its response type, which refers to its status. It does not

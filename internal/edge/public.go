@@ -31,10 +31,10 @@ var page = template.Must(template.ParseFS(ui, "ui/page.html"))
 // addProbes adds /livez and /readyz, which report that the process runs and whether
 // it can serve requests, and /, which redirects browsers to the documentation.
 func (h *Handler) addProbes() {
-	h.addPage("/livez", "livez", func(c echo.Context) error {
+	h.addPublic("/livez", "livez", func(c echo.Context) error {
 		return c.JSON(http.StatusOK, map[string]string{"status": "alive"})
 	})
-	h.addPage("/readyz", "readyz", func(c echo.Context) error {
+	h.addPublic("/readyz", "readyz", func(c echo.Context) error {
 		if err := h.ready(c.Request().Context()); err != nil {
 			return err
 		}
@@ -42,16 +42,16 @@ func (h *Handler) addProbes() {
 	})
 	h.echo.RouteNotFound("/", func(c echo.Context) error {
 		c.Response().Header().Add("Vary", "Accept")
-		method := c.Request().Method
-		if (method == http.MethodGet || method == http.MethodHead) && strings.Contains(c.Request().Header.Get("Accept"), "text/html") {
+		method, accept := c.Request().Method, c.Request().Header.Get("Accept")
+		if (method == http.MethodGet || method == http.MethodHead) && strings.Contains(accept, "text/html") {
 			return c.Redirect(http.StatusFound, h.docs)
 		}
 		return echo.ErrNotFound
 	})
 }
 
-// addPage adds a page that needs no key.
-func (h *Handler) addPage(path, name string, handle echo.HandlerFunc) {
+// addPublic adds a path that needs no key.
+func (h *Handler) addPublic(path, name string, handle echo.HandlerFunc) {
 	h.echo.Match([]string{http.MethodGet, http.MethodHead}, path, func(c echo.Context) error {
 		c.Set(operationName, name)
 		c.Response().Header().Set("Cache-Control", "no-store")
@@ -111,7 +111,7 @@ func (h *Handler) addDocs() error {
 	}
 	policy := contentPolicy(public)
 	add := func(path, mediaType string, content []byte) {
-		h.addPage(path, "docs", serveFile(mediaType, policy, content))
+		h.addPublic(path, "docs", serveFile(mediaType, policy, content))
 	}
 	add("/openapi.yaml", "application/yaml", served.raw)
 	add("/openapi.json", "application/json", asJSON)
@@ -137,8 +137,8 @@ func contentPolicy(public *url.URL) string {
 	if public.Host != "" {
 		origin = " " + public.Scheme + "://" + public.Host
 	}
-	return "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'self'" + origin +
-		"; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+	return "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; " +
+		"connect-src 'self'" + origin + "; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 }
 
 // serveFile serves content. It may be compressed with gzip, which every browser
