@@ -215,7 +215,7 @@ func (c *collection) refuses(t T, o operation, path string, valid resource) {
 	text := property.Encode(valid)
 	for _, b := range []struct{ name, body, message string }{
 		{"nothing", "", "body"},
-		{"an array", "[" + text + "]", "^the body must be an object, not an array$"},
+		{"an array", "[" + text + "]", "^the body must be an object"},
 		{"incomplete", "{", "incomplete"},
 		{"a second value", text + " {}", "JSON"},
 		{"a property twice", `{"x":1,"x":1}`, `"?x"?.* twice`},
