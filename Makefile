@@ -141,7 +141,7 @@ sdk: $(NEEDS_SDK) ## generate clients for TypeScript and Python, run them and th
 attack: build ## measure the server's memory under known attacks
 	go test -count=1 -v -tags attack -timeout 20m ./internal/proof/attack
 
-bench: need-wrk build ## compare with peers (ROUNDS=5, ONLY=memory or sqlite), write tables
+bench: need-wrk build ## compare with peers (ROUNDS=5, ONLY=memory or sqlite)
 	@go test -c -tags wrk -o .bin/bench ./internal/proof/bench && cd internal/proof/bench && \
 	taskset -c 1 '$(CURDIR)/.bin/bench' -test.run '^$$' -test.bench 'Petstore/^($(or $(ONLY),memory|sqlite))$$' -test.benchtime 1x $(if $(ROUNDS),-rounds $(ROUNDS))
 

@@ -25,7 +25,6 @@ import (
 type server struct {
 	name, addr string
 	pets       int
-	process    *os.Process
 }
 
 // start starts petstore or a peer on processor 0 and waits until it responds.
@@ -41,15 +40,14 @@ func start(t *testing.B, name, store string) *server {
 	if name == "petstore" {
 		command = []string{"-c", "0", "../../../.bin/petstore", "serve", "--store", store, "--addr", s.addr, "--log-format", "json"}
 	}
-	cmd := exec.Command("taskset", command...) // its log goes to /dev/null
-	cmd.Env = append(os.Environ(), "PETSTORE_API_KEYS="+program.Key, "GOGC=250")
+	cmd := exec.CommandContext(t.Context(), "taskset", command...) // its log goes to /dev/null
+	cmd.Env = append(os.Environ(), "PETSTORE_API_KEYS="+program.Key)
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	s.process = cmd.Process
-	t.Cleanup(s.stop)
+	t.Cleanup(func() { _ = cmd.Wait() }) // the context has killed it
 	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(10 * time.Millisecond) {
-		err := s.send(request{method: "GET", path: "/v1/pets"}, http.StatusOK)
+		err := s.send([]string{"GET", "/v1/pets", ""}, http.StatusOK)
 		if err == nil {
 			return s
 		}
@@ -57,13 +55,6 @@ func start(t *testing.B, name, store string) *server {
 			t.Fatalf("%s does not respond: %v", name, err)
 		}
 	}
-}
-
-func (s *server) stop() {
-	_ = s.process.Signal(os.Interrupt)
-	kill := time.AfterFunc(5*time.Second, func() { _ = s.process.Kill() })
-	defer kill.Stop()
-	_, _ = s.process.Wait()
 }
 
 // fill creates n pets.
@@ -86,8 +77,8 @@ var header = http.Header{"Authorization": {"Bearer " + program.Key}, "Content-Ty
 
 // send sends a request. It returns an error unless the response has the status
 // want.
-func (s *server) send(r request, want int) error {
-	sent, err := http.NewRequest(r.method, "http://"+s.addr+r.path, strings.NewReader(r.body))
+func (s *server) send(r []string, want int) error {
+	sent, err := http.NewRequest(r[0], "http://"+s.addr+r[1], strings.NewReader(r[2]))
 	if err != nil {
 		return err
 	}
@@ -98,7 +89,7 @@ func (s *server) send(r request, want int) error {
 	}
 	defer response.Body.Close()
 	if response.StatusCode != want {
-		return fmt.Errorf("%s: %s: the response is %s", s.name, r.method, response.Status)
+		return fmt.Errorf("%s: %s: the response is %s", s.name, r[0], response.Status)
 	}
 	_, err = io.Copy(io.Discard, response.Body)
 	return err
@@ -111,7 +102,7 @@ const connections = 32
 func (s *server) saturate(b *testing.B, o operation, seed int) float64 {
 	var lines strings.Builder
 	for _, r := range o.requests(20_000, s.pets, seed) {
-		fmt.Fprintln(&lines, r.method, r.path, r.body)
+		fmt.Fprintln(&lines, strings.Join(r, " "))
 	}
 	file := filepath.Join(b.TempDir(), "requests")
 	if err := os.WriteFile(file, []byte(lines.String()), 0o644); err != nil {

@@ -18,6 +18,7 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -36,6 +37,7 @@ var children = map[string]func(ctx context.Context, names []string) error{
 	"restore": restore,
 	"shell":   insertAll,
 	"read":    readAs,
+	"slowly":  readSlowly,
 }
 
 func TestMain(m *testing.M) {
@@ -154,15 +156,18 @@ func create(ctx context.Context, s *sqlite.Store, name string, most int) error {
 	return nil
 }
 
-// insertAll creates pets as another program would, until it is killed.
+// insertAll creates pets as another program would, until it is killed. It leaves the
+// store to others for half of the time: SQLite's lock has no queue.
 func insertAll(ctx context.Context, names []string) error {
 	db, err := sql.Open("sqlite", "file:"+names[0]+"?_pragma=busy_timeout(60000)")
 	for n := 0; err == nil; n++ {
 		var made sql.Result
+		start := time.Now()
 		made, err = db.ExecContext(ctx, sqlite.InsertPet, sqlite.Values(pets.Pet{NewPet: longPet("by-hand", n)})...)
 		if err == nil {
 			id, _ := made.LastInsertId()
 			fmt.Println(id, n, "by-hand")
+			time.Sleep(time.Since(start))
 		}
 	}
 	return err

@@ -140,7 +140,9 @@ func resolve(path string) (file string, err error) {
 		return "", errors.New("it is not a regular file")
 	case err == nil:
 		file, err = filepath.EvalSymlinks(path)
-	case linkErr == nil && errors.Is(err, fs.ErrNotExist):
+	case !errors.Is(err, fs.ErrNotExist):
+		return "", err
+	case linkErr == nil:
 		return "", errors.New("it is a symbolic link to nothing")
 	default:
 		file, err = filepath.EvalSymlinks(filepath.Dir(path))

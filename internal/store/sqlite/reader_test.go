@@ -1,10 +1,12 @@
 package sqlite_test
 
 import (
+	"bufio"
 	"context"
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"os"
 	"path/filepath"
@@ -14,6 +16,7 @@ import (
 	"example.com/petstore/internal/keys"
 	"example.com/petstore/internal/store"
 	"example.com/petstore/internal/store/sqlite"
+	"example.com/petstore/internal/store/storetest"
 )
 
 // readers are the operations that only read the store at path. They return how many pets
@@ -93,6 +96,20 @@ func contents(t testing.TB, path string) map[string]string {
 	return all
 }
 
+// copyOf returns the path of a copy of a store in use, as a process that is killed leaves it.
+func copyOf(t testing.TB, used string) string {
+	t.Helper()
+	path := newPath(t)
+	for _, suffix := range []string{"", "-wal", "-shm", "-lock"} {
+		content, err := os.ReadFile(used + suffix)
+		if err != nil {
+			t.Fatal(err)
+		}
+		mustWrite(t, path+suffix, string(content))
+	}
+	return path
+}
+
 // TestReading reads stores in every state. What only reads changes no byte, and a backup
 // only records its time.
 func TestReading(t *testing.T) {
@@ -125,17 +142,7 @@ func TestReading(t *testing.T) {
 		mustCreate(t, open(t, path), "d")
 		return path
 	}
-	killedThere := func(t *testing.T) string { // as if a process with it was killed
-		used, path := inUse(t), newPath(t)
-		for _, suffix := range []string{"", "-wal", "-shm", "-lock"} {
-			content, err := os.ReadFile(used + suffix)
-			if err != nil {
-				t.Fatal(err)
-			}
-			mustWrite(t, path+suffix, string(content))
-		}
-		return path
-	}
+	killedThere := func(t *testing.T) string { return copyOf(t, inUse(t)) }
 	for _, c := range []struct {
 		state    string
 		make     func(t *testing.T) string
@@ -189,6 +196,80 @@ func TestReading(t *testing.T) {
 					t.Errorf("got files %v, want %v", after, before)
 				}
 			})
+		}
+	}
+}
+
+// readSlowly is a child that prints the first pet of a store, and the number of pets with
+// the same name once its input has ended.
+func readSlowly(ctx context.Context, names []string) error {
+	r, err := sqlite.OpenReader(ctx, names[0])
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	return r.Snapshot(ctx, func(s store.Snapshot) error {
+		first, same := "", 0
+		for p, err := range s.Pets {
+			switch {
+			case err != nil:
+				return err
+			case first == "":
+				first = p.Name
+				fmt.Println(p.ID)
+				if _, err := io.ReadAll(os.Stdin); err != nil {
+					return err
+				}
+			}
+			if p.Name == first {
+				same++
+			}
+		}
+		fmt.Println(same)
+		return nil
+	})
+}
+
+// TestReadingMeanwhile reads a store, and the files that a killed process left, while
+// a server starts, changes everything and stops.
+func TestReadingMeanwhile(t *testing.T) {
+	const n = 3000
+	used := newPath(t)
+	s := open(t, used)
+	storetest.Fill(t, s, n, newPet(strings.Repeat("x", 3000)))
+	sqlOn(t, used, "UPDATE pets SET category_id = 5") // again in the log
+	killed := copyOf(t, used)
+	mustClose(t, s)
+	for _, path := range []string{killed, used} {
+		if path == used {
+			s = open(t, path)
+			mustCreate(t, s, strings.Repeat("x", 3000))
+		}
+		c := childCommand(t, nil, "slowly", path)
+		in, inErr := c.StdinPipe()
+		out, outErr := c.StdoutPipe()
+		if err := errors.Join(inErr, outErr, c.Start()); err != nil {
+			t.Fatal(err)
+		}
+		lines := bufio.NewScanner(out)
+		lines.Scan()
+		if path == killed {
+			s = open(t, path)
+		}
+		for range 3 {
+			sqlOn(t, path, "UPDATE pets SET name = name || 'y'")
+			mustCreate(t, s, "another") // which copies the log
+		}
+		mustClose(t, s)
+		mustClose(t, open(t, path))
+		_ = in.Close()
+		lines.Scan()
+		want := n
+		if path == used {
+			want++
+		}
+		if err := c.Wait(); err != nil || lines.Text() != fmt.Sprint(want) {
+			t.Errorf("%s: got %q unchanged pets, error %v, want %d", path, lines.Text(), err, want)
 		}
 	}
 }

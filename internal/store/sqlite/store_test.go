@@ -153,6 +153,25 @@ func TestOpenConcurrently(t *testing.T) {
 	wg.Wait()
 }
 
+// The first line of a start that reads a long log says so.
+func TestLongLog(t *testing.T) {
+	used := newPath(t)
+	mustCreate(t, open(t, used), "Rex")
+	path := copyOf(t, used)
+	if err := os.Truncate(path+"-wal", 65<<20); err != nil { // SQLite ignores what does not belong to it
+		t.Fatal(err)
+	}
+	var log strings.Builder
+	s, err := sqlite.Open(t.Context(), path, sqlite.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer mustClose(t, s)
+	if !strings.Contains(log.String(), "reading the log that the last process left") || len(walk(t, s)) != 1 {
+		t.Errorf("got the log %q and %d pets, want it told and 1 pet", log.String(), len(walk(t, s)))
+	}
+}
+
 // TestReplacedFile makes mistakes that an operator may make with a store in use, which
 // is opened by a symbolic link.
 func TestReplacedFile(t *testing.T) {

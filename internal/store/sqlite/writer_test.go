@@ -93,6 +93,27 @@ func TestSettings(t *testing.T) {
 	})
 }
 
+// Every page of one status reads its index, also with statistics, with which SQLite may
+// prefer the order of identifiers.
+func TestPlan(t *testing.T) {
+	inBubble(t, func(t *testing.T, s *Store) {
+		create(t, s, 300, "Rex")
+		settle()
+		for _, sql := range []string{"SELECT 1", "ANALYZE"} {
+			if _, err := s.writer.db.Exec(sql); err != nil {
+				t.Fatal(err)
+			}
+			for _, after := range []int{0, 290} {
+				var plan string
+				err := s.writer.db.QueryRow("EXPLAIN QUERY PLAN "+selectPetsByStatus, string(example.Pet().Status), after, 21).Scan(new(int), new(int), new(int), &plan)
+				if want := "SEARCH pets USING INDEX pets_by_status (status=? AND id>?)"; err != nil || plan != want {
+					t.Errorf("after %d and %s: got %q, error %v, want %q", after, sql, plan, err, want)
+				}
+			}
+		}
+	})
+}
+
 // Callers that write again as soon as they have an answer share commits.
 func TestCallersComeBack(t *testing.T) {
 	inBubble(t, func(t *testing.T, s *Store) {

@@ -34,7 +34,12 @@ func Fill(t testing.TB, s store.Store, n int, p pets.NewPet) {
 
 func mustFill(t testing.TB, s store.Store, all []pets.Pet) {
 	t.Helper()
-	if err := s.Fill(t.Context(), snapshot(all)); err != nil {
+	mustFillFrom(t, s, snapshot(all))
+}
+
+func mustFillFrom(t testing.TB, s store.Store, from store.Snapshot) {
+	t.Helper()
+	if err := s.Fill(t.Context(), from); err != nil {
 		t.Fatalf("Fill: got error %v", err)
 	}
 }
@@ -114,13 +119,34 @@ func testCopy(t *testing.T, f Factory) {
 	if next := mustCreate(t, to, newPet()); next.ID <= last {
 		t.Errorf("CreatePet in the copy: got id %d, want one greater than %d", next.ID, last)
 	}
-	if err := to.Fill(t.Context(), snapshot(nil)); !errors.Is(err, store.ErrNotEmpty) {
-		t.Errorf("Fill of a store with pets: got error %v, want ErrNotEmpty", err)
-	}
-	keyed := f.open(t)
-	mustCreateKey(t, keyed, newKey("aaaaaaaa", noon))
-	if err := keyed.Fill(t.Context(), snapshot(nil)); !errors.Is(err, store.ErrNotEmpty) {
-		t.Errorf("Fill of a store with an API key: got error %v, want ErrNotEmpty", err)
+}
+
+// testFillNotEmpty fills stores that hold, or have held, something.
+func testFillNotEmpty(t *testing.T, f Factory) {
+	gaveIDs := snapshot(nil)
+	gaveIDs.LastID = 7
+	used := gaveIDs
+	used.Requests = sequence([]pets.KeyedRequest{{IdempotencyKey: mine, PetID: 7, Fingerprint: newPet().Fingerprint(), CreatedAt: noon}}, nil)
+	for what, make := range map[string]func(s store.Store){
+		"a pet":             func(s store.Store) { mustCreate(t, s, newPet()) },
+		"an API key":        func(s store.Store) { mustCreateKey(t, s, newKey("aaaaaaaa", noon)) },
+		"identifiers given": func(s store.Store) { mustFillFrom(t, s, gaveIDs) },
+		"a request":         func(s store.Store) { mustFillFrom(t, s, used) },
+		"a removed pet, if it can be": func(s store.Store) {
+			p := mustCreate(t, s, newPet())
+			if f.Remove != nil {
+				f.Remove(t, s, p.ID)
+			}
+		},
+	} {
+		s := f.open(t)
+		make(s)
+		if err := s.Fill(t.Context(), snapshot(nil)); !errors.Is(err, store.ErrNotEmpty) {
+			t.Errorf("Fill of a store with %s: got error %v, want ErrNotEmpty", what, err)
+		}
+		if last, next := contentOf(t, s).LastID, mustCreate(t, s, newPet()); next.ID <= last {
+			t.Errorf("CreatePet in a store with %s: got id %d, want one greater than %d", what, next.ID, last)
+		}
 	}
 }
 

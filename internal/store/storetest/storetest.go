@@ -49,6 +49,7 @@ func Run(t *testing.T, f Factory) {
 		{"Copy", testCopy},
 		{"Snapshot", testSnapshot},
 		{"FillFails", testFillFails},
+		{"FillNotEmpty", testFillNotEmpty},
 		{"FillConcurrent", testFillConcurrent},
 		{"PageText", testPageText},
 		{"MaxID", testMaxID},
