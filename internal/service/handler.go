@@ -32,11 +32,7 @@ type service struct {
 // NewHandler returns the handler of the document's operations on store. Requests are
 // authenticated by keyring. The public address may lack the document's base path.
 func NewHandler(store pets.Store, keyring *keys.Keyring, o edge.Options) (*edge.Handler, error) {
-	return newHandler(gen.Document, store, keyring, o)
-}
-
-func newHandler(openapi []byte, store pets.Store, keyring *keys.Keyring, o edge.Options) (*edge.Handler, error) {
-	document, err := edge.ParseDocument(openapi)
+	document, err := edge.ParseDocument(gen.Document)
 	if err != nil {
 		return nil, err
 	}

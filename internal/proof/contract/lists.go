@@ -232,14 +232,16 @@ func (c *collection) longTexts(t T) {
 		}
 		under := c.newParent(t, 6)
 		before := len(c.walk(t, c.base+c.path(under)))
+		var last *stored
 		sizes := []int{maxPageText - 1, 1, maxPageText - 1, 0, 1, maxPageText, 3, maxPageText - 2}
 		for _, size := range sizes {
 			body := c.example(7)
 			body[name] = ""
 			size = max(0, size-c.textSize(body))
 			body[name] = strings.Repeat("é", size/2) + strings.Repeat("x", size%2)
-			c.add(t, under, body)
+			last = c.add(t, under, body)
 		}
+		last.isRead(t, true) // also with filters
 		if got := len(c.walk(t, c.base+c.path(under))); got != before+len(sizes) {
 			t.Errorf("with a long %s: got %d resources, want %d", name, got, before+len(sizes))
 		}

@@ -172,24 +172,15 @@ var socketCases = []struct {
 	// Request lines.
 	{name: "no HTTP", send: "nonsense\r\n\r\n", want: "400 bare close"},
 	{name: "a TLS hello", send: "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n", want: "(400 bare )?close"},
-	{name: "HTTP/9.9", send: "GET " + list + " HTTP/9.9\r\n" + host + end, want: "505 bare close"},
-	{name: "HTTP/2 preface", send: "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\x00\x00\x00\x04\x00\x00\x00\x00\x00", want: "(4|5)[0-9]+ [a-z_]+ close"},
-	{name: "h2c upgrade", send: ask(list, "Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABkAAQAoAAAAAIAAAAA\r\n"), want: "200 open"},
-	{name: "WebSocket", send: ask(list, "Connection: Upgrade\r\nUpgrade: websocket\r\n"), want: "200 open"},
 	{name: "a space in the query", send: ask(list + "?limit=1 2"), want: "400 bare close"},
 	{name: "a long method", send: strings.Repeat("A", 1000) + " " + list + " HTTP/1.1\r\n" + host + end, want: "405 method_not_allowed open"},
-	{name: "LF alone", send: strings.ReplaceAll(ask(list), "\r\n", "\n"), want: "200 open"},
 
 	// Targets.
 	{name: "bad percent-encoding", send: ask(list + "%zz"), want: "400 bare close"},
-	{name: "control character in the query", send: ask(list + "?x=\x01"), want: "400 bare close"},
 	{name: "a fragment", send: ask(list + "?limit=1#x"), want: "400 invalid_parameter open"},
 	{name: "not ASCII", send: ask("/é"), want: "404 not_found open"},
-	{name: "not ASCII in the query", send: ask(list + "?x=é"), want: "200 open"},
 	{name: "two slashes", send: ask("/" + list), want: "404 not_found open"},
 	{name: "two dots", send: ask(base + "/x/../pets"), want: "404 not_found open"},
-	{name: "absolute", send: ask("HTTP://other.example:99" + list), want: "200 open"},
-	{name: "no slash", send: ask(list[1:]), want: "400 bare close"},
 	{name: "CONNECT", send: "CONNECT example.com:443 HTTP/1.1\r\n" + host + end, want: "40[045] [a-z_]+ (open|close)"},
 	{name: "OPTIONS of all", send: "OPTIONS * HTTP/1.1\r\n" + host + end, want: "(204|404 not_found) open"},
 	{name: "GET of all", send: ask("*"), want: "40[04] [a-z_]+ (open|close)"},
@@ -197,13 +188,9 @@ var socketCases = []struct {
 
 	// Headers.
 	{name: "no Host", send: "GET /livez HTTP/1.1\r\n\r\n", want: "400 bare close"},
-	{name: "a space before the colon", send: strings.Replace(ask(list), "ization:", "ization :", 1), want: "400 bare close"},
-	{name: "DEL in a value", send: sized("Idempotency-Key: \x7f\r\n"), want: "400 bare close"},
-	{name: "a folded line", send: ask(list, "X: a\r\n b\r\n"), want: "200 open"},
 	{name: "a tab in Authorization", send: strings.Replace(ask(list), "Bearer ", "Bearer\t", 1), want: "401 unauthorized open"},
 	{name: "over 16 KiB in many lines", send: ask(list, strings.Repeat("X: xxxxxxxx\r\n", 3000)), want: "431 bare close"},
 	{name: "over 20 KiB, pipelined", send: ask(list) + ask(list, "X: "+strings.Repeat("x", 21<<10)+"\r\n"), want: "200 431 bare close"},
-	{name: "a range and a condition that cannot be met", send: ask("/openapi.yaml", "Range: bytes=99999999-\r\nIf-Match: \"x\"\r\n"), want: "200 open"},
 	{name: "Connection: close", send: ask(list, "Connection: close\r\n"), want: "200 close"},
 
 	// HTTP/1.0.
@@ -221,7 +208,6 @@ var socketCases = []struct {
 	// Lengths.
 	{name: "the same length twice", send: sized(length(len(body))), want: "201 open"},
 	{name: "two lengths", send: sized(length(1)), want: "400 bare close"},
-	{name: "a list of lengths", send: add(body, "Content-Length: 31, 1\r\n"), want: "400 bare close"},
 	{name: "length and chunked", send: add(chunk(body)+"0\r\n\r\n", length(5), chunked), want: "201 close"},
 	{name: "two codings", send: add(body, "Transfer-Encoding: gzip, chunked\r\n"), want: "501 bare close"},
 
@@ -229,10 +215,8 @@ var socketCases = []struct {
 	{name: "chunked", send: add(chunk("{")+chunk(body[1:])+"0\r\n\r\n", chunked), want: "201 close"},
 	{name: "chunked with extensions and a trailer", send: add(strings.Replace(chunk(body), "\r\n", ";a=b\r\n", 1)+"0\r\nX: y\r\n\r\n", chunked), want: "201 close"},
 	{name: "no chunk size", send: add("xyz\r\n", chunked), want: "400 invalid_body close"},
-	{name: "a chunk size without end", send: add("ffffffffffffffffff\r\n", chunked), want: "400 invalid_body close"},
 	{name: "a chunk that is too long", send: add("5\r\nabcdefgh\r\n0\r\n\r\n", chunked), want: "400 invalid_body close"},
 	{name: "a body that does not arrive", send: add("{", length(50000)), want: "408 request_timeout close"},
-	{name: "a chunked body that does not arrive", send: add("c350\r\n{", chunked), want: "408 request_timeout close"},
 	{name: "a body for GET", send: ask(list, length(8)) + "not JSON", want: "200 (open|close)"},
 	{name: "a body for a 404", send: "POST /nothing HTTP/1.1\r\n" + host + length(8) + end + "not JSON", want: "404 not_found (open|close)"},
 
@@ -244,13 +228,11 @@ var socketCases = []struct {
 
 	// Bodies that are not read. The response does not wait for them.
 	{name: "no key", send: strings.Replace(add("", length(50000)), auth, "", 1), want: "401 unauthorized close"},
-	{name: "no key, chunked", send: strings.Replace(add("", chunked), auth, "", 1), want: "401 unauthorized close"},
 	{name: "no key, expecting", send: strings.Replace(add("", length(30), expects), auth, "", 1), want: "401 unauthorized close"},
 	{name: "another type", send: strings.Replace(add("", length(50000)), "application/json", "text/plain", 1), want: "415 unsupported_media_type close"},
 	{name: "compressed", send: add("", length(50000), "Content-Encoding: gzip\r\n"), want: "415 unsupported_media_type close"},
 	{name: "a query to refuse", send: strings.Replace(add("", length(50000)), list, list+"?%zz", 1), want: "400 invalid_parameter close"},
 	{name: "announced too long", send: add("", length(maxBody+1)), want: "413 payload_too_large close"},
-	{name: "announced far too long", send: add("", "Content-Length: "+greatest+"\r\n"), want: "413 payload_too_large close"},
 	{name: "too long, expecting", send: add("", length(maxBody+1), expects), want: "413 payload_too_large close"},
 	{name: "chunks past the limit", send: add(chunk(strings.Repeat(" ", maxBody+1)), chunked), want: "413 payload_too_large close"},
 	{name: "expected and sent", send: sized(expects), want: "100 201 open"},

@@ -18,9 +18,6 @@ import (
 // maxBody is the size of a body that the document promises.
 const maxBody = 64 << 10
 
-// greatest is the greatest int64.
-const greatest = "9223372036854775807"
-
 // headers tests those that describe a body, and Idempotency-Key.
 func (s *suite) headers() (rows []row) {
 	for _, c := range s.collections {

@@ -81,7 +81,7 @@ func bound[N int64 | float64](limit *float64, otherwise N) N {
 }
 
 // odd holds characters that a database, driver or encoding may change.
-var odd = []rune(" 0Aß\u0301🐕👩🏽‍🚀ש\u202e\u2028\r\n\t\x01\x7f\ufeff\"'\\,;=%&<\ufffd\U0010ffff")
+var odd = []rune(" 0Aß\u0301🐕👩🏽‍🚀ש\u202e\u2028\r\n\t\x01\x7f\ufeff\"'`\\,;=%&<?$:{\ufffd\U0010ffff")
 
 // text generates strings.
 func text(s *openapi3.Schema) *rapid.Generator[string] {

@@ -77,7 +77,7 @@ func all[T any](t testing.TB, seq iter.Seq2[T, error]) (values []T) {
 
 // fillAllKinds makes records of every kind, and gaps between identifiers if f can.
 func fillAllKinds(t *testing.T, f Factory, s store.Store) {
-	for _, p := range append(oddPets(), newPets(300)...) {
+	for _, p := range newPets(300) {
 		mustCreate(t, s, p)
 	}
 	once := mustCreateOnce(t, s, newPet(), mine)
@@ -185,7 +185,7 @@ func testFillFails(t *testing.T, f Factory) {
 		return s
 	}
 	for _, last := range []pets.Pet{
-		{ID: end + 1, NewPet: named("a\x00b", pets.Sold)},
+		{ID: end + 1, NewPet: named("a\x00b")},
 		{ID: 0, NewPet: newPet()},
 		{ID: end, NewPet: newPet()},
 		{ID: pets.MaxID + 1, NewPet: newPet()},

@@ -51,12 +51,13 @@ func testIdempotencyAfterChange(t *testing.T, f Factory) {
 	}
 	s := f.open(t)
 	first := mustCreateOnce(t, s, newPet(), mine)
-	changed := pets.Pet{ID: first.ID, NewPet: named("renamed", pets.Pending)}
+	changed := pets.Pet{ID: first.ID, NewPet: newPets(2)[1]}
 	f.Change(t, s, changed)
 	for range 2 {
 		wantPet(t, s, changed)
-		for _, status := range filters {
-			wantWalk(t, s, []pets.Pet{changed}, status, 10)
+		for _, q := range queries {
+			q.Limit = 10
+			wantWalk(t, s, []pets.Pet{changed}, q)
 		}
 		if got, err := s.CreatePet(t.Context(), newPet(), mine); err != nil || !equal(got, changed) {
 			t.Errorf("the same again: got %v, error %v, want %v", got, err, changed)
@@ -93,7 +94,7 @@ func testIdempotencyConcurrent(t *testing.T, f Factory) {
 			created[i][n] = pet
 		}
 	})
-	all := mustWalk(t, s, "", 100)
+	all := mustWalk(t, s, pets.Query{Limit: 100})
 	if len(all) != keys {
 		t.Errorf("got %d pets, want %d", len(all), keys)
 	}

@@ -61,7 +61,7 @@ func testReopen(t *testing.T, f Factory) {
 	s = f.reopen(t, s)
 	once := mustCreateOnce(t, s, newPet(), mine)
 	all = append(all, once)
-	for _, p := range oddPets()[:4] {
+	for _, p := range newPets(4) {
 		all = append(all, mustCreate(t, s, p))
 	}
 	key := mustCreateKey(t, s, newKey("abcdefgh", noon))
