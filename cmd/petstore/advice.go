@@ -17,7 +17,7 @@ var advice = []struct {
 	about error
 	text  string
 }{
-	{store.ErrNoStore, "mount its volume, or make a new one with: petstore migrate STORE"},
+	{store.ErrNoStore, "check the address and that its volume is mounted, or make one with: petstore migrate STORE"},
 	{store.ErrOutdated, "stop its servers, then run: petstore migrate STORE"},
 	{sqlite.ErrExists, "choose another name, or replace it with --force"},
 	{sqlite.ErrDamaged, "restore a backup with: petstore restore BACKUP --force STORE"},

@@ -202,10 +202,15 @@ func checkAddresses(cmd *cobra.Command) error {
 // openStore opens a store, and adds advice to its errors.
 func openStore(ctx context.Context, env environment, addr string, o address.Options) (store.Store, error) {
 	if o.Logger == nil {
-		o.Logger = slog.New(slog.NewTextHandler(env.stderr, nil))
+		o.Logger = commandLogger(env)
 	}
 	st, err := address.Open(ctx, addr, o)
 	return st, advise(err, addr)
+}
+
+// commandLogger returns the logger of commands other than serve.
+func commandLogger(env environment) *slog.Logger {
+	return slog.New(slog.NewTextHandler(env.stderr, nil))
 }
 
 // usageError is the error for an invalid command line or environment variable.
@@ -267,7 +272,7 @@ func printable(s string) string {
 }
 
 // counted returns n and its noun: 1 pet, 2 pets.
-func counted[N int | int64](n N, noun string) string {
+func counted(n int64, noun string) string {
 	if n == 1 {
 		return "1 " + noun
 	}

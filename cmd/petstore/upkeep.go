@@ -79,23 +79,32 @@ running. If there is damage, verify reports it, and the exit status is 1.`,
 
 func migrateCommand(env environment) *cobra.Command {
 	var addr string
+	var version int64
 	cmd := &cobra.Command{
 		Use:   "migrate",
 		Short: "Make a store, or bring its schema up to date",
-		Long: `migrate brings the schema of the store up to date, as all commands that use the
-store do. It is for servers whose PostgreSQL user may not change the schema: run it as
-the owner of the tables before they start.`,
+		Long: `migrate makes the store if there is none, and brings its schema up to date, as serve
+does. For servers whose PostgreSQL user may not change the schema, run it as the owner
+of the tables before they start.
+
+--to goes back to the version of an older program. Stop the servers first, and start the
+older program then: what newer versions have added is dropped, and the pets stay.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			st, err := openStore(cmd.Context(), env, addr, address.Options{})
-			if err != nil {
+			ctx := cmd.Context()
+			from, to, err := address.Migrate(ctx, addr, version, commandLogger(env))
+			switch {
+			case err == nil:
+				_, err = fmt.Fprintf(env.stdout, "the schema is at version %d (before: %d)\n", to, from)
 				return err
+			case ctx.Err() != nil:
+				return lastWord(ctx, err, "each migration was made whole or not at all: run it again")
 			}
-			_, err = fmt.Fprintln(env.stdout, "the schema is up to date")
-			return errors.Join(err, st.Close())
+			return advise(err, addr)
 		},
 	}
 	addStoreFlag(cmd.Flags(), &addr)
+	cmd.Flags().Int64Var(&version, "to", 0, "the `version` of the schema, from 1; 0 for the newest")
 	return cmd
 }
 

@@ -19,14 +19,19 @@ import (
 // store belongs, who could otherwise use links in it to have root change any file. It
 // must run before any of the files is opened.
 func leaveRoot(cmd *cobra.Command, args []string, env environment) error {
+	if os.Geteuid() != 0 {
+		return nil
+	}
 	var owners []owner
 	for _, f := range addressFlags(cmd) {
-		owners = append(owners, ownersOf(f.Value.String())...)
+		if path, ok := address.SQLitePath(f.Value.String()); ok {
+			owners = append(owners, ownersOf(path)...)
+		}
 	}
 	if len(owners) == 0 && strings.HasSuffix(cmd.Use, " FILE") {
-		owners = ownersOf("sqlite:" + args[0])
+		owners = ownersOf(args[0])
 	}
-	if os.Geteuid() != 0 || len(owners) == 0 {
+	if len(owners) == 0 {
 		return nil
 	}
 	o := owners[0]
@@ -53,12 +58,17 @@ func leaveRoot(cmd *cobra.Command, args []string, env environment) error {
 // refuseRoot returns an error if root is to serve a store in a folder of another user.
 // The server may need root's rights, for its port or its certificate.
 func refuseRoot(addr string) error {
-	if owners := ownersOf(addr); os.Geteuid() == 0 && len(owners) > 0 {
-		name, _ := owners[0].lookUp()
-		return fmt.Errorf("%s belongs to the user %s: run the server as that user, for example with runuser -u %s --",
-			owners[0].path, name, name)
+	path, ok := address.SQLitePath(addr)
+	if !ok || os.Geteuid() != 0 {
+		return nil
 	}
-	return nil
+	owners := ownersOf(path)
+	if len(owners) == 0 {
+		return nil
+	}
+	name, _ := owners[0].lookUp()
+	return fmt.Errorf("%s belongs to the user %s: run the server as that user, for example with runuser -u %s --",
+		owners[0].path, name, name)
 }
 
 // owner is the owner of a directory or a link.
@@ -84,12 +94,11 @@ func (o owner) lookUp() (name string, groups []int) {
 }
 
 // ownersOf returns the owners, but for root, of all directories and symbolic links on
-// the way from the root directory to the SQLite file at addr, as far as they exist.
-func ownersOf(addr string) (owners []owner) {
-	path, ok := address.SQLitePath(addr)
+// the way from the root directory to the file at path, as far as they exist.
+func ownersOf(path string) (owners []owner) {
 	path, err := filepath.Abs(path)
-	if !ok || err != nil {
-		return nil // there is no file, or opening it fails too
+	if err != nil {
+		return nil // opening it fails too
 	}
 	dir, rest := "/", strings.Split(path, "/")
 	for links := 0; len(rest) > 0 && links < 256; {

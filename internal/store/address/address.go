@@ -38,16 +38,29 @@ func Open(ctx context.Context, address string, o Options) (store.Store, error) {
 		path, _ := SQLitePath(address)
 		return sqlite.Open(ctx, path, sqlite.Options{MustExist: o.MustExist, Logger: o.Logger})
 	case "postgres":
-		return postgres.Open(ctx, address, postgres.Options{RequireSync: o.RequireSync, Logger: o.Logger})
+		return postgres.Open(ctx, address, postgres.Options{MustExist: o.MustExist, RequireSync: o.RequireSync, Logger: o.Logger})
 	case "memory":
 		return memory.New(), nil
 	}
 	return nil, Check(address)
 }
 
-// OpenReader opens the store at address as it is. A memory store has none.
+// OpenReader opens the store at address, which is not a memory store, as it is.
 func OpenReader(ctx context.Context, address string) (store.Reader, error) {
-	return Open(ctx, address, Options{MustExist: true})
+	if path, ok := SQLitePath(address); ok {
+		return sqlite.OpenReader(ctx, path)
+	}
+	return postgres.OpenReader(ctx, address)
+}
+
+// Migrate brings the schema of the store at address, which is not a memory store, to a
+// version, or to the newest if it is 0, and returns the versions before and after. It
+// creates a store if there is none.
+func Migrate(ctx context.Context, address string, version int64, logger *slog.Logger) (from, to int64, err error) {
+	if path, ok := SQLitePath(address); ok {
+		return sqlite.Migrate(ctx, path, version, logger)
+	}
+	return postgres.Migrate(ctx, address, version, logger)
 }
 
 // Check returns an error unless address has one of the forms.

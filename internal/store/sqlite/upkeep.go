@@ -81,8 +81,8 @@ func Restore(ctx context.Context, path, from string, force bool) (r Report, err 
 	if source == file {
 		return Report{}, fmt.Errorf("%s is the database itself, not a backup", from)
 	}
-	if err := checkExists(source); err != nil { // before a lock is made
-		return Report{}, err
+	if checkExists(source) != nil { // before a lock is made
+		return Report{}, fmt.Errorf("there is no backup at %s", from)
 	}
 	lock := newLock(file)
 	defer lock.Close()

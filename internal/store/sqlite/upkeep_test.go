@@ -198,10 +198,10 @@ func TestRestoreRejects(t *testing.T) {
 	wantError(t, "without force", err, path+" already exists")
 	before, _ := os.ReadFile(path)
 	for from, want := range map[string]string{
-		in("empty"): "there is no store at",
+		in("empty"): "there is no backup at",
 		in("text"):  "is not an SQLite database",
 		in("songs"): "belongs to another program and was not changed",
-		in("none"):  "there is no store at",
+		in("none"):  "there is no backup at",
 		path:        "is the database itself",
 	} {
 		_, err := sqlite.Restore(t.Context(), path, from, true)
