@@ -51,22 +51,24 @@ func (r *Reader) Snapshot(ctx context.Context, f func(store.Snapshot) error) err
 	}
 	return f(store.Snapshot{
 		LastID:   last,
-		Pets:     queried(ctx, r, tx, selectAllPets, scanPet),
-		Requests: queried(ctx, r, tx, selectRequests, scanRequest),
-		Keys:     queried(ctx, r, tx, selectKeys, scanKey),
+		Pets:     queried(ctx, tx, selectAllPets, scanPet, r.classify),
+		Requests: queried(ctx, tx, selectRequests, scanRequest, r.classify),
+		Keys:     queried(ctx, tx, selectKeys, scanKey, r.classify),
 	})
 }
 
 // queried yields the rows of a query, up to the first error.
-func queried[T any](ctx context.Context, r *Reader, tx *sql.Tx, query string, scan func(scanner, *T) error) iter.Seq2[T, error] {
+func queried[T any](
+	ctx context.Context, tx *sql.Tx, query string, scan func(scanner, *T) error, classify func(error) error,
+) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		rows, err := tx.QueryContext(ctx, query)
 		if err != nil {
-			yield(*new(T), r.classify(err))
+			yield(*new(T), classify(err))
 			return
 		}
 		for v, err := range scanned(rows, scan) {
-			if !yield(v, r.classify(err)) {
+			if !yield(v, classify(err)) {
 				return
 			}
 		}

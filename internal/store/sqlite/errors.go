@@ -42,7 +42,7 @@ func classify(err error) error {
 		return &pets.Error{Kind: pets.Unavailable, Message: "the store is busy, or another program has locked it", Err: err}
 	case hasCode(err, lib.SQLITE_FULL):
 		return &pets.Error{Kind: pets.Unavailable, Message: "the disk is full", Err: err}
-	case hasCode(err, lib.SQLITE_IOERR_WRITE):
+	case hasCode(err, lib.SQLITE_IOERR_WRITE, lib.SQLITE_IOERR_SHMSIZE):
 		return &pets.Error{Kind: pets.Unavailable, Message: "the disk is full or cannot be written", Err: err}
 	case hasCode(err, lib.SQLITE_READONLY):
 		return &pets.Error{Kind: pets.Unavailable, Message: "the database is read-only", Err: err}
@@ -94,13 +94,11 @@ func explain(path string, err error) error {
 	case hasCode(err, lib.SQLITE_NOTADB):
 		return fmt.Errorf("%s is not an SQLite database", path)
 	case isCorrupt(err):
-		return fmt.Errorf("%s %w", path, ErrDamaged)
-	case isBusy(err):
-		return fmt.Errorf("%s is locked: the store is busy, or another program has locked it; try again", path)
+		return fmt.Errorf("%s %w: %w", path, ErrDamaged, err)
 	case hasCode(err, lib.SQLITE_CANTOPEN, lib.SQLITE_READONLY):
-		return fmt.Errorf("%s cannot be opened: permission denied for it or its folder, or the disk failed", path)
-	case isFull(err):
-		return fmt.Errorf("%s cannot be opened: the disk is full or cannot be written", path)
+		err = errors.New("permission denied for it or its folder, or the disk failed")
+	case hasCode(err, lib.SQLITE_FULL, lib.SQLITE_IOERR_WRITE, lib.SQLITE_IOERR_SHMSIZE, lib.SQLITE_BUSY):
+		err = classify(err)
 	}
 	return fmt.Errorf("cannot open %s: %w", path, err)
 }

@@ -51,7 +51,7 @@ func TestFaults(t *testing.T) {
 		{"?open,openat", "", "error=EIO", "cannot open"},
 		{"?open", "", "error=EACCES:when=1", "the database is read-only"}, // SQLite's own, on amd64
 		{"?open,openat", "-wal", "error=EIO", "cannot open"},
-		{"?open,openat", "-shm", "error=EIO", "cannot be opened"},
+		{"?open,openat", "-shm", "error=EIO", "cannot open"},
 		{"?open,openat", "-lock", "error=EIO", "cannot open"},
 		{"?stat,?newfstatat", "", "error=EACCES", "permission denied"},
 		{"?open,openat", "-wal", "error=EACCES", "permission denied"},

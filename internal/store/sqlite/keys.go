@@ -28,7 +28,10 @@ func (s *Store) CreateKey(ctx context.Context, k keys.Key) error {
 // keyValues returns the values of keyColumns.
 func keyValues(k keys.Key) []any {
 	seconds := func(t time.Time) sql.NullInt64 { return sql.NullInt64{Int64: t.Unix(), Valid: !t.IsZero()} }
-	return []any{k.ID, k.Name, k.Hash[:], k.ReadOnly, k.CreatedAt.Unix(), seconds(k.ExpiresAt), seconds(k.RevokedAt), seconds(k.UsedAt)}
+	return []any{
+		k.ID, k.Name, k.Hash[:], k.ReadOnly, k.CreatedAt.Unix(),
+		seconds(k.ExpiresAt), seconds(k.RevokedAt), seconds(k.UsedAt),
+	}
 }
 
 func (s *Store) Key(ctx context.Context, id string) (k keys.Key, err error) {

@@ -16,7 +16,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
@@ -171,18 +170,6 @@ func insertAll(ctx context.Context, names []string) error {
 		}
 	}
 	return err
-}
-
-// dropPrivileges makes this process one of a user who owns nothing.
-func dropPrivileges() error {
-	const nobody = 65534
-	if err := syscall.Setgroups(nil); err != nil {
-		return err
-	}
-	if err := syscall.Setgid(nobody); err != nil {
-		return err
-	}
-	return syscall.Setuid(nobody)
 }
 
 // longPet returns a pet that may fill several pages.

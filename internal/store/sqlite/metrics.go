@@ -12,7 +12,7 @@ var (
 	logBytes   = prometheus.NewDesc("sqlite_wal_bytes", "Size of the write-ahead log.", nil, nil)
 	commits    = prometheus.NewDesc("sqlite_commits_total", "Committed transactions.", nil, nil)
 	writes     = prometheus.NewDesc("sqlite_writes_total", "Writes in committed transactions.", nil, nil)
-	damaged    = prometheus.NewDesc("sqlite_damaged", "1 if this process found a corrupt page: nothing more is written.", nil, nil)
+	damaged    = prometheus.NewDesc("sqlite_damaged", "1 if a corrupt page was found: nothing more is written.", nil, nil)
 	diskFull   = prometheus.NewDesc("sqlite_disk_full", "1 if the disk was full, or failed, at the last write.", nil, nil)
 	lastBackup = prometheus.NewDesc("last_backup_timestamp_seconds", "Time at which the newest backup finished.", nil, nil)
 )

@@ -70,6 +70,9 @@ func Migrate(ctx context.Context, path string, version int64, logger *slog.Logge
 	if err == nil {
 		from, to, err = s.migrate(ctx, version)
 	}
+	if err == nil {
+		err = syncDir(file) // the store may be new
+	}
 	if err != nil {
 		return 0, 0, explain(path, errors.Join(err, s.release()))
 	}
@@ -175,7 +178,8 @@ func checkFile(file string) error {
 	case errors.Is(err, fs.ErrNotExist) || err == nil && info.Size() == 0:
 		return fmt.Errorf("it is missing or empty, but its log %s %w", file+logSuffix, ErrLoneLog)
 	case hasNoLog(file): // a backup, which has no log before a store opens it
-		return fmt.Errorf("it is a backup, but its log %s %w of the database that was there before", file+logSuffix, ErrLoneLog)
+		return fmt.Errorf("it is a backup, but its log %s %w of the database that was there before",
+			file+logSuffix, ErrLoneLog)
 	}
 	return nil
 }

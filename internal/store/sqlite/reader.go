@@ -68,12 +68,6 @@ func openFile(ctx context.Context, path string) (*Reader, error) {
 	if err != nil {
 		return nil, explain(path, err)
 	}
-	if err := checkFile(file); err != nil {
-		return nil, explain(path, err)
-	}
-	if err := checkExists(file); err != nil {
-		return nil, explain(path, err)
-	}
 	options, err := optionsFor(file)
 	if err != nil {
 		return nil, explain(path, err)
@@ -85,8 +79,14 @@ func openFile(ctx context.Context, path string) (*Reader, error) {
 	return r, nil
 }
 
-// optionsFor returns the options with which SQLite changes nothing.
+// optionsFor checks the file and returns the options with which SQLite changes nothing.
 func optionsFor(file string) (url.Values, error) {
+	if err := checkFile(file); err != nil {
+		return nil, err
+	}
+	if err := checkExists(file); err != nil {
+		return nil, err
+	}
 	_, logErr := os.Stat(file + logSuffix)
 	_, indexErr := os.Stat(file + indexSuffix)
 	hasLog := holdsLog(file)
