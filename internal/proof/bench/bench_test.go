@@ -1,100 +1,103 @@
 //go:build wrk && linux
 
+// Package bench compares petstore with servers that other teams would build. `make bench`
+// runs it and prints the tables of README.md.
 package bench
 
 import (
+	"bytes"
+	"encoding/json"
 	"flag"
 	"fmt"
 	"math/rand/v2"
-	"net/http"
+	"net"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
+	"strings"
 	"testing"
+	"time"
 
-	"example.com/petstore/internal/proof/bench/peers"
+	"example.com/petstore/gen/client"
+	"example.com/petstore/internal/proof/program"
 )
 
 var rounds = flag.Int("rounds", 5, "how often each load is sent to each server")
 
+// servers are petstore and its peers.
+var servers = []string{"petstore", "oapi-codegen as documented", "plain Echo"}
+
+const (
+	stored      = 20_000 // pets of each server when the load begins
+	connections = 32
+)
+
+// operations are those measured. Each returns a random request, "METHOD PATH BODY".
+// The lists leave out the last pets, so that most pages are full.
+var operations = []struct {
+	name   string
+	random func() string
+}{
+	{"list", func() string { return fmt.Sprintf("GET /v1/pets?limit=20&after=%d", rand.IntN(stored-300)) }},
+	{"filtered list", func() string {
+		return fmt.Sprintf("GET /v1/pets?limit=20&status=%s&after=%d", *randomPet().Status, rand.IntN(stored-300))
+	}},
+	{"get", func() string { return fmt.Sprintf("GET /v1/pets/%d", 1+rand.IntN(stored)) }},
+	{"create", func() string { return fmt.Sprintf("POST /v1/pets %s", must(json.Marshal(randomPet()))) }},
+}
+
+// randomPet returns a pet. As in a shelter's records, most are sold and few available.
+func randomPet() client.NewPet {
+	status := []client.PetStatus{"available", "pending", "pending", "sold", "sold", "sold", "sold", "sold"}[rand.IntN(8)]
+	return client.NewPet{Name: strconv.FormatInt(1e5+rand.Int64N(1e12), 36), CategoryID: 1 + rand.Int64N(5), Status: &status}
+}
+
 // TestMain also runs the peers: "peer NAME STORE ADDR".
 func TestMain(m *testing.M) {
 	if args := os.Args; len(args) == 5 && args[1] == "peer" {
-		fmt.Fprintln(os.Stderr, peers.Serve(args[2], args[3], args[4]))
-		os.Exit(1)
+		servePeer(args[2], args[3], args[4])
 	}
 	os.Exit(m.Run())
 }
 
-// operation is a measured operation.
-type operation struct {
-	name   string
-	status int                                   // of every response
-	random func(r *rand.Rand, pets int) []string // method, path and body
-}
-
-var operations = []operation{
-	{"list", http.StatusOK, func(r *rand.Rand, pets int) []string {
-		return []string{"GET", fmt.Sprintf("/v1/pets?limit=20&after=%d", randomAfter(r, pets)), ""}
-	}},
-	{"filtered list", http.StatusOK, func(r *rand.Rand, pets int) []string {
-		return []string{"GET", fmt.Sprintf("/v1/pets?limit=20&status=%s&after=%d", peers.RandomPet(r).Status, randomAfter(r, pets)), ""}
-	}},
-	{"get", http.StatusOK, func(r *rand.Rand, pets int) []string {
-		return []string{"GET", fmt.Sprintf("/v1/pets/%d", 1+r.IntN(pets)), ""}
-	}},
-	create,
-}
-
-var create = operation{"create", http.StatusCreated, func(r *rand.Rand, _ int) []string {
-	p := peers.RandomPet(r)
-	return []string{"POST", "/v1/pets", fmt.Sprintf(`{"name":%q,"categoryId":%d,"status":%q}`, p.Name, p.CategoryID, p.Status)}
-}}
-
-// randomAfter leaves out the last pets, so that most pages are full.
-func randomAfter(r *rand.Rand, pets int) int { return r.IntN(pets - 300) }
-
-// requests returns n random requests for a store of the given number of pets, the
-// same ones on every call with the same seed.
-func (o operation) requests(n, pets, seed int) [][]string {
-	r, out := rand.New(rand.NewPCG(uint64(seed), 0)), make([][]string, n)
-	for i := range out {
-		out[i] = o.random(r, pets)
-	}
-	return out
-}
-
-// BenchmarkPetstore compares petstore with its peers on stores with 20,000 pets, and
-// prints a table for README.md: for each operation, the requests per second of each
-// server, and those of the peers divided by petstore's in the same round.
+// BenchmarkPetstore prints the requests per second of each server, and those of the peers
+// divided by petstore's in the same round.
 func BenchmarkPetstore(b *testing.B) {
 	for _, kind := range []string{"memory", "sqlite"} {
 		b.Run(kind, func(b *testing.B) {
-			names := []string{"petstore", peers.Documented, peers.Plain}
-			var servers []*server
-			for i, name := range names {
+			var addrs []string
+			for i, name := range servers {
 				address := "memory:"
 				if kind == "sqlite" {
 					address = "sqlite:" + filepath.Join(b.TempDir(), fmt.Sprint(i))
 				}
-				s := start(b, name, address)
-				s.fill(b, 20_000)
-				servers = append(servers, s)
+				addrs = append(addrs, start(b, name, address))
+				fill(b, addrs[i])
 			}
-			fmt.Printf("\n| %s | petstore | %s | ÷ petstore | %s | ÷ petstore |\n| --- | --: | --: | --: | --: | --: |\n", kind, names[1], names[2])
+			fmt.Printf("\n| %s | petstore | %s | ÷ petstore | %s | ÷ petstore |\n| --- | --: | --: | --: | --: | --: |\n", kind, servers[1], servers[2])
 			for _, o := range operations {
 				rates := make([][]float64, len(servers)) // by server and round
 				for round := range *rounds {
+					file := filepath.Join(b.TempDir(), "requests")
+					var lines strings.Builder
+					for range stored {
+						fmt.Fprintln(&lines, o.random())
+					}
+					if err := os.WriteFile(file, []byte(lines.String()), 0o644); err != nil {
+						b.Fatal(err)
+					}
 					for i := range servers {
-						n := (i + round) % len(servers)
-						rates[n] = append(rates[n], servers[n].saturate(b, o, round))
+						i = (i + round) % len(servers)
+						rates[i] = append(rates[i], saturate(b, addrs[i], file))
 					}
 				}
 				fmt.Printf("| %s | %s |", o.name, spread(rates[0], "%.0f"))
 				for _, peer := range rates[1:] {
-					ratios := make([]float64, len(peer))
-					for i := range peer {
-						ratios[i] = peer[i] / rates[0][i]
+					ratios := slices.Clone(peer)
+					for i := range ratios {
+						ratios[i] /= rates[0][i]
 					}
 					fmt.Printf(" %s | %s |", spread(peer, "%.0f"), spread(ratios, "%.1f"))
 				}
@@ -102,6 +105,69 @@ func BenchmarkPetstore(b *testing.B) {
 			}
 		})
 	}
+}
+
+// start starts petstore or a peer on processor 0, waits until it listens, and returns
+// its address.
+func start(b *testing.B, name, store string) string {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		b.Fatal(err)
+	}
+	addr := l.Addr().String()
+	_ = l.Close()
+	command := []string{"-c", "0", os.Args[0], "peer", name, store, addr}
+	if name == "petstore" {
+		command = []string{"-c", "0", "../../../.bin/petstore", "serve", "--store", store, "--addr", addr, "--log-format", "json"}
+	}
+	cmd := exec.CommandContext(b.Context(), "taskset", command...) // its log goes to /dev/null
+	cmd.Env = append(os.Environ(), "PETSTORE_API_KEYS="+program.Key)
+	if err := cmd.Start(); err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { _ = cmd.Wait() })
+	for range 1000 {
+		if conn, err := net.Dial("tcp", addr); err == nil {
+			_ = conn.Close()
+			return addr
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	b.Fatalf("%s does not listen", name)
+	return ""
+}
+
+// fill creates the pets that a server has when the load begins.
+func fill(b *testing.B, addr string) {
+	c, err := client.NewClientWithResponses("http://"+addr+"/v1", client.WithKey(program.Key))
+	if err != nil {
+		b.Fatal(err)
+	}
+	for range stored {
+		r, err := c.CreatePetWithResponse(b.Context(), nil, randomPet())
+		if err == nil {
+			err = client.Check(r.JSON201, r.HTTPResponse, r.Body)
+		}
+		if err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// saturate has wrk send the requests in a file for a second, as fast as the server
+// responds. It returns how many it served per second.
+func saturate(b *testing.B, addr, file string) float64 {
+	out, err := exec.Command("wrk", "-t1", fmt.Sprintf("-c%d", connections), "-d1", "-s", "load.lua",
+		"-H", "Authorization: Bearer "+program.Key, "-H", "Content-Type: application/json", "http://"+addr, "--", file).CombinedOutput()
+	var did struct{ Requests, Microseconds, Errors float64 }
+	if err == nil {
+		out = bytes.TrimSpace(out)
+		err = json.Unmarshal(out[bytes.LastIndexByte(out, '\n')+1:], &did)
+	}
+	if err != nil || did.Requests == 0 || did.Errors > 0 {
+		b.Fatalf("got error %v and %+v: %s", err, did, out)
+	}
+	return did.Requests / did.Microseconds * 1e6
 }
 
 // spread returns the median of values, the lowest and the highest.
