@@ -131,7 +131,7 @@ func (cfg *serveConfig) check(storeGiven, interactive bool) error {
 	case cfg.profiles && cfg.adminAddr == "":
 		return misuse("--pprof needs --admin-addr, where profiles are served")
 	case cfg.publicURL != "" && !publicURLForm.MatchString(cfg.publicURL):
-		return misuse("--public-url must be a URI without user, query or fragment, such as %s", encodedURL(cfg.publicURL))
+		return misuse("--public-url must be a URI in ASCII without user, query or fragment, such as %s", encodedURL(cfg.publicURL))
 	case cfg.sandbox && (storeGiven || cfg.open != address.Options{}):
 		return misuse("--sandbox has its own store, in memory; omit --store, --must-exist and --require-sync, and their variables")
 	case cfg.open.RequireSync && address.Kind(cfg.store) != "postgres":

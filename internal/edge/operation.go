@@ -59,7 +59,7 @@ func (h *Handler) serveOperation(op *operation) echo.MiddlewareFunc {
 				return h.overloaded(err)
 			}
 			defer h.inFlight.leave(limited)
-			invalid := op.read(c)
+			invalid := op.read(c) // waits for the body; what is wrong is said once the request may run
 			if err := h.inFlight.acquire(ctx, own); err != nil {
 				return h.overloaded(err)
 			}
