@@ -21,9 +21,12 @@ import (
 	"testing/synctest"
 	"time"
 
+	"example.com/petstore/internal/keys"
 	"example.com/petstore/internal/pets"
 	"example.com/petstore/internal/server"
 	"example.com/petstore/internal/service"
+	"example.com/petstore/internal/store"
+	"example.com/petstore/internal/store/memory"
 	"example.com/petstore/internal/store/sqlite"
 )
 
@@ -190,6 +193,44 @@ func TestLastWord(t *testing.T) {
 	} {
 		if got.Error() != want {
 			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
+
+// brokenStore is a store that fails if it is read, after its pets, or filled.
+type brokenStore struct {
+	store.Store
+	reading, filling error
+}
+
+func (b brokenStore) Snapshot(ctx context.Context, f func(store.Snapshot) error) error {
+	return b.Store.Snapshot(ctx, func(s store.Snapshot) error {
+		s.Keys = func(yield func(keys.Key, error) bool) { yield(keys.Key{}, b.reading) }
+		return f(s)
+	})
+}
+
+func (b brokenStore) Fill(context.Context, store.Snapshot) error { return b.filling }
+
+// TestCopyFails checks that the last word of a copy that failed names the store and says
+// whether anything was copied.
+func TestCopyFails(t *testing.T) {
+	t.Parallel()
+	broken := errors.New("broken")
+	interrupted, cancel := context.WithCancelCause(t.Context())
+	cancel(errors.New("interrupted"))
+	working := memory.New()
+	for want, c := range map[string]struct {
+		ctx            context.Context
+		source, target store.Store
+	}{
+		"A: broken; nothing was copied":      {t.Context(), brokenStore{working, broken, nil}, working},
+		"B: full; nothing was copied":        {t.Context(), working, brokenStore{filling: &pets.Error{Kind: pets.Unavailable, Message: "full"}}},
+		"B: broken; either everything was c": {t.Context(), working, brokenStore{filling: broken}},
+		"interrupted; nothing was copied":    {interrupted, working, working},
+	} {
+		if err := fill(c.ctx, c.source, c.target, "A", "B", &counts{}); err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("got error %v, want %s", err, want)
 		}
 	}
 }

@@ -14,7 +14,10 @@ import (
 	"example.com/petstore/internal/store/address"
 )
 
-func copyCommand(env environment, copied *atomic.Int64) *cobra.Command {
+// counts holds how many records of each kind a command has copied.
+type counts struct{ pets, keys, requests atomic.Int64 }
+
+func copyCommand(env environment, copied *counts) *cobra.Command {
 	var from, to string
 	cmd := &cobra.Command{
 		Use:   "copy",
@@ -51,43 +54,54 @@ func isSameStore(a, b string) bool {
 	return path == other || os.SameFile(info, otherInfo)
 }
 
-// copyStore copies the store at one address into the one at another, and counts its
-// pets in copied.
-func copyStore(ctx context.Context, env environment, from, to string, copied *atomic.Int64) error {
-	const nothing = "nothing was copied"
+// copyStore copies the store at one address into the one at another.
+func copyStore(ctx context.Context, env environment, from, to string, copied *counts) error {
 	source, err := address.OpenReader(ctx, from)
 	if err != nil {
-		return lastWord(ctx, advise(err, from), nothing)
+		return lastWord(ctx, advise(err, from), nothingCopied)
 	}
 	defer source.Close()
 	target, err := openStore(ctx, env, to, address.Options{})
 	if err != nil {
-		return lastWord(ctx, err, nothing)
+		return lastWord(ctx, err, nothingCopied)
 	}
-	var keys, requests atomic.Int64
+	from, to = address.Redact(from), address.Redact(to)
+	err = fill(ctx, source, target, from, to, copied)
+	closing := target.Close()
+	switch {
+	case err != nil:
+		return err
+	case closing != nil:
+		return fmt.Errorf("everything was copied, but closing %s failed: %w", to, closing)
+	}
+	_, err = fmt.Fprintln(env.stderr, printable(fmt.Sprintf("copied %s to %s: %s, %s, %s", from, to,
+		counted(copied.pets.Load(), "pet"), counted(copied.keys.Load(), "API key"),
+		counted(copied.requests.Load(), "idempotency key"))))
+	return err
+}
+
+const nothingCopied = "nothing was copied"
+
+// fill copies source into target, whose names are from and to. Its error says whether
+// anything was copied.
+func fill(ctx context.Context, source store.Reader, target store.Store, from, to string, copied *counts) error {
 	var reading, filling error
-	err = source.Snapshot(ctx, func(s store.Snapshot) error {
-		s.Pets = tally(s.Pets, copied, &reading)
-		s.Requests = tally(s.Requests, &requests, &reading)
-		s.Keys = tally(s.Keys, &keys, &reading)
+	err := source.Snapshot(ctx, func(s store.Snapshot) error {
+		s.Pets = tally(s.Pets, &copied.pets, &reading)
+		s.Requests = tally(s.Requests, &copied.requests, &reading)
+		s.Keys = tally(s.Keys, &copied.keys, &reading)
 		filling = target.Fill(ctx, s)
 		return filling
 	})
-	closing := target.Close()
 	switch {
-	case err == nil && closing == nil:
-		_, err = fmt.Fprintln(env.stderr, printable(fmt.Sprintf("copied %s to %s: %s, %s, %s",
-			address.Redact(from), address.Redact(to), counted(copied.Load(), "pet"),
-			counted(keys.Load(), "API key"), counted(requests.Load(), "idempotency key"))))
-		return err
 	case err == nil:
-		return fmt.Errorf("everything was copied, but closing %s failed: %w", address.Redact(to), closing)
+		return nil
 	case filling == nil || reading != nil:
-		return lastWord(ctx, fmt.Errorf("%s: %w", address.Redact(from), err), nothing)
+		return lastWord(ctx, fmt.Errorf("%s: %w", from, err), nothingCopied)
 	case pets.KindOf(filling) != pets.Internal:
-		return lastWord(ctx, fmt.Errorf("%s: %w", address.Redact(to), filling), nothing)
+		return lastWord(ctx, fmt.Errorf("%s: %w", to, filling), nothingCopied)
 	}
-	return lastWord(ctx, fmt.Errorf("%s: %w", address.Redact(to), filling),
+	return lastWord(ctx, fmt.Errorf("%s: %w", to, filling),
 		"either everything was copied or nothing: try again, since only an empty store is filled")
 }
 

@@ -82,7 +82,7 @@ func run(ctx context.Context, args []string, env environment) int {
 // rootCommand returns the petstore command. It calls parsed once the command line
 // is valid; errors before that are usage errors.
 func rootCommand(env environment, parsed func()) *cobra.Command {
-	var copied atomic.Int64
+	var copied counts
 	root := &cobra.Command{
 		Use:   service.Name,
 		Short: "A catalogue of pets over HTTP",
@@ -113,7 +113,7 @@ Exit status:
 				return err
 			}
 			if env.terminal {
-				go showProgress(cmd.Context(), env.stderr, &copied)
+				go showProgress(cmd.Context(), env.stderr, &copied.pets)
 			}
 			return nil
 		},
