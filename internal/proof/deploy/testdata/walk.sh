@@ -7,7 +7,7 @@ page() {
 	awk -v heading="$2" -v pattern="$3" '/^#+ / && !code { on = substr($0, index($0, " ") + 1) == heading }
 		/^```/ { if (code && found) { printf "%s", block; exit } code = on && /console/; block = ""; found = 0; next }
 		code { if ($0 ~ pattern) found = 1; sub(/^[#$] /, ""); block = block $0 "\n" }' "/run/walk/deploy/$1" |
-		sed "s/apt-get install \([a-z]\)/apt-get install --no-upgrade \1/; s/HOST=pets\.example\.com/HOST=localhost/; s|live/pets\.example\.com|live/localhost|; s/2026-11-21/$(date +%F)/"
+		sed "s/apt-get install \([a-z]\)/apt-get install --no-upgrade \1/; s/HOST=pets\.example\.com/HOST=localhost/; s|live/pets\.example\.com|live/localhost|; s|\./petstore_1.0.0_amd64.deb|/run/walk/.bin/dist/petstore_*.deb|; s/2026-11-21/$(date +%F)/"
 }
 run() {
 	commands=$(page "$@")
@@ -40,6 +40,10 @@ as petstore serve --store sqlite:$store 2>&1 | grep 'address already in use'
 systemctl start petstore-backup
 backup=/var/lib/petstore/backups/petstore-$(date +%F).db
 (run README.md 'Backup and restore' 'petstore verify .*backups')
+list "$KEY" | grep Frank
+
+# Roll back, to the only version of the schema there is.
+run README.md 'Upgrade and roll back' 'migrate --to'
 list "$KEY" | grep Frank
 
 # A key that may not write.
