@@ -73,7 +73,7 @@ every start, and prints PETSTORE_URL, PETSTORE_KEY and PETSTORE_READ_ONLY_KEY, w
 creates get a 403, as variables for a shell.
 
 SIGTERM drains the server for --drain; SIGINT skips the drain. Requests in flight
-then have 10 s to finish, and the process ends 2 s later, whatever hangs. A second
+then have 9 s to finish, and the process ends 3 s later, whatever hangs. A second
 signal stops the server at once.`,
 		Example: `  petstore serve --addr :8080 --store sqlite:/srv/pets.db
   petstore serve --store postgres://petstore@db1,db2/pets`,

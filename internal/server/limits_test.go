@@ -145,7 +145,7 @@ func TestTimeouts(t *testing.T) {
 					t.Errorf("got error %v, want one: %v", err, fails)
 				}
 				_, _ = io.Copy(io.Discard, conn)
-				wantTime(t, begin, 15*time.Second)
+				wantTime(t, begin, 14*time.Second)
 				close(s.options.Handler.(*testHandler).done)
 			})
 		})

@@ -32,9 +32,8 @@ func URL(l net.Listener, secure bool) string {
 }
 
 // limitListener accepts a connection only once there is room in open, from which the
-// server's ConnState hook removes it. The connections are those of the Listener itself:
-// one that wraps them, such as netutil.LimitListener, hides CloseWrite from net/http,
-// which then cannot end a response to a client that is still sending.
+// server's ConnState hook removes it. Unlike netutil.LimitListener, it does not wrap
+// connections: net/http needs their CloseWrite to end responses to clients that still send.
 type limitListener struct {
 	net.Listener
 	open   chan struct{}
@@ -51,7 +50,7 @@ func (l limitListener) Accept() (net.Conn, error) {
 	if err != nil {
 		<-l.open
 	}
-	if tcp, ok := conn.(*net.TCPConn); ok { // else the kernel may hold megabytes for a client that does not read
+	if tcp, ok := conn.(*net.TCPConn); ok { // the kernel would hold megabytes for a client that does not read
 		_ = tcp.SetReadBuffer(socketBuffer)
 		_ = tcp.SetWriteBuffer(socketBuffer)
 	}
@@ -72,9 +71,9 @@ func maxConnections(o Options) int {
 		return o.MaxConnections
 	}
 	limit := int(min(files.Cur, 1<<30)) // it may be infinite
-	most := max(limit-reservedFiles, limit/2)
+	most := max(limit-64, limit/2)
 	if o.MaxConnections > most {
-		o.Logger.Warn("fewer connections than configured, because the process may open few files", "connections", most, "files", limit)
+		o.Logger.Warn("the limit of open files allows fewer connections", "connections", most, "files", limit)
 	}
 	return min(o.MaxConnections, most)
 }
@@ -113,8 +112,8 @@ type Interrupted struct{ Signal syscall.Signal }
 func (Interrupted) Error() string { return "interrupted" }
 
 // UntilSignal returns a context that SIGINT, SIGTERM or SIGHUP cancels, with an
-// Interrupted as its cause. A second signal kills the process. SIGPIPE is ignored: a log
-// without a reader must not end a server.
+// Interrupted as its cause. A second signal kills the process. UntilSignal also ignores
+// SIGPIPE: a log whose reader is gone must not end a server.
 func UntilSignal(parent context.Context) context.Context {
 	signal.Ignore(syscall.SIGPIPE)
 	ctx, cancel := context.WithCancelCause(parent)

@@ -37,7 +37,8 @@ func (w *LogWriter) Blocked() bool {
 // TLS handshake, as probes of the port do, are not worth a warning.
 type errorLog struct{ logger *slog.Logger }
 
-var clientLeft = regexp.MustCompile(`TLS handshake error .*(EOF|connection reset by peer|broken pipe|client sent an HTTP request to an HTTPS server)$`)
+var clientLeft = regexp.MustCompile(
+	`TLS handshake error .*(EOF|connection reset by peer|broken pipe|client sent an HTTP request to an HTTPS server)$`)
 
 func (l errorLog) Write(line []byte) (int, error) {
 	text := bytes.TrimSpace(line)

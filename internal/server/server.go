@@ -1,6 +1,5 @@
-// Package server runs an http.Handler as a process: TLS, limits of connections, an
-// admin address, signals, and a stop that lets requests end. It knows nothing about
-// what the handler serves.
+// Package server serves an http.Handler as a process does: with TLS, limits of
+// connections, an admin address, signals, and a stop that lets requests end.
 package server
 
 import (
@@ -22,24 +21,19 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promauto"
 )
 
-// Limits of connections. A whole request must arrive within readTimeout, and its
-// response must be written within writeTimeout of the end of the header. idleTimeout
-// is longer than that of load balancers, which is usually a minute.
+// Limits of connections.
 const (
 	maxHeader       = 16 << 10
 	headerTimeout   = 3 * time.Second
-	readTimeout     = 4 * time.Second
-	writeTimeout    = 20 * time.Second
-	idleTimeout     = 2 * time.Minute
+	readTimeout     = 4 * time.Second        // for a whole request
+	writeTimeout    = 20 * time.Second       // for the response, from the end of the header
+	idleTimeout     = 2 * time.Minute        // longer than load balancers', usually a minute
 	lingerTimeout   = 500 * time.Millisecond // for the rest of a body that is not read
-	shutdownTimeout = 10 * time.Second       // for requests to end after the drain
+	shutdownTimeout = 9 * time.Second        // for requests to end after the drain
 	socketBuffer    = 32 << 10               // each way; Linux doubles it
+
+	DefaultMaxConnections = 1000
 )
-
-// DefaultMaxConnections is the usual value of Options.MaxConnections.
-const DefaultMaxConnections = 1000
-
-const reservedFiles = 64 // of the process's limit of open files, not for connections
 
 // Options configures a Server. Fields are required unless they say otherwise.
 type Options struct {
@@ -48,10 +42,7 @@ type Options struct {
 	MaxConnections int           // less if the process may not open as many files
 	Drain          time.Duration // how long to keep serving after SIGTERM or SIGHUP
 	Stopping       func()        // called when the server begins to stop
-
-	// Failed receives an error when the service has failed permanently, which
-	// ends the server. It may be nil.
-	Failed <-chan error
+	Failed         <-chan error  // its error ends the server: a permanent failure; may be nil
 
 	CertFile, KeyFile string // PEM files for HTTPS; empty for HTTP
 
@@ -69,7 +60,7 @@ type Server struct {
 	http        *http.Server
 	connections chan struct{} // holds a value for each open connection
 	stopping    atomic.Bool
-	unanswered  atomic.Int64 // requests that no response is being sent to
+	unanswered  atomic.Int64 // requests whose handler runs and does not wait for the client to read
 }
 
 // New returns a Server. It fails if the certificate cannot be used.
@@ -99,8 +90,8 @@ func New(o Options) (*Server, error) {
 }
 
 // Run serves until ctx ends or the service fails. If SIGTERM or SIGHUP has ended ctx,
-// it drains first; see UntilSignal. Run returns nil if the server stopped because it
-// was told to and every request had its response.
+// it drains first; see UntilSignal. Run returns nil if the server was told to stop and
+// each request had its response.
 func (s *Server) Run(ctx context.Context) error {
 	if s.options.Admin != nil {
 		admin := s.serveAdmin()
@@ -128,10 +119,9 @@ func (s *Server) serve() error {
 	return s.http.Serve(l)
 }
 
-// serveHTTP calls the handler. While the server stops, and after an HTTP/1.0 or chunked
-// request, the connection is closed: net/http removes a length that contradicts the
-// coding, and what it takes for the next request may be part of this one's body for a
-// proxy in front (RFC 9112, section 6.1).
+// serveHTTP calls the handler. It closes the connection while the server stops, and after
+// an HTTP/1.0 or chunked request: a proxy in front may disagree with net/http about where
+// that ends (RFC 9112, section 6.1).
 func (s *Server) serveHTTP(w http.ResponseWriter, r *http.Request) {
 	if s.stopping.Load() || !r.ProtoAtLeast(1, 1) || len(r.TransferEncoding) > 0 {
 		w.Header().Set("Connection", "close")
@@ -143,8 +133,8 @@ func (s *Server) serveHTTP(w http.ResponseWriter, r *http.Request) {
 	defer s.unanswered.Add(-1)
 	s.options.Handler.ServeHTTP(responseWriter{w, s}, r)
 	if r.ContentLength != 0 && w.Header().Get("Connection") == "close" {
-		// If the client too sent Connection: close, net/http would close the connection
-		// at once, and reset it while the client is still sending its body.
+		// net/http may close the connection at once, which resets it while the client
+		// is still sending its body.
 		response := http.NewResponseController(w)
 		_ = response.Flush()
 		_ = response.SetReadDeadline(time.Now().Add(lingerTimeout))
@@ -152,8 +142,7 @@ func (s *Server) serveHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// responseWriter does not count a request as unanswered while it waits for the client
-// to read.
+// responseWriter counts a request as unanswered, except during Write.
 type responseWriter struct {
 	http.ResponseWriter
 	server *Server
@@ -168,8 +157,8 @@ func (w responseWriter) Write(p []byte) (int, error) {
 // Unwrap is for http.ResponseController.
 func (w responseWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-// stop drains the server unless the service has failed, and stops it once requests in
-// flight have got their responses, which takes a moment if the service has failed.
+// stop drains the server, waits for requests in flight, and closes all connections. There
+// is no drain, and little time, once the service has failed.
 func (s *Server) stop(ctx context.Context, failure error) error {
 	s.stopping.Store(true)
 	s.options.Stopping()
@@ -188,15 +177,15 @@ func (s *Server) stop(ctx context.Context, failure error) error {
 	if errors.Is(err, context.DeadlineExceeded) {
 		err = nil
 		if n := s.unanswered.Load(); n > 0 {
-			err = fmt.Errorf("requests without a response when the server stopped: %d", n)
+			err = fmt.Errorf("requests that got no response before the server stopped: %d", n)
 		}
-		_ = s.http.Close() // has no listener left to close
+		_ = s.http.Close() // the listener is closed
 	}
 	return errors.Join(failure, err)
 }
 
-// drain keeps serving for a while after a signal, while clients are told to go
-// elsewhere. It returns early with the error of a service that fails.
+// drain keeps serving after a signal, while clients are told to go elsewhere. It returns
+// early if the service fails.
 func (s *Server) drain(ctx context.Context) error {
 	drain := s.options.Drain
 	cause, ok := errors.AsType[Interrupted](context.Cause(ctx))
@@ -213,8 +202,7 @@ func (s *Server) drain(ctx context.Context) error {
 	}
 }
 
-// log writes a line while the server stops, which a log that nobody reads holds up for
-// only a second.
+// log writes a line, but waits only a second for a log that nobody reads.
 func (s *Server) log(level slog.Level, message string, args ...any) {
 	written := make(chan struct{})
 	go func() {
