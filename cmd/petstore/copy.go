@@ -44,14 +44,11 @@ out of the command line.`,
 }
 
 func isSameStore(a, b string) bool {
-	path, isFile := address.SQLitePath(a)
-	other, isOtherFile := address.SQLitePath(b)
-	if !isFile || !isOtherFile {
-		return a == b
-	}
+	path, _ := address.SQLitePath(a)
+	other, _ := address.SQLitePath(b)
 	info, _ := os.Stat(path)
 	otherInfo, _ := os.Stat(other)
-	return path == other || os.SameFile(info, otherInfo)
+	return a == b || os.SameFile(info, otherInfo)
 }
 
 // copyStore copies the store at one address into the one at another.
@@ -65,14 +62,10 @@ func copyStore(ctx context.Context, env environment, from, to string, copied *co
 	if err != nil {
 		return lastWord(ctx, err, nothingCopied)
 	}
+	defer target.Close() // what it has acknowledged is durable
 	from, to = address.Redact(from), address.Redact(to)
-	err = fill(ctx, source, target, from, to, copied)
-	closing := target.Close()
-	switch {
-	case err != nil:
+	if err := fill(ctx, source, target, from, to, copied); err != nil {
 		return err
-	case closing != nil:
-		return fmt.Errorf("everything was copied, but closing %s failed: %w", to, closing)
 	}
 	_, err = fmt.Fprintln(env.stderr, printable(fmt.Sprintf("copied %s to %s: %s, %s, %s", from, to,
 		counted(copied.pets.Load(), "pet"), counted(copied.keys.Load(), "API key"),

@@ -52,15 +52,16 @@ The key cannot be shown again. NAME says who uses it.`,
 			}
 			k.ReadOnly = readOnly
 			ctx := cmd.Context()
-			return changeKey(ctx, env, addr, address.Options{}, "created", func(s keys.Store) error {
-				if err := s.CreateKey(ctx, k); err != nil {
-					return keyError(ctx, err, "created", addr)
-				}
-				if _, err := fmt.Fprintln(env.stdout, token); err != nil {
-					return fmt.Errorf("created the key %s, but printing it failed: %w", k.ID, err)
-				}
-				return nil
+			err = changeKey(ctx, env, addr, address.Options{}, "created", func(s keys.Store) error {
+				return s.CreateKey(ctx, k)
 			})
+			if err != nil {
+				return err
+			}
+			if _, err := fmt.Fprintln(env.stdout, token); err != nil {
+				return fmt.Errorf("created the key %s, but printing it failed: %w", k.ID, err)
+			}
+			return nil
 		},
 	}
 	flags := cmd.Flags()
@@ -100,10 +101,8 @@ func keysListCommand(env environment) *cobra.Command {
 			if err != nil {
 				return advise(err, addr)
 			}
+			defer s.Close()
 			all, err := s.Keys(cmd.Context())
-			if closeErr := s.Close(); err == nil {
-				err = closeErr
-			}
 			switch {
 			case err != nil:
 				return err
@@ -133,12 +132,12 @@ name.`,
 				if err != nil {
 					return err
 				}
-				k, err := findKey(all, args[0], time.Now())
+				k, err := findKey(all, args[0])
 				if err != nil {
-					return fmt.Errorf("%w; %s shows the IDs", err, keysList(addr))
+					return err
 				}
-				if _, err = s.RevokeKey(ctx, k.ID, time.Now()); err != nil {
-					return keyError(ctx, err, "revoked", addr)
+				if _, err := s.RevokeKey(ctx, k.ID, time.Now()); err != nil {
+					return err
 				}
 				fmt.Fprintf(env.stderr, "revoked %s (%s)\n", k.ID, printable(k.Name))
 				return nil
@@ -150,7 +149,7 @@ name.`,
 }
 
 // changeKey opens the store at addr and calls f, which changes a key in it. done is what
-// f does.
+// f does. The error says whether it was done.
 func changeKey(ctx context.Context, env environment, addr string, o address.Options, done string,
 	f func(keys.Store) error,
 ) error {
@@ -158,25 +157,16 @@ func changeKey(ctx context.Context, env environment, addr string, o address.Opti
 	if err != nil {
 		return lastWord(ctx, err, "no key was "+done)
 	}
+	defer s.Close() // what it has acknowledged is durable
 	err = f(s)
-	closing := s.Close()
-	if err == nil && closing != nil {
-		return fmt.Errorf("the key was %s, but closing the store failed: %w", done, closing)
-	}
-	return err
-}
-
-// keyError adds to the error of a write whether a key was changed.
-func keyError(ctx context.Context, err error, done, addr string) error {
-	if pets.KindOf(err) == pets.Internal {
-		return lastWord(ctx, err, keysList(addr)+" shows whether the key was "+done)
+	switch {
+	case err == nil:
+		return nil
+	case pets.KindOf(err) == pets.Internal:
+		list := service.Name + " keys list --store " + address.Redact(addr)
+		return lastWord(ctx, err, list+" shows whether the key was "+done)
 	}
 	return lastWord(ctx, err, "no key was "+done)
-}
-
-// keysList returns the command that lists the keys of a store.
-func keysList(addr string) string {
-	return service.Name + " keys list --store " + address.Redact(addr)
 }
 
 func printKeys(out io.Writer, all []keys.Key) error {
@@ -219,18 +209,19 @@ func printJSON(out io.Writer, all []keys.Key) error {
 
 // findKey returns the key with the ID named, or else the only active key with
 // that name.
-func findKey(all []keys.Key, named string, now time.Time) (keys.Key, error) {
+func findKey(all []keys.Key, named string) (keys.Key, error) {
 	var found []keys.Key
 	for _, k := range all {
 		if k.ID == named {
 			return k, nil
 		}
-		if k.Name == named && k.State(now) == keys.Active {
+		if k.Name == named && k.State(time.Now()) == keys.Active {
 			found = append(found, k)
 		}
 	}
 	if len(found) != 1 {
-		return keys.Key{}, fmt.Errorf("no key has the ID %q, and %d active keys have that name", named, len(found))
+		message := fmt.Sprintf("no key has the ID %q, and %d active keys have that name", named, len(found))
+		return keys.Key{}, &pets.Error{Kind: pets.NotFound, Message: message}
 	}
 	return found[0], nil
 }
