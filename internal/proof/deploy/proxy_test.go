@@ -24,10 +24,11 @@ func TestContract(t *testing.T) {
 	store, replica := "sqlite:"+t.TempDir()+"/petstore.db", freeAddress(t)
 	reader := run(t, nil, petstore(t), "keys", "create", "reader", "--read-only", "--store", store)
 	other := run(t, nil, petstore(t), "keys", "create", "other", "--store", store)
-	serve(t, replica, "--store", store)
 	proxy := startNginx(t, replica)
+	url := "https://" + proxy.https + strings.TrimSuffix(path, "/pets")
+	serve(t, replica, "--store", store, "--public-url", url)
 	env := []string{
-		"URL=https://" + proxy.https + strings.TrimSuffix(path, "/pets"), "SSL_CERT_FILE=" + proxy.certificate,
+		"URL=" + url, "SSL_CERT_FILE=" + proxy.certificate,
 		"KEY=" + apiKey, "OTHER_KEY=" + other, "READ_ONLY_KEY=" + reader,
 	}
 	run(t, env, "go", "test", "-count=1", "-run", "TestContract", "./internal/proof/contract")
@@ -243,7 +244,13 @@ func startNginx(t *testing.T, replicas ...string) proxy {
 	dir := t.TempDir()
 	p := writeNginx(t, dir, replicas...)
 	start(t, nil, "nginx", "-p", dir, "-c", dir+"/nginx.conf")
-	waitFor(t, "https://"+p.https+"/livez")
+	eventually(t, "nginx", func() bool {
+		c, err := net.Dial("tcp", p.https)
+		if err == nil {
+			_ = c.Close()
+		}
+		return err == nil
+	})
 	return p
 }
 
