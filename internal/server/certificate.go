@@ -20,7 +20,6 @@ type certificate struct {
 	mu      sync.Mutex
 	current *tls.Certificate
 	read    time.Time // when the files were last read
-	failed  bool      // whether they could not be used
 }
 
 func loadCertificate(o Options) (*certificate, error) {
@@ -52,13 +51,10 @@ func (c *certificate) get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 		return c.current, nil
 	}
 	old := c.current.Leaf
-	err := c.load()
-	if err != nil && !c.failed {
+	if err := c.load(); err != nil {
 		c.logger.Error("the new certificate cannot be used; the old one stays in use", "error", err, "expires", old.NotAfter)
+	} else if !c.current.Leaf.Equal(old) {
+		c.logger.Info("a new certificate is in use", "expires", c.current.Leaf.NotAfter)
 	}
-	if !c.current.Leaf.Equal(old) {
-		c.logger.Info("a new certificate is in use", "file", c.certFile, "expires", c.current.Leaf.NotAfter)
-	}
-	c.failed = err != nil
 	return c.current, nil
 }

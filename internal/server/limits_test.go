@@ -66,17 +66,19 @@ func TestConnectionLimit(t *testing.T) {
 		for i := range conns {
 			conns[i] = l.dial(t)
 		}
-		accepted := make(chan net.Conn, 1)
-		go func() { accepted <- l.dial(t) }()
+		answered := make(chan int, 1)
+		go func() { answered <- roundTrip(l.dial(t), request("GET /ok")) }()
 		synctest.Wait()
-		if len(accepted) != 0 {
-			t.Error("one more connection: got it accepted, want it to wait")
+		if len(answered) != 0 {
+			t.Error("one more connection: got a response, want it to wait")
 		}
 		_ = conns[0].Close()
 		synctest.Wait()
-		if len(accepted) != 1 {
-			t.Error("one more connection, after another ended: got it waiting, want it accepted")
+		if len(answered) != 1 || <-answered != 200 {
+			t.Error("one more connection, after another ended: got no response, want 200")
 		}
+		go l.dial(t) // also waits
+		synctest.Wait()
 		if err := s.stop(t.Context(), nil); err != nil { // while no more connections are accepted
 			t.Errorf("the stop: %v", err)
 		}

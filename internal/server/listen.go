@@ -2,10 +2,8 @@ package server
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log"
-	"log/slog"
 	"net"
 	"net/http"
 	_ "net/http/pprof" // adds to http.DefaultServeMux
@@ -31,7 +29,7 @@ func URL(l net.Listener, secure bool) string {
 	return scheme + address.String()
 }
 
-// limitListener accepts a connection only once there is room in open, from which the
+// limitListener keeps a connection waiting until there is room in open, from which the
 // server's ConnState hook removes it. Unlike netutil.LimitListener, it does not wrap
 // connections: net/http needs their CloseWrite to end responses to clients that still send.
 type limitListener struct {
@@ -41,20 +39,21 @@ type limitListener struct {
 }
 
 func (l limitListener) Accept() (net.Conn, error) {
-	select {
-	case l.open <- struct{}{}:
-	case <-l.closed:
-		return nil, net.ErrClosed
-	}
 	conn, err := l.Listener.Accept()
 	if err != nil {
-		<-l.open
+		return nil, err
 	}
 	if tcp, ok := conn.(*net.TCPConn); ok { // the kernel would hold megabytes for a client that does not read
 		_ = tcp.SetReadBuffer(socketBuffer)
 		_ = tcp.SetWriteBuffer(socketBuffer)
 	}
-	return conn, err
+	select {
+	case l.open <- struct{}{}:
+		return conn, nil
+	case <-l.closed:
+		_ = conn.Close()
+		return nil, net.ErrClosed
+	}
 }
 
 // Close is called once, by net/http.
@@ -82,9 +81,8 @@ func maxConnections(o Options) int {
 // clients cannot take all connections.
 func (s *Server) serveAdmin() *http.Server {
 	o := s.options
-	metrics := promhttp.HandlerOpts{ErrorLog: slog.NewLogLogger(o.Logger.Handler(), slog.LevelError)}
 	mux := http.NewServeMux()
-	mux.Handle("GET /metrics", promhttp.HandlerFor(o.Gatherer, metrics))
+	mux.Handle("GET /metrics", promhttp.HandlerFor(o.Gatherer, promhttp.HandlerOpts{}))
 	mux.Handle("/livez", o.Handler)
 	mux.Handle("/readyz", o.Handler)
 	if o.Profiles {
@@ -93,16 +91,12 @@ func (s *Server) serveAdmin() *http.Server {
 	admin := &http.Server{
 		Handler:           mux,
 		ReadHeaderTimeout: headerTimeout,
-		ReadTimeout:       2 * time.Minute, // also ends what a handler does
+		ReadTimeout:       2 * time.Minute,
 		WriteTimeout:      2 * time.Minute, // profiles take a while
 		IdleTimeout:       idleTimeout,
 		ErrorLog:          log.New(errorLog{o.Logger}, "", 0),
 	}
-	go func() {
-		if err := admin.Serve(o.Admin); !errors.Is(err, http.ErrServerClosed) {
-			o.Logger.Error("the admin server ended", "error", err)
-		}
-	}()
+	go func() { _ = admin.Serve(o.Admin) }() // until it is closed
 	return admin
 }
 

@@ -10,11 +10,8 @@ import (
 	"time"
 )
 
-// logPatience is how long a line of the log may take to be written.
-const logPatience = 5 * time.Second
-
-// LogWriter writes to a log, and knows whether somebody reads it. Its calls to Write
-// must not overlap, as those of a slog.Handler do not.
+// LogWriter writes to a log, and knows whether that is read. Calls to Write must not
+// overlap; those of a slog.Handler do not.
 type LogWriter struct {
 	io.Writer
 	began atomic.Pointer[time.Time] // of the Write in progress, if any
@@ -27,10 +24,10 @@ func (w *LogWriter) Write(line []byte) (int, error) {
 	return w.Writer.Write(line)
 }
 
-// Blocked reports whether a line could not be written for 5 s.
+// Blocked reports whether a line has not been written for 5 s.
 func (w *LogWriter) Blocked() bool {
 	began := w.began.Load()
-	return began != nil && time.Since(*began) > logPatience
+	return began != nil && time.Since(*began) > 5*time.Second
 }
 
 // errorLog is a writer for an http.Server's ErrorLog. Clients that leave during the

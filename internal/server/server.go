@@ -66,9 +66,14 @@ type Server struct {
 // New returns a Server. It fails if the certificate cannot be used.
 func New(o Options) (*Server, error) {
 	s := &Server{options: o, connections: make(chan struct{}, maxConnections(o))}
+	auto := promauto.With(o.Metrics)
+	auto.NewGaugeFunc(prometheus.GaugeOpts{Name: "connections", Help: "Open connections."},
+		func() float64 { return float64(len(s.connections)) })
+	auto.NewGauge(prometheus.GaugeOpts{Name: "connections_limit", Help: "Connections that may be open."}).
+		Set(float64(cap(s.connections)))
 	s.http = &http.Server{
 		Handler:                      http.HandlerFunc(s.serveHTTP),
-		ConnState:                    s.connState(),
+		ConnState:                    s.connState,
 		ReadHeaderTimeout:            headerTimeout,
 		ReadTimeout:                  readTimeout,
 		WriteTimeout:                 writeTimeout,
@@ -110,7 +115,13 @@ func (s *Server) Run(ctx context.Context) error {
 	}
 }
 
-// serve accepts connections, with at most cap(s.connections) open at a time.
+// connState makes room for another connection when one has ended; see limitListener.
+func (s *Server) connState(_ net.Conn, state http.ConnState) {
+	if state == http.StateClosed {
+		<-s.connections
+	}
+}
+
 func (s *Server) serve() error {
 	l := limitListener{s.options.Listener, s.connections, make(chan struct{})}
 	if s.http.TLSConfig != nil {
@@ -206,28 +217,11 @@ func (s *Server) drain(ctx context.Context) error {
 func (s *Server) log(level slog.Level, message string, args ...any) {
 	written := make(chan struct{})
 	go func() {
+		defer close(written)
 		s.options.Logger.Log(context.Background(), level, message, args...)
-		close(written)
 	}()
 	select {
 	case <-written:
 	case <-time.After(time.Second):
-	}
-}
-
-// connState returns a hook that counts connections and makes room for those that wait.
-func (s *Server) connState() func(net.Conn, http.ConnState) {
-	auto := promauto.With(s.options.Metrics)
-	limit := auto.NewGauge(prometheus.GaugeOpts{Name: "connections_limit", Help: "Connections that may be open."})
-	limit.Set(float64(cap(s.connections)))
-	open := auto.NewGauge(prometheus.GaugeOpts{Name: "connections", Help: "Open connections."})
-	return func(_ net.Conn, state http.ConnState) {
-		switch state {
-		case http.StateNew:
-			open.Inc()
-		case http.StateClosed:
-			open.Dec()
-			<-s.connections
-		}
 	}
 }
