@@ -146,6 +146,9 @@ func (cfg *serveConfig) check(storeGiven, interactive bool) error {
 			return misuse("--allow-origins: %q is no origin as browsers send it, such as https://app.example.com", origin)
 		}
 	}
+	if cfg.sandbox {
+		cfg.allowOrigins = append(cfg.allowOrigins, localOrigins...)
+	}
 	for _, text := range cfg.proxies {
 		network, err := netip.ParsePrefix(text)
 		if addr, addrErr := netip.ParseAddr(text); addrErr == nil { // a network of one
@@ -157,6 +160,12 @@ func (cfg *serveConfig) check(storeGiven, interactive bool) error {
 		cfg.trustedProxies = append(cfg.trustedProxies, network)
 	}
 	return nil
+}
+
+// localOrigins are those of pages on this machine.
+var localOrigins = []string{
+	"http://localhost", "http://localhost:*", "http://127.0.0.1", "http://127.0.0.1:*", "http://[::1]", "http://[::1]:*",
+	"https://localhost", "https://localhost:*", "https://127.0.0.1", "https://127.0.0.1:*", "https://[::1]", "https://[::1]:*",
 }
 
 // The forms of an origin as browsers send it, and of a public URL: a URI (RFC 3986) in
@@ -242,7 +251,7 @@ func serveStore(ctx context.Context, env environment, cfg serveConfig, log *serv
 	keyring := keys.NewKeyring(observed, cfg.fixedKeys)
 	handler, err := service.NewHandler(observed, keyring, edge.Options{
 		Logger: logger, LogBlocked: log.Blocked, Metrics: metrics, URL: url, PublicURL: cfg.publicURL, TrustedProxies: cfg.trustedProxies,
-		MaxInFlight: cfg.maxInFlight, RateLimit: cfg.rateLimit, AllowOrigins: cfg.allowOrigins, LocalOrigins: cfg.sandbox,
+		MaxInFlight: cfg.maxInFlight, RateLimit: cfg.rateLimit, AllowOrigins: cfg.allowOrigins,
 	})
 	if err != nil {
 		return err

@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/getkin/kin-openapi/openapi3"
-	"github.com/getkin/kin-openapi/openapi3filter"
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -23,10 +22,7 @@ func describe(err error, root string, schema *openapi3.Schema) string {
 	for errors.As(err, &e) && e.SchemaField == "allOf" {
 		err = e.Origin
 	}
-	switch {
-	case errors.Is(err, openapi3filter.ErrInvalidRequired):
-		return root + " is required"
-	case e == nil:
+	if e == nil {
 		return root + " does not match the document"
 	}
 	subject := place(root, e.JSONPointer())

@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/getkin/kin-openapi/openapi3"
-	"github.com/getkin/kin-openapi/routers"
 )
 
 // Document is an OpenAPI document that the edge can serve.
@@ -28,7 +27,9 @@ type Document struct {
 // operation is an operation of the document, prepared for serving.
 type operation struct {
 	id     string
-	route  *routers.Route
+	method string
+	path   string // below Document.Base
+	spec   *openapi3.Operation
 	params []*openapi3.Parameter
 	public bool             // needs no key
 	body   *openapi3.Schema // of the JSON body; nil without a body
@@ -83,18 +84,7 @@ func (d *Document) newOperation(path string, item *openapi3.PathItem, method str
 	if len(security) > 1 || len(security) == 1 && len(security[0]) != 1 {
 		return nil, fmt.Errorf("security must be one bearer scheme, or [] for an operation without a key, not %v", security)
 	}
-	// Authentication is done before the filter runs. Given a security requirement and a
-	// no-op AuthenticationFunc, kin-openapi would read the body first.
-	validated := *o
-	validated.Security = &openapi3.SecurityRequirements{}
-	op := &operation{
-		id:     o.OperationID,
-		public: len(security) == 0,
-		route: &routers.Route{
-			Spec: d.spec, Server: d.spec.Servers[0],
-			Path: path, PathItem: item, Method: method, Operation: &validated,
-		},
-	}
+	op := &operation{id: o.OperationID, method: method, path: path, spec: o, public: len(security) == 0}
 	for _, p := range slices.Concat(o.Parameters, item.Parameters) {
 		same := func(q *openapi3.Parameter) bool { return q.In == p.Value.In && q.Name == p.Value.Name }
 		if slices.ContainsFunc(op.params, same) {

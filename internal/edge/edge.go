@@ -68,8 +68,7 @@ type Options struct {
 	TrustedProxies []netip.Prefix // whose X-Forwarded-For is trusted
 	MaxInFlight    int            // requests in flight; 0 means DefaultMaxInFlight
 	RateLimit      float64        // requests per second per key; 0 means no limit
-	AllowOrigins   []string       // whose pages may use the operations (CORS)
-	LocalOrigins   bool           // so may pages on localhost
+	AllowOrigins   []string       // of web pages that may use the operations (CORS); * stands for anything
 }
 
 // Handler is the http.Handler of a document.
@@ -148,8 +147,8 @@ func (h *Handler) routes() error {
 		h.accessLog(), // also writes error responses
 		recoverPanics(),
 	)
-	if o := h.options; o.LocalOrigins || len(o.AllowOrigins) > 0 {
-		e.Use(h.allowOrigins())
+	if len(h.options.AllowOrigins) > 0 {
+		e.Use(allowOrigins(h.options.AllowOrigins))
 	}
 	e.Use(wholePath)
 	h.addProbes()
@@ -194,21 +193,15 @@ func recoverPanics() echo.MiddlewareFunc {
 	})
 }
 
-// allowOrigins lets the pages of some origins use the operations (CORS), with any
-// header that they ask for.
-func (h *Handler) allowOrigins() echo.MiddlewareFunc {
-	o := h.options
+// allowOrigins lets web pages use the operations (CORS), with any header that they ask for.
+func allowOrigins(origins []string) echo.MiddlewareFunc {
 	return middleware.CORSWithConfig(middleware.CORSConfig{
-		Skipper: func(c echo.Context) bool { return c.Request().Header.Get(echo.HeaderOrigin) == "" },
-		AllowOriginFunc: func(origin string) (bool, error) {
-			return slices.Contains(o.AllowOrigins, origin) || o.LocalOrigins && localOrigin.MatchString(origin), nil
-		},
+		Skipper:       func(c echo.Context) bool { return c.Request().Header.Get(echo.HeaderOrigin) == "" },
+		AllowOrigins:  origins,
 		AllowMethods:  []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"},
 		ExposeHeaders: []string{"*"}, // keys are no credentials that a browser adds
 	})
 }
-
-var localOrigin = regexp.MustCompile(`^https?://(localhost|127\.0\.0\.1|\[::1\])(:[0-9]+)?$`)
 
 // wholePath returns 404 for a path with extra or empty segments. Echo matches
 // such paths, because the last parameter of a route may contain slashes.
@@ -232,7 +225,7 @@ func (h *Handler) addOperations() error {
 	echoPath := strings.NewReplacer(":", `\:`, "{", ":", "}", "")
 	for id, op := range h.document.operations {
 		operations[id] = []echo.MiddlewareFunc{h.serveOperation(op)}
-		missing[op.route.Method+" "+h.document.Base+echoPath.Replace(op.route.Path)] = true
+		missing[op.method+" "+h.document.Base+echoPath.Replace(op.path)] = true
 	}
 	var heads []func()
 	var errs []error

@@ -316,15 +316,16 @@ func TestOrigins(t *testing.T) {
 	const app = "https://app.example.com"
 	for _, c := range []struct {
 		origin             string
-		ofApp, ofLocalhost bool // whether the options AllowOrigins and LocalOrigins allow it
+		ofApp, ofLocalhost bool // which origins are allowed
 	}{
 		{app, true, false}, {"http://localhost:3000", false, true}, {"https://127.0.0.1", false, true}, {"http://[::1]:80", false, true},
 		{app + ":8443", false, false}, {"http://app.example.com", false, false}, {"http://localhost.example.com", false, false}, {"null", false, false}, {"", false, false},
 	} {
 		for local, allowed := range map[bool]bool{false: c.ofApp, true: c.ofLocalhost} {
 			s, _ := newHandler(t, newHandlers(), func(_ *testService, o *Options) {
-				if o.LocalOrigins = local; !local {
-					o.AllowOrigins = []string{"https://other.example.com", app}
+				o.AllowOrigins = []string{"https://other.example.com", app}
+				if local {
+					o.AllowOrigins = []string{"http://localhost:*", "https://127.0.0.1", "http://[::1]:*"}
 				}
 			})
 			want := ""

@@ -30,32 +30,25 @@ func badRequest(code, message string) *Problem {
 }
 
 func payloadTooLarge() *Problem {
-	return &Problem{
-		Status: http.StatusRequestEntityTooLarge, Code: "payload_too_large",
-		Message: fmt.Sprintf("the body is larger than %d bytes", MaxBody),
-	}
+	message := fmt.Sprintf("the body is larger than %d bytes", MaxBody)
+	return &Problem{Status: http.StatusRequestEntityTooLarge, Code: "payload_too_large", Message: message}
 }
 
-func unsupportedMediaType(message, header, value string) *Problem {
-	return &Problem{
-		Status: http.StatusUnsupportedMediaType, Code: "unsupported_media_type",
-		Message: message, Header: http.Header{header: {value}},
-	}
+func unsupportedMediaType(message, name, value string) *Problem {
+	header := http.Header{name: {value}}
+	return &Problem{Status: http.StatusUnsupportedMediaType, Code: "unsupported_media_type", Message: message, Header: header}
 }
 
 // Unavailable returns the 503 of a service that did nothing and may be asked again.
 func Unavailable(cause error) *Problem {
-	return &Problem{
-		Status: http.StatusServiceUnavailable, Code: "unavailable", Message: "the service is unavailable; try again later",
-		Header: http.Header{"Retry-After": {"1"}}, Cause: cause,
-	}
+	const message = "the service is unavailable; try again later"
+	header := http.Header{"Retry-After": {"1"}}
+	return &Problem{Status: http.StatusServiceUnavailable, Code: "unavailable", Message: message, Header: header, Cause: cause}
 }
 
 func internal(cause error) *Problem {
-	return &Problem{
-		Status: http.StatusInternalServerError, Code: "internal",
-		Message: "the service failed to answer; its log has the details", Cause: cause,
-	}
+	const message = "the service failed to answer; its log has the details"
+	return &Problem{Status: http.StatusInternalServerError, Code: "internal", Message: message, Cause: cause}
 }
 
 // problemOf returns the response to err. An unknown error is a 500.
@@ -66,24 +59,18 @@ func (h *Handler) problemOf(err error) *Problem {
 	if p := h.service.Problem(err); p != nil {
 		return p
 	}
-	e, ok := errors.AsType[*echo.HTTPError](err)
-	if !ok {
-		return internal(err)
+	switch e, _ := errors.AsType[*echo.HTTPError](err); {
+	case e == nil:
+	case e.Code == http.StatusBadRequest: // the generated code cannot bind a parameter that the schema accepts
+		return badRequest("invalid_parameter", "a parameter has a value that cannot be read")
+	case e.Code == http.StatusNotFound:
+		message := "there is nothing at this path; the operations are under " + h.document.Base + ", and /docs describes them"
+		return &Problem{Status: e.Code, Code: "not_found", Message: message}
+	case e.Code == http.StatusMethodNotAllowed:
+		const message = "this path does not support the method; the Allow header lists those it does"
+		return &Problem{Status: e.Code, Code: "method_not_allowed", Message: message}
 	}
-	p := &Problem{Status: e.Code, Cause: err}
-	switch e.Code {
-	case http.StatusBadRequest: // the generated code cannot bind a parameter that the schema accepts
-		p.Code, p.Message = "invalid_parameter", "a parameter has a value that cannot be read"
-	case http.StatusNotFound:
-		p.Code = "not_found"
-		p.Message = "there is nothing at this path; the operations are under " + h.document.Base + ", and " + docsPath + " describes them"
-	case http.StatusMethodNotAllowed:
-		p.Code = "method_not_allowed"
-		p.Message = "this path does not support the method; the Allow header lists those it does"
-	default:
-		return internal(err)
-	}
-	return p
+	return internal(err)
 }
 
 // writeError is Echo's HTTPErrorHandler: it writes the response to every error.

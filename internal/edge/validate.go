@@ -16,7 +16,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/getkin/kin-openapi/openapi3"
-	"github.com/getkin/kin-openapi/openapi3filter"
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/labstack/echo/v4"
@@ -49,55 +48,83 @@ func (op *operation) validate(c echo.Context) error {
 		return badRequest("invalid_parameter", "the query string is malformed or has too many parameters: "+
 			"% must be followed by two hexadecimal digits, and ; must be written as %3B")
 	}
-	if err := op.checkParameters(c); err != nil {
-		return err
-	}
-	pathParams := make(map[string]string, len(c.ParamNames()))
-	for i, name := range c.ParamNames() {
-		pathParams[name] = c.ParamValues()[i]
-	}
-	err := openapi3filter.ValidateRequest(r.Context(), &openapi3filter.RequestValidationInput{
-		Request: r, PathParams: pathParams, QueryParams: c.QueryParams(), Route: op.route, Options: filterOptions,
-	})
-	if failed, ok := errors.AsType[*openapi3filter.RequestError](err); ok && failed.Parameter != nil {
-		p := failed.Parameter
-		return parameterProblem(p, describe(failed.Err, p.Name, p.Schema.Value))
-	}
-	return err
-}
-
-// binder validates the body.
-var filterOptions = &openapi3filter.Options{SkipSettingDefaults: true, ExcludeRequestBody: true}
-
-// checkParameters rejects what openapi3filter accepts: parameters given twice, and
-// values that are not written as in JSON or not in UTF-8.
-func (op *operation) checkParameters(c echo.Context) error {
 	for _, p := range op.params {
 		var values []string
 		switch p.In {
 		case openapi3.ParameterInQuery:
 			values = c.QueryParams()[p.Name]
 		case openapi3.ParameterInHeader:
-			values = c.Request().Header[http.CanonicalHeaderKey(p.Name)]
+			values = r.Header[http.CanonicalHeaderKey(p.Name)]
 		case openapi3.ParameterInPath:
 			values = []string{c.Param(p.Name)}
 		}
-		schema := p.Schema.Value
-		if schema.Type.Is("array") {
-			schema = schema.Items.Value
-		} else if len(values) > 1 {
-			return parameterProblem(p, p.Name+" must be given only once")
-		}
-		for _, text := range values {
-			if message := checkValue(schema, text); message != "" {
-				return parameterProblem(p, p.Name+" "+message)
+		if fault := checkParameter(p, values); fault != "" {
+			if p.In == openapi3.ParameterInHeader {
+				return badRequest("invalid_request", fault)
 			}
+			return badRequest("invalid_parameter", fault)
 		}
 	}
 	return nil
 }
 
-// checkServed returns an error for a parameter that checkParameters cannot read.
+// checkParameter returns what is wrong with the values of a parameter, or "".
+func checkParameter(p *openapi3.Parameter, values []string) string {
+	schema := p.Schema.Value
+	single, isArray := schema, schema.Type.Is("array")
+	if isArray {
+		single = schema.Items.Value
+	}
+	switch {
+	case len(values) == 0 && p.Required:
+		return p.Name + " is required"
+	case len(values) == 0:
+		return ""
+	case len(values) > 1 && !isArray:
+		return p.Name + " must be given only once"
+	}
+	list := make([]any, len(values))
+	for i, text := range values {
+		var fault string
+		if list[i], fault = parse(single, text); fault != "" {
+			return p.Name + " " + fault
+		}
+	}
+	value := list[0]
+	if isArray {
+		value = list
+	}
+	if err := schema.VisitJSON(value, openapi3.VisitAsRequest()); err != nil {
+		return describe(err, p.Name, schema)
+	}
+	return ""
+}
+
+// parse returns the value of a text that is written as in JSON, or else what it must be.
+func parse(schema *openapi3.Schema, text string) (value any, fault string) {
+	switch {
+	case schema.Type.Is("integer"):
+		_, err := strconv.ParseInt(text, 10, bits(schema))
+		if err == nil && numberForm.MatchString(text) {
+			return encodingjson.Number(text), ""
+		}
+	case schema.Type.Is("number"):
+		if numberForm.MatchString(text) {
+			return encodingjson.Number(text), ""
+		}
+	case schema.Type.Is("boolean"):
+		if text == "true" || text == "false" {
+			return text == "true", ""
+		}
+	case utf8.ValidString(text):
+		return text, ""
+	default:
+		return nil, "must be in UTF-8"
+	}
+	return nil, describeType(schema)
+}
+
+// checkServed returns an error for a parameter that checkParameter cannot read.
 func checkServed(p *openapi3.Parameter) error {
 	served := false
 	method, err := p.SerializationMethod()
@@ -117,31 +144,6 @@ func checkServed(p *openapi3.Parameter) error {
 	return nil
 }
 
-// checkValue returns what is wrong with the text of a parameter, or "".
-func checkValue(schema *openapi3.Schema, text string) string {
-	switch {
-	case schema.Type.Is("integer"):
-		if _, err := strconv.ParseInt(text, 10, bits(schema)); err != nil || !numberForm.MatchString(text) {
-			return describeType(schema)
-		}
-	case schema.Type.Is("number") && !numberForm.MatchString(text):
-		return describeType(schema)
-	case schema.Type.Is("boolean") && text != "true" && text != "false":
-		return describeType(schema)
-	case !utf8.ValidString(text):
-		return "must be in UTF-8"
-	}
-	return ""
-}
-
-// parameterProblem returns the 400 for a parameter.
-func parameterProblem(p *openapi3.Parameter, sentence string) *Problem {
-	if p.In == openapi3.ParameterInHeader {
-		return badRequest("invalid_request", sentence)
-	}
-	return badRequest("invalid_parameter", sentence)
-}
-
 // read validates the parameters of a request, and reads the body for binder.
 func (op *operation) read(c echo.Context) error {
 	if err := op.validate(c); err != nil {
@@ -154,7 +156,7 @@ func (op *operation) read(c echo.Context) error {
 		}
 		return nil
 	}
-	required := op.route.Operation.RequestBody.Value.Required
+	required := op.spec.RequestBody.Value.Required
 	if r.ContentLength == 0 && !required {
 		return nil
 	}
