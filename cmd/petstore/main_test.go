@@ -60,7 +60,7 @@ func runScripts(t *testing.T, kind string, address func(name string) string) {
 			return nil
 		},
 		Condition: func(name string) (bool, error) {
-			if name != "sqlite" && name != "postgres" {
+			if !slices.Contains([]string{"sqlite", "postgres"}, name) {
 				return false, fmt.Errorf("unknown condition %q", name)
 			}
 			return name == kind, nil

@@ -76,7 +76,8 @@ SIGTERM drains the server for --drain; SIGINT skips the drain. Requests in fligh
 then have 9 s to finish, and the process ends 3 s later, whatever hangs. A second
 signal stops the server at once.`,
 		Example: `  petstore serve --addr :8080 --store sqlite:/srv/pets.db
-  petstore serve --store postgres://petstore@db1,db2/pets`,
+  petstore serve --store postgres://petstore@db1,db2/pets
+  petstore serve --sandbox`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
 			if cfg.fixedKeys, err = fixedKeys(env.getenv); err != nil {

@@ -47,20 +47,28 @@ func Open(ctx context.Context, address string, o Options) (store.Store, error) {
 
 // OpenReader opens the store at address, which is not a memory store, as it is.
 func OpenReader(ctx context.Context, address string) (store.Reader, error) {
-	if path, ok := SQLitePath(address); ok {
+	switch Kind(address) {
+	case "sqlite":
+		path, _ := SQLitePath(address)
 		return sqlite.OpenReader(ctx, path)
+	case "postgres":
+		return postgres.OpenReader(ctx, address)
 	}
-	return postgres.OpenReader(ctx, address)
+	return nil, Check(address)
 }
 
 // Migrate brings the schema of the store at address, which is not a memory store, to a
 // version, or to the newest if it is 0, and returns the versions before and after. It
 // creates a store if there is none.
 func Migrate(ctx context.Context, address string, version int64, logger *slog.Logger) (from, to int64, err error) {
-	if path, ok := SQLitePath(address); ok {
+	switch Kind(address) {
+	case "sqlite":
+		path, _ := SQLitePath(address)
 		return sqlite.Migrate(ctx, path, version, logger)
+	case "postgres":
+		return postgres.Migrate(ctx, address, version, logger)
 	}
-	return postgres.Migrate(ctx, address, version, logger)
+	return 0, 0, Check(address)
 }
 
 // Check returns an error unless address has one of the forms.
