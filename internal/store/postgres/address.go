@@ -61,7 +61,8 @@ func Redact(dsn string) string {
 	address, query, _ := strings.Cut(dsn, "?")
 	scheme, rest, _ := strings.Cut(address, "://")
 	user, hosts, hasUser := strings.Cut(rest, "@")
-	if _, err := pgconn.ParseConfig(dsn); err != nil || hasUser && strings.Contains(user, "/") || strings.Contains(hosts+query, "@") {
+	_, err := pgconn.ParseConfig(dsn)
+	if err != nil || hasUser && strings.Contains(user, "/") || strings.Contains(hosts+query, "@") {
 		return hidden
 	}
 	if name, _, hasPassword := strings.Cut(user, ":"); hasUser && hasPassword {

@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"errors"
 	"iter"
 	"time"
 
@@ -79,6 +80,10 @@ func scanPet(row pgx.Row) (p pets.Pet, err error) {
 	return p, err
 }
 
+func requestValues(r pets.KeyedRequest) []any {
+	return []any{r.Key, r.KeyID, r.PetID, r.Fingerprint, r.CreatedAt}
+}
+
 func scanRequest(row pgx.Row) (r pets.KeyedRequest, err error) {
 	err = row.Scan(&r.Key, &r.KeyID, &r.PetID, &r.Fingerprint, &r.CreatedAt)
 	r.CreatedAt = r.CreatedAt.UTC().Truncate(time.Second)
@@ -88,34 +93,29 @@ func scanRequest(row pgx.Row) (r pets.KeyedRequest, err error) {
 // Fill implements store.Store. It does not retry, and ends only with ctx: the snapshot
 // may arrive slowly. Until it ends, the lock blocks other writers, not readers.
 func (s *Store) Fill(ctx context.Context, from store.Snapshot) error {
-	var refused error   // by the snapshot, or because the store is not empty
+	var refused error   // an error of the snapshot
 	committing := false // everything was sent
 	err := s.attempt(ctx, s.writes, func(ctx context.Context, c *pgx.Conn) error {
 		return pgx.BeginTxFunc(ctx, c, withoutTimeouts(""), func(tx pgx.Tx) error {
-			empty, err := s.lockEmpty(ctx, tx)
-			if err != nil {
+			if err := s.lockEmpty(ctx, tx); err != nil {
 				return err
-			}
-			if !empty {
-				refused = store.ErrNotEmpty
-				return refused
 			}
 			copied := []string{"id"}
 			for _, c := range petColumns {
 				copied = append(copied, c.name)
 			}
-			err = copyInto(ctx, tx, pgx.Identifier{s.schema, "pets"}, copied, from.ValidPets(), &refused, func(p pets.Pet) []any { return idAndValues(&p) })
-			if err != nil {
-				return err
-			}
-			copied = []string{"key", "key_id", "pet_id", "fingerprint", "created_at"}
-			err = copyInto(ctx, tx, pgx.Identifier{s.schema, "idempotency_keys"}, copied, from.Requests, &refused, func(r pets.KeyedRequest) []any {
-				return []any{r.Key, r.KeyID, r.PetID, r.Fingerprint, r.CreatedAt}
+			err := copyInto(ctx, tx, s.table("pets"), copied, from.ValidPets(), &refused, func(p pets.Pet) []any {
+				return idAndValues(&p)
 			})
 			if err != nil {
 				return err
 			}
-			err = copyInto(ctx, tx, pgx.Identifier{s.schema, "keys"}, keyColumns, from.Keys, &refused, keyValues)
+			copied = []string{"key", "key_id", "pet_id", "fingerprint", "created_at"} // as in requestValues
+			err = copyInto(ctx, tx, s.table("idempotency_keys"), copied, from.Requests, &refused, requestValues)
+			if err != nil {
+				return err
+			}
+			err = copyInto(ctx, tx, s.table("keys"), keyColumns, from.Keys, &refused, keyValues)
 			if err != nil {
 				return err
 			}
@@ -131,6 +131,8 @@ func (s *Store) Fill(ctx context.Context, from store.Snapshot) error {
 		return nil
 	case refused != nil:
 		return refused
+	case errors.Is(err, store.ErrNotEmpty):
+		return err
 	}
 	e := effectOf(err)
 	if !committing && e == maybeExecuted { // the connection broke, which ended the transaction
@@ -139,24 +141,30 @@ func (s *Store) Fill(ctx context.Context, from store.Snapshot) error {
 	return translate(err, e, e == maybeExecuted)
 }
 
-// lockEmpty locks all tables against writing and reports whether the store is empty.
-func (s *Store) lockEmpty(ctx context.Context, tx pgx.Tx) (bool, error) {
+func (s *Store) table(name string) pgx.Identifier { return pgx.Identifier{s.schema, name} }
+
+// lockEmpty locks all tables against writing, or returns ErrNotEmpty.
+func (s *Store) lockEmpty(ctx context.Context, tx pgx.Tx) error {
 	if _, err := tx.Exec(ctx, s.sql(lockTables)); err != nil {
-		return false, err
+		return err
 	}
 	for _, query := range areFilled {
 		var filled bool
-		if err := tx.QueryRow(ctx, s.sql(query)).Scan(&filled); err != nil || filled {
-			return false, err
+		if err := tx.QueryRow(ctx, s.sql(query)).Scan(&filled); err != nil {
+			return err
+		}
+		if filled {
+			return store.ErrNotEmpty
 		}
 	}
-	return true, nil
+	return nil
 }
 
 // copyInto copies rows into a table. It sets refused to an error of all, of which pgx
 // returns only the text.
 func copyInto[T any](
-	ctx context.Context, tx pgx.Tx, table pgx.Identifier, columns []string, all iter.Seq2[T, error], refused *error, values func(T) []any,
+	ctx context.Context, tx pgx.Tx, table pgx.Identifier, columns []string,
+	all iter.Seq2[T, error], refused *error, values func(T) []any,
 ) error {
 	next, stop := iter.Pull2(all)
 	defer stop()

@@ -35,7 +35,8 @@ func (s *Store) CreateKey(ctx context.Context, k keys.Key) error {
 
 // keyValues returns the values of keyColumns.
 func keyValues(k keys.Key) []any {
-	return []any{k.ID, k.Name, k.Hash[:], k.ReadOnly, k.CreatedAt, timestamp(k.ExpiresAt), timestamp(k.RevokedAt), timestamp(k.UsedAt)}
+	expires, revoked, used := timestamp(k.ExpiresAt), timestamp(k.RevokedAt), timestamp(k.UsedAt)
+	return []any{k.ID, k.Name, k.Hash[:], k.ReadOnly, k.CreatedAt, expires, revoked, used}
 }
 
 // timestamp returns NULL for the zero time.
@@ -44,14 +45,16 @@ func timestamp(t time.Time) pgtype.Timestamptz {
 }
 
 func (s *Store) Key(ctx context.Context, id string) (keys.Key, error) {
-	return oneKey(ctx, s.read, id, s.sql(selectKey), id)
+	return oneKey(ctx, s.read, s.sql(selectKey), id)
 }
 
 func (s *Store) RevokeKey(ctx context.Context, id string, at time.Time) (keys.Key, error) {
-	return oneKey(ctx, s.write, id, s.sql(revokeKey), id, at.UTC().Truncate(time.Second))
+	return oneKey(ctx, s.write, s.sql(revokeKey), id, at.UTC().Truncate(time.Second))
 }
 
-func oneKey(ctx context.Context, run func(context.Context, statement) error, id, query string, args ...any) (k keys.Key, err error) {
+func oneKey(
+	ctx context.Context, run func(context.Context, statement) error, query string, args ...any,
+) (k keys.Key, err error) {
 	err = run(ctx, func(ctx context.Context, c *pgx.Conn) (err error) {
 		k, err = scanKey(c.QueryRow(ctx, query, args...))
 		return err
@@ -88,6 +91,7 @@ func scanKey(row pgx.Row) (k keys.Key, err error) {
 	var created, expires, revoked, used pgtype.Timestamptz // the zero time if NULL
 	err = row.Scan(&k.ID, &k.Name, &hash, &k.ReadOnly, &created, &expires, &revoked, &used)
 	copy(k.Hash[:], hash) // the schema allows no other length
-	k.CreatedAt, k.ExpiresAt, k.RevokedAt, k.UsedAt = created.Time.UTC(), expires.Time.UTC(), revoked.Time.UTC(), used.Time.UTC()
+	k.CreatedAt, k.ExpiresAt = created.Time.UTC(), expires.Time.UTC()
+	k.RevokedAt, k.UsedAt = revoked.Time.UTC(), used.Time.UTC()
 	return k, err
 }

@@ -48,7 +48,8 @@ func look(ctx context.Context, conn *pgx.Conn) (session, error) {
 	case s.schema == "":
 		return s, errors.New("the search path has no schema that the user may use")
 	case s.hidden != "":
-		return s, fmt.Errorf("the schema %q is before %q in the search path, which holds a store; name the one to use with search_path=SCHEMA in the address, or for the user with ALTER ROLE", s.schema, s.hidden)
+		return s, fmt.Errorf("the schema %q is before %q in the search path, which holds a store; "+
+			"name the one to use by search_path=SCHEMA in the address, or by ALTER ROLE", s.schema, s.hidden)
 	case !s.stored:
 		return s, nil
 	}
@@ -136,8 +137,8 @@ func migrate(
 }
 
 // tryChange changes the schema to a version, or returns false if another process holds
-// the lock. The lock belongs to a transaction. goose's own lock belongs
-// to a session, which PgBouncer may give to another client after a transaction.
+// the lock. The lock belongs to a transaction. goose's own lock belongs to a session,
+// which PgBouncer may give to another client after a transaction.
 func tryChange(ctx context.Context, conn *pgx.Conn, files fs.FS, seen session, to int64) (changed bool, err error) {
 	err = pgx.BeginTxFunc(ctx, conn, withoutTimeouts(""), func(tx pgx.Tx) error {
 		err := tx.QueryRow(ctx, "SELECT pg_try_advisory_xact_lock($1)", migrateLock).Scan(&changed)
@@ -145,8 +146,9 @@ func tryChange(ctx context.Context, conn *pgx.Conn, files fs.FS, seen session, t
 			return err
 		}
 		config := conn.Config()
-		if !seen.pooled { // PgBouncer would refuse this
+		if !seen.pooled { // PgBouncer does not know these
 			config.RuntimeParams["idle_in_transaction_session_timeout"] = "0"
+			config.RuntimeParams["statement_timeout"] = "0"
 		}
 		db := stdlib.OpenDB(*config)
 		defer db.Close()

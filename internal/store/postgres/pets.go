@@ -115,7 +115,9 @@ func (s *Store) CreatePet(ctx context.Context, p pets.NewPet, key pets.Idempoten
 // returns with the fingerprint of that request, or pgx.ErrNoRows if it was removed.
 // The batch is a transaction by itself, but on Citus, where its rows may be on
 // different nodes.
-func (s *Store) createOnce(ctx context.Context, c *pgx.Conn, p pets.NewPet, key pets.IdempotencyKey) (made pets.Pet, fingerprint []byte, err error) {
+func (s *Store) createOnce(
+	ctx context.Context, c *pgx.Conn, p pets.NewPet, key pets.IdempotencyKey,
+) (made pets.Pet, fingerprint []byte, err error) {
 	fingerprint = p.Fingerprint()
 	var id int64
 	repeated := true // the key is in use, if it violates the table's only unique index

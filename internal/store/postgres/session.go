@@ -59,6 +59,8 @@ func readSession(ctx context.Context, c *pgconn.PgConn) (session, error) {
 	}, nil
 }
 
+const somewhere = "for this server, database or user"
+
 // validate returns a function that checks each new connection. pgx then tries the next
 // host of the address. With writes, it rejects a server that may lose them in a crash.
 func validate(writes bool) pgconn.ValidateConnectFunc {
@@ -72,7 +74,7 @@ func validate(writes bool) pgconn.ValidateConnectFunc {
 		case s.encoding != "UTF8":
 			return fmt.Errorf("the encoding of the database is not UTF8 but %s", s.encoding)
 		case writes && s.commit == "off":
-			return errors.New("a crash would lose writes, because synchronous_commit is off for this server, database or user; set it to on")
+			return errors.New("a crash would lose writes, because synchronous_commit is off " + somewhere + "; set it to on")
 		}
 		return nil
 	}
@@ -82,11 +84,11 @@ func validate(writes bool) pgconn.ValidateConnectFunc {
 func (s session) checkSync() error {
 	switch {
 	case strings.TrimSpace(s.standbys) == "":
-		return errors.New("the server does not wait for a standby, because synchronous_standby_names is empty; set it")
+		return errors.New("writes do not wait for a standby, because synchronous_standby_names is empty; set it")
 	case s.commit == "off", s.commit == "local":
-		return fmt.Errorf("the server does not wait for a standby, because synchronous_commit is %s for this server, database or user; set it to on", s.commit)
+		return fmt.Errorf("writes do not wait for a standby, because synchronous_commit is %s %s; set it to on", s.commit, somewhere)
 	case s.messages == "error":
-		return errors.New("a canceled wait for a standby would go unnoticed, because client_min_messages is error for this server, database or user; set it to notice")
+		return errors.New("a canceled wait for a standby would go unnoticed, because client_min_messages is error " + somewhere + "; set it to notice")
 	}
 	return nil
 }
@@ -94,7 +96,7 @@ func (s session) checkSync() error {
 var (
 	connections  = prometheus.NewDesc("postgres_connections", "Open connections.", nil, nil)
 	inUse        = prometheus.NewDesc("postgres_connections_in_use", "Connections in use.", nil, nil)
-	syncWaits    = prometheus.NewDesc("postgres_sync", "1 while acknowledged writes wait for a standby, else 0; absent if the server does not say.", nil, nil)
+	syncWaits    = prometheus.NewDesc("postgres_sync", "1 if acknowledged writes wait for a standby; absent if unknown.", nil, nil)
 	syncRequired = prometheus.NewDesc("postgres_sync_required", "1 with --require-sync.", nil, nil)
 )
 

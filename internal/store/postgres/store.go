@@ -75,7 +75,9 @@ func Open(ctx context.Context, dsn string, o Options) (*Store, error) {
 
 // OpenReader opens the store at dsn as it is: it creates and migrates nothing.
 func OpenReader(ctx context.Context, dsn string) (store.Reader, error) {
-	return open(ctx, dsn, false, func(_ *pgx.Conn, seen session) error { return seen.checkVersion(lastVersion(migrations)) })
+	return open(ctx, dsn, false, func(_ *pgx.Conn, seen session) error {
+		return seen.checkVersion(lastVersion(migrations))
+	})
 }
 
 // open opens the store at dsn once prepare has accepted its database. With writes, it
