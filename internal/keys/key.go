@@ -80,18 +80,12 @@ type Store interface {
 // A token is psk_<id>_<secret><checksum>. The checksum is the CRC-32 of the text
 // before it, so that most invalid tokens are rejected without a look-up. The secret
 // has 178 random bits, so a fast hash is enough to protect it.
-const (
-	prefix         = "psk_"
-	idLength       = 8
-	secretLength   = 30
-	checksumLength = 6
-	tokenLength    = len(prefix) + idLength + 1 + secretLength + checksumLength
+var form = regexp.MustCompile(`^(psk_([0-9A-Za-z]{8})_[0-9A-Za-z]{30})([0-9A-Za-z]{6})$`)
 
-	base62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-)
+const base62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
 // Pattern matches a token and also a part of one, to keep both out of a log.
-var Pattern = regexp.MustCompile(prefix + `\w+`)
+var Pattern = regexp.MustCompile(`psk_\w+`)
 
 // New returns a new key that may read and write, and its token, which no store
 // keeps. A lifetime of 0 means that the key does not expire. New fails
@@ -104,8 +98,8 @@ func New(name string, now time.Time, lifetime time.Duration) (Key, string, error
 	if lifetime < 0 {
 		return Key{}, "", errors.New("the lifetime of a key must not be negative")
 	}
-	id := randomBase62(idLength)
-	body := prefix + id + "_" + randomBase62(secretLength)
+	id := randomBase62(8)
+	body := "psk_" + id + "_" + randomBase62(30)
 	token := body + checksum(body)
 	k := Key{ID: id, Name: name, Hash: Hash(token), CreatedAt: now.UTC().Truncate(time.Second)}
 	if lifetime > 0 {
@@ -119,15 +113,11 @@ func Hash(token string) [sha256.Size]byte { return sha256.Sum256([]byte(token)) 
 
 // ID returns the key ID in a token, if the token has a valid form and checksum.
 func ID(token string) (id string, ok bool) {
-	if len(token) != tokenLength {
+	parts := form.FindStringSubmatch(token)
+	if parts == nil || checksum(parts[1]) != parts[3] {
 		return "", false
 	}
-	body, sum := token[:tokenLength-checksumLength], token[tokenLength-checksumLength:]
-	id, secret, found := strings.Cut(strings.TrimPrefix(body, prefix), "_")
-	if !found || len(secret) != secretLength || strings.Trim(id+secret, base62) != "" || checksum(body) != sum {
-		return "", false
-	}
-	return id, true
+	return parts[2], true
 }
 
 func randomBase62(n int) string {
@@ -141,7 +131,7 @@ func randomBase62(n int) string {
 
 func checksum(body string) string {
 	sum := crc32.ChecksumIEEE([]byte(body))
-	var digits [checksumLength]byte
+	var digits [6]byte
 	for i := len(digits) - 1; i >= 0; i-- {
 		digits[i] = base62[sum%62]
 		sum /= 62

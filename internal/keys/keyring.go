@@ -22,7 +22,7 @@ const (
 	// maxUnknownLookups limits concurrent look-ups of keys that are not in
 	// the cache, so that made-up keys cannot overload the store.
 	maxUnknownLookups = 16
-	minFixedLength    = 16
+	useInterval       = 30 * time.Second // how often uses are recorded
 )
 
 // b64token is the form of a bearer token (RFC 6750, section 2.1).
@@ -31,17 +31,14 @@ var b64token = regexp.MustCompile(`^[0-9A-Za-z._~+/-]+=*$`)
 // Keyring authenticates tokens. It caches keys of the store for 2 s, but does not
 // cache unknown keys.
 type Keyring struct {
-	store Store
-	fixed []Key // only their IDs and hashes
-
+	store   Store
+	fixed   []Key         // only their IDs and hashes
 	unknown chan struct{} // one element for each look-up of an unknown key
 
 	mu    sync.Mutex
 	known map[string]knownKey
 	used  map[string]time.Time // not yet recorded in the store
 }
-
-var errOverloaded = errors.New("too many unknown keys are being looked up")
 
 type knownKey struct {
 	Key
@@ -76,8 +73,9 @@ func NewKeyring(store Store, fixed []string) *Keyring {
 // 16 characters. The error does not repeat the token.
 func CheckFixed(tokens []string) error {
 	for i, token := range tokens {
-		if len(token) < minFixedLength || !b64token.MatchString(token) {
-			return fmt.Errorf("key %d of %d is invalid: a key must be at least %d characters of A-Z a-z 0-9 - . _ ~ + / with = only at its end", i+1, len(tokens), minFixedLength)
+		if len(token) < 16 || !b64token.MatchString(token) {
+			return fmt.Errorf("key %d of %d is invalid: a key must be at least 16 characters of A-Z a-z 0-9 - . _ ~ + / with = only at its end",
+				i+1, len(tokens))
 		}
 	}
 	return nil
@@ -131,7 +129,7 @@ func (k *Keyring) key(ctx context.Context, id string) (Key, error) {
 		case k.unknown <- struct{}{}:
 			defer func() { <-k.unknown }()
 		case <-ctx.Done():
-			return Key{}, errOverloaded
+			return Key{}, errors.New("too many unknown keys are being looked up")
 		}
 	}
 	key, err := k.store.Key(ctx, id)
@@ -146,9 +144,6 @@ func (k *Keyring) key(ctx context.Context, id string) (Key, error) {
 	return key, err
 }
 
-// useInterval is how often uses are recorded.
-const useInterval = 30 * time.Second
-
 // RecordUses records in the store when keys were last used, every 30 s and once
 // more when ctx ends. It logs a failure and retries it the next time, and returns that
 // of the last time.
@@ -158,19 +153,16 @@ func (k *Keyring) RecordUses(ctx context.Context, log *slog.Logger) error {
 	for {
 		select {
 		case <-ticker.C:
+			if err := k.recordUses(ctx); err != nil {
+				log.Warn(err.Error())
+			}
 		case <-ctx.Done():
-		}
-		done := ctx.Err() != nil
-		err := k.recordUses(context.WithoutCancel(ctx))
-		if done {
-			return err
-		}
-		if err != nil {
-			log.Warn(err.Error())
+			return k.recordUses(ctx)
 		}
 	}
 }
 
+// recordUses records uses even if ctx has ended.
 func (k *Keyring) recordUses(ctx context.Context) error {
 	k.mu.Lock()
 	used := maps.Clone(k.used)
@@ -178,7 +170,7 @@ func (k *Keyring) recordUses(ctx context.Context) error {
 	if len(used) == 0 {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, lookupTimeout)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lookupTimeout)
 	defer cancel()
 	if err := k.store.RecordKeyUse(ctx, used); err != nil {
 		return fmt.Errorf("the last uses of API keys were not stored: %w", err)

@@ -1,0 +1,3 @@
+package keys
+
+var Checksum = checksum
