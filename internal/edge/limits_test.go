@@ -1,9 +1,7 @@
 package edge
 
 import (
-	"cmp"
 	"context"
-	"fmt"
 	"io"
 	"net/http"
 	"strings"
@@ -214,40 +212,4 @@ func TestDeadlines(t *testing.T) {
 			}
 		}
 	})
-}
-
-// TestUnreadBody checks that a response to a request whose body is not read ends the
-// connection.
-func TestUnreadBody(t *testing.T) {
-	s, _ := newHandler(t, newHandlers(), nil)
-	for name, c := range map[string]struct {
-		method, path, key, mediaType string
-		length, status               int
-	}{
-		"no such path":        {path: "/v1/nothing", status: 404},
-		"no such method":      {method: "PUT", status: 405},
-		"a wrong key":         {key: "wrong", status: 401},
-		"a malformed query":   {path: "/v1/books?%", status: 400},
-		"another media type":  {mediaType: "text/plain", status: 415},
-		"the type of a patch": {mediaType: "application/merge-patch+json", status: 415},
-		"no type of a patch":  {method: "PATCH", path: "/v1/notes/a", status: 415},
-		"a long body":         {length: MaxBody + 1, status: 413},
-		"a body for GET":      {method: "GET", status: 200},
-	} {
-		r := newRequest(cmp.Or(c.method, "POST"), cmp.Or(c.path, "/v1/books"), "")
-		r.Header.Set("Content-Type", cmp.Or(c.mediaType, "application/json"))
-		r.Header.Set("Authorization", "Bearer "+cmp.Or(c.key, testKey))
-		r.Body, r.ContentLength = io.NopCloser(unreadable{t}), int64(cmp.Or(c.length, 5))
-		if w := do(s, r); w.Code != c.status || w.Header().Get("Connection") != "close" {
-			t.Errorf("%s: got status %d, Connection %q, want %d, close", name, w.Code, w.Header().Get("Connection"), c.status)
-		}
-	}
-}
-
-// unreadable is a body that must not be read.
-type unreadable struct{ *testing.T }
-
-func (u unreadable) Read([]byte) (int, error) {
-	u.Error("the body was read")
-	return 0, fmt.Errorf("not to be read")
 }

@@ -2,7 +2,6 @@ package server
 
 import (
 	"bufio"
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -217,36 +216,6 @@ func TestURL(t *testing.T) {
 	}
 	if got, want := URL(&pipes{addr: &net.TCPAddr{IP: net.IPv4zero, Port: 80}}, false), "http://127.0.0.1:80"; got != want {
 		t.Errorf("without TLS: got %s, want %s", got, want)
-	}
-}
-
-// TestConnection checks after which requests the connection is closed. Else their last
-// bytes could run as another request.
-func TestConnection(t *testing.T) {
-	const smuggled = "GET /ok HTTP/1.1\r\nHost: x\r\n\r\n"
-	const chunk = "5\r\nhello\r\n0\r\n\r\n"
-	for name, c := range map[string]struct {
-		request string
-		want    int // responses
-	}{
-		"HTTP/1.1":                {"GET /ok HTTP/1.1\r\nHost: x\r\n\r\n" + smuggled, 2},
-		"a length":                {"POST /read HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{}" + smuggled, 2},
-		"chunked":                 {"POST /read HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n" + chunk + smuggled, 1},
-		"chunked and a length":    {"POST /read HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n" + chunk + smuggled, 1},
-		"HTTP/1.0":                {"GET /ok HTTP/1.0\r\n\r\n" + smuggled, 1},
-		"HTTP/1.0, kept":          {"GET /ok HTTP/1.0\r\nConnection: keep-alive\r\n\r\n" + smuggled, 1},
-		"HTTP/1.0, chunked, kept": {"POST /read HTTP/1.0\r\nConnection: keep-alive\r\nTransfer-Encoding: chunked\r\n\r\n" + smuggled, 1},
-		"HTTP/1.0, length, kept":  {"POST /read HTTP/1.0\r\nConnection: keep-alive\r\nContent-Length: 2\r\n\r\n{}" + smuggled, 1},
-	} {
-		conn, err := net.Dial("tcp", start(t, Options{}).addr)
-		if err != nil {
-			t.Fatal(err)
-		}
-		_, _ = io.WriteString(conn, c.request+"GET /refuse HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\n\r\n")
-		answers, err := io.ReadAll(conn)
-		if got := bytes.Count(answers, []byte("HTTP/1.1 200 OK")) + bytes.Count(answers, []byte("HTTP/1.0 200 OK")); got != c.want || err != nil {
-			t.Errorf("%s: got %d responses, error %v, want %d: %s", name, got, err, c.want, answers)
-		}
 	}
 }
 
