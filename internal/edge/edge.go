@@ -76,7 +76,6 @@ type Handler struct {
 	document *Document
 	service  Service
 	options  Options
-	logger   *slog.Logger
 	echo     *echo.Echo
 	metrics  *metrics
 	inFlight *inFlight
@@ -96,7 +95,7 @@ func New(document *Document, service Service, o Options) (*Handler, error) {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	h := &Handler{
-		document: document, service: service, options: o, logger: o.Logger, echo: echo.New(),
+		document: document, service: service, options: o, echo: echo.New(),
 		docs:     strings.TrimSuffix(o.PublicURL, document.Base) + docsPath,
 		inFlight: newInFlight(cmp.Or(o.MaxInFlight, DefaultMaxInFlight)),
 	}

@@ -3,7 +3,6 @@ package edge
 import (
 	"context"
 	"errors"
-	"fmt"
 	"sync"
 	"sync/atomic"
 )
@@ -11,10 +10,7 @@ import (
 // DefaultMaxInFlight is the default of Options.MaxInFlight.
 const DefaultMaxInFlight = 256
 
-var (
-	errOverloaded = errors.New("too many requests are in flight")
-	errShare      = fmt.Errorf("%w with this API key", errOverloaded)
-)
+var errOverloaded = errors.New("too many requests are in flight, or with this API key")
 
 // inFlight limits the requests to operations: limit of them run at a time, and as many
 // wait. Those of one API key, or of one address if there is no key, are a share: it runs
@@ -37,20 +33,20 @@ func newInFlight(limit int) *inFlight {
 	return &inFlight{limit: limit, running: make(chan struct{}, limit), shares: map[string]*share{}}
 }
 
-// enter adds a request to the share of id until leave is called.
-func (f *inFlight) enter(id string) (*share, error) {
+// enter adds a request to the share of id, if that has room, until leave is called.
+func (f *inFlight) enter(id string) (s *share, ok bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	s := f.shares[id]
+	s = f.shares[id]
 	if s == nil {
 		s = &share{running: make(chan struct{}, (3*f.limit+3)/4)}
 		f.shares[id] = s
 	}
 	if s.requests == (3*f.limit+1)/2 {
-		return nil, errShare
+		return nil, false
 	}
 	s.requests++
-	return s, nil
+	return s, true
 }
 
 func (f *inFlight) leave(id string) {
@@ -63,23 +59,24 @@ func (f *inFlight) leave(id string) {
 }
 
 // acquire waits until a request may run: first among those of its share, then among
-// all. The caller must call release once the response is written.
-func (f *inFlight) acquire(ctx context.Context, s *share) error {
+// all. The caller must call release once the response is written. If too many wait, or
+// when ctx ends, acquire returns false.
+func (f *inFlight) acquire(ctx context.Context, s *share) bool {
 	select {
 	case s.running <- struct{}{}:
 	case <-ctx.Done():
-		return errShare
+		return false
 	}
 	if f.count.Add(1) <= 2*int64(f.limit) {
 		select {
 		case f.running <- struct{}{}:
-			return nil
+			return true
 		case <-ctx.Done():
 		}
 	}
 	f.count.Add(-1)
 	<-s.running
-	return errOverloaded
+	return false
 }
 
 func (f *inFlight) release(s *share) {
@@ -89,11 +86,7 @@ func (f *inFlight) release(s *share) {
 }
 
 // overloaded counts a request that was refused, and returns the response.
-func (h *Handler) overloaded(err error) *Problem {
-	reason := "in_flight"
-	if errors.Is(err, errShare) {
-		reason = "share"
-	}
-	h.metrics.shed.WithLabelValues(reason).Inc()
-	return Unavailable(err)
+func (h *Handler) overloaded() *Problem {
+	h.metrics.shed.WithLabelValues("in_flight").Inc()
+	return Unavailable(errOverloaded)
 }

@@ -120,7 +120,7 @@ func (h *Handler) logRequest(c echo.Context, v middleware.RequestLoggerValues) e
 	if cause != nil && level > slog.LevelInfo {
 		attrs = append(attrs, slog.String("error", cause.Error()))
 	}
-	h.logger.LogAttrs(ctx, level, "request", attrs...)
+	h.options.Logger.LogAttrs(ctx, level, "request", attrs...)
 	return nil
 }
 
@@ -194,7 +194,6 @@ func newMetrics(h *Handler, registry prometheus.Registerer) *metrics {
 	m.inFlight = auto.NewGauge(prometheus.GaugeOpts{Name: "http_requests_in_flight", Help: "Requests in flight."})
 	m.shed.WithLabelValues("in_flight")
 	m.shed.WithLabelValues("rate")
-	m.shed.WithLabelValues("share")
 	return m
 }
 

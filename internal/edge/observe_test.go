@@ -112,7 +112,7 @@ func TestLogHidesKeys(t *testing.T) {
 	s, log := newHandler(t, newHandlers(), nil)
 	do(s, newRequest("GET", "/v1/key_abc123", ""))
 	do(s, newRequest("GET", "/v1/"+testKey, ""))
-	s.logger.Warn("failed", "error", errors.New("bad key_abc123"))
+	s.options.Logger.Warn("failed", "error", errors.New("bad key_abc123"))
 	if strings.Contains(log.String(), "key_abc") || strings.Contains(log.String(), testKey) || strings.Count(log.String(), "REDACTED") != 3 {
 		t.Errorf("got %s, want REDACTED for each key", log)
 	}

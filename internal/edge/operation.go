@@ -54,14 +54,14 @@ func (h *Handler) serveOperation(op *operation) echo.MiddlewareFunc {
 			if err := h.checkRate(limited); err != nil {
 				return err
 			}
-			own, err := h.inFlight.enter(limited)
-			if err != nil {
-				return h.overloaded(err)
+			own, ok := h.inFlight.enter(limited)
+			if !ok {
+				return h.overloaded()
 			}
 			defer h.inFlight.leave(limited)
 			invalid := op.read(c) // waits for the body; what is wrong is said once the request may run
-			if err := h.inFlight.acquire(ctx, own); err != nil {
-				return h.overloaded(err)
+			if !h.inFlight.acquire(ctx, own) {
+				return h.overloaded()
 			}
 			defer h.inFlight.release(own)
 			if invalid != nil {
