@@ -30,11 +30,10 @@ const (
 	journalSuffix = "-journal" // SQLite's, of a file without a log
 )
 
-// lockTimeout is how long to wait while another process opens or restores the store.
-const lockTimeout = 5 * time.Second
-
-// longLog is the size of a log that takes a while to read.
-const longLog = 64 << 20
+const (
+	lockTimeout = 5 * time.Second // while another process opens or restores the store
+	longLog     = 64 << 20        // bytes of a log that takes a while to read
+)
 
 // Options configures Open. The zero value is valid.
 type Options struct {
@@ -100,21 +99,35 @@ func (s *Store) open(ctx context.Context, path string, o Options) error {
 	if err := s.prepare(ctx); err != nil {
 		return err
 	}
-	return s.start(ctx, path)
-}
-
-// connect checks the file, or creates it, and locks it. If no other process has it, it
-// recovers the log.
-func (s *Store) connect(ctx context.Context, mustExist bool) error {
-	if err := checkFile(s.file); err != nil {
+	if err := syncDir(s.file); err != nil {
 		return err
 	}
-	if mustExist {
-		if err := checkExists(s.file); err != nil {
+	// path may be a symbolic link, which someone may change later.
+	var err error
+	s.faults.files, err = identify(path, s.file+logSuffix, s.file+indexSuffix, s.file+lockSuffix)
+	if err != nil {
+		return err
+	}
+	if err := s.shareLock(ctx); err != nil {
+		return err
+	}
+	if err := s.faults.check(); err != nil { // a restore may have run while there was no lock
+		return err
+	}
+	go s.writer.run()
+	return nil
+}
+
+// connect finds or creates the file, locks it, and recovers its log if no other process
+// has it.
+func (s *Store) connect(ctx context.Context, mustExist bool) error {
+	if err := checkFile(s.file, mustExist); err != nil {
+		return err
+	}
+	if !mustExist {
+		if err := s.create(); err != nil {
 			return err
 		}
-	} else if err := s.create(); err != nil {
-		return err
 	}
 	alone, err := s.lock.TryLock()
 	if err != nil {
@@ -123,7 +136,7 @@ func (s *Store) connect(ctx context.Context, mustExist bool) error {
 	if alone {
 		return s.recoverLog()
 	}
-	return share(ctx, s.lock)
+	return s.shareLock(ctx)
 }
 
 // resolve returns the full path without symbolic links, where SQLite puts its other
@@ -162,26 +175,33 @@ func resolve(path string) (file string, err error) {
 	return file, err
 }
 
-// checkFile rejects a file that SQLite would read wrongly: one with hard links, since
-// each of its names has a log of its own, and one beside the log of another, which SQLite
-// would remove or apply to it. It may be missing.
-func checkFile(file string) error {
+// checkFile rejects a file that SQLite would read wrongly: one with hard links, since each
+// of its names has a log of its own, and one beside the log of another, which SQLite would
+// remove or apply to it. An empty file is like none.
+func checkFile(file string, mustExist bool) error {
 	info, err := os.Stat(file)
-	if err == nil && info.Sys().(*syscall.Stat_t).Nlink > 1 {
+	missing := errors.Is(err, fs.ErrNotExist) || err == nil && info.Size() == 0
+	switch {
+	case err != nil && !missing:
+		return err
+	case err == nil && info.Sys().(*syscall.Stat_t).Nlink > 1:
 		return fmt.Errorf("it has several names (hard links), and stores opened under different names would destroy "+
 			"each other's pets; remove all names but one: find . -xdev -samefile %s", filepath.Base(file))
-	}
-	log, logErr := os.Stat(file + logSuffix)
-	switch {
-	case logErr != nil || log.Size() == 0:
-		return nil
-	case errors.Is(err, fs.ErrNotExist) || err == nil && info.Size() == 0:
+	case missing && holdsLog(file):
 		return fmt.Errorf("it is missing or empty, but its log %s %w", file+logSuffix, ErrLoneLog)
-	case hasNoLog(file): // a backup, which has no log before a store opens it
+	case missing && mustExist:
+		return fmt.Errorf("%w at %s", store.ErrNoStore, file)
+	case holdsLog(file) && hasNoLog(file): // a backup, which has no log before a store opens it
 		return fmt.Errorf("it is a backup, but its log %s %w of the database that was there before",
 			file+logSuffix, ErrLoneLog)
 	}
 	return nil
+}
+
+// holdsLog reports whether there is a log that is not empty.
+func holdsLog(file string) bool {
+	info, err := os.Stat(file + logSuffix)
+	return err == nil && info.Size() > 0
 }
 
 // hasNoLog reports whether the header of the file says that it has no write-ahead log;
@@ -208,15 +228,6 @@ func (s *Store) create() error {
 	return f.Close()
 }
 
-// checkExists returns store.ErrNoStore if the file is missing or empty.
-func checkExists(file string) error {
-	info, err := os.Stat(file)
-	if errors.Is(err, fs.ErrNotExist) || err == nil && info.Size() == 0 {
-		return fmt.Errorf("%w at %s", store.ErrNoStore, file)
-	}
-	return err
-}
-
 // newLock returns the lock of the database, not yet held. Every open store holds it
 // shared, and a restore exclusively. A process that opens a store and finds nobody there
 // holds it exclusively until the store is open. The lock file is never removed.
@@ -224,17 +235,17 @@ func newLock(file string) *flock.Flock {
 	return flock.New(file+lockSuffix, flock.SetFlag(os.O_CREATE|os.O_RDWR), flock.SetPermissions(0o600))
 }
 
-// share makes the lock a shared one. In between, it is not held.
-func share(ctx context.Context, lock *flock.Flock) error {
-	if lock.RLocked() {
+// shareLock makes the lock a shared one. In between, it is not held.
+func (s *Store) shareLock(ctx context.Context) error {
+	if s.lock.RLocked() {
 		return nil
 	}
-	if err := lock.Unlock(); err != nil {
+	if err := s.lock.Unlock(); err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(ctx, lockTimeout)
 	defer cancel()
-	_, err := lock.TryRLockContext(ctx, 10*time.Millisecond)
+	_, err := s.lock.TryRLockContext(ctx, 10*time.Millisecond)
 	if errors.Is(err, context.DeadlineExceeded) {
 		return errors.New("another process is opening or restoring it; wait until that is done")
 	}
@@ -255,8 +266,7 @@ func (s *Store) recoverLog() error {
 	}
 	defer log.Close()
 	if info, err := log.Stat(); err == nil && info.Size() > longLog {
-		s.faults.logger.Info("reading the log that the last process left, which may take a while",
-			"path", log.Name(), "bytes", info.Size())
+		s.faults.logger.Info("reading a long log, which may take a while", "path", log.Name(), "bytes", info.Size())
 	}
 	db := connect(s.file, toWrite)
 	tx, err := db.Begin()
@@ -280,22 +290,18 @@ var migrations fs.FS = embedded // tests add one
 // migrate is Migrate for a file that s has connected to.
 func (s *Store) migrate(ctx context.Context, version int64) (from, to int64, err error) {
 	db := s.writer.db
-	from, err = schemaVersion(ctx, db)
+	from, newest, err := versions(ctx, db)
 	if err != nil {
 		return 0, 0, err
 	}
-	var mode, level string
+	var mode string
 	if err := db.QueryRowContext(ctx, "PRAGMA journal_mode=WAL").Scan(&mode); err != nil {
 		return 0, 0, err
 	}
-	if err := db.QueryRowContext(ctx, "PRAGMA synchronous").Scan(&level); err != nil {
-		return 0, 0, err
+	if mode != "wal" { // SQLite reports no error
+		return 0, 0, errors.New("SQLite cannot use a write-ahead log there; is it on a network file system?")
 	}
-	if mode != "wal" || level != "2" { // SQLite reports no error
-		return 0, 0, fmt.Errorf("SQLite did not apply its settings (journal mode %s, synchronous %s); "+
-			"is it on a network file system?", mode, level)
-	}
-	provider, newest, err := newProvider(db)
+	provider, err := newProvider(db)
 	if err != nil {
 		return 0, 0, err
 	}
@@ -315,41 +321,37 @@ func (s *Store) migrate(ctx context.Context, version int64) (from, to int64, err
 	return from, version, err
 }
 
-// newProvider returns what migrates the database, and the newest version.
-func newProvider(db *sql.DB) (p *goose.Provider, newest int64, err error) {
+func newProvider(db *sql.DB) (*goose.Provider, error) {
 	files, err := fs.Sub(migrations, "migrations")
 	if err != nil {
-		return nil, 0, err
+		return nil, err
 	}
-	p, err = goose.NewProvider(goose.DialectSQLite3, db, files)
-	if err != nil {
-		return nil, 0, err
-	}
-	sources := p.ListSources() // in order of version
-	return p, sources[len(sources)-1].Version, nil
+	return goose.NewProvider(goose.DialectSQLite3, db, files)
 }
 
-// schemaVersion returns the version of the schema, or 0 if there is none. It rejects
-// tables of another program and versions newer than all migrations.
-func schemaVersion(ctx context.Context, db *sql.DB) (version int64, err error) {
+// versions returns the version of the schema, or 0 if there is none, and the newest that
+// this program knows. It rejects tables of another program and a newer version.
+func versions(ctx context.Context, db *sql.DB) (version, newest int64, err error) {
+	provider, err := newProvider(db)
+	if err != nil {
+		return 0, 0, err
+	}
+	sources := provider.ListSources() // in order of version
+	newest = sources[len(sources)-1].Version
 	var tables, ours, versions int
 	err = db.QueryRowContext(ctx, `SELECT count(*), total(name IN ('pets', 'keys', 'goose_db_version')), total(name = 'goose_db_version')
 		FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite\_%' ESCAPE '\'`).Scan(&tables, &ours, &versions)
 	if err != nil || tables == 0 {
-		return 0, err
+		return 0, newest, err
 	}
 	if versions == 0 || tables > 1 && ours < 3 {
-		return 0, errors.New("it belongs to another program and was not changed")
+		return 0, 0, errors.New("it belongs to another program and was not changed")
 	}
 	err = db.QueryRowContext(ctx, "SELECT coalesce(max(version_id), 0) FROM goose_db_version").Scan(&version)
-	if err != nil {
-		return 0, err
-	}
-	_, newest, err := newProvider(db)
 	if err == nil && version > newest {
 		err = fmt.Errorf("%w (version %d, and this one knows versions up to %d)", store.ErrNewer, version, newest)
 	}
-	return version, err
+	return version, newest, err
 }
 
 // prepare prepares the statements, and opens a connection for reading per processor,
@@ -383,26 +385,6 @@ func (s *Store) prepare(ctx context.Context) error {
 			return err
 		}
 	}
-	return nil
-}
-
-// start shares the lock and starts the writer, unless the file was replaced meanwhile.
-// path may be a symbolic link, which someone may change later.
-func (s *Store) start(ctx context.Context, path string) (err error) {
-	s.faults.files, err = identify(path, s.file+logSuffix, s.file+indexSuffix, s.file+lockSuffix)
-	if err != nil {
-		return err
-	}
-	if err := syncDir(s.file); err != nil {
-		return err
-	}
-	if err := share(ctx, s.lock); err != nil {
-		return err
-	}
-	if err := s.faults.check(); err != nil { // a restore may have run while share held no lock
-		return err
-	}
-	go s.writer.run()
 	return nil
 }
 

@@ -47,13 +47,9 @@ func OpenReader(ctx context.Context, path string) (*Reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	version, err := schemaVersion(ctx, r.db)
+	version, newest, err := versions(ctx, r.db)
 	if err == nil && version == 0 {
 		err = fmt.Errorf("%w at %s", store.ErrNoStore, r.file)
-	}
-	var newest int64
-	if err == nil {
-		_, newest, err = newProvider(r.db)
 	}
 	if err != nil {
 		return nil, explain(path, errors.Join(err, r.Close()))
@@ -81,33 +77,23 @@ func openFile(ctx context.Context, path string) (*Reader, error) {
 
 // optionsFor checks the file and returns the options with which SQLite changes nothing.
 func optionsFor(file string) (url.Values, error) {
-	if err := checkFile(file); err != nil {
-		return nil, err
-	}
-	if err := checkExists(file); err != nil {
+	if err := checkFile(file, true); err != nil {
 		return nil, err
 	}
 	_, logErr := os.Stat(file + logSuffix)
 	_, indexErr := os.Stat(file + indexSuffix)
-	hasLog := holdsLog(file)
 	switch {
-	case hasLog && !mayWrite(file):
+	case holdsLog(file) && !mayWrite(file):
 		return nil, fmt.Errorf("it has a log, %s, and cannot be read where nothing can be written; "+
 			"copy both files to a folder that can be written", file+logSuffix)
 	case logErr == nil && indexErr == nil:
 		return besideServer, nil
-	case hasLog:
+	case holdsLog(file):
 		return withoutIndex, nil
 	case mayWrite(file):
 		return withoutLog, nil
 	}
 	return immutable, nil
-}
-
-// holdsLog reports whether there is a log that is not empty.
-func holdsLog(file string) bool {
-	info, err := os.Stat(file + logSuffix)
-	return err == nil && info.Size() > 0
 }
 
 // mayWrite reports whether this process may write to the file and make others beside it.

@@ -81,7 +81,7 @@ func Restore(ctx context.Context, path, from string, force bool) (r Report, err 
 	if source == file {
 		return Report{}, fmt.Errorf("%s is the database itself, not a backup", from)
 	}
-	if checkExists(source) != nil { // before a lock is made
+	if info, _ := os.Stat(source); info == nil || info.Size() == 0 { // before a lock is made
 		return Report{}, fmt.Errorf("there is no backup at %s", from)
 	}
 	lock := newLock(file)
@@ -92,7 +92,7 @@ func Restore(ctx context.Context, path, from string, force bool) (r Report, err 
 	case !alone:
 		return Report{}, fmt.Errorf("%s: a server or a command has it open; stop it first", path)
 	}
-	err = checkFile(file)
+	err = checkFile(file, false)
 	if err != nil && !(force && errors.Is(err, ErrLoneLog)) {
 		return Report{}, explain(path, err)
 	}
@@ -129,11 +129,10 @@ func removeLog(file string) error {
 	if err := syncDir(file); err != nil {
 		return err
 	}
-	if err := os.RemoveAll(file + logSuffix); err != nil {
-		return err
-	}
-	if err := os.RemoveAll(file + indexSuffix); err != nil {
-		return err
+	for _, suffix := range []string{logSuffix, indexSuffix} {
+		if err := os.RemoveAll(file + suffix); err != nil {
+			return err
+		}
 	}
 	return syncDir(file)
 }
@@ -143,7 +142,7 @@ func removeLog(file string) error {
 // does nothing to a file that SQLite cannot read or to another's log.
 func takeOver(file string) (*sql.DB, error) {
 	db := connect(file, toWrite)
-	if checkExists(file) != nil || checkFile(file) != nil {
+	if checkFile(file, true) != nil {
 		return db, nil
 	}
 	if _, err := db.Exec("PRAGMA journal_mode=DELETE; BEGIN IMMEDIATE"); isBusy(err) {
@@ -237,7 +236,7 @@ func inspect(ctx context.Context, db *sql.DB) (r Report, err error) {
 	if err := checkIntegrity(ctx, db); err != nil {
 		return r, err
 	}
-	if r.Schema, err = schemaVersion(ctx, db); err != nil {
+	if r.Schema, _, err = versions(ctx, db); err != nil {
 		return r, err
 	}
 	if r.Schema == 0 {
