@@ -14,18 +14,10 @@ import (
 	"example.com/petstore/internal/pets"
 )
 
-// code returns SQLite's extended and primary result codes in err, or zeros.
-func code(err error) (extended, primary int) {
-	if e, ok := errors.AsType[*driver.Error](err); ok {
-		return e.Code(), e.Code() & 0xff
-	}
-	return 0, 0
-}
-
-// hasCode reports whether the extended or the primary result code in err is among codes.
+// hasCode reports whether SQLite's extended or primary result code in err is among codes.
 func hasCode(err error, codes ...int) bool {
-	extended, primary := code(err)
-	return extended != 0 && (slices.Contains(codes, extended) || slices.Contains(codes, primary))
+	e, ok := errors.AsType[*driver.Error](err)
+	return ok && (slices.Contains(codes, e.Code()) || slices.Contains(codes, e.Code()&0xff))
 }
 
 // classify converts an SQLite error to a *pets.Error. A failed write is Unavailable,

@@ -157,7 +157,7 @@ func TestRestoreKilled(t *testing.T) {
 				if err := exec.Command("cp", old, old+"-wal", old+"-shm", old+"-lock", filepath.Dir(path)).Run(); err != nil {
 					t.Fatal(err)
 				}
-				err := childCommand(t, strace(call, fmt.Sprintf("signal=KILL:when=%d", kills+1)), "restore", path, from).Run()
+				err := childCommand(t, strace(call, fmt.Sprintf("signal=KILL:when=%d", kills+1)), "read", "restore", from, path).Run()
 				if exit, ok := err.(*exec.ExitError); err != nil && !(ok && exit.ProcessState.ExitCode() != 1) {
 					t.Fatalf("got error %v, want it killed or done", err)
 				}

@@ -31,12 +31,11 @@ import (
 const childEnv = "PETSTORE_TEST_CHILD"
 
 var children = map[string]func(ctx context.Context, names []string) error{
-	"create":  createAll,
-	"exit":    createUntilFull,
-	"restore": restore,
-	"shell":   insertAll,
-	"read":    readAs,
-	"slowly":  readSlowly,
+	"create": createAll,
+	"exit":   createUntilFull,
+	"shell":  insertAll,
+	"read":   readAs,
+	"slowly": readSlowly,
 }
 
 func TestMain(m *testing.M) {
@@ -179,11 +178,6 @@ func longPet(name string, n int) pets.NewPet {
 	return p
 }
 
-func restore(ctx context.Context, names []string) error {
-	_, err := sqlite.Restore(ctx, names[0], names[1], true)
-	return err
-}
-
 // ledger holds the acknowledged pets by identifier.
 type ledger map[int64]pets.Pet
 
@@ -314,25 +308,11 @@ func figure(t testing.TB, s *sqlite.Store, name string) float64 {
 }
 
 // sqlOn runs SQL on a file as another tool would.
-func sqlOn(t testing.TB, path string, queries ...string) {
-	t.Helper()
-	db, err := sql.Open("sqlite", path)
-	for _, query := range queries {
-		if err == nil {
-			_, err = db.ExecContext(t.Context(), query)
-		}
-	}
-	if err := errors.Join(err, db.Close()); err != nil {
-		t.Fatal(err)
-	}
-}
-
-// insertOn inserts a pet as another tool would.
-func insertOn(t testing.TB, path string, p pets.Pet) {
+func sqlOn(t testing.TB, path, query string, args ...any) {
 	t.Helper()
 	db, err := sql.Open("sqlite", path)
 	if err == nil {
-		_, err = db.ExecContext(t.Context(), sqlite.InsertPet, sqlite.Values(p)...)
+		_, err = db.ExecContext(t.Context(), query, args...)
 	}
 	if err := errors.Join(err, db.Close()); err != nil {
 		t.Fatal(err)

@@ -26,7 +26,7 @@ var readers = map[string]func(ctx context.Context, path, target string) (int64, 
 		return r.Pets, err
 	},
 	"restore": func(ctx context.Context, path, target string) (int64, error) {
-		r, err := sqlite.Restore(ctx, target, path, false)
+		r, err := sqlite.Restore(ctx, target, path, true)
 		return r.Pets, err
 	},
 	"backup": func(ctx context.Context, path, target string) (int64, error) {

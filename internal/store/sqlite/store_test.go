@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"database/sql"
 	"errors"
-	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -38,11 +37,11 @@ func TestStore(t *testing.T) {
 			return stored{open(t, old.path), old.path}
 		},
 		Change: func(t testing.TB, s store.Store, p pets.Pet) {
-			sqlOn(t, s.(stored).path, fmt.Sprintf("DELETE FROM pets WHERE id = %d", p.ID))
-			insertOn(t, s.(stored).path, p)
+			sqlOn(t, s.(stored).path, "DELETE FROM pets WHERE id = ?", p.ID)
+			sqlOn(t, s.(stored).path, sqlite.InsertPet, sqlite.Values(p)...)
 		},
 		Remove: func(t testing.TB, s store.Store, id int64) {
-			sqlOn(t, s.(stored).path, fmt.Sprintf("DELETE FROM pets WHERE id = %d", id))
+			sqlOn(t, s.(stored).path, "DELETE FROM pets WHERE id = ?", id)
 		},
 	})
 }
@@ -86,7 +85,7 @@ func TestOpenRejects(t *testing.T) {
 	mustWrite(t, in("empty"), "")
 	sqlOn(t, in("songs"), "CREATE TABLE songs (title TEXT)")
 	sqlOn(t, in("breeds"), "CREATE TABLE pets (breed TEXT)")
-	sqlOn(t, in("goose"), "CREATE TABLE goose_db_version (id INTEGER, version_id INTEGER)", "CREATE TABLE songs (title TEXT)")
+	sqlOn(t, in("goose"), "CREATE TABLE goose_db_version (id INTEGER, version_id INTEGER); CREATE TABLE songs (title TEXT)")
 	for _, name := range []string{"newer", "one", "schemaless"} {
 		mustClose(t, open(t, in(name)))
 	}
@@ -134,23 +133,6 @@ func TestOpenRejects(t *testing.T) {
 	if _, err := os.Stat(in("none")); err == nil {
 		t.Error("MustExist: got a file made, want none")
 	}
-}
-
-// Several processes, here stores, may open a new file at once.
-func TestOpenConcurrently(t *testing.T) {
-	path := newPath(t)
-	var wg sync.WaitGroup
-	for range 4 {
-		wg.Go(func() {
-			s, err := sqlite.Open(t.Context(), path, sqlite.Options{})
-			if err != nil {
-				t.Errorf("Open: got error %v", err)
-				return
-			}
-			mustClose(t, s)
-		})
-	}
-	wg.Wait()
 }
 
 // The first line of a start that reads a long log says so.
