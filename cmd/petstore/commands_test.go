@@ -169,10 +169,10 @@ func TestProgress(t *testing.T) {
 func TestPrintable(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
-		"Zoë 🐕\n": "Zoë 🐕\n", "\x1b[31mred": `\u001b[31mred`, "a\u202eb": `a\u202eb`, "'\r": `'\u000d`,
+		"Zoë 🐕\t": "Zoë 🐕\t", "a\nb": `a\u000ab`, "\x1b[31mred": `\u001b[31mred`, "a\u202eb": `a\u202eb`, "'\r": `'\u000d`,
 		"\x7f\u009b31m": `\u007f\u009b31m`, "\U000e0041": `\udb40\udc41`,
 	} {
-		if got := printable(text); got != want {
+		if got := printable(text, "\t"); got != want {
 			t.Errorf("%q: got %q, want %q", text, got, want)
 		}
 	}

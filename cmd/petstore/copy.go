@@ -69,7 +69,7 @@ func copyStore(ctx context.Context, env environment, from, to string, copied *co
 	}
 	_, err = fmt.Fprintln(env.stderr, printable(fmt.Sprintf("copied %s to %s: %s, %s, %s", from, to,
 		counted(copied.pets.Load(), "pet"), counted(copied.keys.Load(), "API key"),
-		counted(copied.requests.Load(), "idempotency key"))))
+		counted(copied.requests.Load(), "idempotency key")), ""))
 	return err
 }
 

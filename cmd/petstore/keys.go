@@ -139,7 +139,7 @@ name.`,
 				if _, err := s.RevokeKey(ctx, k.ID, time.Now()); err != nil {
 					return err
 				}
-				fmt.Fprintf(env.stderr, "revoked %s (%s)\n", k.ID, printable(k.Name))
+				fmt.Fprintf(env.stderr, "revoked %s (%s)\n", k.ID, printable(k.Name, ""))
 				return nil
 			})
 		},
@@ -184,7 +184,7 @@ func printKeys(out io.Writer, all []keys.Key) error {
 			may = "read"
 		}
 		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", k.ID, k.State(time.Now()), may,
-			day(k.ExpiresAt), day(k.UsedAt), day(k.CreatedAt), printable(k.Name))
+			day(k.ExpiresAt), day(k.UsedAt), day(k.CreatedAt), printable(k.Name, ""))
 	}
 	return table.Flush()
 }
@@ -203,7 +203,7 @@ func printJSON(out io.Writer, all []keys.Key) error {
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintln(out, printable(string(text)))
+	_, err = fmt.Fprintln(out, printable(string(text), "\n"))
 	return err
 }
 

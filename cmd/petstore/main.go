@@ -69,7 +69,7 @@ func run(ctx context.Context, args []string, env environment) int {
 		isUsage = true // cobra's own errors have no type
 		text += "\nSee " + cmd.CommandPath() + " -h."
 	}
-	fmt.Fprintln(env.stderr, printable(text))
+	fmt.Fprintln(env.stderr, printable(text, "\n\t"))
 	switch {
 	case isUsage:
 		return 2
@@ -256,11 +256,11 @@ func programVersion() string {
 }
 
 // printable escapes, as JSON does, characters that could move a terminal's cursor,
-// colour the text or change its direction.
-func printable(s string) string {
+// colour the text or change its direction, except those in allowed.
+func printable(s, allowed string) string {
 	var b strings.Builder
 	for _, r := range s {
-		if r == '\n' || r == '\t' || unicode.IsPrint(r) {
+		if unicode.IsPrint(r) || strings.ContainsRune(allowed, r) {
 			b.WriteRune(r)
 			continue
 		}

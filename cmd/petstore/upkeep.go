@@ -117,7 +117,7 @@ func upkeep(ctx context.Context, out io.Writer, addr, done string, work func(pat
 	r, err := work(path)
 	switch {
 	case err == nil:
-		_, err = fmt.Fprintf(out, "%s %s: schema version %d, %s, %s, %.1f MiB\n", done, printable(addr), r.Schema,
+		_, err = fmt.Fprintf(out, "%s %s: schema version %d, %s, %s, %.1f MiB\n", done, printable(addr, ""), r.Schema,
 			counted(r.Pets, "pet"), counted(r.Keys, "key"), float64(r.Bytes)/(1<<20))
 		return err
 	case ctx.Err() == nil:

@@ -42,7 +42,7 @@ func leaveRoot(cmd *cobra.Command, args []string, env environment) error {
 	if err != nil {
 		return fmt.Errorf("%s belongs to the user %s, whom root cannot become: %w", o.path, o.name, err)
 	}
-	fmt.Fprintln(env.stderr, printable(o.path+" belongs to the user "+o.name+", as whom this runs"))
+	fmt.Fprintln(env.stderr, printable(o.path+" belongs to the user "+o.name+", as whom this runs", ""))
 	return nil
 }
 
