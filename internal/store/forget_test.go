@@ -5,58 +5,58 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"reflect"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"example.com/petstore/internal/store"
-	"example.com/petstore/internal/store/memory"
 )
 
-// forgetting is a store that has batches of idempotency keys to forget, or fails.
+// forgetting is a store that has a result for each batch, and then nothing to forget.
 type forgetting struct {
 	store.Store
-	batches int
-	err     error
-	age     time.Duration // of the keys to forget
+	began   time.Time
+	batches []error         // nil for a batch that was forgotten
+	calls   []time.Duration // when they were made
 }
 
+var errNothing = errors.New("nothing to forget")
+
 func (f *forgetting) ForgetIdempotencyKeys(_ context.Context, before time.Time) (int, error) {
-	f.age = time.Since(before)
-	if f.err != nil || f.batches == 0 {
-		return 0, f.err
+	if time.Since(before) != 7*24*time.Hour {
+		return 0, errors.New("not seven days")
 	}
-	f.batches--
-	return 1000, nil
+	f.calls = append(f.calls, time.Since(f.began).Round(10*time.Second))
+	err := errNothing
+	if len(f.batches) > 0 {
+		err, f.batches = f.batches[0], f.batches[1:]
+	}
+	switch err {
+	case nil:
+		return 1000, nil
+	case errNothing:
+		return 0, nil
+	}
+	return 0, err
 }
 
 func TestForgetIdempotencyKeys(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		ctx, cancel := context.WithCancel(t.Context())
-		s, log := &forgetting{Store: memory.New()}, &bytes.Buffer{}
-		go store.ForgetIdempotencyKeys(ctx, s, slog.New(slog.NewTextHandler(log, nil)))
-		for _, step := range []struct {
-			wait     time.Duration
-			err      error
-			warnings int
-		}{
-			{10 * time.Second, nil, 0},
-			{time.Hour, errors.New("no privilege"), 1},
-			{24 * time.Hour, errors.New("no privilege"), 1},
-			{time.Hour, nil, 1},
-			{time.Hour, errors.New("no connection"), 2},
-		} {
-			s.batches, s.err = 3, step.err
-			time.Sleep(step.wait)
-			synctest.Wait()
-			if got := strings.Count(log.String(), "level=WARN"); got != step.warnings || step.err == nil && s.batches > 0 {
-				t.Errorf("after %v: got %d batches left and the log %s, want 0 and %d warnings", step, s.batches, log, step.warnings)
-			}
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Hour)
+		defer cancel()
+		broken := errors.New("broken")
+		s := &forgetting{began: time.Now(), batches: []error{nil, nil, errNothing, broken, broken, nil, errNothing, broken}}
+		var log bytes.Buffer
+		store.ForgetIdempotencyKeys(ctx, s, slog.New(slog.NewTextHandler(&log, nil)))
+		const soon, hour = 10 * time.Second, time.Hour + 10*time.Second
+		want := []time.Duration{soon, soon, soon, hour, hour + time.Hour, hour + 2*time.Hour, hour + 2*time.Hour, hour + 3*time.Hour}
+		if !reflect.DeepEqual(s.calls, want) {
+			t.Errorf("got calls at %v, want %v", s.calls, want)
 		}
-		if want := 7 * 24 * time.Hour; s.age != want {
-			t.Errorf("age: got %v, want %v", s.age, want)
+		if got := strings.Count(log.String(), "level=WARN"); got != 2 {
+			t.Errorf("got %d warnings, want one for each series of failures: %s", got, &log)
 		}
-		cancel()
 	})
 }
