@@ -28,16 +28,16 @@ func TestOpenUnknown(t *testing.T) {
 
 func TestRedact(t *testing.T) {
 	for text, want := range map[string]string{
-		"memory:":                    "memory:",
-		"sqlite:pets.db":             "sqlite:pets.db",
-		"sqlite:/srv/a:b/me@home.db": "sqlite:/srv/a:b/me@home.db",
-		"sqlite:./a:b@home.db":       "sqlite:./a:b@home.db",
-		"sqlite:pass=1 word.db":      "sqlite:pass=1 word.db",
-		"sqlite:2026-11-21T12:00.db": "sqlite:2026-11-21T12:00.db",
-		"pets.db":                    "pets.db",
-		"mysql:x":                    "mysql:…",
-		"host=db password=SECRET":    "…",
-		"postgres://pets:SECRET@db1:5432,db2/pets": "postgres://pets:xxxxx@db1:5432,db2/pets",
+		"memory:":                     "memory:",
+		"sqlite:pets.db":              "sqlite:pets.db",
+		"sqlite:/srv/a:b/me@home.db":  "sqlite:/srv/a:b/me@home.db",
+		"sqlite:./a:b@home.db":        "sqlite:./a:b@home.db",
+		"sqlite:pass=1 word.db":       "sqlite:pass=1 word.db",
+		"sqlite:2026-11-21T12:00.db":  "sqlite:2026-11-21T12:00.db",
+		"pets.db":                     "pets.db",
+		"mysql:x":                     "mysql:…",
+		"host=db password=SECRET":     "…",
+		"postgres://u:SECRET@a:1,b/c": "postgres://u:xxxxx@a:1,b/c",
 	} {
 		if got := address.Redact(text); got != want {
 			t.Errorf("Redact(%q): got %q, want %q", text, got, want)
