@@ -318,8 +318,15 @@ func TestOrigins(t *testing.T) {
 		origin             string
 		ofApp, ofLocalhost bool // which origins are allowed
 	}{
-		{app, true, false}, {"http://localhost:3000", false, true}, {"https://127.0.0.1", false, true}, {"http://[::1]:80", false, true},
-		{app + ":8443", false, false}, {"http://app.example.com", false, false}, {"http://localhost.example.com", false, false}, {"null", false, false}, {"", false, false},
+		{app, true, false},
+		{"http://localhost:3000", false, true},
+		{"https://127.0.0.1", false, true},
+		{"http://[::1]:80", false, true},
+		{app + ":8443", false, false},
+		{"http://app.example.com", false, false},
+		{"http://localhost.example.com", false, false},
+		{"null", false, false},
+		{"", false, false},
 	} {
 		for local, allowed := range map[bool]bool{false: c.ofApp, true: c.ofLocalhost} {
 			s, _ := newHandler(t, newHandlers(), func(_ *testService, o *Options) {

@@ -50,7 +50,10 @@ func (h *Handler) serveOperation(op *operation) echo.MiddlewareFunc {
 					return err
 				}
 			}
-			limited := cmp.Or(caller.ID, c.RealIP())
+			limited := caller.ID
+			if op.public {
+				limited = c.RealIP()
+			}
 			if err := h.checkRate(limited); err != nil {
 				return err
 			}
