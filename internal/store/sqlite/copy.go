@@ -63,11 +63,7 @@ func queried[T any](
 ) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		rows, err := tx.QueryContext(ctx, query)
-		if err != nil {
-			yield(*new(T), classify(err))
-			return
-		}
-		for v, err := range scanned(rows, scan) {
+		for v, err := range scanned(rows, err, scan) {
 			if !yield(v, classify(err)) {
 				return
 			}

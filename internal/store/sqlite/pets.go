@@ -154,10 +154,7 @@ func (s *Store) Pets(ctx context.Context, q pets.Query) (page pets.Page, err err
 			stmt, args = s.selectPetsByStatus, []any{string(q.Status), q.After, q.Limit + 1}
 		}
 		rows, err := stmt.Query(args...)
-		if err != nil {
-			return err
-		}
-		for p, err := range scanned(rows, scanPet) {
+		for p, err := range scanned(rows, err, scanPet) {
 			if err != nil {
 				return err
 			}

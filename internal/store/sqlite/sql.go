@@ -37,9 +37,14 @@ func prepare(ctx context.Context, db *sql.DB, statements map[string]**sql.Stmt) 
 
 type scanner interface{ Scan(dest ...any) error }
 
-// scanned yields the rows of a query, up to the first error, and closes them.
-func scanned[T any](rows *sql.Rows, scan func(scanner, *T) error) iter.Seq2[T, error] {
+// scanned yields the rows of a query with the error err, up to the first error, and closes
+// them.
+func scanned[T any](rows *sql.Rows, err error, scan func(scanner, *T) error) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
+		if err != nil {
+			yield(*new(T), err)
+			return
+		}
 		defer rows.Close()
 		for rows.Next() {
 			var v T
@@ -54,12 +59,9 @@ func scanned[T any](rows *sql.Rows, scan func(scanner, *T) error) iter.Seq2[T, e
 	}
 }
 
-// collect returns the rows of a query up to the first error.
+// collect returns what scanned yields, up to the first error.
 func collect[T any](rows *sql.Rows, err error, scan func(scanner, *T) error) (all []T, _ error) {
-	if err != nil {
-		return nil, err
-	}
-	for v, err := range scanned(rows, scan) {
+	for v, err := range scanned(rows, err, scan) {
 		if err != nil {
 			return all, err
 		}

@@ -216,7 +216,17 @@ func Verify(ctx context.Context, path string) (r Report, err error) {
 		return r, err
 	}
 	defer source.Close()
-	r, err = inspect(ctx, source.db)
+	if err := checkIntegrity(ctx, source.db); err != nil {
+		return r, named(path, err)
+	}
+	if r.Schema, _, err = versions(ctx, source.db); err != nil {
+		return r, named(path, err)
+	}
+	if r.Schema == 0 {
+		return r, fmt.Errorf("%s: the database is empty: it has no schema", path)
+	}
+	err = source.db.QueryRowContext(ctx, `SELECT (SELECT count(*) FROM pets), (SELECT count(*) FROM keys), page_count * page_size
+		FROM pragma_page_count, pragma_page_size`).Scan(&r.Pets, &r.Keys, &r.Bytes)
 	return r, named(path, err)
 }
 
@@ -229,21 +239,6 @@ func named(path string, err error) error {
 		return fmt.Errorf("%s %w: %w", path, ErrDamaged, err)
 	}
 	return fmt.Errorf("%s: %w", path, err)
-}
-
-// inspect reads the whole database and reports on it.
-func inspect(ctx context.Context, db *sql.DB) (r Report, err error) {
-	if err := checkIntegrity(ctx, db); err != nil {
-		return r, err
-	}
-	if r.Schema, _, err = versions(ctx, db); err != nil {
-		return r, err
-	}
-	if r.Schema == 0 {
-		return r, errors.New("the database is empty: it has no schema")
-	}
-	return r, db.QueryRowContext(ctx, `SELECT (SELECT count(*) FROM pets), (SELECT count(*) FROM keys), page_count * page_size
-		FROM pragma_page_count, pragma_page_size`).Scan(&r.Pets, &r.Keys, &r.Bytes)
 }
 
 // integrityCheck runs SQLite's check, and names the tables and indexes that are trees
