@@ -232,9 +232,6 @@ func (s *Server) ended() bool {
 // Host returns the server's host and port.
 func (s *Server) Host() string { return "127.0.0.1:" + strconv.Itoa(s.port) }
 
-// PID returns the ID of the server's main process.
-func (s *Server) PID() int { return s.cmd.Process.Pid }
-
 // Address returns the address of a database on the server.
 func (s *Server) Address(database string) string { return Address(database, s.Host()) }
 
