@@ -196,8 +196,8 @@ func encodedURL(text string) string {
 // stopTime is how long the process may take to end, once the drain is over.
 const stopTime = 12 * time.Second
 
-// endInTime ends the process in time whatever hangs: PostgreSQL, a disk, or a log that
-// nobody reads. What is acknowledged is stored.
+// endInTime ends the process in time, whatever hangs: PostgreSQL, a disk, or a log that
+// nobody reads. Nothing acknowledged is lost, because it is already stored.
 func (cfg serveConfig) endInTime() {
 	time.AfterFunc(cfg.drain+stopTime, func() { os.Exit(1) })
 }
@@ -227,7 +227,9 @@ func serve(ctx context.Context, env environment, cfg serveConfig) error {
 
 // serveStore listens, puts the handler and the server together, and runs them until
 // ctx ends.
-func serveStore(ctx context.Context, env environment, cfg serveConfig, log *server.LogWriter, logger *slog.Logger, st store.Store) (err error) {
+func serveStore(
+	ctx context.Context, env environment, cfg serveConfig, log *server.LogWriter, logger *slog.Logger, st store.Store,
+) (err error) {
 	listener, err := net.Listen("tcp", cfg.addr)
 	if err != nil {
 		return fmt.Errorf("--addr: %w", err)
@@ -251,7 +253,8 @@ func serveStore(ctx context.Context, env environment, cfg serveConfig, log *serv
 	observed := store.Observe(st, metrics)
 	keyring := keys.NewKeyring(observed, cfg.fixedKeys)
 	handler, err := service.NewHandler(observed, keyring, edge.Options{
-		Logger: logger, LogBlocked: log.Blocked, Metrics: metrics, URL: url, PublicURL: cfg.publicURL, TrustedProxies: cfg.trustedProxies,
+		Logger: logger, LogBlocked: log.Blocked, Metrics: metrics,
+		URL: url, PublicURL: cfg.publicURL, TrustedProxies: cfg.trustedProxies,
 		MaxInFlight: cfg.maxInFlight, RateLimit: cfg.rateLimit, AllowOrigins: cfg.allowOrigins,
 	})
 	if err != nil {
