@@ -86,7 +86,10 @@ func measure(t *testing.T, a attack, pair string) {
 		_ = cmd.Process.Kill() // which ends the attack
 		_ = cmd.Wait()
 	}()
-	client := http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}
+	client := http.Client{Transport: &http.Transport{
+		TLSClientConfig: &tls.Config{InsecureSkipVerify: true},
+		MaxConnsPerHost: 1, // which it keeps; another might have to wait until the attacker's close
+	}}
 	for begin := time.Now(); ask(t, &client, "GET", url, "") != 200; time.Sleep(100 * time.Millisecond) { // until it has started
 		if time.Since(begin) > startTime {
 			t.Fatal("the program does not answer")
