@@ -13,7 +13,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -129,24 +128,15 @@ func wantStopped(t *testing.T, s logged) {
 	}
 }
 
-// TestAdvice checks that the commands in the advice exist and name the store.
+// TestAdvice checks that the commands in the advice exist.
 func TestAdvice(t *testing.T) {
 	t.Parallel()
 	root := rootCommand(environment{}, nil)
-	command := regexp.MustCompile(`: ` + service.Name + ` (\w+) .*--store sqlite:p.db$`)
 	for _, a := range advice {
-		got := advise(fmt.Errorf("start: %w", a.about), "sqlite:p.db").Error()
-		if !strings.HasPrefix(got, "start: "+a.about.Error()+"; ") {
-			t.Errorf("%v: got %q, want the error and advice", a.about, got)
-		}
-		if !strings.Contains(a.text, "STORE") {
-			continue
-		}
-		m := command.FindStringSubmatch(got)
-		if m == nil {
-			t.Errorf("%v: got %q, want a command with --store", a.about, got)
-		} else if c, _, err := root.Find(m[1:]); err != nil || c == root {
-			t.Errorf("%v: got %q, want a command of the program", a.about, got)
+		if _, command, found := strings.Cut(a.text, ": "+service.Name+" "); found {
+			if c, _, err := root.Find(strings.Fields(command)[:1]); err != nil || c == root {
+				t.Errorf("%v: got the advice %q, want a command of the program", a.about, a.text)
+			}
 		}
 	}
 }
