@@ -333,19 +333,24 @@ func printSandbox(ctx context.Context, out io.Writer, st keys.Store, url string)
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprint(out, variablePrefix, "URL=", url, "\n", variablePrefix, "READ_ONLY_KEY=", readOnly, "\n", variablePrefix, "KEY=", token, "\n")
+	fmt.Fprintln(out, variablePrefix+"URL="+url)
+	fmt.Fprintln(out, variablePrefix+"READ_ONLY_KEY="+readOnly)
+	_, err = fmt.Fprintln(out, variablePrefix+"KEY="+token)
 	return err
 }
 
 // offerKey creates and prints a key at a terminal if the store has none. Elsewhere it
 // logs how to create one.
-func (cfg serveConfig) offerKey(ctx context.Context, env environment, logger *slog.Logger, st keys.Store, url, base string) error {
+func (cfg serveConfig) offerKey(ctx context.Context, env environment, logger *slog.Logger, st keys.Store,
+	url, base string,
+) error {
 	existing, err := st.Keys(ctx)
 	if err != nil || len(cfg.fixedKeys)+len(existing) > 0 {
 		return err
 	}
 	if !env.interactive {
-		logger.Warn("the store has no API key yet, so every request is refused", "fix", service.Name+" keys create NAME --store "+address.Redact(cfg.store))
+		logger.Warn("the store has no API key yet, so every request is refused",
+			"fix", service.Name+" keys create NAME --store "+address.Redact(cfg.store))
 		return nil
 	}
 	token, err := createKey(ctx, st, "created at first start", false)
@@ -353,7 +358,8 @@ func (cfg serveConfig) offerKey(ctx context.Context, env environment, logger *sl
 		return err
 	}
 	fmt.Fprintf(env.stdout, "\nThe store had no API key, so here is one. It is shown only this once:\n\n  %s\n\n", token)
-	_, err = fmt.Fprintf(env.stdout, "Try it with curl, or in a browser at %s/docs:\n\n  curl -H 'Authorization: Bearer %s' %s%s/pets\n\n", url, token, url, base)
+	fmt.Fprintf(env.stdout, "Try it with curl, or in a browser at %s/docs:\n\n", url)
+	_, err = fmt.Fprintf(env.stdout, "  curl -H 'Authorization: Bearer %s' %s%s/pets\n\n", token, url, base)
 	return err
 }
 

@@ -109,7 +109,9 @@ older program then: what newer versions have added is dropped, and the pets stay
 }
 
 // upkeep calls work with the path of an SQLite store and prints to out what was done.
-func upkeep(ctx context.Context, out io.Writer, addr, done string, work func(path string) (sqlite.Report, error)) error {
+func upkeep(ctx context.Context, out io.Writer, addr, done string,
+	work func(path string) (sqlite.Report, error),
+) error {
 	path, ok := address.SQLitePath(addr)
 	if !ok {
 		return errors.New("PostgreSQL has its own tools for this, such as pg_basebackup, pg_dump and pg_amcheck")

@@ -38,7 +38,7 @@ func Open(ctx context.Context, address string, o Options) (store.Store, error) {
 		path, _ := SQLitePath(address)
 		return sqlite.Open(ctx, path, sqlite.Options{MustExist: o.MustExist, Logger: o.Logger})
 	case "postgres":
-		return postgres.Open(ctx, address, postgres.Options{MustExist: o.MustExist, RequireSync: o.RequireSync, Logger: o.Logger})
+		return postgres.Open(ctx, address, postgres.Options(o))
 	case "memory":
 		return memory.New(), nil
 	}
