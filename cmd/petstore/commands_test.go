@@ -191,39 +191,33 @@ func TestLastWord(t *testing.T) {
 	}
 }
 
-// brokenStore is a store that fails if it is read, after its pets, or filled.
+// brokenStore is a store that fails when its last keys are read, or when it is filled.
 type brokenStore struct {
 	store.Store
-	reading, filling error
+	err error
 }
 
 func (b brokenStore) Snapshot(ctx context.Context, f func(store.Snapshot) error) error {
 	return b.Store.Snapshot(ctx, func(s store.Snapshot) error {
-		s.Keys = func(yield func(keys.Key, error) bool) { yield(keys.Key{}, b.reading) }
+		s.Keys = func(yield func(keys.Key, error) bool) { yield(keys.Key{}, b.err) }
 		return f(s)
 	})
 }
 
-func (b brokenStore) Fill(context.Context, store.Snapshot) error { return b.filling }
+func (b brokenStore) Fill(context.Context, store.Snapshot) error { return b.err }
 
 // TestCopyFails checks that the last word of a copy that failed names the store and says
 // whether anything was copied.
 func TestCopyFails(t *testing.T) {
 	t.Parallel()
-	broken := errors.New("broken")
-	interrupted, cancel := context.WithCancelCause(t.Context())
-	cancel(errors.New("interrupted"))
-	working := memory.New()
-	for want, c := range map[string]struct {
-		ctx            context.Context
-		source, target store.Store
-	}{
-		"A: broken; nothing was copied":      {t.Context(), brokenStore{working, broken, nil}, working},
-		"B: full; nothing was copied":        {t.Context(), working, brokenStore{filling: &pets.Error{Kind: pets.Unavailable, Message: "full"}}},
-		"B: broken; either everything was c": {t.Context(), working, brokenStore{filling: broken}},
-		"interrupted; nothing was copied":    {interrupted, working, working},
+	working, broken := memory.New(), brokenStore{memory.New(), errors.New("broken")}
+	full := brokenStore{err: &pets.Error{Kind: pets.Unavailable, Message: "full"}}
+	for want, c := range map[string][2]store.Store{
+		"A: broken; nothing was copied":      {broken, working},
+		"B: full; nothing was copied":        {working, full},
+		"B: broken; either everything was c": {working, broken},
 	} {
-		if err := fill(c.ctx, c.source, c.target, "A", "B", &counts{}); err == nil || !strings.HasPrefix(err.Error(), want) {
+		if err := fill(t.Context(), c[0], c[1], "A", "B", &counts{}); err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("got error %v, want %s", err, want)
 		}
 	}
