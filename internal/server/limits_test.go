@@ -65,6 +65,9 @@ func TestConnectionLimit(t *testing.T) {
 		conns := make([]net.Conn, 1000)
 		for i := range conns {
 			conns[i] = l.dial(t)
+			if got := roundTrip(conns[i], request("GET /ok")); got != 200 {
+				t.Fatalf("got status %d, want 200", got)
+			}
 		}
 		answered := make(chan int, 1)
 		go func() { answered <- roundTrip(l.dial(t), request("GET /ok")) }()
@@ -79,9 +82,11 @@ func TestConnectionLimit(t *testing.T) {
 		}
 		go l.dial(t) // also waits
 		synctest.Wait()
-		if err := s.stop(t.Context(), nil); err != nil { // while no more connections are accepted
+		begin := time.Now()
+		if err := s.stop(t.Context(), nil); err != nil {
 			t.Errorf("the stop: %v", err)
 		}
+		wantTime(t, begin, 0) // it does not wait until a connection ends
 	})
 }
 
