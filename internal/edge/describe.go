@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/getkin/kin-openapi/openapi3filter"
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -22,7 +23,10 @@ func describe(err error, root string, schema *openapi3.Schema) string {
 	for errors.As(err, &e) && e.SchemaField == "allOf" {
 		err = e.Origin
 	}
-	if e == nil {
+	switch {
+	case errors.Is(err, openapi3filter.ErrInvalidRequired):
+		return root + " is required"
+	case e == nil:
 		return root + " does not match the document"
 	}
 	subject := place(root, e.JSONPointer())

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/getkin/kin-openapi/routers"
 )
 
 // Document is an OpenAPI document that the edge can serve.
@@ -27,9 +28,7 @@ type Document struct {
 // operation is an operation of the document, prepared for serving.
 type operation struct {
 	id     string
-	method string
-	path   string // below Document.Base
-	spec   *openapi3.Operation
+	route  *routers.Route
 	params []*openapi3.Parameter
 	public bool             // needs no key
 	body   *openapi3.Schema // of the JSON body; nil without a body
@@ -84,7 +83,14 @@ func (d *Document) newOperation(path string, item *openapi3.PathItem, method str
 	if len(security) > 1 || len(security) == 1 && len(security[0]) != 1 {
 		return nil, fmt.Errorf("security must be one bearer scheme, or [] for an operation without a key, not %v", security)
 	}
-	op := &operation{id: o.OperationID, method: method, path: path, spec: o, public: len(security) == 0}
+	// The key is checked before the filter runs. Given a security requirement, the filter
+	// would want to do it, and read the body first.
+	validated := *o
+	validated.Security = &openapi3.SecurityRequirements{}
+	op := &operation{
+		id: o.OperationID, public: len(security) == 0,
+		route: &routers.Route{Spec: d.spec, Server: d.spec.Servers[0], Path: path, PathItem: item, Method: method, Operation: &validated},
+	}
 	for _, p := range slices.Concat(o.Parameters, item.Parameters) {
 		same := func(q *openapi3.Parameter) bool { return q.In == p.Value.In && q.Name == p.Value.Name }
 		if slices.ContainsFunc(op.params, same) {
@@ -126,6 +132,20 @@ func (d *Document) Default(operationID, parameter string) (int, error) {
 		}
 	}
 	return 0, fmt.Errorf("openapi.yaml: the parameter %s of %s needs a default", parameter, operationID)
+}
+
+// responseHeaders returns the names of the headers of all responses, and Allow, which a
+// 405 has.
+func (d *Document) responseHeaders() []string {
+	names := map[string]bool{"Allow": true}
+	for _, op := range d.operations {
+		for _, response := range op.route.Operation.Responses.Map() {
+			for name := range response.Value.Headers {
+				names[name] = true
+			}
+		}
+	}
+	return slices.Sorted(maps.Keys(names))
 }
 
 // deprecationHeader returns the Deprecation (RFC 9745) and Sunset (RFC 8594)

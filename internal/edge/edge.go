@@ -147,7 +147,7 @@ func (h *Handler) routes() error {
 		recoverPanics(),
 	)
 	if len(h.options.AllowOrigins) > 0 {
-		e.Use(allowOrigins(h.options.AllowOrigins))
+		e.Use(allowOrigins(h.options.AllowOrigins, h.document.responseHeaders()))
 	}
 	e.Use(wholePath)
 	h.addProbes()
@@ -192,13 +192,14 @@ func recoverPanics() echo.MiddlewareFunc {
 	})
 }
 
-// allowOrigins lets web pages use the operations (CORS), with any header that they ask for.
-func allowOrigins(origins []string) echo.MiddlewareFunc {
+// allowOrigins lets web pages use the operations (CORS), with any header that they ask
+// for, and read the headers of responses.
+func allowOrigins(origins, readable []string) echo.MiddlewareFunc {
 	return middleware.CORSWithConfig(middleware.CORSConfig{
 		Skipper:       func(c echo.Context) bool { return c.Request().Header.Get(echo.HeaderOrigin) == "" },
 		AllowOrigins:  origins,
 		AllowMethods:  []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"},
-		ExposeHeaders: []string{"*"}, // keys are no credentials that a browser adds
+		ExposeHeaders: readable,
 	})
 }
 
@@ -224,7 +225,7 @@ func (h *Handler) addOperations() error {
 	echoPath := strings.NewReplacer(":", `\:`, "{", ":", "}", "")
 	for id, op := range h.document.operations {
 		operations[id] = []echo.MiddlewareFunc{h.serveOperation(op)}
-		missing[op.method+" "+h.document.Base+echoPath.Replace(op.path)] = true
+		missing[op.route.Method+" "+h.document.Base+echoPath.Replace(op.route.Path)] = true
 	}
 	var heads []func()
 	var errs []error

@@ -348,7 +348,7 @@ func TestOrigins(t *testing.T) {
 				if got := w.Header().Get("Access-Control-Allow-Origin"); got != want || w.Code != status {
 					t.Errorf("%s, %s: got %d, %q, want %d, %q", c.origin, request, w.Code, got, status, want)
 				}
-				header, list := "Access-Control-Expose-Headers", "*"
+				header, list := "Access-Control-Expose-Headers", "Allow,Link"
 				if method == "OPTIONS" {
 					header, list = "Access-Control-Allow-Headers", "authorization,traceparent,baggage"
 				}

@@ -21,7 +21,7 @@ const requestTimeout = 8 * time.Second
 func (h *Handler) serveOperation(op *operation) echo.MiddlewareFunc {
 	deprecation := op.deprecation.Clone()
 	if deprecation != nil {
-		page := h.docs + anchor(op.spec)
+		page := h.docs + anchor(op.route.Operation)
 		deprecation.Set("Link", fmt.Sprintf(`<%s>; rel="deprecation"; type="text/html"`, page))
 	}
 	return func(generated echo.HandlerFunc) echo.HandlerFunc {

@@ -16,6 +16,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/getkin/kin-openapi/openapi3filter"
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/labstack/echo/v4"
@@ -33,8 +34,7 @@ var (
 	numberForm = regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?$`)
 )
 
-// validate checks the parameters against the document. It leaves defaults to the
-// service, and the body to binder.
+// validate checks the parameters against the document.
 func (op *operation) validate(c echo.Context) error {
 	r := c.Request()
 	if r.URL.RawPath != "" { // see canonicalPath; from here on, parameters are decoded
@@ -58,73 +58,63 @@ func (op *operation) validate(c echo.Context) error {
 		case openapi3.ParameterInPath:
 			values = []string{c.Param(p.Name)}
 		}
-		if fault := checkParameter(p, values); fault != "" {
-			if p.In == openapi3.ParameterInHeader {
-				return badRequest("invalid_request", fault)
-			}
-			return badRequest("invalid_parameter", fault)
+		if fault := checkText(p.Schema.Value, values); fault != "" {
+			return parameterProblem(p, p.Name+" "+fault)
 		}
 	}
-	return nil
+	pathParams := map[string]string{}
+	for i, name := range c.ParamNames() {
+		pathParams[name] = c.ParamValues()[i]
+	}
+	err := openapi3filter.ValidateRequest(r.Context(), &openapi3filter.RequestValidationInput{
+		Request: r, PathParams: pathParams, QueryParams: c.QueryParams(), Route: op.route, Options: filterOptions,
+	})
+	if failed, ok := errors.AsType[*openapi3filter.RequestError](err); ok && failed.Parameter != nil {
+		p := failed.Parameter
+		return parameterProblem(p, describe(failed.Err, p.Name, p.Schema.Value))
+	}
+	return err
 }
 
-// checkParameter returns what is wrong with the values of a parameter, or "".
-func checkParameter(p *openapi3.Parameter, values []string) string {
-	schema := p.Schema.Value
-	single, isArray := schema, schema.Type.Is("array")
-	if isArray {
-		single = schema.Items.Value
+// filterOptions leave defaults to the service, and the body to binder.
+var filterOptions = &openapi3filter.Options{SkipSettingDefaults: true, ExcludeRequestBody: true}
+
+func parameterProblem(p *openapi3.Parameter, message string) *Problem {
+	if p.In == openapi3.ParameterInHeader {
+		return badRequest("invalid_request", message)
 	}
-	switch {
-	case len(values) == 0 && p.Required:
-		return p.Name + " is required"
-	case len(values) == 0:
-		return ""
-	case len(values) > 1 && !isArray:
-		return p.Name + " must be given only once"
+	return badRequest("invalid_parameter", message)
+}
+
+// checkText returns what is wrong with the text of a parameter that openapi3filter
+// accepts, or "": given twice, not written as in JSON, or not in UTF-8.
+func checkText(schema *openapi3.Schema, values []string) string {
+	if schema.Type.Is("array") {
+		schema = schema.Items.Value
+	} else if len(values) > 1 {
+		return "must be given only once"
 	}
-	list := make([]any, len(values))
-	for i, text := range values {
-		var fault string
-		if list[i], fault = parse(single, text); fault != "" {
-			return p.Name + " " + fault
+	for _, text := range values {
+		valid := true
+		switch {
+		case schema.Type.Is("integer"):
+			_, err := strconv.ParseInt(text, 10, bits(schema))
+			valid = err == nil && numberForm.MatchString(text)
+		case schema.Type.Is("number"):
+			valid = numberForm.MatchString(text)
+		case schema.Type.Is("boolean"):
+			valid = text == "true" || text == "false"
+		case !utf8.ValidString(text):
+			return "must be in UTF-8"
 		}
-	}
-	value := list[0]
-	if isArray {
-		value = list
-	}
-	if err := schema.VisitJSON(value, openapi3.VisitAsRequest()); err != nil {
-		return describe(err, p.Name, schema)
+		if !valid {
+			return describeType(schema)
+		}
 	}
 	return ""
 }
 
-// parse returns the value of a text that is written as in JSON, or else what it must be.
-func parse(schema *openapi3.Schema, text string) (value any, fault string) {
-	switch {
-	case schema.Type.Is("integer"):
-		_, err := strconv.ParseInt(text, 10, bits(schema))
-		if err == nil && numberForm.MatchString(text) {
-			return encodingjson.Number(text), ""
-		}
-	case schema.Type.Is("number"):
-		if numberForm.MatchString(text) {
-			return encodingjson.Number(text), ""
-		}
-	case schema.Type.Is("boolean"):
-		if text == "true" || text == "false" {
-			return text == "true", ""
-		}
-	case utf8.ValidString(text):
-		return text, ""
-	default:
-		return nil, "must be in UTF-8"
-	}
-	return nil, describeType(schema)
-}
-
-// checkServed returns an error for a parameter that checkParameter cannot read.
+// checkServed returns an error for a parameter that checkText cannot read.
 func checkServed(p *openapi3.Parameter) error {
 	served := false
 	method, err := p.SerializationMethod()
@@ -156,7 +146,7 @@ func (op *operation) read(c echo.Context) error {
 		}
 		return nil
 	}
-	required := op.spec.RequestBody.Value.Required
+	required := op.route.Operation.RequestBody.Value.Required
 	if r.ContentLength == 0 && !required {
 		return nil
 	}
