@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -14,7 +15,8 @@ import (
 
 var (
 	selectLastID   = "SELECT greatest((SELECT CASE WHEN is_called THEN last_value ELSE 0 END FROM SCHEMA.pets_id_seq), (SELECT max(id) FROM SCHEMA.pets))"
-	selectRequests = "SELECT key, key_id, pet_id, fingerprint, created_at FROM SCHEMA.idempotency_keys ORDER BY pet_id"
+	requestColumns = []string{"key", "key_id", "pet_id", "fingerprint", "created_at"}
+	selectRequests = "SELECT " + strings.Join(requestColumns, ", ") + " FROM SCHEMA.idempotency_keys ORDER BY pet_id"
 
 	lockTables = "LOCK TABLE SCHEMA.pets, SCHEMA.keys, SCHEMA.idempotency_keys IN SHARE ROW EXCLUSIVE MODE"
 
@@ -41,7 +43,7 @@ func (s *Store) Snapshot(ctx context.Context, f func(store.Snapshot) error) erro
 			}
 			stopped = f(store.Snapshot{
 				LastID:   last,
-				Pets:     queried(ctx, tx, s.sql("SELECT id, "+columns+" FROM SCHEMA.pets ORDER BY id"), scanPet),
+				Pets:     queried(ctx, tx, s.sql("SELECT "+petList+" FROM SCHEMA.pets ORDER BY id"), scanPet),
 				Requests: queried(ctx, tx, s.sql(selectRequests), scanRequest),
 				Keys:     queried(ctx, tx, s.sql(selectKeys), scanKey),
 			})
@@ -76,10 +78,11 @@ func queried[T any](ctx context.Context, tx pgx.Tx, query string, scan func(pgx.
 }
 
 func scanPet(row pgx.Row) (p pets.Pet, err error) {
-	err = row.Scan(idAndValues(&p)...)
+	err = row.Scan(petFields(&p)...)
 	return p, err
 }
 
+// requestValues returns the values of requestColumns.
 func requestValues(r pets.KeyedRequest) []any {
 	return []any{r.Key, r.KeyID, r.PetID, r.Fingerprint, r.CreatedAt}
 }
@@ -100,18 +103,13 @@ func (s *Store) Fill(ctx context.Context, from store.Snapshot) error {
 			if err := s.lockEmpty(ctx, tx); err != nil {
 				return err
 			}
-			copied := []string{"id"}
-			for _, c := range petColumns {
-				copied = append(copied, c.name)
-			}
-			err := copyInto(ctx, tx, s.table("pets"), copied, from.ValidPets(), &refused, func(p pets.Pet) []any {
-				return idAndValues(&p)
+			err := copyInto(ctx, tx, s.table("pets"), petNames, from.ValidPets(), &refused, func(p pets.Pet) []any {
+				return petFields(&p)
 			})
 			if err != nil {
 				return err
 			}
-			copied = []string{"key", "key_id", "pet_id", "fingerprint", "created_at"} // as in requestValues
-			err = copyInto(ctx, tx, s.table("idempotency_keys"), copied, from.Requests, &refused, requestValues)
+			err = copyInto(ctx, tx, s.table("idempotency_keys"), requestColumns, from.Requests, &refused, requestValues)
 			if err != nil {
 				return err
 			}

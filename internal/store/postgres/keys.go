@@ -18,7 +18,7 @@ var keyColumns = []string{"id", "name", "hash", "read_only", "created_at", "expi
 
 var (
 	keyList    = strings.Join(keyColumns, ", ")
-	insertKey  = "INSERT INTO SCHEMA.keys (" + keyList + ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8)"
+	insertKey  = "INSERT INTO SCHEMA.keys (" + keyList + ") VALUES (" + parameterList(len(keyColumns)) + ")"
 	selectKey  = "SELECT " + keyList + " FROM SCHEMA.keys WHERE id = $1"
 	selectKeys = "SELECT " + keyList + " FROM SCHEMA.keys ORDER BY created_at, stored"
 	revokeKey  = "UPDATE SCHEMA.keys SET revoked_at = coalesce(revoked_at, $2) WHERE id = $1 RETURNING " + keyList

@@ -12,7 +12,6 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
-	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/pressly/goose/v3"
 
@@ -82,11 +81,14 @@ func (s session) checkVersion(newest int64) error {
 // newest if it is 0. It creates the store if there is none. A lower version than that of
 // the store drops what later ones have added.
 func Migrate(ctx context.Context, dsn string, version int64, logger *slog.Logger) (from, to int64, err error) {
-	err = connect(ctx, dsn, true, func(_ *pgxpool.Config, conn *pgx.Conn) (err error) {
+	s, err := open(ctx, dsn, true, func(conn *pgx.Conn, _ session) (err error) {
 		from, to, err = migrate(ctx, conn, migrations, version, lockWait, logger)
 		return err
 	})
-	return from, to, err
+	if err != nil {
+		return 0, 0, err
+	}
+	return from, to, s.Close()
 }
 
 const (

@@ -13,37 +13,50 @@ import (
 	"example.com/petstore/internal/pets"
 )
 
-// petColumns are the columns of a pet beside id, each with its field.
-var petColumns = []struct {
-	name  string
-	field func(*pets.NewPet) any // a pointer
-}{
-	{"name", func(p *pets.NewPet) any { return &p.Name }},
-	{"category_id", func(p *pets.NewPet) any { return &p.CategoryID }},
-	{"status", func(p *pets.NewPet) any { return (*string)(&p.Status) }},
+// petColumns returns the columns of a pet and pointers to their fields in p.
+func petColumns(p *pets.Pet) (names []string, fields []any) {
+	for _, c := range []struct {
+		name  string
+		field any
+	}{
+		{"id", &p.ID},
+		{"name", &p.Name},
+		{"category_id", &p.CategoryID},
+		{"status", (*string)(&p.Status)},
+	} {
+		names, fields = append(names, c.name), append(fields, c.field)
+	}
+	return names, fields
+}
+
+func petFields(p *pets.Pet) []any {
+	_, fields := petColumns(p)
+	return fields
 }
 
 var (
-	columns, parameters = columnList() // name, category_id, status and $1, $2, $3
+	petNames, _ = petColumns(&pets.Pet{})
+	petList     = strings.Join(petNames, ", ")
+	newPetList  = strings.Join(petNames[1:], ", ")
+	parameters  = parameterList(len(petNames) - 1)
+	sequence    = "$name$SCHEMA.pets_id_seq$name$"
 
-	insertPet = "INSERT INTO SCHEMA.pets (" + columns + ") VALUES (" + parameters + ") RETURNING id"
-
+	insertPet            = "INSERT INTO SCHEMA.pets (" + newPetList + ") VALUES (" + parameters + ") RETURNING id"
 	insertIdempotencyKey = "INSERT INTO SCHEMA.idempotency_keys (key, key_id, fingerprint, pet_id) VALUES ($1, $2, $3, nextval(" + sequence + "))"
-	insertItsPet         = "INSERT INTO SCHEMA.pets (id, " + columns + ") OVERRIDING SYSTEM VALUE VALUES (currval(" + sequence + "), " + parameters + ") RETURNING id"
-	sequence             = "$name$SCHEMA.pets_id_seq$name$"
+	insertItsPet         = "INSERT INTO SCHEMA.pets (id, " + newPetList + ") OVERRIDING SYSTEM VALUE VALUES (currval(" + sequence + "), " + parameters + ") RETURNING id"
 
 	// These also write to the write-ahead log, so that their commits wait until a
 	// standby has the rows: the wait after the insert may have been canceled.
 	logged               = ", pg_logical_emit_message(true, '" + name + "', '')"
 	selectIdempotencyKey = "SELECT pet_id, fingerprint" + logged + " FROM SCHEMA.idempotency_keys WHERE key = $1 AND key_id = $2"
-	selectMade           = "SELECT id, " + columns + logged + " FROM SCHEMA.pets WHERE id = $1"
+	selectMade           = "SELECT " + petList + logged + " FROM SCHEMA.pets WHERE id = $1"
 
-	selectPet  = "SELECT id, " + columns + " FROM SCHEMA.pets WHERE id = $1"
-	selectPets = "SELECT id, " + columns + " FROM SCHEMA.pets WHERE id > $1 ORDER BY id LIMIT $2"
+	selectPet  = "SELECT " + petList + " FROM SCHEMA.pets WHERE id = $1"
+	selectPets = "SELECT " + petList + " FROM SCHEMA.pets WHERE id > $1 ORDER BY id LIMIT $2"
 
 	// Only the index of both columns has this order. With status = $1, the planner may
 	// scan the primary key for pets of the status, all of which may be at its end.
-	selectPetsByStatus = "SELECT id, " + columns + " FROM SCHEMA.pets WHERE (status, id) > ($1, $2) AND status <= $1 ORDER BY status, id LIMIT $3"
+	selectPetsByStatus = "SELECT " + petList + " FROM SCHEMA.pets WHERE (status, id) > ($1, $2) AND status <= $1 ORDER BY status, id LIMIT $3"
 
 	selectOldIdempotencyKeys = "SELECT key FROM SCHEMA.idempotency_keys WHERE created_at < $1 ORDER BY created_at LIMIT 1000"
 	deleteIdempotencyKeys    = "DELETE FROM SCHEMA.idempotency_keys WHERE key = ANY ($1) AND created_at < $2"
@@ -57,29 +70,14 @@ func (s *Store) sql(statement string) string {
 	return strings.ReplaceAll(statement, "SCHEMA", pgx.Identifier{s.schema}.Sanitize())
 }
 
-// columnList returns the names of petColumns and the parameters for their values.
-func columnList() (names, parameters string) {
-	for i, c := range petColumns {
-		if i > 0 {
-			names, parameters = names+", ", parameters+", "
-		}
-		names += c.name
-		parameters += fmt.Sprintf("$%d", i+1)
+// parameterList returns $1, $2 and so on to $n.
+func parameterList(n int) string {
+	list := "$1"
+	for i := 2; i <= n; i++ {
+		list += fmt.Sprintf(", $%d", i)
 	}
-	return names, parameters
+	return list
 }
-
-// values returns the fields of p for petColumns, as arguments and destinations.
-func values(p *pets.NewPet) []any {
-	all := make([]any, len(petColumns))
-	for i, c := range petColumns {
-		all[i] = c.field(p)
-	}
-	return all
-}
-
-// idAndValues returns the identifier and the fields of p.
-func idAndValues(p *pets.Pet) []any { return append([]any{&p.ID}, values(&p.NewPet)...) }
 
 func (s *Store) CreatePet(ctx context.Context, p pets.NewPet, key pets.IdempotencyKey) (made pets.Pet, err error) {
 	if err := p.Validate(); err != nil {
@@ -91,7 +89,7 @@ func (s *Store) CreatePet(ctx context.Context, p pets.NewPet, key pets.Idempoten
 	if key.IsZero() {
 		made.NewPet = p
 		err = s.writeOnce(ctx, func(ctx context.Context, c *pgx.Conn) error {
-			return explainInsert(c.QueryRow(ctx, s.sql(insertPet), values(&p)...).Scan(&made.ID))
+			return explainInsert(c.QueryRow(ctx, s.sql(insertPet), petFields(&made)[1:]...).Scan(&made.ID))
 		})
 	} else {
 		var fingerprint []byte // of the first request with the key
@@ -119,7 +117,7 @@ func (s *Store) createOnce(
 	ctx context.Context, c *pgx.Conn, p pets.NewPet, key pets.IdempotencyKey,
 ) (made pets.Pet, fingerprint []byte, err error) {
 	fingerprint = p.Fingerprint()
-	var id int64
+	made.NewPet = p
 	repeated := true // the key is in use, if it violates the table's only unique index
 	var b pgx.Batch
 	if s.citus {
@@ -130,7 +128,7 @@ func (s *Store) createOnce(
 		repeated = false
 		return nil
 	})
-	b.Queue(s.sql(insertItsPet), values(&p)...).QueryRow(func(row pgx.Row) error { return row.Scan(&id) })
+	b.Queue(s.sql(insertItsPet), petFields(&made)[1:]...).QueryRow(func(row pgx.Row) error { return row.Scan(&made.ID) })
 	if s.citus {
 		b.Queue("COMMIT")
 	}
@@ -142,11 +140,11 @@ func (s *Store) createOnce(
 		_, _ = c.Exec(ctx, "ROLLBACK")
 	}
 	if !repeated || codeOf(err) != uniqueViolation {
-		return pets.Pet{ID: id, NewPet: p}, fingerprint, explainInsert(err)
+		return made, fingerprint, explainInsert(err)
 	}
-	err = c.QueryRow(ctx, s.sql(selectIdempotencyKey), key.Key, key.KeyID).Scan(&id, &fingerprint, nil)
+	err = c.QueryRow(ctx, s.sql(selectIdempotencyKey), key.Key, key.KeyID).Scan(&made.ID, &fingerprint, nil)
 	if err == nil {
-		err = c.QueryRow(ctx, s.sql(selectMade), id).Scan(append(idAndValues(&made), nil)...)
+		err = c.QueryRow(ctx, s.sql(selectMade), made.ID).Scan(append(petFields(&made), nil)...)
 	}
 	if errors.Is(err, pgx.ErrNoRows) && s.citus {
 		err = errUnsettled
@@ -183,7 +181,7 @@ func (s *Store) ForgetIdempotencyKeys(ctx context.Context, before time.Time) (n 
 
 func (s *Store) Pet(ctx context.Context, id int64) (p pets.Pet, err error) {
 	err = s.read(ctx, func(ctx context.Context, c *pgx.Conn) error {
-		return c.QueryRow(ctx, s.sql(selectPet), id).Scan(idAndValues(&p)...)
+		return c.QueryRow(ctx, s.sql(selectPet), id).Scan(petFields(&p)...)
 	})
 	if errors.Is(err, pgx.ErrNoRows) {
 		err = pets.NoSuchPet(id)
@@ -208,7 +206,7 @@ func (s *Store) Pets(ctx context.Context, q pets.Query) (page pets.Page, err err
 		defer rows.Close()
 		for rows.Next() {
 			var p pets.Pet
-			if err := rows.Scan(idAndValues(&p)...); err != nil {
+			if err := rows.Scan(petFields(&p)...); err != nil {
 				return err
 			}
 			if !page.Add(p, q.Limit) {

@@ -72,8 +72,12 @@ func (s *Store) attempt(ctx context.Context, pool *pgxpool.Pool, st statement) e
 	acquireCtx, cancel := context.WithTimeout(ctx, outageWait)
 	defer cancel()
 	pooled, err := pool.Acquire(acquireCtx)
-	if codeOf(err) == "53300" { // too_many_connections
-		s.otherPool(pool).Reset() // which may hold them unused
+	if codeOf(err) == "53300" { // too_many_connections, of which the other pool may hold some unused
+		for _, other := range []*pgxpool.Pool{s.reads, s.writes} {
+			if other != pool {
+				other.Reset()
+			}
+		}
 	}
 	if err != nil {
 		return fmt.Errorf("%w: %w", errNotAcquired, err)
@@ -90,13 +94,6 @@ func (s *Store) attempt(ctx context.Context, pool *pgxpool.Pool, st statement) e
 		disconnect(c) // the server is now a standby, and the pool would reuse the connection
 	}
 	return err
-}
-
-func (s *Store) otherPool(pool *pgxpool.Pool) *pgxpool.Pool {
-	if pool == s.reads {
-		return s.writes
-	}
-	return s.reads
 }
 
 // warning is the key in a connection's CustomData for the text of the last

@@ -59,8 +59,6 @@ func readSession(ctx context.Context, c *pgconn.PgConn) (session, error) {
 	}, nil
 }
 
-const somewhere = "for this server, database or user"
-
 // validate returns a function that checks each new connection. pgx then tries the next
 // host of the address. With writes, it rejects a server that may lose them in a crash.
 func validate(writes bool) pgconn.ValidateConnectFunc {
@@ -74,23 +72,17 @@ func validate(writes bool) pgconn.ValidateConnectFunc {
 		case s.encoding != "UTF8":
 			return fmt.Errorf("the encoding of the database is not UTF8 but %s", s.encoding)
 		case writes && s.commit == "off":
-			return errors.New("a crash would lose writes, because synchronous_commit is off " + somewhere + "; set it to on")
+			return errors.New("a crash would lose writes, because synchronous_commit is off for this server, database or user")
 		}
 		return nil
 	}
 }
 
-// checkSync returns an error unless acknowledged writes wait for a standby.
-func (s session) checkSync() error {
-	switch {
-	case strings.TrimSpace(s.standbys) == "":
-		return errors.New("writes do not wait for a standby, because synchronous_standby_names is empty; set it")
-	case s.commit == "off", s.commit == "local":
-		return fmt.Errorf("writes do not wait for a standby, because synchronous_commit is %s %s; set it to on", s.commit, somewhere)
-	case s.messages == "error":
-		return errors.New("a canceled wait for a standby would go unnoticed, because client_min_messages is error " + somewhere + "; set it to notice")
-	}
-	return nil
+// synchronous reports whether acknowledged writes wait for a standby. If the server does
+// not send warnings, the end of such a wait goes unnoticed; see attempt.
+func (s session) synchronous() bool {
+	waits := strings.TrimSpace(s.standbys) != "" && s.commit != "off" && s.commit != "local"
+	return waits && s.messages != "error"
 }
 
 var (
@@ -126,6 +118,6 @@ func (s *Store) Collect(ch chan<- prometheus.Metric) {
 		return err
 	})
 	if err == nil {
-		gauge(syncWaits, number[now.checkSync() == nil])
+		gauge(syncWaits, number[now.synchronous()])
 	}
 }

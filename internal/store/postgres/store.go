@@ -55,10 +55,9 @@ type Store struct {
 // and brings its schema up to date. Errors never contain the password.
 func Open(ctx context.Context, dsn string, o Options) (*Store, error) {
 	s, err := open(ctx, dsn, true, func(conn *pgx.Conn, seen session) error {
-		if o.RequireSync {
-			if err := seen.checkSync(); err != nil {
-				return fmt.Errorf("--require-sync: %w", err)
-			}
+		if o.RequireSync && !seen.synchronous() {
+			return fmt.Errorf("--require-sync: writes need not wait for a standby, or the end of a wait would go unnoticed: "+
+				"synchronous_standby_names is %q, synchronous_commit %s and client_min_messages %s", seen.standbys, seen.commit, seen.messages)
 		}
 		err := seen.checkVersion(lastVersion(migrations))
 		if errors.Is(err, store.ErrOutdated) || errors.Is(err, store.ErrNoStore) && !o.MustExist {
@@ -81,38 +80,12 @@ func OpenReader(ctx context.Context, dsn string) (store.Reader, error) {
 }
 
 // open opens the store at dsn once prepare has accepted its database. With writes, it
-// rejects a server that may lose them.
-func open(ctx context.Context, dsn string, writes bool, prepare func(*pgx.Conn, session) error) (s *Store, err error) {
-	err = connect(ctx, dsn, writes, func(config *pgxpool.Config, conn *pgx.Conn) error {
-		seen, err := look(ctx, conn)
-		if err != nil {
-			return err
-		}
-		if err := prepare(conn, seen); err != nil {
-			return err
-		}
-		if seen.pooled {
-			config.ConnConfig.DefaultQueryExecMode = conn.Config().DefaultQueryExecMode
-		}
-		s = &Store{schema: seen.schema, citus: seen.citus}
-		config.ConnConfig.ValidateConnect = validate(false)
-		if s.reads, err = pgxpool.NewWithConfig(ctx, config); err != nil {
-			return err
-		}
-		config = config.Copy()
-		config.ConnConfig.ValidateConnect = validate(true)
-		s.writes, err = pgxpool.NewWithConfig(ctx, config)
-		return err
-	})
-	return s, err
-}
-
-// connect calls f with a connection to the database at dsn and the configuration of its
-// pools. The connection keeps no statement prepared, as if there were a pooler.
-func connect(ctx context.Context, dsn string, writes bool, f func(*pgxpool.Config, *pgx.Conn) error) error {
+// rejects a server that may lose them. The first connection keeps no statement prepared,
+// and nor do the others if a pooler such as PgBouncer is in between.
+func open(ctx context.Context, dsn string, writes bool, prepare func(*pgx.Conn, session) error) (*Store, error) {
 	config, err := parse(dsn)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	first := config.ConnConfig.Copy()
 	first.ValidateConnect = validate(writes)
@@ -120,11 +93,29 @@ func connect(ctx context.Context, dsn string, writes bool, f func(*pgxpool.Confi
 		first.DefaultQueryExecMode = pgx.QueryExecModeCacheDescribe
 	}
 	conn, err := pgx.ConnectConfig(ctx, first)
-	if err == nil {
-		err = f(config, conn)
-		disconnect(conn)
+	if err != nil {
+		return nil, explainOpen(dsn, err)
 	}
-	return explainOpen(dsn, err)
+	defer disconnect(conn)
+	seen, err := look(ctx, conn)
+	if err == nil {
+		err = prepare(conn, seen)
+	}
+	if err != nil {
+		return nil, explainOpen(dsn, err)
+	}
+	if seen.pooled {
+		config.ConnConfig.DefaultQueryExecMode = first.DefaultQueryExecMode
+	}
+	s := &Store{schema: seen.schema, citus: seen.citus}
+	config.ConnConfig.ValidateConnect = validate(false)
+	if s.reads, err = pgxpool.NewWithConfig(ctx, config); err != nil {
+		return nil, err
+	}
+	config = config.Copy()
+	config.ConnConfig.ValidateConnect = validate(true)
+	s.writes, err = pgxpool.NewWithConfig(ctx, config)
+	return s, err
 }
 
 func disconnect(conn *pgx.Conn) {

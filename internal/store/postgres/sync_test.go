@@ -19,7 +19,7 @@ func TestDurability(t *testing.T) {
 	server := pgtest.Start(t)
 	address := server.Address("postgres")
 	s := open(t, address)
-	const off, local, empty, hidden = "synchronous_commit is off", "synchronous_commit is local", "synchronous_standby_names is empty", "client_min_messages is error"
+	const off, local, empty, hidden = "synchronous_commit is off", "synchronous_commit local", `synchronous_standby_names is ""`, "client_min_messages error"
 	for _, c := range []struct {
 		set, names      string // ALTER …, and synchronous_standby_names
 		plain, required string // parts of the error of Open, without and with RequireSync
