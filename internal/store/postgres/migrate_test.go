@@ -104,10 +104,10 @@ SELECT 'Rex', 1, CASE WHEN n <= %d THEN 'pending' WHEN n = 2 * %[1]d THEN 'sold'
 			t.Fatal(err)
 		}
 		defer conn.Close(context.Background())
-		if _, err := conn.Exec(t.Context(), "PREPARE page AS "+s.sql(selectPetsByStatus)); err != nil {
+		if _, err := conn.Exec(t.Context(), "PREPARE page AS "+s.sql(selectPetsByStatus)+"21"); err != nil {
 			t.Fatal(err)
 		}
-		for _, page := range []string{"'pending', 0, 21", fmt.Sprintf("'pending', %d, 21", third-40), "'sold', 0, 21", "'available', 0, 101"} {
+		for _, page := range []string{"'pending', 0", fmt.Sprintf("'pending', %d", third-40), "'sold', 0", "'available', 0"} {
 			rows, _ := conn.Query(t.Context(), "EXPLAIN (COSTS OFF) EXECUTE page("+page+")")
 			lines, err := pgx.CollectRows(rows, pgx.RowTo[string])
 			if plan := strings.Join(lines, "\n"); err != nil || len(lines) != 3 || !strings.HasPrefix(lines[1], "  ->  Index Scan using pets_by_status on pets") {

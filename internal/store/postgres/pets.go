@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -51,12 +52,14 @@ var (
 	selectIdempotencyKey = "SELECT pet_id, fingerprint" + logged + " FROM SCHEMA.idempotency_keys WHERE key = $1 AND key_id = $2"
 	selectMade           = "SELECT " + petList + logged + " FROM SCHEMA.pets WHERE id = $1"
 
-	selectPet  = "SELECT " + petList + " FROM SCHEMA.pets WHERE id = $1"
-	selectPets = "SELECT " + petList + " FROM SCHEMA.pets WHERE id > $1 ORDER BY id LIMIT $2"
+	selectPet = "SELECT " + petList + " FROM SCHEMA.pets WHERE id = $1"
+
+	// The limit is added as text: with a parameter, PostgreSQL plans each page anew.
+	selectPets = "SELECT " + petList + " FROM SCHEMA.pets WHERE id > $1 ORDER BY id LIMIT "
 
 	// Only the index of both columns has this order. With status = $1, the planner may
 	// scan the primary key for pets of the status, all of which may be at its end.
-	selectPetsByStatus = "SELECT " + petList + " FROM SCHEMA.pets WHERE (status, id) > ($1, $2) AND status <= $1 ORDER BY status, id LIMIT $3"
+	selectPetsByStatus = "SELECT " + petList + " FROM SCHEMA.pets WHERE (status, id) > ($1, $2) AND status <= $1 ORDER BY status, id LIMIT "
 
 	selectOldIdempotencyKeys = "SELECT key FROM SCHEMA.idempotency_keys WHERE created_at < $1 ORDER BY created_at LIMIT 1000"
 	deleteIdempotencyKeys    = "DELETE FROM SCHEMA.idempotency_keys WHERE key = ANY ($1) AND created_at < $2"
@@ -196,13 +199,13 @@ func (s *Store) Pet(ctx context.Context, id int64) (p pets.Pet, err error) {
 // assigned before the commit. Such a pet was not acknowledged when the walk
 // began.
 func (s *Store) Pets(ctx context.Context, q pets.Query) (page pets.Page, err error) {
-	query, args := selectPets, []any{q.After, q.Limit + 1}
+	query, args := selectPets, []any{q.After}
 	if q.Status != "" {
-		query, args = selectPetsByStatus, []any{string(q.Status), q.After, q.Limit + 1}
+		query, args = selectPetsByStatus, []any{string(q.Status), q.After}
 	}
 	err = s.read(ctx, func(ctx context.Context, c *pgx.Conn) error {
 		page = pets.Page{}
-		rows, _ := c.Query(ctx, s.sql(query), args...) // rows.Err returns the error
+		rows, _ := c.Query(ctx, s.sql(query)+strconv.Itoa(q.Limit+1), args...) // rows.Err returns the error
 		defer rows.Close()
 		for rows.Next() {
 			var p pets.Pet
