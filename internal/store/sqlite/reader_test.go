@@ -212,7 +212,7 @@ func readSlowly(ctx context.Context, names []string) error {
 // TestReadingMeanwhile reads a store, and the files that a killed process left, while
 // a server starts, changes everything and stops.
 func TestReadingMeanwhile(t *testing.T) {
-	const n = 3000
+	const n = 1200
 	used := newPath(t)
 	s := open(t, used)
 	storetest.Fill(t, s, n, newPet(strings.Repeat("x", 3000)))

@@ -11,7 +11,8 @@ import (
 // starts itself are off, because it ignores their errors; see writer.checkpoint.
 var (
 	toWrite = url.Values{"mode": {"rw"}, "_txlock": {"immediate"}, "_pragma": {
-		"busy_timeout=5000", "synchronous=FULL", "journal_size_limit=16777216", "wal_autocheckpoint=0"}}
+		"busy_timeout=5000", "synchronous=FULL", "journal_size_limit=16777216", "wal_autocheckpoint=0",
+	}}
 	toRead = url.Values{"mode": {"rw"}, "_pragma": {"busy_timeout=5000", "query_only=1"}}
 )
 
