@@ -12,51 +12,35 @@ import (
 	"example.com/petstore/internal/proof/example"
 )
 
-// newPet returns a valid pet.
-func newPet() pets.NewPet {
-	p := example.Pet()
-	p.Status = pets.Sold
-	return p
-}
-
 func TestValidate(t *testing.T) {
-	name := func(s string) func(*pets.NewPet) { return func(p *pets.NewPet) { p.Name = s } }
-	status := func(s pets.Status) func(*pets.NewPet) { return func(p *pets.NewPet) { p.Status = s } }
 	for _, c := range []struct {
-		change func(*pets.NewPet)
-		want   string // in the error; "" accepts the pet
+		pets.NewPet
+		want string // "" accepts the pet
 	}{
-		{name(""), ""},
-		{name("\u2028 🐕 \ufffd\U0010ffff"), ""},
-		{name(strings.Repeat("x", 1<<20)), ""},
-		{func(p *pets.NewPet) { p.CategoryID = math.MinInt64 }, ""},
-		{func(p *pets.NewPet) { p.CategoryID = math.MaxInt64 }, ""},
-		{status(pets.Available), ""},
-		{status(pets.Pending), ""},
-		{name("a\x00"), "name must not contain U+0000"},
-		{name("\xff"), "name must be Unicode"},
-		{name("\xed\xa0\x80"), "name must be Unicode"},
-		{status(""), "status must be one of available, pending, sold"},
-		{status("Sold"), "status must be one of"},
+		{pets.NewPet{Name: "", Status: pets.Sold}, ""},
+		{pets.NewPet{Name: "\u2028 🐕 \ufffd\U0010ffff", Status: pets.Available}, ""},
+		{pets.NewPet{Name: strings.Repeat("x", 1<<20), Status: pets.Pending}, ""},
+		{pets.NewPet{CategoryID: math.MinInt64, Status: pets.Sold}, ""},
+		{pets.NewPet{CategoryID: math.MaxInt64, Status: pets.Sold}, ""},
+		{pets.NewPet{Name: "a\x00", Status: pets.Sold}, "name must not contain U+0000"},
+		{pets.NewPet{Name: "\xff", Status: pets.Sold}, "name must be Unicode text"},
+		{pets.NewPet{Name: "\xed\xa0\x80", Status: pets.Sold}, "name must be Unicode text"},
+		{pets.NewPet{Status: ""}, "status must be one of available, pending, sold"},
+		{pets.NewPet{Status: "Sold"}, "status must be one of available, pending, sold"},
 	} {
-		p := newPet()
-		c.change(&p)
-		err := p.Validate()
-		switch {
-		case c.want == "" && err != nil:
-			t.Errorf("Validate of %.80q: got error %v", p.Name, err)
-		case c.want != "" && (err == nil || pets.KindOf(err) != pets.Invalid || !strings.Contains(err.Error(), c.want)):
-			t.Errorf("Validate of %+v: got error %v, want Invalid with %q", p, err, c.want)
+		err := c.Validate()
+		if c.want == "" && err != nil || c.want != "" && (pets.KindOf(err) != pets.Invalid || err.Error() != c.want) {
+			t.Errorf("Validate of %.80q, %d, %q: got error %v, want %q", c.Name, c.CategoryID, c.Status, err, c.want)
 		}
 	}
 }
 
 func TestWithDefaults(t *testing.T) {
 	for status, want := range map[pets.Status]pets.Status{"": pets.Available, pets.Sold: pets.Sold, "lost": "lost"} {
-		p, filled := newPet(), newPet()
+		p, filled := example.Pet(), example.Pet()
 		p.Status, filled.Status = status, want
 		if got := p.WithDefaults(); !reflect.DeepEqual(got, filled) {
-			t.Errorf("WithDefaults with status %q: got %+v, want status %q", status, got, want)
+			t.Errorf("WithDefaults: got %+v, want %+v", got, filled)
 		}
 	}
 }
@@ -77,17 +61,16 @@ func TestIdempotencyKey(t *testing.T) {
 }
 
 func TestCheckRepeat(t *testing.T) {
-	if err := newPet().CheckRepeat(newPet().Fingerprint()); err != nil {
+	p := pets.NewPet{Name: "Rex", CategoryID: 1, Status: pets.Sold}
+	if err := p.CheckRepeat(p.Fingerprint()); err != nil {
 		t.Errorf("CheckRepeat: got error %v", err)
 	}
-	for _, change := range []func(*pets.NewPet){
-		func(p *pets.NewPet) { p.Name = "rex" },
-		func(p *pets.NewPet) { p.CategoryID++ },
-		func(p *pets.NewPet) { p.Status = pets.Available },
+	for _, other := range []pets.NewPet{
+		{Name: "rex", CategoryID: 1, Status: pets.Sold},
+		{Name: "Rex", CategoryID: 2, Status: pets.Sold},
+		{Name: "Rex", CategoryID: 1, Status: pets.Available},
 	} {
-		other := newPet()
-		change(&other)
-		if err := other.CheckRepeat(newPet().Fingerprint()); err == nil || pets.KindOf(err) != pets.Reused {
+		if err := other.CheckRepeat(p.Fingerprint()); err == nil || pets.KindOf(err) != pets.Reused {
 			t.Errorf("CheckRepeat of %+v: got error %v, want Reused", other, err)
 		}
 	}
@@ -119,21 +102,14 @@ func TestPage(t *testing.T) {
 		{[]int{0, 0, 2 * most}, 9, 3},
 	} {
 		var page pets.Page
-		for i, size := range c.sizes {
-			p := newPet()
-			p.Name = strings.Repeat("x", size)
-			if got, want := page.Add(pets.Pet{ID: int64(i + 1), NewPet: p}, c.limit), i < c.want; got != want {
-				t.Errorf("%v by %d, Add of pet %d: got %v, want %v", c.sizes, c.limit, i+1, got, want)
-			}
-			if page.More != (i >= c.want) {
-				t.Errorf("%v by %d, after pet %d: got more %v", c.sizes, c.limit, i+1, page.More)
-			}
-			if page.More {
-				break
+		added := 0
+		for _, size := range c.sizes {
+			if page.Add(pets.Pet{NewPet: pets.NewPet{Name: strings.Repeat("x", size)}}, c.limit) {
+				added++
 			}
 		}
-		if len(page.Pets) != c.want {
-			t.Errorf("%v by %d: got %d pets, want %d", c.sizes, c.limit, len(page.Pets), c.want)
+		if added != c.want || len(page.Pets) != c.want || page.More != (c.want < len(c.sizes)) {
+			t.Errorf("%v by %d: got %d added, %d pets, more %v, want %d", c.sizes, c.limit, added, len(page.Pets), page.More, c.want)
 		}
 	}
 }
