@@ -1,18 +1,26 @@
-package memory_test
+package memory
 
 import (
+	"slices"
 	"testing"
 
 	"example.com/petstore/internal/pets"
 	"example.com/petstore/internal/store"
-	"example.com/petstore/internal/store/memory"
 	"example.com/petstore/internal/store/storetest"
 )
 
 func TestStore(t *testing.T) {
 	storetest.Run(t, storetest.Factory{
-		Open:   func(testing.TB) store.Store { return memory.New() },
-		Change: func(_ testing.TB, s store.Store, p pets.Pet) { s.(*memory.Store).Change(p) },
-		Remove: func(_ testing.TB, s store.Store, id int64) { s.(*memory.Store).Remove(id) },
+		Open: func(testing.TB) store.Store { return New() },
+		Change: func(_ testing.TB, st store.Store, p pets.Pet) {
+			s := st.(*Store)
+			i, _ := s.find(p.ID)
+			s.pets[i] = p
+		},
+		Remove: func(_ testing.TB, st store.Store, id int64) {
+			s := st.(*Store)
+			i, _ := s.find(id)
+			s.pets = slices.Delete(s.pets, i, i+1)
+		},
 	})
 }
