@@ -132,7 +132,7 @@ func migrate(
 			return 0, 0, fmt.Errorf("its schema must be migrated, but the lock for that is held by %s", holder)
 		case holder == "" && time.Since(began) > lockNotice:
 			holder = lockHolder(ctx, conn)
-			logger.Warn("waiting for the lock of migrations", "held by", holder)
+			logger.Warn("waiting for the lock of migrations", "holder", holder)
 		}
 		time.Sleep(lockPause)
 	}

@@ -205,34 +205,32 @@ func TestTooManyConnections(t *testing.T) {
 	}
 }
 
-// TestLaggingSequence creates pets whose identifiers are taken, as after a restore without
-// the sequence.
-func TestLaggingSequence(t *testing.T) {
+// TestOperatorFaults checks that errors which only the operator can mend are no outage, and
+// say what to mend.
+func TestOperatorFaults(t *testing.T) {
 	t.Parallel()
 	address := pgtest.Schema(t)
-	s := open(t, address)
-	pgtest.Exec(t, address, "INSERT INTO pets (id, name, category_id, status) OVERRIDING SYSTEM VALUE SELECT n, 'Rex', 1, 'sold' FROM generate_series(1, 2) n")
-	for _, key := range []pets.IdempotencyKey{{}, {KeyID: "mine", Key: "k1"}} {
-		if _, err := s.CreatePet(t.Context(), newPet(), key); err == nil || pets.KindOf(err) != pets.Internal || !strings.Contains(err.Error(), "setval") {
-			t.Errorf("CreatePet with %v: got error %v (%v), want Internal with setval", key, err, pets.KindOf(err))
+	s, key := open(t, address), pets.IdempotencyKey{KeyID: "mine", Key: "k1"}
+	internal := func(what string, err error, want string) {
+		t.Helper()
+		if err == nil || pets.KindOf(err) != pets.Internal || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got error %v (%v), want Internal with %q", what, err, pets.KindOf(err), want)
 		}
 	}
-	if p, err := s.CreatePet(t.Context(), newPet(), pets.IdempotencyKey{KeyID: "mine", Key: "k1"}); err != nil || p.ID != 3 {
+	pgtest.Exec(t, address, "INSERT INTO pets (id, name, category_id, status) OVERRIDING SYSTEM VALUE SELECT n, 'Rex', 1, 'sold' FROM generate_series(1, 2) n")
+	for _, key := range []pets.IdempotencyKey{{}, key} {
+		_, err := s.CreatePet(t.Context(), newPet(), key)
+		internal("CreatePet with an identifier that is taken", err, "setval")
+	}
+	if p, err := s.CreatePet(t.Context(), newPet(), key); err != nil || p.ID != 3 {
 		t.Errorf("CreatePet, then: got %v, error %v, want the id 3", p, err)
 	}
-}
-
-// TestUnreadable reads values that the server sends in another text format.
-func TestUnreadable(t *testing.T) {
-	t.Parallel()
+	if err := s.CreateKey(t.Context(), keys.Key{ID: "mine", Name: "mine"}); err != nil {
+		t.Fatal(err)
+	}
 	for _, mode := range []string{"exec", "simple_protocol"} {
-		s := open(t, pgtest.Schema(t)+"&bytea_output=escape&default_query_exec_mode="+mode)
-		if err := s.CreateKey(t.Context(), keys.Key{ID: "mine", Name: "mine"}); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := s.Key(t.Context(), "mine"); err == nil || pets.KindOf(err) != pets.Internal || !strings.Contains(err.Error(), "hash") {
-			t.Errorf("Key with %s: got error %v (%v), want Internal with the name of the column", mode, err, pets.KindOf(err))
-		}
+		_, err := open(t, address+"&bytea_output=escape&default_query_exec_mode="+mode).Key(t.Context(), "mine")
+		internal("Key with another format of bytea", err, "hash")
 	}
 }
 

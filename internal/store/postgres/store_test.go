@@ -65,12 +65,12 @@ func factory(database func(testing.TB) string) storetest.Factory {
 	}
 }
 
-// TestFillStalls fills a store with pets that arrive more slowly than any request may last.
+// TestFillStalls fills a store with pets that arrive more slowly than any request may last,
+// and than the server allows.
 func TestFillStalls(t *testing.T) {
 	t.Parallel()
-	from := memory.New()
+	from, s := memory.New(), open(t, pgtest.Schema(t)+"&statement_timeout=5000&idle_in_transaction_session_timeout=10")
 	storetest.Fill(t, from, 2, newPet())
-	s := open(t, pgtest.Schema(t))
 	err := from.Snapshot(t.Context(), func(snapshot store.Snapshot) error {
 		all := snapshot.Pets
 		snapshot.Pets = func(yield func(pets.Pet, error) bool) {
