@@ -117,7 +117,8 @@ func (test retryTest) run(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), cmp.Or(test.deadline, time.Hour))
 	defer cancel()
 	tr := &transport{statuses: test.answers, after: test.after, cancel: cancel}
-	c, err := client.NewClient("", client.WithRetries(3), client.WithHTTPClient(&http.Client{Transport: tr, Timeout: 10 * time.Second}))
+	h := &http.Client{Transport: tr, Timeout: 10 * time.Second}
+	c, err := client.NewClient("", client.WithRetries(3), client.WithHTTPClient(h))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -136,7 +137,8 @@ func (test retryTest) run(t *testing.T) {
 	if err == nil {
 		got = fmt.Sprint(response.StatusCode)
 	}
-	if !regexp.MustCompile(test.want).MatchString(got) || len(tr.seen) != test.requests || took < test.least || took > test.most {
+	if !regexp.MustCompile(test.want).MatchString(got) || len(tr.seen) != test.requests ||
+		took < test.least || took > test.most {
 		t.Errorf("got %s after %d requests in %v, want %s after %d in %v to %v",
 			got, len(tr.seen), took, test.want, test.requests, test.least, test.most)
 	}

@@ -109,7 +109,8 @@ func TestPage(t *testing.T) {
 			}
 		}
 		if added != c.want || len(page.Pets) != c.want || page.More != (c.want < len(c.sizes)) {
-			t.Errorf("%v by %d: got %d added, %d pets, more %v, want %d", c.sizes, c.limit, added, len(page.Pets), page.More, c.want)
+			t.Errorf("%v by %d: got %d added, %d pets, more %v, want %d",
+				c.sizes, c.limit, added, len(page.Pets), page.More, c.want)
 		}
 	}
 }

@@ -51,7 +51,8 @@ var operations = []struct {
 // randomPet returns a pet. As in a shelter's records, most are sold and few available.
 func randomPet() client.NewPet {
 	status := []client.PetStatus{"available", "pending", "pending", "sold", "sold", "sold", "sold", "sold"}[rand.IntN(8)]
-	return client.NewPet{Name: strconv.FormatInt(1e5+rand.Int64N(1e12), 36), CategoryID: 1 + rand.Int64N(5), Status: &status}
+	name := strconv.FormatInt(1e5+rand.Int64N(1e12), 36)
+	return client.NewPet{Name: name, CategoryID: 1 + rand.Int64N(5), Status: &status}
 }
 
 // TestMain also runs the peers: "peer NAME STORE ADDR".
@@ -76,7 +77,8 @@ func BenchmarkPetstore(b *testing.B) {
 				addrs = append(addrs, start(b, name, address))
 				fill(b, addrs[i])
 			}
-			fmt.Printf("\n| %s | petstore | %s | ÷ petstore | %s | ÷ petstore |\n| --- | --: | --: | --: | --: | --: |\n", kind, servers[1], servers[2])
+			fmt.Printf("\n| %s | petstore | %s | ÷ petstore | %s | ÷ petstore |\n", kind, servers[1], servers[2])
+			fmt.Println("| --- | --: | --: | --: | --: | --: |")
 			for _, o := range operations {
 				rates := make([][]float64, len(servers)) // by server and round
 				for round := range *rounds {
@@ -118,7 +120,8 @@ func start(b *testing.B, name, store string) string {
 	_ = l.Close()
 	command := []string{"-c", "0", os.Args[0], "peer", name, store, addr}
 	if name == "petstore" {
-		command = []string{"-c", "0", "../../../.bin/petstore", "serve", "--store", store, "--addr", addr, "--log-format", "json"}
+		command = []string{"-c", "0", "../../../.bin/petstore", "serve",
+			"--store", store, "--addr", addr, "--log-format", "json"}
 	}
 	cmd := exec.CommandContext(b.Context(), "taskset", command...) // its log goes to /dev/null
 	cmd.Env = append(os.Environ(), "PETSTORE_API_KEYS="+program.Key)
@@ -158,7 +161,8 @@ func fill(b *testing.B, addr string) {
 // responds. It returns how many it served per second.
 func saturate(b *testing.B, addr, file string) float64 {
 	out, err := exec.Command("wrk", "-t1", fmt.Sprintf("-c%d", connections), "-d1", "-s", "load.lua",
-		"-H", "Authorization: Bearer "+program.Key, "-H", "Content-Type: application/json", "http://"+addr, "--", file).CombinedOutput()
+		"-H", "Authorization: Bearer "+program.Key, "-H", "Content-Type: application/json",
+		"http://"+addr, "--", file).CombinedOutput()
 	var did struct{ Requests, Microseconds, Errors float64 }
 	if err == nil {
 		out = bytes.TrimSpace(out)

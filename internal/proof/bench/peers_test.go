@@ -70,7 +70,8 @@ func newEcho() *echo.Echo {
 	slog.SetDefault(slog.New(slog.NewJSONHandler(os.Stderr, nil)))
 	hash := sha256.Sum256([]byte(program.Key))
 	e := echo.New()
-	e.Use(middleware.RequestID(), middleware.RequestLogger(), middleware.Recover(), middleware.Secure(), middleware.BodyLimit("64K"),
+	e.Use(middleware.RequestID(), middleware.RequestLogger(), middleware.Recover(),
+		middleware.Secure(), middleware.BodyLimit("64K"),
 		middleware.KeyAuth(func(key string, _ echo.Context) (bool, error) {
 			got := sha256.Sum256([]byte(key))
 			return subtle.ConstantTimeCompare(got[:], hash[:]) == 1, nil
@@ -231,7 +232,8 @@ func (h plain) create(c echo.Context) error {
 	if body.Name == nil || body.CategoryID == nil || !valid(body.Status) {
 		return invalid("name and categoryId are required, and status must be available, pending or sold")
 	}
-	p, err := h.store.create(c.Request().Context(), pet{Name: *body.Name, CategoryID: *body.CategoryID, Status: body.Status})
+	p := pet{Name: *body.Name, CategoryID: *body.CategoryID, Status: body.Status}
+	p, err := h.store.create(c.Request().Context(), p)
 	if err != nil {
 		return err
 	}
