@@ -171,12 +171,10 @@ func (s *Store) ForgetIdempotencyKeys(ctx context.Context, before time.Time) (n 
 	err = s.write(ctx, func(ctx context.Context, c *pgx.Conn) error {
 		rows, _ := c.Query(ctx, s.sql(selectOldIdempotencyKeys), before) // CollectRows returns the error
 		old, err := pgx.CollectRows(rows, pgx.RowTo[string])
-		if err != nil || len(old) == 0 {
-			n = 0
-			return err
-		}
 		n = len(old)
-		_, err = c.Exec(ctx, s.sql(deleteIdempotencyKeys), old, before)
+		if err == nil && n > 0 {
+			_, err = c.Exec(ctx, s.sql(deleteIdempotencyKeys), old, before)
+		}
 		return err
 	})
 	return n, err
