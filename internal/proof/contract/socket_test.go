@@ -178,9 +178,7 @@ var socketCases = []struct {
 	// Targets.
 	{name: "bad percent-encoding", send: ask(list + "%zz"), want: "400 bare close"},
 	{name: "a fragment", send: ask(list + "?limit=1#x"), want: "400 invalid_parameter open"},
-	{name: "not ASCII", send: ask("/é"), want: "404 not_found open"},
 	{name: "two slashes", send: ask("/" + list), want: "404 not_found open"},
-	{name: "two dots", send: ask(base + "/x/../pets"), want: "404 not_found open"},
 	{name: "CONNECT", send: "CONNECT example.com:443 HTTP/1.1\r\n" + host + end, want: "40[045] [a-z_]+ (open|close)"},
 	{name: "OPTIONS of all", send: "OPTIONS * HTTP/1.1\r\n" + host + end, want: "(204|404 not_found) open"},
 	{name: "GET of all", send: ask("*"), want: "40[04] [a-z_]+ (open|close)"},
@@ -189,9 +187,7 @@ var socketCases = []struct {
 	// Headers.
 	{name: "no Host", send: "GET /livez HTTP/1.1\r\n\r\n", want: "400 bare close"},
 	{name: "a tab in Authorization", send: strings.Replace(ask(list), "Bearer ", "Bearer\t", 1), want: "401 unauthorized open"},
-	{name: "over 16 KiB in many lines", send: ask(list, strings.Repeat("X: xxxxxxxx\r\n", 3000)), want: "431 bare close"},
 	{name: "over 20 KiB, pipelined", send: ask(list) + ask(list, "X: "+strings.Repeat("x", 21<<10)+"\r\n"), want: "200 431 bare close"},
-	{name: "Connection: close", send: ask(list, "Connection: close\r\n"), want: "200 close"},
 
 	// HTTP/1.0.
 	{name: "HTTP/1.0", send: "GET " + list + " HTTP/1.0\r\n" + auth + end, want: "200 close"},

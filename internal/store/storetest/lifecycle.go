@@ -3,6 +3,7 @@ package storetest
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -16,8 +17,10 @@ func everyMethod(ctx context.Context, s store.Store) map[string]error {
 	errs := map[string]error{"Ping": s.Ping(ctx)}
 	_, errs["CreatePet"] = s.CreatePet(ctx, newPet(), pets.IdempotencyKey{})
 	_, errs["Pet"] = s.Pet(ctx, 1)
-	_, errs["Pets"] = s.Pets(ctx, pets.Query{Limit: 1})
-	_, errs["Pets of a status"] = s.Pets(ctx, pets.Query{Status: pets.Sold, Limit: 1})
+	for _, q := range queries {
+		q.Limit = 1
+		_, errs[fmt.Sprintf("Pets %+v", q)] = s.Pets(ctx, q)
+	}
 	_, errs["ForgetIdempotencyKeys"] = s.ForgetIdempotencyKeys(ctx, noon)
 	errs["Snapshot"] = s.Snapshot(ctx, func(store.Snapshot) error { return nil })
 	errs["Fill"] = s.Fill(ctx, snapshot(petsWithGaps(1)))
