@@ -75,9 +75,6 @@ func TestPackageVersion(t *testing.T) {
 	}
 	for i, later := range versions[1:] {
 		run(t, nil, "dpkg", "--compare-versions", versions[i], "lt", later)
-		if got := run(t, nil, "rpm", "--eval", fmt.Sprintf(`%%{lua:print(rpm.vercmp("%s", "%s"))}`, versions[i], later)); got != "-1" {
-			t.Errorf("rpm: comparing %s and %s: got %s, want -1", versions[i], later, got)
-		}
 	}
 }
 
