@@ -29,39 +29,26 @@ func describe(err error, root string, schema *openapi3.Schema) string {
 	case e == nil:
 		return root + " does not match the document"
 	}
-	subject := place(root, e.JSONPointer())
-	switch {
-	case e.Value != nil:
-		return subject + " " + describeRule(e)
-	case isOptional(schema, e.JSONPointer()):
-		return subject + " must not be null; it may be left out"
+	path := e.JSONPointer()
+	sentence := place(root, path) + " " + describeRule(e)
+	if e.Value == nil && len(path) == 1 && !slices.Contains(schema.Required, path[0]) {
+		sentence += "; it may be left out"
 	}
-	return subject + " must not be null"
-}
-
-// isOptional reports whether the property at a path of properties may be left out.
-func isOptional(s *openapi3.Schema, path []string) bool {
-	optional := false
-	for _, name := range path {
-		property := s.Properties[name]
-		if property == nil {
-			return false
-		}
-		optional = !slices.Contains(s.Required, name)
-		s = property.Value
-	}
-	return optional
+	return sentence
 }
 
 // describeRule describes the rule that the value breaks.
 func describeRule(e *openapi3.SchemaError) string {
+	if e.Value == nil {
+		return "must not be null"
+	}
 	s := e.Schema
 	switch e.SchemaField {
 	case "required":
 		return "is required"
 	case "type":
 		if _, isString := e.Value.(string); isString {
-			return strings.TrimSuffix(describeType(s), inDigits) + ", not a string"
+			return describeType(s) + ", not a string"
 		}
 		return describeType(s)
 	case "enum":
@@ -113,10 +100,8 @@ func bits(s *openapi3.Schema) int {
 	return 64
 }
 
-const inDigits = ", written in digits"
-
 func describeInteger(bits int) string {
-	return fmt.Sprintf("must be an integer of %d bits%s", bits, inDigits)
+	return fmt.Sprintf("must be an integer of %d bits, written in digits", bits)
 }
 
 func number(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }

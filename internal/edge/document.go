@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
-	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -134,20 +133,6 @@ func (d *Document) Default(operationID, parameter string) (int, error) {
 	return 0, fmt.Errorf("openapi.yaml: the parameter %s of %s needs a default", parameter, operationID)
 }
 
-// responseHeaders returns the names of the headers of all responses, and Allow, which a
-// 405 has.
-func (d *Document) responseHeaders() []string {
-	names := map[string]bool{"Allow": true}
-	for _, op := range d.operations {
-		for _, response := range op.route.Operation.Responses.Map() {
-			for name := range response.Value.Headers {
-				names[name] = true
-			}
-		}
-	}
-	return slices.Sorted(maps.Keys(names))
-}
-
 // deprecationHeader returns the Deprecation (RFC 9745) and Sunset (RFC 8594)
 // headers of an operation.
 func deprecationHeader(o *openapi3.Operation) (http.Header, error) {
@@ -168,9 +153,4 @@ func deprecationHeader(o *openapi3.Operation) (http.Header, error) {
 		}
 	}
 	return header, nil
-}
-
-// anchor returns the URL fragment of an operation on the documentation page.
-func anchor(o *openapi3.Operation) string {
-	return "#/" + url.PathEscape(slices.Concat(o.Tags, []string{"default"})[0]) + "/" + o.OperationID
 }

@@ -5,17 +5,14 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
+	"net/url"
 	"regexp"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/labstack/echo/v4"
 	"github.com/labstack/echo/v4/middleware"
@@ -30,8 +27,8 @@ const (
 	requestBody   = "body" // set once the whole body has been read
 )
 
-// NewLogger returns a logger that writes text or JSON. It redacts secrets and matches
-// of keyPattern, and escapes what a terminal or a reader of logs would not show.
+// NewLogger returns a logger that writes text or JSON, and redacts secrets and matches
+// of keyPattern.
 func NewLogger(w io.Writer, text bool, level slog.Level, keyPattern *regexp.Regexp, secrets ...string) *slog.Logger {
 	// The longest first: others may be parts of it.
 	secrets = slices.SortedFunc(slices.Values(secrets), func(a, b string) int { return len(b) - len(a) })
@@ -55,26 +52,8 @@ func (r redactor) Write(line []byte) (int, error) {
 	for _, secret := range r.secrets {
 		redacted = bytes.ReplaceAll(redacted, []byte(secret), []byte("REDACTED"))
 	}
-	_, err := r.w.Write(escape(redacted))
+	_, err := r.w.Write(redacted)
 	return len(line), err
-}
-
-// escape escapes, as JSON does, the control characters from U+007F on and those that
-// change the direction of text.
-func escape(line []byte) []byte {
-	hidden := func(r rune) bool { return r >= 0x7f && r <= 0x9f || unicode.Is(unicode.Bidi_Control, r) }
-	if !bytes.ContainsFunc(line, hidden) {
-		return line
-	}
-	var escaped []byte
-	for _, r := range string(line) {
-		if hidden(r) {
-			escaped = fmt.Appendf(escaped, `\u%04x`, r)
-		} else {
-			escaped = utf8.AppendRune(escaped, r)
-		}
-	}
-	return escaped
 }
 
 // accessLog writes one line per request: the path, but no query, body or key.
@@ -88,7 +67,6 @@ func (h *Handler) accessLog() echo.MiddlewareFunc {
 }
 
 func (h *Handler) logRequest(c echo.Context, v middleware.RequestLoggerValues) error {
-	ctx := c.Request().Context()
 	if isProbe(c) && h.options.LogBlocked() {
 		return nil // the probe must not wait too
 	}
@@ -97,7 +75,7 @@ func (h *Handler) logRequest(c echo.Context, v middleware.RequestLoggerValues) e
 	attrs := []slog.Attr{
 		slog.String("method", v.Method),
 		slog.String("route", v.RoutePath),
-		slog.String("path", v.URIPath),
+		slog.String("path", (&url.URL{Path: v.URIPath}).EscapedPath()), // without control characters
 		slog.Int("status", v.Status),
 		slog.Int64("bytes", v.ResponseSize),
 		slog.Int64("duration_us", v.Latency.Microseconds()),
@@ -105,8 +83,8 @@ func (h *Handler) logRequest(c echo.Context, v middleware.RequestLoggerValues) e
 		slog.String("remote", v.RemoteIP),
 		slog.String("key", key),
 	}
-	if id := traceID(c.Request().Header["Traceparent"]); id != "" {
-		attrs = append(attrs, slog.String("trace_id", id))
+	if m := traceparentForm.FindStringSubmatch(c.Request().Header.Get("Traceparent")); m != nil {
+		attrs = append(attrs, slog.String("trace_id", m[1]))
 	}
 	cause := v.Error
 	if p, ok := errors.AsType[*Problem](v.Error); ok {
@@ -120,27 +98,12 @@ func (h *Handler) logRequest(c echo.Context, v middleware.RequestLoggerValues) e
 	if cause != nil && level > slog.LevelInfo {
 		attrs = append(attrs, slog.String("error", cause.Error()))
 	}
-	h.options.Logger.LogAttrs(ctx, level, "request", attrs...)
+	h.options.Logger.LogAttrs(c.Request().Context(), level, "request", attrs...)
 	return nil
 }
 
-var traceparentForm = regexp.MustCompile(`^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}(-.*)?$`)
-
-// traceID returns the trace ID of a traceparent header (W3C Trace Context, section
-// 3.2), or "" if the header is missing, repeated or malformed.
-func traceID(headers []string) string {
-	if len(headers) != 1 {
-		return ""
-	}
-	m := traceparentForm.FindStringSubmatch(headers[0])
-	if m == nil || m[1] == "ff" || m[1] == "00" && m[4] != "" {
-		return ""
-	}
-	if strings.Trim(m[2], "0") == "" || strings.Trim(m[3], "0") == "" {
-		return ""
-	}
-	return m[2]
-}
+// traceparentForm matches a traceparent header (W3C Trace Context, section 3.2).
+var traceparentForm = regexp.MustCompile(`^[0-9a-f]{2}-([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}(-|$)`)
 
 func isProbe(c echo.Context) bool {
 	return c.Get(operationName) == "livez" || c.Get(operationName) == "readyz"
@@ -154,12 +117,8 @@ func levelOf(c echo.Context, v middleware.RequestLoggerValues) slog.Level {
 		return slog.LevelWarn
 	case v.Status >= http.StatusInternalServerError:
 		return slog.LevelError
-	case errors.Is(c.Request().Context().Err(), context.Canceled):
-		return slog.LevelInfo // the client left, or readTimeout has passed
 	case isProbe(c):
 		return slog.LevelDebug
-	case v.Error != nil && v.Status < http.StatusBadRequest:
-		return slog.LevelWarn // the response was not written completely
 	}
 	return slog.LevelInfo
 }

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"math"
 	"net/http"
+	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -21,7 +23,8 @@ const requestTimeout = 8 * time.Second
 func (h *Handler) serveOperation(op *operation) echo.MiddlewareFunc {
 	deprecation := op.deprecation.Clone()
 	if deprecation != nil {
-		page := h.docs + anchor(op.route.Operation)
+		tag := slices.Concat(op.route.Operation.Tags, []string{"default"})[0]
+		page := h.docs + "#/" + url.PathEscape(tag) + "/" + op.id
 		deprecation.Set("Link", fmt.Sprintf(`<%s>; rel="deprecation"; type="text/html"`, page))
 	}
 	return func(generated echo.HandlerFunc) echo.HandlerFunc {
@@ -71,7 +74,6 @@ func (h *Handler) serveOperation(op *operation) echo.MiddlewareFunc {
 				return invalid
 			}
 
-			defer c.SetRequest(r) // accessLog checks its context to see whether the client disconnected
 			c.SetRequest(r.WithContext(context.WithValue(ctx, callerKey{}, caller)))
 			if err := generated(c); err != nil {
 				return err
@@ -84,9 +86,6 @@ func (h *Handler) serveOperation(op *operation) echo.MiddlewareFunc {
 	}
 }
 
-// b64token has the characters of a bearer token but = (RFC 6750, section 2.1).
-const b64token = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz-._~+/"
-
 // authenticate returns the caller of a request. If the key was recognised, the
 // caller has its ID even when there is an error.
 func (h *Handler) authenticate(ctx context.Context, r *http.Request) (Caller, error) {
@@ -96,8 +95,7 @@ func (h *Handler) authenticate(ctx context.Context, r *http.Request) (Caller, er
 	}
 	scheme, token, _ := strings.Cut(values[0], " ")
 	token = strings.TrimLeft(token, " ")
-	bare := strings.TrimRight(token, "=")
-	if len(values) > 1 || !strings.EqualFold(scheme, "Bearer") || bare == "" || strings.Trim(bare, b64token) != "" {
+	if len(values) > 1 || !strings.EqualFold(scheme, "Bearer") || token == "" {
 		return Caller{}, h.unauthorized("", "", "malformed")
 	}
 	caller, err := h.service.Authenticate(ctx, token)

@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"html/template"
 	"net/http"
-	"net/url"
 	"strings"
 	"time"
 
@@ -87,13 +86,10 @@ func notReady(why string) error {
 // addDocs adds the document, as text and as JSON, and its page. Where the document has
 // the address of its first server, they have the one at which this handler is served.
 func (h *Handler) addDocs() error {
-	public, err := url.Parse(h.options.PublicURL)
-	if err != nil {
-		return fmt.Errorf("the public address: %w", err)
-	}
 	served := h.document
 	if h.options.URL != "" || h.options.PublicURL != "" {
 		address := cmp.Or(h.options.PublicURL, h.options.URL+h.document.Base)
+		var err error
 		if served, err = h.document.at(address); err != nil {
 			return fmt.Errorf("with the address %s: %w", address, err)
 		}
@@ -109,7 +105,7 @@ func (h *Handler) addDocs() error {
 	if err != nil {
 		return err
 	}
-	policy := contentPolicy(public)
+	policy := contentPolicy(h.options.PublicURL)
 	add := func(path, mediaType string, content []byte) {
 		h.addPublic(path, "docs", serveFile(mediaType, policy, content))
 	}
@@ -132,13 +128,12 @@ func (h *Handler) addDocs() error {
 // contentPolicy returns the Content-Security-Policy of the page. Because people enter
 // API keys there, it may only run this server's scripts and send requests to this
 // server and its public address. Scalar's script adds inline styles.
-func contentPolicy(public *url.URL) string {
-	origin := ""
-	if public.Host != "" {
-		origin = " " + public.Scheme + "://" + public.Host
+func contentPolicy(public string) string {
+	if public != "" {
+		public = " " + public + "/"
 	}
 	return "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; " +
-		"connect-src 'self'" + origin + "; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+		"connect-src 'self'" + public + "; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 }
 
 // serveFile serves content. It may be compressed with gzip, which every browser

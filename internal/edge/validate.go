@@ -201,8 +201,11 @@ func (d *Document) DecodeBody(operationID string, body []byte, into any) error {
 // decodeJSON decodes a JSON value that is nested at most maxDepth levels deep.
 // Duplicate keys, invalid UTF-8, lone surrogates and trailing data are errors.
 func decodeJSON(data []byte) (value any, err error) {
-	if nestsTooDeep(data) {
-		return nil, badRequest("invalid_body", fmt.Sprintf("the body must be nested at most %d levels deep", maxDepth))
+	// The stack of whatever decodes or validates the value grows with each level.
+	for d := jsontext.NewDecoder(bytes.NewBuffer(data)); err == nil; _, err = d.ReadToken() {
+		if d.StackDepth() > maxDepth {
+			return nil, badRequest("invalid_body", fmt.Sprintf("the body must be nested at most %d levels deep", maxDepth))
+		}
 	}
 	if err := json.Unmarshal(data, new(jsontext.Value)); err != nil { // encoding/json allows faulty JSON
 		return nil, err
@@ -212,24 +215,10 @@ func decodeJSON(data []byte) (value any, err error) {
 	return value, d.Decode(&value)
 }
 
-// nestsTooDeep reports whether JSON is nested more than maxDepth levels deep. The
-// stack of whatever decodes or validates it would grow with each level.
-func nestsTooDeep(data []byte) bool {
-	d := jsontext.NewDecoder(bytes.NewBuffer(data))
-	for d.StackDepth() <= maxDepth {
-		if _, err := d.ReadToken(); err != nil {
-			return false
-		}
-	}
-	return true
-}
-
 // checkMediaType rejects a body that is compressed or of another media type.
 func (op *operation) checkMediaType(header http.Header) error {
-	for _, coding := range header["Content-Encoding"] {
-		if coding != "" && !strings.EqualFold(coding, "identity") {
-			return unsupportedMediaType("the body must not be compressed", "Accept-Encoding", "identity")
-		}
+	if coding := header.Get("Content-Encoding"); coding != "" && !strings.EqualFold(coding, "identity") {
+		return unsupportedMediaType("the body must not be compressed", "Accept-Encoding", "identity")
 	}
 	mediaType, _, err := mime.ParseMediaType(strings.Join(header["Content-Type"], ","))
 	if err != nil || mediaType != op.media {

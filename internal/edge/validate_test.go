@@ -68,7 +68,7 @@ var bodyMessages = map[string]string{
 	`[]`:                                          "the body must be an object",
 	`{"title":5}`:                                 "title must be a string",
 	`{"title":true}`:                              "title must be a string",
-	`{"title":"a","pages":"1"}`:                   "pages must be an integer of 64 bits, not a string",
+	`{"title":"a","pages":"1"}`:                   "pages must be an integer of 64 bits, written in digits, not a string",
 	`{"title":"a","pages":{}}`:                    "pages must be an integer of 64 bits, written in digits",
 	`{"title":"a","price":"1"}`:                   "price must be a number, not a string",
 	`{"title":"a","kind":null}`:                   "kind must not be null; it may be left out",

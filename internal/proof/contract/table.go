@@ -64,6 +64,8 @@ func (s *suite) authentication(t T) {
 		{name: "as documented", header: []string{key}},
 		{name: "in lower case", header: []string{"authorization: bearer " + s.Key}},
 		{name: "no header", challenge: none},
+		{name: "an empty header", header: []string{"Authorization: "}, challenge: none},
+		{name: "the scheme alone", header: []string{"Authorization: Bearer"}, challenge: none},
 		{name: "the key alone", header: []string{"Authorization: " + s.Key}, challenge: none},
 		{name: "another scheme", header: []string{"Authorization: Basic " + s.Key}, challenge: none},
 		{name: "two headers", header: []string{key, key}, challenge: either},
