@@ -27,10 +27,10 @@ var advice = []struct {
 }
 
 // advise adds to an error of the store at addr what to do about it, if there is advice.
-func advise(err error, addr string) error {
+func advise(err error, addr address.Address) error {
 	for _, a := range advice {
 		if errors.Is(err, a.about) {
-			return fmt.Errorf("%w; %s", err, strings.ReplaceAll(a.text, "STORE", "--store "+address.Redact(addr)))
+			return fmt.Errorf("%w; %s", err, strings.ReplaceAll(a.text, "STORE", "--store "+addr.String()))
 		}
 	}
 	return err

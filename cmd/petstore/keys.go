@@ -3,11 +3,8 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
-	"strconv"
-	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -19,7 +16,7 @@ import (
 	"example.com/petstore/internal/store/address"
 )
 
-func keysCommand(env environment) *cobra.Command {
+func keysCommand(env *environment) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "keys",
 		Short: "Create, list and revoke API keys",
@@ -33,8 +30,8 @@ the old one.`,
 	return cmd
 }
 
-func keysCreateCommand(env environment) *cobra.Command {
-	var addr string
+func keysCreateCommand(env *environment) *cobra.Command {
+	var addr address.Address
 	var lifetime time.Duration
 	var readOnly bool
 	cmd := &cobra.Command{
@@ -51,9 +48,8 @@ The key cannot be shown again. NAME says who uses it.`,
 				return misuse("%w", err)
 			}
 			k.ReadOnly = readOnly
-			ctx := cmd.Context()
-			err = changeKey(ctx, env, addr, address.Options{}, "created", func(s keys.Store) error {
-				return s.CreateKey(ctx, k)
+			err = changeKey(cmd.Context(), env, addr, address.Options{}, "created", func(s keys.Store) error {
+				return s.CreateKey(cmd.Context(), k)
 			})
 			if err != nil {
 				return err
@@ -66,38 +62,20 @@ The key cannot be shown again. NAME says who uses it.`,
 	}
 	flags := cmd.Flags()
 	addStoreFlag(flags, &addr)
-	usage := "the `duration` after which the key expires, such as 30d or 12h; else it never does"
-	flags.Func("expires-in", usage, func(text string) (err error) {
-		lifetime, err = parseDays(text)
-		return err
-	})
+	addFlag(flags, &lifetime, parseDays, "expires-in", "the `duration` after which the key expires, such as 30d or 12h; else never")
 	flags.BoolVar(&readOnly, "read-only", false, "allow the key to list and get pets, but not to add any")
 	return cmd
 }
 
-// parseDays parses a number of days, such as 30d, or a duration as Go writes it.
-func parseDays(text string) (time.Duration, error) {
-	days, isDays := strings.CutSuffix(text, "d")
-	n, err := strconv.ParseUint(days, 10, 16)
-	if isDays && err == nil {
-		return time.Duration(n) * 24 * time.Hour, nil
-	}
-	d, err := time.ParseDuration(text)
-	if err != nil || d < 0 {
-		return 0, errors.New("it must be a duration such as 30d, 12h or 90m")
-	}
-	return d, nil
-}
-
-func keysListCommand(env environment) *cobra.Command {
-	var addr string
+func keysListCommand(env *environment) *cobra.Command {
+	var addr address.Address
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List the keys, without their secrets",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			s, err := address.OpenReader(cmd.Context(), addr)
+			s, err := addr.OpenReader(cmd.Context())
 			if err != nil {
 				return advise(err, addr)
 			}
@@ -117,8 +95,8 @@ func keysListCommand(env environment) *cobra.Command {
 	return cmd
 }
 
-func keysRevokeCommand(env environment) *cobra.Command {
-	var addr string
+func keysRevokeCommand(env *environment) *cobra.Command {
+	var addr address.Address
 	cmd := &cobra.Command{
 		Use:   "revoke ID|NAME",
 		Short: "Revoke a key permanently",
@@ -150,12 +128,12 @@ name.`,
 
 // changeKey opens the store at addr and calls f, which changes a key in it. done is what
 // f does. The error says whether it was done.
-func changeKey(ctx context.Context, env environment, addr string, o address.Options, done string,
+func changeKey(ctx context.Context, env *environment, addr address.Address, o address.Options, done string,
 	f func(keys.Store) error,
 ) error {
 	s, err := openStore(ctx, env, addr, o)
 	if err != nil {
-		return lastWord(ctx, err, "no key was "+done)
+		return fmt.Errorf("%w; no key was %s", err, done)
 	}
 	defer s.Close() // what it has acknowledged is durable
 	err = f(s)
@@ -163,10 +141,9 @@ func changeKey(ctx context.Context, env environment, addr string, o address.Opti
 	case err == nil:
 		return nil
 	case pets.KindOf(err) == pets.Internal:
-		list := service.Name + " keys list --store " + address.Redact(addr)
-		return lastWord(ctx, err, list+" shows whether the key was "+done)
+		return fmt.Errorf("%w; %s keys list --store %s shows whether the key was %s", err, service.Name, &addr, done)
 	}
-	return lastWord(ctx, err, "no key was "+done)
+	return fmt.Errorf("%w; no key was %s", err, done)
 }
 
 func printKeys(out io.Writer, all []keys.Key) error {
@@ -203,7 +180,7 @@ func printJSON(out io.Writer, all []keys.Key) error {
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintln(out, printable(string(text), "\n"))
+	_, err = fmt.Fprintf(out, "%s\n", text)
 	return err
 }
 

@@ -12,7 +12,6 @@ import (
 	"os"
 	"runtime"
 	"runtime/debug"
-	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -31,7 +30,7 @@ import (
 
 func main() {
 	isTerminal := func(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }
-	os.Exit(run(server.UntilSignal(context.Background()), os.Args[1:], environment{
+	os.Exit(run(server.UntilSignal(context.Background()), os.Args[1:], &environment{
 		getenv:      os.Getenv,
 		stdout:      os.Stdout,
 		stderr:      os.Stderr,
@@ -40,36 +39,39 @@ func main() {
 	}))
 }
 
-// environment holds the environment variables and standard streams of a command.
+// environment is what a command gets from the system, and what it tells run.
 type environment struct {
 	getenv         func(string) string
 	stdout, stderr io.Writer
 	terminal       bool // stderr is a terminal
 	interactive    bool // stdin, stdout and stderr are terminals
+
+	parsed bool         // the command line is valid; errors before that are usage errors
+	copied atomic.Int64 // pets so far
 }
 
 // run runs one command and returns the exit status of the process.
-func run(ctx context.Context, args []string, env environment) int {
+func run(ctx context.Context, args []string, env *environment) int {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	parsed := false
-	root := rootCommand(env, func() { parsed = true })
+	env.stdout, env.stderr = printableWriter{env.stdout}, printableWriter{env.stderr}
+	root := rootCommand(env)
 	root.SetArgs(args)
 	cmd, err := root.ExecuteContextC(ctx)
 	if err == nil {
 		return 0
 	}
 	cause, interrupted := errors.AsType[server.Interrupted](context.Cause(ctx))
-	if interrupted && !errors.Is(err, cause) && cmd.Name() != "serve" {
-		err = cause
+	if interrupted && cmd.Name() != "serve" {
+		err = fmt.Errorf("%w: %w", cause, err)
 	}
 	text := service.Name + ": " + strings.TrimSpace(err.Error())
 	_, isUsage := errors.AsType[usageError](err)
-	if !parsed {
+	if !env.parsed {
 		isUsage = true // cobra's own errors have no type
 		text += "\nSee " + cmd.CommandPath() + " -h."
 	}
-	fmt.Fprintln(env.stderr, printable(text, "\n\t"))
+	fmt.Fprintln(env.stderr, text)
 	switch {
 	case isUsage:
 		return 2
@@ -79,10 +81,7 @@ func run(ctx context.Context, args []string, env environment) int {
 	return 1
 }
 
-// rootCommand returns the petstore command. It calls parsed once the command line
-// is valid; errors before that are usage errors.
-func rootCommand(env environment, parsed func()) *cobra.Command {
-	var copied counts
+func rootCommand(env *environment) *cobra.Command {
 	root := &cobra.Command{
 		Use:   service.Name,
 		Short: "A catalogue of pets over HTTP",
@@ -93,123 +92,77 @@ Exit status:
     0              success
     1              failure; standard error says why
     2              the command line or an environment variable is invalid
-    129, 130, 143  interrupted by SIGHUP, SIGINT (Ctrl-C) or SIGTERM; serve, once it listens, stops with 0`,
+    129, 130, 143  interrupted by SIGHUP, SIGINT (Ctrl-C) or SIGTERM; serve, once
+                   it listens, stops with 0`,
 		Version: fmt.Sprintf("%s (commit %s, %s, %s/%s)", programVersion(), cmp.Or(commit, "unknown"),
 			runtime.Version(), runtime.GOOS, runtime.GOARCH),
-		SilenceUsage:  true,
-		SilenceErrors: true,
-		PersistentPreRunE: func(cmd *cobra.Command, args []string) error {
-			if err := setFromVariables(cmd.Flags(), env.getenv); err != nil {
-				return err
-			}
-			if err := checkAddresses(cmd); err != nil {
-				return err
-			}
-			parsed()
-			if cmd.Name() == "serve" {
-				return nil
-			}
-			if err := leaveRoot(cmd, args, env); err != nil {
-				return err
-			}
-			if env.terminal {
-				go showProgress(cmd.Context(), env.stderr, &copied.pets)
-			}
-			return nil
-		},
+		SilenceUsage:      true,
+		SilenceErrors:     true,
+		PersistentPreRunE: func(cmd *cobra.Command, args []string) error { return prepare(cmd, args, env) },
 	}
 	root.AddCommand(serveCommand(env), keysCommand(env), backupCommand(env), restoreCommand(env),
-		verifyCommand(env), copyCommand(env, &copied), migrateCommand(env), healthCommand())
+		verifyCommand(env), copyCommand(env), migrateCommand(env), healthCommand())
 	root.SetOut(env.stdout)
 	root.SetErr(env.stderr)
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {
+		if e, ok := errors.AsType[*pflag.InvalidValueError](err); ok { // its text has the value, perhaps a password
+			return fmt.Errorf("--%s: %w", e.GetFlag().Name, e.Unwrap())
+		}
+		return err
+	})
 	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages", ".FlagUsagesWrapped 100") + `
-Environment variables can also set flags, except --force, --from and --to:
+Environment variables set flags, too, except --force, --from and --to:
 PETSTORE_MAX_CONNECTIONS sets --max-connections.
 `)
 	return root
 }
 
-const storeFlag = "store"
-
-// variablePrefix begins the name of every environment variable.
-var variablePrefix = strings.ToUpper(service.Name) + "_"
-
-// addStoreFlag adds --store.
-func addStoreFlag(flags *pflag.FlagSet, addr *string) {
-	addAddressFlag(flags, addr, storeFlag, address.Default, "the `address` of the store: "+address.Forms)
-}
-
-// isAddress annotates flags that hold the address of a store.
-const isAddress = "address"
-
-// addAddressFlag adds a flag that checkAddresses checks.
-func addAddressFlag(flags *pflag.FlagSet, addr *string, name, value, usage string) {
-	flags.StringVar(addr, name, value, usage)
-	_ = flags.SetAnnotation(name, isAddress, nil) // the flag exists
-}
-
-// variableOf returns the environment variable of a flag, or "" if it has none.
-func variableOf(flag string) string {
-	if slices.Contains([]string{"help", "version", "force", "from", "to"}, flag) {
-		return ""
+// prepare runs before each command.
+func prepare(cmd *cobra.Command, args []string, env *environment) error {
+	if err := setFromVariables(cmd.Flags(), env.getenv); err != nil {
+		return err
 	}
-	return variablePrefix + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
-}
-
-// setFromVariables sets flags that were not given from their environment variables.
-func setFromVariables(flags *pflag.FlagSet, getenv func(string) string) error {
-	var errs []error
-	flags.VisitAll(func(f *pflag.Flag) {
-		variable := variableOf(f.Name)
-		if f.Changed || variable == "" || getenv(variable) == "" {
-			return
-		}
-		if err := flags.Set(f.Name, getenv(variable)); err != nil {
-			errs = append(errs, fmt.Errorf("%s: %w", variable, err))
-		}
-	})
-	return errors.Join(errs...)
-}
-
-// addressFlags returns the flags that hold the address of a store.
-func addressFlags(cmd *cobra.Command) (flags []*pflag.Flag) {
+	if err := cmd.ValidateRequiredFlags(); err != nil {
+		return err
+	}
+	env.parsed = true
+	if cmd.Name() == "serve" {
+		return nil
+	}
+	var paths []string
+	if strings.HasSuffix(cmd.Use, " FILE") {
+		paths = append(paths, args...)
+	}
+	var err error
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
-		if _, ok := f.Annotations[isAddress]; ok {
-			flags = append(flags, f)
+		switch addr, ok := f.Value.(*address.Address); {
+		case !ok:
+		case addr.Kind == "sqlite":
+			paths = append(paths, addr.Path)
+		case addr.Kind == "memory":
+			err = misuse("--%s: the memory store exists only inside a server, which gets its keys from %s", f.Name, keysVariable)
 		}
 	})
-	return flags
-}
-
-// checkAddresses checks the addresses of stores. Its errors, unlike those of pflag, do
-// not repeat a password.
-func checkAddresses(cmd *cobra.Command) error {
-	for _, f := range addressFlags(cmd) {
-		name, addr := "--"+f.Name, f.Value.String()
-		if variable := variableOf(f.Name); variable != "" {
-			name += " or " + variable
-		}
-		if err := address.Check(addr); err != nil {
-			return misuse("%s: %w", name, err)
-		}
-		if address.Kind(addr) == "memory" && cmd.Name() != "serve" {
-			return misuse("%s: the memory store exists only inside a server, which gets its keys from %s", name, keysVariable)
-		}
+	if err != nil {
+		return err
 	}
-	return nil
+	if env.terminal {
+		go showProgress(cmd.Context(), env.stderr, &env.copied)
+	}
+	return leaveRoot(env, paths)
 }
 
 // openStore opens a store, and adds advice to its errors.
-func openStore(ctx context.Context, env environment, addr string, o address.Options) (store.Store, error) {
+func openStore(ctx context.Context, env *environment, addr address.Address, o address.Options) (store.Store, error) {
 	if o.Logger == nil {
 		o.Logger = commandLogger(env)
 	}
-	st, err := address.Open(ctx, addr, o)
+	st, err := addr.Open(ctx, o)
 	return st, advise(err, addr)
 }
 
 // commandLogger returns the logger of commands other than serve.
-func commandLogger(env environment) *slog.Logger {
+func commandLogger(env *environment) *slog.Logger {
 	return slog.New(slog.NewTextHandler(env.stderr, nil))
 }
 
@@ -217,15 +170,6 @@ func commandLogger(env environment) *slog.Logger {
 type usageError struct{ error }
 
 func misuse(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
-
-// lastWord adds to the error of a command what was done. The cause of an interruption
-// replaces the error.
-func lastWord(ctx context.Context, err error, done string) error {
-	if cause := context.Cause(ctx); cause != nil {
-		err = cause
-	}
-	return fmt.Errorf("%w; %s", err, done)
-}
 
 // showProgress prints, every two seconds until ctx ends, how long a command has worked
 // and how many pets it has copied.
@@ -237,7 +181,7 @@ func showProgress(ctx context.Context, out io.Writer, copied *atomic.Int64) {
 		}
 		text := fmt.Sprintf("working for %v", time.Since(began).Round(time.Second))
 		if n := copied.Load(); n > 0 {
-			text += ", " + counted(n, "pet") + " so far"
+			text += fmt.Sprintf(", pets copied: %d", n)
 		}
 		fmt.Fprintln(out, text)
 	}
@@ -255,6 +199,14 @@ func programVersion() string {
 	return version
 }
 
+// printableWriter writes text with all but line feeds and tabs made printable.
+type printableWriter struct{ io.Writer }
+
+func (w printableWriter) Write(text []byte) (int, error) {
+	_, err := io.WriteString(w.Writer, printable(string(text), "\n\t"))
+	return len(text), err
+}
+
 // printable escapes, as JSON does, characters that could move a terminal's cursor,
 // colour the text or change its direction, except those in allowed.
 func printable(s, allowed string) string {
@@ -269,12 +221,4 @@ func printable(s, allowed string) string {
 		}
 	}
 	return b.String()
-}
-
-// counted returns n and its noun: 1 pet, 2 pets.
-func counted(n int64, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }

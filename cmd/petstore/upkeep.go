@@ -12,10 +12,8 @@ import (
 	"example.com/petstore/internal/store/sqlite"
 )
 
-func backupCommand(env environment) *cobra.Command {
-	var addr string
-	var force bool
-	cmd := &cobra.Command{
+func backupCommand(env *environment) *cobra.Command {
+	return fileCommand(env, sqlite.Backup, "backed up", &cobra.Command{
 		Use:   "backup FILE",
 		Short: "Write a snapshot of an SQLite store to a file",
 		Long: `backup writes a consistent snapshot of the store, including its keys, to FILE.
@@ -23,43 +21,40 @@ Servers may keep writing. FILE appears only when it is complete, checked and on
 disk.`,
 		Example: `  petstore backup petstore-$(date +%F).db
   petstore backup --store sqlite:/srv/pets.db --force /mnt/pets.db`,
-		Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return upkeep(cmd.Context(), env.stderr, addr, "backed up", func(path string) (sqlite.Report, error) {
-				return sqlite.Backup(cmd.Context(), path, args[0], force)
-			})
-		},
-	}
-	addStoreFlag(cmd.Flags(), &addr)
-	cmd.Flags().BoolVar(&force, "force", false, "replace FILE if it exists")
-	return cmd
+	}, "replace FILE if it exists")
 }
 
-func restoreCommand(env environment) *cobra.Command {
-	var addr string
-	var force bool
-	cmd := &cobra.Command{
+func restoreCommand(env *environment) *cobra.Command {
+	return fileCommand(env, sqlite.Restore, "restored", &cobra.Command{
 		Use:   "restore FILE",
 		Short: "Replace an SQLite store with a backup",
-		Long: `restore replaces the store, or creates it, with a copy of FILE, a backup made by
+		Long: `restore replaces the store, or makes it, with a copy of FILE, a backup made by
 "petstore backup". Stop servers first. The copy is checked before anything changes:
 if anything fails, you have either the old store or the new one.`,
 		Example: `  petstore restore petstore-2026-11-21.db
   petstore restore --store sqlite:/srv/pets.db --force /mnt/pets.db`,
-		Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return upkeep(cmd.Context(), env.stderr, addr, "restored", func(path string) (sqlite.Report, error) {
-				return sqlite.Restore(cmd.Context(), path, args[0], force)
-			})
-		},
+	}, "replace the store if it exists")
+}
+
+// fileCommand completes cmd, which does work on a store and a file.
+func fileCommand(env *environment, work func(ctx context.Context, path, file string, force bool) (sqlite.Report, error),
+	done string, cmd *cobra.Command, forceUsage string,
+) *cobra.Command {
+	var addr address.Address
+	var force bool
+	cmd.Args = cobra.ExactArgs(1)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		return upkeep(env.stderr, addr, done, func(path string) (sqlite.Report, error) {
+			return work(cmd.Context(), path, args[0], force)
+		})
 	}
 	addStoreFlag(cmd.Flags(), &addr)
-	cmd.Flags().BoolVar(&force, "force", false, "replace the store if it exists")
+	cmd.Flags().BoolVar(&force, "force", false, forceUsage)
 	return cmd
 }
 
-func verifyCommand(env environment) *cobra.Command {
-	var addr string
+func verifyCommand(env *environment) *cobra.Command {
+	var addr address.Address
 	cmd := &cobra.Command{
 		Use:   "verify",
 		Short: "Check an SQLite store for damage",
@@ -68,7 +63,7 @@ running. If there is damage, verify reports it, and the exit status is 1.`,
 		Example: "  petstore verify --store sqlite:petstore-2026-11-21.db",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return upkeep(cmd.Context(), env.stdout, addr, "no damage was found in", func(path string) (sqlite.Report, error) {
+			return upkeep(env.stdout, addr, "no damage was found in", func(path string) (sqlite.Report, error) {
 				return sqlite.Verify(cmd.Context(), path)
 			})
 		},
@@ -77,56 +72,47 @@ running. If there is damage, verify reports it, and the exit status is 1.`,
 	return cmd
 }
 
-func migrateCommand(env environment) *cobra.Command {
-	var addr string
+// upkeep calls work with the path of an SQLite store and prints to out what was done.
+func upkeep(out io.Writer, addr address.Address, done string, work func(path string) (sqlite.Report, error)) error {
+	if addr.Kind != "sqlite" {
+		return errors.New("PostgreSQL has its own tools for this, such as pg_basebackup, pg_dump and pg_amcheck")
+	}
+	r, err := work(addr.Path)
+	if err == nil {
+		_, err = fmt.Fprintf(out, "%s %s: schema version %d, pets: %d, keys: %d, %.1f MiB\n", done, &addr,
+			r.Schema, r.Pets, r.Keys, float64(r.Bytes)/(1<<20))
+		return err
+	}
+	if r.Path == "" { // otherwise the error says what was done
+		err = fmt.Errorf("%w; nothing was changed", advise(err, addr))
+	}
+	return err
+}
+
+func migrateCommand(env *environment) *cobra.Command {
+	var addr address.Address
 	var version int64
 	cmd := &cobra.Command{
 		Use:   "migrate",
 		Short: "Make a store, or bring its schema up to date",
-		Long: `migrate makes the store if there is none, and brings its schema up to date, as serve
-does. For servers whose PostgreSQL user may not change the schema, run it as the owner
-of the tables before they start.
+		Long: `migrate makes the store if there is none, and brings its schema up to date, as
+serve does. For servers whose PostgreSQL user may not change the schema, run it as
+the owner of the tables before they start.
 
---to goes back to the version of an older program. Stop the servers first, and start the
-older program then: what newer versions have added is dropped, and the pets stay.`,
+--to goes back to the version of an older program. Stop the servers first, and
+start the older program then: what newer versions have added is dropped, and the
+pets stay.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			ctx := cmd.Context()
-			from, to, err := address.Migrate(ctx, addr, version, commandLogger(env))
-			switch {
-			case err == nil:
-				_, err = fmt.Fprintf(env.stdout, "the schema is at version %d (before: %d)\n", to, from)
-				return err
-			case ctx.Err() != nil:
-				return lastWord(ctx, err, "each migration was made whole or not at all: run it again")
+			from, to, err := addr.Migrate(cmd.Context(), version, commandLogger(env))
+			if err != nil {
+				return fmt.Errorf("%w; each migration was made whole or not at all", advise(err, addr))
 			}
-			return advise(err, addr)
+			_, err = fmt.Fprintf(env.stdout, "the schema is at version %d (before: %d)\n", to, from)
+			return err
 		},
 	}
 	addStoreFlag(cmd.Flags(), &addr)
 	cmd.Flags().Int64Var(&version, "to", 0, "the `version` of the schema, from 1; 0 for the newest")
 	return cmd
-}
-
-// upkeep calls work with the path of an SQLite store and prints to out what was done.
-func upkeep(ctx context.Context, out io.Writer, addr, done string,
-	work func(path string) (sqlite.Report, error),
-) error {
-	path, ok := address.SQLitePath(addr)
-	if !ok {
-		return errors.New("PostgreSQL has its own tools for this, such as pg_basebackup, pg_dump and pg_amcheck")
-	}
-	r, err := work(path)
-	switch {
-	case err == nil:
-		_, err = fmt.Fprintf(out, "%s %s: schema version %d, %s, %s, %.1f MiB\n", done, printable(addr, ""), r.Schema,
-			counted(r.Pets, "pet"), counted(r.Keys, "key"), float64(r.Bytes)/(1<<20))
-		return err
-	case ctx.Err() == nil:
-		return advise(err, addr)
-	case r.Path == "" && !errors.Is(err, sqlite.ErrDamaged):
-		return fmt.Errorf("%w; nothing was changed", context.Cause(ctx))
-	default:
-		return fmt.Errorf("%w; %w", context.Cause(ctx), err)
-	}
 }

@@ -10,25 +10,14 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/spf13/cobra"
-
 	"example.com/petstore/internal/store/address"
 )
 
-// leaveRoot turns a process of root into one of the user to whom the folder of the
-// store belongs, who could otherwise use links in it to have root change any file. It
-// must run before any of the files is opened.
-func leaveRoot(cmd *cobra.Command, args []string, env environment) error {
-	var paths []string
-	for _, f := range addressFlags(cmd) {
-		if path, ok := address.SQLitePath(f.Value.String()); ok {
-			paths = append(paths, path)
-		}
-	}
-	if strings.HasSuffix(cmd.Use, " FILE") {
-		paths = append(paths, args...)
-	}
-	o := otherOwner(paths...)
+// leaveRoot turns a process of root into one of the user to whom the folder of a file
+// belongs, who could otherwise use links in it to have root change any file. It must run
+// before any of the files is opened.
+func leaveRoot(env *environment, files []string) error {
+	o := otherOwner(files...)
 	if o == nil {
 		return nil
 	}
@@ -42,15 +31,14 @@ func leaveRoot(cmd *cobra.Command, args []string, env environment) error {
 	if err != nil {
 		return fmt.Errorf("%s belongs to the user %s, whom root cannot become: %w", o.path, o.name, err)
 	}
-	fmt.Fprintln(env.stderr, printable(o.path+" belongs to the user "+o.name+", as whom this runs", ""))
+	fmt.Fprintf(env.stderr, "%s belongs to the user %s, as whom this runs\n", o.path, o.name)
 	return nil
 }
 
 // refuseRoot returns an error if root is to serve a store in a folder of another user.
 // The server may need root's rights, for its port or its certificate.
-func refuseRoot(addr string) error {
-	path, ok := address.SQLitePath(addr)
-	if o := otherOwner(path); ok && o != nil {
+func refuseRoot(store address.Address) error {
+	if o := otherOwner(store.Path); store.Kind == "sqlite" && o != nil {
 		return fmt.Errorf("%s belongs to the user %s: run the server as that user, for example with runuser -u %s --",
 			o.path, o.name, o.name)
 	}

@@ -4,7 +4,6 @@ package address
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"regexp"
 	"strings"
@@ -16,11 +15,49 @@ import (
 	"example.com/petstore/internal/store/sqlite"
 )
 
-// Default is the address to use if none is given.
-const Default = "sqlite:petstore.db"
-
-// Forms lists the forms of an address, for error messages.
+// Forms lists the forms of an address.
 const Forms = "sqlite:PATH, postgres://USER:PASSWORD@HOST/DATABASE or memory:"
+
+// Address is the address of a store. A pointer to it is the value of a flag.
+type Address struct {
+	Kind string // "sqlite", "postgres" or "memory"
+	Path string // of an SQLite store
+	text string
+}
+
+// serverAddress matches what looks like the address of a server with a password, which
+// must not be printed as a path.
+var serverAddress = regexp.MustCompile(`(?i)^[a-z][a-z0-9+.-]*:(//|.*@)`)
+
+// Set sets a to the address in text, which must have one of the forms. Its errors do not
+// contain the text, which may hold a password.
+func (a *Address) Set(text string) error {
+	path, isFile := strings.CutPrefix(text, "sqlite:")
+	switch {
+	case strings.ContainsFunc(text, unicode.IsControl):
+		return errors.New("the address of a store has a control character, such as a line feed at its end")
+	case isFile && !serverAddress.MatchString(path):
+		*a = Address{"sqlite", path, text}
+	case strings.HasPrefix(text, "postgres://"), strings.HasPrefix(text, "postgresql://"):
+		*a = Address{"postgres", "", text}
+	case text == "memory:":
+		*a = Address{"memory", "", text}
+	default:
+		return errors.New("unknown store: use " + Forms)
+	}
+	return nil
+}
+
+// String returns the address without its password.
+func (a *Address) String() string {
+	if a.Kind == "postgres" {
+		return postgres.Redact(a.text)
+	}
+	return a.text
+}
+
+// Type names the values of a flag.
+func (a *Address) Type() string { return "address" }
 
 // Options configures Open. The zero value is valid.
 type Options struct {
@@ -29,95 +66,32 @@ type Options struct {
 	Logger      *slog.Logger // may be nil
 }
 
-// Open opens the store at address, creating it if it does not exist, and brings its
-// schema up to date. Its errors, like those of the other functions, never contain the
-// password.
-func Open(ctx context.Context, address string, o Options) (store.Store, error) {
-	switch Kind(address) {
+// Open opens the store at a, creating it if it does not exist, and brings its schema up
+// to date.
+func (a *Address) Open(ctx context.Context, o Options) (store.Store, error) {
+	switch a.Kind {
 	case "sqlite":
-		path, _ := SQLitePath(address)
-		return sqlite.Open(ctx, path, sqlite.Options{MustExist: o.MustExist, Logger: o.Logger})
+		return sqlite.Open(ctx, a.Path, sqlite.Options{MustExist: o.MustExist, Logger: o.Logger})
 	case "postgres":
-		return postgres.Open(ctx, address, postgres.Options(o))
-	case "memory":
-		return memory.New(), nil
+		return postgres.Open(ctx, a.text, postgres.Options(o))
 	}
-	return nil, Check(address)
+	return memory.New(), nil
 }
 
-// OpenReader opens the store at address, which is not a memory store, as it is.
-func OpenReader(ctx context.Context, address string) (store.Reader, error) {
-	switch Kind(address) {
-	case "sqlite":
-		path, _ := SQLitePath(address)
-		return sqlite.OpenReader(ctx, path)
-	case "postgres":
-		return postgres.OpenReader(ctx, address)
+// OpenReader opens the store at a, which is not a memory store, as it is.
+func (a *Address) OpenReader(ctx context.Context) (store.Reader, error) {
+	if a.Kind == "sqlite" {
+		return sqlite.OpenReader(ctx, a.Path)
 	}
-	return nil, Check(address)
+	return postgres.OpenReader(ctx, a.text)
 }
 
-// Migrate brings the schema of the store at address, which is not a memory store, to a
-// version, or to the newest if it is 0, and returns the versions before and after. It
-// creates a store if there is none.
-func Migrate(ctx context.Context, address string, version int64, logger *slog.Logger) (from, to int64, err error) {
-	switch Kind(address) {
-	case "sqlite":
-		path, _ := SQLitePath(address)
-		return sqlite.Migrate(ctx, path, version, logger)
-	case "postgres":
-		return postgres.Migrate(ctx, address, version, logger)
+// Migrate brings the schema of the store at a, which is not a memory store, to a version,
+// or to the newest if it is 0, and returns the versions before and after. It creates a
+// store if there is none.
+func (a *Address) Migrate(ctx context.Context, version int64, logger *slog.Logger) (from, to int64, err error) {
+	if a.Kind == "sqlite" {
+		return sqlite.Migrate(ctx, a.Path, version, logger)
 	}
-	return 0, 0, Check(address)
-}
-
-// Check returns an error unless address has one of the forms.
-func Check(address string) error {
-	switch {
-	case strings.ContainsFunc(address, unicode.IsControl):
-		return errors.New("the address of a store has a control character, such as a line feed at its end")
-	case Kind(address) == "":
-		return fmt.Errorf("unknown store %q: use %s", Redact(address), Forms)
-	}
-	return nil
-}
-
-// serverAddress matches what looks like the address of a server with a password, which
-// must not be printed as a path.
-var serverAddress = regexp.MustCompile(`(?i)^[a-z][a-z0-9+.-]*:(//|.*@)`)
-
-// Kind returns the kind of store at address: "sqlite", "postgres" or "memory",
-// or "" if Check fails.
-func Kind(address string) string {
-	path, isFile := strings.CutPrefix(address, "sqlite:")
-	switch {
-	case strings.ContainsFunc(address, unicode.IsControl):
-		return ""
-	case isFile && !serverAddress.MatchString(path):
-		return "sqlite"
-	case strings.HasPrefix(address, "postgres://"), strings.HasPrefix(address, "postgresql://"):
-		return "postgres"
-	case address == "memory:":
-		return "memory"
-	}
-	return ""
-}
-
-// SQLitePath returns the path in the address of an SQLite store.
-func SQLitePath(address string) (path string, ok bool) {
-	return strings.TrimPrefix(address, "sqlite:"), Kind(address) == "sqlite"
-}
-
-// Redact returns address without its password, and of one that Open rejects the scheme.
-func Redact(address string) string {
-	scheme, _, found := strings.Cut(address, ":")
-	switch kind := Kind(address); {
-	case kind == "postgres":
-		return postgres.Redact(address)
-	case kind == "" && strings.ContainsAny(scheme, "@= "): // perhaps a connection string for psql
-		return "…"
-	case kind == "" && found:
-		return scheme + ":…"
-	}
-	return address
+	return postgres.Migrate(ctx, a.text, version, logger)
 }

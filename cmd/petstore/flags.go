@@ -1,0 +1,163 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"net/url"
+	"os"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+	"golang.org/x/net/idna"
+
+	"example.com/petstore/internal/keys"
+	"example.com/petstore/internal/service"
+	"example.com/petstore/internal/store/address"
+)
+
+const storeFlag = "store"
+
+// variablePrefix begins the name of every environment variable.
+var variablePrefix = strings.ToUpper(service.Name) + "_"
+
+// addStoreFlag adds --store.
+func addStoreFlag(flags *pflag.FlagSet, addr *address.Address) {
+	_ = addr.Set("sqlite:petstore.db") // it is valid
+	flags.Var(addr, storeFlag, "the address of the store: "+address.Forms)
+}
+
+// addFlag adds a flag whose value parse returns.
+func addFlag[T any](flags *pflag.FlagSet, value *T, parse func(string) (T, error), name, usage string) {
+	flags.Func(name, usage, func(text string) (err error) {
+		*value, err = parse(text)
+		return err
+	})
+}
+
+// variableOf returns the environment variable of a flag, or "" if it has none.
+func variableOf(flag string) string {
+	if slices.Contains([]string{"help", "version", "force", "from", "to"}, flag) {
+		return ""
+	}
+	return variablePrefix + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
+}
+
+// setFromVariables sets flags that were not given from their environment variables.
+func setFromVariables(flags *pflag.FlagSet, getenv func(string) string) error {
+	var errs []error
+	flags.VisitAll(func(f *pflag.Flag) {
+		variable := variableOf(f.Name)
+		if f.Changed || variable == "" || getenv(variable) == "" {
+			return
+		}
+		f.Changed = true
+		if err := f.Value.Set(getenv(variable)); err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", variable, err))
+		}
+	})
+	return errors.Join(errs...)
+}
+
+// Environment variables for fixed keys. They have no flags: ps shows flags.
+var (
+	keysVariable     = variablePrefix + "API_KEYS"
+	keysFileVariable = keysVariable + "_FILE"
+)
+
+// fixedKeys returns the keys in PETSTORE_API_KEYS or in the file that
+// PETSTORE_API_KEYS_FILE names, separated by commas or white space.
+func fixedKeys(getenv func(string) string) ([]string, error) {
+	source, text := keysVariable, getenv(keysVariable)
+	if path := getenv(keysFileVariable); path != "" {
+		if text != "" {
+			return nil, misuse("both %s and %s are set; unset one of them", keysVariable, keysFileVariable)
+		}
+		content, err := os.ReadFile(path)
+		if err != nil {
+			return nil, misuse("%s: %w", keysFileVariable, err)
+		}
+		source, text = keysFileVariable+": "+path, string(content)
+	}
+	fixed := strings.Fields(strings.ReplaceAll(text, ",", " "))
+	if err := keys.CheckFixed(fixed); err != nil {
+		return nil, misuse("%s: %w", source, err)
+	}
+	return fixed, nil
+}
+
+// parseDays parses a number of days, such as 30d, or a duration as Go writes it.
+func parseDays(text string) (time.Duration, error) {
+	days, isDays := strings.CutSuffix(text, "d")
+	n, err := strconv.ParseUint(days, 10, 16)
+	if isDays && err == nil {
+		return time.Duration(n) * 24 * time.Hour, nil
+	}
+	d, err := time.ParseDuration(text)
+	if err != nil || d < 0 {
+		return 0, errors.New("it must be a duration such as 30d, 12h or 90m")
+	}
+	return d, nil
+}
+
+// parseNetworks parses networks and addresses.
+func parseNetworks(text string) (all []netip.Prefix, err error) {
+	for one := range strings.SplitSeq(text, ",") {
+		network, err := netip.ParsePrefix(one)
+		if addr, addrErr := netip.ParseAddr(one); addrErr == nil { // a network of one
+			network, err = addr.Prefix(addr.BitLen())
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%q is no network, such as 10.0.0.0/8, and no address", one)
+		}
+		all = append(all, network)
+	}
+	return all, nil
+}
+
+// The forms of an origin as browsers send it, and of a public URL: a URI (RFC 3986) in
+// ASCII, which can stand in a header, in YAML and in a shell command as it is.
+const host = `([0-9A-Za-z]([0-9A-Za-z._-]*[0-9A-Za-z])?|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?`
+
+var (
+	originForm    = regexp.MustCompile(`^https?://` + host + `$`)
+	publicURLForm = regexp.MustCompile(`^(?i:https?)://` + host + `(/([0-9A-Za-z._~-]|%[0-9A-Fa-f]{2})*)*$`)
+)
+
+// parseOrigins parses origins as browsers send them.
+func parseOrigins(text string) ([]string, error) {
+	all := strings.Split(text, ",")
+	for _, origin := range all {
+		if !originForm.MatchString(origin) || strings.ToLower(origin) != origin {
+			return nil, fmt.Errorf("%q is no origin as browsers send it, such as https://app.example.com", origin)
+		}
+	}
+	return all, nil
+}
+
+// parsePublicURL accepts a public URL.
+func parsePublicURL(text string) (string, error) {
+	if text != "" && !publicURLForm.MatchString(text) {
+		return "", fmt.Errorf("it must be a URI in ASCII without user, query or fragment, such as %s", encodedURL(text))
+	}
+	return text, nil
+}
+
+// encodedURL returns a public URL as a URI, or an example if it has no such form.
+func encodedURL(text string) string {
+	if u, err := url.Parse(strings.TrimSpace(text)); err == nil {
+		host, err := idna.Lookup.ToASCII(u.Hostname())
+		if u.Port() != "" {
+			host += ":" + u.Port()
+		}
+		encoded := u.Scheme + "://" + host + u.EscapedPath()
+		if err == nil && publicURLForm.MatchString(encoded) {
+			return encoded
+		}
+	}
+	return "https://api.example.com/v1"
+}
