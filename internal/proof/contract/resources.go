@@ -58,6 +58,17 @@ func (s *suite) to(o operation, path string) request { return s.request(o, path)
 // example returns a body for the create operation.
 func (c *collection) example(seed int) resource { return property.Object(c.create.body).Example(seed) }
 
+// complete returns a body for the create operation with all properties.
+func (c *collection) complete(seed int) resource {
+	body := c.example(seed)
+	for name, p := range c.create.body.Properties {
+		if body[name] == nil {
+			body[name] = another(p.Value, nil)
+		}
+	}
+	return body
+}
+
 // newParent adds a resource that may have such a list, or returns nil.
 func (c *collection) newParent(t T, seed int) *stored {
 	if c.parent == nil {
@@ -149,7 +160,8 @@ func (c *collection) creates(t T) {
 	under := c.newParent(t, 1)
 	c.examples(t, under)
 	c.add(t, under, c.example(1)).isRead(t, true)
-	m := c.add(t, under, c.example(2))
+	m := c.add(t, under, c.complete(2))
+	m.isRead(t, true)
 	body := c.owned(c.create, m)
 	maps.Copy(body, c.example(2))
 	c.keeps(t, c.create, c.add(t, under, body).value, body)
@@ -293,7 +305,7 @@ func (c *collection) changes(t T, o operation) {
 // and checks that the result is read.
 func (c *collection) untilAccepted(t T, o operation, under *stored, change func(*stored) resource) {
 	for seed := range 20 {
-		body := c.example(seed)
+		body := c.complete(seed)
 		m := c.add(t, under, body)
 		sent := change(m)
 		r := c.to(o, m.path()).withBody(sent)
