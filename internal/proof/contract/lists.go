@@ -24,8 +24,9 @@ var nextLink = regexp.MustCompile(`(?:^|, )<([^<>]*)>; rel="next"`)
 // walk follows the links from a page on, and returns all resources.
 func (c *collection) walk(t T, target string) (all []resource) {
 	path, query, _ := strings.Cut(target, "?")
-	if limit := c.list.parameter(openapi3.ParameterInQuery, "limit"); !strings.Contains(query, "limit=") && limit != nil && limit.Schema.Value.Max != nil {
-		target = fmt.Sprintf("%s?limit=%.0f&%s", path, *limit.Schema.Value.Max, query)
+	limit := c.list.parameter("query", "limit")
+	if limit != nil && limit.Max != nil && !strings.Contains(query, "limit=") {
+		target = fmt.Sprintf("%s?limit=%.0f&%s", path, *limit.Max, query)
 	}
 	seen := map[string]bool{}
 	for target != "" {
@@ -44,7 +45,7 @@ func (c *collection) walk(t T, target string) (all []resource) {
 // page ends: with as many resources as limit, or with the one that brings the texts to
 // maxPageText.
 func (c *collection) page(t T, target string) (page []resource, next string) {
-	got := c.expect(t, request{method: http.MethodGet, target: target, header: []string{bearer(c.Key)}}, want{status: http.StatusOK})
+	got := c.expect(t, c.get(strings.TrimPrefix(target, c.base)), want{status: http.StatusOK})
 	list, _ := property.Decode(string(got.body)).([]any)
 	limit, full, text := c.limit(target), false, 0
 	for i, v := range list {
@@ -60,7 +61,7 @@ func (c *collection) page(t T, target string) (page []resource, next string) {
 	if m := nextLink.FindStringSubmatch(strings.Join(got.Header.Values("Link"), ", ")); m != nil {
 		u, err := url.Parse(m[1])
 		if err != nil || u.Path != strings.Split(target, "?")[0] || c.limit(m[1]) != limit || !full {
-			t.Errorf("%s: got a page of %d with the link %s, want %d if another follows, with the same limit", target, len(list), m[1], limit)
+			t.Errorf("%s: got %d with the link %s, want %d if another follows, and the same limit", target, len(list), m[1], limit)
 			return page, ""
 		}
 		next = u.RequestURI()
@@ -73,8 +74,8 @@ func (c *collection) limit(target string) int {
 	_, query, _ := strings.Cut(target, "?")
 	values, _ := url.ParseQuery(query)
 	limit, err := strconv.Atoi(values.Get("limit"))
-	if p := c.list.parameter(openapi3.ParameterInQuery, "limit"); err != nil && p != nil {
-		n, _ := p.Schema.Value.Default.(float64)
+	if s := c.list.parameter("query", "limit"); err != nil && s != nil {
+		n, _ := s.Default.(float64)
 		return int(n)
 	}
 	return limit
@@ -99,17 +100,20 @@ func (c *collection) textSize(r resource) (n int) {
 func (s *suite) lists(t T) {
 	for _, c := range s.collections {
 		t.Run(c.list.OperationID, func(t T) {
-			limit := c.list.parameter(openapi3.ParameterInQuery, "limit")
-			from := slices.IndexFunc(s.collections, func(o *collection) bool { return o.create.method != "" && o.schema.Ref == c.schema.Ref })
-			if limit == nil || limit.Schema.Value.Max == nil || limit.Schema.Value.Default == nil || from < 0 {
-				t.Errorf("got %+v, want a limit with a maximum and a default, and an operation that adds to the list", limit)
+			limit, source := c.list.parameter("query", "limit"), c
+			for _, other := range s.collections {
+				if source.create.method == "" && other.schema.Ref == c.schema.Ref {
+					source = other
+				}
+			}
+			if limit == nil || limit.Max == nil || limit.Default == nil || source.create.method == "" {
+				t.Errorf("got the limit %+v, want a maximum, a default, and an operation that adds to the list", limit)
 				return
 			}
-			source := s.collections[from]
 			under, other := source.newParent(t, 4), source.newParent(t, 5)
 			path := c.base + c.path(under)
 			before := c.walk(t, path)
-			for i := range int(limit.Schema.Value.Default.(float64)) + 1 {
+			for i := range int(limit.Default.(float64)) + 1 {
 				before = append(before, source.add(t, under, source.example(i)).value)
 				if i < 3 && c.parent != nil {
 					source.add(t, other, source.example(i))
@@ -120,8 +124,9 @@ func (s *suite) lists(t T) {
 			for _, query := range []string{"", "?limit=1", "?limit=7", "?other=1&limit=7&x=y"} {
 				wantSame(t, path+query, c.ids(c.follow(t, path+query), nil, ""), c.ids(all, nil, ""), true)
 			}
+			cursor := c.cursor(t, path)
 			for _, filter := range c.list.parameters {
-				if cursor := c.cursor(t, path); filter.In == openapi3.ParameterInQuery && filter.Name != "limit" && filter.Name != cursor {
+				if filter.In == "query" && filter.Name != "limit" && filter.Name != cursor {
 					t.Run(filter.Name, func(t T) { c.filter(t, path, filter, all) })
 				}
 			}
@@ -145,7 +150,7 @@ func (c *collection) cursor(t T, path string) string {
 	_, query, _ := strings.Cut(next, "?")
 	values, _ := url.ParseQuery(query)
 	delete(values, "limit")
-	if len(values) != 1 || c.list.parameter(openapi3.ParameterInQuery, slices.Collect(maps.Keys(values))[0]) == nil {
+	if len(values) != 1 || c.list.parameter("query", slices.Collect(maps.Keys(values))[0]) == nil {
 		t.Errorf("%s?limit=1: got the link %s, want one with the limit and a documented parameter", path, next)
 		return ""
 	}

@@ -43,13 +43,14 @@ func operations(document *openapi3.T) (all []operation) {
 	return all
 }
 
-// parameter returns a parameter, or nil.
-func (o operation) parameter(in, name string) *openapi3.Parameter {
-	i := slices.IndexFunc(o.parameters, func(p *openapi3.Parameter) bool { return p.In == in && p.Name == name })
-	if i < 0 {
-		return nil
+// parameter returns the schema of a parameter, or nil.
+func (o operation) parameter(in, name string) *openapi3.Schema {
+	for _, p := range o.parameters {
+		if p.In == in && p.Name == name {
+			return p.Schema.Value
+		}
 	}
-	return o.parameters[i]
+	return nil
 }
 
 // answer returns the schema of the body of a success; nil if it has none.
@@ -150,7 +151,8 @@ func (s *suite) faulty(o operation) (rows []row) {
 		switch {
 		case p.In == openapi3.ParameterInPath:
 			for _, text := range property.Unknown(p.Schema.Value) {
-				rows = append(rows, row{"unknown " + p.Name + "=" + text, s.request(o, o.unknown(p.Name, text)), want{status: 404, code: "not_found"}})
+				unknown := s.request(o, o.unknown(p.Name, text))
+				rows = append(rows, row{"unknown " + p.Name + "=" + text, unknown, want{status: 404, code: "not_found"}})
 			}
 		case p.In == openapi3.ParameterInQuery && !p.Schema.Value.Type.Is("array"):
 			text := property.Text(property.Value(p.Schema.Value).Example(1))
@@ -160,16 +162,21 @@ func (s *suite) faulty(o operation) (rows []row) {
 	if o.body != nil {
 		size, media := valid, "^"+strings.ReplaceAll(o.media, "+", `\+`)+"$"
 		size.body += strings.Repeat(" ", maxBody)
-		size.header, query.header, query.body = nil, nil, size.body // the query is checked before the size, and that before the type
+		// The query is checked before the size, and that before the type.
+		size.header, query.header, query.body = nil, nil, size.body
 		rows = append(rows, row{"body size", size, want{status: 413, code: "payload_too_large"}})
-		for _, other := range []string{"text/plain", "application/json", "application/merge-patch+json", "application/vnd.api+json", "application/json;;", ""} {
+		unsupported := want{status: 415, code: "unsupported_media_type", header: map[string]string{"Accept": media}}
+		for _, other := range []string{
+			"text/plain", "application/json", "application/merge-patch+json", "application/vnd.api+json", "application/json;;", "",
+		} {
 			if r := valid; other != o.media {
 				r.header = []string{"Content-Type: " + other}
-				rows = append(rows, row{"media type " + other, r, want{status: 415, code: "unsupported_media_type", message: "Content-Type", header: map[string]string{"Accept": media}}})
+				rows = append(rows, row{"media type " + other, r, unsupported})
 			}
 		}
-		r := valid.with("Content-Encoding: gzip")
-		rows = append(rows, row{"compressed", r, want{status: 415, code: "unsupported_media_type", header: map[string]string{"Accept-Encoding": "^identity$"}}})
+		compressed := unsupported
+		compressed.header = map[string]string{"Accept-Encoding": "^identity$"}
+		rows = append(rows, row{"compressed", valid.with("Content-Encoding: gzip"), compressed})
 	}
 	return append(rows, row{"query", query, want{status: 400, code: "invalid_parameter"}})
 }
@@ -196,9 +203,12 @@ func (s *suite) everyOperation() (rows []row) {
 			continue
 		}
 		for _, f := range append(faulty, row{name: "valid", request: s.request(o, o.unknown("", ""))}) {
-			rows = append(rows, row{o.OperationID + " " + f.name + " without a key", f.request, want{status: 401, code: "unauthorized", header: map[string]string{"WWW-Authenticate": noCredentials}}})
+			name := o.OperationID + " " + f.name
+			unauthorized := want{status: 401, code: "unauthorized", header: map[string]string{"WWW-Authenticate": noCredentials}}
+			rows = append(rows, row{name + " without a key", f.request, unauthorized})
 			if s.ReadOnlyKey != "" && o.method != http.MethodGet {
-				rows = append(rows, row{o.OperationID + " " + f.name + " with a key that may only read", f.request.with(bearer(s.ReadOnlyKey)), want{status: 403, code: "forbidden"}})
+				readOnly := f.request.with(bearer(s.ReadOnlyKey))
+				rows = append(rows, row{name + " with a key that may only read", readOnly, want{status: 403, code: "forbidden"}})
 			}
 		}
 	}

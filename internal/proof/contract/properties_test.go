@@ -47,7 +47,8 @@ func TestProperties(t *testing.T) {
 					for _, name := range slices.Sorted(maps.Keys(c.create.body.Properties)) { // any change makes another one
 						other := maps.Clone(body)
 						other[name] = property.Value(c.create.body.Properties[name].Value).Draw(rt, "other "+name)
-						if r := c.to(c.create, c.path(under)).withBody(other).with(key); !reflect.DeepEqual(decode([]byte(r.body))[name], made.value[name]) {
+						r := c.to(c.create, c.path(under)).withBody(other).with(key)
+						if !reflect.DeepEqual(decode([]byte(r.body))[name], made.value[name]) {
 							c.expect(t, r, want{status: 422})
 						}
 					}
@@ -60,7 +61,10 @@ func TestProperties(t *testing.T) {
 			}
 			for i, c := range newSuiteOn(t, copied).collections {
 				path := paths[s.collections[i]]
-				if got, want := c.walk(testT{t}, path), s.collections[i].walk(testT{t}, path); path != "" && !reflect.DeepEqual(got, want) {
+				if path == "" {
+					continue
+				}
+				if got, want := c.walk(testT{t}, path), s.collections[i].walk(testT{t}, path); !reflect.DeepEqual(got, want) {
 					t.Errorf("%s, copied: got %v, want %v", path, got, want)
 				}
 			}
