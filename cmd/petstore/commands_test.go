@@ -168,17 +168,28 @@ func TestPrintable(t *testing.T) {
 	}
 }
 
-// brokenStore is a store that fails when its last keys are read, or when it is filled.
-type brokenStore struct {
-	store.Store
+// source is an empty store, or one whose keys cannot be read.
+type source struct {
+	store.Reader
 	err error
 }
 
-func (b brokenStore) Snapshot(ctx context.Context, f func(store.Snapshot) error) error {
-	return b.Store.Snapshot(ctx, func(s store.Snapshot) error {
-		s.Keys = func(yield func(keys.Key, error) bool) { yield(keys.Key{}, b.err) }
-		return f(s)
+func (s source) Snapshot(_ context.Context, f func(store.Snapshot) error) error {
+	return f(store.Snapshot{
+		Pets:     func(func(pets.Pet, error) bool) {},
+		Requests: func(func(pets.KeyedRequest, error) bool) {},
+		Keys: func(yield func(keys.Key, error) bool) {
+			if s.err != nil {
+				yield(keys.Key{}, s.err)
+			}
+		},
 	})
+}
+
+// brokenStore is a store that cannot be filled.
+type brokenStore struct {
+	store.Store
+	err error
 }
 
 func (b brokenStore) Fill(context.Context, store.Snapshot) error { return b.err }
@@ -195,15 +206,15 @@ func TestLastWord(t *testing.T) {
 		addr := address.Address{Kind: "sqlite"}
 		return upkeep(io.Discard, addr, "", func(string) (sqlite.Report, error) { return r, broken })
 	}
-	copying := func(from, to store.Store) error { return fill(t.Context(), &environment{}, from, to) }
+	copying := func(from source, to store.Store) error { return fill(t.Context(), &environment{}, from, to) }
 	for want, err := range map[string]error{
 		"locked; no key was created": change(locked),
 		"broken; petstore keys list --store  shows whether the key was created": change(broken),
 		"broken; nothing was changed":                                           work(sqlite.Report{}),
 		"broken":                                                                work(sqlite.Report{Path: "copy.db"}),
-		"reading failed: broken; nothing was copied":                            copying(brokenStore{memory.New(), broken}, memory.New()),
-		"locked; nothing was copied":                                            copying(memory.New(), brokenStore{err: locked}),
-		"broken; either everything was copied or nothing: try again, since only an empty store is filled": copying(memory.New(), brokenStore{err: broken}),
+		"reading failed: broken; nothing was copied":                            copying(source{err: broken}, memory.New()),
+		"locked; nothing was copied":                                            copying(source{}, brokenStore{err: locked}),
+		"broken; either everything was copied or nothing: try again, since only an empty store is filled": copying(source{}, brokenStore{err: broken}),
 	} {
 		if err == nil || err.Error() != want {
 			t.Errorf("got error %v, want %s", err, want)

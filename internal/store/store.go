@@ -18,10 +18,6 @@ type Store interface {
 	pets.Store
 	keys.Store
 
-	// Snapshot calls f with the content of the store at one moment, while other
-	// calls go on. It returns f's error unchanged.
-	Snapshot(ctx context.Context, f func(Snapshot) error) error
-
 	// Fill stores a snapshot of another store in one transaction, durably: all of
 	// it or, with an error, nothing. It returns an error of the snapshot unchanged,
 	// and fails with ErrNotEmpty if the store is not as it was created, and with
@@ -33,7 +29,11 @@ type Store interface {
 // Reader reads a store as it is: it creates, migrates and writes nothing.
 type Reader interface {
 	Keys(ctx context.Context) ([]keys.Key, error)
+
+	// Snapshot calls f with the content of the store at one moment, while others
+	// may write. It returns f's error unchanged.
 	Snapshot(ctx context.Context, f func(Snapshot) error) error
+
 	Close() error
 }
 

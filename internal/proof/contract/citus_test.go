@@ -5,18 +5,10 @@ package contract
 import (
 	"testing"
 
-	"example.com/petstore/internal/store/postgres"
 	"example.com/petstore/internal/store/postgres/pgtest"
 )
 
 func TestContractCitus(t *testing.T) {
-	open := func(address string) *postgres.Store {
-		s, err := postgres.Open(t.Context(), address, postgres.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return s
-	}
-	address := pgtest.Cluster(t, 2)[0].Distributed(t, func(address string) { _ = open(address).Close() })
-	newSuiteOn(t, open(address)).run(t)
+	open := func(addr string) { _ = openStore(t, addr).Close() }
+	newSuiteOn(t, openStore(t, pgtest.Cluster(t, 2)[0].Distributed(t, open))).run(t)
 }

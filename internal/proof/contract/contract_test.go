@@ -14,8 +14,7 @@ import (
 	"example.com/petstore/internal/proof/example"
 	"example.com/petstore/internal/proof/program"
 	"example.com/petstore/internal/store"
-	"example.com/petstore/internal/store/memory"
-	"example.com/petstore/internal/store/sqlite"
+	"example.com/petstore/internal/store/address"
 )
 
 // TestContract tests the service on the memory and SQLite stores, or, if URL is
@@ -33,21 +32,33 @@ func TestContract(t *testing.T) {
 		}, example.Document()).run(t)
 		return
 	}
-	for name, open := range stores {
-		t.Run(name, func(t *testing.T) { newSuiteOn(t, open(t)).run(t) })
+	for name, newAddress := range stores {
+		t.Run(name, func(t *testing.T) { newSuiteOn(t, openStore(t, newAddress(t))).run(t) })
 	}
 }
 
-// stores opens an empty store of each kind.
-var stores = map[string]func(*testing.T) store.Store{
-	"memory": func(*testing.T) store.Store { return memory.New() },
-	"sqlite": func(t *testing.T) store.Store {
-		s, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "petstore.db"), sqlite.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return s
-	},
+// stores returns the address of a new store of each kind.
+var stores = map[string]func(*testing.T) string{
+	"memory": func(*testing.T) string { return "memory:" },
+	"sqlite": func(t *testing.T) string { return "sqlite:" + filepath.Join(t.TempDir(), "petstore.db") },
+}
+
+func parse(t *testing.T, text string) (a address.Address) {
+	t.Helper()
+	if err := a.Set(text); err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+func openStore(t *testing.T, text string) store.Store {
+	t.Helper()
+	a := parse(t, text)
+	s, err := a.Open(t.Context(), address.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
 }
 
 // newSuiteOn serves a store until the test ends.

@@ -2,40 +2,9 @@ package memory
 
 import (
 	"context"
-	"iter"
-	"slices"
 
 	"example.com/petstore/internal/store"
 )
-
-func (s *Store) Snapshot(ctx context.Context, f func(store.Snapshot) error) error {
-	var snapshot store.Snapshot
-	err := s.locked(ctx, func() error {
-		snapshot = store.Snapshot{
-			LastID:   s.lastID,
-			Pets:     sequence(s.pets),
-			Requests: sequence(s.requests),
-			Keys:     sequence(s.keys),
-		}
-		return nil
-	})
-	if err != nil {
-		return err
-	}
-	return f(snapshot)
-}
-
-// sequence yields the elements that all has now.
-func sequence[T any](all []T) iter.Seq2[T, error] {
-	all = slices.Clone(all)
-	return func(yield func(T, error) bool) {
-		for _, v := range all {
-			if !yield(v, nil) {
-				return
-			}
-		}
-	}
-}
 
 func (s *Store) Fill(ctx context.Context, from store.Snapshot) error {
 	filled := New()

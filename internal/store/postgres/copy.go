@@ -32,7 +32,7 @@ var areFilled = []string{
 	"SELECT is_called FROM SCHEMA.pets_id_seq",
 }
 
-// Snapshot implements store.Store. On Citus, the nodes have no common snapshot.
+// Snapshot implements store.Reader. On Citus, the nodes have no common snapshot.
 func (s *Store) Snapshot(ctx context.Context, f func(store.Snapshot) error) error {
 	var stopped error // f's error
 	err := s.attempt(ctx, s.reads, func(ctx context.Context, c *pgx.Conn) error {

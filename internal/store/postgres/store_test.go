@@ -10,9 +10,9 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"example.com/petstore/internal/keys"
 	"example.com/petstore/internal/pets"
 	"example.com/petstore/internal/store"
-	"example.com/petstore/internal/store/memory"
 	"example.com/petstore/internal/store/postgres"
 	"example.com/petstore/internal/store/postgres/pgtest"
 	"example.com/petstore/internal/store/storetest"
@@ -56,6 +56,13 @@ func factory(database func(testing.TB) string) storetest.Factory {
 			}
 			return start(t, s.(opened).address)
 		},
+		Reader: func(t testing.TB, s store.Store) store.Reader {
+			r, err := postgres.OpenReader(t.Context(), s.(opened).address)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return r
+		},
 		Change: func(t testing.TB, s store.Store, p pets.Pet) {
 			pgtest.Exec(t, s.(opened).address, fmt.Sprintf("UPDATE pets SET name = '%s', category_id = %d, status = '%s' WHERE id = %d", p.Name, p.CategoryID, p.Status, p.ID))
 		},
@@ -69,19 +76,19 @@ func factory(database func(testing.TB) string) storetest.Factory {
 // and than the server allows.
 func TestFillStalls(t *testing.T) {
 	t.Parallel()
-	from, s := memory.New(), open(t, pgtest.Schema(t)+"&statement_timeout=5000&idle_in_transaction_session_timeout=10")
-	storetest.Fill(t, from, 2, newPet())
-	err := from.Snapshot(t.Context(), func(snapshot store.Snapshot) error {
-		all := snapshot.Pets
-		snapshot.Pets = func(yield func(pets.Pet, error) bool) {
-			for p, err := range all {
+	s := open(t, pgtest.Schema(t)+"&statement_timeout=5000&idle_in_transaction_session_timeout=10")
+	err := s.Fill(t.Context(), store.Snapshot{
+		LastID: 2,
+		Pets: func(yield func(pets.Pet, error) bool) {
+			for id := range int64(2) {
 				time.Sleep(6 * time.Second)
-				if !yield(p, err) {
+				if !yield(pets.Pet{ID: id + 1, NewPet: newPet()}, nil) {
 					return
 				}
 			}
-		}
-		return s.Fill(t.Context(), snapshot)
+		},
+		Requests: func(func(pets.KeyedRequest, error) bool) {},
+		Keys:     func(func(keys.Key, error) bool) {},
 	})
 	if page, listErr := s.Pets(t.Context(), pets.Query{Limit: 10}); err != nil || listErr != nil || len(page.Pets) != 2 {
 		t.Errorf("Fill: got %v, errors %v and %v, want 2 pets", page.Pets, err, listErr)

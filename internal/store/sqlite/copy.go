@@ -7,6 +7,7 @@ import (
 	"iter"
 	"time"
 
+	"example.com/petstore/internal/keys"
 	"example.com/petstore/internal/pets"
 	"example.com/petstore/internal/store"
 )
@@ -23,52 +24,28 @@ const (
 
 var selectAllPets = "SELECT " + idAndColumns() + " FROM pets ORDER BY id"
 
-// Snapshot implements store.Store. It has a connection of its own, so neither other
-// calls nor Close wait for it.
-func (s *Store) Snapshot(ctx context.Context, f func(store.Snapshot) error) error {
-	var r *Reader
-	err := s.read(ctx, func() (err error) {
-		r, err = newReader(ctx, s.file, besideServer)
-		return err
-	})
-	if err != nil {
-		return err
-	}
-	defer r.Close()
-	return r.Snapshot(ctx, f)
+// Keys implements store.Reader.
+func (r *Reader) Keys(ctx context.Context) ([]keys.Key, error) {
+	return collect(rowsOf(ctx, r.db, scanKey, selectKeys))
 }
 
 // Snapshot implements store.Reader.
 func (r *Reader) Snapshot(ctx context.Context, f func(store.Snapshot) error) error {
 	tx, err := r.db.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
 	if err != nil {
-		return r.classify(err)
+		return classify(err)
 	}
 	defer tx.Rollback()
 	var last int64
 	if err := tx.QueryRowContext(ctx, selectLastID).Scan(&last); err != nil {
-		return r.classify(err)
+		return classify(err)
 	}
 	return f(store.Snapshot{
 		LastID:   last,
-		Pets:     queried(ctx, tx, selectAllPets, scanPet, r.classify),
-		Requests: queried(ctx, tx, selectRequests, scanRequest, r.classify),
-		Keys:     queried(ctx, tx, selectKeys, scanKey, r.classify),
+		Pets:     rowsOf(ctx, tx, scanPet, selectAllPets),
+		Requests: rowsOf(ctx, tx, scanRequest, selectRequests),
+		Keys:     rowsOf(ctx, tx, scanKey, selectKeys),
 	})
-}
-
-// queried yields the rows of a query, up to the first error.
-func queried[T any](
-	ctx context.Context, tx *sql.Tx, query string, scan func(scanner, *T) error, classify func(error) error,
-) iter.Seq2[T, error] {
-	return func(yield func(T, error) bool) {
-		rows, err := tx.QueryContext(ctx, query)
-		for v, err := range scanned(rows, err, scan) {
-			if !yield(v, classify(err)) {
-				return
-			}
-		}
-	}
 }
 
 func scanRequest(row scanner, r *pets.KeyedRequest) error {
@@ -86,7 +63,7 @@ func (s *Store) Fill(ctx context.Context, from store.Snapshot) error {
 		return pets.ErrClosed
 	}
 	var broken error // an error of the snapshot, which is none of this database
-	err := s.writer.writeAlone(ctx, func(tx *tx) error {
+	err := s.writer.writeAlone(ctx, func(tx *sql.Tx) error {
 		var filled bool
 		if err := tx.QueryRow(isFilled).Scan(&filled); err != nil {
 			return err
@@ -94,28 +71,28 @@ func (s *Store) Fill(ctx context.Context, from store.Snapshot) error {
 		if filled {
 			return store.ErrNotEmpty
 		}
-		for p := range intact(ctx, from.ValidPets(), &broken) {
-			if _, err := tx.create(p); err != nil {
-				return err
-			}
+		err := insertAll(ctx, from.ValidPets(), &broken, func(p pets.Pet) error {
+			_, err := s.insert(tx, p)
+			return err
+		})
+		if err != nil {
+			return err
 		}
-		for r := range intact(ctx, from.Requests, &broken) {
-			if _, err := tx.Exec(insertRequest, r.Key, r.KeyID, r.PetID, r.Fingerprint, r.CreatedAt.Unix()); err != nil {
-				return err
-			}
+		err = insertAll(ctx, from.Requests, &broken, func(r pets.KeyedRequest) error {
+			_, err := tx.Exec(insertRequest, r.Key, r.KeyID, r.PetID, r.Fingerprint, r.CreatedAt.Unix())
+			return err
+		})
+		if err != nil {
+			return err
 		}
-		for k := range intact(ctx, from.Keys, &broken) {
-			if _, err := tx.Exec(insertKey, keyValues(k)...); err != nil {
-				return err
-			}
+		err = insertAll(ctx, from.Keys, &broken, func(k keys.Key) error {
+			_, err := tx.Exec(insertKey, keyValues(k)...)
+			return err
+		})
+		if err != nil || from.LastID == 0 {
+			return err
 		}
-		if broken != nil {
-			return errors.New("the snapshot ended early")
-		}
-		if from.LastID == 0 {
-			return nil
-		}
-		_, err := tx.Exec(setLastID, from.LastID)
+		_, err = tx.Exec(setLastID, from.LastID)
 		return err
 	})
 	if broken != nil {
@@ -124,24 +101,20 @@ func (s *Store) Fill(ctx context.Context, from store.Snapshot) error {
 	return err
 }
 
-// intact yields the values of all up to the first error or the end of ctx, which it
-// stores in broken. It yields none if there is an error already.
-func intact[T any](ctx context.Context, all iter.Seq2[T, error], broken *error) iter.Seq[T] {
-	return func(yield func(T) bool) {
-		if *broken != nil {
-			return
+// insertAll calls insert with each value of all. It sets broken to the first error of all,
+// or to the end of ctx.
+func insertAll[T any](ctx context.Context, all iter.Seq2[T, error], broken *error, insert func(T) error) error {
+	for v, err := range all {
+		if err == nil && ctx.Err() != nil {
+			err = gaveUp(ctx.Err())
 		}
-		for v, err := range all {
-			if err == nil && ctx.Err() != nil {
-				err = gaveUp(ctx.Err())
-			}
-			if err != nil {
-				*broken = err
-				return
-			}
-			if !yield(v) {
-				return
-			}
+		if err != nil {
+			*broken = err
+			return errors.New("the snapshot broke off")
+		}
+		if err := insert(v); err != nil {
+			return err
 		}
 	}
+	return nil
 }

@@ -32,9 +32,7 @@ func classify(err error) error {
 		return gaveUp(err)
 	case isBusy(err):
 		return &pets.Error{Kind: pets.Unavailable, Message: "the store is busy, or another program has locked it", Err: err}
-	case hasCode(err, lib.SQLITE_FULL):
-		return &pets.Error{Kind: pets.Unavailable, Message: "the disk is full", Err: err}
-	case hasCode(err, lib.SQLITE_IOERR_WRITE, lib.SQLITE_IOERR_SHMSIZE):
+	case isFull(err):
 		return &pets.Error{Kind: pets.Unavailable, Message: "the disk is full or cannot be written", Err: err}
 	case hasCode(err, lib.SQLITE_READONLY):
 		return &pets.Error{Kind: pets.Unavailable, Message: "the database is read-only", Err: err}
@@ -80,17 +78,19 @@ var (
 
 var errReplaced = errors.New("was removed or replaced while it was in use, so writing has stopped")
 
-// explain formats an error from opening the database at path for the operator.
+// explain formats an error of the database at path for the operator.
 func explain(path string, err error) error {
 	switch {
+	case err == nil:
+		return nil
 	case hasCode(err, lib.SQLITE_NOTADB):
 		return fmt.Errorf("%s is not an SQLite database", path)
 	case isCorrupt(err):
 		return fmt.Errorf("%s %w: %w", path, ErrDamaged, err)
 	case hasCode(err, lib.SQLITE_CANTOPEN, lib.SQLITE_READONLY):
 		err = errors.New("permission denied for it or its folder, or the disk failed")
-	case hasCode(err, lib.SQLITE_FULL, lib.SQLITE_IOERR_WRITE, lib.SQLITE_IOERR_SHMSIZE, lib.SQLITE_BUSY):
+	case isBusy(err), isFull(err):
 		err = classify(err)
 	}
-	return fmt.Errorf("cannot open %s: %w", path, err)
+	return fmt.Errorf("%s: %w", path, err)
 }

@@ -19,7 +19,7 @@ const (
 )
 
 func (s *Store) CreateKey(ctx context.Context, k keys.Key) error {
-	return s.write(ctx, func(tx *tx) error {
+	return s.write(ctx, func(tx *sql.Tx) error {
 		_, err := tx.Exec(insertKey, keyValues(k)...)
 		return err
 	})
@@ -35,7 +35,7 @@ func keyValues(k keys.Key) []any {
 }
 
 func (s *Store) Key(ctx context.Context, id string) (k keys.Key, err error) {
-	err = s.read(ctx, func() error { return scanKey(s.selectKey.QueryRow(id), &k) })
+	err = s.read(ctx, func() error { return scanKey(s.selects[selectKey].QueryRow(id), &k) })
 	if errors.Is(err, sql.ErrNoRows) {
 		err = keys.ErrNotFound
 	}
@@ -44,15 +44,14 @@ func (s *Store) Key(ctx context.Context, id string) (k keys.Key, err error) {
 
 func (s *Store) Keys(ctx context.Context) (all []keys.Key, err error) {
 	err = s.read(ctx, func() error {
-		rows, err := s.readers.Query(selectKeys)
-		all, err = collect(rows, err, scanKey)
+		all, err = collect(rowsOf(context.Background(), s.readers, scanKey, selectKeys))
 		return err
 	})
 	return all, err
 }
 
 func (s *Store) RevokeKey(ctx context.Context, id string, at time.Time) (k keys.Key, err error) {
-	err = s.write(ctx, func(tx *tx) error {
+	err = s.write(ctx, func(tx *sql.Tx) error {
 		err := scanKey(tx.QueryRow(revokeKey, at.Unix(), id), &k)
 		if errors.Is(err, sql.ErrNoRows) {
 			err = keys.ErrNotFound
@@ -63,7 +62,7 @@ func (s *Store) RevokeKey(ctx context.Context, id string, at time.Time) (k keys.
 }
 
 func (s *Store) RecordKeyUse(ctx context.Context, used map[string]time.Time) error {
-	return s.write(ctx, func(tx *tx) error {
+	return s.write(ctx, func(tx *sql.Tx) error {
 		for id, at := range used {
 			if _, err := tx.Exec(recordUse, at.Unix(), id); err != nil {
 				return err

@@ -47,7 +47,7 @@ type Options struct {
 func Open(ctx context.Context, path string, o Options) (*Store, error) {
 	file, err := resolve(path)
 	if err != nil {
-		return nil, explain(path, err)
+		return nil, err
 	}
 	s := newStore(file, o.Logger)
 	if err := s.open(ctx, path, o); err != nil {
@@ -62,7 +62,7 @@ func Open(ctx context.Context, path string, o Options) (*Store, error) {
 func Migrate(ctx context.Context, path string, version int64, logger *slog.Logger) (from, to int64, err error) {
 	file, err := resolve(path)
 	if err != nil {
-		return 0, 0, explain(path, err)
+		return 0, 0, err
 	}
 	s := newStore(file, logger)
 	err = s.connect(ctx, false)
@@ -142,37 +142,39 @@ func (s *Store) connect(ctx context.Context, mustExist bool) error {
 // resolve returns the full path without symbolic links, where SQLite puts its other
 // files. It rejects every path that cannot be a database's. The file need not exist.
 func resolve(path string) (file string, err error) {
+	refuse := func(reason string) (string, error) { return "", explain(path, errors.New(reason)) }
 	if path == "" || strings.HasPrefix(path, ":") { // SQLite does not take these for files
-		return "", errors.New("it is not a file name; give the path of a file")
+		return refuse("it is not a file name; give the path of a file")
 	}
-	path, err = filepath.Abs(path)
+	file, err = filepath.Abs(path)
 	if err != nil {
-		return "", err
+		return "", explain(path, err)
 	}
-	_, linkErr := os.Lstat(path) // before Stat: another process may create the file in between
-	info, err := os.Stat(path)
-	switch {
-	case err == nil && !info.Mode().IsRegular():
-		return "", errors.New("it is not a regular file")
-	case err == nil:
-		file, err = filepath.EvalSymlinks(path)
-	case !errors.Is(err, fs.ErrNotExist):
-		return "", err
-	case linkErr == nil:
-		return "", errors.New("it is a symbolic link to nothing")
-	default:
-		file, err = filepath.EvalSymlinks(filepath.Dir(path))
-		if errors.Is(err, fs.ErrNotExist) {
-			return "", errors.New("its folder does not exist")
-		}
-		file = filepath.Join(file, filepath.Base(path))
+	link, _ := os.Readlink(file)
+	dir, name := filepath.Split(file)
+	file, err = filepath.EvalSymlinks(file)
+	if errors.Is(err, fs.ErrNotExist) && link != "" {
+		return refuse("it is a symbolic link to nothing")
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		dir, err = filepath.EvalSymlinks(dir)
+		file = filepath.Join(dir, name)
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return refuse("its folder does not exist")
+	}
+	if err != nil {
+		return "", explain(path, err)
+	}
+	if info, err := os.Stat(file); err == nil && !info.Mode().IsRegular() {
+		return refuse("it is not a regular file")
 	}
 	for _, suffix := range []string{logSuffix, indexSuffix, lockSuffix, journalSuffix} {
 		if strings.HasSuffix(file, suffix) {
-			return "", fmt.Errorf("a name that ends in %s is that of a file of a store", suffix)
+			return refuse("a name that ends in " + suffix + " is that of a file of a store")
 		}
 	}
-	return file, err
+	return file, nil
 }
 
 // checkFile rejects a file that SQLite would read wrongly: one with hard links, since each
@@ -357,10 +359,8 @@ func versions(ctx context.Context, db *sql.DB) (version, newest int64, err error
 // prepare prepares the statements, and opens a connection for reading per processor,
 // within limits. It reads from each: if the file were emptied before the first read of a
 // connection, SQLite would remove the log.
-func (s *Store) prepare(ctx context.Context) error {
-	err := prepare(ctx, s.writer.db, map[string]**sql.Stmt{
-		insertPet: &s.writer.insertPet, insertIdempotencyKey: &s.writer.insertIdempotencyKey,
-	})
+func (s *Store) prepare(ctx context.Context) (err error) {
+	s.writer.inserts, err = prepare(ctx, s.writer.db, insertPet, insertIdempotencyKey)
 	if err != nil {
 		return err
 	}
@@ -368,10 +368,7 @@ func (s *Store) prepare(ctx context.Context) error {
 	s.reading = make(chan struct{}, n)
 	s.readers.SetMaxOpenConns(n)
 	s.readers.SetMaxIdleConns(n)
-	err = prepare(ctx, s.readers, map[string]**sql.Stmt{
-		selectPet: &s.selectPet, selectPets: &s.selectPets,
-		selectPetsByStatus: &s.selectPetsByStatus, selectKey: &s.selectKey,
-	})
+	s.selects, err = prepare(ctx, s.readers, selectPet, selectPets, selectPetsByStatus, selectKey)
 	if err != nil {
 		return err
 	}

@@ -77,11 +77,11 @@ func (s *Store) CreatePet(ctx context.Context, p pets.NewPet, key pets.Idempoten
 		fingerprint = p.Fingerprint()
 	}
 	var made pets.Pet
-	err := s.write(ctx, func(tx *tx) (err error) {
+	err := s.write(ctx, func(tx *sql.Tx) (err error) {
 		if key.IsZero() {
-			made, err = tx.create(pets.Pet{NewPet: p})
+			made, err = s.insert(tx, pets.Pet{NewPet: p})
 		} else {
-			made, err = tx.createOnce(p, key, fingerprint)
+			made, err = s.insertOnce(tx, p, key, fingerprint)
 		}
 		return err
 	})
@@ -91,9 +91,9 @@ func (s *Store) CreatePet(ctx context.Context, p pets.NewPet, key pets.Idempoten
 	return made, nil
 }
 
-// create inserts p, with a new identifier if it has none.
-func (t *tx) create(p pets.Pet) (pets.Pet, error) {
-	result, err := t.insertPet.Exec(values(&p)...)
+// insert inserts p, with a new identifier if it has none.
+func (s *Store) insert(tx *sql.Tx, p pets.Pet) (pets.Pet, error) {
+	result, err := tx.Stmt(s.writer.inserts[insertPet]).Exec(values(&p)...)
 	if err != nil {
 		return pets.Pet{}, err
 	}
@@ -101,24 +101,26 @@ func (t *tx) create(p pets.Pet) (pets.Pet, error) {
 	return p, err
 }
 
-// createOnce inserts p, or returns the pet that its idempotency key has created.
-func (t *tx) createOnce(p pets.NewPet, key pets.IdempotencyKey, fingerprint []byte) (made pets.Pet, err error) {
-	result, err := t.insertIdempotencyKey.Exec(key.Key, key.KeyID, fingerprint)
+// insertOnce inserts p, or returns the pet that its idempotency key has created.
+func (s *Store) insertOnce(
+	tx *sql.Tx, p pets.NewPet, key pets.IdempotencyKey, fingerprint []byte,
+) (made pets.Pet, err error) {
+	result, err := tx.Stmt(s.writer.inserts[insertIdempotencyKey]).Exec(key.Key, key.KeyID, fingerprint)
 	if err != nil {
 		return made, err
 	}
 	if inserted, _ := result.RowsAffected(); inserted > 0 { // this driver has no errors here
 		id, _ := result.LastInsertId()
-		return t.create(pets.Pet{ID: id, NewPet: p})
+		return s.insert(tx, pets.Pet{ID: id, NewPet: p})
 	}
 	var id int64
-	if err := t.QueryRow(selectIdempotencyKey, key.Key, key.KeyID).Scan(&id, &fingerprint); err != nil {
+	if err := tx.QueryRow(selectIdempotencyKey, key.Key, key.KeyID).Scan(&id, &fingerprint); err != nil {
 		return made, err
 	}
 	if err := p.CheckRepeat(fingerprint); err != nil {
 		return made, err
 	}
-	err = scanPet(t.QueryRow(selectPet, id), &made)
+	err = scanPet(tx.QueryRow(selectPet, id), &made)
 	if errors.Is(err, sql.ErrNoRows) {
 		err = pets.ErrRemoved
 	}
@@ -127,7 +129,7 @@ func (t *tx) createOnce(p pets.NewPet, key pets.IdempotencyKey, fingerprint []by
 
 func (s *Store) ForgetIdempotencyKeys(ctx context.Context, before time.Time) (int, error) {
 	var n int64
-	err := s.write(ctx, func(tx *tx) error {
+	err := s.write(ctx, func(tx *sql.Tx) error {
 		result, err := tx.Exec(deleteIdempotencyKeys, before.Unix())
 		if err == nil {
 			n, err = result.RowsAffected()
@@ -138,7 +140,7 @@ func (s *Store) ForgetIdempotencyKeys(ctx context.Context, before time.Time) (in
 }
 
 func (s *Store) Pet(ctx context.Context, id int64) (p pets.Pet, err error) {
-	err = s.read(ctx, func() error { return scanPet(s.selectPet.QueryRow(id), &p) })
+	err = s.read(ctx, func() error { return scanPet(s.selects[selectPet].QueryRow(id), &p) })
 	if errors.Is(err, sql.ErrNoRows) {
 		err = pets.NoSuchPet(id)
 	}
@@ -149,12 +151,11 @@ func (s *Store) Pet(ctx context.Context, id int64) (p pets.Pet, err error) {
 // learn whether there are more.
 func (s *Store) Pets(ctx context.Context, q pets.Query) (page pets.Page, err error) {
 	err = s.read(ctx, func() error {
-		stmt, args := s.selectPets, []any{q.After, q.Limit + 1}
+		query, args := selectPets, []any{q.After, q.Limit + 1}
 		if q.Status != "" {
-			stmt, args = s.selectPetsByStatus, []any{string(q.Status), q.After, q.Limit + 1}
+			query, args = selectPetsByStatus, []any{string(q.Status), q.After, q.Limit + 1}
 		}
-		rows, err := stmt.Query(args...)
-		for p, err := range scanned(rows, err, scanPet) {
+		for p, err := range rowsOf(context.Background(), s.selects, scanPet, query, args...) {
 			if err != nil {
 				return err
 			}

@@ -10,9 +10,6 @@ import (
 	"path/filepath"
 	"syscall"
 
-	lib "modernc.org/sqlite/lib"
-
-	"example.com/petstore/internal/keys"
 	"example.com/petstore/internal/store"
 )
 
@@ -22,7 +19,6 @@ type Reader struct {
 	file     string
 	db       *sql.DB
 	mayWrite bool // SQLite may; see Close
-	outdated bool // the schema is older than this program's
 }
 
 // The options of connections that change nothing.
@@ -51,10 +47,15 @@ func OpenReader(ctx context.Context, path string) (*Reader, error) {
 	if err == nil && version == 0 {
 		err = fmt.Errorf("%w at %s", store.ErrNoStore, r.file)
 	}
+	if err == nil {
+		_, err = prepare(ctx, r.db, selectAllPets, selectRequests, selectKeys)
+		if err != nil && version < newest {
+			err = store.ErrOutdated
+		}
+	}
 	if err != nil {
 		return nil, explain(path, errors.Join(err, r.Close()))
 	}
-	r.outdated = version < newest
 	return r, nil
 }
 
@@ -62,15 +63,15 @@ func OpenReader(ctx context.Context, path string) (*Reader, error) {
 func openFile(ctx context.Context, path string) (*Reader, error) {
 	file, err := resolve(path)
 	if err != nil {
-		return nil, explain(path, err)
+		return nil, err
 	}
 	options, err := optionsFor(file)
 	if err != nil {
 		return nil, explain(path, err)
 	}
-	r, err := newReader(ctx, file, options)
-	if err != nil {
-		return nil, explain(path, err)
+	r := &Reader{file: file, db: connect(file, options), mayWrite: options.Get("mode") == "rw"}
+	if err := r.db.QueryRowContext(ctx, "SELECT count(*) FROM sqlite_schema").Scan(new(int)); err != nil {
+		return nil, explain(path, errors.Join(err, r.Close()))
 	}
 	return r, nil
 }
@@ -100,30 +101,6 @@ func optionsFor(file string) (url.Values, error) {
 func mayWrite(file string) bool {
 	const writing = 2 // W_OK
 	return syscall.Access(file, writing) == nil && syscall.Access(filepath.Dir(file), writing) == nil
-}
-
-// newReader connects to the file.
-func newReader(ctx context.Context, file string, options url.Values) (*Reader, error) {
-	r := &Reader{file: file, db: connect(file, options), mayWrite: options.Get("mode") == "rw"}
-	if err := r.db.QueryRowContext(ctx, "SELECT count(*) FROM sqlite_schema").Scan(new(int)); err != nil {
-		return nil, errors.Join(err, r.Close())
-	}
-	return r, nil
-}
-
-// Keys implements store.Reader.
-func (r *Reader) Keys(ctx context.Context) ([]keys.Key, error) {
-	rows, err := r.db.QueryContext(ctx, selectKeys)
-	all, err := collect(rows, err, scanKey)
-	return all, r.classify(err)
-}
-
-// classify returns ErrOutdated for a query that an older schema cannot answer.
-func (r *Reader) classify(err error) error {
-	if r.outdated && hasCode(err, lib.SQLITE_ERROR) {
-		return fmt.Errorf("%s: %w", r.file, store.ErrOutdated)
-	}
-	return classify(err)
 }
 
 // Close closes the connection, unless SQLite would then copy the log into the file, as it

@@ -25,48 +25,63 @@ func connect(file string, options url.Values) *sql.DB {
 	return db
 }
 
-// prepare prepares the statements.
-func prepare(ctx context.Context, db *sql.DB, statements map[string]**sql.Stmt) error {
-	for query, stmt := range statements {
-		var err error
-		if *stmt, err = db.PrepareContext(ctx, query); err != nil {
-			return err
+// statements holds prepared statements by their text.
+type statements map[string]*sql.Stmt
+
+func prepare(ctx context.Context, db *sql.DB, queries ...string) (statements, error) {
+	prepared := statements{}
+	for _, query := range queries {
+		stmt, err := db.PrepareContext(ctx, query)
+		if err != nil {
+			return nil, err
 		}
+		prepared[query] = stmt
 	}
-	return nil
+	return prepared, nil
+}
+
+// QueryContext implements querier.
+func (s statements) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+	return s[query].QueryContext(ctx, args...)
+}
+
+type querier interface {
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 }
 
 type scanner interface{ Scan(dest ...any) error }
 
-// scanned yields the rows of a query with the error err, up to the first error, and closes
-// them.
-func scanned[T any](rows *sql.Rows, err error, scan func(scanner, *T) error) iter.Seq2[T, error] {
+// rowsOf yields the rows of a query, up to the first error.
+func rowsOf[T any](
+	ctx context.Context, db querier, scan func(scanner, *T) error, query string, args ...any,
+) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
+		rows, err := db.QueryContext(ctx, query, args...)
 		if err != nil {
-			yield(*new(T), err)
+			yield(*new(T), classify(err))
 			return
 		}
 		defer rows.Close()
 		for rows.Next() {
 			var v T
 			err := scan(rows, &v)
-			if !yield(v, err) || err != nil {
+			if !yield(v, classify(err)) || err != nil {
 				return
 			}
 		}
 		if err := rows.Err(); err != nil {
-			yield(*new(T), err)
+			yield(*new(T), classify(err))
 		}
 	}
 }
 
-// collect returns what scanned yields, up to the first error.
-func collect[T any](rows *sql.Rows, err error, scan func(scanner, *T) error) (all []T, _ error) {
-	for v, err := range scanned(rows, err, scan) {
+// collect returns the values of all, up to the first error.
+func collect[T any](all iter.Seq2[T, error]) (values []T, err error) {
+	for v, err := range all {
 		if err != nil {
-			return all, err
+			return values, err
 		}
-		all = append(all, v)
+		values = append(values, v)
 	}
-	return all, nil
+	return values, nil
 }

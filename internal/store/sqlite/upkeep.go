@@ -23,7 +23,7 @@ type Report struct {
 func Backup(ctx context.Context, path, to string, force bool) (r Report, err error) {
 	file, err := resolve(path)
 	if err != nil {
-		return Report{}, explain(path, err)
+		return r, err
 	}
 	target, err := checkTarget(file, to, force)
 	if err != nil {
@@ -72,11 +72,11 @@ func recordBackup(ctx context.Context, file string) error {
 func Restore(ctx context.Context, path, from string, force bool) (r Report, err error) {
 	file, err := resolve(path)
 	if err != nil {
-		return Report{}, explain(path, err)
+		return r, err
 	}
 	source, err := resolve(from)
 	if err != nil {
-		return Report{}, explain(from, err)
+		return r, err
 	}
 	if source == file {
 		return Report{}, fmt.Errorf("%s is the database itself, not a backup", from)
@@ -157,7 +157,7 @@ func takeOver(file string) (*sql.DB, error) {
 func checkTarget(file, to string, force bool) (target string, err error) {
 	target, err = resolve(to)
 	if err != nil {
-		return "", explain(to, err)
+		return "", err
 	}
 	for _, suffix := range []string{lockSuffix, logSuffix, journalSuffix} {
 		if _, err := os.Stat(target + suffix); err == nil {
@@ -190,7 +190,7 @@ func writeCopy(ctx context.Context, path, target string) (f *os.File, r Report, 
 	}
 	_, err = source.db.ExecContext(ctx, "VACUUM INTO ?", f.Name())
 	if err != nil {
-		err = fmt.Errorf("copying it to %s failed: %w", filepath.Dir(target), named(path, err))
+		err = fmt.Errorf("copying it to %s failed: %w", filepath.Dir(target), explain(path, err))
 	} else if r, err = Verify(ctx, f.Name()); err == nil {
 		err = f.Sync()
 	}
@@ -217,28 +217,17 @@ func Verify(ctx context.Context, path string) (r Report, err error) {
 	}
 	defer source.Close()
 	if err := checkIntegrity(ctx, source.db); err != nil {
-		return r, named(path, err)
+		return r, explain(path, err)
 	}
 	if r.Schema, _, err = versions(ctx, source.db); err != nil {
-		return r, named(path, err)
+		return r, explain(path, err)
 	}
 	if r.Schema == 0 {
 		return r, fmt.Errorf("%s: the database is empty: it has no schema", path)
 	}
 	err = source.db.QueryRowContext(ctx, `SELECT (SELECT count(*) FROM pets), (SELECT count(*) FROM keys), page_count * page_size
 		FROM pragma_page_count, pragma_page_size`).Scan(&r.Pets, &r.Keys, &r.Bytes)
-	return r, named(path, err)
-}
-
-// named adds the path to an error of a query, and says if it found damage.
-func named(path string, err error) error {
-	switch {
-	case err == nil:
-		return nil
-	case isCorrupt(err):
-		return fmt.Errorf("%s %w: %w", path, ErrDamaged, err)
-	}
-	return fmt.Errorf("%s: %w", path, err)
+	return r, explain(path, err)
 }
 
 // integrityCheck runs SQLite's check, and names the tables and indexes that are trees
@@ -249,8 +238,8 @@ const integrityCheck = `SELECT integrity_check || coalesce((
 
 // checkIntegrity returns an error that describes all damage.
 func checkIntegrity(ctx context.Context, db *sql.DB) error {
-	rows, err := db.QueryContext(ctx, integrityCheck)
-	problems, err := collect(rows, err, func(row scanner, problem *string) error { return row.Scan(problem) })
+	scan := func(row scanner, problem *string) error { return row.Scan(problem) }
+	problems, err := collect(rowsOf(ctx, db, scan, integrityCheck))
 	if len(problems) > 0 { // SQLite may be unable to read on
 		return fmt.Errorf("it %w:\n%s", ErrDamaged, strings.Join(problems, "\n"))
 	}

@@ -5,7 +5,6 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
-	"slices"
 	"sync/atomic"
 	"time"
 
@@ -32,25 +31,17 @@ type writer struct {
 	ended  chan struct{} // closed when all jobs are done, after jobs is closed
 	turn   chan struct{} // holds a value while the connection is in use
 
-	insertPet, insertIdempotencyKey *sql.Stmt
+	inserts statements
 
 	commits, writes atomic.Uint64
 }
 
 // job is one caller's write.
 type job struct {
-	run     func(*tx) error
+	run     func(*sql.Tx) error
 	refused error       // the refusal that run returned; see isRefusal
 	taken   atomic.Bool // set by the writer to run the job, or by the caller to cancel it
 	done    chan error  // receives the result
-}
-
-func (j *job) take() bool { return j.taken.CompareAndSwap(false, true) }
-
-// tx is a transaction of the writer, with its prepared statements.
-type tx struct {
-	*sql.Tx
-	insertPet, insertIdempotencyKey *sql.Stmt
 }
 
 func newWriter(file string, f *faults) *writer {
@@ -63,7 +54,7 @@ func newWriter(file string, f *faults) *writer {
 // write makes the writer run f, which must refuse before it changes anything, and
 // returns when it is committed. If ctx ends before the writer takes the job, nothing is
 // done.
-func (w *writer) write(ctx context.Context, f func(*tx) error) error {
+func (w *writer) write(ctx context.Context, f func(*sql.Tx) error) error {
 	j := &job{run: f, done: make(chan error, 1)}
 	select {
 	case w.jobs <- j:
@@ -75,14 +66,14 @@ func (w *writer) write(ctx context.Context, f func(*tx) error) error {
 		return err
 	case <-ctx.Done():
 	}
-	if j.take() {
+	if j.taken.CompareAndSwap(false, true) {
 		return gaveUp(ctx.Err())
 	}
 	return <-j.done
 }
 
 // writeAlone runs f, which may take long, in a transaction of its own.
-func (w *writer) writeAlone(ctx context.Context, f func(*tx) error) error {
+func (w *writer) writeAlone(ctx context.Context, f func(*sql.Tx) error) error {
 	select {
 	case w.turn <- struct{}{}:
 	case <-ctx.Done():
@@ -91,7 +82,7 @@ func (w *writer) writeAlone(ctx context.Context, f func(*tx) error) error {
 	defer func() { <-w.turn }()
 	err := w.transact(f)
 	w.checkpoint(checkpointPages)
-	return classify(err)
+	return err
 }
 
 func (w *writer) run() {
@@ -129,67 +120,51 @@ func (w *writer) gather(first *job, expected int) []*job {
 // are rolled back and each is run alone. It returns the number of jobs whose
 // callers had not given up.
 func (w *writer) runBatch(batch []*job) int {
-	t, err := w.begin()
-	batch = slices.DeleteFunc(batch, func(j *job) bool { return !j.take() })
-	if err == nil {
-		err = w.apply(t, len(batch), func(t *tx) error {
-			for _, j := range batch {
-				err := j.run(t)
-				if j.refused = err; err != nil && !isRefusal(err) {
-					return err
-				}
+	var taken []*job
+	err := w.transact(func(tx *sql.Tx) error {
+		for _, j := range batch {
+			if j.taken.CompareAndSwap(false, true) {
+				taken = append(taken, j)
 			}
-			return nil
-		})
-		if err != nil && len(batch) > 1 && w.faults.writable() == nil {
-			for _, j := range batch {
-				j.done <- classify(w.transact(j.run))
-			}
-			return len(batch)
 		}
+		for _, j := range taken {
+			j.refused = j.run(tx)
+			if j.refused != nil && !isRefusal(j.refused) {
+				return j.refused
+			}
+		}
+		return nil
+	})
+	if err != nil && len(taken) > 1 && w.faults.writable() == nil {
+		for _, j := range taken {
+			j.done <- w.transact(j.run)
+		}
+		return len(taken)
 	}
-	err = classify(err)
 	for _, j := range batch {
 		j.done <- cmp.Or(err, j.refused)
 	}
-	return len(batch)
+	return len(taken)
 }
 
-// transact runs f in a transaction.
-func (w *writer) transact(f func(*tx) error) error {
-	tx, err := w.begin()
-	if err != nil {
-		return err
-	}
-	return w.apply(tx, 1, f)
-}
-
-// begin begins a transaction, unless nothing may be written.
-func (w *writer) begin() (*tx, error) {
+// transact runs f in a transaction, unless nothing may be written.
+func (w *writer) transact(f func(*sql.Tx) error) error {
 	if err := w.faults.writable(); err != nil {
-		return nil, err
-	}
-	t, err := w.db.BeginTx(context.Background(), nil) // immediate, as set in the address
-	if err != nil {
-		return nil, w.faults.record(err)
-	}
-	return &tx{
-		Tx: t, insertPet: t.Stmt(w.insertPet), insertIdempotencyKey: t.Stmt(w.insertIdempotencyKey),
-	}, nil
-}
-
-// apply runs f, which does a number of writes, and commits or rolls back.
-func (w *writer) apply(tx *tx, writes int, f func(*tx) error) error {
-	if err := f(tx); err != nil {
-		err = w.faults.record(err)
-		_ = tx.Rollback() // SQLite may already have done so
 		return err
 	}
-	if err := tx.Commit(); err != nil {
-		return w.faults.record(err)
+	tx, err := w.db.Begin() // immediate, as set in the address
+	if err == nil {
+		err = f(tx)
+		if err == nil {
+			err = tx.Commit()
+		} else {
+			_ = tx.Rollback() // SQLite may already have done so
+		}
+	}
+	if err != nil {
+		return classify(w.faults.record(err))
 	}
 	w.commits.Add(1)
-	w.writes.Add(uint64(writes))
 	w.faults.diskFull.Store(false)
 	return w.faults.check()
 }

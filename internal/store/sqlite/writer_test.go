@@ -139,12 +139,12 @@ func TestCallersComeBack(t *testing.T) {
 // A write that is refused, fails or makes the commit fail does so alone.
 func TestJobFails(t *testing.T) {
 	for what, c := range map[string]struct {
-		run     func(tx *tx) error
+		run     func(tx *sql.Tx) error
 		commits uint64 // of it and ten others at once
 	}{
-		"refusal":     {func(*tx) error { return keys.ErrNotFound }, 1},
-		"statement":   {func(tx *tx) error { _, err := tx.Exec("INSERT INTO keys (id) VALUES ('x')"); return err }, 10},
-		"transaction": {func(tx *tx) error { return tx.Rollback() }, 10}, // the commit, if it is alone
+		"refusal":     {func(*sql.Tx) error { return keys.ErrNotFound }, 1},
+		"statement":   {func(tx *sql.Tx) error { _, err := tx.Exec("INSERT INTO keys (id) VALUES ('x')"); return err }, 10},
+		"transaction": {func(tx *sql.Tx) error { return tx.Rollback() }, 10}, // the commit, if it is alone
 	} {
 		inBubble(t, func(t *testing.T, s *Store) {
 			s.writer.turn <- struct{}{}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"testing"
 	"time"
 
@@ -22,7 +21,6 @@ func everyMethod(ctx context.Context, s store.Store) map[string]error {
 		_, errs[fmt.Sprintf("Pets %+v", q)] = s.Pets(ctx, q)
 	}
 	_, errs["ForgetIdempotencyKeys"] = s.ForgetIdempotencyKeys(ctx, noon)
-	errs["Snapshot"] = s.Snapshot(ctx, func(store.Snapshot) error { return nil })
 	errs["Fill"] = s.Fill(ctx, snapshot(petsWithGaps(1)))
 	errs["CreateKey"] = s.CreateKey(ctx, newKey("latelate", noon))
 	_, errs["Key"] = s.Key(ctx, "abcdefgh")
@@ -52,39 +50,6 @@ func testClose(t *testing.T, f Factory) {
 		wantAll(t, s, []pets.Pet{pet})
 		wantKeys(t, s, key)
 	}
-}
-
-func testReopen(t *testing.T, f Factory) {
-	if f.Reopen == nil {
-		return
-	}
-	s := f.open(t)
-	all := petsWithGaps(300)
-	mustFill(t, s, all)
-	s = f.reopen(t, s)
-	once := mustCreateOnce(t, s, newPet(), mine)
-	all = append(all, once)
-	for _, p := range newPets(4) {
-		all = append(all, mustCreate(t, s, p))
-	}
-	key := mustCreateKey(t, s, newKey("abcdefgh", noon))
-	key.UsedAt = noon.Add(time.Minute)
-	mustRecordUse(t, s, map[string]time.Time{key.ID: key.UsedAt})
-	key, err := s.RevokeKey(t.Context(), key.ID, noon.Add(time.Hour))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for range 2 {
-		s = f.reopen(t, s)
-		wantAll(t, s, all)
-		wantKeys(t, s, key)
-		if got := mustCreateOnce(t, s, newPet(), mine); !equal(got, once) {
-			t.Errorf("the same again after Reopen: got %v, want %v", got, once)
-		}
-		all = append(all, mustCreate(t, s, newPet()))
-		slices.SortFunc(all, byID)
-	}
-	wantAll(t, s, all)
 }
 
 // testContextEnded calls every method with a canceled context. A call may still

@@ -25,11 +25,14 @@ type Factory struct {
 	// store does not keep its data.
 	Reopen func(t testing.TB, s store.Store) store.Store
 
+	// Reader opens the data of s, which is open. It is nil if there is no such reader.
+	Reader func(t testing.TB, s store.Store) store.Reader
+
 	// Change gives the stored pet with p's identifier the values of p, as
 	// operators may. It is nil if the test cannot reach the data.
 	Change func(t testing.TB, s store.Store, p pets.Pet)
 
-	// Remove removes a stored pet, as operators do. It may be nil, too.
+	// Remove removes a stored pet, as operators may. It may be nil, too.
 	Remove func(t testing.TB, s store.Store, id int64)
 }
 
@@ -59,7 +62,6 @@ func Run(t *testing.T, f Factory) {
 		{"ContextEndsDuringCreate", testContextEndsDuringCreate},
 		{"Close", testClose},
 		{"CloseWhileCreating", testCloseWhileCreating},
-		{"Reopen", testReopen},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
