@@ -29,7 +29,7 @@ func TestContract(t *testing.T) {
 		newSuite(t, Server{
 			URL: url, Address: url, Key: os.Getenv("KEY"), OtherKey: os.Getenv("OTHER_KEY"),
 			ReadOnlyKey: os.Getenv("READ_ONLY_KEY"), ExpiredKey: os.Getenv("EXPIRED_KEY"), RevokedKey: os.Getenv("REVOKED_KEY"),
-		}, example.Document()).run(t)
+		}).run(t)
 		return
 	}
 	for name, newAddress := range stores {
@@ -66,7 +66,7 @@ func newSuiteOn(t *testing.T, st store.Store) *suite {
 	t.Helper()
 	h, server := newService(t, st)
 	server.URL = serve(t, h)
-	return newSuite(t, server, example.Document())
+	return newSuite(t, server)
 }
 
 // newService returns the service on a store, and a key of each kind.

@@ -23,14 +23,12 @@ func (s *suite) headers() (rows []row) {
 			continue
 		}
 		r := c.to(c.create, c.path(nil))
-		for _, line := range []string{"Content-Type: " + strings.Replace(c.create.media, "json", "JSON", 1) + "; charset=utf-8", "Content-Encoding: identity"} {
-			typed := r.with(line)
-			if strings.HasPrefix(line, "Content-Type") {
-				typed.header = []string{line, bearer(s.Key)}
-			}
-			rows = append(rows, row{line, typed, want{status: 201}})
-		}
-		rows = append(rows, row{"two types", r.with("Content-Type: text/plain"), want{status: 415}})
+		typed := r
+		typed.header = []string{"Content-Type: " + strings.Replace(c.create.media, "json", "JSON", 1) + "; charset=utf-8", bearer(s.Key)}
+		rows = append(rows,
+			row{"a type in upper case", typed, want{status: 201}},
+			row{"no coding", r.with("Content-Encoding: identity"), want{status: 201}},
+			row{"two types", r.with("Content-Type: text/plain"), want{status: 415}})
 		if c.create.parameter("header", "Idempotency-Key") == nil {
 			continue
 		}
@@ -140,7 +138,7 @@ func (s *suite) paths() (rows []row) {
 	}
 	for accept, browser := range map[string]bool{
 		"text/html": true, "text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,*/*;q=0.8": true,
-		"*/*": false, "application/json": false, "image/*": false, "application/json;q=0": false, "nonsense": false, "": false,
+		"*/*": false, "application/json;q=0": false, "nonsense": false, "": false,
 	} {
 		header := "Accept: " + accept
 		w := want{status: 404, code: "not_found", message: s.base + ".*/docs|/docs.*" + s.base}
@@ -149,8 +147,7 @@ func (s *suite) paths() (rows []row) {
 		}
 		rows = append(rows,
 			row{"/ with " + header, request{method: "GET", target: "/", header: []string{header}}, w},
-			row{"a list with " + header, s.get(list+"?limit=1", header), want{status: 200}},
-			row{"an invalid limit with " + header, s.get(list+"?limit=0", header), want{status: 400}})
+			row{"a list with " + header, s.get(list+"?limit=1", header), want{status: 200}})
 	}
 	for _, query := range []string{"", "&", "limit=2&other=1", "other=1&other=2", "limit=2&=x", "LIMIT=", "limit[]=0", "limit%20=0", "%00=%ff", "l%69mit=2", strings.Repeat("x&", 3000) + "limit=2"} {
 		rows = append(rows, row{request: s.get(list + "?" + query), want: want{status: 200}})
