@@ -13,7 +13,7 @@ import (
 func TestMakeItYours(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	run(t, nil, "git", "clone", "-q", ".", dir)
+	run(t, "git", "clone", "-q", ".", dir)
 	// block runs a block of commands, as the clone's page has it, and then more.
 	block := func(n int, more string) {
 		t.Helper()
@@ -23,7 +23,7 @@ func TestMakeItYours(t *testing.T) {
 		}
 		_, chapter, _ := strings.Cut(string(page), "## Make it yours")
 		parts := strings.Split(chapter, "```")
-		run(t, nil, "bash", "-ec", "cd "+dir+"\n"+strings.TrimPrefix(parts[2*n+1], "sh\n")+more)
+		run(t, "bash", "-ec", "cd "+dir+"\n"+strings.TrimPrefix(parts[2*n+1], "sh\n")+more)
 	}
 	block(0, `
 		make drift
