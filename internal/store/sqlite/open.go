@@ -65,13 +65,7 @@ func Migrate(ctx context.Context, path string, version int64, logger *slog.Logge
 		return 0, 0, err
 	}
 	s := newStore(file, logger)
-	err = s.connect(ctx, false)
-	if err == nil {
-		from, to, err = s.migrate(ctx, version)
-	}
-	if err == nil {
-		err = syncDir(file) // the store may be new
-	}
+	from, to, err = s.attach(ctx, false, version)
 	if err != nil {
 		return 0, 0, explain(path, errors.Join(err, s.release()))
 	}
@@ -90,16 +84,10 @@ func newStore(file string, logger *slog.Logger) *Store {
 }
 
 func (s *Store) open(ctx context.Context, path string, o Options) error {
-	if err := s.connect(ctx, o.MustExist); err != nil {
-		return err
-	}
-	if _, _, err := s.migrate(ctx, 0); err != nil {
+	if _, _, err := s.attach(ctx, o.MustExist, 0); err != nil {
 		return err
 	}
 	if err := s.prepare(ctx); err != nil {
-		return err
-	}
-	if err := syncDir(s.file); err != nil {
 		return err
 	}
 	// path may be a symbolic link, which someone may change later.
@@ -118,25 +106,34 @@ func (s *Store) open(ctx context.Context, path string, o Options) error {
 	return nil
 }
 
-// connect finds or creates the file, locks it, and recovers its log if no other process
-// has it.
-func (s *Store) connect(ctx context.Context, mustExist bool) error {
+// attach finds or creates the file, locks it, recovers its log if no other process has
+// it, and brings its schema to a version; see Migrate.
+func (s *Store) attach(ctx context.Context, mustExist bool, version int64) (from, to int64, err error) {
 	if err := checkFile(s.file, mustExist); err != nil {
-		return err
+		return 0, 0, err
 	}
 	if !mustExist {
 		if err := s.create(); err != nil {
-			return err
+			return 0, 0, err
 		}
 	}
 	alone, err := s.lock.TryLock()
 	if err != nil {
-		return err
+		return 0, 0, err
 	}
 	if alone {
-		return s.recoverLog()
+		err = s.recoverLog()
+	} else {
+		err = s.shareLock(ctx)
 	}
-	return s.shareLock(ctx)
+	if err != nil {
+		return 0, 0, err
+	}
+	from, to, err = s.migrate(ctx, version)
+	if err != nil {
+		return 0, 0, err
+	}
+	return from, to, syncDir(s.file) // the file may be new
 }
 
 // resolve returns the full path without symbolic links, where SQLite puts its other
@@ -289,7 +286,7 @@ var embedded embed.FS
 
 var migrations fs.FS = embedded // tests add one
 
-// migrate is Migrate for a file that s has connected to.
+// migrate is Migrate for a file that s is attached to.
 func (s *Store) migrate(ctx context.Context, version int64) (from, to int64, err error) {
 	db := s.writer.db
 	from, newest, err := versions(ctx, db)

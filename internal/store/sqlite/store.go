@@ -65,11 +65,7 @@ func (s *Store) write(ctx context.Context, f func(*sql.Tx) error) error {
 	if s.closed {
 		return pets.ErrClosed
 	}
-	err := s.writer.write(ctx, f)
-	if err == nil {
-		s.writer.writes.Add(1)
-	}
-	return err
+	return s.writer.write(ctx, f)
 }
 
 // Ping implements pets.Store. It also detects that the file was replaced while

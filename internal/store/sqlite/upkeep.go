@@ -34,9 +34,6 @@ func Backup(ctx context.Context, path, to string, force bool) (r Report, err err
 		return Report{}, fmt.Errorf("cannot write the backup: %w", err)
 	}
 	defer discard(f)
-	if _, err := checkTarget(file, target, force); err != nil { // another program may have created it meanwhile
-		return Report{}, err
-	}
 	if err := os.Rename(f.Name(), target); err != nil {
 		return Report{}, err
 	}

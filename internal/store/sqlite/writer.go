@@ -33,7 +33,7 @@ type writer struct {
 
 	inserts statements
 
-	commits, writes atomic.Uint64
+	commits atomic.Uint64
 }
 
 // job is one caller's write.

