@@ -19,51 +19,46 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 )
 
 func TestCertificate(t *testing.T) {
-	dir := t.TempDir()
-	certFile, keyFile := filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
-	writeCertificate(t, certFile, keyFile, "old.example")
-	var log bytes.Buffer
-	o := Options{CertFile: certFile, KeyFile: keyFile, Logger: slog.New(slog.NewTextHandler(&log, nil)), Metrics: prometheus.NewRegistry()}
-	c, err := loadCertificate(o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := func(name string) {
-		t.Helper()
-		c.read = time.Time{} // so that the files are read again
-		if got, err := c.get(nil); err != nil || got.Leaf.DNSNames[0] != name {
-			t.Errorf("got the certificate of %s, error %v, want %s", got.Leaf.DNSNames[0], err, name)
+	synctest.Test(t, func(t *testing.T) {
+		var log bytes.Buffer
+		o := certified(t, "old.example")
+		o.Logger = slog.New(slog.NewTextHandler(&log, nil))
+		s, _ := newServer(t, o)
+		other := certified(t, "new.example")
+		for _, step := range []struct{ from, to, want string }{
+			{o.CertFile, o.CertFile, "old.example"},
+			{other.CertFile, o.CertFile, "old.example"}, // half a pair
+			{other.KeyFile, o.KeyFile, "new.example"},
+		} {
+			if err := os.Rename(step.from, step.to); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(time.Second) // the files are read at most that often
+			if got, err := s.http.TLSConfig.GetCertificate(nil); err != nil || got.Leaf.DNSNames[0] != step.want {
+				t.Errorf("got the certificate of %s, error %v, want %s", got.Leaf.DNSNames[0], err, step.want)
+			}
 		}
-	}
-	want("old.example")
-	writeCertificate(t, filepath.Join(dir, "new.pem"), keyFile, "new.example") // half a pair
-	want("old.example")
-	o.Metrics = prometheus.NewRegistry()
-	if _, err := New(o); err == nil || !strings.Contains(err.Error(), "cannot use the certificate") {
-		t.Errorf("half a pair at the start: got error %v, want one", err)
-	}
-	if err := os.Rename(filepath.Join(dir, "new.pem"), certFile); err != nil {
-		t.Fatal(err)
-	}
-	want("new.example")
-	for _, line := range []string{"the new certificate cannot be used", "a new certificate is in use"} {
-		if strings.Count(log.String(), line) != 1 {
-			t.Errorf("log: got %s, want %q once", log.String(), line)
+		for line, want := range map[string]int{"the new certificate cannot be used": 1, "a new certificate is in use": 2} {
+			if got := strings.Count(log.String(), line); got != want {
+				t.Errorf("log: got %s, want %q %d times", log.String(), line, want)
+			}
 		}
-	}
+		o.KeyFile, o.Metrics = o.CertFile, prometheus.NewRegistry()
+		if _, err := New(o); err == nil || !strings.Contains(err.Error(), "cannot use the certificate") {
+			t.Errorf("no key at the start: got error %v, want one", err)
+		}
+	})
 }
 
 func TestTLS(t *testing.T) {
-	dir := t.TempDir()
-	certFile, keyFile := filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
-	writeCertificate(t, certFile, keyFile, "old.example")
-	r := start(t, Options{CertFile: certFile, KeyFile: keyFile})
+	r := start(t, certified(t, "pets.example"))
 	conn, err := tls.Dial("tcp", r.addr, &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"h2", "http/1.1"}})
 	if err != nil {
 		t.Fatal(err)
@@ -85,23 +80,26 @@ func TestTLS(t *testing.T) {
 	}
 }
 
+// lines receives what is logged.
+type lines chan string
+
+func (l lines) Write(line []byte) (int, error) {
+	l <- string(line)
+	return len(line), nil
+}
+
 // TestHandshakeErrors checks that clients that leave are no warnings.
 func TestHandshakeErrors(t *testing.T) {
-	dir := t.TempDir()
-	certFile, keyFile := filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
-	writeCertificate(t, certFile, keyFile, "pets.example")
-	lines, log := io.Pipe()
-	r := start(t, Options{
-		CertFile: certFile, KeyFile: keyFile,
-		Logger: slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug})),
-	})
-	scanner := bufio.NewScanner(lines)
+	log := make(lines, 100)
+	o := certified(t, "pets.example")
+	o.Logger = slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	r := start(t, o)
+	<-log // the certificate
 	for name, c := range map[string]struct {
 		send, level string
 		leave       func(*net.TCPConn) error
 	}{
 		"nothing":     {"", "DEBUG", (*net.TCPConn).Close},
-		"a part":      {"\x16\x03\x01\x02\x00\x01", "DEBUG", (*net.TCPConn).CloseWrite},
 		"a reset":     {"", "DEBUG", func(c *net.TCPConn) error { return errors.Join(c.SetLinger(0), c.Close()) }},
 		"plain HTTP":  {request("GET /ok"), "DEBUG", (*net.TCPConn).CloseWrite},
 		"other bytes": {strings.Repeat("x", 100), "WARN", (*net.TCPConn).CloseWrite},
@@ -113,15 +111,17 @@ func TestHandshakeErrors(t *testing.T) {
 		defer conn.Close()
 		_, _ = io.WriteString(conn, c.send)
 		_ = c.leave(conn.(*net.TCPConn))
-		if !scanner.Scan() || !strings.Contains(scanner.Text(), "level="+c.level) || !strings.Contains(scanner.Text(), "TLS handshake error") {
-			t.Errorf("%s: got %s, want the error as %s", name, scanner.Text(), c.level)
+		if line := <-log; !strings.Contains(line, "level="+c.level) || !strings.Contains(line, "TLS handshake error") {
+			t.Errorf("%s: got %s, want the error as %s", name, line, c.level)
 		}
 	}
-	_ = lines.Close()
 }
 
-func writeCertificate(t *testing.T, certFile, keyFile, name string) {
+// certified returns options with a new certificate.
+func certified(t *testing.T, name string) Options {
 	t.Helper()
+	dir := t.TempDir()
+	o := Options{CertFile: filepath.Join(dir, "cert.pem"), KeyFile: filepath.Join(dir, "key.pem")}
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		t.Fatal(err)
@@ -129,9 +129,10 @@ func writeCertificate(t *testing.T, certFile, keyFile, name string) {
 	template := &x509.Certificate{SerialNumber: big.NewInt(1), DNSNames: []string{name}, NotAfter: time.Now().Add(time.Hour)}
 	cert, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
 	private, err2 := x509.MarshalPKCS8PrivateKey(key)
-	err3 := os.WriteFile(certFile, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: cert}), 0o600)
-	err4 := os.WriteFile(keyFile, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: private}), 0o600)
+	err3 := os.WriteFile(o.CertFile, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: cert}), 0o600)
+	err4 := os.WriteFile(o.KeyFile, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: private}), 0o600)
 	if err := errors.Join(err, err2, err3, err4); err != nil {
 		t.Fatal(err)
 	}
+	return o
 }

@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"fmt"
 	"log"
 	"net"
 	"net/http"
@@ -22,9 +21,9 @@ func URL(l net.Listener, secure bool) string {
 	if secure {
 		scheme = "https://"
 	}
-	address := l.Addr().(*net.TCPAddr)
+	address := *l.Addr().(*net.TCPAddr)
 	if address.IP.IsUnspecified() {
-		return scheme + fmt.Sprintf("127.0.0.1:%d", address.Port)
+		address.IP = net.IPv4(127, 0, 0, 1)
 	}
 	return scheme + address.String()
 }

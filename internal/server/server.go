@@ -85,8 +85,11 @@ func New(o Options) (*Server, error) {
 	}
 	s.http.Protocols.SetHTTP1(true) // HTTP/2 does not bound what streams hold, nor close connections that nobody reads
 	if o.CertFile != "" {
-		c, err := loadCertificate(o)
-		if err != nil {
+		c := &certificate{certFile: o.CertFile, keyFile: o.KeyFile, logger: o.Logger}
+		c.expiry = auto.NewGauge(prometheus.GaugeOpts{
+			Name: "tls_certificate_expiry_timestamp_seconds", Help: "When the certificate in use expires.",
+		})
+		if _, err := c.get(nil); err != nil {
 			return nil, err
 		}
 		s.http.TLSConfig = &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: c.get}
@@ -179,7 +182,6 @@ func (s *Server) stop(ctx context.Context, failure error) error {
 	}
 	timeout := shutdownTimeout
 	if failure != nil {
-		s.log(slog.LevelError, "the service failed permanently", "error", failure)
 		timeout = time.Second
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), timeout)
@@ -198,30 +200,15 @@ func (s *Server) stop(ctx context.Context, failure error) error {
 // drain keeps serving after a signal, while clients are told to go elsewhere. It returns
 // early if the service fails.
 func (s *Server) drain(ctx context.Context) error {
-	drain := s.options.Drain
-	cause, ok := errors.AsType[Interrupted](context.Cause(ctx))
-	if !ok || cause.Signal == syscall.SIGINT {
-		drain = 0
+	var drain time.Duration
+	if cause, ok := errors.AsType[Interrupted](context.Cause(ctx)); ok && cause.Signal != syscall.SIGINT {
+		drain = s.options.Drain
 	}
-	drained := time.After(drain)
-	s.log(slog.LevelInfo, "stopping", "drain", drain.String())
+	go s.options.Logger.Info("stopping", "drain", drain.String()) // perhaps nobody reads the log
 	select {
-	case <-drained:
+	case <-time.After(drain):
 		return nil
 	case err := <-s.options.Failed:
 		return err
-	}
-}
-
-// log writes a line, but waits only a second for a log that nobody reads.
-func (s *Server) log(level slog.Level, message string, args ...any) {
-	written := make(chan struct{})
-	go func() {
-		defer close(written)
-		s.options.Logger.Log(context.Background(), level, message, args...)
-	}()
-	select {
-	case <-written:
-	case <-time.After(time.Second):
 	}
 }
