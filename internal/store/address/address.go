@@ -50,7 +50,8 @@ func (a *Address) Set(text string) error {
 
 // String returns the address without its password.
 func (a *Address) String() string {
-	if a.Kind == "postgres" {
+	switch a.Kind {
+	case "postgres":
 		return postgres.Redact(a.text)
 	}
 	return a.text
@@ -78,20 +79,28 @@ func (a *Address) Open(ctx context.Context, o Options) (store.Store, error) {
 	return memory.New(), nil
 }
 
+var errVolatile = errors.New("a store in memory ends with its process")
+
 // OpenReader opens the store at a, which is not a memory store, as it is.
 func (a *Address) OpenReader(ctx context.Context) (store.Reader, error) {
-	if a.Kind == "sqlite" {
+	switch a.Kind {
+	case "sqlite":
 		return sqlite.OpenReader(ctx, a.Path)
+	case "postgres":
+		return postgres.OpenReader(ctx, a.text)
 	}
-	return postgres.OpenReader(ctx, a.text)
+	return nil, errVolatile
 }
 
 // Migrate brings the schema of the store at a, which is not a memory store, to a version,
 // or to the newest if it is 0, and returns the versions before and after. It creates a
 // store if there is none.
 func (a *Address) Migrate(ctx context.Context, version int64, logger *slog.Logger) (from, to int64, err error) {
-	if a.Kind == "sqlite" {
+	switch a.Kind {
+	case "sqlite":
 		return sqlite.Migrate(ctx, a.Path, version, logger)
+	case "postgres":
+		return postgres.Migrate(ctx, a.text, version, logger)
 	}
-	return postgres.Migrate(ctx, a.text, version, logger)
+	return 0, 0, errVolatile
 }
