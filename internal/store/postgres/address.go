@@ -11,19 +11,13 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
+// What holds unless the address sets it.
 const (
-	// maxConns is the size of each of the two pools unless the address sets
-	// pool_max_conns. PostgreSQL allows 100 connections by default.
-	maxConns = 16
+	maxConns    = 16          // of each of the two pools; PostgreSQL allows 100 in all
+	maxIdleTime = time.Minute // other processes may want the connection
 
-	// maxIdleTime is how long a connection is kept unused unless the address sets
-	// pool_max_conn_idle_time: other processes may want it.
-	maxIdleTime = time.Minute
-
-	// connectTimeout bounds connecting to one host, with the login and the check of
-	// the session, unless the address sets connect_timeout, and pinging an idle
-	// connection. pgx tries the hosts one after the other, so it must be well below
-	// outageWait.
+	// connectTimeout bounds connecting to one host, with the login and the check of the
+	// session. pgx tries one after the other, so it must be well below outageWait.
 	connectTimeout = time.Second
 )
 
@@ -54,9 +48,8 @@ func parse(dsn string) (*pgxpool.Config, error) {
 
 const hidden = "postgres://…"
 
-// Redact returns dsn for logs and error messages: without the password and the
-// parameters, which may also contain one. It hides the whole address if it
-// cannot tell where the password begins and ends.
+// Redact returns dsn without the password and the parameters, which may contain one, too,
+// or nothing of it unless it is clear where the password begins and ends.
 func Redact(dsn string) string {
 	address, query, _ := strings.Cut(dsn, "?")
 	scheme, rest, _ := strings.Cut(address, "://")

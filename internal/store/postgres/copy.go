@@ -63,16 +63,12 @@ func queried[T any](ctx context.Context, tx pgx.Tx, query string, scan func(pgx.
 		defer rows.Close()
 		for rows.Next() {
 			v, err := scan(rows)
-			if err != nil {
-				yield(v, translate(err, effectOf(err), false))
-				return
-			}
-			if !yield(v, nil) {
+			if !yield(v, err) || err != nil {
 				return
 			}
 		}
 		if err := rows.Err(); err != nil {
-			yield(*new(T), translate(err, effectOf(err), false))
+			yield(*new(T), err)
 		}
 	}
 }
@@ -93,56 +89,28 @@ func scanRequest(row pgx.Row) (r pets.KeyedRequest, err error) {
 	return r, err
 }
 
+// refusal is an error for which Fill stores nothing, though the database works.
+type refusal struct{ error }
+
 // Fill implements store.Store. It does not retry, and ends only with ctx: the snapshot
 // may arrive slowly. Until it ends, the lock blocks other writers, not readers.
 func (s *Store) Fill(ctx context.Context, from store.Snapshot) error {
-	var refused error   // an error of the snapshot
-	committing := false // everything was sent
 	err := s.attempt(ctx, s.writes, func(ctx context.Context, c *pgx.Conn) error {
 		return pgx.BeginTxFunc(ctx, c, withoutTimeouts(""), func(tx pgx.Tx) error {
-			if err := s.lockEmpty(ctx, tx); err != nil {
-				return err
-			}
-			err := copyInto(ctx, tx, s.table("pets"), petNames, from.ValidPets(), &refused, func(p pets.Pet) []any {
-				return petFields(&p)
-			})
-			if err != nil {
-				return err
-			}
-			err = copyInto(ctx, tx, s.table("idempotency_keys"), requestColumns, from.Requests, &refused, requestValues)
-			if err != nil {
-				return err
-			}
-			err = copyInto(ctx, tx, s.table("keys"), keyColumns, from.Keys, &refused, keyValues)
-			if err != nil {
-				return err
-			}
-			committing = true
-			if from.LastID > 0 {
-				_, err = tx.Exec(ctx, s.sql(setLastID), from.LastID)
-			}
-			return err
+			return rolledBack(s.fill(ctx, tx, from))
 		})
 	})
-	switch {
-	case err == nil:
+	if err == nil {
 		return nil
-	case refused != nil:
-		return refused
-	case errors.Is(err, store.ErrNotEmpty):
-		return err
+	}
+	if refused, ok := errors.AsType[refusal](err); ok {
+		return refused.error
 	}
 	e := effectOf(err)
-	if !committing && e == maybeExecuted { // the connection broke, which ended the transaction
-		e = notExecuted
-	}
 	return translate(err, e, e == maybeExecuted)
 }
 
-func (s *Store) table(name string) pgx.Identifier { return pgx.Identifier{s.schema, name} }
-
-// lockEmpty locks all tables against writing, or returns ErrNotEmpty.
-func (s *Store) lockEmpty(ctx context.Context, tx pgx.Tx) error {
+func (s *Store) fill(ctx context.Context, tx pgx.Tx, from store.Snapshot) error {
 	if _, err := tx.Exec(ctx, s.sql(lockTables)); err != nil {
 		return err
 	}
@@ -152,27 +120,43 @@ func (s *Store) lockEmpty(ctx context.Context, tx pgx.Tx) error {
 			return err
 		}
 		if filled {
-			return store.ErrNotEmpty
+			return refusal{store.ErrNotEmpty}
 		}
 	}
-	return nil
+	petValues := func(p pets.Pet) []any { return petFields(&p) }
+	if err := copyInto(ctx, tx, s.schema, "pets", petNames, from.ValidPets(), petValues); err != nil {
+		return err
+	}
+	if err := copyInto(ctx, tx, s.schema, "idempotency_keys", requestColumns, from.Requests, requestValues); err != nil {
+		return err
+	}
+	if err := copyInto(ctx, tx, s.schema, "keys", keyColumns, from.Keys, keyValues); err != nil {
+		return err
+	}
+	if from.LastID == 0 {
+		return nil
+	}
+	_, err := tx.Exec(ctx, s.sql(setLastID), from.LastID)
+	return err
 }
 
-// copyInto copies rows into a table. It sets refused to an error of all, of which pgx
-// returns only the text.
+// copyInto copies rows into a table.
 func copyInto[T any](
-	ctx context.Context, tx pgx.Tx, table pgx.Identifier, columns []string,
-	all iter.Seq2[T, error], refused *error, values func(T) []any,
+	ctx context.Context, tx pgx.Tx, schema, table string, columns []string, rows iter.Seq2[T, error], values func(T) []any,
 ) error {
-	next, stop := iter.Pull2(all)
+	next, stop := iter.Pull2(rows)
 	defer stop()
-	_, err := tx.CopyFrom(ctx, table, columns, pgx.CopyFromFunc(func() ([]any, error) {
+	var refused error // pgx returns only its text
+	_, err := tx.CopyFrom(ctx, pgx.Identifier{schema, table}, columns, pgx.CopyFromFunc(func() ([]any, error) {
 		v, err, more := next()
 		if err != nil || !more {
-			*refused = err
+			refused = err
 			return nil, err
 		}
 		return values(v), nil
 	}))
+	if refused != nil {
+		return refusal{refused}
+	}
 	return err
 }

@@ -28,6 +28,14 @@ var (
 	errUnsettled   = errors.New("the pet of the idempotency key is not visible") // its commit goes on, or it was removed
 )
 
+// rolledBack marks the error of a transaction that was rolled back.
+func rolledBack(err error) error {
+	if err != nil && effectOf(err) == maybeExecuted {
+		return fmt.Errorf("%w: %w", errRolledBack, err)
+	}
+	return err
+}
+
 // effectOf classifies an error from attempt. An ERROR from the server means
 // that it rolled back; a FATAL or PANIC may come after the commit.
 func effectOf(err error) effect {
@@ -97,16 +105,18 @@ func codeOf(err error) string {
 
 // explainOpen formats an error of opening the database at dsn as one line.
 func explainOpen(dsn string, err error) error {
-	if err == nil {
-		return nil
-	}
 	timedOut := pgconn.Timeout(err)
-	if e, ok := errors.AsType[*pgconn.PgError](err); ok && e.Code == "3D000" { // invalid_catalog_name
+	e, fromServer := errors.AsType[*pgconn.PgError](err)
+	_, connecting := errors.AsType[*pgconn.ConnectError](err)
+	switch {
+	case fromServer && e.Code == "3D000": // invalid_catalog_name
 		err = fmt.Errorf("%w: %s", ErrNoDatabase, e.Message)
-	} else if ok {
+	case fromServer && e.Code == "42501" && !connecting: // insufficient_privilege
+		err = fmt.Errorf("%w: %s", ErrMayNotMigrate, e.Message)
+	case fromServer:
 		err = errors.New(e.Message)
-	} else if e, ok := errors.AsType[*pgconn.ConnectError](err); ok { // one line for each host
-		lines := strings.FieldsFunc(e.Error(), func(r rune) bool { return r == '\n' || r == '\t' })
+	case connecting: // one line for each host
+		lines := strings.FieldsFunc(err.Error(), func(r rune) bool { return r == '\n' || r == '\t' })
 		err = fmt.Errorf("no writable primary can be reached: %s", strings.Join(slices.Compact(lines), "; "))
 	}
 	if timedOut {

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/pressly/goose/v3"
 
@@ -44,31 +43,23 @@ func look(ctx context.Context, conn *pgx.Conn) (session, error) {
 	switch {
 	case err != nil:
 		return s, err
-	case s.schema == "":
+	case s.Schema == "":
 		return s, errors.New("the search path has no schema that the user may use")
-	case s.hidden != "":
+	case s.Hidden != "":
 		return s, fmt.Errorf("the schema %q is before %q in the search path, which holds a store; "+
-			"name the one to use by search_path=SCHEMA in the address, or by ALTER ROLE", s.schema, s.hidden)
-	case !s.stored:
+			"name the one to use by search_path=SCHEMA in the address, or by ALTER ROLE", s.Schema, s.Hidden)
+	case !s.Stored:
 		return s, nil
 	}
-	table := pgx.Identifier{s.schema, "goose_db_version"}.Sanitize()
-	return s, mayNotMigrate(conn.QueryRow(ctx, "SELECT max(version_id) FROM "+table).Scan(&s.version))
-}
-
-// mayNotMigrate explains a missing privilege.
-func mayNotMigrate(err error) error {
-	if e, ok := errors.AsType[*pgconn.PgError](err); ok && e.Code == "42501" { // insufficient_privilege
-		return fmt.Errorf("%w: %s", ErrMayNotMigrate, e.Message)
-	}
-	return err
+	table := pgx.Identifier{s.Schema, "goose_db_version"}.Sanitize()
+	return s, conn.QueryRow(ctx, "SELECT max(version_id) FROM "+table).Scan(&s.version)
 }
 
 // checkVersion returns an error unless there is a store of the newest version.
 func (s session) checkVersion(newest int64) error {
 	switch {
 	case s.version == 0:
-		return fmt.Errorf("%w in the schema %q", store.ErrNoStore, s.schema)
+		return fmt.Errorf("%w in the schema %q", store.ErrNoStore, s.Schema)
 	case s.version < newest:
 		return fmt.Errorf("%w: version %d, not %d", store.ErrOutdated, s.version, newest)
 	case s.version > newest:
@@ -124,7 +115,7 @@ func migrate(
 		changed, err := tryChange(ctx, conn, files, seen, to)
 		switch {
 		case err != nil:
-			return 0, 0, mayNotMigrate(err)
+			return 0, 0, err
 		case changed:
 			logger.Info("migrated the schema", "from", seen.version, "to", to)
 			return seen.version, to, nil
@@ -168,7 +159,7 @@ func tryChange(ctx context.Context, conn *pgx.Conn, files fs.FS, seen session, t
 		}
 		seen, err = look(ctx, conn)
 		if err == nil && seen.version != to {
-			err = fmt.Errorf("the table goose_db_version in the schema %q is another program's", seen.schema)
+			err = fmt.Errorf("the table goose_db_version in the schema %q is another program's", seen.Schema)
 		}
 		return err
 	})

@@ -65,10 +65,9 @@ var (
 	deleteIdempotencyKeys    = "DELETE FROM SCHEMA.idempotency_keys WHERE key = ANY ($1) AND created_at < $2"
 )
 
-// sql returns a statement on the tables of the store. It names their schema, because
-// PostgreSQL looks names up anew when a schema or a table appears: a new schema with the
-// name of the user, first in the default search path, would replace them for open
-// connections, too.
+// sql returns a statement on the tables of the store. It names their schema, because the
+// default search path begins with one of the user's name: if that appears, its tables
+// replace those of public, for open connections, too.
 func (s *Store) sql(statement string) string {
 	return strings.ReplaceAll(statement, "SCHEMA", pgx.Identifier{s.schema}.Sanitize())
 }
@@ -94,28 +93,24 @@ func (s *Store) CreatePet(ctx context.Context, p pets.NewPet, key pets.Idempoten
 		err = s.writeOnce(ctx, func(ctx context.Context, c *pgx.Conn) error {
 			return explainInsert(c.QueryRow(ctx, s.sql(insertPet), petFields(&made)[1:]...).Scan(&made.ID))
 		})
-	} else {
-		var fingerprint []byte // of the first request with the key
-		err = s.write(ctx, func(ctx context.Context, c *pgx.Conn) (err error) {
-			made, fingerprint, err = s.createOnce(ctx, c, p, key)
-			return err
-		})
-		if errors.Is(err, pgx.ErrNoRows) {
-			err = pets.ErrRemoved
-		} else if err == nil {
-			err = p.CheckRepeat(fingerprint)
-		}
+		return made, err
 	}
-	if err != nil {
-		return pets.Pet{}, err
+	var fingerprint []byte // of the first request with the key
+	err = s.write(ctx, func(ctx context.Context, c *pgx.Conn) (err error) {
+		made, fingerprint, err = s.createOnce(ctx, c, p, key)
+		return err
+	})
+	if errors.Is(err, pgx.ErrNoRows) {
+		err = pets.ErrRemoved
+	} else if err == nil {
+		err = p.CheckRepeat(fingerprint)
 	}
-	return made, nil
+	return made, err
 }
 
-// createOnce creates p unless its idempotency key has created a pet, which it then
-// returns with the fingerprint of that request, or pgx.ErrNoRows if it was removed.
-// The batch is a transaction by itself, but on Citus, where its rows may be on
-// different nodes.
+// createOnce creates p, or returns the pet that its idempotency key has created, with the
+// fingerprint of that request, or pgx.ErrNoRows if it was removed. The batch is a transaction
+// by itself, but not on Citus, where its rows may be on different nodes.
 func (s *Store) createOnce(
 	ctx context.Context, c *pgx.Conn, p pets.NewPet, key pets.IdempotencyKey,
 ) (made pets.Pet, fingerprint []byte, err error) {
@@ -137,9 +132,7 @@ func (s *Store) createOnce(
 	}
 	err = c.SendBatch(ctx, &b).Close()
 	if err != nil && c.PgConn().TxStatus() == 'E' { // the COMMIT was not executed
-		if effectOf(err) == maybeExecuted {
-			err = fmt.Errorf("%w: %w", errRolledBack, err)
-		}
+		err = rolledBack(err)
 		_, _ = c.Exec(ctx, "ROLLBACK")
 	}
 	if !repeated || codeOf(err) != uniqueViolation {
@@ -190,12 +183,9 @@ func (s *Store) Pet(ctx context.Context, id int64) (p pets.Pet, err error) {
 	return p, err
 }
 
-// Pets implements pets.Store. It selects one row more than the page may hold, to
-// learn whether there is a next page.
-//
-// A walk may miss a pet that is committed behind it, because identifiers are
-// assigned before the commit. Such a pet was not acknowledged when the walk
-// began.
+// Pets implements pets.Store. It selects one row more than the page may hold, to learn
+// whether there is a next page. A walk may miss a pet that is committed behind it, because
+// identifiers are assigned earlier, but none that was acknowledged when it began.
 func (s *Store) Pets(ctx context.Context, q pets.Query) (page pets.Page, err error) {
 	query, args := selectPets, []any{q.After}
 	if q.Status != "" {
@@ -216,8 +206,5 @@ func (s *Store) Pets(ctx context.Context, q pets.Query) (page pets.Page, err err
 		}
 		return rows.Err()
 	})
-	if err != nil {
-		return pets.Page{}, err
-	}
-	return page, nil
+	return page, err
 }

@@ -2,9 +2,9 @@ package postgres
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -13,50 +13,40 @@ import (
 
 // session is what a connection says of its server and its settings.
 type session struct {
-	pooled   bool // there is a pooler such as PgBouncer in between
-	readOnly bool
-	encoding string // of the database
+	Backend  uint32 // the server's process
+	ReadOnly bool
+	Encoding string // of the database
 
-	commit   string // synchronous_commit
-	standbys string // synchronous_standby_names
-	messages string // client_min_messages
+	Commit   string // synchronous_commit
+	Standbys string // synchronous_standby_names
+	Messages string // client_min_messages
 
-	citus   bool   // the extension is installed
-	schema  string // the first of the search path
-	stored  bool   // schema holds a store
-	hidden  string // another schema of the search path that holds a store
-	version int64  // of the store in schema; 0 if there is none. Only look sets it
+	Citus  bool   // the extension is installed
+	Schema string // the first of the search path
+	Stored bool   // Schema holds a store
+	Hidden string // another schema of the search path that holds a store
+
+	pooled  bool  // there is a pooler such as PgBouncer in between
+	version int64 // of the store in Schema; 0 if there is none. Only look sets it
 }
 
 const selectSession = `WITH stores AS (SELECT schemaname FROM pg_tables WHERE schemaname = ANY (current_schemas(false))
 AND tablename IN ('pets', 'idempotency_keys', 'keys') GROUP BY schemaname HAVING count(*) = 3)
-SELECT pg_backend_pid(), current_setting('transaction_read_only'), current_setting('server_encoding'),
-current_setting('synchronous_commit'), current_setting('synchronous_standby_names'), current_setting('client_min_messages'),
-EXISTS (SELECT 1 FROM pg_extension WHERE extname = 'citus')::text, current_schema(),
-EXISTS (SELECT 1 FROM stores WHERE schemaname = current_schema())::text,
-(SELECT schemaname FROM stores WHERE schemaname <> current_schema() LIMIT 1)`
+SELECT row_to_json(session) FROM (SELECT pg_backend_pid() AS backend, current_setting('transaction_read_only')::bool AS readonly,
+current_setting('server_encoding') AS encoding, current_setting('synchronous_commit') AS commit,
+current_setting('synchronous_standby_names') AS standbys, current_setting('client_min_messages') AS messages,
+EXISTS (SELECT 1 FROM pg_extension WHERE extname = 'citus') AS citus, current_schema() AS schema,
+EXISTS (SELECT 1 FROM stores WHERE schemaname = current_schema()) AS stored,
+(SELECT schemaname FROM stores WHERE schemaname <> current_schema() LIMIT 1) AS hidden) session`
 
-func readSession(ctx context.Context, c *pgconn.PgConn) (session, error) {
+func readSession(ctx context.Context, c *pgconn.PgConn) (s session, err error) {
 	result := c.ExecParams(ctx, selectSession, nil, nil, nil, nil).Read()
 	if result.Err != nil {
-		return session{}, result.Err
+		return s, result.Err
 	}
-	if len(result.Rows) != 1 {
-		return session{}, errors.New("the server does not answer as PostgreSQL does")
-	}
-	column := func(i int) string { return string(result.Rows[0][i]) } // "" if NULL
-	return session{
-		pooled:   column(0) != fmt.Sprint(c.PID()), // the backend is not that of the login
-		readOnly: column(1) == "on",
-		encoding: column(2),
-		commit:   column(3),
-		standbys: column(4),
-		messages: column(5),
-		citus:    column(6) == "true",
-		schema:   column(7),
-		stored:   column(8) == "true",
-		hidden:   column(9),
-	}, nil
+	err = json.Unmarshal(result.Rows[0][0], &s)
+	s.pooled = s.Backend != c.PID()
+	return s, err
 }
 
 // validate returns a function that checks each new connection. pgx then tries the next
@@ -67,11 +57,11 @@ func validate(writes bool) pgconn.ValidateConnectFunc {
 		switch {
 		case err != nil:
 			return err
-		case s.readOnly:
+		case s.ReadOnly:
 			return errors.New("the server is a standby, or default_transaction_read_only is on")
-		case s.encoding != "UTF8":
-			return fmt.Errorf("the encoding of the database is not UTF8 but %s", s.encoding)
-		case writes && s.commit == "off":
+		case s.Encoding != "UTF8":
+			return fmt.Errorf("the encoding of the database is not UTF8 but %s", s.Encoding)
+		case writes && s.Commit == "off":
 			return errors.New("a crash would lose writes, because synchronous_commit is off for this server, database or user")
 		}
 		return nil
@@ -81,8 +71,7 @@ func validate(writes bool) pgconn.ValidateConnectFunc {
 // synchronous reports whether acknowledged writes wait for a standby. If the server does
 // not send warnings, the end of such a wait goes unnoticed; see attempt.
 func (s session) synchronous() bool {
-	waits := strings.TrimSpace(s.standbys) != "" && s.commit != "off" && s.commit != "local"
-	return waits && s.messages != "error"
+	return s.Standbys != "" && s.Commit != "off" && s.Commit != "local" && s.Messages != "error"
 }
 
 var (

@@ -14,7 +14,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -47,8 +46,7 @@ type Store struct {
 	requireSync bool // for the metric
 	closed      atomic.Bool
 
-	mu               sync.Mutex
-	unreachableSince time.Time // according to Ping; zero if it is reachable
+	unreachableSince atomic.Int64 // according to Ping, in nanoseconds; 0 if it is reachable
 }
 
 // Open opens the database at dsn, a postgres:// address with one or more hosts,
@@ -57,12 +55,12 @@ func Open(ctx context.Context, dsn string, o Options) (*Store, error) {
 	s, err := open(ctx, dsn, true, func(conn *pgx.Conn, seen session) error {
 		if o.RequireSync && !seen.synchronous() {
 			return fmt.Errorf("--require-sync: writes need not wait for a standby, or the end of a wait would go unnoticed: "+
-				"synchronous_standby_names is %q, synchronous_commit %s and client_min_messages %s", seen.standbys, seen.commit, seen.messages)
+				"synchronous_standby_names is %q, synchronous_commit %s and client_min_messages %s", seen.Standbys, seen.Commit, seen.Messages)
 		}
-		err := seen.checkVersion(lastVersion(migrations))
-		if errors.Is(err, store.ErrOutdated) || errors.Is(err, store.ErrNoStore) && !o.MustExist {
-			_, _, err = migrate(ctx, conn, migrations, 0, lockWait, cmp.Or(o.Logger, slog.New(slog.DiscardHandler)))
+		if o.MustExist && !seen.Stored {
+			return seen.checkVersion(lastVersion(migrations))
 		}
+		_, _, err := migrate(ctx, conn, migrations, 0, lockWait, cmp.Or(o.Logger, slog.New(slog.DiscardHandler)))
 		return err
 	})
 	if err != nil {
@@ -80,8 +78,7 @@ func OpenReader(ctx context.Context, dsn string) (store.Reader, error) {
 }
 
 // open opens the store at dsn once prepare has accepted its database. With writes, it
-// rejects a server that may lose them. The first connection keeps no statement prepared,
-// and nor do the others if a pooler such as PgBouncer is in between.
+// rejects a server that may lose them.
 func open(ctx context.Context, dsn string, writes bool, prepare func(*pgx.Conn, session) error) (*Store, error) {
 	config, err := parse(dsn)
 	if err != nil {
@@ -89,9 +86,7 @@ func open(ctx context.Context, dsn string, writes bool, prepare func(*pgx.Conn, 
 	}
 	first := config.ConnConfig.Copy()
 	first.ValidateConnect = validate(writes)
-	if first.DefaultQueryExecMode == pgx.QueryExecModeCacheStatement { // the default of pgx
-		first.DefaultQueryExecMode = pgx.QueryExecModeCacheDescribe
-	}
+	first.DefaultQueryExecMode = pgx.QueryExecModeExec // prepares no statement, for PgBouncer
 	conn, err := pgx.ConnectConfig(ctx, first)
 	if err != nil {
 		return nil, explainOpen(dsn, err)
@@ -104,10 +99,11 @@ func open(ctx context.Context, dsn string, writes bool, prepare func(*pgx.Conn, 
 	if err != nil {
 		return nil, explainOpen(dsn, err)
 	}
-	if seen.pooled {
-		config.ConnConfig.DefaultQueryExecMode = first.DefaultQueryExecMode
+	mode := &config.ConnConfig.DefaultQueryExecMode
+	if seen.pooled && *mode == pgx.QueryExecModeCacheStatement { // the default of pgx
+		*mode = pgx.QueryExecModeCacheDescribe
 	}
-	s := &Store{schema: seen.schema, citus: seen.citus}
+	s := &Store{schema: seen.Schema, citus: seen.Citus}
 	config.ConnConfig.ValidateConnect = validate(false)
 	if s.reads, err = pgxpool.NewWithConfig(ctx, config); err != nil {
 		return nil, err
@@ -129,8 +125,7 @@ func disconnect(conn *pgx.Conn) {
 // succeeds while the server has been unreachable for less than bridgedOutage.
 func (s *Store) Ping(ctx context.Context) error {
 	_, err := s.Pet(ctx, 0)
-	kind := pets.KindOf(err)
-	if s.pingSucceeds(kind, time.Now()) {
+	if s.pingSucceeds(pets.KindOf(err), time.Now()) {
 		return nil
 	}
 	return &pets.Error{Kind: pets.Unavailable, Message: "the database does not serve requests", Err: err}
@@ -139,16 +134,14 @@ func (s *Store) Ping(ctx context.Context) error {
 // pingSucceeds reports whether Ping succeeds if looking for a pet that does not exist
 // ended with an error of a kind at the time now.
 func (s *Store) pingSucceeds(kind pets.Kind, now time.Time) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	if kind != pets.Unavailable || s.closed.Load() {
-		s.unreachableSince = time.Time{}
+		s.unreachableSince.Store(0)
 		return kind == pets.NotFound
 	}
-	if s.unreachableSince.IsZero() {
-		s.unreachableSince = now
+	if s.unreachableSince.CompareAndSwap(0, now.UnixNano()) {
+		return true
 	}
-	return now.Sub(s.unreachableSince) < bridgedOutage
+	return now.Sub(time.Unix(0, s.unreachableSince.Load())) < bridgedOutage
 }
 
 // Failed implements pets.Store. After a server failure, the store reconnects.
