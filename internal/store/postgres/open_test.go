@@ -238,7 +238,7 @@ func TestOperatorFaults(t *testing.T) {
 // directly and through a PgBouncer with few connections.
 func TestMigrateConcurrently(t *testing.T) {
 	t.Parallel()
-	pooler := pgtest.Shared(t).Pooler(t, "default_pool_size = 3")
+	pooler := pgtest.Shared(t).Pooler(t)
 	for name, hosts := range map[string][2]string{"direct": {}, "PgBouncer": {pgtest.Shared(t).Host(), pooler.Host()}} {
 		t.Run(name, func(t *testing.T) {
 			direct := pgtest.Database(t)

@@ -100,12 +100,15 @@ func (s *Store) CreatePet(ctx context.Context, p pets.NewPet, key pets.Idempoten
 		made, fingerprint, err = s.createOnce(ctx, c, p, key)
 		return err
 	})
-	if errors.Is(err, pgx.ErrNoRows) {
-		err = pets.ErrRemoved
-	} else if err == nil {
+	if err == nil {
 		err = p.CheckRepeat(fingerprint)
+	} else if errors.Is(err, pgx.ErrNoRows) {
+		err = pets.ErrRemoved
 	}
-	return made, err
+	if err != nil {
+		return pets.Pet{}, err
+	}
+	return made, nil
 }
 
 // createOnce creates p, or returns the pet that its idempotency key has created, with the

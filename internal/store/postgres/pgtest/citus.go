@@ -3,7 +3,6 @@
 package pgtest
 
 import (
-	"crypto/rand"
 	"fmt"
 	"os"
 	"strings"
@@ -28,9 +27,7 @@ func Cluster(t testing.TB, workers int) (nodes []*Server) {
 // tables, distributes them, and returns the address.
 func (s *Server) Distributed(t testing.TB, open func(address string)) string {
 	t.Helper()
-	name := "test_" + strings.ToLower(rand.Text())
-	Exec(t, s.Address("postgres"), "CREATE SCHEMA "+name)
-	address := s.Address("postgres") + "&connect_timeout=20&search_path=" + name
+	address := s.schema(t)
 	open(address)
 	Exec(t, address, Page(t, "create_distributed_table")...)
 	return address

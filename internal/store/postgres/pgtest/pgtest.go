@@ -22,9 +22,8 @@ var shared = sync.OnceValues(func() (*Server, error) { return start([]string{"ma
 // uses pgtest must call it from TestMain.
 func Main(m *testing.M) int {
 	defer func() {
-		for dir, s := range servers.Range {
-			s.(*Server).Kill()
-			_ = os.RemoveAll(dir.(string))
+		for s := range servers.Range {
+			s.(*Server).remove()
 		}
 	}()
 	return m.Run()
@@ -40,35 +39,38 @@ func Shared(t testing.TB) *Server {
 	return s
 }
 
-// Database creates an empty database on the shared server, with the given
-// options of CREATE DATABASE, and returns its address.
-func Database(t testing.TB, options ...string) string {
+// Database creates an empty database on the shared server and returns its address.
+func Database(t testing.TB) string {
 	t.Helper()
 	name := "test_" + strings.ToLower(rand.Text())
-	Exec(t, Shared(t).Address("postgres"), "CREATE DATABASE "+name+" "+strings.Join(options, " "))
+	Exec(t, Shared(t).Address("postgres"), "CREATE DATABASE "+name)
 	return Shared(t).Address(name) + "&connect_timeout=20" // for a busy machine
 }
 
-// Schema creates an empty schema in a database that tests share and returns its
-// address. It is ten times faster than Database.
+// Schema creates an empty schema on the shared server and returns its address, ten times
+// faster than Database.
 func Schema(t testing.TB) string {
 	t.Helper()
+	return Shared(t).schema(t)
+}
+
+func (s *Server) schema(t testing.TB) string {
+	t.Helper()
 	name := "test_" + strings.ToLower(rand.Text())
-	address := Shared(t).Address("postgres")
-	Exec(t, address, "CREATE SCHEMA "+name)
-	return address + "&connect_timeout=20&search_path=" + name
+	Exec(t, s.Address("postgres"), "CREATE SCHEMA "+name)
+	return s.Address("postgres") + "&connect_timeout=20&search_path=" + name
 }
 
 // Exec runs statements on the database at address.
 func Exec(t testing.TB, address string, statements ...string) {
 	t.Helper()
-	for _, statement := range statements {
-		connected(t, address, func(ctx context.Context, c *pgx.Conn) {
+	connected(t, address, func(ctx context.Context, c *pgx.Conn) {
+		for _, statement := range statements {
 			if _, err := c.Exec(ctx, statement); err != nil {
 				t.Fatalf("%s: got error %v", statement, err)
 			}
-		})
-	}
+		}
+	})
 }
 
 // Query runs a query and returns its only value.
@@ -105,34 +107,29 @@ func Eventually(t testing.TB, within time.Duration, what string, check func() bo
 	}
 }
 
-// Pooler starts a PgBouncer with transaction pooling in front of s.
-func (s *Server) Pooler(t testing.TB, settings ...string) *Server {
+// Pooler starts a PgBouncer in front of s, with transactions on three connections.
+func (s *Server) Pooler(t testing.TB) *Server {
 	t.Helper()
 	p, err := newServer()
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(p.remove)
-	users, config := filepath.Join(p.dir, "users"), filepath.Join(p.dir, "ini")
 	text := fmt.Sprintf(`[databases]
-* = host=127.0.0.1 port=%d
+* = host=127.0.0.1 port=%d user=postgres
 [pgbouncer]
 listen_addr = 127.0.0.1
 listen_port = %d
 unix_socket_dir =
-auth_type = trust
-auth_file = %s
+auth_type = any
 pool_mode = transaction
-default_pool_size = 5
-%s
-`, s.port, p.port, users, strings.Join(settings, "\n"))
-	for name, content := range map[string]string{users: `"postgres" ""`, config: text} {
-		if err := os.WriteFile(name, []byte(content), 0o644); err != nil {
-			t.Fatal(err)
-		}
+default_pool_size = 3
+`, s.port, p.port)
+	config := filepath.Join(p.dir, "ini")
+	if err := os.WriteFile(config, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
 	}
-	console := p.Address("postgres") + "&default_query_exec_mode=simple_protocol"
-	if err := p.launch("pgbouncer", []string{config}, console); err != nil {
+	if err := p.launch("pgbouncer", []string{config}, p.Address("postgres")+"&default_query_exec_mode=simple_protocol"); err != nil {
 		t.Fatalf("this test needs PgBouncer (apt-get install pgbouncer): %v", err)
 	}
 	return p

@@ -48,12 +48,17 @@ func start(settings []string) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
+	return copied(settings, "cp", "-a", from.data(), "data")
+}
+
+// copied starts a server on the folder data that a program makes.
+func copied(settings []string, program string, args ...string) (*Server, error) {
 	s, err := newServer()
 	if err == nil {
-		err = s.tool("cp", "-a", from.data(), s.data())
+		s.settings = settings
+		err = s.tool(program, args...)
 	}
 	if err == nil {
-		s.settings = settings
 		err = s.run()
 	}
 	return s, err
@@ -64,36 +69,22 @@ func start(settings []string) (*Server, error) {
 var template = sync.OnceValues(func() (*Server, error) {
 	s, err := newServer()
 	if err == nil {
-		err = s.tool("initdb", "-D", s.data(), "-N", "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C", "--wal-segsize=1", "--no-instructions")
+		err = s.tool("initdb", "-D", "data", "-N", "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C", "--wal-segsize=1", "--no-instructions")
 	}
 	return s, err
 })
-
-// Standby starts a standby that streams from s under the given name.
-func (s *Server) Standby(t testing.TB, name string) *Server {
-	t.Helper()
-	b, err := newServer()
-	if err == nil {
-		err = b.tool("pg_basebackup", "-D", b.data(), "-R", "-X", "stream", "-c", "fast", "--no-sync",
-			"-d", fmt.Sprintf("host=127.0.0.1 port=%d user=postgres application_name=%s", s.port, name))
-	}
-	if err == nil {
-		b.settings = s.settings
-		err = b.run()
-	}
-	if err != nil {
-		t.Fatalf("starting a standby: got error %v", err)
-	}
-	t.Cleanup(b.remove)
-	return b
-}
 
 // Pair starts a primary and a synchronous standby.
 func Pair(t testing.TB) (primary, standby *Server) {
 	t.Helper()
 	primary = Start(t)
-	standby = primary.Standby(t, "one")
-	primary.Configure(t, "synchronous_standby_names", "one")
+	from := fmt.Sprintf("host=127.0.0.1 port=%d user=postgres application_name=standby", primary.port)
+	standby, err := copied(nil, "pg_basebackup", "-D", "data", "-R", "-X", "stream", "-c", "fast", "--no-sync", "-d", from)
+	if err != nil {
+		t.Fatalf("starting a standby: got error %v", err)
+	}
+	t.Cleanup(standby.remove)
+	primary.Configure(t, "synchronous_standby_names", "standby")
 	Eventually(t, 10*time.Second, "a synchronous standby", func() bool {
 		return Query[bool](t, primary.Address("postgres"), "SELECT EXISTS (SELECT FROM pg_stat_replication WHERE sync_state = 'sync')")
 	})
@@ -110,22 +101,17 @@ func newServer() (*Server, error) {
 			return nil, err
 		}
 	}
-	port, err := freePort()
-	s := &Server{dir: dir, port: port}
-	servers.Store(dir, s)
-	return s, err
-}
-
-// servers maps directories to their servers.
-var servers sync.Map
-
-func freePort() (int, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
-	return l.Addr().(*net.TCPAddr).Port, l.Close()
+	s := &Server{dir: dir, port: l.Addr().(*net.TCPAddr).Port}
+	servers.Store(s, true)
+	return s, l.Close()
 }
+
+// servers has all servers as its keys.
+var servers sync.Map
 
 // credential returns the user postgres if this process runs as root, because
 // PostgreSQL refuses to run as root.
@@ -218,14 +204,11 @@ func (s *Server) launch(program string, args []string, address string) error {
 }
 
 func (s *Server) ended() bool {
-	if s.done == nil {
-		return true
-	}
 	select {
 	case <-s.done:
 		return true
 	default:
-		return false
+		return s.cmd == nil
 	}
 }
 
@@ -240,41 +223,28 @@ func Address(database string, hosts ...string) string {
 	return "postgres://postgres@" + strings.Join(hosts, ",") + "/" + database + "?sslmode=disable"
 }
 
-// signal sends the signal first to the server's main process, so that it starts
-// no more children, and then all to every process. It returns the children.
-func (s *Server) signal(first, all syscall.Signal) (children []string) {
+// signal sends a signal to all processes of the server, of which the first starts no more.
+func (s *Server) signal(signal syscall.Signal) {
 	pid := s.cmd.Process.Pid
-	_ = syscall.Kill(pid, first)
-	list, _ := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", pid, pid))
-	children = strings.Fields(string(list))
-	for _, child := range children {
+	_ = syscall.Kill(pid, syscall.SIGSTOP)
+	children, _ := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", pid, pid))
+	for _, child := range strings.Fields(string(children)) {
 		n, _ := strconv.Atoi(child)
-		_ = syscall.Kill(n, all)
+		_ = syscall.Kill(n, signal)
 	}
-	_ = syscall.Kill(pid, all)
-	return children
+	_ = syscall.Kill(pid, signal)
 }
 
 // Kill kills all processes of the server at once, like a power cut.
 func (s *Server) Kill() {
-	if s.ended() {
-		return
-	}
-	children := s.signal(syscall.SIGSTOP, syscall.SIGKILL)
-	<-s.done
-	for _, child := range children {
-		for {
-			stat, err := os.ReadFile("/proc/" + child + "/stat")
-			if err != nil || strings.Contains(string(stat), ") Z ") {
-				break
-			}
-			time.Sleep(time.Millisecond)
-		}
+	if !s.ended() {
+		s.signal(syscall.SIGKILL)
+		<-s.done
 	}
 }
 
 // Hang suspends the server: its connections stay open, but it does not answer.
-func (s *Server) Hang() { s.signal(syscall.SIGSTOP, syscall.SIGSTOP) }
+func (s *Server) Hang() { s.signal(syscall.SIGSTOP) }
 
 // Restart starts a killed server again.
 func (s *Server) Restart(t testing.TB) {
@@ -307,5 +277,5 @@ func (s *Server) Configure(t testing.TB, name, value string) {
 func (s *Server) remove() {
 	s.Kill()
 	_ = os.RemoveAll(s.dir)
-	servers.Delete(s.dir)
+	servers.Delete(s)
 }
