@@ -107,13 +107,12 @@ func (d *Document) newOperation(path string, item *openapi3.PathItem, method str
 		}
 		op.media, op.body = types[0], o.RequestBody.Value.Content[types[0]].Schema.Value
 	}
-	if o.Deprecated {
-		var err error
-		if op.deprecation, err = deprecationHeader(o); err != nil {
-			return nil, err
-		}
+	if !o.Deprecated {
+		return op, nil
 	}
-	return op, nil
+	var err error
+	op.deprecation, err = deprecationHeader(o)
+	return op, err
 }
 
 // at returns the document with another address wherever it has that of its first server.

@@ -108,7 +108,7 @@ func New(document *Document, service Service, o Options) (*Handler, error) {
 		})
 	}
 	h.echo.HTTPErrorHandler = h.writeError
-	h.echo.Binder = binder{document}
+	h.echo.Binder = document
 	h.echo.IPExtractor = clientAddress(o.TrustedProxies)
 	if err := h.routes(); err != nil {
 		return nil, err
@@ -226,8 +226,10 @@ func (h *Handler) addOperations() error {
 		operations[id] = []echo.MiddlewareFunc{h.serveOperation(op)}
 		unmatched[op.route.Method+" "+h.document.Base+echoPath.Replace(op.route.Path)] = true
 	}
-	var heads []func()
 	h.echo.OnAddRouteHandler = func(_ string, route echo.Route, handle echo.HandlerFunc, m []echo.MiddlewareFunc) {
+		if route.Method == http.MethodHead {
+			return // added below
+		}
 		name := route.Method + " " + route.Path
 		if unmatched[name] && len(m) > 0 {
 			delete(unmatched, name)
@@ -235,14 +237,11 @@ func (h *Handler) addOperations() error {
 			unmatched[name] = true
 		}
 		if route.Method == http.MethodGet {
-			heads = append(heads, func() { h.echo.HEAD(route.Path, handle, m...) })
+			h.echo.HEAD(route.Path, handle, m...)
 		}
 	}
 	h.service.Register(h.echo, h.document.Base, operations)
 	h.echo.OnAddRouteHandler = nil
-	for _, add := range heads {
-		add()
-	}
 	if len(unmatched) > 0 {
 		return fmt.Errorf("the document and the generated code differ in %s; run make generate", slices.Sorted(maps.Keys(unmatched)))
 	}

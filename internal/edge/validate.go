@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"os"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -37,12 +38,14 @@ var (
 // validate checks the parameters against the document.
 func (op *operation) validate(c echo.Context) error {
 	r := c.Request()
-	if r.URL.RawPath != "" { // see canonicalPath; from here on, parameters are decoded
-		for i, value := range c.ParamValues() {
-			c.ParamValues()[i], _ = url.PathUnescape(value)
+	path := map[string]string{}
+	for i, name := range c.ParamNames() {
+		if r.URL.RawPath != "" { // see canonicalPath
+			c.ParamValues()[i], _ = url.PathUnescape(c.ParamValues()[i])
 		}
-		r.URL.RawPath = ""
+		path[name] = c.ParamValues()[i]
 	}
+	r.URL.RawPath = "" // from here on, parameters are decoded
 	// QueryParams omits what it cannot parse.
 	if _, err := url.ParseQuery(r.URL.RawQuery); err != nil {
 		return badRequest("invalid_parameter", "the query string is malformed or has too many parameters: "+
@@ -56,18 +59,14 @@ func (op *operation) validate(c echo.Context) error {
 		case openapi3.ParameterInHeader:
 			values = r.Header[http.CanonicalHeaderKey(p.Name)]
 		case openapi3.ParameterInPath:
-			values = []string{c.Param(p.Name)}
+			values = []string{path[p.Name]}
 		}
 		if fault := checkText(p.Schema.Value, values); fault != "" {
 			return parameterProblem(p, p.Name+" "+fault)
 		}
 	}
-	pathParams := map[string]string{}
-	for i, name := range c.ParamNames() {
-		pathParams[name] = c.ParamValues()[i]
-	}
 	err := openapi3filter.ValidateRequest(r.Context(), &openapi3filter.RequestValidationInput{
-		Request: r, PathParams: pathParams, QueryParams: c.QueryParams(), Route: op.route, Options: filterOptions,
+		Request: r, PathParams: path, QueryParams: c.QueryParams(), Route: op.route, Options: filterOptions,
 	})
 	if failed, ok := errors.AsType[*openapi3filter.RequestError](err); ok && failed.Parameter != nil {
 		p := failed.Parameter
@@ -76,7 +75,7 @@ func (op *operation) validate(c echo.Context) error {
 	return err
 }
 
-// filterOptions leave defaults to the service, and the body to binder.
+// filterOptions leave defaults to the service, and the body to Bind.
 var filterOptions = &openapi3filter.Options{SkipSettingDefaults: true, ExcludeRequestBody: true}
 
 func parameterProblem(p *openapi3.Parameter, message string) *Problem {
@@ -116,25 +115,22 @@ func checkText(schema *openapi3.Schema, values []string) string {
 
 // checkServed returns an error for a parameter that checkText cannot read.
 func checkServed(p *openapi3.Parameter) error {
-	served := false
 	method, err := p.SerializationMethod()
 	if err == nil && p.Schema != nil && p.In != openapi3.ParameterInCookie {
 		schema := p.Schema.Value
 		if schema.Type.Is("array") && p.In == openapi3.ParameterInQuery && method.Explode { // ?tag=a&tag=b
 			schema = schema.Items.Value
 		}
-		t := schema.Type
-		single := t.Is("string") || t.Is("integer") || t.Is("number") || t.Is("boolean")
-		served = single && (method.Style == openapi3.SerializationForm || method.Style == openapi3.SerializationSimple)
+		single := slices.ContainsFunc([]string{"string", "integer", "number", "boolean"}, schema.Type.Is)
+		if single && (method.Style == openapi3.SerializationForm || method.Style == openapi3.SerializationSimple) {
+			return nil
+		}
 	}
-	if !served {
-		return fmt.Errorf("the parameter %s must be a string, integer, number or boolean in query, path or header, "+
-			"or an exploded array of one of these in the query", p.Name)
-	}
-	return nil
+	return fmt.Errorf("the parameter %s must be a string, integer, number or boolean in query, path or header, "+
+		"or an exploded array of one of these in the query", p.Name)
 }
 
-// read validates the parameters of a request, and reads the body for binder.
+// read validates the parameters of a request, and reads the body for Bind.
 func (op *operation) read(c echo.Context) error {
 	if err := op.validate(c); err != nil {
 		return err
@@ -167,18 +163,15 @@ func (op *operation) read(c echo.Context) error {
 	return nil
 }
 
-// binder is the echo.Binder of the generated code, which calls it after read.
-type binder struct{ document *Document }
-
-// Bind implements echo.Binder: it validates and decodes a body. For no body it returns
-// io.EOF, as the generated code expects.
-func (b binder) Bind(into any, c echo.Context) error {
+// Bind implements echo.Binder for the generated code: it validates and decodes the body
+// that read has read. For no body it returns io.EOF, as the generated code expects.
+func (d *Document) Bind(into any, c echo.Context) error {
 	id, _ := c.Get(operationName).(string)
 	body, _ := c.Get(requestBody).([]byte)
 	if len(body) == 0 {
 		return io.EOF
 	}
-	return b.document.DecodeBody(id, body, into)
+	return d.DecodeBody(id, body, into)
 }
 
 // DecodeBody validates the JSON body of an operation and decodes it into its Go

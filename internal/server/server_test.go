@@ -204,18 +204,12 @@ func TestAdmin(t *testing.T) {
 }
 
 func TestURL(t *testing.T) {
-	for address, want := range map[*net.TCPAddr]string{
-		{IP: net.IPv4(192, 0, 2, 1), Port: 80}: "https://192.0.2.1:80",
-		{IP: net.IPv6loopback, Port: 80}:       "https://[::1]:80",
-		{IP: net.IPv6zero, Port: 80}:           "https://127.0.0.1:80",
-		{IP: net.IPv4zero, Port: 80}:           "https://127.0.0.1:80",
-	} {
-		if got := URL(&pipes{addr: address}, true); got != want {
-			t.Errorf("%v: got %s, want %s", address, got, want)
+	for ip, want := range map[string]string{"192.0.2.1": "192.0.2.1:80", "::1": "[::1]:80", "::": "127.0.0.1:80", "0.0.0.0": "127.0.0.1:80"} {
+		for secure, scheme := range map[bool]string{false: "http://", true: "https://"} {
+			if got := URL(&pipes{addr: &net.TCPAddr{IP: net.ParseIP(ip), Port: 80}}, secure); got != scheme+want {
+				t.Errorf("%s: got %s, want %s", ip, got, scheme+want)
+			}
 		}
-	}
-	if got, want := URL(&pipes{addr: &net.TCPAddr{IP: net.IPv4zero, Port: 80}}, false), "http://127.0.0.1:80"; got != want {
-		t.Errorf("without TLS: got %s, want %s", got, want)
 	}
 }
 
