@@ -210,9 +210,13 @@ func (w printableWriter) Write(text []byte) (int, error) {
 // printable escapes, as JSON does, characters that could move a terminal's cursor,
 // colour the text or change its direction, except those in allowed.
 func printable(s, allowed string) string {
+	hidden := func(r rune) bool { return !unicode.IsPrint(r) && !strings.ContainsRune(allowed, r) }
+	if !strings.ContainsFunc(s, hidden) {
+		return s
+	}
 	var b strings.Builder
 	for _, r := range s {
-		if unicode.IsPrint(r) || strings.ContainsRune(allowed, r) {
+		if !hidden(r) {
 			b.WriteRune(r)
 			continue
 		}

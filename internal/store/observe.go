@@ -11,7 +11,7 @@ import (
 	"example.com/petstore/internal/pets"
 )
 
-// Observe wraps s to measure the calls that a running server makes. It registers these
+// Observe wraps s to measure the calls that requests make. It registers these
 // metrics with reg, and those of the store if it is a prometheus.Collector.
 func Observe(s Store, reg prometheus.Registerer) Store {
 	o := &observed{
@@ -24,7 +24,7 @@ func Observe(s Store, reg prometheus.Registerer) Store {
 			Name: "store_failures_total", Help: "Failed store calls, by kind of error.",
 		}, []string{"call", "kind"}),
 	}
-	for _, call := range []string{"create", "get", "list", "key"} { // those that requests make
+	for _, call := range []string{"create", "get", "list", "key"} {
 		for _, kind := range []pets.Kind{pets.Unavailable, pets.Internal} {
 			o.failures.WithLabelValues(call, string(kind))
 		}
@@ -68,22 +68,7 @@ func (o *observed) Pets(ctx context.Context, q pets.Query) (page pets.Page, err 
 	return o.Store.Pets(ctx, q)
 }
 
-func (o *observed) ForgetIdempotencyKeys(ctx context.Context, before time.Time) (n int, err error) {
-	defer o.done("forget_idempotency_keys", time.Now(), &err)
-	return o.Store.ForgetIdempotencyKeys(ctx, before)
-}
-
 func (o *observed) Key(ctx context.Context, id string) (k keys.Key, err error) {
 	defer o.done("key", time.Now(), &err)
 	return o.Store.Key(ctx, id)
-}
-
-func (o *observed) RecordKeyUse(ctx context.Context, used map[string]time.Time) (err error) {
-	defer o.done("record_key_use", time.Now(), &err)
-	return o.Store.RecordKeyUse(ctx, used)
-}
-
-func (o *observed) Ping(ctx context.Context) (err error) {
-	defer o.done("ping", time.Now(), &err)
-	return o.Store.Ping(ctx)
 }

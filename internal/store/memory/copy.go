@@ -19,7 +19,7 @@ func (s *Store) Fill(ctx context.Context, from store.Snapshot) error {
 		if err != nil {
 			return err
 		}
-		filled.remember(r)
+		filled.requests[r.IdempotencyKey] = r
 	}
 	for k, err := range from.Keys {
 		if err != nil {
@@ -31,7 +31,7 @@ func (s *Store) Fill(ctx context.Context, from store.Snapshot) error {
 		if s.lastID > 0 || len(s.requests) > 0 || len(s.keys) > 0 {
 			return store.ErrNotEmpty
 		}
-		s.lastID, s.pets, s.requests, s.byKey, s.keys = filled.lastID, filled.pets, filled.requests, filled.byKey, filled.keys
+		s.lastID, s.pets, s.requests, s.keys = filled.lastID, filled.pets, filled.requests, filled.keys
 		return nil
 	})
 }

@@ -3,6 +3,7 @@ package memory
 import (
 	"cmp"
 	"context"
+	"maps"
 	"slices"
 	"time"
 
@@ -17,7 +18,7 @@ func (s *Store) CreatePet(ctx context.Context, p pets.NewPet, key pets.Idempoten
 		return pets.Pet{}, err
 	}
 	err = s.locked(ctx, func() error {
-		if first, found := s.byKey[key]; found {
+		if first, found := s.requests[key]; found {
 			if err := p.CheckRepeat(first.Fingerprint); err != nil {
 				return err
 			}
@@ -36,27 +37,18 @@ func (s *Store) CreatePet(ctx context.Context, p pets.NewPet, key pets.Idempoten
 		s.pets = append(s.pets, pet)
 		if !key.IsZero() {
 			now := time.Now().UTC().Truncate(time.Second)
-			s.remember(pets.KeyedRequest{IdempotencyKey: key, PetID: pet.ID, Fingerprint: p.Fingerprint(), CreatedAt: now})
+			s.requests[key] = pets.KeyedRequest{IdempotencyKey: key, PetID: pet.ID, Fingerprint: p.Fingerprint(), CreatedAt: now}
 		}
 		return nil
 	})
 	return pet, err
 }
 
-// remember stores a request with the greatest PetID. The caller must hold mu.
-func (s *Store) remember(r pets.KeyedRequest) {
-	s.requests = append(s.requests, r)
-	s.byKey[r.IdempotencyKey] = r
-}
-
 func (s *Store) ForgetIdempotencyKeys(ctx context.Context, before time.Time) (n int, err error) {
-	const most = 1000
 	err = s.locked(ctx, func() error {
-		for n < min(most, len(s.requests)) && s.requests[n].CreatedAt.Before(before) {
-			delete(s.byKey, s.requests[n].IdempotencyKey)
-			n++
-		}
-		s.requests = s.requests[n:]
+		n = len(s.requests)
+		maps.DeleteFunc(s.requests, func(_ pets.IdempotencyKey, r pets.KeyedRequest) bool { return r.CreatedAt.Before(before) })
+		n -= len(s.requests)
 		return nil
 	})
 	return n, err

@@ -16,16 +16,15 @@ var _ store.Store = (*Store)(nil)
 type Store struct {
 	mu       sync.Mutex
 	closed   bool
-	pets     []pets.Pet          // in ascending order of ID
-	lastID   int64               // the greatest ever given
-	requests []pets.KeyedRequest // in ascending order of PetID
-	byKey    map[pets.IdempotencyKey]pets.KeyedRequest
+	pets     []pets.Pet // in ascending order of ID
+	lastID   int64      // the greatest ever given
+	requests map[pets.IdempotencyKey]pets.KeyedRequest
 	keys     []keys.Key // in order of creation
 }
 
 // New returns an empty store.
 func New() *Store {
-	return &Store{byKey: map[pets.IdempotencyKey]pets.KeyedRequest{}}
+	return &Store{requests: map[pets.IdempotencyKey]pets.KeyedRequest{}}
 }
 
 func (s *Store) Ping(ctx context.Context) error {
