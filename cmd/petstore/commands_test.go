@@ -89,6 +89,22 @@ func TestLogWithoutReader(t *testing.T) {
 	}
 }
 
+// TestSecondSignal checks that a second signal does not wait for the drain.
+func TestSecondSignal(t *testing.T) {
+	t.Parallel()
+	s := startLogged(t, "--store", "memory:", "--drain", "1h")
+	lines := bufio.NewScanner(s.log)
+	for range 2 {
+		if err := s.Process.Signal(syscall.SIGTERM); err != nil {
+			t.Fatal(err)
+		}
+		lines.Scan() // "stopping", or the end
+	}
+	if err := s.Wait(); err == nil || s.ProcessState.ExitCode() != -1 {
+		t.Errorf("got error %v, want the signal", err)
+	}
+}
+
 // TestBlockedLog checks that a server whose log is not read says that it is not ready,
 // and ends all the same. Requests that wait for the log have no response then.
 func TestBlockedLog(t *testing.T) {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"iter"
-	"os"
 	"sync/atomic"
 
 	"github.com/spf13/cobra"
@@ -28,24 +27,13 @@ PostgreSQL's variables PGPASSWORD and PGPASSFILE, and the file ~/.pgpass, keep
 passwords out of the command line.`,
 		Example: "  petstore copy --from sqlite:/srv/pets.db --to postgres://petstore@db/pets",
 		Args:    cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if isSameStore(from, to) {
-				return misuse("--from and --to are the same store")
-			}
-			return copyStore(cmd.Context(), env, from, to)
-		},
+		RunE:    func(cmd *cobra.Command, _ []string) error { return copyStore(cmd.Context(), env, from, to) },
 	}
 	cmd.Flags().Var(&from, "from", "the address of the store to copy, such as sqlite:/srv/pets.db")
 	cmd.Flags().Var(&to, "to", "the address of an empty or a new store")
 	_ = cmd.MarkFlagRequired("from") // the flag exists
 	_ = cmd.MarkFlagRequired("to")
 	return cmd
-}
-
-func isSameStore(a, b address.Address) bool {
-	info, _ := os.Stat(a.Path)
-	other, _ := os.Stat(b.Path)
-	return a == b || os.SameFile(info, other)
 }
 
 // copyStore copies the store at one address into the one at another.

@@ -16,19 +16,13 @@ import (
 	"golang.org/x/net/idna"
 
 	"example.com/petstore/internal/keys"
-	"example.com/petstore/internal/service"
 	"example.com/petstore/internal/store/address"
 )
-
-const storeFlag = "store"
-
-// variablePrefix begins the name of every environment variable.
-var variablePrefix = strings.ToUpper(service.Name) + "_"
 
 // addStoreFlag adds --store.
 func addStoreFlag(flags *pflag.FlagSet, addr *address.Address) {
 	_ = addr.Set("sqlite:petstore.db") // it is valid
-	flags.Var(addr, storeFlag, "the address of the store: "+address.Forms)
+	flags.Var(addr, "store", "the address of the store: "+address.Forms)
 }
 
 // addFlag adds a flag whose value parse returns.
@@ -44,7 +38,7 @@ func variableOf(flag string) string {
 	if slices.Contains([]string{"help", "version", "force", "from", "to"}, flag) {
 		return ""
 	}
-	return variablePrefix + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
+	return "PETSTORE_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
 }
 
 // setFromVariables sets flags that were not given from their environment variables.
@@ -64,9 +58,9 @@ func setFromVariables(flags *pflag.FlagSet, getenv func(string) string) error {
 }
 
 // Environment variables for fixed keys. They have no flags: ps shows flags.
-var (
-	keysVariable     = variablePrefix + "API_KEYS"
-	keysFileVariable = keysVariable + "_FILE"
+const (
+	keysVariable     = "PETSTORE_API_KEYS"
+	keysFileVariable = "PETSTORE_API_KEYS_FILE"
 )
 
 // fixedKeys returns the keys in PETSTORE_API_KEYS or in the file that

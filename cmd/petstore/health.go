@@ -31,7 +31,7 @@ does. The exit status is 0 only if the server is ready.`,
 	flags := cmd.Flags()
 	flags.StringVar(&addr, "addr", defaultAddr, "the `address` that serve listens on")
 	flags.StringVar(&adminAddr, "admin-addr", "", "the `address` of serve's --admin-addr, if any")
-	flags.StringVar(&certificate, "tls-cert", "", "the `file` of serve's certificate, if any; the request then uses HTTPS")
+	flags.StringVar(&certificate, "tls-cert", "", "the `file` of serve's certificate, if any, for HTTPS")
 	return cmd
 }
 
@@ -53,7 +53,6 @@ func askReady(ctx context.Context, url string) error {
 		return nil
 	case http.StatusBadRequest:
 		return fmt.Errorf("%s: the server expects HTTPS; set --tls-cert or its variable, as for serve", url)
-	default:
-		return fmt.Errorf("%s: the server is not ready (status %d); its log says why", url, response.StatusCode)
 	}
+	return fmt.Errorf("%s: the server is not ready (status %d); its log says why", url, response.StatusCode)
 }

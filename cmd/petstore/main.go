@@ -3,7 +3,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,7 +10,6 @@ import (
 	"log/slog"
 	"os"
 	"runtime"
-	"runtime/debug"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -46,8 +44,9 @@ type environment struct {
 	terminal       bool // stderr is a terminal
 	interactive    bool // stdin, stdout and stderr are terminals
 
-	parsed bool         // the command line is valid; errors before that are usage errors
-	copied atomic.Int64 // pets so far
+	parsed  bool         // the command line is valid; errors before that are usage errors
+	serving bool         // a signal is no interruption
+	copied  atomic.Int64 // pets so far
 }
 
 // run runs one command and returns the exit status of the process.
@@ -62,7 +61,7 @@ func run(ctx context.Context, args []string, env *environment) int {
 		return 0
 	}
 	cause, interrupted := errors.AsType[server.Interrupted](context.Cause(ctx))
-	if interrupted && cmd.Name() != "serve" {
+	if interrupted && !env.serving {
 		err = fmt.Errorf("%w: %w", cause, err)
 	}
 	text := service.Name + ": " + strings.TrimSpace(err.Error())
@@ -94,8 +93,7 @@ Exit status:
     2              the command line or an environment variable is invalid
     129, 130, 143  interrupted by SIGHUP, SIGINT (Ctrl-C) or SIGTERM; serve, once
                    it listens, stops with 0`,
-		Version: fmt.Sprintf("%s (commit %s, %s, %s/%s)", programVersion(), cmp.Or(commit, "unknown"),
-			runtime.Version(), runtime.GOOS, runtime.GOARCH),
+		Version:           fmt.Sprintf("%s (commit %s, %s, %s/%s)", version, commit, runtime.Version(), runtime.GOOS, runtime.GOARCH),
 		SilenceUsage:      true,
 		SilenceErrors:     true,
 		PersistentPreRunE: func(cmd *cobra.Command, args []string) error { return prepare(cmd, args, env) },
@@ -188,16 +186,7 @@ func showProgress(ctx context.Context, out io.Writer, copied *atomic.Int64) {
 }
 
 // version and commit are set by the linker.
-var version, commit string
-
-// programVersion returns the version set by the linker, or else the one recorded
-// by Go.
-func programVersion() string {
-	if info, ok := debug.ReadBuildInfo(); ok && version == "" {
-		return cmp.Or(info.Main.Version, "unknown")
-	}
-	return version
-}
+var version, commit = "unknown", "unknown"
 
 // printableWriter writes text with all but line feeds and tabs made printable.
 type printableWriter struct{ io.Writer }

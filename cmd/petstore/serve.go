@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
-	"net/netip"
 	"os"
 	"slices"
 	"strings"
@@ -32,23 +31,15 @@ const defaultAddr = "127.0.0.1:8080"
 
 // serveConfig is the configuration of petstore serve.
 type serveConfig struct {
-	store     address.Address
-	open      address.Options
-	sandbox   bool
-	fixedKeys []string
-
-	addr, publicURL   string
-	certFile, keyFile string
-	drain             time.Duration
-	maxConnections    int
-	maxInFlight       int
-	rateLimit         float64
-	trustedProxies    []netip.Prefix
-	allowOrigins      []string
-	adminAddr         string
-	profiles          bool
-	logLevel          slog.Level
-	logFormat         string
+	store           address.Address
+	open            address.Options
+	sandbox         bool
+	fixedKeys       []string
+	addr, adminAddr string
+	edge            edge.Options
+	server          server.Options
+	logLevel        slog.Level
+	logFormat       string
 }
 
 func serveCommand(env *environment) *cobra.Command {
@@ -78,7 +69,7 @@ signal stops the server at once.`,
 			if cfg.fixedKeys, err = fixedKeys(env.getenv); err != nil {
 				return err
 			}
-			if cfg.sandbox && (cmd.Flags().Changed(storeFlag) || cfg.open != address.Options{}) {
+			if cfg.sandbox && (cmd.Flags().Changed("store") || cfg.open != address.Options{}) {
 				return misuse("--sandbox has its own store, in memory; omit --store, --must-exist and --require-sync, and their variables")
 			}
 			if err := cfg.check(env.interactive); err != nil {
@@ -92,17 +83,17 @@ signal stops the server at once.`,
 	flags.BoolVar(&cfg.open.MustExist, "must-exist", false, "fail if there is no store, for example because its volume is not mounted")
 	flags.BoolVar(&cfg.open.RequireSync, "require-sync", false, "refuse to start unless PostgreSQL has a synchronous standby and waits for it")
 	flags.StringVar(&cfg.addr, "addr", defaultAddr, "the `address` to listen on; :0 takes any free port")
-	addFlag(flags, &cfg.publicURL, parsePublicURL, "public-url", "the `address` that clients use if there is a proxy in front, such as https://api.example.com/v1")
-	flags.StringVar(&cfg.certFile, "tls-cert", "", "the `file` of a certificate and its chain (PEM), for HTTPS; read again when it changes")
-	flags.StringVar(&cfg.keyFile, "tls-key", "", "the `file` of the private key of --tls-cert (PEM)")
-	flags.DurationVar(&cfg.drain, "drain", 5*time.Second, "how long to keep serving after SIGTERM, while /readyz fails and responses ask the clients to reconnect")
-	flags.IntVar(&cfg.maxConnections, "max-connections", server.DefaultMaxConnections, "how many connections may be open; others wait")
-	flags.IntVar(&cfg.maxInFlight, "max-in-flight", edge.DefaultMaxInFlight, "how many requests may be in flight, three quarters of them with one key; as many may wait, and others get 503")
-	flags.Float64Var(&cfg.rateLimit, "rate-limit", 0, "how many requests per second each key may send; others get 429; 0 for no limit")
-	addFlag(flags, &cfg.trustedProxies, parseNetworks, "trusted-proxies", "the `networks` of proxies whose X-Forwarded-For is trusted, such as 127.0.0.1,10.0.0.0/8")
-	addFlag(flags, &cfg.allowOrigins, parseOrigins, "allow-origins", "the `origins` of web pages that may use the operations (CORS), such as https://app.example.com")
+	addFlag(flags, &cfg.edge.PublicURL, parsePublicURL, "public-url", "the `address` that clients use if there is a proxy in front, such as https://api.example.com/v1")
+	flags.StringVar(&cfg.server.CertFile, "tls-cert", "", "the `file` of a certificate and its chain (PEM), for HTTPS; read again when it changes")
+	flags.StringVar(&cfg.server.KeyFile, "tls-key", "", "the `file` of the private key of --tls-cert (PEM)")
+	flags.DurationVar(&cfg.server.Drain, "drain", 5*time.Second, "how long to keep serving after SIGTERM, while /readyz fails and responses ask the clients to reconnect")
+	flags.IntVar(&cfg.server.MaxConnections, "max-connections", server.DefaultMaxConnections, "how many connections may be open; others wait")
+	flags.IntVar(&cfg.edge.MaxInFlight, "max-in-flight", edge.DefaultMaxInFlight, "how many requests may be in flight, three quarters of them with one key; as many may wait, and others get 503")
+	flags.Float64Var(&cfg.edge.RateLimit, "rate-limit", 0, "how many requests per second each key may send; others get 429; 0 for no limit")
+	addFlag(flags, &cfg.edge.TrustedProxies, parseNetworks, "trusted-proxies", "the `networks` of proxies whose X-Forwarded-For is trusted, such as 127.0.0.1,10.0.0.0/8")
+	addFlag(flags, &cfg.edge.AllowOrigins, parseOrigins, "allow-origins", "the `origins` of web pages that may use the operations (CORS), such as https://app.example.com")
 	flags.StringVar(&cfg.adminAddr, "admin-addr", "", "the `address` of /metrics, /livez and /readyz, such as 127.0.0.1:9090; empty for none")
-	flags.BoolVar(&cfg.profiles, "pprof", false, "serve /debug/pprof/ at --admin-addr too; profiles can hold secrets")
+	flags.BoolVar(&cfg.server.Profiles, "pprof", false, "serve /debug/pprof/ at --admin-addr too; profiles can hold secrets")
 	flags.TextVar(&cfg.logLevel, "log-level", slog.LevelInfo, "the minimum `level` to log: debug, info, warn or error")
 	flags.StringVar(&cfg.logFormat, "log-format", "auto", "text, json, or auto, which is text at a terminal and else json")
 	flags.BoolVar(&cfg.sandbox, "sandbox", false, "serve 300 pets from memory, and let web pages on localhost use them (CORS)")
@@ -113,20 +104,21 @@ signal stops the server at once.`,
 func (cfg *serveConfig) check(interactive bool) error {
 	if cfg.sandbox {
 		_ = cfg.store.Set("memory:") // it is valid
-		cfg.allowOrigins = append(cfg.allowOrigins, localOrigins...)
+		cfg.edge.AllowOrigins = append(cfg.edge.AllowOrigins, localOrigins...)
 	}
-	switch {
-	case cfg.drain < 0:
+	counts := []int{cfg.server.MaxConnections, cfg.edge.MaxInFlight}
+	switch rate := cfg.edge.RateLimit; {
+	case cfg.server.Drain < 0:
 		return misuse("--drain must not be negative")
-	case (cfg.certFile == "") != (cfg.keyFile == ""):
+	case (cfg.server.CertFile == "") != (cfg.server.KeyFile == ""):
 		return misuse("set both --tls-cert and --tls-key: the files of a certificate and its private key")
-	case min(cfg.maxConnections, cfg.maxInFlight) < 1 || max(cfg.maxConnections, cfg.maxInFlight) > 1e6:
+	case slices.Min(counts) < 1 || slices.Max(counts) > 1e6:
 		return misuse("--max-connections and --max-in-flight must be between 1 and 1000000")
-	case cfg.rateLimit != 0 && !(cfg.rateLimit >= 0.001 && cfg.rateLimit <= 1e6): // NaN too
+	case rate != 0 && !(rate >= 0.001 && rate <= 1e6): // NaN too
 		return misuse("--rate-limit must be between 0.001 and 1000000, or 0 for no limit")
 	case !slices.Contains([]string{"auto", "text", "json"}, cfg.logFormat):
 		return misuse("--log-format must be auto, text or json")
-	case cfg.profiles && cfg.adminAddr == "":
+	case cfg.server.Profiles && cfg.adminAddr == "":
 		return misuse("--pprof needs --admin-addr, where profiles are served")
 	case cfg.open.RequireSync && cfg.store.Kind != "postgres":
 		return misuse("--require-sync needs a postgres:// store, the only one with standbys")
@@ -145,78 +137,62 @@ var localOrigins = []string{
 // stopTime is how long the process may take to end, once the drain is over.
 const stopTime = 12 * time.Second
 
-// endInTime ends the process in time, whatever hangs: PostgreSQL, a disk, or a log that
-// nobody reads. Nothing acknowledged is lost, because it is already stored.
-func (cfg serveConfig) endInTime() {
-	time.AfterFunc(cfg.drain+stopTime, func() { os.Exit(1) })
-}
-
 // serve runs the server until it is told to stop or fails.
-func serve(ctx context.Context, env *environment, cfg serveConfig) error {
-	context.AfterFunc(ctx, cfg.endInTime)
+func serve(ctx context.Context, env *environment, cfg serveConfig) (err error) {
+	// The process ends in time, whatever hangs: PostgreSQL, a disk, or a log that nobody
+	// reads. Nothing acknowledged is lost, because it is already stored.
+	endInTime := func() { time.AfterFunc(cfg.server.Drain+stopTime, func() { os.Exit(1) }) }
+	context.AfterFunc(ctx, endInTime)
 	text := cfg.logFormat == "text" || cfg.logFormat == "auto" && env.terminal
 	log := &server.LogWriter{Writer: env.stderr}
 	logger := edge.NewLogger(log, text, cfg.logLevel, keys.Pattern, cfg.fixedKeys...)
-	cfg.open.Logger = logger
+
 	if err := refuseRoot(cfg.store); err != nil {
 		return err
 	}
+	cfg.open.Logger = logger
 	st, err := openStore(ctx, env, cfg.store, cfg.open)
-	if err == nil && cfg.sandbox {
-		err = fillSandbox(ctx, st)
-	}
 	if err != nil {
-		if ctx.Err() != nil {
-			return context.Cause(ctx)
-		}
 		return err
 	}
-	return errors.Join(advise(serveStore(ctx, env, cfg, log, logger, st), cfg.store), st.Close())
-}
-
-// serveStore listens, puts the handler and the server together, and runs them until
-// ctx ends.
-func serveStore(
-	ctx context.Context, env *environment, cfg serveConfig, log *server.LogWriter, logger *slog.Logger, st store.Store,
-) (err error) {
-	listener, err := net.Listen("tcp", cfg.addr)
-	if err != nil {
-		return fmt.Errorf("--addr: %w", err)
-	}
-	defer listener.Close()
-	var admin net.Listener
-	if cfg.adminAddr != "" {
-		if admin, err = net.Listen("tcp", cfg.adminAddr); err != nil {
-			return fmt.Errorf("--admin-addr: %w", err)
+	defer func() { err = errors.Join(advise(err, cfg.store), st.Close()) }()
+	if cfg.sandbox {
+		if err := fillSandbox(ctx, st); err != nil {
+			return err
 		}
-		defer admin.Close()
 	}
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	metrics := prometheus.WrapRegistererWithPrefix(service.Name+"_", registry)
 	promauto.With(metrics).NewGauge(prometheus.GaugeOpts{
 		Name: "build_info", Help: "The version of the program and the kind of its store.",
-		ConstLabels: prometheus.Labels{"version": programVersion(), "store": cfg.store.Kind},
+		ConstLabels: prometheus.Labels{"version": version, "store": cfg.store.Kind},
 	}).Set(1)
-	st = store.Observe(st, metrics)
-	keyring := keys.NewKeyring(st, cfg.fixedKeys)
-	url := server.URL(listener, cfg.certFile != "")
-	handler, err := service.NewHandler(st, keyring, edge.Options{
-		Logger: logger, LogBlocked: log.Blocked, Metrics: metrics,
-		URL: url, PublicURL: cfg.publicURL, TrustedProxies: cfg.trustedProxies,
-		MaxInFlight: cfg.maxInFlight, RateLimit: cfg.rateLimit, AllowOrigins: cfg.allowOrigins,
-	})
+	observed := store.Observe(st, metrics)
+
+	listener, err := net.Listen("tcp", cfg.addr)
+	if err != nil {
+		return fmt.Errorf("--addr: %w", err)
+	}
+	defer listener.Close()
+	url := server.URL(listener, cfg.server.CertFile != "")
+	keyring := keys.NewKeyring(observed, cfg.fixedKeys)
+	cfg.edge.Logger, cfg.edge.LogBlocked, cfg.edge.Metrics, cfg.edge.URL = logger, log.Blocked, metrics, url
+	handler, err := service.NewHandler(observed, keyring, cfg.edge)
 	if err != nil {
 		return err
 	}
-	srv, err := server.New(server.Options{
-		Handler: handler, Failed: st.Failed(),
-		Stopping: func() { cfg.endInTime(); handler.Stopping() }, // also after a failure
-		Listener: listener, CertFile: cfg.certFile, KeyFile: cfg.keyFile,
-		MaxConnections: cfg.maxConnections, Drain: cfg.drain,
-		Admin: admin, Gatherer: registry, Profiles: cfg.profiles,
-		Logger: logger, Metrics: metrics,
-	})
+	if cfg.adminAddr != "" {
+		if cfg.server.Admin, err = net.Listen("tcp", cfg.adminAddr); err != nil {
+			return fmt.Errorf("--admin-addr: %w", err)
+		}
+		defer cfg.server.Admin.Close()
+		logger.Info("serving metrics", "address", server.URL(cfg.server.Admin, false)+"/metrics")
+	}
+	cfg.server.Handler, cfg.server.Listener, cfg.server.Failed = handler, listener, st.Failed()
+	cfg.server.Logger, cfg.server.Metrics, cfg.server.Gatherer = logger, metrics, registry
+	cfg.server.Stopping = func() { endInTime(); handler.Stopping() } // also after a failure
+	srv, err := server.New(cfg.server)
 	if err != nil {
 		return err
 	}
@@ -232,11 +208,9 @@ func serveStore(
 	if err := cfg.offerKey(working, env, logger, st, url, handler.Base()); err != nil {
 		return err
 	}
-	if admin != nil {
-		logger.Info("serving metrics", "address", server.URL(admin, false)+"/metrics")
-	}
 	logger.Info("serving", "address", url+handler.Base(), "docs", url+"/docs",
-		"store", cfg.store.String(), "version", programVersion())
+		"store", cfg.store.String(), "version", version)
+	env.serving = true
 	return srv.Run(ctx)
 }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -21,13 +22,7 @@ func leaveRoot(env *environment, files []string) error {
 	if o == nil {
 		return nil
 	}
-	err := syscall.Setgroups(o.groups)
-	if err == nil {
-		err = syscall.Setgid(o.groups[0])
-	}
-	if err == nil {
-		err = syscall.Setuid(o.uid)
-	}
+	err := errors.Join(syscall.Setgroups(o.groups), syscall.Setgid(o.groups[0]), syscall.Setuid(o.uid))
 	if err != nil {
 		return fmt.Errorf("%s belongs to the user %s, whom root cannot become: %w", o.path, o.name, err)
 	}
@@ -60,10 +55,7 @@ func otherOwner(paths ...string) *owner {
 		return nil
 	}
 	for _, path := range paths {
-		path, err := filepath.Abs(path)
-		if err != nil {
-			continue // opening it fails too
-		}
+		path, _ := filepath.Abs(path) // if it fails, so does opening the file
 		dir, rest := "/", strings.Split(path, "/")
 		for links := 0; len(rest) > 0 && links < 256; { // as many as filepath.EvalSymlinks follows
 			next := filepath.Join(dir, rest[0])
@@ -91,14 +83,14 @@ func otherOwner(paths ...string) *owner {
 }
 
 func newOwner(path string, s *syscall.Stat_t) *owner {
-	o := &owner{path: path, name: strconv.Itoa(int(s.Uid)), uid: int(s.Uid)}
-	groups := []string{strconv.Itoa(int(s.Gid))}
-	if u, err := user.LookupId(o.name); err == nil {
-		o.name = u.Username
-		ids, _ := u.GroupIds() // at least u.Gid is known
-		groups = append([]string{u.Gid}, ids...)
+	o := &owner{path: path, name: strconv.Itoa(int(s.Uid)), uid: int(s.Uid), groups: []int{int(s.Gid)}}
+	u, err := user.LookupId(o.name)
+	if err != nil {
+		return o
 	}
-	for _, id := range groups {
+	o.name, o.groups = u.Username, nil
+	others, _ := u.GroupIds() // at least u.Gid is known
+	for _, id := range append([]string{u.Gid}, others...) {
 		if gid, err := strconv.Atoi(id); err == nil {
 			o.groups = append(o.groups, gid)
 		}

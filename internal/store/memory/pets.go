@@ -36,8 +36,10 @@ func (s *Store) CreatePet(ctx context.Context, p pets.NewPet, key pets.Idempoten
 		pet = pets.Pet{ID: s.lastID, NewPet: p}
 		s.pets = append(s.pets, pet)
 		if !key.IsZero() {
-			now := time.Now().UTC().Truncate(time.Second)
-			s.requests[key] = pets.KeyedRequest{IdempotencyKey: key, PetID: pet.ID, Fingerprint: p.Fingerprint(), CreatedAt: now}
+			s.requests[key] = pets.KeyedRequest{
+				IdempotencyKey: key, PetID: pet.ID, Fingerprint: p.Fingerprint(),
+				CreatedAt: time.Now().UTC().Truncate(time.Second),
+			}
 		}
 		return nil
 	})
@@ -47,7 +49,9 @@ func (s *Store) CreatePet(ctx context.Context, p pets.NewPet, key pets.Idempoten
 func (s *Store) ForgetIdempotencyKeys(ctx context.Context, before time.Time) (n int, err error) {
 	err = s.locked(ctx, func() error {
 		n = len(s.requests)
-		maps.DeleteFunc(s.requests, func(_ pets.IdempotencyKey, r pets.KeyedRequest) bool { return r.CreatedAt.Before(before) })
+		maps.DeleteFunc(s.requests, func(_ pets.IdempotencyKey, r pets.KeyedRequest) bool {
+			return r.CreatedAt.Before(before)
+		})
 		n -= len(s.requests)
 		return nil
 	})
