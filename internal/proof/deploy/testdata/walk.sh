@@ -119,7 +119,7 @@ done
 systemctl daemon-reload
 systemctl restart petstore
 systemctl start petstore-backup
-as petstore verify --store "sqlite:$backup" | grep ' 0 '
+as petstore verify --store "sqlite:$backup" | grep 'pets: 0,'
 
 # The disk is full, until space is freed.
 long=$(printf %05000d)
