@@ -138,7 +138,7 @@ fuzz: .bin/schemathesis build ## send random requests with Schemathesis, then ra
 sdk: $(NEEDS_SDK) ## generate clients for TypeScript and Python, run them and the samples of openapi.yaml
 	go test -count=1 -tags sdk -timeout 10m ./internal/proof/sdk/...
 
-attack: build ## measure the server's memory under known attacks
+attack: build ## measure memory, and what another client waits, under known attacks
 	go test -count=1 -v -tags attack -timeout 20m ./internal/proof/attack
 
 bench: need-wrk build ## compare with peers (ROUNDS=5, ONLY=memory or sqlite)

@@ -13,15 +13,13 @@ import (
 
 var root = os.DirFS("..")
 
-// read returns the text of the files that match a pattern, by their paths.
-func read(t *testing.T, patterns ...string) map[string]string {
-	t.Helper()
+// read returns the text of the files that match patterns, by their paths.
+func read(patterns ...string) map[string]string {
 	texts := map[string]string{}
 	for _, pattern := range patterns {
 		files, _ := fs.Glob(root, pattern)
 		for _, file := range files {
-			text, err := fs.ReadFile(root, file)
-			if err == nil {
+			if text, err := fs.ReadFile(root, file); err == nil { // not a directory
 				texts[file] = string(text)
 			}
 		}
@@ -29,24 +27,22 @@ func read(t *testing.T, patterns ...string) map[string]string {
 	return texts
 }
 
-// foreign matches words in deploy/prometheus that are no metrics of the program.
-var foreign = regexp.MustCompile(`^(process_|node_textfile_)`)
-
 // TestPages checks that what the pages and deploy/ name exists: files, Go identifiers,
 // make targets, commands, flags, alerts and metrics.
 func TestPages(t *testing.T) {
-	pages := read(t, "*.md", ".github/*.md", "deploy/*.md", "internal/proof/bench/*.md")
-	operators := read(t, "*.md", "deploy/*.md") // .github/CLIENTS.md has flags of generators
-	manifests := read(t, "deploy/*", "deploy/systemd/*", "deploy/kubernetes/*")
-	alerts := read(t, "deploy/prometheus/*")
-	var source, rules, metrics strings.Builder
-	for file, text := range read(t, "cmd/petstore/*.go", "internal/*/*.go", "internal/store/*/*.go") {
+	pages := read("*.md", ".github/*.md", "deploy/*.md", "internal/proof/bench/*.md")
+	operators := read("*.md", "deploy/*.md") // .github/CLIENTS.md has flags of generators
+	manifests := read("deploy/*", "deploy/systemd/*", "deploy/kubernetes/*")
+	alerts := read("deploy/prometheus/*")
+	var source, rules strings.Builder
+	metrics := map[string]bool{}
+	for file, text := range read("cmd/petstore/*.go", "internal/*/*.go", "internal/store/*/*.go") {
 		if strings.HasSuffix(file, "_test.go") {
 			continue
 		}
 		source.WriteString(text)
 		for _, m := range regexp.MustCompile(`(?:NewDesc\(|\.gauge\(|Name: +)"(\w+)"`).FindAllStringSubmatch(text, -1) {
-			metrics.WriteString(" " + service.Name + "_" + m[1] + " ")
+			metrics[service.Name+"_"+m[1]] = true
 		}
 	}
 	for _, text := range alerts {
@@ -56,11 +52,12 @@ func TestPages(t *testing.T) {
 		found, _ := fs.Glob(root, path.Clean(name))
 		return len(found) > 0
 	}
-	quoted := func(name string) bool { return strings.Contains(source.String(), `"`+name+`"`) }
-	metric := func(name string) bool {
-		name = regexp.MustCompile(`_(count|bucket|sum)$`).ReplaceAllString(name, "")
-		return strings.Contains(metrics.String(), " "+name+" ") || foreign.MatchString(name)
+	inSource := func(name string) bool { return strings.Contains(source.String(), name) }
+	foreign, suffix := regexp.MustCompile(`^(process_|node_textfile_)`), regexp.MustCompile(`_(count|bucket|sum)$`)
+	metric := func(_, name, _ string) bool {
+		return metrics[suffix.ReplaceAllString(name, "")] || foreign.MatchString(name)
 	}
+	upper := strings.ToUpper(service.Name)
 	for _, c := range []struct {
 		what    string
 		files   map[string]string
@@ -69,20 +66,18 @@ func TestPages(t *testing.T) {
 	}{
 		{"file", pages, `\]\(([^:)#]+)[)#]`, func(file, name, _ string) bool { return exists(path.Join(path.Dir(file), name)) }},
 		{"file", pages, "`((?:cmd|deploy|gen|internal|\\.\\w+)/[^` ]*)`", func(_, name, _ string) bool { return exists(name) }},
-		{"identifier", pages, "`(\\w+)` in `([^` ]+/[^` ]+\\.go)`", func(_, name, file string) bool { return strings.Contains(read(t, file)[file], name) }},
-		{"target", pages, "`make ([a-z-]+)", func(_, name, _ string) bool { return strings.Contains(read(t, "Makefile")["Makefile"], "\n"+name+":") }},
-		{"command", pages, "(?:`|[$#] |-- |bin/)" + service.Name + " ([a-z]+)", func(_, name, _ string) bool {
-			return strings.Contains(source.String(), `"`+name+`"`) || strings.Contains(source.String(), `"`+name+" ")
+		{"identifier", pages, "`(\\w+)` in `([^` ]+/[^` ]+\\.go)`", func(_, name, file string) bool { return strings.Contains(read(file)[file], name) }},
+		{"target", pages, "`make ([a-z-]+)", func(_, name, _ string) bool { return strings.Contains(read("Makefile")["Makefile"], "\n"+name+":") }},
+		{"command", pages, "(?:`|[$#] |-- |bin/)" + service.Name + " ([a-z]+)", func(_, name, _ string) bool { return inSource(`"`+name+`"`) || inSource(`"`+name+" ") }},
+		{"flag", operators, "(?:`|" + service.Name + " [a-z][^`\n]*? )--([a-z-]+)", func(_, name, _ string) bool { return inSource(`"` + name + `"`) }},
+		{"variable", manifests, upper + `_([A-Z_]+)`, func(_, name, _ string) bool {
+			return inSource(`"`+strings.ToLower(strings.ReplaceAll(name, "_", "-"))+`"`) || inSource(upper+"_"+name)
 		}},
-		{"flag", operators, "(?:`|" + service.Name + " [a-z][^`\n]*? )--([a-z-]+)", func(_, name, _ string) bool { return quoted(name) }},
-		{"variable", manifests, strings.ToUpper(service.Name) + `_([A-Z_]+)`, func(_, name, _ string) bool {
-			return quoted(strings.ToLower(strings.ReplaceAll(name, "_", "-"))) || strings.Contains(source.String(), strings.ToUpper(service.Name)+"_"+name)
-		}},
-		{"alert", pages, "`(" + strings.ToUpper(service.Name[:1]) + service.Name[1:] + "[A-Z]\\w+)`", func(_, name, _ string) bool { return strings.Contains(rules.String(), "alert: "+name+"\n") }},
-		{"metric", pages, "`(" + service.Name + "(?:_[a-z]+){2,})`", func(_, name, _ string) bool { return metric(name) }},
+		{"alert", pages, "`(" + upper[:1] + service.Name[1:] + "[A-Z]\\w+)`", func(_, name, _ string) bool { return strings.Contains(rules.String(), "alert: "+name+"\n") }},
+		{"metric", pages, "`(" + service.Name + "(?:_[a-z]+){2,})`", metric},
 		// A name in quotes after = is the value of a label, one with a bracket or a colon a
 		// function or a key of YAML.
-		{"metric", alerts, `(?:^|[^="\w]|[^=\\]\\?")([a-z]+(?:_[a-z0-9]+)+)\b([^(:.]|$)`, func(_, name, _ string) bool { return metric(name) }},
+		{"metric", alerts, `(?:^|[^="\w]|[^=\\]\\?")([a-z]+(?:_[a-z0-9]+)+)\b([^(:.]|$)`, metric},
 	} {
 		found := 0
 		for file, text := range c.files {

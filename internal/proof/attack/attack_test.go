@@ -6,30 +6,25 @@ package attack
 
 import (
 	"crypto/tls"
-	"crypto/x509"
-	"encoding/pem"
-	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
+	"example.com/petstore/gen/client"
 	"example.com/petstore/internal/proof/example"
 	"example.com/petstore/internal/proof/program"
 )
 
 const (
-	podMemory  = 256 << 20        // the limit in deploy/kubernetes, which counts sockets too
-	patience   = 5 * time.Second  // how long a client with another key may wait for a response
-	attackTime = 9 * time.Second  // how long an attack lasts
-	startTime  = 20 * time.Second // how long the program may take to answer
+	podMemory  = 256 << 20       // the limit in deploy/, which counts sockets too
+	patience   = 5 * time.Second // how long a client with another key may wait for a response
+	attackTime = 9 * time.Second // how long an attack lasts
 	attacker   = "the-key-of-the-attacker"
 )
 
@@ -46,9 +41,14 @@ type attack struct {
 }
 
 func TestAttack(t *testing.T) {
-	t.Setenv("GOMEMLIMIT", "160MiB") // as in deploy/kubernetes
+	t.Setenv("GOMEMLIMIT", "160MiB") // as in deploy/
 	t.Setenv("PETSTORE_API_KEYS", program.Key+","+attacker)
-	pair := certificate(t)
+	certificate := exec.CommandContext(t.Context(), "sh", "-c",
+		`go run "$(go env GOROOT)/src/crypto/tls/generate_cert.go" -ecdsa-curve P256 -host localhost`)
+	certificate.Dir = t.TempDir()
+	if out, err := certificate.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
 	nested := strings.Repeat(`{"a":`, 9000) + "1" + strings.Repeat("}", 9000)
 	for name, a := range map[string]attack{
 		"unfinished headers": {
@@ -66,18 +66,18 @@ func TestAttack(t *testing.T) {
 		"pages that nobody reads":    {connections: 540, text: strings.Repeat(header("GET", path, 0), 1200)},
 		"a script that nobody reads": {connections: 300, text: strings.Repeat(header("GET", "/docs/scalar.js", 0), 12), read: 9 << 20},
 	} {
-		t.Run(name, func(t *testing.T) { measure(t, a, pair) })
+		t.Run(name, func(t *testing.T) { measure(t, a, certificate.Dir) })
 	}
 }
 
 // measure starts the program, attacks it, and meanwhile sends requests with another key.
-func measure(t *testing.T, a attack, pair string) {
-	addr := freeAddress(t)
+func measure(t *testing.T, a attack, certificates string) {
+	addr := program.FreeAddress(t)
 	cmd := exec.CommandContext(t.Context(), "../../../.bin/petstore", "serve", "--store", "memory:", "--addr", addr)
-	url := "http://" + addr + path
+	scheme := "http"
 	if a.tls {
-		cmd.Args = append(cmd.Args, "--tls-cert", pair, "--tls-key", pair)
-		url = "https://" + addr + path
+		cmd.Args = append(cmd.Args, "--tls-cert", certificates+"/cert.pem", "--tls-key", certificates+"/key.pem")
+		scheme = "https"
 	}
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -86,19 +86,23 @@ func measure(t *testing.T, a attack, pair string) {
 		_ = cmd.Process.Kill() // which ends the attack
 		_ = cmd.Wait()
 	}()
-	client := http.Client{Transport: &http.Transport{
-		TLSClientConfig: &tls.Config{InsecureSkipVerify: true},
-		MaxConnsPerHost: 1, // which it keeps; another might have to wait until the attacker's close
-	}}
-	for begin := time.Now(); ask(t, &client, "GET", url, "") != 200; time.Sleep(100 * time.Millisecond) { // until it has started
-		if time.Since(begin) > startTime {
-			t.Fatal("the program does not answer")
-		}
+	program.WaitFor(t, addr)
+	c, err := client.NewClientWithResponses(scheme+"://"+addr+example.Base(), client.WithKey(program.Key),
+		client.WithHTTPClient(&http.Client{Transport: &http.Transport{
+			TLSClientConfig: &tls.Config{InsecureSkipVerify: true},
+			MaxConnsPerHost: 1, // which it keeps; another might have to wait until the attacker's close
+		}}))
+	if err != nil {
+		t.Fatal(err)
 	}
-	for _, length := range []int{32_000, 65_000} { // one page; in JSON a character takes six bytes
+	for _, length := range []int{32_000, 65_000} { // one page; in a response a character takes six bytes
 		body := example.Body(fmt.Sprintf(`"name":%q`, strings.Repeat("<", length)))
-		if got := ask(t, &client, "POST", url, body); got != 201 {
-			t.Fatalf("a large pet: got status %d, want 201", got)
+		r, err := c.CreatePetWithBodyWithResponse(t.Context(), nil, "application/json", strings.NewReader(body))
+		if err == nil {
+			err = client.Check(r.JSON201, r.HTTPResponse, r.Body)
+		}
+		if err != nil {
+			t.Fatal(err)
 		}
 	}
 	for range a.connections {
@@ -110,17 +114,19 @@ func measure(t *testing.T, a attack, pair string) {
 	slowest, held := time.Duration(0), int64(0)
 	for end := time.Now().Add(attackTime); time.Now().Before(end); {
 		begin := time.Now()
-		if got := ask(t, &client, "GET", url+"?after=2", ""); got != 200 {
-			t.Errorf("another key: got status %d, want 200", got)
+		for _, err := range client.All(t.Context(), c, &client.ListPetsParams{After: new(int64(2))}) { // there is none
+			t.Errorf("another key: %v", err)
 		}
 		slowest = max(slowest, time.Since(begin))
 		held = max(held, queued(t, addr))
 	}
-	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", cmd.Process.Pid))
-	if err != nil {
+	var peak int64
+	status, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", cmd.Process.Pid))
+	_, rest, _ := strings.Cut(string(status), "VmHWM:")
+	if _, err := fmt.Sscan(rest, &peak); err != nil {
 		t.Fatal(err)
 	}
-	peak := number(t, string(status), "VmHWM:") << 10
+	peak <<= 10 // from KiB
 	t.Logf("peak of memory: %d MiB, of sockets: %d MiB; slowest response: %v", peak>>20, held>>20, slowest.Round(time.Millisecond))
 	if peak+held > podMemory || slowest > patience {
 		t.Errorf("got %d bytes and a response after %v, want at most %d and %v", peak+held, slowest, podMemory, patience)
@@ -146,45 +152,6 @@ func queued(t *testing.T, addr string) (n int64) {
 		}
 	}
 	return n
-}
-
-// number returns the number that follows a name in a text.
-func number(t *testing.T, text, name string) (n int64) {
-	t.Helper()
-	_, rest, _ := strings.Cut(text, name)
-	if _, err := fmt.Sscan(rest, &n); err != nil {
-		t.Fatalf("%s: %v", name, err)
-	}
-	return n
-}
-
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
-}
-
-// ask sends a request with a key that is not the attacker's. It returns the status, 0 if
-// there is no response.
-func ask(t *testing.T, client *http.Client, method, url, body string) (status int) {
-	t.Helper()
-	r, err := http.NewRequest(method, url, strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
-	r.Header.Set("Authorization", "Bearer "+program.Key)
-	r.Header.Set("Content-Type", "application/json")
-	resp, err := client.Do(r)
-	if err != nil {
-		return 0
-	}
-	defer resp.Body.Close()
-	_, _ = io.Copy(io.Discard, resp.Body)
-	return resp.StatusCode
 }
 
 // attack uses one connection until the server ends it. It returns an error if the
@@ -218,18 +185,4 @@ func (a attack) attack(addr string) error {
 func header(method, target string, length int) string {
 	return fmt.Sprintf("%s %s HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n",
 		method, target, attacker, length)
-}
-
-// certificate writes a self-signed certificate and its key to a file.
-func certificate(t *testing.T) (file string) {
-	s := httptest.NewTLSServer(nil) // it has a certificate
-	defer s.Close()
-	pair := s.TLS.Certificates[0]
-	key, err := x509.MarshalPKCS8PrivateKey(pair.PrivateKey)
-	text := append(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: pair.Certificate[0]}), pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: key})...)
-	file = filepath.Join(t.TempDir(), "pair.pem")
-	if err := errors.Join(err, os.WriteFile(file, text, 0o600)); err != nil {
-		t.Fatal(err)
-	}
-	return file
 }

@@ -10,7 +10,6 @@ import (
 	"flag"
 	"fmt"
 	"math/rand/v2"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -18,7 +17,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"example.com/petstore/gen/client"
 	"example.com/petstore/internal/proof/program"
@@ -112,32 +110,18 @@ func BenchmarkPetstore(b *testing.B) {
 // start starts petstore or a peer on processor 0, waits until it listens, and returns
 // its address.
 func start(b *testing.B, name, store string) string {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		b.Fatal(err)
-	}
-	addr := l.Addr().String()
-	_ = l.Close()
-	command := []string{"-c", "0", os.Args[0], "peer", name, store, addr}
+	addr := program.FreeAddress(b)
+	cmd := exec.CommandContext(b.Context(), "taskset", "-c", "0", os.Args[0], "peer", name, store, addr) // its log goes to /dev/null
 	if name == "petstore" {
-		command = []string{"-c", "0", "../../../.bin/petstore", "serve",
-			"--store", store, "--addr", addr, "--log-format", "json"}
+		cmd.Args = append(cmd.Args[:3], "../../../.bin/petstore", "serve", "--store", store, "--addr", addr, "--log-format", "json")
 	}
-	cmd := exec.CommandContext(b.Context(), "taskset", command...) // its log goes to /dev/null
 	cmd.Env = append(os.Environ(), "PETSTORE_API_KEYS="+program.Key)
 	if err := cmd.Start(); err != nil {
 		b.Fatal(err)
 	}
 	b.Cleanup(func() { _ = cmd.Wait() })
-	for range 1000 {
-		if conn, err := net.Dial("tcp", addr); err == nil {
-			_ = conn.Close()
-			return addr
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
-	b.Fatalf("%s does not listen", name)
-	return ""
+	program.WaitFor(b, addr)
+	return addr
 }
 
 // fill creates the pets that a server has when the load begins.

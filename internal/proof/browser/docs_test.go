@@ -162,15 +162,10 @@ func (p *tab) focus(selector string) {
 // wantText checks that the page has texts, and no address of the document.
 func (p *tab) wantText(texts ...string) {
 	p.Helper()
-	got := eval[string](p, `document.body.innerText`)
-	for _, want := range texts {
-		if !strings.Contains(got, want) {
-			p.Errorf("the page: got %s, want %q in it", got, want)
-		}
+	for _, text := range texts {
+		p.until(fmt.Sprintf("document.body.innerText.includes(%q)", text))
 	}
-	if strings.Contains(got, "127.0.0.1:8080") {
-		p.Error("the page has the address 127.0.0.1:8080, want none")
-	}
+	p.until(`!document.body.innerText.includes("127.0.0.1:8080")`)
 }
 
 // create replaces the body and sends it until the response contains want, because the
