@@ -283,7 +283,7 @@ func TestID(t *testing.T) {
 	for _, junk := range []string{
 		"", "psk_", token[1:], token[:len(token)-1], token + "0", token + "\n", token[:20] + "~" + token[21:], "psk_abcdefgh_" + zeros,
 		sealed("psk_abc\x00defg_" + zeros[:30]), sealed("psk_abcdefg_" + zeros[:30]),
-		sealed("psk_abcdefgh__" + zeros[:29]), sealed("PSK_abcdefgh_" + zeros[:30]),
+		sealed("psk_abcdefgh__" + zeros[:29]), sealed(strings.ToUpper("psk_abcdefgh_") + zeros[:30]),
 	} {
 		if id, ok := keys.ID(junk); ok || id != "" {
 			t.Errorf("ID(%q): got %q, %v, want none", junk, id, ok)
