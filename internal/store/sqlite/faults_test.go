@@ -1,6 +1,6 @@
 //go:build faults
 
-package sqlite_test
+package sqlite
 
 import (
 	"bytes"
@@ -13,7 +13,6 @@ import (
 	"testing"
 
 	"example.com/petstore/internal/pets"
-	"example.com/petstore/internal/store/sqlite"
 )
 
 // strace returns the strace command that injects effect, such as an error, into
@@ -103,7 +102,7 @@ func TestRefusedIsNotThere(t *testing.T) {
 		if err := exec.Command("cp", sound, path).Run(); err != nil {
 			t.Fatal(err)
 		}
-		out, err := childCommand(t, strace("pwrite64", fmt.Sprintf("error=EIO:when=%d", write), path+"-wal"), "exit", path).Output()
+		out, err := childCommand(t, strace("pwrite64", fmt.Sprintf("error=EIO:when=%d", write), path+"-wal"), "create", path, "20", "exit").Output()
 		if err != nil {
 			t.Fatalf("write %d: got error %v", write, err)
 		}
@@ -176,7 +175,7 @@ func TestRestoreKilled(t *testing.T) {
 						t.Fatalf("killed at call %d: got %d pets without %.80s, want all old or all new ones", kills+1, len(stored), fmt.Sprint(p))
 					}
 				}
-				if _, err := sqlite.Verify(t.Context(), path); err != nil {
+				if _, err := Verify(t.Context(), path); err != nil {
 					t.Errorf("killed at call %d: Verify: got error %v", kills+1, err)
 				}
 			}

@@ -1,4 +1,4 @@
-package sqlite_test
+package sqlite
 
 import (
 	"bufio"
@@ -23,7 +23,6 @@ import (
 
 	"example.com/petstore/internal/pets"
 	"example.com/petstore/internal/proof/example"
-	"example.com/petstore/internal/store/sqlite"
 )
 
 // childEnv makes this test binary run one of children, with file names as
@@ -32,8 +31,7 @@ const childEnv = "PETSTORE_TEST_CHILD"
 
 var children = map[string]func(ctx context.Context, names []string) error{
 	"create": createAll,
-	"exit":   createUntilFull,
-	"shell":  insertAll,
+	"shell":  insertByHand,
 	"read":   readAs,
 	"slowly": readSlowly,
 }
@@ -105,10 +103,11 @@ func (c *creating) kill(t testing.TB, l ledger) {
 
 // createAll creates pets from several goroutines, each until it fails or has
 // created as many as the second argument says. It prints each acknowledged pet in
-// one write. At the end it closes the store, as the program does.
+// one write. At the end it closes the store, as the program does. With a third argument
+// it uses one goroutine, and exits as if it were killed once a pet is refused.
 func createAll(ctx context.Context, names []string) error {
 	runtime.LockOSThread() // for strace, which counts calls per thread
-	s, err := sqlite.Open(ctx, names[0], sqlite.Options{})
+	s, err := Open(ctx, names[0], Options{})
 	if err != nil {
 		return err
 	}
@@ -116,10 +115,16 @@ func createAll(ctx context.Context, names []string) error {
 	if len(names) > 1 {
 		most, _ = strconv.Atoi(names[1])
 	}
+	if len(names) > 2 {
+		if err := createMany(ctx, s, "alone", most); pets.KindOf(err) != pets.Unavailable {
+			return fmt.Errorf("no pet was refused: %w", err)
+		}
+		os.Exit(0)
+	}
 	errs := make([]error, 8)
 	var wg sync.WaitGroup
 	for i := range errs {
-		wg.Go(func() { errs[i] = create(ctx, s, fmt.Sprintf("%d/%d", os.Getpid(), i), most) })
+		wg.Go(func() { errs[i] = createMany(ctx, s, fmt.Sprintf("%d/%d", os.Getpid(), i), most) })
 	}
 	wg.Wait()
 	select {
@@ -129,21 +134,7 @@ func createAll(ctx context.Context, names []string) error {
 	return errors.Join(append(errs, err, s.Close())...)
 }
 
-// createUntilFull creates pets until one is refused, and then exits as if it were
-// killed: without closing the store.
-func createUntilFull(ctx context.Context, names []string) error {
-	runtime.LockOSThread()
-	s, err := sqlite.Open(ctx, names[0], sqlite.Options{})
-	if err != nil {
-		return err
-	}
-	if err = create(ctx, s, "alone", 20); pets.KindOf(err) == pets.Unavailable {
-		os.Exit(0)
-	}
-	return fmt.Errorf("no pet was refused: %w", err)
-}
-
-func create(ctx context.Context, s *sqlite.Store, name string, most int) error {
+func createMany(ctx context.Context, s *Store, name string, most int) error {
 	for n := range most {
 		p, err := s.CreatePet(ctx, longPet(name, n), pets.IdempotencyKey{})
 		if err != nil {
@@ -154,14 +145,14 @@ func create(ctx context.Context, s *sqlite.Store, name string, most int) error {
 	return nil
 }
 
-// insertAll creates pets as another program would, until it is killed. It leaves the
+// insertByHand creates pets as another program would, until it is killed. It leaves the
 // store to others for half of the time: SQLite's lock has no queue.
-func insertAll(ctx context.Context, names []string) error {
+func insertByHand(ctx context.Context, names []string) error {
 	db, err := sql.Open("sqlite", "file:"+names[0]+"?_pragma=busy_timeout(60000)")
 	for n := 0; err == nil; n++ {
 		var made sql.Result
 		start := time.Now()
-		made, err = db.ExecContext(ctx, sqlite.InsertPet, sqlite.Values(pets.Pet{NewPet: longPet("by-hand", n)})...)
+		made, err = db.ExecContext(ctx, insertPet, values(&pets.Pet{NewPet: longPet("by-hand", n)})...)
 		if err == nil {
 			id, _ := made.LastInsertId()
 			fmt.Println(id, n, "by-hand")
@@ -214,7 +205,7 @@ func (l ledger) check(t testing.TB, path string) {
 		t.Errorf("got %d of %d acknowledged pets lost or changed, want 0", lost, len(l))
 	}
 	mustClose(t, s)
-	if _, err := sqlite.Verify(t.Context(), path); err != nil {
+	if _, err := Verify(t.Context(), path); err != nil {
 		t.Errorf("Verify: got error %v", err)
 	}
 }
@@ -237,9 +228,9 @@ func walk(t testing.TB, s pets.Store) map[int64]pets.Pet {
 	}
 }
 
-func open(t testing.TB, path string) *sqlite.Store {
+func open(t testing.TB, path string) *Store {
 	t.Helper()
-	s, err := sqlite.Open(t.Context(), path, sqlite.Options{})
+	s, err := Open(t.Context(), path, Options{})
 	if err != nil {
 		t.Fatalf("Open(%q): got error %v", path, err)
 	}
@@ -264,7 +255,7 @@ func mustCreate(t testing.TB, s pets.Store, name string) pets.Pet {
 	return p
 }
 
-func mustClose(t testing.TB, s *sqlite.Store) {
+func mustClose(t testing.TB, s *Store) {
 	t.Helper()
 	if err := s.Close(); err != nil {
 		t.Errorf("Close: got error %v", err)
@@ -278,12 +269,18 @@ func wantError(t testing.TB, what string, err error, want string) {
 	}
 }
 
-// wantFiles checks that the directory of path contains exactly these files.
+// wantFiles checks that the directory of path contains exactly these files, and that
+// others may not open those of this program.
 func wantFiles(t testing.TB, path string, want ...string) {
 	t.Helper()
-	got, err := filepath.Glob(filepath.Join(filepath.Dir(path), "*"))
-	for i := range got {
-		got[i] = filepath.Base(got[i])
+	entries, err := os.ReadDir(filepath.Dir(path))
+	var got []string
+	for _, e := range entries {
+		got = append(got, e.Name())
+		info, err := e.Info()
+		if ours, _ := filepath.Match("pets.db*", e.Name()); ours && (err != nil || info.Mode() != 0o600) && info.Mode().Type() == 0 {
+			t.Errorf("%s: got %v, error %v, want mode 600", e.Name(), info, err)
+		}
 	}
 	if err != nil || !slices.Equal(got, want) {
 		t.Errorf("files: got %q, error %v, want %q", got, err, want)
@@ -291,7 +288,7 @@ func wantFiles(t testing.TB, path string, want ...string) {
 }
 
 // figure returns the value of a metric of the store, or 0 if there is none.
-func figure(t testing.TB, s *sqlite.Store, name string) float64 {
+func figure(t testing.TB, s *Store, name string) float64 {
 	t.Helper()
 	registry := prometheus.NewPedanticRegistry()
 	registry.MustRegister(s)

@@ -1,7 +1,8 @@
-package sqlite_test
+package sqlite
 
 import (
 	"errors"
+	"io/fs"
 	"maps"
 	"os"
 	"reflect"
@@ -11,7 +12,6 @@ import (
 	"example.com/petstore/internal/keys"
 	"example.com/petstore/internal/pets"
 	"example.com/petstore/internal/store"
-	"example.com/petstore/internal/store/sqlite"
 )
 
 // TestMigrate goes up to a second version of the schema, down and up again. Everything
@@ -28,7 +28,7 @@ func TestMigrate(t *testing.T) {
 	stored := walk(t, s)
 	migrate := func(path string, version, wantFrom, wantTo int64) {
 		t.Helper()
-		from, to, err := sqlite.Migrate(t.Context(), path, version, nil)
+		from, to, err := Migrate(t.Context(), path, version, nil)
 		if err != nil || from != wantFrom || to != wantTo {
 			t.Errorf("Migrate to %d: got %d, %d, error %v, want %d, %d", version, from, to, err, wantFrom, wantTo)
 		}
@@ -47,17 +47,18 @@ func TestMigrate(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		sqlite.SetMigrations(t, fstest.MapFS{
+		defer func(old fs.FS) { migrations = old }(migrations)
+		migrations = fstest.MapFS{
 			"migrations/00001_schema.sql": {Data: first},
 			"migrations/00002_colour.sql": {Data: []byte("-- +goose Up\nALTER TABLE pets ADD COLUMN colour TEXT NOT NULL DEFAULT '';\n-- +goose Down\nALTER TABLE pets DROP COLUMN colour;\n")},
-		})
+		}
 		migrate(path, 0, 1, 2) // while another process has it
-		_, _, err = sqlite.Migrate(t.Context(), path, 1, nil)
+		_, _, err = Migrate(t.Context(), path, 1, nil)
 		wantError(t, "a lower version of a store in use", err, path+": a server or a command has it open")
 		mustClose(t, s)
 		wantSame("up")
 		migrate(path, 1, 2, 1)
-		r, err := sqlite.OpenReader(t.Context(), path) // reads the older schema, as far as it can
+		r, err := OpenReader(t.Context(), path) // reads the older schema, as far as it can
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -66,23 +67,23 @@ func TestMigrate(t *testing.T) {
 		}
 		_ = r.Close()
 		sqlOn(t, path, "ALTER TABLE keys RENAME used_at TO later")
-		if _, err := sqlite.OpenReader(t.Context(), path); !errors.Is(err, store.ErrOutdated) {
+		if _, err := OpenReader(t.Context(), path); !errors.Is(err, store.ErrOutdated) {
 			t.Errorf("OpenReader of an older schema without a column: got error %v, want ErrOutdated", err)
 		}
 		sqlOn(t, path, "ALTER TABLE keys RENAME later TO used_at")
 		migrate(path, 2, 1, 2)
 		wantSame("up again")
 		for _, version := range []int64{-1, 3} {
-			_, _, err := sqlite.Migrate(t.Context(), path, version, nil)
+			_, _, err := Migrate(t.Context(), path, version, nil)
 			wantError(t, "another version", err, "knows the versions 1 to 2")
 		}
 		migrate(fresh, 1, 0, 1)
 		migrate(fresh, 0, 1, 2)
 	})
-	_, openErr := sqlite.Open(t.Context(), path, sqlite.Options{})
-	_, readErr := sqlite.OpenReader(t.Context(), path)
-	_, verifyErr := sqlite.Verify(t.Context(), path)
-	_, _, migrateErr := sqlite.Migrate(t.Context(), path, 1, nil)
+	_, openErr := Open(t.Context(), path, Options{})
+	_, readErr := OpenReader(t.Context(), path)
+	_, verifyErr := Verify(t.Context(), path)
+	_, _, migrateErr := Migrate(t.Context(), path, 1, nil)
 	for _, err := range []error{openErr, readErr, verifyErr, migrateErr} {
 		if !errors.Is(err, store.ErrNewer) {
 			t.Errorf("a newer schema: got error %v, want ErrNewer", err)

@@ -37,7 +37,8 @@ var (
 	immutable = url.Values{"mode": {"ro"}, "immutable": {"1"}}
 )
 
-// OpenReader opens the store at path as it is.
+// OpenReader opens the store at path as it is. A process that has it open as a Store
+// loses SQLite's lock on the file by that, so that others could replace it.
 func OpenReader(ctx context.Context, path string) (*Reader, error) {
 	r, err := openFile(ctx, path)
 	if err != nil {

@@ -1,4 +1,4 @@
-package sqlite_test
+package sqlite
 
 import (
 	"bytes"
@@ -15,13 +15,12 @@ import (
 	"example.com/petstore/internal/keys"
 	"example.com/petstore/internal/pets"
 	"example.com/petstore/internal/store"
-	"example.com/petstore/internal/store/sqlite"
 	"example.com/petstore/internal/store/storetest"
 )
 
 // stored is a store with its path.
 type stored struct {
-	*sqlite.Store
+	*Store
 	path string
 }
 
@@ -37,7 +36,7 @@ func TestStore(t *testing.T) {
 			return stored{open(t, old.path), old.path}
 		},
 		Reader: func(t testing.TB, s store.Store) store.Reader {
-			r, err := sqlite.OpenReader(t.Context(), s.(stored).path)
+			r, err := OpenReader(t.Context(), s.(stored).path)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -45,7 +44,7 @@ func TestStore(t *testing.T) {
 		},
 		Change: func(t testing.TB, s store.Store, p pets.Pet) {
 			sqlOn(t, s.(stored).path, "DELETE FROM pets WHERE id = ?", p.ID)
-			sqlOn(t, s.(stored).path, sqlite.InsertPet, sqlite.Values(p)...)
+			sqlOn(t, s.(stored).path, insertPet, values(&p)...)
 		},
 		Remove: func(t testing.TB, s store.Store, id int64) {
 			sqlOn(t, s.(stored).path, "DELETE FROM pets WHERE id = ?", id)
@@ -101,9 +100,9 @@ func TestOpenRejects(t *testing.T) {
 	if err := errors.Join(os.Link(in("one"), in("twin")), os.Symlink("gone", in("dangling"))); err != nil {
 		t.Fatal(err)
 	}
-	_, err := sqlite.Verify(t.Context(), in("twin"))
+	_, err := Verify(t.Context(), in("twin"))
 	wantError(t, "Verify", err, "has several names")
-	_, err = sqlite.Restore(t.Context(), in("twin"), backupOf(t, "a"), true)
+	_, err = Restore(t.Context(), in("twin"), backupOf(t, "a"), true)
 	wantError(t, "Restore", err, "has several names")
 	for _, c := range []struct {
 		path, want string
@@ -127,7 +126,7 @@ func TestOpenRejects(t *testing.T) {
 		{path: in("empty"), want: "there is no store at " + in("empty"), mustExist: true},
 	} {
 		before, _ := os.ReadFile(c.path)
-		s, err := sqlite.Open(t.Context(), c.path, sqlite.Options{MustExist: c.mustExist})
+		s, err := Open(t.Context(), c.path, Options{MustExist: c.mustExist})
 		if err == nil {
 			_ = s.Close()
 		}
@@ -142,6 +141,18 @@ func TestOpenRejects(t *testing.T) {
 	}
 }
 
+// openLogged opens the store at path and returns its log, too.
+func openLogged(t testing.TB, path string) (*Store, *strings.Builder) {
+	t.Helper()
+	var log strings.Builder
+	s, err := Open(t.Context(), path, Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	return s, &log
+}
+
 // The first line of a start that reads a long log says so.
 func TestLongLog(t *testing.T) {
 	used := newPath(t)
@@ -150,20 +161,16 @@ func TestLongLog(t *testing.T) {
 	if err := os.Truncate(path+"-wal", 65<<20); err != nil { // SQLite ignores what does not belong to it
 		t.Fatal(err)
 	}
-	var log strings.Builder
-	s, err := sqlite.Open(t.Context(), path, sqlite.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer mustClose(t, s)
+	s, log := openLogged(t, path)
 	if !strings.Contains(log.String(), "reading a long log") || len(walk(t, s)) != 1 {
-		t.Errorf("got the log %q and %d pets, want it told and 1 pet", log.String(), len(walk(t, s)))
+		t.Errorf("got the log %q and %d pets, want it told and 1 pet", log, len(walk(t, s)))
 	}
 }
 
 // TestReplacedFile makes mistakes that an operator may make with a store in use, which
-// is opened by a symbolic link.
+// is opened by a symbolic link. Either Ping or a write notices first.
 func TestReplacedFile(t *testing.T) {
+	const want = "was removed or replaced while it was in use"
 	for what, c := range map[string]struct {
 		replace func(path, link string) error
 		reopen  string // the error, or "" if the acknowledged pet must be there again
@@ -188,24 +195,16 @@ func TestReplacedFile(t *testing.T) {
 			if err := c.replace(path, link); err != nil {
 				t.Fatal(err)
 			}
-			const want = "was removed or replaced while it was in use"
 			if ping {
 				wantError(t, what+": Ping", s.Ping(t.Context()), want)
 			}
-			for range 2 {
-				_, err := s.CreatePet(t.Context(), newPet("after"), pets.IdempotencyKey{})
-				wantError(t, what+": CreatePet", err, want)
-				if pets.KindOf(err) != pets.Internal {
-					t.Errorf("%s: got %v, want internal", what, pets.KindOf(err))
-				}
+			_, err := s.CreatePet(t.Context(), newPet("after"), pets.IdempotencyKey{})
+			wantError(t, what+": CreatePet", err, want)
+			if pets.KindOf(err) != pets.Internal {
+				t.Errorf("%s: got %v, want internal", what, pets.KindOf(err))
 			}
 			wantError(t, what+": Ping", s.Ping(t.Context()), want)
-			select {
-			case err := <-s.Failed():
-				wantError(t, what+": Failed", err, want)
-			default:
-				t.Errorf("%s: got nothing from Failed, want an error", what)
-			}
+			wantError(t, what+": Failed", <-s.Failed(), want)
 			var reading sync.WaitGroup
 			for range 16 { // the file that is there now must not be touched
 				reading.Go(func() { _, _ = s.Pets(t.Context(), pets.Query{Limit: 1}) })
@@ -213,7 +212,7 @@ func TestReplacedFile(t *testing.T) {
 			reading.Wait()
 			mustClose(t, s)
 			if c.reopen != "" {
-				_, err := sqlite.Open(t.Context(), path, sqlite.Options{})
+				_, err := Open(t.Context(), path, Options{})
 				wantError(t, what+": Open", err, c.reopen)
 			} else if got := walk(t, open(t, path))[before.ID]; !reflect.DeepEqual(got, before) {
 				t.Errorf("%s: got %v, want %v", what, got, before)
@@ -249,32 +248,20 @@ func TestDamage(t *testing.T) {
 	mustCreate(t, s, "Rex")
 	mustClose(t, s)
 	damageLeaf(t, path, "keys")
-	for what, find := range map[string]func(s *sqlite.Store) error{
-		"read":  func(s *sqlite.Store) error { _, err := s.Keys(t.Context()); return err },
-		"write": func(s *sqlite.Store) error { return s.CreateKey(t.Context(), keys.Key{ID: "new"}) },
+	for what, find := range map[string]func(s *Store) error{
+		"read":  func(s *Store) error { _, err := s.Keys(t.Context()); return err },
+		"write": func(s *Store) error { return s.CreateKey(t.Context(), keys.Key{ID: "new"}) },
 	} {
-		var log strings.Builder
-		s, err := sqlite.Open(t.Context(), path, sqlite.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))}) // as after a restart
-		if err != nil {
-			t.Fatal(err)
-		}
+		s, log := openLogged(t, path)
 		before := figure(t, s, "sqlite_damaged")
 		wantError(t, what, find(s), "malformed")
-		_, err = s.CreatePet(t.Context(), newPet("late"), pets.IdempotencyKey{})
+		_, err := s.CreatePet(t.Context(), newPet("late"), pets.IdempotencyKey{})
 		wantError(t, what, err, "the database is damaged")
 		if pets.KindOf(err) != pets.Unavailable {
 			t.Errorf("%s: got error %v, want unavailable: nothing was done", what, err)
 		}
-		if err := s.Ping(t.Context()); err != nil {
-			t.Errorf("%s: Ping: got error %v, want none, because sound pages are read", what, err)
-		}
-		select {
-		case err := <-s.Failed():
-			t.Errorf("%s: Failed: got %v, want nothing", what, err)
-		default:
-		}
-		if got := len(walk(t, s)); got != 1 {
-			t.Errorf("%s: got %d pets, want 1", what, got)
+		if err := s.Ping(t.Context()); err != nil || len(s.Failed()) > 0 || len(walk(t, s)) != 1 {
+			t.Errorf("%s: Ping: got error %v, %d failures and %d pets, want none, none and 1", what, err, len(s.Failed()), len(walk(t, s)))
 		}
 		if after := figure(t, s, "sqlite_damaged"); before != 0 || after != 1 {
 			t.Errorf("%s: sqlite_damaged: got %v, then %v, want 0, then 1", what, before, after)

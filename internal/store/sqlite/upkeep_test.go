@@ -1,4 +1,4 @@
-package sqlite_test
+package sqlite
 
 import (
 	"bytes"
@@ -6,19 +6,18 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
 
 	"example.com/petstore/internal/keys"
-	"example.com/petstore/internal/pets"
-	"example.com/petstore/internal/store/sqlite"
 	"example.com/petstore/internal/store/storetest"
 )
 
-func mustBackup(t testing.TB, path, to string) sqlite.Report {
+func mustBackup(t testing.TB, path, to string) Report {
 	t.Helper()
-	r, err := sqlite.Backup(t.Context(), path, to, false)
+	r, err := Backup(t.Context(), path, to, false)
 	if err != nil {
 		t.Fatalf("Backup: got error %v", err)
 	}
@@ -40,7 +39,7 @@ func backupOf(t testing.TB, names ...string) string {
 // wantPets checks that the file is sound and holds n pets.
 func wantPets(t testing.TB, path string, n int64) {
 	t.Helper()
-	if r, err := sqlite.Verify(t.Context(), path); err != nil || r.Pets != n {
+	if r, err := Verify(t.Context(), path); err != nil || r.Pets != n {
 		t.Errorf("Verify of %s: got %+v, error %v, want %d pets", path, r, err, n)
 	}
 }
@@ -48,12 +47,10 @@ func wantPets(t testing.TB, path string, n int64) {
 // TestBackup backs a store up beside a server and restores the backup elsewhere.
 func TestBackup(t *testing.T) {
 	const lastBackup = "last_backup_timestamp_seconds"
-	path, to, restored := newPath(t), filepath.Join(t.TempDir(), "backup.db"), newPath(t)
+	path, to, restored := newPath(t), newPath(t), newPath(t)
 	s := open(t, path)
-	key := keys.Key{ID: "abcdefgh", Name: "someone", CreatedAt: time.Unix(1e9, 0).UTC()}
-	once := pets.IdempotencyKey{KeyID: key.ID, Key: "k1"}
-	pet, err := s.CreatePet(t.Context(), newPet("Rex"), once)
-	if err := errors.Join(err, s.CreateKey(t.Context(), key)); err != nil {
+	mustCreate(t, s, "Rex")
+	if err := s.CreateKey(t.Context(), keys.Key{ID: "abcdefgh"}); err != nil {
 		t.Fatal(err)
 	}
 	if got := figure(t, s, lastBackup); got != 0 {
@@ -66,61 +63,56 @@ func TestBackup(t *testing.T) {
 	if got := int64(figure(t, s, lastBackup)); got < began || got > time.Now().Unix() {
 		t.Errorf("%s: got %v, want about %v", lastBackup, got, began)
 	}
-	wantPets(t, to, 1)
+	wantFiles(t, path, "pets.db", "pets.db-lock", "pets.db-shm", "pets.db-wal")
 	mustBackup(t, to, to+"2")
-	wantFiles(t, to, "backup.db", "backup.db2") // nothing else was made
-
-	if _, err := sqlite.Restore(t.Context(), restored, to, false); err != nil {
-		t.Fatalf("Restore: got error %v", err)
+	wantFiles(t, to, "pets.db", "pets.db2") // nothing else was made
+	for range 2 {                           // the second has a store to replace
+		if _, err := Restore(t.Context(), restored, to, true); err != nil {
+			t.Fatalf("Restore: got error %v", err)
+		}
+		wantFiles(t, restored, "pets.db", "pets.db-lock")
 	}
-	wantFiles(t, restored, "pets.db", "pets.db-lock")
 	after := open(t, restored)
-	if got, err := after.Key(t.Context(), key.ID); err != nil || got != key {
-		t.Errorf("Key: got %v, error %v, want %v", got, err, key)
-	}
-	if got, err := after.CreatePet(t.Context(), newPet("Rex"), once); err != nil || got.ID != pet.ID {
-		t.Errorf("CreatePet again: got %v, error %v, want %v", got, err, pet)
+	if _, err := after.Key(t.Context(), "abcdefgh"); err != nil || !reflect.DeepEqual(walk(t, s), walk(t, after)) {
+		t.Errorf("restored: got %v and error %v, want what was backed up", walk(t, after), err)
 	}
 }
 
 func TestBackupRejects(t *testing.T) {
-	path, dir := newPath(t), t.TempDir()
+	path, backup, dir := newPath(t), backupOf(t, "a"), t.TempDir()
 	in := func(name string) string { return filepath.Join(dir, name) }
 	s := open(t, path)
-	mustCreate(t, s, "Rex")
-	for _, name := range []string{"there", "shell-journal"} {
-		mustWrite(t, in(name), "of another")
+	mustWrite(t, in("there"), "of another")
+	mustWrite(t, in("shell-journal"), "of another")
+	for name, to := range map[string]string{"link": path, "leads": "there", "dangling": "gone/backup.db"} {
+		if err := os.Symlink(to, in(name)); err != nil {
+			t.Fatal(err)
+		}
 	}
-	if err := errors.Join(os.Symlink(path, in("link")), os.Symlink("there", in("leads")), os.Symlink("gone/backup.db", in("dangling"))); err != nil {
-		t.Fatal(err)
-	}
-	backup := backupOf(t, "a")
 	for _, stopped := range []bool{false, true} {
 		if stopped { // there is no -wal then
 			mustClose(t, s)
 		}
-		for _, c := range []struct {
-			path, to, want string
-			force          bool
-		}{
-			{path, in("link"), "may be a file of a store", true},
-			{backup, path, "may be a file of a store", true},
-			{backup, backup, "is the database itself", true},
-			{path, in("shell"), "may be a file of a store, because " + in("shell-journal"), true},
-			{path, in("dangling"), "is a symbolic link to nothing", true},
-			{path, in("there"), "already exists", false},
-			{path, dir, "is not a regular file", true},
-			{path, in("missing/backup.db"), "its folder does not exist", true},
+		for _, c := range []struct{ path, to, want string }{
+			{path, in("link"), "may be a file of a store"},
+			{backup, path, "may be a file of a store"},
+			{backup, backup, "is the database itself"},
+			{path, in("shell"), "may be a file of a store, because " + in("shell-journal")},
+			{path, in("dangling"), "is a symbolic link to nothing"},
+			{path, dir, "is not a regular file"},
+			{path, in("missing/backup.db"), "its folder does not exist"},
 		} {
-			_, err := sqlite.Backup(t.Context(), c.path, c.to, c.force)
+			_, err := Backup(t.Context(), c.path, c.to, true)
 			wantError(t, "Backup to "+c.to, err, c.want)
 		}
 	}
 	wantFiles(t, in("x"), "dangling", "leads", "link", "shell-journal", "there")
-	if _, err := sqlite.Backup(t.Context(), path, in("leads"), true); err != nil {
+	_, err := Backup(t.Context(), path, in("there"), false)
+	wantError(t, "Backup without force", err, "already exists")
+	if _, err := Backup(t.Context(), path, in("leads"), true); err != nil {
 		t.Errorf("Backup with force: got error %v", err)
 	}
-	wantPets(t, in("there"), 1)
+	wantPets(t, in("there"), 0)
 }
 
 func TestVerify(t *testing.T) {
@@ -132,70 +124,40 @@ func TestVerify(t *testing.T) {
 	sound, _ := os.ReadFile(path)
 	sqlOn(t, path, "PRAGMA ignore_check_constraints = ON; UPDATE pets SET status = 'lost' WHERE id = 1")
 	to := newPath(t)
-	_, err := sqlite.Backup(t.Context(), path, to, false)
+	_, err := Backup(t.Context(), path, to, false)
 	wantError(t, "Backup of a wrong status", err, "CHECK constraint failed in pets")
 	wantFiles(t, to)
 	for _, name := range []string{"pets", "pets_by_status", "keys", "goose_db_version"} {
 		mustWrite(t, path, string(sound))
 		damageLeaf(t, path, name)
-		_, err := sqlite.Verify(t.Context(), path)
+		_, err := Verify(t.Context(), path)
 		wantError(t, name, err, "is damaged")
 		wantError(t, name, err, " "+name)
-		_, err = sqlite.Restore(t.Context(), newPath(t), path, false)
+		_, err = Restore(t.Context(), newPath(t), path, false)
 		wantError(t, "Restore of a damaged backup", err, "cannot be restored")
 	}
 }
 
-// TestRestoreBesideShell restores while a shell has the file open.
-func TestRestoreBesideShell(t *testing.T) {
-	path := newPath(t)
-	mustClose(t, open(t, path))
-	shell, err := sql.Open("sqlite", path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer shell.Close()
-	if err := shell.QueryRow("SELECT count(*) FROM pets").Scan(new(int)); err != nil {
-		t.Fatal(err)
-	}
-	r, err := sqlite.Restore(t.Context(), path, backupOf(t, "of the backup"), true)
-	wantError(t, "Restore", err, path+": another program, such as a shell, has it open")
-	if r.Path != "" {
-		t.Errorf("Report: got %+v, want no path: nothing was done", r)
-	}
-	wantPets(t, path, 0)
-}
-
-// Others may not open a store's files.
-func TestModes(t *testing.T) {
-	path, restored, backup := newPath(t), newPath(t), filepath.Join(t.TempDir(), "backup.db")
-	mustCreate(t, open(t, path), "Rex")
-	mustBackup(t, path, backup)
-	for range 2 { // the second has a store to replace
-		if _, err := sqlite.Restore(t.Context(), restored, backup, true); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for _, name := range []string{path, path + "-lock", path + "-wal", path + "-shm", backup, restored, restored + "-lock"} {
-		if info, err := os.Stat(name); err != nil || info.Mode() != 0o600 {
-			t.Errorf("%s: got %v, error %v, want mode 600", name, info, err)
-		}
-	}
-}
-
 func TestRestoreRejects(t *testing.T) {
-	path, dir := newPath(t), t.TempDir()
+	path, dir, backup := newPath(t), t.TempDir(), backupOf(t)
 	in := func(name string) string { return filepath.Join(dir, name) }
 	mustWrite(t, in("empty"), "")
 	mustWrite(t, in("text"), "my notes")
 	sqlOn(t, in("songs"), "CREATE TABLE songs (title TEXT)")
 	s := open(t, path)
 	mustCreate(t, s, "Rex")
-	_, err := sqlite.Restore(t.Context(), path, backupOf(t), true)
+	_, err := Restore(t.Context(), path, backup, true)
 	wantError(t, "while a server has it", err, "a server or a command has it open")
 	mustClose(t, s)
-	_, err = sqlite.Restore(t.Context(), path, backupOf(t), false)
+	_, err = Restore(t.Context(), path, backup, false)
 	wantError(t, "without force", err, path+" already exists")
+	shell, _ := sql.Open("sqlite", path)
+	if err := shell.QueryRow("SELECT name FROM pets").Scan(new(string)); err != nil {
+		t.Fatal(err)
+	}
+	_, err = Restore(t.Context(), path, backup, true)
+	wantError(t, "while a shell has it", err, path+": another program, such as a shell, has it open")
+	_ = shell.Close()
 	before, _ := os.ReadFile(path)
 	for from, want := range map[string]string{
 		in("empty"): "there is no backup at",
@@ -204,10 +166,10 @@ func TestRestoreRejects(t *testing.T) {
 		in("none"):  "there is no backup at",
 		path:        "is the database itself",
 	} {
-		_, err := sqlite.Restore(t.Context(), path, from, true)
+		r, err := Restore(t.Context(), path, from, true)
 		wantError(t, from, err, want)
-		if after, err := os.ReadFile(path); err != nil || !bytes.Equal(before, after) {
-			t.Errorf("%s: got the store changed, want it as it was", from)
+		if after, err := os.ReadFile(path); err != nil || !bytes.Equal(before, after) || r.Path != "" {
+			t.Errorf("%s: got the store changed and %+v, want it as it was and no path", from, r)
 		}
 		wantFiles(t, path, "pets.db", "pets.db-lock")
 	}
@@ -248,15 +210,15 @@ func TestRestoreWithLog(t *testing.T) {
 			t.Fatal(err)
 		}
 		if c.refused != "" {
-			_, err := sqlite.Open(t.Context(), path, sqlite.Options{})
+			_, err := Open(t.Context(), path, Options{})
 			wantError(t, what+": Open", err, c.refused)
-			_, err = sqlite.Restore(t.Context(), path, from, false)
+			_, err = Restore(t.Context(), path, from, false)
 			wantError(t, what+": Restore without force", err, path)
 			if got, err := os.ReadFile(path + "-wal"); !bytes.Equal(got, log) {
 				t.Errorf("%s: got the log changed, error %v, want it as it was", what, err)
 			}
 		}
-		if _, err := sqlite.Restore(t.Context(), path, from, true); err != nil {
+		if _, err := Restore(t.Context(), path, from, true); err != nil {
 			t.Errorf("%s: Restore: got error %v", what, err)
 		}
 		wantFiles(t, path, "pets.db", "pets.db-lock")
