@@ -86,10 +86,8 @@ func (d *Document) newOperation(path string, item *openapi3.PathItem, method str
 	// would want to do it, and read the body first.
 	validated := *o
 	validated.Security = &openapi3.SecurityRequirements{}
-	op := &operation{
-		id: o.OperationID, public: len(security) == 0,
-		route: &routers.Route{Spec: d.spec, Server: d.spec.Servers[0], Path: path, PathItem: item, Method: method, Operation: &validated},
-	}
+	route := &routers.Route{Spec: d.spec, Server: d.spec.Servers[0], Path: path, PathItem: item, Method: method, Operation: &validated}
+	op := &operation{id: o.OperationID, route: route, public: len(security) == 0}
 	for _, p := range slices.Concat(o.Parameters, item.Parameters) {
 		same := func(q *openapi3.Parameter) bool { return q.In == p.Value.In && q.Name == p.Value.Name }
 		if slices.ContainsFunc(op.params, same) {
@@ -135,21 +133,17 @@ func (d *Document) Default(operationID, parameter string) (int, error) {
 // deprecationHeader returns the Deprecation (RFC 9745) and Sunset (RFC 8594)
 // headers of an operation.
 func deprecationHeader(o *openapi3.Operation) (http.Header, error) {
-	header := http.Header{}
-	for extension, name := range map[string]string{"x-deprecated-at": "Deprecation", "x-sunset": "Sunset"} {
-		value, ok := o.Extensions[extension]
-		if !ok {
-			continue
-		}
-		text, _ := value.(string)
+	var dates []time.Time
+	for _, extension := range []string{"x-deprecated-at", "x-sunset"} {
+		text, _ := o.Extensions[extension].(string)
 		date, err := time.Parse(time.DateOnly, text)
 		if err != nil {
-			return nil, fmt.Errorf("%s must be a date such as 2030-12-05", extension)
+			return nil, fmt.Errorf("a deprecated operation needs %s, a date such as 2030-12-05", extension)
 		}
-		header.Set(name, date.Format(http.TimeFormat))
-		if name == "Deprecation" {
-			header.Set(name, fmt.Sprint("@", date.Unix()))
-		}
+		dates = append(dates, date)
 	}
-	return header, nil
+	return http.Header{
+		"Deprecation": {fmt.Sprint("@", dates[0].Unix())},
+		"Sunset":      {dates[1].Format(http.TimeFormat)},
+	}, nil
 }

@@ -192,7 +192,7 @@ func TestNewRefuses(t *testing.T) {
 		"a parameter without a type": {"items: {type: integer}", "items: {allOf: [{type: integer}]}", "the parameter level must be a string,"},
 		"another media type":         {"application/json", "text/csv", "the body has [text/csv]"},
 		"two media types":            {"requestBody: {content: {application/json: {schema", "requestBody: {content: {text/plain: {}, application/json: {schema", "the body has [application/json text/plain]"},
-		"an invalid date":            {"'2030-12-05'", "'soon'", "x-sunset must be a date"},
+		"an invalid date":            {"'2030-12-05'", "'soon'", "needs x-sunset, a date"},
 		"an unknown operationId":     {"operationId: getBook", "operationId: getTome", "differ in [GET /v1/books/:id]"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -10,7 +10,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/labstack/echo/v4"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
@@ -66,9 +65,7 @@ func TestBlockedLog(t *testing.T) {
 }
 
 func TestLogLevels(t *testing.T) {
-	h := newHandlers()
-	h["getBook"] = func(echo.Context) error { panic("a fault") }
-	s, log := newHandler(t, h, func(s *testService, _ *Options) {
+	s, log := newHandler(t, newHandlers(), func(s *testService, _ *Options) {
 		s.ready = func(context.Context) error { return errors.New("the store is away") }
 	})
 	for name, test := range map[string]struct {
@@ -80,7 +77,6 @@ func TestLogLevels(t *testing.T) {
 		"not ready":                    {"/readyz", testKey, 503, "WARN", "the store is away"},
 		"an expired key":               {"/v1/books", oldKey, 401, "INFO", "expired"},
 		"a key that cannot be checked": {"/v1/books", brokeKey, 503, "ERROR", "no connection to the keys"},
-		"a panic":                      {"/v1/books/1", testKey, 500, "ERROR", "a fault"},
 	} {
 		log.Reset()
 		w := do(s, withKey(newRequest("GET", test.path, ""), test.key))

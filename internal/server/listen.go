@@ -92,7 +92,6 @@ func (s *Server) serveAdmin() *http.Server {
 		ReadHeaderTimeout: headerTimeout,
 		ReadTimeout:       2 * time.Minute,
 		WriteTimeout:      2 * time.Minute, // profiles take a while
-		IdleTimeout:       idleTimeout,
 		ErrorLog:          log.New(errorLog{o.Logger}, "", 0),
 	}
 	go func() { _ = admin.Serve(o.Admin) }() // until it is closed
