@@ -44,6 +44,7 @@ type environment struct {
 	terminal       bool // stderr is a terminal
 	interactive    bool // stdin, stdout and stderr are terminals
 
+	logger  *slog.Logger
 	parsed  bool         // the command line is valid; errors before that are usage errors
 	serving bool         // a signal is no interruption
 	copied  atomic.Int64 // pets so far
@@ -54,6 +55,7 @@ func run(ctx context.Context, args []string, env *environment) int {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	env.stdout, env.stderr = printableWriter{env.stdout}, printableWriter{env.stderr}
+	env.logger = slog.New(slog.NewTextHandler(env.stderr, nil))
 	root := rootCommand(env)
 	root.SetArgs(args)
 	cmd, err := root.ExecuteContextC(ctx)
@@ -152,16 +154,9 @@ func prepare(cmd *cobra.Command, args []string, env *environment) error {
 
 // openStore opens a store, and adds advice to its errors.
 func openStore(ctx context.Context, env *environment, addr address.Address, o address.Options) (store.Store, error) {
-	if o.Logger == nil {
-		o.Logger = commandLogger(env)
-	}
+	o.Logger = env.logger
 	st, err := addr.Open(ctx, o)
 	return st, advise(err, addr)
-}
-
-// commandLogger returns the logger of commands other than serve.
-func commandLogger(env *environment) *slog.Logger {
-	return slog.New(slog.NewTextHandler(env.stderr, nil))
 }
 
 // usageError is the error for an invalid command line or environment variable.

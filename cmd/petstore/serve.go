@@ -145,12 +145,11 @@ func serve(ctx context.Context, env *environment, cfg serveConfig) (err error) {
 	context.AfterFunc(ctx, endInTime)
 	text := cfg.logFormat == "text" || cfg.logFormat == "auto" && env.terminal
 	log := &server.LogWriter{Writer: env.stderr}
-	logger := edge.NewLogger(log, text, cfg.logLevel, keys.Pattern, cfg.fixedKeys...)
+	env.logger = edge.NewLogger(log, text, cfg.logLevel, keys.Pattern, cfg.fixedKeys...)
 
 	if err := refuseRoot(cfg.store); err != nil {
 		return err
 	}
-	cfg.open.Logger = logger
 	st, err := openStore(ctx, env, cfg.store, cfg.open)
 	if err != nil {
 		return err
@@ -177,7 +176,8 @@ func serve(ctx context.Context, env *environment, cfg serveConfig) (err error) {
 	defer listener.Close()
 	url := server.URL(listener, cfg.server.CertFile != "")
 	keyring := keys.NewKeyring(observed, cfg.fixedKeys)
-	cfg.edge.Logger, cfg.edge.LogBlocked, cfg.edge.Metrics, cfg.edge.URL = logger, log.Blocked, metrics, url
+	cfg.edge.Logger, cfg.edge.LogBlocked = env.logger, log.Blocked
+	cfg.edge.Metrics, cfg.edge.URL = metrics, url
 	handler, err := service.NewHandler(observed, keyring, cfg.edge)
 	if err != nil {
 		return err
@@ -187,10 +187,10 @@ func serve(ctx context.Context, env *environment, cfg serveConfig) (err error) {
 			return fmt.Errorf("--admin-addr: %w", err)
 		}
 		defer cfg.server.Admin.Close()
-		logger.Info("serving metrics", "address", server.URL(cfg.server.Admin, false)+"/metrics")
+		env.logger.Info("serving metrics", "address", server.URL(cfg.server.Admin, false)+"/metrics")
 	}
 	cfg.server.Handler, cfg.server.Listener, cfg.server.Failed = handler, listener, st.Failed()
-	cfg.server.Logger, cfg.server.Metrics, cfg.server.Gatherer = logger, metrics, registry
+	cfg.server.Logger, cfg.server.Metrics, cfg.server.Gatherer = env.logger, metrics, registry
 	cfg.server.Stopping = func() { endInTime(); handler.Stopping() } // also after a failure
 	srv, err := server.New(cfg.server)
 	if err != nil {
@@ -199,16 +199,16 @@ func serve(ctx context.Context, env *environment, cfg serveConfig) (err error) {
 
 	working, done := context.WithCancel(context.WithoutCancel(ctx)) // signals do not end it
 	var background errgroup.Group
-	background.Go(func() error { return keyring.RecordUses(working, logger) })
-	background.Go(func() error { store.ForgetIdempotencyKeys(working, st, logger); return nil })
+	background.Go(func() error { return keyring.RecordUses(working, env.logger) })
+	background.Go(func() error { store.ForgetIdempotencyKeys(working, st, env.logger); return nil })
 	defer func() {
 		done()
 		err = errors.Join(err, background.Wait()) // before the store is closed
 	}()
-	if err := cfg.offerKey(working, env, logger, st, url, handler.Base()); err != nil {
+	if err := cfg.offerKey(working, env, st, url, handler.Base()); err != nil {
 		return err
 	}
-	logger.Info("serving", "address", url+handler.Base(), "docs", url+"/docs",
+	env.logger.Info("serving", "address", url+handler.Base(), "docs", url+"/docs",
 		"store", cfg.store.String(), "version", version)
 	env.serving = true
 	return srv.Run(ctx)
@@ -216,9 +216,7 @@ func serve(ctx context.Context, env *environment, cfg serveConfig) (err error) {
 
 // offerKey prints new keys of a sandbox, with its address, as shell variables. It creates
 // and prints a key at a terminal if the store has none; elsewhere it logs how to create one.
-func (cfg serveConfig) offerKey(ctx context.Context, env *environment, logger *slog.Logger, st keys.Store,
-	url, base string,
-) error {
+func (cfg serveConfig) offerKey(ctx context.Context, env *environment, st keys.Store, url, base string) error {
 	if cfg.sandbox {
 		token, err := createKey(ctx, st, "sandbox", false)
 		if err != nil {
@@ -236,7 +234,7 @@ func (cfg serveConfig) offerKey(ctx context.Context, env *environment, logger *s
 		return err
 	}
 	if !env.interactive {
-		logger.Warn("the store has no API key yet, so every request is refused",
+		env.logger.Warn("the store has no API key yet, so every request is refused",
 			"fix", service.Name+" keys create NAME --store "+cfg.store.String())
 		return nil
 	}

@@ -104,7 +104,7 @@ start the older program then: what newer versions have added is dropped, and the
 pets stay.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			from, to, err := addr.Migrate(cmd.Context(), version, commandLogger(env))
+			from, to, err := addr.Migrate(cmd.Context(), version, env.logger)
 			if err != nil {
 				return fmt.Errorf("%w; each migration was made whole or not at all", advise(err, addr))
 			}
