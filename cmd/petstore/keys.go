@@ -81,10 +81,10 @@ func keysListCommand(env *environment) *cobra.Command {
 			}
 			defer s.Close()
 			all, err := s.Keys(cmd.Context())
-			switch {
-			case err != nil:
+			if err != nil {
 				return err
-			case asJSON:
+			}
+			if asJSON {
 				return printJSON(env.stdout, all)
 			}
 			return printKeys(env.stdout, all)
@@ -176,12 +176,9 @@ func printJSON(out io.Writer, all []keys.Key) error {
 	for _, k := range all {
 		rows = append(rows, row{k, k.State(time.Now())})
 	}
-	text, err := json.MarshalIndent(rows, "", "  ")
-	if err != nil {
-		return err
-	}
-	_, err = fmt.Fprintf(out, "%s\n", text)
-	return err
+	lines := json.NewEncoder(out)
+	lines.SetIndent("", "  ")
+	return lines.Encode(rows)
 }
 
 // findKey returns the key with the ID named, or else the only active key with

@@ -25,20 +25,14 @@ func ForgetIdempotencyKeys(ctx context.Context, s pets.Store, logger *slog.Logge
 		case <-ctx.Done():
 			return
 		}
-		err := forgetBefore(ctx, s, time.Now().Add(-keepIdempotencyKeys))
+		before := time.Now().Add(-keepIdempotencyKeys)
+		n, err := s.ForgetIdempotencyKeys(ctx, before)
+		for n > 0 && err == nil {
+			n, err = s.ForgetIdempotencyKeys(ctx, before)
+		}
 		if err != nil && !failing && ctx.Err() == nil {
 			logger.Warn("old idempotency keys were not deleted", "error", err)
 		}
 		failing = err != nil
-	}
-}
-
-// forgetBefore forgets all idempotency keys that were first used before a time.
-func forgetBefore(ctx context.Context, s pets.Store, before time.Time) error {
-	for {
-		n, err := s.ForgetIdempotencyKeys(ctx, before)
-		if err != nil || n == 0 {
-			return err
-		}
 	}
 }
