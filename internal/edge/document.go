@@ -86,7 +86,9 @@ func (d *Document) newOperation(path string, item *openapi3.PathItem, method str
 	// would want to do it, and read the body first.
 	validated := *o
 	validated.Security = &openapi3.SecurityRequirements{}
-	route := &routers.Route{Spec: d.spec, Server: d.spec.Servers[0], Path: path, PathItem: item, Method: method, Operation: &validated}
+	route := &routers.Route{
+		Spec: d.spec, Server: d.spec.Servers[0], Path: path, PathItem: item, Method: method, Operation: &validated,
+	}
 	op := &operation{id: o.OperationID, route: route, public: len(security) == 0}
 	for _, p := range slices.Concat(o.Parameters, item.Parameters) {
 		same := func(q *openapi3.Parameter) bool { return q.In == p.Value.In && q.Name == p.Value.Name }
@@ -99,11 +101,12 @@ func (d *Document) newOperation(path string, item *openapi3.PathItem, method str
 		op.params = append(op.params, p.Value)
 	}
 	if o.RequestBody != nil {
-		types := slices.Sorted(maps.Keys(o.RequestBody.Value.Content))
-		if len(types) != 1 || !jsonTypes.MatchString(types[0]) || o.RequestBody.Value.Content[types[0]].Schema == nil {
+		content := o.RequestBody.Value.Content
+		types := slices.Sorted(maps.Keys(content))
+		if len(types) != 1 || !jsonTypes.MatchString(types[0]) || content[types[0]].Schema == nil {
 			return nil, fmt.Errorf("the body has %s; it must have application/json or application/…+json, with a schema", types)
 		}
-		op.media, op.body = types[0], o.RequestBody.Value.Content[types[0]].Schema.Value
+		op.media, op.body = types[0], content[types[0]].Schema.Value
 	}
 	if !o.Deprecated {
 		return op, nil

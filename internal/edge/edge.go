@@ -243,7 +243,8 @@ func (h *Handler) addOperations() error {
 	h.service.Register(h.echo, h.document.Base, operations)
 	h.echo.OnAddRouteHandler = nil
 	if len(unmatched) > 0 {
-		return fmt.Errorf("the document and the generated code differ in %s; run make generate", slices.Sorted(maps.Keys(unmatched)))
+		names := slices.Sorted(maps.Keys(unmatched))
+		return fmt.Errorf("the document and the generated code differ in %s; run make generate", names)
 	}
 	return nil
 }

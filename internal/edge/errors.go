@@ -35,15 +35,18 @@ func payloadTooLarge() *Problem {
 }
 
 func unsupportedMediaType(message, name, value string) *Problem {
-	header := http.Header{name: {value}}
-	return &Problem{Status: http.StatusUnsupportedMediaType, Code: "unsupported_media_type", Message: message, Header: header}
+	return &Problem{
+		Status: http.StatusUnsupportedMediaType, Code: "unsupported_media_type",
+		Message: message, Header: http.Header{name: {value}},
+	}
 }
 
 // Unavailable returns the 503 of a service that did nothing and may be asked again.
 func Unavailable(cause error) *Problem {
-	const message = "the service is unavailable; try again later"
-	header := http.Header{"Retry-After": {"1"}}
-	return &Problem{Status: http.StatusServiceUnavailable, Code: "unavailable", Message: message, Header: header, Cause: cause}
+	return &Problem{
+		Status: http.StatusServiceUnavailable, Code: "unavailable", Header: http.Header{"Retry-After": {"1"}},
+		Message: "the service is unavailable; try again later", Cause: cause,
+	}
 }
 
 func internal(cause error) *Problem {
