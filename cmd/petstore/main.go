@@ -95,7 +95,7 @@ Exit status:
     2              the command line or an environment variable is invalid
     129, 130, 143  interrupted by SIGHUP, SIGINT (Ctrl-C) or SIGTERM; serve, once
                    it listens, stops with 0`,
-		Version:           fmt.Sprintf("%s (commit %s, %s, %s/%s)", version, commit, runtime.Version(), runtime.GOOS, runtime.GOARCH),
+		Version:           fmt.Sprintf("%s (commit %s, %s, %s)", version, commit, runtime.Version(), platform),
 		SilenceUsage:      true,
 		SilenceErrors:     true,
 		PersistentPreRunE: func(cmd *cobra.Command, args []string) error { return prepare(cmd, args, env) },
@@ -182,6 +182,8 @@ func showProgress(ctx context.Context, out io.Writer, copied *atomic.Int64) {
 
 // version and commit are set by the linker.
 var version, commit = "unknown", "unknown"
+
+const platform = runtime.GOOS + "/" + runtime.GOARCH
 
 // printableWriter writes text with all but line feeds and tabs made printable.
 type printableWriter struct{ io.Writer }
