@@ -5,7 +5,6 @@
 package bench
 
 import (
-	"bytes"
 	"encoding/json"
 	"flag"
 	"fmt"
@@ -147,15 +146,12 @@ func saturate(b *testing.B, addr, file string) float64 {
 	out, err := exec.Command("wrk", "-t1", fmt.Sprintf("-c%d", connections), "-d1", "-s", "load.lua",
 		"-H", "Authorization: Bearer "+program.Key, "-H", "Content-Type: application/json",
 		"http://"+addr, "--", file).CombinedOutput()
-	var did struct{ Requests, Microseconds, Errors float64 }
-	if err == nil {
-		out = bytes.TrimSpace(out)
-		err = json.Unmarshal(out[bytes.LastIndexByte(out, '\n')+1:], &did)
+	_, summary, _ := strings.Cut(string(out), "summary:")
+	var requests, microseconds, errors float64
+	if _, scanErr := fmt.Sscan(summary, &requests, &microseconds, &errors); err != nil || scanErr != nil || requests == 0 || errors > 0 {
+		b.Fatalf("%v, %v: %s", err, scanErr, out)
 	}
-	if err != nil || did.Requests == 0 || did.Errors > 0 {
-		b.Fatalf("got error %v and %+v: %s", err, did, out)
-	}
-	return did.Requests / did.Microseconds * 1e6
+	return requests / microseconds * 1e6
 }
 
 // spread returns the median of values, the lowest and the highest.

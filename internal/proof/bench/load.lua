@@ -16,6 +16,5 @@ end
 
 function done(summary)
 	local e = summary.errors
-	print(string.format('{"requests":%d,"microseconds":%d,"errors":%d}',
-		summary.requests, summary.duration, e.connect + e.read + e.write + e.timeout + e.status))
+	print("summary:", summary.requests, summary.duration, e.connect + e.read + e.write + e.timeout + e.status)
 end

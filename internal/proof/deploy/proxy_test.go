@@ -229,15 +229,6 @@ type proxy struct{ https, http, certificate string }
 func startNginx(t *testing.T, replicas ...string) proxy {
 	t.Helper()
 	dir := t.TempDir()
-	p := writeNginx(t, dir, replicas...)
-	start(t, "nginx", "-p", dir, "-c", dir+"/nginx.conf")
-	program.WaitFor(t, p.https)
-	return p
-}
-
-// writeNginx writes to dir an nginx.conf that includes deploy/proxy/nginx.conf.
-func writeNginx(t *testing.T, dir string, replicas ...string) proxy {
-	t.Helper()
 	p := proxy{program.FreeAddress(t), program.FreeAddress(t), dir + "/cert.pem"}
 	run(t, "openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "1",
 		"-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1", "-keyout", dir+"/key.pem", "-out", p.certificate)
@@ -269,5 +260,7 @@ http {
 	uwsgi_temp_path %[1]s/uwsgi; scgi_temp_path %[1]s/scgi;
 	include %[1]s/site.conf;
 }`, dir))
+	start(t, "nginx", "-p", dir, "-c", dir+"/nginx.conf")
+	program.WaitFor(t, p.https)
 	return p
 }
