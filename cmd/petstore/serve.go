@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	_ "embed"
 	"errors"
@@ -105,6 +106,11 @@ func (cfg *serveConfig) check(interactive bool) error {
 	if cfg.sandbox {
 		_ = cfg.store.Set("memory:") // it is valid
 		cfg.edge.AllowOrigins = append(cfg.edge.AllowOrigins, localOrigins...)
+	}
+	for _, addr := range []string{cfg.addr, cmp.Or(cfg.adminAddr, defaultAddr)} {
+		if _, _, err := net.SplitHostPort(addr); err != nil {
+			return misuse("--addr and --admin-addr must be HOST:PORT, such as %s: %w", defaultAddr, err)
+		}
 	}
 	counts := []int{cfg.server.MaxConnections, cfg.edge.MaxInFlight}
 	switch rate := cfg.edge.RateLimit; {
