@@ -3,10 +3,10 @@ package sqlite
 import (
 	"bufio"
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"math"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -127,11 +127,7 @@ func createAll(ctx context.Context, names []string) error {
 		wg.Go(func() { errs[i] = createMany(ctx, s, fmt.Sprintf("%d/%d", os.Getpid(), i), most) })
 	}
 	wg.Wait()
-	select {
-	case err = <-s.Failed():
-	default:
-	}
-	return errors.Join(append(errs, err, s.Close())...)
+	return errors.Join(append(errs, s.Close())...)
 }
 
 func createMany(ctx context.Context, s *Store, name string, most int) error {
@@ -148,18 +144,17 @@ func createMany(ctx context.Context, s *Store, name string, most int) error {
 // insertByHand creates pets as another program would, until it is killed. It leaves the
 // store to others for half of the time: SQLite's lock has no queue.
 func insertByHand(ctx context.Context, names []string) error {
-	db, err := sql.Open("sqlite", "file:"+names[0]+"?_pragma=busy_timeout(60000)")
-	for n := 0; err == nil; n++ {
-		var made sql.Result
+	db := connect(names[0], url.Values{"_pragma": {"busy_timeout=60000"}})
+	for n := 0; ; n++ {
 		start := time.Now()
-		made, err = db.ExecContext(ctx, insertPet, values(&pets.Pet{NewPet: longPet("by-hand", n)})...)
-		if err == nil {
-			id, _ := made.LastInsertId()
-			fmt.Println(id, n, "by-hand")
-			time.Sleep(time.Since(start))
+		made, err := db.ExecContext(ctx, insertPet, values(&pets.Pet{NewPet: longPet("by-hand", n)})...)
+		if err != nil {
+			return err
 		}
+		id, _ := made.LastInsertId()
+		fmt.Println(id, n, "by-hand")
+		time.Sleep(time.Since(start))
 	}
-	return err
 }
 
 // longPet returns a pet that may fill several pages.
@@ -210,22 +205,16 @@ func (l ledger) check(t testing.TB, path string) {
 	}
 }
 
-func walk(t testing.TB, s pets.Store) map[int64]pets.Pet {
+func walk(t testing.TB, s *Store) map[int64]pets.Pet {
 	t.Helper()
 	all := map[int64]pets.Pet{}
-	for q := (pets.Query{Limit: 1000}); ; {
-		page, err := s.Pets(t.Context(), q)
+	for p, err := range rowsOf(t.Context(), s.readers, scanPet, selectAllPets) {
 		if err != nil {
-			t.Fatalf("Pets: got error %v", err)
+			t.Fatal(err)
 		}
-		for _, p := range page.Pets {
-			all[p.ID] = p
-			q.After = p.ID
-		}
-		if !page.More {
-			return all
-		}
+		all[p.ID] = p
 	}
+	return all
 }
 
 func open(t testing.TB, path string) *Store {
@@ -307,10 +296,8 @@ func figure(t testing.TB, s *Store, name string) float64 {
 // sqlOn runs SQL on a file as another tool would.
 func sqlOn(t testing.TB, path, query string, args ...any) {
 	t.Helper()
-	db, err := sql.Open("sqlite", path)
-	if err == nil {
-		_, err = db.ExecContext(t.Context(), query, args...)
-	}
+	db := connect(path, url.Values{})
+	_, err := db.ExecContext(t.Context(), query, args...)
 	if err := errors.Join(err, db.Close()); err != nil {
 		t.Fatal(err)
 	}

@@ -2,8 +2,8 @@ package sqlite
 
 import (
 	"bytes"
-	"database/sql"
 	"errors"
+	"net/url"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -151,7 +151,7 @@ func TestRestoreRejects(t *testing.T) {
 	mustClose(t, s)
 	_, err = Restore(t.Context(), path, backup, false)
 	wantError(t, "without force", err, path+" already exists")
-	shell, _ := sql.Open("sqlite", path)
+	shell := connect(path, url.Values{})
 	if err := shell.QueryRow("SELECT name FROM pets").Scan(new(string)); err != nil {
 		t.Fatal(err)
 	}

@@ -86,18 +86,16 @@ func testRecordKeyUse(t *testing.T, f Factory) {
 	a := mustCreateKey(t, s, newKey("aaaaaaaa", noon))
 	b := mustCreateKey(t, s, newKey("bbbbbbbb", noon.Add(time.Second)))
 	unused := mustCreateKey(t, s, newKey("cccccccc", noon.Add(2*time.Second)))
-	b.UsedAt = noon.Add(time.Hour)
-	mustRecordUse(t, s, map[string]time.Time{a.ID: noon.Add(time.Minute), b.ID: b.UsedAt.In(farEast), "absent": noon})
-	a.UsedAt = noon.Add(2 * time.Minute)
-	mustRecordUse(t, s, map[string]time.Time{a.ID: a.UsedAt.Add(700 * time.Millisecond), b.ID: noon}) // b's is earlier
+	minute := func(n time.Duration) time.Time { return noon.Add(n * time.Minute) }
 	mustRecordUse(t, s, nil)
+	mustRecordUse(t, s, map[string]time.Time{a.ID: minute(1), b.ID: minute(60).In(farEast), "absent": noon})
+	mustRecordUse(t, s, map[string]time.Time{a.ID: minute(2).Add(700 * time.Millisecond), b.ID: noon})
+	a.UsedAt, b.UsedAt = minute(2), minute(60)
 	wantKeys(t, s, a, b, unused)
-
 	concurrently(8, func(i int) { // all in different orders
-		at := noon.Add(2*time.Hour + time.Duration(i)*time.Second)
+		at := minute(120 + time.Duration(i))
 		mustRecordUse(t, s, map[string]time.Time{a.ID: at, b.ID: at, unused.ID: at})
 	})
-	last := noon.Add(2*time.Hour + 7*time.Second)
-	a.UsedAt, b.UsedAt, unused.UsedAt = last, last, last
+	a.UsedAt, b.UsedAt, unused.UsedAt = minute(127), minute(127), minute(127)
 	wantKeys(t, s, a, b, unused)
 }
