@@ -4,6 +4,7 @@ package address
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"regexp"
 	"strings"
@@ -43,7 +44,7 @@ func (a *Address) Set(text string) error {
 	case text == "memory:":
 		*a = Address{"memory", "", text}
 	default:
-		return errors.New("unknown store: use " + Forms)
+		return fmt.Errorf("unknown store: use %s", Forms)
 	}
 	return nil
 }
