@@ -38,7 +38,7 @@ type Server struct {
 // groups lists the parts of the contract in the order in which they are tested.
 var groups = []struct {
 	name string
-	run  func(*suite, T)
+	run  func(*suite, *testing.T)
 }{
 	{"EveryOperation", table((*suite).everyOperation)},
 	{"Methods", (*suite).everyMethod},
@@ -51,16 +51,9 @@ var groups = []struct {
 	{"Coverage", (*suite).coverage},
 }
 
-// T is what a case needs of a *testing.T.
+// T is what the checks need of a *testing.T or a *rapid.T.
 type T interface {
-	Run(name string, f func(T))
 	Errorf(format string, args ...any)
-}
-
-type testT struct{ *testing.T }
-
-func (t testT) Run(name string, f func(T)) {
-	t.T.Run(name, func(t *testing.T) { f(testT{t}) })
 }
 
 // suite is a server with what its cases share.
@@ -73,6 +66,7 @@ type suite struct {
 
 	operations  []operation
 	collections []*collection
+	added       []*stored
 
 	codes map[string][]string // the codes of Error bodies, by status
 	seen  map[string]bool     // operation and status of each response, as in "getPet 404", and identifiers of requests
@@ -80,21 +74,19 @@ type suite struct {
 
 func newSuite(t *testing.T, server Server) *suite {
 	t.Helper()
-	document := example.Document()
+	document, base := example.Document(), example.Base()
 	u, err := url.Parse(server.URL)
-	if err != nil || strings.TrimSuffix(u.Path, "/") != example.Base() {
-		t.Fatalf("URL: got %q, want an address such as http://127.0.0.1:8080%s", server.URL, example.Base())
+	if err != nil || strings.TrimSuffix(u.Path, "/") != base {
+		t.Fatalf("URL: got %q, want an address such as http://127.0.0.1:8080%s", server.URL, base)
 	}
 	s := &suite{
-		Server:   server,
-		origin:   &url.URL{Scheme: u.Scheme, Host: u.Host},
-		base:     example.Base(),
-		document: document,
-
+		Server:     server,
+		origin:     u,
+		base:       base,
+		document:   document,
 		operations: operations(document),
-
-		codes: map[string][]string{},
-		seen:  map[string]bool{},
+		codes:      map[string][]string{},
+		seen:       map[string]bool{},
 		client: &http.Client{
 			Timeout:       30 * time.Second,
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
@@ -113,7 +105,7 @@ func newSuite(t *testing.T, server Server) *suite {
 // run runs all cases against the service.
 func (s *suite) run(t *testing.T) {
 	for _, g := range groups {
-		t.Run(g.name, func(t *testing.T) { g.run(s, testT{t}) })
+		t.Run(g.name, func(t *testing.T) { g.run(s, t) })
 	}
 }
 
@@ -254,10 +246,10 @@ type row struct {
 
 // table returns a test of the rows that of returns. HEAD gets what GET gets, and a
 // client that has the response already gets a 304.
-func table(of func(*suite) []row) func(*suite, T) {
-	return func(s *suite, t T) {
+func table(of func(*suite) []row) func(*suite, *testing.T) {
+	return func(s *suite, t *testing.T) {
 		for _, r := range of(s) {
-			t.Run(cmp.Or(r.name, r.request.String()), func(t T) {
+			t.Run(cmp.Or(r.name, r.request.String()), func(t *testing.T) {
 				got := s.expect(t, r.request, r.want)
 				if tag := got.Header.Get("ETag"); tag != "" {
 					s.expect(t, r.request.with("If-None-Match: "+tag), want{status: http.StatusNotModified})

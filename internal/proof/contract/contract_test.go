@@ -3,9 +3,9 @@ package contract
 import (
 	"bytes"
 	"errors"
-	"net/http"
 	"os"
 	"path/filepath"
+	"reflect"
 	"testing"
 	"time"
 
@@ -17,8 +17,8 @@ import (
 	"example.com/petstore/internal/store/address"
 )
 
-// TestContract tests the service on the memory and SQLite stores, or, if URL is
-// set, only the server there:
+// TestContract tests the service on each kind of store, and a copy of what the store has
+// then, or, if URL is set, only the server there:
 //
 //	make contract URL=http://127.0.0.1:8080/v1 KEY=…
 //
@@ -33,7 +33,29 @@ func TestContract(t *testing.T) {
 		return
 	}
 	for name, newAddress := range stores {
-		t.Run(name, func(t *testing.T) { newSuiteOn(t, openStore(t, newAddress(t))).run(t) })
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			addr := newAddress(t)
+			s := newSuiteOn(t, openStore(t, addr))
+			s.run(t)
+			if name == "memory" {
+				return
+			}
+			before := s.everything(t)
+			copied := openStore(t, newAddress(t))
+			from, err := parse(t, addr).OpenReader(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer from.Close()
+			if err := from.Snapshot(t.Context(), func(s store.Snapshot) error { return copied.Fill(t.Context(), s) }); err != nil {
+				t.Fatalf("copying: got error %v", err)
+			}
+			s.origin = newSuiteOn(t, copied).origin
+			if after := s.everything(t); !reflect.DeepEqual(after, before) {
+				t.Errorf("copied: got %v, want %v", after, before)
+			}
+		})
 	}
 }
 
@@ -43,8 +65,9 @@ var stores = map[string]func(*testing.T) string{
 	"sqlite": func(t *testing.T) string { return "sqlite:" + filepath.Join(t.TempDir(), "petstore.db") },
 }
 
-func parse(t *testing.T, text string) (a address.Address) {
+func parse(t *testing.T, text string) *address.Address {
 	t.Helper()
+	a := new(address.Address)
 	if err := a.Set(text); err != nil {
 		t.Fatal(err)
 	}
@@ -53,24 +76,15 @@ func parse(t *testing.T, text string) (a address.Address) {
 
 func openStore(t *testing.T, text string) store.Store {
 	t.Helper()
-	a := parse(t, text)
-	s, err := a.Open(t.Context(), address.Options{})
+	s, err := parse(t, text).Open(t.Context(), address.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return s
 }
 
-// newSuiteOn serves a store until the test ends.
+// newSuiteOn serves a store until the test ends, with a key of each kind.
 func newSuiteOn(t *testing.T, st store.Store) *suite {
-	t.Helper()
-	h, server := newService(t, st)
-	server.URL = serve(t, h)
-	return newSuite(t, server)
-}
-
-// newService returns the service on a store, and a key of each kind.
-func newService(t *testing.T, st store.Store) (http.Handler, Server) {
 	t.Helper()
 	t.Cleanup(func() {
 		if err := st.Close(); err != nil {
@@ -81,6 +95,8 @@ func newService(t *testing.T, st store.Store) (http.Handler, Server) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	s := program.NewServer(h)
+	t.Cleanup(s.Close)
 	create := func(readOnly bool, lifetime time.Duration) (id, token string) {
 		k, token, err := keys.New("test", time.Now().Add(-time.Hour), lifetime)
 		k.ReadOnly = readOnly
@@ -89,7 +105,7 @@ func newService(t *testing.T, st store.Store) (http.Handler, Server) {
 		}
 		return k.ID, token
 	}
-	server := Server{Address: example.Document().Servers[0].URL, Key: program.Key}
+	server := Server{URL: s.URL + example.Base(), Address: example.Document().Servers[0].URL, Key: program.Key}
 	_, server.OtherKey = create(false, 0)
 	_, server.ReadOnlyKey = create(true, 0)
 	_, server.ExpiredKey = create(false, time.Minute)
@@ -98,14 +114,7 @@ func newService(t *testing.T, st store.Store) (http.Handler, Server) {
 	if _, err := st.RevokeKey(t.Context(), id, time.Now()); err != nil {
 		t.Fatal(err)
 	}
-	return h, server
-}
-
-func serve(t *testing.T, h http.Handler) (url string) {
-	t.Helper()
-	s := program.NewServer(h)
-	t.Cleanup(s.Close)
-	return s.URL + example.Base()
+	return newSuite(t, server)
 }
 
 // TestDocument fails if gen/ is of another document, or if an operation still exists

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"testing"
 	"unicode/utf8"
 
 	"github.com/getkin/kin-openapi/openapi3"
@@ -21,15 +22,14 @@ const maxPageText = 32 << 10
 
 var nextLink = regexp.MustCompile(`(?:^|, )<([^<>]*)>; rel="next"`)
 
+// all returns the resources of a list that a query such as "&status=sold" selects.
+func (c *collection) all(t T, under *stored, query string) []resource {
+	return c.walk(t, fmt.Sprintf("%s?limit=%d%s", c.path(under), c.maxLimit, query))
+}
+
 // walk follows the links from a page on, and returns all resources.
 func (c *collection) walk(t T, target string) (all []resource) {
-	path, query, _ := strings.Cut(target, "?")
-	limit := c.list.parameter("query", "limit")
-	if limit != nil && limit.Max != nil && !strings.Contains(query, "limit=") {
-		target = fmt.Sprintf("%s?limit=%.0f&%s", path, *limit.Max, query)
-	}
-	seen := map[string]bool{}
-	for target != "" {
+	for seen := map[string]bool{}; target != ""; {
 		if seen[target] {
 			t.Errorf("%s: got a link to it from a later page", target)
 			return all
@@ -45,7 +45,7 @@ func (c *collection) walk(t T, target string) (all []resource) {
 // page ends: with as many resources as limit, or with the one that brings the texts to
 // maxPageText.
 func (c *collection) page(t T, target string) (page []resource, next string) {
-	got := c.expect(t, c.get(strings.TrimPrefix(target, c.base)), want{status: http.StatusOK})
+	got := c.expect(t, c.to(c.list, target), want{status: http.StatusOK})
 	list, _ := property.Decode(string(got.body)).([]any)
 	limit, full, text := c.limit(target), false, 0
 	for i, v := range list {
@@ -60,23 +60,27 @@ func (c *collection) page(t T, target string) (page []resource, next string) {
 	}
 	if m := nextLink.FindStringSubmatch(strings.Join(got.Header.Values("Link"), ", ")); m != nil {
 		u, err := url.Parse(m[1])
-		if err != nil || u.Path != strings.Split(target, "?")[0] || c.limit(m[1]) != limit || !full {
+		if err != nil || u.Path != c.base+strings.Split(target, "?")[0] || c.limit(m[1]) != limit || !full {
 			t.Errorf("%s: got %d with the link %s, want %d if another follows, and the same limit", target, len(list), m[1], limit)
 			return page, ""
 		}
-		next = u.RequestURI()
+		next = strings.TrimPrefix(u.RequestURI(), c.base)
 	}
 	return page, next
 }
 
-// limit returns the limit of a request for a page, or the default.
-func (c *collection) limit(target string) int {
+// queryOf returns the query of an address.
+func queryOf(target string) url.Values {
 	_, query, _ := strings.Cut(target, "?")
 	values, _ := url.ParseQuery(query)
-	limit, err := strconv.Atoi(values.Get("limit"))
-	if s := c.list.parameter("query", "limit"); err != nil && s != nil {
-		n, _ := s.Default.(float64)
-		return int(n)
+	return values
+}
+
+// limit returns the limit of a request for a page, or the default.
+func (c *collection) limit(target string) int {
+	limit, err := strconv.Atoi(queryOf(target).Get("limit"))
+	if err != nil {
+		return c.defaultLimit
 	}
 	return limit
 }
@@ -84,12 +88,9 @@ func (c *collection) limit(target string) int {
 // textSize returns the size of the texts in a resource that a client chose.
 func (c *collection) textSize(r resource) (n int) {
 	for name, p := range c.schema.Value.Properties {
-		s := p.Value
-		if s.Type.Is("array") {
-			s = s.Items.Value
-		}
+		s := property.Item(p.Value)
 		if c.create.body.Properties[name] != nil && s.Type.Is("string") && s.Enum == nil && s.Format == "" {
-			n += len(strings.Join(texts(r[name]), ""))
+			n += len(strings.Join(property.Texts(r[name]), ""))
 		}
 	}
 	return n
@@ -97,37 +98,41 @@ func (c *collection) textSize(r resource) (n int) {
 
 // lists tests of every list that walks with any limit return each resource once, those of
 // its parent only, and that every filter selects what it should.
-func (s *suite) lists(t T) {
+func (s *suite) lists(t *testing.T) {
 	for _, c := range s.collections {
-		t.Run(c.list.OperationID, func(t T) {
-			limit, source := c.list.parameter("query", "limit"), c
+		t.Run(c.list.OperationID, func(t *testing.T) {
+			source := c
 			for _, other := range s.collections {
 				if source.create.method == "" && other.schema.Ref == c.schema.Ref {
 					source = other
 				}
 			}
-			if limit == nil || limit.Max == nil || limit.Default == nil || source.create.method == "" {
-				t.Errorf("got the limit %+v, want a maximum, a default, and an operation that adds to the list", limit)
-				return
+			if c.maxLimit == 0 || c.defaultLimit == 0 || source.create.method == "" {
+				t.Fatal("got no limit with a maximum and a default, or no operation that adds to the list")
 			}
 			under, other := source.newParent(t, 4), source.newParent(t, 5)
-			path := c.base + c.path(under)
-			before := c.walk(t, path)
-			for i := range int(limit.Default.(float64)) + 1 {
-				before = append(before, source.add(t, under, source.example(i)).value)
+			added := c.all(t, under, "")
+			for i := range c.defaultLimit + 1 {
+				added = append(added, source.add(t, under, source.example(i)).value)
 				if i < 3 && c.parent != nil {
 					source.add(t, other, source.example(i))
 				}
 			}
-			all := c.walk(t, path)
-			wantSame(t, path, c.ids(all, nil, ""), c.ids(before, nil, ""), false)
+			path, all := c.path(under), c.all(t, under, "")
+			wantSame(t, path, slices.Sorted(slices.Values(c.ids(all))), slices.Sorted(slices.Values(c.ids(added))))
 			for _, query := range []string{"", "?limit=1", "?limit=7", "?other=1&limit=7&x=y"} {
-				wantSame(t, path+query, c.ids(c.follow(t, path+query), nil, ""), c.ids(all, nil, ""), true)
+				wantSame(t, path+query, c.ids(c.walk(t, path+query)), c.ids(all))
 			}
-			cursor := c.cursor(t, path)
+			_, next := c.page(t, path+"?limit=1")
+			others := queryOf(next)
+			others.Del("limit")
+			cursor, _, _ := strings.Cut(others.Encode(), "=")
+			if len(others) != 1 || c.list.parameter("query", cursor) == nil {
+				t.Errorf("%s: got the link %s, want one with the limit and a documented parameter", path, next)
+			}
 			for _, filter := range c.list.parameters {
-				if filter.In == "query" && filter.Name != "limit" && filter.Name != cursor {
-					t.Run(filter.Name, func(t T) { c.filter(t, path, filter, all) })
+				if filter.In == openapi3.ParameterInQuery && filter.Name != "limit" && filter.Name != cursor {
+					t.Run(filter.Name, func(t *testing.T) { c.filter(t, path, filter, all) })
 				}
 			}
 			source.longTexts(t)
@@ -135,44 +140,15 @@ func (s *suite) lists(t T) {
 	}
 }
 
-// follow is walk from a page as it is.
-func (c *collection) follow(t T, target string) []resource {
-	page, next := c.page(t, target)
-	if next != "" {
-		page = append(page, c.walk(t, next)...)
-	}
-	return page
-}
-
-// cursor returns the parameter by which links lead to the next page.
-func (c *collection) cursor(t T, path string) string {
-	_, next := c.page(t, path+"?limit=1")
-	_, query, _ := strings.Cut(next, "?")
-	values, _ := url.ParseQuery(query)
-	delete(values, "limit")
-	if len(values) != 1 || c.list.parameter("query", slices.Collect(maps.Keys(values))[0]) == nil {
-		t.Errorf("%s?limit=1: got the link %s, want one with the limit and a documented parameter", path, next)
-		return ""
-	}
-	return slices.Collect(maps.Keys(values))[0]
-}
-
-// ids returns the identifiers of the resources of which a property has, or contains, a
-// value. Without a property these are all.
-func (c *collection) ids(all []resource, property *string, value string) (ids []string) {
+// ids returns the identifiers of resources.
+func (c *collection) ids(all []resource) (ids []string) {
 	for _, r := range all {
-		if property == nil || slices.Contains(texts(r[*property]), value) {
-			ids = append(ids, fmt.Sprint(r[c.id]))
-		}
+		ids = append(ids, fmt.Sprint(r[c.id]))
 	}
 	return ids
 }
 
-// wantSame compares identifiers, and their order if that is given.
-func wantSame(t T, what string, got, want []string, ordered bool) {
-	if !ordered {
-		got, want = slices.Sorted(slices.Values(got)), slices.Sorted(slices.Values(want))
-	}
+func wantSame(t T, what string, got, want []string) {
 	if !slices.Equal(got, want) {
 		t.Errorf("%s: walk: got %d resources %.2000v, want %d %.2000v", what, len(got), got, len(want), want)
 	}
@@ -187,26 +163,26 @@ func (c *collection) filter(t T, path string, filter *openapi3.Parameter, all []
 	}
 	found := ""
 	for _, name := range candidates {
-		var values []string
-		for _, r := range all {
-			for _, text := range texts(r[name]) {
-				if accepts(filter, text) && !slices.Contains(values, text) && len(values) < 12 {
-					_, last := utf8.DecodeLastRuneInString(text)
-					values = append(values, text, text[:len(text)-last])
-				}
+		wrong, divides, asked := "", false, map[string]bool{}
+		ask := func(text string) {
+			if asked[text] || !property.Accepts(filter.Schema.Value, text) || len(asked) > 12 {
+				return
 			}
-		}
-		divides, wrong := false, ""
-		for _, v := range values {
-			if !accepts(filter, v) {
-				continue
-			}
-			target := path + "?limit=2&" + filter.Name + "=" + url.QueryEscape(v)
-			got, want := c.ids(c.follow(t, target), nil, ""), c.ids(all, &name, v)
-			if !slices.Equal(got, want) {
+			asked[text] = true
+			has := func(r resource) bool { return slices.Contains(property.Texts(r[name]), text) }
+			want := slices.DeleteFunc(slices.Clone(all), func(r resource) bool { return !has(r) })
+			target := path + "?limit=2&" + filter.Name + "=" + url.QueryEscape(text)
+			if got := c.walk(t, target); !slices.Equal(c.ids(got), c.ids(want)) {
 				wrong += fmt.Sprintf("%s: got %d resources, want the %d whose %s is or has it\n", target, len(got), len(want), name)
 			}
 			divides = divides || len(want) > 0 && len(want) < len(all)
+		}
+		for _, r := range all {
+			for _, text := range property.Texts(r[name]) {
+				_, last := utf8.DecodeLastRuneInString(text)
+				ask(text)
+				ask(text[:len(text)-last])
+			}
 		}
 		if divides && wrong == "" {
 			return
@@ -216,27 +192,14 @@ func (c *collection) filter(t T, path string, filter *openapi3.Parameter, all []
 	t.Errorf("got no property by which it selects, with a value that some have and others do not:\n%s", found)
 }
 
-// accepts reports whether a parameter takes a text.
-func accepts(p *openapi3.Parameter, text string) bool {
-	s := p.Schema.Value
-	if s.Type.Is("array") {
-		s = s.Items.Value
-	}
-	if s.Type.Is("string") {
-		return text != "" && s.VisitJSON(text) == nil
-	}
-	v := property.Decode(text)
-	return v != nil && s.VisitJSON(v) == nil
-}
-
-// longTexts tests where a page of long texts ends: walk checks it.
+// longTexts tests where a page of long texts ends: page checks it.
 func (c *collection) longTexts(t T) {
 	for name, p := range c.create.body.Properties {
 		if s := p.Value; !s.Type.Is("string") || s.Enum != nil || s.Format != "" || s.MaxLength != nil {
 			continue
 		}
 		under := c.newParent(t, 6)
-		before := len(c.walk(t, c.base+c.path(under)))
+		before := len(c.all(t, under, ""))
 		var last *stored
 		sizes := []int{maxPageText - 1, 1, maxPageText - 1, 0, 1, maxPageText, 3, maxPageText - 2}
 		for _, size := range sizes {
@@ -246,8 +209,8 @@ func (c *collection) longTexts(t T) {
 			body[name] = strings.Repeat("é", size/2) + strings.Repeat("x", size%2)
 			last = c.add(t, under, body)
 		}
-		last.isRead(t, true) // also with filters
-		if got := len(c.walk(t, c.base+c.path(under))); got != before+len(sizes) {
+		last.isRead(t) // also with filters
+		if got := len(c.all(t, under, "")); got != before+len(sizes) {
 			t.Errorf("with a long %s: got %d resources, want %d", name, got, before+len(sizes))
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"testing"
 
 	"github.com/getkin/kin-openapi/openapi3"
 
@@ -73,6 +74,8 @@ type collection struct {
 	parent *collection          // each of whose resources has such a list; nil if there is one list
 	schema *openapi3.SchemaRef  // of a resource
 	id     string               // the property that identifies a resource
+
+	maxLimit, defaultLimit int // of the parameter limit, or 0
 }
 
 // collections returns the collections of the document, parents first.
@@ -82,6 +85,10 @@ func (s *suite) newCollections() (all []*collection) {
 			continue
 		}
 		c := &collection{suite: s, list: o, items: map[string]operation{}, schema: o.answer().Value.Items, id: "id"}
+		if limit := o.parameter("query", "limit"); limit != nil && limit.Max != nil {
+			preset, _ := limit.Default.(float64)
+			c.maxLimit, c.defaultLimit = int(*limit.Max), int(preset)
+		}
 		if i := strings.LastIndex(o.template, "}"); i >= 0 {
 			j := slices.IndexFunc(all, func(p *collection) bool { return p.item == o.template[:i+1] })
 			if j < 0 {
@@ -217,7 +224,7 @@ func (s *suite) everyOperation() (rows []row) {
 
 // coverage tests that the cases have seen every response that a client can cause.
 // TestSocket causes the 408, because a proxy would wait for the body.
-func (s *suite) coverage(t T) {
+func (s *suite) coverage(t *testing.T) {
 	for _, o := range s.operations {
 		for status := range o.Responses.Map() {
 			caused := status != "408" && status != "429" && status < "500" && (status != "403" || s.ReadOnlyKey != "")

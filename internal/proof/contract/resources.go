@@ -2,6 +2,7 @@ package contract
 
 import (
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"reflect"
@@ -26,6 +27,7 @@ type stored struct {
 	*collection
 	under *stored // its parent, or nil
 	value resource
+	gone  bool // whether it was removed
 }
 
 // path returns the address of a collection below the base.
@@ -45,7 +47,7 @@ func (m *stored) path() string {
 	return list + "/" + url.PathEscape(fmt.Sprint(m.value[m.id]))
 }
 
-// with returns r with another body.
+// withBody returns r with another body.
 func (r request) withBody(v any) request {
 	r.body = property.Encode(v)
 	return r
@@ -62,7 +64,7 @@ func (c *collection) complete(seed int) resource {
 	body := c.example(seed)
 	for name, p := range c.create.body.Properties {
 		if body[name] == nil {
-			body[name] = another(p.Value, nil)
+			body[name] = property.Another(p.Value, nil)
 		}
 	}
 	return body
@@ -79,20 +81,14 @@ func (c *collection) newParent(t T, seed int) *stored {
 // add adds a resource and checks the answer.
 func (c *collection) add(t T, under *stored, body resource, header ...string) *stored {
 	got := c.succeed(t, c.to(c.create, c.path(under)).withBody(body).with(header...))
-	m := &stored{c, under, decode(got.body)}
-	c.equal(t, "added", m.value, body)
-	if c.documents(got, "Location") {
-		if location := got.Header.Get("Location"); !strings.HasSuffix(location, c.base+m.path()) {
-			t.Errorf("%s: Location: got %q, want it to end in %s", c.create.OperationID, location, m.path())
-		}
-	}
-	return m
-}
-
-// documents reports whether the document has a header of the response to a create request.
-func (c *collection) documents(got response, header string) bool {
+	m := &stored{collection: c, under: under, value: decode(got.body)}
+	c.equal(t, "added", m.value, body, c.create)
 	r := c.create.Responses.Status(got.StatusCode)
-	return r != nil && r.Value.Headers[header] != nil
+	if location := got.Header.Get("Location"); r != nil && r.Value.Headers["Location"] != nil && !strings.HasSuffix(location, c.base+m.path()) {
+		t.Errorf("%s: Location: got %q, want it to end in %s", c.create.OperationID, location, m.path())
+	}
+	c.added = append(c.added, m)
+	return m
 }
 
 // succeed sends a request and reports an answer that is no success.
@@ -104,28 +100,26 @@ func (s *suite) succeed(t T, r request) response {
 	return got
 }
 
-// equal checks that a resource has the values that a client gave.
-func (c *collection) equal(t T, what string, got, given resource) {
+// equal checks that a resource has the values that a client gave, of the properties that
+// one of the operations takes.
+func (c *collection) equal(t T, what string, got, given resource, by ...operation) {
 	for name, want := range decode([]byte(property.Encode(given))) {
-		isGiven := false
-		for _, o := range []operation{c.create, c.items[http.MethodPut], c.items[http.MethodPatch]} {
-			isGiven = isGiven || o.body != nil && o.body.Properties[name] != nil
-		}
-		if isShown := c.schema.Value.Properties[name] != nil; isGiven && isShown && !reflect.DeepEqual(got[name], want) {
+		takes := func(o operation) bool { return o.body != nil && o.body.Properties[name] != nil }
+		isShown := c.schema.Value.Properties[name] != nil
+		if isShown && slices.ContainsFunc(by, takes) && !reflect.DeepEqual(got[name], want) {
 			t.Errorf("%s: %s, %s: got %v, want %v", c.list.template, what, name, got[name], want)
 		}
 	}
 }
 
-// isRead checks that a resource is read as it is, or no more, by get, in every list of such
-// resources, and with filters.
-func (m *stored) isRead(t T, exists bool) {
+// isRead checks that a resource is read as it is, unless it is gone, by get, in every list
+// of such resources, and with filters.
+func (m *stored) isRead(t T) {
 	check := func(by string, got resource, matches bool) {
-		if (got != nil) != (matches && exists) {
-			t.Errorf("%s, read by %s: got %v, want it: %t", m.list.template, by, got, matches && exists)
-		}
-		if got != nil {
-			m.equal(t, "read by "+by, got, m.value)
+		if want := matches && !m.gone; (got != nil) != want {
+			t.Errorf("%s, read by %s: got %v, want it: %t", m.list.template, by, got, want)
+		} else if got != nil {
+			m.equal(t, "read by "+by, got, m.value, m.create, m.items[http.MethodPut], m.items[http.MethodPatch])
 		}
 	}
 	if get := m.items[http.MethodGet]; get.method != "" {
@@ -141,45 +135,72 @@ func (m *stored) isRead(t T, exists bool) {
 		if filter.In != openapi3.ParameterInQuery || p == nil {
 			continue
 		}
-		own := texts(m.value[filter.Name])
-		for _, text := range slices.Concat(own, texts(filter.Schema.Value.Enum)) {
-			if accepts(filter, text) {
-				query := filter.Name + "=" + url.QueryEscape(text)
+		own := property.Texts(m.value[filter.Name])
+		for _, text := range slices.Concat(own, property.Texts(filter.Schema.Value.Enum)) {
+			if property.Accepts(filter.Schema.Value, text) {
+				query := "&" + filter.Name + "=" + url.QueryEscape(text)
 				check("list with "+query, m.find(t, query), slices.Contains(own, text))
 			}
 		}
 	}
 }
 
-// texts returns a value as a parameter has it, or each of a list.
-func texts(v any) (all []string) {
-	list, isList := v.([]any)
-	if !isList && v != nil {
-		return []string{property.Text(v)}
-	}
-	for _, v := range list {
-		all = append(all, property.Text(v))
-	}
-	return all
-}
-
-// find returns the resource in its lists, or nil. Where its parent is gone there is none.
+// find returns the resource in its lists, or nil. Below a parent that is gone there is no list.
 func (m *stored) find(t T, query string) (found resource) {
 	for _, c := range m.collections {
 		if c.schema.Ref != m.schema.Ref || c.parent != nil && m.under == nil {
 			continue
 		}
-		target := m.base + c.path(m.under)
-		if c.parent != nil && m.send(t, m.to(c.list, c.path(m.under))).StatusCode == http.StatusNotFound {
+		if c.parent != nil && m.under.gone {
+			c.expect(t, c.to(c.list, c.path(m.under)), want{status: http.StatusNotFound})
 			continue
 		}
-		all := c.walk(t, target+"?"+query)
+		all := c.all(t, m.under, query)
 		is := func(r resource) bool { return fmt.Sprint(r[m.id]) == fmt.Sprint(m.value[m.id]) }
 		if i := slices.IndexFunc(all, is); i >= 0 {
 			found = all[i]
 		} else if found != nil {
-			t.Errorf("%s: got no %v, which another list has", target, m.value[m.id])
+			t.Errorf("%s: got no %v, which another list has", c.path(m.under), m.value[m.id])
 		}
 	}
 	return found
+}
+
+// everything returns the lists with what the tests have added, by their addresses.
+func (s *suite) everything(t T) map[string][]resource {
+	lists := map[string][]resource{}
+	for _, m := range s.added {
+		path := m.collection.path(m.under)
+		if _, isKnown := lists[path]; !isKnown && (m.under == nil || !m.under.gone) {
+			lists[path] = m.all(t, m.under, "")
+		}
+	}
+	return lists
+}
+
+// owned returns other values for the properties of a resource that an operation does not take.
+func (c *collection) owned(o operation, value resource) resource {
+	all := resource{}
+	for name, p := range c.schema.Value.Properties {
+		if o.body.Properties[name] == nil {
+			all[name] = property.Another(p.Value, value[name])
+		}
+	}
+	return all
+}
+
+// keeps checks that a request did not set properties that the operation does not take.
+func (c *collection) keeps(t T, o operation, got, sent resource) {
+	for name, v := range sent {
+		if o.body.Properties[name] == nil && property.Encode(got[name]) == property.Encode(v) {
+			t.Errorf("%s: %s: got %v as the client gave it, want the service's own", o.OperationID, name, v)
+		}
+	}
+}
+
+// without returns a resource without a property.
+func without(r resource, name string) resource {
+	r = maps.Clone(r)
+	delete(r, name)
+	return r
 }

@@ -3,78 +3,90 @@ package contract
 import (
 	"bytes"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
+	"testing"
 	"time"
+
+	"pgregory.net/rapid"
 
 	"example.com/petstore/internal/proof/property"
 )
 
-// retry tests requests that are repeated with the same Idempotency-Key.
-func (s *suite) retry(t T) {
-	for _, c := range s.collections {
-		if c.create.parameter("header", "Idempotency-Key") != nil {
-			t.Run(c.create.OperationID, c.retry)
+func (c *collection) takesKey() bool { return c.create.parameter("header", "Idempotency-Key") != nil }
+
+// post returns a create request with an Idempotency-Key.
+func (c *collection) post(under *stored, body resource, key string) request {
+	return c.to(c.create, c.path(under)).withBody(body).with("Idempotency-Key: " + key)
+}
+
+// repeats tests that a request that is repeated with its key gets the same response, also
+// with what the service chose, and that one with any other value is refused.
+func (c *collection) repeats(t *rapid.T, m *stored, body resource, key string) {
+	complete := resource{"x": 1}
+	for name := range c.create.body.Properties {
+		if m.value[name] != nil {
+			complete[name] = m.value[name]
+		}
+	}
+	first := c.succeed(t, c.post(m.under, body, key))
+	again := c.succeed(t, c.post(m.under, complete, `"`+key+`"`))
+	if !bytes.Equal(again.body, first.body) || again.Header.Get("Location") != first.Header.Get("Location") ||
+		property.Encode(decode(again.body)) != property.Encode(m.value) {
+		t.Errorf("repeated: got %s and %s, want %v", first.body, again.body, m.value)
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.create.body.Properties)) {
+		other := without(complete, name)
+		other[name] = property.Value(c.create.body.Properties[name].Value).Draw(t, "other "+name)
+		if property.Encode(other[name]) != property.Encode(m.value[name]) {
+			w := want{status: 422, code: "idempotency_key_reused", message: "Idempotency-Key"}
+			c.expect(t, c.post(m.under, other, key), w)
 		}
 	}
 }
 
-func (c *collection) retry(t T) {
-	run := fmt.Sprint(time.Now().UnixNano()) // so that another run does not reuse these keys
-	long := run + strings.Repeat("k", 255-len(run))
-	under := c.newParent(t, 7)
-	post := func(body resource, key string) request {
-		return c.to(c.create, c.path(under)).withBody(body).with("Idempotency-Key: " + key)
-	}
-	body := c.example(7)
-	for name, keys := range map[string][2]string{
-		"bare":           {run + "a", run + "a"},
-		"quoted":         {`"` + run + `b"`, run + "b"},
-		"spaces":         {`"` + run + ` c"`, run + " c"},
-		"escapes":        {`"` + run + `\\d"`, run + `\d`},
-		"255 characters": {`"` + long + `"`, long},
-	} {
-		t.Run(name, func(t T) {
-			invalid := post(body, keys[0])
+// retry tests which keys are the same: in another form, but not for another API key. An
+// invalid request uses none.
+func (s *suite) retry(t *testing.T) {
+	for _, c := range s.collections {
+		if !c.takesKey() {
+			continue
+		}
+		run := fmt.Sprint(time.Now().UnixNano())
+		long := run + strings.Repeat("k", 255-len(run))
+		under, body, seen := c.newParent(t, 7), c.example(7), []string{}
+		add := func(r request) (id string) { return property.Encode(decode(s.succeed(t, r).body)[c.id]) }
+		for _, forms := range [][]string{
+			{run + "a", `"` + run + `a"`},
+			{`"` + run + ` c"`, run + " c"},
+			{`"` + run + `\\d"`, run + `\d`},
+			{`"` + long + `"`, long},
+			{run + "A"},
+			{`"` + run + `\\A"`},
+			{`"` + run + `\"A"`},
+			{run + "a1"},
+		} {
+			invalid := c.post(under, body, forms[0])
 			invalid.body = "{"
-			c.expect(t, invalid, want{status: 400, code: "invalid_body"}) // which uses no key
-			first := c.succeed(t, post(body, keys[0]))
-			complete := resource{"x": 1} // with what the service chose
-			for name, v := range decode(first.body) {
-				if c.create.body.Properties[name] != nil {
-					complete[name] = v
+			c.expect(t, invalid, want{status: 400, code: "invalid_body"})
+			id := add(c.post(under, body, forms[0]))
+			for _, form := range forms[1:] {
+				if got := add(c.post(under, body, form)); got != id {
+					t.Errorf("%s: got %s, want %s as for %s", form, got, id, forms[0])
 				}
 			}
-			again := c.succeed(t, post(complete, keys[1]))
-			if !bytes.Equal(again.body, first.body) || again.Header.Get("Location") != first.Header.Get("Location") {
-				t.Errorf("the second time: got %s, want %s", again.body, first.body)
-			}
-			for name, p := range c.create.body.Properties {
-				complete[name] = another(p.Value, complete[name])
-				break
-			}
-			c.expect(t, post(complete, keys[0]), want{status: 422, code: "idempotency_key_reused", message: "Idempotency-Key"})
-		})
+			seen = append(seen, id)
+		}
+		plain := c.to(c.create, c.path(under)).withBody(body)
+		seen = append(seen, add(plain), add(plain))
+		if s.OtherKey != "" {
+			other := s.request(c.create, c.path(under)).withBody(body)
+			seen = append(seen, add(other.with(bearer(s.OtherKey), "Idempotency-Key: "+run+"a1")))
+		}
+		slices.Sort(seen)
+		if n := len(slices.Compact(slices.Clone(seen))); n != len(seen) {
+			t.Errorf("got %s, want another resource for each Idempotency-Key and API key", seen)
+		}
 	}
-	t.Run("another key", func(t T) {
-		var ids []string
-		add := func(s *suite, header ...string) {
-			got := s.succeed(t, s.to(c.create, c.path(under)).withBody(body).with(header...))
-			ids = append(ids, property.Encode(decode(got.body)[c.id]))
-		}
-		for _, key := range []string{`"` + run + `A"`, `"` + run + `\\A"`, `"` + run + `\"A"`, run + "a1"} {
-			add(c.suite, "Idempotency-Key: "+key)
-		}
-		add(c.suite)
-		add(c.suite)
-		if c.OtherKey != "" {
-			other := *c.suite
-			other.Key = c.OtherKey
-			add(&other, "Idempotency-Key: "+run+"a1")
-		}
-		slices.Sort(ids)
-		if n := len(slices.Compact(slices.Clone(ids))); n != len(ids) {
-			t.Errorf("got %s, want another resource for each Idempotency-Key and API key", ids)
-		}
-	})
 }

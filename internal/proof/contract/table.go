@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"testing"
 	"time"
 
 	"example.com/petstore/gen"
@@ -47,7 +48,7 @@ const noCredentials = `^Bearer realm="petstore"$`
 
 // authentication tests which credentials are accepted, and that all others get the same
 // body.
-func (s *suite) authentication(t T) {
+func (s *suite) authentication(t *testing.T) {
 	const none, invalid, either = noCredentials, `^Bearer realm="petstore", error="invalid_token"$`, `^Bearer realm="petstore"(, error="invalid_token")?$`
 	key := bearer(s.Key)
 	first := ""
@@ -75,7 +76,7 @@ func (s *suite) authentication(t T) {
 		{name: "in upper case", header: []string{bearer(strings.ToUpper(s.Key))}, challenge: invalid},
 		{name: "invalid UTF-8", header: []string{key + "\xff"}, challenge: either},
 	} {
-		t.Run(c.name, func(t T) {
+		t.Run(c.name, func(t *testing.T) {
 			r := request{method: "GET", target: s.base + s.collections[0].list.template + "?limit=1" + c.query, header: c.header}
 			if c.challenge == "" {
 				s.expect(t, r, want{status: 200})
@@ -95,7 +96,7 @@ func (s *suite) authentication(t T) {
 		if key == "" {
 			continue
 		}
-		t.Run("a key that is "+reason, func(t T) {
+		t.Run("a key that is "+reason, func(t *testing.T) {
 			w := want{status: 200}
 			if reason != "" {
 				challenge := `^Bearer realm="petstore", error="invalid_token", error_description="[^"]*` + reason + `[^"]*"$`
@@ -166,7 +167,7 @@ func (s *suite) paths() (rows []row) {
 }
 
 // everyMethod tests the methods that each path supports, and does not.
-func (s *suite) everyMethod(t T) {
+func (s *suite) everyMethod(t *testing.T) {
 	paths := map[string][]string{}
 	for _, path := range besidePaths {
 		paths[path] = []string{"GET"}
@@ -186,7 +187,7 @@ func (s *suite) everyMethod(t T) {
 			} else if slices.Contains(allowed, method) {
 				continue
 			}
-			t.Run(method+" "+path, func(t T) {
+			t.Run(method+" "+path, func(t *testing.T) {
 				r := request{method: method, target: path}
 				got := s.expect(t, r, w)
 				if allow := slices.Sorted(strings.SplitSeq(got.Header.Get("Allow"), ", ")); got.StatusCode == w.status && !slices.Equal(allow, allowed) {

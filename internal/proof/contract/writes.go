@@ -1,37 +1,46 @@
 package contract
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
 	"net/http"
 	"slices"
 	"strings"
+	"testing"
+	"time"
 
-	"github.com/getkin/kin-openapi/openapi3"
+	"pgregory.net/rapid"
 
 	"example.com/petstore/internal/proof/property"
 )
 
 // writes tests of each operation that writes that what it wrote is read, and of each that
 // removes a resource that it is gone. An operation of another form needs a case here.
-func (s *suite) writes(t T) {
+func (s *suite) writes(t *testing.T) {
 	known := []string{}
 	for _, c := range s.collections {
-		if c.create.method != "" {
-			known = append(known, c.create.OperationID)
-			t.Run(c.create.OperationID, c.creates)
-			for method, o := range c.items {
-				known = append(known, o.OperationID)
-				if strings.HasPrefix(c.item, c.list.template) && c.parent != nil {
-					t.Run(o.OperationID+" elsewhere", func(t T) { c.elsewhere(t, o) })
-				}
+		if c.create.method == "" {
+			continue
+		}
+		known = append(known, c.create.OperationID)
+		t.Run(c.create.OperationID, c.creates)
+		for method, o := range c.items {
+			known = append(known, o.OperationID)
+			t.Run(o.OperationID, func(t *testing.T) {
 				switch method {
 				case http.MethodPut, http.MethodPatch:
-					t.Run(o.OperationID, func(t T) { c.changes(t, o) })
+					c.changes(t, o)
 				case http.MethodDelete:
-					t.Run(o.OperationID, func(t T) { c.removes(t, o) })
+					c.removes(t, o)
 				}
-			}
+				if strings.HasPrefix(c.item, c.list.template) && c.parent != nil { // found only below its own parent
+					m := c.add(t, c.newParent(t, 8), c.example(8))
+					other := &stored{collection: c, under: c.newParent(t, 9), value: m.value}
+					c.expect(t, c.to(o, other.path()), want{status: http.StatusNotFound, code: "not_found"})
+					m.isRead(t)
+				}
+			})
 		}
 	}
 	for _, o := range s.operations {
@@ -41,40 +50,37 @@ func (s *suite) writes(t T) {
 	}
 }
 
-// elsewhere tests that a resource is found only below its own parent.
-func (c *collection) elsewhere(t T, o operation) {
-	m := c.add(t, c.newParent(t, 8), c.example(8))
-	other := &stored{c, c.newParent(t, 9), m.value}
-	c.expect(t, c.to(o, other.path()), want{status: http.StatusNotFound, code: "not_found"})
-	m.isRead(t, true)
-}
-
-// creates tests a create operation.
-func (c *collection) creates(t T) {
+// creates tests a create operation: random resources are read as they were sent, and what
+// is not valid adds none.
+func (c *collection) creates(t *testing.T) {
 	under := c.newParent(t, 1)
 	c.examples(t, under)
-	c.add(t, under, c.example(1)).isRead(t, true)
-	m := c.add(t, under, c.complete(2))
-	m.isRead(t, true)
-	body := c.owned(c.create, m)
-	maps.Copy(body, c.example(2))
-	c.keeps(t, c.create, c.add(t, under, body).value, body)
-	before := c.walk(t, c.base+c.path(under))
-	required := resource{}
+	count, run := 0, time.Now().UnixNano() // so that another run does not use these keys again
+	rapid.Check(t, func(rt *rapid.T) {
+		body := property.Object(c.create.body).Draw(rt, "body")
+		count++
+		key := fmt.Sprintf("%d-%d", run, count)
+		m := c.add(rt, under, body, "Idempotency-Key: "+key)
+		m.isRead(rt)
+		if c.takesKey() {
+			c.repeats(rt, m, body, key)
+		}
+		sent := c.owned(c.create, m.value)
+		maps.Copy(sent, body)
+		c.keeps(rt, c.create, c.add(rt, under, sent).value, sent)
+	})
+	before, required := c.ids(c.all(t, under, "")), resource{}
 	for _, name := range c.create.body.Required {
-		required[name] = m.value[name]
+		required[name] = c.complete(2)[name]
 	}
-	for _, name := range c.create.body.Required {
-		body := maps.Clone(required)
-		delete(body, name)
-		body[strings.ToUpper(name)] = m.value[name]
+	for name, v := range required {
+		body := without(required, name)
+		body[strings.ToUpper(name)] = v
 		w := want{status: 400, code: "invalid_body", message: "^" + name + " is required$"}
 		c.expect(t, c.to(c.create, c.path(under)).withBody(body), w)
 	}
 	c.refuses(t, c.create, c.path(under), required)
-	if after := c.walk(t, c.base+c.path(under)); len(after) != len(before) {
-		t.Errorf("after invalid bodies: got %d resources, want %d as before", len(after), len(before))
-	}
+	wantSame(t, "after invalid bodies", c.ids(c.all(t, under, "")), before)
 }
 
 // examples sends the examples of the document. Each gets the response of that name.
@@ -84,41 +90,15 @@ func (c *collection) examples(t T, under *stored) {
 			if want := r.Value.Content["application/json"].Examples[name]; status[0] == '2' && want != nil {
 				sent, _ := example.Value.Value.(resource)
 				answer, _ := want.Value.Value.(resource)
-				c.equal(t, "the example "+name, c.add(t, under, sent).value, answer)
+				c.equal(t, "the example "+name, c.add(t, under, sent).value, answer, c.create)
 			}
 		}
 	}
 }
 
-// owned returns other values for the properties of a resource that an operation does not take.
-func (c *collection) owned(o operation, m *stored) resource {
-	all := resource{}
-	for name, p := range c.schema.Value.Properties {
-		if o.body.Properties[name] == nil {
-			all[name] = another(p.Value, m.value[name])
-		}
-	}
-	return all
-}
-
-// keeps checks that a request did not set properties that the operation does not take.
-func (c *collection) keeps(t T, o operation, got, sent resource) {
-	for name, v := range sent {
-		if o.body.Properties[name] == nil && property.Encode(got[name]) == property.Encode(v) {
-			t.Errorf("%s: %s: got %v as the client gave it, want the service's own", o.OperationID, name, v)
-		}
-	}
-}
-
-// another returns a valid value of a property other than v.
-func another(s *openapi3.Schema, v any) any {
-	differs := func(other any) bool { return other != nil && property.Encode(other) != property.Encode(v) }
-	return property.Value(s).Filter(differs).Example(1)
-}
-
 // refuses sends bodies that are not valid: no JSON, and for each property values that
 // either the operation or the create operation does not take.
-func (c *collection) refuses(t T, o operation, path string, valid resource) {
+func (c *collection) refuses(t *testing.T, o operation, path string, valid resource) {
 	text := property.Encode(valid)
 	for _, b := range []struct{ name, body, message string }{
 		{"nothing", "", "body"},
@@ -134,24 +114,23 @@ func (c *collection) refuses(t T, o operation, path string, valid resource) {
 	} {
 		r := c.to(o, path)
 		r.body = b.body
-		t.Run(b.name, func(t T) { c.expect(t, r, want{status: 400, code: "invalid_body", message: b.message}) })
+		t.Run(b.name, func(t *testing.T) { c.expect(t, r, want{status: 400, code: "invalid_body", message: b.message}) })
 	}
 	for name, p := range o.body.Properties {
 		invalid := property.Invalid(p.Value)
-		if in := c.create.body.Properties[name]; in != nil {
-			for _, v := range property.Invalid(in.Value) {
-				if v != "null" && !slices.Contains(invalid, v) { // a patch may take null
-					invalid = append(invalid, v)
-				}
-			}
+		if in := c.create.body.Properties[name]; in != nil && o.method != http.MethodPost {
+			invalid = append(invalid, property.Invalid(in.Value)...)
 		}
-		for _, v := range invalid {
-			body := maps.Clone(valid)
-			body[name] = 0
-			r := c.to(o, path)
-			r.body = strings.Replace(property.Encode(body), fmt.Sprintf("%q:0", name), fmt.Sprintf("%q:%s", name, v), 1)
-			t.Run(fmt.Sprintf("%s %.40s", name, v), func(t T) {
-				c.expect(t, r, want{status: 400, code: "invalid_body", message: "^" + name + `\b`})
+		slices.Sort(invalid)
+		for _, v := range slices.Compact(invalid) {
+			if v == "null" && p.Value.Nullable { // a patch may take it
+				continue
+			}
+			body := without(valid, name)
+			body[name] = json.RawMessage(v)
+			t.Run(fmt.Sprintf("%s %.40s", name, v), func(t *testing.T) {
+				w := want{status: 400, code: "invalid_body", message: "^" + name + `\b`}
+				c.expect(t, c.to(o, path).withBody(body), w)
 			})
 		}
 	}
@@ -159,21 +138,20 @@ func (c *collection) refuses(t T, o operation, path string, valid resource) {
 
 // changes tests a PUT with all properties, or a PATCH with all and with each alone, and
 // null where it takes that. A property that is not sent stays as it is.
-func (c *collection) changes(t T, o operation) {
+func (c *collection) changes(t *testing.T, o operation) {
 	under, body, all := c.newParent(t, 2), c.complete(1), resource{}
 	for name, p := range o.body.Properties {
-		all[name] = another(p.Value, body[name])
+		all[name] = property.Another(p.Value, body[name])
 	}
 	c.changed(t, o, c.add(t, under, body), all)
 	for name, p := range o.body.Properties {
-		if o.method == http.MethodPatch {
-			c.changed(t, o, c.add(t, under, body), resource{name: all[name]})
+		if o.method != http.MethodPatch {
+			continue
 		}
-		if o.method == http.MethodPatch && p.Value.Nullable {
-			without := maps.Clone(body)
-			delete(without, name)
+		c.changed(t, o, c.add(t, under, body), resource{name: all[name]})
+		if p.Value.Nullable {
 			m := c.add(t, under, body)
-			m.value[name] = c.add(t, under, without).value[name]
+			m.value[name] = c.add(t, under, without(body, name)).value[name]
 			c.changed(t, o, m, resource{name: nil})
 		}
 	}
@@ -182,8 +160,8 @@ func (c *collection) changes(t T, o operation) {
 		base = c.example(4)
 	}
 	c.refuses(t, o, m.path(), base)
-	m.isRead(t, true)
-	sent := c.owned(o, m)
+	m.isRead(t)
+	sent := c.owned(o, m.value)
 	maps.Copy(sent, base)
 	c.succeed(t, c.to(o, m.path()).withBody(sent))
 	c.keeps(t, o, m.find(t, ""), sent)
@@ -198,22 +176,22 @@ func (c *collection) changed(t T, o operation, m *stored, sent resource) {
 		}
 	}
 	if answer := o.answer(); answer != nil && answer.Ref == c.schema.Ref {
-		c.equal(t, "the answer of "+o.OperationID, decode(got.body), m.value)
+		c.equal(t, "the answer of "+o.OperationID, decode(got.body), m.value, c.create, o)
 	}
-	m.isRead(t, true)
+	m.isRead(t)
 }
 
 // removes tests that a resource is removed, with what is in its lists or not at all, but
 // nothing else.
 func (c *collection) removes(t T, o operation) {
 	under := c.newParent(t, 3)
-	var below []*collection
+	below := []*collection{nil}
 	for _, child := range c.collections {
-		if child.parent != nil && child.parent.list.template == c.list.template && child.create.method != "" {
+		if child.parent == c && child.create.method != "" {
 			below = append(below, child)
 		}
 	}
-	for _, child := range append(below, nil) {
+	for _, child := range below {
 		removed, others := c.add(t, under, c.complete(4)), []*stored{c.add(t, under, c.complete(5))}
 		all := []*stored{removed}
 		if child != nil {
@@ -222,16 +200,17 @@ func (c *collection) removes(t T, o operation) {
 		}
 		r := c.to(o, removed.path())
 		got := c.send(t, r)
-		if got.StatusCode/100 != 2 && (got.StatusCode != http.StatusConflict || child == nil) {
+		gone := got.StatusCode/100 == 2
+		if !gone && (got.StatusCode != http.StatusConflict || child == nil) {
 			t.Errorf("%v: got %d %.200s, want a success", r, got.StatusCode, got.body)
 		}
 		for _, m := range all {
-			m.isRead(t, got.StatusCode/100 != 2)
+			m.gone = gone
 		}
-		for _, m := range others {
-			m.isRead(t, true)
+		for _, m := range append(all, others...) {
+			m.isRead(t)
 		}
-		if got.StatusCode/100 == 2 {
+		if gone {
 			c.expect(t, r, want{status: http.StatusNotFound, code: "not_found"})
 		}
 	}

@@ -33,6 +33,12 @@ func Value(s *openapi3.Schema) *rapid.Generator[any] {
 	return all.Filter(func(v any) bool { return v == nil || s.VisitJSON(v) == nil })
 }
 
+// Another returns a valid value other than v and null.
+func Another(s *openapi3.Schema, v any) any {
+	differs := func(other any) bool { return other != nil && Encode(other) != Encode(v) }
+	return Value(s).Filter(differs).Example(1)
+}
+
 func value(t *rapid.T, s *openapi3.Schema) any {
 	switch {
 	case s.Nullable && rapid.IntRange(0, 3).Draw(t, "null") == 0:

@@ -1,7 +1,6 @@
 package property
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -9,27 +8,27 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 )
 
+// isFormatted reports whether kin-openapi leaves the form of a text to others.
+func isFormatted(s *openapi3.Schema) bool {
+	return slices.Contains([]string{"date", "date-time", "uuid"}, s.Format)
+}
+
 // Invalid returns JSON values that are not valid for s, most of them nearly so.
 func Invalid(s *openapi3.Schema) (all []string) {
 	if len(s.AllOf) == 1 {
 		s = s.AllOf[0].Value
 	}
-	candidates := []string{`null`, `true`, `"lost"`, `[]`, `{}`, `5`}
+	candidates := []string{
+		`null`, `true`, `"lost"`, `[]`, `{}`, `5`, `-1`, `0`, `7.5`, `1e300`, `""`, `"a\u0000b"`, Encode(strings.Repeat("x", 10_000)),
+	}
 	switch {
 	case s.Type.Is("integer"):
 		all = []string{`7.0`, `1e2`, `9223372036854775808`} // kin-openapi compares numbers as float64s
-		candidates = append(candidates, `-1`, `0`, `7.5`)
 		if s.Max != nil {
 			candidates = append(candidates, fmt.Sprintf("%.0f", *s.Max+1))
 		}
-	case s.Type.Is("number"):
-		candidates = append(candidates, `-1e300`, `1e300`)
-	case s.Format == "date" || s.Format == "date-time":
+	case isFormatted(s):
 		all = []string{`"2026-02-30"`, `"2026-02-30T00:00:00Z"`}
-	case s.Format == "uuid":
-		all = []string{`"lost"`}
-	case s.Type.Is("string"):
-		candidates = append(candidates, `""`, `"a\u0000b"`, Encode(strings.Repeat("x", 10_000)))
 	case s.Type.Is("array"):
 		for _, item := range Invalid(s.Items.Value) {
 			all = append(all, "["+item+"]")
@@ -40,11 +39,9 @@ func Invalid(s *openapi3.Schema) (all []string) {
 		}
 	}
 	for _, text := range candidates {
-		var v any
-		if err := json.Unmarshal([]byte(text), &v); err != nil {
-			panic(err)
-		}
-		if s.VisitJSON(v) != nil && !slices.Contains(all, text) {
+		v := Decode(text)
+		_, isText := v.(string)
+		if s.VisitJSON(v) != nil || isText && isFormatted(s) {
 			all = append(all, text)
 		}
 	}
@@ -53,12 +50,8 @@ func Invalid(s *openapi3.Schema) (all []string) {
 
 // InvalidText returns texts of a parameter that are not valid for s.
 func InvalidText(s *openapi3.Schema) (all []string) {
-	if s.Type.Is("array") {
-		s = s.Items.Value
-	}
-	candidates := []string{"", "lost", "a\x00b", "1/2"}
-	switch {
-	case s.Type.Is("integer"):
+	s = Item(s)
+	if s.Type.Is("integer") {
 		all = []string{"", "ten", "+5", "05", "5.0", "1e1", "1/2", "５", "9223372036854775808"}
 		for limit, beyond := range map[*float64]float64{s.Min: -1, s.Max: 1} {
 			if limit != nil {
@@ -66,10 +59,13 @@ func InvalidText(s *openapi3.Schema) (all []string) {
 			}
 		}
 		return all
-	case s.Type.Is("boolean") || s.Type.Is("number"), s.Format == "uuid", s.Format == "date", s.Format == "date-time":
-		return candidates
 	}
-	return slices.DeleteFunc(candidates, func(text string) bool { return s.VisitJSON(text) == nil })
+	for _, text := range []string{"", "lost", "a\x00b", "1/2"} {
+		if isFormatted(s) || s.VisitJSON(text) != nil {
+			all = append(all, text)
+		}
+	}
+	return all
 }
 
 // Unknown returns texts of valid identifiers that no resource has.
@@ -80,10 +76,39 @@ func Unknown(s *openapi3.Schema) []string {
 	return []string{Text(Value(s).Example(1)), Text(Value(s).Example(2))}
 }
 
+// Accepts reports whether a parameter takes a text that is not empty.
+func Accepts(s *openapi3.Schema, text string) bool {
+	if s = Item(s); s.Type.Is("string") {
+		return text != "" && s.VisitJSON(text) == nil
+	}
+	v := Decode(text)
+	return v != nil && s.VisitJSON(v) == nil
+}
+
+// Item returns the schema of each value of a parameter: of the items if s is a list.
+func Item(s *openapi3.Schema) *openapi3.Schema {
+	if s.Type.Is("array") {
+		return s.Items.Value
+	}
+	return s
+}
+
 // Text returns a value as a parameter has it.
 func Text(v any) string {
 	if f, ok := v.(float64); ok {
 		return Encode(f)
 	}
 	return fmt.Sprint(v)
+}
+
+// Texts returns the texts of the values in a list, or of a single one, which may be nil.
+func Texts(v any) (all []string) {
+	list, isList := v.([]any)
+	if !isList && v != nil {
+		list = []any{v}
+	}
+	for _, v := range list {
+		all = append(all, Text(v))
+	}
+	return all
 }
