@@ -204,9 +204,17 @@ func (s *Server) drain(ctx context.Context) error {
 	if cause, ok := errors.AsType[Interrupted](context.Cause(ctx)); ok && cause.Signal != syscall.SIGINT {
 		drain = s.options.Drain
 	}
-	go s.options.Logger.Info("stopping", "drain", drain.String()) // perhaps nobody reads the log
+	drained, logged := time.After(drain), make(chan struct{})
+	go func() {
+		defer close(logged)
+		s.options.Logger.Info("stopping", "drain", drain.String())
+	}()
 	select {
-	case <-time.After(drain):
+	case <-logged:
+	case <-time.After(time.Second): // nobody reads the log
+	}
+	select {
+	case <-drained:
 		return nil
 	case err := <-s.options.Failed:
 		return err
