@@ -205,10 +205,12 @@ func (l ledger) check(t testing.TB, path string) {
 	}
 }
 
-func walk(t testing.TB, s *Store) map[int64]pets.Pet {
+func walk(t testing.TB, s *Store) map[int64]pets.Pet { return petsIn(t, s.readers) }
+
+func petsIn(t testing.TB, db querier) map[int64]pets.Pet {
 	t.Helper()
 	all := map[int64]pets.Pet{}
-	for p, err := range rowsOf(t.Context(), s.readers, scanPet, selectAllPets) {
+	for p, err := range rowsOf(t.Context(), db, scanPet, selectAllPets) {
 		if err != nil {
 			t.Fatal(err)
 		}
