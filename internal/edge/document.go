@@ -133,6 +133,20 @@ func (d *Document) Default(operationID, parameter string) (int, error) {
 	return 0, fmt.Errorf("openapi.yaml: the parameter %s of %s needs a default", parameter, operationID)
 }
 
+// responseHeaders returns the names of the headers of all responses, and Allow, which a
+// 405 has.
+func (d *Document) responseHeaders() []string {
+	names := map[string]bool{"Allow": true}
+	for _, op := range d.operations {
+		for _, response := range op.route.Operation.Responses.Map() {
+			for name := range response.Value.Headers {
+				names[name] = true
+			}
+		}
+	}
+	return slices.Sorted(maps.Keys(names))
+}
+
 // deprecationHeader returns the Deprecation (RFC 9745) and Sunset (RFC 8594)
 // headers of an operation.
 func deprecationHeader(o *openapi3.Operation) (http.Header, error) {

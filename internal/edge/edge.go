@@ -147,7 +147,7 @@ func (h *Handler) routes() error {
 		recoverPanics(),
 	)
 	if len(h.options.AllowOrigins) > 0 {
-		e.Use(allowOrigins(h.options.AllowOrigins))
+		e.Use(allowOrigins(h.options.AllowOrigins, h.document.responseHeaders()))
 	}
 	e.Use(wholePath)
 	h.addProbes()
@@ -193,13 +193,13 @@ func recoverPanics() echo.MiddlewareFunc {
 }
 
 // allowOrigins lets web pages use the operations (CORS), with any header that they ask
-// for, and read all headers of responses.
-func allowOrigins(origins []string) echo.MiddlewareFunc {
+// for, and read the headers of responses.
+func allowOrigins(origins, readable []string) echo.MiddlewareFunc {
 	return middleware.CORSWithConfig(middleware.CORSConfig{
 		Skipper:       func(c echo.Context) bool { return c.Request().Header.Get(echo.HeaderOrigin) == "" },
 		AllowOrigins:  origins,
 		AllowMethods:  []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"},
-		ExposeHeaders: []string{"*"},
+		ExposeHeaders: readable,
 	})
 }
 

@@ -12,6 +12,7 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -83,8 +84,8 @@ func (h *Handler) logRequest(c echo.Context, v middleware.RequestLoggerValues) e
 		slog.String("remote", v.RemoteIP),
 		slog.String("key", key),
 	}
-	if m := traceparentForm.FindStringSubmatch(c.Request().Header.Get("Traceparent")); m != nil {
-		attrs = append(attrs, slog.String("trace_id", m[1]))
+	if id := traceID(c.Request().Header["Traceparent"]); id != "" {
+		attrs = append(attrs, slog.String("trace_id", id))
 	}
 	cause := v.Error
 	if p, ok := errors.AsType[*Problem](v.Error); ok {
@@ -102,8 +103,20 @@ func (h *Handler) logRequest(c echo.Context, v middleware.RequestLoggerValues) e
 	return nil
 }
 
-// traceparentForm matches a traceparent header (W3C Trace Context, section 3.2).
-var traceparentForm = regexp.MustCompile(`^[0-9a-f]{2}-([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}(-|$)`)
+var traceparentForm = regexp.MustCompile(`^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}(-.*)?$`)
+
+// traceID returns the trace ID of a traceparent header (W3C Trace Context, section
+// 3.2), or "" if the header is missing, repeated or malformed.
+func traceID(headers []string) string {
+	m := traceparentForm.FindStringSubmatch(strings.Join(headers, ","))
+	if m == nil || m[1] == "ff" || m[1] == "00" && m[4] != "" {
+		return ""
+	}
+	if strings.Trim(m[2], "0") == "" || strings.Trim(m[3], "0") == "" {
+		return ""
+	}
+	return m[2]
+}
 
 func isProbe(c echo.Context) bool {
 	return c.Get(operationName) == "livez" || c.Get(operationName) == "readyz"

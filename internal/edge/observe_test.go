@@ -143,16 +143,21 @@ func TestMetrics(t *testing.T) {
 func TestTraceID(t *testing.T) {
 	const id, parent = "4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7"
 	for header, want := range map[string]any{
-		"00-" + id + "-" + parent + "-01":                  id,
-		"01-" + id + "-" + parent + "-00-later":            id,
-		"01-" + id + "-" + parent + "-00later":             nil,
-		"00-" + strings.ToUpper(id) + "-" + parent + "-01": nil,
-		"00-" + id + "-" + parent:                          nil,
-		"":                                                 nil,
+		"00-" + id + "-" + parent + "-01":                                 id,
+		"01-" + id + "-" + parent + "-00-later":                           id,
+		"01-" + id + "-" + parent + "-00later":                            nil,
+		"00-" + id + "-" + parent + "-01-later":                           nil,
+		"ff-" + id + "-" + parent + "-01":                                 nil,
+		"00-" + strings.ToUpper(id) + "-" + parent + "-01":                nil,
+		"00-" + strings.Repeat("0", 32) + "-" + parent + "-01":            nil,
+		"00-" + id + "-" + strings.Repeat("0", 16) + "-01":                nil,
+		"00-" + id + "-" + parent:                                         nil,
+		"":                                                                nil,
+		"00-" + id + "-" + parent + "-01|00-" + id + "-" + parent + "-01": nil, // two headers
 	} {
 		s, log := newHandler(t, newHandlers(), nil)
 		r := newRequest("GET", "/v1/books/7", "")
-		r.Header.Set("Traceparent", header)
+		r.Header["Traceparent"] = strings.Split(header, "|")
 		do(s, r)
 		if got := logged(t, log.String())["trace_id"]; got != want {
 			t.Errorf("%q: got trace_id %v, want %v", header, got, want)

@@ -8,6 +8,7 @@ import (
 	"math"
 	"net/http"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -86,6 +87,9 @@ func (h *Handler) serveOperation(op *operation) echo.MiddlewareFunc {
 	}
 }
 
+// tokenForm matches a bearer token (RFC 6750, section 2.1).
+var tokenForm = regexp.MustCompile(`^[A-Za-z0-9._~+/-]+=*$`)
+
 // authenticate returns the caller of a request. If the key was recognised, the
 // caller has its ID even when there is an error.
 func (h *Handler) authenticate(ctx context.Context, r *http.Request) (Caller, error) {
@@ -95,7 +99,7 @@ func (h *Handler) authenticate(ctx context.Context, r *http.Request) (Caller, er
 	}
 	scheme, token, _ := strings.Cut(values[0], " ")
 	token = strings.TrimLeft(token, " ")
-	if len(values) > 1 || !strings.EqualFold(scheme, "Bearer") || token == "" {
+	if len(values) > 1 || !strings.EqualFold(scheme, "Bearer") || !tokenForm.MatchString(token) {
 		return Caller{}, h.unauthorized("", "", "malformed")
 	}
 	caller, err := h.service.Authenticate(ctx, token)

@@ -64,6 +64,7 @@ func (s *suite) authentication(t *testing.T) {
 		{name: "an empty header", header: []string{"Authorization: "}, challenge: none},
 		{name: "the scheme alone", header: []string{"Authorization: Bearer"}, challenge: none},
 		{name: "the key alone", header: []string{"Authorization: " + s.Key}, challenge: none},
+		{name: "two words", header: []string{bearer("a b")}, challenge: none},
 		{name: "another scheme", header: []string{"Authorization: Basic " + s.Key}, challenge: none},
 		{name: "two headers", header: []string{key, key}, challenge: either},
 		{name: "a cookie", header: []string{"Cookie: access_token=" + s.Key}, challenge: none},
