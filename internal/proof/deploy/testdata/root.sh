@@ -1,7 +1,7 @@
 # Runs commands as root on a store in a folder of another user, who has put links to
 # root's files into it. TestLeaveRoot runs it with bash -e -x in the top folder of the
 # repository. $1 is an empty folder.
-dir=$1 petstore=$PWD/.bin/petstore
+dir=${1:?an empty folder} petstore=$PWD/.bin/petstore
 chmod 755 "$dir" "$dir/.." # for others to reach it
 secret=$dir/secret absent=$dir/absent
 echo "root's" >"$secret"
