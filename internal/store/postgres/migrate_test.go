@@ -59,9 +59,13 @@ func TestMigrateLocked(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer holder.Close(context.Background())
-	if _, err := holder.Exec(t.Context(), "SELECT pg_advisory_lock($1)", migrateLock); err != nil {
-		t.Fatal(err)
+	lock := func(function string) {
+		t.Helper()
+		if _, err := holder.Exec(t.Context(), "SELECT "+function+"($1)", migrateLock); err != nil {
+			t.Fatal(err)
+		}
 	}
+	lock("pg_advisory_lock")
 	var log strings.Builder
 	process := fmt.Sprintf("process %d (holder of postgres at 127.0.0.1", holder.PgConn().PID())
 	_, err = open(t.Context(), address, true, func(conn *pgx.Conn, _ session) error {
@@ -71,17 +75,13 @@ func TestMigrateLocked(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), process) || strings.Count(log.String(), process) != 1 {
 		t.Errorf("migrate: got error %v and the log %s, want %q in both", err, &log, process)
 	}
-	if _, err := holder.Exec(t.Context(), "SELECT pg_advisory_unlock($1)", migrateLock); err != nil {
-		t.Fatal(err)
-	}
+	lock("pg_advisory_unlock")
 	for _, from := range []int64{0, 1} { // if the schema is current, the lock is not needed
 		got, to, err := Migrate(t.Context(), address, 0, slog.New(slog.DiscardHandler))
 		if err != nil || got != from || to != 1 {
 			t.Errorf("Migrate: got from %d to %d, error %v, want from %d to 1", got, to, err, from)
 		}
-		if _, err := holder.Exec(t.Context(), "SELECT pg_advisory_lock($1)", migrateLock); err != nil {
-			t.Fatal(err)
-		}
+		lock("pg_advisory_lock")
 	}
 }
 

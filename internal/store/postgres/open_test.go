@@ -3,17 +3,13 @@
 package postgres_test
 
 import (
+	"crypto/rand"
 	"errors"
-	"fmt"
-	"log/slog"
 	"reflect"
 	"strings"
 	"sync"
 	"testing"
 	"time"
-
-	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
 
 	"example.com/petstore/internal/keys"
 	"example.com/petstore/internal/pets"
@@ -26,27 +22,23 @@ import (
 func TestOpenRejects(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Start(t) // not shared, because the role and the databases have fixed names
-	here := server.Address("postgres")
+	here, newer := server.Address("postgres"), server.Address("newer")
 	pgtest.Exec(t, here, "CREATE USER pets", "CREATE DATABASE latin ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0", "CREATE DATABASE newer")
-	open(t, server.Address("newer"))
-	pgtest.Exec(t, server.Address("newer"), "INSERT INTO goose_db_version (version_id, is_applied) VALUES (99, true)")
-	asPets := strings.Replace(here, "postgres@", "pets:hunter2@", 1)
+	open(t, newer)
+	pgtest.Exec(t, newer, "INSERT INTO goose_db_version (version_id, is_applied) VALUES (99, true)")
 	for address, want := range map[string]string{
 		"postgres://pets:hunter2@127.0.0.1:1,127.0.0.1:2/pets": "no writable primary can be reached",
 		"postgres://pets:hunter2@/pets?host=/nowhere":          "no writable primary can be reached",
 		server.Address("absent"):                               `database "absent" does not exist`,
 		server.Address("latin"):                                "the encoding of the database is not UTF8 but LATIN1",
-		server.Address("newer"):                                "its schema is newer than this program: version 99, not 1",
+		newer:                                                  "its schema is newer than this program: version 99, not 1",
 		here + "&nonsense=1":                                   `unrecognized configuration parameter "nonsense"`,
-		asPets:                                                 "permission denied for schema public",
 	} {
-		s, err := postgres.Open(t.Context(), address, postgres.Options{})
-		if err == nil {
-			_ = s.Close()
-			t.Errorf("%s: got a store, want an error", address)
-		} else if text := err.Error(); !strings.Contains(text, want) || strings.Contains(text, "hunter2") || strings.Contains(text, "\n") {
-			t.Errorf("%s: got error %q, want one line that says %q", address, text, want)
-		}
+		refused(t, address, want)
+	}
+	_, err := postgres.Open(t.Context(), strings.Replace(here, "postgres@", "pets@", 1), postgres.Options{})
+	if want := "permission denied for schema public"; !errors.Is(err, postgres.ErrMayNotMigrate) || !strings.Contains(err.Error(), want) {
+		t.Errorf("Open of an empty database by its user: got error %v, want %q", err, want)
 	}
 }
 
@@ -57,54 +49,36 @@ func TestLeastPrivilege(t *testing.T) {
 	server := pgtest.Start(t) // not shared, because the role has a fixed name
 	owner := server.Address("postgres")
 	address := strings.Replace(owner, "postgres@", "petstore_serve@", 1)
-	refused := func() {
-		t.Helper()
-		if s, err := postgres.Open(t.Context(), address, postgres.Options{}); !errors.Is(err, postgres.ErrMayNotMigrate) {
-			t.Errorf("Open: got %v, error %v, want ErrMayNotMigrate", s, err)
-		}
-	}
 	migrated := open(t, owner)
 	grants := pgtest.Page(t, "GRANT")
 	pgtest.Exec(t, owner, grants[0])
-	refused()
+	refused(t, address, postgres.ErrMayNotMigrate.Error())
 	pgtest.Exec(t, owner, grants[1:]...)
 	if err := migrated.CreateKey(t.Context(), keys.Key{ID: "mine", Name: "mine"}); err != nil {
 		t.Fatal(err)
 	}
-	s, key := open(t, address), pets.IdempotencyKey{KeyID: "mine", Key: "k1"}
-	for _, key := range []pets.IdempotencyKey{{}, key, key} {
-		if _, err := s.CreatePet(t.Context(), newPet(), key); err != nil {
-			t.Errorf("CreatePet: got error %v", err)
-		}
+	s := open(t, address)
+	for _, key := range []pets.IdempotencyKey{{}, once, once} {
+		mustCreate(t, s, key)
 	}
-	if page, err := s.Pets(t.Context(), pets.Query{Limit: 10}); err != nil || len(page.Pets) != 2 {
-		t.Errorf("Pets: got %v, error %v, want 2 pets", page, err)
+	page, petsErr := s.Pets(t.Context(), pets.Query{Limit: 10})
+	_, keyErr := s.Key(t.Context(), "mine")
+	useErr := s.RecordKeyUse(t.Context(), map[string]time.Time{"mine": time.Now()})
+	n, forgetErr := s.ForgetIdempotencyKeys(t.Context(), time.Now().Add(time.Hour))
+	if err := errors.Join(petsErr, keyErr, useErr, forgetErr); err != nil || len(page.Pets) != 2 || n != 1 {
+		t.Errorf("got %v, %d keys forgotten, error %v, want 2 pets and 1 key", page, n, err)
 	}
-	if _, err := s.Key(t.Context(), "mine"); err != nil {
-		t.Errorf("Key: got error %v", err)
-	}
-	if err := s.RecordKeyUse(t.Context(), map[string]time.Time{"mine": time.Now()}); err != nil {
-		t.Errorf("RecordKeyUse: got error %v", err)
-	}
-	pgtest.Exec(t, address, "DELETE FROM idempotency_keys")
-	statements := []string{"INSERT INTO keys (id) VALUES ('other')", "DELETE FROM keys", "UPDATE pets SET name = ''", "DELETE FROM pets"}
-	columns := pgtest.Query[[]string](t, owner, "SELECT array_agg(attname::text) FROM pg_attribute WHERE attrelid = 'keys'::regclass AND attnum > 0 AND attname <> 'used_at'")
-	for _, column := range columns {
-		statements = append(statements, "UPDATE keys SET "+column+" = DEFAULT")
-	}
-	role, err := pgx.Connect(t.Context(), address)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer role.Close(t.Context())
-	for _, statement := range statements {
-		_, err := role.Exec(t.Context(), statement)
-		if e, ok := errors.AsType[*pgconn.PgError](err); !ok || e.Code != "42501" {
-			t.Errorf("%s: got error %v, want permission denied", statement, err)
-		}
+	const may = `SELECT string_agg(DISTINCT privilege_type || ' ' || table_name || CASE privilege_type WHEN 'UPDATE' THEN '.' || column_name ELSE '' END, ', ')
+FROM (SELECT table_name, NULL AS column_name, privilege_type FROM information_schema.table_privileges WHERE grantee = $1
+UNION SELECT table_name, column_name, privilege_type FROM information_schema.column_privileges WHERE grantee = $1) granted`
+	const want = "DELETE idempotency_keys, INSERT idempotency_keys, INSERT pets, SELECT goose_db_version, SELECT idempotency_keys, SELECT keys, SELECT pets, UPDATE keys.used_at"
+	if got := pgtest.Query[string](t, owner, may, "petstore_serve"); got != want {
+		t.Errorf("the role may %s, want %s", got, want)
 	}
 	pgtest.Exec(t, owner, "DELETE FROM goose_db_version WHERE version_id = (SELECT max(version_id) FROM goose_db_version)")
-	refused()
+	if _, err := postgres.Open(t.Context(), address, postgres.Options{}); !errors.Is(err, postgres.ErrMayNotMigrate) {
+		t.Errorf("Open of an older schema: got error %v, want ErrMayNotMigrate", err)
+	}
 }
 
 // TestNoStore checks that nothing is created where there must be a store.
@@ -127,10 +101,6 @@ func TestNoStore(t *testing.T) {
 	if all, err := r.Keys(t.Context()); err != nil || len(all) > 0 {
 		t.Errorf("Keys: got %v, error %v", all, err)
 	}
-	pgtest.Exec(t, address, "INSERT INTO goose_db_version (version_id, is_applied) VALUES (99, true)")
-	if _, err := postgres.OpenReader(t.Context(), address); !errors.Is(err, store.ErrNewer) {
-		t.Errorf("OpenReader: got error %v, want ErrNewer", err)
-	}
 }
 
 // TestHiddenStore puts a schema with the user's name before that of a store.
@@ -141,108 +111,38 @@ func TestHiddenStore(t *testing.T) {
 	var made []pets.Pet
 	create := func() {
 		t.Helper()
-		for _, key := range []pets.IdempotencyKey{{KeyID: "mine", Key: fmt.Sprint(len(made))}, {}} {
-			p, err := s.CreatePet(t.Context(), newPet(), key)
-			if err != nil {
-				t.Fatal(err)
-			}
-			made = append(made, p)
-		}
+		made = append(made, mustCreate(t, s, pets.IdempotencyKey{Key: rand.Text()}), mustCreate(t, s, pets.IdempotencyKey{}))
 		if page, err := s.Pets(t.Context(), pets.Query{Limit: 100}); err != nil || !reflect.DeepEqual(page.Pets, made) {
-			t.Errorf("Pets: got %v, error %v, want %v", page.Pets, err, made)
+			t.Fatalf("got %v, error %v, want %v", page.Pets, err, made)
 		}
 	}
-	refused := func() {
+	hidden := func() {
 		t.Helper()
-		_, openErr := postgres.Open(t.Context(), address, postgres.Options{})
-		_, readErr := postgres.OpenReader(t.Context(), address)
-		_, _, migrateErr := postgres.Migrate(t.Context(), address, 0, slog.New(slog.DiscardHandler))
-		for _, err := range []error{openErr, readErr, migrateErr} {
-			if err == nil || !strings.Contains(err.Error(), `the schema "postgres" is before "public"`) {
-				t.Errorf("got error %v, want one that names both schemas", err)
-			}
-		}
+		refused(t, address, `the schema "postgres" is before "public"`)
 	}
 	create()
 	pgtest.Exec(t, address, "CREATE SCHEMA postgres", "CREATE TABLE postgres.goose_db_version (id int)", "CREATE TABLE postgres.pets (id int)")
 	create()
-	refused()
+	hidden()
 	pgtest.Exec(t, address, "DROP SCHEMA postgres CASCADE", "CREATE SCHEMA postgres")
 	open(t, address+"&search_path=postgres")
 	create()
 	pgtest.Exec(t, address, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'petstore'")
-	refused()
+	hidden()
 	create()
 	s = open(t, address+"&search_path=public")
 	create()
-}
-
-// TestTooManyConnections writes after reads have taken all the connections that a role may
-// have, and reads after that.
-func TestTooManyConnections(t *testing.T) {
-	t.Parallel()
-	server := pgtest.Start(t) // not shared, because the role has a fixed name
-	pgtest.Exec(t, server.Address("postgres"), "CREATE ROLE few LOGIN CONNECTION LIMIT 4", "CREATE SCHEMA few AUTHORIZATION few")
-	s := open(t, strings.Replace(server.Address("postgres"), "postgres@", "few@", 1))
-	list := func() error {
-		_, err := s.Pets(t.Context(), pets.Query{Limit: 1})
-		return err
-	}
-	create := func() error {
-		_, err := s.CreatePet(t.Context(), newPet(), pets.IdempotencyKey{})
-		return err
-	}
-	for _, call := range []func() error{list, create, list} {
-		var clients sync.WaitGroup
-		for range 4 {
-			clients.Go(func() {
-				if err := call(); err != nil {
-					t.Errorf("got error %v", err)
-				}
-			})
-		}
-		clients.Wait()
-	}
-}
-
-// TestOperatorFaults checks that errors which only the operator can mend are no outage, and
-// say what to mend.
-func TestOperatorFaults(t *testing.T) {
-	t.Parallel()
-	address := pgtest.Schema(t)
-	s, key := open(t, address), pets.IdempotencyKey{KeyID: "mine", Key: "k1"}
-	internal := func(what string, err error, want string) {
-		t.Helper()
-		if err == nil || pets.KindOf(err) != pets.Internal || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: got error %v (%v), want Internal with %q", what, err, pets.KindOf(err), want)
-		}
-	}
-	pgtest.Exec(t, address, "INSERT INTO pets (id, name, category_id, status) OVERRIDING SYSTEM VALUE SELECT n, 'Rex', 1, 'sold' FROM generate_series(1, 2) n")
-	for _, key := range []pets.IdempotencyKey{{}, key} {
-		_, err := s.CreatePet(t.Context(), newPet(), key)
-		internal("CreatePet with an identifier that is taken", err, "setval")
-	}
-	if p, err := s.CreatePet(t.Context(), newPet(), key); err != nil || p.ID != 3 {
-		t.Errorf("CreatePet, then: got %v, error %v, want the id 3", p, err)
-	}
-	if err := s.CreateKey(t.Context(), keys.Key{ID: "mine", Name: "mine"}); err != nil {
-		t.Fatal(err)
-	}
-	for _, mode := range []string{"exec", "simple_protocol"} {
-		_, err := open(t, address+"&bytea_output=escape&default_query_exec_mode="+mode).Key(t.Context(), "mine")
-		internal("Key with another format of bytea", err, "hash")
-	}
 }
 
 // TestMigrateConcurrently opens eight stores at once on an empty database,
 // directly and through a PgBouncer with few connections.
 func TestMigrateConcurrently(t *testing.T) {
 	t.Parallel()
-	pooler := pgtest.Shared(t).Pooler(t)
-	for name, hosts := range map[string][2]string{"direct": {}, "PgBouncer": {pgtest.Shared(t).Host(), pooler.Host()}} {
+	server := pgtest.Shared(t)
+	for name, through := range map[string]*pgtest.Server{"direct": server, "PgBouncer": server.Pooler(t)} {
 		t.Run(name, func(t *testing.T) {
 			direct := pgtest.Database(t)
-			address := strings.Replace(direct, hosts[0], hosts[1], 1)
+			address := strings.Replace(direct, server.Host(), through.Host(), 1)
 			var stores sync.WaitGroup
 			for range 8 {
 				stores.Go(func() {

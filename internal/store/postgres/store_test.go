@@ -4,11 +4,12 @@ package postgres_test
 
 import (
 	"fmt"
+	"log/slog"
 	"os"
+	"strings"
+	"sync"
 	"testing"
 	"time"
-
-	"github.com/prometheus/client_golang/prometheus"
 
 	"example.com/petstore/internal/keys"
 	"example.com/petstore/internal/pets"
@@ -31,8 +32,34 @@ func open(t testing.TB, address string) *postgres.Store {
 	return s
 }
 
+// refused checks that Open, OpenReader and Migrate fail with an error of one line that
+// contains want, and no password.
+func refused(t *testing.T, address, want string) {
+	t.Helper()
+	_, openErr := postgres.Open(t.Context(), address, postgres.Options{})
+	_, readErr := postgres.OpenReader(t.Context(), address)
+	_, _, migrateErr := postgres.Migrate(t.Context(), address, 0, slog.New(slog.DiscardHandler))
+	for _, err := range []error{openErr, readErr, migrateErr} {
+		if text := fmt.Sprint(err); err == nil || !strings.Contains(text, want) || strings.Contains(text, "hunter2") || strings.Contains(text, "\n") {
+			t.Errorf("%s: got error %q, want one line that says %q", address, text, want)
+		}
+	}
+}
+
 // newPet returns a pet that the store accepts.
 func newPet() pets.NewPet { return pets.NewPet{Name: "Rex", Status: pets.Sold} }
+
+// once is an idempotency key.
+var once = pets.IdempotencyKey{KeyID: "mine", Key: "k1"}
+
+func mustCreate(t *testing.T, s *postgres.Store, key pets.IdempotencyKey) pets.Pet {
+	t.Helper()
+	p, err := s.CreatePet(t.Context(), newPet(), key)
+	if err != nil {
+		t.Fatalf("CreatePet: got error %v", err)
+	}
+	return p
+}
 
 func TestStore(t *testing.T) {
 	t.Parallel()
@@ -95,18 +122,59 @@ func TestFillStalls(t *testing.T) {
 	}
 }
 
-// figures returns the metrics of s by their names.
-func figures(t *testing.T, s *postgres.Store) map[string]float64 {
-	t.Helper()
-	reg := prometheus.NewPedanticRegistry()
-	reg.MustRegister(s)
-	families, err := reg.Gather()
-	if err != nil {
+// TestTooManyConnections writes after reads have taken all the connections that a role may
+// have, and reads after that.
+func TestTooManyConnections(t *testing.T) {
+	t.Parallel()
+	server := pgtest.Start(t) // not shared, because the role has a fixed name
+	pgtest.Exec(t, server.Address("postgres"), "CREATE ROLE few LOGIN CONNECTION LIMIT 4", "CREATE SCHEMA few AUTHORIZATION few")
+	s := open(t, strings.Replace(server.Address("postgres"), "postgres@", "few@", 1))
+	list := func() error {
+		_, err := s.Pets(t.Context(), pets.Query{Limit: 1})
+		return err
+	}
+	create := func() error {
+		_, err := s.CreatePet(t.Context(), newPet(), pets.IdempotencyKey{})
+		return err
+	}
+	for _, call := range []func() error{list, create, list} {
+		var clients sync.WaitGroup
+		for range 4 {
+			clients.Go(func() {
+				if err := call(); err != nil {
+					t.Errorf("got error %v", err)
+				}
+			})
+		}
+		clients.Wait()
+	}
+}
+
+// TestOperatorFaults checks that errors which only the operator can mend are no outage, and
+// say what to mend.
+func TestOperatorFaults(t *testing.T) {
+	t.Parallel()
+	address := pgtest.Schema(t)
+	s := open(t, address)
+	internal := func(what string, err error, want string) {
+		t.Helper()
+		if err == nil || pets.KindOf(err) != pets.Internal || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got error %v (%v), want Internal with %q", what, err, pets.KindOf(err), want)
+		}
+	}
+	pgtest.Exec(t, address, "INSERT INTO pets (id, name, category_id, status) OVERRIDING SYSTEM VALUE SELECT n, 'Rex', 1, 'sold' FROM generate_series(1, 2) n")
+	for _, key := range []pets.IdempotencyKey{{}, once} {
+		_, err := s.CreatePet(t.Context(), newPet(), key)
+		internal("CreatePet with an identifier that is taken", err, "setval")
+	}
+	if p := mustCreate(t, s, once); p.ID != 3 {
+		t.Errorf("CreatePet, then: got %v, want the id 3", p)
+	}
+	if err := s.CreateKey(t.Context(), keys.Key{ID: "mine", Name: "mine"}); err != nil {
 		t.Fatal(err)
 	}
-	all := map[string]float64{}
-	for _, f := range families {
-		all[f.GetName()] = f.GetMetric()[0].GetGauge().GetValue()
+	for _, mode := range []string{"exec", "simple_protocol"} {
+		_, err := open(t, address+"&bytea_output=escape&default_query_exec_mode="+mode).Key(t.Context(), "mine")
+		internal("Key with another format of bytea", err, "hash")
 	}
-	return all
 }

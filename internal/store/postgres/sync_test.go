@@ -8,12 +8,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"example.com/petstore/internal/pets"
 	"example.com/petstore/internal/store/postgres"
 	"example.com/petstore/internal/store/postgres/pgtest"
 )
 
-// TestDurability checks which settings Open refuses, and that the metric tells the same.
+// TestDurability checks which settings Open refuses, and that the metrics tell the same.
 func TestDurability(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Start(t)
@@ -24,8 +26,8 @@ func TestDurability(t *testing.T) {
 		set, names      string // ALTER …, and synchronous_standby_names
 		plain, required string // parts of the error of Open, without and with RequireSync
 	}{
-		{"", "one", "", ""},
-		{"", "", "", empty},
+		{"ROLE postgres RESET ALL", "one", "", ""},
+		{"ROLE postgres RESET ALL", "", "", empty},
 		{"ROLE postgres SET synchronous_commit = remote_write", "one", "", ""},
 		{"ROLE postgres SET synchronous_commit = off", "one", off, off},
 		{"DATABASE postgres SET synchronous_commit = off", "one", off, off},
@@ -34,16 +36,28 @@ func TestDurability(t *testing.T) {
 		{"ROLE postgres SET client_min_messages = error", "one", "", hidden},
 	} {
 		t.Run(c.set+" "+c.names, func(t *testing.T) {
-			if c.set != "" {
-				pgtest.Exec(t, address, "ALTER "+c.set)
-			}
+			pgtest.Exec(t, address, "ALTER "+c.set)
 			server.Configure(t, "synchronous_standby_names", c.names)
-			refuses(t, address, postgres.Options{}, c.plain, c.required == "")
-			refuses(t, address, postgres.Options{RequireSync: true}, c.required, true)
+			for required, want := range map[bool]string{false: c.plain, true: c.required} {
+				s, err := postgres.Open(t.Context(), address, postgres.Options{RequireSync: required})
+				if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+					t.Errorf("Open, required %v: got error %v, want %q", required, err, want)
+				}
+				if err == nil {
+					got := figures(t, s)
+					if (got["postgres_sync_required"] == 1) != required || (got["postgres_sync"] == 1) != (c.required == "") {
+						t.Errorf("the metrics, required %v: got %v", required, got)
+					}
+					_ = s.Close()
+				}
+			}
 			server.Configure(t, "synchronous_standby_names", "")
 			pgtest.Exec(t, address, "ALTER ROLE postgres RESET ALL", "ALTER DATABASE postgres RESET ALL")
 		})
 	}
+
+	// The metric follows the server, and new connections are checked, too. Only those for
+	// writes are refused.
 	for _, c := range []struct {
 		setting, value string
 		want           float64
@@ -51,8 +65,6 @@ func TestDurability(t *testing.T) {
 		server.Configure(t, c.setting, c.value)
 		pgtest.Eventually(t, 10*time.Second, "postgres_sync", func() bool { return figures(t, s)["postgres_sync"] == c.want })
 	}
-
-	// New connections are checked, too. Only those for writes are refused.
 	s = open(t, address)
 	pgtest.Exec(t, address, "ALTER ROLE postgres SET synchronous_commit = off")
 	if _, err := s.CreatePet(t.Context(), newPet(), pets.IdempotencyKey{}); pets.KindOf(err) != pets.Unavailable || !strings.Contains(err.Error(), off) {
@@ -67,28 +79,26 @@ func TestDurability(t *testing.T) {
 	}
 }
 
-// refuses checks that Open fails with an error that contains want, or if that is empty,
-// what the metrics say.
-func refuses(t *testing.T, address string, o postgres.Options, want string, sync bool) {
+// figures returns the metrics of s by their names.
+func figures(t *testing.T, s *postgres.Store) map[string]float64 {
 	t.Helper()
-	s, err := postgres.Open(t.Context(), address, o)
-	if err == nil {
-		number := map[bool]float64{true: 1}
-		if got := figures(t, s); got["postgres_sync_required"] != number[o.RequireSync] || got["postgres_sync"] != number[sync] {
-			t.Errorf("the metrics with %+v: got %v, want sync %v", o, got, sync)
-		}
-		_ = s.Close()
+	reg := prometheus.NewPedanticRegistry()
+	reg.MustRegister(s)
+	families, err := reg.Gather()
+	if err != nil {
+		t.Fatal(err)
 	}
-	if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
-		t.Errorf("Open with %+v: got error %v, want %q", o, err, want)
+	all := map[string]float64{}
+	for _, f := range families {
+		all[f.GetName()] = f.GetMetric()[0].GetGauge().GetValue()
 	}
+	return all
 }
 
 // TestSync uses a server that waits for a standby that does not exist.
 func TestSync(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Start(t)
-	const waiting = "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep'"
 	set := func(t *testing.T, names string) { server.Configure(t, "synchronous_standby_names", names) }
 	// start opens a store on an empty database, then makes commits wait.
 	start := func(t *testing.T, name, parameters string) (*postgres.Store, string) {
@@ -105,26 +115,27 @@ func TestSync(t *testing.T) {
 	for _, end := range []string{"pg_cancel_backend", "pg_terminate_backend"} {
 		t.Run(end, func(t *testing.T) {
 			s, address := start(t, end, "")
+			wait := func() {
+				t.Helper()
+				pgtest.Eventually(t, requestTimeout, "a wait for the standby", func() bool { return ended(t, address, end) })
+			}
 			done := make(chan error, 1)
 			create := func(key pets.IdempotencyKey) {
 				_, err := s.CreatePet(t.Context(), newPet(), key)
 				done <- err
 			}
 			go create(pets.IdempotencyKey{})
-			pgtest.Eventually(t, requestTimeout, "a wait for the standby", func() bool { return ended(t, address, end) })
+			wait()
 			if err := <-done; err == nil || pets.KindOf(err) != pets.Internal {
 				t.Errorf("CreatePet: got error %v (%v), want Internal", err, pets.KindOf(err))
 			}
 
-			go create(pets.IdempotencyKey{KeyID: "mine", Key: "k1"})
-			for range 3 { // the insert and two repeats
-				pgtest.Eventually(t, requestTimeout, "a wait for the standby", func() bool { return ended(t, address, end) })
+			go create(once)
+			for range 4 { // the insert and three repeats
+				wait()
 			}
-			pgtest.Eventually(t, requestTimeout, "another wait", func() bool { return pgtest.Query[int](t, address, waiting) > 0 })
-			select {
-			case err := <-done:
-				t.Fatalf("CreatePet with a key: got error %v, want no answer yet", err)
-			default:
+			if len(done) > 0 {
+				t.Fatalf("CreatePet with a key: got error %v, want no answer yet", <-done)
 			}
 			set(t, "")
 			if err := <-done; err != nil {
@@ -148,11 +159,10 @@ func TestSync(t *testing.T) {
 				kinds <- pets.KindOf(err)
 			}()
 		}
-		pgtest.Eventually(t, requestTimeout, "two waits", func() bool { return pgtest.Query[int](t, address, waiting) == 2 })
-		if _, err := s.Pets(t.Context(), pets.Query{Limit: 1}); err != nil {
-			t.Errorf("Pets: got error %v", err)
-		}
-		if err := s.Ping(t.Context()); err != nil {
+		pgtest.Eventually(t, requestTimeout, "two waits", func() bool {
+			return pgtest.Query[int](t, address, "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep'") == 2
+		})
+		if err := s.Ping(t.Context()); err != nil { // reads
 			t.Errorf("Ping: got error %v", err)
 		}
 		for i, want := range []pets.Kind{pets.Unavailable, pets.Internal, pets.Internal} { // the first to return got no connection
