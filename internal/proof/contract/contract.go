@@ -153,21 +153,17 @@ type response struct {
 // send sends r and checks the response against the document. If there is none, it
 // reports why and returns a response with status 0.
 func (s *suite) send(t T, r request) response {
-	path, query, hasQuery := strings.Cut(r.target, "?")
-	out := &http.Request{
-		Method: r.method,
-		URL:    &url.URL{Scheme: s.origin.Scheme, Host: s.origin.Host, Opaque: path, RawQuery: query, ForceQuery: hasQuery},
-		Host:   s.origin.Host,
-		Header: http.Header{},
+	none := response{Response: &http.Response{Header: http.Header{}}}
+	out, err := http.NewRequest(r.method, s.origin.String(), strings.NewReader(r.body))
+	if err != nil {
+		t.Errorf("%v: %v", r, err)
+		return none
 	}
+	out.URL.Opaque, out.URL.RawQuery, out.URL.ForceQuery = strings.Cut(r.target, "?")
 	for _, line := range r.header {
 		name, value, _ := strings.Cut(line, ":")
 		out.Header.Add(name, strings.TrimPrefix(value, " "))
 	}
-	if r.body != "" {
-		out.Body, out.ContentLength = io.NopCloser(strings.NewReader(r.body)), int64(len(r.body))
-	}
-	none := response{Response: &http.Response{Header: http.Header{}}}
 	got, err := s.client.Do(out)
 	if err != nil {
 		t.Errorf("%v: got no response (%v)", r, err)

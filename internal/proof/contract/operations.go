@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"net/http"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -146,44 +147,48 @@ func (s *suite) faulty(o operation) (rows []row) {
 	query := valid
 	query.target += "?%zz"
 	for _, p := range o.parameters {
-		w := want{status: 400, code: "invalid_parameter", message: "^" + p.Name + " "}
-		for _, text := range property.InvalidText(p.Schema.Value) {
-			switch {
-			case p.In == openapi3.ParameterInPath && text != "":
-				rows = append(rows, row{p.Name + "=" + text, s.request(o, o.unknown(p.Name, text)), w})
-			case p.In == openapi3.ParameterInQuery:
-				rows = append(rows, row{p.Name + "=" + text, valid.query(p.Name, text), w})
+		schema, w := p.Schema.Value, want{status: 400, code: "invalid_parameter", message: "^" + p.Name + " "}
+		switch p.In {
+		case openapi3.ParameterInPath:
+			for _, text := range property.InvalidText(schema) {
+				if text != "" {
+					rows = append(rows, row{p.Name + "=" + text, s.request(o, o.unknown(p.Name, text)), w})
+				}
 			}
-		}
-		switch {
-		case p.In == openapi3.ParameterInPath:
-			for _, text := range property.Unknown(p.Schema.Value) {
+			for _, text := range property.Unknown(schema) {
 				unknown := s.request(o, o.unknown(p.Name, text))
 				rows = append(rows, row{"unknown " + p.Name + "=" + text, unknown, want{status: 404, code: "not_found"}})
 			}
-		case p.In == openapi3.ParameterInQuery && !p.Schema.Value.Type.Is("array"):
-			text := property.Text(property.Value(p.Schema.Value).Example(1))
-			rows = append(rows, row{p.Name + " twice", valid.query(p.Name, text).query(p.Name, text), w})
+		case openapi3.ParameterInQuery:
+			for _, text := range property.InvalidText(schema) {
+				rows = append(rows, row{p.Name + "=" + text, valid.query(p.Name, text), w})
+			}
+			if !schema.Type.Is("array") {
+				text := property.Text(property.Value(schema).Example(1))
+				rows = append(rows, row{p.Name + " twice", valid.query(p.Name, text).query(p.Name, text), w})
+			}
 		}
 	}
 	if o.body != nil {
-		size, media := valid, "^"+strings.ReplaceAll(o.media, "+", `\+`)+"$"
-		size.body += strings.Repeat(" ", maxBody)
 		// The query is checked before the size, and that before the type.
+		size := valid
+		size.body += strings.Repeat(" ", maxBody)
 		size.header, query.header, query.body = nil, nil, size.body
 		rows = append(rows, row{"body size", size, want{status: 413, code: "payload_too_large"}})
-		unsupported := want{status: 415, code: "unsupported_media_type", header: map[string]string{"Accept": media}}
+		unsupported := func(header, value string) want {
+			accepted := map[string]string{header: "^" + regexp.QuoteMeta(value) + "$"}
+			return want{status: 415, code: "unsupported_media_type", header: accepted}
+		}
 		for _, other := range []string{
 			"text/plain", "application/json", "application/merge-patch+json", "application/vnd.api+json", "application/json;;", "",
 		} {
 			if r := valid; other != o.media {
 				r.header = []string{"Content-Type: " + other}
-				rows = append(rows, row{"media type " + other, r, unsupported})
+				rows = append(rows, row{"media type " + other, r, unsupported("Accept", o.media)})
 			}
 		}
-		compressed := unsupported
-		compressed.header = map[string]string{"Accept-Encoding": "^identity$"}
-		rows = append(rows, row{"compressed", valid.with("Content-Encoding: gzip"), compressed})
+		compressed := valid.with("Content-Encoding: gzip")
+		rows = append(rows, row{"compressed", compressed, unsupported("Accept-Encoding", "identity")})
 	}
 	return append(rows, row{"query", query, want{status: 400, code: "invalid_parameter"}})
 }
@@ -195,25 +200,22 @@ var public = []string{}
 // after a missing key and a key that may not write.
 func (s *suite) everyOperation() (rows []row) {
 	for _, o := range s.operations {
-		faulty := s.faulty(o)
-		for _, f := range faulty {
-			r := f.request.with(bearer(s.Key))
-			if slices.Contains(public, o.OperationID) {
-				r = f.request
-			}
-			rows = append(rows, row{o.OperationID + " " + f.name, r, f.want})
+		isPublic := slices.Contains(public, o.OperationID)
+		valid := row{name: "valid", request: s.request(o, o.unknown("", ""))}
+		if isPublic && o.method == http.MethodGet && !strings.Contains(o.template, "{") {
+			valid.want = want{status: http.StatusOK}
 		}
-		if slices.Contains(public, o.OperationID) {
-			if valid := s.request(o, o.template); !strings.Contains(o.template, "{") && o.method == http.MethodGet {
-				rows = append(rows, row{o.OperationID, valid, want{status: http.StatusOK}})
+		for _, f := range append(s.faulty(o), valid) {
+			name, withKey := o.OperationID+" "+f.name, f.request
+			if !isPublic {
+				withKey = withKey.with(bearer(s.Key))
+				unauthorized := want{status: 401, code: "unauthorized", header: map[string]string{"WWW-Authenticate": noCredentials}}
+				rows = append(rows, row{name + " without a key", f.request, unauthorized})
 			}
-			continue
-		}
-		for _, f := range append(faulty, row{name: "valid", request: s.request(o, o.unknown("", ""))}) {
-			name := o.OperationID + " " + f.name
-			unauthorized := want{status: 401, code: "unauthorized", header: map[string]string{"WWW-Authenticate": noCredentials}}
-			rows = append(rows, row{name + " without a key", f.request, unauthorized})
-			if s.ReadOnlyKey != "" && o.method != http.MethodGet {
+			if f.want.status != 0 {
+				rows = append(rows, row{name, withKey, f.want})
+			}
+			if !isPublic && s.ReadOnlyKey != "" && o.method != http.MethodGet {
 				readOnly := f.request.with(bearer(s.ReadOnlyKey))
 				rows = append(rows, row{name + " with a key that may only read", readOnly, want{status: 403, code: "forbidden"}})
 			}

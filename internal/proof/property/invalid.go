@@ -8,18 +8,14 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 )
 
-// isFormatted reports whether kin-openapi leaves the form of a text to others.
-func isFormatted(s *openapi3.Schema) bool {
-	return slices.Contains([]string{"date", "date-time", "uuid"}, s.Format)
-}
-
 // Invalid returns JSON values that are not valid for s, most of them nearly so.
 func Invalid(s *openapi3.Schema) (all []string) {
 	if len(s.AllOf) == 1 {
 		s = s.AllOf[0].Value
 	}
 	candidates := []string{
-		`null`, `true`, `"lost"`, `[]`, `{}`, `5`, `-1`, `0`, `7.5`, `1e300`, `""`, `"a\u0000b"`, Encode(strings.Repeat("x", 10_000)),
+		`null`, `true`, `"lost"`, `[]`, `{}`, `5`, `-1`, `0`, `7.5`, `1e300`, `""`, `"a\u0000b"`,
+		`"2026-02-30"`, `"2026-02-30T00:00:00Z"`, Encode(strings.Repeat("x", 10_000)),
 	}
 	switch {
 	case s.Type.Is("integer"):
@@ -27,8 +23,8 @@ func Invalid(s *openapi3.Schema) (all []string) {
 		if s.Max != nil {
 			candidates = append(candidates, fmt.Sprintf("%.0f", *s.Max+1))
 		}
-	case isFormatted(s):
-		all = []string{`"2026-02-30"`, `"2026-02-30T00:00:00Z"`}
+	case s.Format == "uuid": // which kin-openapi leaves to others
+		all = []string{`"lost"`}
 	case s.Type.Is("array"):
 		for _, item := range Invalid(s.Items.Value) {
 			all = append(all, "["+item+"]")
@@ -39,9 +35,7 @@ func Invalid(s *openapi3.Schema) (all []string) {
 		}
 	}
 	for _, text := range candidates {
-		v := Decode(text)
-		_, isText := v.(string)
-		if s.VisitJSON(v) != nil || isText && isFormatted(s) {
+		if s.VisitJSON(Decode(text)) != nil {
 			all = append(all, text)
 		}
 	}
@@ -49,10 +43,10 @@ func Invalid(s *openapi3.Schema) (all []string) {
 }
 
 // InvalidText returns texts of a parameter that are not valid for s.
-func InvalidText(s *openapi3.Schema) (all []string) {
+func InvalidText(s *openapi3.Schema) []string {
 	s = Item(s)
 	if s.Type.Is("integer") {
-		all = []string{"", "ten", "+5", "05", "5.0", "1e1", "1/2", "５", "9223372036854775808"}
+		all := []string{"", "ten", "+5", "05", "5.0", "1e1", "1/2", "５", "9223372036854775808"}
 		for limit, beyond := range map[*float64]float64{s.Min: -1, s.Max: 1} {
 			if limit != nil {
 				all = append(all, fmt.Sprintf("%.0f", *limit+beyond))
@@ -60,12 +54,8 @@ func InvalidText(s *openapi3.Schema) (all []string) {
 		}
 		return all
 	}
-	for _, text := range []string{"", "lost", "a\x00b", "1/2"} {
-		if isFormatted(s) || s.VisitJSON(text) != nil {
-			all = append(all, text)
-		}
-	}
-	return all
+	isValid := func(text string) bool { return s.Format != "uuid" && s.VisitJSON(text) == nil }
+	return slices.DeleteFunc([]string{"", "lost", "a\x00b", "1/2"}, isValid)
 }
 
 // Unknown returns texts of valid identifiers that no resource has.
