@@ -73,15 +73,11 @@ func TestRetries(t *testing.T) {
 	tests := []retryTest{
 		{"GET /pets", "", []int{408, 429, 500}, "7", 0, "200", 4, 21 * s, 32 * s},
 		{"GET /pets", "", []int{503}, "Sat, 01 Jan 2000 00:00:09 GMT", 0, "200", 2, 9 * s, 14 * s},
-		{"GET /pets", "", []int{503}, "99999999999", 0, "503", 1, 0, 0},
 		{"GET /pets", "", []int{503}, "61", 0, "503", 1, 0, 0},
 		{"GET /pets", "", []int{503, 503, 503, 503}, "0", 0, "503", 4, 0, 1},
 		{"GET /pets", "", []int{lost, cut, 503}, "", 0, "200", 4, 700 * ms, 1050 * ms},
-		{"GET /pets", "", []int{503, lost, lost, lost}, "", 0, failed + "lost$", 4, 700 * ms, 1050 * ms},
 		{"GET /pets", "", []int{cut, cut, cut, cut}, "", 0, failed + "unexpected EOF$", 4, 700 * ms, 1050 * ms},
-		{"GET /pets", "", []int{429}, "30", 3 * s, "429", 1, 0, 0}, // a wait past the deadline
-		{"GET /pets", "", []int{503, 503}, "35", 60 * s, "503", 2, 35 * s, 53 * s},
-		{"GET /pets", "", []int{lost}, "", 50 * ms, failed + "lost$", 1, 0, 0},
+		{"GET /pets", "", []int{429}, "30", 3 * s, "429", 1, 0, 0},       // a wait past the deadline
 		{"GET /pets", "", []int{hangs}, "", 0, "200", 2, 10 * s, 11 * s}, // until the client's timeout
 		{"GET /pets", "", []int{hangs}, "", 5 * s, failed + "context deadline exceeded$", 1, 5 * s, 5 * s},
 		{"GET /pets", "", []int{503, hangs}, "1", 5 * s, failed + "context deadline exceeded; before that: 503", 2, 5 * s, 5 * s},
@@ -89,7 +85,6 @@ func TestRetries(t *testing.T) {
 		{"GET /pets", "", []int{500, canceled}, "1", 0, failed + "context canceled; before that: 503", 2, s, 2 * s},
 		{"PUT /pets", "", []int{500}, "1", 0, "200", 2, s, 2 * s},
 		{"PUT /pets", "stream", []int{500}, "1", 0, "500", 1, 0, 0}, // its body cannot be sent again
-		{"DELETE /pets", "", []int{500}, "1", 0, "200", 2, s, 2 * s},
 		{"PATCH /pets", "k1", []int{500}, "1", 0, "500", 1, 0, 0},
 		{"POST /pets", "k1", []int{500}, "1", 0, "200", 2, s, 2 * s},
 		{"POST /pets", "", []int{lost, 503}, "1", 0, "200", 3, s, 2 * s},

@@ -18,36 +18,29 @@ import (
 type forgetting struct {
 	store.Store
 	began   time.Time
-	batches []error         // nil for a batch that was forgotten
+	results []int           // how many keys were forgotten; -1 is a failure
 	calls   []time.Duration // when they were made
 }
 
-var errNothing = errors.New("nothing to forget")
-
-func (f *forgetting) ForgetIdempotencyKeys(_ context.Context, before time.Time) (int, error) {
+func (f *forgetting) ForgetIdempotencyKeys(_ context.Context, before time.Time) (n int, err error) {
 	if time.Since(before) != 7*24*time.Hour {
 		return 0, errors.New("not seven days")
 	}
 	f.calls = append(f.calls, time.Since(f.began).Round(10*time.Second))
-	err := errNothing
-	if len(f.batches) > 0 {
-		err, f.batches = f.batches[0], f.batches[1:]
+	if len(f.results) > 0 {
+		n, f.results = f.results[0], f.results[1:]
 	}
-	switch err {
-	case nil:
-		return 1000, nil
-	case errNothing:
-		return 0, nil
+	if n < 0 {
+		return 0, errors.New("broken")
 	}
-	return 0, err
+	return n, nil
 }
 
 func TestForgetIdempotencyKeys(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Hour)
 		defer cancel()
-		broken := errors.New("broken")
-		s := &forgetting{began: time.Now(), batches: []error{nil, nil, errNothing, broken, broken, nil, errNothing, broken}}
+		s := &forgetting{began: time.Now(), results: []int{1000, 1, 0, -1, -1, 1000, 0, -1}}
 		var log bytes.Buffer
 		store.ForgetIdempotencyKeys(ctx, s, slog.New(slog.NewTextHandler(&log, nil)))
 		const soon, hour = 10 * time.Second, time.Hour + 10*time.Second
