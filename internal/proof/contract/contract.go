@@ -134,16 +134,6 @@ func (s *suite) get(target string, header ...string) request {
 	return request{method: http.MethodGet, target: s.base + target, header: append(header, bearer(s.Key))}
 }
 
-// query returns r with another parameter in the query.
-func (r request) query(name, text string) request {
-	separator := "?"
-	if strings.Contains(r.target, "?") {
-		separator = "&"
-	}
-	r.target += separator + url.QueryEscape(name) + "=" + url.QueryEscape(text)
-	return r
-}
-
 // response is a response whose body has been read.
 type response struct {
 	*http.Response

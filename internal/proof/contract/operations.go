@@ -160,12 +160,15 @@ func (s *suite) faulty(o operation) (rows []row) {
 				rows = append(rows, row{"unknown " + p.Name + "=" + text, unknown, want{status: 404, code: "not_found"}})
 			}
 		case openapi3.ParameterInQuery:
+			asked := func(texts ...string) request {
+				return s.request(o, o.unknown("", "")+"?"+url.Values{p.Name: texts}.Encode())
+			}
 			for _, text := range property.InvalidText(schema) {
-				rows = append(rows, row{p.Name + "=" + text, valid.query(p.Name, text), w})
+				rows = append(rows, row{p.Name + "=" + text, asked(text), w})
 			}
 			if !schema.Type.Is("array") {
 				text := property.Text(property.Value(schema).Example(1))
-				rows = append(rows, row{p.Name + " twice", valid.query(p.Name, text).query(p.Name, text), w})
+				rows = append(rows, row{p.Name + " twice", asked(text, text), w})
 			}
 		}
 	}

@@ -56,16 +56,11 @@ func (r request) withBody(v any) request {
 // to returns a request of an operation with the key.
 func (s *suite) to(o operation, path string) request { return s.request(o, path).with(bearer(s.Key)) }
 
-// example returns a body for the create operation.
-func (c *collection) example(seed int) resource { return property.Object(c.create.body).Example(seed) }
-
-// complete returns a body for the create operation with all properties.
-func (c *collection) complete(seed int) resource {
-	body := c.example(seed)
+// example returns a body for the create operation with all properties.
+func (c *collection) example(seed int) resource {
+	body := resource{}
 	for name, p := range c.create.body.Properties {
-		if body[name] == nil {
-			body[name] = property.Another(p.Value, nil)
-		}
+		body[name] = property.Another(p.Value, nil, seed)
 	}
 	return body
 }
@@ -183,7 +178,7 @@ func (c *collection) owned(o operation, value resource) resource {
 	all := resource{}
 	for name, p := range c.schema.Value.Properties {
 		if o.body.Properties[name] == nil {
-			all[name] = property.Another(p.Value, value[name])
+			all[name] = property.Another(p.Value, value[name], 1)
 		}
 	}
 	return all

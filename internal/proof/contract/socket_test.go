@@ -134,11 +134,7 @@ func talk(t *testing.T, addr, send string, half bool) string {
 	}
 	var got []string
 	for rest := bufio.NewReader(conn); ; {
-		method := http.MethodGet
-		if strings.HasPrefix(send, http.MethodHead) && len(got) == 0 {
-			method = http.MethodHead
-		}
-		resp, err := http.ReadResponse(rest, &http.Request{Method: method})
+		resp, err := http.ReadResponse(rest, nil)
 		if timeout, ok := err.(net.Error); ok && timeout.Timeout() {
 			return strings.Join(append(got, "stalls"), " ")
 		}
@@ -156,7 +152,7 @@ func talk(t *testing.T, addr, send string, half bool) string {
 			got = append(got, "broken")
 		case resp.StatusCode >= 400 && resp.Header.Get("X-Request-Id") == "":
 			got = append(got, "bare")
-		case resp.StatusCode >= 400 && method != http.MethodHead:
+		case resp.StatusCode >= 400:
 			if err := json.Unmarshal(body, &e); err != nil || e.Code == "" {
 				t.Errorf("body: got %q, want an Error", body)
 			}
@@ -171,10 +167,7 @@ var socketCases = []struct {
 }{
 	// Request lines.
 	{name: "bad percent-encoding", send: ask(list + "%zz"), want: "400 bare close"},
-	{name: "a fragment", send: ask(list + "?limit=1#x"), want: "400 invalid_parameter open"},
-	{name: "CONNECT", send: "CONNECT example.com:443 HTTP/1.1\r\n" + host + end, want: "40[045] [a-z_]+ (open|close)"},
 	{name: "OPTIONS of all", send: "OPTIONS * HTTP/1.1\r\n" + host + end, want: "(204|404 not_found) open"},
-	{name: "GET of all", send: ask("*"), want: "40[04] [a-z_]+ (open|close)"},
 
 	// Headers.
 	{name: "no Host", send: "GET /livez HTTP/1.1\r\n\r\n", want: "400 bare close"},
@@ -186,7 +179,6 @@ var socketCases = []struct {
 
 	// Several requests.
 	{name: "pipelined", send: ask(list+"?limit=0") + ask(list) + sized() + ask(base+"/nothing"), want: "400 invalid_parameter 200 201 404 not_found open"},
-	{name: "HEAD, pipelined", send: strings.Replace(ask(list), "GET", "HEAD", 1) + ask(list), want: "200 200 open"},
 	{name: "pipelined after an unread body", send: strings.Replace(sized(), auth, "", 1) + ask(list), want: "401 unauthorized close"},
 
 	// Lengths.
@@ -210,7 +202,6 @@ var socketCases = []struct {
 	{name: "no key, expecting", send: strings.Replace(add("", length(30), expects), auth, "", 1), want: "401 unauthorized close"},
 	{name: "another type", send: strings.Replace(add("", length(50000)), "application/json", "text/plain", 1), want: "415 unsupported_media_type close"},
 	{name: "compressed", send: add("", length(50000), "Content-Encoding: gzip\r\n"), want: "415 unsupported_media_type close"},
-	{name: "a query to refuse", send: strings.Replace(add("", length(50000)), list, list+"?%zz", 1), want: "400 invalid_parameter close"},
 	{name: "announced too long", send: add("", length(maxBody+1)), want: "413 payload_too_large close"},
 	{name: "chunks past the limit", send: add(chunk(strings.Repeat(" ", maxBody+1)), chunked), want: "413 payload_too_large close"},
 	{name: "expected and sent", send: sized(expects), want: "100 201 open"},

@@ -71,10 +71,7 @@ func (s *suite) authentication(t *testing.T) {
 		{name: "for a proxy", header: []string{"Proxy-" + key}, challenge: none},
 		{name: "in the URL", query: "&access_token=" + s.Key + "&api_key=" + s.Key + "&Authorization=Bearer%20" + s.Key, challenge: none},
 		{name: "an unknown key", header: []string{bearer(unknownKey)}, challenge: invalid},
-		{name: "a wrong checksum", header: []string{bearer(unknownKey[:len(unknownKey)-6] + "AAAAAA")}, challenge: invalid},
 		{name: "another form", header: []string{bearer("another-api-key-for-tests")}, challenge: invalid},
-		{name: "one character more", header: []string{key + "x"}, challenge: invalid},
-		{name: "in upper case", header: []string{bearer(strings.ToUpper(s.Key))}, challenge: invalid},
 		{name: "invalid UTF-8", header: []string{key + "\xff"}, challenge: either},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -69,10 +69,8 @@ func (c *collection) creates(t *testing.T) {
 		maps.Copy(sent, body)
 		c.keeps(rt, c.create, c.add(rt, under, sent).value, sent)
 	})
-	before, required := c.ids(c.all(t, under, "")), resource{}
-	for _, name := range c.create.body.Required {
-		required[name] = c.complete(2)[name]
-	}
+	before, required := c.ids(c.all(t, under, "")), c.example(2)
+	maps.DeleteFunc(required, func(name string, _ any) bool { return !slices.Contains(c.create.body.Required, name) })
 	for name, v := range required {
 		body := without(required, name)
 		body[strings.ToUpper(name)] = v
@@ -127,9 +125,9 @@ func (c *collection) refuses(t *testing.T, o operation, path string, valid resou
 // changes tests a PUT with all properties, or a PATCH with all and with each alone, and
 // null where it takes that. A property that is not sent stays as it is.
 func (c *collection) changes(t *testing.T, o operation) {
-	under, body, all := c.newParent(t, 2), c.complete(1), resource{}
+	under, body, all := c.newParent(t, 2), c.example(1), resource{}
 	for name, p := range o.body.Properties {
-		all[name] = property.Another(p.Value, body[name])
+		all[name] = property.Another(p.Value, body[name], 1)
 	}
 	c.changed(t, o, c.add(t, under, body), all)
 	for name, p := range o.body.Properties {
@@ -180,7 +178,7 @@ func (c *collection) removes(t T, o operation) {
 		}
 	}
 	for _, child := range below {
-		removed, others := c.add(t, under, c.complete(4)), []*stored{c.add(t, under, c.complete(5))}
+		removed, others := c.add(t, under, c.example(4)), []*stored{c.add(t, under, c.example(5))}
 		all := []*stored{removed}
 		if child != nil {
 			all = append(all, child.add(t, removed, child.example(1)))

@@ -34,9 +34,9 @@ func Value(s *openapi3.Schema) *rapid.Generator[any] {
 }
 
 // Another returns a valid value other than v and null.
-func Another(s *openapi3.Schema, v any) any {
+func Another(s *openapi3.Schema, v any, seed int) any {
 	differs := func(other any) bool { return other != nil && Encode(other) != Encode(v) }
-	return Value(s).Filter(differs).Example(1)
+	return Value(s).Filter(differs).Example(seed)
 }
 
 func value(t *rapid.T, s *openapi3.Schema) any {
