@@ -14,9 +14,8 @@ import (
 	"example.com/petstore/internal/keys"
 )
 
-var keyColumns = []string{"id", "name", "hash", "read_only", "created_at", "expires_at", "revoked_at", "used_at"}
-
 var (
+	keyColumns = []string{"id", "name", "hash", "read_only", "created_at", "expires_at", "revoked_at", "used_at"}
 	keyList    = strings.Join(keyColumns, ", ")
 	insertKey  = "INSERT INTO SCHEMA.keys (" + keyList + ") VALUES (" + parameterList(len(keyColumns)) + ")"
 	selectKey  = "SELECT " + keyList + " FROM SCHEMA.keys WHERE id = $1"

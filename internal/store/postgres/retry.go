@@ -35,10 +35,9 @@ func (s *Store) writeOnce(ctx context.Context, st statement) error {
 	return s.run(ctx, s.writes, false, st)
 }
 
-// run runs a statement until it succeeds, returns no row or fails permanently. It
-// gives up after outageWait as long as nothing was executed. If a write may have
-// been executed, it gives up at once, or if the write is repeatable, when ctx is
-// done, because only a success settles the outcome.
+// run runs a statement until it succeeds, returns no row or fails permanently. It gives up
+// after outageWait if nothing was executed. If a write may have been executed, it gives up
+// at once, or if the write is repeatable, with ctx: only a success settles the outcome.
 func (s *Store) run(ctx context.Context, pool *pgxpool.Pool, repeatable bool, st statement) error {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
@@ -96,8 +95,7 @@ func (s *Store) attempt(ctx context.Context, pool *pgxpool.Pool, st statement) e
 	return err
 }
 
-// warning is the key in a connection's CustomData for the text of the last
-// WARNING.
+// warning is the key in a connection's CustomData for the text of the last WARNING.
 const warning = "warning"
 
 // keepWarning keeps every WARNING but the one that transaction IDs will run out, which

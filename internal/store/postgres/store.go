@@ -1,11 +1,9 @@
-// Package postgres implements store.Store on PostgreSQL. Any number
-// of processes may use a database at once.
+// Package postgres implements store.Store on PostgreSQL. Any number of processes may use a
+// database at once.
 //
-// An acknowledged write is committed, and is on a synchronous standby too if the
-// server waits for one. When the server fails or another takes its place, the
-// store retries reads and idempotent writes, and other writes only if they were
-// not executed; see retry.go. A server that hangs keeps its connections for up to
-// 15 s after their statements ended, because pgx tries to close them in order.
+// An acknowledged write is committed, and is on a synchronous standby too if the server
+// waits for one. When the server fails or another takes its place, the store retries reads
+// and idempotent writes, and other writes only if they were not executed; see retry.go.
 package postgres
 
 import (
@@ -36,16 +34,15 @@ type Options struct {
 	Logger      *slog.Logger // reports a migration; may be nil
 }
 
-// Store is a store.Store in a PostgreSQL database. Writes have a
-// pool of their own because a write that waits for a standby keeps its connection.
+// Store is a store.Store in a PostgreSQL database. Writes have a pool of their own because
+// a write that waits for a standby keeps its connection.
 type Store struct {
 	writes, reads *pgxpool.Pool
 	schema        string // of the tables
+	citus         bool   // the extension is installed
+	requireSync   bool   // for the metric
 
-	citus       bool // the extension is installed
-	requireSync bool // for the metric
-	closed      atomic.Bool
-
+	closed           atomic.Bool
 	unreachableSince atomic.Int64 // according to Ping, in nanoseconds; 0 if it is reachable
 }
 
@@ -147,8 +144,8 @@ func (s *Store) pingSucceeds(kind pets.Kind, now time.Time) bool {
 // Failed implements pets.Store. After a server failure, the store reconnects.
 func (s *Store) Failed() <-chan error { return nil }
 
-// Close implements pets.Store. It waits for the statements in progress, but for a
-// server that hangs only callTimeout.
+// Close implements pets.Store. It waits for the statements in progress, for callTimeout at
+// most: pgx would wait 15 s for each connection to a server that hangs.
 func (s *Store) Close() error {
 	s.closed.Store(true)
 	closed := make(chan struct{})
