@@ -44,7 +44,7 @@ var groups = []struct {
 	{"Methods", (*suite).everyMethod},
 	{"Headers", table((*suite).headers)},
 	{"Paths", table((*suite).paths)},
-	{"Authentication", (*suite).authentication},
+	{"Authentication", table((*suite).authentication)},
 	{"Writes", (*suite).writes},
 	{"Lists", (*suite).lists},
 	{"Retry", (*suite).retry},
