@@ -107,8 +107,8 @@ func (c *collection) equal(t T, what string, got, given resource, by ...operatio
 	}
 }
 
-// isRead checks that a resource is read as it is, unless it is gone, by get, in every list
-// of such resources, and with filters.
+// isRead checks that a resource is read as it is, by get, in every list of such resources,
+// and with filters; or if it is gone, that no operation finds it.
 func (m *stored) isRead(t T) {
 	check := func(by string, got resource, matches bool) {
 		if want := matches && !m.gone; (got != nil) != want {
@@ -117,12 +117,12 @@ func (m *stored) isRead(t T) {
 			m.equal(t, "read by "+by, got, m.value, m.create, m.items[http.MethodPut], m.items[http.MethodPatch])
 		}
 	}
-	if get := m.items[http.MethodGet]; get.method != "" {
-		var found resource
-		if got := m.send(t, m.to(get, m.path())); got.StatusCode == http.StatusOK {
-			found = decode(got.body)
+	for method, o := range m.items {
+		if m.gone {
+			m.expect(t, m.to(o, m.path()), want{status: http.StatusNotFound, code: "not_found"})
+		} else if method == http.MethodGet {
+			check("get", decode(m.succeed(t, m.to(o, m.path())).body), true)
 		}
-		check("get", found, true)
 	}
 	check("list", m.find(t, ""), true)
 	for _, filter := range m.list.parameters {
