@@ -94,8 +94,9 @@ func newSuite(t *testing.T, server Server) *suite {
 		},
 	}
 	s.collections = s.newCollections()
+	codes := regexp.MustCompile("(?m)^\\| ([0-9]{3}) `([a-z_]+)` \\|")
 	for _, tag := range document.Tags {
-		for _, row := range regexp.MustCompile("(?m)^\\| ([0-9]{3}) `([a-z_]+)` \\|").FindAllStringSubmatch(tag.Description, -1) {
+		for _, row := range codes.FindAllStringSubmatch(tag.Description, -1) {
 			s.codes[row[1]] = append(s.codes[row[1]], row[2])
 		}
 	}

@@ -48,7 +48,8 @@ func TestContract(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer from.Close()
-			if err := from.Snapshot(t.Context(), func(s store.Snapshot) error { return copied.Fill(t.Context(), s) }); err != nil {
+			fill := func(s store.Snapshot) error { return copied.Fill(t.Context(), s) }
+			if err := from.Snapshot(t.Context(), fill); err != nil {
 				t.Fatalf("copying: got error %v", err)
 			}
 			s.origin = newSuiteOn(t, copied).origin

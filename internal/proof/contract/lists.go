@@ -61,7 +61,7 @@ func (c *collection) page(t T, target string) (page []resource, next string) {
 	if m := nextLink.FindStringSubmatch(strings.Join(got.Header.Values("Link"), ", ")); m != nil {
 		u, err := url.Parse(m[1])
 		if err != nil || u.Path != c.base+strings.Split(target, "?")[0] || c.limit(m[1]) != limit || !full {
-			t.Errorf("%s: got %d with the link %s, want %d if another follows, and the same limit", target, len(list), m[1], limit)
+			t.Errorf("%s: got %d with the link %s, want %d and the same limit", target, len(list), m[1], limit)
 			return page, ""
 		}
 		next = strings.TrimPrefix(u.RequestURI(), c.base)

@@ -91,11 +91,11 @@ var odd = []rune(" 0Aß\u0301🐕👩🏽‍🚀ש\u202e\u2028\r\n\t\x01\x7f\ufe
 
 // text generates strings.
 func text(s *openapi3.Schema) *rapid.Generator[string] {
-	longest := -1
+	least, most := int(s.MinLength), -1
 	if s.MaxLength != nil {
-		longest = int(*s.MaxLength)
+		most = int(*s.MaxLength)
 	}
-	all := rapid.OneOf(rapid.StringN(int(s.MinLength), longest, -1), rapid.StringOfN(rapid.SampledFrom(odd), int(s.MinLength), longest, -1))
+	all := rapid.OneOf(rapid.StringN(least, most, -1), rapid.StringOfN(rapid.SampledFrom(odd), least, most, -1))
 	switch {
 	case s.Format == "date":
 		all = moment(time.DateOnly)
@@ -110,7 +110,7 @@ func text(s *openapi3.Schema) *rapid.Generator[string] {
 }
 
 func moment(layout string) *rapid.Generator[string] {
-	return rapid.Map(rapid.Int64Range(0, 1<<32), func(seconds int64) string { return time.Unix(seconds, 0).UTC().Format(layout) })
+	return rapid.Map(rapid.Int64Range(0, 1<<32), func(s int64) string { return time.Unix(s, 0).UTC().Format(layout) })
 }
 
 // Encode returns v as JSON.
