@@ -3,6 +3,9 @@ package store_test
 import (
 	"context"
 	"maps"
+	"reflect"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -80,6 +83,33 @@ func TestObserve(t *testing.T) {
 		}
 		if got := gather(t, reg); !maps.Equal(got, want) {
 			t.Errorf("%v: got %v, want %v", err, got, want)
+		}
+	}
+}
+
+// TestMeasured calls each method of pets.Store that requests call, and checks that it is
+// measured.
+func TestMeasured(t *testing.T) {
+	others := []string{"Close", "Failed", "ForgetIdempotencyKeys", "Ping"}
+	methods := reflect.TypeFor[pets.Store]()
+	for i := range methods.NumMethod() {
+		m, reg := methods.Method(i), prometheus.NewRegistry()
+		if slices.Contains(others, m.Name) {
+			continue
+		}
+		args := []reflect.Value{reflect.ValueOf(t.Context())}
+		for j := 1; j < m.Type.NumIn(); j++ {
+			args = append(args, reflect.Zero(m.Type.In(j)))
+		}
+		reflect.ValueOf(store.Observe(memory.New(), reg)).MethodByName(m.Name).Call(args)
+		calls := 0.0
+		for name, n := range gather(t, reg) {
+			if strings.HasPrefix(name, "store_call_duration_seconds") {
+				calls += n
+			}
+		}
+		if calls != 1 {
+			t.Errorf("%s: got %v measured calls, want 1", m.Name, calls)
 		}
 	}
 }
