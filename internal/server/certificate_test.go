@@ -88,7 +88,7 @@ func (l lines) Write(line []byte) (int, error) {
 	return len(line), nil
 }
 
-// TestHandshakeErrors checks that clients that leave are no warnings.
+// TestHandshakeErrors checks that clients that leave or speak no TLS are no warnings.
 func TestHandshakeErrors(t *testing.T) {
 	log := make(lines, 100)
 	o := certified(t, "pets.example")
@@ -102,7 +102,9 @@ func TestHandshakeErrors(t *testing.T) {
 		"nothing":     {"", "DEBUG", (*net.TCPConn).Close},
 		"a reset":     {"", "DEBUG", func(c *net.TCPConn) error { return errors.Join(c.SetLinger(0), c.Close()) }},
 		"plain HTTP":  {request("GET /ok"), "DEBUG", (*net.TCPConn).CloseWrite},
-		"other bytes": {strings.Repeat("x", 100), "WARN", (*net.TCPConn).CloseWrite},
+		"a DELETE":    {request("DELETE /ok"), "DEBUG", (*net.TCPConn).CloseWrite},
+		"other bytes": {strings.Repeat("x", 100), "DEBUG", (*net.TCPConn).CloseWrite},
+		"a bad hello": {"\x16\x03\x01\x00\x04\x01\x00\x00\x00", "WARN", (*net.TCPConn).CloseWrite},
 	} {
 		conn, err := net.Dial("tcp", r.addr)
 		if err != nil {

@@ -31,16 +31,17 @@ func (w *LogWriter) Blocked() bool {
 }
 
 // errorLog is a writer for an http.Server's ErrorLog. Clients that leave during the
-// TLS handshake, as probes of the port do, are not worth a warning.
+// TLS handshake, as probes of the port do, or speak no TLS are not worth a warning.
 type errorLog struct{ logger *slog.Logger }
 
-var clientLeft = regexp.MustCompile(
-	`TLS handshake error .*(EOF|connection reset by peer|broken pipe|client sent an HTTP request to an HTTPS server)$`)
+// noTLS matches their errors. net/http knows plain HTTP by five methods only.
+var noTLS = regexp.MustCompile(`TLS handshake error .*(EOF|connection reset by peer|broken pipe|` +
+	`client sent an HTTP request to an HTTPS server|first record does not look like a TLS handshake)$`)
 
 func (l errorLog) Write(line []byte) (int, error) {
 	text := bytes.TrimSpace(line)
 	level := slog.LevelWarn
-	if clientLeft.Match(text) {
+	if noTLS.Match(text) {
 		level = slog.LevelDebug
 	}
 	l.logger.Log(context.Background(), level, string(text))
