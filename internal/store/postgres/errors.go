@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -105,7 +106,7 @@ func codeOf(err error) string {
 
 // explainOpen formats an error of opening the database at dsn as one line.
 func explainOpen(dsn string, err error) error {
-	timedOut := pgconn.Timeout(err)
+	timedOut := pgconn.Timeout(err) && !errors.Is(err, context.Canceled) // which pgconn counts as one
 	e, fromServer := errors.AsType[*pgconn.PgError](err)
 	_, connecting := errors.AsType[*pgconn.ConnectError](err)
 	switch {

@@ -4,6 +4,7 @@ package postgres
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"log/slog"
@@ -114,5 +115,21 @@ SELECT 'Rex', 1, CASE WHEN n <= %d THEN 'pending' WHEN n = 2 * %[1]d THEN 'sold'
 				t.Errorf("%s, page(%s): got error %v, plan\n%s", mode, page, err, plan)
 			}
 		}
+	}
+}
+
+// TestInterruptedOpen checks that a start that was interrupted is not blamed on the network.
+func TestInterruptedOpen(t *testing.T) {
+	dsn := pgtest.Database(t)
+	conn, err := pgx.Connect(t.Context(), dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer disconnect(conn)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err = look(ctx, conn)
+	if err := explainOpen(dsn, err); !errors.Is(err, context.Canceled) || strings.Contains(err.Error(), "connect_timeout") {
+		t.Errorf("got error %v, want one without advice about the network", err)
 	}
 }
