@@ -88,11 +88,11 @@ func fixedKeys(getenv func(string) string) ([]string, error) {
 func parseDays(text string) (time.Duration, error) {
 	days, isDays := strings.CutSuffix(text, "d")
 	n, err := strconv.ParseUint(days, 10, 16)
-	if isDays && err == nil {
-		return time.Duration(n) * 24 * time.Hour, nil
+	d := time.Duration(n) * 24 * time.Hour
+	if !isDays {
+		d, err = time.ParseDuration(text)
 	}
-	d, err := time.ParseDuration(text)
-	if err != nil || d < 0 {
+	if err != nil || d <= 0 {
 		return 0, errors.New("it must be a duration such as 30d, 12h or 90m")
 	}
 	return d, nil
@@ -122,11 +122,20 @@ var (
 	publicURLForm = regexp.MustCompile(`^(?i:https?)://` + host + `(/([0-9A-Za-z._~-]|%[0-9A-Fa-f]{2})*)*$`)
 )
 
+// isURL reports whether text is a URL of a form, with an IP address and a port that exist.
+func isURL(text string, form *regexp.Regexp) bool {
+	u, err := url.Parse(text)
+	if err == nil && u.Port() != "" {
+		_, err = strconv.ParseUint(u.Port(), 10, 16)
+	}
+	return err == nil && form.MatchString(text)
+}
+
 // parseOrigins parses origins as browsers send them.
 func parseOrigins(text string) ([]string, error) {
 	all := strings.Split(text, ",")
 	for _, origin := range all {
-		if !originForm.MatchString(origin) || strings.ToLower(origin) != origin {
+		if !isURL(origin, originForm) || strings.ToLower(origin) != origin {
 			return nil, fmt.Errorf("%q is no origin as browsers send it, such as https://app.example.com", origin)
 		}
 	}
@@ -135,7 +144,7 @@ func parseOrigins(text string) ([]string, error) {
 
 // parsePublicURL accepts a public URL.
 func parsePublicURL(text string) (string, error) {
-	if text != "" && !publicURLForm.MatchString(text) {
+	if text != "" && !isURL(text, publicURLForm) {
 		return "", fmt.Errorf("it must be a URI in ASCII without user, query or fragment, such as %s", encodedURL(text))
 	}
 	return text, nil
@@ -149,7 +158,7 @@ func encodedURL(text string) string {
 			host += ":" + u.Port()
 		}
 		encoded := u.Scheme + "://" + host + u.EscapedPath()
-		if err == nil && publicURLForm.MatchString(encoded) {
+		if err == nil && isURL(encoded, publicURLForm) {
 			return encoded
 		}
 	}
