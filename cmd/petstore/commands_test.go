@@ -135,6 +135,36 @@ func TestBlockedLog(t *testing.T) {
 	}
 }
 
+// TestBlockedOutput checks that a command ends although nobody reads what it prints.
+func TestBlockedOutput(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "pets.db")
+	st, err := sqlite.Open(t.Context(), file, sqlite.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 1000 { // more than the pipe holds
+		if _, err := createKey(t.Context(), st, strings.Repeat("x", 100), false); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), giveUp)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, service.Name, "keys", "list", "--store", "sqlite:"+file)
+	out, err := cmd.StdoutPipe()
+	if err := errors.Join(err, st.Close(), cmd.Start()); err != nil {
+		t.Fatal(err)
+	}
+	_, err = out.Read(make([]byte, 1)) // it prints
+	if err := errors.Join(err, cmd.Process.Signal(syscall.SIGTERM)); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait() // the exit status is checked below
+	if got := cmd.ProcessState.ExitCode(); got != 143 {
+		t.Errorf("exit status: got %d, want 143", got)
+	}
+}
+
 // wantStopped checks that a server ends by itself, and not successfully.
 func wantStopped(t *testing.T, s logged) {
 	t.Helper()

@@ -34,6 +34,7 @@ func main() {
 		stderr:      os.Stderr,
 		terminal:    isTerminal(os.Stderr),
 		interactive: isTerminal(os.Stdin) && isTerminal(os.Stdout) && isTerminal(os.Stderr),
+		exit:        os.Exit,
 	}))
 }
 
@@ -43,6 +44,7 @@ type environment struct {
 	stdout, stderr io.Writer
 	terminal       bool // stderr is a terminal
 	interactive    bool // stdin, stdout and stderr are terminals
+	exit           func(status int)
 
 	logger  *slog.Logger
 	parsed  bool         // the command line is valid; errors before that are usage errors
@@ -129,6 +131,12 @@ func prepare(cmd *cobra.Command, args []string, env *environment) error {
 	if cmd.Name() == "serve" {
 		return nil
 	}
+	ctx := cmd.Context()
+	context.AfterFunc(ctx, func() { // it ends in time, even if nobody reads what it prints
+		if cause, ok := errors.AsType[server.Interrupted](context.Cause(ctx)); ok && env.exit != nil {
+			time.AfterFunc(stopTime, func() { env.exit(128 + int(cause.Signal)) })
+		}
+	})
 	var paths []string
 	if strings.HasSuffix(cmd.Use, " FILE") {
 		paths = append(paths, args...)
