@@ -167,7 +167,8 @@ func serve(ctx context.Context, env *environment, cfg serveConfig) (err error) {
 		}
 	}
 	registry := prometheus.NewRegistry()
-	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	process := collectors.NewProcessCollector(collectors.ProcessCollectorOpts{})
+	registry.MustRegister(collectors.NewGoCollector(), process)
 	metrics := prometheus.WrapRegistererWithPrefix(service.Name+"_", registry)
 	promauto.With(metrics).NewGauge(prometheus.GaugeOpts{
 		Name: "build_info", Help: "The version of the program and the kind of its store.",

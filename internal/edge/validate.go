@@ -250,7 +250,8 @@ func bodyProblem(err error, schema *openapi3.Schema) *Problem {
 func describeSyntax(e *jsontext.SyntacticError) string {
 	switch {
 	case errors.Is(e, jsontext.ErrDuplicateName):
-		return fmt.Sprintf("%s has the property %.64q twice", placeOf(e.JSONPointer.Parent()), e.JSONPointer.LastToken())
+		at := e.JSONPointer
+		return fmt.Sprintf("%s has the property %.64q twice", placeOf(at.Parent()), at.LastToken())
 	case errors.Is(e, io.ErrUnexpectedEOF), errors.Is(e, io.EOF):
 		return "the JSON of the body is incomplete"
 	}

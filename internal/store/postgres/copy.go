@@ -127,7 +127,8 @@ func (s *Store) fill(ctx context.Context, tx pgx.Tx, from store.Snapshot) error 
 	if err := copyInto(ctx, tx, s.schema, "pets", petNames, from.ValidPets(), petValues); err != nil {
 		return err
 	}
-	if err := copyInto(ctx, tx, s.schema, "idempotency_keys", requestColumns, from.Requests, requestValues); err != nil {
+	err := copyInto(ctx, tx, s.schema, "idempotency_keys", requestColumns, from.Requests, requestValues)
+	if err != nil {
 		return err
 	}
 	if err := copyInto(ctx, tx, s.schema, "keys", keyColumns, from.Keys, keyValues); err != nil {
@@ -136,13 +137,14 @@ func (s *Store) fill(ctx context.Context, tx pgx.Tx, from store.Snapshot) error 
 	if from.LastID == 0 {
 		return nil
 	}
-	_, err := tx.Exec(ctx, s.sql(setLastID), from.LastID)
+	_, err = tx.Exec(ctx, s.sql(setLastID), from.LastID)
 	return err
 }
 
 // copyInto copies rows into a table.
 func copyInto[T any](
-	ctx context.Context, tx pgx.Tx, schema, table string, columns []string, rows iter.Seq2[T, error], values func(T) []any,
+	ctx context.Context, tx pgx.Tx, schema, table string, columns []string,
+	rows iter.Seq2[T, error], values func(T) []any,
 ) error {
 	next, stop := iter.Pull2(rows)
 	defer stop()

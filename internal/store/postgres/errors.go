@@ -58,9 +58,9 @@ func effectOf(err error) effect {
 	class := e.Code[:min(2, len(e.Code))]
 	switch {
 	case e.SeverityUnlocalized == "PANIC", // perhaps during the commit
-		e.Code == "40003", class == "08", class == "XX": // statement_completion_unknown, connection_exception, internal_error
+		e.Code == "40003", class == "08", class == "XX": // the connection broke, or an internal error
 		return maybeExecuted
-	case class == "40", class == "53", slices.Contains(retryable, e.Code): // transaction_rollback, insufficient_resources
+	case class == "40", class == "53", slices.Contains(retryable, e.Code): // rolled back, or no resources
 		return notExecuted
 	case e.SeverityUnlocalized == "ERROR":
 		return rejected // such as a missing table or privilege, or a value that Validate let through

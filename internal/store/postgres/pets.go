@@ -93,7 +93,10 @@ func (s *Store) CreatePet(ctx context.Context, p pets.NewPet, key pets.Idempoten
 		err = s.writeOnce(ctx, func(ctx context.Context, c *pgx.Conn) error {
 			return explainInsert(c.QueryRow(ctx, s.sql(insertPet), petFields(&made)[1:]...).Scan(&made.ID))
 		})
-		return made, err
+		if err != nil {
+			return pets.Pet{}, err
+		}
+		return made, nil
 	}
 	var fingerprint []byte // of the first request with the key
 	err = s.write(ctx, func(ctx context.Context, c *pgx.Conn) (err error) {
@@ -129,7 +132,8 @@ func (s *Store) createOnce(
 		repeated = false
 		return nil
 	})
-	b.Queue(s.sql(insertItsPet), petFields(&made)[1:]...).QueryRow(func(row pgx.Row) error { return row.Scan(&made.ID) })
+	scanID := func(row pgx.Row) error { return row.Scan(&made.ID) }
+	b.Queue(s.sql(insertItsPet), petFields(&made)[1:]...).QueryRow(scanID)
 	if s.citus {
 		b.Queue("COMMIT")
 	}
