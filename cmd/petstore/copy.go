@@ -3,8 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"iter"
-	"sync/atomic"
 
 	"github.com/spf13/cobra"
 
@@ -48,46 +46,19 @@ func copyStore(ctx context.Context, env *environment, from, to address.Address) 
 		return fmt.Errorf("%w; nothing was copied", err)
 	}
 	defer target.Close() // what it has acknowledged is durable
-	if err := fill(ctx, env, source, target); err != nil {
-		return fmt.Errorf("copying %s to %s: %w", &from, &to, err)
-	}
-	return nil
-}
-
-// fill copies source into target. Its error says whether anything was copied.
-func fill(ctx context.Context, env *environment, source store.Reader, target store.Store) error {
-	var requests, keys atomic.Int64
-	done := "nothing was copied"
-	err := source.Snapshot(ctx, func(s store.Snapshot) error {
-		s.Pets = tally(s.Pets, &env.copied)
-		s.Requests = tally(s.Requests, &requests)
-		s.Keys = tally(s.Keys, &keys)
-		err := target.Fill(ctx, s)
-		if err != nil && pets.KindOf(err) == pets.Internal {
-			done = "either everything was copied or nothing: try again, since only an empty store is filled"
-		}
-		return err
-	})
-	if err != nil {
-		return fmt.Errorf("%w; %s", err, done)
+	n := &env.copied
+	if err := store.Copy(ctx, source, target, n); err != nil {
+		return fmt.Errorf("copying %s to %s: %w", &from, &to, copyError(err))
 	}
 	_, err = fmt.Fprintf(env.stderr, "copied pets: %d, API keys: %d, idempotency keys: %d\n",
-		env.copied.Load(), keys.Load(), requests.Load())
+		n.Pets.Load(), n.Keys.Load(), n.Requests.Load())
 	return err
 }
 
-// tally yields all, and counts it in n. An error of all is Unavailable, because then
-// nothing is copied.
-func tally[T any](all iter.Seq2[T, error], n *atomic.Int64) iter.Seq2[T, error] {
-	return func(yield func(T, error) bool) {
-		for v, err := range all {
-			if err != nil {
-				err = &pets.Error{Kind: pets.Unavailable, Message: "reading failed", Err: err}
-			}
-			n.Add(1)
-			if !yield(v, err) {
-				return
-			}
-		}
+// copyError adds to an error of store.Copy whether anything was copied.
+func copyError(err error) error {
+	if pets.KindOf(err) == pets.Internal {
+		return fmt.Errorf("%w; either everything was copied or nothing: try again, since only an empty store is filled", err)
 	}
+	return fmt.Errorf("%w; nothing was copied", err)
 }

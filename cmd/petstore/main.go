@@ -47,9 +47,9 @@ type environment struct {
 	exit           func(status int)
 
 	logger  *slog.Logger
-	parsed  bool         // the command line is valid; errors before that are usage errors
-	serving bool         // a signal is no interruption
-	copied  atomic.Int64 // pets so far
+	parsed  bool // the command line is valid; errors before that are usage errors
+	serving bool // a signal is no interruption
+	copied  store.Counts
 }
 
 // run runs one command and returns the exit status of the process.
@@ -155,7 +155,7 @@ func prepare(cmd *cobra.Command, args []string, env *environment) error {
 		return err
 	}
 	if env.terminal {
-		go showProgress(cmd.Context(), env.stderr, &env.copied)
+		go showProgress(cmd.Context(), env.stderr, &env.copied.Pets)
 	}
 	return leaveRoot(env, paths)
 }

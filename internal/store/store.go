@@ -6,7 +6,6 @@ package store
 import (
 	"context"
 	"errors"
-	"fmt"
 	"iter"
 
 	"example.com/petstore/internal/keys"
@@ -19,10 +18,9 @@ type Store interface {
 	keys.Store
 
 	// Fill stores a snapshot of another store in one transaction, durably: all of
-	// it or, with an error, nothing. It returns an error of the snapshot unchanged,
-	// and fails with ErrNotEmpty if the store is not as it was created, and with
-	// Invalid for a pet that CreatePet would not store. Internal means that
-	// either all or nothing is stored.
+	// it or, with an error, nothing. It fails with ErrNotEmpty if the store is not
+	// as it was created, and if a sequence of the snapshot has an error. Internal
+	// means that either all or nothing is stored. See Copy.
 	Fill(ctx context.Context, s Snapshot) error
 }
 
@@ -31,7 +29,7 @@ type Reader interface {
 	Keys(ctx context.Context) ([]keys.Key, error)
 
 	// Snapshot calls f with the content of the store at one moment, while others
-	// may write. It returns f's error unchanged.
+	// may write. It fails if f does.
 	Snapshot(ctx context.Context, f func(Snapshot) error) error
 
 	Close() error
@@ -44,28 +42,6 @@ type Snapshot struct {
 	Pets     iter.Seq2[pets.Pet, error]          // in ascending order of their identifiers
 	Requests iter.Seq2[pets.KeyedRequest, error] // in ascending order of the identifiers of their pets
 	Keys     iter.Seq2[keys.Key, error]          // oldest first
-}
-
-// ValidPets yields s.Pets up to the first that CreatePet would not store.
-func (s Snapshot) ValidPets() iter.Seq2[pets.Pet, error] {
-	return func(yield func(pets.Pet, error) bool) {
-		last := int64(0)
-		for p, err := range s.Pets {
-			if err == nil {
-				err = p.Validate()
-			}
-			if err == nil && (p.ID <= last || p.ID > s.LastID || p.ID > pets.MaxID) {
-				err = &pets.Error{Kind: pets.Invalid, Message: "its identifier is out of order or out of range"}
-			}
-			if pets.KindOf(err) == pets.Invalid {
-				err = &pets.Error{Kind: pets.Invalid, Message: fmt.Sprintf("pet %d", p.ID), Err: err}
-			}
-			if !yield(p, err) || err != nil {
-				return
-			}
-			last = p.ID
-		}
-	}
 }
 
 // Errors of opening a store.

@@ -48,8 +48,7 @@ func TestContract(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer from.Close()
-			fill := func(s store.Snapshot) error { return copied.Fill(t.Context(), s) }
-			if err := from.Snapshot(t.Context(), fill); err != nil {
+			if err := store.Copy(t.Context(), from, copied, new(store.Counts)); err != nil {
 				t.Fatalf("copying: got error %v", err)
 			}
 			s.origin = newSuiteOn(t, copied).origin

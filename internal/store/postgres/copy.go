@@ -34,26 +34,24 @@ var areFilled = []string{
 
 // Snapshot implements store.Reader. On Citus, the nodes have no common snapshot.
 func (s *Store) Snapshot(ctx context.Context, f func(store.Snapshot) error) error {
-	var stopped error // f's error
 	err := s.attempt(ctx, s.reads, func(ctx context.Context, c *pgx.Conn) error {
 		return pgx.BeginTxFunc(ctx, c, withoutTimeouts("ISOLATION LEVEL REPEATABLE READ READ ONLY"), func(tx pgx.Tx) error {
 			var last int64
 			if err := tx.QueryRow(ctx, s.sql(selectLastID)).Scan(&last); err != nil {
 				return err
 			}
-			stopped = f(store.Snapshot{
+			return f(store.Snapshot{
 				LastID:   last,
 				Pets:     queried(ctx, tx, s.sql("SELECT "+petList+" FROM SCHEMA.pets ORDER BY id"), scanPet),
 				Requests: queried(ctx, tx, s.sql(selectRequests), scanRequest),
 				Keys:     queried(ctx, tx, s.sql(selectKeys), scanKey),
 			})
-			return stopped
 		})
 	})
-	if stopped != nil || err == nil {
-		return stopped
+	if err != nil {
+		return translate(err, effectOf(err), false)
 	}
-	return translate(err, effectOf(err), false)
+	return nil
 }
 
 // queried yields the rows of a query, up to the first error.
@@ -89,9 +87,6 @@ func scanRequest(row pgx.Row) (r pets.KeyedRequest, err error) {
 	return r, err
 }
 
-// refusal is an error for which Fill stores nothing, though the database works.
-type refusal struct{ error }
-
 // Fill implements store.Store. It does not retry, and ends only with ctx: the snapshot
 // may arrive slowly. Until it ends, the lock blocks other writers, not readers.
 func (s *Store) Fill(ctx context.Context, from store.Snapshot) error {
@@ -100,11 +95,11 @@ func (s *Store) Fill(ctx context.Context, from store.Snapshot) error {
 			return rolledBack(s.fill(ctx, tx, from))
 		})
 	})
-	if err == nil {
+	switch {
+	case err == nil:
 		return nil
-	}
-	if refused, ok := errors.AsType[refusal](err); ok {
-		return refused.error
+	case errors.Is(err, store.ErrNotEmpty):
+		return store.ErrNotEmpty
 	}
 	e := effectOf(err)
 	return translate(err, e, e == maybeExecuted)
@@ -120,11 +115,11 @@ func (s *Store) fill(ctx context.Context, tx pgx.Tx, from store.Snapshot) error 
 			return err
 		}
 		if filled {
-			return refusal{store.ErrNotEmpty}
+			return store.ErrNotEmpty
 		}
 	}
 	petValues := func(p pets.Pet) []any { return petFields(&p) }
-	if err := copyInto(ctx, tx, s.schema, "pets", petNames, from.ValidPets(), petValues); err != nil {
+	if err := copyInto(ctx, tx, s.schema, "pets", petNames, from.Pets, petValues); err != nil {
 		return err
 	}
 	err := copyInto(ctx, tx, s.schema, "idempotency_keys", requestColumns, from.Requests, requestValues)
@@ -148,17 +143,12 @@ func copyInto[T any](
 ) error {
 	next, stop := iter.Pull2(rows)
 	defer stop()
-	var refused error // pgx returns only its text
 	_, err := tx.CopyFrom(ctx, pgx.Identifier{schema, table}, columns, pgx.CopyFromFunc(func() ([]any, error) {
 		v, err, more := next()
 		if err != nil || !more {
-			refused = err
 			return nil, err
 		}
 		return values(v), nil
 	}))
-	if refused != nil {
-		return refusal{refused}
-	}
 	return err
 }

@@ -3,8 +3,6 @@ package sqlite
 import (
 	"context"
 	"database/sql"
-	"errors"
-	"iter"
 	"time"
 
 	"example.com/petstore/internal/keys"
@@ -62,8 +60,7 @@ func (s *Store) Fill(ctx context.Context, from store.Snapshot) error {
 	if s.closed {
 		return pets.ErrClosed
 	}
-	var broken error // an error of the snapshot, which is none of this database
-	err := s.writer.writeAlone(ctx, func(tx *sql.Tx) error {
+	return s.writer.writeAlone(ctx, func(tx *sql.Tx) error {
 		var filled bool
 		if err := tx.QueryRow(isFilled).Scan(&filled); err != nil {
 			return err
@@ -71,50 +68,34 @@ func (s *Store) Fill(ctx context.Context, from store.Snapshot) error {
 		if filled {
 			return store.ErrNotEmpty
 		}
-		err := insertAll(ctx, from.ValidPets(), &broken, func(p pets.Pet) error {
-			_, err := s.insert(tx, p)
-			return err
-		})
-		if err != nil {
-			return err
+		for p, err := range from.Pets {
+			if err == nil {
+				_, err = s.insert(tx, p)
+			}
+			if err != nil {
+				return err
+			}
 		}
-		err = insertAll(ctx, from.Requests, &broken, func(r pets.KeyedRequest) error {
-			_, err := tx.Exec(insertRequest, r.Key, r.KeyID, r.PetID, r.Fingerprint, r.CreatedAt.Unix())
-			return err
-		})
-		if err != nil {
-			return err
+		for r, err := range from.Requests {
+			if err == nil {
+				_, err = tx.Exec(insertRequest, r.Key, r.KeyID, r.PetID, r.Fingerprint, r.CreatedAt.Unix())
+			}
+			if err != nil {
+				return err
+			}
 		}
-		err = insertAll(ctx, from.Keys, &broken, func(k keys.Key) error {
-			_, err := tx.Exec(insertKey, keyValues(k)...)
-			return err
-		})
-		if err != nil || from.LastID == 0 {
-			return err
+		for k, err := range from.Keys {
+			if err == nil {
+				_, err = tx.Exec(insertKey, keyValues(k)...)
+			}
+			if err != nil {
+				return err
+			}
 		}
-		_, err = tx.Exec(setLastID, from.LastID)
+		if from.LastID == 0 {
+			return nil
+		}
+		_, err := tx.Exec(setLastID, from.LastID)
 		return err
 	})
-	if broken != nil {
-		return broken
-	}
-	return err
-}
-
-// insertAll calls insert with each value of all. It sets broken to the first error of all,
-// or to the end of ctx.
-func insertAll[T any](ctx context.Context, all iter.Seq2[T, error], broken *error, insert func(T) error) error {
-	for v, err := range all {
-		if err == nil && ctx.Err() != nil {
-			err = gaveUp(ctx.Err())
-		}
-		if err != nil {
-			*broken = err
-			return errors.New("the snapshot broke off")
-		}
-		if err := insert(v); err != nil {
-			return err
-		}
-	}
-	return nil
 }
