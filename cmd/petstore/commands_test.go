@@ -24,6 +24,7 @@ import (
 	"example.com/petstore/internal/pets"
 	"example.com/petstore/internal/server"
 	"example.com/petstore/internal/service"
+	"example.com/petstore/internal/store"
 	"example.com/petstore/internal/store/address"
 	"example.com/petstore/internal/store/sqlite"
 )
@@ -137,7 +138,7 @@ func TestBlockedLog(t *testing.T) {
 func TestBlockedOutput(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "pets.db")
-	st, err := sqlite.Open(t.Context(), file, sqlite.Options{})
+	st, err := sqlite.Open(t.Context(), file, store.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -218,7 +219,7 @@ func TestLastWord(t *testing.T) {
 	broken, locked := errors.New("broken"), &pets.Error{Kind: pets.Unavailable, Message: "locked"}
 	change := func(err error) error {
 		addr := address.Address{Kind: "memory"}
-		return changeKey(t.Context(), &environment{}, addr, address.Options{}, "created", func(keys.Store) error { return err })
+		return changeKey(t.Context(), &environment{}, addr, store.Options{}, "created", func(keys.Store) error { return err })
 	}
 	work := func(r sqlite.Report) error {
 		addr := address.Address{Kind: "sqlite"}

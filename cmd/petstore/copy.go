@@ -41,7 +41,7 @@ func copyStore(ctx context.Context, env *environment, from, to address.Address) 
 		return fmt.Errorf("%w; nothing was copied", advise(err, from))
 	}
 	defer source.Close()
-	target, err := openStore(ctx, env, to, address.Options{})
+	target, err := openStore(ctx, env, to, store.Options{})
 	if err != nil {
 		return fmt.Errorf("%w; nothing was copied", err)
 	}

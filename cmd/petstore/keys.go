@@ -13,6 +13,7 @@ import (
 	"example.com/petstore/internal/keys"
 	"example.com/petstore/internal/pets"
 	"example.com/petstore/internal/service"
+	"example.com/petstore/internal/store"
 	"example.com/petstore/internal/store/address"
 )
 
@@ -48,7 +49,7 @@ The key cannot be shown again. NAME says who uses it.`,
 				return misuse("%w", err)
 			}
 			k.ReadOnly = readOnly
-			err = changeKey(cmd.Context(), env, addr, address.Options{}, "created", func(s keys.Store) error {
+			err = changeKey(cmd.Context(), env, addr, store.Options{}, "created", func(s keys.Store) error {
 				return s.CreateKey(cmd.Context(), k)
 			})
 			if err != nil {
@@ -105,7 +106,7 @@ name.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
-			return changeKey(ctx, env, addr, address.Options{MustExist: true}, "revoked", func(s keys.Store) error {
+			return changeKey(ctx, env, addr, store.Options{MustExist: true}, "revoked", func(s keys.Store) error {
 				all, err := s.Keys(ctx)
 				if err != nil {
 					return err
@@ -128,7 +129,7 @@ name.`,
 
 // changeKey opens the store at addr and calls f, which changes a key in it. done is what
 // f does. The error says whether it was done.
-func changeKey(ctx context.Context, env *environment, addr address.Address, o address.Options, done string,
+func changeKey(ctx context.Context, env *environment, addr address.Address, o store.Options, done string,
 	f func(keys.Store) error,
 ) error {
 	s, err := openStore(ctx, env, addr, o)

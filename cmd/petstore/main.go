@@ -161,7 +161,7 @@ func prepare(cmd *cobra.Command, args []string, env *environment) error {
 }
 
 // openStore opens a store, and adds advice to its errors.
-func openStore(ctx context.Context, env *environment, addr address.Address, o address.Options) (store.Store, error) {
+func openStore(ctx context.Context, env *environment, addr address.Address, o store.Options) (store.Store, error) {
 	o.Logger = env.logger
 	st, err := addr.Open(ctx, o)
 	return st, advise(err, addr)

@@ -33,7 +33,7 @@ const defaultAddr = "127.0.0.1:8080"
 // serveConfig is the configuration of petstore serve.
 type serveConfig struct {
 	store           address.Address
-	open            address.Options
+	open            store.Options
 	sandbox         bool
 	fixedKeys       []string
 	addr, adminAddr string
@@ -70,7 +70,7 @@ signal stops the server at once.`,
 			if cfg.fixedKeys, err = fixedKeys(env.getenv); err != nil {
 				return err
 			}
-			if cfg.sandbox && (cmd.Flags().Changed("store") || cfg.open != address.Options{}) {
+			if cfg.sandbox && (cmd.Flags().Changed("store") || cfg.open != store.Options{}) {
 				return misuse("--sandbox has its own store, in memory; omit --store, --must-exist and --require-sync, and their variables")
 			}
 			if err := cfg.check(env.interactive); err != nil {

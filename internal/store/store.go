@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"log/slog"
 
 	"example.com/petstore/internal/keys"
 	"example.com/petstore/internal/pets"
@@ -22,6 +23,13 @@ type Store interface {
 	// as it was created, and if a sequence of the snapshot has an error. Internal
 	// means that either all or nothing is stored. See Copy.
 	Fill(ctx context.Context, s Snapshot) error
+}
+
+// Options says how to open a store. The zero value is valid.
+type Options struct {
+	MustExist   bool         // fail if there is no store, instead of creating one
+	RequireSync bool         // fail unless a PostgreSQL server waits for a synchronous standby
+	Logger      *slog.Logger // reports a new store, a migration, a long start, and damage; may be nil
 }
 
 // Reader reads a store as it is: it creates, migrates and writes nothing.

@@ -76,7 +76,7 @@ func parse(t *testing.T, text string) *address.Address {
 
 func openStore(t *testing.T, text string) store.Store {
 	t.Helper()
-	s, err := parse(t, text).Open(t.Context(), address.Options{})
+	s, err := parse(t, text).Open(t.Context(), store.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -61,21 +61,14 @@ func (a *Address) String() string {
 // Type names the values of a flag.
 func (a *Address) Type() string { return "address" }
 
-// Options configures Open. The zero value is valid.
-type Options struct {
-	MustExist   bool         // fail if there is no store, instead of creating one
-	RequireSync bool         // fail unless a PostgreSQL server waits for a synchronous standby
-	Logger      *slog.Logger // may be nil
-}
-
 // Open opens the store at a, creating it if it does not exist, and brings its schema up
 // to date.
-func (a *Address) Open(ctx context.Context, o Options) (store.Store, error) {
+func (a *Address) Open(ctx context.Context, o store.Options) (store.Store, error) {
 	switch a.Kind {
 	case "sqlite":
-		return sqlite.Open(ctx, a.Path, sqlite.Options{MustExist: o.MustExist, Logger: o.Logger})
+		return sqlite.Open(ctx, a.Path, o)
 	case "postgres":
-		return postgres.Open(ctx, a.text, postgres.Options(o))
+		return postgres.Open(ctx, a.text, o)
 	}
 	return memory.New(), nil
 }

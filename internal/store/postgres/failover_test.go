@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"example.com/petstore/internal/pets"
+	"example.com/petstore/internal/store"
 	"example.com/petstore/internal/store/postgres"
 	"example.com/petstore/internal/store/postgres/pgtest"
 )
@@ -35,7 +36,7 @@ func TestFaultUnderLoad(t *testing.T) {
 			t.Parallel()
 			primary, standby := pgtest.Pair(t)
 			refused(t, standby.Address("postgres"), "the server is a standby")
-			s, err := postgres.Open(t.Context(), pgtest.Address("postgres", primary.Host(), standby.Host()), postgres.Options{RequireSync: true})
+			s, err := postgres.Open(t.Context(), pgtest.Address("postgres", primary.Host(), standby.Host()), store.Options{RequireSync: true})
 			if err != nil {
 				t.Fatal(err)
 			}

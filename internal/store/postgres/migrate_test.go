@@ -15,6 +15,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"example.com/petstore/internal/store"
 	"example.com/petstore/internal/store/postgres/pgtest"
 )
 
@@ -91,7 +92,7 @@ func TestMigrateLocked(t *testing.T) {
 func TestPlan(t *testing.T) {
 	t.Parallel()
 	address := pgtest.Schema(t)
-	s, err := Open(t.Context(), address, Options{})
+	s, err := Open(t.Context(), address, store.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

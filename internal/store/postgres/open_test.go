@@ -36,7 +36,7 @@ func TestOpenRejects(t *testing.T) {
 	} {
 		refused(t, address, want)
 	}
-	_, err := postgres.Open(t.Context(), strings.Replace(here, "postgres@", "pets@", 1), postgres.Options{})
+	_, err := postgres.Open(t.Context(), strings.Replace(here, "postgres@", "pets@", 1), store.Options{})
 	if want := "permission denied for schema public"; !errors.Is(err, postgres.ErrMayNotMigrate) || !strings.Contains(err.Error(), want) {
 		t.Errorf("Open of an empty database by its user: got error %v, want %q", err, want)
 	}
@@ -76,7 +76,7 @@ UNION SELECT table_name, column_name, privilege_type FROM information_schema.col
 		t.Errorf("the role may %s, want %s", got, want)
 	}
 	pgtest.Exec(t, owner, "DELETE FROM goose_db_version WHERE version_id = (SELECT max(version_id) FROM goose_db_version)")
-	if _, err := postgres.Open(t.Context(), address, postgres.Options{}); !errors.Is(err, postgres.ErrMayNotMigrate) {
+	if _, err := postgres.Open(t.Context(), address, store.Options{}); !errors.Is(err, postgres.ErrMayNotMigrate) {
 		t.Errorf("Open of an older schema: got error %v, want ErrMayNotMigrate", err)
 	}
 }
@@ -87,7 +87,7 @@ func TestNoStore(t *testing.T) {
 	address := pgtest.Schema(t)
 	for range 2 {
 		_, readErr := postgres.OpenReader(t.Context(), address)
-		_, err := postgres.Open(t.Context(), address, postgres.Options{MustExist: true})
+		_, err := postgres.Open(t.Context(), address, store.Options{MustExist: true})
 		if !errors.Is(err, store.ErrNoStore) || !errors.Is(readErr, store.ErrNoStore) {
 			t.Errorf("Open and OpenReader: got errors %v and %v, want ErrNoStore", err, readErr)
 		}
@@ -146,7 +146,7 @@ func TestMigrateConcurrently(t *testing.T) {
 			var stores sync.WaitGroup
 			for range 8 {
 				stores.Go(func() {
-					s, err := postgres.Open(t.Context(), address, postgres.Options{})
+					s, err := postgres.Open(t.Context(), address, store.Options{})
 					if err != nil {
 						t.Errorf("Open: got error %v", err)
 						return

@@ -27,13 +27,6 @@ var _ store.Store = (*Store)(nil)
 // name is how the server's views and log call this program.
 const name = "petstore"
 
-// Options configures Open. The zero value is valid.
-type Options struct {
-	MustExist   bool         // fail if there is no store, instead of creating one
-	RequireSync bool         // refuse a server that does not wait for a synchronous standby
-	Logger      *slog.Logger // reports a migration; may be nil
-}
-
 // Store is a store.Store in a PostgreSQL database. Writes have a pool of their own because
 // a write that waits for a standby keeps its connection.
 type Store struct {
@@ -48,7 +41,7 @@ type Store struct {
 
 // Open opens the database at dsn, a postgres:// address with one or more hosts,
 // and brings its schema up to date. Errors never contain the password.
-func Open(ctx context.Context, dsn string, o Options) (*Store, error) {
+func Open(ctx context.Context, dsn string, o store.Options) (*Store, error) {
 	s, err := open(ctx, dsn, true, func(conn *pgx.Conn, seen session) error {
 		if o.RequireSync && !seen.synchronous() {
 			return fmt.Errorf("--require-sync: writes need not wait for a standby, or the end of a wait would go unnoticed: "+

@@ -24,7 +24,7 @@ func TestMain(m *testing.M) { os.Exit(pgtest.Main(m)) }
 // open opens a store and closes it when the test ends.
 func open(t testing.TB, address string) *postgres.Store {
 	t.Helper()
-	s, err := postgres.Open(t.Context(), address, postgres.Options{})
+	s, err := postgres.Open(t.Context(), address, store.Options{})
 	if err != nil {
 		t.Fatalf("Open(%s): got error %v", address, err)
 	}
@@ -36,7 +36,7 @@ func open(t testing.TB, address string) *postgres.Store {
 // contains want, and no password.
 func refused(t *testing.T, address, want string) {
 	t.Helper()
-	_, openErr := postgres.Open(t.Context(), address, postgres.Options{})
+	_, openErr := postgres.Open(t.Context(), address, store.Options{})
 	_, readErr := postgres.OpenReader(t.Context(), address)
 	_, _, migrateErr := postgres.Migrate(t.Context(), address, 0, slog.New(slog.DiscardHandler))
 	for _, err := range []error{openErr, readErr, migrateErr} {

@@ -11,6 +11,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"example.com/petstore/internal/pets"
+	"example.com/petstore/internal/store"
 	"example.com/petstore/internal/store/postgres"
 	"example.com/petstore/internal/store/postgres/pgtest"
 )
@@ -39,7 +40,7 @@ func TestDurability(t *testing.T) {
 			pgtest.Exec(t, address, "ALTER "+c.set)
 			server.Configure(t, "synchronous_standby_names", c.names)
 			for required, want := range map[bool]string{false: c.plain, true: c.required} {
-				s, err := postgres.Open(t.Context(), address, postgres.Options{RequireSync: required})
+				s, err := postgres.Open(t.Context(), address, store.Options{RequireSync: required})
 				if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
 					t.Errorf("Open, required %v: got error %v, want %q", required, err, want)
 				}

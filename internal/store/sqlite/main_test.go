@@ -23,6 +23,7 @@ import (
 
 	"example.com/petstore/internal/pets"
 	"example.com/petstore/internal/proof/example"
+	"example.com/petstore/internal/store"
 )
 
 // childEnv makes this test binary run one of children, with file names as
@@ -107,7 +108,7 @@ func (c *creating) kill(t testing.TB, l ledger) {
 // it uses one goroutine, and exits as if it were killed once a pet is refused.
 func createAll(ctx context.Context, names []string) error {
 	runtime.LockOSThread() // for strace, which counts calls per thread
-	s, err := Open(ctx, names[0], Options{})
+	s, err := Open(ctx, names[0], store.Options{})
 	if err != nil {
 		return err
 	}
@@ -221,7 +222,7 @@ func petsIn(t testing.TB, db querier) map[int64]pets.Pet {
 
 func open(t testing.TB, path string) *Store {
 	t.Helper()
-	s, err := Open(t.Context(), path, Options{})
+	s, err := Open(t.Context(), path, store.Options{})
 	if err != nil {
 		t.Fatalf("Open(%q): got error %v", path, err)
 	}

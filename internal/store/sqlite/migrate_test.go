@@ -78,7 +78,7 @@ func TestMigrate(t *testing.T) {
 	migrate(fresh, 1, 0, 1)
 	migrate(fresh, 0, 1, 2)
 	migrations = embedded
-	_, openErr := Open(t.Context(), path, Options{})
+	_, openErr := Open(t.Context(), path, store.Options{})
 	_, readErr := OpenReader(t.Context(), path)
 	_, verifyErr := Verify(t.Context(), path)
 	_, _, migrateErr := Migrate(t.Context(), path, 1, nil)

@@ -35,16 +35,10 @@ const (
 	longLog     = 64 << 20        // bytes of a log that takes a while to read
 )
 
-// Options configures Open. The zero value is valid.
-type Options struct {
-	MustExist bool         // fail if there is no store, instead of creating one
-	Logger    *slog.Logger // reports a new store, a long log, and damage; may be nil
-}
-
 // Open opens the store at path, or creates it with mode 0600, and brings its schema up
 // to date. It rejects, and does not change, a database of another program, one with a
 // newer schema, and one that cannot have a write-ahead log.
-func Open(ctx context.Context, path string, o Options) (*Store, error) {
+func Open(ctx context.Context, path string, o store.Options) (*Store, error) {
 	file, err := resolve(path)
 	if err != nil {
 		return nil, err
@@ -83,7 +77,7 @@ func newStore(file string, logger *slog.Logger) *Store {
 	return s
 }
 
-func (s *Store) open(ctx context.Context, path string, o Options) error {
+func (s *Store) open(ctx context.Context, path string, o store.Options) error {
 	if _, _, err := s.attach(ctx, o.MustExist, 0); err != nil {
 		return err
 	}

@@ -126,7 +126,7 @@ func TestOpenRejects(t *testing.T) {
 		{path: in("empty"), want: "there is no store at " + in("empty"), mustExist: true},
 	} {
 		before, _ := os.ReadFile(c.path)
-		s, err := Open(t.Context(), c.path, Options{MustExist: c.mustExist})
+		s, err := Open(t.Context(), c.path, store.Options{MustExist: c.mustExist})
 		if err == nil {
 			_ = s.Close()
 		}
@@ -145,7 +145,7 @@ func TestOpenRejects(t *testing.T) {
 func openLogged(t testing.TB, path string) (*Store, *strings.Builder) {
 	t.Helper()
 	var log strings.Builder
-	s, err := Open(t.Context(), path, Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	s, err := Open(t.Context(), path, store.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -217,7 +217,7 @@ func TestReplacedFile(t *testing.T) {
 			reading.Wait()
 			mustClose(t, s)
 			if c.reopen != "" {
-				_, err := Open(t.Context(), path, Options{})
+				_, err := Open(t.Context(), path, store.Options{})
 				wantError(t, what+": Open", err, c.reopen)
 			} else if got := walk(t, open(t, path))[before.ID]; !reflect.DeepEqual(got, before) {
 				t.Errorf("%s: got %v, want %v", what, got, before)

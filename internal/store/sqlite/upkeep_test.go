@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"example.com/petstore/internal/keys"
+	"example.com/petstore/internal/store"
 	"example.com/petstore/internal/store/storetest"
 )
 
@@ -210,7 +211,7 @@ func TestRestoreWithLog(t *testing.T) {
 			t.Fatal(err)
 		}
 		if c.refused != "" {
-			_, err := Open(t.Context(), path, Options{})
+			_, err := Open(t.Context(), path, store.Options{})
 			wantError(t, what+": Open", err, c.refused)
 			_, err = Restore(t.Context(), path, from, false)
 			wantError(t, what+": Restore without force", err, path)
