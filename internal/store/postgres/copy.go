@@ -2,7 +2,6 @@ package postgres
 
 import (
 	"context"
-	"errors"
 	"iter"
 	"strings"
 	"time"
@@ -49,7 +48,7 @@ func (s *Store) Snapshot(ctx context.Context, f func(store.Snapshot) error) erro
 		})
 	})
 	if err != nil {
-		return translate(err, effectOf(err), false)
+		return translate(err, false)
 	}
 	return nil
 }
@@ -76,6 +75,8 @@ func scanPet(row pgx.Row) (p pets.Pet, err error) {
 	return p, err
 }
 
+func petValues(p pets.Pet) []any { return petFields(&p) }
+
 // requestValues returns the values of requestColumns.
 func requestValues(r pets.KeyedRequest) []any {
 	return []any{r.Key, r.KeyID, r.PetID, r.Fingerprint, r.CreatedAt}
@@ -95,14 +96,10 @@ func (s *Store) Fill(ctx context.Context, from store.Snapshot) error {
 			return rolledBack(s.fill(ctx, tx, from))
 		})
 	})
-	switch {
-	case err == nil:
-		return nil
-	case errors.Is(err, store.ErrNotEmpty):
-		return store.ErrNotEmpty
+	if err != nil {
+		return translate(err, effectOf(err) == maybeExecuted)
 	}
-	e := effectOf(err)
-	return translate(err, e, e == maybeExecuted)
+	return nil
 }
 
 func (s *Store) fill(ctx context.Context, tx pgx.Tx, from store.Snapshot) error {
@@ -118,37 +115,39 @@ func (s *Store) fill(ctx context.Context, tx pgx.Tx, from store.Snapshot) error 
 			return store.ErrNotEmpty
 		}
 	}
-	petValues := func(p pets.Pet) []any { return petFields(&p) }
-	if err := copyInto(ctx, tx, s.schema, "pets", petNames, from.Pets, petValues); err != nil {
-		return err
-	}
-	err := copyInto(ctx, tx, s.schema, "idempotency_keys", requestColumns, from.Requests, requestValues)
-	if err != nil {
-		return err
-	}
-	if err := copyInto(ctx, tx, s.schema, "keys", keyColumns, from.Keys, keyValues); err != nil {
-		return err
+	for _, t := range []struct {
+		name    string
+		columns []string
+		rows    iter.Seq2[[]any, error]
+	}{
+		{"pets", petNames, valuesOf(from.Pets, petValues)},
+		{"idempotency_keys", requestColumns, valuesOf(from.Requests, requestValues)},
+		{"keys", keyColumns, valuesOf(from.Keys, keyValues)},
+	} {
+		next, stop := iter.Pull2(t.rows)
+		_, err := tx.CopyFrom(ctx, pgx.Identifier{s.schema, t.name}, t.columns, pgx.CopyFromFunc(func() ([]any, error) {
+			row, err, _ := next()
+			return row, err // no row after the last
+		}))
+		stop()
+		if err != nil {
+			return err
+		}
 	}
 	if from.LastID == 0 {
 		return nil
 	}
-	_, err = tx.Exec(ctx, s.sql(setLastID), from.LastID)
+	_, err := tx.Exec(ctx, s.sql(setLastID), from.LastID)
 	return err
 }
 
-// copyInto copies rows into a table.
-func copyInto[T any](
-	ctx context.Context, tx pgx.Tx, schema, table string, columns []string,
-	rows iter.Seq2[T, error], values func(T) []any,
-) error {
-	next, stop := iter.Pull2(rows)
-	defer stop()
-	_, err := tx.CopyFrom(ctx, pgx.Identifier{schema, table}, columns, pgx.CopyFromFunc(func() ([]any, error) {
-		v, err, more := next()
-		if err != nil || !more {
-			return nil, err
+// valuesOf yields the values of each row.
+func valuesOf[T any](rows iter.Seq2[T, error], values func(T) []any) iter.Seq2[[]any, error] {
+	return func(yield func([]any, error) bool) {
+		for v, err := range rows {
+			if !yield(values(v), err) {
+				return
+			}
 		}
-		return values(v), nil
-	}))
-	return err
+	}
 }

@@ -30,8 +30,8 @@ func TestEffectOf(t *testing.T) {
 		{notExecuted, server("ERROR", "40001", "40P01", "25006", "53000", "53100", "53200", "53400", "55P03", "57014", "26000", "0A000")},
 		{notExecuted, server("FATAL", "57P03", "53300")},
 		{notExecuted, []error{
-			fmt.Errorf("%w: %w", errNotAcquired, context.DeadlineExceeded),
-			fmt.Errorf("%w: %w", errNotAcquired, server("FATAL", "28P01")[0]),
+			fmt.Errorf("%w: %w", errNotExecuted, context.DeadlineExceeded),
+			fmt.Errorf("%w: %w", errNotExecuted, server("FATAL", "28P01")[0]),
 			safe{},
 		}},
 		{maybeExecuted, server("FATAL", "57P01", "57P02", "57P05", "08006", "XX000")},
@@ -39,7 +39,7 @@ func TestEffectOf(t *testing.T) {
 		{maybeExecuted, server("PANIC", "53100", "XX000", "58030")},
 		{maybeExecuted, []error{
 			io.EOF, io.ErrUnexpectedEOF, syscall.ECONNRESET, syscall.EPIPE, context.DeadlineExceeded, context.Canceled,
-			fmt.Errorf("%w: canceling wait", errWarned), pgconn.ErrConnClosed, errors.Join(safe{}, pgconn.ErrConnClosed),
+			pgconn.ErrConnClosed, errors.Join(safe{}, pgconn.ErrConnClosed),
 		}},
 		{rejected, server("ERROR", "22021", "22001", "2200H", "23505", "42P01", "42501", "42703", "58P01")},
 		{rejected, []error{pgx.ScanArgError{Err: errors.New("invalid hex format")}}},

@@ -56,11 +56,11 @@ func oneKey(
 ) (k keys.Key, err error) {
 	err = run(ctx, func(ctx context.Context, c *pgx.Conn) (err error) {
 		k, err = scanKey(c.QueryRow(ctx, query, args...))
+		if errors.Is(err, pgx.ErrNoRows) {
+			err = keys.ErrNotFound
+		}
 		return err
 	})
-	if errors.Is(err, pgx.ErrNoRows) {
-		err = keys.ErrNotFound
-	}
 	return k, err
 }
 

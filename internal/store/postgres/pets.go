@@ -93,20 +93,11 @@ func (s *Store) CreatePet(ctx context.Context, p pets.NewPet, key pets.Idempoten
 		err = s.writeOnce(ctx, func(ctx context.Context, c *pgx.Conn) error {
 			return explainInsert(c.QueryRow(ctx, s.sql(insertPet), petFields(&made)[1:]...).Scan(&made.ID))
 		})
-		if err != nil {
-			return pets.Pet{}, err
-		}
-		return made, nil
-	}
-	var fingerprint []byte // of the first request with the key
-	err = s.write(ctx, func(ctx context.Context, c *pgx.Conn) (err error) {
-		made, fingerprint, err = s.createOnce(ctx, c, p, key)
-		return err
-	})
-	if err == nil {
-		err = p.CheckRepeat(fingerprint)
-	} else if errors.Is(err, pgx.ErrNoRows) {
-		err = pets.ErrRemoved
+	} else {
+		err = s.write(ctx, func(ctx context.Context, c *pgx.Conn) (err error) {
+			made, err = s.createOnce(ctx, c, p, key)
+			return err
+		})
 	}
 	if err != nil {
 		return pets.Pet{}, err
@@ -114,14 +105,13 @@ func (s *Store) CreatePet(ctx context.Context, p pets.NewPet, key pets.Idempoten
 	return made, nil
 }
 
-// createOnce creates p, or returns the pet that its idempotency key has created, with the
-// fingerprint of that request, or pgx.ErrNoRows if it was removed. The batch is a transaction
-// by itself, but not on Citus, where its rows may be on different nodes.
+// createOnce creates p, or returns the pet that its idempotency key has created. The batch
+// is a transaction by itself, but not on Citus, where its rows may be on different nodes.
 func (s *Store) createOnce(
 	ctx context.Context, c *pgx.Conn, p pets.NewPet, key pets.IdempotencyKey,
-) (made pets.Pet, fingerprint []byte, err error) {
-	fingerprint = p.Fingerprint()
+) (made pets.Pet, err error) {
 	made.NewPet = p
+	fingerprint := p.Fingerprint()
 	repeated := true // the key is in use, if it violates the table's only unique index
 	var b pgx.Batch
 	if s.citus {
@@ -143,16 +133,22 @@ func (s *Store) createOnce(
 		_, _ = c.Exec(ctx, "ROLLBACK")
 	}
 	if !repeated || codeOf(err) != uniqueViolation {
-		return made, fingerprint, explainInsert(err)
+		return made, explainInsert(err)
 	}
 	err = c.QueryRow(ctx, s.sql(selectIdempotencyKey), key.Key, key.KeyID).Scan(&made.ID, &fingerprint, nil)
 	if err == nil {
+		err = p.CheckRepeat(fingerprint)
+	}
+	if err == nil {
 		err = c.QueryRow(ctx, s.sql(selectMade), made.ID).Scan(append(petFields(&made), nil)...)
 	}
-	if errors.Is(err, pgx.ErrNoRows) && s.citus {
-		err = errUnsettled
+	if errors.Is(err, pgx.ErrNoRows) {
+		if s.citus { // perhaps its commit goes on
+			return made, errors.New("the pet of the idempotency key is not visible")
+		}
+		err = pets.ErrRemoved
 	}
-	return made, fingerprint, err
+	return made, err
 }
 
 const uniqueViolation = "23505"
@@ -182,11 +178,12 @@ func (s *Store) ForgetIdempotencyKeys(ctx context.Context, before time.Time) (n 
 
 func (s *Store) Pet(ctx context.Context, id int64) (p pets.Pet, err error) {
 	err = s.read(ctx, func(ctx context.Context, c *pgx.Conn) error {
-		return c.QueryRow(ctx, s.sql(selectPet), id).Scan(petFields(&p)...)
+		err := c.QueryRow(ctx, s.sql(selectPet), id).Scan(petFields(&p)...)
+		if errors.Is(err, pgx.ErrNoRows) {
+			err = pets.NoSuchPet(id)
+		}
+		return err
 	})
-	if errors.Is(err, pgx.ErrNoRows) {
-		err = pets.NoSuchPet(id)
-	}
 	return p, err
 }
 

@@ -5,12 +5,16 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
+
+	"example.com/petstore/internal/keys"
+	"example.com/petstore/internal/pets"
 )
 
 const (
@@ -35,9 +39,9 @@ func (s *Store) writeOnce(ctx context.Context, st statement) error {
 	return s.run(ctx, s.writes, false, st)
 }
 
-// run runs a statement until it succeeds, returns no row or fails permanently. It gives up
-// after outageWait if nothing was executed. If a write may have been executed, it gives up
-// at once, or if the write is repeatable, with ctx: only a success settles the outcome.
+// run runs a statement until it succeeds or fails permanently. It gives up after outageWait
+// if nothing was executed. If a write may have been executed, it gives up at once, or if
+// the write is repeatable, with ctx: only a success settles the outcome.
 func (s *Store) run(ctx context.Context, pool *pgxpool.Pool, repeatable bool, st statement) error {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
@@ -46,11 +50,11 @@ func (s *Store) run(ctx context.Context, pool *pgxpool.Pool, repeatable bool, st
 	var cause error  // of the failure, which the last attempt may not learn in time
 	for {
 		err := s.attempt(ctx, pool, st)
-		if err == nil || errors.Is(err, pgx.ErrNoRows) {
-			return err
+		if err == nil {
+			return nil
 		}
 		e := effectOf(err)
-		if cause == nil || !errors.Is(err, errNotAcquired) || !errors.Is(err, context.DeadlineExceeded) {
+		if cause == nil || !errors.Is(err, context.DeadlineExceeded) {
 			cause = err
 		}
 		if e == maybeExecuted && pool == s.writes {
@@ -58,7 +62,7 @@ func (s *Store) run(ctx context.Context, pool *pgxpool.Pool, repeatable bool, st
 		}
 		waited := !unknown && time.Since(began) > outageWait
 		if e == rejected || unknown && !repeatable || waited || s.closed.Load() || ctx.Err() != nil {
-			return translate(cause, e, unknown)
+			return translate(cause, unknown)
 		}
 		time.Sleep(retryPause/2 + rand.N(retryPause))
 	}
@@ -79,15 +83,15 @@ func (s *Store) attempt(ctx context.Context, pool *pgxpool.Pool, st statement) e
 		}
 	}
 	if err != nil {
-		return fmt.Errorf("%w: %w", errNotAcquired, err)
+		return fmt.Errorf("%w: no connection: %w", errNotExecuted, err)
 	}
 	defer pooled.Release()
 	c := pooled.Conn()
 	data := c.PgConn().CustomData()
 	delete(data, warning)
 	err = st(ctx, c)
-	if text, warned := data[warning]; warned && err == nil && pool == s.writes {
-		err = fmt.Errorf("%w: %v", errWarned, text)
+	if text, warned := data[warning]; warned && pool == s.writes && (err == nil || isRefusal(err)) {
+		err = fmt.Errorf("the server warned during the write: %v", text)
 	}
 	if codeOf(err) == "25006" { // read_only_sql_transaction
 		disconnect(c) // the server is now a standby, and the pool would reuse the connection
@@ -105,4 +109,97 @@ func keepWarning(c *pgconn.PgConn, n *pgconn.Notice) {
 	if (n.SeverityUnlocalized == "WARNING" || strings.HasPrefix(n.Code, "01")) && n.Routine != "GetNewTransactionId" {
 		c.CustomData()[warning] = n.Message
 	}
+}
+
+// effect is what a statement that failed has done.
+type effect int
+
+const (
+	maybeExecuted effect = iota // it may have been executed, or may still be
+	notExecuted                 // it was not executed; a retry may succeed
+	rejected                    // a retry fails, too, until someone fixes the cause
+)
+
+// errNotExecuted marks an error that came before the statement, or before its commit.
+var errNotExecuted = errors.New("nothing was executed")
+
+// rolledBack marks the error of a transaction that was rolled back.
+func rolledBack(err error) error {
+	if err != nil && effectOf(err) == maybeExecuted {
+		return fmt.Errorf("%w: %w", errNotExecuted, err)
+	}
+	return err
+}
+
+// isRefusal reports whether a statement ended with an error for its caller, which is not
+// one of the database.
+func isRefusal(err error) bool {
+	_, refused := errors.AsType[*pets.Error](err)
+	return refused || errors.Is(err, keys.ErrNotFound)
+}
+
+// effectOf classifies an error from attempt. An ERROR from the server means
+// that it rolled back; a FATAL or PANIC may come after the commit.
+func effectOf(err error) effect {
+	if errors.Is(err, errNotExecuted) {
+		return notExecuted
+	}
+	if isRefusal(err) {
+		return rejected
+	}
+	if _, unreadable := errors.AsType[pgx.ScanArgError](err); unreadable {
+		return rejected // such as text in a format that a setting of the user has changed
+	}
+	e, ok := errors.AsType[*pgconn.PgError](err)
+	if !ok {
+		// pgx calls "conn closed" safe to retry even if the connection broke
+		// after the statement was sent.
+		if pgconn.SafeToRetry(err) && !errors.Is(err, pgconn.ErrConnClosed) {
+			return notExecuted
+		}
+		return maybeExecuted // EOF, reset, deadline, warning
+	}
+	class := e.Code[:min(2, len(e.Code))]
+	switch {
+	case e.SeverityUnlocalized == "PANIC", // perhaps during the commit
+		e.Code == "40003", class == "08", class == "XX": // the connection broke, or an internal error
+		return maybeExecuted
+	case class == "40", class == "53", slices.Contains(retryable, e.Code): // rolled back, or no resources
+		return notExecuted
+	case e.SeverityUnlocalized == "ERROR":
+		return rejected // such as a missing table or privilege, or a value that Validate let through
+	}
+	return maybeExecuted // such as admin_shutdown
+}
+
+// retryable are the codes of other errors of statements that were not executed.
+var retryable = []string{
+	"57P03", // cannot_connect_now
+	"57014", // query_canceled; after the commit it would be a WARNING
+	"25006", // read_only_sql_transaction: the server is no longer the primary
+	"55P03", // lock_not_available
+	"26000", // invalid_sql_statement_name: another server behind a pooler
+	"0A000", // feature_not_supported: cached plan must not change result type
+}
+
+// translate converts the error of a call to a *pets.Error, unless it is a refusal. unknown
+// means that an attempt may have been executed.
+func translate(err error, unknown bool) error {
+	switch {
+	case isRefusal(err):
+		return err
+	case effectOf(err) == rejected:
+		return &pets.Error{Kind: pets.Internal, Message: "the database failed", Err: err}
+	case unknown:
+		return &pets.Error{Kind: pets.Internal, Message: "the outcome of the write is unknown", Err: err}
+	}
+	return &pets.Error{Kind: pets.Unavailable, Message: "the database is unavailable", Err: err}
+}
+
+// codeOf returns the code of an error of the server, or "".
+func codeOf(err error) string {
+	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
+		return e.Code
+	}
+	return ""
 }

@@ -7,15 +7,11 @@
 package postgres
 
 import (
-	"cmp"
 	"context"
 	"errors"
-	"fmt"
-	"log/slog"
 	"sync/atomic"
 	"time"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"example.com/petstore/internal/pets"
@@ -37,77 +33,6 @@ type Store struct {
 
 	closed           atomic.Bool
 	unreachableSince atomic.Int64 // according to Ping, in nanoseconds; 0 if it is reachable
-}
-
-// Open opens the database at dsn, a postgres:// address with one or more hosts,
-// and brings its schema up to date. Errors never contain the password.
-func Open(ctx context.Context, dsn string, o store.Options) (*Store, error) {
-	s, err := open(ctx, dsn, true, func(conn *pgx.Conn, seen session) error {
-		if o.RequireSync && !seen.synchronous() {
-			return fmt.Errorf("--require-sync: writes need not wait for a standby, or the end of a wait would go unnoticed: "+
-				"synchronous_standby_names is %q, synchronous_commit %s and client_min_messages %s", seen.Standbys, seen.Commit, seen.Messages)
-		}
-		if o.MustExist && !seen.Stored {
-			return seen.checkVersion(lastVersion(migrations))
-		}
-		_, _, err := migrate(ctx, conn, migrations, 0, lockWait, cmp.Or(o.Logger, slog.New(slog.DiscardHandler)))
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	s.requireSync = o.RequireSync
-	return s, nil
-}
-
-// OpenReader opens the store at dsn as it is: it creates and migrates nothing.
-func OpenReader(ctx context.Context, dsn string) (store.Reader, error) {
-	return open(ctx, dsn, false, func(_ *pgx.Conn, seen session) error {
-		return seen.checkVersion(lastVersion(migrations))
-	})
-}
-
-// open opens the store at dsn once prepare has accepted its database. With writes, it
-// rejects a server that may lose them.
-func open(ctx context.Context, dsn string, writes bool, prepare func(*pgx.Conn, session) error) (*Store, error) {
-	config, err := parse(dsn)
-	if err != nil {
-		return nil, err
-	}
-	first := config.ConnConfig.Copy()
-	first.ValidateConnect = validate(writes)
-	first.DefaultQueryExecMode = pgx.QueryExecModeExec // prepares no statement, for PgBouncer
-	conn, err := pgx.ConnectConfig(ctx, first)
-	if err != nil {
-		return nil, explainOpen(dsn, err)
-	}
-	defer disconnect(conn)
-	seen, err := look(ctx, conn)
-	if err == nil {
-		err = prepare(conn, seen)
-	}
-	if err != nil {
-		return nil, explainOpen(dsn, err)
-	}
-	mode := &config.ConnConfig.DefaultQueryExecMode
-	if seen.pooled && *mode == pgx.QueryExecModeCacheStatement { // the default of pgx
-		*mode = pgx.QueryExecModeCacheDescribe
-	}
-	s := &Store{schema: seen.Schema, citus: seen.Citus}
-	config.ConnConfig.ValidateConnect = validate(false)
-	if s.reads, err = pgxpool.NewWithConfig(ctx, config); err != nil {
-		return nil, err
-	}
-	config = config.Copy()
-	config.ConnConfig.ValidateConnect = validate(true)
-	s.writes, err = pgxpool.NewWithConfig(ctx, config)
-	return s, err
-}
-
-func disconnect(conn *pgx.Conn) {
-	ctx, cancel := context.WithTimeout(context.Background(), connectTimeout)
-	defer cancel()
-	_ = conn.Close(ctx)
 }
 
 // Ping implements pets.Store. It uses a connection for reads, because all those
