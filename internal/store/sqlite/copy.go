@@ -53,49 +53,51 @@ func scanRequest(row scanner, r *pets.KeyedRequest) error {
 	return err
 }
 
-// Fill implements store.Store. Other writers wait until it is done.
-func (s *Store) Fill(ctx context.Context, from store.Snapshot) error {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	if s.closed {
-		return pets.ErrClosed
-	}
-	return s.writer.writeAlone(ctx, func(tx *sql.Tx) error {
-		var filled bool
-		if err := tx.QueryRow(isFilled).Scan(&filled); err != nil {
-			return err
-		}
-		if filled {
-			return store.ErrNotEmpty
-		}
-		for p, err := range from.Pets {
-			if err == nil {
-				_, err = s.insert(tx, p)
-			}
-			if err != nil {
-				return err
-			}
-		}
-		for r, err := range from.Requests {
-			if err == nil {
-				_, err = tx.Exec(insertRequest, r.Key, r.KeyID, r.PetID, r.Fingerprint, r.CreatedAt.Unix())
-			}
-			if err != nil {
-				return err
-			}
-		}
-		for k, err := range from.Keys {
-			if err == nil {
-				_, err = tx.Exec(insertKey, keyValues(k)...)
-			}
-			if err != nil {
-				return err
-			}
-		}
-		if from.LastID == 0 {
-			return nil
-		}
-		_, err := tx.Exec(setLastID, from.LastID)
+// Fill implements store.Store. Other writers wait until it is done. Only an error of from
+// ends it early, such as the end of a context.
+func (s *Store) Fill(_ context.Context, from store.Snapshot) error {
+	return s.whileOpen(func() error {
+		err := s.transact(func(tx *sql.Tx) error { return s.fill(tx, from) })
+		s.checkpoint(checkpointPages)
 		return err
 	})
+}
+
+func (s *Store) fill(tx *sql.Tx, from store.Snapshot) error {
+	var filled bool
+	if err := tx.QueryRow(isFilled).Scan(&filled); err != nil {
+		return err
+	}
+	if filled {
+		return store.ErrNotEmpty
+	}
+	for p, err := range from.Pets {
+		if err == nil {
+			_, err = s.insert(tx, p)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	for r, err := range from.Requests {
+		if err == nil {
+			_, err = tx.Exec(insertRequest, r.Key, r.KeyID, r.PetID, r.Fingerprint, r.CreatedAt.Unix())
+		}
+		if err != nil {
+			return err
+		}
+	}
+	for k, err := range from.Keys {
+		if err == nil {
+			_, err = tx.Exec(insertKey, keyValues(k)...)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if from.LastID == 0 {
+		return nil
+	}
+	_, err := tx.Exec(setLastID, from.LastID)
+	return err
 }

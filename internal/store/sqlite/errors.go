@@ -76,7 +76,10 @@ var (
 	ErrLoneLog = errors.New("holds acknowledged writes")
 )
 
-var errReplaced = errors.New("was removed or replaced while it was in use, so writing has stopped")
+var (
+	errReplaced = errors.New("was removed or replaced while it was in use, so writing has stopped")
+	errInUse    = errors.New("a server or a command has it open; stop it first")
+)
 
 // explain formats an error of the database at path for the operator.
 func explain(path string, err error) error {

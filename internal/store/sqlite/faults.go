@@ -117,6 +117,8 @@ var (
 	lastBackup = prometheus.NewDesc("last_backup_timestamp_seconds", "Time at which the newest backup finished.", nil, nil)
 )
 
+const selectLastBackup = "SELECT finished_at FROM backups ORDER BY rowid DESC LIMIT 1"
+
 func (s *Store) Describe(ch chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{logBytes, commits, damaged, diskFull, lastBackup} {
 		ch <- d
@@ -129,7 +131,7 @@ func (s *Store) Collect(ch chan<- prometheus.Metric) {
 		ch <- prometheus.MustNewConstMetric(d, kind, v)
 	}
 	oneIf := map[bool]float64{true: 1}
-	send(commits, prometheus.CounterValue, float64(s.writer.commits.Load()))
+	send(commits, prometheus.CounterValue, float64(s.commits.Load()))
 	send(damaged, prometheus.GaugeValue, oneIf[s.faults.damage.Load() != nil])
 	send(diskFull, prometheus.GaugeValue, oneIf[s.faults.diskFull.Load()])
 	if info, err := os.Stat(s.file + logSuffix); err == nil {
@@ -138,8 +140,8 @@ func (s *Store) Collect(ch chan<- prometheus.Metric) {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second) // well below a scrape's
 	defer cancel()
 	var at int64
-	err := s.read(ctx, func() error {
-		return s.readers.QueryRow("SELECT finished_at FROM backups ORDER BY rowid DESC LIMIT 1").Scan(&at)
+	err := s.read(ctx, func(selects statements) error {
+		return selects[selectLastBackup].QueryRow().Scan(&at)
 	})
 	if err == nil {
 		send(lastBackup, prometheus.GaugeValue, float64(at))

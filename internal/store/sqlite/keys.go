@@ -35,7 +35,7 @@ func keyValues(k keys.Key) []any {
 }
 
 func (s *Store) Key(ctx context.Context, id string) (k keys.Key, err error) {
-	err = s.read(ctx, func() error { return scanKey(s.selects[selectKey].QueryRow(id), &k) })
+	err = s.read(ctx, func(selects statements) error { return scanKey(selects[selectKey].QueryRow(id), &k) })
 	if errors.Is(err, sql.ErrNoRows) {
 		err = keys.ErrNotFound
 	}
@@ -43,8 +43,8 @@ func (s *Store) Key(ctx context.Context, id string) (k keys.Key, err error) {
 }
 
 func (s *Store) Keys(ctx context.Context) (all []keys.Key, err error) {
-	err = s.read(ctx, func() error {
-		all, err = collect(rowsOf(context.Background(), s.readers, scanKey, selectKeys))
+	err = s.read(ctx, func(selects statements) error {
+		all, err = collect(rowsOf(context.Background(), selects, scanKey, selectKeys))
 		return err
 	})
 	return all, err

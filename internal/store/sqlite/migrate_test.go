@@ -57,8 +57,8 @@ func TestMigrate(t *testing.T) {
 	embedded := migrations
 	defer func() { migrations = embedded }()
 	migrations = fstest.MapFS{
-		"migrations/00001_schema.sql": {Data: first},
-		"migrations/00002_colour.sql": {Data: []byte("-- +goose Up\nALTER TABLE pets ADD COLUMN colour TEXT NOT NULL DEFAULT '';\n-- +goose Down\nALTER TABLE pets DROP COLUMN colour;\n")},
+		"00001_schema.sql": {Data: first},
+		"00002_colour.sql": {Data: []byte("-- +goose Up\nALTER TABLE pets ADD COLUMN colour TEXT NOT NULL DEFAULT '';\n-- +goose Down\nALTER TABLE pets DROP COLUMN colour;\n")},
 	}
 	migrate(path, 0, 1, 2) // while another process has it
 	refused(1, path+": a server or a command has it open")

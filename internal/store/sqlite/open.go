@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"embed"
@@ -33,18 +34,22 @@ const (
 const (
 	lockTimeout = 5 * time.Second // while another process opens or restores the store
 	longLog     = 64 << 20        // bytes of a log that takes a while to read
+	maxReaders  = 8
 )
 
 // Open opens the store at path, or creates it with mode 0600, and brings its schema up
 // to date. It rejects, and does not change, a database of another program, one with a
 // newer schema, and one that cannot have a write-ahead log.
 func Open(ctx context.Context, path string, o store.Options) (*Store, error) {
-	file, err := resolve(path)
+	s, err := newStore(path, o.Logger)
 	if err != nil {
 		return nil, err
 	}
-	s := newStore(file, o.Logger)
-	if err := s.open(ctx, path, o); err != nil {
+	_, _, err = s.attach(ctx, o.MustExist, 0)
+	if err == nil {
+		err = s.start(ctx, path)
+	}
+	if err != nil {
 		return nil, explain(path, errors.Join(err, s.release()))
 	}
 	return s, nil
@@ -54,11 +59,10 @@ func Open(ctx context.Context, path string, o store.Options) (*Store, error) {
 // 0, and returns the versions before and after. It creates a store if there is none. For
 // a lower version, nothing else may have the store open.
 func Migrate(ctx context.Context, path string, version int64, logger *slog.Logger) (from, to int64, err error) {
-	file, err := resolve(path)
+	s, err := newStore(path, logger)
 	if err != nil {
 		return 0, 0, err
 	}
-	s := newStore(file, logger)
 	from, to, err = s.attach(ctx, false, version)
 	if err != nil {
 		return 0, 0, explain(path, errors.Join(err, s.release()))
@@ -67,37 +71,20 @@ func Migrate(ctx context.Context, path string, version int64, logger *slog.Logge
 }
 
 // newStore returns a store that is not yet open. The caller must release it.
-func newStore(file string, logger *slog.Logger) *Store {
-	if logger == nil {
-		logger = slog.New(slog.DiscardHandler)
-	}
-	s := &Store{file: file, lock: newLock(file), readers: connect(file, toRead)}
-	s.faults.logger, s.faults.failed = logger, make(chan error, 1)
-	s.writer = newWriter(file, &s.faults)
-	return s
-}
-
-func (s *Store) open(ctx context.Context, path string, o store.Options) error {
-	if _, _, err := s.attach(ctx, o.MustExist, 0); err != nil {
-		return err
-	}
-	if err := s.prepare(ctx); err != nil {
-		return err
-	}
-	// path may be a symbolic link, which someone may change later.
-	var err error
-	s.faults.files, err = identify(path, s.file+logSuffix, s.file+indexSuffix, s.file+lockSuffix)
+func newStore(path string, logger *slog.Logger) (*Store, error) {
+	file, err := resolve(path)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if err := s.shareLock(ctx); err != nil {
-		return err
-	}
-	if err := s.faults.check(); err != nil { // a restore may have run while there was no lock
-		return err
-	}
-	go s.writer.run()
-	return nil
+	return &Store{
+		file:   file,
+		lock:   newLock(file),
+		faults: faults{logger: cmp.Or(logger, slog.New(slog.DiscardHandler)), failed: make(chan error, 1)},
+		writer: connect(file, toWrite),
+		jobs:   make(chan *job, maxBatch),
+		ended:  make(chan struct{}),
+		idle:   make(chan statements, maxReaders),
+	}, nil
 }
 
 // attach finds or creates the file, locks it, recovers its log if no other process has
@@ -130,6 +117,39 @@ func (s *Store) attach(ctx context.Context, mustExist bool, version int64) (from
 	return from, to, syncDir(s.file) // the file may be new
 }
 
+// start prepares the statements of a store that is attached to its file, and begins to
+// run jobs. There is a reader per processor, within limits.
+func (s *Store) start(ctx context.Context, path string) (err error) {
+	s.inserts, err = prepare(ctx, s.writer, insertPet, insertIdempotencyKey)
+	if err != nil {
+		return err
+	}
+	for range min(max(4, runtime.GOMAXPROCS(0)), maxReaders) {
+		db := connect(s.file, toRead)
+		s.readers = append(s.readers, db)
+		// This reads from the file. If it were emptied before the first read of a
+		// connection, SQLite would remove the log.
+		selects, err := prepare(ctx, db, selectPet, selectPets, selectPetsByStatus, selectKey, selectKeys, selectLastBackup)
+		if err != nil {
+			return err
+		}
+		s.idle <- selects
+	}
+	// path may be a symbolic link, which someone may change later.
+	s.faults.files, err = identify(path, s.file+logSuffix, s.file+indexSuffix, s.file+lockSuffix)
+	if err != nil {
+		return err
+	}
+	if err := s.shareLock(ctx); err != nil {
+		return err
+	}
+	if err := s.faults.check(); err != nil { // a restore may have run while there was no lock
+		return err
+	}
+	go s.runJobs()
+	return nil
+}
+
 // resolve returns the full path without symbolic links, where SQLite puts its other
 // files. It rejects every path that cannot be a database's. The file need not exist.
 func resolve(path string) (file string, err error) {
@@ -137,19 +157,17 @@ func resolve(path string) (file string, err error) {
 	if path == "" || strings.HasPrefix(path, ":") { // SQLite does not take these for files
 		return refuse("it is not a file name; give the path of a file")
 	}
-	file, err = filepath.Abs(path)
+	name, err := filepath.Abs(path)
 	if err != nil {
 		return "", explain(path, err)
 	}
-	link, _ := os.Readlink(file)
-	dir, name := filepath.Split(file)
-	file, err = filepath.EvalSymlinks(file)
-	if errors.Is(err, fs.ErrNotExist) && link != "" {
-		return refuse("it is a symbolic link to nothing")
-	}
+	file, err = filepath.EvalSymlinks(name)
 	if errors.Is(err, fs.ErrNotExist) {
-		dir, err = filepath.EvalSymlinks(dir)
-		file = filepath.Join(dir, name)
+		if _, err := os.Readlink(name); err == nil {
+			return refuse("it is a symbolic link to nothing")
+		}
+		file, err = filepath.EvalSymlinks(filepath.Dir(name))
+		file = filepath.Join(file, filepath.Base(name))
 	}
 	if errors.Is(err, fs.ErrNotExist) {
 		return refuse("its folder does not exist")
@@ -278,59 +296,45 @@ func (s *Store) recoverLog() error {
 //go:embed migrations/*.sql
 var embedded embed.FS
 
-var migrations fs.FS = embedded // tests add one
+// migrations has the files of embedded at its top. Tests add one.
+var migrations, _ = fs.Sub(embedded, "migrations")
 
 // migrate is Migrate for a file that s is attached to.
 func (s *Store) migrate(ctx context.Context, version int64) (from, to int64, err error) {
-	db := s.writer.db
-	from, newest, err := versions(ctx, db)
+	from, newest, err := versions(ctx, s.writer)
 	if err != nil {
 		return 0, 0, err
 	}
 	var mode string
-	if err := db.QueryRowContext(ctx, "PRAGMA journal_mode=WAL").Scan(&mode); err != nil {
+	if err := s.writer.QueryRowContext(ctx, "PRAGMA journal_mode=WAL").Scan(&mode); err != nil {
 		return 0, 0, err
 	}
 	if mode != "wal" { // SQLite reports no error
 		return 0, 0, errors.New("SQLite cannot use a write-ahead log there; is it on a network file system?")
 	}
-	provider, err := newProvider(db)
+	provider, err := goose.NewProvider(goose.DialectSQLite3, s.writer, migrations)
 	if err != nil {
 		return 0, 0, err
 	}
-	if version == 0 {
-		version = newest
-	}
+	to = cmp.Or(version, newest)
 	switch {
-	case version < 1 || version > newest:
+	case to < 1 || to > newest:
 		err = fmt.Errorf("this program knows the versions 1 to %d of the schema", newest)
-	case version > from:
-		_, err = provider.UpTo(ctx, version)
-	case version < from && !s.lock.Locked():
-		err = errors.New("a server or a command has it open; stop it first")
-	case version < from:
-		_, err = provider.DownTo(ctx, version)
+	case to > from:
+		_, err = provider.UpTo(ctx, to)
+	case to < from && !s.lock.Locked():
+		err = errInUse
+	case to < from:
+		_, err = provider.DownTo(ctx, to)
 	}
-	return from, version, err
-}
-
-func newProvider(db *sql.DB) (*goose.Provider, error) {
-	files, err := fs.Sub(migrations, "migrations")
-	if err != nil {
-		return nil, err
-	}
-	return goose.NewProvider(goose.DialectSQLite3, db, files)
+	return from, to, err
 }
 
 // versions returns the version of the schema, or 0 if there is none, and the newest that
 // this program knows. It rejects tables of another program and a newer version.
 func versions(ctx context.Context, db *sql.DB) (version, newest int64, err error) {
-	provider, err := newProvider(db)
-	if err != nil {
-		return 0, 0, err
-	}
-	sources := provider.ListSources() // in order of version
-	newest = sources[len(sources)-1].Version
+	names, _ := fs.Glob(migrations, "*.sql") // in order
+	newest, _ = goose.NumericComponent(names[len(names)-1])
 	var tables, ours, versions int
 	err = db.QueryRowContext(ctx, `SELECT count(*), total(name IN ('pets', 'keys', 'goose_db_version')), total(name = 'goose_db_version')
 		FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite\_%' ESCAPE '\'`).Scan(&tables, &ours, &versions)
@@ -345,35 +349,6 @@ func versions(ctx context.Context, db *sql.DB) (version, newest int64, err error
 		err = fmt.Errorf("%w (version %d, and this one knows versions up to %d)", store.ErrNewer, version, newest)
 	}
 	return version, newest, err
-}
-
-// prepare prepares the statements, and opens a connection for reading per processor,
-// within limits. It reads from each: if the file were emptied before the first read of a
-// connection, SQLite would remove the log.
-func (s *Store) prepare(ctx context.Context) (err error) {
-	s.writer.inserts, err = prepare(ctx, s.writer.db, insertPet, insertIdempotencyKey)
-	if err != nil {
-		return err
-	}
-	n := min(max(4, runtime.GOMAXPROCS(0)), 8)
-	s.reading = make(chan struct{}, n)
-	s.readers.SetMaxOpenConns(n)
-	s.readers.SetMaxIdleConns(n)
-	s.selects, err = prepare(ctx, s.readers, selectPet, selectPets, selectPetsByStatus, selectKey)
-	if err != nil {
-		return err
-	}
-	for range n {
-		c, err := s.readers.Conn(ctx)
-		if err != nil {
-			return err
-		}
-		defer c.Close() // returns it to the pool
-		if _, err := c.ExecContext(ctx, "SELECT * FROM sqlite_schema"); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // syncDir syncs the directory of the file called name. Some network file systems cannot

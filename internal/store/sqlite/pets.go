@@ -93,7 +93,7 @@ func (s *Store) CreatePet(ctx context.Context, p pets.NewPet, key pets.Idempoten
 
 // insert inserts p, with a new identifier if it has none.
 func (s *Store) insert(tx *sql.Tx, p pets.Pet) (pets.Pet, error) {
-	result, err := tx.Stmt(s.writer.inserts[insertPet]).Exec(values(&p)...)
+	result, err := tx.Stmt(s.inserts[insertPet]).Exec(values(&p)...)
 	if err != nil {
 		return pets.Pet{}, err
 	}
@@ -105,7 +105,7 @@ func (s *Store) insert(tx *sql.Tx, p pets.Pet) (pets.Pet, error) {
 func (s *Store) insertOnce(
 	tx *sql.Tx, p pets.NewPet, key pets.IdempotencyKey, fingerprint []byte,
 ) (made pets.Pet, err error) {
-	result, err := tx.Stmt(s.writer.inserts[insertIdempotencyKey]).Exec(key.Key, key.KeyID, fingerprint)
+	result, err := tx.Stmt(s.inserts[insertIdempotencyKey]).Exec(key.Key, key.KeyID, fingerprint)
 	if err != nil {
 		return made, err
 	}
@@ -140,7 +140,7 @@ func (s *Store) ForgetIdempotencyKeys(ctx context.Context, before time.Time) (in
 }
 
 func (s *Store) Pet(ctx context.Context, id int64) (p pets.Pet, err error) {
-	err = s.read(ctx, func() error { return scanPet(s.selects[selectPet].QueryRow(id), &p) })
+	err = s.read(ctx, func(selects statements) error { return scanPet(selects[selectPet].QueryRow(id), &p) })
 	if errors.Is(err, sql.ErrNoRows) {
 		err = pets.NoSuchPet(id)
 	}
@@ -150,12 +150,12 @@ func (s *Store) Pet(ctx context.Context, id int64) (p pets.Pet, err error) {
 // Pets implements pets.Store. It selects one row more than the page may hold, to
 // learn whether there are more.
 func (s *Store) Pets(ctx context.Context, q pets.Query) (page pets.Page, err error) {
-	err = s.read(ctx, func() error {
+	err = s.read(ctx, func(selects statements) error {
 		query, args := selectPets, []any{q.After, q.Limit + 1}
 		if q.Status != "" {
 			query, args = selectPetsByStatus, []any{string(q.Status), q.After, q.Limit + 1}
 		}
-		for p, err := range rowsOf(context.Background(), s.selects, scanPet, query, args...) {
+		for p, err := range rowsOf(context.Background(), selects, scanPet, query, args...) {
 			if err != nil {
 				return err
 			}

@@ -8,7 +8,7 @@ import (
 )
 
 // The options of connections. mode=rw does not create a file. Checkpoints that SQLite
-// starts itself are off, because it ignores their errors; see writer.checkpoint.
+// starts itself are off, because it ignores their errors; see Store.checkpoint.
 var (
 	toWrite = url.Values{"mode": {"rw"}, "_txlock": {"immediate"}, "_pragma": {
 		"busy_timeout=5000", "synchronous=FULL", "journal_size_limit=16777216", "wal_autocheckpoint=0",

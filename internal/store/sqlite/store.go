@@ -11,6 +11,7 @@ import (
 	"database/sql"
 	"errors"
 	"sync"
+	"sync/atomic"
 
 	"github.com/gofrs/flock"
 	"github.com/prometheus/client_golang/prometheus"
@@ -27,50 +28,54 @@ var (
 
 // Store is a store.Store in an SQLite file.
 type Store struct {
-	file    string // the path without symbolic links
-	lock    *flock.Flock
-	faults  faults
-	writer  *writer
-	readers *sql.DB
-	selects statements
-	reading chan struct{} // holds a value for each reader in use
+	file   string // the path without symbolic links
+	lock   *flock.Flock
+	faults faults
+
+	writer  *sql.DB // has the only connection that writes
+	inserts statements
+	jobs    chan *job
+	ended   chan struct{} // closed when all jobs are done, after jobs is closed
+	commits atomic.Uint64
+
+	readers []*sql.DB       // each has one connection
+	idle    chan statements // of the readers that are not in use
 
 	mu     sync.RWMutex // read-locked by every call; Close locks it
 	closed bool
 }
 
-// read calls f once a connection for reading is free. f takes no context: its
-// queries are short, and watching a context would double their cost.
-func (s *Store) read(ctx context.Context, f func() error) error {
+// whileOpen calls f unless the store is closed. Close waits until f returns.
+func (s *Store) whileOpen(f func() error) error {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	if s.closed {
 		return pets.ErrClosed
 	}
-	select {
-	case s.reading <- struct{}{}:
-		defer func() { <-s.reading }()
-	case <-ctx.Done():
-		return gaveUp(ctx.Err())
-	}
-	err := f()
-	_ = s.faults.record(err)
-	return classify(err)
+	return f()
 }
 
-// write makes the writer call f in a transaction, perhaps twice: the last call counts.
-func (s *Store) write(ctx context.Context, f func(*sql.Tx) error) error {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	if s.closed {
-		return pets.ErrClosed
-	}
-	return s.writer.write(ctx, f)
+// read calls f with the statements of a reader once one is idle. f takes no context: its
+// queries are short, and watching a context would double their cost.
+func (s *Store) read(ctx context.Context, f func(statements) error) error {
+	return s.whileOpen(func() error {
+		select {
+		case selects := <-s.idle:
+			defer func() { s.idle <- selects }()
+			err := f(selects)
+			_ = s.faults.record(err)
+			return classify(err)
+		case <-ctx.Done():
+			return gaveUp(ctx.Err())
+		}
+	})
 }
 
 // Ping implements pets.Store. It also detects that the file was replaced while
 // nothing was written.
-func (s *Store) Ping(ctx context.Context) error { return s.read(ctx, s.faults.check) }
+func (s *Store) Ping(ctx context.Context) error {
+	return s.read(ctx, func(statements) error { return s.faults.check() })
+}
 
 func (s *Store) Failed() <-chan error { return s.faults.failed }
 
@@ -82,8 +87,8 @@ func (s *Store) Close() error {
 		return nil
 	}
 	s.closed = true
-	close(s.writer.jobs)
-	<-s.writer.ended
+	close(s.jobs)
+	<-s.ended
 	return s.finish()
 }
 
@@ -93,7 +98,7 @@ func (s *Store) Close() error {
 // however, closing saves what it held.
 func (s *Store) finish() error {
 	if s.faults.check() == nil {
-		s.writer.checkpoint(0)
+		s.checkpoint(0)
 	}
 	failure := s.faults.failure.Load()
 	if failure == nil || errors.Is(failure, errReplaced) && replaced(s.faults.files[:1]) == nil {
@@ -109,5 +114,9 @@ func (s *Store) finish() error {
 
 // release closes the connections and releases the lock.
 func (s *Store) release() error {
-	return errors.Join(s.readers.Close(), s.writer.db.Close(), s.lock.Close())
+	var errs []error
+	for _, db := range append(s.readers, s.writer) {
+		errs = append(errs, db.Close())
+	}
+	return errors.Join(append(errs, s.lock.Close())...)
 }

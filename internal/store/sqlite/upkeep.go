@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -9,6 +10,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"example.com/petstore/internal/store"
 )
 
 // Report describes a database that was read in full.
@@ -21,36 +24,38 @@ type Report struct {
 // servers write. The file appears under that name only once it is complete, verified
 // and on disk, and with an error only if Report.Path is set. force allows replacing one.
 func Backup(ctx context.Context, path, to string, force bool) (r Report, err error) {
-	file, err := resolve(path)
+	source, err := openFile(ctx, path)
 	if err != nil {
 		return r, err
 	}
-	target, err := checkTarget(file, to, force)
+	defer source.Close()
+	target, err := checkTarget(source.file, to, force)
 	if err != nil {
-		return Report{}, err
+		return r, err
 	}
-	f, r, err := writeCopy(ctx, path, target)
+	r, err = writeCopy(ctx, source, target, func(temp string) error { return os.Rename(temp, target) })
 	if err != nil {
 		return Report{}, fmt.Errorf("cannot write the backup: %w", err)
-	}
-	defer discard(f)
-	if err := os.Rename(f.Name(), target); err != nil {
-		return Report{}, err
 	}
 	r.Path = to
 	if err := syncDir(target); err != nil {
 		return r, fmt.Errorf("the backup is complete, but a power cut may undo that: %w", err)
 	}
-	if err := recordBackup(ctx, file); err != nil {
+	if err := recordBackup(ctx, source); err != nil {
 		return r, fmt.Errorf("the backup is complete, but its time could not be recorded in the database: %w", err)
 	}
 	return r, nil
 }
 
-// recordBackup records the time of a backup in a store that this process may write. If
-// the store has a log, the connection ends with the process; see Reader.Close.
-func recordBackup(ctx context.Context, file string) error {
-	hasLog := holdsLog(file)
+// recordBackup records the time of a backup of source in a store that this process may
+// write. It closes source first: SQLite shares the index of the log between the connections
+// of a process, and source's may be read-only. If there is a log, the new connection ends
+// with the process; see Reader.Close.
+func recordBackup(ctx context.Context, source *Reader) error {
+	if err := source.Close(); err != nil {
+		return err
+	}
+	file, hasLog := source.file, holdsLog(source.file)
 	switch _, indexErr := os.Stat(file + indexSuffix); {
 	case !mayWrite(file), !hasLog && hasNoLog(file), hasLog && indexErr != nil: // a backup of any kind
 		return nil
@@ -71,53 +76,56 @@ func Restore(ctx context.Context, path, from string, force bool) (r Report, err 
 	if err != nil {
 		return r, err
 	}
-	source, err := resolve(from)
+	source, err := openFile(ctx, from)
+	if errors.Is(err, store.ErrNoStore) {
+		err = fmt.Errorf("there is no backup at %s", from)
+	}
 	if err != nil {
 		return r, err
 	}
-	if source == file {
-		return Report{}, fmt.Errorf("%s is the database itself, not a backup", from)
-	}
-	if info, _ := os.Stat(source); info == nil || info.Size() == 0 { // before a lock is made
-		return Report{}, fmt.Errorf("there is no backup at %s", from)
+	defer source.Close()
+	if source.file == file {
+		return r, fmt.Errorf("%s is the database itself, not a backup", from)
 	}
 	lock := newLock(file)
 	defer lock.Close()
-	switch alone, err := lock.TryLock(); {
-	case err != nil:
-		return Report{}, fmt.Errorf("cannot lock %s: %w", path, err)
-	case !alone:
-		return Report{}, fmt.Errorf("%s: a server or a command has it open; stop it first", path)
+	if alone, err := lock.TryLock(); !alone {
+		return r, explain(path, cmp.Or(err, errInUse))
 	}
 	err = checkFile(file, false)
 	if err != nil && !(force && errors.Is(err, ErrLoneLog)) {
-		return Report{}, explain(path, err)
+		return r, explain(path, err)
 	}
 	if info, _ := os.Stat(file); !force && info != nil && info.Size() > 0 {
-		return Report{}, fmt.Errorf("%s %w", path, ErrExists)
+		return r, fmt.Errorf("%s %w", path, ErrExists)
 	}
-	f, r, err := writeCopy(ctx, from, file)
+	r, err = writeCopy(ctx, source, file, func(temp string) error { return replace(file, temp) })
 	if err != nil {
 		return Report{}, fmt.Errorf("%s cannot be restored, and %s is unchanged: %w", from, path, err)
-	}
-	defer discard(f)
-	old, err := takeOver(file)
-	if err != nil {
-		return Report{}, fmt.Errorf("%s: another program, such as a shell, has it open; stop it first: %w", path, err)
-	}
-	defer old.Close()
-	// SQLite would apply the journal of an unreadable file to the new one.
-	if err := os.RemoveAll(file + journalSuffix); err != nil {
-		return Report{}, err
-	}
-	if err := os.Rename(f.Name(), file); err != nil {
-		return Report{}, err
 	}
 	r.Path = from
 	if err := removeLog(file); err != nil {
 		return r, fmt.Errorf("%s is restored, but a power cut may undo that; restore it again with --force: %w", path, err)
 	}
 	return r, nil
+}
+
+// replace renames temp to file. SQLite first copies the log of the old file into it, which
+// fails with busy while another program has it open, and then keeps others from writing.
+// It does nothing to a file that it cannot read or to another's log.
+func replace(file, temp string) error {
+	old := connect(file, toWrite)
+	defer old.Close()
+	if checkFile(file, true) == nil {
+		if _, err := old.Exec("PRAGMA journal_mode=DELETE; BEGIN IMMEDIATE"); isBusy(err) {
+			return fmt.Errorf("another program, such as a shell, has the store open; stop it first: %w", err)
+		}
+	}
+	// SQLite would apply the journal of an unreadable file to the new one.
+	if err := os.RemoveAll(file + journalSuffix); err != nil {
+		return err
+	}
+	return os.Rename(temp, file)
 }
 
 // removeLog removes the log of an unreadable file that was replaced, durably. A restore
@@ -132,20 +140,6 @@ func removeLog(file string) error {
 		}
 	}
 	return syncDir(file)
-}
-
-// takeOver copies the log of the database into it, which fails with busy while another
-// program has it open, and keeps others from writing until the connection is closed. It
-// does nothing to a file that SQLite cannot read or to another's log.
-func takeOver(file string) (*sql.DB, error) {
-	db := connect(file, toWrite)
-	if checkFile(file, true) != nil {
-		return db, nil
-	}
-	if _, err := db.Exec("PRAGMA journal_mode=DELETE; BEGIN IMMEDIATE"); isBusy(err) {
-		return nil, errors.Join(err, db.Close())
-	}
-	return db, nil
 }
 
 // checkTarget returns the name of the file to write, which is where a symbolic link
@@ -172,37 +166,30 @@ func checkTarget(file, to string, force bool) (target string, err error) {
 	return target, nil
 }
 
-// writeCopy writes a verified copy of the database at path to a new file beside target,
-// and syncs it. VACUUM INTO is one transaction: it sees no later commits, nor do they
-// make it start over.
-func writeCopy(ctx context.Context, path, target string) (f *os.File, r Report, err error) {
-	source, err := openFile(ctx, path)
+// writeCopy writes a verified copy of source to a new file beside target, syncs it and
+// calls use, which may rename it. VACUUM INTO is one transaction: it sees no later
+// commits, nor do they make it start over.
+func writeCopy(ctx context.Context, source *Reader, target string, use func(temp string) error) (r Report, err error) {
+	dir, name := filepath.Split(target)
+	f, err := os.CreateTemp(dir, "."+name+".*")
 	if err != nil {
-		return nil, r, err
+		return r, err
 	}
-	defer source.Close()
-	f, err = os.CreateTemp(filepath.Dir(target), "."+filepath.Base(target)+".*")
-	if err != nil {
-		return nil, r, err
+	defer func() {
+		_ = f.Close()
+		_ = os.Remove(f.Name()) // unless it was renamed
+		_ = os.Remove(f.Name() + journalSuffix)
+	}()
+	if _, err := source.db.ExecContext(ctx, "VACUUM INTO ?", f.Name()); err != nil {
+		return r, fmt.Errorf("copying it to %s failed: %w", dir, explain(source.file, err))
 	}
-	_, err = source.db.ExecContext(ctx, "VACUUM INTO ?", f.Name())
-	if err != nil {
-		err = fmt.Errorf("copying it to %s failed: %w", filepath.Dir(target), explain(path, err))
-	} else if r, err = Verify(ctx, f.Name()); err == nil {
-		err = f.Sync()
+	if r, err = Verify(ctx, f.Name()); err != nil {
+		return r, err
 	}
-	if err != nil {
-		discard(f)
-		return nil, Report{}, err
+	if err := f.Sync(); err != nil {
+		return r, err
 	}
-	return f, r, nil
-}
-
-// discard closes f and removes it, unless it has been renamed.
-func discard(f *os.File) {
-	_ = f.Close()
-	_ = os.Remove(f.Name())
-	_ = os.Remove(f.Name() + journalSuffix)
+	return r, use(f.Name())
 }
 
 // Verify reads the whole database at path, even while servers use it, and changes

@@ -157,7 +157,7 @@ func TestRestoreRejects(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = Restore(t.Context(), path, backup, true)
-	wantError(t, "while a shell has it", err, path+": another program, such as a shell, has it open")
+	wantError(t, "while a shell has it", err, path+" is unchanged: another program, such as a shell, has the store open")
 	_ = shell.Close()
 	before, _ := os.ReadFile(path)
 	for from, want := range map[string]string{

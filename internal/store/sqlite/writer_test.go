@@ -60,7 +60,7 @@ func wantCreated(t *testing.T, s *Store, calls []*call) {
 		}
 	}
 	var stored int
-	if err := s.readers.QueryRow("SELECT count(*) FROM pets").Scan(&stored); err != nil || stored != len(calls) {
+	if err := s.readers[0].QueryRow("SELECT count(*) FROM pets").Scan(&stored); err != nil || stored != len(calls) {
 		t.Errorf("got %d pets, error %v, want %d", stored, err, len(calls))
 	}
 }
@@ -69,8 +69,8 @@ func wantCreated(t *testing.T, s *Store, calls []*call) {
 func TestSettings(t *testing.T) {
 	inBubble(t, func(t *testing.T, s *Store) {
 		for db, settings := range map[*sql.DB][]string{
-			s.writer.db: {"busy_timeout=5000", "synchronous=2", "journal_size_limit=16777216", "wal_autocheckpoint=0", "journal_mode=wal"},
-			s.readers:   {"busy_timeout=5000", "query_only=1"},
+			s.writer:     {"busy_timeout=5000", "synchronous=2", "journal_size_limit=16777216", "wal_autocheckpoint=0", "journal_mode=wal"},
+			s.readers[0]: {"busy_timeout=5000", "query_only=1"},
 		} {
 			for _, setting := range settings {
 				name, want, _ := strings.Cut(setting, "=")
@@ -89,12 +89,12 @@ func TestPlan(t *testing.T) {
 	inBubble(t, func(t *testing.T, s *Store) {
 		create(t, s, 300, "Rex")
 		settle()
-		if _, err := s.writer.db.Exec("ANALYZE"); err != nil {
+		if _, err := s.writer.Exec("ANALYZE"); err != nil {
 			t.Fatal(err)
 		}
 		for _, after := range []int{0, 290} {
 			var plan string
-			err := s.writer.db.QueryRow("EXPLAIN QUERY PLAN "+selectPetsByStatus, string(example.Pet().Status), after, 21).Scan(new(int), new(int), new(int), &plan)
+			err := s.writer.QueryRow("EXPLAIN QUERY PLAN "+selectPetsByStatus, string(example.Pet().Status), after, 21).Scan(new(int), new(int), new(int), &plan)
 			if want := "SEARCH pets USING INDEX pets_by_status (status=? AND id>?)"; err != nil || plan != want {
 				t.Errorf("after %d: got %q, error %v, want %q", after, plan, err, want)
 			}
@@ -118,7 +118,7 @@ func TestCallersComeBack(t *testing.T) {
 			})
 		}
 		wg.Wait()
-		if commits := s.writer.commits.Load(); commits > 1600/20 {
+		if commits := s.commits.Load(); commits > 1600/20 {
 			t.Errorf("got %d commits of 1600 writes, want at least 20 in each", commits)
 		}
 	})
@@ -128,26 +128,28 @@ func TestCallersComeBack(t *testing.T) {
 func TestJobFails(t *testing.T) {
 	for what, c := range map[string]struct {
 		run     func(tx *sql.Tx) error
-		commits uint64 // of it and ten others at once
+		commits uint64 // of it and ten others that wait for one
 	}{
-		"refusal":     {func(*sql.Tx) error { return keys.ErrNotFound }, 1},
-		"statement":   {func(tx *sql.Tx) error { _, err := tx.Exec("INSERT INTO keys (id) VALUES ('x')"); return err }, 10},
-		"transaction": {func(tx *sql.Tx) error { return tx.Rollback() }, 10}, // the commit, if it is alone
+		"refusal":     {func(*sql.Tx) error { return keys.ErrNotFound }, 2},
+		"statement":   {func(tx *sql.Tx) error { _, err := tx.Exec("INSERT INTO keys (id) VALUES ('x')"); return err }, 11},
+		"transaction": {func(tx *sql.Tx) error { return tx.Rollback() }, 11}, // the commit, if it is alone
 	} {
 		inBubble(t, func(t *testing.T, s *Store) {
-			s.writer.turn <- struct{}{}
+			resume := make(chan struct{})
+			go func() { _ = s.write(context.Background(), func(*sql.Tx) error { <-resume; return nil }) }()
+			synctest.Wait()
 			calls := create(t, s, 5, "before")
 			var failed error
 			go func() { failed = s.write(context.Background(), c.run) }()
 			synctest.Wait()
 			calls = append(calls, create(t, s, 5, "after")...)
-			<-s.writer.turn
+			close(resume)
 			settle()
 			if failed == nil || pets.KindOf(failed) != pets.Internal || errors.Is(failed, keys.ErrNotFound) != (what == "refusal") {
 				t.Errorf("%s: got error %v", what, failed)
 			}
 			wantCreated(t, s, calls)
-			if got := s.writer.commits.Load(); got != c.commits {
+			if got := s.commits.Load(); got != c.commits {
 				t.Errorf("%s: got %d commits, want %d", what, got, c.commits)
 			}
 		})
@@ -158,7 +160,7 @@ func TestJobFails(t *testing.T) {
 func TestFull(t *testing.T) {
 	inBubble(t, func(t *testing.T, s *Store) {
 		limit := func(pages int) {
-			if err := s.writer.db.QueryRow(fmt.Sprintf("PRAGMA max_page_count = %d", pages)).Scan(new(int)); err != nil {
+			if err := s.writer.QueryRow(fmt.Sprintf("PRAGMA max_page_count = %d", pages)).Scan(new(int)); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -199,7 +201,7 @@ func TestLogLength(t *testing.T) {
 			}
 		}
 		fill("no reader", 0, 6<<20)
-		reading, err := s.readers.Begin()
+		reading, err := s.readers[0].Begin()
 		if err == nil {
 			err = reading.QueryRow("SELECT count(*) FROM pets").Scan(new(int))
 		}
