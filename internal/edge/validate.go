@@ -1,7 +1,6 @@
 package edge
 
 import (
-	"bytes"
 	encodingjson "encoding/json"
 	"errors"
 	"fmt"
@@ -194,19 +193,24 @@ func (d *Document) DecodeBody(operationID string, body []byte, into any) error {
 // decodeJSON decodes a JSON value that is nested at most maxDepth levels deep.
 // Duplicate keys, invalid UTF-8, lone surrogates and trailing data are errors.
 func decodeJSON(data []byte) (value any, err error) {
-	// The stack of whatever decodes or validates the value grows with each level.
-	for d := jsontext.NewDecoder(bytes.NewBuffer(data)); err == nil; _, err = d.ReadToken() {
-		if d.StackDepth() > maxDepth {
-			return nil, badRequest("invalid_body", fmt.Sprintf("the body must be nested at most %d levels deep", maxDepth))
-		}
-	}
-	if err := json.Unmarshal(data, new(jsontext.Value)); err != nil { // encoding/json allows faulty JSON
-		return nil, err
-	}
-	d := encodingjson.NewDecoder(bytes.NewReader(data))
-	d.UseNumber() // a number may overflow float64, perhaps in an unknown property
-	return value, d.Decode(&value)
+	err = json.Unmarshal(data, &value, json.WithUnmarshalers(jsonValues))
+	return value, err
 }
+
+// jsonValues decodes a number as its text, because it may overflow float64, perhaps in an
+// unknown property. It limits the depth, because the stack of whatever decodes or validates
+// the value grows with each level.
+var jsonValues = json.UnmarshalFromFunc(func(d *jsontext.Decoder, value *any) error {
+	switch kind := d.PeekKind(); {
+	case kind == '0':
+		number, err := d.ReadToken()
+		*value = encodingjson.Number(number.String())
+		return err
+	case d.StackDepth() == maxDepth && (kind == '{' || kind == '['):
+		return badRequest("invalid_body", fmt.Sprintf("the body must be nested at most %d levels deep", maxDepth))
+	}
+	return errors.ErrUnsupported // decoded as by default
+})
 
 // checkMediaType rejects a body that is compressed or of another media type.
 func (op *operation) checkMediaType(header http.Header) error {
