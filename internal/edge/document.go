@@ -121,18 +121,6 @@ func (d *Document) at(address string) (*Document, error) {
 	return ParseDocument(bytes.ReplaceAll(d.raw, []byte(d.spec.Servers[0].URL), []byte(address)))
 }
 
-// Default returns the default of an integer parameter.
-func (d *Document) Default(operationID, parameter string) (int, error) {
-	if op := d.operations[operationID]; op != nil {
-		for _, p := range op.params {
-			if n, ok := p.Schema.Value.Default.(float64); ok && p.Name == parameter {
-				return int(n), nil
-			}
-		}
-	}
-	return 0, fmt.Errorf("openapi.yaml: the parameter %s of %s needs a default", parameter, operationID)
-}
-
 // responseHeaders returns the names of the headers of all responses, and Allow, which a
 // 405 has.
 func (d *Document) responseHeaders() []string {

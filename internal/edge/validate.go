@@ -34,7 +34,7 @@ var (
 	numberForm = regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?$`)
 )
 
-// validate checks the parameters against the document.
+// validate checks the parameters against the document, and sets the defaults of others.
 func (op *operation) validate(c echo.Context) error {
 	r := c.Request()
 	path := map[string]string{}
@@ -45,8 +45,8 @@ func (op *operation) validate(c echo.Context) error {
 		path[name] = c.ParamValues()[i]
 	}
 	r.URL.RawPath = "" // from here on, parameters are decoded
-	// QueryParams omits what it cannot parse.
-	if _, err := url.ParseQuery(r.URL.RawQuery); err != nil {
+	query, err := url.ParseQuery(r.URL.RawQuery)
+	if err != nil {
 		return badRequest("invalid_parameter", "the query string is malformed or has too many parameters: "+
 			"% must be followed by two hexadecimal digits, and ; must be written as %3B")
 	}
@@ -54,7 +54,7 @@ func (op *operation) validate(c echo.Context) error {
 		var values []string
 		switch p.In {
 		case openapi3.ParameterInQuery:
-			values = c.QueryParams()[p.Name]
+			values = query[p.Name]
 		case openapi3.ParameterInHeader:
 			values = r.Header[http.CanonicalHeaderKey(p.Name)]
 		case openapi3.ParameterInPath:
@@ -64,8 +64,8 @@ func (op *operation) validate(c echo.Context) error {
 			return parameterProblem(p, p.Name+" "+fault)
 		}
 	}
-	err := openapi3filter.ValidateRequest(r.Context(), &openapi3filter.RequestValidationInput{
-		Request: r, PathParams: path, QueryParams: c.QueryParams(), Route: op.route, Options: filterOptions,
+	err = openapi3filter.ValidateRequest(r.Context(), &openapi3filter.RequestValidationInput{
+		Request: r, PathParams: path, QueryParams: query, Route: op.route, Options: filterOptions,
 	})
 	if failed, ok := errors.AsType[*openapi3filter.RequestError](err); ok && failed.Parameter != nil {
 		p := failed.Parameter
@@ -74,8 +74,8 @@ func (op *operation) validate(c echo.Context) error {
 	return err
 }
 
-// filterOptions leave defaults to the service, and the body to Bind.
-var filterOptions = &openapi3filter.Options{SkipSettingDefaults: true, ExcludeRequestBody: true}
+// filterOptions leave the body to Bind.
+var filterOptions = &openapi3filter.Options{ExcludeRequestBody: true}
 
 func parameterProblem(p *openapi3.Parameter, message string) *Problem {
 	if p.In == openapi3.ParameterInHeader {

@@ -40,11 +40,7 @@ func NewHandler(store pets.Store, keyring *keys.Keyring, o edge.Options) (*edge.
 	if o.PublicURL != "" {
 		o.PublicURL = strings.TrimSuffix(strings.TrimRight(o.PublicURL, "/"), document.Base) + document.Base
 	}
-	defaultLimit, err := document.Default("listPets", "limit")
-	if err != nil {
-		return nil, err
-	}
-	handler := api.NewStrictHandler(&operations{store, cmp.Or(o.PublicURL, document.Base), defaultLimit}, nil)
+	handler := api.NewStrictHandler(&operations{store, cmp.Or(o.PublicURL, document.Base)}, nil)
 	return edge.New(document, &service{handler, store, keyring}, o)
 }
 

@@ -18,17 +18,17 @@ var _ api.StrictServerInterface = (*operations)(nil)
 
 // operations implements the operations of the document.
 type operations struct {
-	store        pets.Store
-	base         string // of links in responses, such as /v1
-	defaultLimit int    // of listPets; validation does not set defaults
+	store pets.Store
+	base  string // of links in responses, such as /v1
 }
 
 // ListPets implements the operation listPets.
 func (o *operations) ListPets(ctx context.Context, request api.ListPetsRequestObject) (api.ListPetsResponseObject, error) {
 	params := request.Params
 	q := pets.Query{
-		Limit: valueOr(params.Limit, o.defaultLimit), Status: pets.Status(valueOr(params.Status, "")),
-		After: valueOr(params.After, 0),
+		Limit:  *params.Limit, // validation sets the default
+		Status: pets.Status(valueOr(params.Status, "")),
+		After:  valueOr(params.After, 0),
 	}
 	page, err := o.store.Pets(ctx, q)
 	if err != nil {
