@@ -1,7 +1,6 @@
 package edge
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -114,11 +113,6 @@ func (d *Document) newOperation(path string, item *openapi3.PathItem, method str
 	var err error
 	op.deprecation, err = deprecationHeader(o)
 	return op, err
-}
-
-// at returns the document with another address wherever it has that of its first server.
-func (d *Document) at(address string) (*Document, error) {
-	return ParseDocument(bytes.ReplaceAll(d.raw, []byte(d.spec.Servers[0].URL), []byte(address)))
 }
 
 // responseHeaders returns the names of the headers of all responses, and Allow, which a

@@ -63,7 +63,7 @@ type Options struct {
 	Logger         *slog.Logger
 	LogBlocked     func() bool // reports whether the log cannot be written; may be nil
 	Metrics        prometheus.Registerer
-	URL            string         // where the handler is served, such as http://127.0.0.1:8080
+	URL            string         // where the handler is served, such as http://127.0.0.1:8080; may be empty
 	PublicURL      string         // where clients reach the document's base path through a proxy, a URI
 	TrustedProxies []netip.Prefix // whose X-Forwarded-For is trusted
 	MaxInFlight    int            // requests in flight; 0 means DefaultMaxInFlight

@@ -229,7 +229,7 @@ func TestAddress(t *testing.T) {
 		return sendOK(c)
 	}
 	for _, c := range []struct{ url, public, want, docs string }{
-		{"", "", old, "/docs"},
+		{"", "", "/v1", "/docs"},
 		{"http://[::1]:80", "", "http://[::1]:80/v1", "/docs"},
 		{"http://127.0.0.1:8081", "https://example.com/shop%20a/v1", "https://example.com/shop%20a/v1", "https://example.com/shop%20a/docs"},
 	} {

@@ -86,31 +86,26 @@ func notReady(why string) error {
 // addDocs adds the document, as text and as JSON, and its page. Where the document has
 // the address of its first server, they have the one at which this handler is served.
 func (h *Handler) addDocs() error {
-	served := h.document
-	if h.options.URL != "" || h.options.PublicURL != "" {
-		address := cmp.Or(h.options.PublicURL, h.options.URL+h.document.Base)
-		var err error
-		if served, err = h.document.at(address); err != nil {
-			return fmt.Errorf("with the address %s: %w", address, err)
-		}
-	}
-	asJSON, err := served.spec.MarshalJSON()
+	document, public := h.document, h.options.PublicURL
+	asJSON, err := document.spec.MarshalJSON()
 	if err != nil {
 		return fmt.Errorf("openapi.yaml as JSON: %w", err)
 	}
 	var html bytes.Buffer
-	err = page.Execute(&html, map[string]string{
-		"Title": served.spec.Info.Title, "Base": h.document.Base, "PublicURL": h.options.PublicURL,
-	})
+	err = page.Execute(&html, map[string]string{"Title": document.spec.Info.Title, "Base": document.Base, "PublicURL": public})
 	if err != nil {
 		return err
 	}
-	policy := contentPolicy(h.options.PublicURL)
+	served := func(text []byte) []byte {
+		address := cmp.Or(public, h.options.URL+document.Base)
+		return bytes.ReplaceAll(text, []byte(document.spec.Servers[0].URL), []byte(address))
+	}
+	policy := contentPolicy(public)
 	add := func(path, mediaType string, content []byte) {
 		h.addPublic(path, "docs", serveFile(mediaType, policy, content))
 	}
-	add("/openapi.yaml", "application/yaml", served.raw)
-	add("/openapi.json", "application/json", asJSON)
+	add("/openapi.yaml", "application/yaml", served(document.raw))
+	add("/openapi.json", "application/json", served(asJSON))
 	add(docsPath, "text/html; charset=utf-8", html.Bytes())
 	for name, mediaType := range map[string]string{
 		"scalar.js.gz": "text/javascript; charset=utf-8", "docs.js": "text/javascript; charset=utf-8",

@@ -105,7 +105,7 @@ func newSuiteOn(t *testing.T, st store.Store) *suite {
 		}
 		return k.ID, token
 	}
-	server := Server{URL: s.URL + example.Base(), Address: example.Document().Servers[0].URL, Key: program.Key}
+	server := Server{URL: s.URL + example.Base(), Address: example.Base(), Key: program.Key}
 	_, server.OtherKey = create(false, 0)
 	_, server.ReadOnlyKey = create(true, 0)
 	_, server.ExpiredKey = create(false, time.Minute)
