@@ -91,13 +91,11 @@ func New(document *Document, service Service, o Options) (*Handler, error) {
 	if o.LogBlocked == nil {
 		o.LogBlocked = func() bool { return false }
 	}
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
+	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	h := &Handler{
 		document: document, service: service, options: o, echo: echo.New(),
 		docs:     strings.TrimSuffix(o.PublicURL, document.Base) + docsPath,
-		inFlight: newInFlight(cmp.Or(o.MaxInFlight, DefaultMaxInFlight)),
+		inFlight: newInFlight(int64(cmp.Or(o.MaxInFlight, DefaultMaxInFlight))),
 	}
 	h.metrics = newMetrics(h, o.Metrics)
 	if o.RateLimit > 0 {
@@ -142,8 +140,7 @@ func (h *Handler) routes() error {
 	e := h.echo
 	e.Use(
 		h.commonHeaders,
-		h.metrics.observe,
-		h.accessLog(), // also writes error responses
+		h.observe,
 		recoverPanics(),
 	)
 	if len(h.options.AllowOrigins) > 0 {
@@ -185,7 +182,7 @@ func requestID(r *http.Request) string {
 func recoverPanics() echo.MiddlewareFunc {
 	return middleware.RecoverWithConfig(middleware.RecoverConfig{
 		DisableStackAll:     true,
-		DisableErrorHandler: true, // accessLog handles it
+		DisableErrorHandler: true, // observe handles it
 		LogErrorFunc: func(_ echo.Context, err error, stack []byte) error {
 			return internal(fmt.Errorf("panic: %w\n%s", err, stack))
 		},

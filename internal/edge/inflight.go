@@ -5,6 +5,8 @@ import (
 	"errors"
 	"sync"
 	"sync/atomic"
+
+	"golang.org/x/sync/semaphore"
 )
 
 // DefaultMaxInFlight is the default of Options.MaxInFlight.
@@ -16,37 +18,38 @@ var errOverloaded = errors.New("too many requests are in flight, or with this AP
 // wait. Those of one API key, or of one address if there is no key, are a share: it runs
 // at most three quarters of limit, and has at most one and a half times limit.
 type inFlight struct {
-	limit   int
-	running chan struct{} // holds a value for each request that runs
-	count   atomic.Int64  // of requests that run, or wait for those of other shares
+	limit   int64
+	running *semaphore.Weighted
+	count   atomic.Int64 // of requests that run, or wait for those of other shares
 
 	mu     sync.Mutex
 	shares map[string]*share // by API key or address
 }
 
 type share struct {
-	requests int           // guarded by inFlight.mu
-	running  chan struct{} // holds a value for each request in inFlight.count
+	requests int64               // guarded by inFlight.mu
+	running  *semaphore.Weighted // of those in inFlight.count
 }
 
-func newInFlight(limit int) *inFlight {
-	return &inFlight{limit: limit, running: make(chan struct{}, limit), shares: map[string]*share{}}
+func newInFlight(limit int64) *inFlight {
+	return &inFlight{limit: limit, running: semaphore.NewWeighted(limit), shares: map[string]*share{}}
 }
 
-// enter adds a request to the share of id, if that has room, until leave is called.
-func (f *inFlight) enter(id string) (s *share, ok bool) {
+// enter adds a request to the share of id until leave is called. It returns nil if the
+// share has no room.
+func (f *inFlight) enter(id string) *share {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	s = f.shares[id]
+	s := f.shares[id]
 	if s == nil {
-		s = &share{running: make(chan struct{}, (3*f.limit+3)/4)}
+		s = &share{running: semaphore.NewWeighted((3*f.limit + 3) / 4)}
 		f.shares[id] = s
 	}
 	if s.requests == (3*f.limit+1)/2 {
-		return nil, false
+		return nil
 	}
 	s.requests++
-	return s, true
+	return s
 }
 
 func (f *inFlight) leave(id string) {
@@ -62,27 +65,21 @@ func (f *inFlight) leave(id string) {
 // all. The caller must call release once the response is written. If too many wait, or
 // when ctx ends, acquire returns false.
 func (f *inFlight) acquire(ctx context.Context, s *share) bool {
-	select {
-	case s.running <- struct{}{}:
-	case <-ctx.Done():
+	if s.running.Acquire(ctx, 1) != nil {
 		return false
 	}
-	if f.count.Add(1) <= 2*int64(f.limit) {
-		select {
-		case f.running <- struct{}{}:
-			return true
-		case <-ctx.Done():
-		}
+	if f.count.Add(1) <= 2*f.limit && f.running.Acquire(ctx, 1) == nil {
+		return true
 	}
 	f.count.Add(-1)
-	<-s.running
+	s.running.Release(1)
 	return false
 }
 
 func (f *inFlight) release(s *share) {
-	<-f.running
+	f.running.Release(1)
 	f.count.Add(-1)
-	<-s.running
+	s.running.Release(1)
 }
 
 // overloaded counts a request that was refused, and returns the response.

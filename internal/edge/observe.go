@@ -16,7 +16,6 @@ import (
 	"time"
 
 	"github.com/labstack/echo/v4"
-	"github.com/labstack/echo/v4/middleware"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"
 )
@@ -24,7 +23,6 @@ import (
 // Keys of values in an echo.Context.
 const (
 	operationName = "operation"
-	callerID      = "caller"
 	requestBody   = "body" // set once the whole body has been read
 )
 
@@ -57,50 +55,58 @@ func (r redactor) Write(line []byte) (int, error) {
 	return len(line), err
 }
 
-// accessLog writes one line per request: the path, but no query, body or key.
-func (h *Handler) accessLog() echo.MiddlewareFunc {
-	return middleware.RequestLoggerWithConfig(middleware.RequestLoggerConfig{
-		HandleError: true, // so that the status is known
-		LogMethod:   true, LogURIPath: true, LogRoutePath: true, LogStatus: true, LogLatency: true,
-		LogResponseSize: true, LogRemoteIP: true, LogError: true,
-		LogValuesFunc: h.logRequest,
-	})
+// observe counts, times and logs requests. It also writes error responses, so that their
+// status is known.
+func (h *Handler) observe(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		start := time.Now()
+		h.metrics.inFlight.Inc()
+		err := next(c)
+		if err != nil {
+			c.Error(err)
+		}
+		h.metrics.inFlight.Dec()
+		took := time.Since(start)
+		operation, _ := c.Get(operationName).(string)
+		status := strconv.Itoa(c.Response().Status)
+		h.metrics.requests.WithLabelValues(cmp.Or(operation, "unknown"), status).Observe(took.Seconds())
+		if !isProbe(c) || !h.options.LogBlocked() { // a probe must not wait too
+			h.logRequest(c, err, took)
+		}
+		return nil
+	}
 }
 
-func (h *Handler) logRequest(c echo.Context, v middleware.RequestLoggerValues) error {
-	if isProbe(c) && h.options.LogBlocked() {
-		return nil // the probe must not wait too
-	}
-	level := levelOf(c, v)
-	key, _ := c.Get(callerID).(string)
+// logRequest writes one line per request: the path, but no query, body or key.
+func (h *Handler) logRequest(c echo.Context, err error, took time.Duration) {
+	r, response := c.Request(), c.Response()
+	level := levelOf(c, err)
 	attrs := []slog.Attr{
-		slog.String("method", v.Method),
-		slog.String("route", v.RoutePath),
-		slog.String("path", (&url.URL{Path: v.URIPath}).EscapedPath()), // without control characters
-		slog.Int("status", v.Status),
-		slog.Int64("bytes", v.ResponseSize),
-		slog.Int64("duration_us", v.Latency.Microseconds()),
-		slog.String("request_id", c.Response().Header().Get(echo.HeaderXRequestID)),
-		slog.String("remote", v.RemoteIP),
-		slog.String("key", key),
+		slog.String("method", r.Method),
+		slog.String("route", c.Path()),
+		slog.String("path", (&url.URL{Path: r.URL.Path}).EscapedPath()), // without control characters
+		slog.Int("status", response.Status),
+		slog.Int64("bytes", response.Size),
+		slog.Int64("duration_us", took.Microseconds()),
+		slog.String("request_id", response.Header().Get(echo.HeaderXRequestID)),
+		slog.String("remote", c.RealIP()),
+		slog.String("key", CallerOf(r.Context()).ID),
 	}
-	if id := traceID(c.Request().Header["Traceparent"]); id != "" {
+	if id := traceID(r.Header["Traceparent"]); id != "" {
 		attrs = append(attrs, slog.String("trace_id", id))
 	}
-	cause := v.Error
-	if p, ok := errors.AsType[*Problem](v.Error); ok {
+	if p, ok := errors.AsType[*Problem](err); ok {
 		if p.Reason != "" {
 			attrs = append(attrs, slog.String("reason", p.Reason))
 		}
 		if p.Cause != nil {
-			cause = p.Cause
+			err = p.Cause
 		}
 	}
-	if cause != nil && level > slog.LevelInfo {
-		attrs = append(attrs, slog.String("error", cause.Error()))
+	if err != nil && level > slog.LevelInfo {
+		attrs = append(attrs, slog.String("error", err.Error()))
 	}
-	h.options.Logger.LogAttrs(c.Request().Context(), level, "request", attrs...)
-	return nil
+	h.options.Logger.LogAttrs(r.Context(), level, "request", attrs...)
 }
 
 var traceparentForm = regexp.MustCompile(`^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}(-.*)?$`)
@@ -124,11 +130,11 @@ func isProbe(c echo.Context) bool {
 
 // levelOf returns the log level of a request: error if the service failed, warning
 // if it was overloaded or not ready, debug for probes.
-func levelOf(c echo.Context, v middleware.RequestLoggerValues) slog.Level {
-	switch {
-	case v.Status == http.StatusServiceUnavailable && (isProbe(c) || errors.Is(v.Error, errOverloaded)):
+func levelOf(c echo.Context, err error) slog.Level {
+	switch status := c.Response().Status; {
+	case status == http.StatusServiceUnavailable && (isProbe(c) || errors.Is(err, errOverloaded)):
 		return slog.LevelWarn
-	case v.Status >= http.StatusInternalServerError:
+	case status >= http.StatusInternalServerError:
 		return slog.LevelError
 	case isProbe(c):
 		return slog.LevelDebug
@@ -167,18 +173,4 @@ func newMetrics(h *Handler, registry prometheus.Registerer) *metrics {
 	m.shed.WithLabelValues("in_flight")
 	m.shed.WithLabelValues("rate")
 	return m
-}
-
-// observe is the middleware that counts and times requests.
-func (m *metrics) observe(next echo.HandlerFunc) echo.HandlerFunc {
-	return func(c echo.Context) error {
-		start := time.Now()
-		m.inFlight.Inc()
-		err := next(c)
-		m.inFlight.Dec()
-		operation, _ := c.Get(operationName).(string)
-		histogram := m.requests.WithLabelValues(cmp.Or(operation, "unknown"), strconv.Itoa(c.Response().Status))
-		histogram.Observe(time.Since(start).Seconds())
-		return err
-	}
 }

@@ -45,13 +45,13 @@ func (h *Handler) serveOperation(op *operation) echo.MiddlewareFunc {
 			ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), requestTimeout)
 			defer cancel()
 			var caller Caller
+			var err error
 			if !op.public {
-				var err error
 				caller, err = h.authenticate(ctx, r)
-				c.Set(callerID, caller.ID)
-				if err != nil {
-					return err
-				}
+			}
+			c.SetRequest(r.WithContext(context.WithValue(ctx, callerKey{}, caller)))
+			if err != nil {
+				return err
 			}
 			limited := caller.ID
 			if op.public {
@@ -60,8 +60,8 @@ func (h *Handler) serveOperation(op *operation) echo.MiddlewareFunc {
 			if err := h.checkRate(limited); err != nil {
 				return err
 			}
-			own, ok := h.inFlight.enter(limited)
-			if !ok {
+			own := h.inFlight.enter(limited)
+			if own == nil {
 				return h.overloaded()
 			}
 			defer h.inFlight.leave(limited)
@@ -74,14 +74,10 @@ func (h *Handler) serveOperation(op *operation) echo.MiddlewareFunc {
 				return invalid
 			}
 
-			c.SetRequest(r.WithContext(context.WithValue(ctx, callerKey{}, caller)))
-			if err := generated(c); err != nil {
+			if err := generated(c); err != nil || c.Response().Committed {
 				return err
 			}
-			if !c.Response().Committed {
-				return fmt.Errorf("%s returned neither a response nor an error", op.id)
-			}
-			return nil
+			return fmt.Errorf("%s returned neither a response nor an error", op.id)
 		}
 	}
 }
