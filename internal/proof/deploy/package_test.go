@@ -45,6 +45,7 @@ func TestFiles(t *testing.T) {
 		"alerts":    "promtool test rules deploy/prometheus/*_test.yml",
 		"units":     "SYSTEMD_UNIT_PATH=" + dir + ": systemd-analyze verify --recursive-errors=no " + dir + "/petstore*.service " + dir + "/petstore*.timer",
 		"hardening": "systemd-analyze security --offline=true --threshold=19 " + dir + "/petstore.service " + dir + "/petstore-backup.service",
+		"manifests": "go -C internal/proof/deploy/manifests run . ../../../../deploy/kubernetes",
 		"release":   "make release-check",
 	} {
 		t.Run(name, func(t *testing.T) {
