@@ -67,7 +67,7 @@ func TestCitusKill(t *testing.T) {
 			l.wait(t, time.Minute, 300)
 			node.Kill()
 			time.Sleep(300 * time.Millisecond) // under load
-			node.Restart(t)
+			node.Run(t)
 		}
 	}
 	l.wait(t, time.Minute, 300)

@@ -52,7 +52,7 @@ func TestMigrate(t *testing.T) {
 	}
 }
 
-// TestMigrateLocked waits for a lock that another session keeps.
+// TestMigrateLocked waits for a lock that another session keeps, and is interrupted.
 func TestMigrateLocked(t *testing.T) {
 	t.Parallel()
 	address := pgtest.Database(t)
@@ -76,6 +76,12 @@ func TestMigrateLocked(t *testing.T) {
 	})
 	if err == nil || !strings.Contains(err.Error(), process) || strings.Count(log.String(), process) != 1 {
 		t.Errorf("migrate: got error %v and the log %s, want %q in both", err, &log, process)
+	}
+	interrupted, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err = look(interrupted, holder)
+	if err := explainOpen(address, err); !errors.Is(err, context.Canceled) || strings.Contains(err.Error(), "connect_timeout") {
+		t.Errorf("interrupted: got error %v, want one without advice about the network", err)
 	}
 	lock("pg_advisory_unlock")
 	for _, from := range []int64{0, 1} { // if the schema is current, the lock is not needed
@@ -116,21 +122,5 @@ SELECT 'Rex', 1, CASE WHEN n <= %d THEN 'pending' WHEN n = 2 * %[1]d THEN 'sold'
 				t.Errorf("%s, page(%s): got error %v, plan\n%s", mode, page, err, plan)
 			}
 		}
-	}
-}
-
-// TestInterruptedOpen checks that a start that was interrupted is not blamed on the network.
-func TestInterruptedOpen(t *testing.T) {
-	dsn := pgtest.Database(t)
-	conn, err := pgx.Connect(t.Context(), dsn)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer disconnect(conn)
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	_, err = look(ctx, conn)
-	if err := explainOpen(dsn, err); !errors.Is(err, context.Canceled) || strings.Contains(err.Error(), "connect_timeout") {
-		t.Errorf("got error %v, want one without advice about the network", err)
 	}
 }

@@ -92,15 +92,6 @@ func TestNoStore(t *testing.T) {
 			t.Errorf("Open and OpenReader: got errors %v and %v, want ErrNoStore", err, readErr)
 		}
 	}
-	open(t, address)
-	r, err := postgres.OpenReader(t.Context(), address)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer r.Close()
-	if all, err := r.Keys(t.Context()); err != nil || len(all) > 0 {
-		t.Errorf("Keys: got %v, error %v", all, err)
-	}
 }
 
 // TestHiddenStore puts a schema with the user's name before that of a store.
@@ -147,13 +138,12 @@ func TestMigrateConcurrently(t *testing.T) {
 			for range 8 {
 				stores.Go(func() {
 					s, err := postgres.Open(t.Context(), address, store.Options{})
-					if err != nil {
-						t.Errorf("Open: got error %v", err)
-						return
+					if err == nil {
+						_, err = s.CreatePet(t.Context(), newPet(), pets.IdempotencyKey{})
+						_ = s.Close()
 					}
-					defer s.Close()
-					if _, err := s.CreatePet(t.Context(), newPet(), pets.IdempotencyKey{}); err != nil {
-						t.Errorf("CreatePet: got error %v", err)
+					if err != nil {
+						t.Errorf("got error %v", err)
 					}
 				})
 			}

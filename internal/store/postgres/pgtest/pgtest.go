@@ -7,16 +7,12 @@ import (
 	"crypto/rand"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 )
-
-var shared = sync.OnceValues(func() (*Server, error) { return start([]string{"max_connections=300"}) })
 
 // Main runs the tests of a package and removes all servers. Every package that
 // uses pgtest must call it from TestMain.
@@ -32,11 +28,7 @@ func Main(m *testing.M) int {
 // Shared returns the server that the tests of a package share.
 func Shared(t testing.TB) *Server {
 	t.Helper()
-	s, err := shared()
-	if err != nil {
-		t.Fatalf("this test needs PostgreSQL (apt-get install postgresql): %v", err)
-	}
-	return s
+	return shared.get(func() *Server { return start(t, "max_connections=300") })
 }
 
 // Database creates an empty database on the shared server and returns its address.
@@ -64,36 +56,41 @@ func (s *Server) schema(t testing.TB) string {
 // Exec runs statements on the database at address.
 func Exec(t testing.TB, address string, statements ...string) {
 	t.Helper()
-	connected(t, address, func(ctx context.Context, c *pgx.Conn) {
+	err := connected(address, 30*time.Second, func(ctx context.Context, c *pgx.Conn) error {
 		for _, statement := range statements {
 			if _, err := c.Exec(ctx, statement); err != nil {
-				t.Fatalf("%s: got error %v", statement, err)
+				return fmt.Errorf("%s: %w", statement, err)
 			}
 		}
+		return nil
 	})
+	if err != nil {
+		t.Fatal(err)
+	}
 }
 
 // Query runs a query and returns its only value.
 func Query[T any](t testing.TB, address, query string, args ...any) (value T) {
 	t.Helper()
-	connected(t, address, func(ctx context.Context, c *pgx.Conn) {
-		if err := c.QueryRow(ctx, query, args...).Scan(&value); err != nil {
-			t.Fatalf("%s: got error %v", query, err)
-		}
+	err := connected(address, 30*time.Second, func(ctx context.Context, c *pgx.Conn) error {
+		return c.QueryRow(ctx, query, args...).Scan(&value)
 	})
+	if err != nil {
+		t.Fatalf("%s: got error %v", query, err)
+	}
 	return value
 }
 
-func connected(t testing.TB, address string, f func(context.Context, *pgx.Conn)) {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+// connected calls f with a connection to the database at address.
+func connected(address string, within time.Duration, f func(context.Context, *pgx.Conn) error) error {
+	ctx, cancel := context.WithTimeout(context.Background(), within)
 	defer cancel()
 	c, err := pgx.Connect(ctx, address)
 	if err != nil {
-		t.Fatalf("connecting to the test server: got error %v", err)
+		return err
 	}
 	defer c.Close(ctx)
-	f(ctx, c)
+	return f(ctx, c)
 }
 
 // Eventually waits until check returns true. It fails the test if that takes
@@ -107,30 +104,43 @@ func Eventually(t testing.TB, within time.Duration, what string, check func() bo
 	}
 }
 
-// Pooler starts a PgBouncer in front of s, with transactions on three connections.
-func (s *Server) Pooler(t testing.TB) *Server {
+// Cluster starts a Citus cluster. Its first node is the coordinator.
+func Cluster(t testing.TB, workers int) (nodes []*Server) {
 	t.Helper()
-	p, err := newServer()
+	add := "citus_set_coordinator_host"
+	for range 1 + workers {
+		s := Start(t, "shared_preload_libraries=citus", "max_connections=300", "max_prepared_transactions=600", "citus.recover_2pc_interval=1s", "citus.max_adaptive_executor_pool_size=1")
+		nodes = append(nodes, s)
+		Exec(t, s.Address("postgres"), "CREATE EXTENSION citus")
+		Exec(t, nodes[0].Address("postgres"), fmt.Sprintf("SELECT %s('127.0.0.1', %d)", add, s.port))
+		add = "citus_add_node"
+	}
+	return nodes
+}
+
+// Distributed creates a schema on the coordinator of a cluster, has open create the
+// tables, distributes them, and returns the address.
+func (s *Server) Distributed(t testing.TB, open func(address string)) string {
+	t.Helper()
+	address := s.schema(t)
+	open(address)
+	Exec(t, address, Page(t, "create_distributed_table")...)
+	return address
+}
+
+// Page returns the statements of the block of SQL in deploy/postgres.md that
+// contains a word, for tests three folders below the top.
+func Page(t testing.TB, word string) []string {
+	t.Helper()
+	text, err := os.ReadFile("../../../deploy/postgres.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(p.remove)
-	text := fmt.Sprintf(`[databases]
-* = host=127.0.0.1 port=%d user=postgres
-[pgbouncer]
-listen_addr = 127.0.0.1
-listen_port = %d
-unix_socket_dir =
-auth_type = any
-pool_mode = transaction
-default_pool_size = 3
-`, s.port, p.port)
-	config := filepath.Join(p.dir, "ini")
-	if err := os.WriteFile(config, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
+	for _, after := range strings.Split(string(text), "```sql\n")[1:] {
+		if block, _, _ := strings.Cut(after, "```"); strings.Contains(block, word) {
+			return strings.SplitAfter(strings.TrimSpace(block), ";\n")
+		}
 	}
-	if err := p.launch("pgbouncer", []string{config}, p.Address("postgres")+"&default_query_exec_mode=simple_protocol"); err != nil {
-		t.Fatalf("this test needs PgBouncer (apt-get install pgbouncer): %v", err)
-	}
-	return p
+	t.Fatalf("deploy/postgres.md has no block of SQL with %s", word)
+	return nil
 }

@@ -35,55 +35,52 @@ type Server struct {
 // Start starts an empty server with settings such as "max_connections=10".
 func Start(t testing.TB, settings ...string) *Server {
 	t.Helper()
-	s, err := start(settings)
-	if err != nil {
-		t.Fatalf("this test needs PostgreSQL (apt-get install postgresql): %v", err)
-	}
+	s := start(t, settings...)
 	t.Cleanup(s.remove)
 	return s
 }
 
-func start(settings []string) (*Server, error) {
-	from, err := template()
-	if err != nil {
-		return nil, err
-	}
-	return copied(settings, "cp", "-a", from.data(), "data")
+func start(t testing.TB, settings ...string) *Server {
+	t.Helper()
+	s := newServer(t)
+	s.settings = settings
+	// Copying is faster than running initdb for each server.
+	from := template.get(func() *Server {
+		s := newServer(t)
+		s.tool(t, "initdb", "-D", "data", "-N", "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C", "--wal-segsize=1", "--no-instructions")
+		return s
+	})
+	s.tool(t, "cp", "-a", from.data(), "data")
+	s.Run(t)
+	return s
 }
 
-// copied starts a server on the folder data that a program makes.
-func copied(settings []string, program string, args ...string) (*Server, error) {
-	s, err := newServer()
-	if err == nil {
-		s.settings = settings
-		err = s.tool(program, args...)
-	}
-	if err == nil {
-		err = s.run()
-	}
-	return s, err
+// template never runs, and shared is the server that the tests of a package share.
+var template, shared lazyServer
+
+// lazyServer is a server that the first test to need it makes.
+type lazyServer struct {
+	mu sync.Mutex
+	s  *Server
 }
 
-// template holds the data directory that new servers copy, which is faster than
-// running initdb for each.
-var template = sync.OnceValues(func() (*Server, error) {
-	s, err := newServer()
-	if err == nil {
-		err = s.tool("initdb", "-D", "data", "-N", "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C", "--wal-segsize=1", "--no-instructions")
+func (l *lazyServer) get(made func() *Server) *Server {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.s == nil {
+		l.s = made()
 	}
-	return s, err
-})
+	return l.s
+}
 
 // Pair starts a primary and a synchronous standby.
 func Pair(t testing.TB) (primary, standby *Server) {
 	t.Helper()
-	primary = Start(t)
-	from := fmt.Sprintf("host=127.0.0.1 port=%d user=postgres application_name=standby", primary.port)
-	standby, err := copied(nil, "pg_basebackup", "-D", "data", "-R", "-X", "stream", "-c", "fast", "--no-sync", "-d", from)
-	if err != nil {
-		t.Fatalf("starting a standby: got error %v", err)
-	}
+	primary, standby = Start(t), newServer(t)
 	t.Cleanup(standby.remove)
+	from := fmt.Sprintf("host=127.0.0.1 port=%d user=postgres application_name=standby", primary.port)
+	standby.tool(t, "pg_basebackup", "-D", "data", "-R", "-X", "stream", "-c", "fast", "--no-sync", "-d", from)
+	standby.Run(t)
 	primary.Configure(t, "synchronous_standby_names", "standby")
 	Eventually(t, 10*time.Second, "a synchronous standby", func() bool {
 		return Query[bool](t, primary.Address("postgres"), "SELECT EXISTS (SELECT FROM pg_stat_replication WHERE sync_state = 'sync')")
@@ -91,23 +88,47 @@ func Pair(t testing.TB) (primary, standby *Server) {
 	return primary, standby
 }
 
-func newServer() (*Server, error) {
+// Pooler starts a PgBouncer in front of s, with transactions on three connections.
+func (s *Server) Pooler(t testing.TB) *Server {
+	t.Helper()
+	p := newServer(t)
+	t.Cleanup(p.remove)
+	text := fmt.Sprintf(`[databases]
+* = host=127.0.0.1 port=%d user=postgres
+[pgbouncer]
+listen_addr = 127.0.0.1
+listen_port = %d
+unix_socket_dir =
+auth_type = any
+pool_mode = transaction
+default_pool_size = 3
+`, s.port, p.port)
+	if err := os.WriteFile(filepath.Join(p.dir, "ini"), []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	p.launch(t, p.Address("postgres")+"&default_query_exec_mode=simple_protocol", "pgbouncer", "ini")
+	return p
+}
+
+func newServer(t testing.TB) *Server {
+	t.Helper()
 	dir, err := os.MkdirTemp("", "petstore-pgtest-")
 	if err != nil {
-		return nil, err
+		t.Fatal(err)
 	}
 	if c := credential(); c != nil {
 		if err := os.Chown(dir, int(c.Uid), int(c.Gid)); err != nil {
-			return nil, err
+			t.Fatal(err)
 		}
 	}
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
-		return nil, err
+		t.Fatal(err)
 	}
+	defer l.Close()
 	s := &Server{dir: dir, port: l.Addr().(*net.TCPAddr).Port}
 	servers.Store(s, true)
-	return s, l.Close()
+	return s
 }
 
 // servers has all servers as its keys.
@@ -150,57 +171,51 @@ func located(program string) string {
 	return program
 }
 
-func (s *Server) tool(program string, args ...string) error {
+func (s *Server) tool(t testing.TB, program string, args ...string) {
+	t.Helper()
 	if out, err := s.command(program, args...).CombinedOutput(); err != nil {
-		return fmt.Errorf("%s: %w: %s", program, err, out)
+		t.Fatalf("%s, of Debian's package postgresql: %v: %s", program, err, out)
 	}
-	return nil
 }
 
 func (s *Server) data() string { return filepath.Join(s.dir, "data") }
 
-// run starts the server and waits until it accepts connections. By default, the
-// server does not sync files: its data need not survive a crash of the machine.
-func (s *Server) run() error {
+// Run starts the server, perhaps again, and waits until it accepts connections. By default,
+// it does not sync files: its data need not survive a crash of the machine.
+func (s *Server) Run(t testing.TB) {
+	t.Helper()
 	args := []string{"-D", s.data(), "-p", strconv.Itoa(s.port), "-h", "127.0.0.1", "-k", s.dir}
 	for _, setting := range append([]string{"fsync=off", "full_page_writes=off", "shared_buffers=32MB", "wal_retrieve_retry_interval=100ms"}, s.settings...) {
 		args = append(args, "-c", setting)
 	}
-	return s.launch("postgres", args, s.Address("postgres"))
+	s.launch(t, s.Address("postgres"), "postgres", args...)
 }
 
 // launch starts a program, restarts it if it ends, and returns once it accepts
 // connections at address.
-func (s *Server) launch(program string, args []string, address string) error {
+func (s *Server) launch(t testing.TB, address, program string, args ...string) {
+	t.Helper()
 	log, err := os.Create(filepath.Join(s.dir, "log"))
 	if err != nil {
-		return err
+		t.Fatal(err)
 	}
 	defer log.Close()
-	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
 		if s.ended() {
 			cmd, done := s.command(program, args...), make(chan struct{})
 			cmd.Stdout, cmd.Stderr = log, log
 			if err := cmd.Start(); err != nil {
-				return err
+				t.Fatalf("%s, of Debian's packages postgresql and pgbouncer: %v", program, err)
 			}
 			s.cmd, s.done = cmd, done
 			go func() { _ = cmd.Wait(); close(done) }()
 		}
-		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
-		conn, err := pgx.Connect(ctx, address)
-		if err == nil {
-			_ = conn.Close(ctx)
-		}
-		cancel()
-		if err == nil {
-			return nil
-		}
-		if time.Now().After(deadline) {
-			text, _ := os.ReadFile(log.Name())
-			return fmt.Errorf("%s does not accept connections: %w: %s", program, err, text)
+		if err = connected(address, time.Second, func(context.Context, *pgx.Conn) error { return nil }); err == nil {
+			return
 		}
 	}
+	text, _ := os.ReadFile(log.Name())
+	t.Fatalf("%s does not accept connections: %v: %s", program, err, text)
 }
 
 func (s *Server) ended() bool {
@@ -246,20 +261,10 @@ func (s *Server) Kill() {
 // Hang suspends the server: its connections stay open, but it does not answer.
 func (s *Server) Hang() { s.signal(syscall.SIGSTOP) }
 
-// Restart starts a killed server again.
-func (s *Server) Restart(t testing.TB) {
-	t.Helper()
-	if err := s.run(); err != nil {
-		t.Fatalf("starting the server again: got error %v", err)
-	}
-}
-
 // Promote makes a standby the primary and returns once it accepts writes.
 func (s *Server) Promote(t testing.TB) {
 	t.Helper()
-	if err := s.tool("pg_ctl", "promote", "-D", s.data(), "-w", "-t", "30"); err != nil {
-		t.Fatalf("promoting: got error %v", err)
-	}
+	s.tool(t, "pg_ctl", "promote", "-D", s.data(), "-w", "-t", "30")
 }
 
 // Configure changes a setting of the running server.
