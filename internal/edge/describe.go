@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io"
 	"reflect"
 	"slices"
 	"strconv"
@@ -15,17 +16,24 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// describe describes, for the client, a schema error of kin-openapi in a value of the
-// given schema. The sentence begins with the path to what is wrong, or with root if it
-// is the value itself.
+// describe describes, for the client, why a value cannot be decoded or does not match its
+// schema. The sentence begins with the path to what is wrong, or with root if it is the
+// value itself.
 func describe(err error, root string, schema *openapi3.Schema) string {
+	if e, ok := errors.AsType[*jsontext.SyntacticError](err); ok {
+		return describeSyntax(e)
+	}
 	var e *openapi3.SchemaError
 	for errors.As(err, &e) && e.SchemaField == "allOf" {
 		err = e.Origin
 	}
-	switch {
+	switch decoding, _ := errors.AsType[*json.SemanticError](err); {
+	case errors.Is(err, errTooDeep):
+		return errTooDeep.Error()
 	case errors.Is(err, openapi3filter.ErrInvalidRequired):
 		return root + " is required"
+	case decoding != nil:
+		return describeDecoding(decoding)
 	case e == nil:
 		return root + " does not match the document"
 	}
@@ -35,6 +43,28 @@ func describe(err error, root string, schema *openapi3.Schema) string {
 		sentence += "; it may be left out"
 	}
 	return sentence
+}
+
+// describeSyntax describes a JSON syntax error.
+func describeSyntax(e *jsontext.SyntacticError) string {
+	switch {
+	case errors.Is(e, jsontext.ErrDuplicateName):
+		at := e.JSONPointer
+		return fmt.Sprintf("%s has the property %.64q twice", placeOf(at.Parent()), at.LastToken())
+	case errors.Is(e, io.ErrUnexpectedEOF), errors.Is(e, io.EOF):
+		return "the JSON of the body is incomplete"
+	}
+	return fmt.Sprintf("the body is not valid JSON in UTF-8: see byte %d", e.ByteOffset+1)
+}
+
+// describeDecoding describes a value that matches the schema but does not fit its Go type,
+// such as 7.0 for an integer.
+func describeDecoding(e *json.SemanticError) string {
+	rule := "does not match the document"
+	if e.GoType != nil && e.GoType.Kind() >= reflect.Int && e.GoType.Kind() <= reflect.Int64 {
+		rule = describeInteger(e.GoType.Bits())
+	}
+	return placeOf(e.JSONPointer) + " " + rule
 }
 
 // describeRule describes the rule that the value breaks.
@@ -105,19 +135,6 @@ func describeInteger(bits int) string {
 }
 
 func number(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }
-
-// describeDecoding describes, for the client, a value that matches the schema but
-// does not fit its Go type, such as 7.0 for an integer.
-func describeDecoding(err error) string {
-	e, ok := errors.AsType[*json.SemanticError](err)
-	switch {
-	case !ok:
-		return "the body does not match the document"
-	case e.GoType != nil && e.GoType.Kind() >= reflect.Int && e.GoType.Kind() <= reflect.Int64:
-		return placeOf(e.JSONPointer) + " " + describeInteger(e.GoType.Bits())
-	}
-	return placeOf(e.JSONPointer) + " does not match the document"
-}
 
 // placeOf returns the path to a value in a body.
 func placeOf(p jsontext.Pointer) string { return place("the body", slices.Collect(p.Tokens())) }

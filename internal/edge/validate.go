@@ -153,7 +153,7 @@ func (op *operation) read(c echo.Context) error {
 	}
 	body, err := io.ReadAll(http.MaxBytesReader(c.Response().Writer, r.Body, MaxBody))
 	if err != nil {
-		return bodyProblem(err, op.body)
+		return unread(err)
 	}
 	c.Set(requestBody, body)
 	if len(body) == 0 && required {
@@ -177,25 +177,21 @@ func (d *Document) Bind(into any, c echo.Context) error {
 // type, as for a request. The error is written for the client.
 func (d *Document) DecodeBody(operationID string, body []byte, into any) error {
 	schema := d.operations[operationID].body
-	value, err := decodeJSON(body)
+	var value any
+	err := json.Unmarshal(body, &value, json.WithUnmarshalers(jsonValues))
 	if err == nil {
 		err = schema.VisitJSON(value, openapi3.VisitAsRequest())
 	}
-	if err != nil {
-		return bodyProblem(err, schema)
+	if err == nil {
+		err = json.Unmarshal(body, into)
 	}
-	if err := json.Unmarshal(body, into); err != nil {
-		return badRequest("invalid_body", describeDecoding(err))
+	if err != nil {
+		return badRequest("invalid_body", describe(err, "the body", schema))
 	}
 	return nil
 }
 
-// decodeJSON decodes a JSON value that is nested at most maxDepth levels deep.
-// Duplicate keys, invalid UTF-8, lone surrogates and trailing data are errors.
-func decodeJSON(data []byte) (value any, err error) {
-	err = json.Unmarshal(data, &value, json.WithUnmarshalers(jsonValues))
-	return value, err
-}
+var errTooDeep = fmt.Errorf("the body must be nested at most %d levels deep", maxDepth)
 
 // jsonValues decodes a number as its text, because it may overflow float64, perhaps in an
 // unknown property. It limits the depth, because the stack of whatever decodes or validates
@@ -207,7 +203,7 @@ var jsonValues = json.UnmarshalFromFunc(func(d *jsontext.Decoder, value *any) er
 		*value = encodingjson.Number(number.String())
 		return err
 	case d.StackDepth() == maxDepth && (kind == '{' || kind == '['):
-		return badRequest("invalid_body", fmt.Sprintf("the body must be nested at most %d levels deep", maxDepth))
+		return errTooDeep
 	}
 	return errors.ErrUnsupported // decoded as by default
 })
@@ -224,12 +220,8 @@ func (op *operation) checkMediaType(header http.Header) error {
 	return nil
 }
 
-// bodyProblem returns the 400, 408 or 413 for a body that could not be read, is not JSON
-// or does not match schema.
-func bodyProblem(err error, schema *openapi3.Schema) *Problem {
-	if p, ok := errors.AsType[*Problem](err); ok {
-		return p
-	}
+// unread returns the 400, 408 or 413 for a body that could not be read.
+func unread(err error) *Problem {
 	if errors.Is(err, os.ErrDeadlineExceeded) {
 		return &Problem{
 			Status: http.StatusRequestTimeout, Code: "request_timeout",
@@ -239,25 +231,7 @@ func bodyProblem(err error, schema *openapi3.Schema) *Problem {
 	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		return payloadTooLarge()
 	}
-	if _, ok := errors.AsType[*openapi3.SchemaError](err); ok {
-		return badRequest("invalid_body", describe(err, "the body", schema))
-	}
-	if syntax, ok := errors.AsType[*jsontext.SyntacticError](err); ok {
-		return badRequest("invalid_body", describeSyntax(syntax))
-	}
 	p := badRequest("invalid_body", "the body could not be read completely")
 	p.Cause = err
 	return p
-}
-
-// describeSyntax describes a JSON syntax error for the client.
-func describeSyntax(e *jsontext.SyntacticError) string {
-	switch {
-	case errors.Is(e, jsontext.ErrDuplicateName):
-		at := e.JSONPointer
-		return fmt.Sprintf("%s has the property %.64q twice", placeOf(at.Parent()), at.LastToken())
-	case errors.Is(e, io.ErrUnexpectedEOF), errors.Is(e, io.EOF):
-		return "the JSON of the body is incomplete"
-	}
-	return fmt.Sprintf("the body is not valid JSON in UTF-8: see byte %d", e.ByteOffset+1)
 }
