@@ -98,10 +98,7 @@ func TestRefusedIsNotThere(t *testing.T) {
 	sound := newPath(t)
 	mustClose(t, open(t, sound))
 	for write := 1; write <= 40; write++ {
-		path, l := newPath(t), ledger{}
-		if err := exec.Command("cp", sound, path).Run(); err != nil {
-			t.Fatal(err)
-		}
+		path, l := copyOf(t, sound), ledger{}
 		out, err := childCommand(t, strace("pwrite64", fmt.Sprintf("error=EIO:when=%d", write), path+"-wal"), "create", path, "20", "exit").Output()
 		if err != nil {
 			t.Fatalf("write %d: got error %v", write, err)
@@ -152,10 +149,7 @@ func TestRestoreKilled(t *testing.T) {
 			t.Parallel()
 			kills, states := 0, map[int]int{}
 			for done := false; !done; kills++ {
-				path := newPath(t)
-				if err := exec.Command("cp", old, old+"-wal", old+"-shm", old+"-lock", filepath.Dir(path)).Run(); err != nil {
-					t.Fatal(err)
-				}
+				path := copyOf(t, old)
 				err := childCommand(t, strace(call, fmt.Sprintf("signal=KILL:when=%d", kills+1)), "read", "restore", from, path).Run()
 				if exit, ok := err.(*exec.ExitError); err != nil && !(ok && exit.ProcessState.ExitCode() != 1) {
 					t.Fatalf("got error %v, want it killed or done", err)

@@ -17,7 +17,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -32,9 +31,7 @@ const childEnv = "PETSTORE_TEST_CHILD"
 
 var children = map[string]func(ctx context.Context, names []string) error{
 	"create": createAll,
-	"shell":  insertByHand,
 	"read":   readAs,
-	"slowly": readSlowly,
 }
 
 func TestMain(m *testing.M) {
@@ -68,9 +65,9 @@ type creating struct {
 	lines *bufio.Scanner
 }
 
-func startCreating(t testing.TB, part, path string) *creating {
+func startCreating(t testing.TB, path string) *creating {
 	t.Helper()
-	c := &creating{Cmd: childCommand(t, nil, part, path)}
+	c := &creating{Cmd: childCommand(t, nil, "create", path)}
 	out, err := c.StdoutPipe()
 	if err := errors.Join(err, c.Start()); err != nil {
 		t.Fatal(err)
@@ -142,22 +139,6 @@ func createMany(ctx context.Context, s *Store, name string, most int) error {
 	return nil
 }
 
-// insertByHand creates pets as another program would, until it is killed. It leaves the
-// store to others for half of the time: SQLite's lock has no queue.
-func insertByHand(ctx context.Context, names []string) error {
-	db := connect(names[0], url.Values{"_pragma": {"busy_timeout=60000"}})
-	for n := 0; ; n++ {
-		start := time.Now()
-		made, err := db.ExecContext(ctx, insertPet, values(&pets.Pet{NewPet: longPet("by-hand", n)})...)
-		if err != nil {
-			return err
-		}
-		id, _ := made.LastInsertId()
-		fmt.Println(id, n, "by-hand")
-		time.Sleep(time.Since(start))
-	}
-}
-
 // longPet returns a pet that may fill several pages.
 func longPet(name string, n int) pets.NewPet {
 	p := newPet(fmt.Sprint(name, "/", n, strings.Repeat("🐈", n%5*500)))
@@ -206,11 +187,11 @@ func (l ledger) check(t testing.TB, path string) {
 	}
 }
 
-func walk(t testing.TB, s *Store) map[int64]pets.Pet { return petsIn(t, s.readers[0]) }
+func walk(t testing.TB, s *Store) ledger { return petsIn(t, s.readers[0]) }
 
-func petsIn(t testing.TB, db querier) map[int64]pets.Pet {
+func petsIn(t testing.TB, db querier) ledger {
 	t.Helper()
-	all := map[int64]pets.Pet{}
+	all := ledger{}
 	for p, err := range rowsOf(t.Context(), db, scanPet, selectAllPets) {
 		if err != nil {
 			t.Fatal(err)

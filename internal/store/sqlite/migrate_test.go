@@ -9,7 +9,6 @@ import (
 	"testing/fstest"
 
 	"example.com/petstore/internal/keys"
-	"example.com/petstore/internal/pets"
 	"example.com/petstore/internal/store"
 )
 
@@ -22,7 +21,7 @@ func TestMigrate(t *testing.T) {
 	}
 	path, fresh := newPath(t), newPath(t)
 	s := open(t, path)
-	stored := map[int64]pets.Pet{}
+	stored := ledger{}
 	for range 100 {
 		p := mustCreate(t, s, "Rex")
 		stored[p.ID] = p

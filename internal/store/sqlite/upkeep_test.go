@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"example.com/petstore/internal/keys"
+	"example.com/petstore/internal/pets"
 	"example.com/petstore/internal/store"
 	"example.com/petstore/internal/store/storetest"
 )
@@ -176,18 +177,16 @@ func TestRestoreRejects(t *testing.T) {
 	}
 }
 
-// killed returns the path of a store whose process was killed, and the pets that
-// it acknowledged, which are in its log.
+// killed returns the path of a store whose process was killed, and its pets, some of which
+// are in its log.
 func killed(t testing.TB) (string, ledger) {
 	t.Helper()
-	path, l := newPath(t), ledger{}
-	c := startCreating(t, "create", path)
-	c.acknowledged(t, l, 20)
-	c.kill(t, l)
-	if info, err := os.Stat(path + "-wal"); err != nil || info.Size() == 0 {
-		t.Fatalf("log: got %v, error %v, want one", info, err)
+	used := newPath(t)
+	s := open(t, used)
+	for n := range 20 {
+		mustCreate(t, s, longPet("killed", n).Name)
 	}
-	return path, l
+	return copyOf(t, used), walk(t, s)
 }
 
 // A log is never applied to another file, and only Restore with force removes it.
@@ -237,7 +236,7 @@ func TestKill(t *testing.T) {
 	var processes []*creating
 	for round := range 4 {
 		for len(processes) < 3 {
-			processes = append(processes, startCreating(t, "create", path))
+			processes = append(processes, startCreating(t, path))
 		}
 		for _, c := range processes {
 			c.acknowledged(t, l, 30*(round+1))
@@ -253,15 +252,27 @@ func TestKill(t *testing.T) {
 	l.check(t, path)
 }
 
-// Another program, which does not know this package's lock, may write meanwhile.
+// Open does not touch the log while another program, which does not know this package's
+// lock, writes.
 func TestOtherProgram(t *testing.T) {
-	path, l := newPath(t), ledger{}
+	patient := toWrite
+	defer func() { toWrite = patient }()
+	toWrite = url.Values{"mode": {"rw"}, "_txlock": {"immediate"}}
+	path := newPath(t)
 	mustClose(t, open(t, path))
-	c := startCreating(t, "shell", path)
-	for range 40 {
-		c.acknowledged(t, l, 1)
-		mustClose(t, open(t, path))
+	shell := connect(path, toWrite)
+	defer shell.Close()
+	tx, err := shell.Begin()
+	if err == nil {
+		_, err = tx.Exec(insertPet, values(&pets.Pet{NewPet: newPet("Rex")})...)
 	}
-	c.kill(t, l)
-	l.check(t, path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = Open(t.Context(), path, store.Options{})
+	wantError(t, "Open", err, "another program has locked it")
+	err = tx.Commit()
+	if got := len(walk(t, open(t, path))); got != 1 || err != nil {
+		t.Errorf("got %d pets, error %v, want 1", got, err)
+	}
 }

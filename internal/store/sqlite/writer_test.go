@@ -16,6 +16,7 @@ import (
 	"example.com/petstore/internal/keys"
 	"example.com/petstore/internal/pets"
 	"example.com/petstore/internal/proof/example"
+	"example.com/petstore/internal/store/storetest"
 )
 
 // inBubble calls f with an open store in a synctest bubble: synctest.Wait returns when
@@ -35,6 +36,7 @@ type call struct {
 	err error
 }
 
+// create makes n calls, which need not have ended when it returns.
 func create(t *testing.T, s *Store, n int, name string) []*call {
 	calls := make([]*call, n)
 	for i := range calls {
@@ -46,60 +48,40 @@ func create(t *testing.T, s *Store, n int, name string) []*call {
 }
 
 // settle waits until the writer is idle.
-func settle() {
-	time.Sleep(time.Second) // the bubble's time
-	synctest.Wait()
-}
-
-// wantCreated checks that the store holds exactly the pets of calls.
-func wantCreated(t *testing.T, s *Store, calls []*call) {
-	t.Helper()
-	for i, c := range calls {
-		if got, err := s.Pet(t.Context(), c.pet.ID); c.err != nil || err != nil || !reflect.DeepEqual(got, c.pet) {
-			t.Errorf("call %d: got %v (stored as %v, %v), error %v, want a pet", i, c.pet, got, err, c.err)
-		}
-	}
-	var stored int
-	if err := s.readers[0].QueryRow("SELECT count(*) FROM pets").Scan(&stored); err != nil || stored != len(calls) {
-		t.Errorf("got %d pets, error %v, want %d", stored, err, len(calls))
-	}
-}
+func settle() { time.Sleep(time.Second) } // of the bubble's time
 
 // SQLite ignores a setting that it does not know.
 func TestSettings(t *testing.T) {
-	inBubble(t, func(t *testing.T, s *Store) {
-		for db, settings := range map[*sql.DB][]string{
-			s.writer:     {"busy_timeout=5000", "synchronous=2", "journal_size_limit=16777216", "wal_autocheckpoint=0", "journal_mode=wal"},
-			s.readers[0]: {"busy_timeout=5000", "query_only=1"},
-		} {
-			for _, setting := range settings {
-				name, want, _ := strings.Cut(setting, "=")
-				var got string
-				if err := db.QueryRow("PRAGMA " + name).Scan(&got); err != nil || got != want {
-					t.Errorf("%s: got %s, error %v, want %s", name, got, err, want)
-				}
+	s := open(t, newPath(t))
+	for db, settings := range map[*sql.DB][]string{
+		s.writer:     {"busy_timeout=5000", "synchronous=2", "journal_size_limit=16777216", "wal_autocheckpoint=0", "journal_mode=wal"},
+		s.readers[0]: {"busy_timeout=5000", "query_only=1"},
+	} {
+		for _, setting := range settings {
+			name, want, _ := strings.Cut(setting, "=")
+			var got string
+			if err := db.QueryRow("PRAGMA " + name).Scan(&got); err != nil || got != want {
+				t.Errorf("%s: got %s, error %v, want %s", name, got, err, want)
 			}
 		}
-	})
+	}
 }
 
 // Every page of one status reads its index, also with statistics, with which SQLite may
 // prefer the order of identifiers.
 func TestPlan(t *testing.T) {
-	inBubble(t, func(t *testing.T, s *Store) {
-		create(t, s, 300, "Rex")
-		settle()
-		if _, err := s.writer.Exec("ANALYZE"); err != nil {
-			t.Fatal(err)
+	s := open(t, newPath(t))
+	storetest.Fill(t, s, 300, newPet("Rex"))
+	if _, err := s.writer.Exec("ANALYZE"); err != nil {
+		t.Fatal(err)
+	}
+	for _, after := range []int{0, 290} {
+		var plan string
+		err := s.writer.QueryRow("EXPLAIN QUERY PLAN "+selectPetsByStatus, string(example.Pet().Status), after, 21).Scan(new(int), new(int), new(int), &plan)
+		if want := "SEARCH pets USING INDEX pets_by_status (status=? AND id>?)"; err != nil || plan != want {
+			t.Errorf("after %d: got %q, error %v, want %q", after, plan, err, want)
 		}
-		for _, after := range []int{0, 290} {
-			var plan string
-			err := s.writer.QueryRow("EXPLAIN QUERY PLAN "+selectPetsByStatus, string(example.Pet().Status), after, 21).Scan(new(int), new(int), new(int), &plan)
-			if want := "SEARCH pets USING INDEX pets_by_status (status=? AND id>?)"; err != nil || plan != want {
-				t.Errorf("after %d: got %q, error %v, want %q", after, plan, err, want)
-			}
-		}
-	})
+	}
 }
 
 // Callers that write again as soon as they have an answer share commits.
@@ -148,9 +130,14 @@ func TestJobFails(t *testing.T) {
 			if failed == nil || pets.KindOf(failed) != pets.Internal || errors.Is(failed, keys.ErrNotFound) != (what == "refusal") {
 				t.Errorf("%s: got error %v", what, failed)
 			}
-			wantCreated(t, s, calls)
-			if got := s.commits.Load(); got != c.commits {
-				t.Errorf("%s: got %d commits, want %d", what, got, c.commits)
+			stored := walk(t, s)
+			for i, c := range calls {
+				if c.err != nil || !reflect.DeepEqual(stored[c.pet.ID], c.pet) {
+					t.Errorf("%s: call %d: got %v (stored as %v), error %v", what, i, c.pet, stored[c.pet.ID], c.err)
+				}
+			}
+			if got := s.commits.Load(); got != c.commits || len(stored) != len(calls) {
+				t.Errorf("%s: got %d commits of %d pets, want %d of %d", what, got, len(stored), c.commits, len(calls))
 			}
 		})
 	}
@@ -158,34 +145,26 @@ func TestJobFails(t *testing.T) {
 
 // TestFull limits the number of pages, after which SQLite reports a full disk.
 func TestFull(t *testing.T) {
-	inBubble(t, func(t *testing.T, s *Store) {
-		limit := func(pages int) {
-			if err := s.writer.QueryRow(fmt.Sprintf("PRAGMA max_page_count = %d", pages)).Scan(new(int)); err != nil {
-				t.Fatal(err)
-			}
+	s, created, refused := open(t, newPath(t)), ledger{}, 0
+	for _, pages := range []int{30, 1000} {
+		if err := s.writer.QueryRow(fmt.Sprint("PRAGMA max_page_count = ", pages)).Scan(new(int)); err != nil {
+			t.Fatal(err)
 		}
-		limit(30)
-		var created, refused []*call
 		for range 40 {
-			c := create(t, s, 1, strings.Repeat("🐘", 1500))[0]
-			settle()
-			if c.err == nil {
-				created = append(created, c)
-				continue
+			p, err := s.CreatePet(t.Context(), newPet(strings.Repeat("🐘", 1500)), pets.IdempotencyKey{})
+			if err == nil {
+				created[p.ID] = p
+			} else if refused++; pages > 30 || pets.KindOf(err) != pets.Unavailable {
+				t.Errorf("%d pages: got error %v, want unavailable, and only if they are few", pages, err)
 			}
-			refused = append(refused, c)
-			if pets.KindOf(c.err) != pets.Unavailable || !s.faults.diskFull.Load() {
-				t.Errorf("CreatePet: got error %v, want unavailable, and told by the metric", c.err)
+			if full := figure(t, s, "sqlite_disk_full") == 1; full != (err != nil) {
+				t.Errorf("sqlite_disk_full: got %v after error %v", full, err)
 			}
 		}
-		limit(1000)
-		created = append(created, create(t, s, 5, "Rex")...)
-		settle()
-		wantCreated(t, s, created)
-		if len(created) == 5 || len(refused) == 0 || s.faults.diskFull.Load() {
-			t.Errorf("got %d created and %d refused, and the disk full: %v", len(created), len(refused), s.faults.diskFull.Load())
-		}
-	})
+	}
+	if stored := walk(t, s); !reflect.DeepEqual(stored, created) || refused == 0 || len(created) < 41 {
+		t.Errorf("got %d pets, %d created and %d refused", len(stored), len(created), refused)
+	}
 }
 
 // The log restarts when its pages are in the file, unless a reader is using it.
