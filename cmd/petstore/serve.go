@@ -149,9 +149,12 @@ func serve(ctx context.Context, env *environment, cfg serveConfig) (err error) {
 	// reads. Nothing acknowledged is lost, because it is already stored.
 	endInTime := func() { time.AfterFunc(cfg.server.Drain+stopTime, func() { os.Exit(1) }) }
 	context.AfterFunc(ctx, endInTime)
-	text := cfg.logFormat == "text" || cfg.logFormat == "auto" && env.terminal
-	log := &server.LogWriter{Writer: env.stderr}
-	env.logger = edge.NewLogger(log, text, cfg.logLevel, keys.Pattern, cfg.fixedKeys...)
+	log := server.NewLogWriter(env.stderr, keys.Pattern, cfg.fixedKeys...)
+	level := &slog.HandlerOptions{Level: cfg.logLevel}
+	env.logger = slog.New(slog.NewJSONHandler(log, level))
+	if cfg.logFormat == "text" || cfg.logFormat == "auto" && env.terminal {
+		env.logger = slog.New(slog.NewTextHandler(log, level))
+	}
 
 	if err := refuseRoot(cfg.store); err != nil {
 		return err

@@ -12,7 +12,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -134,7 +133,7 @@ func newHandler(t *testing.T, h handlers, change func(*testService, *Options)) (
 	t.Helper()
 	var log bytes.Buffer
 	service := newService(t, h)
-	o := Options{Name: "books", Logger: NewLogger(&log, false, slog.LevelDebug, regexp.MustCompile(`key_\w+`), testKey)}
+	o := Options{Name: "books", Logger: slog.New(slog.NewJSONHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))}
 	if change != nil {
 		change(service, &o)
 	}

@@ -1,16 +1,13 @@
 package edge
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
-	"io"
 	"log/slog"
 	"net/http"
 	"net/url"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -25,35 +22,6 @@ const (
 	operationName = "operation"
 	requestBody   = "body" // set once the whole body has been read
 )
-
-// NewLogger returns a logger that writes text or JSON, and redacts secrets and matches
-// of keyPattern.
-func NewLogger(w io.Writer, text bool, level slog.Level, keyPattern *regexp.Regexp, secrets ...string) *slog.Logger {
-	// The longest first: others may be parts of it.
-	secrets = slices.SortedFunc(slices.Values(secrets), func(a, b string) int { return len(b) - len(a) })
-	w = redactor{w, keyPattern, secrets}
-	o := &slog.HandlerOptions{Level: level}
-	if text {
-		return slog.New(slog.NewTextHandler(w, o))
-	}
-	return slog.New(slog.NewJSONHandler(w, o))
-}
-
-// redactor replaces secrets and matches of pattern in the lines written to w.
-type redactor struct {
-	w       io.Writer
-	pattern *regexp.Regexp
-	secrets []string
-}
-
-func (r redactor) Write(line []byte) (int, error) {
-	redacted := r.pattern.ReplaceAllLiteral(line, []byte("REDACTED"))
-	for _, secret := range r.secrets {
-		redacted = bytes.ReplaceAll(redacted, []byte(secret), []byte("REDACTED"))
-	}
-	_, err := r.w.Write(redacted)
-	return len(line), err
-}
 
 // observe counts, times and logs requests. It also writes error responses, so that their
 // status is known.

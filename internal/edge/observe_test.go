@@ -4,9 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"log/slog"
 	"net/netip"
-	"regexp"
 	"strings"
 	"testing"
 
@@ -91,25 +89,13 @@ func TestLogLevels(t *testing.T) {
 	}
 }
 
-// TestHidden checks that keys are not in the log, nor characters that move a cursor or
-// change the direction of text.
+// TestHidden checks that characters that move a cursor or change the direction of text
+// are not in the log.
 func TestHidden(t *testing.T) {
 	s, log := newHandler(t, newHandlers(), nil)
-	do(s, newRequest("GET", "/v1/key_abc123", ""))
-	do(s, newRequest("GET", "/v1/"+testKey, ""))
-	s.options.Logger.Warn("failed", "error", errors.New("bad key_abc123"))
-	if strings.Contains(log.String(), "key_abc") || strings.Contains(log.String(), testKey) || strings.Count(log.String(), "REDACTED") != 3 {
-		t.Errorf("got %s, want REDACTED for each key", log)
-	}
-	log.Reset()
 	do(s, newRequest("GET", "/%7F%C2%9B%E2%80%AE", ""))
 	if got, want := logged(t, log.String())["path"], "/%7F%C2%9B%E2%80%AE"; got != want {
-		t.Errorf("control characters: got path %s, want %s", got, want)
-	}
-	log.Reset()
-	NewLogger(log, false, slog.LevelInfo, regexp.MustCompile("key_"), "first", "first-and-more").Info("first-and-more")
-	if strings.Contains(log.String(), "more") {
-		t.Errorf("a secret that begins with another: got %s, want it hidden", log)
+		t.Errorf("got path %s, want %s", got, want)
 	}
 }
 

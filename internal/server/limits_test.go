@@ -1,10 +1,12 @@
 package server
 
 import (
+	"bytes"
 	"context"
 	"io"
 	"log/slog"
 	"net"
+	"regexp"
 	"strings"
 	"syscall"
 	"testing"
@@ -151,7 +153,7 @@ func TestTimeouts(t *testing.T) {
 func TestBlockedLog(t *testing.T) {
 	inBubble(t, func(t *testing.T, s *Server, _ *pipes) {
 		r, w := io.Pipe()
-		log := &LogWriter{Writer: w}
+		log := NewLogWriter(w, regexp.MustCompile(`psk_`))
 		s.options.Logger = slog.New(slog.NewTextHandler(log, nil))
 		for after, want := range map[time.Duration]bool{4 * time.Second: false, 6 * time.Second: true} {
 			go s.options.Logger.Info("a line")
@@ -172,6 +174,16 @@ func TestBlockedLog(t *testing.T) {
 		wantTime(t, begin, time.Second)
 		_ = r.Close()
 	})
+}
+
+// TestSecrets checks that the log hides secrets, also one that begins with another.
+func TestSecrets(t *testing.T) {
+	var b bytes.Buffer
+	log := NewLogWriter(&b, regexp.MustCompile(`key_\w+`), "first", "first-and-more")
+	const line = "key_abc, first-and-more, first\n"
+	if n, err := log.Write([]byte(line)); n != len(line) || err != nil || b.String() != "REDACTED, REDACTED, REDACTED\n" {
+		t.Errorf("got %d, error %v, %q, want only REDACTED", n, err, &b)
+	}
 }
 
 // wantTime checks that something ended after a time limit, and soon after it: net/http

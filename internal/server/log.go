@@ -6,22 +6,37 @@ import (
 	"io"
 	"log/slog"
 	"regexp"
+	"slices"
 	"sync/atomic"
 	"time"
 )
 
-// LogWriter writes to a log, and knows whether that is read. Calls to Write must not
-// overlap; those of a slog.Handler do not.
+// LogWriter writes the lines of a log without secrets, and knows whether it is read. Calls
+// to Write must not overlap; those of a slog.Handler do not.
 type LogWriter struct {
-	io.Writer
-	began atomic.Pointer[time.Time] // of the Write in progress, if any
+	w       io.Writer
+	pattern *regexp.Regexp
+	secrets []string
+	began   atomic.Pointer[time.Time] // of the Write in progress, if any
+}
+
+// NewLogWriter returns a LogWriter that hides secrets and what matches pattern.
+func NewLogWriter(w io.Writer, pattern *regexp.Regexp, secrets ...string) *LogWriter {
+	// The longest first: others may be parts of it.
+	secrets = slices.SortedFunc(slices.Values(secrets), func(a, b string) int { return len(b) - len(a) })
+	return &LogWriter{w: w, pattern: pattern, secrets: secrets}
 }
 
 func (w *LogWriter) Write(line []byte) (int, error) {
 	now := time.Now()
 	w.began.Store(&now)
 	defer w.began.Store(nil)
-	return w.Writer.Write(line)
+	redacted := w.pattern.ReplaceAllLiteral(line, []byte("REDACTED"))
+	for _, secret := range w.secrets {
+		redacted = bytes.ReplaceAll(redacted, []byte(secret), []byte("REDACTED"))
+	}
+	_, err := w.w.Write(redacted)
+	return len(line), err
 }
 
 // Blocked reports whether a line has not been written for 5 s.
