@@ -105,21 +105,14 @@ func newHTTPClient() *http.Client {
 }
 
 // newClient returns a client of the service at url.
-func newClient(t *testing.T, url string, c *http.Client, options ...client.ClientOption) *client.ClientWithResponses {
+func newClient(t *testing.T, url string, options ...client.ClientOption) *client.ClientWithResponses {
 	t.Helper()
-	pets, err := client.NewClientWithResponses(url+"/v1", append(options, client.WithKey(program.Key), client.WithHTTPClient(c))...)
+	options = append([]client.ClientOption{client.WithKey(program.Key), client.WithHTTPClient(newHTTPClient())}, options...)
+	c, err := client.NewClientWithResponses(url+"/v1", options...)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return pets
-}
-
-func create(t *testing.T, c *client.ClientWithResponses) error {
-	r, err := c.CreatePetWithResponse(t.Context(), nil, client.NewPet{Name: "Frank", CategoryID: 1})
-	if err != nil {
-		return err
-	}
-	return client.Check(r.JSON201, r.HTTPResponse, r.Body)
+	return c
 }
 
 func list(t *testing.T, c *client.ClientWithResponses) error {
@@ -130,9 +123,9 @@ func list(t *testing.T, c *client.ClientWithResponses) error {
 	return client.Check(r.JSON200, r.HTTPResponse, r.Body)
 }
 
-// underLoad makes eight clients create and list pets while during runs, and returns how
-// many they created. They repeat only creates. more waits for another 250.
-func underLoad(t *testing.T, url string, during func(more func())) (created int64) {
+// underLoad runs steps while eight clients create and list pets, and returns how many they
+// created. They repeat only creates. Between the steps they create another 250.
+func underLoad(t *testing.T, url string, steps ...func()) (created int64) {
 	t.Helper()
 	var clients sync.WaitGroup
 	var ended atomic.Bool
@@ -141,13 +134,15 @@ func underLoad(t *testing.T, url string, during func(more func())) (created int6
 		ended.Store(true)
 		clients.Wait()
 	}
-	defer stop()
+	defer stop() // also if a step fails
 	for range 8 {
 		clients.Go(func() {
-			hc := newHTTPClient()
-			creator, lister := newClient(t, url, hc, client.WithRetries(5)), newClient(t, url, hc)
+			creator, lister := newClient(t, url, client.WithRetries(5)), newClient(t, url)
 			for !ended.Load() {
-				err := create(t, creator)
+				r, err := creator.CreatePetWithResponse(t.Context(), nil, client.NewPet{Name: "Frank", CategoryID: 1})
+				if err == nil {
+					err = client.Check(r.JSON201, r.HTTPResponse, r.Body)
+				}
 				if err == nil {
 					err = list(t, lister)
 				}
@@ -159,11 +154,11 @@ func underLoad(t *testing.T, url string, during func(more func())) (created int6
 			}
 		})
 	}
-	during(func() {
-		t.Helper()
+	for _, step := range append([]func(){func() {}}, steps...) {
+		step()
 		until := creates.Load() + 250
 		eventually(t, "more pets", func() bool { return creates.Load() >= until || t.Failed() })
-	})
+	}
 	stop()
 	return creates.Load()
 }

@@ -4,11 +4,8 @@ package deploy
 
 import (
 	"fmt"
-	"os"
-	"runtime"
 	"strings"
 	"testing"
-	"time"
 
 	"example.com/petstore/internal/proof/program"
 )
@@ -18,22 +15,13 @@ import (
 // from installation to removal.
 func TestPackage(t *testing.T) {
 	t.Parallel()
-	walk := t.TempDir()
-	run(t, "make", "package")
-	built := fmt.Sprintf(".bin/dist/petstore_%s_%s.deb", run(t, "sh", "deploy/package/version.sh"), runtime.GOARCH)
-	run(t, "sh", "-c", "cp --parents "+built+" deploy/*.md "+walk+" && cp internal/proof/deploy/testdata/walk*.sh "+walk)
-	start(t, "unshare", "--mount", "--pid", "--net", "--ipc", "--uts", "--cgroup", "--fork", "--kill-child",
-		"sh", "internal/proof/deploy/testdata/boot.sh", walk)
-	output := func(name string) string {
-		text, _ := os.ReadFile(walk + "/" + name) // it may not be there yet
-		return strings.TrimSpace(string(text))
-	}
-	for end := time.Now().Add(12 * time.Minute); output("walk.status") == "" && time.Now().Before(end); {
-		time.Sleep(100 * time.Millisecond)
-	}
-	if got := output("walk.status"); got != "0" {
-		t.Errorf("walk.sh: got status %q, want 0\n%s\nthe journal:\n%s", got, tail(output("walk.out")), tail(output("journal.out")))
-	}
+	run(t, "sh", "-e", "-c", `
+		walk=$1
+		make package
+		cp --parents .bin/dist/petstore_$(sh deploy/package/version.sh)_$(go env GOARCH).deb deploy/*.md $walk
+		cp internal/proof/deploy/testdata/walk*.sh $walk
+		timeout 12m unshare --mount --pid --net --ipc --uts --cgroup --fork --kill-child \
+			sh internal/proof/deploy/testdata/boot.sh $walk || { tail -n 40 $walk/*.out; exit 1; }`, "sh", t.TempDir())
 }
 
 // TestFiles runs the checker for each kind of file.
@@ -101,7 +89,7 @@ func TestImage(t *testing.T) {
 	id := withConfig(append(flags, "--detach", "--memory", "256m", "--env", "GOMEMLIMIT=160MiB",
 		"--env", "PETSTORE_ADDR="+addr, "--env", "PETSTORE_API_KEYS="+program.Key, "petstore:latest")...)
 	program.WaitFor(t, addr)
-	underLoad(t, "http://"+addr, func(more func()) { more() })
+	underLoad(t, "http://"+addr)
 	withConfig("podman", "healthcheck", "run", id)
 	withConfig("podman", "stop", "--time", "30", id)
 	if got := withConfig("podman", "inspect", "--format", "{{.Config.User}} {{.State.OOMKilled}} {{.State.ExitCode}}", id); got != "65532:65532 false 0" {

@@ -1,6 +1,6 @@
-# Boots systemd in separate namespaces, on a temporary overlay of this machine's
-# files, and runs the script walk.sh in the directory $1. The output is in walk.out,
-# the exit status in walk.status. Run it with
+# Boots systemd in separate namespaces, on a temporary overlay of this machine's files, runs
+# the script walk.sh in the directory $1, and exits with its status. The output is in
+# walk.out, the end of the journal in journal.out. Run it with
 #
 #   unshare --mount --pid --net --ipc --uts --cgroup --fork --kill-child sh boot.sh FOLDER
 set -e
@@ -31,10 +31,15 @@ cat >etc/systemd/system/walk.service <<'UNIT'
 [Unit]
 Requires=basic.target
 After=basic.target
+SuccessAction=exit-force
+FailureAction=exit-force
 [Service]
 Type=oneshot
 WorkingDirectory=/run/walk
-ExecStart=/bin/bash -c 'bash -e -x walk.sh >walk.out 2>&1; status=$$?; journalctl --no-pager -n 60 >journal.out 2>&1; echo $$status >walk.status'
+ExecStart=/bin/bash -e -x walk.sh
+StandardOutput=file:/run/walk/walk.out
+StandardError=inherit
+ExecStopPost=/bin/sh -c 'journalctl --no-pager -n 60 >journal.out'
 UNIT
 # The units need user namespaces, which the kernel does not allow after chroot.
 mkdir run/old
