@@ -53,10 +53,10 @@ func gaveUp(cause error) error {
 	return &pets.Error{Kind: pets.Unavailable, Message: "the request timed out or was canceled", Err: cause}
 }
 
-// isFatal reports whether no write may be acknowledged after err. After a failed
-// fsync the kernel may drop the pages and report the next fsync as a success.
-func isFatal(err error) bool {
-	return errors.Is(err, errReplaced) || hasCode(err, lib.SQLITE_IOERR_FSYNC, lib.SQLITE_IOERR_DIR_FSYNC)
+// isUnsynced reports whether an fsync failed. The kernel may drop the pages then, and
+// report the next fsync as a success.
+func isUnsynced(err error) bool {
+	return hasCode(err, lib.SQLITE_IOERR_FSYNC, lib.SQLITE_IOERR_DIR_FSYNC)
 }
 
 // isFull reports whether the disk did not take what was written. SQLite does not

@@ -30,7 +30,7 @@ type faults struct {
 // The first damage is logged.
 func (f *faults) record(err error) error {
 	switch {
-	case isFatal(err):
+	case isUnsynced(err):
 		return f.fail(err)
 	case isCorrupt(err):
 		if failure := f.check(); failure != nil { // a replaced file may look damaged

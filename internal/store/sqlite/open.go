@@ -93,10 +93,14 @@ func (s *Store) attach(ctx context.Context, mustExist bool, version int64) (from
 	if err := checkFile(s.file, mustExist); err != nil {
 		return 0, 0, err
 	}
-	if !mustExist {
-		if err := s.create(); err != nil {
-			return 0, 0, err
-		}
+	// SQLite gives the mode of the file to those beside it.
+	f, err := os.OpenFile(s.file, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	if err == nil {
+		s.faults.logger.Info("created a new store", "path", s.file)
+		err = f.Close()
+	}
+	if err != nil && !errors.Is(err, fs.ErrExist) {
+		return 0, 0, err
 	}
 	alone, err := s.lock.TryLock()
 	if err != nil {
@@ -224,19 +228,6 @@ func hasNoLog(file string) bool {
 		_ = f.Close()
 	}
 	return string(header[:16]) == "SQLite format 3\x00" && header[18] == 1 && header[19] == 1
-}
-
-// create creates the file if there is none. SQLite gives its mode to the files beside it.
-func (s *Store) create() error {
-	f, err := os.OpenFile(s.file, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
-	if errors.Is(err, fs.ErrExist) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	s.faults.logger.Info("created a new store", "path", s.file)
-	return f.Close()
 }
 
 // newLock returns the lock of the database, not yet held. Every open store holds it
