@@ -3,7 +3,6 @@
 package postgres_test
 
 import (
-	"context"
 	"reflect"
 	"strings"
 	"testing"
@@ -84,12 +83,7 @@ func TestCitusSync(t *testing.T) {
 	worker.Configure(t, "synchronous_standby_names", "absent")
 	for _, key := range []string{"", "k1"} {
 		done := make(chan error, 1)
-		go func() {
-			ctx, cancel := context.WithTimeout(t.Context(), requestTimeout)
-			defer cancel()
-			_, err := s.CreatePet(ctx, newPet(), pets.IdempotencyKey{Key: key})
-			done <- err
-		}()
+		go func() { done <- create(t.Context(), s, pets.IdempotencyKey{Key: key}) }()
 		var err error
 		pgtest.Eventually(t, 2*requestTimeout, "an answer", func() bool {
 			ended(t, worker.Address("postgres"), "pg_cancel_backend")

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 
 	"example.com/petstore/internal/pets"
 	"example.com/petstore/internal/store"
@@ -33,24 +34,27 @@ var areFilled = []string{
 
 // Snapshot implements store.Reader. On Citus, the nodes have no common snapshot.
 func (s *Store) Snapshot(ctx context.Context, f func(store.Snapshot) error) error {
-	err := s.attempt(ctx, s.reads, func(ctx context.Context, c *pgx.Conn) error {
-		return pgx.BeginTxFunc(ctx, c, withoutTimeouts("ISOLATION LEVEL REPEATABLE READ READ ONLY"), func(tx pgx.Tx) error {
-			var last int64
-			if err := tx.QueryRow(ctx, s.sql(selectLastID)).Scan(&last); err != nil {
-				return err
-			}
-			return f(store.Snapshot{
-				LastID:   last,
-				Pets:     queried(ctx, tx, s.sql("SELECT "+petList+" FROM SCHEMA.pets ORDER BY id"), scanPet),
-				Requests: queried(ctx, tx, s.sql(selectRequests), scanRequest),
-				Keys:     queried(ctx, tx, s.sql(selectKeys), scanKey),
-			})
+	return s.transact(ctx, s.reads, "ISOLATION LEVEL REPEATABLE READ READ ONLY", func(tx pgx.Tx) error {
+		var last int64
+		if err := tx.QueryRow(ctx, s.sql(selectLastID)).Scan(&last); err != nil {
+			return err
+		}
+		return f(store.Snapshot{
+			LastID:   last,
+			Pets:     queried(ctx, tx, s.sql("SELECT "+petList+" FROM SCHEMA.pets ORDER BY id"), scanPet),
+			Requests: queried(ctx, tx, s.sql(selectRequests), scanRequest),
+			Keys:     queried(ctx, tx, s.sql(selectKeys), scanKey),
 		})
 	})
-	if err != nil {
-		return translate(err, false)
-	}
-	return nil
+}
+
+// transact runs f in a transaction. It does not retry, and ends only with ctx: what f
+// copies may arrive slowly.
+func (s *Store) transact(ctx context.Context, pool *pgxpool.Pool, mode string, f func(pgx.Tx) error) error {
+	err := s.attempt(ctx, pool, func(ctx context.Context, c *pgx.Conn) error {
+		return pgx.BeginTxFunc(ctx, c, withoutTimeouts(mode), func(tx pgx.Tx) error { return rolledBack(f(tx)) })
+	})
+	return translate(err, pool == s.writes && effectOf(err) == maybeExecuted)
 }
 
 // queried yields the rows of a query, up to the first error.
@@ -88,18 +92,9 @@ func scanRequest(row pgx.Row) (r pets.KeyedRequest, err error) {
 	return r, err
 }
 
-// Fill implements store.Store. It does not retry, and ends only with ctx: the snapshot
-// may arrive slowly. Until it ends, the lock blocks other writers, not readers.
+// Fill implements store.Store. Until it ends, the lock blocks other writers, not readers.
 func (s *Store) Fill(ctx context.Context, from store.Snapshot) error {
-	err := s.attempt(ctx, s.writes, func(ctx context.Context, c *pgx.Conn) error {
-		return pgx.BeginTxFunc(ctx, c, withoutTimeouts(""), func(tx pgx.Tx) error {
-			return rolledBack(s.fill(ctx, tx, from))
-		})
-	})
-	if err != nil {
-		return translate(err, effectOf(err) == maybeExecuted)
-	}
-	return nil
+	return s.transact(ctx, s.writes, "", func(tx pgx.Tx) error { return s.fill(ctx, tx, from) })
 }
 
 func (s *Store) fill(ctx context.Context, tx pgx.Tx, from store.Snapshot) error {

@@ -20,9 +20,6 @@ import (
 	"example.com/petstore/internal/store/postgres/pgtest"
 )
 
-// requestTimeout is how long an API request may take.
-const requestTimeout = 8 * time.Second
-
 // TestFaultUnderLoad makes the primary fail while 16 clients create pets. The
 // remaining server must hold every acknowledged pet exactly once.
 func TestFaultUnderLoad(t *testing.T) {
@@ -139,18 +136,18 @@ func TestOutage(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Start(t)
 	s := open(t, server.Address("postgres"))
-	create := func() error {
+	write := func() error {
 		ctx, cancel := context.WithTimeout(t.Context(), requestTimeout)
 		defer cancel()
-		_, err := s.CreatePet(ctx, newPet(), pets.IdempotencyKey{})
+		err := create(ctx, s, pets.IdempotencyKey{})
 		if ctx.Err() != nil {
 			t.Errorf("CreatePet: got no answer before the end of its context")
 		}
 		return err
 	}
-	before := create()
+	before := write()
 	server.Kill()
-	unknown, unavailable, ping := create(), create(), s.Ping(t.Context())
+	unknown, unavailable, ping := write(), write(), s.Ping(t.Context())
 	if before != nil || unknown == nil || ping != nil {
 		t.Errorf("before: got error %v; after: got %v, want one; Ping in the first seconds: got %v", before, unknown, ping)
 	}
@@ -158,7 +155,7 @@ func TestOutage(t *testing.T) {
 		t.Errorf("CreatePet, again: got error %v (%v), want unavailable, with the cause", unavailable, pets.KindOf(unavailable))
 	}
 	server.Run(t)
-	if err := create(); err != nil {
+	if err := write(); err != nil {
 		t.Errorf("CreatePet after the restart: got error %v", err)
 	}
 }
@@ -215,7 +212,7 @@ func TestDurability(t *testing.T) {
 	}
 	s = open(t, address)
 	pgtest.Exec(t, address, "ALTER ROLE postgres SET synchronous_commit = off")
-	if _, err := s.CreatePet(t.Context(), newPet(), pets.IdempotencyKey{}); pets.KindOf(err) != pets.Unavailable || !strings.Contains(err.Error(), off) {
+	if err := create(t.Context(), s, pets.IdempotencyKey{}); pets.KindOf(err) != pets.Unavailable || !strings.Contains(err.Error(), off) {
 		t.Errorf("CreatePet: got error %v, want Unavailable: %s", err, off)
 	}
 	if _, err := s.Pets(t.Context(), pets.Query{Limit: 1}); err != nil {
@@ -268,17 +265,13 @@ func TestSync(t *testing.T) {
 				pgtest.Eventually(t, requestTimeout, "a wait for the standby", func() bool { return ended(t, address, end) })
 			}
 			done := make(chan error, 1)
-			create := func(key pets.IdempotencyKey) {
-				_, err := s.CreatePet(t.Context(), newPet(), key)
-				done <- err
-			}
-			go create(pets.IdempotencyKey{})
+			go func() { done <- create(t.Context(), s, pets.IdempotencyKey{}) }()
 			wait()
 			if err := <-done; err == nil || pets.KindOf(err) != pets.Internal {
 				t.Errorf("CreatePet: got error %v (%v), want Internal", err, pets.KindOf(err))
 			}
 
-			go create(once)
+			go func() { done <- create(t.Context(), s, once) }()
 			for range 4 { // the insert and three repeats
 				wait()
 			}
@@ -299,13 +292,10 @@ func TestSync(t *testing.T) {
 	t.Run("reads", func(t *testing.T) {
 		s, address := start(t, "reads", "&pool_max_conns=2")
 		kinds := make(chan pets.Kind, 3)
+		ctx, cancel := context.WithTimeout(t.Context(), requestTimeout/2)
+		defer cancel()
 		for range cap(kinds) {
-			go func() {
-				ctx, cancel := context.WithTimeout(t.Context(), requestTimeout/2)
-				defer cancel()
-				_, err := s.CreatePet(ctx, newPet(), pets.IdempotencyKey{})
-				kinds <- pets.KindOf(err)
-			}()
+			go func() { kinds <- pets.KindOf(create(ctx, s, pets.IdempotencyKey{})) }()
 		}
 		pgtest.Eventually(t, requestTimeout, "two waits", func() bool {
 			return pgtest.Query[int](t, address, "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep'") == 2

@@ -43,22 +43,17 @@ func timestamp(t time.Time) pgtype.Timestamptz {
 	return pgtype.Timestamptz{Time: t, Valid: !t.IsZero()}
 }
 
-func (s *Store) Key(ctx context.Context, id string) (keys.Key, error) {
-	return oneKey(ctx, s.read, s.sql(selectKey), id)
+func (s *Store) Key(ctx context.Context, id string) (k keys.Key, err error) {
+	err = s.read(ctx, func(ctx context.Context, c *pgx.Conn) (err error) {
+		k, err = scanKey(c.QueryRow(ctx, s.sql(selectKey), id))
+		return err
+	})
+	return k, err
 }
 
-func (s *Store) RevokeKey(ctx context.Context, id string, at time.Time) (keys.Key, error) {
-	return oneKey(ctx, s.write, s.sql(revokeKey), id, at.UTC().Truncate(time.Second))
-}
-
-func oneKey(
-	ctx context.Context, run func(context.Context, statement) error, query string, args ...any,
-) (k keys.Key, err error) {
-	err = run(ctx, func(ctx context.Context, c *pgx.Conn) (err error) {
-		k, err = scanKey(c.QueryRow(ctx, query, args...))
-		if errors.Is(err, pgx.ErrNoRows) {
-			err = keys.ErrNotFound
-		}
+func (s *Store) RevokeKey(ctx context.Context, id string, at time.Time) (k keys.Key, err error) {
+	err = s.write(ctx, func(ctx context.Context, c *pgx.Conn) (err error) {
+		k, err = scanKey(c.QueryRow(ctx, s.sql(revokeKey), id, at.UTC().Truncate(time.Second)))
 		return err
 	})
 	return k, err
@@ -85,6 +80,7 @@ func (s *Store) RecordKeyUse(ctx context.Context, used map[string]time.Time) err
 	})
 }
 
+// scanKey scans keyColumns. Without a row, it returns keys.ErrNotFound.
 func scanKey(row pgx.Row) (k keys.Key, err error) {
 	var hash []byte
 	var created, expires, revoked, used pgtype.Timestamptz // the zero time if NULL
@@ -92,5 +88,8 @@ func scanKey(row pgx.Row) (k keys.Key, err error) {
 	copy(k.Hash[:], hash) // the schema allows no other length
 	k.CreatedAt, k.ExpiresAt = created.Time.UTC(), expires.Time.UTC()
 	k.RevokedAt, k.UsedAt = revoked.Time.UTC(), used.Time.UTC()
+	if errors.Is(err, pgx.ErrNoRows) {
+		err = keys.ErrNotFound
+	}
 	return k, err
 }

@@ -45,11 +45,11 @@ func look(ctx context.Context, conn *pgx.Conn) (session, error) {
 		return s, err
 	case s.Schema == "":
 		return s, errors.New("the search path has no schema that the user may use")
-	case s.Hidden != "":
-		return s, fmt.Errorf("the schema %q is before %q in the search path, which holds a store; "+
-			"name the one to use by search_path=SCHEMA in the address, or by ALTER ROLE", s.Schema, s.Hidden)
-	case !s.Stored:
+	case len(s.Stores) == 0:
 		return s, nil
+	case s.Stores[0] != s.Schema:
+		return s, fmt.Errorf("the schema %q is before %q in the search path, which holds a store; "+
+			"name the one to use by search_path=SCHEMA in the address, or by ALTER ROLE", s.Schema, s.Stores[0])
 	}
 	table := pgx.Identifier{s.Schema, "goose_db_version"}.Sanitize()
 	return s, conn.QueryRow(ctx, "SELECT max(version_id) FROM "+table).Scan(&s.version)
@@ -72,7 +72,7 @@ func (s session) checkVersion(newest int64) error {
 // newest if it is 0. It creates the store if there is none. A lower version than that of
 // the store drops what later ones have added.
 func Migrate(ctx context.Context, dsn string, version int64, logger *slog.Logger) (from, to int64, err error) {
-	s, err := open(ctx, dsn, true, func(conn *pgx.Conn, _ session) (err error) {
+	s, err := open(ctx, dsn, store.Options{}, true, func(conn *pgx.Conn, _ session) (err error) {
 		from, to, err = migrate(ctx, conn, migrations, version, lockWait, logger)
 		return err
 	})

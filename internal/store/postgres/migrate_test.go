@@ -38,7 +38,7 @@ func TestMigrate(t *testing.T) {
 		{1, 0, 1}, {0, 1, 2}, {0, 2, 2}, {1, 2, 1}, {1, 1, 1}, {2, 1, 2}, {3, 0, 0}, {-1, 0, 0}, {1, 2, 1},
 	} {
 		var from, to int64
-		_, err := open(t.Context(), address, true, func(conn *pgx.Conn, _ session) (err error) {
+		_, err := open(t.Context(), address, store.Options{}, true, func(conn *pgx.Conn, _ session) (err error) {
 			from, to, err = migrate(t.Context(), conn, files, c.version, lockWait, slog.New(slog.DiscardHandler))
 			return err
 		})
@@ -70,7 +70,7 @@ func TestMigrateLocked(t *testing.T) {
 	lock("pg_advisory_lock")
 	var log strings.Builder
 	process := fmt.Sprintf("process %d (holder of postgres at 127.0.0.1", holder.PgConn().PID())
-	_, err = open(t.Context(), address, true, func(conn *pgx.Conn, _ session) error {
+	_, err = open(t.Context(), address, store.Options{}, true, func(conn *pgx.Conn, _ session) error {
 		_, _, err := migrate(t.Context(), conn, migrations, 0, lockNotice+time.Second, slog.New(slog.NewTextHandler(&log, nil)))
 		return err
 	})

@@ -20,34 +20,31 @@ import (
 // Open opens the database at dsn, a postgres:// address with one or more hosts,
 // and brings its schema up to date. Errors never contain the password.
 func Open(ctx context.Context, dsn string, o store.Options) (*Store, error) {
-	s, err := open(ctx, dsn, true, func(conn *pgx.Conn, seen session) error {
+	return open(ctx, dsn, o, true, func(conn *pgx.Conn, seen session) error {
 		if o.RequireSync && !seen.synchronous() {
 			return fmt.Errorf("--require-sync: writes need not wait for a standby, or the end of a wait would go unnoticed: "+
 				"synchronous_standby_names is %q, synchronous_commit %s and client_min_messages %s", seen.Standbys, seen.Commit, seen.Messages)
 		}
-		if o.MustExist && !seen.Stored {
+		if o.MustExist && seen.version == 0 {
 			return seen.checkVersion(lastVersion(migrations))
 		}
 		_, _, err := migrate(ctx, conn, migrations, 0, lockWait, cmp.Or(o.Logger, slog.New(slog.DiscardHandler)))
 		return err
 	})
-	if err != nil {
-		return nil, err
-	}
-	s.requireSync = o.RequireSync
-	return s, nil
 }
 
 // OpenReader opens the store at dsn as it is: it creates and migrates nothing.
 func OpenReader(ctx context.Context, dsn string) (store.Reader, error) {
-	return open(ctx, dsn, false, func(_ *pgx.Conn, seen session) error {
+	return open(ctx, dsn, store.Options{}, false, func(_ *pgx.Conn, seen session) error {
 		return seen.checkVersion(lastVersion(migrations))
 	})
 }
 
 // open opens the store at dsn once prepare has accepted its database. With writes, it
 // rejects a server that may lose them.
-func open(ctx context.Context, dsn string, writes bool, prepare func(*pgx.Conn, session) error) (*Store, error) {
+func open(
+	ctx context.Context, dsn string, o store.Options, writes bool, prepare func(*pgx.Conn, session) error,
+) (*Store, error) {
 	config, err := parse(dsn)
 	if err != nil {
 		return nil, err
@@ -71,7 +68,7 @@ func open(ctx context.Context, dsn string, writes bool, prepare func(*pgx.Conn, 
 	if seen.pooled && *mode == pgx.QueryExecModeCacheStatement { // the default of pgx
 		*mode = pgx.QueryExecModeCacheDescribe
 	}
-	s := &Store{schema: seen.Schema, citus: seen.Citus}
+	s := &Store{schema: seen.Schema, citus: seen.Citus, requireSync: o.RequireSync}
 	config.ConnConfig.ValidateConnect = validate(false)
 	if s.reads, err = pgxpool.NewWithConfig(ctx, config); err != nil {
 		return nil, err

@@ -139,7 +139,7 @@ func TestMigrateConcurrently(t *testing.T) {
 				stores.Go(func() {
 					s, err := postgres.Open(t.Context(), address, store.Options{})
 					if err == nil {
-						_, err = s.CreatePet(t.Context(), newPet(), pets.IdempotencyKey{})
+						err = create(t.Context(), s, pets.IdempotencyKey{})
 						_ = s.Close()
 					}
 					if err != nil {

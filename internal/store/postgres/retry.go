@@ -182,11 +182,11 @@ var retryable = []string{
 	"0A000", // feature_not_supported: cached plan must not change result type
 }
 
-// translate converts the error of a call to a *pets.Error, unless it is a refusal. unknown
-// means that an attempt may have been executed.
+// translate converts an error of the database to a *pets.Error. unknown means that an
+// attempt may have been executed.
 func translate(err error, unknown bool) error {
 	switch {
-	case isRefusal(err):
+	case err == nil, isRefusal(err):
 		return err
 	case effectOf(err) == rejected:
 		return &pets.Error{Kind: pets.Internal, Message: "the database failed", Err: err}

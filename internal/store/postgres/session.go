@@ -21,23 +21,21 @@ type session struct {
 	Standbys string // synchronous_standby_names
 	Messages string // client_min_messages
 
-	Citus  bool   // the extension is installed
-	Schema string // the first of the search path
-	Stored bool   // Schema holds a store
-	Hidden string // another schema of the search path that holds a store
+	Citus  bool     // the extension is installed
+	Schema string   // the first of the search path
+	Stores []string // the schemas of the search path that hold a store, Schema last
 
 	pooled  bool  // there is a pooler such as PgBouncer in between
 	version int64 // of the store in Schema; 0 if there is none. Only look sets it
 }
 
-const selectSession = `WITH stores AS (SELECT schemaname FROM pg_tables WHERE schemaname = ANY (current_schemas(false))
-AND tablename IN ('pets', 'idempotency_keys', 'keys') GROUP BY schemaname HAVING count(*) = 3)
-SELECT row_to_json(session) FROM (SELECT pg_backend_pid() AS backend, current_setting('transaction_read_only')::bool AS readonly,
+const selectSession = `SELECT row_to_json(session) FROM (SELECT pg_backend_pid() AS backend, current_setting('transaction_read_only')::bool AS readonly,
 current_setting('server_encoding') AS encoding, current_setting('synchronous_commit') AS commit,
 current_setting('synchronous_standby_names') AS standbys, current_setting('client_min_messages') AS messages,
 EXISTS (SELECT 1 FROM pg_extension WHERE extname = 'citus') AS citus, current_schema() AS schema,
-EXISTS (SELECT 1 FROM stores WHERE schemaname = current_schema()) AS stored,
-(SELECT schemaname FROM stores WHERE schemaname <> current_schema() LIMIT 1) AS hidden) session`
+ARRAY(SELECT schemaname FROM pg_tables WHERE schemaname = ANY (current_schemas(false))
+AND tablename IN ('pets', 'idempotency_keys', 'keys') GROUP BY schemaname HAVING count(*) = 3
+ORDER BY schemaname = current_schema()) AS stores) session`
 
 func readSession(ctx context.Context, c *pgconn.PgConn) (s session, err error) {
 	result := c.ExecParams(ctx, selectSession, nil, nil, nil, nil).Read()

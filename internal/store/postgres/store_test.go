@@ -3,6 +3,7 @@
 package postgres_test
 
 import (
+	"context"
 	"fmt"
 	"log/slog"
 	"os"
@@ -46,13 +47,21 @@ func refused(t *testing.T, address, want string) {
 	}
 }
 
+// requestTimeout is how long an API request may take.
+const requestTimeout = 8 * time.Second
+
 // newPet returns a pet that the store accepts.
 func newPet() pets.NewPet { return pets.NewPet{Name: "Rex", Status: pets.Sold} }
 
 // once is an idempotency key.
 var once = pets.IdempotencyKey{KeyID: "mine", Key: "k1"}
 
-func mustCreate(t *testing.T, s *postgres.Store, key pets.IdempotencyKey) pets.Pet {
+func create(ctx context.Context, s pets.Store, key pets.IdempotencyKey) error {
+	_, err := s.CreatePet(ctx, newPet(), key)
+	return err
+}
+
+func mustCreate(t *testing.T, s pets.Store, key pets.IdempotencyKey) pets.Pet {
 	t.Helper()
 	p, err := s.CreatePet(t.Context(), newPet(), key)
 	if err != nil {
@@ -133,11 +142,8 @@ func TestTooManyConnections(t *testing.T) {
 		_, err := s.Pets(t.Context(), pets.Query{Limit: 1})
 		return err
 	}
-	create := func() error {
-		_, err := s.CreatePet(t.Context(), newPet(), pets.IdempotencyKey{})
-		return err
-	}
-	for _, call := range []func() error{list, create, list} {
+	write := func() error { return create(t.Context(), s, pets.IdempotencyKey{}) }
+	for _, call := range []func() error{list, write, list} {
 		var clients sync.WaitGroup
 		for range 4 {
 			clients.Go(func() {
@@ -164,8 +170,7 @@ func TestOperatorFaults(t *testing.T) {
 	}
 	pgtest.Exec(t, address, "INSERT INTO pets (id, name, category_id, status) OVERRIDING SYSTEM VALUE SELECT n, 'Rex', 1, 'sold' FROM generate_series(1, 2) n")
 	for _, key := range []pets.IdempotencyKey{{}, once} {
-		_, err := s.CreatePet(t.Context(), newPet(), key)
-		internal("CreatePet with an identifier that is taken", err, "setval")
+		internal("CreatePet with an identifier that is taken", create(t.Context(), s, key), "setval")
 	}
 	if p := mustCreate(t, s, once); p.ID != 3 {
 		t.Errorf("CreatePet, then: got %v, want the id 3", p)
