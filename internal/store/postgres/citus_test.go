@@ -1,6 +1,6 @@
 //go:build postgres && citus
 
-package postgres_test
+package postgres
 
 import (
 	"reflect"
@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"example.com/petstore/internal/pets"
-	"example.com/petstore/internal/store/postgres"
 	"example.com/petstore/internal/store/postgres/pgtest"
 	"example.com/petstore/internal/store/storetest"
 )
@@ -18,7 +17,7 @@ func TestCitus(t *testing.T) {
 	t.Parallel()
 	coordinator := pgtest.Cluster(t, 2)[0]
 	f := factory(func(t testing.TB) string {
-		return coordinator.Distributed(t, func(address string) { open(t, address) })
+		return coordinator.Distributed(t, func(address string) { mustOpen(t, address) })
 	})
 	f.Remove = nil // a removed pet looks like one whose commit goes on: the outcome stays unknown
 	storetest.Run(t, f)
@@ -28,11 +27,11 @@ func TestCitus(t *testing.T) {
 // opens one on a worker, and forgets idempotency keys.
 func TestCitusPage(t *testing.T) {
 	t.Parallel()
-	var s *postgres.Store
+	var s *Store
 	var first pets.Pet
 	nodes := pgtest.Cluster(t, 2)
 	address := nodes[0].Distributed(t, func(address string) {
-		s = open(t, address)
+		s = mustOpen(t, address)
 		storetest.Fill(t, s, 999, newPet())
 		first = mustCreate(t, s, once)
 	})
@@ -43,7 +42,7 @@ func TestCitusPage(t *testing.T) {
 		t.Errorf("got %d pets, want 1000", got)
 	}
 	other := pets.IdempotencyKey{KeyID: once.KeyID, Key: "k2"}
-	made := mustCreate(t, open(t, strings.Replace(address, nodes[0].Host(), nodes[1].Host(), 1)), other)
+	made := mustCreate(t, mustOpen(t, strings.Replace(address, nodes[0].Host(), nodes[1].Host(), 1)), other)
 	if got := mustCreate(t, s, other); !reflect.DeepEqual(got, made) || made.ID != 1<<48+1 {
 		t.Errorf("created on a worker: got %v, and again on the coordinator %v, want the id 281474976710657", made, got)
 	}
@@ -59,8 +58,8 @@ func TestCitusPage(t *testing.T) {
 func TestCitusKill(t *testing.T) {
 	t.Parallel()
 	nodes := pgtest.Cluster(t, 2)
-	address := nodes[0].Distributed(t, func(address string) { open(t, address) })
-	l := load(t, open(t, address))
+	address := nodes[0].Distributed(t, func(address string) { mustOpen(t, address) })
+	l := load(t, mustOpen(t, address))
 	for range 2 {
 		for _, node := range nodes {
 			l.wait(t, time.Minute, 300)
@@ -79,7 +78,7 @@ func TestCitusSync(t *testing.T) {
 	t.Parallel()
 	nodes := pgtest.Cluster(t, 1)
 	worker := nodes[1]
-	s := open(t, nodes[0].Distributed(t, func(address string) { open(t, address) }))
+	s := mustOpen(t, nodes[0].Distributed(t, func(address string) { mustOpen(t, address) }))
 	worker.Configure(t, "synchronous_standby_names", "absent")
 	for _, key := range []string{"", "k1"} {
 		done := make(chan error, 1)

@@ -1,6 +1,6 @@
 //go:build postgres
 
-package postgres_test
+package postgres
 
 import (
 	"context"
@@ -16,7 +16,6 @@ import (
 
 	"example.com/petstore/internal/pets"
 	"example.com/petstore/internal/store"
-	"example.com/petstore/internal/store/postgres"
 	"example.com/petstore/internal/store/postgres/pgtest"
 )
 
@@ -35,7 +34,7 @@ func TestFaultUnderLoad(t *testing.T) {
 			t.Parallel()
 			primary, standby := pgtest.Pair(t)
 			refused(t, standby.Address("postgres"), "the server is a standby")
-			s, err := postgres.Open(t.Context(), pgtest.Address("postgres", primary.Host(), standby.Host()), store.Options{RequireSync: true})
+			s, err := Open(t.Context(), pgtest.Address("postgres", primary.Host(), standby.Host()), store.Options{RequireSync: true})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -135,7 +134,7 @@ func (l *ledger) check(t *testing.T, address string) {
 func TestOutage(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Start(t)
-	s := open(t, server.Address("postgres"))
+	s := mustOpen(t, server.Address("postgres"))
 	write := func() error {
 		ctx, cancel := context.WithTimeout(t.Context(), requestTimeout)
 		defer cancel()
@@ -165,7 +164,7 @@ func TestDurability(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Start(t)
 	address := server.Address("postgres")
-	s := open(t, address)
+	s := mustOpen(t, address)
 	const off, local, empty, hidden = "synchronous_commit is off", "synchronous_commit local", `synchronous_standby_names is ""`, "client_min_messages error"
 	for _, c := range []struct {
 		set, names      string // ALTER …, and synchronous_standby_names
@@ -184,7 +183,7 @@ func TestDurability(t *testing.T) {
 			pgtest.Exec(t, address, "ALTER "+c.set)
 			server.Configure(t, "synchronous_standby_names", c.names)
 			for required, want := range map[bool]string{false: c.plain, true: c.required} {
-				s, err := postgres.Open(t.Context(), address, store.Options{RequireSync: required})
+				s, err := Open(t.Context(), address, store.Options{RequireSync: required})
 				if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
 					t.Errorf("Open, required %v: got error %v, want %q", required, err, want)
 				}
@@ -210,7 +209,7 @@ func TestDurability(t *testing.T) {
 		server.Configure(t, c.setting, c.value)
 		pgtest.Eventually(t, 10*time.Second, "postgres_sync", func() bool { return figures(t, s)["postgres_sync"] == c.want })
 	}
-	s = open(t, address)
+	s = mustOpen(t, address)
 	pgtest.Exec(t, address, "ALTER ROLE postgres SET synchronous_commit = off")
 	if err := create(t.Context(), s, pets.IdempotencyKey{}); pets.KindOf(err) != pets.Unavailable || !strings.Contains(err.Error(), off) {
 		t.Errorf("CreatePet: got error %v, want Unavailable: %s", err, off)
@@ -225,7 +224,7 @@ func TestDurability(t *testing.T) {
 }
 
 // figures returns the metrics of s by their names.
-func figures(t *testing.T, s *postgres.Store) map[string]float64 {
+func figures(t *testing.T, s *Store) map[string]float64 {
 	t.Helper()
 	reg := prometheus.NewPedanticRegistry()
 	reg.MustRegister(s)
@@ -246,10 +245,10 @@ func TestSync(t *testing.T) {
 	server := pgtest.Start(t)
 	set := func(t *testing.T, names string) { server.Configure(t, "synchronous_standby_names", names) }
 	// start opens a store on an empty database, then makes commits wait.
-	start := func(t *testing.T, name, parameters string) (*postgres.Store, string) {
+	start := func(t *testing.T, name, parameters string) (*Store, string) {
 		set(t, "")
 		pgtest.Exec(t, server.Address("postgres"), "CREATE DATABASE "+name)
-		s := open(t, server.Address(name)+parameters)
+		s := mustOpen(t, server.Address(name)+parameters)
 		set(t, "absent")
 		return s, server.Address(name)
 	}

@@ -1,20 +1,26 @@
 //go:build postgres
 
-package postgres_test
+package postgres
 
 import (
+	"context"
 	"crypto/rand"
 	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
 	"reflect"
 	"strings"
 	"sync"
 	"testing"
+	"testing/fstest"
 	"time"
+
+	"github.com/jackc/pgx/v5"
 
 	"example.com/petstore/internal/keys"
 	"example.com/petstore/internal/pets"
 	"example.com/petstore/internal/store"
-	"example.com/petstore/internal/store/postgres"
 	"example.com/petstore/internal/store/postgres/pgtest"
 	"example.com/petstore/internal/store/storetest"
 )
@@ -24,7 +30,7 @@ func TestOpenRejects(t *testing.T) {
 	server := pgtest.Start(t) // not shared, because the role and the databases have fixed names
 	here, newer := server.Address("postgres"), server.Address("newer")
 	pgtest.Exec(t, here, "CREATE USER pets", "CREATE DATABASE latin ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0", "CREATE DATABASE newer")
-	open(t, newer)
+	mustOpen(t, newer)
 	pgtest.Exec(t, newer, "INSERT INTO goose_db_version (version_id, is_applied) VALUES (99, true)")
 	for address, want := range map[string]string{
 		"postgres://pets:hunter2@127.0.0.1:1,127.0.0.1:2/pets": "no writable primary can be reached",
@@ -36,8 +42,8 @@ func TestOpenRejects(t *testing.T) {
 	} {
 		refused(t, address, want)
 	}
-	_, err := postgres.Open(t.Context(), strings.Replace(here, "postgres@", "pets@", 1), store.Options{})
-	if want := "permission denied for schema public"; !errors.Is(err, postgres.ErrMayNotMigrate) || !strings.Contains(err.Error(), want) {
+	_, err := Open(t.Context(), strings.Replace(here, "postgres@", "pets@", 1), store.Options{})
+	if want := "permission denied for schema public"; !errors.Is(err, ErrMayNotMigrate) || !strings.Contains(err.Error(), want) {
 		t.Errorf("Open of an empty database by its user: got error %v, want %q", err, want)
 	}
 }
@@ -49,15 +55,15 @@ func TestLeastPrivilege(t *testing.T) {
 	server := pgtest.Start(t) // not shared, because the role has a fixed name
 	owner := server.Address("postgres")
 	address := strings.Replace(owner, "postgres@", "petstore_serve@", 1)
-	migrated := open(t, owner)
+	migrated := mustOpen(t, owner)
 	grants := pgtest.Page(t, "GRANT")
 	pgtest.Exec(t, owner, grants[0])
-	refused(t, address, postgres.ErrMayNotMigrate.Error())
+	refused(t, address, ErrMayNotMigrate.Error())
 	pgtest.Exec(t, owner, grants[1:]...)
 	if err := migrated.CreateKey(t.Context(), keys.Key{ID: "mine", Name: "mine"}); err != nil {
 		t.Fatal(err)
 	}
-	s := open(t, address)
+	s := mustOpen(t, address)
 	for _, key := range []pets.IdempotencyKey{{}, once, once} {
 		mustCreate(t, s, key)
 	}
@@ -76,7 +82,7 @@ UNION SELECT table_name, column_name, privilege_type FROM information_schema.col
 		t.Errorf("the role may %s, want %s", got, want)
 	}
 	pgtest.Exec(t, owner, "DELETE FROM goose_db_version WHERE version_id = (SELECT max(version_id) FROM goose_db_version)")
-	if _, err := postgres.Open(t.Context(), address, store.Options{}); !errors.Is(err, postgres.ErrMayNotMigrate) {
+	if _, err := Open(t.Context(), address, store.Options{}); !errors.Is(err, ErrMayNotMigrate) {
 		t.Errorf("Open of an older schema: got error %v, want ErrMayNotMigrate", err)
 	}
 }
@@ -86,8 +92,8 @@ func TestNoStore(t *testing.T) {
 	t.Parallel()
 	address := pgtest.Schema(t)
 	for range 2 {
-		_, readErr := postgres.OpenReader(t.Context(), address)
-		_, err := postgres.Open(t.Context(), address, store.Options{MustExist: true})
+		_, readErr := OpenReader(t.Context(), address)
+		_, err := Open(t.Context(), address, store.Options{MustExist: true})
 		if !errors.Is(err, store.ErrNoStore) || !errors.Is(readErr, store.ErrNoStore) {
 			t.Errorf("Open and OpenReader: got errors %v and %v, want ErrNoStore", err, readErr)
 		}
@@ -98,7 +104,7 @@ func TestNoStore(t *testing.T) {
 func TestHiddenStore(t *testing.T) {
 	t.Parallel()
 	address := pgtest.Database(t)
-	s := open(t, address)
+	s := mustOpen(t, address)
 	var made []pets.Pet
 	create := func() {
 		t.Helper()
@@ -116,13 +122,87 @@ func TestHiddenStore(t *testing.T) {
 	create()
 	hidden()
 	pgtest.Exec(t, address, "DROP SCHEMA postgres CASCADE", "CREATE SCHEMA postgres")
-	open(t, address+"&search_path=postgres")
+	mustOpen(t, address+"&search_path=postgres")
 	create()
 	pgtest.Exec(t, address, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'petstore'")
 	hidden()
 	create()
-	s = open(t, address+"&search_path=public")
+	s = mustOpen(t, address+"&search_path=public")
 	create()
+}
+
+// TestMigrate goes up and down with one more migration, whose steps take longer than the
+// server allows a transaction to be idle.
+func TestMigrate(t *testing.T) {
+	t.Parallel()
+	address := pgtest.Database(t)
+	pgtest.Exec(t, address, "DO $$ BEGIN EXECUTE 'ALTER DATABASE ' || current_database() || ' SET idle_in_transaction_session_timeout = 10'; END $$")
+	first, err := fs.ReadFile(migrations, "00001_schema.sql")
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := fstest.MapFS{
+		"00001_schema.sql": {Data: first},
+		"00002_age.sql": {Data: []byte("-- +goose Up\nALTER TABLE pets ADD age int;\nSELECT pg_sleep(0.1);\n" +
+			"-- +goose Down\nALTER TABLE pets DROP age;\nSELECT pg_sleep(0.1);\n")},
+	}
+	for _, c := range []struct{ version, from, to int64 }{
+		{1, 0, 1}, {0, 1, 2}, {0, 2, 2}, {1, 2, 1}, {1, 1, 1}, {2, 1, 2}, {3, 0, 0}, {-1, 0, 0}, {1, 2, 1},
+	} {
+		var from, to int64
+		_, err := open(t.Context(), address, store.Options{}, true, func(conn *pgx.Conn, _ session) (err error) {
+			from, to, err = migrate(t.Context(), conn, files, c.version, lockWait, slog.New(slog.DiscardHandler))
+			return err
+		})
+		if from != c.from || to != c.to || (err != nil) != (c.to == 0) {
+			t.Fatalf("migrate to %d: got from %d to %d, error %v, want from %d to %d", c.version, from, to, err, c.from, c.to)
+		}
+		pgtest.Exec(t, address, "INSERT INTO pets (name, category_id, status) VALUES ('Rex', 1, 'sold')")
+	}
+	if n := pgtest.Query[int](t, address, "SELECT count(*) FROM pets"); n != 9 {
+		t.Errorf("got %d pets, want 9", n)
+	}
+}
+
+// TestMigrateLocked waits for a lock that another session keeps, and is interrupted.
+func TestMigrateLocked(t *testing.T) {
+	t.Parallel()
+	address := pgtest.Database(t)
+	holder, err := pgx.Connect(t.Context(), address+"&application_name=holder")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer holder.Close(context.Background())
+	lock := func(function string) {
+		t.Helper()
+		if _, err := holder.Exec(t.Context(), "SELECT "+function+"($1)", migrateLock); err != nil {
+			t.Fatal(err)
+		}
+	}
+	lock("pg_advisory_lock")
+	var log strings.Builder
+	process := fmt.Sprintf("process %d (holder of postgres at 127.0.0.1", holder.PgConn().PID())
+	_, err = open(t.Context(), address, store.Options{}, true, func(conn *pgx.Conn, _ session) error {
+		_, _, err := migrate(t.Context(), conn, migrations, 0, lockNotice+time.Second, slog.New(slog.NewTextHandler(&log, nil)))
+		return err
+	})
+	if err == nil || !strings.Contains(err.Error(), process) || strings.Count(log.String(), process) != 1 {
+		t.Errorf("migrate: got error %v and the log %s, want %q in both", err, &log, process)
+	}
+	interrupted, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err = look(interrupted, holder)
+	if err := explainOpen(address, err); !errors.Is(err, context.Canceled) || strings.Contains(err.Error(), "connect_timeout") {
+		t.Errorf("interrupted: got error %v, want one without advice about the network", err)
+	}
+	lock("pg_advisory_unlock")
+	for _, from := range []int64{0, 1} { // if the schema is current, the lock is not needed
+		got, to, err := Migrate(t.Context(), address, 0, slog.New(slog.DiscardHandler))
+		if err != nil || got != from || to != 1 {
+			t.Errorf("Migrate: got from %d to %d, error %v, want from %d to 1", got, to, err, from)
+		}
+		lock("pg_advisory_lock")
+	}
 }
 
 // TestMigrateConcurrently opens eight stores at once on an empty database,
@@ -137,7 +217,7 @@ func TestMigrateConcurrently(t *testing.T) {
 			var stores sync.WaitGroup
 			for range 8 {
 				stores.Go(func() {
-					s, err := postgres.Open(t.Context(), address, store.Options{})
+					s, err := Open(t.Context(), address, store.Options{})
 					if err == nil {
 						err = create(t.Context(), s, pets.IdempotencyKey{})
 						_ = s.Close()

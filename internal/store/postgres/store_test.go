@@ -1,6 +1,6 @@
 //go:build postgres
 
-package postgres_test
+package postgres
 
 import (
 	"context"
@@ -12,20 +12,21 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"example.com/petstore/internal/keys"
 	"example.com/petstore/internal/pets"
 	"example.com/petstore/internal/store"
-	"example.com/petstore/internal/store/postgres"
 	"example.com/petstore/internal/store/postgres/pgtest"
 	"example.com/petstore/internal/store/storetest"
 )
 
 func TestMain(m *testing.M) { os.Exit(pgtest.Main(m)) }
 
-// open opens a store and closes it when the test ends.
-func open(t testing.TB, address string) *postgres.Store {
+// mustOpen opens a store and closes it when the test ends.
+func mustOpen(t testing.TB, address string) *Store {
 	t.Helper()
-	s, err := postgres.Open(t.Context(), address, store.Options{})
+	s, err := Open(t.Context(), address, store.Options{})
 	if err != nil {
 		t.Fatalf("Open(%s): got error %v", address, err)
 	}
@@ -37,9 +38,9 @@ func open(t testing.TB, address string) *postgres.Store {
 // contains want, and no password.
 func refused(t *testing.T, address, want string) {
 	t.Helper()
-	_, openErr := postgres.Open(t.Context(), address, store.Options{})
-	_, readErr := postgres.OpenReader(t.Context(), address)
-	_, _, migrateErr := postgres.Migrate(t.Context(), address, 0, slog.New(slog.DiscardHandler))
+	_, openErr := Open(t.Context(), address, store.Options{})
+	_, readErr := OpenReader(t.Context(), address)
+	_, _, migrateErr := Migrate(t.Context(), address, 0, slog.New(slog.DiscardHandler))
 	for _, err := range []error{openErr, readErr, migrateErr} {
 		if text := fmt.Sprint(err); err == nil || !strings.Contains(text, want) || strings.Contains(text, "hunter2") || strings.Contains(text, "\n") {
 			t.Errorf("%s: got error %q, want one line that says %q", address, text, want)
@@ -83,7 +84,7 @@ type opened struct {
 
 // factory opens stores at the addresses that database returns.
 func factory(database func(testing.TB) string) storetest.Factory {
-	start := func(t testing.TB, address string) store.Store { return opened{open(t, address), address} }
+	start := func(t testing.TB, address string) store.Store { return opened{mustOpen(t, address), address} }
 	return storetest.Factory{
 		Open: func(t testing.TB) store.Store { return start(t, database(t)) },
 		Reopen: func(t testing.TB, s store.Store) store.Store {
@@ -93,7 +94,7 @@ func factory(database func(testing.TB) string) storetest.Factory {
 			return start(t, s.(opened).address)
 		},
 		Reader: func(t testing.TB, s store.Store) store.Reader {
-			r, err := postgres.OpenReader(t.Context(), s.(opened).address)
+			r, err := OpenReader(t.Context(), s.(opened).address)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -112,7 +113,7 @@ func factory(database func(testing.TB) string) storetest.Factory {
 // and than the server allows.
 func TestFillStalls(t *testing.T) {
 	t.Parallel()
-	s := open(t, pgtest.Schema(t)+"&statement_timeout=5000&idle_in_transaction_session_timeout=10")
+	s := mustOpen(t, pgtest.Schema(t)+"&statement_timeout=5000&idle_in_transaction_session_timeout=10")
 	err := s.Fill(t.Context(), store.Snapshot{
 		LastID: 2,
 		Pets: func(yield func(pets.Pet, error) bool) {
@@ -137,7 +138,7 @@ func TestTooManyConnections(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Start(t) // not shared, because the role has a fixed name
 	pgtest.Exec(t, server.Address("postgres"), "CREATE ROLE few LOGIN CONNECTION LIMIT 4", "CREATE SCHEMA few AUTHORIZATION few")
-	s := open(t, strings.Replace(server.Address("postgres"), "postgres@", "few@", 1))
+	s := mustOpen(t, strings.Replace(server.Address("postgres"), "postgres@", "few@", 1))
 	list := func() error {
 		_, err := s.Pets(t.Context(), pets.Query{Limit: 1})
 		return err
@@ -161,7 +162,7 @@ func TestTooManyConnections(t *testing.T) {
 func TestOperatorFaults(t *testing.T) {
 	t.Parallel()
 	address := pgtest.Schema(t)
-	s := open(t, address)
+	s := mustOpen(t, address)
 	internal := func(what string, err error, want string) {
 		t.Helper()
 		if err == nil || pets.KindOf(err) != pets.Internal || !strings.Contains(err.Error(), want) {
@@ -179,7 +180,35 @@ func TestOperatorFaults(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, mode := range []string{"exec", "simple_protocol"} {
-		_, err := open(t, address+"&bytea_output=escape&default_query_exec_mode="+mode).Key(t.Context(), "mine")
+		_, err := mustOpen(t, address+"&bytea_output=escape&default_query_exec_mode="+mode).Key(t.Context(), "mine")
 		internal("Key with another format of bytea", err, "hash")
+	}
+}
+
+// TestPlan checks that each page of a status is a range of the index, however the statuses
+// go with the identifiers.
+func TestPlan(t *testing.T) {
+	t.Parallel()
+	address := pgtest.Schema(t)
+	s := mustOpen(t, address)
+	const third = 100_000
+	pgtest.Exec(t, address, fmt.Sprintf(`INSERT INTO pets (name, category_id, status)
+SELECT 'Rex', 1, CASE WHEN n <= %d THEN 'pending' WHEN n = 2 * %[1]d THEN 'sold' ELSE 'available' END FROM generate_series(1, 3 * %[1]d) n`, third), "ANALYZE pets")
+	for _, mode := range []string{"force_custom_plan", "force_generic_plan"} {
+		conn, err := pgx.Connect(t.Context(), address+"&plan_cache_mode="+mode)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close(context.Background())
+		if _, err := conn.Exec(t.Context(), "PREPARE page AS "+s.sql(selectPetsByStatus)+"21"); err != nil {
+			t.Fatal(err)
+		}
+		for _, page := range []string{"'pending', 0", fmt.Sprintf("'pending', %d", third-40), "'sold', 0", "'available', 0"} {
+			rows, _ := conn.Query(t.Context(), "EXPLAIN (COSTS OFF) EXECUTE page("+page+")")
+			lines, err := pgx.CollectRows(rows, pgx.RowTo[string])
+			if plan := strings.Join(lines, "\n"); err != nil || len(lines) != 3 || !strings.HasPrefix(lines[1], "  ->  Index Scan using pets_by_status on pets") {
+				t.Errorf("%s, page(%s): got error %v, plan\n%s", mode, page, err, plan)
+			}
+		}
 	}
 }
