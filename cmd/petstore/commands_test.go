@@ -7,18 +7,19 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
-	"sync/atomic"
 	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/creack/pty"
 
 	"example.com/petstore/internal/keys"
 	"example.com/petstore/internal/pets"
@@ -29,44 +30,25 @@ import (
 	"example.com/petstore/internal/store/sqlite"
 )
 
-// logged is a server whose log is a pipe.
-type logged struct {
-	*exec.Cmd
-	log     io.ReadCloser // what follows the line "serving"
-	address string
-	key     string
-}
-
 const fixedKey = "0123456789abcdef"
 
-func startLogged(t *testing.T, args ...string) logged {
+// startLogged starts a server with a fixed key.
+func startLogged(t *testing.T, args ...string) *process {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), giveUp)
 	t.Cleanup(cancel)
-	cmd := exec.CommandContext(ctx, service.Name, append([]string{"serve", "--addr", "127.0.0.1:0", "--drain", "0s"}, args...)...)
+	cmd := exec.CommandContext(ctx, service.Name, serveArgs(args)...)
 	cmd.Env = append(os.Environ(), keysVariable+"="+fixedKey)
-	log, err := cmd.StderrPipe()
-	if err = errors.Join(err, cmd.Start()); err != nil {
+	s, err := start(cmd)
+	if err != nil {
 		t.Fatal(err)
 	}
-	for lines := bufio.NewScanner(log); lines.Scan(); {
-		if address := servingLine.FindStringSubmatch(lines.Text()); address != nil {
-			return logged{cmd, log, address[1], fixedKey}
-		}
-	}
-	t.Fatal("the server did not start")
-	return logged{}
+	return s
 }
 
-// send returns the body of the response to a request with the key, or the error.
-func (s logged) send(method, path, body string) string {
-	r, err := http.NewRequest(method, s.address+path, strings.NewReader(body))
-	if err != nil {
-		return err.Error()
-	}
-	r.Header.Set("Authorization", "Bearer "+s.key)
-	r.Header.Set("Content-Type", "application/json")
-	response, err := http.DefaultClient.Do(r)
+// send returns the body of the response to a request, or the error.
+func (s *process) send(method, path, key, body string) string {
+	response, err := send(method, s.address+path, key, body)
 	if err != nil {
 		return err.Error()
 	}
@@ -75,61 +57,64 @@ func (s logged) send(method, path, body string) string {
 	return string(text)
 }
 
+// wantExit sends a process a signal, unless it ends by itself, and checks how it ends.
+func wantExit(t *testing.T, cmd *exec.Cmd, signal syscall.Signal, want int) {
+	t.Helper()
+	if signal != 0 {
+		if err := cmd.Process.Signal(signal); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_ = cmd.Wait() // the exit status is checked below
+	if got := cmd.ProcessState.ExitCode(); got != want {
+		t.Errorf("exit status: got %d, want %d", got, want)
+	}
+}
+
 // TestLogWithoutReader checks that a server goes on if the reader of its log is gone.
 func TestLogWithoutReader(t *testing.T) {
 	t.Parallel()
 	s := startLogged(t, "--store", "memory:")
 	_ = s.log.Close()
-	if got := s.send("GET", "/v1/pets", ""); got != "[]\n" {
+	if got := s.send("GET", "/v1/pets", fixedKey, ""); got != "[]\n" {
 		t.Errorf("got %s, want []", got)
 	}
-	if err := errors.Join(s.Process.Signal(syscall.SIGTERM), s.Wait()); err != nil {
-		t.Errorf("got error %v, want none", err)
-	}
+	wantExit(t, s.Cmd, syscall.SIGTERM, 0)
 }
 
 // TestSecondSignal checks that a second signal does not wait for the drain.
 func TestSecondSignal(t *testing.T) {
 	t.Parallel()
 	s := startLogged(t, "--store", "memory:", "--drain", "1h")
-	lines := bufio.NewScanner(s.log)
-	for range 2 {
-		if err := s.Process.Signal(syscall.SIGTERM); err != nil {
-			t.Fatal(err)
-		}
-		lines.Scan() // "stopping", or the end
+	if err := s.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
 	}
-	if err := s.Wait(); err == nil || s.ProcessState.ExitCode() != -1 {
-		t.Errorf("got error %v, want the signal", err)
-	}
+	_, _ = s.rest.ReadString('\n') // "stopping"
+	wantExit(t, s.Cmd, syscall.SIGTERM, -1)
 }
 
 // TestBlockedLog checks that a server whose log is not read says that it is not ready,
 // and ends all the same. Requests that wait for the log have no response then.
 func TestBlockedLog(t *testing.T) {
 	t.Parallel()
-	for name, end := range map[string]func(s logged, file string) error{
-		"a signal": func(s logged, _ string) error { return s.Process.Signal(syscall.SIGTERM) },
-		"a failure": func(s logged, file string) error {
-			err := os.Rename(file, file+"x")
-			go s.send("POST", "/v1/pets", `{"name":"Rex","categoryId":1}`)
-			return err
-		},
-	} {
+	for name, signal := range map[string]syscall.Signal{"a signal": syscall.SIGTERM, "a failure": 0} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			file := filepath.Join(t.TempDir(), "pets.db")
 			s := startLogged(t, "--store", "sqlite:"+file)
 			for range 20 { // more than the pipe holds
-				go s.send("GET", "/"+strings.Repeat("x", 8000), "")
+				go s.send("GET", "/"+strings.Repeat("x", 8000), "", "")
 			}
-			for !strings.Contains(s.send("GET", "/readyz", ""), "the log cannot be written") {
+			for !strings.Contains(s.send("GET", "/readyz", "", ""), "the log cannot be written") {
 				time.Sleep(50 * time.Millisecond) // between tries
 			}
-			if err := end(s, file); err != nil {
-				t.Fatal(err)
+			if signal == 0 {
+				if err := os.Rename(file, file+"x"); err != nil {
+					t.Fatal(err)
+				}
+				go s.send("POST", "/v1/pets", fixedKey, `{"name":"Rex","categoryId":1}`)
 			}
-			wantStopped(t, s)
+			wantExit(t, s.Cmd, signal, 1)
 		})
 	}
 }
@@ -154,23 +139,33 @@ func TestBlockedOutput(t *testing.T) {
 	if err := errors.Join(err, st.Close(), cmd.Start()); err != nil {
 		t.Fatal(err)
 	}
-	_, err = out.Read(make([]byte, 1)) // it prints
-	if err := errors.Join(err, cmd.Process.Signal(syscall.SIGTERM)); err != nil {
+	if _, err := out.Read(make([]byte, 1)); err != nil { // it prints
 		t.Fatal(err)
 	}
-	_ = cmd.Wait() // the exit status is checked below
-	if got := cmd.ProcessState.ExitCode(); got != 143 {
-		t.Errorf("exit status: got %d, want 143", got)
-	}
+	wantExit(t, cmd, syscall.SIGTERM, 143)
 }
 
-// wantStopped checks that a server ends by itself, and not successfully.
-func wantStopped(t *testing.T, s logged) {
-	t.Helper()
-	_ = s.Wait() // the exit status is checked below
-	if got := s.ProcessState.ExitCode(); got != 1 {
-		t.Errorf("exit status: got %d, want 1", got)
+// TestTerminal checks that a server at a terminal creates a key if there is none.
+func TestTerminal(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithTimeout(t.Context(), giveUp)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, service.Name, "serve", "--addr", "127.0.0.1:0")
+	cmd.Dir = t.TempDir()
+	control, err := pty.Start(cmd)
+	if err != nil {
+		t.Fatal(err)
 	}
+	defer control.Close()
+	text := ""
+	for lines := bufio.NewScanner(control); !strings.Contains(text, "msg=serving") && lines.Scan(); {
+		text += lines.Text() + "\n"
+	}
+	m := regexp.MustCompile(`(?s)only this once:\s+(psk_\w+)\s.*Bearer (psk_\w+)' (\S+)/pets\s.*msg=serving address=(\S+) `).FindStringSubmatch(text)
+	if m == nil || m[1] != m[2] || m[3] != m[4] {
+		t.Errorf("got %s, want a key, and how to use it", text)
+	}
+	wantExit(t, cmd, syscall.SIGINT, 0) // without the drain
 }
 
 // TestAdvice checks that the commands in the advice exist.
@@ -187,30 +182,62 @@ func TestAdvice(t *testing.T) {
 }
 
 func TestProgress(t *testing.T) {
-	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var stderr bytes.Buffer
-		var copied atomic.Int64
-		time.AfterFunc(3*time.Second, func() { copied.Store(7) })
+		var n store.Counts
+		time.AfterFunc(3*time.Second, func() { n.Pets.Store(7) })
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 		defer cancel()
-		showProgress(ctx, &stderr, &copied)
-		if want := "working for 2s\nworking for 4s, pets copied: 7\n"; stderr.String() != want {
+		showProgress(ctx, &stderr, &n)
+		if want := "copied pets: 0\ncopied pets: 7\n"; stderr.String() != want {
 			t.Errorf("got %q, want %q", &stderr, want)
 		}
 	})
 }
 
-func TestPrintable(t *testing.T) {
+func TestPrinter(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
-		"Zoë 🐕\t": "Zoë 🐕\t", "a\nb": `a\u000ab`, "\x1b[31mred": `\u001b[31mred`, "a\u202eb": `a\u202eb`, "'\r": `'\u000d`,
+		"Zoë 🐕\t\n": "Zoë 🐕\t\n", "\x1b[31mred": `\u001b[31mred`, "a\u202eb": `a\u202eb`, "'\r": `'\u000d`,
 		"\x7f\u009b31m": `\u007f\u009b31m`, "\U000e0041": `\udb40\udc41`,
 	} {
-		if got := printable(text, "\t"); got != want {
-			t.Errorf("%q: got %q, want %q", text, got, want)
+		var out bytes.Buffer
+		if fmt.Fprint(&printer{Writer: &out}, text); out.String() != want {
+			t.Errorf("%q: got %q, want %q", text, &out, want)
 		}
 	}
+}
+
+// TestSecrets checks that the log hides secrets, also one that begins with another.
+func TestSecrets(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	log := &printer{Writer: &out}
+	log.hide(keys.Pattern, []string{"first", "first-and-more"})
+	const line = "psk_abc, first-and-more, first\n"
+	if n, err := log.Write([]byte(line)); n != len(line) || err != nil || out.String() != "REDACTED, REDACTED, REDACTED\n" {
+		t.Errorf("got %d, error %v, %q, want only REDACTED", n, err, &out)
+	}
+}
+
+// TestPrinterBlocked checks that a log that nobody reads is noticed.
+func TestPrinterBlocked(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, w := io.Pipe()
+		log := &printer{Writer: w}
+		for after, want := range map[time.Duration]bool{4 * time.Second: false, 6 * time.Second: true} {
+			go fmt.Fprintln(log, "a line")
+			time.Sleep(after)
+			if got := log.blocked(); got != want {
+				t.Errorf("after %v: got blocked %v, want %v", after, got, want)
+			}
+			_, _ = r.Read(make([]byte, 1024))
+			synctest.Wait()
+			if log.blocked() {
+				t.Error("got blocked after the line was read")
+			}
+		}
+	})
 }
 
 // TestLastWord checks that a command that failed says whether something was done.
@@ -218,12 +245,12 @@ func TestLastWord(t *testing.T) {
 	t.Parallel()
 	broken, locked := errors.New("broken"), &pets.Error{Kind: pets.Unavailable, Message: "locked"}
 	change := func(err error) error {
-		addr := address.Address{Kind: "memory"}
-		return changeKey(t.Context(), &environment{}, addr, store.Options{}, "created", func(keys.Store) error { return err })
+		env := &environment{store: address.Address{Kind: "memory"}}
+		return changeKey(t.Context(), env, store.Options{}, "created", func(keys.Store) error { return err })
 	}
 	work := func(r sqlite.Report) error {
-		addr := address.Address{Kind: "sqlite"}
-		return upkeep(io.Discard, addr, "", func(string) (sqlite.Report, error) { return r, broken })
+		env := &environment{store: address.Address{Kind: "sqlite"}}
+		return upkeep(env, nil, "", func(string) (sqlite.Report, error) { return r, broken })
 	}
 	for want, err := range map[string]error{
 		"locked; no key was created": change(locked),
@@ -239,18 +266,26 @@ func TestLastWord(t *testing.T) {
 	}
 }
 
+// runHere runs a command in this process and returns its exit status and its errors.
+func runHere(ctx context.Context, args ...string) (status int, stderr string) {
+	var out bytes.Buffer
+	env := &environment{
+		getenv: func(string) string { return "" },
+		stdout: &printer{Writer: io.Discard}, stderr: &printer{Writer: &out}, exit: func(int) {},
+	}
+	status = run(ctx, args, env)
+	return status, out.String()
+}
+
 func TestInterrupted(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(server.Interrupted{Signal: syscall.SIGINT})
-	var stderr bytes.Buffer
-	got := run(ctx, []string{"keys", "list", "--store", "sqlite:none.db"}, &environment{getenv: noVariables, stderr: &stderr})
-	if got != 130 || !strings.HasPrefix(stderr.String(), "petstore: interrupted: ") {
-		t.Errorf("got status %d, %s, want 130, interrupted", got, &stderr)
+	got, stderr := runHere(ctx, "keys", "list", "--store", "sqlite:none.db")
+	if got != 130 || !strings.HasPrefix(stderr, "petstore: interrupted: ") {
+		t.Errorf("got status %d, %s, want 130, interrupted", got, stderr)
 	}
 }
-
-func noVariables(string) string { return "" }
 
 func TestHealth(t *testing.T) {
 	t.Parallel()
@@ -261,29 +296,27 @@ func TestHealth(t *testing.T) {
 		}
 		w.WriteHeader(status)
 	})
-	plain, secure := httptest.NewServer(h), httptest.NewTLSServer(h)
-	defer plain.Close()
-	defer secure.Close()
-	port := fmt.Sprint(":", plain.Listener.Addr().(*net.TCPAddr).Port)
-	plainAddr, secureAddr := plain.Listener.Addr().String(), secure.Listener.Addr().String()
+	plainServer, secureServer := httptest.NewServer(h), httptest.NewTLSServer(h)
+	defer plainServer.Close()
+	defer secureServer.Close()
+	plain, secure := plainServer.Listener.Addr().String(), secureServer.Listener.Addr().String()
 	for _, c := range []struct {
-		args   []string
+		args   string
 		answer int
 		want   string // "" if it is ready
 	}{
-		{[]string{"--addr", port}, 200, ""},
-		{[]string{"--addr", port}, 503, "is not ready (status 503); its log says why"},
-		{[]string{"--addr", secureAddr, "--tls-cert", "x.pem"}, 200, ""},
-		{[]string{"--addr", secureAddr, "--tls-cert", "x.pem"}, 302, "is not ready (status 302)"},
-		{[]string{"--addr", secureAddr}, 200, "the server expects HTTPS; set --tls-cert"},
-		{[]string{"--addr", plainAddr, "--tls-cert", "x.pem"}, 200, "no response: "},
-		{[]string{"--addr", "127.0.0.1:1", "--tls-cert", "x.pem", "--admin-addr", plainAddr}, 200, ""},
+		{"--addr " + strings.TrimPrefix(plain, "127.0.0.1"), 200, ""},
+		{"--addr " + plain, 503, "is not ready (status 503); its log says why"},
+		{"--addr " + secure + " --tls-cert x.pem", 200, ""},
+		{"--addr " + secure + " --tls-cert x.pem", 302, "is not ready (status 302)"},
+		{"--addr " + secure, 200, "the server expects HTTPS; set --tls-cert"},
+		{"--addr " + plain + " --tls-cert x.pem", 200, "no response: "},
+		{"--addr 127.0.0.1:1 --tls-cert x.pem --admin-addr " + plain, 200, ""},
 	} {
 		status = c.answer
-		var stderr bytes.Buffer
-		got := run(t.Context(), append([]string{"health"}, c.args...), &environment{getenv: noVariables, stderr: &stderr})
-		if (got == 0) != (c.want == "") || !strings.Contains(stderr.String(), c.want) {
-			t.Errorf("health %v, %d: got %d (%s), want %q", c.args, c.answer, got, &stderr, c.want)
+		got, stderr := runHere(t.Context(), append([]string{"health"}, strings.Fields(c.args)...)...)
+		if (got == 0) != (c.want == "") || !strings.Contains(stderr, c.want) {
+			t.Errorf("health %s, %d: got %d (%s), want %q", c.args, c.answer, got, stderr, c.want)
 		}
 	}
 }

@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -25,7 +27,7 @@ PostgreSQL's variables PGPASSWORD and PGPASSFILE, and the file ~/.pgpass, keep
 passwords out of the command line.`,
 		Example: "  petstore copy --from sqlite:/srv/pets.db --to postgres://petstore@db/pets",
 		Args:    cobra.NoArgs,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return copyStore(cmd.Context(), env, from, to) },
+		RunE:    func(cmd *cobra.Command, _ []string) error { return copyStore(cmd.Context(), env, &from, &to) },
 	}
 	cmd.Flags().Var(&from, "from", "the address of the store to copy, such as sqlite:/srv/pets.db")
 	cmd.Flags().Var(&to, "to", "the address of an empty or a new store")
@@ -35,20 +37,25 @@ passwords out of the command line.`,
 }
 
 // copyStore copies the store at one address into the one at another.
-func copyStore(ctx context.Context, env *environment, from, to address.Address) error {
+func copyStore(ctx context.Context, env *environment, from, to *address.Address) error {
 	source, err := from.OpenReader(ctx)
 	if err != nil {
 		return fmt.Errorf("%w; nothing was copied", advise(err, from))
 	}
 	defer source.Close()
-	target, err := openStore(ctx, env, to, store.Options{})
+	target, err := to.Open(ctx, store.Options{Logger: env.logger})
 	if err != nil {
-		return fmt.Errorf("%w; nothing was copied", err)
+		return fmt.Errorf("%w; nothing was copied", advise(err, to))
 	}
 	defer target.Close() // what it has acknowledged is durable
-	n := &env.copied
-	if err := store.Copy(ctx, source, target, n); err != nil {
-		return fmt.Errorf("copying %s to %s: %w", &from, &to, copyError(err))
+	var n store.Counts
+	if env.terminal {
+		ctx, done := context.WithCancel(ctx)
+		defer done()
+		go showProgress(ctx, env.stderr, &n)
+	}
+	if err := store.Copy(ctx, source, target, &n); err != nil {
+		return fmt.Errorf("copying %s to %s: %w", from, to, copyError(err))
 	}
 	_, err = fmt.Fprintf(env.stderr, "copied pets: %d, API keys: %d, idempotency keys: %d\n",
 		n.Pets.Load(), n.Keys.Load(), n.Requests.Load())
@@ -61,4 +68,14 @@ func copyError(err error) error {
 		return fmt.Errorf("%w; either everything was copied or nothing: try again, since only an empty store is filled", err)
 	}
 	return fmt.Errorf("%w; nothing was copied", err)
+}
+
+// showProgress prints every two seconds until ctx ends how many pets were copied.
+func showProgress(ctx context.Context, out io.Writer, n *store.Counts) {
+	for range time.Tick(2 * time.Second) {
+		if ctx.Err() != nil {
+			return
+		}
+		fmt.Fprintf(out, "copied pets: %d\n", n.Pets.Load())
+	}
 }

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	"golang.org/x/net/idna"
 
@@ -19,10 +20,11 @@ import (
 	"example.com/petstore/internal/store/address"
 )
 
-// addStoreFlag adds --store.
-func addStoreFlag(flags *pflag.FlagSet, addr *address.Address) {
-	_ = addr.Set("sqlite:petstore.db") // it is valid
-	flags.Var(addr, "store", "the address of the store: "+address.Forms)
+// withStore adds --store to cmd.
+func withStore(env *environment, cmd *cobra.Command) *cobra.Command {
+	_ = env.store.Set("sqlite:petstore.db") // it is valid
+	cmd.Flags().Var(&env.store, "store", "the address of the store: "+address.Forms)
+	return cmd
 }
 
 // addFlag adds a flag whose value parse returns.
@@ -33,24 +35,20 @@ func addFlag[T any](flags *pflag.FlagSet, value *T, parse func(string) (T, error
 	})
 }
 
-// variableOf returns the environment variable of a flag, or "" if it has none.
-func variableOf(flag string) string {
-	if slices.Contains([]string{"help", "version", "force", "from", "to"}, flag) {
-		return ""
-	}
-	return "PETSTORE_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
-}
+// withoutVariable are the flags that no environment variable sets.
+var withoutVariable = []string{"help", "version", "force", "from", "to"}
 
 // setFromVariables sets flags that were not given from their environment variables.
 func setFromVariables(flags *pflag.FlagSet, getenv func(string) string) error {
 	var errs []error
 	flags.VisitAll(func(f *pflag.Flag) {
-		variable := variableOf(f.Name)
-		if f.Changed || variable == "" || getenv(variable) == "" {
+		variable := "PETSTORE_" + strings.ToUpper(strings.ReplaceAll(f.Name, "-", "_"))
+		text := getenv(variable)
+		if f.Changed || text == "" || slices.Contains(withoutVariable, f.Name) {
 			return
 		}
 		f.Changed = true
-		if err := f.Value.Set(getenv(variable)); err != nil {
+		if err := f.Value.Set(text); err != nil {
 			errs = append(errs, fmt.Errorf("%s: %w", variable, err))
 		}
 	})

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"text/tabwriter"
 	"time"
 
@@ -14,7 +13,6 @@ import (
 	"example.com/petstore/internal/pets"
 	"example.com/petstore/internal/service"
 	"example.com/petstore/internal/store"
-	"example.com/petstore/internal/store/address"
 )
 
 func keysCommand(env *environment) *cobra.Command {
@@ -32,7 +30,6 @@ the old one.`,
 }
 
 func keysCreateCommand(env *environment) *cobra.Command {
-	var addr address.Address
 	var lifetime time.Duration
 	var readOnly bool
 	cmd := &cobra.Command{
@@ -49,7 +46,7 @@ The key cannot be shown again. NAME says who uses it.`,
 				return misuse("%w", err)
 			}
 			k.ReadOnly = readOnly
-			err = changeKey(cmd.Context(), env, addr, store.Options{}, "created", func(s keys.Store) error {
+			err = changeKey(cmd.Context(), env, store.Options{}, "created", func(s keys.Store) error {
 				return s.CreateKey(cmd.Context(), k)
 			})
 			if err != nil {
@@ -61,24 +58,21 @@ The key cannot be shown again. NAME says who uses it.`,
 			return nil
 		},
 	}
-	flags := cmd.Flags()
-	addStoreFlag(flags, &addr)
-	addFlag(flags, &lifetime, parseDays, "expires-in", "the `duration` after which the key expires, such as 30d or 12h; else never")
-	flags.BoolVar(&readOnly, "read-only", false, "allow the key to list and get pets, but not to add any")
-	return cmd
+	addFlag(cmd.Flags(), &lifetime, parseDays, "expires-in", "the `duration` after which the key expires, such as 30d or 12h; else never")
+	cmd.Flags().BoolVar(&readOnly, "read-only", false, "allow the key to list and get pets, but not to add any")
+	return withStore(env, cmd)
 }
 
 func keysListCommand(env *environment) *cobra.Command {
-	var addr address.Address
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List the keys, without their secrets",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			s, err := addr.OpenReader(cmd.Context())
+			s, err := env.store.OpenReader(cmd.Context())
 			if err != nil {
-				return advise(err, addr)
+				return advise(err, &env.store)
 			}
 			defer s.Close()
 			all, err := s.Keys(cmd.Context())
@@ -86,19 +80,17 @@ func keysListCommand(env *environment) *cobra.Command {
 				return err
 			}
 			if asJSON {
-				return printJSON(env.stdout, all)
+				return printJSON(env, all)
 			}
-			return printKeys(env.stdout, all)
+			return printKeys(env, all)
 		},
 	}
-	addStoreFlag(cmd.Flags(), &addr)
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print a JSON array, with times to the second")
-	return cmd
+	return withStore(env, cmd)
 }
 
 func keysRevokeCommand(env *environment) *cobra.Command {
-	var addr address.Address
-	cmd := &cobra.Command{
+	return withStore(env, &cobra.Command{
 		Use:   "revoke ID|NAME",
 		Short: "Revoke a key permanently",
 		Long: `revoke disables the key with the given ID, or the only active key with the given
@@ -106,33 +98,25 @@ name.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
-			return changeKey(ctx, env, addr, store.Options{MustExist: true}, "revoked", func(s keys.Store) error {
-				all, err := s.Keys(ctx)
-				if err != nil {
-					return err
-				}
-				k, err := findKey(all, args[0])
+			return changeKey(ctx, env, store.Options{MustExist: true}, "revoked", func(s keys.Store) error {
+				k, err := findKey(ctx, s, args[0])
 				if err != nil {
 					return err
 				}
 				if _, err := s.RevokeKey(ctx, k.ID, time.Now()); err != nil {
 					return err
 				}
-				fmt.Fprintf(env.stderr, "revoked %s (%s)\n", k.ID, printable(k.Name, ""))
+				fmt.Fprintf(env.stderr, "revoked %s (%s)\n", k.ID, k.Name)
 				return nil
 			})
 		},
-	}
-	addStoreFlag(cmd.Flags(), &addr)
-	return cmd
+	})
 }
 
-// changeKey opens the store at addr and calls f, which changes a key in it. done is what
-// f does. The error says whether it was done.
-func changeKey(ctx context.Context, env *environment, addr address.Address, o store.Options, done string,
-	f func(keys.Store) error,
-) error {
-	s, err := openStore(ctx, env, addr, o)
+// changeKey opens the store and calls f, which changes a key in it. done is what f does.
+// The error says whether it was done.
+func changeKey(ctx context.Context, env *environment, o store.Options, done string, f func(keys.Store) error) error {
+	s, err := openStore(ctx, env, o)
 	if err != nil {
 		return fmt.Errorf("%w; no key was %s", err, done)
 	}
@@ -142,49 +126,17 @@ func changeKey(ctx context.Context, env *environment, addr address.Address, o st
 	case err == nil:
 		return nil
 	case pets.KindOf(err) == pets.Internal:
-		return fmt.Errorf("%w; %s keys list --store %s shows whether the key was %s", err, service.Name, &addr, done)
+		return fmt.Errorf("%w; %s keys list --store %s shows whether the key was %s", err, service.Name, &env.store, done)
 	}
 	return fmt.Errorf("%w; no key was %s", err, done)
 }
 
-func printKeys(out io.Writer, all []keys.Key) error {
-	day := func(t time.Time) string {
-		if t.IsZero() {
-			return "never"
-		}
-		return t.UTC().Format(time.DateOnly)
+// findKey returns the key with the ID named, or else the only active key with that name.
+func findKey(ctx context.Context, s keys.Store, named string) (keys.Key, error) {
+	all, err := s.Keys(ctx)
+	if err != nil {
+		return keys.Key{}, err
 	}
-	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "ID\tSTATE\tMAY\tEXPIRES\tUSED\tCREATED\tNAME")
-	for _, k := range all {
-		may := "write"
-		if k.ReadOnly {
-			may = "read"
-		}
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", k.ID, k.State(time.Now()), may,
-			day(k.ExpiresAt), day(k.UsedAt), day(k.CreatedAt), printable(k.Name, ""))
-	}
-	return table.Flush()
-}
-
-// printJSON prints what printKeys does.
-func printJSON(out io.Writer, all []keys.Key) error {
-	type row struct {
-		keys.Key
-		State keys.State `json:"state"`
-	}
-	rows := make([]row, 0, len(all)) // [] rather than null
-	for _, k := range all {
-		rows = append(rows, row{k, k.State(time.Now())})
-	}
-	lines := json.NewEncoder(out)
-	lines.SetIndent("", "  ")
-	return lines.Encode(rows)
-}
-
-// findKey returns the key with the ID named, or else the only active key with
-// that name.
-func findKey(all []keys.Key, named string) (keys.Key, error) {
 	var found []keys.Key
 	for _, k := range all {
 		if k.ID == named {
@@ -199,4 +151,38 @@ func findKey(all []keys.Key, named string) (keys.Key, error) {
 		return keys.Key{}, &pets.Error{Kind: pets.NotFound, Message: message}
 	}
 	return found[0], nil
+}
+
+func printKeys(env *environment, all []keys.Key) error {
+	day := func(t time.Time) string {
+		if t.IsZero() {
+			return "never"
+		}
+		return t.UTC().Format(time.DateOnly)
+	}
+	table := tabwriter.NewWriter(env.stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "ID\tSTATE\tMAY\tEXPIRES\tUSED\tCREATED\tNAME")
+	for _, k := range all {
+		may := "write"
+		if k.ReadOnly {
+			may = "read"
+		}
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", k.ID, k.State(time.Now()), may,
+			day(k.ExpiresAt), day(k.UsedAt), day(k.CreatedAt), k.Name)
+	}
+	return table.Flush()
+}
+
+func printJSON(env *environment, all []keys.Key) error {
+	type row struct {
+		keys.Key
+		State keys.State `json:"state"`
+	}
+	rows := make([]row, 0, len(all)) // [] rather than null
+	for _, k := range all {
+		rows = append(rows, row{k, k.State(time.Now())})
+	}
+	lines := json.NewEncoder(env.stdout)
+	lines.SetIndent("", "  ")
+	return lines.Encode(rows)
 }

@@ -6,15 +6,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"os"
 	"runtime"
 	"strings"
-	"sync/atomic"
 	"time"
-	"unicode"
-	"unicode/utf16"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -24,14 +20,16 @@ import (
 	"example.com/petstore/internal/service"
 	"example.com/petstore/internal/store"
 	"example.com/petstore/internal/store/address"
+	"example.com/petstore/internal/store/postgres"
+	"example.com/petstore/internal/store/sqlite"
 )
 
 func main() {
 	isTerminal := func(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }
 	os.Exit(run(server.UntilSignal(context.Background()), os.Args[1:], &environment{
 		getenv:      os.Getenv,
-		stdout:      os.Stdout,
-		stderr:      os.Stderr,
+		stdout:      &printer{Writer: os.Stdout},
+		stderr:      &printer{Writer: os.Stderr},
 		terminal:    isTerminal(os.Stderr),
 		interactive: isTerminal(os.Stdin) && isTerminal(os.Stdout) && isTerminal(os.Stderr),
 		exit:        os.Exit,
@@ -41,22 +39,19 @@ func main() {
 // environment is what a command gets from the system, and what it tells run.
 type environment struct {
 	getenv         func(string) string
-	stdout, stderr io.Writer
+	stdout, stderr *printer
 	terminal       bool // stderr is a terminal
 	interactive    bool // stdin, stdout and stderr are terminals
 	exit           func(status int)
 
 	logger  *slog.Logger
-	parsed  bool // the command line is valid; errors before that are usage errors
-	serving bool // a signal is no interruption
-	copied  store.Counts
+	store   address.Address // the value of --store
+	parsed  bool            // the command line is valid; errors before that are usage errors
+	serving bool            // a signal is no interruption
 }
 
 // run runs one command and returns the exit status of the process.
 func run(ctx context.Context, args []string, env *environment) int {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	env.stdout, env.stderr = printableWriter{env.stdout}, printableWriter{env.stderr}
 	env.logger = slog.New(slog.NewTextHandler(env.stderr, nil))
 	root := rootCommand(env)
 	root.SetArgs(args)
@@ -64,24 +59,16 @@ func run(ctx context.Context, args []string, env *environment) int {
 	if err == nil {
 		return 0
 	}
-	cause, interrupted := errors.AsType[server.Interrupted](context.Cause(ctx))
-	if interrupted && !env.serving {
-		err = fmt.Errorf("%w: %w", cause, err)
+	status, text := 1, strings.TrimSpace(err.Error())
+	if _, misused := errors.AsType[usageError](err); misused {
+		status = 2
+	} else if !env.parsed { // cobra's own errors have no type
+		status, text = 2, text+"\nSee "+cmd.CommandPath()+" -h."
+	} else if cause, ok := errors.AsType[server.Interrupted](context.Cause(ctx)); ok && !env.serving {
+		status, text = 128+int(cause.Signal), cause.Error()+": "+text
 	}
-	text := service.Name + ": " + strings.TrimSpace(err.Error())
-	_, isUsage := errors.AsType[usageError](err)
-	if !env.parsed {
-		isUsage = true // cobra's own errors have no type
-		text += "\nSee " + cmd.CommandPath() + " -h."
-	}
-	fmt.Fprintln(env.stderr, text)
-	switch {
-	case isUsage:
-		return 2
-	case errors.Is(err, cause):
-		return 128 + int(cause.Signal)
-	}
-	return 1
+	fmt.Fprintf(env.stderr, "%s: %s\n", service.Name, text)
+	return status
 }
 
 func rootCommand(env *environment) *cobra.Command {
@@ -119,6 +106,9 @@ PETSTORE_MAX_CONNECTIONS sets --max-connections.
 	return root
 }
 
+// stopTime is how long the process may take to end after a signal, or after the drain.
+const stopTime = 12 * time.Second
+
 // prepare runs before each command.
 func prepare(cmd *cobra.Command, args []string, env *environment) error {
 	if err := setFromVariables(cmd.Flags(), env.getenv); err != nil {
@@ -131,40 +121,34 @@ func prepare(cmd *cobra.Command, args []string, env *environment) error {
 	if cmd.Name() == "serve" {
 		return nil
 	}
-	ctx := cmd.Context()
-	context.AfterFunc(ctx, func() { // it ends in time, even if nobody reads what it prints
-		if cause, ok := errors.AsType[server.Interrupted](context.Cause(ctx)); ok && env.exit != nil {
-			time.AfterFunc(stopTime, func() { env.exit(128 + int(cause.Signal)) })
-		}
-	})
-	var paths []string
-	if strings.HasSuffix(cmd.Use, " FILE") {
-		paths = append(paths, args...)
-	}
 	var err error
+	var files []string
+	if strings.HasSuffix(cmd.Use, " FILE") {
+		files = append(files, args...)
+	}
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
-		switch addr, ok := f.Value.(*address.Address); {
-		case !ok:
-		case addr.Kind == "sqlite":
-			paths = append(paths, addr.Path)
-		case addr.Kind == "memory":
+		addr, ok := f.Value.(*address.Address)
+		if ok && addr.Kind == "memory" {
 			err = misuse("--%s: the memory store exists only inside a server, which gets its keys from %s", f.Name, keysVariable)
+		}
+		if ok && addr.Kind == "sqlite" {
+			files = append(files, addr.Path)
 		}
 	})
 	if err != nil {
 		return err
 	}
-	if env.terminal {
-		go showProgress(cmd.Context(), env.stderr, &env.copied.Pets)
+	context.AfterFunc(cmd.Context(), func() { // it ends in time, even if nobody reads what it prints
+		if cause, ok := errors.AsType[server.Interrupted](context.Cause(cmd.Context())); ok {
+			time.AfterFunc(stopTime, func() { env.exit(128 + int(cause.Signal)) })
+		}
+	})
+	for _, file := range files {
+		if err := leaveRoot(env, file); err != nil {
+			return err
+		}
 	}
-	return leaveRoot(env, paths)
-}
-
-// openStore opens a store, and adds advice to its errors.
-func openStore(ctx context.Context, env *environment, addr address.Address, o store.Options) (store.Store, error) {
-	o.Logger = env.logger
-	st, err := addr.Open(ctx, o)
-	return st, advise(err, addr)
+	return nil
 }
 
 // usageError is the error for an invalid command line or environment variable.
@@ -172,51 +156,39 @@ type usageError struct{ error }
 
 func misuse(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
 
-// showProgress prints, every two seconds until ctx ends, how long a command has worked
-// and how many pets it has copied.
-func showProgress(ctx context.Context, out io.Writer, copied *atomic.Int64) {
-	began := time.Now()
-	for range time.Tick(2 * time.Second) {
-		if ctx.Err() != nil {
-			return
+// openStore opens the store of --store.
+func openStore(ctx context.Context, env *environment, o store.Options) (store.Store, error) {
+	o.Logger = env.logger
+	st, err := env.store.Open(ctx, o)
+	return st, advise(err, &env.store)
+}
+
+// advice says what to do about errors whose next step cannot be guessed. STORE stands
+// for --store with its address.
+var advice = []struct {
+	about error
+	text  string
+}{
+	{store.ErrNoStore, "check the address and that its volume is mounted, or make one with: petstore migrate STORE"},
+	{store.ErrOutdated, "stop its servers, then run: petstore migrate STORE"},
+	{sqlite.ErrExists, "choose another name, or replace it with --force"},
+	{sqlite.ErrDamaged, "restore a backup with: petstore restore BACKUP --force STORE"},
+	{sqlite.ErrLoneLog, "put the database back beside it, or replace both with: petstore restore BACKUP --force STORE"},
+	{postgres.ErrNoDatabase, "create it with: createdb -O petstore -E UTF8 -T template0 NAME"},
+	{postgres.ErrMayNotMigrate, "as the owner of its tables, run: petstore migrate STORE"},
+}
+
+// advise adds to an error of the store at addr what to do about it, if there is advice.
+func advise(err error, addr *address.Address) error {
+	for _, a := range advice {
+		if errors.Is(err, a.about) {
+			return fmt.Errorf("%w; %s", err, strings.ReplaceAll(a.text, "STORE", "--store "+addr.String()))
 		}
-		text := fmt.Sprintf("working for %v", time.Since(began).Round(time.Second))
-		if n := copied.Load(); n > 0 {
-			text += fmt.Sprintf(", pets copied: %d", n)
-		}
-		fmt.Fprintln(out, text)
 	}
+	return err
 }
 
 // version and commit are set by the linker.
 var version, commit = "unknown", "unknown"
 
 const platform = runtime.GOOS + "/" + runtime.GOARCH
-
-// printableWriter writes text with all but line feeds and tabs made printable.
-type printableWriter struct{ io.Writer }
-
-func (w printableWriter) Write(text []byte) (int, error) {
-	_, err := io.WriteString(w.Writer, printable(string(text), "\n\t"))
-	return len(text), err
-}
-
-// printable escapes, as JSON does, characters that could move a terminal's cursor,
-// colour the text or change its direction, except those in allowed.
-func printable(s, allowed string) string {
-	hidden := func(r rune) bool { return !unicode.IsPrint(r) && !strings.ContainsRune(allowed, r) }
-	if !strings.ContainsFunc(s, hidden) {
-		return s
-	}
-	var b strings.Builder
-	for _, r := range s {
-		if !hidden(r) {
-			b.WriteRune(r)
-			continue
-		}
-		for _, unit := range utf16.Encode([]rune{r}) {
-			fmt.Fprintf(&b, `\u%04x`, unit)
-		}
-	}
-	return b.String()
-}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -12,7 +13,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -34,6 +34,59 @@ func (t tests) Run() int { return runTests(t.M) }
 
 // runTests is replaced if there is a PostgreSQL server to stop.
 var runTests = (*testing.M).Run
+
+// giveUp limits all waiting; it is reached only if something hangs.
+const giveUp = 2 * time.Minute
+
+// process is a running server.
+type process struct {
+	*exec.Cmd
+	address string // http://HOST:PORT
+	begin   string // of its log, up to the line "serving"
+	rest    *bufio.Reader
+	log     io.Closer     // the pipe of both
+	ended   chan struct{} // of a script
+}
+
+var servingLine = regexp.MustCompile(`"msg":"serving","address":"(https?://[^"/]+)/v1"`)
+
+// start completes and starts the command of a server, and waits until it serves.
+func start(cmd *exec.Cmd) (*process, error) {
+	log, err := cmd.StderrPipe()
+	if err = errors.Join(err, cmd.Start()); err != nil {
+		return nil, err
+	}
+	s := &process{Cmd: cmd, rest: bufio.NewReader(log), log: log, ended: make(chan struct{})}
+	for s.address == "" {
+		line, err := s.rest.ReadString('\n')
+		s.begin += line
+		if err != nil {
+			return nil, fmt.Errorf("the server did not start: %s", s.begin)
+		}
+		if match := servingLine.FindStringSubmatch(line); match != nil {
+			s.address = match[1]
+		}
+	}
+	return s, nil
+}
+
+func serveArgs(args []string) []string {
+	return append([]string{"serve", "--addr", "127.0.0.1:0", "--drain", "0s"}, args...)
+}
+
+// send sends a request with a key, which may be empty.
+func send(method, url, key, body string) (*http.Response, error) {
+	r, err := http.NewRequest(method, url, strings.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("Origin", "http://localhost:3000")
+	if key != "" {
+		r.Header.Set("Authorization", "Bearer "+key)
+	}
+	return http.DefaultClient.Do(r)
+}
 
 // TestScripts runs testdata/script on SQLite. In addition to testscript's own
 // commands, scripts have these:
@@ -57,6 +110,7 @@ func runScripts(t *testing.T, kind string, address func(name string) string) {
 			env.Setenv("STORE", address("pets"))
 			env.Setenv("EMPTY", address("empty"))
 			env.Setenv("PETSTORE_STORE", env.Getenv("STORE"))
+			env.Values["server"] = new(process)
 			return nil
 		},
 		Condition: func(name string) (bool, error) {
@@ -92,78 +146,47 @@ func capture(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Setenv(args[0], match[1])
 }
 
-// servers are the running servers of the scripts.
-var servers sync.Map
-
-type serverProcess struct {
-	*exec.Cmd
-	exited chan struct{}
-}
-
-// giveUp limits all waiting; it is reached only if something hangs.
-const giveUp = 2 * time.Minute
-
-var servingLine = regexp.MustCompile(`"msg":"serving","address":"(https?://[^"/]+)/v1"`)
-
 func startServer(ts *testscript.TestScript, _ bool, args []string) {
 	out, err := os.Create(ts.MkAbs("serve.out"))
 	ts.Check(err)
 	defer out.Close()
-	log, err := os.Create(ts.MkAbs("serve.err"))
-	ts.Check(err)
-	defer log.Close()
 	ctx, cancel := context.WithTimeout(context.Background(), giveUp)
-	s := serverProcess{exec.CommandContext(ctx, "petstore", append([]string{"serve", "--addr", "127.0.0.1:0", "--drain", "0s"}, args...)...), make(chan struct{})}
-	s.Dir, s.Stdout, s.Stderr = ts.MkAbs("."), out, log
-	s.Env = append(os.Environ(), "PETSTORE_API_KEYS="+ts.Getenv("PETSTORE_API_KEYS"))
+	cmd := exec.CommandContext(ctx, service.Name, serveArgs(args)...)
+	cmd.Dir, cmd.Stdout = ts.MkAbs("."), out
+	cmd.Env = append(os.Environ(), keysVariable+"="+ts.Getenv(keysVariable))
 	if !slices.Contains(args, "--sandbox") {
-		s.Env = append(s.Env, "PETSTORE_STORE="+ts.Getenv("STORE"))
+		cmd.Env = append(cmd.Env, "PETSTORE_STORE="+ts.Getenv("STORE"))
 	}
-	ts.Check(s.Start())
+	s, err := start(cmd)
+	ts.Check(err)
+	log := ts.MkAbs("serve.err")
+	ts.Check(os.WriteFile(log, []byte(s.begin), 0o600))
 	go func() {
+		rest, _ := io.ReadAll(s.rest)
+		_ = os.WriteFile(log, append([]byte(s.begin), rest...), 0o600)
 		_ = s.Wait() // shutdown checks the exit status
-		close(s.exited)
+		close(s.ended)
 	}()
-	servers.Store(ts, s)
-	ts.Defer(func() { cancel(); <-s.exited })
-	for {
-		text := ts.ReadFile("serve.err")
-		if match := servingLine.FindStringSubmatch(text); match != nil {
-			ts.Setenv("URL", match[1])
-			ts.Setenv("ADDR", strings.TrimPrefix(match[1], "http://"))
-			return
-		}
-		select {
-		case <-s.exited:
-			ts.Fatalf("the server exited: %s", text)
-		case <-time.After(5 * time.Millisecond):
-		}
-	}
+	ts.Defer(func() { cancel(); <-s.ended })
+	*ts.Value("server").(*process) = *s
+	ts.Setenv("URL", s.address)
+	ts.Setenv("ADDR", strings.TrimPrefix(s.address, "http://"))
 }
 
 func shutdown(ts *testscript.TestScript, fails bool, _ []string) {
 	http.DefaultClient.CloseIdleConnections()
-	value, _ := servers.Load(ts)
-	s := value.(serverProcess)
+	s := ts.Value("server").(*process)
 	if !fails {
 		ts.Check(s.Process.Signal(syscall.SIGTERM))
 	}
-	<-s.exited
+	<-s.ended
 	if status := s.ProcessState.ExitCode(); (status != 0) != fails {
 		ts.Fatalf("exit status: got %d, want failure: %v", status, fails)
 	}
 }
 
 func request(ts *testscript.TestScript, _ bool, args []string) {
-	body := strings.Join(args[3:], " ")
-	r, err := http.NewRequest(args[1], ts.Getenv("URL")+args[2], strings.NewReader(body))
-	ts.Check(err)
-	r.Header.Set("Content-Type", "application/json")
-	r.Header.Set("Origin", "http://localhost:3000")
-	if key := ts.Getenv("KEY"); key != "" {
-		r.Header.Set("Authorization", "Bearer "+key)
-	}
-	response, err := http.DefaultClient.Do(r)
+	response, err := send(args[1], ts.Getenv("URL")+args[2], ts.Getenv("KEY"), strings.Join(args[3:], " "))
 	ts.Check(err)
 	defer response.Body.Close()
 	_ = response.Header.Write(ts.Stdout())

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -25,14 +24,12 @@ import (
 	"example.com/petstore/internal/server"
 	"example.com/petstore/internal/service"
 	"example.com/petstore/internal/store"
-	"example.com/petstore/internal/store/address"
 )
 
 const defaultAddr = "127.0.0.1:8080"
 
 // serveConfig is the configuration of petstore serve.
 type serveConfig struct {
-	store           address.Address
 	open            store.Options
 	sandbox         bool
 	fixedKeys       []string
@@ -66,21 +63,17 @@ signal stops the server at once.`,
   petstore serve --store postgres://petstore@db1,db2/pets
   petstore serve --sandbox`,
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) (err error) {
-			if cfg.fixedKeys, err = fixedKeys(env.getenv); err != nil {
-				return err
-			}
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			if cfg.sandbox && (cmd.Flags().Changed("store") || cfg.open != store.Options{}) {
 				return misuse("--sandbox has its own store, in memory; omit --store, --must-exist and --require-sync, and their variables")
 			}
-			if err := cfg.check(env.interactive); err != nil {
+			if err := cfg.complete(env); err != nil {
 				return err
 			}
 			return serve(cmd.Context(), env, cfg)
 		},
 	}
 	flags := cmd.Flags()
-	addStoreFlag(flags, &cfg.store)
 	flags.BoolVar(&cfg.open.MustExist, "must-exist", false, "fail if there is no store, for example because its volume is not mounted")
 	flags.BoolVar(&cfg.open.RequireSync, "require-sync", false, "refuse to start unless PostgreSQL has a synchronous standby and waits for it")
 	flags.StringVar(&cfg.addr, "addr", defaultAddr, "the `address` to listen on; :0 takes any free port")
@@ -98,13 +91,16 @@ signal stops the server at once.`,
 	flags.TextVar(&cfg.logLevel, "log-level", slog.LevelInfo, "the minimum `level` to log: debug, info, warn or error")
 	flags.StringVar(&cfg.logFormat, "log-format", "auto", "text, json, or auto, which is text at a terminal and else json")
 	flags.BoolVar(&cfg.sandbox, "sandbox", false, "serve 300 pets from memory, and let web pages on localhost use them (CORS)")
-	return cmd
+	return withStore(env, cmd)
 }
 
-// check completes and validates the configuration.
-func (cfg *serveConfig) check(interactive bool) error {
+// complete completes and validates the configuration.
+func (cfg *serveConfig) complete(env *environment) (err error) {
+	if cfg.fixedKeys, err = fixedKeys(env.getenv); err != nil {
+		return err
+	}
 	if cfg.sandbox {
-		_ = cfg.store.Set("memory:") // it is valid
+		_ = env.store.Set("memory:") // it is valid
 		cfg.edge.AllowOrigins = append(cfg.edge.AllowOrigins, localOrigins...)
 	}
 	for _, addr := range []string{cfg.addr, cmp.Or(cfg.adminAddr, defaultAddr)} {
@@ -126,9 +122,9 @@ func (cfg *serveConfig) check(interactive bool) error {
 		return misuse("--log-format must be auto, text or json")
 	case cfg.server.Profiles && cfg.adminAddr == "":
 		return misuse("--pprof needs --admin-addr, where profiles are served")
-	case cfg.open.RequireSync && cfg.store.Kind != "postgres":
+	case cfg.open.RequireSync && env.store.Kind != "postgres":
 		return misuse("--require-sync needs a postgres:// store, the only one with standbys")
-	case cfg.store.Kind == "memory" && !cfg.sandbox && len(cfg.fixedKeys) == 0 && !interactive:
+	case env.store.Kind == "memory" && !cfg.sandbox && len(cfg.fixedKeys) == 0 && !env.interactive:
 		return misuse("the memory store has no key, and none can be added later; set %s", keysVariable)
 	}
 	return nil
@@ -140,42 +136,36 @@ var localOrigins = []string{
 	"https://localhost", "https://localhost:*", "https://127.0.0.1", "https://127.0.0.1:*", "https://[::1]", "https://[::1]:*",
 }
 
-// stopTime is how long the process may take to end, once the drain is over.
-const stopTime = 12 * time.Second
-
 // serve runs the server until it is told to stop or fails.
 func serve(ctx context.Context, env *environment, cfg serveConfig) (err error) {
 	// The process ends in time, whatever hangs: PostgreSQL, a disk, or a log that nobody
 	// reads. Nothing acknowledged is lost, because it is already stored.
-	endInTime := func() { time.AfterFunc(cfg.server.Drain+stopTime, func() { os.Exit(1) }) }
+	endInTime := func() { time.AfterFunc(cfg.server.Drain+stopTime, func() { env.exit(1) }) }
 	context.AfterFunc(ctx, endInTime)
-	log := server.NewLogWriter(env.stderr, keys.Pattern, cfg.fixedKeys...)
 	level := &slog.HandlerOptions{Level: cfg.logLevel}
-	env.logger = slog.New(slog.NewJSONHandler(log, level))
+	env.stderr.hide(keys.Pattern, cfg.fixedKeys)
+	env.logger = slog.New(slog.NewJSONHandler(env.stderr, level))
 	if cfg.logFormat == "text" || cfg.logFormat == "auto" && env.terminal {
-		env.logger = slog.New(slog.NewTextHandler(log, level))
+		env.logger = slog.New(slog.NewTextHandler(env.stderr, level))
 	}
 
-	if err := refuseRoot(cfg.store); err != nil {
-		return err
-	}
-	st, err := openStore(ctx, env, cfg.store, cfg.open)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(advise(err, cfg.store), st.Close()) }()
-	if cfg.sandbox {
-		if err := fillSandbox(ctx, st); err != nil {
+	if env.store.Kind == "sqlite" {
+		if err := refuseRoot(env.store.Path); err != nil {
 			return err
 		}
 	}
+	st, err := openStore(ctx, env, cfg.open)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(advise(err, &env.store), st.Close()) }()
 	registry := prometheus.NewRegistry()
 	process := collectors.NewProcessCollector(collectors.ProcessCollectorOpts{})
 	registry.MustRegister(collectors.NewGoCollector(), process)
 	metrics := prometheus.WrapRegistererWithPrefix(service.Name+"_", registry)
 	promauto.With(metrics).NewGauge(prometheus.GaugeOpts{
 		Name: "build_info", Help: "The version of the program and the kind of its store.",
-		ConstLabels: prometheus.Labels{"version": version, "store": cfg.store.Kind},
+		ConstLabels: prometheus.Labels{"version": version, "store": env.store.Kind},
 	}).Set(1)
 	observed := store.Observe(st, metrics)
 
@@ -184,9 +174,9 @@ func serve(ctx context.Context, env *environment, cfg serveConfig) (err error) {
 		return fmt.Errorf("--addr: %w", err)
 	}
 	defer listener.Close()
-	url := server.URL(listener, cfg.server.CertFile != "")
+	url := server.URL(listener.Addr(), cfg.server.CertFile != "")
 	keyring := keys.NewKeyring(observed, cfg.fixedKeys)
-	cfg.edge.Logger, cfg.edge.LogBlocked = env.logger, log.Blocked
+	cfg.edge.Logger, cfg.edge.LogBlocked = env.logger, env.stderr.blocked
 	cfg.edge.Metrics, cfg.edge.URL = metrics, url
 	handler, err := service.NewHandler(observed, keyring, cfg.edge)
 	if err != nil {
@@ -197,7 +187,7 @@ func serve(ctx context.Context, env *environment, cfg serveConfig) (err error) {
 			return fmt.Errorf("--admin-addr: %w", err)
 		}
 		defer cfg.server.Admin.Close()
-		env.logger.Info("serving metrics", "address", server.URL(cfg.server.Admin, false)+"/metrics")
+		env.logger.Info("serving metrics", "address", server.URL(cfg.server.Admin.Addr(), false)+"/metrics")
 	}
 	cfg.server.Handler, cfg.server.Listener, cfg.server.Failed = handler, listener, st.Failed()
 	cfg.server.Logger, cfg.server.Metrics, cfg.server.Gatherer = env.logger, metrics, registry
@@ -215,37 +205,31 @@ func serve(ctx context.Context, env *environment, cfg serveConfig) (err error) {
 		done()
 		err = errors.Join(err, background.Wait()) // before the store is closed
 	}()
-	if err := cfg.offerKey(working, env, st, url, handler.Base()); err != nil {
+	base, docs := url+handler.Base(), url+"/docs"
+	switch {
+	case cfg.sandbox:
+		err = fillSandbox(working, env, st, base)
+	case len(cfg.fixedKeys) == 0:
+		err = offerKey(working, env, st, base, docs)
+	}
+	if err != nil {
 		return err
 	}
-	env.logger.Info("serving", "address", url+handler.Base(), "docs", url+"/docs",
-		"store", cfg.store.String(), "version", version)
+	env.logger.Info("serving", "address", base, "docs", docs, "store", env.store.String(), "version", version)
 	env.serving = true
 	return srv.Run(ctx)
 }
 
-// offerKey prints new keys of a sandbox, with its address, as shell variables. It creates
-// and prints a key at a terminal if the store has none; elsewhere it logs how to create one.
-func (cfg serveConfig) offerKey(ctx context.Context, env *environment, st keys.Store, url, base string) error {
-	if cfg.sandbox {
-		token, err := createKey(ctx, st, "sandbox", false)
-		if err != nil {
-			return err
-		}
-		readOnly, err := createKey(ctx, st, "read-only", true)
-		if err != nil {
-			return err
-		}
-		_, err = fmt.Fprintf(env.stdout, "PETSTORE_URL=%s\nPETSTORE_KEY=%s\nPETSTORE_READ_ONLY_KEY=%s\n", url+base, token, readOnly)
-		return err
-	}
+// offerKey creates and prints a key at a terminal if the store has none; elsewhere it
+// logs how to create one.
+func offerKey(ctx context.Context, env *environment, st keys.Store, base, docs string) error {
 	existing, err := st.Keys(ctx)
-	if err != nil || len(cfg.fixedKeys)+len(existing) > 0 {
+	if err != nil || len(existing) > 0 {
 		return err
 	}
 	if !env.interactive {
 		env.logger.Warn("the store has no API key yet, so every request is refused",
-			"fix", service.Name+" keys create NAME --store "+cfg.store.String())
+			"fix", service.Name+" keys create NAME --store "+env.store.String())
 		return nil
 	}
 	token, err := createKey(ctx, st, "created at first start", false)
@@ -257,11 +241,11 @@ The store had no API key, so here is one. It is shown only this once:
 
   %s
 
-Try it with curl, or in a browser at %s/docs:
+Try it with curl, or in a browser at %s:
 
   curl -H 'Authorization: Bearer %s' %s/pets
 
-`, token, url, token, url+base)
+`, token, docs, token, base)
 	return err
 }
 
@@ -281,8 +265,9 @@ func createKey(ctx context.Context, st keys.Store, name string, readOnly bool) (
 //go:embed sandbox.ndjson
 var sandboxPets string
 
-// fillSandbox adds them as clients would.
-func fillSandbox(ctx context.Context, st pets.Store) error {
+// fillSandbox adds them as clients would, and prints two new keys and the address as
+// shell variables.
+func fillSandbox(ctx context.Context, env *environment, st store.Store, base string) error {
 	decode, err := service.BodyDecoder()
 	if err != nil {
 		return err
@@ -296,5 +281,14 @@ func fillSandbox(ctx context.Context, st pets.Store) error {
 			return err
 		}
 	}
-	return nil
+	key, err := createKey(ctx, st, "sandbox", false)
+	if err != nil {
+		return err
+	}
+	readOnlyKey, err := createKey(ctx, st, "read-only", true)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(env.stdout, "PETSTORE_URL=%s\nPETSTORE_KEY=%s\nPETSTORE_READ_ONLY_KEY=%s\n", base, key, readOnlyKey)
+	return err
 }

@@ -1,19 +1,18 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
 
 	"github.com/spf13/cobra"
 
-	"example.com/petstore/internal/store/address"
 	"example.com/petstore/internal/store/sqlite"
 )
 
 func backupCommand(env *environment) *cobra.Command {
-	return fileCommand(env, sqlite.Backup, "backed up", &cobra.Command{
+	var force bool
+	cmd := &cobra.Command{
 		Use:   "backup FILE",
 		Short: "Write a snapshot of an SQLite store to a file",
 		Long: `backup writes a consistent snapshot of the store, including its keys, to FILE.
@@ -21,11 +20,20 @@ Servers may keep writing. FILE appears only when it is complete, checked and on
 disk.`,
 		Example: `  petstore backup petstore-$(date +%F).db
   petstore backup --store sqlite:/srv/pets.db --force /mnt/pets.db`,
-	}, "replace FILE if it exists")
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return upkeep(env, env.stderr, "backed up", func(path string) (sqlite.Report, error) {
+				return sqlite.Backup(cmd.Context(), path, args[0], force)
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&force, "force", false, "replace FILE if it exists")
+	return withStore(env, cmd)
 }
 
 func restoreCommand(env *environment) *cobra.Command {
-	return fileCommand(env, sqlite.Restore, "restored", &cobra.Command{
+	var force bool
+	cmd := &cobra.Command{
 		Use:   "restore FILE",
 		Short: "Replace an SQLite store with a backup",
 		Long: `restore replaces the store, or makes it, with a copy of FILE, a backup made by
@@ -33,29 +41,19 @@ func restoreCommand(env *environment) *cobra.Command {
 if anything fails, you have either the old store or the new one.`,
 		Example: `  petstore restore petstore-2026-11-21.db
   petstore restore --store sqlite:/srv/pets.db --force /mnt/pets.db`,
-	}, "replace the store if it exists")
-}
-
-// fileCommand completes cmd, which does work on a store and a file.
-func fileCommand(env *environment, work func(ctx context.Context, path, file string, force bool) (sqlite.Report, error),
-	done string, cmd *cobra.Command, forceUsage string,
-) *cobra.Command {
-	var addr address.Address
-	var force bool
-	cmd.Args = cobra.ExactArgs(1)
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		return upkeep(env.stderr, addr, done, func(path string) (sqlite.Report, error) {
-			return work(cmd.Context(), path, args[0], force)
-		})
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return upkeep(env, env.stderr, "restored", func(path string) (sqlite.Report, error) {
+				return sqlite.Restore(cmd.Context(), path, args[0], force)
+			})
+		},
 	}
-	addStoreFlag(cmd.Flags(), &addr)
-	cmd.Flags().BoolVar(&force, "force", false, forceUsage)
-	return cmd
+	cmd.Flags().BoolVar(&force, "force", false, "replace the store if it exists")
+	return withStore(env, cmd)
 }
 
 func verifyCommand(env *environment) *cobra.Command {
-	var addr address.Address
-	cmd := &cobra.Command{
+	return withStore(env, &cobra.Command{
 		Use:   "verify",
 		Short: "Check an SQLite store for damage",
 		Long: `verify reads a whole store or backup and changes no pets. Servers may keep
@@ -63,34 +61,31 @@ running. If there is damage, verify reports it, and the exit status is 1.`,
 		Example: "  petstore verify --store sqlite:petstore-2026-11-21.db",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return upkeep(env.stdout, addr, "no damage was found in", func(path string) (sqlite.Report, error) {
+			return upkeep(env, env.stdout, "no damage was found in", func(path string) (sqlite.Report, error) {
 				return sqlite.Verify(cmd.Context(), path)
 			})
 		},
-	}
-	addStoreFlag(cmd.Flags(), &addr)
-	return cmd
+	})
 }
 
 // upkeep calls work with the path of an SQLite store and prints to out what was done.
-func upkeep(out io.Writer, addr address.Address, done string, work func(path string) (sqlite.Report, error)) error {
-	if addr.Kind != "sqlite" {
+func upkeep(env *environment, out io.Writer, done string, work func(path string) (sqlite.Report, error)) error {
+	if env.store.Kind != "sqlite" {
 		return errors.New("PostgreSQL has its own tools for this, such as pg_basebackup, pg_dump and pg_amcheck")
 	}
-	r, err := work(addr.Path)
+	r, err := work(env.store.Path)
 	if err == nil {
-		_, err = fmt.Fprintf(out, "%s %s: schema version %d, pets: %d, keys: %d, %.1f MiB\n", done, &addr,
+		_, err = fmt.Fprintf(out, "%s %s: schema version %d, pets: %d, keys: %d, %.1f MiB\n", done, &env.store,
 			r.Schema, r.Pets, r.Keys, float64(r.Bytes)/(1<<20))
 		return err
 	}
 	if r.Path == "" { // otherwise the error says what was done
-		err = fmt.Errorf("%w; nothing was changed", advise(err, addr))
+		err = fmt.Errorf("%w; nothing was changed", advise(err, &env.store))
 	}
 	return err
 }
 
 func migrateCommand(env *environment) *cobra.Command {
-	var addr address.Address
 	var version int64
 	cmd := &cobra.Command{
 		Use:   "migrate",
@@ -104,15 +99,14 @@ start the older program then: what newer versions have added is dropped, and the
 pets stay.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			from, to, err := addr.Migrate(cmd.Context(), version, env.logger)
+			from, to, err := env.store.Migrate(cmd.Context(), version, env.logger)
 			if err != nil {
-				return fmt.Errorf("%w; each migration was made whole or not at all", advise(err, addr))
+				return fmt.Errorf("%w; each migration was made whole or not at all", advise(err, &env.store))
 			}
 			_, err = fmt.Fprintf(env.stdout, "the schema is at version %d (before: %d)\n", to, from)
 			return err
 		},
 	}
-	addStoreFlag(cmd.Flags(), &addr)
 	cmd.Flags().Int64Var(&version, "to", 0, "the `version` of the schema, from 1; 0 for the newest")
-	return cmd
+	return withStore(env, cmd)
 }

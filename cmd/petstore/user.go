@@ -10,90 +10,79 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
-
-	"example.com/petstore/internal/store/address"
 )
 
 // leaveRoot turns a process of root into one of the user to whom the folder of a file
 // belongs, who could otherwise use links in it to have root change any file. It must run
-// before any of the files is opened.
-func leaveRoot(env *environment, files []string) error {
-	o := otherOwner(files...)
-	if o == nil {
+// before any file is opened.
+func leaveRoot(env *environment, file string) error {
+	path, owner := otherOwner(file)
+	if owner == nil {
 		return nil
 	}
-	err := errors.Join(syscall.Setgroups(o.groups), syscall.Setgid(o.groups[0]), syscall.Setuid(o.uid))
-	if err != nil {
-		return fmt.Errorf("%s belongs to the user %s, whom root cannot become: %w", o.path, o.name, err)
+	uid, err1 := strconv.Atoi(owner.Uid)
+	gid, err2 := strconv.Atoi(owner.Gid)
+	err := errors.Join(err1, err2)
+	if err == nil {
+		err = errors.Join(syscall.Setgroups([]int{gid}), syscall.Setgid(gid), syscall.Setuid(uid))
 	}
-	fmt.Fprintf(env.stderr, "%s belongs to the user %s, as whom this runs\n", o.path, o.name)
+	if err != nil {
+		return fmt.Errorf("%s belongs to the user %s, whom root cannot become: %w", path, owner.Username, err)
+	}
+	fmt.Fprintf(env.stderr, "%s belongs to the user %s, as whom this runs\n", path, owner.Username)
 	return nil
 }
 
 // refuseRoot returns an error if root is to serve a store in a folder of another user.
 // The server may need root's rights, for its port or its certificate.
-func refuseRoot(store address.Address) error {
-	if o := otherOwner(store.Path); store.Kind == "sqlite" && o != nil {
-		return fmt.Errorf("%s belongs to the user %s: run the server as that user, for example with runuser -u %s --",
-			o.path, o.name, o.name)
-	}
-	return nil
-}
-
-// owner is the owner of a directory or a link.
-type owner struct {
-	path   string
-	name   string // or the uid, if the system does not know the user
-	uid    int
-	groups []int // the user's own first
-}
-
-// otherOwner returns the first owner other than root of a directory or a symbolic link
-// on the ways from the root directory to paths, or nil if this is not a process of root.
-func otherOwner(paths ...string) *owner {
-	if os.Geteuid() != 0 {
+func refuseRoot(file string) error {
+	path, owner := otherOwner(file)
+	if owner == nil {
 		return nil
 	}
-	for _, path := range paths {
-		path, _ := filepath.Abs(path) // if it fails, so does opening the file
-		dir, rest := "/", strings.Split(path, "/")
-		for links := 0; len(rest) > 0 && links < 256; { // as many as filepath.EvalSymlinks follows
-			next := filepath.Join(dir, rest[0])
-			rest = rest[1:]
-			info, err := os.Lstat(next)
-			if err != nil || info.Mode().IsRegular() {
-				break
-			}
-			if s := info.Sys().(*syscall.Stat_t); s.Uid != 0 {
-				return newOwner(next, s)
-			}
-			if info.Mode()&fs.ModeSymlink == 0 {
-				dir = next
-				continue
-			}
-			links++
-			target, _ := os.Readlink(next)
-			if filepath.IsAbs(target) {
-				dir = "/"
-			}
-			rest = append(strings.Split(target, "/"), rest...)
-		}
-	}
-	return nil
+	return fmt.Errorf("%s belongs to the user %s: run the server as that user, for example with runuser -u %s --",
+		path, owner.Username, owner.Username)
 }
 
-func newOwner(path string, s *syscall.Stat_t) *owner {
-	o := &owner{path: path, name: strconv.Itoa(int(s.Uid)), uid: int(s.Uid), groups: []int{int(s.Gid)}}
-	u, err := user.LookupId(o.name)
-	if err != nil {
-		return o
+// otherOwner returns the first directory or symbolic link on the way from the root
+// directory to file that does not belong to root, and its owner. That is nil if there is
+// none, or this is not a process of root.
+func otherOwner(file string) (path string, owner *user.User) {
+	if os.Geteuid() != 0 {
+		return "", nil
 	}
-	o.name, o.groups = u.Username, nil
-	others, _ := u.GroupIds() // at least u.Gid is known
-	for _, id := range append([]string{u.Gid}, others...) {
-		if gid, err := strconv.Atoi(id); err == nil {
-			o.groups = append(o.groups, gid)
+	file, _ = filepath.Abs(file) // if it fails, so does opening the file
+	dir, rest := "/", strings.Split(file, "/")
+	for links := 0; len(rest) > 0 && links < 256; { // as many as filepath.EvalSymlinks follows
+		path := filepath.Join(dir, rest[0])
+		rest = rest[1:]
+		info, err := os.Lstat(path)
+		if err != nil || info.Mode().IsRegular() {
+			break
 		}
+		if s := info.Sys().(*syscall.Stat_t); s.Uid != 0 {
+			return path, userOf(s)
+		}
+		if info.Mode()&fs.ModeSymlink == 0 {
+			dir = path
+			continue
+		}
+		links++
+		target, _ := os.Readlink(path)
+		if filepath.IsAbs(target) {
+			dir = "/"
+		}
+		rest = append(strings.Split(target, "/"), rest...)
 	}
-	return o
+	return "", nil
+}
+
+// userOf returns the owner of a file, also if the system does not know that user.
+func userOf(s *syscall.Stat_t) *user.User {
+	id := strconv.Itoa(int(s.Uid))
+	u, err := user.LookupId(id)
+	if err != nil {
+		return &user.User{Uid: id, Gid: strconv.Itoa(int(s.Gid)), Username: id}
+	}
+	return u
 }

@@ -2,26 +2,31 @@ package server
 
 import (
 	"context"
+	"crypto/tls"
+	"fmt"
 	"log"
+	"log/slog"
 	"net"
 	"net/http"
 	_ "net/http/pprof" // adds to http.DefaultServeMux
 	"os"
 	"os/signal"
+	"sync"
 	"syscall"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-// URL returns the address at which a client on this machine reaches l, such as
-// http://127.0.0.1:8080.
-func URL(l net.Listener, secure bool) string {
+// URL returns the address at which a client on this machine reaches a listener at addr,
+// such as http://127.0.0.1:8080.
+func URL(addr net.Addr, secure bool) string {
 	scheme := "http://"
 	if secure {
 		scheme = "https://"
 	}
-	address := *l.Addr().(*net.TCPAddr)
+	address := *addr.(*net.TCPAddr)
 	if address.IP.IsUnspecified() {
 		address.IP = net.IPv4(127, 0, 0, 1)
 	}
@@ -74,6 +79,41 @@ func maxConnections(o Options) int {
 		o.Logger.Warn("the limit of open files allows fewer connections", "connections", most, "files", limit)
 	}
 	return min(o.MaxConnections, most)
+}
+
+// certificate is a TLS certificate that is reloaded when its files change.
+type certificate struct {
+	certFile, keyFile string
+	logger            *slog.Logger
+	expiry            prometheus.Gauge // of current
+
+	mu      sync.Mutex
+	current *tls.Certificate
+	read    time.Time // when the files were last read
+}
+
+// get implements tls.Config.GetCertificate. It reads the files at most once a second,
+// and keeps the old pair while the new one does not match.
+func (c *certificate) get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if time.Since(c.read) < time.Second {
+		return c.current, nil
+	}
+	c.read = time.Now()
+	pair, err := tls.LoadX509KeyPair(c.certFile, c.keyFile)
+	switch {
+	case err != nil && c.current == nil:
+		return nil, fmt.Errorf("cannot use the certificate: %w", err)
+	case err != nil:
+		c.logger.Error("the new certificate cannot be used; the old one stays in use",
+			"error", err, "expires", c.current.Leaf.NotAfter)
+	case c.current == nil || !pair.Leaf.Equal(c.current.Leaf):
+		c.current = &pair
+		c.expiry.Set(float64(pair.Leaf.NotAfter.Unix()))
+		c.logger.Info("a new certificate is in use", "expires", pair.Leaf.NotAfter)
+	}
+	return c.current, nil
 }
 
 // serveAdmin serves metrics, the handler's probes, and profiles if enabled, where

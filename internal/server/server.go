@@ -3,6 +3,7 @@
 package server
 
 import (
+	"bytes"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -12,6 +13,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"regexp"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -72,8 +74,12 @@ func New(o Options) (*Server, error) {
 	auto.NewGauge(prometheus.GaugeOpts{Name: "connections_limit", Help: "Connections that may be open."}).
 		Set(float64(cap(s.connections)))
 	s.http = &http.Server{
-		Handler:                      http.HandlerFunc(s.serveHTTP),
-		ConnState:                    s.connState,
+		Handler: http.HandlerFunc(s.serveHTTP),
+		ConnState: func(_ net.Conn, state http.ConnState) {
+			if state == http.StateClosed {
+				<-s.connections // see limitListener
+			}
+		},
 		ReadHeaderTimeout:            headerTimeout,
 		ReadTimeout:                  readTimeout,
 		WriteTimeout:                 writeTimeout,
@@ -115,13 +121,6 @@ func (s *Server) Run(ctx context.Context) error {
 		return s.stop(ctx, failure)
 	case <-ctx.Done():
 		return s.stop(ctx, nil)
-	}
-}
-
-// connState makes room for another connection when one has ended; see limitListener.
-func (s *Server) connState(_ net.Conn, state http.ConnState) {
-	if state == http.StateClosed {
-		<-s.connections
 	}
 }
 
@@ -204,19 +203,29 @@ func (s *Server) drain(ctx context.Context) error {
 	if cause, ok := errors.AsType[Interrupted](context.Cause(ctx)); ok && cause.Signal != syscall.SIGINT {
 		drain = s.options.Drain
 	}
-	drained, logged := time.After(drain), make(chan struct{})
-	go func() {
-		defer close(logged)
-		s.options.Logger.Info("stopping", "drain", drain.String())
-	}()
+	s.options.Logger.Info("stopping", "drain", drain.String())
 	select {
-	case <-logged:
-	case <-time.After(time.Second): // nobody reads the log
-	}
-	select {
-	case <-drained:
+	case <-time.After(drain):
 		return nil
 	case err := <-s.options.Failed:
 		return err
 	}
+}
+
+// errorLog is a writer for an http.Server's ErrorLog. Clients that leave during the
+// TLS handshake, as probes of the port do, or speak no TLS are not worth a warning.
+type errorLog struct{ logger *slog.Logger }
+
+// noTLS matches their errors. net/http knows plain HTTP by five methods only.
+var noTLS = regexp.MustCompile(`TLS handshake error .*(EOF|connection reset by peer|broken pipe|` +
+	`client sent an HTTP request to an HTTPS server|first record does not look like a TLS handshake)$`)
+
+func (l errorLog) Write(line []byte) (int, error) {
+	text := bytes.TrimSpace(line)
+	level := slog.LevelWarn
+	if noTLS.Match(text) {
+		level = slog.LevelDebug
+	}
+	l.logger.Log(context.Background(), level, string(text))
+	return len(line), nil
 }

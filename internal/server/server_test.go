@@ -17,6 +17,7 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -25,8 +26,8 @@ import (
 // testHandler has the probes, and paths that begin the name of what they do.
 type testHandler struct {
 	stopping atomic.Bool
-	running  chan struct{} // receives a value for each request to /hang
-	done     chan struct{} // ends these requests
+	running  chan struct{} // receives a value for each request to /hang, and each failure of /large
+	done     chan struct{} // ends requests to /hang
 }
 
 func (h *testHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -48,22 +49,12 @@ func (h *testHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Length", "0")
 		w.WriteHeader(http.StatusUnauthorized)
 	case "/large":
-		_, err := w.Write(make([]byte, 1<<20))
-		if err != nil {
+		if _, err := w.Write(make([]byte, 1<<20)); err != nil {
 			h.running <- struct{}{}
 		}
 	default:
 		w.WriteHeader(http.StatusNotFound)
 	}
-}
-
-// running is a server in this process.
-type running struct {
-	*Server
-	handler *testHandler
-	addr    string // host:port
-	ended   chan error
-	cancel  context.CancelCauseFunc
 }
 
 // newServer returns a server of a testHandler, with what o leaves out.
@@ -84,66 +75,259 @@ func newServer(t *testing.T, o Options) (*Server, *testHandler) {
 	return s, h
 }
 
-// start runs a server on a port of this machine until the test ends.
-func start(t *testing.T, o Options) *running {
+// running is a server in a bubble of synctest, whose connections are pipes.
+type running struct {
+	*testing.T
+	handler *testHandler
+	conns   pipes
+	cancel  context.CancelCauseFunc
+	failed  chan error
+	ended   chan error
+}
+
+// inBubble calls f with a running server.
+func inBubble(t *testing.T, o Options, f func(s *running)) {
 	t.Helper()
-	o.Listener = listen(t)
-	s, h := newServer(t, o)
-	ctx, cancel := context.WithCancelCause(t.Context())
-	r := &running{Server: s, handler: h, addr: o.Listener.Addr().String(), ended: make(chan error, 1), cancel: cancel}
-	go func() { r.ended <- s.Run(ctx) }()
-	t.Cleanup(func() {
+	synctest.Test(t, func(t *testing.T) {
+		conns, failed := make(pipes), make(chan error)
+		o.Listener, o.Failed = conns, failed
+		s, h := newServer(t, o)
+		ctx, cancel := context.WithCancelCause(t.Context())
+		r := &running{t, h, conns, cancel, failed, make(chan error, 1)}
+		go func() { r.ended <- s.Run(ctx) }()
+		f(r)
 		cancel(nil)
 		_ = s.http.Close()
+		time.Sleep(time.Hour) // until all goroutines have ended
 	})
-	return r
 }
 
-func listen(t *testing.T) net.Listener {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
+// pipes is a listener.
+type pipes chan net.Conn
+
+func (p pipes) Accept() (net.Conn, error) {
+	if conn, ok := <-p; ok {
+		return conn, nil
 	}
-	return l
+	return nil, net.ErrClosed
 }
 
-// get sends a request on a new connection and returns the status and whether the
-// connection stays open.
-func (r *running) get(t *testing.T, path string) (status int, keepAlive bool) {
-	t.Helper()
-	client := &http.Client{Transport: &http.Transport{}}
-	defer client.CloseIdleConnections()
-	response, err := client.Get("http://" + r.addr + path)
-	if err != nil {
-		t.Fatal(err)
+func (p pipes) Close() error {
+	close(p)
+	return nil
+}
+
+func (p pipes) Addr() net.Addr { return &net.TCPAddr{} }
+
+// dial returns a connection once the server has accepted it.
+func (s *running) dial() net.Conn {
+	client, server := net.Pipe()
+	s.conns <- server
+	s.Cleanup(func() { _ = client.Close() })
+	return client
+}
+
+// get sends a request on a new connection.
+func (s *running) get(path string) http.Response { return roundTrip(s.dial(), request("GET "+path)) }
+
+// wantEnd checks after what time and with which error, or nil, the server ends.
+func (s *running) wantEnd(begin time.Time, after time.Duration, want any) {
+	s.Helper()
+	if err := <-s.ended; fmt.Sprint(err) != fmt.Sprint(want) {
+		s.Errorf("the end: got error %v, want %v", err, want)
 	}
-	defer response.Body.Close()
-	return response.StatusCode, !response.Close
+	s.wantTime(begin, after)
 }
 
+// wantTime checks that something ended after a time limit, and soon after it: net/http
+// waits a little before it closes a connection.
+func (s *running) wantTime(begin time.Time, want time.Duration) {
+	s.Helper()
+	if got := time.Since(begin); got < want || got > want+2*time.Second {
+		s.Errorf("got %v, want %v, or up to 2 s more", got, want)
+	}
+}
+
+// roundTrip sends data and returns the response, whose status is 0 if there is none.
+func roundTrip(conn net.Conn, data string) http.Response {
+	go func() { _, _ = io.WriteString(conn, data) }()
+	response, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	if err != nil {
+		return http.Response{}
+	}
+	_, _ = io.Copy(io.Discard, response.Body)
+	return *response
+}
+
+func request(line string, headers ...string) string {
+	return fmt.Sprintf("%s HTTP/1.1\r\nHost: x\r\n%s\r\n", line, strings.Join(headers, ""))
+}
+
+var sigterm = Interrupted{syscall.SIGTERM}
+
+// TestDrain checks what ends a server with a drain, and what a client sees of it.
 func TestDrain(t *testing.T) {
-	r := start(t, Options{Drain: time.Hour})
-	if status, keepAlive := r.get(t, "/readyz"); status != 200 || !keepAlive {
-		t.Errorf("before: got %d, kept alive %v, want 200, true", status, keepAlive)
-	}
-	r.cancel(Interrupted{syscall.SIGTERM})
-	for status := 0; status != http.StatusServiceUnavailable; {
-		status, _ = r.get(t, "/readyz")
-	}
-	if status, keepAlive := r.get(t, "/ok"); status != 200 || keepAlive {
-		t.Errorf("draining: got %d, kept alive %v, want 200, false", status, keepAlive)
+	for cause, drain := range map[error]time.Duration{
+		sigterm: time.Hour, Interrupted{syscall.SIGHUP}: time.Hour, Interrupted{syscall.SIGINT}: 0, io.EOF: 0,
+	} {
+		inBubble(t, Options{Drain: time.Hour}, func(s *running) {
+			if r := s.get("/readyz"); r.StatusCode != 200 || r.Close {
+				s.Errorf("before: got %d, close %v, want 200, false", r.StatusCode, r.Close)
+			}
+			begin := time.Now()
+			s.cancel(cause)
+			synctest.Wait()
+			if drain > 0 {
+				if r := s.get("/readyz"); r.StatusCode != 503 || !r.Close {
+					s.Errorf("draining: got %d, close %v, want 503, true", r.StatusCode, r.Close)
+				}
+			}
+			s.wantEnd(begin, drain, nil)
+		})
 	}
 }
 
-// TestNoDrain checks what ends a server without a drain.
-func TestNoDrain(t *testing.T) {
-	for _, cause := range []error{Interrupted{syscall.SIGINT}, nil} {
-		r := start(t, Options{Drain: time.Hour})
-		r.cancel(cause)
-		if err := <-r.ended; err != nil {
-			t.Errorf("%v: got error %v, want none", cause, err)
+// TestFailure checks that a failed service ends the server, also while it drains, once
+// the requests that run have their responses.
+func TestFailure(t *testing.T) {
+	for _, drains := range []bool{false, true} {
+		inBubble(t, Options{Drain: time.Hour}, func(s *running) {
+			status, begin := make(chan int), time.Now()
+			go func() { status <- s.get("/hang").StatusCode }()
+			<-s.handler.running
+			if drains {
+				s.cancel(sigterm)
+			}
+			s.failed <- io.ErrShortWrite
+			close(s.handler.done)
+			if got := <-status; got != 200 {
+				s.Errorf("drains %v: a request in progress: got %d, want 200", drains, got)
+			}
+			s.wantEnd(begin, 0, io.ErrShortWrite)
+			if !s.handler.stopping.Load() {
+				s.Error("got no call of Stopping, want one")
+			}
+		})
+	}
+}
+
+// TestStop checks that the stop does not wait for a request for ever. A client that does
+// not read its response is no failure of the server.
+func TestStop(t *testing.T) {
+	for path, want := range map[string]any{"/hang": "requests that got no response before the server stopped: 1", "/large": nil} {
+		inBubble(t, Options{Drain: 5 * time.Second}, func(s *running) {
+			conn, begin := s.dial(), time.Now()
+			_, _ = io.WriteString(conn, request("GET "+path))
+			s.cancel(sigterm)
+			s.wantEnd(begin, 14*time.Second, want)
+			_, _ = io.Copy(io.Discard, conn)
+			s.wantTime(begin, 14*time.Second)
+			close(s.handler.done)
+		})
+	}
+}
+
+// TestHeaderLimit checks the limit of a header: 16 KiB, and on a kept connection 20 KiB.
+func TestHeaderLimit(t *testing.T) {
+	inBubble(t, Options{}, func(s *running) {
+		conn := s.dial()
+		for _, c := range []struct {
+			conn       net.Conn
+			size, want int
+		}{{s.dial(), 16 << 10, 200}, {s.dial(), 16<<10 + 1, 431}, {conn, 100, 200}, {conn, 16 << 10, 200}, {conn, 20<<10 + 1, 431}} {
+			header := "X: " + strings.Repeat("x", c.size-len(request("GET /ok", "X: \r\n"))) + "\r\n"
+			if got := roundTrip(c.conn, request("GET /ok", header)).StatusCode; got != c.want {
+				s.Errorf("%d bytes: got status %d, want %d", c.size, got, c.want)
+			}
 		}
+	})
+}
+
+func TestConnectionLimit(t *testing.T) {
+	inBubble(t, Options{}, func(s *running) {
+		conns := make([]net.Conn, 1000)
+		for i := range conns {
+			conns[i] = s.dial()
+			if got := roundTrip(conns[i], request("GET /ok")).StatusCode; got != 200 {
+				s.Fatalf("got status %d, want 200", got)
+			}
+		}
+		answered := make(chan int, 1)
+		go func() { answered <- s.get("/ok").StatusCode }()
+		synctest.Wait()
+		if len(answered) != 0 {
+			s.Error("one more connection: got a response, want it to wait")
+		}
+		_ = conns[0].Close()
+		synctest.Wait()
+		if len(answered) != 1 || <-answered != 200 {
+			s.Error("one more connection, after another ended: got no response, want 200")
+		}
+		go s.dial() // also waits
+		synctest.Wait()
+		begin := time.Now()
+		s.cancel(nil)
+		s.wantEnd(begin, 0, nil) // it does not wait until a connection ends
+	})
+}
+
+// TestTimeouts checks when a connection ends on which the client does not go on.
+func TestTimeouts(t *testing.T) {
+	for name, c := range map[string]struct {
+		send   string
+		status int
+		after  time.Duration
+	}{
+		"a header":                        {"GET /ok HTTP/1.1\r\n", 0, 3 * time.Second},
+		"a body":                          {request("POST /read", "Content-Length: 20\r\n") + "{", 408, 4 * time.Second},
+		"a body that is not read":         {request("POST /refuse", "Content-Length: 20\r\n"), 401, 500 * time.Millisecond},
+		"a chunked body that is not read": {request("POST /refuse", "Transfer-Encoding: chunked\r\n"), 401, 500 * time.Millisecond},
+		"the next request":                {request("GET /ok"), 200, 2 * time.Minute},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, Options{}, func(s *running) {
+				conn, begin := s.dial(), time.Now()
+				if got := roundTrip(conn, c.send).StatusCode; got != c.status {
+					s.Errorf("got status %d, want %d", got, c.status)
+				}
+				_, _ = io.Copy(io.Discard, conn)
+				s.wantTime(begin, c.after)
+			})
+		})
+	}
+	t.Run("reading the response", func(t *testing.T) {
+		inBubble(t, Options{}, func(s *running) {
+			begin := time.Now()
+			_, _ = io.WriteString(s.dial(), request("GET /large"))
+			<-s.handler.running // has failed to write
+			s.wantTime(begin, 20*time.Second)
+		})
+	})
+}
+
+// TestRefusalArrives sends a body that nobody reads, slowly. The connection must not be
+// closed before it is sent.
+func TestRefusalArrives(t *testing.T) {
+	for _, headers := range []string{
+		"Content-Length: 5\r\n", "Content-Length: 70000\r\n", // which is more than net/http reads before the response
+		"Connection: close\r\nContent-Length: 40000\r\n", "Connection: close\r\nTransfer-Encoding: chunked\r\n",
+	} {
+		inBubble(t, Options{}, func(s *running) {
+			conn := s.dial()
+			go func() {
+				for _, data := range []string{request("POST /refuse", headers), "4", "\r", "\n", "a"} {
+					if _, err := io.WriteString(conn, data); err != nil {
+						s.Errorf("%s: %v", headers, err)
+					}
+					time.Sleep(100 * time.Millisecond)
+				}
+				_ = conn.Close()
+			}()
+			if got := roundTrip(conn, "").StatusCode; got != 401 {
+				s.Errorf("%s: got status %d, want 401", headers, got)
+			}
+			_, _ = io.Copy(io.Discard, conn)
+		})
 	}
 }
 
@@ -162,35 +346,9 @@ func TestUntilSignal(t *testing.T) {
 	}
 }
 
-// TestFailure checks that a failed service ends the server, also while it drains, once
-// the requests that run have their responses.
-func TestFailure(t *testing.T) {
-	for _, drains := range []bool{false, true} {
-		failed := make(chan error)
-		r := start(t, Options{Failed: failed, Drain: time.Hour})
-		status := make(chan int)
-		go func() {
-			got, _ := r.get(t, "/hang")
-			status <- got
-		}()
-		<-r.handler.running
-		if drains {
-			r.cancel(Interrupted{syscall.SIGTERM})
-		}
-		failed <- io.ErrShortWrite
-		close(r.handler.done)
-		if got := <-status; got != 200 {
-			t.Errorf("drains %v: a request in progress: got %d, want 200", drains, got)
-		}
-		if err := <-r.ended; !errors.Is(err, io.ErrShortWrite) || !r.handler.stopping.Load() {
-			t.Errorf("drains %v: got error %v, want that of the service", drains, err)
-		}
-	}
-}
-
 func TestAdmin(t *testing.T) {
 	for profiles, want := range map[bool]int{false: 404, true: 200} {
-		s, _ := newServer(t, Options{Admin: listen(t), Profiles: profiles})
+		s, _ := newServer(t, Options{Admin: make(pipes), Profiles: profiles})
 		admin := s.serveAdmin()
 		defer admin.Close()
 		for path, status := range map[string]int{"/metrics": 200, "/livez": 200, "/readyz": 200, "/debug/pprof/": want, "/ok": 404} {
@@ -201,58 +359,4 @@ func TestAdmin(t *testing.T) {
 			}
 		}
 	}
-}
-
-func TestURL(t *testing.T) {
-	for ip, want := range map[string]string{"192.0.2.1": "192.0.2.1:80", "::1": "[::1]:80", "::": "127.0.0.1:80", "0.0.0.0": "127.0.0.1:80"} {
-		for secure, scheme := range map[bool]string{false: "http://", true: "https://"} {
-			if got := URL(&pipes{addr: &net.TCPAddr{IP: net.ParseIP(ip), Port: 80}}, secure); got != scheme+want {
-				t.Errorf("%s: got %s, want %s", ip, got, scheme+want)
-			}
-		}
-	}
-}
-
-// pipes is a listener whose connections are pipes, so that it can live in a bubble of
-// synctest.
-type pipes struct {
-	conns chan net.Conn
-	addr  *net.TCPAddr
-}
-
-func (l *pipes) Accept() (net.Conn, error) {
-	if conn, ok := <-l.conns; ok {
-		return conn, nil
-	}
-	return nil, net.ErrClosed
-}
-
-func (l *pipes) Close() error {
-	close(l.conns)
-	return nil
-}
-
-func (l *pipes) Addr() net.Addr { return l.addr }
-
-// dial returns a connection once the server has accepted it.
-func (l *pipes) dial(t *testing.T) net.Conn {
-	client, server := net.Pipe()
-	l.conns <- server
-	t.Cleanup(func() { _ = client.Close() })
-	return client
-}
-
-// roundTrip sends data and returns the status of the response, 0 if there is none.
-func roundTrip(conn net.Conn, data string) (status int) {
-	go func() { _, _ = io.WriteString(conn, data) }()
-	response, err := http.ReadResponse(bufio.NewReader(conn), nil)
-	if err != nil {
-		return 0
-	}
-	_, _ = io.Copy(io.Discard, response.Body)
-	return response.StatusCode
-}
-
-func request(line string, headers ...string) string {
-	return fmt.Sprintf("%s HTTP/1.1\r\nHost: x\r\n%s\r\n", line, strings.Join(headers, ""))
 }

@@ -18,6 +18,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -57,9 +58,22 @@ func TestCertificate(t *testing.T) {
 	})
 }
 
+// start runs a server on a port of this machine, and returns its address.
+func start(t *testing.T, o Options) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.Listener = l
+	s, _ := newServer(t, o)
+	go func() { _ = s.Run(t.Context()) }()
+	t.Cleanup(func() { _ = s.http.Close() })
+	return l.Addr().String()
+}
+
 func TestTLS(t *testing.T) {
-	r := start(t, certified(t, "pets.example"))
-	conn, err := tls.Dial("tcp", r.addr, &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"h2", "http/1.1"}})
+	conn, err := tls.Dial("tcp", start(t, certified(t, "pets.example")), &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"h2", "http/1.1"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -93,7 +107,7 @@ func TestHandshakeErrors(t *testing.T) {
 	log := make(lines, 100)
 	o := certified(t, "pets.example")
 	o.Logger = slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))
-	r := start(t, o)
+	addr := start(t, o)
 	<-log // the certificate
 	for name, c := range map[string]struct {
 		send, level string
@@ -106,7 +120,7 @@ func TestHandshakeErrors(t *testing.T) {
 		"other bytes": {strings.Repeat("x", 100), "DEBUG", (*net.TCPConn).CloseWrite},
 		"a bad hello": {"\x16\x03\x01\x00\x04\x01\x00\x00\x00", "WARN", (*net.TCPConn).CloseWrite},
 	} {
-		conn, err := net.Dial("tcp", r.addr)
+		conn, err := net.Dial("tcp", addr)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -115,6 +129,35 @@ func TestHandshakeErrors(t *testing.T) {
 		_ = c.leave(conn.(*net.TCPConn))
 		if line := <-log; !strings.Contains(line, "level="+c.level) || !strings.Contains(line, "TLS handshake error") {
 			t.Errorf("%s: got %s, want the error as %s", name, line, c.level)
+		}
+	}
+}
+
+func TestURL(t *testing.T) {
+	for ip, want := range map[string]string{"192.0.2.1": "192.0.2.1:80", "::1": "[::1]:80", "::": "127.0.0.1:80", "0.0.0.0": "127.0.0.1:80"} {
+		addr := &net.TCPAddr{IP: net.ParseIP(ip), Port: 80}
+		for secure, scheme := range map[bool]string{false: "http://", true: "https://"} {
+			if got := URL(addr, secure); got != scheme+want {
+				t.Errorf("%s: got %s, want %s", ip, got, scheme+want)
+			}
+		}
+	}
+}
+
+// TestMaxConnections checks that the limit of open files bounds that of connections.
+func TestMaxConnections(t *testing.T) {
+	var old syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &old); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = syscall.Setrlimit(syscall.RLIMIT_NOFILE, &old) }()
+	for files, want := range map[uint64]int{64: 32, 100: 50, 1000: 936, 1100: 1000} {
+		if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &syscall.Rlimit{Cur: files, Max: old.Max}); err != nil {
+			t.Fatal(err)
+		}
+		s, _ := newServer(t, Options{MaxConnections: 1000})
+		if got := cap(s.connections); got != want {
+			t.Errorf("%d files: got %d connections, want %d", files, got, want)
 		}
 	}
 }
