@@ -63,11 +63,25 @@ func TestOwnErrors(t *testing.T) {
 		{proxy.http, "GET /docs", 308, "Location", "https://localhost/docs"},
 	} {
 		t.Run(fmt.Sprintf("%.40s", c.request), func(t *testing.T) {
+			conn, err := net.Dial("tcp", c.addr)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer conn.Close()
+			if c.addr == proxy.https {
+				conn = tls.Client(conn, &tls.Config{InsecureSkipVerify: true})
+			}
 			line, more, _ := strings.Cut(c.request, " HTTP/1.1")
-			got, e := exchange(t, c.addr, c.addr == proxy.https, line+" HTTP/1.1\r\nHost: localhost"+more+"\r\n\r\n")
+			_, _ = io.WriteString(conn, line+" HTTP/1.1\r\nHost: localhost"+more+"\r\n\r\n")
+			got, err := http.ReadResponse(bufio.NewReader(conn), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
 			if got.StatusCode != c.status || !strings.Contains(got.Header.Get(c.header), c.value) {
 				t.Errorf("got %d %v, want %d and %q in %s", got.StatusCode, got.Header, c.status, c.value, c.header)
 			}
+			var e client.Error
+			_ = json.NewDecoder(got.Body).Decode(&e) // a redirect has none
 			if c.status >= 400 && (e.Code == "" || e.Message == "" || e.Status != c.status) {
 				t.Errorf("got the body %+v, want an Error", e)
 			}
@@ -80,25 +94,6 @@ func TestOwnErrors(t *testing.T) {
 			}
 		})
 	}
-}
-
-// exchange sends a request on a connection of its own and returns the response.
-func exchange(t *testing.T, addr string, https bool, request string) (got *http.Response, e client.Error) {
-	t.Helper()
-	c, err := net.Dial("tcp", addr)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.Close()
-	if https {
-		c = tls.Client(c, &tls.Config{InsecureSkipVerify: true})
-	}
-	_, _ = io.WriteString(c, request)
-	if got, err = http.ReadResponse(bufio.NewReader(c), nil); err != nil {
-		t.Fatal(err)
-	}
-	_ = json.NewDecoder(got.Body).Decode(&e) // a redirect has none
-	return got, e
 }
 
 // TestRollingRestart restarts two replicas, one after the other, under load. No request
