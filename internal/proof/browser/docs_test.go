@@ -28,48 +28,45 @@ import (
 // TestDocs tests that the page shows the document, that a link to an operation leads
 // there, and that a request is sent with a key.
 func TestDocs(t *testing.T) {
-	for _, test := range []struct {
-		name   string
-		prefix string // of a proxy
-		size   chromedp.Action[chromedp.Void]
-		width  int
-	}{
-		{"desktop", "/shop", chromedp.EmulateViewport(1280, 800), 1280},
-		{"phone", "", chromedp.EmulateViewport(390, 844, chromedp.EmulateMobile), 390},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			p := newTab(t)
-			url := serve(t, test.prefix, "")
-			p.do(test.size, chromedp.Navigate(url+"/docs#/pets/createPet"))
-			p.until(`Math.abs(document.querySelector('[id$="tag/pets/createPet"]:has(.show-api-client-button)')?.getBoundingClientRect().top) < 200`)
-			if got := eval[int](p, `document.documentElement.scrollWidth`); got != test.width {
-				t.Errorf("width of the page: got %d pixels, want %d", got, test.width)
-			}
-			p.wantText(append(example.Document().Paths.InMatchingOrder(), "invalid_parameter", url+example.Base())...)
-			p.focus(`[placeholder="Token"]`)
-			p.do(chromedp.KeyEvent(program.Key))
-			p.focus(`[id$="tag/pets/createPet"] .show-api-client-button`)
-			p.do(chromedp.KeyEvent(kb.Enter))
-			p.create(example.Body(`"categoryId":9007199254740993`), `"categoryId":9007199254740993`)
-			const mended = `(([body, form, hint]) => body.getBoundingClientRect().top < innerHeight - 100 && form.clientWidth <= innerWidth && getComputedStyle(hint).right === '70px')(
-				['.response-section-content-body', '.request-section-content .cm-editor', '.scalar-client [role=alert]'].map((s) => document.querySelector(s)))`
-			p.until(mended) // by docs.css
-			const others = `performance.getEntriesByType("resource").map((e) => e.name).filter((name) => new URL(name).origin !== location.origin)`
-			if got := eval[[]string](p, others); len(got) > 0 {
-				t.Errorf("requests to other origins: got %v, want none", got)
-			}
-			stored := eval[string](p, `(async () => JSON.stringify([document.cookie, {...localStorage}, {...sessionStorage}, await indexedDB.databases()]))()`)
-			if strings.Contains(stored, program.Key) || !strings.HasSuffix(stored, ",[]]") {
-				t.Errorf("storage: got %s, want no API key and no database", stored)
-			}
-		})
-	}
+	t.Run("desktop", func(t *testing.T) { tryOperation(t, "/shop", 1280, chromedp.EmulateViewport(1280, 800)) })
+	t.Run("phone", func(t *testing.T) {
+		tryOperation(t, "", 390, chromedp.EmulateViewport(390, 844, chromedp.EmulateMobile))
+	})
 	t.Run("public address", func(t *testing.T) {
 		p := newTab(t)
 		p.do(chromedp.Navigate(serve(t, "", "https://pets.example/v1") + "/docs#/pets/getPet"))
 		p.until(`document.querySelector('[id$="tag/pets/getPet"]')?.innerText.includes("Deprecated\n")`)
 		p.wantText("Server:\nhttps://pets.example/v1")
 	})
+}
+
+// tryOperation creates a pet on the page of a service behind a proxy that strips prefix,
+// in a viewport of a width.
+func tryOperation(t *testing.T, prefix string, width int, viewport chromedp.Action[chromedp.Void]) {
+	p := newTab(t)
+	url := serve(t, prefix, "")
+	p.do(viewport, chromedp.Navigate(url+"/docs#/pets/createPet"))
+	p.until(`Math.abs(document.querySelector('[id$="tag/pets/createPet"]:has(.show-api-client-button)')?.getBoundingClientRect().top) < 200`)
+	if got := eval[int](p, `document.documentElement.scrollWidth`); got != width {
+		t.Errorf("width of the page: got %d pixels, want %d", got, width)
+	}
+	p.wantText(append(example.Document().Paths.InMatchingOrder(), "invalid_parameter", url+example.Base())...)
+	p.do(
+		chromedp.Focus(chromedp.CSS(`[placeholder="Token"]`)), chromedp.KeyEvent(program.Key),
+		chromedp.Focus(chromedp.CSS(`[id$="tag/pets/createPet"] .show-api-client-button`)), chromedp.KeyEvent(kb.Enter),
+	)
+	p.create(example.Body(`"categoryId":9007199254740993`), `"categoryId":9007199254740993`)
+	const mended = `(([body, form, hint]) => body.getBoundingClientRect().top < innerHeight - 100 && form.clientWidth <= innerWidth && getComputedStyle(hint).right === '70px')(
+		['.response-section-content-body', '.request-section-content .cm-editor', '.scalar-client [role=alert]'].map((s) => document.querySelector(s)))`
+	p.until(mended) // by docs.css
+	const others = `performance.getEntriesByType("resource").map((e) => e.name).filter((name) => new URL(name).origin !== location.origin)`
+	if got := eval[[]string](p, others); len(got) > 0 {
+		t.Errorf("requests to other origins: got %v, want none", got)
+	}
+	stored := eval[string](p, `(async () => JSON.stringify([document.cookie, {...localStorage}, {...sessionStorage}, await indexedDB.databases()]))()`)
+	if strings.Contains(stored, program.Key) || !strings.HasSuffix(stored, ",[]]") {
+		t.Errorf("storage: got %s, want no API key and no database", stored)
+	}
 }
 
 // serve starts the service behind a proxy that strips prefix.
@@ -152,13 +149,6 @@ func (p *tab) until(condition string) {
 	}
 }
 
-// focus focuses the first element that a selector matches.
-func (p *tab) focus(selector string) {
-	p.Helper()
-	p.until(fmt.Sprintf("document.querySelector(%q)", selector))
-	eval[any](p, fmt.Sprintf("document.querySelector(%q).focus()", selector))
-}
-
 // wantText checks that the page has texts, and no address of the document.
 func (p *tab) wantText(texts ...string) {
 	p.Helper()
@@ -172,8 +162,8 @@ func (p *tab) wantText(texts ...string) {
 // editor applies text with a delay. Typed letter by letter, half a body could be sent.
 func (p *tab) create(body, want string) {
 	p.Helper()
-	p.focus(".scalar-client .cm-content[aria-multiline=true]")
-	p.do(chromedp.KeyEvent("a", chromedp.KeyModifiers(chromedp.ModifierCtrl)))
+	editor := chromedp.Focus(chromedp.CSS(".scalar-client .cm-content[aria-multiline=true]"))
+	p.do(editor, chromedp.KeyEvent("a", chromedp.KeyModifiers(chromedp.ModifierCtrl)))
 	if _, err := chromedp.Call(p.ctx, input.InsertText, input.InsertTextParams{Text: body}); err != nil {
 		p.Fatal(err)
 	}
