@@ -146,7 +146,7 @@ attack: build ## measure memory, and what another client waits, under known atta
 
 bench: need-wrk build ## compare with the stack as documented (ROUNDS=5, ONLY=memory or sqlite)
 	@go test -c -tags wrk -o .bin/bench ./internal/proof/bench && cd internal/proof/bench && \
-	taskset -c 1 '$(CURDIR)/.bin/bench' -test.run '^$$' -test.bench 'Petstore/^($(or $(ONLY),memory|sqlite))$$' -test.benchtime 1x $(if $(ROUNDS),-rounds $(ROUNDS))
+	taskset -c 0 '$(CURDIR)/.bin/bench' -test.run '^$$' -test.bench 'Petstore/^($(or $(ONLY),memory|sqlite))$$' -test.benchtime 1x $(if $(ROUNDS),-rounds $(ROUNDS))
 
 docs-ui: need-npm ## update the user interface of /docs from the npm package pinned in internal/edge/ui
 	@tmp=$$(mktemp -d) && trap 'rm -rf "$$tmp"' EXIT && cd internal/edge/ui && \

@@ -58,14 +58,6 @@ func randomPet() client.NewPet {
 	return client.NewPet{Name: name, CategoryID: 1 + rand.Int64N(5), Status: &status}
 }
 
-// TestMain also runs the peer: "peer STORE ADDR".
-func TestMain(m *testing.M) {
-	if args := os.Args; len(args) == 4 && args[1] == "peer" {
-		servePeer(args[2], args[3])
-	}
-	os.Exit(m.Run())
-}
-
 // BenchmarkPetstore prints the requests per second of petstore and of its peer.
 func BenchmarkPetstore(b *testing.B) {
 	fmt.Println("\n| store | operation | petstore | oapi-codegen as documented | ÷ petstore |")
@@ -78,9 +70,9 @@ func BenchmarkPetstore(b *testing.B) {
 				}
 				return "sqlite:" + filepath.Join(b.TempDir(), "petstore.db")
 			}
-			petstore, peer := program.FreeAddress(b), program.FreeAddress(b)
-			start(b, petstore, "../../../.bin/petstore", "serve", "--store", newStore(), "--addr", petstore, "--log-format", "json")
-			start(b, peer, os.Args[0], "peer", newStore(), peer)
+			petstore, peer := startPetstore(b, newStore()), startPeer(b, newStore())
+			fill(b, petstore)
+			fill(b, peer)
 			for _, o := range operations {
 				var ours, theirs, ratios []float64 // by round
 				for range *rounds {
@@ -96,16 +88,17 @@ func BenchmarkPetstore(b *testing.B) {
 	}
 }
 
-// start starts a server on processor 0, waits until it listens at addr, and fills it.
-func start(b *testing.B, addr string, command ...string) {
-	cmd := exec.CommandContext(b.Context(), "taskset", append([]string{"-c", "0"}, command...)...) // its log goes to /dev/null
+// startPetstore serves petstore from a store, and returns its address.
+func startPetstore(b *testing.B, store string) (addr string) {
+	addr = program.FreeAddress(b)
+	cmd := exec.CommandContext(b.Context(), "../../../.bin/petstore", "serve", "--store", store, "--addr", addr, "--log-format", "json")
 	cmd.Env = append(os.Environ(), "PETSTORE_API_KEYS="+program.Key)
-	if err := cmd.Start(); err != nil {
+	if err := cmd.Start(); err != nil { // its log goes to /dev/null
 		b.Fatal(err)
 	}
 	b.Cleanup(func() { _ = cmd.Wait() })
 	program.WaitFor(b, addr)
-	fill(b, addr)
+	return addr
 }
 
 // fill creates the pets that a server has when the load begins.
@@ -141,7 +134,7 @@ func writeRequests(b *testing.B, random func() string) (file string) {
 // saturate has wrk send the requests in a file for a second, as fast as the server
 // responds. It returns how many it served per second.
 func saturate(b *testing.B, addr, file string) float64 {
-	out, err := exec.Command("wrk", "-t1", fmt.Sprintf("-c%d", connections), "-d1", "-s", "load.lua",
+	out, err := exec.Command("taskset", "-c", "1", "wrk", "-t1", fmt.Sprintf("-c%d", connections), "-d1", "-s", "load.lua",
 		"-H", "Authorization: Bearer "+program.Key, "-H", "Content-Type: application/json",
 		"http://"+addr, "--", file).CombinedOutput()
 	_, summary, _ := strings.Cut(string(out), "summary:")

@@ -7,10 +7,11 @@ import (
 	"crypto/sha256"
 	"crypto/subtle"
 	"fmt"
-	"log"
 	"log/slog"
 	"net/http"
+	"net/http/httptest"
 	"os"
+	"testing"
 	"time"
 
 	"github.com/getkin/kin-openapi/openapi3"
@@ -27,27 +28,18 @@ import (
 	"example.com/petstore/internal/store/address"
 )
 
-// servePeer serves the peer on addr, from the store at an address, until the process is
-// killed.
-func servePeer(storeAddress, addr string) {
+// startPeer serves the peer from the store at an address, and returns its own address. It
+// has the middleware that a deployed service needs, all from Echo: request IDs, a JSON
+// log, recovery from panics, security headers, a body limit, and an API key of which only
+// the hash is kept.
+func startPeer(b *testing.B, storeAddress string) (addr string) {
 	var a address.Address
 	if err := a.Set(storeAddress); err != nil {
-		log.Fatal(err)
+		b.Fatal(err)
 	}
-	e := newEcho()
-	e.Use(validate())
-	opened := must(a.Open(context.Background(), store.Options{}))
-	api.RegisterHandlersWithBaseURL(e, api.NewStrictHandler(peer{store: opened}, nil), "/v1")
-	e.Server.ReadHeaderTimeout, e.Server.ReadTimeout = 5*time.Second, 10*time.Second
-	e.Server.WriteTimeout, e.Server.IdleTimeout = 30*time.Second, 2*time.Minute
-	log.Fatal(e.Start(addr))
-}
-
-// newEcho returns an Echo server with the middleware that a deployed service needs, all
-// from Echo: request IDs, a JSON log, recovery from panics, security headers, a body
-// limit, and an API key of which only the hash is kept.
-func newEcho() *echo.Echo {
-	slog.SetDefault(slog.New(slog.NewJSONHandler(os.Stderr, nil)))
+	st := must(a.Open(b.Context(), store.Options{}))
+	b.Cleanup(func() { _ = st.Close() })
+	slog.SetDefault(slog.New(slog.NewJSONHandler(must(os.OpenFile(os.DevNull, os.O_WRONLY, 0)), nil)))
 	hash := sha256.Sum256([]byte(program.Key))
 	e := echo.New()
 	e.Use(middleware.RequestID(), middleware.RequestLogger(), middleware.Recover(),
@@ -55,8 +47,14 @@ func newEcho() *echo.Echo {
 		middleware.KeyAuth(func(key string, _ echo.Context) (bool, error) {
 			got := sha256.Sum256([]byte(key))
 			return subtle.ConstantTimeCompare(got[:], hash[:]) == 1, nil
-		}))
-	return e
+		}), validate())
+	api.RegisterHandlersWithBaseURL(e, api.NewStrictHandler(peer{store: st}, nil), "/v1")
+	s := httptest.NewUnstartedServer(e)
+	s.Config.ReadHeaderTimeout, s.Config.ReadTimeout = 5*time.Second, 10*time.Second
+	s.Config.WriteTimeout, s.Config.IdleTimeout = 30*time.Second, 2*time.Minute
+	s.Start()
+	b.Cleanup(s.Close)
+	return s.Listener.Addr().String()
 }
 
 // validate returns a middleware that finds the route and validates the request, as
