@@ -3,7 +3,10 @@
 package sqlite
 
 import (
+	"bufio"
+	"bytes"
 	"fmt"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -27,13 +30,11 @@ func strace(call, effect string, files ...string) []string {
 func createUnder(t *testing.T, strace []string, args ...string) (l ledger, stderr string, err error) {
 	t.Helper()
 	cmd := childCommand(t, strace, "create", args...)
-	var out, errs strings.Builder
+	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	err = cmd.Run()
 	l = ledger{}
-	for line := range strings.Lines(out.String()) {
-		l.add(t, line)
-	}
+	l.read(t, bufio.NewScanner(&out), math.MaxInt)
 	return l, errs.String(), err
 }
 

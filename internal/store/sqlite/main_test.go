@@ -59,46 +59,6 @@ func childCommand(t testing.TB, wrapper []string, part string, names ...string) 
 	return c
 }
 
-// creating is a child that creates pets until it is killed.
-type creating struct {
-	*exec.Cmd
-	lines *bufio.Scanner
-}
-
-func startCreating(t testing.TB, path string) *creating {
-	t.Helper()
-	c := &creating{Cmd: childCommand(t, nil, "create", path)}
-	out, err := c.StdoutPipe()
-	if err := errors.Join(err, c.Start()); err != nil {
-		t.Fatal(err)
-	}
-	c.lines = bufio.NewScanner(out)
-	return c
-}
-
-// acknowledged adds the next n pets of the child to l.
-func (c *creating) acknowledged(t testing.TB, l ledger, n int) {
-	t.Helper()
-	for range n {
-		if !c.lines.Scan() {
-			t.Fatal("got the end of the child's output, want more pets")
-		}
-		l.add(t, c.lines.Text())
-	}
-}
-
-// kill kills the child and adds the pets it had printed to l.
-func (c *creating) kill(t testing.TB, l ledger) {
-	t.Helper()
-	if err := c.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
-	for c.lines.Scan() {
-		l.add(t, c.lines.Text())
-	}
-	_ = c.Wait() // it was killed
-}
-
 // createAll creates pets from several goroutines, each until it fails or has
 // created as many as the second argument says. It prints each acknowledged pet in
 // one write. At the end it closes the store, as the program does. With a third argument
@@ -149,19 +109,22 @@ func longPet(name string, n int) pets.NewPet {
 // ledger holds the acknowledged pets by identifier.
 type ledger map[int64]pets.Pet
 
-// add adds the pet in a line that a child printed.
-func (l ledger) add(t testing.TB, line string) {
+// read adds the next pets that createAll printed, at most n, and returns their number.
+func (l ledger) read(t testing.TB, lines *bufio.Scanner, n int) (read int) {
 	t.Helper()
-	var id int64
-	var n int
-	var name string
-	if _, err := fmt.Sscan(line, &id, &n, &name); err != nil {
-		t.Fatalf("a line of the child: got %q, want three words", line)
+	for ; read < n && lines.Scan(); read++ {
+		var id int64
+		var n int
+		var name string
+		if _, err := fmt.Sscan(lines.Text(), &id, &n, &name); err != nil {
+			t.Fatalf("a line of the child: got %q, want three words", lines.Text())
+		}
+		if before, twice := l[id]; twice {
+			t.Errorf("id %d: got it for %.40q and %q, want it once", id, before.Name, name)
+		}
+		l[id] = pets.Pet{ID: id, NewPet: longPet(name, n)}
 	}
-	if before, twice := l[id]; twice {
-		t.Errorf("id %d: got it for %.40q and %q, want it once", id, before.Name, name)
-	}
-	l[id] = pets.Pet{ID: id, NewPet: longPet(name, n)}
+	return read
 }
 
 // check checks that the store at path holds all pets of the ledger and is not

@@ -1,10 +1,13 @@
 package sqlite
 
 import (
+	"bufio"
 	"bytes"
 	"errors"
+	"math"
 	"net/url"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"reflect"
 	"strings"
@@ -223,26 +226,38 @@ func TestRestoreWithLog(t *testing.T) {
 }
 
 // TestKill has several processes open a new store at once, backs it up while they write
-// and kills one.
+// and kills one after the other.
 func TestKill(t *testing.T) {
 	path, l := newPath(t), ledger{}
-	var processes []*creating
-	for round := range 4 {
-		for len(processes) < 3 {
-			processes = append(processes, startCreating(t, path))
+	type process struct {
+		*exec.Cmd
+		lines *bufio.Scanner
+	}
+	var running []process
+	for round := range 5 {
+		for round < 3 && len(running) < 3 {
+			c := childCommand(t, nil, "create", path)
+			out, err := c.StdoutPipe()
+			if err := errors.Join(err, c.Start()); err != nil {
+				t.Fatal(err)
+			}
+			running = append(running, process{c, bufio.NewScanner(out)})
 		}
-		for _, c := range processes {
-			c.acknowledged(t, l, 30*(round+1))
+		for _, c := range running {
+			if n := 30 * (round + 1); l.read(t, c.lines, n) < n {
+				t.Fatalf("got the end of the child's output, want %d pets", n)
+			}
 		}
 		l.check(t, mustBackup(t, path, newPath(t)).Path)
-		processes[0].kill(t, l)
-		processes = processes[1:]
+		killed := running[0]
+		if err := killed.Process.Kill(); err != nil {
+			t.Fatal(err)
+		}
+		l.read(t, killed.lines, math.MaxInt)
+		_ = killed.Wait() // it was killed
 		l.check(t, path)
+		running = running[1:]
 	}
-	for _, c := range processes {
-		c.kill(t, l)
-	}
-	l.check(t, path)
 }
 
 // Open does not touch the log while another program, which does not know this package's
