@@ -89,7 +89,7 @@ func TestBackupRejects(t *testing.T) {
 	s := open(t, path)
 	mustWrite(t, in("there"), "of another")
 	mustWrite(t, in("shell-journal"), "of another")
-	for name, to := range map[string]string{"link": path, "leads": "there", "dangling": "gone/backup.db"} {
+	for name, to := range map[string]string{"link": path, "leads": "there"} {
 		if err := os.Symlink(to, in(name)); err != nil {
 			t.Fatal(err)
 		}
@@ -103,15 +103,12 @@ func TestBackupRejects(t *testing.T) {
 			{backup, path, "may be a file of a store"},
 			{backup, backup, "is the database itself"},
 			{path, in("shell"), "may be a file of a store, because " + in("shell-journal")},
-			{path, in("dangling"), "is a symbolic link to nothing"},
-			{path, dir, "is not a regular file"},
-			{path, in("missing/backup.db"), "its folder does not exist"},
 		} {
 			_, err := Backup(t.Context(), c.path, c.to, true)
 			wantError(t, "Backup to "+c.to, err, c.want)
 		}
 	}
-	wantFiles(t, in("x"), "dangling", "leads", "link", "shell-journal", "there")
+	wantFiles(t, in("x"), "leads", "link", "shell-journal", "there")
 	if _, err := Backup(t.Context(), path, in("leads"), true); err != nil {
 		t.Errorf("Backup with force: got error %v", err)
 	}
