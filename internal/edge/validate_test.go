@@ -8,7 +8,7 @@ import (
 
 func TestParameterMessages(t *testing.T) {
 	const malformed = "the query string is malformed or has too many parameters: % must be followed by two hexadecimal digits, and ; must be written as %3B"
-	s, _ := newHandler(t, newHandlers(), nil)
+	s, _ := newHandler(t, nil)
 	for query, want := range map[string]string{
 		"limit=99999999999999999999":            "limit must be an integer of 64 bits, written in digits",
 		"year=2147483648":                       "year must be an integer of 32 bits, written in digits",
@@ -23,12 +23,10 @@ func TestParameterMessages(t *testing.T) {
 		"kind=%FF":                              "kind must be in UTF-8",
 		"limit=0" + strings.Repeat("&", 10_000): malformed,
 	} {
-		t.Run(query, func(t *testing.T) {
-			wantError(t, do(s, newRequest("GET", "/v1/books?"+query, "")), 400, "invalid_parameter", want)
-		})
+		wantError(t, do(s, get("/v1/books?"+query)), 400, "invalid_parameter", want)
 	}
 	for _, query := range []string{"", "limit=100", "year=-5", "price=1e1", "level=1&level=2", "from=2024-02-29", "sold=true", "tag=a&tag=b", "unknown=1&unknown=2"} {
-		if w := do(s, newRequest("GET", "/v1/books?"+query, "")); w.Code != http.StatusOK {
+		if w := do(s, get("/v1/books?"+query)); w.Code != http.StatusOK {
 			t.Errorf("%q: got %d, %s, want 200", query, w.Code, w.Body)
 		}
 	}
@@ -37,13 +35,13 @@ func TestParameterMessages(t *testing.T) {
 // TestPaths has methods, optional bodies, and names with %2F, which are validated and
 // passed on decoded.
 func TestPaths(t *testing.T) {
-	s, _ := newHandler(t, newHandlers(), nil)
+	s, _ := newHandler(t, nil)
 	for _, test := range []struct {
 		method, path, body string
 		status             int
 		want               string
 	}{
-		{"GET", "books:count", "", 200, `"ok"`},
+		{"GET", "books:count", "", 200, `""`},
 		{"PUT", "notes/a%2Fb", "", 200, `"a/b"`},
 		{"PUT", "notes/a%2F%41", "", 200, `"a/A"`},
 		{"PUT", "notes/%2537", "", 200, `"%37"`},
@@ -51,11 +49,11 @@ func TestPaths(t *testing.T) {
 		{"PUT", "notes/a%2Fbc", "", 400, "at most 3"},
 		{"PUT", "notes/a", `{"title":"b"}`, 200, `"ab"`},
 		{"PUT", "notes/a", "{}", 400, "title is required"},
-		{"DELETE", "notes/a", "", 204, ""},
+		{"DELETE", "notes/a", "", 200, `"a"`},
 		{"DELETE", "notes/abcd", "", 400, "at most 3"},
 	} {
 		w := do(s, newRequest(test.method, "/v1/"+test.path, test.body))
-		if w.Code != test.status || !strings.Contains(w.Body.String(), test.want) || test.want == "" && w.Body.Len() > 0 {
+		if w.Code != test.status || !strings.Contains(w.Body.String(), test.want) {
 			t.Errorf("%s %s %s: got %d, %s, want %d, %s", test.method, test.path, test.body, w.Code, w.Body, test.status, test.want)
 		}
 	}
@@ -92,19 +90,16 @@ var bodyMessages = map[string]string{
 }
 
 func TestBodyMessages(t *testing.T) {
-	s, _ := newHandler(t, newHandlers(), nil)
+	s, _ := newHandler(t, nil)
 	for body, want := range bodyMessages {
-		t.Run(body, func(t *testing.T) {
-			wantError(t, do(s, newRequest("POST", "/v1/books", body)), 400, "invalid_body", want)
-			var b book
-			if err := s.document.DecodeBody("addBook", []byte(body), &b); err == nil || err.Error() != want {
-				t.Errorf("DecodeBody: got error %v, want %q", err, want)
-			}
-		})
+		wantError(t, do(s, newRequest("POST", "/v1/books", body)), 400, "invalid_body", want)
 	}
-	for _, body := range []string{`{"title":"a","TITLE":5}`, `{"title":"a","unknown":[1e400,-1e400]}`, `{"title":"a","x":` + strings.Repeat("[", 99) + `"[{\"["` + strings.Repeat("]", 99) + `}`, `{"title":"é🐕","note":null,"pages":-9223372036854775808}`} {
-		if w := do(s, newRequest("POST", "/v1/books", body)); w.Code != http.StatusCreated {
-			t.Errorf("%s: got %d, %s, want 201", body, w.Code, w.Body)
+	for _, body := range []string{
+		`{"title":"a","TITLE":5}`, `{"title":"a","unknown":[1e400,-1e400]}`, `{"title":"é🐕","note":null,"pages":-9223372036854775808}`,
+		`{"title":"a","x":` + strings.Repeat("[", 99) + `"[{\"["` + strings.Repeat("]", 99) + `}`, `{"title":"a"` + strings.Repeat(" ", MaxBody-13) + "}",
+	} {
+		if w := do(s, newRequest("POST", "/v1/books", body)); w.Code != http.StatusOK {
+			t.Errorf("%s: got %d, %s, want 200", body, w.Code, w.Body)
 		}
 	}
 	r := newRequest("POST", "/v1/books", "")
@@ -123,7 +118,7 @@ func FuzzBody(f *testing.F) {
 	for body := range bodyMessages {
 		f.Add([]byte(body))
 	}
-	document, err := ParseDocument(books)
+	document, err := ParseDocument([]byte(books))
 	if err != nil {
 		f.Fatal(err)
 	}
