@@ -52,7 +52,7 @@ func newLibrary() *library {
 	ready := func(context.Context) error { return nil }
 	return &library{document: books, ready: ready, handlers: map[string]echo.HandlerFunc{}, routes: map[string]string{
 		"GET /books": "listBooks", "POST /books": "addBook", "GET /books/:id": "getBook", `GET /books\:count`: "countBooks",
-		"PUT /notes/:name": "setNote", "PATCH /notes/:name": "changeNote", "DELETE /notes/:name": "removeNote", "GET /version": "getVersion",
+		"PUT /notes/:name/text": "setNote", "PATCH /notes/:name/text": "changeNote", "DELETE /notes/:name/text": "removeNote", "GET /version": "getVersion",
 	}}
 }
 

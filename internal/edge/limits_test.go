@@ -91,7 +91,7 @@ func TestInFlight(t *testing.T) {
 		b.begin(others[0], 128)
 		for _, r := range []*http.Request{
 			newRequest("POST", "/v1/books?year=x", ""), newRequest("POST", "/v1/books", "not JSON"),
-			newRequest("POST", "/v1/books", strings.Repeat(" ", MaxBody+1)), newRequest("PATCH", "/v1/notes/a", "{}"), // another type
+			newRequest("POST", "/v1/books", strings.Repeat(" ", MaxBody+1)), newRequest("PATCH", "/v1/notes/a/text", "{}"), // another type
 		} {
 			w := do(b, withKey(r, others[1]))
 			wantError(t, w, 503, "unavailable", "the service is unavailable; try again later")

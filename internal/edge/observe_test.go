@@ -28,14 +28,14 @@ func TestAccessLog(t *testing.T) {
 	s, log := newHandler(t, func(_ *library, o *Options) {
 		o.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")}
 	})
-	r := newRequest("PUT", "/v1/notes/%C2%9B?api_key=secret", `{"title":"sec"}`)
+	r := newRequest("PUT", "/v1/notes/%C2%9B/text?api_key=secret", `{"title":"sec"}`)
 	r.Header.Set("X-Request-Id", "the-id")
 	r.Header.Set("X-Forwarded-For", "203.0.113.9, 198.51.100.7")
 	r.Header.Set("Cookie", "secret")
 	do(s, r)
 	line := logged(t, log.String())
 	for name, want := range map[string]any{
-		"level": "INFO", "msg": "request", "method": "PUT", "route": "/v1/notes/:name", "path": "/v1/notes/%C2%9B", "status": 200.0,
+		"level": "INFO", "msg": "request", "method": "PUT", "route": "/v1/notes/:name/text", "path": "/v1/notes/%C2%9B/text", "status": 200.0,
 		"bytes": 8.0, "request_id": "the-id", "remote": "198.51.100.7", "key": testKey,
 	} {
 		if line[name] != want {

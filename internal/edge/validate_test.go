@@ -42,15 +42,16 @@ func TestPaths(t *testing.T) {
 		want               string
 	}{
 		{"GET", "books:count", "", 200, `""`},
-		{"PUT", "notes/a%2Fb", "", 200, `"a/b"`},
-		{"PUT", "notes/a%2F%41", "", 200, `"a/A"`},
-		{"PUT", "notes/%2537", "", 200, `"%37"`},
-		{"PUT", "notes/a%2F%00", "", 400, "must match"},
-		{"PUT", "notes/a%2Fbc", "", 400, "at most 3"},
-		{"PUT", "notes/a", `{"title":"b"}`, 200, `"ab"`},
-		{"PUT", "notes/a", "{}", 400, "title is required"},
-		{"DELETE", "notes/a", "", 200, `"a"`},
-		{"DELETE", "notes/abcd", "", 400, "at most 3"},
+		{"PUT", "notes/a%2Fb/text", "", 200, `"a/b"`},
+		{"PUT", "notes/a%2F%41/text", "", 200, `"a/A"`},
+		{"PUT", "notes/%2537/text", "", 200, `"%37"`},
+		{"PUT", "notes/a%2F%00/text", "", 400, "must match"},
+		{"PUT", "notes/a%2Fbc/text", "", 400, "at most 3"},
+		{"PUT", "notes/a/text", `{"title":"b"}`, 200, `"ab"`},
+		{"PUT", "notes/a/text", "{}", 400, "title is required"},
+		{"DELETE", "notes/a/text", "", 200, `"a"`},
+		{"PUT", "notes//text", "", 404, "nothing at this path"},
+		{"DELETE", "notes/abcd/text", "", 400, "at most 3"},
 	} {
 		w := do(s, newRequest(test.method, "/v1/"+test.path, test.body))
 		if w.Code != test.status || !strings.Contains(w.Body.String(), test.want) {
@@ -105,7 +106,7 @@ func TestBodyMessages(t *testing.T) {
 	r := newRequest("POST", "/v1/books", "")
 	r.Header.Set("Content-Type", "application/json")
 	wantError(t, do(s, r), 400, "invalid_body", "a body is required")
-	r = newRequest("PATCH", "/v1/notes/a", `{"title":"b"}`)
+	r = newRequest("PATCH", "/v1/notes/a/text", `{"title":"b"}`)
 	r.Header.Set("Content-Type", "application/merge-patch+json")
 	if w := do(s, r); w.Code != http.StatusOK {
 		t.Errorf("a patch: got %d, %s, want 200", w.Code, w.Body)

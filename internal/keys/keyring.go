@@ -12,6 +12,8 @@ import (
 	"regexp"
 	"sync"
 	"time"
+
+	"golang.org/x/sync/semaphore"
 )
 
 const (
@@ -32,8 +34,8 @@ var b64token = regexp.MustCompile(`^[0-9A-Za-z._~+/-]+=*$`)
 // cache unknown keys.
 type Keyring struct {
 	store   Store
-	fixed   []Key         // only their IDs and hashes
-	unknown chan struct{} // one element for each look-up of an unknown key
+	fixed   []Key               // only their IDs and hashes
+	unknown *semaphore.Weighted // limits look-ups of unknown keys
 
 	mu    sync.Mutex
 	known map[string]knownKey
@@ -58,7 +60,7 @@ func (r *Refusal) Error() string { return "the API key is " + string(r.Reason) }
 func NewKeyring(store Store, fixed []string) *Keyring {
 	k := &Keyring{
 		store:   store,
-		unknown: make(chan struct{}, maxUnknownLookups),
+		unknown: semaphore.NewWeighted(maxUnknownLookups),
 		known:   map[string]knownKey{},
 		used:    map[string]time.Time{},
 	}
@@ -125,12 +127,10 @@ func (k *Keyring) key(ctx context.Context, id string) (Key, error) {
 	ctx, cancel := context.WithTimeout(ctx, lookupTimeout)
 	defer cancel()
 	if !known {
-		select {
-		case k.unknown <- struct{}{}:
-			defer func() { <-k.unknown }()
-		case <-ctx.Done():
+		if k.unknown.Acquire(ctx, 1) != nil {
 			return Key{}, errors.New("too many unknown keys are being looked up")
 		}
+		defer k.unknown.Release(1)
 	}
 	key, err := k.store.Key(ctx, id)
 	k.mu.Lock()
