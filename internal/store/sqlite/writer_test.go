@@ -48,7 +48,10 @@ func create(t *testing.T, s *Store, n int, name string) []*call {
 }
 
 // settle waits until the writer is idle.
-func settle() { time.Sleep(time.Second) } // of the bubble's time
+func settle() {
+	time.Sleep(time.Second) // the bubble's time
+	synctest.Wait()
+}
 
 // SQLite ignores a setting that it does not know.
 func TestSettings(t *testing.T) {
