@@ -143,9 +143,9 @@ func removeLog(file string) error {
 }
 
 // checkTarget returns the name of the file to write, which is where a symbolic link
-// leads. It rejects that of the database called file, of any other store, or, without
-// force, of any file.
-func checkTarget(file, to string, force bool) (target string, err error) {
+// leads. It rejects that of the database source, of any other store, or, without force,
+// of any file.
+func checkTarget(source, to string, force bool) (target string, err error) {
 	target, err = resolve(to)
 	if err != nil {
 		return "", err
@@ -155,12 +155,10 @@ func checkTarget(file, to string, force bool) (target string, err error) {
 			return "", fmt.Errorf("%s may be a file of a store, because %s is beside it", to, target+suffix)
 		}
 	}
-	database, _ := os.Stat(file)
-	info, _ := os.Stat(target) // writing reports any error but that there is no file
-	switch {
-	case os.SameFile(database, info):
+	if target == source { // which has no other names
 		return "", fmt.Errorf("%s is the database itself", to)
-	case info != nil && !force:
+	}
+	if _, err := os.Stat(target); err == nil && !force { // writing reports any error
 		return "", fmt.Errorf("%s %w", to, ErrExists)
 	}
 	return target, nil
