@@ -3,7 +3,7 @@ module example.com/petstore
 go 1.26.0
 
 require (
-	github.com/chromedp/cdproto v0.159.2
+	github.com/chromedp/cdproto v0.159.2 // indirect
 	github.com/chromedp/chromedp v0.23.0
 	github.com/coreos/go-systemd/v22 v22.7.0
 	github.com/creack/pty v1.1.24

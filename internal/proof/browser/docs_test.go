@@ -13,7 +13,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
@@ -164,9 +163,7 @@ func (p *tab) create(body, want string) {
 	p.Helper()
 	editor := chromedp.Focus(chromedp.CSS(".scalar-client .cm-content[aria-multiline=true]"))
 	p.do(editor, chromedp.KeyEvent("a", chromedp.KeyModifiers(chromedp.ModifierCtrl)))
-	if _, err := chromedp.Call(p.ctx, input.InsertText, input.InsertTextParams{Text: body}); err != nil {
-		p.Fatal(err)
-	}
+	eval[bool](p, fmt.Sprintf("document.execCommand('insertText', false, %q)", body))
 	const response = `(document.querySelector('.scalar-client .response-section-content-body .cm-content')?.innerText ?? "").replace(/\s/g, "")`
 	for id := 1; !eval[bool](p, fmt.Sprintf("%s.includes(%q)", response, want)); id++ {
 		if id > 10 {
