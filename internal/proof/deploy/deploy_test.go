@@ -86,16 +86,6 @@ func write(t *testing.T, path, text string) {
 	}
 }
 
-// eventually waits until condition returns true.
-func eventually(t *testing.T, what string, condition func() bool) {
-	t.Helper()
-	for end := time.Now().Add(2 * time.Minute); !condition(); time.Sleep(50 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("%s: not within two minutes", what)
-		}
-	}
-}
-
 // newHTTPClient returns a client with connections of its own.
 func newHTTPClient() *http.Client {
 	return &http.Client{Timeout: time.Minute, Transport: &http.Transport{
@@ -156,8 +146,12 @@ func underLoad(t *testing.T, url string, steps ...func()) (created int64) {
 	}
 	for _, step := range append([]func(){func() {}}, steps...) {
 		step()
-		until := creates.Load() + 250
-		eventually(t, "more pets", func() bool { return creates.Load() >= until || t.Failed() })
+		end := time.Now().Add(2 * time.Minute)
+		for until := creates.Load() + 250; creates.Load() < until && !t.Failed(); time.Sleep(50 * time.Millisecond) {
+			if time.Now().After(end) {
+				t.Fatal("no 250 pets within two minutes")
+			}
+		}
 	}
 	stop()
 	return creates.Load()
