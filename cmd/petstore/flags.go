@@ -111,29 +111,26 @@ func parseNetworks(text string) (all []netip.Prefix, err error) {
 	return all, nil
 }
 
-// The forms of an origin as browsers send it, and of a public URL: a URI (RFC 3986) in
-// ASCII, which can stand in a header, in YAML and in a shell command as it is.
-const host = `([0-9A-Za-z]([0-9A-Za-z._-]*[0-9A-Za-z])?|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?`
+// urlForm is the form of a URI (RFC 3986) in ASCII, which can stand in a header, in YAML
+// and in a shell command as it is.
+var urlForm = regexp.MustCompile(`^(?i:https?)://` +
+	`([0-9A-Za-z]([0-9A-Za-z._-]*[0-9A-Za-z])?|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?` +
+	`(/([0-9A-Za-z._~-]|%[0-9A-Fa-f]{2})*)*$`)
 
-var (
-	originForm    = regexp.MustCompile(`^https?://` + host + `$`)
-	publicURLForm = regexp.MustCompile(`^(?i:https?)://` + host + `(/([0-9A-Za-z._~-]|%[0-9A-Fa-f]{2})*)*$`)
-)
-
-// isURL reports whether text is a URL of a form, with an IP address and a port that exist.
-func isURL(text string, form *regexp.Regexp) bool {
+// isURL reports whether text has this form, and its IP address and port can exist.
+func isURL(text string) bool {
 	u, err := url.Parse(text)
 	if err == nil && u.Port() != "" {
 		_, err = strconv.ParseUint(u.Port(), 10, 16)
 	}
-	return err == nil && form.MatchString(text)
+	return err == nil && urlForm.MatchString(text)
 }
 
 // parseOrigins parses origins as browsers send them.
 func parseOrigins(text string) ([]string, error) {
 	all := strings.Split(text, ",")
 	for _, origin := range all {
-		if !isURL(origin, originForm) || strings.ToLower(origin) != origin {
+		if !isURL(origin) || strings.ToLower(origin) != origin || strings.Count(origin, "/") != len("//") {
 			return nil, fmt.Errorf("%q is no origin as browsers send it, such as https://app.example.com", origin)
 		}
 	}
@@ -142,7 +139,7 @@ func parseOrigins(text string) ([]string, error) {
 
 // parsePublicURL accepts a public URL.
 func parsePublicURL(text string) (string, error) {
-	if text != "" && !isURL(text, publicURLForm) {
+	if text != "" && !isURL(text) {
 		return "", fmt.Errorf("it must be a URI in ASCII without user, query or fragment, such as %s", encodedURL(text))
 	}
 	return text, nil
@@ -156,7 +153,7 @@ func encodedURL(text string) string {
 			host += ":" + u.Port()
 		}
 		encoded := u.Scheme + "://" + host + u.EscapedPath()
-		if err == nil && isURL(encoded, publicURLForm) {
+		if err == nil && isURL(encoded) {
 			return encoded
 		}
 	}

@@ -149,10 +149,10 @@ func serve(ctx context.Context, env *environment, cfg serveConfig) (err error) {
 		env.logger = slog.New(slog.NewTextHandler(env.stderr, level))
 	}
 
-	if env.store.Kind == "sqlite" {
-		if err := refuseRoot(env.store.Path); err != nil {
-			return err
-		}
+	// The server may need root's rights, for its port or its certificate.
+	if path, owner := otherOwner(env.store.Path); env.store.Kind == "sqlite" && owner != nil {
+		return fmt.Errorf("%s belongs to the user %s: run the server as that user, for example with runuser -u %s --",
+			path, owner.Username, owner.Username)
 	}
 	st, err := openStore(ctx, env, cfg.open)
 	if err != nil {

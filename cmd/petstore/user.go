@@ -33,17 +33,6 @@ func leaveRoot(env *environment, file string) error {
 	return nil
 }
 
-// refuseRoot returns an error if root is to serve a store in a folder of another user.
-// The server may need root's rights, for its port or its certificate.
-func refuseRoot(file string) error {
-	path, owner := otherOwner(file)
-	if owner == nil {
-		return nil
-	}
-	return fmt.Errorf("%s belongs to the user %s: run the server as that user, for example with runuser -u %s --",
-		path, owner.Username, owner.Username)
-}
-
 // otherOwner returns the first directory or symbolic link on the way from the root
 // directory to file that does not belong to root, and its owner. That is nil if there is
 // none, or this is not a process of root.

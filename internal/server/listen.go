@@ -5,7 +5,6 @@ import (
 	"crypto/tls"
 	"fmt"
 	"log"
-	"log/slog"
 	"net"
 	"net/http"
 	_ "net/http/pprof" // adds to http.DefaultServeMux
@@ -81,39 +80,34 @@ func maxConnections(o Options) int {
 	return min(o.MaxConnections, most)
 }
 
-// certificate is a TLS certificate that is reloaded when its files change.
-type certificate struct {
-	certFile, keyFile string
-	logger            *slog.Logger
-	expiry            prometheus.Gauge // of current
-
-	mu      sync.Mutex
-	current *tls.Certificate
-	read    time.Time // when the files were last read
-}
-
-// get implements tls.Config.GetCertificate. It reads the files at most once a second,
-// and keeps the old pair while the new one does not match.
-func (c *certificate) get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if time.Since(c.read) < time.Second {
-		return c.current, nil
+// certificate returns a function for tls.Config.GetCertificate that returns that of the
+// files. It reads them at most once a second, and keeps the old pair while the new one
+// does not match. expiry is when it expires.
+func certificate(o Options, expiry prometheus.Gauge) func(*tls.ClientHelloInfo) (*tls.Certificate, error) {
+	var mu sync.Mutex
+	var current *tls.Certificate
+	var read time.Time
+	return func(*tls.ClientHelloInfo) (*tls.Certificate, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		if time.Since(read) < time.Second {
+			return current, nil
+		}
+		read = time.Now()
+		pair, err := tls.LoadX509KeyPair(o.CertFile, o.KeyFile)
+		switch {
+		case err != nil && current == nil:
+			return nil, fmt.Errorf("cannot use the certificate: %w", err)
+		case err != nil:
+			o.Logger.Error("the new certificate cannot be used; the old one stays in use",
+				"error", err, "expires", current.Leaf.NotAfter)
+		case current == nil || !pair.Leaf.Equal(current.Leaf):
+			current = &pair
+			expiry.Set(float64(pair.Leaf.NotAfter.Unix()))
+			o.Logger.Info("a new certificate is in use", "expires", pair.Leaf.NotAfter)
+		}
+		return current, nil
 	}
-	c.read = time.Now()
-	pair, err := tls.LoadX509KeyPair(c.certFile, c.keyFile)
-	switch {
-	case err != nil && c.current == nil:
-		return nil, fmt.Errorf("cannot use the certificate: %w", err)
-	case err != nil:
-		c.logger.Error("the new certificate cannot be used; the old one stays in use",
-			"error", err, "expires", c.current.Leaf.NotAfter)
-	case c.current == nil || !pair.Leaf.Equal(c.current.Leaf):
-		c.current = &pair
-		c.expiry.Set(float64(pair.Leaf.NotAfter.Unix()))
-		c.logger.Info("a new certificate is in use", "expires", pair.Leaf.NotAfter)
-	}
-	return c.current, nil
 }
 
 // serveAdmin serves metrics, the handler's probes, and profiles if enabled, where

@@ -91,14 +91,13 @@ func New(o Options) (*Server, error) {
 	}
 	s.http.Protocols.SetHTTP1(true) // HTTP/2 does not bound what streams hold, nor close connections that nobody reads
 	if o.CertFile != "" {
-		c := &certificate{certFile: o.CertFile, keyFile: o.KeyFile, logger: o.Logger}
-		c.expiry = auto.NewGauge(prometheus.GaugeOpts{
+		get := certificate(o, auto.NewGauge(prometheus.GaugeOpts{
 			Name: "tls_certificate_expiry_timestamp_seconds", Help: "When the certificate in use expires.",
-		})
-		if _, err := c.get(nil); err != nil {
+		}))
+		if _, err := get(nil); err != nil {
 			return nil, err
 		}
-		s.http.TLSConfig = &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: c.get}
+		s.http.TLSConfig = &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: get}
 	}
 	return s, nil
 }
@@ -114,14 +113,14 @@ func (s *Server) Run(ctx context.Context) error {
 	served := make(chan error, 1)
 	go func() { served <- s.serve() }()
 	_, _ = daemon.SdNotify(false, daemon.SdNotifyReady) // best effort
+	var failure error
 	select {
 	case err := <-served:
 		return err
-	case failure := <-s.options.Failed:
-		return s.stop(ctx, failure)
+	case failure = <-s.options.Failed:
 	case <-ctx.Done():
-		return s.stop(ctx, nil)
 	}
+	return s.stop(ctx, failure)
 }
 
 func (s *Server) serve() error {
