@@ -8,7 +8,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"example.com/petstore/internal/pets"
 	"example.com/petstore/internal/store"
 	"example.com/petstore/internal/store/address"
 )
@@ -55,19 +54,13 @@ func copyStore(ctx context.Context, env *environment, from, to *address.Address)
 		go showProgress(ctx, env.stderr, &n)
 	}
 	if err := store.Copy(ctx, source, target, &n); err != nil {
-		return fmt.Errorf("copying %s to %s: %w", from, to, copyError(err))
+		err = lastWord(err, "nothing was copied",
+			"either everything was copied or nothing: try again, since only an empty store is filled")
+		return fmt.Errorf("copying %s to %s: %w", from, to, err)
 	}
 	_, err = fmt.Fprintf(env.stderr, "copied pets: %d, API keys: %d, idempotency keys: %d\n",
 		n.Pets.Load(), n.Keys.Load(), n.Requests.Load())
 	return err
-}
-
-// copyError adds to an error of store.Copy whether anything was copied.
-func copyError(err error) error {
-	if pets.KindOf(err) == pets.Internal {
-		return fmt.Errorf("%w; either everything was copied or nothing: try again, since only an empty store is filled", err)
-	}
-	return fmt.Errorf("%w; nothing was copied", err)
 }
 
 // showProgress prints every two seconds until ctx ends how many pets were copied.

@@ -121,14 +121,11 @@ func changeKey(ctx context.Context, env *environment, o store.Options, done stri
 		return fmt.Errorf("%w; no key was %s", err, done)
 	}
 	defer s.Close() // what it has acknowledged is durable
-	err = f(s)
-	switch {
-	case err == nil:
-		return nil
-	case pets.KindOf(err) == pets.Internal:
-		return fmt.Errorf("%w; %s keys list --store %s shows whether the key was %s", err, service.Name, &env.store, done)
+	if err := f(s); err != nil {
+		look := service.Name + " keys list --store " + env.store.String() + " shows whether the key was "
+		return lastWord(err, "no key was "+done, look+done)
 	}
-	return fmt.Errorf("%w; no key was %s", err, done)
+	return nil
 }
 
 // findKey returns the key with the ID named, or else the only active key with that name.

@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/pflag"
 	"golang.org/x/term"
 
+	"example.com/petstore/internal/pets"
 	"example.com/petstore/internal/server"
 	"example.com/petstore/internal/service"
 	"example.com/petstore/internal/store"
@@ -186,6 +187,15 @@ func advise(err error, addr *address.Address) error {
 		}
 	}
 	return err
+}
+
+// lastWord adds to an error of a store that nothing was done or, if the outcome is unknown,
+// what might have been.
+func lastWord(err error, nothing, unknown string) error {
+	if pets.KindOf(err) == pets.Internal {
+		return fmt.Errorf("%w; %s", err, unknown)
+	}
+	return fmt.Errorf("%w; %s", err, nothing)
 }
 
 // version and commit are set by the linker.
