@@ -1,18 +1,21 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
+	"time"
 
 	"github.com/spf13/cobra"
 
+	"example.com/petstore/internal/store"
+	"example.com/petstore/internal/store/address"
 	"example.com/petstore/internal/store/sqlite"
 )
 
 func backupCommand(env *environment) *cobra.Command {
-	var force bool
-	cmd := &cobra.Command{
+	return fileCommand(env, "backed up", sqlite.Backup, "replace FILE if it exists", &cobra.Command{
 		Use:   "backup FILE",
 		Short: "Write a snapshot of an SQLite store to a file",
 		Long: `backup writes a consistent snapshot of the store, including its keys, to FILE.
@@ -20,20 +23,11 @@ Servers may keep writing. FILE appears only when it is complete, checked and on
 disk.`,
 		Example: `  petstore backup petstore-$(date +%F).db
   petstore backup --store sqlite:/srv/pets.db --force /mnt/pets.db`,
-		Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return upkeep(env, env.stderr, "backed up", func(path string) (sqlite.Report, error) {
-				return sqlite.Backup(cmd.Context(), path, args[0], force)
-			})
-		},
-	}
-	cmd.Flags().BoolVar(&force, "force", false, "replace FILE if it exists")
-	return withStore(env, cmd)
+	})
 }
 
 func restoreCommand(env *environment) *cobra.Command {
-	var force bool
-	cmd := &cobra.Command{
+	return fileCommand(env, "restored", sqlite.Restore, "replace the store if it exists", &cobra.Command{
 		Use:   "restore FILE",
 		Short: "Replace an SQLite store with a backup",
 		Long: `restore replaces the store, or makes it, with a copy of FILE, a backup made by
@@ -41,14 +35,21 @@ func restoreCommand(env *environment) *cobra.Command {
 if anything fails, you have either the old store or the new one.`,
 		Example: `  petstore restore petstore-2026-11-21.db
   petstore restore --store sqlite:/srv/pets.db --force /mnt/pets.db`,
-		Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return upkeep(env, env.stderr, "restored", func(path string) (sqlite.Report, error) {
-				return sqlite.Restore(cmd.Context(), path, args[0], force)
-			})
-		},
+	})
+}
+
+// fileWork is sqlite.Backup or sqlite.Restore.
+type fileWork func(ctx context.Context, path, file string, force bool) (sqlite.Report, error)
+
+// fileCommand completes cmd, which does work on a store and a file.
+func fileCommand(env *environment, done string, work fileWork, forceUsage string, cmd *cobra.Command) *cobra.Command {
+	force := cmd.Flags().Bool("force", false, forceUsage)
+	cmd.Args = cobra.ExactArgs(1)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		return upkeep(env, env.stderr, done, func(path string) (sqlite.Report, error) {
+			return work(cmd.Context(), path, args[0], *force)
+		})
 	}
-	cmd.Flags().BoolVar(&force, "force", false, "replace the store if it exists")
 	return withStore(env, cmd)
 }
 
@@ -109,4 +110,65 @@ pets stay.`,
 	}
 	cmd.Flags().Int64Var(&version, "to", 0, "the `version` of the schema, from 1; 0 for the newest")
 	return withStore(env, cmd)
+}
+
+func copyCommand(env *environment) *cobra.Command {
+	var from, to address.Address
+	cmd := &cobra.Command{
+		Use:   "copy",
+		Short: "Copy a whole store into a new one",
+		Long: `copy copies a store into an empty one, for example from SQLite to PostgreSQL, and
+makes that if there is none. It copies pets with their identifiers, API keys and
+idempotency keys: all of them or, if anything fails, nothing. Stop the servers of
+the store first, because what they write meanwhile is not copied.
+
+PostgreSQL's variables PGPASSWORD and PGPASSFILE, and the file ~/.pgpass, keep
+passwords out of the command line.`,
+		Example: "  petstore copy --from sqlite:/srv/pets.db --to postgres://petstore@db/pets",
+		Args:    cobra.NoArgs,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return copyStore(cmd.Context(), env, &from, &to) },
+	}
+	cmd.Flags().Var(&from, "from", "the address of the store to copy, such as sqlite:/srv/pets.db")
+	cmd.Flags().Var(&to, "to", "the address of an empty or a new store")
+	_ = cmd.MarkFlagRequired("from") // the flag exists
+	_ = cmd.MarkFlagRequired("to")
+	return cmd
+}
+
+// copyStore copies the store at one address into the one at another.
+func copyStore(ctx context.Context, env *environment, from, to *address.Address) error {
+	source, err := from.OpenReader(ctx)
+	if err != nil {
+		return fmt.Errorf("%w; nothing was copied", advise(err, from))
+	}
+	defer source.Close()
+	target, err := to.Open(ctx, store.Options{Logger: env.logger})
+	if err != nil {
+		return fmt.Errorf("%w; nothing was copied", advise(err, to))
+	}
+	defer target.Close() // what it has acknowledged is durable
+	var n store.Counts
+	if env.terminal {
+		ctx, done := context.WithCancel(ctx)
+		defer done()
+		go showProgress(ctx, env.stderr, &n)
+	}
+	if err := store.Copy(ctx, source, target, &n); err != nil {
+		err = lastWord(err, "nothing was copied",
+			"either everything was copied or nothing: try again, since only an empty store is filled")
+		return fmt.Errorf("copying %s to %s: %w", from, to, err)
+	}
+	_, err = fmt.Fprintf(env.stderr, "copied pets: %d, API keys: %d, idempotency keys: %d\n",
+		n.Pets.Load(), n.Keys.Load(), n.Requests.Load())
+	return err
+}
+
+// showProgress prints every two seconds until ctx ends how many pets were copied.
+func showProgress(ctx context.Context, out io.Writer, n *store.Counts) {
+	for range time.Tick(2 * time.Second) {
+		if ctx.Err() != nil {
+			return
+		}
+		fmt.Fprintf(out, "copied pets: %d\n", n.Pets.Load())
+	}
 }

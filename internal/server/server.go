@@ -111,7 +111,14 @@ func (s *Server) Run(ctx context.Context) error {
 		defer admin.Close()
 	}
 	served := make(chan error, 1)
-	go func() { served <- s.serve() }()
+	l := limitListener{s.options.Listener, s.connections, make(chan struct{})}
+	go func() {
+		if s.http.TLSConfig != nil {
+			served <- s.http.ServeTLS(l, "", "")
+		} else {
+			served <- s.http.Serve(l)
+		}
+	}()
 	_, _ = daemon.SdNotify(false, daemon.SdNotifyReady) // best effort
 	var failure error
 	select {
@@ -121,14 +128,6 @@ func (s *Server) Run(ctx context.Context) error {
 	case <-ctx.Done():
 	}
 	return s.stop(ctx, failure)
-}
-
-func (s *Server) serve() error {
-	l := limitListener{s.options.Listener, s.connections, make(chan struct{})}
-	if s.http.TLSConfig != nil {
-		return s.http.ServeTLS(l, "", "")
-	}
-	return s.http.Serve(l)
 }
 
 // serveHTTP calls the handler. It closes the connection while the server stops, and after
