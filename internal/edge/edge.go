@@ -16,7 +16,6 @@ import (
 	"maps"
 	"net/http"
 	"net/netip"
-	"net/url"
 	"regexp"
 	"slices"
 	"strings"
@@ -120,18 +119,13 @@ func (h *Handler) Base() string { return h.document.Base }
 // Stopping makes /readyz say that the server stops.
 func (h *Handler) Stopping() { h.stopping.Store(true) }
 
-// ServeHTTP implements http.Handler.
+// ServeHTTP implements http.Handler. Echo routes on the decoded path, so that /pets/%31 is
+// /pets/1, unless it has an encoded slash, which is not a separator.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	canonicalPath(r.URL)
-	h.echo.ServeHTTP(w, r)
-}
-
-// canonicalPath makes Echo route on the decoded path, so that /pets/%31 is /pets/1,
-// unless it has an encoded slash, which is not a separator.
-func canonicalPath(u *url.URL) {
-	if u.RawPath != "" && !strings.Contains(strings.ToLower(u.RawPath), "%2f") {
-		u.RawPath = ""
+	if !strings.Contains(strings.ToLower(r.URL.RawPath), "%2f") {
+		r.URL.RawPath = ""
 	}
+	h.echo.ServeHTTP(w, r)
 }
 
 // routes adds the middleware, in the order in which it handles a request, and the
@@ -266,9 +260,11 @@ func clientAddress(proxies []netip.Prefix) echo.IPExtractor {
 
 // parseAddress parses an IP address, which may have a port.
 func parseAddress(text string) (netip.Addr, error) {
-	if withPort, err := netip.ParseAddrPort(text); err == nil {
-		return withPort.Addr().Unmap().WithZone(""), nil
-	}
 	address, err := netip.ParseAddr(strings.Trim(text, "[]"))
+	if err != nil {
+		var withPort netip.AddrPort
+		withPort, err = netip.ParseAddrPort(text)
+		address = withPort.Addr()
+	}
 	return address.Unmap().WithZone(""), err // a client can choose the zone
 }

@@ -138,20 +138,27 @@ func TestSlowBody(t *testing.T) {
 func TestRateLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, _ := newHandler(t, func(_ *library, o *Options) { o.RateLimit = 0.0015 })
-		want := func(key string, status int, retry string) {
+		want := func(path, key, remote string, status int, retry string) {
 			t.Helper()
-			w := do(s, withKey(get("/v1/books"), key))
+			r := withKey(get(path), key)
+			r.RemoteAddr = remote
+			w := do(s, r)
 			if got := w.Header().Get("Retry-After"); w.Code != status || got != retry {
 				t.Errorf("got status %d, Retry-After %q, want %d, %q", w.Code, got, status, retry)
 			}
 		}
-		want(testKey, 200, "")
-		want(testKey, 429, "667")
+		const list, public, one, other = "/v1/books", "/v1/version", "192.0.2.1:80", "192.0.2.2:80"
+		want(list, testKey, one, 200, "")
+		want(list, testKey, other, 429, "667")
 		time.Sleep(666 * time.Second)
-		want(readKey, 200, "") // old keys are forgotten with a request of any key
-		want(testKey, 429, "667")
+		want(list, readKey, one, 200, "") // old keys are forgotten with a request of any key
+		want(list, testKey, one, 429, "667")
 		time.Sleep(time.Second)
-		want(testKey, 200, "")
+		want(list, testKey, one, 200, "")
+
+		want(public, testKey, one, 200, "")
+		want(public, readKey, one, 429, "667")
+		want(public, testKey, other, 200, "")
 	})
 }
 

@@ -39,7 +39,7 @@ func (op *operation) validate(c echo.Context) error {
 	r := c.Request()
 	path := map[string]string{}
 	for i, name := range c.ParamNames() {
-		if r.URL.RawPath != "" { // see canonicalPath
+		if r.URL.RawPath != "" { // see ServeHTTP
 			c.ParamValues()[i], _ = url.PathUnescape(c.ParamValues()[i])
 		}
 		path[name] = c.ParamValues()[i]
