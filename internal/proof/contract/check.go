@@ -1,9 +1,7 @@
 package contract
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"maps"
@@ -14,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"testing"
 	"time"
 
 	"github.com/getkin/kin-openapi/openapi3"
@@ -34,23 +33,20 @@ var statusHeaders = map[int]map[string]string{
 
 var deprecation = regexp.MustCompile(`<[^<>]*/docs[^<>]*>; rel="deprecation"`)
 
-// check reports what is wrong with the response to r, whatever r was.
-func (s *suite) check(t T, r request, got response) {
-	fail := func(format string, args ...any) {
-		t.Errorf("%v: %d: %s", r, got.StatusCode, fmt.Sprintf(format, args...))
-	}
-	target, _, _ := strings.Cut(r.target, "?")
-	hasBody := r.method != http.MethodHead && got.StatusCode != 204 && got.StatusCode != 304
+// check reports what is wrong with a response, whatever the request was.
+func (s *suite) check(t *testing.T, got response) {
+	target, _, _ := strings.Cut(got.to.target, "?")
+	hasBody := got.to.method != http.MethodHead && got.StatusCode != 204 && got.StatusCode != 304
 	if !hasBody && len(got.body) > 0 {
-		fail("body: got %.100q, want none", got.body)
+		got.errorf(t, "body: got %.100q, want none", got.body)
 	}
-	route := s.route(target, r.method)
+	route := s.route(target, got.to.method)
 	header := map[string]string{
 		"X-Request-Id": `^[A-Za-z0-9._-]{1,64}$`, "X-Content-Type-Options": "^nosniff$", "Deprecation": "", "Sunset": "",
 	}
-	if id := got.Header.Get("X-Request-Id"); !strings.Contains(fmt.Sprint(r.header), "X-Request-Id") {
+	if id := got.Header.Get("X-Request-Id"); !strings.Contains(fmt.Sprint(got.to.header), "X-Request-Id") {
 		if s.seen[id] {
-			fail("X-Request-Id: got %s twice, want another", id)
+			got.errorf(t, "X-Request-Id: got %s twice, want another", id)
 		}
 		s.seen[id] = true
 	}
@@ -64,17 +60,42 @@ func (s *suite) check(t T, r request, got response) {
 		header["Deprecation"] = fmt.Sprintf("^@%d$", date(o, "x-deprecated-at").Unix())
 		header["Sunset"] = "^" + date(o, "x-sunset").Format(http.TimeFormat) + "$"
 		if links := strings.Join(got.Header.Values("Link"), ", "); !deprecation.MatchString(links) {
-			fail("Link: got %q, want one with rel=\"deprecation\"", links)
+			got.errorf(t, "Link: got %q, want one with rel=\"deprecation\"", links)
 		}
 	}
 	maps.Copy(header, statusHeaders[got.StatusCode])
-	checkHeader(t, r, got, header)
+	got.checkHeader(t, header)
 
 	if hasBody && got.StatusCode >= 400 {
-		s.checkError(fail, got)
+		s.checkError(t, got)
 	}
-	if route.Operation != nil {
-		s.checkOperation(fail, route, got, hasBody)
+	if o := route.Operation; o != nil {
+		s.seen[fmt.Sprintf("%s %d", o.OperationID, got.StatusCode)] = true
+		request := &http.Request{Method: http.MethodGet, URL: &url.URL{}} // kin-openapi does not look at answers to HEAD
+		err := openapi3filter.ValidateResponse(context.Background(), &openapi3filter.ResponseValidationInput{
+			RequestValidationInput: &openapi3filter.RequestValidationInput{Request: request, Route: route},
+			Status:                 got.StatusCode,
+			Header:                 got.Header,
+			Body:                   io.NopCloser(strings.NewReader(got.body)),
+			Options:                &openapi3filter.Options{IncludeResponseStatus: true, ExcludeResponseBody: !hasBody},
+		})
+		if err != nil {
+			what, _, _ := strings.Cut(err.Error(), "\nSchema:")
+			got.errorf(t, "got %.200s, want what openapi.yaml has for %s: %s", got.body, o.OperationID, what)
+		}
+	}
+}
+
+// checkHeader compares the header with regular expressions by name, "" for absent.
+func (got response) checkHeader(t *testing.T, want map[string]string) {
+	for name, pattern := range want {
+		values := got.Header.Values(name)
+		switch {
+		case pattern == "" && len(values) > 0:
+			got.errorf(t, "%s: got %q, want none", name, values)
+		case pattern != "" && (len(values) != 1 || !regexp.MustCompile(pattern).MatchString(values[0])):
+			got.errorf(t, "%s: got %q, want one that matches %s", name, values, pattern)
+		}
 	}
 }
 
@@ -83,43 +104,21 @@ var leak = regexp.MustCompile(`json:|jsontext|strconv|nmarshal|invalid character
 	`(?i:\bsql|select |insert )|constraint|\bnil\b|panic|\bEOF\b|\btcp\b|/tmp|/home|/root|struct|float64|%!|map\[|context |` + service.Name + `\.|` + keys.Pattern.String())
 
 // checkError checks the body of an error response.
-func (s *suite) checkError(fail func(string, ...any), got response) {
-	var value any
-	err := json.Unmarshal(got.body, &value)
-	if err == nil {
-		err = s.document.Components.Schemas["Error"].Value.VisitJSON(value)
-	}
-	if err != nil {
-		fail("body: got %.200q (%v), want an Error", got.body, err)
+func (s *suite) checkError(t *testing.T, got response) {
+	value := decode(got.body)
+	if err := s.document.Components.Schemas["Error"].Value.VisitJSON(value); err != nil {
+		got.errorf(t, "body: got %.200q (%v), want an Error", got.body, err)
 		return
 	}
 	e, status := value.(map[string]any), strconv.Itoa(got.StatusCode)
 	if fmt.Sprint(e["status"]) != status {
-		fail("status in the body: got %v, want %s", e["status"], status)
+		got.errorf(t, "status in the body: got %v, want %s", e["status"], status)
 	}
 	if code := e["code"].(string); !slices.Contains(s.codes[status], code) {
-		fail("code: got %q, want one of %q", code, s.codes[status])
+		got.errorf(t, "code: got %q, want one of %q", code, s.codes[status])
 	}
 	if m := e["message"].(string); m == "" || len(m) > 300 || strings.ContainsAny(m, "\n\r\t") || leak.MatchString(m) {
-		fail("message: got %q, want one plain sentence with nothing internal such as %q", m, leak.FindString(m))
-	}
-}
-
-// checkOperation checks the response of an operation against the document.
-func (s *suite) checkOperation(fail func(string, ...any), route *routers.Route, got response, hasBody bool) {
-	o := route.Operation
-	s.seen[fmt.Sprintf("%s %d", o.OperationID, got.StatusCode)] = true
-	request := &http.Request{Method: http.MethodGet, URL: &url.URL{}}
-	err := openapi3filter.ValidateResponse(context.Background(), &openapi3filter.ResponseValidationInput{
-		RequestValidationInput: &openapi3filter.RequestValidationInput{Request: request, Route: route},
-		Status:                 got.StatusCode,
-		Header:                 got.Header,
-		Body:                   io.NopCloser(bytes.NewReader(got.body)),
-		Options:                &openapi3filter.Options{IncludeResponseStatus: true, ExcludeResponseBody: !hasBody},
-	})
-	if err != nil {
-		what, _, _ := strings.Cut(err.Error(), "\nSchema:")
-		fail("got %.200s, want what openapi.yaml has for %s: %s", got.body, o.OperationID, what)
+		got.errorf(t, "message: got %q, want one plain sentence with nothing internal such as %q", m, leak.FindString(m))
 	}
 }
 

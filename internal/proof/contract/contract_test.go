@@ -41,7 +41,13 @@ func TestContract(t *testing.T) {
 			if name == "memory" {
 				return
 			}
-			before := s.everything(t)
+			everything := func() (lists []map[string][]resource) {
+				for _, c := range s.collections {
+					lists = append(lists, c.everything(t))
+				}
+				return lists
+			}
+			before := everything()
 			copied := openStore(t, newAddress(t))
 			from, err := parse(t, addr).OpenReader(t.Context())
 			if err != nil {
@@ -52,7 +58,7 @@ func TestContract(t *testing.T) {
 				t.Fatalf("copying: got error %v", err)
 			}
 			s.origin = newSuiteOn(t, copied).origin
-			if after := s.everything(t); !reflect.DeepEqual(after, before) {
+			if after := everything(); !reflect.DeepEqual(after, before) {
 				t.Errorf("copied: got %v, want %v", after, before)
 			}
 		})
@@ -97,21 +103,20 @@ func newSuiteOn(t *testing.T, st store.Store) *suite {
 	}
 	s := program.NewServer(h)
 	t.Cleanup(s.Close)
-	create := func(readOnly bool, lifetime time.Duration) (id, token string) {
+	token := func(readOnly bool, lifetime time.Duration) string {
 		k, token, err := keys.New("test", time.Now().Add(-time.Hour), lifetime)
 		k.ReadOnly = readOnly
 		if err := errors.Join(err, st.CreateKey(t.Context(), k)); err != nil {
 			t.Fatal(err)
 		}
-		return k.ID, token
+		return token
 	}
-	server := Server{URL: s.URL + example.Base(), Address: example.Base(), Key: program.Key}
-	_, server.OtherKey = create(false, 0)
-	_, server.ReadOnlyKey = create(true, 0)
-	_, server.ExpiredKey = create(false, time.Minute)
-	id, token := create(false, 0)
-	server.RevokedKey = token
-	if _, err := st.RevokeKey(t.Context(), id, time.Now()); err != nil {
+	server := Server{
+		URL: s.URL + example.Base(), Address: example.Base(), Key: program.Key, OtherKey: token(false, 0),
+		ReadOnlyKey: token(true, 0), ExpiredKey: token(false, time.Minute), RevokedKey: token(false, 0),
+	}
+	revoked, _ := keys.ID(server.RevokedKey)
+	if _, err := st.RevokeKey(t.Context(), revoked, time.Now()); err != nil {
 		t.Fatal(err)
 	}
 	return newSuite(t, server)

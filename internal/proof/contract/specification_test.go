@@ -7,7 +7,6 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 
 	"example.com/petstore/internal/proof/example"
-	"example.com/petstore/internal/proof/property"
 )
 
 // TestSpecification compares what the other tests read from openapi.yaml with the
@@ -41,5 +40,5 @@ func summary(o, given *openapi3.Operation) string {
 		s := o.Parameters.GetByInAndName(p.Value.In, p.Value.Name).Schema.Value
 		all = append(all, p.Value.Name, openapi3.Schema{Type: s.Type, Enum: s.Enum, Default: s.Default, Min: s.Min, Max: s.Max})
 	}
-	return property.Encode(all)
+	return encode(all)
 }

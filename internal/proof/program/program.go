@@ -1,10 +1,16 @@
-// Package program puts the service together for tests, in this process.
+// Package program puts the service together for tests, in this process, and helps to
+// start it as another.
 package program
 
 import (
+	"fmt"
 	"log/slog"
+	"math/rand/v2"
+	"net"
 	"net/http"
 	"net/http/httptest"
+	"testing"
+	"time"
 
 	"example.com/petstore/internal/edge"
 	"example.com/petstore/internal/keys"
@@ -27,4 +33,30 @@ func NewServer(h http.Handler) *httptest.Server {
 	s.Config.DisableGeneralOptionsHandler = true
 	s.Start()
 	return s
+}
+
+// FreeAddress returns an address with a free port, below the ephemeral ports.
+func FreeAddress(t testing.TB) string {
+	t.Helper()
+	for range 1000 {
+		addr := fmt.Sprintf("127.0.0.1:%d", 10000+rand.IntN(20000))
+		if l, err := net.Listen("tcp", addr); err == nil {
+			_ = l.Close()
+			return addr
+		}
+	}
+	t.Fatal("no free port")
+	return ""
+}
+
+// WaitFor waits until a program listens at addr.
+func WaitFor(t testing.TB, addr string) {
+	t.Helper()
+	for begin := time.Now(); time.Since(begin) < time.Minute; time.Sleep(10 * time.Millisecond) {
+		if conn, err := net.Dial("tcp", addr); err == nil {
+			_ = conn.Close()
+			return
+		}
+	}
+	t.Fatalf("nothing listens at %s", addr)
 }
