@@ -35,16 +35,16 @@ var deprecation = regexp.MustCompile(`<[^<>]*/docs[^<>]*>; rel="deprecation"`)
 
 // check reports what is wrong with a response, whatever the request was.
 func (s *suite) check(t *testing.T, got response) {
-	target, _, _ := strings.Cut(got.to.target, "?")
-	hasBody := got.to.method != http.MethodHead && got.StatusCode != 204 && got.StatusCode != 304
+	target, _, _ := strings.Cut(got.request.target, "?")
+	hasBody := got.request.method != http.MethodHead && got.StatusCode != 204 && got.StatusCode != 304
 	if !hasBody && len(got.body) > 0 {
 		got.errorf(t, "body: got %.100q, want none", got.body)
 	}
-	route := s.route(target, got.to.method)
+	route := s.route(target, got.request.method)
 	header := map[string]string{
 		"X-Request-Id": `^[A-Za-z0-9._-]{1,64}$`, "X-Content-Type-Options": "^nosniff$", "Deprecation": "", "Sunset": "",
 	}
-	if id := got.Header.Get("X-Request-Id"); !strings.Contains(fmt.Sprint(got.to.header), "X-Request-Id") {
+	if id := got.Header.Get("X-Request-Id"); !strings.Contains(fmt.Sprint(got.request.header), "X-Request-Id") {
 		if s.seen[id] {
 			got.errorf(t, "X-Request-Id: got %s twice, want another", id)
 		}

@@ -120,9 +120,14 @@ func (c *collection) newParent(t *testing.T, seed int) *stored {
 	return c.parent.add(t, c.parent.newParent(t, seed), c.parent.example(seed))
 }
 
+// post returns a create request.
+func (c *collection) post(under *stored, body resource, header ...string) request {
+	return c.to(c.create, c.path(under)).withBody(body).with(header...)
+}
+
 // add adds a resource and checks the answer.
 func (c *collection) add(t *testing.T, under *stored, body resource, header ...string) *stored {
-	got := c.expect(t, c.to(c.create, c.path(under)).withBody(body).with(header...), want{})
+	got := c.expect(t, c.post(under, body, header...), want{})
 	m := &stored{collection: c, under: under, value: resourceOf(got.body)}
 	c.equal(t, "added", m.value, body)
 	if r := c.create.Responses.Status(got.StatusCode); r != nil && r.Value.Headers["Location"] != nil {

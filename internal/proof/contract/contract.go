@@ -133,14 +133,14 @@ func bearer(key string) string { return "Authorization: Bearer " + key }
 // response is the response to a request. Its body has been read.
 type response struct {
 	*http.Response
-	to   request
-	body string
+	request request
+	body    string
 }
 
 // errorf reports what is wrong with the response.
 func (got response) errorf(t *testing.T, format string, args ...any) {
 	t.Helper()
-	t.Errorf("%v: %d: %s", got.to, got.StatusCode, fmt.Sprintf(format, args...))
+	t.Errorf("%v: %d: %s", got.request, got.StatusCode, fmt.Sprintf(format, args...))
 }
 
 // send sends r and checks the response against the document. If there is none, it

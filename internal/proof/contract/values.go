@@ -42,11 +42,15 @@ func values(s *openapi3.Schema) (good, bad []string) {
 	}
 	switch {
 	case s.Type.Is("string") && s.Enum == nil:
+		lengths := []int{max(1, int(s.MinLength)) - 1, int(s.MinLength), int(s.MinLength) + 1}
+		if s.MaxLength != nil {
+			lengths = append(lengths, int(*s.MaxLength), int(*s.MaxLength)+1)
+		}
+		for _, n := range lengths {
+			all = append(all, encode(strings.Repeat("é", n)))
+		}
 		for i := range 10 {
 			all = append(all, encode(rapid.String().Example(i)), encode(rapid.StringMatching(s.Pattern).Example(i)))
-		}
-		if s.MaxLength != nil {
-			all = append(all, encode(strings.Repeat("é", int(*s.MaxLength))), encode(strings.Repeat("x", int(*s.MaxLength)+1)))
 		}
 	case s.Type.Is("array"): // it needs maxItems, because only its texts count in the memory of a response
 		items, badItems := values(s.Items.Value)
@@ -77,7 +81,7 @@ func values(s *openapi3.Schema) (good, bad []string) {
 }
 
 // objects returns objects in which one property has each of its values, or is missing, and
-// the others have a valid one.
+// the others have a valid one; and one that has only what is required.
 func objects(s *openapi3.Schema) (good, bad []string) {
 	for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
 		object := sample(s, 0)
@@ -96,7 +100,7 @@ func objects(s *openapi3.Schema) (good, bad []string) {
 			good = append(good, encode(object))
 		}
 	}
-	return good, bad
+	return append(good, encode(least(s, 1))), bad
 }
 
 // sample returns an object with all properties.
@@ -105,6 +109,13 @@ func sample(s *openapi3.Schema, seed int) resource {
 	for name, p := range s.Properties {
 		object[name] = another(p.Value, nil, seed)
 	}
+	return object
+}
+
+// least returns an object with only the properties that are required.
+func least(s *openapi3.Schema, seed int) resource {
+	object := sample(s, seed)
+	maps.DeleteFunc(object, func(name string, _ any) bool { return !slices.Contains(s.Required, name) })
 	return object
 }
 

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -39,8 +40,8 @@ func (s *suite) writes(t *testing.T) {
 	}
 }
 
-// creates tests a create operation: resources with every value are read as they were sent, and what
-// is not valid adds none.
+// creates tests a create operation: resources with all kinds of values are read as they
+// were sent, and what is not valid adds none.
 func (c *collection) creates(t *testing.T) {
 	under := c.newParent(t, 1)
 	c.examples(t, under)
@@ -55,18 +56,17 @@ func (c *collection) creates(t *testing.T) {
 		}
 		sent := c.owned(c.create, m.value)
 		maps.Copy(sent, body)
-		c.keeps(t, c.create, resourceOf(c.expect(t, c.to(c.create, c.path(under)).withBody(sent), want{}).body), sent)
+		c.keeps(t, c.create, resourceOf(c.expect(t, c.post(under, sent), want{}).body), sent)
 		if t.Failed() {
 			return
 		}
 	}
-	before, required := c.all(t, under), c.example(2)
-	maps.DeleteFunc(required, func(name string, _ any) bool { return !slices.Contains(c.create.body.Required, name) })
+	before, required := c.all(t, under), least(c.create.body, 2)
 	for name, v := range required {
 		body := without(required, name)
 		body[strings.ToUpper(name)] = v
 		w := want{status: 400, code: "invalid_body", message: "^" + name + " is required$"}
-		c.expect(t, c.to(c.create, c.path(under)).withBody(body), w)
+		c.expect(t, c.post(under, body), w)
 	}
 	c.refuses(t, c.create, c.path(under), required)
 	if after := c.all(t, under); !reflect.DeepEqual(after, before) {
@@ -205,17 +205,15 @@ func (c *collection) repeats(t *testing.T, m *stored, body resource, key string)
 			complete[name] = m.value[name]
 		}
 	}
-	again := []*stored{c.add(t, m.under, body, "Idempotency-Key: "+key), c.add(t, m.under, complete, `Idempotency-Key: "`+key+`"`)}
-	for _, got := range again {
-		if !reflect.DeepEqual(got.value, m.value) {
+	for form, again := range map[string]resource{key: body, `"` + key + `"`: complete} {
+		if got := c.add(t, m.under, again, "Idempotency-Key: "+form); !reflect.DeepEqual(got.value, m.value) {
 			t.Errorf("repeated: got %v, want %v", got.value, m.value)
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.create.body.Properties)) {
 		other := without(complete, name)
 		other[name] = another(c.create.body.Properties[name].Value, m.value[name], 1)
-		r := c.to(c.create, c.path(m.under)).withBody(other).with("Idempotency-Key: " + key)
-		c.expect(t, r, want{status: 422, message: "Idempotency-Key"})
+		c.expect(t, c.post(m.under, other, "Idempotency-Key: "+key), want{status: 422, message: "Idempotency-Key"})
 	}
 }
 
@@ -227,9 +225,7 @@ func (s *suite) retry(t *testing.T) {
 			continue
 		}
 		run := fmt.Sprint(time.Now().UnixNano())
-		long := run + strings.Repeat("k", 255-len(run))
 		path, seen := c.path(c.newParent(t, 7)), map[string]string{}
-		r := c.to(c.create, path)
 		add := func(r request, what string) (id string) {
 			id = c.idOf(resourceOf(s.expect(t, r, want{}).body))
 			if first, found := seen[id]; found {
@@ -237,31 +233,24 @@ func (s *suite) retry(t *testing.T) {
 			}
 			return id
 		}
-		for _, forms := range [][]string{
-			{run + "a", `"` + run + `a"`},
-			{`"` + run + ` c"`, run + " c"},
-			{`"` + run + `\\d"`, run + `\d`},
-			{`"` + long + `"`, long},
-			{run + "A"},
-			{`"` + run + `\\A"`},
-			{`"` + run + `\"A"`},
-			{run + "a1"},
-		} {
-			invalid := r.with("Idempotency-Key: " + forms[0])
+		r := c.to(c.create, path)
+		for _, key := range []string{"a", "a1", "A", " c", `\d`, `\A`, `"A`, strings.Repeat("k", 255-len(run))} {
+			key = run + key
+			quoted := r.with("Idempotency-Key: " + strconv.Quote(key))
+			invalid := quoted
 			invalid.body = "{"
 			c.expect(t, invalid, want{status: 400, code: "invalid_body"})
-			id := add(r.with("Idempotency-Key: "+forms[0]), forms[0])
-			for _, form := range forms[1:] {
-				if got := add(r.with("Idempotency-Key: "+form), form); got != id {
-					t.Errorf("%s: got %s, want %s as for %s", form, got, id, forms[0])
-				}
+			id := add(quoted, key)
+			if bare := r.with("Idempotency-Key: " + key); !strings.Contains(key, `"`) && add(bare, key) != id {
+				t.Errorf("%s: got another resource without quotes", key)
 			}
-			seen[id] = forms[0]
+			seen[id] = key
 		}
 		seen[add(r, "no key")] = "no key"
 		add(r, "no key again")
 		if s.OtherKey != "" {
-			add(s.request(c.create, path).with(bearer(s.OtherKey), "Idempotency-Key: "+run+"a1"), "another API key")
+			other := s.request(c.create, path).with(bearer(s.OtherKey), "Idempotency-Key: "+run+"a1")
+			add(other, "another API key")
 		}
 	}
 }
