@@ -17,12 +17,14 @@ const odd = " 0Aß\u0301🐕👩🏽‍🚀ש\u202e\u2028\r\n\t\x01\x7f\ufeff\"'
 // uuids are the candidates that have the format uuid, which kin-openapi leaves to others.
 var uuids = []string{`"5b0f3c1e-8e0d-4c53-9a77-0d6a2f0d9b11"`, `"c2d29867-3d0b-4497-9191-18a9d8ee7830"`}
 
-// candidates are JSON values of all types. A schema has others; see values.
+// candidates are JSON values of all types; those that Go takes for nothing come last. A
+// schema has others; see values.
 var candidates = slices.Concat([]string{
-	`"lost"`, `""`, `"a\u0000b"`, `"+5"`, `"05"`, `"５"`, `"1/2"`, encode(odd), `"2026-02-28"`, `"1970-01-01"`, `"2026-02-30"`,
+	`"lost"`, `"a\u0000b"`, `"+5"`, `"05"`, `"５"`, `"1/2"`, encode(odd), `"2026-02-28"`, `"1970-01-01"`, `"2026-02-30"`,
 	`"2026-02-28T00:00:00Z"`, `"1970-01-01T23:59:59Z"`, `"2026-02-30T00:00:00Z"`,
-	`5`, `1`, `0`, `-1`, `7.5`, `7.0`, `1e2`, `1e300`, `2147483647`, `-2147483648`, `2147483648`, `9007199254740993`,
-	`9223372036854775807`, `-9223372036854775808`, `9223372036854775808`, `true`, `false`, `[]`, `{}`, `null`,
+	`5`, `1`, `-1`, `7.5`, `7.0`, `1e2`, `1e300`, `2147483647`, `-2147483648`, `2147483648`, `9007199254740993`,
+	`9223372036854775807`, `-9223372036854775808`, `9223372036854775808`, `true`, `false`,
+	`""`, `0`, `[]`, `{}`, `null`,
 }, uuids)
 
 // values returns JSON values that are valid for s, and others that are not, most of them
@@ -57,11 +59,11 @@ func values(s *openapi3.Schema) (good, bad []string) {
 		for _, item := range badItems {
 			bad = append(bad, "["+item+"]")
 		}
-		for _, n := range []int{2, int(s.MinItems), int(*s.MaxItems), int(*s.MaxItems) + 1} {
-			all = append(all, "["+strings.Join(slices.Repeat(items, n)[:n], ",")+"]")
-		}
 		for _, item := range items {
 			all = append(all, "["+item+"]")
+		}
+		for _, n := range []int{2, int(*s.MaxItems), int(*s.MaxItems) + 1, int(s.MinItems)} {
+			all = append(all, "["+strings.Join(slices.Repeat(items, n)[:n], ",")+"]")
 		}
 	case s.Type.Is("object"):
 		good, bad = objects(s)

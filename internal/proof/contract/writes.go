@@ -119,7 +119,7 @@ func (c *collection) refuses(t *testing.T, o operation, path string, valid resou
 // changes tests a PUT with all properties, or a PATCH with all and with each alone, and
 // null where it takes that. A property that is not sent stays as it is.
 func (c *collection) changes(t *testing.T, o operation) {
-	under, body, all := c.newParent(t, 2), c.example(1), resource{}
+	under, body, all := c.newParent(t, 2), c.example(0), resource{}
 	other := c.add(t, under, c.example(5))
 	for name, p := range o.body.Properties {
 		all[name] = another(p.Value, body[name], 1)
