@@ -137,8 +137,7 @@ func (s *suite) tryParameters(o operation, try func(string, request, want)) {
 		switch p.In {
 		case openapi3.ParameterInPath:
 			for _, text := range invalidTexts(schema) {
-				w.malformed = strings.Contains(text, "\x00")
-				if text != "" {
+				if text != "" && !strings.Contains(text, "\x00") { // which gateways refuse themselves
 					try(p.Name+"="+text, s.request(o, o.unknown(p.Name, text)), w)
 				}
 			}
