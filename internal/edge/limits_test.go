@@ -13,6 +13,22 @@ import (
 	"github.com/labstack/echo/v4"
 )
 
+// TestBearer checks the form of a token (RFC 6750, section 2.1). The challenge names an
+// error only for a token that has it.
+func TestBearer(t *testing.T) {
+	s, _ := newHandler(t, nil)
+	for token, want := range map[string]string{
+		"AZaz09-._~+/": "", "a==": "", " a": "", oldKey: `Bearer realm="books", error="invalid_token", error_description="the API key has expired"`,
+		"": `Bearer realm="books"`, "==": `Bearer realm="books"`, "a b": `Bearer realm="books"`, "a=b": `Bearer realm="books"`,
+		`"a"`: `Bearer realm="books"`, "a,b": `Bearer realm="books"`, "é": `Bearer realm="books"`, "a\t": `Bearer realm="books"`,
+	} {
+		w := do(s, withKey(get("/v1/books"), token))
+		if got := w.Header().Get("WWW-Authenticate"); got != want || (w.Code == 200) != (want == "") {
+			t.Errorf("%q: got %d, %s, want %s", token, w.Code, got, want)
+		}
+	}
+}
+
 // busy is a handler whose operation getBook ends when done is closed.
 type busy struct {
 	*Handler

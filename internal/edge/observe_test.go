@@ -74,14 +74,15 @@ func TestLogLevels(t *testing.T) {
 		l.ready = func(context.Context) error { return errors.New("the store is away") }
 	})
 	for name, test := range map[string]struct {
-		path, key   string
-		status      int
-		level, want string // want is the reason or in the error
+		path, key    string
+		status       int
+		level, keyID string
+		want         string // the reason, or in the error
 	}{
-		"a probe":                      {"/livez", testKey, 200, "DEBUG", ""},
-		"not ready":                    {"/readyz", testKey, 503, "WARN", "the store is away"},
-		"an expired key":               {"/v1/books", oldKey, 401, "INFO", "expired"},
-		"a key that cannot be checked": {"/v1/books", brokeKey, 503, "ERROR", "no connection to the keys"},
+		"a probe":                      {"/livez", testKey, 200, "DEBUG", "", ""},
+		"not ready":                    {"/readyz", testKey, 503, "WARN", "", "the store is away"},
+		"an expired key":               {"/v1/books", oldKey, 401, "INFO", oldKey, "expired"},
+		"a key that cannot be checked": {"/v1/books", brokeKey, 503, "ERROR", "", "no connection to the keys"},
 	} {
 		log.Reset()
 		w := do(s, withKey(get(test.path), test.key))
@@ -90,7 +91,8 @@ func TestLogLevels(t *testing.T) {
 		if reason, ok := line["reason"].(string); ok {
 			why = reason
 		}
-		if w.Code != test.status || line["level"] != test.level || !strings.Contains(why, test.want) || test.want == "" && why != "" {
+		if w.Code != test.status || line["level"] != test.level || line["key"] != test.keyID ||
+			!strings.Contains(why, test.want) || test.want == "" && why != "" {
 			t.Errorf("%s: got %d, %v, want %d, %s with %q", name, w.Code, line, test.status, test.level, test.want)
 		}
 	}
