@@ -34,12 +34,7 @@ func TestFaultUnderLoad(t *testing.T) {
 			t.Parallel()
 			primary, standby := pgtest.Pair(t)
 			refused(t, standby.Address("postgres"), "the server is a standby")
-			s, err := Open(t.Context(), pgtest.Address("postgres", primary.Host(), standby.Host()), store.Options{RequireSync: true})
-			if err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(func() { _ = s.Close() })
-			l := load(t, s)
+			l := load(t, mustOpen(t, pgtest.Address("postgres", primary.Host(), standby.Host())))
 			l.wait(t, time.Minute, 300)
 			fault(t, primary)
 			standby.Promote(t)

@@ -148,7 +148,7 @@ func Redact(dsn string) string {
 func explainOpen(dsn string, err error) error {
 	timedOut := pgconn.Timeout(err) && !errors.Is(err, context.Canceled) // which pgconn counts as one
 	e, fromServer := errors.AsType[*pgconn.PgError](err)
-	_, connecting := errors.AsType[*pgconn.ConnectError](err)
+	connect, connecting := errors.AsType[*pgconn.ConnectError](err)
 	switch {
 	case fromServer && e.Code == "3D000": // invalid_catalog_name
 		err = fmt.Errorf("%w: %s", ErrNoDatabase, e.Message)
@@ -156,9 +156,9 @@ func explainOpen(dsn string, err error) error {
 		err = fmt.Errorf("%w: %s", ErrMayNotMigrate, e.Message)
 	case fromServer:
 		err = errors.New(e.Message)
-	case connecting: // one line for each host
-		lines := strings.FieldsFunc(err.Error(), func(r rune) bool { return r == '\n' || r == '\t' })
-		err = fmt.Errorf("no writable primary can be reached: %s", strings.Join(slices.Compact(lines), "; "))
+	case connecting:
+		hosts := slices.Compact(strings.Split(connect.Unwrap().Error(), "\n"))
+		err = fmt.Errorf("no writable primary can be reached: %s", strings.Join(hosts, "; "))
 	}
 	if timedOut {
 		err = fmt.Errorf("%w; if the network is slow, set connect_timeout=SECONDS in the address", err)
