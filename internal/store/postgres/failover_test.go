@@ -130,18 +130,15 @@ func TestOutage(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Start(t)
 	s := mustOpen(t, server.Address("postgres"))
-	write := func() error {
-		ctx, cancel := context.WithTimeout(t.Context(), requestTimeout)
-		defer cancel()
-		err := create(ctx, s, pets.IdempotencyKey{})
-		if ctx.Err() != nil {
-			t.Errorf("CreatePet: got no answer before the end of its context")
-		}
-		return err
-	}
-	before := write()
+	var key pets.IdempotencyKey // none
+	before := create(t.Context(), s, key)
 	server.Kill()
-	unknown, unavailable, ping := write(), write(), s.Ping(t.Context())
+	ctx, cancel := context.WithTimeout(t.Context(), 2*requestTimeout)
+	defer cancel()
+	unknown, unavailable, ping := create(ctx, s, key), create(ctx, s, key), s.Ping(ctx)
+	if ctx.Err() != nil {
+		t.Errorf("got no answers before the end of their context")
+	}
 	if before != nil || unknown == nil || ping != nil {
 		t.Errorf("before: got error %v; after: got %v, want one; Ping in the first seconds: got %v", before, unknown, ping)
 	}
@@ -149,7 +146,7 @@ func TestOutage(t *testing.T) {
 		t.Errorf("CreatePet, again: got error %v (%v), want unavailable, with the cause", unavailable, pets.KindOf(unavailable))
 	}
 	server.Run(t)
-	if err := write(); err != nil {
+	if err := create(t.Context(), s, key); err != nil {
 		t.Errorf("CreatePet after the restart: got error %v", err)
 	}
 }
@@ -238,71 +235,61 @@ func figures(t *testing.T, s *Store) map[string]float64 {
 func TestSync(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Start(t)
-	set := func(t *testing.T, names string) { server.Configure(t, "synchronous_standby_names", names) }
-	// start opens a store on an empty database, then makes commits wait.
-	start := func(t *testing.T, name, parameters string) (*Store, string) {
-		set(t, "")
-		pgtest.Exec(t, server.Address("postgres"), "CREATE DATABASE "+name)
-		s := mustOpen(t, server.Address(name)+parameters)
-		set(t, "absent")
-		return s, server.Address(name)
-	}
+	address := server.Address("postgres")
+	s := mustOpen(t, address+"&pool_max_conns=2")
+	set := func(names string) { server.Configure(t, "synchronous_standby_names", names) }
 
 	// If the wait for a standby is canceled, the server reports success although no
 	// standby has the pet. The outcome is then unknown. A create with an idempotency
 	// key goes on, and neither it nor its repeats may succeed.
 	for _, end := range []string{"pg_cancel_backend", "pg_terminate_backend"} {
-		t.Run(end, func(t *testing.T) {
-			s, address := start(t, end, "")
-			wait := func() {
-				t.Helper()
-				pgtest.Eventually(t, requestTimeout, "a wait for the standby", func() bool { return ended(t, address, end) })
-			}
-			done := make(chan error, 1)
-			go func() { done <- create(t.Context(), s, pets.IdempotencyKey{}) }()
-			wait()
-			if err := <-done; err == nil || pets.KindOf(err) != pets.Internal {
-				t.Errorf("CreatePet: got error %v (%v), want Internal", err, pets.KindOf(err))
-			}
+		set("absent")
+		wait := func() {
+			t.Helper()
+			pgtest.Eventually(t, requestTimeout, "a wait for the standby", func() bool { return ended(t, address, end) })
+		}
+		done := make(chan error, 1)
+		go func() { done <- create(t.Context(), s, pets.IdempotencyKey{}) }()
+		wait()
+		if err := <-done; err == nil || pets.KindOf(err) != pets.Internal {
+			t.Errorf("CreatePet, %s: got error %v (%v), want Internal", end, err, pets.KindOf(err))
+		}
 
-			go func() { done <- create(t.Context(), s, once) }()
-			for range 4 { // the insert and three repeats
-				wait()
-			}
-			if len(done) > 0 {
-				t.Fatalf("CreatePet with a key: got error %v, want no answer yet", <-done)
-			}
-			set(t, "")
-			if err := <-done; err != nil {
-				t.Errorf("CreatePet with a key: got error %v, want the pet once nothing waits", err)
-			}
-			if n := pgtest.Query[int](t, address, "SELECT count(*) FROM pets"); n != 2 {
-				t.Errorf("got %d pets, want 2", n)
-			}
-		})
+		go func() { done <- create(t.Context(), s, pets.IdempotencyKey{Key: end}) }()
+		for range 4 { // the insert and three repeats
+			wait()
+		}
+		if len(done) > 0 {
+			t.Fatalf("CreatePet with a key, %s: got error %v, want no answer yet", end, <-done)
+		}
+		set("")
+		if err := <-done; err != nil {
+			t.Errorf("CreatePet with a key, %s: got error %v, want the pet once nothing waits", end, err)
+		}
+	}
+	if n := pgtest.Query[int](t, address, "SELECT count(*) FROM pets"); n != 4 {
+		t.Errorf("got %d pets, want 4", n)
 	}
 
 	// Waiting writes occupy all connections for writes, but reads go on.
-	t.Run("reads", func(t *testing.T) {
-		s, address := start(t, "reads", "&pool_max_conns=2")
-		kinds := make(chan pets.Kind, 3)
-		ctx, cancel := context.WithTimeout(t.Context(), requestTimeout/2)
-		defer cancel()
-		for range cap(kinds) {
-			go func() { kinds <- pets.KindOf(create(ctx, s, pets.IdempotencyKey{})) }()
-		}
-		pgtest.Eventually(t, requestTimeout, "two waits", func() bool {
-			return pgtest.Query[int](t, address, "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep'") == 2
-		})
-		if err := s.Ping(t.Context()); err != nil { // reads
-			t.Errorf("Ping: got error %v", err)
-		}
-		for i, want := range []pets.Kind{pets.Unavailable, pets.Internal, pets.Internal} { // the first to return got no connection
-			if kind := <-kinds; kind != want {
-				t.Errorf("write %d: got %v, want %v", i, kind, want)
-			}
-		}
+	set("absent")
+	kinds := make(chan pets.Kind, 3)
+	ctx, cancel := context.WithTimeout(t.Context(), requestTimeout/2)
+	defer cancel()
+	for range cap(kinds) {
+		go func() { kinds <- pets.KindOf(create(ctx, s, pets.IdempotencyKey{})) }()
+	}
+	pgtest.Eventually(t, requestTimeout, "two waits", func() bool {
+		return pgtest.Query[int](t, address, "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep'") == 2
 	})
+	if _, err := s.Pets(t.Context(), pets.Query{Limit: 1}); err != nil {
+		t.Errorf("Pets: got error %v", err)
+	}
+	for i, want := range []pets.Kind{pets.Unavailable, pets.Internal, pets.Internal} { // the first to return got no connection
+		if kind := <-kinds; kind != want {
+			t.Errorf("write %d: got %v, want %v", i, kind, want)
+		}
+	}
 }
 
 // ended calls a function with the processes that wait for a standby, and reports
