@@ -16,8 +16,6 @@ import (
 	"testing/fstest"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-
 	"example.com/petstore/internal/keys"
 	"example.com/petstore/internal/pets"
 	"example.com/petstore/internal/store"
@@ -30,8 +28,11 @@ func TestOpenRejects(t *testing.T) {
 	server := pgtest.Start(t) // not shared, because the role and the databases have fixed names
 	here, newer := server.Address("postgres"), server.Address("newer")
 	pgtest.Exec(t, here, "CREATE USER pets", "CREATE DATABASE latin ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0", "CREATE DATABASE newer")
-	mustOpen(t, newer)
+	s := mustOpen(t, newer)
 	pgtest.Exec(t, newer, "INSERT INTO goose_db_version (version_id, is_applied) VALUES (99, true)")
+	_ = s.Close()
+	pgtest.Exec(t, here, "CREATE DATABASE foreign_one TEMPLATE newer")
+	pgtest.Exec(t, server.Address("foreign_one"), "DROP TABLE pets")
 	for address, want := range map[string]string{
 		"postgres://pets:hunter2@127.0.0.1:1,127.0.0.1:2/pets": "no writable primary can be reached",
 		"postgres://pets:hunter2@/pets?host=/nowhere":          "no writable primary can be reached",
@@ -42,9 +43,13 @@ func TestOpenRejects(t *testing.T) {
 	} {
 		refused(t, address, want)
 	}
-	_, err := Open(t.Context(), strings.Replace(here, "postgres@", "pets@", 1), store.Options{})
-	if want := "permission denied for schema public"; !errors.Is(err, ErrMayNotMigrate) || !strings.Contains(err.Error(), want) {
-		t.Errorf("Open of an empty database by its user: got error %v, want %q", err, want)
+	for address, want := range map[string]string{
+		strings.Replace(here, "postgres@", "pets@", 1): ErrMayNotMigrate.Error() + ": permission denied for schema public",
+		server.Address("foreign_one"):                  "is another program's",
+	} {
+		if _, err := Open(t.Context(), address, store.Options{}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("Open(%s): got error %v, want %q", address, err, want)
+		}
 	}
 }
 
@@ -119,12 +124,12 @@ func TestHiddenStore(t *testing.T) {
 }
 
 // TestMigrate goes up and down with one more migration, whose steps take longer than the
-// server allows a transaction to be idle. Nothing was created before where there must be a
-// store.
+// server allows a statement, and a transaction to be idle. Nothing was created before where
+// there must be a store.
 func TestMigrate(t *testing.T) {
 	t.Parallel()
 	address := pgtest.Database(t)
-	pgtest.Exec(t, address, "DO $$ BEGIN EXECUTE 'ALTER DATABASE ' || current_database() || ' SET idle_in_transaction_session_timeout = 10'; END $$")
+	conn := connect(t, address+"&idle_in_transaction_session_timeout=10&statement_timeout=1000")
 	first, err := fs.ReadFile(migrations, "00001_schema.sql")
 	if err != nil {
 		t.Fatal(err)
@@ -132,7 +137,7 @@ func TestMigrate(t *testing.T) {
 	files := fstest.MapFS{
 		"00001_schema.sql": {Data: first},
 		"00002_age.sql": {Data: []byte("-- +goose Up\nALTER TABLE pets ADD age int;\nSELECT pg_sleep(0.1);\n" +
-			"-- +goose Down\nALTER TABLE pets DROP age;\nSELECT pg_sleep(0.1);\n")},
+			"-- +goose Down\nALTER TABLE pets DROP age;\nSELECT pg_sleep(1.1);\n")},
 	}
 	_, readErr := OpenReader(t.Context(), address)
 	_, err = Open(t.Context(), address, store.Options{MustExist: true})
@@ -142,11 +147,7 @@ func TestMigrate(t *testing.T) {
 	for _, c := range []struct{ version, from, to int64 }{
 		{1, 0, 1}, {0, 1, 2}, {0, 2, 2}, {1, 2, 1}, {1, 1, 1}, {2, 1, 2}, {3, 0, 0}, {-1, 0, 0}, {1, 2, 1},
 	} {
-		var from, to int64
-		_, err := open(t.Context(), address, store.Options{}, true, func(conn *pgx.Conn, _ session) (err error) {
-			from, to, err = migrate(t.Context(), conn, files, c.version, lockWait, slog.New(slog.DiscardHandler))
-			return err
-		})
+		from, to, err := migrate(t.Context(), conn, files, c.version, lockWait, slog.New(slog.DiscardHandler))
 		if from != c.from || to != c.to || (err != nil) != (c.to == 0) {
 			t.Fatalf("migrate to %d: got from %d to %d, error %v, want from %d to %d", c.version, from, to, err, c.from, c.to)
 		}
@@ -161,11 +162,7 @@ func TestMigrate(t *testing.T) {
 func TestMigrateLocked(t *testing.T) {
 	t.Parallel()
 	address := pgtest.Database(t)
-	holder, err := pgx.Connect(t.Context(), address+"&application_name=holder")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer holder.Close(context.Background())
+	holder := connect(t, address+"&application_name=holder")
 	lock := func(function string) {
 		t.Helper()
 		if _, err := holder.Exec(t.Context(), "SELECT "+function+"($1)", migrateLock); err != nil {
@@ -175,10 +172,7 @@ func TestMigrateLocked(t *testing.T) {
 	lock("pg_advisory_lock")
 	var log strings.Builder
 	process := fmt.Sprintf("process %d (holder of postgres at 127.0.0.1", holder.PgConn().PID())
-	_, err = open(t.Context(), address, store.Options{}, true, func(conn *pgx.Conn, _ session) error {
-		_, _, err := migrate(t.Context(), conn, migrations, 0, lockNotice+time.Second, slog.New(slog.NewTextHandler(&log, nil)))
-		return err
-	})
+	_, _, err := migrate(t.Context(), connect(t, address), migrations, 0, lockNotice+time.Second, slog.New(slog.NewTextHandler(&log, nil)))
 	if err == nil || !strings.Contains(err.Error(), process) || strings.Count(log.String(), process) != 1 {
 		t.Errorf("migrate: got error %v and the log %s, want %q in both", err, &log, process)
 	}

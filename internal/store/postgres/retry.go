@@ -47,22 +47,18 @@ func (s *Store) run(ctx context.Context, pool *pgxpool.Pool, repeatable bool, st
 	defer cancel()
 	began := time.Now()
 	unknown := false // whether an attempt may have changed the database
-	var cause error  // of the failure, which the last attempt may not learn in time
 	for {
 		err := s.attempt(ctx, pool, st)
 		if err == nil {
 			return nil
 		}
 		e := effectOf(err)
-		if cause == nil || !errors.Is(err, context.DeadlineExceeded) {
-			cause = err
-		}
 		if e == maybeExecuted && pool == s.writes {
 			unknown = true
 		}
 		waited := !unknown && time.Since(began) > outageWait
 		if e == rejected || unknown && !repeatable || waited || s.closed.Load() || ctx.Err() != nil {
-			return translate(cause, unknown)
+			return translate(err, unknown)
 		}
 		time.Sleep(retryPause/2 + rand.N(retryPause))
 	}

@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"os"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -32,6 +31,17 @@ func mustOpen(t testing.TB, address string) *Store {
 	}
 	t.Cleanup(func() { _ = s.Close() })
 	return s
+}
+
+// connect makes a connection and closes it when the test ends.
+func connect(t *testing.T, address string) *pgx.Conn {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { disconnect(conn) })
+	return conn
 }
 
 // refused checks that Open, OpenReader and Migrate fail with an error of one line that
@@ -110,11 +120,12 @@ func factory(database func(testing.TB) string) storetest.Factory {
 }
 
 // TestFillStalls fills a store with pets that arrive more slowly than any request may last,
-// and than the server allows.
+// and than the server allows, after losing the connection once.
 func TestFillStalls(t *testing.T) {
 	t.Parallel()
-	s := mustOpen(t, pgtest.Schema(t)+"&statement_timeout=5000&idle_in_transaction_session_timeout=10")
-	err := s.Fill(t.Context(), store.Snapshot{
+	address := pgtest.Schema(t)
+	s := mustOpen(t, address+"&application_name=stalls&statement_timeout=5000&idle_in_transaction_session_timeout=10")
+	snapshot := store.Snapshot{
 		LastID: 2,
 		Pets: func(yield func(pets.Pet, error) bool) {
 			for id := range int64(2) {
@@ -126,7 +137,15 @@ func TestFillStalls(t *testing.T) {
 		},
 		Requests: func(func(pets.KeyedRequest, error) bool) {},
 		Keys:     func(func(keys.Key, error) bool) {},
-	})
+	}
+	broken := snapshot
+	broken.Pets = func(func(pets.Pet, error) bool) {
+		pgtest.Exec(t, address, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'stalls'")
+	}
+	if err := s.Fill(t.Context(), broken); err == nil || pets.KindOf(err) != pets.Unavailable {
+		t.Errorf("Fill whose connection is lost: got error %v (%v), want Unavailable", err, pets.KindOf(err))
+	}
+	err := s.Fill(t.Context(), snapshot)
 	if page, listErr := s.Pets(t.Context(), pets.Query{Limit: 10}); err != nil || listErr != nil || len(page.Pets) != 2 {
 		t.Errorf("Fill: got %v, errors %v and %v, want 2 pets", page.Pets, err, listErr)
 	}
@@ -137,23 +156,15 @@ func TestFillStalls(t *testing.T) {
 func TestTooManyConnections(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Start(t) // not shared, because the role has a fixed name
-	pgtest.Exec(t, server.Address("postgres"), "CREATE ROLE few LOGIN CONNECTION LIMIT 4", "CREATE SCHEMA few AUTHORIZATION few")
-	s := mustOpen(t, strings.Replace(server.Address("postgres"), "postgres@", "few@", 1))
-	list := func() error {
-		_, err := s.Pets(t.Context(), pets.Query{Limit: 1})
-		return err
-	}
-	write := func() error { return create(t.Context(), s, pets.IdempotencyKey{}) }
-	for _, call := range []func() error{list, write, list} {
-		var clients sync.WaitGroup
-		for range 4 {
-			clients.Go(func() {
-				if err := call(); err != nil {
-					t.Errorf("got error %v", err)
-				}
-			})
+	address := server.Address("postgres")
+	pgtest.Exec(t, address, "CREATE ROLE few LOGIN", "CREATE SCHEMA few AUTHORIZATION few")
+	s := mustOpen(t, strings.Replace(address, "postgres@", "few@", 1))
+	pgtest.Exec(t, address, "ALTER ROLE few CONNECTION LIMIT 1")
+	for range 2 {
+		if _, err := s.Pets(t.Context(), pets.Query{Limit: 1}); err != nil {
+			t.Errorf("Pets: got error %v", err)
 		}
-		clients.Wait()
+		mustCreate(t, s, pets.IdempotencyKey{})
 	}
 }
 
@@ -195,11 +206,7 @@ func TestPlan(t *testing.T) {
 	pgtest.Exec(t, address, fmt.Sprintf(`INSERT INTO pets (name, category_id, status)
 SELECT 'Rex', 1, CASE WHEN n <= %d THEN 'pending' WHEN n = 2 * %[1]d THEN 'sold' ELSE 'available' END FROM generate_series(1, 3 * %[1]d) n`, third), "ANALYZE pets")
 	for _, mode := range []string{"force_custom_plan", "force_generic_plan"} {
-		conn, err := pgx.Connect(t.Context(), address+"&plan_cache_mode="+mode)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer conn.Close(context.Background())
+		conn := connect(t, address+"&plan_cache_mode="+mode)
 		if _, err := conn.Exec(t.Context(), "PREPARE page AS "+s.sql(selectPetsByStatus)+"21"); err != nil {
 			t.Fatal(err)
 		}
