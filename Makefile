@@ -49,7 +49,7 @@ FUZZTIME ?= 30s
 .PHONY: help run build test test-next generate drift lint vulnerabilities lint-spec breaking contract fuzz \
 	sdk attack bench docs-ui package pack release release-check image deploy-check check check-all
 
-# The targets up to make check use only Go, git, cp, and what the shell has built in.
+# The targets up to make check use only Go, git, and what the shell has built in.
 help: ## print the targets
 	@while IFS= read -r line; do case $$line in [a-z]*:*'## '*) printf '  make %-15s %s\n' "$${line%%:*}" "$${line##*## }";; esac; done <Makefile
 
