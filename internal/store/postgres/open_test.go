@@ -25,14 +25,14 @@ import (
 
 func TestOpenRejects(t *testing.T) {
 	t.Parallel()
-	server := pgtest.Start(t) // not shared, because the role and the databases have fixed names
-	here, newer := server.Address("postgres"), server.Address("newer")
-	pgtest.Exec(t, here, "CREATE USER pets", "CREATE DATABASE latin ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0", "CREATE DATABASE newer")
+	server := pgtest.Start(t) // not shared, because the databases have fixed names
+	here, newer, foreign := server.Address("postgres"), server.Address("newer"), server.Address("foreign")
+	pgtest.Exec(t, here, "CREATE DATABASE latin ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0", "CREATE DATABASE newer")
 	s := mustOpen(t, newer)
 	pgtest.Exec(t, newer, "INSERT INTO goose_db_version (version_id, is_applied) VALUES (99, true)")
 	_ = s.Close()
-	pgtest.Exec(t, here, "CREATE DATABASE foreign_one TEMPLATE newer")
-	pgtest.Exec(t, server.Address("foreign_one"), "DROP TABLE pets")
+	pgtest.Exec(t, here, `CREATE DATABASE "foreign" TEMPLATE newer`)
+	pgtest.Exec(t, foreign, "DROP TABLE pets")
 	for address, want := range map[string]string{
 		"postgres://pets:hunter2@127.0.0.1:1,127.0.0.1:2/pets": "no writable primary can be reached",
 		"postgres://pets:hunter2@/pets?host=/nowhere":          "no writable primary can be reached",
@@ -43,13 +43,8 @@ func TestOpenRejects(t *testing.T) {
 	} {
 		refused(t, address, want)
 	}
-	for address, want := range map[string]string{
-		strings.Replace(here, "postgres@", "pets@", 1): ErrMayNotMigrate.Error() + ": permission denied for schema public",
-		server.Address("foreign_one"):                  "is another program's",
-	} {
-		if _, err := Open(t.Context(), address, store.Options{}); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("Open(%s): got error %v, want %q", address, err, want)
-		}
+	if _, err := Open(t.Context(), foreign, store.Options{}); err == nil || !strings.Contains(err.Error(), "is another program's") {
+		t.Errorf("Open of another program's tables: got error %v", err)
 	}
 }
 
@@ -63,7 +58,7 @@ func TestLeastPrivilege(t *testing.T) {
 	migrated := mustOpen(t, owner)
 	grants := pgtest.Page(t, "GRANT")
 	pgtest.Exec(t, owner, grants[0])
-	refused(t, address, ErrMayNotMigrate.Error())
+	refused(t, address, ErrMayNotMigrate.Error()+": permission denied for table goose_db_version")
 	pgtest.Exec(t, owner, grants[1:]...)
 	if err := migrated.CreateKey(t.Context(), keys.Key{ID: "mine", Name: "mine"}); err != nil {
 		t.Fatal(err)
