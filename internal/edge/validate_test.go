@@ -87,7 +87,8 @@ var bodyMessages = map[string]string{
 	`{"title":"a","x":1e999`:                                   "the JSON of the body is incomplete",
 	`{"title":"a","x":1e999} 5`:                                "the body is not valid JSON in UTF-8: see byte 25",
 	`{"title":"a","x":` + strings.Repeat("[", 100):             "the body must be nested at most 100 levels deep",
-	` `: "the JSON of the body is incomplete",
+	strings.Repeat(`{"x":`, 101):                               "the body must be nested at most 100 levels deep",
+	` `:                                                        "the JSON of the body is incomplete",
 }
 
 func TestBodyMessages(t *testing.T) {
