@@ -79,15 +79,13 @@ func scanPet(row pgx.Row) (p pets.Pet, err error) {
 	return p, err
 }
 
-func petValues(p pets.Pet) []any { return petFields(&p) }
-
-// requestValues returns the values of requestColumns.
-func requestValues(r pets.KeyedRequest) []any {
-	return []any{r.Key, r.KeyID, r.PetID, r.Fingerprint, r.CreatedAt}
+// requestFields returns pointers to the fields of requestColumns.
+func requestFields(r *pets.KeyedRequest) []any {
+	return []any{&r.Key, &r.KeyID, &r.PetID, &r.Fingerprint, &r.CreatedAt}
 }
 
 func scanRequest(row pgx.Row) (r pets.KeyedRequest, err error) {
-	err = row.Scan(&r.Key, &r.KeyID, &r.PetID, &r.Fingerprint, &r.CreatedAt)
+	err = row.Scan(requestFields(&r)...)
 	r.CreatedAt = r.CreatedAt.UTC().Truncate(time.Second)
 	return r, err
 }
@@ -115,8 +113,8 @@ func (s *Store) fill(ctx context.Context, tx pgx.Tx, from store.Snapshot) error 
 		columns []string
 		rows    iter.Seq2[[]any, error]
 	}{
-		{"pets", petNames, valuesOf(from.Pets, petValues)},
-		{"idempotency_keys", requestColumns, valuesOf(from.Requests, requestValues)},
+		{"pets", petNames, valuesOf(from.Pets, petFields)},
+		{"idempotency_keys", requestColumns, valuesOf(from.Requests, requestFields)},
 		{"keys", keyColumns, valuesOf(from.Keys, keyValues)},
 	} {
 		next, stop := iter.Pull2(t.rows)
@@ -137,10 +135,10 @@ func (s *Store) fill(ctx context.Context, tx pgx.Tx, from store.Snapshot) error 
 }
 
 // valuesOf yields the values of each row.
-func valuesOf[T any](rows iter.Seq2[T, error], values func(T) []any) iter.Seq2[[]any, error] {
+func valuesOf[T any](rows iter.Seq2[T, error], values func(*T) []any) iter.Seq2[[]any, error] {
 	return func(yield func([]any, error) bool) {
 		for v, err := range rows {
-			if !yield(values(v), err) {
+			if !yield(values(&v), err) {
 				return
 			}
 		}

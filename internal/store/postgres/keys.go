@@ -27,13 +27,13 @@ WHERE stored.id = used.id AND (stored.used_at IS NULL OR stored.used_at < used.a
 
 func (s *Store) CreateKey(ctx context.Context, k keys.Key) error {
 	return s.writeOnce(ctx, func(ctx context.Context, c *pgx.Conn) error {
-		_, err := c.Exec(ctx, s.sql(insertKey), keyValues(k)...)
+		_, err := c.Exec(ctx, s.sql(insertKey), keyValues(&k)...)
 		return err
 	})
 }
 
 // keyValues returns the values of keyColumns.
-func keyValues(k keys.Key) []any {
+func keyValues(k *keys.Key) []any {
 	expires, revoked, used := timestamp(k.ExpiresAt), timestamp(k.RevokedAt), timestamp(k.UsedAt)
 	return []any{k.ID, k.Name, k.Hash[:], k.ReadOnly, k.CreatedAt, expires, revoked, used}
 }

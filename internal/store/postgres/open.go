@@ -104,11 +104,11 @@ const (
 // parse parses dsn. Its errors never contain the password.
 func parse(dsn string) (*pgxpool.Config, error) {
 	config, err := pgxpool.ParseConfig(dsn)
-	if err == nil && Redact(dsn) == hidden {
-		err = errors.New("`: unexpected @")
-	}
+	reason := "unexpected @"
 	if err != nil {
-		_, reason, _ := strings.Cut(err.Error(), "`: ") // cut off the address, which pgx repeats
+		_, reason, _ = strings.Cut(err.Error(), "`: ") // cut off the address, which pgx repeats
+	}
+	if err != nil || Redact(dsn) == hidden {
 		return nil, fmt.Errorf("the store address is malformed: %s; in a password, write @ as %%40", reason)
 	}
 	if !strings.Contains(dsn, "pool_max_conns=") {
