@@ -22,9 +22,16 @@ func leaveRoot(env *environment, file string) error {
 	}
 	uid, err1 := strconv.Atoi(owner.Uid)
 	gid, err2 := strconv.Atoi(owner.Gid)
+	groups := []int{gid}
+	others, _ := owner.GroupIds() // the user's own is known
+	for _, id := range others {
+		if n, err := strconv.Atoi(id); err == nil {
+			groups = append(groups, n)
+		}
+	}
 	err := errors.Join(err1, err2)
 	if err == nil {
-		err = errors.Join(syscall.Setgroups([]int{gid}), syscall.Setgid(gid), syscall.Setuid(uid))
+		err = errors.Join(syscall.Setgroups(groups), syscall.Setgid(gid), syscall.Setuid(uid))
 	}
 	if err != nil {
 		return fmt.Errorf("%s belongs to the user %s, whom root cannot become: %w", path, owner.Username, err)

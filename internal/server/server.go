@@ -201,9 +201,17 @@ func (s *Server) drain(ctx context.Context) error {
 	if cause, ok := errors.AsType[Interrupted](context.Cause(ctx)); ok && cause.Signal != syscall.SIGINT {
 		drain = s.options.Drain
 	}
-	s.options.Logger.Info("stopping", "drain", drain.String())
+	drained, logged := time.After(drain), make(chan struct{})
+	go func() {
+		s.options.Logger.Info("stopping", "drain", drain.String())
+		close(logged)
+	}()
 	select {
-	case <-time.After(drain):
+	case <-logged:
+	case <-time.After(time.Second): // nobody reads the log
+	}
+	select {
+	case <-drained:
 		return nil
 	case err := <-s.options.Failed:
 		return err

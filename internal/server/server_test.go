@@ -227,6 +227,23 @@ func TestStop(t *testing.T) {
 	}
 }
 
+// blocked is a log that nobody reads for a while.
+type blocked struct{}
+
+func (blocked) Write(line []byte) (int, error) {
+	time.Sleep(10 * time.Minute)
+	return len(line), nil
+}
+
+// TestBlockedLog checks that the stop does not wait for the log.
+func TestBlockedLog(t *testing.T) {
+	inBubble(t, Options{Logger: slog.New(slog.NewTextHandler(blocked{}, nil))}, func(s *running) {
+		begin := time.Now()
+		s.cancel(sigterm)
+		s.wantEnd(begin, time.Second, nil)
+	})
+}
+
 // TestHeaderLimit checks the limit of a header: 16 KiB, and on a kept connection 20 KiB.
 func TestHeaderLimit(t *testing.T) {
 	inBubble(t, Options{}, func(s *running) {
