@@ -37,24 +37,11 @@ func startLogged(t *testing.T, args ...string) *process {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), giveUp)
 	t.Cleanup(cancel)
-	cmd := exec.CommandContext(ctx, service.Name, serveArgs(args)...)
-	cmd.Env = append(os.Environ(), keysVariable+"="+fixedKey)
-	s, err := start(cmd)
+	s, err := start(serverCommand(ctx, fixedKey, args))
 	if err != nil {
 		t.Fatal(err)
 	}
 	return s
-}
-
-// send returns the body of the response to a request, or the error.
-func (s *process) send(method, path, key, body string) string {
-	response, err := send(method, s.address+path, key, body)
-	if err != nil {
-		return err.Error()
-	}
-	defer response.Body.Close()
-	text, _ := io.ReadAll(response.Body)
-	return string(text)
 }
 
 // wantExit sends a process a signal, unless it ends by itself, and checks how it ends.
@@ -76,8 +63,8 @@ func TestLogWithoutReader(t *testing.T) {
 	t.Parallel()
 	s := startLogged(t, "--store", "memory:")
 	_ = s.log.Close()
-	if got := s.send("GET", "/v1/pets", fixedKey, ""); got != "[]\n" {
-		t.Errorf("got %s, want []", got)
+	if _, got, err := send("GET", s.address+"/v1/pets", fixedKey, ""); got != "[]\n" {
+		t.Errorf("got %s, error %v, want []", got, err)
 	}
 	wantExit(t, s.Cmd, syscall.SIGTERM, 0)
 }
@@ -103,16 +90,16 @@ func TestBlockedLog(t *testing.T) {
 			file := filepath.Join(t.TempDir(), "pets.db")
 			s := startLogged(t, "--store", "sqlite:"+file)
 			for range 20 { // more than the pipe holds
-				go s.send("GET", "/"+strings.Repeat("x", 8000), "", "")
+				go send("GET", s.address+"/"+strings.Repeat("x", 8000), "", "")
 			}
-			for !strings.Contains(s.send("GET", "/readyz", "", ""), "the log cannot be written") {
-				time.Sleep(50 * time.Millisecond) // between tries
+			for ready := ""; !strings.Contains(ready, "the log cannot be written"); time.Sleep(50 * time.Millisecond) {
+				_, ready, _ = send("GET", s.address+"/readyz", "", "")
 			}
 			if signal == 0 {
 				if err := os.Rename(file, file+"x"); err != nil {
 					t.Fatal(err)
 				}
-				go s.send("POST", "/v1/pets", fixedKey, `{"name":"Rex","categoryId":1}`)
+				go send("POST", s.address+"/v1/pets", fixedKey, `{"name":"Rex","categoryId":1}`)
 			}
 			wantExit(t, s.Cmd, signal, 1)
 		})

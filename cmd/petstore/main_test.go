@@ -70,22 +70,31 @@ func start(cmd *exec.Cmd) (*process, error) {
 	return s, nil
 }
 
-func serveArgs(args []string) []string {
-	return append([]string{"serve", "--addr", "127.0.0.1:0", "--drain", "0s"}, args...)
+// serverCommand returns the command of a server with fixed keys.
+func serverCommand(ctx context.Context, fixedKeys string, args []string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, service.Name, append([]string{"serve", "--addr", "127.0.0.1:0", "--drain", "0s"}, args...)...)
+	cmd.Env = append(os.Environ(), keysVariable+"="+fixedKeys)
+	return cmd
 }
 
-// send sends a request with a key, which may be empty.
-func send(method, url, key, body string) (*http.Response, error) {
+// send sends a request with a key, which may be empty, and reads the body of the response.
+func send(method, url, key, body string) (*http.Response, string, error) {
 	r, err := http.NewRequest(method, url, strings.NewReader(body))
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	r.Header.Set("Content-Type", "application/json")
 	r.Header.Set("Origin", "http://localhost:3000")
 	if key != "" {
 		r.Header.Set("Authorization", "Bearer "+key)
 	}
-	return http.DefaultClient.Do(r)
+	response, err := http.DefaultClient.Do(r)
+	if err != nil {
+		return nil, "", err
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	return response, string(text), err
 }
 
 // TestScripts runs testdata/script on SQLite. In addition to testscript's own
@@ -151,9 +160,8 @@ func startServer(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(err)
 	defer out.Close()
 	ctx, cancel := context.WithTimeout(context.Background(), giveUp)
-	cmd := exec.CommandContext(ctx, service.Name, serveArgs(args)...)
+	cmd := serverCommand(ctx, ts.Getenv(keysVariable), args)
 	cmd.Dir, cmd.Stdout = ts.MkAbs("."), out
-	cmd.Env = append(os.Environ(), keysVariable+"="+ts.Getenv(keysVariable))
 	if !slices.Contains(args, "--sandbox") {
 		cmd.Env = append(cmd.Env, "PETSTORE_STORE="+ts.Getenv("STORE"))
 	}
@@ -186,12 +194,10 @@ func shutdown(ts *testscript.TestScript, fails bool, _ []string) {
 }
 
 func request(ts *testscript.TestScript, _ bool, args []string) {
-	response, err := send(args[1], ts.Getenv("URL")+args[2], ts.Getenv("KEY"), strings.Join(args[3:], " "))
+	response, text, err := send(args[1], ts.Getenv("URL")+args[2], ts.Getenv("KEY"), strings.Join(args[3:], " "))
 	ts.Check(err)
-	defer response.Body.Close()
 	_ = response.Header.Write(ts.Stdout())
-	_, err = io.Copy(ts.Stdout(), response.Body)
-	ts.Check(err)
+	_, _ = io.WriteString(ts.Stdout(), text)
 	if got := strconv.Itoa(response.StatusCode); got != args[0] {
 		ts.Fatalf("status: got %s, want %s", got, args[0])
 	}

@@ -30,8 +30,8 @@ func TestHungPostgres(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := startLogged(t, "--store", dsn)
-	if got := s.send("GET", "/v1/pets", strings.TrimSpace(string(key)), ""); got != "[]\n" {
-		t.Fatalf("got %s, want []", got)
+	if _, got, err := send("GET", s.address+"/v1/pets", strings.TrimSpace(string(key)), ""); got != "[]\n" {
+		t.Fatalf("got %s, error %v, want []", got, err)
 	}
 	server.Hang()
 	if err := s.Process.Signal(syscall.SIGTERM); err != nil {
