@@ -1,6 +1,7 @@
 package edge
 
 import (
+	"bytes"
 	"context"
 	"io"
 	"net/http"
@@ -32,15 +33,15 @@ func TestBearer(t *testing.T) {
 // busy is a handler whose operation getBook ends when done is closed.
 type busy struct {
 	*Handler
-	running  atomic.Int64
-	done     chan struct{}
-	statuses map[string]chan int // by key
+	log     *bytes.Buffer
+	running atomic.Int64
+	done    chan struct{}
 }
 
 func newBusy(t *testing.T) *busy {
 	t.Helper()
-	b := &busy{done: make(chan struct{}), statuses: map[string]chan int{}}
-	b.Handler, _ = newHandler(t, func(l *library, _ *Options) {
+	b := &busy{done: make(chan struct{})}
+	b.Handler, b.log = newHandler(t, func(l *library, _ *Options) {
 		l.handlers["getBook"] = func(c echo.Context) error {
 			b.running.Add(1)
 			<-b.done
@@ -50,24 +51,23 @@ func newBusy(t *testing.T) *busy {
 	return b
 }
 
-// begin sends n requests with a key, and waits until they all run or wait.
-func (b *busy) begin(key string, n int) {
-	if b.statuses[key] == nil {
-		b.statuses[key] = make(chan int, 1000)
-	}
-	statuses := b.statuses[key]
+// begin sends n requests with a key, and waits until they all run or wait. It returns the
+// statuses of their responses.
+func (b *busy) begin(key string, n int) <-chan int {
+	statuses := make(chan int, n)
 	for range n {
 		go func() { statuses <- do(b, withKey(get("/v1/books/1"), key)).Code }()
 	}
 	synctest.Wait()
+	return statuses
 }
 
-// want checks the statuses of the next n responses to a key.
-func (b *busy) want(t *testing.T, key string, n, status int) {
+// wantStatuses checks the next n statuses.
+func wantStatuses(t *testing.T, statuses <-chan int, n, want int) {
 	t.Helper()
 	for range n {
-		if got := <-b.statuses[key]; got != status {
-			t.Errorf("%s: got status %d, want %d", key, got, status)
+		if got := <-statuses; got != want {
+			t.Errorf("got status %d, want %d", got, want)
 		}
 	}
 }
@@ -77,19 +77,18 @@ func (b *busy) want(t *testing.T, key string, n, status int) {
 func TestKeyShare(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBusy(t)
-		b.begin(testKey, 384)
+		first := b.begin(testKey, 384)
 		if got := b.running.Load(); got != 192 {
 			t.Errorf("one key: got %d requests that run, want 192", got)
 		}
-		b.begin(testKey, 1) // does not wait
-		b.want(t, testKey, 1, 503)
-		b.begin(readKey, 64)
+		wantStatuses(t, b.begin(testKey, 1), 1, 503) // does not wait
+		second := b.begin(readKey, 64)
 		if got := b.running.Load(); got != 256 {
 			t.Errorf("two keys: got %d requests that run, want 256", got)
 		}
 		close(b.done)
-		b.want(t, readKey, 64, 200)
-		b.want(t, testKey, 384, 200)
+		wantStatuses(t, second, 64, 200)
+		wantStatuses(t, first, 384, 200)
 		if len(b.inFlight.shares) != 0 || b.inFlight.count.Load() != 0 {
 			t.Errorf("afterwards: got %d shares and %d requests, want none", len(b.inFlight.shares), b.inFlight.count.Load())
 		}
@@ -101,36 +100,34 @@ func TestKeyShare(t *testing.T) {
 func TestInFlight(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBusy(t)
-		others := []string{"other-1", "other-2"}
-		b.begin(testKey, 192)
-		b.begin(readKey, 192)
-		b.begin(others[0], 128)
+		first, second, third := b.begin("first", 192), b.begin("second", 192), b.begin("third", 128)
 		for _, r := range []*http.Request{
 			newRequest("POST", "/v1/books?year=x", ""), newRequest("POST", "/v1/books", "not JSON"),
 			newRequest("POST", "/v1/books", strings.Repeat(" ", MaxBody+1)), newRequest("PATCH", "/v1/notes/a/text", "{}"), // another type
 		} {
-			w := do(b, withKey(r, others[1]))
+			w := do(b, withKey(r, "fourth"))
 			wantError(t, w, 503, "unavailable", "the service is unavailable; try again later")
 			if got := w.Header().Get("Retry-After"); got != "1" {
 				t.Errorf("Retry-After: got %q, want 1", got)
 			}
 		}
+		if got := strings.Count(b.log.String(), `"level":"WARN"`); got != 4 {
+			t.Errorf("log: got %d warnings, want 4", got)
+		}
 		start := time.Now()
-		b.want(t, readKey, 128, 503)
-		b.want(t, others[0], 128, 503)
+		wantStatuses(t, second, 128, 503)
+		wantStatuses(t, third, 128, 503)
 		if wait := time.Since(start); wait != 8*time.Second {
 			t.Errorf("those that wait: got their 503 after %v, want 8 s", wait)
 		}
-		b.begin(readKey, 128) // in the places of its own that the others have left
+		later := b.begin("second", 128) // in the places that the others have left
 		if got := b.inFlight.count.Load(); got != 384 {
 			t.Errorf("others instead: got %d requests, want 384", got)
 		}
 		close(b.done)
-		b.want(t, testKey, 192, 200)
-		b.want(t, readKey, 192, 200)
-		if got := do(b, get("/v1/books/1")).Code; got != 200 {
-			t.Errorf("afterwards: got status %d, want 200", got)
-		}
+		wantStatuses(t, first, 192, 200)
+		wantStatuses(t, second, 64, 200)
+		wantStatuses(t, later, 128, 200)
 	})
 }
 

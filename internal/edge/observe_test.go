@@ -81,6 +81,7 @@ func TestLogLevels(t *testing.T) {
 	}{
 		"a probe":                      {"/livez", testKey, 200, "DEBUG", "", ""},
 		"not ready":                    {"/readyz", testKey, 503, "WARN", "", "the store is away"},
+		"a fault of the client":        {"/v1/books?limit=0", testKey, 400, "INFO", testKey, ""},
 		"an expired key":               {"/v1/books", oldKey, 401, "INFO", oldKey, "expired"},
 		"a key that cannot be checked": {"/v1/books", brokeKey, 503, "ERROR", "", "no connection to the keys"},
 	} {

@@ -60,6 +60,8 @@ func TestPaths(t *testing.T) {
 	}
 }
 
+var long = strings.Repeat("k", 65) // a name that is too long to be shown
+
 var bodyMessages = map[string]string{
 	`null`:                                        "the body must not be null",
 	`[]`:                                          "the body must be an object",
@@ -87,6 +89,7 @@ var bodyMessages = map[string]string{
 	`{"title":"a","x":1e999`:                                   "the JSON of the body is incomplete",
 	`{"title":"a","x":1e999} 5`:                                "the body is not valid JSON in UTF-8: see byte 25",
 	`{"title":"a","x":` + strings.Repeat("[", 100):             "the body must be nested at most 100 levels deep",
+	`{"` + long + `":1,"` + long + `":2}`:                      `the body has the property "` + long[1:] + `" twice`,
 	strings.Repeat(`{"x":`, 101):                               "the body must be nested at most 100 levels deep",
 	` `:                                                        "the JSON of the body is incomplete",
 }
