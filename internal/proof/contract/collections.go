@@ -26,7 +26,7 @@ func resourceOf(text string) resource {
 type collection struct {
 	*suite
 	list   operation
-	adds   *collection          // that with an operation that adds such resources: itself, or another; nil if there is none
+	adds   *collection          // itself, or another that has an operation to add such resources; may be nil
 	create operation            // without a method if the document has none
 	item   string               // the template of one resource; empty if there is none
 	items  map[string]operation // of item, by method

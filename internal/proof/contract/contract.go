@@ -143,14 +143,12 @@ func (got response) errorf(t *testing.T, format string, args ...any) {
 	t.Errorf("%v: %d: %s", got.request, got.StatusCode, fmt.Sprintf(format, args...))
 }
 
-// send sends r and checks the response against the document. If there is none, it
-// reports why and returns a response with status 0.
+// send sends r and checks the response against the document.
 func (s *suite) send(t *testing.T, r request) response {
-	got := response{&http.Response{}, r, ""}
+	t.Helper()
 	out, err := http.NewRequest(r.method, s.origin.String(), strings.NewReader(r.body))
 	if err != nil {
-		got.errorf(t, "%v", err)
-		return got
+		t.Fatal(err)
 	}
 	out.URL.Opaque, out.URL.RawQuery, out.URL.ForceQuery = strings.Cut(r.target, "?")
 	for _, line := range r.header {
@@ -159,16 +157,14 @@ func (s *suite) send(t *testing.T, r request) response {
 	}
 	answer, err := s.client.Do(out)
 	if err != nil {
-		got.errorf(t, "got no response (%v)", err)
-		return got
+		t.Fatalf("%v: got no response (%v)", r, err)
 	}
 	defer answer.Body.Close()
-	got.Response = answer
 	body, err := io.ReadAll(answer.Body)
 	if err != nil {
-		got.errorf(t, "got an incomplete response (%v)", err)
+		t.Fatalf("%v: got an incomplete response (%v)", r, err)
 	}
-	got.body = string(body)
+	got := response{answer, r, string(body)}
 	s.check(t, got)
 	return got
 }
@@ -186,6 +182,7 @@ type want struct {
 
 // expect sends r and compares the response with want.
 func (s *suite) expect(t *testing.T, r request, w want) response {
+	t.Helper()
 	got := s.send(t, r)
 	if w.malformed && got.StatusCode == http.StatusBadRequest && got.Header.Get("Server") != "" {
 		w = want{status: http.StatusBadRequest, code: "invalid_request"}

@@ -30,8 +30,7 @@ func (c *collection) all(t *testing.T, under *stored) []resource {
 func (c *collection) walk(t *testing.T, target string) (all []resource) {
 	for seen := map[string]bool{}; target != ""; {
 		if seen[target] {
-			t.Errorf("%s: got a link to it from a later page", target)
-			return all
+			t.Fatalf("%s: got a link to it from a later page", target)
 		}
 		seen[target] = true
 		page, next := c.page(t, target)
@@ -50,8 +49,7 @@ func (c *collection) page(t *testing.T, target string) (page []resource, next st
 	limit, full, text := c.limit(at.Query()), false, 0
 	for _, v := range list {
 		if full {
-			got.errorf(t, "got a page of %d, want it to end with the %dth", len(list), len(page))
-			return page, ""
+			t.Fatalf("%s: got a page of %d, want it to end with the %dth", target, len(list), len(page))
 		}
 		r, _ := v.(resource)
 		page = append(page, r)
@@ -61,8 +59,7 @@ func (c *collection) page(t *testing.T, target string) (page []resource, next st
 	if m := nextLink.FindStringSubmatch(strings.Join(got.Header.Values("Link"), ", ")); m != nil {
 		u, err := url.Parse(m[1])
 		if err != nil || u.Path != c.base+at.Path || c.limit(u.Query()) != limit || !full {
-			got.errorf(t, "got %d with the link %s, want %d and the same limit", len(list), m[1], limit)
-			return page, ""
+			t.Fatalf("%s: got %d with the link %s, want %d and the same limit", target, len(list), m[1], limit)
 		}
 		next = strings.TrimPrefix(u.RequestURI(), c.base)
 	}
@@ -205,7 +202,7 @@ func (c *collection) longTexts(t *testing.T) {
 			body[name] = ""
 			size = max(0, size-c.textSize(body))
 			body[name] = strings.Repeat("é", size/2) + strings.Repeat("x", size%2)
-			c.add(t, under, body)
+			c.add(t, under, body).isRead(t)
 		}
 		if got := len(c.all(t, under)); got != before+len(sizes) {
 			t.Errorf("with a long %s: got %d resources, want %d", name, got, before+len(sizes))

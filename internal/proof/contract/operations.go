@@ -174,7 +174,7 @@ func (s *suite) tryBodies(o operation, try func(string, request, want)) {
 		return want{status: 415, header: map[string]string{header: "^" + regexp.QuoteMeta(value) + "$"}}
 	}
 	for _, media := range []string{
-		"text/plain", "application/json", "application/merge-patch+json", "application/vnd.api+json", "application/json;;", "",
+		"", "text/plain", "application/json", "application/json;;", "application/merge-patch+json", "application/vnd.api+json",
 	} {
 		if other := valid.with(); media != o.media {
 			other.header = []string{"Content-Type: " + media}

@@ -17,8 +17,7 @@ const odd = " 0Aß\u0301🐕👩🏽‍🚀ש\u202e\u2028\r\n\t\x01\x7f\ufeff\"'
 // uuids are the candidates that have the format uuid, which kin-openapi leaves to others.
 var uuids = []string{`"5b0f3c1e-8e0d-4c53-9a77-0d6a2f0d9b11"`, `"c2d29867-3d0b-4497-9191-18a9d8ee7830"`}
 
-// candidates are JSON values of all types; those that Go takes for nothing come last. A
-// schema has others; see values.
+// candidates are JSON values of all types, zero values last. A schema has more; see values.
 var candidates = slices.Concat([]string{
 	`"lost"`, `"a\u0000b"`, `"+5"`, `"05"`, `"５"`, `"1/2"`, encode(odd), `"2026-02-28"`, `"1970-01-01"`, `"2026-02-30"`,
 	`"2026-02-28T00:00:00Z"`, `"1970-01-01T23:59:59Z"`, `"2026-02-30T00:00:00Z"`,
@@ -44,12 +43,11 @@ func values(s *openapi3.Schema) (good, bad []string) {
 	}
 	switch {
 	case s.Type.Is("string") && s.Enum == nil:
-		lengths := []int{max(1, int(s.MinLength)) - 1, int(s.MinLength), int(s.MinLength) + 1}
-		if s.MaxLength != nil {
-			lengths = append(lengths, int(*s.MaxLength), int(*s.MaxLength)+1)
-		}
-		for _, n := range lengths {
+		for n := max(1, int(s.MinLength)) - 1; n <= int(s.MinLength)+1; n++ {
 			all = append(all, encode(strings.Repeat("é", n)))
+		}
+		if most := s.MaxLength; most != nil && *most < 10_000 { // else the body might be too large
+			all = append(all, encode(strings.Repeat("é", int(*most))), encode(strings.Repeat("x", int(*most)+1)))
 		}
 		for i := range 10 {
 			all = append(all, encode(rapid.String().Example(i)), encode(rapid.StringMatching(s.Pattern).Example(i)))
@@ -63,7 +61,7 @@ func values(s *openapi3.Schema) (good, bad []string) {
 			all = append(all, "["+item+"]")
 		}
 		for _, n := range []int{2, int(*s.MaxItems), int(*s.MaxItems) + 1, int(s.MinItems)} {
-			all = append(all, "["+strings.Join(slices.Repeat(items, n)[:n], ",")+"]")
+			all = append(all, "["+strings.Join(slices.Repeat(items[:min(2, len(items))], n)[:n], ",")+"]")
 		}
 	case s.Type.Is("object"):
 		good, bad = objects(s)

@@ -90,7 +90,10 @@ func (c *collection) examples(t *testing.T, under *stored) {
 // refuses sends bodies that are not valid: for each property values that either the
 // operation or the create operation does not take.
 func (c *collection) refuses(t *testing.T, o operation, path string, valid resource) {
-	for _, body := range []string{"", "{", "[]", `{"x":1,"x":1}`, "{} {}", "{\"x\":\"\xff\"}", `{"x":"\ud800"}`, "\ufeff{}"} {
+	for _, body := range []string{
+		"", "{", "[]", "{} {}", "\ufeff{}", `{"x":1,"x":1}`, "{\"x\":\"\xff\"}", `{"x":"\ud800"}`,
+		`{"x":` + strings.Repeat("[", 100) + strings.Repeat("]", 100) + "}",
+	} {
 		r := c.to(o, path)
 		r.body = body
 		c.expect(t, r, want{status: 400, code: "invalid_body"})
