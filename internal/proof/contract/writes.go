@@ -216,7 +216,9 @@ func (c *collection) repeats(t *testing.T, m *stored, body resource, key string)
 	for _, name := range slices.Sorted(maps.Keys(c.create.body.Properties)) {
 		other := without(complete, name)
 		other[name] = another(c.create.body.Properties[name].Value, m.value[name], 1)
-		c.expect(t, c.post(m.under, other, "Idempotency-Key: "+key), want{status: 422, message: "Idempotency-Key"})
+		if encode(other[name]) != encode(m.value[name]) {
+			c.expect(t, c.post(m.under, other, "Idempotency-Key: "+key), want{status: 422, message: "Idempotency-Key"})
+		}
 	}
 }
 
