@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/getkin/kin-openapi/openapi3"
-	"github.com/getkin/kin-openapi/routers"
 )
 
 // Document is an OpenAPI document that the edge can serve.
@@ -25,12 +24,12 @@ type Document struct {
 
 // operation is an operation of the document, prepared for serving.
 type operation struct {
-	id     string
-	route  *routers.Route
-	params []*openapi3.Parameter
-	public bool             // needs no key
-	body   *openapi3.Schema // of the JSON body; nil without a body
-	media  string           // the media type of the body
+	*openapi3.Operation
+	method, path string
+	params       []*openapi3.Parameter
+	public       bool             // needs no key
+	body         *openapi3.Schema // of the JSON body; nil without a body
+	media        string           // the media type of the body
 
 	deprecation http.Header // added to every response; nil unless the operation is deprecated
 }
@@ -63,7 +62,7 @@ func ParseDocument(data []byte) (*Document, error) {
 			if err != nil {
 				return nil, fmt.Errorf("openapi.yaml: %s %s: %w", method, path, err)
 			}
-			d.operations[op.id] = op
+			d.operations[op.OperationID] = op
 		}
 	}
 	return d, nil
@@ -81,14 +80,7 @@ func (d *Document) newOperation(path string, item *openapi3.PathItem, method str
 	if len(security) > 1 || len(security) == 1 && len(security[0]) != 1 {
 		return nil, fmt.Errorf("security must be one bearer scheme, or [] for an operation without a key, not %v", security)
 	}
-	// The key is checked before the filter runs. Given a security requirement, the filter
-	// would want to do it, and read the body first.
-	validated := *o
-	validated.Security = &openapi3.SecurityRequirements{}
-	route := &routers.Route{
-		Spec: d.spec, Server: d.spec.Servers[0], Path: path, PathItem: item, Method: method, Operation: &validated,
-	}
-	op := &operation{id: o.OperationID, route: route, public: len(security) == 0}
+	op := &operation{Operation: o, method: method, path: path, public: len(security) == 0}
 	for _, p := range slices.Concat(o.Parameters, item.Parameters) {
 		same := func(q *openapi3.Parameter) bool { return q.In == p.Value.In && q.Name == p.Value.Name }
 		if slices.ContainsFunc(op.params, same) {
@@ -120,7 +112,7 @@ func (d *Document) newOperation(path string, item *openapi3.PathItem, method str
 func (d *Document) responseHeaders() []string {
 	names := map[string]bool{"Allow": true}
 	for _, op := range d.operations {
-		for _, response := range op.route.Operation.Responses.Map() {
+		for _, response := range op.Responses.Map() {
 			for name := range response.Value.Headers {
 				names[name] = true
 			}

@@ -215,7 +215,7 @@ func (h *Handler) addOperations() error {
 	echoPath := strings.NewReplacer(":", `\:`, "{", ":", "}", "")
 	for id, op := range h.document.operations {
 		operations[id] = []echo.MiddlewareFunc{h.serveOperation(op)}
-		unmatched[op.route.Method+" "+h.document.Base+echoPath.Replace(op.route.Path)] = true
+		unmatched[op.method+" "+h.document.Base+echoPath.Replace(op.path)] = true
 	}
 	h.echo.OnAddRouteHandler = func(_ string, route echo.Route, handle echo.HandlerFunc, m []echo.MiddlewareFunc) {
 		if route.Method == http.MethodHead {

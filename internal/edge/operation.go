@@ -23,13 +23,13 @@ const requestTimeout = 8 * time.Second
 func (h *Handler) serveOperation(op *operation) echo.MiddlewareFunc {
 	deprecation := op.deprecation.Clone()
 	if deprecation != nil {
-		tag := slices.Concat(op.route.Operation.Tags, []string{"default"})[0]
-		page := h.docs + "#/" + url.PathEscape(tag) + "/" + op.id
+		tag := slices.Concat(op.Tags, []string{"default"})[0]
+		page := h.docs + "#/" + url.PathEscape(tag) + "/" + op.OperationID
 		deprecation.Set("Link", fmt.Sprintf(`<%s>; rel="deprecation"; type="text/html"`, page))
 	}
 	return func(generated echo.HandlerFunc) echo.HandlerFunc {
 		return func(c echo.Context) error {
-			c.Set(operationName, op.id)
+			c.Set(operationName, op.OperationID)
 			if deprecation != nil {
 				c.Response().Before(func() {
 					header := c.Response().Header()
@@ -77,7 +77,7 @@ func (h *Handler) serveOperation(op *operation) echo.MiddlewareFunc {
 			if err := generated(c); err != nil || c.Response().Committed {
 				return err
 			}
-			return fmt.Errorf("%s returned neither a response nor an error", op.id)
+			return fmt.Errorf("%s returned neither a response nor an error", op.OperationID)
 		}
 	}
 }

@@ -50,6 +50,7 @@ func (op *operation) validate(c echo.Context) error {
 		return badRequest("invalid_parameter", "the query string is malformed or has too many parameters: "+
 			"% must be followed by two hexadecimal digits, and ; must be written as %3B")
 	}
+	input := &openapi3filter.RequestValidationInput{Request: r, PathParams: path, QueryParams: query}
 	for _, p := range op.params {
 		var values []string
 		switch p.In {
@@ -63,19 +64,12 @@ func (op *operation) validate(c echo.Context) error {
 		if fault := checkText(p.Schema.Value, values); fault != "" {
 			return parameterProblem(p, p.Name+" "+fault)
 		}
+		if err := openapi3filter.ValidateParameter(r.Context(), input, p); err != nil {
+			return parameterProblem(p, describe(err, p.Name, p.Schema.Value))
+		}
 	}
-	err = openapi3filter.ValidateRequest(r.Context(), &openapi3filter.RequestValidationInput{
-		Request: r, PathParams: path, QueryParams: query, Route: op.route, Options: filterOptions,
-	})
-	if failed, ok := errors.AsType[*openapi3filter.RequestError](err); ok && failed.Parameter != nil {
-		p := failed.Parameter
-		return parameterProblem(p, describe(failed.Err, p.Name, p.Schema.Value))
-	}
-	return err
+	return nil
 }
-
-// filterOptions leave the body to Bind.
-var filterOptions = &openapi3filter.Options{ExcludeRequestBody: true}
 
 func parameterProblem(p *openapi3.Parameter, message string) *Problem {
 	if p.In == openapi3.ParameterInHeader {
@@ -141,7 +135,7 @@ func (op *operation) read(c echo.Context) error {
 		}
 		return nil
 	}
-	required := op.route.Operation.RequestBody.Value.Required
+	required := op.RequestBody.Value.Required
 	if r.ContentLength == 0 && !required {
 		return nil
 	}
