@@ -52,30 +52,21 @@ func (op *operation) validate(c echo.Context) error {
 	}
 	input := &openapi3filter.RequestValidationInput{Request: r, PathParams: path, QueryParams: query}
 	for _, p := range op.params {
-		var values []string
+		code, values := "invalid_parameter", query[p.Name]
 		switch p.In {
-		case openapi3.ParameterInQuery:
-			values = query[p.Name]
 		case openapi3.ParameterInHeader:
-			values = r.Header[http.CanonicalHeaderKey(p.Name)]
+			code, values = "invalid_request", r.Header[http.CanonicalHeaderKey(p.Name)]
 		case openapi3.ParameterInPath:
 			values = []string{path[p.Name]}
 		}
 		if fault := checkText(p.Schema.Value, values); fault != "" {
-			return parameterProblem(p, p.Name+" "+fault)
+			return badRequest(code, p.Name+" "+fault)
 		}
 		if err := openapi3filter.ValidateParameter(r.Context(), input, p); err != nil {
-			return parameterProblem(p, describe(err, p.Name, p.Schema.Value))
+			return badRequest(code, describe(err, p.Name, p.Schema.Value))
 		}
 	}
 	return nil
-}
-
-func parameterProblem(p *openapi3.Parameter, message string) *Problem {
-	if p.In == openapi3.ParameterInHeader {
-		return badRequest("invalid_request", message)
-	}
-	return badRequest("invalid_parameter", message)
 }
 
 // checkText returns what is wrong with the text of a parameter that openapi3filter
