@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
+	"net/url"
 	"slices"
 	"strings"
 	"testing"
@@ -56,14 +57,18 @@ func newLibrary() *library {
 	}}
 }
 
-// sendTitle binds a body as generated code does, and responds with the name in the path
-// and the title in the body.
+// sendTitle binds a parameter and a body as generated code does, and responds with the
+// name in the path and the title in the body.
 func sendTitle(c echo.Context) error {
+	name := c.Param("name")
+	if c.Request().URL.RawPath != "" {
+		name, _ = url.PathUnescape(name)
+	}
 	var b book
 	if err := c.Bind(&b); err != nil && !errors.Is(err, io.EOF) {
 		return err
 	}
-	return c.JSON(http.StatusOK, c.Param("name")+b.Title)
+	return c.JSON(http.StatusOK, name+b.Title)
 }
 
 func (l *library) Register(e *echo.Echo, base string, m map[string][]echo.MiddlewareFunc) {

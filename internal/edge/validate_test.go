@@ -45,13 +45,14 @@ func TestPaths(t *testing.T) {
 		{"PUT", "notes/a%2Fb/text", "", 200, `"a/b"`},
 		{"PUT", "notes/a%2F%41/text", "", 200, `"a/A"`},
 		{"PUT", "notes/%2537/text", "", 200, `"%37"`},
+		{"PUT", "notes/%2F%2537/text", "", 200, `"/%37"`},
 		{"PUT", "notes/a%2F%00/text", "", 400, "must match"},
-		{"PUT", "notes/a%2Fbc/text", "", 400, "at most 3"},
+		{"PUT", "notes/a%2Fbcd/text", "", 400, "at most 4"},
 		{"PUT", "notes/a/text", `{"title":"b"}`, 200, `"ab"`},
 		{"PUT", "notes/a/text", "{}", 400, "title is required"},
 		{"DELETE", "notes/a/text", "", 200, `"a"`},
 		{"PUT", "notes//text", "", 404, "nothing at this path"},
-		{"DELETE", "notes/abcd/text", "", 400, "at most 3"},
+		{"DELETE", "notes/abcde/text", "", 400, "at most 4"},
 	} {
 		w := do(s, newRequest(test.method, "/v1/"+test.path, test.body))
 		if w.Code != test.status || !strings.Contains(w.Body.String(), test.want) {
