@@ -92,7 +92,8 @@ func (h *Handler) addDocs() error {
 		return fmt.Errorf("openapi.yaml as JSON: %w", err)
 	}
 	var html bytes.Buffer
-	err = page.Execute(&html, map[string]string{"Title": document.spec.Info.Title, "Base": document.Base, "PublicURL": public})
+	title := document.spec.Info.Title
+	err = page.Execute(&html, map[string]string{"Title": title, "Base": document.Base, "PublicURL": public})
 	if err != nil {
 		return err
 	}
