@@ -6,7 +6,7 @@ package gen
 
 import _ "embed"
 
-//go:generate cp ../openapi.yaml api/openapi.yaml
+//go:generate go run copy.go
 //go:generate go run github.com/oapi-codegen/oapi-codegen/v2/cmd/oapi-codegen -config config.yaml -package api -generate types,echo-server,strict-server -o api/api.gen.go ../openapi.yaml
 //go:generate go run github.com/oapi-codegen/oapi-codegen/v2/cmd/oapi-codegen -config config.yaml -package client -generate types,client -o client/client.gen.go ../openapi.yaml
 

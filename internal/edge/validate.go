@@ -34,7 +34,7 @@ var (
 	numberForm = regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?$`)
 )
 
-// validate checks the parameters against the document, and sets the defaults of others.
+// validate checks the parameters against the document.
 func (op *operation) validate(c echo.Context) error {
 	r := c.Request()
 	path := map[string]string{}
@@ -50,7 +50,10 @@ func (op *operation) validate(c echo.Context) error {
 		return badRequest("invalid_parameter", "the query string is malformed or has too many parameters: "+
 			"% must be followed by two hexadecimal digits, and ; must be written as %3B")
 	}
-	input := &openapi3filter.RequestValidationInput{Request: r, PathParams: path, QueryParams: query}
+	input := &openapi3filter.RequestValidationInput{
+		Request: r, PathParams: path, QueryParams: query,
+		Options: &openapi3filter.Options{SkipSettingDefaults: true}, // it would rewrite the request
+	}
 	for _, p := range op.params {
 		code, values := "invalid_parameter", query[p.Name]
 		switch p.In {

@@ -40,7 +40,11 @@ func NewHandler(store pets.Store, keyring *keys.Keyring, o edge.Options) (*edge.
 	if o.PublicURL != "" {
 		o.PublicURL = strings.TrimSuffix(strings.TrimRight(o.PublicURL, "/"), document.Base) + document.Base
 	}
-	handler := api.NewStrictHandler(&operations{store, cmp.Or(o.PublicURL, document.Base)}, nil)
+	defaultLimit, err := document.Default("listPets", "limit")
+	if err != nil {
+		return nil, err
+	}
+	handler := api.NewStrictHandler(&operations{store, cmp.Or(o.PublicURL, document.Base), defaultLimit}, nil)
 	return edge.New(document, &service{handler, store, keyring}, o)
 }
 

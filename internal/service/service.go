@@ -18,15 +18,16 @@ var _ api.StrictServerInterface = (*operations)(nil)
 
 // operations implements the operations of the document.
 type operations struct {
-	store pets.Store
-	base  string // of links in responses, such as /v1
+	store        pets.Store
+	base         string // of links in responses, such as /v1
+	defaultLimit int    // of listPets; validation does not set defaults
 }
 
 // ListPets implements the operation listPets.
 func (o *operations) ListPets(ctx context.Context, request api.ListPetsRequestObject) (api.ListPetsResponseObject, error) {
 	params := request.Params
 	q := pets.Query{
-		Limit:  *params.Limit, // validation sets the default
+		Limit:  valueOr(params.Limit, o.defaultLimit),
 		Status: pets.Status(valueOr(params.Status, "")),
 		After:  valueOr(params.After, 0),
 	}
