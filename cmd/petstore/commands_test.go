@@ -176,10 +176,19 @@ func TestProgress(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 		defer cancel()
 		showProgress(ctx, &stderr, &n)
-		if want := "copied pets: 0\ncopied pets: 7\n"; stderr.String() != want {
+		if want := "working for 2s\nworking for 4s, pets copied: 7\n"; stderr.String() != want {
 			t.Errorf("got %q, want %q", &stderr, want)
 		}
 	})
+}
+
+func TestPrintKeys(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	err := printKeys(&environment{stdout: &printer{Writer: &out}}, []keys.Key{{Name: "a\nb\tc"}})
+	if want := `a\u000ab\u0009c` + "\n"; err != nil || !strings.HasSuffix(out.String(), want) {
+		t.Errorf("got %s, error %v, want %s", &out, err, want)
+	}
 }
 
 func TestPrinter(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -106,7 +107,7 @@ name.`,
 				if _, err := s.RevokeKey(ctx, k.ID, time.Now()); err != nil {
 					return err
 				}
-				fmt.Fprintf(env.stderr, "revoked %s (%s)\n", k.ID, k.Name)
+				fmt.Fprintf(env.stderr, "revoked %s (%s)\n", k.ID, oneLine.Replace(k.Name))
 				return nil
 			})
 		},
@@ -150,6 +151,9 @@ func findKey(ctx context.Context, s keys.Store, named string) (keys.Key, error) 
 	return found[0], nil
 }
 
+// oneLine escapes the characters of a name that a printer leaves.
+var oneLine = strings.NewReplacer("\n", `\u000a`, "\t", `\u0009`)
+
 func printKeys(env *environment, all []keys.Key) error {
 	day := func(t time.Time) string {
 		if t.IsZero() {
@@ -165,7 +169,7 @@ func printKeys(env *environment, all []keys.Key) error {
 			may = "read"
 		}
 		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", k.ID, k.State(time.Now()), may,
-			day(k.ExpiresAt), day(k.UsedAt), day(k.CreatedAt), k.Name)
+			day(k.ExpiresAt), day(k.UsedAt), day(k.CreatedAt), oneLine.Replace(k.Name))
 	}
 	return table.Flush()
 }

@@ -3,22 +3,15 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"os"
-	"regexp"
 	"runtime"
-	"slices"
 	"strings"
-	"sync/atomic"
 	"time"
-	"unicode"
-	"unicode/utf16"
-	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -55,12 +48,15 @@ type environment struct {
 
 	logger  *slog.Logger
 	store   address.Address // the value of --store
-	parsed  bool            // the command line is valid; errors before that are usage errors
-	serving bool            // a signal is no interruption
+	copied  store.Counts
+	parsed  bool // the command line is valid; errors before that are usage errors
+	serving bool // a signal is no interruption
 }
 
 // run runs one command and returns the exit status of the process.
 func run(ctx context.Context, args []string, env *environment) int {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
 	env.logger = slog.New(slog.NewTextHandler(env.stderr, nil))
 	root := rootCommand(env)
 	root.SetArgs(args)
@@ -153,6 +149,9 @@ func prepare(cmd *cobra.Command, args []string, env *environment) error {
 			time.AfterFunc(stopTime, func() { env.exit(128 + int(cause.Signal)) })
 		}
 	})
+	if env.terminal {
+		go showProgress(cmd.Context(), env.stderr, &env.copied)
+	}
 	for _, file := range files {
 		if err := leaveRoot(env, file); err != nil {
 			return err
@@ -207,60 +206,21 @@ func lastWord(err error, nothing, unknown string) error {
 	return fmt.Errorf("%w; %s", err, nothing)
 }
 
+// showProgress prints, every two seconds until ctx ends, how long a command has worked
+// and how many pets it has copied.
+func showProgress(ctx context.Context, out io.Writer, copied *store.Counts) {
+	began := time.Now()
+	for range time.Tick(2 * time.Second) {
+		if ctx.Err() != nil {
+			return
+		}
+		text := fmt.Sprintf("working for %v", time.Since(began).Round(time.Second))
+		if n := copied.Pets.Load(); n > 0 {
+			text += fmt.Sprintf(", pets copied: %d", n)
+		}
+		fmt.Fprintln(out, text)
+	}
+}
+
 // version and commit are set by the linker.
 var version, commit = "unknown", "unknown"
-
-// printer writes text. It escapes what could move a terminal's cursor, colour the text or
-// change its direction, hides secrets, and knows whether the text is read.
-type printer struct {
-	io.Writer
-	pattern *regexp.Regexp            // of secrets; nil for none
-	secrets []string                  // others, the longest first, because others may be parts of it
-	began   atomic.Pointer[time.Time] // of the Write in progress, if any
-}
-
-// hide makes p hide what matches pattern, and secrets.
-func (p *printer) hide(pattern *regexp.Regexp, secrets []string) {
-	p.pattern = pattern
-	p.secrets = slices.SortedFunc(slices.Values(secrets), func(a, b string) int { return len(b) - len(a) })
-}
-
-func (p *printer) Write(text []byte) (int, error) {
-	now := time.Now()
-	p.began.Store(&now)
-	defer p.began.Store(nil)
-	shown := text
-	if p.pattern != nil {
-		shown = p.pattern.ReplaceAllLiteral(shown, []byte("REDACTED"))
-	}
-	for _, secret := range p.secrets {
-		shown = bytes.ReplaceAll(shown, []byte(secret), []byte("REDACTED"))
-	}
-	_, err := p.Writer.Write(printable(shown))
-	return len(text), err
-}
-
-// blocked reports whether text has not been written for 5 s.
-func (p *printer) blocked() bool {
-	began := p.began.Load()
-	return began != nil && time.Since(*began) > 5*time.Second
-}
-
-// printable escapes, as JSON does, all but line feeds, tabs and what is visible.
-func printable(text []byte) []byte {
-	hidden := func(r rune) bool { return !unicode.IsPrint(r) && r != '\n' && r != '\t' }
-	if !bytes.ContainsFunc(text, hidden) {
-		return text
-	}
-	var out []byte
-	for _, r := range string(text) {
-		if !hidden(r) {
-			out = utf8.AppendRune(out, r)
-			continue
-		}
-		for _, unit := range utf16.Encode([]rune{r}) {
-			out = fmt.Appendf(out, `\u%04x`, unit)
-		}
-	}
-	return out
-}

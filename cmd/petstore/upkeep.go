@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -147,13 +146,8 @@ func copyStore(ctx context.Context, env *environment, from, to *address.Address)
 		return fmt.Errorf("%w; nothing was copied", advise(err, to))
 	}
 	defer target.Close() // what it has acknowledged is durable
-	var n store.Counts
-	if env.terminal {
-		ctx, done := context.WithCancel(ctx)
-		defer done()
-		go showProgress(ctx, env.stderr, &n)
-	}
-	if err := store.Copy(ctx, source, target, &n); err != nil {
+	n := &env.copied
+	if err := store.Copy(ctx, source, target, n); err != nil {
 		err = lastWord(err, "nothing was copied",
 			"either everything was copied or nothing: try again, since only an empty store is filled")
 		return fmt.Errorf("copying %s to %s: %w", from, to, err)
@@ -161,14 +155,4 @@ func copyStore(ctx context.Context, env *environment, from, to *address.Address)
 	_, err = fmt.Fprintf(env.stderr, "copied pets: %d, API keys: %d, idempotency keys: %d\n",
 		n.Pets.Load(), n.Keys.Load(), n.Requests.Load())
 	return err
-}
-
-// showProgress prints every two seconds until ctx ends how many pets were copied.
-func showProgress(ctx context.Context, out io.Writer, n *store.Counts) {
-	for range time.Tick(2 * time.Second) {
-		if ctx.Err() != nil {
-			return
-		}
-		fmt.Fprintf(out, "copied pets: %d\n", n.Pets.Load())
-	}
 }
