@@ -139,6 +139,11 @@ func TestOutage(t *testing.T) {
 	if ctx.Err() != nil {
 		t.Errorf("got no answers before the end of their context")
 	}
+	short, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	if err := create(short, s, once); err == nil || !strings.Contains(err.Error(), "connection refused") {
+		t.Errorf("CreatePet, cut off: got error %v, want the cause", err)
+	}
 	if before != nil || unknown == nil || ping != nil {
 		t.Errorf("before: got error %v; after: got %v, want one; Ping in the first seconds: got %v", before, unknown, ping)
 	}

@@ -47,11 +47,16 @@ func (s *Store) run(ctx context.Context, pool *pgxpool.Pool, repeatable bool, st
 	defer cancel()
 	began := time.Now()
 	unknown := false // whether an attempt may have changed the database
+	var last error
 	for {
 		err := s.attempt(ctx, pool, st)
 		if err == nil {
 			return nil
 		}
+		if last != nil && errors.Is(err, errNotExecuted) && errors.Is(err, context.DeadlineExceeded) {
+			err = last // an attempt that was cut off did not learn why there is no connection
+		}
+		last = err
 		e := effectOf(err)
 		if e == maybeExecuted && pool == s.writes {
 			unknown = true
@@ -117,7 +122,7 @@ const (
 )
 
 // errNotExecuted marks an error that came before the statement, or before its commit.
-var errNotExecuted = errors.New("nothing was executed")
+var errNotExecuted = errors.New("the last attempt did nothing")
 
 // rolledBack marks the error of a transaction that was rolled back.
 func rolledBack(err error) error {
