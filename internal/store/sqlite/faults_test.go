@@ -120,9 +120,13 @@ func TestRefusedIsNotThere(t *testing.T) {
 func TestLogWrittenAnew(t *testing.T) {
 	for _, call := range []string{"pwrite64", "fsync"} {
 		path, l := killed(t)
+		before := contents(t, path)
 		_, stderr, err := createUnder(t, strace(call, "error=EIO", path+"-wal"), path, "1")
 		if want := path + ": "; err == nil || !strings.HasPrefix(stderr, want) {
 			t.Errorf("%s: got %q, error %v, want %q", call, stderr, err, want)
+		}
+		if after := contents(t, path); after[""] != before[""] || after["-wal"] != before["-wal"] {
+			t.Errorf("%s: got the file or its log changed, want both as they were", call)
 		}
 		l.check(t, path)
 	}

@@ -93,14 +93,16 @@ func (s *Store) attach(ctx context.Context, mustExist bool, version int64) (from
 	if err := checkFile(s.file, mustExist); err != nil {
 		return 0, 0, err
 	}
-	// SQLite gives the mode of the file to those beside it.
-	f, err := os.OpenFile(s.file, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
-	if err == nil {
-		s.faults.logger.Info("created a new store", "path", s.file)
-		err = f.Close()
-	}
-	if err != nil && !errors.Is(err, fs.ErrExist) {
-		return 0, 0, err
+	if !mustExist {
+		// SQLite gives the mode of the file to those beside it.
+		f, err := os.OpenFile(s.file, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+		if err == nil {
+			s.faults.logger.Info("created a new store", "path", s.file)
+			err = f.Close()
+		}
+		if err != nil && !errors.Is(err, fs.ErrExist) {
+			return 0, 0, err
+		}
 	}
 	alone, err := s.lock.TryLock()
 	if err != nil {

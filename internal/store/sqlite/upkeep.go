@@ -10,8 +10,6 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
-
-	"example.com/petstore/internal/store"
 )
 
 // Report describes a database that was read in full.
@@ -77,11 +75,8 @@ func Restore(ctx context.Context, path, from string, force bool) (r Report, err 
 		return r, err
 	}
 	source, err := openFile(ctx, from)
-	if errors.Is(err, store.ErrNoStore) {
-		err = fmt.Errorf("there is no backup at %s", from)
-	}
-	if err != nil {
-		return r, err
+	if err != nil { // not wrapped, since advice about it would name the store
+		return r, fmt.Errorf("the backup cannot be read: %v", err)
 	}
 	defer source.Close()
 	if source.file == file {

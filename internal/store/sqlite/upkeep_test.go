@@ -143,6 +143,7 @@ func TestRestoreRejects(t *testing.T) {
 	in := func(name string) string { return filepath.Join(dir, name) }
 	mustWrite(t, in("empty"), "")
 	mustWrite(t, in("text"), "my notes")
+	mustWrite(t, in("lone-wal"), "acknowledged writes")
 	sqlOn(t, in("songs"), "CREATE TABLE songs (title TEXT)")
 	s := open(t, path)
 	mustCreate(t, s, "Rex")
@@ -156,13 +157,17 @@ func TestRestoreRejects(t *testing.T) {
 	_ = shell.Close()
 	before, _ := os.ReadFile(path)
 	for from, want := range map[string]string{
-		in("empty"): "there is no backup at",
+		in("empty"): "the backup cannot be read",
 		in("text"):  "is not an SQLite database",
 		in("songs"): "belongs to another program and was not changed",
-		in("none"):  "there is no backup at",
+		in("none"):  "the backup cannot be read",
+		in("lone"):  "the backup cannot be read",
 	} {
 		r, err := Restore(t.Context(), path, from, true)
 		wantError(t, from, err, want)
+		if errors.Is(err, store.ErrNoStore) || errors.Is(err, ErrLoneLog) { // the advice is about the store to replace
+			t.Errorf("%s: got error %v, want none of the store", from, err)
+		}
 		if after, err := os.ReadFile(path); err != nil || !bytes.Equal(before, after) || r.Path != "" {
 			t.Errorf("%s: got the store changed and %+v, want it as it was and no path", from, r)
 		}
