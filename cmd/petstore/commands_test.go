@@ -80,8 +80,8 @@ func TestSecondSignal(t *testing.T) {
 	wantExit(t, s.Cmd, syscall.SIGTERM, -1)
 }
 
-// TestBlockedLog checks that a server whose log is not read says that it is not ready,
-// and ends all the same. Requests that wait for the log have no response then.
+// TestBlockedLog checks that a server whose log is not read answers probes, says that it
+// is not ready, and ends all the same. Requests that wait for the log have no response then.
 func TestBlockedLog(t *testing.T) {
 	t.Parallel()
 	for name, signal := range map[string]syscall.Signal{"a signal": syscall.SIGTERM, "a failure": 0} {
@@ -93,6 +93,10 @@ func TestBlockedLog(t *testing.T) {
 				go send("GET", s.address+"/"+strings.Repeat("x", 8000), "", "")
 			}
 			for ready := ""; !strings.Contains(ready, "the log cannot be written"); time.Sleep(50 * time.Millisecond) {
+				live, _, err := send("GET", s.address+"/livez", "", "")
+				if err != nil || live.StatusCode != 200 {
+					t.Fatalf("/livez: got %v, error %v, want 200", live, err)
+				}
 				_, ready, _ = send("GET", s.address+"/readyz", "", "")
 			}
 			if signal == 0 {

@@ -1,7 +1,6 @@
 package edge
 
 import (
-	"bytes"
 	"context"
 	"io"
 	"net/http"
@@ -30,102 +29,75 @@ func TestBearer(t *testing.T) {
 	}
 }
 
-// busy is a handler whose operation getBook ends when done is closed.
-type busy struct {
-	*Handler
-	log     *bytes.Buffer
-	running atomic.Int64
-	done    chan struct{}
-}
-
-func newBusy(t *testing.T) *busy {
-	t.Helper()
-	b := &busy{done: make(chan struct{})}
-	b.Handler, b.log = newHandler(t, func(l *library, _ *Options) {
-		l.handlers["getBook"] = func(c echo.Context) error {
-			b.running.Add(1)
-			<-b.done
-			return sendTitle(c)
-		}
-	})
-	return b
-}
-
-// begin sends n requests with a key, and waits until they all run or wait. It returns the
-// statuses of their responses.
-func (b *busy) begin(key string, n int) <-chan int {
-	statuses := make(chan int, n)
-	for range n {
-		go func() { statuses <- do(b, withKey(get("/v1/books/1"), key)).Code }()
-	}
-	synctest.Wait()
-	return statuses
-}
-
-// wantStatuses checks the next n statuses.
-func wantStatuses(t *testing.T, statuses <-chan int, n, want int) {
-	t.Helper()
-	for range n {
-		if got := <-statuses; got != want {
-			t.Errorf("got status %d, want %d", got, want)
-		}
-	}
-}
-
-// TestKeyShare checks what one key leaves to others: 64 of 256 requests that run. It has
-// at most 384 itself, of which those above 192 wait.
-func TestKeyShare(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := newBusy(t)
-		first := b.begin(testKey, 384)
-		if got := b.running.Load(); got != 192 {
-			t.Errorf("one key: got %d requests that run, want 192", got)
-		}
-		wantStatuses(t, b.begin(testKey, 1), 1, 503) // does not wait
-		second := b.begin(readKey, 64)
-		if got := b.running.Load(); got != 256 {
-			t.Errorf("two keys: got %d requests that run, want 256", got)
-		}
-		close(b.done)
-		wantStatuses(t, second, 64, 200)
-		wantStatuses(t, first, 384, 200)
-		if len(b.inFlight.shares) != 0 || b.inFlight.count.Load() != 0 {
-			t.Errorf("afterwards: got %d shares and %d requests, want none", len(b.inFlight.shares), b.inFlight.count.Load())
-		}
-	})
-}
-
 // TestInFlight checks that as many requests wait as run, for as long as a request may
-// take, and that others are refused before anything is said of what they ask.
+// take, and that others are refused before anything is said of what they ask. One key
+// runs at most three quarters, and its own that wait take no other's place.
 func TestInFlight(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := newBusy(t)
-		first, second, third := b.begin("first", 192), b.begin("second", 192), b.begin("third", 128)
-		for _, r := range []*http.Request{
-			newRequest("POST", "/v1/books?year=x", ""), newRequest("POST", "/v1/books", "not JSON"),
-			newRequest("POST", "/v1/books", strings.Repeat(" ", MaxBody+1)), newRequest("PATCH", "/v1/notes/a/text", "{}"), // another type
-		} {
-			w := do(b, withKey(r, "fourth"))
+		var running atomic.Int64
+		done := make(chan struct{})
+		s, log := newHandler(t, func(l *library, _ *Options) {
+			l.handlers["getBook"] = func(c echo.Context) error {
+				running.Add(1)
+				<-done
+				return sendTitle(c)
+			}
+		})
+		begin := func(key string, n int) <-chan int {
+			statuses := make(chan int, n)
+			for range n {
+				go func() { statuses <- do(s, withKey(get("/v1/books/1"), key)).Code }()
+			}
+			synctest.Wait() // until they all run or wait
+			return statuses
+		}
+		wantStatuses := func(statuses <-chan int, n, want int) {
+			t.Helper()
+			for range n {
+				if got := <-statuses; got != want {
+					t.Errorf("got status %d, want %d", got, want)
+				}
+			}
+		}
+		wantRunning := func(want int64) {
+			t.Helper()
+			if got := running.Load(); got != want {
+				t.Errorf("got %d requests that run, want %d", got, want)
+			}
+		}
+
+		start := time.Now()
+		first := begin("first", 384)
+		wantRunning(192)
+		wantStatuses(begin("first", 1), 1, 503) // does not wait
+		second, third := begin("second", 192), begin("third", 128)
+		wantRunning(256)
+		for _, r := range []*http.Request{newRequest("POST", "/v1/books?year=x", ""), newRequest("POST", "/v1/books", "not JSON")} {
+			w := do(s, withKey(r, "fourth"))
 			wantError(t, w, 503, "unavailable", "the service is unavailable; try again later")
 			if got := w.Header().Get("Retry-After"); got != "1" {
 				t.Errorf("Retry-After: got %q, want 1", got)
 			}
 		}
-		start := time.Now()
-		wantStatuses(t, second, 128, 503)
-		wantStatuses(t, third, 128, 503)
+		wantStatuses(first, 192, 503)
+		wantStatuses(second, 128, 503)
+		wantStatuses(third, 128, 503)
 		if wait := time.Since(start); wait != 8*time.Second {
 			t.Errorf("those that wait: got their 503 after %v, want 8 s", wait)
 		}
-		later := b.begin("second", 128) // in the places that the others have left
-		if got := b.inFlight.count.Load(); got != 384 {
+		firstLater, secondLater := begin("first", 192), begin("second", 128) // in the places that the others have left
+		if got := s.inFlight.count.Load(); got != 384 {
 			t.Errorf("others instead: got %d requests, want 384", got)
 		}
-		close(b.done)
-		wantStatuses(t, first, 192, 200)
-		wantStatuses(t, second, 64, 200)
-		wantStatuses(t, later, 128, 200)
-		if got := strings.Count(b.log.String(), `"level":"WARN"`); got != 4+128+128 {
+		close(done)
+		wantStatuses(first, 192, 200)
+		wantStatuses(second, 64, 200)
+		wantStatuses(firstLater, 192, 200)
+		wantStatuses(secondLater, 128, 200)
+		if shares, count := len(s.inFlight.shares), s.inFlight.count.Load(); shares != 0 || count != 0 {
+			t.Errorf("afterwards: got %d shares and %d requests, want none", shares, count)
+		}
+		if got := strings.Count(log.String(), `"level":"WARN"`); got != 1+2+192+128+128 {
 			t.Errorf("log: got %d warnings, want one for each refused request", got)
 		}
 	})

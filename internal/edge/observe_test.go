@@ -48,23 +48,6 @@ func TestAccessLog(t *testing.T) {
 	}
 }
 
-// TestBlockedLog checks that /readyz tells of a log that cannot be written, and that
-// probes do not wait for it.
-func TestBlockedLog(t *testing.T) {
-	s, log := newHandler(t, func(_ *library, o *Options) {
-		o.LogBlocked = func() bool { return true }
-	})
-	for path, want := range map[string]int{"/readyz": 503, "/livez": 200} {
-		w := do(s, get(path))
-		if w.Code != want || want == 503 && !strings.Contains(w.Body.String(), "the log cannot be written") {
-			t.Errorf("%s: got %d, %s, want %d, and why", path, w.Code, w.Body, want)
-		}
-	}
-	if log.Len() > 0 {
-		t.Errorf("got %s, want no line", log)
-	}
-}
-
 func TestLogLevels(t *testing.T) {
 	s, log := newHandler(t, func(l *library, _ *Options) {
 		l.ready = func(context.Context) error { return errors.New("the store is away") }
@@ -97,29 +80,22 @@ func TestLogLevels(t *testing.T) {
 
 func TestMetrics(t *testing.T) {
 	registry := prometheus.NewRegistry()
-	ready := error(nil)
 	s, _ := newHandler(t, func(l *library, o *Options) {
 		o.Metrics = registry
-		l.ready = func(context.Context) error { return ready }
+		l.ready = func(context.Context) error { return errors.New("away") }
 	})
-	wantScrape := func(want string) {
-		t.Helper()
-		got := do(promhttp.HandlerFor(registry, promhttp.HandlerOpts{}), get("/metrics")).Body.String()
-		if !strings.Contains(got, want) {
-			t.Errorf("got %s, want %s in it", got, want)
-		}
-	}
 	for path, want := range map[string]string{
 		"/v1/books":         `{operation="listBooks",status="200"} 1`,
 		"/v1/books?limit=0": `{operation="listBooks",status="400"} 1`,
 		"/nowhere":          `{operation="unknown",status="404"} 1`,
+		"/readyz":           "\nready 0\n",
 	} {
 		do(s, get(path))
-		wantScrape(want)
+		got := do(promhttp.HandlerFor(registry, promhttp.HandlerOpts{}), get("/metrics")).Body.String()
+		if !strings.Contains(got, want) {
+			t.Errorf("%s: got %s, want %s in it", path, got, want)
+		}
 	}
-	wantScrape("\nready 1\n")
-	ready = errors.New("away")
-	wantScrape("\nready 0\n")
 }
 
 func TestTraceID(t *testing.T) {

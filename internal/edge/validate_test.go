@@ -43,16 +43,14 @@ func TestPaths(t *testing.T) {
 	}{
 		{"GET", "books:count", "", 200, `""`},
 		{"PUT", "notes/a%2Fb/text", "", 200, `"a/b"`},
-		{"PUT", "notes/a%2F%41/text", "", 200, `"a/A"`},
 		{"PUT", "notes/%2537/text", "", 200, `"%37"`},
 		{"PUT", "notes/%2F%2537/text", "", 200, `"/%37"`},
-		{"PUT", "notes/a%2F%00/text", "", 400, "must match"},
 		{"PUT", "notes/a%2Fbcd/text", "", 400, "at most 4"},
 		{"PUT", "notes/a/text", `{"title":"b"}`, 200, `"ab"`},
 		{"PUT", "notes/a/text", "{}", 400, "title is required"},
 		{"DELETE", "notes/a/text", "", 200, `"a"`},
 		{"PUT", "notes//text", "", 404, "nothing at this path"},
-		{"DELETE", "notes/abcde/text", "", 400, "at most 4"},
+		{"PATCH", "notes/a/text", `{"title":"b"}`, 200, `"ab"`},
 	} {
 		w := do(s, newRequest(test.method, "/v1/"+test.path, test.body))
 		if w.Code != test.status || !strings.Contains(w.Body.String(), test.want) {
@@ -93,6 +91,7 @@ var bodyMessages = map[string]string{
 	`{"` + long + `":1,"` + long + `":2}`:                      `the body has the property "` + long[1:] + `" twice`,
 	strings.Repeat(`{"x":`, 101):                               "the body must be nested at most 100 levels deep",
 	` `:                                                        "the JSON of the body is incomplete",
+	``:                                                         "a body is required",
 }
 
 func TestBodyMessages(t *testing.T) {
@@ -107,14 +106,6 @@ func TestBodyMessages(t *testing.T) {
 		if w := do(s, newRequest("POST", "/v1/books", body)); w.Code != http.StatusOK {
 			t.Errorf("%s: got %d, %s, want 200", body, w.Code, w.Body)
 		}
-	}
-	r := newRequest("POST", "/v1/books", "")
-	r.Header.Set("Content-Type", "application/json")
-	wantError(t, do(s, r), 400, "invalid_body", "a body is required")
-	r = newRequest("PATCH", "/v1/notes/a/text", `{"title":"b"}`)
-	r.Header.Set("Content-Type", "application/merge-patch+json")
-	if w := do(s, r); w.Code != http.StatusOK {
-		t.Errorf("a patch: got %d, %s, want 200", w.Code, w.Body)
 	}
 }
 
