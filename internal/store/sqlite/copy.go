@@ -54,12 +54,10 @@ func scanRequest(row scanner, r *pets.KeyedRequest) error {
 }
 
 // Fill implements store.Store. Other writers wait until it is done. Only an error of from
-// ends it early, such as the end of a context.
+// ends it early, such as the end of a context. The next write, or Close, copies the log.
 func (s *Store) Fill(_ context.Context, from store.Snapshot) error {
 	return s.whileOpen(func() error {
-		err := s.transact(func(tx *sql.Tx) error { return s.fill(tx, from) })
-		s.checkpoint(checkpointPages)
-		return err
+		return s.transact(func(tx *sql.Tx) error { return s.fill(tx, from) })
 	})
 }
 

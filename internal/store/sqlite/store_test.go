@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"bytes"
+	"database/sql"
 	"errors"
 	"log/slog"
 	"net/url"
@@ -166,7 +167,7 @@ func TestLongLog(t *testing.T) {
 }
 
 // TestReplacedFile makes mistakes that an operator may make with a store in use, which
-// is opened by a symbolic link. Either Ping or a write notices first.
+// is opened by a symbolic link. Ping, a write, or the commit of a write notices first.
 func TestReplacedFile(t *testing.T) {
 	const want = "was removed or replaced while it was in use"
 	for what, c := range map[string]struct {
@@ -181,7 +182,7 @@ func TestReplacedFile(t *testing.T) {
 		"file emptied":  {func(path, _ string) error { return os.Truncate(path, 0) }, "is missing or empty, but its log"},
 		"file replaced": {func(path, _ string) error { return os.Rename(backupOf(t, "other"), path) }, "is a backup, but its log"},
 	} {
-		for _, ping := range []bool{false, true} {
+		for _, first := range []string{"Ping", "write", "commit"} {
 			path, link := newPath(t), newPath(t)
 			if err := os.Symlink(path, link); err != nil {
 				t.Fatal(err)
@@ -190,13 +191,17 @@ func TestReplacedFile(t *testing.T) {
 			s := open(t, link)
 			before := mustCreate(t, s, "before")
 			wantFiles(t, link, "pets.db")
-			if err := c.replace(path, link); err != nil {
+			var err error
+			if first == "commit" {
+				err = s.write(t.Context(), func(*sql.Tx) error { return c.replace(path, link) })
+				wantError(t, what+": commit", err, want)
+			} else if err = c.replace(path, link); err != nil {
 				t.Fatal(err)
 			}
-			if ping {
+			if first == "Ping" {
 				wantError(t, what+": Ping", s.Ping(t.Context()), want)
 			}
-			_, err := s.CreatePet(t.Context(), newPet("after"), pets.IdempotencyKey{})
+			_, err = s.CreatePet(t.Context(), newPet("after"), pets.IdempotencyKey{})
 			wantError(t, what+": CreatePet", err, want)
 			if pets.KindOf(err) != pets.Internal {
 				t.Errorf("%s: got %v, want internal", what, pets.KindOf(err))

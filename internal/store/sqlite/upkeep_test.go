@@ -196,8 +196,8 @@ func TestRestoreWithLog(t *testing.T) {
 	}{
 		"sound":      {func(string) error { return nil }, ""},
 		"unreadable": {func(path string) error { return os.WriteFile(path, bytes.Repeat([]byte("junk"), 4096), 0o600) }, ""},
-		"journal": {func(path string) error { // a rollback journal of the old file
-			return errors.Join(os.WriteFile(path+"-journal", bytes.Repeat([]byte{0xd9, 0xd5, 0x05, 0xf9}, 4096), 0o600), os.WriteFile(path, []byte("junk"), 0o600))
+		"journal": {func(path string) error { // of a file that is gone
+			return errors.Join(os.Rename(path+"-wal", path+"-journal"), os.Remove(path))
 		}, ""},
 		"missing": {os.Remove, "is missing or empty, but its log"},
 		"renamed": {func(path string) error { return os.Rename(backupOf(t, "other"), path) }, "is a backup, but its log"}, // by hand, or by a restore killed then
