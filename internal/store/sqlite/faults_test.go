@@ -132,6 +132,18 @@ func TestLogWrittenAnew(t *testing.T) {
 	}
 }
 
+// TestLogNotCopied checks that Close tells that the log could not be copied: SQLite would
+// not when the last connection is closed.
+func TestLogNotCopied(t *testing.T) {
+	path := newPath(t)
+	mustClose(t, open(t, path))
+	l, stderr, err := createUnder(t, strace("fsync,fdatasync", "error=EIO", path), path, "1")
+	if want := "the log could not be copied into the file: "; err == nil || !strings.Contains(stderr, want) {
+		t.Errorf("got %q, error %v, want %q", stderr, err, want)
+	}
+	l.check(t, path)
+}
+
 // TestFolderNotSynced makes the fsync of the folder fail. SQLite would ignore that,
 // and a power cut could then take a new store away. Some file systems cannot do it.
 func TestFolderNotSynced(t *testing.T) {

@@ -166,6 +166,22 @@ func TestLongLog(t *testing.T) {
 	}
 }
 
+// After a failed fsync nothing copies the log, and Close tells the failure if nobody was told.
+func TestFailure(t *testing.T) {
+	path := newPath(t)
+	s := open(t, path)
+	mustCreate(t, s, "Rex")
+	before := contents(t, path)
+	_ = s.faults.fail(errors.New("an fsync failed"))
+	s.checkpoint(0)
+	_, err := s.CreatePet(t.Context(), newPet("late"), pets.IdempotencyKey{})
+	wantError(t, "CreatePet", err, "an fsync failed")
+	wantError(t, "Close", s.Close(), "an fsync failed")
+	if after := contents(t, path); after[""] != before[""] || after["-wal"] != before["-wal"] {
+		t.Error("got the file or its log changed, want both as they were")
+	}
+}
+
 // TestReplacedFile makes mistakes that an operator may make with a store in use, which
 // is opened by a symbolic link. Ping, a write, or the commit of a write notices first.
 func TestReplacedFile(t *testing.T) {

@@ -146,6 +146,33 @@ func TestJobFails(t *testing.T) {
 	}
 }
 
+// A call ends with its context while the queue is full or all readers are in use.
+func TestContextEnds(t *testing.T) {
+	inBubble(t, func(t *testing.T, s *Store) {
+		resume := make(chan struct{})
+		go func() { _ = s.write(context.Background(), func(*sql.Tx) error { <-resume; return nil }) }()
+		synctest.Wait()
+		create(t, s, maxBatch, "Rex")
+		var used []statements
+		for range s.readers {
+			used = append(used, <-s.idle)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second) // the bubble's
+		defer cancel()
+		_, writeErr := s.CreatePet(ctx, newPet("late"), pets.IdempotencyKey{})
+		_, readErr := s.Pet(ctx, 1)
+		for _, err := range []error{writeErr, readErr} {
+			if pets.KindOf(err) != pets.Unavailable || !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("got error %v, want unavailable, because the context has ended", err)
+			}
+		}
+		for _, selects := range used {
+			s.idle <- selects
+		}
+		close(resume)
+	})
+}
+
 // TestFull limits the number of pages, after which SQLite reports a full disk.
 func TestFull(t *testing.T) {
 	s, created, refused := open(t, newPath(t)), ledger{}, 0
