@@ -37,7 +37,7 @@ func startLogged(t *testing.T, args ...string) *process {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), giveUp)
 	t.Cleanup(cancel)
-	s, err := start(serverCommand(ctx, fixedKey, args))
+	s, err := start(serverCommand(ctx, fixedKey, args), io.Discard)
 	if err != nil {
 		t.Fatal(err)
 	}
