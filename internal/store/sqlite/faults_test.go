@@ -156,6 +156,24 @@ func TestFolderNotSynced(t *testing.T) {
 	}
 }
 
+// TestRestoreFails checks that a restore that cannot rename its copy leaves the file, here a
+// backup, and the log of another as they were, and no file of its own.
+func TestRestoreFails(t *testing.T) {
+	path, _ := killed(t)
+	if err := os.Rename(backupOf(t, "other"), path); err != nil {
+		t.Fatal(err)
+	}
+	before := contents(t, path)
+	out, err := childCommand(t, strace("?rename,renameat,renameat2", "error=EIO"), "read", "restore", backupOf(t), path).CombinedOutput()
+	if want := path + " is unchanged: rename"; err == nil || !strings.Contains(string(out), want) {
+		t.Errorf("got %q, error %v, want %q", out, err, want)
+	}
+	if after := contents(t, path); !reflect.DeepEqual(after, before) {
+		t.Error("got the files changed, want them as they were")
+	}
+	wantFiles(t, path, "pets.db", "pets.db-lock", "pets.db-shm", "pets.db-wal")
+}
+
 // TestRestoreKilled kills a restore at each system call that changes something.
 // The restore replaces a store that a killed process left. strace counts calls
 // per thread, so the test takes one kind of call at a time.

@@ -223,6 +223,9 @@ func TestReplacedFile(t *testing.T) {
 				t.Errorf("%s: got %v, want internal", what, pets.KindOf(err))
 			}
 			wantError(t, what+": Ping", s.Ping(t.Context()), want)
+			if len(s.Failed()) == 0 {
+				t.Fatalf("%s: Failed: got nothing, want an error", what)
+			}
 			wantError(t, what+": Failed", <-s.Failed(), want)
 			var reading sync.WaitGroup
 			for range 16 { // the file that is there now must not be touched
