@@ -32,10 +32,8 @@ const (
 
 // book is the Go type of the schema Book.
 type book struct {
-	Title    string   `json:"title"`
-	Pages    *int64   `json:"pages"`
-	Edition  *int32   `json:"edition"`
-	Price    *float64 `json:"price"`
+	Title    string `json:"title"`
+	Pages    *int64 `json:"pages"`
 	Chapters []struct {
 		Pages []int64 `json:"pages"`
 	} `json:"chapters"`
