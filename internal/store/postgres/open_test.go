@@ -46,6 +46,8 @@ func TestOpenRejects(t *testing.T) {
 	if _, err := Open(t.Context(), foreign, store.Options{}); err == nil || !strings.Contains(err.Error(), "is another program's") {
 		t.Errorf("Open of another program's tables: got error %v", err)
 	}
+	server.Hang()
+	refused(t, here, "set connect_timeout=SECONDS in the address")
 }
 
 // TestLeastPrivilege serves as the role that the page creates, once the owner has
@@ -108,6 +110,7 @@ func TestHiddenStore(t *testing.T) {
 	pgtest.Exec(t, address, "CREATE SCHEMA postgres", "CREATE TABLE postgres.goose_db_version (id int)", "CREATE TABLE postgres.pets (id int)")
 	create()
 	hidden()
+	mustOpen(t, address+"&search_path=public,postgres")
 	pgtest.Exec(t, address, "DROP SCHEMA postgres CASCADE", "CREATE SCHEMA postgres")
 	mustOpen(t, address+"&search_path=postgres")
 	create()

@@ -181,6 +181,15 @@ func TestOperatorFaults(t *testing.T) {
 		}
 	}
 	pgtest.Exec(t, address, "INSERT INTO pets (id, name, category_id, status) OVERRIDING SYSTEM VALUE SELECT n, 'Rex', 1, 'sold' FROM generate_series(1, 2) n")
+	err := s.Snapshot(t.Context(), func(all store.Snapshot) error {
+		if all.LastID != 2 {
+			t.Errorf("Snapshot: got the last id %d, want 2, which the sequence has not given", all.LastID)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Errorf("Snapshot: got error %v", err)
+	}
 	for _, key := range []pets.IdempotencyKey{{}, once} {
 		internal("CreatePet with an identifier that is taken", create(t.Context(), s, key), "setval")
 	}

@@ -25,10 +25,10 @@ func Main(m *testing.M) int {
 	return m.Run()
 }
 
-// Shared returns the server that the tests of a package share.
+// Shared returns the server that the tests of a package share. Clients must ask for UTF-8.
 func Shared(t testing.TB) *Server {
 	t.Helper()
-	return shared.get(func() *Server { return start(t, "max_connections=300") })
+	return shared.get(func() *Server { return start(t, "max_connections=300", "client_encoding=EUC_JP") })
 }
 
 // Database creates an empty database on the shared server and returns its address.
