@@ -107,21 +107,34 @@ func testIdempotencyConcurrent(t *testing.T, f Factory) {
 
 func testForgetIdempotencyKeys(t *testing.T, f Factory) {
 	s := f.open(t)
-	first := mustCreateOnce(t, s, newPet(), mine)
+	first := pets.Pet{ID: 2, NewPet: newPet()}
+	both := []pets.Pet{{ID: 1, NewPet: newPet()}, first}
+	filled, now := snapshot(both), time.Now().UTC().Truncate(time.Second)
+	others := pets.IdempotencyKey{KeyID: "yours", Key: mine.Key} // which is forgotten alone
+	filled.Requests = sequence([]pets.KeyedRequest{
+		{IdempotencyKey: others, PetID: 1, Fingerprint: newPet().Fingerprint(), CreatedAt: now.Add(-2 * time.Hour)},
+		{IdempotencyKey: mine, PetID: 2, Fingerprint: newPet().Fingerprint(), CreatedAt: now},
+	}, nil)
+	if err := s.Fill(t.Context(), filled); err != nil {
+		t.Fatalf("Fill: got error %v", err)
+	}
 	forget := func(before time.Duration, want int) {
 		t.Helper()
-		if n, err := s.ForgetIdempotencyKeys(t.Context(), time.Now().Add(before)); err != nil || n != want {
+		if n, err := s.ForgetIdempotencyKeys(t.Context(), now.Add(before)); err != nil || n != want {
 			t.Errorf("ForgetIdempotencyKeys: got %d, error %v, want %d", n, err, want)
 		}
 	}
-	forget(-time.Hour, 0) // the key is new
+	forget(-3*time.Hour, 0)
+	forget(-time.Hour, 1)
 	if got := mustCreateOnce(t, s, newPet(), mine); !equal(got, first) {
 		t.Errorf("the same again: got %v, want %v", got, first)
 	}
 	forget(time.Hour, 1)
 	forget(time.Hour, 0)
-	wantAll(t, s, []pets.Pet{first})
+	wantAll(t, s, both)
 	if next := mustCreateOnce(t, s, newPet(), mine); next.ID <= first.ID {
 		t.Errorf("after it was forgotten: got id %d, want another pet", next.ID)
 	}
+	forget(-time.Hour, 0)
+	forget(time.Hour, 1)
 }
