@@ -31,7 +31,7 @@ func TestBearer(t *testing.T) {
 
 // TestInFlight checks that as many requests wait as run, for as long as a request may
 // take, and that others are refused before anything is said of what they ask. One key
-// runs at most three quarters, and its own that wait take no other's place.
+// runs at most three quarters of them, and its others wait in no other key's place.
 func TestInFlight(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var running atomic.Int64
@@ -59,19 +59,16 @@ func TestInFlight(t *testing.T) {
 				}
 			}
 		}
-		wantRunning := func(want int64) {
-			t.Helper()
-			if got := running.Load(); got != want {
-				t.Errorf("got %d requests that run, want %d", got, want)
-			}
-		}
-
 		start := time.Now()
 		first := begin("first", 384)
-		wantRunning(192)
+		if got := running.Load(); got != 192 {
+			t.Errorf("one key: got %d requests that run, want 192", got)
+		}
 		wantStatuses(begin("first", 1), 1, 503) // does not wait
 		second, third := begin("second", 192), begin("third", 128)
-		wantRunning(256)
+		if got := running.Load(); got != 256 {
+			t.Errorf("three keys: got %d requests that run, want 256", got)
+		}
 		for _, r := range []*http.Request{newRequest("POST", "/v1/books?year=x", ""), newRequest("POST", "/v1/books", "not JSON")} {
 			w := do(s, withKey(r, "fourth"))
 			wantError(t, w, 503, "unavailable", "the service is unavailable; try again later")
