@@ -110,7 +110,6 @@ func TestHandshakeErrors(t *testing.T) {
 		"nothing":     {"", "DEBUG", (*net.TCPConn).Close},
 		"a reset":     {"", "DEBUG", func(c *net.TCPConn) error { return errors.Join(c.SetLinger(0), c.Close()) }},
 		"plain HTTP":  {request("GET /ok"), "DEBUG", (*net.TCPConn).CloseWrite},
-		"a DELETE":    {request("DELETE /ok"), "DEBUG", (*net.TCPConn).CloseWrite},
 		"other bytes": {strings.Repeat("x", 100), "DEBUG", (*net.TCPConn).CloseWrite},
 		"a bad hello": {"\x16\x03\x01\x00\x04\x01\x00\x00\x00", "WARN", (*net.TCPConn).CloseWrite},
 	} {
