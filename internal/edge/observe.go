@@ -33,14 +33,13 @@ func (h *Handler) observe(next echo.HandlerFunc) echo.HandlerFunc {
 		if err != nil {
 			c.Error(err)
 		}
-		h.metrics.inFlight.Dec()
-		took := time.Since(start)
+		if !isProbe(c) || !h.options.LogBlocked() { // a probe must not wait too
+			h.logRequest(c, err, time.Since(start))
+		}
+		h.metrics.inFlight.Dec() // the response has waited for the log
 		operation, _ := c.Get(operationName).(string)
 		status := strconv.Itoa(c.Response().Status)
-		h.metrics.requests.WithLabelValues(cmp.Or(operation, "unknown"), status).Observe(took.Seconds())
-		if !isProbe(c) || !h.options.LogBlocked() { // a probe must not wait too
-			h.logRequest(c, err, took)
-		}
+		h.metrics.requests.WithLabelValues(cmp.Or(operation, "unknown"), status).Observe(time.Since(start).Seconds())
 		return nil
 	}
 }
@@ -52,7 +51,7 @@ func (h *Handler) logRequest(c echo.Context, err error, took time.Duration) {
 	attrs := []slog.Attr{
 		slog.String("method", r.Method),
 		slog.String("route", c.Path()),
-		slog.String("path", (&url.URL{Path: r.URL.Path}).EscapedPath()), // without control characters
+		slog.String("path", (&url.URL{Path: cmp.Or(r.URL.Path, "/")}).EscapedPath()), // without control characters
 		slog.Int("status", response.Status),
 		slog.Int64("bytes", response.Size),
 		slog.Int64("duration_us", took.Microseconds()),

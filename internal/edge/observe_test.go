@@ -5,9 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/netip"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
@@ -46,6 +49,12 @@ func TestAccessLog(t *testing.T) {
 	}
 	if strings.Contains(log.String(), "sec\"") || strings.Contains(log.String(), "secret") {
 		t.Errorf("got %s, want no query, header or body", log)
+	}
+
+	log.Reset()
+	do(s, get("http://books.example"))
+	if got := logged(t, log.String())["path"]; got != "/" {
+		t.Errorf("a URL without a path: got %v, want /", got)
 	}
 }
 
@@ -88,6 +97,35 @@ func TestMetrics(t *testing.T) {
 			t.Errorf("%s: got %s, want %s in it", path, got, want)
 		}
 	}
+}
+
+// slowLog is a log of which each line takes a second to write.
+type slowLog struct{}
+
+func (slowLog) Write(line []byte) (int, error) {
+	time.Sleep(time.Second)
+	return len(line), nil
+}
+
+// TestSlowLog checks that the metrics have the time that a response waits for the log.
+func TestSlowLog(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		registry := prometheus.NewRegistry()
+		s, _ := newHandler(t, func(_ *library, o *Options) {
+			o.Metrics, o.Logger = registry, slog.New(slog.NewJSONHandler(slowLog{}, nil))
+		})
+		go do(s, get("/v1/books"))
+		for _, want := range []string{
+			"http_requests_in_flight 1\n", `duration_seconds_sum{operation="listBooks",status="200"} 1` + "\n",
+		} {
+			synctest.Wait()
+			got := do(promhttp.HandlerFor(registry, promhttp.HandlerOpts{}), get("/metrics")).Body.String()
+			if !strings.Contains(got, want) {
+				t.Errorf("got %s, want %s in it", got, want)
+			}
+			time.Sleep(time.Second)
+		}
+	})
 }
 
 func TestTraceID(t *testing.T) {
