@@ -189,8 +189,8 @@ func TestProgress(t *testing.T) {
 func TestPrintKeys(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
-	err := printKeys(&environment{stdout: &printer{Writer: &out}}, []keys.Key{{Name: "a\nb\tc"}})
-	if want := `a\u000ab\u0009c` + "\n"; err != nil || !strings.HasSuffix(out.String(), want) {
+	err := printKeys(&environment{stdout: &printer{Writer: &out}}, []keys.Key{{Name: "a\nb\tc\fd\xffe\xff"}})
+	if want := `a\u000ab\u0009c\u000cd` + "\ufffde\ufffd\n"; err != nil || !strings.HasSuffix(out.String(), want) {
 		t.Errorf("got %s, error %v, want %s", &out, err, want)
 	}
 }
@@ -199,7 +199,7 @@ func TestPrinter(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
 		"Zoë 🐕\t\n": "Zoë 🐕\t\n", "\x1b[31mred": `\u001b[31mred`, "a\u202eb": `a\u202eb`, "'\r": `'\u000d`,
-		"\x7f\u009b31m": `\u007f\u009b31m`, "\U000e0041": `\udb40\udc41`,
+		"\x7f\u009b31m": `\u007f\u009b31m`, "\U000e0041": `\udb40\udc41`, "\x9b31m": "\ufffd31m",
 		"psk_abc, first-and-more, first": "REDACTED, REDACTED, REDACTED",
 	} {
 		var out bytes.Buffer

@@ -107,7 +107,7 @@ name.`,
 				if _, err := s.RevokeKey(ctx, k.ID, time.Now()); err != nil {
 					return err
 				}
-				fmt.Fprintf(env.stderr, "revoked %s (%s)\n", k.ID, oneLine.Replace(k.Name))
+				fmt.Fprintf(env.stderr, "revoked %s (%s)\n", k.ID, oneLine(k.Name))
 				return nil
 			})
 		},
@@ -151,8 +151,11 @@ func findKey(ctx context.Context, s keys.Store, named string) (keys.Key, error) 
 	return found[0], nil
 }
 
-// oneLine escapes the characters of a name that a printer leaves.
-var oneLine = strings.NewReplacer("\n", `\u000a`, "\t", `\u0009`)
+// oneLine escapes what a printer does in a name, and line feeds and tabs. A tabwriter
+// would take some of these for its own.
+func oneLine(name string) string {
+	return strings.NewReplacer("\n", `\u000a`, "\t", `\u0009`).Replace(string(printable([]byte(name))))
+}
 
 func printKeys(env *environment, all []keys.Key) error {
 	day := func(t time.Time) string {
@@ -169,7 +172,7 @@ func printKeys(env *environment, all []keys.Key) error {
 			may = "read"
 		}
 		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", k.ID, k.State(time.Now()), may,
-			day(k.ExpiresAt), day(k.UsedAt), day(k.CreatedAt), oneLine.Replace(k.Name))
+			day(k.ExpiresAt), day(k.UsedAt), day(k.CreatedAt), oneLine(k.Name))
 	}
 	return table.Flush()
 }

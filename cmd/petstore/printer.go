@@ -52,11 +52,11 @@ func (p *printer) blocked() bool {
 // printable escapes, as JSON does, all but line feeds, tabs and what is visible.
 func printable(text []byte) []byte {
 	hidden := func(r rune) bool { return !unicode.IsPrint(r) && r != '\n' && r != '\t' }
-	if !bytes.ContainsFunc(text, hidden) {
+	if utf8.Valid(text) && !bytes.ContainsFunc(text, hidden) {
 		return text
 	}
 	var out []byte
-	for _, r := range string(text) {
+	for _, r := range string(text) { // an invalid byte is U+FFFD
 		if !hidden(r) {
 			out = utf8.AppendRune(out, r)
 			continue
