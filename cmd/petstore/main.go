@@ -48,9 +48,9 @@ type environment struct {
 
 	logger  *slog.Logger
 	store   address.Address // the value of --store
-	copied  store.Counts
-	parsed  bool // the command line is valid; errors before that are usage errors
-	serving bool // a signal is no interruption
+	copied  store.Counts    // for showProgress
+	parsed  bool            // the command line is valid; errors before that are usage errors
+	serving bool            // a signal is no interruption
 }
 
 // run runs one command and returns the exit status of the process.

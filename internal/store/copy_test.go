@@ -3,7 +3,6 @@ package store_test
 import (
 	"context"
 	"errors"
-	"iter"
 	"testing"
 
 	"example.com/petstore/internal/keys"
@@ -11,6 +10,7 @@ import (
 	"example.com/petstore/internal/proof/example"
 	"example.com/petstore/internal/store"
 	"example.com/petstore/internal/store/memory"
+	"example.com/petstore/internal/store/storetest"
 )
 
 // source is a store with pets, whose parts cannot be read if they have an error.
@@ -26,25 +26,11 @@ func (s source) Snapshot(_ context.Context, f func(store.Snapshot) error) error 
 	}
 	err := f(store.Snapshot{
 		LastID:   10,
-		Pets:     sequence(s.petError, s.pets...),
-		Requests: sequence[pets.KeyedRequest](s.requestError),
-		Keys:     sequence(s.keyError, keys.Key{ID: "abcdefgh"}),
+		Pets:     storetest.Sequence(s.petError, s.pets...),
+		Requests: storetest.Sequence[pets.KeyedRequest](s.requestError),
+		Keys:     storetest.Sequence(s.keyError, keys.Key{ID: "abcdefgh"}),
 	})
 	return errors.Join(err, s.end)
-}
-
-// sequence yields all, and then an error if there is one.
-func sequence[T any](last error, all ...T) iter.Seq2[T, error] {
-	return func(yield func(T, error) bool) {
-		for _, v := range all {
-			if !yield(v, nil) {
-				return
-			}
-		}
-		if last != nil {
-			yield(*new(T), last)
-		}
-	}
 }
 
 // unfilled is a store that cannot be filled.

@@ -135,8 +135,8 @@ func TestFillStalls(t *testing.T) {
 				}
 			}
 		},
-		Requests: func(func(pets.KeyedRequest, error) bool) {},
-		Keys:     func(func(keys.Key, error) bool) {},
+		Requests: storetest.Sequence[pets.KeyedRequest](nil),
+		Keys:     storetest.Sequence[keys.Key](nil),
 	}
 	broken := snapshot
 	broken.Pets = func(func(pets.Pet, error) bool) {

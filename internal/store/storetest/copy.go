@@ -15,7 +15,7 @@ import (
 
 // snapshot returns one of a store that has only all.
 func snapshot(all []pets.Pet) store.Snapshot {
-	s := store.Snapshot{Pets: sequence(all, nil), Requests: none[pets.KeyedRequest], Keys: none[keys.Key]}
+	s := store.Snapshot{Pets: Sequence(nil, all...), Requests: Sequence[pets.KeyedRequest](nil), Keys: Sequence[keys.Key](nil)}
 	if len(all) > 0 {
 		s.LastID = all[len(all)-1].ID
 	}
@@ -38,9 +38,6 @@ func mustFill(t testing.TB, s store.Store, all []pets.Pet) {
 		t.Fatalf("Fill: got error %v", err)
 	}
 }
-
-// none is an empty sequence.
-func none[T any](func(T, error) bool) {}
 
 // content is a Snapshot that was read.
 type content struct {
@@ -139,9 +136,9 @@ func testFillNotEmpty(t *testing.T, f Factory) {
 	request := pets.KeyedRequest{IdempotencyKey: mine, PetID: 7, Fingerprint: newPet().Fingerprint(), CreatedAt: noon}
 	for what, from := range map[string]store.Snapshot{
 		"a pet":       snapshot(petsWithGaps(1)),
-		"an API key":  {Pets: none[pets.Pet], Requests: none[pets.KeyedRequest], Keys: sequence([]keys.Key{newKey("aaaaaaaa", noon)}, nil)},
-		"a request":   {LastID: 7, Pets: none[pets.Pet], Requests: sequence([]pets.KeyedRequest{request}, nil), Keys: none[keys.Key]},
-		"given an id": {LastID: 7, Pets: none[pets.Pet], Requests: none[pets.KeyedRequest], Keys: none[keys.Key]},
+		"an API key":  {Pets: Sequence[pets.Pet](nil), Requests: Sequence[pets.KeyedRequest](nil), Keys: Sequence(nil, newKey("aaaaaaaa", noon))},
+		"a request":   {LastID: 7, Pets: Sequence[pets.Pet](nil), Requests: Sequence(nil, request), Keys: Sequence[keys.Key](nil)},
+		"given an id": {LastID: 7, Pets: Sequence[pets.Pet](nil), Requests: Sequence[pets.KeyedRequest](nil), Keys: Sequence[keys.Key](nil)},
 	} {
 		s := f.open(t)
 		if err := s.Fill(t.Context(), from); err != nil {
@@ -193,8 +190,8 @@ func testFillFails(t *testing.T, f Factory) {
 	s := f.open(t)
 	some, broken := petsWithGaps(3), errors.New("the source broke off")
 	pet, request, key := snapshot(some), snapshot(some), snapshot(some)
-	pet.Pets, request.Requests = sequence(some, broken), sequence[pets.KeyedRequest](nil, broken)
-	key.Keys = sequence([]keys.Key{newKey("aaaaaaaa", noon)}, broken)
+	pet.Pets, request.Requests = Sequence(broken, some...), Sequence[pets.KeyedRequest](broken)
+	key.Keys = Sequence(broken, newKey("aaaaaaaa", noon))
 	for _, from := range []store.Snapshot{pet, request, key} {
 		if err := s.Fill(t.Context(), from); err == nil {
 			t.Error("Fill from what breaks off: got no error")

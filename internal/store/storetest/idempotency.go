@@ -111,10 +111,10 @@ func testForgetIdempotencyKeys(t *testing.T, f Factory) {
 	both := []pets.Pet{{ID: 1, NewPet: newPet()}, first}
 	filled, now := snapshot(both), time.Now().UTC().Truncate(time.Second)
 	others := pets.IdempotencyKey{KeyID: "yours", Key: mine.Key} // which is forgotten alone
-	filled.Requests = sequence([]pets.KeyedRequest{
+	filled.Requests = Sequence(nil, []pets.KeyedRequest{
 		{IdempotencyKey: others, PetID: 1, Fingerprint: newPet().Fingerprint(), CreatedAt: now.Add(-2 * time.Hour)},
 		{IdempotencyKey: mine, PetID: 2, Fingerprint: newPet().Fingerprint(), CreatedAt: now},
-	}, nil)
+	}...)
 	if err := s.Fill(t.Context(), filled); err != nil {
 		t.Fatalf("Fill: got error %v", err)
 	}

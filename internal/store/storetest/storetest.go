@@ -130,16 +130,16 @@ func petsWithGaps(n int) []pets.Pet {
 	return all
 }
 
-// sequence yields all, and then the error last if it is not nil.
-func sequence[P any](all []P, last error) iter.Seq2[P, error] {
-	return func(yield func(P, error) bool) {
-		for _, p := range all {
-			if !yield(p, nil) {
+// Sequence yields all, and then the error last if it is not nil.
+func Sequence[T any](last error, all ...T) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		for _, v := range all {
+			if !yield(v, nil) {
 				return
 			}
 		}
 		if last != nil {
-			yield(*new(P), last)
+			yield(*new(T), last)
 		}
 	}
 }
