@@ -36,7 +36,7 @@ func addFlag[T any](flags *pflag.FlagSet, value *T, parse func(string) (T, error
 }
 
 // withoutVariable are the flags that no environment variable sets.
-var withoutVariable = []string{"help", "version", "force", "from", "to"}
+var withoutVariable = []string{"help", "version", "force"}
 
 // setFromVariables sets flags that were not given from their environment variables.
 func setFromVariables(flags *pflag.FlagSet, getenv func(string) string) error {

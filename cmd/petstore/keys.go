@@ -10,10 +10,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"example.com/petstore/internal/db"
+	"example.com/petstore/internal/fault"
 	"example.com/petstore/internal/keys"
-	"example.com/petstore/internal/pets"
 	"example.com/petstore/internal/service"
-	"example.com/petstore/internal/store"
 )
 
 func keysCommand(env *environment) *cobra.Command {
@@ -47,7 +47,7 @@ The key cannot be shown again. NAME says who uses it.`,
 				return misuse("%w", err)
 			}
 			k.ReadOnly = readOnly
-			err = changeKey(cmd.Context(), env, store.Options{}, "created", func(s keys.Store) error {
+			err = changeKey(cmd.Context(), env, db.Options{}, "created", func(s keys.Store) error {
 				return s.CreateKey(cmd.Context(), k)
 			})
 			if err != nil {
@@ -99,7 +99,7 @@ name.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
-			return changeKey(ctx, env, store.Options{MustExist: true}, "revoked", func(s keys.Store) error {
+			return changeKey(ctx, env, db.Options{MustExist: true}, "revoked", func(s keys.Store) error {
 				k, err := findKey(ctx, s, args[0])
 				if err != nil {
 					return err
@@ -116,7 +116,7 @@ name.`,
 
 // changeKey opens the store and calls f, which changes a key in it. done is what f does.
 // The error says whether it was done.
-func changeKey(ctx context.Context, env *environment, o store.Options, done string, f func(keys.Store) error) error {
+func changeKey(ctx context.Context, env *environment, o db.Options, done string, f func(keys.Store) error) error {
 	s, err := openStore(ctx, env, o)
 	if err != nil {
 		return fmt.Errorf("%w; no key was %s", err, done)
@@ -146,7 +146,7 @@ func findKey(ctx context.Context, s keys.Store, named string) (keys.Key, error) 
 	}
 	if len(found) != 1 {
 		message := fmt.Sprintf("no key has the ID %q, and %d active keys have that name", named, len(found))
-		return keys.Key{}, &pets.Error{Kind: pets.NotFound, Message: message}
+		return keys.Key{}, fault.New(fault.NotFound, message)
 	}
 	return found[0], nil
 }

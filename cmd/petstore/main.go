@@ -17,13 +17,12 @@ import (
 	"github.com/spf13/pflag"
 	"golang.org/x/term"
 
-	"example.com/petstore/internal/pets"
+	"example.com/petstore/internal/db"
+	"example.com/petstore/internal/fault"
 	"example.com/petstore/internal/server"
 	"example.com/petstore/internal/service"
 	"example.com/petstore/internal/store"
 	"example.com/petstore/internal/store/address"
-	"example.com/petstore/internal/store/postgres"
-	"example.com/petstore/internal/store/sqlite"
 )
 
 func main() {
@@ -48,7 +47,6 @@ type environment struct {
 
 	logger  *slog.Logger
 	store   address.Address // the value of --store
-	copied  store.Counts    // for showProgress
 	parsed  bool            // the command line is valid; errors before that are usage errors
 	serving bool            // a signal is no interruption
 }
@@ -96,7 +94,7 @@ Exit status:
 		PersistentPreRunE: func(cmd *cobra.Command, args []string) error { return prepare(cmd, args, env) },
 	}
 	root.AddCommand(serveCommand(env), keysCommand(env), backupCommand(env), restoreCommand(env),
-		verifyCommand(env), copyCommand(env), migrateCommand(env), healthCommand())
+		verifyCommand(env), migrateCommand(env), healthCommand())
 	root.SetOut(env.stdout)
 	root.SetErr(env.stderr)
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {
@@ -106,7 +104,7 @@ Exit status:
 		return err
 	})
 	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages", ".FlagUsagesWrapped 100") + `
-Environment variables set flags, too, except --force, --from and --to:
+Environment variables set flags, too, except --force:
 PETSTORE_MAX_CONNECTIONS sets --max-connections.
 `)
 	return root
@@ -150,7 +148,7 @@ func prepare(cmd *cobra.Command, args []string, env *environment) error {
 		}
 	})
 	if env.terminal {
-		go showProgress(cmd.Context(), env.stderr, &env.copied)
+		go showProgress(cmd.Context(), env.stderr)
 	}
 	for _, file := range files {
 		if err := leaveRoot(env, file); err != nil {
@@ -166,7 +164,7 @@ type usageError struct{ error }
 func misuse(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
 
 // openStore opens the store of --store.
-func openStore(ctx context.Context, env *environment, o store.Options) (store.Store, error) {
+func openStore(ctx context.Context, env *environment, o db.Options) (store.Store, error) {
 	o.Logger = env.logger
 	st, err := env.store.Open(ctx, o)
 	return st, advise(err, &env.store)
@@ -178,13 +176,13 @@ var advice = []struct {
 	about error
 	text  string
 }{
-	{store.ErrNoStore, "check the address and that its volume is mounted, or make one with: petstore migrate STORE"},
-	{store.ErrOutdated, "stop its servers, then run: petstore migrate STORE"},
-	{sqlite.ErrExists, "choose another name, or replace it with --force"},
-	{sqlite.ErrDamaged, "restore a backup with: petstore restore BACKUP --force STORE"},
-	{sqlite.ErrLoneLog, "put the database back beside it, or replace both with: petstore restore BACKUP --force STORE"},
-	{postgres.ErrNoDatabase, "create it with: createdb -O petstore -E UTF8 -T template0 NAME"},
-	{postgres.ErrMayNotMigrate, "as the owner of its tables, run: petstore migrate STORE"},
+	{db.ErrNone, "check the address and that its volume is mounted, or make one with: petstore migrate STORE"},
+	{db.ErrOutdated, "stop its servers, then run: petstore migrate STORE"},
+	{db.ErrExists, "choose another name, or replace it with --force"},
+	{db.ErrDamaged, "restore a backup with: petstore restore BACKUP --force STORE"},
+	{db.ErrLoneLog, "put the database back beside it, or replace both with: petstore restore BACKUP --force STORE"},
+	{db.ErrNoDatabase, "create it with: createdb -O petstore -E UTF8 -T template0 NAME"},
+	{db.ErrMayNotMigrate, "as the owner of its tables, run: petstore migrate STORE"},
 }
 
 // advise adds to an error of the store at addr what to do about it, if there is advice.
@@ -200,25 +198,20 @@ func advise(err error, addr *address.Address) error {
 // lastWord adds to an error of a store that nothing was done or, if the outcome is unknown,
 // what might have been.
 func lastWord(err error, nothing, unknown string) error {
-	if pets.KindOf(err) == pets.Internal {
+	if fault.KindOf(err) == fault.Internal {
 		return fmt.Errorf("%w; %s", err, unknown)
 	}
 	return fmt.Errorf("%w; %s", err, nothing)
 }
 
-// showProgress prints, every two seconds until ctx ends, how long a command has worked
-// and how many pets it has copied.
-func showProgress(ctx context.Context, out io.Writer, copied *store.Counts) {
+// showProgress prints, every two seconds until ctx ends, how long a command has worked.
+func showProgress(ctx context.Context, out io.Writer) {
 	began := time.Now()
 	for range time.Tick(2 * time.Second) {
 		if ctx.Err() != nil {
 			return
 		}
-		text := fmt.Sprintf("working for %v", time.Since(began).Round(time.Second))
-		if n := copied.Pets.Load(); n > 0 {
-			text += fmt.Sprintf(", pets copied: %d", n)
-		}
-		fmt.Fprintln(out, text)
+		fmt.Fprintf(out, "working for %v\n", time.Since(began).Round(time.Second))
 	}
 }
 

@@ -18,6 +18,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
 
+	"example.com/petstore/internal/db"
 	"example.com/petstore/internal/edge"
 	"example.com/petstore/internal/keys"
 	"example.com/petstore/internal/pets"
@@ -30,7 +31,7 @@ const defaultAddr = "127.0.0.1:8080"
 
 // serveConfig is the configuration of petstore serve.
 type serveConfig struct {
-	open            store.Options
+	open            db.Options
 	sandbox         bool
 	fixedKeys       []string
 	addr, adminAddr string
@@ -64,7 +65,7 @@ signal stops the server at once.`,
   petstore serve --sandbox`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if cfg.sandbox && (cmd.Flags().Changed("store") || cfg.open != store.Options{}) {
+			if cfg.sandbox && (cmd.Flags().Changed("store") || cfg.open != db.Options{}) {
 				return misuse("--sandbox has its own store, in memory; omit --store, --must-exist and --require-sync, and their variables")
 			}
 			if err := cfg.complete(env); err != nil {

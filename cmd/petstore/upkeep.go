@@ -8,8 +8,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"example.com/petstore/internal/store"
-	"example.com/petstore/internal/store/address"
 	"example.com/petstore/internal/store/sqlite"
 )
 
@@ -86,73 +84,20 @@ func upkeep(env *environment, out io.Writer, done string, work func(path string)
 }
 
 func migrateCommand(env *environment) *cobra.Command {
-	var version int64
-	cmd := &cobra.Command{
+	return withStore(env, &cobra.Command{
 		Use:   "migrate",
 		Short: "Make a store, or bring its schema up to date",
 		Long: `migrate makes the store if there is none, and brings its schema up to date, as
 serve does. For servers whose PostgreSQL user may not change the schema, run it as
-the owner of the tables before they start.
-
---to goes back to the version of an older program. Stop the servers first, and
-start the older program then: what newer versions have added is dropped, and the
-pets stay.`,
+the owner of the tables before they start.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			from, to, err := env.store.Migrate(cmd.Context(), version, env.logger)
+			from, to, err := env.store.Migrate(cmd.Context(), env.logger)
 			if err != nil {
 				return fmt.Errorf("%w; each migration was made whole or not at all", advise(err, &env.store))
 			}
 			_, err = fmt.Fprintf(env.stdout, "the schema is at version %d (before: %d)\n", to, from)
 			return err
 		},
-	}
-	cmd.Flags().Int64Var(&version, "to", 0, "the `version` of the schema, from 1; 0 for the newest")
-	return withStore(env, cmd)
-}
-
-func copyCommand(env *environment) *cobra.Command {
-	var from, to address.Address
-	cmd := &cobra.Command{
-		Use:   "copy",
-		Short: "Copy a whole store into a new one",
-		Long: `copy copies a store into an empty one, for example from SQLite to PostgreSQL, and
-makes that if there is none. It copies pets with their identifiers, API keys and
-idempotency keys: all of them or, if anything fails, nothing. Stop the servers of
-the store first, because what they write meanwhile is not copied.
-
-PostgreSQL's variables PGPASSWORD and PGPASSFILE, and the file ~/.pgpass, keep
-passwords out of the command line.`,
-		Example: "  petstore copy --from sqlite:/srv/pets.db --to postgres://petstore@db/pets",
-		Args:    cobra.NoArgs,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return copyStore(cmd.Context(), env, &from, &to) },
-	}
-	cmd.Flags().Var(&from, "from", "the address of the store to copy, such as sqlite:/srv/pets.db")
-	cmd.Flags().Var(&to, "to", "the address of an empty or a new store")
-	_ = cmd.MarkFlagRequired("from") // the flag exists
-	_ = cmd.MarkFlagRequired("to")
-	return cmd
-}
-
-// copyStore copies the store at one address into the one at another.
-func copyStore(ctx context.Context, env *environment, from, to *address.Address) error {
-	source, err := from.OpenReader(ctx)
-	if err != nil {
-		return fmt.Errorf("%w; nothing was copied", advise(err, from))
-	}
-	defer source.Close()
-	target, err := to.Open(ctx, store.Options{Logger: env.logger})
-	if err != nil {
-		return fmt.Errorf("%w; nothing was copied", advise(err, to))
-	}
-	defer target.Close() // what it has acknowledged is durable
-	n := &env.copied
-	if err := store.Copy(ctx, source, target, n); err != nil {
-		err = lastWord(err, "nothing was copied",
-			"either everything was copied or nothing: try again, since only an empty store is filled")
-		return fmt.Errorf("copying %s to %s: %w", from, to, err)
-	}
-	_, err = fmt.Fprintf(env.stderr, "copied pets: %d, API keys: %d, idempotency keys: %d\n",
-		n.Pets.Load(), n.Keys.Load(), n.Requests.Load())
-	return err
+	})
 }

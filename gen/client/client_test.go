@@ -13,7 +13,7 @@ import (
 
 	"example.com/petstore/gen/client"
 	"example.com/petstore/internal/pets"
-	"example.com/petstore/internal/proof/example"
+	"example.com/petstore/internal/example"
 	"example.com/petstore/internal/proof/program"
 	"example.com/petstore/internal/store/memory"
 )

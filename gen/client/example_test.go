@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"example.com/petstore/gen/client"
-	"example.com/petstore/internal/proof/example"
+	"example.com/petstore/internal/example"
 	"example.com/petstore/internal/proof/program"
 )
 

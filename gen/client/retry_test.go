@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"example.com/petstore/gen/client"
-	"example.com/petstore/internal/proof/example"
+	"example.com/petstore/internal/example"
 )
 
 // What a transport does instead of answering with a status.

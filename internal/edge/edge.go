@@ -22,6 +22,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"example.com/petstore/internal/fault"
+	"example.com/petstore/internal/keys"
 	"github.com/labstack/echo/v4"
 	"github.com/labstack/echo/v4/middleware"
 	"github.com/prometheus/client_golang/prometheus"
@@ -38,19 +40,13 @@ type Service interface {
 	//		api.RegisterHandlersOptions{BaseURL: base, OperationMiddlewares: operations})
 	Register(e *echo.Echo, base string, operations map[string][]echo.MiddlewareFunc)
 
-	// Authenticate returns the caller that an API key identifies. For an
-	// invalid key it returns a *Problem, with a Reason for the log and perhaps
-	// a Message for the client, and the caller's ID if the key was recognised.
-	// Any other error means that the key could not be checked and results in
-	// a 503.
-	Authenticate(ctx context.Context, key string) (Caller, error)
-
-	// Problem returns the response to an error of an operation, or nil for an
-	// unknown error, which results in a 500.
-	Problem(err error) *Problem
+	// Authenticate returns the API key of a token, or an error of the kind
+	// Unauthorized, perhaps with a message, and with the key if it was recognised.
+	// Any other error means that the key could not be checked and results in a 503.
+	Authenticate(ctx context.Context, token string) (keys.Key, error)
 
 	// ErrorBody returns the body of an error response.
-	ErrorBody(p *Problem) any
+	ErrorBody(code fault.Kind, message string, status int) any
 
 	// Ready returns an error if the service cannot serve requests.
 	Ready(ctx context.Context) error
@@ -178,7 +174,7 @@ func recoverPanics() echo.MiddlewareFunc {
 		DisableStackAll:     true,
 		DisableErrorHandler: true, // observe handles it
 		LogErrorFunc: func(_ echo.Context, err error, stack []byte) error {
-			return internal(fmt.Errorf("panic: %w\n%s", err, stack))
+			return fmt.Errorf("panic: %w\n%s", err, stack)
 		},
 	})
 }

@@ -17,6 +17,8 @@ import (
 	"strings"
 	"testing"
 
+	"example.com/petstore/internal/fault"
+	"example.com/petstore/internal/keys"
 	"github.com/labstack/echo/v4"
 )
 
@@ -80,24 +82,17 @@ func (l *library) Register(e *echo.Echo, base string, m map[string][]echo.Middle
 	}
 }
 
-func (l *library) Authenticate(_ context.Context, key string) (Caller, error) {
+func (l *library) Authenticate(_ context.Context, key string) (keys.Key, error) {
 	switch key {
 	case oldKey:
-		return Caller{ID: key}, &Problem{Reason: "expired", Message: "the API key has expired"}
+		return keys.Key{ID: key}, &fault.Error{Kind: fault.Unauthorized, Reason: "expired", Message: "the API key has expired"}
 	case brokeKey:
-		return Caller{}, errors.New("no connection to the keys")
+		return keys.Key{}, errors.New("no connection to the keys")
 	}
-	return Caller{ID: key, ReadOnly: key == readKey}, nil
+	return keys.Key{ID: key, ReadOnly: key == readKey}, nil
 }
 
-var errTaken = errors.New("taken")
-
-func (l *library) Problem(err error) *Problem {
-	if errors.Is(err, errTaken) {
-		return &Problem{Status: http.StatusConflict, Code: "taken", Message: "the book is taken", Cause: err}
-	}
-	return nil
-}
+var errTaken = &fault.Error{Kind: fault.IdempotencyKeyReused, Message: "the book is taken", Err: errors.New("taken")}
 
 // testError is the schema Error.
 type testError struct {
@@ -106,7 +101,9 @@ type testError struct {
 	Status  int    `json:"status"`
 }
 
-func (l *library) ErrorBody(p *Problem) any        { return testError{p.Code, p.Message, p.Status} }
+func (l *library) ErrorBody(code fault.Kind, message string, status int) any {
+	return testError{string(code), message, status}
+}
 func (l *library) Ready(ctx context.Context) error { return l.ready(ctx) }
 
 func (l *library) open(o Options) (*Handler, error) {
@@ -229,7 +226,7 @@ func TestHandlerFaults(t *testing.T) {
 		"unknown error":     {func(echo.Context) error { return io.ErrUnexpectedEOF }, 500, failed, "unexpected EOF"},
 		"an error of Echo":  {func(echo.Context) error { return fmt.Errorf("binding: %w", echo.NewHTTPError(400, "strconv")) }, 400, "a parameter has a value that cannot be read", ""},
 		"Echo's not found":  {func(echo.Context) error { return fmt.Errorf("wrapped: %w", echo.ErrNotFound) }, 404, "there is nothing at this path; the operations are under /v1, and /docs describes them", ""},
-		"a service's error": {func(echo.Context) error { return fmt.Errorf("wrapped: %w", errTaken) }, 409, "the book is taken", ""},
+		"a service's error": {func(echo.Context) error { return fmt.Errorf("wrapped: %w", errTaken) }, 422, "the book is taken", ""},
 	} {
 		s, log := newHandler(t, func(l *library, _ *Options) { l.handlers["listBooks"] = test.handler })
 		w := do(s, get("/v1/books"))

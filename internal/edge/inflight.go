@@ -6,6 +6,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"example.com/petstore/internal/fault"
 	"golang.org/x/sync/semaphore"
 )
 
@@ -83,7 +84,7 @@ func (f *inFlight) release(s *share) {
 }
 
 // overloaded counts a request that was refused, and returns the response.
-func (h *Handler) overloaded() *Problem {
+func (h *Handler) overloaded() error {
 	h.metrics.shed.WithLabelValues("in_flight").Inc()
-	return Unavailable(errOverloaded)
+	return fault.Wrap(fault.Unavailable, errOverloaded)
 }

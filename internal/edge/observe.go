@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"example.com/petstore/internal/fault"
 	"github.com/labstack/echo/v4"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"
@@ -57,18 +58,13 @@ func (h *Handler) logRequest(c echo.Context, err error, took time.Duration) {
 		slog.Int64("duration_us", took.Microseconds()),
 		slog.String("request_id", response.Header().Get(echo.HeaderXRequestID)),
 		slog.String("remote", c.RealIP()),
-		slog.String("key", CallerOf(r.Context()).ID),
+		slog.String("key", KeyOf(r.Context()).ID),
 	}
 	if id := traceID(r.Header["Traceparent"]); id != "" {
 		attrs = append(attrs, slog.String("trace_id", id))
 	}
-	if p, ok := errors.AsType[*Problem](err); ok {
-		if p.Reason != "" {
-			attrs = append(attrs, slog.String("reason", p.Reason))
-		}
-		if p.Cause != nil {
-			err = p.Cause
-		}
+	if e, ok := errors.AsType[*fault.Error](err); ok && e.Reason != "" {
+		attrs = append(attrs, slog.String("reason", e.Reason))
 	}
 	if err != nil && level > slog.LevelInfo {
 		attrs = append(attrs, slog.String("error", err.Error()))

@@ -1,7 +1,6 @@
 package edge
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,6 +11,8 @@ import (
 	"strings"
 	"time"
 
+	"example.com/petstore/internal/fault"
+	"example.com/petstore/internal/keys"
 	"github.com/labstack/echo/v4"
 )
 
@@ -44,20 +45,20 @@ func (h *Handler) serveOperation(op *operation) echo.MiddlewareFunc {
 			r := c.Request()
 			ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), requestTimeout)
 			defer cancel()
-			var caller Caller
+			var key keys.Key
 			var err error
 			if !op.public {
-				caller, err = h.authenticate(ctx, r)
+				key, err = h.authenticate(ctx, c)
 			}
-			c.SetRequest(r.WithContext(context.WithValue(ctx, callerKey{}, caller)))
+			c.SetRequest(r.WithContext(context.WithValue(ctx, contextKey{}, key)))
 			if err != nil {
 				return err
 			}
-			limited := caller.ID
+			limited := key.ID
 			if op.public {
 				limited = c.RealIP()
 			}
-			if err := h.checkRate(limited); err != nil {
+			if err := h.checkRate(c, limited); err != nil {
 				return err
 			}
 			own := h.inFlight.enter(limited)
@@ -85,59 +86,50 @@ func (h *Handler) serveOperation(op *operation) echo.MiddlewareFunc {
 // b64token has the characters of a bearer token but = (RFC 6750, section 2.1).
 const b64token = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz-._~+/"
 
-// authenticate returns the caller of a request. If the key was recognised, the
-// caller has its ID even when there is an error.
-func (h *Handler) authenticate(ctx context.Context, r *http.Request) (Caller, error) {
+// authenticate returns the API key of a request. If it was recognised, it has its ID even
+// when there is an error.
+func (h *Handler) authenticate(ctx context.Context, c echo.Context) (keys.Key, error) {
+	r := c.Request()
 	values := r.Header["Authorization"]
 	if len(values) == 0 {
-		return Caller{}, h.unauthorized("", "", "missing")
+		return keys.Key{}, h.challenge(c, "", &fault.Error{Kind: fault.Unauthorized, Reason: "missing"})
 	}
 	scheme, token, _ := strings.Cut(values[0], " ")
 	token = strings.TrimLeft(token, " ")
 	bare := strings.TrimRight(token, "=")
 	if len(values) > 1 || !strings.EqualFold(scheme, "Bearer") || bare == "" || strings.Trim(bare, b64token) != "" {
-		return Caller{}, h.unauthorized("", "", "malformed")
+		return keys.Key{}, h.challenge(c, "", &fault.Error{Kind: fault.Unauthorized, Reason: "malformed"})
 	}
-	caller, err := h.service.Authenticate(ctx, token)
-	if p, ok := errors.AsType[*Problem](err); ok {
-		return caller, h.unauthorized("invalid_token", p.Message, p.Reason)
+	key, err := h.service.Authenticate(ctx, token)
+	if e, ok := errors.AsType[*fault.Error](err); ok && e.Kind == fault.Unauthorized {
+		return key, h.challenge(c, "invalid_token", e)
 	}
 	if err != nil {
-		return Caller{}, Unavailable(err)
+		return keys.Key{}, fault.Wrap(fault.Unavailable, err)
 	}
-	if caller.ReadOnly && r.Method != http.MethodGet && r.Method != http.MethodHead {
-		return caller, &Problem{
-			Status: http.StatusForbidden, Code: "forbidden",
-			Message: "this API key may only read; the operation needs one that may write",
-			Header:  h.challenge("insufficient_scope", ""),
-		}
+	if key.ReadOnly && r.Method != http.MethodGet && r.Method != http.MethodHead {
+		return key, h.challenge(c, "insufficient_scope", fault.New(fault.Forbidden, ""))
 	}
-	return caller, nil
+	return key, nil
 }
 
-func (h *Handler) unauthorized(fault, tell, reason string) *Problem {
-	return &Problem{
-		Status: http.StatusUnauthorized, Code: "unauthorized",
-		Message: cmp.Or(tell, "a valid API key is required, sent as Authorization: Bearer API_KEY"),
-		Header:  h.challenge(fault, tell), Reason: reason,
-	}
-}
-
-// challenge returns a WWW-Authenticate header (RFC 6750, section 3).
-func (h *Handler) challenge(fault, description string) http.Header {
+// challenge adds a WWW-Authenticate header (RFC 6750, section 3) to the response and
+// returns err.
+func (h *Handler) challenge(c echo.Context, code string, err *fault.Error) error {
 	value := `Bearer realm="` + h.options.Name + `"`
-	if fault != "" {
-		value += `, error="` + fault + `"`
+	if code != "" {
+		value += `, error="` + code + `"`
 	}
-	if description != "" {
-		value += `, error_description="` + description + `"`
+	if err.Message != "" {
+		value += `, error_description="` + err.Message + `"`
 	}
-	return http.Header{"Www-Authenticate": {value}}
+	c.Response().Header().Set("Www-Authenticate", value)
+	return err
 }
 
 // checkRate counts a request against the limit of its API key, or of its
 // address if the operation needs no key.
-func (h *Handler) checkRate(limited string) error {
+func (h *Handler) checkRate(c echo.Context, limited string) error {
 	if h.rates == nil {
 		return nil
 	}
@@ -145,24 +137,15 @@ func (h *Handler) checkRate(limited string) error {
 		return nil
 	}
 	h.metrics.shed.WithLabelValues("rate").Inc()
-	retry := fmt.Sprint(math.Ceil(1 / h.options.RateLimit))
-	return &Problem{
-		Status: http.StatusTooManyRequests, Code: "rate_limited",
-		Message: "too many requests; try again later", Header: http.Header{"Retry-After": {retry}},
-	}
+	c.Response().Header().Set("Retry-After", fmt.Sprint(math.Ceil(1/h.options.RateLimit)))
+	return fault.New(fault.RateLimited, "")
 }
 
-// Caller identifies who sent a request.
-type Caller struct {
-	ID       string // of the API key; not a secret, because it is logged
-	ReadOnly bool   // the caller may only use operations that change nothing
-}
+type contextKey struct{}
 
-type callerKey struct{}
-
-// CallerOf returns the caller of the operation whose context is ctx. It is the
-// zero Caller if the operation needs no key.
-func CallerOf(ctx context.Context) Caller {
-	caller, _ := ctx.Value(callerKey{}).(Caller)
-	return caller
+// KeyOf returns the API key of the request whose context is ctx. It is the zero Key if
+// the operation needs none.
+func KeyOf(ctx context.Context) keys.Key {
+	key, _ := ctx.Value(contextKey{}).(keys.Key)
+	return key
 }

@@ -6,13 +6,13 @@ import (
 	"context"
 	"crypto/sha256"
 	"embed"
-	"errors"
 	"fmt"
 	"html/template"
 	"net/http"
 	"strings"
 	"time"
 
+	"example.com/petstore/internal/fault"
 	"github.com/labstack/echo/v4"
 )
 
@@ -62,9 +62,9 @@ func (h *Handler) addPublic(path, name string, handle echo.HandlerFunc) {
 func (h *Handler) ready(ctx context.Context) error {
 	switch {
 	case h.stopping.Load():
-		return notReady("the server is stopping")
+		return fault.New(fault.Unavailable, "the server is stopping")
 	case h.options.LogBlocked():
-		return notReady("the log cannot be written")
+		return fault.New(fault.Unavailable, "the log cannot be written")
 	}
 	_, err, _ := h.probes.Do("", func() (any, error) { // concurrent probes share one check, because they need no key
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
@@ -72,15 +72,9 @@ func (h *Handler) ready(ctx context.Context) error {
 		return nil, h.service.Ready(ctx)
 	})
 	if err != nil {
-		return Unavailable(err)
+		return fault.Wrap(fault.Unavailable, err)
 	}
 	return nil
-}
-
-func notReady(why string) error {
-	p := Unavailable(errors.New(why))
-	p.Message = why
-	return p
 }
 
 // addDocs adds the document, as text and as JSON, and its page. Where the document has

@@ -15,6 +15,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"example.com/petstore/internal/fault"
 	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/getkin/kin-openapi/openapi3filter"
 	"github.com/go-json-experiment/json"
@@ -47,7 +48,7 @@ func (op *operation) validate(c echo.Context) error {
 	r.URL.RawPath = "" // from here on, parameters are decoded
 	query, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil {
-		return badRequest("invalid_parameter", "the query string is malformed or has too many parameters: "+
+		return fault.New(fault.InvalidParameter, "the query string is malformed or has too many parameters: "+
 			"% must be followed by two hexadecimal digits, and ; must be written as %3B")
 	}
 	input := &openapi3filter.RequestValidationInput{
@@ -55,18 +56,18 @@ func (op *operation) validate(c echo.Context) error {
 		Options: &openapi3filter.Options{SkipSettingDefaults: true}, // it would rewrite the request
 	}
 	for _, p := range op.params {
-		code, values := "invalid_parameter", query[p.Name]
+		kind, values := fault.InvalidParameter, query[p.Name]
 		switch p.In {
 		case openapi3.ParameterInHeader:
-			code, values = "invalid_request", r.Header[http.CanonicalHeaderKey(p.Name)]
+			kind, values = fault.InvalidRequest, r.Header[http.CanonicalHeaderKey(p.Name)]
 		case openapi3.ParameterInPath:
 			values = []string{path[p.Name]}
 		}
-		if fault := checkText(p.Schema.Value, values); fault != "" {
-			return badRequest(code, p.Name+" "+fault)
+		if wrong := checkText(p.Schema.Value, values); wrong != "" {
+			return fault.New(kind, p.Name+" "+wrong)
 		}
 		if err := openapi3filter.ValidateParameter(r.Context(), input, p); err != nil {
-			return badRequest(code, describe(err, p.Name, p.Schema.Value))
+			return fault.New(kind, describe(err, p.Name, p.Schema.Value))
 		}
 	}
 	return nil
@@ -134,9 +135,9 @@ func (op *operation) read(c echo.Context) error {
 		return nil
 	}
 	if r.ContentLength > MaxBody {
-		return payloadTooLarge()
+		return fault.New(fault.PayloadTooLarge, "")
 	}
-	if err := op.checkMediaType(r.Header); err != nil {
+	if err := op.checkMediaType(c); err != nil {
 		return err
 	}
 	body, err := io.ReadAll(http.MaxBytesReader(c.Response().Writer, r.Body, MaxBody))
@@ -145,7 +146,7 @@ func (op *operation) read(c echo.Context) error {
 	}
 	c.Set(requestBody, body)
 	if len(body) == 0 && required {
-		return badRequest("invalid_body", "a body is required")
+		return fault.New(fault.InvalidBody, "a body is required")
 	}
 	return nil
 }
@@ -174,7 +175,7 @@ func (d *Document) DecodeBody(operationID string, body []byte, into any) error {
 		err = json.Unmarshal(body, into)
 	}
 	if err != nil {
-		return badRequest("invalid_body", describe(err, "the body", schema))
+		return fault.New(fault.InvalidBody, describe(err, "the body", schema))
 	}
 	return nil
 }
@@ -196,30 +197,29 @@ var jsonValues = json.UnmarshalFromFunc(func(d *jsontext.Decoder, value *any) er
 	return errors.ErrUnsupported // decoded as by default
 })
 
-// checkMediaType rejects a body that is compressed or of another media type.
-func (op *operation) checkMediaType(header http.Header) error {
-	if coding := header.Get("Content-Encoding"); coding != "" && !strings.EqualFold(coding, "identity") {
-		return unsupportedMediaType("the body must not be compressed", "Accept-Encoding", "identity")
+// checkMediaType rejects a body that is compressed or of another media type, and says in
+// a header what the operation accepts.
+func (op *operation) checkMediaType(c echo.Context) error {
+	sent, accepted := c.Request().Header, c.Response().Header()
+	if coding := sent.Get("Content-Encoding"); coding != "" && !strings.EqualFold(coding, "identity") {
+		accepted.Set("Accept-Encoding", "identity")
+		return fault.New(fault.UnsupportedMediaType, "the body must not be compressed")
 	}
-	mediaType, _, err := mime.ParseMediaType(strings.Join(header["Content-Type"], ","))
+	mediaType, _, err := mime.ParseMediaType(strings.Join(sent["Content-Type"], ","))
 	if err != nil || mediaType != op.media {
-		return unsupportedMediaType("the Content-Type must be "+op.media, "Accept", op.media)
+		accepted.Set("Accept", op.media)
+		return fault.New(fault.UnsupportedMediaType, "the Content-Type must be "+op.media)
 	}
 	return nil
 }
 
 // unread returns the 400, 408 or 413 for a body that could not be read.
-func unread(err error) *Problem {
+func unread(err error) error {
 	if errors.Is(err, os.ErrDeadlineExceeded) {
-		return &Problem{
-			Status: http.StatusRequestTimeout, Code: "request_timeout",
-			Message: "the body did not arrive in time; try again", Cause: err,
-		}
+		return fault.Wrap(fault.RequestTimeout, err)
 	}
 	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
-		return payloadTooLarge()
+		return fault.New(fault.PayloadTooLarge, "")
 	}
-	p := badRequest("invalid_body", "the body could not be read completely")
-	p.Cause = err
-	return p
+	return &fault.Error{Kind: fault.InvalidBody, Message: "the body could not be read completely", Err: err}
 }

@@ -1,5 +1,4 @@
-// Package keys creates API keys and authenticates their tokens. It imports no
-// other package of this module.
+// Package keys creates API keys and authenticates their tokens.
 package keys
 
 import (
@@ -14,6 +13,8 @@ import (
 	"time"
 	"unicode"
 	"unicode/utf8"
+
+	"example.com/petstore/internal/fault"
 )
 
 // Key is an API key as a store keeps it: enough to recognise its token, but
@@ -37,7 +38,6 @@ const (
 	Active  State = "active"
 	Expired State = "expired"
 	Revoked State = "revoked"
-	Unknown State = "unknown" // there is no such key; only in a Refusal
 )
 
 // State returns the key's state at the time now.
@@ -52,8 +52,8 @@ func (k Key) State(now time.Time) State {
 	}
 }
 
-// ErrNotFound means that a store has no key with the given ID.
-var ErrNotFound = errors.New("there is no such key")
+// ErrNotFound means that a store has no key with the given ID. It has the kind NotFound.
+var ErrNotFound error = fault.New(fault.NotFound, "there is no such key")
 
 // Store keeps API keys. It knows only the hashes of their tokens. Its methods are
 // safe for concurrent use. Any error but ErrNotFound means that the store failed.

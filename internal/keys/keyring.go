@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"example.com/petstore/internal/fault"
 	"golang.org/x/sync/semaphore"
 )
 
@@ -47,13 +48,11 @@ type knownKey struct {
 	asked time.Time // when its look-up began
 }
 
-// Refusal is the error that Authenticate returns for an invalid token.
-type Refusal struct {
-	KeyID  string // empty unless the key exists and the token has its secret
-	Reason State  // Unknown, Expired or Revoked
-}
+// messages are for the holders of keys that once worked.
+var messages = map[State]string{Expired: "the API key has expired", Revoked: "the API key was revoked"}
 
-func (r *Refusal) Error() string { return "the API key is " + string(r.Reason) }
+// errUnknown does not tell whether there is a key with the ID of a token.
+var errUnknown = &fault.Error{Kind: fault.Unauthorized, Reason: "unknown"}
 
 // NewKeyring returns a keyring of the keys in store and of fixed tokens, which CheckFixed
 // has accepted. These need no store, may read and write, and never expire.
@@ -83,8 +82,9 @@ func CheckFixed(tokens []string) error {
 	return nil
 }
 
-// Authenticate returns the key of a token, or a *Refusal. Any other error means
-// that the store failed and the token could not be checked.
+// Authenticate returns the key of a token. The error is Unauthorized if the key is unknown,
+// and also, with a message and the key, if it has expired or was revoked. Any other error
+// means that the store failed and the token could not be checked.
 func (k *Keyring) Authenticate(ctx context.Context, token string) (Key, error) {
 	hash := Hash(token)
 	for _, f := range k.fixed {
@@ -94,18 +94,18 @@ func (k *Keyring) Authenticate(ctx context.Context, token string) (Key, error) {
 	}
 	id, ok := ID(token)
 	if !ok {
-		return Key{}, &Refusal{Reason: Unknown}
+		return Key{}, errUnknown
 	}
 	key, err := k.key(ctx, id)
 	switch {
 	case errors.Is(err, ErrNotFound), err == nil && !equal(key.Hash, hash):
-		return Key{}, &Refusal{Reason: Unknown}
+		return Key{}, errUnknown
 	case err != nil:
 		return Key{}, err
 	}
 	now := time.Now()
 	if state := key.State(now); state != Active {
-		return Key{}, &Refusal{KeyID: id, Reason: state}
+		return key, &fault.Error{Kind: fault.Unauthorized, Message: messages[state], Reason: string(state)}
 	}
 	k.mu.Lock()
 	k.used[id] = now

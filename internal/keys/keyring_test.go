@@ -13,6 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"example.com/petstore/internal/fault"
 	"example.com/petstore/internal/keys"
 	"example.com/petstore/internal/store/memory"
 )
@@ -92,8 +93,8 @@ func (f *fixture) want(token, want string, lookups int64) {
 	before := f.lookups.Load()
 	key, err := f.Authenticate(f.Context(), token)
 	got := key.ID
-	if refusal, ok := errors.AsType[*keys.Refusal](err); ok {
-		got += strings.TrimSpace(string(refusal.Reason) + " " + refusal.KeyID)
+	if e, ok := errors.AsType[*fault.Error](err); ok && e.Kind == fault.Unauthorized {
+		got = strings.TrimSpace(e.Reason + " " + key.ID)
 	} else if err != nil {
 		got += err.Error()
 	}
@@ -176,7 +177,7 @@ func TestUnknownLookups(t *testing.T) {
 			}
 			for range callers {
 				err := <-results
-				if _, refused := errors.AsType[*keys.Refusal](err); refused == hangs {
+				if refused := fault.KindOf(err) == fault.Unauthorized; refused == hangs {
 					f.Errorf("the store hangs: %v: got error %v, refused %v", hangs, err, refused)
 				}
 			}

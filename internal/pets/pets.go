@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"example.com/petstore/internal/fault"
 )
 
 // Status is the availability of a pet.
@@ -56,19 +58,19 @@ func (p NewPet) WithDefaults() NewPet {
 	return p
 }
 
-// Validate returns an Invalid error for the first value that stores do not accept.
+// Validate returns an InvalidBody error for the first value that stores do not accept.
 // The OpenAPI document has the same rules; Validate is for callers that bypass it.
 func (p NewPet) Validate() error {
 	for _, t := range p.texts() {
 		if !utf8.ValidString(t.value) {
-			return &Error{Kind: Invalid, Message: t.name + " must be Unicode text"}
+			return fault.New(fault.InvalidBody, t.name+" must be Unicode text")
 		}
 		if strings.ContainsRune(t.value, 0) {
-			return &Error{Kind: Invalid, Message: t.name + " must not contain U+0000"}
+			return fault.New(fault.InvalidBody, t.name+" must not contain U+0000")
 		}
 	}
 	if !p.Status.Valid() {
-		return &Error{Kind: Invalid, Message: "status must be one of available, pending, sold"}
+		return fault.New(fault.InvalidBody, "status must be one of available, pending, sold")
 	}
 	return nil
 }
@@ -82,11 +84,11 @@ type IdempotencyKey struct {
 
 func (k IdempotencyKey) IsZero() bool { return k == IdempotencyKey{} }
 
-// Validate returns an Invalid error for a key that stores do not accept.
+// Validate returns an InvalidRequest error for a key that stores do not accept.
 func (k IdempotencyKey) Validate() error {
 	unprintable := strings.ContainsFunc(k.Key, func(r rune) bool { return r < ' ' || r > '~' })
 	if !k.IsZero() && (k.Key == "" || len(k.Key) > 255 || unprintable) {
-		return &Error{Kind: Invalid, Message: "an idempotency key must be 1 to 255 printable ASCII characters"}
+		return fault.New(fault.InvalidRequest, "an idempotency key must be 1 to 255 printable ASCII characters")
 	}
 	return nil
 }
@@ -107,11 +109,11 @@ func (p NewPet) Fingerprint() []byte {
 	return sum[:]
 }
 
-// CheckRepeat returns a Reused error unless fingerprint, of the request that first
+// CheckRepeat returns an IdempotencyKeyReused error unless fingerprint, of the request that first
 // used an idempotency key, is p's.
 func (p NewPet) CheckRepeat(fingerprint []byte) error {
 	if !bytes.Equal(p.Fingerprint(), fingerprint) {
-		return &Error{Kind: Reused, Message: "this Idempotency-Key was used for another pet; send a new key for a new pet"}
+		return fault.New(fault.IdempotencyKeyReused, "this Idempotency-Key was used for another pet; send a new key for a new pet")
 	}
 	return nil
 }

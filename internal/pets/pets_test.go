@@ -1,15 +1,14 @@
 package pets_test
 
 import (
-	"errors"
-	"fmt"
 	"math"
 	"reflect"
 	"strings"
 	"testing"
 
+	"example.com/petstore/internal/example"
+	"example.com/petstore/internal/fault"
 	"example.com/petstore/internal/pets"
-	"example.com/petstore/internal/proof/example"
 )
 
 func TestValidate(t *testing.T) {
@@ -29,7 +28,7 @@ func TestValidate(t *testing.T) {
 		{pets.NewPet{Status: "Sold"}, "status must be one of available, pending, sold"},
 	} {
 		err := c.Validate()
-		if c.want == "" && err != nil || c.want != "" && (pets.KindOf(err) != pets.Invalid || err.Error() != c.want) {
+		if c.want == "" && err != nil || c.want != "" && (fault.KindOf(err) != fault.InvalidBody || err.Error() != c.want) {
 			t.Errorf("Validate of %.80q, %d, %q: got error %v, want %q", c.Name, c.CategoryID, c.Status, err, c.want)
 		}
 	}
@@ -51,7 +50,7 @@ func TestIdempotencyKey(t *testing.T) {
 		"": false, "a\x1f": false, "a\x7f": false, "é": false, strings.Repeat("~", 256): false,
 	} {
 		err := pets.IdempotencyKey{KeyID: "mine", Key: key}.Validate()
-		if valid != (err == nil) || !valid && pets.KindOf(err) != pets.Invalid {
+		if valid != (err == nil) || !valid && fault.KindOf(err) != fault.InvalidRequest {
 			t.Errorf("Validate of %.20q: got error %v, want valid: %v", key, err, valid)
 		}
 	}
@@ -70,7 +69,7 @@ func TestCheckRepeat(t *testing.T) {
 		{Name: "Rex", CategoryID: 2, Status: pets.Sold},
 		{Name: "Rex", CategoryID: 1, Status: pets.Available},
 	} {
-		if err := other.CheckRepeat(p.Fingerprint()); err == nil || pets.KindOf(err) != pets.Reused {
+		if err := other.CheckRepeat(p.Fingerprint()); err == nil || fault.KindOf(err) != fault.IdempotencyKeyReused {
 			t.Errorf("CheckRepeat of %+v: got error %v, want Reused", other, err)
 		}
 	}
@@ -112,27 +111,5 @@ func TestPage(t *testing.T) {
 			t.Errorf("%v by %d: got %d added, %d pets, more %v, want %d",
 				c.sizes, c.limit, added, len(page.Pets), page.More, c.want)
 		}
-	}
-}
-
-func TestKindOf(t *testing.T) {
-	cause := errors.New("cause")
-	err := &pets.Error{Kind: pets.Unavailable, Message: "away", Err: &pets.Error{Kind: pets.Invalid, Message: "inner", Err: cause}}
-	for _, c := range []struct {
-		err  error
-		want pets.Kind
-	}{
-		{nil, pets.Internal},
-		{cause, pets.Internal},
-		{err, pets.Unavailable},
-		{fmt.Errorf("outer: %w", err), pets.Unavailable},
-		{errors.Join(cause, pets.NoSuchPet(1)), pets.NotFound},
-	} {
-		if got := pets.KindOf(c.err); got != c.want {
-			t.Errorf("KindOf(%v): got %v, want %v", c.err, got, c.want)
-		}
-	}
-	if !errors.Is(err, cause) || err.Error() != "away: inner: cause" {
-		t.Errorf("error: got %q, want away: inner: cause", err)
 	}
 }

@@ -2,17 +2,18 @@ package pets
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
+
+	"example.com/petstore/internal/fault"
 )
 
 // Store keeps pets. Package storetest tests every implementation.
 //
 // All methods are safe for concurrent use. They return soon after their context
-// ends, or once the outcome of a write in progress is known. Any of them may fail
-// with Unavailable, in which case nothing was done, or with Internal; the comments
-// below mention only other kinds.
+// ends, or once the outcome of a write in progress is known. Their errors have the kinds
+// of package fault. Any of them may fail with Unavailable, in which case nothing was done,
+// or with Internal; the comments below mention only other kinds.
 type Store interface {
 	// CreatePet stores p durably and returns it with its identifier.
 	// Identifiers start at 1, are never reused and may have gaps. If ctx ends
@@ -23,7 +24,7 @@ type Store interface {
 	// process or another, create one pet and return it as it is stored now, or
 	// fail with ErrRemoved if an operator has removed it. The zero key is none.
 	//
-	// It fails with Invalid if Validate of p or key does, and with Reused if
+	// It fails as Validate of p or key does, and with IdempotencyKeyReused if
 	// the key was first used with other values; see CheckRepeat.
 	CreatePet(ctx context.Context, p NewPet, key IdempotencyKey) (Pet, error)
 
@@ -57,49 +58,10 @@ type Store interface {
 	Close() error
 }
 
-// Kind classifies an error by what its caller can do about it.
-type Kind string
-
-// The kinds of errors. An error of another type is Internal; see KindOf.
-const (
-	Internal    Kind = "internal"    // the service failed; a write may or may not have happened
-	Invalid     Kind = "invalid"     // the caller's value will never be accepted
-	NotFound    Kind = "not found"   // there is no such pet
-	Reused      Kind = "reused"      // the idempotency key was used with other values
-	Unavailable Kind = "unavailable" // nothing was done; it is safe to try again later
-)
-
-// Error is an error with a kind.
-type Error struct {
-	Kind    Kind
-	Message string // written for the client if Kind is Invalid, NotFound or Reused, else for the operator
-	Err     error  // the cause, for the log; may be nil
-}
-
-func (e *Error) Error() string {
-	if e.Err != nil {
-		return e.Message + ": " + e.Err.Error()
-	}
-	return e.Message
-}
-
-func (e *Error) Unwrap() error { return e.Err }
-
-// KindOf returns the kind of the first Error in err's tree, or Internal.
-func KindOf(err error) Kind {
-	if e, ok := errors.AsType[*Error](err); ok {
-		return e.Kind
-	}
-	return Internal
-}
-
 // NoSuchPet returns the NotFound error for a pet.
 func NoSuchPet(id int64) error {
-	return &Error{Kind: NotFound, Message: fmt.Sprintf("there is no pet with id %d", id)}
+	return fault.New(fault.NotFound, fmt.Sprintf("there is no pet with id %d", id))
 }
 
-// Errors that stores share.
-var (
-	ErrClosed  = &Error{Kind: Unavailable, Message: "the store is closed"}
-	ErrRemoved = &Error{Kind: Reused, Message: "the pet of this Idempotency-Key was removed; send a new key for a new pet"}
-)
+// ErrRemoved means that the pet of an idempotency key is gone.
+var ErrRemoved = fault.New(fault.IdempotencyKeyReused, "the pet of this Idempotency-Key was removed; send a new key for a new pet")

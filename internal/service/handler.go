@@ -3,8 +3,6 @@ package service
 import (
 	"cmp"
 	"context"
-	"errors"
-	"net/http"
 	"strings"
 
 	"github.com/labstack/echo/v4"
@@ -12,6 +10,7 @@ import (
 	"example.com/petstore/gen"
 	"example.com/petstore/gen/api"
 	"example.com/petstore/internal/edge"
+	"example.com/petstore/internal/fault"
 	"example.com/petstore/internal/keys"
 	"example.com/petstore/internal/pets"
 )
@@ -55,50 +54,17 @@ func (s *service) Register(e *echo.Echo, base string, middleware map[string][]ec
 }
 
 // Authenticate implements edge.Service.
-func (s *service) Authenticate(ctx context.Context, token string) (edge.Caller, error) {
-	key, err := s.keyring.Authenticate(ctx, token)
-	if refusal, ok := errors.AsType[*keys.Refusal](err); ok {
-		problem := &edge.Problem{Reason: string(refusal.Reason), Message: refusals[refusal.Reason]}
-		return edge.Caller{ID: refusal.KeyID}, problem
-	}
-	return edge.Caller{ID: key.ID, ReadOnly: key.ReadOnly}, err
-}
-
-// refusals are the messages for keys that once worked.
-var refusals = map[keys.State]string{
-	keys.Expired: "the API key has expired",
-	keys.Revoked: "the API key was revoked",
-}
-
-// problems are the responses to the kinds of errors; see edge.Unavailable for
-// pets.Unavailable. Any other kind is a 500.
-var problems = map[pets.Kind]edge.Problem{
-	pets.Invalid:  {Status: http.StatusBadRequest, Code: "invalid_body"},
-	pets.NotFound: {Status: http.StatusNotFound, Code: "not_found"},
-	pets.Reused:   {Status: http.StatusUnprocessableEntity, Code: "idempotency_key_reused"},
-}
-
-// Problem implements edge.Service.
-func (s *service) Problem(err error) *edge.Problem {
-	e, ok := errors.AsType[*pets.Error](err)
-	if ok && e.Kind == pets.Unavailable {
-		return edge.Unavailable(err)
-	}
-	p, known := problems[pets.KindOf(err)]
-	if !known {
-		return nil
-	}
-	p.Message, p.Cause = e.Message, err
-	return &p
+func (s *service) Authenticate(ctx context.Context, token string) (keys.Key, error) {
+	return s.keyring.Authenticate(ctx, token)
 }
 
 // ErrorBody implements edge.Service. It does not compile if the document changes
 // the properties of Error.
-func (s *service) ErrorBody(p *edge.Problem) any {
+func (s *service) ErrorBody(code fault.Kind, message string, status int) any {
 	return api.Error(struct {
 		Code, Message string
 		Status        int
-	}{p.Code, p.Message, p.Status})
+	}{string(code), message, status})
 }
 
 // Ready implements edge.Service.

@@ -1,7 +1,7 @@
 // Package service implements the strict interface that oapi-codegen generates
 // from the document: one method for each operationId. The methods rely on requests
-// being validated, and return either a generated success response or an error,
-// which problems maps to HTTP.
+// being validated, and return either a generated success response or an error
+// with a kind of package fault, which edge maps to HTTP.
 package service
 
 import (
@@ -50,7 +50,7 @@ func (o *operations) ListPets(ctx context.Context, request api.ListPetsRequestOb
 func (o *operations) CreatePet(ctx context.Context, request api.CreatePetRequestObject) (api.CreatePetResponseObject, error) {
 	var key pets.IdempotencyKey
 	if request.Params.IdempotencyKey != nil {
-		key = pets.IdempotencyKey{KeyID: edge.CallerOf(ctx).ID, Key: unquote(*request.Params.IdempotencyKey)}
+		key = pets.IdempotencyKey{KeyID: edge.KeyOf(ctx).ID, Key: unquote(*request.Params.IdempotencyKey)}
 	}
 	created, err := o.store.CreatePet(ctx, NewPet(*request.Body), key)
 	if err != nil {

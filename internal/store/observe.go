@@ -7,6 +7,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"example.com/petstore/internal/fault"
 	"example.com/petstore/internal/keys"
 	"example.com/petstore/internal/pets"
 )
@@ -25,7 +26,7 @@ func Observe(s Store, reg prometheus.Registerer) Store {
 		}, []string{"call", "kind"}),
 	}
 	for _, call := range []string{"create", "get", "list", "key"} {
-		for _, kind := range []pets.Kind{pets.Unavailable, pets.Internal} {
+		for _, kind := range []fault.Kind{fault.Unavailable, fault.Internal} {
 			o.failures.WithLabelValues(call, string(kind))
 		}
 	}
@@ -48,7 +49,7 @@ func (o *observed) done(call string, start time.Time, err *error) {
 	if *err == nil || errors.Is(*err, keys.ErrNotFound) {
 		return
 	}
-	if kind := pets.KindOf(*err); kind == pets.Unavailable || kind == pets.Internal {
+	if kind := fault.KindOf(*err); kind == fault.Unavailable || kind == fault.Internal {
 		o.failures.WithLabelValues(call, string(kind)).Inc()
 	}
 }

@@ -10,9 +10,10 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"example.com/petstore/internal/example"
+	"example.com/petstore/internal/fault"
 	"example.com/petstore/internal/keys"
 	"example.com/petstore/internal/pets"
-	"example.com/petstore/internal/proof/example"
 	"example.com/petstore/internal/store"
 	"example.com/petstore/internal/store/memory"
 	"example.com/petstore/internal/store/storetest"
@@ -51,13 +52,13 @@ func (s failing) Pet(context.Context, int64) (pets.Pet, error) { return pets.Pet
 // TestObserve makes each call of requests, which fail but perhaps Pet.
 func TestObserve(t *testing.T) {
 	for err, kind := range map[error]string{
-		nil:                                 "",
-		&pets.Error{Kind: pets.Unavailable}: "unavailable",
-		&pets.Error{Kind: pets.Internal}:    "internal",
-		&pets.Error{Kind: pets.Invalid}:     "",
-		&pets.Error{Kind: pets.NotFound}:    "",
-		&pets.Error{Kind: pets.Reused}:      "",
-		keys.ErrNotFound:                    "",
+		nil:                                       "",
+		fault.New(fault.Unavailable, ""):          "unavailable",
+		fault.New(fault.Internal, ""):             "internal",
+		fault.New(fault.InvalidBody, ""):          "",
+		fault.New(fault.NotFound, ""):             "",
+		fault.New(fault.IdempotencyKeyReused, ""): "",
+		keys.ErrNotFound:                          "",
 	} {
 		closed, reg := memory.New(), prometheus.NewRegistry()
 		_ = closed.Close() // never fails

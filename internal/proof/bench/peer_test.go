@@ -22,9 +22,9 @@ import (
 
 	"example.com/petstore/gen"
 	"example.com/petstore/gen/api"
+	"example.com/petstore/internal/db"
 	"example.com/petstore/internal/pets"
 	"example.com/petstore/internal/proof/program"
-	"example.com/petstore/internal/store"
 	"example.com/petstore/internal/store/address"
 )
 
@@ -37,7 +37,7 @@ func startPeer(b *testing.B, storeAddress string) (addr string) {
 	if err := a.Set(storeAddress); err != nil {
 		b.Fatal(err)
 	}
-	st := must(a.Open(b.Context(), store.Options{}))
+	st := must(a.Open(b.Context(), db.Options{}))
 	b.Cleanup(func() { _ = st.Close() })
 	slog.SetDefault(slog.New(slog.NewJSONHandler(must(os.OpenFile(os.DevNull, os.O_WRONLY, 0)), nil)))
 	hash := sha256.Sum256([]byte(program.Key))

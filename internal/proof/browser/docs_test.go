@@ -17,8 +17,8 @@ import (
 	"github.com/chromedp/chromedp/kb"
 
 	"example.com/petstore/internal/edge"
+	"example.com/petstore/internal/example"
 	"example.com/petstore/internal/keys"
-	"example.com/petstore/internal/proof/example"
 	"example.com/petstore/internal/proof/program"
 	"example.com/petstore/internal/service"
 	"example.com/petstore/internal/store/memory"

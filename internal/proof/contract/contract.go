@@ -18,7 +18,7 @@ import (
 
 	"github.com/getkin/kin-openapi/openapi3"
 
-	"example.com/petstore/internal/proof/example"
+	"example.com/petstore/internal/example"
 )
 
 // Server is the service under test. Cases that need an optional key are left out

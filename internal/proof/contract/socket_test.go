@@ -17,7 +17,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"example.com/petstore/internal/proof/example"
+	"example.com/petstore/internal/example"
 	"example.com/petstore/internal/proof/program"
 	"example.com/petstore/internal/server"
 	"example.com/petstore/internal/store/memory"

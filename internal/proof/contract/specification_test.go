@@ -6,7 +6,7 @@ import (
 
 	"github.com/getkin/kin-openapi/openapi3"
 
-	"example.com/petstore/internal/proof/example"
+	"example.com/petstore/internal/example"
 )
 
 // TestSpecification compares what the other tests read from openapi.yaml with the

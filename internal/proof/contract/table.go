@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"example.com/petstore/gen"
+	"example.com/petstore/internal/example"
 	"example.com/petstore/internal/keys"
-	"example.com/petstore/internal/proof/example"
 )
 
 // maxBody is the size of a body that the document promises.

@@ -20,8 +20,8 @@ import (
 	"sync"
 	"testing"
 
+	"example.com/petstore/internal/example"
 	"example.com/petstore/internal/pets"
-	"example.com/petstore/internal/proof/example"
 	"example.com/petstore/internal/proof/program"
 	"example.com/petstore/internal/store/memory"
 )

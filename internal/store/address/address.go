@@ -10,6 +10,7 @@ import (
 	"strings"
 	"unicode"
 
+	"example.com/petstore/internal/db"
 	"example.com/petstore/internal/store"
 	"example.com/petstore/internal/store/memory"
 	"example.com/petstore/internal/store/postgres"
@@ -63,7 +64,7 @@ func (a *Address) Type() string { return "address" }
 
 // Open opens the store at a, creating it if it does not exist, and brings its schema up
 // to date.
-func (a *Address) Open(ctx context.Context, o store.Options) (store.Store, error) {
+func (a *Address) Open(ctx context.Context, o db.Options) (store.Store, error) {
 	switch a.Kind {
 	case "sqlite":
 		return sqlite.Open(ctx, a.Path, o)
@@ -86,15 +87,14 @@ func (a *Address) OpenReader(ctx context.Context) (store.Reader, error) {
 	return nil, errVolatile
 }
 
-// Migrate brings the schema of the store at a, which is not a memory store, to a version,
-// or to the newest if it is 0, and returns the versions before and after. It creates a
-// store if there is none.
-func (a *Address) Migrate(ctx context.Context, version int64, logger *slog.Logger) (from, to int64, err error) {
+// Migrate brings the schema of the store at a, which is not a memory store, up to date,
+// and returns the versions before and after. It creates a store if there is none.
+func (a *Address) Migrate(ctx context.Context, logger *slog.Logger) (from, to int64, err error) {
 	switch a.Kind {
 	case "sqlite":
-		return sqlite.Migrate(ctx, a.Path, version, logger)
+		return sqlite.Migrate(ctx, a.Path, logger)
 	case "postgres":
-		return postgres.Migrate(ctx, a.text, version, logger)
+		return postgres.Migrate(ctx, a.text, logger)
 	}
 	return 0, 0, errVolatile
 }

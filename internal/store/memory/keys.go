@@ -6,14 +6,14 @@ import (
 	"slices"
 	"time"
 
+	"example.com/petstore/internal/fault"
 	"example.com/petstore/internal/keys"
-	"example.com/petstore/internal/pets"
 )
 
 func (s *Store) CreateKey(ctx context.Context, k keys.Key) error {
 	return s.locked(ctx, func() error {
 		if slices.ContainsFunc(s.keys, func(old keys.Key) bool { return old.ID == k.ID }) {
-			return &pets.Error{Kind: pets.Internal, Message: "a key with this ID already exists"}
+			return fault.Wrap(fault.Internal, errors.New("a key with this ID already exists"))
 		}
 		s.keys = append(s.keys, k)
 		return nil

@@ -3,6 +3,7 @@ package memory
 import (
 	"slices"
 	"testing"
+	"time"
 
 	"example.com/petstore/internal/pets"
 	"example.com/petstore/internal/store"
@@ -21,6 +22,13 @@ func TestStore(t *testing.T) {
 			s := st.(*Store)
 			i, _ := s.find(id)
 			s.pets = slices.Delete(s.pets, i, i+1)
+		},
+		Last: func(_ testing.TB, st store.Store, id int64) { st.(*Store).lastID = id },
+		Age: func(_ testing.TB, st store.Store, key pets.IdempotencyKey, by time.Duration) {
+			s := st.(*Store)
+			r := s.requests[key]
+			r.CreatedAt = r.CreatedAt.Add(-by)
+			s.requests[key] = r
 		},
 	})
 }

@@ -3,10 +3,12 @@ package memory
 import (
 	"cmp"
 	"context"
+	"errors"
 	"maps"
 	"slices"
 	"time"
 
+	"example.com/petstore/internal/fault"
 	"example.com/petstore/internal/pets"
 )
 
@@ -30,7 +32,7 @@ func (s *Store) CreatePet(ctx context.Context, p pets.NewPet, key pets.Idempoten
 			return nil
 		}
 		if s.lastID == pets.MaxID {
-			return &pets.Error{Kind: pets.Internal, Message: "no identifiers are left"}
+			return fault.Wrap(fault.Internal, errors.New("no identifiers are left"))
 		}
 		s.lastID++
 		pet = pets.Pet{ID: s.lastID, NewPet: p}

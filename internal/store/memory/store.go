@@ -5,6 +5,7 @@ import (
 	"context"
 	"sync"
 
+	"example.com/petstore/internal/db"
 	"example.com/petstore/internal/keys"
 	"example.com/petstore/internal/pets"
 	"example.com/petstore/internal/store"
@@ -45,40 +46,10 @@ func (s *Store) locked(ctx context.Context, f func() error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
-		return pets.ErrClosed
+		return db.ErrClosed
 	}
 	if err := ctx.Err(); err != nil {
-		return &pets.Error{Kind: pets.Unavailable, Message: "the request timed out or was canceled", Err: err}
+		return db.GaveUp(err)
 	}
 	return f()
-}
-
-func (s *Store) Fill(ctx context.Context, from store.Snapshot) error {
-	filled := New()
-	filled.lastID = from.LastID
-	for p, err := range from.Pets {
-		if err != nil {
-			return err
-		}
-		filled.pets = append(filled.pets, p)
-	}
-	for r, err := range from.Requests {
-		if err != nil {
-			return err
-		}
-		filled.requests[r.IdempotencyKey] = r
-	}
-	for k, err := range from.Keys {
-		if err != nil {
-			return err
-		}
-		filled.keys = append(filled.keys, k)
-	}
-	return s.locked(ctx, func() error {
-		if s.lastID > 0 || len(s.requests) > 0 || len(s.keys) > 0 {
-			return store.ErrNotEmpty
-		}
-		s.lastID, s.pets, s.requests, s.keys = filled.lastID, filled.pets, filled.requests, filled.keys
-		return nil
-	})
 }

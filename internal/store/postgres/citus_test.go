@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"example.com/petstore/internal/fault"
 	"example.com/petstore/internal/pets"
 	"example.com/petstore/internal/store/postgres/pgtest"
 	"example.com/petstore/internal/store/storetest"
@@ -93,8 +94,8 @@ func TestCitusSync(t *testing.T) {
 				return false
 			}
 		})
-		if err == nil || pets.KindOf(err) != pets.Internal {
-			t.Errorf("CreatePet with key %q: got error %v (%v), want Internal", key, err, pets.KindOf(err))
+		if err == nil || fault.KindOf(err) != fault.Internal {
+			t.Errorf("CreatePet with key %q: got error %v (%v), want Internal", key, err, fault.KindOf(err))
 		}
 	}
 }

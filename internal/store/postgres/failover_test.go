@@ -14,8 +14,9 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"example.com/petstore/internal/db"
+	"example.com/petstore/internal/fault"
 	"example.com/petstore/internal/pets"
-	"example.com/petstore/internal/store"
 	"example.com/petstore/internal/store/postgres/pgtest"
 )
 
@@ -85,15 +86,15 @@ func (l *ledger) create(t *testing.T, s pets.Store, p pets.NewPet, key pets.Idem
 	if took := time.Since(began); took > 10*time.Second {
 		t.Errorf("CreatePet: got an answer after %v, want it within 10 s", took)
 	}
-	switch kind := pets.KindOf(err); {
+	switch kind := fault.KindOf(err); {
 	case err == nil:
 		l.ids.Store(p.Name, made.ID)
 		l.acknowledged.Add(1)
-	case kind != pets.Unavailable && kind != pets.Internal:
+	case kind != fault.Unavailable && kind != fault.Internal:
 		t.Errorf("CreatePet(%q): got error %v", p.Name, err)
 	case !key.IsZero() && t.Context().Err() == nil:
 		return false
-	case kind == pets.Unavailable:
+	case kind == fault.Unavailable:
 		l.ids.Store(p.Name, int64(0)) // nothing was done
 	}
 	return true
@@ -147,8 +148,8 @@ func TestOutage(t *testing.T) {
 	if before != nil || unknown == nil || ping != nil {
 		t.Errorf("before: got error %v; after: got %v, want one; Ping in the first seconds: got %v", before, unknown, ping)
 	}
-	if pets.KindOf(unavailable) != pets.Unavailable || !strings.Contains(unavailable.Error(), "connection refused") {
-		t.Errorf("CreatePet, again: got error %v (%v), want unavailable, with the cause", unavailable, pets.KindOf(unavailable))
+	if fault.KindOf(unavailable) != fault.Unavailable || !strings.Contains(unavailable.Error(), "connection refused") {
+		t.Errorf("CreatePet, again: got error %v (%v), want unavailable, with the cause", unavailable, fault.KindOf(unavailable))
 	}
 	server.Run(t)
 	if err := create(t.Context(), s, key); err != nil {
@@ -180,7 +181,7 @@ func TestDurability(t *testing.T) {
 			pgtest.Exec(t, address, "ALTER "+c.set)
 			server.Configure(t, "synchronous_standby_names", c.names)
 			for required, want := range map[bool]string{false: c.plain, true: c.required} {
-				s, err := Open(t.Context(), address, store.Options{RequireSync: required})
+				s, err := Open(t.Context(), address, db.Options{RequireSync: required})
 				if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
 					t.Errorf("Open, required %v: got error %v, want %q", required, err, want)
 				}
@@ -208,7 +209,7 @@ func TestDurability(t *testing.T) {
 	}
 	s = mustOpen(t, address)
 	pgtest.Exec(t, address, "ALTER ROLE postgres SET synchronous_commit = off")
-	if err := create(t.Context(), s, pets.IdempotencyKey{}); pets.KindOf(err) != pets.Unavailable || !strings.Contains(err.Error(), off) {
+	if err := create(t.Context(), s, pets.IdempotencyKey{}); fault.KindOf(err) != fault.Unavailable || !strings.Contains(err.Error(), off) {
 		t.Errorf("CreatePet: got error %v, want Unavailable: %s", err, off)
 	}
 	if _, err := s.Pets(t.Context(), pets.Query{Limit: 1}); err != nil {
@@ -256,8 +257,8 @@ func TestSync(t *testing.T) {
 		done := make(chan error, 1)
 		go func() { done <- create(t.Context(), s, pets.IdempotencyKey{}) }()
 		wait()
-		if err := <-done; err == nil || pets.KindOf(err) != pets.Internal {
-			t.Errorf("CreatePet, %s: got error %v (%v), want Internal", end, err, pets.KindOf(err))
+		if err := <-done; err == nil || fault.KindOf(err) != fault.Internal {
+			t.Errorf("CreatePet, %s: got error %v (%v), want Internal", end, err, fault.KindOf(err))
 		}
 
 		go func() { done <- create(t.Context(), s, pets.IdempotencyKey{Key: end}) }()
@@ -278,11 +279,11 @@ func TestSync(t *testing.T) {
 
 	// Waiting writes occupy all connections for writes, but reads go on.
 	set("absent")
-	kinds := make(chan pets.Kind, 3)
+	kinds := make(chan fault.Kind, 3)
 	ctx, cancel := context.WithTimeout(t.Context(), requestTimeout/2)
 	defer cancel()
 	for range cap(kinds) {
-		go func() { kinds <- pets.KindOf(create(ctx, s, pets.IdempotencyKey{})) }()
+		go func() { kinds <- fault.KindOf(create(ctx, s, pets.IdempotencyKey{})) }()
 	}
 	pgtest.Eventually(t, requestTimeout, "two waits", func() bool {
 		return pgtest.Query[int](t, address, "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep'") == 2
@@ -290,7 +291,7 @@ func TestSync(t *testing.T) {
 	if _, err := s.Pets(t.Context(), pets.Query{Limit: 1}); err != nil {
 		t.Errorf("Pets: got error %v", err)
 	}
-	for i, want := range []pets.Kind{pets.Unavailable, pets.Internal, pets.Internal} { // the first to return got no connection
+	for i, want := range []fault.Kind{fault.Unavailable, fault.Internal, fault.Internal} { // the first to return got no connection
 		if kind := <-kinds; kind != want {
 			t.Errorf("write %d: got %v, want %v", i, kind, want)
 		}

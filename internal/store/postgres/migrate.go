@@ -1,7 +1,6 @@
 package postgres
 
 import (
-	"cmp"
 	"context"
 	"embed"
 	"errors"
@@ -10,17 +9,16 @@ import (
 	"log/slog"
 	"time"
 
+	"example.com/petstore/internal/db"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/pressly/goose/v3"
-
-	"example.com/petstore/internal/store"
 )
 
 // During an upgrade, replicas of the previous version are still running, so a
 // migration must keep all their statements valid. It may add tables, indexes,
 // and columns that are nullable or have a default, and drop only what the
-// previous version does not name. Each but the first has a Down.
+// previous version does not name.
 //
 //go:embed migrations/*.sql
 var embedded embed.FS
@@ -59,21 +57,20 @@ func look(ctx context.Context, conn *pgx.Conn) (session, error) {
 func (s session) checkVersion(newest int64) error {
 	switch {
 	case s.version == 0:
-		return fmt.Errorf("%w in the schema %q", store.ErrNoStore, s.Schema)
+		return fmt.Errorf("%w in the schema %q", db.ErrNone, s.Schema)
 	case s.version < newest:
-		return fmt.Errorf("%w: version %d, not %d", store.ErrOutdated, s.version, newest)
+		return fmt.Errorf("%w: version %d, not %d", db.ErrOutdated, s.version, newest)
 	case s.version > newest:
-		return fmt.Errorf("%w: version %d, not %d", store.ErrNewer, s.version, newest)
+		return fmt.Errorf("%w: version %d, not %d", db.ErrNewer, s.version, newest)
 	}
 	return nil
 }
 
-// Migrate brings the schema of the store at dsn to a version, 1 or greater, or to the
-// newest if it is 0. It creates the store if there is none. A lower version than that of
-// the store drops what later ones have added.
-func Migrate(ctx context.Context, dsn string, version int64, logger *slog.Logger) (from, to int64, err error) {
-	s, err := open(ctx, dsn, store.Options{}, true, func(conn *pgx.Conn, _ session) (err error) {
-		from, to, err = migrate(ctx, conn, migrations, version, lockWait, logger)
+// Migrate brings the schema of the store at dsn up to date, and returns the versions
+// before and after. It creates the store if there is none.
+func Migrate(ctx context.Context, dsn string, logger *slog.Logger) (from, to int64, err error) {
+	s, err := open(ctx, dsn, db.Options{}, true, func(conn *pgx.Conn, _ session) (err error) {
+		from, to, err = migrate(ctx, conn, migrations, lockWait, logger)
 		return err
 	})
 	if err != nil {
@@ -90,25 +87,21 @@ const (
 	lockWait   = time.Minute
 )
 
-// migrate brings the schema to a version of files, or waits until another process has
+// migrate brings the schema to the newest version of files, or waits until another process has
 // done so. It polls for the lock because a waiting transaction would occupy a
 // connection, of which PgBouncer may have few.
 func migrate(
-	ctx context.Context, conn *pgx.Conn, files fs.FS, version int64, wait time.Duration, logger *slog.Logger,
+	ctx context.Context, conn *pgx.Conn, files fs.FS, wait time.Duration, logger *slog.Logger,
 ) (from, to int64, err error) {
-	newest := lastVersion(files)
-	to = cmp.Or(version, newest)
-	if to < 1 || to > newest {
-		return 0, 0, fmt.Errorf("there is no version %d of the schema, only 1 to %d", to, newest)
-	}
+	to = lastVersion(files)
 	holder := ""
 	for began := time.Now(); ; {
 		seen, err := look(ctx, conn)
 		switch {
 		case err != nil:
 			return 0, 0, err
-		case seen.version > newest:
-			return 0, 0, seen.checkVersion(newest)
+		case seen.version > to:
+			return 0, 0, seen.checkVersion(to)
 		case seen.version == to:
 			return to, to, nil
 		}
@@ -129,11 +122,11 @@ func migrate(
 	}
 }
 
-// tryChange changes the schema to a version, or returns false if another process holds
+// tryChange changes the schema to the version to, or returns false if another process holds
 // the lock. The lock belongs to a transaction. goose's own lock belongs to a session,
 // which PgBouncer may give to another client after a transaction.
 func tryChange(ctx context.Context, conn *pgx.Conn, files fs.FS, seen session, to int64) (changed bool, err error) {
-	err = pgx.BeginTxFunc(ctx, conn, withoutTimeouts(""), func(tx pgx.Tx) error {
+	err = pgx.BeginTxFunc(ctx, conn, withoutTimeouts, func(tx pgx.Tx) error {
 		err := tx.QueryRow(ctx, "SELECT pg_try_advisory_xact_lock($1)", migrateLock).Scan(&changed)
 		if err != nil || !changed {
 			return err
@@ -149,12 +142,7 @@ func tryChange(ctx context.Context, conn *pgx.Conn, files fs.FS, seen session, t
 		if err != nil {
 			return err
 		}
-		if to < seen.version {
-			_, err = provider.DownTo(ctx, to)
-		} else {
-			_, err = provider.UpTo(ctx, to)
-		}
-		if err != nil {
+		if _, err := provider.Up(ctx); err != nil {
 			return err
 		}
 		seen, err = look(ctx, conn)
@@ -168,10 +156,8 @@ func tryChange(ctx context.Context, conn *pgx.Conn, files fs.FS, seen session, t
 
 // withoutTimeouts begins a transaction that may last longer than the user's settings
 // allow. PostgreSQL before 17 has no transaction_timeout.
-func withoutTimeouts(mode string) pgx.TxOptions {
-	return pgx.TxOptions{BeginQuery: "BEGIN " + mode + `; SELECT set_config(name, '0', true) FROM pg_settings
+var withoutTimeouts = pgx.TxOptions{BeginQuery: `BEGIN; SELECT set_config(name, '0', true) FROM pg_settings
 WHERE name IN ('idle_in_transaction_session_timeout', 'statement_timeout', 'transaction_timeout')`}
-}
 
 const selectHolder = `SELECT format('process %s (%s of %s at %s, %s since %s); pg_terminate_backend(%1$s) ends it', pid,
 application_name, usename, coalesce(host(client_addr), 'its socket'), state, date_trunc('second', state_change))

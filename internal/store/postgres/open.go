@@ -14,12 +14,13 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"example.com/petstore/internal/db"
 	"example.com/petstore/internal/store"
 )
 
 // Open opens the database at dsn, a postgres:// address with one or more hosts,
 // and brings its schema up to date. Errors never contain the password.
-func Open(ctx context.Context, dsn string, o store.Options) (*Store, error) {
+func Open(ctx context.Context, dsn string, o db.Options) (*Store, error) {
 	return open(ctx, dsn, o, true, func(conn *pgx.Conn, seen session) error {
 		if o.RequireSync && !seen.synchronous() {
 			return fmt.Errorf("--require-sync: writes need not wait for a standby, or the end of a wait would go unnoticed: "+
@@ -28,14 +29,14 @@ func Open(ctx context.Context, dsn string, o store.Options) (*Store, error) {
 		if o.MustExist && seen.version == 0 {
 			return seen.checkVersion(lastVersion(migrations))
 		}
-		_, _, err := migrate(ctx, conn, migrations, 0, lockWait, cmp.Or(o.Logger, slog.New(slog.DiscardHandler)))
+		_, _, err := migrate(ctx, conn, migrations, lockWait, cmp.Or(o.Logger, slog.New(slog.DiscardHandler)))
 		return err
 	})
 }
 
 // OpenReader opens the store at dsn as it is: it creates and migrates nothing.
 func OpenReader(ctx context.Context, dsn string) (store.Reader, error) {
-	return open(ctx, dsn, store.Options{}, false, func(_ *pgx.Conn, seen session) error {
+	return open(ctx, dsn, db.Options{}, false, func(_ *pgx.Conn, seen session) error {
 		return seen.checkVersion(lastVersion(migrations))
 	})
 }
@@ -43,7 +44,7 @@ func OpenReader(ctx context.Context, dsn string) (store.Reader, error) {
 // open opens the store at dsn once prepare has accepted its database. With writes, it
 // rejects a server that may lose them.
 func open(
-	ctx context.Context, dsn string, o store.Options, writes bool, prepare func(*pgx.Conn, session) error,
+	ctx context.Context, dsn string, o db.Options, writes bool, prepare func(*pgx.Conn, session) error,
 ) (*Store, error) {
 	config, err := parse(dsn)
 	if err != nil {
@@ -84,12 +85,6 @@ func disconnect(conn *pgx.Conn) {
 	defer cancel()
 	_ = conn.Close(ctx)
 }
-
-// Errors of opening a database.
-var (
-	ErrNoDatabase    = errors.New("no such database")
-	ErrMayNotMigrate = errors.New("its schema is out of date, and the user may not change it")
-)
 
 // What holds unless the address sets it.
 const (
@@ -151,9 +146,9 @@ func explainOpen(dsn string, err error) error {
 	connect, connecting := errors.AsType[*pgconn.ConnectError](err)
 	switch {
 	case fromServer && e.Code == "3D000": // invalid_catalog_name
-		err = fmt.Errorf("%w: %s", ErrNoDatabase, e.Message)
+		err = fmt.Errorf("%w: %s", db.ErrNoDatabase, e.Message)
 	case fromServer && e.Code == "42501" && !connecting: // insufficient_privilege
-		err = fmt.Errorf("%w: %s", ErrMayNotMigrate, e.Message)
+		err = fmt.Errorf("%w: %s", db.ErrMayNotMigrate, e.Message)
 	case fromServer:
 		err = errors.New(e.Message)
 	case connecting:

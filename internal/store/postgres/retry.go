@@ -9,12 +9,10 @@ import (
 	"strings"
 	"time"
 
+	"example.com/petstore/internal/fault"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
-
-	"example.com/petstore/internal/keys"
-	"example.com/petstore/internal/pets"
 )
 
 const (
@@ -135,8 +133,7 @@ func rolledBack(err error) error {
 // isRefusal reports whether a statement ended with an error for its caller, which is not
 // one of the database.
 func isRefusal(err error) bool {
-	_, refused := errors.AsType[*pets.Error](err)
-	return refused || errors.Is(err, keys.ErrNotFound)
+	return err != nil && fault.IsCallers(err)
 }
 
 // effectOf classifies an error from attempt. An ERROR from the server means
@@ -183,18 +180,18 @@ var retryable = []string{
 	"0A000", // feature_not_supported: cached plan must not change result type
 }
 
-// translate converts an error of the database to a *pets.Error. unknown means that an
+// translate converts an error of the database to a *fault.Error. unknown means that an
 // attempt may have been executed.
 func translate(err error, unknown bool) error {
 	switch {
 	case err == nil, isRefusal(err):
 		return err
 	case effectOf(err) == rejected:
-		return &pets.Error{Kind: pets.Internal, Message: "the database failed", Err: err}
+		return fault.Wrap(fault.Internal, fmt.Errorf("the database failed: %w", err))
 	case unknown:
-		return &pets.Error{Kind: pets.Internal, Message: "the outcome of the write is unknown", Err: err}
+		return fault.Wrap(fault.Internal, fmt.Errorf("the outcome of the write is unknown: %w", err))
 	}
-	return &pets.Error{Kind: pets.Unavailable, Message: "the database is unavailable", Err: err}
+	return fault.Wrap(fault.Unavailable, fmt.Errorf("the database is unavailable: %w", err))
 }
 
 // codeOf returns the code of an error of the server, or "".

@@ -10,10 +10,9 @@ import (
 	"testing"
 	"time"
 
+	"example.com/petstore/internal/fault"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
-
-	"example.com/petstore/internal/pets"
 )
 
 func TestEffectOf(t *testing.T) {
@@ -57,16 +56,16 @@ func TestPingBridges(t *testing.T) {
 	s, start := &Store{}, time.Now()
 	for _, c := range []struct {
 		after time.Duration
-		kind  pets.Kind
+		kind  fault.Kind
 		want  bool
 	}{
-		{0, pets.NotFound, true},
-		{time.Hour, pets.Unavailable, true},
-		{time.Hour + bridgedOutage - 1, pets.Unavailable, true},
-		{time.Hour + bridgedOutage, pets.Unavailable, false},
-		{2 * time.Hour, pets.NotFound, true},
-		{3 * time.Hour, pets.Unavailable, true},
-		{3 * time.Hour, pets.Internal, false},
+		{0, fault.NotFound, true},
+		{time.Hour, fault.Unavailable, true},
+		{time.Hour + bridgedOutage - 1, fault.Unavailable, true},
+		{time.Hour + bridgedOutage, fault.Unavailable, false},
+		{2 * time.Hour, fault.NotFound, true},
+		{3 * time.Hour, fault.Unavailable, true},
+		{3 * time.Hour, fault.Internal, false},
 	} {
 		if got := s.pingSucceeds(c.kind, start.Add(c.after)); got != c.want {
 			t.Errorf("%v after %v: got %v, want %v", c.kind, c.after, got, c.want)

@@ -9,12 +9,13 @@ package postgres
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
-	"example.com/petstore/internal/pets"
+	"example.com/petstore/internal/fault"
 	"example.com/petstore/internal/store"
 )
 
@@ -40,18 +41,18 @@ type Store struct {
 // succeeds while the server has been unreachable for less than bridgedOutage.
 func (s *Store) Ping(ctx context.Context) error {
 	_, err := s.Pet(ctx, 0)
-	if s.pingSucceeds(pets.KindOf(err), time.Now()) {
+	if s.pingSucceeds(fault.KindOf(err), time.Now()) {
 		return nil
 	}
-	return &pets.Error{Kind: pets.Unavailable, Message: "the database does not serve requests", Err: err}
+	return fault.Wrap(fault.Unavailable, fmt.Errorf("the database does not serve requests: %w", err))
 }
 
 // pingSucceeds reports whether Ping succeeds if looking for a pet that does not exist
 // ended with an error of a kind at the time now.
-func (s *Store) pingSucceeds(kind pets.Kind, now time.Time) bool {
-	if kind != pets.Unavailable || s.closed.Load() {
+func (s *Store) pingSucceeds(kind fault.Kind, now time.Time) bool {
+	if kind != fault.Unavailable || s.closed.Load() {
 		s.unreachableSince.Store(0)
-		return kind == pets.NotFound
+		return kind == fault.NotFound
 	}
 	if s.unreachableSince.CompareAndSwap(0, now.UnixNano()) {
 		return true

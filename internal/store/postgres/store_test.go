@@ -13,6 +13,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"example.com/petstore/internal/db"
+	"example.com/petstore/internal/fault"
 	"example.com/petstore/internal/keys"
 	"example.com/petstore/internal/pets"
 	"example.com/petstore/internal/store"
@@ -25,7 +27,7 @@ func TestMain(m *testing.M) { os.Exit(pgtest.Main(m)) }
 // mustOpen opens a store and closes it when the test ends.
 func mustOpen(t testing.TB, address string) *Store {
 	t.Helper()
-	s, err := Open(t.Context(), address, store.Options{})
+	s, err := Open(t.Context(), address, db.Options{})
 	if err != nil {
 		t.Fatalf("Open(%s): got error %v", address, err)
 	}
@@ -48,9 +50,9 @@ func connect(t *testing.T, address string) *pgx.Conn {
 // contains want, and no password.
 func refused(t *testing.T, address, want string) {
 	t.Helper()
-	_, openErr := Open(t.Context(), address, store.Options{})
+	_, openErr := Open(t.Context(), address, db.Options{})
 	_, readErr := OpenReader(t.Context(), address)
-	_, _, migrateErr := Migrate(t.Context(), address, 0, slog.New(slog.DiscardHandler))
+	_, _, migrateErr := Migrate(t.Context(), address, slog.New(slog.DiscardHandler))
 	for _, err := range []error{openErr, readErr, migrateErr} {
 		if text := fmt.Sprint(err); err == nil || !strings.Contains(text, want) || strings.Contains(text, "hunter2") || strings.Contains(text, "\n") {
 			t.Errorf("%s: got error %q, want one line that says %q", address, text, want)
@@ -103,51 +105,19 @@ func factory(database func(testing.TB) string) storetest.Factory {
 			}
 			return start(t, s.(opened).address)
 		},
-		Reader: func(t testing.TB, s store.Store) store.Reader {
-			r, err := OpenReader(t.Context(), s.(opened).address)
-			if err != nil {
-				t.Fatal(err)
-			}
-			return r
-		},
 		Change: func(t testing.TB, s store.Store, p pets.Pet) {
 			pgtest.Exec(t, s.(opened).address, fmt.Sprintf("UPDATE pets SET name = '%s', category_id = %d, status = '%s' WHERE id = %d", p.Name, p.CategoryID, p.Status, p.ID))
 		},
 		Remove: func(t testing.TB, s store.Store, id int64) {
 			pgtest.Exec(t, s.(opened).address, fmt.Sprintf("DELETE FROM pets WHERE id = %d", id))
 		},
-	}
-}
-
-// TestFillStalls fills a store with pets that arrive more slowly than any request may last,
-// and than the server allows, after losing the connection once.
-func TestFillStalls(t *testing.T) {
-	t.Parallel()
-	address := pgtest.Schema(t)
-	s := mustOpen(t, address+"&application_name=stalls&statement_timeout=5000&idle_in_transaction_session_timeout=10")
-	snapshot := store.Snapshot{
-		LastID: 2,
-		Pets: func(yield func(pets.Pet, error) bool) {
-			for id := range int64(2) {
-				time.Sleep(6 * time.Second)
-				if !yield(pets.Pet{ID: id + 1, NewPet: newPet()}, nil) {
-					return
-				}
-			}
+		Last: func(t testing.TB, s store.Store, id int64) {
+			pgtest.Exec(t, s.(opened).address, fmt.Sprintf("SELECT setval('pets_id_seq', %d)", id))
 		},
-		Requests: storetest.Sequence[pets.KeyedRequest](nil),
-		Keys:     storetest.Sequence[keys.Key](nil),
-	}
-	broken := snapshot
-	broken.Pets = func(func(pets.Pet, error) bool) {
-		pgtest.Exec(t, address, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'stalls'")
-	}
-	if err := s.Fill(t.Context(), broken); err == nil || pets.KindOf(err) != pets.Unavailable {
-		t.Errorf("Fill whose connection is lost: got error %v (%v), want Unavailable", err, pets.KindOf(err))
-	}
-	err := s.Fill(t.Context(), snapshot)
-	if page, listErr := s.Pets(t.Context(), pets.Query{Limit: 10}); err != nil || listErr != nil || len(page.Pets) != 2 {
-		t.Errorf("Fill: got %v, errors %v and %v, want 2 pets", page.Pets, err, listErr)
+		Age: func(t testing.TB, s store.Store, key pets.IdempotencyKey, by time.Duration) {
+			pgtest.Exec(t, s.(opened).address, fmt.Sprintf("UPDATE idempotency_keys SET created_at = created_at - interval '%d seconds' WHERE key = '%s' AND key_id = '%s'",
+				int64(by.Seconds()), key.Key, key.KeyID))
+		},
 	}
 }
 
@@ -176,20 +146,11 @@ func TestOperatorFaults(t *testing.T) {
 	s := mustOpen(t, address)
 	internal := func(what string, err error, want string) {
 		t.Helper()
-		if err == nil || pets.KindOf(err) != pets.Internal || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: got error %v (%v), want Internal with %q", what, err, pets.KindOf(err), want)
+		if err == nil || fault.KindOf(err) != fault.Internal || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got error %v (%v), want Internal with %q", what, err, fault.KindOf(err), want)
 		}
 	}
 	pgtest.Exec(t, address, "INSERT INTO pets (id, name, category_id, status) OVERRIDING SYSTEM VALUE SELECT n, 'Rex', 1, 'sold' FROM generate_series(1, 2) n")
-	err := s.Snapshot(t.Context(), func(all store.Snapshot) error {
-		if all.LastID != 2 {
-			t.Errorf("Snapshot: got the last id %d, want 2, which the sequence has not given", all.LastID)
-		}
-		return nil
-	})
-	if err != nil {
-		t.Errorf("Snapshot: got error %v", err)
-	}
 	for _, key := range []pets.IdempotencyKey{{}, once} {
 		internal("CreatePet with an identifier that is taken", create(t.Context(), s, key), "setval")
 	}

@@ -11,7 +11,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"example.com/petstore/internal/pets"
+	"example.com/petstore/internal/fault"
 )
 
 // faults is what a store knows about faults of its file. Errors of the database go
@@ -21,8 +21,8 @@ type faults struct {
 	logger *slog.Logger
 	failed chan error // holds one error
 
-	failure  atomic.Pointer[pets.Error] // why the process must end
-	damage   atomic.Pointer[pets.Error] // why nothing is written, although sound pages are read
+	failure  atomic.Pointer[fault.Error] // why the process must end
+	damage   atomic.Pointer[fault.Error] // why nothing is written, although sound pages are read
 	diskFull atomic.Bool
 }
 
@@ -36,9 +36,9 @@ func (f *faults) record(err error) error {
 		if failure := f.check(); failure != nil { // a replaced file may look damaged
 			return failure
 		}
-		damage := &pets.Error{Kind: pets.Unavailable, Message: "the database is damaged", Err: err}
+		damage := fault.Wrap(fault.Unavailable, fmt.Errorf("the database is damaged: %w", err))
 		if f.damage.CompareAndSwap(nil, damage) {
-			f.logger.Error(damage.Message, "error", err, "fix",
+			f.logger.Error("the database is damaged", "error", err, "fix",
 				"run petstore verify to see what is damaged, then restore a sound backup with petstore restore --force")
 		}
 		return f.damage.Load()
@@ -50,7 +50,7 @@ func (f *faults) record(err error) error {
 
 // fail stops all writing and returns the first failure.
 func (f *faults) fail(cause error) error {
-	failure := &pets.Error{Kind: pets.Internal, Message: "the database can no longer be written to", Err: cause}
+	failure := fault.Wrap(fault.Internal, fmt.Errorf("the database can no longer be written to: %w", cause))
 	if f.failure.CompareAndSwap(nil, failure) {
 		f.failed <- failure
 	}

@@ -50,6 +50,11 @@ func (s *Store) Keys(ctx context.Context) (all []keys.Key, err error) {
 	return all, err
 }
 
+// Keys implements store.Reader.
+func (r *Reader) Keys(ctx context.Context) ([]keys.Key, error) {
+	return collect(rowsOf(ctx, r.db, scanKey, selectKeys))
+}
+
 func (s *Store) RevokeKey(ctx context.Context, id string, at time.Time) (k keys.Key, err error) {
 	err = s.write(ctx, func(tx *sql.Tx) error {
 		err := scanKey(tx.QueryRow(revokeKey, at.Unix(), id), &k)

@@ -21,9 +21,10 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"example.com/petstore/internal/db"
+	"example.com/petstore/internal/example"
+	"example.com/petstore/internal/fault"
 	"example.com/petstore/internal/pets"
-	"example.com/petstore/internal/proof/example"
-	"example.com/petstore/internal/store"
 )
 
 // childEnv makes this test binary run one of children, with file names as
@@ -66,7 +67,7 @@ func childCommand(t testing.TB, wrapper []string, part string, names ...string) 
 // it uses one goroutine, and exits as if it were killed once a pet is refused.
 func createAll(ctx context.Context, names []string) error {
 	runtime.LockOSThread() // for strace, which counts calls per thread
-	s, err := Open(ctx, names[0], store.Options{})
+	s, err := Open(ctx, names[0], db.Options{})
 	if err != nil {
 		return err
 	}
@@ -75,7 +76,7 @@ func createAll(ctx context.Context, names []string) error {
 		most, _ = strconv.Atoi(names[1])
 	}
 	if len(names) > 2 {
-		if err := createMany(ctx, s, "alone", most); pets.KindOf(err) != pets.Unavailable {
+		if err := createMany(ctx, s, "alone", most); fault.KindOf(err) != fault.Unavailable {
 			return fmt.Errorf("no pet was refused: %w", err)
 		}
 		os.Exit(0)
@@ -149,7 +150,7 @@ func walk(t testing.TB, s *Store) ledger { return petsIn(t, s.readers[0]) }
 func petsIn(t testing.TB, db querier) ledger {
 	t.Helper()
 	all := ledger{}
-	for p, err := range rowsOf(t.Context(), db, scanPet, selectAllPets) {
+	for p, err := range rowsOf(t.Context(), db, scanPet, "SELECT "+idAndColumns()+" FROM pets ORDER BY id") {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -160,7 +161,7 @@ func petsIn(t testing.TB, db querier) ledger {
 
 func open(t testing.TB, path string) *Store {
 	t.Helper()
-	s, err := Open(t.Context(), path, store.Options{})
+	s, err := Open(t.Context(), path, db.Options{})
 	if err != nil {
 		t.Fatalf("Open(%q): got error %v", path, err)
 	}

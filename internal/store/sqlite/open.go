@@ -17,10 +17,9 @@ import (
 	"syscall"
 	"time"
 
+	"example.com/petstore/internal/db"
 	"github.com/gofrs/flock"
 	"github.com/pressly/goose/v3"
-
-	"example.com/petstore/internal/store"
 )
 
 // The suffixes of the files beside the database.
@@ -40,12 +39,12 @@ const (
 // Open opens the store at path, or creates it with mode 0600, and brings its schema up
 // to date. It rejects, and does not change, a database of another program, one with a
 // newer schema, and one that cannot have a write-ahead log.
-func Open(ctx context.Context, path string, o store.Options) (*Store, error) {
+func Open(ctx context.Context, path string, o db.Options) (*Store, error) {
 	s, err := newStore(path, o.Logger)
 	if err != nil {
 		return nil, err
 	}
-	_, _, err = s.attach(ctx, o.MustExist, 0)
+	_, _, err = s.attach(ctx, o.MustExist)
 	if err == nil {
 		err = s.start(ctx, path)
 	}
@@ -55,15 +54,14 @@ func Open(ctx context.Context, path string, o store.Options) (*Store, error) {
 	return s, nil
 }
 
-// Migrate brings the schema of the store at path to a version, or to the newest if it is
-// 0, and returns the versions before and after. It creates a store if there is none. For
-// a lower version, nothing else may have the store open.
-func Migrate(ctx context.Context, path string, version int64, logger *slog.Logger) (from, to int64, err error) {
+// Migrate brings the schema of the store at path up to date, and returns the versions
+// before and after. It creates a store if there is none.
+func Migrate(ctx context.Context, path string, logger *slog.Logger) (from, to int64, err error) {
 	s, err := newStore(path, logger)
 	if err != nil {
 		return 0, 0, err
 	}
-	from, to, err = s.attach(ctx, false, version)
+	from, to, err = s.attach(ctx, false)
 	if err != nil {
 		return 0, 0, explain(path, errors.Join(err, s.release()))
 	}
@@ -88,8 +86,8 @@ func newStore(path string, logger *slog.Logger) (*Store, error) {
 }
 
 // attach finds or creates the file, locks it, recovers its log if no other process has
-// it, and brings its schema to a version; see Migrate.
-func (s *Store) attach(ctx context.Context, mustExist bool, version int64) (from, to int64, err error) {
+// it, and brings its schema up to date; see Migrate.
+func (s *Store) attach(ctx context.Context, mustExist bool) (from, to int64, err error) {
 	if err := checkFile(s.file, mustExist); err != nil {
 		return 0, 0, err
 	}
@@ -116,7 +114,7 @@ func (s *Store) attach(ctx context.Context, mustExist bool, version int64) (from
 	if err != nil {
 		return 0, 0, err
 	}
-	from, to, err = s.migrate(ctx, version)
+	from, to, err = s.migrate(ctx)
 	if err != nil {
 		return 0, 0, err
 	}
@@ -205,12 +203,12 @@ func checkFile(file string, mustExist bool) error {
 		return fmt.Errorf("it has several names (hard links), and stores opened under different names would destroy "+
 			"each other's pets; remove all names but one: find . -xdev -samefile %s", filepath.Base(file))
 	case missing && holdsLog(file):
-		return fmt.Errorf("it is missing or empty, but its log %s %w", file+logSuffix, ErrLoneLog)
+		return fmt.Errorf("it is missing or empty, but its log %s %w", file+logSuffix, db.ErrLoneLog)
 	case missing && mustExist:
-		return fmt.Errorf("%w at %s", store.ErrNoStore, file)
+		return fmt.Errorf("%w at %s", db.ErrNone, file)
 	case holdsLog(file) && hasNoLog(file): // a backup, which has no log before a store opens it
 		return fmt.Errorf("it is a backup, but its log %s %w of the database that was there before",
-			file+logSuffix, ErrLoneLog)
+			file+logSuffix, db.ErrLoneLog)
 	}
 	return nil
 }
@@ -293,7 +291,7 @@ var embedded embed.FS
 var migrations, _ = fs.Sub(embedded, "migrations")
 
 // migrate is Migrate for a file that s is attached to.
-func (s *Store) migrate(ctx context.Context, version int64) (from, to int64, err error) {
+func (s *Store) migrate(ctx context.Context) (from, to int64, err error) {
 	from, newest, err := versions(ctx, s.writer)
 	if err != nil {
 		return 0, 0, err
@@ -309,27 +307,17 @@ func (s *Store) migrate(ctx context.Context, version int64) (from, to int64, err
 	if err != nil {
 		return 0, 0, err
 	}
-	to = cmp.Or(version, newest)
-	switch {
-	case to < 1 || to > newest:
-		err = fmt.Errorf("this program knows the versions 1 to %d of the schema", newest)
-	case to > from:
-		_, err = provider.UpTo(ctx, to)
-	case to < from && !s.lock.Locked():
-		err = errInUse
-	case to < from:
-		_, err = provider.DownTo(ctx, to)
-	}
-	return from, to, err
+	_, err = provider.Up(ctx)
+	return from, newest, err
 }
 
 // versions returns the version of the schema, or 0 if there is none, and the newest that
 // this program knows. It rejects tables of another program and a newer version.
-func versions(ctx context.Context, db *sql.DB) (version, newest int64, err error) {
+func versions(ctx context.Context, conn *sql.DB) (version, newest int64, err error) {
 	names, _ := fs.Glob(migrations, "*.sql") // in order
 	newest, _ = goose.NumericComponent(names[len(names)-1])
 	var tables, ours, versions int
-	err = db.QueryRowContext(ctx, `SELECT count(*), total(name IN ('pets', 'keys', 'goose_db_version')), total(name = 'goose_db_version')
+	err = conn.QueryRowContext(ctx, `SELECT count(*), total(name IN ('pets', 'keys', 'goose_db_version')), total(name = 'goose_db_version')
 		FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite\_%' ESCAPE '\'`).Scan(&tables, &ours, &versions)
 	if err != nil || tables == 0 {
 		return 0, newest, err
@@ -337,9 +325,9 @@ func versions(ctx context.Context, db *sql.DB) (version, newest int64, err error
 	if versions == 0 || tables > 1 && ours < 3 {
 		return 0, 0, errors.New("it belongs to another program and was not changed")
 	}
-	err = db.QueryRowContext(ctx, "SELECT coalesce(max(version_id), 0) FROM goose_db_version").Scan(&version)
+	err = conn.QueryRowContext(ctx, "SELECT coalesce(max(version_id), 0) FROM goose_db_version").Scan(&version)
 	if err == nil && version > newest {
-		err = fmt.Errorf("%w (version %d, and this one knows versions up to %d)", store.ErrNewer, version, newest)
+		err = fmt.Errorf("%w (version %d, and this one knows versions up to %d)", db.ErrNewer, version, newest)
 	}
 	return version, newest, err
 }

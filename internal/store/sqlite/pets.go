@@ -39,9 +39,8 @@ const (
 		ON CONFLICT (key, key_id) DO NOTHING`
 	selectIdempotencyKey = "SELECT pet_id, fingerprint FROM idempotency_keys WHERE key = ? AND key_id = ?"
 
-	// Identifiers of pets are in the order of time.
-	deleteIdempotencyKeys = `DELETE FROM idempotency_keys WHERE created_at < ?
-		AND pet_id IN (SELECT pet_id FROM idempotency_keys ORDER BY pet_id LIMIT 50)`
+	deleteIdempotencyKeys = `DELETE FROM idempotency_keys WHERE pet_id IN
+		(SELECT pet_id FROM idempotency_keys WHERE created_at < ? ORDER BY created_at LIMIT 50)`
 )
 
 // idAndColumns returns the names of all columns of a pet.

@@ -10,7 +10,7 @@ import (
 	"path/filepath"
 	"syscall"
 
-	"example.com/petstore/internal/store"
+	"example.com/petstore/internal/db"
 )
 
 // Reader reads a store as it is: in use, left by a killed process, or a backup, also on
@@ -46,12 +46,12 @@ func OpenReader(ctx context.Context, path string) (*Reader, error) {
 	}
 	version, newest, err := versions(ctx, r.db)
 	if err == nil && version == 0 {
-		err = fmt.Errorf("%w at %s", store.ErrNoStore, r.file)
+		err = fmt.Errorf("%w at %s", db.ErrNone, r.file)
 	}
 	if err == nil {
-		_, err = prepare(ctx, r.db, selectAllPets, selectRequests, selectKeys)
+		_, err = prepare(ctx, r.db, selectKeys)
 		if err != nil && version < newest {
-			err = store.ErrOutdated
+			err = db.ErrOutdated
 		}
 	}
 	if err != nil {

@@ -1,20 +1,15 @@
 package sqlite
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
 	"testing"
-
-	"example.com/petstore/internal/store"
-	"example.com/petstore/internal/store/storetest"
 )
 
 // readers are the operations that only read the store at path. They return a number of pets.
@@ -31,35 +26,6 @@ var readers = map[string]func(ctx context.Context, path, target string) (int64, 
 		r, err := Backup(ctx, path, target, false)
 		return r.Pets, err
 	},
-	"copy": readSlowly,
-}
-
-// readSlowly waits after the first pet until its input has ended. It counts the pets whose
-// names have the length of the first.
-func readSlowly(ctx context.Context, path, _ string) (n int64, err error) {
-	r, err := OpenReader(ctx, path)
-	if err != nil {
-		return 0, err
-	}
-	_, keysErr := r.Keys(ctx)
-	err = r.Snapshot(ctx, func(s store.Snapshot) error {
-		length := 0
-		for p, err := range s.Pets {
-			if err != nil {
-				return err
-			}
-			if length == 0 {
-				length = len(p.Name)
-				fmt.Println("reading")
-				_, _ = io.ReadAll(os.Stdin)
-			}
-			if len(p.Name) == length {
-				n++
-			}
-		}
-		return nil
-	})
-	return n, errors.Join(keysErr, err, r.Close())
 }
 
 // readAs is a child that runs one of readers, as nobody if the test says so and runs as
@@ -187,45 +153,4 @@ func mustChmod(t testing.TB, name string, mode os.FileMode) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = os.Chmod(name, 0o755) }) // to be removed
-}
-
-// TestReadingMeanwhile reads a store in use, and the files that a killed process left,
-// while a server changes everything and stops.
-func TestReadingMeanwhile(t *testing.T) {
-	const n = 1200
-	used := newPath(t)
-	s := open(t, used)
-	storetest.Fill(t, s, n, newPet(strings.Repeat("x", 3000)))
-	const fillLog = "UPDATE pets SET category_id = category_id + 1"
-	sqlOn(t, used, fillLog)
-	killed := copyOf(t, used)
-	mustClose(t, s) // reading its files has released its locks
-	for _, path := range []string{used, killed} {
-		if path == used {
-			s = open(t, path)
-			sqlOn(t, path, fillLog)
-		}
-		c := childCommand(t, nil, "read", "copy", path, "")
-		in, inErr := c.StdinPipe()
-		out, outErr := c.StdoutPipe()
-		if err := errors.Join(inErr, outErr, c.Start()); err != nil {
-			t.Fatal(err)
-		}
-		lines := bufio.NewScanner(out)
-		lines.Scan()
-		if path == killed {
-			s = open(t, path)
-		}
-		for range 3 {
-			sqlOn(t, path, "UPDATE pets SET name = name || 'y'")
-			mustCreate(t, s, "another") // which copies the log
-		}
-		mustClose(t, s)
-		mustClose(t, open(t, path))
-		_ = in.Close()
-		lines.Scan()
-		if err := c.Wait(); err != nil || lines.Text() != fmt.Sprint(n) {
-			t.Errorf("%s: got %q unchanged pets, error %v, want %d", path, lines.Text(), err, n)
-		}
-	}
 }

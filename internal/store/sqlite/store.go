@@ -3,7 +3,7 @@
 // write-ahead log (-wal), its index (-shm), and this package's lock file (-lock).
 //
 // An acknowledged write has been synced to disk. One goroutine commits all waiting
-// writes together; Fill has a transaction of its own.
+// writes together.
 package sqlite
 
 import (
@@ -18,7 +18,7 @@ import (
 	"github.com/gofrs/flock"
 	"github.com/prometheus/client_golang/prometheus"
 
-	"example.com/petstore/internal/pets"
+	"example.com/petstore/internal/db"
 	"example.com/petstore/internal/store"
 )
 
@@ -52,7 +52,7 @@ func (s *Store) whileOpen(f func() error) error {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	if s.closed {
-		return pets.ErrClosed
+		return db.ErrClosed
 	}
 	return f()
 }
@@ -68,7 +68,7 @@ func (s *Store) read(ctx context.Context, f func(statements) error) error {
 			_ = s.faults.record(err)
 			return classify(err)
 		case <-ctx.Done():
-			return gaveUp(ctx.Err())
+			return db.GaveUp(ctx.Err())
 		}
 	})
 }

@@ -12,7 +12,10 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
+	"example.com/petstore/internal/db"
+	"example.com/petstore/internal/fault"
 	"example.com/petstore/internal/keys"
 	"example.com/petstore/internal/pets"
 	"example.com/petstore/internal/store"
@@ -36,19 +39,19 @@ func TestStore(t *testing.T) {
 			mustClose(t, old.Store)
 			return stored{open(t, old.path), old.path}
 		},
-		Reader: func(t testing.TB, s store.Store) store.Reader {
-			r, err := OpenReader(t.Context(), s.(stored).path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			return r
-		},
 		Change: func(t testing.TB, s store.Store, p pets.Pet) {
 			sqlOn(t, s.(stored).path, "DELETE FROM pets WHERE id = ?", p.ID)
 			sqlOn(t, s.(stored).path, insertPet, values(&p)...)
 		},
 		Remove: func(t testing.TB, s store.Store, id int64) {
 			sqlOn(t, s.(stored).path, "DELETE FROM pets WHERE id = ?", id)
+		},
+		Last: func(t testing.TB, s store.Store, id int64) {
+			sqlOn(t, s.(stored).path, "UPDATE sqlite_sequence SET seq = ? WHERE name = 'pets'", id)
+		},
+		Age: func(t testing.TB, s store.Store, key pets.IdempotencyKey, by time.Duration) {
+			sqlOn(t, s.(stored).path, "UPDATE idempotency_keys SET created_at = created_at - ? WHERE key = ? AND key_id = ?",
+				int64(by.Seconds()), key.Key, key.KeyID)
 		},
 	})
 }
@@ -125,7 +128,7 @@ func TestOpenRejects(t *testing.T) {
 		{path: in("empty"), want: "there is no store at " + in("empty"), mustExist: true},
 	} {
 		before, _ := os.ReadFile(c.path)
-		s, err := Open(t.Context(), c.path, store.Options{MustExist: c.mustExist})
+		s, err := Open(t.Context(), c.path, db.Options{MustExist: c.mustExist})
 		if err == nil {
 			_ = s.Close()
 		}
@@ -144,7 +147,7 @@ func TestOpenRejects(t *testing.T) {
 func openLogged(t testing.TB, path string) (*Store, *strings.Builder) {
 	t.Helper()
 	var log strings.Builder
-	s, err := Open(t.Context(), path, store.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	s, err := Open(t.Context(), path, db.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -219,8 +222,8 @@ func TestReplacedFile(t *testing.T) {
 			}
 			_, err = s.CreatePet(t.Context(), newPet("after"), pets.IdempotencyKey{})
 			wantError(t, what+": CreatePet", err, want)
-			if pets.KindOf(err) != pets.Internal {
-				t.Errorf("%s: got %v, want internal", what, pets.KindOf(err))
+			if fault.KindOf(err) != fault.Internal {
+				t.Errorf("%s: got %v, want internal", what, fault.KindOf(err))
 			}
 			wantError(t, what+": Ping", s.Ping(t.Context()), want)
 			if len(s.Failed()) == 0 {
@@ -234,7 +237,7 @@ func TestReplacedFile(t *testing.T) {
 			reading.Wait()
 			mustClose(t, s)
 			if c.reopen != "" {
-				_, err := Open(t.Context(), path, store.Options{})
+				_, err := Open(t.Context(), path, db.Options{})
 				wantError(t, what+": Open", err, c.reopen)
 			} else if got := walk(t, open(t, path))[before.ID]; !reflect.DeepEqual(got, before) {
 				t.Errorf("%s: got %v, want %v", what, got, before)
@@ -274,7 +277,7 @@ func TestDamage(t *testing.T) {
 		wantError(t, what, find(s), "malformed")
 		_, err := s.CreatePet(t.Context(), newPet("late"), pets.IdempotencyKey{})
 		wantError(t, what, err, "the database is damaged")
-		if pets.KindOf(err) != pets.Unavailable {
+		if fault.KindOf(err) != fault.Unavailable {
 			t.Errorf("%s: got error %v, want unavailable: nothing was done", what, err)
 		}
 		page, err := s.Pets(t.Context(), pets.Query{Limit: 10})

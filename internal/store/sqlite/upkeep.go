@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"example.com/petstore/internal/db"
 )
 
 // Report describes a database that was read in full.
@@ -88,11 +90,11 @@ func Restore(ctx context.Context, path, from string, force bool) (r Report, err 
 		return r, explain(path, cmp.Or(err, errInUse))
 	}
 	err = checkFile(file, false)
-	if err != nil && !(force && errors.Is(err, ErrLoneLog)) {
+	if err != nil && !(force && errors.Is(err, db.ErrLoneLog)) {
 		return r, explain(path, err)
 	}
 	if info, _ := os.Stat(file); !force && info != nil && info.Size() > 0 {
-		return r, fmt.Errorf("%s %w", path, ErrExists)
+		return r, fmt.Errorf("%s %w", path, db.ErrExists)
 	}
 	r, err = writeCopy(ctx, source, file, func(temp string) error { return replace(file, temp) })
 	if err != nil {
@@ -154,7 +156,7 @@ func checkTarget(source, to string, force bool) (target string, err error) {
 		return "", fmt.Errorf("%s is the database itself", to)
 	}
 	if _, err := os.Stat(target); err == nil && !force { // writing reports any error
-		return "", fmt.Errorf("%s %w", to, ErrExists)
+		return "", fmt.Errorf("%s %w", to, db.ErrExists)
 	}
 	return target, nil
 }
@@ -214,11 +216,11 @@ const integrityCheck = `SELECT integrity_check || coalesce((
 ), '') FROM pragma_integrity_check WHERE integrity_check <> 'ok'`
 
 // checkIntegrity returns an error that describes all damage.
-func checkIntegrity(ctx context.Context, db *sql.DB) error {
+func checkIntegrity(ctx context.Context, conn *sql.DB) error {
 	scan := func(row scanner, problem *string) error { return row.Scan(problem) }
-	problems, err := collect(rowsOf(ctx, db, scan, integrityCheck))
+	problems, err := collect(rowsOf(ctx, conn, scan, integrityCheck))
 	if len(problems) > 0 { // SQLite may be unable to read on
-		return fmt.Errorf("it %w:\n%s", ErrDamaged, strings.Join(problems, "\n"))
+		return fmt.Errorf("it %w:\n%s", db.ErrDamaged, strings.Join(problems, "\n"))
 	}
 	return err
 }

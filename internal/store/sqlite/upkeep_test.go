@@ -14,9 +14,9 @@ import (
 	"testing"
 	"time"
 
+	"example.com/petstore/internal/db"
 	"example.com/petstore/internal/keys"
 	"example.com/petstore/internal/pets"
-	"example.com/petstore/internal/store"
 	"example.com/petstore/internal/store/storetest"
 )
 
@@ -165,7 +165,7 @@ func TestRestoreRejects(t *testing.T) {
 	} {
 		r, err := Restore(t.Context(), path, from, true)
 		wantError(t, from, err, want)
-		if errors.Is(err, store.ErrNoStore) || errors.Is(err, ErrLoneLog) { // the advice is about the store to replace
+		if errors.Is(err, db.ErrNone) || errors.Is(err, db.ErrLoneLog) { // the advice is about the store to replace
 			t.Errorf("%s: got error %v, want none of the store", from, err)
 		}
 		if after, err := os.ReadFile(path); err != nil || !bytes.Equal(before, after) || r.Path != "" {
@@ -208,7 +208,7 @@ func TestRestoreWithLog(t *testing.T) {
 			t.Fatal(err)
 		}
 		if c.refused != "" {
-			_, err := Open(t.Context(), path, store.Options{})
+			_, err := Open(t.Context(), path, db.Options{})
 			wantError(t, what+": Open", err, c.refused)
 			_, err = Restore(t.Context(), path, from, false)
 			wantError(t, what+": Restore without force", err, path)
@@ -279,7 +279,7 @@ func TestOtherProgram(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = Open(t.Context(), path, store.Options{})
+	_, err = Open(t.Context(), path, db.Options{})
 	wantError(t, "Open", err, "another program has locked it")
 	err = tx.Commit()
 	if got := len(walk(t, open(t, path))); got != 1 || err != nil {

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"example.com/petstore/internal/db"
 	lib "modernc.org/sqlite/lib"
 )
 
@@ -38,7 +39,7 @@ func (s *Store) write(ctx context.Context, f func(*sql.Tx) error) error {
 		select {
 		case s.jobs <- j:
 		case <-ctx.Done():
-			return gaveUp(ctx.Err())
+			return db.GaveUp(ctx.Err())
 		}
 		select {
 		case err := <-j.done:
@@ -46,7 +47,7 @@ func (s *Store) write(ctx context.Context, f func(*sql.Tx) error) error {
 		case <-ctx.Done():
 		}
 		if j.taken.CompareAndSwap(false, true) {
-			return gaveUp(ctx.Err())
+			return db.GaveUp(ctx.Err())
 		}
 		return <-j.done
 	})

@@ -13,9 +13,10 @@ import (
 	"testing/synctest"
 	"time"
 
+	"example.com/petstore/internal/example"
+	"example.com/petstore/internal/fault"
 	"example.com/petstore/internal/keys"
 	"example.com/petstore/internal/pets"
-	"example.com/petstore/internal/proof/example"
 	"example.com/petstore/internal/store/storetest"
 )
 
@@ -130,7 +131,7 @@ func TestJobFails(t *testing.T) {
 			calls = append(calls, create(t, s, 5, "after")...)
 			close(resume)
 			settle()
-			if failed == nil || pets.KindOf(failed) != pets.Internal || errors.Is(failed, keys.ErrNotFound) != (what == "refusal") {
+			if failed == nil || fault.IsCallers(failed) != (what == "refusal") {
 				t.Errorf("%s: got error %v", what, failed)
 			}
 			stored := walk(t, s)
@@ -162,7 +163,7 @@ func TestContextEnds(t *testing.T) {
 		_, writeErr := s.CreatePet(ctx, newPet("late"), pets.IdempotencyKey{})
 		_, readErr := s.Pet(ctx, 1)
 		for _, err := range []error{writeErr, readErr} {
-			if pets.KindOf(err) != pets.Unavailable || !errors.Is(err, context.DeadlineExceeded) {
+			if fault.KindOf(err) != fault.Unavailable || !errors.Is(err, context.DeadlineExceeded) {
 				t.Errorf("got error %v, want unavailable, because the context has ended", err)
 			}
 		}
@@ -184,7 +185,7 @@ func TestFull(t *testing.T) {
 			p, err := s.CreatePet(t.Context(), newPet(strings.Repeat("🐘", 1500)), pets.IdempotencyKey{})
 			if err == nil {
 				created[p.ID] = p
-			} else if refused++; pages > 30 || pets.KindOf(err) != pets.Unavailable {
+			} else if refused++; pages > 30 || fault.KindOf(err) != fault.Unavailable {
 				t.Errorf("%d pages: got error %v, want unavailable, and only if they are few", pages, err)
 			}
 			if full := figure(t, s, "sqlite_disk_full") == 1; full != (err != nil) {

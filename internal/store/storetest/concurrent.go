@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"example.com/petstore/internal/fault"
 	"example.com/petstore/internal/pets"
 	"example.com/petstore/internal/store"
 )
@@ -31,10 +32,10 @@ func (l *ledger) create(ctx context.Context, t testing.TB, s store.Store, name s
 	switch {
 	case err == nil:
 		l.acknowledged = append(l.acknowledged, pet)
-	case pets.KindOf(err) == pets.Unavailable:
+	case fault.KindOf(err) == fault.Unavailable:
 		l.rejected = append(l.rejected, name)
-	case ctx.Err() == nil || pets.KindOf(err) != pets.Internal:
-		t.Errorf("CreatePet(%q): got error %v (%v), want a pet or Unavailable", name, err, pets.KindOf(err))
+	case ctx.Err() == nil || fault.KindOf(err) != fault.Internal:
+		t.Errorf("CreatePet(%q): got error %v (%v), want a pet or Unavailable", name, err, fault.KindOf(err))
 	}
 	return err
 }

@@ -1,12 +1,14 @@
 package storetest
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
 
+	"example.com/petstore/internal/fault"
 	"example.com/petstore/internal/pets"
 )
 
@@ -18,7 +20,7 @@ func testIdempotency(t *testing.T, f Factory) {
 	other := newPet() // package pets tests the comparison
 	other.Name += " "
 	pet, err := s.CreatePet(t.Context(), other, mine)
-	wantKind(t, "another name", err, pets.Reused)
+	wantKind(t, "another name", err, fault.IdempotencyKeyReused)
 	if !equal(pet, pets.Pet{}) {
 		t.Errorf("another name: got %v with the error, want no pet", pet)
 	}
@@ -63,7 +65,7 @@ func testIdempotencyAfterChange(t *testing.T, f Factory) {
 			t.Errorf("the same again: got %v, error %v, want %v", got, err, changed)
 		}
 		_, err := s.CreatePet(t.Context(), changed.NewPet, mine)
-		wantKind(t, "a request for the changed pet", err, pets.Reused)
+		wantKind(t, "a request for the changed pet", err, fault.IdempotencyKeyReused)
 		if f.Reopen != nil {
 			s = f.reopen(t, s)
 		}
@@ -73,7 +75,7 @@ func testIdempotencyAfterChange(t *testing.T, f Factory) {
 	}
 	f.Remove(t, s, first.ID)
 	_, err := s.CreatePet(t.Context(), newPet(), mine)
-	wantKind(t, "the same again after the removal", err, pets.Reused)
+	wantKind(t, "the same again after the removal", err, fault.IdempotencyKeyReused)
 	if next := mustCreate(t, s, newPet()); next.ID <= first.ID {
 		t.Errorf("another pet: got id %d, want one greater than %d", next.ID, first.ID)
 	}
@@ -88,7 +90,7 @@ func testIdempotencyConcurrent(t *testing.T, f Factory) {
 		concurrently(len(created), func(i int) {
 			p, err := s.CreatePet(t.Context(), newPets(2)[i%2], pets.IdempotencyKey{KeyID: "mine", Key: strconv.Itoa(n)})
 			if err != nil {
-				wantKind(t, "the other pet with the key", err, pets.Reused)
+				wantKind(t, "the other pet with the key", err, fault.IdempotencyKeyReused)
 			}
 			created[i] = p
 		})
@@ -105,19 +107,25 @@ func testIdempotencyConcurrent(t *testing.T, f Factory) {
 	wantAll(t, s, all)
 }
 
+// testForgetIdempotencyKeys forgets the key that is old, also beside many that a clock which
+// was ahead has dated in the future.
 func testForgetIdempotencyKeys(t *testing.T, f Factory) {
-	s := f.open(t)
-	first := pets.Pet{ID: 2, NewPet: newPet()}
-	both := []pets.Pet{{ID: 1, NewPet: newPet()}, first}
-	filled, now := snapshot(both), time.Now().UTC().Truncate(time.Second)
-	others := pets.IdempotencyKey{KeyID: "yours", Key: mine.Key} // which is forgotten alone
-	filled.Requests = Sequence(nil, []pets.KeyedRequest{
-		{IdempotencyKey: others, PetID: 1, Fingerprint: newPet().Fingerprint(), CreatedAt: now.Add(-2 * time.Hour)},
-		{IdempotencyKey: mine, PetID: 2, Fingerprint: newPet().Fingerprint(), CreatedAt: now},
-	}...)
-	if err := s.Fill(t.Context(), filled); err != nil {
-		t.Fatalf("Fill: got error %v", err)
+	if f.Age == nil {
+		return
 	}
+	s := f.open(t)
+	now := time.Now()
+	var all []pets.Pet
+	for i := range 60 {
+		key := pets.IdempotencyKey{KeyID: "mine", Key: fmt.Sprint("ahead ", i)}
+		all = append(all, mustCreateOnce(t, s, newPet(), key))
+		f.Age(t, s, key, -24*time.Hour)
+	}
+	others := pets.IdempotencyKey{KeyID: "yours", Key: mine.Key} // which is forgotten alone
+	second := mustCreateOnce(t, s, newPet(), others)
+	first := mustCreateOnce(t, s, newPet(), mine)
+	all = append(all, second, first)
+	f.Age(t, s, others, 2*time.Hour)
 	forget := func(before time.Duration, want int) {
 		t.Helper()
 		if n, err := s.ForgetIdempotencyKeys(t.Context(), now.Add(before)); err != nil || n != want {
@@ -131,7 +139,7 @@ func testForgetIdempotencyKeys(t *testing.T, f Factory) {
 	}
 	forget(time.Hour, 1)
 	forget(time.Hour, 0)
-	wantAll(t, s, both)
+	wantAll(t, s, all)
 	if next := mustCreateOnce(t, s, newPet(), mine); next.ID <= first.ID {
 		t.Errorf("after it was forgotten: got id %d, want another pet", next.ID)
 	}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"testing"
 
+	"example.com/petstore/internal/fault"
 	"example.com/petstore/internal/pets"
 	"example.com/petstore/internal/store"
 )
@@ -27,18 +28,18 @@ func testCreatePet(t *testing.T, f Factory) {
 	last := slices.Max(slices.Collect(maps.Keys(created)))
 	for _, id := range []int64{0, -1, last + 1, math.MinInt64, pets.MaxID, pets.MaxID + 1, math.MaxInt64} {
 		_, err := s.Pet(t.Context(), id)
-		wantKind(t, fmt.Sprintf("Pet(%d)", id), err, pets.NotFound)
+		wantKind(t, fmt.Sprintf("Pet(%d)", id), err, fault.NotFound)
 	}
 	invalid := named("\x00") // package pets tests the rules
 	for _, key := range []pets.IdempotencyKey{{}, mine} {
 		pet, err := s.CreatePet(t.Context(), invalid, key)
-		wantKind(t, "CreatePet of an invalid pet", err, pets.Invalid)
+		wantKind(t, "CreatePet of an invalid pet", err, fault.InvalidBody)
 		if !equal(pet, pets.Pet{}) {
 			t.Errorf("CreatePet: got %v with the error, want no pet", pet)
 		}
 	}
 	_, err := s.CreatePet(t.Context(), newPet(), pets.IdempotencyKey{KeyID: "mine"})
-	wantKind(t, "CreatePet with an invalid key", err, pets.Invalid)
+	wantKind(t, "CreatePet with an invalid key", err, fault.InvalidRequest)
 	wantAll(t, s, slices.SortedFunc(maps.Values(created), byID))
 }
 
@@ -52,8 +53,15 @@ func testPets(t *testing.T, f Factory) {
 		q.Limit = 1
 		wantPage(t, s, nil, q)
 	}
-	all := petsWithGaps(11)
-	mustFill(t, s, all)
+	var all []pets.Pet
+	for i, p := range newPets(22) {
+		pet := mustCreate(t, s, p)
+		if f.Remove != nil && i%2 == 0 {
+			f.Remove(t, s, pet.ID)
+		} else {
+			all = append(all, pet)
+		}
+	}
 	for range 2 {
 		afters := []int64{math.MinInt64, -1, 0, pets.MaxID, math.MaxInt64}
 		for _, p := range all {
@@ -89,4 +97,23 @@ func wantPage(t testing.TB, s store.Store, all []pets.Pet, q pets.Query) {
 	if err != nil || !slices.EqualFunc(got.Pets, want, equal) || got.More != more {
 		t.Errorf("Pets(%+v): got %+v, error %v, want %v, more %v", q, got, err, want, more)
 	}
+}
+
+func testMaxID(t *testing.T, f Factory) {
+	if f.Last == nil {
+		return
+	}
+	s := f.open(t)
+	stored := []pets.Pet{mustCreate(t, s, newPet())}
+	f.Last(t, s, pets.MaxID-2)
+	var err error
+	for range 3 { // at most two; gaps are allowed
+		var pet pets.Pet
+		if pet, err = s.CreatePet(t.Context(), newPet(), pets.IdempotencyKey{}); err != nil {
+			break
+		}
+		stored = append(stored, pet)
+	}
+	wantKind(t, "CreatePet after the last identifier", err, fault.Internal)
+	wantAll(t, s, stored)
 }

@@ -5,14 +5,15 @@ package storetest
 
 import (
 	"fmt"
-	"iter"
 	"reflect"
 	"slices"
 	"sync"
 	"testing"
+	"time"
 
+	"example.com/petstore/internal/example"
+	"example.com/petstore/internal/fault"
 	"example.com/petstore/internal/pets"
-	"example.com/petstore/internal/proof/example"
 	"example.com/petstore/internal/store"
 )
 
@@ -25,15 +26,18 @@ type Factory struct {
 	// store does not keep its data.
 	Reopen func(t testing.TB, s store.Store) store.Store
 
-	// Reader opens the data of s, which is open. It is nil if there is no such reader.
-	Reader func(t testing.TB, s store.Store) store.Reader
-
 	// Change gives the stored pet with p's identifier the values of p, as
 	// operators may. It is nil if the test cannot reach the data.
 	Change func(t testing.TB, s store.Store, p pets.Pet)
 
 	// Remove removes a stored pet, as operators may. It may be nil, too.
 	Remove func(t testing.TB, s store.Store, id int64)
+
+	// Last makes id the last identifier that was given. It may be nil, too.
+	Last func(t testing.TB, s store.Store, id int64)
+
+	// Age makes an idempotency key older. It may be nil, too.
+	Age func(t testing.TB, s store.Store, key pets.IdempotencyKey, by time.Duration)
 }
 
 // Run tests the stores of f. The tests run in parallel.
@@ -49,11 +53,6 @@ func Run(t *testing.T, f Factory) {
 		{"IdempotencyAfterChange", testIdempotencyAfterChange},
 		{"IdempotencyConcurrent", testIdempotencyConcurrent},
 		{"ForgetIdempotencyKeys", testForgetIdempotencyKeys},
-		{"Copy", testCopy},
-		{"Snapshot", testSnapshot},
-		{"FillFails", testFillFails},
-		{"FillNotEmpty", testFillNotEmpty},
-		{"FillConcurrent", testFillConcurrent},
 		{"MaxID", testMaxID},
 		{"Keys", testKeys},
 		{"RevokeKey", testRevokeKey},
@@ -121,27 +120,16 @@ func newPets(n int) []pets.NewPet {
 	return all
 }
 
-// petsWithGaps returns n pets with the identifiers 5, 8, 11 and so on.
-func petsWithGaps(n int) []pets.Pet {
-	all := make([]pets.Pet, n)
-	for i, p := range newPets(n) {
-		all[i] = pets.Pet{ID: int64(3*i + 5), NewPet: p}
-	}
-	return all
-}
-
-// Sequence yields all, and then the error last if it is not nil.
-func Sequence[T any](last error, all ...T) iter.Seq2[T, error] {
-	return func(yield func(T, error) bool) {
-		for _, v := range all {
-			if !yield(v, nil) {
-				return
+// Fill creates n times p.
+func Fill(t testing.TB, s store.Store, n int, p pets.NewPet) {
+	t.Helper()
+	concurrently(min(n, 50), func(i int) {
+		for ; i < n; i += 50 {
+			if _, err := s.CreatePet(t.Context(), p, pets.IdempotencyKey{}); err != nil {
+				t.Errorf("CreatePet: got error %v", err)
 			}
 		}
-		if last != nil {
-			yield(*new(T), last)
-		}
-	}
+	})
 }
 
 // equal compares pets without ==, so that they may hold lists.
@@ -204,10 +192,10 @@ func wantWalk(t testing.TB, s store.Store, all []pets.Pet, q pets.Query) {
 	}
 }
 
-func wantKind(t testing.TB, what string, err error, want pets.Kind) {
+func wantKind(t testing.TB, what string, err error, want fault.Kind) {
 	t.Helper()
-	if err == nil || pets.KindOf(err) != want {
-		t.Errorf("%s: got error %v (%v), want %v", what, err, pets.KindOf(err), want)
+	if err == nil || fault.KindOf(err) != want {
+		t.Errorf("%s: got error %v (%v), want %v", what, err, fault.KindOf(err), want)
 	}
 }
 

@@ -24,6 +24,9 @@ CREATE TABLE idempotency_keys (
     UNIQUE (key, key_id)
 ) STRICT;
 
+-- The oldest are deleted every hour.
+CREATE INDEX idempotency_keys_by_time ON idempotency_keys (created_at);
+
 -- used_at may lag by a minute.
 CREATE TABLE keys (
     id         TEXT    PRIMARY KEY,

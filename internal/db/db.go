@@ -1,0 +1,38 @@
+// Package db has what the databases in the packages below it share: the options and the
+// errors of opening one.
+package db
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+
+	"example.com/petstore/internal/fault"
+)
+
+// Options says how to open a database. The zero value is valid.
+type Options struct {
+	MustExist   bool         // fail if there is none, instead of creating one
+	RequireSync bool         // fail unless the server waits for a synchronous standby
+	Logger      *slog.Logger // reports a new database, a migration, a long start, and damage; may be nil
+}
+
+// Errors of opening a database and of commands on it, for which the command line has advice.
+var (
+	ErrNone          = errors.New("there is no store")
+	ErrOutdated      = errors.New("its schema is older than this program's")
+	ErrNewer         = errors.New("its schema is newer than this program")
+	ErrExists        = errors.New("already exists")
+	ErrDamaged       = errors.New("is damaged")
+	ErrLoneLog       = errors.New("holds acknowledged writes")
+	ErrNoDatabase    = errors.New("no such database")
+	ErrMayNotMigrate = errors.New("its schema is out of date, and the user may not change it")
+)
+
+// ErrClosed is the error of a call after Close.
+var ErrClosed = fault.Wrap(fault.Unavailable, errors.New("the store is closed"))
+
+// GaveUp returns the error of a call whose context has ended before anything was done.
+func GaveUp(cause error) error {
+	return fault.Wrap(fault.Unavailable, fmt.Errorf("the request timed out or was canceled: %w", cause))
+}
