@@ -26,7 +26,9 @@ import (
 	"example.com/petstore/internal/keys"
 	"example.com/petstore/internal/server"
 	"example.com/petstore/internal/service"
+	"example.com/petstore/internal/store"
 	"example.com/petstore/internal/store/address"
+	"example.com/petstore/internal/store/memory"
 	"example.com/petstore/internal/store/sqlite"
 )
 
@@ -232,18 +234,18 @@ func TestLastWord(t *testing.T) {
 	t.Parallel()
 	broken, locked := errors.New("broken"), fault.Wrap(fault.Unavailable, errors.New("locked"))
 	change := func(err error) error {
-		env := &environment{store: address.Address{Kind: "memory"}}
+		env := &environment{store: address.Address{Kind: memory.Kind}}
 		return changeKey(t.Context(), env, db.Options{}, "created", func(keys.Store) error { return err })
 	}
-	work := func(r sqlite.Report) error {
-		env := &environment{store: address.Address{Kind: "sqlite"}}
-		return upkeep(env, nil, "", func(string) (sqlite.Report, error) { return r, broken })
+	work := func(r db.Report) error {
+		env := &environment{store: address.Address{Kind: sqlite.Kind}}
+		return upkeep(env, nil, "", func(*store.Files, string) (db.Report, error) { return r, broken })
 	}
 	for want, err := range map[string]error{
 		"locked; no key was created": change(locked),
 		"broken; petstore keys list --store  shows whether the key was created": change(broken),
-		"broken; nothing was changed":                                           work(sqlite.Report{}),
-		"broken":                                                                work(sqlite.Report{Path: "copy.db"}),
+		"broken; nothing was changed":                                           work(db.Report{}),
+		"broken":                                                                work(db.Report{Path: "copy.db"}),
 	} {
 		if err == nil || err.Error() != want {
 			t.Errorf("got error %v, want %s", err, want)

@@ -23,7 +23,7 @@ import (
 // withStore adds --store to cmd.
 func withStore(env *environment, cmd *cobra.Command) *cobra.Command {
 	_ = env.store.Set("sqlite:petstore.db") // it is valid
-	cmd.Flags().Var(&env.store, "store", "the address of the store: "+address.Forms)
+	cmd.Flags().Var(&env.store, "store", "the address of the store: "+address.Forms())
 	return cmd
 }
 

@@ -132,11 +132,11 @@ func prepare(cmd *cobra.Command, args []string, env *environment) error {
 	}
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
 		addr, ok := f.Value.(*address.Address)
-		if ok && addr.Kind == "memory" {
-			err = misuse("--%s: the memory store exists only inside a server, which gets its keys from %s", f.Name, keysVariable)
+		if ok && addr.Volatile {
+			err = misuse("--%s: the %s store exists only inside a server, which gets its keys from %s", f.Name, addr.Name, keysVariable)
 		}
-		if ok && addr.Kind == "sqlite" {
-			files = append(files, addr.Path)
+		if ok && addr.Files != nil {
+			files = append(files, addr.Path())
 		}
 	})
 	if err != nil {

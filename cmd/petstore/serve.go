@@ -123,9 +123,9 @@ func (cfg *serveConfig) complete(env *environment) (err error) {
 		return misuse("--log-format must be auto, text or json")
 	case cfg.server.Profiles && cfg.adminAddr == "":
 		return misuse("--pprof needs --admin-addr, where profiles are served")
-	case cfg.open.RequireSync && env.store.Kind != "postgres":
+	case cfg.open.RequireSync && !env.store.Standbys:
 		return misuse("--require-sync needs a postgres:// store, the only one with standbys")
-	case env.store.Kind == "memory" && !cfg.sandbox && len(cfg.fixedKeys) == 0 && !env.interactive:
+	case env.store.Volatile && !cfg.sandbox && len(cfg.fixedKeys) == 0 && !env.interactive:
 		return misuse("the memory store has no key, and none can be added later; set %s", keysVariable)
 	}
 	return nil
@@ -151,7 +151,7 @@ func serve(ctx context.Context, env *environment, cfg serveConfig) (err error) {
 	}
 
 	// The server may need root's rights, for its port or its certificate.
-	if path, owner := otherOwner(env.store.Path); env.store.Kind == "sqlite" && owner != nil {
+	if path, owner := otherOwner(env.store.Path()); env.store.Files != nil && owner != nil {
 		return fmt.Errorf("%s belongs to the user %s: run the server as that user, for example with runuser -u %s --",
 			path, owner.Username, owner.Username)
 	}
@@ -166,7 +166,7 @@ func serve(ctx context.Context, env *environment, cfg serveConfig) (err error) {
 	metrics := prometheus.WrapRegistererWithPrefix(service.Name+"_", registry)
 	promauto.With(metrics).NewGauge(prometheus.GaugeOpts{
 		Name: "build_info", Help: "The version of the program and the kind of its store.",
-		ConstLabels: prometheus.Labels{"version": version, "store": env.store.Kind},
+		ConstLabels: prometheus.Labels{"version": version, "store": env.store.Name},
 	}).Set(1)
 	observed := store.Observe(st, metrics)
 

@@ -6,13 +6,13 @@ import (
 	"fmt"
 	"io"
 
+	"example.com/petstore/internal/db"
+	"example.com/petstore/internal/store"
 	"github.com/spf13/cobra"
-
-	"example.com/petstore/internal/store/sqlite"
 )
 
 func backupCommand(env *environment) *cobra.Command {
-	return fileCommand(env, "backed up", sqlite.Backup, "replace FILE if it exists", &cobra.Command{
+	return fileCommand(env, "backed up", func(f *store.Files) fileWork { return f.Backup }, "replace FILE if it exists", &cobra.Command{
 		Use:   "backup FILE",
 		Short: "Write a snapshot of an SQLite store to a file",
 		Long: `backup writes a consistent snapshot of the store, including its keys, to FILE.
@@ -24,7 +24,7 @@ disk.`,
 }
 
 func restoreCommand(env *environment) *cobra.Command {
-	return fileCommand(env, "restored", sqlite.Restore, "replace the store if it exists", &cobra.Command{
+	return fileCommand(env, "restored", func(f *store.Files) fileWork { return f.Restore }, "replace the store if it exists", &cobra.Command{
 		Use:   "restore FILE",
 		Short: "Replace an SQLite store with a backup",
 		Long: `restore replaces the store, or makes it, with a copy of FILE, a backup made by
@@ -35,16 +35,16 @@ if anything fails, you have either the old store or the new one.`,
 	})
 }
 
-// fileWork is sqlite.Backup or sqlite.Restore.
-type fileWork func(ctx context.Context, path, file string, force bool) (sqlite.Report, error)
+// fileWork is Backup or Restore of store.Files.
+type fileWork func(ctx context.Context, path, file string, force bool) (db.Report, error)
 
 // fileCommand completes cmd, which does work on a store and a file.
-func fileCommand(env *environment, done string, work fileWork, forceUsage string, cmd *cobra.Command) *cobra.Command {
+func fileCommand(env *environment, done string, work func(*store.Files) fileWork, forceUsage string, cmd *cobra.Command) *cobra.Command {
 	force := cmd.Flags().Bool("force", false, forceUsage)
 	cmd.Args = cobra.ExactArgs(1)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		return upkeep(env, env.stderr, done, func(path string) (sqlite.Report, error) {
-			return work(cmd.Context(), path, args[0], *force)
+		return upkeep(env, env.stderr, done, func(f *store.Files, path string) (db.Report, error) {
+			return work(f)(cmd.Context(), path, args[0], *force)
 		})
 	}
 	return withStore(env, cmd)
@@ -59,22 +59,25 @@ running. If there is damage, verify reports it, and the exit status is 1.`,
 		Example: "  petstore verify --store sqlite:petstore-2026-11-21.db",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return upkeep(env, env.stdout, "no damage was found in", func(path string) (sqlite.Report, error) {
-				return sqlite.Verify(cmd.Context(), path)
+			return upkeep(env, env.stdout, "no damage was found in", func(f *store.Files, path string) (db.Report, error) {
+				return f.Verify(cmd.Context(), path)
 			})
 		},
 	})
 }
 
-// upkeep calls work with the path of an SQLite store and prints to out what was done.
-func upkeep(env *environment, out io.Writer, done string, work func(path string) (sqlite.Report, error)) error {
-	if env.store.Kind != "sqlite" {
+// upkeep calls work for a store that is a file and prints to out what was done.
+func upkeep(env *environment, out io.Writer, done string, work func(*store.Files, string) (db.Report, error)) error {
+	if env.store.Files == nil {
 		return errors.New("PostgreSQL has its own tools for this, such as pg_basebackup, pg_dump and pg_amcheck")
 	}
-	r, err := work(env.store.Path)
+	r, err := work(env.store.Files, env.store.Path())
 	if err == nil {
-		_, err = fmt.Fprintf(out, "%s %s: schema version %d, pets: %d, keys: %d, %.1f MiB\n", done, &env.store,
-			r.Schema, r.Pets, r.Keys, float64(r.Bytes)/(1<<20))
+		rows := ""
+		for _, n := range r.Rows {
+			rows += fmt.Sprintf(", %s: %d", n.Table, n.Count)
+		}
+		_, err = fmt.Fprintf(out, "%s %s: schema version %d%s, %.1f MiB\n", done, &env.store, r.Schema, rows, float64(r.Bytes)/(1<<20))
 		return err
 	}
 	if r.Path == "" { // otherwise the error says what was done

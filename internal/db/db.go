@@ -36,3 +36,17 @@ var ErrClosed = fault.Wrap(fault.Unavailable, errors.New("the store is closed"))
 func GaveUp(cause error) error {
 	return fault.Wrap(fault.Unavailable, fmt.Errorf("the request timed out or was canceled: %w", cause))
 }
+
+// Report describes a database in a file that was read in full.
+type Report struct {
+	Path   string // the backup that was written or restored
+	Schema int64  // the version
+	Rows   []Rows // of the program's tables
+	Bytes  int64
+}
+
+// Rows is the number of rows of a table.
+type Rows struct {
+	Table string
+	Count int64
+}

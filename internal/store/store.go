@@ -1,10 +1,12 @@
 // Package store is the contract of stores: they keep pets and API keys. Package storetest
-// tests every implementation, and package address opens them.
+// tests every implementation, and package address lists them.
 package store
 
 import (
 	"context"
+	"log/slog"
 
+	"example.com/petstore/internal/db"
 	"example.com/petstore/internal/keys"
 	"example.com/petstore/internal/pets"
 )
@@ -19,4 +21,43 @@ type Store interface {
 type Reader interface {
 	Keys(ctx context.Context) ([]keys.Key, error)
 	Close() error
+}
+
+// Kind is a kind of stores, and what the commands must know of it.
+type Kind struct {
+	Name string // such as sqlite
+	Form string // of an address, such as sqlite:PATH
+
+	// Matches reports whether an address has the form.
+	Matches func(address string) bool
+
+	// Redact returns an address without its password. It is nil if there can be none.
+	Redact func(address string) string
+
+	// Open opens the store at an address, creating it if it does not exist, and brings
+	// its schema up to date.
+	Open func(ctx context.Context, address string, o db.Options) (Store, error)
+
+	// OpenReader opens the store at an address as it is.
+	OpenReader func(ctx context.Context, address string) (Reader, error)
+
+	// Migrate brings the schema of the store at an address up to date, creating the store
+	// if there is none, and returns the versions before and after.
+	Migrate func(ctx context.Context, address string, logger *slog.Logger) (from, to int64, err error)
+
+	Volatile bool   // the store ends with its process; there is no OpenReader and no Migrate
+	Standbys bool   // its server may wait for standbys; see db.Options.RequireSync
+	Files    *Files // nil unless the store is a file
+}
+
+// Files is what can be done with stores that are files.
+type Files struct {
+	// Path returns the path in an address.
+	Path func(address string) string
+
+	// Backup writes a snapshot of the store at path to a file, Restore replaces the store
+	// with one, and Verify reads the whole store. What they return says what was done, even
+	// with an error, if it has a Path.
+	Backup, Restore func(ctx context.Context, path, file string, force bool) (db.Report, error)
+	Verify          func(ctx context.Context, path string) (db.Report, error)
 }

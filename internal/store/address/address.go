@@ -1,12 +1,10 @@
-// Package address opens stores by their addresses.
+// Package address lists the kinds of stores and opens them by their addresses.
 package address
 
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
-	"regexp"
 	"strings"
 	"unicode"
 
@@ -17,84 +15,77 @@ import (
 	"example.com/petstore/internal/store/sqlite"
 )
 
-// Forms lists the forms of an address.
-const Forms = "sqlite:PATH, postgres://USER:PASSWORD@HOST/DATABASE or memory:"
+// kinds are the kinds of stores that this program knows.
+var kinds = []store.Kind{
+	sqlite.Kind,
+	postgres.Kind,
+	memory.Kind,
+}
+
+// Forms returns the forms of an address, such as "sqlite:PATH or memory:".
+func Forms() string {
+	text := kinds[0].Form
+	for i, k := range kinds[1:] {
+		separator := ", "
+		if i == len(kinds)-2 {
+			separator = " or "
+		}
+		text += separator + k.Form
+	}
+	return text
+}
 
 // Address is the address of a store. A pointer to it is the value of a flag.
 type Address struct {
-	Kind string // "sqlite", "postgres" or "memory"
-	Path string // of an SQLite store
-	text string
+	store.Kind
+	Text string
 }
-
-// serverAddress matches what looks like the address of a server with a password, which
-// must not be printed as a path.
-var serverAddress = regexp.MustCompile(`(?i)^[a-z][a-z0-9+.-]*:(//|.*@)`)
 
 // Set sets a to the address in text, which must have one of the forms. Its errors do not
 // contain the text, which may hold a password.
 func (a *Address) Set(text string) error {
-	path, isFile := strings.CutPrefix(text, "sqlite:")
-	switch {
-	case strings.ContainsFunc(text, unicode.IsControl):
+	if strings.ContainsFunc(text, unicode.IsControl) {
 		return errors.New("the address of a store has a control character, such as a line feed at its end")
-	case isFile && !serverAddress.MatchString(path):
-		*a = Address{"sqlite", path, text}
-	case strings.HasPrefix(text, "postgres://"), strings.HasPrefix(text, "postgresql://"):
-		*a = Address{"postgres", "", text}
-	case text == "memory:":
-		*a = Address{"memory", "", text}
-	default:
-		return fmt.Errorf("unknown store: use %s", Forms)
 	}
-	return nil
+	for _, k := range kinds {
+		if k.Matches(text) {
+			*a = Address{k, text}
+			return nil
+		}
+	}
+	return errors.New("unknown store: use " + Forms())
 }
 
 // String returns the address without its password.
 func (a *Address) String() string {
-	switch a.Kind {
-	case "postgres":
-		return postgres.Redact(a.text)
+	if a.Redact == nil {
+		return a.Text
 	}
-	return a.text
+	return a.Redact(a.Text)
 }
 
 // Type names the values of a flag.
 func (a *Address) Type() string { return "address" }
 
-// Open opens the store at a, creating it if it does not exist, and brings its schema up
-// to date.
+// Path returns the path of the file that is the store, or "" if it is none.
+func (a *Address) Path() string {
+	if a.Files == nil {
+		return ""
+	}
+	return a.Files.Path(a.Text)
+}
+
+// Open opens the store at a; see store.Kind.
 func (a *Address) Open(ctx context.Context, o db.Options) (store.Store, error) {
-	switch a.Kind {
-	case "sqlite":
-		return sqlite.Open(ctx, a.Path, o)
-	case "postgres":
-		return postgres.Open(ctx, a.text, o)
-	}
-	return memory.New(), nil
+	return a.Kind.Open(ctx, a.Text, o)
 }
 
-var errVolatile = errors.New("a store in memory ends with its process")
-
-// OpenReader opens the store at a, which is not a memory store, as it is.
+// OpenReader opens the store at a, which is not volatile, as it is.
 func (a *Address) OpenReader(ctx context.Context) (store.Reader, error) {
-	switch a.Kind {
-	case "sqlite":
-		return sqlite.OpenReader(ctx, a.Path)
-	case "postgres":
-		return postgres.OpenReader(ctx, a.text)
-	}
-	return nil, errVolatile
+	return a.Kind.OpenReader(ctx, a.Text)
 }
 
-// Migrate brings the schema of the store at a, which is not a memory store, up to date,
-// and returns the versions before and after. It creates a store if there is none.
+// Migrate brings the schema of the store at a, which is not volatile, up to date.
 func (a *Address) Migrate(ctx context.Context, logger *slog.Logger) (from, to int64, err error) {
-	switch a.Kind {
-	case "sqlite":
-		return sqlite.Migrate(ctx, a.Path, logger)
-	case "postgres":
-		return postgres.Migrate(ctx, a.text, logger)
-	}
-	return 0, 0, errVolatile
+	return a.Kind.Migrate(ctx, a.Text, logger)
 }

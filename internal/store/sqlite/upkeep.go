@@ -14,16 +14,10 @@ import (
 	"example.com/petstore/internal/db"
 )
 
-// Report describes a database that was read in full.
-type Report struct {
-	Path                      string // the backup that was written or restored
-	Schema, Pets, Keys, Bytes int64
-}
-
 // Backup writes a snapshot of the database at path to the file named to, even while
 // servers write. The file appears under that name only once it is complete, verified
 // and on disk, and with an error only if Report.Path is set. force allows replacing one.
-func Backup(ctx context.Context, path, to string, force bool) (r Report, err error) {
+func Backup(ctx context.Context, path, to string, force bool) (r db.Report, err error) {
 	source, err := openFile(ctx, path)
 	if err != nil {
 		return r, err
@@ -35,7 +29,7 @@ func Backup(ctx context.Context, path, to string, force bool) (r Report, err err
 	}
 	r, err = writeCopy(ctx, source, target, func(temp string) error { return os.Rename(temp, target) })
 	if err != nil {
-		return Report{}, fmt.Errorf("cannot write the backup: %w", err)
+		return db.Report{}, fmt.Errorf("cannot write the backup: %w", err)
 	}
 	r.Path = to
 	if err := syncDir(target); err != nil {
@@ -60,18 +54,18 @@ func recordBackup(ctx context.Context, source *Reader) error {
 	case !mayWrite(file), !hasLog && hasNoLog(file), hasLog && indexErr != nil: // a backup of any kind
 		return nil
 	}
-	db := connect(file, toWrite)
-	_, err := db.ExecContext(ctx, "INSERT INTO backups (finished_at) VALUES (?)", time.Now().Unix())
+	conn := connect(file, toWrite)
+	_, err := conn.ExecContext(ctx, "INSERT INTO backups (finished_at) VALUES (?)", time.Now().Unix())
 	if hasLog {
 		return err
 	}
-	return errors.Join(err, db.Close())
+	return errors.Join(err, conn.Close())
 }
 
 // Restore replaces the database at path with a verified copy of the backup named
 // from. It fails while any program has the database open, and, without force, if
 // there is a database. It was replaced, even with an error, if Report.Path is set.
-func Restore(ctx context.Context, path, from string, force bool) (r Report, err error) {
+func Restore(ctx context.Context, path, from string, force bool) (r db.Report, err error) {
 	file, err := resolve(path)
 	if err != nil {
 		return r, err
@@ -98,7 +92,7 @@ func Restore(ctx context.Context, path, from string, force bool) (r Report, err 
 	}
 	r, err = writeCopy(ctx, source, file, func(temp string) error { return replace(file, temp) })
 	if err != nil {
-		return Report{}, fmt.Errorf("%s cannot be restored, and %s is unchanged: %w", from, path, err)
+		return db.Report{}, fmt.Errorf("%s cannot be restored, and %s is unchanged: %w", from, path, err)
 	}
 	r.Path = from
 	if err := removeLog(file); err != nil {
@@ -164,7 +158,7 @@ func checkTarget(source, to string, force bool) (target string, err error) {
 // writeCopy writes a verified copy of source to a new file beside target, syncs it and
 // calls use, which may rename it. VACUUM INTO is one transaction: it sees no later
 // commits, nor do they make it start over.
-func writeCopy(ctx context.Context, source *Reader, target string, use func(temp string) error) (r Report, err error) {
+func writeCopy(ctx context.Context, source *Reader, target string, use func(temp string) error) (r db.Report, err error) {
 	dir, name := filepath.Split(target)
 	f, err := os.CreateTemp(dir, "."+name+".*")
 	if err != nil {
@@ -189,7 +183,7 @@ func writeCopy(ctx context.Context, source *Reader, target string, use func(temp
 
 // Verify reads the whole database at path, even while servers use it, and changes
 // nothing. The error describes all damage.
-func Verify(ctx context.Context, path string) (r Report, err error) {
+func Verify(ctx context.Context, path string) (r db.Report, err error) {
 	source, err := openFile(ctx, path)
 	if err != nil {
 		return r, err
@@ -204,8 +198,14 @@ func Verify(ctx context.Context, path string) (r Report, err error) {
 	if r.Schema == 0 {
 		return r, fmt.Errorf("%s: the database is empty: it has no schema", path)
 	}
-	err = source.db.QueryRowContext(ctx, `SELECT (SELECT count(*) FROM pets), (SELECT count(*) FROM keys), page_count * page_size
-		FROM pragma_page_count, pragma_page_size`).Scan(&r.Pets, &r.Keys, &r.Bytes)
+	for _, table := range []string{"pets", "keys"} {
+		rows := db.Rows{Table: table}
+		if err := source.db.QueryRowContext(ctx, "SELECT count(*) FROM "+table).Scan(&rows.Count); err != nil {
+			return r, explain(path, err)
+		}
+		r.Rows = append(r.Rows, rows)
+	}
+	err = source.db.QueryRowContext(ctx, "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size").Scan(&r.Bytes)
 	return r, explain(path, err)
 }
 

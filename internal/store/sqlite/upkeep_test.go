@@ -20,7 +20,7 @@ import (
 	"example.com/petstore/internal/store/storetest"
 )
 
-func mustBackup(t testing.TB, path, to string) Report {
+func mustBackup(t testing.TB, path, to string) db.Report {
 	t.Helper()
 	r, err := Backup(t.Context(), path, to, false)
 	if err != nil {
@@ -44,7 +44,7 @@ func backupOf(t testing.TB, names ...string) string {
 // wantPets checks that the file is sound and holds n pets.
 func wantPets(t testing.TB, path string, n int64) {
 	t.Helper()
-	if r, err := Verify(t.Context(), path); err != nil || r.Pets != n {
+	if r, err := Verify(t.Context(), path); err != nil || r.Rows[0].Count != n {
 		t.Errorf("Verify of %s: got %+v, error %v, want %d pets", path, r, err, n)
 	}
 }
@@ -62,7 +62,7 @@ func TestBackup(t *testing.T) {
 		t.Errorf("%s: got %v before there was one, want none", lastBackup, got)
 	}
 	began := time.Now().Unix()
-	if r := mustBackup(t, path, to); r.Path != to || r.Schema == 0 || r.Pets != 1 || r.Keys != 1 || r.Bytes == 0 {
+	if r := mustBackup(t, path, to); r.Path != to || r.Schema == 0 || r.Rows[0].Count != 1 || r.Rows[1].Count != 1 || r.Bytes == 0 {
 		t.Errorf("Report: got %+v, want one pet and one key in %s", r, to)
 	}
 	if got := int64(figure(t, s, lastBackup)); got < began || got > time.Now().Unix() {
