@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"example.com/petstore/internal/example"
 	"example.com/petstore/internal/fault"
 	"example.com/petstore/internal/pets"
 )
@@ -53,7 +54,7 @@ func testIdempotencyAfterChange(t *testing.T, f Factory) {
 	}
 	s := f.open(t)
 	first := mustCreateOnce(t, s, newPet(), mine)
-	changed := pets.Pet{ID: first.ID, NewPet: newPets(2)[1]}
+	changed := pets.Pet{ID: first.ID, NewPet: example.Pets(2)[1]}
 	f.Change(t, s, changed)
 	for range 2 {
 		wantPet(t, s, changed)
@@ -88,7 +89,7 @@ func testIdempotencyConcurrent(t *testing.T, f Factory) {
 	for n := range 20 {
 		var created [16]pets.Pet
 		concurrently(len(created), func(i int) {
-			p, err := s.CreatePet(t.Context(), newPets(2)[i%2], pets.IdempotencyKey{KeyID: "mine", Key: strconv.Itoa(n)})
+			p, err := s.CreatePet(t.Context(), example.Pets(2)[i%2], pets.IdempotencyKey{KeyID: "mine", Key: strconv.Itoa(n)})
 			if err != nil {
 				wantKind(t, "the other pet with the key", err, fault.IdempotencyKeyReused)
 			}
@@ -96,7 +97,7 @@ func testIdempotencyConcurrent(t *testing.T, f Factory) {
 		})
 		won := slices.MaxFunc(created[:], byID)
 		for i, got := range created {
-			asked := equal(won, pets.Pet{ID: won.ID, NewPet: newPets(2)[i%2]})
+			asked := equal(won, pets.Pet{ID: won.ID, NewPet: example.Pets(2)[i%2]})
 			if asked && !equal(got, won) || !asked && got.ID != 0 {
 				t.Errorf("caller %d: got %v, want %v only for who asked for it", i, got, won)
 			}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"testing"
 
+	"example.com/petstore/internal/example"
 	"example.com/petstore/internal/fault"
 	"example.com/petstore/internal/pets"
 	"example.com/petstore/internal/store"
@@ -16,7 +17,7 @@ import (
 func testCreatePet(t *testing.T, f Factory) {
 	s := f.open(t)
 	created := map[int64]pets.Pet{}
-	for _, p := range append(newPets(5), newPet(), newPet()) { // equal pets are stored twice
+	for _, p := range append(example.Pets(5), newPet(), newPet()) { // equal pets are stored twice
 		pet := mustCreate(t, s, p)
 		if _, twice := created[pet.ID]; twice {
 			t.Errorf("CreatePet: got id %d twice", pet.ID)
@@ -54,7 +55,7 @@ func testPets(t *testing.T, f Factory) {
 		wantPage(t, s, nil, q)
 	}
 	var all []pets.Pet
-	for i, p := range newPets(22) {
+	for i, p := range example.Pets(22) {
 		pet := mustCreate(t, s, p)
 		if f.Remove != nil && i%2 == 0 {
 			f.Remove(t, s, pet.ID)
@@ -80,7 +81,7 @@ func testPets(t *testing.T, f Factory) {
 				return
 			}
 		}
-		for _, p := range newPets(4) {
+		for _, p := range example.Pets(4) {
 			all = append(all, mustCreate(t, s, p))
 		}
 		slices.SortFunc(all, byID)

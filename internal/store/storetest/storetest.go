@@ -105,19 +105,9 @@ func newPet() pets.NewPet {
 
 // named returns a valid pet with a name.
 func named(name string) pets.NewPet {
-	p := newPet()
-	p.Name = name
+	p := example.Named(name)
+	p.Status = pets.Sold
 	return p
-}
-
-// newPets returns n different pets.
-func newPets(n int) []pets.NewPet {
-	all := make([]pets.NewPet, n)
-	for i := range all {
-		all[i] = named(fmt.Sprintf("pet %d", i))
-		all[i].CategoryID, all[i].Status = int64(i), queries[1+i%3].Status
-	}
-	return all
 }
 
 // Fill creates n times p.
