@@ -123,10 +123,10 @@ func join(files map[string]string) string {
 // TestPages checks that what the pages and deploy/ name exists: files, Go identifiers,
 // make targets, commands, flags, alerts and metrics.
 func TestPages(t *testing.T) {
-	pages := read("*.md", ".github/*.md", "deploy/*.md")
-	operators := read("*.md", "deploy/*.md") // .github/CLIENTS.md has flags of generators
-	manifests := read("deploy/*", "deploy/systemd/*", "deploy/kubernetes/*")
-	alerts := read("deploy/prometheus/*")
+	pages := read("*.md", ".github/*.md", "deploy/*.md", "deploy/*/*.md")
+	operators := read("*.md", "deploy/*.md", "deploy/*/*.md") // .github/CLIENTS.md has flags of generators
+	manifests := read("deploy/*", "deploy/systemd/*", "deploy/postgres/*", "deploy/postgres/kubernetes/*")
+	alerts := read("deploy/prometheus/*", "deploy/*/alerts*")
 	rules := join(alerts)
 	program := product(t)
 	maps.DeleteFunc(program, func(file, _ string) bool { return below(file, "gen") })

@@ -11,15 +11,15 @@ import (
 )
 
 // TestPackage builds the Debian package, boots systemd on a temporary overlay of
-// this system, and runs testdata/walk*.sh there, which run the commands of the pages,
+// this system, and runs testdata/walk.sh there, which runs the commands of the pages,
 // from installation to removal.
 func TestPackage(t *testing.T) {
 	t.Parallel()
 	run(t, "sh", "-e", "-c", `
 		walk=$1
 		make package
-		cp --parents .bin/dist/petstore_$(sh deploy/package/version.sh)_$(go env GOARCH).deb deploy/*.md $walk
-		cp internal/proof/deploy/testdata/walk*.sh $walk
+		cp --parents .bin/dist/petstore_$(sh deploy/package/version.sh)_$(go env GOARCH).deb $(git ls-files "deploy/*.md") $walk
+		cp internal/proof/deploy/testdata/*.sh $walk
 		timeout 12m unshare --mount --pid --net --ipc --uts --cgroup --fork --kill-child \
 			sh internal/proof/deploy/testdata/boot.sh $walk || { tail -n 40 $walk/*.out; exit 1; }`, "sh", t.TempDir())
 }
@@ -30,10 +30,9 @@ func TestFiles(t *testing.T) {
 	dir := t.TempDir()
 	run(t, "sh", "-c", "cp deploy/systemd/petstore* "+dir+" && sed -i \"s|/usr/bin/petstore |$PWD/.bin/petstore |\" "+dir+"/petstore*")
 	for name, command := range map[string]string{
-		"alerts":    "promtool test rules deploy/prometheus/*_test.yml",
+		"alerts":    "promtool test rules deploy/*/alerts_test.yml",
 		"units":     "SYSTEMD_UNIT_PATH=" + dir + ": systemd-analyze verify --recursive-errors=no " + dir + "/petstore*.service " + dir + "/petstore*.timer",
 		"hardening": "systemd-analyze security --offline=true --threshold=19 " + dir + "/petstore.service " + dir + "/petstore-backup.service",
-		"manifests": "go -C internal/proof/deploy/manifests run . ../../../../deploy/kubernetes",
 		"release":   "make release-check",
 	} {
 		t.Run(name, func(t *testing.T) {

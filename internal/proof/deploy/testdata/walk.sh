@@ -150,7 +150,7 @@ done
 rm -r /etc/systemd/system/petstore{,-backup}.service.d /etc/petstore/secrets/*
 systemctl daemon-reload
 
-if [ -e walk_postgres.sh ]; then . ./walk_postgres.sh; fi
+if [ -e postgres.sh ]; then . ./postgres.sh; fi
 
 # Remove.
 apt-get remove petstore

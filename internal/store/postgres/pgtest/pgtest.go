@@ -128,11 +128,11 @@ func (s *Server) Distributed(t testing.TB, open func(address string)) string {
 	return address
 }
 
-// Page returns the statements of the block of SQL in deploy/postgres.md that
+// Page returns the statements of the block of SQL in deploy/postgres/README.md that
 // contains a word, for tests three folders below the top.
 func Page(t testing.TB, word string) []string {
 	t.Helper()
-	text, err := os.ReadFile("../../../deploy/postgres.md")
+	text, err := os.ReadFile("../../../deploy/postgres/README.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -141,6 +141,6 @@ func Page(t testing.TB, word string) []string {
 			return strings.SplitAfter(strings.TrimSpace(block), ";\n")
 		}
 	}
-	t.Fatalf("deploy/postgres.md has no block of SQL with %s", word)
+	t.Fatalf("deploy/postgres/README.md has no block of SQL with %s", word)
 	return nil
 }

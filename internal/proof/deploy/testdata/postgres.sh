@@ -1,21 +1,21 @@
-# The commands of deploy/postgres.md, for walk.sh.
+# The commands of deploy/postgres/README.md, for walk.sh.
 
 # PostgreSQL with two replicas behind nginx.
 systemctl disable --now petstore petstore-backup.timer
 systemctl start postgresql
-run postgres.md 'Two replicas on one machine' createdb >first.out
+run postgres/README.md 'Two replicas on one machine' createdb >first.out
 KEY=$(grep '^psk_' first.out)
 export PGPASSFILE=/etc/petstore/secrets/pgpass
 petstore health --admin-addr 127.0.0.1:18081
 PGPASSWORD=wrong petstore keys list --store postgres://petstore@localhost/pets 2>&1 | grep 'password authentication failed'
-run postgres.md 'Two replicas on one machine' nginx
+run postgres/README.md 'Two replicas on one machine' nginx
 until curl https://localhost/readyz; do sleep 1; done
 create "$KEY" Ginger https://localhost
 grep -c 'server 127.0.0.1:808[12] fail_timeout=2s;' /etc/nginx/conf.d/petstore.conf | grep 2
 
 # The store on SQLite moves to another database, and back.
 runuser -u postgres -- createdb -O petstore -E UTF8 -T template0 moved
-copy=$(page postgres.md 'Move from SQLite, and back' copy | sed '/systemctl/d')
+copy=$(page postgres/README.md 'Move from SQLite, and back' copy | sed '/systemctl/d')
 eval "${copy/localhost\/pets/localhost\/moved}"
 PGPASSWORD=$(cut -d: -f5 $PGPASSFILE) as petstore copy --from postgres://petstore@localhost/moved --to sqlite:/var/lib/petstore/back.db
 all='SELECT * FROM pets; SELECT id, hash FROM keys; SELECT seq FROM sqlite_sequence'
@@ -39,12 +39,12 @@ until petstore health --admin-addr 127.0.0.1:18081; do sleep 0.2; done
 
 # Back up, and restore into another database.
 mkdir -p /var/lib/prometheus/node-exporter
-run postgres.md 'Backup and restore' backup-postgres
+run postgres/README.md 'Backup and restore' backup-postgres
 systemctl start petstore-backup
 [ -e /var/lib/prometheus/node-exporter/petstore-dump.prom ]
-(run postgres.md 'Backup and restore' pg_restore)
+(run postgres/README.md 'Backup and restore' pg_restore)
 sed -i 's|localhost/pets$|localhost/restored|' /etc/petstore/petstore.env
-(run postgres.md 'After a recovery' setval)
+(run postgres/README.md 'After a recovery' setval)
 
 # Upgrade, one replica after the other.
 apt-get install --reinstall ./.bin/dist/petstore_*.deb

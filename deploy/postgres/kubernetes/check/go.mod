@@ -1,5 +1,5 @@
-// The decoder of deploy/kubernetes. The service needs none of these modules.
-module example.com/petstore/internal/proof/deploy/manifests
+// The check of the manifests in the folder above. The service needs none of these modules.
+module example.com/petstore/deploy/postgres/kubernetes/check
 
 go 1.26.0
 

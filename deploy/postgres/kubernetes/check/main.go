@@ -1,4 +1,4 @@
-// Command manifests renders a directory of Kubernetes manifests with kustomize, and
+// Command check renders a directory of Kubernetes manifests with kustomize, and
 // decodes each into the API's own type. It fails on fields that the type does not have.
 package main
 
