@@ -1,19 +1,21 @@
 package client_test
 
 import (
+	"compress/gzip"
 	"context"
 	"errors"
 	"fmt"
 	"iter"
 	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"example.com/petstore/gen/client"
-	"example.com/petstore/internal/pets"
 	"example.com/petstore/internal/example"
+	"example.com/petstore/internal/pets"
 	"example.com/petstore/internal/proof/program"
 	"example.com/petstore/internal/store/memory"
 )
@@ -130,6 +132,43 @@ func TestResponses(t *testing.T) {
 				t.Errorf("got %#v, want the status, the request ID and how long to wait", e)
 			}
 		})
+	}
+}
+
+// TestRedirect tests that the key is not sent to another address, such as one in clear.
+func TestRedirect(t *testing.T) {
+	other := program.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("got a request, want none") }))
+	defer other.Close()
+	s := httptest.NewTLSServer(http.RedirectHandler(other.URL, http.StatusTemporaryRedirect))
+	defer s.Close()
+	for _, options := range [][]client.ClientOption{
+		{client.WithHTTPClient(s.Client()), client.WithKey(program.Key)},
+		{client.WithRetries(1), client.WithKey(program.Key), client.WithHTTPClient(s.Client())},
+	} {
+		c, err := client.NewClientWithResponses(s.URL, options...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = ids(client.All(t.Context(), c, nil))
+		e, ok := errors.AsType[*client.ResponseError](err)
+		if !ok || e.Status != http.StatusTemporaryRedirect {
+			t.Errorf("got error %v, want the redirect", err)
+		}
+	}
+}
+
+// TestLargeResponse tests that a small response that is large once it is decompressed is
+// not read to its end.
+func TestLargeResponse(t *testing.T) {
+	c := newClient(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		w.Header().Set("Content-Encoding", "gzip")
+		zip := gzip.NewWriter(w)
+		defer zip.Close()
+		fmt.Fprint(zip, "[", strings.Repeat(" ", 16<<20), "]")
+	}))
+	if _, err := ids(client.All(t.Context(), c, nil)); err == nil || !strings.Contains(err.Error(), "larger than 16 MiB") {
+		t.Errorf("got error %v, want one that the response is too large", err)
 	}
 }
 

@@ -17,12 +17,16 @@ import (
 )
 
 // WithKey returns an option that sends the API key, which must not be empty (RFC 6750).
+// So that the key goes nowhere else, such as from https to http, redirects are not
+// followed, unless the HTTP client has a CheckRedirect of its own.
 func WithKey(key string) ClientOption {
 	return func(c *Client) error {
 		if key == "" {
 			return errors.New("the API key is empty; create one with: petstore keys create NAME")
 		}
+		var once sync.Once
 		return WithRequestEditorFn(func(_ context.Context, r *http.Request) error {
+			once.Do(func() { wrap(c) }) // now that all options have been applied
 			r.Header.Set("Authorization", "Bearer "+key)
 			return nil
 		})(c)
@@ -32,23 +36,43 @@ func WithKey(key string) ClientOption {
 // WithRetries returns an option that repeats a request up to n times if there is no
 // response or if it is a 408, 429, 500 or 503, and the method is idempotent or the
 // operation takes an Idempotency-Key, of which a request without one gets a random one.
-// It waits as long as Retry-After says, or else 0.1 s, doubled each time, and up to half
-// as long again at random. Rather than wait for more than a minute or past the context's
-// deadline it returns the response. If the context ends later, the error has the last
-// response too. A request that hangs is repeated if the HTTP client has a timeout.
+// It waits 0.1 s, doubled each time, or as long as Retry-After says if that is longer, and
+// up to half as long again at random. Rather than wait for more than a minute or past the
+// context's deadline it returns the response. If the context ends later, the error has the
+// last response too. A request that hangs is repeated if the HTTP client has a timeout.
 func WithRetries(n int) ClientOption {
 	return func(c *Client) error {
 		var once sync.Once
 		return WithRequestEditorFn(func(context.Context, *http.Request) error {
-			once.Do(func() { c.Client = &retrier{c.Client, n} }) // now that all options have been applied
+			once.Do(func() { wrap(c).repeats = n })
 			return nil
 		})(c)
 	}
 }
 
+// wrap wraps the HTTP client of c in a retrier, unless it is one.
+func wrap(c *Client) *retrier {
+	if t, ok := c.Client.(*retrier); ok {
+		return t
+	}
+	t := &retrier{client: c.Client}
+	if h, ok := c.Client.(*http.Client); ok && h.CheckRedirect == nil {
+		careful := *h
+		careful.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+		t.client = &careful
+	}
+	c.Client = t
+	return t
+}
+
+// maxResponse is the size of the largest response that is read, in bytes. A page of pets
+// has less than 1 MiB.
+const maxResponse = 16 << 20
+
 // keyed matches the requests of the operations that take an Idempotency-Key.
 var keyed = regexp.MustCompile("^POST .*/pets$")
 
+// retrier is an HTTP client that reads whole responses and repeats requests.
 type retrier struct {
 	client  HttpRequestDoer
 	repeats int
@@ -59,7 +83,7 @@ func (t *retrier) Do(r *http.Request) (*http.Response, error) {
 	ctx := r.Context()
 	r = r.Clone(ctx)
 	takesKey := keyed.MatchString(r.Method + " " + r.URL.Path)
-	if takesKey && len(r.Header["Idempotency-Key"]) == 0 {
+	if takesKey && t.repeats > 0 && len(r.Header["Idempotency-Key"]) == 0 {
 		r.Header.Set("Idempotency-Key", rand.Text())
 	}
 	safe := takesKey || slices.Contains([]string{"GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"}, r.Method)
@@ -75,8 +99,8 @@ func (t *retrier) Do(r *http.Request) (*http.Response, error) {
 			return response, err
 		}
 		wait := 100 * time.Millisecond << min(repeat, 10)
-		if err == nil && response.Header.Get("Retry-After") != "" {
-			wait = retryAfter(response)
+		if err == nil {
+			wait = max(wait, retryAfter(response))
 		}
 		jitter := mathrand.N(wait/2 + 1)
 		deadline, ok := ctx.Deadline()
@@ -107,7 +131,11 @@ func (t *retrier) send(r *http.Request) (response *http.Response, body []byte, e
 		return nil, nil, withURL(r, err)
 	}
 	defer response.Body.Close()
-	if body, err = io.ReadAll(response.Body); err != nil {
+	body, err = io.ReadAll(io.LimitReader(response.Body, maxResponse+1))
+	if len(body) > maxResponse {
+		err = fmt.Errorf("the response is larger than %d MiB", maxResponse>>20)
+	}
+	if err != nil {
 		return nil, nil, withURL(r, err)
 	}
 	response.Body = io.NopCloser(bytes.NewReader(body))
