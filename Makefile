@@ -49,7 +49,7 @@ FUZZTIME ?= 30s
 .PHONY: help run build test test-next generate drift lint vulnerabilities lint-spec breaking contract fuzz \
 	sdk attack bench docs-ui package pack release release-check image deploy-check check check-all
 
-# The targets up to make check use only Go, git, and what the shell has built in.
+# The targets up to make check use only Go, git, cp, and what the shell has built in.
 help: ## print the targets
 	@while IFS= read -r line; do case $$line in [a-z]*:*'## '*) printf '  make %-15s %s\n' "$${line%%:*}" "$${line##*## }";; esac; done <Makefile
 
@@ -74,7 +74,7 @@ generate: ## write gen/ from openapi.yaml
 drift: ## fail if gen/ is not up to date with openapi.yaml
 	@git clean -qfdx .bin/drift
 	@export GIT_INDEX_FILE="$$(git rev-parse --git-path drift.index)" && git read-tree --empty && \
-	git add openapi.yaml tools.go go.mod go.sum gen ':!*.gen.go' && git checkout-index --all --prefix=.bin/drift/
+	git add openapi.yaml tools.go go.mod go.sum gen ':!*.gen.go' ':!gen/api/openapi.json' && git checkout-index --all --prefix=.bin/drift/
 	@cd .bin/drift && go generate ./gen
 	@git --no-pager diff --no-index gen .bin/drift/gen || { echo 'gen/ is not up to date: run make generate and commit it' >&2; exit 1; }
 
