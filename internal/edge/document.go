@@ -17,7 +17,7 @@ import (
 type Document struct {
 	Base string // the path of its first server, such as /v1
 
-	raw        []byte
+	raw, json  []byte
 	spec       *openapi3.T
 	operations map[string]*operation // by operationId
 }
@@ -34,9 +34,10 @@ type operation struct {
 	deprecation http.Header // added to every response; nil unless the operation is deprecated
 }
 
-// ParseDocument parses and validates a document. It fails if the document is
-// invalid or needs something that the edge does not support.
-func ParseDocument(data []byte) (*Document, error) {
+// ParseDocument parses and validates a document in YAML, which is served with the same
+// document in JSON. It fails if the document is invalid or needs something that the edge
+// does not support.
+func ParseDocument(data, json []byte) (*Document, error) {
 	spec, err := openapi3.NewLoader().LoadFromData(data)
 	if err == nil {
 		err = spec.Validate(context.Background())
@@ -55,7 +56,7 @@ func ParseDocument(data []byte) (*Document, error) {
 			}
 		}
 	}
-	d := &Document{Base: strings.TrimSuffix(base, "/"), raw: data, spec: spec, operations: map[string]*operation{}}
+	d := &Document{Base: strings.TrimSuffix(base, "/"), raw: data, json: json, spec: spec, operations: map[string]*operation{}}
 	for path, item := range spec.Paths.Map() {
 		for method := range item.Operations() {
 			op, err := d.newOperation(path, item, method)

@@ -107,7 +107,7 @@ func (l *library) ErrorBody(code fault.Kind, message string, status int) any {
 func (l *library) Ready(ctx context.Context) error { return l.ready(ctx) }
 
 func (l *library) open(o Options) (*Handler, error) {
-	document, err := ParseDocument([]byte(l.document))
+	document, err := ParseDocument([]byte(l.document), nil)
 	if err != nil {
 		return nil, err
 	}

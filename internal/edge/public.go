@@ -81,13 +81,9 @@ func (h *Handler) ready(ctx context.Context) error {
 // the address of its first server, they have the one at which this handler is served.
 func (h *Handler) addDocs() error {
 	document, public := h.document, h.options.PublicURL
-	asJSON, err := document.spec.MarshalJSON()
-	if err != nil {
-		return fmt.Errorf("openapi.yaml as JSON: %w", err)
-	}
 	var html bytes.Buffer
 	title := document.spec.Info.Title
-	err = page.Execute(&html, map[string]string{"Title": title, "Base": document.Base, "PublicURL": public})
+	err := page.Execute(&html, map[string]string{"Title": title, "Base": document.Base, "PublicURL": public})
 	if err != nil {
 		return err
 	}
@@ -100,7 +96,7 @@ func (h *Handler) addDocs() error {
 		h.addPublic(path, "docs", serveFile(mediaType, policy, content))
 	}
 	add("/openapi.yaml", "application/yaml", served(document.raw))
-	add("/openapi.json", "application/json", served(asJSON))
+	add("/openapi.json", "application/json", served(document.json))
 	add(docsPath, "text/html; charset=utf-8", html.Bytes())
 	for name, mediaType := range map[string]string{
 		"scalar.js.gz": "text/javascript; charset=utf-8", "docs.js": "text/javascript; charset=utf-8",

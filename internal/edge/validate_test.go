@@ -115,7 +115,7 @@ func FuzzBody(f *testing.F) {
 	for body := range bodyMessages {
 		f.Add([]byte(body))
 	}
-	document, err := ParseDocument([]byte(books))
+	document, err := ParseDocument([]byte(books), nil)
 	if err != nil {
 		f.Fatal(err)
 	}

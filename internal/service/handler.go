@@ -31,7 +31,7 @@ type service struct {
 // NewHandler returns the handler of the document's operations on store. Requests are
 // authenticated by keyring. The public address may lack the document's base path.
 func NewHandler(store pets.Store, keyring *keys.Keyring, o edge.Options) (*edge.Handler, error) {
-	document, err := edge.ParseDocument(gen.Document)
+	document, err := edge.ParseDocument(gen.Document, gen.DocumentJSON)
 	if err != nil {
 		return nil, err
 	}
@@ -73,7 +73,7 @@ func (s *service) Ready(ctx context.Context) error { return s.store.Ping(ctx) }
 // BodyDecoder returns a function that validates and decodes a body as createPet
 // does.
 func BodyDecoder() (func(body []byte) (pets.NewPet, error), error) {
-	document, err := edge.ParseDocument(gen.Document)
+	document, err := edge.ParseDocument(gen.Document, gen.DocumentJSON)
 	if err != nil {
 		return nil, err
 	}

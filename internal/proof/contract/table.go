@@ -105,7 +105,7 @@ func (s *suite) paths(t *testing.T) {
 		}
 	}
 	address := strings.NewReplacer(example.Document().Servers[0].URL, s.Address)
-	yaml, asJSON := address.Replace(string(gen.Document)), address.Replace(encode(example.Document()))
+	yaml, asJSON := address.Replace(string(gen.Document)), address.Replace(string(gen.DocumentJSON))
 	for target, w := range map[string]want{
 		"/livez":        {},
 		"/readyz":       {},
