@@ -148,8 +148,8 @@ bench: need-wrk build ## compare with the stack as documented (ROUNDS=5, ONLY=me
 	@go test -c -tags wrk -o .bin/bench ./internal/proof/bench && cd internal/proof/bench && \
 	taskset -c 0 '$(CURDIR)/.bin/bench' -test.run '^$$' -test.bench 'Petstore/^($(or $(ONLY),memory|sqlite))$$' -test.benchtime 1x $(if $(ROUNDS),-rounds $(ROUNDS))
 
-docs-ui: need-npm ## update the user interface of /docs from the npm package pinned in internal/edge/ui
-	@tmp=$$(mktemp -d) && trap 'rm -rf "$$tmp"' EXIT && cd internal/edge/ui && \
+docs-ui: need-npm ## update the user interface of /docs from the npm package pinned in internal/docs/ui
+	@tmp=$$(mktemp -d) && trap 'rm -rf "$$tmp"' EXIT && cd internal/docs/ui && \
 	cp package.json package-lock.json terms.mjs "$$tmp" && $(NPM_CI) --prefix "$$tmp" && \
 	gzip -9nc "$$tmp/node_modules/@scalar/api-reference/dist/browser/standalone.js" >scalar.js.gz && \
 	(cd "$$tmp" && node terms.mjs) >LICENSES.txt

@@ -58,7 +58,8 @@ var importers = map[string][]string{
 	"github.com/pressly/goose": {"internal/store/sqlite", "internal/store/postgres"},
 
 	"gen":                     {"internal/service"},
-	"internal/edge":           {"cmd/petstore", "internal/service"},
+	"internal/docs":           {"internal/service"},
+	"internal/edge":           {"cmd/petstore", "internal/docs", "internal/service"},
 	"internal/keys":           {"cmd/petstore", "internal/edge", "internal/service", "internal/store", "internal/store/memory", "internal/store/sqlite", "internal/store/postgres", "internal/store/storetest"},
 	"internal/pets":           {"cmd/petstore", "internal/service", "internal/store", "internal/store/memory", "internal/store/sqlite", "internal/store/postgres", "internal/store/storetest"},
 	"internal/server":         {"cmd/petstore"},

@@ -46,9 +46,8 @@ func serveCommand(env *environment) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "serve",
 		Short: "Serve the operations of openapi.yaml",
-		Long: `serve serves the operations of openapi.yaml, and a page to try them at /docs. An
-operation needs an API key: create one with "petstore keys create NAME", before or
-while the server runs.
+		Long: `serve serves the operations of openapi.yaml. They need an API key: create one with
+"petstore keys create NAME", before or while the server runs.
 
 PETSTORE_API_KEYS adds fixed keys, separated by commas, each of at least 16
 characters; PETSTORE_API_KEYS_FILE names a file with one key on each line.
@@ -206,7 +205,10 @@ func serve(ctx context.Context, env *environment, cfg serveConfig) (err error) {
 		done()
 		err = errors.Join(err, background.Wait()) // before the store is closed
 	}()
-	base, docs := url+handler.Base(), url+"/docs"
+	base, docs := url+handler.Base(), ""
+	if path := handler.DocsPath(); path != "" {
+		docs = url + path
+	}
 	switch {
 	case cfg.sandbox:
 		err = fillSandbox(working, env, st, base)
@@ -237,16 +239,20 @@ func offerKey(ctx context.Context, env *environment, st keys.Store, base, docs s
 	if err != nil {
 		return err
 	}
+	try := "Try it with curl"
+	if docs != "" {
+		try += ", or in a browser at " + docs
+	}
 	_, err = fmt.Fprintf(env.stdout, `
 The store had no API key, so here is one. It is shown only this once:
 
   %s
 
-Try it with curl, or in a browser at %s:
+%s:
 
   curl -H 'Authorization: Bearer %s' %s/pets
 
-`, token, docs, token, base)
+`, token, try, token, base)
 	return err
 }
 

@@ -22,7 +22,7 @@ licenses() { # NAME FOLDER
 }
 {
 	licenses Go "$(go env GOROOT)"
-	licenses /docs internal/edge/ui
+	licenses /docs internal/docs/ui
 	for os in linux darwin; do
 		GOOS=$os CGO_ENABLED=0 go list -deps -f '{{with .Module}}{{if not .Main}}{{.Path}} {{.Version}} {{.Dir}}{{end}}{{end}}' ./cmd/petstore
 	done | sort -u | while read -r path version dir; do

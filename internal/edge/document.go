@@ -15,7 +15,8 @@ import (
 
 // Document is an OpenAPI document that the edge can serve.
 type Document struct {
-	Base string // the path of its first server, such as /v1
+	Title string
+	Base  string // the path of its first server, such as /v1
 
 	raw, json  []byte
 	spec       *openapi3.T
@@ -56,7 +57,10 @@ func ParseDocument(data, json []byte) (*Document, error) {
 			}
 		}
 	}
-	d := &Document{Base: strings.TrimSuffix(base, "/"), raw: data, json: json, spec: spec, operations: map[string]*operation{}}
+	d := &Document{
+		Title: spec.Info.Title, Base: strings.TrimSuffix(base, "/"),
+		raw: data, json: json, spec: spec, operations: map[string]*operation{},
+	}
 	for path, item := range spec.Paths.Map() {
 		for method := range item.Operations() {
 			op, err := d.newOperation(path, item, method)

@@ -119,7 +119,7 @@ func newHandler(t *testing.T, change func(*library, *Options)) (*Handler, *bytes
 	t.Helper()
 	var log bytes.Buffer
 	l := newLibrary()
-	o := Options{Name: "books", Logger: slog.New(slog.NewJSONHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))}
+	o := Options{Name: "books", Docs: newManual, Logger: slog.New(slog.NewJSONHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))}
 	if change != nil {
 		change(l, &o)
 	}
@@ -128,6 +128,15 @@ func newHandler(t *testing.T, change func(*library, *Options)) (*Handler, *bytes
 		t.Fatal(err)
 	}
 	return h, &log
+}
+
+// newManual returns a documentation page at /manual.
+func newManual(d *Document, publicURL string) (*Docs, error) {
+	return &Docs{
+		Path:     "/manual",
+		Files:    []File{{"/manual", "text/html", "img-src *", []byte(d.Title + " at " + publicURL)}},
+		Fragment: func(tags []string, operationID string) string { return tags[0] + "-" + operationID },
+	}, nil
 }
 
 func newRequest(method, target, body string) *http.Request {
@@ -192,23 +201,45 @@ func TestNewRefuses(t *testing.T) {
 	}
 }
 
-// TestDeprecationLink checks that the Link of a deprecated operation leads to the page at
-// the public address, beside a Link of its own.
-func TestDeprecationLink(t *testing.T) {
+// TestDocs checks the page at the public address and what leads to it: the Link of a
+// deprecated operation, beside a Link of its own, / in a browser, and what a 404 says.
+func TestDocs(t *testing.T) {
 	const up = `</v1/books>; rel="up"`
-	for public, docs := range map[string]string{"": "/docs", "https://example.com/a%20b/v1": "https://example.com/a%20b/docs"} {
+	for _, c := range []struct {
+		docs              func(*Document, string) (*Docs, error)
+		public, page, url string
+	}{
+		{newManual, "", "Books at ", "/manual"},
+		{newManual, "https://example.com/a%20b/v1", "Books at https://example.com/a%20b/v1", "https://example.com/a%20b/manual"},
+		{nil, "", "", ""},
+	} {
 		s, _ := newHandler(t, func(l *library, o *Options) {
-			o.PublicURL = public
+			o.Docs, o.PublicURL = c.docs, c.public
 			l.handlers["getBook"] = func(c echo.Context) error {
 				c.Response().Header().Set("Link", up)
 				return sendTitle(c)
 			}
 		})
-		want := []string{"<" + docs + `#/books/getBook>; rel="deprecation"; type="text/html"`, up}
+		links, status, redirect := []string{up}, 404, 404
+		if c.docs != nil {
+			links, status, redirect = []string{"<" + c.url + `#books-getBook>; rel="deprecation"; type="text/html"`, up}, 200, 302
+		}
 		for range 2 {
-			if got := do(s, get("/v1/books/1")).Header().Values("Link"); !slices.Equal(got, want) {
-				t.Errorf("%s: got %q, want %q", public, got, want)
+			if got := do(s, get("/v1/books/1")).Header().Values("Link"); !slices.Equal(got, links) {
+				t.Errorf("%s: got %q, want %q", c.url, got, links)
 			}
+		}
+		w := do(s, get("/manual"))
+		if w.Code != status || c.docs != nil && (w.Body.String() != c.page || w.Header().Get("Content-Security-Policy") != "img-src *") {
+			t.Errorf("%s: got %d, %v, %s, want %d, %s", c.url, w.Code, w.Header(), w.Body, status, c.page)
+		}
+		r := get("/")
+		if w = do(s, r); w.Code != 404 || strings.Contains(w.Body.String(), "/manual") != (c.docs != nil) {
+			t.Errorf("%s: /: got %d, %s, want a 404 that names the page if there is one", c.url, w.Code, w.Body)
+		}
+		r.Header.Set("Accept", "text/html")
+		if w = do(s, r); w.Code != redirect || w.Header().Get("Location") != c.url {
+			t.Errorf("%s: / in a browser: got %d to %s, want %d", c.url, w.Code, w.Header().Get("Location"), redirect)
 		}
 	}
 }
@@ -225,7 +256,7 @@ func TestHandlerFaults(t *testing.T) {
 		"no response":       {func(echo.Context) error { return nil }, 500, failed, "neither a response nor an error"},
 		"unknown error":     {func(echo.Context) error { return io.ErrUnexpectedEOF }, 500, failed, "unexpected EOF"},
 		"an error of Echo":  {func(echo.Context) error { return fmt.Errorf("binding: %w", echo.NewHTTPError(400, "strconv")) }, 400, "a parameter has a value that cannot be read", ""},
-		"Echo's not found":  {func(echo.Context) error { return fmt.Errorf("wrapped: %w", echo.ErrNotFound) }, 404, "there is nothing at this path; the operations are under /v1, and /docs describes them", ""},
+		"Echo's not found":  {func(echo.Context) error { return fmt.Errorf("wrapped: %w", echo.ErrNotFound) }, 404, "there is nothing at this path; the operations are under /v1, and /manual describes them", ""},
 		"a service's error": {func(echo.Context) error { return fmt.Errorf("wrapped: %w", errTaken) }, 422, "the book is taken", ""},
 	} {
 		s, log := newHandler(t, func(l *library, _ *Options) { l.handlers["listBooks"] = test.handler })

@@ -45,8 +45,11 @@ func (h *Handler) faultOf(err error) *fault.Error {
 	case e.Code == http.StatusBadRequest: // the generated code cannot bind a parameter that the schema accepts
 		return fault.New(fault.InvalidParameter, "")
 	case e.Code == http.StatusNotFound:
-		return fault.New(fault.NotFound, "there is nothing at this path; the operations are under "+h.document.Base+
-			", and /docs describes them")
+		message := "there is nothing at this path; the operations are under " + h.document.Base
+		if h.docs.Path != "" {
+			message += ", and " + h.docs.Path + " describes them"
+		}
+		return fault.New(fault.NotFound, message)
 	case e.Code == http.StatusMethodNotAllowed:
 		return fault.New(fault.MethodNotAllowed, "")
 	}

@@ -5,10 +5,9 @@ import (
 	"cmp"
 	"context"
 	"crypto/sha256"
-	"embed"
 	"fmt"
-	"html/template"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -16,19 +15,22 @@ import (
 	"github.com/labstack/echo/v4"
 )
 
-// docsPath is the path of the documentation page.
-const docsPath = "/docs"
+// Docs is a documentation page, such as that of package docs.
+type Docs struct {
+	Path     string                                         // of the page, such as /docs
+	Files    []File                                         // the page and what it loads
+	Fragment func(tags []string, operationID string) string // of the URL of an operation on the page
+}
 
-// ui holds the page and the files that it loads. scalar.js.gz is Scalar's bundle
-// and LICENSES.txt has its licences; "make docs-ui" updates both from npm.
-//
-//go:embed ui/page.html ui/docs.js ui/docs.css ui/icon.svg ui/scalar.js.gz ui/LICENSES.txt
-var ui embed.FS
-
-var page = template.Must(template.ParseFS(ui, "ui/page.html"))
+// File is a file that anybody may read.
+type File struct {
+	Path, MediaType string
+	Policy          string // its Content-Security-Policy
+	Content         []byte // may be compressed with gzip, which every browser accepts
+}
 
 // addProbes adds /livez and /readyz, which report that the process runs and whether
-// it can serve requests, and /, which redirects browsers to the documentation.
+// it can serve requests, and /, which redirects browsers to the documentation page.
 func (h *Handler) addProbes() {
 	h.addPublic("/livez", "livez", func(c echo.Context) error {
 		return c.JSON(http.StatusOK, map[string]string{"status": "alive"})
@@ -42,8 +44,9 @@ func (h *Handler) addProbes() {
 	h.echo.RouteNotFound("/", func(c echo.Context) error {
 		c.Response().Header().Add("Vary", "Accept")
 		method, accept := c.Request().Method, c.Request().Header.Get("Accept")
-		if (method == http.MethodGet || method == http.MethodHead) && strings.Contains(accept, "text/html") {
-			return c.Redirect(http.StatusFound, h.docs)
+		reads := method == http.MethodGet || method == http.MethodHead
+		if h.docs.Path != "" && reads && strings.Contains(accept, "text/html") {
+			return c.Redirect(http.StatusFound, h.docsURL)
 		}
 		return echo.ErrNotFound
 	})
@@ -77,69 +80,41 @@ func (h *Handler) ready(ctx context.Context) error {
 	return nil
 }
 
-// addDocs adds the document, as text and as JSON, and its page. Where the document has
-// the address of its first server, they have the one at which this handler is served.
-func (h *Handler) addDocs() error {
-	document, public := h.document, h.options.PublicURL
-	var html bytes.Buffer
-	title := document.spec.Info.Title
-	err := page.Execute(&html, map[string]string{"Title": title, "Base": document.Base, "PublicURL": public})
-	if err != nil {
-		return err
-	}
+// addFiles adds the document, as text and as JSON, and its page if there is one. Where the
+// document has the address of its first server, they have the one at which this handler
+// is served.
+func (h *Handler) addFiles() {
+	document := h.document
+	address := cmp.Or(h.options.PublicURL, h.options.URL+document.Base)
 	served := func(text []byte) []byte {
-		address := cmp.Or(public, h.options.URL+document.Base)
 		return bytes.ReplaceAll(text, []byte(document.spec.Servers[0].URL), []byte(address))
 	}
-	policy := contentPolicy(public)
-	add := func(path, mediaType string, content []byte) {
-		h.addPublic(path, "docs", serveFile(mediaType, policy, content))
+	files := slices.Concat(h.docs.Files, []File{
+		{"/openapi.yaml", "application/yaml", "default-src 'none'", served(document.raw)},
+		{"/openapi.json", "application/json", "default-src 'none'", served(document.json)},
+	})
+	for _, file := range files {
+		h.addPublic(file.Path, "docs", serveFile(file))
 	}
-	add("/openapi.yaml", "application/yaml", served(document.raw))
-	add("/openapi.json", "application/json", served(document.json))
-	add(docsPath, "text/html; charset=utf-8", html.Bytes())
-	for name, mediaType := range map[string]string{
-		"scalar.js.gz": "text/javascript; charset=utf-8", "docs.js": "text/javascript; charset=utf-8",
-		"docs.css": "text/css; charset=utf-8", "icon.svg": "image/svg+xml", "LICENSES.txt": "text/plain; charset=utf-8",
-	} {
-		content, err := ui.ReadFile("ui/" + name)
-		if err != nil {
-			return err
-		}
-		add(docsPath+"/"+strings.TrimSuffix(name, ".gz"), mediaType, content)
-	}
-	return nil
 }
 
-// contentPolicy returns the Content-Security-Policy of the page. Because people enter
-// API keys there, it may only run this server's scripts and send requests to this
-// server and its public address. Scalar's script adds inline styles.
-func contentPolicy(public string) string {
-	if public != "" {
-		public = " " + public + "/"
-	}
-	return "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; " +
-		"connect-src 'self'" + public + "; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-}
-
-// serveFile serves content. It may be compressed with gzip, which every browser
-// accepts.
-func serveFile(mediaType, policy string, content []byte) echo.HandlerFunc {
-	etag := fmt.Sprintf(`"%x"`, sha256.Sum256(content))
-	zipped := bytes.HasPrefix(content, []byte("\x1f\x8b"))
+// serveFile serves a file, which clients may cache but must revalidate.
+func serveFile(file File) echo.HandlerFunc {
+	etag := fmt.Sprintf(`"%x"`, sha256.Sum256(file.Content))
+	zipped := bytes.HasPrefix(file.Content, []byte("\x1f\x8b"))
 	return func(c echo.Context) error {
 		header := c.Response().Header()
-		header.Set("Content-Type", mediaType)
-		header.Set("Content-Security-Policy", policy)
+		header.Set("Content-Type", file.MediaType)
+		header.Set("Content-Security-Policy", file.Policy)
 		header.Set("Referrer-Policy", "no-referrer")
-		header.Set("Cache-Control", "no-cache") // may be cached, but must be revalidated
+		header.Set("Cache-Control", "no-cache")
 		header.Set("Etag", etag)
 		if zipped {
 			header.Set("Content-Encoding", "gzip")
 		}
 		c.Request().Header.Del("Range") // ServeContent would answer some values without an Error body
 		c.Request().Header.Del("If-Match")
-		http.ServeContent(c.Response(), c.Request(), "", time.Time{}, bytes.NewReader(content))
+		http.ServeContent(c.Response(), c.Request(), "", time.Time{}, bytes.NewReader(file.Content))
 		return nil
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"example.com/petstore/gen"
 	"example.com/petstore/gen/api"
+	"example.com/petstore/internal/docs"
 	"example.com/petstore/internal/edge"
 	"example.com/petstore/internal/fault"
 	"example.com/petstore/internal/keys"
@@ -36,6 +37,7 @@ func NewHandler(store pets.Store, keyring *keys.Keyring, o edge.Options) (*edge.
 		return nil, err
 	}
 	o.Name = Name
+	o.Docs = docs.New
 	if o.PublicURL != "" {
 		o.PublicURL = strings.TrimSuffix(strings.TrimRight(o.PublicURL, "/"), document.Base) + document.Base
 	}

@@ -62,6 +62,7 @@ type suite struct {
 	collections []*collection
 	added       []*stored
 
+	docs  bool                // there is a page at /docs
 	codes map[string][]string // the codes of Error bodies, by status
 	seen  map[string]bool     // operation and status of each response, as in "getPet 404", and identifiers of requests
 }
@@ -99,6 +100,7 @@ func newSuite(t *testing.T, server Server) *suite {
 
 // run runs all cases against the service.
 func (s *suite) run(t *testing.T) {
+	s.docs = s.send(t, request{method: "GET", target: "/docs"}).StatusCode != http.StatusNotFound
 	for _, g := range groups {
 		t.Run(g.name, func(t *testing.T) { g.run(s, t) })
 	}

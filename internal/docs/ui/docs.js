@@ -10,7 +10,7 @@ const show = (content) => Scalar.createApiReference('#docs', {
   content,
   servers: [{ url: place.public, description: 'The public address' }, { url: here, description: 'This server' }]
     .filter(({ url }, i) => i === 0 ? url : url !== place.public),
-  redirect: (hash) => hash.replace(/^#\/([^/]+)\/([^/]+)$/, '#tag/$1/$2'), // the Link of a deprecated operation leads to #/pets/getPet
+  redirect: (hash) => hash.replace(/^#\/([^/]+)\/([^/]+)$/, '#tag/$1/$2'), // of the Link of a deprecated operation
   generateOperationSlug: ({ operationId }) => operationId,
   persistAuth: false, // an API key is forgotten with the page
   orderSchemaPropertiesBy: 'preserve',

@@ -1,0 +1,71 @@
+// Package docs is a page that shows a document with Scalar and sends requests from the
+// browser. Folder ui has Scalar's bundle as npm has it; the page's own docs.js has its
+// options, and docs.css its colors and what no option mends. "make docs-ui" updates the
+// bundle, scalar.js.gz, and its licences, LICENSES.txt.
+package docs
+
+import (
+	"bytes"
+	"embed"
+	"html/template"
+	"net/url"
+	"strings"
+
+	"example.com/petstore/internal/edge"
+)
+
+// path is the path of the page.
+const path = "/docs"
+
+//go:embed ui/page.html ui/docs.js ui/docs.css ui/icon.svg ui/scalar.js.gz ui/LICENSES.txt
+var ui embed.FS
+
+var page = template.Must(template.ParseFS(ui, "ui/page.html"))
+
+// mediaTypes has the media types of the files that the page loads.
+var mediaTypes = map[string]string{
+	"scalar.js.gz": "text/javascript; charset=utf-8", "docs.js": "text/javascript; charset=utf-8",
+	"docs.css": "text/css; charset=utf-8", "icon.svg": "image/svg+xml", "LICENSES.txt": "text/plain; charset=utf-8",
+}
+
+// New returns the page of a document. Its requests go to the server that serves it or, if
+// public is not empty, to the operations at that address.
+func New(d *edge.Document, public string) (*edge.Docs, error) {
+	var html bytes.Buffer
+	if err := page.Execute(&html, map[string]string{"Title": d.Title, "Base": d.Base, "PublicURL": public}); err != nil {
+		return nil, err
+	}
+	policy := contentPolicy(public)
+	files := []edge.File{{Path: path, MediaType: "text/html; charset=utf-8", Policy: policy, Content: html.Bytes()}}
+	for name, mediaType := range mediaTypes {
+		content, err := ui.ReadFile("ui/" + name)
+		if err != nil {
+			return nil, err
+		}
+		served := path + "/" + strings.TrimSuffix(name, ".gz")
+		files = append(files, edge.File{Path: served, MediaType: mediaType, Policy: policy, Content: content})
+	}
+	return &edge.Docs{Path: path, Files: files, Fragment: fragment}, nil
+}
+
+// contentPolicy returns the Content-Security-Policy of the page. Because people enter
+// API keys there, it may only run this server's scripts and send requests to this
+// server and its public address. Scalar's script adds inline styles.
+func contentPolicy(public string) string {
+	connect := "'self'"
+	if public != "" {
+		connect += " " + public + "/"
+	}
+	return "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; " +
+		"connect-src " + connect + "; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+}
+
+// fragment returns the part of the page that describes an operation. Scalar shows
+// an operation without a tag under "default"; docs.js turns the fragment into Scalar's.
+func fragment(tags []string, operationID string) string {
+	tag := "default"
+	if len(tags) > 0 {
+		tag = tags[0]
+	}
+	return "/" + url.PathEscape(tag) + "/" + operationID
+}
