@@ -67,8 +67,8 @@ var importers = map[string][]string{
 	"internal/store":          {"cmd/petstore", "internal/store/address", "internal/store/memory", "internal/store/sqlite", "internal/store/postgres", "internal/store/storetest"},
 	"internal/store/address":  {"cmd/petstore"},
 	"internal/store/memory":   {"internal/store/address"},
-	"internal/store/sqlite":   {"cmd/petstore", "internal/store/address"},
-	"internal/store/postgres": {"cmd/petstore", "internal/store/address"},
+	"internal/store/sqlite":   {"internal/store/address"},
+	"internal/store/postgres": {"internal/store/address"},
 	"internal/example":        {"internal/store/storetest"},
 	"internal/proof":          {},
 }

@@ -28,8 +28,6 @@ import (
 	"example.com/petstore/internal/service"
 	"example.com/petstore/internal/store"
 	"example.com/petstore/internal/store/address"
-	"example.com/petstore/internal/store/memory"
-	"example.com/petstore/internal/store/sqlite"
 )
 
 const fixedKey = "0123456789abcdef"
@@ -44,6 +42,15 @@ func startLogged(t *testing.T, args ...string) *process {
 		t.Fatal(err)
 	}
 	return s
+}
+
+// at returns the address of a store.
+func at(t *testing.T, text string) (a address.Address) {
+	t.Helper()
+	if err := a.Set(text); err != nil {
+		t.Fatal(err)
+	}
+	return a
 }
 
 // wantExit sends a process a signal, unless it ends by itself, and checks how it ends.
@@ -115,8 +122,8 @@ func TestBlockedLog(t *testing.T) {
 // TestBlockedOutput checks that a command ends although nobody reads what it prints.
 func TestBlockedOutput(t *testing.T) {
 	t.Parallel()
-	file := filepath.Join(t.TempDir(), "pets.db")
-	st, err := sqlite.Open(t.Context(), file, db.Options{})
+	addr := at(t, "sqlite:"+filepath.Join(t.TempDir(), "pets.db"))
+	st, err := addr.Open(t.Context(), db.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -127,7 +134,7 @@ func TestBlockedOutput(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), giveUp)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, service.Name, "keys", "list", "--store", "sqlite:"+file)
+	cmd := exec.CommandContext(ctx, service.Name, "keys", "list", "--store", addr.String())
 	out, err := cmd.StdoutPipe()
 	if err := errors.Join(err, st.Close(), cmd.Start()); err != nil {
 		t.Fatal(err)
@@ -234,18 +241,18 @@ func TestLastWord(t *testing.T) {
 	t.Parallel()
 	broken, locked := errors.New("broken"), fault.Wrap(fault.Unavailable, errors.New("locked"))
 	change := func(err error) error {
-		env := &environment{store: address.Address{Kind: memory.Kind}}
+		env := &environment{store: at(t, "memory:")}
 		return changeKey(t.Context(), env, db.Options{}, "created", func(keys.Store) error { return err })
 	}
 	work := func(r db.Report) error {
-		env := &environment{store: address.Address{Kind: sqlite.Kind}}
+		env := &environment{store: at(t, "sqlite:pets.db")}
 		return upkeep(env, nil, "", func(*store.Files, string) (db.Report, error) { return r, broken })
 	}
 	for want, err := range map[string]error{
 		"locked; no key was created": change(locked),
-		"broken; petstore keys list --store  shows whether the key was created": change(broken),
-		"broken; nothing was changed":                                           work(db.Report{}),
-		"broken":                                                                work(db.Report{Path: "copy.db"}),
+		"broken; petstore keys list --store memory: shows whether the key was created": change(broken),
+		"broken; nothing was changed": work(db.Report{}),
+		"broken":                      work(db.Report{Path: "copy.db"}),
 	} {
 		if err == nil || err.Error() != want {
 			t.Errorf("got error %v, want %s", err, want)
@@ -253,22 +260,54 @@ func TestLastWord(t *testing.T) {
 	}
 }
 
-// runHere runs a command in this process and returns its exit status and its errors.
-func runHere(ctx context.Context, args ...string) (status int, stderr string) {
+// runHere runs a command in this process, of root or not, and returns its exit status and
+// its errors.
+func runHere(ctx context.Context, root bool, args ...string) (status int, stderr string) {
 	var out bytes.Buffer
 	env := &environment{
-		getenv: func(string) string { return "" },
+		getenv: func(string) string { return "" }, root: root,
 		stdout: &printer{Writer: io.Discard}, stderr: &printer{Writer: &out}, exit: func(int) {},
 	}
 	status = run(ctx, args, env)
 	return status, out.String()
 }
 
+// TestRoot checks that root is refused where the folder of a store or of a backup belongs to
+// another user, also behind a link, and touches nothing.
+func TestRoot(t *testing.T) {
+	t.Parallel()
+	theirs := filepath.Join(t.TempDir(), "theirs")
+	link := filepath.Join(t.TempDir(), "link")
+	if err := errors.Join(os.Mkdir(theirs, 0o700), os.Symlink(theirs, link)); err != nil {
+		t.Fatal(err)
+	}
+	if os.Geteuid() == 0 {
+		if err := os.Chown(theirs, 65534, 65534); err != nil {
+			t.Fatal(err)
+		}
+	}
+	path, own := filepath.Join(link, "pets.db"), filepath.Join("/", "pets.db")
+	for _, args := range [][]string{
+		{"serve"}, {"keys", "create", "x"}, {"keys", "list"}, {"keys", "revoke", "x"}, {"verify"}, {"migrate"},
+		{"backup", "x.db"}, {"restore", "x.db"}, {"backup", "--store", "sqlite:" + own, path}, {"restore", "--store", "sqlite:" + own, path},
+	} {
+		if len(args) < 4 {
+			args = append(args, "--store", "sqlite:"+path)
+		}
+		if got, stderr := runHere(t.Context(), true, args...); got != 1 || !strings.Contains(stderr, "runuser -u ") {
+			t.Errorf("%v: got status %d, %s, want 1, and how to run it", args, got, stderr)
+		}
+	}
+	if files, err := os.ReadDir(theirs); len(files) > 0 || err != nil {
+		t.Errorf("got %v, error %v, want no files", files, err)
+	}
+}
+
 func TestInterrupted(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(server.Interrupted{Signal: syscall.SIGINT})
-	got, stderr := runHere(ctx, "keys", "list", "--store", "sqlite:none.db")
+	got, stderr := runHere(ctx, false, "keys", "list", "--store", "sqlite:none.db")
 	if got != 130 || !strings.HasPrefix(stderr, "petstore: interrupted: ") {
 		t.Errorf("got status %d, %s, want 130, interrupted", got, stderr)
 	}
@@ -301,7 +340,7 @@ func TestHealth(t *testing.T) {
 		{"--addr 127.0.0.1:1 --tls-cert x.pem --admin-addr " + plain, 200, ""},
 	} {
 		status = c.answer
-		got, stderr := runHere(t.Context(), append([]string{"health"}, strings.Fields(c.args)...)...)
+		got, stderr := runHere(t.Context(), false, append([]string{"health"}, strings.Fields(c.args)...)...)
 		if (got == 0) != (c.want == "") || !strings.Contains(stderr, c.want) {
 			t.Errorf("health %s, %d: got %d (%s), want %q", c.args, c.answer, got, stderr, c.want)
 		}

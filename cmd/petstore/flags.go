@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/netip"
@@ -14,17 +15,36 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
-	"golang.org/x/net/idna"
 
 	"example.com/petstore/internal/keys"
+	"example.com/petstore/internal/server"
 	"example.com/petstore/internal/store/address"
 )
 
-// withStore adds --store to cmd.
-func withStore(env *environment, cmd *cobra.Command) *cobra.Command {
+// addStore adds --store to cmd.
+func addStore(env *environment, cmd *cobra.Command) *cobra.Command {
 	_ = env.store.Set("sqlite:petstore.db") // it is valid
 	cmd.Flags().Var(&env.store, "store", "the address of the store: "+address.Forms())
 	return cmd
+}
+
+// onStore completes a command that works on a store and then ends.
+func onStore(env *environment, cmd *cobra.Command) *cobra.Command {
+	cmd.PreRunE = func(cmd *cobra.Command, _ []string) error {
+		if env.store.Volatile {
+			return misuse("--store: the %s store exists only inside a server, which gets its keys from %s", env.store.Name, keysVariable)
+		}
+		context.AfterFunc(cmd.Context(), func() { // the command ends in time, even if nobody reads what it prints
+			if cause, ok := errors.AsType[server.Interrupted](context.Cause(cmd.Context())); ok {
+				time.AfterFunc(stopTime, func() { env.exit(128 + int(cause.Signal)) })
+			}
+		})
+		if env.terminal {
+			go showProgress(cmd.Context(), env.stderr)
+		}
+		return refuseRoot(env, env.store.Path())
+	}
+	return addStore(env, cmd)
 }
 
 // addFlag adds a flag whose value parse returns.
@@ -140,22 +160,7 @@ func parseOrigins(text string) ([]string, error) {
 // parsePublicURL accepts a public URL.
 func parsePublicURL(text string) (string, error) {
 	if text != "" && !isURL(text) {
-		return "", fmt.Errorf("it must be a URI in ASCII without user, query or fragment, such as %s", encodedURL(text))
+		return "", errors.New("it must be a URI in ASCII without user, query or fragment, such as https://api.example.com/v1")
 	}
 	return text, nil
-}
-
-// encodedURL returns a public URL as a URI, or an example if it has no such form.
-func encodedURL(text string) string {
-	if u, err := url.Parse(strings.TrimSpace(text)); err == nil {
-		host, err := idna.Lookup.ToASCII(u.Hostname())
-		if u.Port() != "" {
-			host += ":" + u.Port()
-		}
-		encoded := u.Scheme + "://" + host + u.EscapedPath()
-		if err == nil && isURL(encoded) {
-			return encoded
-		}
-	}
-	return "https://api.example.com/v1"
 }

@@ -61,7 +61,7 @@ The key cannot be shown again. NAME says who uses it.`,
 	}
 	addFlag(cmd.Flags(), &lifetime, parseDays, "expires-in", "the `duration` after which the key expires, such as 30d or 12h; else never")
 	cmd.Flags().BoolVar(&readOnly, "read-only", false, "allow the key to list and get pets, but not to add any")
-	return withStore(env, cmd)
+	return onStore(env, cmd)
 }
 
 func keysListCommand(env *environment) *cobra.Command {
@@ -87,11 +87,11 @@ func keysListCommand(env *environment) *cobra.Command {
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print a JSON array, with times to the second")
-	return withStore(env, cmd)
+	return onStore(env, cmd)
 }
 
 func keysRevokeCommand(env *environment) *cobra.Command {
-	return withStore(env, &cobra.Command{
+	return onStore(env, &cobra.Command{
 		Use:   "revoke ID|NAME",
 		Short: "Revoke a key permanently",
 		Long: `revoke disables the key with the given ID, or the only active key with the given

@@ -33,6 +33,7 @@ func main() {
 		stderr:      &printer{Writer: os.Stderr},
 		terminal:    isTerminal(os.Stderr),
 		interactive: isTerminal(os.Stdin) && isTerminal(os.Stdout) && isTerminal(os.Stderr),
+		root:        os.Geteuid() == 0,
 		exit:        os.Exit,
 	}))
 }
@@ -43,6 +44,7 @@ type environment struct {
 	stdout, stderr *printer
 	terminal       bool // stderr is a terminal
 	interactive    bool // stdin, stdout and stderr are terminals
+	root           bool // the process may do anything with any file
 	exit           func(status int)
 
 	logger  *slog.Logger
@@ -89,9 +91,15 @@ Exit status:
                    it listens, stops with 0`,
 		Version: fmt.Sprintf("%s (commit %s, %s, %s/%s)", version, commit,
 			runtime.Version(), runtime.GOOS, runtime.GOARCH),
-		SilenceUsage:      true,
-		SilenceErrors:     true,
-		PersistentPreRunE: func(cmd *cobra.Command, args []string) error { return prepare(cmd, args, env) },
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
+			if err := setFromVariables(cmd.Flags(), env.getenv); err != nil {
+				return err
+			}
+			env.parsed = true
+			return nil
+		},
 	}
 	root.AddCommand(serveCommand(env), keysCommand(env), backupCommand(env), restoreCommand(env),
 		verifyCommand(env), migrateCommand(env), healthCommand())
@@ -112,51 +120,6 @@ PETSTORE_MAX_CONNECTIONS sets --max-connections.
 
 // stopTime is how long the process may take to end after a signal, or after the drain.
 const stopTime = 12 * time.Second
-
-// prepare runs before each command.
-func prepare(cmd *cobra.Command, args []string, env *environment) error {
-	if err := setFromVariables(cmd.Flags(), env.getenv); err != nil {
-		return err
-	}
-	if err := cmd.ValidateRequiredFlags(); err != nil {
-		return err
-	}
-	env.parsed = true
-	if cmd.Name() == "serve" {
-		return nil
-	}
-	var err error
-	var files []string
-	if strings.HasSuffix(cmd.Use, " FILE") {
-		files = append(files, args...)
-	}
-	cmd.Flags().VisitAll(func(f *pflag.Flag) {
-		addr, ok := f.Value.(*address.Address)
-		if ok && addr.Volatile {
-			err = misuse("--%s: the %s store exists only inside a server, which gets its keys from %s", f.Name, addr.Name, keysVariable)
-		}
-		if ok && addr.Files != nil {
-			files = append(files, addr.Path())
-		}
-	})
-	if err != nil {
-		return err
-	}
-	context.AfterFunc(cmd.Context(), func() { // it ends in time, even if nobody reads what it prints
-		if cause, ok := errors.AsType[server.Interrupted](context.Cause(cmd.Context())); ok {
-			time.AfterFunc(stopTime, func() { env.exit(128 + int(cause.Signal)) })
-		}
-	})
-	if env.terminal {
-		go showProgress(cmd.Context(), env.stderr)
-	}
-	for _, file := range files {
-		if err := leaveRoot(env, file); err != nil {
-			return err
-		}
-	}
-	return nil
-}
 
 // usageError is the error for an invalid command line or environment variable.
 type usageError struct{ error }

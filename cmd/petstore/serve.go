@@ -39,6 +39,11 @@ type serveConfig struct {
 	server          server.Options
 	logLevel        slog.Level
 	logFormat       string
+
+	// Known once the server listens:
+	url  string // where it is served, such as http://127.0.0.1:8080
+	base string // where its operations are
+	docs string // where their page is; empty for none
 }
 
 func serveCommand(env *environment) *cobra.Command {
@@ -70,7 +75,7 @@ signal stops the server at once.`,
 			if err := cfg.complete(env); err != nil {
 				return err
 			}
-			return serve(cmd.Context(), env, cfg)
+			return serve(cmd.Context(), env, &cfg)
 		},
 	}
 	flags := cmd.Flags()
@@ -91,7 +96,7 @@ signal stops the server at once.`,
 	flags.TextVar(&cfg.logLevel, "log-level", slog.LevelInfo, "the minimum `level` to log: debug, info, warn or error")
 	flags.StringVar(&cfg.logFormat, "log-format", "auto", "text, json, or auto, which is text at a terminal and else json")
 	flags.BoolVar(&cfg.sandbox, "sandbox", false, "serve 300 pets from memory, and let web pages on localhost use them (CORS)")
-	return withStore(env, cmd)
+	return addStore(env, cmd)
 }
 
 // complete completes and validates the configuration.
@@ -123,7 +128,7 @@ func (cfg *serveConfig) complete(env *environment) (err error) {
 	case cfg.server.Profiles && cfg.adminAddr == "":
 		return misuse("--pprof needs --admin-addr, where profiles are served")
 	case cfg.open.RequireSync && !env.store.Standbys:
-		return misuse("--require-sync needs a postgres:// store, the only one with standbys")
+		return misuse("--require-sync needs a store whose server has standbys, such as PostgreSQL")
 	case env.store.Volatile && !cfg.sandbox && len(cfg.fixedKeys) == 0 && !env.interactive:
 		return misuse("the memory store has no key, and none can be added later; set %s", keysVariable)
 	}
@@ -137,62 +142,24 @@ var localOrigins = []string{
 }
 
 // serve runs the server until it is told to stop or fails.
-func serve(ctx context.Context, env *environment, cfg serveConfig) (err error) {
+func serve(ctx context.Context, env *environment, cfg *serveConfig) (err error) {
 	// The process ends in time, whatever hangs: PostgreSQL, a disk, or a log that nobody
 	// reads. Nothing acknowledged is lost, because it is already stored.
 	endInTime := func() { time.AfterFunc(cfg.server.Drain+stopTime, func() { env.exit(1) }) }
 	context.AfterFunc(ctx, endInTime)
-	level := &slog.HandlerOptions{Level: cfg.logLevel}
-	env.stderr.hide(keys.Pattern, cfg.fixedKeys)
-	env.logger = slog.New(slog.NewJSONHandler(env.stderr, level))
-	if cfg.logFormat == "text" || cfg.logFormat == "auto" && env.terminal {
-		env.logger = slog.New(slog.NewTextHandler(env.stderr, level))
-	}
-
-	// The server may need root's rights, for its port or its certificate.
-	if path, owner := otherOwner(env.store.Path()); env.store.Files != nil && owner != nil {
-		return fmt.Errorf("%s belongs to the user %s: run the server as that user, for example with runuser -u %s --",
-			path, owner.Username, owner.Username)
+	startLog(env, cfg)
+	if err := refuseRoot(env, env.store.Path()); err != nil {
+		return err
 	}
 	st, err := openStore(ctx, env, cfg.open)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(advise(err, &env.store), st.Close()) }()
-	registry := prometheus.NewRegistry()
-	process := collectors.NewProcessCollector(collectors.ProcessCollectorOpts{})
-	registry.MustRegister(collectors.NewGoCollector(), process)
-	metrics := prometheus.WrapRegistererWithPrefix(service.Name+"_", registry)
-	promauto.With(metrics).NewGauge(prometheus.GaugeOpts{
-		Name: "build_info", Help: "The version of the program and the kind of its store.",
-		ConstLabels: prometheus.Labels{"version": version, "store": env.store.Name},
-	}).Set(1)
-	observed := store.Observe(st, metrics)
-
-	listener, err := net.Listen("tcp", cfg.addr)
-	if err != nil {
-		return fmt.Errorf("--addr: %w", err)
-	}
-	defer listener.Close()
-	url := server.URL(listener.Addr(), cfg.server.CertFile != "")
-	keyring := keys.NewKeyring(observed, cfg.fixedKeys)
-	cfg.edge.Logger, cfg.edge.LogBlocked = env.logger, env.stderr.blocked
-	cfg.edge.Metrics, cfg.edge.URL = metrics, url
-	handler, err := service.NewHandler(observed, keyring, cfg.edge)
-	if err != nil {
+	if err := listen(env, cfg); err != nil {
 		return err
 	}
-	if cfg.adminAddr != "" {
-		if cfg.server.Admin, err = net.Listen("tcp", cfg.adminAddr); err != nil {
-			return fmt.Errorf("--admin-addr: %w", err)
-		}
-		defer cfg.server.Admin.Close()
-		env.logger.Info("serving metrics", "address", server.URL(cfg.server.Admin.Addr(), false)+"/metrics")
-	}
-	cfg.server.Handler, cfg.server.Listener, cfg.server.Failed = handler, listener, st.Failed()
-	cfg.server.Logger, cfg.server.Metrics, cfg.server.Gatherer = env.logger, metrics, registry
-	cfg.server.Stopping = func() { endInTime(); handler.Stopping() } // also after a failure
-	srv, err := server.New(cfg.server)
+	srv, keyring, err := newServer(env, cfg, st, endInTime)
 	if err != nil {
 		return err
 	}
@@ -205,27 +172,81 @@ func serve(ctx context.Context, env *environment, cfg serveConfig) (err error) {
 		done()
 		err = errors.Join(err, background.Wait()) // before the store is closed
 	}()
-	base, docs := url+handler.Base(), ""
-	if path := handler.DocsPath(); path != "" {
-		docs = url + path
-	}
 	switch {
 	case cfg.sandbox:
-		err = fillSandbox(working, env, st, base)
+		err = fillSandbox(working, env, st, cfg.base)
 	case len(cfg.fixedKeys) == 0:
-		err = offerKey(working, env, st, base, docs)
+		err = offerKey(working, env, st, cfg)
 	}
 	if err != nil {
 		return err
 	}
-	env.logger.Info("serving", "address", base, "docs", docs, "store", env.store.String(), "version", version)
+	env.logger.Info("serving", "address", cfg.base, "docs", cfg.docs, "store", env.store.String(), "version", version)
 	env.serving = true
 	return srv.Run(ctx)
 }
 
+// startLog sets the format and level of the log, and keeps keys out of it.
+func startLog(env *environment, cfg *serveConfig) {
+	options := &slog.HandlerOptions{Level: cfg.logLevel}
+	env.stderr.hide(keys.Pattern, cfg.fixedKeys)
+	env.logger = slog.New(slog.NewJSONHandler(env.stderr, options))
+	if cfg.logFormat == "text" || cfg.logFormat == "auto" && env.terminal {
+		env.logger = slog.New(slog.NewTextHandler(env.stderr, options))
+	}
+}
+
+// listen listens at --addr and --admin-addr until the process ends.
+func listen(env *environment, cfg *serveConfig) (err error) {
+	if cfg.server.Listener, err = net.Listen("tcp", cfg.addr); err != nil {
+		return fmt.Errorf("--addr: %w", err)
+	}
+	cfg.url = server.URL(cfg.server.Listener.Addr(), cfg.server.CertFile != "")
+	if cfg.adminAddr == "" {
+		return nil
+	}
+	if cfg.server.Admin, err = net.Listen("tcp", cfg.adminAddr); err != nil {
+		return fmt.Errorf("--admin-addr: %w", err)
+	}
+	env.logger.Info("serving metrics", "address", server.URL(cfg.server.Admin.Addr(), false)+"/metrics")
+	return nil
+}
+
+// newServer returns a server of the operations on st, with its metrics, and its API keys.
+// The server calls stopping when it begins to stop.
+func newServer(env *environment, cfg *serveConfig, st store.Store, stopping func()) (*server.Server, *keys.Keyring, error) {
+	registry := prometheus.NewRegistry()
+	process := collectors.NewProcessCollector(collectors.ProcessCollectorOpts{})
+	registry.MustRegister(collectors.NewGoCollector(), process)
+	metrics := prometheus.WrapRegistererWithPrefix(service.Name+"_", registry)
+	promauto.With(metrics).NewGauge(prometheus.GaugeOpts{
+		Name: "build_info", Help: "The version of the program and the kind of its store.",
+		ConstLabels: prometheus.Labels{"version": version, "store": env.store.Name},
+	}).Set(1)
+	observed := store.Observe(st, metrics)
+
+	keyring := keys.NewKeyring(observed, cfg.fixedKeys)
+	cfg.edge.Logger, cfg.edge.LogBlocked = env.logger, env.stderr.blocked
+	cfg.edge.Metrics, cfg.edge.URL = metrics, cfg.url
+	handler, err := service.NewHandler(observed, keyring, cfg.edge)
+	if err != nil {
+		return nil, nil, err
+	}
+	cfg.base = cfg.url + handler.Base()
+	if path := handler.DocsPath(); path != "" {
+		cfg.docs = cfg.url + path
+	}
+
+	cfg.server.Handler, cfg.server.Failed = handler, st.Failed()
+	cfg.server.Stopping = func() { stopping(); handler.Stopping() }
+	cfg.server.Logger, cfg.server.Metrics, cfg.server.Gatherer = env.logger, metrics, registry
+	srv, err := server.New(cfg.server)
+	return srv, keyring, err
+}
+
 // offerKey creates and prints a key at a terminal if the store has none; elsewhere it
 // logs how to create one.
-func offerKey(ctx context.Context, env *environment, st keys.Store, base, docs string) error {
+func offerKey(ctx context.Context, env *environment, st keys.Store, cfg *serveConfig) error {
 	existing, err := st.Keys(ctx)
 	if err != nil || len(existing) > 0 {
 		return err
@@ -240,8 +261,8 @@ func offerKey(ctx context.Context, env *environment, st keys.Store, base, docs s
 		return err
 	}
 	try := "Try it with curl"
-	if docs != "" {
-		try += ", or in a browser at " + docs
+	if cfg.docs != "" {
+		try += ", or in a browser at " + cfg.docs
 	}
 	_, err = fmt.Fprintf(env.stdout, `
 The store had no API key, so here is one. It is shown only this once:
@@ -252,7 +273,7 @@ The store had no API key, so here is one. It is shown only this once:
 
   curl -H 'Authorization: Bearer %s' %s/pets
 
-`, token, try, token, base)
+`, token, try, token, cfg.base)
 	return err
 }
 

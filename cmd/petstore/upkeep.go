@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 
@@ -43,15 +42,18 @@ func fileCommand(env *environment, done string, work func(*store.Files) fileWork
 	force := cmd.Flags().Bool("force", false, forceUsage)
 	cmd.Args = cobra.ExactArgs(1)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if err := refuseRoot(env, args[0]); err != nil {
+			return err
+		}
 		return upkeep(env, env.stderr, done, func(f *store.Files, path string) (db.Report, error) {
 			return work(f)(cmd.Context(), path, args[0], *force)
 		})
 	}
-	return withStore(env, cmd)
+	return onStore(env, cmd)
 }
 
 func verifyCommand(env *environment) *cobra.Command {
-	return withStore(env, &cobra.Command{
+	return onStore(env, &cobra.Command{
 		Use:   "verify",
 		Short: "Check an SQLite store for damage",
 		Long: `verify reads a whole store or backup and changes no pets. Servers may keep
@@ -69,7 +71,7 @@ running. If there is damage, verify reports it, and the exit status is 1.`,
 // upkeep calls work for a store that is a file and prints to out what was done.
 func upkeep(env *environment, out io.Writer, done string, work func(*store.Files, string) (db.Report, error)) error {
 	if env.store.Files == nil {
-		return errors.New("PostgreSQL has its own tools for this, such as pg_basebackup, pg_dump and pg_amcheck")
+		return fmt.Errorf("a %s store is no file: back up, restore and check it with the tools of its database", env.store.Name)
 	}
 	r, err := work(env.store.Files, env.store.Path())
 	if err == nil {
@@ -87,7 +89,7 @@ func upkeep(env *environment, out io.Writer, done string, work func(*store.Files
 }
 
 func migrateCommand(env *environment) *cobra.Command {
-	return withStore(env, &cobra.Command{
+	return onStore(env, &cobra.Command{
 		Use:   "migrate",
 		Short: "Make a store, or bring its schema up to date",
 		Long: `migrate makes the store if there is none, and brings its schema up to date, as
