@@ -73,9 +73,6 @@ func (h *Handler) writeError(err error, c echo.Context) {
 	if e.Kind == fault.Unavailable {
 		header.Set("Retry-After", "1")
 	}
-	if c.Request().ContentLength != 0 && c.Get(requestBody) == nil {
-		header.Set("Connection", "close") // else net/http would wait for the body before it sends the response
-	}
 	body, _ := json.Marshal(h.service.ErrorBody(e.Kind, response.message, response.status)) // a struct of strings and numbers
 	header.Set("Content-Length", strconv.Itoa(len(body)+len("\n")))                         // so that it is complete before ServeHTTP returns
 	_ = c.JSONBlob(response.status, append(body, '\n'))                                     // the client may be gone

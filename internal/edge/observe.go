@@ -21,7 +21,7 @@ import (
 // Keys of values in an echo.Context.
 const (
 	operationName = "operation"
-	requestBody   = "body" // set once the whole body has been read
+	requestBody   = "body"
 )
 
 // observe counts, times and logs requests. It also writes error responses, so that their

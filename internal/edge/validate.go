@@ -125,9 +125,6 @@ func (op *operation) read(c echo.Context) error {
 	}
 	r := c.Request()
 	if op.body == nil {
-		if r.ContentLength != 0 { // nobody reads the body
-			c.Response().Header().Set("Connection", "close")
-		}
 		return nil
 	}
 	required := op.RequestBody.Value.Required

@@ -130,43 +130,84 @@ func (s *Server) Run(ctx context.Context) error {
 	return s.stop(ctx, failure)
 }
 
-// serveHTTP calls the handler. It closes the connection while the server stops, and after
-// an HTTP/1.0 or chunked request: a proxy in front may disagree with net/http about where
-// that ends (RFC 9112, section 6.1).
+// serveHTTP calls the handler.
 func (s *Server) serveHTTP(w http.ResponseWriter, r *http.Request) {
-	if s.stopping.Load() || !r.ProtoAtLeast(1, 1) || len(r.TransferEncoding) > 0 {
-		w.Header().Set("Connection", "close")
-	}
 	if r.TLS != nil {
 		w.Header().Set("Strict-Transport-Security", "max-age=31536000")
 	}
+	response := &responseWriter{ResponseWriter: w, server: s, request: r}
+	if r.ContentLength != 0 {
+		response.body = &body{ReadCloser: r.Body}
+		r.Body = response.body
+	}
 	s.unanswered.Add(1)
 	defer s.unanswered.Add(-1)
-	s.options.Handler.ServeHTTP(responseWriter{w, s}, r)
-	if r.ContentLength != 0 && w.Header().Get("Connection") == "close" {
+	s.options.Handler.ServeHTTP(response, r)
+	response.beforeHeader() // if the handler has written nothing
+	if response.unread() {
 		// net/http may close the connection at once, which resets it while the client
 		// is still sending its body.
-		response := http.NewResponseController(w)
-		_ = response.Flush()
-		_ = response.SetReadDeadline(time.Now().Add(lingerTimeout))
-		_, _ = io.Copy(io.Discard, r.Body)
+		controller := http.NewResponseController(w)
+		_ = controller.Flush()
+		_ = controller.SetReadDeadline(time.Now().Add(lingerTimeout))
+		_, _ = io.Copy(io.Discard, response.body)
 	}
 }
 
-// responseWriter counts a request as unanswered, except during Write.
+// responseWriter decides whether the connection is closed after the response. It counts
+// the request as unanswered, except during Write.
 type responseWriter struct {
 	http.ResponseWriter
-	server *Server
+	server      *Server
+	request     *http.Request
+	body        *body // nil if there is none
+	wroteHeader bool
 }
 
-func (w responseWriter) Write(p []byte) (int, error) {
+// beforeHeader announces that the connection will be closed: while the server stops,
+// after a request whose body has not been read, since net/http would wait for the rest of
+// it before it sends the response, and after an HTTP/1.0 or chunked request, since a
+// proxy in front may disagree with net/http about where that ends (RFC 9112, section 6.1).
+func (w *responseWriter) beforeHeader() {
+	if w.wroteHeader {
+		return
+	}
+	w.wroteHeader = true
+	r := w.request
+	if w.server.stopping.Load() || w.unread() || !r.ProtoAtLeast(1, 1) || len(r.TransferEncoding) > 0 {
+		w.Header().Set("Connection", "close")
+	}
+}
+
+// unread reports whether the request has a body that was not read to its end.
+func (w *responseWriter) unread() bool { return w.body != nil && !w.body.ended }
+
+func (w *responseWriter) WriteHeader(status int) {
+	w.beforeHeader()
+	w.ResponseWriter.WriteHeader(status)
+}
+
+func (w *responseWriter) Write(p []byte) (int, error) {
+	w.beforeHeader()
 	w.server.unanswered.Add(-1)
 	defer w.server.unanswered.Add(1)
 	return w.ResponseWriter.Write(p)
 }
 
 // Unwrap is for http.ResponseController.
-func (w responseWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+func (w *responseWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+// body is the body of a request.
+type body struct {
+	io.ReadCloser
+	ended bool // it was read to its end
+}
+
+func (b *body) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	b.ended = b.ended || err == io.EOF
+	return n, err
+}
 
 // stop drains the server, waits for requests in flight, and closes all connections. There
 // is no drain, and little time, once the service has failed.

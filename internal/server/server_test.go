@@ -43,8 +43,9 @@ func (h *testHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		if _, err := io.ReadAll(r.Body); errors.Is(err, os.ErrDeadlineExceeded) {
 			w.WriteHeader(http.StatusRequestTimeout)
 		}
+	case "/part":
+		_, _ = io.ReadFull(r.Body, make([]byte, 4))
 	case "/refuse": // does not read the body
-		w.Header().Set("Connection", "close")
 		w.Header().Set("Content-Length", "0")
 		w.WriteHeader(http.StatusUnauthorized)
 	case "/large":
@@ -306,6 +307,34 @@ func TestTimeouts(t *testing.T) {
 			s.wantTime(20 * time.Second)
 		})
 	})
+}
+
+// TestConnectionClose checks after which requests the connection is closed, and that the
+// response says so.
+func TestConnectionClose(t *testing.T) {
+	const length, chunked = "Content-Length: 5\r\n", "Transfer-Encoding: chunked\r\n"
+	for request, want := range map[string]bool{
+		request("GET /ok"):                                     false,
+		request("GET /ok", "Content-Length: 0\r\n"):            false,
+		request("GET /ok", "Connection: close\r\n"):            true,
+		request("GET /ok", length) + "large":                   true,
+		request("GET /large", length) + "large":                true, // writes without WriteHeader
+		request("POST /refuse", length) + "large":              true,
+		request("POST /part", length) + "large":                true,
+		request("POST /read", length) + "large":                false,
+		request("POST /read", chunked) + "1\r\nx\r\n0\r\n\r\n": true,
+		"GET /ok HTTP/1.0\r\nConnection: keep-alive\r\n\r\n":   true,
+	} {
+		inBubble(t, Options{}, func(s *running) {
+			conn := s.dial()
+			if r := roundTrip(conn, request); r.StatusCode == 0 || r.Close != want {
+				s.Errorf("%q: got status %d, close %v, want %v", request, r.StatusCode, r.Close, want)
+			}
+			if got := roundTrip(conn, "GET /ok HTTP/1.1\r\nHost: x\r\n\r\n").StatusCode == 0; got != want {
+				s.Errorf("%q: the connection was closed: %v, want %v", request, got, want)
+			}
+		})
+	}
 }
 
 // TestRefusalArrives sends a body that nobody reads, slowly. The connection must not be
