@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -200,40 +199,6 @@ func TestPrintKeys(t *testing.T) {
 	if want := `a\u000ab\u0009c\u000cd` + "\ufffde\ufffd\n"; err != nil || !strings.HasSuffix(out.String(), want) {
 		t.Errorf("got %s, error %v, want %s", &out, err, want)
 	}
-}
-
-func TestPrinter(t *testing.T) {
-	t.Parallel()
-	for text, want := range map[string]string{
-		"Zoë 🐕\t\n": "Zoë 🐕\t\n", "\x1b[31mred": `\u001b[31mred`, "a\u202eb": `a\u202eb`, "'\r": `'\u000d`,
-		"\x7f\u009b31m": `\u007f\u009b31m`, "\U000e0041": `\udb40\udc41`, "\x9b31m": "\ufffd31m",
-		"psk_abc, first-and-more, first": "REDACTED, REDACTED, REDACTED",
-	} {
-		var out bytes.Buffer
-		p := &printer{Writer: &out}
-		p.hide(keys.Pattern, []string{"first", "first-and-more"})
-		if n, err := fmt.Fprint(p, text); n != len(text) || err != nil || out.String() != want {
-			t.Errorf("%q: got %d, error %v, %q, want %q", text, n, err, &out, want)
-		}
-	}
-}
-
-// TestPrinterBlocked checks that a log that nobody reads is noticed.
-func TestPrinterBlocked(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r, w := io.Pipe()
-		log := &printer{Writer: w}
-		go fmt.Fprintln(log, "a line")
-		time.Sleep(4 * time.Second)
-		soon := log.blocked()
-		time.Sleep(2 * time.Second)
-		late := log.blocked()
-		_, _ = r.Read(make([]byte, 1024))
-		synctest.Wait()
-		if read := log.blocked(); soon || !late || read {
-			t.Errorf("got blocked after 4 s: %v, after 6 s: %v, once it is read: %v, want only after 6 s", soon, late, read)
-		}
-	})
 }
 
 // TestLastWord checks that a command that failed says whether something was done.

@@ -57,7 +57,7 @@ type environment struct {
 func run(ctx context.Context, args []string, env *environment) int {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	env.logger = slog.New(slog.NewTextHandler(env.stderr, nil))
+	env.logger = newLogger(env.stderr, slog.LevelInfo, false)
 	root := rootCommand(env)
 	root.SetArgs(args)
 	cmd, err := root.ExecuteContextC(ctx)

@@ -147,7 +147,8 @@ func serve(ctx context.Context, env *environment, cfg *serveConfig) (err error) 
 	// reads. Nothing acknowledged is lost, because it is already stored.
 	endInTime := func() { time.AfterFunc(cfg.server.Drain+stopTime, func() { env.exit(1) }) }
 	context.AfterFunc(ctx, endInTime)
-	startLog(env, cfg)
+	env.stderr.hide(keys.Pattern, cfg.fixedKeys)
+	env.logger = newLogger(env.stderr, cfg.logLevel, cfg.logFormat == "json" || cfg.logFormat == "auto" && !env.terminal)
 	if err := refuseRoot(env, env.store.Path()); err != nil {
 		return err
 	}
@@ -184,16 +185,6 @@ func serve(ctx context.Context, env *environment, cfg *serveConfig) (err error) 
 	env.logger.Info("serving", "address", cfg.base, "docs", cfg.docs, "store", env.store.String(), "version", version)
 	env.serving = true
 	return srv.Run(ctx)
-}
-
-// startLog sets the format and level of the log, and keeps keys out of it.
-func startLog(env *environment, cfg *serveConfig) {
-	options := &slog.HandlerOptions{Level: cfg.logLevel}
-	env.stderr.hide(keys.Pattern, cfg.fixedKeys)
-	env.logger = slog.New(slog.NewJSONHandler(env.stderr, options))
-	if cfg.logFormat == "text" || cfg.logFormat == "auto" && env.terminal {
-		env.logger = slog.New(slog.NewTextHandler(env.stderr, options))
-	}
 }
 
 // listen listens at --addr and --admin-addr until the process ends.
