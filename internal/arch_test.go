@@ -52,10 +52,10 @@ var importers = map[string][]string{
 	"net/http":                      {"gen/api", "gen/client", "cmd/petstore", "internal/edge", "internal/server", "internal/service"},
 	"testing":                       {"internal/store/storetest", "internal/store/postgres/pgtest"},
 
-	"database/sql":             {"internal/store/sqlite"},
-	"modernc.org":              {"internal/store/sqlite"},
+	"database/sql":             {"internal/db/sqlite", "internal/store/sqlite"},
+	"modernc.org":              {"internal/db/sqlite"},
 	"github.com/jackc/pgx":     {"internal/store/postgres", "internal/store/postgres/pgtest"},
-	"github.com/pressly/goose": {"internal/store/sqlite", "internal/store/postgres"},
+	"github.com/pressly/goose": {"internal/db/sqlite", "internal/store/postgres"},
 
 	"gen":                     {"internal/service"},
 	"internal/docs":           {"internal/service"},

@@ -47,6 +47,7 @@ type Report struct {
 
 // Rows is the number of rows of a table.
 type Rows struct {
-	Table string
-	Count int64
+	Table  string
+	Count  int64
+	LastID int64 // above which a restored database gives identifiers; otherwise 0
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"time"
 
+	"example.com/petstore/internal/db/sqlite"
 	"example.com/petstore/internal/keys"
 )
 
@@ -19,57 +20,66 @@ const (
 )
 
 func (s *Store) CreateKey(ctx context.Context, k keys.Key) error {
-	return s.write(ctx, func(tx *sql.Tx) error {
-		_, err := tx.Exec(insertKey, keyValues(k)...)
+	return s.Write(ctx, func(conn sqlite.Conn) error {
+		_, err := conn.Exec(insertKey, k.ID, k.Name, k.Hash[:], k.ReadOnly, k.CreatedAt.Unix(),
+			seconds(k.ExpiresAt), seconds(k.RevokedAt), seconds(k.UsedAt))
 		return err
 	})
 }
 
-// keyValues returns the values of keyColumns.
-func keyValues(k keys.Key) []any {
-	seconds := func(t time.Time) sql.NullInt64 { return sql.NullInt64{Int64: t.Unix(), Valid: !t.IsZero()} }
-	return []any{
-		k.ID, k.Name, k.Hash[:], k.ReadOnly, k.CreatedAt.Unix(),
-		seconds(k.ExpiresAt), seconds(k.RevokedAt), seconds(k.UsedAt),
-	}
-}
-
 func (s *Store) Key(ctx context.Context, id string) (k keys.Key, err error) {
-	err = s.read(ctx, func(selects statements) error { return scanKey(selects[selectKey].QueryRow(id), &k) })
-	if errors.Is(err, sql.ErrNoRows) {
-		err = keys.ErrNotFound
-	}
+	err = s.Read(ctx, func(conn sqlite.Conn) error {
+		k, err = scanKey(conn.QueryRow(selectKey, id))
+		return err
+	})
 	return k, err
 }
 
 func (s *Store) Keys(ctx context.Context) (all []keys.Key, err error) {
-	err = s.read(ctx, func(selects statements) error {
-		all, err = collect(rowsOf(context.Background(), selects, scanKey, selectKeys))
+	err = s.Read(ctx, func(conn sqlite.Conn) error {
+		all, err = allKeys(conn)
 		return err
 	})
 	return all, err
 }
 
 // Keys implements store.Reader.
-func (r *Reader) Keys(ctx context.Context) ([]keys.Key, error) {
-	return collect(rowsOf(ctx, r.db, scanKey, selectKeys))
+func (r Reader) Keys(context.Context) (all []keys.Key, err error) {
+	err = r.Read(func(conn sqlite.Conn) error {
+		all, err = allKeys(conn)
+		return err
+	})
+	return all, err
+}
+
+func allKeys(conn sqlite.Conn) (all []keys.Key, err error) {
+	rows, err := conn.Query(selectKeys)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		k, err := scanKey(rows)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, k)
+	}
+	return all, rows.Err()
 }
 
 func (s *Store) RevokeKey(ctx context.Context, id string, at time.Time) (k keys.Key, err error) {
-	err = s.write(ctx, func(tx *sql.Tx) error {
-		err := scanKey(tx.QueryRow(revokeKey, at.Unix(), id), &k)
-		if errors.Is(err, sql.ErrNoRows) {
-			err = keys.ErrNotFound
-		}
+	err = s.Write(ctx, func(conn sqlite.Conn) error {
+		k, err = scanKey(conn.QueryRow(revokeKey, at.Unix(), id))
 		return err
 	})
 	return k, err
 }
 
 func (s *Store) RecordKeyUse(ctx context.Context, used map[string]time.Time) error {
-	return s.write(ctx, func(tx *sql.Tx) error {
+	return s.Write(ctx, func(conn sqlite.Conn) error {
 		for id, at := range used {
-			if _, err := tx.Exec(recordUse, at.Unix(), id); err != nil {
+			if _, err := conn.Exec(recordUse, at.Unix(), id); err != nil {
 				return err
 			}
 		}
@@ -77,18 +87,25 @@ func (s *Store) RecordKeyUse(ctx context.Context, used map[string]time.Time) err
 	})
 }
 
-func scanKey(row scanner, k *keys.Key) error {
+// scanKey returns the key in a row, which is a *sql.Row or *sql.Rows, or keys.ErrNotFound.
+func scanKey(row interface{ Scan(columns ...any) error }) (k keys.Key, err error) {
 	var hash []byte
 	var created int64
 	var expires, revoked, used sql.NullInt64
-	if err := row.Scan(&k.ID, &k.Name, &hash, &k.ReadOnly, &created, &expires, &revoked, &used); err != nil {
-		return err
+	err = row.Scan(&k.ID, &k.Name, &hash, &k.ReadOnly, &created, &expires, &revoked, &used)
+	if errors.Is(err, sql.ErrNoRows) {
+		err = keys.ErrNotFound
+	}
+	if err != nil {
+		return keys.Key{}, err
 	}
 	copy(k.Hash[:], hash) // as long, as the schema demands
 	k.CreatedAt = time.Unix(created, 0).UTC()
 	k.ExpiresAt, k.RevokedAt, k.UsedAt = timeOrZero(expires), timeOrZero(revoked), timeOrZero(used)
-	return nil
+	return k, nil
 }
+
+func seconds(t time.Time) sql.NullInt64 { return sql.NullInt64{Int64: t.Unix(), Valid: !t.IsZero()} }
 
 func timeOrZero(n sql.NullInt64) time.Time {
 	if !n.Valid {

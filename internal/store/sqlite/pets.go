@@ -4,34 +4,24 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"strings"
 	"time"
 
+	"example.com/petstore/internal/db/sqlite"
 	"example.com/petstore/internal/pets"
 )
 
-// petColumns are the columns of a pet beside id, each with its field.
-var petColumns = []struct {
-	name  string
-	field func(*pets.NewPet) any // a pointer
-}{
-	{"name", func(p *pets.NewPet) any { return &p.Name }},
-	{"category_id", func(p *pets.NewPet) any { return &p.CategoryID }},
-	{"status", func(p *pets.NewPet) any { return &p.Status }},
-}
-
-var (
-	insertPet = "INSERT INTO pets (" + idAndColumns() + ") VALUES (nullif(?, 0)" +
-		strings.Repeat(", ?", len(petColumns)) + ")"
-	selectPet  = "SELECT " + idAndColumns() + " FROM pets WHERE id = ?"
-	selectPets = "SELECT " + idAndColumns() + " FROM pets WHERE id > ? ORDER BY id LIMIT ?"
-
-	// With statistics (ANALYZE), SQLite may prefer to scan pets in the order of id.
-	selectPetsByStatus = "SELECT " + idAndColumns() + " FROM pets INDEXED BY pets_by_status" +
-		" WHERE status = ? AND id > ? ORDER BY id LIMIT ?"
-)
-
 const (
+	petColumns = "id, name, category_id, status"
+
+	insertPet  = "INSERT INTO pets (" + petColumns + ") VALUES (nullif(?, 0), ?, ?, ?)"
+	selectPet  = "SELECT " + petColumns + " FROM pets WHERE id = ?"
+	selectPets = "SELECT " + petColumns + " FROM pets WHERE id > ? ORDER BY id LIMIT ?"
+
+	// Once an operator has run ANALYZE, the planner takes statuses for evenly spread. Without
+	// INDEXED BY it then scans pets in the order of id, through all of another status.
+	selectPetsByStatus = "SELECT " + petColumns + " FROM pets INDEXED BY pets_by_status" +
+		" WHERE status = ? AND id > ? ORDER BY id LIMIT ?"
+
 	// The pet's identifier is the next one of AUTOINCREMENT, which no row of pets is
 	// above, even if the row of sqlite_sequence was lost.
 	insertIdempotencyKey = `INSERT INTO idempotency_keys (pet_id, key, key_id, fingerprint)
@@ -43,26 +33,8 @@ const (
 		(SELECT pet_id FROM idempotency_keys WHERE created_at < ? ORDER BY created_at LIMIT 50)`
 )
 
-// idAndColumns returns the names of all columns of a pet.
-func idAndColumns() string {
-	list := "id"
-	for _, c := range petColumns {
-		list += ", " + c.name
-	}
-	return list
-}
-
-// values returns p's identifier and fields, as arguments and destinations for
-// idAndColumns.
-func values(p *pets.Pet) []any {
-	all := []any{&p.ID}
-	for _, c := range petColumns {
-		all = append(all, c.field(&p.NewPet))
-	}
-	return all
-}
-
-func scanPet(row scanner, p *pets.Pet) error { return row.Scan(values(p)...) }
+// fields returns pointers to the values of petColumns, to scan into and as arguments.
+func fields(p *pets.Pet) []any { return []any{&p.ID, &p.Name, &p.CategoryID, &p.Status} }
 
 func (s *Store) CreatePet(ctx context.Context, p pets.NewPet, key pets.IdempotencyKey) (pets.Pet, error) {
 	if err := p.Validate(); err != nil {
@@ -76,11 +48,11 @@ func (s *Store) CreatePet(ctx context.Context, p pets.NewPet, key pets.Idempoten
 		fingerprint = p.Fingerprint()
 	}
 	var made pets.Pet
-	err := s.write(ctx, func(tx *sql.Tx) (err error) {
+	err := s.Write(ctx, func(conn sqlite.Conn) (err error) {
 		if key.IsZero() {
-			made, err = s.insert(tx, pets.Pet{NewPet: p})
+			made, err = insert(conn, pets.Pet{NewPet: p})
 		} else {
-			made, err = s.insertOnce(tx, p, key, fingerprint)
+			made, err = insertOnce(conn, p, key, fingerprint)
 		}
 		return err
 	})
@@ -91,8 +63,8 @@ func (s *Store) CreatePet(ctx context.Context, p pets.NewPet, key pets.Idempoten
 }
 
 // insert inserts p, with a new identifier if it has none.
-func (s *Store) insert(tx *sql.Tx, p pets.Pet) (pets.Pet, error) {
-	result, err := tx.Stmt(s.inserts[insertPet]).Exec(values(&p)...)
+func insert(conn sqlite.Conn, p pets.Pet) (pets.Pet, error) {
+	result, err := conn.Exec(insertPet, fields(&p)...)
 	if err != nil {
 		return pets.Pet{}, err
 	}
@@ -101,25 +73,25 @@ func (s *Store) insert(tx *sql.Tx, p pets.Pet) (pets.Pet, error) {
 }
 
 // insertOnce inserts p, or returns the pet that its idempotency key has created.
-func (s *Store) insertOnce(
-	tx *sql.Tx, p pets.NewPet, key pets.IdempotencyKey, fingerprint []byte,
+func insertOnce(
+	conn sqlite.Conn, p pets.NewPet, key pets.IdempotencyKey, fingerprint []byte,
 ) (made pets.Pet, err error) {
-	result, err := tx.Stmt(s.inserts[insertIdempotencyKey]).Exec(key.Key, key.KeyID, fingerprint)
+	result, err := conn.Exec(insertIdempotencyKey, key.Key, key.KeyID, fingerprint)
 	if err != nil {
 		return made, err
 	}
 	if inserted, _ := result.RowsAffected(); inserted > 0 { // this driver has no errors here
 		id, _ := result.LastInsertId()
-		return s.insert(tx, pets.Pet{ID: id, NewPet: p})
+		return insert(conn, pets.Pet{ID: id, NewPet: p})
 	}
 	var id int64
-	if err := tx.QueryRow(selectIdempotencyKey, key.Key, key.KeyID).Scan(&id, &fingerprint); err != nil {
+	if err := conn.QueryRow(selectIdempotencyKey, key.Key, key.KeyID).Scan(&id, &fingerprint); err != nil {
 		return made, err
 	}
 	if err := p.CheckRepeat(fingerprint); err != nil {
 		return made, err
 	}
-	err = scanPet(tx.QueryRow(selectPet, id), &made)
+	err = conn.QueryRow(selectPet, id).Scan(fields(&made)...)
 	if errors.Is(err, sql.ErrNoRows) {
 		err = pets.ErrRemoved
 	}
@@ -128,8 +100,8 @@ func (s *Store) insertOnce(
 
 func (s *Store) ForgetIdempotencyKeys(ctx context.Context, before time.Time) (int, error) {
 	var n int64
-	err := s.write(ctx, func(tx *sql.Tx) error {
-		result, err := tx.Exec(deleteIdempotencyKeys, before.Unix())
+	err := s.Write(ctx, func(conn sqlite.Conn) error {
+		result, err := conn.Exec(deleteIdempotencyKeys, before.Unix())
 		if err == nil {
 			n, err = result.RowsAffected()
 		}
@@ -139,7 +111,7 @@ func (s *Store) ForgetIdempotencyKeys(ctx context.Context, before time.Time) (in
 }
 
 func (s *Store) Pet(ctx context.Context, id int64) (p pets.Pet, err error) {
-	err = s.read(ctx, func(selects statements) error { return scanPet(selects[selectPet].QueryRow(id), &p) })
+	err = s.Read(ctx, func(conn sqlite.Conn) error { return conn.QueryRow(selectPet, id).Scan(fields(&p)...) })
 	if errors.Is(err, sql.ErrNoRows) {
 		err = pets.NoSuchPet(id)
 	}
@@ -149,20 +121,27 @@ func (s *Store) Pet(ctx context.Context, id int64) (p pets.Pet, err error) {
 // Pets implements pets.Store. It selects one row more than the page may hold, to
 // learn whether there are more.
 func (s *Store) Pets(ctx context.Context, q pets.Query) (page pets.Page, err error) {
-	err = s.read(ctx, func(selects statements) error {
-		query, args := selectPets, []any{q.After, q.Limit + 1}
-		if q.Status != "" {
-			query, args = selectPetsByStatus, []any{string(q.Status), q.After, q.Limit + 1}
+	query, args := selectPets, []any{q.After, q.Limit + 1}
+	if q.Status != "" {
+		query, args = selectPetsByStatus, []any{string(q.Status), q.After, q.Limit + 1}
+	}
+	err = s.Read(ctx, func(conn sqlite.Conn) error {
+		rows, err := conn.Query(query, args...)
+		if err != nil {
+			return err
 		}
-		for p, err := range rowsOf(context.Background(), selects, scanPet, query, args...) {
-			if err != nil {
+		defer rows.Close()
+		var p pets.Pet
+		columns := fields(&p)
+		for rows.Next() {
+			if err := rows.Scan(columns...); err != nil {
 				return err
 			}
 			if !page.Add(p, q.Limit) {
-				break
+				return nil
 			}
 		}
-		return nil
+		return rows.Err()
 	})
 	if err != nil {
 		return pets.Page{}, err

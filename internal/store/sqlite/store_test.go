@@ -1,22 +1,16 @@
 package sqlite
 
 import (
-	"bytes"
 	"database/sql"
 	"errors"
-	"log/slog"
-	"net/url"
-	"os"
 	"path/filepath"
-	"reflect"
-	"strings"
-	"sync"
 	"testing"
 	"time"
 
+	_ "modernc.org/sqlite" // for a connection beside the store's
+
 	"example.com/petstore/internal/db"
-	"example.com/petstore/internal/fault"
-	"example.com/petstore/internal/keys"
+	"example.com/petstore/internal/example"
 	"example.com/petstore/internal/pets"
 	"example.com/petstore/internal/store"
 	"example.com/petstore/internal/store/storetest"
@@ -24,24 +18,64 @@ import (
 
 // stored is a store with its path.
 type stored struct {
-	*Store
+	store.Store
 	path string
+}
+
+func open(t testing.TB, path string) stored {
+	t.Helper()
+	s, err := Kind.Open(t.Context(), prefix+path, db.Options{})
+	if err != nil {
+		t.Fatalf("Open(%q): got error %v", path, err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	return stored{s, path}
+}
+
+func newPath(t testing.TB) string { return filepath.Join(t.TempDir(), "pets.db") }
+
+// sqlOn runs SQL on a file as another tool would, and returns the last column of the first
+// row, if there is one.
+func sqlOn(t testing.TB, path, query string, args ...any) (text string) {
+	t.Helper()
+	conn, err := sql.Open("sqlite", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	rows, err := conn.QueryContext(t.Context(), query, args...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	columns, _ := rows.Columns()
+	into := make([]any, len(columns))
+	for i := range into {
+		into[i] = new(any)
+	}
+	if len(into) > 0 {
+		into[len(into)-1] = &text
+	}
+	if rows.Next() {
+		err = rows.Scan(into...)
+	}
+	if err := errors.Join(err, rows.Err(), rows.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return text
 }
 
 func TestStore(t *testing.T) {
 	storetest.Run(t, storetest.Factory{
-		Open: func(t testing.TB) store.Store {
-			path := newPath(t)
-			return stored{open(t, path), path}
-		},
+		Open: func(t testing.TB) store.Store { return open(t, newPath(t)) },
 		Reopen: func(t testing.TB, s store.Store) store.Store {
-			old := s.(stored)
-			mustClose(t, old.Store)
-			return stored{open(t, old.path), old.path}
+			if err := s.Close(); err != nil {
+				t.Errorf("Close: got error %v", err)
+			}
+			return open(t, s.(stored).path)
 		},
 		Change: func(t testing.TB, s store.Store, p pets.Pet) {
 			sqlOn(t, s.(stored).path, "DELETE FROM pets WHERE id = ?", p.ID)
-			sqlOn(t, s.(stored).path, insertPet, values(&p)...)
+			sqlOn(t, s.(stored).path, insertPet, fields(&p)...)
 		},
 		Remove: func(t testing.TB, s store.Store, id int64) {
 			sqlOn(t, s.(stored).path, "DELETE FROM pets WHERE id = ?", id)
@@ -61,235 +95,28 @@ func TestStore(t *testing.T) {
 func TestSequenceLost(t *testing.T) {
 	path := newPath(t)
 	s := open(t, path)
-	mustCreate(t, s, "removed")
-	last := mustCreate(t, s, "last").ID
-	sqlOn(t, path, "DELETE FROM pets WHERE name = 'removed'")
+	storetest.Fill(t, s, 2, example.Pet())
+	sqlOn(t, path, "DELETE FROM pets WHERE id = 1")
+	last := int64(2)
 	for _, key := range []string{"k1", "", "k2"} {
 		sqlOn(t, path, "DELETE FROM sqlite_sequence")
-		made, err := s.CreatePet(t.Context(), newPet("Rex"), pets.IdempotencyKey{Key: key})
+		made, err := s.CreatePet(t.Context(), example.Pet(), pets.IdempotencyKey{Key: key})
 		if last++; err != nil || made.ID != last {
 			t.Errorf("key %q: got id %d, error %v, want %d", key, made.ID, err, last)
 		}
 	}
 }
 
-func TestPaths(t *testing.T) {
-	for _, name := range []string{"with spaces.db", "100%.db", "%41%00.db", "a?mode=memory", "#1.db", "a&b=c;d", "file:x", "ünï 🐈", `back\slash`, `"quotes'`, "+"} {
-		path := filepath.Join(t.TempDir(), name)
-		for i := range 2 {
-			s := open(t, path)
-			if got := len(walk(t, s)); got != i {
-				t.Errorf("%q: got %d pets, want %d", name, got, i)
-			}
-			mustCreate(t, s, "Rex")
-			mustClose(t, s)
-			wantFiles(t, path, name, name+"-lock")
-		}
-	}
-}
-
-func TestOpenRejects(t *testing.T) {
-	dir := t.TempDir()
-	in := func(name string) string { return filepath.Join(dir, name) }
-	mustWrite(t, in("notes"), strings.Repeat("all my notes\n", 1000))
-	mustWrite(t, in("empty"), "")
-	sqlOn(t, in("songs"), "CREATE TABLE songs (title TEXT)")
-	sqlOn(t, in("breeds"), "CREATE TABLE pets (breed TEXT)")
-	sqlOn(t, in("goose"), "CREATE TABLE goose_db_version (id INTEGER, version_id INTEGER); CREATE TABLE songs (title TEXT)")
-	for _, name := range []string{"one", "schemaless"} {
-		mustClose(t, open(t, in(name)))
-	}
-	damageLeaf(t, in("schemaless"), "goose_db_version")
-	if err := errors.Join(os.Link(in("one"), in("twin")), os.Symlink("gone", in("dangling"))); err != nil {
-		t.Fatal(err)
-	}
-	_, err := Verify(t.Context(), in("twin"))
-	wantError(t, "Verify", err, "has several names")
-	_, err = Restore(t.Context(), in("twin"), backupOf(t, "a"), true)
-	wantError(t, "Restore", err, "has several names")
-	for _, c := range []struct {
-		path, want string
-		mustExist  bool
-	}{
-		{path: "", want: "not a file name"},
-		{path: ":memory:", want: "not a file name"},
-		{path: dir, want: "is not a regular file"},
-		{path: in("notes"), want: "is not an SQLite database"},
-		{path: in("missing/pets.db"), want: "its folder does not exist"},
-		{path: in("songs"), want: "belongs to another program and was not changed"},
-		{path: in("breeds"), want: "belongs to another program and was not changed"},
-		{path: in("goose"), want: "belongs to another program and was not changed"},
-		{path: in("songs-wal"), want: "a name that ends in -wal is that of a file of a store"},
-		{path: in("songs-lock"), want: "a name that ends in -lock"},
-		{path: in("twin"), want: "has several names (hard links)"},
-		{path: in("dangling"), want: "is a symbolic link to nothing"},
-		{path: in("schemaless"), want: "is damaged"},
-		{path: in("none"), want: "there is no store at " + in("none"), mustExist: true},
-		{path: in("empty"), want: "there is no store at " + in("empty"), mustExist: true},
-	} {
-		before, _ := os.ReadFile(c.path)
-		s, err := Open(t.Context(), c.path, db.Options{MustExist: c.mustExist})
-		if err == nil {
-			_ = s.Close()
-		}
-		wantError(t, "Open", err, c.want)
-		wantError(t, "Open", err, c.path)
-		if after, _ := os.ReadFile(c.path); !bytes.Equal(before, after) {
-			t.Errorf("%q: got the file changed, want it left alone", c.path)
-		}
-	}
-	if _, err := os.Stat(in("none")); err == nil {
-		t.Error("MustExist: got a file made, want none")
-	}
-}
-
-// openLogged opens the store at path and returns its log, too.
-func openLogged(t testing.TB, path string) (*Store, *strings.Builder) {
-	t.Helper()
-	var log strings.Builder
-	s, err := Open(t.Context(), path, db.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = s.Close() })
-	return s, &log
-}
-
-// The first line of a start that reads a long log says so.
-func TestLongLog(t *testing.T) {
-	used := newPath(t)
-	mustCreate(t, open(t, used), "Rex")
-	path := copyOf(t, used)
-	if err := os.Truncate(path+"-wal", 65<<20); err != nil { // SQLite ignores what does not belong to it
-		t.Fatal(err)
-	}
-	s, log := openLogged(t, path)
-	if !strings.Contains(log.String(), "reading a long log") || len(walk(t, s)) != 1 {
-		t.Errorf("got the log %q and %d pets, want it told and 1 pet", log, len(walk(t, s)))
-	}
-}
-
-// After a failed fsync nothing copies the log, and Close tells the failure if nobody was told.
-func TestFailure(t *testing.T) {
+// Every page of one status reads its index, also with statistics, with which SQLite may
+// prefer the order of identifiers.
+func TestPlan(t *testing.T) {
 	path := newPath(t)
-	s := open(t, path)
-	mustCreate(t, s, "Rex")
-	before := contents(t, path)
-	_ = s.faults.fail(errors.New("an fsync failed"))
-	s.checkpoint(0)
-	_, err := s.CreatePet(t.Context(), newPet("late"), pets.IdempotencyKey{})
-	wantError(t, "CreatePet", err, "an fsync failed")
-	wantError(t, "Close", s.Close(), "an fsync failed")
-	if after := contents(t, path); after[""] != before[""] || after["-wal"] != before["-wal"] {
-		t.Error("got the file or its log changed, want both as they were")
-	}
-}
-
-// TestReplacedFile makes mistakes that an operator may make with a store in use, which
-// is opened by a symbolic link. Ping, a write, or the commit of a write notices first.
-func TestReplacedFile(t *testing.T) {
-	const want = "was removed or replaced while it was in use"
-	for what, c := range map[string]struct {
-		replace func(path, link string) error
-		reopen  string // the error, or "" if the acknowledged pet must be there again
-	}{
-		"log removed":   {func(path, _ string) error { return os.Remove(path + "-wal") }, ""},
-		"index removed": {func(path, _ string) error { return os.Remove(path + "-shm") }, ""},
-		"lock removed":  {func(path, _ string) error { return os.Remove(path + "-lock") }, ""},
-		"link changed":  {func(path, link string) error { return errors.Join(os.Remove(link), os.Symlink(path+"2", link)) }, ""},
-		"file moved":    {func(path, _ string) error { return os.Rename(path, path+"2") }, "is missing or empty, but its log"},
-		"file emptied":  {func(path, _ string) error { return os.Truncate(path, 0) }, "is missing or empty, but its log"},
-		"file replaced": {func(path, _ string) error { return os.Rename(backupOf(t, "other"), path) }, "is a backup, but its log"},
-	} {
-		for _, first := range []string{"Ping", "write", "commit"} {
-			path, link := newPath(t), newPath(t)
-			if err := os.Symlink(path, link); err != nil {
-				t.Fatal(err)
-			}
-			mustClose(t, open(t, path))
-			s := open(t, link)
-			before := mustCreate(t, s, "before")
-			wantFiles(t, link, "pets.db")
-			var err error
-			if first == "commit" {
-				err = s.write(t.Context(), func(*sql.Tx) error { return c.replace(path, link) })
-				wantError(t, what+": commit", err, want)
-			} else if err = c.replace(path, link); err != nil {
-				t.Fatal(err)
-			}
-			if first == "Ping" {
-				wantError(t, what+": Ping", s.Ping(t.Context()), want)
-			}
-			_, err = s.CreatePet(t.Context(), newPet("after"), pets.IdempotencyKey{})
-			wantError(t, what+": CreatePet", err, want)
-			if fault.KindOf(err) != fault.Internal {
-				t.Errorf("%s: got %v, want internal", what, fault.KindOf(err))
-			}
-			wantError(t, what+": Ping", s.Ping(t.Context()), want)
-			if len(s.Failed()) == 0 {
-				t.Fatalf("%s: Failed: got nothing, want an error", what)
-			}
-			wantError(t, what+": Failed", <-s.Failed(), want)
-			var reading sync.WaitGroup
-			for range 16 { // the file that is there now must not be touched
-				reading.Go(func() { _, _ = s.Pets(t.Context(), pets.Query{Limit: 1}) })
-			}
-			reading.Wait()
-			mustClose(t, s)
-			if c.reopen != "" {
-				_, err := Open(t.Context(), path, db.Options{})
-				wantError(t, what+": Open", err, c.reopen)
-			} else if got := walk(t, open(t, path))[before.ID]; !reflect.DeepEqual(got, before) {
-				t.Errorf("%s: got %v, want %v", what, got, before)
-			}
+	storetest.Fill(t, open(t, path), 300, example.Pet())
+	sqlOn(t, path, "ANALYZE")
+	for _, after := range []int{0, 290} {
+		plan := sqlOn(t, path, "EXPLAIN QUERY PLAN "+selectPetsByStatus, string(example.Pet().Status), after, 21)
+		if want := "SEARCH pets USING INDEX pets_by_status (status=? AND id>?)"; plan != want {
+			t.Errorf("after %d: got %q, want %q", after, plan, want)
 		}
-	}
-}
-
-// damageLeaf overwrites the last leaf page of a table or an index.
-func damageLeaf(t testing.TB, path, name string) {
-	t.Helper()
-	db := connect(path, url.Values{})
-	var page int64
-	err := db.QueryRow("SELECT max(pageno) FROM dbstat WHERE name = ? AND pagetype = 'leaf'", name).Scan(&page)
-	content, readErr := os.ReadFile(path)
-	if err := errors.Join(err, readErr, db.Close()); err != nil {
-		t.Fatal(err)
-	}
-	copy(content[(page-1)*4096:], bytes.Repeat([]byte{0xa5}, 4096))
-	mustWrite(t, path, string(content))
-}
-
-// TestDamage checks that a damaged page, whether a read or a write finds it first,
-// ends all writing but not the process, and that sound pages are read.
-func TestDamage(t *testing.T) {
-	path := newPath(t)
-	s := open(t, path)
-	mustCreate(t, s, "Rex")
-	mustClose(t, s)
-	damageLeaf(t, path, "keys")
-	for what, find := range map[string]func(s *Store) error{
-		"read":  func(s *Store) error { _, err := s.Keys(t.Context()); return err },
-		"write": func(s *Store) error { return s.CreateKey(t.Context(), keys.Key{ID: "new"}) },
-	} {
-		s, log := openLogged(t, path)
-		before := figure(t, s, "sqlite_damaged")
-		wantError(t, what, find(s), "malformed")
-		_, err := s.CreatePet(t.Context(), newPet("late"), pets.IdempotencyKey{})
-		wantError(t, what, err, "the database is damaged")
-		if fault.KindOf(err) != fault.Unavailable {
-			t.Errorf("%s: got error %v, want unavailable: nothing was done", what, err)
-		}
-		page, err := s.Pets(t.Context(), pets.Query{Limit: 10})
-		if err := errors.Join(err, s.Ping(t.Context())); err != nil || len(s.Failed()) > 0 || len(page.Pets) != 1 {
-			t.Errorf("%s: got error %v, %d failures and pets %v, want only one pet", what, err, len(s.Failed()), page.Pets)
-		}
-		if after := figure(t, s, "sqlite_damaged"); before != 0 || after != 1 {
-			t.Errorf("%s: sqlite_damaged: got %v, then %v, want 0, then 1", what, before, after)
-		}
-		if got := log.String(); strings.Count(got, "\n") != 1 || !strings.Contains(got, `level=ERROR msg="the database is damaged"`) {
-			t.Errorf("%s: log: got %q, want one line", what, got)
-		}
-		mustClose(t, s)
 	}
 }

@@ -38,6 +38,3 @@ CREATE TABLE keys (
     read_only  INTEGER NOT NULL DEFAULT 0 CHECK (read_only IN (0, 1)),
     used_at    INTEGER
 ) STRICT;
-
--- When backups finished, so that their age can be monitored.
-CREATE TABLE backups (finished_at INTEGER NOT NULL) STRICT;

@@ -25,7 +25,7 @@ func strace(call, effect string, files ...string) []string {
 	return append(args, "-e", "trace="+call, "-e", "inject="+call+":"+effect)
 }
 
-// createUnder creates pets in a child under strace. It returns those acknowledged and
+// createUnder creates notes in a child under strace. It returns those acknowledged and
 // what the child printed as its error.
 func createUnder(t *testing.T, strace []string, args ...string) (l ledger, stderr string, err error) {
 	t.Helper()
@@ -38,8 +38,8 @@ func createUnder(t *testing.T, strace []string, args ...string) (l ledger, stder
 	return l, errs.String(), err
 }
 
-// TestFaults makes system calls on a file fail while pets are created. The
-// process must either exit and say why or carry on, and no acknowledged pet may
+// TestFaults makes system calls on a file fail while notes are created. The
+// process must either exit and say why or carry on, and no acknowledged note may
 // be lost.
 func TestFaults(t *testing.T) {
 	const none, eio = "", "disk I/O error"
@@ -77,19 +77,19 @@ func TestFaults(t *testing.T) {
 		t.Run(fmt.Sprint(c.call, c.suffix, " ", c.effect), func(t *testing.T) {
 			t.Parallel()
 			path := newPath(t)
-			s := open(t, path)
-			mustCreate(t, s, "first")
-			mustClose(t, s)
+			d := open(t, path)
+			mustCreate(t, d, "first")
+			mustClose(t, d)
 			l, stderr, err := createUnder(t, strace(c.call, c.effect, path+c.suffix), path, "150")
 			if c.want != none && err == nil || !strings.Contains(stderr, c.want) {
-				t.Errorf("got %d pets, exit %v and %q, want a failure with %q", len(l), err, stderr, c.want)
+				t.Errorf("got %d notes, exit %v and %q, want a failure with %q", len(l), err, stderr, c.want)
 			}
 			if info, err := os.Stat(path + "-wal"); len(l) > 0 && strings.Contains(c.want, eio) && (err != nil || info.Size() == 0) {
 				t.Errorf("log: got %v, error %v, want it left as it was", info, err)
 			}
 			if c.call == "pwrite64" && !strings.Contains(c.want, eio) {
 				if got := len(walk(t, open(t, path))); got != 1+len(l) {
-					t.Errorf("got %d pets, want the first and the %d acknowledged", got, len(l))
+					t.Errorf("got %d notes, want the first and the %d acknowledged", got, len(l))
 				}
 			}
 			l.check(t, path)
@@ -98,7 +98,7 @@ func TestFaults(t *testing.T) {
 }
 
 // TestRefusedIsNotThere makes each write to the log of several transactions fail and
-// kills the process then: the refused pet must not be there.
+// kills the process then: the refused note must not be there.
 func TestRefusedIsNotThere(t *testing.T) {
 	sound := newPath(t)
 	mustClose(t, open(t, sound))
@@ -109,7 +109,7 @@ func TestRefusedIsNotThere(t *testing.T) {
 			t.Fatalf("write %d: got error %v", write, err)
 		}
 		if got := len(walk(t, open(t, path))); got != len(l) {
-			t.Errorf("write %d: got %d pets, want the %d acknowledged", write, got, len(l))
+			t.Errorf("write %d: got %d notes, want the %d acknowledged", write, got, len(l))
 		}
 		l.check(t, path)
 	}
@@ -171,19 +171,19 @@ func TestRestoreFails(t *testing.T) {
 	if after := contents(t, path); !reflect.DeepEqual(after, before) {
 		t.Error("got the files changed, want them as they were")
 	}
-	wantFiles(t, path, "pets.db", "pets.db-lock", "pets.db-shm", "pets.db-wal")
+	wantFiles(t, path, "notes.db", "notes.db-lock", "notes.db-shm", "notes.db-wal")
 }
 
 // TestRestoreKilled kills a restore at each system call that changes something.
 // The restore replaces a store that a killed process left. strace counts calls
 // per thread, so the test takes one kind of call at a time.
 func TestRestoreKilled(t *testing.T) {
-	old, oldPets := killed(t)
+	old, oldNotes := killed(t)
 	from, restored := backupOf(t, "a", "b", "c"), newPath(t)
-	if _, err := Restore(t.Context(), restored, from, false); err != nil {
+	if _, err := Restore(t.Context(), restored, from, schema, false); err != nil {
 		t.Fatal(err)
 	}
-	newPets := walk(t, open(t, restored))
+	newNotes := walk(t, open(t, restored))
 	for _, call := range []string{"?open,openat", "?write,pwrite64", "fsync,fdatasync", "ftruncate", "?rename,renameat,renameat2", "?unlink,unlinkat"} {
 		t.Run(call, func(t *testing.T) {
 			t.Parallel()
@@ -197,14 +197,14 @@ func TestRestoreKilled(t *testing.T) {
 				done = err == nil
 				stored := walk(t, open(t, path))
 				states[len(stored)]++
-				if !reflect.DeepEqual(stored, newPets) && (done || !reflect.DeepEqual(stored, oldPets)) {
-					t.Fatalf("killed at call %d: got %d pets, want all old or all new ones", kills+1, len(stored))
+				if !reflect.DeepEqual(stored, newNotes) && (done || !reflect.DeepEqual(stored, oldNotes)) {
+					t.Fatalf("killed at call %d: got %d notes, want all old or all new ones", kills+1, len(stored))
 				}
-				if _, err := Verify(t.Context(), path); err != nil {
+				if _, err := Verify(t.Context(), path, schema); err != nil {
 					t.Errorf("killed at call %d: Verify: got error %v", kills+1, err)
 				}
 			}
-			t.Logf("killed %d times; pets found: %v", kills-1, states)
+			t.Logf("killed %d times; notes found: %v", kills-1, states)
 		})
 	}
 }

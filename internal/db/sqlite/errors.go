@@ -64,6 +64,8 @@ func isCorrupt(err error) bool { return hasCode(err, lib.SQLITE_CORRUPT, lib.SQL
 var (
 	errReplaced = errors.New("was removed or replaced while it was in use, so writing has stopped")
 	errInUse    = errors.New("a server or a command has it open; stop it first")
+	errReadOnly = errors.New("it can be read only where files can be made beside it; copy it, with its log (" +
+		logSuffix + ") if it has one, to a folder that can be written")
 )
 
 // explain formats an error of the database at path for the operator.

@@ -8,8 +8,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
-	"time"
 
 	"example.com/petstore/internal/db"
 )
@@ -17,7 +17,7 @@ import (
 // Backup writes a snapshot of the database at path to the file named to, even while
 // servers write. The file appears under that name only once it is complete, verified
 // and on disk, and with an error only if Report.Path is set. force allows replacing one.
-func Backup(ctx context.Context, path, to string, force bool) (r db.Report, err error) {
+func Backup(ctx context.Context, path, to string, schema Schema, force bool) (r db.Report, err error) {
 	source, err := openFile(ctx, path)
 	if err != nil {
 		return r, err
@@ -27,7 +27,7 @@ func Backup(ctx context.Context, path, to string, force bool) (r db.Report, err 
 	if err != nil {
 		return r, err
 	}
-	r, err = writeCopy(ctx, source, target, func(temp string) error { return os.Rename(temp, target) })
+	r, err = writeCopy(ctx, source, target, schema, func(temp string, _ *db.Report) error { return os.Rename(temp, target) })
 	if err != nil {
 		return db.Report{}, fmt.Errorf("cannot write the backup: %w", err)
 	}
@@ -35,37 +35,14 @@ func Backup(ctx context.Context, path, to string, force bool) (r db.Report, err 
 	if err := syncDir(target); err != nil {
 		return r, fmt.Errorf("the backup is complete, but a power cut may undo that: %w", err)
 	}
-	if err := recordBackup(ctx, source); err != nil {
-		return r, fmt.Errorf("the backup is complete, but its time could not be recorded in the database: %w", err)
-	}
 	return r, nil
 }
 
-// recordBackup records the time of a backup of source in a store that this process may
-// write. It closes source first: SQLite shares the index of the log between the connections
-// of a process, and source's may be read-only. If there is a log, the new connection ends
-// with the process; see Reader.Close.
-func recordBackup(ctx context.Context, source *Reader) error {
-	if err := source.Close(); err != nil {
-		return err
-	}
-	file, hasLog := source.file, holdsLog(source.file)
-	switch _, indexErr := os.Stat(file + indexSuffix); {
-	case !mayWrite(file), !hasLog && hasNoLog(file), hasLog && indexErr != nil: // a backup of any kind
-		return nil
-	}
-	conn := connect(file, toWrite)
-	_, err := conn.ExecContext(ctx, "INSERT INTO backups (finished_at) VALUES (?)", time.Now().Unix())
-	if hasLog {
-		return err
-	}
-	return errors.Join(err, conn.Close())
-}
-
-// Restore replaces the database at path with a verified copy of the backup named
-// from. It fails while any program has the database open, and, without force, if
-// there is a database. It was replaced, even with an error, if Report.Path is set.
-func Restore(ctx context.Context, path, from string, force bool) (r db.Report, err error) {
+// Restore replaces the database at path with a verified copy of the backup named from. It
+// fails while any program has the database open, and, without force, if there is a
+// database. It was replaced, even with an error, if Report.Path is set. New rows get
+// identifiers above those that the replaced database gave; see raiseIDs.
+func Restore(ctx context.Context, path, from string, schema Schema, force bool) (r db.Report, err error) {
 	file, err := resolve(path)
 	if err != nil {
 		return r, err
@@ -77,6 +54,9 @@ func Restore(ctx context.Context, path, from string, force bool) (r db.Report, e
 	defer source.Close()
 	if source.file == file {
 		return r, fmt.Errorf("%s is the database itself, not a backup", from)
+	}
+	if err := checkMount(file); err != nil {
+		return r, explain(path, err)
 	}
 	lock := newLock(file)
 	defer lock.Close()
@@ -90,7 +70,7 @@ func Restore(ctx context.Context, path, from string, force bool) (r db.Report, e
 	if info, _ := os.Stat(file); !force && info != nil && info.Size() > 0 {
 		return r, fmt.Errorf("%s %w", path, db.ErrExists)
 	}
-	r, err = writeCopy(ctx, source, file, func(temp string) error { return replace(file, temp) })
+	r, err = writeCopy(ctx, source, file, schema, func(temp string, r *db.Report) error { return replace(ctx, file, temp, r) })
 	if err != nil {
 		return db.Report{}, fmt.Errorf("%s cannot be restored, and %s is unchanged: %w", from, path, err)
 	}
@@ -104,19 +84,81 @@ func Restore(ctx context.Context, path, from string, force bool) (r db.Report, e
 // replace renames temp to file. SQLite first copies the log of the old file into it, which
 // fails with busy while another program has it open, and then keeps others from writing.
 // It does nothing to a file that it cannot read or to another's log.
-func replace(file, temp string) error {
+func replace(ctx context.Context, file, temp string, r *db.Report) error {
 	old := connect(file, toWrite)
 	defer old.Close()
+	var given map[string]int64
 	if checkFile(file, true) == nil {
-		if _, err := old.Exec("PRAGMA journal_mode=DELETE; BEGIN IMMEDIATE"); isBusy(err) {
+		_, err := old.ExecContext(ctx, "PRAGMA journal_mode=DELETE; BEGIN IMMEDIATE")
+		if isBusy(err) {
 			return fmt.Errorf("another program, such as a shell, has the store open; stop it first: %w", err)
 		}
+		if err == nil {
+			given, _ = lastIDs(ctx, old)
+		}
+	}
+	if err := raiseIDs(ctx, temp, given, r); err != nil {
+		return err
 	}
 	// SQLite would apply the journal of an unreadable file to the new one.
 	if err := os.RemoveAll(file + journalSuffix); err != nil {
 		return err
 	}
 	return os.Rename(temp, file)
+}
+
+// lastIDs returns the last identifier that was given in each table that never gives one
+// again. A row may be above that in sqlite_sequence, which .dump of a damaged file can lose.
+func lastIDs(ctx context.Context, conn *sql.DB) (map[string]int64, error) {
+	tables, err := texts(ctx, conn, tableNames+" AND sql LIKE '%AUTOINCREMENT%' AND name <> '"+versionTable+"'")
+	if err != nil {
+		return nil, err
+	}
+	last := map[string]int64{}
+	for _, table := range tables {
+		var id int64
+		err := conn.QueryRowContext(ctx, "SELECT max(coalesce((SELECT max(seq) FROM sqlite_sequence WHERE name = ?), 0), coalesce(max(rowid), 0)) FROM "+
+			quote(table), table).Scan(&id)
+		if err != nil {
+			return nil, err
+		}
+		last[table] = id
+	}
+	return last, nil
+}
+
+func quote(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
+
+// farAbove is how many identifiers a restore leaves out if it does not know which were
+// given after the backup.
+const farAbove = 1_000_000
+
+// raiseIDs makes the copy named temp give identifiers above those that the replaced
+// database gave, or far above its own if these are unknown: clients may remember them.
+// They are unknown, too, if the replaced database gave fewer, and so is no successor of
+// the backup.
+func raiseIDs(ctx context.Context, temp string, given map[string]int64, r *db.Report) error {
+	conn := connect(temp, toWrite)
+	defer conn.Close()
+	copied, err := lastIDs(ctx, conn)
+	if err != nil {
+		return err
+	}
+	for table, id := range copied {
+		last, known := given[table]
+		if !known || last < id {
+			last = id + farAbove
+		}
+		_, err := conn.ExecContext(ctx, `DELETE FROM sqlite_sequence WHERE name = ?1;
+			INSERT INTO sqlite_sequence (name, seq) VALUES (?1, ?2)`, table, last)
+		if err != nil {
+			return err
+		}
+		if i := slices.IndexFunc(r.Rows, func(rows db.Rows) bool { return rows.Table == table }); i >= 0 {
+			r.Rows[i].LastID = last
+		}
+	}
+	return conn.Close()
 }
 
 // removeLog removes the log of an unreadable file that was replaced, durably. A restore
@@ -158,7 +200,8 @@ func checkTarget(source, to string, force bool) (target string, err error) {
 // writeCopy writes a verified copy of source to a new file beside target, syncs it and
 // calls use, which may rename it. VACUUM INTO is one transaction: it sees no later
 // commits, nor do they make it start over.
-func writeCopy(ctx context.Context, source *Reader, target string, use func(temp string) error) (r db.Report, err error) {
+func writeCopy(ctx context.Context, source *Reader, target string, schema Schema,
+	use func(temp string, r *db.Report) error) (r db.Report, err error) {
 	dir, name := filepath.Split(target)
 	f, err := os.CreateTemp(dir, "."+name+".*")
 	if err != nil {
@@ -172,40 +215,27 @@ func writeCopy(ctx context.Context, source *Reader, target string, use func(temp
 	if _, err := source.db.ExecContext(ctx, "VACUUM INTO ?", f.Name()); err != nil {
 		return r, fmt.Errorf("copying it to %s failed: %w", dir, explain(source.file, err))
 	}
-	if r, err = Verify(ctx, f.Name()); err != nil {
-		return r, err
+	written := connect(f.Name(), toRead) // with mode=ro, SQLite would not check constraints
+	r, err = schema.verify(ctx, written)
+	if err := errors.Join(err, written.Close()); err != nil {
+		return r, explain(f.Name(), err)
 	}
 	if err := f.Sync(); err != nil {
 		return r, err
 	}
-	return r, use(f.Name())
+	err = use(f.Name(), &r)
+	return r, err
 }
 
 // Verify reads the whole database at path, even while servers use it, and changes
 // nothing. The error describes all damage.
-func Verify(ctx context.Context, path string) (r db.Report, err error) {
+func Verify(ctx context.Context, path string, schema Schema) (r db.Report, err error) {
 	source, err := openFile(ctx, path)
 	if err != nil {
 		return r, err
 	}
 	defer source.Close()
-	if err := checkIntegrity(ctx, source.db); err != nil {
-		return r, explain(path, err)
-	}
-	if r.Schema, _, err = versions(ctx, source.db); err != nil {
-		return r, explain(path, err)
-	}
-	if r.Schema == 0 {
-		return r, fmt.Errorf("%s: the database is empty: it has no schema", path)
-	}
-	for _, table := range []string{"pets", "keys"} {
-		rows := db.Rows{Table: table}
-		if err := source.db.QueryRowContext(ctx, "SELECT count(*) FROM "+table).Scan(&rows.Count); err != nil {
-			return r, explain(path, err)
-		}
-		r.Rows = append(r.Rows, rows)
-	}
-	err = source.db.QueryRowContext(ctx, "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size").Scan(&r.Bytes)
+	r, err = schema.verify(ctx, source.db)
 	return r, explain(path, err)
 }
 
@@ -215,12 +245,41 @@ const integrityCheck = `SELECT integrity_check || coalesce((
 	SELECT ' (' || group_concat(type || ' ' || name, ', ') || ')' FROM sqlite_schema WHERE integrity_check LIKE '%Tree ' || rootpage || ' %'
 ), '') FROM pragma_integrity_check WHERE integrity_check <> 'ok'`
 
-// checkIntegrity returns an error that describes all damage.
-func checkIntegrity(ctx context.Context, conn *sql.DB) error {
-	scan := func(row scanner, problem *string) error { return row.Scan(problem) }
-	problems, err := collect(rowsOf(ctx, conn, scan, integrityCheck))
+func (s Schema) verify(ctx context.Context, conn *sql.DB) (r db.Report, err error) {
+	problems, err := texts(ctx, conn, integrityCheck)
 	if len(problems) > 0 { // SQLite may be unable to read on
-		return fmt.Errorf("it %w:\n%s", db.ErrDamaged, strings.Join(problems, "\n"))
+		return r, fmt.Errorf("it %w:\n%s", db.ErrDamaged, strings.Join(problems, "\n"))
 	}
-	return err
+	if err != nil {
+		return r, err
+	}
+	if r.Schema, err = s.version(ctx, conn); err != nil {
+		return r, err
+	}
+	if r.Schema == 0 {
+		return r, errors.New("the database is empty: it has no schema")
+	}
+	foreign, err := texts(ctx, conn, "SELECT type || ' ' || name FROM sqlite_schema WHERE type IN ('trigger', 'view')")
+	if err != nil {
+		return r, err
+	}
+	if len(foreign) > 0 {
+		return r, fmt.Errorf("it has what this program does not make and what may change rows or hide them: %s; drop it", strings.Join(foreign, ", "))
+	}
+	tables, err := texts(ctx, conn, tableNames)
+	if err != nil {
+		return r, err
+	}
+	for _, table := range s.Tables {
+		if !slices.Contains(tables, table) { // of a later version
+			continue
+		}
+		rows := db.Rows{Table: table}
+		if err := conn.QueryRowContext(ctx, "SELECT count(*) FROM "+table).Scan(&rows.Count); err != nil {
+			return r, err
+		}
+		r.Rows = append(r.Rows, rows)
+	}
+	err = conn.QueryRowContext(ctx, "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size").Scan(&r.Bytes)
+	return r, err
 }

@@ -1,0 +1,228 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/gofrs/flock"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"example.com/petstore/internal/db"
+)
+
+var _ prometheus.Collector = (*DB)(nil)
+
+// Schema is what a program keeps in its databases.
+type Schema struct {
+	Migrations fs.FS    // goose's files, at its top
+	Tables     []string // the tables whose rows a db.Report counts
+
+	// The statements that Open prepares for readers and for the writer. It fails if it
+	// cannot. Others may be run too.
+	Reads, Writes []string
+}
+
+// DB is an open database. It collects metrics, too.
+type DB struct {
+	file   string // the path without symbolic links
+	schema Schema
+	lock   *flock.Flock
+	faults faults
+
+	writer  *sql.DB // has the only connection that writes
+	writes  statements
+	jobs    chan *job
+	ended   chan struct{} // closed when all jobs are done, after jobs is closed
+	commits atomic.Uint64
+
+	readers []*sql.DB // each has one connection
+	idle    chan Conn // of the readers that are not in use
+
+	mu     sync.RWMutex // read-locked by every call; Close locks it
+	closed bool
+}
+
+// whileOpen calls f unless the database is closed. Close waits until f returns.
+func (d *DB) whileOpen(f func() error) error {
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	if d.closed {
+		return db.ErrClosed
+	}
+	return f()
+}
+
+// Read calls f with a connection for reading once one is idle. The connection takes no
+// context: its queries are short, and watching a context would double their cost. Errors
+// of f are returned as they are if they are the caller's fault or sql.ErrNoRows.
+func (d *DB) Read(ctx context.Context, f func(Conn) error) error {
+	return d.whileOpen(func() error {
+		select {
+		case conn := <-d.idle:
+			defer func() { d.idle <- conn }()
+			err := f(conn)
+			_ = d.faults.record(err)
+			return classify(err)
+		case <-ctx.Done():
+			return db.GaveUp(ctx.Err())
+		}
+	})
+}
+
+// Ping returns an error if no connection for reading becomes idle, or if nothing can be
+// written any more, because the file was replaced or an fsync failed.
+func (d *DB) Ping(ctx context.Context) error {
+	return d.Read(ctx, func(Conn) error { return d.faults.check() })
+}
+
+// Failed returns a channel that delivers one error if the process must end, because its
+// writes may not be durable.
+func (d *DB) Failed() <-chan error { return d.faults.failed }
+
+// Close waits for the writes in progress and rejects new ones. Calls after the first do
+// nothing.
+func (d *DB) Close() error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.closed {
+		return nil
+	}
+	d.closed = true
+	close(d.jobs)
+	<-d.ended
+	return d.finish()
+}
+
+// finish copies the log into the file and closes the connections. SQLite also copies it
+// when the last connection is closed, but ignores errors. So after a failure finish
+// closes nothing, and the log stays for the next process. If only the log was removed,
+// however, closing saves what it held.
+func (d *DB) finish() error {
+	if d.faults.check() == nil {
+		d.checkpoint(0)
+	}
+	failure := d.faults.failure.Load()
+	if failure == nil || errors.Is(failure, errReplaced) && replaced(d.faults.files[:1]) == nil {
+		return d.release()
+	}
+	select {
+	case err := <-d.faults.failed: // not yet reported
+		return err
+	default:
+		return nil
+	}
+}
+
+// release closes the connections and releases the lock.
+func (d *DB) release() error {
+	var errs []error
+	for _, conn := range append(d.readers, d.writer) {
+		errs = append(errs, conn.Close())
+	}
+	return errors.Join(append(errs, d.lock.Close())...)
+}
+
+// The options of connections. mode=rw does not create a file. Checkpoints that SQLite
+// starts itself are off, because it ignores their errors; see DB.checkpoint.
+var (
+	toWrite = url.Values{"mode": {"rw"}, "_txlock": {"immediate"}, "_pragma": {
+		"busy_timeout=5000", "synchronous=2", "foreign_keys=1", "journal_size_limit=16777216", "wal_autocheckpoint=0",
+	}}
+	toRead = url.Values{"mode": {"rw"}, "_pragma": {"busy_timeout=5000", "query_only=1"}}
+	asItIs = url.Values{"mode": {"ro"}, "_pragma": {"busy_timeout=5000"}}
+)
+
+// connect returns a pool of one connection, which stays open. The connection is made by
+// the first query.
+func connect(file string, options url.Values) *sql.DB {
+	address := "file:" + (&url.URL{Path: file}).EscapedPath() + "?_error_rc=1&" + options.Encode()
+	conn, _ := sql.Open("sqlite", address) // fails only without the driver
+	conn.SetMaxOpenConns(1)
+	return conn
+}
+
+// checkPragmas returns an error unless the connection has the pragmas of its options.
+// SQLite ignores one that it does not know.
+func checkPragmas(ctx context.Context, conn *sql.DB, options url.Values) error {
+	for _, pragma := range options["_pragma"] {
+		name, want, _ := strings.Cut(pragma, "=")
+		var got string
+		err := conn.QueryRowContext(ctx, "PRAGMA "+name).Scan(&got)
+		if err != nil && !errors.Is(err, sql.ErrNoRows) {
+			return err
+		}
+		if got != want {
+			return fmt.Errorf("SQLite did not take the setting %s: it is %q", pragma, got)
+		}
+	}
+	return nil
+}
+
+// statements holds prepared statements by their text.
+type statements map[string]*sql.Stmt
+
+func prepare(ctx context.Context, conn *sql.DB, queries []string) (statements, error) {
+	prepared := statements{}
+	for _, query := range queries {
+		stmt, err := conn.PrepareContext(ctx, query)
+		if err != nil {
+			return nil, err
+		}
+		prepared[query] = stmt
+	}
+	return prepared, nil
+}
+
+// Conn runs statements on a connection for reading, or in a transaction.
+type Conn struct {
+	prepared statements
+	tx       *sql.Tx // nil for reading
+	runner
+}
+
+// runner is a *sql.DB or a *sql.Tx.
+type runner interface {
+	Query(query string, args ...any) (*sql.Rows, error)
+	QueryRow(query string, args ...any) *sql.Row
+	Exec(query string, args ...any) (sql.Result, error)
+}
+
+// statement returns the prepared statement with the text of query, or nil.
+func (c Conn) statement(query string) *sql.Stmt {
+	stmt := c.prepared[query]
+	if stmt != nil && c.tx != nil {
+		return c.tx.Stmt(stmt)
+	}
+	return stmt
+}
+
+// Query runs a statement that returns rows.
+func (c Conn) Query(query string, args ...any) (*sql.Rows, error) {
+	if stmt := c.statement(query); stmt != nil {
+		return stmt.Query(args...)
+	}
+	return c.runner.Query(query, args...)
+}
+
+// QueryRow runs a statement that returns one row.
+func (c Conn) QueryRow(query string, args ...any) *sql.Row {
+	if stmt := c.statement(query); stmt != nil {
+		return stmt.QueryRow(args...)
+	}
+	return c.runner.QueryRow(query, args...)
+}
+
+// Exec runs a statement that returns no rows.
+func (c Conn) Exec(query string, args ...any) (sql.Result, error) {
+	if stmt := c.statement(query); stmt != nil {
+		return stmt.Exec(args...)
+	}
+	return c.runner.Exec(query, args...)
+}

@@ -1,0 +1,104 @@
+package sqlite
+
+import (
+	"fmt"
+	"log/slog"
+	"os"
+	"sync/atomic"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"example.com/petstore/internal/fault"
+)
+
+// faults is what a DB knows about faults of its file. Errors of the database go
+// through record. A write asks writable before it begins and check after its commit.
+type faults struct {
+	files  []openedFile // the database first
+	logger *slog.Logger
+	failed chan error // holds one error
+
+	failure  atomic.Pointer[fault.Error] // why the process must end
+	damage   atomic.Pointer[fault.Error] // why nothing is written, although sound pages are read
+	diskFull atomic.Bool
+}
+
+// record records what err says about the file and returns the error to answer with.
+// The first damage is logged.
+func (f *faults) record(err error) error {
+	switch {
+	case isUnsynced(err):
+		return f.fail(err)
+	case isCorrupt(err):
+		if failure := f.check(); failure != nil { // a replaced file may look damaged
+			return failure
+		}
+		damage := fault.Wrap(fault.Unavailable, fmt.Errorf("the database is damaged: %w", err))
+		if f.damage.CompareAndSwap(nil, damage) {
+			f.logger.Error("the database is damaged", "error", err, "fix",
+				"the command verify shows what is damaged; restore a sound backup with restore --force")
+		}
+		return f.damage.Load()
+	case isFull(err):
+		f.diskFull.Store(true)
+	}
+	return err
+}
+
+// fail stops all writing and returns the first failure.
+func (f *faults) fail(cause error) error {
+	failure := fault.Wrap(fault.Internal, fmt.Errorf("the database can no longer be written to: %w", cause))
+	if f.failure.CompareAndSwap(nil, failure) {
+		f.failed <- failure
+	}
+	return f.failure.Load()
+}
+
+// check returns nil if a commit can be acknowledged, or else the reason why not.
+func (f *faults) check() error {
+	if failure := f.failure.Load(); failure != nil {
+		return failure
+	}
+	if err := replaced(f.files); err != nil {
+		return f.fail(err)
+	}
+	return nil
+}
+
+// writable returns nil if a write may begin, or else the reason why not.
+func (f *faults) writable() error {
+	if err := f.check(); err != nil {
+		return err
+	}
+	if damage := f.damage.Load(); damage != nil {
+		return damage
+	}
+	return nil
+}
+
+var (
+	logBytes = prometheus.NewDesc("sqlite_wal_bytes", "Size of the write-ahead log.", nil, nil)
+	commits  = prometheus.NewDesc("sqlite_commits_total", "Committed transactions.", nil, nil)
+	damaged  = prometheus.NewDesc("sqlite_damaged", "1 if a corrupt page was found: nothing more is written.", nil, nil)
+	diskFull = prometheus.NewDesc("sqlite_disk_full", "1 if the disk was full, or failed, at the last write.", nil, nil)
+)
+
+func (d *DB) Describe(ch chan<- *prometheus.Desc) {
+	for _, desc := range []*prometheus.Desc{logBytes, commits, damaged, diskFull} {
+		ch <- desc
+	}
+}
+
+// Collect implements prometheus.Collector. It does not wait for writes.
+func (d *DB) Collect(ch chan<- prometheus.Metric) {
+	send := func(desc *prometheus.Desc, kind prometheus.ValueType, v float64) {
+		ch <- prometheus.MustNewConstMetric(desc, kind, v)
+	}
+	oneIf := map[bool]float64{true: 1}
+	send(commits, prometheus.CounterValue, float64(d.commits.Load()))
+	send(damaged, prometheus.GaugeValue, oneIf[d.faults.damage.Load() != nil])
+	send(diskFull, prometheus.GaugeValue, oneIf[d.faults.diskFull.Load()])
+	if info, err := os.Stat(d.file + logSuffix); err == nil {
+		send(logBytes, prometheus.GaugeValue, float64(info.Size()))
+	}
+}

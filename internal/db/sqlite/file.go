@@ -1,0 +1,170 @@
+package sqlite
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"example.com/petstore/internal/db"
+)
+
+// The suffixes of the files beside the database.
+const (
+	logSuffix     = "-wal"
+	indexSuffix   = "-shm" // of the log
+	lockSuffix    = "-lock"
+	journalSuffix = "-journal" // SQLite's, of a file without a log
+)
+
+var suffixes = []string{logSuffix, indexSuffix, lockSuffix, journalSuffix}
+
+// maxPath is how many bytes a path may have. SQLite takes 512, of which 8 are for a suffix
+// and 12 for the name under which writeCopy begins.
+const maxPath = 492
+
+// resolve returns the full path without symbolic links, where SQLite puts its other
+// files. It rejects every path that cannot be a database's. The file need not exist.
+func resolve(path string) (file string, err error) {
+	refuse := func(reason string) (string, error) { return "", explain(path, errors.New(reason)) }
+	if path == "" || strings.HasPrefix(path, ":") { // SQLite does not take these for files
+		return refuse("it is not a file name; give the path of a file")
+	}
+	if path == "-" {
+		return refuse("it is not a file name; standard output cannot hold a database, and a file of this name is ./-")
+	}
+	name, err := filepath.Abs(path)
+	if err != nil {
+		return "", explain(path, err)
+	}
+	file, err = filepath.EvalSymlinks(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		if _, err := os.Readlink(name); err == nil {
+			return refuse("it is a symbolic link to nothing")
+		}
+		file, err = filepath.EvalSymlinks(filepath.Dir(name))
+		file = filepath.Join(file, filepath.Base(name))
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return refuse("its folder does not exist")
+	}
+	if err != nil {
+		return "", explain(path, err)
+	}
+	if len(file) > maxPath {
+		return refuse(fmt.Sprintf("its full path has %d bytes, of which SQLite takes 512 with the files beside it: use at most %d",
+			len(file), maxPath))
+	}
+	if info, err := os.Stat(file); err == nil && !info.Mode().IsRegular() {
+		return refuse("it is not a regular file")
+	}
+	for _, suffix := range suffixes {
+		if strings.HasSuffix(file, suffix) {
+			return refuse("a name that ends in " + suffix + " is that of a file of a store")
+		}
+	}
+	return file, nil
+}
+
+// checkFile rejects a file that SQLite would read wrongly: one with hard links, since each
+// of its names has a log of its own, and one beside the log of another, which SQLite would
+// remove or apply to it. An empty file is like none.
+func checkFile(file string, mustExist bool) error {
+	info, err := os.Stat(file)
+	missing := errors.Is(err, fs.ErrNotExist) || err == nil && info.Size() == 0
+	switch {
+	case err != nil && !missing:
+		return err
+	case err == nil && info.Sys().(*syscall.Stat_t).Nlink > 1:
+		return fmt.Errorf("it has several names (hard links), and stores opened under different names would destroy "+
+			"each other's rows; remove all names but one: find . -xdev -samefile %s", filepath.Base(file))
+	case missing && holdsLog(file):
+		return fmt.Errorf("it is missing or empty, but its log %s %w", file+logSuffix, db.ErrLoneLog)
+	case missing && mustExist:
+		return fmt.Errorf("%w at %s", db.ErrNone, file)
+	case holdsLog(file) && isBackup(file):
+		return fmt.Errorf("it is a backup, but its log %s %w of the database that was there before",
+			file+logSuffix, db.ErrLoneLog)
+	}
+	for _, suffix := range suffixes { // none is opened by following a link, but SQLite's error would say nothing of it
+		if info, err := os.Lstat(file + suffix); err == nil && !info.Mode().IsRegular() {
+			return fmt.Errorf("%s beside it is not a regular file, but %s; remove it", file+suffix, info.Mode().Type())
+		}
+	}
+	return nil
+}
+
+// checkMount rejects a file that is a mount of its own, as containers make it of a volume
+// that is a file: the log beside it would stay in the container.
+func checkMount(file string) error {
+	if isMount(file) {
+		return errors.New("it is a mount of its own, and its log beside it would be somewhere else; mount its folder instead")
+	}
+	return nil
+}
+
+// holdsLog reports whether there is a log that is not empty.
+func holdsLog(file string) bool {
+	info, err := os.Stat(file + logSuffix)
+	return err == nil && info.Size() > 0
+}
+
+// isBackup reports whether the header of the file says that it has no write-ahead log, as
+// that of a backup does until it is opened as a store; see
+// https://www.sqlite.org/fileformat2.html#file_format_version_numbers.
+func isBackup(file string) bool {
+	var header [20]byte
+	if f, err := os.Open(file); err == nil {
+		_, _ = io.ReadFull(f, header[:])
+		_ = f.Close()
+	}
+	return string(header[:16]) == "SQLite format 3\x00" && header[18] == 1 && header[19] == 1
+}
+
+// syncDir syncs the directory of the file called name. Some network file systems cannot
+// do that, and need not.
+func syncDir(name string) error {
+	dir, err := os.Open(filepath.Dir(name))
+	if err != nil {
+		return err
+	}
+	err = dir.Sync()
+	if errors.Is(err, syscall.EINVAL) || errors.Is(err, errors.ErrUnsupported) {
+		err = nil
+	}
+	return errors.Join(err, dir.Close())
+}
+
+// openedFile is the database or a file beside it, as it was when the database was opened.
+type openedFile struct {
+	name string
+	info fs.FileInfo
+}
+
+func identify(names ...string) (files []openedFile, err error) {
+	for _, name := range names {
+		info, err := os.Stat(name)
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, openedFile{name, info})
+	}
+	return files, nil
+}
+
+// replaced returns an error unless the names still lead to the same files and the
+// first, the database, is not empty. SQLite would keep writing to a removed file.
+// The files are not opened: closing them would release SQLite's locks.
+func replaced(files []openedFile) error {
+	for i, f := range files {
+		info, err := os.Stat(f.name)
+		if err != nil || !os.SameFile(f.info, info) || i == 0 && info.Size() == 0 {
+			return fmt.Errorf("%s %w", f.name, errReplaced)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,281 @@
+package sqlite
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"os"
+	"runtime"
+	"slices"
+	"syscall"
+	"time"
+
+	"github.com/gofrs/flock"
+	"github.com/pressly/goose/v3"
+
+	"example.com/petstore/internal/db"
+)
+
+const (
+	lockTimeout = 5 * time.Second // while another process opens or restores the database
+	longLog     = 64 << 20        // bytes of a log that takes a while to read
+	maxReaders  = 8
+)
+
+// Open opens the database at path, or creates it with mode 0600, and brings its schema up
+// to date. It rejects, and does not change, a database of another program, one with a
+// newer schema, and one that cannot have a write-ahead log.
+func Open(ctx context.Context, path string, schema Schema, o db.Options) (*DB, error) {
+	d, err := newDB(path, schema, o.Logger)
+	if err != nil {
+		return nil, err
+	}
+	_, _, err = d.attach(ctx, o.MustExist)
+	if err == nil {
+		err = d.start(ctx, path)
+	}
+	if err != nil {
+		return nil, explain(path, errors.Join(err, d.release()))
+	}
+	return d, nil
+}
+
+// Migrate brings the schema of the database at path up to date, and returns the versions
+// before and after. It creates a database if there is none.
+func Migrate(ctx context.Context, path string, schema Schema, logger *slog.Logger) (from, to int64, err error) {
+	d, err := newDB(path, schema, logger)
+	if err != nil {
+		return 0, 0, err
+	}
+	from, to, err = d.attach(ctx, false)
+	if err != nil {
+		return 0, 0, explain(path, errors.Join(err, d.release()))
+	}
+	return from, to, d.finish()
+}
+
+// newDB returns a database that is not yet open. The caller must release it.
+func newDB(path string, schema Schema, logger *slog.Logger) (*DB, error) {
+	file, err := resolve(path)
+	if err != nil {
+		return nil, err
+	}
+	return &DB{
+		file:   file,
+		schema: schema,
+		lock:   newLock(file),
+		faults: faults{logger: cmp.Or(logger, slog.New(slog.DiscardHandler)), failed: make(chan error, 1)},
+		writer: connect(file, toWrite),
+		jobs:   make(chan *job, maxBatch),
+		ended:  make(chan struct{}),
+		idle:   make(chan Conn, maxReaders),
+	}, nil
+}
+
+// attach finds or creates the file, locks it, recovers its log if no other process has
+// it, and brings its schema up to date; see Migrate.
+func (d *DB) attach(ctx context.Context, mustExist bool) (from, to int64, err error) {
+	if err := checkFile(d.file, mustExist); err != nil {
+		return 0, 0, err
+	}
+	if err := checkMount(d.file); err != nil {
+		return 0, 0, err
+	}
+	if !mustExist {
+		// SQLite gives the mode of the file to those beside it.
+		f, err := os.OpenFile(d.file, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+		if err == nil {
+			d.faults.logger.Info("created a new store", "path", d.file)
+			err = f.Close()
+		}
+		if err != nil && !errors.Is(err, fs.ErrExist) {
+			return 0, 0, err
+		}
+	}
+	alone, err := d.lock.TryLock()
+	if err != nil {
+		return 0, 0, err
+	}
+	if alone {
+		err = d.recoverLog()
+	} else {
+		err = d.shareLock(ctx)
+	}
+	if err != nil {
+		return 0, 0, err
+	}
+	from, to, err = d.migrate(ctx)
+	if err != nil {
+		return 0, 0, err
+	}
+	return from, to, syncDir(d.file) // the file may be new
+}
+
+// start prepares the statements of a database that is attached to its file, and begins to
+// run jobs. There is a reader per processor, within limits.
+func (d *DB) start(ctx context.Context, path string) (err error) {
+	if err := checkPragmas(ctx, d.writer, toWrite); err != nil {
+		return err
+	}
+	d.writes, err = prepare(ctx, d.writer, d.schema.Writes)
+	if err != nil {
+		return err
+	}
+	for range min(max(4, runtime.GOMAXPROCS(0)), maxReaders) {
+		conn := connect(d.file, toRead)
+		d.readers = append(d.readers, conn)
+		if err := checkPragmas(ctx, conn, toRead); err != nil {
+			return err
+		}
+		// This reads from the file. If it were emptied before the first read of a
+		// connection, SQLite would remove the log.
+		if err := conn.QueryRowContext(ctx, "SELECT count(*) FROM sqlite_schema").Scan(new(int)); err != nil {
+			return err
+		}
+		reads, err := prepare(ctx, conn, d.schema.Reads)
+		if err != nil {
+			return err
+		}
+		d.idle <- Conn{prepared: reads, runner: conn}
+	}
+	// path may be a symbolic link, which someone may change later.
+	d.faults.files, err = identify(path, d.file+logSuffix, d.file+indexSuffix, d.file+lockSuffix)
+	if err != nil {
+		return err
+	}
+	if err := d.shareLock(ctx); err != nil {
+		return err
+	}
+	if err := d.faults.check(); err != nil { // a restore may have run while there was no lock
+		return err
+	}
+	go d.runJobs()
+	return nil
+}
+
+// newLock returns the lock of the database, not yet held. Every open DB holds it shared,
+// and a restore exclusively. A process that opens a database and finds nobody there holds
+// it exclusively until the database is open. The lock file is never removed.
+func newLock(file string) *flock.Flock {
+	return flock.New(file+lockSuffix, flock.SetFlag(os.O_CREATE|os.O_RDWR|syscall.O_NOFOLLOW), flock.SetPermissions(0o600))
+}
+
+// shareLock makes the lock a shared one. In between, it is not held.
+func (d *DB) shareLock(ctx context.Context) error {
+	if d.lock.RLocked() {
+		return nil
+	}
+	if err := d.lock.Unlock(); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, lockTimeout)
+	defer cancel()
+	_, err := d.lock.TryRLockContext(ctx, 10*time.Millisecond)
+	if errors.Is(err, context.DeadlineExceeded) {
+		return errors.New("another process is opening or restoring it; wait until that is done")
+	}
+	return err
+}
+
+// recoverLog writes the log that a killed or failed process left anew and copies it into
+// the file: after a failed fsync, the kernel may consider lost pages written. SQLite's
+// lock keeps other programs from writing meanwhile. The caller must hold d.lock
+// exclusively.
+func (d *DB) recoverLog() error {
+	log, err := os.OpenFile(d.file+logSuffix, os.O_RDWR|syscall.O_NOFOLLOW, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	if info, err := log.Stat(); err == nil && info.Size() > longLog {
+		d.faults.logger.Info("reading a long log, which may take a while", "path", log.Name(), "bytes", info.Size())
+	}
+	conn := connect(d.file, toWrite)
+	tx, err := conn.Begin()
+	if err != nil {
+		return errors.Join(err, conn.Close())
+	}
+	if _, err = io.Copy(io.NewOffsetWriter(log, 0), log); err == nil {
+		err = log.Sync()
+	}
+	if err != nil {
+		return err // closing the connection would copy the log
+	}
+	return errors.Join(tx.Rollback(), conn.Close())
+}
+
+// migrate is Migrate for a file that d is attached to.
+func (d *DB) migrate(ctx context.Context) (from, to int64, err error) {
+	from, err = d.schema.version(ctx, d.writer)
+	if err != nil {
+		return 0, 0, err
+	}
+	var mode string
+	if err := d.writer.QueryRowContext(ctx, "PRAGMA journal_mode=WAL").Scan(&mode); err != nil {
+		return 0, 0, err
+	}
+	if mode != "wal" { // SQLite reports no error
+		return 0, 0, errors.New("SQLite cannot use a write-ahead log there; is it on a network file system?")
+	}
+	provider, err := goose.NewProvider(goose.DialectSQLite3, d.writer, d.schema.Migrations)
+	if err != nil {
+		return 0, 0, err
+	}
+	_, err = provider.Up(ctx)
+	return from, d.schema.newest(), err
+}
+
+// newest returns the version of the last migration.
+func (s Schema) newest() int64 {
+	names, _ := fs.Glob(s.Migrations, "*.sql") // in order
+	newest, _ := goose.NumericComponent(names[len(names)-1])
+	return newest
+}
+
+// version returns the version of the schema in the database, or 0 if there is none. It
+// rejects tables of another program and a version that is newer than the program's.
+func (s Schema) version(ctx context.Context, conn *sql.DB) (version int64, err error) {
+	tables, err := texts(ctx, conn, tableNames)
+	if err != nil || len(tables) == 0 {
+		return 0, err
+	}
+	isOurs := func(table string) bool { return slices.Contains(s.Tables, table) }
+	if !slices.Contains(tables, versionTable) || len(tables) > 1 && !slices.ContainsFunc(tables, isOurs) {
+		return 0, errors.New("it belongs to another program and was not changed")
+	}
+	err = conn.QueryRowContext(ctx, "SELECT coalesce(max(version_id), 0) FROM "+versionTable).Scan(&version)
+	if newest := s.newest(); err == nil && version > newest {
+		err = fmt.Errorf("%w (version %d, and this one knows versions up to %d)", db.ErrNewer, version, newest)
+	}
+	return version, err
+}
+
+const (
+	versionTable = goose.DefaultTablename
+	tableNames   = `SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite\_%' ESCAPE '\'`
+)
+
+// texts returns the texts that a query selects, up to the first error.
+func texts(ctx context.Context, conn *sql.DB, query string) (all []string, err error) {
+	rows, err := conn.QueryContext(ctx, query)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var text string
+		if err := rows.Scan(&text); err != nil {
+			return all, err
+		}
+		all = append(all, text)
+	}
+	return all, rows.Err()
+}

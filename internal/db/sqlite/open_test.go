@@ -1,0 +1,361 @@
+package sqlite
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"net/url"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"sync"
+	"testing"
+	"testing/fstest"
+
+	"example.com/petstore/internal/db"
+	"example.com/petstore/internal/fault"
+)
+
+func TestPaths(t *testing.T) {
+	for _, name := range []string{"with spaces.db", "100%.db", "%41%00.db", "a?mode=memory", "#1.db", "a&b=c;d", "file:x", "ünï 🐈", `back\slash`, `"quotes'`, "+"} {
+		path := filepath.Join(t.TempDir(), name)
+		for i := range 2 {
+			d := open(t, path)
+			if got := len(walk(t, d)); got != i {
+				t.Errorf("%q: got %d notes, want %d", name, got, i)
+			}
+			mustCreate(t, d, "a")
+			mustClose(t, d)
+			wantFiles(t, path, name, name+"-lock")
+		}
+	}
+}
+
+// pathOf returns a path in dir with a number of bytes.
+func pathOf(t *testing.T, dir string, length int) string {
+	t.Helper()
+	for length-len(dir) > 200 {
+		dir = filepath.Join(dir, strings.Repeat("x", 100))
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	return filepath.Join(dir, strings.Repeat("x", length-len(dir)-1))
+}
+
+// The longest path can be written and backed up.
+func TestLongPath(t *testing.T) {
+	path, to := pathOf(t, t.TempDir(), maxPath), pathOf(t, t.TempDir(), maxPath)
+	mustCreate(t, open(t, path), "a")
+	mustBackup(t, path, to)
+	wantNotes(t, to, 1)
+}
+
+func TestOpenRejects(t *testing.T) {
+	dir := t.TempDir()
+	in := func(name string) string { return filepath.Join(dir, name) }
+	mustWrite(t, in("texts"), strings.Repeat("all my notes\n", 1000))
+	mustWrite(t, in("empty"), "")
+	sqlOn(t, in("songs"), "CREATE TABLE songs (title TEXT)")
+	sqlOn(t, in("other"), "CREATE TABLE notes (tune TEXT)")
+	sqlOn(t, in("goose"), "CREATE TABLE goose_db_version (id INTEGER, version_id INTEGER); CREATE TABLE songs (title TEXT)")
+	for _, name := range []string{"one", "schemaless"} {
+		mustClose(t, open(t, in(name)))
+	}
+	damageLeaf(t, in("schemaless"), "goose_db_version")
+	if err := errors.Join(os.Link(in("one"), in("twin")), os.Symlink("gone", in("dangling"))); err != nil {
+		t.Fatal(err)
+	}
+	_, err := Verify(t.Context(), in("twin"), schema)
+	wantError(t, "Verify", err, "has several names")
+	_, err = Restore(t.Context(), in("twin"), backupOf(t, "a"), schema, true)
+	wantError(t, "Restore", err, "has several names")
+	for _, c := range []struct {
+		path, want string
+		mustExist  bool
+	}{
+		{path: "", want: "not a file name"},
+		{path: ":memory:", want: "not a file name"},
+		{path: "-", want: "not a file name"},
+		{path: dir, want: "is not a regular file"},
+		{path: pathOf(t, dir, maxPath+1), want: "its full path has 493 bytes"},
+		{path: in("texts"), want: "is not an SQLite database"},
+		{path: in("missing/notes.db"), want: "its folder does not exist"},
+		{path: in("songs"), want: "belongs to another program and was not changed"},
+		{path: in("other"), want: "belongs to another program and was not changed"},
+		{path: in("goose"), want: "belongs to another program and was not changed"},
+		{path: in("songs-wal"), want: "a name that ends in -wal is that of a file of a store"},
+		{path: in("songs-lock"), want: "a name that ends in -lock"},
+		{path: in("twin"), want: "has several names (hard links)"},
+		{path: in("dangling"), want: "is a symbolic link to nothing"},
+		{path: in("schemaless"), want: "is damaged"},
+		{path: in("none"), want: "there is no store at " + in("none"), mustExist: true},
+		{path: in("empty"), want: "there is no store at " + in("empty"), mustExist: true},
+	} {
+		before, _ := os.ReadFile(c.path)
+		d, err := Open(t.Context(), c.path, schema, db.Options{MustExist: c.mustExist})
+		if err == nil {
+			_ = d.Close()
+		}
+		wantError(t, "Open", err, c.want)
+		wantError(t, "Open", err, c.path)
+		if after, _ := os.ReadFile(c.path); !bytes.Equal(before, after) {
+			t.Errorf("%q: got the file changed, want it left alone", c.path)
+		}
+	}
+	if _, err := os.Stat(in("none")); err == nil {
+		t.Error("MustExist: got a file made, want none")
+	}
+}
+
+// A link that somebody planted beside the database is never followed.
+func TestPlantedLinks(t *testing.T) {
+	for _, suffix := range suffixes {
+		path, target := newPath(t), newPath(t)
+		if err := os.Symlink(target, path+suffix); err != nil {
+			t.Fatal(err)
+		}
+		_, err := Open(t.Context(), path, schema, db.Options{})
+		wantError(t, "Open", err, path+suffix+" beside it is not a regular file")
+		_, err = Restore(t.Context(), path, backupOf(t), schema, true)
+		wantError(t, "Restore", err, suffix)
+		if _, err := newLock(path).TryLock(); suffix == lockSuffix && err == nil {
+			t.Error("got the target of the link locked")
+		}
+		if _, err := os.Lstat(target); err == nil {
+			t.Errorf("%s: got the target of the link made", suffix)
+		}
+	}
+}
+
+// A setting that SQLite does not take, and a statement that it cannot prepare, are errors
+// of the start.
+func TestStart(t *testing.T) {
+	used := toWrite
+	defer func() { toWrite = used }()
+	for _, pragma := range []string{"foreign_kyes=1", "synchronous=7"} {
+		toWrite = url.Values{"mode": {"rw"}, "_pragma": {pragma}}
+		_, err := Open(t.Context(), newPath(t), schema, db.Options{})
+		wantError(t, "Open", err, "SQLite did not take the setting "+pragma)
+	}
+	toWrite = used
+	for _, s := range []Schema{
+		{Migrations: schema.Migrations, Reads: []string{"SELECT title FROM songs"}},
+		{Migrations: schema.Migrations, Writes: []string{"DELETE FROM songs"}},
+	} {
+		_, err := Open(t.Context(), newPath(t), s, db.Options{})
+		wantError(t, "Open", err, "no such table: songs")
+	}
+}
+
+// TestMigrate goes up to a second version of the schema. Everything stays, and a program
+// that knows only the first refuses the second.
+func TestMigrate(t *testing.T) {
+	path := newPath(t)
+	d := open(t, path)
+	mustCreate(t, d, "a", "b", "c")
+	second := schema
+	second.Tables = append(second.Tables, "albums")
+	second.Reads = []string{selectNotes, "SELECT colour FROM notes"}
+	second.Migrations = fstest.MapFS{
+		"00001_schema.sql": {Data: []byte(firstVersion)},
+		"00002_colour.sql": {Data: []byte("-- +goose Up\nALTER TABLE notes ADD COLUMN colour TEXT NOT NULL DEFAULT '';\nCREATE TABLE albums (name TEXT);\n")},
+	}
+	_, err := OpenReader(t.Context(), path, second)
+	if !errors.Is(err, db.ErrOutdated) {
+		t.Errorf("OpenReader: got error %v, want ErrOutdated", err)
+	}
+	if r, err := Verify(t.Context(), path, second); err != nil || len(r.Rows) != 2 {
+		t.Errorf("Verify: got %+v, error %v, want the tables of the first version", r, err)
+	}
+	for _, want := range [][2]int64{{1, 2}, {2, 2}} { // first while another process has it
+		from, to, err := Migrate(t.Context(), path, second, nil)
+		if err != nil || [2]int64{from, to} != want {
+			t.Errorf("Migrate: got %d, %d, error %v, want %v", from, to, err, want)
+		}
+	}
+	if got, want := walk(t, d), (ledger{1: "a", 2: "b", 3: "c"}); !reflect.DeepEqual(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+	mustClose(t, d)
+	_, openErr := Open(t.Context(), path, schema, db.Options{})
+	_, readErr := OpenReader(t.Context(), path, schema)
+	_, verifyErr := Verify(t.Context(), path, schema)
+	_, _, migrateErr := Migrate(t.Context(), path, schema, nil)
+	for _, err := range []error{openErr, readErr, verifyErr, migrateErr} {
+		if !errors.Is(err, db.ErrNewer) {
+			t.Errorf("a newer schema: got error %v, want ErrNewer", err)
+		}
+	}
+}
+
+// The first line of a start that reads a long log says so.
+func TestLongLog(t *testing.T) {
+	used := newPath(t)
+	mustCreate(t, open(t, used), "a")
+	path := copyOf(t, used)
+	if err := os.Truncate(path+"-wal", 65<<20); err != nil { // SQLite ignores what does not belong to it
+		t.Fatal(err)
+	}
+	d, log := openLogged(t, path)
+	if !strings.Contains(log.String(), "reading a long log") || len(walk(t, d)) != 1 {
+		t.Errorf("got the log %q and %d notes, want it told and 1 note", log, len(walk(t, d)))
+	}
+}
+
+// Open does not touch the log while another program, which does not know this package's
+// lock, writes.
+func TestOtherProgram(t *testing.T) {
+	patient := toWrite
+	defer func() { toWrite = patient }()
+	toWrite = url.Values{"mode": {"rw"}, "_txlock": {"immediate"}}
+	path := atRest(t)
+	shell := connect(path, toWrite)
+	defer shell.Close()
+	tx, err := shell.Begin()
+	if err == nil {
+		_, err = tx.Exec(insertNote, "a")
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = Open(t.Context(), path, schema, db.Options{})
+	wantError(t, "Open", err, "another program has locked it")
+	err = tx.Commit()
+	if got := len(walk(t, open(t, path))); got != 1 || err != nil {
+		t.Errorf("got %d notes, error %v, want 1", got, err)
+	}
+}
+
+// After a failed fsync nothing copies the log, and Close tells the failure if nobody was told.
+func TestFailure(t *testing.T) {
+	path := newPath(t)
+	d := open(t, path)
+	mustCreate(t, d, "a")
+	before := contents(t, path)
+	_ = d.faults.fail(errors.New("an fsync failed"))
+	d.checkpoint(0)
+	_, err := create(t.Context(), d, "late")
+	wantError(t, "create", err, "an fsync failed")
+	wantError(t, "Close", d.Close(), "an fsync failed")
+	if after := contents(t, path); after[""] != before[""] || after["-wal"] != before["-wal"] {
+		t.Error("got the file or its log changed, want both as they were")
+	}
+}
+
+// TestReplacedFile makes mistakes that an operator may make with a database in use, which
+// is opened by a symbolic link. Ping, a write, or the commit of a write notices first.
+func TestReplacedFile(t *testing.T) {
+	const want = "was removed or replaced while it was in use"
+	for what, c := range map[string]struct {
+		replace func(path, link string) error
+		reopen  string // the error, or "" if the acknowledged note must be there again
+	}{
+		"log removed":   {func(path, _ string) error { return os.Remove(path + "-wal") }, ""},
+		"index removed": {func(path, _ string) error { return os.Remove(path + "-shm") }, ""},
+		"lock removed":  {func(path, _ string) error { return os.Remove(path + "-lock") }, ""},
+		"link changed":  {func(path, link string) error { return errors.Join(os.Remove(link), os.Symlink(path+"2", link)) }, ""},
+		"file moved":    {func(path, _ string) error { return os.Rename(path, path+"2") }, "is missing or empty, but its log"},
+		"file emptied":  {func(path, _ string) error { return os.Truncate(path, 0) }, "is missing or empty, but its log"},
+		"file replaced": {func(path, _ string) error { return os.Rename(backupOf(t, "other"), path) }, "is a backup, but its log"},
+	} {
+		for _, first := range []string{"Ping", "write", "commit"} {
+			path, link := atRest(t), newPath(t)
+			if err := os.Symlink(path, link); err != nil {
+				t.Fatal(err)
+			}
+			d := open(t, link)
+			before := mustCreate(t, d, "before")
+			wantFiles(t, link, "notes.db")
+			var err error
+			if first == "commit" {
+				err = d.Write(t.Context(), func(Conn) error { return c.replace(path, link) })
+				wantError(t, what+": commit", err, want)
+			} else if err = c.replace(path, link); err != nil {
+				t.Fatal(err)
+			}
+			if first == "Ping" {
+				wantError(t, what+": Ping", d.Ping(t.Context()), want)
+			}
+			_, err = create(t.Context(), d, "after")
+			wantError(t, what+": create", err, want)
+			if fault.KindOf(err) != fault.Internal {
+				t.Errorf("%s: got %v, want internal", what, fault.KindOf(err))
+			}
+			wantError(t, what+": Ping", d.Ping(t.Context()), want)
+			if len(d.Failed()) == 0 {
+				t.Fatalf("%s: Failed: got nothing, want an error", what)
+			}
+			wantError(t, what+": Failed", <-d.Failed(), want)
+			var reading sync.WaitGroup
+			for range 16 { // the file that is there now must not be touched
+				reading.Go(func() {
+					_ = d.Read(context.Background(), func(conn Conn) error {
+						_, err := notesIn(conn)
+						return err
+					})
+				})
+			}
+			reading.Wait()
+			mustClose(t, d)
+			if c.reopen != "" {
+				_, err := Open(t.Context(), path, schema, db.Options{})
+				wantError(t, what+": Open", err, c.reopen)
+			} else if got := walk(t, open(t, path))[before]; got != "before" {
+				t.Errorf("%s: got %q, want the note", what, got)
+			}
+		}
+	}
+}
+
+// damageLeaf overwrites the last leaf page of a table or an index.
+func damageLeaf(t testing.TB, path, name string) {
+	t.Helper()
+	conn := connect(path, url.Values{})
+	var page int64
+	err := conn.QueryRow("SELECT max(pageno) FROM dbstat WHERE name = ? AND pagetype = 'leaf'", name).Scan(&page)
+	content, readErr := os.ReadFile(path)
+	if err := errors.Join(err, readErr, conn.Close()); err != nil {
+		t.Fatal(err)
+	}
+	copy(content[(page-1)*4096:], bytes.Repeat([]byte{0xa5}, 4096))
+	mustWrite(t, path, string(content))
+}
+
+// TestDamage checks that a damaged page, whether a read or a write finds it first,
+// ends all writing but not the process, and that sound pages are read.
+func TestDamage(t *testing.T) {
+	path := atRest(t, "a")
+	damageLeaf(t, path, "tags")
+	for what, find := range map[string]func(d *DB) error{
+		"read": func(d *DB) error {
+			return d.Read(t.Context(), func(conn Conn) error { return conn.QueryRow(selectTags).Scan(new(string)) })
+		},
+		"write": func(d *DB) error {
+			return d.Write(t.Context(), func(conn Conn) error {
+				_, err := conn.Exec(insertTag, "new")
+				return err
+			})
+		},
+	} {
+		d, log := openLogged(t, path)
+		before := gauge(t, d, "sqlite_damaged")
+		wantError(t, what, find(d), "malformed")
+		_, err := create(t.Context(), d, "late")
+		wantError(t, what, err, "the database is damaged")
+		if fault.KindOf(err) != fault.Unavailable {
+			t.Errorf("%s: got error %v, want unavailable: nothing was done", what, err)
+		}
+		if err := d.Ping(t.Context()); err != nil || len(d.Failed()) > 0 || len(walk(t, d)) != 1 {
+			t.Errorf("%s: got error %v, %d failures and notes %v, want only one note", what, err, len(d.Failed()), walk(t, d))
+		}
+		if after := gauge(t, d, "sqlite_damaged"); before != 0 || after != 1 {
+			t.Errorf("%s: sqlite_damaged: got %v, then %v, want 0, then 1", what, before, after)
+		}
+		if got := log.String(); strings.Count(got, "\n") != 1 || !strings.Contains(got, `level=ERROR msg="the database is damaged"`) {
+			t.Errorf("%s: log: got %q, want one line", what, got)
+		}
+		mustClose(t, d)
+	}
+}

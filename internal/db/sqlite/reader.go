@@ -1,0 +1,95 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"os"
+	"syscall"
+
+	"example.com/petstore/internal/db"
+	lib "modernc.org/sqlite/lib"
+)
+
+// Reader reads a database as it is: in use, at rest, left by a killed process, or a
+// backup. It changes neither the database nor its log. Beside a database at rest that is
+// no backup, SQLite leaves an empty log and index.
+type Reader struct {
+	file string
+	db   *sql.DB
+	conn Conn
+}
+
+// OpenReader opens the database at path as it is. A process that has it open as a DB loses
+// SQLite's lock on the file by that, so that others could replace it.
+func OpenReader(ctx context.Context, path string, schema Schema) (*Reader, error) {
+	r, err := openFile(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	version, err := schema.version(ctx, r.db)
+	if err == nil && version == 0 {
+		err = fmt.Errorf("%w at %s", db.ErrNone, r.file)
+	}
+	if err == nil {
+		r.conn.prepared, err = prepare(ctx, r.db, schema.Reads)
+		if err != nil && version < schema.newest() {
+			err = db.ErrOutdated
+		}
+	}
+	if err != nil {
+		return nil, explain(path, errors.Join(err, r.Close()))
+	}
+	return r, nil
+}
+
+// openFile opens the file at path, whatever its schema.
+func openFile(ctx context.Context, path string) (*Reader, error) {
+	file, err := resolve(path)
+	if err == nil {
+		err = explain(path, checkReadable(file))
+	}
+	if err != nil {
+		return nil, err
+	}
+	conn := connect(file, asItIs)
+	r := &Reader{file: file, db: conn, conn: Conn{runner: conn}}
+	if err := conn.QueryRowContext(ctx, "SELECT count(*) FROM sqlite_schema").Scan(new(int)); err != nil {
+		if hasCode(err, lib.SQLITE_CANTOPEN, lib.SQLITE_READONLY) {
+			err = errReadOnly
+		}
+		return nil, explain(path, errors.Join(err, r.Close()))
+	}
+	return r, nil
+}
+
+// checkReadable rejects a file that this process cannot read without harm. What SQLite
+// makes beside a file would be closed to its owner if it were another account's.
+func checkReadable(file string) error {
+	if err := checkFile(file, true); err != nil {
+		return err
+	}
+	f, err := os.Open(file)
+	if err != nil {
+		return err
+	}
+	info, err := f.Stat()
+	if err := errors.Join(err, f.Close()); err != nil {
+		return err
+	}
+	if isBackup(file) {
+		return nil
+	}
+	if owner := info.Sys().(*syscall.Stat_t).Uid; int(owner) != os.Geteuid() {
+		return fmt.Errorf("it belongs to another account, and files that this one makes beside it would be closed to that; "+
+			"run this as the account with the number %d, or read a backup", owner)
+	}
+	return checkMount(file)
+}
+
+// Read calls f with a connection that can only read.
+func (r *Reader) Read(f func(Conn) error) error { return classify(f(r.conn)) }
+
+// Close closes the connection.
+func (r *Reader) Close() error { return r.db.Close() }

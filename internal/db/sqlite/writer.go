@@ -1,0 +1,173 @@
+package sqlite
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"example.com/petstore/internal/db"
+	lib "modernc.org/sqlite/lib"
+)
+
+const (
+	maxBatch = 128 // writes in one commit, which bounds how long the first one waits
+
+	// returnTime is how long a batch waits for the callers of the previous one.
+	// Without it, callers split into two groups, which doubles the commits.
+	returnTime = 2 * time.Millisecond
+
+	checkpointPages = 1000 // of the log (4 MiB), after which it is copied into the file
+)
+
+// job is one caller's write.
+type job struct {
+	run   func(Conn) error
+	err   error        // the refusal that run returned; see isRefusal
+	state atomic.Int32 // waiting, then either of the others for good
+	done  chan error   // receives the result
+}
+
+const (
+	waiting int32 = iota
+	running
+	canceled // by its caller
+)
+
+// leaves reports whether the job has left the state waiting by this call.
+func (j *job) leaves(to int32) bool { return j.state.CompareAndSwap(waiting, to) }
+
+// Write waits until runJobs has called f in a transaction, perhaps twice: the last call
+// counts. f must refuse before it changes anything. If ctx ends before f is called,
+// nothing is done.
+func (d *DB) Write(ctx context.Context, f func(Conn) error) error {
+	return d.whileOpen(func() error {
+		j := &job{run: f, done: make(chan error, 1)}
+		select {
+		case d.jobs <- j:
+		case <-ctx.Done():
+			return db.GaveUp(ctx.Err())
+		}
+		select {
+		case err := <-j.done:
+			return err
+		case <-ctx.Done():
+		}
+		if j.leaves(canceled) {
+			return db.GaveUp(ctx.Err())
+		}
+		return <-j.done
+	})
+}
+
+// runJobs runs all waiting jobs in one transaction, and again until the database is closed.
+func (d *DB) runJobs() {
+	defer close(d.ended)
+	expected := 1 // callers that may come back
+	for first := range d.jobs {
+		n := d.runBatch(d.gather(first, expected))
+		expected = min(n+len(d.jobs), maxBatch)
+		d.checkpoint(checkpointPages)
+	}
+}
+
+// gather returns a batch of first and the waiting jobs. While there are fewer
+// than expected, it waits for more, up to returnTime.
+func (d *DB) gather(first *job, expected int) []*job {
+	batch := []*job{first}
+	late := time.After(returnTime)
+	for len(batch) < maxBatch && (len(batch) < expected || len(d.jobs) > 0) {
+		select {
+		case j, ok := <-d.jobs:
+			if !ok {
+				return batch
+			}
+			batch = append(batch, j)
+		case <-late:
+			return batch
+		}
+	}
+	return batch
+}
+
+// runBatch runs the jobs in one transaction and answers them. If one fails, all are rolled
+// back and each is run alone. It returns the number of jobs whose callers had not given
+// up: they may do so until the transaction has begun.
+func (d *DB) runBatch(batch []*job) int {
+	var started []*job
+	err := d.transact(func(conn Conn) error {
+		for _, j := range batch {
+			if j.leaves(running) {
+				started = append(started, j)
+			}
+		}
+		for _, j := range started {
+			j.err = j.run(conn)
+			if j.err != nil && !isRefusal(j.err) {
+				return j.err
+			}
+		}
+		return nil
+	})
+	switch {
+	case err == nil:
+		for _, j := range started {
+			j.done <- j.err
+		}
+	case len(started) > 1 && d.faults.writable() == nil:
+		for _, j := range started {
+			j.done <- d.transact(j.run)
+		}
+	default:
+		for _, j := range batch { // nobody waits for the canceled ones
+			j.done <- err
+		}
+	}
+	return len(started)
+}
+
+// transact runs f in a transaction, unless nothing may be written. Another one waits
+// for the connection meanwhile. A transaction has no context: a caller that gives up must
+// not undo the writes of others.
+func (d *DB) transact(f func(Conn) error) error {
+	if err := d.faults.writable(); err != nil {
+		return err
+	}
+	tx, err := d.writer.Begin() // immediate, as set in the address
+	if err == nil {
+		err = f(Conn{d.writes, tx, tx})
+		if err == nil {
+			err = tx.Commit()
+		} else {
+			_ = tx.Rollback() // SQLite may already have done so
+		}
+	}
+	if err != nil {
+		return classify(d.faults.record(err))
+	}
+	d.commits.Add(1)
+	d.faults.diskFull.Store(false)
+	return d.faults.check()
+}
+
+// checkpoint copies the log into the file if it has at least minPages pages. A
+// later call copies those that readers still need, or that found the disk full. Any
+// other error ends the process, because acknowledged pages may be lost.
+func (d *DB) checkpoint(minPages int) {
+	if d.faults.failure.Load() != nil {
+		return
+	}
+	var busy bool
+	var pages, copied int
+	err := d.writer.QueryRow("PRAGMA wal_checkpoint(NOOP)").Scan(&busy, &pages, &copied)
+	if err == nil && pages >= minPages {
+		err = d.writer.QueryRow("PRAGMA wal_checkpoint(PASSIVE)").Scan(&busy, &pages, &copied)
+	}
+	switch {
+	case err == nil || isBusy(err): // a reader, or a checkpoint by another process
+	case hasCode(err, lib.SQLITE_FULL), isCorrupt(err):
+		_ = d.faults.record(err)
+	default:
+		_ = d.faults.fail(fmt.Errorf("the log could not be copied into the file: %w", err))
+	}
+}
