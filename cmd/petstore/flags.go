@@ -36,7 +36,7 @@ func onStore(env *environment, cmd *cobra.Command) *cobra.Command {
 		}
 		context.AfterFunc(cmd.Context(), func() { // the command ends in time, even if nobody reads what it prints
 			if cause, ok := errors.AsType[server.Interrupted](context.Cause(cmd.Context())); ok {
-				time.AfterFunc(stopTime, func() { env.exit(128 + int(cause.Signal)) })
+				time.AfterFunc(env.stopTime, func() { env.exit(128 + int(cause.Signal)) })
 			}
 		})
 		if env.terminal {

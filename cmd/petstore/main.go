@@ -8,11 +8,13 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net"
 	"os"
 	"runtime"
 	"strings"
 	"time"
 
+	"github.com/coreos/go-systemd/v22/activation"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	"golang.org/x/term"
@@ -26,6 +28,7 @@ import (
 )
 
 func main() {
+	sockets, _ := activation.Listeners() // never fails
 	isTerminal := func(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }
 	os.Exit(run(server.UntilSignal(context.Background()), os.Args[1:], &environment{
 		getenv:      os.Getenv,
@@ -34,6 +37,8 @@ func main() {
 		terminal:    isTerminal(os.Stderr),
 		interactive: isTerminal(os.Stdin) && isTerminal(os.Stdout) && isTerminal(os.Stderr),
 		root:        os.Geteuid() == 0,
+		sockets:     sockets,
+		stopTime:    12 * time.Second,
 		exit:        os.Exit,
 	}))
 }
@@ -42,9 +47,11 @@ func main() {
 type environment struct {
 	getenv         func(string) string
 	stdout, stderr *printer
-	terminal       bool // stderr is a terminal
-	interactive    bool // stdin, stdout and stderr are terminals
-	root           bool // the process may do anything with any file
+	terminal       bool           // stderr is a terminal
+	interactive    bool           // stdin, stdout and stderr are terminals
+	root           bool           // the process may do anything with any file
+	sockets        []net.Listener // opened by systemd; nil for one that is no listener
+	stopTime       time.Duration  // how long the process may take to end after a signal, or after the drain
 	exit           func(status int)
 
 	logger  *slog.Logger
@@ -117,9 +124,6 @@ PETSTORE_MAX_CONNECTIONS sets --max-connections.
 `)
 	return root
 }
-
-// stopTime is how long the process may take to end after a signal, or after the drain.
-const stopTime = 12 * time.Second
 
 // usageError is the error for an invalid command line or environment variable.
 type usageError struct{ error }

@@ -72,6 +72,9 @@ signal stops the server at once.`,
 			if cfg.sandbox && (cmd.Flags().Changed("store") || cfg.open != db.Options{}) {
 				return misuse("--sandbox has its own store, in memory; omit --store, --must-exist and --require-sync, and their variables")
 			}
+			if len(env.sockets) > 0 && cmd.Flags().Changed("addr") {
+				return misuse("systemd passes a socket to listen on; omit --addr and its variable")
+			}
 			if err := cfg.complete(env); err != nil {
 				return err
 			}
@@ -113,6 +116,11 @@ func (cfg *serveConfig) complete(env *environment) (err error) {
 			return misuse("--addr and --admin-addr must be HOST:PORT, such as %s: %w", defaultAddr, err)
 		}
 	}
+	for _, l := range env.sockets {
+		if l == nil || l.Addr().Network() != "tcp" {
+			return misuse("systemd passes a socket that is not of TCP")
+		}
+	}
 	counts := []int{cfg.server.MaxConnections, cfg.edge.MaxInFlight}
 	switch rate := cfg.edge.RateLimit; {
 	case cfg.server.Drain < 0:
@@ -145,7 +153,7 @@ var localOrigins = []string{
 func serve(ctx context.Context, env *environment, cfg *serveConfig) (err error) {
 	// The process ends in time, whatever hangs: PostgreSQL, a disk, or a log that nobody
 	// reads. Nothing acknowledged is lost, because it is already stored.
-	endInTime := func() { time.AfterFunc(cfg.server.Drain+stopTime, func() { env.exit(1) }) }
+	endInTime := func() { time.AfterFunc(cfg.server.Drain+env.stopTime, func() { env.exit(1) }) }
 	context.AfterFunc(ctx, endInTime)
 	env.stderr.hide(keys.Pattern, cfg.fixedKeys)
 	env.logger = newLogger(env.stderr, cfg.logLevel, cfg.logFormat == "json" || cfg.logFormat == "auto" && !env.terminal)
@@ -187,12 +195,18 @@ func serve(ctx context.Context, env *environment, cfg *serveConfig) (err error) 
 	return srv.Run(ctx)
 }
 
-// listen listens at --addr and --admin-addr until the process ends.
+// listen listens at --admin-addr and at --addr, or at the sockets that systemd has opened,
+// until the process ends.
 func listen(env *environment, cfg *serveConfig) (err error) {
-	if cfg.server.Listener, err = net.Listen("tcp", cfg.addr); err != nil {
-		return fmt.Errorf("--addr: %w", err)
+	cfg.server.Listeners = env.sockets
+	if len(env.sockets) == 0 {
+		l, err := net.Listen("tcp", cfg.addr)
+		if err != nil {
+			return fmt.Errorf("--addr: %w", err)
+		}
+		cfg.server.Listeners = []net.Listener{l}
 	}
-	cfg.url = server.URL(cfg.server.Listener.Addr(), cfg.server.CertFile != "")
+	cfg.url = server.URL(cfg.server.Listeners[0].Addr(), cfg.server.CertFile != "")
 	if cfg.adminAddr == "" {
 		return nil
 	}

@@ -1,15 +1,16 @@
 package server
 
 import (
+	"bytes"
 	"context"
 	"crypto/tls"
 	"fmt"
-	"log"
 	"net"
 	"net/http"
-	_ "net/http/pprof" // adds to http.DefaultServeMux
+	"net/http/pprof"
 	"os"
 	"os/signal"
+	"slices"
 	"sync"
 	"syscall"
 	"time"
@@ -101,7 +102,7 @@ func certificate(o Options, expiry prometheus.Gauge) func(*tls.ClientHelloInfo) 
 		case err != nil:
 			o.Logger.Error("the new certificate cannot be used; the old one stays in use",
 				"error", err, "expires", current.Leaf.NotAfter)
-		case current == nil || !pair.Leaf.Equal(current.Leaf):
+		case current == nil || !slices.EqualFunc(pair.Certificate, current.Certificate, bytes.Equal): // with its chain
 			current = &pair
 			expiry.Set(float64(pair.Leaf.NotAfter.Unix()))
 			o.Logger.Info("a new certificate is in use", "expires", pair.Leaf.NotAfter)
@@ -118,17 +119,16 @@ func (s *Server) serveAdmin() *http.Server {
 	mux.Handle("GET /metrics", promhttp.HandlerFor(o.Gatherer, promhttp.HandlerOpts{}))
 	mux.Handle("/livez", o.Handler)
 	mux.Handle("/readyz", o.Handler)
-	if o.Profiles {
-		mux.Handle("/debug/pprof/", http.DefaultServeMux) // where net/http/pprof registers
+	if o.Profiles { // without the command line, which may have a password
+		mux.HandleFunc("/debug/pprof/", pprof.Index)
+		mux.HandleFunc("/debug/pprof/profile", pprof.Profile)
+		mux.HandleFunc("/debug/pprof/symbol", pprof.Symbol)
+		mux.HandleFunc("/debug/pprof/trace", pprof.Trace)
 	}
-	admin := &http.Server{
-		Handler:           mux,
-		ReadHeaderTimeout: headerTimeout,
-		ReadTimeout:       2 * time.Minute,
-		WriteTimeout:      2 * time.Minute, // profiles take a while
-		ErrorLog:          log.New(errorLog{o.Logger}, "", 0),
-	}
-	go func() { _ = admin.Serve(o.Admin) }() // until it is closed
+	open := make(chan struct{}, adminConnections)
+	admin := newHTTP(mux, open, o.Logger)
+	admin.SetKeepAlivesEnabled(false)                                                  // nobody holds one of the few connections
+	go func() { _ = admin.Serve(limitListener{o.Admin, open, make(chan struct{})}) }() // until it is closed
 	return admin
 }
 

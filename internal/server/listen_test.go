@@ -24,6 +24,8 @@ import (
 	"time"
 )
 
+// TestCertificate checks that new files are served without a restart, also if only the
+// chain was completed, and that half a new pair is not.
 func TestCertificate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
@@ -31,20 +33,30 @@ func TestCertificate(t *testing.T) {
 		o.Logger = slog.New(slog.NewTextHandler(&log, nil))
 		s, _ := newServer(t, o)
 		other := certified(t, "new.example")
+		pem, err := os.ReadFile(other.CertFile)
+		chain := other.CertFile + ".chain" // only an intermediate is new
+		if err := errors.Join(err, os.WriteFile(chain, append(pem, pem...), 0o600)); err != nil {
+			t.Fatal(err)
+		}
 		for _, step := range []struct{ from, to, want string }{
 			{o.CertFile, o.CertFile, "old.example"},
 			{other.CertFile, o.CertFile, "old.example"}, // half a pair
 			{other.KeyFile, o.KeyFile, "new.example"},
+			{chain, o.CertFile, "new.example"},
 		} {
 			if err := os.Rename(step.from, step.to); err != nil {
 				t.Fatal(err)
 			}
 			time.Sleep(time.Second) // the files are read at most that often
-			if got, err := s.http.TLSConfig.GetCertificate(nil); err != nil || got.Leaf.DNSNames[0] != step.want {
+			got, err := s.http.TLSConfig.GetCertificate(nil)
+			if err != nil || got.Leaf.DNSNames[0] != step.want {
 				t.Errorf("got the certificate of %s, error %v, want %s", got.Leaf.DNSNames[0], err, step.want)
 			}
+			if want := step.from == chain; (len(got.Certificate) == 2) != want {
+				t.Errorf("got a chain of %d certificates, want two: %v", len(got.Certificate), want)
+			}
 		}
-		for line, want := range map[string]int{"the new certificate cannot be used": 1, "a new certificate is in use": 2} {
+		for line, want := range map[string]int{"the new certificate cannot be used": 1, "a new certificate is in use": 3} {
 			if got := strings.Count(log.String(), line); got != want {
 				t.Errorf("log: got %s, want %q %d times", log.String(), line, want)
 			}
@@ -59,7 +71,7 @@ func start(t *testing.T, o Options) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o.Listener = l
+	o.Listeners = []net.Listener{l}
 	s, _ := newServer(t, o)
 	go func() { _ = s.Run(t.Context()) }()
 	t.Cleanup(func() { _ = s.http.Close() })
@@ -67,7 +79,12 @@ func start(t *testing.T, o Options) string {
 }
 
 func TestTLS(t *testing.T) {
-	conn, err := tls.Dial("tcp", start(t, certified(t, "pets.example")), &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"h2", "http/1.1"}})
+	addr := start(t, certified(t, "shop.example"))
+	old := &tls.Config{InsecureSkipVerify: true, MinVersion: tls.VersionTLS10, MaxVersion: tls.VersionTLS11}
+	if _, err := tls.Dial("tcp", addr, old); err == nil || !strings.Contains(err.Error(), "protocol version") {
+		t.Errorf("TLS 1.0 and 1.1: got error %v, want a refusal of the version", err)
+	}
+	conn, err := tls.Dial("tcp", addr, &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"h2", "http/1.1"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,8 +95,8 @@ func TestTLS(t *testing.T) {
 	_, _ = io.WriteString(conn, request("HEAD /ok"))
 	reader := bufio.NewReader(conn)
 	response, err := http.ReadResponse(reader, &http.Request{Method: http.MethodHead})
-	if err != nil || response.Header.Get("Strict-Transport-Security") == "" {
-		t.Errorf("got %v, error %v, want Strict-Transport-Security", response, err)
+	if want := "max-age=31536000"; err != nil || response.Header.Get("Strict-Transport-Security") != want {
+		t.Errorf("got %v, error %v, want Strict-Transport-Security: %s", response, err, want)
 	}
 	// The connection must not be reset before the response to too large a header is read.
 	_, _ = io.WriteString(conn, "GET / HTTP/1.1\r\nX: "+strings.Repeat("x", 4*maxHeader))
@@ -99,7 +116,7 @@ func (l lines) Write(line []byte) (int, error) {
 // TestHandshakeErrors checks that clients that leave or speak no TLS are no warnings.
 func TestHandshakeErrors(t *testing.T) {
 	log := make(lines, 100)
-	o := certified(t, "pets.example")
+	o := certified(t, "shop.example")
 	o.Logger = slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	addr := start(t, o)
 	<-log // the certificate

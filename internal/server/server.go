@@ -34,17 +34,18 @@ const (
 	shutdownTimeout = 9 * time.Second        // for requests to end after the drain
 	socketBuffer    = 32 << 10               // each way; Linux doubles it
 
+	adminConnections      = 32
 	DefaultMaxConnections = 1000
 )
 
 // Options configures a Server. Fields are required unless they say otherwise.
 type Options struct {
 	Handler        http.Handler
-	Listener       net.Listener  // where Handler is served
-	MaxConnections int           // less if the process may not open as many files
-	Drain          time.Duration // how long to keep serving after SIGTERM or SIGHUP
-	Stopping       func()        // called when the server begins to stop
-	Failed         <-chan error  // its error ends the server: a permanent failure; may be nil
+	Listeners      []net.Listener // where Handler is served
+	MaxConnections int            // less if the process may not open as many files
+	Drain          time.Duration  // how long to keep serving after SIGTERM or SIGHUP
+	Stopping       func()         // called when the server begins to stop
+	Failed         <-chan error   // its error ends the server: a permanent failure; may be nil
 
 	CertFile, KeyFile string // PEM files for HTTPS; empty for HTTP
 
@@ -73,23 +74,7 @@ func New(o Options) (*Server, error) {
 		func() float64 { return float64(len(s.connections)) })
 	auto.NewGauge(prometheus.GaugeOpts{Name: "connections_limit", Help: "Connections that may be open."}).
 		Set(float64(cap(s.connections)))
-	s.http = &http.Server{
-		Handler: http.HandlerFunc(s.serveHTTP),
-		ConnState: func(_ net.Conn, state http.ConnState) {
-			if state == http.StateClosed {
-				<-s.connections // see limitListener
-			}
-		},
-		ReadHeaderTimeout:            headerTimeout,
-		ReadTimeout:                  readTimeout,
-		WriteTimeout:                 writeTimeout,
-		IdleTimeout:                  idleTimeout,
-		MaxHeaderBytes:               maxHeader - 4096, // which net/http adds
-		Protocols:                    new(http.Protocols),
-		DisableGeneralOptionsHandler: true, // OPTIONS * is handled like other requests
-		ErrorLog:                     log.New(errorLog{o.Logger}, "", 0),
-	}
-	s.http.Protocols.SetHTTP1(true) // HTTP/2 does not bound what streams hold, nor close connections that nobody reads
+	s.http = newHTTP(http.HandlerFunc(s.serveHTTP), s.connections, o.Logger)
 	if o.CertFile != "" {
 		get := certificate(o, auto.NewGauge(prometheus.GaugeOpts{
 			Name: "tls_certificate_expiry_timestamp_seconds", Help: "When the certificate in use expires.",
@@ -102,6 +87,29 @@ func New(o Options) (*Server, error) {
 	return s, nil
 }
 
+// newHTTP returns an http.Server that takes its connections out of open when they end; see
+// limitListener.
+func newHTTP(handler http.Handler, open chan struct{}, logger *slog.Logger) *http.Server {
+	s := &http.Server{
+		Handler: handler,
+		ConnState: func(_ net.Conn, state http.ConnState) {
+			if state == http.StateClosed {
+				<-open
+			}
+		},
+		ReadHeaderTimeout:            headerTimeout,
+		ReadTimeout:                  readTimeout,
+		WriteTimeout:                 writeTimeout,
+		IdleTimeout:                  idleTimeout,
+		MaxHeaderBytes:               maxHeader - 4096, // which net/http adds
+		Protocols:                    new(http.Protocols),
+		DisableGeneralOptionsHandler: true, // OPTIONS * is handled like other requests
+		ErrorLog:                     log.New(errorLog{logger}, "", 0),
+	}
+	s.Protocols.SetHTTP1(true) // HTTP/2 does not bound what streams hold, nor close connections that nobody reads
+	return s
+}
+
 // Run serves until ctx ends or the service fails. If SIGTERM or SIGHUP has ended ctx,
 // it drains first; see UntilSignal. Run returns nil if the server was told to stop and
 // each request had its response.
@@ -110,15 +118,14 @@ func (s *Server) Run(ctx context.Context) error {
 		admin := s.serveAdmin()
 		defer admin.Close()
 	}
-	served := make(chan error, 1)
-	l := limitListener{s.options.Listener, s.connections, make(chan struct{})}
-	go func() {
-		if s.http.TLSConfig != nil {
-			served <- s.http.ServeTLS(l, "", "")
-		} else {
-			served <- s.http.Serve(l)
-		}
-	}()
+	served := make(chan error, len(s.options.Listeners))
+	serve := s.http.Serve
+	if s.http.TLSConfig != nil {
+		serve = func(l net.Listener) error { return s.http.ServeTLS(l, "", "") }
+	}
+	for _, l := range s.options.Listeners {
+		go func() { served <- serve(limitListener{l, s.connections, make(chan struct{})}) }()
+	}
 	_, _ = daemon.SdNotify(false, daemon.SdNotifyReady) // best effort
 	var failure error
 	select {

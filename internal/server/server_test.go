@@ -80,6 +80,8 @@ type running struct {
 	*testing.T
 	handler *testHandler
 	conns   pipes
+	others  pipes // a second listener
+	admin   pipes
 	begin   time.Time
 	cancel  context.CancelCauseFunc
 	failed  chan error
@@ -90,11 +92,11 @@ type running struct {
 func inBubble(t *testing.T, o Options, f func(s *running)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		conns, failed := make(pipes), make(chan error)
-		o.Listener, o.Failed = conns, failed
+		conns, others, admin, failed := make(pipes), make(pipes), make(pipes), make(chan error)
+		o.Listeners, o.Admin, o.Failed = []net.Listener{conns, others}, admin, failed
 		s, h := newServer(t, o)
 		ctx, cancel := context.WithCancelCause(t.Context())
-		r := &running{t, h, conns, time.Now(), cancel, failed, make(chan error, 1)}
+		r := &running{t, h, conns, others, admin, time.Now(), cancel, failed, make(chan error, 1)}
 		go func() { r.ended <- s.Run(ctx) }()
 		f(r)
 		cancel(nil)
@@ -121,9 +123,11 @@ func (p pipes) Close() error {
 func (p pipes) Addr() net.Addr { return &net.TCPAddr{} }
 
 // dial returns a connection once the server has accepted it.
-func (s *running) dial() net.Conn {
+func (s *running) dial() net.Conn { return s.dialAt(s.conns) }
+
+func (s *running) dialAt(listener pipes) net.Conn {
 	client, server := net.Pipe()
-	s.conns <- server
+	listener <- server
 	s.Cleanup(func() { _ = client.Close() })
 	return client
 }
@@ -255,7 +259,7 @@ func TestHeaderLimit(t *testing.T) {
 
 func TestConnectionLimit(t *testing.T) {
 	inBubble(t, Options{MaxConnections: 2}, func(s *running) {
-		first, second := s.dial(), s.dial()
+		first, second := s.dial(), s.dialAt(s.others)
 		roundTrip(first, request("GET /ok"))
 		roundTrip(second, request("GET /ok"))
 		answered := make(chan int, 1)
@@ -273,6 +277,37 @@ func TestConnectionLimit(t *testing.T) {
 		synctest.Wait()
 		s.cancel(nil)
 		s.wantEnd(0, nil) // it does not wait until a connection ends
+	})
+}
+
+// TestAdmin checks that connections to the admin address are few and soon end, so that
+// probes are answered there whatever others do, and what it serves.
+func TestAdmin(t *testing.T) {
+	inBubble(t, Options{Profiles: true}, func(s *running) {
+		for range 10 * adminConnections {
+			conn := s.dialAt(s.admin)
+			if r := roundTrip(conn, request("GET /livez")); r.StatusCode != 200 || !r.Close {
+				s.Fatalf("got status %d, close %v, want 200, true", r.StatusCode, r.Close)
+			}
+		}
+		s.wantTime(0)
+		for range adminConnections { // which send no header
+			s.dialAt(s.admin)
+		}
+		if got := roundTrip(s.dialAt(s.admin), request("GET /livez")).StatusCode; got != 200 {
+			s.Errorf("beside idle connections: got status %d, want 200", got)
+		}
+		s.wantTime(headerTimeout)
+		large := "X: " + strings.Repeat("x", maxHeader) + "\r\n"
+		for line, want := range map[string]int{
+			request("GET /livez", large): 431, request("GET /metrics"): 200, request("GET /ok"): 404,
+			request("GET /debug/pprof/"): 200, request("GET /debug/pprof/heap"): 200, request("GET /debug/pprof/symbol"): 200,
+			request("GET /debug/pprof/cmdline"): 404, // it may have a password
+		} {
+			if got := roundTrip(s.dialAt(s.admin), line).StatusCode; got != want {
+				s.Errorf("%.40q: got status %d, want %d", line, got, want)
+			}
+		}
 	})
 }
 

@@ -71,7 +71,7 @@ func TestSocket(t *testing.T) {
 		t.Fatal(err)
 	}
 	srv, err := server.New(server.Options{
-		Handler: h, Stopping: h.Stopping, Listener: l, MaxConnections: server.DefaultMaxConnections,
+		Handler: h, Stopping: h.Stopping, Listeners: []net.Listener{l}, MaxConnections: server.DefaultMaxConnections,
 		Logger: logger, Metrics: prometheus.NewRegistry(),
 	})
 	if err != nil {
