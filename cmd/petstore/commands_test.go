@@ -5,7 +5,9 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -52,7 +54,8 @@ func at(t *testing.T, text string) (a address.Address) {
 	return a
 }
 
-// wantExit sends a process a signal, unless it ends by itself, and checks how it ends.
+// wantExit sends a process a signal, unless it ends by itself, and checks how it ends: with
+// a status or, as in a shell, 128 and the number of the signal that killed it.
 func wantExit(t *testing.T, cmd *exec.Cmd, signal syscall.Signal, want int) {
 	t.Helper()
 	if signal != 0 {
@@ -61,7 +64,11 @@ func wantExit(t *testing.T, cmd *exec.Cmd, signal syscall.Signal, want int) {
 		}
 	}
 	_ = cmd.Wait() // the exit status is checked below
-	if got := cmd.ProcessState.ExitCode(); got != want {
+	got := cmd.ProcessState.ExitCode()
+	if s := cmd.ProcessState.Sys().(syscall.WaitStatus); s.Signaled() {
+		got = 128 + int(s.Signal())
+	}
+	if got != want {
 		t.Errorf("exit status: got %d, want %d", got, want)
 	}
 }
@@ -85,63 +92,153 @@ func TestSecondSignal(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, _ = s.rest.ReadString('\n') // "stopping"
-	wantExit(t, s.Cmd, syscall.SIGTERM, -1)
+	wantExit(t, s.Cmd, syscall.SIGTERM, 128+int(syscall.SIGTERM))
 }
 
-// TestBlockedLog checks that a server whose log is not read answers probes, says that it
-// is not ready, and ends all the same. Requests that wait for the log have no response then.
-func TestBlockedLog(t *testing.T) {
+// TestSockets checks that a server takes all sockets that systemd passes, and refuses an
+// address of its own beside them.
+func TestSockets(t *testing.T) {
 	t.Parallel()
-	for name, signal := range map[string]syscall.Signal{"a signal": syscall.SIGTERM, "a failure": 0} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			file := filepath.Join(t.TempDir(), "pets.db")
-			s := startLogged(t, "--store", "sqlite:"+file)
-			for range 20 { // more than the pipe holds
-				go send("GET", s.address+"/"+strings.Repeat("x", 8000), "", "")
-			}
-			for ready := ""; !strings.Contains(ready, "the log cannot be written"); time.Sleep(50 * time.Millisecond) {
-				live, _, err := send("GET", s.address+"/livez", "", "")
-				if err != nil || live.StatusCode != 200 {
-					t.Fatalf("/livez: got %v, error %v, want 200", live, err)
-				}
-				_, ready, _ = send("GET", s.address+"/readyz", "", "")
-			}
-			if signal == 0 {
-				if err := os.Rename(file, file+"x"); err != nil {
-					t.Fatal(err)
-				}
-				go send("POST", s.address+"/v1/pets", fixedKey, `{"name":"Rex","categoryId":1}`)
-			}
-			wantExit(t, s.Cmd, signal, 1)
-		})
+	ctx, cancel := context.WithTimeout(t.Context(), giveUp)
+	defer cancel()
+	var files []*os.File
+	var addrs []string
+	for range 2 {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		file, err := l.(*net.TCPListener).File()
+		if err := errors.Join(err, l.Close()); err != nil { // file is another name of it
+			t.Fatal(err)
+		}
+		defer file.Close()
+		files, addrs = append(files, file), append(addrs, l.Addr().String())
 	}
-}
-
-// TestBlockedOutput checks that a command ends although nobody reads what it prints.
-func TestBlockedOutput(t *testing.T) {
-	t.Parallel()
-	addr := at(t, "sqlite:"+filepath.Join(t.TempDir(), "pets.db"))
-	st, err := addr.Open(t.Context(), db.Options{})
+	command := func(args string) *exec.Cmd { // systemd sets the process, which exec keeps
+		cmd := exec.CommandContext(ctx, "sh", "-c", "LISTEN_PID=$$ LISTEN_FDS=2 exec petstore serve --store memory: "+args)
+		cmd.Env, cmd.ExtraFiles = append(os.Environ(), keysVariable+"="+fixedKey), files
+		return cmd
+	}
+	refused := command("--addr 127.0.0.1:0")
+	if out, _ := refused.CombinedOutput(); refused.ProcessState.ExitCode() != 2 || !strings.Contains(string(out), "omit --addr") {
+		t.Errorf("with --addr: got %v, %s, want status 2", refused.ProcessState, out)
+	}
+	s, err := start(command("--drain 0s"), io.Discard)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for range 1000 { // more than the pipe holds
-		if _, err := createKey(t.Context(), st, strings.Repeat("x", 100), false); err != nil {
-			t.Fatal(err)
+	if s.address != "http://"+addrs[0] {
+		t.Errorf("got the address %s, want that of the first socket, %s", s.address, addrs[0])
+	}
+	for _, addr := range addrs {
+		if got, stderr := runHere(ctx, false, "health", "--addr", addr); got != 0 {
+			t.Errorf("health: got %d, %s, want 0", got, stderr)
 		}
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), giveUp)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, service.Name, "keys", "list", "--store", addr.String())
-	out, err := cmd.StdoutPipe()
-	if err := errors.Join(err, st.Close(), cmd.Start()); err != nil {
-		t.Fatal(err)
+	wantExit(t, s.Cmd, syscall.SIGTERM, 0)
+}
+
+// pipes is a listener whose connections are pipes.
+type pipes chan net.Conn
+
+func (p pipes) Accept() (net.Conn, error) {
+	if conn, ok := <-p; ok {
+		return conn, nil
 	}
-	if _, err := out.Read(make([]byte, 1)); err != nil { // it prints
-		t.Fatal(err)
+	return nil, net.ErrClosed
+}
+
+func (p pipes) Close() error {
+	close(p)
+	return nil
+}
+
+func (p pipes) Addr() net.Addr { return &net.TCPAddr{} }
+
+// send sends a request on a new connection, and returns the response as text.
+func (p pipes) send(line, body string) string {
+	client, server := net.Pipe()
+	p <- server
+	defer client.Close()
+	_, _ = fmt.Fprintf(client, "%s HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\n"+
+		"Content-Length: %d\r\nConnection: close\r\n\r\n%s", line, fixedKey, len(body), body)
+	response, _ := io.ReadAll(client)
+	return string(response)
+}
+
+// fading is a pipe that is read until a text comes, and then no more until it is closed.
+type fading struct {
+	until        string
+	came, closed chan struct{}
+}
+
+func (f *fading) Write(text []byte) (int, error) {
+	select {
+	case <-f.came:
+		<-f.closed
+	default:
+		if bytes.Contains(text, []byte(f.until)) {
+			close(f.came)
+		}
 	}
-	wantExit(t, cmd, syscall.SIGTERM, 143)
+	return len(text), nil
+}
+
+// TestUnreadOutput checks that a process ends although nobody reads what it prints. A server
+// answers probes meanwhile, and says that it is not ready.
+func TestUnreadOutput(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		args, until string
+		cause       error
+		want        int
+	}{
+		"a server that is stopped": {"serve --drain 0s", `"msg":"serving"`, server.Interrupted{Signal: syscall.SIGTERM}, 1},
+		"a server that fails":      {"serve --drain 0s", `"msg":"serving"`, nil, 1},
+		"a command":                {"keys create x", "created a new store", server.Interrupted{Signal: syscall.SIGTERM}, 143},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			file, conns, ended := filepath.Join(t.TempDir(), "pets.db"), make(pipes), make(chan int, 2)
+			out := &fading{c.until, make(chan struct{}), make(chan struct{})}
+			env := testEnvironment(out)
+			env.stdout, env.stopTime = env.stderr, 10*time.Millisecond
+			env.sockets = []net.Listener{conns}
+			env.exit = func(status int) { ended <- status }
+			ctx, cancel := context.WithCancelCause(t.Context())
+			defer cancel(nil)
+			returned := make(chan int)
+			go func() { returned <- run(ctx, append(strings.Fields(c.args), "--store", "sqlite:"+file), env) }()
+			<-out.came
+			if strings.HasPrefix(c.args, "serve") {
+				go conns.send("GET /v1/pets", "") // waits for the log
+				for ready := ""; !strings.Contains(ready, "the log cannot be written"); ready = conns.send("GET /readyz", "") {
+					if live := conns.send("GET /livez", ""); !strings.Contains(live, " 200 OK") {
+						t.Fatalf("/livez: got %s, want 200", live)
+					}
+					env.stderr.mu.Lock()
+					if !env.stderr.since.IsZero() {
+						env.stderr.since = time.Now().Add(-6 * time.Second)
+					}
+					env.stderr.mu.Unlock()
+				}
+			}
+			if c.cause != nil {
+				cancel(c.cause)
+			} else {
+				if err := os.Rename(file, file+"x"); err != nil {
+					t.Fatal(err)
+				}
+				go conns.send("POST /v1/pets", `{"name":"Rex","categoryId":1}`)
+			}
+			if got := <-ended; got != c.want {
+				t.Errorf("got status %d, want %d", got, c.want)
+			}
+			close(out.closed)
+			<-returned
+		})
+	}
 }
 
 // TestTerminal checks that a server at a terminal creates a key if there is none.
@@ -201,6 +298,24 @@ func TestPrintKeys(t *testing.T) {
 	}
 }
 
+// TestOddSockets checks that sockets which cannot be served are refused.
+func TestOddSockets(t *testing.T) {
+	t.Parallel()
+	local, err := net.Listen("unix", filepath.Join(t.TempDir(), "socket"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer local.Close()
+	for _, l := range []net.Listener{nil, local} { // nil is one for datagrams
+		var out bytes.Buffer
+		env := testEnvironment(&out)
+		env.sockets = []net.Listener{l}
+		if got := run(t.Context(), []string{"serve", "--store", "memory:"}, env); got != 2 || !strings.Contains(out.String(), "not of TCP") {
+			t.Errorf("%T: got %d, %s, want 2", l, got, &out)
+		}
+	}
+}
+
 // TestLastWord checks that a command that failed says whether something was done.
 func TestLastWord(t *testing.T) {
 	t.Parallel()
@@ -225,14 +340,21 @@ func TestLastWord(t *testing.T) {
 	}
 }
 
+// testEnvironment returns an environment with a fixed key.
+func testEnvironment(stderr io.Writer) *environment {
+	return &environment{
+		getenv: func(name string) string { return map[string]string{keysVariable: fixedKey}[name] },
+		stdout: &printer{Writer: io.Discard}, stderr: &printer{Writer: stderr},
+		exit: func(int) {},
+	}
+}
+
 // runHere runs a command in this process, of root or not, and returns its exit status and
 // its errors.
 func runHere(ctx context.Context, root bool, args ...string) (status int, stderr string) {
 	var out bytes.Buffer
-	env := &environment{
-		getenv: func(string) string { return "" }, root: root,
-		stdout: &printer{Writer: io.Discard}, stderr: &printer{Writer: &out}, exit: func(int) {},
-	}
+	env := testEnvironment(&out)
+	env.root = root
 	status = run(ctx, args, env)
 	return status, out.String()
 }
