@@ -50,12 +50,12 @@ var importers = map[string][]string{
 	"github.com/labstack/echo":      {"gen/api", "internal/edge", "internal/service"},
 	"github.com/spf13/cobra":        {"cmd/petstore"},
 	"net/http":                      {"gen/api", "gen/client", "cmd/petstore", "internal/edge", "internal/server", "internal/service"},
-	"testing":                       {"internal/store/storetest", "internal/store/postgres/pgtest"},
+	"testing":                       {"internal/store/storetest", "internal/db/postgres/pgtest"},
 
 	"database/sql":             {"internal/db/sqlite", "internal/store/sqlite"},
 	"modernc.org":              {"internal/db/sqlite"},
-	"github.com/jackc/pgx":     {"internal/store/postgres", "internal/store/postgres/pgtest"},
-	"github.com/pressly/goose": {"internal/db/sqlite", "internal/store/postgres"},
+	"github.com/jackc/pgx":     {"internal/db/postgres", "internal/db/postgres/pgtest", "internal/store/postgres"},
+	"github.com/pressly/goose": {"internal/db/sqlite", "internal/db/postgres"},
 
 	"gen":                     {"internal/service"},
 	"internal/docs":           {"internal/service"},
@@ -69,6 +69,7 @@ var importers = map[string][]string{
 	"internal/store/memory":   {"internal/store/address"},
 	"internal/store/sqlite":   {"internal/store/address"},
 	"internal/store/postgres": {"internal/store/address"},
+	"internal/db/postgres":    {"internal/store/postgres"},
 	"internal/example":        {"internal/store/storetest"},
 	"internal/proof":          {},
 }

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"example.com/petstore/internal/service"
-	"example.com/petstore/internal/store/postgres/pgtest"
+	"example.com/petstore/internal/db/postgres/pgtest"
 )
 
 func init() { runTests = pgtest.Main }

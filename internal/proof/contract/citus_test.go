@@ -5,10 +5,10 @@ package contract
 import (
 	"testing"
 
-	"example.com/petstore/internal/store/postgres/pgtest"
+	"example.com/petstore/internal/db/postgres/pgtest"
 )
 
 func TestContractCitus(t *testing.T) {
 	open := func(addr string) { _ = openStore(t, addr).Close() }
-	newSuiteOn(t, openStore(t, pgtest.Cluster(t, 2)[0].Distributed(t, open))).run(t)
+	newSuiteOn(t, openStore(t, pgtest.Distributed(t, pgtest.Cluster(t, 2), open))).run(t)
 }

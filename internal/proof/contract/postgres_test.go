@@ -6,7 +6,7 @@ import (
 	"os"
 	"testing"
 
-	"example.com/petstore/internal/store/postgres/pgtest"
+	"example.com/petstore/internal/db/postgres/pgtest"
 )
 
 func TestMain(m *testing.M) { os.Exit(pgtest.Main(m)) }

@@ -3,23 +3,29 @@
 package postgres
 
 import (
+	"context"
 	"reflect"
 	"strings"
 	"testing"
 	"time"
 
+	"example.com/petstore/internal/db/postgres/pgtest"
+	"example.com/petstore/internal/example"
 	"example.com/petstore/internal/fault"
 	"example.com/petstore/internal/pets"
-	"example.com/petstore/internal/store/postgres/pgtest"
+	"example.com/petstore/internal/store"
 	"example.com/petstore/internal/store/storetest"
 )
 
+// distributed returns the address of a store on the nodes of a cluster.
+func distributed(t testing.TB, nodes []*pgtest.Server) string {
+	return pgtest.Distributed(t, nodes, func(address string) { mustOpen(t, address) })
+}
+
 func TestCitus(t *testing.T) {
 	t.Parallel()
-	coordinator := pgtest.Cluster(t, 2)[0]
-	f := factory(func(t testing.TB) string {
-		return coordinator.Distributed(t, func(address string) { mustOpen(t, address) })
-	})
+	nodes := pgtest.Cluster(t, 2)
+	f := factory(func(t testing.TB) string { return distributed(t, nodes) })
 	f.Remove = nil // a removed pet looks like one whose commit goes on: the outcome stays unknown
 	storetest.Run(t, f)
 }
@@ -28,18 +34,18 @@ func TestCitus(t *testing.T) {
 // opens one on a worker, and forgets idempotency keys.
 func TestCitusPage(t *testing.T) {
 	t.Parallel()
-	var s *Store
+	var s store.Store
 	var first pets.Pet
 	nodes := pgtest.Cluster(t, 2)
-	address := nodes[0].Distributed(t, func(address string) {
+	address := pgtest.Distributed(t, nodes, func(address string) {
 		s = mustOpen(t, address)
-		storetest.Fill(t, s, 999, newPet())
+		storetest.Fill(t, s, 999, example.Pet())
 		first = mustCreate(t, s, once)
 	})
 	if got := mustCreate(t, s, once); !reflect.DeepEqual(got, first) {
 		t.Errorf("the same again: got %v, want %v", got, first)
 	}
-	if got := pgtest.Query[int](t, address, "SELECT count(*) FROM pets"); got != 1000 {
+	if got := pgtest.Query[int](t, address, "SELECT count(*) FROM petstore.pets"); got != 1000 {
 		t.Errorf("got %d pets, want 1000", got)
 	}
 	other := pets.IdempotencyKey{KeyID: once.KeyID, Key: "k2"}
@@ -59,18 +65,27 @@ func TestCitusPage(t *testing.T) {
 func TestCitusKill(t *testing.T) {
 	t.Parallel()
 	nodes := pgtest.Cluster(t, 2)
-	address := nodes[0].Distributed(t, func(address string) { mustOpen(t, address) })
-	l := load(t, mustOpen(t, address))
+	address := distributed(t, nodes)
+	s := mustOpen(t, address)
+	l := pgtest.Load(t, func(ctx context.Context, name string, keyed bool) (int64, error) {
+		p, key := example.Pet(), pets.IdempotencyKey{}
+		p.Name = name
+		if keyed {
+			key = pets.IdempotencyKey{KeyID: "mine", Key: name}
+		}
+		made, err := s.CreatePet(ctx, p, key)
+		return made.ID, err
+	})
 	for range 2 {
 		for _, node := range nodes {
-			l.wait(t, time.Minute, 300)
+			l.Wait(t, time.Minute, 300)
 			node.Kill()
 			time.Sleep(300 * time.Millisecond) // under load
 			node.Run(t)
 		}
 	}
-	l.wait(t, time.Minute, 300)
-	l.check(t, address)
+	l.Wait(t, time.Minute, 300)
+	l.Check(t, address, "petstore.pets", "name")
 }
 
 // TestCitusSync checks that no create succeeds whose wait for a worker's standby was
@@ -79,14 +94,14 @@ func TestCitusSync(t *testing.T) {
 	t.Parallel()
 	nodes := pgtest.Cluster(t, 1)
 	worker := nodes[1]
-	s := mustOpen(t, nodes[0].Distributed(t, func(address string) { mustOpen(t, address) }))
+	s := mustOpen(t, distributed(t, nodes))
 	worker.Configure(t, "synchronous_standby_names", "absent")
 	for _, key := range []string{"", "k1"} {
 		done := make(chan error, 1)
 		go func() { done <- create(t.Context(), s, pets.IdempotencyKey{Key: key}) }()
 		var err error
-		pgtest.Eventually(t, 2*requestTimeout, "an answer", func() bool {
-			ended(t, worker.Address("postgres"), "pg_cancel_backend")
+		pgtest.Eventually(t, 2*pgtest.RequestTimeout, "an answer", func() bool {
+			_ = pgtest.EndedSync(t, worker.Address("postgres"), "pg_cancel_backend")
 			select {
 			case err = <-done:
 				return true

@@ -10,76 +10,43 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgtype"
 
+	engine "example.com/petstore/internal/db/postgres"
 	"example.com/petstore/internal/pets"
 )
 
-// petColumns returns the columns of a pet and pointers to their fields in p.
-func petColumns(p *pets.Pet) (names []string, fields []any) {
-	for _, c := range []struct {
-		name  string
-		field any
-	}{
-		{"id", &p.ID},
-		{"name", &p.Name},
-		{"category_id", &p.CategoryID},
-		{"status", (*string)(&p.Status)},
-	} {
-		names, fields = append(names, c.name), append(fields, c.field)
-	}
-	return names, fields
+// fields returns pointers to the fields of p, in the order of petList.
+func fields(p *pets.Pet) []any {
+	return []any{&p.ID, &p.Name, &p.CategoryID, (*string)(&p.Status)}
 }
 
-func petFields(p *pets.Pet) []any {
-	_, fields := petColumns(p)
-	return fields
-}
+// Literals that are no text are cast: for an unknown one, PostgreSQL prefers a function that
+// takes text, which somebody else may have created in a schema of the search path.
+const (
+	newPetList = "name, category_id, status"
+	petList    = "id, " + newPetList
+	sequence   = "'petstore.pets_id_seq'::regclass"
 
-var (
-	petNames, _ = petColumns(&pets.Pet{})
-	petList     = strings.Join(petNames, ", ")
-	newPetList  = strings.Join(petNames[1:], ", ")
-	parameters  = parameterList(len(petNames) - 1)
-	sequence    = "$name$SCHEMA.pets_id_seq$name$"
+	insertPet = "INSERT INTO petstore.pets (" + newPetList + ") VALUES ($1, $2, $3) RETURNING id"
 
-	insertPet            = "INSERT INTO SCHEMA.pets (" + newPetList + ") VALUES (" + parameters + ") RETURNING id"
-	insertIdempotencyKey = "INSERT INTO SCHEMA.idempotency_keys (key, key_id, fingerprint, pet_id) VALUES ($1, $2, $3, nextval(" + sequence + "))"
-	insertItsPet         = "INSERT INTO SCHEMA.pets (id, " + newPetList + ") OVERRIDING SYSTEM VALUE VALUES (currval(" + sequence + "), " + parameters + ") RETURNING id"
+	// These return no row if the idempotency key is in use. On Citus, the two rows may be on
+	// different nodes, and must be inserted by two statements.
+	insertIdempotencyKey = "INSERT INTO petstore.idempotency_keys (key, key_id, fingerprint, pet_id) VALUES ($1, $2, $3, nextval(" + sequence + ")) ON CONFLICT DO NOTHING RETURNING pet_id"
+	insertPetOfKey       = "INSERT INTO petstore.pets (id, " + newPetList + ") OVERRIDING SYSTEM VALUE VALUES ($1, $2, $3, $4)"
+	insertBoth           = "WITH new AS (" + insertIdempotencyKey + ") INSERT INTO petstore.pets (id, " + newPetList + ") OVERRIDING SYSTEM VALUE SELECT pet_id, $4, $5, $6 FROM new RETURNING id"
 
 	// These also write to the write-ahead log, so that their commits wait until a
 	// standby has the rows: the wait after the insert may have been canceled.
-	logged               = ", pg_logical_emit_message(true, '" + name + "', '')"
-	selectIdempotencyKey = "SELECT pet_id, fingerprint" + logged + " FROM SCHEMA.idempotency_keys WHERE key = $1 AND key_id = $2"
-	selectMade           = "SELECT " + petList + logged + " FROM SCHEMA.pets WHERE id = $1"
+	logged               = ", pg_logical_emit_message(true, 'petstore'::text, ''::text)"
+	selectIdempotencyKey = "SELECT pet_id, fingerprint" + logged + " FROM petstore.idempotency_keys WHERE key = $1 AND key_id = $2"
+	selectPetOfKey       = "SELECT " + petList + logged + " FROM petstore.pets WHERE id = $1"
 
-	selectPet = "SELECT " + petList + " FROM SCHEMA.pets WHERE id = $1"
+	selectPet = "SELECT " + petList + " FROM petstore.pets WHERE id = $1"
 
-	// The limit is added as text: with a parameter, PostgreSQL plans each page anew.
-	selectPets = "SELECT " + petList + " FROM SCHEMA.pets WHERE id > $1 ORDER BY id LIMIT "
-
-	// Only the index of both columns has this order. With status = $1, the planner may
-	// scan the primary key for pets of the status, all of which may be at its end.
-	selectPetsByStatus = "SELECT " + petList + " FROM SCHEMA.pets WHERE (status, id) > ($1, $2) AND status <= $1 ORDER BY status, id LIMIT "
-
-	selectOldIdempotencyKeys = "SELECT key FROM SCHEMA.idempotency_keys WHERE created_at < $1 ORDER BY created_at LIMIT 1000"
-	deleteIdempotencyKeys    = "DELETE FROM SCHEMA.idempotency_keys WHERE key = ANY ($1) AND created_at < $2"
+	selectOldIdempotencyKeys = "SELECT key FROM petstore.idempotency_keys WHERE created_at < $1 ORDER BY created_at LIMIT 1000"
+	deleteIdempotencyKeys    = "DELETE FROM petstore.idempotency_keys WHERE key = ANY ($1) AND created_at < $2"
 )
-
-// sql returns a statement on the tables of the store. It names their schema, because the
-// default search path begins with one of the user's name: if that appears, its tables
-// replace those of public, for open connections, too.
-func (s *Store) sql(statement string) string {
-	return strings.ReplaceAll(statement, "SCHEMA", pgx.Identifier{s.schema}.Sanitize())
-}
-
-// parameterList returns $1, $2 and so on to $n.
-func parameterList(n int) string {
-	list := "$1"
-	for i := 2; i <= n; i++ {
-		list += fmt.Sprintf(", $%d", i)
-	}
-	return list
-}
 
 func (s *Store) CreatePet(ctx context.Context, p pets.NewPet, key pets.IdempotencyKey) (made pets.Pet, err error) {
 	if err := p.Validate(); err != nil {
@@ -90,11 +57,11 @@ func (s *Store) CreatePet(ctx context.Context, p pets.NewPet, key pets.Idempoten
 	}
 	if key.IsZero() {
 		made.NewPet = p
-		err = s.writeOnce(ctx, func(ctx context.Context, c *pgx.Conn) error {
-			return explainInsert(c.QueryRow(ctx, s.sql(insertPet), petFields(&made)[1:]...).Scan(&made.ID))
+		err = s.WriteOnce(ctx, func(ctx context.Context, c *pgx.Conn) error {
+			return explainInsert(c.QueryRow(ctx, insertPet, fields(&made)[1:]...).Scan(&made.ID))
 		})
 	} else {
-		err = s.write(ctx, func(ctx context.Context, c *pgx.Conn) (err error) {
+		err = s.Write(ctx, func(ctx context.Context, c *pgx.Conn) (err error) {
 			made, err = s.createOnce(ctx, c, p, key)
 			return err
 		})
@@ -105,45 +72,44 @@ func (s *Store) CreatePet(ctx context.Context, p pets.NewPet, key pets.Idempoten
 	return made, nil
 }
 
-// createOnce creates p, or returns the pet that its idempotency key has created. The batch
-// is a transaction by itself, but not on Citus, where its rows may be on different nodes.
-func (s *Store) createOnce(
-	ctx context.Context, c *pgx.Conn, p pets.NewPet, key pets.IdempotencyKey,
-) (made pets.Pet, err error) {
-	made.NewPet = p
-	fingerprint := p.Fingerprint()
-	repeated := true // the key is in use, if it violates the table's only unique index
-	var b pgx.Batch
-	if s.citus {
-		b.Queue("BEGIN")
-		b.Queue("SET LOCAL client_min_messages = debug1") // see keepWarning
+// createOnce creates p, or returns the pet that its idempotency key has created.
+func (s *Store) createOnce(ctx context.Context, c *pgx.Conn, p pets.NewPet, key pets.IdempotencyKey) (pets.Pet, error) {
+	made := pets.Pet{NewPet: p}
+	newKey := []any{key.Key, key.KeyID, p.Fingerprint()}
+	var err error
+	if s.Citus {
+		err = pgx.BeginTxFunc(ctx, c, tellNodes, func(tx pgx.Tx) error {
+			err := tx.QueryRow(ctx, insertIdempotencyKey, newKey...).Scan(&made.ID)
+			if err == nil {
+				_, err = tx.Exec(ctx, insertPetOfKey, fields(&made)...)
+			}
+			return engine.NotCommitted(err)
+		})
+	} else {
+		err = c.QueryRow(ctx, insertBoth, append(newKey, fields(&made)[1:]...)...).Scan(&made.ID)
 	}
-	b.Queue(s.sql(insertIdempotencyKey), key.Key, key.KeyID, fingerprint).Exec(func(pgconn.CommandTag) error {
-		repeated = false
-		return nil
-	})
-	scanID := func(row pgx.Row) error { return row.Scan(&made.ID) }
-	b.Queue(s.sql(insertItsPet), petFields(&made)[1:]...).QueryRow(scanID)
-	if s.citus {
-		b.Queue("COMMIT")
+	if errors.Is(err, pgx.ErrNoRows) {
+		return s.repeat(ctx, c, p, key)
 	}
-	err = c.SendBatch(ctx, &b).Close()
-	if err != nil && c.PgConn().TxStatus() == 'E' { // the COMMIT was not executed
-		err = rolledBack(err)
-		_, _ = c.Exec(ctx, "ROLLBACK")
-	}
-	if !repeated || codeOf(err) != uniqueViolation {
-		return made, explainInsert(err)
-	}
-	err = c.QueryRow(ctx, s.sql(selectIdempotencyKey), key.Key, key.KeyID).Scan(&made.ID, &fingerprint, nil)
+	return made, explainInsert(err)
+}
+
+// tellNodes begins a transaction that learns of the warnings of Citus' nodes, which Citus
+// passes on as DEBUG.
+var tellNodes = pgx.TxOptions{BeginQuery: "BEGIN; SET LOCAL client_min_messages = debug1"}
+
+// repeat returns the pet that an idempotency key has created, for p.
+func (s *Store) repeat(ctx context.Context, c *pgx.Conn, p pets.NewPet, key pets.IdempotencyKey) (made pets.Pet, err error) {
+	var fingerprint []byte
+	err = c.QueryRow(ctx, selectIdempotencyKey, key.Key, key.KeyID).Scan(&made.ID, &fingerprint, nil)
 	if err == nil {
 		err = p.CheckRepeat(fingerprint)
 	}
 	if err == nil {
-		err = c.QueryRow(ctx, s.sql(selectMade), made.ID).Scan(append(petFields(&made), nil)...)
+		err = c.QueryRow(ctx, selectPetOfKey, made.ID).Scan(append(fields(&made), nil)...)
 	}
 	if errors.Is(err, pgx.ErrNoRows) {
-		if s.citus { // perhaps its commit goes on
+		if s.Citus { // perhaps its commit goes on
 			return made, errors.New("the pet of the idempotency key is not visible")
 		}
 		err = pets.ErrRemoved
@@ -151,12 +117,11 @@ func (s *Store) createOnce(
 	return made, err
 }
 
-const uniqueViolation = "23505"
-
-// explainInsert adds to an error of inserting a pet what the operator can do.
+// explainInsert adds to an error of inserting a pet what the operator can do. On Citus, the
+// name of the constraint has a number at its end.
 func explainInsert(err error) error {
-	if codeOf(err) == uniqueViolation {
-		return fmt.Errorf("the next number of pets_id_seq is that of a stored pet; raise it with setval: %w", err)
+	if e, ok := errors.AsType[*pgconn.PgError](err); ok && strings.HasPrefix(e.ConstraintName, "pets_pkey") {
+		return fmt.Errorf("the next number of petstore.pets_id_seq is that of a stored pet; raise it with setval: %w", err)
 	}
 	return err
 }
@@ -164,12 +129,12 @@ func explainInsert(err error) error {
 // ForgetIdempotencyKeys implements pets.Store. A key is old for every API key that used
 // it then, so the pair need not be compared.
 func (s *Store) ForgetIdempotencyKeys(ctx context.Context, before time.Time) (n int, err error) {
-	err = s.write(ctx, func(ctx context.Context, c *pgx.Conn) error {
-		rows, _ := c.Query(ctx, s.sql(selectOldIdempotencyKeys), before) // CollectRows returns the error
+	err = s.Write(ctx, func(ctx context.Context, c *pgx.Conn) error {
+		rows, _ := c.Query(ctx, selectOldIdempotencyKeys, before) // CollectRows returns the error
 		old, err := pgx.CollectRows(rows, pgx.RowTo[string])
 		n = len(old)
 		if err == nil && n > 0 {
-			_, err = c.Exec(ctx, s.sql(deleteIdempotencyKeys), old, before)
+			_, err = c.Exec(ctx, deleteIdempotencyKeys, old, before)
 		}
 		return err
 	})
@@ -177,8 +142,8 @@ func (s *Store) ForgetIdempotencyKeys(ctx context.Context, before time.Time) (n 
 }
 
 func (s *Store) Pet(ctx context.Context, id int64) (p pets.Pet, err error) {
-	err = s.read(ctx, func(ctx context.Context, c *pgx.Conn) error {
-		err := c.QueryRow(ctx, s.sql(selectPet), id).Scan(petFields(&p)...)
+	err = s.Read(ctx, func(ctx context.Context, c *pgx.Conn) error {
+		err := c.QueryRow(ctx, selectPet, id).Scan(fields(&p)...)
 		if errors.Is(err, pgx.ErrNoRows) {
 			err = pets.NoSuchPet(id)
 		}
@@ -191,24 +156,55 @@ func (s *Store) Pet(ctx context.Context, id int64) (p pets.Pet, err error) {
 // whether there is a next page. A walk may miss a pet that is committed behind it, because
 // identifiers are assigned earlier, but none that was acknowledged when it began.
 func (s *Store) Pets(ctx context.Context, q pets.Query) (page pets.Page, err error) {
-	query, args := selectPets, []any{q.After}
-	if q.Status != "" {
-		query, args = selectPetsByStatus, []any{string(q.Status), q.After}
-	}
-	err = s.read(ctx, func(ctx context.Context, c *pgx.Conn) error {
-		page = pets.Page{}
-		rows, _ := c.Query(ctx, s.sql(query)+strconv.Itoa(q.Limit+1), args...) // rows.Err returns the error
-		defer rows.Close()
-		for rows.Next() {
-			var p pets.Pet
-			if err := rows.Scan(petFields(&p)...); err != nil {
-				return err
-			}
-			if !page.Add(p, q.Limit) {
-				return nil
-			}
+	rows, args := pageRows(q)
+	err = s.Read(ctx, func(ctx context.Context, c *pgx.Conn) error {
+		whole := false
+		page, whole, err = readPage(ctx, c, selectShort+rows, args, q.Limit)
+		if err == nil && !whole {
+			page, _, err = readPage(ctx, c, fmt.Sprintf(selectLong, rows), args, q.Limit)
 		}
-		return rows.Err()
+		return err
 	})
 	return page, err
+}
+
+// pageRows returns the end of a statement that selects the rows of q, and its arguments. The
+// limit is text: with a parameter, PostgreSQL plans each page anew.
+//
+// With status = $1 AND id > $2 ORDER BY id, the planner may scan the primary key for pets of
+// the status, all of which may be at its end. Only the index of both columns has the order of
+// (status, id).
+func pageRows(q pets.Query) (sql string, args []any) {
+	limit := strconv.Itoa(q.Limit + 1)
+	if q.Status == "" {
+		return "FROM petstore.pets WHERE id > $1 ORDER BY id LIMIT " + limit, []any{q.After}
+	}
+	return "FROM petstore.pets WHERE (status, id) > ($1, $2) AND status <= $1 ORDER BY status, id LIMIT " + limit,
+		[]any{string(q.Status), q.After}
+}
+
+// A page holds few long names. selectShort selects NULL instead of each, and is as fast as a
+// statement without this; selectLong selects the names that the page holds, and ” instead of others.
+var (
+	selectShort = strings.Replace("SELECT "+petList+" ", " name,", " CASE WHEN octet_length(name) <= 1024 THEN name END,", 1)
+	selectLong  = strings.Replace("SELECT "+petList+" FROM (SELECT "+petList+" %s) page ORDER BY id", " name,", fmt.Sprintf(
+		" CASE WHEN coalesce(sum(octet_length(name)) OVER (ORDER BY id ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0) < %d THEN name ELSE '' END,",
+		pets.MaxPageText), 1)
+)
+
+// readPage reads a page, and reports whether it has all names.
+func readPage(ctx context.Context, c *pgx.Conn, sql string, args []any, limit int) (page pets.Page, whole bool, err error) {
+	var p pets.Pet
+	var name pgtype.Text
+	into := fields(&p)
+	into[1] = &name
+	whole = true
+	rows, _ := c.Query(ctx, sql, args...) // ForEachRow returns the error
+	_, err = pgx.ForEachRow(rows, into, func() error {
+		p.Name = name.String
+		whole = whole && name.Valid
+		page.Add(p, limit)
+		return nil
+	})
+	return page, whole, err
 }

@@ -4,6 +4,7 @@ package postgres
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -14,20 +15,21 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"example.com/petstore/internal/db"
+	"example.com/petstore/internal/db/postgres/pgtest"
+	"example.com/petstore/internal/example"
 	"example.com/petstore/internal/fault"
 	"example.com/petstore/internal/keys"
 	"example.com/petstore/internal/pets"
 	"example.com/petstore/internal/store"
-	"example.com/petstore/internal/store/postgres/pgtest"
 	"example.com/petstore/internal/store/storetest"
 )
 
 func TestMain(m *testing.M) { os.Exit(pgtest.Main(m)) }
 
 // mustOpen opens a store and closes it when the test ends.
-func mustOpen(t testing.TB, address string) *Store {
+func mustOpen(t testing.TB, address string) store.Store {
 	t.Helper()
-	s, err := Open(t.Context(), address, db.Options{})
+	s, err := Kind.Open(t.Context(), address, db.Options{})
 	if err != nil {
 		t.Fatalf("Open(%s): got error %v", address, err)
 	}
@@ -35,57 +37,46 @@ func mustOpen(t testing.TB, address string) *Store {
 	return s
 }
 
-// connect makes a connection and closes it when the test ends.
-func connect(t *testing.T, address string) *pgx.Conn {
-	t.Helper()
-	conn, err := pgx.Connect(t.Context(), address)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { disconnect(conn) })
-	return conn
-}
-
-// refused checks that Open, OpenReader and Migrate fail with an error of one line that
-// contains want, and no password.
-func refused(t *testing.T, address, want string) {
-	t.Helper()
-	_, openErr := Open(t.Context(), address, db.Options{})
-	_, readErr := OpenReader(t.Context(), address)
-	_, _, migrateErr := Migrate(t.Context(), address, slog.New(slog.DiscardHandler))
-	for _, err := range []error{openErr, readErr, migrateErr} {
-		if text := fmt.Sprint(err); err == nil || !strings.Contains(text, want) || strings.Contains(text, "hunter2") || strings.Contains(text, "\n") {
-			t.Errorf("%s: got error %q, want one line that says %q", address, text, want)
-		}
-	}
-}
-
-// requestTimeout is how long an API request may take.
-const requestTimeout = 8 * time.Second
-
-// newPet returns a pet that the store accepts.
-func newPet() pets.NewPet { return pets.NewPet{Name: "Rex", Status: pets.Sold} }
-
 // once is an idempotency key.
 var once = pets.IdempotencyKey{KeyID: "mine", Key: "k1"}
 
-func create(ctx context.Context, s pets.Store, key pets.IdempotencyKey) error {
-	_, err := s.CreatePet(ctx, newPet(), key)
+func create(ctx context.Context, s store.Store, key pets.IdempotencyKey) error {
+	_, err := s.CreatePet(ctx, example.Pet(), key)
 	return err
 }
 
-func mustCreate(t *testing.T, s pets.Store, key pets.IdempotencyKey) pets.Pet {
+func mustCreate(t *testing.T, s store.Store, key pets.IdempotencyKey) pets.Pet {
 	t.Helper()
-	p, err := s.CreatePet(t.Context(), newPet(), key)
+	p, err := s.CreatePet(t.Context(), example.Pet(), key)
 	if err != nil {
 		t.Fatalf("CreatePet: got error %v", err)
 	}
 	return p
 }
 
+// planted are functions that somebody else has created in a schema of the search path. They
+// fit a literal or a number without a cast better than PostgreSQL's own.
+const planted = `DO $do$ DECLARE f text; BEGIN
+FOREACH f IN ARRAY ARRAY['nextval(text)', 'currval(text)', 'to_regnamespace(name)', 'row_security_active(text)',
+	'hashtextextended(text, int)', 'pg_try_advisory_xact_lock(text)', 'pg_try_advisory_xact_lock(int)', 'pg_logical_emit_message(boolean, text, varchar)',
+	'octet_length(varchar)', 'current_setting(varchar)', 'set_config(name, text, boolean)'] LOOP
+EXECUTE format('CREATE FUNCTION public.%s RETURNS bigint LANGUAGE plpgsql AS $f$ BEGIN RAISE EXCEPTION ''planted''; END $f$', f);
+END LOOP; END $do$`
+
+// TestStore runs the suite directly and through PgBouncer.
 func TestStore(t *testing.T) {
 	t.Parallel()
-	storetest.Run(t, factory(pgtest.Schema))
+	direct := pgtest.Shared(t)
+	for name, through := range map[string]*pgtest.Server{"direct": direct, "PgBouncer": direct.Pooler(t)} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			storetest.Run(t, factory(func(t testing.TB) string {
+				address := pgtest.Database(t)
+				pgtest.Exec(t, address, planted)
+				return strings.Replace(address, direct.Host(), through.Host(), 1)
+			}))
+		})
+	}
 }
 
 // opened is a store with its address.
@@ -97,6 +88,9 @@ type opened struct {
 // factory opens stores at the addresses that database returns.
 func factory(database func(testing.TB) string) storetest.Factory {
 	start := func(t testing.TB, address string) store.Store { return opened{mustOpen(t, address), address} }
+	exec := func(t testing.TB, s store.Store, format string, args ...any) {
+		pgtest.Exec(t, s.(opened).address, fmt.Sprintf(format, args...))
+	}
 	return storetest.Factory{
 		Open: func(t testing.TB) store.Store { return start(t, database(t)) },
 		Reopen: func(t testing.TB, s store.Store) store.Store {
@@ -106,35 +100,96 @@ func factory(database func(testing.TB) string) storetest.Factory {
 			return start(t, s.(opened).address)
 		},
 		Change: func(t testing.TB, s store.Store, p pets.Pet) {
-			pgtest.Exec(t, s.(opened).address, fmt.Sprintf("UPDATE pets SET name = '%s', category_id = %d, status = '%s' WHERE id = %d", p.Name, p.CategoryID, p.Status, p.ID))
+			exec(t, s, "UPDATE petstore.pets SET name = '%s', category_id = %d, status = '%s' WHERE id = %d", p.Name, p.CategoryID, p.Status, p.ID)
 		},
 		Remove: func(t testing.TB, s store.Store, id int64) {
-			pgtest.Exec(t, s.(opened).address, fmt.Sprintf("DELETE FROM pets WHERE id = %d", id))
+			exec(t, s, "DELETE FROM petstore.pets WHERE id = %d", id)
 		},
 		Last: func(t testing.TB, s store.Store, id int64) {
-			pgtest.Exec(t, s.(opened).address, fmt.Sprintf("SELECT setval('pets_id_seq', %d)", id))
+			exec(t, s, "SELECT setval('petstore.pets_id_seq'::regclass, %d)", id)
 		},
 		Age: func(t testing.TB, s store.Store, key pets.IdempotencyKey, by time.Duration) {
-			pgtest.Exec(t, s.(opened).address, fmt.Sprintf("UPDATE idempotency_keys SET created_at = created_at - interval '%d seconds' WHERE key = '%s' AND key_id = '%s'",
-				int64(by.Seconds()), key.Key, key.KeyID))
+			exec(t, s, "UPDATE petstore.idempotency_keys SET created_at = created_at - interval '%d seconds' WHERE key = '%s' AND key_id = '%s'",
+				int64(by.Seconds()), key.Key, key.KeyID)
 		},
 	}
 }
 
-// TestTooManyConnections writes after reads have taken all the connections that a role may
-// have, and reads after that.
-func TestTooManyConnections(t *testing.T) {
+// TestKind migrates a store and reads it as it is.
+func TestKind(t *testing.T) {
+	t.Parallel()
+	address := pgtest.Database(t)
+	if _, err := Kind.OpenReader(t.Context(), address); !errors.Is(err, db.ErrNone) {
+		t.Errorf("OpenReader: got error %v, want db.ErrNone", err)
+	}
+	if _, to, err := Kind.Migrate(t.Context(), address, slog.New(slog.DiscardHandler)); err != nil || to == 0 {
+		t.Errorf("Migrate: got version %d, error %v", to, err)
+	}
+	reader, err := Kind.OpenReader(t.Context(), address)
+	if err != nil {
+		t.Fatalf("OpenReader: got error %v", err)
+	}
+	defer reader.Close()
+	if all, err := reader.Keys(t.Context()); err != nil || len(all) > 0 {
+		t.Errorf("Keys: got %v, error %v, want none", all, err)
+	}
+}
+
+// TestLeastPrivilege serves as the role that the page creates, once the owner has
+// brought the schema up to date.
+func TestLeastPrivilege(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Start(t) // not shared, because the role has a fixed name
+	owner := server.Address("postgres")
+	address := strings.Replace(owner, "postgres@", "petstore_serve@", 1)
+	migrated := mustOpen(t, owner)
+	pgtest.Exec(t, owner, pgtest.Page(t, "GRANT")...)
+	if err := migrated.CreateKey(t.Context(), keys.Key{ID: "mine", Name: "mine"}); err != nil {
+		t.Fatal(err)
+	}
+	s := mustOpen(t, address)
+	for _, key := range []pets.IdempotencyKey{{}, once, once} {
+		mustCreate(t, s, key)
+	}
+	page, petsErr := s.Pets(t.Context(), pets.Query{Limit: 10})
+	_, keyErr := s.Key(t.Context(), "mine")
+	useErr := s.RecordKeyUse(t.Context(), map[string]time.Time{"mine": time.Now()})
+	n, forgetErr := s.ForgetIdempotencyKeys(t.Context(), time.Now().Add(time.Hour))
+	if err := errors.Join(petsErr, keyErr, useErr, forgetErr, s.Ping(t.Context())); err != nil || len(page.Pets) != 2 || n != 1 {
+		t.Errorf("got %v, %d keys forgotten, error %v, want 2 pets and 1 key", page, n, err)
+	}
+	const may = `SELECT string_agg(DISTINCT privilege_type || ' ' || table_name || CASE privilege_type WHEN 'UPDATE' THEN '.' || column_name ELSE '' END, ', ')
+FROM (SELECT table_name, NULL AS column_name, privilege_type FROM information_schema.table_privileges WHERE grantee = $1
+UNION SELECT table_name, column_name, privilege_type FROM information_schema.column_privileges WHERE grantee = $1) granted`
+	const want = "DELETE idempotency_keys, INSERT idempotency_keys, INSERT pets, SELECT goose_db_version, SELECT idempotency_keys, SELECT keys, SELECT pets, UPDATE keys.used_at"
+	if got := pgtest.Query[string](t, owner, may, "petstore_serve"); got != want {
+		t.Errorf("the role may %s, want %s", got, want)
+	}
+	pgtest.Exec(t, owner, "DELETE FROM petstore.goose_db_version WHERE version_id > 0")
+	if _, err := Kind.Open(t.Context(), address, db.Options{}); !errors.Is(err, db.ErrMayNotMigrate) {
+		t.Errorf("Open of an older schema: got error %v, want db.ErrMayNotMigrate", err)
+	}
+}
+
+// TestSync cancels the waits for a standby that does not exist: neither a create with an
+// idempotency key nor its repeats, which only read, may succeed.
+func TestSync(t *testing.T) {
+	t.Parallel()
+	server := pgtest.Start(t)
 	address := server.Address("postgres")
-	pgtest.Exec(t, address, "CREATE ROLE few LOGIN", "CREATE SCHEMA few AUTHORIZATION few")
-	s := mustOpen(t, strings.Replace(address, "postgres@", "few@", 1))
-	pgtest.Exec(t, address, "ALTER ROLE few CONNECTION LIMIT 1")
-	for range 2 {
-		if _, err := s.Pets(t.Context(), pets.Query{Limit: 1}); err != nil {
-			t.Errorf("Pets: got error %v", err)
-		}
-		mustCreate(t, s, pets.IdempotencyKey{})
+	s := mustOpen(t, address)
+	server.Configure(t, "synchronous_standby_names", "absent")
+	done := make(chan error, 1)
+	go func() { done <- create(t.Context(), s, once) }()
+	for range 4 { // the insert and three repeats
+		pgtest.EndSync(t, address, "pg_cancel_backend")
+	}
+	if len(done) > 0 {
+		t.Fatalf("CreatePet: got error %v, want no answer yet", <-done)
+	}
+	server.Configure(t, "synchronous_standby_names", "")
+	if err := <-done; err != nil {
+		t.Errorf("CreatePet: got error %v, want the pet once nothing waits", err)
 	}
 }
 
@@ -142,7 +197,7 @@ func TestTooManyConnections(t *testing.T) {
 // say what to mend.
 func TestOperatorFaults(t *testing.T) {
 	t.Parallel()
-	address := pgtest.Schema(t)
+	address := pgtest.Database(t)
 	s := mustOpen(t, address)
 	internal := func(what string, err error, want string) {
 		t.Helper()
@@ -150,12 +205,16 @@ func TestOperatorFaults(t *testing.T) {
 			t.Errorf("%s: got error %v (%v), want Internal with %q", what, err, fault.KindOf(err), want)
 		}
 	}
-	pgtest.Exec(t, address, "INSERT INTO pets (id, name, category_id, status) OVERRIDING SYSTEM VALUE SELECT n, 'Rex', 1, 'sold' FROM generate_series(1, 2) n")
+	pgtest.Exec(t, address, "INSERT INTO petstore.pets (id, name, category_id, status) OVERRIDING SYSTEM VALUE SELECT n, 'Rex', 1, 'sold' FROM generate_series(1, 2) n")
 	for _, key := range []pets.IdempotencyKey{{}, once} {
 		internal("CreatePet with an identifier that is taken", create(t.Context(), s, key), "setval")
 	}
 	if p := mustCreate(t, s, once); p.ID != 3 {
 		t.Errorf("CreatePet, then: got %v, want the id 3", p)
+	}
+	pgtest.Exec(t, address, "CREATE UNIQUE INDEX one_category ON petstore.pets (category_id) WHERE id > 2")
+	if err := create(t.Context(), s, pets.IdempotencyKey{}); err == nil || strings.Contains(err.Error(), "setval") {
+		t.Errorf("CreatePet that violates another index: got error %v, want one without advice about the sequence", err)
 	}
 	if err := s.CreateKey(t.Context(), keys.Key{ID: "mine", Name: "mine"}); err != nil {
 		t.Fatal(err)
@@ -170,14 +229,19 @@ func TestOperatorFaults(t *testing.T) {
 // go with the identifiers.
 func TestPlan(t *testing.T) {
 	t.Parallel()
-	address := pgtest.Schema(t)
-	s := mustOpen(t, address)
+	address := pgtest.Database(t)
+	mustOpen(t, address)
 	const third = 100_000
-	pgtest.Exec(t, address, fmt.Sprintf(`INSERT INTO pets (name, category_id, status)
-SELECT 'Rex', 1, CASE WHEN n <= %d THEN 'pending' WHEN n = 2 * %[1]d THEN 'sold' ELSE 'available' END FROM generate_series(1, 3 * %[1]d) n`, third), "ANALYZE pets")
+	pgtest.Exec(t, address, fmt.Sprintf(`INSERT INTO petstore.pets (name, category_id, status)
+SELECT 'Rex', 1, CASE WHEN n <= %d THEN 'pending' WHEN n = 2 * %[1]d THEN 'sold' ELSE 'available' END FROM generate_series(1, 3 * %[1]d) n`, third), "ANALYZE petstore.pets")
+	rows, _ := pageRows(pets.Query{Status: pets.Sold, Limit: 20})
 	for _, mode := range []string{"force_custom_plan", "force_generic_plan"} {
-		conn := connect(t, address+"&plan_cache_mode="+mode)
-		if _, err := conn.Exec(t.Context(), "PREPARE page AS "+s.sql(selectPetsByStatus)+"21"); err != nil {
+		conn, err := pgx.Connect(t.Context(), address+"&plan_cache_mode="+mode)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close(t.Context())
+		if _, err := conn.Exec(t.Context(), "PREPARE page AS "+selectShort+rows); err != nil {
 			t.Fatal(err)
 		}
 		for _, page := range []string{"'pending', 0", fmt.Sprintf("'pending', %d", third-40), "'sold', 0", "'available', 0"} {

@@ -23,31 +23,30 @@ const (
 	bridgedOutage = 30 * time.Second // how long Ping succeeds while the server is unreachable
 )
 
-// statement runs SQL on a connection. It may be called several times.
-type statement func(context.Context, *pgx.Conn) error
+// Statement runs SQL on a connection. It may be called several times.
+type Statement func(context.Context, *pgx.Conn) error
 
-// read runs a statement that changes nothing.
-func (s *Store) read(ctx context.Context, st statement) error { return s.run(ctx, s.reads, true, st) }
+// Read runs a statement that changes nothing.
+func (d *DB) Read(ctx context.Context, st Statement) error { return d.run(ctx, d.reads, true, st) }
 
-// write runs a statement that changes the database and may be executed twice.
-func (s *Store) write(ctx context.Context, st statement) error { return s.run(ctx, s.writes, true, st) }
+// Write runs a statement that changes the database and may be executed twice.
+func (d *DB) Write(ctx context.Context, st Statement) error { return d.run(ctx, d.writes, true, st) }
 
-// writeOnce runs a statement that must not be executed twice.
-func (s *Store) writeOnce(ctx context.Context, st statement) error {
-	return s.run(ctx, s.writes, false, st)
+// WriteOnce runs a statement that must not be executed twice.
+func (d *DB) WriteOnce(ctx context.Context, st Statement) error {
+	return d.run(ctx, d.writes, false, st)
 }
 
-// run runs a statement until it succeeds or fails permanently. It gives up after outageWait
-// if nothing was executed. If a write may have been executed, it gives up at once, or if
-// the write is repeatable, with ctx: only a success settles the outcome.
-func (s *Store) run(ctx context.Context, pool *pgxpool.Pool, repeatable bool, st statement) error {
+// run runs a statement until it succeeds or there is a reason to stop. Its errors have the
+// kinds of package fault: Unavailable if surely nothing was done.
+func (d *DB) run(ctx context.Context, pool *pgxpool.Pool, repeatable bool, st Statement) error {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	began := time.Now()
 	unknown := false // whether an attempt may have changed the database
 	var last error
 	for {
-		err := s.attempt(ctx, pool, st)
+		err := d.attempt(ctx, pool, st)
 		if err == nil {
 			return nil
 		}
@@ -55,12 +54,15 @@ func (s *Store) run(ctx context.Context, pool *pgxpool.Pool, repeatable bool, st
 			err = last // an attempt that was cut off did not learn why there is no connection
 		}
 		last = err
-		e := effectOf(err)
-		if e == maybeExecuted && pool == s.writes {
+		effect := effectOf(err)
+		if effect == maybeExecuted && pool == d.writes {
 			unknown = true
 		}
-		waited := !unknown && time.Since(began) > outageWait
-		if e == rejected || unknown && !repeatable || waited || s.closed.Load() || ctx.Err() != nil {
+		failsAgain := effect == rejected
+		mightRepeat := unknown && !repeatable
+		waited := !unknown && time.Since(began) > outageWait // if unknown, only a success settles the outcome
+		ended := ctx.Err() != nil || d.closed.Load()
+		if failsAgain || mightRepeat || waited || ended {
 			return translate(err, unknown)
 		}
 		time.Sleep(retryPause/2 + rand.N(retryPause))
@@ -70,16 +72,16 @@ func (s *Store) run(ctx context.Context, pool *pgxpool.Pool, repeatable bool, st
 // attempt runs a statement once. A write fails if the server sends a WARNING
 // meanwhile. Such a warning may mean that the wait for a standby was canceled: the
 // server reports success, but the commit is only on the primary.
-func (s *Store) attempt(ctx context.Context, pool *pgxpool.Pool, st statement) error {
+func (d *DB) attempt(ctx context.Context, pool *pgxpool.Pool, st Statement) error {
 	acquireCtx, cancel := context.WithTimeout(ctx, outageWait)
 	defer cancel()
 	pooled, err := pool.Acquire(acquireCtx)
 	if codeOf(err) == "53300" { // too_many_connections, of which the other pool may hold some unused
-		for _, other := range []*pgxpool.Pool{s.reads, s.writes} {
-			if other != pool {
-				other.Reset()
-			}
+		other := d.reads
+		if pool == d.reads {
+			other = d.writes
 		}
+		other.Reset()
 	}
 	if err != nil {
 		return fmt.Errorf("%w: no connection: %w", errNotExecuted, err)
@@ -89,7 +91,7 @@ func (s *Store) attempt(ctx context.Context, pool *pgxpool.Pool, st statement) e
 	data := c.PgConn().CustomData()
 	delete(data, warning)
 	err = st(ctx, c)
-	if text, warned := data[warning]; warned && pool == s.writes && (err == nil || isRefusal(err)) {
+	if text, warned := data[warning]; warned && pool == d.writes && (err == nil || isRefusal(err)) {
 		err = fmt.Errorf("the server warned during the write: %v", text)
 	}
 	if codeOf(err) == "25006" { // read_only_sql_transaction
@@ -122,8 +124,8 @@ const (
 // errNotExecuted marks an error that came before the statement, or before its commit.
 var errNotExecuted = errors.New("the last attempt did nothing")
 
-// rolledBack marks the error of a transaction that was rolled back.
-func rolledBack(err error) error {
+// NotCommitted marks the error of a statement in a transaction whose COMMIT was not sent.
+func NotCommitted(err error) error {
 	if err != nil && effectOf(err) == maybeExecuted {
 		return fmt.Errorf("%w: %w", errNotExecuted, err)
 	}

@@ -39,20 +39,6 @@ func Database(t testing.TB) string {
 	return Shared(t).Address(name) + "&connect_timeout=20" // for a busy machine
 }
 
-// Schema creates an empty schema on the shared server and returns its address, ten times
-// faster than Database.
-func Schema(t testing.TB) string {
-	t.Helper()
-	return Shared(t).schema(t)
-}
-
-func (s *Server) schema(t testing.TB) string {
-	t.Helper()
-	name := "test_" + strings.ToLower(rand.Text())
-	Exec(t, s.Address("postgres"), "CREATE SCHEMA "+name)
-	return s.Address("postgres") + "&connect_timeout=20&search_path=" + name
-}
-
 // Exec runs statements on the database at address.
 func Exec(t testing.TB, address string, statements ...string) {
 	t.Helper()
@@ -107,25 +93,28 @@ func Eventually(t testing.TB, within time.Duration, what string, check func() bo
 // Cluster starts a Citus cluster. Its first node is the coordinator.
 func Cluster(t testing.TB, workers int) (nodes []*Server) {
 	t.Helper()
-	add := "citus_set_coordinator_host"
 	for range 1 + workers {
-		s := Start(t, "shared_preload_libraries=citus", "max_connections=300", "max_prepared_transactions=600", "citus.recover_2pc_interval=1s", "citus.max_adaptive_executor_pool_size=1")
-		nodes = append(nodes, s)
-		Exec(t, s.Address("postgres"), "CREATE EXTENSION citus")
-		Exec(t, nodes[0].Address("postgres"), fmt.Sprintf("SELECT %s('127.0.0.1', %d)", add, s.port))
-		add = "citus_add_node"
+		nodes = append(nodes, Start(t, "shared_preload_libraries=citus", "max_connections=300", "max_prepared_transactions=600", "max_worker_processes=100", "citus.recover_2pc_interval=1s", "citus.max_adaptive_executor_pool_size=1"))
 	}
 	return nodes
 }
 
-// Distributed creates a schema on the coordinator of a cluster, has open create the
-// tables, distributes them, and returns the address.
-func (s *Server) Distributed(t testing.TB, open func(address string)) string {
+// Distributed creates a database on the nodes of a cluster, has open create the tables,
+// distributes them, and returns its address on the coordinator.
+func Distributed(t testing.TB, nodes []*Server, open func(address string)) string {
 	t.Helper()
-	address := s.schema(t)
-	open(address)
-	Exec(t, address, Page(t, "create_distributed_table")...)
-	return address
+	name := "test_" + strings.ToLower(rand.Text())
+	coordinator := nodes[0].Address(name)
+	add := "citus_set_coordinator_host"
+	for _, s := range nodes {
+		Exec(t, s.Address("postgres"), "CREATE DATABASE "+name)
+		Exec(t, s.Address(name), "CREATE EXTENSION citus")
+		Exec(t, coordinator, fmt.Sprintf("SELECT %s('127.0.0.1', %d)", add, s.port))
+		add = "citus_add_node"
+	}
+	open(coordinator)
+	Exec(t, coordinator, Page(t, "create_distributed_table")...)
+	return coordinator
 }
 
 // Page returns the statements of the block of SQL in deploy/postgres/README.md that
@@ -143,4 +132,17 @@ func Page(t testing.TB, word string) []string {
 	}
 	t.Fatalf("deploy/postgres/README.md has no block of SQL with %s", word)
 	return nil
+}
+
+// EndSync waits until processes of the server at address wait for a standby, and ends their
+// waits by a function, such as pg_cancel_backend.
+func EndSync(t testing.TB, address, function string) {
+	t.Helper()
+	Eventually(t, RequestTimeout, "a wait for the standby", func() bool { return EndedSync(t, address, function) })
+}
+
+// EndedSync ends the waits for a standby, and reports whether there was one.
+func EndedSync(t testing.TB, address, function string) bool {
+	t.Helper()
+	return Query[int](t, address, "SELECT count(*) FROM (SELECT "+function+"(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep' OFFSET 0) ended") > 0
 }

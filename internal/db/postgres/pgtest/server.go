@@ -112,7 +112,7 @@ default_pool_size = 3
 
 func newServer(t testing.TB) *Server {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "petstore-pgtest-")
+	dir, err := os.MkdirTemp("", "pgtest-")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -180,12 +180,11 @@ func (s *Server) tool(t testing.TB, program string, args ...string) {
 
 func (s *Server) data() string { return filepath.Join(s.dir, "data") }
 
-// Run starts the server, perhaps again, and waits until it accepts connections. By default,
-// it does not sync files: its data need not survive a crash of the machine.
+// Run starts the server, perhaps again, and waits until it accepts connections.
 func (s *Server) Run(t testing.TB) {
 	t.Helper()
 	args := []string{"-D", s.data(), "-p", strconv.Itoa(s.port), "-h", "127.0.0.1", "-k", s.dir}
-	for _, setting := range append([]string{"fsync=off", "full_page_writes=off", "shared_buffers=32MB", "wal_retrieve_retry_interval=100ms"}, s.settings...) {
+	for _, setting := range append([]string{"shared_buffers=32MB", "wal_retrieve_retry_interval=100ms"}, s.settings...) {
 		args = append(args, "-c", setting)
 	}
 	s.launch(t, s.Address("postgres"), "postgres", args...)

@@ -1,0 +1,88 @@
+package postgres
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+)
+
+// What holds unless the address sets it.
+const (
+	maxConns    = 16          // of each of the two pools; PostgreSQL allows 100 in all
+	maxIdleTime = time.Minute // other processes may want the connection
+
+	// connectTimeout bounds connecting to one host, with the login and the check of the
+	// session. pgx tries one after the other, so it must be well below outageWait.
+	connectTimeout = time.Second
+)
+
+// parse parses the address of a database. Its errors do not contain the password.
+func parse(address, program string) (*pgxpool.Config, error) {
+	if isAmbiguous(address) {
+		return nil, errors.New("the store address is malformed: it is unclear where the password is; " +
+			"write : before it, and in it @ as %40 and / as %2F")
+	}
+	config, err := pgxpool.ParseConfig(address)
+	if err != nil {
+		_, reason, _ := strings.Cut(err.Error(), "`: ") // cut off the address, which pgx repeats
+		return nil, fmt.Errorf("the store address, or a variable or file that completes it, is invalid: %s", reason)
+	}
+	if !strings.Contains(address, "pool_max_conns=") {
+		config.MaxConns = maxConns
+	}
+	if !strings.Contains(address, "pool_max_conn_idle_time=") {
+		config.MaxConnIdleTime = maxIdleTime
+	}
+	config.PingTimeout = connectTimeout
+	c := config.ConnConfig
+	c.ConnectTimeout = cmp.Or(c.ConnectTimeout, connectTimeout)
+	c.RuntimeParams["application_name"] = cmp.Or(c.RuntimeParams["application_name"], program)
+	c.RuntimeParams["client_encoding"] = "UTF8"
+	c.RuntimeParams["DateStyle"] = "ISO" // the only one that pgx reads
+	c.OnNotice = keepWarning
+	return config, nil
+}
+
+// isAmbiguous reports whether a part of the password may be taken for something else: for
+// a part of the user if a colon is escaped, or for a host, a database or a parameter if an @
+// or / is not.
+func isAmbiguous(address string) bool {
+	_, rest, _ := strings.Cut(address, "://")
+	end := strings.IndexAny(rest+"/", "/?#")
+	authority, rest := rest[:end], rest[end:]
+	user, _, _ := strings.Cut(authority, "@")
+	return strings.Count(authority, "@") > 1 || strings.Contains(rest, "@") ||
+		strings.Contains(strings.ToUpper(user), "%3A")
+}
+
+// An address is printed if nothing in it needs an escape but the password and the / of a socket.
+var (
+	host      = `(?:[\w.-]|%2[fF])*|\[[\da-fA-F:.]+\]`
+	hosts     = `(?:` + host + `)(?::\d{1,5})?`
+	printable = regexp.MustCompile(`^(postgres(?:ql)?://)(?:([\w.-]*)(:[^/?#@]*)?@)?(` + hosts + `(?:,` + hosts + `)*(?:/[\w.-]*)?)$`)
+)
+
+const hidden = "postgres://…"
+
+// Redact returns address without the password and the parameters, which may contain one, too,
+// or nothing of it unless it is clear where the password begins and ends.
+func Redact(address string) string {
+	plain, _, _ := strings.Cut(address, "?")
+	parts := printable.FindStringSubmatch(plain)
+	if parts == nil || isAmbiguous(address) {
+		return hidden
+	}
+	scheme, user, password, hosts := parts[1], parts[2], parts[3], parts[4]
+	if password != "" {
+		user += ":xxxxx"
+	}
+	if user != "" {
+		user += "@"
+	}
+	return scheme + user + hosts
+}

@@ -1,0 +1,89 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"sync/atomic"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/jackc/pgx/v5"
+
+	"example.com/petstore/internal/fault"
+)
+
+// Schema is what a program keeps in a database.
+type Schema struct {
+	// Name is the name of the PostgreSQL schema that has all its tables, and how the
+	// server's views and log call the program. Every statement must name the schema: the
+	// default search path begins with one of the user's name, whose tables would hide
+	// others as soon as it appears. It must need no quotes.
+	Name string
+
+	// Migrations are goose's files. During an upgrade, replicas of the previous version
+	// are still running, so a migration must keep all their statements valid. It may add
+	// tables, indexes, and columns that are nullable or have a default, and drop only
+	// what the previous version does not name.
+	Migrations fs.FS
+}
+
+// versions returns the name of goose's table.
+func (s Schema) versions() string { return s.Name + "." + versionTable }
+
+const versionTable = "goose_db_version"
+
+// DB is a PostgreSQL database. Writes have a pool of their own because a write that waits
+// for a standby keeps its connection.
+type DB struct {
+	Citus bool // the extension is installed
+
+	schema        Schema
+	writes, reads *pgxpool.Pool
+	requireSync   bool // for the metric
+
+	closed           atomic.Bool
+	unreachableSince atomic.Int64 // according to Ping, in nanoseconds; 0 if it is reachable
+}
+
+// Ping reports whether the database can serve requests. It uses a connection for reads,
+// because all those for writes may be waiting for a standby. All processes share the
+// database, so it succeeds while the server has been unreachable for less than bridgedOutage.
+func (d *DB) Ping(ctx context.Context) error {
+	err := d.Read(ctx, func(ctx context.Context, c *pgx.Conn) error {
+		_, err := version(ctx, c, d.schema)
+		return err
+	})
+	if d.pingSucceeds(err, time.Now()) {
+		return nil
+	}
+	return fault.Wrap(fault.Unavailable, fmt.Errorf("the database does not serve requests: %w", err))
+}
+
+// pingSucceeds reports whether Ping succeeds if its statement ended with err at the time now.
+func (d *DB) pingSucceeds(err error, now time.Time) bool {
+	if err == nil || fault.KindOf(err) != fault.Unavailable || d.closed.Load() {
+		d.unreachableSince.Store(0)
+		return err == nil
+	}
+	if d.unreachableSince.CompareAndSwap(0, now.UnixNano()) {
+		return true
+	}
+	return now.Sub(time.Unix(0, d.unreachableSince.Load())) < bridgedOutage
+}
+
+// Close waits for the statements in progress, for callTimeout at most: pgx would wait 15 s
+// for each connection to a server that hangs.
+func (d *DB) Close() error {
+	d.closed.Store(true)
+	closed := make(chan struct{})
+	go func() { d.writes.Close(); d.reads.Close(); close(closed) }()
+	select {
+	case <-closed:
+		return nil
+	case <-time.After(callTimeout):
+		return errors.New("the connections to PostgreSQL could not be closed in time")
+	}
+}

@@ -1,0 +1,203 @@
+//go:build postgres
+
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"example.com/petstore/internal/db"
+	"example.com/petstore/internal/db/postgres/pgtest"
+)
+
+func TestOpenRejects(t *testing.T) {
+	t.Parallel()
+	server := pgtest.Start(t) // not shared, because the databases have fixed names
+	here, newer, denied := server.Address("postgres"), server.Address("newer"), server.Address("denied")
+	pgtest.Exec(t, here, "CREATE DATABASE latin ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0", "CREATE DATABASE newer", "CREATE DATABASE denied", "CREATE ROLE ann LOGIN")
+	_ = mustOpen(t, newer).Close()
+	pgtest.Exec(t, newer, "INSERT INTO notebook.goose_db_version (version_id, is_applied) VALUES (99, true)")
+	for address, want := range map[string]string{
+		"postgres://ann:hunter2@127.0.0.1:1,127.0.0.1:2/notes": "no writable primary can be reached",
+		"postgres://ann:hunter2@/notes?host=/nowhere":          "no writable primary can be reached",
+		server.Address("absent"):                               `database "absent" does not exist`,
+		server.Address("latin"):                                "the encoding of the database is not UTF8 but LATIN1",
+		newer:                                                  "its schema is newer than this program: version 99, not 1",
+		here + "&nonsense=1":                                   `unrecognized configuration parameter "nonsense"`,
+	} {
+		refused(t, address, want, true)
+	}
+	if _, err := Open(t.Context(), strings.Replace(denied, "postgres@", "ann@", 1), notebook, db.Options{}); !errors.Is(err, db.ErrMayNotMigrate) {
+		t.Errorf("Open as a user without privileges: got error %v, want db.ErrMayNotMigrate", err)
+	}
+	server.Hang()
+	refused(t, here, "set connect_timeout=SECONDS in the address", true)
+}
+
+// TestSettings opens databases as a role whose settings and limits are not the default.
+func TestSettings(t *testing.T) {
+	t.Parallel()
+	server := pgtest.Start(t) // not shared, because the role has a fixed name
+	owner := server.Address("postgres")
+	address := strings.Replace(owner, "postgres@", "ann@", 1)
+	pgtest.Exec(t, owner, "CREATE ROLE ann LOGIN", "CREATE SCHEMA notebook AUTHORIZATION ann", // who may create no other
+		"ALTER ROLE ann SET DateStyle = 'German'", "ALTER ROLE ann SET client_encoding = 'EUC_JP'")
+	d := mustOpen(t, address+"&default_query_exec_mode=exec")
+	d.mustInsert(t)
+	d.mustCount(t, 1)
+	const settings = "SELECT application_name FROM pg_stat_activity WHERE usename = 'ann' LIMIT 1"
+	if got := pgtest.Query[string](t, owner, settings); got != "notebook" {
+		t.Errorf("got the name %q in the server's views, want notebook", got)
+	}
+	_ = d.Close()
+
+	// Reads and writes take turns with the only connection.
+	d = mustOpen(t, address)
+	pgtest.Exec(t, owner, "ALTER ROLE ann CONNECTION LIMIT 1")
+	for i := range 2 {
+		d.mustCount(t, 1+i)
+		d.mustInsert(t)
+	}
+}
+
+// TestPassword changes the password of a role and then the file that has it.
+func TestPassword(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if err := os.Chmod(filepath.Dir(dir), 0o755); err != nil { // for the server's user
+		t.Fatal(err)
+	}
+	write := func(name, text string, mode os.FileMode) string {
+		file := filepath.Join(dir, name)
+		if err := os.WriteFile(file, []byte(text), mode); err != nil {
+			t.Fatal(err)
+		}
+		return file
+	}
+	hba := write("hba", "host all postgres 127.0.0.1/32 trust\nhost all all 127.0.0.1/32 scram-sha-256\n", 0o644)
+	server := pgtest.Start(t, "hba_file="+hba)
+	owner := server.Address("postgres")
+	change := func(password string) string {
+		pgtest.Exec(t, owner, "ALTER ROLE ann PASSWORD '"+password+"'")
+		return write("pgpass", "*:*:*:ann:"+password+"\n", 0o600)
+	}
+	pgtest.Exec(t, owner, "CREATE ROLE ann LOGIN SUPERUSER")
+	d := mustOpen(t, strings.Replace(owner, "postgres@", "ann@", 1)+"&passfile="+change("first"))
+	d.mustInsert(t)
+	change("second")
+	pgtest.Exec(t, owner, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'ann'")
+	if _, err := d.insert(t.Context(), "Call Bob", true); err != nil {
+		t.Errorf("insert after the change: got error %v", err)
+	}
+	d.mustCount(t, 2)
+}
+
+// TestMigrate goes up with one more migration, which takes longer than the server allows a
+// statement, and a transaction to be idle. Nothing was created before where
+// there must be a schema.
+func TestMigrate(t *testing.T) {
+	t.Parallel()
+	address := pgtest.Database(t)
+	second := Schema{notebook.Name, maps.Clone(notebook.Migrations.(fstest.MapFS))}
+	second.Migrations.(fstest.MapFS)["00002_stars.sql"] = &fstest.MapFile{
+		Data: []byte("-- +goose Up\nALTER TABLE notebook.notes ADD stars int;\nSELECT pg_sleep(1.1);\n"),
+	}
+	_, readErr := OpenReader(t.Context(), address, notebook)
+	_, err := Open(t.Context(), address, notebook, db.Options{MustExist: true})
+	if !errors.Is(err, db.ErrNone) || !errors.Is(readErr, db.ErrNone) {
+		t.Errorf("Open and OpenReader of no schema: got errors %v and %v, want db.ErrNone", err, readErr)
+	}
+	for _, c := range []struct {
+		schema   Schema
+		from, to int64
+	}{{notebook, 0, 1}, {second, 1, 2}, {second, 2, 2}} {
+		from, to, err := Migrate(t.Context(), address+"&idle_in_transaction_session_timeout=10&statement_timeout=1000", c.schema, slog.New(slog.DiscardHandler))
+		if from != c.from || to != c.to || err != nil {
+			t.Fatalf("Migrate: got from %d to %d, error %v, want from %d to %d", from, to, err, c.from, c.to)
+		}
+		pgtest.Exec(t, address, "INSERT INTO notebook.notes (text) VALUES ('Call Ann')")
+	}
+	if _, err := OpenReader(t.Context(), address, notebook); !errors.Is(err, db.ErrNewer) {
+		t.Errorf("OpenReader of a newer schema: got error %v, want db.ErrNewer", err)
+	}
+	pgtest.Exec(t, address, "DELETE FROM notebook.goose_db_version WHERE version_id = 2")
+	if _, err := OpenReader(t.Context(), address, second); !errors.Is(err, db.ErrOutdated) {
+		t.Errorf("OpenReader of an older schema: got error %v, want db.ErrOutdated", err)
+	}
+	mustOpen(t, address).mustCount(t, 3)
+}
+
+// TestMigrateLocked waits for a lock that another session keeps, and is interrupted.
+func TestMigrateLocked(t *testing.T) {
+	t.Parallel()
+	address := pgtest.Database(t)
+	holder := connect(t, address+"&application_name=holder")
+	lock := func(function string) {
+		t.Helper()
+		if _, err := holder.Exec(t.Context(), "SELECT "+function+"("+lockKey+")", notebook.Name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	lock("pg_advisory_lock")
+	var log strings.Builder
+	process := fmt.Sprintf("process %d (holder of postgres at 127.0.0.1", holder.PgConn().PID())
+	_, _, err := migrate(t.Context(), connect(t, address), notebook, lockNotice+time.Second, slog.New(slog.NewTextHandler(&log, nil)))
+	if err == nil || !strings.Contains(err.Error(), process) || strings.Count(log.String(), process) != 1 {
+		t.Errorf("migrate: got error %v and the log %s, want %q in both", err, &log, process)
+	}
+	interrupted, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, _, err = look(interrupted, holder, notebook)
+	if err := explainOpen(address, err); !errors.Is(err, context.Canceled) || strings.Contains(err.Error(), "connect_timeout") {
+		t.Errorf("interrupted: got error %v, want one without advice about the network", err)
+	}
+	lock("pg_advisory_unlock")
+	for _, from := range []int64{0, 1} { // if the schema is current, the lock is not needed
+		got, to, err := Migrate(t.Context(), address, notebook, slog.New(slog.DiscardHandler))
+		if err != nil || got != from || to != 1 {
+			t.Errorf("Migrate: got from %d to %d, error %v, want from %d to 1", got, to, err, from)
+		}
+		lock("pg_advisory_lock")
+	}
+}
+
+// TestMigrateConcurrently opens eight stores at once on an empty database,
+// directly and through a PgBouncer with few connections.
+func TestMigrateConcurrently(t *testing.T) {
+	t.Parallel()
+	server := pgtest.Shared(t)
+	for name, through := range map[string]*pgtest.Server{"direct": server, "PgBouncer": server.Pooler(t)} {
+		t.Run(name, func(t *testing.T) {
+			direct := pgtest.Database(t)
+			address := strings.Replace(direct, server.Host(), through.Host(), 1)
+			var opened sync.WaitGroup
+			for range 8 {
+				opened.Go(func() {
+					d, err := Open(t.Context(), address, notebook, db.Options{})
+					if err == nil {
+						_, err = d.insert(t.Context(), "Call Ann", false)
+						_ = d.Close()
+					}
+					if err != nil {
+						t.Errorf("got error %v", err)
+					}
+				})
+			}
+			opened.Wait()
+			mustOpen(t, address).mustCount(t, 8)
+			if n := pgtest.Query[int](t, direct, "SELECT count(*) - count(DISTINCT version_id) FROM notebook.goose_db_version"); n != 0 {
+				t.Errorf("got %d migrations applied again, want none", n)
+			}
+		})
+	}
+}

@@ -1,0 +1,133 @@
+package postgres
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// session is what a connection says of its server, its database and its settings.
+type session struct {
+	Backend  uint32 // the server's process
+	ReadOnly bool
+	Encoding string // of the database
+	Citus    bool   // the extension is installed
+
+	Commit         string // synchronous_commit
+	Standbys       string // synchronous_standby_names
+	Messages       string // client_min_messages
+	Fsync          string
+	FullPageWrites string
+
+	Migrated bool     // the schema has goose's table
+	Hidden   []string // tables of the schema that may hide rows from the user
+	Unlogged []string // tables of the schema that a crash empties
+
+	pooled bool // there is a pooler such as PgBouncer in between
+}
+
+// selectSession casts what is no text, so that no function or operator of the search path
+// fits better than PostgreSQL's own.
+const selectSession = `SELECT row_to_json(session) FROM (SELECT pg_backend_pid() AS backend, current_setting('transaction_read_only')::bool AS readonly,
+current_setting('server_encoding') AS encoding, EXISTS (SELECT 1 FROM pg_extension WHERE extname = 'citus') AS citus,
+current_setting('synchronous_commit') AS commit, current_setting('synchronous_standby_names') AS standbys,
+current_setting('client_min_messages') AS messages, current_setting('fsync') AS fsync, current_setting('full_page_writes') AS fullpagewrites,
+EXISTS (SELECT 1 FROM tables WHERE relname = '` + versionTable + `') AS migrated,
+ARRAY(SELECT relname::text FROM tables WHERE row_security_active(oid)) AS hidden,
+ARRAY(SELECT relname::text FROM tables WHERE relpersistence <> 'p') AS unlogged) session`
+
+const withTables = `WITH tables AS (SELECT * FROM pg_class WHERE relnamespace = to_regnamespace($1::text)::oid AND relkind IN ('r', 'p')) `
+
+func readSession(ctx context.Context, c *pgconn.PgConn, schema Schema) (s session, err error) {
+	result := c.ExecParams(ctx, withTables+selectSession, [][]byte{[]byte(schema.Name)}, nil, nil, nil).Read()
+	if result.Err != nil {
+		return s, result.Err
+	}
+	err = json.Unmarshal(result.Rows[0][0], &s)
+	s.pooled = s.Backend != c.PID()
+	return s, err
+}
+
+// validate returns a function that checks each new connection. pgx then tries the next
+// host of the address. With writes, it rejects a server that may lose them in a crash.
+func validate(schema Schema, writes bool) pgconn.ValidateConnectFunc {
+	return func(ctx context.Context, c *pgconn.PgConn) error {
+		s, err := readSession(ctx, c, schema)
+		if err != nil {
+			return err
+		}
+		return s.check(writes)
+	}
+}
+
+func (s session) check(writes bool) error {
+	switch {
+	case s.ReadOnly:
+		return errors.New("the server is a standby, or default_transaction_read_only is on")
+	case s.Encoding != "UTF8":
+		return fmt.Errorf("the encoding of the database is not UTF8 but %s", s.Encoding)
+	case len(s.Hidden) > 0:
+		return fmt.Errorf("row security may hide rows from the user, in the tables %s", strings.Join(s.Hidden, ", "))
+	case len(s.Unlogged) > 0:
+		return fmt.Errorf("a crash would lose the rows of UNLOGGED tables: %s", strings.Join(s.Unlogged, ", "))
+	case !writes:
+		return nil
+	}
+	for _, setting := range []struct{ name, value string }{
+		{"synchronous_commit", s.Commit}, {"fsync", s.Fsync}, {"full_page_writes", s.FullPageWrites},
+	} {
+		if setting.value == "off" {
+			return fmt.Errorf("a crash would lose writes, because %s is off for this server, database or user", setting.name)
+		}
+	}
+	return nil
+}
+
+// synchronous reports whether acknowledged writes wait for a standby. If the server does
+// not send warnings, the end of such a wait goes unnoticed; see attempt.
+func (s session) synchronous() bool {
+	return s.Standbys != "" && s.Commit != "off" && s.Commit != "local" && s.Messages != "error"
+}
+
+var (
+	connections  = prometheus.NewDesc("postgres_connections", "Open connections.", nil, nil)
+	inUse        = prometheus.NewDesc("postgres_connections_in_use", "Connections in use.", nil, nil)
+	syncWaits    = prometheus.NewDesc("postgres_sync", "1 if acknowledged writes wait for a standby; absent if unknown.", nil, nil)
+	syncRequired = prometheus.NewDesc("postgres_sync_required", "1 with --require-sync.", nil, nil)
+)
+
+// Describe implements prometheus.Collector.
+func (d *DB) Describe(ch chan<- *prometheus.Desc) {
+	for _, d := range []*prometheus.Desc{connections, inUse, syncWaits, syncRequired} {
+		ch <- d
+	}
+}
+
+// Collect implements prometheus.Collector. It asks on a connection for reads, because
+// all those for writes may be waiting for a standby.
+func (d *DB) Collect(ch chan<- prometheus.Metric) {
+	number := map[bool]float64{true: 1}
+	gauge := func(d *prometheus.Desc, v float64) {
+		ch <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v)
+	}
+	writes, reads := d.writes.Stat(), d.reads.Stat()
+	gauge(connections, float64(writes.TotalConns()+reads.TotalConns()))
+	gauge(inUse, float64(writes.AcquiredConns()+reads.AcquiredConns()))
+	gauge(syncRequired, number[d.requireSync])
+	ctx, cancel := context.WithTimeout(context.Background(), outageWait)
+	defer cancel()
+	var now session
+	err := d.attempt(ctx, d.reads, func(ctx context.Context, c *pgx.Conn) (err error) {
+		now, err = readSession(ctx, c.PgConn(), d.schema)
+		return err
+	})
+	if err == nil {
+		gauge(syncWaits, number[now.synchronous()])
+	}
+}
