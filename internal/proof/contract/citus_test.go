@@ -10,5 +10,5 @@ import (
 
 func TestContractCitus(t *testing.T) {
 	open := func(addr string) { _ = openStore(t, addr).Close() }
-	newSuiteOn(t, openStore(t, pgtest.Distributed(t, pgtest.Cluster(t, 2), open))).run(t)
+	newSuiteOn(t, openStore(t, pgtest.Distributed(t, pgtest.Cluster(t, 2), open))).test(t)
 }

@@ -1,17 +1,18 @@
-// Package contract tests a running service against openapi.yaml: requests with the
-// responses that the document promises, and sequences of several requests. The service
-// may be at any address. Nobody else should write to it meanwhile, and the tests leave
-// some hundred pets in it.
+// Package contract tests a running service against openapi.yaml and what the README says
+// of it. The service may be at any address. Nobody else should write to it meanwhile, and
+// the tests leave some hundred pets in it.
+//
+// cases.go has tables of requests and responses, and pets.go sequences of several requests:
+// an operation that is added gets its cases there. document.go tests what can be read from
+// the document, of any operation, and leaves out what it cannot judge.
 package contract
 
 import (
-	"cmp"
 	"fmt"
 	"io"
 	"net/http"
 	"net/url"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -34,22 +35,6 @@ type Server struct {
 	RevokedKey  string
 }
 
-// groups lists the parts of the contract in the order in which they are tested.
-var groups = []struct {
-	name string
-	run  func(*suite, *testing.T)
-}{
-	{"EveryOperation", (*suite).everyOperation},
-	{"Methods", (*suite).methods},
-	{"Headers", (*suite).headers},
-	{"Paths", (*suite).paths},
-	{"Authentication", (*suite).authentication},
-	{"Writes", (*suite).writes},
-	{"Lists", (*suite).lists},
-	{"Retry", (*suite).retry},
-	{"Coverage", (*suite).coverage},
-}
-
 // suite is a server with what its cases share.
 type suite struct {
 	Server
@@ -57,40 +42,33 @@ type suite struct {
 	base     string // the path of URL, /v1
 	client   *http.Client
 	document *openapi3.T
-
-	operations  []operation
-	collections []*collection
-	added       []*stored
-
-	docs  bool                // there is a page at /docs
-	codes map[string][]string // the codes of Error bodies, by status
-	seen  map[string]bool     // operation and status of each response, as in "getPet 404", and identifiers of requests
+	run      string              // makes keys and names differ from those of other runs
+	codes    map[string][]string // the codes of Error bodies, by status
+	seen     map[string]bool     // what responses have had; see note
 }
 
 func newSuite(t *testing.T, server Server) *suite {
 	t.Helper()
-	document, base := example.Document(), example.Base()
 	u, err := url.Parse(server.URL)
-	if err != nil || strings.TrimSuffix(u.Path, "/") != base {
-		t.Fatalf("URL: got %q, want an address such as http://127.0.0.1:8080%s", server.URL, base)
+	if err != nil || strings.TrimSuffix(u.Path, "/") != example.Base() {
+		t.Fatalf("URL: got %q, want an address such as http://127.0.0.1:8080%s", server.URL, example.Base())
 	}
 	s := &suite{
-		Server:     server,
-		origin:     u,
-		base:       base,
-		document:   document,
-		operations: operations(document),
-		codes:      map[string][]string{},
-		seen:       map[string]bool{},
+		Server:   server,
+		origin:   u,
+		base:     example.Base(),
+		document: example.Document(),
+		run:      fmt.Sprint(time.Now().UnixNano()),
+		codes:    map[string][]string{},
+		seen:     map[string]bool{},
 		client: &http.Client{
 			Timeout:       30 * time.Second,
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 			Transport:     &http.Transport{DisableCompression: true, ForceAttemptHTTP2: true},
 		},
 	}
-	s.collections = s.newCollections()
 	codes := regexp.MustCompile("(?m)^\\| ([0-9]{3}) `([a-z_]+)` \\|")
-	for _, tag := range document.Tags {
+	for _, tag := range s.document.Tags {
 		for _, row := range codes.FindAllStringSubmatch(tag.Description, -1) {
 			s.codes[row[1]] = append(s.codes[row[1]], row[2])
 		}
@@ -98,129 +76,169 @@ func newSuite(t *testing.T, server Server) *suite {
 	return s
 }
 
-// run runs all cases against the service.
-func (s *suite) run(t *testing.T) {
-	s.docs = s.send(t, request{method: "GET", target: "/docs"}).StatusCode != http.StatusNotFound
-	for _, g := range groups {
-		t.Run(g.name, func(t *testing.T) { g.run(s, t) })
+// test runs all tests against the service.
+func (s *suite) test(t *testing.T) {
+	for _, group := range []struct {
+		name string
+		run  func(*testing.T)
+	}{
+		{"Cases", s.cases},
+		{"Authentication", s.authentication},
+		{"Methods", s.methods},
+		{"Parameters", s.parameters},
+		{"Bodies", s.bodies},
+		{"Create", s.create},
+		{"Retry", s.retry},
+		{"Pages", s.pages},
+		{"LongTexts", s.longTexts},
+		{"Lists", s.lists},
+		{"Coverage", s.coverage}, // of the tests before it
+	} {
+		t.Run(group.name, group.run)
 	}
 }
 
-// request is one request of a case.
-type request struct {
-	method string
-	target string   // path and query, sent unchanged
-	header []string // lines such as "Name: value"
-	body   string
+// testCase is a request and the response that it must get. Empty fields are not compared.
+type testCase struct {
+	send  string // METHOD TARGET, then lines of the header; the target is sent unchanged
+	body  string // JSON if the header does not say otherwise
+	noKey bool   // do not send the key
+
+	want   string // the status, and the code of the Error body
+	says   string // words that the message of an error, or the body of a success, must have
+	same   string // the whole body
+	header string // lines that the header must have, their values as regular expressions
+
+	gateway bool // a gateway, which names itself in Server, may refuse the request with a 400
 }
 
-func (r request) String() string {
-	return strings.TrimSpace(fmt.Sprintf("%s %.80s %.80s", r.method, r.target, r.body))
+// with returns c with another line of the header.
+func (c testCase) with(line string) testCase {
+	c.send += "\n" + line
+	return c
 }
 
-// with returns r with more header lines.
-func (r request) with(header ...string) request {
-	r.header = slices.Concat(r.header, header)
-	return r
-}
-
-// withBody returns r with another body, v as JSON.
-func (r request) withBody(v any) request {
-	r.body = encode(v)
-	return r
+// target returns the method, and the path and query.
+func (c testCase) target() (method, target string) {
+	line, _, _ := strings.Cut(c.send, "\n")
+	method, target, _ = strings.Cut(line, " ")
+	return method, target
 }
 
 func bearer(key string) string { return "Authorization: Bearer " + key }
 
+// try tests a case. Without the key, an operation answers 401, and with one that may only
+// read, 403 unless it reads. HEAD gets what GET gets, and a client that has the response
+// already a 304.
+func (s *suite) try(t *testing.T, c testCase) response {
+	t.Helper()
+	method, _ := c.target()
+	if o := s.route(c).Operation; o != nil && !c.noKey {
+		refused, reader := testCase{send: c.send, body: c.body}, c.with(bearer(s.ReadOnlyKey))
+		refused.want, refused.header = "401 unauthorized", noCredentials
+		if o.Security == nil || len(*o.Security) > 0 { // else it needs no key
+			s.expect(t, refused)
+		}
+		refused.want, refused.header = "403 forbidden", ""
+		if method != http.MethodGet {
+			reader = refused.with(bearer(s.ReadOnlyKey))
+		}
+		if s.ReadOnlyKey != "" {
+			s.expect(t, reader)
+		}
+	}
+	if !c.noKey {
+		c = c.with(bearer(s.Key))
+	}
+	got := s.expect(t, c)
+	if method == http.MethodGet {
+		head := c
+		head.send = strings.Replace(c.send, "GET", "HEAD", 1)
+		s.expect(t, head)
+	}
+	if tag := got.Header.Get("ETag"); tag != "" {
+		s.expect(t, c.with(`If-None-Match: "another"`))
+		s.expect(t, testCase{send: c.with("If-None-Match: " + tag).send, want: "304"})
+	}
+	return got
+}
+
+// expect sends the request of a case and compares the response.
+func (s *suite) expect(t *testing.T, c testCase) response {
+	t.Helper()
+	got := s.send(t, c)
+	if c.gateway && got.StatusCode == http.StatusBadRequest && got.Header.Get("Server") != "" {
+		return got
+	}
+	status, code, _ := strings.Cut(c.want, " ")
+	if fmt.Sprint(got.StatusCode) != status {
+		got.assert(t, false, "got %.200s, want the status %s", got.body, status)
+		return got
+	}
+	got.checkHeader(t, c.header)
+	if got.Request.Method == http.MethodHead {
+		return got
+	}
+	text := got.body
+	if code != "" {
+		e, _ := decode(got.body).(object) // check reports another body
+		text, _ = e["message"].(string)
+		got.assert(t, e["code"] == code, "code: got %v, want %s", e["code"], code)
+	}
+	for word := range strings.FieldsSeq(c.says) {
+		got.assert(t, strings.Contains(text, word), "got %.300q, want %q in it", text, word)
+	}
+	got.assert(t, c.same == "" || got.body == c.same, "body: got %d bytes, want %d, or others", len(got.body), len(c.same))
+	return got
+}
+
 // response is the response to a request. Its body has been read.
 type response struct {
 	*http.Response
-	request request
-	body    string
+	sent testCase
+	body string
 }
 
-// errorf reports what is wrong with the response.
-func (got response) errorf(t *testing.T, format string, args ...any) {
+// assert reports what is wrong with the response, unless ok.
+func (got response) assert(t *testing.T, ok bool, format string, args ...any) {
 	t.Helper()
-	t.Errorf("%v: %d: %s", got.request, got.StatusCode, fmt.Sprintf(format, args...))
+	what := fmt.Sprintf("%.150q %.80q: %d: ", got.sent.send, got.sent.body, got.StatusCode)
+	assert(t, ok, "%s", what+fmt.Sprintf(format, args...))
 }
 
-// send sends r and checks the response against the document.
-func (s *suite) send(t *testing.T, r request) response {
+func assert(t *testing.T, ok bool, format string, args ...any) {
 	t.Helper()
-	out, err := http.NewRequest(r.method, s.origin.String(), strings.NewReader(r.body))
+	if !ok {
+		t.Errorf(format, args...)
+	}
+}
+
+// send sends a request and checks the response against the document.
+func (s *suite) send(t *testing.T, c testCase) response {
+	t.Helper()
+	method, target := c.target()
+	out, err := http.NewRequest(method, s.origin.String(), strings.NewReader(c.body))
 	if err != nil {
 		t.Fatal(err)
 	}
-	out.URL.Opaque, out.URL.RawQuery, out.URL.ForceQuery = strings.Cut(r.target, "?")
-	for _, line := range r.header {
+	out.URL.Opaque, out.URL.RawQuery, out.URL.ForceQuery = strings.Cut(target, "?")
+	for _, line := range strings.Split(c.send, "\n")[1:] {
 		name, value, _ := strings.Cut(line, ":")
 		out.Header.Add(name, strings.TrimPrefix(value, " "))
 	}
+	if out.Header["Content-Type"] == nil && c.body != "" {
+		out.Header.Set("Content-Type", "application/json")
+	}
 	answer, err := s.client.Do(out)
 	if err != nil {
-		t.Fatalf("%v: got no response (%v)", r, err)
+		t.Fatalf("%.150q: got no response (%v)", c.send, err)
 	}
 	defer answer.Body.Close()
 	body, err := io.ReadAll(answer.Body)
 	if err != nil {
-		t.Fatalf("%v: got an incomplete response (%v)", r, err)
+		t.Fatalf("%.150q: got an incomplete response (%v)", c.send, err)
 	}
-	got := response{answer, r, string(body)}
+	got := response{answer, c, string(body)}
 	s.check(t, got)
 	return got
-}
-
-// want describes the expected response. Empty fields are not compared.
-type want struct {
-	status  int               // any success if it is 0
-	code    string            // of the Error body, if the status has several
-	message string            // a regular expression
-	body    string            // a part of the body
-	header  map[string]string // regular expressions by name; "" means absent
-
-	malformed bool // a gateway, which names itself in Server, may refuse the request with a 400
-}
-
-// expect sends r and compares the response with want.
-func (s *suite) expect(t *testing.T, r request, w want) response {
-	t.Helper()
-	got := s.send(t, r)
-	if w.malformed && got.StatusCode == http.StatusBadRequest && got.Header.Get("Server") != "" {
-		w = want{status: http.StatusBadRequest, code: "invalid_request"}
-	}
-	if got.StatusCode != w.status && (w.status != 0 || got.StatusCode/100 != 2) {
-		got.errorf(t, "got %.200s, want the status %d, or a success if it is 0", got.body, w.status)
-		return got
-	}
-	got.checkHeader(t, w.header)
-	if r.method != http.MethodHead {
-		e, _ := decode(got.body).(map[string]any) // check reports invalid JSON
-		if w.code != "" && e["code"] != w.code {
-			got.errorf(t, "code: got %q, want %q", e["code"], w.code)
-		}
-		if m, _ := e["message"].(string); !regexp.MustCompile(w.message).MatchString(m) {
-			got.errorf(t, "message: got %q, want %q in it", m, w.message)
-		}
-		if !strings.Contains(got.body, w.body) {
-			got.errorf(t, "body: got %.200q, want %.200q in it", got.body, w.body)
-		}
-	}
-	return got
-}
-
-// try tests what a request gets. HEAD gets what GET gets, and a client that has the
-// response already gets a 304.
-func (s *suite) try(t *testing.T, name string, r request, w want) {
-	t.Run(cmp.Or(name, r.String()), func(t *testing.T) {
-		got := s.expect(t, r, w)
-		if tag := got.Header.Get("ETag"); tag != "" {
-			s.expect(t, r.with("If-None-Match: "+tag), want{status: http.StatusNotModified})
-			s.expect(t, r.with(`If-None-Match: "another"`), w)
-		}
-		if r.method == http.MethodGet {
-			r.method = http.MethodHead
-			s.expect(t, r, w)
-		}
-	})
 }

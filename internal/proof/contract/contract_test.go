@@ -29,13 +29,13 @@ func TestContract(t *testing.T) {
 		newSuite(t, Server{
 			URL: url, Address: url, Key: os.Getenv("KEY"), OtherKey: os.Getenv("OTHER_KEY"),
 			ReadOnlyKey: os.Getenv("READ_ONLY_KEY"), ExpiredKey: os.Getenv("EXPIRED_KEY"), RevokedKey: os.Getenv("REVOKED_KEY"),
-		}).run(t)
+		}).test(t)
 		return
 	}
 	for name, newAddress := range stores {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			newSuiteOn(t, openStore(t, newAddress(t))).run(t)
+			newSuiteOn(t, openStore(t, newAddress(t))).test(t)
 		})
 	}
 }

@@ -31,7 +31,7 @@ const (
 
 var (
 	base = example.Base()
-	list = base + "/pets"
+	list = example.List()
 	body = example.Body()
 
 	ask   = message("GET "+list, auth)
@@ -60,6 +60,7 @@ func cut(request, line string) string { return strings.Replace(request, line+"\r
 // an Error body, or by "bare" if net/http answered instead of the service; and
 // then "open" or "close" for the connection.
 func TestSocket(t *testing.T) {
+	t.Parallel()
 	var log bytes.Buffer
 	logger := slog.New(slog.NewJSONHandler(&log, nil))
 	h, err := program.NewHandler(memory.New(), logger)
@@ -141,13 +142,14 @@ func talk(t *testing.T, addr, send string, half bool) (got string) {
 		}
 		got += fmt.Sprint(resp.StatusCode, " ")
 		body, err := io.ReadAll(resp.Body)
+		e, _ := decode(string(body)).(object)
 		switch {
 		case err != nil:
 			got += "broken "
 		case resp.StatusCode >= 400 && resp.Header.Get("X-Request-Id") == "":
 			got += "bare "
 		case resp.StatusCode >= 400:
-			got += fmt.Sprint(resourceOf(string(body))["code"], " ")
+			got += fmt.Sprint(e["code"], " ")
 		}
 	}
 }

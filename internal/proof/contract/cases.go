@@ -1,0 +1,187 @@
+package contract
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"example.com/petstore/gen"
+	"example.com/petstore/internal/example"
+	"example.com/petstore/internal/keys"
+)
+
+// docs has cases of the page at /docs, if the service has one.
+var docs []testCase
+
+// cases tests single requests.
+func (s *suite) cases(t *testing.T) {
+	body, address := example.Body(), strings.NewReplacer(s.document.Servers[0].URL, s.Address)
+	yaml, asJSON := address.Replace(string(gen.Document)), address.Replace(string(gen.DocumentJSON))
+	padded := body + strings.Repeat(" ", maxBody-len(body))
+	with := func(member string) string { return strings.Replace(body, "{", "{"+member+",", 1) }
+	for _, c := range append(docs, []testCase{
+		// Lists. Unknown parameters are ignored, malformed ones are not.
+		{send: "GET /v1/pets?limit=1", want: "200"},
+		{send: "GET /v1/pets?limit=100", want: "200"},
+		{send: "GET /v1/pets?after=9223372036854775807", want: "200", says: "[]", header: "Link:"},
+		{send: "GET /v1/pets?limit=2&other=1", want: "200"},
+		{send: "GET /v1/pets?other=1&other=2", want: "200"},
+		{send: "GET /v1/pets?limit=2&=x", want: "200"},
+		{send: "GET /v1/pets?LIMIT=", want: "200"},
+		{send: "GET /v1/pets?limit[]=0", want: "200"},
+		{send: "GET /v1/pets?limit%20=0", want: "200"},
+		{send: "GET /v1/pets?%00=%ff", want: "200"},
+		{send: "GET /v1/pets?&", want: "200"},
+		{send: "GET /v1/pets?l%69mit=2", want: "200"},
+		{send: "GET /v1/pets?" + strings.Repeat("x&", 3000) + "limit=2", want: "200"},
+		{send: "GET /v1/pets?limit=101", want: "400 invalid_parameter", says: "limit 1 100"},
+		{send: "GET /v1/pets?status=lost", want: "400 invalid_parameter", says: "status available pending sold"},
+		{send: "GET /v1/pets?l%69mit=0", want: "400 invalid_parameter", says: "limit"},
+		{send: "GET /v1/%70ets?limit=0", want: "400 invalid_parameter", says: "limit"},
+		{send: "GET /v1/pets?%zz", want: "400 invalid_parameter", says: "query"},
+		{send: "GET /v1/pets?limit=%zz", want: "400 invalid_parameter", says: "query"},
+		{send: "GET /v1/pets?%", want: "400 invalid_parameter", says: "query"},
+		{send: "GET /v1/pets?limit=5;x=1", want: "400 invalid_parameter", says: "query"},
+
+		// What clients accept is not looked at.
+		{send: "GET /v1/pets?limit=1\nAccept: text/html", want: "200"},
+		{send: "GET /v1/pets?limit=1\nAccept: application/json;q=0", want: "200"},
+		{send: "GET /v1/pets?limit=1\nAccept: nonsense", want: "200"},
+
+		// Creates. The body is 64 KiB at most, and nested 100 levels deep. Unknown properties are ignored.
+		{send: "POST /v1/pets\nContent-Type: Application/JSON; charset=utf-8", body: body, want: "201", header: "Location: .*/v1/pets/[0-9]+"},
+		{send: "POST /v1/pets\nContent-Encoding: identity", body: body, want: "201"},
+		{send: "POST /v1/pets", body: padded, want: "201"},
+		{send: "POST /v1/pets", body: with(`"id":-5,"NAME":1,"STATUS":"lost"`), want: "201", says: `"id": "status":"available"`},
+		{send: "POST /v1/pets", body: with(`"x":` + strings.Repeat("[", 99) + strings.Repeat("]", 99)), want: "201"},
+		{send: "POST /v1/pets", body: with(`"x":1e400`), want: "201"},
+		{send: "POST /v1/pets", body: `{"categoryId":1}`, want: "400 invalid_body", says: "name required"},
+		{send: "POST /v1/pets", body: `{"name":"Rex"}`, want: "400 invalid_body", says: "categoryId required"},
+
+		// An Idempotency-Key that is not valid. Headers are checked before the body.
+		{send: "POST /v1/pets\nIdempotency-Key: ", body: padded + " ", want: "400 invalid_request", says: "Idempotency-Key"},
+		{send: "POST /v1/pets\nIdempotency-Key: k1\nIdempotency-Key: k1", body: body, want: "400 invalid_request", says: "Idempotency-Key"},
+		{send: "POST /v1/pets\nIdempotency-Key: k1, k2", body: body, want: "400 invalid_request", says: "Idempotency-Key"},
+		{send: "POST /v1/pets\nIdempotency-Key: \"k1\", \"k2\"", body: body, want: "400 invalid_request", says: "Idempotency-Key"},
+		{send: "POST /v1/pets\nIdempotency-Key: \"k1\";a=b", body: body, want: "400 invalid_request", says: "Idempotency-Key"},
+		{send: "POST /v1/pets\nIdempotency-Key: \"a\\b\"", body: body, want: "400 invalid_request", says: "Idempotency-Key"},
+		{send: "POST /v1/pets\nIdempotency-Key: a\tb", body: body, want: "400 invalid_request", says: "Idempotency-Key"},
+		{send: "POST /v1/pets\nIdempotency-Key: é", body: body, want: "400 invalid_request", says: "Idempotency-Key"},
+		{send: "POST /v1/pets\nIdempotency-Key: \"k1", body: body, want: "400 invalid_request", says: "Idempotency-Key"},
+		{send: "POST /v1/pets\nIdempotency-Key: " + strings.Repeat("k", 256), body: body, want: "400 invalid_request", says: "Idempotency-Key"},
+
+		// One that is not there.
+		{send: "GET /v1/pets/0", want: "404 not_found"},
+		{send: "GET /v1/pets/-1", want: "404 not_found"},
+		{send: "GET /v1/pets/9223372036854775807", want: "404 not_found", says: "9223372036854775807"},
+		{send: "GET /v1/pets/9007199254740992", want: "404 not_found"},
+		{send: "GET /v1/pets/%2D1", want: "404 not_found"},
+
+		// Beside the operations. The document is the exact file, but for the address.
+		{send: "GET /livez", noKey: true, want: "200"},
+		{send: "GET /readyz", noKey: true, want: "200"},
+		{send: "GET /openapi.yaml", noKey: true, want: "200", header: fmt.Sprintf("Content-Type: application/(openapi\\+)?yaml.*\nContent-Length: %d", len(yaml)), same: yaml},
+		{send: "GET /openapi.json", noKey: true, want: "200", header: "Content-Type: application/(openapi\\+)?json.*", same: asJSON},
+		{send: "GET /", noKey: true, want: "404 not_found", says: "/v1"},
+		{send: "GET /\nAccept: */*", noKey: true, want: "404 not_found", says: "/v1"},
+		{send: "GET /\nAccept: application/json;q=0", noKey: true, want: "404 not_found", says: "/v1"},
+	}...) {
+		s.try(t, c)
+	}
+	for _, path := range []string{
+		"/v1", "/v1/", "/v1x/pets", "/V1/pets", "/pets", "/v1/petsx", "/v1/PETS", "/store/orders", "/v1/store/orders",
+		"/v1/pets/", "/v1/pets/1/", "/v1/pets/1/2", "/v1//pets", "/%2Fv1/pets", "/v1/pets%2F1", "/v1/pets%2f1", "/v1/pets%00", "/v1/pets;x", "/v1/*", "/*",
+		"/livezx", "/readyz/1", "/openapi.yml", "/metrics", "/debug/pprof/", "/favicon.ico", "/" + strings.Repeat("x", 8000),
+	} {
+		for _, method := range []string{"GET", "POST", "DELETE"} {
+			c := testCase{send: method + " " + path, want: "404 not_found", gateway: strings.Contains(path, "%00")}
+			s.try(t, c)
+			c.noKey = true
+			s.try(t, c)
+		}
+	}
+	for id, kept := range map[string]bool{
+		"": false, "a b": false, "ä": false, strings.Repeat("x", 65): false, "abc-1.2_X": true, strings.Repeat("x", 64): true,
+	} {
+		got := s.try(t, testCase{send: "GET /v1/pets?limit=1\nX-Request-Id: " + id, want: "200"})
+		same := got.Header.Get("X-Request-Id") == id
+		got.assert(t, same == kept, "X-Request-Id: got the one that was sent: %t, want %t", same, kept)
+	}
+}
+
+// challenges of a 401, as regular expressions.
+const (
+	noCredentials = `WWW-Authenticate: Bearer realm="petstore"`
+	invalidToken  = `WWW-Authenticate: Bearer realm="petstore", error="invalid_token"`
+	eitherOfBoth  = noCredentials + `(, error="invalid_token")?`
+)
+
+// unknownKey has the form of a key.
+var _, unknownKey, _ = keys.New("unknown", time.Now(), 0)
+
+// authentication tests which credentials are accepted.
+func (s *suite) authentication(t *testing.T) {
+	key, body := bearer(s.Key), ""
+	for _, c := range []testCase{
+		{send: key, want: "200"},
+		{send: "authorization: bearer " + s.Key, want: "200"},
+		{send: "X-Api-Key: " + s.Key, header: noCredentials},
+		{send: "Authorization: ", header: noCredentials},
+		{send: "Authorization: Bearer", header: noCredentials},
+		{send: "Authorization: " + s.Key, header: noCredentials},
+		{send: "Authorization: Basic " + s.Key, header: noCredentials},
+		{send: key + "\n" + key, header: eitherOfBoth, gateway: true},
+		{send: "Cookie: access_token=" + s.Key, header: noCredentials},
+		{send: "Proxy-" + key, header: noCredentials},
+		{send: bearer(unknownKey), header: invalidToken},
+		{send: bearer("another-api-key-for-tests"), header: invalidToken},
+		{send: key + "\xff", header: eitherOfBoth},
+	} {
+		c.send, c.noKey = "GET /v1/pets?limit=1&access_token="+s.Key+"&api_key="+s.Key+"\n"+c.send, true
+		if c.want == "" {
+			c.want, c.says = "401 unauthorized", "API key"
+		}
+		got := s.try(t, c)
+		if body == "" && got.StatusCode == http.StatusUnauthorized {
+			body = got.body
+		}
+		got.assert(t, got.StatusCode != http.StatusUnauthorized || got.body == body, "got %s, want the body of all, %s", got.body, body)
+	}
+	for _, path := range []string{"/v1/pets", "/v1/pets/1", "/v1/pets/x"} {
+		s.try(t, testCase{send: "GET " + path, noKey: true, want: "401 unauthorized", header: noCredentials})
+	}
+	for reason, key := range map[string]string{"expired": s.ExpiredKey, "revoked": s.RevokedKey} {
+		if key != "" {
+			challenge := invalidToken + `, error_description="[^"]*` + reason + `[^"]*"`
+			s.try(t, testCase{send: "GET /v1/pets\n" + bearer(key), noKey: true, want: "401 unauthorized", says: reason, header: challenge})
+		}
+	}
+}
+
+// methods tests the methods that each path supports, and does not.
+func (s *suite) methods(t *testing.T) {
+	for path, allowed := range map[string]string{
+		"/v1/pets":   "GET, HEAD, OPTIONS, POST",
+		"/v1/pets/1": "GET, HEAD, OPTIONS",
+		"/v1/pets/x": "GET, HEAD, OPTIONS",
+		"/livez":     "GET, HEAD, OPTIONS", "/readyz": "GET, HEAD, OPTIONS",
+		"/openapi.yaml": "GET, HEAD, OPTIONS", "/openapi.json": "GET, HEAD, OPTIONS",
+	} {
+		for _, method := range []string{"OPTIONS", "POST", "PUT", "PATCH", "DELETE", "TRACE", "FOO", "get"} {
+			c := testCase{send: method + " " + path, noKey: true, want: "405 method_not_allowed", gateway: method == "get"}
+			if method == "OPTIONS" {
+				c.want = "204"
+			} else if slices.Contains(strings.Split(allowed, ", "), method) {
+				continue
+			}
+			for _, c := range []testCase{c, c.with(bearer(s.Key))} {
+				got := s.try(t, c)
+				allow := strings.Join(slices.Sorted(strings.SplitSeq(got.Header.Get("Allow"), ", ")), ", ")
+				got.assert(t, allow == allowed || got.StatusCode == http.StatusBadRequest, "Allow: got %q, want %q", allow, allowed)
+			}
+		}
+	}
+}
