@@ -41,7 +41,7 @@ const prefix = "sqlite:"
 
 // serverAddress matches what looks like the address of a server with a password, which
 // must not be printed as a path.
-var serverAddress = regexp.MustCompile(`(?i)^[a-z][a-z0-9+.-]*:(//|.*@)`)
+var serverAddress = regexp.MustCompile(`(?i)^[a-z][a-z0-9+.-]*:(//|.*@)|password *=`)
 
 func pathOf(address string) string { return strings.TrimPrefix(address, prefix) }
 
