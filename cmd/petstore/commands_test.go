@@ -343,8 +343,8 @@ func TestLastWord(t *testing.T) {
 // testEnvironment returns an environment with a fixed key.
 func testEnvironment(stderr io.Writer) *environment {
 	return &environment{
-		getenv: func(name string) string { return map[string]string{keysVariable: fixedKey}[name] },
-		stdout: &printer{Writer: io.Discard}, stderr: &printer{Writer: stderr},
+		variables: map[string]string{keysVariable: fixedKey},
+		stdout:    &printer{Writer: io.Discard}, stderr: &printer{Writer: stderr},
 		exit: func(int) {},
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/netip"
 	"net/url"
 	"os"
@@ -39,6 +40,7 @@ func onStore(env *environment, cmd *cobra.Command) *cobra.Command {
 				time.AfterFunc(env.stopTime, func() { env.exit(128 + int(cause.Signal)) })
 			}
 		})
+		warnOfVariables(env, cmd.Root())
 		if env.terminal {
 			go showProgress(cmd.Context(), env.stderr)
 		}
@@ -58,18 +60,25 @@ func addFlag[T any](flags *pflag.FlagSet, value *T, parse func(string) (T, error
 // withoutVariable are the flags that no environment variable sets.
 var withoutVariable = []string{"help", "version", "force"}
 
+// variableOf returns the name of the environment variable that sets a flag, or "".
+func variableOf(flag string) string {
+	if slices.Contains(withoutVariable, flag) {
+		return ""
+	}
+	return "PETSTORE_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
+}
+
 // setFromVariables sets flags that were not given from their environment variables.
-func setFromVariables(flags *pflag.FlagSet, getenv func(string) string) error {
+func setFromVariables(flags *pflag.FlagSet, variables map[string]string) error {
 	var errs []error
 	flags.VisitAll(func(f *pflag.Flag) {
-		variable := "PETSTORE_" + strings.ToUpper(strings.ReplaceAll(f.Name, "-", "_"))
-		text := getenv(variable)
-		if f.Changed || text == "" || slices.Contains(withoutVariable, f.Name) {
+		name := variableOf(f.Name)
+		if f.Changed || variables[name] == "" {
 			return
 		}
 		f.Changed = true
-		if err := f.Value.Set(text); err != nil {
-			errs = append(errs, fmt.Errorf("%s: %w", variable, err))
+		if err := f.Value.Set(variables[name]); err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", name, err))
 		}
 	})
 	return errors.Join(errs...)
@@ -81,11 +90,32 @@ const (
 	keysFileVariable = "PETSTORE_API_KEYS_FILE"
 )
 
+// injected matches the variables that Kubernetes sets beside a Service whose name begins
+// with petstore, such as PETSTORE_SERVICE_HOST and PETSTORE_PORT=tcp://10.0.0.1:80.
+var injected = regexp.MustCompile(`^PETSTORE_(.+_)?(SERVICE_HOST|SERVICE_PORT(_.+)?|PORT(_\d+_[A-Z]+(_[A-Z]+)?)?)$`)
+
+// warnOfVariables logs which environment variables look as if they were for this program,
+// and set nothing in any of its commands.
+func warnOfVariables(env *environment, root *cobra.Command) {
+	known := []string{keysVariable, keysFileVariable, urlVariable, keyVariable, readOnlyKeyVariable}
+	commands := []*cobra.Command{root}
+	for len(commands) > 0 {
+		commands[0].Flags().VisitAll(func(f *pflag.Flag) { known = append(known, variableOf(f.Name)) })
+		commands = append(commands[1:], commands[0].Commands()...)
+	}
+	for _, name := range slices.Sorted(maps.Keys(env.variables)) {
+		isOurs := strings.HasPrefix(name, "PETSTORE_") && !injected.MatchString(name)
+		if isOurs && env.variables[name] != "" && !slices.Contains(known, name) {
+			env.logger.Warn("this environment variable sets nothing", "variable", name)
+		}
+	}
+}
+
 // fixedKeys returns the keys in PETSTORE_API_KEYS or in the file that
 // PETSTORE_API_KEYS_FILE names, separated by commas or white space.
-func fixedKeys(getenv func(string) string) ([]string, error) {
-	source, text := keysVariable, getenv(keysVariable)
-	if path := getenv(keysFileVariable); path != "" {
+func fixedKeys(variables map[string]string) ([]string, error) {
+	source, text := keysVariable, variables[keysVariable]
+	if path := variables[keysFileVariable]; path != "" {
 		if text != "" {
 			return nil, misuse("both %s and %s are set; unset one of them", keysVariable, keysFileVariable)
 		}
@@ -94,8 +124,13 @@ func fixedKeys(getenv func(string) string) ([]string, error) {
 			return nil, misuse("%s: %w", keysFileVariable, err)
 		}
 		source, text = keysFileVariable+": "+path, string(content)
+	} else if text == "" {
+		return nil, nil
 	}
 	fixed := strings.Fields(strings.ReplaceAll(text, ",", " "))
+	if len(fixed) == 0 {
+		return nil, misuse("%s: there is no key", source)
+	}
 	if err := keys.CheckFixed(fixed); err != nil {
 		return nil, misuse("%s: %w", source, err)
 	}

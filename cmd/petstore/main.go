@@ -11,6 +11,7 @@ import (
 	"net"
 	"os"
 	"runtime"
+	"runtime/debug"
 	"strings"
 	"time"
 
@@ -30,8 +31,16 @@ import (
 func main() {
 	sockets, _ := activation.Listeners() // never fails
 	isTerminal := func(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }
+	variables := map[string]string{}
+	for _, variable := range os.Environ() {
+		name, value, _ := strings.Cut(variable, "=")
+		variables[name] = value
+	}
+	if variables["GOGC"] == "" {
+		debug.SetGCPercent(250) // a tenth less processor time for some megabytes, which GOMEMLIMIT bounds
+	}
 	os.Exit(run(server.UntilSignal(context.Background()), os.Args[1:], &environment{
-		getenv:      os.Getenv,
+		variables:   variables,
 		stdout:      &printer{Writer: os.Stdout},
 		stderr:      &printer{Writer: os.Stderr},
 		terminal:    isTerminal(os.Stderr),
@@ -45,7 +54,7 @@ func main() {
 
 // environment is what a command gets from the system, and what it tells run.
 type environment struct {
-	getenv         func(string) string
+	variables      map[string]string
 	stdout, stderr *printer
 	terminal       bool           // stderr is a terminal
 	interactive    bool           // stdin, stdout and stderr are terminals
@@ -101,7 +110,7 @@ Exit status:
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
-			if err := setFromVariables(cmd.Flags(), env.getenv); err != nil {
+			if err := setFromVariables(cmd.Flags(), env.variables); err != nil {
 				return err
 			}
 			env.parsed = true
@@ -109,7 +118,7 @@ Exit status:
 		},
 	}
 	root.AddCommand(serveCommand(env), keysCommand(env), backupCommand(env), restoreCommand(env),
-		verifyCommand(env), migrateCommand(env), healthCommand())
+		verifyCommand(env), migrateCommand(env), healthCommand(), versionCommand(env))
 	root.SetOut(env.stdout)
 	root.SetErr(env.stderr)
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {
@@ -123,6 +132,18 @@ Environment variables set flags, too, except --force:
 PETSTORE_MAX_CONNECTIONS sets --max-connections.
 `)
 	return root
+}
+
+func versionCommand(env *environment) *cobra.Command {
+	return &cobra.Command{
+		Use:   "version",
+		Short: "Print the version, as --version does",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			_, err := fmt.Fprintln(env.stdout, service.Name, "version", cmd.Root().Version)
+			return err
+		},
+	}
 }
 
 // usageError is the error for an invalid command line or environment variable.

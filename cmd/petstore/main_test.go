@@ -73,7 +73,7 @@ func start(cmd *exec.Cmd, seen io.Writer) (*process, error) {
 // serverCommand returns the command of a server with fixed keys.
 func serverCommand(ctx context.Context, fixedKeys string, args []string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, service.Name, append([]string{"serve", "--addr", "127.0.0.1:0", "--drain", "0s"}, args...)...)
-	cmd.Env = append(os.Environ(), keysVariable+"="+fixedKeys)
+	cmd.Env = append(os.Environ(), "GOGC=", keysVariable+"="+fixedKeys)
 	return cmd
 }
 

@@ -78,6 +78,7 @@ signal stops the server at once.`,
 			if err := cfg.complete(env); err != nil {
 				return err
 			}
+			warnOfVariables(env, cmd.Root())
 			return serve(cmd.Context(), env, &cfg)
 		},
 	}
@@ -102,9 +103,9 @@ signal stops the server at once.`,
 	return addStore(env, cmd)
 }
 
-// complete completes and validates the configuration.
+// complete completes and validates the configuration, and starts the log.
 func (cfg *serveConfig) complete(env *environment) (err error) {
-	if cfg.fixedKeys, err = fixedKeys(env.getenv); err != nil {
+	if cfg.fixedKeys, err = fixedKeys(env.variables); err != nil {
 		return err
 	}
 	if cfg.sandbox {
@@ -140,6 +141,8 @@ func (cfg *serveConfig) complete(env *environment) (err error) {
 	case env.store.Volatile && !cfg.sandbox && len(cfg.fixedKeys) == 0 && !env.interactive:
 		return misuse("the memory store has no key, and none can be added later; set %s", keysVariable)
 	}
+	env.stderr.hide(keys.Pattern, cfg.fixedKeys)
+	env.logger = newLogger(env.stderr, cfg.logLevel, cfg.logFormat == "json" || cfg.logFormat == "auto" && !env.terminal)
 	return nil
 }
 
@@ -155,8 +158,6 @@ func serve(ctx context.Context, env *environment, cfg *serveConfig) (err error) 
 	// reads. Nothing acknowledged is lost, because it is already stored.
 	endInTime := func() { time.AfterFunc(cfg.server.Drain+env.stopTime, func() { env.exit(1) }) }
 	context.AfterFunc(ctx, endInTime)
-	env.stderr.hide(keys.Pattern, cfg.fixedKeys)
-	env.logger = newLogger(env.stderr, cfg.logLevel, cfg.logFormat == "json" || cfg.logFormat == "auto" && !env.terminal)
 	if err := refuseRoot(env, env.store.Path()); err != nil {
 		return err
 	}
@@ -233,6 +234,9 @@ func newServer(env *environment, cfg *serveConfig, st store.Store, stopping func
 	keyring := keys.NewKeyring(observed, cfg.fixedKeys)
 	cfg.edge.Logger, cfg.edge.LogBlocked = env.logger, env.stderr.blocked
 	cfg.edge.Metrics, cfg.edge.URL = metrics, cfg.url
+	if cfg.sandbox && cfg.edge.PublicURL == "" {
+		cfg.edge.PublicURL = cfg.url // there is no proxy in front, so links can be absolute
+	}
 	handler, err := service.NewHandler(observed, keyring, cfg.edge)
 	if err != nil {
 		return nil, nil, err
@@ -291,6 +295,13 @@ func createKey(ctx context.Context, st keys.Store, name string, readOnly bool) (
 	return token, st.CreateKey(ctx, k)
 }
 
+// Environment variables for clients of the sandbox.
+const (
+	urlVariable         = "PETSTORE_URL"
+	keyVariable         = "PETSTORE_KEY"
+	readOnlyKeyVariable = "PETSTORE_READ_ONLY_KEY"
+)
+
 // sandboxPets holds 300 pets from the outcome records of the Austin Animal
 // Center, which the City of Austin publishes as open data. categoryId is 1 for
 // dogs, 2 for cats, 3 for birds, 4 for livestock and 5 for others.
@@ -322,6 +333,6 @@ func fillSandbox(ctx context.Context, env *environment, st store.Store, base str
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(env.stdout, "PETSTORE_URL=%s\nPETSTORE_KEY=%s\nPETSTORE_READ_ONLY_KEY=%s\n", base, key, readOnlyKey)
+	_, err = fmt.Fprintf(env.stdout, "%s=%s\n%s=%s\n%s=%s\n", urlVariable, base, keyVariable, key, readOnlyKeyVariable, readOnlyKey)
 	return err
 }
