@@ -14,6 +14,7 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"net"
 	"net/http"
 	"net/netip"
 	"regexp"
@@ -251,28 +252,13 @@ func (h *Handler) addOperations() error {
 // clientAddress returns an extractor of client addresses: that of the connection or, if
 // it is a proxy's, the last one in X-Forwarded-For that is not.
 func clientAddress(proxies []netip.Prefix) echo.IPExtractor {
-	return func(r *http.Request) string {
-		client, _ := parseAddress(r.RemoteAddr)
-		hops := strings.Split(strings.Join(r.Header["X-Forwarded-For"], ","), ",")
-		for _, hop := range slices.Backward(hops) {
-			address, err := parseAddress(strings.TrimSpace(hop))
-			trusted := slices.ContainsFunc(proxies, func(p netip.Prefix) bool { return p.Contains(client) })
-			if err != nil || !trusted {
-				break
-			}
-			client = address
-		}
-		return client.String()
+	if len(proxies) == 0 {
+		return echo.ExtractIPDirect()
 	}
-}
-
-// parseAddress parses an IP address, which may have a port.
-func parseAddress(text string) (netip.Addr, error) {
-	address, err := netip.ParseAddr(strings.Trim(text, "[]"))
-	if err != nil {
-		var withPort netip.AddrPort
-		withPort, err = netip.ParseAddrPort(text)
-		address = withPort.Addr()
+	trust := []echo.TrustOption{echo.TrustLoopback(false), echo.TrustLinkLocal(false), echo.TrustPrivateNet(false)}
+	for _, p := range proxies {
+		mask := net.CIDRMask(p.Bits(), p.Addr().BitLen())
+		trust = append(trust, echo.TrustIPRange(&net.IPNet{IP: p.Addr().AsSlice(), Mask: mask}))
 	}
-	return address.Unmap().WithZone(""), err // a client can choose the zone
+	return echo.ExtractIPFromXFFHeader(trust...)
 }
