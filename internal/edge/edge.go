@@ -113,7 +113,7 @@ func New(document *Document, service Service, o Options) (*Handler, error) {
 		})
 	}
 	h.echo.HTTPErrorHandler = h.writeError
-	h.echo.Binder = document
+	h.echo.Binder = h
 	h.echo.IPExtractor = clientAddress(o.TrustedProxies)
 	if err := h.routes(); err != nil {
 		return nil, err

@@ -3,8 +3,8 @@ package edge
 import (
 	"context"
 	"errors"
+	"runtime"
 	"sync"
-	"sync/atomic"
 
 	"example.com/petstore/internal/fault"
 	"golang.org/x/sync/semaphore"
@@ -15,71 +15,89 @@ const DefaultMaxInFlight = 256
 
 var errOverloaded = errors.New("too many requests are in flight, or with this API key")
 
-// inFlight limits the requests to operations: limit of them run at a time, and as many
-// wait. Those of one API key, or of one address if there is no key, are a share: it runs
-// at most three quarters of limit, and has at most one and a half times limit.
+// inFlight limits the requests to operations. A request passes the limits of its API key,
+// or of its address if there is no key, and then those of all, so that one key leaves room
+// for others.
 type inFlight struct {
-	limit   int64
-	running *semaphore.Weighted
-	count   atomic.Int64 // of requests that run, or wait for those of other shares
+	// Of all requests:
+	entered  *semaphore.Weighted // those that run or wait for a place among running
+	running  *semaphore.Weighted
+	decoding *semaphore.Weighted // those whose body is decoded: 64 KiB may become megabytes
+
+	// Of the requests of one key:
+	maxOfKey        int64 // how many may be in flight, with a body that is read or was read
+	maxRunningOfKey int64 // how many of them may run or wait for a place among all
 
 	mu     sync.Mutex
 	shares map[string]*share // by API key or address
 }
 
+// share has the requests of one key that are in flight.
 type share struct {
-	requests int64               // guarded by inFlight.mu
-	running  *semaphore.Weighted // of those in inFlight.count
+	requests int64 // guarded by inFlight.mu
+	running  *semaphore.Weighted
 }
 
+// newInFlight returns limits of which the others follow: limit requests run at a time.
 func newInFlight(limit int64) *inFlight {
-	return &inFlight{limit: limit, running: semaphore.NewWeighted(limit), shares: map[string]*share{}}
+	return &inFlight{
+		entered:         semaphore.NewWeighted(2 * limit),
+		running:         semaphore.NewWeighted(limit),
+		decoding:        semaphore.NewWeighted(int64(runtime.GOMAXPROCS(0))),
+		maxOfKey:        (3*limit + 1) / 2,
+		maxRunningOfKey: (3*limit + 3) / 4,
+		shares:          map[string]*share{},
+	}
 }
 
-// enter adds a request to the share of id until leave is called. It returns nil if the
-// share has no room.
-func (f *inFlight) enter(id string) *share {
+// enter adds a request to the share of a key until leave is called. It returns nil if
+// the share has no room.
+func (f *inFlight) enter(key string) *share {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	s := f.shares[id]
+	s := f.shares[key]
 	if s == nil {
-		s = &share{running: semaphore.NewWeighted((3*f.limit + 3) / 4)}
-		f.shares[id] = s
+		s = &share{running: semaphore.NewWeighted(f.maxRunningOfKey)}
+		f.shares[key] = s
 	}
-	if s.requests == (3*f.limit+1)/2 {
+	if s.requests == f.maxOfKey {
 		return nil
 	}
 	s.requests++
 	return s
 }
 
-func (f *inFlight) leave(id string) {
+func (f *inFlight) leave(key string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	s := f.shares[id]
+	s := f.shares[key]
 	if s.requests--; s.requests == 0 {
-		delete(f.shares, id)
+		delete(f.shares, key)
 	}
 }
 
-// acquire waits until a request may run: first among those of its share, then among
-// all. The caller must call release once the response is written. If too many wait, or
-// when ctx ends, acquire returns false.
+// acquire waits until a request may run: first among those of its key, then among all. It
+// returns false if too many wait, or when ctx ends. Otherwise the caller must call release
+// once the response is written.
 func (f *inFlight) acquire(ctx context.Context, s *share) bool {
 	if s.running.Acquire(ctx, 1) != nil {
 		return false
 	}
-	if f.count.Add(1) <= 2*f.limit && f.running.Acquire(ctx, 1) == nil {
-		return true
+	if !f.entered.TryAcquire(1) {
+		s.running.Release(1)
+		return false
 	}
-	f.count.Add(-1)
-	s.running.Release(1)
-	return false
+	if f.running.Acquire(ctx, 1) != nil {
+		f.entered.Release(1)
+		s.running.Release(1)
+		return false
+	}
+	return true
 }
 
 func (f *inFlight) release(s *share) {
 	f.running.Release(1)
-	f.count.Add(-1)
+	f.entered.Release(1)
 	s.running.Release(1)
 }
 

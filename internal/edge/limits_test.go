@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"net/http"
+	"runtime"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -83,19 +84,69 @@ func TestInFlight(t *testing.T) {
 			t.Errorf("those that wait: got their 503 after %v, want 8 s", wait)
 		}
 		firstLater, secondLater := begin("first", 192), begin("second", 128) // in the places that the others have left
-		if got := s.inFlight.count.Load(); got != 384 {
-			t.Errorf("others instead: got %d requests, want 384", got)
+		if s.inFlight.entered.TryAcquire(129) || !s.inFlight.entered.TryAcquire(128) {
+			t.Error("others instead: want 384 of 512 requests that run or wait")
 		}
+		s.inFlight.entered.Release(128)
 		close(done)
 		wantStatuses(first, 192, 200)
 		wantStatuses(second, 64, 200)
 		wantStatuses(firstLater, 192, 200)
 		wantStatuses(secondLater, 128, 200)
-		if shares, count := len(s.inFlight.shares), s.inFlight.count.Load(); shares != 0 || count != 0 {
-			t.Errorf("afterwards: got %d shares and %d requests, want none", shares, count)
+		if n := len(s.inFlight.shares); n != 0 || !s.inFlight.entered.TryAcquire(512) || !s.inFlight.running.TryAcquire(256) {
+			t.Errorf("afterwards: got requests of %d keys, want none", n)
 		}
 		if got := strings.Count(log.String(), `"level":"WARN"`); got != 1+2+192+128+128 {
 			t.Errorf("log: got %d warnings, want one for each refused request", got)
+		}
+	})
+}
+
+// slow is a type of bodies that counts those that are being decoded.
+type slow struct {
+	decoding *atomic.Int64
+	done     chan struct{} // ends the decoding
+}
+
+func (s slow) UnmarshalJSON([]byte) error {
+	s.decoding.Add(1)
+	defer s.decoding.Add(-1)
+	<-s.done
+	return nil
+}
+
+// TestDecoding checks that few bodies are decoded at a time, since each may become megabytes,
+// and that a request that waits too long for its turn is refused.
+func TestDecoding(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		body := slow{new(atomic.Int64), make(chan struct{})}
+		s, _ := newHandler(t, func(l *library, _ *Options) {
+			l.handlers["addBook"] = func(c echo.Context) error {
+				if err := c.Bind(&body); err != nil {
+					return err
+				}
+				return c.NoContent(http.StatusOK)
+			}
+		})
+		statuses := make(chan int)
+		processors := runtime.GOMAXPROCS(0)
+		for range 2 * processors {
+			go func() { statuses <- do(s, newRequest("POST", "/v1/books", `{"title":"a"}`)).Code }()
+		}
+		synctest.Wait()
+		if got := body.decoding.Load(); got != int64(processors) {
+			t.Errorf("got %d bodies that are decoded, want %d", got, processors)
+		}
+		for range processors {
+			if got := <-statuses; got != 503 {
+				t.Errorf("a request that waits: got %d, want 503", got)
+			}
+		}
+		close(body.done)
+		for range processors {
+			if got := <-statuses; got != 200 {
+				t.Errorf("a request that is decoded: got %d, want 200", got)
+			}
 		}
 	})
 }

@@ -149,14 +149,19 @@ func (op *operation) read(c echo.Context) error {
 }
 
 // Bind implements echo.Binder for the generated code: it validates and decodes the body
-// that read has read. For no body it returns io.EOF, as the generated code expects.
-func (d *Document) Bind(into any, c echo.Context) error {
+// that read has read, once few others are being decoded. For no body it returns io.EOF, as
+// the generated code expects.
+func (h *Handler) Bind(into any, c echo.Context) error {
 	id, _ := c.Get(operationName).(string)
 	body, _ := c.Get(requestBody).([]byte)
 	if len(body) == 0 {
 		return io.EOF
 	}
-	return d.DecodeBody(id, body, into)
+	if h.inFlight.decoding.Acquire(c.Request().Context(), 1) != nil {
+		return h.overloaded()
+	}
+	defer h.inFlight.decoding.Release(1)
+	return h.document.DecodeBody(id, body, into)
 }
 
 // DecodeBody validates the JSON body of an operation and decodes it into its Go

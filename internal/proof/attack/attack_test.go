@@ -26,6 +26,7 @@ const (
 	patience   = 5 * time.Second // how long a client with another key may wait for a response
 	attackTime = 9 * time.Second // how long an attack lasts
 	attacker   = "the-key-of-the-attacker"
+	maxBody    = 64 << 10
 )
 
 var path = example.Base() + "/pets"
@@ -42,6 +43,7 @@ type attack struct {
 
 func TestAttack(t *testing.T) {
 	t.Setenv("GOMEMLIMIT", "160MiB") // as in deploy/
+	t.Setenv("GOGC", "250")
 	t.Setenv("PETSTORE_API_KEYS", program.Key+","+attacker)
 	certificate := exec.CommandContext(t.Context(), "sh", "-c",
 		`go run "$(go env GOROOT)/src/crypto/tls/generate_cert.go" -ecdsa-curve P256 -host localhost`)
@@ -50,6 +52,10 @@ func TestAttack(t *testing.T) {
 		t.Fatalf("%v: %s", err, out)
 	}
 	nested := strings.Repeat(`{"a":`, 9000) + "1" + strings.Repeat("}", 9000)
+	small := func(depth int) string { // thousands of objects in an unknown property
+		open, end := strings.Repeat("[", depth), strings.Repeat("]", depth)
+		return header("POST", path, maxBody) + filled(`{"unknown":`+open, `{"":0},`, "0"+end+`,"x":1}`)
+	}
 	for name, a := range map[string]attack{
 		"unfinished headers": {
 			connections: 4000, tls: true, slowly: true,
@@ -57,14 +63,16 @@ func TestAttack(t *testing.T) {
 		},
 		"slow bodies": {
 			connections: 4000, slowly: true,
-			text: header("POST", path, 65_536) + `{"name":"` + strings.Repeat("x", 60_000),
+			text: header("POST", path, maxBody) + `{"name":"` + strings.Repeat("x", 60_000),
 		},
-		"headers without a body":     {connections: 540, text: header("POST", path, 1), slowly: true, renewed: true},
-		"nested bodies":              {connections: 1000, tls: true, text: strings.Repeat(header("POST", path, len(nested))+nested, 20), slowly: true},
-		"slow readers of pages":      {connections: 1000, text: strings.Repeat(header("GET", path+"?limit=100", 0), 20), slowly: true},
-		"slow readers of one pet":    {connections: 1000, text: strings.Repeat(header("GET", path+"/2", 0), 20), slowly: true},
-		"pages that nobody reads":    {connections: 540, text: strings.Repeat(header("GET", path, 0), 1200)},
-		"a script that nobody reads": {connections: 300, text: strings.Repeat(header("GET", "/docs/scalar.js", 0), 12), read: 9 << 20},
+		"headers without a body":         {connections: 540, text: header("POST", path, 1), slowly: true, renewed: true},
+		"bodies of small objects":        {connections: 380, text: strings.Repeat(small(1), 40), slowly: true, renewed: true},
+		"bodies of nested small objects": {connections: 380, text: strings.Repeat(small(90), 40), slowly: true, renewed: true},
+		"nested bodies":                  {connections: 1000, tls: true, text: strings.Repeat(header("POST", path, len(nested))+nested, 20), slowly: true},
+		"slow readers of pages":          {connections: 1000, text: strings.Repeat(header("GET", path+"?limit=100", 0), 20), slowly: true},
+		"slow readers of one pet":        {connections: 1000, text: strings.Repeat(header("GET", path+"/2", 0), 20), slowly: true},
+		"pages that nobody reads":        {connections: 540, text: strings.Repeat(header("GET", path, 0), 1200)},
+		"a script that nobody reads":     {connections: 300, text: strings.Repeat(header("GET", "/docs/scalar.js", 0), 12), read: 9 << 20},
 	} {
 		t.Run(name, func(t *testing.T) { measure(t, a, certificate.Dir) })
 	}
@@ -96,14 +104,7 @@ func measure(t *testing.T, a attack, certificates string) {
 		t.Fatal(err)
 	}
 	for _, length := range []int{32_000, 65_000} { // one page; in a response a character takes six bytes
-		body := example.Body(fmt.Sprintf(`"name":%q`, strings.Repeat("<", length)))
-		r, err := c.CreatePetWithBodyWithResponse(t.Context(), nil, "application/json", strings.NewReader(body))
-		if err == nil {
-			err = client.Check(r.JSON201, r.HTTPResponse, r.Body)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		create(t, c, example.Body(fmt.Sprintf(`"name":%q`, strings.Repeat("<", length))))
 	}
 	for range a.connections {
 		go func() {
@@ -112,10 +113,15 @@ func measure(t *testing.T, a attack, certificates string) {
 		}()
 	}
 	slowest, held := time.Duration(0), int64(0)
-	for end := time.Now().Add(attackTime); time.Now().Before(end); {
+	reads := true
+	for end := time.Now().Add(attackTime); time.Now().Before(end); reads = !reads {
 		begin := time.Now()
-		for _, err := range client.All(t.Context(), c, &client.ListPetsParams{After: new(int64(2))}) { // there is none
-			t.Errorf("another key: %v", err)
+		if reads {
+			for _, err := range client.All(t.Context(), c, &client.ListPetsParams{After: new(int64(1 << 40))}) { // there is none
+				t.Errorf("another key: %v", err)
+			}
+		} else {
+			create(t, c, example.Body())
 		}
 		slowest = max(slowest, time.Since(begin))
 		held = max(held, queued(t, addr))
@@ -127,9 +133,21 @@ func measure(t *testing.T, a attack, certificates string) {
 		t.Fatal(err)
 	}
 	peak <<= 10 // from KiB
-	t.Logf("peak of memory: %d MiB, of sockets: %d MiB; slowest response: %v", peak>>20, held>>20, slowest.Round(time.Millisecond))
+	t.Logf("%s: memory %d MiB, sockets %d MiB, slowest response of another key %v", t.Name(), peak>>20, held>>20, slowest.Round(time.Millisecond))
 	if peak+held > podMemory || slowest > patience {
 		t.Errorf("got %d bytes and a response after %v, want at most %d and %v", peak+held, slowest, podMemory, patience)
+	}
+}
+
+// create sends a request to create something.
+func create(t *testing.T, c *client.ClientWithResponses, body string) {
+	t.Helper()
+	r, err := c.CreatePetWithBodyWithResponse(t.Context(), nil, "application/json", strings.NewReader(body))
+	if err == nil {
+		err = client.Check(r.JSON201, r.HTTPResponse, r.Body)
+	}
+	if err != nil {
+		t.Fatal(err)
 	}
 }
 
@@ -179,6 +197,12 @@ func (a attack) attack(addr string) error {
 			return nil
 		}
 	}
+}
+
+// filled returns a text of maxBody bytes: begin, as many parts as fit, spaces, and end.
+func filled(begin, part, end string) string {
+	parts := strings.Repeat(part, (maxBody-len(begin)-len(end))/len(part))
+	return begin + parts + strings.Repeat(" ", maxBody-len(begin)-len(parts)-len(end)) + end
 }
 
 // header returns the header of a request with the attacker's key.
