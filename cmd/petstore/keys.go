@@ -122,11 +122,14 @@ func changeKey(ctx context.Context, env *environment, o db.Options, done string,
 		return fmt.Errorf("%w; no key was %s", err, done)
 	}
 	defer s.Close() // what it has acknowledged is durable
-	if err := f(s); err != nil {
-		look := service.Name + " keys list --store " + env.store.String() + " shows whether the key was "
-		return lastWord(err, "no key was "+done, look+done)
+	err = f(s)
+	if err == nil {
+		return nil
 	}
-	return nil
+	if fault.KindOf(err) == fault.Internal { // the outcome is unknown
+		return fmt.Errorf("%w; %s keys list --store %s shows whether the key was %s", err, service.Name, &env.store, done)
+	}
+	return fmt.Errorf("%w; no key was %s", err, done)
 }
 
 // findKey returns the key with the ID named, or else the only active key with that name.

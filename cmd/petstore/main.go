@@ -21,7 +21,6 @@ import (
 	"golang.org/x/term"
 
 	"example.com/petstore/internal/db"
-	"example.com/petstore/internal/fault"
 	"example.com/petstore/internal/server"
 	"example.com/petstore/internal/service"
 	"example.com/petstore/internal/store"
@@ -181,15 +180,6 @@ func advise(err error, addr *address.Address) error {
 		}
 	}
 	return err
-}
-
-// lastWord adds to an error of a store that nothing was done or, if the outcome is unknown,
-// what might have been.
-func lastWord(err error, nothing, unknown string) error {
-	if fault.KindOf(err) == fault.Internal {
-		return fmt.Errorf("%w; %s", err, unknown)
-	}
-	return fmt.Errorf("%w; %s", err, nothing)
 }
 
 // showProgress prints, every two seconds until ctx ends, how long a command has worked.

@@ -9,8 +9,8 @@ import (
 	"syscall"
 	"testing"
 
-	"example.com/petstore/internal/service"
 	"example.com/petstore/internal/db/postgres/pgtest"
+	"example.com/petstore/internal/service"
 )
 
 func init() { runTests = pgtest.Main }

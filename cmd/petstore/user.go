@@ -1,13 +1,12 @@
 package main
 
 import (
+	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"os/user"
 	"path/filepath"
 	"strconv"
-	"strings"
 	"syscall"
 )
 
@@ -17,7 +16,11 @@ func refuseRoot(env *environment, file string) error {
 	if !env.root || file == "" {
 		return nil
 	}
-	path, uid := otherOwner(file)
+	path, err := filepath.Abs(file)
+	if err != nil {
+		return err
+	}
+	path, uid := otherOwner(path)
 	if uid == 0 {
 		return nil
 	}
@@ -28,31 +31,29 @@ func refuseRoot(env *environment, file string) error {
 	return fmt.Errorf("%s belongs to the user %s: run this as that user, not as root, with: runuser -u %s --", path, name, name)
 }
 
-// otherOwner returns the first directory or symbolic link on the way from the root
-// directory to file that does not belong to root, and its owner, or 0 if there is none.
-func otherOwner(file string) (path string, uid uint32) {
-	file, _ = filepath.Abs(file) // if it fails, so does opening the file
-	dir, rest := "/", strings.Split(file, "/")
-	for links := 0; len(rest) > 0 && links < 256; { // as many as filepath.EvalSymlinks follows
-		path := filepath.Join(dir, rest[0])
-		rest = rest[1:]
-		info, err := os.Lstat(path)
-		if err != nil || info.Mode().IsRegular() {
-			break
+// otherOwner returns the first directory or symbolic link on the way to an absolute path
+// that does not belong to root, and its owner, or 0 if there is none.
+func otherOwner(path string) (string, uint32) {
+	dir := filepath.Dir(path)
+	if dir != path {
+		if other, uid := otherOwner(dir); uid != 0 {
+			return other, uid
 		}
-		if owner := info.Sys().(*syscall.Stat_t).Uid; owner != 0 {
-			return path, owner
-		}
-		if info.Mode()&fs.ModeSymlink == 0 {
-			dir = path
-			continue
-		}
-		links++
-		target, _ := os.Readlink(path)
-		if filepath.IsAbs(target) {
-			dir = "/"
-		}
-		rest = append(strings.Split(target, "/"), rest...)
 	}
-	return "", 0
+	info, err := os.Lstat(path)
+	if err != nil || info.Mode().IsRegular() {
+		return "", 0
+	}
+	if uid := info.Sys().(*syscall.Stat_t).Uid; uid != 0 {
+		return path, uid
+	}
+	target, err := os.Readlink(path)
+	if _, loop := os.Stat(path); err != nil || errors.Is(loop, syscall.ELOOP) {
+		return "", 0 // no link, or one that cannot be followed
+	}
+	if !filepath.IsAbs(target) {
+		dir, _ = filepath.EvalSymlinks(dir) // it exists, as path does
+		target = filepath.Join(dir, target)
+	}
+	return otherOwner(target)
 }

@@ -14,25 +14,31 @@ const (
 	forgetInterval      = time.Hour
 )
 
-// ForgetIdempotencyKeys forgets the idempotency keys that are older than seven days,
-// soon and then every hour until ctx ends. Of failures that follow one another, such as
-// those of a missing privilege, it logs the first.
+// ForgetIdempotencyKeys deletes the idempotency keys that are older than seven days, soon
+// after it is called and then every hour, until ctx ends. If deleting fails several times
+// in a row, for example because a privilege is missing, it logs only the first error.
 func ForgetIdempotencyKeys(ctx context.Context, s pets.Store, logger *slog.Logger) {
-	failing := false
+	failed := false
 	for wait := forgetDelay; ; wait = forgetInterval {
 		select {
 		case <-time.After(wait):
 		case <-ctx.Done():
 			return
 		}
-		before := time.Now().Add(-keepIdempotencyKeys)
-		n, err := s.ForgetIdempotencyKeys(ctx, before)
-		for n > 0 && err == nil {
-			n, err = s.ForgetIdempotencyKeys(ctx, before)
-		}
-		if err != nil && !failing && ctx.Err() == nil {
+		err := forgetBefore(ctx, s, time.Now().Add(-keepIdempotencyKeys))
+		if err != nil && !failed && ctx.Err() == nil {
 			logger.Warn("old idempotency keys were not deleted", "error", err)
 		}
-		failing = err != nil
+		failed = err != nil
+	}
+}
+
+// forgetBefore deletes the idempotency keys that are older than a time, in batches.
+func forgetBefore(ctx context.Context, s pets.Store, before time.Time) error {
+	for {
+		n, err := s.ForgetIdempotencyKeys(ctx, before)
+		if n == 0 || err != nil {
+			return err
+		}
 	}
 }
