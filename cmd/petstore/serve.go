@@ -57,9 +57,11 @@ func serveCommand(env *environment) *cobra.Command {
 PETSTORE_API_KEYS adds fixed keys, separated by commas, each of at least 16
 characters; PETSTORE_API_KEYS_FILE names a file with one key on each line.
 
---sandbox is for testing clients: it serves 300 pets from memory, the same at
-every start, and prints PETSTORE_URL, PETSTORE_KEY and PETSTORE_READ_ONLY_KEY, whose
-creates get a 403, as variables for a shell.
+--sandbox is for testing clients: it serves 300 pets from memory, the same at every
+start, and prints PETSTORE_URL, PETSTORE_KEY and PETSTORE_READ_ONLY_KEY as variables
+for a shell.
+
+If systemd passes sockets to the server, it listens on them instead of --addr.
 
 SIGTERM drains the server for --drain; SIGINT skips the drain. Requests in flight
 then have 9 s to finish, and the process ends 3 s later, whatever hangs. A second
