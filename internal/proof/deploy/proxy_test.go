@@ -3,13 +3,10 @@
 package deploy
 
 import (
-	"bufio"
 	"bytes"
-	"crypto/tls"
+	"context"
 	"encoding/json"
 	"fmt"
-	"io"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -36,64 +33,13 @@ func TestContract(t *testing.T) {
 		"go", "test", "-count=1", "-run", "TestContract", "./internal/proof/contract")
 }
 
-// TestOwnErrors tests requests that nginx answers itself, beside those of the contract.
+// TestOwnErrors runs testdata/nginx.sh, which tests what nginx answers itself.
 func TestOwnErrors(t *testing.T) {
 	t.Parallel()
 	replica := program.FreeAddress(t)
 	serve(t, replica, "--store", "memory:")
 	proxy := startNginx(t, replica)
-	long := strings.Repeat("x", 20_000)
-	for _, c := range []struct {
-		addr, request string
-		status        int
-		header, value string // a header of the response, and a part of its value
-	}{
-		{proxy.https, "CONNECT /v1/pets", 405, "Allow", "POST"},
-		{proxy.https, "CONNECT example.com:443", 400, "", ""},
-		{proxy.https, "GET /../etc/passwd", 400, "", ""},
-		{proxy.https, "GET /v1/pets?" + long, 431, "", ""},
-		{proxy.https, "GET /v1/pets HTTP/1.1\r\nX: " + long, 431, "", ""},
-		{proxy.https, "GET /v1/pets HTTP/1.1\r\na b: c", 400, "", ""},
-		{proxy.https, "POST /v1/pets HTTP/1.1\r\nContent-Length: 2000000", 413, "", ""},
-		{proxy.https, "GET /_nginx/400", 404, "", ""},
-		{proxy.http, "GET /v1/pets", 400, "", ""},
-		{proxy.http, "POST /v1/pets?a=b HTTP/1.1\r\nContent-Length: 2000000", 400, "", ""},
-		{proxy.http, "GET /_nginx/http", 400, "", ""},
-		{proxy.http, "GET /", 308, "Location", "https://localhost/"},
-		{proxy.http, "GET /docs", 308, "Location", "https://localhost/docs"},
-	} {
-		t.Run(fmt.Sprintf("%.40s", c.request), func(t *testing.T) {
-			conn, err := net.Dial("tcp", c.addr)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer conn.Close()
-			if c.addr == proxy.https {
-				conn = tls.Client(conn, &tls.Config{InsecureSkipVerify: true})
-			}
-			line, more, _ := strings.Cut(c.request, " HTTP/1.1")
-			_, _ = io.WriteString(conn, line+" HTTP/1.1\r\nHost: localhost"+more+"\r\n\r\n")
-			got, err := http.ReadResponse(bufio.NewReader(conn), nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if got.StatusCode != c.status || !strings.Contains(got.Header.Get(c.header), c.value) {
-				t.Errorf("got %d %v, want %d and %q in %s", got.StatusCode, got.Header, c.status, c.value, c.header)
-			}
-			var e client.Error
-			_ = json.NewDecoder(got.Body).Decode(&e) // a redirect has none
-			if c.status >= 400 && (e.Code == "" || e.Message == "" || e.Status != c.status) {
-				t.Errorf("got the body %+v, want an Error", e)
-			}
-			if c.addr == proxy.http {
-				if c.status == 400 && !strings.Contains(e.Message, "https") {
-					t.Errorf("got the message %s, want one that says https", e.Message)
-				}
-			} else if got.Header.Get("Strict-Transport-Security") == "" || got.Header.Get("X-Request-Id") == "" {
-				t.Errorf("got %v, want Strict-Transport-Security and X-Request-Id", got.Header)
-			}
-		})
-	}
+	run(t, "bash", "-e", "internal/proof/deploy/testdata/nginx.sh", proxy.https, proxy.http, proxy.log)
 }
 
 // TestRollingRestart restarts two replicas, one after the other, under load. No request
@@ -163,47 +109,66 @@ func TestReplicaLost(t *testing.T) {
 	}
 }
 
-// TestFlood opens 20 connections from one address over HTTP/2, each with 100 requests
-// for a large page whose responses are not read. Clients at another address are served
-// meanwhile.
-func TestFlood(t *testing.T) {
+// TestClientLimit has a client with an IPv6 network of 64 bits send requests over HTTP/2, each
+// from another address, and reset them once the service has them. It may have 50 requests at
+// the service, which never answers them. Another client is served meanwhile.
+func TestClientLimit(t *testing.T) {
 	t.Parallel()
-	replica := program.FreeAddress(t)
-	serve(t, replica, "--store", "memory:")
-	proxy := startNginx(t, replica)
-	var unanswered atomic.Int32
-	for range 20 {
-		flood := newHTTPClient()
-		transport := flood.Transport.(*http.Transport)
-		transport.MaxConnsPerHost, transport.HTTP2 = 1, &http.HTTP2Config{MaxReceiveBufferPerStream: 64 << 10}
-		for range 100 {
-			unanswered.Add(1)
-			go func() {
-				request, _ := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://"+proxy.https+"/docs/scalar.js", http.NoBody)
-				_, _ = flood.Do(request) // the context ends it
-				unanswered.Add(-1)
-			}()
+	var inFlight atomic.Int32
+	release := make(chan struct{})
+	replica := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		inFlight.Add(1)
+		<-release
+	}))
+	defer replica.Close()
+	proxy, c := startNginx(t, replica.Listener.Addr().String()), newHTTPClient()
+	get := func(ctx context.Context, address string) int {
+		request, _ := http.NewRequestWithContext(ctx, http.MethodGet, "https://"+proxy.https+"/v1/pets", http.NoBody)
+		request.Header.Set(clientAddress, address)
+		response, err := c.Do(request)
+		if err != nil {
+			return 0
+		}
+		_ = response.Body.Close()
+		return response.StatusCode
+	}
+	waitFor := func(n int32) {
+		t.Helper()
+		for end := time.Now().Add(10 * time.Second); inFlight.Load() != n; time.Sleep(time.Millisecond) {
+			if time.Now().After(end) {
+				t.Fatalf("got %d requests at the service, want %d", inFlight.Load(), n)
+			}
 		}
 	}
-	c := newHTTPClient()
-	c.Timeout = 15 * time.Second
-	c.Transport.(*http.Transport).DialContext = (&net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 2)}}).DialContext
-	another := newClient(t, "https://"+proxy.https, client.WithHTTPClient(c))
-	for unanswered.Load() > 0 {
-		if err := list(t, another); err != nil {
-			t.Fatalf("another client: %v", err)
-		}
+	for i := range int32(50) {
+		ctx, reset := context.WithCancel(t.Context())
+		go get(ctx, fmt.Sprintf("2001:db8::%x", i))
+		waitFor(i + 1)
+		reset()
+	}
+	if got := get(t.Context(), "2001:db8::ffff:1"); got != http.StatusTooManyRequests {
+		t.Errorf("after 50 requests: got status %d, want 429", got)
+	}
+	another := make(chan int)
+	go func() { another <- get(t.Context(), "2001:db8:0:1::1") }()
+	waitFor(51)
+	close(release)
+	if got := <-another; got != http.StatusOK {
+		t.Errorf("another client: got status %d, want 200", got)
 	}
 }
 
-// proxy has the addresses of an nginx, and the file of its certificate.
-type proxy struct{ https, http, certificate string }
+// proxy has the addresses of an nginx, and the files of its certificate and its log.
+type proxy struct{ https, http, certificate, log string }
+
+// clientAddress is the header in which a test's nginx is told the address of the client.
+const clientAddress = "X-Client-Address"
 
 // startNginx runs deploy/proxy/nginx.conf for localhost.
 func startNginx(t *testing.T, replicas ...string) proxy {
 	t.Helper()
 	dir := t.TempDir()
-	p := proxy{program.FreeAddress(t), program.FreeAddress(t), dir + "/cert.pem"}
+	p := proxy{program.FreeAddress(t), program.FreeAddress(t), dir + "/cert.pem", dir + "/access.log"}
 	run(t, "openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "1",
 		"-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1", "-keyout", dir+"/key.pem", "-out", p.certificate)
 	site, err := os.ReadFile(top + "/deploy/proxy/nginx.conf")
@@ -212,6 +177,7 @@ func startNginx(t *testing.T, replicas ...string) proxy {
 	}
 	for _, r := range [][2]string{
 		{"127.0.0.1:8080", strings.Join(replicas, " fail_timeout=2s; server ")},
+		{"/var/log/nginx/petstore.log", p.log},
 		{"\tlisten [::]:443 ssl http2;\n", ""},
 		{"\tlisten [::]:80;\n", ""},
 		{"listen 80", "listen " + p.http},
@@ -229,11 +195,11 @@ func startNginx(t *testing.T, replicas ...string) proxy {
 daemon off; user root; pid %[1]s/pid; error_log stderr warn;
 events {}
 http {
-	access_log off;
+	set_real_ip_from 127.0.0.1; real_ip_header %[2]s;
 	client_body_temp_path %[1]s/body; proxy_temp_path %[1]s/proxy; fastcgi_temp_path %[1]s/fastcgi;
 	uwsgi_temp_path %[1]s/uwsgi; scgi_temp_path %[1]s/scgi;
 	include %[1]s/site.conf;
-}`, dir))
+}`, dir, clientAddress))
 	start(t, "nginx", "-p", dir, "-c", dir+"/nginx.conf")
 	program.WaitFor(t, p.https)
 	return p

@@ -1,0 +1,47 @@
+# Requests that deploy/proxy/nginx.conf answers itself. TestOwnErrors runs it with bash -e:
+# $1 is the address for HTTPS, $2 that for HTTP, and $3 the log.
+https=https://$1 http=http://$2 log=$3
+dir=$(mktemp -d) && trap 'rm -r "$dir"' EXIT
+long=$(head -c 20000 /dev/zero | tr '\0' x)
+head -c 2000000 /dev/zero >"$dir/large"
+
+# ask ARGS… sends a request with curl, over $version of HTTP.
+ask() { curl -sik --max-time 20 "--http$version" "$@" >"$dir/answer" || true; }
+has() { # PATTERN…: the answer has lines with them
+	for pattern; do
+		grep -qi "$pattern" "$dir/answer" || { echo "HTTP/$version: got no $pattern in"; cat "$dir/answer"; exit 1; }
+	done
+}
+refused() { # STATUS PATTERN ARGS…: the request gets this status and an Error body
+	ask "${@:3}"
+	has "^HTTP/[12.]* $1" "^content-type: application/json" "\"code\":\"[a-z_]*\",\"message\":\".*\",\"status\":$1" "$2"
+}
+for version in 1.1 2; do
+	refused 405 '^allow:.*post' -X CONNECT "$https/v1/pets"
+	refused 405 '^allow:.*post' -X TRACE "$https/v1/pets"
+	refused 400 invalid_request -X CONNECT --request-target example.com:443 "$https"
+	refused 400 invalid_request --path-as-is "$https/../etc/passwd"
+	refused 404 not_found "$https/_nginx/400"
+	refused 413 payload_too_large --data-binary "@$dir/large" "$https/v1/pets"
+	has '^x-request-id: ' '^strict-transport-security: '
+done
+version=1.1
+refused 431 '16 KiB' "$https/v1/pets?$long" # over HTTP/2, the connection ends
+refused 431 '16 KiB' -H "X: $long" "$https/v1/pets"
+refused 400 invalid_request -H 'a b: c' "$https/v1/pets"
+refused 400 'use https' "$http/v1/pets"
+refused 400 'use https' --data-binary "@$dir/large" "$http/v1/pets?a=b"
+refused 400 'use https' "$http/_nginx/http"
+refused 400 'use https' "http://$1/v1/pets"
+for path in / /docs; do
+	ask -H 'Host: elsewhere.example' "$http$path"
+	has '^HTTP/1.1 308' "^location: https://pets.example.com$path"
+done
+
+# The log has short lines, and no query strings.
+ask "$https/v1/$(printf '%%ff%.0s' {1..3000})?key=secret"
+ask "$https/v1/pets?key=secret"
+grep -q '"GET /v1/pets" 401' "$log"
+[ "$(wc -l <"$log")" -gt 20 ]
+[ "$(wc -L <"$log")" -lt 1000 ]
+if grep -E 'secret|a=b' "$log"; then exit 1; fi
