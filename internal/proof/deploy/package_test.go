@@ -42,12 +42,6 @@ func TestFiles(t *testing.T) {
 	}
 }
 
-// TestLeaveRoot runs testdata/root.sh.
-func TestLeaveRoot(t *testing.T) {
-	t.Parallel()
-	run(t, "bash", "-e", "-x", "internal/proof/deploy/testdata/root.sh", t.TempDir())
-}
-
 // TestPackageVersion checks that versions sort as the commits do.
 func TestPackageVersion(t *testing.T) {
 	t.Parallel()

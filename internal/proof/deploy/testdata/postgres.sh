@@ -1,25 +1,54 @@
 # The commands of deploy/postgres/README.md, for walk.sh.
+page=postgres/README.md
+sql() { as psql -qtAX -v ON_ERROR_STOP=1 "$@"; }
 
 # PostgreSQL with two replicas behind nginx.
 systemctl disable --now petstore petstore-backup.timer
 systemctl start postgresql
-run postgres/README.md 'Two replicas on one machine' createdb >first.out
+run $page 'Two replicas on one machine' createdb >first.out
 KEY=$(grep '^psk_' first.out)
-export PGPASSFILE=/etc/petstore/secrets/pgpass
 petstore health --admin-addr 127.0.0.1:18081
-PGPASSWORD=wrong petstore keys list --store postgres://petstore@localhost/pets 2>&1 | grep 'password authentication failed'
-run postgres/README.md 'Two replicas on one machine' nginx
+run $page 'Two replicas on one machine' nginx
 until curl https://localhost/readyz; do sleep 1; done
 create "$KEY" Ginger https://localhost
 grep -c 'server 127.0.0.1:808[12] fail_timeout=2s;' /etc/nginx/conf.d/petstore.conf | grep 2
+fails petstore keys list --store postgres://petstore@/pets 2>&1 | grep 'authentication failed'
 
-# The store on SQLite moves to another database, and back.
+# A store on SQLite with odd rows moves into a new database. The move fails if it is repeated
+# or the file is damaged, and then leaves nothing.
+odd=/var/lib/petstore/odd.db
+as petstore keys create "it's \\ an \"odd\" :key" --store sqlite:$odd
+as petstore keys create brief --expires-in 1h --store sqlite:$odd
+as petstore keys revoke brief --store sqlite:$odd
+as sqlite3 $odd "INSERT INTO pets (name, category_id, status) VALUES ('it''s', 1, 'sold'), ('\\', -9223372036854775808, 'pending'),
+	('a' || char(10) || '\\.' || char(10) || '\\q' || char(13, 10, 9, 1, 27), 3, 'available'), ('🐈 :x \$1 %s', 4, 'sold'), ('', 5, 'sold'),
+	(replace(hex(zeroblob(30000)), '00', 'é'), 6, 'sold'); DELETE FROM pets WHERE id = 5; INSERT INTO pets VALUES (700, 'last', 7, 'sold'); DELETE FROM pets WHERE id = 700;
+	INSERT INTO idempotency_keys VALUES (1, 'a ''key''\\', 'x', x'00ff27', 1700000000)"
+move() { # SOURCE TARGET
+	moves=$(page $page 'Move from SQLite' sqlite3 | sed '/systemctl/d')
+	moves=${moves/\/var\/lib\/petstore\/petstore.db pets/$1 $2}
+	eval "${moves/postgres:\/\/\/pets/postgres:\/\/\/$2}"
+}
 runuser -u postgres -- createdb -O petstore -E UTF8 -T template0 moved
-copy=$(page postgres/README.md 'Move from SQLite, and back' copy | sed '/systemctl/d')
-eval "${copy/localhost\/pets/localhost\/moved}"
-PGPASSWORD=$(cut -d: -f5 $PGPASSFILE) as petstore copy --from postgres://petstore@localhost/moved --to sqlite:/var/lib/petstore/back.db
-all='SELECT * FROM pets; SELECT id, hash FROM keys; SELECT seq FROM sqlite_sequence'
-[ "$(as sqlite3 -safe $store "$all")" = "$(as sqlite3 -safe /var/lib/petstore/back.db "$all")" ]
+move $odd moved
+want() { # SQL-OF-SQLITE SQL-OF-POSTGRESQL: both give the same rows
+	diff <(as sqlite3 $odd "$1") <(sql -d moved -c "$2")
+}
+want 'SELECT id, hex(name), category_id, status FROM pets ORDER BY id' \
+	"SELECT id, upper(encode(convert_to(name, 'UTF8'), 'hex')), category_id, status FROM petstore.pets ORDER BY id"
+want 'SELECT hex(key), key_id, pet_id, hex(fingerprint), created_at FROM idempotency_keys' \
+	"SELECT upper(encode(convert_to(key, 'UTF8'), 'hex')), key_id, pet_id, upper(encode(fingerprint, 'hex')), extract(epoch FROM created_at)::bigint FROM petstore.idempotency_keys"
+want 'SELECT id, hex(hash), created_at, expires_at, revoked_at, read_only, used_at FROM keys ORDER BY rowid' \
+	"SELECT id, upper(encode(hash, 'hex')), extract(epoch FROM created_at)::bigint, extract(epoch FROM expires_at)::bigint, extract(epoch FROM revoked_at)::bigint, read_only::int, extract(epoch FROM used_at)::bigint FROM petstore.keys ORDER BY stored"
+want "SELECT seq FROM sqlite_sequence WHERE name = 'pets'" 'SELECT last_value FROM petstore.pets_id_seq'
+as petstore keys list --store postgres:///moved | grep -F "it's \\ an \"odd\" :key"
+fails move $odd moved
+[ "$(sql -d moved -c 'SELECT count(*) FROM petstore.pets')" = 5 ]
+runuser -u postgres -- createdb -O petstore -E UTF8 -T template0 empty
+as sqlite3 $odd "INSERT INTO pets (name, category_id, status) SELECT 'number ' || value || ' of many', 1, 'sold' FROM generate_series(1, 3000)"
+as dd if=/dev/urandom of=$odd bs=4096 seek=30 count=1 conv=notrunc
+fails move $odd empty
+[ "$(sql -d empty -c 'SELECT (SELECT count(*) FROM petstore.pets) + (SELECT count(*) FROM petstore.keys)')" = 0 ]
 
 # PostgreSQL is away when a replica starts, for more tries than systemd allows by
 # default, and comes back.
@@ -37,14 +66,13 @@ journalctl -u petstore@8081 | grep 'no writable primary can be reached'
 systemctl start postgresql
 until petstore health --admin-addr 127.0.0.1:18081; do sleep 0.2; done
 
-# Back up, and restore into another database.
-mkdir -p /var/lib/prometheus/node-exporter
-run postgres/README.md 'Backup and restore' backup-postgres
+# Back up, and restore into another database, where identifiers continue far above.
+run $page 'Backup and restore' backup.conf
+rm /var/cache/petstore/node-exporter/petstore-backup.prom
 systemctl start petstore-backup
-[ -e /var/lib/prometheus/node-exporter/petstore-dump.prom ]
-(run postgres/README.md 'Backup and restore' pg_restore)
-sed -i 's|localhost/pets$|localhost/restored|' /etc/petstore/petstore.env
-(run postgres/README.md 'After a recovery' setval)
+[ -e /var/cache/petstore/node-exporter/petstore-backup.prom ]
+run $page 'Backup and restore' pg_restore
+sed -i 's|^PGDATABASE=pets$|PGDATABASE=restored|' /etc/petstore/petstore.env
 
 # Upgrade, one replica after the other.
 apt-get install --reinstall ./.bin/dist/petstore_*.deb
@@ -53,4 +81,5 @@ for port in 8081 8082; do
 	sleep 3
 done
 list "$KEY" https://localhost | grep Ginger
+create "$KEY" Rex https://localhost | grep '"id":100000[2-9]'
 journalctl -u 'petstore*' | grep 'petstore@8082'

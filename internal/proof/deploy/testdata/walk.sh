@@ -35,16 +35,20 @@ curl http://127.0.0.1:18080/metrics | grep -F "version=\"$version\""
 create "$KEY" Frank
 [ "$(stat -c '%U %a' $store)" = 'petstore 600' ]
 
-# A second server on the same port, and a backup.
+# Root is refused, and a second server on the same port.
+fails petstore keys list --store sqlite:$store 2>&1 | grep 'runuser -u petstore --'
 as petstore serve --store sqlite:$store 2>&1 | grep 'address already in use'
+
+# Backups, of which fourteen stay when the clock was ahead, and a restore.
+backups=/var/lib/petstore/backups backup=$backups/petstore-$(date +%F).db
 systemctl start petstore-backup
-backup=/var/lib/petstore/backups/petstore-$(date +%F).db
+for day in {10..29}; do as touch -d "2099-01-$day" "$backups/petstore-2099-01-$day.db"; done
+systemctl start petstore-backup
+[ "$(ls $backups | wc -l)" = 14 ]
+runuser -u nobody -- cat /var/cache/petstore/node-exporter/petstore-backup.prom
 (run README.md 'Backup and restore' 'petstore verify .*backups')
 list "$KEY" | grep Frank
-
-# Roll back, to the only version of the schema there is.
-run README.md 'Upgrade and roll back' 'migrate --to'
-list "$KEY" | grep Frank
+rm $backups/petstore-2099*
 
 # A key that may not write.
 READONLY=$(as petstore keys create reader --read-only --store sqlite:$store)
