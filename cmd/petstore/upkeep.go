@@ -28,7 +28,8 @@ func restoreCommand(env *environment) *cobra.Command {
 		Short: "Replace an SQLite store with a backup",
 		Long: `restore replaces the store, or makes it, with a copy of FILE, a backup made by
 "petstore backup". Stop servers first. The copy is checked before anything changes:
-if anything fails, you have either the old store or the new one.`,
+if anything fails, you have either the old store or the new one. Identifiers go on
+above the last one of the old store, or, if there is none, far above the backup's.`,
 		Example: `  petstore restore petstore-2026-11-21.db
   petstore restore --store sqlite:/srv/pets.db --force /mnt/pets.db`,
 	})
@@ -78,6 +79,9 @@ func upkeep(env *environment, out io.Writer, done string, work func(*store.Files
 		rows := ""
 		for _, n := range r.Rows {
 			rows += fmt.Sprintf(", %s: %d", n.Table, n.Count)
+			if n.LastID > 0 {
+				rows += fmt.Sprintf(" (the next id is %d)", n.LastID+1)
+			}
 		}
 		_, err = fmt.Fprintf(out, "%s %s: schema version %d%s, %.1f MiB\n", done, &env.store, r.Schema, rows, float64(r.Bytes)/(1<<20))
 		return err
