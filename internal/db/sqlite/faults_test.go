@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"reflect"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -206,5 +207,67 @@ func TestRestoreKilled(t *testing.T) {
 			}
 			t.Logf("killed %d times; notes found: %v", kills-1, states)
 		})
+	}
+}
+
+// TestSynced checks that a copy is on disk before it has its name, and its name before the
+// command ends. A power cut may keep any part of what was not synced.
+func TestSynced(t *testing.T) {
+	call := regexp.MustCompile(`(?m)^\d+ +(fsync|unlink|rename)\w*\((?:AT_FDCWD<[^>]*>, )?(?:\d+<|")(?:[^">]*/)?([^/">]+)[">].*= 0$`)
+	for name, want := range map[string]string{
+		"backup":  `fsync \.notes\.db\.\d+, rename \S+, fsync folder`,
+		"restore": `rename \S+, fsync folder, unlink notes.db-wal, unlink notes.db-shm, fsync folder`,
+	} {
+		from, folder := backupOf(t, "a"), filepath.Join(t.TempDir(), "folder")
+		if err := os.Mkdir(folder, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		target, trace := filepath.Join(folder, "notes.db"), filepath.Join(t.TempDir(), "trace")
+		if name == "restore" { // over a backup beside the log of another, which stays until then
+			mustBackup(t, from, target)
+			mustWrite(t, target+"-wal", "acknowledged writes")
+			mustWrite(t, target+"-shm", "")
+		}
+		strace := []string{"strace", "-f", "-y", "-qq", "-o", trace, "-e", "trace=fsync,?unlink,unlinkat,?rename,renameat,renameat2"}
+		if out, err := childCommand(t, strace, "read", name, from, target).CombinedOutput(); err != nil {
+			t.Fatalf("%s: got %s, error %v", name, out, err)
+		}
+		content, _ := os.ReadFile(trace)
+		var calls []string
+		for _, c := range call.FindAllStringSubmatch(string(content), -1) {
+			calls = append(calls, c[1]+" "+c[2])
+		}
+		if got := strings.Join(calls, ", "); !regexp.MustCompile(want + "$").MatchString(got) {
+			t.Errorf("%s: got %s, want %s at the end", name, got, want)
+		}
+	}
+}
+
+// TestMount checks that a file that is a mount of its own is refused, unless it is a backup
+// that is only read, and a mounted folder is not.
+func TestMount(t *testing.T) {
+	const refused = "it is a mount of its own"
+	flags := "-m"
+	if os.Getuid() != 0 {
+		flags = "-rm"
+	}
+	store, backup := atRest(t, "a"), backupOf(t, "a")
+	for _, c := range []struct {
+		mounted string
+		part    []string // and its arguments
+		want    string   // in the error, or ""
+	}{
+		{store, []string{"create", store, "1"}, refused},
+		{store, []string{"read", "verify", store, ""}, refused},
+		{store, []string{"read", "restore", backup, store}, refused},
+		{backup, []string{"read", "verify", backup, ""}, ""},
+		{backup, []string{"create", backup, "1"}, refused},
+		{filepath.Dir(store), []string{"create", store, "1"}, ""},
+	} {
+		wrapper := []string{"unshare", flags, "sh", "-c", `mount --bind "$0" "$0" && exec "$@"`, c.mounted}
+		out, err := childCommand(t, wrapper, c.part[0], c.part[1:]...).CombinedOutput()
+		if (err != nil) != (c.want != "") || !strings.Contains(string(out), c.want) {
+			t.Errorf("%s of %v: got %s, error %v, want %q", c.mounted, c.part, out, err, c.want)
+		}
 	}
 }

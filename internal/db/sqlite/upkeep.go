@@ -149,8 +149,8 @@ func raiseIDs(ctx context.Context, temp string, given map[string]int64, r *db.Re
 		if !known || last < id {
 			last = id + farAbove
 		}
-		_, err := conn.ExecContext(ctx, `DELETE FROM sqlite_sequence WHERE name = ?1;
-			INSERT INTO sqlite_sequence (name, seq) VALUES (?1, ?2)`, table, last)
+		_, err := conn.ExecContext(ctx, `BEGIN; DELETE FROM sqlite_sequence WHERE name = ?1;
+			INSERT INTO sqlite_sequence (name, seq) VALUES (?1, ?2); COMMIT`, table, last)
 		if err != nil {
 			return err
 		}
