@@ -146,6 +146,9 @@ func (page *Page) Add(p Pet, limit int) bool {
 	for _, t := range p.texts() {
 		page.textSize += len(t.value)
 	}
+	if page.Pets == nil {
+		page.Pets = make([]Pet, 0, limit)
+	}
 	page.Pets = append(page.Pets, p)
 	return true
 }
