@@ -23,10 +23,10 @@ func hasCode(err error, codes ...int) bool {
 // because only the last write of a transaction makes its part of the log valid. Other
 // errors, such as a failure to enlarge the index, may come after that.
 func classify(err error) error {
-	if _, ok := errors.AsType[*fault.Error](err); ok || err == nil || errors.Is(err, sql.ErrNoRows) || isRefusal(err) {
-		return err
-	}
+	_, classified := errors.AsType[*fault.Error](err)
 	switch {
+	case err == nil, classified, errors.Is(err, sql.ErrNoRows):
+		return err
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return db.GaveUp(err)
 	case isBusy(err):
@@ -39,20 +39,12 @@ func classify(err error) error {
 	return fault.Wrap(fault.Internal, fmt.Errorf("the database failed: %w", err))
 }
 
-// isRefusal reports whether a write decided on err, which is the caller's fault,
-// before it changed anything. A refusal does not roll back the writes of others.
-func isRefusal(err error) bool {
-	return fault.IsCallers(err)
-}
-
-// isUnsynced reports whether an fsync failed. The kernel may drop the pages then, and
-// report the next fsync as a success.
+// isUnsynced reports whether an fsync failed.
 func isUnsynced(err error) bool {
 	return hasCode(err, lib.SQLITE_IOERR_FSYNC, lib.SQLITE_IOERR_DIR_FSYNC)
 }
 
-// isFull reports whether the disk did not take what was written. SQLite does not
-// tell a used-up quota from a disk that fails.
+// isFull reports whether the disk did not take what was written.
 func isFull(err error) bool {
 	return hasCode(err, lib.SQLITE_FULL, lib.SQLITE_IOERR_WRITE, lib.SQLITE_IOERR_SHMSIZE)
 }

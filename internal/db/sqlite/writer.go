@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"example.com/petstore/internal/db"
+	"example.com/petstore/internal/fault"
 	lib "modernc.org/sqlite/lib"
 )
 
@@ -23,7 +24,7 @@ const (
 // job is one caller's write.
 type job struct {
 	run   func(Conn) error
-	err   error        // the refusal that run returned; see isRefusal
+	err   error        // of run, if it is the caller's fault
 	state atomic.Int32 // waiting, then either of the others for good
 	done  chan error   // receives the result
 }
@@ -34,12 +35,9 @@ const (
 	canceled // by its caller
 )
 
-// leaves reports whether the job has left the state waiting by this call.
-func (j *job) leaves(to int32) bool { return j.state.CompareAndSwap(waiting, to) }
-
 // Write waits until runJobs has called f in a transaction, perhaps twice: the last call
-// counts. f must refuse before it changes anything. If ctx ends before f is called,
-// nothing is done.
+// counts. If f fails by the caller's fault, it must have changed nothing, since the writes
+// of others are committed all the same. If ctx ends before f is called, nothing is done.
 func (d *DB) Write(ctx context.Context, f func(Conn) error) error {
 	return d.whileOpen(func() error {
 		j := &job{run: f, done: make(chan error, 1)}
@@ -53,7 +51,7 @@ func (d *DB) Write(ctx context.Context, f func(Conn) error) error {
 			return err
 		case <-ctx.Done():
 		}
-		if j.leaves(canceled) {
+		if j.state.CompareAndSwap(waiting, canceled) {
 			return db.GaveUp(ctx.Err())
 		}
 		return <-j.done
@@ -97,13 +95,13 @@ func (d *DB) runBatch(batch []*job) int {
 	var started []*job
 	err := d.transact(func(conn Conn) error {
 		for _, j := range batch {
-			if j.leaves(running) {
+			if j.state.CompareAndSwap(waiting, running) {
 				started = append(started, j)
 			}
 		}
 		for _, j := range started {
 			j.err = j.run(conn)
-			if j.err != nil && !isRefusal(j.err) {
+			if j.err != nil && !fault.IsCallers(j.err) {
 				return j.err
 			}
 		}
