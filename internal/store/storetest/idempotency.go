@@ -3,8 +3,8 @@ package storetest
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -82,30 +82,56 @@ func testIdempotencyAfterChange(t *testing.T, f Factory) {
 	}
 }
 
-// testIdempotencyConcurrent has callers create one of two pets with a key at once.
+// testIdempotencyConcurrent has callers create pets with a key at once: different ones, of
+// which one is stored, and equal ones, which are one.
 func testIdempotencyConcurrent(t *testing.T, f Factory) {
 	s := f.open(t)
 	var all []pets.Pet
 	for n := range 20 {
-		var created [16]pets.Pet
+		different := pets.IdempotencyKey{KeyID: "mine", Key: fmt.Sprint("different ", n)}
+		all = append(all, race(t, 16, fault.IdempotencyKeyReused, func(i int) (pets.Pet, error) {
+			return s.CreatePet(t.Context(), example.Pets(16)[i], different)
+		}))
+		equals := pets.IdempotencyKey{KeyID: "mine", Key: fmt.Sprint("equal ", n)}
+		var created [8]pets.Pet
 		concurrently(len(created), func(i int) {
-			p, err := s.CreatePet(t.Context(), example.Pets(2)[i%2], pets.IdempotencyKey{KeyID: "mine", Key: strconv.Itoa(n)})
-			if err != nil {
-				wantKind(t, "the other pet with the key", err, fault.IdempotencyKeyReused)
+			var err error
+			if created[i], err = s.CreatePet(t.Context(), newPet(), equals); err != nil {
+				t.Errorf("equal pets with one key: got error %v", err)
 			}
-			created[i] = p
 		})
-		won := slices.MaxFunc(created[:], byID)
-		for i, got := range created {
-			asked := equal(won, pets.Pet{ID: won.ID, NewPet: example.Pets(2)[i%2]})
-			if asked && !equal(got, won) || !asked && got.ID != 0 {
-				t.Errorf("caller %d: got %v, want %v only for who asked for it", i, got, won)
+		for _, p := range created[1:] {
+			if !equal(p, created[0]) {
+				t.Errorf("equal pets with one key: got %v and %v, want one", p, created[0])
 			}
 		}
-		all = append(all, won)
+		all = append(all, created[0])
 	}
 	slices.SortFunc(all, byID)
 	wantAll(t, s, all)
+}
+
+// race has n callers do at once what only one may, and returns what that one got. The
+// others get an error of a kind. Whatever may exist once is tested so, such as a name that
+// is unique, or the last one in stock.
+func race(t testing.TB, n int, lost fault.Kind, do func(i int) (pets.Pet, error)) (won pets.Pet) {
+	t.Helper()
+	var mu sync.Mutex
+	winners := 0
+	concurrently(n, func(i int) {
+		got, err := do(i)
+		mu.Lock()
+		defer mu.Unlock()
+		if err == nil {
+			winners, won = winners+1, got
+		} else {
+			wantKind(t, fmt.Sprint("caller ", i), err, lost)
+		}
+	})
+	if winners != 1 {
+		t.Errorf("got %d callers of %d that succeeded, want one", winners, n)
+	}
+	return won
 }
 
 // testForgetIdempotencyKeys forgets the key that is old, also beside many that a clock which
