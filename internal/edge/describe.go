@@ -1,7 +1,6 @@
 package edge
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -16,13 +15,10 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// describe describes, for the client, why a value cannot be decoded or does not match its
-// schema. The sentence begins with the path to what is wrong, or with root if it is the
-// value itself.
+// describe tells the client why a value cannot be decoded or does not match its schema.
+// The sentence begins with the path to what is wrong, or with root if it is the value
+// itself.
 func describe(err error, root string, schema *openapi3.Schema) string {
-	if e, ok := errors.AsType[*jsontext.SyntacticError](err); ok {
-		return describeSyntax(e)
-	}
 	var e *openapi3.SchemaError
 	for errors.As(err, &e) && e.SchemaField == "allOf" {
 		err = e.Origin
@@ -32,8 +28,8 @@ func describe(err error, root string, schema *openapi3.Schema) string {
 		return errTooDeep.Error()
 	case errors.Is(err, openapi3filter.ErrInvalidRequired):
 		return root + " is required"
-	case decoding != nil:
-		return describeDecoding(decoding)
+	case decoding != nil && decoding.GoType != nil && decoding.GoType.Kind() <= reflect.Int64: // matches the schema, as 7.0 does
+		return placeOf(decoding.JSONPointer) + " " + describeInteger(decoding.GoType.Bits())
 	case e == nil:
 		return root + " does not match the document"
 	}
@@ -45,8 +41,8 @@ func describe(err error, root string, schema *openapi3.Schema) string {
 	return sentence
 }
 
-// describeSyntax describes a JSON syntax error.
-func describeSyntax(e *jsontext.SyntacticError) string {
+// describeSyntax tells the client what is wrong with the syntax of a body.
+func describeSyntax(e *jsontext.SyntacticError, body []byte) string {
 	switch {
 	case errors.Is(e, jsontext.ErrDuplicateName):
 		at := e.JSONPointer
@@ -54,17 +50,8 @@ func describeSyntax(e *jsontext.SyntacticError) string {
 	case errors.Is(e, io.ErrUnexpectedEOF), errors.Is(e, io.EOF):
 		return "the JSON of the body is incomplete"
 	}
-	return fmt.Sprintf("the body is not valid JSON in UTF-8: see byte %d", e.ByteOffset+1)
-}
-
-// describeDecoding describes a value that matches the schema but does not fit its Go type,
-// such as 7.0 for an integer.
-func describeDecoding(e *json.SemanticError) string {
-	rule := "does not match the document"
-	if e.GoType != nil && e.GoType.Kind() >= reflect.Int && e.GoType.Kind() <= reflect.Int64 {
-		rule = describeInteger(e.GoType.Bits())
-	}
-	return placeOf(e.JSONPointer) + " " + rule
+	found := body[min(int(e.ByteOffset), len(body)):]
+	return fmt.Sprintf("the body is not valid JSON in UTF-8: unexpected %.6q at byte %d", found, e.ByteOffset+1)
 }
 
 // describeRule describes the rule that the value breaks.
@@ -73,41 +60,34 @@ func describeRule(e *openapi3.SchemaError) string {
 		return "must not be null"
 	}
 	s := e.Schema
-	switch e.SchemaField {
-	case "required":
+	message, _ := s.Extensions["x-pattern-message"].(string)
+	switch field := e.SchemaField; {
+	case field == "required":
 		return "is required"
-	case "type":
+	case field == "type":
 		if _, isString := e.Value.(string); isString {
 			return describeType(s) + ", not a string"
 		}
 		return describeType(s)
-	case "enum":
+	case field == "enum":
 		values := make([]string, len(s.Enum))
 		for i, v := range s.Enum {
 			values[i] = fmt.Sprint(v)
 		}
 		return "must be one of " + strings.Join(values, ", ")
-	case "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum":
-		if s.Min != nil && s.Max != nil && !s.ExclusiveMin.IsTrue() && !s.ExclusiveMax.IsTrue() {
-			return "must be between " + number(*s.Min) + " and " + number(*s.Max)
-		}
-		return strings.TrimPrefix(e.Reason, "number ")
-	case "pattern":
-		if message, ok := s.Extensions["x-pattern-message"].(string); ok {
-			return message
-		}
-		return "must match the pattern " + s.Pattern
-	case "format":
-		if s.Type.Is("integer") {
-			return describeType(s)
-		}
+	case (field == "minimum" || field == "maximum") && s.Min != nil && s.Max != nil:
+		return fmt.Sprintf("must be between %v and %v", *s.Min, *s.Max)
+	case field == "pattern" && message != "":
+		return message
+	case field == "format" && s.Type.Is("integer"):
+		return describeType(s)
+	case field == "format":
 		return "must be a valid " + s.Format
-	case "minLength", "minItems":
-		return fmt.Sprintf("must have a length of at least %d", max(s.MinLength, s.MinItems))
-	case "maxLength", "maxItems":
-		return fmt.Sprintf("must have a length of at most %d", *cmp.Or(s.MaxLength, s.MaxItems))
 	}
-	return "does not match the document"
+	if rule, ok := strings.CutPrefix(e.Reason, "number "); ok {
+		return rule
+	}
+	return "is invalid: " + e.Reason
 }
 
 func describeType(s *openapi3.Schema) string {
@@ -133,8 +113,6 @@ func bits(s *openapi3.Schema) int {
 func describeInteger(bits int) string {
 	return fmt.Sprintf("must be an integer of %d bits, written in digits", bits)
 }
-
-func number(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }
 
 // placeOf returns the path to a value in a body.
 func placeOf(p jsontext.Pointer) string { return place("the body", slices.Collect(p.Tokens())) }

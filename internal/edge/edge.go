@@ -200,6 +200,7 @@ func allowOrigins(origins, readable []string) echo.MiddlewareFunc {
 		AllowOrigins:  origins,
 		AllowMethods:  []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"},
 		ExposeHeaders: readable,
+		MaxAge:        7200, // seconds; browsers ask again after two hours at the latest
 	})
 }
 
@@ -217,34 +218,42 @@ func wholePath(next echo.HandlerFunc) echo.HandlerFunc {
 }
 
 // addOperations registers the generated routes, and a HEAD route for each GET. It fails
-// if a route is not in the document, or has no middleware and so would need no key.
+// if they are not those of the document, or if one has no middleware and so would need no
+// key.
 func (h *Handler) addOperations() error {
 	operations := map[string][]echo.MiddlewareFunc{}
-	unmatched := map[string]bool{} // routes of the document or of the generated code, such as GET /v1/pets
+	missing := map[string]bool{} // routes that only the document has, such as GET /v1/books/:id
 	echoPath := strings.NewReplacer(":", `\:`, "{", ":", "}", "")
 	for id, op := range h.document.operations {
 		operations[id] = []echo.MiddlewareFunc{h.serveOperation(op)}
-		unmatched[op.method+" "+h.document.Base+echoPath.Replace(op.path)] = true
+		missing[op.method+" "+h.document.Base+echoPath.Replace(op.path)] = true
 	}
-	h.echo.OnAddRouteHandler = func(_ string, route echo.Route, handle echo.HandlerFunc, m []echo.MiddlewareFunc) {
-		if route.Method == http.MethodHead {
-			return // added below
-		}
-		name := route.Method + " " + route.Path
-		if unmatched[name] && len(m) > 0 {
-			delete(unmatched, name)
-		} else {
-			unmatched[name] = true
-		}
-		if route.Method == http.MethodGet {
-			h.echo.HEAD(route.Path, handle, m...)
-		}
+	type route struct {
+		echo.Route
+		handle     echo.HandlerFunc
+		middleware []echo.MiddlewareFunc
+	}
+	var generated []route
+	h.echo.OnAddRouteHandler = func(_ string, r echo.Route, handle echo.HandlerFunc, m []echo.MiddlewareFunc) {
+		generated = append(generated, route{r, handle, m})
 	}
 	h.service.Register(h.echo, h.document.Base, operations)
 	h.echo.OnAddRouteHandler = nil
-	if len(unmatched) > 0 {
-		names := slices.Sorted(maps.Keys(unmatched))
-		return fmt.Errorf("the document and the generated code differ in %s; run make generate", names)
+
+	var differ []string
+	for _, r := range generated {
+		name := r.Method + " " + r.Path
+		if !missing[name] || len(r.middleware) == 0 {
+			differ = append(differ, name)
+		}
+		delete(missing, name)
+		if r.Method == http.MethodGet {
+			h.echo.HEAD(r.Path, r.handle, r.middleware...)
+		}
+	}
+	differ = slices.Sorted(slices.Values(slices.AppendSeq(differ, maps.Keys(missing))))
+	if len(differ) > 0 {
+		return fmt.Errorf("the document and the generated code differ in %s; run make generate", differ)
 	}
 	return nil
 }

@@ -244,6 +244,23 @@ func TestDocs(t *testing.T) {
 	}
 }
 
+// TestFiles checks that a file can be revalidated, and that conditions which would be
+// answered without an Error body are ignored.
+func TestFiles(t *testing.T) {
+	s, _ := newHandler(t, nil)
+	etag := do(s, get("/openapi.yaml")).Header().Get("Etag")
+	for header, want := range map[string]int{
+		"Range: bytes=9-2": 200, "Range: bytes=0-1": 200, `If-Match: "x"`: 200, `If-None-Match: "x"`: 200, "If-None-Match: " + etag: 304,
+	} {
+		name, value, _ := strings.Cut(header, ": ")
+		r := get("/openapi.yaml")
+		r.Header.Set(name, value)
+		if w := do(s, r); w.Code != want || want == 200 && w.Body.String() != strings.ReplaceAll(books, "http://127.0.0.1:8080/v1", "/v1") {
+			t.Errorf("%s: got %d, %s, want %d", header, w.Code, w.Body, want)
+		}
+	}
+}
+
 func TestHandlerFaults(t *testing.T) {
 	const failed = "the service failed to answer; its log has the details"
 	for name, test := range map[string]struct {
@@ -283,14 +300,16 @@ func TestOrigins(t *testing.T) {
 			r := newRequest(method, path, "")
 			r.Header.Set("Origin", origin)
 			r.Header.Set("Access-Control-Request-Headers", headers)
-			w, want := do(s, r), [3]string{}
+			w, want := do(s, r), [4]string{}
 			if allowed && method == "OPTIONS" {
-				want = [3]string{origin, "", headers}
+				want = [4]string{origin, "", headers, "7200"}
 			} else if allowed {
-				want = [3]string{origin, "Allow,Link", ""}
+				want = [4]string{origin, "Allow,Link", "", ""}
 			}
-			h := w.Header()
-			got := [3]string{h.Get("Access-Control-Allow-Origin"), h.Get("Access-Control-Expose-Headers"), h.Get("Access-Control-Allow-Headers")}
+			var got [4]string
+			for i, name := range []string{"Allow-Origin", "Expose-Headers", "Allow-Headers", "Max-Age"} {
+				got[i] = w.Header().Get("Access-Control-" + name)
+			}
 			if w.Code != status || got != want {
 				t.Errorf("%s, %s: got %d, %q, want %d, %q", origin, request, w.Code, got, status, want)
 			}

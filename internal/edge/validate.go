@@ -176,6 +176,9 @@ func (d *Document) DecodeBody(operationID string, body []byte, into any) error {
 	if err == nil {
 		err = json.Unmarshal(body, into)
 	}
+	if e, ok := errors.AsType[*jsontext.SyntacticError](err); ok {
+		return fault.New(fault.InvalidBody, describeSyntax(e, body))
+	}
 	if err != nil {
 		return fault.New(fault.InvalidBody, describe(err, "the body", schema))
 	}
@@ -205,12 +208,12 @@ func (op *operation) checkMediaType(c echo.Context) error {
 	sent, accepted := c.Request().Header, c.Response().Header()
 	if coding := sent.Get("Content-Encoding"); coding != "" && !strings.EqualFold(coding, "identity") {
 		accepted.Set("Accept-Encoding", "identity")
-		return fault.New(fault.UnsupportedMediaType, "the body must not be compressed")
+		return fault.New(fault.UnsupportedMediaType, fmt.Sprintf("the body must not be compressed, not %.64q", coding))
 	}
-	mediaType, _, err := mime.ParseMediaType(strings.Join(sent["Content-Type"], ","))
-	if err != nil || mediaType != op.media {
+	received := strings.Join(sent["Content-Type"], ",")
+	if mediaType, _, err := mime.ParseMediaType(received); err != nil || mediaType != op.media {
 		accepted.Set("Accept", op.media)
-		return fault.New(fault.UnsupportedMediaType, "the Content-Type must be "+op.media)
+		return fault.New(fault.UnsupportedMediaType, fmt.Sprintf("the Content-Type must be %s, not %.64q", op.media, received))
 	}
 	return nil
 }

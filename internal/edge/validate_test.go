@@ -16,8 +16,8 @@ func TestParameterMessages(t *testing.T) {
 		"price=11":                              "price must be at most 10.5",
 		"sold=T":                                "sold must be true or false",
 		"kind=":                                 "kind must be one of novel, poem",
-		"tag=a&tag=b&tag=c":                     "tag must have a length of at most 2",
-		"tag=abcd":                              "tag[0] must have a length of at most 3",
+		"tag=a&tag=b&tag=c":                     "tag is invalid: maximum number of items is 2",
+		"tag=abcd":                              "tag[0] is invalid: maximum string length is 3",
 		"level=1&level=x":                       "level must be an integer of 64 bits, written in digits",
 		"from=2026-02-30":                       "from must be a valid date",
 		"kind=%FF":                              "kind must be in UTF-8",
@@ -43,9 +43,10 @@ func TestPaths(t *testing.T) {
 	}{
 		{"GET", "books:count", "", 200, `""`},
 		{"PUT", "notes/a%2Fb/text", "", 200, `"a/b"`},
+		{"PUT", "notes/a%2fb/text", "", 200, `"a/b"`},
 		{"PUT", "notes/%2537/text", "", 200, `"%37"`},
 		{"PUT", "notes/%2F%2537/text", "", 200, `"/%37"`},
-		{"PUT", "notes/a%2Fbcd/text", "", 400, "at most 4"},
+		{"PUT", "notes/a%2Fbcd/text", "", 400, "length is 4"},
 		{"PUT", "notes/a/text", `{"title":"b"}`, 200, `"ab"`},
 		{"PUT", "notes/a/text", "{}", 400, "title is required"},
 		{"DELETE", "notes/a/text", "", 200, `"a"`},
@@ -71,25 +72,28 @@ var bodyMessages = map[string]string{
 	`{"title":"a","chapters":[null]}`:             "chapters[0] must not be null",
 	`{"title":null}`:                              "title must not be null",
 	`{"title":"a","pages":1e400}`:                 "pages must be an integer of 64 bits, written in digits",
-	`{"title":""}`:                                "title must have a length of at least 1",
-	`{"title":"abcdef"}`:                          "title must have a length of at most 5",
+	`{"title":""}`:                                "title is invalid: minimum string length is 1",
+	`{"title":"abcdef"}`:                          "title is invalid: maximum string length is 5",
 	`{"title":"a!"}`:                              "title must not contain an exclamation mark",
 	`{"title":"a","pages":7.5}`:                   "pages must be an integer of 64 bits, written in digits",
 	`{"title":"a","edition":0}`:                   "edition must be at least 1",
 	`{"title":"a","price":21}`:                    "price must be at most 20",
 	`{"title":"a","weight":0}`:                    "weight must be more than 0",
 	`{"title":"a","discount":1}`:                  "discount must be less than 1",
-	`{"title":"a","tags":[]}`:                     "tags must have a length of at least 1",
-	`{"title":"a","tags":["a","B"]}`:              "tags[1] must match the pattern ^[a-z]+$",
+	`{"title":"a","tags":[]}`:                     "tags is invalid: minimum number of items is 1",
+	`{"title":"a","tags":["a","B"]}`:              `tags[1] is invalid: string doesn't match the regular expression "^[a-z]+$"`,
 	`{"title":"a","author":{}}`:                   "author.name is required",
 	`{"title":"a","chapters":[{"title":"b"},{}]}`: "chapters[1].title is required",
 	`{"title":"a","chapters":[{"title":"b","pages":[1,2.0]}]}`: "chapters[0].pages[1] must be an integer of 64 bits, written in digits",
 	`{"title":"a","author":{"1\n":1,"1\n":2}}`:                 `author has the property "1\n" twice`,
 	`{"title":"a","x":1e999`:                                   "the JSON of the body is incomplete",
-	`{"title":"a","x":1e999} 5`:                                "the body is not valid JSON in UTF-8: see byte 25",
+	`{"title":"a","x":1e999} 5`:                                `the body is not valid JSON in UTF-8: unexpected "5" at byte 25`,
 	`{"title":"a","x":` + strings.Repeat("[", 100):             "the body must be nested at most 100 levels deep",
 	`{"` + long + `":1,"` + long + `":2}`:                      `the body has the property "` + long[1:] + `" twice`,
 	strings.Repeat(`{"x":`, 101):                               "the body must be nested at most 100 levels deep",
+	`{'a':1}`:                                                  `the body is not valid JSON in UTF-8: unexpected "'a':1}" at byte 2`,
+	"{\"a\":\"\xff\"}":                                         `the body is not valid JSON in UTF-8: unexpected "\xff\"}" at byte 7`,
+	`{"a":"\ud800 b"}`:                                         `the body is not valid JSON in UTF-8: unexpected "\\ud800" at byte 7`,
 	` `:                                                        "the JSON of the body is incomplete",
 	``:                                                         "a body is required",
 }
@@ -105,6 +109,27 @@ func TestBodyMessages(t *testing.T) {
 	} {
 		if w := do(s, newRequest("POST", "/v1/books", body)); w.Code != http.StatusOK {
 			t.Errorf("%s: got %d, %s, want 200", body, w.Code, w.Body)
+		}
+	}
+}
+
+// TestMediaTypes checks that a 415 says what the body must be and what was received.
+func TestMediaTypes(t *testing.T) {
+	s, _ := newHandler(t, nil)
+	for _, c := range []struct{ contentType, encoding, message string }{
+		{"Application/JSON; charset=utf-8", "Identity", ""},
+		{"text/\x1bplain", "", `the Content-Type must be application/json, not "text/\x1bplain"`},
+		{"", "", `the Content-Type must be application/json, not ""`},
+		{strings.Repeat("é", 65), "", `the Content-Type must be application/json, not "` + strings.Repeat("é", 64) + `"`},
+		{"application/json", "br\xff", `the body must not be compressed, not "br\xff"`},
+	} {
+		r := newRequest("POST", "/v1/books", `{"title":"a"}`)
+		r.Header.Set("Content-Type", c.contentType)
+		r.Header.Set("Content-Encoding", c.encoding)
+		if w := do(s, r); c.message != "" {
+			wantError(t, w, 415, "unsupported_media_type", c.message)
+		} else if w.Code != 200 {
+			t.Errorf("%+v: got %d, %s, want 200", c, w.Code, w.Body)
 		}
 	}
 }
