@@ -24,7 +24,8 @@ func TestCheckFixed(t *testing.T) {
 func TestNew(t *testing.T) {
 	noon := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	seen := map[string]bool{}
-	for range 200 {
+	var digits [30]map[byte]bool // those at each place of a secret
+	for range 400 {
 		got, token, err := New("someone", noon.Add(999*time.Millisecond).In(time.FixedZone("east", 3600)), 90*time.Minute)
 		want := Key{Name: "someone", Hash: Hash(token), CreatedAt: noon, ExpiresAt: noon.Add(90 * time.Minute)}
 		if want.ID, _ = ID(token); err != nil || want.ID == "" || got != want {
@@ -33,10 +34,22 @@ func TestNew(t *testing.T) {
 		if Pattern.FindString(token) != token || !Pattern.MatchString(token[:20]) {
 			t.Errorf("Pattern: got no match of %q", token)
 		}
-		if secret := token[13:43]; seen[got.ID] || seen[secret] {
+		secret := token[13:43]
+		if seen[got.ID] || seen[secret] || strings.Contains(secret[1:], secret[:8]) {
 			t.Errorf("got an ID or a secret twice: %q", token)
 		}
-		seen[got.ID], seen[token[13:43]] = true, true
+		seen[got.ID], seen[secret] = true, true
+		for i := range digits {
+			if digits[i] == nil {
+				digits[i] = map[byte]bool{}
+			}
+			digits[i][secret[i]] = true
+		}
+	}
+	for i, found := range digits { // each is one of 62; less than 50 in 400 happens once in 10^20
+		if len(found) < 50 {
+			t.Errorf("place %d of a secret: got only %d digits", i, len(found))
+		}
 	}
 	for name, valid := range map[string]bool{
 		"Ops: “nightly” import": true, strings.Repeat("é", 100): true, strings.Repeat("é", 101): false,

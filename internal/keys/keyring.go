@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"crypto/subtle"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -55,7 +54,8 @@ var messages = map[State]string{Expired: "the API key has expired", Revoked: "th
 var errUnknown = &fault.Error{Kind: fault.Unauthorized, Reason: "unknown"}
 
 // NewKeyring returns a keyring of the keys in store and of fixed tokens, which CheckFixed
-// has accepted. These need no store, may read and write, and never expire.
+// has accepted. These need no store, may read and write, and never expire; their IDs are
+// their positions, such as fixed-1.
 func NewKeyring(store Store, fixed []string) *Keyring {
 	k := &Keyring{
 		store:   store,
@@ -63,9 +63,8 @@ func NewKeyring(store Store, fixed []string) *Keyring {
 		known:   map[string]knownKey{},
 		used:    map[string]time.Time{},
 	}
-	for _, token := range fixed {
-		hash := Hash(token)
-		k.fixed = append(k.fixed, Key{ID: "fixed-" + hex.EncodeToString(hash[:4]), Hash: hash})
+	for i, token := range fixed {
+		k.fixed = append(k.fixed, Key{ID: fmt.Sprintf("fixed-%d", i+1), Hash: Hash(token)})
 	}
 	return k
 }
@@ -144,9 +143,8 @@ func (k *Keyring) key(ctx context.Context, id string) (Key, error) {
 	return key, err
 }
 
-// RecordUses records in the store when keys were last used, every 30 s and once
-// more when ctx ends. It logs a failure and retries it the next time, and returns that
-// of the last time.
+// RecordUses records in the store when keys were last used, every 30 s and once more when
+// ctx ends. It logs a failure and tries again the next time, but returns the last one.
 func (k *Keyring) RecordUses(ctx context.Context, log *slog.Logger) error {
 	ticker := time.NewTicker(useInterval)
 	defer ticker.Stop()
