@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"net/http"
 	"net/url"
 	"reflect"
 	"regexp"
@@ -22,58 +21,66 @@ const maxBody = 64 << 10
 // operation is an operation of the document.
 type operation struct {
 	*openapi3.Operation
-	method, path string // the path has the examples of its parameters
-	parameters   []*openapi3.Parameter
+	send       string // method and path; the path has the examples of its parameters
+	known      bool   // there are no other parameters that are required
+	parameters []*openapi3.Parameter
 }
 
-// operations returns the operations to which a request can be made from the document
-// alone: each parameter that is required is in the path and has an example.
+// operations returns the operations of the document.
 func (s *suite) operations() (all []operation) {
 	for template, item := range s.document.Paths.Map() {
 		for method, o := range item.Operations() {
-			op := operation{o, method, s.base + template, nil}
-			known := true
+			op := operation{o, method + " " + s.base + template, true, nil}
 			for _, p := range slices.Concat(item.Parameters, o.Parameters) {
 				op.parameters = append(op.parameters, p.Value)
-				known = known && (!p.Value.Required || p.Value.In == openapi3.ParameterInPath && p.Value.Example != nil)
-				op.path = strings.ReplaceAll(op.path, "{"+p.Value.Name+"}", url.PathEscape(fmt.Sprint(p.Value.Example)))
+				op.known = op.known && (!p.Value.Required || p.Value.In == openapi3.ParameterInPath && p.Value.Example != nil)
+				op.send = strings.ReplaceAll(op.send, "{"+p.Value.Name+"}", url.PathEscape(fmt.Sprint(p.Value.Example)))
 			}
-			if known {
-				all = append(all, op)
-			}
+			all = append(all, op)
 		}
 	}
-	slices.SortFunc(all, func(a, b operation) int {
-		return cmp.Or(cmp.Compare(a.path, b.path), cmp.Compare(a.method, b.method))
-	})
+	slices.SortFunc(all, func(a, b operation) int { return cmp.Compare(a.send, b.send) })
 	return all
 }
 
-// parameters tests of every operation that texts which are not valid for a parameter are
-// refused, and that a list needs none.
+// list returns the path of the list that the operation returns, and the schema of what is
+// in it, or nil if it returns no list or needs to be told of what.
+func (o operation) list() (path string, items *openapi3.Schema) {
+	path, isGet := strings.CutPrefix(o.send, "GET ")
+	r := o.Responses.Status(200)
+	inPath := func(p *openapi3.Parameter) bool { return p.In == openapi3.ParameterInPath }
+	if !isGet || !o.known || r == nil || r.Value.Content["application/json"] == nil || slices.ContainsFunc(o.parameters, inPath) {
+		return "", nil
+	}
+	if schema := r.Value.Content["application/json"].Schema.Value; schema.Type.Is("array") {
+		items = schema.Items.Value
+	}
+	return path, items
+}
+
+// parameters tests of every operation that it needs a key, and refuses texts that are not
+// valid for a parameter; and that a list needs no parameter.
 func (s *suite) parameters(t *testing.T) {
 	for _, o := range s.operations() {
-		send := o.method + " " + o.path
-		if o.method == http.MethodGet && !strings.Contains(send, "{") && o.Responses.Status(200) != nil && o.items() != nil {
-			s.try(t, testCase{send: send, want: "200"})
+		if _, items := o.list(); items != nil {
+			s.try(t, testCase{send: o.send, want: "200"})
+		} else if o.Security == nil || len(*o.Security) > 0 {
+			s.expect(t, testCase{send: o.send, want: "401 unauthorized", header: noCredentials})
 		}
 		for _, p := range o.parameters {
-			refused := testCase{want: "400 invalid_parameter", says: p.Name}
-			for _, text := range invalidTexts(p.Schema.Value) {
-				switch {
-				case p.In == openapi3.ParameterInQuery:
-					refused.send = send + "?" + url.Values{p.Name: {text}}.Encode()
-				case p.In == openapi3.ParameterInPath && text != "" && !strings.Contains(text, "\x00"): // which gateways refuse
-					refused.send = strings.Replace(send, "/"+fmt.Sprint(p.Example), "/"+url.PathEscape(text), 1)
-				default:
-					continue
-				}
-				s.try(t, refused)
+			texts := invalidTexts(p.Schema.Value)
+			if !o.known || p.In == openapi3.ParameterInHeader {
+				texts = nil
 			}
-			if good, _ := values(p.Schema.Value); p.In == openapi3.ParameterInQuery && len(good) > 0 {
-				one := url.Values{p.Name: {strings.Trim(good[0], `"`)}}.Encode()
-				refused.send = send + "?" + one + "&" + one
-				s.try(t, refused)
+			for _, text := range texts {
+				c := testCase{send: o.send + "?" + url.Values{p.Name: {text}}.Encode(), want: "400 invalid_parameter", says: p.Name}
+				if p.In == openapi3.ParameterInPath {
+					if text == "" || strings.Contains(text, "\x00") {
+						continue // gateways refuse it themselves
+					}
+					c.send = strings.Replace(o.send, "/"+fmt.Sprint(p.Example), "/"+url.PathEscape(text), 1)
+				}
+				s.try(t, c)
 			}
 		}
 	}
@@ -82,10 +89,10 @@ func (s *suite) parameters(t *testing.T) {
 // bodies tests of every operation that takes an object as JSON which bodies it refuses.
 func (s *suite) bodies(t *testing.T) {
 	for _, o := range s.operations() {
-		if o.RequestBody == nil || o.RequestBody.Value.Content["application/json"] == nil {
+		if !o.known || o.RequestBody == nil || o.RequestBody.Value.Content["application/json"] == nil {
 			continue
 		}
-		send, schema := o.method+" "+o.path, o.RequestBody.Value.Content["application/json"].Schema.Value
+		schema := o.RequestBody.Value.Content["application/json"].Schema.Value
 		valid := map[string]any{}
 		for _, name := range schema.Required {
 			valid[name] = schema.Properties[name].Value.Example
@@ -118,11 +125,11 @@ func (s *suite) bodies(t *testing.T) {
 			if c.want == unsupportedType && c.header == "" {
 				c.header = "Accept: application/json"
 			}
-			c.send = send + cmp.Or(c.send, "\nContent-Type: application/json")
+			c.send = o.send + cmp.Or(c.send, "\nContent-Type: application/json")
 			s.try(t, c)
 		}
 		for name, p := range schema.Properties {
-			refused := testCase{send: send, want: "400 invalid_body", says: name}
+			refused := testCase{send: o.send, want: "400 invalid_body", says: name}
 			body := maps.Clone(valid)
 			_, bad := values(p.Value)
 			for _, v := range bad {
@@ -141,16 +148,6 @@ func (s *suite) bodies(t *testing.T) {
 }
 
 const unsupportedType = "415 unsupported_media_type"
-
-// items returns the schema of what the operation lists, or nil.
-func (o operation) items() *openapi3.Schema {
-	if r := o.Responses.Status(200); r != nil && r.Value.Content["application/json"] != nil {
-		if schema := r.Value.Content["application/json"].Schema.Value; schema.Type.Is("array") {
-			return schema.Items.Value
-		}
-	}
-	return nil
-}
 
 var nextLink = regexp.MustCompile(`(?:^|, )<([^<>]*)>; rel="next"`)
 
@@ -185,18 +182,20 @@ func (s *suite) walk(t *testing.T, target string, limit int) (all []any) {
 // that filters by a property select what has the value, if only certain values are valid.
 func (s *suite) lists(t *testing.T) {
 	for _, o := range s.operations() {
-		i := slices.IndexFunc(o.parameters, func(p *openapi3.Parameter) bool { return p.Name == "limit" && p.Schema.Value.Max != nil })
-		if o.method != http.MethodGet || o.items() == nil || i < 0 {
+		path, items := o.list()
+		limited := func(p *openapi3.Parameter) bool { return p.Name == "limit" && p.Schema.Value.Max != nil }
+		i := slices.IndexFunc(o.parameters, limited)
+		if items == nil || i < 0 {
 			continue
 		}
 		most := int(*o.parameters[i].Schema.Value.Max)
-		all := s.walk(t, fmt.Sprintf("%s?limit=%d", o.path, most), most)
+		all := s.walk(t, fmt.Sprintf("%s?limit=%d", path, most), most)
 		for _, limit := range []int{1, 7} {
-			got := s.walk(t, fmt.Sprintf("%s?limit=%d", o.path, limit), limit)
-			assert(t, reflect.DeepEqual(got, all), "%s: got %d with the limit %d, want %d as with %d", o.OperationID, len(got), limit, len(all), most)
+			got := s.walk(t, fmt.Sprintf("%s?limit=%d", path, limit), limit)
+			assert(t, reflect.DeepEqual(got, all), "%s: got %d with the limit %d, want %d as with %d", path, len(got), limit, len(all), most)
 		}
 		for _, p := range o.parameters {
-			property := o.items().Properties[p.Name]
+			property := items.Properties[p.Name]
 			if property == nil || p.Schema.Value.Enum == nil {
 				continue
 			}
@@ -207,8 +206,8 @@ func (s *suite) lists(t *testing.T) {
 						want = append(want, v)
 					}
 				}
-				got := s.walk(t, fmt.Sprintf("%s?limit=1&%s=%v", o.path, p.Name, value), 1)
-				assert(t, reflect.DeepEqual(got, want), "%s: got %d with %s=%v, want the %d that have it", o.OperationID, len(got), p.Name, value, len(want))
+				got := s.walk(t, fmt.Sprintf("%s?limit=1&%s=%v", path, p.Name, value), 1)
+				assert(t, reflect.DeepEqual(got, want), "%s: got %d with %s=%v, want the %d that have it", path, len(got), p.Name, value, len(want))
 			}
 		}
 	}
