@@ -97,7 +97,8 @@ var injected = regexp.MustCompile(`^PETSTORE_(.+_)?(SERVICE_HOST|SERVICE_PORT(_.
 // warnOfVariables logs which environment variables look as if they were for this program,
 // and set nothing in any of its commands.
 func warnOfVariables(env *environment, root *cobra.Command) {
-	known := []string{keysVariable, keysFileVariable, urlVariable, keyVariable, readOnlyKeyVariable}
+	known := []string{keysVariable, keysFileVariable,
+		"PETSTORE_URL", "PETSTORE_KEY", "PETSTORE_READ_ONLY_KEY"} // which the sandbox prints for clients
 	commands := []*cobra.Command{root}
 	for len(commands) > 0 {
 		commands[0].Flags().VisitAll(func(f *pflag.Flag) { known = append(known, variableOf(f.Name)) })

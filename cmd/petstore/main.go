@@ -117,7 +117,12 @@ Exit status:
 		},
 	}
 	root.AddCommand(serveCommand(env), keysCommand(env), backupCommand(env), restoreCommand(env),
-		verifyCommand(env), migrateCommand(env), healthCommand(), versionCommand(env))
+		verifyCommand(env), migrateCommand(env), healthCommand(), &cobra.Command{
+			Use:   "version",
+			Short: "Print the version",
+			Args:  cobra.NoArgs,
+			Run:   func(*cobra.Command, []string) { fmt.Fprintln(env.stdout, service.Name, "version", root.Version) },
+		})
 	root.SetOut(env.stdout)
 	root.SetErr(env.stderr)
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {
@@ -131,18 +136,6 @@ Environment variables set flags, too, except --force:
 PETSTORE_MAX_CONNECTIONS sets --max-connections.
 `)
 	return root
-}
-
-func versionCommand(env *environment) *cobra.Command {
-	return &cobra.Command{
-		Use:   "version",
-		Short: "Print the version, as --version does",
-		Args:  cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			_, err := fmt.Fprintln(env.stdout, service.Name, "version", cmd.Root().Version)
-			return err
-		},
-	}
 }
 
 // usageError is the error for an invalid command line or environment variable.

@@ -297,13 +297,6 @@ func createKey(ctx context.Context, st keys.Store, name string, readOnly bool) (
 	return token, st.CreateKey(ctx, k)
 }
 
-// Environment variables for clients of the sandbox.
-const (
-	urlVariable         = "PETSTORE_URL"
-	keyVariable         = "PETSTORE_KEY"
-	readOnlyKeyVariable = "PETSTORE_READ_ONLY_KEY"
-)
-
 // sandboxPets holds 300 pets from the outcome records of the Austin Animal
 // Center, which the City of Austin publishes as open data. categoryId is 1 for
 // dogs, 2 for cats, 3 for birds, 4 for livestock and 5 for others.
@@ -335,6 +328,6 @@ func fillSandbox(ctx context.Context, env *environment, st store.Store, base str
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(env.stdout, "%s=%s\n%s=%s\n%s=%s\n", urlVariable, base, keyVariable, key, readOnlyKeyVariable, readOnlyKey)
+	_, err = fmt.Fprintf(env.stdout, "PETSTORE_URL=%s\nPETSTORE_KEY=%s\nPETSTORE_READ_ONLY_KEY=%s\n", base, key, readOnlyKey)
 	return err
 }
