@@ -1,21 +1,17 @@
 package main
 
 import (
-	"bufio"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"os"
-	"os/exec"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
@@ -34,68 +30,6 @@ func (t tests) Run() int { return runTests(t.M) }
 
 // runTests is replaced if there is a PostgreSQL server to stop.
 var runTests = (*testing.M).Run
-
-// giveUp limits all waiting; it is reached only if something hangs.
-const giveUp = 2 * time.Minute
-
-// process is a running server.
-type process struct {
-	*exec.Cmd
-	address string // http://HOST:PORT
-	log     io.Closer
-	rest    *bufio.Reader // of the log, after the line "serving"
-	ended   chan struct{} // of a script
-}
-
-var servingLine = regexp.MustCompile(`"msg":"serving","address":"(https?://[^"/]+)/v1"`)
-
-// start completes and starts the command of a server, and waits until it serves. What is
-// read of its log also goes to seen.
-func start(cmd *exec.Cmd, seen io.Writer) (*process, error) {
-	log, err := cmd.StderrPipe()
-	if err = errors.Join(err, cmd.Start()); err != nil {
-		return nil, err
-	}
-	s := &process{Cmd: cmd, log: log, rest: bufio.NewReader(io.TeeReader(log, seen)), ended: make(chan struct{})}
-	for begin := ""; s.address == ""; {
-		line, err := s.rest.ReadString('\n')
-		begin += line
-		if err != nil {
-			return nil, fmt.Errorf("the server did not start: %s", begin)
-		}
-		if match := servingLine.FindStringSubmatch(line); match != nil {
-			s.address = match[1]
-		}
-	}
-	return s, nil
-}
-
-// serverCommand returns the command of a server with fixed keys.
-func serverCommand(ctx context.Context, fixedKeys string, args []string) *exec.Cmd {
-	cmd := exec.CommandContext(ctx, service.Name, append([]string{"serve", "--addr", "127.0.0.1:0", "--drain", "0s"}, args...)...)
-	cmd.Env = append(os.Environ(), "GOGC=", keysVariable+"="+fixedKeys)
-	return cmd
-}
-
-// send sends a request with a key, which may be empty, and reads the body of the response.
-func send(method, url, key, body string) (*http.Response, string, error) {
-	r, err := http.NewRequest(method, url, strings.NewReader(body))
-	if err != nil {
-		return nil, "", err
-	}
-	r.Header.Set("Content-Type", "application/json")
-	r.Header.Set("Origin", "http://localhost:3000")
-	if key != "" {
-		r.Header.Set("Authorization", "Bearer "+key)
-	}
-	response, err := http.DefaultClient.Do(r)
-	if err != nil {
-		return nil, "", err
-	}
-	defer response.Body.Close()
-	text, err := io.ReadAll(response.Body)
-	return response, string(text), err
-}
 
 // TestScripts runs testdata/script on SQLite. In addition to testscript's own
 // commands, scripts have these:

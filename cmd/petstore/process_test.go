@@ -1,0 +1,304 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"example.com/petstore/internal/server"
+	"example.com/petstore/internal/service"
+	"github.com/creack/pty"
+)
+
+// giveUp limits all waiting; it is reached only if something hangs.
+const giveUp = 2 * time.Minute
+
+// process is a running server.
+type process struct {
+	*exec.Cmd
+	address string // http://HOST:PORT
+	log     io.Closer
+	rest    *bufio.Reader // of the log, after the line "serving"
+	ended   chan struct{} // of a script
+}
+
+var servingLine = regexp.MustCompile(`"msg":"serving","address":"(https?://[^"/]+)/v1"`)
+
+// start completes and starts the command of a server, and waits until it serves. What is
+// read of its log also goes to seen.
+func start(cmd *exec.Cmd, seen io.Writer) (*process, error) {
+	log, err := cmd.StderrPipe()
+	if err = errors.Join(err, cmd.Start()); err != nil {
+		return nil, err
+	}
+	s := &process{Cmd: cmd, log: log, rest: bufio.NewReader(io.TeeReader(log, seen)), ended: make(chan struct{})}
+	for begin := ""; s.address == ""; {
+		line, err := s.rest.ReadString('\n')
+		begin += line
+		if err != nil {
+			return nil, fmt.Errorf("the server did not start: %s", begin)
+		}
+		if match := servingLine.FindStringSubmatch(line); match != nil {
+			s.address = match[1]
+		}
+	}
+	return s, nil
+}
+
+// serverCommand returns the command of a server with fixed keys.
+func serverCommand(ctx context.Context, fixedKeys string, args []string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, service.Name, append([]string{"serve", "--addr", "127.0.0.1:0", "--drain", "0s"}, args...)...)
+	cmd.Env = append(os.Environ(), "GOGC=", keysVariable+"="+fixedKeys)
+	return cmd
+}
+
+// send sends a request with a key, which may be empty, and reads the body of the response.
+func send(method, url, key, body string) (*http.Response, string, error) {
+	r, err := http.NewRequest(method, url, strings.NewReader(body))
+	if err != nil {
+		return nil, "", err
+	}
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("Origin", "http://localhost:3000")
+	if key != "" {
+		r.Header.Set("Authorization", "Bearer "+key)
+	}
+	response, err := http.DefaultClient.Do(r)
+	if err != nil {
+		return nil, "", err
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	return response, string(text), err
+}
+
+const fixedKey = "0123456789abcdef"
+
+// startLogged starts a server with a fixed key.
+func startLogged(t *testing.T, args ...string) *process {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), giveUp)
+	t.Cleanup(cancel)
+	s, err := start(serverCommand(ctx, fixedKey, args), io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// wantExit sends a process a signal, unless it ends by itself, and checks how it ends: with
+// a status or, as in a shell, 128 and the number of the signal that killed it.
+func wantExit(t *testing.T, cmd *exec.Cmd, signal syscall.Signal, want int) {
+	t.Helper()
+	if signal != 0 {
+		if err := cmd.Process.Signal(signal); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_ = cmd.Wait() // the exit status is checked below
+	got := cmd.ProcessState.ExitCode()
+	if s := cmd.ProcessState.Sys().(syscall.WaitStatus); s.Signaled() {
+		got = 128 + int(s.Signal())
+	}
+	if got != want {
+		t.Errorf("exit status: got %d, want %d", got, want)
+	}
+}
+
+// TestLogWithoutReader checks that a server goes on if the reader of its log is gone.
+func TestLogWithoutReader(t *testing.T) {
+	t.Parallel()
+	s := startLogged(t, "--store", "memory:")
+	_ = s.log.Close()
+	if _, got, err := send("GET", s.address+"/v1/pets", fixedKey, ""); got != "[]\n" {
+		t.Errorf("got %s, error %v, want []", got, err)
+	}
+	wantExit(t, s.Cmd, syscall.SIGTERM, 0)
+}
+
+// TestSecondSignal checks that a second signal does not wait for the drain.
+func TestSecondSignal(t *testing.T) {
+	t.Parallel()
+	s := startLogged(t, "--store", "memory:", "--drain", "1h")
+	if err := s.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	_, _ = s.rest.ReadString('\n') // "stopping"
+	wantExit(t, s.Cmd, syscall.SIGTERM, 128+int(syscall.SIGTERM))
+}
+
+// TestSockets checks that a server takes all sockets that systemd passes, and refuses an
+// address of its own beside them.
+func TestSockets(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithTimeout(t.Context(), giveUp)
+	defer cancel()
+	var files []*os.File
+	var addrs []string
+	for range 2 {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		file, err := l.(*net.TCPListener).File()
+		if err := errors.Join(err, l.Close()); err != nil { // file is another name of it
+			t.Fatal(err)
+		}
+		defer file.Close()
+		files, addrs = append(files, file), append(addrs, l.Addr().String())
+	}
+	command := func(args string) *exec.Cmd { // systemd sets the process, which exec keeps
+		cmd := exec.CommandContext(ctx, "sh", "-c", "LISTEN_PID=$$ LISTEN_FDS=2 exec petstore serve --store memory: "+args)
+		cmd.Env, cmd.ExtraFiles = append(os.Environ(), keysVariable+"="+fixedKey), files
+		return cmd
+	}
+	refused := command("--addr 127.0.0.1:0")
+	if out, _ := refused.CombinedOutput(); refused.ProcessState.ExitCode() != 2 || !strings.Contains(string(out), "omit --addr") {
+		t.Errorf("with --addr: got %v, %s, want status 2", refused.ProcessState, out)
+	}
+	s, err := start(command("--drain 0s"), io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.address != "http://"+addrs[0] {
+		t.Errorf("got the address %s, want that of the first socket, %s", s.address, addrs[0])
+	}
+	for _, addr := range addrs {
+		if got, stderr := runHere(ctx, false, "health", "--addr", addr); got != 0 {
+			t.Errorf("health: got %d, %s, want 0", got, stderr)
+		}
+	}
+	wantExit(t, s.Cmd, syscall.SIGTERM, 0)
+}
+
+// TestOddSockets checks that sockets which cannot be served are refused.
+func TestOddSockets(t *testing.T) {
+	t.Parallel()
+	local, err := net.Listen("unix", filepath.Join(t.TempDir(), "socket"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer local.Close()
+	for _, l := range []net.Listener{nil, local} { // nil is one for datagrams
+		var out bytes.Buffer
+		env := testEnvironment(&out)
+		env.sockets = []net.Listener{l}
+		if got := run(t.Context(), []string{"serve", "--store", "memory:"}, env); got != 2 || !strings.Contains(out.String(), "not of TCP") {
+			t.Errorf("%T: got %d, %s, want 2", l, got, &out)
+		}
+	}
+}
+
+// fading is a pipe that is read until a text comes, and then no more until it is closed.
+type fading struct {
+	until        string
+	came, closed chan struct{}
+}
+
+func (f *fading) Write(text []byte) (int, error) {
+	select {
+	case <-f.came:
+		<-f.closed
+	default:
+		if bytes.Contains(text, []byte(f.until)) {
+			close(f.came)
+		}
+	}
+	return len(text), nil
+}
+
+// TestUnreadOutput checks that a process ends although nobody reads what it prints. A server
+// answers probes meanwhile, and says that it is not ready.
+func TestUnreadOutput(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		args, until string
+		cause       error
+		want        int
+	}{
+		"a server that is stopped": {"serve --drain 0s", `"msg":"serving"`, server.Interrupted{Signal: syscall.SIGTERM}, 1},
+		"a server that fails":      {"serve --drain 0s", `"msg":"serving"`, nil, 1},
+		"a command":                {"keys create x", "created a new store", server.Interrupted{Signal: syscall.SIGTERM}, 143},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			l, err := net.Listen("tcp", "127.0.0.1:0")
+			if err != nil {
+				t.Fatal(err)
+			}
+			file, url, ended := filepath.Join(t.TempDir(), "pets.db"), "http://"+l.Addr().String(), make(chan int, 2)
+			out := &fading{c.until, make(chan struct{}), make(chan struct{})}
+			env := testEnvironment(out)
+			env.stdout, env.stopTime = env.stderr, 10*time.Millisecond
+			env.sockets = []net.Listener{l}
+			env.exit = func(status int) { ended <- status }
+			ctx, cancel := context.WithCancelCause(t.Context())
+			defer cancel(nil)
+			returned := make(chan int)
+			go func() { returned <- run(ctx, append(strings.Fields(c.args), "--store", "sqlite:"+file), env) }()
+			<-out.came
+			if strings.HasPrefix(c.args, "serve") {
+				go send("GET", url+"/v1/pets", fixedKey, "") // waits for the log
+				for ready := ""; !strings.Contains(ready, "the log cannot be written"); _, ready, _ = send("GET", url+"/readyz", "", "") {
+					if live, _, err := send("GET", url+"/livez", "", ""); err != nil || live.StatusCode != 200 {
+						t.Fatalf("/livez: got %v, error %v, want 200", live, err)
+					}
+					env.stderr.mu.Lock()
+					if !env.stderr.since.IsZero() {
+						env.stderr.since = time.Now().Add(-6 * time.Second)
+					}
+					env.stderr.mu.Unlock()
+				}
+			}
+			if c.cause != nil {
+				cancel(c.cause)
+			} else {
+				if err := os.Rename(file, file+"x"); err != nil {
+					t.Fatal(err)
+				}
+				go send("POST", url+"/v1/pets", fixedKey, `{"name":"Rex","categoryId":1}`)
+			}
+			if got := <-ended; got != c.want {
+				t.Errorf("got status %d, want %d", got, c.want)
+			}
+			close(out.closed)
+			<-returned
+		})
+	}
+}
+
+// TestTerminal checks that a server at a terminal creates a key if there is none.
+func TestTerminal(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithTimeout(t.Context(), giveUp)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, service.Name, "serve", "--addr", "127.0.0.1:0")
+	cmd.Dir = t.TempDir()
+	control, err := pty.Start(cmd)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer control.Close()
+	text := ""
+	for lines := bufio.NewScanner(control); !strings.Contains(text, "msg=serving") && lines.Scan(); {
+		text += lines.Text() + "\n"
+	}
+	m := regexp.MustCompile(`(?s)only this once:\s+(psk_\w+)\s.*Bearer (psk_\w+)' (\S+)/pets\s.*msg=serving address=(\S+) `).FindStringSubmatch(text)
+	if m == nil || m[1] != m[2] || m[3] != m[4] {
+		t.Errorf("got %s, want a key, and how to use it", text)
+	}
+	wantExit(t, cmd, syscall.SIGINT, 0) // without the drain
+}
