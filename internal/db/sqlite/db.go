@@ -31,10 +31,11 @@ type Schema struct {
 
 // DB is an open database. It collects metrics, too.
 type DB struct {
-	file   string // the path without symbolic links
-	schema Schema
-	lock   *flock.Flock
-	faults faults
+	file    string // the path without symbolic links
+	schema  Schema
+	version int64 // of the schema before Open
+	lock    *flock.Flock
+	faults  faults
 
 	writer  *sql.DB // has the only connection that writes
 	writes  statements
@@ -148,27 +149,23 @@ func connect(file string, options url.Values) *sql.DB {
 	return conn
 }
 
-// checkPragmas returns an error unless the connection has the pragmas of its options.
-// SQLite ignores one that it does not know.
-func checkPragmas(ctx context.Context, conn *sql.DB, options url.Values) error {
-	for _, pragma := range options["_pragma"] {
-		name, want, _ := strings.Cut(pragma, "=")
-		var got string
-		err := conn.QueryRowContext(ctx, "PRAGMA "+name).Scan(&got)
-		if err != nil && !errors.Is(err, sql.ErrNoRows) {
-			return err
-		}
-		if got != want {
-			return fmt.Errorf("SQLite did not take the setting %s: it is %q", pragma, got)
-		}
-	}
-	return nil
-}
-
 // statements holds prepared statements by their text.
 type statements map[string]*sql.Stmt
 
-func prepare(ctx context.Context, conn *sql.DB, queries []string) (statements, error) {
+// prepare prepares statements and checks that the connection has the pragmas of its
+// options: SQLite ignores one that it does not know. Preparing reads from the file: if
+// that were emptied before the first read of a connection, SQLite would remove the log.
+func prepare(ctx context.Context, conn *sql.DB, options url.Values, queries []string) (statements, error) {
+	for _, pragma := range options["_pragma"] {
+		name, want, _ := strings.Cut(pragma, "=")
+		got, err := texts(ctx, conn, "PRAGMA "+name)
+		if err != nil {
+			return nil, err
+		}
+		if strings.Join(got, "") != want {
+			return nil, fmt.Errorf("SQLite did not take the setting %s: it is %q", pragma, got)
+		}
+	}
 	prepared := statements{}
 	for _, query := range queries {
 		stmt, err := conn.PrepareContext(ctx, query)

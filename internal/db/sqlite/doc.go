@@ -50,7 +50,7 @@
 // its log would then depend on the name; it is missing, empty or a backup while the log of
 // another file is beside it; it is another program's, or of a newer version; SQLite did not
 // take a setting. Open, and every command, refuses it by name and changes nothing; see
-// resolve, checkFile, checkMount, Schema.version and checkPragmas (TestOpenRejects,
+// resolve, checkFile, isMount, Schema.version and checkPragmas (TestOpenRejects,
 // TestPlantedLinks, TestMount, TestStart).
 //
 // Another program, such as a shell, has the database open. Writes wait for it up to 5 s
@@ -81,5 +81,5 @@
 //
 // Identifiers of AUTOINCREMENT are not given again, also after a restore: it continues above
 // those of the database that it replaces, or far above the backup's if it cannot know them;
-// see raiseIDs (TestRestoreIDs).
+// see Schema.raiseIDs (TestRestoreIDs).
 package sqlite

@@ -18,14 +18,14 @@ const (
 	logSuffix     = "-wal"
 	indexSuffix   = "-shm" // of the log
 	lockSuffix    = "-lock"
-	journalSuffix = "-journal" // SQLite's, of a file without a log
+	journalSuffix = "-journal" // of a file without a log
 )
 
 var suffixes = []string{logSuffix, indexSuffix, lockSuffix, journalSuffix}
 
-// maxPath is how many bytes a path may have. SQLite takes 512, of which 8 are for a suffix
-// and 12 for the name under which writeCopy begins.
-const maxPath = 492
+// maxPath is how many bytes a path may have: SQLite's 512, less a suffix, less what
+// writeCopy adds to a name.
+const maxPath = 512 - len(journalSuffix) - 12
 
 // resolve returns the full path without symbolic links, where SQLite puts its other
 // files. It rejects every path that cannot be a database's. The file need not exist.
@@ -56,8 +56,7 @@ func resolve(path string) (file string, err error) {
 		return "", explain(path, err)
 	}
 	if len(file) > maxPath {
-		return refuse(fmt.Sprintf("its full path has %d bytes, of which SQLite takes 512 with the files beside it: use at most %d",
-			len(file), maxPath))
+		return refuse(fmt.Sprintf("its full path has %d bytes; SQLite takes 512 with the names of other files, so use at most %d", len(file), maxPath))
 	}
 	if info, err := os.Stat(file); err == nil && !info.Mode().IsRegular() {
 		return refuse("it is not a regular file")
@@ -90,19 +89,10 @@ func checkFile(file string, mustExist bool) error {
 		return fmt.Errorf("it is a backup, but its log %s %w of the database that was there before",
 			file+logSuffix, db.ErrLoneLog)
 	}
-	for _, suffix := range suffixes { // none is opened by following a link, but SQLite's error would say nothing of it
+	for _, suffix := range suffixes { // links are not followed, but SQLite's error would not say why
 		if info, err := os.Lstat(file + suffix); err == nil && !info.Mode().IsRegular() {
-			return fmt.Errorf("%s beside it is not a regular file, but %s; remove it", file+suffix, info.Mode().Type())
+			return fmt.Errorf("%s beside it is not a regular file; remove it", file+suffix)
 		}
-	}
-	return nil
-}
-
-// checkMount rejects a file that is a mount of its own, as containers make it of a volume
-// that is a file: the log beside it would stay in the container.
-func checkMount(file string) error {
-	if isMount(file) {
-		return errors.New("it is a mount of its own, and its log beside it would be somewhere else; mount its folder instead")
 	}
 	return nil
 }

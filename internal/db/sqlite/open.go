@@ -31,11 +31,21 @@ const (
 // to date. It rejects, and does not change, a database of another program, one with a
 // newer schema, and one that cannot have a write-ahead log.
 func Open(ctx context.Context, path string, schema Schema, o db.Options) (*DB, error) {
-	d, err := newDB(path, schema, o.Logger)
+	file, err := resolve(path)
 	if err != nil {
 		return nil, err
 	}
-	_, _, err = d.attach(ctx, o.MustExist)
+	d := &DB{
+		file:   file,
+		schema: schema,
+		lock:   newLock(file),
+		faults: faults{logger: cmp.Or(o.Logger, slog.New(slog.DiscardHandler)), failed: make(chan error, 1)},
+		writer: connect(file, toWrite),
+		jobs:   make(chan *job, maxBatch),
+		ended:  make(chan struct{}),
+		idle:   make(chan Conn, maxReaders),
+	}
+	err = d.attach(ctx, o.MustExist)
 	if err == nil {
 		err = d.start(ctx, path)
 	}
@@ -45,46 +55,24 @@ func Open(ctx context.Context, path string, schema Schema, o db.Options) (*DB, e
 	return d, nil
 }
 
-// Migrate brings the schema of the database at path up to date, and returns the versions
-// before and after. It creates a database if there is none.
+// Migrate opens and closes the database at path, and returns the versions of its schema
+// before and after.
 func Migrate(ctx context.Context, path string, schema Schema, logger *slog.Logger) (from, to int64, err error) {
-	d, err := newDB(path, schema, logger)
+	d, err := Open(ctx, path, schema, db.Options{Logger: logger})
 	if err != nil {
 		return 0, 0, err
 	}
-	from, to, err = d.attach(ctx, false)
-	if err != nil {
-		return 0, 0, explain(path, errors.Join(err, d.release()))
-	}
-	return from, to, d.finish()
-}
-
-// newDB returns a database that is not yet open. The caller must release it.
-func newDB(path string, schema Schema, logger *slog.Logger) (*DB, error) {
-	file, err := resolve(path)
-	if err != nil {
-		return nil, err
-	}
-	return &DB{
-		file:   file,
-		schema: schema,
-		lock:   newLock(file),
-		faults: faults{logger: cmp.Or(logger, slog.New(slog.DiscardHandler)), failed: make(chan error, 1)},
-		writer: connect(file, toWrite),
-		jobs:   make(chan *job, maxBatch),
-		ended:  make(chan struct{}),
-		idle:   make(chan Conn, maxReaders),
-	}, nil
+	return d.version, schema.newest(), d.Close()
 }
 
 // attach finds or creates the file, locks it, recovers its log if no other process has
-// it, and brings its schema up to date; see Migrate.
-func (d *DB) attach(ctx context.Context, mustExist bool) (from, to int64, err error) {
+// it, and brings its schema up to date.
+func (d *DB) attach(ctx context.Context, mustExist bool) error {
 	if err := checkFile(d.file, mustExist); err != nil {
-		return 0, 0, err
+		return err
 	}
-	if err := checkMount(d.file); err != nil {
-		return 0, 0, err
+	if isMount(d.file) {
+		return errMounted
 	}
 	if !mustExist {
 		// SQLite gives the mode of the file to those beside it.
@@ -94,12 +82,12 @@ func (d *DB) attach(ctx context.Context, mustExist bool) (from, to int64, err er
 			err = f.Close()
 		}
 		if err != nil && !errors.Is(err, fs.ErrExist) {
-			return 0, 0, err
+			return err
 		}
 	}
 	alone, err := d.lock.TryLock()
 	if err != nil {
-		return 0, 0, err
+		return err
 	}
 	if alone {
 		err = d.recoverLog()
@@ -107,37 +95,25 @@ func (d *DB) attach(ctx context.Context, mustExist bool) (from, to int64, err er
 		err = d.shareLock(ctx)
 	}
 	if err != nil {
-		return 0, 0, err
-	}
-	from, to, err = d.migrate(ctx)
-	if err != nil {
-		return 0, 0, err
-	}
-	return from, to, syncDir(d.file) // the file may be new
-}
-
-// start prepares the statements of a database that is attached to its file, and begins to
-// run jobs. There is a reader per processor, within limits.
-func (d *DB) start(ctx context.Context, path string) (err error) {
-	if err := checkPragmas(ctx, d.writer, toWrite); err != nil {
 		return err
 	}
-	d.writes, err = prepare(ctx, d.writer, d.schema.Writes)
+	if err := d.migrate(ctx); err != nil {
+		return err
+	}
+	return syncDir(d.file) // the file may be new
+}
+
+// start prepares the connections of a database that is attached to its file, and begins to
+// run jobs. There is a reader per processor, within limits.
+func (d *DB) start(ctx context.Context, path string) (err error) {
+	d.writes, err = prepare(ctx, d.writer, toWrite, d.schema.Writes)
 	if err != nil {
 		return err
 	}
 	for range min(max(4, runtime.GOMAXPROCS(0)), maxReaders) {
 		conn := connect(d.file, toRead)
 		d.readers = append(d.readers, conn)
-		if err := checkPragmas(ctx, conn, toRead); err != nil {
-			return err
-		}
-		// This reads from the file. If it were emptied before the first read of a
-		// connection, SQLite would remove the log.
-		if err := conn.QueryRowContext(ctx, "SELECT count(*) FROM sqlite_schema").Scan(new(int)); err != nil {
-			return err
-		}
-		reads, err := prepare(ctx, conn, d.schema.Reads)
+		reads, err := prepare(ctx, conn, toRead, d.schema.Reads)
 		if err != nil {
 			return err
 		}
@@ -183,9 +159,8 @@ func (d *DB) shareLock(ctx context.Context) error {
 }
 
 // recoverLog writes the log that a killed or failed process left anew and copies it into
-// the file: after a failed fsync, the kernel may consider lost pages written. SQLite's
-// lock keeps other programs from writing meanwhile. The caller must hold d.lock
-// exclusively.
+// the file: after a failed fsync, the kernel may consider lost pages written. The caller
+// must hold d.lock exclusively.
 func (d *DB) recoverLog() error {
 	log, err := os.OpenFile(d.file+logSuffix, os.O_RDWR|syscall.O_NOFOLLOW, 0)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -199,7 +174,7 @@ func (d *DB) recoverLog() error {
 		d.faults.logger.Info("reading a long log, which may take a while", "path", log.Name(), "bytes", info.Size())
 	}
 	conn := connect(d.file, toWrite)
-	tx, err := conn.Begin()
+	tx, err := conn.Begin() // keeps other programs from writing
 	if err != nil {
 		return errors.Join(err, conn.Close())
 	}
@@ -212,25 +187,25 @@ func (d *DB) recoverLog() error {
 	return errors.Join(tx.Rollback(), conn.Close())
 }
 
-// migrate is Migrate for a file that d is attached to.
-func (d *DB) migrate(ctx context.Context) (from, to int64, err error) {
-	from, err = d.schema.version(ctx, d.writer)
+// migrate brings the schema up to date.
+func (d *DB) migrate(ctx context.Context) (err error) {
+	d.version, err = d.schema.version(ctx, d.writer)
 	if err != nil {
-		return 0, 0, err
+		return err
 	}
 	var mode string
 	if err := d.writer.QueryRowContext(ctx, "PRAGMA journal_mode=WAL").Scan(&mode); err != nil {
-		return 0, 0, err
+		return err
 	}
 	if mode != "wal" { // SQLite reports no error
-		return 0, 0, errors.New("SQLite cannot use a write-ahead log there; is it on a network file system?")
+		return errors.New("SQLite cannot use a write-ahead log there; is it on a network file system?")
 	}
 	provider, err := goose.NewProvider(goose.DialectSQLite3, d.writer, d.schema.Migrations)
 	if err != nil {
-		return 0, 0, err
+		return err
 	}
 	_, err = provider.Up(ctx)
-	return from, d.schema.newest(), err
+	return err
 }
 
 // newest returns the version of the last migration.

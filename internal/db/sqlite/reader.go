@@ -33,7 +33,7 @@ func OpenReader(ctx context.Context, path string, schema Schema) (*Reader, error
 		err = fmt.Errorf("%w at %s", db.ErrNone, r.file)
 	}
 	if err == nil {
-		r.conn.prepared, err = prepare(ctx, r.db, schema.Reads)
+		r.conn.prepared, err = prepare(ctx, r.db, asItIs, schema.Reads)
 		if err != nil && version < schema.newest() {
 			err = db.ErrOutdated
 		}
@@ -67,25 +67,21 @@ func openFile(ctx context.Context, path string) (*Reader, error) {
 // checkReadable rejects a file that this process cannot read without harm. What SQLite
 // makes beside a file would be closed to its owner if it were another account's.
 func checkReadable(file string) error {
-	if err := checkFile(file, true); err != nil {
+	if err := checkFile(file, true); err != nil || isBackup(file) {
 		return err
 	}
-	f, err := os.Open(file)
+	if isMount(file) {
+		return errMounted
+	}
+	info, err := os.Stat(file)
 	if err != nil {
 		return err
 	}
-	info, err := f.Stat()
-	if err := errors.Join(err, f.Close()); err != nil {
-		return err
-	}
-	if isBackup(file) {
-		return nil
-	}
 	if owner := info.Sys().(*syscall.Stat_t).Uid; int(owner) != os.Geteuid() {
-		return fmt.Errorf("it belongs to another account, and files that this one makes beside it would be closed to that; "+
+		return fmt.Errorf("it belongs to another account, which could not open what this one leaves beside it; "+
 			"run this as the account with the number %d, or read a backup", owner)
 	}
-	return checkMount(file)
+	return nil
 }
 
 // Read calls f with a connection that can only read.

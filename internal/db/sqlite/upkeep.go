@@ -55,8 +55,8 @@ func Restore(ctx context.Context, path, from string, schema Schema, force bool) 
 	if source.file == file {
 		return r, fmt.Errorf("%s is the database itself, not a backup", from)
 	}
-	if err := checkMount(file); err != nil {
-		return r, explain(path, err)
+	if isMount(file) {
+		return r, explain(path, errMounted)
 	}
 	lock := newLock(file)
 	defer lock.Close()
@@ -70,7 +70,7 @@ func Restore(ctx context.Context, path, from string, schema Schema, force bool) 
 	if info, _ := os.Stat(file); !force && info != nil && info.Size() > 0 {
 		return r, fmt.Errorf("%s %w", path, db.ErrExists)
 	}
-	r, err = writeCopy(ctx, source, file, schema, func(temp string, r *db.Report) error { return replace(ctx, file, temp, r) })
+	r, err = writeCopy(ctx, source, file, schema, func(temp string, r *db.Report) error { return schema.replace(ctx, file, temp, r) })
 	if err != nil {
 		return db.Report{}, fmt.Errorf("%s cannot be restored, and %s is unchanged: %w", from, path, err)
 	}
@@ -83,8 +83,8 @@ func Restore(ctx context.Context, path, from string, schema Schema, force bool) 
 
 // replace renames temp to file. SQLite first copies the log of the old file into it, which
 // fails with busy while another program has it open, and then keeps others from writing.
-// It does nothing to a file that it cannot read or to another's log.
-func replace(ctx context.Context, file, temp string, r *db.Report) error {
+// A file that SQLite cannot read, or beside another's log, stays as it is.
+func (s Schema) replace(ctx context.Context, file, temp string, r *db.Report) error {
 	old := connect(file, toWrite)
 	defer old.Close()
 	var given map[string]int64
@@ -94,10 +94,10 @@ func replace(ctx context.Context, file, temp string, r *db.Report) error {
 			return fmt.Errorf("another program, such as a shell, has the store open; stop it first: %w", err)
 		}
 		if err == nil {
-			given, _ = lastIDs(ctx, old)
+			given, _ = s.lastIDs(ctx, old)
 		}
 	}
-	if err := raiseIDs(ctx, temp, given, r); err != nil {
+	if err := s.raiseIDs(ctx, temp, given, r); err != nil {
 		return err
 	}
 	// SQLite would apply the journal of an unreadable file to the new one.
@@ -107,18 +107,21 @@ func replace(ctx context.Context, file, temp string, r *db.Report) error {
 	return os.Rename(temp, file)
 }
 
-// lastIDs returns the last identifier that was given in each table that never gives one
-// again. A row may be above that in sqlite_sequence, which .dump of a damaged file can lose.
-func lastIDs(ctx context.Context, conn *sql.DB) (map[string]int64, error) {
-	tables, err := texts(ctx, conn, tableNames+" AND sql LIKE '%AUTOINCREMENT%' AND name <> '"+versionTable+"'")
+// lastIDs returns the last identifier that was given in each of the program's tables with
+// AUTOINCREMENT. A .dump of a damaged file may lack it: then the last row has it.
+func (s Schema) lastIDs(ctx context.Context, conn *sql.DB) (map[string]int64, error) {
+	tables, err := texts(ctx, conn, tableNames+" AND sql LIKE '%AUTOINCREMENT%'")
 	if err != nil {
 		return nil, err
 	}
 	last := map[string]int64{}
-	for _, table := range tables {
+	for _, table := range s.Tables {
+		if !slices.Contains(tables, table) {
+			continue
+		}
 		var id int64
 		err := conn.QueryRowContext(ctx, "SELECT max(coalesce((SELECT max(seq) FROM sqlite_sequence WHERE name = ?), 0), coalesce(max(rowid), 0)) FROM "+
-			quote(table), table).Scan(&id)
+			table, table).Scan(&id)
 		if err != nil {
 			return nil, err
 		}
@@ -126,8 +129,6 @@ func lastIDs(ctx context.Context, conn *sql.DB) (map[string]int64, error) {
 	}
 	return last, nil
 }
-
-func quote(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
 
 // farAbove is how many identifiers a restore leaves out if it does not know which were
 // given after the backup.
@@ -137,26 +138,28 @@ const farAbove = 1_000_000
 // database gave, or far above its own if these are unknown: clients may remember them.
 // They are unknown, too, if the replaced database gave fewer, and so is no successor of
 // the backup.
-func raiseIDs(ctx context.Context, temp string, given map[string]int64, r *db.Report) error {
+func (s Schema) raiseIDs(ctx context.Context, temp string, given map[string]int64, r *db.Report) error {
 	conn := connect(temp, toWrite)
 	defer conn.Close()
-	copied, err := lastIDs(ctx, conn)
+	copied, err := s.lastIDs(ctx, conn)
 	if err != nil {
 		return err
 	}
-	for table, id := range copied {
-		last, known := given[table]
+	for i, rows := range r.Rows {
+		id, found := copied[rows.Table]
+		if !found {
+			continue
+		}
+		last, known := given[rows.Table]
 		if !known || last < id {
 			last = id + farAbove
 		}
 		_, err := conn.ExecContext(ctx, `BEGIN; DELETE FROM sqlite_sequence WHERE name = ?1;
-			INSERT INTO sqlite_sequence (name, seq) VALUES (?1, ?2); COMMIT`, table, last)
+			INSERT INTO sqlite_sequence (name, seq) VALUES (?1, ?2); COMMIT`, rows.Table, last)
 		if err != nil {
 			return err
 		}
-		if i := slices.IndexFunc(r.Rows, func(rows db.Rows) bool { return rows.Table == table }); i >= 0 {
-			r.Rows[i].LastID = last
-		}
+		r.Rows[i].LastID = last
 	}
 	return conn.Close()
 }
