@@ -23,10 +23,18 @@ var _ prometheus.Collector = (*DB)(nil)
 type Schema struct {
 	Migrations fs.FS    // goose's files, at its top
 	Tables     []string // the tables whose rows a db.Report counts
+	statements []string
+}
 
-	// The statements that Open prepares for readers and for the writer. It fails if it
-	// cannot. Others may be run too.
-	Reads, Writes []string
+// Statement is a statement of a Schema, which each connection prepares when a database is
+// opened.
+type Statement struct{ index int }
+
+// Statement adds a statement to the schema. It is for variables of the package that has the
+// schema, since databases that are open do not know it.
+func (s *Schema) Statement(query string) Statement {
+	s.statements = append(s.statements, query)
+	return Statement{len(s.statements) - 1}
 }
 
 // DB is an open database. It collects metrics, too.
@@ -38,7 +46,7 @@ type DB struct {
 	faults  faults
 
 	writer  *sql.DB // has the only connection that writes
-	writes  statements
+	conn    Conn    // of the writer
 	jobs    chan *job
 	ended   chan struct{} // closed when all jobs are done, after jobs is closed
 	commits atomic.Uint64
@@ -98,17 +106,12 @@ func (d *DB) Close() error {
 	d.closed = true
 	close(d.jobs)
 	<-d.ended
-	return d.finish()
-}
-
-// finish copies the log into the file and closes the connections. SQLite also copies it
-// when the last connection is closed, but ignores errors. So after a failure finish
-// closes nothing, and the log stays for the next process. If only the log was removed,
-// however, closing saves what it held.
-func (d *DB) finish() error {
 	if d.faults.check() == nil {
 		d.checkpoint(0)
 	}
+	// SQLite, too, copies the log into the file when the last connection is closed, but it
+	// ignores errors. So after a failure the connections stay open, and the log stays for the
+	// next process. If only the log was removed, however, closing saves what it held.
 	failure := d.faults.failure.Load()
 	if failure == nil || errors.Is(failure, errReplaced) && replaced(d.faults.files[:1]) == nil {
 		return d.release()
@@ -149,77 +152,41 @@ func connect(file string, options url.Values) *sql.DB {
 	return conn
 }
 
-// statements holds prepared statements by their text.
-type statements map[string]*sql.Stmt
+// Conn is a connection for reading, or a transaction.
+type Conn struct {
+	prepared []*sql.Stmt
+	tx       *sql.Tx // nil for reading
+}
 
-// prepare prepares statements and checks that the connection has the pragmas of its
-// options: SQLite ignores one that it does not know. Preparing reads from the file: if
-// that were emptied before the first read of a connection, SQLite would remove the log.
-func prepare(ctx context.Context, conn *sql.DB, options url.Values, queries []string) (statements, error) {
+// Stmt returns the prepared statement.
+func (c Conn) Stmt(s Statement) *sql.Stmt {
+	if c.tx != nil {
+		return c.tx.Stmt(c.prepared[s.index])
+	}
+	return c.prepared[s.index]
+}
+
+// prepare prepares the statements of the schema and checks that the connection has the
+// pragmas of its options: SQLite ignores one that it does not know. Preparing reads from
+// the file: if that were emptied before the first read of a connection, SQLite would remove
+// the log.
+func (s Schema) prepare(ctx context.Context, conn *sql.DB, options url.Values) (c Conn, err error) {
 	for _, pragma := range options["_pragma"] {
 		name, want, _ := strings.Cut(pragma, "=")
 		got, err := texts(ctx, conn, "PRAGMA "+name)
 		if err != nil {
-			return nil, err
+			return c, err
 		}
 		if strings.Join(got, "") != want {
-			return nil, fmt.Errorf("SQLite did not take the setting %s: it is %q", pragma, got)
+			return c, fmt.Errorf("SQLite did not take the setting %s: it is %q", pragma, got)
 		}
 	}
-	prepared := statements{}
-	for _, query := range queries {
+	for _, query := range s.statements {
 		stmt, err := conn.PrepareContext(ctx, query)
 		if err != nil {
-			return nil, err
+			return c, err
 		}
-		prepared[query] = stmt
+		c.prepared = append(c.prepared, stmt)
 	}
-	return prepared, nil
-}
-
-// Conn runs statements on a connection for reading, or in a transaction.
-type Conn struct {
-	prepared statements
-	tx       *sql.Tx // nil for reading
-	runner
-}
-
-// runner is a *sql.DB or a *sql.Tx.
-type runner interface {
-	Query(query string, args ...any) (*sql.Rows, error)
-	QueryRow(query string, args ...any) *sql.Row
-	Exec(query string, args ...any) (sql.Result, error)
-}
-
-// statement returns the prepared statement with the text of query, or nil.
-func (c Conn) statement(query string) *sql.Stmt {
-	stmt := c.prepared[query]
-	if stmt != nil && c.tx != nil {
-		return c.tx.Stmt(stmt)
-	}
-	return stmt
-}
-
-// Query runs a statement that returns rows.
-func (c Conn) Query(query string, args ...any) (*sql.Rows, error) {
-	if stmt := c.statement(query); stmt != nil {
-		return stmt.Query(args...)
-	}
-	return c.runner.Query(query, args...)
-}
-
-// QueryRow runs a statement that returns one row.
-func (c Conn) QueryRow(query string, args ...any) *sql.Row {
-	if stmt := c.statement(query); stmt != nil {
-		return stmt.QueryRow(args...)
-	}
-	return c.runner.QueryRow(query, args...)
-}
-
-// Exec runs a statement that returns no rows.
-func (c Conn) Exec(query string, args ...any) (sql.Result, error) {
-	if stmt := c.statement(query); stmt != nil {
-		return stmt.Exec(args...)
-	}
-	return c.runner.Exec(query, args...)
+	return c, nil
 }

@@ -29,7 +29,7 @@
 //
 // An fsync of the log fails. The kernel may drop the pages then and report the next fsync as
 // a success, so the process must end: faults.fail stops all writing, and DB.Failed delivers
-// the error. DB.finish leaves the log to the next process, since SQLite would copy it
+// the error. DB.Close leaves the log to the next process, since SQLite would copy it
 // (TestFaults, TestFailure).
 //
 // The log cannot be copied into the file, by a failed write or fsync of the file. SQLite's
@@ -50,7 +50,7 @@
 // its log would then depend on the name; it is missing, empty or a backup while the log of
 // another file is beside it; it is another program's, or of a newer version; SQLite did not
 // take a setting. Open, and every command, refuses it by name and changes nothing; see
-// resolve, checkFile, isMount, Schema.version and checkPragmas (TestOpenRejects,
+// resolve, checkFile, isMount, Schema.version and Schema.prepare (TestOpenRejects,
 // TestPlantedLinks, TestMount, TestStart).
 //
 // Another program, such as a shell, has the database open. Writes wait for it up to 5 s

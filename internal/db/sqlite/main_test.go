@@ -28,13 +28,6 @@ import (
 	"example.com/petstore/internal/fault"
 )
 
-const (
-	insertNote  = "INSERT INTO notes (text) VALUES (?)"
-	selectNotes = "SELECT id, text FROM notes ORDER BY id"
-	insertTag   = "INSERT INTO tags (name) VALUES (?)"
-	selectTags  = "SELECT name FROM tags"
-)
-
 const firstVersion = `-- +goose Up
 CREATE TABLE notes (id INTEGER PRIMARY KEY AUTOINCREMENT, text TEXT NOT NULL CHECK (text <> 'wrong')) STRICT;
 CREATE INDEX notes_by_text ON notes (text);
@@ -45,9 +38,14 @@ CREATE TABLE tags (name TEXT PRIMARY KEY NOT NULL) STRICT;
 var schema = Schema{
 	Migrations: fstest.MapFS{"00001_schema.sql": {Data: []byte(firstVersion)}},
 	Tables:     []string{"notes", "tags"},
-	Reads:      []string{selectNotes, selectTags},
-	Writes:     []string{insertNote, insertTag},
 }
+
+var (
+	insertNote  = schema.Statement("INSERT INTO notes (text) VALUES (?)")
+	selectNotes = schema.Statement("SELECT id, text FROM notes ORDER BY id")
+	insertTag   = schema.Statement("INSERT INTO tags (name) VALUES (?)")
+	selectTags  = schema.Statement("SELECT name FROM tags")
+)
 
 // childEnv makes this test binary run one of children, with file names as
 // arguments, in a process that can be killed or given a failing disk.
@@ -126,7 +124,7 @@ func createMany(ctx context.Context, d *DB, name string, most int) error {
 // create creates a note and returns its identifier.
 func create(ctx context.Context, d *DB, text string) (id int64, err error) {
 	err = d.Write(ctx, func(conn Conn) error {
-		result, err := conn.Exec(insertNote, text)
+		result, err := conn.Stmt(insertNote).Exec(text)
 		if err == nil {
 			id, err = result.LastInsertId()
 		}
@@ -250,7 +248,7 @@ func walk(t testing.TB, d *DB) (all ledger) {
 
 func notesIn(conn Conn) (ledger, error) {
 	all := ledger{}
-	rows, err := conn.Query(selectNotes)
+	rows, err := conn.Stmt(selectNotes).Query()
 	if err != nil {
 		return nil, err
 	}

@@ -106,18 +106,18 @@ func (d *DB) attach(ctx context.Context, mustExist bool) error {
 // start prepares the connections of a database that is attached to its file, and begins to
 // run jobs. There is a reader per processor, within limits.
 func (d *DB) start(ctx context.Context, path string) (err error) {
-	d.writes, err = prepare(ctx, d.writer, toWrite, d.schema.Writes)
+	d.conn, err = d.schema.prepare(ctx, d.writer, toWrite)
 	if err != nil {
 		return err
 	}
 	for range min(max(4, runtime.GOMAXPROCS(0)), maxReaders) {
-		conn := connect(d.file, toRead)
-		d.readers = append(d.readers, conn)
-		reads, err := prepare(ctx, conn, toRead, d.schema.Reads)
+		reader := connect(d.file, toRead)
+		d.readers = append(d.readers, reader)
+		conn, err := d.schema.prepare(ctx, reader, toRead)
 		if err != nil {
 			return err
 		}
-		d.idle <- Conn{prepared: reads, runner: conn}
+		d.idle <- conn
 	}
 	// path may be a symbolic link, which someone may change later.
 	d.faults.files, err = identify(path, d.file+logSuffix, d.file+indexSuffix, d.file+lockSuffix)

@@ -140,13 +140,10 @@ func TestStart(t *testing.T) {
 		wantError(t, "Open", err, "SQLite did not take the setting "+pragma)
 	}
 	toWrite = used
-	for _, s := range []Schema{
-		{Migrations: schema.Migrations, Reads: []string{"SELECT title FROM songs"}},
-		{Migrations: schema.Migrations, Writes: []string{"DELETE FROM songs"}},
-	} {
-		_, err := Open(t.Context(), newPath(t), s, db.Options{})
-		wantError(t, "Open", err, "no such table: songs")
-	}
+	wrong := Schema{Migrations: schema.Migrations}
+	wrong.Statement("SELECT title FROM songs")
+	_, err := Open(t.Context(), newPath(t), wrong, db.Options{})
+	wantError(t, "Open", err, "no such table: songs")
 }
 
 // TestMigrate goes up to a second version of the schema. Everything stays, and a program
@@ -157,7 +154,7 @@ func TestMigrate(t *testing.T) {
 	mustCreate(t, d, "a", "b", "c")
 	second := schema
 	second.Tables = append(second.Tables, "albums")
-	second.Reads = []string{selectNotes, "SELECT colour FROM notes"}
+	second.Statement("SELECT colour FROM notes")
 	second.Migrations = fstest.MapFS{
 		"00001_schema.sql": {Data: []byte(firstVersion)},
 		"00002_colour.sql": {Data: []byte("-- +goose Up\nALTER TABLE notes ADD COLUMN colour TEXT NOT NULL DEFAULT '';\nCREATE TABLE albums (name TEXT);\n")},
@@ -215,7 +212,7 @@ func TestOtherProgram(t *testing.T) {
 	defer shell.Close()
 	tx, err := shell.Begin()
 	if err == nil {
-		_, err = tx.Exec(insertNote, "a")
+		_, err = tx.Exec("INSERT INTO notes (text) VALUES ('a')")
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -330,11 +327,11 @@ func TestDamage(t *testing.T) {
 	damageLeaf(t, path, "tags")
 	for what, find := range map[string]func(d *DB) error{
 		"read": func(d *DB) error {
-			return d.Read(t.Context(), func(conn Conn) error { return conn.QueryRow(selectTags).Scan(new(string)) })
+			return d.Read(t.Context(), func(conn Conn) error { return conn.Stmt(selectTags).QueryRow().Scan(new(string)) })
 		},
 		"write": func(d *DB) error {
 			return d.Write(t.Context(), func(conn Conn) error {
-				_, err := conn.Exec(insertTag, "new")
+				_, err := conn.Stmt(insertTag).Exec("new")
 				return err
 			})
 		},

@@ -33,7 +33,7 @@ func OpenReader(ctx context.Context, path string, schema Schema) (*Reader, error
 		err = fmt.Errorf("%w at %s", db.ErrNone, r.file)
 	}
 	if err == nil {
-		r.conn.prepared, err = prepare(ctx, r.db, asItIs, schema.Reads)
+		r.conn, err = schema.prepare(ctx, r.db, asItIs)
 		if err != nil && version < schema.newest() {
 			err = db.ErrOutdated
 		}
@@ -53,9 +53,8 @@ func openFile(ctx context.Context, path string) (*Reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	conn := connect(file, asItIs)
-	r := &Reader{file: file, db: conn, conn: Conn{runner: conn}}
-	if err := conn.QueryRowContext(ctx, "SELECT count(*) FROM sqlite_schema").Scan(new(int)); err != nil {
+	r := &Reader{file: file, db: connect(file, asItIs)}
+	if err := r.db.QueryRowContext(ctx, "SELECT count(*) FROM sqlite_schema").Scan(new(int)); err != nil {
 		if hasCode(err, lib.SQLITE_CANTOPEN, lib.SQLITE_READONLY) {
 			err = errReadOnly
 		}

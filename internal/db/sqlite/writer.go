@@ -133,7 +133,7 @@ func (d *DB) transact(f func(Conn) error) error {
 	}
 	tx, err := d.writer.Begin() // immediate, as set in the address
 	if err == nil {
-		err = f(Conn{d.writes, tx, tx})
+		err = f(Conn{d.conn.prepared, tx})
 		if err == nil {
 			err = tx.Commit()
 		} else {

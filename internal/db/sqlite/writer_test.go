@@ -84,7 +84,7 @@ func TestJobFails(t *testing.T) {
 		commits uint64 // of it and ten others that wait for one
 	}{
 		"refusal":     {func(Conn) error { return fault.New(fault.NotFound, "none") }, 2},
-		"statement":   {func(conn Conn) error { _, err := conn.Exec(insertTag, nil); return err }, 11},
+		"statement":   {func(conn Conn) error { _, err := conn.Stmt(insertTag).Exec(nil); return err }, 11},
 		"transaction": {func(conn Conn) error { return conn.tx.Rollback() }, 11}, // the commit, if it is alone
 	} {
 		inBubble(t, func(t *testing.T, d *DB) {

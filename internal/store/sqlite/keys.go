@@ -10,18 +10,19 @@ import (
 	"example.com/petstore/internal/keys"
 )
 
-const (
-	keyColumns = "id, name, hash, read_only, created_at, expires_at, revoked_at, used_at"
-	insertKey  = "INSERT INTO keys (" + keyColumns + ") VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
-	selectKey  = "SELECT " + keyColumns + " FROM keys WHERE id = ?"
-	selectKeys = "SELECT " + keyColumns + " FROM keys ORDER BY created_at, rowid"
-	revokeKey  = "UPDATE keys SET revoked_at = coalesce(revoked_at, ?) WHERE id = ? RETURNING " + keyColumns
-	recordUse  = "UPDATE keys SET used_at = ?1 WHERE id = ?2 AND (used_at IS NULL OR used_at < ?1)"
+const keyColumns = "id, name, hash, read_only, created_at, expires_at, revoked_at, used_at"
+
+var (
+	insertKey  = schema.Statement("INSERT INTO keys (" + keyColumns + ") VALUES (?, ?, ?, ?, ?, ?, ?, ?)")
+	selectKey  = schema.Statement("SELECT " + keyColumns + " FROM keys WHERE id = ?")
+	selectKeys = schema.Statement("SELECT " + keyColumns + " FROM keys ORDER BY created_at, rowid")
+	revokeKey  = schema.Statement("UPDATE keys SET revoked_at = coalesce(revoked_at, ?) WHERE id = ? RETURNING " + keyColumns)
+	recordUse  = schema.Statement("UPDATE keys SET used_at = ?1 WHERE id = ?2 AND (used_at IS NULL OR used_at < ?1)")
 )
 
 func (s *Store) CreateKey(ctx context.Context, k keys.Key) error {
 	return s.Write(ctx, func(conn sqlite.Conn) error {
-		_, err := conn.Exec(insertKey, k.ID, k.Name, k.Hash[:], k.ReadOnly, k.CreatedAt.Unix(),
+		_, err := conn.Stmt(insertKey).Exec(k.ID, k.Name, k.Hash[:], k.ReadOnly, k.CreatedAt.Unix(),
 			seconds(k.ExpiresAt), seconds(k.RevokedAt), seconds(k.UsedAt))
 		return err
 	})
@@ -29,7 +30,7 @@ func (s *Store) CreateKey(ctx context.Context, k keys.Key) error {
 
 func (s *Store) Key(ctx context.Context, id string) (k keys.Key, err error) {
 	err = s.Read(ctx, func(conn sqlite.Conn) error {
-		k, err = scanKey(conn.QueryRow(selectKey, id))
+		k, err = scanKey(conn.Stmt(selectKey).QueryRow(id))
 		return err
 	})
 	return k, err
@@ -53,7 +54,7 @@ func (r Reader) Keys(context.Context) (all []keys.Key, err error) {
 }
 
 func allKeys(conn sqlite.Conn) (all []keys.Key, err error) {
-	rows, err := conn.Query(selectKeys)
+	rows, err := conn.Stmt(selectKeys).Query()
 	if err != nil {
 		return nil, err
 	}
@@ -70,7 +71,7 @@ func allKeys(conn sqlite.Conn) (all []keys.Key, err error) {
 
 func (s *Store) RevokeKey(ctx context.Context, id string, at time.Time) (k keys.Key, err error) {
 	err = s.Write(ctx, func(conn sqlite.Conn) error {
-		k, err = scanKey(conn.QueryRow(revokeKey, at.Unix(), id))
+		k, err = scanKey(conn.Stmt(revokeKey).QueryRow(at.Unix(), id))
 		return err
 	})
 	return k, err
@@ -79,7 +80,7 @@ func (s *Store) RevokeKey(ctx context.Context, id string, at time.Time) (k keys.
 func (s *Store) RecordKeyUse(ctx context.Context, used map[string]time.Time) error {
 	return s.Write(ctx, func(conn sqlite.Conn) error {
 		for id, at := range used {
-			if _, err := conn.Exec(recordUse, at.Unix(), id); err != nil {
+			if _, err := conn.Stmt(recordUse).Exec(at.Unix(), id); err != nil {
 				return err
 			}
 		}

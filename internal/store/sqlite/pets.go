@@ -10,27 +10,28 @@ import (
 	"example.com/petstore/internal/pets"
 )
 
-const (
-	petColumns = "id, name, category_id, status"
+const petColumns = "id, name, category_id, status"
 
-	insertPet  = "INSERT INTO pets (" + petColumns + ") VALUES (nullif(?, 0), ?, ?, ?)"
-	selectPet  = "SELECT " + petColumns + " FROM pets WHERE id = ?"
-	selectPets = "SELECT " + petColumns + " FROM pets WHERE id > ? ORDER BY id LIMIT ?"
+// Once an operator has run ANALYZE, the planner takes statuses for evenly spread. Without
+// INDEXED BY it then scans pets in the order of id, through all of another status.
+const petsByStatus = "SELECT " + petColumns +
+	" FROM pets INDEXED BY pets_by_status WHERE status = ? AND id > ? ORDER BY id LIMIT ?"
 
-	// Once an operator has run ANALYZE, the planner takes statuses for evenly spread. Without
-	// INDEXED BY it then scans pets in the order of id, through all of another status.
-	selectPetsByStatus = "SELECT " + petColumns + " FROM pets INDEXED BY pets_by_status" +
-		" WHERE status = ? AND id > ? ORDER BY id LIMIT ?"
+var (
+	insertPet  = schema.Statement("INSERT INTO pets (" + petColumns + ") VALUES (nullif(?, 0), ?, ?, ?)")
+	selectPet  = schema.Statement("SELECT " + petColumns + " FROM pets WHERE id = ?")
+	selectPets = schema.Statement("SELECT " + petColumns + " FROM pets WHERE id > ? ORDER BY id LIMIT ?")
+
+	selectPetsByStatus = schema.Statement(petsByStatus)
 
 	// The pet's identifier is the next one of AUTOINCREMENT, which no row of pets is
 	// above, even if the row of sqlite_sequence was lost.
-	insertIdempotencyKey = `INSERT INTO idempotency_keys (pet_id, key, key_id, fingerprint)
+	insertIdempotencyKey = schema.Statement(`INSERT INTO idempotency_keys (pet_id, key, key_id, fingerprint)
 		SELECT max(coalesce(max(seq), 0), (SELECT coalesce(max(id), 0) FROM pets)) + 1, ?, ?, ? FROM sqlite_sequence WHERE name = 'pets'
-		ON CONFLICT (key, key_id) DO NOTHING`
-	selectIdempotencyKey = "SELECT pet_id, fingerprint FROM idempotency_keys WHERE key = ? AND key_id = ?"
-
-	deleteIdempotencyKeys = `DELETE FROM idempotency_keys WHERE pet_id IN
-		(SELECT pet_id FROM idempotency_keys WHERE created_at < ? ORDER BY created_at LIMIT 50)`
+		ON CONFLICT (key, key_id) DO NOTHING`)
+	selectIdempotencyKey  = schema.Statement("SELECT pet_id, fingerprint FROM idempotency_keys WHERE key = ? AND key_id = ?")
+	deleteIdempotencyKeys = schema.Statement(`DELETE FROM idempotency_keys WHERE pet_id IN
+		(SELECT pet_id FROM idempotency_keys WHERE created_at < ? ORDER BY created_at LIMIT 50)`)
 )
 
 // fields returns pointers to the values of petColumns, to scan into and as arguments.
@@ -64,7 +65,7 @@ func (s *Store) CreatePet(ctx context.Context, p pets.NewPet, key pets.Idempoten
 
 // insert inserts p, with a new identifier if it has none.
 func insert(conn sqlite.Conn, p pets.Pet) (pets.Pet, error) {
-	result, err := conn.Exec(insertPet, fields(&p)...)
+	result, err := conn.Stmt(insertPet).Exec(fields(&p)...)
 	if err != nil {
 		return pets.Pet{}, err
 	}
@@ -76,7 +77,7 @@ func insert(conn sqlite.Conn, p pets.Pet) (pets.Pet, error) {
 func insertOnce(
 	conn sqlite.Conn, p pets.NewPet, key pets.IdempotencyKey, fingerprint []byte,
 ) (made pets.Pet, err error) {
-	result, err := conn.Exec(insertIdempotencyKey, key.Key, key.KeyID, fingerprint)
+	result, err := conn.Stmt(insertIdempotencyKey).Exec(key.Key, key.KeyID, fingerprint)
 	if err != nil {
 		return made, err
 	}
@@ -85,13 +86,13 @@ func insertOnce(
 		return insert(conn, pets.Pet{ID: id, NewPet: p})
 	}
 	var id int64
-	if err := conn.QueryRow(selectIdempotencyKey, key.Key, key.KeyID).Scan(&id, &fingerprint); err != nil {
+	if err := conn.Stmt(selectIdempotencyKey).QueryRow(key.Key, key.KeyID).Scan(&id, &fingerprint); err != nil {
 		return made, err
 	}
 	if err := p.CheckRepeat(fingerprint); err != nil {
 		return made, err
 	}
-	err = conn.QueryRow(selectPet, id).Scan(fields(&made)...)
+	err = conn.Stmt(selectPet).QueryRow(id).Scan(fields(&made)...)
 	if errors.Is(err, sql.ErrNoRows) {
 		err = pets.ErrRemoved
 	}
@@ -101,7 +102,7 @@ func insertOnce(
 func (s *Store) ForgetIdempotencyKeys(ctx context.Context, before time.Time) (int, error) {
 	var n int64
 	err := s.Write(ctx, func(conn sqlite.Conn) error {
-		result, err := conn.Exec(deleteIdempotencyKeys, before.Unix())
+		result, err := conn.Stmt(deleteIdempotencyKeys).Exec(before.Unix())
 		if err == nil {
 			n, err = result.RowsAffected()
 		}
@@ -111,7 +112,7 @@ func (s *Store) ForgetIdempotencyKeys(ctx context.Context, before time.Time) (in
 }
 
 func (s *Store) Pet(ctx context.Context, id int64) (p pets.Pet, err error) {
-	err = s.Read(ctx, func(conn sqlite.Conn) error { return conn.QueryRow(selectPet, id).Scan(fields(&p)...) })
+	err = s.Read(ctx, func(conn sqlite.Conn) error { return conn.Stmt(selectPet).QueryRow(id).Scan(fields(&p)...) })
 	if errors.Is(err, sql.ErrNoRows) {
 		err = pets.NoSuchPet(id)
 	}
@@ -126,7 +127,7 @@ func (s *Store) Pets(ctx context.Context, q pets.Query) (page pets.Page, err err
 		query, args = selectPetsByStatus, []any{string(q.Status), q.After, q.Limit + 1}
 	}
 	err = s.Read(ctx, func(conn sqlite.Conn) error {
-		rows, err := conn.Query(query, args...)
+		rows, err := conn.Stmt(query).Query(args...)
 		if err != nil {
 			return err
 		}

@@ -30,11 +30,6 @@ var migrations, _ = fs.Sub(embedded, "migrations")
 var schema = sqlite.Schema{
 	Migrations: migrations,
 	Tables:     []string{"pets", "keys"},
-	Reads:      []string{selectPet, selectPets, selectPetsByStatus, selectKey, selectKeys},
-	Writes: []string{
-		insertPet, insertIdempotencyKey, selectIdempotencyKey, selectPet, deleteIdempotencyKeys,
-		insertKey, revokeKey, recordUse,
-	},
 }
 
 const prefix = "sqlite:"

@@ -75,7 +75,7 @@ func TestStore(t *testing.T) {
 		},
 		Change: func(t testing.TB, s store.Store, p pets.Pet) {
 			sqlOn(t, s.(stored).path, "DELETE FROM pets WHERE id = ?", p.ID)
-			sqlOn(t, s.(stored).path, insertPet, fields(&p)...)
+			sqlOn(t, s.(stored).path, "INSERT INTO pets ("+petColumns+") VALUES (?, ?, ?, ?)", fields(&p)...)
 		},
 		Remove: func(t testing.TB, s store.Store, id int64) {
 			sqlOn(t, s.(stored).path, "DELETE FROM pets WHERE id = ?", id)
@@ -114,7 +114,7 @@ func TestPlan(t *testing.T) {
 	storetest.Fill(t, open(t, path), 300, example.Pet())
 	sqlOn(t, path, "ANALYZE")
 	for _, after := range []int{0, 290} {
-		plan := sqlOn(t, path, "EXPLAIN QUERY PLAN "+selectPetsByStatus, string(example.Pet().Status), after, 21)
+		plan := sqlOn(t, path, "EXPLAIN QUERY PLAN "+petsByStatus, string(example.Pet().Status), after, 21)
 		if want := "SEARCH pets USING INDEX pets_by_status (status=? AND id>?)"; plan != want {
 			t.Errorf("after %d: got %q, want %q", after, plan, want)
 		}
