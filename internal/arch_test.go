@@ -13,24 +13,23 @@ import (
 	"strings"
 	"testing"
 
+	"example.com/petstore/internal/example"
 	"example.com/petstore/internal/service"
 )
 
 var root = os.DirFS("..")
 
-// product returns the text of the Go files of the program, by their paths.
-func product(t *testing.T) map[string]string {
+// texts returns the text of the files below a directory that a function chooses, by their
+// paths.
+func texts(t *testing.T, dir string, chosen func(file string) bool) map[string]string {
 	t.Helper()
 	files := map[string]string{}
-	err := fs.WalkDir(root, ".", func(file string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		if file == "internal/proof" || file == "internal/example" || d.IsDir() && len(file) > 1 && file[0] == '.' {
+	err := fs.WalkDir(root, dir, func(file string, d fs.DirEntry, err error) error {
+		if err == nil && d.IsDir() && len(file) > 1 && file[0] == '.' {
 			return fs.SkipDir
 		}
-		if !strings.HasSuffix(file, ".go") || strings.HasSuffix(file, "_test.go") || file == "tools.go" {
-			return nil
+		if err != nil || d.IsDir() || !chosen(file) {
+			return err
 		}
 		text, err := fs.ReadFile(root, file)
 		files[file] = string(text)
@@ -42,67 +41,99 @@ func product(t *testing.T) map[string]string {
 	return files
 }
 
+// product returns the text of the Go files of the program, by their paths. What only tests
+// use is no part of it.
+func product(t *testing.T) map[string]string {
+	return texts(t, ".", func(file string) bool {
+		support := below(file, "internal/proof") || below(file, "internal/example") || strings.HasSuffix(path.Dir(file), "test")
+		return path.Ext(file) == ".go" && !strings.HasSuffix(file, "_test.go") && file != "tools.go" && !support
+	})
+}
+
 // importers lists for packages, each with those below it, the directories whose code may
-// import them. Tests, internal/example and
-// internal/proof may import anything.
+// import them, again with those below. Tests and what only they use may import anything.
 var importers = map[string][]string{
 	"github.com/getkin/kin-openapi": {"internal/edge"},
 	"github.com/labstack/echo":      {"gen/api", "internal/edge", "internal/service"},
-	"github.com/spf13/cobra":        {"cmd/petstore"},
-	"net/http":                      {"gen/api", "gen/client", "cmd/petstore", "internal/edge", "internal/server", "internal/service"},
-	"testing":                       {"internal/store/storetest", "internal/db/postgres/pgtest"},
+	"github.com/spf13/cobra":        {"cmd"},
+	"net/http":                      {"cmd", "gen", "internal/edge", "internal/server"},
 
 	"database/sql":             {"internal/db/sqlite", "internal/store/sqlite"},
 	"modernc.org":              {"internal/db/sqlite"},
-	"github.com/jackc/pgx":     {"internal/db/postgres", "internal/db/postgres/pgtest", "internal/store/postgres"},
-	"github.com/pressly/goose": {"internal/db/sqlite", "internal/db/postgres"},
+	"github.com/jackc/pgx":     {"internal/db/postgres", "internal/store/postgres"},
+	"github.com/pressly/goose": {"internal/db"},
 
+	// About pets. No engine imports one of them.
 	"gen":                     {"internal/service"},
-	"internal/docs":           {"internal/service"},
-	"internal/edge":           {"cmd/petstore", "internal/docs", "internal/service"},
-	"internal/keys":           {"cmd/petstore", "internal/edge", "internal/service", "internal/store", "internal/store/memory", "internal/store/sqlite", "internal/store/postgres", "internal/store/storetest"},
-	"internal/pets":           {"cmd/petstore", "internal/service", "internal/store", "internal/store/memory", "internal/store/sqlite", "internal/store/postgres", "internal/store/storetest"},
-	"internal/server":         {"cmd/petstore"},
-	"internal/service":        {"cmd/petstore"},
-	"internal/store":          {"cmd/petstore", "internal/store/address", "internal/store/memory", "internal/store/sqlite", "internal/store/postgres", "internal/store/storetest"},
-	"internal/store/address":  {"cmd/petstore"},
+	"internal/pets":           {"cmd", "internal/service", "internal/store"},
+	"internal/service":        {"cmd"},
+	"internal/store":          {"cmd"},
 	"internal/store/memory":   {"internal/store/address"},
 	"internal/store/sqlite":   {"internal/store/address"},
 	"internal/store/postgres": {"internal/store/address"},
-	"internal/db/postgres":    {"internal/store/postgres"},
-	"internal/example":        {"internal/store/storetest"},
-	"internal/proof":          {},
+
+	// Engines.
+	"internal/db":          {"cmd", "internal/store"},
+	"internal/db/sqlite":   {"internal/store/sqlite"},
+	"internal/db/postgres": {"internal/store/postgres"},
+	"internal/docs":        {"internal/service"},
+	"internal/edge":        {"cmd", "internal/docs", "internal/service"},
+	"internal/keys":        {"cmd", "internal/edge", "internal/service", "internal/store"},
+	"internal/server":      {"cmd"},
 }
 
 func TestImports(t *testing.T) {
+	module := regexp.MustCompile(`module (\S+)`).FindStringSubmatch(read("go.mod")["go.mod"])[1]
+	imported := map[string]bool{} // packages of importers, with directories of their lists
 	for file, text := range product(t) {
 		parsed, err := parser.ParseFile(token.NewFileSet(), file, text, parser.ImportsOnly)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, spec := range parsed.Imports {
-			name := strings.TrimPrefix(strings.Trim(spec.Path.Value, `"`), "example.com/petstore/")
-			if !isAllowed(path.Dir(file), name) {
-				t.Errorf("%s imports %s: importers does not list it", file, name)
+			name := strings.TrimPrefix(strings.Trim(spec.Path.Value, `"`), module+"/")
+			if below(file, "internal/pets") && strings.Contains(strings.Split(name, "/")[0], ".") {
+				t.Errorf("%s imports %s: the domain imports only the standard library", file, name)
+			}
+			for restricted, dirs := range importers {
+				if !below(name, restricted) || below(file, restricted) {
+					continue
+				}
+				i := slices.IndexFunc(dirs, func(dir string) bool { return below(file, dir) })
+				if i < 0 {
+					t.Errorf("%s imports %s: importers does not list it", file, name)
+					continue
+				}
+				imported[restricted+" "+dirs[i]] = true
+			}
+			if below(name, "internal/proof") || below(name, "internal/example") {
+				t.Errorf("%s imports %s, which is only for tests", file, name)
+			}
+		}
+	}
+	for restricted, dirs := range importers {
+		for _, dir := range dirs {
+			if !imported[restricted+" "+dir] {
+				t.Errorf("importers: nothing in %s imports %s, want no row or directory without a use", dir, restricted)
 			}
 		}
 	}
 }
 
-// isAllowed reports whether code in a directory may import a package.
-func isAllowed(dir, name string) bool {
-	if dir == "internal/pets" && strings.Contains(strings.Split(name, "/")[0], ".") {
-		return false // the domain imports only the standard library
-	}
-	for restricted, dirs := range importers {
-		if below(name, restricted) && !below(dir, restricted) && !slices.Contains(dirs, dir) {
-			return false
+func below(name, root string) bool { return name == root || strings.HasPrefix(name, root+"/") }
+
+// TestEngines checks that what another service takes as it is does not know this one.
+func TestEngines(t *testing.T) {
+	noun := strings.TrimSuffix(path.Base(example.List()), "s")
+	word := regexp.MustCompile(`(?i)\b` + noun + `s?\b`)
+	for _, engine := range []string{"fault", "keys", "edge", "docs", "server", "db"} {
+		for file, text := range texts(t, "internal/"+engine, func(file string) bool { return path.Ext(file) != ".gz" }) {
+			if found := word.FindString(text); found != "" {
+				t.Errorf("%s: got %q, want no word about %ss in an engine", file, found, noun)
+			}
 		}
 	}
-	return true
 }
-
-func below(name, root string) bool { return name == root || strings.HasPrefix(name, root+"/") }
 
 // read returns the text of the files that match patterns, by their paths.
 func read(patterns ...string) map[string]string {
@@ -123,16 +154,17 @@ func join(files map[string]string) string {
 }
 
 // TestPages checks that what the pages and deploy/ name exists: files, Go identifiers,
-// make targets, commands, flags, alerts and metrics.
+// make targets, commands, flags, operations, fields, alerts and metrics.
 func TestPages(t *testing.T) {
 	pages := read("*.md", ".github/*.md", "deploy/*.md", "deploy/*/*.md")
 	operators := read("*.md", "deploy/*.md", "deploy/*/*.md") // .github/CLIENTS.md has flags of generators
-	manifests := read("deploy/*", "deploy/systemd/*", "deploy/postgres/*", "deploy/postgres/kubernetes/*")
-	alerts := read("deploy/prometheus/*", "deploy/*/alerts*")
+	manifests := read("deploy/*", "deploy/*/*")
+	alerts := read("deploy/prometheus/*", "deploy/*/alerts*", "deploy/*/dashboard*")
 	rules := join(alerts)
 	program := product(t)
 	maps.DeleteFunc(program, func(file, _ string) bool { return below(file, "gen") })
 	source := join(program)
+	document := join(read("openapi.yaml"))
 	metrics := map[string]bool{}
 	for _, m := range regexp.MustCompile(`(?:NewDesc\(|\.gauge\(|Name: +)"(\w+)"`).FindAllStringSubmatch(source, -1) {
 		metrics[service.Name+"_"+m[1]] = true
@@ -146,39 +178,42 @@ func TestPages(t *testing.T) {
 	metric := func(_, name, _ string) bool {
 		return metrics[suffix.ReplaceAllString(name, "")] || foreign.MatchString(name)
 	}
+	inDocument := func(_, name, _ string) bool { return regexp.MustCompile(`\b` + name + `\b`).MatchString(document) }
 	upper := strings.ToUpper(service.Name)
 	for _, c := range []struct {
 		what    string
 		files   map[string]string
 		pattern string // its first group is the name, its second more about it
 		exists  func(file, name, more string) bool
+		page    string // has some; another page may be removed
 	}{
-		{"file", pages, `\]\(([^:)#]+)[)#]`, func(file, name, _ string) bool { return exists(path.Join(path.Dir(file), name)) }},
-		{"file", pages, "`((?:cmd|deploy|gen|internal|\\.\\w+)/[^` ]*)`", func(_, name, _ string) bool { return exists(name) }},
-		{"identifier", pages, "`(\\w+)` in `([^` ]+/[^` ]+\\.go)`", func(_, name, file string) bool { return strings.Contains(read(file)[file], name) }},
-		{"target", pages, "`make ([a-z-]+)", func(_, name, _ string) bool { return strings.Contains(read("Makefile")["Makefile"], "\n"+name+":") }},
-		{"command", pages, "(?:`|[$#] |-- |bin/)" + service.Name + " ([a-z]+)", func(_, name, _ string) bool { return inSource(`"`+name+`"`) || inSource(`"`+name+" ") }},
-		{"flag", operators, "(?:`|" + service.Name + " [a-z][^`\n]*? )--([a-z-]+)", func(_, name, _ string) bool { return inSource(`"` + name + `"`) }},
+		{"file", pages, `\]\(([^:)#]+)[)#]`, func(file, name, _ string) bool { return exists(path.Join(path.Dir(file), name)) }, "README.md"},
+		{"file", pages, "`((?:cmd|deploy|gen|internal|\\.\\w+)/[^` ]*)`", func(_, name, _ string) bool { return exists(name) }, "README.md"},
+		{"identifier", pages, "`(\\w+)` in `([^` ]+/[^` ]+\\.go)`", func(_, name, file string) bool { return strings.Contains(read(file)[file], name) }, ".github/CONTRIBUTING.md"},
+		{"target", pages, "`make ([a-z-]+)", func(_, name, _ string) bool { return strings.Contains(read("Makefile")["Makefile"], "\n"+name+":") }, "README.md"},
+		{"command", pages, "(?:`|[$#] |-- |bin/)" + service.Name + " ([a-z]+)", func(_, name, _ string) bool { return inSource(`"`+name+`"`) || inSource(`"`+name+" ") }, "README.md"},
+		{"flag", operators, "(?:`|" + service.Name + " [a-z][^`\n]*? )--([a-z-]+)", func(_, name, _ string) bool { return inSource(`"` + name + `"`) }, "README.md"},
+		{"operation", operators, "`((?:list|get|create)[A-Z]\\w+)`", inDocument, "README.md"},
+		{"field", read("*.md", ".github/CLIENTS.md"), `"([a-z]\w+)": *["\d]`, inDocument, "README.md"},
 		{"variable", manifests, upper + `_([A-Z_]+)`, func(_, name, _ string) bool {
 			return inSource(`"`+strings.ToLower(strings.ReplaceAll(name, "_", "-"))+`"`) || inSource(upper+"_"+name)
-		}},
-		{"alert", pages, "`(" + upper[:1] + service.Name[1:] + "[A-Z]\\w+)`", func(_, name, _ string) bool { return strings.Contains(rules, "alert: "+name+"\n") }},
-		{"metric", pages, "`(" + service.Name + "(?:_[a-z]+){2,})`", metric},
+		}, "deploy/README.md"},
+		{"alert", pages, "`(" + upper[:1] + service.Name[1:] + "[A-Z]\\w+)`", func(_, name, _ string) bool { return strings.Contains(rules, "alert: "+name+"\n") }, "deploy/README.md"},
+		{"metric", pages, "`(" + service.Name + "(?:_[a-z]+){2,})`", metric, "deploy/postgres/README.md"},
 		// A name in quotes after = is the value of a label, one with a bracket or a colon a
 		// function or a key of YAML.
-		{"metric", alerts, `(?:^|[^="\w]|[^=\\]\\?")([a-z]+(?:_[a-z0-9]+)+)\b([^(:.]|$)`, metric},
+		{"metric", alerts, `(?:^|[^="\w]|[^=\\]\\?")([a-z]+(?:_[a-z0-9]+)+)\b([^(:.]|$)`, metric, "deploy/prometheus/alerts.yml"},
 	} {
-		found := 0
 		for file, text := range c.files {
-			for _, m := range regexp.MustCompile(c.pattern).FindAllStringSubmatch(text, -1) {
-				found++
+			found := regexp.MustCompile(c.pattern).FindAllStringSubmatch(text, -1)
+			for _, m := range found {
 				if !c.exists(file, m[1], strings.Join(m[2:], "")) {
 					t.Errorf("%s: there is no %s %s", file, c.what, m[1])
 				}
 			}
-		}
-		if found == 0 {
-			t.Errorf("got no %s that matches %s", c.what, c.pattern)
+			if file == c.page && len(found) == 0 {
+				t.Errorf("%s: got no %s that matches %s", file, c.what, c.pattern)
+			}
 		}
 	}
 }

@@ -130,8 +130,8 @@ func (h *Handler) DocsPath() string { return h.docs.Path }
 // Stopping makes /readyz say that the server stops.
 func (h *Handler) Stopping() { h.stopping.Store(true) }
 
-// ServeHTTP implements http.Handler. Echo routes on the decoded path, so that /pets/%31 is
-// /pets/1, unless it has an encoded slash, which is not a separator.
+// ServeHTTP implements http.Handler. Echo routes on the decoded path, so that /books/%31 is
+// /books/1, unless it has an encoded slash, which is not a separator.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if !strings.Contains(strings.ToLower(r.URL.RawPath), "%2f") {
 		r.URL.RawPath = ""
