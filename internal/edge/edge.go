@@ -157,15 +157,17 @@ func (h *Handler) routes() error {
 	return h.addOperations()
 }
 
+var noSniff, noStore = []string{"nosniff"}, []string{"no-store"}
+
 // commonHeaders sets the headers of every response.
 func (h *Handler) commonHeaders(next echo.HandlerFunc) echo.HandlerFunc {
 	base := h.document.Base
 	return func(c echo.Context) error {
 		header := c.Response().Header()
 		header.Set("X-Request-Id", requestID(c.Request()))
-		header.Set("X-Content-Type-Options", "nosniff")
+		header["X-Content-Type-Options"] = noSniff
 		if path := c.Request().URL.Path; path == base || strings.HasPrefix(path, base+"/") {
-			header.Set("Cache-Control", "no-store")
+			header["Cache-Control"] = noStore
 		}
 		return next(c)
 	}

@@ -35,6 +35,9 @@ var (
 	numberForm = regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?$`)
 )
 
+// validation has the options of openapi3filter, which would rewrite a request to set defaults.
+var validation = &openapi3filter.Options{SkipSettingDefaults: true}
+
 // validate checks the parameters against the document.
 func (op *operation) validate(c echo.Context) error {
 	r := c.Request()
@@ -51,10 +54,7 @@ func (op *operation) validate(c echo.Context) error {
 		return fault.New(fault.InvalidParameter, "the query string is malformed or has too many parameters: "+
 			"% must be followed by two hexadecimal digits, and ; must be written as %3B")
 	}
-	input := &openapi3filter.RequestValidationInput{
-		Request: r, PathParams: path, QueryParams: query,
-		Options: &openapi3filter.Options{SkipSettingDefaults: true}, // it would rewrite the request
-	}
+	input := &openapi3filter.RequestValidationInput{Request: r, PathParams: path, QueryParams: query, Options: validation}
 	for _, p := range op.params {
 		kind, values := fault.InvalidParameter, query[p.Name]
 		switch p.In {

@@ -1,0 +1,72 @@
+//go:build !race
+
+package service_test
+
+import (
+	"io"
+	"log/slog"
+	"net/http"
+	"testing"
+
+	"example.com/petstore/internal/db"
+	"example.com/petstore/internal/example"
+	"example.com/petstore/internal/pets"
+	"example.com/petstore/internal/proof/program"
+	"example.com/petstore/internal/store/address"
+)
+
+// response is a response that nobody reads.
+type response struct{ header http.Header }
+
+func (r response) Header() http.Header       { return r.header }
+func (response) Write(p []byte) (int, error) { return len(p), nil }
+func (response) WriteHeader(int)             {}
+
+// TestAllocations checks how many values a request allocates, which decides what it costs.
+// Somebody who allocates more for a reason raises the number, and says why beside it. The
+// race detector allocates too.
+func TestAllocations(t *testing.T) {
+	const tolerated = 5 // for other releases of Go and of the libraries
+	for _, c := range []struct {
+		store     string
+		list, get float64
+	}{
+		// Middleware, the context with its deadline, headers, validation, JSON and the line of the
+		// log; the 20 rows of a page share two slices.
+		{"memory:", 45, 44},
+		// In addition a transaction of database/sql, and five values for each row: an integer or
+		// a text as driver.Value, and the copy of a text.
+		{"sqlite:" + t.TempDir() + "/allocations.db", 147, 71},
+	} {
+		var a address.Address
+		if err := a.Set(c.store); err != nil {
+			t.Fatal(err)
+		}
+		st, err := a.Open(t.Context(), db.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer st.Close()
+		for _, p := range example.Pets(20) {
+			if _, err := st.CreatePet(t.Context(), p, pets.IdempotencyKey{}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		h, err := program.NewHandler(st, slog.New(slog.NewJSONHandler(io.Discard, nil)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for target, want := range map[string]float64{example.List(): c.list, example.Item(7): c.get} {
+			r, _ := http.NewRequestWithContext(t.Context(), http.MethodGet, target, http.NoBody)
+			r.Header.Set("Authorization", "Bearer "+program.Key)
+			w := response{http.Header{}}
+			got := testing.AllocsPerRun(500, func() {
+				clear(w.header)
+				h.ServeHTTP(w, r)
+			})
+			if got > want+tolerated {
+				t.Errorf("GET %s from %s: got %v allocations, want %v", target, c.store, got, want)
+			}
+		}
+	}
+}
