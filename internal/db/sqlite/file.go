@@ -73,6 +73,11 @@ func resolve(path string) (file string, err error) {
 // of its names has a log of its own, and one beside the log of another, which SQLite would
 // remove or apply to it. An empty file is like none.
 func checkFile(file string, mustExist bool) error {
+	for _, suffix := range suffixes { // links are not followed, but SQLite's error would not say why
+		if info, err := os.Lstat(file + suffix); err == nil && !info.Mode().IsRegular() {
+			return fmt.Errorf("%s beside it is not a regular file; remove it", file+suffix)
+		}
+	}
 	info, err := os.Stat(file)
 	missing := errors.Is(err, fs.ErrNotExist) || err == nil && info.Size() == 0
 	switch {
@@ -88,11 +93,6 @@ func checkFile(file string, mustExist bool) error {
 	case holdsLog(file) && isBackup(file):
 		return fmt.Errorf("it is a backup, but its log %s %w of the database that was there before",
 			file+logSuffix, db.ErrLoneLog)
-	}
-	for _, suffix := range suffixes { // links are not followed, but SQLite's error would not say why
-		if info, err := os.Lstat(file + suffix); err == nil && !info.Mode().IsRegular() {
-			return fmt.Errorf("%s beside it is not a regular file; remove it", file+suffix)
-		}
 	}
 	return nil
 }

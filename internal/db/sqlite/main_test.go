@@ -169,7 +169,7 @@ var reading = map[string]func(ctx context.Context, path, target string) (int64, 
 	"list": func(ctx context.Context, path, _ string) (n int64, err error) {
 		r, err := OpenReader(ctx, path, schema)
 		if err == nil {
-			err = r.Read(func(conn Conn) error {
+			err = r.Read(ctx, func(conn Conn) error {
 				notes, err := notesIn(conn)
 				n = int64(len(notes))
 				return err

@@ -83,8 +83,8 @@ func checkReadable(file string) error {
 	return nil
 }
 
-// Read calls f with a connection that can only read.
-func (r *Reader) Read(f func(Conn) error) error { return classify(f(r.conn)) }
+// Read calls f with a connection that can only read; see DB.Read.
+func (r *Reader) Read(_ context.Context, f func(Conn) error) error { return classify(f(r.conn)) }
 
 // Close closes the connection.
 func (r *Reader) Close() error { return r.db.Close() }
