@@ -40,6 +40,15 @@ type limitListener struct {
 	net.Listener
 	open   chan struct{}
 	closed chan struct{}
+	close  func() error
+}
+
+func limit(l net.Listener, open chan struct{}) limitListener {
+	closed := make(chan struct{})
+	return limitListener{l, open, closed, sync.OnceValue(func() error {
+		close(closed)
+		return l.Close()
+	})}
 }
 
 func (l limitListener) Accept() (net.Conn, error) {
@@ -54,17 +63,18 @@ func (l limitListener) Accept() (net.Conn, error) {
 	select {
 	case l.open <- struct{}{}:
 		return conn, nil
-	case <-l.closed:
+	default:
+	}
+	select {
+	case l.open <- struct{}{}:
+		return conn, nil
+	case <-l.closed: // while it waited
 		_ = conn.Close()
 		return nil, net.ErrClosed
 	}
 }
 
-// Close is called once, by net/http.
-func (l limitListener) Close() error {
-	close(l.closed)
-	return l.Listener.Close()
-}
+func (l limitListener) Close() error { return l.close() }
 
 // maxConnections returns Options.MaxConnections, or less if the process may not open as
 // many files: the store and the admin address need some.
@@ -127,8 +137,8 @@ func (s *Server) serveAdmin() *http.Server {
 	}
 	open := make(chan struct{}, adminConnections)
 	admin := newHTTP(mux, open, o.Logger)
-	admin.SetKeepAlivesEnabled(false)                                                  // nobody holds one of the few connections
-	go func() { _ = admin.Serve(limitListener{o.Admin, open, make(chan struct{})}) }() // until it is closed
+	admin.SetKeepAlivesEnabled(false)                     // nobody holds one of the few connections
+	go func() { _ = admin.Serve(limit(o.Admin, open)) }() // until it is closed
 	return admin
 }
 

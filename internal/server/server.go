@@ -31,6 +31,7 @@ const (
 	writeTimeout    = 20 * time.Second       // for the response, from the end of the header
 	idleTimeout     = 2 * time.Minute        // longer than load balancers', usually a minute
 	lingerTimeout   = 500 * time.Millisecond // for the rest of a body that is not read
+	arrivalTime     = 100 * time.Millisecond // for requests on connections that were accepted before the end
 	shutdownTimeout = 9 * time.Second        // for requests to end after the drain
 	socketBuffer    = 32 << 10               // each way; Linux doubles it
 
@@ -61,6 +62,7 @@ type Options struct {
 type Server struct {
 	options     Options
 	http        *http.Server
+	listeners   []net.Listener
 	connections chan struct{} // holds a value for each open connection
 	stopping    atomic.Bool
 	unanswered  atomic.Int64 // requests whose handler runs and does not wait for the client to read
@@ -69,6 +71,9 @@ type Server struct {
 // New returns a Server. It fails if the certificate cannot be used.
 func New(o Options) (*Server, error) {
 	s := &Server{options: o, connections: make(chan struct{}, maxConnections(o))}
+	for _, l := range o.Listeners {
+		s.listeners = append(s.listeners, limit(l, s.connections))
+	}
 	auto := promauto.With(o.Metrics)
 	auto.NewGaugeFunc(prometheus.GaugeOpts{Name: "connections", Help: "Open connections."},
 		func() float64 { return float64(len(s.connections)) })
@@ -123,8 +128,8 @@ func (s *Server) Run(ctx context.Context) error {
 	if s.http.TLSConfig != nil {
 		serve = func(l net.Listener) error { return s.http.ServeTLS(l, "", "") }
 	}
-	for _, l := range s.options.Listeners {
-		go func() { served <- serve(limitListener{l, s.connections, make(chan struct{})}) }()
+	for _, l := range s.listeners {
+		go func() { served <- serve(l) }()
 	}
 	_, _ = daemon.SdNotify(false, daemon.SdNotifyReady) // best effort
 	var failure error
@@ -225,6 +230,12 @@ func (s *Server) stop(ctx context.Context, failure error) error {
 	if failure == nil {
 		failure = s.drain(ctx)
 	}
+	// net/http drops a request that it reads once Shutdown has begun, so what was accepted
+	// gets a moment to arrive.
+	for _, l := range s.listeners {
+		_ = l.Close()
+	}
+	time.Sleep(arrivalTime)
 	timeout := shutdownTimeout
 	if failure != nil {
 		timeout = time.Second

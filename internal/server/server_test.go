@@ -191,6 +191,19 @@ func TestDrain(t *testing.T) {
 	}
 }
 
+// TestAccepted has a request arrive just after the server has stopped listening.
+func TestAccepted(t *testing.T) {
+	inBubble(t, Options{}, func(s *running) {
+		conn := s.dial()
+		s.cancel(io.EOF)
+		time.Sleep(arrivalTime / 2)
+		if r := roundTrip(conn, request("GET /ok")); r.StatusCode != 200 || !r.Close {
+			s.Errorf("got %d, close %v, want 200, true", r.StatusCode, r.Close)
+		}
+		s.wantEnd(arrivalTime, nil)
+	})
+}
+
 // TestFailure checks that a service that fails ends the drain, once the requests that run
 // have their responses.
 func TestFailure(t *testing.T) {
