@@ -6,5 +6,5 @@ if [ "$1" = remove ] && [ -d /run/systemd/system ]; then
 	replicas=$(find /etc/systemd/system -path '*.wants/petstore@*.service' -exec basename {} \;)
 	# shellcheck disable=SC2086 # one word each
 	systemctl disable petstore-backup.timer petstore.service $replicas
-	systemctl stop petstore-backup.timer petstore.service 'petstore@*.service'
+	systemctl stop petstore-backup.timer petstore.socket petstore.service 'petstore@*.service'
 fi

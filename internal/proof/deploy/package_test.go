@@ -31,13 +31,13 @@ func TestFiles(t *testing.T) {
 	run(t, "sh", "-c", "cp deploy/systemd/petstore* "+dir+" && sed -i \"s|/usr/bin/petstore |$PWD/.bin/petstore |\" "+dir+"/petstore*")
 	for name, command := range map[string]string{
 		"alerts":    "promtool test rules deploy/*/alerts_test.yml",
-		"units":     "SYSTEMD_UNIT_PATH=" + dir + ": systemd-analyze verify --recursive-errors=no " + dir + "/petstore*.service " + dir + "/petstore*.timer",
+		"units":     "SYSTEMD_UNIT_PATH=" + dir + ": systemd-analyze verify --recursive-errors=no " + dir + "/petstore*.{service,socket,timer}",
 		"hardening": "systemd-analyze security --offline=true --threshold=19 " + dir + "/petstore.service " + dir + "/petstore-backup.service",
 		"release":   "make release-check",
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			run(t, "sh", "-c", command)
+			run(t, "bash", "-c", command)
 		})
 	}
 }

@@ -3,6 +3,7 @@ page=postgres/README.md
 sql() { as psql -qtAX -v ON_ERROR_STOP=1 "$@"; }
 
 # PostgreSQL with two replicas behind nginx.
+systemctl stop petstore.socket petstore
 systemctl disable --now petstore petstore-backup.timer
 systemctl start postgresql
 run $page 'Two replicas on one machine' createdb >first.out

@@ -35,9 +35,15 @@ curl http://127.0.0.1:18080/metrics | grep -F "version=\"$version\""
 create "$KEY" Frank
 [ "$(stat -c '%U %a' $store)" = 'petstore 600' ]
 
-# Root is refused, and a second server on the same port.
+# Root is refused. While the service is away, its port is not to be had, and clients wait.
 fails petstore keys list --store sqlite:$store 2>&1 | grep 'runuser -u petstore --'
-as petstore serve --store sqlite:$store 2>&1 | grep 'address already in use'
+for signal in KILL HUP; do
+	systemctl kill -s $signal petstore
+	fails as petstore serve --store sqlite:$store 2>&1 | grep 'address already in use'
+	list "$KEY" | grep Frank
+done
+systemctl restart petstore &
+while kill -0 $! 2>/dev/null; do list "$KEY" >list.out; done
 
 # Backups, of which fourteen stay when the clock was ahead, and a restore.
 backups=/var/lib/petstore/backups backup=$backups/petstore-$(date +%F).db
@@ -56,7 +62,7 @@ fails create "$READONLY" Frank
 journalctl -u petstore | grep '"status":403'
 
 # Remove a pet for legal reasons: its name is in no page of the file.
-systemctl stop petstore
+systemctl stop petstore.socket petstore
 fill() { as sqlite3 -safe $store "INSERT INTO pets (name, category_id, status) SELECT printf('$1', value), 1, 'sold' FROM generate_series(1, $2)"; }
 fill 'unwanted %03d' 600
 id=$(as sqlite3 -safe $store "SELECT id FROM pets WHERE name = 'unwanted 050'")
@@ -98,7 +104,7 @@ command curl -sSi --insecure -H "Authorization: Bearer $KEY" 'https://localhost/
 
 # Save what can be read of a damaged file, without a backup.
 fill 'number %d of many, so that the file has many pages' 3000
-systemctl stop petstore
+systemctl stop petstore.socket petstore
 as dd if=/dev/urandom of=$store bs=4096 seek=30 count=1 conv=notrunc
 fails as petstore verify --store sqlite:$store
 (run README.md 'Backup and restore' dump)
@@ -135,23 +141,24 @@ curl http://127.0.0.1:18080/metrics | grep '^petstore_sqlite_disk_full 1$'
 rm /srv/pets/fill
 create "$KEY" "$long"
 
-# The server itself has the certificate and port 443. It notices a renewal of files, and
-# gets copies of secrets when it starts.
+# The server itself has the certificate and port 443. It notices a renewal.
 shows() { openssl s_client -connect 127.0.0.1:443 </dev/null 2>&1 | grep "subject=CN = $1"; }
 systemctl stop nginx
-run README.md 'Open to the public' CAP_NET_BIND_SERVICE
+run README.md 'Open to the public' ListenStream
 shows one
 renew two
 RENEWED_LINEAGE=$live /etc/letsencrypt/renewal-hooks/deploy/petstore
 until shows two; do sleep 0.2; done
-sed -i 's|/etc/petstore/tls/|${CREDENTIALS_DIRECTORY}/secrets_|g' /etc/systemd/system/petstore.service.d/https.conf
+
+# A secret in a file, which only root can read.
+rm -r /etc/systemd/system/petstore.socket.d
+sed -i '/PETSTORE_TLS/d' /etc/petstore/petstore.env
+install -m 600 /dev/stdin /etc/petstore/secrets/keys <<<'a-fixed-key-for-this-walk'
+echo 'Environment=PETSTORE_API_KEYS_FILE=%d/secrets_keys' >>/etc/systemd/system/petstore.service.d/override.conf
 systemctl daemon-reload
-for name in three four; do
-	certificate $name /etc/petstore/secrets
-	systemctl restart petstore
-	shows $name
-done
-rm -r /etc/systemd/system/petstore{,-backup}.service.d /etc/petstore/secrets/*
+systemctl restart petstore.socket petstore
+list a-fixed-key-for-this-walk | grep "$long"
+rm -r /etc/systemd/system/petstore*.d
 systemctl daemon-reload
 
 if [ -e postgres.sh ]; then . ./postgres.sh; fi
