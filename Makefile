@@ -138,7 +138,7 @@ fuzz: .bin/schemathesis build ## send random requests with Schemathesis, then ra
 	.bin/schemathesis/bin/python -m schemathesis.cli --config-file $(FUZZER)/schemathesis.toml run openapi.yaml --url "$$PETSTORE_URL" $(if $(SEED),--seed $(SEED))
 	go test -run '^$$' -fuzz FuzzBody -fuzztime $(FUZZTIME) ./internal/edge
 
-sdk: $(NEEDS_SDK) ## generate clients for TypeScript and Python, run them and the samples of openapi.yaml
+sdk: $(NEEDS_SDK) ## run the programs and commands of .github/CLIENTS.md; needs a network
 	go test -count=1 -tags sdk -timeout 10m ./internal/proof/sdk/...
 
 attack: build ## measure memory, and what another client waits, under known attacks

@@ -57,8 +57,8 @@ type Error struct {
 
 // NewPet A pet to add. The default `status` is `available`.
 type NewPet struct {
-	// Name The pet's name: any Unicode text without U+0000, returned code
-	// point for code point.
+	// Name The pet's name: any Unicode text without U+0000. It is returned
+	// exactly as it was sent, with the same code points.
 	//
 	//
 	// Example: Frank
@@ -137,6 +137,9 @@ type Unauthorized = Error
 // Unavailable What went wrong.
 type Unavailable = Error
 
+// Unexpected What went wrong.
+type Unexpected = Error
+
 // UnsupportedMediaType What went wrong.
 type UnsupportedMediaType = Error
 
@@ -159,8 +162,8 @@ type CreatePetParams struct {
 	// IdempotencyKey Makes it safe to repeat this request, whether the earlier one
 	// failed, succeeded or is still in progress. The same key with the
 	// same name, category and status returns the same pet; with
-	// different values the response is a 422. Send a new random key with
-	// each pet, such as a UUID.
+	// different values the response is a 422. Make a new random key, such
+	// as a UUID, for each pet: a constant is good for one pet only.
 	//
 	// The key is 1 to 255 printable ASCII characters, either in double
 	// quotes (an RFC 9651 String, in which `\` and `"` are escaped with `\`),
@@ -415,6 +418,15 @@ type UnavailableJSONResponse struct {
 	Headers UnavailableResponseHeaders
 }
 
+type UnexpectedResponseHeaders struct {
+	XRequestID *string
+}
+type UnexpectedJSONResponse struct {
+	Body Error
+
+	Headers UnexpectedResponseHeaders
+}
+
 type UnsupportedMediaTypeResponseHeaders struct {
 	Accept         *string
 	AcceptEncoding *string
@@ -552,6 +564,27 @@ func (response ListPets503JSONResponse) VisitListPetsResponse(w http.ResponseWri
 		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestID))
 	}
 	w.WriteHeader(503)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListPetsdefaultJSONResponse struct {
+	Body       Error
+	Headers    UnexpectedResponseHeaders
+	StatusCode int
+}
+
+func (response ListPetsdefaultJSONResponse) VisitListPetsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.XRequestID != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestID))
+	}
+	w.WriteHeader(response.StatusCode)
 	_, err := buf.WriteTo(w)
 	return err
 }
@@ -781,6 +814,27 @@ func (response CreatePet503JSONResponse) VisitCreatePetResponse(w http.ResponseW
 		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestID))
 	}
 	w.WriteHeader(503)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreatePetdefaultJSONResponse struct {
+	Body       Error
+	Headers    UnexpectedResponseHeaders
+	StatusCode int
+}
+
+func (response CreatePetdefaultJSONResponse) VisitCreatePetResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.XRequestID != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestID))
+	}
+	w.WriteHeader(response.StatusCode)
 	_, err := buf.WriteTo(w)
 	return err
 }
@@ -1053,6 +1107,27 @@ func (response GetPet503JSONResponse) VisitGetPetResponse(w http.ResponseWriter)
 		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestID))
 	}
 	w.WriteHeader(503)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetPetdefaultJSONResponse struct {
+	Body       Error
+	Headers    UnexpectedResponseHeaders
+	StatusCode int
+}
+
+func (response GetPetdefaultJSONResponse) VisitGetPetResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.XRequestID != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestID))
+	}
+	w.WriteHeader(response.StatusCode)
 	_, err := buf.WriteTo(w)
 	return err
 }

@@ -59,8 +59,8 @@ type Error struct {
 
 // NewPet A pet to add. The default `status` is `available`.
 type NewPet struct {
-	// Name The pet's name: any Unicode text without U+0000, returned code
-	// point for code point.
+	// Name The pet's name: any Unicode text without U+0000. It is returned
+	// exactly as it was sent, with the same code points.
 	//
 	//
 	// Example: Frank
@@ -139,6 +139,9 @@ type Unauthorized = Error
 // Unavailable What went wrong.
 type Unavailable = Error
 
+// Unexpected What went wrong.
+type Unexpected = Error
+
 // UnsupportedMediaType What went wrong.
 type UnsupportedMediaType = Error
 
@@ -161,8 +164,8 @@ type CreatePetParams struct {
 	// IdempotencyKey Makes it safe to repeat this request, whether the earlier one
 	// failed, succeeded or is still in progress. The same key with the
 	// same name, category and status returns the same pet; with
-	// different values the response is a 422. Send a new random key with
-	// each pet, such as a UUID.
+	// different values the response is a 422. Make a new random key, such
+	// as a UUID, for each pet: a constant is good for one pet only.
 	//
 	// The key is 1 to 255 printable ASCII characters, either in double
 	// quotes (an RFC 9651 String, in which `\` and `"` are escaped with `\`),
@@ -250,11 +253,12 @@ type ClientInterface interface {
 	// ListPets List all pets
 	//
 	// Returns pets in ascending order of `id`, at most `limit` of them.
-	// If more follow, the `Link` header (RFC 8288) with `rel="next"` points to the
-	// next page; follow it until a response has none. A client that cannot read
-	// headers repeats the request with `after` set to the last `id` until a page
-	// is empty. This returns every pet acknowledged before the first request
-	// exactly once, even if others are added meanwhile.
+	// If there are more, the `Link` header (RFC 8288) with `rel="next"` has the
+	// address of the next page; follow it until a response has no such link. A
+	// client that cannot read headers repeats the request with `after` set to the
+	// last `id` of the page, until a page is empty. Either way, every pet that was
+	// in the store before the first request is returned exactly once, even if
+	// others are added meanwhile.
 	//
 	// Corresponds with GET /pets (the `ListPets` operationId).
 	ListPets(ctx context.Context, params *ListPetsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -285,12 +289,14 @@ type ClientInterface interface {
 
 	// GetPet Get a pet
 	//
-	// Returns one pet. Deprecated: use `GET /pets` with a `status` filter
-	// instead. If only the identifier is known, `GET /pets?after=ID-1&limit=1`,
-	// such as `after=41&limit=1` for pet 42, returns that pet, or a later one if
-	// there is no pet 42. Every response says so in the headers `Deprecation` and `Link`
-	// (RFC 9745) and `Sunset` (RFC 8594). The operation works unchanged until
-	// it is removed on 5 December 2030.
+	// Returns one pet. This operation is deprecated: use `GET /pets` with a
+	// `status` filter instead. It works unchanged until it is removed on 5 December
+	// 2030. Every response announces this in the headers `Deprecation` and `Link`
+	// (RFC 9745) and `Sunset` (RFC 8594).
+	//
+	// If only the identifier is known, ask for the first pet after the one before it:
+	// `GET /pets?after=41&limit=1` returns pet 42. If there is no pet 42, it returns
+	// a later pet or an empty page, so compare the `id`.
 	//
 	// Corresponds with GET /pets/{petId} (the `GetPet` operationId).
 	//
@@ -301,11 +307,12 @@ type ClientInterface interface {
 // ListPets List all pets
 //
 // Returns pets in ascending order of `id`, at most `limit` of them.
-// If more follow, the `Link` header (RFC 8288) with `rel="next"` points to the
-// next page; follow it until a response has none. A client that cannot read
-// headers repeats the request with `after` set to the last `id` until a page
-// is empty. This returns every pet acknowledged before the first request
-// exactly once, even if others are added meanwhile.
+// If there are more, the `Link` header (RFC 8288) with `rel="next"` has the
+// address of the next page; follow it until a response has no such link. A
+// client that cannot read headers repeats the request with `after` set to the
+// last `id` of the page, until a page is empty. Either way, every pet that was
+// in the store before the first request is returned exactly once, even if
+// others are added meanwhile.
 //
 // Corresponds with GET /pets (the `ListPets` operationId).
 func (c *Client) ListPets(ctx context.Context, params *ListPetsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -366,12 +373,14 @@ func (c *Client) CreatePet(ctx context.Context, params *CreatePetParams, body Cr
 
 // GetPet Get a pet
 //
-// Returns one pet. Deprecated: use `GET /pets` with a `status` filter
-// instead. If only the identifier is known, `GET /pets?after=ID-1&limit=1`,
-// such as `after=41&limit=1` for pet 42, returns that pet, or a later one if
-// there is no pet 42. Every response says so in the headers `Deprecation` and `Link`
-// (RFC 9745) and `Sunset` (RFC 8594). The operation works unchanged until
-// it is removed on 5 December 2030.
+// Returns one pet. This operation is deprecated: use `GET /pets` with a
+// `status` filter instead. It works unchanged until it is removed on 5 December
+// 2030. Every response announces this in the headers `Deprecation` and `Link`
+// (RFC 9745) and `Sunset` (RFC 8594).
+//
+// If only the identifier is known, ask for the first pet after the one before it:
+// `GET /pets?after=41&limit=1` returns pet 42. If there is no pet 42, it returns
+// a later pet or an empty page, so compare the `id`.
 //
 // Corresponds with GET /pets/{petId} (the `GetPet` operationId).
 // Deprecated: Use GET /pets with a status filter instead.
@@ -601,11 +610,12 @@ type ClientWithResponsesInterface interface {
 	// ListPetsWithResponse List all pets
 	//
 	// Returns pets in ascending order of `id`, at most `limit` of them.
-	// If more follow, the `Link` header (RFC 8288) with `rel="next"` points to the
-	// next page; follow it until a response has none. A client that cannot read
-	// headers repeats the request with `after` set to the last `id` until a page
-	// is empty. This returns every pet acknowledged before the first request
-	// exactly once, even if others are added meanwhile.
+	// If there are more, the `Link` header (RFC 8288) with `rel="next"` has the
+	// address of the next page; follow it until a response has no such link. A
+	// client that cannot read headers repeats the request with `after` set to the
+	// last `id` of the page, until a page is empty. Either way, every pet that was
+	// in the store before the first request is returned exactly once, even if
+	// others are added meanwhile.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -638,12 +648,14 @@ type ClientWithResponsesInterface interface {
 
 	// GetPetWithResponse Get a pet
 	//
-	// Returns one pet. Deprecated: use `GET /pets` with a `status` filter
-	// instead. If only the identifier is known, `GET /pets?after=ID-1&limit=1`,
-	// such as `after=41&limit=1` for pet 42, returns that pet, or a later one if
-	// there is no pet 42. Every response says so in the headers `Deprecation` and `Link`
-	// (RFC 9745) and `Sunset` (RFC 8594). The operation works unchanged until
-	// it is removed on 5 December 2030.
+	// Returns one pet. This operation is deprecated: use `GET /pets` with a
+	// `status` filter instead. It works unchanged until it is removed on 5 December
+	// 2030. Every response announces this in the headers `Deprecation` and `Link`
+	// (RFC 9745) and `Sunset` (RFC 8594).
+	//
+	// If only the identifier is known, ask for the first pet after the one before it:
+	// `GET /pets?after=41&limit=1` returns pet 42. If there is no pet 42, it returns
+	// a later pet or an empty page, so compare the `id`.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -687,6 +699,11 @@ type ListPetsResponse503Headers struct {
 	XRequestID *string
 }
 
+// ListPetsResponseDefaultHeaders the declared response headers of an HTTP default response for ListPets
+type ListPetsResponseDefaultHeaders struct {
+	XRequestID *string
+}
+
 type ListPetsResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -702,6 +719,8 @@ type ListPetsResponse struct {
 	JSON500 *Internal
 	// JSON503 the response for an HTTP 503 `application/json` response
 	JSON503 *Unavailable
+	// JSONDefault the response for an HTTP default `application/json` response
+	JSONDefault *Unexpected
 	// Headers200 the parsed response headers for an HTTP 200 response
 	Headers200 *ListPetsResponse200Headers
 	// Headers400 the parsed response headers for an HTTP 400 response
@@ -714,6 +733,8 @@ type ListPetsResponse struct {
 	Headers500 *ListPetsResponse500Headers
 	// Headers503 the parsed response headers for an HTTP 503 response
 	Headers503 *ListPetsResponse503Headers
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *ListPetsResponseDefaultHeaders
 }
 
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
@@ -744,6 +765,11 @@ func (r ListPetsResponse) GetJSON500() *Internal {
 // GetJSON503 returns the response for an HTTP 503 `application/json` response
 func (r ListPetsResponse) GetJSON503() *Unavailable {
 	return r.JSON503
+}
+
+// GetJSONDefault returns the response for an HTTP default `application/json` response
+func (r ListPetsResponse) GetJSONDefault() *Unexpected {
+	return r.JSONDefault
 }
 
 // GetBody returns the raw response body bytes
@@ -837,6 +863,11 @@ type CreatePetResponse503Headers struct {
 	XRequestID *string
 }
 
+// CreatePetResponseDefaultHeaders the declared response headers of an HTTP default response for CreatePet
+type CreatePetResponseDefaultHeaders struct {
+	XRequestID *string
+}
+
 type CreatePetResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -862,6 +893,8 @@ type CreatePetResponse struct {
 	JSON500 *Internal
 	// JSON503 the response for an HTTP 503 `application/json` response
 	JSON503 *Unavailable
+	// JSONDefault the response for an HTTP default `application/json` response
+	JSONDefault *Unexpected
 	// Headers201 the parsed response headers for an HTTP 201 response
 	Headers201 *CreatePetResponse201Headers
 	// Headers400 the parsed response headers for an HTTP 400 response
@@ -884,6 +917,8 @@ type CreatePetResponse struct {
 	Headers500 *CreatePetResponse500Headers
 	// Headers503 the parsed response headers for an HTTP 503 response
 	Headers503 *CreatePetResponse503Headers
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *CreatePetResponseDefaultHeaders
 }
 
 // GetJSON201 returns the response for an HTTP 201 `application/json` response
@@ -939,6 +974,11 @@ func (r CreatePetResponse) GetJSON500() *Internal {
 // GetJSON503 returns the response for an HTTP 503 `application/json` response
 func (r CreatePetResponse) GetJSON503() *Unavailable {
 	return r.JSON503
+}
+
+// GetJSONDefault returns the response for an HTTP default `application/json` response
+func (r CreatePetResponse) GetJSONDefault() *Unexpected {
+	return r.JSONDefault
 }
 
 // GetBody returns the raw response body bytes
@@ -1029,6 +1069,11 @@ type GetPetResponse503Headers struct {
 	XRequestID  *string
 }
 
+// GetPetResponseDefaultHeaders the declared response headers of an HTTP default response for GetPet
+type GetPetResponseDefaultHeaders struct {
+	XRequestID *string
+}
+
 type GetPetResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -1046,6 +1091,8 @@ type GetPetResponse struct {
 	JSON500 *Error
 	// JSON503 the response for an HTTP 503 `application/json` response
 	JSON503 *Error
+	// JSONDefault the response for an HTTP default `application/json` response
+	JSONDefault *Unexpected
 	// Headers200 the parsed response headers for an HTTP 200 response
 	Headers200 *GetPetResponse200Headers
 	// Headers400 the parsed response headers for an HTTP 400 response
@@ -1060,6 +1107,8 @@ type GetPetResponse struct {
 	Headers500 *GetPetResponse500Headers
 	// Headers503 the parsed response headers for an HTTP 503 response
 	Headers503 *GetPetResponse503Headers
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *GetPetResponseDefaultHeaders
 }
 
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
@@ -1097,6 +1146,11 @@ func (r GetPetResponse) GetJSON503() *Error {
 	return r.JSON503
 }
 
+// GetJSONDefault returns the response for an HTTP default `application/json` response
+func (r GetPetResponse) GetJSONDefault() *Unexpected {
+	return r.JSONDefault
+}
+
 // GetBody returns the raw response body bytes
 func (r GetPetResponse) GetBody() []byte {
 	return r.Body
@@ -1129,11 +1183,12 @@ func (r GetPetResponse) ContentType() string {
 // ListPetsWithResponse List all pets
 //
 // Returns pets in ascending order of `id`, at most `limit` of them.
-// If more follow, the `Link` header (RFC 8288) with `rel="next"` points to the
-// next page; follow it until a response has none. A client that cannot read
-// headers repeats the request with `after` set to the last `id` until a page
-// is empty. This returns every pet acknowledged before the first request
-// exactly once, even if others are added meanwhile.
+// If there are more, the `Link` header (RFC 8288) with `rel="next"` has the
+// address of the next page; follow it until a response has no such link. A
+// client that cannot read headers repeats the request with `after` set to the
+// last `id` of the page, until a page is empty. Either way, every pet that was
+// in the store before the first request is returned exactly once, even if
+// others are added meanwhile.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -1184,12 +1239,14 @@ func (c *ClientWithResponses) CreatePetWithResponse(ctx context.Context, params 
 
 // GetPetWithResponse Get a pet
 //
-// Returns one pet. Deprecated: use `GET /pets` with a `status` filter
-// instead. If only the identifier is known, `GET /pets?after=ID-1&limit=1`,
-// such as `after=41&limit=1` for pet 42, returns that pet, or a later one if
-// there is no pet 42. Every response says so in the headers `Deprecation` and `Link`
-// (RFC 9745) and `Sunset` (RFC 8594). The operation works unchanged until
-// it is removed on 5 December 2030.
+// Returns one pet. This operation is deprecated: use `GET /pets` with a
+// `status` filter instead. It works unchanged until it is removed on 5 December
+// 2030. Every response announces this in the headers `Deprecation` and `Link`
+// (RFC 9745) and `Sunset` (RFC 8594).
+//
+// If only the identifier is known, ask for the first pet after the one before it:
+// `GET /pets?after=41&limit=1` returns pet 42. If there is no pet 42, it returns
+// a later pet or an empty page, so compare the `id`.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -1259,6 +1316,13 @@ func ParseListPetsResponse(rsp *http.Response) (*ListPetsResponse, error) {
 			return nil, err
 		}
 		response.JSON503 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Unexpected
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSONDefault = &dest
 
 	}
 
@@ -1351,6 +1415,16 @@ func ParseListPetsResponse(rsp *http.Response) (*ListPetsResponse, error) {
 			headers.XRequestID = &value
 		}
 		response.Headers503 = &headers
+	case true:
+		var headers ListPetsResponseDefaultHeaders
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestID = &value
+		}
+		response.HeadersDefault = &headers
 	}
 
 	return response, nil
@@ -1446,6 +1520,13 @@ func ParseCreatePetResponse(rsp *http.Response) (*CreatePetResponse, error) {
 			return nil, err
 		}
 		response.JSON503 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Unexpected
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSONDefault = &dest
 
 	}
 
@@ -1609,6 +1690,16 @@ func ParseCreatePetResponse(rsp *http.Response) (*CreatePetResponse, error) {
 			headers.XRequestID = &value
 		}
 		response.Headers503 = &headers
+	case true:
+		var headers CreatePetResponseDefaultHeaders
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestID = &value
+		}
+		response.HeadersDefault = &headers
 	}
 
 	return response, nil
@@ -1676,6 +1767,13 @@ func ParseGetPetResponse(rsp *http.Response) (*GetPetResponse, error) {
 			return nil, err
 		}
 		response.JSON503 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Unexpected
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSONDefault = &dest
 
 	}
 
@@ -1918,6 +2016,16 @@ func ParseGetPetResponse(rsp *http.Response) (*GetPetResponse, error) {
 			headers.XRequestID = &value
 		}
 		response.Headers503 = &headers
+	case true:
+		var headers GetPetResponseDefaultHeaders
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestID = &value
+		}
+		response.HeadersDefault = &headers
 	}
 
 	return response, nil

@@ -1,158 +1,190 @@
 //go:build sdk
 
-// Package sdk runs the commands of .github/CLIENTS.md and the code samples of the
-// document as they stand. `make sdk` runs it; it needs curl, Node.js with npm, Python
-// with venv, and a network.
+// Package sdk runs the programs and commands of .github/CLIENTS.md, and the commands in
+// the description of the document, as they stand. `make sdk` runs it; it needs curl,
+// Node.js with npm, Python with venv, and a network.
 package sdk
 
 import (
-	"cmp"
-	"errors"
 	"fmt"
-	"maps"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
-	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
 
+	"example.com/petstore/gen"
 	"example.com/petstore/internal/example"
 	"example.com/petstore/internal/pets"
 	"example.com/petstore/internal/proof/program"
 	"example.com/petstore/internal/store/memory"
 )
 
-// languages are those of the samples, with the program that the page's commands run.
-var languages = map[string]string{"Shell": "main.sh", "Go": "main.go", "TypeScript": "main.ts", "Python": "main.py"}
-
-// goProgram is a program with a sample in Go.
-const goProgram = `package main
-
-import ("context"; "fmt"; "log"; "net/http"; "os"; "time"; "example.com/petstore/gen/client")
-
-func main() {
-	ctx := context.Background()
-	%s
-}
-`
-
-func TestClients(t *testing.T) {
-	for language, file := range languages {
-		t.Run(language, func(t *testing.T) {
+// TestPrograms runs each program against the service, and against what else may answer.
+func TestPrograms(t *testing.T) {
+	for _, language := range []struct{ name, code, file, check string }{
+		{"curl", "bash", "main.sh", "true"},
+		{"Go", "go", "main.go", "go vet ."},
+		{"TypeScript", "ts", "main.ts", "true"}, // its commands check the types
+		{"Python", "python", "main.py", "pip install --quiet mypy==2.4.1 && mypy --strict main.py"},
+	} {
+		t.Run(language.name, func(t *testing.T) {
 			t.Parallel()
-			url, store := serve(t)
-			programs, commands := samples(language), "bash -eu main.sh"
-			if language != "Shell" {
-				commands = section(t, language, "console")
-			}
-			if language == "Go" {
-				for name, sample := range programs {
-					programs[name] = fmt.Sprintf(goProgram, sample)
-				}
-				programs["all"] = section(t, language, "go")
-			}
-			here := func(text string) string { return strings.ReplaceAll(text, "http://127.0.0.1:8080", url) }
-			root, _ := filepath.Abs("../../..")
-			dir := filepath.Join(t.TempDir(), "client")
-			if err := errors.Join(os.Mkdir(dir, 0o700), os.Symlink(root, dir+"/../petstore")); err != nil {
-				t.Fatal(err)
-			}
-			for _, name := range slices.Sorted(maps.Keys(programs)) { // createPet is the first that creates
-				if err := os.WriteFile(filepath.Join(dir, file), []byte(here(programs[name])), 0o600); err != nil {
-					t.Fatal(err)
-				}
-				want := cmp.Or(map[string]string{"createPet": "Frank", "getPet": "Zoë 1."}[name], lastPet)
-				if got, err := shell(t, dir, here(commands), program.Key); err != nil || !strings.Contains(got, want) {
-					t.Fatalf("%s: got %s (%v), want %q in it", name, got, err, want)
-				}
-				commands = commands[strings.LastIndex(commands, "\n")+1:] // only the first program needs all
-				want = "a valid API key is required"
-				if got, _ := shell(t, dir, commands, "unknown"); !strings.Contains(got, want) {
-					t.Errorf("%s: got %s, want %q in it", name, got, want)
+			dir := newDir(t, language.file, block(t, page(t), language.name, language.code))
+			commands := block(t, page(t), language.name, "console")
+			run := commands[strings.LastIndex(commands, "\n")+1:]
+			store, service := newService(t)
+			for _, c := range []struct {
+				what, url, key, commands string
+				fails                    bool
+				want                     string
+			}{
+				{"the service", serve(t, service), program.Key, commands, false, "Zoë 300."},
+				{"the types", "", "", language.check, false, ""},
+				{"an unknown key", serve(t, service), "unknown", run, true, "a valid API key is required"},
+				{"an error of a proxy", serve(t, proxy), program.Key, run, true, "502"},
+				{"pages that never end", serve(t, endless), program.Key, run, language.name == "Go", "Lucy"},
+			} {
+				got, err := shell(t, dir, c.url, c.key, c.commands)
+				if (err != nil) != c.fails || !strings.Contains(got, c.want) || strings.Count(got, "Lucy") > 2 {
+					t.Fatalf("%s: got %s (%v), want %q in it, and a failure: %v", c.what, got, err, c.want, c.fails)
 				}
 			}
-			all, err := store.Pets(t.Context(), pets.Query{Limit: 1 << 20})
-			got := slices.DeleteFunc(all.Pets, func(p pets.Pet) bool { return p.Name != "Frank" })
-			if err != nil || len(got) != 1 && programs["createPet"] != "" {
-				t.Errorf("got %v, error %v, want one: createPet adds one, also if a response is lost", got, err)
+			all, err := store.Pets(t.Context(), pets.Query{Limit: 100, After: 300})
+			if err != nil || len(all.Pets) != 1 || all.Pets[0].Name != "Frank" {
+				t.Errorf("got %v (%v), want one new pet, although a response was lost", all.Pets, err)
 			}
 		})
 	}
 }
 
-// lastPet is the name of the last of three pages of pets.
-var lastPet = fmt.Sprintf("Zoë %d.", 2*int(*example.Parameter("limit").Max)+1)
+// TestDescription tests that the page has the commands in the description of the
+// document, but the one for Go, which it runs.
+func TestDescription(t *testing.T) {
+	commands := strings.Split(block(t, example.Document().Info.Description, "Clients", "sh"), "\n")
+	for _, command := range commands[1:] {
+		if !strings.Contains(page(t), "$ "+command+"\n") {
+			t.Errorf("CLIENTS.md: got no command %s", command)
+		}
+	}
+	dir := newDir(t, "openapi.yaml", string(gen.Document))
+	if got, err := shell(t, dir, "", "", "go mod init example.com/pets; "+commands[0]+"; go mod tidy; go vet ."); err != nil {
+		t.Errorf("%s: got %s (%v), want a client", commands[0], got, err)
+	}
+}
 
-// serve starts a service with three pages of pets. It loses the response of the first
-// create.
-func serve(t *testing.T) (url string, store *memory.Store) {
-	store = memory.New()
-	p := example.Pet()
-	for n := 1; p.Name != lastPet; n++ {
-		p.Name = fmt.Sprintf("Zoë %d.", n)
-		_, _ = store.CreatePet(t.Context(), p, pets.IdempotencyKey{}) // never fails
+// newService returns a service with 300 pets, and its store. It refuses the first two
+// requests for a second each, and loses the response of the first create.
+func newService(t *testing.T) (*memory.Store, http.HandlerFunc) {
+	store := memory.New()
+	for n := range 300 {
+		_, _ = store.CreatePet(t.Context(), example.Named(fmt.Sprintf("Zoë %d.", n+1)), pets.IdempotencyKey{}) // never fails
 	}
 	h, err := program.NewHandler(store, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var lost sync.Once
-	s := program.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Method == http.MethodPost {
-			lost.Do(func() {
-				h.ServeHTTP(httptest.NewRecorder(), r)
-				panic(http.ErrAbortHandler)
-			})
-		}
-		h.ServeHTTP(w, r)
-	}))
-	t.Cleanup(s.Close)
-	return s.URL, store
-}
-
-// samples returns the code samples of a language by operation.
-func samples(language string) map[string]string {
-	found := map[string]string{}
-	for _, item := range example.Document().Paths.Map() {
-		for _, o := range item.Operations() {
-			all, _ := o.Extensions["x-codeSamples"].([]any)
-			for _, s := range all {
-				if s := s.(map[string]any); s["lang"] == language {
-					found[o.OperationID] = s["source"].(string)
-				}
-			}
+	var requests, creates atomic.Int32
+	var refused time.Time
+	return store, func(w http.ResponseWriter, r *http.Request) {
+		switch n := requests.Add(1); {
+		case !strings.HasPrefix(r.URL.Path, example.Base()):
+			requests.Add(-1) // the document
+			h.ServeHTTP(w, r)
+		case n <= 3 && time.Since(refused) < time.Second:
+			t.Errorf("got a request %v after one that was to be repeated a second later", time.Since(refused))
+		case n <= 2:
+			refused = time.Now()
+			w.Header().Set("Retry-After", "1")
+			http.Error(w, "<h1>Later</h1>", []int{http.StatusTooManyRequests, http.StatusServiceUnavailable}[n-1])
+		case r.Method == http.MethodPost && creates.Add(1) == 1:
+			h.ServeHTTP(httptest.NewRecorder(), r)
+			panic(http.ErrAbortHandler)
+		default:
+			h.ServeHTTP(w, r)
 		}
 	}
-	return found
 }
 
-// section returns the first block of a kind in the page's section on a language,
-// without prompts.
-func section(t *testing.T, language, kind string) string {
+// proxy cannot reach the service.
+func proxy(w http.ResponseWriter, _ *http.Request) {
+	w.Header().Set("Content-Type", "text/html")
+	w.WriteHeader(http.StatusBadGateway)
+	_, _ = io.WriteString(w, "<h1>Bad Gateway</h1>")
+}
+
+// endless answers with examples of the document, as mocks do.
+func endless(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Link", `</v1/pets?limit=2&status=available&after=5>; rel="next"`)
+	if r.Method == http.MethodPost {
+		w.WriteHeader(http.StatusCreated)
+		_, _ = io.WriteString(w, `{"id":301,"name":"Frank","categoryId":1,"status":"available"}`)
+		return
+	}
+	_, _ = io.WriteString(w, `[{"id":4,"name":"Lucy","categoryId":1},{"id":5,"name":"Seth","categoryId":1}]`)
+}
+
+// serve serves h and returns its address, as the sandbox prints it.
+func serve(t *testing.T, h http.HandlerFunc) string {
+	s := program.NewServer(h)
+	t.Cleanup(s.Close)
+	return s.URL + example.Base()
+}
+
+// newDir returns a directory beside the checkout that has one file.
+func newDir(t *testing.T, file, text string) string {
+	t.Helper()
+	parent := t.TempDir()
+	dir := filepath.Join(parent, "client")
+	root, err := filepath.Abs("../../..")
+	if err == nil {
+		err = os.Symlink(root, filepath.Join(parent, "petstore"))
+	}
+	if err == nil {
+		err = os.Mkdir(dir, 0o700)
+	}
+	if err == nil {
+		err = os.WriteFile(filepath.Join(dir, file), []byte(text), 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+func page(t *testing.T) string {
 	t.Helper()
 	text, err := os.ReadFile("../../../.github/CLIENTS.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, part, _ := strings.Cut(string(text), "\n## "+language+"\n")
+	return string(text)
+}
+
+// block returns the first block of a kind in a section of a page, without prompts.
+func block(t *testing.T, page, section, kind string) string {
+	t.Helper()
+	_, part, _ := strings.Cut(page, "# "+section+"\n")
 	_, block, _ := strings.Cut(part, "\n```"+kind+"\n")
 	block, _, found := strings.Cut(block, "\n```")
 	if !found {
-		t.Fatalf("CLIENTS.md: got no block %s for %s", kind, language)
+		t.Fatalf("%s: got no block %s", section, kind)
 	}
 	return strings.TrimPrefix(strings.ReplaceAll(block, "\n$ ", "\n"), "$ ")
 }
 
-// shell runs commands in dir with an API key, and returns what they print. What the first
-// ones installed in a virtual environment of Python is there for the next ones too.
-func shell(t *testing.T, dir, commands, key string) (string, error) {
+// shell runs commands in dir and returns what they print. What the first ones installed
+// in a virtual environment of Python is there for the next ones too.
+func shell(t *testing.T, dir, url, key, commands string) (string, error) {
 	cmd := exec.CommandContext(t.Context(), "bash", "-euo", "pipefail", "-c", commands)
 	path := filepath.Join(dir, ".venv/bin") + ":" + os.Getenv("PATH")
-	cmd.Env = append(os.Environ(), "KEY="+key, "PATH="+path, "npm_config_ignore_scripts=true")
+	cmd.Env = append(os.Environ(), "PETSTORE_URL="+url, "PETSTORE_KEY="+key, "PATH="+path, "npm_config_ignore_scripts=true")
 	cmd.Dir = dir
 	out, err := cmd.CombinedOutput()
 	return string(out), err
