@@ -87,7 +87,7 @@ func run(ctx context.Context, args []string, env *environment) int {
 	} else if cause, ok := errors.AsType[server.Interrupted](context.Cause(ctx)); ok && !env.serving {
 		status, text = 128+int(cause.Signal), cause.Error()+": "+text
 	}
-	fmt.Fprintf(env.stderr, "%s: %s\n", service.Name, text)
+	fmt.Fprintf(env.stderr, "%s: %s\n", service.Name, env.stderr.cut(text, 2*textLimit))
 	return status
 }
 

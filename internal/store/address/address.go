@@ -24,15 +24,11 @@ var kinds = []store.Kind{
 
 // Forms returns the forms of an address, such as "sqlite:PATH or memory:".
 func Forms() string {
-	text := kinds[0].Form
-	for i, k := range kinds[1:] {
-		separator := ", "
-		if i == len(kinds)-2 {
-			separator = " or "
-		}
-		text += separator + k.Form
+	var forms []string
+	for _, k := range kinds {
+		forms = append(forms, k.Form)
 	}
-	return text
+	return strings.Join(forms, " or ")
 }
 
 // Address is the address of a store. A pointer to it is the value of a flag.
