@@ -24,12 +24,13 @@ const (
 // newLogger returns a logger that writes to out, and cuts what is long.
 func newLogger(out *printer, level slog.Level, asJSON bool) *slog.Logger {
 	options := &slog.HandlerOptions{Level: level, ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
-		kind := a.Value.Kind()
-		switch {
-		case a.Key == slog.LevelKey: // as text, it is written without encoding/json
-			return slog.String(a.Key, a.Value.Any().(slog.Level).String())
+		switch kind := a.Value.Kind(); {
 		case kind != slog.KindString && kind != slog.KindAny:
 			return a
+		case a.Key == slog.LevelKey:
+			if level, ok := a.Value.Any().(slog.Level); ok { // as text, it needs no encoding/json
+				return slog.String(a.Key, level.String())
+			}
 		case a.Key == slog.MessageKey || a.Key == "error":
 			return slog.String(a.Key, out.cut(a.Value.String(), textLimit))
 		}
@@ -107,8 +108,8 @@ func (p *printer) shown(text []byte) []byte {
 	return printable(text)
 }
 
-// cut returns text, or its beginning and a mark if it takes more than limit bytes of the
-// log. Secrets are hidden first, because a part of one would not be recognised.
+// cut returns text, or its beginning and a mark if it would take more than limit bytes of
+// the log. Secrets are hidden first, because a part of one would not be recognised.
 func (p *printer) cut(text string, limit int) string {
 	if len(text)*len(`\u001b`) <= limit || fitting(text, limit) == len(text) {
 		return text
@@ -117,7 +118,8 @@ func (p *printer) cut(text string, limit int) string {
 	return text[:fitting(text, limit)] + "...(cut)"
 }
 
-// fitting returns how many bytes of text take at most limit bytes of the log.
+// fitting returns the length of the longest beginning of text that takes at most limit
+// bytes of the log, where some characters are escaped.
 func fitting(text string, limit int) int {
 	for i, r := range text {
 		size := utf8.RuneLen(r)
