@@ -56,15 +56,16 @@ func isAmbiguous(address string) bool {
 	end := strings.IndexAny(rest+"/", "/?#")
 	authority, rest := rest[:end], rest[end:]
 	user, _, _ := strings.Cut(authority, "@")
+	user, _, _ = strings.Cut(user, ":")
 	return strings.Count(authority, "@") > 1 || strings.Contains(rest, "@") ||
 		strings.Contains(strings.ToUpper(user), "%3A")
 }
 
 // An address is printed if nothing in it needs an escape but the password and the / of a socket.
 var (
-	host      = `(?:[\w.-]|%2[fF])*|\[[\da-fA-F:.]+\]`
-	hosts     = `(?:` + host + `)(?::\d{1,5})?`
-	printable = regexp.MustCompile(`^(postgres(?:ql)?://)(?:([\w.-]*)(:[^/?#@]*)?@)?(` + hosts + `(?:,` + hosts + `)*(?:/[\w.-]*)?)$`)
+	host      = `((?:[\w.-]|%2[fF])*|\[[\da-fA-F:.]+\])(:\d{1,5})?`
+	printable = regexp.MustCompile(`^postgres(ql)?://([\w.-]*(:xxxxx)?@)?` + host + `(,` + host + `)*(/[\w.-]*)?$`)
+	password  = regexp.MustCompile(`^(postgres(?:ql)?://[\w.-]*):[^/?#@]*@`)
 )
 
 const hidden = "postgres://…"
@@ -73,16 +74,9 @@ const hidden = "postgres://…"
 // or nothing of it unless it is clear where the password begins and ends.
 func Redact(address string) string {
 	plain, _, _ := strings.Cut(address, "?")
-	parts := printable.FindStringSubmatch(plain)
-	if parts == nil || isAmbiguous(address) {
+	plain = password.ReplaceAllString(plain, "$1:xxxxx@")
+	if isAmbiguous(address) || !printable.MatchString(plain) {
 		return hidden
 	}
-	scheme, user, password, hosts := parts[1], parts[2], parts[3], parts[4]
-	if password != "" {
-		user += ":xxxxx"
-	}
-	if user != "" {
-		user += "@"
-	}
-	return scheme + user + hosts
+	return plain
 }

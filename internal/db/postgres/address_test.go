@@ -14,6 +14,7 @@ func TestAddress(t *testing.T) {
 		"postgres://localhost/notes":                                      {"postgres://localhost/notes", ""},
 		"postgresql://ann@db1:5432,db2/notes":                             {"postgresql://ann@db1:5432,db2/notes", ""},
 		"postgres://ann:hunter2@db1,db2:1/notes?sslmode=disable":          {"postgres://ann:xxxxx@db1,db2:1/notes", ""},
+		"postgres://ann:hunter2%3A%40@db/notes":                           {"postgres://ann:xxxxx@db/notes", ""},
 		"postgres://ann:hunter2@[::1]:5432/notes":                         {"postgres://ann:xxxxx@[::1]:5432/notes", ""},
 		"postgres://ann:hunter2@%2Frun%2Fpostgresql/notes":                {"postgres://ann:xxxxx@%2Frun%2Fpostgresql/notes", ""},
 		"postgres://ann%40server:hunter2@db/notes":                        {hidden, ""},

@@ -8,10 +8,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"example.com/petstore/internal/db"
 	"example.com/petstore/internal/db/postgres/pgtest"
 	"example.com/petstore/internal/fault"
-	"github.com/prometheus/client_golang/prometheus"
 )
 
 // TestFaultUnderLoad makes the primary fail while 16 clients insert notes. The

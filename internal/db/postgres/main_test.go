@@ -53,7 +53,7 @@ func (d *DB) count(ctx context.Context) (n int, err error) {
 
 func (d *DB) mustInsert(t *testing.T) {
 	t.Helper()
-	if _, err := d.insert(t.Context(), "Call Ann", false); err != nil {
+	if _, err := d.insert(t.Context(), "Call Zoë 🐕", false); err != nil {
 		t.Errorf("insert: got error %v", err)
 	}
 }

@@ -16,6 +16,8 @@ import (
 	"testing/fstest"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"example.com/petstore/internal/db"
 	"example.com/petstore/internal/db/postgres/pgtest"
 )
@@ -55,6 +57,13 @@ func TestSettings(t *testing.T) {
 	d := mustOpen(t, address+"&default_query_exec_mode=exec")
 	d.mustInsert(t)
 	d.mustCount(t, 1)
+	err := d.Read(t.Context(), func(ctx context.Context, c *pgx.Conn) error {
+		var now time.Time
+		return c.QueryRow(ctx, "SELECT now()").Scan(&now)
+	})
+	if err != nil {
+		t.Errorf("a time: got error %v", err)
+	}
 	const settings = "SELECT application_name FROM pg_stat_activity WHERE usename = 'ann' LIMIT 1"
 	if got := pgtest.Query[string](t, owner, settings); got != "notebook" {
 		t.Errorf("got the name %q in the server's views, want notebook", got)

@@ -9,10 +9,11 @@ import (
 	"strings"
 	"time"
 
-	"example.com/petstore/internal/fault"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
+
+	"example.com/petstore/internal/fault"
 )
 
 const (

@@ -9,9 +9,10 @@ import (
 	"testing"
 	"time"
 
-	"example.com/petstore/internal/fault"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+
+	"example.com/petstore/internal/fault"
 )
 
 func TestEffectOf(t *testing.T) {
