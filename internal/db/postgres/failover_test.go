@@ -3,7 +3,9 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -29,7 +31,7 @@ func TestFaultUnderLoad(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			primary, standby := pgtest.Pair(t)
-			refused(t, standby.Address("postgres"), "the server is a standby", true)
+			refused(t, standby.Address("postgres"), "the server is a standby")
 			l := pgtest.Load(t, mustOpen(t, pgtest.Address("postgres", primary.Host(), standby.Host())).insert)
 			l.Wait(t, time.Minute, 300)
 			fault(t, primary)
@@ -73,108 +75,94 @@ func TestOutage(t *testing.T) {
 	d.mustInsert(t)
 }
 
-// TestDurability checks which settings are refused, and that the metrics tell the same.
-func TestDurability(t *testing.T) {
+// TestCheck checks what is refused, at the start and by new connections, and that the metrics
+// tell the same.
+func TestCheck(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Start(t)
-	address := server.Address("postgres")
-	d := mustOpen(t, address)
-	const off, local, empty, hidden = "synchronous_commit is off", "synchronous_commit local", `synchronous_standby_names is ""`, "client_min_messages error"
+	owner := server.Address("postgres")
+	address := strings.Replace(owner, "postgres@", "ann@", 1)
+	_ = mustOpen(t, owner).Close()
+	pgtest.Exec(t, owner, "CREATE ROLE ann LOGIN", "GRANT USAGE ON SCHEMA notebook TO ann", "GRANT SELECT, INSERT ON ALL TABLES IN SCHEMA notebook TO ann")
+	const names = "synchronous_standby_names"
 	for _, c := range []struct {
-		set, names      string // ALTER …, and synchronous_standby_names
-		plain, required string // parts of the error of Open, without and with RequireSync
+		sql, mend         string
+		setting, value    string // of the server
+		write, sync, read string // parts of the errors of Open without and with RequireSync, and of OpenReader
 	}{
-		{"ROLE postgres RESET ALL", "one", "", ""},
-		{"ROLE postgres RESET ALL", "", "", empty},
-		{"ROLE postgres SET synchronous_commit = remote_write", "one", "", ""},
-		{"ROLE postgres SET synchronous_commit = off", "one", off, off},
-		{"DATABASE postgres SET synchronous_commit = off", "one", off, off},
-		{"ROLE postgres SET synchronous_commit = local", "one", "", local},
-		{"ROLE postgres SET client_min_messages = warning", "one", "", ""},
-		{"ROLE postgres SET client_min_messages = error", "one", "", hidden},
+		{sync: `synchronous_standby_names is ""`},
+		{value: "one"},
+		{value: "one", sql: "ALTER ROLE ann SET synchronous_commit = remote_write"},
+		{value: "one", sql: "ALTER ROLE ann SET synchronous_commit = local", sync: "synchronous_commit local"},
+		{value: "one", sql: "ALTER ROLE ann SET client_min_messages = warning"},
+		{value: "one", sql: "ALTER ROLE ann SET client_min_messages = error", sync: "client_min_messages error"},
+		{sql: "ALTER ROLE ann SET synchronous_commit = off", write: "synchronous_commit is off"},
+		{sql: "ALTER DATABASE postgres SET synchronous_commit = off", write: "synchronous_commit is off"},
+		{setting: "fsync", value: "off", write: "fsync is off"},
+		{setting: "full_page_writes", value: "off", write: "full_page_writes is off"},
+		{
+			sql: "ALTER TABLE notebook.notes ENABLE ROW LEVEL SECURITY", mend: "ALTER TABLE notebook.notes DISABLE ROW LEVEL SECURITY",
+			write: "row security", read: "row security may hide rows from the user, in the tables notes",
+		},
+		{
+			sql: "ALTER TABLE notebook.notes SET UNLOGGED", mend: "ALTER TABLE notebook.notes SET LOGGED",
+			write: "UNLOGGED", read: "UNLOGGED tables: notes",
+		},
 	} {
-		t.Run(c.set+" "+c.names, func(t *testing.T) {
-			pgtest.Exec(t, address, "ALTER "+c.set)
-			server.Configure(t, "synchronous_standby_names", c.names)
-			for required, want := range map[bool]string{false: c.plain, true: c.required} {
-				d, err := Open(t.Context(), address, notebook, db.Options{RequireSync: required})
+		t.Run(c.sql+c.setting+c.value, func(t *testing.T) {
+			d := mustOpen(t, address)
+			setting := cmp.Or(c.setting, names)
+			before := pgtest.Query[string](t, owner, "SELECT current_setting($1)", setting)
+			pgtest.Exec(t, owner, c.sql)
+			server.Configure(t, setting, c.value)
+			says := func(what string, err error, want string) {
+				t.Helper()
 				if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
-					t.Errorf("Open, required %v: got error %v, want %q", required, err, want)
-				}
-				if err == nil {
-					got := figures(t, d)
-					if (got["postgres_sync_required"] == 1) != required || (got["postgres_sync"] == 1) != (c.required == "") {
-						t.Errorf("the metrics, required %v: got %v", required, got)
-					}
-					_ = d.Close()
+					t.Errorf("%s: got error %v, want %q", what, err, want)
 				}
 			}
-			server.Configure(t, "synchronous_standby_names", "")
-			pgtest.Exec(t, address, "ALTER ROLE postgres RESET ALL", "ALTER DATABASE postgres RESET ALL")
+			for required, want := range map[bool]string{false: c.write, true: cmp.Or(c.write, c.sync)} {
+				opened, err := Open(t.Context(), address, notebook, db.Options{RequireSync: required})
+				says(fmt.Sprint("Open, required ", required), err, want)
+				if err == nil {
+					got := figures(t, opened)
+					if (got["postgres_sync_required"] == 1) != required || (got["postgres_sync"] == 1) != (c.sync == "") {
+						t.Errorf("the metrics, required %v: got %v", required, got)
+					}
+					_ = opened.Close()
+				}
+			}
+			reader, err := OpenReader(t.Context(), address, notebook)
+			says("OpenReader", err, c.read)
+			if err == nil {
+				_ = reader.Close()
+			}
+			_, err = d.count(t.Context())
+			says("count by a new connection", err, c.read)
+			if c.write != "" && c.read == "" { // else it would be known, or wait for a standby
+				_, err = d.insert(t.Context(), "Call Ann", false)
+				says("insert by a new connection", err, c.write)
+				if fault.KindOf(err) != fault.Unavailable {
+					t.Errorf("insert: got error %v (%v), want Unavailable", err, fault.KindOf(err))
+				}
+			}
+			server.Configure(t, setting, before)
+			pgtest.Exec(t, owner, "ALTER ROLE ann RESET ALL", "ALTER DATABASE postgres RESET ALL", c.mend)
 		})
 	}
 
 	// The metric follows the server.
+	d := mustOpen(t, address)
 	for _, c := range []struct {
 		setting, value string
 		want           float64
-	}{{"synchronous_standby_names", "one", 1}, {"synchronous_commit", "local", 0}, {"synchronous_standby_names", "", 0}} {
+	}{{names, "one", 1}, {"synchronous_commit", "local", 0}, {names, "", 0}} {
 		server.Configure(t, c.setting, c.value)
 		pgtest.Eventually(t, 10*time.Second, "postgres_sync", func() bool { return figures(t, d)["postgres_sync"] == c.want })
 	}
 	server.Kill()
 	if got, told := figures(t, d)["postgres_sync"]; told {
 		t.Errorf("postgres_sync without a server: got %v, want none", got)
-	}
-}
-
-// TestCheck checks that a database which may lose or hide rows is refused, by each new
-// connection, too. Reads do not mind what endangers only writes.
-func TestCheck(t *testing.T) {
-	t.Parallel()
-	server := pgtest.Start(t)
-	address := server.Address("postgres")
-	pgtest.Exec(t, address, "CREATE ROLE reader LOGIN")
-	_ = mustOpen(t, address).Close()
-	pgtest.Exec(t, address, "GRANT USAGE ON SCHEMA notebook TO reader", "GRANT SELECT, INSERT ON ALL TABLES IN SCHEMA notebook TO reader")
-	address = strings.Replace(address, "postgres@", "reader@", 1)
-	for _, c := range []struct {
-		harm, mend, want string
-		readers          bool // are refused, too
-	}{
-		{"ALTER TABLE notebook.notes ENABLE ROW LEVEL SECURITY", "ALTER TABLE notebook.notes DISABLE ROW LEVEL SECURITY", "row security may hide rows from the user, in the tables notes", true},
-		{"ALTER TABLE notebook.notes SET UNLOGGED", "ALTER TABLE notebook.notes SET LOGGED", "UNLOGGED tables: notes", true},
-		{"ALTER ROLE reader SET synchronous_commit = off", "ALTER ROLE reader RESET ALL", "synchronous_commit is off", false},
-		{"ALTER SYSTEM SET fsync = off", "ALTER SYSTEM RESET fsync", "fsync is off", false},
-		{"ALTER SYSTEM SET full_page_writes = off", "ALTER SYSTEM RESET full_page_writes", "full_page_writes is off", false},
-	} {
-		d := mustOpen(t, address)
-		d.mustCount(t, 0)
-		set := func(statement, want string) {
-			pgtest.Exec(t, server.Address("postgres"), statement, "SELECT pg_reload_conf()",
-				"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'reader'")
-			pgtest.Eventually(t, 10*time.Second, statement, func() bool {
-				d, err := Open(t.Context(), address, notebook, db.Options{})
-				if err == nil {
-					_ = d.Close()
-				}
-				return (err == nil) == (want == "")
-			})
-		}
-		set(c.harm, c.want)
-		refused(t, address, c.want, c.readers)
-		_, writeErr := d.insert(t.Context(), "Call Ann", false)
-		_, readErr := d.count(t.Context())
-		for what, err := range map[string]error{"insert": writeErr, "count": readErr} {
-			if what == "count" && !c.readers {
-				if err != nil {
-					t.Errorf("%s: count: got error %v", c.harm, err)
-				}
-			} else if fault.KindOf(err) != fault.Unavailable || !strings.Contains(err.Error(), c.want) {
-				t.Errorf("%s: %s: got error %v, want Unavailable: %s", c.harm, what, err, c.want)
-			}
-		}
-		set(c.mend, "")
 	}
 }
 

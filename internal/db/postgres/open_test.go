@@ -37,13 +37,13 @@ func TestOpenRejects(t *testing.T) {
 		newer:                                                  "its schema is newer than this program: version 99, not 1",
 		here + "&nonsense=1":                                   `unrecognized configuration parameter "nonsense"`,
 	} {
-		refused(t, address, want, true)
+		refused(t, address, want)
 	}
 	if _, err := Open(t.Context(), strings.Replace(denied, "postgres@", "ann@", 1), notebook, db.Options{}); !errors.Is(err, db.ErrMayNotMigrate) {
 		t.Errorf("Open as a user without privileges: got error %v, want db.ErrMayNotMigrate", err)
 	}
 	server.Hang()
-	refused(t, here, "set connect_timeout=SECONDS in the address", true)
+	refused(t, here, "set connect_timeout=SECONDS in the address")
 }
 
 // TestSettings opens databases as a role whose settings and limits are not the default.
