@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -202,6 +203,29 @@ func TestAccepted(t *testing.T) {
 		}
 		s.wantEnd(arrivalTime, nil)
 	})
+}
+
+// TestNotify checks that systemd is told when the server is ready and when it stops.
+func TestNotify(t *testing.T) {
+	addr := &net.UnixAddr{Name: filepath.Join(t.TempDir(), "notify"), Net: "unixgram"}
+	systemd, err := net.ListenUnixgram(addr.Net, addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer systemd.Close()
+	t.Setenv("NOTIFY_SOCKET", addr.Name)
+	inBubble(t, Options{}, func(s *running) {
+		s.cancel(nil)
+		s.wantEnd(0, nil)
+	})
+	_ = systemd.SetReadDeadline(time.Now().Add(time.Minute)) // both have been sent
+	for _, want := range []string{"READY=1", "STOPPING=1"} {
+		message := make([]byte, 100)
+		n, err := systemd.Read(message)
+		if got := string(message[:n]); got != want || err != nil {
+			t.Errorf("got %q, error %v, want %s", got, err, want)
+		}
+	}
 }
 
 // TestFailure checks that a service that fails ends the drain, once the requests that run
