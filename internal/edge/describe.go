@@ -60,15 +60,11 @@ func describeRule(e *openapi3.SchemaError) string {
 		return "must not be null"
 	}
 	s := e.Schema
+	_, isString := e.Value.(string)
 	message, _ := s.Extensions["x-pattern-message"].(string)
 	switch field := e.SchemaField; {
 	case field == "required":
 		return "is required"
-	case field == "type":
-		if _, isString := e.Value.(string); isString {
-			return describeType(s) + ", not a string"
-		}
-		return describeType(s)
 	case field == "enum":
 		values := make([]string, len(s.Enum))
 		for i, v := range s.Enum {
@@ -79,7 +75,9 @@ func describeRule(e *openapi3.SchemaError) string {
 		return fmt.Sprintf("must be between %v and %v", *s.Min, *s.Max)
 	case field == "pattern" && message != "":
 		return message
-	case field == "format" && s.Type.Is("integer"):
+	case field == "type" && isString:
+		return describeType(s) + ", not a string"
+	case field == "type" || field == "format" && s.Type.Is("integer"):
 		return describeType(s)
 	case field == "format":
 		return "must be a valid " + s.Format
@@ -91,15 +89,10 @@ func describeRule(e *openapi3.SchemaError) string {
 }
 
 func describeType(s *openapi3.Schema) string {
-	switch {
-	case s.Type.Is("integer"):
+	if s.Type.Is("integer") {
 		return describeInteger(bits(s))
-	case s.Type.Is("boolean"):
-		return "must be true or false"
-	case s.Type.Is("array"), s.Type.Is("object"):
-		return "must be an " + s.Type.Slice()[0]
 	}
-	return "must be a " + strings.Join(s.Type.Slice(), " or ")
+	return "must be of type " + strings.Join(s.Type.Slice(), " or ")
 }
 
 // bits returns the size of an integer.

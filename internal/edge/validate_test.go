@@ -12,9 +12,9 @@ func TestParameterMessages(t *testing.T) {
 	for query, want := range map[string]string{
 		"limit=99999999999999999999":            "limit must be an integer of 64 bits, written in digits",
 		"year=2147483648":                       "year must be an integer of 32 bits, written in digits",
-		"price=0x1p3":                           "price must be a number",
+		"price=0x1p3":                           "price must be of type number",
 		"price=11":                              "price must be at most 10.5",
-		"sold=T":                                "sold must be true or false",
+		"sold=T":                                "sold must be of type boolean",
 		"kind=":                                 "kind must be one of novel, poem",
 		"tag=a&tag=b&tag=c":                     "tag is invalid: maximum number of items is 2",
 		"tag=abcd":                              "tag[0] is invalid: maximum string length is 3",
@@ -64,8 +64,8 @@ var long = strings.Repeat("k", 65) // a name that is too long to be shown
 
 var bodyMessages = map[string]string{
 	`null`:                                        "the body must not be null",
-	`[]`:                                          "the body must be an object",
-	`{"title":5}`:                                 "title must be a string",
+	`[]`:                                          "the body must be of type object",
+	`{"title":5}`:                                 "title must be of type string",
 	`{"title":"a","pages":"1"}`:                   "pages must be an integer of 64 bits, written in digits, not a string",
 	`{"title":"a","pages":{}}`:                    "pages must be an integer of 64 bits, written in digits",
 	`{"title":"a","kind":null}`:                   "kind must not be null; it may be left out",

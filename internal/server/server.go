@@ -170,21 +170,17 @@ func (s *Server) serveHTTP(w http.ResponseWriter, r *http.Request) {
 // the request as unanswered, except during Write.
 type responseWriter struct {
 	http.ResponseWriter
-	server      *Server
-	request     *http.Request
-	body        *body // nil if there is none
-	wroteHeader bool
+	server  *Server
+	request *http.Request
+	body    *body // nil if there is none
 }
 
-// beforeHeader announces that the connection will be closed: while the server stops,
-// after a request whose body has not been read, since net/http would wait for the rest of
-// it before it sends the response, and after an HTTP/1.0 or chunked request, since a
-// proxy in front may disagree with net/http about where that ends (RFC 9112, section 6.1).
+// beforeHeader announces that the connection will be closed: while the server stops, after
+// a request whose body has not been read, since net/http would wait for the rest of it
+// before it sends the response, and after an HTTP/1.0 or chunked request, since a proxy in
+// front may disagree with net/http about where that ends (RFC 9112, section 6.1). It has no
+// effect once the header is written.
 func (w *responseWriter) beforeHeader() {
-	if w.wroteHeader {
-		return
-	}
-	w.wroteHeader = true
 	r := w.request
 	if w.server.stopping.Load() || w.unread() || !r.ProtoAtLeast(1, 1) || len(r.TransferEncoding) > 0 {
 		w.Header().Set("Connection", "close")
