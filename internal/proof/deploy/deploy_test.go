@@ -13,7 +13,6 @@ import (
 	"os/exec"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -103,56 +102,4 @@ func newClient(t *testing.T, url string, options ...client.ClientOption) *client
 		t.Fatal(err)
 	}
 	return c
-}
-
-func list(t *testing.T, c *client.ClientWithResponses) error {
-	r, err := c.ListPetsWithResponse(t.Context(), nil)
-	if err != nil {
-		return err
-	}
-	return client.Check(r.JSON200, r.HTTPResponse, r.Body)
-}
-
-// underLoad runs steps while eight clients create and list pets, and returns how many they
-// created. They repeat only creates. Between the steps they create another 250.
-func underLoad(t *testing.T, url string, steps ...func()) (created int64) {
-	t.Helper()
-	var clients sync.WaitGroup
-	var ended atomic.Bool
-	var creates atomic.Int64
-	stop := func() {
-		ended.Store(true)
-		clients.Wait()
-	}
-	defer stop() // also if a step fails
-	for range 8 {
-		clients.Go(func() {
-			creator, lister := newClient(t, url, client.WithRetries(5)), newClient(t, url)
-			for !ended.Load() {
-				r, err := creator.CreatePetWithResponse(t.Context(), nil, client.NewPet{Name: "Frank", CategoryID: 1})
-				if err == nil {
-					err = client.Check(r.JSON201, r.HTTPResponse, r.Body)
-				}
-				if err == nil {
-					err = list(t, lister)
-				}
-				if err != nil {
-					t.Error(err)
-					return
-				}
-				creates.Add(1)
-			}
-		})
-	}
-	for _, step := range append([]func(){func() {}}, steps...) {
-		step()
-		end := time.Now().Add(2 * time.Minute)
-		for until := creates.Load() + 250; creates.Load() < until && !t.Failed(); time.Sleep(50 * time.Millisecond) {
-			if time.Now().After(end) {
-				t.Fatal("no 250 pets within two minutes")
-			}
-		}
-	}
-	stop()
-	return creates.Load()
 }

@@ -3,8 +3,6 @@
 package deploy
 
 import (
-	"fmt"
-	"strings"
 	"testing"
 
 	"example.com/petstore/internal/proof/program"
@@ -60,31 +58,8 @@ func TestPackageVersion(t *testing.T) {
 		later 1; later 11; git tag v1.0.1; later 0`, "sh", t.TempDir())
 }
 
-// TestImage builds the image and runs it as described in deploy/Dockerfile.
+// TestImage runs testdata/image.sh, which builds and runs the image.
 func TestImage(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
-	write(t, dir+"/containers.conf", "[containers]\ndefault_ulimits = []\n[engine]\nruntime = \"runc\"\ncgroup_manager = \"cgroupfs\"\nevents_logger = \"file\"\n")
-	write(t, dir+"/storage.conf", fmt.Sprintf("[storage]\ndriver = \"vfs\"\ngraphroot = %q\nrunroot = %q\n", dir+"/root", dir+"/run"))
-	withConfig := func(args ...string) string {
-		t.Helper()
-		return run(t, "env", append([]string{"CONTAINERS_CONF=" + dir + "/containers.conf", "CONTAINERS_STORAGE_CONF=" + dir + "/storage.conf"}, args...)...)
-	}
-	withConfig("make", "image", "IMAGE=podman", "IMAGE_FLAGS=--isolation chroot --format docker")
-
-	flags := []string{"podman", "run", "--network", "host", "--read-only", "--cap-drop", "all", "--volume", "pets:/data"}
-	if key := withConfig(append(flags, "--rm", "petstore:latest", "keys", "create", "first")...); !strings.HasPrefix(key, "psk_") {
-		t.Errorf("keys create: got %q, want a key", key)
-	}
-	addr := program.FreeAddress(t)
-	id := withConfig(append(flags, "--detach", "--memory", "256m", "--env", "GOMEMLIMIT=160MiB",
-		"--env", "PETSTORE_ADDR="+addr, "--env", "PETSTORE_API_KEYS="+program.Key, "petstore:latest")...)
-	program.WaitFor(t, addr)
-	underLoad(t, "http://"+addr)
-	withConfig("podman", "healthcheck", "run", id)
-	withConfig("podman", "stop", "--time", "30", id)
-	if got := withConfig("podman", "inspect", "--format", "{{.Config.User}} {{.State.OOMKilled}} {{.State.ExitCode}}", id); got != "65532:65532 false 0" {
-		t.Errorf("user, killed for memory, exit status: got %s, want 65532:65532 false 0\n%s", got, withConfig("podman", "logs", id))
-	}
-	withConfig("podman", "rm", "--volumes", id)
+	run(t, "bash", "-e", "-x", "internal/proof/deploy/testdata/image.sh", t.TempDir(), program.FreeAddress(t))
 }

@@ -6,12 +6,14 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -42,29 +44,62 @@ func TestOwnErrors(t *testing.T) {
 	run(t, "bash", "-e", "internal/proof/deploy/testdata/nginx.sh", proxy.https, proxy.http, proxy.log)
 }
 
-// TestRollingRestart restarts two replicas, one after the other, under load. No request
-// may fail, except that nginx may leave it to the client to retry a POST. No
-// acknowledged pet may be lost or duplicated.
+// TestRollingRestart restarts two replicas, one after the other, while eight clients create and
+// list pets. No request may fail, except that nginx may leave it to the client to repeat a POST.
+// No acknowledged pet may be lost or duplicated.
 func TestRollingRestart(t *testing.T) {
 	t.Parallel()
 	store := "sqlite:" + t.TempDir() + "/petstore.db"
 	replicas := []string{program.FreeAddress(t), program.FreeAddress(t)}
-	var steps []func()
+	var stops []func()
 	for _, replica := range replicas {
-		stop := serve(t, replica, "--store", store)
-		steps = append(steps, stop, func() { serve(t, replica, "--store", store) })
+		stops = append(stops, serve(t, replica, "--store", store))
 	}
 	url := "https://" + startNginx(t, replicas...).https
-	created := underLoad(t, url, steps...)
+	var clients sync.WaitGroup
+	var ended atomic.Bool
+	var created atomic.Int64
+	for range 8 {
+		clients.Go(func() {
+			creator, lister := newClient(t, url, client.WithRetries(5)), newClient(t, url)
+			for !ended.Load() && !t.Failed() {
+				r, err := creator.CreatePetWithResponse(t.Context(), nil, client.NewPet{Name: "Frank", CategoryID: 1})
+				if err == nil {
+					err = client.Check(r.JSON201, r.HTTPResponse, r.Body)
+				}
+				list, listErr := lister.ListPetsWithResponse(t.Context(), nil)
+				if listErr == nil {
+					listErr = client.Check(list.JSON200, list.HTTPResponse, list.Body)
+				}
+				if err := errors.Join(err, listErr); err != nil {
+					t.Error(err)
+				}
+				created.Add(1)
+			}
+		})
+	}
+	more := func() { // waits until another 250 pets have been created
+		for n := created.Load() + 250; created.Load() < n && !t.Failed(); time.Sleep(10 * time.Millisecond) {
+		}
+	}
+	for i, stop := range stops {
+		more()
+		stop()
+		more()
+		serve(t, replicas[i], "--store", store)
+	}
+	more()
+	ended.Store(true)
+	clients.Wait()
 	last := []int64{}
-	for pet, err := range client.All(t.Context(), newClient(t, url), &client.ListPetsParams{After: new(created - 2)}) {
+	for pet, err := range client.All(t.Context(), newClient(t, url), &client.ListPetsParams{After: new(created.Load() - 2)}) {
 		if err != nil {
 			t.Fatal(err)
 		}
 		last = append(last, pet.ID)
 	}
-	if want := []int64{created - 1, created}; !slices.Equal(last, want) {
-		t.Errorf("the last pets of %d acknowledged: got %v, want %v", created, last, want)
+	if want := []int64{created.Load() - 1, created.Load()}; !slices.Equal(last, want) {
+		t.Errorf("the last pets of %d acknowledged: got %v, want %v", created.Load(), last, want)
 	}
 }
 

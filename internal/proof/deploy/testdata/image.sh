@@ -1,0 +1,23 @@
+# Builds the image with podman, and runs it as deploy/Dockerfile says. TestImage runs it with
+# bash -e: $1 is an empty folder, $2 a free address.
+export CONTAINERS_CONF=$1/containers.conf CONTAINERS_STORAGE_CONF=$1/storage.conf
+cat >"$CONTAINERS_CONF" <<'CONF'
+[containers]
+default_ulimits = []
+[engine]
+runtime = "runc"
+cgroup_manager = "cgroupfs"
+events_logger = "file"
+CONF
+printf '[storage]\ndriver = "vfs"\ngraphroot = "%s/root"\nrunroot = "%s/run"\n' "$1" "$1" >"$CONTAINERS_STORAGE_CONF"
+make image IMAGE=podman IMAGE_FLAGS='--isolation chroot --format docker'
+
+petstore() { podman run --network host --read-only --cap-drop all --volume pets:/data "${@:2}" petstore:latest $1; }
+key=$(petstore 'keys create first' --rm)
+id=$(petstore serve --detach --memory 256m --env GOMEMLIMIT=160MiB --env "PETSTORE_ADDR=$2")
+curl -fsS --retry 50 --retry-delay 1 --retry-connrefused -H "Authorization: Bearer $key" "http://$2/v1/pets" | grep '\[\]'
+podman healthcheck run "$id"
+podman stop --time 30 "$id"
+ended=$(podman inspect --format '{{.Config.User}} {{.State.ExitCode}}' "$id")
+[ "$ended" = '65532:65532 0' ] || { podman logs "$id"; echo "$ended"; exit 1; }
+podman rm --volumes "$id"
