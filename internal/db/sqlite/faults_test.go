@@ -30,7 +30,7 @@ func strace(call, effect string, files ...string) []string {
 // what the child printed as its error.
 func createUnder(t *testing.T, strace []string, args ...string) (l ledger, stderr string, err error) {
 	t.Helper()
-	cmd := childCommand(t, strace, "create", args...)
+	cmd := child(t, strace, "create", args...)
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	err = cmd.Run()
@@ -165,7 +165,7 @@ func TestRestoreFails(t *testing.T) {
 		t.Fatal(err)
 	}
 	before := contents(t, path)
-	out, err := childCommand(t, strace("?rename,renameat,renameat2", "error=EIO"), "read", "restore", backupOf(t), path).CombinedOutput()
+	out, err := child(t, strace("?rename,renameat,renameat2", "error=EIO"), "restore", backupOf(t), path).CombinedOutput()
 	if want := path + " is unchanged: rename"; err == nil || !strings.Contains(string(out), want) {
 		t.Errorf("got %q, error %v, want %q", out, err, want)
 	}
@@ -191,7 +191,7 @@ func TestRestoreKilled(t *testing.T) {
 			kills, states := 0, map[int]int{}
 			for done := false; !done; kills++ {
 				path := copyOf(t, old)
-				err := childCommand(t, strace(call, fmt.Sprintf("signal=KILL:when=%d", kills+1)), "read", "restore", from, path).Run()
+				err := child(t, strace(call, fmt.Sprintf("signal=KILL:when=%d", kills+1)), "restore", from, path).Run()
 				if exit, ok := err.(*exec.ExitError); err != nil && !(ok && exit.ProcessState.ExitCode() != 1) {
 					t.Fatalf("got error %v, want it killed or done", err)
 				}
@@ -229,7 +229,7 @@ func TestSynced(t *testing.T) {
 			mustWrite(t, target+"-shm", "")
 		}
 		strace := []string{"strace", "-f", "-y", "-qq", "-o", trace, "-e", "trace=fsync,?unlink,unlinkat,?rename,renameat,renameat2"}
-		if out, err := childCommand(t, strace, "read", name, from, target).CombinedOutput(); err != nil {
+		if out, err := child(t, strace, name, from, target).CombinedOutput(); err != nil {
 			t.Fatalf("%s: got %s, error %v", name, out, err)
 		}
 		content, _ := os.ReadFile(trace)
@@ -254,20 +254,20 @@ func TestMount(t *testing.T) {
 	store, backup := atRest(t, "a"), backupOf(t, "a")
 	for _, c := range []struct {
 		mounted string
-		part    []string // and its arguments
+		work    []string // and its arguments
 		want    string   // in the error, or ""
 	}{
 		{store, []string{"create", store, "1"}, refused},
-		{store, []string{"read", "verify", store, ""}, refused},
-		{store, []string{"read", "restore", backup, store}, refused},
-		{backup, []string{"read", "verify", backup, ""}, ""},
+		{store, []string{"verify", store, ""}, refused},
+		{store, []string{"restore", backup, store}, refused},
+		{backup, []string{"verify", backup, ""}, ""},
 		{backup, []string{"create", backup, "1"}, refused},
 		{filepath.Dir(store), []string{"create", store, "1"}, ""},
 	} {
 		wrapper := []string{"unshare", flags, "sh", "-c", `mount --bind "$0" "$0" && exec "$@"`, c.mounted}
-		out, err := childCommand(t, wrapper, c.part[0], c.part[1:]...).CombinedOutput()
+		out, err := child(t, wrapper, c.work[0], c.work[1:]...).CombinedOutput()
 		if (err != nil) != (c.want != "") || !strings.Contains(string(out), c.want) {
-			t.Errorf("%s of %v: got %s, error %v, want %q", c.mounted, c.part, out, err, c.want)
+			t.Errorf("%s of %v: got %s, error %v, want %q", c.mounted, c.work, out, err, c.want)
 		}
 	}
 }

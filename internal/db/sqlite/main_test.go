@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"log/slog"
 	"maps"
 	"math"
@@ -47,38 +46,67 @@ var (
 	selectTags  = schema.Statement("SELECT name FROM tags")
 )
 
-// childEnv makes this test binary run one of children, with file names as
-// arguments, in a process that can be killed or given a failing disk.
-const childEnv = "SQLITE_TEST_CHILD"
+// childEnv makes this test binary do one of works in a process that can be killed or given a
+// failing disk, with paths as arguments. With nobodyEnv, root becomes nobody before.
+const childEnv, nobodyEnv = "SQLITE_TEST_CHILD", "SQLITE_TEST_NOBODY"
 
-var children = map[string]func(ctx context.Context, names []string) error{
-	"create": createAll,
-	"read":   readAs,
-}
+const nobody = 65534
 
 func TestMain(m *testing.M) {
-	if play, ok := children[os.Getenv(childEnv)]; ok {
-		if err := play(context.Background(), os.Args[1:]); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
-		}
-		os.Exit(0)
+	work, isChild := works[os.Getenv(childEnv)]
+	if !isChild {
+		os.Exit(m.Run())
 	}
-	os.Exit(m.Run())
+	if os.Getenv(nobodyEnv) != "" && os.Getuid() == 0 {
+		_ = errors.Join(syscall.Setgroups(nil), syscall.Setgid(nobody), syscall.Setuid(nobody))
+	}
+	if err := work(context.Background(), os.Args[1:]); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	os.Exit(0)
 }
 
-// childCommand returns a command that runs the child called part, under the
-// command in wrapper if there is one.
-func childCommand(t testing.TB, wrapper []string, part string, names ...string) *exec.Cmd {
+// child returns a command that does work, under the command in wrapper if there is one.
+func child(t testing.TB, wrapper []string, work string, args ...string) *exec.Cmd {
 	t.Helper()
 	program, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	args := slices.Concat(wrapper, []string{program}, names)
+	args = slices.Concat(wrapper, []string{program}, args)
 	c := exec.CommandContext(t.Context(), args[0], args[1:]...)
-	c.Env = append(os.Environ(), childEnv+"="+part, "GORACE=atexit_sleep_ms=0")
+	c.Env = append(os.Environ(), childEnv+"="+work, "GORACE=atexit_sleep_ms=0")
 	return c
+}
+
+// works are what a child can do. All but create print a number of notes, and only read the
+// database in the first argument.
+var works = map[string]func(ctx context.Context, args []string) error{
+	"create": createAll,
+	"list": func(ctx context.Context, args []string) error {
+		r, err := OpenReader(ctx, args[0], schema)
+		if err != nil {
+			return err
+		}
+		notes, err := notesIn(ctx, r)
+		fmt.Print(len(notes))
+		return errors.Join(err, r.Close())
+	},
+	"verify": func(ctx context.Context, args []string) error { return report(Verify(ctx, args[0], schema)) },
+	"backup": func(ctx context.Context, args []string) error {
+		return report(Backup(ctx, args[0], args[1], schema, false))
+	},
+	"restore": func(ctx context.Context, args []string) error {
+		return report(Restore(ctx, args[1], args[0], schema, true))
+	},
+}
+
+func report(r db.Report, err error) error {
+	if len(r.Rows) > 0 {
+		fmt.Print(r.Rows[0].Count)
+	}
+	return err
 }
 
 // createAll creates notes from several goroutines, each until it fails or has created as
@@ -149,54 +177,6 @@ func longText(name string, n int) string {
 	return fmt.Sprint(name, "/", n, strings.Repeat("🐈", n%5*500))
 }
 
-// readAs is a child that runs one of reading, as nobody if the test says so and runs as
-// root, who may write anywhere.
-func readAs(ctx context.Context, names []string) error {
-	if len(names) > 3 && os.Getuid() == 0 {
-		const nobody = 65534
-		if err := errors.Join(syscall.Setgroups(nil), syscall.Setgid(nobody), syscall.Setuid(nobody)); err != nil {
-			return err
-		}
-	}
-	n, err := reading[names[0]](ctx, names[1], names[2])
-	fmt.Print(n)
-	return err
-}
-
-// reading are the operations that only read the database at path. They return a number of
-// notes.
-var reading = map[string]func(ctx context.Context, path, target string) (int64, error){
-	"list": func(ctx context.Context, path, _ string) (n int64, err error) {
-		r, err := OpenReader(ctx, path, schema)
-		if err == nil {
-			err = r.Read(ctx, func(conn Conn) error {
-				notes, err := notesIn(conn)
-				n = int64(len(notes))
-				return err
-			})
-			err = errors.Join(err, r.Close())
-		}
-		return n, err
-	},
-	"verify": func(ctx context.Context, path, _ string) (int64, error) {
-		return count(Verify(ctx, path, schema))
-	},
-	"backup": func(ctx context.Context, path, target string) (int64, error) {
-		return count(Backup(ctx, path, target, schema, false))
-	},
-	"restore": func(ctx context.Context, path, target string) (int64, error) {
-		return count(Restore(ctx, target, path, schema, true))
-	},
-}
-
-// count returns the number of notes in a report, if there is one.
-func count(r db.Report, err error) (int64, error) {
-	if len(r.Rows) == 0 {
-		return 0, err
-	}
-	return r.Rows[0].Count, err
-}
-
 // ledger holds the texts of notes by identifier.
 type ledger map[int64]string
 
@@ -234,34 +214,37 @@ func (l ledger) check(t testing.TB, path string) {
 	}
 }
 
-func walk(t testing.TB, d *DB) (all ledger) {
+func walk(t testing.TB, d *DB) ledger {
 	t.Helper()
-	err := d.Read(t.Context(), func(conn Conn) (err error) {
-		all, err = notesIn(conn)
-		return err
-	})
+	all, err := notesIn(t.Context(), d)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return all
 }
 
-func notesIn(conn Conn) (ledger, error) {
+// notesIn returns the notes in a *DB or *Reader.
+func notesIn(ctx context.Context, from interface {
+	Read(context.Context, func(Conn) error) error
+}) (ledger, error) {
 	all := ledger{}
-	rows, err := conn.Stmt(selectNotes).Query()
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var id int64
-		var text string
-		if err := rows.Scan(&id, &text); err != nil {
-			return nil, err
+	err := from.Read(ctx, func(conn Conn) error {
+		rows, err := conn.Stmt(selectNotes).Query()
+		if err != nil {
+			return err
 		}
-		all[id] = text
-	}
-	return all, rows.Err()
+		defer rows.Close()
+		for rows.Next() {
+			var id int64
+			var text string
+			if err := rows.Scan(&id, &text); err != nil {
+				return err
+			}
+			all[id] = text
+		}
+		return rows.Err()
+	})
+	return all, err
 }
 
 func open(t testing.TB, path string) *DB {
@@ -351,8 +334,8 @@ func wantError(t testing.TB, what string, err error, want string) {
 // wantNotes checks that the file is sound and holds n notes.
 func wantNotes(t testing.TB, path string, n int64) {
 	t.Helper()
-	if got, err := count(Verify(t.Context(), path, schema)); err != nil || got != n {
-		t.Errorf("Verify of %s: got %d notes, error %v, want %d", path, got, err, n)
+	if r, err := Verify(t.Context(), path, schema); err != nil || r.Rows[0].Count != n {
+		t.Errorf("Verify of %s: got %+v, error %v, want %d notes", path, r, err, n)
 	}
 }
 
@@ -422,12 +405,4 @@ func mustWrite(t testing.TB, path, content string) {
 	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
 		t.Fatal(err)
 	}
-}
-
-func mustChmod(t testing.TB, name string, mode fs.FileMode) {
-	t.Helper()
-	if err := os.Chmod(name, mode); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = os.Chmod(name, 0o755) }) // to be removed
 }

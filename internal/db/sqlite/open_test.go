@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"net/url"
 	"os"
@@ -287,12 +286,7 @@ func TestReplacedFile(t *testing.T) {
 			wantError(t, what+": Failed", <-d.Failed(), want)
 			var reading sync.WaitGroup
 			for range 16 { // the file that is there now must not be touched
-				reading.Go(func() {
-					_ = d.Read(context.Background(), func(conn Conn) error {
-						_, err := notesIn(conn)
-						return err
-					})
-				})
+				reading.Go(func() { _, _ = notesIn(t.Context(), d) })
 			}
 			reading.Wait()
 			mustClose(t, d)

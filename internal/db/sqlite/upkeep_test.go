@@ -222,7 +222,7 @@ func TestKill(t *testing.T) {
 	var running []process
 	for round := range 5 {
 		for round < 3 && len(running) < 3 {
-			c := childCommand(t, nil, "create", path)
+			c := child(t, nil, "create", path)
 			out, err := c.StdoutPipe()
 			if err := errors.Join(err, c.Start()); err != nil {
 				t.Fatal(err)
