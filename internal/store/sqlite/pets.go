@@ -135,6 +135,7 @@ func (s *Store) Pets(ctx context.Context, q pets.Query) (page pets.Page, err err
 		var p pets.Pet
 		columns := fields(&p)
 		for rows.Next() {
+			p = pets.Pet{} // shares nothing with the pet before
 			if err := rows.Scan(columns...); err != nil {
 				return err
 			}
