@@ -169,6 +169,109 @@ func TestMaxConnections(t *testing.T) {
 	}
 }
 
+// TestHeaderLimit checks the limit of a header: 16 KiB, and on a kept connection 20 KiB.
+func TestHeaderLimit(t *testing.T) {
+	inBubble(t, Options{}, func(s *running) {
+		conn := s.dial()
+		for _, c := range []struct {
+			conn       net.Conn
+			size, want int
+		}{{s.dial(), 16 << 10, 200}, {s.dial(), 16<<10 + 1, 431}, {conn, 100, 200}, {conn, 16 << 10, 200}, {conn, 20<<10 + 1, 431}} {
+			header := "X: " + strings.Repeat("x", c.size-len(request("GET /ok", "X: \r\n"))) + "\r\n"
+			if got := roundTrip(c.conn, request("GET /ok", header)).StatusCode; got != c.want {
+				s.Errorf("%d bytes: got status %d, want %d", c.size, got, c.want)
+			}
+		}
+	})
+}
+
+func TestConnectionLimit(t *testing.T) {
+	inBubble(t, Options{MaxConnections: 2}, func(s *running) {
+		first, second := s.dial(), s.dialAt(s.others)
+		roundTrip(first, request("GET /ok"))
+		roundTrip(second, request("GET /ok"))
+		answered := make(chan int, 1)
+		go func() { answered <- s.get("/ok").StatusCode }()
+		synctest.Wait()
+		if len(answered) != 0 {
+			s.Error("one more connection: got a response, want it to wait")
+		}
+		_ = first.Close()
+		synctest.Wait()
+		if len(answered) != 1 || <-answered != 200 {
+			s.Error("one more connection, after another ended: got no response, want 200")
+		}
+		go s.dial() // also waits
+		synctest.Wait()
+		s.cancel(nil)
+		s.wantEnd(0, nil) // it does not wait until a connection ends
+	})
+}
+
+// TestAdmin checks that connections to the admin address are few and soon end, so that
+// probes are answered there whatever others do, and what it serves.
+func TestAdmin(t *testing.T) {
+	inBubble(t, Options{Profiles: true}, func(s *running) {
+		for range 10 * adminConnections {
+			conn := s.dialAt(s.admin)
+			if r := roundTrip(conn, request("GET /livez")); r.StatusCode != 200 || !r.Close {
+				s.Fatalf("got status %d, close %v, want 200, true", r.StatusCode, r.Close)
+			}
+		}
+		s.wantTime(0)
+		for range adminConnections { // which send no header
+			s.dialAt(s.admin)
+		}
+		if got := roundTrip(s.dialAt(s.admin), request("GET /livez")).StatusCode; got != 200 {
+			s.Errorf("beside idle connections: got status %d, want 200", got)
+		}
+		s.wantTime(headerTimeout)
+		large := "X: " + strings.Repeat("x", maxHeader) + "\r\n"
+		for line, want := range map[string]int{
+			request("GET /livez", large): 431, request("GET /metrics"): 200, request("GET /ok"): 404,
+			request("GET /debug/pprof/"): 200, request("GET /debug/pprof/heap"): 200, request("GET /debug/pprof/symbol"): 200,
+			request("GET /debug/pprof/cmdline"): 404, // it may have a password
+		} {
+			if got := roundTrip(s.dialAt(s.admin), line).StatusCode; got != want {
+				s.Errorf("%.40q: got status %d, want %d", line, got, want)
+			}
+		}
+	})
+}
+
+// TestTimeouts checks when a connection ends on which the client does not go on.
+func TestTimeouts(t *testing.T) {
+	for name, c := range map[string]struct {
+		send   string
+		status int
+		after  time.Duration
+	}{
+		"a header":                        {"GET /ok HTTP/1.1\r\n", 0, 3 * time.Second},
+		"a body":                          {request("POST /read", "Content-Length: 20\r\n") + "{", 408, 4 * time.Second},
+		"a body that is not read":         {request("POST /refuse", "Content-Length: 20\r\n"), 401, 500 * time.Millisecond},
+		"a chunked body that is not read": {request("POST /refuse", "Transfer-Encoding: chunked\r\n"), 401, 500 * time.Millisecond},
+		"the next request":                {request("GET /ok"), 200, 2 * time.Minute},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, Options{}, func(s *running) {
+				conn := s.dial()
+				if got := roundTrip(conn, c.send).StatusCode; got != c.status {
+					s.Errorf("got status %d, want %d", got, c.status)
+				}
+				_, _ = io.Copy(io.Discard, conn)
+				s.wantTime(c.after)
+			})
+		})
+	}
+	t.Run("reading the response", func(t *testing.T) {
+		inBubble(t, Options{}, func(s *running) {
+			_, _ = io.WriteString(s.dial(), request("GET /large"))
+			<-s.handler.running // has failed to write
+			s.wantTime(20 * time.Second)
+		})
+	})
+}
+
 // certified returns options with a new certificate.
 func certified(t *testing.T, name string) Options {
 	t.Helper()
