@@ -64,7 +64,7 @@
 // (TestPingBridges).
 //
 // A password, a certificate or a service changes. Each new connection is made by what the
-// files say then; see newPool (TestPassword).
+// files say then; see newDB (TestPassword).
 //
 // The process stops while the server hangs. DB.Close gives up after callTimeout.
 //

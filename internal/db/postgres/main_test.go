@@ -76,8 +76,8 @@ func mustOpen(t testing.TB, address string) *DB {
 	return d
 }
 
-// connect makes a connection and closes it when the test ends.
-func connect(t *testing.T, address string) *pgx.Conn {
+// dial makes a connection and closes it when the test ends.
+func dial(t *testing.T, address string) *pgx.Conn {
 	t.Helper()
 	conn, err := pgx.Connect(t.Context(), address)
 	if err != nil {

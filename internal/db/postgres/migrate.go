@@ -27,27 +27,27 @@ func version(ctx context.Context, conn *pgx.Conn, schema Schema) (v int64, err e
 	return v, err
 }
 
-// look returns the session of conn and the version of the schema, which is 0 if there is none.
-func look(ctx context.Context, conn *pgx.Conn, schema Schema) (s session, v int64, err error) {
+// look returns the session of conn with the version of the schema.
+func look(ctx context.Context, conn *pgx.Conn, schema Schema) (session, error) {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	s, err = readSession(ctx, conn.PgConn(), schema)
+	s, err := readSession(ctx, conn.PgConn(), schema)
 	if err == nil && s.Migrated {
-		v, err = version(ctx, conn, schema)
+		s.version, err = version(ctx, conn, schema)
 	}
-	return s, v, err
+	return s, err
 }
 
-// checkVersion returns an error unless version is the newest.
-func checkVersion(version int64, schema Schema) error {
+// checkVersion returns an error unless the version is the newest.
+func (s session) checkVersion(schema Schema) error {
 	newest := schema.newest()
 	switch {
-	case version == 0:
+	case s.version == 0:
 		return fmt.Errorf("%w in the schema %s", db.ErrNone, schema.Name)
-	case version < newest:
-		return fmt.Errorf("%w: version %d, not %d", db.ErrOutdated, version, newest)
-	case version > newest:
-		return fmt.Errorf("%w: version %d, not %d", db.ErrNewer, version, newest)
+	case s.version < newest:
+		return fmt.Errorf("%w: version %d, not %d", db.ErrOutdated, s.version, newest)
+	case s.version > newest:
+		return fmt.Errorf("%w: version %d, not %d", db.ErrNewer, s.version, newest)
 	}
 	return nil
 }
@@ -67,24 +67,22 @@ func migrate(
 	to = schema.newest()
 	holder := ""
 	for began := time.Now(); ; {
-		var seen session
-		seen, from, err = look(ctx, conn, schema)
+		seen, err := look(ctx, conn, schema)
 		switch {
 		case err != nil:
 			return 0, 0, err
-		case from > to:
-			return 0, 0, checkVersion(from, schema)
-		case from == to:
+		case seen.version > to:
+			return 0, 0, seen.checkVersion(schema)
+		case seen.version == to:
 			return to, to, nil
 		}
-		var changed bool
-		changed, err = tryChange(ctx, conn, schema, seen.pooled)
+		changed, err := tryChange(ctx, conn, schema, seen.pooled)
 		switch {
 		case err != nil:
 			return 0, 0, err
 		case changed:
-			logger.Info("migrated the schema", "from", from, "to", to)
-			return from, to, nil
+			logger.Info("migrated the schema", "from", seen.version, "to", to)
+			return seen.version, to, nil
 		case time.Since(began) > wait:
 			return 0, 0, fmt.Errorf("its schema must be migrated, but the lock for that is held by %s", holder)
 		case holder == "" && time.Since(began) > lockNotice:

@@ -19,72 +19,87 @@ import (
 // Open opens the database at a postgres:// address with one or more hosts, and brings its
 // schema up to date. Errors never contain the password.
 func Open(ctx context.Context, address string, schema Schema, o db.Options) (*DB, error) {
-	logger := cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
-	return open(ctx, address, schema, o, true, func(conn *pgx.Conn, seen session, version int64) error {
-		if o.RequireSync && !seen.synchronous() {
-			return fmt.Errorf("--require-sync: writes need not wait for a standby, or the end of a wait would go unnoticed: "+
-				"synchronous_standby_names is %q, synchronous_commit %s and client_min_messages %s", seen.Standbys, seen.Commit, seen.Messages)
-		}
-		if o.MustExist && version == 0 {
-			return checkVersion(version, schema)
-		}
-		_, _, err := migrate(ctx, conn, schema, lockWait, logger)
-		return err
-	})
+	conn, seen, err := connect(ctx, address, schema, true)
+	if err != nil {
+		return nil, err
+	}
+	defer disconnect(conn)
+	switch {
+	case o.RequireSync && !seen.synchronous():
+		err = fmt.Errorf("--require-sync: writes need not wait for a standby, or the end of a wait would go unnoticed: "+
+			"synchronous_standby_names is %q, synchronous_commit %s and client_min_messages %s", seen.Standbys, seen.Commit, seen.Messages)
+	case o.MustExist && seen.version == 0:
+		err = seen.checkVersion(schema)
+	default:
+		_, _, err = migrate(ctx, conn, schema, lockWait, cmp.Or(o.Logger, slog.New(slog.DiscardHandler)))
+	}
+	if err != nil {
+		return nil, explainOpen(address, err)
+	}
+	return newDB(ctx, address, schema, seen, o.RequireSync)
 }
 
 // OpenReader opens the database at address as it is: it creates and migrates nothing.
 func OpenReader(ctx context.Context, address string, schema Schema) (*DB, error) {
-	return open(ctx, address, schema, db.Options{}, false, func(_ *pgx.Conn, _ session, version int64) error {
-		return checkVersion(version, schema)
-	})
+	conn, seen, err := connect(ctx, address, schema, false)
+	if err != nil {
+		return nil, err
+	}
+	defer disconnect(conn)
+	if err := seen.checkVersion(schema); err != nil {
+		return nil, explainOpen(address, err)
+	}
+	return newDB(ctx, address, schema, seen, false)
 }
 
 // Migrate brings the schema of the database at address up to date, creating it if there is
 // none, and returns the versions before and after.
 func Migrate(ctx context.Context, address string, schema Schema, logger *slog.Logger) (from, to int64, err error) {
-	d, err := open(ctx, address, schema, db.Options{}, true, func(conn *pgx.Conn, _ session, _ int64) (err error) {
-		from, to, err = migrate(ctx, conn, schema, lockWait, logger)
-		return err
-	})
+	conn, _, err := connect(ctx, address, schema, true)
 	if err != nil {
 		return 0, 0, err
 	}
-	return from, to, d.Close()
+	defer disconnect(conn)
+	from, to, err = migrate(ctx, conn, schema, lockWait, logger)
+	if err != nil {
+		return 0, 0, explainOpen(address, err)
+	}
+	return from, to, nil
 }
 
-// open opens the database at address once prepare has accepted it. With writes, it
-// rejects a server that may lose them.
-func open(
-	ctx context.Context, address string, schema Schema, o db.Options, writes bool,
-	prepare func(conn *pgx.Conn, seen session, version int64) error,
-) (*DB, error) {
+// connect makes a connection, and returns what it says. With writes, it rejects a server that
+// may lose them.
+func connect(ctx context.Context, address string, schema Schema, writes bool) (*pgx.Conn, session, error) {
 	config, err := parse(address, schema.Name)
 	if err != nil {
-		return nil, err
+		return nil, session{}, err
 	}
-	first := config.ConnConfig.Copy()
-	first.ValidateConnect = validate(schema, writes)
-	first.DefaultQueryExecMode = pgx.QueryExecModeExec // prepares no statement, for PgBouncer
-	conn, err := pgx.ConnectConfig(ctx, first)
+	config.ConnConfig.ValidateConnect = validate(schema, writes)
+	config.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeExec // prepares no statement, for PgBouncer
+	conn, err := pgx.ConnectConfig(ctx, config.ConnConfig)
 	if err != nil {
-		return nil, explainOpen(address, err)
+		return nil, session{}, explainOpen(address, err)
 	}
-	defer disconnect(conn)
-	seen, version, err := look(ctx, conn, schema)
-	if err == nil {
-		err = prepare(conn, seen, version)
-	}
+	seen, err := look(ctx, conn, schema)
 	if err != nil {
-		return nil, explainOpen(address, err)
+		disconnect(conn)
+		return nil, session{}, explainOpen(address, err)
 	}
-	mode := config.ConnConfig.DefaultQueryExecMode
-	if seen.pooled && mode == pgx.QueryExecModeCacheStatement { // the default of pgx
-		mode = pgx.QueryExecModeCacheDescribe
-	}
+	return conn, seen, nil
+}
+
+// newDB makes the pools of a database for which seen is true.
+func newDB(ctx context.Context, address string, schema Schema, seen session, requireSync bool) (*DB, error) {
 	newPool := func(writes bool) (*pgxpool.Pool, error) {
-		config := config.Copy()
-		// A connection is made by what the environment, the file of passwords and that of
+		config, err := parse(address, schema.Name)
+		if err != nil {
+			return nil, err
+		}
+		mode := config.ConnConfig.DefaultQueryExecMode
+		if seen.pooled && mode == pgx.QueryExecModeCacheStatement { // the default of pgx
+			mode = pgx.QueryExecModeCacheDescribe
+		}
+		// Each connection is made by what the environment, the file of passwords and that of
 		// services say then.
 		config.BeforeConnect = func(_ context.Context, c *pgx.ConnConfig) error {
 			now, err := parse(address, schema.Name)
@@ -98,15 +113,16 @@ func open(
 		}
 		return pgxpool.NewWithConfig(ctx, config)
 	}
-	d := &DB{Citus: seen.Citus, schema: schema, requireSync: o.RequireSync}
-	if d.reads, err = newPool(false); err != nil {
+	reads, err := newPool(false)
+	if err != nil {
 		return nil, err
 	}
-	if d.writes, err = newPool(true); err != nil {
-		d.reads.Close()
+	writes, err := newPool(true)
+	if err != nil {
+		reads.Close()
 		return nil, err
 	}
-	return d, nil
+	return &DB{Citus: seen.Citus, schema: schema, reads: reads, writes: writes, requireSync: requireSync}, nil
 }
 
 func disconnect(conn *pgx.Conn) {

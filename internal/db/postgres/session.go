@@ -29,7 +29,8 @@ type session struct {
 	Hidden   []string // tables of the schema that may hide rows from the user
 	Unlogged []string // tables of the schema that a crash empties
 
-	pooled bool // there is a pooler such as PgBouncer in between
+	pooled  bool  // there is a pooler such as PgBouncer in between
+	version int64 // of the schema; 0 if there is none. Only look sets it
 }
 
 // selectSession casts what is no text, so that no function or operator of the search path

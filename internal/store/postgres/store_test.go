@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -223,6 +224,44 @@ func TestOperatorFaults(t *testing.T) {
 	}
 }
 
+// TestLongNames compares pages with the rule of package pets. Names that a page does not hold
+// are not sent.
+func TestLongNames(t *testing.T) {
+	t.Parallel()
+	address := pgtest.Database(t)
+	s := mustOpen(t, address)
+	var all []pets.Pet
+	for i, p := range example.Pets(60) {
+		p.Name = example.LongText([]int{0, 1, 1024, 1025, pets.MaxPageText - 1, pets.MaxPageText, 60_000, 5}[i/2%8])
+		made, err := s.CreatePet(t.Context(), p, pets.IdempotencyKey{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, made)
+	}
+	for _, status := range []pets.Status{"", pets.Pending} {
+		for after := range int64(len(all)) {
+			for _, limit := range []int{1, 3, 100} {
+				q := pets.Query{Status: status, After: after, Limit: limit}
+				var want pets.Page
+				for _, p := range all {
+					if p.ID > after && (status == "" || p.Status == status) {
+						want.Add(p, limit)
+					}
+				}
+				if got, err := s.Pets(t.Context(), q); err != nil || !reflect.DeepEqual(got, want) {
+					t.Errorf("Pets(%+v): got %d pets, more %v, error %v, want %d, more %v", q, len(got.Pets), got.More, err, len(want.Pets), want.More)
+				}
+			}
+		}
+	}
+	rows, args := selected(pets.Query{Limit: 100})
+	sent := pgtest.Query[int](t, address, "SELECT sum(octet_length(name)) FROM ("+fmt.Sprintf(withLongNames, rows)+") AS page (id, name)", args...)
+	if sent > pets.MaxPageText+60_000 {
+		t.Errorf("got %d bytes of names sent, want a page of them", sent)
+	}
+}
+
 // TestPlan checks that each page of a status is a range of the index, however the statuses
 // go with the identifiers.
 func TestPlan(t *testing.T) {
@@ -232,14 +271,14 @@ func TestPlan(t *testing.T) {
 	const third = 100_000
 	pgtest.Exec(t, address, fmt.Sprintf(`INSERT INTO petstore.pets (name, category_id, status)
 SELECT 'Rex', 1, CASE WHEN n <= %d THEN 'pending' WHEN n = 2 * %[1]d THEN 'sold' ELSE 'available' END FROM generate_series(1, 3 * %[1]d) n`, third), "ANALYZE petstore.pets")
-	rows, _ := pageRows(pets.Query{Status: pets.Sold, Limit: 20})
+	rows, _ := selected(pets.Query{Status: pets.Sold, Limit: 20})
 	for _, mode := range []string{"force_custom_plan", "force_generic_plan"} {
 		conn, err := pgx.Connect(t.Context(), address+"&plan_cache_mode="+mode)
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer conn.Close(t.Context())
-		if _, err := conn.Exec(t.Context(), "PREPARE page AS "+selectShort+rows); err != nil {
+		if _, err := conn.Exec(t.Context(), "PREPARE page AS "+withShortNames+rows); err != nil {
 			t.Fatal(err)
 		}
 		for _, page := range []string{"'pending', 0", fmt.Sprintf("'pending', %d", third-40), "'sold', 0", "'available', 0"} {
