@@ -69,7 +69,7 @@ func (p *printer) Write(text []byte) (int, error) {
 		p.since = time.Now()
 	}
 	p.mu.Unlock()
-	_, err := p.Writer.Write(p.shown(text))
+	_, err := p.Writer.Write(printable(p.withoutSecrets(text)))
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if err != nil {
@@ -95,8 +95,7 @@ func (p *printer) blocked() bool {
 	return !p.since.IsZero() && time.Since(p.since) > 5*time.Second
 }
 
-// shown returns text without secrets, and escaped. Most text is shown as it is.
-func (p *printer) shown(text []byte) []byte {
+func (p *printer) withoutSecrets(text []byte) []byte {
 	if p.pattern != nil && p.pattern.Match(text) {
 		text = p.pattern.ReplaceAllLiteral(text, []byte("REDACTED"))
 	}
@@ -105,7 +104,7 @@ func (p *printer) shown(text []byte) []byte {
 			text = bytes.ReplaceAll(text, secret, []byte("REDACTED"))
 		}
 	}
-	return printable(text)
+	return text
 }
 
 // cut returns text, or its beginning and a mark if it would take more than limit bytes of
@@ -114,8 +113,11 @@ func (p *printer) cut(text string, limit int) string {
 	if len(text)*len(`\u001b`) <= limit || fitting(text, limit) == len(text) {
 		return text
 	}
-	text = string(p.shown([]byte(text)))
-	return text[:fitting(text, limit)] + "...(cut)"
+	text = string(p.withoutSecrets([]byte(text)))
+	if n := fitting(text, limit); n < len(text) {
+		return text[:n] + "...(cut)"
+	}
+	return text
 }
 
 // fitting returns the length of the longest beginning of text that takes at most limit
