@@ -14,6 +14,9 @@
 //
 // # What each failure does
 //
+// Each paragraph names the functions that answer a failure, and the tests that show it. Some
+// tests need strace, or root, and have the build tag faults.
+//
 // The process is killed (TestKill). The log stays. The next process to open the database
 // alone writes it anew, so that it is surely on disk, and copies it into the file; see
 // DB.recoverLog (TestLogWrittenAnew).
@@ -39,8 +42,8 @@
 //
 // The file, its log, index or lock is removed or replaced while it is open. SQLite would go
 // on writing to the old one. faults.check compares the files before a write begins, after
-// its commit and in DB.Ping, and ends the process. What was acknowledged is in the log or
-// the file that was removed (TestReplacedFile).
+// its commit and in DB.Ping, and ends the process. If the file itself is still there, DB.Close
+// saves what the log held; otherwise it leaves both alone (TestReplacedFile).
 //
 // A page is damaged. Nothing that was acknowledged is lost by reading on, so the process
 // goes on and reads sound pages; faults.record stops all writing, which could spread the
