@@ -8,7 +8,6 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"strings"
-	"time"
 	"unicode/utf8"
 
 	"example.com/petstore/internal/fault"
@@ -91,14 +90,6 @@ func (k IdempotencyKey) Validate() error {
 		return fault.New(fault.InvalidRequest, "an idempotency key must be 1 to 255 printable ASCII characters")
 	}
 	return nil
-}
-
-// KeyedRequest is a create request that a store remembers by its idempotency key.
-type KeyedRequest struct {
-	IdempotencyKey
-	PetID       int64
-	Fingerprint []byte    // of the request; see NewPet.Fingerprint
-	CreatedAt   time.Time // in UTC and whole seconds
 }
 
 // Fingerprint identifies the values of p. It leaves out zero values, so a new field

@@ -27,7 +27,7 @@ func TestStore(t *testing.T) {
 		Age: func(_ testing.TB, st store.Store, key pets.IdempotencyKey, by time.Duration) {
 			s := st.(*Store)
 			r := s.requests[key]
-			r.CreatedAt = r.CreatedAt.Add(-by)
+			r.at = r.at.Add(-by)
 			s.requests[key] = r
 		},
 	})

@@ -21,10 +21,10 @@ func (s *Store) CreatePet(ctx context.Context, p pets.NewPet, key pets.Idempoten
 	}
 	err = s.locked(ctx, func() error {
 		if first, found := s.requests[key]; found {
-			if err := p.CheckRepeat(first.Fingerprint); err != nil {
+			if err := p.CheckRepeat(first.fingerprint); err != nil {
 				return err
 			}
-			i, found := s.find(first.PetID)
+			i, found := s.find(first.petID)
 			if !found {
 				return pets.ErrRemoved
 			}
@@ -38,10 +38,7 @@ func (s *Store) CreatePet(ctx context.Context, p pets.NewPet, key pets.Idempoten
 		pet = pets.Pet{ID: s.lastID, NewPet: p}
 		s.pets = append(s.pets, pet)
 		if !key.IsZero() {
-			s.requests[key] = pets.KeyedRequest{
-				IdempotencyKey: key, PetID: pet.ID, Fingerprint: p.Fingerprint(),
-				CreatedAt: time.Now().UTC().Truncate(time.Second),
-			}
+			s.requests[key] = request{pet.ID, p.Fingerprint(), time.Now()}
 		}
 		return nil
 	})
@@ -51,9 +48,7 @@ func (s *Store) CreatePet(ctx context.Context, p pets.NewPet, key pets.Idempoten
 func (s *Store) ForgetIdempotencyKeys(ctx context.Context, before time.Time) (n int, err error) {
 	err = s.locked(ctx, func() error {
 		n = len(s.requests)
-		maps.DeleteFunc(s.requests, func(_ pets.IdempotencyKey, r pets.KeyedRequest) bool {
-			return r.CreatedAt.Before(before)
-		})
+		maps.DeleteFunc(s.requests, func(_ pets.IdempotencyKey, r request) bool { return r.at.Before(before) })
 		n -= len(s.requests)
 		return nil
 	})

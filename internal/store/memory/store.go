@@ -4,6 +4,7 @@ package memory
 import (
 	"context"
 	"sync"
+	"time"
 
 	"example.com/petstore/internal/db"
 	"example.com/petstore/internal/keys"
@@ -19,18 +20,21 @@ type Store struct {
 	closed   bool
 	pets     []pets.Pet // in ascending order of ID
 	lastID   int64      // the greatest ever given
-	requests map[pets.IdempotencyKey]pets.KeyedRequest
+	requests map[pets.IdempotencyKey]request
 	keys     []keys.Key // in order of creation
 }
 
-// New returns an empty store.
-func New() *Store {
-	return &Store{requests: map[pets.IdempotencyKey]pets.KeyedRequest{}}
+// request is a create request with an idempotency key.
+type request struct {
+	petID       int64
+	fingerprint []byte
+	at          time.Time
 }
 
-func (s *Store) Ping(ctx context.Context) error {
-	return s.locked(ctx, func() error { return nil })
-}
+// New returns an empty store.
+func New() *Store { return &Store{requests: map[pets.IdempotencyKey]request{}} }
+
+func (s *Store) Ping(ctx context.Context) error { return s.locked(ctx, func() error { return nil }) }
 
 func (s *Store) Failed() <-chan error { return nil }
 
