@@ -13,7 +13,6 @@ import (
 	"net/http/httptest"
 	"net/netip"
 	"net/url"
-	"slices"
 	"strings"
 	"testing"
 
@@ -205,41 +204,31 @@ func TestNewRefuses(t *testing.T) {
 // deprecated operation, beside a Link of its own, / in a browser, and what a 404 says.
 func TestDocs(t *testing.T) {
 	const up = `</v1/books>; rel="up"`
-	for _, c := range []struct {
-		docs              func(*Document, string) (*Docs, error)
-		public, page, url string
-	}{
-		{newManual, "", "Books at ", "/manual"},
-		{newManual, "https://example.com/a%20b/v1", "Books at https://example.com/a%20b/v1", "https://example.com/a%20b/manual"},
-		{nil, "", "", ""},
+	for public, url := range map[string]string{
+		"": "/manual", "https://example.com/a%20b/v1": "https://example.com/a%20b/manual", "without a page": "",
 	} {
 		s, _ := newHandler(t, func(l *library, o *Options) {
-			o.Docs, o.PublicURL = c.docs, c.public
+			o.PublicURL = public
+			if url == "" {
+				o.Docs, o.PublicURL = nil, ""
+			}
 			l.handlers["getBook"] = func(c echo.Context) error {
 				c.Response().Header().Set("Link", up)
 				return sendTitle(c)
 			}
 		})
-		links, status, redirect := []string{up}, 404, 404
-		if c.docs != nil {
-			links, status, redirect = []string{"<" + c.url + `#books-getBook>; rel="deprecation"; type="text/html"`, up}, 200, 302
+		browser := get("/")
+		browser.Header.Set("Accept", "text/html")
+		_ = do(s, get("/v1/books/1")) // must not change the headers of the next response
+		page, root, redirect := do(s, get("/manual")), do(s, get("/")), do(s, browser)
+		got := fmt.Sprint(page.Code, page.Header()["Content-Security-Policy"], redirect.Code, redirect.Header()["Location"],
+			do(s, get("/v1/books/1")).Header()["Link"], root.Code, strings.Contains(root.Body.String(), "/manual"))
+		want := "200 [img-src *] 302 [" + url + "] [<" + url + `#books-getBook>; rel="deprecation"; type="text/html" ` + up + "] 404 true"
+		if url == "" {
+			want = "404 [] 404 [] [" + up + "] 404 false"
 		}
-		for range 2 {
-			if got := do(s, get("/v1/books/1")).Header().Values("Link"); !slices.Equal(got, links) {
-				t.Errorf("%s: got %q, want %q", c.url, got, links)
-			}
-		}
-		w := do(s, get("/manual"))
-		if w.Code != status || c.docs != nil && (w.Body.String() != c.page || w.Header().Get("Content-Security-Policy") != "img-src *") {
-			t.Errorf("%s: got %d, %v, %s, want %d, %s", c.url, w.Code, w.Header(), w.Body, status, c.page)
-		}
-		r := get("/")
-		if w = do(s, r); w.Code != 404 || strings.Contains(w.Body.String(), "/manual") != (c.docs != nil) {
-			t.Errorf("%s: /: got %d, %s, want a 404 that names the page if there is one", c.url, w.Code, w.Body)
-		}
-		r.Header.Set("Accept", "text/html")
-		if w = do(s, r); w.Code != redirect || w.Header().Get("Location") != c.url {
-			t.Errorf("%s: / in a browser: got %d to %s, want %d", c.url, w.Code, w.Header().Get("Location"), redirect)
+		if got != want || url != "" && page.Body.String() != "Books at "+public {
+			t.Errorf("%q: got %s, %s, want %s", public, got, page.Body, want)
 		}
 	}
 }

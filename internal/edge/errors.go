@@ -12,8 +12,8 @@ import (
 	"example.com/petstore/internal/fault"
 )
 
-// responses has the status of each kind of error, and the message for an error without
-// one of its own.
+// responses has the status of each kind of error, and the message for errors that have
+// none.
 var responses = map[fault.Kind]struct {
 	status  int
 	message string
@@ -34,8 +34,8 @@ var responses = map[fault.Kind]struct {
 	fault.Unavailable:          {http.StatusServiceUnavailable, "the service is unavailable; try again later"},
 }
 
-// faultOf returns err, or what it means if it is not a *fault.Error: it may be Echo's, and
-// any other is Internal.
+// faultOf returns the *fault.Error in err's tree. Without one, err is Echo's, whose text
+// clients do not see, or Internal.
 func (h *Handler) faultOf(err error) *fault.Error {
 	if e, ok := errors.AsType[*fault.Error](err); ok {
 		return e

@@ -20,13 +20,13 @@ var errOverloaded = errors.New("too many requests are in flight, or with this AP
 // for others.
 type inFlight struct {
 	// Of all requests:
-	entered  *semaphore.Weighted // those that run or wait for a place among running
+	entered  *semaphore.Weighted // those that run, or wait until they may
 	running  *semaphore.Weighted
 	decoding *semaphore.Weighted // those whose body is decoded: 64 KiB may become megabytes
 
 	// Of the requests of one key:
-	maxOfKey        int64 // how many may be in flight, with a body that is read or was read
-	maxRunningOfKey int64 // how many of them may run or wait for a place among all
+	maxOfKey        int64 // how many may be in flight, which bounds the memory of their bodies
+	maxRunningOfKey int64 // how many of these may have entered; the others wait in the key's own queue
 
 	mu     sync.Mutex
 	shares map[string]*share // by API key or address

@@ -63,7 +63,7 @@ func (h *Handler) serveOperation(op *operation) echo.MiddlewareFunc {
 				return h.overloaded()
 			}
 			defer h.inFlight.leave(limited)
-			invalid := op.read(c) // waits for the body; what is wrong is said once the request may run
+			invalid := op.read(c) // before the request takes a place, because the body may arrive slowly
 			if !h.inFlight.acquire(ctx, own) {
 				return h.overloaded()
 			}

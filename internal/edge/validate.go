@@ -208,7 +208,7 @@ func (op *operation) checkMediaType(c echo.Context) error {
 	sent, accepted := c.Request().Header, c.Response().Header()
 	if coding := sent.Get("Content-Encoding"); coding != "" && !strings.EqualFold(coding, "identity") {
 		accepted.Set("Accept-Encoding", "identity")
-		return fault.New(fault.UnsupportedMediaType, fmt.Sprintf("the body must not be compressed, not %.64q", coding))
+		return fault.New(fault.UnsupportedMediaType, fmt.Sprintf("the body must not be compressed, as Content-Encoding %.64q says", coding))
 	}
 	received := strings.Join(sent["Content-Type"], ",")
 	if mediaType, _, err := mime.ParseMediaType(received); err != nil || mediaType != op.media {

@@ -121,7 +121,7 @@ func TestMediaTypes(t *testing.T) {
 		{"text/\x1bplain", "", `the Content-Type must be application/json, not "text/\x1bplain"`},
 		{"", "", `the Content-Type must be application/json, not ""`},
 		{strings.Repeat("é", 65), "", `the Content-Type must be application/json, not "` + strings.Repeat("é", 64) + `"`},
-		{"application/json", "br\xff", `the body must not be compressed, not "br\xff"`},
+		{"application/json", "br\xff", `the body must not be compressed, as Content-Encoding "br\xff" says`},
 	} {
 		r := newRequest("POST", "/v1/books", `{"title":"a"}`)
 		r.Header.Set("Content-Type", c.contentType)
