@@ -72,19 +72,15 @@ func (h *Handler) logRequest(c echo.Context, err error, took time.Duration) {
 	h.options.Logger.LogAttrs(r.Context(), level, "request", attrs...)
 }
 
-var traceparentForm = regexp.MustCompile(`^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}(-.*)?$`)
+var traceparentForm = regexp.MustCompile(`^00-([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}$`)
 
 // traceID returns the trace ID of a traceparent header (W3C Trace Context, section
 // 3.2), or "" if the header is missing, repeated or malformed.
 func traceID(headers []string) string {
-	m := traceparentForm.FindStringSubmatch(strings.Join(headers, ","))
-	if m == nil || m[1] == "ff" || m[1] == "00" && m[4] != "" {
-		return ""
+	if m := traceparentForm.FindStringSubmatch(strings.Join(headers, ",")); m != nil {
+		return m[1]
 	}
-	if strings.Trim(m[2], "0") == "" || strings.Trim(m[3], "0") == "" {
-		return ""
-	}
-	return m[2]
+	return ""
 }
 
 func isProbe(c echo.Context) bool {

@@ -98,7 +98,7 @@ func NewPet(body api.NewPet) pets.NewPet {
 	return pets.NewPet{Name: body.Name, CategoryID: body.CategoryID, Status: status}.WithDefaults()
 }
 
-// toPet converts a pet to its response type, which refers to its status. It does not
+// toPet converts a pet to its response type, which points to the status of p. It does not
 // compile if the document adds a property.
 func toPet(p *pets.Pet) api.Pet {
 	return api.Pet(struct {
