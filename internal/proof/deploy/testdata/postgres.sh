@@ -67,6 +67,12 @@ journalctl -u petstore@8081 | grep 'no writable primary can be reached'
 systemctl start postgresql
 until petstore health --admin-addr 127.0.0.1:18081; do sleep 0.2; done
 
+# Log in with a password, as across a network.
+runuser -u postgres -- psql -c "ALTER ROLE petstore PASSWORD 'PASSWORD'"
+eval "$(page $page 'Across a network' pgpass | sed 's/db1,db2,db3/localhost/; /PGSSL/d')"
+systemctl restart petstore@8081 petstore@8082
+(set -a && . /etc/petstore/petstore.env && as petstore keys list)
+
 # Back up, and restore into another database, where identifiers continue far above.
 run $page 'Backup and restore' backup.conf
 rm /var/cache/petstore/node-exporter/petstore-backup.prom
