@@ -11,6 +11,9 @@ import (
 func TestAddress(t *testing.T) {
 	const unclear = "malformed: it is unclear where the password is"
 	for address, want := range map[string]struct{ redacted, err string }{
+		"postgres://":                                                     {"postgres://", ""}, // the environment has the rest
+		"postgres:///notes":                                               {"postgres:///notes", ""},
+		"postgres://?pool_max_conns=8":                                    {"postgres://", ""},
 		"postgres://localhost/notes":                                      {"postgres://localhost/notes", ""},
 		"postgresql://ann@db1:5432,db2/notes":                             {"postgresql://ann@db1:5432,db2/notes", ""},
 		"postgres://ann:hunter2@db1,db2:1/notes?sslmode=disable":          {"postgres://ann:xxxxx@db1,db2:1/notes", ""},

@@ -20,6 +20,7 @@ import (
 
 	"example.com/petstore/internal/db"
 	"example.com/petstore/internal/db/postgres/pgtest"
+	"example.com/petstore/internal/fault"
 )
 
 func TestOpenRejects(t *testing.T) {
@@ -76,6 +77,10 @@ func TestSettings(t *testing.T) {
 	for i := range 2 {
 		d.mustCount(t, 1+i)
 		d.mustInsert(t)
+	}
+	pgtest.Exec(t, owner, "ALTER SCHEMA notebook RENAME TO gone")
+	if err := d.Ping(t.Context()); fault.KindOf(err) != fault.Unavailable {
+		t.Errorf("Ping without the schema: got error %v, want Unavailable", err)
 	}
 }
 

@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"os"
 	"reflect"
 	"strings"
@@ -111,26 +110,6 @@ func factory(database func(testing.TB) string) storetest.Factory {
 			exec(t, s, "UPDATE petstore.idempotency_keys SET created_at = created_at - interval '%d seconds' WHERE key = '%s' AND key_id = '%s'",
 				int64(by.Seconds()), key.Key, key.KeyID)
 		},
-	}
-}
-
-// TestKind migrates a store and reads it as it is.
-func TestKind(t *testing.T) {
-	t.Parallel()
-	address := pgtest.Database(t)
-	if _, err := Kind.OpenReader(t.Context(), address); !errors.Is(err, db.ErrNone) {
-		t.Errorf("OpenReader: got error %v, want db.ErrNone", err)
-	}
-	if _, to, err := Kind.Migrate(t.Context(), address, slog.New(slog.DiscardHandler)); err != nil || to == 0 {
-		t.Errorf("Migrate: got version %d, error %v", to, err)
-	}
-	reader, err := Kind.OpenReader(t.Context(), address)
-	if err != nil {
-		t.Fatalf("OpenReader: got error %v", err)
-	}
-	defer reader.Close()
-	if all, err := reader.Keys(t.Context()); err != nil || len(all) > 0 {
-		t.Errorf("Keys: got %v, error %v, want none", all, err)
 	}
 }
 
