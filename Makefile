@@ -17,12 +17,13 @@ COMMIT  := $(shell git rev-parse HEAD 2>/dev/null || echo unknown)
 BIN     := .bin/petstore
 
 # The build tags of tests; CONTRIBUTING.md says what each needs. `make test` sets those
-# of the first four whose programs are installed. In CI it sets all but citus, which
-# Debian lacks, so that a missing program is an error.
-ALL_TAGS := postgres,citus,chromium,faults,wrk,deploy,sdk,attack
+# of TAGS whose programs are installed. In CI it sets all but the last, which Debian
+# lacks, so that a missing program is an error. A tag without files does nothing.
+ALL_TAGS := postgres,citus,chromium,faults,wrk,deploy,sdk,attack,copy
 has  = $(shell { [ -n "$$CI" ] || { PATH="$$PATH:/usr/sbin" && $(1); }; } >/dev/null 2>&1 && echo $(2))
-TAGS := $(call has,{ ls /usr/lib/postgresql/*/bin/initdb || command -v initdb; } && command -v pgbouncer,postgres) \
-	$(shell ls /usr/share/postgresql/*/extension/citus.control >/dev/null 2>&1 && echo citus) $(call has,command -v chromium,chromium) $(call has,command -v strace,faults)
+TAGS := $(call has,command -v chromium,chromium) $(call has,command -v strace,faults)
+TAGS += $(call has,{ ls /usr/lib/postgresql/*/bin/initdb || command -v initdb; } && command -v pgbouncer,postgres)
+TAGS += $(shell ls /usr/share/postgresql/*/extension/citus.control >/dev/null 2>&1 && echo citus)
 comma := ,
 space := $(subst ,, )
 
@@ -41,13 +42,12 @@ GOTEST += -tags '$(subst $(space),$(comma),$(strip $(TAGS)))' -timeout 10m
 NPM_CI   := npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
 CONTRACT := internal/proof/contract
 LINTERS  := $(CONTRACT)/linters
-FUZZER   := $(CONTRACT)/schemathesis
 FUZZTIME ?= 30s
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL: # check and check-all run one target after the other
-.PHONY: help run build test test-next generate drift lint vulnerabilities lint-spec breaking contract fuzz \
-	sdk attack bench docs-ui package pack release release-check image deploy-check check check-all
+.PHONY: help run build test test-next generate drift lint vulnerabilities lint-spec breaking contract fuzz schemathesis \
+	sdk copy attack bench docs-ui package pack release release-check image deploy-check check check-all
 
 # The targets up to make check use only Go, git, cp, and what the shell has built in.
 help: ## print the targets
@@ -128,18 +128,23 @@ breaking: ## fail if openapi.yaml breaks clients of the specification or of the 
 contract: ## test the service, or the server at URL with KEY, against the contract
 	go test -count=1 $(if $(URL),-run TestContract) ./internal/proof/contract
 
+fuzz: ## send random bodies to the decoder for FUZZTIME (30s)
+	go test -run '^$$' -fuzz FuzzBody -fuzztime $(FUZZTIME) ./internal/edge
+
+FUZZER := $(CONTRACT)/schemathesis
 .bin/schemathesis: $(FUZZER)/requirements.txt | need-venv
 	@python3 -m venv --clear $@ && $@/bin/pip install --quiet --disable-pip-version-check --require-hashes -r $< && touch $@
-
-fuzz: .bin/schemathesis build ## send random requests with Schemathesis, then random bodies for FUZZTIME (30s)
+schemathesis: .bin/schemathesis build ## send random requests with Schemathesis
 	@$(BIN) serve --sandbox --addr 127.0.0.1:0 >.bin/sandbox.env 2>.bin/sandbox.log & server=$$!; trap 'kill $$server' EXIT; \
 	until grep -q PETSTORE_KEY .bin/sandbox.env; do kill -0 $$server || { cat .bin/sandbox.log; exit 1; }; sleep 0.1; done; \
 	. .bin/sandbox.env && export PETSTORE_KEY PYTHONPATH=$(FUZZER) PYTHONDONTWRITEBYTECODE=1 && \
 	.bin/schemathesis/bin/python -m schemathesis.cli --config-file $(FUZZER)/schemathesis.toml run openapi.yaml --url "$$PETSTORE_URL" $(if $(SEED),--seed $(SEED))
-	go test -run '^$$' -fuzz FuzzBody -fuzztime $(FUZZTIME) ./internal/edge
 
 sdk: $(NEEDS_SDK) ## run the programs and commands of .github/CLIENTS.md; needs a network
 	go test -count=1 -tags sdk -timeout 10m ./internal/proof/sdk/...
+
+copy: ## test the commands of CONTRIBUTING.md that rename the service and remove parts of it
+	go test -count=1 -tags copy -timeout 20m ./internal/proof/copy
 
 attack: build ## measure memory, and what another client waits, under known attacks
 	go test -count=1 -v -tags attack -timeout 20m ./internal/proof/attack
@@ -180,4 +185,4 @@ deploy-check: $(NEEDS_DEPLOY) build ## test deploy/ with the programs that opera
 
 check: lint drift test ## lint, drift and test: what to run before a commit; needs only Go, git and make
 
-check-all: $(NEEDS_SDK) $(NEEDS_DEPLOY) check lint-spec breaking sdk deploy-check test-next ## run everything that CI runs
+check-all: $(NEEDS_SDK) $(NEEDS_DEPLOY) check lint-spec breaking sdk copy deploy-check test-next ## run everything that CI runs
