@@ -1,7 +1,5 @@
-// Package gen holds the code generated from openapi.yaml: the types, the
-// Echo server and the document as JSON in gen/api, and the Go client in gen/client. "make generate"
-// writes it and "make drift" fails if it does not match the document. The files in
-// gen/client that do not end in .gen.go are written by hand.
+// Package gen holds what "make generate" writes from openapi.yaml: types and the Echo server
+// in gen/api, and a client in gen/client. There, options.go and pets.go are written by hand.
 package gen
 
 import _ "embed"
@@ -11,13 +9,12 @@ import _ "embed"
 //go:generate go run github.com/oapi-codegen/oapi-codegen/v2/cmd/oapi-codegen -config config.yaml -package api -generate types,echo-server,strict-server -o api/api.gen.go ../openapi.yaml
 //go:generate go run github.com/oapi-codegen/oapi-codegen/v2/cmd/oapi-codegen -config config.yaml -package client -generate types,client -o client/client.gen.go ../openapi.yaml
 
-// Document is openapi.yaml, byte for byte. It is a copy, because go:embed
-// cannot reach files outside the package's directory.
+// Document is openapi.yaml, byte for byte: a copy, since go:embed cannot reach the original.
 //
 //go:embed api/openapi.yaml
 var Document []byte
 
-// DocumentJSON is the document as JSON, with its properties in the same order.
+// DocumentJSON is the same in JSON, with the properties in the same order.
 //
 //go:embed api/openapi.json
 var DocumentJSON []byte

@@ -10,8 +10,8 @@ import (
 	mathrand "math/rand/v2"
 	"net/http"
 	"net/url"
-	"regexp"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 )
@@ -65,12 +65,8 @@ func wrap(c *Client) *retrier {
 	return t
 }
 
-// maxResponse is the size of the largest response that is read, in bytes. A page of pets
-// has less than 1 MiB.
+// maxResponse is the size of the largest response that is read, in bytes.
 const maxResponse = 16 << 20
-
-// keyed matches the requests of the operations that take an Idempotency-Key.
-var keyed = regexp.MustCompile("^POST .*/pets$")
 
 // retrier is an HTTP client that reads whole responses and repeats requests.
 type retrier struct {
@@ -82,7 +78,7 @@ type retrier struct {
 func (t *retrier) Do(r *http.Request) (*http.Response, error) {
 	ctx := r.Context()
 	r = r.Clone(ctx)
-	takesKey := keyed.MatchString(r.Method + " " + r.URL.Path)
+	takesKey := r.Method == http.MethodPost && strings.HasSuffix(r.URL.Path, "/pets") // as createPet
 	if takesKey && t.repeats > 0 && len(r.Header["Idempotency-Key"]) == 0 {
 		r.Header.Set("Idempotency-Key", rand.Text())
 	}
@@ -114,7 +110,8 @@ func (t *retrier) Do(r *http.Request) (*http.Response, error) {
 		select {
 		case <-time.After(wait + jitter):
 		case <-ctx.Done():
-			return nil, fmt.Errorf("%w; before that: %w", withURL(r, ctx.Err()), last)
+			err := &url.Error{Op: r.Method, URL: r.URL.Redacted(), Err: ctx.Err()}
+			return nil, fmt.Errorf("%w; before that: %w", err, last)
 		}
 	}
 }
@@ -128,7 +125,7 @@ func (t *retrier) send(r *http.Request) (response *http.Response, body []byte, e
 		}
 	}
 	if response, err = t.client.Do(attempt); err != nil {
-		return nil, nil, withURL(r, err)
+		return nil, nil, err
 	}
 	defer response.Body.Close()
 	body, err = io.ReadAll(io.LimitReader(response.Body, maxResponse+1))
@@ -136,16 +133,8 @@ func (t *retrier) send(r *http.Request) (response *http.Response, body []byte, e
 		err = fmt.Errorf("the response is larger than %d MiB", maxResponse>>20)
 	}
 	if err != nil {
-		return nil, nil, withURL(r, err)
+		return nil, nil, &url.Error{Op: r.Method, URL: r.URL.Redacted(), Err: err}
 	}
 	response.Body = io.NopCloser(bytes.NewReader(body))
 	return response, body, nil
-}
-
-// withURL returns err with the URL of r, which errors of net/http have.
-func withURL(r *http.Request, err error) error {
-	if _, ok := errors.AsType[*url.Error](err); ok {
-		return err
-	}
-	return &url.Error{Op: r.Method, URL: r.URL.Redacted(), Err: err}
 }
