@@ -13,6 +13,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -66,15 +67,19 @@ func TestPrograms(t *testing.T) {
 // TestDescription tests that the page has the commands in the description of the
 // document, but the one for Go, which it runs.
 func TestDescription(t *testing.T) {
-	commands := strings.Split(block(t, example.Document().Info.Description, "Clients", "sh"), "\n")
-	for _, command := range commands[1:] {
-		if !strings.Contains(page(t), "$ "+command+"\n") {
+	commands := regexp.MustCompile("(?m)^- (\\w+): `(.+)`$").FindAllStringSubmatch(example.Document().Info.Description, -1)
+	if len(commands) != 3 {
+		t.Errorf("got %q, want a command each for Go, TypeScript and Python", commands)
+	}
+	for _, m := range commands {
+		if language, command := m[1], m[2]; language == "Go" {
+			dir := newDir(t, "openapi.yaml", string(gen.Document))
+			if got, err := shell(t, dir, "", "", "go mod init example.com/pets; "+command+"; go mod tidy; go vet ."); err != nil {
+				t.Errorf("%s: got %s (%v), want a client", command, got, err)
+			}
+		} else if !strings.Contains(page(t), "$ "+command+"\n") {
 			t.Errorf("CLIENTS.md: got no command %s", command)
 		}
-	}
-	dir := newDir(t, "openapi.yaml", string(gen.Document))
-	if got, err := shell(t, dir, "", "", "go mod init example.com/pets; "+commands[0]+"; go mod tidy; go vet ."); err != nil {
-		t.Errorf("%s: got %s (%v), want a client", commands[0], got, err)
 	}
 }
 
