@@ -25,7 +25,7 @@ const show = (content) => Scalar.createApiReference('#docs', {
   agent: { disabled: true },
   mcp: { disabled: true },
   hideClientButton: true,
-  hiddenClients: true, // only the samples of the document
+  hiddenClients: true, // CLIENTS.md has programs instead
   showDeveloperTools: 'never',
 })
 
