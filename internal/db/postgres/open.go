@@ -136,7 +136,10 @@ func explainOpen(address string, err error) error {
 	timedOut := pgconn.Timeout(err) && !errors.Is(err, context.Canceled) // which pgconn counts as one
 	e, fromServer := errors.AsType[*pgconn.PgError](err)
 	connect, connecting := errors.AsType[*pgconn.ConnectError](err)
+	refused, isUnfit := errors.AsType[unfit](err)
 	switch {
+	case isUnfit: // whatever became of other hosts
+		err = refused
 	case fromServer && e.Code == "3D000": // invalid_catalog_name
 		err = fmt.Errorf("%w: %s", db.ErrNoDatabase, e.Message)
 	case fromServer && e.Code == "42501" && !connecting: // insufficient_privilege

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"strings"
 
 	"github.com/jackc/pgx/v5"
@@ -67,16 +66,21 @@ func validate(schema Schema, writes bool) pgconn.ValidateConnectFunc {
 	}
 }
 
+// unfit is the error of a primary that may lose or hide rows.
+type unfit string
+
+func (e unfit) Error() string { return string(e) }
+
 func (s session) check(writes bool) error {
 	switch {
 	case s.ReadOnly:
 		return errors.New("the server is a standby, or default_transaction_read_only is on")
 	case s.Encoding != "UTF8":
-		return fmt.Errorf("the encoding of the database is not UTF8 but %s", s.Encoding)
+		return unfit("the encoding of the database is not UTF8 but " + s.Encoding)
 	case len(s.Hidden) > 0:
-		return fmt.Errorf("row security may hide rows from the user, in the tables %s", strings.Join(s.Hidden, ", "))
+		return unfit("row security may hide rows from the user, in the tables " + strings.Join(s.Hidden, ", "))
 	case len(s.Unlogged) > 0:
-		return fmt.Errorf("a crash would lose the rows of UNLOGGED tables: %s", strings.Join(s.Unlogged, ", "))
+		return unfit("a crash would lose the rows of UNLOGGED tables: " + strings.Join(s.Unlogged, ", "))
 	case !writes:
 		return nil
 	}
@@ -84,7 +88,7 @@ func (s session) check(writes bool) error {
 		{"synchronous_commit", s.Commit}, {"fsync", s.Fsync}, {"full_page_writes", s.FullPageWrites},
 	} {
 		if setting.value == "off" {
-			return fmt.Errorf("a crash would lose writes, because %s is off for this server, database or user", setting.name)
+			return unfit("a crash would lose writes, because " + setting.name + " is off for this server, database or user")
 		}
 	}
 	return nil
