@@ -40,7 +40,7 @@ var schema = Schema{
 }
 
 var (
-	insertNote  = schema.Statement("INSERT INTO notes (text) VALUES (?)")
+	insertNote  = schema.Statement("INSERT INTO notes (text) VALUES (?) RETURNING id")
 	selectNotes = schema.Statement("SELECT id, text FROM notes ORDER BY id")
 	insertTag   = schema.Statement("INSERT INTO tags (name) VALUES (?)")
 	selectTags  = schema.Statement("SELECT name FROM tags")
@@ -151,13 +151,7 @@ func createMany(ctx context.Context, d *DB, name string, most int) error {
 
 // create creates a note and returns its identifier.
 func create(ctx context.Context, d *DB, text string) (id int64, err error) {
-	err = d.Write(ctx, func(conn Conn) error {
-		result, err := conn.Stmt(insertNote).Exec(text)
-		if err == nil {
-			id, err = result.LastInsertId()
-		}
-		return err
-	})
+	err = d.Write(ctx, func(conn Conn) error { return conn.Stmt(insertNote).QueryRow(text).Scan(&id) })
 	return id, err
 }
 
