@@ -22,7 +22,7 @@ var _ prometheus.Collector = (*DB)(nil)
 // Schema is what a program keeps in its databases.
 type Schema struct {
 	Migrations fs.FS    // goose's files, at its top
-	Tables     []string // the tables whose rows a db.Report counts
+	Tables     []string // the program's; a database that has none of them is another's
 	statements []string
 }
 

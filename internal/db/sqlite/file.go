@@ -56,7 +56,8 @@ func resolve(path string) (file string, err error) {
 		return "", explain(path, err)
 	}
 	if len(file) > maxPath {
-		return refuse(fmt.Sprintf("its full path has %d bytes; SQLite takes 512 with the names of other files, so use at most %d", len(file), maxPath))
+		return refuse(fmt.Sprintf("its full path has %d bytes; SQLite takes 512, and names beside it are longer: "+
+			"use at most %d", len(file), maxPath))
 	}
 	if info, err := os.Stat(file); err == nil && !info.Mode().IsRegular() {
 		return refuse("it is not a regular file")

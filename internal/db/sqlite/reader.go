@@ -28,30 +28,36 @@ func OpenReader(ctx context.Context, path string, schema Schema) (*Reader, error
 	if err != nil {
 		return nil, err
 	}
-	version, err := schema.version(ctx, r.db)
-	if err == nil && version == 0 {
-		err = fmt.Errorf("%w at %s", db.ErrNone, r.file)
-	}
-	if err == nil {
-		r.conn, err = schema.prepare(ctx, r.db, asItIs)
-		if err != nil && version < schema.newest() {
-			err = db.ErrOutdated
-		}
-	}
-	if err != nil {
+	if err := r.prepare(ctx, schema); err != nil {
 		return nil, explain(path, errors.Join(err, r.Close()))
 	}
 	return r, nil
 }
 
+// prepare prepares the statements of the schema, which the database must have.
+func (r *Reader) prepare(ctx context.Context, schema Schema) error {
+	version, err := schema.version(ctx, r.db)
+	if err != nil {
+		return err
+	}
+	if version == 0 {
+		return fmt.Errorf("%w at %s", db.ErrNone, r.file)
+	}
+	r.conn, err = schema.prepare(ctx, r.db, asItIs)
+	if err != nil && version < schema.newest() {
+		return db.ErrOutdated
+	}
+	return err
+}
+
 // openFile opens the file at path, whatever its schema.
 func openFile(ctx context.Context, path string) (*Reader, error) {
 	file, err := resolve(path)
-	if err == nil {
-		err = explain(path, checkReadable(file))
-	}
 	if err != nil {
 		return nil, err
+	}
+	if err := checkReadable(file); err != nil {
+		return nil, explain(path, err)
 	}
 	r := &Reader{file: file, db: connect(file, asItIs)}
 	if err := r.db.QueryRowContext(ctx, "SELECT count(*) FROM sqlite_schema").Scan(new(int)); err != nil {

@@ -70,7 +70,9 @@ func Restore(ctx context.Context, path, from string, schema Schema, force bool) 
 	if info, _ := os.Stat(file); !force && info != nil && info.Size() > 0 {
 		return r, fmt.Errorf("%s %w", path, db.ErrExists)
 	}
-	r, err = writeCopy(ctx, source, file, schema, func(temp string, r *db.Report) error { return schema.replace(ctx, file, temp, r) })
+	r, err = writeCopy(ctx, source, file, schema, func(temp string, r *db.Report) error {
+		return schema.replace(ctx, file, temp, r)
+	})
 	if err != nil {
 		return db.Report{}, fmt.Errorf("%s cannot be restored, and %s is unchanged: %w", from, path, err)
 	}
@@ -120,9 +122,9 @@ func (s Schema) lastIDs(ctx context.Context, conn *sql.DB) (map[string]int64, er
 			continue
 		}
 		var id int64
-		err := conn.QueryRowContext(ctx, "SELECT max(coalesce((SELECT max(seq) FROM sqlite_sequence WHERE name = ?), 0), coalesce(max(rowid), 0)) FROM "+
-			table, table).Scan(&id)
-		if err != nil {
+		query := `SELECT max(coalesce((SELECT max(seq) FROM sqlite_sequence WHERE name = ?), 0), coalesce(max(rowid), 0))
+			FROM ` + table
+		if err := conn.QueryRowContext(ctx, query, table).Scan(&id); err != nil {
 			return nil, err
 		}
 		last[table] = id
@@ -267,7 +269,8 @@ func (s Schema) verify(ctx context.Context, conn *sql.DB) (r db.Report, err erro
 		return r, err
 	}
 	if len(foreign) > 0 {
-		return r, fmt.Errorf("it has what this program does not make and what may change rows or hide them: %s; drop it", strings.Join(foreign, ", "))
+		return r, fmt.Errorf("it has what may change or hide rows and this program does not make: %s; drop it",
+			strings.Join(foreign, ", "))
 	}
 	tables, err := texts(ctx, conn, tableNames)
 	if err != nil {

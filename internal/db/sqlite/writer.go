@@ -124,28 +124,31 @@ func (d *DB) runBatch(batch []*job) int {
 	return len(started)
 }
 
-// transact runs f in a transaction, unless nothing may be written. Another one waits
-// for the connection meanwhile. A transaction has no context: a caller that gives up must
-// not undo the writes of others.
+// transact runs f in a transaction, unless nothing may be written. It has no context: a
+// caller that gives up must not undo the writes of others.
 func (d *DB) transact(f func(Conn) error) error {
 	if err := d.faults.writable(); err != nil {
 		return err
 	}
-	tx, err := d.writer.Begin() // immediate, as set in the address
-	if err == nil {
-		err = f(Conn{d.conn.prepared, tx})
-		if err == nil {
-			err = tx.Commit()
-		} else {
-			_ = tx.Rollback() // SQLite may already have done so
-		}
-	}
-	if err != nil {
+	if err := d.begin(f); err != nil {
 		return classify(d.faults.record(err))
 	}
 	d.commits.Add(1)
 	d.faults.diskFull.Store(false)
 	return d.faults.check()
+}
+
+// begin begins a transaction, calls f, and commits or rolls back.
+func (d *DB) begin(f func(Conn) error) error {
+	tx, err := d.writer.Begin() // immediate, as set in the address
+	if err != nil {
+		return err
+	}
+	if err := f(Conn{d.conn.prepared, tx}); err != nil {
+		_ = tx.Rollback() // SQLite may already have done so
+		return err
+	}
+	return tx.Commit()
 }
 
 // checkpoint copies the log into the file if it has at least minPages pages. A
