@@ -60,10 +60,10 @@ func (d *DB) run(ctx context.Context, pool *pgxpool.Pool, repeatable bool, st St
 			unknown = true
 		}
 		failsAgain := effect == rejected
-		mightRepeat := unknown && !repeatable
+		mayNotRepeat := unknown && !repeatable
 		waited := !unknown && time.Since(began) > outageWait // if unknown, only a success settles the outcome
 		ended := ctx.Err() != nil || d.closed.Load()
-		if failsAgain || mightRepeat || waited || ended {
+		if failsAgain || mayNotRepeat || waited || ended {
 			return translate(err, unknown)
 		}
 		time.Sleep(retryPause/2 + rand.N(retryPause))
