@@ -73,7 +73,11 @@ eval "$(page $page 'Across a network' pgpass | sed 's/db1,db2,db3/localhost/; /P
 systemctl restart petstore@8081 petstore@8082
 (set -a && . /etc/petstore/petstore.env && as petstore keys list)
 
-# Back up, and restore into another database, where identifiers continue far above.
+# Back up, and restore into another database, where identifiers continue far above. What the
+# role has planted is run by no other.
+sql -d pets -c "CREATE FUNCTION petstore.own() RETURNS boolean LANGUAGE plpgsql AS
+	'BEGIN IF session_user <> ''petstore'' THEN RAISE ''run by %'', session_user; END IF; RETURN true; END'" \
+	-c 'ALTER TABLE petstore.pets ADD CHECK (petstore.own())'
 run $page 'Backup and restore' backup.conf
 rm /var/cache/petstore/node-exporter/petstore-backup.prom
 systemctl start petstore-backup

@@ -27,6 +27,7 @@ store=/var/lib/petstore/petstore.db
 run README.md 'Install and run' 'keys create' >first.out
 KEY=$(grep '^psk_' first.out)
 [ "$(stat -c '%U %G %a' /var/lib/petstore)" = 'petstore petstore 700' ]
+[ "$(stat -c '%U %a' /etc/petstore/petstore.env)" = 'root 640' ]
 echo PETSTORE_DRAIN=1s >>/etc/petstore/petstore.env # to save time
 petstore health --admin-addr 127.0.0.1:18080
 version=$(dpkg-query -W -f '${Version}' petstore)
