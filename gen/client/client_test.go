@@ -137,7 +137,8 @@ func TestResponses(t *testing.T) {
 
 // TestRedirect tests that the key is not sent to another address, such as one in clear.
 func TestRedirect(t *testing.T) {
-	other := program.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("got a request, want none") }))
+	unwanted := func(http.ResponseWriter, *http.Request) { t.Error("got a request, want none") }
+	other := program.NewServer(http.HandlerFunc(unwanted))
 	defer other.Close()
 	s := httptest.NewTLSServer(http.RedirectHandler(other.URL, http.StatusTemporaryRedirect))
 	defer s.Close()

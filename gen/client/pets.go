@@ -20,7 +20,8 @@ import (
 //
 // An error ends the loop. It is a *ResponseError if the service refused a request. To
 // continue later, pass the ID of the last pet as params.After.
-func All(ctx context.Context, c ClientWithResponsesInterface, params *ListPetsParams, editors ...RequestEditorFn) iter.Seq2[Pet, error] {
+func All(ctx context.Context, c ClientWithResponsesInterface, params *ListPetsParams,
+	editors ...RequestEditorFn) iter.Seq2[Pet, error] {
 	return func(yield func(Pet, error) bool) {
 		var next ListPetsParams
 		if params != nil {
@@ -50,7 +51,8 @@ func All(ctx context.Context, c ClientWithResponsesInterface, params *ListPetsPa
 
 // listPage returns one page and whether there are more. A page with a link to the
 // next one must have further pets, so that no server can make All loop forever.
-func listPage(ctx context.Context, c ClientWithResponsesInterface, params ListPetsParams, editors []RequestEditorFn) (pets Pets, more bool, err error) {
+func listPage(ctx context.Context, c ClientWithResponsesInterface, params ListPetsParams,
+	editors []RequestEditorFn) (pets Pets, more bool, err error) {
 	response, err := c.ListPetsWithResponse(ctx, &params, editors...)
 	if err != nil {
 		return nil, false, err
@@ -71,7 +73,7 @@ func listPage(ctx context.Context, c ClientWithResponsesInterface, params ListPe
 // ResponseError is a response other than the expected success.
 type ResponseError struct {
 	Status     int           // the HTTP status
-	Code       string        // stable and meant for programs, such as not_found; empty if the response is not from the pet store
+	Code       string        // such as not_found; empty if the response is not from the pet store
 	Message    string        // a sentence for the developer of the client
 	RequestID  string        // identifies the request in the service's log; may be empty
 	RetryAfter time.Duration // how long to wait before trying again; 0 if the response does not say
@@ -90,12 +92,14 @@ func Check[T any](success *T, response *http.Response, body []byte) error {
 	if success != nil {
 		return nil
 	}
-	e := &ResponseError{Status: response.StatusCode, RequestID: response.Header.Get("X-Request-Id"), RetryAfter: retryAfter(response)}
+	id := response.Header.Get("X-Request-Id")
+	e := &ResponseError{Status: response.StatusCode, RequestID: id, RetryAfter: retryAfter(response)}
 	var said Error
 	if json.Unmarshal(body, &said) == nil && said.Code != "" && said.Status == response.StatusCode {
 		e.Code, e.Message = said.Code, said.Message
 	} else { // for example from a proxy
-		e.Message = fmt.Sprintf("got %q of type %q, want a response from the pet store", response.Status, response.Header.Get("Content-Type"))
+		e.Message = fmt.Sprintf("got %q of type %q, want a response from the pet store",
+			response.Status, response.Header.Get("Content-Type"))
 	}
 	return e
 }

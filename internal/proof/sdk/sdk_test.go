@@ -72,13 +72,17 @@ func TestDescription(t *testing.T) {
 		t.Errorf("got %q, want a command each for Go, TypeScript and Python", commands)
 	}
 	for _, m := range commands {
-		if language, command := m[1], m[2]; language == "Go" {
-			dir := newDir(t, "openapi.yaml", string(gen.Document))
-			if got, err := shell(t, dir, "", "", "go mod init example.com/pets; "+command+"; go mod tidy; go vet ."); err != nil {
-				t.Errorf("%s: got %s (%v), want a client", command, got, err)
+		language, command := m[1], m[2]
+		if language != "Go" {
+			if !strings.Contains(page(t), "$ "+command+"\n") {
+				t.Errorf("CLIENTS.md: got no command %s", command)
 			}
-		} else if !strings.Contains(page(t), "$ "+command+"\n") {
-			t.Errorf("CLIENTS.md: got no command %s", command)
+			continue
+		}
+		dir := newDir(t, "openapi.yaml", string(gen.Document))
+		got, err := shell(t, dir, "", "", "go mod init example.com/pets; "+command+"; go mod tidy; go vet .")
+		if err != nil {
+			t.Errorf("%s: got %s (%v), want a client", command, got, err)
 		}
 	}
 }
@@ -189,7 +193,8 @@ func block(t *testing.T, page, section, kind string) string {
 func shell(t *testing.T, dir, url, key, commands string) (string, error) {
 	cmd := exec.CommandContext(t.Context(), "bash", "-euo", "pipefail", "-c", commands)
 	path := filepath.Join(dir, ".venv/bin") + ":" + os.Getenv("PATH")
-	cmd.Env = append(os.Environ(), "PETSTORE_URL="+url, "PETSTORE_KEY="+key, "PATH="+path, "npm_config_ignore_scripts=true")
+	cmd.Env = append(os.Environ(), "PETSTORE_URL="+url, "PETSTORE_KEY="+key, "PATH="+path)
+	cmd.Env = append(cmd.Env, "npm_config_ignore_scripts=true")
 	cmd.Dir = dir
 	out, err := cmd.CombinedOutput()
 	return string(out), err
