@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"bytes"
+	"database/sql"
 	"errors"
 	"net/url"
 	"os"
@@ -124,6 +125,20 @@ func TestPlantedLinks(t *testing.T) {
 		}
 		if _, err := os.Lstat(target); err == nil {
 			t.Errorf("%s: got the target of the link made", suffix)
+		}
+	}
+}
+
+// The connections have the settings that the promises of this package rest on.
+func TestSettings(t *testing.T) {
+	d := open(t, newPath(t))
+	for pragma, conn := range map[string]*sql.DB{
+		"journal_mode=wal": d.writer, "synchronous=2": d.writer, "wal_autocheckpoint=0": d.writer, "foreign_keys=1": d.writer,
+		"busy_timeout=5000": d.writer, "journal_size_limit=16777216": d.writer, "query_only=1": d.readers[0],
+	} {
+		name, want, _ := strings.Cut(pragma, "=")
+		if got, err := texts(t.Context(), conn, "PRAGMA "+name); err != nil || got[0] != want {
+			t.Errorf("%s: got %s, error %v", pragma, got, err)
 		}
 	}
 }
@@ -348,5 +363,18 @@ func TestDamage(t *testing.T) {
 			t.Errorf("%s: log: got %q, want one line", what, got)
 		}
 		mustClose(t, d)
+	}
+}
+
+// A file that was emptied looks damaged to a read, which must not say so.
+func TestEmptiedFile(t *testing.T) {
+	path := atRest(t, "a")
+	d := open(t, path)
+	if err := os.Truncate(path, 0); err != nil {
+		t.Fatal(err)
+	}
+	_, _ = notesIn(t.Context(), d)
+	if len(d.Failed()) != 1 || gauge(t, d, "sqlite_damaged") != 0 {
+		t.Errorf("got %d failures and sqlite_damaged %v, want 1 and 0", len(d.Failed()), gauge(t, d, "sqlite_damaged"))
 	}
 }
