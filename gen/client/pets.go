@@ -3,6 +3,7 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -23,13 +24,8 @@ import (
 func All(ctx context.Context, c ClientWithResponsesInterface, params *ListPetsParams,
 	editors ...RequestEditorFn) iter.Seq2[Pet, error] {
 	return func(yield func(Pet, error) bool) {
-		var next ListPetsParams
-		if params != nil {
-			next = *params
-		}
-		if next.Limit == nil {
-			next.Limit = new(100) // the maximum
-		}
+		next := *cmp.Or(params, &ListPetsParams{})
+		next.Limit = cmp.Or(next.Limit, new(100)) // the maximum
 		for {
 			pets, more, err := listPage(ctx, c, next, editors)
 			if err != nil {
@@ -80,10 +76,7 @@ type ResponseError struct {
 }
 
 func (e *ResponseError) Error() string {
-	if e.Code == "" {
-		return fmt.Sprintf("%d: %s", e.Status, e.Message)
-	}
-	return fmt.Sprintf("%d %s: %s", e.Status, e.Code, e.Message)
+	return strings.TrimSpace(fmt.Sprint(e.Status, " ", e.Code)) + ": " + e.Message
 }
 
 // Check returns a *ResponseError unless success, the decoded body of the expected
