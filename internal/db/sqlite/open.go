@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"os"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"syscall"
@@ -119,8 +120,12 @@ func (d *DB) start(ctx context.Context, path string) (err error) {
 		}
 		d.idle <- conn
 	}
-	// path may be a symbolic link, which someone may change later.
-	d.faults.files, err = identify(path, d.file+logSuffix, d.file+indexSuffix, d.file+lockSuffix)
+	// The name may be a symbolic link, which someone may change later.
+	name, err := filepath.Abs(path) // as resolve reads it
+	if err != nil {
+		return err
+	}
+	d.faults.files, err = identify(name, d.file+logSuffix, d.file+indexSuffix, d.file+lockSuffix)
 	if err != nil {
 		return err
 	}

@@ -276,7 +276,7 @@ func TestReplacedFile(t *testing.T) {
 			if err := os.Symlink(path, link); err != nil {
 				t.Fatal(err)
 			}
-			d := open(t, link)
+			d := open(t, filepath.Dir(link)+"/none/../notes.db")
 			before := mustCreate(t, d, "before")
 			wantFiles(t, link, "notes.db")
 			var err error
