@@ -26,8 +26,9 @@ func TestBackup(t *testing.T) {
 	}
 	wantFiles(t, path, "notes.db", "notes.db-lock", "notes.db-shm", "notes.db-wal")
 	mustBackup(t, to, to+"2")
-	wantFiles(t, to, "notes.db", "notes.db2") // nothing else was made
-	for range 2 {                             // the second has a database to replace
+	wantFiles(t, to, "notes.db", "notes.db2")                  // nothing else was made
+	sqlOn(t, to, "CREATE TABLE backups (finished_at INTEGER)") // as older programs have it
+	for range 2 {                                              // the second has a database to replace
 		if _, err := Restore(t.Context(), restored, to, schema, true); err != nil {
 			t.Fatalf("Restore: got error %v", err)
 		}
@@ -132,7 +133,6 @@ func TestVerify(t *testing.T) {
 	} {
 		backup := backupOf(t, "a")
 		sqlOn(t, backup, statement)
-		sqlOn(t, backup, "CREATE TABLE backups (finished_at INTEGER)") // as older programs had it
 		_, err := Verify(t.Context(), backup, schema)
 		wantError(t, "Verify", err, what)
 		_, err = Restore(t.Context(), newPath(t), backup, schema, false)
