@@ -149,7 +149,7 @@ func (s *suite) try(t *testing.T, c testCase) response {
 func (s *suite) needsKey(t *testing.T, c testCase) {
 	t.Helper()
 	o := s.route(c).Operation
-	if o != nil && (o.Security == nil || len(*o.Security) > 0) {
+	if o != nil && isPrivate(o) {
 		s.expect(t, testCase{send: c.send, body: c.body, want: "401 unauthorized", header: noCredentials})
 	}
 	if o == nil || s.ReadOnlyKey == "" {
@@ -161,6 +161,11 @@ func (s *suite) needsKey(t *testing.T, c testCase) {
 	} else {
 		s.expect(t, testCase{send: reader.send, body: c.body, want: "403 forbidden"})
 	}
+}
+
+// isPrivate reports whether an operation needs a key.
+func isPrivate(o *openapi3.Operation) bool {
+	return o.Security == nil || len(*o.Security) > 0
 }
 
 // expectHead sends HEAD instead of GET.

@@ -5,10 +5,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"net/http"
 	"net/url"
 	"reflect"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -21,66 +23,82 @@ const maxBody = 64 << 10
 // operation is an operation of the document.
 type operation struct {
 	*openapi3.Operation
-	send       string // method and path; the path has the examples of its parameters
-	known      bool   // there are no other parameters that are required
-	parameters []*openapi3.Parameter
+	method, template string
+	parameters       []*openapi3.Parameter
 }
 
 // operations returns the operations of the document.
 func (s *suite) operations() (all []operation) {
 	for template, item := range s.document.Paths.Map() {
 		for method, o := range item.Operations() {
-			op := operation{o, method + " " + s.base + template, true, nil}
+			op := operation{Operation: o, method: method, template: s.base + template}
 			for _, p := range slices.Concat(item.Parameters, o.Parameters) {
 				op.parameters = append(op.parameters, p.Value)
-				op.known = op.known && (!p.Value.Required || p.Value.In == openapi3.ParameterInPath && p.Value.Example != nil)
-				op.send = strings.ReplaceAll(op.send, "{"+p.Value.Name+"}", url.PathEscape(fmt.Sprint(p.Value.Example)))
 			}
 			all = append(all, op)
 		}
 	}
-	slices.SortFunc(all, func(a, b operation) int { return cmp.Compare(a.send, b.send) })
+	slices.SortFunc(all, func(a, b operation) int {
+		return cmp.Or(cmp.Compare(a.template, b.template), cmp.Compare(a.method, b.method))
+	})
 	return all
 }
 
-// list returns the path of the list that the operation returns, and the schema of what is
-// in it, or nil if it returns no list or needs to be told of what.
-func (o operation) list() (path string, items *openapi3.Schema) {
-	path, isGet := strings.CutPrefix(o.send, "GET ")
-	r := o.Responses.Status(200)
-	inPath := func(p *openapi3.Parameter) bool { return p.In == openapi3.ParameterInPath }
-	if !isGet || !o.known || r == nil || r.Value.Content["application/json"] == nil || slices.ContainsFunc(o.parameters, inPath) {
-		return "", nil
+// send returns the first line of a request, in which parameters of the path have the values
+// of their examples, but for the named one.
+func (o operation) send(name, value string) string {
+	line := o.method + " " + o.template
+	for _, p := range o.parameters {
+		text := fmt.Sprint(p.Example)
+		if p.Name == name {
+			text = value
+		}
+		line = strings.ReplaceAll(line, "{"+p.Name+"}", url.PathEscape(text))
 	}
-	if schema := r.Value.Content["application/json"].Schema.Value; schema.Type.Is("array") {
-		items = schema.Items.Value
+	return line
+}
+
+// isKnown reports whether such a request needs no other parameters.
+func (o operation) isKnown() bool {
+	return !slices.ContainsFunc(o.parameters, func(p *openapi3.Parameter) bool {
+		return p.Required && (p.In != openapi3.ParameterInPath || p.Example == nil)
+	})
+}
+
+// items returns the schema of what the operation lists, or nil if it does not, or not
+// without a parameter.
+func (o operation) items() *openapi3.Schema {
+	r := o.Responses.Status(http.StatusOK)
+	if o.method != http.MethodGet || !o.isKnown() || strings.Contains(o.template, "{") || r == nil {
+		return nil
 	}
-	return path, items
+	content := r.Value.Content["application/json"]
+	if content == nil || !content.Schema.Value.Type.Is("array") {
+		return nil
+	}
+	return content.Schema.Value.Items.Value
 }
 
 // parameters tests of every operation that it needs a key, and refuses texts that are not
 // valid for a parameter; and that a list needs no parameter.
 func (s *suite) parameters(t *testing.T) {
 	for _, o := range s.operations() {
-		if _, items := o.list(); items != nil {
-			s.try(t, testCase{send: o.send, want: "200"})
-		} else if o.Security == nil || len(*o.Security) > 0 {
-			s.expect(t, testCase{send: o.send, want: "401 unauthorized", header: noCredentials})
+		send := o.send("", "")
+		if o.items() != nil {
+			s.try(t, testCase{send: send, want: "200"})
+		} else if isPrivate(o.Operation) {
+			s.expect(t, testCase{send: send, want: "401 unauthorized", header: noCredentials})
 		}
 		for _, p := range o.parameters {
-			texts := invalidTexts(p.Schema.Value)
-			if !o.known || p.In == openapi3.ParameterInHeader {
-				texts = nil
-			}
-			for _, text := range texts {
-				c := testCase{send: o.send + "?" + url.Values{p.Name: {text}}.Encode(), want: "400 invalid_parameter", says: p.Name}
-				if p.In == openapi3.ParameterInPath {
-					if text == "" || strings.Contains(text, "\x00") {
-						continue // gateways refuse it themselves
-					}
-					c.send = strings.Replace(o.send, "/"+fmt.Sprint(p.Example), "/"+url.PathEscape(text), 1)
+			for _, text := range invalidTexts(p.Schema.Value) {
+				c := testCase{send: o.send(p.Name, text), want: "400 invalid_parameter", says: p.Name}
+				if p.In == openapi3.ParameterInQuery {
+					c.send = send + "?" + url.Values{p.Name: {text}}.Encode()
 				}
-				s.try(t, c)
+				refused := text == "" || strings.Contains(text, "\x00") // by gateways, in a path
+				if o.isKnown() && (p.In == openapi3.ParameterInQuery || p.In == openapi3.ParameterInPath && !refused) {
+					s.try(t, c)
+				}
 			}
 		}
 	}
@@ -89,13 +107,17 @@ func (s *suite) parameters(t *testing.T) {
 // bodies tests of every operation that takes an object as JSON which bodies it refuses.
 func (s *suite) bodies(t *testing.T) {
 	for _, o := range s.operations() {
-		if !o.known || o.RequestBody == nil || o.RequestBody.Value.Content["application/json"] == nil {
+		if !o.isKnown() || o.RequestBody == nil || o.RequestBody.Value.Content["application/json"] == nil {
 			continue
 		}
-		schema := o.RequestBody.Value.Content["application/json"].Schema.Value
-		valid := map[string]any{}
+		schema, send := o.RequestBody.Value.Content["application/json"].Schema.Value, o.send("", "")
+		valid, hasExamples := object{}, schema.Type.Is("object")
 		for _, name := range schema.Required {
 			valid[name] = schema.Properties[name].Value.Example
+			hasExamples = hasExamples && valid[name] != nil
+		}
+		if !hasExamples {
+			continue
 		}
 		whole := encode(valid)
 		with := func(member string) string { return strings.Replace(whole, "{", "{"+member+",", 1) }
@@ -125,11 +147,11 @@ func (s *suite) bodies(t *testing.T) {
 			if c.want == unsupportedType && c.header == "" {
 				c.header = "Accept: application/json"
 			}
-			c.send = o.send + cmp.Or(c.send, "\nContent-Type: application/json")
+			c.send = send + cmp.Or(c.send, "\nContent-Type: application/json")
 			s.try(t, c)
 		}
 		for name, p := range schema.Properties {
-			refused := testCase{send: o.send, want: "400 invalid_body", says: name}
+			refused := testCase{send: send, want: "400 invalid_body", says: name}
 			body := maps.Clone(valid)
 			_, bad := values(p.Value)
 			for _, v := range bad {
@@ -182,10 +204,9 @@ func (s *suite) walk(t *testing.T, target string, limit int) (all []any) {
 // that filters by a property select what has the value, if only certain values are valid.
 func (s *suite) lists(t *testing.T) {
 	for _, o := range s.operations() {
-		path, items := o.list()
 		limited := func(p *openapi3.Parameter) bool { return p.Name == "limit" && p.Schema.Value.Max != nil }
-		i := slices.IndexFunc(o.parameters, limited)
-		if items == nil || i < 0 {
+		i, path := slices.IndexFunc(o.parameters, limited), o.template
+		if o.items() == nil || i < 0 {
 			continue
 		}
 		most := int(*o.parameters[i].Schema.Value.Max)
@@ -195,14 +216,14 @@ func (s *suite) lists(t *testing.T) {
 			assert(t, reflect.DeepEqual(got, all), "%s: got %d with the limit %d, want %d as with %d", path, len(got), limit, len(all), most)
 		}
 		for _, p := range o.parameters {
-			property := items.Properties[p.Name]
+			property := o.items().Properties[p.Name]
 			if property == nil || p.Schema.Value.Enum == nil {
 				continue
 			}
 			for _, value := range p.Schema.Value.Enum {
 				var want []any
 				for _, v := range all {
-					if v.(map[string]any)[p.Name] == value {
+					if v.(object)[p.Name] == value {
 						want = append(want, v)
 					}
 				}
@@ -236,4 +257,98 @@ func (s *suite) coverage(t *testing.T) {
 			assert(t, !missing, "%s: got no %s in any response, want it at least once", name, property)
 		}
 	}
+}
+
+// odd holds characters that a database, driver or encoding may change.
+const odd = " 0Aß\u0301🐕👩🏽‍🚀ש\u202e\u2028\r\n\t\x01\x7f\ufeff\"'`\\,;=%&<?$:{\ufffd\U0010ffff "
+
+// candidates are JSON values of all types.
+var candidates = []string{
+	`"lost"`, `"+5"`, `"05"`, `"５"`, `"1/2"`, `"T"`, encode(odd), `"a\u0000b"`, `""`,
+	`5`, `1`, `0`, `-1`, `7.5`, `7.0`, `1e2`, `1e300`, `2147483647`, `-2147483648`, `2147483648`, `9007199254740993`,
+	`9223372036854775807`, `-9223372036854775808`, `9223372036854775808`, `true`, `false`, `[]`, `{}`, `null`,
+}
+
+// values returns JSON values that are valid for a schema, and others that are not. Of a
+// schema with a format for text, and of one that is no text and no integer, it knows only
+// the example, and values of other types.
+func values(s *openapi3.Schema) (good, bad []string) {
+	all := slices.Clone(candidates)
+	for _, v := range s.Enum {
+		all = append(all, encode(v))
+		if text, isText := v.(string); isText {
+			all = append(all, encode(strings.ToUpper(text)), encode(text+" "))
+		}
+	}
+	for _, limit := range []*float64{s.Min, s.Max} {
+		if limit != nil {
+			all = append(all, encode(*limit-1), encode(*limit), encode(*limit+1))
+		}
+	}
+	known := s.Type.Is("string") && s.Format == "" || s.Type.Is("integer")
+	for _, text := range all {
+		if !isValid(s, text) {
+			bad = append(bad, text)
+		} else if known && text != "null" {
+			good = append(good, text)
+		}
+	}
+	if len(good) == 0 && s.Example != nil {
+		good = []string{encode(s.Example)}
+	}
+	return good, bad
+}
+
+// isValid reports whether a JSON value is valid for s. An integer is an int64 or int32,
+// written in digits.
+func isValid(s *openapi3.Schema, text string) bool {
+	v := decode(text)
+	if number, isNumber := v.(json.Number); isNumber && s.Type.Is("integer") {
+		bits := 64
+		if s.Format == "int32" {
+			bits = 32
+		}
+		if _, err := strconv.ParseInt(number.String(), 10, bits); err != nil {
+			return false
+		}
+	}
+	return s.VisitJSON(v) == nil
+}
+
+// invalidTexts returns texts that are not valid for a parameter; none if it may be given
+// as a list or an object.
+func invalidTexts(s *openapi3.Schema) (all []string) {
+	for _, v := range slices.Concat(values(s)) {
+		text, isText := decode(v).(string)
+		if !isText {
+			text = v
+		}
+		valid := s.Type.Is("array") || s.Type.Is("object") || s.Type.Is("string") && isValid(s, encode(text))
+		if !s.Type.Is("string") {
+			valid = valid || decode(text) != nil && isValid(s, text)
+		}
+		if !valid && !slices.Contains(all, text) {
+			all = append(all, text)
+		}
+	}
+	return all
+}
+
+// encode returns v as JSON.
+func encode(v any) string {
+	text, err := json.Marshal(v)
+	if err != nil {
+		panic(err) // values of the document can be encoded
+	}
+	return string(text)
+}
+
+// decode decodes JSON and keeps numbers as written. It returns nil if text is no JSON.
+func decode(text string) (v any) {
+	d := json.NewDecoder(strings.NewReader(text))
+	d.UseNumber()
+	if d.Decode(&v) != nil || d.More() {
+		return nil
+	}
+	return v
 }

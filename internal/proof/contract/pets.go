@@ -152,7 +152,6 @@ func (s *suite) longTexts(t *testing.T) {
 		}
 	}
 	for i, sizes := range pages {
-		var page []any
 		page, link := s.page(t, next)
 		assert(t, len(page) == len(sizes) && (link != "") == (i+1 < len(pages)),
 			"names of %v bytes: got a page of %d and the link %q, want all of them", sizes, len(page), link)
