@@ -154,6 +154,7 @@ func join(files map[string]string) string {
 // make targets, commands, flags, operations, fields, alerts and metrics.
 func TestPages(t *testing.T) {
 	pages := read("*.md", ".github/*.md", "deploy/*.md", "deploy/*/*.md")
+	engines := read("internal/db/*/*.md")
 	operators := read("*.md", "deploy/*.md", "deploy/*/*.md") // .github/CLIENTS.md has flags of generators
 	manifests := read("deploy/*", "deploy/*/*")
 	alerts := read("deploy/prometheus/*", "deploy/*/alerts*", "deploy/*/dashboard*")
@@ -162,6 +163,7 @@ func TestPages(t *testing.T) {
 	maps.DeleteFunc(program, func(file, _ string) bool { return below(file, "gen") })
 	source := join(program)
 	document := join(read("openapi.yaml"))
+	code := join(texts(t, ".", func(file string) bool { return path.Ext(file) == ".go" })) // tests, too
 	metrics := map[string]bool{}
 	for _, m := range regexp.MustCompile(`(?:NewDesc\(|\.gauge\(|Name: +)"(\w+)"`).FindAllStringSubmatch(source, -1) {
 		metrics[service.Name+"_"+m[1]] = true
@@ -187,6 +189,7 @@ func TestPages(t *testing.T) {
 		{"file", pages, `\]\(([^:)#]+)[)#]`, func(file, name, _ string) bool { return exists(path.Join(path.Dir(file), name)) }, "README.md"},
 		{"file", pages, "`((?:cmd|deploy|gen|internal|\\.\\w+)/[^` ]*)`", func(_, name, _ string) bool { return exists(name) }, "README.md"},
 		{"identifier", pages, "`(\\w+)` in `([^` ]+/[^` ]+\\.go)`", func(_, name, file string) bool { return strings.Contains(read(file)[file], name) }, ".github/CONTRIBUTING.md"},
+		{"identifier", engines, "`(?:\\w+\\.)?(\\w+)`", func(_, name, _ string) bool { return strings.Contains(code, name) }, ""},
 		{"target", pages, "`make ([a-z-]+)", func(_, name, _ string) bool { return strings.Contains(read("Makefile")["Makefile"], "\n"+name+":") }, "README.md"},
 		{"command", pages, "(?:`|[$#] |-- |bin/)" + service.Name + " ([a-z]+)", func(_, name, _ string) bool { return inSource(`"`+name+`"`) || inSource(`"`+name+" ") }, "README.md"},
 		{"flag", operators, "(?:`|" + service.Name + " [a-z][^`\n]*? )--([a-z-]+)", func(_, name, _ string) bool { return inSource(`"` + name + `"`) }, "README.md"},

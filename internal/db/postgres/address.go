@@ -23,7 +23,7 @@ const (
 
 // parse parses the address of a database. Its errors do not contain the password.
 func parse(address, program string) (*pgxpool.Config, error) {
-	if isAmbiguous(address) {
+	if unclear.MatchString(address) {
 		return nil, errors.New("the store address is malformed: it is unclear where the password is; " +
 			"write : before it, and in it @ as %40 and / as %2F")
 	}
@@ -48,24 +48,18 @@ func parse(address, program string) (*pgxpool.Config, error) {
 	return config, nil
 }
 
-// isAmbiguous reports whether a part of the password may be taken for something else: for
-// a part of the user if a colon is escaped, or for a host, a database or a parameter if an @
+// unclear matches an address of which a part of the password may be taken for something else:
+// for a part of the user if a colon is escaped, or for a host, a database or a parameter if an @
 // or / is not.
-func isAmbiguous(address string) bool {
-	_, rest, _ := strings.Cut(address, "://")
-	end := strings.IndexAny(rest+"/", "/?#")
-	authority, rest := rest[:end], rest[end:]
-	user, _, _ := strings.Cut(authority, "@")
-	user, _, _ = strings.Cut(user, ":")
-	return strings.Count(authority, "@") > 1 || strings.Contains(rest, "@") ||
-		strings.Contains(strings.ToUpper(user), "%3A")
-}
+var unclear = regexp.MustCompile(`(?is)^[^:]*://([^:@/?#]*%3A|[^@]*@.*@|[^@]*[/?#].*@)`)
 
-// An address is printed if nothing in it needs an escape but the password and the / of a socket.
+// printable matches an address in which only the password, the parameters and the / of a socket
+// may need an escape.
 var (
 	host      = `((?:[\w.-]|%2[fF])*|\[[\da-fA-F:.]+\])(:\d{1,5})?`
-	printable = regexp.MustCompile(`^postgres(ql)?://([\w.-]*(:xxxxx)?@)?` + host + `(,` + host + `)*(/[\w.-]*)?$`)
-	password  = regexp.MustCompile(`^(postgres(?:ql)?://[\w.-]*):[^/?#@]*@`)
+	password  = `:[^/?#@]*@`
+	login     = `([\w.-]*(@|` + password + `))?`
+	printable = regexp.MustCompile(`^postgres(ql)?://` + login + host + `(,` + host + `)*(/[\w.-]*)?(\?[^@]*)?$`)
 )
 
 const hidden = "postgres://…"
@@ -73,10 +67,9 @@ const hidden = "postgres://…"
 // Redact returns address without the password and the parameters, which may contain one, too,
 // or nothing of it unless it is clear where the password begins and ends.
 func Redact(address string) string {
-	plain, _, _ := strings.Cut(address, "?")
-	plain = password.ReplaceAllString(plain, "$1:xxxxx@")
-	if isAmbiguous(address) || !printable.MatchString(plain) {
+	if !printable.MatchString(address) {
 		return hidden
 	}
-	return plain
+	plain, _, _ := strings.Cut(address, "?")
+	return regexp.MustCompile(password).ReplaceAllString(plain, ":xxxxx@")
 }

@@ -21,33 +21,27 @@ func (s Schema) newest() int64 {
 	return version
 }
 
-// version returns the version of the schema, which has goose's table.
-func version(ctx context.Context, conn *pgx.Conn, schema Schema) (v int64, err error) {
-	err = conn.QueryRow(ctx, "SELECT max(version_id) FROM "+schema.versions()).Scan(&v)
+// version returns the version of the schema, or 0 if there is none.
+func (s Schema) version(ctx context.Context, conn *pgx.Conn) (v int64, err error) {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	err = conn.QueryRow(ctx, "SELECT max(version_id) FROM "+s.versions()).Scan(&v)
+	if codeOf(err) == "42P01" { // undefined_table
+		return 0, nil
+	}
 	return v, err
 }
 
-// look returns the session of conn with the version of the schema.
-func look(ctx context.Context, conn *pgx.Conn, schema Schema) (session, error) {
-	ctx, cancel := context.WithTimeout(ctx, callTimeout)
-	defer cancel()
-	s, err := readSession(ctx, conn.PgConn(), schema)
-	if err == nil && s.Migrated {
-		s.version, err = version(ctx, conn, schema)
-	}
-	return s, err
-}
-
-// checkVersion returns an error unless the version is the newest.
-func (s session) checkVersion(schema Schema) error {
-	newest := schema.newest()
+// check returns an error unless the version is the newest.
+func (s Schema) check(version int64) error {
+	newest := s.newest()
 	switch {
-	case s.version == 0:
-		return fmt.Errorf("%w in the schema %s", db.ErrNone, schema.Name)
-	case s.version < newest:
-		return fmt.Errorf("%w: version %d, not %d", db.ErrOutdated, s.version, newest)
-	case s.version > newest:
-		return fmt.Errorf("%w: version %d, not %d", db.ErrNewer, s.version, newest)
+	case version == 0:
+		return fmt.Errorf("%w in the schema %s", db.ErrNone, s.Name)
+	case version < newest:
+		return fmt.Errorf("%w: version %d, not %d", db.ErrOutdated, version, newest)
+	case version > newest:
+		return fmt.Errorf("%w: version %d, not %d", db.ErrNewer, version, newest)
 	}
 	return nil
 }
@@ -62,27 +56,27 @@ const (
 // done so. It polls for the lock because a waiting transaction would occupy a
 // connection, of which PgBouncer may have few.
 func migrate(
-	ctx context.Context, conn *pgx.Conn, schema Schema, wait time.Duration, logger *slog.Logger,
+	ctx context.Context, conn *pgx.Conn, schema Schema, pooled bool, wait time.Duration, logger *slog.Logger,
 ) (from, to int64, err error) {
 	to = schema.newest()
 	holder := ""
 	for began := time.Now(); ; {
-		seen, err := look(ctx, conn, schema)
+		from, err = schema.version(ctx, conn)
 		switch {
 		case err != nil:
 			return 0, 0, err
-		case seen.version > to:
-			return 0, 0, seen.checkVersion(schema)
-		case seen.version == to:
-			return to, to, nil
+		case from > to:
+			return 0, 0, schema.check(from)
+		case from == to:
+			return from, to, nil
 		}
-		changed, err := tryChange(ctx, conn, schema, seen.pooled)
+		changed, err := tryMigrate(ctx, conn, schema, pooled)
 		switch {
 		case err != nil:
 			return 0, 0, err
 		case changed:
-			logger.Info("migrated the schema", "from", seen.version, "to", to)
-			return seen.version, to, nil
+			logger.Info("migrated the schema", "from", from, "to", to)
+			return from, to, nil
 		case time.Since(began) > wait:
 			return 0, 0, fmt.Errorf("its schema must be migrated, but the lock for that is held by %s", holder)
 		case holder == "" && time.Since(began) > lockNotice:
@@ -96,10 +90,10 @@ func migrate(
 // The key of an advisory lock, of 64 bits. $1 is the name of the schema.
 const lockKey = "hashtextextended($1::text, 0::bigint)"
 
-// tryChange brings the schema to the newest version, or returns false if another process
+// tryMigrate brings the schema to the newest version, or returns false if another process
 // holds the lock. The lock belongs to a transaction. goose's own lock belongs to a session,
 // which PgBouncer may give to another client after a transaction.
-func tryChange(ctx context.Context, conn *pgx.Conn, schema Schema, pooled bool) (changed bool, err error) {
+func tryMigrate(ctx context.Context, conn *pgx.Conn, schema Schema, pooled bool) (changed bool, err error) {
 	err = pgx.BeginTxFunc(ctx, conn, withoutTimeouts, func(tx pgx.Tx) error {
 		err := tx.QueryRow(ctx, "SELECT pg_try_advisory_xact_lock("+lockKey+")", schema.Name).Scan(&changed)
 		if err != nil || !changed {
@@ -115,7 +109,8 @@ func tryChange(ctx context.Context, conn *pgx.Conn, schema Schema, pooled bool) 
 		if _, err := db.ExecContext(ctx, schema.create()); err != nil {
 			return err
 		}
-		provider, err := goose.NewProvider(goose.DialectPostgres, db, schema.Migrations, goose.WithTableName(schema.versions()))
+		table := goose.WithTableName(schema.versions())
+		provider, err := goose.NewProvider(goose.DialectPostgres, db, schema.Migrations, table)
 		if err != nil {
 			return err
 		}

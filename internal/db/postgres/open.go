@@ -19,35 +19,30 @@ import (
 // Open opens the database at a postgres:// address with one or more hosts, and brings its
 // schema up to date. Errors never contain the password.
 func Open(ctx context.Context, address string, schema Schema, o db.Options) (*DB, error) {
-	conn, seen, err := connect(ctx, address, schema, true)
+	seen, err := connect(ctx, address, schema, true, func(conn *pgx.Conn, seen session) error {
+		switch {
+		case o.RequireSync && !seen.synchronous():
+			return fmt.Errorf("--require-sync: writes need not wait for a standby, or the end of a wait would go unnoticed: "+
+				"synchronous_standby_names is %q, synchronous_commit %s and client_min_messages %s", seen.Standbys, seen.Commit, seen.Messages)
+		case o.MustExist && seen.version == 0:
+			return schema.check(seen.version)
+		}
+		_, _, err := migrate(ctx, conn, schema, seen.pooled, lockWait, cmp.Or(o.Logger, slog.New(slog.DiscardHandler)))
+		return err
+	})
 	if err != nil {
 		return nil, err
-	}
-	defer disconnect(conn)
-	switch {
-	case o.RequireSync && !seen.synchronous():
-		err = fmt.Errorf("--require-sync: writes need not wait for a standby, or the end of a wait would go unnoticed: "+
-			"synchronous_standby_names is %q, synchronous_commit %s and client_min_messages %s", seen.Standbys, seen.Commit, seen.Messages)
-	case o.MustExist && seen.version == 0:
-		err = seen.checkVersion(schema)
-	default:
-		_, _, err = migrate(ctx, conn, schema, lockWait, cmp.Or(o.Logger, slog.New(slog.DiscardHandler)))
-	}
-	if err != nil {
-		return nil, explainOpen(address, err)
 	}
 	return newDB(ctx, address, schema, seen, o.RequireSync)
 }
 
 // OpenReader opens the database at address as it is: it creates and migrates nothing.
 func OpenReader(ctx context.Context, address string, schema Schema) (*DB, error) {
-	conn, seen, err := connect(ctx, address, schema, false)
+	seen, err := connect(ctx, address, schema, false, func(_ *pgx.Conn, seen session) error {
+		return schema.check(seen.version)
+	})
 	if err != nil {
 		return nil, err
-	}
-	defer disconnect(conn)
-	if err := seen.checkVersion(schema); err != nil {
-		return nil, explainOpen(address, err)
 	}
 	return newDB(ctx, address, schema, seen, false)
 }
@@ -55,74 +50,73 @@ func OpenReader(ctx context.Context, address string, schema Schema) (*DB, error)
 // Migrate brings the schema of the database at address up to date, creating it if there is
 // none, and returns the versions before and after.
 func Migrate(ctx context.Context, address string, schema Schema, logger *slog.Logger) (from, to int64, err error) {
-	conn, _, err := connect(ctx, address, schema, true)
-	if err != nil {
-		return 0, 0, err
-	}
-	defer disconnect(conn)
-	from, to, err = migrate(ctx, conn, schema, lockWait, logger)
-	if err != nil {
-		return 0, 0, explainOpen(address, err)
-	}
-	return from, to, nil
+	_, err = connect(ctx, address, schema, true, func(conn *pgx.Conn, seen session) (err error) {
+		from, to, err = migrate(ctx, conn, schema, seen.pooled, lockWait, logger)
+		return err
+	})
+	return from, to, err
 }
 
-// connect makes a connection, and returns what it says. With writes, it rejects a server that
-// may lose them.
-func connect(ctx context.Context, address string, schema Schema, writes bool) (*pgx.Conn, session, error) {
+// connect calls f with a new connection and what that says. With writes, it rejects a server
+// that may lose them.
+func connect(
+	ctx context.Context, address string, schema Schema, writes bool, f func(*pgx.Conn, session) error,
+) (seen session, err error) {
 	config, err := parse(address, schema.Name)
 	if err != nil {
-		return nil, session{}, err
+		return seen, err
 	}
-	config.ConnConfig.ValidateConnect = validate(schema, writes)
+	config.ConnConfig.ValidateConnect = validate(schema, writes, &seen)
 	config.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeExec // prepares no statement, for PgBouncer
 	conn, err := pgx.ConnectConfig(ctx, config.ConnConfig)
 	if err != nil {
-		return nil, session{}, explainOpen(address, err)
+		return seen, explainOpen(address, err)
 	}
-	seen, err := look(ctx, conn, schema)
+	defer disconnect(conn)
+	seen.version, err = schema.version(ctx, conn)
+	if err == nil {
+		err = f(conn, seen)
+	}
 	if err != nil {
-		disconnect(conn)
-		return nil, session{}, explainOpen(address, err)
+		return seen, explainOpen(address, err)
 	}
-	return conn, seen, nil
+	return seen, nil
 }
 
-// newDB makes the pools of a database for which seen is true.
+// newDB makes the pools of a database whose connections say what seen has.
 func newDB(ctx context.Context, address string, schema Schema, seen session, requireSync bool) (*DB, error) {
-	newPool := func(writes bool) (*pgxpool.Pool, error) {
-		config, err := parse(address, schema.Name)
-		if err != nil {
-			return nil, err
-		}
-		mode := config.ConnConfig.DefaultQueryExecMode
-		if seen.pooled && mode == pgx.QueryExecModeCacheStatement { // the default of pgx
-			mode = pgx.QueryExecModeCacheDescribe
-		}
-		// Each connection is made by what the environment, the file of passwords and that of
-		// services say then.
-		config.BeforeConnect = func(_ context.Context, c *pgx.ConnConfig) error {
-			now, err := parse(address, schema.Name)
-			if err != nil {
-				return err
-			}
-			*c = *now.ConnConfig
-			c.DefaultQueryExecMode = mode
-			c.ValidateConnect = validate(schema, writes)
-			return nil
-		}
-		return pgxpool.NewWithConfig(ctx, config)
-	}
-	reads, err := newPool(false)
+	reads, err := newPool(ctx, address, schema, seen.pooled, false)
 	if err != nil {
 		return nil, err
 	}
-	writes, err := newPool(true)
+	writes, err := newPool(ctx, address, schema, seen.pooled, true)
 	if err != nil {
 		reads.Close()
 		return nil, err
 	}
 	return &DB{Citus: seen.Citus, schema: schema, reads: reads, writes: writes, requireSync: requireSync}, nil
+}
+
+// newPool makes a pool. It parses the address again for each connection, because passwords,
+// certificates and services in files may have changed.
+func newPool(ctx context.Context, address string, schema Schema, pooled, writes bool) (*pgxpool.Pool, error) {
+	config, err := parse(address, schema.Name)
+	if err != nil {
+		return nil, err
+	}
+	config.BeforeConnect = func(_ context.Context, c *pgx.ConnConfig) error {
+		now, err := parse(address, schema.Name)
+		if err != nil {
+			return err
+		}
+		*c = *now.ConnConfig
+		c.ValidateConnect = validate(schema, writes, new(session))
+		if pooled && c.DefaultQueryExecMode == pgx.QueryExecModeCacheStatement { // the default of pgx
+			c.DefaultQueryExecMode = pgx.QueryExecModeCacheDescribe
+		}
+		return nil
+	}
+	return pgxpool.NewWithConfig(ctx, config)
 }
 
 func disconnect(conn *pgx.Conn) {

@@ -165,13 +165,13 @@ func TestMigrateLocked(t *testing.T) {
 	lock("pg_advisory_lock")
 	var log strings.Builder
 	process := fmt.Sprintf("process %d (holder of postgres at 127.0.0.1", holder.PgConn().PID())
-	_, _, err := migrate(t.Context(), dial(t, address), notebook, lockNotice+time.Second, slog.New(slog.NewTextHandler(&log, nil)))
+	_, _, err := migrate(t.Context(), dial(t, address), notebook, false, lockNotice+time.Second, slog.New(slog.NewTextHandler(&log, nil)))
 	if err == nil || !strings.Contains(err.Error(), process) || strings.Count(log.String(), process) != 1 {
 		t.Errorf("migrate: got error %v and the log %s, want %q in both", err, &log, process)
 	}
 	interrupted, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, err = look(interrupted, holder, notebook)
+	_, err = notebook.version(interrupted, holder)
 	if err := explainOpen(address, err); !errors.Is(err, context.Canceled) || strings.Contains(err.Error(), "connect_timeout") {
 		t.Errorf("interrupted: got error %v, want one without advice about the network", err)
 	}

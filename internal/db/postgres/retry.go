@@ -92,7 +92,7 @@ func (d *DB) attempt(ctx context.Context, pool *pgxpool.Pool, st Statement) erro
 	data := c.PgConn().CustomData()
 	delete(data, warning)
 	err = st(ctx, c)
-	if text, warned := data[warning]; warned && pool == d.writes && (err == nil || isRefusal(err)) {
+	if text, warned := data[warning]; warned && pool == d.writes && (err == nil || fault.IsCallers(err)) {
 		err = fmt.Errorf("the server warned during the write: %v", text)
 	}
 	if codeOf(err) == "25006" { // read_only_sql_transaction
@@ -133,19 +133,13 @@ func NotCommitted(err error) error {
 	return err
 }
 
-// isRefusal reports whether a statement ended with an error for its caller, which is not
-// one of the database.
-func isRefusal(err error) bool {
-	return err != nil && fault.IsCallers(err)
-}
-
 // effectOf classifies an error from attempt. An ERROR from the server means
 // that it rolled back; a FATAL or PANIC may come after the commit.
 func effectOf(err error) effect {
 	if errors.Is(err, errNotExecuted) {
 		return notExecuted
 	}
-	if isRefusal(err) {
+	if fault.IsCallers(err) {
 		return rejected
 	}
 	if _, unreadable := errors.AsType[pgx.ScanArgError](err); unreadable {
@@ -187,7 +181,7 @@ var retryable = []string{
 // attempt may have been executed.
 func translate(err error, unknown bool) error {
 	switch {
-	case err == nil, isRefusal(err):
+	case fault.IsCallers(err):
 		return err
 	case effectOf(err) == rejected:
 		return fault.Wrap(fault.Internal, fmt.Errorf("the database failed: %w", err))

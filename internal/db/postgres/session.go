@@ -11,7 +11,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// session is what a connection says of its server, its database and its settings.
+// session is what a new connection says about its server, its database and its settings.
 type session struct {
 	Backend  uint32 // the server's process
 	ReadOnly bool
@@ -24,28 +24,34 @@ type session struct {
 	Fsync          string
 	FullPageWrites string
 
-	Migrated bool     // the schema has goose's table
 	Hidden   []string // tables of the schema that may hide rows from the user
 	Unlogged []string // tables of the schema that a crash empties
 
 	pooled  bool  // there is a pooler such as PgBouncer in between
-	version int64 // of the schema; 0 if there is none. Only look sets it
+	version int64 // of the schema; 0 if there is none. Only connect sets it
 }
 
-// selectSession casts what is no text, so that no function or operator of the search path
-// fits better than PostgreSQL's own.
-const selectSession = `SELECT row_to_json(session) FROM (SELECT pg_backend_pid() AS backend, current_setting('transaction_read_only')::bool AS readonly,
-current_setting('server_encoding') AS encoding, EXISTS (SELECT 1 FROM pg_extension WHERE extname = 'citus') AS citus,
-current_setting('synchronous_commit') AS commit, current_setting('synchronous_standby_names') AS standbys,
-current_setting('client_min_messages') AS messages, current_setting('fsync') AS fsync, current_setting('full_page_writes') AS fullpagewrites,
-EXISTS (SELECT 1 FROM tables WHERE relname = '` + versionTable + `') AS migrated,
-ARRAY(SELECT relname::text FROM tables WHERE row_security_active(oid)) AS hidden,
-ARRAY(SELECT relname::text FROM tables WHERE relpersistence <> 'p') AS unlogged) session`
-
-const withTables = `WITH tables AS (SELECT * FROM pg_class WHERE relnamespace = to_regnamespace($1::text)::oid AND relkind IN ('r', 'p')) `
+// selectSession casts literals that are not text, so that no function or operator of another
+// schema in the search path fits better than PostgreSQL's own.
+const selectSession = `WITH tables AS (
+	SELECT oid, relname::text, relpersistence FROM pg_class WHERE relnamespace = to_regnamespace($1::text)::oid AND relkind IN ('r', 'p')
+)
+SELECT row_to_json(session) FROM (SELECT
+	pg_backend_pid() AS backend,
+	current_setting('transaction_read_only')::bool AS readonly,
+	current_setting('server_encoding') AS encoding,
+	EXISTS (SELECT 1 FROM pg_extension WHERE extname = 'citus') AS citus,
+	current_setting('synchronous_commit') AS commit,
+	current_setting('synchronous_standby_names') AS standbys,
+	current_setting('client_min_messages') AS messages,
+	current_setting('fsync') AS fsync,
+	current_setting('full_page_writes') AS fullpagewrites,
+	ARRAY(SELECT relname FROM tables WHERE row_security_active(oid)) AS hidden,
+	ARRAY(SELECT relname FROM tables WHERE relpersistence <> 'p') AS unlogged
+) session`
 
 func readSession(ctx context.Context, c *pgconn.PgConn, schema Schema) (s session, err error) {
-	result := c.ExecParams(ctx, withTables+selectSession, [][]byte{[]byte(schema.Name)}, nil, nil, nil).Read()
+	result := c.ExecParams(ctx, selectSession, [][]byte{[]byte(schema.Name)}, nil, nil, nil).Read()
 	if result.Err != nil {
 		return s, result.Err
 	}
@@ -54,23 +60,25 @@ func readSession(ctx context.Context, c *pgconn.PgConn, schema Schema) (s sessio
 	return s, err
 }
 
-// validate returns a function that checks each new connection. pgx then tries the next
-// host of the address. With writes, it rejects a server that may lose them in a crash.
-func validate(schema Schema, writes bool) pgconn.ValidateConnectFunc {
-	return func(ctx context.Context, c *pgconn.PgConn) error {
-		s, err := readSession(ctx, c, schema)
+// validate returns a function that stores in seen what a new connection says, and checks it. If
+// the function fails, pgx tries the next host of the address.
+func validate(schema Schema, writes bool, seen *session) pgconn.ValidateConnectFunc {
+	return func(ctx context.Context, c *pgconn.PgConn) (err error) {
+		*seen, err = readSession(ctx, c, schema)
 		if err != nil {
 			return err
 		}
-		return s.check(writes)
+		return seen.check(writes)
 	}
 }
 
-// unfit is the error of a primary that may lose or hide rows.
+// unfit is the error of a primary that may hide or lose rows.
 type unfit string
 
 func (e unfit) Error() string { return string(e) }
 
+// check rejects a standby and what may hide or lose rows, for writes also a server that may lose
+// them in a crash.
 func (s session) check(writes bool) error {
 	switch {
 	case s.ReadOnly:
