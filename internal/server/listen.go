@@ -36,6 +36,7 @@ func URL(addr net.Addr, secure bool) string {
 // limitListener keeps a connection waiting until there is room in open, from which the
 // server's ConnState hook removes it. Unlike netutil.LimitListener, it does not wrap
 // connections: net/http needs their CloseWrite to end responses to clients that still send.
+// Close ends the wait, because http.Server's Shutdown waits for Accept without a limit.
 type limitListener struct {
 	net.Listener
 	open   chan struct{}

@@ -238,15 +238,13 @@ func (s *Server) stop(ctx context.Context, failure error) error {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), timeout)
 	defer cancel()
-	err := s.http.Shutdown(ctx)
-	if errors.Is(err, context.DeadlineExceeded) {
-		err = nil
+	if err := s.http.Shutdown(ctx); errors.Is(err, context.DeadlineExceeded) {
 		if n := s.unanswered.Load(); n > 0 {
-			err = fmt.Errorf("requests that got no response before the server stopped: %d", n)
+			failure = errors.Join(failure, fmt.Errorf("requests that got no response before the server stopped: %d", n))
 		}
-		_ = s.http.Close() // the listener is closed
+		_ = s.http.Close()
 	}
-	return errors.Join(failure, err)
+	return failure
 }
 
 // drain keeps serving after a signal, while clients are told to go elsewhere. It returns
@@ -256,17 +254,9 @@ func (s *Server) drain(ctx context.Context) error {
 	if cause, ok := errors.AsType[Interrupted](context.Cause(ctx)); ok && cause.Signal != syscall.SIGINT {
 		drain = s.options.Drain
 	}
-	drained, logged := time.After(drain), make(chan struct{})
-	go func() {
-		s.options.Logger.Info("stopping", "drain", drain.String())
-		close(logged)
-	}()
+	go s.options.Logger.Info("stopping", "drain", drain.String()) // perhaps nobody reads the log
 	select {
-	case <-logged:
-	case <-time.After(time.Second): // nobody reads the log
-	}
-	select {
-	case <-drained:
+	case <-time.After(drain):
 		return nil
 	case err := <-s.options.Failed:
 		return err
