@@ -62,7 +62,7 @@ func TestPrintKeys(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
 	err := printKeys(&environment{stdout: &printer{Writer: &out}}, []keys.Key{{Name: "a\nb\tc\fd\xffe\xff"}})
-	if want := `a\u000ab\u0009c\u000cd` + "\ufffde\ufffd\n"; err != nil || !strings.HasSuffix(out.String(), want) {
+	if want := "a b c\ufffdd\ufffde\ufffd\n"; err != nil || !strings.HasSuffix(out.String(), want) {
 		t.Errorf("got %s, error %v, want %s", &out, err, want)
 	}
 }

@@ -154,10 +154,9 @@ func findKey(ctx context.Context, s keys.Store, named string) (keys.Key, error) 
 	return found[0], nil
 }
 
-// oneLine escapes what a printer does in a name, and line feeds and tabs. A tabwriter
-// would take some of these for its own.
+// oneLine returns a name without line feeds, tabs and what a tabwriter takes for its own.
 func oneLine(name string) string {
-	return strings.NewReplacer("\n", `\u000a`, "\t", `\u0009`).Replace(string(printable([]byte(name))))
+	return strings.NewReplacer("\n", " ", "\t", " ").Replace(strings.Map(visible, name))
 }
 
 func printKeys(env *environment, all []keys.Key) error {

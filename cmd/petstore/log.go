@@ -2,15 +2,14 @@ package main
 
 import (
 	"bytes"
-	"fmt"
 	"io"
 	"log/slog"
 	"regexp"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 	"unicode"
-	"unicode/utf16"
 	"unicode/utf8"
 )
 
@@ -24,17 +23,14 @@ const (
 // newLogger returns a logger that writes to out, and cuts what is long.
 func newLogger(out *printer, level slog.Level, asJSON bool) *slog.Logger {
 	options := &slog.HandlerOptions{Level: level, ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
-		switch kind := a.Value.Kind(); {
-		case kind != slog.KindString && kind != slog.KindAny:
-			return a
-		case a.Key == slog.LevelKey:
-			if level, ok := a.Value.Any().(slog.Level); ok { // as text, it needs no encoding/json
-				return slog.String(a.Key, level.String())
-			}
-		case a.Key == slog.MessageKey || a.Key == "error":
-			return slog.String(a.Key, out.cut(a.Value.String(), textLimit))
+		limit := valueLimit
+		if a.Key == slog.MessageKey || a.Key == "error" {
+			limit = textLimit
 		}
-		return slog.String(a.Key, out.cut(a.Value.String(), valueLimit))
+		if kind := a.Value.Kind(); kind == slog.KindString || kind == slog.KindAny {
+			a.Value = slog.StringValue(out.cut(a.Value.String(), limit))
+		}
+		return a
 	}}
 	if asJSON {
 		return slog.New(slog.NewJSONHandler(out, options))
@@ -42,7 +38,7 @@ func newLogger(out *printer, level slog.Level, asJSON bool) *slog.Logger {
 	return slog.New(slog.NewTextHandler(out, options))
 }
 
-// printer writes text. It escapes what could move a terminal's cursor, colour the text or
+// printer writes text. It replaces what could move a terminal's cursor, colour the text or
 // change its direction, hides secrets, and knows whether the text can be written.
 type printer struct {
 	io.Writer
@@ -69,7 +65,7 @@ func (p *printer) Write(text []byte) (int, error) {
 		p.since = time.Now()
 	}
 	p.mu.Unlock()
-	_, err := p.Writer.Write(printable(p.withoutSecrets(text)))
+	_, err := p.Writer.Write(p.clean(text))
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if err != nil {
@@ -95,7 +91,8 @@ func (p *printer) blocked() bool {
 	return !p.since.IsZero() && time.Since(p.since) > 5*time.Second
 }
 
-func (p *printer) withoutSecrets(text []byte) []byte {
+// clean hides secrets, and replaces all but line feeds, tabs and what is visible.
+func (p *printer) clean(text []byte) []byte {
 	if p.pattern != nil && p.pattern.Match(text) {
 		text = p.pattern.ReplaceAllLiteral(text, []byte("REDACTED"))
 	}
@@ -104,51 +101,36 @@ func (p *printer) withoutSecrets(text []byte) []byte {
 			text = bytes.ReplaceAll(text, secret, []byte("REDACTED"))
 		}
 	}
+	if bytes.ContainsFunc(text, func(r rune) bool { return r == utf8.RuneError || visible(r) != r }) {
+		text = bytes.Map(visible, text)
+	}
 	return text
+}
+
+// visible returns r if it is a line feed, a tab or visible, and U+FFFD otherwise.
+func visible(r rune) rune {
+	if unicode.IsPrint(r) || r == '\n' || r == '\t' {
+		return r
+	}
+	return utf8.RuneError
 }
 
 // cut returns text, or its beginning and a mark if it would take more than limit bytes of
-// the log. Secrets are hidden first, because a part of one would not be recognised.
+// the log. Long text is cleaned first: a part of a secret would not be recognised, and
+// what is left takes one more byte at most if it is escaped.
 func (p *printer) cut(text string, limit int) string {
-	if len(text)*len(`\u001b`) <= limit || fitting(text, limit) == len(text) {
+	if len(text)*len(`\u001b`) <= limit {
 		return text
 	}
-	text = string(p.withoutSecrets([]byte(text)))
-	if n := fitting(text, limit); n < len(text) {
-		return text[:n] + "...(cut)"
+	text = string(p.clean([]byte(text)))
+	for i, r := range text {
+		limit -= utf8.RuneLen(r)
+		if strings.ContainsRune("\n\t\"\\", r) {
+			limit--
+		}
+		if limit < 0 {
+			return text[:i] + "...(cut)"
+		}
 	}
 	return text
-}
-
-// fitting returns the length of the longest beginning of text that takes at most limit
-// bytes of the log, where some characters are escaped.
-func fitting(text string, limit int) int {
-	for i, r := range text {
-		size := utf8.RuneLen(r)
-		if r == '"' || r == '\\' || r == utf8.RuneError || !unicode.IsPrint(r) {
-			size = len(`\u001b`) * utf16.RuneLen(r)
-		}
-		if limit -= size; limit < 0 {
-			return i
-		}
-	}
-	return len(text)
-}
-
-// printable escapes, as JSON does, all but line feeds, tabs and what is visible.
-func printable(text []byte) []byte {
-	if !slices.ContainsFunc(text, func(b byte) bool { return b < ' ' && b != '\n' && b != '\t' || b > '~' }) {
-		return text // as most is
-	}
-	var out []byte
-	for _, r := range string(text) { // an invalid byte is U+FFFD
-		if unicode.IsPrint(r) || r == '\n' || r == '\t' {
-			out = utf8.AppendRune(out, r)
-			continue
-		}
-		for _, unit := range utf16.Encode([]rune{r}) {
-			out = fmt.Appendf(out, `\u%04x`, unit)
-		}
-	}
-	return out
 }
