@@ -12,8 +12,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"testing/synctest"
-	"time"
 
 	"example.com/petstore/internal/db"
 	"example.com/petstore/internal/fault"
@@ -44,18 +42,6 @@ func TestAdvice(t *testing.T) {
 			}
 		}
 	}
-}
-
-func TestProgress(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var stderr bytes.Buffer
-		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
-		defer cancel()
-		showProgress(ctx, &stderr)
-		if want := "working for 2s\nworking for 4s\n"; stderr.String() != want {
-			t.Errorf("got %q, want %q", &stderr, want)
-		}
-	})
 }
 
 func TestPrintKeys(t *testing.T) {

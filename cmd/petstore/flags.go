@@ -41,9 +41,6 @@ func onStore(env *environment, cmd *cobra.Command) *cobra.Command {
 			}
 		})
 		warnOfVariables(env, cmd.Root())
-		if env.terminal {
-			go showProgress(cmd.Context(), env.stderr)
-		}
 		return refuseRoot(env, env.store.Path())
 	}
 	return addStore(env, cmd)

@@ -71,9 +71,9 @@ func keysListCommand(env *environment) *cobra.Command {
 		Short: "List the keys, without their secrets",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			s, err := env.store.OpenReader(cmd.Context())
+			s, err := env.store.OpenReader(cmd.Context(), env.store.Text)
 			if err != nil {
-				return advise(err, &env.store)
+				return err
 			}
 			defer s.Close()
 			all, err := s.Keys(cmd.Context())
@@ -117,7 +117,8 @@ name.`,
 // changeKey opens the store and calls f, which changes a key in it. done is what f does.
 // The error says whether it was done.
 func changeKey(ctx context.Context, env *environment, o db.Options, done string, f func(keys.Store) error) error {
-	s, err := openStore(ctx, env, o)
+	o.Logger = env.logger
+	s, err := env.store.Open(ctx, env.store.Text, o)
 	if err != nil {
 		return fmt.Errorf("%w; no key was %s", err, done)
 	}

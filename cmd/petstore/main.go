@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"net"
 	"os"
@@ -23,7 +22,6 @@ import (
 	"example.com/petstore/internal/db"
 	"example.com/petstore/internal/server"
 	"example.com/petstore/internal/service"
-	"example.com/petstore/internal/store"
 	"example.com/petstore/internal/store/address"
 )
 
@@ -79,7 +77,7 @@ func run(ctx context.Context, args []string, env *environment) int {
 	if err == nil {
 		return 0
 	}
-	status, text := 1, strings.TrimSpace(err.Error())
+	status, text := 1, strings.TrimSpace(err.Error())+adviceOn(err, &env.store)
 	if _, misused := errors.AsType[usageError](err); misused {
 		status = 2
 	} else if !env.parsed { // cobra's own errors have no type
@@ -143,13 +141,6 @@ type usageError struct{ error }
 
 func misuse(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
 
-// openStore opens the store of --store.
-func openStore(ctx context.Context, env *environment, o db.Options) (store.Store, error) {
-	o.Logger = env.logger
-	st, err := env.store.Open(ctx, o)
-	return st, advise(err, &env.store)
-}
-
 // advice says what to do about errors whose next step cannot be guessed. STORE stands
 // for --store with its address.
 var advice = []struct {
@@ -165,25 +156,14 @@ var advice = []struct {
 	{db.ErrMayNotMigrate, "as the owner of its tables, run: petstore migrate STORE"},
 }
 
-// advise adds to an error of the store at addr what to do about it, if there is advice.
-func advise(err error, addr *address.Address) error {
+// adviceOn returns what to do about an error of the store at addr, or "".
+func adviceOn(err error, addr *address.Address) string {
 	for _, a := range advice {
 		if errors.Is(err, a.about) {
-			return fmt.Errorf("%w; %s", err, strings.ReplaceAll(a.text, "STORE", "--store "+addr.String()))
+			return "; " + strings.ReplaceAll(a.text, "STORE", "--store "+addr.String())
 		}
 	}
-	return err
-}
-
-// showProgress prints, every two seconds until ctx ends, how long a command has worked.
-func showProgress(ctx context.Context, out io.Writer) {
-	began := time.Now()
-	for range time.Tick(2 * time.Second) {
-		if ctx.Err() != nil {
-			return
-		}
-		fmt.Fprintf(out, "working for %v\n", time.Since(began).Round(time.Second))
-	}
+	return ""
 }
 
 // version and commit are set by the linker.

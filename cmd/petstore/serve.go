@@ -163,11 +163,12 @@ func serve(ctx context.Context, env *environment, cfg *serveConfig) (err error) 
 	if err := refuseRoot(env, env.store.Path()); err != nil {
 		return err
 	}
-	st, err := openStore(ctx, env, cfg.open)
+	cfg.open.Logger = env.logger
+	st, err := env.store.Open(ctx, env.store.Text, cfg.open)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(advise(err, &env.store), st.Close()) }()
+	defer func() { err = errors.Join(err, st.Close()) }()
 	if err := listen(env, cfg); err != nil {
 		return err
 	}

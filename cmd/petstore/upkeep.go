@@ -87,7 +87,7 @@ func upkeep(env *environment, out io.Writer, done string, work func(*store.Files
 		return err
 	}
 	if r.Path == "" { // otherwise the error says what was done
-		err = fmt.Errorf("%w; nothing was changed", advise(err, &env.store))
+		err = fmt.Errorf("%w; nothing was changed", err)
 	}
 	return err
 }
@@ -101,9 +101,9 @@ serve does. For servers whose PostgreSQL user may not change the schema, run it 
 the owner of the tables before they start.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			from, to, err := env.store.Migrate(cmd.Context(), env.logger)
+			from, to, err := env.store.Migrate(cmd.Context(), env.store.Text, env.logger)
 			if err != nil {
-				return fmt.Errorf("%w; each migration was made whole or not at all", advise(err, &env.store))
+				return fmt.Errorf("%w; each migration was made whole or not at all", err)
 			}
 			_, err = fmt.Fprintf(env.stdout, "the schema is at version %d (before: %d)\n", to, from)
 			return err

@@ -42,7 +42,7 @@ func TestAllocations(t *testing.T) {
 		if err := a.Set(c.store); err != nil {
 			t.Fatal(err)
 		}
-		st, err := a.Open(t.Context(), db.Options{})
+		st, err := a.Open(t.Context(), a.Text, db.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -37,7 +37,7 @@ func startPeer(b *testing.B, storeAddress string) (addr string) {
 	if err := a.Set(storeAddress); err != nil {
 		b.Fatal(err)
 	}
-	st := must(a.Open(b.Context(), db.Options{}))
+	st := must(a.Open(b.Context(), a.Text, db.Options{}))
 	b.Cleanup(func() { _ = st.Close() })
 	slog.SetDefault(slog.New(slog.NewJSONHandler(must(os.OpenFile(os.DevNull, os.O_WRONLY, 0)), nil)))
 	hash := sha256.Sum256([]byte(program.Key))

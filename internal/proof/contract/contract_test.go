@@ -57,7 +57,7 @@ func parse(t *testing.T, text string) *address.Address {
 
 func openStore(t *testing.T, text string) store.Store {
 	t.Helper()
-	s, err := parse(t, text).Open(t.Context(), db.Options{})
+	s, err := parse(t, text).Open(t.Context(), text, db.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

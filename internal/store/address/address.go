@@ -2,13 +2,10 @@
 package address
 
 import (
-	"context"
 	"errors"
-	"log/slog"
 	"strings"
 	"unicode"
 
-	"example.com/petstore/internal/db"
 	"example.com/petstore/internal/store"
 	"example.com/petstore/internal/store/memory"
 	"example.com/petstore/internal/store/postgres"
@@ -69,19 +66,4 @@ func (a *Address) Path() string {
 		return ""
 	}
 	return a.Files.Path(a.Text)
-}
-
-// Open opens the store at a; see store.Kind.
-func (a *Address) Open(ctx context.Context, o db.Options) (store.Store, error) {
-	return a.Kind.Open(ctx, a.Text, o)
-}
-
-// OpenReader opens the store at a, which is not volatile, as it is.
-func (a *Address) OpenReader(ctx context.Context) (store.Reader, error) {
-	return a.Kind.OpenReader(ctx, a.Text)
-}
-
-// Migrate brings the schema of the store at a, which is not volatile, up to date.
-func (a *Address) Migrate(ctx context.Context, logger *slog.Logger) (from, to int64, err error) {
-	return a.Kind.Migrate(ctx, a.Text, logger)
 }
