@@ -12,6 +12,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"example.com/petstore/internal/db"
 	"example.com/petstore/internal/fault"
@@ -82,7 +83,7 @@ func testEnvironment(stderr io.Writer) *environment {
 	return &environment{
 		variables: map[string]string{keysVariable: fixedKey},
 		stdout:    &printer{Writer: io.Discard}, stderr: &printer{Writer: stderr},
-		exit: func(int) {},
+		exitAfter: func(time.Duration, int) {},
 	}
 }
 

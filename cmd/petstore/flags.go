@@ -35,10 +35,9 @@ func onStore(env *environment, cmd *cobra.Command) *cobra.Command {
 		if env.store.Volatile {
 			return misuse("--store: the %s store exists only inside a server, which gets its keys from %s", env.store.Name, keysVariable)
 		}
-		context.AfterFunc(cmd.Context(), func() { // the command ends in time, even if nobody reads what it prints
-			if cause, ok := errors.AsType[server.Interrupted](context.Cause(cmd.Context())); ok {
-				time.AfterFunc(env.stopTime, func() { env.exit(128 + int(cause.Signal)) })
-			}
+		context.AfterFunc(cmd.Context(), func() {
+			cause, _ := errors.AsType[server.Interrupted](context.Cause(cmd.Context()))
+			env.exitAfter(stopTime, 128+int(cause.Signal))
 		})
 		warnOfVariables(env, cmd.Root())
 		return refuseRoot(env, env.store.Path())

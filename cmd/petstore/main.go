@@ -44,10 +44,14 @@ func main() {
 		interactive: isTerminal(os.Stdin) && isTerminal(os.Stdout) && isTerminal(os.Stderr),
 		root:        os.Geteuid() == 0,
 		sockets:     sockets,
-		stopTime:    12 * time.Second,
-		exit:        os.Exit,
+		exitAfter:   func(d time.Duration, status int) { time.AfterFunc(d, func() { os.Exit(status) }) },
 	}))
 }
+
+// stopTime is how long the process may take to end after a signal, or after the drain of a
+// server, whatever hangs: a database, a disk, or output that nobody reads. Nothing
+// acknowledged is lost, because it is already stored.
+const stopTime = 12 * time.Second
 
 // environment is what a command gets from the system, and what it tells run.
 type environment struct {
@@ -57,8 +61,7 @@ type environment struct {
 	interactive    bool           // stdin, stdout and stderr are terminals
 	root           bool           // the process may do anything with any file
 	sockets        []net.Listener // opened by systemd; nil for one that is no listener
-	stopTime       time.Duration  // how long the process may take to end after a signal, or after the drain
-	exit           func(status int)
+	exitAfter      func(d time.Duration, status int)
 
 	logger  *slog.Logger
 	store   address.Address // the value of --store
@@ -68,8 +71,6 @@ type environment struct {
 
 // run runs one command and returns the exit status of the process.
 func run(ctx context.Context, args []string, env *environment) int {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
 	env.logger = newLogger(env.stderr, slog.LevelInfo, false)
 	root := rootCommand(env)
 	root.SetArgs(args)

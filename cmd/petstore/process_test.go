@@ -242,9 +242,9 @@ func TestUnreadOutput(t *testing.T) {
 			file, url, ended := filepath.Join(t.TempDir(), "pets.db"), "http://"+l.Addr().String(), make(chan int, 2)
 			out := &fading{c.until, make(chan struct{}), make(chan struct{})}
 			env := testEnvironment(out)
-			env.stdout, env.stopTime = env.stderr, 10*time.Millisecond
+			env.stdout = env.stderr
 			env.sockets = []net.Listener{l}
-			env.exit = func(status int) { ended <- status }
+			env.exitAfter = func(_ time.Duration, status int) { ended <- status }
 			ctx, cancel := context.WithCancelCause(t.Context())
 			defer cancel(nil)
 			returned := make(chan int)

@@ -156,9 +156,7 @@ var localOrigins = []string{
 
 // serve runs the server until it is told to stop or fails.
 func serve(ctx context.Context, env *environment, cfg *serveConfig) (err error) {
-	// The process ends in time, whatever hangs: PostgreSQL, a disk, or a log that nobody
-	// reads. Nothing acknowledged is lost, because it is already stored.
-	endInTime := func() { time.AfterFunc(cfg.server.Drain+env.stopTime, func() { env.exit(1) }) }
+	endInTime := func() { env.exitAfter(cfg.server.Drain+stopTime, 1) }
 	context.AfterFunc(ctx, endInTime)
 	if err := refuseRoot(env, env.store.Path()); err != nil {
 		return err
