@@ -13,6 +13,7 @@ import (
 	"net/http/httptest"
 	"net/netip"
 	"net/url"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -170,6 +171,9 @@ func wantError(t *testing.T, w *httptest.ResponseRecorder, status int, code, mes
 	if want := (testError{code, message, status}); w.Code != status || got != want {
 		t.Errorf("got status %d, %+v, want %+v", w.Code, got, want)
 	}
+	if got := w.Header().Get("Content-Length"); got != strconv.Itoa(w.Body.Len()) { // it is complete before the request's body is
+		t.Errorf("Content-Length: got %q, want %d", got, w.Body.Len())
+	}
 }
 
 func TestNewRefuses(t *testing.T) {
@@ -237,9 +241,12 @@ func TestDocs(t *testing.T) {
 // answered without an Error body are ignored.
 func TestFiles(t *testing.T) {
 	s, _ := newHandler(t, nil)
-	etag := do(s, get("/openapi.yaml")).Header().Get("Etag")
+	header := do(s, get("/openapi.yaml")).Header()
+	if header.Get("Cache-Control") != "no-cache" || header.Get("Referrer-Policy") != "no-referrer" {
+		t.Errorf("got the headers %v, want no-cache, no-referrer", header)
+	}
 	for header, want := range map[string]int{
-		"Range: bytes=9-2": 200, "Range: bytes=0-1": 200, `If-Match: "x"`: 200, `If-None-Match: "x"`: 200, "If-None-Match: " + etag: 304,
+		"Range: bytes=9-2": 200, "Range: bytes=0-1": 200, `If-Match: "x"`: 200, `If-None-Match: "x"`: 200, "If-None-Match: " + header.Get("Etag"): 304,
 	} {
 		name, value, _ := strings.Cut(header, ": ")
 		r := get("/openapi.yaml")

@@ -161,8 +161,8 @@ func TestSlowBody(t *testing.T) {
 		status := make(chan int)
 		go func() { status <- do(s, slow).Code }()
 		synctest.Wait()
-		if got := do(s, get("/v1/books")).Code; got != 200 {
-			t.Errorf("a request meanwhile: got status %d, want 200", got)
+		if got := do(s, get("/v1/books")).Code; got != 200 || s.inFlight.running.TryAcquire(2) {
+			t.Errorf("a request meanwhile: got status %d, want 200 for one at a time", got)
 		}
 		_, _ = io.WriteString(send, `{"title":"a"}`)
 		_ = send.Close()
@@ -196,6 +196,66 @@ func TestRateLimit(t *testing.T) {
 		want(public, testKey, one, 200, "")
 		want(public, readKey, one, 429, "667")
 		want(public, testKey, other, 200, "")
+
+		s, _ = newHandler(t, func(_ *library, o *Options) { o.RateLimit = 2 })
+		want(list, testKey, one, 200, "")
+		want(list, testKey, one, 200, "")
+		time.Sleep(600 * time.Millisecond)
+		want(list, readKey, one, 200, "")
+		want(list, testKey, one, 200, "")
+		want(list, testKey, one, 429, "1")
+	})
+}
+
+// TestReady checks what makes a server not ready, and that probes, which need no key, share
+// one check, also when the client of the first has left.
+func TestReady(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var checks atomic.Int64
+		var blocked atomic.Bool
+		ready := make(chan error)
+		s, _ := newHandler(t, func(l *library, o *Options) {
+			o.LogBlocked = blocked.Load
+			l.ready = func(ctx context.Context) error {
+				checks.Add(1)
+				select {
+				case err := <-ready:
+					return err
+				case <-ctx.Done():
+					return ctx.Err()
+				}
+			}
+		})
+		want := func(status, probes int, result error) {
+			t.Helper()
+			statuses := make(chan int)
+			ctx, cancel := context.WithCancel(t.Context())
+			for range probes {
+				go func() { statuses <- do(s, get("/readyz").WithContext(ctx)).Code }()
+				synctest.Wait()
+				cancel()
+			}
+			if checks.Load() > 0 {
+				ready <- result
+			}
+			for range probes {
+				if got := <-statuses; got != status {
+					t.Errorf("got status %d, want %d", got, status)
+				}
+			}
+			if got := checks.Swap(0); got > 1 {
+				t.Errorf("got %d checks, want one", got)
+			}
+			cancel()
+		}
+		want(200, 3, nil)
+		want(503, 3, io.EOF)
+		blocked.Store(true)
+		want(503, 1, nil)
+		blocked.Store(false)
+		want(200, 1, nil)
+		s.Stopping()
+		want(503, 1, nil)
 	})
 }
 
