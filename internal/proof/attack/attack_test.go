@@ -43,7 +43,6 @@ type attack struct {
 
 func TestAttack(t *testing.T) {
 	t.Setenv("GOMEMLIMIT", "160MiB") // as in deploy/
-	t.Setenv("GOGC", "250")
 	t.Setenv("PETSTORE_API_KEYS", program.Key+","+attacker)
 	certificate := exec.CommandContext(t.Context(), "sh", "-c",
 		`go run "$(go env GOROOT)/src/crypto/tls/generate_cert.go" -ecdsa-curve P256 -host localhost`)
