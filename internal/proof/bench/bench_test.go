@@ -15,7 +15,6 @@ package bench
 import (
 	"flag"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"net/http"
 	"os"
@@ -116,18 +115,10 @@ func startPetstore(b *testing.B, store string) (addr string) {
 // fill creates the pets that a server has when the load begins.
 func fill(b *testing.B, addr string) {
 	for range stored {
-		r, err := http.NewRequestWithContext(b.Context(), http.MethodPost, "http://"+addr+example.List(), strings.NewReader(randomBody()))
-		if err != nil {
-			b.Fatal(err)
+		status, text, err := program.Send(b.Context(), http.DefaultClient, "POST", "http://"+addr+example.List(), randomBody())
+		if err != nil || status != http.StatusCreated {
+			b.Fatal(text, err)
 		}
-		r.Header.Set("Authorization", "Bearer "+program.Key)
-		r.Header.Set("Content-Type", "application/json")
-		resp, err := http.DefaultClient.Do(r)
-		if err != nil || resp.StatusCode != http.StatusCreated {
-			b.Fatal(resp, err)
-		}
-		_, _ = io.Copy(io.Discard, resp.Body)
-		_ = resp.Body.Close()
 	}
 }
 

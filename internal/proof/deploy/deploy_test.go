@@ -17,7 +17,6 @@ import (
 	"testing"
 	"time"
 
-	"example.com/petstore/gen/client"
 	"example.com/petstore/internal/proof/program"
 )
 
@@ -91,15 +90,4 @@ func newHTTPClient() *http.Client {
 		ForceAttemptHTTP2: true,
 		TLSClientConfig:   &tls.Config{InsecureSkipVerify: true}, // the test's own certificates
 	}}
-}
-
-// newClient returns a client of the service at url.
-func newClient(t *testing.T, url string, options ...client.ClientOption) *client.ClientWithResponses {
-	t.Helper()
-	options = append([]client.ClientOption{client.WithKey(program.Key), client.WithHTTPClient(newHTTPClient())}, options...)
-	c, err := client.NewClientWithResponses(url+"/v1", options...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return c
 }

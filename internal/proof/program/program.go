@@ -3,12 +3,15 @@
 package program
 
 import (
+	"context"
 	"fmt"
+	"io"
 	"log/slog"
 	"math/rand/v2"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 	"time"
 
@@ -33,6 +36,30 @@ func NewServer(h http.Handler) *httptest.Server {
 	s.Config.DisableGeneralOptionsHandler = true
 	s.Start()
 	return s
+}
+
+// Send sends a request with Key, more lines of the header such as "Name: value", and a body
+// of JSON unless it is empty. It returns the status and the body of the response.
+func Send(ctx context.Context, c *http.Client, method, url, body string, header ...string) (status int, text string, err error) {
+	r, err := http.NewRequestWithContext(ctx, method, url, strings.NewReader(body))
+	if err != nil {
+		return 0, "", err
+	}
+	header = append(header, "Authorization: Bearer "+Key)
+	if body != "" {
+		header = append(header, "Content-Type: application/json")
+	}
+	for _, line := range header {
+		name, value, _ := strings.Cut(line, ": ")
+		r.Header.Set(name, value)
+	}
+	response, err := c.Do(r)
+	if err != nil {
+		return 0, "", err
+	}
+	defer response.Body.Close()
+	received, err := io.ReadAll(response.Body)
+	return response.StatusCode, string(received), err
 }
 
 // FreeAddress returns an address with a free port, below the ephemeral ports.
