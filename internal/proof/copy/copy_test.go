@@ -22,6 +22,7 @@ func TestCopy(t *testing.T) {
 			! git grep -n jackc go.mod
 			python3 -m json.tool deploy/prometheus/dashboard.json >/dev/null`},
 		{"git rm -rq internal/docs", "go test ./internal ./internal/edge ./internal/service ./internal/proof/contract ./cmd/..."},
+		{"git rm -rq gen/client", "make drift\ngo test ./internal ./gen/..."},
 		{"git rm -rq internal/proof/bench", "go test ./internal"},
 		{"git rm -rq internal/proof/attack", "go test ./internal"},
 		{"git rm -rq internal/proof/contract/schemathesis", "go test ./internal"},
