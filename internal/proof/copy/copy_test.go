@@ -7,6 +7,7 @@ package copy
 import (
 	"os"
 	"os/exec"
+	"path"
 	"strings"
 	"testing"
 )
@@ -27,7 +28,7 @@ func TestCopy(t *testing.T) {
 		{"git rm -rq internal/proof/attack", "go test ./internal"},
 		{"git rm -rq internal/proof/contract/schemathesis", "go test ./internal"},
 	} {
-		t.Run(c.block, func(t *testing.T) {
+		t.Run(path.Base(c.block), func(t *testing.T) {
 			dir := t.TempDir()
 			run(t, "git", "clone", "-q", "../../..", dir)
 			page, err := os.ReadFile(dir + "/.github/CONTRIBUTING.md")
