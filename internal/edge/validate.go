@@ -138,13 +138,18 @@ func (op *operation) read(c echo.Context) error {
 		return err
 	}
 	body, err := io.ReadAll(http.MaxBytesReader(c.Response().Writer, r.Body, MaxBody))
-	if err != nil {
-		return unread(err)
-	}
-	c.Set(requestBody, body)
-	if len(body) == 0 && required {
+	_, tooLarge := errors.AsType[*http.MaxBytesError](err)
+	switch {
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return fault.Wrap(fault.RequestTimeout, err)
+	case tooLarge:
+		return fault.New(fault.PayloadTooLarge, "")
+	case err != nil:
+		return &fault.Error{Kind: fault.InvalidBody, Message: "the body could not be read completely", Err: err}
+	case len(body) == 0 && required:
 		return fault.New(fault.InvalidBody, "a body is required")
 	}
+	c.Set(requestBody, body)
 	return nil
 }
 
@@ -216,15 +221,4 @@ func (op *operation) checkMediaType(c echo.Context) error {
 		return fault.New(fault.UnsupportedMediaType, fmt.Sprintf("the Content-Type must be %s, not %.64q", op.media, received))
 	}
 	return nil
-}
-
-// unread returns the 400, 408 or 413 for a body that could not be read.
-func unread(err error) error {
-	if errors.Is(err, os.ErrDeadlineExceeded) {
-		return fault.Wrap(fault.RequestTimeout, err)
-	}
-	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
-		return fault.New(fault.PayloadTooLarge, "")
-	}
-	return &fault.Error{Kind: fault.InvalidBody, Message: "the body could not be read completely", Err: err}
 }
