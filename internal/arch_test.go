@@ -189,7 +189,12 @@ func TestPages(t *testing.T) {
 		{"file", pages, `\]\(([^:)#]+)[)#]`, func(file, name, _ string) bool { return exists(path.Join(path.Dir(file), name)) }, "README.md"},
 		{"file", pages, "`((?:cmd|deploy|gen|internal|\\.\\w+)/[^` ]*)`", func(_, name, _ string) bool { return exists(name) }, "README.md"},
 		{"identifier", pages, "`(\\w+)` in `([^` ]+/[^` ]+\\.go)`", func(_, name, file string) bool { return strings.Contains(read(file)[file], name) }, ".github/CONTRIBUTING.md"},
-		{"identifier", engines, "`(?:\\w+\\.)?(\\w+)`", func(_, name, _ string) bool { return strings.Contains(code, name) }, ""},
+		{"identifier", engines, "`(?:\\w+\\.)?(\\w+)`", func(_, name, _ string) bool {
+			if strings.HasPrefix(name, "Test") {
+				return strings.Contains(code, "func "+name+"(")
+			}
+			return regexp.MustCompile(`\b` + name + `\b`).MatchString(code)
+		}, "internal/db/sqlite/README.md"},
 		{"target", pages, "`make ([a-z-]+)", func(_, name, _ string) bool { return strings.Contains(read("Makefile")["Makefile"], "\n"+name+":") }, "README.md"},
 		{"command", pages, "(?:`|[$#] |-- |bin/)" + service.Name + " ([a-z]+)", func(_, name, _ string) bool { return inSource(`"`+name+`"`) || inSource(`"`+name+" ") }, "README.md"},
 		{"flag", operators, "(?:`|" + service.Name + " [a-z][^`\n]*? )--([a-z-]+)", func(_, name, _ string) bool { return inSource(`"` + name + `"`) }, "README.md"},

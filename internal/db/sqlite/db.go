@@ -1,3 +1,5 @@
+// Package sqlite keeps a database in a file. It knows no tables: its caller gives it a
+// Schema. README.md says what is promised, and what each failure does.
 package sqlite
 
 import (
