@@ -93,19 +93,23 @@ var injected = regexp.MustCompile(`^PETSTORE_(.+_)?(SERVICE_HOST|SERVICE_PORT(_.
 // warnOfVariables logs which environment variables look as if they were for this program,
 // and set nothing in any of its commands.
 func warnOfVariables(env *environment, root *cobra.Command) {
-	known := []string{keysVariable, keysFileVariable,
-		"PETSTORE_URL", "PETSTORE_KEY", "PETSTORE_READ_ONLY_KEY"} // which the sandbox prints for clients
-	commands := []*cobra.Command{root}
-	for len(commands) > 0 {
-		commands[0].Flags().VisitAll(func(f *pflag.Flag) { known = append(known, variableOf(f.Name)) })
-		commands = append(commands[1:], commands[0].Commands()...)
-	}
+	known := append(variablesOf(root), keysVariable, keysFileVariable,
+		"PETSTORE_URL", "PETSTORE_KEY", "PETSTORE_READ_ONLY_KEY") // which the sandbox prints for clients
 	for _, name := range slices.Sorted(maps.Keys(env.variables)) {
 		isOurs := strings.HasPrefix(name, "PETSTORE_") && !injected.MatchString(name)
 		if isOurs && env.variables[name] != "" && !slices.Contains(known, name) {
 			env.logger.Warn("this environment variable sets nothing", "variable", name)
 		}
 	}
+}
+
+// variablesOf returns the variables that set flags of cmd or of its subcommands.
+func variablesOf(cmd *cobra.Command) (names []string) {
+	cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, variableOf(f.Name)) })
+	for _, c := range cmd.Commands() {
+		names = append(names, variablesOf(c)...)
+	}
+	return names
 }
 
 // fixedKeys returns the keys in PETSTORE_API_KEYS or in the file that

@@ -79,11 +79,14 @@ func run(ctx context.Context, args []string, env *environment) int {
 		return 0
 	}
 	status, text := 1, strings.TrimSpace(err.Error())+adviceOn(err, &env.store)
-	if _, misused := errors.AsType[usageError](err); misused {
+	_, misused := errors.AsType[usageError](err)
+	cause, interrupted := errors.AsType[server.Interrupted](context.Cause(ctx))
+	switch {
+	case misused:
 		status = 2
-	} else if !env.parsed { // cobra's own errors have no type
+	case !env.parsed: // cobra's own errors have no type
 		status, text = 2, text+"\nSee "+cmd.CommandPath()+" -h."
-	} else if cause, ok := errors.AsType[server.Interrupted](context.Cause(ctx)); ok && !env.serving {
+	case interrupted && !env.serving:
 		status, text = 128+int(cause.Signal), cause.Error()+": "+text
 	}
 	fmt.Fprintf(env.stderr, "%s: %s\n", service.Name, env.stderr.cut(text, 2*textLimit))

@@ -124,13 +124,12 @@ func (cfg *serveConfig) complete(env *environment) (err error) {
 			return misuse("systemd passes a socket that is not of TCP")
 		}
 	}
-	counts := []int{cfg.server.MaxConnections, cfg.edge.MaxInFlight}
-	switch rate := cfg.edge.RateLimit; {
+	switch connections, requests, rate := cfg.server.MaxConnections, cfg.edge.MaxInFlight, cfg.edge.RateLimit; {
 	case cfg.server.Drain < 0:
 		return misuse("--drain must not be negative")
 	case (cfg.server.CertFile == "") != (cfg.server.KeyFile == ""):
 		return misuse("set both --tls-cert and --tls-key: the files of a certificate and its private key")
-	case slices.Min(counts) < 1 || slices.Max(counts) > 1e6:
+	case min(connections, requests) < 1 || max(connections, requests) > 1e6:
 		return misuse("--max-connections and --max-in-flight must be between 1 and 1000000")
 	case rate != 0 && !(rate >= 0.001 && rate <= 1e6): // NaN too
 		return misuse("--rate-limit must be between 0.001 and 1000000, or 0 for no limit")

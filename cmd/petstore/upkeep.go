@@ -38,7 +38,8 @@ above the last one of the old store, or, if there is none, far above the backup'
 // fileWork is Backup or Restore of store.Files.
 type fileWork func(ctx context.Context, path, file string, force bool) (db.Report, error)
 
-// fileCommand completes cmd, which does work on a store and a file.
+// fileCommand completes backup or restore: cmd does work with a store and the file in its
+// argument, and then prints what was done.
 func fileCommand(env *environment, done string, work func(*store.Files) fileWork, forceUsage string, cmd *cobra.Command) *cobra.Command {
 	force := cmd.Flags().Bool("force", false, forceUsage)
 	cmd.Args = cobra.ExactArgs(1)

@@ -92,9 +92,9 @@ func maxConnections(o Options) int {
 	return min(o.MaxConnections, most)
 }
 
-// certificate returns a function for tls.Config.GetCertificate that returns that of the
-// files. It reads them at most once a second, and keeps the old pair while the new one
-// does not match. expiry is when it expires.
+// certificate returns a function for tls.Config.GetCertificate that returns the certificate
+// in the files. It reads them at most once a second, and keeps the old pair while the new
+// one does not match. It sets expiry to the time when the certificate expires.
 func certificate(o Options, expiry prometheus.Gauge) func(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	var mu sync.Mutex
 	var current *tls.Certificate
