@@ -114,8 +114,8 @@ name.`,
 	})
 }
 
-// changeKey opens the store and calls f, which changes a key in it. done is what f does.
-// The error says whether it was done.
+// changeKey opens the store and calls f, which changes a key in it. Its error says whether
+// the key was changed; done is the word for it, such as created.
 func changeKey(ctx context.Context, env *environment, o db.Options, done string, f func(keys.Store) error) error {
 	o.Logger = env.logger
 	s, err := env.store.Open(ctx, env.store.Text, o)

@@ -269,20 +269,16 @@ func offerKey(ctx context.Context, env *environment, st keys.Store, cfg *serveCo
 	if err != nil {
 		return err
 	}
-	try := "Try it with curl"
-	if cfg.docs != "" {
-		try += ", or in a browser at " + cfg.docs
-	}
 	_, err = fmt.Fprintf(env.stdout, `
 The store had no API key, so here is one. It is shown only this once:
 
   %s
 
-%s:
+Try it:
 
   curl -H 'Authorization: Bearer %s' %s/pets
 
-`, token, try, token, cfg.base)
+`, token, token, cfg.base)
 	return err
 }
 
@@ -302,7 +298,7 @@ func createKey(ctx context.Context, st keys.Store, name string, readOnly bool) (
 //go:embed sandbox.ndjson
 var sandboxPets string
 
-// fillSandbox adds them as clients would, and prints two new keys and the address as
+// fillSandbox adds the pets of the sandbox as clients would, and prints two new keys and the address as
 // shell variables.
 func fillSandbox(ctx context.Context, env *environment, st store.Store, base string) error {
 	decode, err := service.BodyDecoder()

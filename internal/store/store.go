@@ -56,8 +56,8 @@ type Files struct {
 	Path func(address string) string
 
 	// Backup writes a snapshot of the store at path to a file, Restore replaces the store
-	// with one, and Verify reads the whole store. What they return says what was done, even
-	// with an error, if it has a Path.
+	// with one, and Verify reads the whole store. If one fails and its Report has a Path, the
+	// error says what was done; otherwise nothing was changed.
 	Backup, Restore func(ctx context.Context, path, file string, force bool) (db.Report, error)
 	Verify          func(ctx context.Context, path string) (db.Report, error)
 }

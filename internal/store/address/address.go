@@ -28,7 +28,8 @@ func Forms() string {
 	return strings.Join(forms, " or ")
 }
 
-// Address is the address of a store. A pointer to it is the value of a flag.
+// Address is the address of a store. A pointer to it is the value of a flag. The functions
+// of its Kind take its Text.
 type Address struct {
 	store.Kind
 	Text string
