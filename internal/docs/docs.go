@@ -30,22 +30,17 @@ var mediaTypes = map[string]string{
 
 // New returns the page of a document. Its requests go to the server that serves it or, if
 // public is not empty, to the operations at that address.
-func New(d *edge.Document, public string) (*edge.Docs, error) {
+func New(d *edge.Document, public string) edge.Docs {
 	var html bytes.Buffer
-	if err := page.Execute(&html, map[string]string{"Title": d.Title, "Base": d.Base, "PublicURL": public}); err != nil {
-		return nil, err
-	}
+	_ = page.Execute(&html, map[string]string{"Title": d.Title, "Base": d.Base, "PublicURL": public}) // a Buffer does not fail
 	policy := contentPolicy(public)
 	files := []edge.File{{Path: path, MediaType: "text/html; charset=utf-8", Policy: policy, Content: html.Bytes()}}
 	for name, mediaType := range mediaTypes {
-		content, err := ui.ReadFile("ui/" + name)
-		if err != nil {
-			return nil, err
-		}
+		content, _ := ui.ReadFile("ui/" + name) // it is embedded
 		served := path + "/" + strings.TrimSuffix(name, ".gz")
 		files = append(files, edge.File{Path: served, MediaType: mediaType, Policy: policy, Content: content})
 	}
-	return &edge.Docs{Path: path, Files: files, Fragment: fragment}, nil
+	return edge.Docs{Path: path, Files: files, Fragment: fragment}
 }
 
 // contentPolicy returns the Content-Security-Policy of the page. Because people enter

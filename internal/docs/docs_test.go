@@ -18,17 +18,13 @@ paths: {}
 `
 
 // newPage returns the page of the document notes, and its files by their paths.
-func newPage(t *testing.T, public string) (*edge.Docs, map[string]edge.File) {
+func newPage(t *testing.T, public string) (edge.Docs, map[string]edge.File) {
 	t.Helper()
 	document, err := edge.ParseDocument([]byte(notes), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	page, err := docs.New(document, public)
-	if err != nil {
-		t.Fatal(err)
-	}
-	files := map[string]edge.File{}
+	page, files := docs.New(document, public), map[string]edge.File{}
 	for _, file := range page.Files {
 		files[file.Path] = file
 	}

@@ -65,10 +65,7 @@ type Options struct {
 	MaxInFlight    int            // requests in flight; 0 means DefaultMaxInFlight
 	RateLimit      float64        // requests per second per key; 0 means no limit
 	AllowOrigins   []string       // of web pages that may use the operations (CORS); * stands for anything
-
-	// Docs makes the documentation page of a document, whose operations clients reach at
-	// PublicURL; nil for no page.
-	Docs func(d *Document, publicURL string) (*Docs, error)
+	Docs           Docs           // the documentation page
 }
 
 // Handler is the http.Handler of a document.
@@ -79,8 +76,7 @@ type Handler struct {
 	echo     *echo.Echo
 	metrics  *metrics
 	inFlight *inFlight
-	docs     Docs // zero without a documentation page
-	docsURL  string
+	docsURL  string                             // of the documentation page
 	probes   singleflight.Group                 // shared readiness checks
 	rates    *middleware.RateLimiterMemoryStore // nil without a limit
 	stopping atomic.Bool
@@ -95,14 +91,8 @@ func New(document *Document, service Service, o Options) (*Handler, error) {
 	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	h := &Handler{
 		document: document, service: service, options: o, echo: echo.New(),
+		docsURL:  strings.TrimSuffix(o.PublicURL, document.Base) + o.Docs.Path,
 		inFlight: newInFlight(int64(cmp.Or(o.MaxInFlight, DefaultMaxInFlight))),
-	}
-	if o.Docs != nil {
-		docs, err := o.Docs(document, o.PublicURL)
-		if err != nil {
-			return nil, err
-		}
-		h.docs, h.docsURL = *docs, strings.TrimSuffix(o.PublicURL, document.Base)+docs.Path
 	}
 	h.metrics = newMetrics(h, o.Metrics)
 	if o.RateLimit > 0 {
@@ -125,7 +115,7 @@ func New(document *Document, service Service, o Options) (*Handler, error) {
 func (h *Handler) Base() string { return h.document.Base }
 
 // DocsPath returns the path of the documentation page, or "" without one.
-func (h *Handler) DocsPath() string { return h.docs.Path }
+func (h *Handler) DocsPath() string { return h.options.Docs.Path }
 
 // Stopping makes /readyz say that the server stops.
 func (h *Handler) Stopping() { h.stopping.Store(true) }

@@ -46,8 +46,8 @@ func (h *Handler) faultOf(err error) *fault.Error {
 		return fault.New(fault.InvalidParameter, "")
 	case e.Code == http.StatusNotFound:
 		message := "there is nothing at this path; the operations are under " + h.document.Base
-		if h.docs.Path != "" {
-			message += ", and " + h.docs.Path + " describes them"
+		if h.options.Docs.Path != "" {
+			message += ", and " + h.options.Docs.Path + " describes them"
 		}
 		return fault.New(fault.NotFound, message)
 	case e.Code == http.StatusMethodNotAllowed:

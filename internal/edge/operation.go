@@ -21,8 +21,8 @@ const requestTimeout = 8 * time.Second
 // happens between the router and the generated code, from top to bottom.
 func (h *Handler) serveOperation(op *operation) echo.MiddlewareFunc {
 	deprecation := op.deprecation.Clone()
-	if deprecation != nil && h.docs.Path != "" {
-		page := h.docsURL + "#" + h.docs.Fragment(op.Tags, op.OperationID)
+	if deprecation != nil && h.options.Docs.Path != "" {
+		page := h.docsURL + "#" + h.options.Docs.Fragment(op.Tags, op.OperationID)
 		deprecation.Set("Link", fmt.Sprintf(`<%s>; rel="deprecation"; type="text/html"`, page))
 	}
 	return func(generated echo.HandlerFunc) echo.HandlerFunc {

@@ -15,7 +15,7 @@ import (
 	"github.com/labstack/echo/v4"
 )
 
-// Docs is a documentation page, such as that of package docs.
+// Docs is a documentation page, such as that of package docs. The zero value is none.
 type Docs struct {
 	Path     string                                         // of the page, such as /docs
 	Files    []File                                         // the page and what it loads
@@ -45,7 +45,7 @@ func (h *Handler) addProbes() {
 		c.Response().Header().Add("Vary", "Accept")
 		method, accept := c.Request().Method, c.Request().Header.Get("Accept")
 		reads := method == http.MethodGet || method == http.MethodHead
-		if h.docs.Path != "" && reads && strings.Contains(accept, "text/html") {
+		if h.options.Docs.Path != "" && reads && strings.Contains(accept, "text/html") {
 			return c.Redirect(http.StatusFound, h.docsURL)
 		}
 		return echo.ErrNotFound
@@ -89,7 +89,7 @@ func (h *Handler) addFiles() {
 	served := func(text []byte) []byte {
 		return bytes.ReplaceAll(text, []byte(document.spec.Servers[0].URL), []byte(address))
 	}
-	files := slices.Concat(h.docs.Files, []File{
+	files := slices.Concat(h.options.Docs.Files, []File{
 		{"/openapi.yaml", "application/yaml", "default-src 'none'", served(document.raw)},
 		{"/openapi.json", "application/json", "default-src 'none'", served(document.json)},
 	})

@@ -37,10 +37,10 @@ func NewHandler(store pets.Store, keyring *keys.Keyring, o edge.Options) (*edge.
 		return nil, err
 	}
 	o.Name = Name
-	o.Docs = docs.New
 	if o.PublicURL != "" {
 		o.PublicURL = strings.TrimSuffix(strings.TrimRight(o.PublicURL, "/"), document.Base) + document.Base
 	}
+	o.Docs = docs.New(document, o.PublicURL)
 	defaultLimit, err := document.Default("listPets", "limit")
 	if err != nil {
 		return nil, err
