@@ -55,11 +55,8 @@ func isCorrupt(err error) bool { return hasCode(err, lib.SQLITE_CORRUPT, lib.SQL
 
 var (
 	errReplaced = errors.New("was removed or replaced while it was in use, so writing has stopped")
-	errInUse    = errors.New("a server or a command has it open; stop it first")
 	errMounted  = errors.New("it is a mount of its own, as containers make it of a file, " +
 		"so its log would be somewhere else; mount its folder")
-	errReadOnly = errors.New("permission denied, or no files can be made beside it; copy it, with its log (" +
-		logSuffix + ") if it has one, to a folder that can be written")
 )
 
 // explain formats an error of the database at path for the operator.

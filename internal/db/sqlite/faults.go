@@ -83,11 +83,7 @@ var (
 	diskFull = prometheus.NewDesc("sqlite_disk_full", "1 if the disk was full, or failed, at the last write.", nil, nil)
 )
 
-func (d *DB) Describe(ch chan<- *prometheus.Desc) {
-	for _, desc := range []*prometheus.Desc{logBytes, commits, damaged, diskFull} {
-		ch <- desc
-	}
-}
+func (d *DB) Describe(ch chan<- *prometheus.Desc) { prometheus.DescribeByCollect(d, ch) }
 
 // Collect implements prometheus.Collector. It does not wait for writes.
 func (d *DB) Collect(ch chan<- prometheus.Metric) {

@@ -30,49 +30,49 @@ const maxPath = 512 - len(journalSuffix) - 12
 // resolve returns the full path without symbolic links, where SQLite puts its other
 // files. It rejects every path that cannot be a database's. The file need not exist.
 func resolve(path string) (file string, err error) {
-	refuse := func(reason string) (string, error) { return "", explain(path, errors.New(reason)) }
+	defer func() { err = explain(path, err) }()
 	if path == "" || strings.HasPrefix(path, ":") { // SQLite does not take these for files
-		return refuse("it is not a file name; give the path of a file")
+		return "", errors.New("it is not a file name; give the path of a file")
 	}
 	if path == "-" {
-		return refuse("it is not a file name; standard output cannot hold a database, and a file of this name is ./-")
+		return "", errors.New("it is not a file name; standard output cannot hold a database, and a file of this name is ./-")
 	}
 	name, err := filepath.Abs(path)
 	if err != nil {
-		return "", explain(path, err)
+		return "", err
 	}
 	file, err = filepath.EvalSymlinks(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		if _, err := os.Readlink(name); err == nil {
-			return refuse("it is a symbolic link to nothing")
+			return "", errors.New("it is a symbolic link to nothing")
 		}
 		file, err = filepath.EvalSymlinks(filepath.Dir(name))
 		file = filepath.Join(file, filepath.Base(name))
 	}
 	if errors.Is(err, fs.ErrNotExist) {
-		return refuse("its folder does not exist")
+		return "", errors.New("its folder does not exist")
 	}
 	if err != nil {
-		return "", explain(path, err)
+		return "", err
 	}
 	if len(file) > maxPath {
-		return refuse(fmt.Sprintf("its full path has %d bytes; SQLite takes 512, and names beside it are longer: "+
-			"use at most %d", len(file), maxPath))
+		return "", fmt.Errorf("its full path has %d bytes; SQLite takes 512, and names beside it are longer: "+
+			"use at most %d", len(file), maxPath)
 	}
 	if info, err := os.Stat(file); err == nil && !info.Mode().IsRegular() {
-		return refuse("it is not a regular file")
+		return "", errors.New("it is not a regular file")
 	}
 	for _, suffix := range suffixes {
 		if strings.HasSuffix(file, suffix) {
-			return refuse("a name that ends in " + suffix + " is that of a file of a store")
+			return "", fmt.Errorf("a name that ends in %s is that of a file of a store", suffix)
 		}
 	}
 	return file, nil
 }
 
-// checkFile rejects a file that SQLite would read wrongly: one with hard links, since each
-// of its names has a log of its own, and one beside the log of another, which SQLite would
-// remove or apply to it. An empty file is like none.
+// checkFile rejects a file that SQLite would read wrongly: one with hard links, or that is
+// a mount, since its log depends on its name, and one beside the log of another, which
+// SQLite would remove or apply to it. An empty file is like none.
 func checkFile(file string, mustExist bool) error {
 	for _, suffix := range suffixes { // links are not followed, but SQLite's error would not say why
 		if info, err := os.Lstat(file + suffix); err == nil && !info.Mode().IsRegular() {
@@ -94,6 +94,8 @@ func checkFile(file string, mustExist bool) error {
 	case holdsLog(file) && isBackup(file):
 		return fmt.Errorf("it is a backup, but its log %s %w of the database that was there before",
 			file+logSuffix, db.ErrLoneLog)
+	case isMount(file):
+		return errMounted
 	}
 	return nil
 }

@@ -72,9 +72,6 @@ func (d *DB) attach(ctx context.Context, mustExist bool) error {
 	if err := checkFile(d.file, mustExist); err != nil {
 		return err
 	}
-	if isMount(d.file) {
-		return errMounted
-	}
 	if !mustExist {
 		// SQLite gives the mode of the file to those beside it.
 		f, err := os.OpenFile(d.file, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)

@@ -256,7 +256,8 @@ func TestFailure(t *testing.T) {
 }
 
 // TestReplacedFile makes mistakes that an operator may make with a database in use, which
-// is opened by a symbolic link. Ping, a write, or the commit of a write notices first.
+// is opened by a symbolic link. A read, Ping, a write, or the commit of a write is the first
+// to notice. A file that was emptied looks damaged to a read, which must not say so.
 func TestReplacedFile(t *testing.T) {
 	const want = "was removed or replaced while it was in use"
 	for what, c := range map[string]struct {
@@ -271,7 +272,7 @@ func TestReplacedFile(t *testing.T) {
 		"file emptied":  {func(path, _ string) error { return os.Truncate(path, 0) }, "is missing or empty, but its log"},
 		"file replaced": {func(path, _ string) error { return os.Rename(backupOf(t, "other"), path) }, "is a backup, but its log"},
 	} {
-		for _, first := range []string{"Ping", "write", "commit"} {
+		for _, first := range []string{"read", "Ping", "write", "commit"} {
 			path, link := atRest(t), newPath(t)
 			if err := os.Symlink(path, link); err != nil {
 				t.Fatal(err)
@@ -286,7 +287,10 @@ func TestReplacedFile(t *testing.T) {
 			} else if err = c.replace(path, link); err != nil {
 				t.Fatal(err)
 			}
-			if first == "Ping" {
+			switch first {
+			case "read":
+				_, _ = notesIn(t.Context(), d)
+			case "Ping":
 				wantError(t, what+": Ping", d.Ping(t.Context()), want)
 			}
 			_, err = create(t.Context(), d, "after")
@@ -295,8 +299,8 @@ func TestReplacedFile(t *testing.T) {
 				t.Errorf("%s: got %v, want internal", what, fault.KindOf(err))
 			}
 			wantError(t, what+": Ping", d.Ping(t.Context()), want)
-			if len(d.Failed()) == 0 {
-				t.Fatalf("%s: Failed: got nothing, want an error", what)
+			if len(d.Failed()) == 0 || gauge(t, d, "sqlite_damaged") != 0 {
+				t.Fatalf("%s: got %d failures and sqlite_damaged %v, want 1 and 0", what, len(d.Failed()), gauge(t, d, "sqlite_damaged"))
 			}
 			wantError(t, what+": Failed", <-d.Failed(), want)
 			var reading sync.WaitGroup
@@ -363,18 +367,5 @@ func TestDamage(t *testing.T) {
 			t.Errorf("%s: log: got %q, want one line", what, got)
 		}
 		mustClose(t, d)
-	}
-}
-
-// A file that was emptied looks damaged to a read, which must not say so.
-func TestEmptiedFile(t *testing.T) {
-	path := atRest(t, "a")
-	d := open(t, path)
-	if err := os.Truncate(path, 0); err != nil {
-		t.Fatal(err)
-	}
-	_, _ = notesIn(t.Context(), d)
-	if len(d.Failed()) != 1 || gauge(t, d, "sqlite_damaged") != 0 {
-		t.Errorf("got %d failures and sqlite_damaged %v, want 1 and 0", len(d.Failed()), gauge(t, d, "sqlite_damaged"))
 	}
 }

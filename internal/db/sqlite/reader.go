@@ -62,7 +62,8 @@ func openFile(ctx context.Context, path string) (*Reader, error) {
 	r := &Reader{file: file, db: connect(file, asItIs)}
 	if err := r.db.QueryRowContext(ctx, "SELECT count(*) FROM sqlite_schema").Scan(new(int)); err != nil {
 		if hasCode(err, lib.SQLITE_CANTOPEN, lib.SQLITE_READONLY) {
-			err = errReadOnly
+			err = errors.New("permission denied, or no files can be made beside it; copy it, with its log (" +
+				logSuffix + ") if it has one, to a folder that can be written")
 		}
 		return nil, explain(path, errors.Join(err, r.Close()))
 	}
@@ -70,13 +71,15 @@ func openFile(ctx context.Context, path string) (*Reader, error) {
 }
 
 // checkReadable rejects a file that this process cannot read without harm. What SQLite
-// makes beside a file would be closed to its owner if it were another account's.
+// makes beside a file would be closed to its owner if it were another account's. A backup
+// has nothing beside it.
 func checkReadable(file string) error {
-	if err := checkFile(file, true); err != nil || isBackup(file) {
-		return err
+	err := checkFile(file, true)
+	if isBackup(file) && (err == nil || errors.Is(err, errMounted)) {
+		return nil
 	}
-	if isMount(file) {
-		return errMounted
+	if err != nil {
+		return err
 	}
 	info, err := os.Stat(file)
 	if err != nil {

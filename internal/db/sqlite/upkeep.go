@@ -1,7 +1,6 @@
 package sqlite
 
 import (
-	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -55,13 +54,12 @@ func Restore(ctx context.Context, path, from string, schema Schema, force bool) 
 	if source.file == file {
 		return r, fmt.Errorf("%s is the database itself, not a backup", from)
 	}
-	if isMount(file) {
-		return r, explain(path, errMounted)
-	}
 	lock := newLock(file)
 	defer lock.Close()
-	if alone, err := lock.TryLock(); !alone {
-		return r, explain(path, cmp.Or(err, errInUse))
+	if alone, err := lock.TryLock(); err != nil {
+		return r, explain(path, err)
+	} else if !alone {
+		return r, fmt.Errorf("%s: a server or a command has it open; stop it first", path)
 	}
 	err = checkFile(file, false)
 	if err != nil && !(force && errors.Is(err, db.ErrLoneLog)) {
