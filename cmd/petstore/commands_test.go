@@ -103,16 +103,14 @@ func TestRoot(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	path, own := filepath.Join(link, "pets.db"), filepath.Join("/", "pets.db")
-	for _, args := range [][]string{
-		{"serve"}, {"keys", "create", "x"}, {"keys", "list"}, {"keys", "revoke", "x"}, {"verify"}, {"migrate"},
-		{"backup", "x.db"}, {"restore", "x.db"}, {"backup", "--store", "sqlite:" + own, path}, {"restore", "--store", "sqlite:" + own, path},
+	theirStore, file := " --store sqlite:"+filepath.Join(link, "pets.db"), filepath.Join(link, "copy.db")
+	for _, command := range []string{
+		"serve" + theirStore, "keys create x" + theirStore, "keys list" + theirStore, "keys revoke x" + theirStore,
+		"verify" + theirStore, "migrate" + theirStore, "backup x.db" + theirStore, "restore x.db" + theirStore,
+		"backup --store sqlite:/pets.db " + file, "restore --store sqlite:/pets.db " + file,
 	} {
-		if len(args) < 4 {
-			args = append(args, "--store", "sqlite:"+path)
-		}
-		if got, stderr := runHere(t.Context(), true, args...); got != 1 || !strings.Contains(stderr, "runuser -u ") {
-			t.Errorf("%v: got status %d, %s, want 1, and how to run it", args, got, stderr)
+		if got, stderr := runHere(t.Context(), true, strings.Fields(command)...); got != 1 || !strings.Contains(stderr, "runuser -u ") {
+			t.Errorf("%s: got status %d, %s, want 1, and how to run it", command, got, stderr)
 		}
 	}
 	if files, err := os.ReadDir(theirs); len(files) > 0 || err != nil {

@@ -89,7 +89,7 @@ func TestBlocked(t *testing.T) {
 			log := &printer{Writer: w}
 			go fmt.Fprintln(log, "a line")
 			for second := range 12 {
-				time.Sleep(w.begin.Add(time.Duration(second)*time.Second + time.Millisecond).Sub(time.Now()))
+				time.Sleep(time.Until(w.begin.Add(time.Duration(second)*time.Second + time.Millisecond)))
 				if got, want := log.blocked(), second >= 5 && second < 10; got != want {
 					t.Errorf("%s, after %d s: got blocked: %v, want %v", name, second, got, want)
 				}
