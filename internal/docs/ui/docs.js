@@ -25,7 +25,6 @@ const show = (content) => Scalar.createApiReference('#docs', {
   agent: { disabled: true },
   mcp: { disabled: true },
   hideClientButton: true,
-  hiddenClients: true, // CLIENTS.md has programs instead
   showDeveloperTools: 'never',
 })
 
