@@ -7,6 +7,8 @@ import (
 	"crypto/rand"
 	"fmt"
 	"os"
+	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -14,21 +16,20 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Main runs the tests of a package and removes all servers. Every package that
-// uses pgtest must call it from TestMain.
+// Main runs the tests of a package. Every package that uses pgtest must call it from TestMain.
 func Main(m *testing.M) int {
+	if _, err := exec.LookPath("initdb"); err != nil { // else the release in PATH is tested
+		debian, _ := filepath.Glob("/usr/lib/postgresql/*/bin")
+		_ = os.Setenv("PATH", strings.Join(append(debian, os.Getenv("PATH"), "/usr/sbin"), ":"))
+	}
 	defer func() {
-		for s := range servers.Range {
-			s.(*Server).remove()
+		for _, s := range []*Server{shared, template} {
+			if s != nil {
+				s.remove()
+			}
 		}
 	}()
 	return m.Run()
-}
-
-// Shared returns the server that the tests of a package share. Clients must ask for UTF-8.
-func Shared(t testing.TB) *Server {
-	t.Helper()
-	return shared.get(func() *Server { return start(t, "max_connections=300", "client_encoding=EUC_JP") })
 }
 
 // Database creates an empty database on the shared server and returns its address.

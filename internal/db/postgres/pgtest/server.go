@@ -32,6 +32,12 @@ type Server struct {
 	done     chan struct{} // closed when the process has ended
 }
 
+// template never runs. To copy its folder is faster than to run initdb for each server.
+var (
+	template *Server
+	initdb   sync.Once
+)
+
 // Start starts an empty server with settings such as "max_connections=10".
 func Start(t testing.TB, settings ...string) *Server {
 	t.Helper()
@@ -42,35 +48,28 @@ func Start(t testing.TB, settings ...string) *Server {
 
 func start(t testing.TB, settings ...string) *Server {
 	t.Helper()
+	initdb.Do(func() {
+		template = newServer(t)
+		template.tool(t, "initdb", "-D", "data", "-N", "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C", "--wal-segsize=1", "--no-instructions")
+	})
 	s := newServer(t)
 	s.settings = settings
-	// Copying is faster than running initdb for each server.
-	from := template.get(func() *Server {
-		s := newServer(t)
-		s.tool(t, "initdb", "-D", "data", "-N", "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C", "--wal-segsize=1", "--no-instructions")
-		return s
-	})
-	s.tool(t, "cp", "-a", from.data(), "data")
+	s.tool(t, "cp", "-a", template.data(), "data")
 	s.Run(t)
 	return s
 }
 
-// template never runs, and shared is the server that the tests of a package share.
-var template, shared lazyServer
+// shared is the server that the tests of a package share.
+var (
+	shared    *Server
+	startOnce sync.Once
+)
 
-// lazyServer is a server that the first test to need it makes.
-type lazyServer struct {
-	mu sync.Mutex
-	s  *Server
-}
-
-func (l *lazyServer) get(made func() *Server) *Server {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.s == nil {
-		l.s = made()
-	}
-	return l.s
+// Shared returns a server that runs until all tests have ended. Clients must ask for UTF-8.
+func Shared(t testing.TB) *Server {
+	t.Helper()
+	startOnce.Do(func() { shared = start(t, "max_connections=300", "client_encoding=EUC_JP") })
+	return shared
 }
 
 // Pair starts a primary and a synchronous standby.
@@ -112,70 +111,40 @@ default_pool_size = 3
 
 func newServer(t testing.TB) *Server {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "pgtest-")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if c := credential(); c != nil {
-		if err := os.Chown(dir, int(c.Uid), int(c.Gid)); err != nil {
-			t.Fatal(err)
-		}
-	}
+	s := &Server{}
+	s.dir = s.tool(t, "mktemp", "-d", "-t", "pgtest-XXXXXX")
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	s := &Server{dir: dir, port: l.Addr().(*net.TCPAddr).Port}
-	servers.Store(s, true)
+	s.port = l.Addr().(*net.TCPAddr).Port
 	return s
 }
 
-// servers has all servers as its keys.
-var servers sync.Map
-
-// credential returns the user postgres if this process runs as root, because
-// PostgreSQL refuses to run as root.
-func credential() *syscall.Credential {
-	u, err := user.Lookup("postgres")
-	if os.Getuid() != 0 || err != nil {
-		return nil
-	}
-	uid, _ := strconv.ParseUint(u.Uid, 10, 32)
-	gid, _ := strconv.ParseUint(u.Gid, 10, 32)
-	return &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}
-}
-
-// command returns a command that runs as the server's user and ends with the
-// test binary.
+// command returns a command that ends with the test binary. If that runs as root, the command
+// runs as the user postgres, because PostgreSQL refuses to run as root.
 func (s *Server) command(program string, args ...string) *exec.Cmd {
-	cmd := exec.Command(located(program), args...)
+	cmd := exec.Command(program, args...)
 	cmd.Dir = s.dir
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "LC_ALL=C", "TZ=UTC"}
-	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: credential(), Pdeathsig: syscall.SIGQUIT}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGQUIT}
+	if u, err := user.Lookup("postgres"); os.Getuid() == 0 && err == nil {
+		uid, _ := strconv.Atoi(u.Uid)
+		gid, _ := strconv.Atoi(u.Gid)
+		cmd.SysProcAttr.Credential = &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}
+	}
 	return cmd
 }
 
-// located returns the path of a program: beside the initdb in PATH, so that any release
-// can be tested, or where Debian has it.
-func located(program string) string {
-	patterns := []string{"/usr/lib/postgresql/*/bin/" + program, "/usr/sbin/" + program}
-	if initdb, err := exec.LookPath("initdb"); err == nil {
-		patterns = append([]string{filepath.Join(filepath.Dir(initdb), program)}, patterns...)
-	}
-	for _, pattern := range patterns {
-		if found, _ := filepath.Glob(pattern); len(found) > 0 {
-			return found[len(found)-1]
-		}
-	}
-	return program
-}
-
-func (s *Server) tool(t testing.TB, program string, args ...string) {
+// tool runs a program and returns its output.
+func (s *Server) tool(t testing.TB, program string, args ...string) string {
 	t.Helper()
-	if out, err := s.command(program, args...).CombinedOutput(); err != nil {
+	out, err := s.command(program, args...).CombinedOutput()
+	if err != nil {
 		t.Fatalf("%s, of Debian's package postgresql: %v: %s", program, err, out)
 	}
+	return strings.TrimSpace(string(out))
 }
 
 func (s *Server) data() string { return filepath.Join(s.dir, "data") }
@@ -281,5 +250,4 @@ func (s *Server) Configure(t testing.TB, name, value string) {
 func (s *Server) remove() {
 	s.Kill()
 	_ = os.RemoveAll(s.dir)
-	servers.Delete(s)
 }
