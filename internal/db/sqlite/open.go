@@ -235,6 +235,14 @@ func (s Schema) version(ctx context.Context, conn *sql.DB) (version int64, err e
 	return version, err
 }
 
+// tables returns those of the program's tables that the database has and that meet the
+// condition. An older schema may lack some.
+func (s Schema) tables(ctx context.Context, conn *sql.DB, condition string) ([]string, error) {
+	names, err := texts(ctx, conn, tableNames+condition)
+	missing := func(table string) bool { return !slices.Contains(names, table) }
+	return slices.DeleteFunc(slices.Clone(s.Tables), missing), err
+}
+
 const (
 	versionTable = goose.DefaultTablename
 	tableNames   = `SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite\_%' ESCAPE '\'`

@@ -129,8 +129,9 @@ func TestPlantedLinks(t *testing.T) {
 	}
 }
 
-// The connections have the settings that the promises of this package rest on.
-func TestSettings(t *testing.T) {
+// The connections have the settings that the promises of this package rest on. A setting that
+// SQLite does not take, and a statement that it cannot prepare, are errors of the start.
+func TestStart(t *testing.T) {
 	d := open(t, newPath(t))
 	for pragma, conn := range map[string]*sql.DB{
 		"journal_mode=wal": d.writer, "synchronous=2": d.writer, "wal_autocheckpoint=0": d.writer, "foreign_keys=1": d.writer,
@@ -141,11 +142,6 @@ func TestSettings(t *testing.T) {
 			t.Errorf("%s: got %s, error %v", pragma, got, err)
 		}
 	}
-}
-
-// A setting that SQLite does not take, and a statement that it cannot prepare, are errors
-// of the start.
-func TestStart(t *testing.T) {
 	used := toWrite
 	defer func() { toWrite = used }()
 	for _, pragma := range []string{"foreign_kyes=1", "synchronous=7"} {

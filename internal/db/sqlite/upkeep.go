@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"example.com/petstore/internal/db"
@@ -110,15 +109,12 @@ func (s Schema) replace(ctx context.Context, file, temp string, r *db.Report) er
 // lastIDs returns the last identifier that was given in each of the program's tables with
 // AUTOINCREMENT. A .dump of a damaged file may lack it: then the last row has it.
 func (s Schema) lastIDs(ctx context.Context, conn *sql.DB) (map[string]int64, error) {
-	tables, err := texts(ctx, conn, tableNames+" AND sql LIKE '%AUTOINCREMENT%'")
+	tables, err := s.tables(ctx, conn, " AND sql LIKE '%AUTOINCREMENT%'")
 	if err != nil {
 		return nil, err
 	}
 	last := map[string]int64{}
-	for _, table := range s.Tables {
-		if !slices.Contains(tables, table) {
-			continue
-		}
+	for _, table := range tables {
 		var id int64
 		query := `SELECT max(coalesce((SELECT max(seq) FROM sqlite_sequence WHERE name = ?), 0), coalesce(max(rowid), 0))
 			FROM ` + table
@@ -262,22 +258,19 @@ func (s Schema) verify(ctx context.Context, conn *sql.DB) (r db.Report, err erro
 	if r.Schema == 0 {
 		return r, errors.New("the database is empty: it has no schema")
 	}
-	foreign, err := texts(ctx, conn, "SELECT type || ' ' || name FROM sqlite_schema WHERE type IN ('trigger', 'view')")
+	planted, err := texts(ctx, conn, "SELECT type || ' ' || name FROM sqlite_schema WHERE type IN ('trigger', 'view')")
 	if err != nil {
 		return r, err
 	}
-	if len(foreign) > 0 {
-		return r, fmt.Errorf("it has what may change or hide rows and this program does not make: %s; drop it",
-			strings.Join(foreign, ", "))
+	if len(planted) > 0 {
+		return r, fmt.Errorf("it has triggers or views, which this program does not make and which may change "+
+			"or hide rows: %s; drop them", strings.Join(planted, ", "))
 	}
-	tables, err := texts(ctx, conn, tableNames)
+	tables, err := s.tables(ctx, conn, "")
 	if err != nil {
 		return r, err
 	}
-	for _, table := range s.Tables {
-		if !slices.Contains(tables, table) { // of a later version
-			continue
-		}
+	for _, table := range tables {
 		rows := db.Rows{Table: table}
 		if err := conn.QueryRowContext(ctx, "SELECT count(*) FROM "+table).Scan(&rows.Count); err != nil {
 			return r, err

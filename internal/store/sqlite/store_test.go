@@ -34,34 +34,14 @@ func open(t testing.TB, path string) stored {
 
 func newPath(t testing.TB) string { return filepath.Join(t.TempDir(), "pets.db") }
 
-// sqlOn runs SQL on a file as another tool would, and returns the last column of the first
-// row, if there is one.
-func sqlOn(t testing.TB, path, query string, args ...any) (text string) {
+// sqlOn runs SQL on a file as another tool would.
+func sqlOn(t testing.TB, path, query string, args ...any) {
 	t.Helper()
-	conn, err := sql.Open("sqlite", path)
-	if err != nil {
+	conn, _ := sql.Open("sqlite", path) // fails only without the driver
+	_, err := conn.ExecContext(t.Context(), query, args...)
+	if err := errors.Join(err, conn.Close()); err != nil {
 		t.Fatal(err)
 	}
-	defer conn.Close()
-	rows, err := conn.QueryContext(t.Context(), query, args...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	columns, _ := rows.Columns()
-	into := make([]any, len(columns))
-	for i := range into {
-		into[i] = new(any)
-	}
-	if len(into) > 0 {
-		into[len(into)-1] = &text
-	}
-	if rows.Next() {
-		err = rows.Scan(into...)
-	}
-	if err := errors.Join(err, rows.Err(), rows.Close()); err != nil {
-		t.Fatal(err)
-	}
-	return text
 }
 
 func TestStore(t *testing.T) {
@@ -113,10 +93,14 @@ func TestPlan(t *testing.T) {
 	path := newPath(t)
 	storetest.Fill(t, open(t, path), 300, example.Pet())
 	sqlOn(t, path, "ANALYZE")
+	conn, _ := sql.Open("sqlite", path) // fails only without the driver
+	defer conn.Close()
 	for _, after := range []int{0, 290} {
-		plan := sqlOn(t, path, "EXPLAIN QUERY PLAN "+petsByStatus, string(example.Pet().Status), after, 21)
+		var plan string
+		row := conn.QueryRowContext(t.Context(), "EXPLAIN QUERY PLAN "+petsByStatus, string(example.Pet().Status), after, 21)
+		err := row.Scan(new(int), new(int), new(int), &plan)
 		if want := "SEARCH pets USING INDEX pets_by_status (status=? AND id>?)"; plan != want {
-			t.Errorf("after %d: got %q, want %q", after, plan, want)
+			t.Errorf("after %d: got %q, error %v, want %q", after, plan, err, want)
 		}
 	}
 }
