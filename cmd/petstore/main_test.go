@@ -15,6 +15,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"example.com/petstore/internal/example"
 	"example.com/petstore/internal/service"
 )
 
@@ -52,6 +53,8 @@ func runScripts(t *testing.T, kind string, address func(name string) string) {
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("STORE", address("pets"))
 			env.Setenv("EMPTY", address("empty"))
+			env.Setenv("LIST", example.List())
+			env.Setenv("BODY", example.Body())
 			env.Setenv("PETSTORE_STORE", env.Getenv("STORE"))
 			env.Values["server"] = new(process)
 			return nil

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"example.com/petstore/internal/db/postgres/pgtest"
+	"example.com/petstore/internal/example"
 	"example.com/petstore/internal/service"
 )
 
@@ -30,7 +31,7 @@ func TestHungPostgres(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := startLogged(t, "--store", dsn)
-	if _, got, err := send("GET", s.address+"/v1/pets", strings.TrimSpace(string(key)), ""); got != "[]\n" {
+	if _, got, err := send("GET", s.address+example.List(), strings.TrimSpace(string(key)), ""); got != "[]\n" {
 		t.Fatalf("got %s, error %v, want []", got, err)
 	}
 	server.Hang()

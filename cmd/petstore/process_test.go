@@ -18,6 +18,7 @@ import (
 	"testing"
 	"time"
 
+	"example.com/petstore/internal/example"
 	"example.com/petstore/internal/server"
 	"example.com/petstore/internal/service"
 	"github.com/creack/pty"
@@ -123,7 +124,7 @@ func TestLogWithoutReader(t *testing.T) {
 	t.Parallel()
 	s := startLogged(t, "--store", "memory:")
 	_ = s.log.Close()
-	if _, got, err := send("GET", s.address+"/v1/pets", fixedKey, ""); got != "[]\n" {
+	if _, got, err := send("GET", s.address+example.List(), fixedKey, ""); got != "[]\n" {
 		t.Errorf("got %s, error %v, want []", got, err)
 	}
 	wantExit(t, s.Cmd, syscall.SIGTERM, 0)
@@ -251,7 +252,7 @@ func TestUnreadOutput(t *testing.T) {
 			go func() { returned <- run(ctx, append(strings.Fields(c.args), "--store", "sqlite:"+file), env) }()
 			<-out.came
 			if strings.HasPrefix(c.args, "serve") {
-				go send("GET", url+"/v1/pets", fixedKey, "") // waits for the log
+				go send("GET", url+example.List(), fixedKey, "") // waits for the log
 				for ready := ""; !strings.Contains(ready, "the log cannot be written"); _, ready, _ = send("GET", url+"/readyz", "", "") {
 					if live, _, err := send("GET", url+"/livez", "", ""); err != nil || live.StatusCode != 200 {
 						t.Fatalf("/livez: got %v, error %v, want 200", live, err)
@@ -269,7 +270,7 @@ func TestUnreadOutput(t *testing.T) {
 				if err := os.Rename(file, file+"x"); err != nil {
 					t.Fatal(err)
 				}
-				go send("POST", url+"/v1/pets", fixedKey, `{"name":"Rex","categoryId":1}`)
+				go send("POST", url+example.List(), fixedKey, example.Body())
 			}
 			if got := <-ended; got != c.want {
 				t.Errorf("got status %d, want %d", got, c.want)

@@ -28,7 +28,7 @@ const (
 	maxBody    = 64 << 10
 )
 
-var path = example.Base() + "/pets"
+var path = example.List()
 
 // attack is what each of some connections sends and reads.
 type attack struct {

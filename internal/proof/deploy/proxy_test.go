@@ -119,7 +119,7 @@ func TestReplicaLost(t *testing.T) {
 	addr := replica.Listener.Addr().String()
 	want := func(proxy proxy, method string, status int, code string) {
 		t.Helper()
-		request, _ := http.NewRequestWithContext(t.Context(), method, "https://"+proxy.https+"/v1/pets", strings.NewReader("{}"))
+		request, _ := http.NewRequestWithContext(t.Context(), method, "https://"+proxy.https+example.List(), strings.NewReader("{}"))
 		response, err := newHTTPClient().Do(request)
 		if err != nil {
 			t.Fatal(err)
@@ -158,7 +158,7 @@ func TestClientLimit(t *testing.T) {
 	defer replica.Close()
 	proxy, c := startNginx(t, replica.Listener.Addr().String()), newHTTPClient()
 	get := func(ctx context.Context, address string) int {
-		request, _ := http.NewRequestWithContext(ctx, http.MethodGet, "https://"+proxy.https+"/v1/pets", http.NoBody)
+		request, _ := http.NewRequestWithContext(ctx, http.MethodGet, "https://"+proxy.https+example.List(), http.NoBody)
 		request.Header.Set(clientAddress, address)
 		response, err := c.Do(request)
 		if err != nil {

@@ -18,8 +18,7 @@ var mine = pets.IdempotencyKey{KeyID: "mine", Key: "k1"}
 func testIdempotency(t *testing.T, f Factory) {
 	s := f.open(t)
 	first := mustCreateOnce(t, s, newPet(), mine)
-	other := newPet() // package pets tests the comparison
-	other.Name += " "
+	other := named("another") // package pets tests the comparison
 	pet, err := s.CreatePet(t.Context(), other, mine)
 	wantKind(t, "another name", err, fault.IdempotencyKeyReused)
 	if !equal(pet, pets.Pet{}) {

@@ -3,6 +3,9 @@ package storetest
 import (
 	"context"
 	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -10,6 +13,129 @@ import (
 	"example.com/petstore/internal/pets"
 	"example.com/petstore/internal/store"
 )
+
+// ledger records which pets a store acknowledged and which it rejected.
+type ledger struct {
+	mu           sync.Mutex
+	acknowledged []pets.Pet
+	rejected     []string
+}
+
+// create creates a pet with a unique name and records the result. An Internal
+// error, which leaves the outcome open, is allowed only if ctx is done.
+func (l *ledger) create(ctx context.Context, t testing.TB, s store.Store, name string) error {
+	p := named(name)
+	selectBy(&p, queries[1+len(name)%3])
+	pet, err := s.CreatePet(ctx, p, pets.IdempotencyKey{})
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	switch {
+	case err == nil:
+		l.acknowledged = append(l.acknowledged, pet)
+	case fault.KindOf(err) == fault.Unavailable:
+		l.rejected = append(l.rejected, name)
+	case ctx.Err() == nil || fault.KindOf(err) != fault.Internal:
+		t.Errorf("CreatePet(%q): got error %v (%v), want a pet or Unavailable", name, err, fault.KindOf(err))
+	}
+	return err
+}
+
+// check compares a walk over the pets with the ledger. Pets that are acknowledged
+// during the walk may be missing from it.
+func (l *ledger) check(t testing.TB, s store.Store, q pets.Query) {
+	t.Helper()
+	l.mu.Lock()
+	acknowledged, rejected := selected(l.acknowledged, q), slices.Clone(l.rejected)
+	l.mu.Unlock()
+	stored := map[string]pets.Pet{}
+	q.Limit = 17
+	for _, p := range mustWalk(t, s, q) {
+		if _, twice := stored[nameOf(p)]; twice || len(selected([]pets.Pet{p}, q)) == 0 {
+			t.Errorf("walk of %+v: got %v, want it once and only if it is selected", q, p)
+		}
+		stored[nameOf(p)] = p
+	}
+	for _, p := range acknowledged {
+		if !equal(stored[nameOf(p)], p) {
+			t.Errorf("walk of %+v: got %v, want the acknowledged %v", q, stored[nameOf(p)], p)
+		}
+	}
+	for _, name := range rejected {
+		if p, found := stored[name]; found {
+			t.Errorf("CreatePet failed with Unavailable: got %v stored nevertheless", p)
+		}
+	}
+}
+
+// testPetsWhileCreating walks the pets while other goroutines create.
+func testPetsWhileCreating(t *testing.T, f Factory) {
+	s := f.open(t)
+	const writers, creates = 6, 25
+	var (
+		l       ledger
+		running atomic.Int32
+	)
+	running.Store(writers)
+	concurrently(writers+3, func(i int) {
+		if i >= writers {
+			for running.Load() > 0 {
+				l.check(t, s, queries[i%len(queries)])
+			}
+			return
+		}
+		defer running.Add(-1)
+		for n := range creates {
+			_ = l.create(t.Context(), t, s, fmt.Sprintf("pet %d of %d", n, i))
+		}
+	})
+	l.check(t, s, pets.Query{})
+	if got, want := len(mustWalk(t, s, pets.Query{Limit: 100})), writers*creates; got != want {
+		t.Errorf("at the end: got %d pets, want %d, without %q", got, want, l.rejected)
+	}
+}
+
+// testContextEndsDuringCreate cancels the context at different moments of a
+// create: while it waits, runs or is committed.
+func testContextEndsDuringCreate(t *testing.T, f Factory) {
+	s := f.open(t)
+	var l ledger
+	concurrently(8, func(i int) {
+		for moment := range 25 {
+			ctx, cancel := context.WithCancel(t.Context())
+			time.AfterFunc(time.Microsecond<<(2*moment/3), cancel)
+			_ = l.create(ctx, t, s, fmt.Sprintf("pet %d of %d", moment, i))
+			cancel()
+		}
+	})
+	_ = l.create(t.Context(), t, s, "last") // nothing is in progress after it
+	l.check(t, s, pets.Query{})
+}
+
+// testCloseWhileCreating checks that pets whose creation succeeds before or
+// during Close are stored, and that the others are not.
+func testCloseWhileCreating(t *testing.T, f Factory) {
+	s := f.open(t)
+	const callers = 8
+	var l ledger
+	created := make(chan struct{}, 3*callers)
+	go func() {
+		for range cap(created) {
+			<-created
+		}
+		mustClose(t, s)
+	}()
+	concurrently(callers, func(i int) {
+		for n := 0; l.create(t.Context(), t, s, fmt.Sprintf("pet %d of %d", n, i)) == nil; n++ {
+			select {
+			case created <- struct{}{}:
+			default:
+			}
+		}
+	})
+	if f.Reopen != nil {
+		l.check(t, f.reopen(t, s), pets.Query{})
+	}
+}
 
 // everyMethod calls every method with ctx and returns the errors.
 func everyMethod(ctx context.Context, s store.Store) map[string]error {

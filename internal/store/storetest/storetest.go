@@ -88,6 +88,8 @@ func mustClose(t testing.TB, s store.Store) {
 	}
 }
 
+// What the tests know of the properties of a pet stands from here to nameOf.
+
 // queries select all pets, and with each filter those that have a value.
 var queries = []pets.Query{{}, {Status: pets.Available}, {Status: pets.Pending}, {Status: pets.Sold}}
 
@@ -96,19 +98,25 @@ func selected(all []pets.Pet, q pets.Query) []pets.Pet {
 	return slices.DeleteFunc(slices.Clone(all), func(p pets.Pet) bool { return q.Status != "" && p.Status != q.Status })
 }
 
-// newPet returns a valid pet. All others of this package are made from it.
+// selectBy makes p a pet that the filters of q select.
+func selectBy(p *pets.NewPet, q pets.Query) { p.Status = q.Status }
+
+// newPet returns a valid pet with another status than the default.
 func newPet() pets.NewPet {
 	p := example.Pet()
 	p.Status = pets.Sold
 	return p
 }
 
-// named returns a valid pet with a name.
+// named returns the same pet with a name.
 func named(name string) pets.NewPet {
-	p := example.Named(name)
-	p.Status = pets.Sold
+	p := newPet()
+	p.Name = name
 	return p
 }
+
+// nameOf returns the name of a pet.
+func nameOf(p pets.Pet) string { return p.Name }
 
 // Fill creates n times p.
 func Fill(t testing.TB, s store.Store, n int, p pets.NewPet) {
