@@ -216,6 +216,10 @@ func (op *operation) checkMediaType(c echo.Context) error {
 		return fault.New(fault.UnsupportedMediaType, fmt.Sprintf("the body must not be compressed, as Content-Encoding %.64q says", coding))
 	}
 	received := strings.Join(sent["Content-Type"], ",")
+	if received == "" {
+		accepted.Set("Accept", op.media)
+		return fault.New(fault.UnsupportedMediaType, "the Content-Type must be "+op.media+", but the request has none")
+	}
 	if mediaType, _, err := mime.ParseMediaType(received); err != nil || mediaType != op.media {
 		accepted.Set("Accept", op.media)
 		return fault.New(fault.UnsupportedMediaType, fmt.Sprintf("the Content-Type must be %s, not %.64q", op.media, received))

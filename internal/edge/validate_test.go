@@ -123,7 +123,7 @@ func TestMediaTypes(t *testing.T) {
 	for _, c := range []struct{ contentType, encoding, message string }{
 		{"Application/JSON; charset=utf-8", "Identity", ""},
 		{"text/\x1bplain", "", `the Content-Type must be application/json, not "text/\x1bplain"`},
-		{"", "", `the Content-Type must be application/json, not ""`},
+		{"", "", "the Content-Type must be application/json, but the request has none"},
 		{strings.Repeat("é", 65), "", `the Content-Type must be application/json, not "` + strings.Repeat("é", 64) + `"`},
 		{"application/json", "br\xff", `the body must not be compressed, as Content-Encoding "br\xff" says`},
 	} {
