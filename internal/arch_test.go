@@ -188,7 +188,7 @@ func TestPages(t *testing.T) {
 	}{
 		{"file", pages, `\]\(([^:)#]+)[)#]`, func(file, name, _ string) bool { return exists(path.Join(path.Dir(file), name)) }, "README.md"},
 		{"file", pages, "`((?:cmd|deploy|gen|internal|\\.\\w+)/[^` ]*)`", func(_, name, _ string) bool { return exists(name) }, "README.md"},
-		{"identifier", pages, "`(\\w+)` in `([^` ]+/[^` ]+\\.go)`", func(_, name, file string) bool { return strings.Contains(read(file)[file], name) }, ".github/CONTRIBUTING.md"},
+		{"identifier", pages, "`(\\w+)` in\\s+`([^` ]+/[^` ]+\\.go)`", func(_, name, file string) bool { return strings.Contains(read(file)[file], name) }, ".github/CONTRIBUTING.md"},
 		{"identifier", engines, "`(?:\\w+\\.)?(\\w+)`", func(_, name, _ string) bool {
 			if strings.HasPrefix(name, "Test") {
 				return strings.Contains(code, "func "+name+"(")
