@@ -52,9 +52,9 @@ const (
 	lockWait   = time.Minute
 )
 
-// migrate brings the schema to the newest version, or waits until another process has
-// done so. It polls for the lock because a waiting transaction would occupy a
-// connection, of which PgBouncer may have few.
+// migrate brings the schema to the newest version, or waits until another process has done so. It
+// polls for the lock because a waiting transaction would occupy a connection of PgBouncer, which
+// may have few.
 func migrate(
 	ctx context.Context, conn *pgx.Conn, schema Schema, pooled bool, wait time.Duration, logger *slog.Logger,
 ) (from, to int64, err error) {
@@ -87,7 +87,7 @@ func migrate(
 	}
 }
 
-// The key of an advisory lock, of 64 bits. $1 is the name of the schema.
+// lockKey is the key of an advisory lock, of 64 bits. $1 is the name of the schema.
 const lockKey = "hashtextextended($1::text, 0::bigint)"
 
 // tryMigrate brings the schema to the newest version, or returns false if another process
@@ -131,17 +131,17 @@ func (s Schema) create() string {
 var withoutTimeouts = pgx.TxOptions{BeginQuery: `BEGIN; SELECT set_config(name, '0', true) FROM pg_settings
 WHERE name IN ('idle_in_transaction_session_timeout', 'statement_timeout', 'transaction_timeout')`}
 
-const selectHolder = `SELECT pid::text || ' (' || coalesce(application_name, '') || ' of ' || coalesce(usename::text, '') || ' at '
-|| coalesce(client_addr::text, 'its socket') || ', ' || coalesce(state, '') || ' since ' || coalesce(state_change::text, '')
-|| '); pg_terminate_backend(' || pid::text || ') ends it'
-FROM pg_locks LEFT JOIN pg_stat_activity USING (pid) WHERE locktype = 'advisory' AND granted AND objsubid = 1
-AND (classid::bigint << 32 | objid::bigint) = ` + lockKey + `
-AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`
+// selectHolder names the schema of format, because a planted function might fit better.
+const selectHolder = `SELECT pg_catalog.format('process %s (%s of %s at %s, %s since %s); pg_terminate_backend(%1$s) ends it',
+	pid, application_name, usename, coalesce(client_addr::text, 'its socket'), state, state_change)
+FROM pg_locks LEFT JOIN pg_stat_activity USING (pid)
+WHERE locktype = 'advisory' AND granted AND objsubid = 1 AND (classid::bigint << 32 | objid::bigint) = ` + lockKey + `
+	AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`
 
 // lockHolder describes who holds the lock, as far as the user may see it.
 func lockHolder(ctx context.Context, conn *pgx.Conn, schema Schema) (text string) {
 	if err := conn.QueryRow(ctx, selectHolder, schema.Name).Scan(&text); err != nil {
 		return "another process: " + err.Error()
 	}
-	return "process " + text
+	return text
 }

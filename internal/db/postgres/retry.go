@@ -59,20 +59,24 @@ func (d *DB) run(ctx context.Context, pool *pgxpool.Pool, repeatable bool, st St
 		if effect == maybeExecuted && pool == d.writes {
 			unknown = true
 		}
-		failsAgain := effect == rejected
-		mayNotRepeat := unknown && !repeatable
-		waited := !unknown && time.Since(began) > outageWait // if unknown, only a success settles the outcome
 		ended := ctx.Err() != nil || d.closed.Load()
-		if failsAgain || mayNotRepeat || waited || ended {
-			return translate(err, unknown)
+		switch {
+		case fault.IsCallers(err):
+			return err
+		case effect == rejected:
+			return fault.Wrap(fault.Internal, fmt.Errorf("the database failed: %w", err))
+		case unknown && (ended || !repeatable): // otherwise only a success settles the outcome
+			return fault.Wrap(fault.Internal, fmt.Errorf("the outcome of the write is unknown: %w", err))
+		case !unknown && (ended || time.Since(began) > outageWait):
+			return fault.Wrap(fault.Unavailable, fmt.Errorf("the database is unavailable: %w", err))
 		}
 		time.Sleep(retryPause/2 + rand.N(retryPause))
 	}
 }
 
-// attempt runs a statement once. A write fails if the server sends a WARNING
-// meanwhile. Such a warning may mean that the wait for a standby was canceled: the
-// server reports success, but the commit is only on the primary.
+// attempt runs a statement once. A write fails if the server sends a WARNING meanwhile, which may
+// mean that the wait for a standby was canceled: the server reports success, but the commit is
+// only on the primary.
 func (d *DB) attempt(ctx context.Context, pool *pgxpool.Pool, st Statement) error {
 	acquireCtx, cancel := context.WithTimeout(ctx, outageWait)
 	defer cancel()
@@ -104,9 +108,9 @@ func (d *DB) attempt(ctx context.Context, pool *pgxpool.Pool, st Statement) erro
 // warning is the key in a connection's CustomData for the text of the last WARNING.
 const warning = "warning"
 
-// keepWarning keeps every WARNING but the one that transaction IDs will run out, which
-// comes with each write for weeks and is sent before the commit. Citus passes those
-// of its nodes on as DEBUG, but with their code, which is of class 01.
+// keepWarning keeps every WARNING except the one that transaction IDs will run out, which comes
+// with each write for weeks, before the commit. Citus passes the warnings of its nodes on as DEBUG,
+// but with their code, which is of class 01.
 func keepWarning(c *pgconn.PgConn, n *pgconn.Notice) {
 	if (n.SeverityUnlocalized == "WARNING" || strings.HasPrefix(n.Code, "01")) && n.Routine != "GetNewTransactionId" {
 		c.CustomData()[warning] = n.Message
@@ -175,20 +179,6 @@ var retryable = []string{
 	"55P03", // lock_not_available
 	"26000", // invalid_sql_statement_name: another server behind a pooler
 	"0A000", // feature_not_supported: cached plan must not change result type
-}
-
-// translate converts an error of the database to a *fault.Error. unknown means that an
-// attempt may have been executed.
-func translate(err error, unknown bool) error {
-	switch {
-	case fault.IsCallers(err):
-		return err
-	case effectOf(err) == rejected:
-		return fault.Wrap(fault.Internal, fmt.Errorf("the database failed: %w", err))
-	case unknown:
-		return fault.Wrap(fault.Internal, fmt.Errorf("the outcome of the write is unknown: %w", err))
-	}
-	return fault.Wrap(fault.Unavailable, fmt.Errorf("the database is unavailable: %w", err))
 }
 
 // codeOf returns the code of an error of the server, or "".
