@@ -12,6 +12,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"example.com/petstore/internal/db"
@@ -160,4 +161,16 @@ func TestHealth(t *testing.T) {
 			t.Errorf("health %s, %d: got %d (%s), want %q", c.args, c.answer, got, stderr, c.want)
 		}
 	}
+}
+
+func TestProgress(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var stderr bytes.Buffer
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		defer cancel()
+		showProgress(ctx, &stderr)
+		if want := "working for 2s\nworking for 4s\n"; stderr.String() != want {
+			t.Errorf("got %q, want %q", &stderr, want)
+		}
+	})
 }

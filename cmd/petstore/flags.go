@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"net/netip"
 	"net/url"
@@ -39,10 +40,25 @@ func onStore(env *environment, cmd *cobra.Command) *cobra.Command {
 			cause, _ := errors.AsType[server.Interrupted](context.Cause(cmd.Context()))
 			env.exitAfter(stopTime, 128+int(cause.Signal))
 		})
+		if env.terminal {
+			go showProgress(cmd.Context(), env.stderr)
+		}
 		warnOfVariables(env, cmd.Root())
 		return refuseRoot(env, env.store.Path())
 	}
 	return addStore(env, cmd)
+}
+
+// showProgress prints, every two seconds until ctx or the process ends, how long a command
+// has worked: a backup, a check or a migration may take minutes.
+func showProgress(ctx context.Context, out io.Writer) {
+	began := time.Now()
+	for range time.Tick(2 * time.Second) {
+		if ctx.Err() != nil {
+			return
+		}
+		fmt.Fprintf(out, "working for %v\n", time.Since(began).Round(time.Second))
+	}
 }
 
 // addFlag adds a flag whose value parse returns.
