@@ -22,7 +22,8 @@ import (
 // An error ends the loop. It is a *ResponseError if the service refused a request. To
 // continue later, pass the ID of the last pet as params.After.
 func All(ctx context.Context, c ClientWithResponsesInterface, params *ListPetsParams,
-	editors ...RequestEditorFn) iter.Seq2[Pet, error] {
+	editors ...RequestEditorFn,
+) iter.Seq2[Pet, error] {
 	return func(yield func(Pet, error) bool) {
 		next := *cmp.Or(params, &ListPetsParams{})
 		next.Limit = cmp.Or(next.Limit, new(100)) // the maximum
@@ -48,7 +49,8 @@ func All(ctx context.Context, c ClientWithResponsesInterface, params *ListPetsPa
 // listPage returns one page and whether there are more. A page with a link to the
 // next one must have further pets, so that no server can make All loop forever.
 func listPage(ctx context.Context, c ClientWithResponsesInterface, params ListPetsParams,
-	editors []RequestEditorFn) (pets Pets, more bool, err error) {
+	editors []RequestEditorFn,
+) (pets Pets, more bool, err error) {
 	response, err := c.ListPetsWithResponse(ctx, &params, editors...)
 	if err != nil {
 		return nil, false, err

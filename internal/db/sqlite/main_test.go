@@ -220,7 +220,8 @@ func walk(t testing.TB, d *DB) ledger {
 // notesIn returns the notes in a *DB or *Reader.
 func notesIn(ctx context.Context, from interface {
 	Read(context.Context, func(Conn) error) error
-}) (ledger, error) {
+},
+) (ledger, error) {
 	all := ledger{}
 	err := from.Read(ctx, func(conn Conn) error {
 		rows, err := conn.Stmt(selectNotes).Query()

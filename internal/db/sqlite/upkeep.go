@@ -200,7 +200,8 @@ func checkTarget(source, to string, force bool) (target string, err error) {
 // calls use, which may rename it. VACUUM INTO is one transaction: it sees no later
 // commits, nor do they make it start over.
 func writeCopy(ctx context.Context, source *Reader, target string, schema Schema,
-	use func(temp string, r *db.Report) error) (r db.Report, err error) {
+	use func(temp string, r *db.Report) error,
+) (r db.Report, err error) {
 	dir, name := filepath.Split(target)
 	f, err := os.CreateTemp(dir, "."+name+".*")
 	if err != nil {

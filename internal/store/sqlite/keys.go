@@ -43,7 +43,8 @@ func (r Reader) Keys(ctx context.Context) ([]keys.Key, error) { return allKeys(c
 
 func allKeys(ctx context.Context, from interface {
 	Read(context.Context, func(sqlite.Conn) error) error
-}) (all []keys.Key, err error) {
+},
+) (all []keys.Key, err error) {
 	err = from.Read(ctx, func(conn sqlite.Conn) error {
 		rows, err := conn.Stmt(selectKeys).Query()
 		if err != nil {
