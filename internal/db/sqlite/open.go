@@ -117,12 +117,9 @@ func (d *DB) start(ctx context.Context, path string) (err error) {
 		}
 		d.idle <- conn
 	}
-	// The name may be a symbolic link, which someone may change later.
-	name, err := filepath.Abs(path) // as resolve reads it
-	if err != nil {
-		return err
-	}
-	d.faults.files, err = identify(name, d.file+logSuffix, d.file+indexSuffix, d.file+lockSuffix)
+	// The path may be a symbolic link, which someone may change later. It is cleaned, as
+	// resolve cleans it.
+	d.faults.files, err = identify(filepath.Clean(path), d.file+logSuffix, d.file+indexSuffix, d.file+lockSuffix)
 	if err != nil {
 		return err
 	}
