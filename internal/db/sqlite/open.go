@@ -126,9 +126,6 @@ func (d *DB) start(ctx context.Context, path string) (err error) {
 	if err := d.shareLock(ctx); err != nil {
 		return err
 	}
-	if err := d.faults.check(); err != nil { // a restore may have run while there was no lock
-		return err
-	}
 	go d.runJobs()
 	return nil
 }
@@ -140,7 +137,8 @@ func newLock(file string) *flock.Flock {
 	return flock.New(file+lockSuffix, flock.SetFlag(os.O_CREATE|os.O_RDWR|syscall.O_NOFOLLOW), flock.SetPermissions(0o600))
 }
 
-// shareLock makes the lock a shared one. In between, it is not held.
+// shareLock makes the lock a shared one. In between, it is not held: a restore then fails,
+// since SQLite knows that the connections are open.
 func (d *DB) shareLock(ctx context.Context) error {
 	if d.lock.RLocked() {
 		return nil

@@ -147,11 +147,15 @@ func TestRestoreRejects(t *testing.T) {
 	mustWrite(t, in("text"), "my notes")
 	mustWrite(t, in("lone-wal"), "acknowledged writes")
 	sqlOn(t, in("songs"), "CREATE TABLE songs (title TEXT)")
+	server := open(t, path)
+	_, err := Restore(t.Context(), path, backup, schema, true)
+	wantError(t, "while a server has it", err, "a server or a command has it open")
+	mustClose(t, server)
 	shell := connect(path, url.Values{})
 	if err := shell.QueryRow("SELECT text FROM notes").Scan(new(string)); err != nil {
 		t.Fatal(err)
 	}
-	_, err := Restore(t.Context(), path, backup, schema, true)
+	_, err = Restore(t.Context(), path, backup, schema, true)
 	wantError(t, "while a shell has it", err, path+" is unchanged: another program, such as a shell, has the store open")
 	_ = shell.Close()
 	before, _ := os.ReadFile(path)

@@ -112,7 +112,7 @@ func (d *DB) runBatch(batch []*job) int {
 		for _, j := range started {
 			j.done <- j.err
 		}
-	case len(started) > 1 && d.faults.writable() == nil:
+	case len(started) > 1:
 		for _, j := range started {
 			j.done <- d.transact(j.run)
 		}
