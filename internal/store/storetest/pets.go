@@ -6,7 +6,9 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strings"
 	"testing"
+	"time"
 
 	"example.com/petstore/internal/example"
 	"example.com/petstore/internal/fault"
@@ -70,10 +72,7 @@ func testPets(t *testing.T, f Factory) {
 		}
 		for _, q := range queries {
 			for _, q.Limit = range []int{1, 4, len(all) - 1, len(all), 5000} {
-				wantWalk(t, s, all, q)
-				for _, after := range afters {
-					q := q
-					q.After = after
+				for _, q.After = range afters {
 					wantPage(t, s, all, q)
 				}
 			}
@@ -101,9 +100,6 @@ func wantPage(t testing.TB, s store.Store, all []pets.Pet, q pets.Query) {
 }
 
 func testMaxID(t *testing.T, f Factory) {
-	if f.Last == nil {
-		return
-	}
 	s := f.open(t)
 	stored := []pets.Pet{mustCreate(t, s, newPet())}
 	f.Last(t, s, pets.MaxID-2)
@@ -117,4 +113,142 @@ func testMaxID(t *testing.T, f Factory) {
 	}
 	wantKind(t, "CreatePet after the last identifier", err, fault.Internal)
 	wantAll(t, s, stored)
+}
+
+var mine = pets.IdempotencyKey{KeyID: "mine", Key: "k1"}
+
+func testIdempotency(t *testing.T, f Factory) {
+	s := f.open(t)
+	first := mustCreateOnce(t, s, newPet(), mine)
+	other := named("another") // package pets tests the comparison
+	pet, err := s.CreatePet(t.Context(), other, mine)
+	wantKind(t, "another name", err, fault.IdempotencyKeyReused)
+	if !equal(pet, pets.Pet{}) {
+		t.Errorf("another name: got %v with the error, want no pet", pet)
+	}
+	if got := mustCreateOnce(t, s, newPet(), mine); !equal(got, first) {
+		t.Errorf("the same again: got %v, want %v", got, first)
+	}
+	all := []pets.Pet{first}
+	for _, other := range []pets.IdempotencyKey{
+		{},
+		{},
+		{KeyID: "yours", Key: "k1"},
+		{KeyID: "minek", Key: "1"},
+		{KeyID: "", Key: "k1"},
+		{KeyID: "mine", Key: "K1"},
+		{KeyID: "mine", Key: " k1"},
+		{KeyID: "mine", Key: strings.Repeat("k", 255)},
+	} {
+		all = append(all, mustCreateOnce(t, s, newPet(), other))
+	}
+	slices.SortFunc(all, byID)
+	wantAll(t, s, all)
+}
+
+// testIdempotencyAfterChange repeats a request whose pet was changed since: it is
+// compared with the first request and answered with the pet as it is stored now. That
+// of a removed pet is refused, and its identifier is not used again.
+func testIdempotencyAfterChange(t *testing.T, f Factory) {
+	s := f.open(t)
+	first := mustCreateOnce(t, s, newPet(), mine)
+	changed := pets.Pet{ID: first.ID, NewPet: example.Pets(2)[1]}
+	f.Change(t, s, changed)
+	for range 2 {
+		wantPet(t, s, changed)
+		for _, q := range queries {
+			q.Limit = 10
+			wantWalk(t, s, []pets.Pet{changed}, q)
+		}
+		if got, err := s.CreatePet(t.Context(), newPet(), mine); err != nil || !equal(got, changed) {
+			t.Errorf("the same again: got %v, error %v, want %v", got, err, changed)
+		}
+		_, err := s.CreatePet(t.Context(), changed.NewPet, mine)
+		wantKind(t, "a request for the changed pet", err, fault.IdempotencyKeyReused)
+		if f.Reopen != nil {
+			s = f.reopen(t, s)
+		}
+	}
+	if f.Remove == nil {
+		return
+	}
+	f.Remove(t, s, first.ID)
+	_, err := s.CreatePet(t.Context(), newPet(), mine)
+	wantKind(t, "the same again after the removal", err, fault.IdempotencyKeyReused)
+	if next := mustCreate(t, s, newPet()); next.ID <= first.ID {
+		t.Errorf("another pet: got id %d, want one greater than %d", next.ID, first.ID)
+	}
+}
+
+// testIdempotencyConcurrent has callers create pets with a key at once: different ones, of
+// which one is stored, and equal ones, which are one. Whatever may exist once is tested so,
+// such as a name that is unique, or the last one in stock.
+func testIdempotencyConcurrent(t *testing.T, f Factory) {
+	s := f.open(t)
+	const callers = 16
+	different, equals := example.Pets(callers), slices.Repeat([]pets.NewPet{newPet()}, callers)
+	var all []pets.Pet
+	for n := range 40 {
+		sent, want := different, 1
+		if n%2 == 1 {
+			sent, want = equals, callers
+		}
+		key := pets.IdempotencyKey{KeyID: "mine", Key: fmt.Sprint(n)}
+		var made [callers]pets.Pet
+		var errs [callers]error
+		concurrently(callers, func(i int) { made[i], errs[i] = s.CreatePet(t.Context(), sent[i], key) })
+		var won pets.Pet
+		successes := map[string]int{} // by the pet
+		for i, err := range errs {
+			if err != nil {
+				wantKind(t, "another pet with one key", err, fault.IdempotencyKeyReused)
+				continue
+			}
+			successes[fmt.Sprint(made[i])]++
+			won = made[i]
+		}
+		if len(successes) != 1 || successes[fmt.Sprint(won)] != want {
+			t.Errorf("key %d: got the pets, and how many callers each, %v, want one pet and %d", n, successes, want)
+		}
+		all = append(all, won)
+	}
+	slices.SortFunc(all, byID)
+	wantAll(t, s, all)
+}
+
+// testForgetIdempotencyKeys forgets the key that is old, also beside many that a clock which
+// was ahead has dated in the future.
+func testForgetIdempotencyKeys(t *testing.T, f Factory) {
+	s := f.open(t)
+	now := time.Now()
+	var all []pets.Pet
+	for i := range 60 {
+		key := pets.IdempotencyKey{KeyID: "mine", Key: fmt.Sprint("ahead ", i)}
+		all = append(all, mustCreateOnce(t, s, newPet(), key))
+		f.Age(t, s, key, -24*time.Hour)
+	}
+	others := pets.IdempotencyKey{KeyID: "yours", Key: mine.Key} // which is forgotten alone
+	second := mustCreateOnce(t, s, newPet(), others)
+	first := mustCreateOnce(t, s, newPet(), mine)
+	all = append(all, second, first)
+	f.Age(t, s, others, 2*time.Hour)
+	forget := func(before time.Duration, want int) {
+		t.Helper()
+		if n, err := s.ForgetIdempotencyKeys(t.Context(), now.Add(before)); err != nil || n != want {
+			t.Errorf("ForgetIdempotencyKeys: got %d, error %v, want %d", n, err, want)
+		}
+	}
+	forget(-3*time.Hour, 0)
+	forget(-time.Hour, 1)
+	if got := mustCreateOnce(t, s, newPet(), mine); !equal(got, first) {
+		t.Errorf("the same again: got %v, want %v", got, first)
+	}
+	forget(time.Hour, 1)
+	forget(time.Hour, 0)
+	wantAll(t, s, all)
+	if next := mustCreateOnce(t, s, newPet(), mine); next.ID <= first.ID {
+		t.Errorf("after it was forgotten: got id %d, want another pet", next.ID)
+	}
+	forget(-time.Hour, 0)
+	forget(time.Hour, 1)
 }

@@ -26,18 +26,13 @@ type Factory struct {
 	// store does not keep its data.
 	Reopen func(t testing.TB, s store.Store) store.Store
 
-	// Change gives the stored pet with p's identifier the values of p, as
-	// operators may. It is nil if the test cannot reach the data.
+	// What operators may do: Change gives the stored pet with p's identifier the values of
+	// p, Last makes id the last identifier that was given, and Age makes an idempotency key
+	// older. Remove removes a pet; it is nil if stores do not promise to notice.
 	Change func(t testing.TB, s store.Store, p pets.Pet)
-
-	// Remove removes a stored pet, as operators may. It may be nil, too.
 	Remove func(t testing.TB, s store.Store, id int64)
-
-	// Last makes id the last identifier that was given. It may be nil, too.
-	Last func(t testing.TB, s store.Store, id int64)
-
-	// Age makes an idempotency key older. It may be nil, too.
-	Age func(t testing.TB, s store.Store, key pets.IdempotencyKey, by time.Duration)
+	Last   func(t testing.TB, s store.Store, id int64)
+	Age    func(t testing.TB, s store.Store, key pets.IdempotencyKey, by time.Duration)
 }
 
 // Run tests the stores of f. The tests run in parallel.
