@@ -13,16 +13,13 @@ import (
 	"example.com/petstore/internal/keys"
 )
 
-// docs has cases of the page at /docs, if the service has one.
-var docs []testCase
-
 // cases tests single requests.
 func (s *suite) cases(t *testing.T) {
 	body, address := example.Body(), strings.NewReplacer(s.document.Servers[0].URL, s.Address)
 	yaml, asJSON := address.Replace(string(gen.Document)), address.Replace(string(gen.DocumentJSON))
 	padded := body + strings.Repeat(" ", maxBody-len(body))
 	with := func(member string) string { return strings.Replace(body, "{", "{"+member+",", 1) }
-	for _, c := range append(docs, []testCase{
+	for _, c := range []testCase{
 		// Lists.
 		{send: "GET /v1/pets?limit=1", want: "200"},
 		{send: "GET /v1/pets?limit=100", want: "200"},
@@ -69,7 +66,12 @@ func (s *suite) cases(t *testing.T) {
 		{send: "GET /", noKey: true, want: "404 not_found", says: "/v1"},
 		{send: "GET /\nAccept: */*", noKey: true, want: "404 not_found", says: "/v1"},
 		{send: "GET /\nAccept: application/json;q=0", noKey: true, want: "404 not_found", says: "/v1"},
-	}...) {
+		{send: "GET /docs", noKey: true, want: "200", says: "<html", header: "Content-Type: text/html.*\nContent-Security-Policy: .*default-src.*"},
+		{send: "POST /docs", noKey: true, want: "405 method_not_allowed", header: "Allow: OPTIONS, GET, HEAD"},
+		{send: "GET /\nAccept: */*", noKey: true, want: "404 not_found", says: "/docs"},
+		{send: "GET /\nAccept: text/html", noKey: true, want: "302", header: "Location: .*/docs"},
+		{send: "GET /\nAccept: text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,*/*;q=0.8", noKey: true, want: "302", header: "Location: .*/docs"},
+	} {
 		s.try(t, c)
 	}
 	for _, query := range []string{ // unknown parameters are ignored

@@ -78,24 +78,17 @@ func newSuite(t *testing.T, server Server) *suite {
 
 // test runs all tests against the service.
 func (s *suite) test(t *testing.T) {
-	for _, group := range []struct {
-		name string
-		run  func(*testing.T)
-	}{
-		{"Cases", s.cases},
-		{"Authentication", s.authentication},
-		{"Methods", s.methods},
-		{"Parameters", s.parameters},
-		{"Bodies", s.bodies},
-		{"Create", s.create},
-		{"Retry", s.retry},
-		{"Pages", s.pages},
-		{"LongTexts", s.longTexts},
-		{"Lists", s.lists},
-		{"Coverage", s.coverage}, // of the tests before it
-	} {
-		t.Run(group.name, group.run)
-	}
+	t.Run("Cases", s.cases)
+	t.Run("Authentication", s.authentication)
+	t.Run("Methods", s.methods)
+	t.Run("Parameters", s.parameters)
+	t.Run("Bodies", s.bodies)
+	t.Run("Create", s.create)
+	t.Run("Retry", s.retry)
+	t.Run("Pages", s.pages)
+	t.Run("LongTexts", s.longTexts)
+	t.Run("Lists", s.lists)
+	t.Run("Coverage", s.coverage) // of the tests before it
 }
 
 // testCase is a request and the response that it must get. Empty fields are not compared.

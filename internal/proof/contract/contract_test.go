@@ -13,7 +13,6 @@ import (
 	"example.com/petstore/internal/example"
 	"example.com/petstore/internal/keys"
 	"example.com/petstore/internal/proof/program"
-	"example.com/petstore/internal/store"
 	"example.com/petstore/internal/store/address"
 )
 
@@ -35,7 +34,7 @@ func TestContract(t *testing.T) {
 	for name, newAddress := range stores {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			newSuiteOn(t, openStore(t, newAddress(t))).test(t)
+			newSuiteOn(t, newAddress(t)).test(t)
 		})
 	}
 }
@@ -46,27 +45,17 @@ var stores = map[string]func(*testing.T) string{
 	"sqlite": func(t *testing.T) string { return "sqlite:" + filepath.Join(t.TempDir(), "petstore.db") },
 }
 
-func parse(t *testing.T, text string) *address.Address {
+// newSuiteOn serves the store at an address until the test ends, with a key of each kind.
+func newSuiteOn(t *testing.T, text string) *suite {
 	t.Helper()
-	a := new(address.Address)
+	var a address.Address
 	if err := a.Set(text); err != nil {
 		t.Fatal(err)
 	}
-	return a
-}
-
-func openStore(t *testing.T, text string) store.Store {
-	t.Helper()
-	s, err := parse(t, text).Open(t.Context(), text, db.Options{})
+	st, err := a.Open(t.Context(), text, db.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return s
-}
-
-// newSuiteOn serves a store until the test ends, with a key of each kind.
-func newSuiteOn(t *testing.T, st store.Store) *suite {
-	t.Helper()
 	t.Cleanup(func() {
 		if err := st.Close(); err != nil {
 			t.Error(err)
