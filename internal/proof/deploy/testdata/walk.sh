@@ -39,7 +39,7 @@ create "$KEY" Frank
 # Root is refused. While the service is away, its port is not to be had, and clients wait.
 fails petstore keys list --store sqlite:$store 2>&1 | grep 'runuser -u petstore --'
 for signal in KILL HUP; do
-	systemctl kill -s $signal petstore
+	systemctl kill --kill-who=main -s $signal petstore
 	fails as petstore serve --store sqlite:$store 2>&1 | grep 'address already in use'
 	list "$KEY" | grep Frank
 done
