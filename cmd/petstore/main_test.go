@@ -22,15 +22,8 @@ import (
 // TestMain lets the test binary run as petstore, for scripts and for tests that
 // need a process.
 func TestMain(m *testing.M) {
-	testscript.Main(tests{m}, map[string]func(){service.Name: main})
+	testscript.Main(m, map[string]func(){service.Name: main})
 }
-
-type tests struct{ *testing.M }
-
-func (t tests) Run() int { return runTests(t.M) }
-
-// runTests is replaced if there is a PostgreSQL server to stop.
-var runTests = (*testing.M).Run
 
 // TestScripts runs testdata/script on SQLite. In addition to testscript's own
 // commands, scripts have these:

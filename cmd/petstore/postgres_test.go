@@ -14,10 +14,9 @@ import (
 	"example.com/petstore/internal/service"
 )
 
-func init() { runTests = pgtest.Main }
-
 func TestScriptsOnPostgres(t *testing.T) {
-	runScripts(t, "postgres", func(string) string { return pgtest.Database(t) })
+	server := pgtest.Start(t)
+	runScripts(t, "postgres", func(string) string { return server.Database(t) })
 }
 
 // TestHungPostgres checks that a server ends although PostgreSQL hangs, and says that

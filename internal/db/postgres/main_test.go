@@ -6,7 +6,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"os"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -14,10 +13,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"example.com/petstore/internal/db"
-	"example.com/petstore/internal/db/postgres/pgtest"
 )
-
-func TestMain(m *testing.M) { os.Exit(pgtest.Main(m)) }
 
 const createNotes = `-- +goose Up
 CREATE TABLE notebook.notes (

@@ -25,7 +25,7 @@ import (
 
 func TestOpenRejects(t *testing.T) {
 	t.Parallel()
-	server := pgtest.Start(t) // not shared, because the databases have fixed names
+	server := pgtest.Start(t)
 	here, newer, denied := server.Address("postgres"), server.Address("newer"), server.Address("denied")
 	pgtest.Exec(t, here, "CREATE DATABASE latin ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0", "CREATE DATABASE newer", "CREATE DATABASE denied", "CREATE ROLE ann LOGIN")
 	_ = mustOpen(t, newer).Close()
@@ -50,7 +50,7 @@ func TestOpenRejects(t *testing.T) {
 // TestSettings opens databases as a role whose settings and limits are not the default.
 func TestSettings(t *testing.T) {
 	t.Parallel()
-	server := pgtest.Start(t) // not shared, because the role has a fixed name
+	server := pgtest.Start(t)
 	owner := server.Address("postgres")
 	address := strings.Replace(owner, "postgres@", "ann@", 1)
 	pgtest.Exec(t, owner, "CREATE ROLE ann LOGIN", "CREATE SCHEMA notebook AUTHORIZATION ann", // who may create no other
@@ -113,7 +113,7 @@ func TestPassword(t *testing.T) {
 // statement, and a transaction to be idle.
 func TestMigrate(t *testing.T) {
 	t.Parallel()
-	address := pgtest.Database(t)
+	address := pgtest.Start(t).Database(t)
 	second := Schema{notebook.Name, maps.Clone(notebook.Migrations.(fstest.MapFS))}
 	second.Migrations.(fstest.MapFS)["00002_stars.sql"] = &fstest.MapFile{
 		Data: []byte("-- +goose Up\nALTER TABLE notebook.notes ADD stars int;\nSELECT pg_sleep(1.1);\n"),
@@ -147,7 +147,7 @@ func TestMigrate(t *testing.T) {
 // TestMigrateLocked waits for a lock that another session keeps, and is interrupted.
 func TestMigrateLocked(t *testing.T) {
 	t.Parallel()
-	address := pgtest.Database(t)
+	address := pgtest.Start(t).Database(t)
 	holder := dial(t, address+"&application_name=holder")
 	lock := func(function string) {
 		t.Helper()
@@ -178,10 +178,10 @@ func TestMigrateLocked(t *testing.T) {
 // directly and through a PgBouncer with few connections.
 func TestMigrateConcurrently(t *testing.T) {
 	t.Parallel()
-	server := pgtest.Shared(t)
+	server := pgtest.Start(t)
 	for name, through := range map[string]*pgtest.Server{"direct": server, "PgBouncer": server.Pooler(t)} {
 		t.Run(name, func(t *testing.T) {
-			direct := pgtest.Database(t)
+			direct := server.Database(t)
 			address := strings.Replace(direct, server.Host(), through.Host(), 1)
 			var opened sync.WaitGroup
 			for range 8 {

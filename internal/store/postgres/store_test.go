@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"reflect"
 	"strings"
 	"testing"
@@ -23,8 +22,6 @@ import (
 	"example.com/petstore/internal/store"
 	"example.com/petstore/internal/store/storetest"
 )
-
-func TestMain(m *testing.M) { os.Exit(pgtest.Main(m)) }
 
 // mustOpen opens a store and closes it when the test ends.
 func mustOpen(t testing.TB, address string) store.Store {
@@ -64,12 +61,12 @@ CREATE OPERATOR public.= (LEFTARG = oid, RIGHTARG = regnamespace, FUNCTION = pub
 // TestStore runs the suite directly and through PgBouncer.
 func TestStore(t *testing.T) {
 	t.Parallel()
-	direct := pgtest.Shared(t)
+	direct := pgtest.Start(t)
 	for name, through := range map[string]*pgtest.Server{"direct": direct, "PgBouncer": direct.Pooler(t)} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			storetest.Run(t, factory(func(t testing.TB) string {
-				address := pgtest.Database(t)
+				address := direct.Database(t)
 				pgtest.Exec(t, address, planted)
 				return strings.Replace(address, direct.Host(), through.Host(), 1)
 			}))
@@ -117,7 +114,7 @@ func factory(database func(testing.TB) string) storetest.Factory {
 // brought the schema up to date.
 func TestLeastPrivilege(t *testing.T) {
 	t.Parallel()
-	server := pgtest.Start(t) // not shared, because the role has a fixed name
+	server := pgtest.Start(t)
 	owner := server.Address("postgres")
 	address := strings.Replace(owner, "postgres@", "petstore_serve@", 1)
 	migrated := mustOpen(t, owner)
@@ -171,7 +168,7 @@ func TestSync(t *testing.T) {
 // say what to mend.
 func TestOperatorFaults(t *testing.T) {
 	t.Parallel()
-	address := pgtest.Database(t)
+	address := pgtest.Start(t).Database(t)
 	s := mustOpen(t, address)
 	internal := func(what string, err error, want string) {
 		t.Helper()
@@ -203,7 +200,7 @@ func TestOperatorFaults(t *testing.T) {
 // are not sent.
 func TestLongNames(t *testing.T) {
 	t.Parallel()
-	address := pgtest.Database(t)
+	address := pgtest.Start(t).Database(t)
 	s := mustOpen(t, address)
 	var all []pets.Pet
 	for i, p := range example.Pets(60) {
@@ -241,7 +238,7 @@ func TestLongNames(t *testing.T) {
 // go with the identifiers.
 func TestPlan(t *testing.T) {
 	t.Parallel()
-	address := pgtest.Database(t)
+	address := pgtest.Start(t).Database(t)
 	mustOpen(t, address)
 	const third = 100_000
 	pgtest.Exec(t, address, fmt.Sprintf(`INSERT INTO petstore.pets (name, category_id, status)

@@ -1,43 +1,235 @@
 //go:build linux
 
+// Package pgtest runs throwaway PostgreSQL and PgBouncer servers for tests, using
+// the programs installed on this machine. A test that lacks them fails; it is
+// never skipped.
 package pgtest
 
 import (
 	"context"
 	"crypto/rand"
 	"fmt"
+	"net"
 	"os"
 	"os/exec"
+	"os/user"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 )
 
-// Main runs the tests of a package. Every package that uses pgtest must call it from TestMain.
-func Main(m *testing.M) int {
-	if _, err := exec.LookPath("initdb"); err != nil { // else the release in PATH is tested
+// Server is a server on a port of its own. It is removed when the test ends.
+type Server struct {
+	dir      string
+	port     int
+	settings []string
+	cmd      *exec.Cmd
+	done     chan struct{} // closed when the process has ended
+}
+
+// init adds the programs of Debian's packages to PATH, unless a release is there.
+func init() {
+	if _, err := exec.LookPath("initdb"); err != nil {
 		debian, _ := filepath.Glob("/usr/lib/postgresql/*/bin")
 		_ = os.Setenv("PATH", strings.Join(append(debian, os.Getenv("PATH"), "/usr/sbin"), ":"))
 	}
-	defer func() {
-		for _, s := range []*Server{shared, template} {
-			if s != nil {
-				s.remove()
-			}
-		}
-	}()
-	return m.Run()
 }
 
-// Database creates an empty database on the shared server and returns its address.
-func Database(t testing.TB) string {
+// Start starts an empty server with settings such as "fsync=off".
+func Start(t testing.TB, settings ...string) *Server {
+	t.Helper()
+	s := newServer(t)
+	s.settings = settings
+	s.tool(t, "initdb", "-D", "data", "-N", "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C", "--wal-segsize=1", "--no-instructions")
+	s.Run(t)
+	return s
+}
+
+// Pair starts a primary and a synchronous standby.
+func Pair(t testing.TB) (primary, standby *Server) {
+	t.Helper()
+	primary, standby = Start(t), newServer(t)
+	from := fmt.Sprintf("host=127.0.0.1 port=%d user=postgres application_name=standby", primary.port)
+	standby.tool(t, "pg_basebackup", "-D", "data", "-R", "-X", "stream", "-c", "fast", "--no-sync", "-d", from)
+	standby.Run(t)
+	primary.Configure(t, "synchronous_standby_names", "standby")
+	Eventually(t, 10*time.Second, "a synchronous standby", func() bool {
+		return Query[bool](t, primary.Address("postgres"), "SELECT EXISTS (SELECT FROM pg_stat_replication WHERE sync_state = 'sync')")
+	})
+	return primary, standby
+}
+
+// Pooler starts a PgBouncer in front of s, with transactions on three connections.
+func (s *Server) Pooler(t testing.TB) *Server {
+	t.Helper()
+	p := newServer(t)
+	text := fmt.Sprintf(`[databases]
+* = host=127.0.0.1 port=%d user=postgres
+[pgbouncer]
+listen_addr = 127.0.0.1
+listen_port = %d
+unix_socket_dir =
+auth_type = any
+pool_mode = transaction
+default_pool_size = 3
+`, s.port, p.port)
+	if err := os.WriteFile(filepath.Join(p.dir, "ini"), []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	p.launch(t, p.Address("postgres")+"&default_query_exec_mode=simple_protocol", "pgbouncer", "ini")
+	return p
+}
+
+func newServer(t testing.TB) *Server {
+	t.Helper()
+	s := &Server{}
+	s.dir = s.tool(t, "mktemp", "-d", "-t", "pgtest-XXXXXX")
+	t.Cleanup(func() { s.Kill(); _ = os.RemoveAll(s.dir) })
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	s.port = l.Addr().(*net.TCPAddr).Port
+	return s
+}
+
+// command returns a command that ends with the test binary. If that runs as root, the command
+// runs as the user postgres, because PostgreSQL refuses to run as root.
+func (s *Server) command(program string, args ...string) *exec.Cmd {
+	cmd := exec.Command(program, args...)
+	cmd.Dir = s.dir
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "LC_ALL=C", "TZ=UTC"}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGQUIT}
+	if u, err := user.Lookup("postgres"); os.Getuid() == 0 && err == nil {
+		uid, _ := strconv.Atoi(u.Uid)
+		gid, _ := strconv.Atoi(u.Gid)
+		cmd.SysProcAttr.Credential = &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}
+	}
+	return cmd
+}
+
+// tool runs a program and returns its output.
+func (s *Server) tool(t testing.TB, program string, args ...string) string {
+	t.Helper()
+	out, err := s.command(program, args...).CombinedOutput()
+	if err != nil {
+		t.Fatalf("%s, of Debian's package postgresql: %v: %s", program, err, out)
+	}
+	return strings.TrimSpace(string(out))
+}
+
+func (s *Server) data() string { return filepath.Join(s.dir, "data") }
+
+// Run starts the server, perhaps again, and waits until it accepts connections.
+func (s *Server) Run(t testing.TB) {
+	t.Helper()
+	args := []string{"-D", s.data(), "-p", strconv.Itoa(s.port), "-h", "127.0.0.1", "-k", s.dir}
+	for _, setting := range append([]string{"max_connections=300", "shared_buffers=32MB", "wal_retrieve_retry_interval=100ms"}, s.settings...) {
+		args = append(args, "-c", setting)
+	}
+	s.launch(t, s.Address("postgres"), "postgres", args...)
+}
+
+// launch starts a program, restarts it if it ends, and returns once it accepts
+// connections at address.
+func (s *Server) launch(t testing.TB, address, program string, args ...string) {
+	t.Helper()
+	log, err := os.Create(filepath.Join(s.dir, "log"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer log.Close()
+	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+		if s.ended() {
+			cmd, done := s.command(program, args...), make(chan struct{})
+			cmd.Stdout, cmd.Stderr = log, log
+			if err := cmd.Start(); err != nil {
+				t.Fatalf("%s, of Debian's packages postgresql and pgbouncer: %v", program, err)
+			}
+			s.cmd, s.done = cmd, done
+			go func() { _ = cmd.Wait(); close(done) }()
+		}
+		if err = connected(address, time.Second, func(context.Context, *pgx.Conn) error { return nil }); err == nil {
+			return
+		}
+	}
+	text, _ := os.ReadFile(log.Name())
+	t.Fatalf("%s does not accept connections: %v: %s", program, err, text)
+}
+
+func (s *Server) ended() bool {
+	select {
+	case <-s.done:
+		return true
+	default:
+		return s.cmd == nil
+	}
+}
+
+// Host returns the server's host and port.
+func (s *Server) Host() string { return "127.0.0.1:" + strconv.Itoa(s.port) }
+
+// Address returns the address of a database on the server.
+func (s *Server) Address(database string) string { return Address(database, s.Host()) }
+
+// Address returns the address of a database on one of several hosts.
+func Address(database string, hosts ...string) string {
+	return "postgres://postgres@" + strings.Join(hosts, ",") + "/" + database + "?sslmode=disable"
+}
+
+// signal sends a signal to all processes of the server, of which the first starts no more.
+func (s *Server) signal(signal syscall.Signal) {
+	pid := s.cmd.Process.Pid
+	_ = syscall.Kill(pid, syscall.SIGSTOP)
+	children, _ := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", pid, pid))
+	for _, child := range strings.Fields(string(children)) {
+		n, _ := strconv.Atoi(child)
+		_ = syscall.Kill(n, signal)
+	}
+	_ = syscall.Kill(pid, signal)
+}
+
+// Kill kills all processes of the server at once, like a power cut.
+func (s *Server) Kill() {
+	if !s.ended() {
+		s.signal(syscall.SIGKILL)
+		<-s.done
+	}
+}
+
+// Hang suspends the server: its connections stay open, but it does not answer.
+func (s *Server) Hang() { s.signal(syscall.SIGSTOP) }
+
+// Promote makes a standby the primary and returns once it accepts writes.
+func (s *Server) Promote(t testing.TB) {
+	t.Helper()
+	s.tool(t, "pg_ctl", "promote", "-D", s.data(), "-w", "-t", "30")
+}
+
+// Configure changes a setting of the running server.
+func (s *Server) Configure(t testing.TB, name, value string) {
+	t.Helper()
+	Exec(t, s.Address("postgres"), "ALTER SYSTEM SET "+name+" = '"+value+"'", "SELECT pg_reload_conf()")
+	Eventually(t, 10*time.Second, name+" "+value, func() bool {
+		return Query[string](t, s.Address("postgres"), "SELECT current_setting($1)", name) == value
+	})
+	// The checkpointer tells all sessions whether commits wait for a standby. It
+	// has done so by the end of this checkpoint.
+	Exec(t, s.Address("postgres"), "CHECKPOINT")
+}
+
+// Database creates an empty database and returns its address.
+func (s *Server) Database(t testing.TB) string {
 	t.Helper()
 	name := "test_" + strings.ToLower(rand.Text())
-	Exec(t, Shared(t).Address("postgres"), "CREATE DATABASE "+name)
-	return Shared(t).Address(name) + "&connect_timeout=20" // for a busy machine
+	Exec(t, s.Address("postgres"), "CREATE DATABASE "+name)
+	return s.Address(name) + "&connect_timeout=20" // for a busy machine
 }
 
 // Exec runs statements on the database at address.
@@ -95,7 +287,7 @@ func Eventually(t testing.TB, within time.Duration, what string, check func() bo
 func Cluster(t testing.TB, workers int) (nodes []*Server) {
 	t.Helper()
 	for range 1 + workers {
-		nodes = append(nodes, Start(t, "shared_preload_libraries=citus", "max_connections=300", "max_prepared_transactions=600", "max_worker_processes=100", "citus.recover_2pc_interval=1s", "citus.max_adaptive_executor_pool_size=1"))
+		nodes = append(nodes, Start(t, "shared_preload_libraries=citus", "max_prepared_transactions=600", "max_worker_processes=100", "citus.recover_2pc_interval=1s", "citus.max_adaptive_executor_pool_size=1"))
 	}
 	return nodes
 }
