@@ -6,16 +6,12 @@ package deploy
 
 import (
 	"bytes"
-	"crypto/tls"
 	"errors"
-	"net/http"
-	"os"
 	"os/exec"
 	"strings"
 	"sync"
 	"syscall"
 	"testing"
-	"time"
 
 	"example.com/petstore/internal/proof/program"
 )
@@ -25,6 +21,63 @@ const (
 	top      = "../../.."
 	petstore = ".bin/petstore"
 )
+
+// TestPackage builds the Debian package, boots systemd on a temporary overlay of
+// this system, and runs testdata/walk.sh there, which runs the commands of the pages,
+// from installation to removal.
+func TestPackage(t *testing.T) {
+	t.Parallel()
+	run(t, "sh", "-e", "-c", `
+		walk=$1
+		make package
+		cp --parents .bin/dist/petstore_$(sh deploy/package/version.sh)_$(go env GOARCH).deb $(git ls-files "deploy/*.md") $walk
+		cp internal/proof/deploy/testdata/*.sh $walk
+		timeout 12m unshare --mount --pid --net --ipc --uts --cgroup --fork --kill-child \
+			sh internal/proof/deploy/testdata/boot.sh $walk || { tail -n 40 $walk/*.out; exit 1; }`, "sh", t.TempDir())
+}
+
+// TestFiles runs the checker for each kind of file.
+func TestFiles(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	run(t, "sh", "-c", "cp deploy/systemd/petstore* "+dir+" && sed -i \"s|/usr/bin/petstore |$PWD/.bin/petstore |\" "+dir+"/petstore*")
+	for name, command := range map[string]string{
+		"alerts":    "promtool test rules deploy/*/alerts_test.yml",
+		"units":     "SYSTEMD_UNIT_PATH=" + dir + ": systemd-analyze verify --recursive-errors=no " + dir + "/petstore*.{service,socket,timer}",
+		"hardening": "systemd-analyze security --offline=true --threshold=19 " + dir + "/petstore.service " + dir + "/petstore-backup.service",
+		"release":   "make release-check",
+		"manifests": "go -C deploy/postgres/kubernetes/check test -count=1 .",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			run(t, "bash", "-c", command)
+		})
+	}
+}
+
+// TestPackageVersion checks that versions sort as the commits do.
+func TestPackageVersion(t *testing.T) {
+	t.Parallel()
+	run(t, "sh", "-e", "-x", "-c", `
+		script=$PWD/deploy/package/version.sh last=1.0.0~dev
+		cd $1
+		git init -q
+		later() { # N makes N commits, after which the version must be a later one
+			for i in $(seq $1); do git -c user.name=x -c user.email=x commit -q --allow-empty -m x; done
+			version=$(sh $script)
+			dpkg --compare-versions $last lt $version
+			last=$version
+		}
+		later 1; later 11; git tag v1.0.0; later 0
+		[ $version = 1.0.0 ]
+		later 1; later 11; git tag v1.0.1; later 0`, "sh", t.TempDir())
+}
+
+// TestImage runs testdata/image.sh, which builds and runs the image.
+func TestImage(t *testing.T) {
+	t.Parallel()
+	run(t, "bash", "-e", "-x", "internal/proof/deploy/testdata/image.sh", t.TempDir(), program.FreeAddress(t))
+}
 
 // run runs a program and returns its standard output.
 func run(t *testing.T, name string, args ...string) string {
@@ -75,19 +128,4 @@ func serve(t *testing.T, addr string, args ...string) (stop func()) {
 	stop = start(t, "env", args...)
 	program.WaitFor(t, addr)
 	return stop
-}
-
-func write(t *testing.T, path, text string) {
-	t.Helper()
-	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
-}
-
-// newHTTPClient returns a client with connections of its own.
-func newHTTPClient() *http.Client {
-	return &http.Client{Timeout: time.Minute, Transport: &http.Transport{
-		ForceAttemptHTTP2: true,
-		TLSClientConfig:   &tls.Config{InsecureSkipVerify: true}, // the test's own certificates
-	}}
 }

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/rand"
+	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -119,15 +120,9 @@ func TestReplicaLost(t *testing.T) {
 	addr := replica.Listener.Addr().String()
 	want := func(proxy proxy, method string, status int, code string) {
 		t.Helper()
-		request, _ := http.NewRequestWithContext(t.Context(), method, "https://"+proxy.https+example.List(), strings.NewReader("{}"))
-		response, err := newHTTPClient().Do(request)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer response.Body.Close()
-		var e struct{ Code string }
-		if err := json.NewDecoder(response.Body).Decode(&e); response.StatusCode != status || e.Code != code {
-			t.Errorf("%s: got %d %s (%v), want %d %s", method, response.StatusCode, e.Code, err, status, code)
+		got, text, err := program.Send(t.Context(), newHTTPClient(), method, "https://"+proxy.https+example.List(), "{}")
+		if got != status || !strings.Contains(text, `"code":"`+code+`"`) {
+			t.Errorf("%s: got %d %s (%v), want %d %s", method, got, text, err, status, code)
 		}
 	}
 	for _, method := range []string{http.MethodPost, http.MethodDelete} {
@@ -158,14 +153,8 @@ func TestClientLimit(t *testing.T) {
 	defer replica.Close()
 	proxy, c := startNginx(t, replica.Listener.Addr().String()), newHTTPClient()
 	get := func(ctx context.Context, address string) int {
-		request, _ := http.NewRequestWithContext(ctx, http.MethodGet, "https://"+proxy.https+example.List(), http.NoBody)
-		request.Header.Set(clientAddress, address)
-		response, err := c.Do(request)
-		if err != nil {
-			return 0
-		}
-		_ = response.Body.Close()
-		return response.StatusCode
+		status, _, _ := program.Send(ctx, c, http.MethodGet, "https://"+proxy.https+example.List(), "", clientAddress+": "+address)
+		return status
 	}
 	waitFor := func(n int32) {
 		t.Helper()
@@ -225,17 +214,27 @@ func startNginx(t *testing.T, replicas ...string) proxy {
 		}
 		site = bytes.ReplaceAll(site, []byte(r[0]), []byte(r[1]))
 	}
-	write(t, dir+"/site.conf", string(site))
-	write(t, dir+"/nginx.conf", fmt.Sprintf(`
+	conf := fmt.Sprintf(`
 daemon off; user root; pid %[1]s/pid; error_log stderr warn;
 events {}
 http {
 	set_real_ip_from 127.0.0.1; real_ip_header %[2]s;
 	client_body_temp_path %[1]s/body; proxy_temp_path %[1]s/proxy; fastcgi_temp_path %[1]s/fastcgi;
 	uwsgi_temp_path %[1]s/uwsgi; scgi_temp_path %[1]s/scgi;
-	include %[1]s/site.conf;
-}`, dir, clientAddress))
+	%[3]s
+}`, dir, clientAddress, site)
+	if err := os.WriteFile(dir+"/nginx.conf", []byte(conf), 0o644); err != nil {
+		t.Fatal(err)
+	}
 	start(t, "nginx", "-p", dir, "-c", dir+"/nginx.conf")
 	program.WaitFor(t, p.https)
 	return p
+}
+
+// newHTTPClient returns a client with connections of its own.
+func newHTTPClient() *http.Client {
+	return &http.Client{Timeout: time.Minute, Transport: &http.Transport{
+		ForceAttemptHTTP2: true,
+		TLSClientConfig:   &tls.Config{InsecureSkipVerify: true}, // the test's own certificates
+	}}
 }
