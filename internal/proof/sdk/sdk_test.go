@@ -6,6 +6,7 @@
 package sdk
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -36,8 +37,8 @@ func TestPrograms(t *testing.T) {
 	} {
 		t.Run(language.name, func(t *testing.T) {
 			t.Parallel()
-			dir := newDir(t, language.file, block(t, page(t), language.name, language.code))
-			commands := block(t, page(t), language.name, "console")
+			dir := newDir(t, language.file, block(t, language.name, language.code))
+			commands := block(t, language.name, "console")
 			run := commands[strings.LastIndex(commands, "\n")+1:]
 			store, service := newService(t)
 			for _, c := range []struct {
@@ -152,16 +153,8 @@ func newDir(t *testing.T, file, text string) string {
 	parent := t.TempDir()
 	dir := filepath.Join(parent, "client")
 	root, err := filepath.Abs("../../..")
-	if err == nil {
-		err = os.Symlink(root, filepath.Join(parent, "petstore"))
-	}
-	if err == nil {
-		err = os.Mkdir(dir, 0o700)
-	}
-	if err == nil {
-		err = os.WriteFile(filepath.Join(dir, file), []byte(text), 0o600)
-	}
-	if err != nil {
+	err = errors.Join(err, os.Symlink(root, filepath.Join(parent, "petstore")), os.Mkdir(dir, 0o700))
+	if err := errors.Join(err, os.WriteFile(filepath.Join(dir, file), []byte(text), 0o600)); err != nil {
 		t.Fatal(err)
 	}
 	return dir
@@ -176,10 +169,10 @@ func page(t *testing.T) string {
 	return string(text)
 }
 
-// block returns the first block of a kind in a section of a page, without prompts.
-func block(t *testing.T, page, section, kind string) string {
+// block returns the first block of a kind in a section of the page, without prompts.
+func block(t *testing.T, section, kind string) string {
 	t.Helper()
-	_, part, _ := strings.Cut(page, "# "+section+"\n")
+	_, part, _ := strings.Cut(page(t), "# "+section+"\n")
 	_, block, _ := strings.Cut(part, "\n```"+kind+"\n")
 	block, _, found := strings.Cut(block, "\n```")
 	if !found {
@@ -193,8 +186,7 @@ func block(t *testing.T, page, section, kind string) string {
 func shell(t *testing.T, dir, url, key, commands string) (string, error) {
 	cmd := exec.CommandContext(t.Context(), "bash", "-euo", "pipefail", "-c", commands)
 	path := filepath.Join(dir, ".venv/bin") + ":" + os.Getenv("PATH")
-	cmd.Env = append(os.Environ(), "PETSTORE_URL="+url, "PETSTORE_KEY="+key, "PATH="+path)
-	cmd.Env = append(cmd.Env, "npm_config_ignore_scripts=true")
+	cmd.Env = append(os.Environ(), "PETSTORE_URL="+url, "PETSTORE_KEY="+key, "PATH="+path, "npm_config_ignore_scripts=true")
 	cmd.Dir = dir
 	out, err := cmd.CombinedOutput()
 	return string(out), err
