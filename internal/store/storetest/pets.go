@@ -120,7 +120,7 @@ var mine = pets.IdempotencyKey{KeyID: "mine", Key: "k1"}
 func testIdempotency(t *testing.T, f Factory) {
 	s := f.open(t)
 	first := mustCreateOnce(t, s, newPet(), mine)
-	other := named("another") // package pets tests the comparison
+	other := named("another") // the contract tests each property
 	pet, err := s.CreatePet(t.Context(), other, mine)
 	wantKind(t, "another name", err, fault.IdempotencyKeyReused)
 	if !equal(pet, pets.Pet{}) {
