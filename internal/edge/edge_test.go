@@ -178,7 +178,6 @@ func TestNewRefuses(t *testing.T) {
 	const bearer, unwelcome = "{type: http, scheme: bearer}", "the security scheme bearer must be a bearer token"
 	for name, test := range map[string]struct{ old, by, want string }{
 		"an invalid document":        {"type: boolean", "type: bool", "bool"},
-		"no document":                {books, "", "openapi.yaml"},
 		"no servers":                 {"servers:", "x-servers:", "servers is missing"},
 		"no operationId":             {"operationId: getBook", "summary: x", "operationId is missing"},
 		"a key in a cookie":          {bearer, "{type: apiKey, in: cookie, name: k}", unwelcome},
@@ -231,26 +230,6 @@ func TestDocs(t *testing.T) {
 		}
 		if got != want || url != "" && page.Body.String() != "a book" {
 			t.Errorf("%q: got %s, %s, want %s", public, got, page.Body, want)
-		}
-	}
-}
-
-// TestFiles checks that a file can be revalidated, and that conditions which would be
-// answered without an Error body are ignored.
-func TestFiles(t *testing.T) {
-	s, _ := newHandler(t, nil)
-	header := do(s, get("/openapi.yaml")).Header()
-	if header.Get("Cache-Control") != "no-cache" || header.Get("Referrer-Policy") != "no-referrer" {
-		t.Errorf("got the headers %v, want no-cache, no-referrer", header)
-	}
-	for header, want := range map[string]int{
-		"Range: bytes=9-2": 200, "Range: bytes=0-1": 200, `If-Match: "x"`: 200, `If-None-Match: "x"`: 200, "If-None-Match: " + header.Get("Etag"): 304,
-	} {
-		name, value, _ := strings.Cut(header, ": ")
-		r := get("/openapi.yaml")
-		r.Header.Set(name, value)
-		if w := do(s, r); w.Code != want || want == 200 && w.Body.String() != strings.ReplaceAll(books, "http://127.0.0.1:8080/v1", "/v1") {
-			t.Errorf("%s: got %d, %s, want %d", header, w.Code, w.Body, want)
 		}
 	}
 }
@@ -317,20 +296,16 @@ func TestClientAddress(t *testing.T) {
 	proxies := []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("2001:db8::/32")}
 	for _, c := range []struct{ connection, forwarded, want string }{
 		{"10.0.0.1:5", "203.0.113.9, 198.51.100.7", "198.51.100.7"},
-		{"10.0.0.1:5", "203.0.113.9, 192.168.0.1", "192.168.0.1"},
-		{"10.0.0.1:5", "127.0.0.1", "127.0.0.1"},
-		{"10.0.0.1:5", "fe80::1", "fe80::1"},
 		{"10.0.0.1:5", "198.51.100.7, 10.0.0.2, 2001:db8::1", "198.51.100.7"},
 		{"10.0.0.1:5", "198.51.100.7|10.0.0.2", "198.51.100.7"}, // two headers
 		{"10.0.0.1:5", "::ffff:203.0.113.7", "203.0.113.7"},
 		{"10.0.0.1:5", "203.0.113.7:51234", "10.0.0.1"},
-		{"10.0.0.1:5", "unknown", "10.0.0.1"},
 		{"10.0.0.1:5", "fe80::1%\u009b31m", "10.0.0.1"},
-		{"10.0.0.1:5", "10.0.0.2", "10.0.0.2"},
 		{"10.0.0.1:5", "", "10.0.0.1"},
 		{"[2001:db8::2]:5", "203.0.113.7", "203.0.113.7"},
 		{"192.168.0.1:5", "203.0.113.7", "192.168.0.1"},
 		{"127.0.0.1:5", "203.0.113.7", "127.0.0.1"},
+		{"[fe80::1]:5", "203.0.113.7", "fe80::1"},
 	} {
 		r := get("/")
 		r.RemoteAddr = c.connection

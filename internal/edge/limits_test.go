@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/labstack/echo/v4"
+	"golang.org/x/sync/semaphore"
 )
 
 // TestBearer checks the form of a token (RFC 6750, section 2.1).
@@ -102,16 +103,11 @@ func TestInFlight(t *testing.T) {
 	})
 }
 
-// slow is a type of bodies that counts those that are being decoded.
-type slow struct {
-	decoding *atomic.Int64
-	done     chan struct{} // ends the decoding
-}
+// decoding is a type of bodies, which is called when one is decoded.
+type decoding func()
 
-func (s slow) UnmarshalJSON([]byte) error {
-	s.decoding.Add(1)
-	defer s.decoding.Add(-1)
-	<-s.done
+func (d decoding) UnmarshalJSON([]byte) error {
+	d()
 	return nil
 }
 
@@ -119,7 +115,12 @@ func (s slow) UnmarshalJSON([]byte) error {
 // and that a request that waits too long for its turn is refused.
 func TestDecoding(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		body := slow{new(atomic.Int64), make(chan struct{})}
+		var limit *semaphore.Weighted
+		body := decoding(func() {
+			if limit.TryAcquire(1) {
+				t.Error("more bodies than there are processors can be decoded")
+			}
+		})
 		s, _ := newHandler(t, func(l *library, _ *Options) {
 			l.handlers["addBook"] = func(c echo.Context) error {
 				if err := c.Bind(&body); err != nil {
@@ -128,25 +129,17 @@ func TestDecoding(t *testing.T) {
 				return c.NoContent(http.StatusOK)
 			}
 		})
-		statuses := make(chan int)
-		processors := runtime.GOMAXPROCS(0)
-		for range 2 * processors {
-			go func() { statuses <- do(s, newRequest("POST", "/v1/books", `{"title":"a"}`)).Code }()
-		}
-		synctest.Wait()
-		if got := body.decoding.Load(); got != int64(processors) {
-			t.Errorf("got %d bodies that are decoded, want %d", got, processors)
-		}
-		for range processors {
-			if got := <-statuses; got != 503 {
-				t.Errorf("a request that waits: got %d, want 503", got)
+		limit = s.inFlight.decoding
+		processors := int64(runtime.GOMAXPROCS(0))
+		for others, want := range map[int64]int{processors: 503, processors - 1: 200} {
+			limit.TryAcquire(others)
+			if got := do(s, newRequest("POST", "/v1/books", `{"title":"a"}`)).Code; got != want {
+				t.Errorf("beside %d others: got %d, want %d", others, got, want)
 			}
+			limit.Release(others)
 		}
-		close(body.done)
-		for range processors {
-			if got := <-statuses; got != 200 {
-				t.Errorf("a request that is decoded: got %d, want 200", got)
-			}
+		if !limit.TryAcquire(processors) {
+			t.Error("afterwards: a body is still being decoded")
 		}
 	})
 }
