@@ -178,12 +178,21 @@ func request(line string, headers ...string) string {
 
 var sigterm = Interrupted{syscall.SIGTERM}
 
-// TestDrain checks what ends a server with a drain, and what a client sees of it.
+// blocked is a log that nobody reads for a while.
+type blocked struct{}
+
+func (blocked) Write(line []byte) (int, error) {
+	time.Sleep(10 * time.Minute)
+	return len(line), nil
+}
+
+// TestDrain checks what ends a server with a drain, what a client sees of it, and that it
+// does not wait for the log.
 func TestDrain(t *testing.T) {
 	for cause, drain := range map[error]time.Duration{
 		sigterm: time.Hour, Interrupted{syscall.SIGHUP}: time.Hour, Interrupted{syscall.SIGINT}: 0, io.EOF: 0,
 	} {
-		inBubble(t, Options{Drain: time.Hour}, func(s *running) {
+		inBubble(t, Options{Drain: time.Hour, Logger: slog.New(slog.NewTextHandler(blocked{}, nil))}, func(s *running) {
 			if r := s.get("/readyz"); r.StatusCode != 200 || r.Close {
 				s.Errorf("before: got %d, close %v, want 200, false", r.StatusCode, r.Close)
 			}
@@ -267,22 +276,6 @@ func TestStop(t *testing.T) {
 			close(s.handler.done)
 		})
 	}
-}
-
-// blocked is a log that nobody reads for a while.
-type blocked struct{}
-
-func (blocked) Write(line []byte) (int, error) {
-	time.Sleep(10 * time.Minute)
-	return len(line), nil
-}
-
-// TestBlockedLog checks that the stop does not wait for the log.
-func TestBlockedLog(t *testing.T) {
-	inBubble(t, Options{Logger: slog.New(slog.NewTextHandler(blocked{}, nil))}, func(s *running) {
-		s.cancel(sigterm)
-		s.wantEnd(0, nil)
-	})
 }
 
 // TestConnectionClose checks after which requests the connection is closed, and that the
