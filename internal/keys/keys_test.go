@@ -1,9 +1,10 @@
-package keys_test
+package keys
 
 import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"strings"
 	"sync"
@@ -13,24 +14,89 @@ import (
 	"time"
 
 	"example.com/petstore/internal/fault"
-	"example.com/petstore/internal/keys"
 )
 
-const (
-	cacheTTL          = 2 * time.Second
-	maxUnknownLookups = 16
-	fixedToken        = "a-fixed-key-of-the-operator"
-)
+const fixedToken = "a-fixed-key-of-the-operator"
+
+func TestCheckFixed(t *testing.T) {
+	for token, valid := range map[string]bool{
+		"0123456789abcdef": true, "AZaz09-._~+/AZaz": true, "0123456789abcd==": true,
+		"": false, "0123456789abcde": false, "================": false, "0123456789 abcdef": false,
+		"0123456789abcdef\n": false, "0123456789=abcdef": false, "0123456789abcdéf": false,
+	} {
+		err := fmt.Sprint(CheckFixed([]string{fixedToken, token, "third-key-of-three"}))
+		ok := strings.Contains(err, "key 2 of 3") && !strings.Contains(err, "0123") && !strings.Contains(err, "operator")
+		if valid && err != "<nil>" || !valid && !ok {
+			t.Errorf("%q: got error %s, want valid: %v, and no key in it", token, err, valid)
+		}
+	}
+}
+
+func TestNew(t *testing.T) {
+	noon := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	seen := map[string]bool{}
+	digits := map[[2]byte]bool{} // those at each place of a secret
+	for range 400 {
+		got, token, err := New("someone", noon.Add(999*time.Millisecond).In(time.FixedZone("east", 3600)), 90*time.Minute)
+		want := Key{Name: "someone", Hash: Hash(token), CreatedAt: noon, ExpiresAt: noon.Add(90 * time.Minute)}
+		if want.ID, _ = ID(token); err != nil || want.ID == "" || got != want {
+			t.Fatalf("got %+v, token %q, error %v, want %+v", got, token, err, want)
+		}
+		if Pattern.FindString(token) != token || !Pattern.MatchString(token[:20]) {
+			t.Errorf("Pattern: got no match of %q", token)
+		}
+		secret := token[13:43]
+		if seen[got.ID] || seen[secret] || strings.Contains(secret[1:], secret[:8]) {
+			t.Errorf("got an ID or a secret twice: %q", token)
+		}
+		seen[got.ID], seen[secret] = true, true
+		for i := range secret {
+			digits[[2]byte{byte(i), secret[i]}] = true
+		}
+	}
+	if n := len(digits); n < 30*60 { // about three of 30*62 are missing
+		t.Errorf("got %d different digits at the places of secrets, want 62 at each of 30", n)
+	}
+	for name, valid := range map[string]bool{
+		"Ops: “nightly” import": true, strings.Repeat("é", 100): true, strings.Repeat("é", 101): false,
+		"": false, "a\nb": false, "a\x00b": false, "a\u202eb": false, "\xff": false, "\u200b": false,
+	} {
+		if _, token, err := New(name, noon, 0); (err == nil) != valid || (token == "") == valid {
+			t.Errorf("%q: got token %q, error %v, want valid: %v", name, token, err, valid)
+		}
+	}
+	if _, token, err := New("someone", noon, -1); err == nil || token != "" {
+		t.Errorf("with a negative lifetime: got token %q, error %v, want an error", token, err)
+	}
+}
+
+func TestID(t *testing.T) {
+	zeros := strings.Repeat("0", 36)
+	sealed := func(body string) string { return body + checksum(body) }
+	token := sealed("psk_abcdefgh_" + zeros[:30])
+	if id, ok := ID(token); !ok || id != "abcdefgh" || checksum("123456789") != "3jZRME" { // which stays
+		t.Errorf("ID: got %q, %v, want abcdefgh", id, ok)
+	}
+	for _, junk := range []string{
+		"", "psk_", token[1:], token[:len(token)-1], token + "0", token + "\n", token[:20] + "~" + token[21:], "psk_abcdefgh_" + zeros,
+		sealed("psk_abc\x00defg_" + zeros[:30]), sealed("psk_abcdefg_" + zeros[:30]),
+		sealed("psk_abcdefgh__" + zeros[:29]), sealed(strings.ToUpper("psk_abcdefgh_") + zeros[:30]),
+	} {
+		if id, ok := ID(junk); ok || id != "" {
+			t.Errorf("ID(%q): got %q, %v, want none", junk, id, ok)
+		}
+	}
+}
 
 var errAway = errors.New("away")
 
 // fixture is a keyring and its store, which counts look-ups, and fails or waits on demand.
 type fixture struct {
-	keys.Store // nil: the keyring calls no other methods
-	*keys.Keyring
+	Store // nil: the keyring calls no other methods
+	*Keyring
 	*testing.T
 	mu      sync.Mutex
-	stored  map[string]keys.Key
+	stored  map[string]Key
 	lookups atomic.Int64
 	away    atomic.Bool
 	gate    chan struct{} // look-ups wait until it is closed; may be nil
@@ -40,27 +106,27 @@ type fixture struct {
 // run calls test in a synctest bubble.
 func run(t *testing.T, test func(f *fixture)) {
 	synctest.Test(t, func(t *testing.T) {
-		f := &fixture{T: t, stored: map[string]keys.Key{}}
-		f.Keyring = keys.NewKeyring(f, []string{"another-fixed-key", fixedToken})
+		f := &fixture{T: t, stored: map[string]Key{}}
+		f.Keyring = NewKeyring(f, []string{"another-fixed-key", fixedToken})
 		test(f)
 	})
 }
 
-func (f *fixture) Key(ctx context.Context, id string) (keys.Key, error) {
+func (f *fixture) Key(ctx context.Context, id string) (Key, error) {
 	f.lookups.Add(1)
 	k, ok := f.get(id)
 	if f.gate != nil {
 		select {
 		case <-f.gate:
 		case <-ctx.Done():
-			return keys.Key{}, ctx.Err()
+			return Key{}, ctx.Err()
 		}
 	}
 	switch {
 	case f.away.Load():
-		return keys.Key{}, errAway
+		return Key{}, errAway
 	case !ok:
-		return keys.Key{}, keys.ErrNotFound
+		return Key{}, ErrNotFound
 	}
 	return k, nil
 }
@@ -70,7 +136,7 @@ func (f *fixture) RecordKeyUse(_ context.Context, used map[string]time.Time) err
 		return errAway
 	}
 	for id, at := range used {
-		f.change(id, func(k *keys.Key) { k.UsedAt = at })
+		f.change(id, func(k *Key) { k.UsedAt = at })
 	}
 	if f.record != nil {
 		f.record()
@@ -78,7 +144,7 @@ func (f *fixture) RecordKeyUse(_ context.Context, used map[string]time.Time) err
 	return nil
 }
 
-func (f *fixture) get(id string) (keys.Key, bool) {
+func (f *fixture) get(id string) (Key, bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	k, ok := f.stored[id]
@@ -86,7 +152,7 @@ func (f *fixture) get(id string) (keys.Key, bool) {
 }
 
 // change changes a stored key.
-func (f *fixture) change(id string, change func(*keys.Key)) {
+func (f *fixture) change(id string, change func(*Key)) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	k := f.stored[id]
@@ -94,9 +160,9 @@ func (f *fixture) change(id string, change func(*keys.Key)) {
 	f.stored[id] = k
 }
 
-func newKey(t *testing.T, lifetime time.Duration) (keys.Key, string) {
+func newKey(t *testing.T, lifetime time.Duration) (Key, string) {
 	t.Helper()
-	k, token, err := keys.New("someone", time.Now(), lifetime)
+	k, token, err := New("someone", time.Now(), lifetime)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -107,7 +173,7 @@ func newKey(t *testing.T, lifetime time.Duration) (keys.Key, string) {
 func (f *fixture) create(lifetime time.Duration) (id, token string) {
 	f.Helper()
 	k, token := newKey(f.T, lifetime)
-	f.change(k.ID, func(stored *keys.Key) { *stored = k })
+	f.change(k.ID, func(stored *Key) { *stored = k })
 	return k.ID, token
 }
 
@@ -141,14 +207,14 @@ func TestAuthenticate(t *testing.T) {
 
 		id, token = f.create(0)
 		f.want(token, id, 1)
-		f.change(id, func(k *keys.Key) { k.RevokedAt = time.Now() })
+		f.change(id, func(k *Key) { k.RevokedAt = time.Now() })
 		time.Sleep(cacheTTL)
 		f.want(token, "revoked "+id, 1)
 
 		k, token := newKey(f.T, 0)
 		f.want(token, "unknown", 1)
 		k.Hash[0]++ // its secret is another
-		f.change(k.ID, func(stored *keys.Key) { *stored = k })
+		f.change(k.ID, func(stored *Key) { *stored = k })
 		f.want(token, "unknown", 1)
 		for _, junk := range []string{"", token + " ", fixedToken[1:], strings.ToUpper(fixedToken), "fixed-"} {
 			f.want(junk, "unknown", 0)
@@ -176,7 +242,7 @@ func TestSlowLookup(t *testing.T) {
 		f.gate = make(chan struct{})
 		go func() {
 			time.Sleep(cacheTTL / 2)
-			f.change(id, func(k *keys.Key) { k.RevokedAt = time.Now() })
+			f.change(id, func(k *Key) { k.RevokedAt = time.Now() })
 			close(f.gate)
 		}()
 		f.want(token, id, 1)
