@@ -18,35 +18,32 @@ import (
 
 var root = os.DirFS("..")
 
-// texts returns the text of the files below a directory that a function chooses, by their
-// paths.
-func texts(t *testing.T, dir string, chosen func(file string) bool) map[string]string {
-	t.Helper()
-	files := map[string]string{}
-	err := fs.WalkDir(root, dir, func(file string, d fs.DirEntry, err error) error {
-		if err == nil && d.IsDir() && len(file) > 1 && file[0] == '.' {
+// files returns the text of the files whose paths match a pattern, by their paths.
+func files(pattern string) map[string]string {
+	texts, isWanted := map[string]string{}, regexp.MustCompile(pattern).MatchString
+	err := fs.WalkDir(root, ".", func(file string, d fs.DirEntry, err error) error {
+		if err == nil && d.IsDir() && len(file) > 1 && file[0] == '.' && file != ".github" {
 			return fs.SkipDir
 		}
-		if err != nil || d.IsDir() || !chosen(file) {
+		if err != nil || !d.Type().IsRegular() || !isWanted(file) {
 			return err
 		}
 		text, err := fs.ReadFile(root, file)
-		files[file] = string(text)
+		texts[file] = string(text)
 		return err
 	})
 	if err != nil {
-		t.Fatal(err)
+		panic(err)
 	}
-	return files
+	return texts
 }
 
-// product returns the text of the Go files of the program, by their paths. What only tests
+// program returns the text of the Go files of the program, by their paths. What only tests
 // use is no part of it.
-func product(t *testing.T) map[string]string {
-	return texts(t, ".", func(file string) bool {
-		support := below(file, "internal/proof") || below(file, "internal/example") || strings.HasSuffix(path.Dir(file), "test")
-		return path.Ext(file) == ".go" && !strings.HasSuffix(file, "_test.go") && file != "tools.go" && !support
-	})
+func program() map[string]string {
+	all, isTest := files(`\.go$`), regexp.MustCompile(`_test\.go$|^tools\.go$|^internal/(proof|example)/|test/[^/]*$`)
+	maps.DeleteFunc(all, func(file, _ string) bool { return isTest.MatchString(file) })
+	return all
 }
 
 // importers lists for packages, each with those below it, the directories whose code may
@@ -79,12 +76,16 @@ var importers = map[string][]string{
 	"internal/edge":        {"cmd", "internal/docs", "internal/service"},
 	"internal/keys":        {"cmd", "internal/edge", "internal/service", "internal/store"},
 	"internal/server":      {"cmd"},
+
+	// Only for tests.
+	"internal/example": {},
+	"internal/proof":   {},
 }
 
 func TestImports(t *testing.T) {
-	module := regexp.MustCompile(`module (\S+)`).FindStringSubmatch(read("go.mod")["go.mod"])[1]
+	module := regexp.MustCompile(`module (\S+)`).FindStringSubmatch(text("go.mod"))[1]
 	imported := map[string]bool{} // packages of importers, with directories of their lists
-	for file, text := range product(t) {
+	for file, text := range program() {
 		parsed, err := parser.ParseFile(token.NewFileSet(), file, text, parser.ImportsOnly)
 		if err != nil {
 			t.Fatal(err)
@@ -105,9 +106,6 @@ func TestImports(t *testing.T) {
 				}
 				imported[restricted+" "+dirs[i]] = true
 			}
-			if below(name, "internal/proof") || below(name, "internal/example") {
-				t.Errorf("%s imports %s, which is only for tests", file, name)
-			}
 		}
 	}
 	for restricted, dirs := range importers {
@@ -124,46 +122,33 @@ func below(name, root string) bool { return name == root || strings.HasPrefix(na
 // TestEngines checks that what another service takes as it is does not know this one.
 func TestEngines(t *testing.T) {
 	word := regexp.MustCompile(`(?i)\bpets?\b`)
-	isEngine := regexp.MustCompile(`^internal/(fault|keys|edge|docs|server|db)/.*[^z]$`).MatchString // no compressed file
-	for file, text := range texts(t, "internal", isEngine) {
+	for file, text := range files(`^internal/(fault|keys|edge|docs|server|db)/.*[^z]$`) { // no compressed file
 		if word.MatchString(text) {
 			t.Errorf("%s: got %q, want no word about pets in an engine", file, word.FindString(text))
 		}
 	}
 }
 
-// read returns the text of the files that match patterns, by their paths.
-func read(patterns ...string) map[string]string {
-	texts := map[string]string{}
-	for _, pattern := range patterns {
-		files, _ := fs.Glob(root, pattern)
-		for _, file := range files {
-			if text, err := fs.ReadFile(root, file); err == nil { // not a directory
-				texts[file] = string(text)
-			}
-		}
-	}
-	return texts
+func join(texts map[string]string) string {
+	return strings.Join(slices.Collect(maps.Values(texts)), "\n")
 }
 
-func join(files map[string]string) string {
-	return strings.Join(slices.Collect(maps.Values(files)), "\n")
-}
+// text returns the text of one file, or of none.
+func text(file string) string { return files("^" + regexp.QuoteMeta(file) + "$")[file] }
 
 // TestPages checks that what the pages and deploy/ name exists: files, Go identifiers,
 // make targets, commands, flags, operations, fields, alerts and metrics.
 func TestPages(t *testing.T) {
-	pages := read("*.md", ".github/*.md", "deploy/*.md", "deploy/*/*.md")
-	engines := read("internal/db/*/*.md")
-	operators := read("*.md", "deploy/*.md", "deploy/*/*.md") // .github/CLIENTS.md has flags of generators
-	manifests := read("deploy/*", "deploy/*/*")
-	alerts := read("deploy/prometheus/*", "deploy/*/alerts*", "deploy/*/dashboard*")
+	pages := files(`^(\.github/|deploy/.*)?[^/]*\.md$`)
+	engines := files(`^internal/db/.*\.md$`)
+	operators := files(`^(deploy/.*)?[^/]*\.md$`) // .github/CLIENTS.md has flags of generators
+	alerts := files(`^deploy/.*(prometheus/|/alerts|/dashboard)`)
 	rules := join(alerts)
-	program := product(t)
-	maps.DeleteFunc(program, func(file, _ string) bool { return below(file, "gen") })
-	source := join(program)
-	document := join(read("openapi.yaml"))
-	code := join(texts(t, ".", func(file string) bool { return path.Ext(file) == ".go" })) // tests, too
+	sources := program()
+	maps.DeleteFunc(sources, func(file, _ string) bool { return below(file, "gen") })
+	source := join(sources)
+	document, makefile := text("openapi.yaml"), text("Makefile")
+	code := join(files(`\.go$`)) // tests, too
 	metrics := map[string]bool{}
 	for _, m := range regexp.MustCompile(`(?:NewDesc\(|\.gauge\(|Name: +)"(\w+)"`).FindAllStringSubmatch(source, -1) {
 		metrics[service.Name+"_"+m[1]] = true
@@ -188,19 +173,19 @@ func TestPages(t *testing.T) {
 	}{
 		{"file", pages, `\]\(([^:)#]+)[)#]`, func(file, name, _ string) bool { return exists(path.Join(path.Dir(file), name)) }, "README.md"},
 		{"file", pages, "`((?:cmd|deploy|gen|internal|\\.\\w+)/[^` ]*)`", func(_, name, _ string) bool { return exists(name) }, "README.md"},
-		{"identifier", pages, "`(\\w+)` in\\s+`([^` ]+/[^` ]+\\.go)`", func(_, name, file string) bool { return strings.Contains(read(file)[file], name) }, ".github/CONTRIBUTING.md"},
+		{"identifier", pages, "`(\\w+)` in\\s+`([^` ]+/[^` ]+\\.go)`", func(_, name, file string) bool { return strings.Contains(text(file), name) }, ".github/CONTRIBUTING.md"},
 		{"identifier", engines, "`(?:\\w+\\.)?(\\w+)`", func(_, name, _ string) bool {
 			if strings.HasPrefix(name, "Test") {
 				return strings.Contains(code, "func "+name+"(")
 			}
 			return regexp.MustCompile(`\b` + name + `\b`).MatchString(code)
 		}, "internal/db/sqlite/README.md"},
-		{"target", pages, "`make ([a-z-]+)", func(_, name, _ string) bool { return strings.Contains(read("Makefile")["Makefile"], "\n"+name+":") }, "README.md"},
+		{"target", pages, "`make ([a-z-]+)", func(_, name, _ string) bool { return strings.Contains(makefile, "\n"+name+":") }, "README.md"},
 		{"command", pages, "(?:`|[$#] |-- |bin/)" + service.Name + " ([a-z]+)", func(_, name, _ string) bool { return inSource(`"`+name+`"`) || inSource(`"`+name+" ") }, "README.md"},
 		{"flag", operators, "(?:`|" + service.Name + " [a-z][^`\n]*? )--([a-z-]+)", func(_, name, _ string) bool { return inSource(`"` + name + `"`) }, "README.md"},
 		{"operation", operators, "`((?:list|get|create)[A-Z]\\w+)`", inDocument, "README.md"},
-		{"field", read("*.md", ".github/CLIENTS.md"), `"([a-z]\w+)": *["\d]`, inDocument, "README.md"},
-		{"variable", manifests, upper + `_([A-Z_]+)`, func(_, name, _ string) bool {
+		{"field", files(`^([^/]*|\.github/CLIENTS)\.md$`), `"([a-z]\w+)": *["\d]`, inDocument, "README.md"},
+		{"variable", files("^deploy/"), upper + `_([A-Z_]+)`, func(_, name, _ string) bool {
 			return inSource(`"`+strings.ToLower(strings.ReplaceAll(name, "_", "-"))+`"`) || inSource(upper+"_"+name)
 		}, "deploy/README.md"},
 		{"alert", pages, "`(" + upper[:1] + service.Name[1:] + "[A-Z]\\w+)`", func(_, name, _ string) bool { return strings.Contains(rules, "alert: "+name+"\n") }, "deploy/README.md"},
