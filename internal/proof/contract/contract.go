@@ -2,8 +2,8 @@
 // of it. The service may be at any address. Nobody else should write to it meanwhile, and
 // the tests leave some hundred pets in it.
 //
-// cases.go has tables of requests and responses, and pets.go sequences of several requests:
-// an operation that is added gets its cases there. document.go tests what can be read from
+// cases.go has tables of requests and responses, and sequences of several requests: an
+// operation that is added gets its cases there. document.go tests what can be read from
 // the document, of any operation, and leaves out what it cannot judge.
 package contract
 

@@ -87,13 +87,8 @@ func factory(database func(testing.TB) string) storetest.Factory {
 		pgtest.Exec(t, s.(opened).address, fmt.Sprintf(format, args...))
 	}
 	return storetest.Factory{
-		Open: func(t testing.TB) store.Store { return start(t, database(t)) },
-		Reopen: func(t testing.TB, s store.Store) store.Store {
-			if err := s.Close(); err != nil {
-				t.Errorf("Close: got error %v", err)
-			}
-			return start(t, s.(opened).address)
-		},
+		Open:   func(t testing.TB) store.Store { return start(t, database(t)) },
+		Reopen: func(t testing.TB, s store.Store) store.Store { return start(t, s.(opened).address) },
 		Change: func(t testing.TB, s store.Store, p pets.Pet) {
 			exec(t, s, "UPDATE petstore.pets SET name = '%s', category_id = %d, status = '%s' WHERE id = %d", p.Name, p.CategoryID, p.Status, p.ID)
 		},

@@ -46,13 +46,8 @@ func sqlOn(t testing.TB, path, query string, args ...any) {
 
 func TestStore(t *testing.T) {
 	storetest.Run(t, storetest.Factory{
-		Open: func(t testing.TB) store.Store { return open(t, newPath(t)) },
-		Reopen: func(t testing.TB, s store.Store) store.Store {
-			if err := s.Close(); err != nil {
-				t.Errorf("Close: got error %v", err)
-			}
-			return open(t, s.(stored).path)
-		},
+		Open:   func(t testing.TB) store.Store { return open(t, newPath(t)) },
+		Reopen: func(t testing.TB, s store.Store) store.Store { return open(t, s.(stored).path) },
 		Change: func(t testing.TB, s store.Store, p pets.Pet) {
 			sqlOn(t, s.(stored).path, "DELETE FROM pets WHERE id = ?", p.ID)
 			sqlOn(t, s.(stored).path, "INSERT INTO pets ("+petColumns+") VALUES (?, ?, ?, ?)", fields(&p)...)

@@ -22,7 +22,7 @@ type Factory struct {
 	// Open returns an empty store that shares nothing with the others.
 	Open func(t testing.TB) store.Store
 
-	// Reopen closes s and opens a store on the same data. It is nil if the
+	// Reopen opens a store on the data of s, which is closed. It is nil if the
 	// store does not keep its data.
 	Reopen func(t testing.TB, s store.Store) store.Store
 
@@ -37,29 +37,26 @@ type Factory struct {
 
 // Run tests the stores of f. The tests run in parallel.
 func Run(t *testing.T, f Factory) {
-	for _, c := range []struct {
-		name string
-		run  func(t *testing.T, f Factory)
-	}{
-		{"CreatePet", testCreatePet},
-		{"Pets", testPets},
-		{"PetsWhileCreating", testPetsWhileCreating},
-		{"Idempotency", testIdempotency},
-		{"IdempotencyAfterChange", testIdempotencyAfterChange},
-		{"IdempotencyConcurrent", testIdempotencyConcurrent},
-		{"ForgetIdempotencyKeys", testForgetIdempotencyKeys},
-		{"MaxID", testMaxID},
-		{"Keys", testKeys},
-		{"RevokeKey", testRevokeKey},
-		{"RecordKeyUse", testRecordKeyUse},
-		{"ContextEnded", testContextEnded},
-		{"ContextEndsDuringCreate", testContextEndsDuringCreate},
-		{"Close", testClose},
-		{"CloseWhileCreating", testCloseWhileCreating},
+	for name, run := range map[string]func(*testing.T, Factory){
+		"CreatePet":               testCreatePet,
+		"Pets":                    testPets,
+		"PetsWhileCreating":       testPetsWhileCreating,
+		"Idempotency":             testIdempotency,
+		"IdempotencyAfterChange":  testIdempotencyAfterChange,
+		"IdempotencyConcurrent":   testIdempotencyConcurrent,
+		"ForgetIdempotencyKeys":   testForgetIdempotencyKeys,
+		"MaxID":                   testMaxID,
+		"Keys":                    testKeys,
+		"RevokeKey":               testRevokeKey,
+		"RecordKeyUse":            testRecordKeyUse,
+		"ContextEnded":            testContextEnded,
+		"ContextEndsDuringCreate": testContextEndsDuringCreate,
+		"Close":                   testClose,
+		"CloseWhileCreating":      testCloseWhileCreating,
 	} {
-		t.Run(c.name, func(t *testing.T) {
+		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			c.run(t, f)
+			run(t, f)
 		})
 	}
 }
@@ -71,6 +68,7 @@ func (f Factory) open(t testing.TB) store.Store {
 }
 
 func (f Factory) reopen(t testing.TB, s store.Store) store.Store {
+	mustClose(t, s)
 	s = f.Reopen(t, s)
 	t.Cleanup(func() { mustClose(t, s) })
 	return s
