@@ -51,8 +51,11 @@ func TestAttack(t *testing.T) {
 	}
 	nested := strings.Repeat(`{"a":`, 9000) + "1" + strings.Repeat("}", 9000)
 	small := func(depth int) string { // thousands of objects in an unknown property
-		open, end := strings.Repeat("[", depth), strings.Repeat("]", depth)
-		return header("POST", path, maxBody) + filled(`{"unknown":`+open, `{"":0},`, "0"+end+`,"x":1}`)
+		begin, end := `{"unknown":`+strings.Repeat("[", depth), "0"+strings.Repeat("]", depth)+`,"x":1}`
+		const object = `{"":0},`
+		space := maxBody - len(begin) - len(end)
+		objects := strings.Repeat(object, space/len(object)) + strings.Repeat(" ", space%len(object))
+		return header("POST", path, maxBody) + begin + objects + end
 	}
 	for name, a := range map[string]attack{
 		"unfinished headers": {
@@ -184,12 +187,6 @@ func (a attack) attack(addr string) error {
 			return nil
 		}
 	}
-}
-
-// filled returns a text of maxBody bytes: begin, as many parts as fit, spaces, and end.
-func filled(begin, part, end string) string {
-	parts := strings.Repeat(part, (maxBody-len(begin)-len(end))/len(part))
-	return begin + parts + strings.Repeat(" ", maxBody-len(begin)-len(parts)-len(end)) + end
 }
 
 // header returns the header of a request with the attacker's key.
