@@ -1,6 +1,7 @@
 package edge
 
 import (
+	"cmp"
 	"context"
 	"io"
 	"net/http"
@@ -204,51 +205,46 @@ func TestRateLimit(t *testing.T) {
 // one check, also when the client of the first has left.
 func TestReady(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var checks atomic.Int64
-		var blocked atomic.Bool
-		ready := make(chan error)
+		var checks int
+		var blocked bool
+		var result error
 		s, _ := newHandler(t, func(l *library, o *Options) {
-			o.LogBlocked = blocked.Load
+			o.LogBlocked = func() bool { return blocked }
 			l.ready = func(ctx context.Context) error {
-				checks.Add(1)
-				select {
-				case err := <-ready:
-					return err
-				case <-ctx.Done():
-					return ctx.Err()
-				}
+				checks++
+				time.Sleep(time.Second)
+				return cmp.Or(ctx.Err(), result)
 			}
 		})
-		want := func(status, probes int, result error) {
+		want := func(status, wantChecks int) {
 			t.Helper()
+			checks = 0
 			statuses := make(chan int)
 			ctx, cancel := context.WithCancel(t.Context())
-			for range probes {
+			defer cancel()
+			for range 3 {
 				go func() { statuses <- do(s, get("/readyz").WithContext(ctx)).Code }()
 				synctest.Wait()
 				cancel()
 			}
-			if checks.Load() > 0 {
-				ready <- result
-			}
-			for range probes {
+			for range 3 {
 				if got := <-statuses; got != status {
 					t.Errorf("got status %d, want %d", got, status)
 				}
 			}
-			if got := checks.Swap(0); got > 1 {
-				t.Errorf("got %d checks, want one", got)
+			if checks != wantChecks {
+				t.Errorf("got %d checks, want %d", checks, wantChecks)
 			}
-			cancel()
 		}
-		want(200, 3, nil)
-		want(503, 3, io.EOF)
-		blocked.Store(true)
-		want(503, 1, nil)
-		blocked.Store(false)
-		want(200, 1, nil)
+		want(200, 1)
+		result = io.EOF
+		want(503, 1)
+		result, blocked = nil, true
+		want(503, 0)
+		blocked = false
+		want(200, 1)
 		s.Stopping()
-		want(503, 1, nil)
+		want(503, 0)
 	})
 }
 
