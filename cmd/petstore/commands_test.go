@@ -20,17 +20,7 @@ import (
 	"example.com/petstore/internal/server"
 	"example.com/petstore/internal/service"
 	"example.com/petstore/internal/store"
-	"example.com/petstore/internal/store/address"
 )
-
-// at returns the address of a store.
-func at(t *testing.T, text string) (a address.Address) {
-	t.Helper()
-	if err := a.Set(text); err != nil {
-		t.Fatal(err)
-	}
-	return a
-}
 
 // TestAdvice checks that the commands in the advice exist.
 func TestAdvice(t *testing.T) {
@@ -59,12 +49,13 @@ func TestPrintKeys(t *testing.T) {
 func TestLastWord(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("broken")
-	env := &environment{store: at(t, "memory:")}
+	env := new(environment)
+	_ = env.store.Set("memory:")
 	err := changeKey(t.Context(), env, db.Options{}, "created", func(keys.Store) error { return broken })
 	if want := "broken; petstore keys list --store memory: shows whether"; err == nil || !strings.HasPrefix(err.Error(), want) {
 		t.Errorf("got error %v, want %s", err, want)
 	}
-	env.store = at(t, "sqlite:pets.db")
+	_ = env.store.Set("sqlite:pets.db")
 	err = upkeep(env, nil, "", func(*store.Files, string) (db.Report, error) { return db.Report{Path: "copy.db"}, broken })
 	if err != broken {
 		t.Errorf("got error %v, want %v", err, broken)

@@ -141,13 +141,14 @@ func TestSecondSignal(t *testing.T) {
 	wantExit(t, s.Cmd, syscall.SIGTERM, 128+int(syscall.SIGTERM))
 }
 
-// TestSockets checks that a server takes all sockets that systemd passes, and refuses an
-// address of its own beside them.
+// TestSockets checks that a server takes all sockets that systemd passes.
 func TestSockets(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(t.Context(), giveUp)
 	defer cancel()
-	var files []*os.File
+	// systemd sets the process, which exec keeps
+	cmd := exec.CommandContext(ctx, "sh", "-c", "LISTEN_PID=$$ LISTEN_FDS=2 exec petstore serve --store memory: --drain 0s")
+	cmd.Env = append(os.Environ(), keysVariable+"="+fixedKey)
 	var addrs []string
 	for range 2 {
 		l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -159,18 +160,9 @@ func TestSockets(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer file.Close()
-		files, addrs = append(files, file), append(addrs, l.Addr().String())
+		cmd.ExtraFiles, addrs = append(cmd.ExtraFiles, file), append(addrs, l.Addr().String())
 	}
-	command := func(args string) *exec.Cmd { // systemd sets the process, which exec keeps
-		cmd := exec.CommandContext(ctx, "sh", "-c", "LISTEN_PID=$$ LISTEN_FDS=2 exec petstore serve --store memory: "+args)
-		cmd.Env, cmd.ExtraFiles = append(os.Environ(), keysVariable+"="+fixedKey), files
-		return cmd
-	}
-	refused := command("--addr 127.0.0.1:0")
-	if out, _ := refused.CombinedOutput(); refused.ProcessState.ExitCode() != 2 || !strings.Contains(string(out), "omit --addr") {
-		t.Errorf("with --addr: got %v, %s, want status 2", refused.ProcessState, out)
-	}
-	s, err := start(command("--drain 0s"), io.Discard)
+	s, err := start(cmd, io.Discard)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -185,7 +177,8 @@ func TestSockets(t *testing.T) {
 	wantExit(t, s.Cmd, syscall.SIGTERM, 0)
 }
 
-// TestOddSockets checks that sockets which cannot be served are refused.
+// TestOddSockets checks that sockets which cannot be served are refused, and an address
+// beside others.
 func TestOddSockets(t *testing.T) {
 	t.Parallel()
 	local, err := net.Listen("unix", filepath.Join(t.TempDir(), "socket"))
@@ -193,12 +186,16 @@ func TestOddSockets(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer local.Close()
-	for _, l := range []net.Listener{nil, local} { // nil is one for datagrams
+	for _, c := range []struct {
+		socket     net.Listener // nil is one for datagrams
+		args, want string
+	}{{nil, "", "not of TCP"}, {local, "", "not of TCP"}, {local, " --addr 127.0.0.1:0", "omit --addr"}} {
 		var out bytes.Buffer
 		env := testEnvironment(&out)
-		env.sockets = []net.Listener{l}
-		if got := run(t.Context(), []string{"serve", "--store", "memory:"}, env); got != 2 || !strings.Contains(out.String(), "not of TCP") {
-			t.Errorf("%T: got %d, %s, want 2", l, got, &out)
+		env.sockets = []net.Listener{c.socket}
+		got := run(t.Context(), strings.Fields("serve --store memory:"+c.args), env)
+		if got != 2 || !strings.Contains(out.String(), c.want) {
+			t.Errorf("%T%s: got %d, %s, want 2, %s", c.socket, c.args, got, &out, c.want)
 		}
 	}
 }
