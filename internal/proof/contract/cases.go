@@ -290,7 +290,7 @@ func (s *suite) retry(t *testing.T) {
 	}
 }
 
-// pages tests the links between pages: a client that cannot read them sends the same.
+// pages tests the links between pages. A client that cannot read them sends the same requests.
 func (s *suite) pages(t *testing.T) {
 	for range 11 { // with what the other tests have added, there are more than a page by default
 		s.add(t, example.Body(`"status":"sold"`))

@@ -318,16 +318,19 @@ func isValid(s *openapi3.Schema, text string) bool {
 // invalidTexts returns texts that are not valid for a parameter; none if it may be given
 // as a list or an object.
 func invalidTexts(s *openapi3.Schema) (all []string) {
+	if s.Type.Is("array") || s.Type.Is("object") {
+		return nil
+	}
 	for _, v := range slices.Concat(values(s)) {
 		text, isText := decode(v).(string)
 		if !isText {
 			text = v
 		}
-		valid := s.Type.Is("array") || s.Type.Is("object") || s.Type.Is("string") && isValid(s, encode(text))
-		if !s.Type.Is("string") {
-			valid = valid || decode(text) != nil && isValid(s, text)
+		value := text
+		if s.Type.Is("string") {
+			value = encode(text)
 		}
-		if !valid && !slices.Contains(all, text) {
+		if !isValid(s, value) && !slices.Contains(all, text) {
 			all = append(all, text)
 		}
 	}
