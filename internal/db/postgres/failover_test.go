@@ -187,7 +187,7 @@ func TestSync(t *testing.T) {
 	for _, end := range []string{"pg_cancel_backend", "pg_terminate_backend"} {
 		done := make(chan error, 1)
 		go func() { _, err := d.insert(t.Context(), end, false); done <- err }()
-		pgtest.EndSync(t, address, end)
+		pgtest.Eventually(t, pgtest.RequestTimeout, "a wait for the standby", func() bool { return pgtest.EndSync(t, address, end) })
 		if err := <-done; err == nil || fault.KindOf(err) != fault.Internal {
 			t.Errorf("insert, %s: got error %v (%v), want Internal", end, err, fault.KindOf(err))
 		}

@@ -148,7 +148,11 @@ func TestMigrate(t *testing.T) {
 func TestMigrateLocked(t *testing.T) {
 	t.Parallel()
 	address := pgtest.Start(t).Database(t)
-	holder := dial(t, address+"&application_name=holder")
+	holder, err := pgx.Connect(t.Context(), address+"&application_name=holder")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer disconnect(holder)
 	lock := func(function string) {
 		t.Helper()
 		if _, err := holder.Exec(t.Context(), "SELECT "+function+"("+lockKey+")", notebook.Name); err != nil {
@@ -158,7 +162,10 @@ func TestMigrateLocked(t *testing.T) {
 	lock("pg_advisory_lock")
 	var log strings.Builder
 	process := fmt.Sprintf("process %d (holder of postgres at 127.0.0.1", holder.PgConn().PID())
-	_, _, err := migrate(t.Context(), dial(t, address), notebook, false, lockNotice+time.Second, slog.New(slog.NewTextHandler(&log, nil)))
+	_, err = connect(t.Context(), address, notebook, true, func(conn *pgx.Conn, _ session) error {
+		_, _, err := migrate(t.Context(), conn, notebook, false, lockNotice+time.Second, slog.New(slog.NewTextHandler(&log, nil)))
+		return err
+	})
 	if err == nil || !strings.Contains(err.Error(), process) || strings.Count(log.String(), process) != 1 {
 		t.Errorf("migrate: got error %v and the log %s, want %q in both", err, &log, process)
 	}
@@ -260,17 +267,6 @@ func mustOpen(t testing.TB, address string) *DB {
 	}
 	t.Cleanup(func() { _ = d.Close() })
 	return d
-}
-
-// dial makes a connection and closes it when the test ends.
-func dial(t *testing.T, address string) *pgx.Conn {
-	t.Helper()
-	conn, err := pgx.Connect(t.Context(), address)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { disconnect(conn) })
-	return conn
 }
 
 // refused checks that Open, OpenReader and Migrate fail with an error of one line that

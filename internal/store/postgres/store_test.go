@@ -148,7 +148,7 @@ func TestSync(t *testing.T) {
 	done := make(chan error, 1)
 	go func() { done <- create(t.Context(), s, once) }()
 	for range 4 { // the insert and three repeats
-		pgtest.EndSync(t, address, "pg_cancel_backend")
+		pgtest.Eventually(t, pgtest.RequestTimeout, "a wait for the standby", func() bool { return pgtest.EndSync(t, address, "pg_cancel_backend") })
 	}
 	if len(done) > 0 {
 		t.Fatalf("CreatePet: got error %v, want no answer yet", <-done)

@@ -327,15 +327,9 @@ func Page(t testing.TB, word string) []string {
 	return nil
 }
 
-// EndSync waits until processes of the server at address wait for a standby, and ends their
-// waits by a function, such as pg_cancel_backend.
-func EndSync(t testing.TB, address, function string) {
-	t.Helper()
-	Eventually(t, RequestTimeout, "a wait for the standby", func() bool { return EndedSync(t, address, function) })
-}
-
-// EndedSync ends the waits for a standby, and reports whether there was one.
-func EndedSync(t testing.TB, address, function string) bool {
+// EndSync ends the waits for a standby at the server at address by a function, such as
+// pg_cancel_backend, and reports whether there was one.
+func EndSync(t testing.TB, address, function string) bool {
 	t.Helper()
 	return Query[int](t, address, "SELECT count(*) FROM (SELECT "+function+"(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep' OFFSET 0) ended") > 0
 }
