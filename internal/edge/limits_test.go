@@ -16,22 +16,6 @@ import (
 	"golang.org/x/sync/semaphore"
 )
 
-// TestBearer checks the form of a token (RFC 6750, section 2.1).
-func TestBearer(t *testing.T) {
-	const challenge = `Bearer realm="books"` // without an error, which only a token of this form gets
-	s, _ := newHandler(t, nil)
-	for token, want := range map[string]string{
-		"AZaz09-._~+/": "", "a==": "", " a": "",
-		"": challenge, "==": challenge, "a b": challenge, "a=b": challenge,
-		`"a"`: challenge, "a,b": challenge, "é": challenge, "a\t": challenge,
-	} {
-		w := do(s, withKey(get("/v1/books"), token))
-		if got := w.Header().Get("WWW-Authenticate"); got != want || (w.Code == 200) != (want == "") {
-			t.Errorf("%q: got %d, %s, want %s", token, w.Code, got, want)
-		}
-	}
-}
-
 // TestInFlight checks that as many requests wait as run, for as long as a request may
 // take, and that others are refused before anything is said of what they ask. One key
 // runs at most three quarters of them, and its others wait in no other key's place.
