@@ -142,7 +142,7 @@ func TestPages(t *testing.T) {
 	pages := files(`^(\.github/|deploy/.*)?[^/]*\.md$`)
 	engines := files(`^internal/db/.*\.md$`)
 	operators := files(`^(deploy/.*)?[^/]*\.md$`) // .github/CLIENTS.md has flags of generators
-	alerts := files(`^deploy/prometheus/`)
+	alerts := files(`^deploy/.*(prometheus/|/alerts|/dashboard)`)
 	rules := join(alerts)
 	sources := program()
 	maps.DeleteFunc(sources, func(file, _ string) bool { return below(file, "gen") })

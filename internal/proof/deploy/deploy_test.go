@@ -42,7 +42,7 @@ func TestFiles(t *testing.T) {
 	dir := t.TempDir()
 	run(t, "sh", "-c", "cp deploy/systemd/petstore* "+dir+" && sed -i \"s|/usr/bin/petstore |$PWD/.bin/petstore |\" "+dir+"/petstore*")
 	for name, command := range map[string]string{
-		"alerts":    "promtool test rules deploy/prometheus/alerts_test.yml",
+		"alerts":    "promtool test rules deploy/*/alerts_test.yml",
 		"units":     "SYSTEMD_UNIT_PATH=" + dir + ": systemd-analyze verify --recursive-errors=no " + dir + "/petstore*.{service,socket,timer}",
 		"hardening": "systemd-analyze security --offline=true --threshold=19 " + dir + "/petstore.service " + dir + "/petstore-backup.service",
 		"release":   "make release-check",
