@@ -140,25 +140,30 @@ func TestResponses(t *testing.T) {
 	}
 }
 
-// TestRedirect tests that the key is not sent to another address, such as one in clear.
+// TestRedirect tests that the key is not sent to another address, such as one in clear, and
+// that an HTTP client that decides about redirects is asked.
 func TestRedirect(t *testing.T) {
 	unwanted := func(http.ResponseWriter, *http.Request) { t.Error("got a request, want none") }
 	other := program.NewServer(http.HandlerFunc(unwanted))
 	defer other.Close()
 	s := httptest.NewTLSServer(http.RedirectHandler(other.URL, http.StatusTemporaryRedirect))
 	defer s.Close()
-	for _, options := range [][]client.ClientOption{
-		{client.WithHTTPClient(s.Client()), client.WithKey(program.Key)},
-		{client.WithRetries(1), client.WithKey(program.Key), client.WithHTTPClient(s.Client())},
+	refuse := func(*http.Request, []*http.Request) error { return errors.New("refused") }
+	deciding := &http.Client{Transport: s.Client().Transport, CheckRedirect: refuse}
+	for _, test := range []struct {
+		want    string
+		options []client.ClientOption
+	}{
+		{"307: got ", []client.ClientOption{client.WithHTTPClient(s.Client()), client.WithKey(program.Key)}},
+		{"307: got ", []client.ClientOption{client.WithRetries(1), client.WithKey(program.Key), client.WithHTTPClient(s.Client())}},
+		{"refused", []client.ClientOption{client.WithHTTPClient(deciding), client.WithKey(program.Key)}},
 	} {
-		c, err := client.NewClientWithResponses(s.URL, options...)
+		c, err := client.NewClientWithResponses(s.URL, test.options...)
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = ids(client.All(t.Context(), c, nil))
-		e, ok := errors.AsType[*client.ResponseError](err)
-		if !ok || e.Status != http.StatusTemporaryRedirect {
-			t.Errorf("got error %v, want the redirect", err)
+		if _, err = ids(client.All(t.Context(), c, nil)); !strings.Contains(fmt.Sprint(err), test.want) {
+			t.Errorf("got error %v, want %s", err, test.want)
 		}
 	}
 }

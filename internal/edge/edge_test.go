@@ -181,6 +181,8 @@ func TestNewRefuses(t *testing.T) {
 		"no servers":                 {"servers:", "x-servers:", "servers is missing"},
 		"no operationId":             {"operationId: getBook", "summary: x", "operationId is missing"},
 		"a key in a cookie":          {bearer, "{type: apiKey, in: cookie, name: k}", unwelcome},
+		"a key that is optional":     {"security: [{bearer: []}]", "security: [{bearer: []}, {}]", "security must be one bearer scheme"},
+		"security by nothing":        {"security: [{bearer: []}]", "security: [{}]", "security must be one bearer scheme"},
 		"basic authentication":       {bearer, "{type: http, scheme: basic}", unwelcome},
 		"another style":              {"level, in: query", "level, in: query, style: pipeDelimited", "the parameter level must be a string,"},
 		"a cookie":                   {"X-Note, in: header", "X-Note, in: cookie", "the parameter X-Note must be a string,"},
