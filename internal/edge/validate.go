@@ -48,7 +48,7 @@ func (op *operation) validate(c echo.Context) error {
 		}
 		path[name] = c.ParamValues()[i]
 	}
-	r.URL.RawPath = "" // from here on, parameters are decoded
+	r.URL.RawPath = ""       // from here on, parameters are decoded
 	query := c.QueryParams() // as the generated code reads it, without what is malformed
 	if isMalformed(r.URL.RawQuery) {
 		return fault.New(fault.InvalidParameter, "the query string is malformed or has too many parameters: "+
