@@ -143,7 +143,8 @@ func (cfg *serveConfig) complete(env *environment) (err error) {
 		return misuse("the memory store has no key, and none can be added later; set %s", keysVariable)
 	}
 	env.stderr.hide(keys.Pattern, cfg.fixedKeys)
-	env.logger = newLogger(env.stderr, cfg.logLevel, cfg.logFormat == "json" || cfg.logFormat == "auto" && !env.terminal)
+	asJSON := cfg.logFormat == "json" || cfg.logFormat == "auto" && !env.terminal
+	env.logger = newLogger(env.stderr, cfg.logLevel, asJSON)
 	return nil
 }
 
@@ -220,7 +221,9 @@ func listen(env *environment, cfg *serveConfig) (err error) {
 
 // newServer returns a server of the operations on st, with its metrics, and its API keys.
 // The server calls stopping when it begins to stop.
-func newServer(env *environment, cfg *serveConfig, st store.Store, stopping func()) (*server.Server, *keys.Keyring, error) {
+func newServer(
+	env *environment, cfg *serveConfig, st store.Store, stopping func(),
+) (*server.Server, *keys.Keyring, error) {
 	registry := prometheus.NewRegistry()
 	process := collectors.NewProcessCollector(collectors.ProcessCollectorOpts{})
 	registry.MustRegister(collectors.NewGoCollector(), process)

@@ -40,7 +40,9 @@ type fileWork func(ctx context.Context, path, file string, force bool) (db.Repor
 
 // fileCommand completes backup or restore: cmd does work with a store and the file in its
 // argument, and then prints what was done.
-func fileCommand(env *environment, done string, work func(*store.Files) fileWork, forceUsage string, cmd *cobra.Command) *cobra.Command {
+func fileCommand(
+	env *environment, done string, work func(*store.Files) fileWork, forceUsage string, cmd *cobra.Command,
+) *cobra.Command {
 	force := cmd.Flags().Bool("force", false, forceUsage)
 	cmd.Args = cobra.ExactArgs(1)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -63,7 +65,8 @@ running. If there is damage, verify reports it, and the exit status is 1.`,
 		Example: "  petstore verify --store sqlite:petstore-2026-11-21.db",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return upkeep(env, env.stdout, "no damage was found in", func(f *store.Files, path string) (db.Report, error) {
+			const done = "no damage was found in"
+			return upkeep(env, env.stdout, done, func(f *store.Files, path string) (db.Report, error) {
 				return f.Verify(cmd.Context(), path)
 			})
 		},
@@ -84,7 +87,8 @@ func upkeep(env *environment, out io.Writer, done string, work func(*store.Files
 				rows += fmt.Sprintf(" (the next id is %d)", n.LastID+1)
 			}
 		}
-		_, err = fmt.Fprintf(out, "%s %s: schema version %d%s, %.1f MiB\n", done, &env.store, r.Schema, rows, float64(r.Bytes)/(1<<20))
+		_, err = fmt.Fprintf(out, "%s %s: schema version %d%s, %.1f MiB\n",
+			done, &env.store, r.Schema, rows, float64(r.Bytes)/(1<<20))
 		return err
 	}
 	if r.Path == "" { // otherwise the error says what was done

@@ -32,7 +32,8 @@ var mediaTypes = map[string]string{
 // public is not empty, to the operations at that address.
 func New(d *edge.Document, public string) edge.Docs {
 	var html bytes.Buffer
-	_ = page.Execute(&html, map[string]string{"Title": d.Title, "Base": d.Base, "PublicURL": public}) // a Buffer does not fail
+	values := map[string]string{"Title": d.Title, "Base": d.Base, "PublicURL": public}
+	_ = page.Execute(&html, values) // a Buffer does not fail
 	policy := contentPolicy(public)
 	files := []edge.File{{Path: path, MediaType: "text/html; charset=utf-8", Policy: policy, Content: html.Bytes()}}
 	for name, mediaType := range mediaTypes {

@@ -73,7 +73,9 @@ func (h *Handler) writeError(err error, c echo.Context) {
 	if e.Kind == fault.Unavailable {
 		header.Set("Retry-After", "1")
 	}
-	body, _ := json.Marshal(h.service.ErrorBody(e.Kind, response.message, response.status)) // a struct of strings and numbers
-	header.Set("Content-Length", strconv.Itoa(len(body)+len("\n")))                         // so that it is complete before ServeHTTP returns
-	_ = c.JSONBlob(response.status, append(body, '\n'))                                     // the client may be gone
+	value := h.service.ErrorBody(e.Kind, response.message, response.status)
+	body, _ := json.Marshal(value) // a struct of strings and numbers
+	// With its length, the response is complete before ServeHTTP returns.
+	header.Set("Content-Length", strconv.Itoa(len(body)+len("\n")))
+	_ = c.JSONBlob(response.status, append(body, '\n')) // the client may be gone
 }

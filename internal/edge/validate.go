@@ -54,7 +54,9 @@ func (op *operation) validate(c echo.Context) error {
 		return fault.New(fault.InvalidParameter, "the query string is malformed or has too many parameters: "+
 			"% must be followed by two hexadecimal digits, and ; must be written as %3B")
 	}
-	input := &openapi3filter.RequestValidationInput{Request: r, PathParams: path, QueryParams: query, Options: validation}
+	input := &openapi3filter.RequestValidationInput{
+		Request: r, PathParams: path, QueryParams: query, Options: validation,
+	}
 	for _, p := range op.params {
 		kind, values := fault.InvalidParameter, query[p.Name]
 		switch p.In {
@@ -232,7 +234,8 @@ func (op *operation) checkMediaType(c echo.Context) error {
 	}
 	if mediaType, _, err := mime.ParseMediaType(received); err != nil || mediaType != op.media {
 		accepted.Set("Accept", op.media)
-		return fault.New(fault.UnsupportedMediaType, fmt.Sprintf("the Content-Type must be %s, not %.64q", op.media, received))
+		message := fmt.Sprintf("the Content-Type must be %s, not %.64q", op.media, received)
+		return fault.New(fault.UnsupportedMediaType, message)
 	}
 	return nil
 }

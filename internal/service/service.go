@@ -24,7 +24,9 @@ type operations struct {
 }
 
 // ListPets implements the operation listPets.
-func (o *operations) ListPets(ctx context.Context, request api.ListPetsRequestObject) (api.ListPetsResponseObject, error) {
+func (o *operations) ListPets(
+	ctx context.Context, request api.ListPetsRequestObject,
+) (api.ListPetsResponseObject, error) {
 	params := request.Params
 	q := pets.Query{
 		Limit:  valueOr(params.Limit, o.defaultLimit),
@@ -47,7 +49,9 @@ func (o *operations) ListPets(ctx context.Context, request api.ListPetsRequestOb
 }
 
 // CreatePet implements the operation createPet.
-func (o *operations) CreatePet(ctx context.Context, request api.CreatePetRequestObject) (api.CreatePetResponseObject, error) {
+func (o *operations) CreatePet(
+	ctx context.Context, request api.CreatePetRequestObject,
+) (api.CreatePetResponseObject, error) {
 	var key pets.IdempotencyKey
 	if request.Params.IdempotencyKey != nil {
 		key = pets.IdempotencyKey{KeyID: edge.KeyOf(ctx).ID, Key: unquote(*request.Params.IdempotencyKey)}

@@ -25,7 +25,9 @@ func Backup(ctx context.Context, path, to string, schema Schema, force bool) (r 
 	if err != nil {
 		return r, err
 	}
-	r, err = writeCopy(ctx, source, target, schema, func(temp string, _ *db.Report) error { return os.Rename(temp, target) })
+	r, err = writeCopy(ctx, source, target, schema, func(temp string, _ *db.Report) error {
+		return os.Rename(temp, target)
+	})
 	if err != nil {
 		return db.Report{}, fmt.Errorf("cannot write the backup: %w", err)
 	}

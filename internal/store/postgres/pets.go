@@ -100,7 +100,9 @@ func (s *Store) createOnce(ctx context.Context, c *pgx.Conn, p pets.NewPet, key 
 var tellNodes = pgx.TxOptions{BeginQuery: "BEGIN; SET LOCAL client_min_messages = debug1"}
 
 // repeat returns the pet that an idempotency key has created, for p.
-func (s *Store) repeat(ctx context.Context, c *pgx.Conn, p pets.NewPet, key pets.IdempotencyKey) (made pets.Pet, err error) {
+func (s *Store) repeat(
+	ctx context.Context, c *pgx.Conn, p pets.NewPet, key pets.IdempotencyKey,
+) (made pets.Pet, err error) {
 	var fingerprint []byte
 	err = c.QueryRow(ctx, selectIdempotencyKey, key.Key, key.KeyID).Scan(&made.ID, &fingerprint, nil)
 	if err == nil {
@@ -197,7 +199,9 @@ const (
 )
 
 // readPage reads a page, and reports whether it has all names.
-func readPage(ctx context.Context, c *pgx.Conn, sql string, args []any, limit int) (page pets.Page, whole bool, err error) {
+func readPage(
+	ctx context.Context, c *pgx.Conn, sql string, args []any, limit int,
+) (page pets.Page, whole bool, err error) {
 	var p pets.Pet
 	var name pgtype.Text
 	whole = true
