@@ -18,12 +18,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promauto"
 )
 
-// Keys of values in an echo.Context.
-const (
-	operationName = "operation"
-	requestBody   = "body"
-)
-
 // observe counts, times and logs requests. It also writes error responses, so that their
 // status is known.
 func (h *Handler) observe(next echo.HandlerFunc) echo.HandlerFunc {
@@ -38,9 +32,9 @@ func (h *Handler) observe(next echo.HandlerFunc) echo.HandlerFunc {
 			h.logRequest(c, err, time.Since(start))
 		}
 		h.metrics.inFlight.Dec() // the response has waited for the log
-		operation, _ := c.Get(operationName).(string)
+		operation := cmp.Or(callOf(c.Request().Context()).operation, "unknown")
 		status := strconv.Itoa(c.Response().Status)
-		h.metrics.requests.WithLabelValues(cmp.Or(operation, "unknown"), status).Observe(time.Since(start).Seconds())
+		h.metrics.requests.WithLabelValues(operation, status).Observe(time.Since(start).Seconds())
 		return nil
 	}
 }
@@ -84,7 +78,8 @@ func traceID(headers []string) string {
 }
 
 func isProbe(c echo.Context) bool {
-	return c.Get(operationName) == "livez" || c.Get(operationName) == "readyz"
+	operation := callOf(c.Request().Context()).operation
+	return operation == "livez" || operation == "readyz"
 }
 
 // levelOf returns the log level of a request: error if the service failed, warning

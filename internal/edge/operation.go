@@ -27,7 +27,6 @@ func (h *Handler) serveOperation(op *operation) echo.MiddlewareFunc {
 	}
 	return func(generated echo.HandlerFunc) echo.HandlerFunc {
 		return func(c echo.Context) error {
-			c.Set(operationName, op.OperationID)
 			if deprecation != nil {
 				c.Response().Before(func() {
 					header := c.Response().Header()
@@ -39,21 +38,18 @@ func (h *Handler) serveOperation(op *operation) echo.MiddlewareFunc {
 
 			// net/http also cancels the context of a request if the client has
 			// closed only its side of the connection.
-			r := c.Request()
-			ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), requestTimeout)
+			ctx, cancel := context.WithTimeout(context.WithoutCancel(c.Request().Context()), requestTimeout)
 			defer cancel()
-			var key keys.Key
-			var err error
-			if !op.public {
-				key, err = h.authenticate(ctx, c)
-			}
-			c.SetRequest(r.WithContext(context.WithValue(ctx, contextKey{}, key)))
-			if err != nil {
-				return err
-			}
-			limited := key.ID
+			call := startCall(c, ctx, op.OperationID)
+			limited := ""
 			if op.public {
 				limited = c.RealIP()
+			} else {
+				var err error
+				if call.key, err = h.authenticate(ctx, c); err != nil {
+					return err
+				}
+				limited = call.key.ID
 			}
 			if err := h.checkRate(c, limited); err != nil {
 				return err
@@ -138,11 +134,30 @@ func (h *Handler) checkRate(c echo.Context, limited string) error {
 	return fault.New(fault.RateLimited, "")
 }
 
-type contextKey struct{}
+// call is what is known about a request once it is routed.
+type call struct {
+	operation string // its operationId, or the name of a path outside the document
+	key       keys.Key
+	body      []byte
+}
+
+type callKey struct{}
+
+// startCall stores a new call in the context of a request, which is a child of ctx.
+func startCall(c echo.Context, ctx context.Context, operation string) *call {
+	started := &call{operation: operation}
+	c.SetRequest(c.Request().WithContext(context.WithValue(ctx, callKey{}, started)))
+	return started
+}
+
+// callOf returns the call of the request whose context is ctx, or an empty one.
+func callOf(ctx context.Context) *call {
+	if started, ok := ctx.Value(callKey{}).(*call); ok {
+		return started
+	}
+	return &call{}
+}
 
 // KeyOf returns the API key of the request whose context is ctx. It is the zero Key if
 // the operation needs none.
-func KeyOf(ctx context.Context) keys.Key {
-	key, _ := ctx.Value(contextKey{}).(keys.Key)
-	return key
-}
+func KeyOf(ctx context.Context) keys.Key { return callOf(ctx).key }

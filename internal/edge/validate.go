@@ -65,6 +65,9 @@ func (op *operation) validate(c echo.Context) error {
 		case openapi3.ParameterInPath:
 			values = []string{path[p.Name]}
 		}
+		if len(values) == 0 && !p.Required {
+			continue
+		}
 		if wrong := checkText(p.Schema.Value, values); wrong != "" {
 			return fault.New(kind, p.Name+" "+wrong)
 		}
@@ -161,7 +164,7 @@ func (op *operation) read(c echo.Context) error {
 	case len(body) == 0 && required:
 		return fault.New(fault.InvalidBody, "a body is required")
 	}
-	c.Set(requestBody, body)
+	callOf(r.Context()).body = body
 	return nil
 }
 
@@ -169,16 +172,16 @@ func (op *operation) read(c echo.Context) error {
 // that read has read, once few others are being decoded. For no body it returns io.EOF, as
 // the generated code expects.
 func (h *Handler) Bind(into any, c echo.Context) error {
-	id, _ := c.Get(operationName).(string)
-	body, _ := c.Get(requestBody).([]byte)
-	if len(body) == 0 {
+	ctx := c.Request().Context()
+	call := callOf(ctx)
+	if len(call.body) == 0 {
 		return io.EOF
 	}
-	if h.inFlight.decoding.Acquire(c.Request().Context(), 1) != nil {
+	if h.inFlight.decoding.Acquire(ctx, 1) != nil {
 		return h.overloaded()
 	}
 	defer h.inFlight.decoding.Release(1)
-	return h.document.DecodeBody(id, body, into)
+	return h.document.DecodeBody(call.operation, call.body, into)
 }
 
 // DecodeBody validates the JSON body of an operation and decodes it into its Go
