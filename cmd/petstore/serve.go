@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	_ "embed"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -301,19 +302,17 @@ func createKey(ctx context.Context, st keys.Store, name string, readOnly bool) (
 //go:embed sandbox.ndjson
 var sandboxPets string
 
-// fillSandbox adds the pets of the sandbox as clients would, and prints two new keys and the address as
-// shell variables.
+// fillSandbox adds the pets of the sandbox, and prints two new keys and the address as shell
+// variables.
 func fillSandbox(ctx context.Context, env *environment, st store.Store, base string) error {
-	decode, err := service.BodyDecoder()
-	if err != nil {
-		return err
-	}
-	for body := range strings.Lines(sandboxPets) {
-		p, err := decode([]byte(body))
-		if err != nil {
+	d := json.NewDecoder(strings.NewReader(sandboxPets))
+	d.DisallowUnknownFields()
+	for d.More() {
+		var p pets.NewPet // its fields have the names of the properties, whatever their case
+		if err := d.Decode(&p); err != nil {
 			return err
 		}
-		if _, err := st.CreatePet(ctx, p, pets.IdempotencyKey{}); err != nil {
+		if _, err := st.CreatePet(ctx, p.WithDefaults(), pets.IdempotencyKey{}); err != nil {
 			return err
 		}
 	}

@@ -181,13 +181,12 @@ func (h *Handler) Bind(into any, c echo.Context) error {
 		return h.overloaded()
 	}
 	defer h.inFlight.decoding.Release(1)
-	return h.document.DecodeBody(call.operation, call.body, into)
+	return decodeBody(h.document.operations[call.operation].body, call.body, into)
 }
 
-// DecodeBody validates the JSON body of an operation and decodes it into its Go
-// type, as for a request. The error is written for the client.
-func (d *Document) DecodeBody(operationID string, body []byte, into any) error {
-	schema := d.operations[operationID].body
+// decodeBody validates a JSON body and decodes it into its Go type. The error is written
+// for the client.
+func decodeBody(schema *openapi3.Schema, body []byte, into any) error {
 	var value any
 	err := json.Unmarshal(body, &value, json.WithUnmarshalers(jsonValues))
 	if err == nil {

@@ -71,19 +71,3 @@ func (s *service) ErrorBody(code fault.Kind, message string, status int) any {
 
 // Ready implements edge.Service.
 func (s *service) Ready(ctx context.Context) error { return s.store.Ping(ctx) }
-
-// BodyDecoder returns a function that validates and decodes a body as createPet
-// does.
-func BodyDecoder() (func(body []byte) (pets.NewPet, error), error) {
-	document, err := edge.ParseDocument(gen.Document, gen.DocumentJSON)
-	if err != nil {
-		return nil, err
-	}
-	return func(body []byte) (pets.NewPet, error) {
-		var p api.NewPet
-		if err := document.DecodeBody("createPet", body, &p); err != nil {
-			return pets.NewPet{}, err
-		}
-		return NewPet(p), nil
-	}, nil
-}

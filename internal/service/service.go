@@ -56,7 +56,7 @@ func (o *operations) CreatePet(
 	if request.Params.IdempotencyKey != nil {
 		key = pets.IdempotencyKey{KeyID: edge.KeyOf(ctx).ID, Key: unquote(*request.Params.IdempotencyKey)}
 	}
-	created, err := o.store.CreatePet(ctx, NewPet(*request.Body), key)
+	created, err := o.store.CreatePet(ctx, newPet(*request.Body), key)
 	if err != nil {
 		return nil, err
 	}
@@ -96,8 +96,8 @@ func unquote(key string) string {
 	return key
 }
 
-// NewPet returns the pet that a request body describes, with defaults.
-func NewPet(body api.NewPet) pets.NewPet {
+// newPet returns the pet that a request body describes, with defaults.
+func newPet(body api.NewPet) pets.NewPet {
 	status := pets.Status(valueOr(body.Status, ""))
 	return pets.NewPet{Name: body.Name, CategoryID: body.CategoryID, Status: status}.WithDefaults()
 }
