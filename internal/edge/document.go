@@ -112,18 +112,6 @@ func (d *Document) newOperation(path string, item *openapi3.PathItem, method str
 	return op, err
 }
 
-// Default returns the default of an integer parameter.
-func (d *Document) Default(operationID, parameter string) (int, error) {
-	if op := d.operations[operationID]; op != nil {
-		for _, p := range op.params {
-			if n, ok := p.Schema.Value.Default.(float64); ok && p.Name == parameter {
-				return int(n), nil
-			}
-		}
-	}
-	return 0, fmt.Errorf("openapi.yaml: the parameter %s of %s needs a default", parameter, operationID)
-}
-
 // responseHeaders returns the names of the headers of all responses, and Allow, which a
 // 405 has.
 func (d *Document) responseHeaders() []string {

@@ -41,11 +41,7 @@ func NewHandler(store pets.Store, keyring *keys.Keyring, o edge.Options) (*edge.
 		o.PublicURL = strings.TrimSuffix(strings.TrimRight(o.PublicURL, "/"), document.Base) + document.Base
 	}
 	o.Docs = docs.New(document, o.PublicURL)
-	defaultLimit, err := document.Default("listPets", "limit")
-	if err != nil {
-		return nil, err
-	}
-	handler := api.NewStrictHandler(&operations{store, cmp.Or(o.PublicURL, document.Base), defaultLimit}, nil)
+	handler := api.NewStrictHandler(&operations{store, cmp.Or(o.PublicURL, document.Base)}, nil)
 	return edge.New(document, &service{handler, store, keyring}, o)
 }
 

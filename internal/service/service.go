@@ -18,10 +18,12 @@ var _ api.StrictServerInterface = (*operations)(nil)
 
 // operations implements the operations of the document.
 type operations struct {
-	store        pets.Store
-	base         string // of links in responses, such as /v1
-	defaultLimit int    // of listPets; validation does not set defaults
+	store pets.Store
+	base  string // of links in responses, such as /v1
 }
+
+// defaultLimit is the default of the limit of listPets in the document.
+const defaultLimit = 20
 
 // ListPets implements the operation listPets.
 func (o *operations) ListPets(
@@ -29,7 +31,7 @@ func (o *operations) ListPets(
 ) (api.ListPetsResponseObject, error) {
 	params := request.Params
 	q := pets.Query{
-		Limit:  valueOr(params.Limit, o.defaultLimit),
+		Limit:  valueOr(params.Limit, defaultLimit),
 		Status: pets.Status(valueOr(params.Status, "")),
 		After:  valueOr(params.After, 0),
 	}

@@ -302,8 +302,10 @@ func (s *suite) pages(t *testing.T) {
 		s.add(t, example.Body(`"status":"sold"`))
 		s.add(t, example.Body())
 	}
+	limit := example.Parameter("limit").Default
 	page, next := s.page(t, "/v1/pets")
-	assert(t, len(page) == 20 && strings.Contains(next, "limit=20&"), "without a limit: got %d and the link %s, want 20", len(page), next)
+	assert(t, fmt.Sprint(len(page)) == fmt.Sprint(limit) && strings.Contains(next, fmt.Sprintf("limit=%v&", limit)),
+		"without a limit: got %d and the link %s, want %v", len(page), next, limit)
 	page, next = s.page(t, "/v1/pets?other=1&status=sold&limit=2")
 	last := page[len(page)-1].(object)["id"]
 	want := url.Values{"limit": {"2"}, "status": {"sold"}, "after": {fmt.Sprint(last)}}
