@@ -23,16 +23,15 @@ type Document struct {
 	operations map[string]*operation // by operationId
 }
 
-// operation is an operation of the document, prepared for serving.
+// operation is an operation of the document, prepared for serving. It also has the
+// parameters of its path.
 type operation struct {
 	*openapi3.Operation
-	method, path string
-	params       []*openapi3.Parameter
-	public       bool             // needs no key
-	body         *openapi3.Schema // of the JSON body; nil without a body
-	media        string           // the media type of the body
-
-	deprecation http.Header // added to every response; nil unless the operation is deprecated
+	route       string           // as Echo writes it, such as GET /v1/books/:id
+	public      bool             // needs no key
+	body        *openapi3.Schema // of the JSON body; nil without a body
+	media       string           // the media type of the body
+	deprecation http.Header      // added to every response; nil unless the operation is deprecated
 }
 
 // ParseDocument parses and validates a document in YAML, which is served with the same
@@ -85,16 +84,17 @@ func (d *Document) newOperation(path string, item *openapi3.PathItem, method str
 	if len(security) > 1 || len(security) == 1 && len(security[0]) != 1 {
 		return nil, fmt.Errorf("security must be one bearer scheme, or [] for an operation without a key, not %v", security)
 	}
-	op := &operation{Operation: o, method: method, path: path, public: len(security) == 0}
-	for _, p := range slices.Concat(o.Parameters, item.Parameters) {
-		same := func(q *openapi3.Parameter) bool { return q.In == p.Value.In && q.Name == p.Value.Name }
-		if slices.ContainsFunc(op.params, same) {
-			continue // the operation's own replaces that of its path
+	echoPath := strings.NewReplacer(":", `\:`, "{", ":", "}", "").Replace(path)
+	op := &operation{Operation: o, route: method + " " + d.Base + echoPath, public: len(security) == 0}
+	for _, p := range item.Parameters {
+		if o.Parameters.GetByInAndName(p.Value.In, p.Value.Name) == nil { // else the operation replaces it
+			o.Parameters = append(o.Parameters, p)
 		}
+	}
+	for _, p := range o.Parameters {
 		if err := checkServed(p.Value); err != nil {
 			return nil, err
 		}
-		op.params = append(op.params, p.Value)
 	}
 	if o.RequestBody != nil {
 		content := o.RequestBody.Value.Content

@@ -214,38 +214,30 @@ func wholePath(next echo.HandlerFunc) echo.HandlerFunc {
 // key.
 func (h *Handler) addOperations() error {
 	operations := map[string][]echo.MiddlewareFunc{}
-	missing := map[string]bool{} // routes that only the document has, such as GET /v1/books/:id
-	echoPath := strings.NewReplacer(":", `\:`, "{", ":", "}", "")
+	differ := map[string]bool{} // routes that only one of the two has, such as GET /v1/books/:id
 	for id, op := range h.document.operations {
 		operations[id] = []echo.MiddlewareFunc{h.serveOperation(op)}
-		missing[op.method+" "+h.document.Base+echoPath.Replace(op.path)] = true
+		differ[op.route] = true
 	}
-	type route struct {
-		echo.Route
-		handle     echo.HandlerFunc
-		middleware []echo.MiddlewareFunc
-	}
-	var generated []route
+	var heads []func()
 	h.echo.OnAddRouteHandler = func(_ string, r echo.Route, handle echo.HandlerFunc, m []echo.MiddlewareFunc) {
-		generated = append(generated, route{r, handle, m})
+		if name := r.Method + " " + r.Path; differ[name] && len(m) > 0 {
+			delete(differ, name)
+		} else {
+			differ[name] = true
+		}
+		if r.Method == http.MethodGet {
+			heads = append(heads, func() { h.echo.HEAD(r.Path, handle, m...) })
+		}
 	}
 	h.service.Register(h.echo, h.document.Base, operations)
 	h.echo.OnAddRouteHandler = nil
-
-	var differ []string
-	for _, r := range generated {
-		name := r.Method + " " + r.Path
-		if !missing[name] || len(r.middleware) == 0 {
-			differ = append(differ, name)
-		}
-		delete(missing, name)
-		if r.Method == http.MethodGet {
-			h.echo.HEAD(r.Path, r.handle, r.middleware...)
-		}
+	for _, addHead := range heads {
+		addHead()
 	}
-	differ = slices.Sorted(slices.Values(slices.AppendSeq(differ, maps.Keys(missing))))
 	if len(differ) > 0 {
-		return fmt.Errorf("the document and the generated code differ in %s; run make generate", differ)
+		return fmt.Errorf("the document and the generated code differ in %s; run make generate",
+			slices.Sorted(maps.Keys(differ)))
 	}
 	return nil
 }

@@ -39,6 +39,9 @@ func (h *Handler) observe(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
+// traceparentForm matches a traceparent header (W3C Trace Context, section 3.2), given once.
+var traceparentForm = regexp.MustCompile(`^00-([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}$`)
+
 // logRequest writes one line per request: the path, but no query, body or key.
 func (h *Handler) logRequest(c echo.Context, err error, took time.Duration) {
 	r, response := c.Request(), c.Response()
@@ -54,8 +57,8 @@ func (h *Handler) logRequest(c echo.Context, err error, took time.Duration) {
 		slog.String("remote", c.RealIP()),
 		slog.String("key", KeyOf(r.Context()).ID),
 	}
-	if id := traceID(r.Header["Traceparent"]); id != "" {
-		attrs = append(attrs, slog.String("trace_id", id))
+	if m := traceparentForm.FindStringSubmatch(strings.Join(r.Header["Traceparent"], ",")); m != nil {
+		attrs = append(attrs, slog.String("trace_id", m[1]))
 	}
 	if e, ok := errors.AsType[*fault.Error](err); ok && e.Reason != "" {
 		attrs = append(attrs, slog.String("reason", e.Reason))
@@ -64,17 +67,6 @@ func (h *Handler) logRequest(c echo.Context, err error, took time.Duration) {
 		attrs = append(attrs, slog.String("error", err.Error()))
 	}
 	h.options.Logger.LogAttrs(r.Context(), level, "request", attrs...)
-}
-
-var traceparentForm = regexp.MustCompile(`^00-([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}$`)
-
-// traceID returns the trace ID of a traceparent header (W3C Trace Context, section
-// 3.2), or "" if the header is missing, repeated or malformed.
-func traceID(headers []string) string {
-	if m := traceparentForm.FindStringSubmatch(strings.Join(headers, ",")); m != nil {
-		return m[1]
-	}
-	return ""
 }
 
 func isProbe(c echo.Context) bool {

@@ -118,11 +118,16 @@ func TestMetrics(t *testing.T) {
 func TestTraceID(t *testing.T) {
 	const id = "4bf92f3577b34da6a3ce929d0e0e4736"
 	const header = "00-" + id + "-00f067aa0ba902b7-01"
-	for header, want := range map[string]string{
-		header: id, "": "", header + "-later": "", strings.ToUpper(header): "", header[1:]: "", header + "|" + header: "", // two headers
+	s, log := newHandler(t, nil)
+	for header, want := range map[string]any{
+		header: id, "": nil, header + "-later": nil, strings.ToUpper(header): nil, header[1:]: nil, header + "|" + header: nil, // two headers
 	} {
-		if got := traceID(strings.Split(header, "|")); got != want {
-			t.Errorf("%q: got %q, want %q", header, got, want)
+		log.Reset()
+		r := get("/v1/books")
+		r.Header["Traceparent"] = strings.Split(header, "|")
+		do(s, r)
+		if got := logged(t, log.String())["trace_id"]; got != want {
+			t.Errorf("%q: got %v, want %v", header, got, want)
 		}
 	}
 }

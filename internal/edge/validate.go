@@ -57,7 +57,8 @@ func (op *operation) validate(c echo.Context) error {
 	input := &openapi3filter.RequestValidationInput{
 		Request: r, PathParams: path, QueryParams: query, Options: validation,
 	}
-	for _, p := range op.params {
+	for _, parameter := range op.Parameters {
+		p := parameter.Value
 		kind, values := fault.InvalidParameter, query[p.Name]
 		switch p.In {
 		case openapi3.ParameterInHeader:
@@ -230,14 +231,13 @@ func (op *operation) checkMediaType(c echo.Context) error {
 		return fault.New(fault.UnsupportedMediaType, fmt.Sprintf("the body must not be compressed, as Content-Encoding %.64q says", coding))
 	}
 	received := strings.Join(sent["Content-Type"], ",")
-	if received == "" {
-		accepted.Set("Accept", op.media)
-		return fault.New(fault.UnsupportedMediaType, "the Content-Type must be "+op.media+", but the request has none")
+	if mediaType, _, err := mime.ParseMediaType(received); err == nil && mediaType == op.media {
+		return nil
 	}
-	if mediaType, _, err := mime.ParseMediaType(received); err != nil || mediaType != op.media {
-		accepted.Set("Accept", op.media)
-		message := fmt.Sprintf("the Content-Type must be %s, not %.64q", op.media, received)
-		return fault.New(fault.UnsupportedMediaType, message)
+	accepted.Set("Accept", op.media)
+	found := "but the request has none"
+	if received != "" {
+		found = fmt.Sprintf("not %.64q", received)
 	}
-	return nil
+	return fault.New(fault.UnsupportedMediaType, "the Content-Type must be "+op.media+", "+found)
 }
