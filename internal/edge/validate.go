@@ -42,13 +42,12 @@ var validation = &openapi3filter.Options{SkipSettingDefaults: true}
 func (op *operation) validate(c echo.Context) error {
 	r := c.Request()
 	path := map[string]string{}
-	for i, name := range c.ParamNames() {
-		if r.URL.RawPath != "" { // see ServeHTTP
-			c.ParamValues()[i], _ = url.PathUnescape(c.ParamValues()[i])
+	for i, value := range c.ParamValues() {
+		if r.URL.RawPath != "" { // see ServeHTTP; the generated code does the same
+			value, _ = url.PathUnescape(value)
 		}
-		path[name] = c.ParamValues()[i]
+		path[c.ParamNames()[i]] = value
 	}
-	r.URL.RawPath = ""       // from here on, parameters are decoded
 	query := c.QueryParams() // as the generated code reads it, without what is malformed
 	if isMalformed(r.URL.RawQuery) {
 		return fault.New(fault.InvalidParameter, "the query string is malformed or has too many parameters: "+
