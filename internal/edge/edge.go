@@ -245,6 +245,9 @@ func (h *Handler) addOperations() error {
 // clientAddress returns an extractor of client addresses: that of the connection or, if
 // it is a proxy's, the last one in X-Forwarded-For that is not.
 func clientAddress(proxies []netip.Prefix) echo.IPExtractor {
+	if len(proxies) == 0 {
+		return echo.ExtractIPDirect()
+	}
 	trust := []echo.TrustOption{echo.TrustLoopback(false), echo.TrustLinkLocal(false), echo.TrustPrivateNet(false)}
 	for _, p := range proxies {
 		mask := net.CIDRMask(p.Bits(), p.Addr().BitLen())
