@@ -71,12 +71,7 @@ func keysListCommand(env *environment) *cobra.Command {
 		Short: "List the keys, without their secrets",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			s, err := env.store.OpenReader(cmd.Context(), env.store.Text)
-			if err != nil {
-				return err
-			}
-			defer s.Close()
-			all, err := s.Keys(cmd.Context())
+			all, err := env.store.Keys(cmd.Context(), env.store.Text)
 			if err != nil {
 				return err
 			}

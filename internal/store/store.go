@@ -18,12 +18,6 @@ type Store interface {
 	keys.Store
 }
 
-// Reader reads a store as it is: it creates, migrates and writes nothing.
-type Reader interface {
-	Keys(ctx context.Context) ([]keys.Key, error)
-	Close() error
-}
-
 // Kind is a kind of stores, and what the commands must know of it.
 type Kind struct {
 	Name string // such as sqlite
@@ -39,14 +33,15 @@ type Kind struct {
 	// its schema up to date.
 	Open func(ctx context.Context, address string, o db.Options) (Store, error)
 
-	// OpenReader opens the store at an address as it is.
-	OpenReader func(ctx context.Context, address string) (Reader, error)
+	// Keys returns the API keys of the store at an address, as keys.Store does. It creates,
+	// migrates and writes nothing.
+	Keys func(ctx context.Context, address string) ([]keys.Key, error)
 
 	// Migrate brings the schema of the store at an address up to date, creating the store
 	// if there is none, and returns the versions before and after.
 	Migrate func(ctx context.Context, address string, logger *slog.Logger) (from, to int64, err error)
 
-	Volatile bool   // the store ends with its process; there is no OpenReader and no Migrate
+	Volatile bool   // the store ends with its process; there are no Keys and no Migrate
 	Standbys bool   // its server may wait for standbys; see db.Options.RequireSync
 	Files    *Files // nil unless the store is a file
 }

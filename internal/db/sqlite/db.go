@@ -42,7 +42,7 @@ func (s *Schema) Statement(query string) Statement {
 // DB is an open database. It collects metrics, too.
 type DB struct {
 	file    string // the path without symbolic links
-	schema  Schema
+	schema  *Schema
 	version int64 // of the schema before Open
 	lock    *flock.Flock
 	faults  faults
@@ -115,7 +115,7 @@ func (d *DB) Close() error {
 	// ignores errors. So after a failure the connections stay open, and the log stays for the
 	// next process. If only the log was removed, however, closing saves what it held.
 	failure := d.faults.failure.Load()
-	if failure == nil || errors.Is(failure, errReplaced) && replaced(d.faults.files[:1]) == nil {
+	if failure == nil || errors.Is(failure, errReplaced) && !d.faults.replaced(d.faults.path) {
 		return d.release()
 	}
 	select {
@@ -141,8 +141,7 @@ var (
 	toWrite = url.Values{"mode": {"rw"}, "_txlock": {"immediate"}, "_pragma": {
 		"busy_timeout=5000", "synchronous=2", "foreign_keys=1", "journal_size_limit=16777216", "wal_autocheckpoint=0",
 	}}
-	toRead = url.Values{"mode": {"rw"}, "_pragma": {"busy_timeout=5000", "query_only=1"}}
-	asItIs = url.Values{"mode": {"ro"}, "_pragma": {"busy_timeout=5000"}}
+	toRead = url.Values{"mode": {"ro"}, "_pragma": {"busy_timeout=5000"}}
 )
 
 // connect returns a pool of one connection, which stays open. The connection is made by
@@ -172,7 +171,7 @@ func (c Conn) Stmt(s Statement) *sql.Stmt {
 // pragmas of its options: SQLite ignores one that it does not know. Preparing reads from
 // the file: if that were emptied before the first read of a connection, SQLite would remove
 // the log.
-func (s Schema) prepare(ctx context.Context, conn *sql.DB, options url.Values) (c Conn, err error) {
+func (s *Schema) prepare(ctx context.Context, conn *sql.DB, options url.Values) (c Conn, err error) {
 	for _, pragma := range options["_pragma"] {
 		name, want, _ := strings.Cut(pragma, "=")
 		got, err := texts(ctx, conn, "PRAGMA "+name)

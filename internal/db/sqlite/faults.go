@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"os"
 	"sync/atomic"
@@ -14,7 +15,8 @@ import (
 // faults is what a DB knows about faults of its file. Errors of the database go
 // through record. A write asks writable before it begins and check after its commit.
 type faults struct {
-	files  []openedFile // the database first
+	path   string                 // of the database
+	files  map[string]fs.FileInfo // it and those beside it, as they were when it was opened
 	logger *slog.Logger
 	failed chan error // holds one error
 
@@ -59,10 +61,20 @@ func (f *faults) check() error {
 	if failure := f.failure.Load(); failure != nil {
 		return failure
 	}
-	if err := replaced(f.files); err != nil {
-		return f.fail(err)
+	for name := range f.files {
+		if f.replaced(name) {
+			return f.fail(fmt.Errorf("%s %w", name, errReplaced))
+		}
 	}
 	return nil
+}
+
+// replaced reports whether a name no longer leads to the file that was opened, or the
+// database is empty. SQLite would keep writing to a removed file. The files are not opened:
+// closing them would release SQLite's locks.
+func (f *faults) replaced(name string) bool {
+	info, err := os.Stat(name)
+	return err != nil || !os.SameFile(f.files[name], info) || name == f.path && info.Size() == 0
 }
 
 // writable returns nil if a write may begin, or else the reason why not.

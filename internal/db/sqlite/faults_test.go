@@ -60,7 +60,7 @@ func TestFaults(t *testing.T) {
 		{"ftruncate", "-shm", "error=EIO", none},
 		{"pwrite64", "-shm", "error=EIO", none},
 		{"unlink,unlinkat", "-wal", "error=EIO", none},
-		{"?open,openat", "", "error=EIO", "input/output error"},
+		{"?open,openat", "", "error=EIO", "or the disk failed"},
 		{"?open", "", "error=EACCES:when=1", "the database is read-only"}, // SQLite's own, on amd64
 		{"?open,openat", "-wal", "error=EIO", "input/output error"},
 		{"?open,openat", "-shm", "error=EIO", "or the disk failed"},
@@ -181,7 +181,7 @@ func TestRestoreFails(t *testing.T) {
 func TestRestoreKilled(t *testing.T) {
 	old, oldNotes := killed(t)
 	from, restored := backupOf(t, "a", "b", "c"), newPath(t)
-	if _, err := Restore(t.Context(), restored, from, schema, false); err != nil {
+	if _, err := schema.Restore(t.Context(), restored, from, false); err != nil {
 		t.Fatal(err)
 	}
 	newNotes := walk(t, open(t, restored))
@@ -201,7 +201,7 @@ func TestRestoreKilled(t *testing.T) {
 				if !reflect.DeepEqual(stored, newNotes) && (done || !reflect.DeepEqual(stored, oldNotes)) {
 					t.Fatalf("killed at call %d: got %d notes, want all old or all new ones", kills+1, len(stored))
 				}
-				if _, err := Verify(t.Context(), path, schema); err != nil {
+				if _, err := schema.Verify(t.Context(), path); err != nil {
 					t.Errorf("killed at call %d: Verify: got error %v", kills+1, err)
 				}
 			}

@@ -31,11 +31,8 @@ const maxPath = 512 - len(journalSuffix) - 12
 // files. It rejects every path that cannot be a database's. The file need not exist.
 func resolve(path string) (file string, err error) {
 	defer func() { err = explain(path, err) }()
-	if path == "" || strings.HasPrefix(path, ":") { // SQLite does not take these for files
-		return "", errors.New("it is not a file name; give the path of a file")
-	}
-	if path == "-" {
-		return "", errors.New("it is not a file name; standard output cannot hold a database, and a file of this name is ./-")
+	if path == "" || path == "-" || strings.HasPrefix(path, ":") { // nor does SQLite take "" and : for files
+		return "", errors.New("it is not a file name; give the path of a file, such as ./- for one called -")
 	}
 	name, err := filepath.Abs(path)
 	if err != nil {
@@ -72,8 +69,8 @@ func resolve(path string) (file string, err error) {
 
 // checkFile rejects a file that SQLite would read wrongly: one with hard links, or that is
 // a mount, since its log depends on its name, and one beside the log of another, which
-// SQLite would remove or apply to it. An empty file is like none.
-func checkFile(file string, mustExist bool) error {
+// SQLite would remove or apply to it. An empty file is none.
+func checkFile(file string) error {
 	for _, suffix := range suffixes { // links are not followed, but SQLite's error would not say why
 		if info, err := os.Lstat(file + suffix); err == nil && !info.Mode().IsRegular() {
 			return fmt.Errorf("%s beside it is not a regular file; remove it", file+suffix)
@@ -89,13 +86,13 @@ func checkFile(file string, mustExist bool) error {
 			"each other's rows; remove all names but one: find . -xdev -samefile %s", filepath.Base(file))
 	case missing && holdsLog(file):
 		return fmt.Errorf("it is missing or empty, but its log %s %w", file+logSuffix, db.ErrLoneLog)
-	case missing && mustExist:
-		return fmt.Errorf("%w at %s", db.ErrNone, file)
 	case holdsLog(file) && isBackup(file):
 		return fmt.Errorf("it is a backup, but its log %s %w of the database that was there before",
 			file+logSuffix, db.ErrLoneLog)
 	case isMount(file):
 		return errMounted
+	case missing:
+		return fmt.Errorf("%w at %s", db.ErrNone, file)
 	}
 	return nil
 }
@@ -130,34 +127,4 @@ func syncDir(name string) error {
 		err = nil
 	}
 	return errors.Join(err, dir.Close())
-}
-
-// openedFile is the database or a file beside it, as it was when the database was opened.
-type openedFile struct {
-	name string
-	info fs.FileInfo
-}
-
-func identify(names ...string) (files []openedFile, err error) {
-	for _, name := range names {
-		info, err := os.Stat(name)
-		if err != nil {
-			return nil, err
-		}
-		files = append(files, openedFile{name, info})
-	}
-	return files, nil
-}
-
-// replaced returns an error unless the names still lead to the same files and the
-// first, the database, is not empty. SQLite would keep writing to a removed file.
-// The files are not opened: closing them would release SQLite's locks.
-func replaced(files []openedFile) error {
-	for i, f := range files {
-		info, err := os.Stat(f.name)
-		if err != nil || !os.SameFile(f.info, info) || i == 0 && info.Size() == 0 {
-			return fmt.Errorf("%s %w", f.name, errReplaced)
-		}
-	}
-	return nil
 }

@@ -85,20 +85,18 @@ func child(t testing.TB, wrapper []string, work string, args ...string) *exec.Cm
 var works = map[string]func(ctx context.Context, args []string) error{
 	"create": createAll,
 	"list": func(ctx context.Context, args []string) error {
-		r, err := OpenReader(ctx, args[0], schema)
-		if err != nil {
+		return schema.Read(ctx, args[0], func(conn Conn) error {
+			notes, err := notesIn(conn)
+			fmt.Print(len(notes))
 			return err
-		}
-		notes, err := notesIn(ctx, r)
-		fmt.Print(len(notes))
-		return errors.Join(err, r.Close())
+		})
 	},
-	"verify": func(ctx context.Context, args []string) error { return report(Verify(ctx, args[0], schema)) },
+	"verify": func(ctx context.Context, args []string) error { return report(schema.Verify(ctx, args[0])) },
 	"backup": func(ctx context.Context, args []string) error {
-		return report(Backup(ctx, args[0], args[1], schema, false))
+		return report(schema.Backup(ctx, args[0], args[1], false))
 	},
 	"restore": func(ctx context.Context, args []string) error {
-		return report(Restore(ctx, args[1], args[0], schema, true))
+		return report(schema.Restore(ctx, args[1], args[0], true))
 	},
 }
 
@@ -115,7 +113,7 @@ func report(r db.Report, err error) error {
 // it were killed once a note is refused.
 func createAll(ctx context.Context, names []string) error {
 	runtime.LockOSThread() // for strace, which counts calls per thread
-	d, err := Open(ctx, names[0], schema, db.Options{})
+	d, err := schema.Open(ctx, names[0], db.Options{})
 	if err != nil {
 		return err
 	}
@@ -203,43 +201,44 @@ func (l ledger) check(t testing.TB, path string) {
 		t.Errorf("got %d of %d acknowledged notes lost or changed, want 0: %.300s", len(lost), len(l), fmt.Sprint(lost))
 	}
 	mustClose(t, d)
-	if _, err := Verify(t.Context(), path, schema); err != nil {
+	if _, err := schema.Verify(t.Context(), path); err != nil {
 		t.Errorf("Verify: got error %v", err)
 	}
 }
 
-func walk(t testing.TB, d *DB) ledger {
+func walk(t testing.TB, d *DB) (all ledger) {
 	t.Helper()
-	all, err := notesIn(t.Context(), d)
+	err := d.Read(t.Context(), func(conn Conn) (err error) {
+		all, err = notesIn(conn)
+		return err
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return all
 }
 
-// notesIn returns the notes in a *DB or *Reader.
-func notesIn(ctx context.Context, from interface {
-	Read(context.Context, func(Conn) error) error
-},
-) (ledger, error) {
+func readAll(conn Conn) error {
+	_, err := notesIn(conn)
+	return err
+}
+
+func notesIn(conn Conn) (ledger, error) {
+	rows, err := conn.Stmt(selectNotes).Query()
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
 	all := ledger{}
-	err := from.Read(ctx, func(conn Conn) error {
-		rows, err := conn.Stmt(selectNotes).Query()
-		if err != nil {
-			return err
+	for rows.Next() {
+		var id int64
+		var text string
+		if err := rows.Scan(&id, &text); err != nil {
+			return nil, err
 		}
-		defer rows.Close()
-		for rows.Next() {
-			var id int64
-			var text string
-			if err := rows.Scan(&id, &text); err != nil {
-				return err
-			}
-			all[id] = text
-		}
-		return rows.Err()
-	})
-	return all, err
+		all[id] = text
+	}
+	return all, rows.Err()
 }
 
 func open(t testing.TB, path string) *DB {
@@ -252,7 +251,7 @@ func open(t testing.TB, path string) *DB {
 func openLogged(t testing.TB, path string) (*DB, *strings.Builder) {
 	t.Helper()
 	var log strings.Builder
-	d, err := Open(t.Context(), path, schema, db.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	d, err := schema.Open(t.Context(), path, db.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
 	if err != nil {
 		t.Fatalf("Open(%q): got error %v", path, err)
 	}
@@ -305,7 +304,7 @@ func backupOf(t testing.TB, texts ...string) string {
 
 func mustBackup(t testing.TB, path, to string) db.Report {
 	t.Helper()
-	r, err := Backup(t.Context(), path, to, schema, false)
+	r, err := schema.Backup(t.Context(), path, to, false)
 	if err != nil {
 		t.Fatalf("Backup: got error %v", err)
 	}
@@ -329,7 +328,7 @@ func wantError(t testing.TB, what string, err error, want string) {
 // wantNotes checks that the file is sound and holds n notes.
 func wantNotes(t testing.TB, path string, n int64) {
 	t.Helper()
-	if r, err := Verify(t.Context(), path, schema); err != nil || r.Rows[0].Count != n {
+	if r, err := schema.Verify(t.Context(), path); err != nil || r.Rows[0].Count != n {
 		t.Errorf("Verify of %s: got %+v, error %v, want %d notes", path, r, err, n)
 	}
 }

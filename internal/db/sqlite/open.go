@@ -31,16 +31,20 @@ const (
 // Open opens the database at path, or creates it with mode 0600, and brings its schema up
 // to date. It rejects, and does not change, a database of another program, one with a
 // newer schema, and one that cannot have a write-ahead log.
-func Open(ctx context.Context, path string, schema Schema, o db.Options) (*DB, error) {
+func (s *Schema) Open(ctx context.Context, path string, o db.Options) (*DB, error) {
 	file, err := resolve(path)
 	if err != nil {
 		return nil, err
 	}
 	d := &DB{
 		file:   file,
-		schema: schema,
+		schema: s,
 		lock:   newLock(file),
-		faults: faults{logger: cmp.Or(o.Logger, slog.New(slog.DiscardHandler)), failed: make(chan error, 1)},
+		faults: faults{
+			files:  map[string]fs.FileInfo{},
+			logger: cmp.Or(o.Logger, slog.New(slog.DiscardHandler)),
+			failed: make(chan error, 1),
+		},
 		writer: connect(file, toWrite),
 		jobs:   make(chan *job, maxBatch),
 		ended:  make(chan struct{}),
@@ -58,30 +62,23 @@ func Open(ctx context.Context, path string, schema Schema, o db.Options) (*DB, e
 
 // Migrate opens and closes the database at path, and returns the versions of its schema
 // before and after.
-func Migrate(ctx context.Context, path string, schema Schema, logger *slog.Logger) (from, to int64, err error) {
-	d, err := Open(ctx, path, schema, db.Options{Logger: logger})
+func (s *Schema) Migrate(ctx context.Context, path string, logger *slog.Logger) (from, to int64, err error) {
+	d, err := s.Open(ctx, path, db.Options{Logger: logger})
 	if err != nil {
 		return 0, 0, err
 	}
-	return d.version, schema.newest(), d.Close()
+	return d.version, s.newest(), d.Close()
 }
 
 // attach finds or creates the file, locks it, recovers its log if no other process has
 // it, and brings its schema up to date.
 func (d *DB) attach(ctx context.Context, mustExist bool) error {
-	if err := checkFile(d.file, mustExist); err != nil {
-		return err
+	err := checkFile(d.file)
+	if errors.Is(err, db.ErrNone) && !mustExist {
+		err = d.create()
 	}
-	if !mustExist {
-		// SQLite gives the mode of the file to those beside it.
-		f, err := os.OpenFile(d.file, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
-		if err == nil {
-			d.faults.logger.Info("created a new store", "path", d.file)
-			err = f.Close()
-		}
-		if err != nil && !errors.Is(err, fs.ErrExist) {
-			return err
-		}
+	if err != nil {
+		return err
 	}
 	alone, err := d.lock.TryLock()
 	if err != nil {
@@ -99,6 +96,17 @@ func (d *DB) attach(ctx context.Context, mustExist bool) error {
 		return err
 	}
 	return syncDir(d.file) // the file may be new
+}
+
+// create creates the file, which may be there and empty. SQLite gives its mode to those
+// beside it.
+func (d *DB) create() error {
+	f, err := os.OpenFile(d.file, os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW, 0o600)
+	if err != nil {
+		return err
+	}
+	d.faults.logger.Info("created a new store", "path", d.file)
+	return f.Close()
 }
 
 // start prepares the connections of a database that is attached to its file, and begins to
@@ -119,9 +127,11 @@ func (d *DB) start(ctx context.Context, path string) (err error) {
 	}
 	// The path may be a symbolic link, which someone may change later. It is cleaned, as
 	// resolve cleans it.
-	d.faults.files, err = identify(filepath.Clean(path), d.file+logSuffix, d.file+indexSuffix, d.file+lockSuffix)
-	if err != nil {
-		return err
+	d.faults.path = filepath.Clean(path)
+	for _, name := range []string{d.faults.path, d.file + logSuffix, d.file + indexSuffix, d.file + lockSuffix} {
+		if d.faults.files[name], err = os.Stat(name); err != nil {
+			return err
+		}
 	}
 	if err := d.shareLock(ctx); err != nil {
 		return err
@@ -137,15 +147,9 @@ func newLock(file string) *flock.Flock {
 	return flock.New(file+lockSuffix, flock.SetFlag(os.O_CREATE|os.O_RDWR|syscall.O_NOFOLLOW), flock.SetPermissions(0o600))
 }
 
-// shareLock makes the lock a shared one. In between, it is not held: a restore then fails,
-// since SQLite knows that the connections are open.
+// shareLock makes the lock a shared one, if it is not. It may not be held in between: a
+// restore then fails, since SQLite knows that the connections are open.
 func (d *DB) shareLock(ctx context.Context) error {
-	if d.lock.RLocked() {
-		return nil
-	}
-	if err := d.lock.Unlock(); err != nil {
-		return err
-	}
 	ctx, cancel := context.WithTimeout(ctx, lockTimeout)
 	defer cancel()
 	_, err := d.lock.TryRLockContext(ctx, 10*time.Millisecond)
@@ -206,7 +210,7 @@ func (d *DB) migrate(ctx context.Context) (err error) {
 }
 
 // newest returns the version of the last migration.
-func (s Schema) newest() int64 {
+func (s *Schema) newest() int64 {
 	names, _ := fs.Glob(s.Migrations, "*.sql") // in order
 	newest, _ := goose.NumericComponent(names[len(names)-1])
 	return newest
@@ -214,7 +218,7 @@ func (s Schema) newest() int64 {
 
 // version returns the version of the schema in the database, or 0 if there is none. It
 // rejects tables of another program and a version that is newer than the program's.
-func (s Schema) version(ctx context.Context, conn *sql.DB) (version int64, err error) {
+func (s *Schema) version(ctx context.Context, conn *sql.DB) (version int64, err error) {
 	tables, err := texts(ctx, conn, tableNames)
 	if err != nil || len(tables) == 0 {
 		return 0, err
@@ -228,14 +232,6 @@ func (s Schema) version(ctx context.Context, conn *sql.DB) (version int64, err e
 		err = fmt.Errorf("%w (version %d, and this one knows versions up to %d)", db.ErrNewer, version, newest)
 	}
 	return version, err
-}
-
-// tables returns those of the program's tables that the database has and that meet the
-// condition. An older schema may lack some.
-func (s Schema) tables(ctx context.Context, conn *sql.DB, condition string) ([]string, error) {
-	names, err := texts(ctx, conn, tableNames+condition)
-	missing := func(table string) bool { return !slices.Contains(names, table) }
-	return slices.DeleteFunc(slices.Clone(s.Tables), missing), err
 }
 
 const (

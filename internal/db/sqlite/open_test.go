@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"bytes"
-	"database/sql"
 	"errors"
 	"net/url"
 	"os"
@@ -67,9 +66,9 @@ func TestOpenRejects(t *testing.T) {
 	if err := errors.Join(os.Link(in("one"), in("twin")), os.Symlink("gone", in("dangling"))); err != nil {
 		t.Fatal(err)
 	}
-	_, err := Verify(t.Context(), in("twin"), schema)
+	_, err := schema.Verify(t.Context(), in("twin"))
 	wantError(t, "Verify", err, "has several names")
-	_, err = Restore(t.Context(), in("twin"), backupOf(t, "a"), schema, true)
+	_, err = schema.Restore(t.Context(), in("twin"), backupOf(t, "a"), true)
 	wantError(t, "Restore", err, "has several names")
 	for _, c := range []struct {
 		path, want string
@@ -77,7 +76,7 @@ func TestOpenRejects(t *testing.T) {
 	}{
 		{path: "", want: "not a file name"},
 		{path: ":memory:", want: "not a file name"},
-		{path: "-", want: "not a file name"},
+		{path: "-", want: "./- for one called -"},
 		{path: dir, want: "is not a regular file"},
 		{path: pathOf(t, dir, maxPath+1), want: "its full path has 493 bytes"},
 		{path: in("texts"), want: "is not an SQLite database"},
@@ -94,7 +93,7 @@ func TestOpenRejects(t *testing.T) {
 		{path: in("empty"), want: "there is no store at " + in("empty"), mustExist: true},
 	} {
 		before, _ := os.ReadFile(c.path)
-		d, err := Open(t.Context(), c.path, schema, db.Options{MustExist: c.mustExist})
+		d, err := schema.Open(t.Context(), c.path, db.Options{MustExist: c.mustExist})
 		if err == nil {
 			_ = d.Close()
 		}
@@ -116,9 +115,9 @@ func TestPlantedLinks(t *testing.T) {
 		if err := os.Symlink(target, path+suffix); err != nil {
 			t.Fatal(err)
 		}
-		_, err := Open(t.Context(), path, schema, db.Options{})
+		_, err := schema.Open(t.Context(), path, db.Options{})
 		wantError(t, "Open", err, path+suffix+" beside it is not a regular file")
-		_, err = Restore(t.Context(), path, backupOf(t), schema, true)
+		_, err = schema.Restore(t.Context(), path, backupOf(t), true)
 		wantError(t, "Restore", err, suffix)
 		if _, err := newLock(path).TryLock(); suffix == lockSuffix && err == nil {
 			t.Error("got the target of the link locked")
@@ -133,26 +132,30 @@ func TestPlantedLinks(t *testing.T) {
 // SQLite does not take, and a statement that it cannot prepare, are errors of the start.
 func TestStart(t *testing.T) {
 	d := open(t, newPath(t))
-	for pragma, conn := range map[string]*sql.DB{
-		"journal_mode=wal": d.writer, "synchronous=2": d.writer, "wal_autocheckpoint=0": d.writer, "foreign_keys=1": d.writer,
-		"busy_timeout=5000": d.writer, "journal_size_limit=16777216": d.writer, "query_only=1": d.readers[0],
+	for _, pragma := range []string{
+		"journal_mode=wal", "synchronous=2", "wal_autocheckpoint=0", "foreign_keys=1", "busy_timeout=5000", "journal_size_limit=16777216",
 	} {
 		name, want, _ := strings.Cut(pragma, "=")
-		if got, err := texts(t.Context(), conn, "PRAGMA "+name); err != nil || got[0] != want {
+		if got, err := texts(t.Context(), d.writer, "PRAGMA "+name); err != nil || got[0] != want {
 			t.Errorf("%s: got %s, error %v", pragma, got, err)
 		}
 	}
+	err := d.Read(t.Context(), func(conn Conn) error {
+		_, err := conn.Stmt(insertNote).Exec("a")
+		return err
+	})
+	wantError(t, "a write in Read", err, "the database is read-only")
 	used := toWrite
 	defer func() { toWrite = used }()
 	for _, pragma := range []string{"foreign_kyes=1", "synchronous=7"} {
 		toWrite = url.Values{"mode": {"rw"}, "_pragma": {pragma}}
-		_, err := Open(t.Context(), newPath(t), schema, db.Options{})
+		_, err := schema.Open(t.Context(), newPath(t), db.Options{})
 		wantError(t, "Open", err, "SQLite did not take the setting "+pragma)
 	}
 	toWrite = used
 	wrong := Schema{Migrations: schema.Migrations}
 	wrong.Statement("SELECT title FROM songs")
-	_, err := Open(t.Context(), newPath(t), wrong, db.Options{})
+	_, err = wrong.Open(t.Context(), newPath(t), db.Options{})
 	wantError(t, "Open", err, "no such table: songs")
 }
 
@@ -169,15 +172,14 @@ func TestMigrate(t *testing.T) {
 		"00001_schema.sql": {Data: []byte(firstVersion)},
 		"00002_colour.sql": {Data: []byte("-- +goose Up\nALTER TABLE notes ADD COLUMN colour TEXT NOT NULL DEFAULT '';\nCREATE TABLE albums (name TEXT);\n")},
 	}
-	_, err := OpenReader(t.Context(), path, second)
-	if !errors.Is(err, db.ErrOutdated) {
-		t.Errorf("OpenReader: got error %v, want ErrOutdated", err)
+	if err := second.Read(t.Context(), path, nil); !errors.Is(err, db.ErrOutdated) {
+		t.Errorf("Read: got error %v, want ErrOutdated", err)
 	}
-	if r, err := Verify(t.Context(), path, second); err != nil || len(r.Rows) != 2 {
+	if r, err := second.Verify(t.Context(), path); err != nil || len(r.Rows) != 2 {
 		t.Errorf("Verify: got %+v, error %v, want the tables of the first version", r, err)
 	}
 	for _, want := range [][2]int64{{1, 2}, {2, 2}} { // first while another process has it
-		from, to, err := Migrate(t.Context(), path, second, nil)
+		from, to, err := second.Migrate(t.Context(), path, nil)
 		if err != nil || [2]int64{from, to} != want {
 			t.Errorf("Migrate: got %d, %d, error %v, want %v", from, to, err, want)
 		}
@@ -186,10 +188,10 @@ func TestMigrate(t *testing.T) {
 		t.Errorf("got %v, want %v", got, want)
 	}
 	mustClose(t, d)
-	_, openErr := Open(t.Context(), path, schema, db.Options{})
-	_, readErr := OpenReader(t.Context(), path, schema)
-	_, verifyErr := Verify(t.Context(), path, schema)
-	_, _, migrateErr := Migrate(t.Context(), path, schema, nil)
+	_, openErr := schema.Open(t.Context(), path, db.Options{})
+	readErr := schema.Read(t.Context(), path, nil)
+	_, verifyErr := schema.Verify(t.Context(), path)
+	_, _, migrateErr := schema.Migrate(t.Context(), path, nil)
 	for _, err := range []error{openErr, readErr, verifyErr, migrateErr} {
 		if !errors.Is(err, db.ErrNewer) {
 			t.Errorf("a newer schema: got error %v, want ErrNewer", err)
@@ -227,7 +229,7 @@ func TestOtherProgram(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = Open(t.Context(), path, schema, db.Options{})
+	_, err = schema.Open(t.Context(), path, db.Options{})
 	wantError(t, "Open", err, "another program has locked it")
 	err = tx.Commit()
 	if got := len(walk(t, open(t, path))); got != 1 || err != nil {
@@ -285,7 +287,7 @@ func TestReplacedFile(t *testing.T) {
 			}
 			switch first {
 			case "read":
-				_, _ = notesIn(t.Context(), d)
+				_ = d.Read(t.Context(), readAll)
 			case "Ping":
 				wantError(t, what+": Ping", d.Ping(t.Context()), want)
 			}
@@ -301,12 +303,12 @@ func TestReplacedFile(t *testing.T) {
 			wantError(t, what+": Failed", <-d.Failed(), want)
 			var reading sync.WaitGroup
 			for range 16 { // the file that is there now must not be touched
-				reading.Go(func() { _, _ = notesIn(t.Context(), d) })
+				reading.Go(func() { _ = d.Read(t.Context(), readAll) })
 			}
 			reading.Wait()
 			mustClose(t, d)
 			if c.reopen != "" {
-				_, err := Open(t.Context(), path, schema, db.Options{})
+				_, err := schema.Open(t.Context(), path, db.Options{})
 				wantError(t, what+": Open", err, c.reopen)
 			} else if got := walk(t, open(t, path))[before]; got != "before" {
 				t.Errorf("%s: got %q, want the note", what, got)

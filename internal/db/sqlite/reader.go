@@ -12,69 +12,65 @@ import (
 	lib "modernc.org/sqlite/lib"
 )
 
-// Reader reads a database as it is: in use, at rest, left by a killed process, or a
-// backup. It changes neither the database nor its log. Beside a database at rest that is
-// no backup, SQLite leaves an empty log and index.
-type Reader struct {
-	file string
-	db   *sql.DB
-	conn Conn
-}
-
-// OpenReader opens the database at path as it is. A process that has it open as a DB loses
-// SQLite's lock on the file by that, so that others could replace it.
-func OpenReader(ctx context.Context, path string, schema Schema) (*Reader, error) {
-	r, err := openFile(ctx, path)
-	if err != nil {
-		return nil, err
-	}
-	if err := r.prepare(ctx, schema); err != nil {
-		return nil, explain(path, errors.Join(err, r.Close()))
-	}
-	return r, nil
-}
-
-// prepare prepares the statements of the schema, which the database must have.
-func (r *Reader) prepare(ctx context.Context, schema Schema) error {
-	version, err := schema.version(ctx, r.db)
+// Read calls f with a connection to the database at path, which it opens as it is: in use,
+// at rest, left by a killed process, or a backup. It changes neither the database nor its
+// log. Beside a database at rest that is no backup, SQLite leaves an empty log and index. A
+// process that has it open as a DB loses SQLite's lock on the file by that, so that others
+// could replace it.
+func (s *Schema) Read(ctx context.Context, path string, f func(Conn) error) error {
+	source, err := openFile(ctx, path)
 	if err != nil {
 		return err
 	}
+	defer source.Close()
+	version, err := s.version(ctx, source.DB)
+	if err != nil {
+		return explain(path, err)
+	}
 	if version == 0 {
-		return fmt.Errorf("%w at %s", db.ErrNone, r.file)
+		return explain(path, fmt.Errorf("%w at %s", db.ErrNone, source.file))
 	}
-	r.conn, err = schema.prepare(ctx, r.db, asItIs)
-	if err != nil && version < schema.newest() {
-		return db.ErrOutdated
+	conn, err := s.prepare(ctx, source.DB, toRead)
+	if err != nil && version < s.newest() {
+		err = db.ErrOutdated
 	}
-	return err
+	if err == nil {
+		err = f(conn)
+	}
+	return explain(path, err)
+}
+
+// source is a connection that reads a file as it is.
+type source struct {
+	*sql.DB
+	file string // without symbolic links
 }
 
 // openFile opens the file at path, whatever its schema.
-func openFile(ctx context.Context, path string) (*Reader, error) {
+func openFile(ctx context.Context, path string) (s source, err error) {
 	file, err := resolve(path)
 	if err != nil {
-		return nil, err
+		return s, err
 	}
 	if err := checkReadable(file); err != nil {
-		return nil, explain(path, err)
+		return s, explain(path, err)
 	}
-	r := &Reader{file: file, db: connect(file, asItIs)}
-	if err := r.db.QueryRowContext(ctx, "SELECT count(*) FROM sqlite_schema").Scan(new(int)); err != nil {
+	s = source{connect(file, toRead), file}
+	if err := s.QueryRowContext(ctx, "SELECT count(*) FROM sqlite_schema").Scan(new(int)); err != nil {
 		if hasCode(err, lib.SQLITE_CANTOPEN, lib.SQLITE_READONLY) {
 			err = errors.New("permission denied, or no files can be made beside it; copy it, with its log (" +
 				logSuffix + ") if it has one, to a folder that can be written")
 		}
-		return nil, explain(path, errors.Join(err, r.Close()))
+		return s, explain(path, errors.Join(err, s.Close()))
 	}
-	return r, nil
+	return s, nil
 }
 
 // checkReadable rejects a file that this process cannot read without harm. What SQLite
 // makes beside a file would be closed to its owner if it were another account's. A backup
 // has nothing beside it.
 func checkReadable(file string) error {
-	err := checkFile(file, true)
+	err := checkFile(file)
 	if isBackup(file) && (err == nil || errors.Is(err, errMounted)) {
 		return nil
 	}
@@ -91,9 +87,3 @@ func checkReadable(file string) error {
 	}
 	return nil
 }
-
-// Read calls f with a connection that can only read; see DB.Read.
-func (r *Reader) Read(_ context.Context, f func(Conn) error) error { return classify(f(r.conn)) }
-
-// Close closes the connection.
-func (r *Reader) Close() error { return r.db.Close() }

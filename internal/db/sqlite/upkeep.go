@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"example.com/petstore/internal/db"
@@ -15,7 +16,7 @@ import (
 // Backup writes a snapshot of the database at path to the file named to, even while
 // servers write. The file appears under that name only once it is complete, verified
 // and on disk, and with an error only if Report.Path is set. force allows replacing one.
-func Backup(ctx context.Context, path, to string, schema Schema, force bool) (r db.Report, err error) {
+func (s *Schema) Backup(ctx context.Context, path, to string, force bool) (r db.Report, err error) {
 	source, err := openFile(ctx, path)
 	if err != nil {
 		return r, err
@@ -25,7 +26,7 @@ func Backup(ctx context.Context, path, to string, schema Schema, force bool) (r 
 	if err != nil {
 		return r, err
 	}
-	r, err = writeCopy(ctx, source, target, schema, func(temp string, _ *db.Report) error {
+	r, err = s.writeCopy(ctx, source, target, func(temp string, _ *db.Report) error {
 		return os.Rename(temp, target)
 	})
 	if err != nil {
@@ -42,7 +43,7 @@ func Backup(ctx context.Context, path, to string, schema Schema, force bool) (r 
 // fails while any program has the database open, and, without force, if there is a
 // database. It was replaced, even with an error, if Report.Path is set. New rows get
 // identifiers above those that the replaced database gave; see raiseIDs.
-func Restore(ctx context.Context, path, from string, schema Schema, force bool) (r db.Report, err error) {
+func (s *Schema) Restore(ctx context.Context, path, from string, force bool) (r db.Report, err error) {
 	file, err := resolve(path)
 	if err != nil {
 		return r, err
@@ -62,15 +63,15 @@ func Restore(ctx context.Context, path, from string, schema Schema, force bool) 
 	} else if !alone {
 		return r, fmt.Errorf("%s: a server or a command has it open; stop it first", path)
 	}
-	err = checkFile(file, false)
-	if err != nil && !(force && errors.Is(err, db.ErrLoneLog)) {
-		return r, explain(path, err)
-	}
-	if info, _ := os.Stat(file); !force && info != nil && info.Size() > 0 {
+	err = checkFile(file)
+	if err == nil && !force {
 		return r, fmt.Errorf("%s %w", path, db.ErrExists)
 	}
-	r, err = writeCopy(ctx, source, file, schema, func(temp string, r *db.Report) error {
-		return schema.replace(ctx, file, temp, r)
+	if err != nil && !errors.Is(err, db.ErrNone) && !(force && errors.Is(err, db.ErrLoneLog)) {
+		return r, explain(path, err)
+	}
+	r, err = s.writeCopy(ctx, source, file, func(temp string, r *db.Report) error {
+		return replace(ctx, file, temp, r)
 	})
 	if err != nil {
 		return db.Report{}, fmt.Errorf("%s cannot be restored, and %s is unchanged: %w", from, path, err)
@@ -85,20 +86,20 @@ func Restore(ctx context.Context, path, from string, schema Schema, force bool) 
 // replace renames temp to file. SQLite first copies the log of the old file into it, which
 // fails with busy while another program has it open, and then keeps others from writing.
 // A file that SQLite cannot read, or beside another's log, stays as it is.
-func (s Schema) replace(ctx context.Context, file, temp string, r *db.Report) error {
+func replace(ctx context.Context, file, temp string, r *db.Report) error {
 	old := connect(file, toWrite)
 	defer old.Close()
-	var given map[string]int64
-	if checkFile(file, true) == nil {
-		_, err := old.ExecContext(ctx, "PRAGMA journal_mode=DELETE; BEGIN IMMEDIATE")
-		if isBusy(err) {
-			return fmt.Errorf("another program, such as a shell, has the store open; stop it first: %w", err)
-		}
-		if err == nil {
-			given, _ = s.lastIDs(ctx, old)
-		}
+	err := checkFile(file)
+	if err == nil {
+		_, err = old.ExecContext(ctx, "PRAGMA journal_mode=DELETE; BEGIN IMMEDIATE")
 	}
-	if err := s.raiseIDs(ctx, temp, given, r); err != nil {
+	if isBusy(err) {
+		return fmt.Errorf("another program, such as a shell, has the store open; stop it first: %w", err)
+	}
+	if err != nil {
+		_ = old.Close() // raiseIDs must not read from it
+	}
+	if err := raiseIDs(ctx, temp, old, r); err != nil {
 		return err
 	}
 	// SQLite would apply the journal of an unreadable file to the new one.
@@ -108,24 +109,15 @@ func (s Schema) replace(ctx context.Context, file, temp string, r *db.Report) er
 	return os.Rename(temp, file)
 }
 
-// lastIDs returns the last identifier that was given in each of the program's tables with
-// AUTOINCREMENT. A .dump of a damaged file may lack it: then the last row has it.
-func (s Schema) lastIDs(ctx context.Context, conn *sql.DB) (map[string]int64, error) {
-	tables, err := s.tables(ctx, conn, " AND sql LIKE '%AUTOINCREMENT%'")
-	if err != nil {
-		return nil, err
-	}
-	last := map[string]int64{}
-	for _, table := range tables {
-		var id int64
-		query := `SELECT max(coalesce((SELECT max(seq) FROM sqlite_sequence WHERE name = ?), 0), coalesce(max(rowid), 0))
-			FROM ` + table
-		if err := conn.QueryRowContext(ctx, query, table).Scan(&id); err != nil {
-			return nil, err
-		}
-		last[table] = id
-	}
-	return last, nil
+// lastID returns the last identifier that a table with AUTOINCREMENT gave, or
+// sql.ErrNoRows for another table. A .dump of a damaged file may lack it: then the last
+// row has it.
+func lastID(ctx context.Context, conn *sql.DB, table string) (id int64, err error) {
+	query := `SELECT max(coalesce((SELECT max(seq) FROM sqlite_sequence WHERE name = ?1), 0),
+		coalesce((SELECT max(rowid) FROM ` + table + `), 0))
+		FROM sqlite_schema WHERE name = ?1 AND sql LIKE '%AUTOINCREMENT%'`
+	err = conn.QueryRowContext(ctx, query, table).Scan(&id)
+	return id, err
 }
 
 // farAbove is how many identifiers a restore leaves out if it does not know which were
@@ -136,23 +128,22 @@ const farAbove = 1_000_000
 // database gave, or far above its own if these are unknown: clients may remember them.
 // They are unknown, too, if the replaced database gave fewer, and so is no successor of
 // the backup.
-func (s Schema) raiseIDs(ctx context.Context, temp string, given map[string]int64, r *db.Report) error {
+func raiseIDs(ctx context.Context, temp string, old *sql.DB, r *db.Report) error {
 	conn := connect(temp, toWrite)
 	defer conn.Close()
-	copied, err := s.lastIDs(ctx, conn)
-	if err != nil {
-		return err
-	}
 	for i, rows := range r.Rows {
-		id, found := copied[rows.Table]
-		if !found {
+		copied, err := lastID(ctx, conn, rows.Table)
+		if errors.Is(err, sql.ErrNoRows) {
 			continue
 		}
-		last, known := given[rows.Table]
-		if !known || last < id {
-			last = id + farAbove
+		if err != nil {
+			return err
 		}
-		_, err := conn.ExecContext(ctx, `BEGIN; DELETE FROM sqlite_sequence WHERE name = ?1;
+		last, err := lastID(ctx, old, rows.Table)
+		if err != nil || last < copied {
+			last = copied + farAbove
+		}
+		_, err = conn.ExecContext(ctx, `BEGIN; DELETE FROM sqlite_sequence WHERE name = ?1;
 			INSERT INTO sqlite_sequence (name, seq) VALUES (?1, ?2); COMMIT`, rows.Table, last)
 		if err != nil {
 			return err
@@ -198,11 +189,11 @@ func checkTarget(source, to string, force bool) (target string, err error) {
 	return target, nil
 }
 
-// writeCopy writes a verified copy of source to a new file beside target, syncs it and
+// writeCopy writes a verified copy of a database to a new file beside target, syncs it and
 // calls use, which may rename it. VACUUM INTO is one transaction: it sees no later
 // commits, nor do they make it start over.
-func writeCopy(ctx context.Context, source *Reader, target string, schema Schema,
-	use func(temp string, r *db.Report) error,
+func (s *Schema) writeCopy(
+	ctx context.Context, source source, target string, use func(temp string, r *db.Report) error,
 ) (r db.Report, err error) {
 	dir, name := filepath.Split(target)
 	f, err := os.CreateTemp(dir, "."+name+".*")
@@ -214,11 +205,11 @@ func writeCopy(ctx context.Context, source *Reader, target string, schema Schema
 		_ = os.Remove(f.Name()) // unless it was renamed
 		_ = os.Remove(f.Name() + journalSuffix)
 	}()
-	if _, err := source.db.ExecContext(ctx, "VACUUM INTO ?", f.Name()); err != nil {
+	if _, err := source.ExecContext(ctx, "VACUUM INTO ?", f.Name()); err != nil {
 		return r, fmt.Errorf("copying it to %s failed: %w", dir, explain(source.file, err))
 	}
-	written := connect(f.Name(), toRead) // with mode=ro, SQLite would not check constraints
-	r, err = schema.verify(ctx, written)
+	written := connect(f.Name(), toWrite) // with mode=ro, SQLite would not check constraints
+	r, err = s.verify(ctx, written)
 	if err := errors.Join(err, written.Close()); err != nil {
 		return r, explain(f.Name(), err)
 	}
@@ -231,13 +222,13 @@ func writeCopy(ctx context.Context, source *Reader, target string, schema Schema
 
 // Verify reads the whole database at path, even while servers use it, and changes
 // nothing. The error describes all damage.
-func Verify(ctx context.Context, path string, schema Schema) (r db.Report, err error) {
+func (s *Schema) Verify(ctx context.Context, path string) (r db.Report, err error) {
 	source, err := openFile(ctx, path)
 	if err != nil {
 		return r, err
 	}
 	defer source.Close()
-	r, err = schema.verify(ctx, source.db)
+	r, err = s.verify(ctx, source.DB)
 	return r, explain(path, err)
 }
 
@@ -247,7 +238,7 @@ const integrityCheck = `SELECT integrity_check || coalesce((
 	SELECT ' (' || group_concat(type || ' ' || name, ', ') || ')' FROM sqlite_schema WHERE integrity_check LIKE '%Tree ' || rootpage || ' %'
 ), '') FROM pragma_integrity_check WHERE integrity_check <> 'ok'`
 
-func (s Schema) verify(ctx context.Context, conn *sql.DB) (r db.Report, err error) {
+func (s *Schema) verify(ctx context.Context, conn *sql.DB) (r db.Report, err error) {
 	problems, err := texts(ctx, conn, integrityCheck)
 	if len(problems) > 0 { // SQLite may be unable to read on
 		return r, fmt.Errorf("it %w:\n%s", db.ErrDamaged, strings.Join(problems, "\n"))
@@ -269,11 +260,14 @@ func (s Schema) verify(ctx context.Context, conn *sql.DB) (r db.Report, err erro
 		return r, fmt.Errorf("it has triggers or views, which this program does not make and which may change "+
 			"or hide rows: %s; drop them", strings.Join(planted, ", "))
 	}
-	tables, err := s.tables(ctx, conn, "")
+	tables, err := texts(ctx, conn, tableNames)
 	if err != nil {
 		return r, err
 	}
-	for _, table := range tables {
+	for _, table := range s.Tables {
+		if !slices.Contains(tables, table) { // in an older schema
+			continue
+		}
 		rows := db.Rows{Table: table}
 		if err := conn.QueryRowContext(ctx, "SELECT count(*) FROM "+table).Scan(&rows.Count); err != nil {
 			return r, err

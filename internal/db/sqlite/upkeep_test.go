@@ -29,7 +29,7 @@ func TestBackup(t *testing.T) {
 	wantFiles(t, to, "notes.db", "notes.db2")                  // nothing else was made
 	sqlOn(t, to, "CREATE TABLE backups (finished_at INTEGER)") // as older programs have it
 	for range 2 {                                              // the second has a database to replace
-		if _, err := Restore(t.Context(), restored, to, schema, true); err != nil {
+		if _, err := schema.Restore(t.Context(), restored, to, true); err != nil {
 			t.Fatalf("Restore: got error %v", err)
 		}
 		wantFiles(t, restored, "notes.db", "notes.db-lock")
@@ -63,7 +63,7 @@ func TestRestoreIDs(t *testing.T) {
 		"damaged":            {damaged, three, 3 + farAbove},
 		"made anew":          {atRest(t), three, 3 + farAbove},
 	} {
-		r, err := Restore(t.Context(), c.path, c.backup, schema, true)
+		r, err := schema.Restore(t.Context(), c.path, c.backup, true)
 		if err != nil || r.Rows[0].LastID != c.want || r.Rows[1].LastID != 0 {
 			t.Errorf("%s: got %+v, error %v, want the last identifier %d", what, r, err, c.want)
 		}
@@ -94,12 +94,12 @@ func TestBackupRejects(t *testing.T) {
 			{backup, backup, "is the database itself"},
 			{path, in("shell"), "may be a file of a store, because " + in("shell-journal")},
 		} {
-			_, err := Backup(t.Context(), c.path, c.to, schema, true)
+			_, err := schema.Backup(t.Context(), c.path, c.to, true)
 			wantError(t, "Backup to "+c.to, err, c.want)
 		}
 	}
 	wantFiles(t, in("x"), "leads", "link", "shell-journal", "there")
-	if _, err := Backup(t.Context(), path, in("leads"), schema, true); err != nil {
+	if _, err := schema.Backup(t.Context(), path, in("leads"), true); err != nil {
 		t.Errorf("Backup with force: got error %v", err)
 	}
 	wantNotes(t, in("there"), 0)
@@ -115,16 +115,16 @@ func TestVerify(t *testing.T) {
 	sound, _ := os.ReadFile(path)
 	sqlOn(t, path, "PRAGMA ignore_check_constraints = ON; UPDATE notes SET text = 'wrong' WHERE id = 1")
 	to := newPath(t)
-	_, err := Backup(t.Context(), path, to, schema, false)
+	_, err := schema.Backup(t.Context(), path, to, false)
 	wantError(t, "Backup of a wrong row", err, "CHECK constraint failed in notes")
 	wantFiles(t, to)
 	for _, name := range []string{"notes", "notes_by_text", "tags", "goose_db_version"} {
 		mustWrite(t, path, string(sound))
 		damageLeaf(t, path, name)
-		_, err := Verify(t.Context(), path, schema)
+		_, err := schema.Verify(t.Context(), path)
 		wantError(t, name, err, "is damaged")
 		wantError(t, name, err, " "+name)
-		_, err = Restore(t.Context(), newPath(t), path, schema, false)
+		_, err = schema.Restore(t.Context(), newPath(t), path, false)
 		wantError(t, "Restore of a damaged backup", err, "cannot be restored")
 	}
 	for what, statement := range map[string]string{
@@ -133,9 +133,9 @@ func TestVerify(t *testing.T) {
 	} {
 		backup := backupOf(t, "a")
 		sqlOn(t, backup, statement)
-		_, err := Verify(t.Context(), backup, schema)
+		_, err := schema.Verify(t.Context(), backup)
 		wantError(t, "Verify", err, what)
-		_, err = Restore(t.Context(), newPath(t), backup, schema, false)
+		_, err = schema.Restore(t.Context(), newPath(t), backup, false)
 		wantError(t, "Restore", err, what)
 	}
 }
@@ -148,14 +148,14 @@ func TestRestoreRejects(t *testing.T) {
 	mustWrite(t, in("lone-wal"), "acknowledged writes")
 	sqlOn(t, in("songs"), "CREATE TABLE songs (title TEXT)")
 	server := open(t, path)
-	_, err := Restore(t.Context(), path, backup, schema, true)
+	_, err := schema.Restore(t.Context(), path, backup, true)
 	wantError(t, "while a server has it", err, "a server or a command has it open")
 	mustClose(t, server)
 	shell := connect(path, url.Values{})
 	if err := shell.QueryRow("SELECT text FROM notes").Scan(new(string)); err != nil {
 		t.Fatal(err)
 	}
-	_, err = Restore(t.Context(), path, backup, schema, true)
+	_, err = schema.Restore(t.Context(), path, backup, true)
 	wantError(t, "while a shell has it", err, path+" is unchanged: another program, such as a shell, has the store open")
 	_ = shell.Close()
 	before, _ := os.ReadFile(path)
@@ -166,7 +166,7 @@ func TestRestoreRejects(t *testing.T) {
 		in("none"):  "the backup cannot be read",
 		in("lone"):  "the backup cannot be read",
 	} {
-		r, err := Restore(t.Context(), path, from, schema, true)
+		r, err := schema.Restore(t.Context(), path, from, true)
 		wantError(t, from, err, want)
 		if errors.Is(err, db.ErrNone) || errors.Is(err, db.ErrLoneLog) { // the advice is about the store to replace
 			t.Errorf("%s: got error %v, want none of the store", from, err)
@@ -199,15 +199,15 @@ func TestRestoreWithLog(t *testing.T) {
 			t.Fatal(err)
 		}
 		if c.refused != "" {
-			_, err := Open(t.Context(), path, schema, db.Options{})
+			_, err := schema.Open(t.Context(), path, db.Options{})
 			wantError(t, what+": Open", err, c.refused)
-			_, err = Restore(t.Context(), path, from, schema, false)
+			_, err = schema.Restore(t.Context(), path, from, false)
 			wantError(t, what+": Restore without force", err, path)
 			if got, err := os.ReadFile(path + "-wal"); !bytes.Equal(got, log) {
 				t.Errorf("%s: got the log changed, error %v, want it as it was", what, err)
 			}
 		}
-		if _, err := Restore(t.Context(), path, from, schema, true); err != nil {
+		if _, err := schema.Restore(t.Context(), path, from, true); err != nil {
 			t.Errorf("%s: Restore: got error %v", what, err)
 		}
 		wantFiles(t, path, "notes.db", "notes.db-lock")

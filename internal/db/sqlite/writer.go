@@ -24,16 +24,10 @@ const (
 // job is one caller's write.
 type job struct {
 	run   func(Conn) error
-	err   error        // of run, if it is the caller's fault
-	state atomic.Int32 // waiting, then either of the others for good
-	done  chan error   // receives the result
+	err   error       // of run, if it is the caller's fault
+	taken atomic.Bool // set by runBatch, or by a caller that gives up, whichever is first
+	done  chan error  // receives the result
 }
-
-const (
-	waiting int32 = iota
-	running
-	canceled // by its caller
-)
 
 // Write waits until runJobs has called f in a transaction, perhaps twice: the last call
 // counts. If f fails by the caller's fault, it must have changed nothing, since the writes
@@ -51,7 +45,7 @@ func (d *DB) Write(ctx context.Context, f func(Conn) error) error {
 			return err
 		case <-ctx.Done():
 		}
-		if j.state.CompareAndSwap(waiting, canceled) {
+		if !j.taken.Swap(true) {
 			return db.GaveUp(ctx.Err())
 		}
 		return <-j.done
@@ -95,7 +89,7 @@ func (d *DB) runBatch(batch []*job) int {
 	var started []*job
 	err := d.transact(func(conn Conn) error {
 		for _, j := range batch {
-			if j.state.CompareAndSwap(waiting, running) {
+			if !j.taken.Swap(true) {
 				started = append(started, j)
 			}
 		}

@@ -12,6 +12,7 @@ import (
 
 	"example.com/petstore/internal/db"
 	engine "example.com/petstore/internal/db/postgres"
+	"example.com/petstore/internal/keys"
 	"example.com/petstore/internal/store"
 )
 
@@ -45,12 +46,13 @@ var Kind = store.Kind{
 		}
 		return &Store{database}, nil
 	},
-	OpenReader: func(ctx context.Context, address string) (store.Reader, error) {
+	Keys: func(ctx context.Context, address string) ([]keys.Key, error) {
 		database, err := engine.OpenReader(ctx, address, schema)
 		if err != nil {
 			return nil, err
 		}
-		return &Store{database}, nil
+		defer database.Close()
+		return (&Store{database}).Keys(ctx)
 	},
 	Migrate: func(ctx context.Context, address string, logger *slog.Logger) (from, to int64, err error) {
 		return engine.Migrate(ctx, address, schema, logger)

@@ -36,31 +36,28 @@ func (s *Store) Key(ctx context.Context, id string) (k keys.Key, err error) {
 	return k, err
 }
 
-func (s *Store) Keys(ctx context.Context) ([]keys.Key, error) { return allKeys(ctx, s) }
-
-// Keys implements store.Reader.
-func (r Reader) Keys(ctx context.Context) ([]keys.Key, error) { return allKeys(ctx, r) }
-
-func allKeys(ctx context.Context, from interface {
-	Read(context.Context, func(sqlite.Conn) error) error
-},
-) (all []keys.Key, err error) {
-	err = from.Read(ctx, func(conn sqlite.Conn) error {
-		rows, err := conn.Stmt(selectKeys).Query()
-		if err != nil {
-			return err
-		}
-		defer rows.Close()
-		for rows.Next() {
-			k, err := scanKey(rows)
-			if err != nil {
-				return err
-			}
-			all = append(all, k)
-		}
-		return rows.Err()
+func (s *Store) Keys(ctx context.Context) (all []keys.Key, err error) {
+	err = s.Read(ctx, func(conn sqlite.Conn) error {
+		all, err = allKeys(conn)
+		return err
 	})
 	return all, err
+}
+
+func allKeys(conn sqlite.Conn) (all []keys.Key, err error) {
+	rows, err := conn.Stmt(selectKeys).Query()
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		k, err := scanKey(rows)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, k)
+	}
+	return all, rows.Err()
 }
 
 func (s *Store) RevokeKey(ctx context.Context, id string, at time.Time) (k keys.Key, err error) {

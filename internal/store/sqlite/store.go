@@ -11,6 +11,7 @@ import (
 
 	"example.com/petstore/internal/db"
 	"example.com/petstore/internal/db/sqlite"
+	"example.com/petstore/internal/keys"
 	"example.com/petstore/internal/store"
 )
 
@@ -18,9 +19,6 @@ var _ store.Store = (*Store)(nil)
 
 // Store is a store.Store in an SQLite file.
 type Store struct{ *sqlite.DB }
-
-// Reader is a store.Reader of an SQLite file.
-type Reader struct{ *sqlite.Reader }
 
 //go:embed migrations/*.sql
 var embedded embed.FS
@@ -48,30 +46,21 @@ var Kind = store.Kind{
 		return found && !serverAddress.MatchString(path)
 	},
 	Open: func(ctx context.Context, address string, o db.Options) (store.Store, error) {
-		d, err := sqlite.Open(ctx, pathOf(address), schema, o)
+		d, err := schema.Open(ctx, pathOf(address), o)
 		if err != nil {
 			return nil, err
 		}
 		return &Store{d}, nil
 	},
-	OpenReader: func(ctx context.Context, address string) (store.Reader, error) {
-		r, err := sqlite.OpenReader(ctx, pathOf(address), schema)
-		if err != nil {
-			return nil, err
-		}
-		return Reader{r}, nil
+	Keys: func(ctx context.Context, address string) (all []keys.Key, err error) {
+		err = schema.Read(ctx, pathOf(address), func(conn sqlite.Conn) error {
+			all, err = allKeys(conn)
+			return err
+		})
+		return all, err
 	},
 	Migrate: func(ctx context.Context, address string, logger *slog.Logger) (from, to int64, err error) {
-		return sqlite.Migrate(ctx, pathOf(address), schema, logger)
+		return schema.Migrate(ctx, pathOf(address), logger)
 	},
-	Files: &store.Files{
-		Path: pathOf,
-		Backup: func(ctx context.Context, path, file string, force bool) (db.Report, error) {
-			return sqlite.Backup(ctx, path, file, schema, force)
-		},
-		Restore: func(ctx context.Context, path, file string, force bool) (db.Report, error) {
-			return sqlite.Restore(ctx, path, file, schema, force)
-		},
-		Verify: func(ctx context.Context, path string) (db.Report, error) { return sqlite.Verify(ctx, path, schema) },
-	},
+	Files: &store.Files{Path: pathOf, Backup: schema.Backup, Restore: schema.Restore, Verify: schema.Verify},
 }
