@@ -1,11 +1,14 @@
 #!/bin/sh
 # Writes what a release contains besides the program to .bin/package: shell
-# completions, the manual page, Debian's changelog for VERSION, and the licences of
-# everything in the program. .bin/data is the image's empty data directory.
+# completions, the manual page, Debian's changelog for VERSION, the licences of
+# everything in the program, and the pages of deploy/ with what they copy from.
+# .bin/data is the image's empty data directory.
 set -e
 out=.bin/package
 rm -rf "$out" .bin/data
 mkdir -p "$out" .bin/data
+cp -R deploy "$out/deploy"
+rm -r "$out/deploy/package" "$out/deploy/systemd"
 for shell in bash fish zsh; do
 	CGO_ENABLED=0 go run -trimpath ./cmd/petstore completion "$shell" >"$out/petstore.$shell"
 done
@@ -22,7 +25,9 @@ licenses() { # NAME FOLDER
 }
 {
 	licenses Go "$(go env GOROOT)"
-	licenses /docs internal/docs/ui
+	git ls-files 'internal/*LICENSE*' | while read -r file; do # of scripts that are embedded
+		licenses "$file" "$(dirname "$file")"
+	done
 	for os in linux darwin; do
 		GOOS=$os CGO_ENABLED=0 go list -deps -f '{{with .Module}}{{if not .Main}}{{.Path}} {{.Version}} {{.Dir}}{{end}}{{end}}' ./cmd/petstore
 	done | sort -u | while read -r path version dir; do
