@@ -46,7 +46,9 @@ func TestFiles(t *testing.T) {
 		"units":     "SYSTEMD_UNIT_PATH=" + dir + ": systemd-analyze verify --recursive-errors=no " + dir + "/petstore*.{service,socket,timer}",
 		"hardening": "systemd-analyze security --offline=true --threshold=19 " + dir + "/petstore.service " + dir + "/petstore-backup.service",
 		"release":   "make release-check",
-		"manifests": "go run sigs.k8s.io/kustomize/kustomize/v5@v5.8.2 build -o " + dir + "/all.yaml deploy/postgres/kubernetes && go run sigs.k8s.io/kubectl-validate@v0.0.4 " + dir + "/all.yaml",
+		"manifests": "for k in $(git ls-files 'deploy/*kustomization.yaml'); do " +
+			"go run sigs.k8s.io/kustomize/kustomize/v5@v5.8.2 build -o " + dir + "/all.yaml $(dirname $k) && " +
+			"go run sigs.k8s.io/kubectl-validate@v0.0.4 " + dir + "/all.yaml || exit 1; done",
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
