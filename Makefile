@@ -68,14 +68,14 @@ test-next: ## run vet and the tests that need nothing but Go with the newer rele
 	GOTOOLCHAIN=$(NEXT_GO) go test ./...
 
 generate: ## write gen/ from openapi.yaml
-	go generate ./gen
+	go generate ./gen/...
 
 # A copy of what is not generated goes to .bin/drift, by an index of its own.
 drift: ## fail if gen/ is not up to date with openapi.yaml
 	@git clean -qfdx .bin/drift
 	@export GIT_INDEX_FILE="$$(git rev-parse --git-path drift.index)" && git read-tree --empty && \
 	git add openapi.yaml tools.go go.mod go.sum gen ':!*.gen.go' ':!gen/api/openapi.json' && git checkout-index --all --prefix=.bin/drift/
-	@cd .bin/drift && go generate ./gen
+	@cd .bin/drift && go generate ./gen/...
 	@git --no-pager diff --no-index gen .bin/drift/gen || { echo 'gen/ is not up to date: run make generate and commit it' >&2; exit 1; }
 
 lint: ## run gofumpt, vet, staticcheck and deadcode

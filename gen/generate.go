@@ -1,5 +1,4 @@
-// Package gen holds what "make generate" writes from openapi.yaml: types and the Echo server
-// in gen/api, and a client in gen/client. There, options.go and pets.go are written by hand.
+// Package gen holds what "make generate" writes from openapi.yaml: types and the Echo server.
 package gen
 
 import _ "embed"
@@ -7,7 +6,6 @@ import _ "embed"
 //go:generate cp ../openapi.yaml api/openapi.yaml
 //go:generate sh -c "go run github.com/mikefarah/yq/v4@v4.54.3 -o json ../openapi.yaml >api/openapi.json"
 //go:generate go run github.com/oapi-codegen/oapi-codegen/v2/cmd/oapi-codegen -config config.yaml -package api -generate types,echo-server,strict-server -o api/api.gen.go ../openapi.yaml
-//go:generate go run github.com/oapi-codegen/oapi-codegen/v2/cmd/oapi-codegen -config config.yaml -package client -generate types,client -o client/client.gen.go ../openapi.yaml
 
 // Document is openapi.yaml, byte for byte: a copy, since go:embed cannot reach the original.
 //

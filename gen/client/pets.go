@@ -2,6 +2,8 @@
 // openapi.yaml; WithKey, WithRetries, All and Check are written by hand.
 package client
 
+//go:generate go run github.com/oapi-codegen/oapi-codegen/v2/cmd/oapi-codegen -config ../config.yaml -package client -generate types,client -o client.gen.go ../../openapi.yaml
+
 import (
 	"cmp"
 	"context"
