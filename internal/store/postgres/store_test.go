@@ -58,6 +58,17 @@ CREATE FUNCTION public.hashtextextended(text, int) RETURNS bigint LANGUAGE sql A
 CREATE FUNCTION public.equal(oid, regnamespace) RETURNS boolean LANGUAGE sql AS 'SELECT 1/0 = 1';
 CREATE OPERATOR public.= (LEFTARG = oid, RIGHTARG = regnamespace, FUNCTION = public.equal)`
 
+func TestKind(t *testing.T) {
+	for address, want := range map[string]string{
+		"postgres://u:SECRET@a:1,b/c": "postgres://u:xxxxx@a:1,b/c",
+		"postgresql://a/b":            "postgresql://a/b",
+	} {
+		if got := Kind.Redact(address); !Kind.Matches(address) || got != want {
+			t.Errorf("%s: got %t, and printed as %s, want true and %s", address, Kind.Matches(address), got, want)
+		}
+	}
+}
+
 // TestStore runs the suite directly and through PgBouncer.
 func TestStore(t *testing.T) {
 	t.Parallel()
