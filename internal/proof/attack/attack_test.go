@@ -81,21 +81,12 @@ func TestAttack(t *testing.T) {
 
 // measure starts the program, attacks it, and meanwhile sends requests with another key.
 func measure(t *testing.T, a attack, certificates string) {
-	addr := program.FreeAddress(t)
-	cmd := exec.CommandContext(t.Context(), "../../../.bin/petstore", "serve", "--store", "memory:", "--addr", addr)
-	scheme := "http"
+	args, scheme := []string{"--store", "memory:"}, "http"
 	if a.tls {
-		cmd.Args = append(cmd.Args, "--tls-cert", certificates+"/cert.pem", "--tls-key", certificates+"/key.pem")
+		args = append(args, "--tls-cert", certificates+"/cert.pem", "--tls-key", certificates+"/key.pem")
 		scheme = "https"
 	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		_ = cmd.Process.Kill() // which ends the attack
-		_ = cmd.Wait()
-	}()
-	program.WaitFor(t, addr)
+	addr, process := program.Serve(t, args...) // its end ends the attack
 	c := &http.Client{Transport: &http.Transport{
 		TLSClientConfig: &tls.Config{InsecureSkipVerify: true},
 		MaxConnsPerHost: 1, // which it keeps; another might have to wait until the attacker's close
@@ -129,7 +120,7 @@ func measure(t *testing.T, a attack, certificates string) {
 		held = max(held, queued(t, addr))
 	}
 	var peak int64
-	status, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", cmd.Process.Pid))
+	status, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", process.Pid))
 	_, rest, _ := strings.Cut(string(status), "VmHWM:")
 	if _, err := fmt.Sscan(rest, &peak); err != nil {
 		t.Fatal(err)
