@@ -3,11 +3,13 @@
 //
 //	p := example.Pet()                           // a pets.NewPet with defaults
 //	example.Named("Tom")                         // the same with another name
-//	example.Pets(3)                              // three that differ in every property
+//	example.Numbered(3), example.Pets(3)         // pets that differ in every property
 //	example.Body()                               // {"name":"Frank","categoryId":1}
-//	example.BodyNamed(example.LongText(32<<10))  // with a name of 32 KiB
-//	example.Body(`"status":"sold"`)              // with another property
+//	example.Body(`"x":1`)                        // with another property
+//	example.BodyNamed("Tom")                     // with another name
+//	example.BodyNamed(example.LongText(32<<10))  // whose texts have 32 KiB
 //	example.List(), example.Item(7)              // /v1/pets, /v1/pets/7
+//	example.Filters()["status=sold"]             // the queries of the list that filter
 //	*example.Parameter("limit").Max              // of the query of the list
 package example
 
@@ -75,6 +77,11 @@ func Pet() pets.NewPet {
 	return p.WithDefaults()
 }
 
+// What tests know about the properties of a pet stands from here to Selects.
+
+// text is the property that tests fill with texts of their own.
+const text = "name"
+
 // Named returns the pet of Pet with another name.
 func Named(name string) pets.NewPet {
 	p := Pet()
@@ -82,20 +89,39 @@ func Named(name string) pets.NewPet {
 	return p
 }
 
-// BodyNamed returns the body of Body with another name.
-func BodyNamed(name string) string {
-	return Body(`"name":` + string(must(json.Marshal(name))))
+// Numbered returns a pet that differs from those with other numbers in each property, as
+// far as it has values.
+func Numbered(n int) pets.NewPet {
+	p := Named(fmt.Sprintf("pet %d", n))
+	p.CategoryID = int64(n)
+	p.Status = []pets.Status{pets.Available, pets.Pending, pets.Sold}[n%3]
+	return p
 }
 
-// Pets returns n pets that differ in each property, as far as it has values.
+// Filters returns what the filters of the list select, by the query of a request.
+func Filters() map[string]pets.Query {
+	return map[string]pets.Query{
+		"status=available": {Status: pets.Available},
+		"status=pending":   {Status: pets.Pending},
+		"status=sold":      {Status: pets.Sold},
+	}
+}
+
+// Selects reports whether the filters of q select p.
+func Selects(q pets.Query, p pets.Pet) bool { return q.Status == "" || p.Status == q.Status }
+
+// Pets returns the pets with the numbers below n.
 func Pets(n int) []pets.NewPet {
 	all := make([]pets.NewPet, n)
 	for i := range all {
-		all[i] = Named(fmt.Sprintf("pet %d", i))
-		all[i].CategoryID = int64(i)
-		all[i].Status = []pets.Status{pets.Available, pets.Pending, pets.Sold}[i%3]
+		all[i] = Numbered(i)
 	}
 	return all
+}
+
+// BodyNamed returns the body of Body with another name.
+func BodyNamed(name string, properties ...string) string {
+	return Body(append(properties, strconv.Quote(text)+":"+string(must(json.Marshal(name))))...)
 }
 
 // LongText returns a text of n bytes in UTF-8, most of them of letters that have two.

@@ -68,12 +68,11 @@ func TestCitusKill(t *testing.T) {
 	address := distributed(t, nodes)
 	s := mustOpen(t, address)
 	l := pgtest.Load(t, func(ctx context.Context, name string, keyed bool) (int64, error) {
-		p, key := example.Pet(), pets.IdempotencyKey{}
-		p.Name = name
+		key := pets.IdempotencyKey{}
 		if keyed {
 			key = pets.IdempotencyKey{KeyID: "mine", Key: name}
 		}
-		made, err := s.CreatePet(ctx, p, key)
+		made, err := s.CreatePet(ctx, example.Named(name), key)
 		return made.ID, err
 	})
 	for range 2 {
@@ -85,7 +84,7 @@ func TestCitusKill(t *testing.T) {
 		}
 	}
 	l.Wait(t, time.Minute, 300)
-	l.Check(t, address, "petstore.pets", "name")
+	l.Check(t, address, "petstore.pets", textColumn)
 }
 
 // TestCitusSync checks that no create succeeds whose wait for a worker's standby was

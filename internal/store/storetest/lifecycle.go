@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"example.com/petstore/internal/example"
 	"example.com/petstore/internal/fault"
 	"example.com/petstore/internal/pets"
 	"example.com/petstore/internal/store"
@@ -18,14 +19,13 @@ import (
 type ledger struct {
 	mu           sync.Mutex
 	acknowledged []pets.Pet
-	rejected     []string
+	rejected     []string // what their clients said
 }
 
-// create creates a pet with a unique name and records the result. An Internal
-// error, which leaves the outcome open, is allowed only if ctx is done.
-func (l *ledger) create(ctx context.Context, t testing.TB, s store.Store, name string) error {
-	p := named(name)
-	selectBy(&p, queries[1+len(name)%3])
+// create creates the pet with a number and records the result. An Internal error, which
+// leaves the outcome open, is allowed only if ctx is done.
+func (l *ledger) create(ctx context.Context, t testing.TB, s store.Store, number int) error {
+	p := example.Numbered(number)
 	pet, err := s.CreatePet(ctx, p, pets.IdempotencyKey{})
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -33,9 +33,9 @@ func (l *ledger) create(ctx context.Context, t testing.TB, s store.Store, name s
 	case err == nil:
 		l.acknowledged = append(l.acknowledged, pet)
 	case fault.KindOf(err) == fault.Unavailable:
-		l.rejected = append(l.rejected, name)
+		l.rejected = append(l.rejected, fmt.Sprint(p))
 	case ctx.Err() == nil || fault.KindOf(err) != fault.Internal:
-		t.Errorf("CreatePet(%q): got error %v (%v), want a pet or Unavailable", name, err, fault.KindOf(err))
+		t.Errorf("CreatePet(%+v): got error %v (%v), want a pet or Unavailable", p, err, fault.KindOf(err))
 	}
 	return err
 }
@@ -47,21 +47,22 @@ func (l *ledger) check(t testing.TB, s store.Store, q pets.Query) {
 	l.mu.Lock()
 	acknowledged, rejected := selected(l.acknowledged, q), slices.Clone(l.rejected)
 	l.mu.Unlock()
-	stored := map[string]pets.Pet{}
+	stored := map[string]pets.Pet{} // by what their clients said
 	q.Limit = 17
 	for _, p := range mustWalk(t, s, q) {
-		if _, twice := stored[nameOf(p)]; twice || len(selected([]pets.Pet{p}, q)) == 0 {
+		said := fmt.Sprint(p.NewPet)
+		if _, twice := stored[said]; twice || !example.Selects(q, p) {
 			t.Errorf("walk of %+v: got %v, want it once and only if it is selected", q, p)
 		}
-		stored[nameOf(p)] = p
+		stored[said] = p
 	}
 	for _, p := range acknowledged {
-		if !equal(stored[nameOf(p)], p) {
-			t.Errorf("walk of %+v: got %v, want the acknowledged %v", q, stored[nameOf(p)], p)
+		if got := stored[fmt.Sprint(p.NewPet)]; !equal(got, p) {
+			t.Errorf("walk of %+v: got %v, want the acknowledged %v", q, got, p)
 		}
 	}
-	for _, name := range rejected {
-		if p, found := stored[name]; found {
+	for _, said := range rejected {
+		if p, found := stored[said]; found {
 			t.Errorf("CreatePet failed with Unavailable: got %v stored nevertheless", p)
 		}
 	}
@@ -71,6 +72,7 @@ func (l *ledger) check(t testing.TB, s store.Store, q pets.Query) {
 func testPetsWhileCreating(t *testing.T, f Factory) {
 	s := f.open(t)
 	const writers, creates = 6, 25
+	all := queries()
 	var (
 		l       ledger
 		running atomic.Int32
@@ -79,13 +81,13 @@ func testPetsWhileCreating(t *testing.T, f Factory) {
 	concurrently(writers+3, func(i int) {
 		if i >= writers {
 			for running.Load() > 0 {
-				l.check(t, s, queries[i%len(queries)])
+				l.check(t, s, all[i%len(all)])
 			}
 			return
 		}
 		defer running.Add(-1)
 		for n := range creates {
-			_ = l.create(t.Context(), t, s, fmt.Sprintf("pet %d of %d", n, i))
+			_ = l.create(t.Context(), t, s, n*8+i)
 		}
 	})
 	l.check(t, s, pets.Query{})
@@ -103,11 +105,11 @@ func testContextEndsDuringCreate(t *testing.T, f Factory) {
 		for moment := range 25 {
 			ctx, cancel := context.WithCancel(t.Context())
 			time.AfterFunc(time.Microsecond<<(2*moment/3), cancel)
-			_ = l.create(ctx, t, s, fmt.Sprintf("pet %d of %d", moment, i))
+			_ = l.create(ctx, t, s, moment*8+i)
 			cancel()
 		}
 	})
-	_ = l.create(t.Context(), t, s, "last") // nothing is in progress after it
+	_ = l.create(t.Context(), t, s, 1000) // nothing is in progress after it
 	l.check(t, s, pets.Query{})
 }
 
@@ -117,7 +119,7 @@ func testCloseWhileCreating(t *testing.T, f Factory) {
 	s := f.open(t)
 	var l ledger
 	concurrently(8, func(i int) {
-		for n := 0; l.create(t.Context(), t, s, fmt.Sprintf("pet %d of %d", n, i)) == nil; n++ {
+		for n := 0; l.create(t.Context(), t, s, n*8+i) == nil; n++ {
 			if i == 0 && n == 30 {
 				mustClose(t, s)
 			}
@@ -131,9 +133,9 @@ func testCloseWhileCreating(t *testing.T, f Factory) {
 // everyMethod calls every method with ctx and returns the errors.
 func everyMethod(ctx context.Context, s store.Store) map[string]error {
 	errs := map[string]error{"Ping": s.Ping(ctx)}
-	_, errs["CreatePet"] = s.CreatePet(ctx, newPet(), pets.IdempotencyKey{})
+	_, errs["CreatePet"] = s.CreatePet(ctx, example.Pet(), pets.IdempotencyKey{})
 	_, errs["Pet"] = s.Pet(ctx, 1)
-	for _, q := range queries {
+	for _, q := range queries() {
 		q.Limit = 1
 		_, errs[fmt.Sprintf("Pets %+v", q)] = s.Pets(ctx, q)
 	}
@@ -166,7 +168,7 @@ func testClose(t *testing.T, f Factory) {
 // succeed; if it fails, it returns Unavailable and does nothing.
 func testContextEnded(t *testing.T, f Factory) {
 	s := f.open(t)
-	pet, key := mustCreate(t, s, newPet()), mustCreateKey(t, s, newKey("abcdefgh", noon))
+	pet, key := mustCreate(t, s, example.Pet()), mustCreateKey(t, s, newKey("abcdefgh", noon))
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	errs := everyMethod(ctx, s)
@@ -181,5 +183,5 @@ func testContextEnded(t *testing.T, f Factory) {
 	if errs["CreateKey"] != nil && errs["RevokeKey"] != nil && errs["RecordKeyUse"] != nil {
 		wantKeys(t, s, key)
 	}
-	mustCreate(t, s, newPet())
+	mustCreate(t, s, example.Pet())
 }

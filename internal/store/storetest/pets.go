@@ -19,7 +19,7 @@ import (
 func testCreatePet(t *testing.T, f Factory) {
 	s := f.open(t)
 	created := map[int64]pets.Pet{}
-	for _, p := range append(example.Pets(5), newPet(), newPet()) { // equal pets are stored twice
+	for _, p := range append(example.Pets(5), example.Pet(), example.Pet()) { // equal pets are stored twice
 		pet := mustCreate(t, s, p)
 		if _, twice := created[pet.ID]; twice {
 			t.Errorf("CreatePet: got id %d twice", pet.ID)
@@ -33,7 +33,7 @@ func testCreatePet(t *testing.T, f Factory) {
 		_, err := s.Pet(t.Context(), id)
 		wantKind(t, fmt.Sprintf("Pet(%d)", id), err, fault.NotFound)
 	}
-	invalid := named("\x00") // package pets tests the rules
+	invalid := example.Named("\x00") // package pets tests the rules
 	for _, key := range []pets.IdempotencyKey{{}, mine} {
 		pet, err := s.CreatePet(t.Context(), invalid, key)
 		wantKind(t, "CreatePet of an invalid pet", err, fault.InvalidBody)
@@ -41,7 +41,7 @@ func testCreatePet(t *testing.T, f Factory) {
 			t.Errorf("CreatePet: got %v with the error, want no pet", pet)
 		}
 	}
-	_, err := s.CreatePet(t.Context(), newPet(), pets.IdempotencyKey{KeyID: "mine"})
+	_, err := s.CreatePet(t.Context(), example.Pet(), pets.IdempotencyKey{KeyID: "mine"})
 	wantKind(t, "CreatePet with an invalid key", err, fault.InvalidRequest)
 	wantAll(t, s, slices.SortedFunc(maps.Values(created), byID))
 }
@@ -52,7 +52,7 @@ func byID(a, b pets.Pet) int { return cmp.Compare(a.ID, b.ID) }
 // created pets.
 func testPets(t *testing.T, f Factory) {
 	s := f.open(t)
-	for _, q := range queries {
+	for _, q := range queries() {
 		q.Limit = 1
 		wantPage(t, s, nil, q)
 	}
@@ -70,7 +70,7 @@ func testPets(t *testing.T, f Factory) {
 		for _, p := range all {
 			afters = append(afters, p.ID-1, p.ID)
 		}
-		for _, q := range queries {
+		for _, q := range queries() {
 			for _, q.Limit = range []int{1, 4, len(all) - 1, len(all), 5000} {
 				for _, q.After = range afters {
 					wantPage(t, s, all, q)
@@ -90,7 +90,7 @@ func testPets(t *testing.T, f Factory) {
 // wantPage checks the page that q selects from a store that holds all.
 func wantPage(t testing.TB, s store.Store, all []pets.Pet, q pets.Query) {
 	t.Helper()
-	want := slices.DeleteFunc(selected(all, q), func(p pets.Pet) bool { return p.ID <= q.After })
+	want := selected(all, q)
 	more := len(want) > q.Limit
 	want = want[:min(q.Limit, len(want))]
 	got, err := s.Pets(t.Context(), q)
@@ -101,12 +101,12 @@ func wantPage(t testing.TB, s store.Store, all []pets.Pet, q pets.Query) {
 
 func testMaxID(t *testing.T, f Factory) {
 	s := f.open(t)
-	stored := []pets.Pet{mustCreate(t, s, newPet())}
+	stored := []pets.Pet{mustCreate(t, s, example.Pet())}
 	f.Last(t, s, pets.MaxID-2)
 	var err error
 	for range 3 { // at most two; gaps are allowed
 		var pet pets.Pet
-		if pet, err = s.CreatePet(t.Context(), newPet(), pets.IdempotencyKey{}); err != nil {
+		if pet, err = s.CreatePet(t.Context(), example.Pet(), pets.IdempotencyKey{}); err != nil {
 			break
 		}
 		stored = append(stored, pet)
@@ -119,14 +119,14 @@ var mine = pets.IdempotencyKey{KeyID: "mine", Key: "k1"}
 
 func testIdempotency(t *testing.T, f Factory) {
 	s := f.open(t)
-	first := mustCreateOnce(t, s, newPet(), mine)
-	other := named("another") // the contract tests each property
+	first := mustCreateOnce(t, s, example.Pet(), mine)
+	other := example.Named("another") // the contract tests each property
 	pet, err := s.CreatePet(t.Context(), other, mine)
 	wantKind(t, "another name", err, fault.IdempotencyKeyReused)
 	if !equal(pet, pets.Pet{}) {
 		t.Errorf("another name: got %v with the error, want no pet", pet)
 	}
-	if got := mustCreateOnce(t, s, newPet(), mine); !equal(got, first) {
+	if got := mustCreateOnce(t, s, example.Pet(), mine); !equal(got, first) {
 		t.Errorf("the same again: got %v, want %v", got, first)
 	}
 	all := []pets.Pet{first}
@@ -140,7 +140,7 @@ func testIdempotency(t *testing.T, f Factory) {
 		{KeyID: "mine", Key: " k1"},
 		{KeyID: "mine", Key: strings.Repeat("k", 255)},
 	} {
-		all = append(all, mustCreateOnce(t, s, newPet(), other))
+		all = append(all, mustCreateOnce(t, s, example.Pet(), other))
 	}
 	slices.SortFunc(all, byID)
 	wantAll(t, s, all)
@@ -151,16 +151,16 @@ func testIdempotency(t *testing.T, f Factory) {
 // of a removed pet is refused, and its identifier is not used again.
 func testIdempotencyAfterChange(t *testing.T, f Factory) {
 	s := f.open(t)
-	first := mustCreateOnce(t, s, newPet(), mine)
+	first := mustCreateOnce(t, s, example.Pet(), mine)
 	changed := pets.Pet{ID: first.ID, NewPet: example.Pets(2)[1]}
 	f.Change(t, s, changed)
 	for range 2 {
 		wantPet(t, s, changed)
-		for _, q := range queries {
+		for _, q := range queries() {
 			q.Limit = 10
 			wantWalk(t, s, []pets.Pet{changed}, q)
 		}
-		if got, err := s.CreatePet(t.Context(), newPet(), mine); err != nil || !equal(got, changed) {
+		if got, err := s.CreatePet(t.Context(), example.Pet(), mine); err != nil || !equal(got, changed) {
 			t.Errorf("the same again: got %v, error %v, want %v", got, err, changed)
 		}
 		_, err := s.CreatePet(t.Context(), changed.NewPet, mine)
@@ -173,9 +173,9 @@ func testIdempotencyAfterChange(t *testing.T, f Factory) {
 		return
 	}
 	f.Remove(t, s, first.ID)
-	_, err := s.CreatePet(t.Context(), newPet(), mine)
+	_, err := s.CreatePet(t.Context(), example.Pet(), mine)
 	wantKind(t, "the same again after the removal", err, fault.IdempotencyKeyReused)
-	if next := mustCreate(t, s, newPet()); next.ID <= first.ID {
+	if next := mustCreate(t, s, example.Pet()); next.ID <= first.ID {
 		t.Errorf("another pet: got id %d, want one greater than %d", next.ID, first.ID)
 	}
 }
@@ -186,7 +186,7 @@ func testIdempotencyAfterChange(t *testing.T, f Factory) {
 func testIdempotencyConcurrent(t *testing.T, f Factory) {
 	s := f.open(t)
 	const callers = 16
-	different, equals := example.Pets(callers), slices.Repeat([]pets.NewPet{newPet()}, callers)
+	different, equals := example.Pets(callers), slices.Repeat([]pets.NewPet{example.Pet()}, callers)
 	var all []pets.Pet
 	for n := range 40 {
 		sent, want := different, 1
@@ -224,12 +224,12 @@ func testForgetIdempotencyKeys(t *testing.T, f Factory) {
 	var all []pets.Pet
 	for i := range 60 {
 		key := pets.IdempotencyKey{KeyID: "mine", Key: fmt.Sprint("ahead ", i)}
-		all = append(all, mustCreateOnce(t, s, newPet(), key))
+		all = append(all, mustCreateOnce(t, s, example.Pet(), key))
 		f.Age(t, s, key, -24*time.Hour)
 	}
 	others := pets.IdempotencyKey{KeyID: "yours", Key: mine.Key} // which is forgotten alone
-	second := mustCreateOnce(t, s, newPet(), others)
-	first := mustCreateOnce(t, s, newPet(), mine)
+	second := mustCreateOnce(t, s, example.Pet(), others)
+	first := mustCreateOnce(t, s, example.Pet(), mine)
 	all = append(all, second, first)
 	f.Age(t, s, others, 2*time.Hour)
 	forget := func(before time.Duration, want int) {
@@ -240,13 +240,13 @@ func testForgetIdempotencyKeys(t *testing.T, f Factory) {
 	}
 	forget(-3*time.Hour, 0)
 	forget(-time.Hour, 1)
-	if got := mustCreateOnce(t, s, newPet(), mine); !equal(got, first) {
+	if got := mustCreateOnce(t, s, example.Pet(), mine); !equal(got, first) {
 		t.Errorf("the same again: got %v, want %v", got, first)
 	}
 	forget(time.Hour, 1)
 	forget(time.Hour, 0)
 	wantAll(t, s, all)
-	if next := mustCreateOnce(t, s, newPet(), mine); next.ID <= first.ID {
+	if next := mustCreateOnce(t, s, example.Pet(), mine); next.ID <= first.ID {
 		t.Errorf("after it was forgotten: got id %d, want another pet", next.ID)
 	}
 	forget(-time.Hour, 0)

@@ -5,6 +5,7 @@ package storetest
 
 import (
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"sync"
@@ -81,35 +82,15 @@ func mustClose(t testing.TB, s store.Store) {
 	}
 }
 
-// What the tests know of the properties of a pet stands from here to nameOf.
+// queries returns one that selects all pets, and with each filter those that have a value.
+func queries() []pets.Query {
+	return append(slices.Collect(maps.Values(example.Filters())), pets.Query{})
+}
 
-// queries select all pets, and with each filter those that have a value.
-var queries = []pets.Query{{}, {Status: pets.Available}, {Status: pets.Pending}, {Status: pets.Sold}}
-
-// selected returns the pets that the filters of q select.
+// selected returns the pets that q selects, whatever its limit.
 func selected(all []pets.Pet, q pets.Query) []pets.Pet {
-	return slices.DeleteFunc(slices.Clone(all), func(p pets.Pet) bool { return q.Status != "" && p.Status != q.Status })
+	return slices.DeleteFunc(slices.Clone(all), func(p pets.Pet) bool { return p.ID <= q.After || !example.Selects(q, p) })
 }
-
-// selectBy makes p a pet that the filters of q select.
-func selectBy(p *pets.NewPet, q pets.Query) { p.Status = q.Status }
-
-// newPet returns a valid pet with another status than the default.
-func newPet() pets.NewPet {
-	p := example.Pet()
-	p.Status = pets.Sold
-	return p
-}
-
-// named returns the same pet with a name.
-func named(name string) pets.NewPet {
-	p := newPet()
-	p.Name = name
-	return p
-}
-
-// nameOf returns the name of a pet.
-func nameOf(p pets.Pet) string { return p.Name }
 
 // Fill creates n times p.
 func Fill(t testing.TB, s store.Store, n int, p pets.NewPet) {
