@@ -1,14 +1,13 @@
 package client_test
 
 import (
+	"bufio"
 	"context"
 	"crypto/sha256"
-	"encoding/csv"
 	"fmt"
 	"io"
 	"log"
 	"net/http"
-	"strconv"
 	"strings"
 	"time"
 
@@ -17,19 +16,18 @@ import (
 	"example.com/petstore/internal/proof/program"
 )
 
-// This adds the rows of a spreadsheet that was saved as CSV, with a name, a categoryId
-// and perhaps a status in each.
-func Example_csv() {
+// This adds the pets of a file that has one a line, as JSON.
+func Example_lines() {
 	s := program.NewServer(newService(0))
 	defer s.Close()
-	ctx, file := context.Background(), "name,categoryId,status\nFrank,1,\nLucy,2,sold\nFrank,1,\n"
+	ctx, file := context.Background(), example.Body()+"\n"+example.BodyNamed("Lucy")+"\n"+example.Body()+"\n"
 	c, err := client.NewClientWithResponses(s.URL+example.Base(), client.WithKey(program.Key),
 		client.WithHTTPClient(&http.Client{Timeout: 10 * time.Second}), client.WithRetries(3))
 	if err != nil {
 		log.Fatal(err)
 	}
 	for range 2 { // the second time, nothing is added
-		if err := addRows(ctx, c, "pets.csv", strings.NewReader(file)); err != nil {
+		if err := addLines(ctx, c, "pets.ndjson", strings.NewReader(file)); err != nil {
 			log.Fatal(err)
 		}
 	}
@@ -37,46 +35,34 @@ func Example_csv() {
 		if err != nil {
 			log.Fatal(err)
 		}
-		fmt.Println(pet.ID, pet.Name)
+		fmt.Println(pet.ID)
 	}
-	fmt.Println(addRows(ctx, c, "others.csv", strings.NewReader("name,categoryId,status\nMax,1,lost\n")))
+	fmt.Println(addLines(ctx, c, "others.ndjson", strings.NewReader("[]\n")))
 	// Output:
-	// 1 Frank
-	// 2 Lucy
-	// 3 Frank
-	// row 2: 400 invalid_body: status must be one of available, pending, sold
+	// 1
+	// 2
+	// 3
+	// line 1: 400 invalid_body: the body must be of type object
 }
 
-// addRows adds the rows of a file after its first line. Called again within 24 hours, it
-// adds only rows that are new, because the Idempotency-Key of a row is made of the file's
-// name, the row's text, and the number of rows before it with the same text.
-func addRows(ctx context.Context, c client.ClientWithResponsesInterface, name string, file io.Reader) error {
-	r := csv.NewReader(file)
-	r.FieldsPerRecord = 3
-	rows, err := r.ReadAll()
-	if err != nil {
-		return err
-	}
+// addLines adds the lines of a file. Called again within 24 hours, it adds only lines that
+// are new, because the Idempotency-Key of a line is made of the file's name, its text, and
+// the number of lines before it with the same text.
+func addLines(ctx context.Context, c client.ClientWithResponsesInterface, name string, file io.Reader) error {
 	same := map[string]int{}
-	for i, row := range rows[min(1, len(rows)):] {
-		categoryID, err := strconv.ParseInt(row[1], 10, 64)
-		if err != nil {
-			return fmt.Errorf("row %d: %w", i+2, err)
-		}
-		pet := client.NewPet{Name: row[0], CategoryID: categoryID}
-		if row[2] != "" {
-			pet.Status = (*client.PetStatus)(&row[2])
-		}
-		text := fmt.Sprintf("%q", row)
+	lines := bufio.NewScanner(file)
+	for n := 1; lines.Scan(); n++ {
+		text := lines.Text()
 		key := fmt.Sprintf("%x", sha256.Sum256(fmt.Append(nil, name, text, same[text])))
 		same[text]++
-		created, err := c.CreatePetWithResponse(ctx, &client.CreatePetParams{IdempotencyKey: &key}, pet)
+		params := client.CreatePetParams{IdempotencyKey: &key}
+		created, err := c.CreatePetWithBodyWithResponse(ctx, &params, "application/json", strings.NewReader(text))
 		if err == nil {
 			err = client.Check(created.JSON201, created.HTTPResponse, created.Body)
 		}
 		if err != nil {
-			return fmt.Errorf("row %d: %w", i+2, err)
+			return fmt.Errorf("line %d: %w", n, err)
 		}
 	}
-	return nil
+	return lines.Err()
 }
