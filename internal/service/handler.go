@@ -41,7 +41,7 @@ func NewHandler(store pets.Store, keyring *keys.Keyring, o edge.Options) (*edge.
 		o.PublicURL = strings.TrimSuffix(strings.TrimRight(o.PublicURL, "/"), document.Base) + document.Base
 	}
 	o.Docs = docs.New(document, o.PublicURL)
-	handler := api.NewStrictHandler(&operations{store, cmp.Or(o.PublicURL, document.Base)}, nil)
+	handler := api.NewStrictHandler(Operations(store, cmp.Or(o.PublicURL, document.Base)), nil)
 	return edge.New(document, &service{handler, store, keyring}, o)
 }
 

@@ -14,8 +14,6 @@ import (
 	"example.com/petstore/internal/pets"
 )
 
-var _ api.StrictServerInterface = (*operations)(nil)
-
 // operations implements the operations of the document.
 type operations struct {
 	store pets.Store
@@ -24,6 +22,9 @@ type operations struct {
 
 // defaultLimit is the default of the limit of listPets in the document.
 const defaultLimit = 20
+
+// Operations returns the operations on store. base begins the links in responses.
+func Operations(store pets.Store, base string) api.StrictServerInterface { return &operations{store, base} }
 
 // ListPets implements the operation listPets.
 func (o *operations) ListPets(

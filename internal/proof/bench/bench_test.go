@@ -13,12 +13,12 @@
 package bench
 
 import (
-	"context"
 	"crypto/sha256"
 	"crypto/subtle"
 	"flag"
 	"fmt"
 	"log/slog"
+	"maps"
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
@@ -26,7 +26,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -41,8 +40,8 @@ import (
 	"example.com/petstore/gen/api"
 	"example.com/petstore/internal/db"
 	"example.com/petstore/internal/example"
-	"example.com/petstore/internal/pets"
 	"example.com/petstore/internal/proof/program"
+	"example.com/petstore/internal/service"
 	"example.com/petstore/internal/store/address"
 )
 
@@ -62,22 +61,19 @@ var operations = []struct {
 }{
 	{"list", func() string { return fmt.Sprintf("GET %s?limit=20&after=%d", example.List(), rand.IntN(stored-300)) }},
 	{"filtered list", func() string {
-		return fmt.Sprintf("GET %s?limit=20&status=%s&after=%d", example.List(), randomStatus(), rand.IntN(stored-300))
+		return fmt.Sprintf("GET %s?limit=20&%s&after=%d", example.List(), random(filters), rand.IntN(stored-300))
 	}},
 	{"get", func() string { return "GET " + example.Item(1+rand.IntN(stored)) }},
-	{"create", func() string { return "POST " + example.List() + " " + randomBody() }},
+	{"create", func() string { return "POST " + example.List() + " " + random(bodies) }},
 }
 
-// randomStatus returns a status. As in a shelter's records, most are sold and few available.
-func randomStatus() string {
-	return []string{"available", "pending", "pending", "sold", "sold", "sold", "sold", "sold"}[rand.IntN(8)]
-}
+// bodies are those of the sandbox, which are a shelter's records; filters select some of them.
+var (
+	bodies  = slices.Collect(strings.Lines(string(must(os.ReadFile("../../../cmd/petstore/sandbox.ndjson")))))
+	filters = slices.Collect(maps.Keys(example.Filters()))
+)
 
-// randomBody returns a pet as JSON.
-func randomBody() string {
-	name := strconv.FormatInt(1e5+rand.Int64N(1e12), 36)
-	return example.Body(fmt.Sprintf(`"name":%q`, name), fmt.Sprintf(`"categoryId":%d`, 1+rand.IntN(5)), fmt.Sprintf(`"status":%q`, randomStatus()))
-}
+func random(all []string) string { return strings.TrimSpace(all[rand.IntN(len(all))]) }
 
 // BenchmarkPetstore prints the requests per second of petstore and of its peer.
 func BenchmarkPetstore(b *testing.B) {
@@ -119,7 +115,7 @@ func BenchmarkPetstore(b *testing.B) {
 // fill creates the pets that a server has when the load begins.
 func fill(b *testing.B, addr string) {
 	for range stored {
-		status, text, err := program.Send(b.Context(), http.DefaultClient, "POST", "http://"+addr+example.List(), randomBody())
+		status, text, err := program.Send(b.Context(), http.DefaultClient, "POST", "http://"+addr+example.List(), random(bodies))
 		if err != nil || status != http.StatusCreated {
 			b.Fatal(text, err)
 		}
@@ -203,7 +199,7 @@ func startPeer(b *testing.B, storeAddress string) (addr string) {
 			got := sha256.Sum256([]byte(key))
 			return subtle.ConstantTimeCompare(got[:], hash[:]) == 1, nil
 		}), validate())
-	api.RegisterHandlersWithBaseURL(e, api.NewStrictHandler(peer{store: st}, nil), "/v1")
+	api.RegisterHandlersWithBaseURL(e, api.NewStrictHandler(service.Operations(st, example.Base()), nil), example.Base())
 	s := httptest.NewUnstartedServer(e)
 	s.Config.ReadHeaderTimeout, s.Config.ReadTimeout = 5*time.Second, 10*time.Second
 	s.Config.WriteTimeout, s.Config.IdleTimeout = 30*time.Second, 2*time.Minute
@@ -217,7 +213,7 @@ func startPeer(b *testing.B, storeAddress string) (addr string) {
 // as a module.
 func validate() echo.MiddlewareFunc {
 	document := must(openapi3.NewLoader().LoadFromData(gen.Document))
-	document.Servers = openapi3.Servers{{URL: "/v1"}}
+	document.Servers = openapi3.Servers{{URL: example.Base()}}
 	router := must(gorillamux.NewRouter(document))
 	return func(next echo.HandlerFunc) echo.HandlerFunc {
 		return func(c echo.Context) error {
@@ -237,65 +233,6 @@ func validate() echo.MiddlewareFunc {
 			return next(c)
 		}
 	}
-}
-
-// peer implements the measured operations. Others panic.
-type peer struct {
-	api.StrictServerInterface
-	store pets.Store
-}
-
-func (s peer) ListPets(ctx context.Context, r api.ListPetsRequestObject) (api.ListPetsResponseObject, error) {
-	q := pets.Query{Limit: *r.Params.Limit, After: *r.Params.After}
-	if r.Params.Status != nil {
-		q.Status = pets.Status(*r.Params.Status)
-	}
-	page, err := s.store.Pets(ctx, q)
-	if err != nil {
-		return nil, err
-	}
-	response := api.ListPets200JSONResponse{Body: make(api.Pets, len(page.Pets))}
-	for i, p := range page.Pets {
-		response.Body[i] = toAPI(p)
-	}
-	if page.More {
-		next := fmt.Sprintf("</v1/pets?limit=%d", q.Limit)
-		if q.Status != "" {
-			next += "&status=" + string(q.Status)
-		}
-		next += fmt.Sprintf(`&after=%d>; rel="next"`, page.Pets[len(page.Pets)-1].ID)
-		response.Headers.Link = &next
-	}
-	return response, nil
-}
-
-func (s peer) CreatePet(ctx context.Context, r api.CreatePetRequestObject) (api.CreatePetResponseObject, error) {
-	n := pets.NewPet{Name: r.Body.Name, CategoryID: r.Body.CategoryID, Status: pets.Status(*r.Body.Status)}
-	p, err := s.store.CreatePet(ctx, n, pets.IdempotencyKey{})
-	if err != nil {
-		return nil, err
-	}
-	return api.CreatePet201JSONResponse{
-		Body:    toAPI(p),
-		Headers: api.CreatePet201ResponseHeaders{Location: new(fmt.Sprintf("/v1/pets/%d", p.ID))},
-	}, nil
-}
-
-func (s peer) GetPet(ctx context.Context, r api.GetPetRequestObject) (api.GetPetResponseObject, error) {
-	p, err := s.store.Pet(ctx, r.PetID)
-	if err != nil {
-		return nil, err
-	}
-	return api.GetPet200JSONResponse{
-		Body: toAPI(p),
-		Headers: api.GetPet200ResponseHeaders{
-			Deprecation: new("@1795219200"), Sunset: new("Thu, 05 Dec 2030 00:00:00 GMT"),
-		},
-	}, nil
-}
-
-func toAPI(p pets.Pet) api.Pet {
-	return api.Pet{ID: p.ID, Name: p.Name, CategoryID: p.CategoryID, Status: new(api.PetStatus(p.Status))}
 }
 
 func must[T any](v T, err error) T {
