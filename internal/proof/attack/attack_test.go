@@ -64,7 +64,7 @@ func TestAttack(t *testing.T) {
 		},
 		"slow bodies": {
 			connections: 4000, slowly: true,
-			text: header("POST", path, maxBody) + `{"name":"` + strings.Repeat("x", 60_000),
+			text: header("POST", path, maxBody) + strings.TrimRight(example.BodyNamed(strings.Repeat("x", 60_000)), "}"),
 		},
 		"headers without a body":         {connections: 540, text: header("POST", path, 1), slowly: true, renewed: true},
 		"bodies of small objects":        {connections: 380, text: strings.Repeat(small(1), 40), slowly: true, renewed: true},
@@ -99,7 +99,7 @@ func measure(t *testing.T, a attack, certificates string) {
 		}
 	}
 	for _, length := range []int{32_000, 65_000} { // one page; in a response a character takes six bytes
-		send(http.StatusCreated, "POST", "", example.Body(fmt.Sprintf(`"name":%q`, strings.Repeat("<", length))))
+		send(http.StatusCreated, "POST", "", example.BodyNamed(strings.Repeat("<", length)))
 	}
 	for range a.connections {
 		go func() {

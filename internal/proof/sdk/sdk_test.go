@@ -50,16 +50,16 @@ func TestPrograms(t *testing.T) {
 				{"the types", "", "", language.check, false, ""},
 				{"an unknown key", serve(t, service), "unknown", run, true, "a valid API key is required"},
 				{"an error of a proxy", serve(t, proxy), program.Key, run, true, "502"},
-				{"pages that never end", serve(t, endless), program.Key, run, language.name == "Go", "Lucy"},
+				{"pages that never end", serve(t, endless(service)), program.Key, run, language.name == "Go", "Zoë 1."},
 			} {
 				got, err := shell(t, dir, c.url, c.key, c.commands)
-				if (err != nil) != c.fails || !strings.Contains(got, c.want) || strings.Count(got, "Lucy") > 2 {
+				if (err != nil) != c.fails || !strings.Contains(got, c.want) || strings.Count(got, "Zoë 1.") > 2 {
 					t.Fatalf("%s: got %s (%v), want %q in it, and a failure: %v", c.what, got, err, c.want, c.fails)
 				}
-			}
-			all, err := store.Pets(t.Context(), pets.Query{Limit: 100, After: 300})
-			if err != nil || len(all.Pets) != 1 || all.Pets[0].Name != "Frank" {
-				t.Errorf("got %v (%v), want one new pet, although a response was lost", all.Pets, err)
+				all, err := store.Pets(t.Context(), pets.Query{Limit: 100, After: 300})
+				if c.what == "the service" && (err != nil || len(all.Pets) != 1) {
+					t.Errorf("got %v (%v), want one new pet, although a response was lost", all.Pets, err)
+				}
 			}
 		})
 	}
@@ -128,16 +128,12 @@ func proxy(w http.ResponseWriter, _ *http.Request) {
 	_, _ = io.WriteString(w, "<h1>Bad Gateway</h1>")
 }
 
-// endless answers with examples of the document, as mocks do.
-func endless(w http.ResponseWriter, r *http.Request) {
-	w.Header().Set("Content-Type", "application/json")
-	w.Header().Set("Link", `</v1/pets?limit=2&status=available&after=5>; rel="next"`)
-	if r.Method == http.MethodPost {
-		w.WriteHeader(http.StatusCreated)
-		_, _ = io.WriteString(w, `{"id":301,"name":"Frank","categoryId":1,"status":"available"}`)
-		return
+// endless answers with the first page again and again, as mocks do.
+func endless(service http.HandlerFunc) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		r.URL.RawQuery = "limit=2"
+		service(w, r)
 	}
-	_, _ = io.WriteString(w, `[{"id":4,"name":"Lucy","categoryId":1},{"id":5,"name":"Seth","categoryId":1}]`)
 }
 
 // serve serves h and returns its address, as the sandbox prints it.
