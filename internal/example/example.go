@@ -7,7 +7,7 @@
 //	example.Body()                               // {"name":"Frank","categoryId":1}
 //	example.Body(`"x":1`)                        // with another property
 //	example.BodyNamed("Tom")                     // with another name
-//	example.BodyNamed(example.LongText(32<<10))  // whose texts have 32 KiB
+//	example.LongBody(32<<10)                     // with texts of 32 KiB
 //	example.List(), example.Item(7)              // /v1/pets, /v1/pets/7
 //	example.Filters()["status=sold"]             // the queries of the list that filter
 //	*example.Parameter("limit").Max              // of the query of the list
@@ -55,7 +55,11 @@ func Parameter(name string) *openapi3.Schema {
 // Body returns a body for createPet with properties such as `"name":"Tom"`, and with
 // examples of those that are required.
 func Body(properties ...string) string {
-	schema := Document().Components.Schemas["NewPet"].Value
+	return BodyOf(Document().Components.Schemas["NewPet"].Value, properties...)
+}
+
+// BodyOf returns such a body for any operation whose body is an object.
+func BodyOf(schema *openapi3.Schema, properties ...string) string {
 	for _, name := range schema.Required {
 		quoted := strconv.Quote(name) + ":"
 		if !slices.ContainsFunc(properties, func(p string) bool { return strings.HasPrefix(p, quoted) }) {
@@ -109,6 +113,9 @@ func Filters() map[string]pets.Query {
 
 // Selects reports whether the filters of q select p.
 func Selects(q pets.Query, p pets.Pet) bool { return q.Status == "" || p.Status == q.Status }
+
+// LongBody returns a body whose texts have n bytes in UTF-8. A page ends with 32 KiB of them.
+func LongBody(n int) string { return BodyNamed(LongText(n)) }
 
 // Pets returns the pets with the numbers below n.
 func Pets(n int) []pets.NewPet {

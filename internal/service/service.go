@@ -24,7 +24,9 @@ type operations struct {
 const defaultLimit = 20
 
 // Operations returns the operations on store. base begins the links in responses.
-func Operations(store pets.Store, base string) api.StrictServerInterface { return &operations{store, base} }
+func Operations(store pets.Store, base string) api.StrictServerInterface {
+	return &operations{store, base}
+}
 
 // ListPets implements the operation listPets.
 func (o *operations) ListPets(

@@ -85,7 +85,6 @@ func (s *suite) test(t *testing.T) {
 	t.Run("Bodies", s.bodies)
 	t.Run("Create", s.create)
 	t.Run("Retry", s.retry)
-	t.Run("Pages", s.pages)
 	t.Run("LongTexts", s.longTexts)
 	t.Run("Lists", s.lists)
 	t.Run("Coverage", s.coverage) // of the tests before it

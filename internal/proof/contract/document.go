@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"net/http"
 	"net/url"
 	"reflect"
@@ -15,6 +14,8 @@ import (
 	"testing"
 
 	"github.com/getkin/kin-openapi/openapi3"
+
+	"example.com/petstore/internal/example"
 )
 
 // maxBody is the size of a body that the document promises.
@@ -27,143 +28,66 @@ type operation struct {
 	parameters       []*openapi3.Parameter
 }
 
-// operations returns the operations of the document.
+// operations returns the operations of the document. It leaves out what would need a
+// parameter of the query or of the header, or one of the path that has no example.
 func (s *suite) operations() (all []operation) {
 	for template, item := range s.document.Paths.Map() {
 		for method, o := range item.Operations() {
-			op := operation{Operation: o, method: method, template: s.base + template}
+			op, known := operation{Operation: o, method: method, template: s.base + template}, true
 			for _, p := range slices.Concat(item.Parameters, o.Parameters) {
 				op.parameters = append(op.parameters, p.Value)
+				known = known && (!p.Value.Required || p.Value.In == openapi3.ParameterInPath && p.Value.Example != nil)
 			}
-			all = append(all, op)
+			if known {
+				all = append(all, op)
+			}
 		}
 	}
-	slices.SortFunc(all, func(a, b operation) int {
-		return cmp.Or(cmp.Compare(a.template, b.template), cmp.Compare(a.method, b.method))
-	})
 	return all
 }
 
-// send returns the first line of a request, in which parameters of the path have the values
-// of their examples, but for the named one.
-func (o operation) send(name, value string) string {
-	line := o.method + " " + o.template
+// path returns the path of a request, in which parameters have the values of their
+// examples, but for the named one.
+func (o operation) path(name, value string) string {
+	path := o.template
 	for _, p := range o.parameters {
 		text := fmt.Sprint(p.Example)
 		if p.Name == name {
 			text = value
 		}
-		line = strings.ReplaceAll(line, "{"+p.Name+"}", url.PathEscape(text))
+		path = strings.ReplaceAll(path, "{"+p.Name+"}", url.PathEscape(text))
 	}
-	return line
+	return path
 }
 
-// isKnown reports whether such a request needs no other parameters.
-func (o operation) isKnown() bool {
-	return !slices.ContainsFunc(o.parameters, func(p *openapi3.Parameter) bool {
-		return p.Required && (p.In != openapi3.ParameterInPath || p.Example == nil)
-	})
+// schema returns the schema of JSON in a body, or an empty one.
+func schema(content openapi3.Content) *openapi3.Schema {
+	if json := content["application/json"]; json != nil {
+		return json.Schema.Value
+	}
+	return openapi3.NewSchema()
 }
 
-// items returns the schema of what the operation lists, or nil if it does not, or not
-// without a parameter.
-func (o operation) items() *openapi3.Schema {
-	r := o.Responses.Status(http.StatusOK)
-	if o.method != http.MethodGet || !o.isKnown() || strings.Contains(o.template, "{") || r == nil {
-		return nil
-	}
-	content := r.Value.Content["application/json"]
-	if content == nil || !content.Schema.Value.Type.Is("array") {
-		return nil
-	}
-	return content.Schema.Value.Items.Value
-}
-
-// parameters tests of every operation that it needs a key, and refuses texts that are not
-// valid for a parameter; and that a list needs no parameter.
+// parameters tests of every operation that it refuses texts that are not valid for a
+// parameter, and a parameter of the query that is given twice.
 func (s *suite) parameters(t *testing.T) {
 	for _, o := range s.operations() {
-		send := o.send("", "")
-		if o.items() != nil {
-			s.try(t, testCase{send: send, want: "200"})
-		} else if isPrivate(o.Operation) {
-			s.expect(t, testCase{send: send, want: "401 unauthorized", header: noCredentials})
-		}
 		for _, p := range o.parameters {
 			for _, text := range invalidTexts(p.Schema.Value) {
-				c := testCase{send: o.send(p.Name, text), want: "400 invalid_parameter", says: p.Name}
-				if p.In == openapi3.ParameterInQuery {
-					c.send = send + "?" + url.Values{p.Name: {text}}.Encode()
+				c := testCase{want: "400 invalid_parameter", says: p.Name}
+				switch {
+				case p.In == openapi3.ParameterInQuery:
+					c.send = o.method + " " + o.path("", "") + "?" + url.Values{p.Name: {text}}.Encode()
+				case p.In == openapi3.ParameterInPath && text != "" && !strings.Contains(text, "\x00"): // which gateways refuse
+					c.send = o.method + " " + o.path(p.Name, text)
+				default:
+					continue
 				}
-				refused := text == "" || strings.Contains(text, "\x00") // by gateways, in a path
-				if o.isKnown() && (p.In == openapi3.ParameterInQuery || p.In == openapi3.ParameterInPath && !refused) {
-					s.try(t, c)
-				}
+				s.try(t, c)
 			}
-		}
-	}
-}
-
-// bodies tests of every operation that takes an object as JSON which bodies it refuses.
-func (s *suite) bodies(t *testing.T) {
-	for _, o := range s.operations() {
-		if !o.isKnown() || o.RequestBody == nil || o.RequestBody.Value.Content["application/json"] == nil {
-			continue
-		}
-		schema, send := o.RequestBody.Value.Content["application/json"].Schema.Value, o.send("", "")
-		valid, hasExamples := object{}, schema.Type.Is("object")
-		for _, name := range schema.Required {
-			valid[name] = schema.Properties[name].Value.Example
-			hasExamples = hasExamples && valid[name] != nil
-		}
-		if !hasExamples {
-			continue
-		}
-		whole := encode(valid)
-		with := func(member string) string { return strings.Replace(whole, "{", "{"+member+",", 1) }
-		spaces := strings.Repeat(" ", maxBody+1)
-		for _, c := range []testCase{
-			{body: "", want: "400 invalid_body"},
-			{body: "{", want: "400 invalid_body"},
-			{body: "[]", want: "400 invalid_body"},
-			{body: whole + "{}", want: "400 invalid_body"},
-			{body: "\ufeff" + whole, want: "400 invalid_body"},
-			{body: with(`"x":1,"x":1`), want: "400 invalid_body"},
-			{body: with("\"x\":\"\xff\""), want: "400 invalid_body"},
-			{body: with(`"x":"\ud800"`), want: "400 invalid_body"},
-			{body: with(`"x":` + strings.Repeat("[", 100) + strings.Repeat("]", 100)), want: "400 invalid_body", says: "100"},
-			{body: spaces, want: "413 payload_too_large"},
-			{send: "\nContent-Type: ", body: whole, want: unsupportedType, says: "none"},
-			{send: "\nContent-Type: text/\tplain" + strings.Repeat("x", 300), body: whole, want: unsupportedType, says: `text/\tplain`},
-			{send: "\nContent-Type: application/json;;", body: whole, want: unsupportedType},
-			{send: "\nContent-Type: application/vnd.api+json", body: whole, want: unsupportedType},
-			{send: "\nContent-Type: application/json\nContent-Type: text/plain", body: whole, want: unsupportedType},
-			{send: "\nContent-Encoding: gzip" + strings.Repeat("x", 300), body: whole, want: unsupportedType, says: "gzip", header: "Accept-Encoding: identity"},
-			// The checks come in this order, after those of the key.
-			{send: "?%zz\nContent-Type: text/plain", body: spaces, want: "400 invalid_parameter"},
-			{send: "\nContent-Type: text/plain", body: spaces, want: "413 payload_too_large"},
-			{send: "\nContent-Type: text/plain", body: "{", want: unsupportedType},
-		} {
-			if c.want == unsupportedType && c.header == "" {
-				c.header = "Accept: application/json"
-			}
-			c.send = send + cmp.Or(c.send, "\nContent-Type: application/json")
-			s.try(t, c)
-		}
-		for name, p := range schema.Properties {
-			refused := testCase{send: send, want: "400 invalid_body", says: name}
-			body := maps.Clone(valid)
-			_, bad := values(p.Value)
-			for _, v := range bad {
-				body[name] = json.RawMessage(v)
-				refused.body = encode(body)
-				s.try(t, refused)
-			}
-			if slices.Contains(schema.Required, name) {
-				delete(body, name)
-				body[strings.ToUpper(name)] = valid[name] // names match exactly
-				refused.body = encode(body)
-				s.try(t, refused)
+			if p.In == openapi3.ParameterInQuery && !p.Schema.Value.Type.Is("array") {
+				twice := url.Values{p.Name: {fmt.Sprint(p.Example), fmt.Sprint(p.Example)}}.Encode()
+				s.try(t, testCase{send: o.method + " " + o.path("", "") + "?" + twice, want: "400 invalid_parameter", says: p.Name + " once"})
 			}
 		}
 	}
@@ -171,64 +95,121 @@ func (s *suite) bodies(t *testing.T) {
 
 const unsupportedType = "415 unsupported_media_type"
 
+// bodies tests of every operation that takes an object as JSON which bodies it refuses.
+func (s *suite) bodies(t *testing.T) {
+	for _, o := range s.operations() {
+		if o.RequestBody == nil || !schema(o.RequestBody.Value.Content).Type.Is("object") {
+			continue
+		}
+		object := schema(o.RequestBody.Value.Content)
+		send, whole, spaces := o.method+" "+o.path("", ""), example.BodyOf(object), strings.Repeat(" ", maxBody+1)
+		for _, body := range []string{
+			"", "{", "[]", whole + "{}", "\ufeff" + whole,
+			example.BodyOf(object, `"x":1`, `"x":1`), example.BodyOf(object, "\"x\":\"\xff\""), example.BodyOf(object, `"x":"\ud800"`),
+			example.BodyOf(object, `"x":`+strings.Repeat("[", 100)+strings.Repeat("]", 100)),
+		} {
+			s.try(t, testCase{send: send + "\nContent-Type: application/json", body: body, want: "400 invalid_body"})
+		}
+		for _, c := range []testCase{
+			{send: "\nContent-Type: ", body: whole, says: "none"},
+			{send: "\nContent-Type: text/\tplain" + strings.Repeat("x", 300), body: whole, says: `text/\tplain`},
+			{send: "\nContent-Type: application/json;;", body: whole},
+			{send: "\nContent-Type: application/vnd.api+json", body: whole},
+			{send: "\nContent-Type: application/json\nContent-Type: text/plain", body: whole},
+			{send: "\nContent-Encoding: gzip" + strings.Repeat("x", 300), body: whole, says: "gzip", header: "Accept-Encoding: identity"},
+			// The checks come in this order, after those of the key.
+			{send: "?%zz\nContent-Type: text/plain", body: spaces, want: "400 invalid_parameter"},
+			{send: "\nContent-Type: text/plain", body: spaces, want: "413 payload_too_large"},
+			{send: "\nContent-Type: text/plain", body: "{"},
+		} {
+			if c.want == "" {
+				c.want, c.header = unsupportedType, cmp.Or(c.header, "Accept: application/json")
+			}
+			c.send = send + c.send
+			s.try(t, c)
+		}
+		for name, p := range object.Properties {
+			refused := testCase{send: send, want: "400 invalid_body", says: name}
+			_, bad := values(p.Value)
+			for _, v := range bad {
+				refused.body = example.BodyOf(object, encode(name)+":"+v)
+				s.try(t, refused)
+			}
+			if slices.Contains(object.Required, name) { // names match exactly
+				refused.body = strings.Replace(whole, encode(name), encode(strings.ToUpper(name)), 1)
+				s.try(t, refused)
+			}
+		}
+	}
+}
+
 var nextLink = regexp.MustCompile(`(?:^|, )<([^<>]*)>; rel="next"`)
 
-// page returns a page of a list and the target of the next, or "".
+// page returns a page of a list and the target of the next, or "". The link to the next page
+// has what the request has, and begins after the last of the page.
 func (s *suite) page(t *testing.T, target string) (page []any, next string) {
 	t.Helper()
 	got := s.expect(t, testCase{send: "GET " + target + "\n" + bearer(s.Key), want: "200"})
 	page, _ = decode(got.body).([]any)
-	if m := nextLink.FindStringSubmatch(strings.Join(got.Header.Values("Link"), ", ")); m != nil {
-		u, err := url.Parse(m[1])
-		assert(t, err == nil && len(page) > 0, "%s: got the link %s after %d, want one that follows something", target, m[1], len(page))
-		next = u.RequestURI()
+	m := nextLink.FindStringSubmatch(strings.Join(got.Header.Values("Link"), ", "))
+	if m == nil {
+		return page, ""
 	}
-	return page, next
+	asked, err := url.Parse(target)
+	link, linkErr := url.Parse(m[1])
+	if err != nil || linkErr != nil || len(page) == 0 {
+		t.Fatalf("%s: got the link %s after %d, want one that follows something", target, m[1], len(page))
+	}
+	query, want := link.Query(), asked.Query()
+	want.Del("other") // unknown parameters are ignored
+	want.Set("limit", cmp.Or(want.Get("limit"), query.Get("limit")))
+	want.Set("after", fmt.Sprint(page[len(page)-1].(object)["id"]))
+	assert(t, link.Path == asked.Path && reflect.DeepEqual(query, want), "%s: got the link %s, want %s", target, m[1], want.Encode())
+	return page, link.RequestURI()
 }
 
 // walk returns what all pages of a list have, none of which may have more than limit.
 func (s *suite) walk(t *testing.T, target string, limit int) (all []any) {
 	t.Helper()
-	for seen := map[string]bool{}; target != ""; {
+	for target += fmt.Sprint("limit=", limit); target != ""; {
 		page, next := s.page(t, target)
-		if seen[target] || len(page) > limit {
-			t.Fatalf("%s: got a page of %d, want at most %d, and each page once", target, len(page), limit)
+		if target == next || len(page) > limit {
+			t.Fatalf("%s: got a page of %d and the link %s, want at most %d, and another page", target, len(page), next, limit)
 		}
-		seen[target] = true
 		all, target = append(all, page...), next
 	}
 	return all
 }
 
-// lists tests of every list with a limit that walks with any limit return the same, and
-// that filters by a property select what has the value, if only certain values are valid.
+// lists tests of every list with a limit that walks with any limit return the same, and that
+// filters by a property select what has the value, if only certain values are valid.
 func (s *suite) lists(t *testing.T) {
 	for _, o := range s.operations() {
-		limited := func(p *openapi3.Parameter) bool { return p.Name == "limit" && p.Schema.Value.Max != nil }
-		i, path := slices.IndexFunc(o.parameters, limited), o.template
-		if o.items() == nil || i < 0 {
+		list := o.path("", "") + "?"
+		i := slices.IndexFunc(o.parameters, func(p *openapi3.Parameter) bool { return p.Name == "limit" && p.Schema.Value.Max != nil })
+		ok := o.Responses.Status(http.StatusOK)
+		if i < 0 || ok == nil || !schema(ok.Value.Content).Type.Is("array") {
 			continue
 		}
-		most := int(*o.parameters[i].Schema.Value.Max)
-		all := s.walk(t, fmt.Sprintf("%s?limit=%d", path, most), most)
+		limits := o.parameters[i].Schema.Value
+		most := int(*limits.Max)
+		all := s.walk(t, list, most)
 		for _, limit := range []int{1, 7} {
-			got := s.walk(t, fmt.Sprintf("%s?limit=%d", path, limit), limit)
-			assert(t, reflect.DeepEqual(got, all), "%s: got %d with the limit %d, want %d as with %d", path, len(got), limit, len(all), most)
+			got := s.walk(t, list+"other=1&", limit)
+			assert(t, reflect.DeepEqual(got, all), "%s: got %d with the limit %d, want %d as with %d", list, len(got), limit, len(all), most)
 		}
+		page, next := s.page(t, list)
+		wantPage, wantNext := s.page(t, fmt.Sprintf("%slimit=%v", list, limits.Default))
+		assert(t, reflect.DeepEqual(page, wantPage) && next == wantNext, "%s: got %d and the link %q without a limit, want %d and %q",
+			list, len(page), next, len(wantPage), wantNext)
 		for _, p := range o.parameters {
-			property := o.items().Properties[p.Name]
-			if property == nil || p.Schema.Value.Enum == nil {
+			if schema(ok.Value.Content).Items.Value.Properties[p.Name] == nil {
 				continue
 			}
 			for _, value := range p.Schema.Value.Enum {
-				var want []any
-				for _, v := range all {
-					if v.(object)[p.Name] == value {
-						want = append(want, v)
-					}
-				}
-				got := s.walk(t, fmt.Sprintf("%s?limit=1&%s=%v", path, p.Name, value), 1)
-				assert(t, reflect.DeepEqual(got, want), "%s: got %d with %s=%v, want the %d that have it", path, len(got), p.Name, value, len(want))
+				want := slices.DeleteFunc(slices.Clone(all), func(v any) bool { return v.(object)[p.Name] != value })
+				got := s.walk(t, fmt.Sprintf("%s%s=%v&", list, p.Name, value), 1)
+				assert(t, reflect.DeepEqual(got, want), "%s: got %d with %s=%v, want the %d that have it", list, len(got), p.Name, value, len(want))
 			}
 		}
 	}
