@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"testing"
 
+	"example.com/petstore/internal/example"
 	"example.com/petstore/internal/proof/program"
 )
 
@@ -32,8 +33,9 @@ func TestPackage(t *testing.T) {
 		make package
 		cp --parents .bin/dist/petstore_$(sh deploy/package/version.sh)_$(go env GOARCH).deb $(git ls-files "deploy/*.md") $walk
 		cp internal/proof/deploy/testdata/*.sh $walk
+		echo "$2" >$walk/body.json
 		timeout 12m unshare --mount --pid --net --ipc --uts --cgroup --fork --kill-child \
-			sh internal/proof/deploy/testdata/boot.sh $walk || { tail -n 40 $walk/*.out; exit 1; }`, "sh", t.TempDir())
+			sh internal/proof/deploy/testdata/boot.sh $walk || { tail -n 40 $walk/*.out; exit 1; }`, "sh", t.TempDir(), example.BodyNamed("NAME"))
 }
 
 // TestFiles runs the checker for each kind of file.
