@@ -51,7 +51,7 @@ func ParseDocument(data, json []byte) (*Document, error) {
 	}
 	if spec.Components != nil {
 		for name, scheme := range spec.Components.SecuritySchemes {
-			if scheme.Value.Type != "http" || !strings.EqualFold(scheme.Value.Scheme, "bearer") {
+			if !strings.EqualFold(scheme.Value.Scheme, "bearer") {
 				return nil, fmt.Errorf("openapi.yaml: the security scheme %s must be a bearer token", name)
 			}
 		}

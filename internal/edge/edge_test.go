@@ -27,7 +27,6 @@ var books string
 
 const (
 	testKey  = "the-key-of-the-tests"
-	readKey  = "a-key-that-may-read"
 	oldKey   = "a-key-that-expired"
 	brokeKey = "a-key-that-fails"
 )
@@ -41,20 +40,28 @@ type book struct {
 	} `json:"chapters"`
 }
 
-// library is the service of books.yaml.
-type library struct {
-	document string
-	routes   map[string]string           // operationIds, as in generated code
-	handlers map[string]echo.HandlerFunc // by operationId, in place of sendTitle
-	ready    func(context.Context) error
+// routes has the operationIds of the routes, as generated code has them.
+var routes = map[string]string{
+	"GET /books": "listBooks", "POST /books": "addBook", "GET /books/:id": "getBook", `GET /books\:count`: "countBooks",
+	"PUT /notes/:name/text": "setNote", "DELETE /notes/:name/text": "removeNote", "GET /version": "getVersion",
 }
 
-func newLibrary() *library {
-	ready := func(context.Context) error { return nil }
-	return &library{document: books, ready: ready, handlers: map[string]echo.HandlerFunc{}, routes: map[string]string{
-		"GET /books": "listBooks", "POST /books": "addBook", "GET /books/:id": "getBook", `GET /books\:count`: "countBooks",
-		"PUT /notes/:name/text": "setNote", "PATCH /notes/:name/text": "changeNote", "DELETE /notes/:name/text": "removeNote", "GET /version": "getVersion",
-	}}
+// library is the service of books.yaml.
+type library struct {
+	handlers map[string]echo.HandlerFunc // by operationId, in place of sendTitle
+	ready    func(context.Context) error // may be nil
+}
+
+func (l *library) Register(e *echo.Echo, base string, m map[string][]echo.MiddlewareFunc) {
+	for route, id := range routes {
+		method, path, _ := strings.Cut(route, " ")
+		e.Add(method, base+path, func(c echo.Context) error {
+			if handle := l.handlers[id]; handle != nil {
+				return handle(c)
+			}
+			return sendTitle(c)
+		}, m[id]...)
+	}
 }
 
 // sendTitle binds a parameter and a body as generated code does, and responds with the
@@ -71,63 +78,54 @@ func sendTitle(c echo.Context) error {
 	return c.JSON(http.StatusOK, name+b.Title)
 }
 
-func (l *library) Register(e *echo.Echo, base string, m map[string][]echo.MiddlewareFunc) {
-	for route, id := range l.routes {
-		method, path, _ := strings.Cut(route, " ")
-		handle := l.handlers[id]
-		if handle == nil {
-			handle = sendTitle
-		}
-		e.Add(method, base+path, handle, m[id]...)
-	}
-}
-
 func (l *library) Authenticate(_ context.Context, key string) (keys.Key, error) {
 	switch key {
 	case oldKey:
 		return keys.Key{ID: key}, &fault.Error{Kind: fault.Unauthorized, Reason: "expired", Message: "the API key has expired"}
 	case brokeKey:
-		return keys.Key{}, errors.New("no connection to the keys")
+		return keys.Key{}, errors.New("no connection")
 	}
-	return keys.Key{ID: key, ReadOnly: key == readKey}, nil
-}
-
-var errTaken = &fault.Error{Kind: fault.IdempotencyKeyReused, Message: "the book is taken", Err: errors.New("taken")}
-
-// testError is the schema Error.
-type testError struct {
-	Code    string `json:"code"`
-	Message string `json:"message"`
-	Status  int    `json:"status"`
+	return keys.Key{ID: key}, nil
 }
 
 func (l *library) ErrorBody(code fault.Kind, message string, status int) any {
-	return testError{string(code), message, status}
+	return map[string]any{"code": code, "message": message, "status": status}
 }
-func (l *library) Ready(ctx context.Context) error { return l.ready(ctx) }
 
-func (l *library) open(o Options) (*Handler, error) {
-	document, err := ParseDocument([]byte(l.document), nil)
+func (l *library) Ready(ctx context.Context) error {
+	if l.ready == nil {
+		return nil
+	}
+	return l.ready(ctx)
+}
+
+// open returns the handler of a document, most of which is books.yaml.
+func (l *library) open(document string, o Options) (*Handler, error) {
+	parsed, err := ParseDocument([]byte(document), nil)
 	if err != nil {
 		return nil, err
 	}
-	return New(document, l, o)
+	return New(parsed, l, o)
 }
 
-// newHandler returns the handler of a library, modified by change, and its log.
-func newHandler(t *testing.T, change func(*library, *Options)) (*Handler, *bytes.Buffer) {
+// server is the handler of a library, with its log.
+type server struct {
+	*Handler
+	library *library
+	log     bytes.Buffer
+}
+
+func newServer(t *testing.T, o Options) *server {
 	t.Helper()
-	var log bytes.Buffer
-	l := newLibrary()
-	o := Options{Name: "books", Docs: manual, Logger: slog.New(slog.NewJSONHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))}
-	if change != nil {
-		change(l, &o)
+	s := &server{library: &library{handlers: map[string]echo.HandlerFunc{}}}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.NewJSONHandler(&s.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	}
-	h, err := l.open(o)
-	if err != nil {
+	var err error
+	if s.Handler, err = s.library.open(books, o); err != nil {
 		t.Fatal(err)
 	}
-	return h, &log
+	return s
 }
 
 // manual is a documentation page.
@@ -137,41 +135,50 @@ var manual = Docs{
 	Fragment: func(tags []string, operationID string) string { return tags[0] + "-" + operationID },
 }
 
-func newRequest(method, target, body string) *http.Request {
+// newRequest returns a request. send is METHOD TARGET, then lines of the header; without a
+// key in them it is testKey.
+func newRequest(send, body string) *http.Request {
+	lines := strings.Split(send, "\n")
+	method, target, _ := strings.Cut(lines[0], " ")
 	r := httptest.NewRequest(method, target, strings.NewReader(body))
-	r.Header.Set("Content-Type", "application/json")
-	if method == http.MethodPatch {
-		r.Header.Set("Content-Type", "application/merge-patch+json")
+	r.Header.Set("Content-Type", "application/merge-patch+json")
+	for _, line := range lines[1:] {
+		name, value, _ := strings.Cut(line, ": ")
+		r.Header.Add(name, value)
 	}
-	return withKey(r, testKey)
-}
-
-func withKey(r *http.Request, key string) *http.Request {
-	r.Header.Set("Authorization", "Bearer "+key)
+	if r.Header["Authorization"] == nil {
+		r.Header.Set("Authorization", "Bearer "+testKey)
+	}
 	return r
 }
 
-func get(path string) *http.Request { return newRequest("GET", path, "") }
-
-func do(s http.Handler, r *http.Request) *httptest.ResponseRecorder {
+func do(h http.Handler, r *http.Request) *httptest.ResponseRecorder {
 	w := httptest.NewRecorder()
-	s.ServeHTTP(w, r)
+	h.ServeHTTP(w, r)
 	return w
 }
 
-// wantError checks the Error body of a response.
-func wantError(t *testing.T, w *httptest.ResponseRecorder, status int, code, message string) {
+// send sends what newRequest returns.
+func (s *server) send(send, body string) *httptest.ResponseRecorder {
+	return do(s, newRequest(send, body))
+}
+
+func assert(t *testing.T, ok bool, format string, args ...any) {
 	t.Helper()
-	var got testError
-	if err := json.Unmarshal(w.Body.Bytes(), &got); err != nil {
-		t.Fatalf("body: got %q, want an Error", w.Body)
+	if !ok {
+		t.Errorf(format, args...)
 	}
-	if want := (testError{code, message, status}); w.Code != status || got != want {
-		t.Errorf("got status %d, %+v, want %+v", w.Code, got, want)
-	}
-	if got := w.Header().Get("Content-Length"); got != strconv.Itoa(w.Body.Len()) { // it is complete before the request's body is
-		t.Errorf("Content-Length: got %q, want %d", got, w.Body.Len())
-	}
+}
+
+// wantError checks the Error body of a response, which has its length, so that it is complete
+// before the body of the request is.
+func wantError(t *testing.T, w *httptest.ResponseRecorder, status int, code fault.Kind, message string) {
+	t.Helper()
+	want, _ := json.Marshal(new(library).ErrorBody(code, message, status))
+	got := w.Body.String()
+	assert(t, w.Code == status && got == string(want)+"\n", "got status %d, %s, want %s", w.Code, got, want)
+	length := w.Header().Get("Content-Length")
+	assert(t, length == strconv.Itoa(len(got)), "Content-Length: got %q, want %d", length, len(got))
 }
 
 func TestNewRefuses(t *testing.T) {
@@ -189,50 +196,43 @@ func TestNewRefuses(t *testing.T) {
 		"an array in commas":         {"level, in: query", "level, in: query, explode: false", "the parameter level must be a string,"},
 		"an object as a parameter":   {"sold, in: query, schema: {type: boolean}", "sold, in: query, schema: {type: object}", "the parameter sold must be a string,"},
 		"a parameter without a type": {"items: {type: integer}", "items: {allOf: [{type: integer}]}", "the parameter level must be a string,"},
-		"another media type":         {"application/json", "text/csv", "the body has [text/csv]"},
-		"two media types":            {"requestBody: {content: {application/json: {schema", "requestBody: {content: {text/plain: {}, application/json: {schema", "the body has [application/json text/plain]"},
+		"another media type":         {"application/merge-patch+json", "text/csv", "the body has [text/csv]"},
+		"two media types":            {"content: {", "content: {text/plain: {}, ", "the body has [application/merge-patch+json text/plain]"},
 		"an invalid date":            {"'2030-12-05'", "'soon'", "needs x-sunset, a date"},
 		"an unknown operationId":     {"operationId: getBook", "operationId: getTome", "differ in [GET /v1/books/:id]"},
 		"another path":               {"/books/{id}:", "/tomes/{id}:", "differ in [GET /v1/books/:id GET /v1/tomes/:id]"},
 	} {
-		l := newLibrary()
-		l.document = strings.Replace(books, test.old, test.by, 1)
-		if _, err := l.open(Options{}); err == nil || !strings.Contains(err.Error(), test.want) {
-			t.Errorf("%s: got error %v, want one with %q", name, err, test.want)
-		}
+		_, err := new(library).open(strings.Replace(books, test.old, test.by, 1), Options{})
+		assert(t, err != nil && strings.Contains(err.Error(), test.want), "%s: got error %v, want one with %q", name, err, test.want)
 	}
 }
 
-// TestDocs checks the page at the public address and what leads to it: the Link of a
-// deprecated operation, beside a Link of its own, / in a browser, and what a 404 says.
+// TestDocs checks the page, / in a browser and elsewhere, and the Link of a deprecated
+// operation beside a Link of its own: at a public address, and without a page.
 func TestDocs(t *testing.T) {
 	const up = `</v1/books>; rel="up"`
-	for public, url := range map[string]string{
-		"": "/manual", "https://example.com/a%20b/v1": "https://example.com/a%20b/manual", "without a page": "",
+	const deprecation = `#books-getBook>; rel="deprecation"; type="text/html" ` + up
+	for _, test := range []struct {
+		o    Options
+		want string
+	}{
+		{Options{Docs: manual}, "200 [img-src *], 302 [/manual], 404 true, [</manual" + deprecation + "]"},
+		{
+			Options{Docs: manual, PublicURL: "https://example.com/a%20b/v1"},
+			"200 [img-src *], 302 [https://example.com/a%20b/manual], 404 true, [<https://example.com/a%20b/manual" + deprecation + "]",
+		},
+		{Options{}, "404 [], 404 [], 404 false, [" + up + "]"},
 	} {
-		s, _ := newHandler(t, func(l *library, o *Options) {
-			o.PublicURL = public
-			if url == "" {
-				o.Docs, o.PublicURL = Docs{}, ""
-			}
-			l.handlers["getBook"] = func(c echo.Context) error {
-				c.Response().Header().Set("Link", up)
-				return sendTitle(c)
-			}
-		})
-		browser := get("/")
-		browser.Header.Set("Accept", "text/html")
-		_ = do(s, get("/v1/books/1")) // must not change the headers of the next response
-		page, root, redirect := do(s, get("/manual")), do(s, get("/")), do(s, browser)
-		got := fmt.Sprint(page.Code, page.Header()["Content-Security-Policy"], redirect.Code, redirect.Header()["Location"],
-			do(s, get("/v1/books/1")).Header()["Link"], root.Code, strings.Contains(root.Body.String(), "/manual"))
-		want := "200 [img-src *] 302 [" + url + "] [<" + url + `#books-getBook>; rel="deprecation"; type="text/html" ` + up + "] 404 true"
-		if url == "" {
-			want = "404 [] 404 [] [" + up + "] 404 false"
+		s := newServer(t, test.o)
+		s.library.handlers["getBook"] = func(c echo.Context) error {
+			c.Response().Header().Set("Link", up)
+			return sendTitle(c)
 		}
-		if got != want || url != "" && page.Body.String() != "a book" {
-			t.Errorf("%q: got %s, %s, want %s", public, got, page.Body, want)
-		}
+		_ = s.send("GET /v1/books/1", "") // must not change the headers of the next response
+		page, browser, root := s.send("GET /manual", ""), s.send("GET /\nAccept: text/html", ""), s.send("GET /", "")
+		got := fmt.Sprint(page.Code, page.Header()["Content-Security-Policy"], ", ", browser.Code, browser.Header()["Location"], ", ",
+			root.Code, strings.Contains(root.Body.String(), "/manual"), ", ", s.send("GET /v1/books/1", "").Header()["Link"])
+		assert(t, got == test.want, "got %s, want %s", got, test.want)
 	}
 }
 
@@ -244,52 +244,53 @@ func TestHandlerFaults(t *testing.T) {
 		message string
 		logged  string
 	}{
-		"panic":             {func(echo.Context) error { panic("a secret") }, 500, failed, "a secret"},
-		"no response":       {func(echo.Context) error { return nil }, 500, failed, "neither a response nor an error"},
-		"unknown error":     {func(echo.Context) error { return io.ErrUnexpectedEOF }, 500, failed, "unexpected EOF"},
-		"an error of Echo":  {func(echo.Context) error { return fmt.Errorf("binding: %w", echo.NewHTTPError(400, "strconv")) }, 400, "a parameter has a value that cannot be read", ""},
-		"Echo's not found":  {func(echo.Context) error { return fmt.Errorf("wrapped: %w", echo.ErrNotFound) }, 404, "there is nothing at this path; the operations are under /v1, and /manual describes them", ""},
-		"a service's error": {func(echo.Context) error { return fmt.Errorf("wrapped: %w", errTaken) }, 422, "the book is taken", ""},
+		"panic":         {func(echo.Context) error { panic("a secret") }, 500, failed, "a secret"},
+		"no response":   {func(echo.Context) error { return nil }, 500, failed, "neither a response nor an error"},
+		"unknown error": {func(echo.Context) error { return io.ErrUnexpectedEOF }, 500, failed, "unexpected EOF"},
+		"a deadline": {func(c echo.Context) error {
+			_, ok := c.Request().Context().Deadline()
+			return fmt.Errorf("a deadline: %t", ok)
+		}, 500, failed, "a deadline: true"},
+		"an error of Echo": {func(echo.Context) error { return fmt.Errorf("binding: %w", echo.NewHTTPError(400, "strconv")) }, 400, "a parameter has a value that cannot be read", ""},
+		"Echo's not found": {func(echo.Context) error { return fmt.Errorf("wrapped: %w", echo.ErrNotFound) }, 404, "there is nothing at this path; the operations are under /v1, and /manual describes them", ""},
+		"a service's error": {func(echo.Context) error {
+			return fmt.Errorf("wrapped: %w", &fault.Error{Kind: fault.IdempotencyKeyReused, Message: "the book is taken", Err: io.EOF})
+		}, 422, "the book is taken", ""},
 	} {
-		s, log := newHandler(t, func(l *library, _ *Options) { l.handlers["listBooks"] = test.handler })
-		w := do(s, get("/v1/books"))
-		if w.Code != test.status || !strings.Contains(w.Body.String(), test.message) || strings.Contains(w.Body.String(), "secret") {
-			t.Errorf("%s: got %d, %s, want %d, %q", name, w.Code, w.Body, test.status, test.message)
-		}
-		if lines := strings.Count(log.String(), "\n"); lines != 1 || !strings.Contains(log.String(), test.logged) {
-			t.Errorf("%s: log: got %d lines, %s, want one with %q", name, lines, log, test.logged)
-		}
+		s := newServer(t, Options{Docs: manual})
+		s.library.handlers["listBooks"] = test.handler
+		w := s.send("GET /v1/books", "")
+		assert(t, w.Code == test.status && strings.Contains(w.Body.String(), test.message) && !strings.Contains(w.Body.String(), "secret"),
+			"%s: got %d, %s, want %d, %q", name, w.Code, w.Body, test.status, test.message)
+		log := s.log.String()
+		assert(t, strings.Count(log, "\n") == 1 && strings.Contains(log, test.logged), "%s: log: got %s, want one line with %q", name, log, test.logged)
 	}
 }
 
 // TestOrigins checks which pages may read responses, whatever these are.
 func TestOrigins(t *testing.T) {
 	const app, headers = "https://app.example.com", "authorization,traceparent,baggage"
-	s, _ := newHandler(t, func(_ *library, o *Options) { o.AllowOrigins = []string{"http://localhost:*", app} })
+	s := newServer(t, Options{AllowOrigins: []string{"http://localhost:*", app}})
 	for origin, allowed := range map[string]bool{
 		app: true, "http://localhost:3000": true, app + ":8443": false, "http://app.example.com": false,
 		"http://localhost.example.com": false, "null": false, "": false,
 	} {
 		for request, status := range map[string]int{"GET /v1/books": 200, "GET /v1/books/": 404, "PATCH /v1/books/1": 405, "OPTIONS /v1/books": 204} {
-			method, path, _ := strings.Cut(request, " ")
-			r := newRequest(method, path, "")
-			r.Header.Set("Origin", origin)
-			r.Header.Set("Access-Control-Request-Headers", headers)
-			w, want := do(s, r), [4]string{}
-			if allowed && method == "OPTIONS" {
+			w := s.send(request+"\nOrigin: "+origin+"\nAccess-Control-Request-Headers: "+headers, "")
+			var got, want [4]string
+			for i, name := range []string{"Allow-Origin", "Expose-Headers", "Allow-Headers", "Max-Age"} {
+				got[i] = w.Header().Get("Access-Control-" + name)
+			}
+			if allowed && status == 204 {
 				want = [4]string{origin, "", headers, "7200"}
 			} else if allowed {
 				want = [4]string{origin, "Allow,Link", "", ""}
 			}
-			var got [4]string
-			for i, name := range []string{"Allow-Origin", "Expose-Headers", "Allow-Headers", "Max-Age"} {
-				got[i] = w.Header().Get("Access-Control-" + name)
-			}
-			if w.Code != status || got != want {
-				t.Errorf("%s, %s: got %d, %q, want %d, %q", origin, request, w.Code, got, status, want)
-			}
+			assert(t, w.Code == status && got == want, "%s, %s: got %d, %q, want %d, %q", origin, request, w.Code, got, status, want)
 		}
 	}
+	w := s.send("OPTIONS /v1/books/", "")
+	assert(t, w.Code == 404, "OPTIONS of no resource, without an origin: got status %d, want 404", w.Code)
 }
 
 // TestClientAddress checks that only the given networks may say who the client is, not
@@ -309,14 +310,11 @@ func TestClientAddress(t *testing.T) {
 		{"127.0.0.1:5", "203.0.113.7", "127.0.0.1"},
 		{"[fe80::1]:5", "203.0.113.7", "fe80::1"},
 	} {
-		r := get("/")
+		r := newRequest("GET /", "")
 		r.RemoteAddr = c.connection
 		r.Header["X-Forwarded-For"] = strings.Split(c.forwarded, "|")
-		if got := clientAddress(proxies)(r); got != c.want {
-			t.Errorf("%s, %q: got %s, want %s", c.connection, c.forwarded, got, c.want)
-		}
-		if got := clientAddress(nil)(r) + ":5"; got != strings.NewReplacer("[", "", "]", "").Replace(c.connection) {
-			t.Errorf("%s without proxies: got %s", c.connection, got)
-		}
+		got, direct := clientAddress(proxies)(r), clientAddress(nil)(r)
+		assert(t, got == c.want, "%s, %q: got %s, want %s", c.connection, c.forwarded, got, c.want)
+		assert(t, direct+":5" == strings.NewReplacer("[", "", "]", "").Replace(c.connection), "%s without proxies: got %s", c.connection, direct)
 	}
 }

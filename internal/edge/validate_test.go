@@ -5,61 +5,49 @@ import (
 	"strings"
 	"testing"
 
+	"example.com/petstore/internal/fault"
 	"github.com/labstack/echo/v4"
 )
 
-func TestParameterMessages(t *testing.T) {
-	const malformed = "the query string is malformed or has too many parameters: % must be followed by two hexadecimal digits, and ; must be written as %3B"
-	s, _ := newHandler(t, func(l *library, _ *Options) {
-		l.handlers["listBooks"] = func(c echo.Context) error { return c.String(http.StatusOK, c.QueryString()) }
-	})
-	for query, want := range map[string]string{
-		"year=2147483648":                       "year must be an integer of 32 bits, written in digits",
-		"price=0x1p3":                           "price must be of type number",
-		"price=11":                              "price must be at most 10.5",
-		"sold=T":                                "sold must be of type boolean",
-		"kind=":                                 "kind must be one of novel, poem",
-		"tag=a&tag=b&tag=c":                     "tag is invalid: maximum number of items is 2",
-		"tag=abcd":                              "tag[0] is invalid: maximum string length is 3",
-		"level=1&level=x":                       "level must be an integer of 64 bits, written in digits",
-		"from=2026-02-30":                       "from must be a valid date",
-		"kind=%FF":                              "kind must be in UTF-8",
-		"limit=0" + strings.Repeat("&", 10_000): malformed,
-	} {
-		wantError(t, do(s, get("/v1/books?"+query)), 400, "invalid_parameter", want)
-	}
-	for _, query := range []string{"", "limit=100", "year=-5", "price=1e1", "level=1&level=2", "from=2024-02-29", "sold=true", "tag=a&tag=b", "unknown=1&unknown=2"} {
-		if w := do(s, get("/v1/books?"+query)); w.Code != http.StatusOK || w.Body.String() != query { // without defaults
-			t.Errorf("%q: got %d, %s, want 200", query, w.Code, w.Body)
-		}
-	}
-}
-
-// TestPaths has methods, optional bodies, and names with %2F, which are validated and
-// passed on decoded.
-func TestPaths(t *testing.T) {
-	s, _ := newHandler(t, nil)
+// TestParameters has a query, methods, optional bodies, and names with %2F, which are
+// validated and passed on decoded.
+func TestParameters(t *testing.T) {
+	s := newServer(t, Options{})
 	for _, test := range []struct {
-		method, path, body string
-		status             int
-		want               string
+		send, body string
+		status     int
+		want       string
 	}{
-		{"GET", "books:count", "", 200, `""`},
-		{"PUT", "notes/a%2Fb/text", "", 200, `"a/b"`},
-		{"PUT", "notes/a%2fb/text", "", 200, `"a/b"`},
-		{"PUT", "notes/%2537/text", "", 200, `"%37"`},
-		{"PUT", "notes/%2F%2537/text", "", 200, `"/%37"`},
-		{"PUT", "notes/a%2Fbcd/text", "", 400, "length is 4"},
-		{"PUT", "notes/a/text", `{"title":"b"}`, 200, `"ab"`},
-		{"PUT", "notes/a/text", "{}", 400, "title is required"},
-		{"DELETE", "notes/abcdef/text", "", 200, `"abcdef"`},
-		{"PUT", "notes//text", "", 404, "nothing at this path"},
-		{"PATCH", "notes/a/text", `{"title":"b"}`, 200, `"ab"`},
+		{"GET /v1/books?year=2147483648", "", 400, "year must be an integer of 32 bits, written in digits"},
+		{"GET /v1/books?price=0x1p3", "", 400, "price must be of type number"},
+		{"GET /v1/books?price=11", "", 400, "price must be at most 10.5"},
+		{"GET /v1/books?sold=T", "", 400, "sold must be of type boolean"},
+		{"GET /v1/books?kind=", "", 400, "kind must be one of novel, poem"},
+		{"GET /v1/books?tag=a&tag=b&tag=c", "", 400, "tag is invalid: maximum number of items is 2"},
+		{"GET /v1/books?tag=abcd", "", 400, "tag[0] is invalid: maximum string length is 3"},
+		{"GET /v1/books?level=1&level=x", "", 400, "level must be an integer of 64 bits, written in digits"},
+		{"GET /v1/books?from=2026-02-30", "", 400, "from must be a valid date"},
+		{"GET /v1/books?kind=%FF", "", 400, "kind must be in UTF-8"},
+		{"GET /v1/books?" + strings.Repeat("&", 10_000), "", 400, "too many parameters"},
+		{"GET /v1/books:count", "", 200, `""`},
+		{"PUT /v1/notes/a%2Fb/text", "", 200, `"a/b"`},
+		{"PUT /v1/notes/a%2fb/text", "", 200, `"a/b"`},
+		{"PUT /v1/notes/%2537/text", "", 200, `"%37"`},
+		{"PUT /v1/notes/%2F%2537/text", "", 200, `"/%37"`},
+		{"PUT /v1/notes/a%2Fbcd/text", "", 400, "length is 4"},
+		{"PUT /v1/notes/a/text", `{"title":"b"}`, 200, `"ab"`},
+		{"PUT /v1/notes/a/text", "{}", 400, "title is required"},
+		{"DELETE /v1/notes/abcdef/text", "", 200, `"abcdef"`},
+		{"PUT /v1/notes//text", "", 404, "nothing at this path"},
 	} {
-		w := do(s, newRequest(test.method, "/v1/"+test.path, test.body))
-		if w.Code != test.status || !strings.Contains(w.Body.String(), test.want) {
-			t.Errorf("%s %s %s: got %d, %s, want %d, %s", test.method, test.path, test.body, w.Code, w.Body, test.status, test.want)
-		}
+		w := s.send(test.send, test.body)
+		assert(t, w.Code == test.status && strings.Contains(w.Body.String(), test.want),
+			"%.99s %s: got %d, %s, want %d, %s", test.send, test.body, w.Code, w.Body, test.status, test.want)
+	}
+	s.library.handlers["listBooks"] = func(c echo.Context) error { return c.String(http.StatusOK, c.QueryString()) }
+	for _, query := range []string{"", "limit=100", "year=-5", "price=1e1", "level=1&level=2", "from=2024-02-29", "sold=true", "tag=a&tag=b", "unknown=1&unknown=2"} {
+		w := s.send("GET /v1/books?"+query, "")
+		assert(t, w.Code == 200 && w.Body.String() == query, "%q: got %d, %s, want 200 without defaults", query, w.Code, w.Body)
 	}
 }
 
@@ -92,17 +80,16 @@ var bodyMessages = map[string]string{
 }
 
 func TestBodyMessages(t *testing.T) {
-	s, _ := newHandler(t, nil)
+	s := newServer(t, Options{})
 	for body, want := range bodyMessages {
-		wantError(t, do(s, newRequest("POST", "/v1/books", body)), 400, "invalid_body", want)
+		wantError(t, s.send("POST /v1/books", body), 400, fault.InvalidBody, want)
 	}
 	for _, body := range []string{
 		`{"title":"a","TITLE":5}`, `{"title":"a","unknown":[1e400,-1e400]}`, `{"title":"é🐕","note":null,"pages":-9223372036854775808}`,
 		`{"title":"a","x":` + strings.Repeat("[", 99) + `"[{\"["` + strings.Repeat("]", 99) + `}`, `{"title":"a"` + strings.Repeat(" ", MaxBody-13) + "}",
 	} {
-		if w := do(s, newRequest("POST", "/v1/books", body)); w.Code != http.StatusOK {
-			t.Errorf("%s: got %d, %s, want 200", body, w.Code, w.Body)
-		}
+		w := s.send("POST /v1/books", body)
+		assert(t, w.Code == 200, "%s: got %d, %s, want 200", body, w.Code, w.Body)
 	}
 }
 
