@@ -112,6 +112,23 @@ func (d *Document) newOperation(path string, item *openapi3.PathItem, method str
 	return op, err
 }
 
+// checkServed returns an error for a parameter that checkText cannot read.
+func checkServed(p *openapi3.Parameter) error {
+	method, err := p.SerializationMethod()
+	if err == nil && p.Schema != nil && p.In != openapi3.ParameterInCookie {
+		schema := p.Schema.Value
+		if schema.Type.Is("array") && p.In == openapi3.ParameterInQuery && method.Explode { // ?tag=a&tag=b
+			schema = schema.Items.Value
+		}
+		single := slices.ContainsFunc([]string{"string", "integer", "number", "boolean"}, schema.Type.Is)
+		if single && (method.Style == openapi3.SerializationForm || method.Style == openapi3.SerializationSimple) {
+			return nil
+		}
+	}
+	return fmt.Errorf("the parameter %s must be a string, integer, number or boolean in query, path or header, "+
+		"or an exploded array of one of these in the query", p.Name)
+}
+
 // responseHeaders returns the names of the headers of all responses, and Allow, which a
 // 405 has.
 func (d *Document) responseHeaders() []string {

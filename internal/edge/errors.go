@@ -7,9 +7,8 @@ import (
 	"net/http"
 	"strconv"
 
-	"github.com/labstack/echo/v4"
-
 	"example.com/petstore/internal/fault"
+	"github.com/labstack/echo/v4"
 )
 
 // responses has the status of each kind of error, and the message for errors that have
@@ -26,7 +25,7 @@ var responses = map[fault.Kind]struct {
 	fault.NotFound:             {http.StatusNotFound, "there is no such resource"},
 	fault.MethodNotAllowed:     {http.StatusMethodNotAllowed, "this path does not support the method; the Allow header lists those it does"},
 	fault.RequestTimeout:       {http.StatusRequestTimeout, "the body did not arrive in time; try again"},
-	fault.PayloadTooLarge:      {http.StatusRequestEntityTooLarge, fmt.Sprintf("the body is larger than %d bytes", MaxBody)},
+	fault.PayloadTooLarge:      {http.StatusRequestEntityTooLarge, fmt.Sprintf("the body is larger than %d bytes", maxBody)},
 	fault.UnsupportedMediaType: {http.StatusUnsupportedMediaType, "the body has another media type"},
 	fault.IdempotencyKeyReused: {http.StatusUnprocessableEntity, "this Idempotency-Key was used for another request"},
 	fault.RateLimited:          {http.StatusTooManyRequests, "too many requests; try again later"},

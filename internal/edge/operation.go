@@ -41,29 +41,35 @@ func (h *Handler) serveOperation(op *operation) echo.MiddlewareFunc {
 			ctx, cancel := context.WithTimeout(context.WithoutCancel(c.Request().Context()), requestTimeout)
 			defer cancel()
 			call := startCall(c, ctx, op.OperationID)
-			limited := ""
+			client := "" // the API key or, if the operation needs none, the address
 			if op.public {
-				limited = c.RealIP()
+				client = c.RealIP()
 			} else {
 				var err error
 				if call.key, err = h.authenticate(ctx, c); err != nil {
 					return err
 				}
-				limited = call.key.ID
+				client = call.key.ID
 			}
-			if err := h.checkRate(c, limited); err != nil {
+
+			if err := h.checkRate(c, client); err != nil {
 				return err
 			}
-			own := h.inFlight.enter(limited)
-			if own == nil {
+			share := h.inFlight.enter(client)
+			if share == nil {
 				return h.overloaded()
 			}
-			defer h.inFlight.leave(limited)
-			invalid := op.read(c) // before the request takes a place, because the body may arrive slowly
-			if !h.inFlight.acquire(ctx, own) {
+			defer h.inFlight.leave(client)
+			// The body may arrive slowly, so it is read before the request takes a place. What
+			// is wrong with the request is said afterwards, because a 503 comes first.
+			invalid := op.validateParameters(c)
+			if invalid == nil {
+				call.body, invalid = op.readBody(c)
+			}
+			if !h.inFlight.acquire(ctx, share) {
 				return h.overloaded()
 			}
-			defer h.inFlight.release(own)
+			defer h.inFlight.release(share)
 			if invalid != nil {
 				return invalid
 			}
@@ -120,13 +126,12 @@ func (h *Handler) challenge(c echo.Context, code string, err *fault.Error) error
 	return err
 }
 
-// checkRate counts a request against the limit of its API key, or of its
-// address if the operation needs no key.
-func (h *Handler) checkRate(c echo.Context, limited string) error {
+// checkRate counts a request against the limit of a client.
+func (h *Handler) checkRate(c echo.Context, client string) error {
 	if h.rates == nil {
 		return nil
 	}
-	if allowed, _ := h.rates.Allow(limited); allowed {
+	if allowed, _ := h.rates.Allow(client); allowed {
 		return nil
 	}
 	h.metrics.shed.WithLabelValues("rate").Inc()

@@ -10,7 +10,6 @@ import (
 	"net/url"
 	"os"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -25,18 +24,19 @@ import (
 
 // Limits of a request body: its size in bytes, and how deep its JSON may be nested.
 const (
-	MaxBody  = 64 << 10
+	maxBody  = 64 << 10
 	maxDepth = 100
 )
 
 var (
 	// jsonTypes matches the media types that a body may have.
-	jsonTypes  = regexp.MustCompile(`^application/([a-z0-9.-]+\+)?json$`)
+	jsonTypes = regexp.MustCompile(`^application/([a-z0-9.-]+\+)?json$`)
+	// numberForm matches a number as JSON writes it.
 	numberForm = regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?$`)
 )
 
-// validate checks the parameters against the document.
-func (op *operation) validate(c echo.Context) error {
+// validateParameters checks the parameters of a request against the document.
+func (op *operation) validateParameters(c echo.Context) error {
 	r := c.Request()
 	path := map[string]string{}
 	for i, value := range c.ParamValues() {
@@ -111,60 +111,55 @@ func checkText(schema *openapi3.Schema, values []string) string {
 	return ""
 }
 
-// checkServed returns an error for a parameter that checkText cannot read.
-func checkServed(p *openapi3.Parameter) error {
-	method, err := p.SerializationMethod()
-	if err == nil && p.Schema != nil && p.In != openapi3.ParameterInCookie {
-		schema := p.Schema.Value
-		if schema.Type.Is("array") && p.In == openapi3.ParameterInQuery && method.Explode { // ?tag=a&tag=b
-			schema = schema.Items.Value
-		}
-		single := slices.ContainsFunc([]string{"string", "integer", "number", "boolean"}, schema.Type.Is)
-		if single && (method.Style == openapi3.SerializationForm || method.Style == openapi3.SerializationSimple) {
-			return nil
-		}
-	}
-	return fmt.Errorf("the parameter %s must be a string, integer, number or boolean in query, path or header, "+
-		"or an exploded array of one of these in the query", p.Name)
-}
-
-// read validates the parameters of a request, and reads the body for Bind.
-func (op *operation) read(c echo.Context) error {
-	if err := op.validate(c); err != nil {
-		return err
-	}
+// readBody returns the body of a request, nil if the operation takes none.
+func (op *operation) readBody(c echo.Context) ([]byte, error) {
 	r := c.Request()
-	if op.body == nil {
-		return nil
+	if op.body == nil || r.ContentLength == 0 && !op.RequestBody.Value.Required {
+		return nil, nil
 	}
-	required := op.RequestBody.Value.Required
-	if r.ContentLength == 0 && !required {
-		return nil
-	}
-	if r.ContentLength > MaxBody {
-		return fault.New(fault.PayloadTooLarge, "")
+	if r.ContentLength > maxBody {
+		return nil, fault.New(fault.PayloadTooLarge, "")
 	}
 	if err := op.checkMediaType(c); err != nil {
-		return err
+		return nil, err
 	}
-	body, err := io.ReadAll(http.MaxBytesReader(c.Response().Writer, r.Body, MaxBody))
+	body, err := io.ReadAll(http.MaxBytesReader(c.Response().Writer, r.Body, maxBody))
 	_, tooLarge := errors.AsType[*http.MaxBytesError](err)
 	switch {
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		return fault.Wrap(fault.RequestTimeout, err)
+		return nil, fault.Wrap(fault.RequestTimeout, err)
 	case tooLarge:
-		return fault.New(fault.PayloadTooLarge, "")
+		return nil, fault.New(fault.PayloadTooLarge, "")
 	case err != nil:
-		return &fault.Error{Kind: fault.InvalidBody, Message: "the body could not be read completely", Err: err}
-	case len(body) == 0 && required:
-		return fault.New(fault.InvalidBody, "a body is required")
+		return nil, &fault.Error{Kind: fault.InvalidBody, Message: "the body could not be read completely", Err: err}
+	case len(body) == 0 && op.RequestBody.Value.Required:
+		return nil, fault.New(fault.InvalidBody, "a body is required")
 	}
-	callOf(r.Context()).body = body
-	return nil
+	return body, nil
+}
+
+// checkMediaType rejects a body that is compressed or of another media type, and says in
+// a header what the operation accepts.
+func (op *operation) checkMediaType(c echo.Context) error {
+	sent, accepted := c.Request().Header, c.Response().Header()
+	if coding := sent.Get("Content-Encoding"); coding != "" && !strings.EqualFold(coding, "identity") {
+		accepted.Set("Accept-Encoding", "identity")
+		return fault.New(fault.UnsupportedMediaType, fmt.Sprintf("the body must not be compressed, as Content-Encoding %.64q says", coding))
+	}
+	received := strings.Join(sent["Content-Type"], ",")
+	if mediaType, _, err := mime.ParseMediaType(received); err == nil && mediaType == op.media {
+		return nil
+	}
+	accepted.Set("Accept", op.media)
+	found := "but the request has none"
+	if received != "" {
+		found = fmt.Sprintf("not %.64q", received)
+	}
+	return fault.New(fault.UnsupportedMediaType, "the Content-Type must be "+op.media+", "+found)
 }
 
 // Bind implements echo.Binder for the generated code: it validates and decodes the body
-// that read has read, once few others are being decoded. For no body it returns io.EOF, as
+// that readBody has read, once few others are being decoded. For no body it returns io.EOF, as
 // the generated code expects.
 func (h *Handler) Bind(into any, c echo.Context) error {
 	ctx := c.Request().Context()
@@ -215,23 +210,3 @@ var jsonValues = json.UnmarshalFromFunc(func(d *jsontext.Decoder, value *any) er
 	}
 	return errors.ErrUnsupported // decoded as by default
 })
-
-// checkMediaType rejects a body that is compressed or of another media type, and says in
-// a header what the operation accepts.
-func (op *operation) checkMediaType(c echo.Context) error {
-	sent, accepted := c.Request().Header, c.Response().Header()
-	if coding := sent.Get("Content-Encoding"); coding != "" && !strings.EqualFold(coding, "identity") {
-		accepted.Set("Accept-Encoding", "identity")
-		return fault.New(fault.UnsupportedMediaType, fmt.Sprintf("the body must not be compressed, as Content-Encoding %.64q says", coding))
-	}
-	received := strings.Join(sent["Content-Type"], ",")
-	if mediaType, _, err := mime.ParseMediaType(received); err == nil && mediaType == op.media {
-		return nil
-	}
-	accepted.Set("Accept", op.media)
-	found := "but the request has none"
-	if received != "" {
-		found = fmt.Sprintf("not %.64q", received)
-	}
-	return fault.New(fault.UnsupportedMediaType, "the Content-Type must be "+op.media+", "+found)
-}

@@ -86,7 +86,7 @@ func TestBodyMessages(t *testing.T) {
 	}
 	for _, body := range []string{
 		`{"title":"a","TITLE":5}`, `{"title":"a","unknown":[1e400,-1e400]}`, `{"title":"é🐕","note":null,"pages":-9223372036854775808}`,
-		`{"title":"a","x":` + strings.Repeat("[", 99) + `"[{\"["` + strings.Repeat("]", 99) + `}`, `{"title":"a"` + strings.Repeat(" ", MaxBody-13) + "}",
+		`{"title":"a","x":` + strings.Repeat("[", 99) + `"[{\"["` + strings.Repeat("]", 99) + `}`, `{"title":"a"` + strings.Repeat(" ", maxBody-13) + "}",
 	} {
 		w := s.send("POST /v1/books", body)
 		assert(t, w.Code == 200, "%s: got %d, %s, want 200", body, w.Code, w.Body)
