@@ -23,8 +23,7 @@ type Document struct {
 	operations map[string]*operation // by operationId
 }
 
-// operation is an operation of the document, prepared for serving. It also has the
-// parameters of its path.
+// operation is an operation of the document, prepared for serving.
 type operation struct {
 	*openapi3.Operation
 	route       string           // as Echo writes it, such as GET /v1/books/:id
@@ -61,8 +60,8 @@ func ParseDocument(data, json []byte) (*Document, error) {
 		raw: data, json: json, spec: spec, operations: map[string]*operation{},
 	}
 	for path, item := range spec.Paths.Map() {
-		for method := range item.Operations() {
-			op, err := d.newOperation(path, item, method)
+		for method, o := range item.Operations() {
+			op, err := d.newOperation(method, path, o, item.Parameters)
 			if err != nil {
 				return nil, fmt.Errorf("openapi.yaml: %s %s: %w", method, path, err)
 			}
@@ -72,8 +71,11 @@ func ParseDocument(data, json []byte) (*Document, error) {
 	return d, nil
 }
 
-func (d *Document) newOperation(path string, item *openapi3.PathItem, method string) (*operation, error) {
-	o := item.Operations()[method]
+// newOperation prepares the operation o, to whose parameters those of its path are added. It
+// fails if o needs something that the edge does not support.
+func (d *Document) newOperation(
+	method, path string, o *openapi3.Operation, ofPath openapi3.Parameters,
+) (*operation, error) {
 	if o.OperationID == "" {
 		return nil, errors.New("the operationId is missing")
 	}
@@ -86,7 +88,7 @@ func (d *Document) newOperation(path string, item *openapi3.PathItem, method str
 	}
 	echoPath := strings.NewReplacer(":", `\:`, "{", ":", "}", "").Replace(path)
 	op := &operation{Operation: o, route: method + " " + d.Base + echoPath, public: len(security) == 0}
-	for _, p := range item.Parameters {
+	for _, p := range ofPath {
 		if o.Parameters.GetByInAndName(p.Value.In, p.Value.Name) == nil { // else the operation replaces it
 			o.Parameters = append(o.Parameters, p)
 		}

@@ -147,6 +147,7 @@ func (h *Handler) routes() error {
 	return h.addOperations()
 }
 
+// noSniff and noStore are values of headers, which all responses share.
 var noSniff, noStore = []string{"nosniff"}, []string{"no-store"}
 
 // commonHeaders sets the headers of every response.
