@@ -21,6 +21,7 @@ type Document struct {
 	raw, json  []byte
 	spec       *openapi3.T
 	operations map[string]*operation // by operationId
+	headers    map[string]bool       // names of the headers of responses
 }
 
 // operation is an operation of the document, prepared for serving.
@@ -58,6 +59,7 @@ func ParseDocument(data, json []byte) (*Document, error) {
 	d := &Document{
 		Title: spec.Info.Title, Base: strings.TrimSuffix(base, "/"),
 		raw: data, json: json, spec: spec, operations: map[string]*operation{},
+		headers: map[string]bool{"Allow": true}, // of a 405
 	}
 	for path, item := range spec.Paths.Map() {
 		for method, o := range item.Operations() {
@@ -106,6 +108,11 @@ func (d *Document) newOperation(
 		}
 		op.media, op.body = types[0], content[types[0]].Schema.Value
 	}
+	for _, response := range o.Responses.Map() {
+		for name := range response.Value.Headers {
+			d.headers[name] = true
+		}
+	}
 	if !o.Deprecated {
 		return op, nil
 	}
@@ -129,20 +136,6 @@ func checkServed(p *openapi3.Parameter) error {
 	}
 	return fmt.Errorf("the parameter %s must be a string, integer, number or boolean in query, path or header, "+
 		"or an exploded array of one of these in the query", p.Name)
-}
-
-// responseHeaders returns the names of the headers of all responses, and Allow, which a
-// 405 has.
-func (d *Document) responseHeaders() []string {
-	names := map[string]bool{"Allow": true}
-	for _, op := range d.operations {
-		for _, response := range op.Responses.Map() {
-			for name := range response.Value.Headers {
-				names[name] = true
-			}
-		}
-	}
-	return slices.Sorted(maps.Keys(names))
 }
 
 // deprecationHeader returns the Deprecation (RFC 9745) and Sunset (RFC 8594)

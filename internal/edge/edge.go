@@ -139,7 +139,7 @@ func (h *Handler) routes() error {
 		recoverPanics(),
 	)
 	if len(h.options.AllowOrigins) > 0 {
-		e.Use(allowOrigins(h.options.AllowOrigins, h.document.responseHeaders()))
+		e.Use(allowOrigins(h.options.AllowOrigins, slices.Sorted(maps.Keys(h.document.headers))))
 	}
 	e.Use(wholePath)
 	h.addProbes()
