@@ -15,6 +15,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"example.com/petstore/internal/db"
 	"example.com/petstore/internal/keys"
 	"example.com/petstore/internal/server"
@@ -56,8 +58,8 @@ func TestLastWord(t *testing.T) {
 		t.Errorf("got error %v, want %s", err, want)
 	}
 	_ = env.store.Set("sqlite:pets.db")
-	err = upkeep(env, nil, "", func(*store.Files, string) (db.Report, error) { return db.Report{Path: "copy.db"}, broken })
-	if err != broken {
+	work := func(*store.Files, string, []string) (db.Report, error) { return db.Report{Path: "copy.db"}, broken }
+	if err := onFile(env, new(cobra.Command), io.Discard, "", work).RunE(nil, nil); err != broken {
 		t.Errorf("got error %v, want %v", err, broken)
 	}
 }

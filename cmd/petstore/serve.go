@@ -40,11 +40,6 @@ type serveConfig struct {
 	server          server.Options
 	logLevel        slog.Level
 	logFormat       string
-
-	// Known once the server listens:
-	url  string // where it is served, such as http://127.0.0.1:8080
-	base string // where its operations are
-	docs string // where their page is; empty for none
 }
 
 func serveCommand(env *environment) *cobra.Command {
@@ -72,13 +67,7 @@ signal stops the server at once.`,
   petstore serve --sandbox`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if cfg.sandbox && (cmd.Flags().Changed("store") || cfg.open != db.Options{}) {
-				return misuse("--sandbox has its own store, in memory; omit --store, --must-exist and --require-sync, and their variables")
-			}
-			if len(env.sockets) > 0 && cmd.Flags().Changed("addr") {
-				return misuse("systemd passes a socket to listen on; omit --addr and its variable")
-			}
-			if err := cfg.complete(env); err != nil {
+			if err := cfg.complete(env, cmd.Flags().Changed); err != nil {
 				return err
 			}
 			warnOfVariables(env, cmd.Root())
@@ -106,26 +95,25 @@ signal stops the server at once.`,
 	return addStore(env, cmd)
 }
 
-// complete completes and validates the configuration, and starts the log.
-func (cfg *serveConfig) complete(env *environment) (err error) {
+// complete completes and validates the configuration, and starts the log. isSet reports
+// whether a flag was set.
+func (cfg *serveConfig) complete(env *environment, isSet func(flag string) bool) (err error) {
 	if cfg.fixedKeys, err = fixedKeys(env.variables); err != nil {
 		return err
-	}
-	if cfg.sandbox {
-		_ = env.store.Set("memory:") // it is valid
-		cfg.edge.AllowOrigins = append(cfg.edge.AllowOrigins, localOrigins...)
 	}
 	for _, addr := range []string{cfg.addr, cmp.Or(cfg.adminAddr, defaultAddr)} {
 		if _, _, err := net.SplitHostPort(addr); err != nil {
 			return misuse("--addr and --admin-addr must be HOST:PORT, such as %s: %w", defaultAddr, err)
 		}
 	}
-	for _, l := range env.sockets {
-		if l == nil || l.Addr().Network() != "tcp" {
-			return misuse("systemd passes a socket that is not of TCP")
-		}
-	}
+	notTCP := func(l net.Listener) bool { return l == nil || l.Addr().Network() != "tcp" }
 	switch connections, requests, rate := cfg.server.MaxConnections, cfg.edge.MaxInFlight, cfg.edge.RateLimit; {
+	case cfg.sandbox && (isSet("store") || cfg.open != db.Options{}):
+		return misuse("--sandbox has its own store, in memory; omit --store, --must-exist and --require-sync, and their variables")
+	case len(env.sockets) > 0 && isSet("addr"):
+		return misuse("systemd passes a socket to listen on; omit --addr and its variable")
+	case slices.ContainsFunc(env.sockets, notTCP):
+		return misuse("systemd passes a socket that is not of TCP")
 	case cfg.server.Drain < 0:
 		return misuse("--drain must not be negative")
 	case (cfg.server.CertFile == "") != (cfg.server.KeyFile == ""):
@@ -140,12 +128,18 @@ func (cfg *serveConfig) complete(env *environment) (err error) {
 		return misuse("--pprof needs --admin-addr, where profiles are served")
 	case cfg.open.RequireSync && !env.store.Standbys:
 		return misuse("--require-sync needs a store whose server has standbys, such as PostgreSQL")
-	case env.store.Volatile && !cfg.sandbox && len(cfg.fixedKeys) == 0 && !env.interactive:
+	case env.store.Volatile && len(cfg.fixedKeys) == 0 && !env.interactive:
 		return misuse("the memory store has no key, and none can be added later; set %s", keysVariable)
+	}
+	if cfg.sandbox {
+		_ = env.store.Set("memory:") // it is valid
+		cfg.edge.AllowOrigins = append(cfg.edge.AllowOrigins, localOrigins...)
 	}
 	env.stderr.hide(keys.Pattern, cfg.fixedKeys)
 	asJSON := cfg.logFormat == "json" || cfg.logFormat == "auto" && !env.terminal
 	env.logger = newLogger(env.stderr, cfg.logLevel, asJSON)
+	cfg.open.Logger, cfg.edge.Logger, cfg.server.Logger = env.logger, env.logger, env.logger
+	cfg.edge.LogBlocked = env.stderr.blocked
 	return nil
 }
 
@@ -162,7 +156,6 @@ func serve(ctx context.Context, env *environment, cfg *serveConfig) (err error) 
 	if err := refuseRoot(env, env.store.Path()); err != nil {
 		return err
 	}
-	cfg.open.Logger = env.logger
 	st, err := env.store.Open(ctx, env.store.Text, cfg.open)
 	if err != nil {
 		return err
@@ -171,7 +164,16 @@ func serve(ctx context.Context, env *environment, cfg *serveConfig) (err error) 
 	if err := listen(env, cfg); err != nil {
 		return err
 	}
-	srv, keyring, err := newServer(env, cfg, st, endInTime)
+	addMetrics(env, cfg)
+	observed := store.Observe(st, cfg.edge.Metrics)
+	keyring := keys.NewKeyring(observed, cfg.fixedKeys)
+	handler, err := service.NewHandler(observed, keyring, cfg.edge)
+	if err != nil {
+		return err
+	}
+	cfg.server.Handler, cfg.server.Failed = handler, st.Failed()
+	cfg.server.Stopping = func() { endInTime(); handler.Stopping() }
+	srv, err := server.New(cfg.server)
 	if err != nil {
 		return err
 	}
@@ -184,16 +186,20 @@ func serve(ctx context.Context, env *environment, cfg *serveConfig) (err error) 
 		done()
 		err = errors.Join(err, background.Wait()) // before the store is closed
 	}()
+	base, docs := cfg.edge.URL+handler.Base(), handler.DocsPath()
+	if docs != "" {
+		docs = cfg.edge.URL + docs
+	}
 	switch {
 	case cfg.sandbox:
-		err = fillSandbox(working, env, st, cfg.base)
+		err = fillSandbox(working, env, st, base)
 	case len(cfg.fixedKeys) == 0:
-		err = offerKey(working, env, st, cfg)
+		err = offerKey(working, env, st, base)
 	}
 	if err != nil {
 		return err
 	}
-	env.logger.Info("serving", "address", cfg.base, "docs", cfg.docs, "store", env.store.String(), "version", version)
+	env.logger.Info("serving", "address", base, "docs", docs, "store", env.store.String(), "version", version)
 	env.serving = true
 	return srv.Run(ctx)
 }
@@ -209,7 +215,10 @@ func listen(env *environment, cfg *serveConfig) (err error) {
 		}
 		cfg.server.Listeners = []net.Listener{l}
 	}
-	cfg.url = server.URL(cfg.server.Listeners[0].Addr(), cfg.server.CertFile != "")
+	cfg.edge.URL = server.URL(cfg.server.Listeners[0].Addr(), cfg.server.CertFile != "")
+	if cfg.sandbox && cfg.edge.PublicURL == "" {
+		cfg.edge.PublicURL = cfg.edge.URL // there is no proxy in front, so links can be absolute
+	}
 	if cfg.adminAddr == "" {
 		return nil
 	}
@@ -220,11 +229,9 @@ func listen(env *environment, cfg *serveConfig) (err error) {
 	return nil
 }
 
-// newServer returns a server of the operations on st, with its metrics, and its API keys.
-// The server calls stopping when it begins to stop.
-func newServer(
-	env *environment, cfg *serveConfig, st store.Store, stopping func(),
-) (*server.Server, *keys.Keyring, error) {
+// addMetrics adds a registry with the metrics of the process. Others get the prefix of the
+// program.
+func addMetrics(env *environment, cfg *serveConfig) {
 	registry := prometheus.NewRegistry()
 	process := collectors.NewProcessCollector(collectors.ProcessCollectorOpts{})
 	registry.MustRegister(collectors.NewGoCollector(), process)
@@ -233,33 +240,12 @@ func newServer(
 		Name: "build_info", Help: "The version of the program and the kind of its store.",
 		ConstLabels: prometheus.Labels{"version": version, "store": env.store.Name},
 	}).Set(1)
-	observed := store.Observe(st, metrics)
-
-	keyring := keys.NewKeyring(observed, cfg.fixedKeys)
-	cfg.edge.Logger, cfg.edge.LogBlocked = env.logger, env.stderr.blocked
-	cfg.edge.Metrics, cfg.edge.URL = metrics, cfg.url
-	if cfg.sandbox && cfg.edge.PublicURL == "" {
-		cfg.edge.PublicURL = cfg.url // there is no proxy in front, so links can be absolute
-	}
-	handler, err := service.NewHandler(observed, keyring, cfg.edge)
-	if err != nil {
-		return nil, nil, err
-	}
-	cfg.base = cfg.url + handler.Base()
-	if path := handler.DocsPath(); path != "" {
-		cfg.docs = cfg.url + path
-	}
-
-	cfg.server.Handler, cfg.server.Failed = handler, st.Failed()
-	cfg.server.Stopping = func() { stopping(); handler.Stopping() }
-	cfg.server.Logger, cfg.server.Metrics, cfg.server.Gatherer = env.logger, metrics, registry
-	srv, err := server.New(cfg.server)
-	return srv, keyring, err
+	cfg.edge.Metrics, cfg.server.Metrics, cfg.server.Gatherer = metrics, metrics, registry
 }
 
 // offerKey creates and prints a key at a terminal if the store has none; elsewhere it
 // logs how to create one.
-func offerKey(ctx context.Context, env *environment, st keys.Store, cfg *serveConfig) error {
+func offerKey(ctx context.Context, env *environment, st keys.Store, base string) error {
 	existing, err := st.Keys(ctx)
 	if err != nil || len(existing) > 0 {
 		return err
@@ -282,7 +268,7 @@ Try it:
 
   curl -H 'Authorization: Bearer %s' %s/pets
 
-`, token, token, cfg.base)
+`, token, token, base)
 	return err
 }
 

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"io"
 
@@ -11,7 +10,7 @@ import (
 )
 
 func backupCommand(env *environment) *cobra.Command {
-	return fileCommand(env, "backed up", func(f *store.Files) fileWork { return f.Backup }, "replace FILE if it exists", &cobra.Command{
+	cmd := &cobra.Command{
 		Use:   "backup FILE",
 		Short: "Write a snapshot of an SQLite store to a file",
 		Long: `backup writes a consistent snapshot of the store, including its keys, to FILE.
@@ -19,11 +18,16 @@ Servers may keep writing. FILE appears only when it is complete, checked and on
 disk.`,
 		Example: `  petstore backup petstore-$(date +%F).db
   petstore backup --store sqlite:/srv/pets.db --force /mnt/pets.db`,
+		Args: cobra.ExactArgs(1),
+	}
+	force := cmd.Flags().Bool("force", false, "replace FILE if it exists")
+	return onFile(env, cmd, env.stderr, "backed up", func(f *store.Files, path string, args []string) (db.Report, error) {
+		return f.Backup(cmd.Context(), path, args[0], *force)
 	})
 }
 
 func restoreCommand(env *environment) *cobra.Command {
-	return fileCommand(env, "restored", func(f *store.Files) fileWork { return f.Restore }, "replace the store if it exists", &cobra.Command{
+	cmd := &cobra.Command{
 		Use:   "restore FILE",
 		Short: "Replace an SQLite store with a backup",
 		Long: `restore replaces the store, or makes it, with a copy of FILE, a backup made by
@@ -32,54 +36,51 @@ if anything fails, you have either the old store or the new one. Identifiers go 
 above the last one of the old store, or, if there is none, far above the backup's.`,
 		Example: `  petstore restore petstore-2026-11-21.db
   petstore restore --store sqlite:/srv/pets.db --force /mnt/pets.db`,
+		Args: cobra.ExactArgs(1),
+	}
+	force := cmd.Flags().Bool("force", false, "replace the store if it exists")
+	return onFile(env, cmd, env.stderr, "restored", func(f *store.Files, path string, args []string) (db.Report, error) {
+		return f.Restore(cmd.Context(), path, args[0], *force)
 	})
 }
 
-// fileWork is Backup or Restore of store.Files.
-type fileWork func(ctx context.Context, path, file string, force bool) (db.Report, error)
-
-// fileCommand completes backup or restore: cmd does work with a store and the file in its
-// argument, and then prints what was done.
-func fileCommand(
-	env *environment, done string, work func(*store.Files) fileWork, forceUsage string, cmd *cobra.Command,
-) *cobra.Command {
-	force := cmd.Flags().Bool("force", false, forceUsage)
-	cmd.Args = cobra.ExactArgs(1)
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if err := refuseRoot(env, args[0]); err != nil {
-			return err
-		}
-		return upkeep(env, env.stderr, done, func(f *store.Files, path string) (db.Report, error) {
-			return work(f)(cmd.Context(), path, args[0], *force)
-		})
-	}
-	return onStore(env, cmd)
-}
-
 func verifyCommand(env *environment) *cobra.Command {
-	return onStore(env, &cobra.Command{
+	cmd := &cobra.Command{
 		Use:   "verify",
 		Short: "Check an SQLite store for damage",
 		Long: `verify reads a whole store or backup and changes no pets. Servers may keep
 running. If there is damage, verify reports it, and the exit status is 1.`,
 		Example: "  petstore verify --store sqlite:petstore-2026-11-21.db",
 		Args:    cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			const done = "no damage was found in"
-			return upkeep(env, env.stdout, done, func(f *store.Files, path string) (db.Report, error) {
-				return f.Verify(cmd.Context(), path)
-			})
-		},
+	}
+	const done = "no damage was found in"
+	return onFile(env, cmd, env.stdout, done, func(f *store.Files, path string, _ []string) (db.Report, error) {
+		return f.Verify(cmd.Context(), path)
 	})
 }
 
-// upkeep calls work for a store that is a file and prints to out what was done.
-func upkeep(env *environment, out io.Writer, done string, work func(*store.Files, string) (db.Report, error)) error {
-	if env.store.Files == nil {
-		return fmt.Errorf("a %s store is no file: back up, restore and check it with the tools of its database", env.store.Name)
-	}
-	r, err := work(env.store.Files, env.store.Path())
-	if err == nil {
+// onFile completes a command that does work with a store that is a file, and with the file
+// that its argument names, if any. It prints to out what was done.
+func onFile(
+	env *environment, cmd *cobra.Command, out io.Writer, done string,
+	work func(f *store.Files, path string, args []string) (db.Report, error),
+) *cobra.Command {
+	cmd.RunE = func(_ *cobra.Command, args []string) error {
+		if env.store.Files == nil {
+			return fmt.Errorf("a %s store is no file: back up, restore and check it with the tools of its database", env.store.Name)
+		}
+		for _, file := range args {
+			if err := refuseRoot(env, file); err != nil {
+				return err
+			}
+		}
+		r, err := work(env.store.Files, env.store.Path(), args)
+		if err != nil && r.Path == "" { // otherwise the error says what was done
+			return fmt.Errorf("%w; nothing was changed", err)
+		}
+		if err != nil {
+			return err
+		}
 		rows := ""
 		for _, n := range r.Rows {
 			rows += fmt.Sprintf(", %s: %d", n.Table, n.Count)
@@ -91,10 +92,7 @@ func upkeep(env *environment, out io.Writer, done string, work func(*store.Files
 			done, &env.store, r.Schema, rows, float64(r.Bytes)/(1<<20))
 		return err
 	}
-	if r.Path == "" { // otherwise the error says what was done
-		err = fmt.Errorf("%w; nothing was changed", err)
-	}
-	return err
+	return onStore(env, cmd)
 }
 
 func migrateCommand(env *environment) *cobra.Command {
