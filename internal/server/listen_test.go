@@ -1,7 +1,6 @@
 package server
 
 import (
-	"bufio"
 	"bytes"
 	"crypto/ecdsa"
 	"crypto/elliptic"
@@ -14,7 +13,6 @@ import (
 	"log/slog"
 	"math/big"
 	"net"
-	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -29,31 +27,30 @@ import (
 func TestCertificate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
-		o := certified(t, "old.example")
+		o, other := certified(t, "old.example"), certified(t, "new.example")
 		o.Logger = slog.New(slog.NewTextHandler(&log, nil))
 		s, _ := newServer(t, o)
-		other := certified(t, "new.example")
 		pem, err := os.ReadFile(other.CertFile)
 		chain := other.CertFile + ".chain" // only an intermediate is new
 		if err := errors.Join(err, os.WriteFile(chain, append(pem, pem...), 0o600)); err != nil {
 			t.Fatal(err)
 		}
-		for _, step := range []struct{ from, to, want string }{
-			{o.CertFile, o.CertFile, "old.example"},
-			{other.CertFile, o.CertFile, "old.example"}, // half a pair
-			{other.KeyFile, o.KeyFile, "new.example"},
-			{chain, o.CertFile, "new.example"},
+		for _, step := range []struct {
+			from, to, want string
+			certificates   int
+		}{
+			{o.CertFile, o.CertFile, "old.example", 1},
+			{other.CertFile, o.CertFile, "old.example", 1}, // half a pair
+			{other.KeyFile, o.KeyFile, "new.example", 1},
+			{chain, o.CertFile, "new.example", 2},
 		} {
 			if err := os.Rename(step.from, step.to); err != nil {
 				t.Fatal(err)
 			}
 			time.Sleep(time.Second) // the files are read at most that often
 			got, err := s.http.TLSConfig.GetCertificate(nil)
-			if err != nil || got.Leaf.DNSNames[0] != step.want {
-				t.Errorf("got the certificate of %s, error %v, want %s", got.Leaf.DNSNames[0], err, step.want)
-			}
-			if want := step.from == chain; (len(got.Certificate) == 2) != want {
-				t.Errorf("got a chain of %d certificates, want two: %v", len(got.Certificate), want)
+			if err != nil || got.Leaf.DNSNames[0] != step.want || len(got.Certificate) != step.certificates {
+				t.Errorf("got %v, error %v, want a chain of %d for %s", got, err, step.certificates, step.want)
 			}
 		}
 		for line, want := range map[string]int{"the new certificate cannot be used": 1, "a new certificate is in use": 3} {
@@ -64,47 +61,6 @@ func TestCertificate(t *testing.T) {
 	})
 }
 
-// start runs a server on a port of this machine, and returns its address.
-func start(t *testing.T, o Options) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	o.Listeners = []net.Listener{l}
-	s, _ := newServer(t, o)
-	go func() { _ = s.Run(t.Context()) }()
-	t.Cleanup(func() { _ = s.http.Close() })
-	return l.Addr().String()
-}
-
-func TestTLS(t *testing.T) {
-	addr := start(t, certified(t, "shop.example"))
-	old := &tls.Config{InsecureSkipVerify: true, MinVersion: tls.VersionTLS10, MaxVersion: tls.VersionTLS11}
-	if _, err := tls.Dial("tcp", addr, old); err == nil || !strings.Contains(err.Error(), "protocol version") {
-		t.Errorf("TLS 1.0 and 1.1: got error %v, want a refusal of the version", err)
-	}
-	conn, err := tls.Dial("tcp", addr, &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"h2", "http/1.1"}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
-	if got := conn.ConnectionState().NegotiatedProtocol; got != "http/1.1" {
-		t.Errorf("got %s, want http/1.1", got)
-	}
-	_, _ = io.WriteString(conn, request("HEAD /ok"))
-	reader := bufio.NewReader(conn)
-	response, err := http.ReadResponse(reader, &http.Request{Method: http.MethodHead})
-	if want := "max-age=31536000"; err != nil || response.Header.Get("Strict-Transport-Security") != want {
-		t.Errorf("got %v, error %v, want Strict-Transport-Security: %s", response, err, want)
-	}
-	// The connection must not be reset before the response to too large a header is read.
-	_, _ = io.WriteString(conn, "GET / HTTP/1.1\r\nX: "+strings.Repeat("x", 4*maxHeader))
-	if response, err := io.ReadAll(reader); err != nil || !strings.HasPrefix(string(response), "HTTP/1.1 431 ") {
-		t.Errorf("a large header: got %q, error %v, want 431", response, err)
-	}
-}
-
 // lines receives what is logged.
 type lines chan string
 
@@ -113,13 +69,28 @@ func (l lines) Write(line []byte) (int, error) {
 	return len(line), nil
 }
 
-// TestHandshakeErrors checks that clients that leave or speak no TLS are no warnings.
-func TestHandshakeErrors(t *testing.T) {
-	log := make(lines, 100)
-	o := certified(t, "shop.example")
+// TestTLS checks what is served, and that clients that leave or speak no TLS are no warnings.
+func TestTLS(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	log, o := make(lines, 100), certified(t, "shop.example")
 	o.Logger = slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))
-	addr := start(t, o)
+	o.Listeners = []net.Listener{l}
+	s, _ := newServer(t, o)
+	go func() { _ = s.Run(t.Context()) }()
+	defer s.http.Close()
 	<-log // the certificate
+	dial := func(send string) *net.TCPConn {
+		conn, err := net.Dial("tcp", l.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = conn.Close() })
+		_, _ = io.WriteString(conn, send)
+		return conn.(*net.TCPConn)
+	}
 	for name, c := range map[string]struct {
 		send, level string
 		leave       func(*net.TCPConn) error
@@ -130,16 +101,25 @@ func TestHandshakeErrors(t *testing.T) {
 		"other bytes": {strings.Repeat("x", 100), "DEBUG", (*net.TCPConn).CloseWrite},
 		"a bad hello": {"\x16\x03\x01\x00\x04\x01\x00\x00\x00", "WARN", (*net.TCPConn).CloseWrite},
 	} {
-		conn, err := net.Dial("tcp", addr)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer conn.Close()
-		_, _ = io.WriteString(conn, c.send)
-		_ = c.leave(conn.(*net.TCPConn))
+		_ = c.leave(dial(c.send))
 		if line := <-log; !strings.Contains(line, "level="+c.level) || !strings.Contains(line, "TLS handshake error") {
 			t.Errorf("%s: got %s, want the error as %s", name, line, c.level)
 		}
+	}
+
+	old := &tls.Config{InsecureSkipVerify: true, MinVersion: tls.VersionTLS10, MaxVersion: tls.VersionTLS11}
+	if err := tls.Client(dial(""), old).Handshake(); err == nil {
+		t.Error("TLS 1.1: got no error, want one")
+	}
+	conn := tls.Client(dial(""), &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"h2", "http/1.1"}})
+	r := roundTrip(conn, request("GET /ok"))
+	if got := conn.ConnectionState().NegotiatedProtocol; got != "http/1.1" || r.Header.Get("Strict-Transport-Security") == "" {
+		t.Errorf("got %s, %v, want http/1.1, Strict-Transport-Security", got, r.Header)
+	}
+	// The connection must not be reset before the response to too large a header is read.
+	_, _ = io.WriteString(conn, "GET / HTTP/1.1\r\nX: "+strings.Repeat("x", 4*maxHeader))
+	if response, err := io.ReadAll(conn); err != nil || !strings.HasPrefix(string(response), "HTTP/1.1 431 ") {
+		t.Errorf("a large header: got %q, error %v, want 431", response, err)
 	}
 }
 
@@ -239,36 +219,44 @@ func TestAdmin(t *testing.T) {
 	})
 }
 
-// TestTimeouts checks when a connection ends on which the client does not go on.
-func TestTimeouts(t *testing.T) {
-	for name, c := range map[string]struct {
+// TestConnections checks whether a response says that the connection will be closed, and
+// when it ends if the client does not go on.
+func TestConnections(t *testing.T) {
+	const length, chunked = "Content-Length: 5\r\n", "Transfer-Encoding: chunked\r\n"
+	for _, c := range []struct {
 		send   string
 		status int
+		close  bool
 		after  time.Duration
 	}{
-		"a header":                        {"GET /ok HTTP/1.1\r\n", 0, 3 * time.Second},
-		"a body":                          {request("POST /read", "Content-Length: 20\r\n") + "{", 408, 4 * time.Second},
-		"a body that is not read":         {request("POST /refuse", "Content-Length: 20\r\n"), 401, 500 * time.Millisecond},
-		"a chunked body that is not read": {request("POST /refuse", "Transfer-Encoding: chunked\r\n"), 401, 500 * time.Millisecond},
-		"the next request":                {request("GET /ok"), 200, 2 * time.Minute},
+		{request("GET /ok"), 200, false, 2 * time.Minute},
+		{request("GET /ok", "Content-Length: 0\r\n"), 200, false, 2 * time.Minute},
+		{request("POST /read", length) + "large", 200, false, 2 * time.Minute},
+		{request("GET /ok", "Connection: close\r\n"), 200, true, 0},
+		{request("GET /ok", length) + "large", 200, true, 0},
+		{request("GET /large", length) + "large", 200, true, 0}, // writes without WriteHeader
+		{request("POST /refuse", length) + "large", 401, true, 0},
+		{request("POST /part", length) + "large", 200, true, 0},
+		{request("POST /read", chunked) + "1\r\nx\r\n0\r\n\r\n", 200, true, 0},
+		{"GET /ok HTTP/1.0\r\nConnection: keep-alive\r\n\r\n", 200, true, 0},
+		{"GET /ok HTTP/1.1\r\n", 0, false, 3 * time.Second},
+		{request("POST /read", length) + "{", 408, true, 4 * time.Second},
+		{request("POST /refuse", length), 401, true, 500 * time.Millisecond},
+		{request("POST /refuse", chunked), 401, true, 500 * time.Millisecond},
 	} {
-		t.Run(name, func(t *testing.T) {
-			inBubble(t, Options{}, func(s *running) {
-				conn := s.dial()
-				if got := roundTrip(conn, c.send).StatusCode; got != c.status {
-					s.Errorf("got status %d, want %d", got, c.status)
-				}
-				_, _ = io.Copy(io.Discard, conn)
-				s.wantTime(c.after)
-			})
+		inBubble(t, Options{}, func(s *running) {
+			conn := s.dial()
+			if r := roundTrip(conn, c.send); r.StatusCode != c.status || r.Close != c.close {
+				s.Errorf("%q: got status %d, close %v, want %d, %v", c.send, r.StatusCode, r.Close, c.status, c.close)
+			}
+			_, _ = io.Copy(io.Discard, conn)
+			s.wantTime(c.after)
 		})
 	}
-	t.Run("reading the response", func(t *testing.T) {
-		inBubble(t, Options{}, func(s *running) {
-			_, _ = io.WriteString(s.dial(), request("GET /large"))
-			<-s.handler.running // has failed to write
-			s.wantTime(20 * time.Second)
-		})
+	inBubble(t, Options{}, func(s *running) { // a client that does not read
+		_, _ = io.WriteString(s.dial(), request("GET /large"))
+		<-s.handler.running // has failed to write
+		s.wantTime(20 * time.Second)
 	})
 }
 
