@@ -78,7 +78,8 @@ func TestID(t *testing.T) {
 		t.Errorf("ID: got %q, %v, want abcdefgh", id, ok)
 	}
 	for _, junk := range []string{
-		"", "psk_", token[1:], token[:len(token)-1], token + "0", token + "\n", token[:20] + "~" + token[21:], "psk_abcdefgh_" + zeros,
+		"", "psk_", token[1:], "0" + token, token[:len(token)-1], token + "0", token + "\n",
+		token[:20] + "~" + token[21:], "psk_abcdefgh_" + zeros,
 		sealed("psk_abc\x00defg_" + zeros[:30]), sealed("psk_abcdefg_" + zeros[:30]),
 		sealed("psk_abcdefgh__" + zeros[:29]), sealed(strings.ToUpper("psk_abcdefgh_") + zeros[:30]),
 	} {
@@ -95,18 +96,17 @@ type fixture struct {
 	Store // nil: the keyring calls no other methods
 	*Keyring
 	*testing.T
-	mu      sync.Mutex
-	stored  map[string]Key
+	stored  sync.Map // of Keys by their IDs
 	lookups atomic.Int64
 	away    atomic.Bool
 	gate    chan struct{} // look-ups wait until it is closed; may be nil
-	record  func()        // called while uses are recorded; may be nil
+	record  func()        // called while uses are recorded
 }
 
 // run calls test in a synctest bubble.
 func run(t *testing.T, test func(f *fixture)) {
 	synctest.Test(t, func(t *testing.T) {
-		f := &fixture{T: t, stored: map[string]Key{}}
+		f := &fixture{T: t, record: func() {}}
 		f.Keyring = NewKeyring(f, []string{"another-fixed-key", fixedToken})
 		test(f)
 	})
@@ -114,7 +114,7 @@ func run(t *testing.T, test func(f *fixture)) {
 
 func (f *fixture) Key(ctx context.Context, id string) (Key, error) {
 	f.lookups.Add(1)
-	k, ok := f.get(id)
+	k, ok := f.stored.Load(id)
 	if f.gate != nil {
 		select {
 		case <-f.gate:
@@ -128,52 +128,32 @@ func (f *fixture) Key(ctx context.Context, id string) (Key, error) {
 	case !ok:
 		return Key{}, ErrNotFound
 	}
-	return k, nil
+	return k.(Key), nil
 }
 
-func (f *fixture) RecordKeyUse(_ context.Context, used map[string]time.Time) error {
-	if f.away.Load() {
+func (f *fixture) RecordKeyUse(ctx context.Context, used map[string]time.Time) error {
+	if f.away.Load() || ctx.Err() != nil {
 		return errAway
 	}
 	for id, at := range used {
 		f.change(id, func(k *Key) { k.UsedAt = at })
 	}
-	if f.record != nil {
-		f.record()
-	}
+	f.record()
 	return nil
-}
-
-func (f *fixture) get(id string) (Key, bool) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	k, ok := f.stored[id]
-	return k, ok
 }
 
 // change changes a stored key.
 func (f *fixture) change(id string, change func(*Key)) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	k := f.stored[id]
+	stored, _ := f.stored.Load(id)
+	k := stored.(Key)
 	change(&k)
-	f.stored[id] = k
+	f.stored.Store(id, k)
 }
 
-func newKey(t *testing.T, lifetime time.Duration) (Key, string) {
-	t.Helper()
-	k, token, err := New("someone", time.Now(), lifetime)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return k, token
-}
-
-// create stores a new key and returns its ID and token.
+// create returns the ID and the token of a new key, which is stored.
 func (f *fixture) create(lifetime time.Duration) (id, token string) {
-	f.Helper()
-	k, token := newKey(f.T, lifetime)
-	f.change(k.ID, func(stored *Key) { *stored = k })
+	k, token, _ := New("someone", time.Now(), lifetime) // it is valid
+	f.stored.Store(k.ID, k)
 	return k.ID, token
 }
 
@@ -211,10 +191,12 @@ func TestAuthenticate(t *testing.T) {
 		time.Sleep(cacheTTL)
 		f.want(token, "revoked "+id, 1)
 
-		k, token := newKey(f.T, 0)
+		id, token = f.create(0)
+		f.change(id, func(k *Key) { k.Hash[0]++ }) // its secret is another
 		f.want(token, "unknown", 1)
-		k.Hash[0]++ // its secret is another
-		f.change(k.ID, func(stored *Key) { *stored = k })
+		f.stored.Delete(id)
+		time.Sleep(cacheTTL)
+		f.want(token, "unknown", 1)
 		f.want(token, "unknown", 1)
 		for _, junk := range []string{"", token + " ", fixedToken[1:], strings.ToUpper(fixedToken), "fixed-"} {
 			f.want(junk, "unknown", 0)
@@ -257,32 +239,29 @@ func TestUnknownLookups(t *testing.T) {
 	const callers = 5 * maxUnknownLookups
 	for _, hangs := range []bool{false, true} {
 		run(t, func(f *fixture) {
-			_, known := f.create(0)
-			_, unknown := newKey(f.T, 0)
-			_, _ = f.Authenticate(f.Context(), known)
+			id, known := f.create(0)
+			f.want(known, id, 1)
 			time.Sleep(cacheTTL)
 			f.gate = make(chan struct{})
-			f.lookups.Store(0)
-			results, begin := make(chan error, callers), time.Now()
+			unknown, begin, results := "psk_abcdefgh_"+strings.Repeat("0", 30), time.Now(), make(chan error)
 			for range callers {
 				go func() {
-					_, err := f.Authenticate(f.Context(), unknown)
+					_, err := f.Authenticate(f.Context(), unknown+checksum(unknown))
 					results <- err
 				}()
 			}
 			synctest.Wait()
 			go f.Authenticate(f.Context(), known)
 			synctest.Wait()
-			if got := f.lookups.Load(); got != maxUnknownLookups+1 {
-				f.Errorf("got %d look-ups, want the known key's and %d others", got, maxUnknownLookups)
+			if got := f.lookups.Load(); got != 1+maxUnknownLookups+1 {
+				f.Errorf("got %d look-ups, want two of the known key and %d others", got, maxUnknownLookups)
 			}
 			if !hangs {
 				close(f.gate)
 			}
 			for range callers {
-				err := <-results
-				if refused := fault.KindOf(err) == fault.Unauthorized; refused == hangs {
-					f.Errorf("the store hangs: %v: got error %v, refused %v", hangs, err, refused)
+				if err := <-results; (fault.KindOf(err) == fault.Unauthorized) == hangs {
+					f.Errorf("the store hangs: %v: got error %v", hangs, err)
 				}
 			}
 			if took := time.Since(begin); took+cacheTTL > 5*time.Second { // the documented limit of a revocation
@@ -298,20 +277,22 @@ func TestRecordUses(t *testing.T) {
 		var log bytes.Buffer
 		ctx, stop := context.WithCancel(f.Context())
 		go f.RecordUses(ctx, slog.New(slog.NewTextHandler(&log, nil)))
+		use := func() time.Time {
+			f.want(token, id, 1)
+			return time.Now()
+		}
 		wantUsed := func(away bool, want time.Time) {
 			f.Helper()
 			f.away.Store(away)
 			time.Sleep(30 * time.Second)
 			synctest.Wait()
-			if k, _ := f.get(id); !k.UsedAt.Equal(want) {
-				f.Errorf("got a use at %v, want %v", k.UsedAt, want)
+			if k, _ := f.stored.Load(id); !k.(Key).UsedAt.Equal(want) {
+				f.Errorf("got a use at %v, want %v", k.(Key).UsedAt, want)
 			}
 		}
-		first := time.Now()
-		f.want(token, id, 1)
+		first := use()
 		wantUsed(false, first)
-		second := time.Now()
-		f.want(token, id, 1)
+		second := use()
 		wantUsed(true, first)
 		wantUsed(false, second)
 		wantUsed(true, second) // there is nothing to record
@@ -319,19 +300,15 @@ func TestRecordUses(t *testing.T) {
 		f.away.Store(false)
 		during := make(chan time.Time, 1)
 		f.record = func() { // a use while others are recorded is not lost
-			f.record = nil
+			f.record = func() {}
 			time.Sleep(time.Second)
-			during <- time.Now()
-			f.want(token, id, 1)
+			during <- use()
 		}
-		before := time.Now()
-		f.want(token, id, 1)
-		wantUsed(false, before)
+		wantUsed(false, use())
 		wantUsed(false, <-during)
-		third := time.Now()
-		f.want(token, id, 1)
+		last := use()
 		stop()
-		wantUsed(false, third)
+		wantUsed(false, last)
 		if strings.Count(log.String(), "away") != 1 {
 			f.Errorf("log: got %q, want one error", &log)
 		}
