@@ -13,7 +13,7 @@ import (
 )
 
 // faults is what a DB knows about faults of its file. Errors of the database go
-// through record. A write asks writable before it begins and check after its commit.
+// through record. A write calls check before it begins and after its commit.
 type faults struct {
 	path   string                 // of the database
 	files  map[string]fs.FileInfo // it and those beside it, as they were when it was opened
@@ -56,7 +56,7 @@ func (f *faults) fail(cause error) error {
 	return f.failure.Load()
 }
 
-// check returns nil if a commit can be acknowledged, or else the reason why not.
+// check returns the failure, if there is one: an fsync failed, or a file was replaced.
 func (f *faults) check() error {
 	if failure := f.failure.Load(); failure != nil {
 		return failure
@@ -75,17 +75,6 @@ func (f *faults) check() error {
 func (f *faults) replaced(name string) bool {
 	info, err := os.Stat(name)
 	return err != nil || !os.SameFile(f.files[name], info) || name == f.path && info.Size() == 0
-}
-
-// writable returns nil if a write may begin, or else the reason why not.
-func (f *faults) writable() error {
-	if err := f.check(); err != nil {
-		return err
-	}
-	if damage := f.damage.Load(); damage != nil {
-		return damage
-	}
-	return nil
 }
 
 var (

@@ -121,8 +121,11 @@ func (d *DB) runBatch(batch []*job) int {
 // transact runs f in a transaction, unless nothing may be written. It has no context: a
 // caller that gives up must not undo the writes of others.
 func (d *DB) transact(f func(Conn) error) error {
-	if err := d.faults.writable(); err != nil {
+	if err := d.faults.check(); err != nil {
 		return err
+	}
+	if damage := d.faults.damage.Load(); damage != nil {
+		return damage
 	}
 	if err := d.begin(f); err != nil {
 		return classify(d.faults.record(err))
