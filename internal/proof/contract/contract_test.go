@@ -2,17 +2,24 @@ package contract
 
 import (
 	"bytes"
+	"context"
 	"errors"
+	"log/slog"
+	"net"
 	"os"
 	"path/filepath"
 	"testing"
 	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
 
 	"example.com/petstore/gen"
 	"example.com/petstore/internal/db"
 	"example.com/petstore/internal/example"
 	"example.com/petstore/internal/keys"
 	"example.com/petstore/internal/proof/program"
+	"example.com/petstore/internal/server"
+	"example.com/petstore/internal/store"
 	"example.com/petstore/internal/store/address"
 )
 
@@ -61,12 +68,6 @@ func newSuiteOn(t *testing.T, text string) *suite {
 			t.Error(err)
 		}
 	})
-	h, err := program.NewHandler(st, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := program.NewServer(h)
-	t.Cleanup(s.Close)
 	token := func(readOnly bool, lifetime time.Duration) string {
 		k, token, err := keys.New("test", time.Now().Add(-time.Hour), lifetime)
 		k.ReadOnly = readOnly
@@ -76,7 +77,7 @@ func newSuiteOn(t *testing.T, text string) *suite {
 		return token
 	}
 	server := Server{
-		URL: s.URL + example.Base(), Address: example.Base(), Key: program.Key, OtherKey: token(false, 0),
+		URL: serve(t, st) + example.Base(), Address: example.Base(), Key: program.Key, OtherKey: token(false, 0),
 		ReadOnlyKey: token(true, 0), ExpiredKey: token(false, time.Minute), RevokedKey: token(false, 0),
 	}
 	revoked, _ := keys.ID(server.RevokedKey)
@@ -84,6 +85,37 @@ func newSuiteOn(t *testing.T, text string) *suite {
 		t.Fatal(err)
 	}
 	return newSuite(t, server)
+}
+
+// serve serves a store as the program does, until the test ends, and returns the address.
+func serve(t *testing.T, st store.Store) string {
+	t.Helper()
+	log := slog.New(slog.DiscardHandler)
+	h, err := program.NewHandler(st, log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	srv, err := server.New(server.Options{
+		Handler: h, Stopping: h.Stopping, Listeners: []net.Listener{l}, MaxConnections: server.DefaultMaxConnections,
+		Logger: log, Metrics: prometheus.NewRegistry(),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- srv.Run(ctx) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-ended; err != nil {
+			t.Errorf("Run: got error %v, want none", err)
+		}
+	})
+	return "http://" + l.Addr().String()
 }
 
 // TestDocument fails if gen/ is of another document, or if an operation still exists

@@ -303,16 +303,13 @@ func invalidTexts(s *openapi3.Schema) (all []string) {
 	if s.Type.Is("array") || s.Type.Is("object") {
 		return nil
 	}
-	for _, v := range slices.Concat(values(s)) {
+	_, bad := values(s)
+	for _, v := range bad {
 		text, isText := decode(v).(string)
 		if !isText {
 			text = v
 		}
-		value := text
-		if s.Type.Is("string") {
-			value = encode(text)
-		}
-		if !isValid(s, value) && !slices.Contains(all, text) {
+		if !s.Type.Is("string") || !isValid(s, encode(text)) {
 			all = append(all, text)
 		}
 	}
