@@ -239,36 +239,44 @@ func TestLongNames(t *testing.T) {
 		}
 	}
 	rows, args := selected(pets.Query{Limit: 100})
-	sent := pgtest.Query[int](t, address, "SELECT sum(octet_length(name)) FROM ("+fmt.Sprintf(withLongNames, rows)+") page (id, name)", args...)
+	sent := pgtest.Query[int](t, address, "SELECT sum(octet_length("+textColumn+")) FROM ("+fmt.Sprintf(withLongNames, rows)+") page (id, "+textColumn+")", args...)
 	if sent > pets.MaxPageText+60_000 {
 		t.Errorf("got %d bytes of names sent, want a page of them", sent)
 	}
 }
 
-// TestPlan checks that each page of a status is a range of the index, however the statuses
-// go with the identifiers.
+// TestPlan checks that each page of a filter is a range of its index, however its values go
+// with the identifiers.
 func TestPlan(t *testing.T) {
 	t.Parallel()
 	address := pgtest.Start(t).Database(t)
-	mustOpen(t, address)
-	const third = 100_000
-	pgtest.Exec(t, address, fmt.Sprintf(`INSERT INTO petstore.pets (name, category_id, status)
-SELECT 'Rex', 1, CASE WHEN n <= %d THEN 'pending' WHEN n = 2 * %[1]d THEN 'sold' ELSE 'available' END FROM generate_series(1, 3 * %[1]d) n`, third), "ANALYZE petstore.pets")
-	rows, _ := selected(pets.Query{Status: pets.Sold, Limit: 20})
+	s := mustOpen(t, address)
+	const many = 100_000
+	for i, p := range example.Pets(3) { // the last has a value of its own
+		made, err := s.CreatePet(t.Context(), p, pets.IdempotencyKey{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		pgtest.Exec(t, address, fmt.Sprintf("INSERT INTO petstore.pets ("+newPetList+") SELECT "+newPetList+
+			" FROM petstore.pets, generate_series(1, %d) WHERE id = %d", []int{many, 2 * many, 0}[i], made.ID))
+	}
+	pgtest.Exec(t, address, "ANALYZE petstore.pets")
 	for _, mode := range []string{"force_custom_plan", "force_generic_plan"} {
 		conn, err := pgx.Connect(t.Context(), address+"&plan_cache_mode="+mode)
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer conn.Close(t.Context())
-		if _, err := conn.Exec(t.Context(), "PREPARE page AS "+withShortNames+rows); err != nil {
-			t.Fatal(err)
-		}
-		for _, page := range []string{"'pending', 0", fmt.Sprintf("'pending', %d", third-40), "'sold', 0", "'available', 0"} {
-			rows, _ := conn.Query(t.Context(), "EXPLAIN (COSTS OFF) EXECUTE page("+page+")")
-			lines, err := pgx.CollectRows(rows, pgx.RowTo[string])
-			if plan := strings.Join(lines, "\n"); err != nil || len(lines) != 3 || !strings.HasPrefix(lines[1], "  ->  Index Scan using pets_by_status on pets") {
-				t.Errorf("%s, page(%s): got error %v, plan\n%s", mode, page, err, plan)
+		for filter, q := range example.Filters() {
+			for _, q.After = range []int64{0, many - 40} {
+				q.Limit = 20
+				rows, args := selected(q)
+				_, prepareErr := conn.Exec(t.Context(), "DEALLOCATE ALL; PREPARE page AS "+withShortNames+rows)
+				plan, _ := conn.Query(t.Context(), fmt.Sprintf("EXPLAIN (COSTS OFF) EXECUTE page('%s', %d)", args...))
+				lines, err := pgx.CollectRows(plan, pgx.RowTo[string])
+				if err = errors.Join(prepareErr, err); err != nil || len(lines) != 3 || !strings.HasPrefix(lines[1], "  ->  Index Scan using pets_by_") {
+					t.Errorf("%s, %s after %d: got error %v, plan\n%s", mode, filter, q.After, err, strings.Join(lines, "\n"))
+				}
 			}
 		}
 	}
