@@ -129,12 +129,21 @@ func TestImports(t *testing.T) {
 
 func below(name, root string) bool { return name == root || strings.HasPrefix(name, root+"/") }
 
-// TestEngines checks that what another service takes as it is does not know this one.
+// TestEngines checks that what another service takes as it is does not know this one, and
+// that few tests know the properties of a pet.
 func TestEngines(t *testing.T) {
 	word := regexp.MustCompile(`(?i)\bpets?\b`)
 	for file, text := range files(`^internal/(fault|keys|edge|docs|server|db)/.*[^z]$`) { // no compressed file
 		if word.MatchString(text) {
 			t.Errorf("%s: got %q, want no word about pets in an engine", file, word.FindString(text))
+		}
+	}
+	_, page, _ := strings.Cut(text(".github/CONTRIBUTING.md"), "files know the properties of a pet:\n")
+	page, _, _ = strings.Cut(page, "\n\n")
+	property := regexp.MustCompile(`(?i)category_?id|pets\.(Sold|Status)`)
+	for file, text := range files(`_test\.go$|/testdata/|^internal/(example|proof|store/storetest)/.*\.(go|sh)$`) {
+		if property.MatchString(text) && !strings.Contains(page, "`"+file+"`") {
+			t.Errorf("%s: got %q, want no property of a pet in a test that CONTRIBUTING.md does not name", file, property.FindString(text))
 		}
 	}
 }
