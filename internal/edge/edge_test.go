@@ -277,14 +277,14 @@ func TestOrigins(t *testing.T) {
 	} {
 		for request, status := range map[string]int{"GET /v1/books": 200, "GET /v1/books/": 404, "PATCH /v1/books/1": 405, "OPTIONS /v1/books": 204} {
 			w := s.send(request+"\nOrigin: "+origin+"\nAccess-Control-Request-Headers: "+headers, "")
-			var got, want [4]string
-			for i, name := range []string{"Allow-Origin", "Expose-Headers", "Allow-Headers", "Max-Age"} {
+			var got, want [5]string
+			for i, name := range []string{"Allow-Origin", "Expose-Headers", "Allow-Headers", "Allow-Methods", "Max-Age"} {
 				got[i] = w.Header().Get("Access-Control-" + name)
 			}
 			if allowed && status == 204 {
-				want = [4]string{origin, "", headers, "7200"}
+				want = [5]string{origin, "", headers, "GET,HEAD,POST,PUT,PATCH,DELETE", "7200"}
 			} else if allowed {
-				want = [4]string{origin, "Allow,Link", "", ""}
+				want = [5]string{origin, "Allow,Link"}
 			}
 			assert(t, w.Code == status && got == want, "%s, %s: got %d, %q, want %d, %q", origin, request, w.Code, got, status, want)
 		}

