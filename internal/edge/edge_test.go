@@ -135,13 +135,15 @@ var manual = Docs{
 	Fragment: func(tags []string, operationID string) string { return tags[0] + "-" + operationID },
 }
 
-// newRequest returns a request. send is METHOD TARGET, then lines of the header; without a
-// key in them it is testKey.
+// newRequest returns a request. send is METHOD TARGET, then lines of the header. A key and the
+// type of a body are added.
 func newRequest(send, body string) *http.Request {
 	lines := strings.Split(send, "\n")
 	method, target, _ := strings.Cut(lines[0], " ")
 	r := httptest.NewRequest(method, target, strings.NewReader(body))
-	r.Header.Set("Content-Type", "application/merge-patch+json")
+	if body != "" {
+		r.Header.Set("Content-Type", "application/merge-patch+json")
+	}
 	for _, line := range lines[1:] {
 		name, value, _ := strings.Cut(line, ": ")
 		r.Header.Add(name, value)

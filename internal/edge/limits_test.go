@@ -61,6 +61,9 @@ func TestInFlight(t *testing.T) {
 		wait := time.Since(start)
 		assert(t, wait == 8*time.Second, "those that wait: got their 503 after %v, want 8 s", wait)
 		firstLater, secondLater := begin("first", 192), begin("second", 128) // in the places that the others have left
+		more, rest := s.inFlight.entered.TryAcquire(129), s.inFlight.entered.TryAcquire(128)
+		assert(t, !more && rest, "others instead: want 384 of 512 requests that run or wait")
+		s.inFlight.entered.Release(128)
 		close(done)
 		first(192, 200)
 		second(64, 200)
@@ -93,12 +96,16 @@ func TestDecoding(t *testing.T) {
 			}
 			return c.NoContent(http.StatusOK)
 		}
-		for others, want := range map[int64]int{processors: 503, processors - 1: 200} {
+		send := func(others int64, want int, after time.Duration) {
+			t.Helper()
 			limit.TryAcquire(others)
+			start := time.Now()
 			got := s.send("POST /v1/books", `{"title":"a"}`).Code
-			assert(t, got == want, "beside %d others: got %d, want %d", others, got, want)
+			assert(t, got == want && time.Since(start) == after, "got %d after %v, want %d after %v", got, time.Since(start), want, after)
 			limit.Release(others)
 		}
+		send(processors, 503, 8*time.Second)
+		send(processors-1, 200, 0)
 		assert(t, limit.TryAcquire(processors), "afterwards: a body is still being decoded")
 	})
 }
@@ -110,7 +117,7 @@ func TestSlowBody(t *testing.T) {
 		body, send := io.Pipe()
 		status := make(chan int)
 		go func() {
-			r := newRequest("POST /v1/books", "")
+			r := newRequest("POST /v1/books", "{}")
 			r.Body, r.ContentLength = body, -1
 			status <- do(s, r).Code
 		}()
