@@ -10,7 +10,6 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
-	"github.com/jackc/pgx/v5/pgtype"
 
 	engine "example.com/petstore/internal/db/postgres"
 	"example.com/petstore/internal/pets"
@@ -24,8 +23,7 @@ func fields(p *pets.Pet) []any {
 // Literals that are no text are cast: for an unknown one, PostgreSQL prefers a function that
 // takes text, which somebody else may have created in a schema of the search path.
 const (
-	otherList  = "category_id, status" // of columns
-	newPetList = "name, " + otherList
+	newPetList = "name, category_id, status" // columns
 	petList    = "id, " + newPetList
 	sequence   = "'petstore.pets_id_seq'::regclass"
 
@@ -159,60 +157,30 @@ func (s *Store) Pet(ctx context.Context, id int64) (p pets.Pet, err error) {
 // whether there is a next page. A walk may miss a pet that is committed behind it, because
 // identifiers are assigned earlier, but none that was acknowledged when it began.
 func (s *Store) Pets(ctx context.Context, q pets.Query) (page pets.Page, err error) {
-	rows, args := selected(q)
-	err = s.Read(ctx, func(ctx context.Context, c *pgx.Conn) (err error) {
-		whole := false
-		page, whole, err = readPage(ctx, c, withShortNames+rows, args, q.Limit)
-		if err == nil && !whole {
-			page, _, err = readPage(ctx, c, fmt.Sprintf(withLongNames, rows), args, q.Limit)
-		}
+	sql, args := selectPage(q)
+	err = s.Read(ctx, func(ctx context.Context, c *pgx.Conn) error {
+		page = pets.Page{}
+		var p pets.Pet
+		rows, _ := c.Query(ctx, sql, args...) // ForEachRow returns the error
+		_, err := pgx.ForEachRow(rows, fields(&p), func() error { page.Add(p, q.Limit); return nil })
 		return err
 	})
 	return page, err
 }
 
-// selected returns the rows that q selects, as the end of a statement, and its arguments.
+// selectPage returns the statement that selects the pets of q, and its arguments. A page ends with
+// the pet that brings its texts to 32768 bytes (pets.MaxPageText); the names after it are not sent.
 // The limit is text: with a parameter, PostgreSQL plans each page anew.
 //
 // With WHERE status = $1 AND id > $2 ORDER BY id, the planner may scan the primary key for
 // pets of the status, all of which may be at its end. Only the index of both columns has the
 // order of (status, id).
-func selected(q pets.Query) (rows string, args []any) {
-	limit := strconv.Itoa(q.Limit + 1)
-	if q.Status == "" {
-		return " FROM petstore.pets WHERE id > $1 ORDER BY id LIMIT " + limit, []any{q.After}
+func selectPage(q pets.Query) (sql string, args []any) {
+	where, order, args := "id > $1", " ORDER BY id", []any{q.After}
+	if q.Status != "" {
+		where, order, args = "(status, id) > ($1, $2) AND status <= $1", " ORDER BY status, id", []any{string(q.Status), q.After}
 	}
-	return " FROM petstore.pets WHERE (status, id) > ($1, $2) AND status <= $1 ORDER BY status, id LIMIT " + limit,
-		[]any{string(q.Status), q.After}
-}
-
-// A page holds few long names, and those that it does not hold should not be sent. Most pages
-// have short names only: withShortNames selects NULL for others. If there is one,
-// withLongNames selects the names of the page, whose texts are 32768 bytes (pets.MaxPageText)
-// before it ends, and an empty text for what follows it.
-const (
-	withShortNames = "SELECT id, CASE WHEN octet_length(name) <= 1024 THEN name END, " + otherList
-
-	textsBefore   = "coalesce(sum(octet_length(name)) OVER (ORDER BY id ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0)"
-	withLongNames = "SELECT id, CASE WHEN " + textsBefore + " < 32768 THEN name ELSE '' END, " + otherList +
-		" FROM (SELECT " + petList + "%s) page ORDER BY id"
-)
-
-// readPage reads a page, and reports whether it has all names.
-func readPage(
-	ctx context.Context, c *pgx.Conn, sql string, args []any, limit int,
-) (page pets.Page, whole bool, err error) {
-	var p pets.Pet
-	var name pgtype.Text
-	whole = true
-	into := fields(&p)
-	into[1] = &name
-	rows, _ := c.Query(ctx, sql, args...) // ForEachRow returns the error
-	_, err = pgx.ForEachRow(rows, into, func() error {
-		p.Name = name.String
-		page.Add(p, limit)
-		whole = whole && name.Valid
-		return nil
-	})
-	return page, whole, err
+	return "SELECT id, CASE WHEN coalesce(sum(octet_length(name)) OVER earlier, 0) < 32768 THEN name ELSE '' END, category_id, status" +
+		" FROM (SELECT " + petList + " FROM petstore.pets WHERE " + where + order + " LIMIT " + strconv.Itoa(q.Limit+1) + ") page" +
+		" WINDOW earlier AS (" + order + " ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)" + order, args
 }

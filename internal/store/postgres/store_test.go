@@ -59,7 +59,6 @@ func mustCreate(t *testing.T, s store.Store, key pets.IdempotencyKey) pets.Pet {
 // planted are functions that somebody else has created in a schema of the search path. They
 // fit a literal without a cast better than PostgreSQL's own.
 const planted = `CREATE FUNCTION public.nextval(text) RETURNS bigint LANGUAGE sql AS 'SELECT -1';
-CREATE FUNCTION public.hashtextextended(text, int) RETURNS bigint LANGUAGE sql AS 'SELECT 1/0';
 CREATE FUNCTION public.equal(oid, regnamespace) RETURNS boolean LANGUAGE sql AS 'SELECT 1/0 = 1';
 CREATE OPERATOR public.= (LEFTARG = oid, RIGHTARG = regnamespace, FUNCTION = public.equal)`
 
@@ -121,19 +120,17 @@ func factory(database func(testing.TB) string) storetest.Factory {
 	}
 }
 
-// TestLeastPrivilege serves as the role that the page creates, once the owner has
-// brought the schema up to date.
+// TestLeastPrivilege serves as the role that the page creates, which cannot make or revoke API
+// keys, once the owner has brought the schema up to date.
 func TestLeastPrivilege(t *testing.T) {
 	t.Parallel()
-	server := pgtest.Start(t)
-	owner := server.Address("postgres")
-	address := strings.Replace(owner, "postgres@", "petstore_serve@", 1)
-	migrated := mustOpen(t, owner)
-	pgtest.Exec(t, owner, pgtest.Page(t, "GRANT")...)
-	if err := migrated.CreateKey(t.Context(), keys.Key{ID: "mine", Name: "mine"}); err != nil {
+	address := pgtest.Start(t).Address("postgres")
+	owner := mustOpen(t, address)
+	pgtest.Exec(t, address, pgtest.Page(t, "GRANT")...)
+	if err := owner.CreateKey(t.Context(), keys.Key{ID: "mine", Name: "mine"}); err != nil {
 		t.Fatal(err)
 	}
-	s := mustOpen(t, address)
+	s := mustOpen(t, strings.Replace(address, "postgres@", "petstore_serve@", 1))
 	for _, key := range []pets.IdempotencyKey{{}, once, once} {
 		mustCreate(t, s, key)
 	}
@@ -144,13 +141,10 @@ func TestLeastPrivilege(t *testing.T) {
 	if err := errors.Join(petsErr, keyErr, useErr, forgetErr, s.Ping(t.Context())); err != nil || len(page.Pets) != 2 || n != 1 {
 		t.Errorf("got %v, %d keys forgotten, error %v, want 2 pets and 1 key", page, n, err)
 	}
-	const may = `SELECT string_agg(DISTINCT privilege_type || ' ' || table_name || CASE privilege_type WHEN 'UPDATE' THEN '.' || column_name ELSE '' END, ', ')
-FROM (SELECT table_name, NULL AS column_name, privilege_type FROM information_schema.table_privileges WHERE grantee = $1
-UNION SELECT table_name, column_name, privilege_type FROM information_schema.column_privileges WHERE grantee = $1) granted`
-	const want = "DELETE idempotency_keys, INSERT idempotency_keys, INSERT pets, SELECT goose_db_version, SELECT idempotency_keys, SELECT keys, SELECT pets, UPDATE keys.used_at"
-	got := pgtest.Query[string](t, owner, may, "petstore_serve")
-	if sorted := func(s string) []string { return slices.Sorted(strings.SplitSeq(s, ", ")) }; !slices.Equal(sorted(got), sorted(want)) {
-		t.Errorf("the role may %s, want %s", got, want)
+	createErr := s.CreateKey(t.Context(), keys.Key{ID: "other", Name: "other"})
+	_, revokeErr := s.RevokeKey(t.Context(), "mine", time.Now())
+	if createErr == nil || revokeErr == nil {
+		t.Errorf("got errors %v from CreateKey and %v from RevokeKey, want both", createErr, revokeErr)
 	}
 }
 
@@ -217,7 +211,7 @@ func TestLongNames(t *testing.T) {
 	s := mustOpen(t, address)
 	var all []pets.Pet
 	for i, p := range example.Pets(60) {
-		p.Name = example.LongText([]int{0, 1, 1024, 1025, pets.MaxPageText - 1, pets.MaxPageText, 60_000, 5}[i/2%8])
+		p.Name = example.LongText([]int{0, 1, pets.MaxPageText - 1, pets.MaxPageText, 60_000, 5}[i/2%6])
 		made, err := s.CreatePet(t.Context(), p, pets.IdempotencyKey{})
 		if err != nil {
 			t.Fatal(err)
@@ -225,8 +219,14 @@ func TestLongNames(t *testing.T) {
 		all = append(all, made)
 	}
 	for _, q := range []pets.Query{{}, slices.Collect(maps.Values(example.Filters()))[0]} {
+		q.Limit = 100
+		sql, args := selectPage(q)
+		sent := pgtest.Query[int](t, address, "SELECT sum(octet_length("+textColumn+")) FROM ("+sql+") page (id, "+textColumn+")", args...)
+		if sent > pets.MaxPageText+60_000 {
+			t.Errorf("got %d bytes of names sent, want a page of them", sent)
+		}
 		for q.After = range int64(len(all)) {
-			for _, q.Limit = range []int{1, 3, 100} {
+			for _, q.Limit = range []int{3, 100} {
 				var want pets.Page
 				for _, p := range all {
 					if p.ID > q.After && example.Selects(q, p) {
@@ -238,11 +238,6 @@ func TestLongNames(t *testing.T) {
 				}
 			}
 		}
-	}
-	rows, args := selected(pets.Query{Limit: 100})
-	sent := pgtest.Query[int](t, address, "SELECT sum(octet_length("+textColumn+")) FROM ("+fmt.Sprintf(withLongNames, rows)+") page (id, "+textColumn+")", args...)
-	if sent > pets.MaxPageText+60_000 {
-		t.Errorf("got %d bytes of names sent, want a page of them", sent)
 	}
 }
 
@@ -271,12 +266,13 @@ func TestPlan(t *testing.T) {
 		for filter, q := range example.Filters() {
 			for _, q.After = range []int64{0, many - 40} {
 				q.Limit = 20
-				rows, args := selected(q)
-				_, prepareErr := conn.Exec(t.Context(), "DEALLOCATE ALL; PREPARE page AS "+withShortNames+rows)
-				plan, _ := conn.Query(t.Context(), fmt.Sprintf("EXPLAIN (COSTS OFF) EXECUTE page('%s', %d)", args...))
-				lines, err := pgx.CollectRows(plan, pgx.RowTo[string])
-				if err = errors.Join(prepareErr, err); err != nil || len(lines) != 3 || !strings.HasPrefix(lines[1], "  ->  Index Scan using pets_by_") {
-					t.Errorf("%s, %s after %d: got error %v, plan\n%s", mode, filter, q.After, err, strings.Join(lines, "\n"))
+				sql, args := selectPage(q)
+				_, prepareErr := conn.Exec(t.Context(), "DEALLOCATE ALL; PREPARE page AS "+sql)
+				rows, _ := conn.Query(t.Context(), fmt.Sprintf("EXPLAIN (COSTS OFF) EXECUTE page('%s', %d)", args...))
+				lines, err := pgx.CollectRows(rows, pgx.RowTo[string])
+				plan := strings.Join(lines, "\n")
+				if err = errors.Join(prepareErr, err); err != nil || !strings.Contains(plan, "->  Index Scan using pets_by_") || strings.Contains(plan, "Filter") || strings.Contains(plan, "Sort") {
+					t.Errorf("%s, %s after %d: got error %v, plan\n%s", mode, filter, q.After, err, plan)
 				}
 			}
 		}
