@@ -12,6 +12,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
+	"golang.org/x/sync/semaphore"
 
 	"example.com/petstore/internal/fault"
 )
@@ -34,22 +35,21 @@ type Schema struct {
 // versions returns the name of goose's table.
 func (s Schema) versions() string { return s.Name + ".goose_db_version" }
 
-// DB is a PostgreSQL database. Writes have a pool of their own because a write that waits
-// for a standby keeps its connection.
+// DB is a PostgreSQL database.
 type DB struct {
 	Citus bool // the extension is installed
 
-	schema        Schema
-	writes, reads *pgxpool.Pool
-	requireSync   bool // for the metric
+	schema      Schema
+	pool        *pgxpool.Pool
+	writes      *semaphore.Weighted // leaves connections for reads while writes wait for a standby
+	requireSync bool                // for the metric
 
 	closed           atomic.Bool
 	unreachableSince atomic.Int64 // according to Ping, in nanoseconds; 0 if it is reachable
 }
 
-// Ping reports whether the database can serve requests. It uses a connection for reads,
-// because all those for writes may be waiting for a standby. All processes share the
-// database, so it succeeds while the server has been unreachable for less than bridgedOutage.
+// Ping reports whether the database can serve requests. All processes share the database, so
+// it succeeds while the server has been unreachable for less than bridgedOutage.
 func (d *DB) Ping(ctx context.Context) error {
 	err := d.Read(ctx, func(ctx context.Context, c *pgx.Conn) error {
 		_, err := c.Exec(ctx, "SELECT FROM "+d.schema.versions()+" LIMIT 1")
@@ -78,7 +78,7 @@ func (d *DB) pingSucceeds(err error, now time.Time) bool {
 func (d *DB) Close() error {
 	d.closed.Store(true)
 	closed := make(chan struct{})
-	go func() { d.writes.Close(); d.reads.Close(); close(closed) }()
+	go func() { d.pool.Close(); close(closed) }()
 	select {
 	case <-closed:
 		return nil

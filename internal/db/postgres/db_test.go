@@ -104,25 +104,22 @@ func TestEffectOf(t *testing.T) {
 // TestPingBridges checks for how long Ping succeeds while the server is unreachable.
 func TestPingBridges(t *testing.T) {
 	d, start := &DB{}, time.Now()
+	unavailable, internal := fault.New(fault.Unavailable, ""), fault.New(fault.Internal, "")
 	for _, c := range []struct {
 		after time.Duration
-		kind  fault.Kind
+		err   error
 		want  bool
 	}{
-		{0, "", true},
-		{time.Hour, fault.Unavailable, true},
-		{time.Hour + bridgedOutage - 1, fault.Unavailable, true},
-		{time.Hour + bridgedOutage, fault.Unavailable, false},
-		{2 * time.Hour, "", true},
-		{3 * time.Hour, fault.Unavailable, true},
-		{3 * time.Hour, fault.Internal, false},
+		{0, nil, true},
+		{time.Hour, unavailable, true},
+		{time.Hour + bridgedOutage - 1, unavailable, true},
+		{time.Hour + bridgedOutage, unavailable, false},
+		{2 * time.Hour, nil, true},
+		{3 * time.Hour, unavailable, true},
+		{3 * time.Hour, internal, false},
 	} {
-		var err error
-		if c.kind != "" {
-			err = fault.New(c.kind, "")
-		}
-		if got := d.pingSucceeds(err, start.Add(c.after)); got != c.want {
-			t.Errorf("%v after %v: got %v, want %v", c.kind, c.after, got, c.want)
+		if got := d.pingSucceeds(c.err, start.Add(c.after)); got != c.want {
+			t.Errorf("error %v after %v: got %v, want %v", c.err, c.after, got, c.want)
 		}
 	}
 }

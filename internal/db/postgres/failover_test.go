@@ -113,27 +113,20 @@ func TestCheck(t *testing.T) {
 					t.Errorf("%s: got error %v, want %q", what, err, want)
 				}
 			}
-			for required, want := range map[bool]string{false: c.write, true: cmp.Or(c.write, c.sync)} {
-				opened, err := Open(t.Context(), address, notebook, db.Options{RequireSync: required})
-				says(fmt.Sprint("Open, required ", required), err, want)
-				if err == nil {
-					got := figures(t, opened)
-					if (got["postgres_sync_required"] == 1) != required || (got["postgres_sync"] == 1) != (c.sync == "") {
-						t.Errorf("the metrics, required %v: got %v", required, got)
-					}
-					_ = opened.Close()
-				}
-			}
-			reader, err := OpenReader(t.Context(), address, notebook)
+			_, err := Open(t.Context(), address, notebook, db.Options{})
+			says("Open", err, c.write)
+			_, err = Open(t.Context(), address, notebook, db.Options{RequireSync: true})
+			says("Open with RequireSync", err, cmp.Or(c.write, c.sync))
+			_, err = OpenReader(t.Context(), address, notebook)
 			says("OpenReader", err, c.read)
-			if err == nil {
-				_ = reader.Close()
-			}
 			_, err = d.count(t.Context())
 			says("count by a new connection", err, c.read)
-			if c.write != "" && c.read == "" { // else it would be known, or wait for a standby
+			if got := figures(t, d)["postgres_sync"]; c.write == "" && (got == 1) != (c.sync == "") {
+				t.Errorf("postgres_sync: got %v", got)
+			}
+			if c.write != "" { // else it may wait for a standby
 				_, err = d.insert(t.Context(), "Call Ann", false)
-				says("insert by a new connection", err, c.write)
+				says("insert", err, c.write)
 				if fault.KindOf(err) != fault.Unavailable {
 					t.Errorf("insert: got error %v (%v), want Unavailable", err, fault.KindOf(err))
 				}
@@ -141,17 +134,25 @@ func TestCheck(t *testing.T) {
 			server.Configure(t, setting, before)
 			pgtest.Exec(t, owner, "ALTER ROLE ann RESET ALL", "ALTER DATABASE postgres RESET ALL",
 				"ALTER TABLE notebook.notes SET LOGGED, DISABLE ROW LEVEL SECURITY")
+			if c.write != "" {
+				d.mustInsert(t)
+			}
 		})
 	}
 
 	// The metric follows the server.
-	d := mustOpen(t, address)
-	for _, c := range []struct {
-		setting, value string
-		want           float64
-	}{{names, "one", 1}, {"synchronous_commit", "local", 0}, {names, "", 0}} {
-		server.Configure(t, c.setting, c.value)
-		pgtest.Eventually(t, 10*time.Second, "postgres_sync", func() bool { return figures(t, d)["postgres_sync"] == c.want })
+	server.Configure(t, names, "one")
+	d, err := Open(t.Context(), address, notebook, db.Options{RequireSync: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	if got := figures(t, d); got["postgres_sync"] != 1 || got["postgres_sync_required"] != 1 {
+		t.Errorf("the metrics: got %v, want 1 for both", got)
+	}
+	server.Configure(t, names, "")
+	if got := figures(t, d); got["postgres_sync"] != 0 {
+		t.Errorf("postgres_sync, when writes wait no more: got %v, want 0", got)
 	}
 	server.Kill()
 	if got, told := figures(t, d)["postgres_sync"]; told {

@@ -26,8 +26,8 @@ import (
 func TestOpenRejects(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Start(t)
-	here, newer, denied := server.Address("postgres"), server.Address("newer"), server.Address("denied")
-	pgtest.Exec(t, here, "CREATE DATABASE latin ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0", "CREATE DATABASE newer", "CREATE DATABASE denied", "CREATE ROLE ann LOGIN")
+	here, newer := server.Address("postgres"), server.Address("newer")
+	pgtest.Exec(t, here, "CREATE DATABASE latin ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0", "CREATE DATABASE newer")
 	_ = mustOpen(t, newer).Close()
 	pgtest.Exec(t, newer, "INSERT INTO notebook.goose_db_version (version_id, is_applied) VALUES (99, true)")
 	for address, want := range map[string]string{
@@ -40,21 +40,39 @@ func TestOpenRejects(t *testing.T) {
 	} {
 		refused(t, address, want)
 	}
-	if _, err := Open(t.Context(), strings.Replace(denied, "postgres@", "ann@", 1), notebook, db.Options{}); !errors.Is(err, db.ErrMayNotMigrate) {
-		t.Errorf("Open as a user without privileges: got error %v, want db.ErrMayNotMigrate", err)
+	conn, err := pgx.Connect(t.Context(), here)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer disconnect(conn)
+	interrupted, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err = notebook.version(interrupted, conn)
+	if err := explainOpen(here, err); !errors.Is(err, context.Canceled) || strings.Contains(err.Error(), "connect_timeout") {
+		t.Errorf("interrupted: got error %v, want one without advice about the network", err)
 	}
 	server.Hang()
 	refused(t, here, "set connect_timeout=SECONDS in the address")
 }
 
-// TestSettings opens databases as a role whose settings and limits are not the default.
-func TestSettings(t *testing.T) {
+// TestRole opens a database as a role whose settings, limits and password are not the default,
+// and changes the password and the file that has it.
+func TestRole(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Start(t)
-	owner := server.Address("postgres")
-	address := strings.Replace(owner, "postgres@", "ann@", 1)
+	owner, file := server.Address("postgres"), filepath.Join(t.TempDir(), "pgpass")
+	address := strings.Replace(owner, "postgres@", "ann@", 1) + "&passfile=" + file
+	change := func(password string) {
+		pgtest.Exec(t, owner, "ALTER ROLE ann PASSWORD '"+password+"'")
+		if err := os.WriteFile(file, []byte("*:*:*:ann:"+password+"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
 	pgtest.Exec(t, owner, "CREATE ROLE ann LOGIN", "CREATE SCHEMA notebook AUTHORIZATION ann", // who may create no other
-		"ALTER ROLE ann SET DateStyle = 'German'", "ALTER ROLE ann SET client_encoding = 'EUC_JP'")
+		"ALTER ROLE ann SET DateStyle = 'German'", "ALTER ROLE ann SET client_encoding = 'EUC_JP'",
+		"DO $$ BEGIN EXECUTE format('COPY (VALUES (''host all postgres 127.0.0.1/32 trust''), (''host all all 127.0.0.1/32 scram-sha-256'')) TO %L', current_setting('hba_file')); END $$",
+		"SELECT pg_reload_conf()")
+	change("first")
 	d := mustOpen(t, address+"&default_query_exec_mode=exec")
 	d.mustInsert(t)
 	d.mustCount(t, 1)
@@ -65,16 +83,13 @@ func TestSettings(t *testing.T) {
 	if err != nil {
 		t.Errorf("a time: got error %v", err)
 	}
-	const settings = "SELECT application_name FROM pg_stat_activity WHERE usename = 'ann' LIMIT 1"
-	if got := pgtest.Query[string](t, owner, settings); got != "notebook" {
+	const name = "SELECT application_name FROM pg_stat_activity WHERE usename = 'ann' LIMIT 1"
+	if got := pgtest.Query[string](t, owner, name); got != "notebook" {
 		t.Errorf("got the name %q in the server's views, want notebook", got)
 	}
-	_ = d.Close()
-
-	// Reads and writes take turns with the only connection.
-	d = mustOpen(t, address)
-	pgtest.Exec(t, owner, "ALTER ROLE ann CONNECTION LIMIT 1")
-	for i := range 2 {
+	change("second")
+	pgtest.Exec(t, owner, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'ann'", "ALTER ROLE ann CONNECTION LIMIT 1")
+	for i := range 2 { // reads and writes take turns with the only connection
 		d.mustCount(t, 1+i)
 		d.mustInsert(t)
 	}
@@ -84,33 +99,8 @@ func TestSettings(t *testing.T) {
 	}
 }
 
-// TestPassword changes the password of a role and then the file that has it.
-func TestPassword(t *testing.T) {
-	t.Parallel()
-	server := pgtest.Start(t)
-	owner, file := server.Address("postgres"), filepath.Join(t.TempDir(), "pgpass")
-	change := func(password string) {
-		pgtest.Exec(t, owner, "ALTER ROLE ann PASSWORD '"+password+"'")
-		if err := os.WriteFile(file, []byte("*:*:*:ann:"+password+"\n"), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	pgtest.Exec(t, owner, "CREATE ROLE ann LOGIN SUPERUSER",
-		"DO $$ BEGIN EXECUTE format('COPY (VALUES (''host all postgres 127.0.0.1/32 trust''), (''host all all 127.0.0.1/32 scram-sha-256'')) TO %L', current_setting('hba_file')); END $$",
-		"SELECT pg_reload_conf()")
-	change("first")
-	d := mustOpen(t, strings.Replace(owner, "postgres@", "ann@", 1)+"&passfile="+file)
-	d.mustInsert(t)
-	change("second")
-	pgtest.Exec(t, owner, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'ann'")
-	if _, err := d.insert(t.Context(), "Call Bob", true); err != nil {
-		t.Errorf("insert after the change: got error %v", err)
-	}
-	d.mustCount(t, 2)
-}
-
 // TestMigrate goes up with one more migration, which takes longer than the server allows a
-// statement, and a transaction to be idle.
+// statement, and a transaction to be idle, and waits for the lock of a process that has died.
 func TestMigrate(t *testing.T) {
 	t.Parallel()
 	address := pgtest.Start(t).Database(t)
@@ -128,87 +118,59 @@ func TestMigrate(t *testing.T) {
 		t.Errorf("Open of what must exist: got error %v, want db.ErrNone", err)
 	}
 	refuses(notebook, db.ErrNone)
+	var log strings.Builder
 	for _, c := range []struct {
 		schema   Schema
 		from, to int64
-	}{{notebook, 0, 1}, {second, 1, 2}, {second, 2, 2}} {
-		from, to, err := Migrate(t.Context(), address+"&idle_in_transaction_session_timeout=10&statement_timeout=1000", c.schema, slog.New(slog.DiscardHandler))
+		log      int // lines, of which one says that it waits
+	}{{notebook, 0, 1, 1}, {second, 1, 2, 2}, {second, 2, 2, 0}} {
+		log.Reset()
+		from, to, err := Migrate(t.Context(), address+"&idle_in_transaction_session_timeout=10&statement_timeout=1000", c.schema, slog.New(slog.NewTextHandler(&log, nil)))
 		if from != c.from || to != c.to || err != nil {
 			t.Fatalf("Migrate: got from %d to %d, error %v, want from %d to %d", from, to, err, c.from, c.to)
 		}
-		pgtest.Exec(t, address, "INSERT INTO notebook.notes (text) VALUES ('Call Ann')")
+		if strings.Count(log.String(), "\n") != c.log {
+			t.Errorf("Migrate from %d to %d: got the log %s, want %d lines", from, to, &log, c.log)
+		}
+		pgtest.Exec(t, address, "INSERT INTO notebook.notes (text) VALUES ('Call Ann')",
+			"UPDATE notebook.goose_lock SET locked = true, locked_by = 'replica', lease_expires_at = now() + interval '5 seconds'")
 	}
 	refuses(notebook, db.ErrNewer)
 	pgtest.Exec(t, address, "DELETE FROM notebook.goose_db_version WHERE version_id = 2")
 	refuses(second, db.ErrOutdated)
 	mustOpen(t, address).mustCount(t, 3)
+	pgtest.Exec(t, address, "CREATE ROLE ann LOGIN", "GRANT USAGE ON SCHEMA notebook TO ann", "GRANT SELECT ON ALL TABLES IN SCHEMA notebook TO ann")
+	soon, cancel := context.WithTimeout(t.Context(), 20*time.Second) // which is not spent on waiting for the lock
+	defer cancel()
+	if _, err := Open(soon, strings.Replace(address, "postgres@", "ann@", 1), second, db.Options{}); !errors.Is(err, db.ErrMayNotMigrate) {
+		t.Errorf("Open as a user without privileges: got error %v, want db.ErrMayNotMigrate", err)
+	}
 }
 
-// TestMigrateLocked waits for a lock that another session keeps, and is interrupted.
-func TestMigrateLocked(t *testing.T) {
-	t.Parallel()
-	address := pgtest.Start(t).Database(t)
-	holder, err := pgx.Connect(t.Context(), address+"&application_name=holder")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer disconnect(holder)
-	lock := func(function string) {
-		t.Helper()
-		if _, err := holder.Exec(t.Context(), "SELECT "+function+"("+lockKey+")", notebook.Name); err != nil {
-			t.Fatal(err)
-		}
-	}
-	lock("pg_advisory_lock")
-	var log strings.Builder
-	process := fmt.Sprintf("process %d (holder of postgres at 127.0.0.1", holder.PgConn().PID())
-	_, err = connect(t.Context(), address, notebook, true, func(conn *pgx.Conn, _ session) error {
-		_, _, err := migrate(t.Context(), conn, notebook, false, lockNotice+time.Second, slog.New(slog.NewTextHandler(&log, nil)))
-		return err
-	})
-	if err == nil || !strings.Contains(err.Error(), process) || strings.Count(log.String(), process) != 1 {
-		t.Errorf("migrate: got error %v and the log %s, want %q in both", err, &log, process)
-	}
-	interrupted, cancel := context.WithCancel(t.Context())
-	cancel()
-	_, err = notebook.version(interrupted, holder)
-	if err := explainOpen(address, err); !errors.Is(err, context.Canceled) || strings.Contains(err.Error(), "connect_timeout") {
-		t.Errorf("interrupted: got error %v, want one without advice about the network", err)
-	}
-	lock("pg_advisory_unlock")
-	mustOpen(t, address)
-	lock("pg_advisory_lock")
-	mustOpen(t, address) // if the schema is current, the lock is not needed
-}
-
-// TestMigrateConcurrently opens eight stores at once on an empty database,
-// directly and through a PgBouncer with few connections.
+// TestMigrateConcurrently opens eight databases at once that are one, which is empty, directly
+// and through a PgBouncer with few connections.
 func TestMigrateConcurrently(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Start(t)
-	for name, through := range map[string]*pgtest.Server{"direct": server, "PgBouncer": server.Pooler(t)} {
-		t.Run(name, func(t *testing.T) {
-			direct := server.Database(t)
-			address := strings.Replace(direct, server.Host(), through.Host(), 1)
-			var opened sync.WaitGroup
-			for range 8 {
-				opened.Go(func() {
-					d, err := Open(t.Context(), address, notebook, db.Options{})
-					if err == nil {
-						_, err = d.insert(t.Context(), "Call Ann", false)
-						_ = d.Close()
-					}
-					if err != nil {
-						t.Errorf("got error %v", err)
-					}
-				})
+	direct := server.Database(t)
+	pooled := strings.Replace(direct, server.Host(), server.Pooler(t).Host(), 1)
+	var opened sync.WaitGroup
+	for i := range 8 {
+		opened.Go(func() {
+			d, err := Open(t.Context(), []string{direct, pooled}[i%2], notebook, db.Options{})
+			if err == nil {
+				_, err = d.insert(t.Context(), "Call Ann", false)
+				_ = d.Close()
 			}
-			opened.Wait()
-			mustOpen(t, address).mustCount(t, 8)
-			if n := pgtest.Query[int](t, direct, "SELECT count(*) - count(DISTINCT version_id) FROM notebook.goose_db_version"); n != 0 {
-				t.Errorf("got %d migrations applied again, want none", n)
+			if err != nil {
+				t.Errorf("got error %v", err)
 			}
 		})
+	}
+	opened.Wait()
+	mustOpen(t, pooled).mustCount(t, 8)
+	if n := pgtest.Query[int](t, direct, "SELECT count(*) - count(DISTINCT version_id) FROM notebook.goose_db_version"); n != 0 {
+		t.Errorf("got %d migrations applied again, want none", n)
 	}
 }
 

@@ -11,7 +11,6 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
-	"github.com/jackc/pgx/v5/pgxpool"
 
 	"example.com/petstore/internal/fault"
 )
@@ -28,26 +27,24 @@ const (
 type Statement func(context.Context, *pgx.Conn) error
 
 // Read runs a statement that changes nothing.
-func (d *DB) Read(ctx context.Context, st Statement) error { return d.run(ctx, d.reads, true, st) }
+func (d *DB) Read(ctx context.Context, st Statement) error { return d.run(ctx, false, true, st) }
 
 // Write runs a statement that changes the database and may be executed twice.
-func (d *DB) Write(ctx context.Context, st Statement) error { return d.run(ctx, d.writes, true, st) }
+func (d *DB) Write(ctx context.Context, st Statement) error { return d.run(ctx, true, true, st) }
 
 // WriteOnce runs a statement that must not be executed twice.
-func (d *DB) WriteOnce(ctx context.Context, st Statement) error {
-	return d.run(ctx, d.writes, false, st)
-}
+func (d *DB) WriteOnce(ctx context.Context, st Statement) error { return d.run(ctx, true, false, st) }
 
 // run runs a statement until it succeeds or there is a reason to stop. Its errors have the
 // kinds of package fault: Unavailable if surely nothing was done.
-func (d *DB) run(ctx context.Context, pool *pgxpool.Pool, repeatable bool, st Statement) error {
+func (d *DB) run(ctx context.Context, writes, repeatable bool, st Statement) error {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	began := time.Now()
 	unknown := false // whether an attempt may have changed the database
 	var last error
 	for {
-		err := d.attempt(ctx, pool, st)
+		err := d.attempt(ctx, writes, st)
 		if err == nil {
 			return nil
 		}
@@ -56,7 +53,7 @@ func (d *DB) run(ctx context.Context, pool *pgxpool.Pool, repeatable bool, st St
 		}
 		last = err
 		effect := effectOf(err)
-		if effect == maybeExecuted && pool == d.writes {
+		if effect == maybeExecuted && writes {
 			unknown = true
 		}
 		ended := ctx.Err() != nil || d.closed.Load()
@@ -77,26 +74,29 @@ func (d *DB) run(ctx context.Context, pool *pgxpool.Pool, repeatable bool, st St
 // attempt runs a statement once. A write fails if the server sends a WARNING meanwhile, which may
 // mean that the wait for a standby was canceled: the server reports success, but the commit is
 // only on the primary.
-func (d *DB) attempt(ctx context.Context, pool *pgxpool.Pool, st Statement) error {
+func (d *DB) attempt(ctx context.Context, writes bool, st Statement) error {
 	acquireCtx, cancel := context.WithTimeout(ctx, outageWait)
 	defer cancel()
-	pooled, err := pool.Acquire(acquireCtx)
-	if codeOf(err) == "53300" { // too_many_connections, of which the other pool may hold some unused
-		other := d.reads
-		if pool == d.reads {
-			other = d.writes
+	if writes {
+		if err := d.writes.Acquire(acquireCtx, 1); err != nil {
+			return fmt.Errorf("%w: all connections for writes are in use: %w", errNotExecuted, err)
 		}
-		other.Reset()
+		defer d.writes.Release(1)
 	}
+	pooled, err := d.pool.Acquire(acquireCtx)
 	if err != nil {
 		return fmt.Errorf("%w: no connection: %w", errNotExecuted, err)
 	}
 	defer pooled.Release()
 	c := pooled.Conn()
+	if err := sessionOf(c).check(writes); err != nil {
+		disconnect(c) // a new one may have other settings
+		return fmt.Errorf("%w: %w", errNotExecuted, err)
+	}
 	data := c.PgConn().CustomData()
 	delete(data, warning)
 	err = st(ctx, c)
-	if text, warned := data[warning]; warned && pool == d.writes && (err == nil || fault.IsCallers(err)) {
+	if text, warned := data[warning]; warned && writes && (err == nil || fault.IsCallers(err)) {
 		err = fmt.Errorf("the server warned during the write: %v", text)
 	}
 	if codeOf(err) == "25006" { // read_only_sql_transaction

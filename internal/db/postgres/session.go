@@ -18,17 +18,19 @@ type session struct {
 	Encoding string // of the database
 	Citus    bool   // the extension is installed
 
-	Commit         string // synchronous_commit
-	Standbys       string // synchronous_standby_names
-	Messages       string // client_min_messages
-	Fsync          string
-	FullPageWrites string
+	Commit   string // synchronous_commit
+	Standbys string // synchronous_standby_names
+	Messages string // client_min_messages
 
 	Hidden   []string // tables of the schema that may hide rows from the user
 	Unlogged []string // tables of the schema that a crash empties
+	Off      []string // settings without which a crash loses writes
 
-	pooled  bool  // there is a pooler such as PgBouncer in between
-	version int64 // of the schema; 0 if there is none. Only connect sets it
+	pooled bool // there is a pooler such as PgBouncer in between
+
+	// Only connect sets these.
+	config  *pgx.ConnConfig
+	version int64 // of the schema; 0 if there is none
 }
 
 // selectSession casts literals that are not text, so that no function or operator of another
@@ -44,10 +46,9 @@ SELECT row_to_json(session) FROM (SELECT
 	current_setting('synchronous_commit') AS commit,
 	current_setting('synchronous_standby_names') AS standbys,
 	current_setting('client_min_messages') AS messages,
-	current_setting('fsync') AS fsync,
-	current_setting('full_page_writes') AS fullpagewrites,
 	ARRAY(SELECT relname FROM tables WHERE row_security_active(oid)) AS hidden,
-	ARRAY(SELECT relname FROM tables WHERE relpersistence <> 'p') AS unlogged
+	ARRAY(SELECT relname FROM tables WHERE relpersistence <> 'p') AS unlogged,
+	ARRAY(SELECT name FROM unnest(ARRAY['synchronous_commit', 'fsync', 'full_page_writes']) name WHERE current_setting(name) = 'off') AS off
 ) session`
 
 func readSession(ctx context.Context, c *pgconn.PgConn, schema Schema) (s session, err error) {
@@ -60,44 +61,31 @@ func readSession(ctx context.Context, c *pgconn.PgConn, schema Schema) (s sessio
 	return s, err
 }
 
-// validate returns a function that stores in seen what a new connection says, and checks it. If
-// the function fails, pgx tries the next host of the address.
-func validate(schema Schema, writes bool, seen *session) pgconn.ValidateConnectFunc {
-	return func(ctx context.Context, c *pgconn.PgConn) (err error) {
-		*seen, err = readSession(ctx, c, schema)
-		if err != nil {
-			return err
-		}
-		return seen.check(writes)
+// validate rejects a standby, in which case pgx tries the next host of the address. It stores what
+// the connection says, for sessionOf.
+func (s Schema) validate(ctx context.Context, c *pgconn.PgConn) error {
+	seen, err := readSession(ctx, c, s)
+	if err == nil && seen.ReadOnly {
+		err = errors.New("the server is a standby, or default_transaction_read_only is on")
 	}
+	c.CustomData()["session"] = seen
+	return err
 }
 
-// unfit is the error of a primary that may hide or lose rows.
-type unfit string
+// sessionOf returns what a connection said when it was new.
+func sessionOf(c *pgx.Conn) session { return c.PgConn().CustomData()["session"].(session) }
 
-func (e unfit) Error() string { return string(e) }
-
-// check rejects a standby and what may hide or lose rows, for writes also a server that may lose
-// them in a crash.
+// check rejects what may hide or lose rows, for writes also a server that may lose them in a crash.
 func (s session) check(writes bool) error {
 	switch {
-	case s.ReadOnly:
-		return errors.New("the server is a standby, or default_transaction_read_only is on")
 	case s.Encoding != "UTF8":
-		return unfit("the encoding of the database is not UTF8 but " + s.Encoding)
+		return errors.New("the encoding of the database is not UTF8 but " + s.Encoding)
 	case len(s.Hidden) > 0:
-		return unfit("row security may hide rows from the user, in the tables " + strings.Join(s.Hidden, ", "))
+		return errors.New("row security may hide rows from the user, in the tables " + strings.Join(s.Hidden, ", "))
 	case len(s.Unlogged) > 0:
-		return unfit("a crash would lose the rows of UNLOGGED tables: " + strings.Join(s.Unlogged, ", "))
-	case !writes:
-		return nil
-	}
-	for _, setting := range []struct{ name, value string }{
-		{"synchronous_commit", s.Commit}, {"fsync", s.Fsync}, {"full_page_writes", s.FullPageWrites},
-	} {
-		if setting.value == "off" {
-			return unfit("a crash would lose writes, because " + setting.name + " is off for this server, database or user")
-		}
+		return errors.New("a crash would lose the rows of UNLOGGED tables: " + strings.Join(s.Unlogged, ", "))
+	case writes && len(s.Off) > 0:
+		return errors.New("a crash would lose writes, because " + s.Off[0] + " is off for this server, database or user")
 	}
 	return nil
 }
@@ -122,21 +110,20 @@ func (d *DB) Describe(ch chan<- *prometheus.Desc) {
 	}
 }
 
-// Collect implements prometheus.Collector. It asks on a connection for reads, because
-// all those for writes may be waiting for a standby.
+// Collect implements prometheus.Collector.
 func (d *DB) Collect(ch chan<- prometheus.Metric) {
 	number := map[bool]float64{true: 1}
 	gauge := func(d *prometheus.Desc, v float64) {
 		ch <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v)
 	}
-	writes, reads := d.writes.Stat(), d.reads.Stat()
-	gauge(connections, float64(writes.TotalConns()+reads.TotalConns()))
-	gauge(inUse, float64(writes.AcquiredConns()+reads.AcquiredConns()))
+	pool := d.pool.Stat()
+	gauge(connections, float64(pool.TotalConns()))
+	gauge(inUse, float64(pool.AcquiredConns()))
 	gauge(syncRequired, number[d.requireSync])
 	ctx, cancel := context.WithTimeout(context.Background(), outageWait)
 	defer cancel()
 	var now session
-	err := d.attempt(ctx, d.reads, func(ctx context.Context, c *pgx.Conn) (err error) {
+	err := d.attempt(ctx, false, func(ctx context.Context, c *pgx.Conn) (err error) {
 		now, err = readSession(ctx, c.PgConn(), d.schema)
 		return err
 	})

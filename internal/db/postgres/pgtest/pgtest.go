@@ -124,12 +124,10 @@ func (s *Server) tool(t testing.TB, program string, args ...string) string {
 	return strings.TrimSpace(string(out))
 }
 
-func (s *Server) data() string { return filepath.Join(s.dir, "data") }
-
 // Run starts the server, perhaps again, and waits until it accepts connections.
 func (s *Server) Run(t testing.TB) {
 	t.Helper()
-	args := []string{"-D", s.data(), "-p", strconv.Itoa(s.port), "-h", "127.0.0.1", "-k", s.dir}
+	args := []string{"-D", "data", "-p", strconv.Itoa(s.port), "-h", "127.0.0.1", "-k", s.dir}
 	for _, setting := range append([]string{"max_connections=300", "shared_buffers=32MB", "wal_retrieve_retry_interval=100ms"}, s.settings...) {
 		args = append(args, "-c", setting)
 	}
@@ -209,7 +207,7 @@ func (s *Server) Hang() { s.signal(syscall.SIGSTOP) }
 // Promote makes a standby the primary and returns once it accepts writes.
 func (s *Server) Promote(t testing.TB) {
 	t.Helper()
-	s.tool(t, "pg_ctl", "promote", "-D", s.data(), "-w", "-t", "30")
+	s.tool(t, "pg_ctl", "promote", "-D", "data", "-w", "-t", "30")
 }
 
 // Configure changes a setting of the running server.
