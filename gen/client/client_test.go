@@ -31,11 +31,7 @@ func newService(n int) http.Handler {
 	for _, p := range example.Pets(n) {
 		_, _ = store.CreatePet(context.Background(), p, pets.IdempotencyKey{}) // never fails
 	}
-	h, err := program.NewHandler(store, nil)
-	if err != nil {
-		panic(err)
-	}
-	return h
+	return program.NewHandler(store, nil)
 }
 
 // newClient serves h and returns a client of it.

@@ -8,11 +8,9 @@ import (
 	"net/http"
 	"testing"
 
-	"example.com/petstore/internal/db"
 	"example.com/petstore/internal/example"
 	"example.com/petstore/internal/pets"
 	"example.com/petstore/internal/proof/program"
-	"example.com/petstore/internal/store/address"
 )
 
 // response is a response that nobody reads.
@@ -38,24 +36,13 @@ func TestAllocations(t *testing.T) {
 		// a text as driver.Value, and the copy of a text.
 		{"sqlite:" + t.TempDir() + "/allocations.db", 140, 66},
 	} {
-		var a address.Address
-		if err := a.Set(c.store); err != nil {
-			t.Fatal(err)
-		}
-		st, err := a.Open(t.Context(), a.Text, db.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer st.Close()
+		st := program.Open(t, c.store)
 		for _, p := range example.Pets(20) {
 			if _, err := st.CreatePet(t.Context(), p, pets.IdempotencyKey{}); err != nil {
 				t.Fatal(err)
 			}
 		}
-		h, err := program.NewHandler(st, slog.New(slog.NewJSONHandler(io.Discard, nil)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		h := program.NewHandler(st, slog.New(slog.NewJSONHandler(io.Discard, nil)))
 		for target, want := range map[string]float64{example.List(): c.list, example.Item(7): c.get} {
 			r, _ := http.NewRequestWithContext(t.Context(), http.MethodGet, target, http.NoBody)
 			r.Header.Set("Authorization", "Bearer "+program.Key)

@@ -38,11 +38,9 @@ import (
 
 	"example.com/petstore/gen"
 	"example.com/petstore/gen/api"
-	"example.com/petstore/internal/db"
 	"example.com/petstore/internal/example"
 	"example.com/petstore/internal/proof/program"
 	"example.com/petstore/internal/service"
-	"example.com/petstore/internal/store/address"
 )
 
 var rounds = flag.Int("rounds", 5, "how often each load is sent to each server")
@@ -184,12 +182,7 @@ func median(values []float64) float64 {
 // log, recovery from panics, security headers, a body limit, and an API key of which only
 // the hash is kept.
 func startPeer(b *testing.B, storeAddress string) (addr string) {
-	var a address.Address
-	if err := a.Set(storeAddress); err != nil {
-		b.Fatal(err)
-	}
-	st := must(a.Open(b.Context(), a.Text, db.Options{}))
-	b.Cleanup(func() { _ = st.Close() })
+	st := program.Open(b, storeAddress)
 	slog.SetDefault(slog.New(slog.NewJSONHandler(must(os.OpenFile(os.DevNull, os.O_WRONLY, 0)), nil)))
 	hash := sha256.Sum256([]byte(program.Key))
 	e := echo.New()

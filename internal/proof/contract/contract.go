@@ -37,7 +37,6 @@ type Server struct {
 // suite is a server with what its cases share.
 type suite struct {
 	Server
-	origin   *url.URL
 	base     string // the path of URL, /v1
 	client   *http.Client
 	document *openapi3.T
@@ -53,7 +52,6 @@ func newSuite(t *testing.T, server Server) *suite {
 	}
 	return &suite{
 		Server:   server,
-		origin:   u,
 		base:     example.Base(),
 		document: example.Document(),
 		run:      fmt.Sprint(time.Now().UnixNano()),
@@ -130,7 +128,7 @@ func (s *suite) try(t *testing.T, c testCase) response {
 func (s *suite) needsKey(t *testing.T, c testCase) {
 	t.Helper()
 	o := s.route(c).Operation
-	if o != nil && isPrivate(o) {
+	if o != nil && (o.Security == nil || len(*o.Security) > 0) {
 		s.expect(t, testCase{send: c.send, body: c.body, want: "401 unauthorized", header: noCredentials})
 	}
 	if o == nil || s.ReadOnlyKey == "" {
@@ -141,11 +139,6 @@ func (s *suite) needsKey(t *testing.T, c testCase) {
 		reader = testCase{send: reader.send, body: c.body, want: "403 forbidden"}
 	}
 	s.expect(t, reader)
-}
-
-// isPrivate reports whether an operation needs a key.
-func isPrivate(o *openapi3.Operation) bool {
-	return o.Security == nil || len(*o.Security) > 0
 }
 
 // expect sends the request of a case and compares the response. HEAD gets what GET gets.
@@ -206,7 +199,7 @@ func assert(t *testing.T, ok bool, format string, args ...any) {
 func (s *suite) send(t *testing.T, c testCase) response {
 	t.Helper()
 	method, target := c.target()
-	out, err := http.NewRequest(method, s.origin.String(), strings.NewReader(c.body))
+	out, err := http.NewRequest(method, s.URL, strings.NewReader(c.body))
 	if err != nil {
 		t.Fatal(err)
 	}

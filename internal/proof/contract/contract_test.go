@@ -14,13 +14,11 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"example.com/petstore/gen"
-	"example.com/petstore/internal/db"
 	"example.com/petstore/internal/example"
 	"example.com/petstore/internal/keys"
 	"example.com/petstore/internal/proof/program"
 	"example.com/petstore/internal/server"
 	"example.com/petstore/internal/store"
-	"example.com/petstore/internal/store/address"
 )
 
 // TestContract tests the service on each kind of store or, if URL is set, only the
@@ -53,21 +51,9 @@ var stores = map[string]func(*testing.T) string{
 }
 
 // newSuiteOn serves the store at an address until the test ends, with a key of each kind.
-func newSuiteOn(t *testing.T, text string) *suite {
+func newSuiteOn(t *testing.T, address string) *suite {
 	t.Helper()
-	var a address.Address
-	if err := a.Set(text); err != nil {
-		t.Fatal(err)
-	}
-	st, err := a.Open(t.Context(), text, db.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := st.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	st := program.Open(t, address)
 	token := func(readOnly bool, lifetime time.Duration) string {
 		k, token, err := keys.New("test", time.Now().Add(-time.Hour), lifetime)
 		k.ReadOnly = readOnly
@@ -91,10 +77,7 @@ func newSuiteOn(t *testing.T, text string) *suite {
 func serve(t *testing.T, st store.Store) string {
 	t.Helper()
 	log := slog.New(slog.DiscardHandler)
-	h, err := program.NewHandler(st, log)
-	if err != nil {
-		t.Fatal(err)
-	}
+	h := program.NewHandler(st, log)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

@@ -17,19 +17,44 @@ import (
 	"testing"
 	"time"
 
+	"example.com/petstore/internal/db"
 	"example.com/petstore/internal/edge"
 	"example.com/petstore/internal/keys"
 	"example.com/petstore/internal/service"
 	"example.com/petstore/internal/store"
+	"example.com/petstore/internal/store/address"
 )
 
 // Key is a fixed API key that the handlers of this package accept.
 const Key = "an-api-key-for-the-tests"
 
+// Open opens the store at an address until the test ends.
+func Open(t testing.TB, text string) store.Store {
+	t.Helper()
+	var a address.Address
+	if err := a.Set(text); err != nil {
+		t.Fatal(err)
+	}
+	st, err := a.Open(t.Context(), text, db.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := st.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return st
+}
+
 // NewHandler returns the service on a store, in this process. It accepts Key and
 // the keys in the store. log may be nil.
-func NewHandler(st store.Store, log *slog.Logger) (*edge.Handler, error) {
-	return service.NewHandler(st, keys.NewKeyring(st, []string{Key}), edge.Options{Logger: log})
+func NewHandler(st store.Store, log *slog.Logger) *edge.Handler {
+	h, err := service.NewHandler(st, keys.NewKeyring(st, []string{Key}), edge.Options{Logger: log})
+	if err != nil {
+		panic(err) // the document is that of the program
+	}
+	return h
 }
 
 // NewServer serves h on a local port until the server is closed.

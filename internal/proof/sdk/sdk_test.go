@@ -95,10 +95,7 @@ func newService(t *testing.T) (*memory.Store, http.HandlerFunc) {
 	for n := range 300 {
 		_, _ = store.CreatePet(t.Context(), example.Named(fmt.Sprintf("Zoë %d.", n+1)), pets.IdempotencyKey{}) // never fails
 	}
-	h, err := program.NewHandler(store, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	h := program.NewHandler(store, nil)
 	var requests, creates atomic.Int32
 	var refused time.Time
 	return store, func(w http.ResponseWriter, r *http.Request) {
