@@ -46,10 +46,8 @@ func Run(t *testing.T, f Factory) {
 		"IdempotencyConcurrent":  testIdempotencyConcurrent,
 		"ForgetIdempotencyKeys":  testForgetIdempotencyKeys,
 		"Keys":                   testKeys,
-		"RevokeKey":              testRevokeKey,
 		"RecordKeyUse":           testRecordKeyUse,
 		"Load":                   testLoad,
-		"ContextEnded":           testContextEnded,
 		"Close":                  testClose,
 	} {
 		t.Run(name, func(t *testing.T) {
