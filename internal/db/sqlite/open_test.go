@@ -3,6 +3,7 @@ package sqlite
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -29,6 +30,10 @@ func TestPaths(t *testing.T) {
 			wantFiles(t, path, name, name+"-lock")
 		}
 	}
+	longest, to := pathOf(t, t.TempDir(), maxPath), pathOf(t, t.TempDir(), maxPath)
+	mustCreate(t, open(t, longest), "a")
+	mustBackup(t, longest, to)
+	wantNotes(t, to, 1)
 }
 
 // pathOf returns a path in dir with a number of bytes.
@@ -43,14 +48,6 @@ func pathOf(t *testing.T, dir string, length int) string {
 	return filepath.Join(dir, strings.Repeat("x", length-len(dir)-1))
 }
 
-// The longest path can be written and backed up.
-func TestLongPath(t *testing.T) {
-	path, to := pathOf(t, t.TempDir(), maxPath), pathOf(t, t.TempDir(), maxPath)
-	mustCreate(t, open(t, path), "a")
-	mustBackup(t, path, to)
-	wantNotes(t, to, 1)
-}
-
 func TestOpenRejects(t *testing.T) {
 	dir := t.TempDir()
 	in := func(name string) string { return filepath.Join(dir, name) }
@@ -63,13 +60,20 @@ func TestOpenRejects(t *testing.T) {
 		mustClose(t, open(t, in(name)))
 	}
 	damageLeaf(t, in("schemaless"), "goose_db_version")
-	if err := errors.Join(os.Link(in("one"), in("twin")), os.Symlink("gone", in("dangling"))); err != nil {
+	links := []error{os.Link(in("one"), in("twin")), os.Symlink("gone", in("dangling"))}
+	for i, suffix := range suffixes { // that somebody planted beside a database
+		links = append(links, os.Symlink("planted", in(fmt.Sprint(i))+suffix))
+	}
+	if err := errors.Join(links...); err != nil {
 		t.Fatal(err)
 	}
-	_, err := schema.Verify(t.Context(), in("twin"))
-	wantError(t, "Verify", err, "has several names")
-	_, err = schema.Restore(t.Context(), in("twin"), backupOf(t, "a"), true)
-	wantError(t, "Restore", err, "has several names")
+	const beside = " beside it is not a regular file"
+	for name, want := range map[string]string{"twin": "has several names", "0": "0-wal" + beside} {
+		_, err := schema.Verify(t.Context(), in(name))
+		wantError(t, "Verify", err, want)
+		_, err = schema.Restore(t.Context(), in(name), backupOf(t, "a"), true)
+		wantError(t, "Restore", err, want)
+	}
 	for _, c := range []struct {
 		path, want string
 		mustExist  bool
@@ -89,6 +93,10 @@ func TestOpenRejects(t *testing.T) {
 		{path: in("twin"), want: "has several names (hard links)"},
 		{path: in("dangling"), want: "is a symbolic link to nothing"},
 		{path: in("schemaless"), want: "is damaged"},
+		{path: in("0"), want: "0-wal" + beside},
+		{path: in("1"), want: "1-shm" + beside},
+		{path: in("2"), want: "2-lock" + beside},
+		{path: in("3"), want: "3-journal" + beside},
 		{path: in("none"), want: "there is no store at " + in("none"), mustExist: true},
 		{path: in("empty"), want: "there is no store at " + in("empty"), mustExist: true},
 	} {
@@ -103,27 +111,12 @@ func TestOpenRejects(t *testing.T) {
 			t.Errorf("%q: got the file changed, want it left alone", c.path)
 		}
 	}
-	if _, err := os.Stat(in("none")); err == nil {
-		t.Error("MustExist: got a file made, want none")
+	if _, err := newLock(in("2")).TryLock(); err == nil {
+		t.Error("got the target of a link locked")
 	}
-}
-
-// A link that somebody planted beside the database is never followed.
-func TestPlantedLinks(t *testing.T) {
-	for _, suffix := range suffixes {
-		path, target := newPath(t), newPath(t)
-		if err := os.Symlink(target, path+suffix); err != nil {
-			t.Fatal(err)
-		}
-		_, err := schema.Open(t.Context(), path, db.Options{})
-		wantError(t, "Open", err, path+suffix+" beside it is not a regular file")
-		_, err = schema.Restore(t.Context(), path, backupOf(t), true)
-		wantError(t, "Restore", err, suffix)
-		if _, err := newLock(path).TryLock(); suffix == lockSuffix && err == nil {
-			t.Error("got the target of the link locked")
-		}
-		if _, err := os.Lstat(target); err == nil {
-			t.Errorf("%s: got the target of the link made", suffix)
+	for _, name := range []string{"none", "planted"} {
+		if _, err := os.Stat(in(name)); err == nil {
+			t.Errorf("got the file %s made, want none", name)
 		}
 	}
 }

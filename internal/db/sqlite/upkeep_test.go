@@ -15,28 +15,17 @@ import (
 	"example.com/petstore/internal/db"
 )
 
-// TestBackup backs a database up beside a server and restores the backup elsewhere.
+// TestBackup backs a database up beside a server.
 func TestBackup(t *testing.T) {
-	path, to, restored := newPath(t), newPath(t), newPath(t)
-	d := open(t, path)
-	mustCreate(t, d, "a")
+	path, to := newPath(t), newPath(t)
+	mustCreate(t, open(t, path), "a")
 	r := mustBackup(t, path, to)
 	if r.Path != to || r.Schema != 1 || !reflect.DeepEqual(r.Rows, []db.Rows{{Table: "notes", Count: 1}, {Table: "tags"}}) || r.Bytes == 0 {
 		t.Errorf("Report: got %+v, want one note in %s", r, to)
 	}
 	wantFiles(t, path, "notes.db", "notes.db-lock", "notes.db-shm", "notes.db-wal")
 	mustBackup(t, to, to+"2")
-	wantFiles(t, to, "notes.db", "notes.db2")                  // nothing else was made
-	sqlOn(t, to, "CREATE TABLE backups (finished_at INTEGER)") // as older programs have it
-	for range 2 {                                              // the second has a database to replace
-		if _, err := schema.Restore(t.Context(), restored, to, true); err != nil {
-			t.Fatalf("Restore: got error %v", err)
-		}
-		wantFiles(t, restored, "notes.db", "notes.db-lock")
-	}
-	if after := walk(t, open(t, restored)); !reflect.DeepEqual(walk(t, d), after) {
-		t.Errorf("restored: got %v, want what was backed up", after)
-	}
+	wantFiles(t, to, "notes.db", "notes.db2") // nothing else was made
 }
 
 // A restore continues above the identifiers that the replaced database gave, or far above
@@ -181,6 +170,7 @@ func TestRestoreRejects(t *testing.T) {
 // A log is never applied to another file, and only Restore with force removes it.
 func TestRestoreWithLog(t *testing.T) {
 	from := backupOf(t, "a", "b", "c")
+	sqlOn(t, from, "CREATE TABLE backups (finished_at INTEGER)") // as older programs have it
 	for what, c := range map[string]struct {
 		spoil   func(path string) error
 		refused string // by Open, or ""
@@ -211,7 +201,9 @@ func TestRestoreWithLog(t *testing.T) {
 			t.Errorf("%s: Restore: got error %v", what, err)
 		}
 		wantFiles(t, path, "notes.db", "notes.db-lock")
-		wantNotes(t, path, 3)
+		if got, want := walk(t, open(t, path)), (ledger{1: "a", 2: "b", 3: "c"}); !reflect.DeepEqual(got, want) {
+			t.Errorf("%s: restored: got %v, want %v", what, got, want)
+		}
 	}
 }
 

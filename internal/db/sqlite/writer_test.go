@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -15,51 +16,11 @@ import (
 	"example.com/petstore/internal/fault"
 )
 
-// inBubble calls f with an open database in a synctest bubble: synctest.Wait returns when
-// every caller is waiting for the writer, and the writer for the test.
-func inBubble(t *testing.T, f func(t *testing.T, d *DB)) {
-	t.Helper()
+// Callers that write again as soon as they have an answer share commits.
+func TestCallersComeBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := open(t, newPath(t))
 		defer mustClose(t, d)
-		f(t, d)
-	})
-}
-
-// call is a create in the background.
-type call struct {
-	id  int64
-	err error
-}
-
-// start makes n calls, which need not have ended when it returns.
-func start(t *testing.T, d *DB, n int, text string) []*call {
-	calls := make([]*call, n)
-	for i := range calls {
-		calls[i] = &call{}
-		go func() { calls[i].id, calls[i].err = create(t.Context(), d, text) }()
-	}
-	synctest.Wait()
-	return calls
-}
-
-// hold keeps the writer busy until the function that it returns is called.
-func hold(d *DB) (resume func()) {
-	held := make(chan struct{})
-	go func() { _ = d.Write(context.Background(), func(Conn) error { <-held; return nil }) }()
-	synctest.Wait()
-	return func() { close(held) }
-}
-
-// settle waits until the writer is idle.
-func settle() {
-	time.Sleep(time.Second) // the bubble's time
-	synctest.Wait()
-}
-
-// Callers that write again as soon as they have an answer share commits.
-func TestCallersComeBack(t *testing.T) {
-	inBubble(t, func(t *testing.T, d *DB) {
 		var wg sync.WaitGroup
 		for i := range 32 {
 			wg.Go(func() {
@@ -81,56 +42,58 @@ func TestCallersComeBack(t *testing.T) {
 func TestJobFails(t *testing.T) {
 	for what, c := range map[string]struct {
 		run     func(conn Conn) error
-		commits uint64 // of it and ten others that wait for one
+		commits uint64 // of it and ten others in its batch
 	}{
-		"refusal":     {func(Conn) error { return fault.New(fault.NotFound, "none") }, 2},
-		"statement":   {func(conn Conn) error { _, err := conn.Stmt(insertTag).Exec(nil); return err }, 11},
-		"transaction": {func(conn Conn) error { return conn.tx.Rollback() }, 11}, // the commit, if it is alone
+		"refusal":     {func(Conn) error { return fault.New(fault.NotFound, "none") }, 1},
+		"statement":   {func(conn Conn) error { _, err := conn.Stmt(insertTag).Exec(nil); return err }, 10},
+		"transaction": {func(conn Conn) error { return conn.tx.Rollback() }, 10}, // the commit, if it is alone
 	} {
-		inBubble(t, func(t *testing.T, d *DB) {
-			resume := hold(d)
-			calls := start(t, d, 5, "before")
-			var failed error
-			go func() { failed = d.Write(context.Background(), c.run) }()
-			synctest.Wait()
-			calls = append(calls, start(t, d, 5, "after")...)
-			resume()
-			settle()
-			if failed == nil || fault.IsCallers(failed) != (what == "refusal") {
-				t.Errorf("%s: got error %v", what, failed)
+		d := open(t, newPath(t))
+		insert := func(conn Conn) error { return conn.Stmt(insertNote).QueryRow("a").Scan(new(int64)) }
+		var batch []*job
+		for _, run := range append(slices.Repeat([]func(Conn) error{insert}, 10), c.run) {
+			batch = append(batch, &job{run: run, done: make(chan error, 1)})
+		}
+		batch[5], batch[10] = batch[10], batch[5]
+		d.runBatch(batch)
+		for i, j := range batch {
+			err := <-j.done
+			if (err != nil) != (i == 5) || err != nil && fault.IsCallers(err) != (what == "refusal") {
+				t.Errorf("%s: job %d: got error %v, want only job 5 to fail", what, i, err)
 			}
-			stored := walk(t, d)
-			for i, c := range calls {
-				if c.err != nil || stored[c.id] == "" {
-					t.Errorf("%s: call %d: got id %d (stored: %q), error %v", what, i, c.id, stored[c.id], c.err)
-				}
-			}
-			if got := d.commits.Load(); got != c.commits || len(stored) != len(calls) {
-				t.Errorf("%s: got %d commits of %d notes, want %d of %d", what, got, len(stored), c.commits, len(calls))
-			}
-		})
+		}
+		if commits, stored := d.commits.Load(), len(walk(t, d)); commits != c.commits || stored != 10 {
+			t.Errorf("%s: got %d commits of %d notes, want %d of 10", what, commits, stored, c.commits)
+		}
 	}
 }
 
 // A call ends with its context while it waits for its turn, while the queue is full, or
 // while all readers are in use. Then nothing was done.
 func TestContextEnds(t *testing.T) {
-	inBubble(t, func(t *testing.T, d *DB) {
-		resume := hold(d)
+	synctest.Test(t, func(t *testing.T) {
+		d := open(t, newPath(t))
+		defer mustClose(t, d)
+		var late, inTime sync.WaitGroup
+		held := make(chan struct{})
+		inTime.Go(func() { _ = d.Write(t.Context(), func(Conn) error { <-held; return nil }) })
+		synctest.Wait()
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second) // the bubble's
 		defer cancel()
 		errs := make([]error, 3)
-		var wg sync.WaitGroup
-		wg.Go(func() { _, errs[0] = create(ctx, d, "late") })
+		late.Go(func() { _, errs[0] = create(ctx, d, "late") })
 		synctest.Wait()
-		start(t, d, maxBatch-1, "in time")
-		wg.Go(func() { _, errs[1] = create(ctx, d, "late") })
+		for range maxBatch - 1 {
+			inTime.Go(func() { mustCreate(t, d, "in time") })
+		}
+		synctest.Wait()
+		late.Go(func() { _, errs[1] = create(ctx, d, "late") })
 		var used []Conn
 		for range d.readers {
 			used = append(used, <-d.idle)
 		}
-		wg.Go(func() { errs[2] = d.Read(ctx, func(Conn) error { return nil }) })
-		wg.Wait()
+		late.Go(func() { errs[2] = d.Read(ctx, readAll) })
+		late.Wait()
 		for i, err := range errs {
 			if fault.KindOf(err) != fault.Unavailable || !errors.Is(err, context.DeadlineExceeded) {
 				t.Errorf("call %d: got error %v, want unavailable, because the context has ended", i, err)
@@ -139,8 +102,8 @@ func TestContextEnds(t *testing.T) {
 		for _, conn := range used {
 			d.idle <- conn
 		}
-		resume()
-		settle()
+		close(held)
+		inTime.Wait()
 		if got := len(walk(t, d)); got != maxBatch-1 {
 			t.Errorf("got %d notes, want those in time", got)
 		}
@@ -174,26 +137,24 @@ func TestFull(t *testing.T) {
 
 // The log restarts when its pages are in the file, unless a reader is using it.
 func TestLogLength(t *testing.T) {
-	inBubble(t, func(t *testing.T, d *DB) {
-		fill := func(what string, least, most int64) {
-			for range 50 {
-				start(t, d, 50, strings.Repeat("x", 5000))
-				settle()
-			}
-			if info, err := os.Stat(d.file + logSuffix); err != nil || info.Size() < least || info.Size() > most {
-				t.Errorf("%s: got the log %v, error %v, want %d to %d bytes", what, info, err, least, most)
-			}
+	d := open(t, newPath(t))
+	fill := func(what string, least, most int64) {
+		for range 50 {
+			mustCreate(t, d, strings.Repeat("x", 500_000))
 		}
-		fill("no reader", 0, 12<<20)
-		reading, err := d.readers[0].Begin()
-		if err == nil {
-			err = reading.QueryRow("SELECT count(*) FROM notes").Scan(new(int))
+		if info, err := os.Stat(d.file + logSuffix); err != nil || info.Size() < least || info.Size() > most {
+			t.Errorf("%s: got the log %v, error %v, want %d to %d bytes", what, info, err, least, most)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		fill("a reader", 24<<20, 1<<40)
-		_ = reading.Rollback()
-		fill("after it", 0, 16<<20)
-	})
+	}
+	fill("no reader", 0, 12<<20)
+	reading, err := d.readers[0].Begin()
+	if err == nil {
+		err = reading.QueryRow("SELECT count(*) FROM notes").Scan(new(int))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	fill("a reader", 24<<20, 1<<40)
+	_ = reading.Rollback()
+	fill("after it", 0, 16<<20)
 }
