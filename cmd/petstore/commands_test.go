@@ -5,8 +5,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -119,40 +117,6 @@ func TestInterrupted(t *testing.T) {
 	got, stderr := runHere(ctx, false, "keys", "list", "--store", "sqlite:none.db")
 	if got != 130 || !strings.HasPrefix(stderr, "petstore: interrupted: ") {
 		t.Errorf("got status %d, %s, want 130, interrupted", got, stderr)
-	}
-}
-
-func TestHealth(t *testing.T) {
-	t.Parallel()
-	status := http.StatusOK
-	h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path != "/readyz" {
-			t.Errorf("path: got %s, want /readyz", r.URL.Path)
-		}
-		w.WriteHeader(status)
-	})
-	plainServer, secureServer := httptest.NewServer(h), httptest.NewTLSServer(h)
-	defer plainServer.Close()
-	defer secureServer.Close()
-	plain, secure := plainServer.Listener.Addr().String(), secureServer.Listener.Addr().String()
-	for _, c := range []struct {
-		args   string
-		answer int
-		want   string // "" if it is ready
-	}{
-		{"--addr " + strings.TrimPrefix(plain, "127.0.0.1"), 200, ""},
-		{"--addr " + plain, 503, "is not ready (status 503); its log says why"},
-		{"--addr " + secure + " --tls-cert x.pem", 200, ""},
-		{"--addr " + secure + " --tls-cert x.pem", 302, "is not ready (status 302)"},
-		{"--addr " + secure, 200, "the server expects HTTPS; set --tls-cert"},
-		{"--addr " + plain + " --tls-cert x.pem", 200, "no response: "},
-		{"--addr 127.0.0.1:1 --tls-cert x.pem --admin-addr " + plain, 200, ""},
-	} {
-		status = c.answer
-		got, stderr := runHere(t.Context(), false, append([]string{"health"}, strings.Fields(c.args)...)...)
-		if (got == 0) != (c.want == "") || !strings.Contains(stderr, c.want) {
-			t.Errorf("health %s, %d: got %d (%s), want %q", c.args, c.answer, got, stderr, c.want)
-		}
 	}
 }
 

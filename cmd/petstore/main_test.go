@@ -2,9 +2,12 @@ package main
 
 import (
 	"context"
+	"crypto/x509"
+	"encoding/pem"
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"regexp"
 	"slices"
@@ -34,6 +37,7 @@ func TestMain(m *testing.M) {
 //	shutdown                       stop it with SIGTERM; its output is in serve.out and serve.err
 //	! shutdown                     wait until it fails by itself
 //	http STATUS METHOD PATH [BODY] send a request with $KEY, if set; the response goes to stdout
+//	certify FILE                   write a certificate and its private key
 func TestScripts(t *testing.T) {
 	runScripts(t, "sqlite", func(name string) string { return "sqlite:" + name + ".db" })
 }
@@ -59,7 +63,7 @@ func runScripts(t *testing.T, kind string, address func(name string) string) {
 			return name == kind, nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits": exits, "capture": capture, "serve": startServer, "shutdown": shutdown, "http": request,
+			"exits": exits, "capture": capture, "serve": startServer, "shutdown": shutdown, "http": request, "certify": certify,
 		},
 	})
 }
@@ -101,7 +105,8 @@ func startServer(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Defer(func() { cancel(); <-s.ended })
 	*ts.Value("server").(*process) = *s
 	ts.Setenv("URL", s.address)
-	ts.Setenv("ADDR", strings.TrimPrefix(s.address, "http://"))
+	_, addr, _ := strings.Cut(s.address, "://")
+	ts.Setenv("ADDR", addr)
 }
 
 func shutdown(ts *testscript.TestScript, fails bool, _ []string) {
@@ -124,4 +129,14 @@ func request(ts *testscript.TestScript, _ bool, args []string) {
 	if got := strconv.Itoa(response.StatusCode); got != args[0] {
 		ts.Fatalf("status: got %s, want %s", got, args[0])
 	}
+}
+
+func certify(ts *testscript.TestScript, _ bool, args []string) {
+	s := httptest.NewTLSServer(nil) // has one
+	defer s.Close()
+	key, err := x509.MarshalPKCS8PrivateKey(s.TLS.Certificates[0].PrivateKey)
+	ts.Check(err)
+	text := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.Certificate().Raw})
+	text = append(text, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: key})...)
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), text, 0o600))
 }
