@@ -189,6 +189,7 @@ func recoverPanics() echo.MiddlewareFunc {
 // for, and read the headers of responses.
 func allowOrigins(origins, readable []string) echo.MiddlewareFunc {
 	return middleware.CORSWithConfig(middleware.CORSConfig{
+		// Only web pages send an Origin. Echo would answer any OPTIONS without one.
 		Skipper:       func(c echo.Context) bool { return c.Request().Header.Get(echo.HeaderOrigin) == "" },
 		AllowOrigins:  origins,
 		AllowMethods:  []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"},
@@ -215,12 +216,12 @@ func wholePath(next echo.HandlerFunc) echo.HandlerFunc {
 // key.
 func (h *Handler) addOperations() error {
 	operations := map[string][]echo.MiddlewareFunc{}
-	differ := map[string]bool{} // routes that only one of the two has, such as GET /v1/books/:id
+	differ := map[string]bool{} // the document's routes, less those that are generated; and generated ones that it lacks
 	for id, op := range h.document.operations {
 		operations[id] = []echo.MiddlewareFunc{h.serveOperation(op)}
 		differ[op.route] = true
 	}
-	var heads []func()
+	var heads []func() // add the HEAD routes, which the document does not have
 	h.echo.OnAddRouteHandler = func(_ string, r echo.Route, handle echo.HandlerFunc, m []echo.MiddlewareFunc) {
 		if name := r.Method + " " + r.Path; differ[name] && len(m) > 0 {
 			delete(differ, name)
