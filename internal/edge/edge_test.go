@@ -209,7 +209,7 @@ func TestNewRefuses(t *testing.T) {
 	}
 }
 
-// TestDocs checks the page, / in a browser and elsewhere, and the Link of a deprecated
+// TestDocs checks the page and that it is sent once, / in a browser and elsewhere, and the Link of a deprecated
 // operation beside a Link of its own: at a public address, and without a page.
 func TestDocs(t *testing.T) {
 	const up = `</v1/books>; rel="up"`
@@ -218,12 +218,12 @@ func TestDocs(t *testing.T) {
 		o    Options
 		want string
 	}{
-		{Options{Docs: manual}, "200 [img-src *], 302 [/manual], 404 true, [</manual" + deprecation + "]"},
+		{Options{Docs: manual}, "200 304 [img-src *], 302 [/manual], 404 true, [</manual" + deprecation + "]"},
 		{
 			Options{Docs: manual, PublicURL: "https://example.com/a%20b/v1"},
-			"200 [img-src *], 302 [https://example.com/a%20b/manual], 404 true, [<https://example.com/a%20b/manual" + deprecation + "]",
+			"200 304 [img-src *], 302 [https://example.com/a%20b/manual], 404 true, [<https://example.com/a%20b/manual" + deprecation + "]",
 		},
-		{Options{}, "404 [], 404 [], 404 false, [" + up + "]"},
+		{Options{}, "404 404 [], 404 [], 404 false, [" + up + "]"},
 	} {
 		s := newServer(t, test.o)
 		s.library.handlers["getBook"] = func(c echo.Context) error {
@@ -232,7 +232,8 @@ func TestDocs(t *testing.T) {
 		}
 		_ = s.send("GET /v1/books/1", "") // must not change the headers of the next response
 		page, browser, root := s.send("GET /manual", ""), s.send("GET /\nAccept: text/html", ""), s.send("GET /", "")
-		got := fmt.Sprint(page.Code, page.Header()["Content-Security-Policy"], ", ", browser.Code, browser.Header()["Location"], ", ",
+		again := s.send("GET /manual\nIf-None-Match: "+page.Header().Get("Etag"), "")
+		got := fmt.Sprint(page.Code, again.Code, page.Header()["Content-Security-Policy"], ", ", browser.Code, browser.Header()["Location"], ", ",
 			root.Code, strings.Contains(root.Body.String(), "/manual"), ", ", s.send("GET /v1/books/1", "").Header()["Link"])
 		assert(t, got == test.want, "got %s, want %s", got, test.want)
 	}
@@ -248,6 +249,7 @@ func TestHandlerFaults(t *testing.T) {
 	}{
 		"panic":         {func(echo.Context) error { panic("a secret") }, 500, failed, "a secret"},
 		"no response":   {func(echo.Context) error { return nil }, 500, failed, "neither a response nor an error"},
+		"unknown kind":  {func(echo.Context) error { return fault.New("odd", "") }, 500, failed, "odd"},
 		"unknown error": {func(echo.Context) error { return io.ErrUnexpectedEOF }, 500, failed, "unexpected EOF"},
 		"a deadline": {func(c echo.Context) error {
 			_, ok := c.Request().Context().Deadline()
