@@ -214,7 +214,10 @@ func TestSynced(t *testing.T) {
 			mustWrite(t, target+"-wal", "acknowledged writes")
 			mustWrite(t, target+"-shm", "")
 		}
-		strace := []string{"strace", "-f", "-y", "-qq", "-o", trace, "-e", "trace=fsync,?unlink,unlinkat,?rename,renameat,renameat2"}
+		strace := []string{
+			"strace", "-f", "-y", "-qq", "-o", trace, "-e", "signal=none", // which would cut the line of a call in two
+			"-e", "trace=fsync,?unlink,unlinkat,?rename,renameat,renameat2",
+		}
 		if out, err := child(t, strace, name, from, target).CombinedOutput(); err != nil {
 			t.Fatalf("%s: got %s, error %v", name, out, err)
 		}
