@@ -73,7 +73,7 @@ func (d *DB) pingSucceeds(err error, now time.Time) bool {
 	return now.Sub(time.Unix(0, d.unreachableSince.Load())) < bridgedOutage
 }
 
-// Close waits for the statements in progress, for callTimeout at most: pgx would wait 15 s
+// Close waits for the statements in progress, for closeTimeout at most: pgx would wait 15 s
 // for each connection to a server that hangs.
 func (d *DB) Close() error {
 	d.closed.Store(true)
@@ -82,7 +82,7 @@ func (d *DB) Close() error {
 	select {
 	case <-closed:
 		return nil
-	case <-time.After(callTimeout):
+	case <-time.After(closeTimeout):
 		return errors.New("the connections to PostgreSQL could not be closed in time")
 	}
 }

@@ -21,6 +21,7 @@ const (
 	retryPause  = 50 * time.Millisecond
 
 	bridgedOutage = 30 * time.Second // how long Ping succeeds while the server is unreachable
+	closeTimeout  = 5 * time.Second  // leaves a process that stops the time to say what failed
 )
 
 // Statement runs SQL on a connection. It may be called several times.
