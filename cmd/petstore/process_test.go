@@ -194,14 +194,15 @@ func TestOddSockets(t *testing.T) {
 
 // fading is a pipe that is read until a text comes, and then no more until it is closed.
 type fading struct {
-	until               string
-	came, stuck, closed chan struct{}
+	until        string
+	came, closed chan struct{}
+	stuck        func() // called when nobody reads what is written
 }
 
 func (f *fading) Write(text []byte) (int, error) {
 	select {
 	case <-f.came:
-		f.stuck <- struct{}{}
+		f.stuck()
 		<-f.closed
 	default:
 		if bytes.Contains(text, []byte(f.until)) {
@@ -232,7 +233,8 @@ func TestUnreadOutput(t *testing.T) {
 				t.Fatal(err)
 			}
 			file, url, ended := filepath.Join(t.TempDir(), "pets.db"), "http://"+l.Addr().String(), make(chan int, 2)
-			out := &fading{c.until, make(chan struct{}), make(chan struct{}, 9), make(chan struct{})}
+			stuck, onStuck := context.WithCancel(t.Context())
+			out := &fading{c.until, make(chan struct{}), make(chan struct{}), onStuck}
 			env := testEnvironment(out)
 			env.stdout = env.stderr
 			env.sockets = []net.Listener{l}
@@ -244,7 +246,7 @@ func TestUnreadOutput(t *testing.T) {
 			<-out.came
 			if strings.Contains(c.until, "serving") {
 				go send("GET", url+example.List(), fixedKey, "") // waits for the log
-				<-out.stuck
+				<-stuck.Done()
 				env.stderr.mu.Lock()
 				env.stderr.since = time.Now().Add(-6 * time.Second)
 				env.stderr.mu.Unlock()

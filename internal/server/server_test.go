@@ -93,7 +93,7 @@ type running struct {
 func inBubble(t *testing.T, o Options, f func(s *running)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		conns, others, admin, failed := make(pipes), make(pipes), make(pipes), make(chan error)
+		conns, others, admin, failed := newPipes(), newPipes(), newPipes(), make(chan error)
 		o.Listeners, o.Admin, o.Failed = []net.Listener{conns, others}, admin, failed
 		s, h := newServer(t, o)
 		ctx, cancel := context.WithCancelCause(t.Context())
@@ -106,18 +106,25 @@ func inBubble(t *testing.T, o Options, f func(s *running)) {
 	})
 }
 
-// pipes is a listener that accepts what is sent to it.
-type pipes chan net.Conn
+// pipes is a listener.
+type pipes struct {
+	conns  chan net.Conn
+	closed chan struct{}
+}
+
+func newPipes() pipes { return pipes{make(chan net.Conn), make(chan struct{})} }
 
 func (p pipes) Accept() (net.Conn, error) {
-	if conn, ok := <-p; ok {
+	select {
+	case conn := <-p.conns:
 		return conn, nil
+	case <-p.closed:
+		return nil, net.ErrClosed
 	}
-	return nil, net.ErrClosed
 }
 
 func (p pipes) Close() error {
-	close(p)
+	close(p.closed)
 	return nil
 }
 
@@ -128,7 +135,7 @@ func (s *running) dial() net.Conn { return s.dialAt(s.conns) }
 
 func (s *running) dialAt(listener pipes) net.Conn {
 	client, server := net.Pipe()
-	listener <- server
+	listener.conns <- server
 	s.Cleanup(func() { _ = client.Close() })
 	return client
 }
@@ -207,7 +214,7 @@ func TestAccepted(t *testing.T) {
 		conn := s.dial()
 		s.cancel(io.EOF)
 		time.Sleep(arrivalTime / 2)
-		<-s.conns // which is closed
+		<-s.conns.closed
 		if r := roundTrip(conn, request("GET /ok")); r.StatusCode != 200 || !r.Close {
 			s.Errorf("got %d, close %v, want 200, true", r.StatusCode, r.Close)
 		}
