@@ -76,7 +76,7 @@ func TestCheck(t *testing.T) {
 	owner := server.Address("postgres")
 	address := strings.Replace(owner, "postgres@", "ann@", 1)
 	_ = mustOpen(t, owner).Close()
-	pgtest.Exec(t, owner, "CREATE ROLE ann LOGIN", "GRANT USAGE ON SCHEMA notebook TO ann", "GRANT SELECT, INSERT ON ALL TABLES IN SCHEMA notebook TO ann")
+	pgtest.Exec(t, owner, "CREATE ROLE ann LOGIN", "GRANT USAGE ON SCHEMA notebook TO ann", "GRANT SELECT, INSERT, UPDATE ON ALL TABLES IN SCHEMA notebook TO ann")
 	const names = "synchronous_standby_names"
 	for _, c := range []struct {
 		sql               string
@@ -111,13 +111,10 @@ func TestCheck(t *testing.T) {
 					t.Errorf("%s: got error %v, want %q", what, err, want)
 				}
 			}
-			_, err := Open(t.Context(), address, notebook, db.Options{})
-			says("Open", err, c.write)
-			_, err = Open(t.Context(), address, notebook, db.Options{RequireSync: true})
-			says("Open with RequireSync", err, cmp.Or(c.write, c.sync))
-			_, err = OpenReader(t.Context(), address, notebook)
-			says("OpenReader", err, c.read)
-			_, err = d.count(t.Context())
+			says("Open", closed(Open(t.Context(), address, notebook, db.Options{})), c.write)
+			says("Open with RequireSync", closed(Open(t.Context(), address, notebook, db.Options{RequireSync: true})), cmp.Or(c.write, c.sync))
+			says("OpenReader", closed(OpenReader(t.Context(), address, notebook)), c.read)
+			_, err := d.count(t.Context())
 			says("count by a new connection", err, c.read)
 			if got := figures(t, d)["postgres_sync"]; c.write == "" && (got == 1) != (c.sync == "") {
 				t.Errorf("postgres_sync: got %v", got)
@@ -156,6 +153,14 @@ func TestCheck(t *testing.T) {
 	if got, told := figures(t, d)["postgres_sync"]; told {
 		t.Errorf("postgres_sync without a server: got %v, want none", got)
 	}
+}
+
+// closed closes a database and returns the error of opening it.
+func closed(d *DB, err error) error {
+	if err == nil {
+		_ = d.Close()
+	}
+	return err
 }
 
 // figures returns the metrics of d by their names.

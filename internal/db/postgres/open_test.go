@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
 
 	"example.com/petstore/internal/db"
 	"example.com/petstore/internal/db/postgres/pgtest"
@@ -184,17 +185,15 @@ CREATE TABLE notebook.notes (
 // notebook is the schema of the tests.
 var notebook = Schema{Name: "notebook", Migrations: fstest.MapFS{"00001_notes.sql": {Data: []byte(createNotes)}}}
 
-// insert inserts a note.
+// insert inserts a note, with a key once only, however often it is called.
 func (d *DB) insert(ctx context.Context, text string, keyed bool) (id int64, err error) {
-	if !keyed {
-		err = d.WriteOnce(ctx, func(ctx context.Context, c *pgx.Conn) error {
-			return c.QueryRow(ctx, "INSERT INTO notebook.notes (text) VALUES ($1) RETURNING id", text).Scan(&id)
-		})
-		return id, err
+	write, key := d.WriteOnce, pgtype.Text{}
+	if keyed {
+		write, key = d.Write, pgtype.Text{String: text, Valid: true}
 	}
-	err = d.Write(ctx, func(ctx context.Context, c *pgx.Conn) error {
-		return c.QueryRow(ctx, `INSERT INTO notebook.notes (text, key) VALUES ($1, $1)
-ON CONFLICT (key) DO UPDATE SET key = excluded.key RETURNING id`, text).Scan(&id)
+	err = write(ctx, func(ctx context.Context, c *pgx.Conn) error {
+		return c.QueryRow(ctx, `INSERT INTO notebook.notes (text, key) VALUES ($1, $2)
+ON CONFLICT (key) DO UPDATE SET key = excluded.key RETURNING id`, text, key).Scan(&id)
 	})
 	return id, err
 }
@@ -235,10 +234,10 @@ func mustOpen(t testing.TB, address string) *DB {
 // contains want, and no password.
 func refused(t *testing.T, address, want string) {
 	t.Helper()
-	_, openErr := Open(t.Context(), address, notebook, db.Options{})
-	_, readErr := OpenReader(t.Context(), address, notebook)
 	_, _, migrateErr := Migrate(t.Context(), address, notebook, slog.New(slog.DiscardHandler))
-	for _, err := range []error{openErr, readErr, migrateErr} {
+	for _, err := range []error{
+		closed(Open(t.Context(), address, notebook, db.Options{})), closed(OpenReader(t.Context(), address, notebook)), migrateErr,
+	} {
 		if text := fmt.Sprint(err); err == nil || !strings.Contains(text, want) || strings.Contains(text, "hunter2") || strings.Contains(text, "\n") {
 			t.Errorf("%s: got error %q, want one line that says %q", address, text, want)
 		}
