@@ -56,7 +56,7 @@ func TestLastWord(t *testing.T) {
 		t.Errorf("got error %v, want %s", err, want)
 	}
 	_ = env.store.Set("sqlite:pets.db")
-	work := func(*store.Files, string, []string) (db.Report, error) { return db.Report{Path: "copy.db"}, broken }
+	work := func(*store.Files, string, string) (db.Report, error) { return db.Report{Path: "copy.db"}, broken }
 	if err := onFile(env, new(cobra.Command), io.Discard, "", work).RunE(nil, nil); err != broken {
 		t.Errorf("got error %v, want %v", err, broken)
 	}

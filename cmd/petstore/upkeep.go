@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"strings"
 
 	"example.com/petstore/internal/db"
 	"example.com/petstore/internal/store"
@@ -21,8 +22,8 @@ disk.`,
 		Args: cobra.ExactArgs(1),
 	}
 	force := cmd.Flags().Bool("force", false, "replace FILE if it exists")
-	return onFile(env, cmd, env.stderr, "backed up", func(f *store.Files, path string, args []string) (db.Report, error) {
-		return f.Backup(cmd.Context(), path, args[0], *force)
+	return onFile(env, cmd, env.stderr, "backed up", func(f *store.Files, path, file string) (db.Report, error) {
+		return f.Backup(cmd.Context(), path, file, *force)
 	})
 }
 
@@ -39,8 +40,8 @@ above the last one of the old store, or, if there is none, far above the backup'
 		Args: cobra.ExactArgs(1),
 	}
 	force := cmd.Flags().Bool("force", false, "replace the store if it exists")
-	return onFile(env, cmd, env.stderr, "restored", func(f *store.Files, path string, args []string) (db.Report, error) {
-		return f.Restore(cmd.Context(), path, args[0], *force)
+	return onFile(env, cmd, env.stderr, "restored", func(f *store.Files, path, file string) (db.Report, error) {
+		return f.Restore(cmd.Context(), path, file, *force)
 	})
 }
 
@@ -54,27 +55,26 @@ running. If there is damage, verify reports it, and the exit status is 1.`,
 		Args:    cobra.NoArgs,
 	}
 	const done = "no damage was found in"
-	return onFile(env, cmd, env.stdout, done, func(f *store.Files, path string, _ []string) (db.Report, error) {
+	return onFile(env, cmd, env.stdout, done, func(f *store.Files, path, _ string) (db.Report, error) {
 		return f.Verify(cmd.Context(), path)
 	})
 }
 
-// onFile completes a command that does work with a store that is a file, and with the file
-// that its argument names, if any. It prints to out what was done.
+// onFile completes a command that does work with a store that is a file, at path, and with
+// the file that its argument names, or "". It prints to out what was done.
 func onFile(
 	env *environment, cmd *cobra.Command, out io.Writer, done string,
-	work func(f *store.Files, path string, args []string) (db.Report, error),
+	work func(f *store.Files, path, file string) (db.Report, error),
 ) *cobra.Command {
 	cmd.RunE = func(_ *cobra.Command, args []string) error {
 		if env.store.Files == nil {
 			return fmt.Errorf("a %s store is no file: back up, restore and check it with the tools of its database", env.store.Name)
 		}
-		for _, file := range args {
-			if err := refuseRoot(env, file); err != nil {
-				return err
-			}
+		file := strings.Join(args, "") // one or none
+		if err := refuseRoot(env, file); err != nil {
+			return err
 		}
-		r, err := work(env.store.Files, env.store.Path(), args)
+		r, err := work(env.store.Files, env.store.Path(), file)
 		if err != nil && r.Path == "" { // otherwise the error says what was done
 			return fmt.Errorf("%w; nothing was changed", err)
 		}

@@ -112,9 +112,12 @@ func TestTLS(t *testing.T) {
 		t.Error("TLS 1.1: got no error, want one")
 	}
 	conn := tls.Client(dial(""), &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"h2", "http/1.1"}})
-	r := roundTrip(conn, request("GET /ok"))
-	if got := conn.ConnectionState().NegotiatedProtocol; got != "http/1.1" || r.Header.Get("Strict-Transport-Security") == "" {
-		t.Errorf("got %s, %v, want http/1.1, Strict-Transport-Security", got, r.Header)
+	header := roundTrip(conn, request("GET /ok")).Header
+	if got := conn.ConnectionState().NegotiatedProtocol; got != "http/1.1" {
+		t.Errorf("got %s, want http/1.1", got)
+	}
+	if got, want := header.Get("Strict-Transport-Security"), "max-age=31536000"; got != want {
+		t.Errorf("Strict-Transport-Security: got %q, want %s", got, want)
 	}
 	// The connection must not be reset before the response to too large a header is read.
 	_, _ = io.WriteString(conn, "GET / HTTP/1.1\r\nX: "+strings.Repeat("x", 4*maxHeader))

@@ -271,7 +271,11 @@ func TestStop(t *testing.T) {
 		fails bool
 		after time.Duration
 		want  any
-	}{{"/hang", false, 14 * time.Second, hung}, {"/large", false, 14 * time.Second, nil}, {"/hang", true, time.Second, "short write\n" + hung}} {
+	}{
+		{"/hang", false, 14 * time.Second, hung},
+		{"/large", false, 14 * time.Second, nil},
+		{"/hang", true, time.Second, "short write\n" + hung},
+	} {
 		inBubble(t, Options{Drain: 5 * time.Second}, func(s *running) {
 			conn := s.dial()
 			_, _ = io.WriteString(conn, request("GET "+c.path))
