@@ -28,7 +28,8 @@ func describe(err error, root string, schema *openapi3.Schema) string {
 		return errTooDeep.Error()
 	case errors.Is(err, openapi3filter.ErrInvalidRequired):
 		return root + " is required"
-	case decoding != nil && decoding.GoType != nil && decoding.GoType.Kind() <= reflect.Int64: // matches the schema, as 7.0 does
+	case decoding != nil && decoding.GoType != nil && decoding.GoType.Kind() <= reflect.Int64:
+		// The schema accepts 7.0 as an integer.
 		return placeOf(decoding.JSONPointer) + " " + describeInteger(decoding.GoType.Bits())
 	case e == nil:
 		return root + " does not match the document"

@@ -79,7 +79,10 @@ func TestInFlight(t *testing.T) {
 // decoding is a body that calls a function when it is decoded.
 type decoding func()
 
-func (d *decoding) UnmarshalJSON([]byte) error { (*d)(); return nil }
+func (d *decoding) UnmarshalJSON([]byte) error {
+	(*d)()
+	return nil
+}
 
 // TestDecoding checks that few bodies are decoded at a time, since each may become megabytes,
 // and that a request that waits too long for its turn is refused.
@@ -101,7 +104,8 @@ func TestDecoding(t *testing.T) {
 			limit.TryAcquire(others)
 			start := time.Now()
 			got := s.send("POST /v1/books", `{"title":"a"}`).Code
-			assert(t, got == want && time.Since(start) == after, "got %d after %v, want %d after %v", got, time.Since(start), want, after)
+			assert(t, got == want && time.Since(start) == after,
+				"got %d after %v, want %d after %v", got, time.Since(start), want, after)
 			limit.Release(others)
 		}
 		send(processors, 503, 8*time.Second)
@@ -123,7 +127,8 @@ func TestSlowBody(t *testing.T) {
 		}()
 		synctest.Wait()
 		got := s.send("GET /v1/books", "").Code
-		assert(t, got == 200 && !s.inFlight.running.TryAcquire(2), "a request meanwhile: got status %d, want 200 for one at a time", got)
+		assert(t, got == 200 && !s.inFlight.running.TryAcquire(2),
+			"a request meanwhile: got status %d, want 200 for one at a time", got)
 		_, _ = io.WriteString(send, `{"title":"a"}`)
 		_ = send.Close()
 		got = <-status
@@ -196,7 +201,8 @@ func TestReady(t *testing.T) {
 			}
 			for range 3 {
 				got := <-statuses
-				assert(t, got == status && time.Since(start) == after, "got status %d after %v, want %d after %v", got, time.Since(start), status, after)
+				assert(t, got == status && time.Since(start) == after,
+					"got status %d after %v, want %d after %v", got, time.Since(start), status, after)
 			}
 			assert(t, checks == wantChecks, "got %d checks, want %d", checks, wantChecks)
 		}

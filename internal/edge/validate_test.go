@@ -45,9 +45,13 @@ func TestParameters(t *testing.T) {
 			"%.99s %s: got %d, %s, want %d, %s", test.send, test.body, w.Code, w.Body, test.status, test.want)
 	}
 	s.library.handlers["listBooks"] = func(c echo.Context) error { return c.String(http.StatusOK, c.QueryString()) }
-	for _, query := range []string{"", "limit=100", "year=-5", "price=1e1", "level=1&level=2", "from=2024-02-29", "sold=true", "tag=a&tag=b", "unknown=1&unknown=2"} {
+	for _, query := range []string{
+		"", "limit=100", "year=-5", "price=1e1", "level=1&level=2", "from=2024-02-29", "sold=true", "tag=a&tag=b",
+		"unknown=1&unknown=2",
+	} {
 		w := s.send("GET /v1/books?"+query, "")
-		assert(t, w.Code == 200 && w.Body.String() == query, "%q: got %d, %s, want 200 without defaults", query, w.Code, w.Body)
+		assert(t, w.Code == 200 && w.Body.String() == query,
+			"%q: got %d, %s, want 200 without defaults", query, w.Code, w.Body)
 	}
 }
 
