@@ -17,7 +17,7 @@ import (
 
 // cases tests single requests.
 func (s *suite) cases(t *testing.T) {
-	body, address := example.Body(), strings.NewReplacer(s.document.Servers[0].URL, s.Address)
+	body, address := example.Body(), strings.NewReplacer(s.document.Servers[0].URL, s.address)
 	yaml, asJSON := address.Replace(string(gen.Document)), address.Replace(string(gen.DocumentJSON))
 	padded := body + strings.Repeat(" ", maxBody-len(body))
 	for _, c := range []testCase{
@@ -110,29 +110,29 @@ var _, unknownKey, _ = keys.New("unknown", time.Now(), 0)
 
 // authentication tests which credentials are accepted.
 func (s *suite) authentication(t *testing.T) {
-	key, body := bearer(s.Key), ""
+	key, body := bearer(s.key), ""
 	for _, c := range []testCase{
 		{send: key, want: "200"},
-		{send: "authorization: bearer " + s.Key, want: "200"},
-		{send: "X-Api-Key: " + s.Key, header: noCredentials},
+		{send: "authorization: bearer " + s.key, want: "200"},
+		{send: "X-Api-Key: " + s.key, header: noCredentials},
 		{send: "Authorization: ", header: noCredentials},
 		{send: "Authorization: Bearer", header: noCredentials},
-		{send: "Authorization: " + s.Key, header: noCredentials},
-		{send: "Authorization: Bearer  " + s.Key, want: "200"},
+		{send: "Authorization: " + s.key, header: noCredentials},
+		{send: "Authorization: Bearer  " + s.key, want: "200"},
 		{send: bearer("AZaz09-._~+/=="), header: invalidToken},
 		{send: bearer("=="), header: noCredentials},
 		{send: bearer("a=b"), header: noCredentials},
 		{send: bearer("a,b"), header: noCredentials},
-		{send: bearer(`"` + s.Key + `"`), header: noCredentials},
-		{send: "Authorization: Basic " + s.Key, header: noCredentials},
+		{send: bearer(`"` + s.key + `"`), header: noCredentials},
+		{send: "Authorization: Basic " + s.key, header: noCredentials},
 		{send: key + "\n" + key, header: eitherOfBoth, gateway: true},
-		{send: "Cookie: access_token=" + s.Key, header: noCredentials},
+		{send: "Cookie: access_token=" + s.key, header: noCredentials},
 		{send: "Proxy-" + key, header: noCredentials},
 		{send: bearer(unknownKey), header: invalidToken},
 		{send: bearer("another-api-key-for-tests"), header: invalidToken},
 		{send: key + "\xff", header: eitherOfBoth},
 	} {
-		c.send, c.noKey = "GET /v1/pets?limit=1&access_token="+s.Key+"&api_key="+s.Key+"\n"+c.send, true
+		c.send, c.noKey = "GET /v1/pets?limit=1&access_token="+s.key+"&api_key="+s.key+"\n"+c.send, true
 		if c.want == "" {
 			c.want, c.says = "401 unauthorized", "API key"
 		}
@@ -145,7 +145,7 @@ func (s *suite) authentication(t *testing.T) {
 	for _, path := range []string{"/v1/pets", "/v1/pets/1", "/v1/pets/x"} {
 		s.try(t, testCase{send: "GET " + path, noKey: true, want: "401 unauthorized", header: noCredentials})
 	}
-	for reason, key := range map[string]string{"expired": s.ExpiredKey, "revoked": s.RevokedKey} {
+	for reason, key := range map[string]string{"expired": s.expiredKey, "revoked": s.revokedKey} {
 		if key != "" {
 			challenge := invalidToken + `, error_description="[^"]*` + reason + `[^"]*"`
 			s.try(t, testCase{send: "GET /v1/pets\n" + bearer(key), noKey: true, want: "401 unauthorized", says: reason, header: challenge})
@@ -169,7 +169,7 @@ func (s *suite) methods(t *testing.T) {
 			} else if slices.Contains(strings.Split(allowed, ", "), method) {
 				continue
 			}
-			for _, c := range []testCase{c, c.with(bearer(s.Key))} {
+			for _, c := range []testCase{c, c.with(bearer(s.key))} {
 				got := s.try(t, c)
 				allow := strings.Join(slices.Sorted(strings.SplitSeq(got.Header.Get("Allow"), ", ")), ", ")
 				got.assert(t, allow == allowed || got.StatusCode == http.StatusBadRequest, "Allow: got %q, want %q", allow, allowed)
@@ -184,7 +184,7 @@ type object = map[string]any
 // add creates a pet and checks that the response has what was sent.
 func (s *suite) add(t *testing.T, body string, header ...string) object {
 	t.Helper()
-	send := strings.Join(append([]string{"POST /v1/pets", bearer(s.Key)}, header...), "\n")
+	send := strings.Join(append([]string{"POST /v1/pets", bearer(s.key)}, header...), "\n")
 	got := s.expect(t, testCase{send: send, body: body, want: "201"})
 	pet, _ := decode(got.body).(object)
 	s.wantEqual(t, pet, body)
@@ -204,7 +204,7 @@ func (s *suite) wantEqual(t *testing.T, pet object, body string) {
 // get reads one pet.
 func (s *suite) get(t *testing.T, id string) object {
 	t.Helper()
-	pet, _ := decode(s.expect(t, testCase{send: "GET /v1/pets/" + id + "\n" + bearer(s.Key), want: "200"}).body).(object)
+	pet, _ := decode(s.expect(t, testCase{send: "GET /v1/pets/" + id + "\n" + bearer(s.key), want: "200"}).body).(object)
 	return pet
 }
 
@@ -272,17 +272,17 @@ func (s *suite) retry(t *testing.T) {
 			good, _ := values(p.Value)
 			for _, v := range good {
 				if c.body = example.Body(encode(name) + ":" + v); !reflect.DeepEqual(decode(v), pet[name]) && key == s.run+"a" {
-					s.expect(t, c.with(bearer(s.Key)))
+					s.expect(t, c.with(bearer(s.key)))
 				}
 			}
 		}
 	}
 	others := []object{s.add(t, example.Body()), s.add(t, example.Body())}
-	if s.OtherKey != "" {
-		mine := s.Key
-		s.Key = s.OtherKey
+	if s.otherKey != "" {
+		mine := s.key
+		s.key = s.otherKey
 		others = append(others, s.add(t, example.Body(), "Idempotency-Key: "+s.run+"a1"))
-		s.Key = mine
+		s.key = mine
 	}
 	for _, pet := range others {
 		assert(t, seen[pet["id"]] == "", "without the key, or with another API key: got the pet of %s, want another", seen[pet["id"]])

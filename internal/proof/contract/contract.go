@@ -11,7 +11,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -21,22 +20,18 @@ import (
 	"example.com/petstore/internal/example"
 )
 
-// Server is the service under test. Cases that need an optional key are left out
-// if that key is empty.
-type Server struct {
-	URL     string // for example http://127.0.0.1:8080/v1
-	Address string // what the served document says of it
-	Key     string // a key that may read and add pets
-
-	OtherKey    string // another such key
-	ReadOnlyKey string // a key that may only read
-	ExpiredKey  string
-	RevokedKey  string
-}
-
-// suite is a server with what its cases share.
+// suite is a service under test, with what its cases share. Cases that need an optional key
+// are left out if that key is empty.
 type suite struct {
-	Server
+	url     string // for example http://127.0.0.1:8080/v1
+	address string // what the served document says of it
+	key     string // a key that may read and add pets
+
+	otherKey    string // another such key
+	readOnlyKey string // a key that may only read
+	expiredKey  string
+	revokedKey  string
+
 	base     string // the path of URL, /v1
 	client   *http.Client
 	document *openapi3.T
@@ -44,28 +39,18 @@ type suite struct {
 	seen     map[string]bool // what responses have had; see note
 }
 
-func newSuite(t *testing.T, server Server) *suite {
-	t.Helper()
-	u, err := url.Parse(server.URL)
-	if err != nil || strings.TrimSuffix(u.Path, "/") != example.Base() {
-		t.Fatalf("URL: got %q, want an address such as http://127.0.0.1:8080%s", server.URL, example.Base())
-	}
-	return &suite{
-		Server:   server,
-		base:     example.Base(),
-		document: example.Document(),
-		run:      fmt.Sprint(time.Now().UnixNano()),
-		seen:     map[string]bool{},
-		client: &http.Client{
-			Timeout:       30 * time.Second,
-			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-			Transport:     &http.Transport{DisableCompression: true, ForceAttemptHTTP2: true},
-		},
-	}
-}
-
 // test runs all tests against the service.
 func (s *suite) test(t *testing.T) {
+	s.base, s.document = example.Base(), example.Document()
+	s.run, s.seen = fmt.Sprint(time.Now().UnixNano()), map[string]bool{}
+	s.client = &http.Client{
+		Timeout:       30 * time.Second,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		Transport:     &http.Transport{DisableCompression: true, ForceAttemptHTTP2: true},
+	}
+	if !strings.HasSuffix(strings.TrimSuffix(s.url, "/"), s.base) {
+		t.Fatalf("URL: got %q, want an address such as http://127.0.0.1:8080%s", s.url, s.base)
+	}
 	t.Run("Cases", s.cases)
 	t.Run("Authentication", s.authentication)
 	t.Run("Methods", s.methods)
@@ -113,7 +98,7 @@ func (s *suite) try(t *testing.T, c testCase) response {
 	t.Helper()
 	if !c.noKey {
 		s.needsKey(t, c)
-		c = c.with(bearer(s.Key))
+		c = c.with(bearer(s.key))
 	}
 	got := s.expect(t, c)
 	if tag := got.Header.Get("ETag"); tag != "" {
@@ -131,10 +116,10 @@ func (s *suite) needsKey(t *testing.T, c testCase) {
 	if o != nil && (o.Security == nil || len(*o.Security) > 0) {
 		s.expect(t, testCase{send: c.send, body: c.body, want: "401 unauthorized", header: noCredentials})
 	}
-	if o == nil || s.ReadOnlyKey == "" {
+	if o == nil || s.readOnlyKey == "" {
 		return
 	}
-	reader := c.with(bearer(s.ReadOnlyKey))
+	reader := c.with(bearer(s.readOnlyKey))
 	if !strings.HasPrefix(c.send, http.MethodGet) && !strings.HasPrefix(c.send, http.MethodHead) {
 		reader = testCase{send: reader.send, body: c.body, want: "403 forbidden"}
 	}
@@ -199,7 +184,7 @@ func assert(t *testing.T, ok bool, format string, args ...any) {
 func (s *suite) send(t *testing.T, c testCase) response {
 	t.Helper()
 	method, target := c.target()
-	out, err := http.NewRequest(method, s.URL, strings.NewReader(c.body))
+	out, err := http.NewRequest(method, s.url, strings.NewReader(c.body))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -30,16 +30,17 @@ import (
 // need them.
 func TestContract(t *testing.T) {
 	if url := os.Getenv("URL"); url != "" {
-		newSuite(t, Server{
-			URL: url, Address: url, Key: os.Getenv("KEY"), OtherKey: os.Getenv("OTHER_KEY"),
-			ReadOnlyKey: os.Getenv("READ_ONLY_KEY"), ExpiredKey: os.Getenv("EXPIRED_KEY"), RevokedKey: os.Getenv("REVOKED_KEY"),
-		}).test(t)
+		s := &suite{
+			url: url, address: url, key: os.Getenv("KEY"), otherKey: os.Getenv("OTHER_KEY"),
+			readOnlyKey: os.Getenv("READ_ONLY_KEY"), expiredKey: os.Getenv("EXPIRED_KEY"), revokedKey: os.Getenv("REVOKED_KEY"),
+		}
+		s.test(t)
 		return
 	}
 	for name, newAddress := range stores {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			newSuiteOn(t, newAddress(t)).test(t)
+			newSuite(t, newAddress(t)).test(t)
 		})
 	}
 }
@@ -50,8 +51,8 @@ var stores = map[string]func(*testing.T) string{
 	"sqlite": func(t *testing.T) string { return "sqlite:" + filepath.Join(t.TempDir(), "petstore.db") },
 }
 
-// newSuiteOn serves the store at an address until the test ends, with a key of each kind.
-func newSuiteOn(t *testing.T, address string) *suite {
+// newSuite serves the store at an address until the test ends, with a key of each kind.
+func newSuite(t *testing.T, address string) *suite {
 	t.Helper()
 	st := program.Open(t, address)
 	token := func(readOnly bool, lifetime time.Duration) string {
@@ -62,15 +63,15 @@ func newSuiteOn(t *testing.T, address string) *suite {
 		}
 		return token
 	}
-	server := Server{
-		URL: serve(t, st) + example.Base(), Address: example.Base(), Key: program.Key, OtherKey: token(false, 0),
-		ReadOnlyKey: token(true, 0), ExpiredKey: token(false, time.Minute), RevokedKey: token(false, 0),
+	s := &suite{
+		url: serve(t, st) + example.Base(), address: example.Base(), key: program.Key, otherKey: token(false, 0),
+		readOnlyKey: token(true, 0), expiredKey: token(false, time.Minute), revokedKey: token(false, 0),
 	}
-	revoked, _ := keys.ID(server.RevokedKey)
+	revoked, _ := keys.ID(s.revokedKey)
 	if _, err := st.RevokeKey(t.Context(), revoked, time.Now()); err != nil {
 		t.Fatal(err)
 	}
-	return newSuite(t, server)
+	return s
 }
 
 // serve serves a store as the program does, until the test ends, and returns the address.

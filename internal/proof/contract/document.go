@@ -149,7 +149,7 @@ var nextLink = regexp.MustCompile(`(?:^|, )<([^<>]*)>; rel="next"`)
 // has what the request has, and begins after the last of the page.
 func (s *suite) page(t *testing.T, target string) (page []any, next string) {
 	t.Helper()
-	got := s.expect(t, testCase{send: "GET " + target + "\n" + bearer(s.Key), want: "200"})
+	got := s.expect(t, testCase{send: "GET " + target + "\n" + bearer(s.key), want: "200"})
 	page, _ = decode(got.body).([]any)
 	m := nextLink.FindStringSubmatch(strings.Join(got.Header.Values("Link"), ", "))
 	if m == nil {
@@ -222,7 +222,7 @@ func (s *suite) coverage(t *testing.T) {
 	for _, item := range s.document.Paths.Map() {
 		for _, o := range item.Operations() {
 			for status, r := range o.Responses.Map() {
-				caused := status != "408" && status != "429" && status < "500" && (status != "403" || s.ReadOnlyKey != "")
+				caused := status != "408" && status != "429" && status < "500" && (status != "403" || s.readOnlyKey != "")
 				place := o.OperationID + " " + status
 				assert(t, !caused || s.seen[place], "%s: got no such response, want a case in cases.go that causes one", place)
 				for name := range r.Value.Headers {

@@ -142,7 +142,7 @@ func testIdempotencyAfterChange(t *testing.T, f Factory) {
 		wantPet(t, s, changed)
 		for _, q := range queries() {
 			q.Limit = 10
-			wantWalk(t, s, []pets.Pet{changed}, q)
+			wantPage(t, s, []pets.Pet{changed}, q)
 		}
 		if got, err := s.CreatePet(t.Context(), example.Pet(), mine); err != nil || !equal(got, changed) {
 			t.Errorf("the same again: got %v, error %v, want %v", got, err, changed)
