@@ -131,6 +131,16 @@ func BodyNamed(name string, properties ...string) string {
 	return Body(append(properties, strconv.Quote(text)+":"+string(must(json.Marshal(name))))...)
 }
 
+// Integers returns properties for Body: those that are integers of 64 bits, with a value.
+func Integers(value string) (properties []string) {
+	for name, p := range Document().Components.Schemas["NewPet"].Value.Properties {
+		if p.Value.Format == "int64" {
+			properties = append(properties, strconv.Quote(name)+":"+value)
+		}
+	}
+	return properties
+}
+
 // LongText returns a text of n bytes in UTF-8, most of them of letters that have two.
 func LongText(n int) string {
 	return strings.Repeat("é", n/2) + strings.Repeat("x", n%2)

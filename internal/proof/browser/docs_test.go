@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -56,12 +55,7 @@ func tryOperation(t *testing.T, prefix string, width int, viewport chromedp.Acti
 		chromedp.Focus(chromedp.CSS(`[id$="tag/pets/createPet"] .show-api-client-button`)), chromedp.KeyEvent(kb.Enter),
 	)
 	const large = "9007199254740993" // JavaScript would round it
-	var integers []string
-	for name, property := range example.Document().Components.Schemas["NewPet"].Value.Properties {
-		if property.Value.Format == "int64" {
-			integers = append(integers, strconv.Quote(name)+":"+large)
-		}
-	}
+	integers := example.Integers(large)
 	p.create(example.BodyNamed(large, integers...), large, len(integers)+1)
 	const mended = `(([body, form, hint]) => body.getBoundingClientRect().top < innerHeight - 100 && form.clientWidth <= innerWidth && getComputedStyle(hint).right === '70px')(
 		['.response-section-content-body', '.request-section-content .cm-editor', '.scalar-client [role=alert]'].map((s) => document.querySelector(s)))`

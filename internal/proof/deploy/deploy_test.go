@@ -28,14 +28,23 @@ const (
 // from installation to removal.
 func TestPackage(t *testing.T) {
 	t.Parallel()
+	odd := []string{example.Body(example.Integers("-9223372036854775808")...)}
+	for _, name := range []string{
+		strings.Repeat("many pages ", 9), "it's", `\`, "a\n\\.\n\\q\r\n\t\x01\x1b", "🐈 :x $1 %s", "",
+		example.LongText(30_000), "removed",
+	} {
+		odd = append(odd, example.BodyNamed(name))
+	}
 	run(t, "sh", "-e", "-c", `
 		walk=$1
 		make package
 		cp --parents .bin/dist/petstore_$(sh deploy/package/version.sh)_$(go env GOARCH).deb $(git ls-files "deploy/*.md") $walk
 		cp internal/proof/deploy/testdata/*.sh $walk
-		echo "$2" >$walk/body.json
+		printf '%s\n' "$2" >$walk/body.json
+		printf '%s\n' "$3" >$walk/odd.ndjson
 		timeout 12m unshare --mount --pid --net --ipc --uts --cgroup --fork --kill-child \
-			sh internal/proof/deploy/testdata/boot.sh $walk || { tail -n 40 $walk/*.out; exit 1; }`, "sh", t.TempDir(), example.BodyNamed("NAME"))
+			sh internal/proof/deploy/testdata/boot.sh $walk || { tail -n 40 $walk/*.out; exit 1; }`,
+		"sh", t.TempDir(), example.BodyNamed("NAME"), strings.Join(odd, "\n"))
 }
 
 // TestFiles runs the checker for each kind of file.

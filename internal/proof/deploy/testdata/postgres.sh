@@ -21,10 +21,20 @@ odd=/var/lib/petstore/odd.db
 as petstore keys create "it's \\ an \"odd\" :key" --store sqlite:$odd
 as petstore keys create brief --expires-in 1h --store sqlite:$odd
 as petstore keys revoke brief --store sqlite:$odd
-as sqlite3 $odd "INSERT INTO pets (name, category_id, status) VALUES ('it''s', 1, 'sold'), ('\\', -9223372036854775808, 'pending'),
-	('a' || char(10) || '\\.' || char(10) || '\\q' || char(13, 10, 9, 1, 27), 3, 'available'), ('🐈 :x \$1 %s', 4, 'sold'), ('', 5, 'sold'),
-	(replace(hex(zeroblob(30000)), '00', 'é'), 6, 'sold'); DELETE FROM pets WHERE id = 5; INSERT INTO pets VALUES (700, 'last', 7, 'sold'); DELETE FROM pets WHERE id = 700;
-	INSERT INTO idempotency_keys VALUES (1, 'a ''key''\\', 'x', x'00ff27', 1700000000)"
+served() { # STORE COMMAND… runs a command while a store is served on a port of its own
+	systemd-run --collect --unit odd --uid petstore --setenv PETSTORE_API_KEYS=a-fixed-key-for-this-walk petstore serve --addr 127.0.0.1:8090 --drain 0s --store "$1"
+	until petstore health --addr 127.0.0.1:8090; do sleep 0.1; done
+	"${@:2}"
+	systemctl stop odd
+}
+odd_pets() {
+	while read -r body; do
+		curl -H 'Authorization: Bearer a-fixed-key-for-this-walk' -H "Idempotency-Key: \"a 'key'\\\\ $((n += 1))\"" \
+			-H 'Content-Type: application/json' -d "$body" http://127.0.0.1:8090/v1/pets
+	done <odd.ndjson
+}
+served sqlite:$odd odd_pets
+as sqlite3 $odd 'DELETE FROM pets WHERE id = (SELECT max(id) FROM pets)'
 move() { # SOURCE TARGET
 	moves=$(page $page 'Move from SQLite' sqlite3 | sed '/systemctl/d')
 	moves=${moves/\/var\/lib\/petstore\/petstore.db pets/$1 $2}
@@ -35,8 +45,9 @@ move $odd moved
 want() { # SQL-OF-SQLITE SQL-OF-POSTGRESQL: both give the same rows
 	diff <(as sqlite3 $odd "$1") <(sql -d moved -c "$2")
 }
-want 'SELECT id, hex(name), category_id, status FROM pets ORDER BY id' \
-	"SELECT id, upper(encode(convert_to(name, 'UTF8'), 'hex')), category_id, status FROM petstore.pets ORDER BY id"
+served sqlite:$odd list a-fixed-key-for-this-walk http://127.0.0.1:8090 >sqlite.out
+served postgres:///moved list a-fixed-key-for-this-walk http://127.0.0.1:8090 >postgres.out
+diff sqlite.out postgres.out
 want 'SELECT hex(key), key_id, pet_id, hex(fingerprint), created_at FROM idempotency_keys' \
 	"SELECT upper(encode(convert_to(key, 'UTF8'), 'hex')), key_id, pet_id, upper(encode(fingerprint, 'hex')), extract(epoch FROM created_at)::bigint FROM petstore.idempotency_keys"
 want 'SELECT id, hex(hash), created_at, expires_at, revoked_at, read_only, used_at FROM keys ORDER BY rowid' \
@@ -44,9 +55,9 @@ want 'SELECT id, hex(hash), created_at, expires_at, revoked_at, read_only, used_
 want "SELECT seq FROM sqlite_sequence WHERE name = 'pets'" 'SELECT last_value FROM petstore.pets_id_seq'
 as petstore keys list --store postgres:///moved | grep -F "it's \\ an \"odd\" :key"
 fails move $odd moved
-[ "$(sql -d moved -c 'SELECT count(*) FROM petstore.pets')" = 5 ]
+[ "$(sql -d moved -c 'SELECT count(*) FROM petstore.pets')" = 8 ]
 runuser -u postgres -- createdb -O petstore -E UTF8 -T template0 empty
-as sqlite3 $odd "INSERT INTO pets (name, category_id, status) SELECT 'number ' || value || ' of many', 1, 'sold' FROM generate_series(1, 3000)"
+copy $odd 2 3000
 as dd if=/dev/urandom of=$odd bs=4096 seek=30 count=1 conv=notrunc
 fails move $odd empty
 [ "$(sql -d empty -c 'SELECT (SELECT count(*) FROM petstore.pets) + (SELECT count(*) FROM petstore.keys)')" = 0 ]

@@ -63,13 +63,13 @@ fails create "$READONLY" Frank
 journalctl -u petstore | grep '"status":403'
 
 # Remove a pet for legal reasons: its name is in no page of the file.
-copy() { # ID N stores a pet N times more
-	as sqlite3 -safe $store "CREATE TEMP TABLE copy AS SELECT * FROM pets WHERE id = $1; UPDATE copy SET id = NULL;
-		INSERT INTO pets SELECT copy.* FROM copy, generate_series(1, $2)"
+copy() { # FILE ID N stores a pet N times more
+	as sqlite3 -safe "$1" "CREATE TEMP TABLE copy AS SELECT * FROM pets WHERE id = $2; UPDATE copy SET id = NULL;
+		INSERT INTO pets SELECT copy.* FROM copy, generate_series(1, $3)"
 }
 create "$KEY" unwanted | grep '"id":2,'
 systemctl stop petstore.socket petstore
-copy 1 600
+copy $store 1 600
 grep unwanted $store
 as sqlite3 $store 'DELETE FROM pets WHERE id = 2; VACUUM; PRAGMA wal_checkpoint(TRUNCATE)'
 fails grep unwanted $store*
@@ -109,7 +109,7 @@ command curl -sSi --insecure -H "Authorization: Bearer $KEY" 'https://localhost/
 # Save what can be read of a damaged file, without a backup.
 create "$KEY" 'one of many, so that the file has many pages' | grep '"id":603,'
 systemctl stop petstore.socket petstore
-copy 603 3000
+copy $store 603 3000
 as dd if=/dev/urandom of=$store bs=4096 seek=30 count=1 conv=notrunc
 fails as petstore verify --store sqlite:$store
 (run README.md 'Backup and restore' dump)
