@@ -283,8 +283,8 @@ func TestHandlerFaults(t *testing.T) {
 		assert(t, w.Code == test.status && strings.Contains(body, test.message) && !strings.Contains(body, "secret"),
 			"%s: got %d, %s, want %d, %q", name, w.Code, body, test.status, test.message)
 		log := s.log.String()
-		assert(t, strings.Count(log,
-			"\n") == 1 && strings.Contains(log, test.logged), "%s: log: got %s, want one line with %q", name, log, test.logged)
+		assert(t, strings.Count(log, "\n") == 1 && strings.Contains(log, test.logged),
+			"%s: log: got %s, want one line with %q", name, log, test.logged)
 	}
 }
 
