@@ -339,7 +339,7 @@ func TestClientAddress(t *testing.T) {
 		r.Header["X-Forwarded-For"] = strings.Split(c.forwarded, "|")
 		got, direct := clientAddress(proxies)(r), clientAddress(nil)(r)
 		assert(t, got == c.want, "%s, %q: got %s, want %s", c.connection, c.forwarded, got, c.want)
-		assert(t, direct+":5" == strings.NewReplacer("[",
-			"", "]", "").Replace(c.connection), "%s without proxies: got %s", c.connection, direct)
+		connection := strings.NewReplacer("[", "", "]", "").Replace(c.connection)
+		assert(t, direct+":5" == connection, "%s without proxies: got %s", c.connection, direct)
 	}
 }
