@@ -87,7 +87,9 @@ func (s *suite) parameters(t *testing.T) {
 			}
 			if p.In == openapi3.ParameterInQuery && !p.Schema.Value.Type.Is("array") {
 				twice := url.Values{p.Name: {fmt.Sprint(p.Example), fmt.Sprint(p.Example)}}.Encode()
-				s.try(t, testCase{send: o.method + " " + o.path("", "") + "?" + twice, want: "400 invalid_parameter", says: p.Name + " once"})
+				c := testCase{want: "400 invalid_parameter", says: p.Name + " once"}
+				c.send = o.method + " " + o.path("", "") + "?" + twice
+				s.try(t, c)
 			}
 		}
 	}
@@ -164,7 +166,8 @@ func (s *suite) page(t *testing.T, target string) (page []any, next string) {
 	want.Del("other") // unknown parameters are ignored
 	want.Set("limit", cmp.Or(want.Get("limit"), query.Get("limit")))
 	want.Set("after", fmt.Sprint(page[len(page)-1].(object)["id"]))
-	assert(t, link.Path == asked.Path && reflect.DeepEqual(query, want), "%s: got the link %s, want %s", target, m[1], want.Encode())
+	same := link.Path == asked.Path && reflect.DeepEqual(query, want)
+	assert(t, same, "%s: got the link %s, want %s", target, m[1], want.Encode())
 	return page, link.RequestURI()
 }
 
@@ -185,31 +188,31 @@ func (s *suite) walk(t *testing.T, target string, limit int) (all []any) {
 // filters by a property select what has the value, if only certain values are valid.
 func (s *suite) lists(t *testing.T) {
 	for _, o := range s.operations() {
-		list := o.path("", "") + "?"
-		i := slices.IndexFunc(o.parameters, func(p *openapi3.Parameter) bool { return p.Name == "limit" && p.Schema.Value.Max != nil })
+		i := slices.IndexFunc(o.parameters, func(p *openapi3.Parameter) bool { return p.Name == "limit" })
 		ok := o.Responses.Status(http.StatusOK)
 		if i < 0 || ok == nil || !schema(ok.Value.Content).Type.Is("array") {
 			continue
 		}
-		limits := o.parameters[i].Schema.Value
-		most := int(*limits.Max)
-		all := s.walk(t, list, most)
-		for _, limit := range []int{1, 7} {
-			got := s.walk(t, list+"other=1&", limit)
-			assert(t, reflect.DeepEqual(got, all), "%s: got %d with the limit %d, want %d as with %d", list, len(got), limit, len(all), most)
+		list, limit := o.path("", "")+"?", o.parameters[i].Schema.Value
+		same := func(what string, got, want []any) {
+			t.Helper()
+			assert(t, reflect.DeepEqual(got, want), "%s%s: got %d, want %d, or others", list, what, len(got), len(want))
+		}
+		all := s.walk(t, list, int(*limit.Max))
+		for _, n := range []int{1, 7} {
+			same(fmt.Sprint("limit=", n), s.walk(t, list+"other=1&", n), all)
 		}
 		page, next := s.page(t, list)
-		wantPage, wantNext := s.page(t, fmt.Sprintf("%slimit=%v", list, limits.Default))
-		assert(t, reflect.DeepEqual(page, wantPage) && next == wantNext, "%s: got %d and the link %q without a limit, want %d and %q",
-			list, len(page), next, len(wantPage), wantNext)
+		wantPage, wantNext := s.page(t, fmt.Sprint(list, "limit=", limit.Default))
+		same("", append(page, next), append(wantPage, wantNext))
 		for _, p := range o.parameters {
 			if schema(ok.Value.Content).Items.Value.Properties[p.Name] == nil {
 				continue
 			}
 			for _, value := range p.Schema.Value.Enum {
+				filter := fmt.Sprint(p.Name, "=", value)
 				want := slices.DeleteFunc(slices.Clone(all), func(v any) bool { return v.(object)[p.Name] != value })
-				got := s.walk(t, fmt.Sprintf("%s%s=%v&", list, p.Name, value), 1)
-				assert(t, reflect.DeepEqual(got, want), "%s: got %d with %s=%v, want the %d that have it", list, len(got), p.Name, value, len(want))
+				same(filter, s.walk(t, list+filter+"&", 1), want)
 			}
 		}
 	}
