@@ -23,7 +23,7 @@ import (
 )
 
 // TestCertificate checks that new files are served without a restart, also if only the
-// chain was completed, and that half a new pair is not.
+// chain was completed, that half a new pair is not, and the metric of the expiry.
 func TestCertificate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
@@ -51,6 +51,10 @@ func TestCertificate(t *testing.T) {
 			got, err := s.http.TLSConfig.GetCertificate(nil)
 			if err != nil || got.Leaf.DNSNames[0] != step.want || len(got.Certificate) != step.certificates {
 				t.Errorf("got %v, error %v, want a chain of %d for %s", got, err, step.certificates, step.want)
+			}
+			families, _ := s.options.Gatherer.Gather()
+			if expiry := families[len(families)-1].Metric[0].Gauge.GetValue(); expiry != float64(got.Leaf.NotAfter.Unix()) {
+				t.Errorf("got the expiry %v, want %v", expiry, got.Leaf.NotAfter)
 			}
 		}
 		for line, want := range map[string]int{"the new certificate cannot be used": 1, "a new certificate is in use": 3} {
