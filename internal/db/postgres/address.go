@@ -13,7 +13,7 @@ import (
 
 // What holds unless the address sets it.
 const (
-	maxConns    = 16          // of each of the two pools; PostgreSQL allows 100 in all
+	maxConns    = 16          // for writes, and as many for reads; PostgreSQL allows 100 in all
 	maxIdleTime = time.Minute // other processes may want the connection
 
 	// connectTimeout bounds connecting to one host, with the login and the check of the

@@ -112,7 +112,7 @@ func newDB(ctx context.Context, address string, schema Schema, seen session, req
 		return nil
 	}
 	writes := semaphore.NewWeighted(int64(config.MaxConns))
-	config.MaxConns *= 2
+	config.MaxConns *= 2 // as many for reads
 	pool, err := pgxpool.NewWithConfig(ctx, config)
 	if err != nil {
 		return nil, err
