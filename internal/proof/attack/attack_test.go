@@ -81,12 +81,21 @@ func TestAttack(t *testing.T) {
 
 // measure starts the program, attacks it, and meanwhile sends requests with another key.
 func measure(t *testing.T, a attack, certificates string) {
-	args, scheme := []string{"--store", "memory:"}, "http"
+	addr := program.FreeAddress(t)
+	cmd := exec.CommandContext(t.Context(), "../../../.bin/petstore", "serve", "--store", "memory:", "--addr", addr)
+	scheme := "http"
 	if a.tls {
-		args = append(args, "--tls-cert", certificates+"/cert.pem", "--tls-key", certificates+"/key.pem")
+		cmd.Args = append(cmd.Args, "--tls-cert", certificates+"/cert.pem", "--tls-key", certificates+"/key.pem")
 		scheme = "https"
 	}
-	addr, process := program.Serve(t, args...) // its end ends the attack
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		_ = cmd.Process.Kill() // which ends the attack
+		_ = cmd.Wait()
+	}()
+	program.WaitFor(t, addr)
 	c := &http.Client{Transport: &http.Transport{
 		TLSClientConfig: &tls.Config{InsecureSkipVerify: true},
 		MaxConnsPerHost: 1, // which it keeps; another might have to wait until the attacker's close
@@ -120,7 +129,7 @@ func measure(t *testing.T, a attack, certificates string) {
 		held = max(held, queued(t, addr))
 	}
 	var peak int64
-	status, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", process.Pid))
+	status, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", cmd.Process.Pid))
 	_, rest, _ := strings.Cut(string(status), "VmHWM:")
 	if _, err := fmt.Sscan(rest, &peak); err != nil {
 		t.Fatal(err)

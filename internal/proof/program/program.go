@@ -11,8 +11,6 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"os/exec"
 	"strings"
 	"testing"
 	"time"
@@ -87,21 +85,6 @@ func Send(ctx context.Context, c *http.Client, method, url, body string, header 
 	defer response.Body.Close()
 	received, err := io.ReadAll(response.Body)
 	return response.StatusCode, string(received), err
-}
-
-// Serve runs ".bin/petstore serve", which accepts Key unless PETSTORE_API_KEYS is set, at a free
-// address until the test ends.
-func Serve(t testing.TB, args ...string) (addr string, process *os.Process) {
-	t.Helper()
-	addr = FreeAddress(t)
-	cmd := exec.CommandContext(t.Context(), "../../../.bin/petstore", append([]string{"serve", "--addr", addr}, args...)...)
-	cmd.Env = append([]string{"PETSTORE_API_KEYS=" + Key}, os.Environ()...)
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = cmd.Wait() }) // the end of the context has killed it
-	WaitFor(t, addr)
-	return addr, cmd.Process
 }
 
 // FreeAddress returns an address with a free port, below the ephemeral ports.
