@@ -108,6 +108,7 @@ func TestAll(t *testing.T) {
 // TestResponses tests how All handles responses, also those of proxies and other servers.
 func TestResponses(t *testing.T) {
 	const two, next = `[{"id":1},{"id":2}]`, `</v1/pets?after=2>; rel="next"`
+	limit := example.Document().Paths.Value("/pets").Get.Parameters.GetByInAndName("query", "limit").Schema.Value
 	for name, test := range map[string]struct {
 		status           int
 		link, body, want string
@@ -127,7 +128,7 @@ func TestResponses(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := newClient(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				if got, want := r.FormValue("limit"), fmt.Sprint(*example.Parameter("limit").Max); got != want {
+				if got, want := r.FormValue("limit"), fmt.Sprint(*limit.Max); got != want {
 					t.Errorf("limit: got %s, want %s", got, want)
 				}
 				w.Header().Set("Link", test.link)

@@ -10,7 +10,6 @@
 //	example.LongBody(32<<10)                     // with texts of 32 KiB
 //	example.List(), example.Item(7)              // /v1/pets, /v1/pets/7
 //	example.Filters()["status=sold"]             // the queries of the list that filter
-//	*example.Parameter("limit").Max              // of the query of the list
 package example
 
 import (
@@ -46,11 +45,6 @@ func List() string { return Base() + path }
 
 // Item returns the path of one pet on the server.
 func Item(id any) string { return fmt.Sprintf("%s/%v", List(), id) }
-
-// Parameter returns the schema of a parameter of the list.
-func Parameter(name string) *openapi3.Schema {
-	return Document().Paths.Value(path).Get.Parameters.GetByInAndName("query", name).Schema.Value
-}
 
 // Body returns a body for createPet with properties such as `"name":"Tom"`, and with
 // examples of those that are required.

@@ -11,20 +11,17 @@ import (
 	"testing"
 )
 
-// commands begin blocks of the page, which are run in one clone, one after the other, so
-// that Go remembers the results of tests that a part does not concern. check may be empty.
-var commands = []struct{ begin, check string }{
+// parts have the beginnings of their blocks on the page, and what else is checked then.
+var parts = []struct{ begin, check string }{
 	{"git rm -rq $(git ls-files '*postgres*' '*citus*')", "make package\n! grep pgx go.mod"},
 	{"git rm -rq $(git ls-files '*docs*')", "make package"},
 	{"git rm -rq gen/client", "make drift"},
 	{"git rm -rq internal/proof/bench", ""},
 	{"git rm -rq internal/proof/attack", ""},
 	{"git rm -rq internal/proof/contract/schemathesis", ""},
-	{".github/rename.sh", `make drift
-		! { git ls-files; git grep --cached -I '' ':!*LICENSE*' ':!*-lock.json' ':!*.sum'; } | grep -iE 'p[e]t|p[s]k'`},
 }
 
-// always must succeed after each. The tags are those of the Makefile but copy.
+// always must succeed after each block. The tags are those of the Makefile but copy.
 const always = `
 	go mod tidy
 	go vet -tags postgres,citus,chromium,faults,wrk,deploy,sdk,attack ./...
@@ -32,23 +29,34 @@ const always = `
 	make --dry-run help check-all package >/dev/null
 `
 
+// TestCopy runs the blocks one after the other in one clone, so that Go remembers the results
+// of tests that a part does not concern.
 func TestCopy(t *testing.T) {
-	page, err := os.ReadFile("../../../.github/CONTRIBUTING.md")
+	dir := t.TempDir()
+	run(t, ".", "git clone -q ../../.. "+dir)
+	page, err := os.ReadFile(dir + "/.github/CONTRIBUTING.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir := t.TempDir()
-	run(t, ".", "git clone -q ../../.. "+dir)
-	for _, c := range commands {
-		t.Run(c.begin, func(t *testing.T) {
-			_, block, found := strings.Cut(strings.ReplaceAll(string(page), "\n   ", "\n"), "```sh\n"+c.begin)
-			block, _, _ = strings.Cut(block, "```")
-			if !found {
-				t.Fatal("CONTRIBUTING.md has no block that begins with this")
-			}
-			run(t, dir, "git reset -q --hard\n"+c.begin+block+always+c.check)
-		})
+	test := func(begin, commands, check string) {
+		t.Run(begin, func(t *testing.T) { run(t, dir, "git reset -q --hard\n"+commands+always+check) })
 	}
+	block := func(begin string) string {
+		_, block, found := strings.Cut(strings.ReplaceAll(string(page), "\n   ", "\n"), "```sh\n"+begin)
+		block, _, _ = strings.Cut(block, "```")
+		if !found {
+			t.Fatalf("CONTRIBUTING.md: got no block that begins with %s", begin)
+		}
+		return begin + block
+	}
+	all := ""
+	for _, p := range parts {
+		test(p.begin, block(p.begin), p.check)
+		all += block(p.begin)
+	}
+	test("all parts", all, "make lint")
+	test("renamed", block(".github/rename.sh"), `make drift
+		! { git ls-files; git grep --cached -I '' ':!*LICENSE*' ':!*-lock.json' ':!*.sum'; } | grep -iE 'p[e]t|p[s]k'`)
 }
 
 // run runs commands in a folder.
