@@ -40,7 +40,7 @@ func (h *Handler) serveOperation(op *operation) echo.MiddlewareFunc {
 			// closed only its side of the connection.
 			ctx, cancel := context.WithTimeout(context.WithoutCancel(c.Request().Context()), requestTimeout)
 			defer cancel()
-			call := startCall(c, ctx, op.OperationID)
+			call := startCall(ctx, c, op.OperationID)
 			client := "" // the API key or, if the operation needs none, the address
 			if op.public {
 				client = c.RealIP()
@@ -149,7 +149,7 @@ type call struct {
 type callKey struct{}
 
 // startCall stores a new call in the context of a request, which is a child of ctx.
-func startCall(c echo.Context, ctx context.Context, operation string) *call {
+func startCall(ctx context.Context, c echo.Context, operation string) *call {
 	started := &call{operation: operation}
 	c.SetRequest(c.Request().WithContext(context.WithValue(ctx, callKey{}, started)))
 	return started

@@ -55,7 +55,7 @@ func (h *Handler) addProbes() {
 // addPublic adds a path that needs no key.
 func (h *Handler) addPublic(path, name string, handle echo.HandlerFunc) {
 	h.echo.Match([]string{http.MethodGet, http.MethodHead}, path, func(c echo.Context) error {
-		startCall(c, c.Request().Context(), name)
+		startCall(c.Request().Context(), c, name)
 		c.Response().Header().Set("Cache-Control", "no-store")
 		return handle(c)
 	})
