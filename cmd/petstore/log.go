@@ -24,7 +24,12 @@ const (
 func newLogger(out *printer, level slog.Level, asJSON bool) *slog.Logger {
 	options := &slog.HandlerOptions{Level: level, ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
 		limit := valueLimit
-		if a.Key == slog.MessageKey || a.Key == "error" {
+		switch a.Key {
+		case slog.LevelKey:
+			if level, ok := a.Value.Any().(slog.Level); ok {
+				return slog.String(a.Key, level.String()) // which allocates nothing, unlike Value.String
+			}
+		case slog.MessageKey, "error":
 			limit = textLimit
 		}
 		if kind := a.Value.Kind(); kind == slog.KindString || kind == slog.KindAny {

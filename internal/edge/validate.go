@@ -38,19 +38,12 @@ var (
 // validateParameters checks the parameters of a request against the document.
 func (op *operation) validateParameters(c echo.Context) error {
 	r := c.Request()
-	path := map[string]string{}
-	for i, value := range c.ParamValues() {
-		if r.URL.RawPath != "" { // see ServeHTTP; the generated code does the same
-			value, _ = url.PathUnescape(value)
-		}
-		path[c.ParamNames()[i]] = value
-	}
 	query := c.QueryParams() // as the generated code reads it, without what is malformed
 	if isMalformed(r.URL.RawQuery) {
 		return fault.New(fault.InvalidParameter, "the query string is malformed or has too many parameters: "+
 			"% must be followed by two hexadecimal digits, and ; must be written as %3B")
 	}
-	input := &openapi3filter.RequestValidationInput{Request: r, PathParams: path, QueryParams: query}
+	input := &openapi3filter.RequestValidationInput{Request: r, QueryParams: query}
 	for _, parameter := range op.Parameters {
 		p := parameter.Value
 		kind, values := fault.InvalidParameter, query[p.Name]
@@ -58,7 +51,11 @@ func (op *operation) validateParameters(c echo.Context) error {
 		case openapi3.ParameterInHeader:
 			kind, values = fault.InvalidRequest, r.Header[http.CanonicalHeaderKey(p.Name)]
 		case openapi3.ParameterInPath:
-			values = []string{path[p.Name]}
+			value := c.Param(p.Name)
+			if r.URL.RawPath != "" { // see ServeHTTP; the generated code does the same
+				value, _ = url.PathUnescape(value)
+			}
+			values, input.PathParams = []string{value}, map[string]string{p.Name: value}
 		}
 		if len(values) == 0 && !p.Required {
 			continue // openapi3filter would rewrite the request to set a default

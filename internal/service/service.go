@@ -84,12 +84,12 @@ func (o *operations) GetPet(ctx context.Context, request api.GetPetRequestObject
 // nextLink returns the Link (RFC 8288) to the page that follows the pet with the ID
 // last.
 func (o *operations) nextLink(q pets.Query, last int64) string {
-	query := "limit=" + strconv.Itoa(q.Limit)
+	status := ""
 	if q.Status != "" {
-		query += "&status=" + string(q.Status)
+		status = "&status=" + string(q.Status)
 	}
-	query += "&after=" + strconv.FormatInt(last, 10)
-	return "<" + o.base + "/pets?" + query + `>; rel="next"`
+	return "<" + o.base + "/pets?limit=" + strconv.Itoa(q.Limit) + status +
+		"&after=" + strconv.FormatInt(last, 10) + `>; rel="next"`
 }
 
 // unquote returns an Idempotency-Key without the quotes and escapes of RFC 9651,

@@ -60,31 +60,24 @@ type DB struct {
 	closed bool
 }
 
-// whileOpen calls f unless the database is closed. Close waits until f returns.
-func (d *DB) whileOpen(f func() error) error {
+// Read calls f with a connection for reading once one is idle. The connection takes no
+// context: its queries are short, and watching a context would double their cost. Errors
+// of f are returned as they are if they are the caller's fault or sql.ErrNoRows.
+func (d *DB) Read(ctx context.Context, f func(Conn) error) error {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
 	if d.closed {
 		return db.ErrClosed
 	}
-	return f()
-}
-
-// Read calls f with a connection for reading once one is idle. The connection takes no
-// context: its queries are short, and watching a context would double their cost. Errors
-// of f are returned as they are if they are the caller's fault or sql.ErrNoRows.
-func (d *DB) Read(ctx context.Context, f func(Conn) error) error {
-	return d.whileOpen(func() error {
-		select {
-		case conn := <-d.idle:
-			defer func() { d.idle <- conn }()
-			err := f(conn)
-			_ = d.faults.record(err)
-			return classify(err)
-		case <-ctx.Done():
-			return db.GaveUp(ctx.Err())
-		}
-	})
+	select {
+	case conn := <-d.idle:
+		defer func() { d.idle <- conn }()
+		err := f(conn)
+		_ = d.faults.record(err)
+		return classify(err)
+	case <-ctx.Done():
+		return db.GaveUp(ctx.Err())
+	}
 }
 
 // Ping returns an error if no connection for reading becomes idle, or if nothing can be

@@ -33,23 +33,26 @@ type job struct {
 // counts. If f fails by the caller's fault, it must have changed nothing, since the writes
 // of others are committed all the same. If ctx ends before f is called, nothing is done.
 func (d *DB) Write(ctx context.Context, f func(Conn) error) error {
-	return d.whileOpen(func() error {
-		j := &job{run: f, done: make(chan error, 1)}
-		select {
-		case d.jobs <- j:
-		case <-ctx.Done():
-			return db.GaveUp(ctx.Err())
-		}
-		select {
-		case err := <-j.done:
-			return err
-		case <-ctx.Done():
-		}
-		if !j.taken.Swap(true) {
-			return db.GaveUp(ctx.Err())
-		}
-		return <-j.done
-	})
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	if d.closed {
+		return db.ErrClosed
+	}
+	j := &job{run: f, done: make(chan error, 1)}
+	select {
+	case d.jobs <- j:
+	case <-ctx.Done():
+		return db.GaveUp(ctx.Err())
+	}
+	select {
+	case err := <-j.done:
+		return err
+	case <-ctx.Done():
+	}
+	if !j.taken.Swap(true) {
+		return db.GaveUp(ctx.Err())
+	}
+	return <-j.done
 }
 
 // runJobs runs all waiting jobs in one transaction, and again until the database is closed.
