@@ -22,7 +22,7 @@ var parts = []struct{ files, check string }{
 	{"internal/proof/contract/schemathesis", ""},
 }
 
-// always must succeed after each block. The tags are those of the Makefile but copy.
+// always must succeed after a block. The tags are those of the Makefile but copy.
 const always = `
 	go mod tidy
 	go vet -tags postgres,citus,chromium,faults,wrk,deploy,sdk,attack ./...
@@ -40,7 +40,7 @@ func TestCopy(t *testing.T) {
 		t.Fatal(err)
 	}
 	test := func(name, commands, check string) {
-		t.Run(name, func(t *testing.T) { run(t, dir, "git reset -q --hard\n"+commands+always+check) })
+		t.Run(name, func(t *testing.T) { run(t, dir, "git reset -q --hard\n"+commands+check) })
 	}
 	block := func(begin string) string {
 		_, block, found := strings.Cut(strings.ReplaceAll(string(page), "\n   ", "\n"), "```sh\n"+begin)
@@ -53,11 +53,11 @@ func TestCopy(t *testing.T) {
 	all := ""
 	for _, p := range parts {
 		commands := "if [ -n \"$(git ls-files " + p.files + ")\" ]; then\n" + block("git rm -rq "+p.files) + "fi\n"
-		test(p.files, commands, p.check)
+		test(p.files, commands, always+p.check)
 		all += commands
 	}
-	test("all parts", all, "make lint")
-	test("renamed", block(".github/rename.sh"), `make drift
+	test("all parts", all, "go mod tidy\nmake lint")
+	test("renamed", block(".github/rename.sh"), always+`make drift
 		! { git ls-files; git grep --cached -I '' ':!*LICENSE*' ':!*-lock.json' ':!*.sum'; } | grep -iE 'p[e]t|p[s]k'`)
 }
 
