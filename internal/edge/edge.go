@@ -216,18 +216,15 @@ func wholePath(next echo.HandlerFunc) echo.HandlerFunc {
 // key.
 func (h *Handler) addOperations() error {
 	operations := map[string][]echo.MiddlewareFunc{}
-	differ := map[string]bool{} // the document's routes, less those that are generated; and generated ones that it lacks
+	documented := map[string]bool{} // the routes of the document
 	for id, op := range h.document.operations {
 		operations[id] = []echo.MiddlewareFunc{h.serveOperation(op)}
-		differ[op.route] = true
+		documented[op.route] = true
 	}
-	var heads []func() // add the HEAD routes, which the document does not have
+	generated := map[string]bool{} // the routes of the generated code; true if they have middleware
+	var heads []func()             // each adds a HEAD route
 	h.echo.OnAddRouteHandler = func(_ string, r echo.Route, handle echo.HandlerFunc, m []echo.MiddlewareFunc) {
-		if name := r.Method + " " + r.Path; differ[name] && len(m) > 0 {
-			delete(differ, name)
-		} else {
-			differ[name] = true
-		}
+		generated[r.Method+" "+r.Path] = len(m) > 0
 		if r.Method == http.MethodGet {
 			heads = append(heads, func() { h.echo.HEAD(r.Path, handle, m...) })
 		}
@@ -237,9 +234,20 @@ func (h *Handler) addOperations() error {
 	for _, addHead := range heads {
 		addHead()
 	}
+	var differ []string
+	for route := range documented {
+		if !generated[route] {
+			differ = append(differ, route)
+		}
+	}
+	for route := range generated {
+		if !documented[route] {
+			differ = append(differ, route)
+		}
+	}
 	if len(differ) > 0 {
-		return fmt.Errorf("the document and the generated code differ in %s; run make generate",
-			slices.Sorted(maps.Keys(differ)))
+		slices.Sort(differ)
+		return fmt.Errorf("the document and the generated code differ in %s; run make generate", differ)
 	}
 	return nil
 }
