@@ -23,13 +23,13 @@ func describe(err error, root string, schema *openapi3.Schema) string {
 	for errors.As(err, &e) && e.SchemaField == "allOf" {
 		err = e.Origin
 	}
-	switch decoding, _ := errors.AsType[*json.SemanticError](err); {
+	decoding, undecodable := errors.AsType[*json.SemanticError](err)
+	switch {
 	case errors.Is(err, errTooDeep):
 		return errTooDeep.Error()
 	case errors.Is(err, openapi3filter.ErrInvalidRequired):
 		return root + " is required"
-	case decoding != nil && decoding.GoType != nil && decoding.GoType.Kind() <= reflect.Int64:
-		// The schema accepts 7.0 as an integer.
+	case undecodable && isInteger(decoding.GoType): // the schema accepts 7.0
 		return placeOf(decoding.JSONPointer) + " " + describeInteger(decoding.GoType.Bits())
 	case e == nil:
 		return root + " does not match the document"
@@ -102,6 +102,11 @@ func bits(s *openapi3.Schema) int {
 		return 32
 	}
 	return 64
+}
+
+// isInteger reports whether t, which may be nil, is a type of signed integers.
+func isInteger(t reflect.Type) bool {
+	return t != nil && reflect.Int <= t.Kind() && t.Kind() <= reflect.Int64
 }
 
 func describeInteger(bits int) string {

@@ -33,23 +33,26 @@ var responses = map[fault.Kind]struct {
 	fault.Unavailable:          {http.StatusServiceUnavailable, "the service is unavailable; try again later"},
 }
 
-// faultOf returns the *fault.Error in err's tree. Without one, err is Echo's, whose text
-// clients do not see, or Internal.
+// faultOf returns the *fault.Error in err's tree. If there is none, it returns one for an
+// error of Echo, whose text clients do not see, and Internal for any other.
 func (h *Handler) faultOf(err error) *fault.Error {
 	if e, ok := errors.AsType[*fault.Error](err); ok {
 		return e
 	}
-	switch e, _ := errors.AsType[*echo.HTTPError](err); {
-	case e == nil:
-	case e.Code == http.StatusBadRequest: // the generated code cannot bind a parameter that the schema accepts
+	e, ok := errors.AsType[*echo.HTTPError](err)
+	if !ok {
+		return fault.Wrap(fault.Internal, err)
+	}
+	switch e.Code {
+	case http.StatusBadRequest: // the generated code cannot bind a parameter that the schema accepts
 		return fault.New(fault.InvalidParameter, "")
-	case e.Code == http.StatusNotFound:
+	case http.StatusNotFound:
 		message := "there is nothing at this path; the operations are under " + h.document.Base
 		if h.options.Docs.Path != "" {
 			message += ", and " + h.options.Docs.Path + " describes them"
 		}
 		return fault.New(fault.NotFound, message)
-	case e.Code == http.StatusMethodNotAllowed:
+	case http.StatusMethodNotAllowed:
 		return fault.New(fault.MethodNotAllowed, "")
 	}
 	return fault.Wrap(fault.Internal, err)

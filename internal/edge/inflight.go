@@ -20,13 +20,13 @@ var errOverloaded = errors.New("too many requests are in flight, or with this AP
 // for others.
 type inFlight struct {
 	// Of all requests:
-	entered  *semaphore.Weighted // those that run, or wait until they may
+	admitted *semaphore.Weighted // those that run, or wait for a place to run
 	running  *semaphore.Weighted
 	decoding *semaphore.Weighted // those whose body is decoded: 64 KiB may become megabytes
 
 	// Of the requests of one key:
 	maxOfKey        int64 // how many may be in flight, which bounds the memory of their bodies
-	maxRunningOfKey int64 // how many of these may have entered; the others wait in the key's own queue
+	maxRunningOfKey int64 // how many of these may be admitted; the others wait in the key's own queue
 
 	mu     sync.Mutex
 	shares map[string]*share // by API key or address
@@ -41,7 +41,7 @@ type share struct {
 // newInFlight returns limits of which the others follow: limit requests run at a time.
 func newInFlight(limit int64) *inFlight {
 	return &inFlight{
-		entered:         semaphore.NewWeighted(2 * limit),
+		admitted:        semaphore.NewWeighted(2 * limit),
 		running:         semaphore.NewWeighted(limit),
 		decoding:        semaphore.NewWeighted(int64(runtime.GOMAXPROCS(0))),
 		maxOfKey:        (3*limit + 1) / 2,
@@ -83,12 +83,12 @@ func (f *inFlight) acquire(ctx context.Context, s *share) bool {
 	if s.running.Acquire(ctx, 1) != nil {
 		return false
 	}
-	if !f.entered.TryAcquire(1) {
+	if !f.admitted.TryAcquire(1) {
 		s.running.Release(1)
 		return false
 	}
 	if f.running.Acquire(ctx, 1) != nil {
-		f.entered.Release(1)
+		f.admitted.Release(1)
 		s.running.Release(1)
 		return false
 	}
@@ -97,11 +97,11 @@ func (f *inFlight) acquire(ctx context.Context, s *share) bool {
 
 func (f *inFlight) release(s *share) {
 	f.running.Release(1)
-	f.entered.Release(1)
+	f.admitted.Release(1)
 	s.running.Release(1)
 }
 
-// overloaded counts a request that was refused, and returns the response.
+// overloaded counts a request that is refused, and returns its error.
 func (h *Handler) overloaded() error {
 	h.metrics.shed.WithLabelValues("in_flight").Inc()
 	return fault.Wrap(fault.Unavailable, errOverloaded)

@@ -61,7 +61,7 @@ func (h *Handler) addPublic(path, name string, handle echo.HandlerFunc) {
 	})
 }
 
-// ready returns the response of /readyz if the server is not ready.
+// ready returns an Unavailable error unless the server is ready.
 func (h *Handler) ready(ctx context.Context) error {
 	switch {
 	case h.stopping.Load():
