@@ -82,9 +82,6 @@ func (h *Handler) serveOperation(op *operation) echo.MiddlewareFunc {
 	}
 }
 
-// b64token has the characters of a bearer token but = (RFC 6750, section 2.1).
-const b64token = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz-._~+/"
-
 // authenticate returns the API key of a request. If it was recognised, it has its ID even
 // when there is an error.
 func (h *Handler) authenticate(ctx context.Context, c echo.Context) (keys.Key, error) {
@@ -95,8 +92,7 @@ func (h *Handler) authenticate(ctx context.Context, c echo.Context) (keys.Key, e
 	}
 	scheme, token, _ := strings.Cut(values[0], " ")
 	token = strings.TrimLeft(token, " ")
-	bare := strings.TrimRight(token, "=")
-	if len(values) > 1 || !strings.EqualFold(scheme, "Bearer") || bare == "" || strings.Trim(bare, b64token) != "" {
+	if len(values) > 1 || !strings.EqualFold(scheme, "Bearer") || !keys.IsBearerToken(token) {
 		return keys.Key{}, h.challenge(c, "", &fault.Error{Kind: fault.Unauthorized, Reason: "malformed"})
 	}
 	key, err := h.service.Authenticate(ctx, token)

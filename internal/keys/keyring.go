@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
-	"regexp"
 	"sync"
 	"time"
 
@@ -26,9 +25,6 @@ const (
 	maxUnknownLookups = 16
 	useInterval       = 30 * time.Second // how often uses are recorded
 )
-
-// b64token is the form of a bearer token (RFC 6750, section 2.1).
-var b64token = regexp.MustCompile(`^[0-9A-Za-z._~+/-]+=*$`)
 
 // Keyring authenticates tokens. It caches keys of the store for 2 s, but does not
 // cache unknown keys.
@@ -69,11 +65,11 @@ func NewKeyring(store Store, fixed []string) *Keyring {
 	return k
 }
 
-// CheckFixed returns an error unless each fixed token is a b64token of at least
-// 16 characters. The error does not repeat the token.
+// CheckFixed returns an error unless each fixed token is a bearer token of at least 16
+// characters. The error does not repeat the token.
 func CheckFixed(tokens []string) error {
 	for i, token := range tokens {
-		if len(token) < 16 || !b64token.MatchString(token) {
+		if len(token) < 16 || !IsBearerToken(token) {
 			return fmt.Errorf("key %d of %d is invalid: a key must be at least 16 characters of A-Z a-z 0-9 - . _ ~ + / with = only at its end",
 				i+1, len(tokens))
 		}
