@@ -65,9 +65,9 @@ func KindOf(err error) Kind {
 	return Internal
 }
 
-// IsCallers reports whether err is the caller's fault: it was refused before anything
+// ByCaller reports whether err is the caller's fault: it was refused before anything
 // was done, and the service is well.
-func IsCallers(err error) bool {
+func ByCaller(err error) bool {
 	kind := KindOf(err)
 	return kind != Internal && kind != Unavailable
 }

@@ -59,7 +59,7 @@ func (d *DB) run(ctx context.Context, writes, repeatable bool, st Statement) err
 		}
 		ended := ctx.Err() != nil || d.closed.Load()
 		switch {
-		case fault.IsCallers(err):
+		case fault.ByCaller(err):
 			return err
 		case effect == rejected:
 			return fault.Wrap(fault.Internal, fmt.Errorf("the database failed: %w", err))
@@ -97,7 +97,7 @@ func (d *DB) attempt(ctx context.Context, writes bool, st Statement) error {
 	data := c.PgConn().CustomData()
 	delete(data, warning)
 	err = st(ctx, c)
-	if text, warned := data[warning]; warned && writes && (err == nil || fault.IsCallers(err)) {
+	if text, warned := data[warning]; warned && writes && (err == nil || fault.ByCaller(err)) {
 		err = fmt.Errorf("the server warned during the write: %v", text)
 	}
 	if codeOf(err) == "25006" { // read_only_sql_transaction
@@ -144,7 +144,7 @@ func effectOf(err error) effect {
 	if errors.Is(err, errNotExecuted) {
 		return notExecuted
 	}
-	if fault.IsCallers(err) {
+	if fault.ByCaller(err) {
 		return rejected
 	}
 	if _, unreadable := errors.AsType[pgx.ScanArgError](err); unreadable {

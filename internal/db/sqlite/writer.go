@@ -98,7 +98,7 @@ func (d *DB) runBatch(batch []*job) int {
 		}
 		for _, j := range started {
 			j.err = j.run(conn)
-			if j.err != nil && !fault.IsCallers(j.err) {
+			if j.err != nil && !fault.ByCaller(j.err) {
 				return j.err
 			}
 		}

@@ -58,7 +58,7 @@ func TestJobFails(t *testing.T) {
 		d.runBatch(batch)
 		for i, j := range batch {
 			err := <-j.done
-			if (err != nil) != (i == 5) || err != nil && fault.IsCallers(err) != (what == "refusal") {
+			if (err != nil) != (i == 5) || err != nil && fault.ByCaller(err) != (what == "refusal") {
 				t.Errorf("%s: job %d: got error %v, want only job 5 to fail", what, i, err)
 			}
 		}
