@@ -2,14 +2,11 @@ package server
 
 import (
 	"bytes"
-	"context"
 	"crypto/tls"
 	"fmt"
 	"net"
 	"net/http"
 	"net/http/pprof"
-	"os"
-	"os/signal"
 	"slices"
 	"sync"
 	"syscall"
@@ -141,28 +138,4 @@ func (s *Server) serveAdmin() *http.Server {
 	admin.SetKeepAlivesEnabled(false)                     // nobody holds one of the few connections
 	go func() { _ = admin.Serve(limit(o.Admin, open)) }() // until it is closed
 	return admin
-}
-
-// Interrupted is the cause of a context that UntilSignal has canceled.
-type Interrupted struct{ Signal syscall.Signal }
-
-func (Interrupted) Error() string { return "interrupted" }
-
-// UntilSignal returns a context that SIGINT, SIGTERM or SIGHUP cancels, with an
-// Interrupted as its cause. A second signal kills the process. UntilSignal also ignores
-// SIGPIPE: a log whose reader is gone must not end a server.
-func UntilSignal(parent context.Context) context.Context {
-	signal.Ignore(syscall.SIGPIPE)
-	ctx, cancel := context.WithCancelCause(parent)
-	signals := make(chan os.Signal, 1)
-	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM)
-	if !signal.Ignored(syscall.SIGHUP) { // as nohup does
-		signal.Notify(signals, syscall.SIGHUP)
-	}
-	go func() {
-		s := <-signals
-		signal.Stop(signals)
-		cancel(Interrupted{s.(syscall.Signal)})
-	}()
-	return ctx
 }

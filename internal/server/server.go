@@ -13,6 +13,8 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"os"
+	"os/signal"
 	"regexp"
 	"sync/atomic"
 	"syscall"
@@ -155,7 +157,7 @@ func (s *Server) serveHTTP(w http.ResponseWriter, r *http.Request) {
 	s.unanswered.Add(1)
 	defer s.unanswered.Add(-1)
 	s.options.Handler.ServeHTTP(response, r)
-	response.beforeHeader() // if the handler has written nothing
+	response.announceClose() // if the handler has written nothing
 	if response.unread() {
 		// net/http may close the connection at once, which resets it while the client
 		// is still sending its body.
@@ -175,12 +177,12 @@ type responseWriter struct {
 	body    *body // nil if there is none
 }
 
-// beforeHeader announces that the connection will be closed: while the server stops, after
-// a request whose body has not been read, since net/http would wait for the rest of it
-// before it sends the response, and after an HTTP/1.0 or chunked request, since a proxy in
-// front may disagree with net/http about where that ends (RFC 9112, section 6.1). It has no
-// effect once the header is written.
-func (w *responseWriter) beforeHeader() {
+// announceClose sets Connection: close, and so has net/http close the connection after the
+// response, in three cases: the server stops; the body of the request was not read, since
+// net/http would wait for the rest of it before it sends the response; or the request is
+// HTTP/1.0 or chunked, since a proxy in front may disagree with net/http about where that
+// ends (RFC 9112, section 6.1). It has no effect once the header is written.
+func (w *responseWriter) announceClose() {
 	r := w.request
 	if w.server.stopping.Load() || w.unread() || !r.ProtoAtLeast(1, 1) || len(r.TransferEncoding) > 0 {
 		w.Header().Set("Connection", "close")
@@ -191,12 +193,12 @@ func (w *responseWriter) beforeHeader() {
 func (w *responseWriter) unread() bool { return w.body != nil && !w.body.ended }
 
 func (w *responseWriter) WriteHeader(status int) {
-	w.beforeHeader()
+	w.announceClose()
 	w.ResponseWriter.WriteHeader(status)
 }
 
 func (w *responseWriter) Write(p []byte) (int, error) {
-	w.beforeHeader()
+	w.announceClose()
 	w.server.unanswered.Add(-1)
 	defer w.server.unanswered.Add(1)
 	return w.ResponseWriter.Write(p)
@@ -263,18 +265,43 @@ func (s *Server) drain(ctx context.Context) error {
 	}
 }
 
-// errorLog is a writer for an http.Server's ErrorLog. Clients that leave during the
-// TLS handshake, as probes of the port do, or speak no TLS are not worth a warning.
+// Interrupted is the cause of a context that UntilSignal has canceled.
+type Interrupted struct{ Signal syscall.Signal }
+
+func (Interrupted) Error() string { return "interrupted" }
+
+// UntilSignal returns a context that SIGINT, SIGTERM or SIGHUP cancels, with an
+// Interrupted as its cause. A second signal kills the process. UntilSignal also ignores
+// SIGPIPE: a log whose reader is gone must not end a server.
+func UntilSignal(parent context.Context) context.Context {
+	signal.Ignore(syscall.SIGPIPE)
+	ctx, cancel := context.WithCancelCause(parent)
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM)
+	if !signal.Ignored(syscall.SIGHUP) { // as nohup does
+		signal.Notify(signals, syscall.SIGHUP)
+	}
+	go func() {
+		s := <-signals
+		signal.Stop(signals)
+		cancel(Interrupted{s.(syscall.Signal)})
+	}()
+	return ctx
+}
+
+// errorLog is a writer for an http.Server's ErrorLog. It warns of each error, except those
+// of clients in their TLS handshake.
 type errorLog struct{ logger *slog.Logger }
 
-// noTLS matches their errors. net/http knows plain HTTP by five methods only.
-var noTLS = regexp.MustCompile(`TLS handshake error .*(EOF|connection reset by peer|broken pipe|` +
+// handshakeError matches the errors of clients that leave during the TLS handshake, as
+// probes of the port do, or speak no TLS. net/http knows plain HTTP by five methods only.
+var handshakeError = regexp.MustCompile(`TLS handshake error .*(EOF|connection reset by peer|broken pipe|` +
 	`client sent an HTTP request to an HTTPS server|first record does not look like a TLS handshake)$`)
 
 func (l errorLog) Write(line []byte) (int, error) {
 	text := bytes.TrimSpace(line)
 	level := slog.LevelWarn
-	if noTLS.Match(text) {
+	if handshakeError.Match(text) {
 		level = slog.LevelDebug
 	}
 	l.logger.Log(context.Background(), level, string(text))
