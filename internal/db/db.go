@@ -17,7 +17,8 @@ type Options struct {
 	Logger      *slog.Logger // reports a new database, a migration, a long start, and damage; may be nil
 }
 
-// Errors of opening a database and of commands on it, for which the command line has advice.
+// Errors of opening a database and of commands on it. Their texts are parts of sentences
+// that begin with its path or address. The command line has advice on all but ErrNewer.
 var (
 	ErrNone          = errors.New("there is no store")
 	ErrOutdated      = errors.New("its schema is older than this program's")

@@ -69,7 +69,7 @@ func resolve(path string) (file string, err error) {
 
 // checkFile rejects a file that SQLite would read wrongly: one with hard links, or that is
 // a mount, since its log depends on its name, and one beside the log of another, which
-// SQLite would remove or apply to it. An empty file is none.
+// SQLite would remove or apply to it. An empty file counts as missing.
 func checkFile(file string) error {
 	for _, suffix := range suffixes { // links are not followed, but SQLite's error would not say why
 		if info, err := os.Lstat(file + suffix); err == nil && !info.Mode().IsRegular() {

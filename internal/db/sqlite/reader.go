@@ -14,9 +14,11 @@ import (
 
 // Read calls f with a connection to the database at path, which it opens as it is: in use,
 // at rest, left by a killed process, or a backup. It changes neither the database nor its
-// log. Beside a database at rest that is no backup, SQLite leaves an empty log and index. A
-// process that has it open as a DB loses SQLite's lock on the file by that, so that others
-// could replace it.
+// log. Beside a database at rest that is no backup, SQLite leaves an empty log and index.
+//
+// A process that has the database open as a DB should not call Read, which opens and closes
+// the file: that releases the locks of SQLite in this process, and others could then
+// replace the file.
 func (s *Schema) Read(ctx context.Context, path string, f func(Conn) error) error {
 	source, err := openFile(ctx, path)
 	if err != nil {

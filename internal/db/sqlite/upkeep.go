@@ -15,7 +15,8 @@ import (
 
 // Backup writes a snapshot of the database at path to the file named to, even while
 // servers write. The file appears under that name only once it is complete, verified
-// and on disk, and with an error only if Report.Path is set. force allows replacing one.
+// and on disk. If Backup fails and Report.Path is empty, no file has appeared. force
+// allows replacing a file.
 func (s *Schema) Backup(ctx context.Context, path, to string, force bool) (r db.Report, err error) {
 	source, err := openFile(ctx, path)
 	if err != nil {
@@ -41,7 +42,7 @@ func (s *Schema) Backup(ctx context.Context, path, to string, force bool) (r db.
 
 // Restore replaces the database at path with a verified copy of the backup named from. It
 // fails while any program has the database open, and, without force, if there is a
-// database. It was replaced, even with an error, if Report.Path is set. New rows get
+// database. If Restore fails and Report.Path is empty, nothing was replaced. New rows get
 // identifiers above those that the replaced database gave; see raiseIDs.
 func (s *Schema) Restore(ctx context.Context, path, from string, force bool) (r db.Report, err error) {
 	file, err := resolve(path)
@@ -125,9 +126,9 @@ func lastID(ctx context.Context, conn *sql.DB, table string) (id int64, err erro
 const farAbove = 1_000_000
 
 // raiseIDs makes the copy named temp give identifiers above those that the replaced
-// database gave, or far above its own if these are unknown: clients may remember them.
-// They are unknown, too, if the replaced database gave fewer, and so is no successor of
-// the backup.
+// database gave, which clients may remember. If old cannot be read, or gave fewer than the
+// copy and so is no successor of the backup, they are unknown: then the copy continues far
+// above its own.
 func raiseIDs(ctx context.Context, temp string, old *sql.DB, r *db.Report) error {
 	conn := connect(temp, toWrite)
 	defer conn.Close()

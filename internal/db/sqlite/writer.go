@@ -130,7 +130,7 @@ func (d *DB) transact(f func(Conn) error) error {
 	if damage := d.faults.damage.Load(); damage != nil {
 		return damage
 	}
-	if err := d.begin(f); err != nil {
+	if err := d.runTx(f); err != nil {
 		return classify(d.faults.record(err))
 	}
 	d.commits.Add(1)
@@ -138,8 +138,8 @@ func (d *DB) transact(f func(Conn) error) error {
 	return d.faults.check()
 }
 
-// begin begins a transaction, calls f, and commits or rolls back.
-func (d *DB) begin(f func(Conn) error) error {
+// runTx begins a transaction, calls f, and commits or rolls back.
+func (d *DB) runTx(f func(Conn) error) error {
 	tx, err := d.writer.Begin() // immediate, as set in the address
 	if err != nil {
 		return err
@@ -151,9 +151,9 @@ func (d *DB) begin(f func(Conn) error) error {
 	return tx.Commit()
 }
 
-// checkpoint copies the log into the file if it has at least minPages pages. A
-// later call copies those that readers still need, or that found the disk full. Any
-// other error ends the process, because acknowledged pages may be lost.
+// checkpoint copies the log into the file if it has at least minPages pages. What it
+// cannot copy, because of a reader or a full disk, is left to a later call. Any other
+// error ends the process, because acknowledged pages may be lost.
 func (d *DB) checkpoint(minPages int) {
 	if d.faults.failure.Load() != nil {
 		return
