@@ -1,5 +1,4 @@
-// Command petstore runs the pet store service and manages its keys, pets and
-// backups.
+// Command petstore runs the pet store service, and manages its API keys and its store.
 package main
 
 import (

@@ -1,5 +1,5 @@
-// Package pets defines the domain of the service: pets, the interface of their
-// store, and what a client did wrong. It imports only the standard library and fault, and
+// Package pets defines the domain of the service: pets, the rules for their values, and
+// the interface of their store. It imports only the standard library and fault, and
 // knows nothing about HTTP, SQL or the OpenAPI document.
 package pets
 

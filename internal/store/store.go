@@ -52,8 +52,8 @@ type Files struct {
 	Path func(address string) string
 
 	// Backup writes a snapshot of the store at path to a file, Restore replaces the store
-	// with one, and Verify reads the whole store. If one fails and its Report has a Path, the
-	// error says what was done; otherwise nothing was changed.
+	// with such a snapshot, and Verify reads the whole store. If one fails, nothing was
+	// changed, unless its Report has a Path: then the error says what was done.
 	Backup, Restore func(ctx context.Context, path, file string, force bool) (db.Report, error)
 	Verify          func(ctx context.Context, path string) (db.Report, error)
 }

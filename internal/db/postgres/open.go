@@ -65,8 +65,8 @@ func Migrate(ctx context.Context, address string, schema Schema, logger *slog.Lo
 	return from, to, nil
 }
 
-// connect makes a connection and returns what that says. With writes, it rejects a server that
-// may lose them.
+// connect opens a connection, returns its session and closes it again. With writes, it rejects a
+// server that may lose them.
 func connect(ctx context.Context, address string, schema Schema, writes bool) (seen session, err error) {
 	config, err := parse(address, schema.Name)
 	if err != nil {
@@ -91,9 +91,9 @@ func connect(ctx context.Context, address string, schema Schema, writes bool) (s
 	return seen, nil
 }
 
-// newDB makes the pool of a database whose connections say what seen has. It parses the address
-// again for each connection, because passwords, certificates and services in files may have
-// changed.
+// newDB returns the DB at address, with a pool of connections; seen is the session of an earlier
+// connection to it. The address is parsed again for each connection, because passwords,
+// certificates and services in files may have changed.
 func newDB(ctx context.Context, address string, schema Schema, seen session, requireSync bool) (*DB, error) {
 	config, err := parse(address, schema.Name)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// session is what a new connection says about its server, its database and its settings.
+// session is what a new connection tells about its server, its database and its settings.
 type session struct {
 	Backend  uint32 // the server's process
 	ReadOnly bool
@@ -61,8 +61,8 @@ func readSession(ctx context.Context, c *pgconn.PgConn, schema Schema) (s sessio
 	return s, err
 }
 
-// validate rejects a standby, in which case pgx tries the next host of the address. It stores what
-// the connection says, for sessionOf.
+// validate stores the session of a new connection, for sessionOf. It rejects a standby, in which
+// case pgx tries the next host of the address.
 func (s Schema) validate(ctx context.Context, c *pgconn.PgConn) error {
 	seen, err := readSession(ctx, c, s)
 	if err == nil && seen.ReadOnly {
@@ -72,10 +72,11 @@ func (s Schema) validate(ctx context.Context, c *pgconn.PgConn) error {
 	return err
 }
 
-// sessionOf returns what a connection said when it was new.
+// sessionOf returns the session that validate has stored when the connection was new.
 func sessionOf(c *pgx.Conn) session { return c.PgConn().CustomData()["session"].(session) }
 
-// check rejects what may hide or lose rows, for writes also a server that may lose them in a crash.
+// check rejects a database that may hide or lose rows and, for writes, a server that may lose
+// them in a crash.
 func (s session) check(writes bool) error {
 	switch {
 	case s.Encoding != "UTF8":

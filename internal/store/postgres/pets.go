@@ -97,7 +97,7 @@ func (s *Store) createOnce(ctx context.Context, c *pgx.Conn, p pets.NewPet, key 
 // passes on as DEBUG.
 var tellNodes = pgx.TxOptions{BeginQuery: "BEGIN; SET LOCAL client_min_messages = debug1"}
 
-// repeat returns the pet that an idempotency key has created, for p.
+// repeat returns the pet that an idempotency key has created, if p has the same values.
 func (s *Store) repeat(
 	ctx context.Context, c *pgx.Conn, p pets.NewPet, key pets.IdempotencyKey,
 ) (made pets.Pet, err error) {
