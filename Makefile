@@ -49,7 +49,7 @@ FUZZTIME ?= 30s
 .PHONY: help run build test test-next generate drift lint vulnerabilities lint-spec breaking contract fuzz schemathesis \
 	sdk copy attack bench docs-ui package pack release release-check image deploy-check check check-all
 
-# The targets up to make check use only Go, git, cp, and what the shell has built in.
+# `make check` and the targets that it runs use only Go, git, cp, and what the shell has built in.
 help: ## print the targets
 	@while IFS= read -r line; do case $$line in [a-z]*:*'## '*) printf '  make %-15s %s\n' "$${line%%:*}" "$${line##*## }";; esac; done <Makefile
 
@@ -185,4 +185,4 @@ deploy-check: $(NEEDS_DEPLOY) build ## test deploy/ with the programs that opera
 
 check: lint drift test ## lint, drift and test: what to run before a commit; needs only Go, git and make
 
-check-all: $(NEEDS_SDK) $(NEEDS_DEPLOY) check lint-spec breaking sdk copy deploy-check test-next ## run everything that CI runs
+check-all: $(NEEDS_SDK) $(NEEDS_DEPLOY) check lint-spec breaking sdk copy deploy-check test-next ## check, and the checks that need other programs or a network

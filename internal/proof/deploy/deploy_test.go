@@ -1,7 +1,7 @@
 //go:build deploy
 
-// Package deploy tests deploy/ with the programs that operators use, and a copy of the
-// repository with another name. "make deploy-check" builds the service first.
+// Package deploy tests deploy/ with the programs that operators use. "make deploy-check"
+// builds the service first.
 package deploy
 
 import (
