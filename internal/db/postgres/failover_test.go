@@ -111,9 +111,9 @@ func TestCheck(t *testing.T) {
 					t.Errorf("%s: got error %v, want %q", what, err, want)
 				}
 			}
-			says("Open", closed(Open(t.Context(), address, notebook, db.Options{})), c.write)
-			says("Open with RequireSync", closed(Open(t.Context(), address, notebook, db.Options{RequireSync: true})), cmp.Or(c.write, c.sync))
-			says("OpenReader", closed(OpenReader(t.Context(), address, notebook)), c.read)
+			says("Open", closed(notebook.Open(t.Context(), address, db.Options{})), c.write)
+			says("Open with RequireSync", closed(notebook.Open(t.Context(), address, db.Options{RequireSync: true})), cmp.Or(c.write, c.sync))
+			says("OpenReader", closed(notebook.OpenReader(t.Context(), address)), c.read)
 			_, err := d.count(t.Context())
 			says("count by a new connection", err, c.read)
 			if got := figures(t, d)["postgres_sync"]; c.write == "" && (got == 1) != (c.sync == "") {
@@ -137,7 +137,7 @@ func TestCheck(t *testing.T) {
 
 	// The metric follows the server.
 	server.Configure(t, names, "one")
-	d, err := Open(t.Context(), address, notebook, db.Options{RequireSync: true})
+	d, err := notebook.Open(t.Context(), address, db.Options{RequireSync: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -51,10 +51,10 @@ func (s Schema) check(version int64) error {
 // migrate brings the schema to the newest version, or waits until another process has done so: a
 // minute at most, which is longer than the lock of a process that has died lasts. goose's lock is
 // a row, since PgBouncer may give a session, with its locks, to another client.
-func migrate(ctx context.Context, seen session, schema Schema, logger *slog.Logger) (from, to int64, err error) {
-	from, to = seen.version, schema.newest()
+func (s Schema) migrate(ctx context.Context, seen session, logger *slog.Logger) (from, to int64, err error) {
+	from, to = seen.version, s.newest()
 	if from >= to {
-		return from, to, schema.check(from)
+		return from, to, s.check(from)
 	}
 	if !seen.pooled { // PgBouncer does not know these
 		seen.config.RuntimeParams["idle_in_transaction_session_timeout"] = "0"
@@ -62,12 +62,12 @@ func migrate(ctx context.Context, seen session, schema Schema, logger *slog.Logg
 	}
 	db := stdlib.OpenDB(*seen.config)
 	defer db.Close()
-	if _, err := db.ExecContext(ctx, schema.create()); err != nil {
+	if _, err := db.ExecContext(ctx, s.create()); err != nil {
 		return 0, 0, err
 	}
 	waiting := sync.OnceFunc(func() { logger.Warn("waiting for another process that migrates the schema") })
 	locker, err := lock.NewPostgresTableLocker(
-		lock.WithTableName(schema.Name+".goose_lock"),
+		lock.WithTableName(s.Name+".goose_lock"),
 		lock.WithTableLockTimeout(100*time.Millisecond, 600),
 		lock.WithTableLogger(slog.New(slog.DiscardHandler)),
 		lock.WithTableRetryPolicy(func(err error) bool {
@@ -81,8 +81,8 @@ func migrate(ctx context.Context, seen session, schema Schema, logger *slog.Logg
 	if err != nil {
 		return 0, 0, err
 	}
-	provider, err := goose.NewProvider(goose.DialectPostgres, db, schema.Migrations,
-		goose.WithTableName(schema.versions()), goose.WithLocker(locker))
+	provider, err := goose.NewProvider(goose.DialectPostgres, db, s.Migrations,
+		goose.WithTableName(s.versions()), goose.WithLocker(locker))
 	if err != nil {
 		return 0, 0, err
 	}

@@ -19,8 +19,8 @@ import (
 
 // Open opens the database at a postgres:// address with one or more hosts, and brings its
 // schema up to date. Errors never contain the password.
-func Open(ctx context.Context, address string, schema Schema, o db.Options) (*DB, error) {
-	seen, err := connect(ctx, address, schema, true)
+func (s Schema) Open(ctx context.Context, address string, o db.Options) (*DB, error) {
+	seen, err := s.connect(ctx, address, true)
 	if err != nil {
 		return nil, err
 	}
@@ -29,36 +29,36 @@ func Open(ctx context.Context, address string, schema Schema, o db.Options) (*DB
 		err = fmt.Errorf("--require-sync: writes need not wait for a standby, or the end of a wait would go unnoticed: "+
 			"synchronous_standby_names is %q, synchronous_commit %s and client_min_messages %s", seen.Standbys, seen.Commit, seen.Messages)
 	case o.MustExist && seen.version == 0:
-		err = schema.check(seen.version)
+		err = s.check(seen.version)
 	default:
-		_, _, err = migrate(ctx, seen, schema, cmp.Or(o.Logger, slog.New(slog.DiscardHandler)))
+		_, _, err = s.migrate(ctx, seen, cmp.Or(o.Logger, slog.New(slog.DiscardHandler)))
 	}
 	if err != nil {
 		return nil, explainOpen(address, err)
 	}
-	return newDB(ctx, address, schema, seen, o.RequireSync)
+	return s.newDB(ctx, address, seen, o.RequireSync)
 }
 
 // OpenReader opens the database at address as it is: it creates and migrates nothing.
-func OpenReader(ctx context.Context, address string, schema Schema) (*DB, error) {
-	seen, err := connect(ctx, address, schema, false)
+func (s Schema) OpenReader(ctx context.Context, address string) (*DB, error) {
+	seen, err := s.connect(ctx, address, false)
 	if err != nil {
 		return nil, err
 	}
-	if err := schema.check(seen.version); err != nil {
+	if err := s.check(seen.version); err != nil {
 		return nil, explainOpen(address, err)
 	}
-	return newDB(ctx, address, schema, seen, false)
+	return s.newDB(ctx, address, seen, false)
 }
 
 // Migrate brings the schema of the database at address up to date, creating it if there is
 // none, and returns the versions before and after.
-func Migrate(ctx context.Context, address string, schema Schema, logger *slog.Logger) (from, to int64, err error) {
-	seen, err := connect(ctx, address, schema, true)
+func (s Schema) Migrate(ctx context.Context, address string, logger *slog.Logger) (from, to int64, err error) {
+	seen, err := s.connect(ctx, address, true)
 	if err != nil {
 		return 0, 0, err
 	}
-	from, to, err = migrate(ctx, seen, schema, logger)
+	from, to, err = s.migrate(ctx, seen, logger)
 	if err != nil {
 		return 0, 0, explainOpen(address, err)
 	}
@@ -67,20 +67,20 @@ func Migrate(ctx context.Context, address string, schema Schema, logger *slog.Lo
 
 // connect opens a connection, returns its session and closes it again. With writes, it rejects a
 // server that may lose them.
-func connect(ctx context.Context, address string, schema Schema, writes bool) (seen session, err error) {
-	config, err := parse(address, schema.Name)
+func (s Schema) connect(ctx context.Context, address string, writes bool) (seen session, err error) {
+	config, err := parse(address, s.Name)
 	if err != nil {
 		return seen, err
 	}
 	c := config.ConnConfig
-	c.ValidateConnect = schema.validate
+	c.ValidateConnect = s.validate
 	c.DefaultQueryExecMode = pgx.QueryExecModeExec // prepares no statement, for PgBouncer
 	conn, err := pgx.ConnectConfig(ctx, c)
 	if err == nil {
 		defer disconnect(conn)
 		seen = sessionOf(conn)
 		seen.config = c
-		seen.version, err = schema.version(ctx, conn)
+		seen.version, err = s.version(ctx, conn)
 	}
 	if err == nil {
 		err = seen.check(writes)
@@ -94,18 +94,18 @@ func connect(ctx context.Context, address string, schema Schema, writes bool) (s
 // newDB returns the DB at address, with a pool of connections; seen is the session of an earlier
 // connection to it. The address is parsed again for each connection, because passwords,
 // certificates and services in files may have changed.
-func newDB(ctx context.Context, address string, schema Schema, seen session, requireSync bool) (*DB, error) {
-	config, err := parse(address, schema.Name)
+func (s Schema) newDB(ctx context.Context, address string, seen session, requireSync bool) (*DB, error) {
+	config, err := parse(address, s.Name)
 	if err != nil {
 		return nil, err
 	}
 	config.BeforeConnect = func(_ context.Context, c *pgx.ConnConfig) error {
-		now, err := parse(address, schema.Name)
+		now, err := parse(address, s.Name)
 		if err != nil {
 			return err
 		}
 		*c = *now.ConnConfig
-		c.ValidateConnect = schema.validate
+		c.ValidateConnect = s.validate
 		if seen.pooled && c.DefaultQueryExecMode == pgx.QueryExecModeCacheStatement { // the default of pgx
 			c.DefaultQueryExecMode = pgx.QueryExecModeCacheDescribe
 		}
@@ -117,7 +117,7 @@ func newDB(ctx context.Context, address string, schema Schema, seen session, req
 	if err != nil {
 		return nil, err
 	}
-	return &DB{Citus: seen.Citus, schema: schema, pool: pool, writes: writes, requireSync: requireSync}, nil
+	return &DB{Citus: seen.Citus, schema: s, pool: pool, writes: writes, requireSync: requireSync}, nil
 }
 
 func disconnect(conn *pgx.Conn) {

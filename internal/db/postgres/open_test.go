@@ -111,11 +111,11 @@ func TestMigrate(t *testing.T) {
 	}
 	refuses := func(schema Schema, want error) {
 		t.Helper()
-		if _, err := OpenReader(t.Context(), address, schema); !errors.Is(err, want) {
+		if _, err := schema.OpenReader(t.Context(), address); !errors.Is(err, want) {
 			t.Errorf("OpenReader: got error %v, want %v", err, want)
 		}
 	}
-	if _, err := Open(t.Context(), address, notebook, db.Options{MustExist: true}); !errors.Is(err, db.ErrNone) {
+	if _, err := notebook.Open(t.Context(), address, db.Options{MustExist: true}); !errors.Is(err, db.ErrNone) {
 		t.Errorf("Open of what must exist: got error %v, want db.ErrNone", err)
 	}
 	refuses(notebook, db.ErrNone)
@@ -126,7 +126,7 @@ func TestMigrate(t *testing.T) {
 		log      int // lines, of which one says that it waits
 	}{{notebook, 0, 1, 1}, {second, 1, 2, 2}, {second, 2, 2, 0}} {
 		log.Reset()
-		from, to, err := Migrate(t.Context(), address+"&idle_in_transaction_session_timeout=10&statement_timeout=1000", c.schema, slog.New(slog.NewTextHandler(&log, nil)))
+		from, to, err := c.schema.Migrate(t.Context(), address+"&idle_in_transaction_session_timeout=10&statement_timeout=1000", slog.New(slog.NewTextHandler(&log, nil)))
 		if from != c.from || to != c.to || err != nil {
 			t.Fatalf("Migrate: got from %d to %d, error %v, want from %d to %d", from, to, err, c.from, c.to)
 		}
@@ -143,7 +143,7 @@ func TestMigrate(t *testing.T) {
 	pgtest.Exec(t, address, "CREATE ROLE ann LOGIN", "GRANT USAGE ON SCHEMA notebook TO ann", "GRANT SELECT ON ALL TABLES IN SCHEMA notebook TO ann")
 	soon, cancel := context.WithTimeout(t.Context(), 20*time.Second) // which is not spent on waiting for the lock
 	defer cancel()
-	if _, err := Open(soon, strings.Replace(address, "postgres@", "ann@", 1), second, db.Options{}); !errors.Is(err, db.ErrMayNotMigrate) {
+	if _, err := second.Open(soon, strings.Replace(address, "postgres@", "ann@", 1), db.Options{}); !errors.Is(err, db.ErrMayNotMigrate) {
 		t.Errorf("Open as a user without privileges: got error %v, want db.ErrMayNotMigrate", err)
 	}
 }
@@ -158,7 +158,7 @@ func TestMigrateConcurrently(t *testing.T) {
 	var opened sync.WaitGroup
 	for i := range 8 {
 		opened.Go(func() {
-			d, err := Open(t.Context(), []string{direct, pooled}[i%2], notebook, db.Options{})
+			d, err := notebook.Open(t.Context(), []string{direct, pooled}[i%2], db.Options{})
 			if err == nil {
 				_, err = d.insert(t.Context(), "Call Ann", false)
 				_ = d.Close()
@@ -222,7 +222,7 @@ func (d *DB) mustCount(t *testing.T, want int) {
 // mustOpen opens a database and closes it when the test ends.
 func mustOpen(t testing.TB, address string) *DB {
 	t.Helper()
-	d, err := Open(t.Context(), address, notebook, db.Options{})
+	d, err := notebook.Open(t.Context(), address, db.Options{})
 	if err != nil {
 		t.Fatalf("Open(%s): got error %v", address, err)
 	}
@@ -234,9 +234,9 @@ func mustOpen(t testing.TB, address string) *DB {
 // contains want, and no password.
 func refused(t *testing.T, address, want string) {
 	t.Helper()
-	_, _, migrateErr := Migrate(t.Context(), address, notebook, slog.New(slog.DiscardHandler))
+	_, _, migrateErr := notebook.Migrate(t.Context(), address, slog.New(slog.DiscardHandler))
 	for _, err := range []error{
-		closed(Open(t.Context(), address, notebook, db.Options{})), closed(OpenReader(t.Context(), address, notebook)), migrateErr,
+		closed(notebook.Open(t.Context(), address, db.Options{})), closed(notebook.OpenReader(t.Context(), address)), migrateErr,
 	} {
 		if text := fmt.Sprint(err); err == nil || !strings.Contains(text, want) || strings.Contains(text, "hunter2") || strings.Contains(text, "\n") {
 			t.Errorf("%s: got error %q, want one line that says %q", address, text, want)

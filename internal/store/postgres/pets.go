@@ -11,7 +11,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
-	engine "example.com/petstore/internal/db/postgres"
+	"example.com/petstore/internal/db/postgres"
 	"example.com/petstore/internal/pets"
 )
 
@@ -82,7 +82,7 @@ func (s *Store) createOnce(ctx context.Context, c *pgx.Conn, p pets.NewPet, key 
 			if err == nil {
 				_, err = tx.Exec(ctx, insertPetOfKey, fields(&made)...)
 			}
-			return engine.NotCommitted(err)
+			return postgres.NotCommitted(err)
 		})
 	} else {
 		err = c.QueryRow(ctx, insertBoth, append(newKey, fields(&made)[1:]...)...).Scan(&made.ID)

@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"example.com/petstore/internal/db"
-	engine "example.com/petstore/internal/db/postgres"
+	"example.com/petstore/internal/db/postgres"
 	"example.com/petstore/internal/keys"
 	"example.com/petstore/internal/store"
 )
@@ -23,11 +23,11 @@ var embedded embed.FS
 
 var (
 	migrations, _ = fs.Sub(embedded, "migrations")
-	schema        = engine.Schema{Name: "petstore", Migrations: migrations}
+	schema        = postgres.Schema{Name: "petstore", Migrations: migrations}
 )
 
 // Store is a store.Store in a PostgreSQL database.
-type Store struct{ *engine.DB }
+type Store struct{ *postgres.DB }
 
 // Failed implements pets.Store. After a server failure, the store reconnects.
 func (s *Store) Failed() <-chan error { return nil }
@@ -38,16 +38,16 @@ var Kind = store.Kind{
 	Matches: func(address string) bool {
 		return strings.HasPrefix(address, "postgres://") || strings.HasPrefix(address, "postgresql://")
 	},
-	Redact: engine.Redact,
+	Redact: postgres.Redact,
 	Open: func(ctx context.Context, address string, o db.Options) (store.Store, error) {
-		database, err := engine.Open(ctx, address, schema, o)
+		database, err := schema.Open(ctx, address, o)
 		if err != nil {
 			return nil, err
 		}
 		return &Store{database}, nil
 	},
 	Keys: func(ctx context.Context, address string) ([]keys.Key, error) {
-		database, err := engine.OpenReader(ctx, address, schema)
+		database, err := schema.OpenReader(ctx, address)
 		if err != nil {
 			return nil, err
 		}
@@ -55,6 +55,6 @@ var Kind = store.Kind{
 		return (&Store{database}).Keys(ctx)
 	},
 	Migrate: func(ctx context.Context, address string, logger *slog.Logger) (from, to int64, err error) {
-		return engine.Migrate(ctx, address, schema, logger)
+		return schema.Migrate(ctx, address, logger)
 	},
 }
