@@ -48,8 +48,11 @@ func otherOwner(path string) (string, uint32) {
 		return path, uid
 	}
 	target, err := os.Readlink(path)
-	if _, loop := os.Stat(path); err != nil || errors.Is(loop, syscall.ELOOP) {
-		return "", 0 // no link, or one that cannot be followed
+	if err != nil { // it is no link
+		return "", 0
+	}
+	if _, err := os.Stat(path); errors.Is(err, syscall.ELOOP) { // the link leads to itself
+		return "", 0
 	}
 	if !filepath.IsAbs(target) {
 		dir, _ = filepath.EvalSymlinks(dir) // it exists, as path does
