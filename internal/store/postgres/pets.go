@@ -168,9 +168,11 @@ func (s *Store) Pets(ctx context.Context, q pets.Query) (page pets.Page, err err
 	return page, err
 }
 
+var maxPageText = strconv.Itoa(pets.MaxPageText)
+
 // selectPage returns the statement that selects the pets of q, and its arguments. A page ends with
-// the pet that brings its texts to 32768 bytes (pets.MaxPageText); the names after it are not sent.
-// The limit is text: with a parameter, PostgreSQL plans each page anew.
+// the pet that brings its texts to pets.MaxPageText; the names after it are not sent. The limit is
+// text: with a parameter, PostgreSQL plans each page anew.
 //
 // With WHERE status = $1 AND id > $2 ORDER BY id, the planner may scan the primary key for
 // pets of the status, all of which may be at its end. Only the index of both columns has the
@@ -180,7 +182,7 @@ func selectPage(q pets.Query) (sql string, args []any) {
 	if q.Status != "" {
 		where, order, args = "(status, id) > ($1, $2) AND status <= $1", " ORDER BY status, id", []any{string(q.Status), q.After}
 	}
-	return "SELECT id, CASE WHEN coalesce(sum(octet_length(name)) OVER earlier, 0) < 32768 THEN name ELSE '' END, category_id, status" +
+	return "SELECT id, CASE WHEN coalesce(sum(octet_length(name)) OVER earlier, 0) < " + maxPageText + " THEN name ELSE '' END, category_id, status" +
 		" FROM (SELECT " + petList + " FROM petstore.pets WHERE " + where + order + " LIMIT " + strconv.Itoa(q.Limit+1) + ") page" +
 		" WINDOW earlier AS (" + order + " ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)" + order, args
 }
