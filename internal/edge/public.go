@@ -80,9 +80,9 @@ func (h *Handler) ready(ctx context.Context) error {
 	return nil
 }
 
-// addFiles adds the document, as text and as JSON, and its page if there is one. Where the
-// document has the address of its first server, they have the one at which this handler
-// is served.
+// addFiles adds the document, as YAML and as JSON, and its page if there is one. The address
+// of the document's first server is replaced, wherever it stands, by the one at which clients
+// reach this handler.
 func (h *Handler) addFiles() {
 	document := h.document
 	address := cmp.Or(h.options.PublicURL, h.options.URL+document.Base)

@@ -70,8 +70,8 @@ func (op *operation) validateParameters(c echo.Context) error {
 	return nil
 }
 
-// isMalformed reports whether a query string has an error, which only an escape, a semicolon
-// or a great length can cause. Few have one of these, so that most are parsed only once.
+// isMalformed reports whether a query string has an error. Only an escape, a semicolon or a
+// great length can cause one: without these, the string is not parsed a second time.
 func isMalformed(query string) bool {
 	if len(query) < 8<<10 && !strings.ContainsAny(query, "%;") {
 		return false

@@ -22,9 +22,9 @@ const Name = "petstore"
 
 var _ edge.Service = (*service)(nil)
 
-// service is what the edge needs beside the operations.
+// service implements edge.Service.
 type service struct {
-	operations api.ServerInterface
+	operations api.ServerInterface // generated: decodes requests and calls Operations
 	store      pets.Store
 	keyring    *keys.Keyring
 }
