@@ -283,7 +283,7 @@ func createKey(ctx context.Context, st keys.Store, name string, readOnly bool) (
 
 // sandboxPets holds 300 pets from the outcome records of the Austin Animal
 // Center, which the City of Austin publishes as open data. categoryId is 1 for
-// dogs, 2 for cats, 3 for birds, 4 for livestock and 5 for others.
+// dogs and 2 for cats.
 //
 //go:embed sandbox.ndjson
 var sandboxPets string
