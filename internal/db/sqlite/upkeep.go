@@ -68,7 +68,8 @@ func (s *Schema) Restore(ctx context.Context, path, from string, force bool) (r 
 	if err == nil && !force {
 		return r, fmt.Errorf("%s %w", path, db.ErrExists)
 	}
-	if err != nil && !errors.Is(err, db.ErrNone) && !(force && errors.Is(err, db.ErrLoneLog)) {
+	replaceable := err == nil || errors.Is(err, db.ErrNone) || force && errors.Is(err, db.ErrLoneLog)
+	if !replaceable {
 		return r, explain(path, err)
 	}
 	r, err = s.writeCopy(ctx, source, file, func(temp string, r *db.Report) error {
