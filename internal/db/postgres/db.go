@@ -41,8 +41,11 @@ type DB struct {
 
 	schema      Schema
 	pool        *pgxpool.Pool
-	writes      *semaphore.Weighted // leaves connections for reads while writes wait for a standby
-	requireSync bool                // for the metric
+	requireSync bool // for the metric
+
+	// Reads and writes may each use half of the connections, so that neither has to wait while
+	// the others are slow, such as writes that wait for a standby.
+	reads, writes *semaphore.Weighted
 
 	closed           atomic.Bool
 	unreachableSince atomic.Int64 // according to Ping, in nanoseconds; 0 if it is reachable

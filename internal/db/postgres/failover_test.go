@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/prometheus/client_golang/prometheus"
 
 	"example.com/petstore/internal/db"
@@ -213,5 +214,24 @@ func TestSync(t *testing.T) {
 		if kind := <-kinds; kind != want {
 			t.Errorf("write %d: got %v, want %v", i, kind, want)
 		}
+	}
+}
+
+// TestSlowRead has a read that lasts occupy the only connection for reads. Another one waits for
+// it in vain, but a write does not.
+func TestSlowRead(t *testing.T) {
+	t.Parallel()
+	d := mustOpen(t, pgtest.Start(t).Address("postgres")+"&pool_max_conns=1")
+	err := d.Read(t.Context(), func(ctx context.Context, _ *pgx.Conn) error {
+		short, cancel := context.WithTimeout(ctx, time.Second)
+		defer cancel()
+		if _, err := d.count(short); fault.KindOf(err) != fault.Unavailable {
+			t.Errorf("another read: got error %v (%v), want Unavailable", err, fault.KindOf(err))
+		}
+		d.mustInsert(t)
+		return nil
+	})
+	if err != nil {
+		t.Errorf("got error %v", err)
 	}
 }

@@ -111,13 +111,16 @@ func (s Schema) newDB(ctx context.Context, address string, seen session, require
 		}
 		return nil
 	}
-	writes := semaphore.NewWeighted(int64(config.MaxConns))
-	config.MaxConns *= 2 // as many for reads
+	half := int64(config.MaxConns)
+	config.MaxConns *= 2
 	pool, err := pgxpool.NewWithConfig(ctx, config)
 	if err != nil {
 		return nil, err
 	}
-	return &DB{Citus: seen.Citus, schema: s, pool: pool, writes: writes, requireSync: requireSync}, nil
+	return &DB{
+		Citus: seen.Citus, schema: s, pool: pool, requireSync: requireSync,
+		reads: semaphore.NewWeighted(half), writes: semaphore.NewWeighted(half),
+	}, nil
 }
 
 func disconnect(conn *pgx.Conn) {

@@ -78,12 +78,14 @@ func (d *DB) run(ctx context.Context, writes, repeatable bool, st Statement) err
 func (d *DB) attempt(ctx context.Context, writes bool, st Statement) error {
 	acquireCtx, cancel := context.WithTimeout(ctx, outageWait)
 	defer cancel()
+	half, of := d.reads, "reads"
 	if writes {
-		if err := d.writes.Acquire(acquireCtx, 1); err != nil {
-			return fmt.Errorf("%w: all connections for writes are in use: %w", errNotExecuted, err)
-		}
-		defer d.writes.Release(1)
+		half, of = d.writes, "writes"
 	}
+	if err := half.Acquire(acquireCtx, 1); err != nil {
+		return fmt.Errorf("%w: all connections for %s are in use: %w", errNotExecuted, of, err)
+	}
+	defer half.Release(1)
 	pooled, err := d.pool.Acquire(acquireCtx)
 	if err != nil {
 		return fmt.Errorf("%w: no connection: %w", errNotExecuted, err)
