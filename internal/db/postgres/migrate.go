@@ -51,7 +51,7 @@ func (s Schema) check(version int64) error {
 // migrate brings the schema to the newest version, or waits until another process has done so: a
 // minute at most, which is longer than the lock of a process that has died lasts. goose's lock is
 // a row, since PgBouncer may give a session, with its locks, to another client.
-func (s Schema) migrate(ctx context.Context, seen session, logger *slog.Logger) (from, to int64, err error) {
+func (s Schema) migrate(ctx context.Context, seen found, logger *slog.Logger) (from, to int64, err error) {
 	from, to = seen.version, s.newest()
 	if from >= to {
 		return from, to, s.check(from)

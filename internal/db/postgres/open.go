@@ -36,7 +36,7 @@ func (s Schema) Open(ctx context.Context, address string, o db.Options) (*DB, er
 	if err != nil {
 		return nil, explainOpen(address, err)
 	}
-	return s.newDB(ctx, address, seen, o.RequireSync)
+	return s.newDB(ctx, address, seen.session, o.RequireSync)
 }
 
 // OpenReader opens the database at address as it is: it creates and migrates nothing.
@@ -48,7 +48,7 @@ func (s Schema) OpenReader(ctx context.Context, address string) (*DB, error) {
 	if err := s.check(seen.version); err != nil {
 		return nil, explainOpen(address, err)
 	}
-	return s.newDB(ctx, address, seen, false)
+	return s.newDB(ctx, address, seen.session, false)
 }
 
 // Migrate brings the schema of the database at address up to date, creating it if there is
@@ -65,30 +65,36 @@ func (s Schema) Migrate(ctx context.Context, address string, logger *slog.Logger
 	return from, to, nil
 }
 
-// connect opens a connection, returns its session and closes it again. With writes, it rejects a
-// server that may lose them.
-func (s Schema) connect(ctx context.Context, address string, writes bool) (seen session, err error) {
+// found is what connect finds at an address.
+type found struct {
+	session
+	version int64 // of the schema; 0 if there is none
+	config  *pgx.ConnConfig
+}
+
+// connect opens a connection, returns what it finds, and closes the connection. With writes, it
+// rejects a server that may lose them.
+func (s Schema) connect(ctx context.Context, address string, writes bool) (f found, err error) {
 	config, err := parse(address, s.Name)
 	if err != nil {
-		return seen, err
+		return f, err
 	}
-	c := config.ConnConfig
-	c.ValidateConnect = s.validate
-	c.DefaultQueryExecMode = pgx.QueryExecModeExec // prepares no statement, for PgBouncer
-	conn, err := pgx.ConnectConfig(ctx, c)
+	f.config = config.ConnConfig
+	f.config.ValidateConnect = s.validate
+	f.config.DefaultQueryExecMode = pgx.QueryExecModeExec // prepares no statement, for PgBouncer
+	conn, err := pgx.ConnectConfig(ctx, f.config)
 	if err == nil {
 		defer disconnect(conn)
-		seen = sessionOf(conn)
-		seen.config = c
-		seen.version, err = s.version(ctx, conn)
+		f.session = sessionOf(conn)
+		f.version, err = s.version(ctx, conn)
 	}
 	if err == nil {
-		err = seen.check(writes)
+		err = f.check(writes)
 	}
 	if err != nil {
-		return seen, explainOpen(address, err)
+		return f, explainOpen(address, err)
 	}
-	return seen, nil
+	return f, nil
 }
 
 // newDB returns the DB at address, with a pool of connections; seen is the session of an earlier

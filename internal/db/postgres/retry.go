@@ -43,30 +43,27 @@ func (d *DB) run(ctx context.Context, writes, repeatable bool, st Statement) err
 	defer cancel()
 	began := time.Now()
 	unknown := false // whether an attempt may have changed the database
-	var last error
+	var last error   // the last that says why
 	for {
 		err := d.attempt(ctx, writes, st)
-		if err == nil {
-			return nil
+		if err == nil || fault.ByCaller(err) {
+			return err
 		}
-		if last != nil && errors.Is(err, errNotExecuted) && errors.Is(err, context.DeadlineExceeded) {
-			err = last // an attempt that was cut off did not learn why there is no connection
+		switch effectOf(err) {
+		case rejected:
+			return fault.Wrap(fault.Internal, fmt.Errorf("the database failed: %w", err))
+		case maybeExecuted:
+			unknown = unknown || writes
 		}
-		last = err
-		effect := effectOf(err)
-		if effect == maybeExecuted && writes {
-			unknown = true
+		if last == nil || !errors.Is(err, errNotExecuted) || !errors.Is(err, context.DeadlineExceeded) {
+			last = err // an attempt that was cut off did not learn why there is no connection
 		}
 		ended := ctx.Err() != nil || d.closed.Load()
-		switch {
-		case fault.ByCaller(err):
-			return err
-		case effect == rejected:
-			return fault.Wrap(fault.Internal, fmt.Errorf("the database failed: %w", err))
-		case unknown && (ended || !repeatable): // otherwise only a success settles the outcome
-			return fault.Wrap(fault.Internal, fmt.Errorf("the outcome of the write is unknown: %w", err))
-		case !unknown && (ended || time.Since(began) > outageWait):
-			return fault.Wrap(fault.Unavailable, fmt.Errorf("the database is unavailable: %w", err))
+		if unknown && (ended || !repeatable) { // until then, a success would settle the outcome
+			return fault.Wrap(fault.Internal, fmt.Errorf("the outcome of the write is unknown: %w", last))
+		}
+		if !unknown && (ended || time.Since(began) > outageWait) {
+			return fault.Wrap(fault.Unavailable, fmt.Errorf("the database is unavailable: %w", last))
 		}
 		time.Sleep(retryPause/2 + rand.N(retryPause))
 	}

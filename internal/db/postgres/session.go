@@ -27,10 +27,6 @@ type session struct {
 	Off      []string // settings without which a crash loses writes
 
 	pooled bool // there is a pooler such as PgBouncer in between
-
-	// Only connect sets these.
-	config  *pgx.ConnConfig
-	version int64 // of the schema; 0 if there is none
 }
 
 // selectSession casts literals that are not text, so that no function or operator of another
