@@ -57,8 +57,10 @@ func (s Schema) migrate(ctx context.Context, seen found, logger *slog.Logger) (f
 		return from, to, s.check(from)
 	}
 	if !seen.pooled { // PgBouncer does not know these
-		seen.config.RuntimeParams["idle_in_transaction_session_timeout"] = "0"
 		seen.config.RuntimeParams["statement_timeout"] = "0"
+		// If this process dies or hangs, its transaction must end when the lock does: the
+		// next process waits for what the transaction has locked.
+		seen.config.RuntimeParams["idle_in_transaction_session_timeout"] = "30s"
 	}
 	db := stdlib.OpenDB(*seen.config)
 	defer db.Close()
@@ -69,6 +71,7 @@ func (s Schema) migrate(ctx context.Context, seen found, logger *slog.Logger) (f
 	locker, err := lock.NewPostgresTableLocker(
 		lock.WithTableName(s.Name+".goose_lock"),
 		lock.WithTableLockTimeout(100*time.Millisecond, 600),
+		lock.WithTableUnlockTimeout(100*time.Millisecond, 10), // which no signal ends
 		lock.WithTableLogger(slog.New(slog.DiscardHandler)),
 		lock.WithTableRetryPolicy(func(err error) bool {
 			if codeOf(err) != "" { // an error of the server, such as a missing privilege

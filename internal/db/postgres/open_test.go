@@ -101,13 +101,15 @@ func TestRole(t *testing.T) {
 }
 
 // TestMigrate goes up with one more migration, which takes longer than the server allows a
-// statement, and a transaction to be idle, and waits for the lock of a process that has died.
+// statement, and a transaction to be idle, and waits for the lock of a process that has died. It
+// fails unless the server ends its transaction when its process no longer talks.
 func TestMigrate(t *testing.T) {
 	t.Parallel()
 	address := pgtest.Start(t).Database(t)
 	second := Schema{notebook.Name, maps.Clone(notebook.Migrations.(fstest.MapFS))}
 	second.Migrations.(fstest.MapFS)["00002_stars.sql"] = &fstest.MapFile{
-		Data: []byte("-- +goose Up\nALTER TABLE notebook.notes ADD stars int;\nSELECT pg_sleep(1.1);\n"),
+		Data: []byte("-- +goose Up\nALTER TABLE notebook.notes ADD stars int;\nSELECT pg_sleep(1.1);\n" +
+			"SELECT 1 / (current_setting('idle_in_transaction_session_timeout') = '30s')::int;\n"),
 	}
 	refuses := func(schema Schema, want error) {
 		t.Helper()
@@ -145,6 +147,23 @@ func TestMigrate(t *testing.T) {
 	defer cancel()
 	if _, err := second.Open(soon, strings.Replace(address, "postgres@", "ann@", 1), db.Options{}); !errors.Is(err, db.ErrMayNotMigrate) {
 		t.Errorf("Open as a user without privileges: got error %v, want db.ErrMayNotMigrate", err)
+	}
+
+	// A process that hung has lost its lock, and must not try for long to release it.
+	second.Migrations.(fstest.MapFS)["00003_lost.sql"] = &fstest.MapFile{Data: []byte("-- +goose Up\nDELETE FROM notebook.goose_lock;\n")}
+	pgtest.Exec(t, address, "UPDATE notebook.goose_lock SET locked = false", "INSERT INTO notebook.goose_db_version (version_id, is_applied) VALUES (2, true)")
+	released := make(chan error, 1)
+	go func() {
+		_, _, err := second.Migrate(t.Context(), address, slog.New(slog.DiscardHandler))
+		released <- err
+	}()
+	select {
+	case err := <-released:
+		if err == nil {
+			t.Error("Migrate, when the lock was lost: got no error")
+		}
+	case <-time.After(20 * time.Second):
+		t.Error("Migrate, when the lock was lost: not within 20 s")
 	}
 }
 
