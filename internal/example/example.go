@@ -22,6 +22,7 @@ import (
 	"sync"
 
 	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/go-json-experiment/json/jsontext"
 
 	"example.com/petstore/gen"
 	"example.com/petstore/internal/pets"
@@ -120,9 +121,10 @@ func Pets(n int) []pets.NewPet {
 	return all
 }
 
-// BodyNamed returns the body of Body with another name.
+// BodyNamed returns the body of Body with another name, of which little is escaped: < is
+// one byte.
 func BodyNamed(name string, properties ...string) string {
-	return Body(append(properties, strconv.Quote(text)+":"+string(must(json.Marshal(name))))...)
+	return Body(append(properties, strconv.Quote(text)+":"+string(must(jsontext.AppendQuote(nil, name))))...)
 }
 
 // Integers returns properties for Body: those that are integers of 64 bits, with a value.
