@@ -74,6 +74,7 @@ func TestContextEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := open(t, newPath(t))
 		defer mustClose(t, d)
+		const queued = 127 // with the late one that fills the queue
 		var late, inTime sync.WaitGroup
 		held := make(chan struct{})
 		inTime.Go(func() { _ = d.Write(t.Context(), func(Conn) error { <-held; return nil }) })
@@ -83,7 +84,7 @@ func TestContextEnds(t *testing.T) {
 		errs := make([]error, 3)
 		late.Go(func() { _, errs[0] = create(ctx, d, "late") })
 		synctest.Wait()
-		for range maxBatch - 1 {
+		for range queued {
 			inTime.Go(func() { mustCreate(t, d, "in time") })
 		}
 		synctest.Wait()
@@ -104,7 +105,7 @@ func TestContextEnds(t *testing.T) {
 		}
 		close(held)
 		inTime.Wait()
-		if got := len(walk(t, d)); got != maxBatch-1 {
+		if got := len(walk(t, d)); got != queued {
 			t.Errorf("got %d notes, want those in time", got)
 		}
 	})
