@@ -61,7 +61,7 @@ type Options struct {
 	Metrics        prometheus.Registerer
 	URL            string         // where the handler is served, such as http://127.0.0.1:8080; may be empty
 	PublicURL      string         // where clients reach the document's base path through a proxy, a URI
-	TrustedProxies []netip.Prefix // whose X-Forwarded-For is trusted
+	TrustedProxies []netip.Prefix // whose X-Forwarded-For is trusted, as it is on Unix sockets
 	MaxInFlight    int            // requests in flight; 0 means DefaultMaxInFlight
 	RateLimit      float64        // requests per second per key; 0 means no limit
 	AllowOrigins   []string       // of web pages that may use the operations (CORS); * stands for anything
@@ -253,15 +253,22 @@ func (h *Handler) addOperations() error {
 }
 
 // clientAddress returns an extractor of client addresses: that of the connection or, if
-// it is a proxy's, the last one in X-Forwarded-For that is not.
+// it is a proxy's, the last one in X-Forwarded-For that is not. A peer on a Unix socket is a
+// proxy. It has no address, so the unspecified one stands for it.
 func clientAddress(proxies []netip.Prefix) echo.IPExtractor {
-	if len(proxies) == 0 {
-		return echo.ExtractIPDirect()
+	trust := []echo.TrustOption{
+		echo.TrustLoopback(false), echo.TrustLinkLocal(false), echo.TrustPrivateNet(false),
+		echo.TrustIPRange(&net.IPNet{IP: net.IPv6unspecified, Mask: net.CIDRMask(128, 128)}),
 	}
-	trust := []echo.TrustOption{echo.TrustLoopback(false), echo.TrustLinkLocal(false), echo.TrustPrivateNet(false)}
 	for _, p := range proxies {
 		mask := net.CIDRMask(p.Bits(), p.Addr().BitLen())
 		trust = append(trust, echo.TrustIPRange(&net.IPNet{IP: p.Addr().AsSlice(), Mask: mask}))
 	}
-	return echo.ExtractIPFromXFFHeader(trust...)
+	extract := echo.ExtractIPFromXFFHeader(trust...)
+	return func(r *http.Request) string {
+		if addr, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr); ok && addr.Network() == "unix" {
+			r = &http.Request{RemoteAddr: "[::]:0", Header: r.Header}
+		}
+		return extract(r)
+	}
 }

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
@@ -341,5 +342,12 @@ func TestClientAddress(t *testing.T) {
 		assert(t, got == c.want, "%s, %q: got %s, want %s", c.connection, c.forwarded, got, c.want)
 		connection := strings.NewReplacer("[", "", "]", "").Replace(c.connection)
 		assert(t, direct+":5" == connection, "%s without proxies: got %s", c.connection, direct)
+	}
+	unix := context.WithValue(t.Context(), http.LocalAddrContextKey, &net.UnixAddr{Net: "unix"})
+	for forwarded, want := range map[string]string{"203.0.113.7": "203.0.113.7", "203.0.113.9, 10.0.0.2": "10.0.0.2", "": "::"} {
+		r := newRequest("GET /\nX-Forwarded-For: "+forwarded, "").WithContext(unix)
+		r.RemoteAddr = "@"
+		got := clientAddress(nil)(r)
+		assert(t, got == want, "a Unix socket, %q: got %s, want %s", forwarded, got, want)
 	}
 }
