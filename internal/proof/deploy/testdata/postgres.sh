@@ -9,58 +9,17 @@ systemctl start postgresql
 run $page 'Two replicas on one machine' createdb >first.out
 KEY=$(grep '^psk_' first.out)
 petstore health --admin-addr 127.0.0.1:18081
+if [ ! -e /etc/nginx/conf.d/petstore.conf ]; then # SQLite was taken out
+	renew one
+	run README.md 'Open to the public' nginx.conf
+fi
 run $page 'Two replicas on one machine' nginx
 until curl https://localhost/readyz; do sleep 1; done
 create "$KEY" Ginger https://localhost
 grep -c 'server 127.0.0.1:808[12] fail_timeout=2s;' /etc/nginx/conf.d/petstore.conf | grep 2
 fails petstore keys list --store postgres://petstore@/pets 2>&1 | grep 'authentication failed'
 
-# A store on SQLite with odd rows moves into a new database. The move fails if it is repeated
-# or the file is damaged, and then leaves nothing.
-odd=/var/lib/petstore/odd.db
-as petstore keys create "it's \\ an \"odd\" :key" --store sqlite:$odd
-as petstore keys create brief --expires-in 1h --store sqlite:$odd
-as petstore keys revoke brief --store sqlite:$odd
-served() { # STORE COMMAND… runs a command while a store is served on a port of its own
-	systemd-run --collect --unit odd --uid petstore --setenv PETSTORE_API_KEYS=a-fixed-key-for-this-walk petstore serve --addr 127.0.0.1:8090 --drain 0s --store "$1"
-	until petstore health --addr 127.0.0.1:8090; do sleep 0.1; done
-	"${@:2}"
-	systemctl stop odd
-}
-odd_pets() {
-	while read -r body; do
-		curl -H 'Authorization: Bearer a-fixed-key-for-this-walk' -H "Idempotency-Key: \"a 'key'\\\\ $((n += 1))\"" \
-			-H 'Content-Type: application/json' -d "$body" http://127.0.0.1:8090/v1/pets
-	done <odd.ndjson
-}
-served sqlite:$odd odd_pets
-as sqlite3 $odd 'DELETE FROM pets WHERE id = (SELECT max(id) FROM pets)'
-move() { # SOURCE TARGET
-	moves=$(page $page 'Move from SQLite' sqlite3 | sed '/systemctl/d')
-	moves=${moves/\/var\/lib\/petstore\/petstore.db pets/$1 $2}
-	eval "${moves/postgres:\/\/\/pets/postgres:\/\/\/$2}"
-}
-runuser -u postgres -- createdb -O petstore -E UTF8 -T template0 moved
-move $odd moved
-want() { # SQL-OF-SQLITE SQL-OF-POSTGRESQL: both give the same rows
-	diff <(as sqlite3 $odd "$1") <(sql -d moved -c "$2")
-}
-served sqlite:$odd list a-fixed-key-for-this-walk http://127.0.0.1:8090 >sqlite.out
-served postgres:///moved list a-fixed-key-for-this-walk http://127.0.0.1:8090 >postgres.out
-diff sqlite.out postgres.out
-want 'SELECT hex(key), key_id, pet_id, hex(fingerprint), created_at FROM idempotency_keys' \
-	"SELECT upper(encode(convert_to(key, 'UTF8'), 'hex')), key_id, pet_id, upper(encode(fingerprint, 'hex')), extract(epoch FROM created_at)::bigint FROM petstore.idempotency_keys"
-want 'SELECT id, hex(hash), created_at, expires_at, revoked_at, read_only, used_at FROM keys ORDER BY rowid' \
-	"SELECT id, upper(encode(hash, 'hex')), extract(epoch FROM created_at)::bigint, extract(epoch FROM expires_at)::bigint, extract(epoch FROM revoked_at)::bigint, read_only::int, extract(epoch FROM used_at)::bigint FROM petstore.keys ORDER BY stored"
-want "SELECT seq FROM sqlite_sequence WHERE name = 'pets'" 'SELECT last_value FROM petstore.pets_id_seq'
-as petstore keys list --store postgres:///moved | grep -F "it's \\ an \"odd\" :key"
-fails move $odd moved
-[ "$(sql -d moved -c 'SELECT count(*) FROM petstore.pets')" = 8 ]
-runuser -u postgres -- createdb -O petstore -E UTF8 -T template0 empty
-copy $odd 2 3000
-as dd if=/dev/urandom of=$odd bs=4096 seek=30 count=1 conv=notrunc
-fails move $odd empty
-[ "$(sql -d empty -c 'SELECT (SELECT count(*) FROM petstore.pets) + (SELECT count(*) FROM petstore.keys)')" = 0 ]
+if declare -F from_sqlite; then from_sqlite; fi
 
 # PostgreSQL is away when a replica starts, for more tries than systemd allows by
 # default, and comes back.
