@@ -74,7 +74,7 @@ var importers = map[string][]string{
 	"internal/db/postgres": {"internal/store/postgres"},
 	"internal/docs":        {"internal/service"},
 	"internal/edge":        {"cmd", "internal/docs", "internal/service"},
-	"internal/keys":        {"cmd", "internal/edge", "internal/service", "internal/store"},
+	"internal/keys":        {"cmd", "internal/service", "internal/store"},
 	"internal/server":      {"cmd"},
 
 	// Only for tests.

@@ -24,7 +24,6 @@ import (
 	"time"
 
 	"example.com/petstore/internal/fault"
-	"example.com/petstore/internal/keys"
 	"github.com/labstack/echo/v4"
 	"github.com/labstack/echo/v4/middleware"
 	"github.com/prometheus/client_golang/prometheus"
@@ -41,16 +40,22 @@ type Service interface {
 	//		api.RegisterHandlersOptions{BaseURL: base, OperationMiddlewares: operations})
 	Register(e *echo.Echo, base string, operations map[string][]echo.MiddlewareFunc)
 
-	// Authenticate returns the API key of a token, or an error of the kind
-	// Unauthorized, perhaps with a message, and with the key if it was recognised.
-	// Any other error means that the key could not be checked and results in a 503.
-	Authenticate(ctx context.Context, token string) (keys.Key, error)
+	// Authenticate returns the caller whom a bearer token identifies, or an error of the
+	// kind Unauthorized, perhaps with a message, and with the ID if it was recognised.
+	// Any other error means that the token could not be checked and results in a 503.
+	Authenticate(ctx context.Context, token string) (Caller, error)
 
 	// ErrorBody returns the body of an error response.
-	ErrorBody(code fault.Kind, message string, status int) any
+	ErrorBody(kind fault.Kind, message string) any
 
 	// Ready returns an error if the service cannot serve requests.
 	Ready(ctx context.Context) error
+}
+
+// Caller is whoever sent a request.
+type Caller struct {
+	ID       string // not secret: the log has it, and limits count by it
+	MayWrite bool   // may use methods other than GET and HEAD
 }
 
 // Options configures a Handler. Zero values are fine.

@@ -19,7 +19,6 @@ import (
 	"testing"
 
 	"example.com/petstore/internal/fault"
-	"example.com/petstore/internal/keys"
 	"github.com/labstack/echo/v4"
 )
 
@@ -79,18 +78,18 @@ func sendTitle(c echo.Context) error {
 	return c.JSON(http.StatusOK, name+b.Title)
 }
 
-func (l *library) Authenticate(_ context.Context, key string) (keys.Key, error) {
+func (l *library) Authenticate(_ context.Context, key string) (Caller, error) {
 	switch key {
 	case oldKey:
-		return keys.Key{ID: key}, &fault.Error{Kind: fault.Unauthorized, Reason: "expired", Message: "the API key has expired"}
+		return Caller{ID: key}, &fault.Error{Kind: fault.Unauthorized, Reason: "expired", Message: "the API key has expired"}
 	case brokeKey:
-		return keys.Key{}, errors.New("no connection")
+		return Caller{}, errors.New("no connection")
 	}
-	return keys.Key{ID: key}, nil
+	return Caller{ID: key, MayWrite: true}, nil
 }
 
-func (l *library) ErrorBody(code fault.Kind, message string, status int) any {
-	return map[string]any{"code": code, "message": message, "status": status}
+func (l *library) ErrorBody(kind fault.Kind, message string) any {
+	return map[string]any{"code": kind.Code, "message": message, "status": kind.Status}
 }
 
 func (l *library) Ready(ctx context.Context) error {
@@ -175,11 +174,11 @@ func assert(t *testing.T, ok bool, format string, args ...any) {
 
 // wantError checks the Error body of a response, which has its length, so that it is complete
 // before the body of the request is.
-func wantError(t *testing.T, w *httptest.ResponseRecorder, status int, code fault.Kind, message string) {
+func wantError(t *testing.T, w *httptest.ResponseRecorder, kind fault.Kind, message string) {
 	t.Helper()
-	want, _ := json.Marshal(new(library).ErrorBody(code, message, status))
+	want, _ := json.Marshal(new(library).ErrorBody(kind, message))
 	got := w.Body.String()
-	assert(t, w.Code == status && got == string(want)+"\n", "got status %d, %s, want %s", w.Code, got, want)
+	assert(t, w.Code == kind.Status && got == string(want)+"\n", "got status %d, %s, want %s", w.Code, got, want)
 	length := w.Header().Get("Content-Length")
 	assert(t, length == strconv.Itoa(len(got)), "Content-Length: got %q, want %d", length, len(got))
 }
@@ -252,7 +251,7 @@ func TestDocs(t *testing.T) {
 	tag := s.send("GET /manual", "").Header().Get("Etag")
 	again := s.send("GET /manual\nIf-None-Match: "+tag, "").Code
 	assert(t, again == 304, "a page that has not changed: got status %d, want 304", again)
-	wantError(t, newServer(t, none).send("GET /", ""), 404, fault.NotFound, "there is nothing at this path; the operations are under /v1")
+	wantError(t, newServer(t, none).send("GET /", ""), fault.NotFound, "there is nothing at this path; the operations are under /v1")
 }
 
 func TestHandlerFaults(t *testing.T) {
@@ -265,7 +264,8 @@ func TestHandlerFaults(t *testing.T) {
 	}{
 		"panic":         {func(echo.Context) error { panic("a secret") }, 500, failed, "a secret"},
 		"no response":   {func(echo.Context) error { return nil }, 500, failed, "neither a response nor an error"},
-		"unknown kind":  {func(echo.Context) error { return fault.New("odd", "") }, 500, failed, "odd"},
+		"no kind":       {func(echo.Context) error { return new(fault.Error) }, 500, failed, `"error":""`},
+		"another kind":  {func(echo.Context) error { return fault.New(fault.Kind{Code: "lent", Status: 409}, "") }, 409, `{"code":"lent","message":"Conflict","status":409}`, ""},
 		"unknown error": {func(echo.Context) error { return io.ErrUnexpectedEOF }, 500, failed, "unexpected EOF"},
 		"a deadline": {func(c echo.Context) error {
 			_, ok := c.Request().Context().Deadline()

@@ -1,6 +1,7 @@
 package edge
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,26 +12,22 @@ import (
 	"github.com/labstack/echo/v4"
 )
 
-// responses has the status of each kind of error, and the message for errors that have
-// none.
-var responses = map[fault.Kind]struct {
-	status  int
-	message string
-}{
-	fault.InvalidParameter:     {http.StatusBadRequest, "a parameter has a value that cannot be read"},
-	fault.InvalidBody:          {http.StatusBadRequest, "the body cannot be read"},
-	fault.InvalidRequest:       {http.StatusBadRequest, "the request cannot be read"},
-	fault.Unauthorized:         {http.StatusUnauthorized, "a valid API key is required, sent as Authorization: Bearer API_KEY"},
-	fault.Forbidden:            {http.StatusForbidden, "this API key may only read; the operation needs one that may write"},
-	fault.NotFound:             {http.StatusNotFound, "there is no such resource"},
-	fault.MethodNotAllowed:     {http.StatusMethodNotAllowed, "this path does not support the method; the Allow header lists those it does"},
-	fault.RequestTimeout:       {http.StatusRequestTimeout, "the body did not arrive in time; try again"},
-	fault.PayloadTooLarge:      {http.StatusRequestEntityTooLarge, fmt.Sprintf("the body is larger than %d bytes", maxBody)},
-	fault.UnsupportedMediaType: {http.StatusUnsupportedMediaType, "the body has another media type"},
-	fault.IdempotencyKeyReused: {http.StatusUnprocessableEntity, "this Idempotency-Key was used for another request"},
-	fault.RateLimited:          {http.StatusTooManyRequests, "too many requests; try again later"},
-	fault.Internal:             {http.StatusInternalServerError, "the service failed to answer; its log has the details"},
-	fault.Unavailable:          {http.StatusServiceUnavailable, "the service is unavailable; try again later"},
+// messages has the messages of errors that have none.
+var messages = map[fault.Kind]string{
+	fault.InvalidParameter:     "a parameter has a value that cannot be read",
+	fault.InvalidBody:          "the body cannot be read",
+	fault.InvalidRequest:       "the request cannot be read",
+	fault.Unauthorized:         "a valid API key is required, sent as Authorization: Bearer API_KEY",
+	fault.Forbidden:            "this API key may only read; the operation needs one that may write",
+	fault.NotFound:             "there is no such resource",
+	fault.MethodNotAllowed:     "this path does not support the method; the Allow header lists those it does",
+	fault.RequestTimeout:       "the body did not arrive in time; try again",
+	fault.PayloadTooLarge:      fmt.Sprintf("the body is larger than %d bytes", maxBody),
+	fault.UnsupportedMediaType: "the body has another media type",
+	fault.IdempotencyKeyReused: "this Idempotency-Key was used for another request",
+	fault.RateLimited:          "too many requests; try again later",
+	fault.Internal:             "the service failed to answer; its log has the details",
+	fault.Unavailable:          "the service is unavailable; try again later",
 }
 
 // faultOf returns the *fault.Error in err's tree. If there is none, it returns one for an
@@ -64,20 +61,14 @@ func (h *Handler) writeError(err error, c echo.Context) {
 		return
 	}
 	e := h.faultOf(err)
-	response, known := responses[e.Kind]
-	if !known {
-		response = responses[fault.Internal]
-	}
-	if e.Message != "" {
-		response.message = e.Message
-	}
+	kind := fault.KindOf(e)
 	header := c.Response().Header()
-	if e.Kind == fault.Unavailable {
+	if kind.Status == http.StatusServiceUnavailable {
 		header.Set("Retry-After", "1")
 	}
-	value := h.service.ErrorBody(e.Kind, response.message, response.status)
-	body, _ := json.Marshal(value) // a struct of strings and numbers
+	message := cmp.Or(e.Message, messages[kind], http.StatusText(kind.Status))
+	body, _ := json.Marshal(h.service.ErrorBody(kind, message)) // a struct of strings and numbers
 	// With its length, the response is complete before ServeHTTP returns.
 	header.Set("Content-Length", strconv.Itoa(len(body)+len("\n")))
-	_ = c.JSONBlob(response.status, append(body, '\n')) // the client may be gone
+	_ = c.JSONBlob(kind.Status, append(body, '\n')) // the client may be gone
 }

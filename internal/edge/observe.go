@@ -55,7 +55,7 @@ func (h *Handler) logRequest(c echo.Context, err error, took time.Duration) {
 		slog.Int64("duration_us", took.Microseconds()),
 		slog.String("request_id", response.Header().Get(echo.HeaderXRequestID)),
 		slog.String("remote", c.RealIP()),
-		slog.String("key", KeyOf(r.Context()).ID),
+		slog.String("key", CallerOf(r.Context()).ID),
 	}
 	if m := traceparentForm.FindStringSubmatch(strings.Join(r.Header["Traceparent"], ",")); m != nil {
 		attrs = append(attrs, slog.String("trace_id", m[1]))

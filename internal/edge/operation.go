@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"example.com/petstore/internal/fault"
-	"example.com/petstore/internal/keys"
 	"github.com/labstack/echo/v4"
 )
 
@@ -41,15 +40,15 @@ func (h *Handler) serveOperation(op *operation) echo.MiddlewareFunc {
 			ctx, cancel := context.WithTimeout(context.WithoutCancel(c.Request().Context()), requestTimeout)
 			defer cancel()
 			call := startCall(ctx, c, op.OperationID)
-			client := "" // the API key or, if the operation needs none, the address
+			client := "" // the caller or, if the operation needs no key, the address
 			if op.public {
 				client = c.RealIP()
 			} else {
 				var err error
-				if call.key, err = h.authenticate(ctx, c); err != nil {
+				if call.caller, err = h.authenticate(ctx, c); err != nil {
 					return err
 				}
-				client = call.key.ID
+				client = call.caller.ID
 			}
 
 			if err := h.checkRate(c, client); err != nil {
@@ -82,30 +81,38 @@ func (h *Handler) serveOperation(op *operation) echo.MiddlewareFunc {
 	}
 }
 
-// authenticate returns the API key of a request. If it was recognised, it has its ID even
-// when there is an error.
-func (h *Handler) authenticate(ctx context.Context, c echo.Context) (keys.Key, error) {
+// authenticate returns the caller of a request, with an ID even when there is an error if
+// the token was recognised.
+func (h *Handler) authenticate(ctx context.Context, c echo.Context) (Caller, error) {
 	r := c.Request()
 	values := r.Header["Authorization"]
 	if len(values) == 0 {
-		return keys.Key{}, h.challenge(c, "", &fault.Error{Kind: fault.Unauthorized, Reason: "missing"})
+		return Caller{}, h.challenge(c, "", &fault.Error{Kind: fault.Unauthorized, Reason: "missing"})
 	}
 	scheme, token, _ := strings.Cut(values[0], " ")
 	token = strings.TrimLeft(token, " ")
-	if len(values) > 1 || !strings.EqualFold(scheme, "Bearer") || !keys.IsBearerToken(token) {
-		return keys.Key{}, h.challenge(c, "", &fault.Error{Kind: fault.Unauthorized, Reason: "malformed"})
+	if len(values) > 1 || !strings.EqualFold(scheme, "Bearer") || !isBearerToken(token) {
+		return Caller{}, h.challenge(c, "", &fault.Error{Kind: fault.Unauthorized, Reason: "malformed"})
 	}
-	key, err := h.service.Authenticate(ctx, token)
+	caller, err := h.service.Authenticate(ctx, token)
 	if e, ok := errors.AsType[*fault.Error](err); ok && e.Kind == fault.Unauthorized {
-		return key, h.challenge(c, "invalid_token", e)
+		return caller, h.challenge(c, "invalid_token", e)
 	}
 	if err != nil {
-		return keys.Key{}, fault.Wrap(fault.Unavailable, err)
+		return Caller{}, fault.Wrap(fault.Unavailable, err)
 	}
-	if key.ReadOnly && r.Method != http.MethodGet && r.Method != http.MethodHead {
-		return key, h.challenge(c, "insufficient_scope", fault.New(fault.Forbidden, ""))
+	if !caller.MayWrite && r.Method != http.MethodGet && r.Method != http.MethodHead {
+		return caller, h.challenge(c, "insufficient_scope", fault.New(fault.Forbidden, ""))
 	}
-	return key, nil
+	return caller, nil
+}
+
+// isBearerToken reports whether token has the form of a bearer token, which RFC 6750,
+// section 2.1, calls b64token: letters, digits and - . _ ~ + /, with = only at its end.
+func isBearerToken(token string) bool {
+	const characters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~+/"
+	bare := strings.TrimRight(token, "=")
+	return bare != "" && strings.Trim(bare, characters) == ""
 }
 
 // challenge adds a WWW-Authenticate header (RFC 6750, section 3) to the response and
@@ -138,7 +145,7 @@ func (h *Handler) checkRate(c echo.Context, client string) error {
 // call is what is known about a request once it is routed.
 type call struct {
 	operation string // its operationId, or the name of a path outside the document
-	key       keys.Key
+	caller    Caller
 	body      []byte
 }
 
@@ -159,6 +166,6 @@ func callOf(ctx context.Context) *call {
 	return &call{}
 }
 
-// KeyOf returns the API key of the request whose context is ctx. It is the zero Key if
-// the operation needs none.
-func KeyOf(ctx context.Context) keys.Key { return callOf(ctx).key }
+// CallerOf returns the caller of the request whose context is ctx, the zero Caller if the
+// operation needs no key.
+func CallerOf(ctx context.Context) Caller { return callOf(ctx).caller }

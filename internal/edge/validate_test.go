@@ -86,7 +86,7 @@ var bodyMessages = map[string]string{
 func TestBodyMessages(t *testing.T) {
 	s := newServer(t, Options{})
 	for body, want := range bodyMessages {
-		wantError(t, s.send("POST /v1/books", body), 400, fault.InvalidBody, want)
+		wantError(t, s.send("POST /v1/books", body), fault.InvalidBody, want)
 	}
 }
 

@@ -5,28 +5,34 @@ package fault
 
 import "errors"
 
-// Kind classifies an error. Its text is the code of the Error body that a client gets.
-type Kind string
+// Kind classifies an error, by the code and the HTTP status of the response.
+type Kind struct {
+	Code   string
+	Status int
+}
 
-// The kinds. An error of another type is Internal; see KindOf.
-const (
-	Internal    Kind = "internal"    // the service failed; a write may or may not have happened
-	Unavailable Kind = "unavailable" // nothing was done; it is safe to try again later
+// String returns the code.
+func (k Kind) String() string { return k.Code }
 
-	// The others are the caller's fault. Nothing was done, and a retry fails in the same way,
-	// but for RequestTimeout and RateLimited.
-	InvalidBody          Kind = "invalid_body"
-	InvalidParameter     Kind = "invalid_parameter" // of the path or the query
-	InvalidRequest       Kind = "invalid_request"   // anything else about a request
-	Unauthorized         Kind = "unauthorized"
-	Forbidden            Kind = "forbidden"
-	NotFound             Kind = "not_found"
-	MethodNotAllowed     Kind = "method_not_allowed"
-	RequestTimeout       Kind = "request_timeout"
-	PayloadTooLarge      Kind = "payload_too_large"
-	UnsupportedMediaType Kind = "unsupported_media_type"
-	IdempotencyKeyReused Kind = "idempotency_key_reused" // with other values
-	RateLimited          Kind = "rate_limited"
+// The kinds that the engines return. An error of another type is Internal; see KindOf.
+var (
+	Internal    = Kind{"internal", 500}    // the service failed; a write may or may not have happened
+	Unavailable = Kind{"unavailable", 503} // nothing was done; it is safe to try again later
+
+	// The others are the caller's fault. Nothing was done. A retry of RequestTimeout or
+	// RateLimited may succeed; of the rest, it fails in the same way.
+	InvalidBody          = Kind{"invalid_body", 400}
+	InvalidParameter     = Kind{"invalid_parameter", 400} // of the path or the query
+	InvalidRequest       = Kind{"invalid_request", 400}   // anything else about a request
+	Unauthorized         = Kind{"unauthorized", 401}
+	Forbidden            = Kind{"forbidden", 403}
+	NotFound             = Kind{"not_found", 404}
+	MethodNotAllowed     = Kind{"method_not_allowed", 405}
+	RequestTimeout       = Kind{"request_timeout", 408}
+	PayloadTooLarge      = Kind{"payload_too_large", 413}
+	UnsupportedMediaType = Kind{"unsupported_media_type", 415}
+	IdempotencyKeyReused = Kind{"idempotency_key_reused", 422} // with other values
+	RateLimited          = Kind{"rate_limited", 429}
 )
 
 // Error is an error with a kind.
@@ -40,7 +46,7 @@ type Error struct {
 func (e *Error) Error() string {
 	switch {
 	case e.Err == nil && e.Message == "":
-		return string(e.Kind)
+		return e.Kind.Code
 	case e.Err == nil:
 		return e.Message
 	case e.Message == "":
@@ -57,9 +63,10 @@ func New(kind Kind, message string) *Error { return &Error{Kind: kind, Message: 
 // Wrap returns an error with a cause, which the client does not see.
 func Wrap(kind Kind, cause error) *Error { return &Error{Kind: kind, Err: cause} }
 
-// KindOf returns the kind of the first Error in err's tree, or Internal.
+// KindOf returns the kind of the first Error in err's tree, or Internal if there is none or
+// its kind has no status.
 func KindOf(err error) Kind {
-	if e, ok := errors.AsType[*Error](err); ok {
+	if e, ok := errors.AsType[*Error](err); ok && e.Kind.Status != 0 {
 		return e.Kind
 	}
 	return Internal
@@ -68,6 +75,5 @@ func KindOf(err error) Kind {
 // ByCaller reports whether err is the caller's fault: it was refused before anything
 // was done, and the service is well.
 func ByCaller(err error) bool {
-	kind := KindOf(err)
-	return kind != Internal && kind != Unavailable
+	return KindOf(err).Status < 500
 }

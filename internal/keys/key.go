@@ -120,13 +120,6 @@ func ID(token string) (id string, ok bool) {
 	return parts[2], true
 }
 
-// IsBearerToken reports whether token has the form of a bearer token, which RFC 6750,
-// section 2.1, calls b64token: letters, digits and - . _ ~ + /, with = only at its end.
-func IsBearerToken(token string) bool {
-	bare := strings.TrimRight(token, "=")
-	return bare != "" && strings.Trim(bare, base62+"-._~+/") == ""
-}
-
 func randomBase62(n int) string {
 	out := make([]byte, n)
 	for i := range out {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"regexp"
 	"sync"
 	"time"
 
@@ -65,11 +66,14 @@ func NewKeyring(store Store, fixed []string) *Keyring {
 	return k
 }
 
-// CheckFixed returns an error unless each fixed token is a bearer token of at least 16
+// fixedForm matches what can be a bearer token (RFC 6750, section 2.1).
+var fixedForm = regexp.MustCompile(`^[0-9A-Za-z._~+/-]+=*$`)
+
+// CheckFixed returns an error unless each fixed token can be a bearer token, of at least 16
 // characters. The error does not repeat the token.
 func CheckFixed(tokens []string) error {
 	for i, token := range tokens {
-		if len(token) < 16 || !IsBearerToken(token) {
+		if len(token) < 16 || !fixedForm.MatchString(token) {
 			return fmt.Errorf("key %d of %d is invalid: a key must be at least 16 characters of A-Z a-z 0-9 - . _ ~ + / with = only at its end",
 				i+1, len(tokens))
 		}

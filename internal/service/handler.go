@@ -52,17 +52,18 @@ func (s *service) Register(e *echo.Echo, base string, middleware map[string][]ec
 }
 
 // Authenticate implements edge.Service.
-func (s *service) Authenticate(ctx context.Context, token string) (keys.Key, error) {
-	return s.keyring.Authenticate(ctx, token)
+func (s *service) Authenticate(ctx context.Context, token string) (edge.Caller, error) {
+	key, err := s.keyring.Authenticate(ctx, token)
+	return edge.Caller{ID: key.ID, MayWrite: !key.ReadOnly}, err
 }
 
 // ErrorBody implements edge.Service. It does not compile if the document changes
 // the properties of Error.
-func (s *service) ErrorBody(code fault.Kind, message string, status int) any {
+func (s *service) ErrorBody(kind fault.Kind, message string) any {
 	return api.Error(struct {
 		Code, Message string
 		Status        int
-	}{string(code), message, status})
+	}{kind.Code, message, kind.Status})
 }
 
 // Ready implements edge.Service.

@@ -59,7 +59,7 @@ func (o *operations) CreatePet(
 ) (api.CreatePetResponseObject, error) {
 	var key pets.IdempotencyKey
 	if request.Params.IdempotencyKey != nil {
-		key = pets.IdempotencyKey{KeyID: edge.KeyOf(ctx).ID, Key: unquote(*request.Params.IdempotencyKey)}
+		key = pets.IdempotencyKey{KeyID: edge.CallerOf(ctx).ID, Key: unquote(*request.Params.IdempotencyKey)}
 	}
 	created, err := o.store.CreatePet(ctx, newPet(*request.Body), key)
 	if err != nil {

@@ -27,7 +27,7 @@ func Observe(s Store, reg prometheus.Registerer) Store {
 	}
 	for _, call := range []string{"create", "get", "list", "key"} {
 		for _, kind := range []fault.Kind{fault.Unavailable, fault.Internal} {
-			o.failures.WithLabelValues(call, string(kind))
+			o.failures.WithLabelValues(call, kind.Code)
 		}
 	}
 	reg.MustRegister(o.durations, o.failures)
@@ -50,7 +50,7 @@ func (o *observed) done(call string, start time.Time, err *error) {
 		return
 	}
 	if kind := fault.KindOf(*err); kind == fault.Unavailable || kind == fault.Internal {
-		o.failures.WithLabelValues(call, string(kind)).Inc()
+		o.failures.WithLabelValues(call, kind.Code).Inc()
 	}
 }
 
