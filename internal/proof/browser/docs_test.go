@@ -32,8 +32,8 @@ func TestDocs(t *testing.T) {
 		tryOperation(t, "", 390, chromedp.EmulateViewport(390, 844, chromedp.EmulateMobile))
 	})
 	t.Run("public address", func(t *testing.T) {
-		p := newTab(t)
-		p.do(chromedp.Navigate(serve(t, "", "https://pets.example/v1") + "/docs#/pets/getPet"))
+		p := newTab(t, "", "https://pets.example/v1")
+		p.do(chromedp.Navigate(p.url + "/docs#/pets/getPet"))
 		p.until(`document.querySelector('[id$="tag/pets/getPet"]')?.innerText.includes("Deprecated\n")`)
 		p.wantText("Server:\nhttps://pets.example/v1")
 	})
@@ -42,14 +42,13 @@ func TestDocs(t *testing.T) {
 // tryOperation creates a pet on the page of a service behind a proxy that strips prefix,
 // in a viewport of a width.
 func tryOperation(t *testing.T, prefix string, width int, viewport chromedp.Action[chromedp.Void]) {
-	p := newTab(t)
-	url := serve(t, prefix, "")
-	p.do(viewport, chromedp.Navigate(url+"/docs#/pets/createPet"))
+	p := newTab(t, prefix, "")
+	p.do(viewport, chromedp.Navigate(p.url+"/docs#/pets/createPet"))
 	p.until(`Math.abs(document.querySelector('[id$="tag/pets/createPet"]:has(.show-api-client-button)')?.getBoundingClientRect().top) < 200`)
 	if got := eval[int](p, `document.documentElement.scrollWidth`); got != width {
 		t.Errorf("width of the page: got %d pixels, want %d", got, width)
 	}
-	p.wantText(append(example.Document().Paths.InMatchingOrder(), "invalid_parameter", url+example.Base())...)
+	p.wantText(append(example.Document().Paths.InMatchingOrder(), "invalid_parameter", p.url+example.Base())...)
 	p.do(
 		chromedp.Focus(chromedp.CSS(`[placeholder="Token"]`)), chromedp.KeyEvent(program.Key),
 		chromedp.Focus(chromedp.CSS(`[id$="tag/pets/createPet"] .show-api-client-button`)), chromedp.KeyEvent(kb.Enter),
@@ -85,22 +84,25 @@ func serve(t *testing.T, prefix, public string) (url string) {
 	return url
 }
 
-// tab is a browser with one tab.
+// tab is a browser with one tab, and the address of a service for it.
 type tab struct {
 	*testing.T
 	ctx context.Context
+	url string
 }
 
-// newTab starts a browser, and fails the test if anything appears on its console, such
-// as violations of the Content-Security-Policy and failed requests.
-func newTab(t *testing.T) *tab {
+// newTab starts a service, see serve, and a browser, which ends first: a page may go on
+// loading after its test. It fails the test if anything appears on the console, such as
+// violations of the Content-Security-Policy and failed requests.
+func newTab(t *testing.T, prefix, public string) *tab {
 	t.Helper()
+	url := serve(t, prefix, public)
 	ctx, cancel := context.WithTimeout(context.Background(), 4*time.Minute)
 	t.Cleanup(cancel)
 	// Chromium has no sandbox for root.
 	ctx, _ = chromedp.NewExecAllocator(ctx, append(chromedp.DefaultExecAllocatorOptions[:], chromedp.NoSandbox)...)
 	ctx, _ = chromedp.NewContext(ctx)
-	p := &tab{T: t, ctx: ctx}
+	p := &tab{T: t, ctx: ctx, url: url}
 	p.do()
 	console, closed := chromedp.Console(ctx), make(chan struct{})
 	go func() {
