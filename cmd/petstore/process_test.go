@@ -30,13 +30,13 @@ const giveUp = 2 * time.Minute
 // process is a running server.
 type process struct {
 	*exec.Cmd
-	address string // http://HOST:PORT
+	address string // http://HOST:PORT, or empty on a Unix socket
 	log     io.Closer
 	rest    *bufio.Reader // of the log, after the line "serving"
 	ended   chan struct{} // of a script
 }
 
-var servingLine = regexp.MustCompile(`"msg":"serving","address":"(https?://[^"/]+)/v1"`)
+var servingLine = regexp.MustCompile(`"msg":"serving","address":"(|https?://[^"/]+)/v1"`)
 
 // start completes and starts the command of a server, and waits until it serves. What is
 // read of its log also goes to seen.
@@ -46,7 +46,7 @@ func start(cmd *exec.Cmd, seen io.Writer) (*process, error) {
 		return nil, err
 	}
 	s := &process{Cmd: cmd, log: log, rest: bufio.NewReader(io.TeeReader(log, seen)), ended: make(chan struct{})}
-	for begin := ""; s.address == ""; {
+	for begin := ""; ; {
 		line, err := s.rest.ReadString('\n')
 		begin += line
 		if err != nil {
@@ -54,9 +54,9 @@ func start(cmd *exec.Cmd, seen io.Writer) (*process, error) {
 		}
 		if match := servingLine.FindStringSubmatch(line); match != nil {
 			s.address = match[1]
+			return s, nil
 		}
 	}
-	return s, nil
 }
 
 // serverCommand returns the command of a server with fixed keys.
@@ -133,7 +133,7 @@ func TestSecondSignal(t *testing.T) {
 	wantExit(t, s.Cmd, syscall.SIGTERM, "signal: terminated")
 }
 
-// TestSockets checks that a server takes all sockets that systemd passes.
+// TestSockets checks that a server takes all sockets that systemd passes, and leaves them.
 func TestSockets(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(t.Context(), giveUp)
@@ -141,18 +141,23 @@ func TestSockets(t *testing.T) {
 	// systemd sets the process, which exec keeps
 	cmd := exec.CommandContext(ctx, "sh", "-c", "LISTEN_PID=$$ LISTEN_FDS=2 exec petstore serve --store memory: --drain 0s")
 	cmd.Env = append(os.Environ(), keysVariable+"="+fixedKey)
-	var addrs []string
-	for range 2 {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
+	path := t.TempDir() + "/http.sock"
+	addrs := []string{"127.0.0.1:0", "unix:" + path}
+	for i, addr := range addrs {
+		l, err := server.Listen(addr)
 		if err != nil {
 			t.Fatal(err)
 		}
-		file, err := l.(*net.TCPListener).File()
-		if err := errors.Join(err, l.Close()); err != nil { // file is another name of it
+		defer l.Close()
+		file, err := l.(interface{ File() (*os.File, error) }).File()
+		if err != nil {
 			t.Fatal(err)
 		}
 		defer file.Close()
-		cmd.ExtraFiles, addrs = append(cmd.ExtraFiles, file), append(addrs, l.Addr().String())
+		cmd.ExtraFiles = append(cmd.ExtraFiles, file)
+		if i == 0 {
+			addrs[0] = l.Addr().String()
+		}
 	}
 	s, err := start(cmd, io.Discard)
 	if err != nil {
@@ -167,27 +172,22 @@ func TestSockets(t *testing.T) {
 		}
 	}
 	wantExit(t, s.Cmd, syscall.SIGTERM, "<nil>")
+	if _, err := os.Stat(path); err != nil {
+		t.Errorf("the socket after the end: %v", err)
+	}
 }
 
 // TestOddSockets checks that sockets which cannot be served are refused, and an address
 // beside others.
 func TestOddSockets(t *testing.T) {
 	t.Parallel()
-	local, err := net.Listen("unix", filepath.Join(t.TempDir(), "socket"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer local.Close()
-	for _, c := range []struct {
-		socket     net.Listener // nil is one for datagrams
-		args, want string
-	}{{nil, "", "not of TCP"}, {local, "", "not of TCP"}, {local, " --addr 127.0.0.1:0", "omit --addr"}} {
+	for args, want := range map[string]string{"": "no stream", " --addr 127.0.0.1:0": "omit --addr"} {
 		var out bytes.Buffer
 		env := testEnvironment(&out)
-		env.sockets = []net.Listener{c.socket}
-		got := run(t.Context(), strings.Fields("serve --store memory:"+c.args), env)
-		if got != 2 || !strings.Contains(out.String(), c.want) {
-			t.Errorf("%T%s: got %d, %s, want 2, %s", c.socket, c.args, got, &out, c.want)
+		env.sockets = []net.Listener{nil} // one for datagrams
+		got := run(t.Context(), strings.Fields("serve --store memory:"+args), env)
+		if got != 2 || !strings.Contains(out.String(), want) {
+			t.Errorf("%s: got %d, %s, want 2, %s", args, got, &out, want)
 		}
 	}
 }

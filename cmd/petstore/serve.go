@@ -77,7 +77,7 @@ signal stops the server at once.`,
 	flags := cmd.Flags()
 	flags.BoolVar(&cfg.open.MustExist, "must-exist", false, "fail if there is no store, for example because its volume is not mounted")
 	flags.BoolVar(&cfg.open.RequireSync, "require-sync", false, "refuse to start unless PostgreSQL has a synchronous standby and waits for it")
-	flags.StringVar(&cfg.addr, "addr", defaultAddr, "the `address` to listen on; :0 takes any free port")
+	flags.StringVar(&cfg.addr, "addr", defaultAddr, "the `address` to listen on: HOST:PORT, or unix:PATH for a Unix socket; :0 takes any free port")
 	addFlag(flags, &cfg.edge.PublicURL, parsePublicURL, "public-url", "the `address` that clients use if there is a proxy in front, such as https://api.example.com/v1")
 	flags.StringVar(&cfg.server.CertFile, "tls-cert", "", "the `file` of a certificate and its chain (PEM), for HTTPS; read again when it changes")
 	flags.StringVar(&cfg.server.KeyFile, "tls-key", "", "the `file` of the private key of --tls-cert (PEM)")
@@ -85,7 +85,7 @@ signal stops the server at once.`,
 	flags.IntVar(&cfg.server.MaxConnections, "max-connections", server.DefaultMaxConnections, "how many connections may be open; others wait")
 	flags.IntVar(&cfg.edge.MaxInFlight, "max-in-flight", edge.DefaultMaxInFlight, "how many requests may be in flight, three quarters of them with one key; as many may wait, and others get 503")
 	flags.Float64Var(&cfg.edge.RateLimit, "rate-limit", 0, "how many requests per second each key may send; others get 429; 0 for no limit")
-	addFlag(flags, &cfg.edge.TrustedProxies, parseNetworks, "trusted-proxies", "the `networks` of proxies whose X-Forwarded-For is trusted, such as 127.0.0.1,10.0.0.0/8")
+	addFlag(flags, &cfg.edge.TrustedProxies, parseNetworks, "trusted-proxies", "the `networks` of proxies whose X-Forwarded-For is trusted, such as 127.0.0.1,10.0.0.0/8; it always is on a Unix socket")
 	addFlag(flags, &cfg.edge.AllowOrigins, parseOrigins, "allow-origins", "the `origins` of web pages that may use the operations (CORS), such as https://app.example.com")
 	flags.StringVar(&cfg.adminAddr, "admin-addr", "", "the `address` of /metrics, /livez and /readyz, such as 127.0.0.1:9090; empty for none")
 	flags.BoolVar(&cfg.server.Profiles, "pprof", false, "serve /debug/pprof/ at --admin-addr too; profiles can hold secrets")
@@ -102,18 +102,18 @@ func (cfg *serveConfig) complete(env *environment, isSet func(flag string) bool)
 		return err
 	}
 	for _, addr := range []string{cfg.addr, cmp.Or(cfg.adminAddr, defaultAddr)} {
-		if _, _, err := net.SplitHostPort(addr); err != nil {
-			return misuse("--addr and --admin-addr must be HOST:PORT, such as %s: %w", defaultAddr, err)
+		network, address := server.Network(addr)
+		if _, _, err := net.SplitHostPort(address); err != nil && network == "tcp" {
+			return misuse("--addr and --admin-addr must be HOST:PORT, such as %s, or unix:PATH: %w", defaultAddr, err)
 		}
 	}
-	notTCP := func(l net.Listener) bool { return l == nil || l.Addr().Network() != "tcp" }
 	switch connections, requests, rate := cfg.server.MaxConnections, cfg.edge.MaxInFlight, cfg.edge.RateLimit; {
 	case cfg.sandbox && (isSet("store") || cfg.open != db.Options{}):
 		return misuse("--sandbox has its own store, in memory; omit --store, --must-exist and --require-sync, and their variables")
 	case len(env.sockets) > 0 && isSet("addr"):
 		return misuse("systemd passes a socket to listen on; omit --addr and its variable")
-	case slices.ContainsFunc(env.sockets, notTCP):
-		return misuse("systemd passes a socket that is not of TCP")
+	case slices.Contains(env.sockets, nil):
+		return misuse("systemd passes a socket that is no stream")
 	case cfg.server.Drain < 0:
 		return misuse("--drain must not be negative")
 	case (cfg.server.CertFile == "") != (cfg.server.KeyFile == ""):
@@ -199,7 +199,8 @@ func serve(ctx context.Context, env *environment, cfg *serveConfig) (err error) 
 	if err != nil {
 		return err
 	}
-	env.logger.Info("serving", "address", base, "docs", docs, "store", env.store.String(), "version", version)
+	env.logger.Info("serving", "address", base, "docs", docs, "socket", cfg.server.Listeners[0].Addr().String(),
+		"store", env.store.String(), "version", version)
 	env.serving = true
 	return srv.Run(ctx)
 }
@@ -209,7 +210,7 @@ func serve(ctx context.Context, env *environment, cfg *serveConfig) (err error) 
 func listen(env *environment, cfg *serveConfig) (err error) {
 	cfg.server.Listeners = env.sockets
 	if len(env.sockets) == 0 {
-		l, err := net.Listen("tcp", cfg.addr)
+		l, err := server.Listen(cfg.addr)
 		if err != nil {
 			return fmt.Errorf("--addr: %w", err)
 		}
@@ -222,7 +223,7 @@ func listen(env *environment, cfg *serveConfig) (err error) {
 	if cfg.adminAddr == "" {
 		return nil
 	}
-	if cfg.server.Admin, err = net.Listen("tcp", cfg.adminAddr); err != nil {
+	if cfg.server.Admin, err = server.Listen(cfg.adminAddr); err != nil {
 		return fmt.Errorf("--admin-addr: %w", err)
 	}
 	env.logger.Info("serving metrics", "address", server.URL(cfg.server.Admin.Addr(), false)+"/metrics")
@@ -243,14 +244,14 @@ func addMetrics(env *environment, cfg *serveConfig) {
 	cfg.edge.Metrics, cfg.server.Metrics, cfg.server.Gatherer = metrics, metrics, registry
 }
 
-// offerKey creates and prints a key at a terminal if the store has none; elsewhere it
-// logs how to create one.
+// offerKey creates and prints a key at a terminal if the store has none. Elsewhere, or if base
+// is only a path, it logs how to create one.
 func offerKey(ctx context.Context, env *environment, st keys.Store, base string) error {
 	existing, err := st.Keys(ctx)
 	if err != nil || len(existing) > 0 {
 		return err
 	}
-	if !env.interactive {
+	if !env.interactive || strings.HasPrefix(base, "/") {
 		env.logger.Warn("the store has no API key yet, so every request is refused",
 			"fix", service.Name+" keys create NAME --store "+env.store.String())
 		return nil

@@ -3,11 +3,15 @@ package server
 import (
 	"bytes"
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
 	"net/http/pprof"
+	"os"
+	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -16,9 +20,47 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
+// Network splits an address, HOST:PORT or unix:PATH, for net.Listen and net.Dial.
+func Network(addr string) (network, address string) {
+	if path, ok := strings.CutPrefix(addr, "unix:"); ok {
+		return "unix", path
+	}
+	return "tcp", addr
+}
+
+// Listen listens at an address. A Unix socket is for its owner and group only. Listen
+// replaces the socket of a process that was killed, but not one that is served.
+func Listen(addr string) (net.Listener, error) {
+	network, address := Network(addr)
+	if network == "tcp" {
+		return net.Listen(network, address)
+	}
+	folder, err := os.Open(filepath.Dir(address))
+	if err != nil {
+		return nil, err
+	}
+	defer folder.Close()
+	_ = syscall.Flock(int(folder.Fd()), syscall.LOCK_EX) // a socket refuses connections until its process listens
+	if info, err := os.Lstat(address); err == nil && info.Mode().Type() == os.ModeSocket {
+		if conn, err := net.Dial(network, address); err == nil {
+			_ = conn.Close()
+		} else if errors.Is(err, syscall.ECONNREFUSED) {
+			_ = os.Remove(address)
+		}
+	}
+	l, err := net.Listen(network, address)
+	if err == nil {
+		err = os.Chmod(address, 0o660)
+	}
+	return l, err
+}
+
 // URL returns the address at which a client on this machine reaches a listener at addr,
-// such as http://127.0.0.1:8080.
+// such as http://127.0.0.1:8080. A Unix socket has none.
 func URL(addr net.Addr, secure bool) string {
+	if addr.Network() == "unix" {
+		return ""
+	}
 	scheme := "http://"
 	if secure {
 		scheme = "https://"

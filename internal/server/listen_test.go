@@ -138,6 +138,51 @@ func TestURL(t *testing.T) {
 	}
 }
 
+// TestListen has many processes start on the Unix socket that a killed one left.
+func TestListen(t *testing.T) {
+	dir := t.TempDir()
+	path := dir + "/http.sock"
+	listen := func(path string) net.Listener {
+		l, err := Listen("unix:" + path)
+		if err != nil && !errors.Is(err, syscall.EADDRINUSE) {
+			t.Error(err)
+		}
+		return l
+	}
+	killed := listen(path).(*net.UnixListener)
+	killed.SetUnlinkOnClose(false)
+	_ = killed.Close()
+	started := make(chan net.Listener)
+	for range 20 {
+		go func() { started <- listen(path) }()
+	}
+	var served []net.Listener
+	for range 20 {
+		if l := <-started; l != nil {
+			served = append(served, l)
+		}
+	}
+	if len(served) != 1 {
+		t.Fatalf("got %d processes on one socket", len(served))
+	}
+	if info, err := os.Stat(path); err != nil || info.Mode() != os.ModeSocket|0o660 {
+		t.Errorf("got %v, error %v, want a socket with mode 0660", info, err)
+	}
+	conn, err := net.Dial("unix", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = conn.Close()
+	_ = served[0].Close()
+	file := dir + "/file"
+	if _, err := os.Lstat(path); !os.IsNotExist(err) || os.WriteFile(file, nil, 0o600) != nil {
+		t.Errorf("a closed socket: got error %v, want none at its path", err)
+	}
+	if l := listen(file); l != nil {
+		t.Error("got a socket in the place of a file")
+	}
+}
+
 // TestMaxConnections checks that the limit of open files bounds that of connections.
 func TestMaxConnections(t *testing.T) {
 	var old syscall.Rlimit
