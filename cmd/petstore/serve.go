@@ -11,6 +11,7 @@ import (
 	"net"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -223,7 +224,12 @@ func listen(env *environment, cfg *serveConfig) (err error) {
 	if cfg.adminAddr == "" {
 		return nil
 	}
-	if cfg.server.Admin, err = server.Listen(cfg.adminAddr); err != nil {
+	cfg.server.Admin, err = server.Listen(cfg.adminAddr)
+	if errors.Is(err, syscall.EADDRINUSE) { // by any user of this machine, who must not stop the service
+		env.logger.Error("serving without metrics: --admin-addr is taken", "error", err)
+		return nil
+	}
+	if err != nil {
 		return fmt.Errorf("--admin-addr: %w", err)
 	}
 	env.logger.Info("serving metrics", "address", server.URL(cfg.server.Admin.Addr(), false)+"/metrics")
