@@ -57,7 +57,7 @@ var importers = map[string][]string{
 	"database/sql":             {"internal/db/sqlite", "internal/store/sqlite"},
 	"modernc.org":              {"internal/db/sqlite"},
 	"github.com/jackc/pgx":     {"internal/db/postgres", "internal/store/postgres"},
-	"github.com/pressly/goose": {"internal/db"},
+	"github.com/pressly/goose": {"internal/db/postgres", "internal/db/sqlite"},
 
 	// About pets. No engine imports one of them.
 	"gen":                     {"internal/service"},
@@ -83,7 +83,9 @@ var importers = map[string][]string{
 }
 
 // optional are the folders of parts that may have been removed; see CONTRIBUTING.md.
-var optional = []string{"internal/db/postgres", "internal/store/postgres", "internal/docs"}
+var optional = []string{
+	"internal/db/postgres", "internal/store/postgres", "internal/db/sqlite", "internal/store/sqlite", "internal/docs",
+}
 
 func removed(dir string) bool { return slices.Contains(optional, dir) && !exists(dir) }
 

@@ -25,7 +25,7 @@ import (
 
 // addStore adds --store to cmd.
 func addStore(env *environment, cmd *cobra.Command) *cobra.Command {
-	_ = env.store.Set("sqlite:petstore.db") // it is valid
+	_ = env.store.Set(address.Kinds[0].Default) // it is valid
 	cmd.Flags().Var(&env.store, "store", "the address of the store: "+address.Forms())
 	return cmd
 }

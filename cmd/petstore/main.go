@@ -92,6 +92,9 @@ func run(ctx context.Context, args []string, env *environment) int {
 	return status
 }
 
+// commands are those that work on a store. Others belong to a kind of store, and are in its file.
+var commands = []func(*environment) *cobra.Command{serveCommand, keysCommand, migrateCommand}
+
 func rootCommand(env *environment) *cobra.Command {
 	root := &cobra.Command{
 		Use:   service.Name,
@@ -117,13 +120,15 @@ Exit status:
 			return nil
 		},
 	}
-	root.AddCommand(serveCommand(env), keysCommand(env), backupCommand(env), restoreCommand(env),
-		verifyCommand(env), migrateCommand(env), healthCommand(), &cobra.Command{
-			Use:   "version",
-			Short: "Print the version",
-			Args:  cobra.NoArgs,
-			Run:   func(*cobra.Command, []string) { fmt.Fprintln(env.stdout, service.Name, "version", root.Version) },
-		})
+	for _, command := range commands {
+		root.AddCommand(command(env))
+	}
+	root.AddCommand(healthCommand(), &cobra.Command{
+		Use:   "version",
+		Short: "Print the version",
+		Args:  cobra.NoArgs,
+		Run:   func(*cobra.Command, []string) { fmt.Fprintln(env.stdout, service.Name, "version", root.Version) },
+	})
 	root.SetOut(env.stdout)
 	root.SetErr(env.stderr)
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {
@@ -144,17 +149,16 @@ type usageError struct{ error }
 
 func misuse(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
 
-// advice says what to do about errors whose next step cannot be guessed. STORE stands
-// for --store with its address.
-var advice = []struct {
+// hint says what to do about an error. In its text, STORE stands for --store with its address.
+type hint struct {
 	about error
 	text  string
-}{
+}
+
+// advice is for errors whose next step cannot be guessed.
+var advice = []hint{
 	{db.ErrNone, "check the address and that its volume is mounted, or make one with: petstore migrate STORE"},
 	{db.ErrOutdated, "stop its servers, then run: petstore migrate STORE"},
-	{db.ErrExists, "choose another name, or replace it with --force"},
-	{db.ErrDamaged, "restore a backup with: petstore restore BACKUP --force STORE"},
-	{db.ErrLoneLog, "put the database back beside it, or replace both with: petstore restore BACKUP --force STORE"},
 	{db.ErrNoDatabase, "create it with: createdb -O petstore -E UTF8 -T template0 NAME"},
 	{db.ErrMayNotMigrate, "as the owner of its tables, run: petstore migrate STORE"},
 }
@@ -167,6 +171,25 @@ func adviceOn(err error, addr *address.Address) string {
 		}
 	}
 	return ""
+}
+
+func migrateCommand(env *environment) *cobra.Command {
+	return onStore(env, &cobra.Command{
+		Use:   "migrate",
+		Short: "Make a store, or bring its schema up to date",
+		Long: `migrate makes the store if there is none, and brings its schema up to date, as
+serve does. For servers whose PostgreSQL user may not change the schema, run it as
+the owner of the tables before they start.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			from, to, err := env.store.Migrate(cmd.Context(), env.store.Text, env.logger)
+			if err != nil {
+				return fmt.Errorf("%w; each migration was made whole or not at all", err)
+			}
+			_, err = fmt.Fprintf(env.stdout, "the schema is at version %d (before: %d)\n", to, from)
+			return err
+		},
+	})
 }
 
 // version and commit are set by the linker.

@@ -19,6 +19,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"example.com/petstore/internal/example"
+	"example.com/petstore/internal/proof/program"
 	"example.com/petstore/internal/service"
 )
 
@@ -28,8 +29,8 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){service.Name: main})
 }
 
-// TestScripts runs testdata/script on SQLite. In addition to testscript's own
-// commands, scripts have these:
+// TestScripts runs testdata/script on each kind of store, whose name is a condition. In addition
+// to testscript's own commands, scripts have these:
 //
 //	exits STATUS COMMAND...        run a command that must exit with STATUS
 //	capture NAME FILE REGEXP       set $NAME to the group of REGEXP in a file, or in stdout
@@ -39,17 +40,17 @@ func TestMain(m *testing.M) {
 //	http STATUS METHOD PATH [BODY] send a request with $KEY, if set; the response goes to stdout
 //	certify FILE                   write a certificate and its private key
 func TestScripts(t *testing.T) {
-	runScripts(t, "sqlite", func(name string) string { return "sqlite:" + name + ".db" })
+	for kind, start := range program.Stores {
+		t.Run(kind, func(t *testing.T) { runScripts(t, kind, start(t)) })
+	}
 }
 
-// runScripts runs the scripts on a kind of store. address returns the address of a
-// new one.
-func runScripts(t *testing.T, kind string, address func(name string) string) {
+func runScripts(t *testing.T, kind string, newAddress func() string) {
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script",
 		Setup: func(env *testscript.Env) error {
-			env.Setenv("STORE", address("pets"))
-			env.Setenv("EMPTY", address("empty"))
+			env.Setenv("STORE", newAddress())
+			env.Setenv("EMPTY", newAddress())
 			env.Setenv("LIST", example.List())
 			env.Setenv("BODY", example.Body())
 			env.Setenv("PETSTORE_STORE", env.Getenv("STORE"))
@@ -57,9 +58,6 @@ func runScripts(t *testing.T, kind string, address func(name string) string) {
 			return nil
 		},
 		Condition: func(name string) (bool, error) {
-			if !slices.Contains([]string{"sqlite", "postgres"}, name) {
-				return false, fmt.Errorf("unknown condition %q", name)
-			}
 			return name == kind, nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){

@@ -15,11 +15,6 @@ import (
 	"example.com/petstore/internal/service"
 )
 
-func TestScriptsOnPostgres(t *testing.T) {
-	server := pgtest.Start(t)
-	runScripts(t, "postgres", func(string) string { return server.Database(t) })
-}
-
 // TestHungPostgres checks that a server ends although PostgreSQL hangs, and says that
 // the use of a key was not stored.
 func TestHungPostgres(t *testing.T) {

@@ -11,7 +11,6 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"syscall"
@@ -212,64 +211,66 @@ func (f *fading) Write(text []byte) (int, error) {
 	return len(text), nil
 }
 
-// TestUnreadOutput checks that a process ends although nobody reads what it prints. A server
-// answers probes meanwhile, and says that it is not ready.
+// TestUnreadOutput checks that a server ends although nobody reads what it prints.
 func TestUnreadOutput(t *testing.T) {
-	t.Parallel()
-	for name, c := range map[string]struct {
-		args, until string
-		cause       error
-		want        int
-	}{
-		"a server that is stopped": {"serve --drain 0s", `"msg":"serving"`, server.Interrupted{Signal: syscall.SIGTERM}, 1},
-		"a server that starts":     {"serve --drain 0s", "created a new store", server.Interrupted{Signal: syscall.SIGTERM}, 1},
-		"a server that fails":      {"serve --drain 0s", `"msg":"serving"`, nil, 1},
-		"a command":                {"keys create x", "created a new store", server.Interrupted{Signal: syscall.SIGTERM}, 143},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			l, err := net.Listen("tcp", "127.0.0.1:0")
-			if err != nil {
-				t.Fatal(err)
-			}
-			file, url, ended := filepath.Join(t.TempDir(), "pets.db"), "http://"+l.Addr().String(), make(chan int, 2)
-			stuck, onStuck := context.WithCancel(t.Context())
-			out := &fading{c.until, make(chan struct{}), make(chan struct{}), onStuck}
-			env := testEnvironment(out)
-			env.stdout = env.stderr
-			env.sockets = []net.Listener{l}
-			env.exitAfter = func(_ time.Duration, status int) { ended <- status }
-			ctx, cancel := context.WithCancelCause(t.Context())
-			defer cancel(nil)
-			returned := make(chan int)
-			go func() { returned <- run(ctx, append(strings.Fields(c.args), "--store", "sqlite:"+file), env) }()
-			<-out.came
-			if strings.Contains(c.until, "serving") {
-				go send("GET", url+example.List(), fixedKey, "") // waits for the log
-				<-stuck.Done()
-				env.stderr.mu.Lock()
-				env.stderr.since = time.Now().Add(-6 * time.Second)
-				env.stderr.mu.Unlock()
-				got, stderr := runHere(t.Context(), false, "health", "--addr", l.Addr().String())
-				if got != 1 || !strings.Contains(stderr, "is not ready (status 503)") {
-					t.Errorf("health: got %d, %s, want 1, and the status", got, stderr)
-				}
-			}
-			if c.cause != nil {
-				cancel(c.cause)
-			} else {
-				if err := os.Rename(file, file+"x"); err != nil {
-					t.Fatal(err)
-				}
-				go send("POST", url+example.List(), fixedKey, example.Body())
-			}
-			if got := <-ended; got != c.want {
-				t.Errorf("got status %d, want %d", got, c.want)
-			}
-			close(out.closed)
-			<-returned
-		})
+	stopped := server.Interrupted{Signal: syscall.SIGTERM}
+	unread{args: "serve --drain 0s --store memory:", until: `"msg":"serving"`, cause: stopped, want: 1}.test(t)
+	unread{args: "serve --drain 0s --store memory:", until: `"variable":"PETSTORE_STROE"`, cause: stopped, want: 1}.test(t)
+}
+
+// unread is a command of which nobody reads what it prints after a text.
+type unread struct {
+	args, until string
+	cause       error            // of its end
+	fail        func(url string) // causes it instead
+	want        int              // the exit status
+}
+
+// test checks that the process ends. A server answers probes before, and says that it is not ready.
+func (u unread) test(t *testing.T) {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
 	}
+	url, ended := "http://"+l.Addr().String(), make(chan int, 2)
+	stuck, onStuck := context.WithCancel(t.Context())
+	out := &fading{u.until, make(chan struct{}), make(chan struct{}), onStuck}
+	env := testEnvironment(out)
+	env.variables["PETSTORE_STROE"] = "misspelt"
+	env.stdout = env.stderr
+	env.sockets = []net.Listener{l}
+	env.exitAfter = func(_ time.Duration, status int) { ended <- status }
+	ctx, cancel := context.WithCancelCause(t.Context())
+	defer cancel(nil)
+	returned := make(chan int, 1)
+	go func() { returned <- run(ctx, strings.Fields(u.args), env) }()
+	select {
+	case <-out.came:
+	case status := <-returned:
+		t.Fatalf("%s: got status %d before %s", u.args, status, u.until)
+	}
+	if strings.Contains(u.until, "serving") {
+		go send("GET", url+example.List(), fixedKey, "") // waits for the log
+		<-stuck.Done()
+		env.stderr.mu.Lock()
+		env.stderr.since = time.Now().Add(-6 * time.Second)
+		env.stderr.mu.Unlock()
+		got, stderr := runHere(t.Context(), false, "health", "--addr", l.Addr().String())
+		if got != 1 || !strings.Contains(stderr, "is not ready (status 503)") {
+			t.Errorf("health: got %d, %s, want 1, and the status", got, stderr)
+		}
+	}
+	if u.fail != nil {
+		u.fail(url)
+	} else {
+		cancel(u.cause)
+	}
+	if got := <-ended; got != u.want {
+		t.Errorf("%s, unread after %s: got status %d, want %d", u.args, u.until, got, u.want)
+	}
+	close(out.closed)
+	<-returned
 }
 
 // TestTerminal checks that a server at a terminal creates a key if there is none.
@@ -277,8 +278,7 @@ func TestTerminal(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(t.Context(), giveUp)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, service.Name, "serve", "--addr", "127.0.0.1:0")
-	cmd.Dir = t.TempDir()
+	cmd := exec.CommandContext(ctx, service.Name, "serve", "--addr", "127.0.0.1:0", "--store", "memory:")
 	control, err := pty.Start(cmd)
 	if err != nil {
 		t.Fatal(err)

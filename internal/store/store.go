@@ -20,8 +20,9 @@ type Store interface {
 
 // Kind is a kind of stores, and what the commands must know of it.
 type Kind struct {
-	Name string // such as sqlite
-	Form string // of an address, such as sqlite:PATH
+	Name    string // such as sqlite
+	Form    string // of an address, such as sqlite:PATH
+	Default string // an address
 
 	// Matches reports whether an address has the form.
 	Matches func(address string) bool

@@ -83,15 +83,10 @@ func BenchmarkPetstore(b *testing.B) {
 		strings.TrimSpace(string(commit)), *rounds, seconds, cpu)
 	fmt.Println("\n| store | operation | petstore | oapi-codegen as documented | ÷ petstore |")
 	fmt.Println("| --- | --- | --: | --: | --: |")
-	for _, kind := range []string{"memory", "sqlite"} {
+	for _, kind := range slices.Sorted(maps.Keys(program.Stores)) {
 		b.Run(kind, func(b *testing.B) {
-			newStore := func() string {
-				if kind == "memory" {
-					return "memory:"
-				}
-				return "sqlite:" + filepath.Join(b.TempDir(), "petstore.db")
-			}
-			petstore, peer := startPetstore(b, newStore()), startPeer(b, newStore())
+			newAddress := program.Stores[kind](b)
+			petstore, peer := startPetstore(b, newAddress()), startPeer(b, newAddress())
 			fill(b, petstore)
 			fill(b, peer)
 			for _, o := range operations {

@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"net"
 	"os"
-	"path/filepath"
 	"testing"
 	"time"
 
@@ -37,18 +36,12 @@ func TestContract(t *testing.T) {
 		s.test(t)
 		return
 	}
-	for name, newAddress := range stores {
+	for name, start := range program.Stores {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			newSuite(t, newAddress(t)).test(t)
+			newSuite(t, start(t)()).test(t)
 		})
 	}
-}
-
-// stores returns the address of a new store of each kind.
-var stores = map[string]func(*testing.T) string{
-	"memory": func(*testing.T) string { return "memory:" },
-	"sqlite": func(t *testing.T) string { return "sqlite:" + filepath.Join(t.TempDir(), "petstore.db") },
 }
 
 // newSuite serves the store at an address until the test ends, with a key of each kind.

@@ -26,7 +26,7 @@ import (
 // TestContract tests the contract through nginx.
 func TestContract(t *testing.T) {
 	t.Parallel()
-	store, replica := "sqlite:"+t.TempDir()+"/petstore.db", program.FreeAddress(t)
+	store, replica := program.NewStore(t), program.FreeAddress(t)
 	reader := run(t, petstore, "keys", "create", "reader", "--read-only", "--store", store)
 	other := run(t, petstore, "keys", "create", "other", "--store", store)
 	proxy := startNginx(t, replica)
@@ -50,7 +50,7 @@ func TestOwnErrors(t *testing.T) {
 // No acknowledged pet may be lost or duplicated.
 func TestRollingRestart(t *testing.T) {
 	t.Parallel()
-	store := "sqlite:" + t.TempDir() + "/petstore.db"
+	store := program.NewStore(t)
 	replicas := []string{program.FreeAddress(t), program.FreeAddress(t)}
 	var stops []func()
 	for _, replica := range replicas {

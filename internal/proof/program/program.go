@@ -11,6 +11,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -25,6 +26,36 @@ import (
 
 // Key is a fixed API key that the handlers of this package accept.
 const Key = "an-api-key-for-the-tests"
+
+// Stores has, for each kind of store that tests can use, a function that prepares for a test and
+// returns one that returns the address of a new store. Files with build tags add the kinds that
+// need a server.
+var Stores = map[string]func(testing.TB) (newAddress func() string){}
+
+func init() {
+	for _, k := range address.Kinds {
+		if k.Volatile {
+			Stores[k.Name] = func(testing.TB) func() string { return func() string { return k.Default } }
+		}
+		if k.Files != nil {
+			Stores[k.Name] = func(t testing.TB) func() string {
+				return func() string { return strings.Replace(k.Form, "PATH", filepath.Join(t.TempDir(), "new.db"), 1) }
+			}
+		}
+	}
+}
+
+// NewStore returns the address of a new store that several processes can use.
+func NewStore(t testing.TB) string {
+	t.Helper()
+	for _, k := range address.Kinds {
+		if start := Stores[k.Name]; start != nil && !k.Volatile {
+			return start(t)()
+		}
+	}
+	t.Fatal("no store outlives its process: set the build tag of one")
+	return ""
+}
 
 // Open opens the store at an address until the test ends.
 func Open(t testing.TB, text string) store.Store {

@@ -12,8 +12,8 @@ import (
 	"example.com/petstore/internal/store/sqlite"
 )
 
-// kinds are the kinds of stores that this program knows.
-var kinds = []store.Kind{
+// Kinds are the kinds of stores that this program knows. The first has the default address.
+var Kinds = []store.Kind{
 	sqlite.Kind,
 	postgres.Kind,
 	memory.Kind,
@@ -22,7 +22,7 @@ var kinds = []store.Kind{
 // Forms returns the forms of an address, such as "sqlite:PATH or memory:".
 func Forms() string {
 	var forms []string
-	for _, k := range kinds {
+	for _, k := range Kinds {
 		forms = append(forms, k.Form)
 	}
 	return strings.Join(forms, " or ")
@@ -41,7 +41,7 @@ func (a *Address) Set(text string) error {
 	if strings.ContainsFunc(text, unicode.IsControl) {
 		return errors.New("the address of a store has a control character, such as a line feed at its end")
 	}
-	for _, k := range kinds {
+	for _, k := range Kinds {
 		if k.Matches(text) {
 			*a = Address{k, text}
 			return nil

@@ -24,18 +24,11 @@ func TestInvalid(t *testing.T) {
 	}
 }
 
-func TestValid(t *testing.T) {
-	for text, want := range map[string][3]string{ // kind, path and what is printed
-		"memory:":                    {"memory", "", "memory:"},
-		"sqlite:pets.db":             {"sqlite", "pets.db", "sqlite:pets.db"},
-		"sqlite:/srv/a:b/me@home.db": {"sqlite", "/srv/a:b/me@home.db", "sqlite:/srv/a:b/me@home.db"},
-		"sqlite:./a:b@home.db":       {"sqlite", "./a:b@home.db", "sqlite:./a:b@home.db"},
-		"sqlite:pass=1 word.db":      {"sqlite", "pass=1 word.db", "sqlite:pass=1 word.db"},
-		"sqlite:2026-11-21T12:00.db": {"sqlite", "2026-11-21T12:00.db", "sqlite:2026-11-21T12:00.db"},
-	} {
+func TestDefault(t *testing.T) {
+	for _, k := range address.Kinds {
 		var a address.Address
-		if err := a.Set(text); err != nil || [3]string{a.Name, a.Path(), a.String()} != want {
-			t.Errorf("Set(%q): got %q, %q, %q, error %v, want %q", text, a.Name, a.Path(), a.String(), err, want)
+		if err := a.Set(k.Default); err != nil || a.Name != k.Name || a.String() != k.Default || (a.Path() != "") != (k.Files != nil) {
+			t.Errorf("Set(%q): got %q, %q, %q, error %v, want the kind %s", k.Default, a.Name, a.Path(), &a, err, k.Name)
 		}
 	}
 }

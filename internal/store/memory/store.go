@@ -60,7 +60,7 @@ func (s *Store) locked(ctx context.Context, f func() error) error {
 
 // Kind is the kind of stores in memory.
 var Kind = store.Kind{
-	Name: "memory", Form: "memory:", Volatile: true,
+	Name: "memory", Form: "memory:", Default: "memory:", Volatile: true,
 	Matches: func(address string) bool { return address == "memory:" },
 	Open:    func(context.Context, string, db.Options) (store.Store, error) { return New(), nil },
 }

@@ -40,7 +40,7 @@ func pathOf(address string) string { return strings.TrimPrefix(address, prefix) 
 
 // Kind is the kind of stores in an SQLite file.
 var Kind = store.Kind{
-	Name: "sqlite", Form: prefix + "PATH",
+	Name: "sqlite", Form: prefix + "PATH", Default: prefix + "petstore.db",
 	Matches: func(address string) bool {
 		path, found := strings.CutPrefix(address, prefix)
 		return found && !serverAddress.MatchString(path)

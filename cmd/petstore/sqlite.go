@@ -10,6 +10,15 @@ import (
 	"github.com/spf13/cobra"
 )
 
+func init() {
+	commands = append(commands, backupCommand, restoreCommand, verifyCommand)
+	advice = append(advice, []hint{
+		{db.ErrExists, "choose another name, or replace it with --force"},
+		{db.ErrDamaged, "restore a backup with: petstore restore BACKUP --force STORE"},
+		{db.ErrLoneLog, "put the database back beside it, or replace both with: petstore restore BACKUP --force STORE"},
+	}...)
+}
+
 func backupCommand(env *environment) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "backup FILE",
@@ -93,23 +102,4 @@ func onFile(
 		return err
 	}
 	return onStore(env, cmd)
-}
-
-func migrateCommand(env *environment) *cobra.Command {
-	return onStore(env, &cobra.Command{
-		Use:   "migrate",
-		Short: "Make a store, or bring its schema up to date",
-		Long: `migrate makes the store if there is none, and brings its schema up to date, as
-serve does. For servers whose PostgreSQL user may not change the schema, run it as
-the owner of the tables before they start.`,
-		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			from, to, err := env.store.Migrate(cmd.Context(), env.store.Text, env.logger)
-			if err != nil {
-				return fmt.Errorf("%w; each migration was made whole or not at all", err)
-			}
-			_, err = fmt.Fprintf(env.stdout, "the schema is at version %d (before: %d)\n", to, from)
-			return err
-		},
-	})
 }

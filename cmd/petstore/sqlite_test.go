@@ -1,0 +1,73 @@
+package main
+
+import (
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/spf13/cobra"
+
+	"example.com/petstore/internal/db"
+	"example.com/petstore/internal/example"
+	"example.com/petstore/internal/server"
+	"example.com/petstore/internal/store"
+)
+
+// TestLastWordOnFile checks that an error which says what was done gets no other last word.
+func TestLastWordOnFile(t *testing.T) {
+	t.Parallel()
+	broken := errors.New("broken")
+	env := new(environment)
+	_ = env.store.Set("sqlite:pets.db")
+	work := func(*store.Files, string, string) (db.Report, error) { return db.Report{Path: "copy.db"}, broken }
+	if err := onFile(env, new(cobra.Command), io.Discard, "", work).RunE(nil, nil); err != broken {
+		t.Errorf("got error %v, want %v", err, broken)
+	}
+}
+
+// TestRoot checks that root is refused where the folder of a store or of a backup belongs to
+// another user, also behind a link, and touches nothing.
+func TestRoot(t *testing.T) {
+	t.Parallel()
+	theirs := filepath.Join(t.TempDir(), "theirs")
+	link := filepath.Join(t.TempDir(), "link")
+	if err := errors.Join(os.Mkdir(theirs, 0o700), os.Symlink(theirs, link)); err != nil {
+		t.Fatal(err)
+	}
+	if os.Geteuid() == 0 {
+		if err := os.Chown(theirs, 65534, 65534); err != nil {
+			t.Fatal(err)
+		}
+	}
+	theirStore, file := " --store sqlite:"+filepath.Join(link, "pets.db"), filepath.Join(link, "copy.db")
+	for _, command := range []string{
+		"serve" + theirStore, "keys create x" + theirStore, "keys list" + theirStore, "keys revoke x" + theirStore,
+		"verify" + theirStore, "migrate" + theirStore, "backup x.db" + theirStore, "restore x.db" + theirStore,
+		"backup --store sqlite:/pets.db " + file, "restore --store sqlite:/pets.db " + file,
+	} {
+		if got, stderr := runHere(t.Context(), true, strings.Fields(command)...); got != 1 || !strings.Contains(stderr, "runuser -u ") {
+			t.Errorf("%s: got status %d, %s, want 1, and how to run it", command, got, stderr)
+		}
+	}
+	if files, err := os.ReadDir(theirs); len(files) > 0 || err != nil {
+		t.Errorf("got %v, error %v, want no files", files, err)
+	}
+}
+
+// TestUnreadFile checks that a server whose file is moved, and a command, end although nobody
+// reads what they print.
+func TestUnreadFile(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "pets.db")
+	unread{args: "serve --drain 0s --store sqlite:" + file, until: `"msg":"serving"`, want: 1, fail: func(url string) {
+		if err := os.Rename(file, file+"x"); err != nil {
+			t.Fatal(err)
+		}
+		go send("POST", url+example.List(), fixedKey, example.Body())
+	}}.test(t)
+	stopped := server.Interrupted{Signal: syscall.SIGTERM}
+	unread{args: "keys create x --store sqlite:" + file + "y", until: "created a new store", cause: stopped, want: 143}.test(t)
+}
