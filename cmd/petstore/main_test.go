@@ -51,7 +51,7 @@ func runScripts(t *testing.T, kind string, newAddress func() string) {
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("STORE", newAddress())
 			env.Setenv("EMPTY", newAddress())
-			env.Setenv("LIST", example.List())
+			env.Setenv("LIST", example.ListPath())
 			env.Setenv("BODY", example.Body())
 			env.Setenv("PETSTORE_STORE", env.Getenv("STORE"))
 			env.Values["server"] = new(process)

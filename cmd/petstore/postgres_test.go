@@ -26,7 +26,7 @@ func TestHungPostgres(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := startLogged(t, "--store", dsn)
-	if _, got, err := send("GET", s.address+example.List(), strings.TrimSpace(string(key)), ""); got != "[]\n" {
+	if _, got, err := send("GET", s.address+example.ListPath(), strings.TrimSpace(string(key)), ""); got != "[]\n" {
 		t.Fatalf("got %s, error %v, want []", got, err)
 	}
 	server.Hang()

@@ -115,7 +115,7 @@ func TestLogWithoutReader(t *testing.T) {
 	t.Parallel()
 	s := startLogged(t, "--store", "memory:")
 	_ = s.log.Close()
-	if _, got, err := send("GET", s.address+example.List(), fixedKey, ""); got != "[]\n" {
+	if _, got, err := send("GET", s.address+example.ListPath(), fixedKey, ""); got != "[]\n" {
 		t.Errorf("got %s, error %v, want []", got, err)
 	}
 	wantExit(t, s.Cmd, syscall.SIGTERM, "<nil>")
@@ -251,7 +251,7 @@ func (u unread) test(t *testing.T) {
 		t.Fatalf("%s: got status %d before %s", u.args, status, u.until)
 	}
 	if strings.Contains(u.until, "serving") {
-		go send("GET", url+example.List(), fixedKey, "") // waits for the log
+		go send("GET", url+example.ListPath(), fixedKey, "") // waits for the log
 		<-stuck.Done()
 		env.stderr.mu.Lock()
 		env.stderr.since = time.Now().Add(-6 * time.Second)

@@ -66,7 +66,7 @@ func TestUnreadFile(t *testing.T) {
 		if err := os.Rename(file, file+"x"); err != nil {
 			t.Fatal(err)
 		}
-		go send("POST", url+example.List(), fixedKey, example.Body())
+		go send("POST", url+example.ListPath(), fixedKey, example.Body())
 	}}.test(t)
 	stopped := server.Interrupted{Signal: syscall.SIGTERM}
 	unread{args: "keys create x --store sqlite:" + file + "y", until: "created a new store", cause: stopped, want: 143}.test(t)

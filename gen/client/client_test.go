@@ -59,13 +59,13 @@ func ids(all iter.Seq2[client.Pet, error]) (ids []int64, err error) {
 // TestAll also tests that a page is requested only when the loop needs it, with its
 // context and editors.
 func TestAll(t *testing.T) {
-	type test struct {
+	type walk struct {
 		params string // as JSON
 		pages  int
 		want   []int64
 	}
 	c, every := newClient(t, newService(9)), []int64{1, 2, 3, 4, 5, 6, 7, 8, 9}
-	tests := map[string]test{
+	walks := map[string]walk{
 		"no parameters": {`null`, 1, every},
 		"pages of 1":    {`{"limit":1}`, 9, every},
 		"pages of 4":    {`{"limit":4}`, 3, every},
@@ -79,11 +79,11 @@ func TestAll(t *testing.T) {
 			}
 		}
 		name, value, _ := strings.Cut(filter, "=")
-		tests[filter] = test{fmt.Sprintf(`{"limit":2,%q:%q}`, name, value), (len(ids) + 1) / 2, ids}
+		walks[filter] = walk{fmt.Sprintf(`{"limit":2,%q:%q}`, name, value), (len(ids) + 1) / 2, ids}
 	}
-	for name, test := range tests {
+	for name, walk := range walks {
 		var params *client.ListPetsParams
-		if err := json.Unmarshal([]byte(test.params), &params); err != nil {
+		if err := json.Unmarshal([]byte(walk.params), &params); err != nil {
 			t.Fatal(err)
 		}
 		requests := 0
@@ -95,8 +95,8 @@ func TestAll(t *testing.T) {
 		if requests != 1 {
 			t.Errorf("%s: got %d requests for one pet, want 1", name, requests)
 		}
-		if got, err := ids(all); err != nil || !slices.Equal(got, test.want) || requests != 1+test.pages {
-			t.Errorf("%s: got %v (%v) in %d pages, want %v in %d", name, got, err, requests-1, test.want, test.pages)
+		if got, err := ids(all); err != nil || !slices.Equal(got, walk.want) || requests != 1+walk.pages {
+			t.Errorf("%s: got %v (%v) in %d pages, want %v in %d", name, got, err, requests-1, walk.want, walk.pages)
 		}
 		cancel()
 		if got, err := ids(all); len(got) > 0 || !errors.Is(err, context.Canceled) {
@@ -108,7 +108,7 @@ func TestAll(t *testing.T) {
 // TestResponses tests how All handles responses, also those of proxies and other servers.
 func TestResponses(t *testing.T) {
 	const two, next = `[{"id":1},{"id":2}]`, `</v1/pets?after=2>; rel="next"`
-	limit := example.Document().Paths.Value("/pets").Get.Parameters.GetByInAndName("query", "limit").Schema.Value
+	limit := example.OpenAPI().Paths.Value("/pets").Get.Parameters.GetByInAndName("query", "limit").Schema.Value
 	for name, test := range map[string]struct {
 		status           int
 		link, body, want string
@@ -259,7 +259,7 @@ func TestRetries(t *testing.T) {
 		{"POST /pets", "", []int{400}, "1", 0, "400", 1, 0},
 		{"POST /pets/1/sales", "k1", []int{500}, "1", 0, "500", 1, 0}, // takes no such key
 	}
-	for path, item := range example.Document().Paths.Map() {
+	for path, item := range example.OpenAPI().Paths.Map() {
 		if item.Post == nil {
 			continue
 		}

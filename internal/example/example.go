@@ -8,7 +8,7 @@
 //	example.Body(`"x":1`)                        // with another property
 //	example.BodyNamed("Tom")                     // with another name
 //	example.LongBody(32<<10)                     // with texts of 32 KiB
-//	example.List(), example.Item(7)              // /v1/pets, /v1/pets/7
+//	example.ListPath(), example.PetPath(7)      // /v1/pets, /v1/pets/7
 //	example.Filters()["status=sold"]             // the queries of the list that filter
 package example
 
@@ -28,29 +28,29 @@ import (
 	"example.com/petstore/internal/pets"
 )
 
-// Document returns openapi.yaml, which callers must not change.
-var Document = sync.OnceValue(func() *openapi3.T {
+// OpenAPI returns openapi.yaml, which callers must not change.
+var OpenAPI = sync.OnceValue(func() *openapi3.T {
 	return must(openapi3.NewLoader().LoadFromData(gen.Document))
 })
 
 // Base returns the path of the first server.
 func Base() string {
-	return must(url.Parse(Document().Servers[0].URL)).Path
+	return must(url.Parse(OpenAPI().Servers[0].URL)).Path
 }
 
 // path is the path of the list in the document.
 const path = "/pets"
 
-// List returns the path of the list on the server.
-func List() string { return Base() + path }
+// ListPath returns the path of the list on the server.
+func ListPath() string { return Base() + path }
 
-// Item returns the path of one pet on the server.
-func Item(id any) string { return fmt.Sprintf("%s/%v", List(), id) }
+// PetPath returns the path of one pet on the server.
+func PetPath(id any) string { return fmt.Sprintf("%s/%v", ListPath(), id) }
 
 // Body returns a body for createPet with properties such as `"name":"Tom"`, and with
 // examples of those that are required.
 func Body(properties ...string) string {
-	return BodyOf(Document().Components.Schemas["NewPet"].Value, properties...)
+	return BodyOf(OpenAPI().Components.Schemas["NewPet"].Value, properties...)
 }
 
 // BodyOf returns such a body for any operation whose body is an object.
@@ -98,8 +98,8 @@ func Numbered(n int) pets.NewPet {
 }
 
 // Filters returns what the filters of the list select, by the query of a request.
-func Filters() map[string]pets.Query {
-	return map[string]pets.Query{
+func Filters() map[string]pets.ListQuery {
+	return map[string]pets.ListQuery{
 		"status=available": {Status: pets.Available},
 		"status=pending":   {Status: pets.Pending},
 		"status=sold":      {Status: pets.Sold},
@@ -107,7 +107,7 @@ func Filters() map[string]pets.Query {
 }
 
 // Selects reports whether the filters of q select p.
-func Selects(q pets.Query, p pets.Pet) bool { return q.Status == "" || p.Status == q.Status }
+func Selects(q pets.ListQuery, p pets.Pet) bool { return q.Status == "" || p.Status == q.Status }
 
 // LongBody returns a body whose texts have n bytes in UTF-8. A page ends with 32 KiB of them.
 func LongBody(n int) string { return BodyNamed(LongText(n)) }
@@ -129,7 +129,7 @@ func BodyNamed(name string, properties ...string) string {
 
 // Integers returns properties for Body: those that are integers of 64 bits, with a value.
 func Integers(value string) (properties []string) {
-	for name, p := range Document().Components.Schemas["NewPet"].Value.Properties {
+	for name, p := range OpenAPI().Components.Schemas["NewPet"].Value.Properties {
 		if p.Value.Format == "int64" {
 			properties = append(properties, strconv.Quote(name)+":"+value)
 		}

@@ -109,8 +109,8 @@ func (p NewPet) CheckRepeat(fingerprint []byte) error {
 	return nil
 }
 
-// Query selects pets.
-type Query struct {
+// ListQuery selects pets.
+type ListQuery struct {
 	Status Status // only pets with this status; "" selects all
 	After  int64  // only pets with a greater identifier
 	Limit  int    // at most this many pets; at least 1
@@ -119,8 +119,8 @@ type Query struct {
 // MaxPageText is the size in bytes of texts with which a page ends, whatever its limit.
 const MaxPageText = 32 << 10
 
-// Page is one page of a list of pets. Stores build it with Add.
-type Page struct {
+// ListPage is one page of a list of pets. Stores build it with Add.
+type ListPage struct {
 	Pets []Pet
 	More bool // whether further pets follow the last of Pets
 
@@ -129,7 +129,7 @@ type Page struct {
 
 // Add adds the next pet that the query selects, and reports whether it fit. A page is
 // full with limit pets, or with the pet that brings its texts to MaxPageText bytes.
-func (page *Page) Add(p Pet, limit int) bool {
+func (page *ListPage) Add(p Pet, limit int) bool {
 	if len(page.Pets) == limit || page.textSize >= MaxPageText {
 		page.More = true
 		return false

@@ -32,10 +32,10 @@ type Store interface {
 	Pet(ctx context.Context, id int64) (Pet, error)
 
 	// Pets returns the page of pets that q selects, in ascending order of their
-	// identifiers; see Page.Add for where it ends. A walk that passes the last
+	// identifiers; see ListPage.Add for where it ends. A walk that passes the last
 	// identifier of each page as the next q.After returns every pet
 	// acknowledged before the walk began exactly once.
-	Pets(ctx context.Context, q Query) (Page, error)
+	Pets(ctx context.Context, q ListQuery) (ListPage, error)
 
 	// ForgetIdempotencyKeys forgets some of the idempotency keys that were first
 	// used before a time, and returns how many: 0 if none are left. It does

@@ -44,7 +44,7 @@ func TestAllocations(t *testing.T) {
 			}
 		}
 		h := program.NewHandler(st, slog.New(slog.NewJSONHandler(io.Discard, nil)))
-		for target, want := range map[string]float64{example.List(): c.list, example.Item(7): c.get} {
+		for target, want := range map[string]float64{example.ListPath(): c.list, example.PetPath(7): c.get} {
 			r, _ := http.NewRequestWithContext(t.Context(), http.MethodGet, target, http.NoBody)
 			r.Header.Set("Authorization", "Bearer "+program.Key)
 			w := response{http.Header{}}

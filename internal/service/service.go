@@ -33,7 +33,7 @@ func (o *operations) ListPets(
 	ctx context.Context, request api.ListPetsRequestObject,
 ) (api.ListPetsResponseObject, error) {
 	params := request.Params
-	q := pets.Query{
+	q := pets.ListQuery{
 		Limit:  valueOr(params.Limit, defaultLimit),
 		Status: pets.Status(valueOr(params.Status, "")),
 		After:  valueOr(params.After, 0),
@@ -83,7 +83,7 @@ func (o *operations) GetPet(ctx context.Context, request api.GetPetRequestObject
 
 // nextLink returns the Link (RFC 8288) to the page that follows the pet with the ID
 // last.
-func (o *operations) nextLink(q pets.Query, last int64) string {
+func (o *operations) nextLink(q pets.ListQuery, last int64) string {
 	status := ""
 	if q.Status != "" {
 		status = "&status=" + string(q.Status)

@@ -64,7 +64,7 @@ func (o *observed) Pet(ctx context.Context, id int64) (pet pets.Pet, err error) 
 	return o.Store.Pet(ctx, id)
 }
 
-func (o *observed) Pets(ctx context.Context, q pets.Query) (page pets.Page, err error) {
+func (o *observed) Pets(ctx context.Context, q pets.ListQuery) (page pets.ListPage, err error) {
 	defer o.done("list", time.Now(), &err)
 	return o.Store.Pets(ctx, q)
 }

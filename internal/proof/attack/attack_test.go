@@ -28,7 +28,7 @@ const (
 	maxBody    = 64 << 10
 )
 
-var path = example.List()
+var path = example.ListPath()
 
 // attack is what each of some connections sends and reads.
 type attack struct {
@@ -102,7 +102,7 @@ func measure(t *testing.T, a attack, certificates string) {
 	}}
 	send := func(want int, method, query, body string) {
 		t.Helper()
-		status, text, err := program.Send(t.Context(), c, method, scheme+"://"+addr+example.List()+query, body)
+		status, text, err := program.Send(t.Context(), c, method, scheme+"://"+addr+example.ListPath()+query, body)
 		if err != nil || status != want {
 			t.Errorf("%s with another key: got %d %.200s, error %v, want %d", method, status, text, err, want)
 		}

@@ -57,12 +57,14 @@ var operations = []struct {
 	name   string
 	random func() string
 }{
-	{"list", func() string { return fmt.Sprintf("GET %s?limit=20&after=%d", example.List(), rand.IntN(stored-300)) }},
-	{"filtered list", func() string {
-		return fmt.Sprintf("GET %s?limit=20&%s&after=%d", example.List(), random(filters), rand.IntN(stored-300))
+	{"list", func() string {
+		return fmt.Sprintf("GET %s?limit=20&after=%d", example.ListPath(), rand.IntN(stored-300))
 	}},
-	{"get", func() string { return "GET " + example.Item(1+rand.IntN(stored)) }},
-	{"create", func() string { return "POST " + example.List() + " " + random(bodies) }},
+	{"filtered list", func() string {
+		return fmt.Sprintf("GET %s?limit=20&%s&after=%d", example.ListPath(), random(filters), rand.IntN(stored-300))
+	}},
+	{"get", func() string { return "GET " + example.PetPath(1+rand.IntN(stored)) }},
+	{"create", func() string { return "POST " + example.ListPath() + " " + random(bodies) }},
 }
 
 // bodies are those of the sandbox, which are a shelter's records; filters select some of them.
@@ -120,7 +122,7 @@ func startPetstore(b *testing.B, store string) (addr string) {
 // fill creates the pets that a server has when the load begins.
 func fill(b *testing.B, addr string) {
 	for range stored {
-		status, text, err := program.Send(b.Context(), http.DefaultClient, "POST", "http://"+addr+example.List(), random(bodies))
+		status, text, err := program.Send(b.Context(), http.DefaultClient, "POST", "http://"+addr+example.ListPath(), random(bodies))
 		if err != nil || status != http.StatusCreated {
 			b.Fatal(text, err)
 		}

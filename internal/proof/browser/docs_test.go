@@ -48,7 +48,7 @@ func tryOperation(t *testing.T, prefix string, width int, viewport chromedp.Acti
 	if got := eval[int](p, `document.documentElement.scrollWidth`); got != width {
 		t.Errorf("width of the page: got %d pixels, want %d", got, width)
 	}
-	p.wantText(append(example.Document().Paths.InMatchingOrder(), "invalid_parameter", p.url+example.Base())...)
+	p.wantText(append(example.OpenAPI().Paths.InMatchingOrder(), "invalid_parameter", p.url+example.Base())...)
 	p.do(
 		chromedp.Focus(chromedp.CSS(`[placeholder="Token"]`)), chromedp.KeyEvent(program.Key),
 		chromedp.Focus(chromedp.CSS(`[id$="tag/pets/createPet"] .show-api-client-button`)), chromedp.KeyEvent(kb.Enter),

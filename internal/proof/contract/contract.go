@@ -41,7 +41,7 @@ type suite struct {
 
 // test runs all tests against the service.
 func (s *suite) test(t *testing.T) {
-	s.base, s.document = example.Base(), example.Document()
+	s.base, s.document = example.Base(), example.OpenAPI()
 	s.run, s.seen = fmt.Sprint(time.Now().UnixNano()), map[string]bool{}
 	s.client = &http.Client{
 		Timeout:       30 * time.Second,

@@ -102,7 +102,7 @@ func TestDocument(t *testing.T) {
 	if err != nil || !bytes.Equal(document, gen.Document) {
 		t.Errorf("gen/api/openapi.yaml: got a text other than openapi.yaml (%v); run make generate", err)
 	}
-	for _, item := range example.Document().Paths.Map() {
+	for _, item := range example.OpenAPI().Paths.Map() {
 		for _, o := range item.Operations() {
 			if sunset := date(o, "x-sunset"); o.Deprecated && time.Now().After(sunset) {
 				t.Errorf("%s: got the x-sunset %v, want one in the future, or the operation removed", o.OperationID, sunset)

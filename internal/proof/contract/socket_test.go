@@ -25,7 +25,7 @@ const (
 
 var (
 	base = example.Base()
-	list = example.List()
+	list = example.ListPath()
 	body = example.Body()
 
 	ask   = message("GET "+list, auth)

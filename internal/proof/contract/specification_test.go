@@ -17,7 +17,7 @@ func TestSpecification(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	document := example.Document()
+	document := example.OpenAPI()
 	for i, name := range []string{"`base_url`", "`staging_base_url`"} {
 		if got := document.Servers[i]; got.URL != given.Servers[i].URL || !strings.Contains(got.Description, name) {
 			t.Errorf("server %d: got %s, %q, want %s and %s in its description", i+1, got.URL, got.Description, given.Servers[i].URL, name)

@@ -67,13 +67,13 @@ func TestRollingRestart(t *testing.T) {
 				key, status := "Idempotency-Key: "+rand.Text(), 0
 				var err error
 				for range 6 { // as nginx may leave it to the client
-					status, _, err = program.Send(t.Context(), creator, "POST", url+example.List(), example.Body(), key)
+					status, _, err = program.Send(t.Context(), creator, "POST", url+example.ListPath(), example.Body(), key)
 					if err == nil && status != http.StatusInternalServerError && status != http.StatusServiceUnavailable {
 						break
 					}
 					time.Sleep(500 * time.Millisecond)
 				}
-				listed, _, listErr := program.Send(t.Context(), lister, "GET", url+example.List(), "")
+				listed, _, listErr := program.Send(t.Context(), lister, "GET", url+example.ListPath(), "")
 				if err := errors.Join(err, listErr); err != nil || status != http.StatusCreated || listed != http.StatusOK {
 					t.Errorf("got %d from a create and %d from a list, error %v", status, listed, err)
 				}
@@ -94,7 +94,7 @@ func TestRollingRestart(t *testing.T) {
 	more()
 	ended.Store(true)
 	clients.Wait()
-	_, text, err := program.Send(t.Context(), newHTTPClient(), "GET", fmt.Sprintf("%s%s?after=%d", url, example.List(), created.Load()-2), "")
+	_, text, err := program.Send(t.Context(), newHTTPClient(), "GET", fmt.Sprintf("%s%s?after=%d", url, example.ListPath(), created.Load()-2), "")
 	var last []struct{ ID int64 }
 	if err := errors.Join(err, json.Unmarshal([]byte(text), &last)); err != nil {
 		t.Fatal(err)
@@ -120,7 +120,7 @@ func TestReplicaLost(t *testing.T) {
 	addr := replica.Listener.Addr().String()
 	want := func(proxy proxy, method string, status int, code string) {
 		t.Helper()
-		got, text, err := program.Send(t.Context(), newHTTPClient(), method, "https://"+proxy.https+example.List(), "{}")
+		got, text, err := program.Send(t.Context(), newHTTPClient(), method, "https://"+proxy.https+example.ListPath(), "{}")
 		if got != status || !strings.Contains(text, `"code":"`+code+`"`) {
 			t.Errorf("%s: got %d %s (%v), want %d %s", method, got, text, err, status, code)
 		}
@@ -153,7 +153,7 @@ func TestClientLimit(t *testing.T) {
 	defer replica.Close()
 	proxy, c := startNginx(t, replica.Listener.Addr().String()), newHTTPClient()
 	get := func(ctx context.Context, address string) int {
-		status, _, _ := program.Send(ctx, c, http.MethodGet, "https://"+proxy.https+example.List(), "", clientAddress+": "+address)
+		status, _, _ := program.Send(ctx, c, http.MethodGet, "https://"+proxy.https+example.ListPath(), "", clientAddress+": "+address)
 		return status
 	}
 	waitFor := func(n int32) {

@@ -56,7 +56,7 @@ func TestPrograms(t *testing.T) {
 				if (err != nil) != c.fails || !strings.Contains(got, c.want) || strings.Count(got, "Zoë 1.") > 2 {
 					t.Fatalf("%s: got %s (%v), want %q in it, and a failure: %v", c.what, got, err, c.want, c.fails)
 				}
-				all, err := store.Pets(t.Context(), pets.Query{Limit: 100, After: 300})
+				all, err := store.Pets(t.Context(), pets.ListQuery{Limit: 100, After: 300})
 				if c.what == "the service" && (err != nil || len(all.Pets) != 1) {
 					t.Errorf("got %v (%v), want one new pet, although a response was lost", all.Pets, err)
 				}
@@ -68,7 +68,7 @@ func TestPrograms(t *testing.T) {
 // TestDescription tests that the page has the commands in the description of the
 // document, but the one for Go, which it runs.
 func TestDescription(t *testing.T) {
-	commands := regexp.MustCompile("(?m)^- (\\w+): `(.+)`$").FindAllStringSubmatch(example.Document().Info.Description, -1)
+	commands := regexp.MustCompile("(?m)^- (\\w+): `(.+)`$").FindAllStringSubmatch(example.OpenAPI().Info.Description, -1)
 	if len(commands) != 3 {
 		t.Errorf("got %q, want a command each for Go, TypeScript and Python", commands)
 	}

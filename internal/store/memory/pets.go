@@ -73,7 +73,7 @@ func (s *Store) Pet(ctx context.Context, id int64) (pet pets.Pet, err error) {
 	return pet, err
 }
 
-func (s *Store) Pets(ctx context.Context, q pets.Query) (page pets.Page, err error) {
+func (s *Store) Pets(ctx context.Context, q pets.ListQuery) (page pets.ListPage, err error) {
 	err = s.locked(ctx, func() error {
 		i, found := s.find(q.After)
 		if found {

@@ -156,10 +156,10 @@ func (s *Store) Pet(ctx context.Context, id int64) (p pets.Pet, err error) {
 // Pets implements pets.Store. It selects one row more than the page may hold, to learn
 // whether there is a next page. A walk may miss a pet that is committed behind it, because
 // identifiers are assigned earlier, but none that was acknowledged when it began.
-func (s *Store) Pets(ctx context.Context, q pets.Query) (page pets.Page, err error) {
+func (s *Store) Pets(ctx context.Context, q pets.ListQuery) (page pets.ListPage, err error) {
 	sql, args := selectPage(q)
 	err = s.Read(ctx, func(ctx context.Context, c *pgx.Conn) error {
-		page = pets.Page{}
+		page = pets.ListPage{}
 		var p pets.Pet
 		rows, _ := c.Query(ctx, sql, args...) // ForEachRow returns the error
 		_, err := pgx.ForEachRow(rows, fields(&p), func() error { page.Add(p, q.Limit); return nil })
@@ -177,7 +177,7 @@ var maxPageText = strconv.Itoa(pets.MaxPageText)
 // With WHERE status = $1 AND id > $2 ORDER BY id, the planner may scan the primary key for
 // pets of the status, all of which may be at its end. Only the index of both columns has the
 // order of (status, id).
-func selectPage(q pets.Query) (sql string, args []any) {
+func selectPage(q pets.ListQuery) (sql string, args []any) {
 	where, order, args := "id > $1", " ORDER BY id", []any{q.After}
 	if q.Status != "" {
 		where, order, args = "(status, id) > ($1, $2) AND status <= $1", " ORDER BY status, id", []any{string(q.Status), q.After}

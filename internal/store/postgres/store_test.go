@@ -133,7 +133,7 @@ func TestLeastPrivilege(t *testing.T) {
 	for _, key := range []pets.IdempotencyKey{{}, once, once} {
 		mustCreate(t, s, key)
 	}
-	page, petsErr := s.Pets(t.Context(), pets.Query{Limit: 10})
+	page, petsErr := s.Pets(t.Context(), pets.ListQuery{Limit: 10})
 	_, keyErr := s.Key(t.Context(), "mine")
 	useErr := s.RecordKeyUse(t.Context(), map[string]time.Time{"mine": time.Now()})
 	n, forgetErr := s.ForgetIdempotencyKeys(t.Context(), time.Now().Add(time.Hour))
@@ -214,7 +214,7 @@ func TestLongNames(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for _, q := range []pets.Query{{}, slices.Collect(maps.Values(example.Filters()))[0]} {
+	for _, q := range []pets.ListQuery{{}, slices.Collect(maps.Values(example.Filters()))[0]} {
 		q.Limit = 100
 		sql, args := selectPage(q)
 		sent := pgtest.Query[int](t, address, "SELECT sum(octet_length("+textColumn+")) FROM ("+sql+") page (id, "+textColumn+")", args...)

@@ -129,7 +129,7 @@ func (s *Store) Pet(ctx context.Context, id int64) (pets.Pet, error) {
 
 // Pets implements pets.Store. It selects one row more than the page may hold, to
 // learn whether there are more.
-func (s *Store) Pets(ctx context.Context, q pets.Query) (page pets.Page, err error) {
+func (s *Store) Pets(ctx context.Context, q pets.ListQuery) (page pets.ListPage, err error) {
 	query, args := selectPets, []any{q.After, q.Limit + 1}
 	if q.Status != "" {
 		query, args = selectPetsByStatus, []any{string(q.Status), q.After, q.Limit + 1}
@@ -154,7 +154,7 @@ func (s *Store) Pets(ctx context.Context, q pets.Query) (page pets.Page, err err
 		return rows.Err()
 	})
 	if err != nil {
-		return pets.Page{}, err
+		return pets.ListPage{}, err
 	}
 	return page, nil
 }

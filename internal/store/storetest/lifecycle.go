@@ -42,7 +42,7 @@ func (l *ledger) create(ctx context.Context, t testing.TB, s store.Store, number
 
 // check compares a walk over the pets with the ledger. Pets that are acknowledged
 // during the walk may be missing from it.
-func (l *ledger) check(t testing.TB, s store.Store, q pets.Query) {
+func (l *ledger) check(t testing.TB, s store.Store, q pets.ListQuery) {
 	t.Helper()
 	l.mu.Lock()
 	acknowledged, rejected := selected(l.acknowledged, q), slices.Clone(l.rejected)
@@ -99,7 +99,7 @@ func testLoad(t *testing.T, f Factory) {
 		}
 	})
 	mustCreate(t, s, example.Pet()) // nothing is in progress after it
-	l.check(t, s, pets.Query{})
+	l.check(t, s, pets.ListQuery{})
 	concurrently(writers, func(i int) {
 		for n := creates; l.create(t.Context(), t, s, n*writers+i) == nil; n++ {
 			if i == 0 && n == 2*creates {
@@ -108,7 +108,7 @@ func testLoad(t *testing.T, f Factory) {
 		}
 	})
 	if f.Reopen != nil {
-		l.check(t, f.reopen(t, s), pets.Query{})
+		l.check(t, f.reopen(t, s), pets.ListQuery{})
 	}
 }
 

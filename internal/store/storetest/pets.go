@@ -90,7 +90,7 @@ func testPets(t *testing.T, f Factory) {
 }
 
 // wantPage checks the page that q selects from a store that holds all.
-func wantPage(t testing.TB, s store.Store, all []pets.Pet, q pets.Query) {
+func wantPage(t testing.TB, s store.Store, all []pets.Pet, q pets.ListQuery) {
 	t.Helper()
 	want := selected(all, q)
 	more := len(want) > q.Limit

@@ -78,12 +78,12 @@ func mustClose(t testing.TB, s store.Store) {
 }
 
 // queries returns one that selects all pets, and with each filter those that have a value.
-func queries() []pets.Query {
-	return append(slices.Collect(maps.Values(example.Filters())), pets.Query{})
+func queries() []pets.ListQuery {
+	return append(slices.Collect(maps.Values(example.Filters())), pets.ListQuery{})
 }
 
 // selected returns the pets that q selects, whatever its limit.
-func selected(all []pets.Pet, q pets.Query) []pets.Pet {
+func selected(all []pets.Pet, q pets.ListQuery) []pets.Pet {
 	return slices.DeleteFunc(slices.Clone(all), func(p pets.Pet) bool { return p.ID <= q.After || !example.Selects(q, p) })
 }
 
@@ -124,7 +124,7 @@ func wantPet(t testing.TB, s store.Store, want pets.Pet) {
 }
 
 // mustWalk reads all pets that q selects, page by page.
-func mustWalk(t testing.TB, s store.Store, q pets.Query) []pets.Pet {
+func mustWalk(t testing.TB, s store.Store, q pets.ListQuery) []pets.Pet {
 	t.Helper()
 	var all []pets.Pet
 	for {
@@ -148,7 +148,7 @@ func mustWalk(t testing.TB, s store.Store, q pets.Query) []pets.Pet {
 // wantAll checks that s holds exactly the pets in want.
 func wantAll(t testing.TB, s store.Store, want []pets.Pet) {
 	t.Helper()
-	if got := mustWalk(t, s, pets.Query{Limit: 100}); !slices.EqualFunc(got, want, equal) {
+	if got := mustWalk(t, s, pets.ListQuery{Limit: 100}); !slices.EqualFunc(got, want, equal) {
 		t.Errorf("got %d pets %.2000s, want %d pets %.2000s", len(got), fmt.Sprint(got), len(want), fmt.Sprint(want))
 	}
 }
